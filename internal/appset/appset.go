@@ -1,0 +1,99 @@
+// Package appset makes Applications of ApplicationSets, as Argo CD's own controller does, from values alone: no
+// cluster, no network.
+//
+// It promises the same Applications as Argo CD 3.2 (conformance/ compares), byte for byte the same for the same input,
+// and all or nothing: one bad element fails the answer, because an incomplete list would delete the Applications that
+// are missing from it. It refuses what cannot be deployed or would overwrite something else: no applications at all,
+// two of one name, names that Kubernetes does not allow, no project, no destination.
+package appset
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/argosy-cd/argosy/internal/argo"
+	"github.com/argosy-cd/argosy/internal/manifest"
+)
+
+// Set is an ApplicationSet.
+type Set struct {
+	Name      string
+	Namespace string
+	Spec      map[string]any
+	Position  manifest.Position
+}
+
+// String names the set and its place for messages.
+func (s Set) String() string {
+	if s.Name == "" {
+		return fmt.Sprintf("%s: ApplicationSet", s.Position)
+	}
+	return fmt.Sprintf("%s: ApplicationSet %q", s.Position, s.Name)
+}
+
+// errorf returns an error about a field of the set.
+func (s Set) errorf(format string, args ...any) error {
+	return fmt.Errorf("%s: %w", s, fmt.Errorf(format, args...))
+}
+
+// Parse reads an ApplicationSet, or the bare spec of one. It reports false for other documents.
+func Parse(d manifest.Document) (s Set, ok bool, err error) {
+	s.Position = d.Position
+	switch {
+	case argo.IsBareSpec(d.Object):
+		s.Spec = d.Object
+	case argo.IsApplicationSet(d.Object):
+		s.Name = manifest.String(d.Object, "metadata", "name")
+		s.Namespace = manifest.String(d.Object, "metadata", "namespace")
+		s.Spec = manifest.Map(d.Object, "spec")
+	default:
+		return s, false, nil
+	}
+	if s.Spec == nil {
+		return s, true, s.errorf("spec must be an object")
+	}
+	var errs []error
+	for _, err := range argo.ApplicationSetSpec().Check("spec", s.Spec) {
+		errs = append(errs, s.errorf("%w", err))
+	}
+	return s, true, errors.Join(errs...)
+}
+
+func (s Set) goTemplate() bool { v, _ := s.Spec["goTemplate"].(bool); return v }
+
+func (s Set) goTemplateOptions() []string {
+	list, _ := s.Spec["goTemplateOptions"].([]any)
+	out := make([]string, 0, len(list))
+	for _, v := range list {
+		text, _ := v.(string)
+		out = append(out, text)
+	}
+	return out
+}
+
+func (s Set) preservesResources() bool {
+	v, _ := manifest.Map(s.Spec, "syncPolicy")["preserveResourcesOnDeletion"].(bool)
+	return v
+}
+
+// warnings are about fields that the applicationset-controller acts on after it has made the Applications, which
+// nobody does here, and about fields that nobody knows.
+func (s Set) warnings() []string {
+	var out []string
+	for _, name := range argo.ApplicationSetSpec().Unknown(s.Spec) {
+		out = append(out, fmt.Sprintf("spec.%s: unknown field, ignored", name))
+	}
+	if policy := manifest.String(s.Spec, "syncPolicy", "applicationsSync"); policy != "" && policy != "sync" {
+		out = append(out, fmt.Sprintf("spec.syncPolicy.applicationsSync: %q is a matter of the applicationset-controller; rendered Applications are created, updated and deleted with their parent", policy))
+	}
+	for field, why := range map[string]string{
+		"strategy":                     "progressive syncs are a matter of the applicationset-controller; use sync waves in the template",
+		"preservedFields":              "a matter of the applicationset-controller; use ignoreDifferences of the parent Application",
+		"ignoreApplicationDifferences": "a matter of the applicationset-controller; use ignoreDifferences of the parent Application",
+	} {
+		if s.Spec[field] != nil {
+			out = append(out, fmt.Sprintf("spec.%s: %s", field, why))
+		}
+	}
+	return out
+}

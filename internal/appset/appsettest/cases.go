@@ -1,0 +1,127 @@
+// Package appsettest holds the cases that compare this project's ApplicationSets with Argo CD's: it loads them and
+// runs ours. The ordinary tests compare with Argo CD's answers on file; the module conformance/ asks Argo CD itself.
+package appsettest
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/argosy-cd/argosy/internal/appset"
+	"github.com/argosy-cd/argosy/internal/appset/generator"
+	"github.com/argosy-cd/argosy/internal/gitsource"
+	"github.com/argosy-cd/argosy/internal/manifest"
+)
+
+// URLPrefix is in front of the names of the repositories in testdata/repos.
+const URLPrefix = "https://git.example.com/"
+
+// Case is one directory of cases.
+type Case struct {
+	Name string
+	Dir  string
+	// Input is in.yaml: one ApplicationSet or more.
+	Input []byte
+	// Clusters is clusters.yaml of the case, or that of all cases: Argo CD's cluster Secrets.
+	Clusters []byte
+	// Differs is why our answer is another than Argo CD's on purpose; empty if it must be the same.
+	Differs string
+	// AnyOrder is set where Argo CD's own order is random.
+	AnyOrder bool
+}
+
+// Load reads all cases below testdata.
+func Load(tb testing.TB, testdata string) []Case {
+	tb.Helper()
+	inputs, err := filepath.Glob(filepath.Join(testdata, "conformance", "*", "in.yaml"))
+	if err != nil || len(inputs) == 0 {
+		tb.Fatalf("no cases in %s: %v", testdata, err)
+	}
+	var cases []Case
+	for _, input := range inputs {
+		dir := filepath.Dir(input)
+		c := Case{Name: filepath.Base(dir), Dir: dir, Input: read(tb, input)}
+		clusters := filepath.Join(dir, "clusters.yaml")
+		if _, err := os.Stat(clusters); err != nil {
+			clusters = filepath.Join(testdata, "clusters.yaml")
+		}
+		c.Clusters = read(tb, clusters)
+		for line := range strings.Lines(string(c.Input)) {
+			if reason, ok := strings.CutPrefix(line, "# differs: "); ok {
+				c.Differs = strings.TrimSpace(reason)
+			}
+		}
+		c.AnyOrder = strings.Contains(string(c.Input), "merge:")
+		cases = append(cases, c)
+	}
+	return cases
+}
+
+func read(tb testing.TB, file string) []byte {
+	tb.Helper()
+	data, err := os.ReadFile(file)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return data
+}
+
+// Repositories maps the URLs of the repositories in testdata/repos to their directories.
+func Repositories(tb testing.TB, testdata string) map[string]string {
+	tb.Helper()
+	dirs, err := filepath.Glob(filepath.Join(testdata, "repos", "*"))
+	if err != nil || len(dirs) == 0 {
+		tb.Fatalf("no repositories in %s: %v", testdata, err)
+	}
+	out := map[string]string{}
+	for _, dir := range dirs {
+		out[URLPrefix+filepath.Base(dir)+".git"] = dir
+	}
+	return out
+}
+
+type repositories struct{ source *gitsource.Source }
+
+func (r repositories) Tree(ctx context.Context, url, revision string) (generator.Tree, error) {
+	return r.source.Tree(ctx, url, revision)
+}
+
+// Ours renders a case.
+func Ours(tb testing.TB, testdata string, c Case) ([]manifest.Object, error) {
+	tb.Helper()
+	local := map[string]gitsource.Local{}
+	for url, dir := range Repositories(tb, testdata) {
+		local[url] = gitsource.Local{Path: dir}
+	}
+	clusters, err := generator.ParseClusters("clusters.yaml", c.Clusters)
+	if err != nil {
+		return nil, err
+	}
+	docs, err := manifest.Decode("in.yaml", c.Input)
+	if err != nil {
+		return nil, err
+	}
+	var sets []appset.Set
+	for _, d := range docs {
+		set, ok, err := appset.Parse(d)
+		if err != nil {
+			return nil, err
+		}
+		if ok {
+			sets = append(sets, set)
+		}
+	}
+	source := gitsource.New(gitsource.Config{Local: local, Offline: true})
+	cfg := appset.Config{Clusters: clusters, Git: repositories{source}, AllowEmpty: true}
+	res, err := appset.Generate(context.Background(), cfg, sets...)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]manifest.Object, 0, len(res.Applications))
+	for _, a := range res.Applications {
+		out = append(out, a.Object)
+	}
+	return out, nil
+}

@@ -1,0 +1,294 @@
+package appset
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/argosy-cd/argosy/internal/appset/generator"
+	"github.com/argosy-cd/argosy/internal/appset/template"
+	"github.com/argosy-cd/argosy/internal/argo"
+	"github.com/argosy-cd/argosy/internal/manifest"
+)
+
+// Config is what the rendering of sets needs from outside.
+type Config struct {
+	// Namespace is that of sets that name none. Empty leaves it out.
+	Namespace string
+	// Clusters are those that Argo CD has a Secret for.
+	Clusters []generator.Cluster
+	// Git answers Git generators. Nil refuses them.
+	Git generator.Repositories
+	// AllowEmpty allows a set to have no Applications.
+	AllowEmpty bool
+	// MaxSets bounds the parameter sets of one generator. Zero is generator.DefaultMaxSets.
+	MaxSets int
+}
+
+// Application is a rendered Application.
+type Application struct {
+	Object manifest.Object
+	Set    Set
+}
+
+// Name returns the name of the Application.
+func (a Application) Name() string { return manifest.String(a.Object, "metadata", "name") }
+
+// Result is what a run gives.
+type Result struct {
+	// Applications are in the order of sets, generators and parameter sets.
+	Applications []Application
+	// Warnings are lines about things that are ignored or look wrong.
+	Warnings []string
+}
+
+// Generate renders sets. If anything is wrong, there is an error with a line for each problem and no Applications.
+func Generate(ctx context.Context, cfg Config, sets ...Set) (*Result, error) {
+	res := &Result{}
+	guard := newGuard()
+	var errs []error
+	for _, set := range sets {
+		if set.Namespace == "" {
+			set.Namespace = cfg.Namespace
+		}
+		g := &generation{ctx: ctx, cfg: cfg, set: set, guard: guard}
+		g.run()
+		errs = append(errs, g.errs...)
+		res.Applications = append(res.Applications, g.apps...)
+		for _, w := range g.warnings {
+			res.Warnings = append(res.Warnings, fmt.Sprintf("%s: %s", set, w))
+		}
+	}
+	if len(errs) > 0 {
+		return &Result{Warnings: res.Warnings}, errors.Join(errs...)
+	}
+	return res, nil
+}
+
+// generation is the rendering of one set.
+type generation struct {
+	ctx      context.Context
+	cfg      Config
+	set      Set
+	guard    *guard
+	engine   *template.Engine
+	base     *template.Tree // of spec.template
+	patch    *template.Tree // of spec.templatePatch
+	apps     []Application
+	errs     []error
+	warnings []string
+}
+
+func (g *generation) fail(errs ...error) {
+	for _, err := range errs {
+		// A joined error is several problems; each gets a line with the set in front.
+		if joined, ok := err.(interface{ Unwrap() []error }); ok {
+			g.fail(joined.Unwrap()...)
+			continue
+		}
+		g.errs = append(g.errs, g.set.errorf("%w", err))
+	}
+}
+
+func (g *generation) run() {
+	g.warnings = g.set.warnings()
+	slices.Sort(g.warnings)
+	if err := g.compile(); err != nil {
+		g.fail(err)
+		return
+	}
+	generators, _ := g.set.Spec["generators"].([]any)
+	if len(generators) == 0 {
+		g.fail(errors.New("spec.generators must not be empty"))
+		return
+	}
+	cfg := generator.Config{Engine: g.engine, Clusters: g.cfg.Clusters, Git: g.cfg.Git, MaxSets: g.cfg.MaxSets}
+	for i, spec := range generators {
+		results, warnings, err := generator.Run(g.ctx, cfg, fmt.Sprintf("spec.generators[%d]", i), spec)
+		g.warnings = append(g.warnings, warnings...)
+		if err != nil {
+			g.fail(err)
+			continue
+		}
+		for _, r := range results {
+			g.render(r)
+		}
+	}
+	g.warnings = append(g.warnings, g.engine.Warnings()...)
+	if len(g.errs) == 0 && len(g.apps) == 0 && !g.cfg.AllowEmpty {
+		g.fail(errors.New("no Applications: the generators gave no parameters; an empty answer would delete what was there before, so it must be allowed"))
+	}
+}
+
+func (g *generation) compile() error {
+	var err error
+	g.engine, err = template.New(template.Config{Go: g.set.goTemplate(), Options: g.set.goTemplateOptions()})
+	if err != nil {
+		return fmt.Errorf("spec.%w", err)
+	}
+	var errs []error
+	if g.base, err = g.engine.Compile("spec.template", application(manifest.Map(g.set.Spec, "template"))); err != nil {
+		errs = append(errs, err)
+	}
+	if text, ok := g.set.Spec["templatePatch"].(string); ok {
+		if g.patch, err = g.engine.Compile("spec.templatePatch", text); err != nil {
+			errs = append(errs, err)
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// application returns a template in the form of an Application.
+func application(tmpl map[string]any) map[string]any {
+	app := map[string]any{"metadata": map[string]any{}, "spec": map[string]any{}}
+	for k, v := range tmpl {
+		if v != nil && k != "status" {
+			app[k] = v
+		}
+	}
+	app["apiVersion"], app["kind"] = argo.APIVersion, argo.KindApplication
+	return app
+}
+
+// tree returns the template for a generator's result: that of the set, or the generator's own completed by it.
+func (g *generation) tree(r generator.Result) (*template.Tree, map[string]any, error) {
+	base := manifest.Map(g.set.Spec, "template")
+	if r.Template == nil {
+		return g.base, application(base), nil
+	}
+	path := r.Path + ".template"
+	if errs := argo.Application().Check(path, r.Template); len(errs) > 0 {
+		return nil, nil, errors.Join(errs...)
+	}
+	own, _ := r.Template.(map[string]any)
+	merged := application(complete(argo.Application(), own, base))
+	tree, err := g.engine.Compile(path, merged)
+	return tree, merged, err
+}
+
+// complete returns own with what it leaves empty taken from base: false, zero, "" and empty lists count as empty, as
+// they do in Argo CD.
+func complete(t argo.Type, own, base map[string]any) map[string]any {
+	out := make(map[string]any, len(own)+len(base))
+	for k, v := range own {
+		out[k] = v
+	}
+	for k, v := range base {
+		ft := t.Field(k)
+		have := out[k]
+		om, ok1 := have.(map[string]any)
+		bm, ok2 := v.(map[string]any)
+		switch {
+		case ft.Raw() && have != nil:
+		case ok1 && ok2:
+			out[k] = complete(ft, om, bm)
+		case isEmpty(have):
+			out[k] = v
+		}
+	}
+	return out
+}
+
+func isEmpty(v any) bool {
+	switch v := v.(type) {
+	case nil:
+		return true
+	case string:
+		return v == ""
+	case bool:
+		return !v
+	case int64:
+		return v == 0
+	case float64:
+		return v == 0
+	case []any:
+		return len(v) == 0
+	case map[string]any:
+		return len(v) == 0
+	}
+	return false
+}
+
+func (g *generation) render(r generator.Result) {
+	tree, plain, err := g.tree(r)
+	if err != nil {
+		g.fail(err)
+		return
+	}
+	for _, s := range r.Sets {
+		if g.ctx.Err() != nil {
+			g.fail(g.ctx.Err())
+			return
+		}
+		app, err := g.one(tree, plain, s.Params)
+		if err == nil {
+			err = errors.Join(g.guard.check(app, g.set)...)
+		}
+		if err != nil {
+			where := fmt.Sprintf("%s, %s {%s}", r.Path, s.Origin, strings.Join(manifest.Keys(s.Params), ", "))
+			g.failAt(where, err)
+			continue
+		}
+		g.apps = append(g.apps, Application{Object: app, Set: g.set})
+	}
+}
+
+func (g *generation) failAt(where string, err error) {
+	if joined, ok := err.(interface{ Unwrap() []error }); ok {
+		for _, e := range joined.Unwrap() {
+			g.failAt(where, e)
+		}
+		return
+	}
+	g.fail(fmt.Errorf("%s: %w", where, err))
+}
+
+// one renders one Application.
+func (g *generation) one(tree *template.Tree, plain map[string]any, params generator.Params) (manifest.Object, error) {
+	if g.engine.Mutates() {
+		params = generator.CopyParams(params)
+	}
+	var app manifest.Object
+	if len(params) == 0 {
+		// Argo CD takes the template as it is, placeholders and all, and adds no finalizer.
+		app = manifest.Copy(plain).(map[string]any)
+	} else {
+		v, err := tree.Render(g.ctx, params)
+		if err != nil {
+			return nil, err
+		}
+		app = v.(map[string]any)
+		meta := metadata(app)
+		if finalizers, _ := meta["finalizers"].([]any); len(finalizers) == 0 && !g.set.preservesResources() {
+			meta["finalizers"] = []any{argo.ResourcesFinalizer}
+		}
+	}
+	if g.patch != nil {
+		text, err := g.patch.RenderString(g.ctx, params)
+		if err != nil {
+			return nil, err
+		}
+		if app, err = applyPatch(app, text); err != nil {
+			return nil, fmt.Errorf("spec.templatePatch: %w", err)
+		}
+	}
+	// The namespace of a set is a security boundary, so neither template nor patch decides about it.
+	if g.set.Namespace != "" {
+		metadata(app)["namespace"] = g.set.Namespace
+	} else {
+		delete(metadata(app), "namespace")
+	}
+	return app, nil
+}
+
+// metadata returns the metadata of an Application, which it creates where it is missing.
+func metadata(app manifest.Object) map[string]any {
+	m, ok := app["metadata"].(map[string]any)
+	if !ok {
+		m = map[string]any{}
+		app["metadata"] = m
+	}
+	return m
+}

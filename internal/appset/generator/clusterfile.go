@@ -1,0 +1,102 @@
+package generator
+
+import (
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/argosy-cd/argosy/internal/manifest"
+)
+
+// ParseClusters reads a file that says which clusters Argo CD knows: a list of objects with name, server, project,
+// labels and annotations, or Argo CD's cluster Secrets as kubectl prints them. Other documents are skipped.
+func ParseClusters(file string, data []byte) ([]Cluster, error) {
+	// A list is not a Kubernetes document, so it is tried first.
+	if v, err := manifest.Value(data); err == nil {
+		if items, ok := v.([]any); ok {
+			return simpleClusters(file, items)
+		}
+	}
+	docs, err := manifest.Decode(file, data)
+	if err != nil {
+		return nil, err
+	}
+	return SecretClusters(docs)
+}
+
+func simpleClusters(file string, items []any) ([]Cluster, error) {
+	var out []Cluster
+	var errs []error
+	for i, item := range items {
+		f := newFields(fmt.Sprintf("%s: [%d]", file, i), item, nil)
+		f.known = nil
+		c := Cluster{
+			Name: f.text("name"), Server: f.text("server"), Project: f.text("project"),
+			Labels: f.table("labels"), Annotations: f.table("annotations"),
+		}
+		if (c.Name == "" || c.Server == "") && len(f.errs) == 0 {
+			f.errs = append(f.errs, fmt.Errorf("%s: name and server must be set", f.path))
+		}
+		for k := range f.value {
+			if !slices.Contains(f.known, k) {
+				f.errs = append(f.errs, fmt.Errorf("%s.%s: unknown field", f.path, k))
+			}
+		}
+		// Argo CD's templates see the label that makes the Secret one of a cluster.
+		c.Labels[SecretTypeLabel] = "cluster"
+		errs = append(errs, f.errs...)
+		out = append(out, c)
+	}
+	return out, errors.Join(errs...)
+}
+
+// SecretClusters returns the clusters of those documents that are cluster Secrets, in the order of their names, which
+// is that of the API server.
+func SecretClusters(docs []manifest.Document) ([]Cluster, error) {
+	type named struct {
+		secret  string
+		cluster Cluster
+	}
+	var found []named
+	var errs []error
+	for _, d := range docs {
+		if manifest.String(d.Object, "kind") != "Secret" || manifest.String(d.Object, "metadata", "labels", SecretTypeLabel) != "cluster" {
+			continue
+		}
+		c, err := secretCluster(d.Object)
+		if err != nil {
+			errs = append(errs, fmt.Errorf("%s: %w", d.Position, err))
+		}
+		found = append(found, named{manifest.String(d.Object, "metadata", "name"), c})
+	}
+	slices.SortStableFunc(found, func(a, b named) int { return strings.Compare(a.secret, b.secret) })
+	out := make([]Cluster, 0, len(found))
+	for _, n := range found {
+		out = append(out, n.cluster)
+	}
+	return out, errors.Join(errs...)
+}
+
+func secretCluster(o manifest.Object) (Cluster, error) {
+	var c Cluster
+	for key, dst := range map[string]*string{"name": &c.Name, "server": &c.Server, "project": &c.Project} {
+		if encoded := manifest.String(o, "data", key); encoded != "" {
+			data, err := base64.StdEncoding.DecodeString(encoded)
+			if err != nil {
+				return c, fmt.Errorf("data.%s: not base64", key)
+			}
+			*dst = string(data)
+		}
+		if text := manifest.String(o, "stringData", key); text != "" {
+			*dst = text
+		}
+	}
+	if c.Server == "" {
+		return c, errors.New("data.server must be set in a cluster Secret")
+	}
+	f := newFields("metadata", manifest.Map(o, "metadata"), nil)
+	c.Labels, c.Annotations = f.table("labels"), f.table("annotations")
+	return c, errors.Join(f.errs...)
+}

@@ -1,0 +1,223 @@
+package generator
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+
+	"github.com/argosy-cd/argosy/internal/manifest"
+)
+
+// matrix gives every combination of its two generators. The second is evaluated for each set of the first, whose
+// parameters it can use.
+func (r *run) matrix(f *fields, level int) ([]Set, error) {
+	generators := f.list("generators")
+	if err := f.err(); err != nil {
+		return nil, err
+	}
+	if len(generators) != 2 {
+		return nil, fmt.Errorf("%s.generators: matrix takes two generators, there are %d", f.path, len(generators))
+	}
+	first, err := r.child(f.path+".generators[0]", generators[0], level)
+	if err != nil {
+		return nil, err
+	}
+	var sets []Set
+	secondPath := f.path + ".generators[1]"
+	second, err := r.secondChild(secondPath, generators[1], level)
+	if err != nil {
+		return nil, err
+	}
+	for _, a := range first {
+		bs, err := second(a.Params)
+		if err != nil {
+			return nil, fmt.Errorf("%w (for %s)", err, a.Origin)
+		}
+		if len(sets)+len(bs) > r.MaxSets {
+			return nil, r.tooMany(f.path)
+		}
+		for _, b := range bs {
+			params, err := r.combine(a.Params, b.Params)
+			if err != nil {
+				return nil, fmt.Errorf("%s: %w (%s and %s)", f.path, err, a.Origin, b.Origin)
+			}
+			origin := Origin{What: a.Origin.String(), Other: &b.Origin}
+			sets = append(sets, Set{params, origin})
+		}
+	}
+	return sets, nil
+}
+
+// secondChild returns a function that evaluates the second generator of a matrix for parameters of the first. It is
+// compiled once; without placeholders it has the same answer for all and is evaluated once, too.
+func (r *run) secondChild(path string, spec any, level int) (func(Params) ([]Set, error), error) {
+	entry, ok := spec.(map[string]any)
+	if !ok {
+		return nil, fmt.Errorf("%s: must be an object, it is %s", path, manifest.TypeName(spec))
+	}
+	// Argo CD reads the selector before it interpolates, so placeholders in it are never replaced.
+	template := maps.Clone(entry)
+	delete(template, "selector")
+	tree, err := r.Engine.Compile(path, template)
+	if err != nil {
+		return nil, err
+	}
+	if tree.Constant() {
+		answer, err := r.child(path, spec, level)
+		return func(Params) ([]Set, error) { return answer, err }, nil
+	}
+	return func(outer Params) ([]Set, error) {
+		if len(outer) == 0 {
+			return r.child(path, spec, level)
+		}
+		v, err := tree.Render(r.ctx, outer)
+		if err != nil {
+			return nil, err
+		}
+		rendered := v.(map[string]any)
+		if entry["selector"] != nil {
+			rendered["selector"] = entry["selector"]
+		}
+		return r.child(path, rendered, level)
+	}, nil
+}
+
+// combine joins the parameters of both children of a matrix. With Go templates the first wins and objects are joined
+// recursively; without, everything becomes a string and a parameter with two values is an error.
+func (r *run) combine(a, b Params) (Params, error) {
+	if r.Engine.Go() {
+		return override(b, a), nil
+	}
+	out := make(Params, len(a)+len(b))
+	for k, v := range a {
+		out[k] = printed(v)
+	}
+	for _, k := range manifest.Keys(b) {
+		v := printed(b[k])
+		if have, ok := out[k]; ok && have != v {
+			return nil, fmt.Errorf("parameter %s has two values", k)
+		}
+		out[k] = v
+	}
+	return out, nil
+}
+
+// override returns base with the values of top on it, objects joined recursively. Neither is changed.
+func override(base, top map[string]any) map[string]any {
+	out := make(map[string]any, len(base)+len(top))
+	maps.Copy(out, base)
+	for k, v := range top {
+		out[k] = overrideValue(out[k], v)
+	}
+	return out
+}
+
+func overrideValue(base, top any) any {
+	bm, ok1 := asMap(base)
+	tm, ok2 := asMap(top)
+	if !ok1 || !ok2 || len(bm) == 0 {
+		return top
+	}
+	joined := override(bm, tm)
+	if _, ok := base.(map[string]string); ok {
+		return allStrings(joined)
+	}
+	return joined
+}
+
+// asMap returns both kinds of object in parameters as one.
+func asMap(v any) (map[string]any, bool) {
+	switch m := v.(type) {
+	case map[string]any:
+		return m, true
+	case map[string]string:
+		out := make(map[string]any, len(m))
+		for k, s := range m {
+			out[k] = s
+		}
+		return out, true
+	}
+	return nil, false
+}
+
+// allStrings keeps the type of a map[string]string if everything in it is a string.
+func allStrings(m map[string]any) any {
+	out := make(map[string]string, len(m))
+	for k, v := range m {
+		s, ok := v.(string)
+		if !ok {
+			return m
+		}
+		out[k] = s
+	}
+	return out
+}
+
+// merge gives the sets of its first generator, with the values of those sets of the others on them that agree in all
+// merge keys.
+func (r *run) merge(f *fields, level int) ([]Set, error) {
+	generators := f.list("generators")
+	keys := f.strings("mergeKeys")
+	if err := f.err(); err != nil {
+		return nil, err
+	}
+	if len(generators) < 2 {
+		return nil, fmt.Errorf("%s.generators: merge takes two generators or more, there are %d", f.path, len(generators))
+	}
+	if len(keys) == 0 {
+		return nil, fmt.Errorf("%s.mergeKeys: must not be empty", f.path)
+	}
+	var base []Set
+	var baseKeys []string
+	for i, g := range generators {
+		path := fmt.Sprintf("%s.generators[%d]", f.path, i)
+		sets, err := r.child(path, g, level)
+		if err != nil {
+			return nil, err
+		}
+		byKey, order, err := index(path, keys, sets)
+		if err != nil {
+			return nil, err
+		}
+		if i == 0 {
+			base, baseKeys = sets, order
+			continue
+		}
+		for j, key := range baseKeys {
+			top, ok := byKey[key]
+			if !ok {
+				continue
+			}
+			if r.Engine.Go() {
+				base[j].Params = override(base[j].Params, top.Params)
+			} else {
+				joined := maps.Clone(base[j].Params)
+				maps.Copy(joined, top.Params)
+				base[j].Params = joined
+			}
+		}
+	}
+	return base, nil
+}
+
+// index finds sets by the values of their merge keys, which must differ within one generator.
+func index(path string, keys []string, sets []Set) (byKey map[string]Set, order []string, err error) {
+	byKey = make(map[string]Set, len(sets))
+	for _, s := range sets {
+		values := make(map[string]any, len(keys))
+		for _, k := range keys {
+			values[k] = s.Params[k]
+		}
+		text, err := json.Marshal(values)
+		if err != nil {
+			return nil, nil, fmt.Errorf("%s: merge keys of %s: %w", path, s.Origin, err)
+		}
+		key := string(text)
+		if other, exists := byKey[key]; exists {
+			return nil, nil, fmt.Errorf("%s: %s and %s have the same merge keys %s", path, other.Origin, s.Origin, key)
+		}
+		byKey[key] = s
+		order = append(order, key)
+	}
+	return byKey, order, nil
+}

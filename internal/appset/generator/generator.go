@@ -1,0 +1,227 @@
+// Package generator turns the generators of an ApplicationSet into sets of parameters.
+//
+// It answers as Argo CD 3.2 does: list, clusters, git, and matrix and merge of them, with selectors, in both template
+// modes. Clusters and Git trees come from the caller. It differs from Argo CD where that would be silent: an unknown
+// generator, a field of the wrong type and a bad pattern are errors, and the order of the answer is always the same.
+package generator
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/argosy-cd/argosy/internal/appset/template"
+	"github.com/argosy-cd/argosy/internal/manifest"
+)
+
+// Params is one set of parameters. Besides the types of package manifest it holds, as in Argo CD, map[string]string
+// (values, labels, annotations), []string (path segments) and []map[string]any (the flat list of clusters); selectors
+// and template functions see the difference. Numbers are float64.
+type Params = map[string]any
+
+// Set is a set of parameters and where it came from.
+type Set struct {
+	Params Params
+	Origin Origin
+}
+
+// Origin names the source of a parameter set for messages.
+type Origin struct {
+	What  string  // "element 3", "directory apps/web", "cluster prod"
+	Other *Origin // the second child of a matrix
+}
+
+// String joins the origins of a matrix.
+func (o Origin) String() string {
+	if o.Other == nil {
+		return o.What
+	}
+	return o.What + " × " + o.Other.String()
+}
+
+// Tree is a Git repository at a revision.
+type Tree interface {
+	// Directories returns every directory that contains a file, parents before children, in the order of a walk.
+	Directories(ctx context.Context) ([]string, error)
+	// Files returns the content of the files that match a pattern as Git matches path specifications.
+	Files(ctx context.Context, pattern string) (map[string][]byte, error)
+}
+
+// Repositories finds the Git repositories that generators name.
+type Repositories interface {
+	Tree(ctx context.Context, url, revision string) (Tree, error)
+}
+
+// Config is what generators need from outside.
+type Config struct {
+	// Engine interpolates values and the children of a matrix; its mode is that of the set.
+	Engine *template.Engine
+	// Clusters are the clusters that Argo CD knows, without the local one unless it has a Secret.
+	Clusters []Cluster
+	// Git answers Git generators. Nil refuses them.
+	Git Repositories
+	// MaxSets bounds the parameter sets of one generator. Zero is DefaultMaxSets.
+	MaxSets int
+}
+
+// DefaultMaxSets is the default of Config.MaxSets.
+const DefaultMaxSets = 50_000
+
+// Result is what one kind of one entry of spec.generators gives.
+type Result struct {
+	Kind     string
+	Path     string // spec.generators[0].list
+	Template any    // the generator's own template, if any
+	Sets     []Set
+}
+
+// Run evaluates one entry of spec.generators. The warnings are about fields that are ignored.
+func Run(ctx context.Context, cfg Config, path string, spec any) (results []Result, warnings []string, err error) {
+	if cfg.MaxSets == 0 {
+		cfg.MaxSets = DefaultMaxSets
+	}
+	r := &run{Config: cfg, ctx: ctx, warned: map[string]bool{}}
+	results, err = r.transform(path, spec, 0)
+	return results, manifest.Keys(r.warned), err
+}
+
+type run struct {
+	Config
+	ctx    context.Context
+	warned map[string]bool
+}
+
+// kinds are the generators in the order in which Argo CD evaluates those of one entry.
+var kinds = []string{
+	"list", "clusters", "git", "scmProvider", "clusterDecisionResource", "pullRequest", "matrix", "merge", "plugin",
+}
+
+// maxNesting is how deep matrix and merge nest: a matrix of a matrix of lists, and no deeper.
+const maxNesting = 2
+
+// transform evaluates one entry at a nesting level.
+func (r *run) transform(path string, spec any, level int) ([]Result, error) {
+	entry, ok := spec.(map[string]any)
+	if !ok {
+		return nil, fmt.Errorf("%s: must be an object, it is %s", path, manifest.TypeName(spec))
+	}
+	used, err := usedKinds(path, entry, level)
+	if err != nil {
+		return nil, err
+	}
+	selector, err := newSelector(path+".selector", entry["selector"], anyValue)
+	if err != nil {
+		return nil, err
+	}
+	var results []Result
+	for _, kind := range used {
+		kindPath := path + "." + kind
+		f := newFields(kindPath, entry[kind], r)
+		sets, err := r.generate(kind, f, level)
+		if err != nil {
+			return nil, err
+		}
+		if entry["selector"] != nil {
+			sets = slices.DeleteFunc(sets, func(s Set) bool { return !selector.matches(flattenText(s.Params)) })
+		}
+		if len(sets) > r.MaxSets {
+			return nil, r.tooMany(kindPath)
+		}
+		own := f.value["template"]
+		results = append(results, Result{Kind: kind, Path: kindPath, Template: own, Sets: sets})
+	}
+	return results, nil
+}
+
+func (r *run) tooMany(path string) error {
+	return fmt.Errorf("%s: more than %d parameter sets", path, r.MaxSets)
+}
+
+// usedKinds returns the kinds of generator in an entry, which at the top may be several.
+func usedKinds(path string, entry map[string]any, level int) ([]string, error) {
+	var used []string
+	for _, kind := range kinds {
+		if entry[kind] != nil {
+			used = append(used, kind)
+		}
+	}
+	for _, key := range manifest.Keys(entry) {
+		if key != "selector" && !slices.Contains(kinds, key) {
+			return nil, fmt.Errorf("%s.%s: not a generator; they are %s", path, key, strings.Join(kinds, ", "))
+		}
+	}
+	switch {
+	case len(used) == 0:
+		return nil, fmt.Errorf("%s: no generator; it needs one of %s", path, strings.Join(kinds, ", "))
+	case level > 0 && len(used) > 1:
+		return nil, fmt.Errorf("%s: one generator is allowed inside matrix and merge, there are %s", path, strings.Join(used, " and "))
+	case level == maxNesting && (used[0] == "matrix" || used[0] == "merge"):
+		return nil, fmt.Errorf("%s.%s: matrix and merge nest two deep at most", path, used[0])
+	}
+	return used, nil
+}
+
+func (r *run) generate(kind string, f *fields, level int) ([]Set, error) {
+	switch kind {
+	case "list":
+		return r.list(f)
+	case "clusters":
+		return r.clusters(f)
+	case "git":
+		return r.git(f)
+	case "matrix":
+		return r.matrix(f, level)
+	case "merge":
+		return r.merge(f, level)
+	default:
+		return nil, fmt.Errorf("%s: this generator asks an API and is not supported yet", f.path)
+	}
+}
+
+// child evaluates a generator inside a matrix or merge.
+func (r *run) child(path string, spec any, level int) ([]Set, error) {
+	results, err := r.transform(path, spec, level+1)
+	if err != nil {
+		return nil, err
+	}
+	return results[0].Sets, nil
+}
+
+// CopyParams returns a deep copy, for templates that change their parameters.
+func CopyParams(p Params) Params {
+	if p == nil {
+		return nil
+	}
+	return copyValue(p).(map[string]any)
+}
+
+func copyValue(v any) any {
+	switch v := v.(type) {
+	case map[string]any:
+		m := make(map[string]any, len(v))
+		for k, e := range v {
+			m[k] = copyValue(e)
+		}
+		return m
+	case []any:
+		l := make([]any, len(v))
+		for i, e := range v {
+			l[i] = copyValue(e)
+		}
+		return l
+	case []map[string]any:
+		l := make([]map[string]any, len(v))
+		for i, e := range v {
+			l[i] = CopyParams(e)
+		}
+		return l
+	case map[string]string:
+		return maps.Clone(v)
+	case []string:
+		return slices.Clone(v)
+	default:
+		return v
+	}
+}

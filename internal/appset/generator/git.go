@@ -1,0 +1,235 @@
+package generator
+
+import (
+	"errors"
+	"fmt"
+	"path"
+	"strconv"
+	"strings"
+
+	"sigs.k8s.io/yaml"
+
+	"github.com/argosy-cd/argosy/internal/appset/template"
+	"github.com/argosy-cd/argosy/internal/manifest"
+)
+
+// maxFile bounds a file that a Git generator reads parameters from.
+const maxFile = 8 << 20
+
+type pattern struct {
+	path    string
+	exclude bool
+}
+
+type gitSpec struct {
+	url, revision, prefix string
+	directories, files    []pattern
+	values                *values
+}
+
+// git gives one set for each directory that matches, or one for each object in each file that matches.
+func (r *run) git(f *fields) ([]Set, error) {
+	g, err := r.gitSpec(f)
+	if err != nil {
+		return nil, err
+	}
+	if r.Git == nil {
+		return nil, fmt.Errorf("%s: no Git repositories here", f.path)
+	}
+	tree, err := r.Git.Tree(r.ctx, g.url, g.revision)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", f.path, err)
+	}
+	var sets []Set
+	if len(g.directories) > 0 {
+		sets, err = r.gitDirectories(g, tree)
+	} else {
+		sets, err = r.gitFiles(g, tree)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", f.path, err)
+	}
+	return sets, nil
+}
+
+func (r *run) gitSpec(f *fields) (*gitSpec, error) {
+	g := &gitSpec{
+		url: f.text("repoURL"), revision: f.text("revision"), prefix: f.text("pathParamPrefix"),
+		directories: patterns(f, "directories"), files: patterns(f, "files"),
+	}
+	table := f.table("values")
+	f.number("requeueAfterSeconds")
+	if g.url == "" && len(f.errs) == 0 {
+		f.errs = append(f.errs, fmt.Errorf("%s: repoURL must be set", f.path))
+	}
+	if len(g.directories) == 0 && len(g.files) == 0 && len(f.errs) == 0 {
+		f.errs = append(f.errs, fmt.Errorf("%s: directories or files must be set", f.path))
+	}
+	for i, p := range g.directories {
+		if _, err := path.Match(p.path, ""); err != nil {
+			f.errs = append(f.errs, fmt.Errorf("%s.directories[%d].path: %q is not a pattern", f.path, i, p.path))
+		}
+	}
+	if err := f.err(); err != nil {
+		return nil, err
+	}
+	if len(g.directories) > 0 && len(g.files) > 0 {
+		r.warned[f.path+".files: ignored, because directories are set too"] = true
+	}
+	var err error
+	g.values, err = r.newValues(f.path+".values", table)
+	return g, err
+}
+
+func patterns(f *fields, name string) []pattern {
+	var out []pattern
+	for _, item := range f.objects(name) {
+		out = append(out, pattern{item.text("path"), item.boolean("exclude")})
+		if err := item.err(); err != nil {
+			f.errs = append(f.errs, err)
+		}
+	}
+	return out
+}
+
+func (r *run) gitDirectories(g *gitSpec, tree Tree) ([]Set, error) {
+	all, err := tree.Directories(r.ctx)
+	if err != nil {
+		return nil, err
+	}
+	var sets []Set
+	for _, dir := range all {
+		if hidden(dir) || !selected(g.directories, dir) {
+			continue
+		}
+		params := Params{}
+		r.addPath(params, g.prefix, dir, "")
+		if err := g.values.addTo(params); err != nil {
+			return nil, fmt.Errorf("directory %s: %w", dir, err)
+		}
+		sets = append(sets, Set{params, Origin{What: "directory " + dir}})
+	}
+	return sets, nil
+}
+
+// hidden reports whether Argo CD skips a directory: one whose name, or a parent's, starts with a dot.
+func hidden(dir string) bool {
+	return dir[0] == '.' || strings.Contains(dir, "/.")
+}
+
+// selected reports whether a pattern includes dir and none excludes it.
+func selected(patterns []pattern, dir string) bool {
+	include := false
+	for _, p := range patterns {
+		// The patterns were checked before.
+		if match, _ := path.Match(p.path, dir); !match {
+			continue
+		}
+		if p.exclude {
+			return false
+		}
+		include = true
+	}
+	return include
+}
+
+// addPath adds the parameters that describe a directory and, for the file generator, a file in it.
+func (r *run) addPath(params Params, prefix, dir, file string) {
+	segments := strings.Split(dir, "/")
+	base := path.Base(dir)
+	if r.Engine.Go() {
+		p := map[string]any{
+			"path": dir, "basename": base, "basenameNormalized": template.Normalize(base), "segments": segments,
+		}
+		if file != "" {
+			p["filename"], p["filenameNormalized"] = file, template.Normalize(file)
+		}
+		if prefix != "" {
+			params[prefix] = map[string]any{"path": p}
+		} else {
+			params["path"] = p
+		}
+		return
+	}
+	name := dotted(prefix, "path")
+	params[name] = dir
+	params[name+".basename"], params[name+".basenameNormalized"] = base, template.Normalize(base)
+	if file != "" {
+		params[name+".filename"], params[name+".filenameNormalized"] = file, template.Normalize(file)
+	}
+	for i, s := range segments {
+		if s != "" {
+			params[name+"["+strconv.Itoa(i)+"]"] = s
+		}
+	}
+}
+
+func (r *run) gitFiles(g *gitSpec, tree Tree) ([]Set, error) {
+	files := map[string][]byte{}
+	for _, exclude := range []bool{false, true} {
+		for _, p := range g.files {
+			if p.exclude != exclude {
+				continue
+			}
+			found, err := tree.Files(r.ctx, p.path)
+			if err != nil {
+				return nil, err
+			}
+			for name, data := range found {
+				if exclude {
+					delete(files, name)
+				} else {
+					files[name] = data
+				}
+			}
+		}
+	}
+	var sets []Set
+	var errs []error
+	for _, name := range manifest.Keys(files) {
+		more, err := r.gitFile(g, name, files[name])
+		if err != nil {
+			errs = append(errs, fmt.Errorf("file %s: %w", name, err))
+		}
+		sets = append(sets, more...)
+	}
+	return sets, errors.Join(errs...)
+}
+
+// gitFile reads a file that holds an object or a list of objects. An empty file is an empty object.
+func (r *run) gitFile(g *gitSpec, name string, data []byte) ([]Set, error) {
+	if len(data) > maxFile {
+		return nil, fmt.Errorf("%d bytes is over the limit of %d", len(data), maxFile)
+	}
+	var objects []map[string]any
+	single := map[string]any{}
+	what := "file " + name
+	if yaml.Unmarshal(data, &single) == nil {
+		objects = append(objects, single)
+	} else if err := yaml.Unmarshal(data, &objects); err != nil {
+		return nil, fmt.Errorf("must be an object or a list of objects: %w", plainYAML(err))
+	}
+	var sets []Set
+	for i, object := range objects {
+		params := Params{}
+		if r.Engine.Go() {
+			for k, v := range object {
+				params[k] = v
+			}
+		} else {
+			for k, v := range flattenText(object) {
+				params[k] = v
+			}
+		}
+		r.addPath(params, g.prefix, path.Dir(name), path.Base(name))
+		if err := g.values.addTo(params); err != nil {
+			return nil, err
+		}
+		origin := what
+		if len(objects) > 1 {
+			origin = fmt.Sprintf("%s [%d]", what, i)
+		}
+		sets = append(sets, Set{params, Origin{What: origin}})
+	}
+	return sets, nil
+}

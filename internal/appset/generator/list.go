@@ -1,0 +1,100 @@
+package generator
+
+import (
+	"fmt"
+
+	"sigs.k8s.io/yaml"
+
+	"github.com/argosy-cd/argosy/internal/manifest"
+)
+
+// list gives one set for each element, in order, those of elementsYaml last.
+func (r *run) list(f *fields) ([]Set, error) {
+	elements := f.list("elements")
+	text := f.text("elementsYaml")
+	if err := f.err(); err != nil {
+		return nil, err
+	}
+	if len(elements) > r.MaxSets {
+		return nil, r.tooMany(f.path)
+	}
+	sets := make([]Set, 0, len(elements))
+	for i, element := range elements {
+		path := fmt.Sprintf("%s.elements[%d]", f.path, i)
+		params, err := r.element(path, element)
+		if err != nil {
+			return nil, err
+		}
+		sets = append(sets, Set{params, Origin{What: fmt.Sprintf("element %d", i)}})
+	}
+	if text == "" {
+		return sets, nil
+	}
+	var more []map[string]any
+	if err := yaml.Unmarshal([]byte(text), &more); err != nil {
+		return nil, fmt.Errorf("%s.elementsYaml: must be a YAML list of objects: %w", f.path, plainYAML(err))
+	}
+	for i, params := range more {
+		sets = append(sets, Set{params, Origin{What: fmt.Sprintf("element %d of elementsYaml", i)}})
+	}
+	return sets, nil
+}
+
+// element makes parameters of an element. The older mode allows strings only, and strings in "values".
+func (r *run) element(path string, v any) (Params, error) {
+	if v == nil {
+		return nil, nil
+	}
+	element, ok := v.(map[string]any)
+	if !ok {
+		return nil, fmt.Errorf("%s: must be an object, it is %s", path, manifest.TypeName(v))
+	}
+	if r.Engine.Go() {
+		return floats(element).(map[string]any), nil
+	}
+	params := make(Params, len(element))
+	for _, key := range manifest.Keys(element) {
+		if key == "values" {
+			values, ok := element[key].(map[string]any)
+			if !ok {
+				return nil, fmt.Errorf("%s.values: must be an object, it is %s", path, manifest.TypeName(element[key]))
+			}
+			for _, k := range manifest.Keys(values) {
+				if params["values."+k], ok = values[k].(string); !ok {
+					return nil, notString(path+".values."+k, values[k])
+				}
+			}
+			continue
+		}
+		if params[key], ok = element[key].(string); !ok {
+			return nil, notString(path+"."+key, element[key])
+		}
+	}
+	return params, nil
+}
+
+func notString(path string, v any) error {
+	return fmt.Errorf("%s: must be a string without goTemplate: true, it is %s", path, manifest.TypeName(v))
+}
+
+// floats copies a decoded value with all numbers as float64, which is how Argo CD's templates see them.
+func floats(v any) any {
+	switch v := v.(type) {
+	case int64:
+		return float64(v)
+	case map[string]any:
+		m := make(map[string]any, len(v))
+		for k, e := range v {
+			m[k] = floats(e)
+		}
+		return m
+	case []any:
+		l := make([]any, len(v))
+		for i, e := range v {
+			l[i] = floats(e)
+		}
+		return l
+	default:
+		return v
+	}
+}

@@ -1,0 +1,104 @@
+package generator
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/argosy-cd/argosy/internal/appset/template"
+	"github.com/argosy-cd/argosy/internal/manifest"
+)
+
+// values are the templated values of a clusters or git generator. Each sees the other parameters, none sees another
+// value.
+type values struct {
+	trees map[string]*template.Tree
+	run   *run
+}
+
+func (r *run) newValues(path string, table map[string]string) (*values, error) {
+	v := &values{trees: make(map[string]*template.Tree, len(table)), run: r}
+	var errs []error
+	for _, k := range manifest.Keys(table) {
+		tree, err := r.Engine.Compile(path+"."+k, table[k])
+		if err != nil {
+			errs = append(errs, err)
+		}
+		v.trees[k] = tree
+	}
+	return v, errors.Join(errs...)
+}
+
+func (v *values) addTo(params Params) error {
+	if len(v.trees) == 0 {
+		return nil
+	}
+	out := make(map[string]string, len(v.trees))
+	for k, tree := range v.trees {
+		s, err := tree.RenderString(v.run.ctx, params)
+		if err != nil {
+			return err
+		}
+		out[k] = s
+	}
+	if v.run.Engine.Go() {
+		params["values"] = out
+		return nil
+	}
+	for k, s := range out {
+		params["values."+k] = s
+	}
+	return nil
+}
+
+// flatten gives the leaves of a value under dotted keys. As in Argo CD only map[string]any and []any are taken apart;
+// a map[string]string is a leaf.
+func flatten(out map[string]any, prefix string, v any) {
+	switch v := v.(type) {
+	case map[string]any:
+		for k, e := range v {
+			flatten(out, dotted(prefix, k), e)
+		}
+	case []any:
+		for i, e := range v {
+			flatten(out, dotted(prefix, strconv.Itoa(i)), e)
+		}
+	default:
+		out[prefix] = v
+	}
+}
+
+func dotted(prefix, key string) string {
+	if prefix == "" {
+		return key
+	}
+	return prefix + "." + key
+}
+
+func flattenText(params Params) map[string]string {
+	flat := make(map[string]any, len(params))
+	for k, v := range params {
+		flatten(flat, k, v)
+	}
+	out := make(map[string]string, len(flat))
+	for k, v := range flat {
+		out[k] = printed(v)
+	}
+	return out
+}
+
+func printed(v any) string {
+	if s, ok := v.(string); ok {
+		return s
+	}
+	return fmt.Sprint(v)
+}
+
+// plainYAML drops the wrapping of the YAML library's errors and keeps them on one line.
+func plainYAML(err error) error {
+	s := strings.ReplaceAll(err.Error(), "\n", " ")
+	s = strings.TrimPrefix(s, "error converting YAML to JSON: ")
+	s = strings.TrimPrefix(s, "error unmarshaling JSON: while decoding JSON: ")
+	return errors.New(strings.TrimPrefix(s, "json: "))
+}

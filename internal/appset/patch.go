@@ -1,0 +1,256 @@
+package appset
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/argosy-cd/argosy/internal/argo"
+	"github.com/argosy-cd/argosy/internal/manifest"
+)
+
+// applyPatch applies a rendered templatePatch: a strategic merge patch on an Application. The project cannot be
+// patched, so that a patch cannot lead out of it.
+func applyPatch(app manifest.Object, text string) (manifest.Object, error) {
+	patch, err := decodePatch(text)
+	if err != nil || patch == nil {
+		return app, err
+	}
+	if errs := argo.Application().Check("patch", patch); len(errs) > 0 {
+		return nil, errors.Join(errs...)
+	}
+	project, hasProject := manifest.Map(app, "spec")["project"]
+	app, err = mergePatch("patch", argo.Application(), app, patch)
+	if err != nil {
+		return nil, err
+	}
+	spec, ok := app["spec"].(map[string]any)
+	if !ok {
+		spec = map[string]any{}
+		app["spec"] = spec
+	}
+	if hasProject {
+		spec["project"] = project
+	} else {
+		delete(spec, "project")
+	}
+	delete(app, "status")
+	app["apiVersion"], app["kind"] = argo.APIVersion, argo.KindApplication
+	return app, nil
+}
+
+// decodePatch reads YAML, or JSON where the text starts with a brace. Nothing at all is no patch.
+func decodePatch(text string) (map[string]any, error) {
+	decode := manifest.Value
+	if strings.HasPrefix(strings.TrimSpace(text), "{") {
+		decode = manifest.JSON
+	}
+	v, err := decode([]byte(text))
+	if err != nil {
+		return nil, err
+	}
+	switch v := v.(type) {
+	case nil:
+		return nil, nil
+	case map[string]any:
+		return v, nil
+	default:
+		return nil, fmt.Errorf("must be an object, it is %s", manifest.TypeName(v))
+	}
+}
+
+const (
+	patchDirective  = "$patch"
+	retainDirective = "$retainKeys"
+	orderPrefix     = "$setElementOrder/"
+	deletePrefix    = "$deleteFromPrimitiveList/"
+)
+
+// mergePatch merges patch into original, which it changes, and returns the result. Objects are merged, null deletes,
+// and lists are replaced, except for finalizers, which are added to.
+func mergePatch(path string, t argo.Type, original, patch map[string]any) (map[string]any, error) {
+	switch directive := patch[patchDirective]; directive {
+	case nil:
+	case "replace":
+		patch = maps.Clone(patch)
+		delete(patch, patchDirective)
+		return patch, nil
+	case "delete":
+		return map[string]any{}, nil
+	default:
+		return nil, fmt.Errorf("%s.$patch: must be replace or delete, it is %v", path, directive)
+	}
+	if err := retainKeys(path, original, patch); err != nil {
+		return nil, err
+	}
+	for _, k := range manifest.Keys(patch) {
+		if err := mergeField(path, t, original, k, patch[k]); err != nil {
+			return nil, err
+		}
+	}
+	return original, nil
+}
+
+func mergeField(path string, t argo.Type, original map[string]any, k string, v any) error {
+	if k == retainDirective {
+		return nil
+	}
+	if strings.HasPrefix(k, orderPrefix) {
+		return fmt.Errorf("%s.%s: this directive is not supported", path, k)
+	}
+	if list, ok := strings.CutPrefix(k, deletePrefix); ok {
+		return deleteFromList(path+"."+k, original, list, v)
+	}
+	if v == nil {
+		delete(original, k)
+		return nil
+	}
+	switch v := v.(type) {
+	case map[string]any:
+		have, ok := original[k].(map[string]any)
+		if !ok {
+			break
+		}
+		if t.Raw() {
+			return rawConflict(path, k)
+		}
+		merged, err := mergePatch(path+"."+k, t.Field(k), have, v)
+		original[k] = merged
+		return err
+	case []any:
+		have, ok := original[k].([]any)
+		if !ok {
+			break
+		}
+		if t.Raw() {
+			return rawConflict(path, k)
+		}
+		if k == "finalizers" && path == "patch.metadata" {
+			v = addToList(have, v)
+		}
+		original[k] = v
+		return nil
+	}
+	if clean, keep := clean(v); keep {
+		original[k] = clean
+	} else {
+		delete(original, k)
+	}
+	return nil
+}
+
+// rawConflict refuses what Argo CD refuses: inside of arbitrary JSON, such as valuesObject, it cannot tell how to
+// merge.
+func rawConflict(path, k string) error {
+	return fmt.Errorf("%s.%s: template and patch both have a value here, and Argo CD does not merge inside of arbitrary JSON; set all of it in the patch", path, k)
+}
+
+func retainKeys(path string, original, patch map[string]any) error {
+	v, ok := patch[retainDirective]
+	if !ok {
+		return nil
+	}
+	list, ok := v.([]any)
+	if !ok {
+		return fmt.Errorf("%s.%s: must be a list, it is %s", path, retainDirective, manifest.TypeName(v))
+	}
+	for _, k := range manifest.Keys(patch) {
+		if !strings.HasPrefix(k, "$") && patch[k] != nil && !slices.Contains(list, any(k)) {
+			return fmt.Errorf("%s.%s: %s is in the patch and must be in the list", path, retainDirective, k)
+		}
+	}
+	for _, k := range manifest.Keys(original) {
+		if !slices.Contains(list, any(k)) {
+			delete(original, k)
+		}
+	}
+	return nil
+}
+
+func deleteFromList(path string, original map[string]any, key string, v any) error {
+	gone, ok := v.([]any)
+	if !ok {
+		return fmt.Errorf("%s: must be a list, it is %s", path, manifest.TypeName(v))
+	}
+	have, ok := original[key].([]any)
+	if !ok {
+		return nil
+	}
+	var left []any
+	for _, e := range have {
+		if !contains(gone, e) {
+			left = append(left, e)
+		}
+	}
+	original[key] = left
+	return nil
+}
+
+// contains compares scalars; two objects are never equal.
+func contains(list []any, v any) bool {
+	for _, e := range list {
+		switch e.(type) {
+		case map[string]any, []any:
+		default:
+			if e == v {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// addToList returns the elements of both lists as Kubernetes orders them: new elements of the patch first, and
+// elements of both lists in their old order with respect to the others.
+func addToList(have, patch []any) []any {
+	var items, others, out []any
+	for _, e := range patch {
+		if !contains(items, e) {
+			items = append(items, e)
+		}
+	}
+	for _, e := range have {
+		if !contains(patch, e) {
+			others = append(others, e)
+		}
+	}
+	for len(items) > 0 && len(others) > 0 {
+		i, j := slices.Index(have, items[0]), slices.Index(have, others[0])
+		if i >= 0 && j < i {
+			out, others = append(out, others[0]), others[1:]
+		} else {
+			out, items = append(out, items[0]), items[1:]
+		}
+	}
+	return append(append(out, items...), others...)
+}
+
+// clean prepares a value of the patch that has nothing to be merged with: nulls in objects are dropped, and so are
+// objects that only hold a directive.
+func clean(v any) (any, bool) {
+	switch v := v.(type) {
+	case map[string]any:
+		if _, ok := v[patchDirective]; ok {
+			return nil, false
+		}
+		out := make(map[string]any, len(v))
+		for k, e := range v {
+			if c, keep := clean(e); keep && e != nil {
+				out[k] = c
+			}
+		}
+		return out, true
+	case []any:
+		out := make([]any, 0, len(v))
+		for _, e := range v {
+			if c, keep := clean(e); keep {
+				out = append(out, c)
+			}
+		}
+		return out, true
+	default:
+		return v, true
+	}
+}

@@ -1,0 +1,263 @@
+// Package template renders the templates of ApplicationSets: trees of maps, lists and strings, with placeholders in
+// values and in map keys.
+//
+// It knows both modes of Argo CD: Go templates with sprig, and the older substitution of {{name}}. A tree is compiled
+// once and rendered for each set of parameters. Rendering is a pure function of tree and parameters: functions that
+// answer differently each time are refused, and what sprig leaves to chance (the order of keys) is sorted.
+// Output, size of intermediate values and number of steps are limited, so no template can hang or exhaust memory.
+//
+// An Engine, and the trees compiled by it, belong to one goroutine.
+package template
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	gotemplate "text/template"
+
+	"github.com/argosy-cd/argosy/internal/manifest"
+)
+
+// Config configures an Engine.
+type Config struct {
+	// Go selects Go templates. False is the older mode.
+	Go bool
+	// Options are the options of Go templates, such as "missingkey=error".
+	Options []string
+	// MaxOutput bounds the output of one string in bytes. Zero is 1 MiB.
+	MaxOutput int
+	// MaxValue bounds any value that exists during the execution, in bytes. Zero is 4 MiB.
+	MaxValue int
+	// MaxSteps bounds the work of all executions of the Engine together. Zero is 50 million; a simple placeholder
+	// costs one.
+	MaxSteps int
+}
+
+// Engine compiles templates and holds what their executions share.
+type Engine struct {
+	cfg     Config
+	funcs   gotemplate.FuncMap
+	budget  budget
+	mutates bool
+	warn    map[string]string
+}
+
+// New returns an Engine.
+func New(cfg Config) (*Engine, error) {
+	for _, o := range cfg.Options {
+		switch o {
+		case "missingkey=default", "missingkey=invalid", "missingkey=zero", "missingkey=error":
+		default:
+			return nil, fmt.Errorf("goTemplateOptions: %q is not an option; they are missingkey=default, invalid, zero and error", o)
+		}
+	}
+	cfg.MaxOutput = orDefault(cfg.MaxOutput, 1<<20)
+	cfg.MaxValue = orDefault(cfg.MaxValue, 4<<20)
+	cfg.MaxSteps = orDefault(cfg.MaxSteps, 50_000_000)
+	e := &Engine{cfg: cfg, warn: map[string]string{}}
+	e.budget = budget{left: cfg.MaxSteps, max: cfg.MaxSteps, maxValue: cfg.MaxValue}
+	if cfg.Go {
+		e.funcs = functions(&e.budget)
+	}
+	return e, nil
+}
+
+func orDefault(n, def int) int {
+	if n == 0 {
+		return def
+	}
+	return n
+}
+
+// Mutates reports whether a compiled template uses functions that change their arguments, so that parameters must not
+// be shared between executions.
+func (e *Engine) Mutates() bool { return e.mutates }
+
+// Go reports whether the engine is in Go template mode.
+func (e *Engine) Go() bool { return e.cfg.Go }
+
+// Warnings returns, in order, a line for each template that left a placeholder without a value.
+func (e *Engine) Warnings() []string {
+	var out []string
+	for _, path := range manifest.Keys(e.warn) {
+		out = append(out, path+": "+e.warn[path])
+	}
+	return out
+}
+
+// Tree is a compiled value.
+type Tree struct {
+	engine *Engine
+	root   node
+}
+
+// Compile compiles every string in v, map keys included. path names v in errors. All errors are reported.
+func (e *Engine) Compile(path string, v any) (*Tree, error) {
+	c := compiler{engine: e}
+	root := c.compile(path, v)
+	if len(c.errs) > 0 {
+		return nil, errors.Join(c.errs...)
+	}
+	return &Tree{engine: e, root: root}, nil
+}
+
+// Constant reports whether rendering does not depend on parameters.
+func (t *Tree) Constant() bool { return isConstant(t.root) }
+
+// Render returns the tree with its placeholders replaced. Nothing of the result is shared with the tree or with an
+// earlier result. Null values in maps are dropped, as Argo CD does. All errors are reported.
+func (t *Tree) Render(ctx context.Context, params map[string]any) (any, error) {
+	x := execution{ctx: ctx, engine: t.engine, params: params}
+	v := t.root.render(&x)
+	if len(x.errs) > 0 {
+		return nil, errors.Join(x.errs...)
+	}
+	return v, nil
+}
+
+// RenderString renders a tree that was compiled from a string.
+func (t *Tree) RenderString(ctx context.Context, params map[string]any) (string, error) {
+	v, err := t.Render(ctx, params)
+	if err != nil {
+		return "", err
+	}
+	s, ok := v.(string)
+	if !ok {
+		return "", fmt.Errorf("rendering gave %s, not a string", manifest.TypeName(v))
+	}
+	return s, nil
+}
+
+type compiler struct {
+	engine *Engine
+	errs   []error
+}
+
+func (c *compiler) compile(path string, v any) node {
+	switch v := v.(type) {
+	case string:
+		return c.text(path, v)
+	case map[string]any:
+		m := &mapNode{path: path, entries: make([]entry, 0, len(v))}
+		for _, k := range manifest.Keys(v) {
+			if v[k] == nil {
+				continue
+			}
+			child := join(path, k)
+			m.entries = append(m.entries, entry{key: c.text(child+" (key)", k), value: c.compile(child, v[k])})
+		}
+		return m
+	case []any:
+		l := &listNode{items: make([]node, len(v))}
+		for i, e := range v {
+			l.items[i] = c.compile(path+"["+strconv.Itoa(i)+"]", e)
+		}
+		return l
+	default:
+		return constant{v}
+	}
+}
+
+// text compiles one string; without a placeholder it is a constant in either mode.
+func (c *compiler) text(path, s string) node {
+	if !strings.Contains(s, "{{") {
+		return constant{s}
+	}
+	if !c.engine.cfg.Go {
+		n, err := newSimple(path, s)
+		if err != nil {
+			c.errs = append(c.errs, fmt.Errorf("%s: %w", path, err))
+		}
+		return n
+	}
+	n, err := c.engine.newProgram(path, s)
+	if err != nil {
+		c.errs = append(c.errs, fmt.Errorf("%s: %w", path, err))
+		return constant{s}
+	}
+	return n
+}
+
+// join appends a key to a path, quoted where a dot or a slash would make it ambiguous.
+func join(path, key string) string {
+	if strings.ContainsAny(key, "./[] ") {
+		key = strconv.Quote(key)
+	}
+	if path == "" {
+		return key
+	}
+	return path + "." + key
+}
+
+// execution is one rendering of one tree.
+type execution struct {
+	ctx    context.Context
+	engine *Engine
+	params map[string]any
+	buf    []byte
+	errs   []error
+}
+
+type node interface {
+	render(x *execution) any
+}
+
+type constant struct{ value any }
+
+func (n constant) render(*execution) any { return n.value }
+
+type entry struct{ key, value node }
+
+type mapNode struct {
+	path    string
+	entries []entry
+}
+
+func (n *mapNode) render(x *execution) any {
+	m := make(map[string]any, len(n.entries))
+	for i := range n.entries {
+		e := &n.entries[i]
+		key, _ := e.key.render(x).(string)
+		v := e.value.render(x)
+		if _, exists := m[key]; exists && len(x.errs) == 0 {
+			x.errs = append(x.errs, fmt.Errorf("%s: two keys become %q", n.path, key))
+		}
+		m[key] = v
+	}
+	return m
+}
+
+type listNode struct{ items []node }
+
+func (n *listNode) render(x *execution) any {
+	l := make([]any, len(n.items))
+	for i, item := range n.items {
+		l[i] = item.render(x)
+	}
+	return l
+}
+
+func isConstant(n node) bool {
+	switch n := n.(type) {
+	case constant:
+		return true
+	case *mapNode:
+		for _, e := range n.entries {
+			if !isConstant(e.key) || !isConstant(e.value) {
+				return false
+			}
+		}
+		return true
+	case *listNode:
+		for _, item := range n.items {
+			if !isConstant(item) {
+				return false
+			}
+		}
+		return true
+	default:
+		return false
+	}
+}

@@ -1,0 +1,29 @@
+// Package argo holds what is known about Argo CD's own resources: their kinds, annotations and the types of the fields
+// of an Application. It works on plain manifests; fields that it does not know are nobody's error, so manifests of a
+// newer Argo CD pass through whole.
+package argo
+
+import "github.com/argosy-cd/argosy/internal/manifest"
+
+// Names in Argo CD's API.
+const (
+	Group              = "argoproj.io"
+	APIVersion         = Group + "/v1alpha1"
+	KindApplication    = "Application"
+	KindApplicationSet = "ApplicationSet"
+	ResourcesFinalizer = "resources-finalizer.argocd.argoproj.io"
+	SyncWaveAnnotation = "argocd.argoproj.io/sync-wave"
+)
+
+// IsApplicationSet reports whether o is an ApplicationSet of Argo CD.
+func IsApplicationSet(o manifest.Object) bool {
+	return manifest.Group(o) == Group && manifest.String(o, "kind") == KindApplicationSet
+}
+
+// IsBareSpec reports whether o is the spec of an ApplicationSet without its envelope, as in $PARAM_SPEC.
+func IsBareSpec(o manifest.Object) bool {
+	_, generators := o["generators"]
+	_, kind := o["kind"]
+	_, version := o["apiVersion"]
+	return generators && !kind && !version
+}

@@ -1,0 +1,178 @@
+package gitsource
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+)
+
+// maxOutput bounds what is read from one git command.
+const maxOutput = 256 << 20
+
+// git runs the git command in a directory.
+type git struct{ dir string }
+
+func (g git) command(ctx context.Context, args ...string) *exec.Cmd {
+	cmd := exec.CommandContext(ctx, "git", args...)
+	cmd.Dir = g.dir
+	// A GIT_DIR in the environment, as in a hook, would point every command at another repository.
+	for _, kv := range os.Environ() {
+		switch name, _, _ := strings.Cut(kv, "="); name {
+		case "GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX", "GIT_OBJECT_DIRECTORY":
+		default:
+			cmd.Env = append(cmd.Env, kv)
+		}
+	}
+	cmd.Env = append(cmd.Env, "GIT_TERMINAL_PROMPT=0", "GIT_ALLOW_PROTOCOL=file:git:http:https:ssh", "GIT_OPTIONAL_LOCKS=0", "LC_ALL=C")
+	return cmd
+}
+
+func (g git) run(ctx context.Context, args ...string) (string, error) {
+	var stdout, stderr limitedBuffer
+	stdout.max, stderr.max = maxOutput, 64<<10
+	cmd := g.command(ctx, args...)
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	if err := cmd.Run(); err != nil {
+		return "", commandError(ctx, args[0], stderr.String(), err)
+	}
+	return stdout.String(), nil
+}
+
+// commandError says in one line what went wrong: git's last words, without credentials.
+func commandError(ctx context.Context, command, stderr string, err error) error {
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	if errors.Is(err, exec.ErrNotFound) {
+		return errors.New("the git command is not installed")
+	}
+	var lines []string
+	for line := range strings.Lines(stderr) {
+		line = strings.TrimSpace(line)
+		for _, prefix := range []string{"fatal: ", "error: ", "remote: "} {
+			line = strings.TrimPrefix(line, prefix)
+		}
+		if line != "" {
+			lines = append(lines, redactWords(line))
+		}
+	}
+	if len(lines) == 0 {
+		return fmt.Errorf("git %s: %w", command, err)
+	}
+	return fmt.Errorf("git %s: %s", command, strings.Join(lines[:min(3, len(lines))], "; "))
+}
+
+type limitedBuffer struct {
+	bytes.Buffer
+	max int
+}
+
+func (b *limitedBuffer) Write(p []byte) (int, error) {
+	if b.Len()+len(p) > b.max {
+		return 0, fmt.Errorf("output over the limit of %d bytes", b.max)
+	}
+	return b.Buffer.Write(p)
+}
+
+// repository is a local repository.
+type repository struct {
+	git
+	bare   bool
+	top    string // of the work tree
+	prefix string // of git.dir below top, with a slash at the end
+}
+
+// findRepository returns the repository that dir is in, nil if it is in none.
+func findRepository(ctx context.Context, dir string) (*repository, error) {
+	g := git{dir: dir}
+	out, err := g.run(ctx, "rev-parse", "--is-bare-repository", "--is-inside-git-dir")
+	if err != nil {
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		if strings.Contains(err.Error(), "not a git repository") {
+			return nil, nil
+		}
+		return nil, err
+	}
+	if strings.HasPrefix(out, "true") {
+		return &repository{git: g, bare: true}, nil
+	}
+	if strings.Contains(out, "\ntrue") {
+		return nil, fmt.Errorf("%s is inside a .git directory", dir)
+	}
+	out, err = g.run(ctx, "rev-parse", "--show-toplevel", "--show-prefix")
+	if err != nil {
+		return nil, err
+	}
+	top, prefix, _ := strings.Cut(out, "\n")
+	return &repository{git: g, top: filepath.FromSlash(top), prefix: strings.TrimSuffix(prefix, "\n")}, nil
+}
+
+// has reports whether a reference exists.
+func (r *repository) has(ctx context.Context, ref string) bool {
+	_, err := r.run(ctx, "rev-parse", "--quiet", "--verify", "--end-of-options", ref)
+	return err == nil
+}
+
+// branch returns the branch that is checked out, or "".
+func (r *repository) branch(ctx context.Context) string {
+	out, err := r.run(ctx, "symbolic-ref", "--quiet", "--short", "HEAD")
+	if err != nil {
+		return ""
+	}
+	return strings.TrimSpace(out)
+}
+
+// at returns the tree of a revision: a commit, tag, branch, or branch of the remote "origin".
+func (r *repository) at(ctx context.Context, revision string) (*Tree, error) {
+	for _, name := range []string{revision, "refs/remotes/origin/" + revision} {
+		out, err := r.run(ctx, "rev-parse", "--quiet", "--verify", "--end-of-options", name+"^{commit}")
+		if err == nil {
+			return &Tree{repo: r, commit: strings.TrimSpace(out)}, nil
+		}
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+	}
+	return nil, fmt.Errorf("there is no revision %q", revision)
+}
+
+// blobs reads objects in one git process.
+func (r *repository) blobs(ctx context.Context, ids []string) ([][]byte, error) {
+	cmd := r.command(ctx, "cat-file", "--batch", "--buffer")
+	cmd.Stdin = strings.NewReader(strings.Join(ids, "\n") + "\n")
+	var stdout, stderr limitedBuffer
+	stdout.max, stderr.max = maxOutput, 64<<10
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	if err := cmd.Run(); err != nil {
+		return nil, commandError(ctx, "cat-file", stderr.String(), err)
+	}
+	out := make([][]byte, 0, len(ids))
+	for _, id := range ids {
+		header, err := stdout.ReadString('\n')
+		if err != nil {
+			return nil, fmt.Errorf("reading object %s: %w", id, err)
+		}
+		var name, kind string
+		var size int
+		if n, err := fmt.Sscanf(header, "%s %s %d", &name, &kind, &size); n != 3 || err != nil {
+			return nil, fmt.Errorf("reading object %s: %s", id, strings.TrimSpace(header))
+		}
+		data := make([]byte, size)
+		if _, err := io.ReadFull(&stdout, data); err != nil {
+			return nil, fmt.Errorf("reading object %s: %w", id, err)
+		}
+		if _, err := stdout.ReadByte(); err != nil {
+			return nil, fmt.Errorf("reading object %s: %w", id, err)
+		}
+		out = append(out, data)
+	}
+	return out, nil
+}

@@ -1,0 +1,199 @@
+// Package gitsource is a read-only view of Git repositories: a work tree as it lies on disk, a revision of a local
+// repository, or a shallow fetch of a remote one.
+//
+// It runs the user's own git command, so that credentials, ignore rules and every repository format work as the user
+// has them. It never writes to a repository, never asks for a password, never follows a link out of a tree, and
+// refuses trees and files over its limits. URLs in errors have no credentials in them.
+package gitsource
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+)
+
+// Config configures a Source.
+type Config struct {
+	// Local maps repository URLs to local ones. The same repository under another scheme, with or without ".git" or
+	// a user, is the same key.
+	Local map[string]Local
+	// Offline refuses to fetch what Local does not have.
+	Offline bool
+	// Note is called with a line about a decision that the user should know of. Nil drops them.
+	Note func(string)
+}
+
+// Local is a repository, or a directory of one, on disk.
+type Local struct {
+	// Path is a work tree, a directory in one, a bare repository, or a directory that is not under Git at all.
+	Path string
+	// Revision, if set, answers every revision. If not, a work tree answers as it lies on disk, except for revisions
+	// that are a tag or a commit; a bare repository answers with the revision asked for.
+	Revision string
+}
+
+// Source opens trees. It is safe for concurrent use; Close removes what it fetched.
+type Source struct {
+	cfg   Config
+	local map[string]Local
+	mu    sync.Mutex
+	trees map[[2]string]*Tree
+	noted map[string]bool
+	temp  string
+}
+
+// New returns a Source.
+func New(cfg Config) *Source {
+	s := &Source{cfg: cfg, local: map[string]Local{}, trees: map[[2]string]*Tree{}, noted: map[string]bool{}}
+	for url, l := range cfg.Local {
+		s.local[Key(url)] = l
+	}
+	return s
+}
+
+// Close removes everything that was fetched.
+func (s *Source) Close() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.trees = map[[2]string]*Tree{}
+	if s.temp == "" {
+		return nil
+	}
+	temp := s.temp
+	s.temp = ""
+	return os.RemoveAll(temp)
+}
+
+// Tree opens a repository at a revision; "" is HEAD. Trees are kept, so a second call is free.
+func (s *Source) Tree(ctx context.Context, url, revision string) (*Tree, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if revision == "" {
+		revision = "HEAD"
+	}
+	id := [2]string{Key(url), revision}
+	if t := s.trees[id]; t != nil {
+		return t, nil
+	}
+	t, err := s.open(ctx, url, revision)
+	if err != nil {
+		return nil, fmt.Errorf("repository %s: %w", Redact(url), err)
+	}
+	// Listed here, so that a Tree never changes after it was handed out.
+	if err := t.list(ctx); err != nil {
+		return nil, fmt.Errorf("repository %s: %w", Redact(url), err)
+	}
+	s.trees[id] = t
+	return t, nil
+}
+
+func (s *Source) open(ctx context.Context, url, revision string) (*Tree, error) {
+	if l, ok := s.local[Key(url)]; ok {
+		return s.openLocal(ctx, url, l, revision)
+	}
+	if s.cfg.Offline {
+		return nil, errors.New("not mapped to a local one, and offline; map it with --repo URL=PATH")
+	}
+	return s.fetch(ctx, url, revision)
+}
+
+var commitPattern = regexp.MustCompile(`^[0-9a-f]{40}([0-9a-f]{24})?$`)
+
+func (s *Source) openLocal(ctx context.Context, url string, l Local, revision string) (*Tree, error) {
+	abs, err := filepath.Abs(l.Path)
+	if err != nil {
+		return nil, err
+	}
+	if info, err := os.Stat(abs); err != nil {
+		return nil, err
+	} else if !info.IsDir() {
+		return nil, fmt.Errorf("%s is not a directory", l.Path)
+	}
+	repo, err := findRepository(ctx, abs)
+	if err != nil {
+		return nil, err
+	}
+	if repo != nil && l.Revision == "" {
+		if revision, err = repo.resolve(ctx, revision); err != nil {
+			return nil, err
+		}
+	}
+	switch {
+	case repo == nil && l.Revision != "":
+		return nil, fmt.Errorf("%s is not in a Git repository, so it has no revision %q", l.Path, l.Revision)
+	case repo == nil:
+		return &Tree{dir: abs}, nil
+	case l.Revision != "":
+		return repo.at(ctx, l.Revision)
+	case repo.bare:
+		return repo.at(ctx, revision)
+	case commitPattern.MatchString(revision) || repo.has(ctx, "refs/tags/"+revision):
+		return repo.at(ctx, revision)
+	}
+	if revision != "HEAD" && revision != repo.branch(ctx) {
+		s.note(fmt.Sprintf("%s: revision %q is answered from the work tree %s as it is on disk", Redact(url), revision, l.Path))
+	}
+	return &Tree{repo: repo, dir: abs}, nil
+}
+
+func (s *Source) note(line string) {
+	if s.cfg.Note != nil && !s.noted[line] {
+		s.noted[line] = true
+		s.cfg.Note(line)
+	}
+}
+
+// fetch gets one revision of a remote repository, without history, into a temporary bare repository.
+func (s *Source) fetch(ctx context.Context, url, revision string) (*Tree, error) {
+	if strings.HasPrefix(url, "-") || strings.HasPrefix(revision, "-") || strings.ContainsAny(revision, " \t\n:") {
+		return nil, fmt.Errorf("revision %q is not one that can be fetched", revision)
+	}
+	if s.temp == "" {
+		temp, err := os.MkdirTemp("", "argosy-git-")
+		if err != nil {
+			return nil, err
+		}
+		s.temp = temp
+	}
+	dir, err := os.MkdirTemp(s.temp, "repo-")
+	if err != nil {
+		return nil, err
+	}
+	g := git{dir: dir}
+	if _, err := g.run(ctx, "init", "--quiet", "--bare"); err != nil {
+		return nil, err
+	}
+	ref, err := g.resolveRemote(ctx, url, revision)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := g.run(ctx, "fetch", "--quiet", "--depth=1", "--no-tags", "--", url, ref); err != nil {
+		return nil, fmt.Errorf("fetching revision %q: %w", revision, err)
+	}
+	repo := &repository{git: g, bare: true}
+	return repo.at(ctx, "FETCH_HEAD")
+}
+
+// FindRemotes maps the remotes of the repository that dir is in to its work tree; nothing outside a repository.
+func FindRemotes(ctx context.Context, dir string) (map[string]Local, error) {
+	repo, err := findRepository(ctx, dir)
+	if err != nil || repo == nil || repo.bare {
+		return nil, err
+	}
+	out, err := repo.run(ctx, "config", "--get-regexp", `^remote\..*\.url$`)
+	if err != nil {
+		return nil, nil // a repository without remotes
+	}
+	remotes := map[string]Local{}
+	for line := range strings.Lines(out) {
+		if _, url, ok := strings.Cut(strings.TrimSpace(line), " "); ok {
+			remotes[url] = Local{Path: repo.top}
+		}
+	}
+	return remotes, nil
+}

@@ -1,0 +1,147 @@
+package gitsource
+
+import (
+	"fmt"
+	"path"
+	"strings"
+)
+
+// pathspec is a pattern as "git ls-files -- PATTERN" takes it, without magic.
+type pathspec struct {
+	text string
+	wild bool
+}
+
+func parsePathspec(s string) (pathspec, error) {
+	if strings.HasPrefix(s, ":") {
+		return pathspec{}, fmt.Errorf("path %q: Git's magic path specifications are not supported", s)
+	}
+	wild := strings.ContainsAny(s, "*?[\\")
+	// Git cleans a path before it matches, and keeps a slash at its end.
+	clean := path.Clean(s)
+	switch {
+	case s == "" || clean == ".":
+		return pathspec{}, nil
+	case clean == ".." || strings.HasPrefix(clean, "../") || strings.HasPrefix(clean, "/"):
+		return pathspec{}, fmt.Errorf("path %q is outside of the repository", s)
+	}
+	if strings.HasSuffix(s, "/") {
+		clean += "/"
+	}
+	return pathspec{clean, wild}, nil
+}
+
+func (p pathspec) matches(name string) bool {
+	if p.text == "" {
+		return true
+	}
+	if rest, ok := strings.CutPrefix(name, p.text); ok && (rest == "" || rest[0] == '/' || strings.HasSuffix(p.text, "/")) {
+		return true
+	}
+	return p.wild && wildmatch(p.text, name)
+}
+
+// wildmatch matches as Git does outside of its "glob" magic: a star and a question mark match slashes too. It keeps
+// only the last star to go back to, so it takes at most len(pattern)·len(name) steps.
+func wildmatch(pattern, name string) bool {
+	p, n := 0, 0
+	star, mark := -1, 0
+	for n < len(name) {
+		if p < len(pattern) {
+			if pattern[p] == '*' {
+				star, mark = p, n
+				p++
+				continue
+			}
+			if width, ok := matchOne(pattern[p:], name[n]); ok {
+				p += width
+				n++
+				continue
+			}
+		}
+		if star < 0 {
+			return false
+		}
+		mark++
+		p, n = star+1, mark
+	}
+	for p < len(pattern) && pattern[p] == '*' {
+		p++
+	}
+	return p == len(pattern)
+}
+
+// matchOne matches one byte against the first element of a pattern and returns the length of that element.
+func matchOne(pattern string, c byte) (int, bool) {
+	switch pattern[0] {
+	case '?':
+		return 1, true
+	case '\\':
+		if len(pattern) < 2 {
+			return 1, false
+		}
+		return 2, pattern[1] == c
+	case '[':
+		return matchClass(pattern, c)
+	default:
+		return 1, pattern[0] == c
+	}
+}
+
+// matchClass matches a bracket expression: ranges, negation by "!" or "^", escapes and named classes.
+func matchClass(pattern string, c byte) (int, bool) {
+	i, negated, found := 1, false, false
+	if i < len(pattern) && (pattern[i] == '!' || pattern[i] == '^') {
+		negated = true
+		i++
+	}
+	for first := true; i < len(pattern); first = false {
+		if pattern[i] == ']' && !first {
+			return i + 1, found != negated
+		}
+		if end := strings.Index(pattern[i:], ":]"); strings.HasPrefix(pattern[i:], "[:") && end > 0 {
+			found = found || inClass(pattern[i+2:i+end], c)
+			i += end + 2
+			continue
+		}
+		low, width := classChar(pattern[i:])
+		i += width
+		high := low
+		if i+1 < len(pattern) && pattern[i] == '-' && pattern[i+1] != ']' {
+			high, width = classChar(pattern[i+1:])
+			i += 1 + width
+		}
+		found = found || low <= c && c <= high
+	}
+	return 1, false // never closed
+}
+
+func classChar(s string) (byte, int) {
+	if s[0] == '\\' && len(s) > 1 {
+		return s[1], 2
+	}
+	return s[0], 1
+}
+
+func inClass(name string, c byte) bool {
+	lower, upper, digit := c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z', c >= '0' && c <= '9'
+	switch name {
+	case "alpha":
+		return lower || upper
+	case "digit":
+		return digit
+	case "alnum":
+		return lower || upper || digit
+	case "lower":
+		return lower
+	case "upper":
+		return upper
+	case "space":
+		return c == ' ' || c >= '\t' && c <= '\r'
+	case "punct":
+		return c > ' ' && c < 0x7f && !lower && !upper && !digit
+	case "xdigit":
+		return digit || c >= 'a' && c <= 'f' || c >= 'A' && c <= 'F'
+	}
+	return false
+}

@@ -1,0 +1,238 @@
+package gitsource
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"maps"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// Limits of one tree.
+const (
+	maxFiles     = 1_000_000
+	maxFileBytes = 16 << 20
+	maxRead      = 256 << 20
+)
+
+// Tree is a repository at a revision, or a directory as it lies on disk.
+type Tree struct {
+	repo   *repository // nil for a directory that is not under Git
+	dir    string      // of the work tree; empty for a commit
+	commit string
+	files  map[string]string // path → object ID; the ID is empty on disk
+}
+
+// Commit returns the commit of the tree, "" for a work tree.
+func (t *Tree) Commit() string { return t.commit }
+
+// list fills t.files, with paths relative to the root of the tree.
+func (t *Tree) list(ctx context.Context) error {
+	var err error
+	var files map[string]string
+	switch {
+	case t.commit != "":
+		files, err = t.listCommit(ctx)
+	case t.repo != nil:
+		files, err = t.listWorkTree(ctx)
+	default:
+		files, err = listDisk(t.dir)
+	}
+	if err != nil {
+		return err
+	}
+	if len(files) > maxFiles {
+		return fmt.Errorf("%d files is over the limit of %d", len(files), maxFiles)
+	}
+	t.files = files
+	return nil
+}
+
+func (t *Tree) listCommit(ctx context.Context) (map[string]string, error) {
+	args := []string{"ls-tree", "-r", "-z", "--full-tree", t.commit}
+	if t.repo.prefix != "" {
+		args = append(args, "--", t.repo.prefix)
+	}
+	out, err := t.repo.run(ctx, args...)
+	if err != nil {
+		return nil, err
+	}
+	files := map[string]string{}
+	for entry := range strings.SplitSeq(strings.TrimSuffix(out, "\x00"), "\x00") {
+		meta, name, ok := strings.Cut(entry, "\t")
+		parts := strings.Fields(meta)
+		if !ok || len(parts) != 3 || parts[1] != "blob" {
+			continue // a submodule
+		}
+		id := parts[2]
+		if parts[0] == "120000" {
+			id = "link " + id
+		}
+		files[strings.TrimPrefix(name, t.repo.prefix)] = id
+	}
+	return files, nil
+}
+
+// listWorkTree lists what a commit of everything would contain: tracked files that are still there, and new files
+// that are not ignored.
+func (t *Tree) listWorkTree(ctx context.Context) (map[string]string, error) {
+	out, err := t.repo.run(ctx, "ls-files", "-z", "--cached", "--others", "--exclude-standard")
+	if err != nil {
+		return nil, err
+	}
+	files := map[string]string{}
+	for name := range strings.SplitSeq(strings.TrimSuffix(out, "\x00"), "\x00") {
+		if name == "" || strings.HasSuffix(name, "/") {
+			continue
+		}
+		info, err := os.Lstat(filepath.Join(t.dir, filepath.FromSlash(name)))
+		if err != nil || info.IsDir() {
+			continue // deleted, or a submodule
+		}
+		files[name] = ""
+	}
+	return files, nil
+}
+
+func listDisk(dir string) (map[string]string, error) {
+	files := map[string]string{}
+	err := filepath.WalkDir(dir, func(p string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if d.IsDir() {
+			if d.Name() == ".git" {
+				return filepath.SkipDir
+			}
+			return nil
+		}
+		rel, err := filepath.Rel(dir, p)
+		if err != nil {
+			return err
+		}
+		if files[filepath.ToSlash(rel)] = ""; len(files) > maxFiles {
+			return fmt.Errorf("%s has more than %d files", dir, maxFiles)
+		}
+		return nil
+	})
+	return files, err
+}
+
+// Directories returns every directory that contains a file, in the order of a walk: each before its children, names
+// in order.
+func (t *Tree) Directories(context.Context) ([]string, error) {
+	dirs := map[string]bool{}
+	for name := range t.files {
+		for dir := path.Dir(name); dir != "." && !dirs[dir]; dir = path.Dir(dir) {
+			dirs[dir] = true
+		}
+	}
+	return slices.SortedFunc(maps.Keys(dirs), compareWalk), nil
+}
+
+// compareWalk orders paths by their parts, so that "a/b" comes before "a-b".
+func compareWalk(a, b string) int {
+	for i := 0; i < len(a) && i < len(b); i++ {
+		if a[i] == b[i] {
+			continue
+		}
+		switch {
+		case a[i] == '/':
+			return -1
+		case b[i] == '/':
+			return 1
+		}
+		return int(a[i]) - int(b[i])
+	}
+	return len(a) - len(b)
+}
+
+// Files returns the content of all files that match a pattern as git ls-files matches it: the name of a file, of a
+// directory above it, or a wildcard whose stars match slashes too.
+func (t *Tree) Files(ctx context.Context, pattern string) (map[string][]byte, error) {
+	spec, err := parsePathspec(pattern)
+	if err != nil {
+		return nil, err
+	}
+	var names []string
+	for name := range t.files {
+		if spec.matches(name) {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return t.read(ctx, names)
+}
+
+func (t *Tree) read(ctx context.Context, names []string) (map[string][]byte, error) {
+	if t.commit == "" {
+		return t.readDisk(names)
+	}
+	ids := make([]string, 0, len(names))
+	for _, name := range names {
+		if strings.HasPrefix(t.files[name], "link ") {
+			return nil, fmt.Errorf("%s is a symbolic link, which is not followed in a revision", name)
+		}
+		ids = append(ids, t.files[name])
+	}
+	blobs, err := t.repo.blobs(ctx, ids)
+	if err != nil {
+		return nil, err
+	}
+	out := make(map[string][]byte, len(names))
+	for i, name := range names {
+		out[name] = blobs[i]
+	}
+	return out, nil
+}
+
+// readDisk reads through os.Root, which refuses links that leave the directory.
+func (t *Tree) readDisk(names []string) (map[string][]byte, error) {
+	root, err := os.OpenRoot(t.dir)
+	if err != nil {
+		return nil, err
+	}
+	defer root.Close()
+	out := make(map[string][]byte, len(names))
+	total := 0
+	for _, name := range names {
+		data, err := readLimited(root, name)
+		if err != nil {
+			return nil, err
+		}
+		if total += len(data); total > maxRead {
+			return nil, fmt.Errorf("the files are over the limit of %d bytes", maxRead)
+		}
+		out[name] = data
+	}
+	return out, nil
+}
+
+func readLimited(root *os.Root, name string) ([]byte, error) {
+	f, err := root.Open(filepath.FromSlash(name))
+	if err != nil {
+		var pe *fs.PathError
+		if errors.As(err, &pe) {
+			return nil, fmt.Errorf("%s: %w", name, pe.Err)
+		}
+		return nil, err
+	}
+	defer f.Close()
+	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("%s is not a regular file", name)
+	}
+	data, err := io.ReadAll(io.LimitReader(f, maxFileBytes+1))
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	if len(data) > maxFileBytes {
+		return nil, fmt.Errorf("%s is over the limit of %d bytes", name, maxFileBytes)
+	}
+	return data, nil
+}

@@ -1,0 +1,212 @@
+package manifest
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"sigs.k8s.io/yaml"
+)
+
+// MaxBytes bounds one input. The largest object a Kubernetes API server accepts is 3 MiB; this leaves room for a
+// rendered repository in one file.
+const MaxBytes = 64 << 20
+
+// Decode reads every document of a YAML stream or of concatenated JSON values. Empty documents are skipped and List
+// kinds are replaced by their items. file is used in positions and errors only.
+func Decode(file string, data []byte) ([]Document, error) {
+	if len(data) > MaxBytes {
+		return nil, fmt.Errorf("%s: %d bytes is over the limit of %d", file, len(data), MaxBytes)
+	}
+	data = bytes.TrimPrefix(data, []byte("\xef\xbb\xbf"))
+	if docs, ok := decodeJSON(file, data); ok {
+		return expand(docs)
+	}
+	var docs []Document
+	var errs []error
+	for _, part := range split(data) {
+		v, err := decodeYAML(part.data)
+		if err != nil {
+			errs = append(errs, fmt.Errorf("%s: %w", file, shiftLine(err, part.line)))
+			continue
+		}
+		pos := Position{File: file, Line: part.line}
+		switch v := v.(type) {
+		case nil:
+		case map[string]any:
+			docs = append(docs, Document{Object: v, Position: pos})
+		default:
+			errs = append(errs, fmt.Errorf("%s: the document must be an object, it is %s", pos, TypeName(v)))
+		}
+	}
+	if len(errs) > 0 {
+		return nil, errors.Join(errs...)
+	}
+	return expand(docs)
+}
+
+// Value decodes one YAML or JSON value of any type.
+func Value(data []byte) (any, error) {
+	if len(data) > MaxBytes {
+		return nil, fmt.Errorf("%d bytes is over the limit of %d", len(data), MaxBytes)
+	}
+	return decodeYAML(data)
+}
+
+// JSON decodes one JSON value, with integers as int64.
+func JSON(data []byte) (any, error) {
+	dec := json.NewDecoder(bytes.NewReader(data))
+	dec.UseNumber()
+	var v any
+	if err := dec.Decode(&v); err != nil {
+		return nil, err
+	}
+	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
+		return nil, errors.New("more data after the value")
+	}
+	return numbers(v), nil
+}
+
+func decodeYAML(data []byte) (any, error) {
+	j, err := yaml.YAMLToJSONStrict(data)
+	if err != nil {
+		return nil, errors.New(strings.TrimPrefix(strings.ReplaceAll(err.Error(), "\n", " "), "error converting YAML to JSON: "))
+	}
+	return JSON(j)
+}
+
+// decodeJSON reads concatenated JSON values, which YAML cannot. It reports false for anything that is not JSON, and
+// for duplicate keys, which the YAML decoder names.
+func decodeJSON(file string, data []byte) ([]Document, bool) {
+	if first := bytes.TrimLeft(data, " \t\r\n"); len(first) == 0 || first[0] != '{' {
+		return nil, false
+	}
+	dec := json.NewDecoder(bytes.NewReader(data))
+	var docs []Document
+	for {
+		var raw json.RawMessage
+		err := dec.Decode(&raw)
+		if errors.Is(err, io.EOF) {
+			return docs, true
+		}
+		if err != nil {
+			return nil, false
+		}
+		v, err := decodeYAML(raw)
+		if err != nil {
+			return nil, false
+		}
+		o, ok := v.(map[string]any)
+		if !ok {
+			return nil, false
+		}
+		line := 1 + bytes.Count(data[:dec.InputOffset()-int64(len(raw))], []byte("\n"))
+		docs = append(docs, Document{Object: o, Position: Position{File: file, Line: line}})
+	}
+}
+
+// numbers replaces json.Number: integers that fit become int64, the rest float64.
+func numbers(v any) any {
+	switch v := v.(type) {
+	case json.Number:
+		if i, err := v.Int64(); err == nil {
+			return i
+		}
+		f, err := v.Float64()
+		if err != nil {
+			return v.String()
+		}
+		return f
+	case map[string]any:
+		for k, e := range v {
+			v[k] = numbers(e)
+		}
+	case []any:
+		for i, e := range v {
+			v[i] = numbers(e)
+		}
+	}
+	return v
+}
+
+type part struct {
+	data []byte
+	line int
+}
+
+// split cuts a YAML stream at its document markers. A line that starts with "---" ends a document even inside a
+// block scalar (YAML 1.1, section 4.3.1), so no deeper look is needed.
+func split(data []byte) []part {
+	var parts []part
+	start, startLine, line := 0, 1, 0
+	for pos := 0; pos < len(data); {
+		line++
+		end := len(data)
+		if i := bytes.IndexByte(data[pos:], '\n'); i >= 0 {
+			end = pos + i + 1
+		}
+		if isMarker(data[pos:end], "---") || isMarker(data[pos:end], "...") {
+			parts = append(parts, part{data[start:pos], startLine})
+			// What follows the marker on its line belongs to the next document.
+			start, startLine = pos+3, line
+		} else if pos == start && data[pos] == '%' {
+			start, startLine = end, line+1
+		}
+		pos = end
+	}
+	return append(parts, part{data[start:], startLine})
+}
+
+func isMarker(line []byte, marker string) bool {
+	if !bytes.HasPrefix(line, []byte(marker)) {
+		return false
+	}
+	return len(line) == 3 || strings.IndexByte(" \t\r\n", line[3]) >= 0
+}
+
+var lineNumber = regexp.MustCompile(`^yaml: (?:unmarshal errors: +)?line (\d+): `)
+
+// shiftLine turns the decoder's line, which counts from the start of the document, into one of the file.
+func shiftLine(err error, first int) error {
+	msg := err.Error()
+	m := lineNumber.FindStringSubmatch(msg)
+	if m == nil {
+		return fmt.Errorf("line %d: %s", first, strings.TrimPrefix(msg, "yaml: "))
+	}
+	n, convErr := strconv.Atoi(m[1])
+	if convErr != nil {
+		return err
+	}
+	return fmt.Errorf("line %d: %s", first+n-1, msg[len(m[0]):])
+}
+
+// expand replaces List kinds by their items.
+func expand(docs []Document) ([]Document, error) {
+	var out []Document
+	for _, d := range docs {
+		items, ok := d.Object["items"].([]any)
+		if !ok || !strings.HasSuffix(String(d.Object, "kind"), "List") {
+			out = append(out, d)
+			continue
+		}
+		for i, item := range items {
+			pos := d.Position
+			pos.Item = strings.TrimSpace(fmt.Sprintf("%s items[%d]", pos.Item, i))
+			o, ok := item.(map[string]any)
+			if !ok {
+				return nil, fmt.Errorf("%s: must be an object, it is %s", pos, TypeName(item))
+			}
+			nested, err := expand([]Document{{Object: o, Position: pos}})
+			if err != nil {
+				return nil, err
+			}
+			out = append(out, nested...)
+		}
+	}
+	return out, nil
+}
