@@ -27,19 +27,10 @@ type Config struct {
 	MaxSets int
 }
 
-// Application is a rendered Application.
-type Application struct {
-	Object manifest.Object
-	Set    Set
-}
-
-// Name returns the name of the Application.
-func (a Application) Name() string { return manifest.String(a.Object, "metadata", "name") }
-
 // Result is what a run gives.
 type Result struct {
-	// Applications are in the order of sets, generators and parameter sets.
-	Applications []Application
+	// Applications has a list for each set, in the order of its generators and their parameter sets.
+	Applications [][]manifest.Object
 	// Warnings are lines about things that are ignored or look wrong.
 	Warnings []string
 }
@@ -56,7 +47,7 @@ func Generate(ctx context.Context, cfg Config, sets ...Set) (*Result, error) {
 		g := &generation{ctx: ctx, cfg: cfg, set: set, guard: guard}
 		g.run()
 		errs = append(errs, g.errs...)
-		res.Applications = append(res.Applications, g.apps...)
+		res.Applications = append(res.Applications, g.apps)
 		for _, w := range g.warnings {
 			res.Warnings = append(res.Warnings, fmt.Sprintf("%s: %s", set, w))
 		}
@@ -76,7 +67,7 @@ type generation struct {
 	engine   *template.Engine
 	base     *template.Tree // of spec.template
 	patch    *template.Tree // of spec.templatePatch
-	apps     []Application
+	apps     []manifest.Object
 	errs     []error
 	warnings []string
 }
@@ -231,7 +222,7 @@ func (g *generation) render(r generator.Result) {
 			g.failAt(where, err)
 			continue
 		}
-		g.apps = append(g.apps, Application{Object: app, Set: g.set})
+		g.apps = append(g.apps, app)
 	}
 }
 

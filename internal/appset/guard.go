@@ -22,7 +22,7 @@ func (g *guard) check(app manifest.Object, set Set) []error {
 		id := [2]string{set.Namespace, name}
 		if other, ok := g.seen[id]; ok {
 			err := fmt.Errorf("metadata.name: %q is the name of another Application", name)
-			if other.Position != set.Position {
+			if other.String() != set.String() {
 				err = fmt.Errorf("%w, of %s", err, other)
 			}
 			errs = append(errs, err)

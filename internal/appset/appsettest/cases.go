@@ -6,6 +6,7 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -119,9 +120,5 @@ func Ours(tb testing.TB, testdata string, c Case) ([]manifest.Object, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := make([]manifest.Object, 0, len(res.Applications))
-	for _, a := range res.Applications {
-		out = append(out, a.Object)
-	}
-	return out, nil
+	return slices.Concat(res.Applications...), nil
 }

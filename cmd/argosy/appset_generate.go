@@ -1,0 +1,196 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"github.com/argosy-cd/argosy/internal/appset"
+	"github.com/argosy-cd/argosy/internal/appset/generator"
+	"github.com/argosy-cd/argosy/internal/gitsource"
+	"github.com/argosy-cd/argosy/internal/manifest"
+)
+
+type appsetGenerateOptions struct {
+	repos       []string
+	clusters    string
+	namespace   string
+	output      formatFlag
+	allowEmpty  bool
+	offline     bool
+	passthrough bool
+	recursive   bool
+	maxSets     int
+}
+
+func newAppsetGenerateCommand(std stdio) *cobra.Command {
+	opts := appsetGenerateOptions{output: formatFlag{value: "yaml", allowed: []string{"yaml", "json", "table", "name"}}}
+	cmd := &cobra.Command{
+		Use:   "generate FILE|DIR|-...",
+		Short: "Render ApplicationSets to the Applications that Argo CD would make",
+		Long: `Render ApplicationSets to the Applications that Argo CD's own controller would make, without a cluster.
+
+Arguments are files with YAML or JSON documents, directories of such files, or - for standard input. A document is an
+ApplicationSet or the bare spec of one. Other documents are left out, or printed as they are with --passthrough.
+
+Git generators are answered from local repositories where there are any: those of --repo, and by default the work tree
+of the Git repository you stand in for all of its remotes. A work tree answers as it lies on disk, uncommitted changes
+included, ignored files not; a revision that is a tag or a commit is taken from the repository. Other repositories are
+fetched, one revision without history, with your own Git credentials.
+
+The answer is all or nothing: if one element is bad, all problems are listed and no Application is printed. No
+Applications at all is an error, because applying an empty answer deletes what was there before.`,
+		Example: `  # what the sets of a directory make of the work tree you stand in
+  argosy appset generate apps/
+
+  # names only, against another checkout
+  argosy appset generate -o name --repo https://git.example.com/home/cluster.git=../cluster apps/my-apps-appset.yaml
+
+  # against a revision, and with the clusters that Argo CD knows
+  kubectl get secret -n argocd -l argocd.argoproj.io/secret-type=cluster -o yaml > clusters.yaml
+  argosy appset generate --clusters clusters.yaml --repo https://git.example.com/home/cluster.git=.@v1.2 appset.yaml`,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return usagef("a file, a directory or - is needed")
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return runAppsetGenerate(cmd.Context(), std, opts, args)
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringArrayVar(&opts.repos, "repo", nil, "answer Git generators for a URL from a local directory, `URL=PATH[@REV]`; repeatable")
+	flags.StringVar(&opts.clusters, "clusters", "", "`FILE` with the clusters that Argo CD knows: a list with name, server, project, labels, annotations, or cluster Secrets")
+	flags.StringVarP(&opts.namespace, "namespace", "n", "", "namespace of sets that name none, and so of their Applications")
+	flags.VarP(&opts.output, "output", "o", "output format, "+opts.output.usage())
+	flags.BoolVar(&opts.allowEmpty, "allow-empty", false, "allow sets without Applications")
+	flags.BoolVar(&opts.offline, "offline", false, "fetch nothing; a repository that is not local is an error")
+	flags.BoolVar(&opts.passthrough, "passthrough", false, "print documents that are not ApplicationSets, too, in their place (yaml and json)")
+	flags.BoolVarP(&opts.recursive, "recursive", "R", false, "look into subdirectories of directories")
+	flags.IntVar(&opts.maxSets, "max-parameter-sets", generator.DefaultMaxSets, "refuse a generator that gives more parameter sets than this")
+	return cmd
+}
+
+func runAppsetGenerate(ctx context.Context, std stdio, opts appsetGenerateOptions, args []string) error {
+	if opts.maxSets < 1 {
+		return usagef("--max-parameter-sets must be at least 1")
+	}
+	if opts.passthrough && opts.output.value != "yaml" && opts.output.value != "json" {
+		return usagef("--passthrough goes with -o yaml and -o json")
+	}
+	local, err := localRepositories(ctx, opts.repos)
+	if err != nil {
+		return err
+	}
+	clusters, err := readClusters(opts.clusters)
+	if err != nil {
+		return err
+	}
+	docs, err := readDocuments(std.in, args, opts.recursive)
+	if err != nil {
+		return err
+	}
+	source := gitsource.New(gitsource.Config{
+		Local: local, Offline: opts.offline,
+		Note: func(line string) { fmt.Fprintln(std.err, "note:", line) },
+	})
+	defer source.Close()
+	cfg := appset.Config{
+		Namespace: opts.namespace, Clusters: clusters, Git: repositories{source},
+		AllowEmpty: opts.allowEmpty, MaxSets: opts.maxSets,
+	}
+	objects, err := renderDocuments(ctx, std, cfg, docs, opts.passthrough)
+	if err != nil {
+		return err
+	}
+	return writeApplications(std.out, opts.output.value, objects)
+}
+
+// renderDocuments replaces the ApplicationSets among docs by their Applications and drops the rest, or keeps it in its
+// place.
+func renderDocuments(ctx context.Context, std stdio, cfg appset.Config, docs []manifest.Document, passthrough bool) ([]manifest.Object, error) {
+	var sets []appset.Set
+	var errs []error
+	isSet := make([]bool, len(docs))
+	for i, d := range docs {
+		set, ok, err := appset.Parse(d)
+		if err != nil {
+			errs = append(errs, err)
+		}
+		if isSet[i] = ok; ok {
+			sets = append(sets, set)
+		}
+	}
+	if len(errs) > 0 {
+		return nil, errors.Join(errs...)
+	}
+	if len(sets) == 0 && !passthrough {
+		return nil, errors.New("no ApplicationSet found")
+	}
+	res, err := appset.Generate(ctx, cfg, sets...)
+	for _, w := range res.Warnings {
+		fmt.Fprintln(std.err, "warning:", w)
+	}
+	if err != nil {
+		return nil, err
+	}
+	var out []manifest.Object
+	apps := res.Applications
+	for i, d := range docs {
+		if !isSet[i] {
+			if passthrough {
+				out = append(out, d.Object)
+			}
+			continue
+		}
+		out = append(out, apps[0]...)
+		apps = apps[1:]
+	}
+	return out, nil
+}
+
+// repositories lets generators read from a gitsource.Source.
+type repositories struct{ source *gitsource.Source }
+
+func (r repositories) Tree(ctx context.Context, url, revision string) (generator.Tree, error) {
+	return r.source.Tree(ctx, url, revision)
+}
+
+func readClusters(file string) ([]generator.Cluster, error) {
+	if file == "" {
+		return nil, nil
+	}
+	data, err := readLimited(file)
+	if err != nil {
+		return nil, err
+	}
+	return generator.ParseClusters(file, data)
+}
+
+// localRepositories maps the remotes of the repository we stand in, and on top of them what --repo says.
+func localRepositories(ctx context.Context, flags []string) (map[string]gitsource.Local, error) {
+	dir, err := os.Getwd()
+	if err != nil {
+		return nil, err
+	}
+	local := map[string]gitsource.Local{}
+	remotes, err := gitsource.FindRemotes(ctx, dir)
+	if err != nil {
+		return nil, err
+	}
+	for url, l := range remotes {
+		local[gitsource.Key(url)] = l
+	}
+	for _, flag := range flags {
+		url, l, err := parseRepoFlag(flag)
+		if err != nil {
+			return nil, err
+		}
+		local[gitsource.Key(url)] = l
+	}
+	return local, nil
+}

@@ -1,0 +1,144 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/argosy-cd/argosy/internal/gitsource"
+	"github.com/argosy-cd/argosy/internal/manifest"
+)
+
+// readDocuments reads the documents of files, of all manifests in directories, and of standard input ("-"), in the
+// order of the arguments and, in a directory, of names.
+func readDocuments(stdin io.Reader, args []string, recursive bool) ([]manifest.Document, error) {
+	var docs []manifest.Document
+	var errs []error
+	for _, arg := range args {
+		files, err := manifestFiles(arg, recursive)
+		if err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		for _, file := range files {
+			data, err := readInput(stdin, file)
+			if err != nil {
+				errs = append(errs, err)
+				continue
+			}
+			more, err := manifest.Decode(file, data)
+			if err != nil {
+				errs = append(errs, err)
+			}
+			docs = append(docs, more...)
+		}
+	}
+	return docs, errors.Join(errs...)
+}
+
+// manifestFiles returns the files that an argument stands for.
+func manifestFiles(arg string, recursive bool) ([]string, error) {
+	if arg == "-" {
+		return []string{arg}, nil
+	}
+	info, err := os.Stat(arg)
+	if err != nil {
+		return nil, pathError(err)
+	}
+	if !info.IsDir() {
+		return []string{arg}, nil
+	}
+	var files []string
+	err = filepath.WalkDir(arg, func(path string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return pathError(err)
+		case d.IsDir() && path != arg && (!recursive || strings.HasPrefix(d.Name(), ".")):
+			return filepath.SkipDir
+		case !d.IsDir() && isManifest(d.Name()):
+			files = append(files, path)
+		}
+		return nil
+	})
+	if err == nil && len(files) == 0 {
+		return nil, fmt.Errorf("%s: no .yaml, .yml or .json file in this directory", arg)
+	}
+	return files, err
+}
+
+// isManifest reports whether a file of a directory is read.
+func isManifest(name string) bool {
+	switch strings.ToLower(filepath.Ext(name)) {
+	case ".yaml", ".yml", ".json":
+		return !strings.HasPrefix(name, ".")
+	}
+	return false
+}
+
+func readInput(stdin io.Reader, file string) ([]byte, error) {
+	if file != "-" {
+		return readLimited(file)
+	}
+	data, err := io.ReadAll(io.LimitReader(stdin, manifest.MaxBytes+1))
+	if err != nil {
+		return nil, fmt.Errorf("reading standard input: %w", err)
+	}
+	return data, nil
+}
+
+// readLimited reads a file; manifest.Decode refuses what is over its limit.
+func readLimited(file string) ([]byte, error) {
+	f, err := os.Open(file)
+	if err != nil {
+		return nil, pathError(err)
+	}
+	defer f.Close()
+	data, err := io.ReadAll(io.LimitReader(f, manifest.MaxBytes+1))
+	if err != nil {
+		return nil, pathError(err)
+	}
+	return data, nil
+}
+
+// pathError puts the file in front, where the eye looks for it.
+func pathError(err error) error {
+	var pe *fs.PathError
+	if errors.As(err, &pe) {
+		return fmt.Errorf("%s: %w", pe.Path, pe.Err)
+	}
+	return err
+}
+
+// parseRepoFlag reads URL=PATH[@REV]. The URL ends at the first "=" behind which there is a path that exists, because
+// URLs may contain "="; the revision starts at the last "@" unless the path with it exists.
+func parseRepoFlag(flag string) (url string, l gitsource.Local, err error) {
+	url, rest, ok := strings.Cut(flag, "=")
+	if !ok || url == "" || rest == "" {
+		return "", l, usagef("--repo %s: must be URL=PATH or URL=PATH@REV", gitsource.Redact(flag))
+	}
+	for {
+		l = splitRevision(rest)
+		if _, err := os.Stat(l.Path); err == nil {
+			return url, l, nil
+		}
+		more, tail, ok := strings.Cut(rest, "=")
+		if !ok {
+			return "", l, usagef("--repo %s: there is no directory %s", gitsource.Redact(flag), splitRevision(rest).Path)
+		}
+		url, rest = url+"="+more, tail
+	}
+}
+
+func splitRevision(s string) gitsource.Local {
+	if _, err := os.Stat(s); err == nil {
+		return gitsource.Local{Path: s}
+	}
+	if i := strings.LastIndexByte(s, '@'); i > 0 && i < len(s)-1 {
+		return gitsource.Local{Path: s[:i], Revision: s[i+1:]}
+	}
+	return gitsource.Local{Path: s}
+}

@@ -1,0 +1,89 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"runtime/debug"
+	"strings"
+
+	"github.com/spf13/cobra"
+)
+
+// stdio is where a command reads and writes: data on out, talk on err.
+type stdio struct {
+	in       io.Reader
+	out, err io.Writer
+}
+
+// Exit codes of every command.
+const (
+	exitDone   = 0
+	exitFailed = 1
+	exitUsage  = 2
+)
+
+// usageError is an error about how the command was called.
+type usageError struct{ error }
+
+func usagef(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
+
+// execute runs a command line and returns its exit code.
+func execute(ctx context.Context, std stdio, args []string) int {
+	root := newRootCommand(std)
+	root.SetArgs(args)
+	cmd, err := root.ExecuteContextC(ctx)
+	if err == nil {
+		return exitDone
+	}
+	for line := range strings.Lines(err.Error()) {
+		fmt.Fprintln(std.err, "error:", strings.TrimSuffix(line, "\n"))
+	}
+	var usage usageError
+	if errors.As(err, &usage) || isCobraUsage(err) {
+		fmt.Fprintf(std.err, "Run '%s --help' for usage.\n", cmd.CommandPath())
+		return exitUsage
+	}
+	return exitFailed
+}
+
+// isCobraUsage recognises the errors that cobra makes itself, about commands that it does not know.
+func isCobraUsage(err error) bool {
+	return strings.HasPrefix(err.Error(), "unknown command")
+}
+
+func newRootCommand(std stdio) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:           "argosy",
+		Short:         "Boot an Argo CD cluster in order, from whatever its manifests are stored in",
+		SilenceErrors: true,
+		SilenceUsage:  true,
+		Version:       version(),
+		Args:          noArgs,
+		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.SetIn(std.in)
+	cmd.SetOut(std.out)
+	cmd.SetErr(std.err)
+	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
+	cmd.AddCommand(newAppsetCommand(std))
+	return cmd
+}
+
+// noArgs refuses arguments of commands that have none, which for a group of commands are unknown commands.
+func noArgs(cmd *cobra.Command, args []string) error {
+	if len(args) > 0 {
+		return usagef("unknown command %q for %q", args[0], cmd.CommandPath())
+	}
+	return nil
+}
+
+// version is that of the module the binary was built from.
+func version() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok || info.Main.Version == "" {
+		return "devel"
+	}
+	return info.Main.Version
+}
