@@ -54,7 +54,8 @@ func NewUpstream(tb testing.TB, testdata string) *Upstream {
 			tb.Fatal(err)
 		}
 		for _, args := range [][]string{
-			{"init", "--quiet", "--initial-branch=main"}, {"add", "--all"},
+			{"init", "--quiet", "--initial-branch=main"},
+			{"add", "--all"},
 			{"-c", "user.name=t", "-c", "user.email=t@example.com", "commit", "--quiet", "--message=all"},
 		} {
 			cmd := exec.Command("git", args...)

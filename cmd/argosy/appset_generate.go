@@ -75,14 +75,14 @@ Applications at all is an error, because applying an empty answer deletes what w
 	return cmd
 }
 
-func runAppsetGenerate(ctx context.Context, std stdio, opts appsetGenerateOptions, args []string) error {
+func runAppsetGenerate(ctx context.Context, std stdio, opts appsetGenerateOptions, args []string) (err error) {
 	if opts.maxSets < 1 {
 		return usagef("--max-parameter-sets must be at least 1")
 	}
 	if opts.passthrough && opts.output.value != "yaml" && opts.output.value != "json" {
 		return usagef("--passthrough goes with -o yaml and -o json")
 	}
-	local, err := localRepositories(ctx, opts.repos)
+	local, err := localRepositories(ctx, std.env, opts.repos)
 	if err != nil {
 		return err
 	}
@@ -95,10 +95,10 @@ func runAppsetGenerate(ctx context.Context, std stdio, opts appsetGenerateOption
 		return err
 	}
 	source := gitsource.New(gitsource.Config{
-		Local: local, Offline: opts.offline,
+		Local: local, Offline: opts.offline, Env: std.env,
 		Note: func(line string) { fmt.Fprintln(std.err, "note:", line) },
 	})
-	defer source.Close()
+	defer func() { err = errors.Join(err, source.Close()) }()
 	cfg := appset.Config{
 		Namespace: opts.namespace, Clusters: clusters, Git: repositories{source},
 		AllowEmpty: opts.allowEmpty, MaxSets: opts.maxSets,
@@ -172,13 +172,13 @@ func readClusters(file string) ([]generator.Cluster, error) {
 }
 
 // localRepositories maps the remotes of the repository we stand in, and on top of them what --repo says.
-func localRepositories(ctx context.Context, flags []string) (map[string]gitsource.Local, error) {
+func localRepositories(ctx context.Context, env, flags []string) (map[string]gitsource.Local, error) {
 	dir, err := os.Getwd()
 	if err != nil {
 		return nil, err
 	}
 	local := map[string]gitsource.Local{}
-	remotes, err := gitsource.FindRemotes(ctx, dir)
+	remotes, err := gitsource.FindRemotes(ctx, env, dir)
 	if err != nil {
 		return nil, err
 	}

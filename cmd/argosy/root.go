@@ -11,10 +11,11 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// stdio is where a command reads and writes: data on out, talk on err.
+// stdio is what a command has from outside: data on out, talk on err.
 type stdio struct {
 	in       io.Reader
 	out, err io.Writer
+	env      []string
 }
 
 // Exit codes of every command.

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -16,13 +15,16 @@ import (
 const maxOutput = 256 << 20
 
 // git runs the git command in a directory.
-type git struct{ dir string }
+type git struct {
+	dir string
+	env []string
+}
 
 func (g git) command(ctx context.Context, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, "git", args...)
 	cmd.Dir = g.dir
 	// A GIT_DIR in the environment, as in a hook, would point every command at another repository.
-	for _, kv := range os.Environ() {
+	for _, kv := range g.env {
 		switch name, _, _ := strings.Cut(kv, "="); name {
 		case "GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX", "GIT_OBJECT_DIRECTORY":
 		default:
@@ -89,8 +91,8 @@ type repository struct {
 }
 
 // findRepository returns the repository that dir is in, nil if it is in none.
-func findRepository(ctx context.Context, dir string) (*repository, error) {
-	g := git{dir: dir}
+func findRepository(ctx context.Context, env []string, dir string) (*repository, error) {
+	g := git{dir: dir, env: env}
 	out, err := g.run(ctx, "rev-parse", "--is-bare-repository", "--is-inside-git-dir")
 	if err != nil {
 		if ctx.Err() != nil {

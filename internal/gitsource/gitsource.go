@@ -24,6 +24,8 @@ type Config struct {
 	Local map[string]Local
 	// Offline refuses to fetch what Local does not have.
 	Offline bool
+	// Env is the environment of git commands, as os.Environ gives it: the user's PATH, home and credentials.
+	Env []string
 	// Note is called with a line about a decision that the user should know of. Nil drops them.
 	Note func(string)
 }
@@ -114,7 +116,7 @@ func (s *Source) openLocal(ctx context.Context, url string, l Local, revision st
 	} else if !info.IsDir() {
 		return nil, fmt.Errorf("%s is not a directory", l.Path)
 	}
-	repo, err := findRepository(ctx, abs)
+	repo, err := findRepository(ctx, s.cfg.Env, abs)
 	if err != nil {
 		return nil, err
 	}
@@ -164,7 +166,7 @@ func (s *Source) fetch(ctx context.Context, url, revision string) (*Tree, error)
 	if err != nil {
 		return nil, err
 	}
-	g := git{dir: dir}
+	g := git{dir: dir, env: s.cfg.Env}
 	if _, err := g.run(ctx, "init", "--quiet", "--bare"); err != nil {
 		return nil, err
 	}
@@ -180,8 +182,8 @@ func (s *Source) fetch(ctx context.Context, url, revision string) (*Tree, error)
 }
 
 // FindRemotes maps the remotes of the repository that dir is in to its work tree; nothing outside a repository.
-func FindRemotes(ctx context.Context, dir string) (map[string]Local, error) {
-	repo, err := findRepository(ctx, dir)
+func FindRemotes(ctx context.Context, env []string, dir string) (map[string]Local, error) {
+	repo, err := findRepository(ctx, env, dir)
 	if err != nil || repo == nil || repo.bare {
 		return nil, err
 	}

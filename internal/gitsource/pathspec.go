@@ -111,7 +111,8 @@ func matchClass(pattern string, c byte) (int, bool) {
 			high, width = classChar(pattern[i+1:])
 			i += 1 + width
 		}
-		found = found || low <= c && c <= high
+		// Git takes the first character of a range for itself, too, even if the range is empty.
+		found = found || c == low || low <= c && c <= high
 	}
 	return 1, false // never closed
 }

@@ -265,10 +265,10 @@ func isBlock(s string) bool {
 
 func appendBlock(dst []byte, s string, indent int) []byte {
 	body := strings.TrimRight(s, "\n")
-	switch tail := len(s) - len(body); {
-	case tail == 0:
+	switch len(s) - len(body) {
+	case 0:
 		dst = append(dst, "|-"...)
-	case tail == 1:
+	case 1:
 		dst = append(dst, '|')
 	default:
 		dst = append(dst, "|+"...)

@@ -146,7 +146,7 @@ func FuzzString(f *testing.F) {
 		if err := yaml.Unmarshal(out, &got); err != nil {
 			t.Fatalf("%v in\n%s", err, out)
 		}
-		if diff := cmp.Diff(map[string]any(in), got); diff != "" {
+		if diff := cmp.Diff(in, got); diff != "" {
 			t.Errorf("(-want +got):\n%s\nfrom\n%s", diff, out)
 		}
 	})

@@ -114,7 +114,7 @@ func Ours(tb testing.TB, testdata string, c Case) ([]manifest.Object, error) {
 			sets = append(sets, set)
 		}
 	}
-	source := gitsource.New(gitsource.Config{Local: local, Offline: true})
+	source := gitsource.New(gitsource.Config{Local: local, Offline: true, Env: os.Environ()})
 	cfg := appset.Config{Clusters: clusters, Git: repositories{source}, AllowEmpty: true}
 	res, err := appset.Generate(context.Background(), cfg, sets...)
 	if err != nil {

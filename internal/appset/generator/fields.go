@@ -41,10 +41,10 @@ func field[T any](f *fields, name, want string) T {
 	f.known = append(f.known, name)
 	var zero T
 	switch v := f.value[name].(type) {
-	case T:
-		return v
 	case nil:
 		return zero
+	case T:
+		return v
 	default:
 		f.errs = append(f.errs, fmt.Errorf("%s.%s: must be %s, it is %s", f.path, name, want, manifest.TypeName(v)))
 		return zero

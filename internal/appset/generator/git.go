@@ -7,8 +7,6 @@ import (
 	"strconv"
 	"strings"
 
-	"sigs.k8s.io/yaml"
-
 	"github.com/argosy-cd/argosy/internal/appset/template"
 	"github.com/argosy-cd/argosy/internal/manifest"
 )
@@ -204,10 +202,10 @@ func (r *run) gitFile(g *gitSpec, name string, data []byte) ([]Set, error) {
 	var objects []map[string]any
 	single := map[string]any{}
 	what := "file " + name
-	if yaml.Unmarshal(data, &single) == nil {
+	if manifest.Unmarshal(data, &single) == nil {
 		objects = append(objects, single)
-	} else if err := yaml.Unmarshal(data, &objects); err != nil {
-		return nil, fmt.Errorf("must be an object or a list of objects: %w", plainYAML(err))
+	} else if err := manifest.Unmarshal(data, &objects); err != nil {
+		return nil, fmt.Errorf("must be an object or a list of objects: %w", err)
 	}
 	var sets []Set
 	for i, object := range objects {

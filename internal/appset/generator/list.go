@@ -3,8 +3,6 @@ package generator
 import (
 	"fmt"
 
-	"sigs.k8s.io/yaml"
-
 	"github.com/argosy-cd/argosy/internal/manifest"
 )
 
@@ -31,8 +29,8 @@ func (r *run) list(f *fields) ([]Set, error) {
 		return sets, nil
 	}
 	var more []map[string]any
-	if err := yaml.Unmarshal([]byte(text), &more); err != nil {
-		return nil, fmt.Errorf("%s.elementsYaml: must be a YAML list of objects: %w", f.path, plainYAML(err))
+	if err := manifest.Unmarshal([]byte(text), &more); err != nil {
+		return nil, fmt.Errorf("%s.elementsYaml: must be a YAML list of objects: %w", f.path, err)
 	}
 	for i, params := range more {
 		sets = append(sets, Set{params, Origin{What: fmt.Sprintf("element %d of elementsYaml", i)}})

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
-	"strings"
 
 	"github.com/argosy-cd/argosy/internal/appset/template"
 	"github.com/argosy-cd/argosy/internal/manifest"
@@ -93,12 +92,4 @@ func printed(v any) string {
 		return s
 	}
 	return fmt.Sprint(v)
-}
-
-// plainYAML drops the wrapping of the YAML library's errors and keeps them on one line.
-func plainYAML(err error) error {
-	s := strings.ReplaceAll(err.Error(), "\n", " ")
-	s = strings.TrimPrefix(s, "error converting YAML to JSON: ")
-	s = strings.TrimPrefix(s, "error unmarshaling JSON: while decoding JSON: ")
-	return errors.New(strings.TrimPrefix(s, "json: "))
 }

@@ -11,7 +11,8 @@ import (
 	"time"
 
 	"github.com/Masterminds/sprig/v3"
-	"sigs.k8s.io/yaml"
+
+	"github.com/argosy-cd/argosy/internal/manifest"
 )
 
 // removed are the functions that Argo CD removes from sprig because they tell about the environment.
@@ -57,22 +58,10 @@ var base = sync.OnceValue(func() gotemplate.FuncMap {
 	return funcs
 })
 
-func functions(b *budget) gotemplate.FuncMap { return b.guard(base()) }
-
-// stringFunction returns the functions from string to string that the fast path knows: those that are common in
-// ApplicationSets. They are the very functions that text/template would call.
-func stringFunction(name string) func(string) string {
-	switch name {
-	case "normalize":
-		return Normalize
-	case "lower":
-		return strings.ToLower
-	case "upper":
-		return strings.ToUpper
-	case "trim":
-		return strings.TrimSpace
-	}
-	return nil
+// builtins are the functions that text/template itself adds, for the parser, which asks for names only.
+var builtins = map[string]any{
+	"and": 0, "call": 0, "eq": 0, "ge": 0, "gt": 0, "html": 0, "index": 0, "js": 0, "le": 0, "len": 0,
+	"lt": 0, "ne": 0, "not": 0, "or": 0, "print": 0, "printf": 0, "println": 0, "slice": 0, "urlquery": 0,
 }
 
 var invalidNameChars = regexp.MustCompile("[^-a-z0-9.]")
@@ -139,19 +128,19 @@ func slugify(args ...any) (string, error) {
 }
 
 func toYAML(v any) (string, error) {
-	data, err := yaml.Marshal(v)
+	data, err := manifest.Marshal(v)
 	return strings.TrimSuffix(string(data), "\n"), err
 }
 
 func fromYAML(s string) (map[string]any, error) {
 	m := map[string]any{}
-	err := yaml.Unmarshal([]byte(s), &m)
+	err := manifest.Unmarshal([]byte(s), &m)
 	return m, err
 }
 
 func fromYAMLArray(s string) ([]any, error) {
 	a := []any{}
-	err := yaml.Unmarshal([]byte(s), &a)
+	err := manifest.Unmarshal([]byte(s), &a)
 	return a, err
 }
 

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"reflect"
-	gotemplate "text/template"
 	"text/template/parse"
 )
 
@@ -12,7 +11,6 @@ import (
 type budget struct {
 	ctx      context.Context
 	left     int
-	max      int
 	maxValue int
 	calls    int
 }
@@ -29,7 +27,7 @@ func limitf(format string, args ...any) error {
 func (b *budget) spend(ctx context.Context, n int) error {
 	b.left -= n
 	if b.left < 0 {
-		return limitf("the templates take more than %d steps", b.max)
+		return limitf("the templates take too many steps")
 	}
 	b.calls++
 	if b.calls%1024 == 0 && ctx != nil {
@@ -55,8 +53,11 @@ func addTick(list *parse.ListNode) {
 	list.Nodes = append([]parse.Node{tick}, list.Nodes...)
 }
 
-// walker adds a tick to every loop of a template and looks for functions that change their arguments.
-type walker struct{ mutates bool }
+// walker adds a tick to every loop of a template and lists the functions it calls.
+type walker struct{ functions []string }
+
+// mutating are the functions that change their arguments.
+var mutating = []string{"set", "unset", "merge", "mergeOverwrite", "mustMerge", "mustMergeOverwrite"}
 
 func (w *walker) list(l *parse.ListNode) {
 	if l == nil {
@@ -93,10 +94,7 @@ func (w *walker) pipe(p *parse.PipeNode) {
 		for _, arg := range cmd.Args {
 			switch arg := arg.(type) {
 			case *parse.IdentifierNode:
-				switch arg.Ident {
-				case "set", "unset", "merge", "mergeOverwrite", "mustMerge", "mustMergeOverwrite":
-					w.mutates = true
-				}
+				w.functions = append(w.functions, arg.Ident)
 			case *parse.PipeNode:
 				w.pipe(arg)
 			case *parse.ChainNode:
@@ -108,19 +106,10 @@ func (w *walker) pipe(p *parse.PipeNode) {
 	}
 }
 
-// guard wraps every function so that its arguments and its result are charged to the budget and a result that is too
-// large ends the execution. Functions whose result can be the product of their arguments are asked for its size first.
-func (b *budget) guard(funcs gotemplate.FuncMap) gotemplate.FuncMap {
-	out := make(gotemplate.FuncMap, len(funcs)+1)
-	for name, f := range funcs {
-		out[name] = b.wrap(name, reflect.ValueOf(f))
-	}
-	out[tickName] = b.tick
-	return out
-}
-
 var errorType = reflect.TypeFor[error]()
 
+// wrap wraps a function so that its arguments and its result are charged to the budget and a result that is too large
+// ends the execution. Functions whose result can be the product of their arguments are asked for its size first.
 func (b *budget) wrap(name string, f reflect.Value) any {
 	t := f.Type()
 	in := make([]reflect.Type, t.NumIn())

@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
 	"regexp"
 	"runtime"
+	"slices"
 	"strings"
 	gotemplate "text/template"
 	"text/template/parse"
@@ -15,92 +17,52 @@ import (
 type program struct {
 	path string
 	exec *gotemplate.Template
-	// parts is set when the template is nothing but text and fields such as {{.path.basename}}: then it is walked
-	// directly, which is ten times cheaper than text/template. Where a field is not a string, exec decides.
+	// parts is set when the template is nothing but text and simple fields: see fastParts.
 	parts []part
 }
 
-type part struct {
-	text  string
-	field []string
-	funcs []func(string) string
-}
-
 func (e *Engine) newProgram(path, s string) (*program, error) {
-	t, err := gotemplate.New("").Funcs(e.funcs).Option(e.cfg.Options...).Parse(s)
+	trees, err := parse.Parse("", s, "", "", base(), builtins)
 	if err != nil {
 		return nil, errors.New(parsePrefix.ReplaceAllString(oneLine(err), "line $1: "))
 	}
-	p := &program{path: path, exec: t, parts: fastParts(t.Tree)}
-	for _, defined := range t.Templates() {
-		if defined.Tree == nil || defined.Root == nil {
-			continue
-		}
+	p := &program{path: path, exec: gotemplate.New(""), parts: fastParts(trees[""])}
+	used := gotemplate.FuncMap{tickName: e.budget.tick}
+	for _, tree := range trees {
 		w := walker{}
-		w.list(defined.Root)
-		if w.mutates {
-			e.mutates = true
+		w.list(tree.Root)
+		for _, name := range w.functions {
+			if slices.Contains(mutating, name) {
+				e.mutates = true
+			}
+			if f := e.function(name); f != nil {
+				used[name] = f
+			}
 		}
 		// A template can call itself, so each call has its price.
-		addTick(defined.Root)
+		addTick(tree.Root)
+	}
+	p.exec.Funcs(used).Option(e.cfg.Options...)
+	for name, tree := range trees {
+		if _, err := p.exec.AddParseTree(name, tree); err != nil {
+			return nil, err
+		}
 	}
 	return p, nil
 }
 
-// fastParts returns the parts of a template that consists of text and of string fields, possibly piped through
-// functions from string to string; nil for any other.
-func fastParts(tree *parse.Tree) []part {
-	if tree == nil || tree.Root == nil {
+// function returns a function tied to the budget, nil for those that are built into text/template.
+func (e *Engine) function(name string) any {
+	if f, ok := e.funcs[name]; ok {
+		return f
+	}
+	f, ok := base()[name]
+	if !ok {
 		return nil
 	}
-	parts := make([]part, 0, len(tree.Root.Nodes))
-	for _, n := range tree.Root.Nodes {
-		switch n := n.(type) {
-		case *parse.TextNode:
-			parts = append(parts, part{text: string(n.Text)})
-		case *parse.ActionNode:
-			p, ok := fastPipe(n.Pipe)
-			if !ok {
-				return nil
-			}
-			parts = append(parts, p)
-		default:
-			return nil
-		}
-	}
-	return parts
-}
-
-func fastPipe(pipe *parse.PipeNode) (part, bool) {
-	if len(pipe.Decl) > 0 {
-		return part{}, false
-	}
-	var p part
-	for i, cmd := range pipe.Cmds {
-		args := cmd.Args
-		if i > 0 || len(args) == 2 {
-			// "f" behind a pipe, or "f .field".
-			id, ok := args[0].(*parse.IdentifierNode)
-			if !ok {
-				return part{}, false
-			}
-			f := stringFunction(id.Ident)
-			if f == nil || (i > 0 && len(args) != 1) {
-				return part{}, false
-			}
-			p.funcs = append(p.funcs, f)
-			args = args[1:]
-		}
-		if i > 0 {
-			continue
-		}
-		field, ok := args[0].(*parse.FieldNode)
-		if !ok || len(args) != 1 {
-			return part{}, false
-		}
-		p.field = field.Ident
-	}
-	return p, true
+	wrapped := e.budget.wrap(name, reflect.ValueOf(f))
+	e.funcs[name] = wrapped
+	return wrapped
 }
 
 func (n *program) render(x *execution) any {
@@ -123,52 +85,6 @@ func (n *program) render(x *execution) any {
 		e.warn[n.path] = `a parameter has no value, which Go templates print as "<no value>"; goTemplateOptions: ["missingkey=error"] makes it an error`
 	}
 	return out
-}
-
-func (n *program) fast(x *execution) (string, bool) {
-	x.buf = x.buf[:0]
-	for i := range n.parts {
-		p := &n.parts[i]
-		if p.field == nil {
-			x.buf = append(x.buf, p.text...)
-			continue
-		}
-		s, ok := lookup(x.params, p.field)
-		if !ok || len(s) > x.engine.cfg.MaxValue {
-			return "", false
-		}
-		if len(n.parts) == 1 && len(p.funcs) == 0 {
-			return s, len(s) <= x.engine.cfg.MaxOutput
-		}
-		for _, f := range p.funcs {
-			s = f(s)
-		}
-		x.buf = append(x.buf, s...)
-		if len(x.buf) > x.engine.cfg.MaxOutput {
-			return "", false
-		}
-	}
-	return string(x.buf), true
-}
-
-func lookup(params map[string]any, field []string) (string, bool) {
-	var v any = params
-	for _, key := range field {
-		switch m := v.(type) {
-		case map[string]any:
-			v = m[key]
-		case map[string]string:
-			s, ok := m[key]
-			if !ok {
-				return "", false
-			}
-			v = s
-		default:
-			return "", false
-		}
-	}
-	s, ok := v.(string)
-	return s, ok
 }
 
 func (n *program) slow(x *execution) (out string, err error) {
@@ -198,14 +114,14 @@ type limitedWriter struct {
 
 func (w *limitedWriter) Write(p []byte) (int, error) {
 	if w.Len()+len(p) > w.max {
-		return 0, errOutput(w.max)
+		return 0, outputError(w.max)
 	}
 	return w.Builder.Write(p)
 }
 
-type errOutput int
+type outputError int
 
-func (e errOutput) Error() string {
+func (e outputError) Error() string {
 	return fmt.Sprintf("the output is over the limit of %d bytes", int(e))
 }
 
@@ -227,7 +143,7 @@ func execError(err error) error {
 	if errors.As(err, &limit) {
 		return limit
 	}
-	var output errOutput
+	var output outputError
 	if errors.As(err, &output) {
 		return output
 	}

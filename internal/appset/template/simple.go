@@ -68,7 +68,7 @@ func (n *simple) render(x *execution) any {
 		}
 		x.buf = append(x.buf, text...)
 		if len(x.buf) > x.engine.cfg.MaxOutput {
-			x.errs = append(x.errs, pathError(n.path, errOutput(x.engine.cfg.MaxOutput)))
+			x.errs = append(x.errs, pathError(n.path, outputError(x.engine.cfg.MaxOutput)))
 			return ""
 		}
 	}

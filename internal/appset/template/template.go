@@ -30,10 +30,13 @@ type Config struct {
 	MaxOutput int
 	// MaxValue bounds any value that exists during the execution, in bytes. Zero is 4 MiB.
 	MaxValue int
-	// MaxSteps bounds the work of all executions of the Engine together. Zero is 50 million; a simple placeholder
-	// costs one.
+	// MaxSteps bounds the work of all renderings of the Engine together; each adds stepsPerRender to it. Zero is 5
+	// million. A simple placeholder costs one.
 	MaxSteps int
 }
+
+// stepsPerRender lets a set with many Applications take its time, but not one Application.
+const stepsPerRender = 2_000
 
 // Engine compiles templates and holds what their executions share.
 type Engine struct {
@@ -55,12 +58,9 @@ func New(cfg Config) (*Engine, error) {
 	}
 	cfg.MaxOutput = orDefault(cfg.MaxOutput, 1<<20)
 	cfg.MaxValue = orDefault(cfg.MaxValue, 4<<20)
-	cfg.MaxSteps = orDefault(cfg.MaxSteps, 50_000_000)
-	e := &Engine{cfg: cfg, warn: map[string]string{}}
-	e.budget = budget{left: cfg.MaxSteps, max: cfg.MaxSteps, maxValue: cfg.MaxValue}
-	if cfg.Go {
-		e.funcs = functions(&e.budget)
-	}
+	cfg.MaxSteps = orDefault(cfg.MaxSteps, 5_000_000)
+	e := &Engine{cfg: cfg, funcs: gotemplate.FuncMap{}, warn: map[string]string{}}
+	e.budget = budget{left: cfg.MaxSteps, maxValue: cfg.MaxValue}
 	return e, nil
 }
 
@@ -110,6 +110,7 @@ func (t *Tree) Constant() bool { return isConstant(t.root) }
 // earlier result. Null values in maps are dropped, as Argo CD does. All errors are reported.
 func (t *Tree) Render(ctx context.Context, params map[string]any) (any, error) {
 	x := execution{ctx: ctx, engine: t.engine, params: params}
+	t.engine.budget.left += stepsPerRender
 	v := t.root.render(&x)
 	if len(x.errs) > 0 {
 		return nil, errors.Join(x.errs...)

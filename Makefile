@@ -1,0 +1,83 @@
+# Everything a contributor runs. "make help" lists it.
+
+SHELL       := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DEFAULT_GOAL := help
+
+FUZZTIME ?= 10s
+LINT     := bin/golangci-lint
+MODULES  := . conformance tools
+CLUSTER  := https://git.example.com/home/cluster.git
+
+.PHONY: help
+help: ## list the targets
+	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "%-14s %s\n", $$1, $$2}'
+
+.PHONY: build
+build: ## build the static binary bin/argosy
+	CGO_ENABLED=0 go build -trimpath -o bin/argosy ./cmd/argosy
+
+.PHONY: demo
+demo: build ## render the example cluster's ApplicationSets, without a cluster
+	bin/argosy appset generate --offline --repo $(CLUSTER)=examples/cluster -o table \
+		examples/cluster/infrastructure/controllers/argocd/apps
+
+.PHONY: test
+test: ## run the tests
+	go test ./...
+
+.PHONY: check
+check: tidy-check fmt-check lint generate-check race ## the one gate: tidy, format, lint, generated files, race tests
+
+.PHONY: race
+race: ## run the tests with the race detector
+	CGO_ENABLED=1 go test -race ./...
+
+.PHONY: tidy-check
+tidy-check:
+	@for m in $(MODULES); do (cd $$m && go mod tidy -diff) || { echo "$$m: run 'go mod tidy'"; exit 1; }; done
+
+.PHONY: fmt
+fmt: $(LINT) ## format the code
+	$(LINT) fmt ./...
+
+.PHONY: fmt-check
+fmt-check: $(LINT)
+	@$(LINT) fmt --diff ./... || { echo "run 'make fmt'"; exit 1; }
+
+.PHONY: lint
+lint: $(LINT) ## run the linters
+	$(LINT) run ./...
+
+$(LINT): tools/go.mod tools/go.sum
+	cd tools && go build -o ../$@ github.com/golangci/golangci-lint/v2/cmd/golangci-lint
+
+.PHONY: generate
+generate: ## write the generated files: docs/cli
+	UPDATE=1 go test -count=1 -run 'TestReference' ./cmd/argosy
+
+.PHONY: generate-check
+generate-check: generate
+	@git diff --exit-code -- docs/cli && test -z "$$(git ls-files --others --exclude-standard docs/cli)" || { echo "commit what 'make generate' writes"; exit 1; }
+
+.PHONY: golden
+golden: ## rewrite our golden files; look at the difference before you commit it
+	UPDATE=1 go test -count=1 ./...
+
+.PHONY: conformance
+conformance: ## compare with Argo CD 3.2.11 itself (compiles it; UPDATE=1 writes its answers)
+	cd conformance && go test -count=1 ./...
+
+.PHONY: bench
+bench: ## measure ours and Argo CD's in one run and print the table
+	cd conformance && go run ./bench
+
+.PHONY: fuzz
+fuzz: ## fuzz every target for FUZZTIME
+	@go list ./... | while read -r p; do \
+		(go test -list '^Fuzz' "$$p" | grep '^Fuzz' || true) | while read -r f; do \
+			echo "$$p $$f"; go test -run '^$$' -fuzz "^$$f$$" -fuzztime $(FUZZTIME) "$$p"; done; done
+
+.PHONY: clean
+clean: ## remove what was built
+	rm -rf bin

@@ -1,0 +1,205 @@
+// Command bench renders the same ApplicationSet with Argo CD's code and with ours, in one process, and prints what
+// each took.
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"runtime"
+	"strings"
+	"time"
+
+	apptemplate "github.com/argoproj/argo-cd/v3/applicationset/controllers/template"
+	"github.com/argoproj/argo-cd/v3/applicationset/generators"
+	"github.com/argoproj/argo-cd/v3/applicationset/utils"
+	"github.com/argoproj/argo-cd/v3/pkg/apis/application/v1alpha1"
+	"github.com/sirupsen/logrus"
+	"sigs.k8s.io/yaml"
+
+	"github.com/argosy-cd/argosy/internal/appset"
+	"github.com/argosy-cd/argosy/internal/manifest"
+)
+
+// set is an ApplicationSet with a dozen templated fields, of the kinds that real sets have: plain fields, text around
+// them, functions, and an index into a list.
+const set = `apiVersion: argoproj.io/v1alpha1
+kind: ApplicationSet
+metadata: {name: bench, namespace: argocd}
+spec:
+  goTemplate: true
+  goTemplateOptions: ["missingkey=error"]
+  generators:
+  - list: {elements: []}
+  template:
+    metadata:
+      name: '{{ .team }}-{{ .name | normalize }}'
+      labels:
+        team: '{{ .team }}'
+        env: '{{ .env }}'
+      annotations:
+        argocd.argoproj.io/sync-wave: '{{ .wave }}'
+        notifications.argoproj.io/subscribe.slack: '{{ .team }}-alerts'
+    spec:
+      project: '{{ .team }}'
+      source:
+        repoURL: 'https://git.example.com/{{ .team }}/{{ .name }}.git'
+        targetRevision: '{{ .revision }}'
+        path: 'deploy/{{ .env }}'
+        helm:
+          releaseName: '{{ .name | lower | trunc 53 }}'
+          valueFiles: ['values.yaml', 'values-{{ .env }}.yaml']
+          valuesObject:
+            image: {tag: '{{ .image.tag }}'}
+            region: '{{ index .regions 0 }}'
+      destination:
+        server: '{{ .cluster.server }}'
+        namespace: '{{ .team }}-{{ .env }}'
+      syncPolicy:
+        automated: {prune: true, selfHeal: true}
+        syncOptions: [CreateNamespace=true]
+`
+
+func main() {
+	if err := run(os.Stdout); err != nil {
+		fmt.Fprintln(os.Stderr, "error:", err)
+		os.Exit(1)
+	}
+}
+
+type measure struct {
+	elapsed time.Duration
+	bytes   uint64
+	allocs  uint64
+}
+
+func run(w io.Writer) error {
+	logrus.SetOutput(io.Discard)
+	fmt.Fprintf(w, "| rendering | Argo CD 3.2.11 | Argosy | ratio |\n|---|---|---|---|\n")
+	for _, n := range []int{1_000, 10_000} {
+		object, err := makeSet(n)
+		if err != nil {
+			return err
+		}
+		theirs, err := upstream(object, n)
+		if err != nil {
+			return err
+		}
+		ours, err := argosy(object, n, false)
+		if err != nil {
+			return err
+		}
+		encoded, err := argosy(object, n, true)
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(w, "| %d Applications, time | %s | %s | %.0f× |\n", n, round(theirs.elapsed), round(ours.elapsed), float64(theirs.elapsed)/float64(ours.elapsed))
+		fmt.Fprintf(w, "| %d Applications, allocated | %s | %s | %.0f× |\n", n, mega(theirs.bytes), mega(ours.bytes), float64(theirs.bytes)/float64(ours.bytes))
+		fmt.Fprintf(w, "| %d Applications, allocations | %d | %d | %.0f× |\n", n, theirs.allocs, ours.allocs, float64(theirs.allocs)/float64(ours.allocs))
+		fmt.Fprintf(w, "| %d Applications, from YAML to YAML | – | %s | – |\n", n, round(encoded.elapsed))
+	}
+	return nil
+}
+
+func makeSet(n int) ([]byte, error) {
+	docs, err := manifest.Decode("bench", []byte(set))
+	if err != nil {
+		return nil, err
+	}
+	elements := make([]any, n)
+	for i := range elements {
+		elements[i] = map[string]any{
+			"name": fmt.Sprintf("Service_%d", i), "team": fmt.Sprintf("team-%d", i%40), "env": []string{"dev", "staging", "prod"}[i%3],
+			"wave": fmt.Sprint(i % 7), "revision": fmt.Sprintf("v1.%d.0", i), "image": map[string]any{"tag": fmt.Sprintf("1.%d", i)},
+			"regions": []any{"eu-central-1", "us-east-1"}, "cluster": map[string]any{"server": fmt.Sprintf("https://cluster-%d.example.com:6443", i%20)},
+		}
+	}
+	spec := docs[0].Object["spec"].(map[string]any)
+	spec["generators"].([]any)[0].(map[string]any)["list"].(map[string]any)["elements"] = elements
+	return json.Marshal(docs[0].Object)
+}
+
+func upstream(object []byte, n int) (measure, error) {
+	var appSet v1alpha1.ApplicationSet
+	if err := yaml.Unmarshal(object, &appSet); err != nil {
+		return measure{}, err
+	}
+	all := map[string]generators.Generator{"List": generators.NewListGenerator()}
+	return best(1+2000/n, func() error {
+		apps, _, err := apptemplate.GenerateApplications(logrus.NewEntry(logrus.StandardLogger()), appSet, all, &utils.Render{}, nil)
+		if err == nil && len(apps) != n {
+			err = fmt.Errorf("%d Applications, want %d", len(apps), n)
+		}
+		return err
+	})
+}
+
+// argosy renders the set; with whole, it starts from YAML and ends with YAML, as the command does.
+func argosy(object []byte, n int, whole bool) (measure, error) {
+	docs, err := manifest.Decode("bench", object)
+	if err != nil {
+		return measure{}, err
+	}
+	text := manifest.AppendYAML(nil, docs[0].Object)
+	parsed, _, err := appset.Parse(docs[0])
+	if err != nil {
+		return measure{}, err
+	}
+	return best(20, func() error {
+		if whole {
+			docs, err := manifest.Decode("bench", text)
+			if err != nil {
+				return err
+			}
+			if parsed, _, err = appset.Parse(docs[0]); err != nil {
+				return err
+			}
+		}
+		res, err := appset.Generate(context.Background(), appset.Config{}, parsed)
+		if err != nil {
+			return err
+		}
+		if len(res.Applications[0]) != n {
+			return fmt.Errorf("%d Applications, want %d", len(res.Applications[0]), n)
+		}
+		if !whole {
+			return nil
+		}
+		var buf bytes.Buffer
+		return manifest.WriteYAML(&buf, res.Applications[0]...)
+	})
+}
+
+// best runs f several times and returns the fastest run.
+func best(runs int, f func() error) (measure, error) {
+	var best measure
+	for range runs {
+		runtime.GC()
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		start := time.Now()
+		if err := f(); err != nil {
+			return best, err
+		}
+		elapsed := time.Since(start)
+		runtime.ReadMemStats(&after)
+		if best.elapsed == 0 || elapsed < best.elapsed {
+			best = measure{elapsed, after.TotalAlloc - before.TotalAlloc, after.Mallocs - before.Mallocs}
+		}
+	}
+	return best, nil
+}
+
+func round(d time.Duration) string {
+	switch {
+	case d > time.Second:
+		return d.Round(10 * time.Millisecond).String()
+	default:
+		return strings.Replace(d.Round(10*time.Microsecond).String(), "µ", "µ", 1)
+	}
+}
+
+func mega(n uint64) string { return fmt.Sprintf("%.1f MB", float64(n)/1e6) }

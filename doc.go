@@ -1,0 +1,22 @@
+// Package argosy is the root of the repository. It holds no code; the test beside it holds the repository to the map
+// below: which packages there are, which layer each belongs to, and that imports point one way only.
+//
+// Layers, each importing from itself and from those above it:
+//
+//	data     values and their formats
+//	logic    pure: no network, clock, environment, processes or logging
+//	edge     talks to the outside
+//	command  wiring, flags, exit codes
+//	test     imported by tests only
+//
+// Packages:
+//
+//	internal/manifest          data     Kubernetes documents: decode, find, encode deterministically
+//	internal/argo              data     Argo CD's own resources: names, and the types of their fields
+//	internal/appset            logic    ApplicationSet to Applications: render, patch, guard
+//	internal/appset/generator  logic    list, clusters, git, matrix and merge to parameter sets
+//	internal/appset/template   logic    both template modes of ApplicationSets, compiled once, with limits
+//	internal/appset/appsettest test     the cases that compare us with Argo CD
+//	internal/gitsource         edge     read-only view of Git repositories: work tree, revision, remote
+//	cmd/argosy                 command  the command line
+package argosy

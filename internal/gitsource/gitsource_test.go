@@ -1,0 +1,257 @@
+package gitsource
+
+import (
+	"context"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// newRepository commits files to a new repository and returns its directory.
+func newRepository(t *testing.T, files ...string) string {
+	t.Helper()
+	dir := t.TempDir()
+	for _, name := range files {
+		write(t, filepath.Join(dir, name), "content of "+name)
+	}
+	runGit(t, dir, "init", "-q", "--initial-branch=main")
+	runGit(t, dir, "add", "--all", "--force")
+	runGit(t, dir, "commit", "-q", "--message=all", "--allow-empty")
+	return dir
+}
+
+func write(t *testing.T, file, content string) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(file, []byte(content), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func runGit(t *testing.T, dir string, args ...string) string {
+	t.Helper()
+	cmd := exec.Command("git", append([]string{"-c", "user.name=t", "-c", "user.email=t@example.com"}, args...)...)
+	cmd.Dir = dir
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("git %v: %v\n%s", args, err, out)
+	}
+	return string(out)
+}
+
+func open(t *testing.T, l Local, revision string) (*Tree, error) {
+	t.Helper()
+	s := New(Config{Local: map[string]Local{"https://x/y": l}, Offline: true, Env: os.Environ()})
+	t.Cleanup(func() { s.Close() })
+	return s.Tree(context.Background(), "https://x/y.git", revision)
+}
+
+// TestPathspec compares with git itself.
+func TestPathspec(t *testing.T) {
+	files := []string{
+		"a.json", "b.yaml", "apps/a/config.json", "apps/b/config.json", "apps/b/deep/er/config.json", "apps/b-2/config.json",
+		"apps/x[1]/config.json", "apps/star*name/f", "apps/A/F", "apps/ü/f", "apps/with space/f", ".hidden/f", "apps/z9/f", "apps/zz/f",
+	}
+	dir := newRepository(t, files...)
+	tree, err := open(t, Local{Path: dir, Revision: "main"}, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, pattern := range []string{
+		"a.json", "*.json", "apps", "apps/", "apps/b", "apps/b/", "apps/*/config.json", "apps/**/config.json", "**/config.json", "**", "*", "?.json",
+		"apps/[ab]/config.json", "apps/[!a]/config.json", "apps/[^a]*", "apps/[a-b]*/*", "apps/[[:upper:]]/*", "apps/[[:digit:][:lower:]][0-9]/f", "apps/x\\[1\\]/*",
+		"apps/x[1]/config.json", "apps/star\\*name/f", "apps/star*name/f", "./apps/a", "apps/../a.json", "apps//a", "nothing", "apps/b*", "apps/?/config.json",
+		"apps/[", "apps/[a", "apps/[]a]*", "apps/with space/*", ".hidden", "apps/ü/*", "*/f", "a*n", "apps/b/config.json/", "*g.json", "apps/[b-a]/*", "apps/\\a/*",
+	} {
+		t.Run(pattern, func(t *testing.T) {
+			want := strings.Split(runGit(t, dir, "ls-files", "-z", "--", pattern), "\x00")
+			want = want[:len(want)-1]
+			slices.Sort(want)
+			found, err := tree.Files(context.Background(), pattern)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := slices.Sorted(maps.Keys(found))
+			if diff := cmp.Diff(append([]string{}, want...), append([]string{}, got...)); diff != "" {
+				t.Errorf("(-git +ours):\n%s", diff)
+			}
+			for name, data := range found {
+				if string(data) != "content of "+name {
+					t.Errorf("%s: got %q", name, data)
+				}
+			}
+		})
+	}
+}
+
+func TestPathspecErrors(t *testing.T) {
+	for _, pattern := range []string{"../x", "/etc/passwd", ":(glob)**", ":!x", ".."} {
+		if _, err := parsePathspec(pattern); err == nil {
+			t.Errorf("%q: no error", pattern)
+		}
+	}
+}
+
+// TestDirectories checks the order of a walk and that a work tree, a revision, a bare repository and a plain
+// directory agree.
+func TestDirectories(t *testing.T) {
+	files := []string{"a/b/f", "a-b/f", "a/f", "f", "z/.h/f", "a.c/f"}
+	want := []string{"a", "a/b", "a-b", "a.c", "z", "z/.h"}
+	dir := newRepository(t, files...)
+	bare := filepath.Join(t.TempDir(), "bare.git")
+	runGit(t, dir, "clone", "-q", "--bare", dir, bare)
+	plain := t.TempDir()
+	for _, f := range files {
+		write(t, filepath.Join(plain, f), "")
+	}
+	outer := newRepository(t, "elsewhere/f")
+	for _, f := range files {
+		write(t, filepath.Join(outer, "sub", f), "")
+	}
+	runGit(t, outer, "add", "--all")
+	runGit(t, outer, "commit", "-q", "--message=sub")
+	for name, l := range map[string]Local{
+		"work tree": {Path: dir}, "revision": {Path: dir, Revision: "HEAD"}, "bare": {Path: bare}, "plain": {Path: plain},
+		"directory of a work tree": {Path: filepath.Join(outer, "sub")}, "directory of a revision": {Path: filepath.Join(outer, "sub"), Revision: "main"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			tree, err := open(t, l, "main")
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, err := tree.Directories(context.Background())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestLinks(t *testing.T) {
+	dir := newRepository(t, "real/f")
+	secret := filepath.Join(t.TempDir(), "secret")
+	write(t, secret, "hunter2")
+	for name, target := range map[string]string{"out": secret, "up": "../../../../../../etc/hostname", "in": "real/f"} {
+		if err := os.Symlink(target, filepath.Join(dir, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	tree, err := open(t, Local{Path: dir}, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, ok := range map[string]bool{"out": false, "up": false, "in": true} {
+		files, err := tree.Files(context.Background(), name)
+		if (err == nil) != ok {
+			t.Errorf("%s: got %v, %v", name, files, err)
+		}
+	}
+	runGit(t, dir, "add", "--all")
+	runGit(t, dir, "commit", "-q", "--message=links")
+	tree, err = open(t, Local{Path: dir, Revision: "HEAD"}, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := tree.Files(context.Background(), "out"); err == nil || !strings.Contains(err.Error(), "symbolic link") {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestOpenErrors(t *testing.T) {
+	dir := newRepository(t, "f")
+	for name, tt := range map[string]struct {
+		l    Local
+		rev  string
+		want string
+	}{
+		"no directory":         {Local{Path: filepath.Join(dir, "nope")}, "", "no such file"},
+		"a file":               {Local{Path: filepath.Join(dir, "f")}, "", "not a directory"},
+		"no revision":          {Local{Path: dir, Revision: "nope"}, "", `there is no revision "nope"`},
+		"option as a revision": {Local{Path: dir, Revision: "--help"}, "", "there is no revision"},
+		"inside .git":          {Local{Path: filepath.Join(dir, ".git")}, "", "inside a .git directory"},
+		"plain with revision":  {Local{Path: t.TempDir(), Revision: "main"}, "", "not in a Git repository"},
+		"unknown commit":       {Local{Path: dir}, strings.Repeat("0", 40), "there is no revision"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := open(t, tt.l, tt.rev)
+			if err == nil || !strings.Contains(err.Error(), tt.want) {
+				t.Errorf("got %v, want an error with %q", err, tt.want)
+			}
+		})
+	}
+}
+
+func TestFetchRefuses(t *testing.T) {
+	s := New(Config{Env: os.Environ()})
+	defer s.Close()
+	for _, tt := range [][2]string{
+		{"--upload-pack=touch x", "main"}, {"https://127.0.0.1:1/x", "--help"}, {"https://127.0.0.1:1/x", "a:b"}, {"ext::sh -c true", "main"},
+	} {
+		if _, err := s.Tree(context.Background(), tt[0], tt[1]); err == nil {
+			t.Errorf("%v: no error", tt)
+		}
+	}
+}
+
+func TestKey(t *testing.T) {
+	want := "git.example.com/team/repo"
+	for _, url := range []string{
+		"https://git.example.com/team/repo", "https://git.example.com/team/repo.git", "https://git.example.com/team/repo/", "git@git.example.com:team/repo.git",
+		"ssh://git@git.example.com/team/repo.git", "ssh://git@git.example.com:22/team/repo", "https://user:token@Git.Example.com:443/Team/Repo.git", "git.example.com:team/repo",
+	} {
+		if got := Key(url); got != want {
+			t.Errorf("%s: got %s", url, got)
+		}
+	}
+	for _, url := range []string{"https://git.example.com:8443/team/repo", "https://git.example.com/team/repo2", "file:///team/repo", "/team/repo"} {
+		if got := Key(url); got == want {
+			t.Errorf("%s: got %s", url, got)
+		}
+	}
+}
+
+func TestRedact(t *testing.T) {
+	for url, want := range map[string]string{
+		"https://user:pass@host/x.git":       "https://host/x.git",
+		"https://token@host/x.git?private=1": "https://host/x.git",
+		"https://a@b@host/x":                 "https://host/x",
+		"git@host:x.git":                     "git@host:x.git",
+		"https://host/x":                     "https://host/x",
+	} {
+		if got := Redact(url); got != want {
+			t.Errorf("%s: got %s, want %s", url, got, want)
+		}
+	}
+	if got := redactWords("unable to access 'https://u:p@host/x.git/': refused"); strings.Contains(got, "u:p") {
+		t.Error(got)
+	}
+}
+
+// FuzzPathspec checks that matching ends and that a name without wildcards matches itself.
+func FuzzPathspec(f *testing.F) {
+	f.Add("apps/*/x", "apps/a/x")
+	f.Add("[[:alpha:]-z]", "b")
+	f.Add("****a****b", "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaa")
+	f.Add("\\", "\\")
+	f.Fuzz(func(t *testing.T, pattern, name string) {
+		p, err := parsePathspec(pattern)
+		if err != nil {
+			return
+		}
+		match := p.matches(name)
+		if p.text == name && !match {
+			t.Errorf("%q does not match itself", name)
+		}
+	})
+}

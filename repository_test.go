@@ -1,0 +1,175 @@
+package argosy_test
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"maps"
+	"os"
+	"path"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+const module = "github.com/argosy-cd/argosy"
+
+// mayImport says which layers a layer may import from.
+var mayImport = map[string][]string{
+	"data":    {"data"},
+	"logic":   {"data", "logic"},
+	"edge":    {"data", "logic", "edge"},
+	"command": {"data", "logic", "edge"},
+	"test":    {"data", "logic", "edge", "test"},
+}
+
+// pkg is a package as its files are.
+type pkg struct {
+	doc     string
+	imports map[string]bool // of files that are not tests
+}
+
+// packages parses the Go files of the main module.
+func packages(t *testing.T) map[string]*pkg {
+	t.Helper()
+	out := map[string]*pkg{}
+	err := filepath.WalkDir(".", func(file string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if d.IsDir() {
+			if _, err := os.Stat(filepath.Join(file, "go.mod")); err == nil && file != "." {
+				return filepath.SkipDir
+			}
+			if name := d.Name(); file != "." && (name == "testdata" || strings.HasPrefix(name, ".")) {
+				return filepath.SkipDir
+			}
+			return nil
+		}
+		if filepath.Ext(file) != ".go" || strings.HasSuffix(file, "_test.go") {
+			return nil
+		}
+		f, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.ImportsOnly|parser.ParseComments)
+		if err != nil {
+			return err
+		}
+		dir := filepath.ToSlash(filepath.Dir(file))
+		if out[dir] == nil {
+			out[dir] = &pkg{imports: map[string]bool{}}
+		}
+		out[dir].add(f)
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+func (p *pkg) add(f *ast.File) {
+	p.doc += f.Doc.Text()
+	for _, i := range f.Imports {
+		name, _ := strconv.Unquote(i.Path.Value)
+		p.imports[name] = true
+	}
+}
+
+var mapLine = regexp.MustCompile(`(?m)^//\t((?:internal|cmd)/\S+)\s+(\w+)\s+\S.*$`)
+
+func TestMap(t *testing.T) {
+	doc, err := os.ReadFile("doc.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	layers := map[string]string{}
+	for _, m := range mapLine.FindAllStringSubmatch(string(doc), -1) {
+		if mayImport[m[2]] == nil {
+			t.Errorf("doc.go: %s is in layer %q, which does not exist", m[1], m[2])
+		}
+		layers[m[1]] = m[2]
+	}
+	found := packages(t)
+	delete(found, ".")
+	for _, dir := range slices.Sorted(maps.Keys(layers)) {
+		if found[dir] == nil {
+			t.Errorf("doc.go: %s does not exist", dir)
+		}
+	}
+	for _, dir := range slices.Sorted(maps.Keys(found)) {
+		layer, ok := layers[dir]
+		if !ok {
+			t.Errorf("doc.go: %s is missing", dir)
+			continue
+		}
+		if want := "Package " + path.Base(dir) + " "; layer != "command" && !strings.HasPrefix(found[dir].doc, want) {
+			t.Errorf("%s: the package doc must start with %q", dir, want)
+		}
+		for name := range found[dir].imports {
+			other, ours := strings.CutPrefix(name, module+"/")
+			if ours && !slices.Contains(mayImport[layer], layers[other]) {
+				t.Errorf("%s (%s) imports %s (%s)", dir, layer, other, layers[other])
+			}
+		}
+	}
+}
+
+// TestOneDoor checks that each library enters through one package.
+func TestOneDoor(t *testing.T) {
+	doors := map[string][]string{}
+	for dir, p := range packages(t) {
+		for name := range p.imports {
+			if first, _, _ := strings.Cut(name, "/"); strings.Contains(first, ".") && !strings.HasPrefix(name, module) {
+				doors[name] = append(doors[name], dir)
+			}
+		}
+	}
+	for name, dirs := range doors {
+		if len(dirs) > 1 {
+			slices.Sort(dirs)
+			t.Errorf("%s is imported by %s", name, strings.Join(dirs, ", "))
+		}
+	}
+}
+
+// TestPureLogic checks that data and logic stay away from the outside.
+func TestPureLogic(t *testing.T) {
+	for dir, p := range packages(t) {
+		if dir != "internal/manifest" && dir != "internal/argo" && !strings.HasPrefix(dir, "internal/appset") || strings.HasSuffix(dir, "test") {
+			continue
+		}
+		for _, bad := range []string{"os", "net", "net/http", "log", "log/slog", "os/exec"} {
+			if p.imports[bad] {
+				t.Errorf("%s imports %s", dir, bad)
+			}
+		}
+	}
+}
+
+// TestDependencies checks that go.mod replaces nothing and that CONTRIBUTING gives a reason for every direct
+// dependency.
+func TestDependencies(t *testing.T) {
+	mod, err := os.ReadFile("go.mod")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if strings.Contains(string(mod), "replace") {
+		t.Error("go.mod has a replace directive; users could not go install the command")
+	}
+	contributing, err := os.ReadFile("CONTRIBUTING.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	direct := regexp.MustCompile(`(?m)^\t(\S+) v\S+$`).FindAllStringSubmatch(string(mod), -1)
+	if len(direct) == 0 {
+		t.Fatal("no direct dependencies found in go.mod")
+	}
+	for _, m := range direct {
+		if !strings.Contains(string(contributing), "`"+m[1]+"`") {
+			t.Errorf("CONTRIBUTING.md: no reason for %s", m[1])
+		}
+	}
+}
