@@ -12,6 +12,7 @@
 // Packages:
 //
 //	internal/manifest          data     Kubernetes documents: decode, find, encode deterministically
+//	internal/problem           data     errors that are lists of problems
 //	internal/argo              data     Argo CD's own resources: names, and the types of their fields
 //	internal/appset            logic    ApplicationSet to Applications: render, patch, guard
 //	internal/appset/generator  logic    list, clusters, git, matrix and merge to parameter sets

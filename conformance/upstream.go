@@ -4,6 +4,7 @@ package conformance
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
 	"os"
@@ -122,12 +123,13 @@ func (u *Upstream) Generate(c appsettest.Case) (apps []v1alpha1.Application, err
 		return nil, err
 	}
 	for _, d := range docs {
-		data, err := yaml.Marshal(d.Object)
+		// As JSON, which is how an API server gets it; the YAML library would make strings of numbers.
+		data, err := json.Marshal(d.Object)
 		if err != nil {
 			return nil, err
 		}
 		var set v1alpha1.ApplicationSet
-		if err := yaml.Unmarshal(data, &set); err != nil {
+		if err := json.Unmarshal(data, &set); err != nil {
 			return nil, err
 		}
 		if err := utils.CheckInvalidGenerators(&set); err != nil {

@@ -83,6 +83,18 @@ func (s Set) warnings() []string {
 	for _, name := range argo.ApplicationSetSpec().Unknown(s.Spec) {
 		out = append(out, fmt.Sprintf("spec.%s: unknown field, ignored", name))
 	}
+	tmpl := manifest.Map(s.Spec, "template")
+	for _, k := range manifest.Keys(tmpl) {
+		if k != "metadata" && k != "spec" && k != "apiVersion" && k != "kind" {
+			out = append(out, fmt.Sprintf("spec.template.%s: not a field of a template, ignored", k))
+		}
+	}
+	meta := manifest.Map(tmpl, "metadata")
+	for _, k := range manifest.Keys(meta) {
+		if !isTemplateMetadata(k) && meta[k] != nil {
+			out = append(out, fmt.Sprintf("spec.template.metadata.%s: not a field of a template, ignored", k))
+		}
+	}
 	if policy := manifest.String(s.Spec, "syncPolicy", "applicationsSync"); policy != "" && policy != "sync" {
 		out = append(out, fmt.Sprintf("spec.syncPolicy.applicationsSync: %q is a matter of the applicationset-controller; rendered Applications are created, updated and deleted with their parent", policy))
 	}

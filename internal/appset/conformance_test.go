@@ -19,9 +19,11 @@ import (
 // Argo CD's answers are those of its Go types, which add empty fields and drop others; so an empty value on one side
 // may be absent on the other. conformance/ compares the typed objects, exactly.
 func TestConformance(t *testing.T) {
-	for _, c := range appsettest.Load(t, "testdata") {
+	suite := appsettest.Load(t, "testdata")
+	for _, c := range suite.Cases {
 		t.Run(c.Name, func(t *testing.T) {
-			got, err := appsettest.Ours(t, "testdata", c)
+			got, err := suite.Ours(c)
+			got = reread(t, got)
 			errFile := filepath.Join(c.Dir, "error.txt")
 			if err != nil {
 				golden(t, errFile, []byte(err.Error()+"\n"))
@@ -90,6 +92,24 @@ func golden(t *testing.T, file string, got []byte) {
 	}
 }
 
+// reread sends objects through their YAML, which is what a user gets.
+func reread(t *testing.T, objects []manifest.Object) []manifest.Object {
+	t.Helper()
+	var buf bytes.Buffer
+	if err := manifest.WriteYAML(&buf, objects...); err != nil {
+		t.Fatal(err)
+	}
+	docs, err := manifest.Decode("ours", buf.Bytes())
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := make([]manifest.Object, 0, len(docs))
+	for _, d := range docs {
+		out = append(out, d.Object)
+	}
+	return out
+}
+
 func byName(objects []manifest.Object) {
 	slices.SortStableFunc(objects, func(a, b manifest.Object) int {
 		return strings.Compare(manifest.String(a, "metadata", "name"), manifest.String(b, "metadata", "name"))
@@ -151,9 +171,10 @@ func dropEmpty(v any) any {
 
 // TestStable renders every case twice and compares the bytes.
 func TestStable(t *testing.T) {
-	for _, c := range appsettest.Load(t, "testdata") {
+	suite := appsettest.Load(t, "testdata")
+	for _, c := range suite.Cases {
 		encode := func() string {
-			objects, err := appsettest.Ours(t, "testdata", c)
+			objects, err := suite.Ours(c)
 			if err != nil {
 				return err.Error()
 			}

@@ -11,6 +11,7 @@ import (
 	"github.com/argosy-cd/argosy/internal/appset/template"
 	"github.com/argosy-cd/argosy/internal/argo"
 	"github.com/argosy-cd/argosy/internal/manifest"
+	"github.com/argosy-cd/argosy/internal/problem"
 )
 
 // Config is what the rendering of sets needs from outside.
@@ -73,12 +74,7 @@ type generation struct {
 }
 
 func (g *generation) fail(errs ...error) {
-	for _, err := range errs {
-		// A joined error is several problems; each gets a line with the set in front.
-		if joined, ok := err.(interface{ Unwrap() []error }); ok {
-			g.fail(joined.Unwrap()...)
-			continue
-		}
+	for _, err := range problem.All(errors.Join(errs...)) {
 		g.errs = append(g.errs, g.set.errorf("%w", err))
 	}
 }
@@ -115,7 +111,7 @@ func (g *generation) run() {
 
 func (g *generation) compile() error {
 	var err error
-	g.engine, err = template.New(template.Config{Go: g.set.goTemplate(), Options: g.set.goTemplateOptions()})
+	g.engine, err = template.New(template.Config{Go: g.set.goTemplate(), Options: g.set.goTemplateOptions(), Order: argo.FieldOrder()})
 	if err != nil {
 		return fmt.Errorf("spec.%w", err)
 	}
@@ -131,16 +127,28 @@ func (g *generation) compile() error {
 	return errors.Join(errs...)
 }
 
-// application returns a template in the form of an Application.
+// application returns an Application of the parts that a template has: metadata of five fields, and a spec.
 func application(tmpl map[string]any) map[string]any {
-	app := map[string]any{"metadata": map[string]any{}, "spec": map[string]any{}}
-	for k, v := range tmpl {
-		if v != nil && k != "status" {
-			app[k] = v
+	meta, spec := map[string]any{}, map[string]any{}
+	for k, v := range manifest.Map(tmpl, "metadata") {
+		if isTemplateMetadata(k) && v != nil {
+			meta[k] = v
 		}
 	}
-	app["apiVersion"], app["kind"] = argo.APIVersion, argo.KindApplication
-	return app
+	for k, v := range manifest.Map(tmpl, "spec") {
+		if v != nil {
+			spec[k] = v
+		}
+	}
+	return map[string]any{"apiVersion": argo.APIVersion, "kind": argo.KindApplication, "metadata": meta, "spec": spec}
+}
+
+func isTemplateMetadata(field string) bool {
+	switch field {
+	case "name", "namespace", "labels", "annotations", "finalizers":
+		return true
+	}
+	return false
 }
 
 // tree returns the template for a generator's result: that of the set, or the generator's own completed by it.
@@ -215,25 +223,15 @@ func (g *generation) render(r generator.Result) {
 		}
 		app, err := g.one(tree, plain, s.Params)
 		if err == nil {
-			err = errors.Join(g.guard.check(app, g.set)...)
+			err = errors.Join(g.guard.check(app, owner{g.set, r.Path + ", " + s.Origin.String()})...)
 		}
 		if err != nil {
 			where := fmt.Sprintf("%s, %s {%s}", r.Path, s.Origin, strings.Join(manifest.Keys(s.Params), ", "))
-			g.failAt(where, err)
+			g.fail(problem.Wrap(err, func(e error) error { return fmt.Errorf("%s: %w", where, e) }))
 			continue
 		}
 		g.apps = append(g.apps, app)
 	}
-}
-
-func (g *generation) failAt(where string, err error) {
-	if joined, ok := err.(interface{ Unwrap() []error }); ok {
-		for _, e := range joined.Unwrap() {
-			g.failAt(where, e)
-		}
-		return
-	}
-	g.fail(fmt.Errorf("%s: %w", where, err))
 }
 
 // one renders one Application.
@@ -262,7 +260,7 @@ func (g *generation) one(tree *template.Tree, plain map[string]any, params gener
 			return nil, err
 		}
 		if app, err = applyPatch(app, text); err != nil {
-			return nil, fmt.Errorf("spec.templatePatch: %w", err)
+			return nil, problem.Wrap(err, func(e error) error { return fmt.Errorf("spec.templatePatch: %w", e) })
 		}
 	}
 	// The namespace of a set is a security boundary, so neither template nor patch decides about it.

@@ -8,26 +8,33 @@ import (
 
 // guard refuses Applications that cannot be deployed, or that would be the same object as another.
 type guard struct {
-	seen map[[2]string]Set // by namespace and name
+	seen map[[2]string]owner // by namespace and name
 }
 
-func newGuard() *guard { return &guard{seen: map[[2]string]Set{}} }
+// owner is where an Application comes from.
+type owner struct {
+	set   Set
+	where string
+}
 
-func (g *guard) check(app manifest.Object, set Set) []error {
+func newGuard() *guard { return &guard{seen: map[[2]string]owner{}} }
+
+func (g *guard) check(app manifest.Object, from owner) []error {
 	var errs []error
 	name := manifest.String(app, "metadata", "name")
 	if err := checkName(name); err != nil {
 		errs = append(errs, err)
 	} else {
-		id := [2]string{set.Namespace, name}
+		id := [2]string{from.set.Namespace, name}
 		if other, ok := g.seen[id]; ok {
-			err := fmt.Errorf("metadata.name: %q is the name of another Application", name)
-			if other.String() != set.String() {
-				err = fmt.Errorf("%w, of %s", err, other)
+			where := other.where
+			if other.set.String() != from.set.String() {
+				where = other.set.String() + ": " + where
 			}
-			errs = append(errs, err)
+			errs = append(errs, fmt.Errorf("metadata.name: %q is the name of another Application, from %s", name, where))
+		} else {
+			g.seen[id] = from
 		}
-		g.seen[id] = set
 	}
 	if manifest.String(app, "spec", "project") == "" {
 		errs = append(errs, fmt.Errorf("spec.project of %q must be set", name))

@@ -12,16 +12,21 @@ import (
 )
 
 // applyPatch applies a rendered templatePatch: a strategic merge patch on an Application. The project cannot be
-// patched, so that a patch cannot lead out of it.
+// patched, so that a patch cannot lead out of it. What Argo CD's controller would not take over from the result cannot
+// be patched either: status, operation, and metadata that a template does not have.
 func applyPatch(app manifest.Object, text string) (manifest.Object, error) {
 	patch, err := decodePatch(text)
 	if err != nil || patch == nil {
 		return app, err
 	}
-	if errs := argo.Application().Check("patch", patch); len(errs) > 0 {
+	if errs := checkPatch(patch); len(errs) > 0 {
 		return nil, errors.Join(errs...)
 	}
 	project, hasProject := manifest.Map(app, "spec")["project"]
+	// Argo CD's Applications always have a destination, if only an empty one, and directives tell the difference.
+	if spec := manifest.Map(app, "spec"); spec != nil && spec["destination"] == nil {
+		spec["destination"] = map[string]any{}
+	}
 	app, err = mergePatch("patch", argo.Application(), app, patch)
 	if err != nil {
 		return nil, err
@@ -36,20 +41,40 @@ func applyPatch(app manifest.Object, text string) (manifest.Object, error) {
 	} else {
 		delete(spec, "project")
 	}
-	delete(app, "status")
 	app["apiVersion"], app["kind"] = argo.APIVersion, argo.KindApplication
 	return app, nil
 }
 
+func checkPatch(patch map[string]any) []error {
+	errs := argo.Application().CheckPatch("patch", patch)
+	for _, k := range manifest.Keys(patch) {
+		switch k {
+		case "metadata", "spec", "apiVersion", "kind":
+		default:
+			if !strings.HasPrefix(k, "$") {
+				errs = append(errs, fmt.Errorf("patch.%s: cannot be patched", k))
+			}
+		}
+	}
+	meta := manifest.Map(patch, "metadata")
+	for _, k := range manifest.Keys(meta) {
+		if !isTemplateMetadata(k) && !strings.HasPrefix(k, "$") && meta[k] != nil {
+			errs = append(errs, fmt.Errorf("patch.metadata.%s: cannot be patched", k))
+		}
+	}
+	return errs
+}
+
 // decodePatch reads YAML, or JSON where the text starts with a brace. Nothing at all is no patch.
 func decodePatch(text string) (map[string]any, error) {
-	decode := manifest.Value
+	var v any
+	var err error
 	if strings.HasPrefix(strings.TrimSpace(text), "{") {
-		decode = manifest.JSON
-	}
-	v, err := decode([]byte(text))
-	if err != nil {
-		return nil, err
+		if v, err = manifest.JSON([]byte(text)); err != nil {
+			return nil, fmt.Errorf("the rendered patch starts with { and so must be JSON: %w", err)
+		}
+	} else if v, err = manifest.Value([]byte(text)); err != nil {
+		return nil, fmt.Errorf("the rendered patch is not YAML: %w", err)
 	}
 	switch v := v.(type) {
 	case nil:
@@ -57,7 +82,7 @@ func decodePatch(text string) (map[string]any, error) {
 	case map[string]any:
 		return v, nil
 	default:
-		return nil, fmt.Errorf("must be an object, it is %s", manifest.TypeName(v))
+		return nil, fmt.Errorf("the rendered patch must be an object, it is %s", manifest.TypeName(v))
 	}
 }
 
@@ -71,15 +96,15 @@ const (
 // mergePatch merges patch into original, which it changes, and returns the result. Objects are merged, null deletes,
 // and lists are replaced, except for finalizers, which are added to.
 func mergePatch(path string, t argo.Type, original, patch map[string]any) (map[string]any, error) {
-	switch directive := patch[patchDirective]; directive {
-	case nil:
-	case "replace":
-		patch = maps.Clone(patch)
-		delete(patch, patchDirective)
-		return patch, nil
-	case "delete":
-		return map[string]any{}, nil
-	default:
+	if directive, ok := patch[patchDirective]; ok {
+		switch directive {
+		case "replace":
+			patch = maps.Clone(patch)
+			delete(patch, patchDirective)
+			return strip(t, patch).(map[string]any), nil
+		case "delete":
+			return map[string]any{}, nil
+		}
 		return nil, fmt.Errorf("%s.$patch: must be replace or delete, it is %v", path, directive)
 	}
 	if err := retainKeys(path, original, patch); err != nil {
@@ -130,11 +155,11 @@ func mergeField(path string, t argo.Type, original map[string]any, k string, v a
 		if k == "finalizers" && path == "patch.metadata" {
 			v = addToList(have, v)
 		}
-		original[k] = v
+		original[k] = strip(t.Field(k), v)
 		return nil
 	}
-	if clean, keep := clean(v); keep {
-		original[k] = clean
+	if c, keep := clean(v); keep {
+		original[k] = strip(t.Field(k), c)
 	} else {
 		delete(original, k)
 	}
@@ -180,6 +205,9 @@ func deleteFromList(path string, original map[string]any, key string, v any) err
 	}
 	var left []any
 	for _, e := range have {
+		if _, ok := e.(map[string]any); ok {
+			return fmt.Errorf("%s: the list has objects in it", path)
+		}
 		if !contains(gone, e) {
 			left = append(left, e)
 		}
@@ -212,7 +240,7 @@ func addToList(have, patch []any) []any {
 		}
 	}
 	for _, e := range have {
-		if !contains(patch, e) {
+		if !contains(patch, e) && !contains(others, e) {
 			others = append(others, e)
 		}
 	}
@@ -225,6 +253,35 @@ func addToList(have, patch []any) []any {
 		}
 	}
 	return append(append(out, items...), others...)
+}
+
+// strip returns v without directives that are left in it. Arbitrary JSON may have keys that look like them.
+func strip(t argo.Type, v any) any {
+	switch v := v.(type) {
+	case map[string]any:
+		if t.Raw() {
+			return v
+		}
+		out := make(map[string]any, len(v))
+		for k, e := range v {
+			if !isDirective(k) {
+				out[k] = strip(t.Field(k), e)
+			}
+		}
+		return out
+	case []any:
+		out := make([]any, 0, len(v))
+		for _, e := range v {
+			out = append(out, strip(t.Item(), e))
+		}
+		return out
+	default:
+		return v
+	}
+}
+
+func isDirective(key string) bool {
+	return key == patchDirective || key == retainDirective || strings.HasPrefix(key, orderPrefix) || strings.HasPrefix(key, deletePrefix)
 }
 
 // clean prepares a value of the patch that has nothing to be merged with: nulls in objects are dropped, and so are

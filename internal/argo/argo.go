@@ -15,6 +15,15 @@ const (
 	SyncWaveAnnotation = "argocd.argoproj.io/sync-wave"
 )
 
+// FieldOrder is the order in which Argo CD renders the fields of an Application: that of its Go types.
+func FieldOrder() []string {
+	return []string{
+		"metadata", "name", "namespace", "labels", "annotations", "finalizers",
+		"spec", "source", "destination", "project", "syncPolicy", "ignoreDifferences", "info", "revisionHistoryLimit", "sources", "sourceHydrator",
+		"repoURL", "path", "targetRevision", "helm", "kustomize", "directory", "plugin", "chart", "ref",
+	}
+}
+
 // IsApplicationSet reports whether o is an ApplicationSet of Argo CD.
 func IsApplicationSet(o manifest.Object) bool {
 	return manifest.Group(o) == Group && manifest.String(o, "kind") == KindApplicationSet

@@ -2,7 +2,9 @@ package argo
 
 import (
 	"fmt"
+	"math"
 	"strconv"
+	"strings"
 
 	"github.com/argosy-cd/argosy/internal/manifest"
 )
@@ -28,11 +30,19 @@ func (t Type) Field(name string) Type {
 	return t.fields[name]
 }
 
+// Item returns the type of the elements of a list.
+func (t Type) Item() Type {
+	if t.items == nil {
+		return Type{}
+	}
+	return *t.items
+}
+
 var (
 	text    = Type{name: "a string", accept: is[string]}
 	boolean = Type{name: "true or false", accept: is[bool]}
 	number  = Type{name: "a whole number", accept: is[int64]}
-	count   = Type{name: "a number or a string", accept: func(v any) bool { return is[int64](v) || is[string](v) }}
+	count   = Type{name: "a whole number of 32 bits or a string", accept: isCount}
 	raw     = Type{raw: true}
 	texts   = list(text)
 	table   = Type{name: "an object", accept: is[map[string]any], values: &text}
@@ -40,6 +50,11 @@ var (
 )
 
 func is[T any](v any) bool { _, ok := v.(T); return ok }
+
+func isCount(v any) bool {
+	n, ok := v.(int64)
+	return ok && n >= math.MinInt32 && n <= math.MaxInt32 || is[string](v)
+}
 
 func list(item Type) Type {
 	return Type{name: "a list", accept: is[[]any], items: &item}
@@ -75,8 +90,7 @@ func Application() Type { return application }
 var application = object(map[string]Type{
 	"apiVersion": text,
 	"kind":       text,
-	"metadata": object(union(with(text, "name", "namespace", "generateName"), with(table, "labels", "annotations"),
-		map[string]Type{"finalizers": texts, "ownerReferences": list(object(nil))})),
+	"metadata":   object(union(with(text, "name", "namespace"), with(table, "labels", "annotations"), with(texts, "finalizers"))),
 	"spec": object(union(with(text, "project"), map[string]Type{
 		"source":               source,
 		"sources":              list(source),
@@ -133,40 +147,85 @@ var syncPolicy = object(map[string]Type{
 	"managedNamespaceMetadata": object(with(table, "labels", "annotations")),
 })
 
-// Check returns what is wrong with the types of v and of everything in it. Null is allowed everywhere and means that
-// the field is absent. Fields whose name starts with "$" are directives of a patch.
-func (t Type) Check(path string, v any) []error {
+// Check returns what is wrong with the types of v and of everything in it. A field may be null, which means absent; an
+// element of a list, or of an object with any keys, may not. Fields that this type does not have are allowed, unless
+// they are one that it has in another case or behind a placeholder: Argo CD would take them for that one, or drop them.
+func (t Type) Check(path string, v any) []error { return checker{}.check(t, path, v) }
+
+// CheckPatch is Check for a patch, in which null deletes and fields whose name starts with "$" are directives.
+func (t Type) CheckPatch(path string, v any) []error { return checker{patch: true}.check(t, path, v) }
+
+type checker struct{ patch bool }
+
+func (c checker) check(t Type, path string, v any) []error {
 	if v == nil || t.raw {
 		return nil
 	}
 	if t.accept != nil && !t.accept(v) {
-		cure := ""
-		if t.name == "a string" {
-			cure = "; quote it"
-		}
-		return []error{fmt.Errorf("%s: must be %s, it is %s%s", path, t.name, manifest.TypeName(v), cure)}
+		return []error{fmt.Errorf("%s: must be %s, it is %s", path, t.name, describe(t, v))}
 	}
 	var errs []error
 	switch v := v.(type) {
 	case map[string]any:
-		if t.fields == nil && t.values == nil {
-			return nil
-		}
 		for _, k := range manifest.Keys(v) {
-			if k != "" && k[0] == '$' {
-				continue
+			switch {
+			case t.values != nil && v[k] == nil && c.patch:
+			case t.values != nil:
+				errs = append(errs, c.element(*t.values, path+"."+k, v[k])...)
+			case t.fields != nil:
+				errs = append(errs, c.field(t, path, k, v[k])...)
 			}
-			errs = append(errs, t.Field(k).Check(path+"."+k, v[k])...)
 		}
 	case []any:
 		if t.items == nil {
 			return nil
 		}
 		for i, e := range v {
-			errs = append(errs, t.items.Check(path+"["+strconv.Itoa(i)+"]", e)...)
+			errs = append(errs, c.element(*t.items, path+"["+strconv.Itoa(i)+"]", e)...)
 		}
 	}
 	return errs
+}
+
+func (c checker) field(t Type, path, k string, v any) []error {
+	if c.patch && strings.HasPrefix(k, "$") {
+		return nil
+	}
+	if ft, ok := t.fields[k]; ok {
+		return c.check(ft, path+"."+k, v)
+	}
+	if strings.Contains(k, "{{") {
+		return []error{fmt.Errorf("%s: %q: the name of a field cannot be a template", path, k)}
+	}
+	for name := range t.fields {
+		if strings.EqualFold(name, k) {
+			return []error{fmt.Errorf("%s.%s: unknown field; it is written %s", path, k, name)}
+		}
+	}
+	return nil
+}
+
+func (c checker) element(t Type, path string, v any) []error {
+	if v == nil && !t.raw && t.accept != nil {
+		return []error{fmt.Errorf("%s: must be %s, it is null", path, t.name)}
+	}
+	return c.check(t, path, v)
+}
+
+// describe says what v is instead of a t, and how to mend it where that is obvious.
+func describe(t Type, v any) string {
+	switch v := v.(type) {
+	case float64, int64:
+		if t.name != text.name {
+			return fmt.Sprint(v)
+		}
+		return "a number; quote it"
+	case bool:
+		if t.name == text.name {
+			return "a boolean; quote it"
+		}
+	}
+	return manifest.TypeName(v)
 }
 
 // Unknown returns the fields of v that an object of this type does not have, in order.

@@ -35,7 +35,7 @@ func Decode(file string, data []byte) ([]Document, error) {
 			errs = append(errs, fmt.Errorf("%s: %w", file, shiftLine(err, part.line)))
 			continue
 		}
-		pos := Position{File: file, Line: part.line}
+		pos := Position{File: file, Line: part.line + leading(part.data)}
 		switch v := v.(type) {
 		case nil:
 		case map[string]any:
@@ -75,7 +75,7 @@ func JSON(data []byte) (any, error) {
 func decodeYAML(data []byte) (any, error) {
 	j, err := yaml.YAMLToJSONStrict(data)
 	if err != nil {
-		return nil, errors.New(strings.TrimPrefix(strings.ReplaceAll(err.Error(), "\n", " "), "error converting YAML to JSON: "))
+		return nil, plainError(err)
 	}
 	return JSON(j)
 }
@@ -162,6 +162,18 @@ func split(data []byte) []part {
 	return append(parts, part{data[start:], startLine})
 }
 
+// leading counts the lines in front of the first that is neither blank nor a comment.
+func leading(data []byte) int {
+	n := 0
+	for line := range bytes.Lines(data) {
+		if text := bytes.TrimSpace(line); len(text) > 0 && text[0] != '#' {
+			return n
+		}
+		n++
+	}
+	return 0
+}
+
 func isMarker(line []byte, marker string) bool {
 	if !bytes.HasPrefix(line, []byte(marker)) {
 		return false
@@ -169,14 +181,14 @@ func isMarker(line []byte, marker string) bool {
 	return len(line) == 3 || strings.IndexByte(" \t\r\n", line[3]) >= 0
 }
 
-var lineNumber = regexp.MustCompile(`^yaml: (?:unmarshal errors: +)?line (\d+): `)
+var lineNumber = regexp.MustCompile(`^line (\d+): `)
 
 // shiftLine turns the decoder's line, which counts from the start of the document, into one of the file.
 func shiftLine(err error, first int) error {
 	msg := err.Error()
 	m := lineNumber.FindStringSubmatch(msg)
 	if m == nil {
-		return fmt.Errorf("line %d: %s", first, strings.TrimPrefix(msg, "yaml: "))
+		return fmt.Errorf("line %d: %s", first, msg)
 	}
 	n, convErr := strconv.Atoi(m[1])
 	if convErr != nil {

@@ -10,12 +10,18 @@ import (
 // Unmarshal decodes YAML into a Go value as Argo CD does where it reads data rather than manifests: by way of JSON, so
 // numbers are float64, and with the last of two equal keys winning.
 func Unmarshal(data []byte, v any) error {
-	err := yaml.Unmarshal(data, v)
-	if err == nil {
-		return nil
+	if err := yaml.Unmarshal(data, v); err != nil {
+		return plainError(err)
 	}
-	s := strings.ReplaceAll(err.Error(), "\n", " ")
-	for _, prefix := range []string{"error converting YAML to JSON: ", "error unmarshaling JSON: while decoding JSON: ", "json: ", "yaml: "} {
+	return nil
+}
+
+// plainError keeps what the YAML library has to say, on one line.
+func plainError(err error) error {
+	s := strings.Join(strings.Fields(err.Error()), " ")
+	for _, prefix := range []string{
+		"error converting YAML to JSON: ", "error unmarshaling JSON: while decoding JSON: ", "json: ", "yaml: ", "unmarshal errors: ",
+	} {
 		s = strings.TrimPrefix(s, prefix)
 	}
 	return errors.New(s)

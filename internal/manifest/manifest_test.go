@@ -18,10 +18,10 @@ func TestDecode(t *testing.T) {
 		"comments only": {"# a\n---\n# b\n", nil},
 		"two documents with lines": {"a: 1\n---\n\nb: yes\n", []Document{
 			{Object{"a": int64(1)}, Position{File: "f", Line: 1}},
-			{Object{"b": true}, Position{File: "f", Line: 2}},
+			{Object{"b": true}, Position{File: "f", Line: 4}},
 		}},
 		"content on the marker line": {"--- {a: 1.5}\n...\n", []Document{{Object{"a": 1.5}, Position{File: "f", Line: 1}}}},
-		"directive":                  {"%YAML 1.1\n---\na: b\n", []Document{{Object{"a": "b"}, Position{File: "f", Line: 2}}}},
+		"directive":                  {"%YAML 1.1\n---\na: b\n", []Document{{Object{"a": "b"}, Position{File: "f", Line: 3}}}},
 		"byte order mark":            {"\xef\xbb\xbfa: b\n", []Document{{Object{"a": "b"}, Position{File: "f", Line: 1}}}},
 		"JSON stream": {"{\"a\":1}\n{\"b\":[null,2.5]}\n", []Document{
 			{Object{"a": int64(1)}, Position{File: "f", Line: 1}},

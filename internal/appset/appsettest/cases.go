@@ -33,14 +33,20 @@ type Case struct {
 	AnyOrder bool
 }
 
+// Suite is all cases and what they need.
+type Suite struct {
+	Cases  []Case
+	source *gitsource.Source
+}
+
 // Load reads all cases below testdata.
-func Load(tb testing.TB, testdata string) []Case {
+func Load(tb testing.TB, testdata string) *Suite {
 	tb.Helper()
 	inputs, err := filepath.Glob(filepath.Join(testdata, "conformance", "*", "in.yaml"))
 	if err != nil || len(inputs) == 0 {
 		tb.Fatalf("no cases in %s: %v", testdata, err)
 	}
-	var cases []Case
+	s := &Suite{}
 	for _, input := range inputs {
 		dir := filepath.Dir(input)
 		c := Case{Name: filepath.Base(dir), Dir: dir, Input: read(tb, input)}
@@ -55,9 +61,14 @@ func Load(tb testing.TB, testdata string) []Case {
 			}
 		}
 		c.AnyOrder = strings.Contains(string(c.Input), "merge:")
-		cases = append(cases, c)
+		s.Cases = append(s.Cases, c)
 	}
-	return cases
+	local := map[string]gitsource.Local{}
+	for url, dir := range Repositories(tb, testdata) {
+		local[url] = gitsource.Local{Path: dir}
+	}
+	s.source = gitsource.New(gitsource.Config{Local: local, Offline: true, Env: os.Environ()})
+	return s
 }
 
 func read(tb testing.TB, file string) []byte {
@@ -83,19 +94,13 @@ func Repositories(tb testing.TB, testdata string) map[string]string {
 	return out
 }
 
-type repositories struct{ source *gitsource.Source }
-
-func (r repositories) Tree(ctx context.Context, url, revision string) (generator.Tree, error) {
-	return r.source.Tree(ctx, url, revision)
+// Tree implements generator.Repositories.
+func (s *Suite) Tree(ctx context.Context, url, revision string) (generator.Tree, error) {
+	return s.source.Tree(ctx, url, revision)
 }
 
 // Ours renders a case.
-func Ours(tb testing.TB, testdata string, c Case) ([]manifest.Object, error) {
-	tb.Helper()
-	local := map[string]gitsource.Local{}
-	for url, dir := range Repositories(tb, testdata) {
-		local[url] = gitsource.Local{Path: dir}
-	}
+func (s *Suite) Ours(c Case) ([]manifest.Object, error) {
 	clusters, err := generator.ParseClusters("clusters.yaml", c.Clusters)
 	if err != nil {
 		return nil, err
@@ -114,8 +119,7 @@ func Ours(tb testing.TB, testdata string, c Case) ([]manifest.Object, error) {
 			sets = append(sets, set)
 		}
 	}
-	source := gitsource.New(gitsource.Config{Local: local, Offline: true, Env: os.Environ()})
-	cfg := appset.Config{Clusters: clusters, Git: repositories{source}, AllowEmpty: true}
+	cfg := appset.Config{Clusters: clusters, Git: s, AllowEmpty: true, MaxSets: 1000}
 	res, err := appset.Generate(context.Background(), cfg, sets...)
 	if err != nil {
 		return nil, err

@@ -2,6 +2,7 @@ package generator
 
 import (
 	"encoding/base64"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -81,7 +82,8 @@ func SecretClusters(docs []manifest.Document) ([]Cluster, error) {
 
 func secretCluster(o manifest.Object) (Cluster, error) {
 	var c Cluster
-	for key, dst := range map[string]*string{"name": &c.Name, "server": &c.Server, "project": &c.Project} {
+	var config string
+	for key, dst := range map[string]*string{"name": &c.Name, "server": &c.Server, "project": &c.Project, "config": &config} {
 		if encoded := manifest.String(o, "data", key); encoded != "" {
 			data, err := base64.StdEncoding.DecodeString(encoded)
 			if err != nil {
@@ -95,6 +97,9 @@ func secretCluster(o manifest.Object) (Cluster, error) {
 	}
 	if c.Server == "" {
 		return c, errors.New("data.server must be set in a cluster Secret")
+	}
+	if config != "" && !json.Valid([]byte(config)) {
+		return c, errors.New("data.config: not JSON")
 	}
 	f := newFields("metadata", manifest.Map(o, "metadata"), nil)
 	c.Labels, c.Annotations = f.table("labels"), f.table("annotations")

@@ -1,6 +1,14 @@
 package generator
 
-import "github.com/argosy-cd/argosy/internal/appset/template"
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/argosy-cd/argosy/internal/appset/template"
+	"github.com/argosy-cd/argosy/internal/problem"
+)
 
 // Cluster is a cluster that Argo CD knows by a Secret.
 type Cluster struct {
@@ -20,46 +28,79 @@ const SecretTypeLabel = "argocd.argoproj.io/secret-type"
 // clusters gives one set for each cluster that matches the selector, or, with flatList, one set with all of them. The
 // local cluster without a Secret has no labels, so any selector excludes it.
 func (r *run) clusters(f *fields) ([]Set, error) {
-	selected, selErr := newSelector(f.path+".selector", field[map[string]any](f, "selector", "an object"), labelValue)
+	wanted := field[map[string]any](f, "selector", "an object")
 	table := f.table("values")
 	flat := f.boolean("flatList")
-	if err := f.err(); err != nil {
+	selected, selErr := newSelector(f.path+".selector", withoutSecretType(wanted), labelValue)
+	values, valErr := r.newValues("values", table)
+	valErr = problem.Wrap(valErr, func(e error) error { return fmt.Errorf("%s.%w", f.path, e) })
+	if err := errors.Join(f.err(), selErr, valErr); err != nil {
 		return nil, err
 	}
-	if selErr != nil {
-		return nil, selErr
-	}
-	values, err := r.newValues(f.path+".values", table)
-	if err != nil {
-		return nil, err
-	}
-	var sets []Set
-	add := func(name string, params Params) error {
-		sets = append(sets, Set{params, Origin{What: "cluster " + name}})
-		return values.addTo(params)
-	}
-	if selected.empty() && !r.hasLocal() {
-		params := Params{"name": "in-cluster", "nameNormalized": "in-cluster", "server": InClusterServer, "project": ""}
-		if err := add("in-cluster", params); err != nil {
-			return nil, err
+	all := isEmptySelector(wanted)
+	// Argo CD finds Secrets by the name of their cluster, so of two with one name the last counts, twice.
+	matching := map[string]Cluster{}
+	for _, c := range r.Clusters {
+		if selected.matches(c.Labels) {
+			matching[c.Name] = c
 		}
 	}
-	for _, c := range r.Clusters {
-		if !selected.matches(c.Labels) {
+	var local, sets []Set
+	known := r.Clusters
+	if !r.hasLocal() {
+		known = append(slices.Clip(known), Cluster{Name: "in-cluster", Server: InClusterServer})
+	}
+	for _, c := range known {
+		set := Set{Origin: Origin{What: "cluster " + c.Name}}
+		found, ok := matching[c.Name]
+		switch {
+		case ok:
+			set.Params = found.params(r.Engine.Go())
+		case all:
+			set.Params = Params{"name": c.Name, "nameNormalized": c.Name, "server": c.Server, "project": ""}
+		default:
 			continue
 		}
-		if err := add(c.Name, c.params(r.Engine.Go())); err != nil {
-			return nil, err
+		if err := values.addTo(set.Params); err != nil {
+			return nil, problem.Wrap(err, func(e error) error { return fmt.Errorf("%s: cluster %s: %w", f.path, c.Name, e) })
+		}
+		if ok {
+			sets = append(sets, set)
+		} else {
+			local = append(local, set)
 		}
 	}
+	sets = append(local, sets...)
 	if !flat {
 		return sets, nil
 	}
-	var all []map[string]any
+	var list []map[string]any
 	for _, s := range sets {
-		all = append(all, s.Params)
+		list = append(list, s.Params)
 	}
-	return []Set{{Params{"clusters": all}, Origin{What: "list of clusters"}}}, nil
+	return []Set{{Params{"clusters": list}, Origin{What: "list of clusters"}}}, nil
+}
+
+// withoutSecretType drops a wish for another kind of Secret, which Argo CD overwrites.
+func withoutSecretType(selector map[string]any) any {
+	labels, ok := selector["matchLabels"].(map[string]any)
+	if !ok || labels[SecretTypeLabel] == nil {
+		if selector == nil {
+			return nil
+		}
+		return selector
+	}
+	labels = maps.Clone(labels)
+	delete(labels, SecretTypeLabel)
+	selector = maps.Clone(selector)
+	selector["matchLabels"] = labels
+	return selector
+}
+
+func isEmptySelector(selector map[string]any) bool {
+	labels, _ := selector["matchLabels"].(map[string]any)
+	expressions, _ := selector["matchExpressions"].([]any)
+	return len(labels) == 0 && len(expressions) == 0
 }
 
 func (r *run) hasLocal() bool {

@@ -6,6 +6,7 @@ import (
 	"maps"
 
 	"github.com/argosy-cd/argosy/internal/manifest"
+	"github.com/argosy-cd/argosy/internal/problem"
 )
 
 // matrix gives every combination of its two generators. The second is evaluated for each set of the first, whose
@@ -22,16 +23,15 @@ func (r *run) matrix(f *fields, level int) ([]Set, error) {
 	if err != nil {
 		return nil, err
 	}
-	var sets []Set
-	secondPath := f.path + ".generators[1]"
-	second, err := r.secondChild(secondPath, generators[1], level)
+	second, err := r.secondChild(f.path+".generators[1]", generators[1], level)
 	if err != nil {
 		return nil, err
 	}
+	var sets []Set
 	for _, a := range first {
-		bs, err := second(a.Params)
+		bs, err := second(a)
 		if err != nil {
-			return nil, fmt.Errorf("%w (for %s)", err, a.Origin)
+			return nil, err
 		}
 		if len(sets)+len(bs) > r.MaxSets {
 			return nil, r.tooMany(f.path)
@@ -39,7 +39,7 @@ func (r *run) matrix(f *fields, level int) ([]Set, error) {
 		for _, b := range bs {
 			params, err := r.combine(a.Params, b.Params)
 			if err != nil {
-				return nil, fmt.Errorf("%s: %w (%s and %s)", f.path, err, a.Origin, b.Origin)
+				return nil, fmt.Errorf("%s: %w (generators[0] %s, generators[1] %s)", f.path, err, a.Origin, b.Origin)
 			}
 			origin := Origin{What: a.Origin.String(), Other: &b.Origin}
 			sets = append(sets, Set{params, origin})
@@ -48,38 +48,69 @@ func (r *run) matrix(f *fields, level int) ([]Set, error) {
 	return sets, nil
 }
 
-// secondChild returns a function that evaluates the second generator of a matrix for parameters of the first. It is
+// secondChild returns a function that evaluates the second generator of a matrix for a set of the first. It is
 // compiled once; without placeholders it has the same answer for all and is evaluated once, too.
-func (r *run) secondChild(path string, spec any, level int) (func(Params) ([]Set, error), error) {
+func (r *run) secondChild(path string, spec any, level int) (func(Set) ([]Set, error), error) {
 	entry, ok := spec.(map[string]any)
 	if !ok {
 		return nil, fmt.Errorf("%s: must be an object, it is %s", path, manifest.TypeName(spec))
 	}
-	// Argo CD reads the selector before it interpolates, so placeholders in it are never replaced.
-	template := maps.Clone(entry)
-	delete(template, "selector")
-	tree, err := r.Engine.Compile(path, template)
+	tree, err := r.Engine.Compile(path, withoutNestedTemplates(entry))
 	if err != nil {
 		return nil, err
 	}
-	if tree.Constant() {
-		answer, err := r.child(path, spec, level)
-		return func(Params) ([]Set, error) { return answer, err }, nil
-	}
-	return func(outer Params) ([]Set, error) {
-		if len(outer) == 0 {
-			return r.child(path, spec, level)
-		}
+	evaluate := func(outer Params) ([]Set, error) {
 		v, err := tree.Render(r.ctx, outer)
 		if err != nil {
 			return nil, err
 		}
 		rendered := v.(map[string]any)
+		// Argo CD reads the selector before it interpolates: placeholders in it are evaluated and then thrown away.
 		if entry["selector"] != nil {
 			rendered["selector"] = entry["selector"]
 		}
 		return r.child(path, rendered, level)
+	}
+	if tree.Constant() {
+		evaluate = onceFor(evaluate)
+	}
+	return func(outer Set) ([]Set, error) {
+		if len(outer.Params) == 0 {
+			return r.child(path, spec, level)
+		}
+		sets, err := evaluate(outer.Params)
+		if err != nil && !tree.Constant() {
+			err = problem.Wrap(err, func(e error) error { return fmt.Errorf("%w (for %s)", e, outer.Origin) })
+		}
+		return sets, err
 	}, nil
+}
+
+// onceFor calls f once and keeps its answer.
+func onceFor(f func(Params) ([]Set, error)) func(Params) ([]Set, error) {
+	var asked bool
+	var sets []Set
+	var err error
+	return func(outer Params) ([]Set, error) {
+		if !asked {
+			asked = true
+			sets, err = f(outer)
+		}
+		return sets, err
+	}
+}
+
+// withoutNestedTemplates drops the templates of a matrix or merge inside of a matrix, which Argo CD does not have.
+func withoutNestedTemplates(entry map[string]any) map[string]any {
+	out := maps.Clone(entry)
+	for _, kind := range []string{"matrix", "merge"} {
+		if nested, ok := entry[kind].(map[string]any); ok {
+			nested = maps.Clone(nested)
+			delete(nested, "template")
+			out[kind] = nested
+		}
+	}
+	return out
 }
 
 // combine joins the parameters of both children of a matrix. With Go templates the first wins and objects are joined
@@ -191,7 +222,8 @@ func (r *run) merge(f *fields, level int) ([]Set, error) {
 			if r.Engine.Go() {
 				base[j].Params = override(base[j].Params, top.Params)
 			} else {
-				joined := maps.Clone(base[j].Params)
+				joined := make(Params, len(base[j].Params)+len(top.Params))
+				maps.Copy(joined, base[j].Params)
 				maps.Copy(joined, top.Params)
 				base[j].Params = joined
 			}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/argosy-cd/argosy/internal/appset/template"
 	"github.com/argosy-cd/argosy/internal/manifest"
+	"github.com/argosy-cd/argosy/internal/problem"
 )
 
 // maxFile bounds a file that a Git generator reads parameters from.
@@ -44,10 +45,7 @@ func (r *run) git(f *fields) ([]Set, error) {
 	} else {
 		sets, err = r.gitFiles(g, tree)
 	}
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", f.path, err)
-	}
-	return sets, nil
+	return sets, problem.Wrap(err, func(e error) error { return fmt.Errorf("%s: %w", f.path, e) })
 }
 
 func (r *run) gitSpec(f *fields) (*gitSpec, error) {
@@ -75,8 +73,8 @@ func (r *run) gitSpec(f *fields) (*gitSpec, error) {
 		r.warned[f.path+".files: ignored, because directories are set too"] = true
 	}
 	var err error
-	g.values, err = r.newValues(f.path+".values", table)
-	return g, err
+	g.values, err = r.newValues("values", table)
+	return g, problem.Wrap(err, func(e error) error { return fmt.Errorf("%s.%w", f.path, e) })
 }
 
 func patterns(f *fields, name string) []pattern {
@@ -103,7 +101,7 @@ func (r *run) gitDirectories(g *gitSpec, tree Tree) ([]Set, error) {
 		params := Params{}
 		r.addPath(params, g.prefix, dir, "")
 		if err := g.values.addTo(params); err != nil {
-			return nil, fmt.Errorf("directory %s: %w", dir, err)
+			return nil, problem.Wrap(err, func(e error) error { return fmt.Errorf("directory %s: %w", dir, e) })
 		}
 		sets = append(sets, Set{params, Origin{What: "directory " + dir}})
 	}
@@ -149,7 +147,10 @@ func (r *run) addPath(params Params, prefix, dir, file string) {
 		}
 		return
 	}
-	name := dotted(prefix, "path")
+	name := "path"
+	if prefix != "" {
+		name = prefix + ".path"
+	}
 	params[name] = dir
 	params[name+".basename"], params[name+".basenameNormalized"] = base, template.Normalize(base)
 	if file != "" {
@@ -187,11 +188,42 @@ func (r *run) gitFiles(g *gitSpec, tree Tree) ([]Set, error) {
 	for _, name := range manifest.Keys(files) {
 		more, err := r.gitFile(g, name, files[name])
 		if err != nil {
-			errs = append(errs, fmt.Errorf("file %s: %w", name, err))
+			errs = append(errs, problem.Wrap(err, func(e error) error { return fmt.Errorf("file %s: %w", name, e) }))
 		}
 		sets = append(sets, more...)
 	}
 	return sets, errors.Join(errs...)
+}
+
+// decodeObjects reads YAML that is an object, a list of objects, or nothing, which is an empty object.
+func decodeObjects(data []byte) ([]map[string]any, error) {
+	var v any
+	if err := manifest.Unmarshal(data, &v); err != nil {
+		return nil, fmt.Errorf("not YAML: %w", err)
+	}
+	switch v := v.(type) {
+	case nil:
+		return []map[string]any{{}}, nil
+	case map[string]any:
+		return []map[string]any{v}, nil
+	case []any:
+		return listOfObjects(v)
+	default:
+		return nil, fmt.Errorf("must be an object or a list of objects, it is %s", manifest.TypeName(v))
+	}
+}
+
+// listOfObjects allows null for an empty object.
+func listOfObjects(list []any) ([]map[string]any, error) {
+	out := make([]map[string]any, len(list))
+	for i, e := range list {
+		o, ok := e.(map[string]any)
+		if !ok && e != nil {
+			return nil, fmt.Errorf("[%d]: must be an object, it is %s", i, manifest.TypeName(e))
+		}
+		out[i] = o
+	}
+	return out, nil
 }
 
 // gitFile reads a file that holds an object or a list of objects. An empty file is an empty object.
@@ -199,13 +231,10 @@ func (r *run) gitFile(g *gitSpec, name string, data []byte) ([]Set, error) {
 	if len(data) > maxFile {
 		return nil, fmt.Errorf("%d bytes is over the limit of %d", len(data), maxFile)
 	}
-	var objects []map[string]any
-	single := map[string]any{}
 	what := "file " + name
-	if manifest.Unmarshal(data, &single) == nil {
-		objects = append(objects, single)
-	} else if err := manifest.Unmarshal(data, &objects); err != nil {
-		return nil, fmt.Errorf("must be an object or a list of objects: %w", err)
+	objects, err := decodeObjects(data)
+	if err != nil {
+		return nil, err
 	}
 	var sets []Set
 	for i, object := range objects {

@@ -28,9 +28,20 @@ func (r *run) list(f *fields) ([]Set, error) {
 	if text == "" {
 		return sets, nil
 	}
-	var more []map[string]any
-	if err := manifest.Unmarshal([]byte(text), &more); err != nil {
-		return nil, fmt.Errorf("%s.elementsYaml: must be a YAML list of objects: %w", f.path, err)
+	var v any
+	if err := manifest.Unmarshal([]byte(text), &v); err != nil {
+		return nil, fmt.Errorf("%s.elementsYaml: not YAML: %w", f.path, err)
+	}
+	list, ok := v.([]any)
+	if !ok && v != nil {
+		return nil, fmt.Errorf("%s.elementsYaml: must be a list of objects, it is %s", f.path, manifest.TypeName(v))
+	}
+	more, err := listOfObjects(list)
+	if err != nil {
+		return nil, fmt.Errorf("%s.elementsYaml%w", f.path, err)
+	}
+	if len(sets)+len(more) > r.MaxSets {
+		return nil, r.tooMany(f.path)
 	}
 	for i, params := range more {
 		sets = append(sets, Set{params, Origin{What: fmt.Sprintf("element %d of elementsYaml", i)}})
@@ -40,9 +51,6 @@ func (r *run) list(f *fields) ([]Set, error) {
 
 // element makes parameters of an element. The older mode allows strings only, and strings in "values".
 func (r *run) element(path string, v any) (Params, error) {
-	if v == nil {
-		return nil, nil
-	}
 	element, ok := v.(map[string]any)
 	if !ok {
 		return nil, fmt.Errorf("%s: must be an object, it is %s", path, manifest.TypeName(v))

@@ -29,7 +29,7 @@ var labelValuePattern = regexp.MustCompile(`^([A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z
 // labelValue is for selectors on labels.
 func labelValue(s string) error {
 	if len(s) > 63 || !labelValuePattern.MatchString(s) {
-		return fmt.Errorf("%q is not a label value", s)
+		return fmt.Errorf("value %q: a label value has at most 63 letters, digits, dashes, dots and underscores, letters or digits at the ends", s)
 	}
 	return nil
 }
@@ -55,7 +55,7 @@ func newSelector(path string, v any, check valueCheck) (selector, error) {
 	var errs []error
 	for _, r := range s {
 		if err := r.validate(check); err != nil {
-			errs = append(errs, fmt.Errorf("%s: %w", path, err))
+			errs = append(errs, fmt.Errorf("%s: %s: %w", path, r.key, err))
 		}
 	}
 	return s, errors.Join(errs...)
@@ -79,14 +79,14 @@ func (r requirement) validate(check valueCheck) error {
 	switch r.operator {
 	case "In", "NotIn":
 		if len(r.values) == 0 {
-			return fmt.Errorf("operator %s of %s needs values", r.operator, r.key)
+			return fmt.Errorf("operator %s needs values", r.operator)
 		}
 	case "Exists", "DoesNotExist":
 		if len(r.values) > 0 {
-			return fmt.Errorf("operator %s of %s takes no values", r.operator, r.key)
+			return fmt.Errorf("operator %s takes no values", r.operator)
 		}
 	default:
-		return fmt.Errorf("%q is not an operator; they are In, NotIn, Exists and DoesNotExist", r.operator)
+		return fmt.Errorf("operator %q: must be In, NotIn, Exists or DoesNotExist", r.operator)
 	}
 	for _, v := range r.values {
 		if err := check(v); err != nil {
@@ -122,7 +122,7 @@ func qualifiedName(key string) error {
 		prefix, name = "", key
 	}
 	if found && (len(prefix) > 253 || !prefixPattern.MatchString(prefix)) || len(name) > 63 || !namePattern.MatchString(name) {
-		return fmt.Errorf("%q is not a key that a selector can have", key)
+		return errors.New("not a key that a selector can have: at most 63 letters, digits, dashes, dots and underscores, in front of them perhaps a DNS name and a slash")
 	}
 	return nil
 }

@@ -53,26 +53,19 @@ func (v *values) addTo(params Params) error {
 
 // flatten gives the leaves of a value under dotted keys. As in Argo CD only map[string]any and []any are taken apart;
 // a map[string]string is a leaf.
-func flatten(out map[string]any, prefix string, v any) {
+func flatten(out map[string]any, key string, v any) {
 	switch v := v.(type) {
 	case map[string]any:
 		for k, e := range v {
-			flatten(out, dotted(prefix, k), e)
+			flatten(out, key+"."+k, e)
 		}
 	case []any:
 		for i, e := range v {
-			flatten(out, dotted(prefix, strconv.Itoa(i)), e)
+			flatten(out, key+"."+strconv.Itoa(i), e)
 		}
 	default:
-		out[prefix] = v
+		out[key] = v
 	}
-}
-
-func dotted(prefix, key string) string {
-	if prefix == "" {
-		return key
-	}
-	return prefix + "." + key
 }
 
 func flattenText(params Params) map[string]string {

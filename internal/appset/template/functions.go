@@ -1,14 +1,13 @@
 package template
 
 import (
+	"errors"
 	"fmt"
-	"reflect"
 	"regexp"
 	"slices"
 	"strings"
 	"sync"
 	gotemplate "text/template"
-	"time"
 
 	"github.com/Masterminds/sprig/v3"
 
@@ -34,12 +33,10 @@ var base = sync.OnceValue(func() gotemplate.FuncMap {
 	}
 	for _, name := range unstable {
 		funcs[name] = func(...any) (string, error) {
-			return "", fmt.Errorf("%s answers differently each time, so the Applications would never be in sync", name)
+			return "", errors.New("it answers differently each time, so the Applications would never be in sync")
 		}
 	}
-	for _, name := range []string{"date", "htmlDate", "dateInZone", "date_in_zone", "htmlDateInZone"} {
-		funcs[name] = timeOnly(name, reflect.ValueOf(funcs[name]))
-	}
+	fixTime(funcs)
 	funcs["normalize"] = Normalize
 	funcs["slugify"] = slugify
 	funcs["toYaml"] = toYAML
@@ -162,31 +159,4 @@ func sortedValues(d map[string]any) []any {
 		values = append(values, d[k])
 	}
 	return values
-}
-
-// timeOnly refuses the dates for which sprig would take the current time: those that are not a time or a number.
-func timeOnly(name string, f reflect.Value) any {
-	return reflect.MakeFunc(reflect.FuncOf(ins(f.Type()), []reflect.Type{reflect.TypeFor[string](), errorType}, false),
-		func(args []reflect.Value) []reflect.Value {
-			for i := range args {
-				if f.Type().In(i).Kind() != reflect.Interface {
-					continue
-				}
-				switch args[i].Interface().(type) {
-				case time.Time, *time.Time, int64, int, int32:
-				default:
-					err := fmt.Errorf("%s needs a time, for example from toDate; anything else is taken for the current time", name)
-					return []reflect.Value{reflect.ValueOf(""), reflect.ValueOf(&err).Elem()}
-				}
-			}
-			return append(f.Call(args), reflect.Zero(errorType))
-		}).Interface()
-}
-
-func ins(t reflect.Type) []reflect.Type {
-	in := make([]reflect.Type, t.NumIn())
-	for i := range in {
-		in[i] = t.In(i)
-	}
-	return in
 }

@@ -57,7 +57,7 @@ func addTick(list *parse.ListNode) {
 type walker struct{ functions []string }
 
 // mutating are the functions that change their arguments.
-var mutating = []string{"set", "unset", "merge", "mergeOverwrite", "mustMerge", "mustMergeOverwrite"}
+var mutating = []string{"set", "unset", "merge", "mergeOverwrite", "mustMerge", "mustMergeOverwrite", "sortAlpha"}
 
 func (w *walker) list(l *parse.ListNode) {
 	if l == nil {

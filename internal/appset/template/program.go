@@ -24,7 +24,7 @@ type program struct {
 func (e *Engine) newProgram(path, s string) (*program, error) {
 	trees, err := parse.Parse("", s, "", "", base(), builtins)
 	if err != nil {
-		return nil, errors.New(parsePrefix.ReplaceAllString(oneLine(err), "line $1: "))
+		return nil, parseError(err)
 	}
 	p := &program{path: path, exec: gotemplate.New(""), parts: fastParts(trees[""])}
 	used := gotemplate.FuncMap{tickName: e.budget.tick}
@@ -150,7 +150,32 @@ func execError(err error) error {
 	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return err
 	}
-	return errors.New(execPrefix.ReplaceAllString(oneLine(err), ""))
+	msg := execPrefix.ReplaceAllString(oneLine(err), "")
+	for _, p := range plainWords {
+		msg = p.jargon.ReplaceAllString(msg, p.plain)
+	}
+	return errors.New(msg)
+}
+
+// plainWords says what text/template says about Go types in words about parameters.
+var plainWords = []struct {
+	jargon *regexp.Regexp
+	plain  string
+}{
+	{regexp.MustCompile(`can't evaluate field (\S+) in type (interface \{\}|string|float64|bool)$`), "there is no $1, because what is in front of it is not an object"},
+	{regexp.MustCompile(`nil pointer evaluating interface \{\}\.(\S+)$`), "there is no $1, because what is in front of it is missing or null"},
+	{regexp.MustCompile(`invalid value; expected (\S+)$`), "missing or null; a $1 is expected"},
+}
+
+// parseError is about the text of a template.
+func parseError(err error) error {
+	msg := parsePrefix.ReplaceAllString(oneLine(err), "line $1: ")
+	for _, name := range removed {
+		if strings.HasSuffix(msg, fmt.Sprintf("function %q not defined", name)) {
+			msg += "; Argo CD removes it from sprig, because it tells about the environment"
+		}
+	}
+	return errors.New(msg)
 }
 
 func oneLine(err error) string { return strings.ReplaceAll(err.Error(), "\n", " ") }

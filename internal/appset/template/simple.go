@@ -1,7 +1,7 @@
 package template
 
 import (
-	"errors"
+	"fmt"
 	"strings"
 )
 
@@ -33,7 +33,7 @@ func newSimple(path, s string) (node, error) {
 		}
 		tag, tail, found := strings.Cut(after, "}}")
 		if !found {
-			return constant{s}, errors.New(`"{{" without "}}"`)
+			return constant{s}, fmt.Errorf(`"{{" without "}}" at %.20q`, "{{"+after)
 		}
 		n.parts = append(n.parts, simplePart{text: "{{" + tag + "}}", name: strings.TrimSpace(tag)})
 		rest = tail

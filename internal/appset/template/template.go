@@ -13,6 +13,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	gotemplate "text/template"
@@ -26,6 +27,9 @@ type Config struct {
 	Go bool
 	// Options are the options of Go templates, such as "missingkey=error".
 	Options []string
+	// Order names the keys of maps that are rendered first, in this order; the others follow in alphabetical order. It
+	// shows when a template changes its parameters.
+	Order []string
 	// MaxOutput bounds the output of one string in bytes. Zero is 1 MiB.
 	MaxOutput int
 	// MaxValue bounds any value that exists during the execution, in bytes. Zero is 4 MiB.
@@ -142,7 +146,7 @@ func (c *compiler) compile(path string, v any) node {
 		return c.text(path, v)
 	case map[string]any:
 		m := &mapNode{path: path, entries: make([]entry, 0, len(v))}
-		for _, k := range manifest.Keys(v) {
+		for _, k := range c.engine.keys(v) {
 			if v[k] == nil {
 				continue
 			}
@@ -159,6 +163,19 @@ func (c *compiler) compile(path string, v any) node {
 	default:
 		return constant{v}
 	}
+}
+
+// keys returns the keys of a map in the order in which they are rendered.
+func (e *Engine) keys(m map[string]any) []string {
+	keys := manifest.Keys(m)
+	rank := func(k string) int {
+		if i := slices.Index(e.cfg.Order, k); i >= 0 {
+			return i
+		}
+		return len(e.cfg.Order)
+	}
+	slices.SortStableFunc(keys, func(a, b string) int { return rank(a) - rank(b) })
+	return keys
 }
 
 // text compiles one string; without a placeholder it is a constant in either mode.
@@ -220,8 +237,8 @@ func (n *mapNode) render(x *execution) any {
 	m := make(map[string]any, len(n.entries))
 	for i := range n.entries {
 		e := &n.entries[i]
-		key, _ := e.key.render(x).(string)
 		v := e.value.render(x)
+		key, _ := e.key.render(x).(string)
 		if _, exists := m[key]; exists && len(x.errs) == 0 {
 			x.errs = append(x.errs, fmt.Errorf("%s: two keys become %q", n.path, key))
 		}

@@ -3,6 +3,7 @@ package template
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -101,8 +102,8 @@ func TestErrors(t *testing.T) {
 		"missing key":          {Config{Go: true, Options: []string{"missingkey=error"}}, map[string]any{"a": "{{.x}}", "b.c": "{{.y}}"}, []string{`a: <.x>: map has no entry for key "x"`, `"b.c": <.y>: map has no entry for key "y"`}},
 		"option":               {Config{Go: true, Options: []string{"missingkey=panic"}}, "", []string{"missingkey=panic"}},
 		"keys collide":         {Config{Go: true}, map[string]any{"{{.name}}": "1", "web": "2"}, []string{`two keys become "web"`}},
-		"unstable":             {Config{Go: true}, "{{ now }}", []string{"now answers differently each time"}},
-		"current time":         {Config{Go: true}, `{{ date "2006" "" }}`, []string{"date needs a time"}},
+		"unstable":             {Config{Go: true}, "{{ now }}", []string{"error calling now: it answers differently each time"}},
+		"current time":         {Config{Go: true}, `{{ date "2006" "" }}`, []string{"the date must be a time"}},
 		"panicking function":   {Config{Go: true}, `{{ div 1 0 }}`, []string{"divide by zero"}},
 		"fail":                 {Config{Go: true}, `{{ fail "no" }}`, []string{"no"}},
 		"simple, unclosed":     {Config{}, "{{a}} {{b", []string{`"{{" without "}}"`}},
@@ -111,7 +112,7 @@ func TestErrors(t *testing.T) {
 		"output, fast":         {Config{Go: true, MaxOutput: 2}, `{{.name}}{{.name}}`, []string{"over the limit of 2 bytes"}},
 		"output, simple":       {Config{MaxOutput: 2}, `{{name}}{{name}}`, []string{"over the limit of 2 bytes"}},
 		"loop":                 {Config{Go: true, MaxSteps: 1000}, `{{ range 100000000000 }}{{end}}`, []string{"too many steps"}},
-		"exponential calls":    {Config{Go: true, MaxSteps: 100000}, `{{define "a"}}{{template "b"}}{{template "b"}}{{end}}{{define "b"}}{{template "a"}}{{template "a"}}{{end}}{{template "a"}}`, []string{"steps"}},
+		"exponential calls":    {Config{Go: true, MaxSteps: 100000}, exponential(), []string{"steps"}},
 		"repeat":               {Config{Go: true}, `{{ repeat 1000000000 "xxxxxxxx" }}`, []string{"repeat would give more"}},
 		"until":                {Config{Go: true}, `{{ until 1000000000 }}`, []string{"until would give more"}},
 		"seq":                  {Config{Go: true}, `{{ seq 1 2000000000 }}`, []string{"seq would give more"}},
@@ -142,6 +143,15 @@ func TestErrors(t *testing.T) {
 			}
 		})
 	}
+}
+
+// exponential is a template that calls 2^40 others and writes nothing.
+func exponential() string {
+	var b strings.Builder
+	for i := range 40 {
+		fmt.Fprintf(&b, `{{define "t%d"}}{{template "t%d"}}{{template "t%d"}}{{end}}`, i, i+1, i+1)
+	}
+	return b.String() + `{{define "t40"}}{{end}}{{template "t0"}}`
 }
 
 func TestRecursionEnds(t *testing.T) {
