@@ -76,7 +76,7 @@ bench: ## measure ours and Argo CD's in one run and print the table
 fuzz: ## fuzz every target for FUZZTIME
 	@go list ./... | while read -r p; do \
 		(go test -list '^Fuzz' "$$p" | grep '^Fuzz' || true) | while read -r f; do \
-			echo "$$p $$f"; go test -run '^$$' -fuzz "^$$f$$" -fuzztime $(FUZZTIME) "$$p"; done; done
+			echo "$$p $$f"; go test -run '^$$' -fuzz "^$$f$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 20x "$$p"; done; done
 
 .PHONY: clean
 clean: ## remove what was built

@@ -61,8 +61,6 @@ func newSelector(path string, v any, check valueCheck) (selector, error) {
 	return s, errors.Join(errs...)
 }
 
-func (s selector) empty() bool { return len(s) == 0 }
-
 func (s selector) matches(labels map[string]string) bool {
 	for _, r := range s {
 		if !r.matches(labels) {

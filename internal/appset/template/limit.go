@@ -106,6 +106,9 @@ func (w *walker) pipe(p *parse.PipeNode) {
 	}
 }
 
+// expensive holds the price, in steps, of functions that are slow by design.
+var expensive = map[string]int{"derivePassword": 500_000}
+
 var errorType = reflect.TypeFor[error]()
 
 // wrap wraps a function so that its arguments and its result are charged to the budget and a result that is too large
@@ -146,7 +149,7 @@ func (b *budget) wrap(name string, f reflect.Value) any {
 		if w > b.maxValue {
 			return failed(limitf("a value is over the limit of %d bytes", b.maxValue))
 		}
-		if err := b.spend(b.ctx, 1+(size+w)/256); err != nil {
+		if err := b.spend(b.ctx, 1+expensive[name]+(size+w)/256); err != nil {
 			return failed(err)
 		}
 		return []reflect.Value{res[0], reflect.Zero(errorType)}
