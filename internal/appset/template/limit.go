@@ -132,9 +132,17 @@ func (b *budget) wrap(name string, f reflect.Value) any {
 		if size > b.maxValue {
 			return failed(limitf("a value is over the limit of %d bytes", b.maxValue))
 		}
-		// The bound is far from exact, so it only has to keep the call itself within reason.
-		if product != nil && product(args) > 16*b.maxValue {
-			return failed(limitf("%s would give more than %d bytes", name, b.maxValue))
+		work := size
+		if product != nil {
+			// The bound is far from exact, so it only has to keep the call itself within reason.
+			bound := product(args)
+			if bound > 16*b.maxValue {
+				return failed(limitf("%s would give more than %d bytes", name, b.maxValue))
+			}
+			work += bound
+		}
+		if err := b.spend(b.ctx, 1+expensive[name]+work/256); err != nil {
+			return failed(err)
 		}
 		var res []reflect.Value
 		if t.IsVariadic() {
@@ -149,7 +157,7 @@ func (b *budget) wrap(name string, f reflect.Value) any {
 		if w > b.maxValue {
 			return failed(limitf("a value is over the limit of %d bytes", b.maxValue))
 		}
-		if err := b.spend(b.ctx, 1+expensive[name]+(size+w)/256); err != nil {
+		if err := b.spend(b.ctx, w/256); err != nil {
 			return failed(err)
 		}
 		return []reflect.Value{res[0], reflect.Zero(errorType)}

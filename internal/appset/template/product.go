@@ -18,11 +18,11 @@ var products = map[string]func(args []reflect.Value) int{
 	"untilStep": func(a []reflect.Value) int { return mul(8, span(a)) },
 	"seq":       func(a []reflect.Value) int { return mul(8, span(elements(a[0]))) },
 	"printf":    printfSize,
-	// These compare every element with every other.
-	"uniq":        func(a []reflect.Value) int { return mul(items(a[0]), items(a[0])) },
-	"mustUniq":    func(a []reflect.Value) int { return mul(items(a[0]), items(a[0])) },
-	"without":     func(a []reflect.Value) int { return mul(items(a[0]), items(a[1])) },
-	"mustWithout": func(a []reflect.Value) int { return mul(items(a[0]), items(a[1])) },
+	// These compare every element with every other, which costs as much as writing some bytes.
+	"uniq":        func(a []reflect.Value) int { return mul(16, mul(items(a[0]), items(a[0]))) },
+	"mustUniq":    func(a []reflect.Value) int { return mul(16, mul(items(a[0]), items(a[0]))) },
+	"without":     func(a []reflect.Value) int { return mul(16, mul(items(a[0]), items(a[1]))) },
+	"mustWithout": func(a []reflect.Value) int { return mul(16, mul(items(a[0]), items(a[1]))) },
 
 	"regexReplaceAll":            func(a []reflect.Value) int { return mul(length(a[1])+1, length(a[2])+1) },
 	"regexReplaceAllLiteral":     func(a []reflect.Value) int { return mul(length(a[1])+1, length(a[2])+1) },

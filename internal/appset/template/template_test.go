@@ -124,6 +124,7 @@ func TestErrors(t *testing.T) {
 		"replace":              {Config{Go: true}, `{{ $x := repeat 100000 "x" }}{{ replace "" $x $x }}`, []string{"replace would give more"}},
 		"join":                 {Config{Go: true}, `{{ join (repeat 1000000 "x") (until 50000) }}`, []string{"join would give more"}},
 		"uniq":                 {Config{Go: true}, `{{ uniq (until 200000) }}`, []string{"uniq would give more"}},
+		"quadratic":            {Config{Go: true}, `{{ $l := until 2000 }}{{ range until 1000 }}{{ $x := uniq $l }}{{end}}`, []string{"steps"}},
 		"slow by design":       {Config{Go: true}, `{{ range until 100 }}{{ derivePassword 1 "long" "p" "u" "s" }}{{end}}`, []string{"steps"}},
 		"contains itself":      {Config{Go: true}, `{{ $d := dict "a" 1 }}{{ $_ := set $d "d" $d }}{{ $d }}`, []string{"a value is over the limit"}},
 		"many expensive calls": {Config{Go: true, MaxSteps: 100000}, `{{ $x := repeat 1000000 "x" }}{{ range until 10000 }}{{ $y := sha256sum $x }}{{end}}`, []string{"steps"}},
