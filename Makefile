@@ -6,7 +6,7 @@ SHELL       := /bin/bash
 
 FUZZTIME ?= 10s
 LINT     := bin/golangci-lint
-MODULES  := . conformance tools
+MODULES  := . conformance lab tools
 CLUSTER  := https://git.example.com/home/cluster.git
 
 .PHONY: help
@@ -48,6 +48,7 @@ fmt-check: $(LINT)
 .PHONY: lint
 lint: $(LINT) ## run the linters
 	$(LINT) run ./...
+	cd lab && ../$(LINT) run ./...
 
 $(LINT): tools/go.mod tools/go.sum
 	cd tools && go build -o ../$@ github.com/golangci/golangci-lint/v2/cmd/golangci-lint
@@ -67,6 +68,19 @@ golden: ## rewrite our golden files; look at the difference before you commit it
 .PHONY: conformance
 conformance: ## compare with Argo CD 3.2.11 itself (compiles it; UPDATE=1 writes its answers)
 	cd conformance && go test -count=1 ./...
+
+.PHONY: e2e
+e2e: ## run the end-to-end tests on a real cluster (builds Kubernetes and Argo CD once)
+	cd lab && go test -count=1 -timeout 40m ./...
+
+.PHONY: lab
+lab: ## start a real cluster for yourself and leave it running
+	cd lab && go build -o ../bin/lab ./cmd/lab
+	bin/lab up
+
+.PHONY: lab-down
+lab-down: ## stop it
+	bin/lab down
 
 .PHONY: bench
 bench: ## measure ours and Argo CD's in one run and print the table

@@ -4,13 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 
 	"github.com/spf13/cobra"
 
 	"github.com/argosy-cd/argosy/internal/appset"
 	"github.com/argosy-cd/argosy/internal/appset/generator"
-	"github.com/argosy-cd/argosy/internal/gitsource"
+	"github.com/argosy-cd/argosy/internal/argo"
 	"github.com/argosy-cd/argosy/internal/manifest"
 )
 
@@ -34,7 +33,7 @@ func newAppsetGenerateCommand(std stdio) *cobra.Command {
 		Long: `Render ApplicationSets to the Applications that Argo CD's own controller would make, without a cluster.
 
 Arguments are files with YAML or JSON documents, directories of such files, or - for standard input. A document is an
-ApplicationSet or the bare spec of one. Other documents are left out, or printed as they are with --passthrough.
+ApplicationSet or the bare spec of one. Other documents are left out, or passed through with --passthrough.
 
 Git generators are answered from local repositories where there are any: those of --repo, and by default the work tree
 of the Git repository you stand in for all of its remotes. A work tree answers as it lies on disk, uncommitted changes
@@ -42,7 +41,9 @@ included, ignored files not; a revision that is a tag or a commit is taken from 
 fetched, one revision without history, with your own Git credentials.
 
 The answer is all or nothing: if one element is bad, all problems are listed and no Application is printed. No
-Applications at all is an error, because applying an empty answer deletes what was there before.`,
+Applications at all is an error, because applying an empty answer deletes what was there before.
+
+The exit code is 0 when it is done, 1 when it failed and 2 when it was called wrongly.`,
 		Example: `  # what the sets of a directory make of the work tree you stand in
   argosy appset generate apps/
 
@@ -75,14 +76,14 @@ Applications at all is an error, because applying an empty answer deletes what w
 	return cmd
 }
 
-func runAppsetGenerate(ctx context.Context, std stdio, opts appsetGenerateOptions, args []string) (err error) {
+func runAppsetGenerate(ctx context.Context, std stdio, opts appsetGenerateOptions, args []string) error {
 	if opts.maxSets < 1 {
 		return usagef("--max-parameter-sets must be at least 1")
 	}
 	if opts.passthrough && opts.output.value != "yaml" && opts.output.value != "json" {
 		return usagef("--passthrough goes with -o yaml and -o json")
 	}
-	local, err := localRepositories(ctx, std.env, opts.repos)
+	repos, err := newRepositories(std, opts)
 	if err != nil {
 		return err
 	}
@@ -94,16 +95,15 @@ func runAppsetGenerate(ctx context.Context, std stdio, opts appsetGenerateOption
 	if err != nil {
 		return err
 	}
-	source := gitsource.New(gitsource.Config{
-		Local: local, Offline: opts.offline, Env: std.env,
-		Note: func(line string) { fmt.Fprintln(std.err, "note:", line) },
-	})
-	defer func() { err = errors.Join(err, source.Close()) }()
 	cfg := appset.Config{
-		Namespace: opts.namespace, Clusters: clusters, Git: repositories{source},
-		AllowEmpty: opts.allowEmpty, MaxSets: opts.maxSets,
+		Namespace: opts.namespace, Clusters: clusters, Git: repos, AllowEmpty: opts.allowEmpty, MaxSets: opts.maxSets,
 	}
 	objects, err := renderDocuments(ctx, std, cfg, docs, opts.passthrough)
+	// Before anything is written: a reader that goes away ends the process.
+	err = errors.Join(err, repos.close())
+	if errors.Is(err, appset.ErrEmpty) {
+		fmt.Fprintln(std.err, "note: --allow-empty allows sets without Applications")
+	}
 	if err != nil {
 		return err
 	}
@@ -138,6 +138,11 @@ func renderDocuments(ctx context.Context, std stdio, cfg appset.Config, docs []m
 	if err != nil {
 		return nil, err
 	}
+	if passthrough {
+		if err := checkPassthrough(cfg, docs, isSet, res); err != nil {
+			return nil, err
+		}
+	}
 	var out []manifest.Object
 	apps := res.Applications
 	for i, d := range docs {
@@ -153,11 +158,28 @@ func renderDocuments(ctx context.Context, std stdio, cfg appset.Config, docs []m
 	return out, nil
 }
 
-// repositories lets generators read from a gitsource.Source.
-type repositories struct{ source *gitsource.Source }
-
-func (r repositories) Tree(ctx context.Context, url, revision string) (generator.Tree, error) {
-	return r.source.Tree(ctx, url, revision)
+// checkPassthrough refuses documents that are the same Application as a rendered one.
+func checkPassthrough(cfg appset.Config, docs []manifest.Document, isSet []bool, res *appset.Result) error {
+	id := func(o manifest.Object) string {
+		namespace := manifest.String(o, "metadata", "namespace")
+		if namespace == "" {
+			namespace = cfg.Namespace
+		}
+		return namespace + "/" + manifest.String(o, "metadata", "name")
+	}
+	rendered := map[string]bool{}
+	for _, apps := range res.Applications {
+		for _, app := range apps {
+			rendered[id(app)] = true
+		}
+	}
+	var errs []error
+	for i, d := range docs {
+		if !isSet[i] && argo.IsApplication(d.Object) && rendered[id(d.Object)] {
+			errs = append(errs, fmt.Errorf("%s: Application %q is rendered by an ApplicationSet, too", d.Position, manifest.String(d.Object, "metadata", "name")))
+		}
+	}
+	return errors.Join(errs...)
 }
 
 func readClusters(file string) ([]generator.Cluster, error) {
@@ -169,28 +191,4 @@ func readClusters(file string) ([]generator.Cluster, error) {
 		return nil, err
 	}
 	return generator.ParseClusters(file, data)
-}
-
-// localRepositories maps the remotes of the repository we stand in, and on top of them what --repo says.
-func localRepositories(ctx context.Context, env, flags []string) (map[string]gitsource.Local, error) {
-	dir, err := os.Getwd()
-	if err != nil {
-		return nil, err
-	}
-	local := map[string]gitsource.Local{}
-	remotes, err := gitsource.FindRemotes(ctx, env, dir)
-	if err != nil {
-		return nil, err
-	}
-	for url, l := range remotes {
-		local[gitsource.Key(url)] = l
-	}
-	for _, flag := range flags {
-		url, l, err := parseRepoFlag(flag)
-		if err != nil {
-			return nil, err
-		}
-		local[gitsource.Key(url)] = l
-	}
-	return local, nil
 }

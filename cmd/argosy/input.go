@@ -53,13 +53,15 @@ func manifestFiles(arg string, recursive bool) ([]string, error) {
 		return []string{arg}, nil
 	}
 	var files []string
-	err = filepath.WalkDir(arg, func(path string, d fs.DirEntry, err error) error {
+	// With a separator behind it, a link to a directory is a directory.
+	root := strings.TrimSuffix(arg, string(filepath.Separator)) + string(filepath.Separator)
+	err = filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
 			return pathError(err)
-		case d.IsDir() && path != arg && (!recursive || strings.HasPrefix(d.Name(), ".")):
+		case d.IsDir() && path != root && (!recursive || strings.HasPrefix(d.Name(), ".")):
 			return filepath.SkipDir
-		case !d.IsDir() && isManifest(d.Name()):
+		case !d.IsDir() && isManifest(d.Name()) && isRegular(path, d):
 			files = append(files, path)
 		}
 		return nil
@@ -68,6 +70,15 @@ func manifestFiles(arg string, recursive bool) ([]string, error) {
 		return nil, fmt.Errorf("%s: no .yaml, .yml or .json file in this directory", arg)
 	}
 	return files, err
+}
+
+// isRegular reports whether a file, or what a link points to, can be read without waiting for somebody to write.
+func isRegular(path string, d fs.DirEntry) bool {
+	if d.Type()&fs.ModeSymlink == 0 {
+		return d.Type().IsRegular()
+	}
+	info, err := os.Stat(path)
+	return err != nil || info.Mode().IsRegular() // a broken link is named when it is opened
 }
 
 // isManifest reports whether a file of a directory is read.
@@ -114,7 +125,7 @@ func pathError(err error) error {
 }
 
 // parseRepoFlag reads URL=PATH[@REV]. The URL ends at the first "=" behind which there is a path that exists, because
-// URLs may contain "="; the revision starts at the last "@" unless the path with it exists.
+// URLs may contain "="; the revision starts at the first "@" behind a path that exists, because both may contain "@".
 func parseRepoFlag(flag string) (url string, l gitsource.Local, err error) {
 	url, rest, ok := strings.Cut(flag, "=")
 	if !ok || url == "" || rest == "" {
@@ -137,8 +148,14 @@ func splitRevision(s string) gitsource.Local {
 	if _, err := os.Stat(s); err == nil {
 		return gitsource.Local{Path: s}
 	}
-	if i := strings.LastIndexByte(s, '@'); i > 0 && i < len(s)-1 {
-		return gitsource.Local{Path: s[:i], Revision: s[i+1:]}
+	for i := 1; i < len(s)-1; i++ {
+		if s[i] != '@' {
+			continue
+		}
+		if _, err := os.Stat(s[:i]); err == nil {
+			return gitsource.Local{Path: s[:i], Revision: s[i+1:]}
+		}
 	}
-	return gitsource.Local{Path: s}
+	path, _, _ := strings.Cut(s, "@")
+	return gitsource.Local{Path: path}
 }

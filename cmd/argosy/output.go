@@ -5,8 +5,10 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strconv"
 	"strings"
 	"text/tabwriter"
+	"unicode"
 
 	"github.com/argosy-cd/argosy/internal/argo"
 	"github.com/argosy-cd/argosy/internal/manifest"
@@ -64,8 +66,14 @@ func applicationTable(w io.Writer, objects []manifest.Object) error {
 	for _, o := range objects {
 		spec := manifest.Map(o, "spec")
 		source, revision := describeSource(spec)
-		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\n", manifest.String(o, "metadata", "name"), manifest.String(spec, "project"),
-			source, revision, describeDestination(spec), orDash(manifest.String(o, "metadata", "annotations", argo.SyncWaveAnnotation)))
+		cells := []string{
+			manifest.String(o, "metadata", "name"), manifest.String(spec, "project"), source, revision, describeDestination(spec),
+			orDash(manifest.String(o, "metadata", "annotations", argo.SyncWaveAnnotation)),
+		}
+		for i, cell := range cells {
+			cells[i] = printable(cell)
+		}
+		fmt.Fprintln(table, strings.Join(cells, "\t"))
 	}
 	return table.Flush()
 }
@@ -97,6 +105,16 @@ func describeDestination(spec map[string]any) string {
 		cluster = "in-cluster"
 	}
 	return cluster + "/" + orDash(manifest.String(spec, "destination", "namespace"))
+}
+
+// printable quotes text that would break a table or reach the terminal as a command.
+func printable(s string) string {
+	for _, r := range s {
+		if !unicode.IsPrint(r) {
+			return strconv.Quote(s)
+		}
+	}
+	return s
 }
 
 func orDash(s string) string {

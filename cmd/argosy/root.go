@@ -42,16 +42,11 @@ func execute(ctx context.Context, std stdio, args []string) int {
 		fmt.Fprintln(std.err, "error:", strings.TrimSuffix(line, "\n"))
 	}
 	var usage usageError
-	if errors.As(err, &usage) || isCobraUsage(err) {
+	if errors.As(err, &usage) {
 		fmt.Fprintf(std.err, "Run '%s --help' for usage.\n", cmd.CommandPath())
 		return exitUsage
 	}
 	return exitFailed
-}
-
-// isCobraUsage recognises the errors that cobra makes itself, about commands that it does not know.
-func isCobraUsage(err error) bool {
-	return strings.HasPrefix(err.Error(), "unknown command")
 }
 
 func newRootCommand(std stdio) *cobra.Command {
@@ -69,7 +64,23 @@ func newRootCommand(std stdio) *cobra.Command {
 	cmd.SetErr(std.err)
 	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
 	cmd.AddCommand(newAppsetCommand(std))
+	cmd.SetHelpCommand(newHelpCommand(cmd))
 	return cmd
+}
+
+// newHelpCommand is cobra's, except that help for a command that does not exist is an error.
+func newHelpCommand(root *cobra.Command) *cobra.Command {
+	return &cobra.Command{
+		Use:   "help [COMMAND]",
+		Short: "Help about any command",
+		RunE: func(_ *cobra.Command, args []string) error {
+			cmd, rest, err := root.Find(args)
+			if err != nil || len(rest) > 0 {
+				return usagef("there is no command %q", strings.Join(args, " "))
+			}
+			return cmd.Help()
+		},
+	}
 }
 
 // noArgs refuses arguments of commands that have none, which for a group of commands are unknown commands.

@@ -28,6 +28,9 @@ type Config struct {
 	MaxSets int
 }
 
+// ErrEmpty is the error for a set without Applications.
+var ErrEmpty = errors.New("no Applications: the generators gave no parameters; an empty answer would delete what was there before, so it must be allowed")
+
 // Result is what a run gives.
 type Result struct {
 	// Applications has a list for each set, in the order of its generators and their parameter sets.
@@ -105,7 +108,7 @@ func (g *generation) run() {
 	}
 	g.warnings = append(g.warnings, g.engine.Warnings()...)
 	if len(g.errs) == 0 && len(g.apps) == 0 && !g.cfg.AllowEmpty {
-		g.fail(errors.New("no Applications: the generators gave no parameters; an empty answer would delete what was there before, so it must be allowed"))
+		g.fail(ErrEmpty)
 	}
 }
 

@@ -29,10 +29,16 @@ func IsApplicationSet(o manifest.Object) bool {
 	return manifest.Group(o) == Group && manifest.String(o, "kind") == KindApplicationSet
 }
 
+// IsApplication reports whether o is an Application of Argo CD.
+func IsApplication(o manifest.Object) bool {
+	return manifest.Group(o) == Group && manifest.String(o, "kind") == KindApplication
+}
+
 // IsBareSpec reports whether o is the spec of an ApplicationSet without its envelope, as in $PARAM_SPEC.
 func IsBareSpec(o manifest.Object) bool {
-	_, generators := o["generators"]
+	_, generators := o["generators"].([]any)
+	_, template := o["template"].(map[string]any)
 	_, kind := o["kind"]
 	_, version := o["apiVersion"]
-	return generators && !kind && !version
+	return generators && template && !kind && !version
 }

@@ -8,7 +8,9 @@ import (
 	"io"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
+	"time"
 )
 
 // maxOutput bounds what is read from one git command.
@@ -23,10 +25,13 @@ type git struct {
 func (g git) command(ctx context.Context, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, "git", args...)
 	cmd.Dir = g.dir
+	// The children of a git that was killed may hold its output open.
+	cmd.WaitDelay = 2 * time.Second
 	// A GIT_DIR in the environment, as in a hook, would point every command at another repository.
 	for _, kv := range g.env {
 		switch name, _, _ := strings.Cut(kv, "="); name {
-		case "GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX", "GIT_OBJECT_DIRECTORY":
+		case "GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX", "GIT_OBJECT_DIRECTORY", "GIT_COMMON_DIR", "GIT_NAMESPACE",
+			"GIT_ALTERNATE_OBJECT_DIRECTORIES", "GIT_CONFIG", "GIT_GRAFT_FILE", "GIT_SHALLOW_FILE", "GIT_IMPLICIT_WORK_TREE":
 		default:
 			cmd.Env = append(cmd.Env, kv)
 		}
@@ -43,6 +48,10 @@ func (g git) run(ctx context.Context, args ...string) (string, error) {
 	if err := cmd.Run(); err != nil {
 		return "", commandError(ctx, args[0], stderr.String(), err)
 	}
+	// What git cannot read it leaves out, with a warning.
+	if strings.Contains(stderr.String(), "could not open directory") {
+		return "", commandError(ctx, args[0], stderr.String(), nil)
+	}
 	return stdout.String(), nil
 }
 
@@ -57,7 +66,7 @@ func commandError(ctx context.Context, command, stderr string, err error) error 
 	var lines []string
 	for line := range strings.Lines(stderr) {
 		line = strings.TrimSpace(line)
-		for _, prefix := range []string{"fatal: ", "error: ", "remote: "} {
+		for _, prefix := range []string{"fatal: ", "error: ", "warning: ", "remote: "} {
 			line = strings.TrimPrefix(line, prefix)
 		}
 		if line != "" {
@@ -121,6 +130,16 @@ func findRepository(ctx context.Context, env []string, dir string) (*repository,
 func (r *repository) has(ctx context.Context, ref string) bool {
 	_, err := r.run(ctx, "rev-parse", "--quiet", "--verify", "--end-of-options", ref)
 	return err == nil
+}
+
+// isBranch reports whether a revision is a branch, here or at a remote.
+func (r *repository) isBranch(ctx context.Context, revision string) bool {
+	name := strings.TrimPrefix(revision, "refs/heads/")
+	if r.has(ctx, "refs/heads/"+name) {
+		return true
+	}
+	out, err := r.run(ctx, "for-each-ref", "--format=%(refname:lstrip=3)", "refs/remotes")
+	return err == nil && slices.Contains(strings.Split(out, "\n"), name)
 }
 
 // branch returns the branch that is checked out, or "".

@@ -2,8 +2,9 @@
 // repository, or a shallow fetch of a remote one.
 //
 // It runs the user's own git command, so that credentials, ignore rules and every repository format work as the user
-// has them. It never writes to a repository, never asks for a password, never follows a link out of a tree, and
-// refuses trees and files over its limits. URLs in errors have no credentials in them.
+// has them. It never writes to a repository, lets git ask for no password, never follows a link out of a tree, and
+// refuses trees and files over its limits, and work trees that are not complete. URLs in errors have no credentials
+// in them.
 package gitsource
 
 import (
@@ -13,8 +14,10 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
+	"time"
 )
 
 // Config configures a Source.
@@ -90,6 +93,9 @@ func (s *Source) Tree(ctx context.Context, url, revision string) (*Tree, error) 
 	if err := t.list(ctx); err != nil {
 		return nil, fmt.Errorf("repository %s: %w", Redact(url), err)
 	}
+	for _, name := range t.submodules {
+		s.note(fmt.Sprintf("%s: submodule %s is taken for a folder without content; Argo CD would look into it", Redact(url), name))
+	}
 	s.trees[id] = t
 	return t, nil
 }
@@ -104,7 +110,8 @@ func (s *Source) open(ctx context.Context, url, revision string) (*Tree, error) 
 	return s.fetch(ctx, url, revision)
 }
 
-var commitPattern = regexp.MustCompile(`^[0-9a-f]{40}([0-9a-f]{24})?$`)
+// pinPattern matches revisions that are meant to stay the same: commits, long and short.
+var pinPattern = regexp.MustCompile(`^[0-9a-f]{7,64}$`)
 
 func (s *Source) openLocal(ctx context.Context, url string, l Local, revision string) (*Tree, error) {
 	abs, err := filepath.Abs(l.Path)
@@ -116,31 +123,52 @@ func (s *Source) openLocal(ctx context.Context, url string, l Local, revision st
 	} else if !info.IsDir() {
 		return nil, fmt.Errorf("%s is not a directory", l.Path)
 	}
-	repo, err := findRepository(ctx, s.cfg.Env, abs)
+	repo, err := findRepository(ctx, s.env(), abs)
 	if err != nil {
 		return nil, err
 	}
-	if repo != nil && l.Revision == "" {
-		if revision, err = repo.resolve(ctx, revision); err != nil {
+	if repo != nil {
+		wanted := revision
+		if l.Revision != "" {
+			wanted = l.Revision
+		}
+		if wanted, err = repo.resolve(ctx, wanted); err != nil {
 			return nil, err
 		}
+		if l.Revision != "" || repo.bare {
+			return repo.at(ctx, wanted)
+		}
+		revision = wanted
 	}
 	switch {
 	case repo == nil && l.Revision != "":
 		return nil, fmt.Errorf("%s is not in a Git repository, so it has no revision %q", l.Path, l.Revision)
 	case repo == nil:
 		return &Tree{dir: abs}, nil
-	case l.Revision != "":
-		return repo.at(ctx, l.Revision)
-	case repo.bare:
-		return repo.at(ctx, revision)
-	case commitPattern.MatchString(revision) || repo.has(ctx, "refs/tags/"+revision):
-		return repo.at(ctx, revision)
-	}
-	if revision != "HEAD" && revision != repo.branch(ctx) {
+	case revision == "HEAD" || strings.TrimPrefix(revision, "refs/heads/") == repo.branch(ctx):
+		return &Tree{repo: repo, dir: abs}, nil
+	case repo.isBranch(ctx, revision):
 		s.note(fmt.Sprintf("%s: revision %q is answered from the work tree %s as it is on disk", Redact(url), revision, l.Path))
+		return &Tree{repo: repo, dir: abs}, nil
+	case repo.has(ctx, revision+"^{commit}") || isPin(revision):
+		return repo.at(ctx, revision)
 	}
+	// A checkout of a pull request often has no branch but its own, so this may be right, and must be said.
+	s.note(fmt.Sprintf("%s: revision %q is not known in %s and is answered from the work tree as it is on disk", Redact(url), revision, l.Path))
 	return &Tree{repo: repo, dir: abs}, nil
+}
+
+// isPin reports whether a revision cannot be a branch by its looks: a commit, a version or a reference to a tag.
+func isPin(revision string) bool {
+	return pinPattern.MatchString(revision) || isVersion(revision) || strings.HasPrefix(revision, "refs/tags/")
+}
+
+// env is the environment of commands in local repositories: offline, git must not fetch what a partial clone lacks.
+func (s *Source) env() []string {
+	if s.cfg.Offline {
+		return append(slices.Clip(s.cfg.Env), "GIT_NO_LAZY_FETCH=1")
+	}
+	return s.cfg.Env
 }
 
 func (s *Source) note(line string) {
@@ -150,11 +178,19 @@ func (s *Source) note(line string) {
 	}
 }
 
+// fetchTimeout bounds a fetch; a server that does not answer would hold it for ever.
+const fetchTimeout = 3 * time.Minute
+
 // fetch gets one revision of a remote repository, without history, into a temporary bare repository.
 func (s *Source) fetch(ctx context.Context, url, revision string) (*Tree, error) {
-	if strings.HasPrefix(url, "-") || strings.HasPrefix(revision, "-") || strings.ContainsAny(revision, " \t\n:") {
+	if strings.HasPrefix(url, "-") {
+		return nil, errors.New("not a URL")
+	}
+	if strings.HasPrefix(revision, "-") || strings.ContainsAny(revision, " \t\n:") {
 		return nil, fmt.Errorf("revision %q is not one that can be fetched", revision)
 	}
+	ctx, cancel := context.WithTimeout(ctx, fetchTimeout)
+	defer cancel()
 	if s.temp == "" {
 		temp, err := os.MkdirTemp("", "argosy-git-")
 		if err != nil {

@@ -226,6 +226,8 @@ func TestRedact(t *testing.T) {
 		"https://user:pass@host/x.git":       "https://host/x.git",
 		"https://token@host/x.git?private=1": "https://host/x.git",
 		"https://a@b@host/x":                 "https://host/x",
+		"https://u:s3cr/et@host/x":           "https://host/x",
+		"https://host:8443/a@b":              "https://host:8443/a@b",
 		"git@host:x.git":                     "git@host:x.git",
 		"https://host/x":                     "https://host/x",
 	} {

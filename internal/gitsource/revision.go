@@ -51,6 +51,11 @@ func isConstraint(revision string) bool {
 	return err == nil
 }
 
+func isVersion(revision string) bool {
+	_, err := semver.StrictNewVersion(strings.TrimPrefix(revision, "v"))
+	return err == nil
+}
+
 func highest(constraint string, tags []string) (string, error) {
 	c, err := semver.NewConstraint(constraint)
 	if err != nil {

@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 )
 
 // Limits of one tree.
@@ -27,6 +28,8 @@ type Tree struct {
 	dir    string      // of the work tree; empty for a commit
 	commit string
 	files  map[string]string // path → object ID; the ID is empty on disk
+	// submodules are the folders of submodules whose content is not here.
+	submodules []string
 }
 
 // Commit returns the commit of the tree, "" for a work tree.
@@ -67,38 +70,78 @@ func (t *Tree) listCommit(ctx context.Context) (map[string]string, error) {
 	for entry := range strings.SplitSeq(strings.TrimSuffix(out, "\x00"), "\x00") {
 		meta, name, ok := strings.Cut(entry, "\t")
 		parts := strings.Fields(meta)
-		if !ok || len(parts) != 3 || parts[1] != "blob" {
-			continue // a submodule
+		if !ok || len(parts) != 3 {
+			continue
 		}
-		id := parts[2]
-		if parts[0] == "120000" {
-			id = "link " + id
+		name = strings.TrimPrefix(name, t.repo.prefix)
+		switch id := parts[2]; {
+		case parts[1] == "commit":
+			t.submodules = append(t.submodules, name)
+		case parts[0] == "120000":
+			files[name] = "link " + id
+		default:
+			files[name] = id
 		}
-		files[strings.TrimPrefix(name, t.repo.prefix)] = id
+	}
+	if len(files) == 0 && t.repo.prefix != "" {
+		return nil, fmt.Errorf("there is no folder %s in commit %.12s", t.repo.prefix, t.commit)
 	}
 	return files, nil
 }
 
-// listWorkTree lists what a commit of everything would contain: tracked files that are still there, and new files
-// that are not ignored.
+// listWorkTree lists what a commit of everything would contain: tracked files that are still there, those of
+// submodules too, and new files that are not ignored.
 func (t *Tree) listWorkTree(ctx context.Context) (map[string]string, error) {
-	out, err := t.repo.run(ctx, "ls-files", "-z", "--cached", "--others", "--exclude-standard")
+	tracked, err := t.repo.run(ctx, "ls-files", "-z", "-t", "--cached", "--recurse-submodules")
+	if err != nil {
+		return nil, err
+	}
+	others, err := t.repo.run(ctx, "ls-files", "-z", "--others", "--exclude-standard")
 	if err != nil {
 		return nil, err
 	}
 	files := map[string]string{}
-	for name := range strings.SplitSeq(strings.TrimSuffix(out, "\x00"), "\x00") {
+	for entry := range strings.SplitSeq(strings.TrimSuffix(tracked, "\x00"), "\x00") {
+		tag, name, ok := strings.Cut(entry, " ")
+		if !ok {
+			continue
+		}
+		if err := t.addFile(files, name, tag == "S"); err != nil {
+			return nil, err
+		}
+	}
+	for name := range strings.SplitSeq(strings.TrimSuffix(others, "\x00"), "\x00") {
+		// A name with a slash at its end is a repository inside of this one, which a commit would not contain.
 		if name == "" || strings.HasSuffix(name, "/") {
 			continue
 		}
-		info, err := os.Lstat(filepath.Join(t.dir, filepath.FromSlash(name)))
-		if err != nil || info.IsDir() {
-			continue // deleted, or a submodule
+		if err := t.addFile(files, name, false); err != nil {
+			return nil, err
 		}
-		files[name] = ""
 	}
 	return files, nil
 }
+
+// addFile adds a file of the work tree if it is there. One that is absent on purpose, by a sparse checkout, would be
+// missing from the answer, so it is refused.
+func (t *Tree) addFile(files map[string]string, name string, sparse bool) error {
+	info, err := os.Lstat(filepath.Join(t.dir, filepath.FromSlash(name)))
+	switch {
+	case errors.Is(err, fs.ErrNotExist) && sparse:
+		return fmt.Errorf("%s is not checked out (sparse checkout), so the work tree is incomplete; name a revision, as in PATH@HEAD", name)
+	case errors.Is(err, fs.ErrNotExist):
+	case err != nil:
+		return err
+	case info.IsDir():
+		t.submodules = append(t.submodules, name) // one that is not checked out
+	case readable(info.Mode()):
+		files[name] = ""
+	}
+	return nil
+}
+
+// readable reports whether a file can be in a commit: not a pipe or a device.
+func readable(mode fs.FileMode) bool { return mode.IsRegular() || mode.Type() == fs.ModeSymlink }
 
 func listDisk(dir string) (map[string]string, error) {
 	files := map[string]string{}
@@ -110,6 +153,9 @@ func listDisk(dir string) (map[string]string, error) {
 			if d.Name() == ".git" {
 				return filepath.SkipDir
 			}
+			return nil
+		}
+		if !readable(d.Type()) {
 			return nil
 		}
 		rel, err := filepath.Rel(dir, p)
@@ -124,12 +170,17 @@ func listDisk(dir string) (map[string]string, error) {
 	return files, err
 }
 
-// Directories returns every directory that contains a file, in the order of a walk: each before its children, names
+// Directories returns every directory that contains a file or is a submodule, in the order of a walk: each before its children, names
 // in order.
 func (t *Tree) Directories(context.Context) ([]string, error) {
 	dirs := map[string]bool{}
 	for name := range t.files {
 		for dir := path.Dir(name); dir != "." && !dirs[dir]; dir = path.Dir(dir) {
+			dirs[dir] = true
+		}
+	}
+	for _, name := range t.submodules {
+		for dir := name; dir != "." && !dirs[dir]; dir = path.Dir(dir) {
 			dirs[dir] = true
 		}
 	}
@@ -215,7 +266,8 @@ func (t *Tree) readDisk(names []string) (map[string][]byte, error) {
 }
 
 func readLimited(root *os.Root, name string) ([]byte, error) {
-	f, err := root.Open(filepath.FromSlash(name))
+	// Without waiting: behind a link there may be a pipe that nobody writes to.
+	f, err := root.OpenFile(filepath.FromSlash(name), os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		var pe *fs.PathError
 		if errors.As(err, &pe) {

@@ -35,6 +35,10 @@ func Redact(repoURL string) string {
 	if !ok {
 		return repoURL
 	}
+	// A password may contain a slash, which ends the host everywhere else.
+	if user, _, ok := strings.Cut(rest, "@"); ok && passwordPattern.MatchString(user) {
+		rest = rest[strings.LastIndexByte(rest, '@')+1:]
+	}
 	authority, path, _ := strings.Cut(rest, "/")
 	if i := strings.LastIndexByte(authority, '@'); i >= 0 {
 		authority = authority[i+1:]
@@ -44,6 +48,9 @@ func Redact(repoURL string) string {
 	}
 	return scheme + "://" + authority + "/" + path
 }
+
+// passwordPattern matches a user and a password, but not a host and a port with a path.
+var passwordPattern = regexp.MustCompile(`^[^/:]*:(\d+[^/\d]|\D)`)
 
 var urlPattern = regexp.MustCompile(`[a-z+]+://[^\s'"]+`)
 

@@ -15,7 +15,7 @@ import (
 
 // MaxBytes bounds one input. The largest object a Kubernetes API server accepts is 3 MiB; this leaves room for a
 // rendered repository in one file.
-const MaxBytes = 64 << 20
+const MaxBytes = 16 << 20
 
 // Decode reads every document of a YAML stream or of concatenated JSON values. Empty documents are skipped and List
 // kinds are replaced by their items. file is used in positions and errors only.
@@ -88,6 +88,7 @@ func decodeJSON(file string, data []byte) ([]Document, bool) {
 	}
 	dec := json.NewDecoder(bytes.NewReader(data))
 	var docs []Document
+	line, counted := 1, int64(0)
 	for {
 		var raw json.RawMessage
 		err := dec.Decode(&raw)
@@ -105,17 +106,23 @@ func decodeJSON(file string, data []byte) ([]Document, bool) {
 		if !ok {
 			return nil, false
 		}
-		line := 1 + bytes.Count(data[:dec.InputOffset()-int64(len(raw))], []byte("\n"))
+		start := dec.InputOffset() - int64(len(raw))
+		line += bytes.Count(data[counted:start], []byte("\n"))
+		counted = start
 		docs = append(docs, Document{Object: o, Position: Position{File: file, Line: line}})
 	}
 }
 
-// numbers replaces json.Number: integers that fit become int64, the rest float64.
+// numbers replaces json.Number: whole numbers that fit become int64 and fractions float64. Whole numbers that do not
+// fit stay as they are, to the digit.
 func numbers(v any) any {
 	switch v := v.(type) {
 	case json.Number:
 		if i, err := v.Int64(); err == nil {
 			return i
+		}
+		if !strings.ContainsAny(v.String(), ".eE") {
+			return v
 		}
 		f, err := v.Float64()
 		if err != nil {

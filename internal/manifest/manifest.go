@@ -1,13 +1,15 @@
 // Package manifest holds Kubernetes documents as plain values: it decodes them, finds things in them and encodes
 // them again.
 //
-// A decoded value consists of map[string]any, []any, string, bool, int64, float64 and nil and of nothing else.
+// A decoded value consists of map[string]any, []any, string, bool, int64, float64 and nil, and of json.Number for whole
+// numbers over 64 bits.
 // Decoding follows kubectl: YAML 1.1 scalars, JSON accepted everywhere, every document an object. It refuses what
 // would lose information: duplicate keys, documents that are not objects, input over MaxBytes. Encoding is
 // deterministic: equal values give equal bytes.
 package manifest
 
 import (
+	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -106,7 +108,7 @@ func TypeName(v any) string {
 		return "a string"
 	case bool:
 		return "a boolean"
-	case int64, float64:
+	case int64, float64, json.Number:
 		return "a number"
 	case []any:
 		return "a list"

@@ -101,7 +101,11 @@ func (s *Suite) Tree(ctx context.Context, url, revision string) (generator.Tree,
 
 // Ours renders a case.
 func (s *Suite) Ours(c Case) ([]manifest.Object, error) {
-	clusters, err := generator.ParseClusters("clusters.yaml", c.Clusters)
+	secrets, err := manifest.Decode("clusters.yaml", c.Clusters)
+	if err != nil {
+		return nil, err
+	}
+	clusters, err := generator.SecretClusters(secrets)
 	if err != nil {
 		return nil, err
 	}

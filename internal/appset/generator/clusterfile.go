@@ -24,7 +24,11 @@ func ParseClusters(file string, data []byte) ([]Cluster, error) {
 	if err != nil {
 		return nil, err
 	}
-	return SecretClusters(docs)
+	clusters, err := SecretClusters(docs)
+	if err == nil && len(clusters) == 0 {
+		return nil, fmt.Errorf("%s: no clusters in it; it must be a list of objects with name and server, or Secrets with the label %s: cluster", file, SecretTypeLabel)
+	}
+	return clusters, err
 }
 
 func simpleClusters(file string, items []any) ([]Cluster, error) {
@@ -40,7 +44,7 @@ func simpleClusters(file string, items []any) ([]Cluster, error) {
 		if (c.Name == "" || c.Server == "") && len(f.errs) == 0 {
 			f.errs = append(f.errs, fmt.Errorf("%s: name and server must be set", f.path))
 		}
-		for k := range f.value {
+		for _, k := range manifest.Keys(f.value) {
 			if !slices.Contains(f.known, k) {
 				f.errs = append(f.errs, fmt.Errorf("%s.%s: unknown field", f.path, k))
 			}
@@ -83,7 +87,11 @@ func SecretClusters(docs []manifest.Document) ([]Cluster, error) {
 func secretCluster(o manifest.Object) (Cluster, error) {
 	var c Cluster
 	var config string
-	for key, dst := range map[string]*string{"name": &c.Name, "server": &c.Server, "project": &c.Project, "config": &config} {
+	for _, f := range []struct {
+		key string
+		dst *string
+	}{{"name", &c.Name}, {"server", &c.Server}, {"project", &c.Project}, {"config", &config}} {
+		key, dst := f.key, f.dst
 		if encoded := manifest.String(o, "data", key); encoded != "" {
 			data, err := base64.StdEncoding.DecodeString(encoded)
 			if err != nil {

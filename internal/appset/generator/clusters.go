@@ -46,6 +46,7 @@ func (r *run) clusters(f *fields) ([]Set, error) {
 		}
 	}
 	var local, sets []Set
+	var errs []error
 	known := r.Clusters
 	if !r.hasLocal() {
 		known = append(slices.Clip(known), Cluster{Name: "in-cluster", Server: InClusterServer})
@@ -62,7 +63,7 @@ func (r *run) clusters(f *fields) ([]Set, error) {
 			continue
 		}
 		if err := values.addTo(set.Params); err != nil {
-			return nil, problem.Wrap(err, func(e error) error { return fmt.Errorf("%s: cluster %s: %w", f.path, c.Name, e) })
+			errs = append(errs, problem.Wrap(err, func(e error) error { return fmt.Errorf("%s: cluster %s: %w", f.path, c.Name, e) }))
 		}
 		if ok {
 			sets = append(sets, set)
@@ -71,8 +72,8 @@ func (r *run) clusters(f *fields) ([]Set, error) {
 		}
 	}
 	sets = append(local, sets...)
-	if !flat {
-		return sets, nil
+	if len(errs) > 0 || !flat {
+		return sets, errors.Join(errs...)
 	}
 	var list []map[string]any
 	for _, s := range sets {

@@ -6,6 +6,7 @@ import (
 	"path"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/argosy-cd/argosy/internal/appset/template"
 	"github.com/argosy-cd/argosy/internal/manifest"
@@ -94,18 +95,23 @@ func (r *run) gitDirectories(g *gitSpec, tree Tree) ([]Set, error) {
 		return nil, err
 	}
 	var sets []Set
+	var errs []error
 	for _, dir := range all {
 		if hidden(dir) || !selected(g.directories, dir) {
+			continue
+		}
+		if !utf8.ValidString(dir) {
+			errs = append(errs, fmt.Errorf("directory %q: the name is not UTF-8, so no Application can point to it", dir))
 			continue
 		}
 		params := Params{}
 		r.addPath(params, g.prefix, dir, "")
 		if err := g.values.addTo(params); err != nil {
-			return nil, problem.Wrap(err, func(e error) error { return fmt.Errorf("directory %s: %w", dir, e) })
+			errs = append(errs, problem.Wrap(err, func(e error) error { return fmt.Errorf("directory %s: %w", dir, e) }))
 		}
 		sets = append(sets, Set{params, Origin{What: "directory " + dir}})
 	}
-	return sets, nil
+	return sets, errors.Join(errs...)
 }
 
 // hidden reports whether Argo CD skips a directory: one whose name, or a parent's, starts with a dot.

@@ -1,6 +1,8 @@
 package generator
 
 import (
+	"encoding/json"
+	"errors"
 	"fmt"
 
 	"github.com/argosy-cd/argosy/internal/manifest"
@@ -17,16 +19,17 @@ func (r *run) list(f *fields) ([]Set, error) {
 		return nil, r.tooMany(f.path)
 	}
 	sets := make([]Set, 0, len(elements))
+	var errs []error
 	for i, element := range elements {
 		path := fmt.Sprintf("%s.elements[%d]", f.path, i)
 		params, err := r.element(path, element)
 		if err != nil {
-			return nil, err
+			errs = append(errs, err)
 		}
 		sets = append(sets, Set{params, Origin{What: fmt.Sprintf("element %d", i)}})
 	}
-	if text == "" {
-		return sets, nil
+	if len(errs) > 0 || text == "" {
+		return sets, errors.Join(errs...)
 	}
 	var v any
 	if err := manifest.Unmarshal([]byte(text), &v); err != nil {
@@ -54,6 +57,11 @@ func (r *run) element(path string, v any) (Params, error) {
 	element, ok := v.(map[string]any)
 	if !ok {
 		return nil, fmt.Errorf("%s: must be an object, it is %s", path, manifest.TypeName(v))
+	}
+	for _, key := range []string{"true", "false"} {
+		if _, ok := element[key]; ok {
+			r.warned[path+"."+key+": YAML reads the keys y, yes, on, n, no and off as true and false; quote the key"] = true
+		}
 	}
 	if r.Engine.Go() {
 		return floats(element).(map[string]any), nil
@@ -88,6 +96,12 @@ func floats(v any) any {
 	switch v := v.(type) {
 	case int64:
 		return float64(v)
+	case json.Number:
+		f, err := v.Float64()
+		if err != nil {
+			return v.String()
+		}
+		return f
 	case map[string]any:
 		m := make(map[string]any, len(v))
 		for k, e := range v {

@@ -34,12 +34,16 @@ func (v *values) addTo(params Params) error {
 		return nil
 	}
 	out := make(map[string]string, len(v.trees))
-	for k, tree := range v.trees {
-		s, err := tree.RenderString(v.run.ctx, params)
+	var errs []error
+	for _, k := range manifest.Keys(v.trees) {
+		s, err := v.trees[k].RenderString(v.run.ctx, params)
 		if err != nil {
-			return err
+			errs = append(errs, err)
 		}
 		out[k] = s
+	}
+	if len(errs) > 0 {
+		return errors.Join(errs...)
 	}
 	if v.run.Engine.Go() {
 		params["values"] = out

@@ -11,6 +11,7 @@ import (
 type budget struct {
 	ctx      context.Context
 	left     int
+	output   int // bytes that may still be rendered
 	maxValue int
 	calls    int
 }
@@ -32,6 +33,14 @@ func (b *budget) spend(ctx context.Context, n int) error {
 	b.calls++
 	if b.calls%1024 == 0 && ctx != nil {
 		return ctx.Err()
+	}
+	return nil
+}
+
+// write charges for output.
+func (b *budget) write(n int) error {
+	if b.output -= n; b.output < 0 {
+		return limitf("all Applications together are over the limit of %d bytes", maxTotalOutput)
 	}
 	return nil
 }

@@ -2,6 +2,7 @@ package template
 
 import (
 	"reflect"
+	"regexp/syntax"
 	"strings"
 )
 
@@ -24,10 +25,39 @@ var products = map[string]func(args []reflect.Value) int{
 	"without":     func(a []reflect.Value) int { return mul(16, mul(items(a[0]), items(a[1]))) },
 	"mustWithout": func(a []reflect.Value) int { return mul(16, mul(items(a[0]), items(a[1]))) },
 
-	"regexReplaceAll":            func(a []reflect.Value) int { return mul(length(a[1])+1, length(a[2])+1) },
-	"regexReplaceAllLiteral":     func(a []reflect.Value) int { return mul(length(a[1])+1, length(a[2])+1) },
-	"mustRegexReplaceAll":        func(a []reflect.Value) int { return mul(length(a[1])+1, length(a[2])+1) },
-	"mustRegexReplaceAllLiteral": func(a []reflect.Value) int { return mul(length(a[1])+1, length(a[2])+1) },
+	"regexReplaceAll":            regexReplace,
+	"regexReplaceAllLiteral":     regexReplace,
+	"mustRegexReplaceAll":        regexReplace,
+	"mustRegexReplaceAllLiteral": regexReplace,
+	"regexMatch":                 regexWork,
+	"mustRegexMatch":             regexWork,
+	"regexFind":                  regexWork,
+	"mustRegexFind":              regexWork,
+	"regexFindAll":               regexWork,
+	"mustRegexFindAll":           regexWork,
+	"regexSplit":                 regexWork,
+	"mustRegexSplit":             regexWork,
+}
+
+// regexWork bounds the work of matching: in the worst case every instruction of the pattern for every byte of the text.
+func regexWork(a []reflect.Value) int {
+	pattern := plain(a[0])
+	if pattern.Kind() != reflect.String {
+		return 0
+	}
+	parsed, err := syntax.Parse(pattern.String(), syntax.Perl)
+	if err != nil {
+		return 0 // the function will say so
+	}
+	prog, err := syntax.Compile(parsed.Simplify())
+	if err != nil {
+		return 0
+	}
+	return mul(len(prog.Inst), length(a[1])+1)
+}
+
+func regexReplace(a []reflect.Value) int {
+	return max(regexWork(a), mul(length(a[1])+1, length(a[2])+1))
 }
 
 // mul multiplies without overflow.

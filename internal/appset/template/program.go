@@ -73,10 +73,16 @@ func (n *program) render(x *execution) any {
 	}
 	if n.parts != nil {
 		if out, ok := n.fast(x); ok {
+			if err := e.budget.write(len(out)); err != nil {
+				x.errs = append(x.errs, pathError(n.path, err))
+			}
 			return out
 		}
 	}
 	out, err := n.slow(x)
+	if err == nil {
+		err = e.budget.write(len(out))
+	}
 	if err != nil {
 		x.errs = append(x.errs, pathError(n.path, err))
 		return ""

@@ -72,5 +72,8 @@ func (n *simple) render(x *execution) any {
 			return ""
 		}
 	}
+	if err := x.engine.budget.write(len(x.buf)); err != nil {
+		x.errs = append(x.errs, pathError(n.path, err))
+	}
 	return string(x.buf)
 }

@@ -42,6 +42,9 @@ type Config struct {
 // stepsPerRender lets a set with many Applications take its time, but not one Application.
 const stepsPerRender = 2_000
 
+// maxTotalOutput bounds what all renderings of an Engine give together.
+const maxTotalOutput = 512 << 20
+
 // Engine compiles templates and holds what their executions share.
 type Engine struct {
 	cfg     Config
@@ -64,7 +67,7 @@ func New(cfg Config) (*Engine, error) {
 	cfg.MaxValue = orDefault(cfg.MaxValue, 4<<20)
 	cfg.MaxSteps = orDefault(cfg.MaxSteps, 5_000_000)
 	e := &Engine{cfg: cfg, funcs: gotemplate.FuncMap{}, warn: map[string]string{}}
-	e.budget = budget{left: cfg.MaxSteps, maxValue: cfg.MaxValue}
+	e.budget = budget{left: cfg.MaxSteps, maxValue: cfg.MaxValue, output: maxTotalOutput}
 	return e, nil
 }
 

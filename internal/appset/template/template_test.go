@@ -125,6 +125,7 @@ func TestErrors(t *testing.T) {
 		"join":                 {Config{Go: true}, `{{ join (repeat 1000000 "x") (until 50000) }}`, []string{"join would give more"}},
 		"uniq":                 {Config{Go: true}, `{{ uniq (until 200000) }}`, []string{"uniq would give more"}},
 		"quadratic":            {Config{Go: true}, `{{ $l := until 2000 }}{{ range until 1000 }}{{ $x := uniq $l }}{{end}}`, []string{"steps"}},
+		"slow regex":           {Config{Go: true}, `{{ regexMatch "(a?){1000}(b?){1000}(x?){1000}c" (repeat 1000000 "a") }}`, []string{"regexMatch would give more"}},
 		"slow by design":       {Config{Go: true}, `{{ range until 100 }}{{ derivePassword 1 "long" "p" "u" "s" }}{{end}}`, []string{"steps"}},
 		"contains itself":      {Config{Go: true}, `{{ $d := dict "a" 1 }}{{ $_ := set $d "d" $d }}{{ $d }}`, []string{"a value is over the limit"}},
 		"many expensive calls": {Config{Go: true, MaxSteps: 100000}, `{{ $x := repeat 1000000 "x" }}{{ range until 10000 }}{{ $y := sha256sum $x }}{{end}}`, []string{"steps"}},

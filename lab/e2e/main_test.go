@@ -1,0 +1,46 @@
+// Package e2e holds the end-to-end tests: real Kubernetes, real Argo CD, real Git and S3.
+package e2e
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	"github.com/argosy-cd/argosy/lab"
+)
+
+// shared is the lab of all tests. Each test has applications, repositories and namespaces of its own.
+var shared *lab.Lab
+
+// tool is the lab command, for plugins of tests.
+var tool string
+
+func TestMain(m *testing.M) {
+	flag.Parse()
+	os.Exit(run(m))
+}
+
+func run(m *testing.M) int {
+	ctx := context.Background()
+	var err error
+	shared, err = lab.Start(ctx, lab.Config{Progress: os.Stderr, Settings: map[string]string{healthKey: seedLua}})
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "error:", err)
+		return 1
+	}
+	defer shared.Stop()
+	tool = filepath.Join(shared.Dir, "lab-tool")
+	if out, err := exec.Command("go", "build", "-o", tool, "../cmd/lab").CombinedOutput(); err != nil {
+		fmt.Fprintf(os.Stderr, "error: building the lab command: %v\n%s", err, out)
+		return 1
+	}
+	code := m.Run()
+	if code != 0 {
+		fmt.Fprintln(os.Stderr, "logs of the lab:", shared.KeepLogs())
+	}
+	return code
+}
