@@ -65,8 +65,8 @@ func (l *Lab) argoEnvironment(name string) []string {
 		"ARGOCD_SSH_DATA_PATH=" + filepath.Join(l.Dir, "argocd/ssh"), "ARGOCD_GNUPGHOME=" + filepath.Join(l.Dir, "argocd/gpg"),
 		"ARGOCD_GPG_ENABLED=false", "HOSTNAME=argocd-application-controller-0", "TMPDIR=" + filepath.Join(l.Dir, "tmp"),
 		"ARGOCD_CMP_WORKDIR=" + filepath.Join(l.Dir, "tmp"), "HOME=" + filepath.Join(l.Dir, "tmp"), "GIT_CONFIG_NOSYSTEM=1",
-		// The least time between two looks at the manifests of an application.
-		"ARGOCD_RECONCILIATION_JITTER=0s",
+		// Also how long repo-server believes what it knows about branches.
+		"ARGOCD_RECONCILIATION_TIMEOUT=" + l.cfg.Reconcile.String(), "ARGOCD_RECONCILIATION_JITTER=0s",
 	}
 }
 

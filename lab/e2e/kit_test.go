@@ -205,12 +205,12 @@ func deployment(name string, healthy bool) string {
 	}
 	return fmt.Sprintf(`apiVersion: apps/v1
 kind: Deployment
-metadata: {name: %[1]s}
+metadata: {name: %[1]q}
 spec:
   replicas: 1
-  selector: {matchLabels: {app: %[1]s}}
+  selector: {matchLabels: {app: %[1]q}}
   template:
-    metadata: {labels: {app: %[1]s}}
+    metadata: {labels: {app: %[1]q}}
     spec:
       nodeSelector: %[2]s
       containers: [{name: main, image: registry.example.com/pause:1}]
@@ -218,7 +218,7 @@ spec:
 }
 
 func configMap(name, value string) string {
-	return fmt.Sprintf("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: %s}\ndata: {value: %q}\n", name, value)
+	return fmt.Sprintf("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: %q}\ndata: {value: %q}\n", name, value)
 }
 
 // settings changes keys of argocd-cm for the time of a test; an empty value removes the key.

@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"strconv"
 	"strings"
 	"testing"
 
@@ -193,10 +194,16 @@ func TestMissingChildDoesNotCount(t *testing.T) {
 		"root/a.yaml": k.app(app{name: "missing-a", path: "a", policy: "{syncOptions: [CreateNamespace=true]}"}),
 	})
 	root := k.root()
-	k.await("Application", "missing-a", "health Missing")
-	k.await("Application", root, "health Healthy")
-	o := k.wait(root, func(o *unstructured.Unstructured) bool { return text(o, "status", "health", "status") == "Healthy" })
-	if got := text(o, "status", "sync", "status"); got != "Synced" {
-		t.Errorf("the root is %s", got)
+	missing := k.await("Application", "missing-a", "health Missing")
+	// The root looks at its children again, and finds one that is missing.
+	k.refresh(root, "normal")
+	o := k.wait(root, func(o *unstructured.Unstructured) bool {
+		return text(o, "status", "health", "status") == "Healthy" && text(o, "status", "sync", "status") == "Synced"
+	})
+	if child := k.wait("missing-a", func(*unstructured.Unstructured) bool { return true }); text(child, "status", "health", "status") != "Missing" {
+		t.Error("missing-a must be missing, or this shows nothing")
+	}
+	if revision, err := strconv.ParseInt(o.GetResourceVersion(), 10, 64); err != nil || revision < missing.Revision {
+		t.Errorf("the root's health is from before its child was missing: %d, %d, %v", revision, missing.Revision, err)
 	}
 }

@@ -112,10 +112,24 @@ func readState() (state, error) {
 	if err := json.Unmarshal(data, &s); err != nil {
 		return s, err
 	}
-	if syscall.Kill(s.PID, 0) != nil {
+	if held, err := lock(dir); err == nil {
+		held.Close()
 		return s, errors.New("no lab is running")
 	}
 	return s, nil
+}
+
+// lock marks the folder as that of a running lab until this process ends, however it does.
+func lock(dir string) (*os.File, error) {
+	f, err := os.OpenFile(filepath.Join(dir, "lock"), os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+		f.Close()
+		return nil, err
+	}
+	return f, nil
 }
 
 // up starts a lab in a process of its own, in a session of its own, so that it outlives this one.
@@ -178,6 +192,11 @@ func serve(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	held, err := lock(dir)
+	if err != nil {
+		return fmt.Errorf("another lab is starting: %w", err)
+	}
+	defer held.Close()
 	l, err := lab.Start(ctx, lab.Config{Dir: filepath.Join(dir, "files"), Progress: os.Stderr})
 	if err != nil {
 		return err
@@ -213,12 +232,13 @@ func down() error {
 	if err := syscall.Kill(s.PID, syscall.SIGTERM); err != nil {
 		return err
 	}
+	dir, err := home()
+	if err != nil {
+		return err
+	}
 	for range 300 {
-		if syscall.Kill(s.PID, 0) != nil {
-			dir, err := home()
-			if err != nil {
-				return err
-			}
+		if held, err := lock(dir); err == nil {
+			defer held.Close()
 			return os.RemoveAll(dir)
 		}
 		time.Sleep(100 * time.Millisecond)
