@@ -59,7 +59,7 @@ func (l *Lab) startAPIServer(ctx context.Context, etcd string) error {
 			flag("token-auth-file", tokens), flag("authorization-mode", "RBAC"), flag("service-cluster-ip-range", "10.0.0.0/24"),
 			flag("service-account-issuer", url), flag("service-account-key-file", key), flag("service-account-signing-key-file", key),
 			// Pods run without service account tokens: nothing in them runs.
-			flag("disable-admission-plugins", "ServiceAccount"), flag("enable-priority-and-fairness", false), flag("watch-cache", true),
+			flag("disable-admission-plugins", "ServiceAccount"), flag("allow-privileged", true), flag("enable-priority-and-fairness", false), flag("watch-cache", true),
 		},
 	})
 	if err != nil {

@@ -126,19 +126,20 @@ func pathError(err error) error {
 
 // parseRepoFlag reads URL=PATH[@REV]. The URL ends at the first "=" behind which there is a path that exists, because
 // URLs may contain "="; the revision starts at the first "@" behind a path that exists, because both may contain "@".
-func parseRepoFlag(flag string) (url string, l gitsource.Local, err error) {
+func parseRepoFlag(flag string) (gitsource.Local, error) {
 	url, rest, ok := strings.Cut(flag, "=")
 	if !ok || url == "" || rest == "" {
-		return "", l, usagef("--repo %s: must be URL=PATH or URL=PATH@REV", gitsource.Redact(flag))
+		return gitsource.Local{}, usagef("--repo %s: must be URL=PATH or URL=PATH@REV", gitsource.Redact(flag))
 	}
 	for {
-		l = splitRevision(rest)
+		l := splitRevision(rest)
 		if _, err := os.Stat(l.Path); err == nil {
-			return url, l, nil
+			l.URL = url
+			return l, nil
 		}
 		more, tail, ok := strings.Cut(rest, "=")
 		if !ok {
-			return "", l, usagef("--repo %s: there is no directory %s", gitsource.Redact(flag), splitRevision(rest).Path)
+			return l, usagef("--repo %s: there is no directory %s", gitsource.Redact(flag), splitRevision(rest).Path)
 		}
 		url, rest = url+"="+more, tail
 	}

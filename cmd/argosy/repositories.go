@@ -15,7 +15,7 @@ import (
 type repositories struct {
 	std     stdio
 	offline bool
-	flags   map[string]gitsource.Local
+	flags   []gitsource.Local
 
 	once   sync.Once
 	source *gitsource.Source
@@ -23,13 +23,13 @@ type repositories struct {
 }
 
 func newRepositories(std stdio, opts appsetGenerateOptions) (*repositories, error) {
-	r := &repositories{std: std, offline: opts.offline, flags: map[string]gitsource.Local{}}
+	r := &repositories{std: std, offline: opts.offline}
 	for _, flag := range opts.repos {
-		url, l, err := parseRepoFlag(flag)
+		l, err := parseRepoFlag(flag)
 		if err != nil {
 			return nil, err
 		}
-		r.flags[gitsource.Key(url)] = l
+		r.flags = append(r.flags, l)
 	}
 	return r, nil
 }
@@ -53,15 +53,8 @@ func (r *repositories) open(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	local := map[string]gitsource.Local{}
-	for url, l := range remotes {
-		local[gitsource.Key(url)] = l
-	}
-	for key, l := range r.flags {
-		local[key] = l
-	}
 	r.source = gitsource.New(gitsource.Config{
-		Local: local, Offline: r.offline, Env: r.std.env,
+		Local: append(remotes, r.flags...), Offline: r.offline, Env: r.std.env,
 		Note: func(line string) { fmt.Fprintln(r.std.err, "note:", line) },
 	})
 	return nil

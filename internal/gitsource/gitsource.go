@@ -22,9 +22,9 @@ import (
 
 // Config configures a Source.
 type Config struct {
-	// Local maps repository URLs to local ones. The same repository under another scheme, with or without ".git" or
-	// a user, is the same key.
-	Local map[string]Local
+	// Local says which repositories are local, the last of two for one repository counting. The same repository under
+	// another scheme, with or without ".git" or a user, is the same.
+	Local []Local
 	// Offline refuses to fetch what Local does not have.
 	Offline bool
 	// Env is the environment of git commands, as os.Environ gives it: the user's PATH, home and credentials.
@@ -35,6 +35,8 @@ type Config struct {
 
 // Local is a repository, or a directory of one, on disk.
 type Local struct {
+	// URL is that of the repository elsewhere.
+	URL string
 	// Path is a work tree, a directory in one, a bare repository, or a directory that is not under Git at all.
 	Path string
 	// Revision, if set, answers every revision. If not, a work tree answers as it lies on disk, except for revisions
@@ -55,8 +57,8 @@ type Source struct {
 // New returns a Source.
 func New(cfg Config) *Source {
 	s := &Source{cfg: cfg, local: map[string]Local{}, trees: map[[2]string]*Tree{}, noted: map[string]bool{}}
-	for url, l := range cfg.Local {
-		s.local[Key(url)] = l
+	for _, l := range cfg.Local {
+		s.local[Key(l.URL)] = l
 	}
 	return s
 }
@@ -217,8 +219,8 @@ func (s *Source) fetch(ctx context.Context, url, revision string) (*Tree, error)
 	return repo.at(ctx, "FETCH_HEAD")
 }
 
-// FindRemotes maps the remotes of the repository that dir is in to its work tree; nothing outside a repository.
-func FindRemotes(ctx context.Context, env []string, dir string) (map[string]Local, error) {
+// FindRemotes returns the work tree that dir is in, for each remote of its repository; nothing outside a repository.
+func FindRemotes(ctx context.Context, env []string, dir string) ([]Local, error) {
 	repo, err := findRepository(ctx, env, dir)
 	if err != nil || repo == nil || repo.bare {
 		return nil, err
@@ -227,10 +229,10 @@ func FindRemotes(ctx context.Context, env []string, dir string) (map[string]Loca
 	if err != nil {
 		return nil, nil // a repository without remotes
 	}
-	remotes := map[string]Local{}
+	var remotes []Local
 	for line := range strings.Lines(out) {
 		if _, url, ok := strings.Cut(strings.TrimSpace(line), " "); ok {
-			remotes[url] = Local{Path: repo.top}
+			remotes = append(remotes, Local{URL: url, Path: repo.top})
 		}
 	}
 	return remotes, nil

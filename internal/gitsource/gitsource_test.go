@@ -49,7 +49,8 @@ func runGit(t *testing.T, dir string, args ...string) string {
 
 func open(t *testing.T, l Local, revision string) (*Tree, error) {
 	t.Helper()
-	s := New(Config{Local: map[string]Local{"https://x/y": l}, Offline: true, Env: os.Environ()})
+	l.URL = "https://x/y"
+	s := New(Config{Local: []Local{l}, Offline: true, Env: os.Environ()})
 	t.Cleanup(func() { s.Close() })
 	return s.Tree(context.Background(), "https://x/y.git", revision)
 }
@@ -218,6 +219,22 @@ func TestKey(t *testing.T) {
 		if got := Key(url); got == want {
 			t.Errorf("%s: got %s", url, got)
 		}
+	}
+}
+
+// TestLastMappingCounts: a repository with a port in its URL, mapped twice.
+func TestLastMappingCounts(t *testing.T) {
+	first, second := newRepository(t, "first/f"), newRepository(t, "second/f")
+	s := New(Config{Offline: true, Env: os.Environ(), Local: []Local{
+		{URL: "ssh://git@127.0.0.1:2222/x.git", Path: first}, {URL: "http://127.0.0.1:2222/x", Path: second},
+	}})
+	tree, err := s.Tree(context.Background(), "http://127.0.0.1:2222/x.git", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	dirs, err := tree.Directories(context.Background())
+	if err != nil || len(dirs) != 1 || dirs[0] != "second" {
+		t.Errorf("got %v, %v", dirs, err)
 	}
 }
 

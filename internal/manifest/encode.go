@@ -65,7 +65,17 @@ func appendMap(dst []byte, m map[string]any, indent int) []byte {
 		if i > 0 {
 			dst = appendIndent(dst, indent)
 		}
-		dst = appendString(dst, k, -1)
+		// YAML reads a key on the line of its value only up to 1,024 characters, quotes included.
+		if start := len(dst); len(k) > 128 {
+			dst = appendString(append(dst, "? "...), k, -1)
+			if len(dst)-start > 1024 {
+				dst = appendIndent(append(dst, '\n'), indent)
+			} else {
+				dst = append(dst[:start], dst[start+2:]...)
+			}
+		} else {
+			dst = appendString(dst, k, -1)
+		}
 		dst = append(dst, ':')
 		dst = appendValue(dst, m[k], indent, false)
 	}

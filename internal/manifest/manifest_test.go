@@ -134,7 +134,7 @@ func FuzzString(f *testing.F) {
 		"", "a", "yes", "NO", "null", "~", "0", "01", "0o7", "0b1", "1e3", "1_000", ".5", "+.inf", "-", "--", "---", "a: b", "a:b",
 		"a #b", "#a", "&a", "*a", "!a", "|", ">", "%a", "@a", "`a", "[a", "{a", "'a'", "\"a\"", "a\nb", "a\n", "\na", " a\nb", "a\n b\n\n",
 		"a\n\tb", "a \nb", "\t", "\x00", "\x7f", "\u0085", "\ufeff", "\U0001f600", "=", "<<", "2001-12-14t21:59:43.10-05:00", "1:30:00", "?", "? a",
-		"a\r\nb", "x:", ":x", "a,b", "$x", "(a)", "12e03", "0x_f", "a  b", "...", "...\na",
+		strings.Repeat("k", 2000), strings.Repeat("\x01", 171), strings.Repeat("\x01", 170), strings.Repeat("k", 1022), strings.Repeat("k", 1023), "a\r\nb", "x:", ":x", "a,b", "$x", "(a)", "12e03", "0x_f", "a  b", "...", "...\na",
 	} {
 		f.Add(s)
 	}

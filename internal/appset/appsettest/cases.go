@@ -63,9 +63,9 @@ func Load(tb testing.TB, testdata string) *Suite {
 		c.AnyOrder = strings.Contains(string(c.Input), "merge:")
 		s.Cases = append(s.Cases, c)
 	}
-	local := map[string]gitsource.Local{}
+	var local []gitsource.Local
 	for url, dir := range Repositories(tb, testdata) {
-		local[url] = gitsource.Local{Path: dir}
+		local = append(local, gitsource.Local{URL: url, Path: dir})
 	}
 	s.source = gitsource.New(gitsource.Config{Local: local, Offline: true, Env: os.Environ()})
 	return s
