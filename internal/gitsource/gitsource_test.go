@@ -70,7 +70,7 @@ func TestPathspec(t *testing.T) {
 		"a.json", "*.json", "apps", "apps/", "apps/b", "apps/b/", "apps/*/config.json", "apps/**/config.json", "**/config.json", "**", "*", "?.json",
 		"apps/[ab]/config.json", "apps/[!a]/config.json", "apps/[^a]*", "apps/[a-b]*/*", "apps/[[:upper:]]/*", "apps/[[:digit:][:lower:]][0-9]/f", "apps/x\\[1\\]/*",
 		"apps/x[1]/config.json", "apps/star\\*name/f", "apps/star*name/f", "./apps/a", "apps/../a.json", "apps//a", "nothing", "apps/b*", "apps/?/config.json",
-		"apps/[", "apps/[a", "apps/[]a]*", "apps/with space/*", ".hidden", "apps/ü/*", "*/f", "a*n", "apps/b/config.json/", "*g.json", "apps/[b-a]/*", "apps/\\a/*",
+		"apps/[", "apps/[a", "apps/[]a]*", "apps/with space/*", ".hidden", "apps/ü/*", "*/f", "a*n", "apps/b/config.json/", "*g.json", "apps/[b-a]/*", "apps/\\a/*", "[[:]", "apps/[[:]*", "apps/[[:alpha]*", "apps/[[:alpha:]", "apps/[[:alpha:]]/*", "apps/[[:nope:]]/*", "apps/[[:]b]*", "apps/[[:b]*",
 	} {
 		t.Run(pattern, func(t *testing.T) {
 			want := strings.Split(runGit(t, dir, "ls-files", "-z", "--", pattern), "\x00")

@@ -99,9 +99,9 @@ func matchClass(pattern string, c byte) (int, bool) {
 		if pattern[i] == ']' && !first {
 			return i + 1, found != negated
 		}
-		if end := strings.Index(pattern[i:], ":]"); strings.HasPrefix(pattern[i:], "[:") && end > 0 {
-			found = found || inClass(pattern[i+2:i+end], c)
-			i += end + 2
+		if name, ok := className(pattern[i:]); ok {
+			found = found || inClass(name, c)
+			i += len("[:") + len(name) + len(":]")
 			continue
 		}
 		low, width := classChar(pattern[i:])
@@ -115,6 +115,19 @@ func matchClass(pattern string, c byte) (int, bool) {
 		found = found || c == low || low <= c && c <= high
 	}
 	return 1, false // never closed
+}
+
+// className returns the name in "[:name:]" at the start of s. A class that does not end so is a set with a bracket in it.
+func className(s string) (string, bool) {
+	rest, ok := strings.CutPrefix(s, "[:")
+	if !ok {
+		return "", false
+	}
+	inner, _, ok := strings.Cut(rest, "]")
+	if !ok {
+		return "", false
+	}
+	return strings.CutSuffix(inner, ":")
 }
 
 func classChar(s string) (byte, int) {
