@@ -88,6 +88,9 @@ func Start(ctx context.Context, cfg Config) (l *Lab, err error) {
 	}
 	l.PluginDir = filepath.Join(l.Dir, "plugins")
 	l.token, l.S3AccessKey, l.S3SecretKey = random(), "lab"+random()[:8], random()
+	registry.Lock()
+	registry.labs = append(registry.labs, l)
+	registry.Unlock()
 	ctx, cancel := context.WithTimeout(ctx, 3*time.Minute)
 	defer cancel()
 	if err := l.start(ctx); err != nil {
@@ -218,8 +221,9 @@ func (l *Lab) Run(ctx context.Context, name, path string, args, env []string, re
 func (l *Lab) Stop() {
 	registry.Lock()
 	processes := slices.Clone(l.processes)
+	registry.labs = slices.DeleteFunc(registry.labs, func(other *Lab) bool { return other == l })
 	registry.Unlock()
-	// Those of Argo CD and Kubernetes do not depend on an orderly end, so none is waited for but etcd, the last.
+	// None of them depends on an orderly end: nothing of this lab is used again.
 	for _, p := range slices.Backward(processes) {
 		p.Kill()
 	}

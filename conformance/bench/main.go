@@ -5,7 +5,6 @@ package main
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"os"
@@ -21,47 +20,9 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/argosy-cd/argosy/internal/appset"
+	"github.com/argosy-cd/argosy/internal/appset/appsettest"
 	"github.com/argosy-cd/argosy/internal/manifest"
 )
-
-// set is an ApplicationSet with a dozen templated fields, of the kinds that real sets have: plain fields, text around
-// them, functions, and an index into a list.
-const set = `apiVersion: argoproj.io/v1alpha1
-kind: ApplicationSet
-metadata: {name: bench, namespace: argocd}
-spec:
-  goTemplate: true
-  goTemplateOptions: ["missingkey=error"]
-  generators:
-  - list: {elements: []}
-  template:
-    metadata:
-      name: '{{ .team }}-{{ .name | normalize }}'
-      labels:
-        team: '{{ .team }}'
-        env: '{{ .env }}'
-      annotations:
-        argocd.argoproj.io/sync-wave: '{{ .wave }}'
-        notifications.argoproj.io/subscribe.slack: '{{ .team }}-alerts'
-    spec:
-      project: '{{ .team }}'
-      source:
-        repoURL: 'https://git.example.com/{{ .team }}/{{ .name }}.git'
-        targetRevision: '{{ .revision }}'
-        path: 'deploy/{{ .env }}'
-        helm:
-          releaseName: '{{ .name | lower | trunc 53 }}'
-          valueFiles: ['values.yaml', 'values-{{ .env }}.yaml']
-          valuesObject:
-            image: {tag: '{{ .image.tag }}'}
-            region: '{{ index .regions 0 }}'
-      destination:
-        server: '{{ .cluster.server }}'
-        namespace: '{{ .team }}-{{ .env }}'
-      syncPolicy:
-        automated: {prune: true, selfHeal: true}
-        syncOptions: [CreateNamespace=true]
-`
 
 func main() {
 	if err := run(os.Stdout); err != nil {
@@ -80,7 +41,7 @@ func run(w io.Writer) error {
 	logrus.SetOutput(io.Discard)
 	fmt.Fprintf(w, "| rendering | Argo CD 3.2.11 | Argosy | ratio |\n|---|---|---|---|\n")
 	for _, n := range []int{1_000, 10_000} {
-		object, err := makeSet(n)
+		object, err := appsettest.BenchSet(n)
 		if err != nil {
 			return err
 		}
@@ -102,24 +63,6 @@ func run(w io.Writer) error {
 		fmt.Fprintf(w, "| %d Applications, from YAML to YAML | – | %s | – |\n", n, round(encoded.elapsed))
 	}
 	return nil
-}
-
-func makeSet(n int) ([]byte, error) {
-	docs, err := manifest.Decode("bench", []byte(set))
-	if err != nil {
-		return nil, err
-	}
-	elements := make([]any, n)
-	for i := range elements {
-		elements[i] = map[string]any{
-			"name": fmt.Sprintf("Service_%d", i), "team": fmt.Sprintf("team-%d", i%40), "env": []string{"dev", "staging", "prod"}[i%3],
-			"wave": fmt.Sprint(i % 7), "revision": fmt.Sprintf("v1.%d.0", i), "image": map[string]any{"tag": fmt.Sprintf("1.%d", i)},
-			"regions": []any{"eu-central-1", "us-east-1"}, "cluster": map[string]any{"server": fmt.Sprintf("https://cluster-%d.example.com:6443", i%20)},
-		}
-	}
-	spec := docs[0].Object["spec"].(map[string]any)
-	spec["generators"].([]any)[0].(map[string]any)["list"].(map[string]any)["elements"] = elements
-	return json.Marshal(docs[0].Object)
 }
 
 func upstream(object []byte, n int) (measure, error) {

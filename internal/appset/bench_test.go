@@ -2,12 +2,12 @@ package appset_test
 
 import (
 	"context"
-	"fmt"
 	"io"
 	"strconv"
 	"testing"
 
 	"github.com/argosy-cd/argosy/internal/appset"
+	"github.com/argosy-cd/argosy/internal/appset/appsettest"
 	"github.com/argosy-cd/argosy/internal/manifest"
 )
 
@@ -45,40 +45,14 @@ func BenchmarkWriteYAML(b *testing.B) {
 
 func benchSet(b *testing.B, n int) appset.Set {
 	b.Helper()
-	const text = `
-goTemplate: true
-goTemplateOptions: ["missingkey=error"]
-generators: [{list: {elements: []}}]
-template:
-  metadata:
-    name: '{{ .team }}-{{ .name | normalize }}'
-    labels: {team: '{{ .team }}', env: '{{ .env }}'}
-    annotations: {argocd.argoproj.io/sync-wave: '{{ .wave }}'}
-  spec:
-    project: '{{ .team }}'
-    source:
-      repoURL: 'https://git.example.com/{{ .team }}/{{ .name }}.git'
-      targetRevision: '{{ .revision }}'
-      path: 'deploy/{{ .env }}'
-      helm:
-        releaseName: '{{ .name | lower | trunc 53 }}'
-        valueFiles: ['values-{{ .env }}.yaml']
-        valuesObject: {image: {tag: '{{ .image.tag }}'}, region: '{{ index .regions 0 }}'}
-    destination: {server: '{{ .cluster.server }}', namespace: '{{ .team }}-{{ .env }}'}
-`
-	docs, err := manifest.Decode("bench", []byte(text))
+	data, err := appsettest.BenchSet(n)
 	if err != nil {
 		b.Fatal(err)
 	}
-	elements := make([]any, n)
-	for i := range elements {
-		elements[i] = map[string]any{
-			"name": fmt.Sprintf("Service_%d", i), "team": "team", "env": "prod", "wave": "1", "revision": "v1",
-			"image": map[string]any{"tag": "1"}, "regions": []any{"eu"}, "cluster": map[string]any{"server": "https://x"},
-		}
+	docs, err := manifest.Decode("bench", data)
+	if err != nil {
+		b.Fatal(err)
 	}
-	generators := docs[0].Object["generators"].([]any)
-	generators[0].(map[string]any)["list"].(map[string]any)["elements"] = elements
 	set, _, err := appset.Parse(docs[0])
 	if err != nil {
 		b.Fatal(err)

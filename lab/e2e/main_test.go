@@ -7,7 +7,9 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
+	"syscall"
 	"testing"
 
 	"github.com/argosy-cd/argosy/lab"
@@ -26,6 +28,14 @@ func TestMain(m *testing.M) {
 
 func run(m *testing.M) int {
 	ctx := context.Background()
+	// An interrupted run leaves nothing behind either.
+	interrupted := make(chan os.Signal, 1)
+	signal.Notify(interrupted, os.Interrupt, syscall.SIGTERM)
+	go func() {
+		<-interrupted
+		lab.StopAll()
+		os.Exit(1)
+	}()
 	var err error
 	shared, err = lab.Start(ctx, lab.Config{Progress: os.Stderr, Settings: map[string]string{healthKey: seedLua}})
 	if err != nil {
