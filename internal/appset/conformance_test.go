@@ -173,19 +173,22 @@ func dropEmpty(v any) any {
 func TestStable(t *testing.T) {
 	suite := appsettest.Load(t, "testdata")
 	for _, c := range suite.Cases {
-		encode := func() string {
-			objects, err := suite.Ours(c)
-			if err != nil {
-				return err.Error()
-			}
-			var buf bytes.Buffer
-			if err := manifest.WriteYAML(&buf, objects...); err != nil {
-				t.Fatal(err)
-			}
-			return buf.String()
-		}
-		if first, second := encode(), encode(); first != second {
+		if first, second := printed(t, suite, c), printed(t, suite, c); first != second {
 			t.Errorf("%s: (-first +second):\n%s", c.Name, cmp.Diff(first, second))
 		}
 	}
+}
+
+// printed is what a user gets for a case: the YAML, or the error.
+func printed(t *testing.T, suite *appsettest.Suite, c appsettest.Case) string {
+	t.Helper()
+	objects, err := suite.Ours(c)
+	if err != nil {
+		return err.Error()
+	}
+	var buf bytes.Buffer
+	if err := manifest.WriteYAML(&buf, objects...); err != nil {
+		t.Fatal(err)
+	}
+	return buf.String()
 }

@@ -1,11 +1,9 @@
 package appset_test
 
 import (
-	"bytes"
 	"testing"
 
 	"github.com/argosy-cd/argosy/internal/appset/appsettest"
-	"github.com/argosy-cd/argosy/internal/manifest"
 )
 
 // FuzzGenerate starts from the cases and checks that nothing panics or hangs, and that the answer is always the same.
@@ -16,18 +14,8 @@ func FuzzGenerate(f *testing.F) {
 	}
 	clusters := suite.Cases[0].Clusters
 	f.Fuzz(func(t *testing.T, data []byte) {
-		run := func() string {
-			objects, err := suite.Ours(appsettest.Case{Input: data, Clusters: clusters})
-			if err != nil {
-				return err.Error()
-			}
-			var buf bytes.Buffer
-			if err := manifest.WriteYAML(&buf, objects...); err != nil {
-				t.Fatal(err)
-			}
-			return buf.String()
-		}
-		if first, second := run(), run(); first != second {
+		c := appsettest.Case{Input: data, Clusters: clusters}
+		if first, second := printed(t, suite, c), printed(t, suite, c); first != second {
 			t.Errorf("got\n%s\nthen\n%s", first, second)
 		}
 	})

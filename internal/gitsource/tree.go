@@ -32,9 +32,6 @@ type Tree struct {
 	submodules []string
 }
 
-// Commit returns the commit of the tree, "" for a work tree.
-func (t *Tree) Commit() string { return t.commit }
-
 // list fills t.files, with paths relative to the root of the tree.
 func (t *Tree) list(ctx context.Context) error {
 	var err error

@@ -2,6 +2,7 @@ package generator
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 
@@ -28,10 +29,14 @@ func (r *run) matrix(f *fields, level int) ([]Set, error) {
 		return nil, err
 	}
 	var sets []Set
+	var errs []error
+	seen := map[string]bool{}
 	for _, a := range first {
 		bs, err := second(a)
-		if err != nil {
-			return nil, err
+		// A second generator without placeholders has the same problem for every set of the first.
+		if err != nil && !seen[err.Error()] {
+			seen[err.Error()] = true
+			errs = append(errs, err)
 		}
 		if len(sets)+len(bs) > r.MaxSets {
 			return nil, r.tooMany(f.path)
@@ -39,13 +44,14 @@ func (r *run) matrix(f *fields, level int) ([]Set, error) {
 		for _, b := range bs {
 			params, err := r.combine(a.Params, b.Params)
 			if err != nil {
-				return nil, fmt.Errorf("%s: %w (generators[0] %s, generators[1] %s)", f.path, err, a.Origin, b.Origin)
+				errs = append(errs, fmt.Errorf("%s: %w (generators[0] %s, generators[1] %s)", f.path, err, a.Origin, b.Origin))
+				continue
 			}
 			origin := Origin{What: a.Origin.String(), Other: &b.Origin}
 			sets = append(sets, Set{params, origin})
 		}
 	}
-	return sets, nil
+	return sets, errors.Join(errs...)
 }
 
 // secondChild returns a function that evaluates the second generator of a matrix for a set of the first. It is
