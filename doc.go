@@ -13,11 +13,21 @@
 //
 //	internal/manifest          data     Kubernetes documents: decode, find, encode deterministically
 //	internal/problem           data     errors that are lists of problems
+//	internal/strict            data     configuration files: strict decoding with positions, and their JSON Schema
+//	internal/tree              data     a directory in memory
 //	internal/argo              data     Argo CD's own resources: names, and the types of their fields
 //	internal/appset            logic    ApplicationSet to Applications: render, patch, guard
 //	internal/appset/generator  logic    list, clusters, git, matrix and merge to parameter sets
 //	internal/appset/template   logic    both template modes of ApplicationSets, compiled once, with limits
 //	internal/appset/appsettest test     the cases that compare us with Argo CD
+//	internal/policy            logic    what Argo CD projects may make us do
+//	internal/archive           logic    tar and zip archives that are not trusted
+//	internal/render            logic    a directory to Kubernetes objects: plain, Kustomize, Helm
+//	internal/bucket            logic    snapshots of a bucket, publishing to it, index, cache format
+//	internal/bucket/disk       edge     the cache on disk
+//	internal/bucket/s3         edge     the S3 store, its credentials and its errors
+//	internal/bucket/buckettest test     stores, servers, faults and the contract of stores
+//	internal/s3source          logic    s3-source.yaml to Kubernetes objects
 //	internal/gitsource         edge     read-only view of Git repositories: work tree, revision, remote
 //	cmd/argosy                 command  the command line
 package argosy

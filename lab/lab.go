@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"golang.org/x/sync/errgroup"
+
+	"github.com/argosy-cd/argosy/lab/program"
 )
 
 // Namespace is where Argo CD and its Applications live.
@@ -35,7 +37,7 @@ type Config struct {
 type Lab struct {
 	Dir        string
 	Kubeconfig string // path
-	Tools      *Tools
+	Tools      *program.Tools
 
 	ArgoCDURL   string
 	ArgoCDToken string // of an account with all rights

@@ -107,7 +107,7 @@ func runAppsetGenerate(ctx context.Context, std stdio, opts appsetGenerateOption
 	if err != nil {
 		return err
 	}
-	return writeApplications(std.out, opts.output.value, objects)
+	return writeObjects(std.out, opts.output.value, objects)
 }
 
 // renderDocuments replaces the ApplicationSets among docs by their Applications and drops the rest, or keeps it in its

@@ -18,7 +18,7 @@ func run() int {
 	defer stop()
 	done := make(chan int, 1)
 	go func() {
-		done <- execute(ctx, stdio{in: os.Stdin, out: os.Stdout, err: os.Stderr, env: os.Environ()}, os.Args[1:])
+		done <- execute(ctx, process(), os.Args[1:])
 	}()
 	select {
 	case code := <-done:
@@ -31,5 +31,14 @@ func run() int {
 		return code
 	case <-time.After(3 * time.Second):
 		return exitFailed
+	}
+}
+
+// process is what this process has from outside.
+func process() stdio {
+	info, err := os.Stderr.Stat()
+	return stdio{
+		in: os.Stdin, out: os.Stdout, err: os.Stderr, env: os.Environ(), now: time.Now,
+		terminal: err == nil && info.Mode()&os.ModeCharDevice != 0,
 	}
 }

@@ -14,7 +14,7 @@ import (
 func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){
 		"argosy": func() {
-			os.Exit(execute(context.Background(), stdio{in: os.Stdin, out: os.Stdout, err: os.Stderr, env: os.Environ()}, os.Args[1:]))
+			os.Exit(execute(context.Background(), process(), os.Args[1:]))
 		},
 	})
 }

@@ -32,8 +32,8 @@ func (f *formatFlag) Set(s string) error {
 	return nil
 }
 
-// writeApplications prints Applications, and with yaml and json whatever else is among them.
-func writeApplications(w io.Writer, format string, objects []manifest.Object) error {
+// writeObjects prints objects; a table is for Applications.
+func writeObjects(w io.Writer, format string, objects []manifest.Object) error {
 	buf := bufio.NewWriterSize(w, 64<<10)
 	var err error
 	switch format {
@@ -47,7 +47,7 @@ func writeApplications(w io.Writer, format string, objects []manifest.Object) er
 		err = manifest.WriteJSON(buf, manifest.Object{"apiVersion": "v1", "kind": "List", "items": items})
 	case "name":
 		for _, o := range objects {
-			if _, err = fmt.Fprintf(buf, "application.%s/%s\n", argo.Group, manifest.String(o, "metadata", "name")); err != nil {
+			if _, err = fmt.Fprintln(buf, printable(objectName(o))); err != nil {
 				break
 			}
 		}
@@ -58,6 +58,19 @@ func writeApplications(w io.Writer, format string, objects []manifest.Object) er
 		return fmt.Errorf("writing: %w", err)
 	}
 	return buf.Flush()
+}
+
+// objectName is the name of an object as kubectl prints it: deployment.apps/web.
+func objectName(o manifest.Object) string {
+	kind := strings.ToLower(manifest.String(o, "kind"))
+	if group := manifest.Group(o); group != "" {
+		kind += "." + group
+	}
+	name := manifest.String(o, "metadata", "name")
+	if name == "" {
+		name = manifest.String(o, "metadata", "generateName") + "*"
+	}
+	return kind + "/" + name
 }
 
 func applicationTable(w io.Writer, objects []manifest.Object) error {
@@ -122,4 +135,21 @@ func orDash(s string) string {
 		return "-"
 	}
 	return s
+}
+
+// writeJSON prints one object.
+func writeJSON(w io.Writer, v map[string]any) error {
+	if err := manifest.WriteJSON(w, v); err != nil {
+		return fmt.Errorf("writing: %w", err)
+	}
+	return nil
+}
+
+// texts is a list of strings as a manifest has it.
+func texts(list []string) []any {
+	out := make([]any, 0, len(list))
+	for _, s := range list {
+		out = append(out, s)
+	}
+	return out
 }

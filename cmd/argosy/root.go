@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"io"
 	"runtime/debug"
+	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 )
@@ -16,6 +18,18 @@ type stdio struct {
 	in       io.Reader
 	out, err io.Writer
 	env      []string
+	now      func() time.Time
+	terminal bool // err is one
+}
+
+// getenv returns a variable of the environment, "" if it is not set.
+func (s stdio) getenv(name string) string {
+	for _, v := range slices.Backward(s.env) {
+		if value, ok := strings.CutPrefix(v, name+"="); ok {
+			return value
+		}
+	}
+	return ""
 }
 
 // Exit codes of every command.
@@ -23,7 +37,11 @@ const (
 	exitDone   = 0
 	exitFailed = 1
 	exitUsage  = 2
+	exitFound  = 3
 )
+
+// errFound says that a command has found what it looks for and has told about it.
+var errFound = errors.New("found")
 
 // usageError is an error about how the command was called.
 type usageError struct{ error }
@@ -35,8 +53,11 @@ func execute(ctx context.Context, std stdio, args []string) int {
 	root := newRootCommand(std)
 	root.SetArgs(args)
 	cmd, err := root.ExecuteContextC(ctx)
-	if err == nil {
+	switch {
+	case err == nil:
 		return exitDone
+	case errors.Is(err, errFound):
+		return exitFound
 	}
 	for line := range strings.Lines(err.Error()) {
 		fmt.Fprintln(std.err, "error:", strings.TrimSuffix(line, "\n"))
@@ -63,7 +84,7 @@ func newRootCommand(std stdio) *cobra.Command {
 	cmd.SetOut(std.out)
 	cmd.SetErr(std.err)
 	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
-	cmd.AddCommand(newAppsetCommand(std))
+	cmd.AddCommand(newAppsetCommand(std), newS3Command(std))
 	cmd.SetHelpCommand(newHelpCommand(cmd))
 	return cmd
 }

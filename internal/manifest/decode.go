@@ -29,19 +29,22 @@ func Decode(file string, data []byte) ([]Document, error) {
 	}
 	var docs []Document
 	var errs []error
+	number := 0
 	for _, part := range split(data) {
 		v, err := decodeYAML(part.data)
-		if err != nil {
-			errs = append(errs, fmt.Errorf("%s: %w", file, shiftLine(err, part.line)))
+		if v == nil && err == nil {
 			continue
 		}
-		pos := Position{File: file, Line: part.line + leading(part.data)}
-		switch v := v.(type) {
-		case nil:
-		case map[string]any:
-			docs = append(docs, Document{Object: v, Position: pos})
-		default:
-			errs = append(errs, fmt.Errorf("%s: the document must be an object, it is %s", pos, TypeName(v)))
+		number++
+		if err != nil {
+			errs = append(errs, syntaxError(file, err, part.line, number))
+			continue
+		}
+		pos := Position{File: file, Line: part.line + leading(part.data), Number: number}
+		if o, ok := v.(map[string]any); ok {
+			docs = append(docs, Document{Object: o, Position: pos})
+		} else {
+			errs = append(errs, fmt.Errorf("%s: the document must be an object, it is %s", pos.Document(), TypeName(v)))
 		}
 	}
 	if len(errs) > 0 {
@@ -109,7 +112,7 @@ func decodeJSON(file string, data []byte) ([]Document, bool) {
 		start := dec.InputOffset() - int64(len(raw))
 		line += bytes.Count(data[counted:start], []byte("\n"))
 		counted = start
-		docs = append(docs, Document{Object: o, Position: Position{File: file, Line: line}})
+		docs = append(docs, Document{Object: o, Position: Position{File: file, Line: line, Number: len(docs) + 1}})
 	}
 }
 
@@ -190,18 +193,15 @@ func isMarker(line []byte, marker string) bool {
 
 var lineNumber = regexp.MustCompile(`^line (\d+): `)
 
-// shiftLine turns the decoder's line, which counts from the start of the document, into one of the file.
-func shiftLine(err error, first int) error {
-	msg := err.Error()
-	m := lineNumber.FindStringSubmatch(msg)
-	if m == nil {
-		return fmt.Errorf("line %d: %s", first, msg)
+// syntaxError turns the decoder's line, which counts from the start of the document, into one of the file.
+func syntaxError(file string, err error, first, number int) error {
+	msg, line := err.Error(), first
+	if m := lineNumber.FindStringSubmatch(msg); m != nil {
+		if n, convErr := strconv.Atoi(m[1]); convErr == nil {
+			msg, line = msg[len(m[0]):], first+n-1
+		}
 	}
-	n, convErr := strconv.Atoi(m[1])
-	if convErr != nil {
-		return err
-	}
-	return fmt.Errorf("line %d: %s", first+n-1, msg[len(m[0]):])
+	return fmt.Errorf("%s: %s", Position{File: file, Line: line, Number: number}.Document(), msg)
 }
 
 // expand replaces List kinds by their items.

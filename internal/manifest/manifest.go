@@ -21,9 +21,10 @@ type Object = map[string]any
 
 // Position says where a document was read from.
 type Position struct {
-	File string // as given to Decode
-	Line int    // first line of the document, from 1
-	Item string // path inside a List, for example "items[2]"; empty otherwise
+	File   string // as given to Decode
+	Line   int    // first line of the document, from 1
+	Number int    // of the document in the file, from 1; documents without content do not count
+	Item   string // path inside a List, for example "items[2]"; empty otherwise
 }
 
 // String formats p as file:line.
@@ -36,6 +37,14 @@ func (p Position) String() string {
 		s += " " + p.Item
 	}
 	return s
+}
+
+// Document formats p as file:line and adds the number of a document that is not the first.
+func (p Position) Document() string {
+	if p.Number < 2 {
+		return p.String()
+	}
+	return fmt.Sprintf("%s: document %d", p, p.Number)
 }
 
 // Document is an object and the place it came from.

@@ -17,21 +17,21 @@ func TestDecode(t *testing.T) {
 		"empty":         {"", nil},
 		"comments only": {"# a\n---\n# b\n", nil},
 		"two documents with lines": {"a: 1\n---\n\nb: yes\n", []Document{
-			{Object{"a": int64(1)}, Position{File: "f", Line: 1}},
-			{Object{"b": true}, Position{File: "f", Line: 4}},
+			{Object{"a": int64(1)}, Position{File: "f", Line: 1, Number: 1}},
+			{Object{"b": true}, Position{File: "f", Line: 4, Number: 2}},
 		}},
-		"content on the marker line": {"--- {a: 1.5}\n...\n", []Document{{Object{"a": 1.5}, Position{File: "f", Line: 1}}}},
-		"directive":                  {"%YAML 1.1\n---\na: b\n", []Document{{Object{"a": "b"}, Position{File: "f", Line: 3}}}},
-		"byte order mark":            {"\xef\xbb\xbfa: b\n", []Document{{Object{"a": "b"}, Position{File: "f", Line: 1}}}},
+		"content on the marker line": {"--- {a: 1.5}\n...\n", []Document{{Object{"a": 1.5}, Position{File: "f", Line: 1, Number: 1}}}},
+		"directive":                  {"%YAML 1.1\n---\na: b\n", []Document{{Object{"a": "b"}, Position{File: "f", Line: 3, Number: 1}}}},
+		"byte order mark":            {"\xef\xbb\xbfa: b\n", []Document{{Object{"a": "b"}, Position{File: "f", Line: 1, Number: 1}}}},
 		"JSON stream": {"{\"a\":1}\n{\"b\":[null,2.5]}\n", []Document{
-			{Object{"a": int64(1)}, Position{File: "f", Line: 1}},
-			{Object{"b": []any{nil, 2.5}}, Position{File: "f", Line: 2}},
+			{Object{"a": int64(1)}, Position{File: "f", Line: 1, Number: 1}},
+			{Object{"b": []any{nil, 2.5}}, Position{File: "f", Line: 2, Number: 2}},
 		}},
 		"list": {"kind: List\nitems: [{kind: A}, {kind: BList, items: [{kind: B}]}]\n", []Document{
-			{Object{"kind": "A"}, Position{File: "f", Line: 1, Item: "items[0]"}},
-			{Object{"kind": "B"}, Position{File: "f", Line: 1, Item: "items[1] items[0]"}},
+			{Object{"kind": "A"}, Position{File: "f", Line: 1, Number: 1, Item: "items[0]"}},
+			{Object{"kind": "B"}, Position{File: "f", Line: 1, Number: 1, Item: "items[1] items[0]"}},
 		}},
-		"marker-like text in a scalar": {"a: |\n  ---\n  b\n", []Document{{Object{"a": "---\nb\n"}, Position{File: "f", Line: 1}}}},
+		"marker-like text in a scalar": {"a: |\n  ---\n  b\n", []Document{{Object{"a": "---\nb\n"}, Position{File: "f", Line: 1, Number: 1}}}},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -48,8 +48,8 @@ func TestDecode(t *testing.T) {
 
 func TestDecodeErrors(t *testing.T) {
 	tests := map[string]struct{ in, want string }{
-		"syntax, line of the file": {"a: 1\n---\nb: 1\nc: [\n", "f: line 4: "},
-		"duplicate key":            {"a: 1\n---\nb: 1\nb: 2\n", `f: line 4: key "b" already set in map`},
+		"syntax, line of the file": {"a: 1\n---\nb: 1\nc: [\n", "f:4: document 2: "},
+		"duplicate key":            {"a: 1\n---\nb: 1\nb: 2\n", `f:4: document 2: key "b" already set in map`},
 		"duplicate key in JSON":    {`{"a":1,"a":2}`, `key "a" already set`},
 		"not an object":            {"- a\n", "f:1: the document must be an object, it is a list"},
 		"list of scalars":          {"kind: List\nitems: [3]\n", "f:1 items[0]: must be an object, it is a number"},

@@ -1,0 +1,210 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/argosy-cd/argosy/internal/bucket"
+	"github.com/argosy-cd/argosy/internal/bucket/disk"
+	"github.com/argosy-cd/argosy/internal/bucket/s3"
+	"github.com/argosy-cd/argosy/internal/s3source"
+)
+
+func newS3Command(std stdio) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "s3",
+		Short: "Manifests, archives and charts in S3",
+		Args:  noArgs,
+		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(
+		newS3DiscoverCommand(std), newS3InitCommand(std), newS3GenerateCommand(std), newS3ValidateCommand(std),
+		newS3PushCommand(std), newS3PullCommand(std), newS3DiffCommand(std),
+	)
+	return cmd
+}
+
+// setting is a flag that a container sets by a variable.
+type setting struct{ flag, variable, usage string }
+
+// s3Settings are the settings of the plugin's hooks, which have no other arguments.
+var s3Settings = []setting{
+	{"policy", "ARGOSY_POLICY", "`FILE` that says what projects may read; without one, any bucket, but no endpoint and no role of a trigger file's choice"},
+	{"cache-dir", "ARGOSY_CACHE_DIR", "`DIR` for the cache, or none; default: argosy in the user's cache directory"},
+	{"cache-size", "ARGOSY_CACHE_SIZE", "how many `MIB` the cache may have"},
+	{"timeout", "ARGOSY_TIMEOUT", "give up after this time; Argo CD gives up after 60s"},
+}
+
+func usageOf(flag string) string {
+	for _, s := range s3Settings {
+		if s.flag == flag {
+			return s.usage + " ($" + s.variable + ")"
+		}
+	}
+	return ""
+}
+
+// fromEnvironment fills in flags that were not given.
+func fromEnvironment(std stdio, flags *pflag.FlagSet) error {
+	for _, s := range s3Settings {
+		f := flags.Lookup(s.flag)
+		value := std.getenv(s.variable)
+		if f == nil || f.Changed || value == "" {
+			continue
+		}
+		if err := f.Value.Set(value); err != nil {
+			return usagef("variable %s: %q: %w", s.variable, value, err)
+		}
+	}
+	return nil
+}
+
+// cacheOptions are the flags of commands that read buckets.
+type cacheOptions struct {
+	dir     string
+	size    int64
+	timeout time.Duration
+}
+
+func (o *cacheOptions) register(flags *pflag.FlagSet) {
+	flags.StringVar(&o.dir, "cache-dir", "", usageOf("cache-dir"))
+	flags.Int64Var(&o.size, "cache-size", 1024, usageOf("cache-size"))
+	flags.DurationVar(&o.timeout, "timeout", 45*time.Second, usageOf("timeout"))
+}
+
+// deadline bounds a command.
+func (o *cacheOptions) deadline(ctx context.Context) (context.Context, context.CancelFunc, error) {
+	if o.timeout <= 0 {
+		return nil, nil, usagef("--timeout must be more than 0")
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, o.timeout, fmt.Errorf("not finished after %s; S3 or the network is slow, or --timeout is short", o.timeout))
+	return ctx, cancel, nil
+}
+
+// open returns the cache; nil is none.
+func (o *cacheOptions) open(std stdio) (bucket.Cache, error) {
+	dir := o.dir
+	if dir == "none" {
+		return nil, nil
+	}
+	if o.size < 1 || o.size > 1<<20 {
+		return nil, usagef("--cache-size must be 1 to %d MiB, it is %d; --cache-dir none is no cache", 1<<20, o.size)
+	}
+	if dir == "" {
+		base, err := os.UserCacheDir()
+		if err != nil {
+			// A container without a home.
+			base = filepath.Join(os.TempDir(), "argosy-"+strconv.Itoa(os.Geteuid()))
+		}
+		dir = filepath.Join(base, "argosy")
+	}
+	c, err := disk.Open(dir, o.size<<20, std.now)
+	if err != nil {
+		if o.dir != "" {
+			return nil, err
+		}
+		fmt.Fprintf(std.err, "note: reading without a cache: %v\n", err)
+		return nil, nil
+	}
+	return c, nil
+}
+
+// buckets opens buckets, each once, so that identical requests are shared.
+type buckets struct {
+	cache bucket.Cache
+
+	mu   sync.Mutex
+	open map[s3.Config]*bucket.Reader
+}
+
+func (b *buckets) reader(ctx context.Context, a s3source.Access) (*bucket.Reader, error) {
+	store, err := s3.Open(ctx, s3.Config{
+		Bucket: a.Bucket, Region: a.Region, Endpoint: a.Endpoint, PathStyle: a.ForcePathStyle, RoleARN: a.RoleARN, Anonymous: a.Anonymous,
+	})
+	if err != nil {
+		return nil, err
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	key := s3.Config{Bucket: a.Bucket, Region: a.Region, Endpoint: a.Endpoint, RoleARN: a.RoleARN, Anonymous: a.Anonymous}
+	if r := b.open[key]; r != nil {
+		return r, nil
+	}
+	r := &bucket.Reader{Store: bucket.Coalesce(store), Bucket: a.Bucket, ID: store.ID(), Cache: b.cache, Limits: bucket.DefaultLimits}
+	if b.open == nil {
+		b.open = map[s3.Config]*bucket.Reader{}
+	}
+	b.open[key] = r
+	return r, nil
+}
+
+// accessOptions are the flags of commands that name a bucket themselves.
+type accessOptions struct {
+	region, endpoint, role string
+	virtualHost, anonymous bool
+}
+
+func (o *accessOptions) register(flags *pflag.FlagSet, reads bool) {
+	flags.StringVar(&o.endpoint, "endpoint", "", "`URL` of an S3-compatible server; default: AWS, or $AWS_ENDPOINT_URL_S3")
+	flags.StringVar(&o.region, "region", "", "region of the bucket; default: $AWS_REGION")
+	flags.StringVar(&o.role, "role-arn", "", "`ARN` of a role to assume")
+	flags.BoolVar(&o.virtualHost, "virtual-host", false, "with an endpoint, put the bucket into the host name and not into the path")
+	if reads {
+		flags.BoolVar(&o.anonymous, "anonymous", false, "read a public bucket without credentials")
+	}
+}
+
+func (o *accessOptions) access(name string) s3source.Access {
+	a := s3source.Access{Bucket: name, Region: o.region, Endpoint: o.endpoint, RoleARN: o.role, Anonymous: o.anonymous}
+	if o.virtualHost {
+		no := false
+		a.ForcePathStyle = &no
+	}
+	return a
+}
+
+// openWriter opens a bucket to write to.
+func (o *accessOptions) openWriter(ctx context.Context, name string) (*s3.Store, error) {
+	a := o.access(name)
+	return s3.Open(ctx, s3.Config{Bucket: a.Bucket, Region: a.Region, Endpoint: a.Endpoint, PathStyle: a.ForcePathStyle, RoleARN: a.RoleARN})
+}
+
+// parseURL reads an argument.
+func parseURL(arg string) (bucket.URL, error) {
+	u, err := bucket.ParseURL(arg)
+	if err != nil {
+		return u, usageError{err}
+	}
+	return u, nil
+}
+
+// exactly demands a number of arguments.
+func exactly(n int, names string) cobra.PositionalArgs {
+	return func(_ *cobra.Command, args []string) error {
+		if len(args) != n {
+			return usagef("needed: %s", names)
+		}
+		return nil
+	}
+}
+
+// openDir opens a directory that nothing can lead out of.
+func openDir(dir string) (*os.Root, error) {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, pathError(err)
+	}
+	return root, nil
+}
+
+// errNoFiles says that a directory has nothing to publish or to compare.
+var errNoFiles = errors.New("there are no files in this directory")

@@ -1,0 +1,237 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/argosy-cd/argosy/internal/manifest"
+	"github.com/argosy-cd/argosy/internal/policy"
+	"github.com/argosy-cd/argosy/internal/s3source"
+	"github.com/argosy-cd/argosy/internal/strict"
+)
+
+// s3SourceOptions are the flags of the hooks.
+type s3SourceOptions struct {
+	cacheOptions
+	policy string
+	output formatFlag
+}
+
+const hookHelp = `
+As hooks of a plugin they run in the application's directory and read what Argo CD tells them from the environment:
+ARGOCD_APP_NAME, ARGOCD_APP_NAMESPACE, ARGOCD_APP_PROJECT_NAME, KUBE_VERSION, KUBE_API_VERSIONS. Settings come from flags or
+from variables of the container.`
+
+func newS3DiscoverCommand(std stdio) *cobra.Command {
+	return &cobra.Command{
+		Use:   "discover [DIR]",
+		Short: "Print the trigger file of a directory, or nothing if there is none",
+		Long: `Print the name of the trigger file if the directory has one, and nothing if it has not: a plugin's answer to the
+question whether an application is for it.`,
+		Args: atMostOne,
+		RunE: func(_ *cobra.Command, args []string) error { return runS3Discover(std, directory(args)) },
+	}
+}
+
+func runS3Discover(std stdio, dir string) error {
+	info, err := os.Stat(filepath.Join(dir, s3source.FileName))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return pathError(err)
+	}
+	if info.Mode().IsRegular() {
+		fmt.Fprintln(std.out, s3source.FileName)
+	}
+	return nil
+}
+
+func newS3InitCommand(std stdio) *cobra.Command {
+	var opts s3SourceOptions
+	cmd := &cobra.Command{
+		Use:   "init [DIR]",
+		Short: "Read the sources of a trigger file into the cache",
+		Long: `Read the sources of a trigger file into the cache, so that generate does not have to. Generate works without it, too.
+` + hookHelp,
+		Args: atMostOne,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := fromEnvironment(std, cmd.Flags()); err != nil {
+				return err
+			}
+			return runS3Init(cmd.Context(), std, opts, directory(args))
+		},
+	}
+	opts.register(cmd)
+	return cmd
+}
+
+func newS3GenerateCommand(std stdio) *cobra.Command {
+	opts := s3SourceOptions{output: formatFlag{value: "yaml", allowed: []string{"yaml", "json", "name"}}}
+	cmd := &cobra.Command{
+		Use:   "generate [DIR]",
+		Short: "Print the objects that a trigger file leads to",
+		Long: `Print the Kubernetes objects that the trigger file of a directory, ` + s3source.FileName + `, leads to.
+
+The answer is all or nothing: an object that cannot be read, a source without objects, a file that is not valid, anything
+that moves while it is read, is an error, and nothing is printed.
+` + hookHelp,
+		Example: `  # what Argo CD would deploy from here
+  argosy s3 generate
+
+  # with the policy of the cluster, as an application of a project
+  ARGOCD_APP_PROJECT_NAME=team-a argosy s3 generate --policy policy.yaml apps/demo`,
+		Args: atMostOne,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := fromEnvironment(std, cmd.Flags()); err != nil {
+				return err
+			}
+			return runS3Generate(cmd.Context(), std, opts, directory(args))
+		},
+	}
+	opts.register(cmd)
+	cmd.Flags().VarP(&opts.output, "output", "o", "output format, "+opts.output.usage())
+	return cmd
+}
+
+func (o *s3SourceOptions) register(cmd *cobra.Command) {
+	o.cacheOptions.register(cmd.Flags())
+	cmd.Flags().StringVar(&o.policy, "policy", "", usageOf("policy"))
+}
+
+func atMostOne(_ *cobra.Command, args []string) error {
+	if len(args) > 1 {
+		return usagef("at most one directory, not %d arguments", len(args))
+	}
+	return nil
+}
+
+func directory(args []string) string {
+	if len(args) == 0 {
+		return "."
+	}
+	return args[0]
+}
+
+// source is a trigger file that was read, and what it is read with.
+type source struct {
+	config  s3source.Config
+	sources []s3source.Source
+	root    *os.Root
+}
+
+func (s *source) close() { s.root.Close() }
+
+// openSource reads the trigger file of a directory and the policy.
+func openSource(std stdio, opts s3SourceOptions, dir string) (*source, error) {
+	p, err := readPolicy(opts.policy)
+	if err != nil {
+		return nil, err
+	}
+	cache, err := opts.open(std)
+	if err != nil {
+		return nil, err
+	}
+	root, err := openDir(dir)
+	if err != nil {
+		return nil, err
+	}
+	sources, err := readTrigger(root, filepath.Join(dir, s3source.FileName))
+	if err != nil {
+		root.Close()
+		return nil, err
+	}
+	b := &buckets{cache: cache}
+	return &source{root: root, sources: sources, config: s3source.Config{Open: b.reader, Git: root.FS(), Policy: p, App: app(std)}}, nil
+}
+
+func readTrigger(root *os.Root, name string) ([]s3source.Source, error) {
+	f, err := root.Open(s3source.FileName)
+	if err != nil {
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil, fmt.Errorf("%s: there is no such file", name)
+		}
+		return nil, fmt.Errorf("%s: %w", name, errors.Unwrap(err))
+	}
+	defer f.Close()
+	data, err := io.ReadAll(io.LimitReader(f, strict.MaxBytes+1))
+	if err != nil {
+		return nil, pathError(err)
+	}
+	return s3source.Parse(name, data)
+}
+
+func readPolicy(file string) (*policy.Policy, error) {
+	if file == "" {
+		return nil, nil
+	}
+	data, err := readLimited(file)
+	if err != nil {
+		return nil, fmt.Errorf("reading the policy: %w", err)
+	}
+	return policy.Parse(file, data)
+}
+
+// app is what Argo CD tells a plugin about the application.
+func app(std stdio) s3source.App {
+	a := s3source.App{
+		Name: std.getenv("ARGOCD_APP_NAME"), Namespace: std.getenv("ARGOCD_APP_NAMESPACE"), Project: std.getenv("ARGOCD_APP_PROJECT_NAME"),
+		KubeVersion: std.getenv("KUBE_VERSION"),
+	}
+	if v := std.getenv("KUBE_API_VERSIONS"); v != "" {
+		a.APIVersions = strings.Split(v, ",")
+	}
+	return a
+}
+
+func runS3Init(ctx context.Context, std stdio, opts s3SourceOptions, dir string) error {
+	ctx, cancel, err := opts.deadline(ctx)
+	if err != nil {
+		return err
+	}
+	defer cancel()
+	s, err := openSource(std, opts, dir)
+	if err != nil {
+		return err
+	}
+	defer s.close()
+	fetched, err := s.config.Fetch(ctx, s.sources)
+	if err != nil {
+		return err
+	}
+	for _, f := range fetched {
+		st := f.Snapshot.Stats
+		fmt.Fprintf(std.err, "%s: %d of %d files, %d downloaded, %d from the cache\n", f.Source.URL(), len(f.Snapshot.Files), len(f.Snapshot.Names), st.Gets, st.Cached)
+	}
+	return nil
+}
+
+func runS3Generate(ctx context.Context, std stdio, opts s3SourceOptions, dir string) error {
+	ctx, cancel, err := opts.deadline(ctx)
+	if err != nil {
+		return err
+	}
+	defer cancel()
+	s, err := openSource(std, opts, dir)
+	if err != nil {
+		return err
+	}
+	defer s.close()
+	docs, err := s.config.Generate(ctx, s.sources)
+	if err != nil {
+		return err
+	}
+	objects := make([]manifest.Object, len(docs))
+	for i, d := range docs {
+		objects[i] = d.Object
+	}
+	return writeObjects(std.out, opts.output.value, objects)
+}

@@ -1,0 +1,77 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"github.com/argosy-cd/argosy/internal/s3source"
+)
+
+func newS3ValidateCommand(std stdio) *cobra.Command {
+	var policyFile, project string
+	cmd := &cobra.Command{
+		Use:   "validate FILE|DIR...",
+		Short: "Check trigger files, and whether a policy allows them",
+		Long: `Check trigger files without reading from S3: unknown fields, wrong types, duplicate keys, paths and patterns. All problems
+are reported together, with line and column. With a policy and a project it is asked, too.`,
+		Example: `  argosy s3 validate apps/*/` + s3source.FileName + `
+  argosy s3 validate --policy policy.yaml --project team-a apps/demo`,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return usagef("a file or a directory is needed")
+			}
+			return nil
+		},
+		RunE: func(_ *cobra.Command, args []string) error { return runS3Validate(std, policyFile, project, args) },
+	}
+	cmd.Flags().StringVar(&policyFile, "policy", "", "`FILE` that says what projects may read")
+	cmd.Flags().StringVar(&project, "project", "", "Argo CD project of the applications; needed with --policy")
+	return cmd
+}
+
+func runS3Validate(std stdio, policyFile, project string, args []string) error {
+	if (policyFile == "") != (project == "") {
+		return usagef("--policy and --project go together")
+	}
+	p, err := readPolicy(policyFile)
+	if err != nil {
+		return err
+	}
+	var errs []error
+	for _, arg := range args {
+		n, err := validateTrigger(arg, s3source.Config{Policy: p, App: s3source.App{Project: project}})
+		if err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		fmt.Fprintf(std.out, "%s: valid, %s\n", arg, count(n, "source"))
+	}
+	return errors.Join(errs...)
+}
+
+func validateTrigger(arg string, config s3source.Config) (int, error) {
+	if info, err := os.Stat(arg); err == nil && info.IsDir() {
+		arg = filepath.Join(arg, s3source.FileName)
+	}
+	data, err := readLimited(arg)
+	if err != nil {
+		return 0, err
+	}
+	sources, err := s3source.Parse(arg, data)
+	if err != nil || config.Policy == nil {
+		return len(sources), err
+	}
+	return len(sources), config.Check(sources)
+}
+
+// count is a number with its noun: 1 source, 2 sources.
+func count(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}

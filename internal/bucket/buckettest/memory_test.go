@@ -1,0 +1,5 @@
+package buckettest
+
+import "testing"
+
+func TestMemory(t *testing.T) { Contract(t, &Memory{}) }

@@ -1,0 +1,125 @@
+// Package disk keeps packs of bucket content in a directory.
+//
+// Any number of processes may share the directory. A file appears complete or not at all, and one that a crash has
+// damaged is found by its checksum and taken for missing. The directory is bounded: what was not used for longest goes
+// first. A cache that cannot be written makes things slower and never wrong, so nothing here fails after Open.
+package disk
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/argosy-cd/argosy/internal/bucket"
+)
+
+// Cache is a directory of packs.
+type Cache struct {
+	dir string
+	max int64
+	now func() time.Time
+}
+
+// stale is how old a file of a writer that was killed must be before it is removed.
+const stale = time.Hour
+
+// Open makes the directory if need be. max is how many bytes it may have. The directory must be the user's own, since
+// what is in it will be deployed.
+func Open(dir string, maxBytes int64, now func() time.Time) (*Cache, error) {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, fmt.Errorf("making the cache: %w", err)
+	}
+	info, err := os.Stat(dir)
+	if err != nil {
+		return nil, fmt.Errorf("opening the cache: %w", err)
+	}
+	if !info.IsDir() || info.Mode().Perm()&0o022 != 0 || !owned(info) {
+		return nil, fmt.Errorf("cache %s must be a directory that belongs to this user and that nobody else may write to", dir)
+	}
+	return &Cache{dir: dir, max: maxBytes, now: now}, nil
+}
+
+func (c *Cache) path(id string) string {
+	sum := sha256.Sum256([]byte(id))
+	return filepath.Join(c.dir, hex.EncodeToString(sum[:])+".pack")
+}
+
+// Load returns a pack.
+func (c *Cache) Load(id string) (bucket.Pack, bool) {
+	data, err := os.ReadFile(c.path(id))
+	if err != nil {
+		return bucket.Pack{}, false
+	}
+	p, err := bucket.DecodePack(data)
+	return p, err == nil
+}
+
+// Save stores a pack.
+func (c *Cache) Save(id string, p bucket.Pack) {
+	data := p.Encode()
+	if int64(len(data)) > c.max {
+		return
+	}
+	f, err := os.CreateTemp(c.dir, "new-")
+	if err != nil {
+		return
+	}
+	_, err = f.Write(data)
+	if closeErr := f.Close(); err == nil {
+		err = closeErr
+	}
+	if err == nil {
+		err = os.Rename(f.Name(), c.path(id))
+	}
+	if err != nil {
+		_ = os.Remove(f.Name())
+		return
+	}
+	c.evict()
+}
+
+// Use marks a pack as used now.
+func (c *Cache) Use(id string) {
+	now := c.now()
+	_ = os.Chtimes(c.path(id), now, now)
+}
+
+// evict removes the packs that were not used for longest until the rest fits. Another process may do the same at the
+// same time; both then remove the same files.
+func (c *Cache) evict() {
+	entries, err := os.ReadDir(c.dir)
+	if err != nil {
+		return
+	}
+	var files []fs.FileInfo
+	var total int64
+	for _, e := range entries {
+		info, err := e.Info()
+		switch {
+		case err != nil || !info.Mode().IsRegular():
+		case strings.HasPrefix(e.Name(), "new-"):
+			if c.now().Sub(info.ModTime()) > stale {
+				_ = os.Remove(filepath.Join(c.dir, e.Name()))
+			}
+		case strings.HasSuffix(e.Name(), ".pack"):
+			files = append(files, info)
+			total += info.Size()
+		}
+	}
+	slices.SortFunc(files, func(a, b fs.FileInfo) int { return cmp.Compare(a.ModTime().UnixNano(), b.ModTime().UnixNano()) })
+	for _, f := range files {
+		if total <= c.max {
+			return
+		}
+		if os.Remove(filepath.Join(c.dir, f.Name())) == nil {
+			total -= f.Size()
+		}
+	}
+}

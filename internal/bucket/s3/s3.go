@@ -1,0 +1,104 @@
+// Package s3 is the object store behind buckets: AWS S3 and servers that speak its protocol.
+//
+// Credentials come from the default chain of the AWS SDK: environment, shared files, web identity (IRSA), container
+// endpoints (EKS Pod Identity), instance metadata. A role can be assumed on top; a public bucket can be read without
+// credentials. Requests that may be repeated are, with backoff. An error is one line that says what is wrong and what to
+// check, without secrets and request identifiers.
+package s3
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/aws/ratelimit"
+	"github.com/aws/aws-sdk-go-v2/aws/retry"
+	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
+	"github.com/aws/aws-sdk-go-v2/config"
+	"github.com/aws/aws-sdk-go-v2/credentials/stscreds"
+	"github.com/aws/aws-sdk-go-v2/service/s3"
+	"github.com/aws/aws-sdk-go-v2/service/sts"
+)
+
+// Config says where a bucket is and who reads it.
+type Config struct {
+	Bucket    string
+	Region    string // "": that of the environment, otherwise us-east-1
+	Endpoint  string // "": that of the environment, otherwise AWS
+	PathStyle *bool  // nil: if there is an endpoint
+	RoleARN   string // "": the credentials of the chain
+	Anonymous bool
+	// MaxBackoff bounds the wait before a request is repeated; 0 is 5 s.
+	MaxBackoff time.Duration
+}
+
+const attempts = 5
+
+// Store is one bucket.
+type Store struct {
+	client   *s3.Client
+	bucket   string
+	region   string
+	endpoint string // "" is AWS
+	role     string
+	id       string
+}
+
+// Open prepares access to a bucket. Nothing is asked of the network yet, except for what finding a region may need.
+func Open(ctx context.Context, c Config) (*Store, error) {
+	if c.MaxBackoff == 0 {
+		c.MaxBackoff = 5 * time.Second
+	}
+	options := []func(*config.LoadOptions) error{
+		config.WithHTTPClient(awshttp.NewBuildableClient().WithTransportOptions(func(t *http.Transport) {
+			t.MaxIdleConnsPerHost = 64
+			t.ResponseHeaderTimeout = 20 * time.Second
+		})),
+		config.WithRetryer(func() aws.Retryer {
+			return retry.NewStandard(func(o *retry.StandardOptions) {
+				o.MaxAttempts, o.MaxBackoff = attempts, c.MaxBackoff
+				// The caller has a deadline; a budget shared by parallel requests would end them at random.
+				o.RateLimiter = ratelimit.None
+			})
+		}),
+		// Checksums in trailers are not understood by all servers. Objects are verified by length and, where there is an
+		// index, by digest; uploads by Content-MD5.
+		config.WithRequestChecksumCalculation(aws.RequestChecksumCalculationWhenRequired),
+		config.WithResponseChecksumValidation(aws.ResponseChecksumValidationWhenRequired),
+	}
+	if c.Region != "" {
+		options = append(options, config.WithRegion(c.Region))
+	}
+	if c.Anonymous {
+		options = append(options, config.WithCredentialsProvider(aws.AnonymousCredentials{}))
+	}
+	cfg, err := config.LoadDefaultConfig(ctx, options...)
+	if err != nil {
+		return nil, fmt.Errorf("reading the AWS configuration: %s", oneLine(err.Error()))
+	}
+	if cfg.Region == "" {
+		cfg.Region = "us-east-1"
+	}
+	if c.RoleARN != "" {
+		provider := stscreds.NewAssumeRoleProvider(sts.NewFromConfig(cfg), c.RoleARN, func(o *stscreds.AssumeRoleOptions) { o.RoleSessionName = "argosy" })
+		cfg.Credentials = aws.NewCredentialsCache(provider)
+	}
+	client := s3.NewFromConfig(cfg, func(o *s3.Options) {
+		if c.Endpoint != "" {
+			o.BaseEndpoint = aws.String(c.Endpoint)
+		}
+		o.UsePathStyle = o.BaseEndpoint != nil
+		if c.PathStyle != nil {
+			o.UsePathStyle = *c.PathStyle
+		}
+		o.DisableLogOutputChecksumValidationSkipped = true
+	})
+	s := &Store{client: client, bucket: c.Bucket, region: cfg.Region, role: c.RoleARN, endpoint: aws.ToString(client.Options().BaseEndpoint)}
+	s.id = fmt.Sprintf("%s\x00%s\x00%s\x00%t", s.endpoint, s.bucket, s.role, c.Anonymous)
+	return s, nil
+}
+
+// ID identifies the bucket and who reads it.
+func (s *Store) ID() string { return s.id }

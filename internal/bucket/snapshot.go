@@ -1,0 +1,289 @@
+package bucket
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/argosy-cd/argosy/internal/tree"
+)
+
+// Reader reads snapshots of one bucket.
+type Reader struct {
+	Store  Store
+	Bucket string // its name, for messages
+	// ID names the bucket and who reads it in the cache: what one identity may read, another may not.
+	ID     string
+	Cache  Cache // nil: none
+	Limits Limits
+}
+
+// Request is what to read.
+type Request struct {
+	Path string // directory, or key of an object if File is set; "" is the whole bucket
+	File bool   // an object with the key Path is read if there is one; otherwise Path is a directory
+	// Select is given the names of all files and returns which to read. nil reads all.
+	Select func(names []string) (func(name string) bool, error)
+	// Digest is what the content must have, as in Snapshot; "" is any.
+	Digest string
+}
+
+// Snapshot is what was under a path at one moment.
+type Snapshot struct {
+	Names  []string    // of all files; of an object that was read as such, its last element
+	Files  []tree.File // those that were selected, ordered by name
+	Single bool        // the path is an object
+	// Digest identifies the content: of an object its sha256, of a directory the sha256 of what sha256sum prints for its
+	// files. "" if it is not known because there is no index and not all files were read.
+	Digest  string
+	Indexed bool
+	Stats   Stats
+}
+
+// Stats tells what a snapshot cost.
+type Stats struct {
+	Lists, Gets, Cached int
+	Bytes               int64 // of objects that were got
+}
+
+// EmptyError says that there is nothing to read.
+type EmptyError struct {
+	URL    URL
+	Reason string
+}
+
+func (e *EmptyError) Error() string { return fmt.Sprintf("%s: %s", e.URL, e.Reason) }
+
+// Read reads a snapshot.
+func (r *Reader) Read(ctx context.Context, req Request) (*Snapshot, error) {
+	var stats Stats
+	backoff := r.Limits.Backoff
+	for attempt := 1; ; attempt++ {
+		s, err := r.attempt(ctx, req, &stats)
+		if err == nil {
+			s.Stats = stats
+			return s, nil
+		}
+		if ctx.Err() != nil {
+			return nil, r.late(ctx, req, stats)
+		}
+		var moved *movedError
+		if !errors.As(err, &moved) {
+			return nil, err
+		}
+		if attempt >= r.Limits.Attempts {
+			return nil, fmt.Errorf("%s: %w, and so it was %d times; is somebody writing there?", r.url(req), moved, attempt)
+		}
+		select {
+		case <-time.After(backoff):
+			backoff *= 2
+		case <-ctx.Done():
+			return nil, r.late(ctx, req, stats)
+		}
+	}
+}
+
+// late says how far it got.
+func (r *Reader) late(ctx context.Context, req Request, s Stats) error {
+	return fmt.Errorf("%s: %w; there were %d answers to listings and %d objects were read", r.url(req), context.Cause(ctx), s.Lists, s.Gets)
+}
+
+func (r *Reader) url(req Request) URL { return URL{r.Bucket, req.Path} }
+
+// movedError says that a snapshot must be begun again.
+type movedError struct{ what string }
+
+func (e *movedError) Error() string { return e.what }
+
+// file is a file of a snapshot and the object that has its content.
+type file struct {
+	name   string
+	object Object
+	sum    string // from the index
+	data   []byte
+}
+
+func (r *Reader) attempt(ctx context.Context, req Request, stats *Stats) (*Snapshot, error) {
+	prefix := req.Path
+	if !req.File && prefix != "" {
+		prefix += "/"
+	}
+	listing, err := r.Store.List(ctx, prefix, r.Limits.Objects)
+	if err != nil {
+		return nil, err
+	}
+	stats.Lists += listing.Pages
+	f := &fetch{r: r, req: req, stats: stats, id: r.ID + "\x00" + prefix}
+	f.digest = listingDigest(listing.Objects)
+	if r.Cache != nil {
+		f.pack, f.cached = r.Cache.Load(f.id)
+	}
+	s, files, err := f.choose(ctx, listing.Objects)
+	if err != nil {
+		return nil, err
+	}
+	if err := f.get(ctx, files); err != nil {
+		return nil, err
+	}
+	if listing.Pages > 1 && !s.Indexed && f.pack.Listing != f.digest {
+		// Pages were listed one after the other, and what came from the cache was not asked for again.
+		again, err := r.Store.List(ctx, prefix, r.Limits.Objects)
+		if err != nil {
+			return nil, err
+		}
+		stats.Lists += again.Pages
+		if listingDigest(again.Objects) != f.digest {
+			return nil, &movedError{"the listing changed while it was read"}
+		}
+	}
+	if err := f.verify(s, files); err != nil {
+		return nil, err
+	}
+	f.remember(listing.Objects, files)
+	return s, nil
+}
+
+// choose decides what is a file and which files are read.
+func (f *fetch) choose(ctx context.Context, objects []Object) (*Snapshot, []*file, error) {
+	if o, ok := f.single(objects); ok {
+		name := o.Key[strings.LastIndexByte(o.Key, '/')+1:]
+		return &Snapshot{Single: true, Names: []string{name}}, []*file{{name: name, object: o}}, nil
+	}
+	dir := f.req.Path
+	if dir != "" {
+		dir += "/"
+	}
+	all, index, err := f.files(ctx, dir, objects)
+	if err != nil {
+		return nil, nil, err
+	}
+	s := &Snapshot{Indexed: index != nil}
+	for _, x := range all {
+		s.Names = append(s.Names, x.name)
+	}
+	switch {
+	case index != nil && len(all) == 0:
+		return nil, nil, &EmptyError{f.r.url(f.req), "its index lists no files; a first push has not finished, or nothing was pushed"}
+	case len(all) == 0:
+		return nil, nil, &EmptyError{f.r.url(f.req), "there are no objects in this path; nothing is deployed, so that nothing is deleted"}
+	case index != nil:
+		s.Digest = index.Digest
+	}
+	if f.req.Select == nil || f.req.Digest != "" && index == nil {
+		return s, all, nil
+	}
+	keep, err := f.req.Select(s.Names)
+	if err != nil {
+		return nil, nil, err
+	}
+	var selected []*file
+	for _, x := range all {
+		if keep(x.name) {
+			selected = append(selected, x)
+		}
+	}
+	return s, selected, nil
+}
+
+// single returns the object that the path is the key of.
+func (f *fetch) single(objects []Object) (Object, bool) {
+	if !f.req.File {
+		return Object{}, false
+	}
+	for _, o := range objects {
+		if o.Key == f.req.Path {
+			return o, true
+		}
+	}
+	return Object{}, false
+}
+
+// files returns the files of a directory: those that the index lists, or all.
+func (f *fetch) files(ctx context.Context, dir string, objects []Object) ([]*file, *Index, error) {
+	byName := make(map[string]Object, len(objects))
+	var all []*file
+	for _, o := range objects {
+		name, ok := strings.CutPrefix(o.Key, dir)
+		if !ok || name == "" || strings.HasSuffix(name, "/") {
+			continue // a neighbour of a path with an extension, or the marker of a directory
+		}
+		byName[name] = o
+		if !internal(name) {
+			all = append(all, &file{name: name, object: o})
+		}
+	}
+	o, ok := byName[IndexName]
+	if !ok {
+		return all, nil, nil
+	}
+	index, err := f.index(ctx, o)
+	if err != nil {
+		return nil, nil, err
+	}
+	listed := make([]*file, 0, len(index.Files))
+	for _, e := range index.Files {
+		o, ok := byName[blobDir+e.SHA256]
+		if !ok {
+			o, ok = byName[e.Path]
+		}
+		if !ok || o.Size != e.Size {
+			return nil, nil, &movedError{fmt.Sprintf("%q is not what the index says", e.Path)}
+		}
+		listed = append(listed, &file{name: e.Path, object: o, sum: e.SHA256})
+	}
+	return listed, &index, nil
+}
+
+// index reads the index, which has the limits of an index and not those of a manifest.
+func (f *fetch) index(ctx context.Context, o Object) (Index, error) {
+	if o.Size > maxIndexBytes {
+		return Index{}, fmt.Errorf("%s: %d bytes is over the limit of %d", f.r.url(f.req).Join(IndexName), o.Size, maxIndexBytes)
+	}
+	x := &file{name: IndexName, object: o}
+	if err := f.get(ctx, []*file{x}); err != nil {
+		return Index{}, err
+	}
+	f.extra = append(f.extra, x)
+	index, err := DecodeIndex(x.data)
+	if err != nil {
+		return Index{}, fmt.Errorf("%s: %w", f.r.url(f.req).Join(IndexName), err)
+	}
+	return index, nil
+}
+
+// verify checks digests and hands the selected files to the snapshot.
+func (f *fetch) verify(s *Snapshot, files []*file) error {
+	for _, x := range files {
+		if x.sum != "" && Sum(x.data) != x.sum {
+			return &movedError{fmt.Sprintf("%q has not the content that the index says", x.name)}
+		}
+		s.Files = append(s.Files, tree.File{Name: x.name, Data: x.data})
+	}
+	switch {
+	case s.Single:
+		s.Digest = "sha256:" + Sum(files[0].data)
+	case !s.Indexed && len(files) == len(s.Names):
+		s.Digest = NewIndex(s.Files).Digest
+	}
+	if f.req.Digest != "" && s.Digest != f.req.Digest {
+		return fmt.Errorf("%s: its content is %s, but digest demands %s", f.r.url(f.req), s.Digest, f.req.Digest)
+	}
+	if f.req.Digest == "" || s.Indexed || f.req.Select == nil || s.Single {
+		return nil
+	}
+	// All was read for the digest; only what was selected is given.
+	keep, err := f.req.Select(s.Names)
+	if err != nil {
+		return err
+	}
+	var selected []tree.File
+	for _, x := range s.Files {
+		if keep(x.Name) {
+			selected = append(selected, x)
+		}
+	}
+	s.Files = selected
+	return nil
+}

@@ -1,0 +1,169 @@
+// Package policy is the administrator's word on what applications may make Argosy do with credentials that their
+// authors do not have. One file maps Argo CD projects to what they may use:
+//
+//	projects:
+//	  - name: team-*
+//	    s3:
+//	      - buckets: [artifacts]
+//	        prefixes: [apps/team]
+//
+// With a policy, what no rule allows is refused. Without one, applications read with the identity and from the endpoint
+// of the process, and may not choose others. A refusal names the rule that came nearest.
+package policy
+
+import (
+	"errors"
+	"fmt"
+	"path"
+	"strings"
+
+	"github.com/argosy-cd/argosy/internal/strict"
+)
+
+// File is the policy file.
+type File struct {
+	Projects []Project `field:"projects,required" doc:"what each Argo CD project may use; rules of several entries that match a project add up"`
+}
+
+// Project is what the applications of a project may use.
+type Project struct {
+	Name string   `field:"name,required" doc:"name of an Argo CD project; * stands for any characters"`
+	S3   []S3Rule `field:"s3" doc:"what its applications may read from S3"`
+}
+
+// S3Rule allows reads from S3.
+type S3Rule struct {
+	Buckets   []string `field:"buckets,required" doc:"names of buckets; * stands for any characters"`
+	Prefixes  []string `field:"prefixes" doc:"directories in these buckets; * stands for any characters but /. Default: everything in them"`
+	Endpoints []string `field:"endpoints" doc:"endpoints that a trigger file may name, such as https://minio.example.com; * stands for any characters but /. Default: only the endpoint that the process uses anyway"`
+	Roles     []string `field:"roles" doc:"ARNs of roles that a trigger file may name; * stands for any characters but /. Default: none"`
+}
+
+// Policy decides. A nil Policy is what holds without a file.
+type Policy struct {
+	file string
+	File
+}
+
+// Parse reads a policy file.
+func Parse(file string, data []byte) (*Policy, error) {
+	p := &Policy{file: file}
+	doc, err := strict.Decode(file, data, &p.File)
+	if err != nil {
+		return nil, err
+	}
+	var errs []error
+	check := func(where string, patterns ...string) {
+		for _, pattern := range patterns {
+			if _, err := path.Match(pattern, ""); err != nil || pattern == "" {
+				errs = append(errs, doc.Errorf(where, "%s: %q is not a pattern", where, pattern))
+			}
+		}
+	}
+	for i, project := range p.Projects {
+		at := fmt.Sprintf("projects[%d]", i)
+		check(at+".name", project.Name)
+		for j, rule := range project.S3 {
+			at := fmt.Sprintf("%s.s3[%d]", at, j)
+			check(at+".buckets", rule.Buckets...)
+			check(at+".prefixes", rule.Prefixes...)
+			check(at+".endpoints", rule.Endpoints...)
+			check(at+".roles", rule.Roles...)
+			if len(rule.Buckets) == 0 {
+				errs = append(errs, doc.Errorf(at+".buckets", "%s.buckets must name a bucket", at))
+			}
+		}
+	}
+	return p, errors.Join(errs...)
+}
+
+// S3Access is what an application wants to read.
+type S3Access struct {
+	Project  string
+	Bucket   string
+	Path     string // directory or key, without slashes at its ends; "" is the whole bucket
+	Endpoint string // "" if the application does not choose one
+	Role     string // "" if the application does not choose one
+}
+
+// S3 returns nil if an application may read what it wants to.
+func (p *Policy) S3(a S3Access) error {
+	if p == nil {
+		switch {
+		case a.Endpoint != "":
+			return errors.New("endpoint is refused: there is no policy file that allows applications to choose one (--policy)")
+		case a.Role != "":
+			return errors.New("roleARN is refused: there is no policy file that allows applications to choose one (--policy)")
+		}
+		return nil
+	}
+	if a.Project == "" {
+		return fmt.Errorf("refused by %s: the application's project is not known, ARGOCD_APP_PROJECT_NAME is not set", p.file)
+	}
+	nearest, distance := "", -1
+	for i, project := range p.Projects {
+		if !match(project.Name, a.Project) {
+			continue
+		}
+		if distance < 0 {
+			nearest, distance = fmt.Sprintf("projects[%d] (%s) allows nothing in S3", i, project.Name), 0
+		}
+		for j, rule := range project.S3 {
+			reason, passed := rule.allows(a)
+			if reason == "" {
+				return nil
+			}
+			if passed >= distance {
+				nearest, distance = fmt.Sprintf("projects[%d].s3[%d].%s", i, j, reason), passed
+			}
+		}
+	}
+	if distance < 0 {
+		return fmt.Errorf("refused by %s: no entry of projects is for project %q", p.file, a.Project)
+	}
+	return fmt.Errorf("refused by %s for project %q: %s", p.file, a.Project, nearest)
+}
+
+// allows returns "" or what speaks against an access, and how many things did not.
+func (r S3Rule) allows(a S3Access) (reason string, passed int) {
+	if !matchAny(r.Buckets, a.Bucket) {
+		return fmt.Sprintf("buckets does not include %q", a.Bucket), 0
+	}
+	if len(r.Prefixes) > 0 && !r.below(a.Path) {
+		return fmt.Sprintf("prefixes does not include %q", a.Path), 1
+	}
+	if a.Endpoint != "" && !matchAny(r.Endpoints, a.Endpoint) {
+		return fmt.Sprintf("endpoints does not include %q", a.Endpoint), 2
+	}
+	if a.Role != "" && !matchAny(r.Roles, a.Role) {
+		return fmt.Sprintf("roles does not include %q", a.Role), 3
+	}
+	return "", 4
+}
+
+// below reports whether name is one of the prefixes or in one of them: apps/a is no prefix of apps/ab.
+func (r S3Rule) below(name string) bool {
+	elements := strings.Split(name, "/")
+	for _, prefix := range r.Prefixes {
+		n := strings.Count(strings.Trim(prefix, "/"), "/") + 1
+		if n <= len(elements) && match(strings.Trim(prefix, "/"), strings.Join(elements[:n], "/")) {
+			return true
+		}
+	}
+	return false
+}
+
+func matchAny(patterns []string, s string) bool {
+	for _, p := range patterns {
+		if match(p, s) {
+			return true
+		}
+	}
+	return false
+}
+
+// match reports whether s matches a pattern that Parse has seen.
+func match(pattern, s string) bool {
+	ok, err := path.Match(pattern, s)
+	return ok && err == nil
+}

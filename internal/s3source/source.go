@@ -1,0 +1,298 @@
+// Package s3source turns a trigger file, s3-source.yaml in an application's directory, into the manifests that are stored
+// in buckets.
+//
+// The answer is complete or an error: one source that cannot be read, or that has nothing in it, fails all, because
+// what is missing from an answer is deleted from the cluster. The policy is asked before a bucket is.
+package s3source
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"strings"
+	"sync"
+
+	"github.com/argosy-cd/argosy/internal/archive"
+	"github.com/argosy-cd/argosy/internal/bucket"
+	"github.com/argosy-cd/argosy/internal/manifest"
+	"github.com/argosy-cd/argosy/internal/policy"
+	"github.com/argosy-cd/argosy/internal/problem"
+	"github.com/argosy-cd/argosy/internal/render"
+	"github.com/argosy-cd/argosy/internal/tree"
+)
+
+// gitPrefix marks a value file beside the trigger file, as Argo CD marks those of another source.
+const gitPrefix = "$git/"
+
+// Config is what sources are read with.
+type Config struct {
+	// Open returns a reader of a bucket.
+	Open func(ctx context.Context, a Access) (*bucket.Reader, error)
+	// Git is the directory of the trigger file.
+	Git    fs.FS
+	Policy *policy.Policy
+	App    App
+}
+
+// App is what Argo CD tells about the application.
+type App struct {
+	Name, Namespace, Project string
+	KubeVersion              string
+	APIVersions              []string
+}
+
+// Fetched is a source and what was read of it.
+type Fetched struct {
+	Source   Source
+	Snapshot *bucket.Snapshot
+}
+
+// URL is where the source is.
+func (s Source) URL() bucket.URL { return bucket.URL{Bucket: s.Bucket, Path: s.Path} }
+
+// Fetch reads all sources, at the same time, and returns them in order.
+func (c Config) Fetch(ctx context.Context, sources []Source) ([]Fetched, error) {
+	out := make([]Fetched, len(sources))
+	errs := make([]error, len(sources))
+	var wg sync.WaitGroup
+	slots := make(chan struct{}, 8)
+	for i, s := range sources {
+		if err := c.allowed(s); err != nil {
+			errs[i] = err
+			continue
+		}
+		slots <- struct{}{}
+		wg.Go(func() {
+			defer func() { <-slots }()
+			snapshot, err := c.read(ctx, s)
+			out[i], errs[i] = Fetched{s, snapshot}, s.wrap(err)
+		})
+	}
+	wg.Wait()
+	return out, errors.Join(errs...)
+}
+
+// Check asks the policy about all sources and reads nothing.
+func (c Config) Check(sources []Source) error {
+	var errs []error
+	for _, s := range sources {
+		errs = append(errs, c.allowed(s))
+	}
+	return errors.Join(errs...)
+}
+
+func (c Config) allowed(s Source) error {
+	return s.wrap(c.Policy.S3(policy.S3Access{Project: c.App.Project, Bucket: s.Bucket, Path: s.Path, Endpoint: strings.TrimSuffix(s.Endpoint, "/"), Role: s.RoleARN}))
+}
+
+// wrap says which source of several a problem is in.
+func (s Source) wrap(err error) error {
+	if s.at == "" {
+		return problem.Wrap(err, func(err error) error { return fmt.Errorf("%s: %w", FileName, err) })
+	}
+	return problem.Wrap(err, func(err error) error { return fmt.Errorf("%s: %s: %w", FileName, s.at, err) })
+}
+
+func (c Config) read(ctx context.Context, s Source) (*bucket.Snapshot, error) {
+	reader, err := c.Open(ctx, s.Access)
+	if err != nil {
+		return nil, err
+	}
+	return reader.Read(ctx, bucket.Request{
+		Path: s.Path, File: archive.Suffix(s.Path) != "" || tree.IsManifest(s.Path), Digest: s.Digest, Select: s.choose,
+	})
+}
+
+// choose says which files of a directory are read: those that the patterns let through and, for plain manifests, only
+// those that can be manifests.
+func (s Source) choose(names []string) (func(string) bool, error) {
+	kept := 0
+	var filtered []string
+	for _, name := range names {
+		if s.patterns.keeps(name) {
+			filtered = append(filtered, name)
+		}
+	}
+	keep := s.patterns.keeps
+	if s.kind(filtered) == render.Manifests {
+		keep = func(name string) bool { return tree.IsManifest(name) && s.patterns.keeps(name) }
+	}
+	for _, name := range filtered {
+		if keep(name) {
+			kept++
+		}
+	}
+	if kept == 0 {
+		return nil, &bucket.EmptyError{URL: s.URL(), Reason: s.nothing(len(names))}
+	}
+	return keep, nil
+}
+
+func (s Source) nothing(n int) string {
+	if len(s.Include)+len(s.Exclude) > 0 {
+		return fmt.Sprintf("include and exclude leave nothing of its %d files", n)
+	}
+	return fmt.Sprintf("none of its %d files is a manifest (.yaml, .yml, .json)", n)
+}
+
+// kind is the type of a directory.
+func (s Source) kind(names []string) string {
+	if s.Type == "" || s.Type == typeArchive {
+		return render.Detect(names)
+	}
+	return s.Type
+}
+
+// Generate reads all sources and returns their objects, in the order of the sources.
+func (c Config) Generate(ctx context.Context, sources []Source) ([]manifest.Document, error) {
+	fetched, err := c.Fetch(ctx, sources)
+	if err != nil {
+		return nil, err
+	}
+	var docs []manifest.Document
+	var errs []error
+	for _, f := range fetched {
+		more, err := c.render(f)
+		if err == nil && len(more) == 0 {
+			err = &bucket.EmptyError{URL: f.Source.URL(), Reason: "there are no Kubernetes objects in it; nothing is deployed, so that nothing is deleted"}
+		}
+		errs = append(errs, f.Source.wrap(err))
+		docs = append(docs, more...)
+	}
+	if err := errors.Join(errs...); err != nil {
+		return nil, err
+	}
+	return docs, nil
+}
+
+func (c Config) render(f Fetched) ([]manifest.Document, error) {
+	s := f.Source
+	files, url := f.Snapshot.Files, s.URL().Join
+	if f.Snapshot.Single {
+		key := s.URL().String()
+		url = func(string) string { return key }
+		if archive.Suffix(s.Path) != "" {
+			unpacked, err := archive.Extract(s.Path, files[0].Data, archive.DefaultLimits)
+			if err != nil {
+				return nil, fmt.Errorf("%s: %w", key, err)
+			}
+			files, url = s.unpacked(unpacked), func(name string) string { return key + ": " + name }
+			if len(files) == 0 {
+				return nil, &bucket.EmptyError{URL: s.URL(), Reason: s.nothing(len(unpacked))}
+			}
+		} else if s.Type == render.Helm || s.Type == render.Kustomize {
+			return nil, fmt.Errorf("%s: type is %s, but this is one manifest", key, s.Type)
+		}
+	}
+	o := render.Options{Type: s.kind(tree.Names(files)), URL: url, KubeVersion: c.App.KubeVersion, APIVersions: c.App.APIVersions}
+	if o.Type == render.Helm {
+		var err error
+		if o.Chart, err = c.chart(s, files); err != nil {
+			return nil, err
+		}
+	} else if s.Helm != nil {
+		return nil, fmt.Errorf("%s: helm is set, but there is no Chart.yaml", s.URL())
+	}
+	return render.Directory(files, o)
+}
+
+// unpacked returns the files of an archive without a directory around all of them, as far as the patterns let them
+// through.
+func (s Source) unpacked(files []tree.File) []tree.File {
+	var kept []tree.File
+	for _, f := range tree.Top(files) {
+		if s.patterns.keeps(f.Name) {
+			kept = append(kept, f)
+		}
+	}
+	return kept
+}
+
+// chart collects what a chart is rendered with.
+func (c Config) chart(s Source, files []tree.File) (render.Chart, error) {
+	h := s.Helm
+	if h == nil {
+		h = &Helm{}
+	}
+	out := render.Chart{ReleaseName: first(h.ReleaseName, c.App.Name, "release-name"), Namespace: first(h.Namespace, c.App.Namespace, "default")}
+	out.SkipCRDs = h.SkipCRDs || h.IncludeCRDs != nil && !*h.IncludeCRDs
+	for _, name := range h.ValueFiles {
+		data, err := c.valueFile(name, files)
+		if err != nil {
+			return out, fmt.Errorf("helm.valueFiles: %w", err)
+		}
+		out.ValueFiles = append(out.ValueFiles, tree.File{Name: name, Data: data})
+	}
+	if h.Values != "" && h.ValuesObject == nil {
+		v, err := manifest.Value([]byte(h.Values))
+		m, ok := v.(map[string]any)
+		if err != nil {
+			return out, fmt.Errorf("helm.values is not YAML: %w", err)
+		}
+		if v != nil && !ok {
+			return out, fmt.Errorf("helm.values must be an object as YAML text, it is %s", manifest.TypeName(v))
+		}
+		h.ValuesObject = m
+	}
+	out.Values = h.ValuesObject
+	return out, nil
+}
+
+// valueFile finds a value file in the chart or beside the trigger file. In both, it is not clear which is meant.
+func (c Config) valueFile(name string, files []tree.File) ([]byte, error) {
+	beside, onlyBeside := strings.CutPrefix(name, gitPrefix)
+	inGit, gitErr := readFile(c.Git, beside)
+	inChart, ok := tree.Find(files, name)
+	switch {
+	case onlyBeside && gitErr != nil:
+		return nil, fmt.Errorf("%s beside the trigger file: %w", beside, reason(gitErr))
+	case onlyBeside:
+		return inGit, nil
+	case ok && gitErr == nil:
+		return nil, fmt.Errorf("%s is in the chart and beside the trigger file; write %s%s for the latter, or rename it", name, gitPrefix, name)
+	case ok:
+		return inChart, nil
+	case gitErr == nil:
+		return inGit, nil
+	case !errors.Is(gitErr, fs.ErrNotExist):
+		return nil, fmt.Errorf("%s beside the trigger file: %w", name, reason(gitErr))
+	default:
+		return nil, fmt.Errorf("%s is neither in the chart nor beside the trigger file", name)
+	}
+}
+
+// reason is the error without its path, which is one of this machine.
+func reason(err error) error {
+	var pe *fs.PathError
+	if errors.As(err, &pe) {
+		return pe.Err
+	}
+	return err
+}
+
+func readFile(dir fs.FS, name string) ([]byte, error) {
+	if dir == nil {
+		return nil, fs.ErrNotExist
+	}
+	f, err := dir.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = f.Close() }()
+	data, err := io.ReadAll(io.LimitReader(f, manifest.MaxBytes+1))
+	if err == nil && len(data) > manifest.MaxBytes {
+		err = fmt.Errorf("over the limit of %d bytes", manifest.MaxBytes)
+	}
+	return data, err
+}
+
+func first(texts ...string) string {
+	for _, s := range texts {
+		if s != "" {
+			return s
+		}
+	}
+	return ""
+}

@@ -1,0 +1,80 @@
+// Package tree holds a directory in memory: what a bucket, an archive or a work tree contains, on its way to being
+// rendered. Names are relative, with slashes, and in order.
+package tree
+
+import (
+	"cmp"
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+)
+
+// File is a file of a directory.
+type File struct {
+	Name string
+	Data []byte
+}
+
+// Sort orders files by name.
+func Sort(files []File) {
+	slices.SortFunc(files, func(a, b File) int { return cmp.Compare(a.Name, b.Name) })
+}
+
+// Find returns the content of a file.
+func Find(files []File, name string) ([]byte, bool) {
+	for _, f := range files {
+		if f.Name == name {
+			return f.Data, true
+		}
+	}
+	return nil, false
+}
+
+// Names returns the names of files.
+func Names(files []File) []string {
+	names := make([]string, len(files))
+	for i, f := range files {
+		names[i] = f.Name
+	}
+	return names
+}
+
+// Safe reports whether a name can be a file below some directory on every system: relative, without empty, "." and
+// ".." elements, backslashes, colons as drive letters have them, and control characters.
+func Safe(name string) bool {
+	if !fs.ValidPath(name) || name == "." || len(name) > 1 && name[1] == ':' {
+		return false
+	}
+	return !strings.ContainsFunc(name, func(r rune) bool { return r < ' ' || r == 0x7f || r == '\\' })
+}
+
+// Top returns files without the directory that all of them are in, as tar puts around what it packs. Without such a
+// directory it returns them as they are.
+func Top(files []File) []File {
+	if len(files) == 0 {
+		return files
+	}
+	dir, _, ok := strings.Cut(files[0].Name, "/")
+	if !ok {
+		return files
+	}
+	out := make([]File, len(files))
+	for i, f := range files {
+		rest, ok := strings.CutPrefix(f.Name, dir+"/")
+		if !ok {
+			return files
+		}
+		out[i] = File{rest, f.Data}
+	}
+	return out
+}
+
+// IsManifest reports whether a file is one that holds Kubernetes objects, by its name.
+func IsManifest(name string) bool {
+	switch strings.ToLower(path.Ext(name)) {
+	case ".yaml", ".yml", ".json":
+		return true
+	}
+	return false
+}
