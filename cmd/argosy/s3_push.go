@@ -47,7 +47,7 @@ directories make equal archives.`,
 			return runS3Push(cmd.Context(), std, opts, args[0], args[1])
 		},
 	}
-	opts.accessOptions.register(cmd.Flags(), false)
+	opts.register(cmd.Flags(), false)
 	cmd.Flags().BoolVar(&opts.prune, "prune", false, "delete files of the bucket that are not in the directory")
 	cmd.Flags().BoolVar(&opts.dryRun, "dry-run", false, "say what would be done, and do nothing")
 	cmd.Flags().BoolVar(&opts.archive, "archive", false, "pack the directory into one object")

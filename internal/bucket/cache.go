@@ -51,7 +51,7 @@ func (p Pack) Encode() []byte {
 	b = binary.LittleEndian.AppendUint64(b, uint64(len(keys)))
 	for _, k := range keys {
 		e := p.Entries[k]
-		b = binary.LittleEndian.AppendUint32(b, uint32(len(k)))     
+		b = binary.LittleEndian.AppendUint32(b, uint32(len(k)))
 		b = binary.LittleEndian.AppendUint32(b, uint32(len(e.ETag)))
 		b = binary.LittleEndian.AppendUint32(b, uint32(len(e.Data)))
 		b = append(b, k...)

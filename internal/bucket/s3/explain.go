@@ -44,7 +44,7 @@ func (s *Store) cause(right string, err error) string {
 		return "the credentials have expired; renew the session token or the profile"
 	case slices.Contains([]string{"RequestTimeTooSkewed", "RequestInTheFuture"}, code):
 		return "the clocks of this machine and of the server differ too much; check the time on both"
-	case slices.Contains([]string{"InvalidAccessKeyId", "SignatureDoesNotMatch", "InvalidToken", "InvalidClientTokenId", "AuthFailure"}, code):
+	case slices.Contains([]string{"InvalidAccessKeyId", "SignatureDoesNotMatch", "InvalidToken", "InvalidClientTokenId", "AuthFailure", "XAdminUserNotFound"}, code):
 		return fmt.Sprintf("the server%s does not know the credentials or their secret (%s); check where they come from", s.at(), code)
 	case region(err) != "" && region(err) != s.region:
 		return fmt.Sprintf("wrong region: the bucket is in %s, but %s was used; set region", region(err), s.region)

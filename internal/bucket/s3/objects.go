@@ -109,7 +109,7 @@ func (s *Store) get(ctx context.Context, o bucket.Object) ([]byte, error) {
 		}
 		return nil, err
 	}
-	defer out.Body.Close()
+	defer func() { _ = out.Body.Close() }()
 	// Not every server knows If-Match.
 	if tag := strings.Trim(aws.ToString(out.ETag), `"`); tag != "" && tag != o.ETag {
 		return nil, bucket.ErrChanged
