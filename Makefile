@@ -7,6 +7,7 @@ SHELL       := /bin/bash
 FUZZTIME ?= 10s
 LINT     := bin/golangci-lint
 MODULES  := . conformance lab tools
+GENERATED := docs/cli schemas deploy/s3-cmp
 CLUSTER  := https://git.example.com/home/cluster.git
 
 .PHONY: help
@@ -54,12 +55,12 @@ $(LINT): tools/go.mod tools/go.sum
 	cd tools && go build -o ../$@ github.com/golangci/golangci-lint/v2/cmd/golangci-lint
 
 .PHONY: generate
-generate: ## write the generated files: docs/cli
+generate: ## write the generated files: docs/cli, schemas, deploy/s3-cmp
 	UPDATE=1 go test -count=1 -run 'TestReference' ./cmd/argosy
 
 .PHONY: generate-check
 generate-check: generate
-	@git diff --exit-code -- docs/cli && test -z "$$(git ls-files --others --exclude-standard docs/cli)" || { echo "commit what 'make generate' writes"; exit 1; }
+	@git diff --exit-code -- $(GENERATED) && test -z "$$(git ls-files --others --exclude-standard $(GENERATED))" || { echo "commit what 'make generate' writes"; exit 1; }
 
 .PHONY: golden
 golden: ## rewrite our golden files; look at the difference before you commit it

@@ -43,8 +43,11 @@ func TestScripts(t *testing.T) {
 		UpdateScripts:       os.Getenv("UPDATE") != "",
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
-		Cmds:                map[string]func(*testscript.TestScript, bool, []string){"exits": exits},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"exits": exits, "s3put": s3put, "s3keys": s3keys, "s3fault": s3fault, "s3count": s3count,
+		},
 		Setup: func(env *testscript.Env) error {
+			setupS3(t, env)
 			env.Setenv("GIT_CONFIG_GLOBAL", os.DevNull)
 			env.Setenv("GIT_CONFIG_SYSTEM", os.DevNull)
 			for _, who := range []string{"AUTHOR", "COMMITTER"} {

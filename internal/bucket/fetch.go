@@ -83,8 +83,10 @@ func (f *fetch) download(ctx context.Context, files []*file) error {
 		r := <-results
 		running--
 		bytes -= r.file.object.Size
-		f.stats.Gets++
-		f.stats.Bytes += int64(len(r.file.data))
+		if r.err == nil {
+			f.stats.Gets++
+			f.stats.Bytes += int64(len(r.file.data))
+		}
 		if r.err != nil && first == nil {
 			first = r.err
 			cancel(r.err)

@@ -49,32 +49,37 @@ type Policy struct {
 func Parse(file string, data []byte) (*Policy, error) {
 	p := &Policy{file: file}
 	doc, err := strict.Decode(file, data, &p.File)
-	if err != nil {
+	if doc == nil {
 		return nil, err
 	}
-	var errs []error
+	errs := []error{err}
 	check := func(where string, patterns ...string) {
 		for _, pattern := range patterns {
-			if _, err := path.Match(pattern, ""); err != nil || pattern == "" {
+			if _, err := path.Match(pattern, ""); (err != nil || pattern == "") && !doc.Wrong(where) {
 				errs = append(errs, doc.Errorf(where, "%s: %q is not a pattern", where, pattern))
 			}
 		}
 	}
 	for i, project := range p.Projects {
 		at := fmt.Sprintf("projects[%d]", i)
-		check(at+".name", project.Name)
+		if doc.Has(at + ".name") {
+			check(at+".name", project.Name)
+		}
 		for j, rule := range project.S3 {
 			at := fmt.Sprintf("%s.s3[%d]", at, j)
 			check(at+".buckets", rule.Buckets...)
 			check(at+".prefixes", rule.Prefixes...)
 			check(at+".endpoints", rule.Endpoints...)
 			check(at+".roles", rule.Roles...)
-			if len(rule.Buckets) == 0 {
+			if len(rule.Buckets) == 0 && doc.Has(at+".buckets") {
 				errs = append(errs, doc.Errorf(at+".buckets", "%s.buckets must name a bucket", at))
 			}
 		}
 	}
-	return p, errors.Join(errs...)
+	if err := errors.Join(errs...); err != nil {
+		return nil, err
+	}
+	return p, nil
 }
 
 // S3Access is what an application wants to read.
@@ -166,4 +171,9 @@ func matchAny(patterns []string, s string) bool {
 func match(pattern, s string) bool {
 	ok, err := path.Match(pattern, s)
 	return ok && err == nil
+}
+
+// Schema returns the JSON Schema of the policy file.
+func Schema() map[string]any {
+	return strict.Schema("https://argosy.dev/schemas/policy.json", "Argosy policy", File{})
 }

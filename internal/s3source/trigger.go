@@ -71,18 +71,19 @@ type Helm struct {
 func Parse(file string, data []byte) ([]Source, error) {
 	var t Trigger
 	doc, err := strict.Decode(file, data, &t)
-	if err != nil {
+	if doc == nil {
 		return nil, err
 	}
+	errs := []error{err}
 	sources, err := t.resolve(doc)
-	if err != nil {
-		return nil, err
-	}
-	var errs []error
+	errs = append(errs, err)
 	for i := range sources {
 		errs = append(errs, sources[i].check(doc)...)
 	}
-	return sources, errors.Join(errs...)
+	if err := errors.Join(errs...); err != nil {
+		return nil, err
+	}
+	return sources, nil
 }
 
 // resolve returns the list of sources with the defaults of the file.
@@ -138,7 +139,9 @@ func (s *Source) check(doc *strict.Document) []error {
 		if s.at != "" {
 			at = s.at + "." + name
 		}
-		errs = append(errs, doc.Errorf(at, at+" "+format, args...))
+		if !doc.Wrong(at) {
+			errs = append(errs, doc.Errorf(at, "%s %s", at, fmt.Sprintf(format, args...)))
+		}
 	}
 	switch {
 	case s.Bucket == "":

@@ -32,11 +32,13 @@ const (
 
 // Document is a decoded file; it knows where its fields are.
 type Document struct {
-	file string
-	at   map[string]*yaml.Node
+	file  string
+	at    map[string]*yaml.Node
+	wrong map[string]bool // fields whose own value was refused
 }
 
-// Decode decodes the single document of a file into the struct that v points to.
+// Decode decodes the single document of a file into the struct that v points to. With an error there is a Document, too,
+// if the file is YAML, so that a caller can look for more problems.
 func Decode(file string, data []byte, v any) (*Document, error) {
 	if len(data) > MaxBytes {
 		return nil, fmt.Errorf("%s: %d bytes is over the limit of %d", file, len(data), MaxBytes)
@@ -45,7 +47,7 @@ func Decode(file string, data []byte, v any) (*Document, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := &decoder{doc: &Document{file: file, at: map[string]*yaml.Node{}}}
+	d := &decoder{doc: &Document{file: file, at: map[string]*yaml.Node{}, wrong: map[string]bool{}}}
 	d.value(root, "", reflect.ValueOf(v).Elem(), 0)
 	return d.doc, errors.Join(d.errs...)
 }
@@ -104,6 +106,9 @@ func (d *Document) Errorf(path, format string, args ...any) error {
 // Has reports whether a field is in the file.
 func (d *Document) Has(path string) bool { return d.at[path] != nil }
 
+// Wrong reports whether the value of a field, or of something in it, was refused.
+func (d *Document) Wrong(path string) bool { return d.wrong[path] }
+
 type decoder struct {
 	doc   *Document
 	errs  []error
@@ -135,6 +140,8 @@ func (d *decoder) enter(n *yaml.Node, depth int) *yaml.Node {
 
 func (d *decoder) value(n *yaml.Node, path string, v reflect.Value, depth int) {
 	d.doc.at[path] = n
+	before := len(d.errs)
+	defer func() { d.doc.wrong[path] = d.doc.wrong[path] || len(d.errs) > before }()
 	if n = d.enter(n, depth); n == nil {
 		return
 	}
@@ -240,6 +247,7 @@ func (d *decoder) enum(n *yaml.Node, path string, f field, v reflect.Value) {
 		}
 	}
 	d.errorf(n, "%s must be one of %s, it is %q", path, strings.Join(f.enum, ", "), v.String())
+	d.doc.wrong[path] = true
 }
 
 // free decodes a value of any type into what encoding/json would make of it, with int64 for whole numbers.

@@ -31,6 +31,9 @@ func (s *Store) cause(right string, err error) string {
 	if text := s.credentials(err); text != "" {
 		return text
 	}
+	if errors.Is(err, errBody) {
+		return fmt.Sprintf("the answer of the server%s ended early, %d times; check the network and proxies between", s.at(), attempts)
+	}
 	if text := s.connection(err); text != "" {
 		return text
 	}
@@ -54,8 +57,6 @@ func (s *Store) cause(right string, err error) string {
 		return fmt.Sprintf("access denied%s; check that %s may %s", s.at(), s.who(), right)
 	case status == http.StatusServiceUnavailable || status == http.StatusTooManyRequests || status >= 500:
 		return fmt.Sprintf("the server%s answered %d %s, %d times; it is overloaded or down", s.at(), status, code, attempts)
-	case errors.Is(err, errBody):
-		return fmt.Sprintf("the answer of the server%s ended early, %d times; check the network and proxies between", s.at(), attempts)
 	case status > 0:
 		return fmt.Sprintf("the server%s answered %d %s: %s", s.at(), status, code, message(err))
 	default:

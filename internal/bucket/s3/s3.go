@@ -30,7 +30,7 @@ type Config struct {
 	PathStyle *bool  // nil: if there is an endpoint
 	RoleARN   string // "": the credentials of the chain
 	Anonymous bool
-	// MaxBackoff bounds the wait before a request is repeated; 0 is 5 s.
+	// MaxBackoff bounds the wait before a request is repeated; 0 is 2 s.
 	MaxBackoff time.Duration
 }
 
@@ -49,7 +49,7 @@ type Store struct {
 // Open prepares access to a bucket. Nothing is asked of the network yet, except for what finding a region may need.
 func Open(ctx context.Context, c Config) (*Store, error) {
 	if c.MaxBackoff == 0 {
-		c.MaxBackoff = 5 * time.Second
+		c.MaxBackoff = 2 * time.Second
 	}
 	options := []func(*config.LoadOptions) error{
 		config.WithHTTPClient(awshttp.NewBuildableClient().WithTransportOptions(func(t *http.Transport) {

@@ -1,0 +1,73 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/argosy-cd/argosy/internal/manifest"
+	"github.com/argosy-cd/argosy/internal/policy"
+	"github.com/argosy-cd/argosy/internal/s3source"
+)
+
+// TestReferenceFiles checks files that are written from tables in the code: schemas for editors, the plugin's manifest.
+func TestReferenceFiles(t *testing.T) {
+	for name, want := range map[string][]byte{
+		"schemas/s3-source.json":    schemaFile(t, s3source.Schema()),
+		"schemas/policy.json":       schemaFile(t, policy.Schema()),
+		"deploy/s3-cmp/plugin.yaml": pluginFile(t),
+	} {
+		file := filepath.Join("../..", name)
+		if os.Getenv("UPDATE") != "" {
+			if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile(file, want, 0o644); err != nil {
+				t.Fatal(err)
+			}
+			continue
+		}
+		if got, err := os.ReadFile(file); err != nil || !bytes.Equal(got, want) {
+			t.Errorf("%s: run 'make generate' (%v)", name, err)
+		}
+	}
+}
+
+func schemaFile(t *testing.T, schema map[string]any) []byte {
+	t.Helper()
+	data, err := json.MarshalIndent(schema, "", "  ")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return append(data, '\n')
+}
+
+// pluginFile is plugin.yaml for Argo CD's own plugin server, which runs a command for each hook.
+func pluginFile(t *testing.T) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	fmt.Fprintf(&b, "# For Argo CD's own plugin server (argocd-cmp-server), beside a repo-server. Written by 'make generate'.\n#\n# Settings are variables of the container:\n#\n")
+	for _, s := range s3Settings {
+		fmt.Fprintf(&b, "#   %-18s %s\n", s.variable, strings.ReplaceAll(s.usage, "`", ""))
+	}
+	fmt.Fprintln(&b, "#\n# and those of the AWS SDK: AWS_REGION, AWS_ENDPOINT_URL_S3, AWS_CA_BUNDLE, …")
+	hook := func(name string) map[string]any { return map[string]any{"command": []any{"argosy", "s3", name}} }
+	plugin := manifest.Object{
+		"apiVersion": "argoproj.io/v1alpha1",
+		"kind":       "ConfigManagementPlugin",
+		"metadata":   map[string]any{"name": "s3"},
+		"spec": map[string]any{
+			"discover": map[string]any{"find": hook("discover")},
+			"init":     hook("init"),
+			"generate": hook("generate"),
+		},
+	}
+	if err := manifest.WriteYAML(&b, plugin); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
