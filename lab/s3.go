@@ -33,6 +33,12 @@ func (l *Lab) Put(ctx context.Context, bucket, key, content string) error {
 	return err
 }
 
+// Remove deletes an object.
+func (l *Lab) Remove(ctx context.Context, bucket, key string) error {
+	_, err := S3Client(l.S3Endpoint, l.S3AccessKey, l.S3SecretKey).DeleteObject(ctx, &s3.DeleteObjectInput{Bucket: &bucket, Key: &key})
+	return err
+}
+
 // Cat copies an object to w.
 func Cat(ctx context.Context, client *s3.Client, bucket, key string, w io.Writer) error {
 	out, err := client.GetObject(ctx, &s3.GetObjectInput{Bucket: &bucket, Key: &key})

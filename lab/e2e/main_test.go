@@ -18,8 +18,8 @@ import (
 // shared is the lab of all tests. Each test has applications, repositories and namespaces of its own.
 var shared *lab.Lab
 
-// tool is the lab command, for plugins of tests.
-var tool string
+// tool is the lab command, for plugins of tests; argosy is our own command.
+var tool, argosy string
 
 func TestMain(m *testing.M) {
 	flag.Parse()
@@ -46,6 +46,14 @@ func run(m *testing.M) int {
 	tool = filepath.Join(shared.Dir, "lab-tool")
 	if out, err := exec.Command("go", "build", "-o", tool, "../cmd/lab").CombinedOutput(); err != nil {
 		fmt.Fprintf(os.Stderr, "error: building the lab command: %v\n%s", err, out)
+		return 1
+	}
+	argosy = filepath.Join(shared.Dir, "bin", "argosy")
+	build := exec.Command("go", "build", "-o", argosy, "./cmd/argosy")
+	build.Dir = "../.."
+	build.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := build.CombinedOutput(); err != nil {
+		fmt.Fprintf(os.Stderr, "error: building argosy: %v\n%s", err, out)
 		return 1
 	}
 	code := m.Run()
