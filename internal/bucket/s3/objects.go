@@ -32,7 +32,7 @@ func (s *Store) List(ctx context.Context, prefix string, most int) (bucket.Listi
 	doing := "listing " + s.url(prefix)
 	in := &s3.ListObjectsV2Input{Bucket: &s.bucket, Prefix: &prefix, EncodingType: types.EncodingTypeUrl}
 	for {
-		out, err := s.client.ListObjectsV2(ctx, in)
+		out, err := s.client.ListObjectsV2(ctx, in, quickListing)
 		if err != nil {
 			return l, s.explain(ctx, doing, "s3:ListBucket on the bucket", err)
 		}

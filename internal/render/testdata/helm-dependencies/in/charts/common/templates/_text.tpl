@@ -1,0 +1,1 @@
+{{ define "common.text" }}text of {{ .Chart.Name }}{{ end }}
