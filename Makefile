@@ -16,7 +16,7 @@ help: ## list the targets
 
 .PHONY: build
 build: ## build the static binary bin/argosy
-	CGO_ENABLED=0 go build -trimpath -o bin/argosy ./cmd/argosy
+	CGO_ENABLED=0 go build -trimpath -ldflags='-s -w' -o bin/argosy ./cmd/argosy
 
 .PHONY: demo
 demo: build ## render the example cluster's ApplicationSets, without a cluster
@@ -84,8 +84,10 @@ lab-down: ## stop it
 	bin/lab down
 
 .PHONY: bench
-bench: ## measure ours and Argo CD's in one run and print the table
+bench: ## measure ours and our peers' in one run and print the tables (builds rclone and Argo CD's code)
 	cd conformance && go run ./bench
+	cd lab && go run ./bench
+	go test -run '^$$' -bench Unchanged ./internal/bucket/s3
 
 .PHONY: fuzz
 fuzz: ## fuzz every target for FUZZTIME

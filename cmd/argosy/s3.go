@@ -121,27 +121,27 @@ func (o *cacheOptions) open(std stdio) (bucket.Cache, error) {
 // buckets opens buckets, each once, so that identical requests are shared.
 type buckets struct {
 	cache bucket.Cache
+	now   func() time.Time
 
 	mu   sync.Mutex
-	open map[s3.Config]*bucket.Reader
+	open map[s3source.Access]*bucket.Reader
 }
 
 func (b *buckets) reader(ctx context.Context, a s3source.Access) (*bucket.Reader, error) {
-	store, err := s3.Open(ctx, s3.Config{
-		Bucket: a.Bucket, Region: a.Region, Endpoint: a.Endpoint, PathStyle: a.ForcePathStyle, RoleARN: a.RoleARN, Anonymous: a.Anonymous,
-	})
-	if err != nil {
-		return nil, err
-	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	key := s3.Config{Bucket: a.Bucket, Region: a.Region, Endpoint: a.Endpoint, RoleARN: a.RoleARN, Anonymous: a.Anonymous}
+	key := a
+	key.ForcePathStyle = nil // a pointer, and no reason for two readers
 	if r := b.open[key]; r != nil {
 		return r, nil
 	}
+	store, err := openStore(ctx, a, b.now)
+	if err != nil {
+		return nil, err
+	}
 	r := &bucket.Reader{Store: bucket.Coalesce(store), Bucket: a.Bucket, ID: store.ID(), Cache: b.cache, Limits: bucket.DefaultLimits}
 	if b.open == nil {
-		b.open = map[s3.Config]*bucket.Reader{}
+		b.open = map[s3source.Access]*bucket.Reader{}
 	}
 	b.open[key] = r
 	return r, nil
@@ -172,10 +172,11 @@ func (o *accessOptions) access(name string) s3source.Access {
 	return a
 }
 
-// openWriter opens a bucket to write to.
-func (o *accessOptions) openWriter(ctx context.Context, name string) (*s3.Store, error) {
-	a := o.access(name)
-	return s3.Open(ctx, s3.Config{Bucket: a.Bucket, Region: a.Region, Endpoint: a.Endpoint, PathStyle: a.ForcePathStyle, RoleARN: a.RoleARN})
+// openStore opens a bucket.
+func openStore(ctx context.Context, a s3source.Access, now func() time.Time) (*s3.Store, error) {
+	return s3.Open(ctx, s3.Config{
+		Bucket: a.Bucket, Region: a.Region, Endpoint: a.Endpoint, PathStyle: a.ForcePathStyle, RoleARN: a.RoleARN, Anonymous: a.Anonymous, Now: now,
+	})
 }
 
 // parseURL reads an argument.

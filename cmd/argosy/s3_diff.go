@@ -57,7 +57,7 @@ func runS3Diff(ctx context.Context, std stdio, opts s3DiffOptions, old, other st
 	if err != nil {
 		return err
 	}
-	b := &buckets{cache: cache}
+	b := &buckets{cache: cache, now: std.now}
 	read := func(arg string) ([]tree.File, error) {
 		if !strings.HasPrefix(arg, "s3://") {
 			return readDir(std, arg)

@@ -149,7 +149,7 @@ func openSource(std stdio, opts s3SourceOptions, dir string) (*source, error) {
 		root.Close()
 		return nil, err
 	}
-	b := &buckets{cache: cache}
+	b := &buckets{cache: cache, now: std.now}
 	return &source{root: root, sources: sources, config: s3source.Config{Open: b.reader, Git: root.FS(), Policy: p, App: app(std)}}, nil
 }
 

@@ -61,7 +61,7 @@ func runS3Pull(ctx context.Context, std stdio, opts s3PullOptions, from, dir str
 	if err != nil {
 		return err
 	}
-	snapshot, err := readBucket(ctx, &buckets{cache: cache}, &opts.accessOptions, url, opts.digest)
+	snapshot, err := readBucket(ctx, &buckets{cache: cache, now: std.now}, &opts.accessOptions, url, opts.digest)
 	if err != nil {
 		return err
 	}

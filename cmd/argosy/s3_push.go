@@ -73,7 +73,7 @@ func runS3Push(ctx context.Context, std stdio, opts s3PushOptions, dir, target s
 	if err != nil {
 		return err
 	}
-	store, err := opts.openWriter(ctx, url.Bucket)
+	store, err := openStore(ctx, opts.access(url.Bucket), std.now)
 	if err != nil {
 		return err
 	}

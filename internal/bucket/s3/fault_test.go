@@ -208,7 +208,7 @@ func TestNoCredentials(t *testing.T) {
 	if err == nil || err.Error() != want {
 		t.Errorf("got  %v\nwant %s", err, want)
 	}
-	s, err := Open(t.Context(), Config{Bucket: "test", Endpoint: f.URL, Anonymous: true, MaxBackoff: time.Millisecond})
+	s, err := Open(t.Context(), Config{Bucket: "test", Endpoint: f.URL, Anonymous: true, MaxBackoff: time.Millisecond, Now: time.Now})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -221,7 +221,7 @@ func TestNoCredentials(t *testing.T) {
 		_, _ = io.WriteString(w, `<ListBucketResult><Contents><Key>p/a</Key><ETag>"x"</ETag><Size>1</Size></Contents></ListBucketResult>`)
 	}))
 	defer public.Close()
-	s, err = Open(t.Context(), Config{Bucket: "test", Endpoint: public.URL, Anonymous: true})
+	s, err = Open(t.Context(), Config{Bucket: "test", Endpoint: public.URL, Anonymous: true, Now: time.Now})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -309,7 +309,7 @@ func TestAssumeRole(t *testing.T) {
 	}))
 	const role = "arn:aws:iam::1:role/reader"
 	list := func(endpoint string) error {
-		s, err := Open(t.Context(), Config{Bucket: "test", Endpoint: endpoint, RoleARN: role})
+		s, err := Open(t.Context(), Config{Bucket: "test", Endpoint: endpoint, RoleARN: role, Now: time.Now})
 		if err != nil {
 			return err
 		}

@@ -102,6 +102,15 @@ func (s *Store) Get(ctx context.Context, o bucket.Object) ([]byte, error) {
 var errBody = errors.New("the answer ended early")
 
 func (s *Store) get(ctx context.Context, o bucket.Object) ([]byte, error) {
+	if s.quick != nil {
+		if r := s.quick.get(ctx, o.Key, o.ETag); r != nil {
+			if r.StatusCode == http.StatusPreconditionFailed {
+				_ = r.Body.Close()
+				return nil, bucket.ErrChanged
+			}
+			return content(o, r.Header.Get("ETag"), r.Body)
+		}
+	}
 	out, err := s.client.GetObject(ctx, &s3.GetObjectInput{Bucket: &s.bucket, Key: &o.Key, IfMatch: aws.String(`"` + o.ETag + `"`)})
 	if err != nil {
 		if status(err) == http.StatusPreconditionFailed || status(err) == http.StatusNotFound && code(err) != "NoSuchBucket" {
@@ -109,13 +118,18 @@ func (s *Store) get(ctx context.Context, o bucket.Object) ([]byte, error) {
 		}
 		return nil, err
 	}
-	defer func() { _ = out.Body.Close() }()
+	return content(o, aws.ToString(out.ETag), out.Body)
+}
+
+// content reads an answer to its end and checks that it is the object.
+func content(o bucket.Object, tag string, body io.ReadCloser) ([]byte, error) {
+	defer func() { _ = body.Close() }()
 	// Not every server knows If-Match.
-	if tag := strings.Trim(aws.ToString(out.ETag), `"`); tag != "" && tag != o.ETag {
+	if tag = strings.Trim(tag, `"`); tag != "" && tag != o.ETag {
 		return nil, bucket.ErrChanged
 	}
 	buf := bytes.NewBuffer(make([]byte, 0, min(o.Size, 1<<20)+bytes.MinRead))
-	if _, err := io.Copy(buf, io.LimitReader(out.Body, o.Size+1)); err != nil {
+	if _, err := io.Copy(buf, io.LimitReader(body, o.Size+1)); err != nil {
 		return nil, fmt.Errorf("%w: %w", errBody, err)
 	}
 	if int64(buf.Len()) < o.Size {

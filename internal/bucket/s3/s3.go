@@ -32,6 +32,7 @@ type Config struct {
 	Anonymous bool
 	// MaxBackoff bounds the wait before a request is repeated; 0 is 2 s.
 	MaxBackoff time.Duration
+	Now        func() time.Time
 }
 
 const attempts = 5
@@ -39,6 +40,7 @@ const attempts = 5
 // Store is one bucket.
 type Store struct {
 	client   *s3.Client
+	quick    *quick // nil: everything goes through client
 	bucket   string
 	region   string
 	endpoint string // "" is AWS
@@ -97,6 +99,7 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 	})
 	s := &Store{client: client, bucket: c.Bucket, region: cfg.Region, role: c.RoleARN, endpoint: aws.ToString(client.Options().BaseEndpoint)}
 	s.id = fmt.Sprintf("%s\x00%s\x00%s\x00%t", s.endpoint, s.bucket, s.role, c.Anonymous)
+	s.quick = newQuick(ctx, client, c.Bucket, c.Anonymous, c.Now)
 	return s, nil
 }
 
