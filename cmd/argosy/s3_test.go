@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"encoding/xml"
 	"io"
 	"net/http"
@@ -101,5 +102,34 @@ func s3count(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	if n := ts.Value("proxy").(*buckettest.Proxy).Count(args[0]); strconv.Itoa(n) != args[1] {
 		ts.Fatalf("%d requests %s, want %s", n, args[0], args[1])
+	}
+}
+
+// TestExampleS3 does what examples/s3/README.md says.
+func TestExampleS3(t *testing.T) {
+	buckettest.Environment(t)
+	t.Setenv("AWS_ENDPOINT_URL_S3", buckettest.InProcess(t, "artifacts"))
+	t.Setenv("ARGOSY_CACHE_DIR", "none")
+	readme, err := os.ReadFile("../../examples/s3/README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, _ := strings.Cut(string(readme), "```sh\n")
+	commands, _, ok := strings.Cut(rest, "```")
+	if !ok {
+		t.Fatal("no commands in the README")
+	}
+	t.Chdir("../../examples/s3")
+	var out, talk bytes.Buffer
+	for line := range strings.Lines(commands) {
+		out.Reset()
+		std := process()
+		std.out, std.err = &out, &talk
+		if code := execute(t.Context(), std, strings.Fields(line)[1:]); code != exitDone {
+			t.Fatalf("%s: %d\n%s", line, code, talk.String())
+		}
+	}
+	if want := "deployment.apps/demo\nservice/demo\n"; out.String() != want {
+		t.Errorf("got  %s\nwant %s", out.String(), want)
 	}
 }

@@ -66,7 +66,7 @@ var names = files(
 	"kustomization.yaml", `resources: [my.github.com.yaml, "with space/"]
 configMapGenerator:
 - name: files
-  files: [key=grüße.txt, what=what?.txt, logo@2x.png, slashes=with space//a+b (1).txt]
+  files: ["key=grüße.txt", "what=what?.txt", "logo@2x.png", "slashes=with space//a+b (1).txt"]
 labels:
 - pairs: {team: web}
   fields: [{path: metadata/annotations/web@example.com, create: true}]
