@@ -28,6 +28,7 @@
 //	internal/bucket/s3         edge     the S3 store, its credentials and its errors
 //	internal/bucket/buckettest test     stores, servers, faults and the contract of stores
 //	internal/s3source          logic    s3-source.yaml to Kubernetes objects
+//	internal/s3source/triggerfile logic s3-source.yaml itself
 //	internal/gitsource         edge     read-only view of Git repositories: work tree, revision, remote
 //	cmd/argosy                 command  the command line
 package argosy

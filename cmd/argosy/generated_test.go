@@ -11,13 +11,13 @@ import (
 
 	"github.com/argosy-cd/argosy/internal/manifest"
 	"github.com/argosy-cd/argosy/internal/policy"
-	"github.com/argosy-cd/argosy/internal/s3source"
+	"github.com/argosy-cd/argosy/internal/s3source/triggerfile"
 )
 
 // TestReferenceFiles checks files that are written from tables in the code: schemas for editors, the plugin's manifest.
 func TestReferenceFiles(t *testing.T) {
 	for name, want := range map[string][]byte{
-		"schemas/s3-source.json":    schemaFile(t, s3source.Schema()),
+		"schemas/s3-source.json":    schemaFile(t, triggerfile.Schema()),
 		"schemas/policy.json":       schemaFile(t, policy.Schema()),
 		"deploy/s3-cmp/plugin.yaml": pluginFile(t),
 	} {

@@ -16,7 +16,7 @@ import (
 	"github.com/argosy-cd/argosy/internal/bucket"
 	"github.com/argosy-cd/argosy/internal/bucket/disk"
 	"github.com/argosy-cd/argosy/internal/bucket/s3"
-	"github.com/argosy-cd/argosy/internal/s3source"
+	"github.com/argosy-cd/argosy/internal/s3source/triggerfile"
 )
 
 func newS3Command(std stdio) *cobra.Command {
@@ -124,10 +124,10 @@ type buckets struct {
 	now   func() time.Time
 
 	mu   sync.Mutex
-	open map[s3source.Access]*bucket.Reader
+	open map[triggerfile.Access]*bucket.Reader
 }
 
-func (b *buckets) reader(ctx context.Context, a s3source.Access) (*bucket.Reader, error) {
+func (b *buckets) reader(ctx context.Context, a triggerfile.Access) (*bucket.Reader, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	key := a
@@ -141,7 +141,7 @@ func (b *buckets) reader(ctx context.Context, a s3source.Access) (*bucket.Reader
 	}
 	r := &bucket.Reader{Store: bucket.Coalesce(store), Bucket: a.Bucket, ID: store.ID(), Cache: b.cache, Limits: bucket.DefaultLimits}
 	if b.open == nil {
-		b.open = map[s3source.Access]*bucket.Reader{}
+		b.open = map[triggerfile.Access]*bucket.Reader{}
 	}
 	b.open[key] = r
 	return r, nil
@@ -163,8 +163,8 @@ func (o *accessOptions) register(flags *pflag.FlagSet, reads bool) {
 	}
 }
 
-func (o *accessOptions) access(name string) s3source.Access {
-	a := s3source.Access{Bucket: name, Region: o.region, Endpoint: o.endpoint, RoleARN: o.role, Anonymous: o.anonymous}
+func (o *accessOptions) access(name string) triggerfile.Access {
+	a := triggerfile.Access{Bucket: name, Region: o.region, Endpoint: o.endpoint, RoleARN: o.role, Anonymous: o.anonymous}
 	if o.virtualHost {
 		no := false
 		a.ForcePathStyle = &no
@@ -173,7 +173,7 @@ func (o *accessOptions) access(name string) s3source.Access {
 }
 
 // openStore opens a bucket.
-func openStore(ctx context.Context, a s3source.Access, now func() time.Time) (*s3.Store, error) {
+func openStore(ctx context.Context, a triggerfile.Access, now func() time.Time) (*s3.Store, error) {
 	return s3.Open(ctx, s3.Config{
 		Bucket: a.Bucket, Region: a.Region, Endpoint: a.Endpoint, PathStyle: a.ForcePathStyle, RoleARN: a.RoleARN, Anonymous: a.Anonymous, Now: now,
 	})

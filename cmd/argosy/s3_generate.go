@@ -15,6 +15,7 @@ import (
 	"github.com/argosy-cd/argosy/internal/manifest"
 	"github.com/argosy-cd/argosy/internal/policy"
 	"github.com/argosy-cd/argosy/internal/s3source"
+	"github.com/argosy-cd/argosy/internal/s3source/triggerfile"
 	"github.com/argosy-cd/argosy/internal/strict"
 )
 
@@ -42,7 +43,7 @@ question whether an application is for it.`,
 }
 
 func runS3Discover(std stdio, dir string) error {
-	info, err := os.Stat(filepath.Join(dir, s3source.FileName))
+	info, err := os.Stat(filepath.Join(dir, triggerfile.Name))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
@@ -50,7 +51,7 @@ func runS3Discover(std stdio, dir string) error {
 		return pathError(err)
 	}
 	if info.Mode().IsRegular() {
-		fmt.Fprintln(std.out, s3source.FileName)
+		fmt.Fprintln(std.out, triggerfile.Name)
 	}
 	return nil
 }
@@ -79,7 +80,7 @@ func newS3GenerateCommand(std stdio) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "generate [DIR]",
 		Short: "Print the objects that a trigger file leads to",
-		Long: `Print the Kubernetes objects that the trigger file of a directory, ` + s3source.FileName + `, leads to.
+		Long: `Print the Kubernetes objects that the trigger file of a directory, ` + triggerfile.Name + `, leads to.
 
 The answer is all or nothing: an object that cannot be read, a source without objects, a file that is not valid, anything
 that moves while it is read, is an error, and nothing is printed.
@@ -124,7 +125,7 @@ func directory(args []string) string {
 // source is a trigger file that was read, and what it is read with.
 type source struct {
 	config  s3source.Config
-	sources []s3source.Source
+	sources []triggerfile.Source
 	root    *os.Root
 }
 
@@ -144,7 +145,7 @@ func openSource(std stdio, opts s3SourceOptions, dir string) (*source, error) {
 	if err != nil {
 		return nil, err
 	}
-	sources, err := readTrigger(root, filepath.Join(dir, s3source.FileName))
+	sources, err := readTrigger(root, filepath.Join(dir, triggerfile.Name))
 	if err != nil {
 		root.Close()
 		return nil, err
@@ -153,8 +154,8 @@ func openSource(std stdio, opts s3SourceOptions, dir string) (*source, error) {
 	return &source{root: root, sources: sources, config: s3source.Config{Open: b.reader, Git: root.FS(), Policy: p, App: app(std)}}, nil
 }
 
-func readTrigger(root *os.Root, name string) ([]s3source.Source, error) {
-	f, err := root.Open(s3source.FileName)
+func readTrigger(root *os.Root, name string) ([]triggerfile.Source, error) {
+	f, err := root.Open(triggerfile.Name)
 	if err != nil {
 		if errors.Is(err, fs.ErrNotExist) {
 			return nil, fmt.Errorf("%s: there is no such file", name)
@@ -166,7 +167,7 @@ func readTrigger(root *os.Root, name string) ([]s3source.Source, error) {
 	if err != nil {
 		return nil, pathError(err)
 	}
-	return s3source.Parse(name, data)
+	return triggerfile.Parse(name, data)
 }
 
 func readPolicy(file string) (*policy.Policy, error) {

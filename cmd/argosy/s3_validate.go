@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/argosy-cd/argosy/internal/s3source"
+	"github.com/argosy-cd/argosy/internal/s3source/triggerfile"
 )
 
 func newS3ValidateCommand(std stdio) *cobra.Command {
@@ -18,7 +19,7 @@ func newS3ValidateCommand(std stdio) *cobra.Command {
 		Short: "Check trigger files, and whether a policy allows them",
 		Long: `Check trigger files without reading from S3: unknown fields, wrong types, duplicate keys, paths and patterns. All problems
 are reported together, with line and column. With a policy and a project it is asked, too.`,
-		Example: `  argosy s3 validate apps/*/` + s3source.FileName + `
+		Example: `  argosy s3 validate apps/*/` + triggerfile.Name + `
   argosy s3 validate --policy policy.yaml --project team-a apps/demo`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
@@ -55,13 +56,13 @@ func runS3Validate(std stdio, policyFile, project string, args []string) error {
 
 func validateTrigger(arg string, config s3source.Config) (int, error) {
 	if info, err := os.Stat(arg); err == nil && info.IsDir() {
-		arg = filepath.Join(arg, s3source.FileName)
+		arg = filepath.Join(arg, triggerfile.Name)
 	}
 	data, err := readLimited(arg)
 	if err != nil {
 		return 0, err
 	}
-	sources, err := s3source.Parse(arg, data)
+	sources, err := triggerfile.Parse(arg, data)
 	if err != nil || config.Policy == nil {
 		return len(sources), err
 	}

@@ -2,10 +2,12 @@ package render
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -73,7 +75,8 @@ func chart(files []tree.File, o Options) ([]manifest.Document, error) {
 	if err != nil {
 		return nil, fail("rendering", err)
 	}
-	return decode(append(crds(c, o), templates(rendered, o)...))
+	docs, err := decode(append(crds(c, o), templates(rendered, o)...))
+	return slices.DeleteFunc(docs, unknownHook), err
 }
 
 func loadChart(files []tree.File, o Options) (*helmchart.Chart, error) {
@@ -101,9 +104,13 @@ func loadChart(files []tree.File, o Options) (*helmchart.Chart, error) {
 func chartValues(c Chart) (map[string]any, error) {
 	values := map[string]any{}
 	for _, f := range c.ValueFiles {
-		more, err := loader.LoadValues(bytes.NewReader(f.Data))
-		if err != nil {
-			return nil, fmt.Errorf("%s: %s", f.Name, oneLine(err))
+		var v any
+		if err := manifest.Unmarshal(f.Data, &v); err != nil {
+			return nil, fmt.Errorf("%s: %w", f.Name, err)
+		}
+		more, ok := v.(map[string]any)
+		if v != nil && !ok {
+			return nil, fmt.Errorf("%s: values must be an object, they are %s", f.Name, manifest.TypeName(v))
 		}
 		values = loader.MergeMaps(values, more)
 	}
@@ -125,6 +132,9 @@ func plainNumbers(m map[string]any) map[string]any {
 			return out
 		case int64:
 			return float64(v)
+		case json.Number:
+			f, _ := v.Float64()
+			return f
 		default:
 			return v
 		}
@@ -147,16 +157,22 @@ func missingDependencies(c *helmchart.Chart) []string {
 	return missing
 }
 
+// defaultKubeVersion is that of the API versions that Helm's library knows. Its own default is 1.20: the real one is a
+// flag of Helm's build.
+const defaultKubeVersion = "1.34.0"
+
 // capabilities are those of Argo CD's environment, or the defaults of helm template.
 func capabilities(o Options) (*common.Capabilities, error) {
 	c := common.DefaultCapabilities.Copy()
-	if o.KubeVersion != "" {
-		v, err := common.ParseKubeVersion(o.KubeVersion)
-		if err != nil {
-			return nil, fmt.Errorf("the Kubernetes version %q (KUBE_VERSION) is not one", o.KubeVersion)
-		}
-		c.KubeVersion = *v
+	version := cmp.Or(o.KubeVersion, defaultKubeVersion)
+	if strings.Count(version, ".") == 1 {
+		version += ".0" // Argo CD knows no more of it, and the Helm of Argo CD completes it
 	}
+	v, err := common.ParseKubeVersion(version)
+	if err != nil {
+		return nil, fmt.Errorf("the Kubernetes version %q (KUBE_VERSION) is not one", o.KubeVersion)
+	}
+	c.KubeVersion = *v
 	c.APIVersions = append(slices.Clone(c.APIVersions), o.APIVersions...)
 	return c, nil
 }
@@ -167,7 +183,9 @@ func validateValues(c *helmchart.Chart, values any) error {
 	if len(c.Schema) > 0 {
 		errs = append(errs, validateAgainst(c, values))
 	}
-	for _, sub := range c.Dependencies() {
+	// The loader goes over a map.
+	subcharts := slices.SortedFunc(slices.Values(c.Dependencies()), func(a, b *helmchart.Chart) int { return cmp.Compare(a.Name(), b.Name()) })
+	for _, sub := range subcharts {
 		m, ok := asMap(values)
 		if !ok {
 			continue
@@ -197,6 +215,7 @@ func validateAgainst(c *helmchart.Chart, values any) error {
 	}
 	compiler := jsonschema.NewCompiler()
 	compiler.UseLoader(noLoader{})
+	compiler.DefaultDraft(jsonschema.Draft7) // as the Helm of Argo CD
 	const name = "file:///values.schema.json"
 	if err := compiler.AddResource(name, doc); err != nil {
 		return fmt.Errorf("values.schema.json of chart %s: %w", c.Name(), err)
@@ -235,22 +254,42 @@ func crds(c *helmchart.Chart, o Options) []tree.File {
 	}
 	var files []tree.File
 	for _, f := range c.CRDObjects() {
-		files = append(files, tree.File{Name: o.URL(f.Filename), Data: f.File.Data})
+		_, inside, _ := strings.Cut(f.Filename, "/")
+		files = append(files, tree.File{Name: o.URL(inside), Data: f.File.Data})
 	}
+	tree.Sort(files)
 	return files
 }
+
+// separator is where helm template cuts documents: also in front of "---apiVersion: v1", as templates often give.
+var separator = regexp.MustCompile(`(?:^|\s*\n)---\s*`)
 
 // templates returns what was rendered and can hold objects: no partials, no notes. The name of the chart in front of
 // theirs is no directory in the source.
 func templates(rendered map[string]string, o Options) []tree.File {
 	var files []tree.File
 	for name, text := range rendered {
-		if base := path.Base(name); strings.HasPrefix(base, "_") || base == "NOTES.txt" || strings.TrimSpace(text) == "" {
+		text = strings.TrimSpace(text)
+		if strings.HasPrefix(path.Base(name), "_") || strings.HasSuffix(name, "NOTES.txt") || text == "" {
 			continue
 		}
 		_, inside, _ := strings.Cut(name, "/")
-		files = append(files, tree.File{Name: o.URL(inside) + " (rendered)", Data: []byte(text)})
+		// Documents end with one newline, as from helm template: it is in the text of a last block scalar.
+		files = append(files, tree.File{Name: o.URL(inside) + " (rendered)", Data: []byte(strings.TrimPrefix(separator.ReplaceAllString(text, "\n---\n"), "\n") + "\n")})
 	}
 	tree.Sort(files)
 	return files
+}
+
+// hookEvents are those that helm template knows.
+var hookEvents = []string{
+	"pre-install", "post-install", "pre-delete", "post-delete", "pre-upgrade", "post-upgrade", "pre-rollback", "post-rollback", "test", "test-success",
+}
+
+// unknownHook reports whether helm template leaves an object out, such as those of Helm 2 with crd-install.
+func unknownHook(d manifest.Document) bool {
+	events, ok := manifest.Map(d.Object, "metadata", "annotations")["helm.sh/hook"].(string)
+	return ok && d.Item == "" && slices.ContainsFunc(strings.Split(events, ","), func(e string) bool {
+		return !slices.Contains(hookEvents, strings.ToLower(strings.TrimSpace(e)))
+	})
 }

@@ -3,224 +3,350 @@ package render
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"path"
+	"reflect"
 	"slices"
 	"strings"
+	"sync"
 
+	"sigs.k8s.io/kustomize/api/konfig"
 	"sigs.k8s.io/kustomize/api/krusty"
+	"sigs.k8s.io/kustomize/api/provider"
+	"sigs.k8s.io/kustomize/api/resmap"
 	"sigs.k8s.io/kustomize/api/types"
 	"sigs.k8s.io/kustomize/kyaml/filesys"
+	"sigs.k8s.io/kustomize/kyaml/openapi"
 
 	"github.com/argosy-cd/argosy/internal/manifest"
 	"github.com/argosy-cd/argosy/internal/tree"
 )
 
+// root is where Kustomize sees the directory.
+const root = "/source"
+
+// building is locked because Kustomize keeps the schema of types, which a Kustomization can replace, in globals.
+var building sync.Mutex
+
 // kustomization builds the Kustomization at the root of a directory.
-func kustomization(files []tree.File, o Options) ([]manifest.Document, error) {
+func kustomization(files []tree.File, o Options) (docs []manifest.Document, err error) {
 	if err := invalid(files, o); err != nil {
 		return nil, err
 	}
-	if !slices.ContainsFunc(tree.Names(files), isKustomization) {
-		return nil, fmt.Errorf("%s: there is no such file", o.URL("kustomization.yaml"))
-	}
-	if err := localOnly(files, o); err != nil {
+	building.Lock()
+	defer building.Unlock()
+	name := konfig.DefaultKustomizationFileName()
+	// Kustomize panics over an empty file in crds, a patch without a target and more.
+	defer func() {
+		if r := recover(); r != nil {
+			docs, err = nil, fmt.Errorf("%s: a panic in Kustomize: %v", o.URL(name), r)
+		}
+	}()
+	l := localCheck{o: o, disk: newDisk(files), seen: map[string]bool{}, factory: resmap.NewFactory(provider.NewDefaultDepProvider().GetResourceFactory())}
+	name = l.directory(at{}, ".", nil)
+	if err := errors.Join(l.errs...); err != nil {
 		return nil, err
 	}
-	disk := filesys.MakeFsInMemory()
-	for _, f := range files {
-		if err := disk.WriteFile("/source/"+f.Name, f.Data); err != nil {
-			return nil, fmt.Errorf("%s: %w", o.URL(f.Name), err)
-		}
+	if l.schema {
+		defer openapi.ResetOpenAPI()
 	}
+	text, err := build(l.disk)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %s", o.URL(name), strings.ReplaceAll(strings.ReplaceAll(oneLine(err), root+"/", ""), "'"+root+"'", "'.'"))
+	}
+	return decode([]tree.File{{Name: o.URL(name) + " (built)", Data: text}})
+}
+
+func build(disk filesys.FileSystem) ([]byte, error) {
 	options := krusty.MakeDefaultOptions()
+	options.Reorder = krusty.ReorderOptionUnspecified
 	options.LoadRestrictions = types.LoadRestrictionsRootOnly
 	options.PluginConfig = types.DisabledPluginConfig()
-	built, err := krusty.MakeKustomizer(options).Run(disk, "/source")
+	built, err := krusty.MakeKustomizer(options).Run(disk, root)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %s", o.URL("kustomization.yaml"), strings.ReplaceAll(oneLine(err), "/source/", ""))
+		return nil, err
 	}
-	text, err := built.AsYaml()
-	if err != nil {
-		return nil, fmt.Errorf("%s: %s", o.URL("kustomization.yaml"), oneLine(err))
-	}
-	return decode([]tree.File{{Name: o.URL("kustomization.yaml") + " (built)", Data: text}})
+	return built.AsYaml()
 }
 
-// localOnly refuses what would make Kustomize fetch something or run something: it has no switch for that. Whatever
-// names a file must be a file that is there, which is also the better message.
-func localOnly(files []tree.File, o Options) error {
-	l := &localCheck{o: o, files: map[string][]byte{}, dirs: map[string]bool{".": true}}
-	for _, f := range files {
-		l.files[f.Name] = f.Data
-		for d := path.Dir(f.Name); d != "."; d = path.Dir(d) {
-			l.dirs[d] = true
-		}
-	}
-	for _, f := range files {
-		if isKustomization(path.Base(f.Name)) {
-			l.kustomization(f)
-		}
-	}
-	return errors.Join(l.errs...)
+// disk is a directory below root. Kustomize has a file system in memory, but that one knows few characters in names.
+type disk struct {
+	filesys.FileSystem // nothing, for what a build does not use
+	files              map[string][]byte
+	dirs               map[string]bool
 }
 
+func newDisk(files []tree.File) disk {
+	d := disk{filesys.MakeEmptyDirInMemory(), map[string][]byte{}, map[string]bool{root: true}}
+	for _, f := range files {
+		name := path.Join(root, f.Name)
+		d.files[name] = f.Data
+		for dir := path.Dir(name); dir != root; dir = path.Dir(dir) {
+			d.dirs[dir] = true
+		}
+	}
+	return d
+}
+
+func (d disk) IsDir(name string) bool { return d.dirs[path.Clean(name)] }
+
+func (d disk) Exists(name string) bool {
+	_, _, err := d.CleanedAbs(name)
+	return err == nil
+}
+
+func (d disk) CleanedAbs(name string) (filesys.ConfirmedDir, string, error) {
+	name = path.Clean(name)
+	if d.dirs[name] {
+		return filesys.ConfirmedDir(name), "", nil
+	}
+	if _, ok := d.files[name]; ok {
+		return filesys.ConfirmedDir(path.Dir(name)), path.Base(name), nil
+	}
+	return "", "", fmt.Errorf("'%s' doesn't exist", name)
+}
+
+func (d disk) ReadFile(name string) ([]byte, error) {
+	data, ok := d.files[path.Clean(name)]
+	if !ok {
+		return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrNotExist}
+	}
+	return data, nil
+}
+
+// localCheck refuses what would make Kustomize fetch something or run something: it has no switch for that. It reads
+// what Kustomize will read, with Kustomize's own decoders, which ignore the case of names. Whatever names a file must be
+// a file that is there, which is also the better message.
 type localCheck struct {
-	o     Options
-	files map[string][]byte
-	dirs  map[string]bool
-	errs  []error
+	o       Options
+	disk    disk
+	factory *resmap.Factory
+	seen    map[string]bool
+	schema  bool // a Kustomization brings its own
+	errs    []error
 }
 
-func (l *localCheck) errorf(file, format string, args ...any) {
-	l.errs = append(l.errs, fmt.Errorf("%s: %s", l.o.URL(file), fmt.Sprintf(format, args...)))
+// at is a field of a Kustomization.
+type at struct{ file, field string }
+
+func (a at) dot(field string) at { return at{a.file, a.field + "." + field} }
+
+func (l *localCheck) errorf(a at, format string, args ...any) {
+	s := fmt.Sprintf(format, args...)
+	if a.field != "" {
+		s = a.field + ": " + s
+	}
+	l.errs = append(l.errs, fmt.Errorf("%s: %s", l.o.URL(a.file), s))
 }
 
-// Fields of a Kustomization that name files or directories.
-var (
-	pathLists  = []string{"resources", "bases", "components", "crds", "configurations"}
-	fileFields = []string{"path", "paths", "files", "file", "envs", "env", "valuesFile", "additionalValuesFiles"}
-	pluginList = []string{"generators", "transformers", "validators"}
-	charts     = []string{"helmCharts", "helmChartInflationGenerator", "helmGlobals"}
-)
-
-func (l *localCheck) kustomization(f tree.File) {
-	v, err := manifest.Value(f.Data)
-	k, ok := v.(map[string]any)
-	if err != nil || !ok {
-		return // Kustomize says it better
-	}
-	dir := path.Dir(f.Name)
-	for _, name := range pathLists {
-		for _, s := range texts(k[name]) {
-			l.local(f.Name, dir, name, s)
+// directory checks the Kustomization in a directory, and those that it leads to, and returns its name. plugins is the
+// field that wants plugins from it.
+func (l *localCheck) directory(from at, dir string, plugins *at) string {
+	var found []string
+	for _, name := range konfig.RecognizedKustomizationFileNames() {
+		if _, ok := l.disk.files[path.Join(root, dir, name)]; ok {
+			found = append(found, name)
 		}
 	}
-	for _, name := range pluginList {
-		for _, s := range texts(k[name]) {
-			l.plugin(f.Name, dir, name, s)
-		}
+	switch {
+	case len(found) == 0 && from.file == "":
+		l.errorf(at{file: konfig.DefaultKustomizationFileName()}, "there is no such file")
+		return ""
+	case len(found) == 0:
+		l.errorf(from, "there is no %s in %q", konfig.DefaultKustomizationFileName(), dir)
+		return ""
 	}
-	for _, name := range charts {
-		if k[name] != nil {
-			l.errorf(f.Name, "%s is not supported here; publish the chart itself", name)
-		}
+	name := path.Join(dir, found[0])
+	key := fmt.Sprint(name, plugins != nil)
+	if l.seen[key] {
+		return name
 	}
-	for name, v := range k {
-		if name == "patchesStrategicMerge" {
-			for _, s := range texts(v) {
-				if !strings.Contains(s, "\n") && !strings.Contains(s, ": ") {
-					l.local(f.Name, dir, name, s)
-				}
-			}
-			continue
-		}
-		l.walk(f.Name, dir, name, v)
+	l.seen[key] = true
+	if len(found) > 1 {
+		l.errorf(at{file: name}, "only one of %s may be there", strings.Join(found, ", "))
+		return name
 	}
+	data := l.disk.files[path.Join(root, name)]
+	var k types.Kustomization
+	if err := k.Unmarshal(data); err != nil {
+		l.errorf(at{file: name}, "%s", oneLine(err))
+	} else if _, err := manifest.Value(data); err != nil {
+		l.errorf(at{file: name}, "%v", err) // a key twice, of which Kustomize would take the last
+	} else {
+		l.kustomization(name, &k, plugins)
+	}
+	return name
 }
 
-// plugin looks at the configuration of a generator or transformer, which is a file, a directory or written in place.
-func (l *localCheck) plugin(file, dir, field, s string) {
-	if !strings.Contains(s, "\n") {
-		l.local(file, dir, field, s)
-		name := path.Join(dir, s)
-		for _, candidate := range append(l.below(name), name) {
-			if data, ok := l.files[candidate]; ok {
-				l.documents(file, path.Dir(candidate), field, data)
-			}
-		}
+func (l *localCheck) kustomization(name string, k *types.Kustomization, plugins *at) {
+	in := func(field string) at { return at{name, field} }
+	for _, s := range k.Resources {
+		l.entry(in("resources"), s, plugins)
+	}
+	for _, s := range k.Bases { //nolint:staticcheck // deprecated, and in use
+		l.entry(in("bases"), s, plugins)
+	}
+	if plugins != nil {
+		l.resourcesOnly(name, *k)
 		return
 	}
-	l.documents(file, dir, field, []byte(s))
-}
-
-func (l *localCheck) below(dir string) []string {
-	var names []string
-	for name := range l.files {
-		if strings.HasPrefix(name, dir+"/") {
-			names = append(names, name)
+	for _, s := range k.Components {
+		l.entry(in("components"), s, nil)
+	}
+	for _, list := range []struct {
+		at
+		plugins []string
+	}{{in("generators"), k.Generators}, {in("transformers"), k.Transformers}, {in("validators"), k.Validators}} {
+		for _, s := range list.plugins {
+			l.plugin(list.at, s)
 		}
 	}
-	slices.Sort(names)
-	return names
+	for _, s := range k.PatchesStrategicMerge { //nolint:staticcheck // deprecated, and in use
+		l.patch(in("patchesStrategicMerge"), string(s))
+	}
+	l.files(in("crds"), k.Crds...)
+	l.files(in("configurations"), k.Configurations...)
+	l.files(in("openapi.path"), k.OpenAPI["path"])
+	l.schema = l.schema || len(k.OpenAPI) > 0
+	for _, p := range k.Patches {
+		l.files(in("patches.path"), p.Path)
+	}
+	for _, p := range k.PatchesJson6902 { //nolint:staticcheck // deprecated, and in use
+		l.files(in("patchesJson6902.path"), p.Path)
+	}
+	for _, r := range k.Replacements {
+		l.files(in("replacements.path"), r.Path)
+	}
+	for _, g := range k.ConfigMapGenerator {
+		l.pairs(in("configMapGenerator"), g.KvPairSources)
+	}
+	for _, g := range k.SecretGenerator {
+		l.pairs(in("secretGenerator"), g.KvPairSources)
+	}
+	if len(k.HelmCharts)+len(k.HelmChartInflationGenerator) > 0 || k.HelmGlobals != nil {
+		l.errorf(at{file: name}, "helmCharts is not supported here; publish the chart itself")
+	}
 }
 
-func (l *localCheck) documents(file, dir, field string, data []byte) {
-	docs, err := manifest.Decode(file, data)
-	if err != nil {
+// resourcesOnly keeps a directory of plugins from changing what is in them after it was checked.
+func (l *localCheck) resourcesOnly(name string, k types.Kustomization) {
+	k.TypeMeta, k.MetaData, k.Resources, k.Bases = types.TypeMeta{}, nil, nil, nil //nolint:staticcheck // deprecated, and in use
+	if !reflect.DeepEqual(k, types.Kustomization{}) {
+		l.errorf(at{file: name}, "the Kustomization of a directory of generators, transformers or validators may have resources only")
+	}
+}
+
+// entry checks a file or a directory.
+func (l *localCheck) entry(a at, s string, plugins *at) {
+	if !l.local(a, s, true) {
 		return
 	}
-	for _, d := range docs {
-		annotations := manifest.Map(d.Object, "metadata", "annotations")
-		if annotations["config.kubernetes.io/function"] != nil || annotations["config.k8s.io/function"] != nil {
-			l.errorf(file, "%s: functions in containers or programs are not run", field)
-		}
-		if manifest.String(d.Object, "kind") == "HelmChartInflationGenerator" {
-			l.errorf(file, "%s: HelmChartInflationGenerator is not supported here; publish the chart itself", field)
-		}
-		l.walk(file, dir, field, d.Object)
-	}
-}
-
-// walk looks for fields that name files, at any depth.
-func (l *localCheck) walk(file, dir, field string, v any) {
-	switch v := v.(type) {
-	case []any:
-		for _, e := range v {
-			l.walk(file, dir, field, e)
-		}
-	case map[string]any:
-		for name, e := range v {
-			if !slices.Contains(fileFields, name) {
-				l.walk(file, dir, field+"."+name, e)
-				continue
-			}
-			for _, s := range texts(e) {
-				if _, after, ok := strings.Cut(s, "="); ok && name == "files" {
-					s = after // key=file
-				}
-				if remote(s) {
-					l.errorf(file, "%s.%s: %q is remote; only files in the source are read", field, name, s)
-				}
-			}
+	name := path.Join(path.Dir(a.file), s)
+	if l.disk.dirs[path.Join(root, name)] {
+		l.directory(a, name, plugins)
+	} else if plugins != nil {
+		if m, err := l.factory.NewResMapFromBytes(l.disk.files[path.Join(root, name)]); err == nil {
+			l.configs(*plugins, m)
 		}
 	}
 }
 
-// local demands that something is there.
-func (l *localCheck) local(file, dir, field, s string) {
-	name := path.Join(dir, s)
-	switch _, isFile := l.files[name]; {
-	case remote(s):
-		l.errorf(file, "%s: %q is remote; only files in the source are read", field, s)
+// plugin looks at the configuration of a generator or transformer, which is in place or, if it cannot be, a path.
+func (l *localCheck) plugin(a at, s string) {
+	if m, err := l.factory.NewResMapFromBytes([]byte(s)); err == nil {
+		l.configs(a, m)
+	} else {
+		l.entry(a, s, &a)
+	}
+}
+
+// configs looks for fields that name files, which belong to the Kustomization with the plugin.
+func (l *localCheck) configs(a at, m resmap.ResMap) {
+	for _, r := range m.Resources() {
+		var c struct {
+			Path, TargetFilePath string
+			Paths                []string
+			Replacements         []struct{ Path string }
+			types.KvPairSources
+		}
+		text, err := r.AsYAML()
+		if err == nil {
+			err = manifest.Unmarshal(text, &c)
+		}
+		switch {
+		case r.GetAnnotations()["config.kubernetes.io/function"] != "" || r.GetAnnotations()["config.k8s.io/function"] != "":
+			l.errorf(a, "functions in containers or programs are not run")
+		case r.GetKind() == "HelmChartInflationGenerator":
+			l.errorf(a, "HelmChartInflationGenerator is not supported here; publish the chart itself")
+		case err != nil:
+			l.errorf(a, "%s: %s", r.GetKind(), oneLine(err))
+		}
+		l.files(a.dot("path"), c.Path)
+		l.files(a.dot("targetFilePath"), c.TargetFilePath)
+		for _, s := range c.Paths {
+			l.patch(a.dot("paths"), s)
+		}
+		for _, r := range c.Replacements {
+			l.files(a.dot("replacements.path"), r.Path)
+		}
+		l.pairs(a, c.KvPairSources)
+	}
+}
+
+// patch checks a patch, which is in place or, if it cannot be, a file.
+func (l *localCheck) patch(a at, s string) {
+	if _, err := l.factory.RF().SliceFromBytes([]byte(s)); err != nil {
+		l.files(a, s)
+	}
+}
+
+func (l *localCheck) pairs(a at, p types.KvPairSources) {
+	for _, s := range p.FileSources {
+		if _, after, ok := strings.Cut(s, "="); ok {
+			s = after // key=file
+		}
+		l.files(a.dot("files"), s)
+	}
+	l.files(a.dot("envs"), p.EnvSources...)
+	l.files(a.dot("env"), p.EnvSource)
+}
+
+func (l *localCheck) files(a at, names ...string) {
+	for _, s := range names {
+		if s != "" {
+			l.local(a, s, false)
+		}
+	}
+}
+
+// local demands that something is there. What can be a directory can also be a Git repository.
+func (l *localCheck) local(a at, s string, directory bool) bool {
+	name := path.Join(path.Dir(a.file), s)
+	switch exists := l.disk.Exists(path.Join(root, name)); {
+	case remote(s, directory), !exists && looksRemote(s):
+		l.errorf(a, "%q is remote; only files in the source are read", s)
 	case path.IsAbs(s) || name == ".." || strings.HasPrefix(name, "../"):
-		l.errorf(file, "%s: %q is outside of the source", field, s)
-	case !isFile && !l.dirs[name]:
-		l.errorf(file, "%s: %q is not in the source", field, s)
-	}
-}
-
-// remote reports whether Kustomize might take a name for a URL or a Git repository. It is wide on purpose.
-func remote(s string) bool {
-	lower := strings.ToLower(s)
-	return strings.Contains(s, "://") || strings.Contains(s, "@") || strings.Contains(lower, "git::") || strings.Contains(lower, ".git/") ||
-		strings.HasSuffix(lower, ".git") || strings.Contains(lower, "_git/") || strings.Contains(lower, "github.com") || strings.Contains(s, "?") ||
-		strings.Contains(s, "//")
-}
-
-// texts returns the strings in a list, or the one string.
-func texts(v any) []string {
-	switch v := v.(type) {
-	case string:
-		return []string{v}
-	case []any:
-		var out []string
-		for _, e := range v {
-			if s, ok := e.(string); ok {
-				out = append(out, s)
-			}
-		}
-		return out
+		l.errorf(a, "%q is outside of the source", s)
+	case !exists:
+		l.errorf(a, "%q is not in the source", s)
 	default:
-		return nil
+		return true
 	}
+	return false
+}
+
+// remote reports whether Kustomize might take a name for a URL or, where that is possible, for a Git repository, even if
+// there is a file of that name.
+func remote(s string, clonable bool) bool {
+	s = strings.ToLower(s)
+	if strings.HasPrefix(s, "http:") || strings.HasPrefix(s, "https:") {
+		return true
+	}
+	return clonable && (strings.Contains(s, "://") || strings.Contains(s, "@") || strings.HasPrefix(s, "git::") || strings.HasPrefix(s, "github.com"))
+}
+
+// looksRemote is for messages only.
+func looksRemote(s string) bool {
+	return remote(s, true) || slices.ContainsFunc([]string{".git/", ".git?", "_git/", "?ref=", "//"}, func(part string) bool { return strings.Contains(s, part) }) ||
+		strings.HasSuffix(s, ".git")
 }

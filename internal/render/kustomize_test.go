@@ -259,7 +259,7 @@ type outside struct {
 }
 
 // watch starts a server, and puts programs that leave a mark in front of all others.
-func watch(t *testing.T) *outside {
+func watch(t testing.TB) *outside {
 	t.Helper()
 	var o outside
 	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, object("remote")) }))
@@ -297,7 +297,7 @@ func (o *outside) check(t *testing.T, kustomization string, more ...string) {
 	o.quiet(t, kustomization[:min(len(kustomization), 1000)]+strings.Join(more, "\n"))
 }
 
-func (o *outside) quiet(t *testing.T, what string) {
+func (o *outside) quiet(t testing.TB, what string) {
 	t.Helper()
 	if n := o.connections.Swap(0); n != 0 {
 		t.Errorf("%d connections to the server:\n%s", n, what)
@@ -306,4 +306,21 @@ func (o *outside) quiet(t *testing.T, what string) {
 		t.Errorf("started %q:\n%s", strings.TrimSpace(string(data)), what)
 		_ = os.Remove(o.started)
 	}
+}
+
+// FuzzKustomization looks for what panics, asks a server or starts a program.
+func FuzzKustomization(f *testing.F) {
+	outside := watch(f)
+	for _, k := range []string{
+		"resources: [a.yaml]\nnamePrefix: x-\n", "resources: [a.yaml]\ntransformers: [b.yaml]\n", "resources: [a.yaml]\npatches: [{path: b.yaml}]\n",
+		"generators: [b.yaml]\n", "configMapGenerator: [{name: a, files: [b.yaml], envs: [a.yaml]}]\n", "resources: [a.yaml]\nreplacements: [{path: b.yaml}]\n",
+		"resources: [a.yaml]\ncrds: [b.yaml]\nconfigurations: [b.yaml]\n",
+	} {
+		f.Add(k, object("a"), "{apiVersion: builtin, kind: PatchTransformer, metadata: {name: p}, path: a.yaml}\n")
+		f.Add(k, "{apiVersion: v1, kind: List, items: []}\n", "[{op: add, path: /a, value: b}]\n")
+	}
+	f.Fuzz(func(t *testing.T, kustomization, a, b string) {
+		_, _ = render.Directory(files("kustomization.yaml", kustomization, "a.yaml", a, "b.yaml", b), render.Options{})
+		outside.quiet(t, kustomization)
+	})
 }

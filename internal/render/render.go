@@ -8,11 +8,12 @@ package render
 import (
 	"errors"
 	"fmt"
-	"path"
 	"runtime"
 	"slices"
 	"strings"
 	"sync"
+
+	"sigs.k8s.io/kustomize/api/konfig"
 
 	"github.com/argosy-cd/argosy/internal/manifest"
 	"github.com/argosy-cd/argosy/internal/tree"
@@ -142,15 +143,15 @@ func invalid(files []tree.File, o Options) error {
 	return errors.Join(errs...)
 }
 
-// oneLine is what a library has to say, on one line and bounded.
+// oneLine is what a library has to say, on one line and bounded. The cause is at the end of it.
 func oneLine(err error) string {
 	s := strings.Join(strings.Fields(err.Error()), " ")
 	if len(s) > 600 {
-		s = s[:600] + "…"
+		s = strings.ToValidUTF8(s[:200], "") + " … " + strings.ToValidUTF8(s[len(s)-400:], "")
 	}
 	return s
 }
 
 func isKustomization(name string) bool {
-	return slices.Contains([]string{"kustomization.yaml", "kustomization.yml", "Kustomization"}, path.Base(name)) && !strings.Contains(name, "/")
+	return slices.Contains(konfig.RecognizedKustomizationFileNames(), name)
 }

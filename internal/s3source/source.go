@@ -20,16 +20,14 @@ import (
 	"github.com/argosy-cd/argosy/internal/policy"
 	"github.com/argosy-cd/argosy/internal/problem"
 	"github.com/argosy-cd/argosy/internal/render"
+	"github.com/argosy-cd/argosy/internal/s3source/triggerfile"
 	"github.com/argosy-cd/argosy/internal/tree"
 )
-
-// gitPrefix marks a value file beside the trigger file, as Argo CD marks those of another source.
-const gitPrefix = "$git/"
 
 // Config is what sources are read with.
 type Config struct {
 	// Open returns a reader of a bucket.
-	Open func(ctx context.Context, a Access) (*bucket.Reader, error)
+	Open func(ctx context.Context, a triggerfile.Access) (*bucket.Reader, error)
 	// Git is the directory of the trigger file.
 	Git    fs.FS
 	Policy *policy.Policy
@@ -45,15 +43,12 @@ type App struct {
 
 // Fetched is a source and what was read of it.
 type Fetched struct {
-	Source   Source
+	Source   triggerfile.Source
 	Snapshot *bucket.Snapshot
 }
 
-// URL is where the source is.
-func (s Source) URL() bucket.URL { return bucket.URL{Bucket: s.Bucket, Path: s.Path} }
-
 // Fetch reads all sources, at the same time, and returns them in order.
-func (c Config) Fetch(ctx context.Context, sources []Source) ([]Fetched, error) {
+func (c Config) Fetch(ctx context.Context, sources []triggerfile.Source) ([]Fetched, error) {
 	out := make([]Fetched, len(sources))
 	errs := make([]error, len(sources))
 	var wg sync.WaitGroup
@@ -67,7 +62,7 @@ func (c Config) Fetch(ctx context.Context, sources []Source) ([]Fetched, error) 
 		wg.Go(func() {
 			defer func() { <-slots }()
 			snapshot, err := c.read(ctx, s)
-			out[i], errs[i] = Fetched{s, snapshot}, s.wrap(err)
+			out[i], errs[i] = Fetched{s, snapshot}, wrap(s, err)
 		})
 	}
 	wg.Wait()
@@ -75,7 +70,7 @@ func (c Config) Fetch(ctx context.Context, sources []Source) ([]Fetched, error) 
 }
 
 // Check asks the policy about all sources and reads nothing.
-func (c Config) Check(sources []Source) error {
+func (c Config) Check(sources []triggerfile.Source) error {
 	var errs []error
 	for _, s := range sources {
 		errs = append(errs, c.allowed(s))
@@ -83,41 +78,41 @@ func (c Config) Check(sources []Source) error {
 	return errors.Join(errs...)
 }
 
-func (c Config) allowed(s Source) error {
-	return s.wrap(c.Policy.S3(policy.S3Access{Project: c.App.Project, Bucket: s.Bucket, Path: s.Path, Endpoint: strings.TrimSuffix(s.Endpoint, "/"), Role: s.RoleARN}))
+func (c Config) allowed(s triggerfile.Source) error {
+	return wrap(s, c.Policy.S3(policy.S3Access{Project: c.App.Project, Bucket: s.Bucket, Path: s.Path, Endpoint: strings.TrimSuffix(s.Endpoint, "/"), Role: s.RoleARN}))
 }
 
 // wrap says which source of several a problem is in.
-func (s Source) wrap(err error) error {
-	if s.at == "" {
-		return problem.Wrap(err, func(err error) error { return fmt.Errorf("%s: %w", FileName, err) })
+func wrap(s triggerfile.Source, err error) error {
+	if s.Field() == "" {
+		return problem.Wrap(err, func(err error) error { return fmt.Errorf("%s: %w", triggerfile.Name, err) })
 	}
-	return problem.Wrap(err, func(err error) error { return fmt.Errorf("%s: %s: %w", FileName, s.at, err) })
+	return problem.Wrap(err, func(err error) error { return fmt.Errorf("%s: %s: %w", triggerfile.Name, s.Field(), err) })
 }
 
-func (c Config) read(ctx context.Context, s Source) (*bucket.Snapshot, error) {
+func (c Config) read(ctx context.Context, s triggerfile.Source) (*bucket.Snapshot, error) {
 	reader, err := c.Open(ctx, s.Access)
 	if err != nil {
 		return nil, err
 	}
 	return reader.Read(ctx, bucket.Request{
-		Path: s.Path, File: archive.Suffix(s.Path) != "" || tree.IsManifest(s.Path), Digest: s.Digest, Select: s.choose,
+		Path: s.Path, File: archive.Suffix(s.Path) != "" || tree.IsManifest(s.Path), Digest: s.Digest, Select: func(names []string) (func(string) bool, error) { return choose(s, names) },
 	})
 }
 
 // choose says which files of a directory are read: those that the patterns let through and, for plain manifests, only
 // those that can be manifests.
-func (s Source) choose(names []string) (func(string) bool, error) {
+func choose(s triggerfile.Source, names []string) (func(string) bool, error) {
 	kept := 0
 	var filtered []string
 	for _, name := range names {
-		if s.patterns.keeps(name) {
+		if s.Keeps(name) {
 			filtered = append(filtered, name)
 		}
 	}
-	keep := s.patterns.keeps
-	if s.kind(filtered) == render.Manifests {
-		keep = func(name string) bool { return tree.IsManifest(name) && s.patterns.keeps(name) }
+	keep := s.Keeps
+	if kind(s, filtered) == triggerfile.Manifests {
+		keep = func(name string) bool { return tree.IsManifest(name) && s.Keeps(name) }
 	}
 	for _, name := range filtered {
 		if keep(name) {
@@ -125,12 +120,12 @@ func (s Source) choose(names []string) (func(string) bool, error) {
 		}
 	}
 	if kept == 0 {
-		return nil, &bucket.EmptyError{URL: s.URL(), Reason: s.nothing(len(names))}
+		return nil, &bucket.EmptyError{URL: s.URL(), Reason: nothing(s, len(names))}
 	}
 	return keep, nil
 }
 
-func (s Source) nothing(n int) string {
+func nothing(s triggerfile.Source, n int) string {
 	if len(s.Include)+len(s.Exclude) > 0 {
 		return fmt.Sprintf("include and exclude leave nothing of its %d files", n)
 	}
@@ -138,19 +133,38 @@ func (s Source) nothing(n int) string {
 }
 
 // kind is the type of a directory.
-func (s Source) kind(names []string) string {
-	if s.Type == "" || s.Type == typeArchive {
+func kind(s triggerfile.Source, names []string) string {
+	if s.Type == "" || s.Type == triggerfile.Archive {
 		return render.Detect(names)
 	}
 	return s.Type
 }
 
 // Generate reads all sources and returns their objects, in the order of the sources.
-func (c Config) Generate(ctx context.Context, sources []Source) ([]manifest.Document, error) {
+func (c Config) Generate(ctx context.Context, sources []triggerfile.Source) ([]manifest.Document, error) {
 	fetched, err := c.Fetch(ctx, sources)
 	if err != nil {
 		return nil, err
 	}
+	type result struct {
+		docs []manifest.Document
+		err  error
+	}
+	// A template cannot be stopped from outside; what does not come to an end is left behind.
+	done := make(chan result, 1)
+	go func() {
+		docs, err := c.renderAll(fetched)
+		done <- result{docs, err}
+	}()
+	select {
+	case r := <-done:
+		return r.docs, r.err
+	case <-ctx.Done():
+		return nil, fmt.Errorf("%s: rendering: %w", triggerfile.Name, context.Cause(ctx))
+	}
+}
+
+func (c Config) renderAll(fetched []Fetched) ([]manifest.Document, error) {
 	var docs []manifest.Document
 	var errs []error
 	for _, f := range fetched {
@@ -158,7 +172,7 @@ func (c Config) Generate(ctx context.Context, sources []Source) ([]manifest.Docu
 		if err == nil && len(more) == 0 {
 			err = &bucket.EmptyError{URL: f.Source.URL(), Reason: "there are no Kubernetes objects in it; nothing is deployed, so that nothing is deleted"}
 		}
-		errs = append(errs, f.Source.wrap(err))
+		errs = append(errs, wrap(f.Source, err))
 		docs = append(docs, more...)
 	}
 	if err := errors.Join(errs...); err != nil {
@@ -178,16 +192,16 @@ func (c Config) render(f Fetched) ([]manifest.Document, error) {
 			if err != nil {
 				return nil, fmt.Errorf("%s: %w", key, err)
 			}
-			files, url = s.unpacked(unpacked), func(name string) string { return key + ": " + name }
+			files, url = unpack(s, unpacked), func(name string) string { return key + ": " + name }
 			if len(files) == 0 {
-				return nil, &bucket.EmptyError{URL: s.URL(), Reason: s.nothing(len(unpacked))}
+				return nil, &bucket.EmptyError{URL: s.URL(), Reason: nothing(s, len(unpacked))}
 			}
-		} else if s.Type == render.Helm || s.Type == render.Kustomize {
+		} else if s.Type == triggerfile.Helm || s.Type == triggerfile.Kustomize {
 			return nil, fmt.Errorf("%s: type is %s, but this is one manifest", key, s.Type)
 		}
 	}
-	o := render.Options{Type: s.kind(tree.Names(files)), URL: url, KubeVersion: c.App.KubeVersion, APIVersions: c.App.APIVersions}
-	if o.Type == render.Helm {
+	o := render.Options{Type: kind(s, tree.Names(files)), URL: url, KubeVersion: c.App.KubeVersion, APIVersions: c.App.APIVersions}
+	if o.Type == triggerfile.Helm {
 		var err error
 		if o.Chart, err = c.chart(s, files); err != nil {
 			return nil, err
@@ -198,12 +212,12 @@ func (c Config) render(f Fetched) ([]manifest.Document, error) {
 	return render.Directory(files, o)
 }
 
-// unpacked returns the files of an archive without a directory around all of them, as far as the patterns let them
+// unpack returns the files of an archive without a directory around all of them, as far as the patterns let them
 // through.
-func (s Source) unpacked(files []tree.File) []tree.File {
+func unpack(s triggerfile.Source, files []tree.File) []tree.File {
 	var kept []tree.File
 	for _, f := range tree.Top(files) {
-		if s.patterns.keeps(f.Name) {
+		if s.Keeps(f.Name) {
 			kept = append(kept, f)
 		}
 	}
@@ -211,10 +225,10 @@ func (s Source) unpacked(files []tree.File) []tree.File {
 }
 
 // chart collects what a chart is rendered with.
-func (c Config) chart(s Source, files []tree.File) (render.Chart, error) {
+func (c Config) chart(s triggerfile.Source, files []tree.File) (render.Chart, error) {
 	h := s.Helm
 	if h == nil {
-		h = &Helm{}
+		h = &triggerfile.Chart{}
 	}
 	out := render.Chart{ReleaseName: first(h.ReleaseName, c.App.Name, "release-name"), Namespace: first(h.Namespace, c.App.Namespace, "default")}
 	out.SkipCRDs = h.SkipCRDs || h.IncludeCRDs != nil && !*h.IncludeCRDs
@@ -242,7 +256,7 @@ func (c Config) chart(s Source, files []tree.File) (render.Chart, error) {
 
 // valueFile finds a value file in the chart or beside the trigger file. In both, it is not clear which is meant.
 func (c Config) valueFile(name string, files []tree.File) ([]byte, error) {
-	beside, onlyBeside := strings.CutPrefix(name, gitPrefix)
+	beside, onlyBeside := strings.CutPrefix(name, triggerfile.GitPrefix)
 	inGit, gitErr := readFile(c.Git, beside)
 	inChart, ok := tree.Find(files, name)
 	switch {
@@ -251,7 +265,7 @@ func (c Config) valueFile(name string, files []tree.File) ([]byte, error) {
 	case onlyBeside:
 		return inGit, nil
 	case ok && gitErr == nil:
-		return nil, fmt.Errorf("%s is in the chart and beside the trigger file; write %s%s for the latter, or rename it", name, gitPrefix, name)
+		return nil, fmt.Errorf("%s is in the chart and beside the trigger file; write %s%s for the latter, or rename it", name, triggerfile.GitPrefix, name)
 	case ok:
 		return inChart, nil
 	case gitErr == nil:

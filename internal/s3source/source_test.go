@@ -10,6 +10,7 @@ import (
 	"github.com/argosy-cd/argosy/internal/bucket"
 	"github.com/argosy-cd/argosy/internal/bucket/buckettest"
 	"github.com/argosy-cd/argosy/internal/manifest"
+	"github.com/argosy-cd/argosy/internal/s3source/triggerfile"
 )
 
 func object(name string) string {
@@ -24,7 +25,7 @@ func (w world) config(git map[string]string) Config {
 	for name, text := range git {
 		dir[name] = &fstest.MapFile{Data: []byte(text)}
 	}
-	return Config{Git: dir, App: App{Name: "app", Namespace: "ns"}, Open: func(_ context.Context, a Access) (*bucket.Reader, error) {
+	return Config{Git: dir, App: App{Name: "app", Namespace: "ns"}, Open: func(_ context.Context, a triggerfile.Access) (*bucket.Reader, error) {
 		m, ok := w[a.Bucket]
 		if !ok {
 			return nil, errors.New("there is no such bucket")
@@ -77,7 +78,7 @@ func TestGenerate(t *testing.T) {
 		if !strings.Contains(trigger, "bucket: none\n") {
 			trigger = "bucket: abc\n" + trigger
 		}
-		sources, err := Parse(FileName, []byte(trigger))
+		sources, err := triggerfile.Parse(triggerfile.Name, []byte(trigger))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -51,7 +51,6 @@ type tool struct {
 	name string
 	path string
 	args func(prefix, to string) []string
-	env  []string
 }
 
 func run(ctx context.Context, w io.Writer) (err error) {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"html"
 	"io"
+	"net/http"
 	"regexp"
 	"strconv"
 	"strings"
@@ -45,7 +46,7 @@ func (d *listingDeserializer) ID() string { return d.original.ID() }
 func (d *listingDeserializer) HandleDeserialize(ctx context.Context, in middleware.DeserializeInput, next middleware.DeserializeHandler) (middleware.DeserializeOutput, middleware.Metadata, error) {
 	out, metadata, err := next.HandleDeserialize(ctx, in)
 	response, ok := out.RawResponse.(*smithyhttp.Response)
-	if err == nil && ok && response.StatusCode == 200 {
+	if err == nil && ok && response.StatusCode == http.StatusOK {
 		body, readErr := io.ReadAll(io.LimitReader(response.Body, maxPage+1))
 		_ = response.Body.Close()
 		response.Body = io.NopCloser(&replay{bytes.NewReader(body), readErr})

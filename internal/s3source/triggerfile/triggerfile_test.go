@@ -1,4 +1,4 @@
-package s3source
+package triggerfile
 
 import (
 	"bytes"
@@ -54,7 +54,7 @@ func TestParse(t *testing.T) {
 		{
 			Access: own, Path: "charts/web-v2.tgz", Version: "v2", Type: "helm", Include: []string{"*.yaml"}, Exclude: []string{"tests/**"},
 			Digest: "sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef",
-			Helm:   &Helm{ReleaseName: "web", Namespace: "shop", ValueFiles: []string{"values-prod.yaml", "$git/values.yaml"}, Values: "a: 1", SkipCRDs: true},
+			Helm:   &Chart{ReleaseName: "web", Namespace: "shop", ValueFiles: []string{"values-prod.yaml", "$git/values.yaml"}, Values: "a: 1", SkipCRDs: true},
 		},
 		{Access: common, Path: "", Version: "v1"},
 	}

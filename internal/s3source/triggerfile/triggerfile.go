@@ -1,4 +1,6 @@
-package s3source
+// Package triggerfile is s3-source.yaml, the file in an application's directory that says which buckets its manifests are
+// in: its table of fields, what they may contain, and what follows from them.
+package triggerfile
 
 import (
 	"errors"
@@ -11,22 +13,34 @@ import (
 	"github.com/gobwas/glob"
 
 	"github.com/argosy-cd/argosy/internal/archive"
-	"github.com/argosy-cd/argosy/internal/render"
+	"github.com/argosy-cd/argosy/internal/bucket"
 	"github.com/argosy-cd/argosy/internal/strict"
 	"github.com/argosy-cd/argosy/internal/tree"
 )
 
-// typeArchive is the type of one object that holds a directory.
-const typeArchive = "archive"
+// Types of sources.
+const (
+	Manifests = "manifests"
+	Archive   = "archive" // one object that holds a directory
+	Helm      = "helm"
+	Kustomize = "kustomize"
+)
 
-// FileName is the trigger file in an application's directory.
-const FileName = "s3-source.yaml"
+// GitPrefix marks a value file beside the trigger file, as Argo CD marks those of another source.
+const GitPrefix = "$git/"
 
-// maxSources bounds one trigger file.
-const maxSources = 50
+// Name is the name of the file.
+const Name = "s3-source.yaml"
 
-// Trigger is the trigger file: one source, or several with common settings.
-type Trigger struct {
+// Limits of one trigger file.
+const (
+	maxSources  = 50
+	maxPatterns = 100
+	maxPattern  = 256
+)
+
+// File is the file: one source, or several with common settings.
+type File struct {
 	Source
 	Sources []Source `field:"sources" doc:"several sources, read in order; access fields, bucket and version of the file are their defaults"`
 }
@@ -50,14 +64,23 @@ type Source struct {
 	Include []string `field:"include" doc:"read only files that match one of these patterns; * any characters but /, ** any, {a,b}. A pattern without / is for file names in every directory"`
 	Exclude []string `field:"exclude" doc:"leave out files that match one of these patterns"`
 	Digest  string   `field:"digest" doc:"sha256:… of the content, as printed by argosy s3 push; anything else is refused"`
-	Helm    *Helm    `field:"helm" doc:"how to render a chart"`
+	Helm    *Chart   `field:"helm" doc:"how to render a chart"`
 
 	at       string // in the file: "" or sources[1]
 	patterns filter
 }
 
-// Helm has the names that Argo CD gives these settings.
-type Helm struct {
+// URL is where the source is.
+func (s Source) URL() bucket.URL { return bucket.URL{Bucket: s.Bucket, Path: s.Path} }
+
+// Field is the field of the file that the source is: "" or "sources[1]".
+func (s Source) Field() string { return s.at }
+
+// Keeps reports whether include and exclude let a file through.
+func (s Source) Keeps(name string) bool { return s.patterns.keeps(name) }
+
+// Chart has the names that Argo CD gives these settings.
+type Chart struct {
 	ReleaseName  string         `field:"releaseName" doc:"default: name of the application"`
 	Namespace    string         `field:"namespace" doc:"default: namespace of the application's destination"`
 	ValueFiles   []string       `field:"valueFiles" doc:"files in the chart or beside the trigger file; $git/… is always beside the trigger file. Later ones win"`
@@ -69,7 +92,7 @@ type Helm struct {
 
 // Parse reads a trigger file and returns its sources, complete and checked.
 func Parse(file string, data []byte) ([]Source, error) {
-	var t Trigger
+	var t File
 	doc, err := strict.Decode(file, data, &t)
 	if doc == nil {
 		return nil, err
@@ -87,7 +110,7 @@ func Parse(file string, data []byte) ([]Source, error) {
 }
 
 // resolve returns the list of sources with the defaults of the file.
-func (t *Trigger) resolve(doc *strict.Document) ([]Source, error) {
+func (t *File) resolve(doc *strict.Document) ([]Source, error) {
 	if !doc.Has("sources") {
 		return []Source{t.Source}, nil
 	}
@@ -152,7 +175,7 @@ func (s *Source) check(doc *strict.Document) []error {
 	if cause := s.checkPath(); cause != "" {
 		bad("path", "%s", cause)
 	}
-	if s.Type == typeArchive && archive.Suffix(s.Path) == "" {
+	if s.Type == Archive && archive.Suffix(s.Path) == "" {
 		bad("path", "must be the key of an archive where type is archive, it is %q", s.Path)
 	}
 	if s.Region != "" && !regionPattern.MatchString(s.Region) {
@@ -178,14 +201,14 @@ func (s *Source) check(doc *strict.Document) []error {
 }
 
 func (s *Source) checkHelm(bad func(string, string, ...any)) {
-	if s.Type != "" && s.Type != render.Helm && s.Type != typeArchive {
+	if s.Type != "" && s.Type != Helm && s.Type != Archive {
 		bad("helm", "must not be set where type is %s", s.Type)
 	}
 	if s.Helm.SkipCRDs && s.Helm.IncludeCRDs != nil && *s.Helm.IncludeCRDs {
 		bad("helm.includeCRDs", "and skipCrds contradict each other")
 	}
 	for i, name := range s.Helm.ValueFiles {
-		if !tree.Safe(strings.TrimPrefix(name, gitPrefix)) {
+		if !tree.Safe(strings.TrimPrefix(name, GitPrefix)) {
 			bad(fmt.Sprintf("helm.valueFiles[%d]", i), "must be a file below the chart or below the directory of the trigger file, it is %q", name)
 		}
 	}
@@ -197,9 +220,17 @@ func (s *Source) checkFilter(bad func(string, string, ...any)) {
 		patterns []string
 		out      *[]pattern
 	}{{"include", s.Include, &s.patterns.include}, {"exclude", s.Exclude, &s.patterns.exclude}} {
+		if len(list.patterns) > maxPatterns {
+			bad(list.name, "must have at most %d patterns, it has %d", maxPatterns, len(list.patterns))
+			continue
+		}
 		for i, text := range list.patterns {
+			if text == "" || len(text) > maxPattern {
+				bad(fmt.Sprintf("%s[%d]", list.name, i), "must have 1 to %d characters", maxPattern)
+				continue
+			}
 			g, err := glob.Compile(text, '/')
-			if err != nil || text == "" || len(text) > 1024 {
+			if err != nil {
 				bad(fmt.Sprintf("%s[%d]", list.name, i), "is not a pattern: %q", text)
 				continue
 			}
@@ -282,5 +313,5 @@ func (f filter) keeps(name string) bool {
 
 // Schema returns the JSON Schema of the trigger file.
 func Schema() map[string]any {
-	return strict.Schema("https://argosy.dev/schemas/s3-source.json", "Argosy S3 source ("+FileName+")", Trigger{})
+	return strict.Schema("https://argosy.dev/schemas/s3-source.json", "Argosy S3 source ("+Name+")", File{})
 }
