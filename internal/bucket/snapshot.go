@@ -36,7 +36,7 @@ type Snapshot struct {
 	Files  []tree.File // those that were selected, ordered by name
 	Single bool        // the path is an object
 	// Digest identifies the content: of an object its sha256, of a directory the sha256 of what sha256sum prints for its
-	// files. "" if it is not known because there is no index and not all files were read.
+	// files. Without an index it is known only if all files were asked for, or a digest was demanded.
 	Digest  string
 	Indexed bool
 	Stats   Stats
@@ -264,7 +264,7 @@ func (f *fetch) verify(s *Snapshot, files []*file) error {
 	switch {
 	case s.Single:
 		s.Digest = "sha256:" + Sum(files[0].data)
-	case !s.Indexed && len(files) == len(s.Names):
+	case !s.Indexed && (f.req.Select == nil || f.req.Digest != ""):
 		s.Digest = NewIndex(s.Files).Digest
 	}
 	if f.req.Digest != "" && s.Digest != f.req.Digest {

@@ -117,7 +117,7 @@ type listingScanner struct {
 func (x *listingScanner) step() bool {
 	text, rest, ok := strings.Cut(x.rest, "<")
 	if !ok {
-		x.done = x.done && strings.TrimSpace(x.rest) == ""
+		x.done = x.done && strings.Trim(x.rest, " \t\n") == ""
 		return false
 	}
 	tag, rest, ok := strings.Cut(rest, ">")
@@ -134,7 +134,7 @@ func (x *listingScanner) step() bool {
 		name = tag[:i]
 	}
 	empty := strings.HasSuffix(tag, "/")
-	if !isName(name) || !attribute.MatchString(tag[len(name):]) || len(x.stack) > 8 || len(x.stack) == 0 && name != "ListBucketResult" {
+	if !isName(name) || len(name) < len(tag) && !attribute.MatchString(tag[len(name):]) || len(x.stack) > 8 || len(x.stack) == 0 && name != "ListBucketResult" {
 		return false
 	}
 	x.stack = append(x.stack, name)
@@ -151,18 +151,22 @@ func (x *listingScanner) step() bool {
 // addText keeps the text of an element; between elements there may be only blanks.
 func (x *listingScanner) addText(text string) bool {
 	if !x.leaf {
-		return strings.TrimSpace(text) == ""
+		return strings.Trim(text, " \t\n") == ""
 	}
-	if strings.ContainsFunc(text, func(r rune) bool { return r < ' ' && r != '\t' && r != '\n' || r == 0xFFFE || r == 0xFFFF }) || strings.Contains(text, "]]>") {
-		return false
+	for i := range len(text) {
+		// Control characters, the two code points that XML does not have (EF BF BE, EF BF BF), and the end of a CDATA section.
+		switch c := text[i]; {
+		case c < ' ' && c != '\t' && c != '\n', c >= 0xBE && c <= 0xBF && i >= 2 && text[i-1] == 0xBF && text[i-2] == 0xEF, c == '>':
+			return false
+		}
 	}
 	x.text = text
 	for i := strings.IndexByte(text, '&'); i >= 0; {
 		entity, _, ok := strings.Cut(text[i:], ";")
 		switch entity {
-		case "&amp", "&lt", "&gt", "&quot", "&apos":
+		case "&amp", "&lt", "&gt", "&quot", "&apos", "&#34", "&#39": // the last two from servers in Go
 		default:
-			return false // numbers, and names that XML does not have
+			return false // other numbers, and names that XML does not have
 		}
 		if !ok {
 			return false

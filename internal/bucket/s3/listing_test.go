@@ -1,11 +1,14 @@
 package s3
 
 import (
+	"bytes"
 	"encoding/xml"
 	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
 	"strings"
 	"testing"
 
@@ -62,6 +65,7 @@ var listings = []string{
 	`<?xml version="1.0" encoding="UTF-8"?>` + "\n" + `<ListBucketResult xmlns="http://s3.amazonaws.com/doc/2006-03-01/"><Name>b</Name><Prefix/><IsTruncated>true</IsTruncated><NextContinuationToken>a&amp;b</NextContinuationToken><EncodingType>url</EncodingType><Contents><Key>a%20b</Key><LastModified>2026-01-01T00:00:00.000Z</LastModified><ETag>&quot;abc&quot;</ETag><Size>12</Size><Owner><ID>x</ID><Key>not this</Key></Owner><StorageClass>STANDARD</StorageClass></Contents><Contents><Key>ü &lt;&gt;</Key><ETag>"d"</ETag><Size>0</Size></Contents></ListBucketResult>`,
 	"<ListBucketResult>\n  <Contents>\n    <Key>k</Key>\n  </Contents>\n  <CommonPrefixes><Prefix>p/</Prefix></CommonPrefixes>\n</ListBucketResult>\n",
 	`<ListBucketResult></ListBucketResult>`,
+	`<ListBucketResult><Contents><Key>it&#39;s</Key><ETag>&#34;e&#34;</ETag></Contents></ListBucketResult>`,
 }
 
 func TestScanListing(t *testing.T) {
@@ -95,6 +99,38 @@ func TestListingFallback(t *testing.T) {
 	l, err := open(t, s.URL).List(t.Context(), "", 10)
 	if diff := cmp.Diff(bucket.Listing{Pages: 1, Objects: []bucket.Object{{Key: "aB", ETag: "x", Size: 1}}}, l); err != nil || diff != "" {
 		t.Errorf("%v (-want +got)\n%s", err, diff)
+	}
+}
+
+// TestScanReal checks that the scanner knows what real servers write, and is not always replaced by the SDK's decoder.
+func TestScanReal(t *testing.T) {
+	buckettest.Environment(t)
+	for name, server := range map[string]string{"in process": buckettest.InProcess(t, "test"), "real": buckettest.Versity(t, "test")} {
+		s := open(t, server)
+		if _, err := s.Put(t.Context(), "p/a b", []byte("x"), bucket.Condition{}); err != nil {
+			t.Fatal(err)
+		}
+		var body []byte
+		proxy := httptest.NewServer(&httputil.ReverseProxy{
+			Rewrite: func(r *httputil.ProxyRequest) {
+				target, _ := url.Parse(server)
+				r.SetURL(target)
+				r.Out.Host = r.In.Host
+			},
+			ModifyResponse: func(r *http.Response) error {
+				body, _ = io.ReadAll(r.Body)
+				r.Body = io.NopCloser(bytes.NewReader(body))
+				return nil
+			},
+		})
+		_, err := open(t, proxy.URL).List(t.Context(), "p/", 10)
+		proxy.Close()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if out, ok := scanListing(body); !ok || len(out.Contents) != 1 {
+			t.Errorf("%s: not known: %s", name, body)
+		}
 	}
 }
 
