@@ -1,0 +1,227 @@
+// Package trigger holds the repositories that make Argo CD look again: a clock whose ticks are empty commits.
+//
+// They are stateless. A commit depends on the name of the repository, its interval and its tick, so a restart changes
+// nothing and any number of replicas agree. History is linear and bounded: the parent of a tick is the one before it, or,
+// at every 64th, the one 64 before, and so on, back to the first of all. A clock that jumps back does not take back
+// what was served.
+package trigger
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"iter"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/argosy-cd/argosy/internal/gitserver"
+)
+
+const (
+	base = 64
+	// recent is how many ticks can be asked for by their hash: a client may come with one that it was told of before.
+	recent = 4096
+	// Intervals outside of these are mistakes.
+	minInterval = time.Second
+	maxInterval = 366 * 24 * time.Hour
+)
+
+// emptyTree is the tree of every commit.
+var emptyTree = gitserver.Object{Kind: gitserver.KindTree}
+
+// Clock is a repository whose branch gets a new, empty commit at each tick.
+type Clock struct {
+	name     string
+	interval time.Duration
+	phase    time.Duration
+	now      func() time.Time
+
+	mu      sync.Mutex
+	served  int64 // the latest tick
+	commits map[int64]commit
+	ticks   map[gitserver.Hash]int64
+}
+
+type commit struct {
+	hash   gitserver.Hash
+	object gitserver.Object
+}
+
+// NewClock returns a clock. With spread, its ticks are moved by a part of the interval that comes from its name, so that a
+// hundred clocks do not tick at once.
+func NewClock(name string, interval time.Duration, spread bool, now func() time.Time) (*Clock, error) {
+	if interval < minInterval || interval > maxInterval {
+		return nil, fmt.Errorf("the interval must be %s to %s, it is %s", minInterval, maxInterval, interval)
+	}
+	if interval%time.Second != 0 {
+		return nil, fmt.Errorf("the interval must be whole seconds, it is %s", interval)
+	}
+	c := &Clock{name: name, interval: interval, now: now, commits: map[int64]commit{}, ticks: map[gitserver.Hash]int64{}}
+	if spread {
+		h := fnv.New64a()
+		_, _ = h.Write([]byte(name))
+		c.phase = time.Duration(h.Sum64()%uint64(interval/time.Second)) * time.Second
+	}
+	return c, nil
+}
+
+// tick returns the latest tick, which never goes back.
+func (c *Clock) tick() int64 {
+	seconds := c.now().Add(-c.phase).Unix()
+	c.served = max(c.served, seconds/int64(c.interval/time.Second))
+	return c.served
+}
+
+// At is when a tick is.
+func (c *Clock) at(tick int64) time.Time {
+	return time.Unix(tick*int64(c.interval/time.Second), 0).Add(c.phase).UTC()
+}
+
+// Next returns when the clock ticks next.
+func (c *Clock) Next() time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.at(c.tick() + 1)
+}
+
+// parent is the tick before one in its history; the first has none.
+func parent(tick int64) (int64, bool) {
+	if tick == 0 {
+		return 0, false
+	}
+	step := int64(1)
+	for tick%(step*base) == 0 {
+		step *= base
+	}
+	return tick - step, true
+}
+
+// commit returns the commit of a tick.
+func (c *Clock) commit(tick int64) commit {
+	if x, ok := c.commits[tick]; ok {
+		return x
+	}
+	spec := gitserver.Commit{Tree: emptyTree.Hash(), Date: c.at(tick), Message: fmt.Sprintf("%s: tick %d, every %s", c.name, tick, c.interval)}
+	if p, ok := parent(tick); ok {
+		h := c.commit(p).hash
+		spec.Parent = &h
+	}
+	x := commit{object: spec.Object()}
+	x.hash = x.object.Hash()
+	c.commits[tick] = x
+	c.ticks[x.hash] = tick
+	return x
+}
+
+// Head implements gitserver.Repository.
+func (c *Clock) Head(context.Context) (gitserver.Hash, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	tick := c.tick()
+	c.forget(tick)
+	return c.commit(tick).hash, nil
+}
+
+// forget keeps the memory of a clock bounded.
+func (c *Clock) forget(tick int64) {
+	if len(c.commits) < 4*recent {
+		return
+	}
+	c.commits, c.ticks = map[int64]commit{}, map[gitserver.Hash]int64{}
+	c.commit(tick)
+}
+
+// History implements gitserver.Repository.
+func (c *Clock) History(_ context.Context, want gitserver.Hash) (gitserver.History, bool, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	latest := c.tick()
+	tick, ok := c.ticks[want]
+	for t := latest; !ok && t >= 0 && t > latest-recent; t-- {
+		c.commit(t)
+		tick, ok = c.ticks[want]
+	}
+	if !ok || tick > latest {
+		return gitserver.History{}, false, nil
+	}
+	var h gitserver.History
+	for more := true; more; tick, more = parent(tick) {
+		h.Commits = append(h.Commits, c.commit(tick).object)
+	}
+	h.Content = func(int) ([]gitserver.Object, error) { return []gitserver.Object{emptyTree}, nil }
+	return h, true, nil
+}
+
+// Clocks opens clocks by their path: appset.git, every/10m/team-a.git. The URL is the schedule.
+type Clocks struct {
+	Interval time.Duration // of appset.git
+	Now      func() time.Time
+
+	mu   sync.Mutex
+	open map[string]*Clock
+}
+
+// maxClocks bounds how many clocks are remembered; the others are made anew.
+const maxClocks = 1000
+
+var namePattern = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$`)
+
+// Open returns the clock at a path.
+func (c *Clocks) Open(path string) (*Clock, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if x := c.open[path]; x != nil {
+		return x, nil
+	}
+	x, err := c.parse(path)
+	if err != nil {
+		return nil, err
+	}
+	if c.open == nil || len(c.open) >= maxClocks {
+		c.open = map[string]*Clock{}
+	}
+	c.open[path] = x
+	return x, nil
+}
+
+// All gives the clocks that were opened, by path.
+func (c *Clocks) All() iter.Seq2[string, *Clock] {
+	c.mu.Lock()
+	open := maps.Clone(c.open)
+	c.mu.Unlock()
+	return func(yield func(string, *Clock) bool) {
+		for _, path := range slices.Sorted(maps.Keys(open)) {
+			if !yield(path, open[path]) {
+				return
+			}
+		}
+	}
+}
+
+func (c *Clocks) parse(path string) (*Clock, error) {
+	name, ok := strings.CutSuffix(path, ".git")
+	if !ok {
+		return nil, gitserver.ErrNotFound
+	}
+	if name == "appset" {
+		return NewClock(name, c.Interval, false, c.Now)
+	}
+	parts := strings.Split(name, "/")
+	if len(parts) != 3 || parts[0] != "every" || !namePattern.MatchString(parts[2]) {
+		return nil, gitserver.ErrNotFound
+	}
+	interval, err := time.ParseDuration(parts[1])
+	if err != nil {
+		return nil, errors.Join(gitserver.ErrNotFound, fmt.Errorf("%q is not a duration", parts[1]))
+	}
+	x, err := NewClock(name, interval, true, c.Now)
+	if err != nil {
+		return nil, errors.Join(gitserver.ErrNotFound, err)
+	}
+	return x, nil
+}
