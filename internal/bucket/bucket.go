@@ -56,6 +56,13 @@ type Condition struct {
 // ErrChanged says that an object is not, or no longer, what it was.
 var ErrChanged = errors.New("changed while it was read")
 
+// ErrDenied says that a request was not allowed. It has no text: a Store's error says it better.
+var ErrDenied error = denied{}
+
+type denied struct{}
+
+func (denied) Error() string { return "" }
+
 // Limits bound a snapshot.
 type Limits struct {
 	Objects       int           // listed under a path
@@ -66,6 +73,9 @@ type Limits struct {
 	Attempts      int           // snapshots that are begun
 	Backoff       time.Duration // before the second attempt; doubled for each one after
 }
+
+// listed is how many objects a listing may have: each file, its new content beside it, and the index.
+func (l Limits) listed() int { return 2*l.Objects + 2 }
 
 // DefaultLimits are far above what a cluster deploys from one path.
 var DefaultLimits = Limits{

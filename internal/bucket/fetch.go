@@ -12,6 +12,8 @@ type fetch struct {
 	r      *Reader
 	req    Request
 	stats  *Stats
+	dir    string // prefix of the directory whose index, if there is one, decides
+	sub    string // prefix, inside of dir, of what was asked for
 	id     string
 	digest [sha256.Size]byte // of the listing
 	pack   Pack
@@ -28,7 +30,7 @@ func (f *fetch) get(ctx context.Context, files []*file) error {
 	var missing []*file
 	for _, x := range files {
 		if e, ok := f.pack.Entries[x.object.Key]; ok && e.ETag == x.object.ETag && int64(len(e.Data)) == x.object.Size {
-			x.data = e.Data
+			x.data, x.read = e.Data, true
 			f.stats.Cached++
 			continue
 		}
@@ -84,6 +86,7 @@ func (f *fetch) download(ctx context.Context, files []*file) error {
 		running--
 		bytes -= r.file.object.Size
 		if r.err == nil {
+			r.file.read = true
 			f.stats.Gets++
 			f.stats.Bytes += int64(len(r.file.data))
 		}
@@ -102,16 +105,20 @@ func (f *fetch) download(ctx context.Context, files []*file) error {
 	return first
 }
 
-// remember saves what was read, together with what the cache still has of the same listing.
-func (f *fetch) remember(objects []Object, files []*file) {
-	if f.r.Cache == nil {
+// remember saves what was read, together with what the cache still has of the same listing. Only a complete snapshot says
+// which listing it is of.
+func (f *fetch) remember(objects []Object, files []*file, complete bool) {
+	if f.r.Cache == nil || !complete && !f.got {
 		return
 	}
-	if f.cached && !f.got && f.pack.Listing == f.digest {
+	if complete && f.known() && !f.got {
 		f.r.Cache.Use(f.id)
 		return
 	}
-	p := Pack{Listing: f.digest, Entries: make(map[string]PackEntry, len(files)+len(f.extra))}
+	p := Pack{Entries: make(map[string]PackEntry, len(files)+len(f.extra))}
+	if complete {
+		p.Listing = f.digest
+	}
 	var total int64
 	keep := func(key string, e PackEntry) {
 		if _, ok := p.Entries[key]; ok || total+int64(len(e.Data)) > f.r.Limits.Bytes {
@@ -121,6 +128,9 @@ func (f *fetch) remember(objects []Object, files []*file) {
 		p.Entries[key] = e
 	}
 	for _, x := range append(f.extra, files...) {
+		if !x.read || int64(len(x.data)) != x.object.Size {
+			continue
+		}
 		keep(x.object.Key, PackEntry{x.object.ETag, x.data})
 	}
 	for _, o := range objects {

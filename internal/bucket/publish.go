@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -17,8 +18,9 @@ import (
 //
 // Readers see the old state or the new one and nothing between. New files are written under their own names, which no
 // index lists yet. New content of existing files is written beside them first, named after its digest. Then the index
-// is written: this is the moment of change. Only then are existing files overwritten, and what stood beside them is
-// deleted; a reader takes whichever of the two there is. Ended at any point, the next push goes on from there.
+// is written: this is the moment of change. Only then are existing files overwritten, for people and other programs:
+// readers prefer what stands beside, which stays as long as an index refers to it. Ended at any point, the next push goes
+// on from there. A push that is overtaken by another stops and says so.
 type Publication struct {
 	Store  Writer
 	Bucket string
@@ -45,6 +47,7 @@ type publishing struct {
 	Publication
 	dir     string
 	objects map[string]Object // by name, as listed at the start
+	old     map[string]string // file to digest, in the index at the start
 	index   Index             // new
 	bytes   map[string][]byte // by name
 	result  Published
@@ -65,9 +68,15 @@ func (p Publication) Run(ctx context.Context) (*Published, error) {
 	if len(p.Files) == 0 {
 		return nil, errors.New("there are no files to publish; readers would fail")
 	}
+	if len(p.Files) > p.Limits.Objects {
+		return nil, fmt.Errorf("%d files are over the limit of %d", len(p.Files), p.Limits.Objects)
+	}
 	x.index = NewIndex(p.Files)
 	x.result.Digest = x.index.Digest
 	if err := x.list(ctx); err != nil {
+		return nil, err
+	}
+	if err := x.alone(); err != nil {
 		return nil, err
 	}
 	changed, err := x.changes(ctx)
@@ -90,8 +99,24 @@ func (p Publication) Run(ctx context.Context) (*Published, error) {
 	return &x.result, x.write(ctx, changed)
 }
 
+// alone refuses a directory that others are published in: they would not be read any more, or be deleted.
+func (x *publishing) alone() error {
+	for e := range strings.SplitSeq(x.dir, "/") {
+		if e == IndexName || e+"/" == blobDir {
+			return fmt.Errorf("%s: nothing can be published in a directory of this name", URL{x.Bucket, x.Path})
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(x.objects)) {
+		if dir, ok := strings.CutSuffix(name, "/"+IndexName); ok {
+			return fmt.Errorf("%s: %s in it was pushed by itself; push to another path, or delete that first", URL{x.Bucket, x.Path}, dir)
+		}
+	}
+	return nil
+}
+
 func (x *publishing) list(ctx context.Context) error {
-	listing, err := x.Store.List(ctx, x.dir, x.Limits.Objects)
+	// Pushes that were killed may have left more than readers take.
+	listing, err := x.Store.List(ctx, x.dir, 10*x.Limits.listed())
 	if err != nil {
 		return err
 	}
@@ -99,6 +124,28 @@ func (x *publishing) list(ctx context.Context) error {
 	for _, o := range listing.Objects {
 		if name := strings.TrimPrefix(o.Key, x.dir); name != "" && !strings.HasSuffix(name, "/") {
 			x.objects[name] = o
+		}
+	}
+	return x.readIndex(ctx)
+}
+
+// readIndex reads the index of the last push, if there is one. A damaged one is replaced.
+func (x *publishing) readIndex(ctx context.Context) error {
+	o, ok := x.objects[IndexName]
+	if !ok || o.Size > maxIndexBytes {
+		return nil
+	}
+	data, err := x.Store.Get(ctx, o)
+	if errors.Is(err, ErrChanged) {
+		return x.overtaken()
+	}
+	if err != nil {
+		return err
+	}
+	if index, err := DecodeIndex(data); err == nil {
+		x.old = make(map[string]string, len(index.Files))
+		for _, e := range index.Files {
+			x.old[e.Path] = e.SHA256
 		}
 	}
 	return nil
@@ -111,7 +158,8 @@ func (x *publishing) changes(ctx context.Context) ([]string, error) {
 	for _, e := range x.index.Files {
 		o, ok := x.objects[e.Path]
 		switch {
-		case !ok || o.Size != e.Size:
+		case !ok || o.Size != e.Size || x.old != nil && x.old[e.Path] != "" && x.old[e.Path] != e.SHA256:
+			// With another digest in the index, a push that still runs may be about to overwrite it.
 			changed = append(changed, e.Path)
 		case o.ETag != contentTag(x.bytes[e.Path]):
 			doubtful = append(doubtful, e.Path)
@@ -150,26 +198,60 @@ func (x *publishing) write(ctx context.Context, changed []string) error {
 	}
 	// Content that readers of the old state look for under this name is not overwritten yet.
 	var beside []string
-	target := map[string]string{}
+	first := map[string]target{}
 	for _, name := range changed {
-		target[name] = name
+		first[name] = target{name, Condition{New: true}}
 		if _, exists := x.objects[name]; exists || !indexed {
-			target[name] = blobDir + Sum(x.bytes[name])
+			first[name] = target{blobDir + Sum(x.bytes[name]), Condition{}}
 			beside = append(beside, name)
 		}
 	}
-	total := len(changed) + len(beside)
-	count := &counter{total: total, report: x.Progress}
-	if err := x.upload(ctx, changed, target, count); err != nil {
+	count := &counter{total: len(changed) + len(beside), report: x.Progress}
+	if err := x.upload(ctx, changed, first, count); err != nil {
 		return err
 	}
-	if _, err := x.putIndex(ctx, x.index, condition); err != nil {
+	own, err := x.putIndex(ctx, x.index, condition)
+	if err != nil {
 		return err
 	}
-	if err := x.upload(ctx, beside, nil, count); err != nil {
+	// From here on another push may follow ours. What it has written is left alone.
+	last := map[string]target{}
+	for _, name := range beside {
+		o, exists := x.objects[name]
+		last[name] = target{name, Condition{ETag: o.ETag, New: !exists}}
+	}
+	if err := x.current(ctx, own); err != nil {
 		return err
 	}
-	return x.clean(ctx, beside)
+	if err := x.upload(ctx, beside, last, count); err != nil {
+		return err
+	}
+	if err := x.current(ctx, own); err != nil {
+		return err
+	}
+	if err := x.clean(ctx); err != nil {
+		return err
+	}
+	return x.current(ctx, own)
+}
+
+// current returns nil as long as the index is ours.
+func (x *publishing) current(ctx context.Context, own Object) error {
+	l, err := x.Store.List(ctx, own.Key, x.Limits.listed())
+	if err == nil && (len(l.Objects) == 0 || l.Objects[0].Key != own.Key || l.Objects[0].ETag != own.ETag) {
+		return x.overtaken()
+	}
+	return err
+}
+
+func (x *publishing) overtaken() error {
+	return fmt.Errorf("%s: somebody else has pushed at the same time; push again", URL{x.Bucket, x.Path})
+}
+
+// target is where the content of a file is written, and when.
+type target struct {
+	name      string
+	condition Condition
 }
 
 // empty reports whether there are no files in the directory yet.
@@ -182,16 +264,16 @@ func (x *publishing) empty() bool {
 	return true
 }
 
-// upload writes files under the names in target, or their own, and checks that they are what the store now lists.
-func (x *publishing) upload(ctx context.Context, names []string, target map[string]string, count *counter) error {
+// upload writes files to their targets and checks that they are what the store now lists.
+func (x *publishing) upload(ctx context.Context, names []string, targets map[string]target, count *counter) error {
 	put := make([]Object, len(names))
 	err := x.each(ctx, len(names), func(ctx context.Context, i int) error {
-		key := names[i]
-		if target != nil {
-			key = target[key]
-		}
-		o, err := x.Store.Put(ctx, x.dir+key, x.bytes[names[i]], Condition{})
+		t := targets[names[i]]
+		o, err := x.Store.Put(ctx, x.dir+t.name, x.bytes[names[i]], t.condition)
 		put[i] = o
+		if errors.Is(err, ErrChanged) {
+			return x.overtaken()
+		}
 		if err == nil {
 			count.add()
 		}
@@ -200,7 +282,7 @@ func (x *publishing) upload(ctx context.Context, names []string, target map[stri
 	if err != nil || len(names) == 0 {
 		return err
 	}
-	listing, err := x.Store.List(ctx, x.dir, x.Limits.Objects)
+	listing, err := x.Store.List(ctx, x.dir, 10*x.Limits.listed())
 	if err != nil {
 		return err
 	}
@@ -210,7 +292,7 @@ func (x *publishing) upload(ctx context.Context, names []string, target map[stri
 	}
 	for i, o := range put {
 		if l := listed[o.Key]; l.ETag != o.ETag || l.Size != int64(len(x.bytes[names[i]])) {
-			return fmt.Errorf("%s: %q is not what was written; is somebody else writing there?", URL{x.Bucket, x.Path}, names[i])
+			return x.overtaken()
 		}
 	}
 	return nil
@@ -221,28 +303,38 @@ func (x *publishing) putIndex(ctx context.Context, index Index, c Condition) (Ob
 	if err != nil {
 		return Object{}, err
 	}
-	o, err := x.Store.Put(ctx, x.dir+IndexName, data, c)
-	if errors.Is(err, ErrChanged) {
-		return o, fmt.Errorf("%s: somebody else has pushed at the same time; push again", URL{x.Bucket, x.Path})
+	if len(data) > maxIndexBytes {
+		return Object{}, fmt.Errorf("the index has %d bytes, which is over the limit of %d", len(data), maxIndexBytes)
 	}
-	return o, err
+	key := x.dir + IndexName
+	o, err := x.Store.Put(ctx, key, data, c)
+	if !errors.Is(err, ErrChanged) {
+		return o, err
+	}
+	// The answer to a first attempt may have been lost, and the one that was repeated finds what that has written.
+	sum, sumErr := x.Store.Sum(ctx, key)
+	l, listErr := x.Store.List(ctx, key, x.Limits.listed())
+	if err := errors.Join(sumErr, listErr); err != nil {
+		return o, err
+	}
+	if sum == Sum(data) && len(l.Objects) > 0 && l.Objects[0].Key == key {
+		return l.Objects[0], nil
+	}
+	return o, x.overtaken()
 }
 
-// clean deletes files that are no longer wanted, and content that has reached its own name: what this push has put
-// there, and what was there before it began. Anything else belongs to a push that runs now.
-func (x *publishing) clean(ctx context.Context, beside []string) error {
-	blobs := map[string]bool{}
-	for _, name := range beside {
-		blobs[blobDir+Sum(x.bytes[name])] = true
-	}
-	for name := range x.objects {
-		if strings.HasPrefix(name, blobDir) {
-			blobs[name] = true
-		}
+// clean deletes files that are no longer wanted, and content beside them that our index does not refer to and that was there
+// before this push began. Anything else belongs to a push that runs now.
+func (x *publishing) clean(ctx context.Context) error {
+	wanted := map[string]bool{}
+	for _, e := range x.index.Files {
+		wanted[blobDir+e.SHA256] = true
 	}
 	var keys []string
-	for name := range blobs {
-		keys = append(keys, x.dir+name)
+	for name := range x.objects {
+		if strings.HasPrefix(name, blobDir) && !wanted[name] {
+			keys = append(keys, x.dir+name)
+		}
 	}
 	for _, name := range x.result.Deleted {
 		keys = append(keys, x.dir+name)

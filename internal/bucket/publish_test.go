@@ -57,7 +57,7 @@ func TestPublish(t *testing.T) {
 	}
 	p := publication(m, map[string]string{"a": "1"})
 	p.Prune, p.DryRun = true, true
-	if r := publish(t, p); !slices.Equal(r.Deleted, []string{"b", "c", "d"}) || len(m.Keys()) != 5 {
+	if r := publish(t, p); !slices.Equal(r.Deleted, []string{"b", "c", "d"}) || len(m.Keys()) != 6 {
 		t.Errorf("dry run: %+v %q", r, m.Keys())
 	}
 	p.DryRun = false
@@ -134,8 +134,13 @@ func TestAtEveryStep(t *testing.T) {
 				if s := read(t, newReader(m), bucket.Request{Path: "p"}); content(s) != newText {
 					t.Fatalf("after a push that was stopped at %d and another: %s", fail, content(s))
 				}
-				if keys := strings.Join(m.Keys(), " "); keys != "p/.argosy-index.json p/a p/b p/d p/e" {
-					t.Fatalf("left behind after step %d: %s", fail, keys)
+				wanted := map[string]bool{}
+				for _, text := range next {
+					wanted["p/.argosy/"+bucket.Sum([]byte(text))] = true
+				}
+				keys := slices.DeleteFunc(m.Keys(), func(k string) bool { return wanted[k] })
+				if got := strings.Join(keys, " "); got != "p/.argosy-index.json p/a p/b p/d p/e" {
+					t.Fatalf("left behind after step %d: %s", fail, got)
 				}
 			}
 		})
@@ -159,23 +164,152 @@ func TestReadDuringPush(t *testing.T) {
 	}
 }
 
+// TestTwoPushes lets another push run whole before each request of one, with files that both add, change and delete: the one
+// that is overtaken says so, and what readers see is what a push has published.
 func TestTwoPushes(t *testing.T) {
+	for step := 1; ; step++ {
+		m := &buckettest.Memory{}
+		publish(t, publication(m, map[string]string{"a": "1", "b": "1", "c": "1"}))
+		n, ran := 0, false
+		hook := func(string) error {
+			if n++; n == step {
+				m.OnPut, m.OnList = nil, nil
+				ran = true
+				theirs := publication(m, map[string]string{"a": "theirs", "b": "1", "new": "theirs", "d": "1"})
+				theirs.Prune = true
+				publish(t, theirs)
+			}
+			return nil
+		}
+		m.OnPut, m.OnList = hook, hook
+		ours := publication(m, map[string]string{"a": "ours", "b": "2", "new": "ours"})
+		ours.Prune = true
+		ours.Limits.Parallel = 1
+		_, err := ours.Run(t.Context())
+		m.OnPut, m.OnList = nil, nil
+		if !ran {
+			if err != nil {
+				t.Error(err)
+			}
+			return
+		}
+		if err != nil && err.Error() != "s3://b/p: somebody else has pushed at the same time; push again" {
+			t.Errorf("step %d: %v", step, err)
+		}
+		got, readErr := newReader(m).Read(t.Context(), bucket.Request{Path: "p"})
+		text := ""
+		if readErr == nil {
+			text = content(got)
+		}
+		switch {
+		case err == nil && text != "a=ours b=2 new=ours":
+			t.Errorf("step %d: published, and readers see %q (%v)", step, text, readErr)
+		case err != nil && text != "a=theirs b=1 d=1 new=theirs":
+			t.Errorf("step %d: refused, and readers see %q (%v)", step, text, readErr)
+		}
+		publish(t, ours)
+		if got := content(read(t, newReader(m), bucket.Request{Path: "p"})); got != "a=ours b=2 new=ours" {
+			t.Errorf("step %d: after another push: %s", step, got)
+		}
+	}
+}
+
+// TestInside reads a directory inside of one that was pushed: its index decides here, too.
+func TestInside(t *testing.T) {
 	m := &buckettest.Memory{}
-	publish(t, publication(m, map[string]string{"a": "1"}))
-	pushed := false
+	publish(t, publication(m, map[string]string{"web/a": "1", "web/old": "1", "db/x": "1"}))
+	r := newReader(m)
+	web := bucket.Request{Path: "p/web"}
+	if s := read(t, r, web); content(s) != "a=1 old=1" || !s.Indexed || s.Digest != bucket.NewIndex(s.Files).Digest {
+		t.Errorf("%s %+v", content(s), s)
+	}
+	publish(t, publication(m, map[string]string{"web/a": "1", "web/new": "1", "db/x": "1"}))
+	if got := content(read(t, r, web)); got != "a=1 new=1" {
+		t.Errorf("what the index does not list is read: %s", got)
+	}
+	// A push that stops when its index is written, and before its files are.
+	p := publication(m, map[string]string{"web/a": "2", "web/new": "2", "db/x": "1"})
+	p.Limits.Parallel = 1
+	index := false
 	m.OnPut = func(key string) error {
-		if !pushed {
-			pushed = true
-			publish(t, publication(m, map[string]string{"a": "theirs"}))
+		if index {
+			return errors.New("stopped")
+		}
+		index = strings.HasSuffix(key, bucket.IndexName)
+		return nil
+	}
+	if _, err := p.Run(t.Context()); err == nil {
+		t.Fatal("not stopped")
+	}
+	m.OnPut = nil
+	if got := content(read(t, r, web)); got != "a=2 new=2" {
+		t.Errorf("%s", got)
+	}
+	if _, err := r.Read(t.Context(), bucket.Request{Path: "p/none"}); err == nil || !strings.Contains(err.Error(), "the index lists no files here") {
+		t.Error(err)
+	}
+	// Who may not list the directory around it reads it as it is.
+	m.OnList = func(prefix string) error {
+		if prefix != "p/web/" {
+			return fmt.Errorf("denied%w", bucket.ErrDenied)
 		}
 		return nil
 	}
-	_, err := publication(m, map[string]string{"a": "ours"}).Run(t.Context())
-	if err == nil || err.Error() != "s3://b/p: somebody else has pushed at the same time; push again" {
+	if got := content(read(t, newReader(m), web)); got != "a=1 new=1 old=1" {
+		t.Errorf("%s", got)
+	}
+}
+
+func TestNested(t *testing.T) {
+	m := &buckettest.Memory{}
+	publish(t, publication(m, map[string]string{"a": "1"}))
+	p := publication(m, map[string]string{"a": "1"})
+	p.Path = ""
+	if _, err := p.Run(t.Context()); err == nil || err.Error() != "s3://b: p in it was pushed by itself; push to another path, or delete that first" {
 		t.Error(err)
 	}
-	if got := content(read(t, newReader(m), bucket.Request{Path: "p"})); got != "a=theirs" {
-		t.Error(got)
+	for _, path := range []string{"x/.argosy", ".argosy-index.json", ".argosy/y"} {
+		p.Path = path
+		if _, err := p.Run(t.Context()); err == nil || !strings.Contains(err.Error(), "nothing can be published in a directory of this name") {
+			t.Errorf("%s: %v", path, err)
+		}
+	}
+}
+
+// TestForgedDigest puts one file whose name looks like two lines of what a digest is made of.
+func TestForgedDigest(t *testing.T) {
+	m := &buckettest.Memory{}
+	set(m, map[string]string{"p/a": "A", "p/b": "B"})
+	digest := read(t, newReader(m), bucket.Request{Path: "p"}).Digest
+	m.Remove("p/a")
+	m.Remove("p/b")
+	m.Set("p/a\n"+bucket.Sum([]byte("B"))+"  b", "A")
+	if s, err := newReader(m).Read(t.Context(), bucket.Request{Path: "p", Digest: digest}); err == nil {
+		t.Errorf("%s", content(s))
+	}
+}
+
+// TestSalvage checks that a snapshot that was not finished makes the next one quicker, and never a mixture.
+func TestSalvage(t *testing.T) {
+	m := &buckettest.Memory{}
+	for i := range 50 {
+		m.Set(fmt.Sprintf("p/%02d", i), "x")
+	}
+	r := newReader(m)
+	r.Limits.Parallel = 1
+	n := 0
+	m.OnGet = func(string) error {
+		if n++; n > 20 {
+			return errors.New("down")
+		}
+		return nil
+	}
+	if _, err := r.Read(t.Context(), bucket.Request{Path: "p"}); err == nil {
+		t.Fatal("not down")
+	}
+	m.OnGet = nil
+	if s := read(t, r, bucket.Request{Path: "p"}); s.Stats.Gets != 30 || s.Stats.Cached != 20 || len(s.Files) != 50 {
+		t.Errorf("%+v", s.Stats)
 	}
 }
 

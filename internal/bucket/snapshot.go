@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -74,7 +75,7 @@ func (r *Reader) Read(ctx context.Context, req Request) (*Snapshot, error) {
 			return nil, err
 		}
 		if attempt >= r.Limits.Attempts {
-			return nil, fmt.Errorf("%s: %w, and so it was %d times; is somebody writing there?", r.url(req), moved, attempt)
+			return nil, fmt.Errorf("%s: %w, and so it was %d times; somebody writes there, or a push has to be done again", r.url(req), moved, attempt)
 		}
 		select {
 		case <-time.After(backoff):
@@ -103,6 +104,7 @@ type file struct {
 	object Object
 	sum    string // from the index
 	data   []byte
+	read   bool
 }
 
 func (r *Reader) attempt(ctx context.Context, req Request, stats *Stats) (*Snapshot, error) {
@@ -110,26 +112,37 @@ func (r *Reader) attempt(ctx context.Context, req Request, stats *Stats) (*Snaps
 	if !req.File && prefix != "" {
 		prefix += "/"
 	}
-	listing, err := r.Store.List(ctx, prefix, r.Limits.Objects)
+	f := &fetch{r: r, req: req, stats: stats, dir: directory(req.Path)}
+	listing, err := f.list(ctx, prefix)
 	if err != nil {
 		return nil, err
 	}
-	stats.Lists += listing.Pages
-	f := &fetch{r: r, req: req, stats: stats, id: r.ID + "\x00" + prefix}
-	f.digest = listingDigest(listing.Objects)
-	if r.Cache != nil {
-		f.pack, f.cached = r.Cache.Load(f.id)
+	if !f.known() && !f.decides(listing.Objects) {
+		// What is new here may be half of a push of a directory around it, which has an index.
+		above, found, err := f.indexAbove(ctx)
+		if err != nil {
+			return nil, err
+		}
+		if found {
+			f.sub, f.dir = strings.TrimPrefix(f.dir, above), above
+			prefix = above
+			if listing, err = f.list(ctx, prefix); err != nil {
+				return nil, err
+			}
+		}
 	}
 	s, files, err := f.choose(ctx, listing.Objects)
 	if err != nil {
 		return nil, err
 	}
 	if err := f.get(ctx, files); err != nil {
+		// What was read is not read again by the next attempt, or the next process.
+		f.remember(listing.Objects, files, false)
 		return nil, err
 	}
 	if listing.Pages > 1 && !s.Indexed && f.pack.Listing != f.digest {
 		// Pages were listed one after the other, and what came from the cache was not asked for again.
-		again, err := r.Store.List(ctx, prefix, r.Limits.Objects)
+		again, err := r.Store.List(ctx, prefix, r.Limits.listed())
 		if err != nil {
 			return nil, err
 		}
@@ -141,8 +154,61 @@ func (r *Reader) attempt(ctx context.Context, req Request, stats *Stats) (*Snaps
 	if err := f.verify(s, files); err != nil {
 		return nil, err
 	}
-	f.remember(listing.Objects, files)
+	f.remember(listing.Objects, files, true)
 	return s, nil
+}
+
+// directory is the prefix of what is in a directory.
+func directory(path string) string {
+	if path == "" {
+		return ""
+	}
+	return path + "/"
+}
+
+// list lists a prefix and looks into the cache for it.
+func (f *fetch) list(ctx context.Context, prefix string) (Listing, error) {
+	listing, err := f.r.Store.List(ctx, prefix, f.r.Limits.listed())
+	if err != nil {
+		return listing, err
+	}
+	f.stats.Lists += listing.Pages
+	f.id = f.r.ID + "\x00" + prefix
+	f.digest = listingDigest(listing.Objects)
+	if f.r.Cache != nil {
+		f.pack, f.cached = f.r.Cache.Load(f.id)
+	}
+	return listing, nil
+}
+
+// known reports whether a listing is the one that the last snapshot was made from.
+func (f *fetch) known() bool { return f.cached && f.pack.Listing == f.digest }
+
+// decides reports whether a listing says by itself what is there: it has the object that was asked for, or an index.
+func (f *fetch) decides(objects []Object) bool {
+	if _, ok := f.single(objects); ok {
+		return true
+	}
+	return slices.ContainsFunc(objects, func(o Object) bool { return o.Key == f.dir+IndexName })
+}
+
+// indexAbove returns the nearest directory around this one that has an index. Who may not look there is not refused.
+func (f *fetch) indexAbove(ctx context.Context) (dir string, found bool, err error) {
+	for dir = f.dir; dir != ""; {
+		dir = dir[:strings.LastIndexByte(strings.TrimSuffix(dir, "/"), '/')+1]
+		l, err := f.r.Store.List(ctx, dir+IndexName, f.r.Limits.listed())
+		f.stats.Lists += l.Pages
+		if errors.Is(err, ErrDenied) {
+			return "", false, nil
+		}
+		if err != nil {
+			return "", false, err
+		}
+		if len(l.Objects) > 0 && l.Objects[0].Key == dir+IndexName {
+			return dir, true, nil
+		}
+	}
+	return "", false, nil
 }
 
 // choose decides what is a file and which files are read.
@@ -151,13 +217,12 @@ func (f *fetch) choose(ctx context.Context, objects []Object) (*Snapshot, []*fil
 		name := o.Key[strings.LastIndexByte(o.Key, '/')+1:]
 		return &Snapshot{Single: true, Names: []string{name}}, []*file{{name: name, object: o}}, nil
 	}
-	dir := f.req.Path
-	if dir != "" {
-		dir += "/"
-	}
-	all, index, err := f.files(ctx, dir, objects)
+	all, index, err := f.files(ctx, objects)
 	if err != nil {
 		return nil, nil, err
+	}
+	if len(all) > f.r.Limits.Objects {
+		return nil, nil, fmt.Errorf("%s: %d objects are over the limit of %d", f.r.url(f.req), len(all), f.r.Limits.Objects)
 	}
 	s := &Snapshot{Indexed: index != nil}
 	for _, x := range all {
@@ -165,9 +230,9 @@ func (f *fetch) choose(ctx context.Context, objects []Object) (*Snapshot, []*fil
 	}
 	switch {
 	case index != nil && len(all) == 0:
-		return nil, nil, &EmptyError{f.r.url(f.req), "its index lists no files; a first push has not finished, or nothing was pushed"}
+		return nil, nil, &EmptyError{f.r.url(f.req), "the index lists no files here; a first push has not finished, or nothing was pushed"}
 	case len(all) == 0:
-		return nil, nil, &EmptyError{f.r.url(f.req), "there are no objects in this path; nothing is deployed, so that nothing is deleted"}
+		return nil, nil, &EmptyError{f.r.url(f.req), "there are no objects in this path, so the answer would be empty"}
 	case index != nil:
 		s.Digest = index.Digest
 	}
@@ -201,11 +266,11 @@ func (f *fetch) single(objects []Object) (Object, bool) {
 }
 
 // files returns the files of a directory: those that the index lists, or all.
-func (f *fetch) files(ctx context.Context, dir string, objects []Object) ([]*file, *Index, error) {
+func (f *fetch) files(ctx context.Context, objects []Object) ([]*file, *Index, error) {
 	byName := make(map[string]Object, len(objects))
 	var all []*file
 	for _, o := range objects {
-		name, ok := strings.CutPrefix(o.Key, dir)
+		name, ok := strings.CutPrefix(o.Key, f.dir)
 		if !ok || name == "" || strings.HasSuffix(name, "/") {
 			continue // a neighbour of a path with an extension, or the marker of a directory
 		}
@@ -215,6 +280,9 @@ func (f *fetch) files(ctx context.Context, dir string, objects []Object) ([]*fil
 		}
 	}
 	o, ok := byName[IndexName]
+	if !ok && f.sub != "" {
+		return nil, nil, &movedError{"the index around this directory vanished"}
+	}
 	if !ok {
 		return all, nil, nil
 	}
@@ -222,16 +290,28 @@ func (f *fetch) files(ctx context.Context, dir string, objects []Object) ([]*fil
 	if err != nil {
 		return nil, nil, err
 	}
+	if f.sub != "" {
+		index.Files = slices.DeleteFunc(index.Files, func(e Entry) bool { return !strings.HasPrefix(e.Path, f.sub) })
+	}
 	listed := make([]*file, 0, len(index.Files))
 	for _, e := range index.Files {
 		o, ok := byName[blobDir+e.SHA256]
 		if !ok {
 			o, ok = byName[e.Path]
 		}
-		if !ok || o.Size != e.Size {
-			return nil, nil, &movedError{fmt.Sprintf("%q is not what the index says", e.Path)}
+		if !ok {
+			return nil, nil, &movedError{fmt.Sprintf("%q is in the index, but not in the bucket", e.Path)}
 		}
-		listed = append(listed, &file{name: e.Path, object: o, sum: e.SHA256})
+		if o.Size != e.Size {
+			return nil, nil, &movedError{fmt.Sprintf("%q has not the content that the index says", e.Path)}
+		}
+		listed = append(listed, &file{name: strings.TrimPrefix(e.Path, f.sub), object: o, sum: e.SHA256})
+	}
+	if f.sub != "" {
+		for i := range index.Files {
+			index.Files[i].Path = listed[i].name
+		}
+		index.Digest = index.digest()
 	}
 	return listed, &index, nil
 }
@@ -265,6 +345,10 @@ func (f *fetch) verify(s *Snapshot, files []*file) error {
 	case s.Single:
 		s.Digest = "sha256:" + Sum(files[0].data)
 	case !s.Indexed && (f.req.Select == nil || f.req.Digest != ""):
+		if i := slices.IndexFunc(s.Files, func(x tree.File) bool { return !tree.Safe(x.Name) }); i >= 0 && f.req.Digest != "" {
+			// With a newline in its name, one file looks like two.
+			return fmt.Errorf("%s: key %q cannot be in a directory with a digest", f.r.url(f.req), s.Files[i].Name)
+		}
 		s.Digest = NewIndex(s.Files).Digest
 	}
 	if f.req.Digest != "" && s.Digest != f.req.Digest {

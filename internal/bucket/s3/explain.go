@@ -15,16 +15,22 @@ import (
 
 	"github.com/aws/smithy-go"
 	smithyhttp "github.com/aws/smithy-go/transport/http"
+
+	"github.com/argosy-cd/argosy/internal/bucket"
 )
 
 // explain turns an error of the SDK into a line for somebody who has just been woken up: what was done, what is wrong,
 // what to check. right is the permission that the request needs.
 func (s *Store) explain(ctx context.Context, doing, right string, err error) error {
+	cause := s.cause(right, err)
 	if ctx.Err() != nil {
 		// The deadline is ours; its cause says how long it was.
 		return fmt.Errorf("%s: %w", doing, context.Cause(ctx))
 	}
-	return fmt.Errorf("%s: %s", doing, s.cause(right, err))
+	if s := status(err); s == http.StatusForbidden || s == http.StatusUnauthorized {
+		return fmt.Errorf("%s: %s%w", doing, cause, bucket.ErrDenied)
+	}
+	return fmt.Errorf("%s: %s", doing, cause)
 }
 
 func (s *Store) cause(right string, err error) string {
@@ -51,7 +57,7 @@ func (s *Store) cause(right string, err error) string {
 		return fmt.Sprintf("the server%s does not know the credentials or their secret (%s); check where they come from", s.at(), code)
 	case region(err) != "" && region(err) != s.region:
 		return fmt.Sprintf("wrong region: the bucket is in %s, but %s was used; set region", region(err), s.region)
-	case code == "PermanentRedirect" || code == "AuthorizationHeaderMalformed" || code == "IllegalLocationConstraintException" || status == http.StatusMovedPermanently:
+	case code == "PermanentRedirect" || code == "TemporaryRedirect" || status == http.StatusTemporaryRedirect || status == http.StatusPermanentRedirect || code == "AuthorizationHeaderMalformed" || code == "IllegalLocationConstraintException" || status == http.StatusMovedPermanently:
 		return fmt.Sprintf("wrong region: %s was used and the bucket is in another; set region", s.region)
 	case code == "AccessDenied" || status == http.StatusForbidden || status == http.StatusUnauthorized:
 		return fmt.Sprintf("access denied%s; check that %s may %s", s.at(), s.who(), right)

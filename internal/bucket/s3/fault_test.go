@@ -2,8 +2,10 @@ package s3
 
 import (
 	"context"
+	"crypto/rand"
 	"encoding/xml"
 	"errors"
+	"fmt"
 	"io"
 	"log"
 	"net/http"
@@ -86,12 +88,12 @@ func TestFaults(t *testing.T) {
 		want  string
 		lists int
 	}{
-		{"500, twice", buckettest.Times(2, "GET", buckettest.Answer(500, "InternalError")), "a=1 b=1", 1},
-		{"503 SlowDown for listings", buckettest.Times(3, "LIST", buckettest.Answer(503, "SlowDown")), "a=1 b=1", 4},
-		{"truncated", buckettest.Times(2, "GET", buckettest.Truncate), "a=1 b=1", 1},
-		{"connection closed", buckettest.Times(2, "GET", func(http.ResponseWriter, *http.Request) bool { panic(http.ErrAbortHandler) }), "a=1 b=1", 1},
-		{"changed between", buckettest.Times(100, "GET", change), "a=2 b=2", 2},
-		{"vanished between", buckettest.Times(100, "GET", vanish), "a=2", 2},
+		{"500, twice", buckettest.Times(2, "GET", buckettest.Answer(500, "InternalError")), "a=1 b=1", 2},
+		{"503 SlowDown for listings", buckettest.Times(3, "LIST", buckettest.Answer(503, "SlowDown")), "a=1 b=1", 5},
+		{"truncated", buckettest.Times(2, "GET", buckettest.Truncate), "a=1 b=1", 2},
+		{"connection closed", buckettest.Times(2, "GET", func(http.ResponseWriter, *http.Request) bool { panic(http.ErrAbortHandler) }), "a=1 b=1", 2},
+		{"changed between", buckettest.Times(100, "GET", change), "a=2 b=2", 4},
+		{"vanished between", buckettest.Times(100, "GET", vanish), "a=2", 4},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			f.Set(c.fault)
@@ -99,8 +101,8 @@ func TestFaults(t *testing.T) {
 			if err != nil || got != c.want {
 				t.Errorf("%q, %v; want %q", got, err, c.want)
 			}
-			// A listing between the two changes is one more.
-			if n := f.Count("LIST"); n != c.lists && (c.lists != 2 || n != 3) {
+			// Each attempt lists the path and looks for an index above it; one between the two changes is one more.
+			if n := f.Count("LIST"); n != c.lists && (c.lists != 4 || n != 6) {
 				t.Errorf("%d listings, want %d", n, c.lists)
 			}
 		})
@@ -225,7 +227,7 @@ func TestNoCredentials(t *testing.T) {
 	signed := false
 	public := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		signed = signed || r.Header.Get("Authorization") != ""
-		_, _ = io.WriteString(w, `<ListBucketResult><Contents><Key>p/a</Key><ETag>"x"</ETag><Size>1</Size></Contents></ListBucketResult>`)
+		_, _ = io.WriteString(w, `<ListBucketResult><IsTruncated>false</IsTruncated><Contents><Key>p/a</Key><ETag>"x"</ETag><Size>1</Size></Contents></ListBucketResult>`)
 	}))
 	defer public.Close()
 	s, err = Open(t.Context(), Config{Bucket: "test", Endpoint: public.URL, Anonymous: true, Now: time.Now})
@@ -425,7 +427,7 @@ func signedWith(t *testing.T, f func(endpoint string)) {
 	header := http.Header{}
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		header = r.Header
-		_, _ = io.WriteString(w, `<ListBucketResult></ListBucketResult>`)
+		_, _ = io.WriteString(w, `<ListBucketResult><IsTruncated>false</IsTruncated></ListBucketResult>`)
 	}))
 	defer s.Close()
 	f(s.URL)
@@ -434,13 +436,91 @@ func signedWith(t *testing.T, f func(endpoint string)) {
 	}
 }
 
+// TestHalfListing checks that a second page which is no listing is not the end of one: what it lacks would be deleted.
+func TestHalfListing(t *testing.T) {
+	buckettest.Environment(t)
+	for name, second := range map[string]func(w http.ResponseWriter){
+		"empty":      func(http.ResponseWriter) {},
+		"no content": func(w http.ResponseWriter) { w.WriteHeader(http.StatusNoContent) },
+		"error":      func(w http.ResponseWriter) { _, _ = io.WriteString(w, "<Error><Code>InternalError</Code></Error>") },
+		"page":       func(w http.ResponseWriter) { _, _ = io.WriteString(w, "<html><body>welcome</body></html>") },
+		"bare":       func(w http.ResponseWriter) { _, _ = io.WriteString(w, "<ListBucketResult/>") },
+		"endless": func(w http.ResponseWriter) {
+			_, _ = fmt.Fprintf(w, "<ListBucketResult><IsTruncated>true</IsTruncated><NextContinuationToken>%s</NextContinuationToken></ListBucketResult>", rand.Text())
+		},
+	} {
+		s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if r.URL.Query().Has("continuation-token") {
+				second(w)
+				return
+			}
+			_, _ = io.WriteString(w, `<ListBucketResult><IsTruncated>true</IsTruncated><NextContinuationToken>x</NextContinuationToken><Contents><Key>a</Key><ETag>"x"</ETag><Size>1</Size></Contents></ListBucketResult>`)
+		}))
+		l, err := open(t, s.URL).List(t.Context(), "", 10)
+		s.Close()
+		if err == nil {
+			t.Errorf("%s: %+v", name, l)
+		} else {
+			t.Logf("%s: %v", name, err)
+		}
+	}
+}
+
+// TestElsewhere checks that a server cannot answer for another one, and that a proxy without ETags cannot answer with something else.
+func TestElsewhere(t *testing.T) {
+	buckettest.Environment(t)
+	asked := false
+	other := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { asked = true; _, _ = io.WriteString(w, "B") }))
+	defer other.Close()
+	o := bucket.Object{Key: "k", ETag: "7fc56270e7a70fa81a5935b72eacbe29", Size: 1} // of A
+	for name, answer := range map[string]http.HandlerFunc{
+		"redirect": func(w http.ResponseWriter, r *http.Request) {
+			http.Redirect(w, r, other.URL+"/latest/meta-data/", http.StatusTemporaryRedirect)
+		},
+		"no ETag": func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "B") },
+	} {
+		s := httptest.NewServer(answer)
+		data, err := open(t, s.URL).Get(t.Context(), o)
+		s.Close()
+		if err == nil || asked {
+			t.Errorf("%s: %q, %v", name, data, err)
+		}
+	}
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "A") }))
+	defer s.Close()
+	if data, err := open(t, s.URL).Get(t.Context(), o); err != nil || string(data) != "A" {
+		t.Errorf("%q, %v", data, err)
+	}
+}
+
+func TestPartition(t *testing.T) {
+	buckettest.Environment(t)
+	for region, ok := range map[string]bool{"eu-west-1": true, "cn-north-1": false, "us-gov-west-1": false} {
+		if _, err := Open(t.Context(), Config{Bucket: "test", Region: region, Now: time.Now}); (err == nil) != ok {
+			t.Errorf("%s: %v", region, err)
+		}
+	}
+	t.Setenv("AWS_REGION", "cn-north-1")
+	if _, err := Open(t.Context(), Config{Bucket: "test", Region: "cn-northwest-1", Now: time.Now}); err != nil {
+		t.Error(err)
+	}
+	t.Setenv("AWS_ENDPOINT_URL_S3", "http://user:hunter2@127.0.0.1:1")
+	s, err := Open(t.Context(), Config{Bucket: "test", Now: time.Now, MaxBackoff: time.Millisecond})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.List(t.Context(), "p", 1); err == nil || strings.Contains(err.Error(), "hunter2") {
+		t.Error(err)
+	}
+}
+
 // TestOddAnswers checks that answers of a server are not believed.
 func TestOddAnswers(t *testing.T) {
 	buckettest.Environment(t)
 	for want, answer := range map[string]string{
 		"the server says that there is more, but not how to get it":              `<ListBucketResult><IsTruncated>true</IsTruncated></ListBucketResult>`,
-		`the server lists "k" without an ETag, so its changes could not be seen`: `<ListBucketResult><Contents><Key>k</Key></Contents></ListBucketResult>`,
-		`the server lists a key that is not encoded well: "%zz"`:                 `<ListBucketResult><EncodingType>url</EncodingType><Contents><Key>%zz</Key></Contents></ListBucketResult>`,
+		`the server lists "k" without an ETag, so its changes could not be seen`: `<ListBucketResult><IsTruncated>false</IsTruncated><Contents><Key>k</Key></Contents></ListBucketResult>`,
+		`the server lists a key that is not encoded well: "%zz"`:                 `<ListBucketResult><IsTruncated>false</IsTruncated><EncodingType>url</EncodingType><Contents><Key>%zz</Key></Contents></ListBucketResult>`,
 	} {
 		s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, answer) }))
 		_, err := open(t, s.URL).List(t.Context(), "", 10)

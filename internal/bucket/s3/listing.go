@@ -46,6 +46,9 @@ func (d *listingDeserializer) ID() string { return d.original.ID() }
 func (d *listingDeserializer) HandleDeserialize(ctx context.Context, in middleware.DeserializeInput, next middleware.DeserializeHandler) (middleware.DeserializeOutput, middleware.Metadata, error) {
 	out, metadata, err := next.HandleDeserialize(ctx, in)
 	response, ok := out.RawResponse.(*smithyhttp.Response)
+	if err == nil && ok && response.StatusCode != http.StatusOK && response.StatusCode < 300 {
+		return out, metadata, fmt.Errorf("the server answered %d, which is not a listing", response.StatusCode)
+	}
 	if err == nil && ok && response.StatusCode == http.StatusOK {
 		body, readErr := io.ReadAll(io.LimitReader(response.Body, maxPage+1))
 		_ = response.Body.Close()

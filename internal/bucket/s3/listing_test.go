@@ -93,7 +93,7 @@ func TestScanListing(t *testing.T) {
 func TestListingFallback(t *testing.T) {
 	buckettest.Environment(t)
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		_, _ = io.WriteString(w, `<ListBucketResult><!-- odd --><Contents><Key>&#97;B</Key><ETag>"x"</ETag><Size>1</Size></Contents></ListBucketResult>`)
+		_, _ = io.WriteString(w, `<ListBucketResult><!-- odd --><IsTruncated>false</IsTruncated><Contents><Key>&#97;B</Key><ETag>"x"</ETag><Size>1</Size></Contents></ListBucketResult>`)
 	}))
 	defer s.Close()
 	l, err := open(t, s.URL).List(t.Context(), "", 10)

@@ -6,6 +6,7 @@ import (
 	"context"
 	"crypto/md5"
 	"encoding/base64"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -31,12 +32,20 @@ func (s *Store) List(ctx context.Context, prefix string, most int) (bucket.Listi
 	var l bucket.Listing
 	doing := "listing " + s.url(prefix)
 	in := &s3.ListObjectsV2Input{Bucket: &s.bucket, Prefix: &prefix, EncodingType: types.EncodingTypeUrl}
+	empty := 0 // pages in a row
 	for {
 		out, err := s.client.ListObjectsV2(ctx, in, quickListing)
 		if err != nil {
 			return l, s.explain(ctx, doing, "s3:ListBucket on the bucket", err)
 		}
+		if out.IsTruncated == nil {
+			// The SDK takes an empty body, or a page about an error, for the end of a listing. The rest would be deleted.
+			return l, fmt.Errorf("%s: the answer of the server%s is not a listing; check endpoint and proxies", doing, s.at())
+		}
 		l.Pages++
+		if empty++; len(out.Contents) > 0 {
+			empty = 0
+		}
 		for _, o := range out.Contents {
 			object, err := listed(o, out.EncodingType)
 			if err != nil {
@@ -54,7 +63,7 @@ func (s *Store) List(ctx context.Context, prefix string, most int) (bucket.Listi
 			return l, nil
 		}
 		next := aws.ToString(out.NextContinuationToken)
-		if next == "" || next == aws.ToString(in.ContinuationToken) {
+		if next == "" || next == aws.ToString(in.ContinuationToken) || empty > 10 {
 			return l, fmt.Errorf("%s: the server says that there is more, but not how to get it", doing)
 		}
 		in.ContinuationToken = &next
@@ -125,7 +134,8 @@ func (s *Store) get(ctx context.Context, o bucket.Object) ([]byte, error) {
 func content(o bucket.Object, tag string, body io.ReadCloser) ([]byte, error) {
 	defer func() { _ = body.Close() }()
 	// Not every server knows If-Match.
-	if tag = strings.Trim(tag, `"`); tag != "" && tag != o.ETag {
+	tag = strings.Trim(tag, `"`)
+	if tag != "" && tag != o.ETag {
 		return nil, bucket.ErrChanged
 	}
 	buf := bytes.NewBuffer(make([]byte, 0, min(o.Size, 1<<20)+bytes.MinRead))
@@ -134,6 +144,9 @@ func content(o bucket.Object, tag string, body io.ReadCloser) ([]byte, error) {
 	}
 	if int64(buf.Len()) < o.Size {
 		return nil, fmt.Errorf("%w: %d of %d bytes", errBody, buf.Len(), o.Size)
+	}
+	if sum := md5.Sum(buf.Bytes()); tag == "" && hex.EncodeToString(sum[:]) != o.ETag {
+		return nil, bucket.ErrChanged // a proxy that drops ETags may have answered from its cache
 	}
 	return buf.Bytes(), nil
 }

@@ -7,9 +7,12 @@
 package s3
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/http"
+	"net/url"
+	"strings"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -80,8 +83,13 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("reading the AWS configuration: %s", oneLine(err.Error()))
 	}
+	cfg.HTTPClient = noRedirects(cfg.HTTPClient)
 	if cfg.Region == "" {
 		cfg.Region = "us-east-1"
+	}
+	if own := cmp.Or(ownRegion(ctx), "us-east-1"); partition(own) != partition(cfg.Region) {
+		// Names of buckets are unique in a partition only: the same name is somebody else's in another.
+		return nil, fmt.Errorf("region %s is in another partition of AWS than %s, the region of this process", cfg.Region, own)
 	}
 	if c.RoleARN != "" {
 		provider := stscreds.NewAssumeRoleProvider(sts.NewFromConfig(cfg), c.RoleARN, func(o *stscreds.AssumeRoleOptions) { o.RoleSessionName = "argosy" })
@@ -98,9 +106,45 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 		o.DisableLogOutputChecksumValidationSkipped = true
 	})
 	s := &Store{client: client, bucket: c.Bucket, region: cfg.Region, role: c.RoleARN, endpoint: aws.ToString(client.Options().BaseEndpoint)}
-	s.id = fmt.Sprintf("%s\x00%s\x00%s\x00%t", s.endpoint, s.bucket, s.role, c.Anonymous)
+	if u, err := url.Parse(s.endpoint); err == nil && u.User != nil {
+		u.User = nil
+		s.endpoint = u.String() // for messages
+	}
+	s.id = fmt.Sprintf("%s\x00%s\x00%s\x00%s\x00%t", s.endpoint, s.region, s.bucket, s.role, c.Anonymous)
 	s.quick = newQuick(ctx, client, c.Bucket, c.Anonymous, c.Now)
 	return s, nil
+}
+
+// ownRegion is the region that the process has without anybody's choice.
+func ownRegion(ctx context.Context) string {
+	cfg, err := config.LoadDefaultConfig(ctx, config.WithCredentialsProvider(aws.AnonymousCredentials{}))
+	if err != nil {
+		return ""
+	}
+	return cfg.Region
+}
+
+// noRedirects keeps a server from sending us to another one, which nobody has allowed and whose answers would be taken for
+// the bucket's.
+func noRedirects(client aws.HTTPClient) aws.HTTPClient {
+	b, ok := client.(*awshttp.BuildableClient)
+	if !ok {
+		return client
+	}
+	return &http.Client{
+		Transport:     b.GetTransport(),
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
+}
+
+// partition is the part of AWS that a region is in.
+func partition(region string) string {
+	for _, prefix := range []string{"cn-", "us-gov-", "us-iso", "eu-iso", "eusc-"} {
+		if strings.HasPrefix(region, prefix) {
+			return prefix
+		}
+	}
+	return ""
 }
 
 // ID identifies the bucket and who reads it.
