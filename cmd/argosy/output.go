@@ -145,6 +145,14 @@ func writeJSON(w io.Writer, v map[string]any) error {
 	return nil
 }
 
+// printLine prints a line of data; if it does not arrive, the command has failed.
+func printLine(w io.Writer, format string, args ...any) error {
+	if _, err := fmt.Fprintf(w, format+"\n", args...); err != nil {
+		return fmt.Errorf("writing: %w", err)
+	}
+	return nil
+}
+
 // texts is a list of strings as a manifest has it.
 func texts(list []string) []any {
 	out := make([]any, 0, len(list))

@@ -62,7 +62,7 @@ func fromEnvironment(std stdio, flags *pflag.FlagSet) error {
 			continue
 		}
 		if err := f.Value.Set(value); err != nil {
-			return usagef("variable %s: %q: %w", s.variable, value, err)
+			return usagef("variable %s: %q is not a %s", s.variable, value, map[string]string{"int64": "number", "duration": "duration such as 45s"}[f.Value.Type()])
 		}
 	}
 	return nil
@@ -86,7 +86,7 @@ func (o *cacheOptions) deadline(ctx context.Context) (context.Context, context.C
 	if o.timeout <= 0 {
 		return nil, nil, usagef("--timeout must be more than 0")
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, o.timeout, fmt.Errorf("not finished after %s; S3 or the network is slow, or --timeout is short", o.timeout))
+	ctx, cancel := context.WithTimeoutCause(ctx, o.timeout, fmt.Errorf("not finished after %s (--timeout)", o.timeout))
 	return ctx, cancel, nil
 }
 
@@ -100,14 +100,17 @@ func (o *cacheOptions) open(std stdio) (bucket.Cache, error) {
 		return nil, usagef("--cache-size must be 1 to %d MiB, it is %d; --cache-dir none is no cache", 1<<20, o.size)
 	}
 	if dir == "" {
-		base, err := os.UserCacheDir()
-		if err != nil {
+		if base, err := os.UserCacheDir(); err == nil {
+			dir = filepath.Join(base, "argosy")
+		} else {
 			// A container without a home.
-			base = filepath.Join(os.TempDir(), "argosy-"+strconv.Itoa(os.Geteuid()))
+			dir = filepath.Join(os.TempDir(), "argosy-"+strconv.Itoa(os.Geteuid()))
 		}
-		dir = filepath.Join(base, "argosy")
 	}
-	c, err := disk.Open(dir, o.size<<20, std.now)
+	note := sync.OnceFunc(func() {
+		fmt.Fprintf(std.err, "note: the cache in %s cannot be written, or is too small; everything is read again each time\n", dir)
+	})
+	c, err := disk.Open(dir, disk.Config{MaxBytes: o.size << 20, Now: std.now, Failed: note})
 	if err != nil {
 		if o.dir != "" {
 			return nil, err
@@ -124,14 +127,13 @@ type buckets struct {
 	now   func() time.Time
 
 	mu   sync.Mutex
-	open map[triggerfile.Access]*bucket.Reader
+	open map[string]*bucket.Reader
 }
 
 func (b *buckets) reader(ctx context.Context, a triggerfile.Access) (*bucket.Reader, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	key := a
-	key.ForcePathStyle = nil // a pointer, and no reason for two readers
+	key := fmt.Sprint(a.Bucket, "\x00", a.Region, "\x00", a.Endpoint, "\x00", a.RoleARN, "\x00", a.Anonymous, a.ForcePathStyle == nil || *a.ForcePathStyle)
 	if r := b.open[key]; r != nil {
 		return r, nil
 	}
@@ -141,7 +143,7 @@ func (b *buckets) reader(ctx context.Context, a triggerfile.Access) (*bucket.Rea
 	}
 	r := &bucket.Reader{Store: bucket.Coalesce(store), Bucket: a.Bucket, ID: store.ID(), Cache: b.cache, Limits: bucket.DefaultLimits}
 	if b.open == nil {
-		b.open = map[triggerfile.Access]*bucket.Reader{}
+		b.open = map[string]*bucket.Reader{}
 	}
 	b.open[key] = r
 	return r, nil

@@ -43,15 +43,20 @@ question whether an application is for it.`,
 }
 
 func runS3Discover(std stdio, dir string) error {
-	info, err := os.Stat(filepath.Join(dir, triggerfile.Name))
+	root, err := openDir(dir)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	info, err := root.Stat(triggerfile.Name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
 	if err != nil {
-		return pathError(err)
+		return fmt.Errorf("%s: %w", filepath.Join(dir, triggerfile.Name), innermost(err))
 	}
 	if info.Mode().IsRegular() {
-		fmt.Fprintln(std.out, triggerfile.Name)
+		return printLine(std.out, triggerfile.Name)
 	}
 	return nil
 }
@@ -119,6 +124,9 @@ func directory(args []string) string {
 	if len(args) == 0 {
 		return "."
 	}
+	if filepath.Base(args[0]) == triggerfile.Name {
+		return filepath.Dir(args[0])
+	}
 	return args[0]
 }
 
@@ -151,7 +159,7 @@ func openSource(std stdio, opts s3SourceOptions, dir string) (*source, error) {
 		return nil, err
 	}
 	b := &buckets{cache: cache, now: std.now}
-	return &source{root: root, sources: sources, config: s3source.Config{Open: b.reader, Git: root.FS(), Policy: p, App: app(std)}}, nil
+	return &source{root: root, sources: sources, config: s3source.Config{Open: b.reader, Git: root.FS(), Policy: p, App: app(std), File: filepath.Join(dir, triggerfile.Name)}}, nil
 }
 
 func readTrigger(root *os.Root, name string) ([]triggerfile.Source, error) {

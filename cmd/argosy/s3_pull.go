@@ -3,11 +3,14 @@ package main
 import (
 	"bytes"
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path"
+	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -16,6 +19,8 @@ import (
 	"github.com/argosy-cd/argosy/internal/bucket"
 	"github.com/argosy-cd/argosy/internal/tree"
 )
+
+var digestPattern = regexp.MustCompile(`^sha256:[0-9a-f]{64}$`)
 
 type s3PullOptions struct {
 	accessOptions
@@ -52,6 +57,9 @@ func runS3Pull(ctx context.Context, std stdio, opts s3PullOptions, from, dir str
 	if err != nil {
 		return err
 	}
+	if opts.digest != "" && !digestPattern.MatchString(opts.digest) {
+		return usagef("--digest must be sha256: and 64 hexadecimal digits, it is %q", opts.digest)
+	}
 	ctx, cancel, err := opts.deadline(ctx)
 	if err != nil {
 		return err
@@ -67,33 +75,48 @@ func runS3Pull(ctx context.Context, std stdio, opts s3PullOptions, from, dir str
 	}
 	for _, f := range snapshot.Files {
 		if !tree.Safe(f.Name) {
-			return fmt.Errorf("%s: this key cannot be the name of a file", url.Join(f.Name))
+			return fmt.Errorf("%q: this key cannot be the name of a file", url.Join(f.Name))
+		}
+		if slices.Contains(strings.Split(f.Name, "/"), ".git") {
+			return fmt.Errorf("%s: what is in a .git directory can make Git run programs; it is not written", url.Join(f.Name))
 		}
 	}
+	if opts.prune && snapshot.Single && archive.Suffix(url.Path) == "" {
+		return usagef("--prune would delete everything but one file; %s is an object", url)
+	}
+	return writePull(std, opts, url, dir, snapshot)
+}
+
+func writePull(std stdio, opts s3PullOptions, url bucket.URL, dir string, snapshot *bucket.Snapshot) error {
 	if !opts.dryRun {
 		if err := os.MkdirAll(dir, 0o755); err != nil {
 			return pathError(err)
 		}
 	}
 	p := &pull{std: std, dryRun: opts.dryRun}
+	var err error
 	if p.root, err = os.OpenRoot(dir); err != nil && (!opts.dryRun || !errors.Is(err, fs.ErrNotExist)) {
 		return pathError(err)
 	}
 	if p.root != nil {
 		defer p.root.Close()
 	}
-	if err := p.write(snapshot.Files); err != nil {
-		return err
-	}
-	if opts.prune {
+	// Before files are written: one of them may be where a directory was.
+	if opts.prune && p.root != nil {
 		if err := p.prune(snapshot.Files); err != nil {
 			return err
 		}
 	}
-	fmt.Fprintf(std.err, "%s: %d written, %d unchanged, %d deleted; %d downloaded, %d from the cache\n",
-		url, p.written, p.unchanged, p.deleted, snapshot.Stats.Gets, snapshot.Stats.Cached)
-	fmt.Fprintln(std.out, snapshot.Digest)
-	return nil
+	if err := p.write(snapshot.Files); err != nil {
+		return err
+	}
+	would := ""
+	if opts.dryRun {
+		would = "would be "
+	}
+	fmt.Fprintf(std.err, "%s: %d %swritten, %d unchanged, %d %sdeleted; %d downloaded, %d from the cache\n",
+		url, p.written, would, p.unchanged, p.deleted, would, snapshot.Stats.Gets, snapshot.Stats.Cached)
+	return printLine(std.out, "%s", snapshot.Digest)
 }
 
 // readBucket reads all files under a path, or those in an archive.
@@ -111,6 +134,7 @@ func readBucket(ctx context.Context, b *buckets, access *accessOptions, url buck
 		if s.Files, err = archive.Extract(url.Path, s.Files[0].Data, archive.DefaultLimits); err != nil {
 			return nil, fmt.Errorf("%s: %w", url, err)
 		}
+		s.Files = tree.Top(s.Files)
 	}
 	return s, nil
 }
@@ -143,38 +167,64 @@ func (p *pull) write(files []tree.File) error {
 	return nil
 }
 
-// replace writes a file beside the old one and then takes its place.
+// replace writes a file beside the old one and then takes its place. It does not write through links.
 func (p *pull) replace(f tree.File) error {
-	if err := p.root.MkdirAll(path.Dir(f.Name), 0o755); err != nil {
+	dir := path.Dir(f.Name)
+	for i := range len(f.Name) {
+		if f.Name[i] != '/' {
+			continue
+		}
+		if info, err := p.root.Lstat(f.Name[:i]); err == nil && info.Mode()&fs.ModeSymlink != 0 {
+			return fmt.Errorf("%s is a link", printable(f.Name[:i]))
+		}
+	}
+	if err := p.root.MkdirAll(dir, 0o755); err != nil {
 		return err
 	}
-	temp := path.Join(path.Dir(f.Name), ".argosy-new")
-	if err := p.root.WriteFile(temp, f.Data, 0o644); err != nil {
+	temp := path.Join(dir, ".argosy-"+rand.Text())
+	out, err := p.root.OpenFile(temp, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644)
+	if err != nil {
 		return err
 	}
-	if err := p.root.Rename(temp, f.Name); err != nil {
+	_, err = out.Write(f.Data)
+	if closeErr := out.Close(); err == nil {
+		err = closeErr
+	}
+	if err == nil {
+		err = p.root.Rename(temp, f.Name)
+	}
+	if err != nil {
 		_ = p.root.Remove(temp)
-		return err
 	}
-	return nil
+	return err
 }
 
-// prune deletes files that were not read. Hidden directories, such as that of Git, are not touched.
+// prune deletes files that were not read, and directories that are empty then. Hidden ones, such as those of Git, are not
+// touched.
 func (p *pull) prune(files []tree.File) error {
-	if p.root == nil {
-		return nil
-	}
-	keep := map[string]bool{}
+	keep := map[string]bool{".": true}
 	for _, f := range files {
 		keep[f.Name] = true
+		for d := path.Dir(f.Name); d != "."; d = path.Dir(d) {
+			keep[d+"/"] = true
+		}
 	}
-	return fs.WalkDir(p.root.FS(), ".", func(name string, d fs.DirEntry, err error) error {
+	var dirs []string
+	err := fs.WalkDir(p.root.FS(), ".", func(name string, d fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
 			return pathError(err)
-		case d.IsDir() && name != "." && strings.HasPrefix(d.Name(), "."):
-			return fs.SkipDir
-		case d.IsDir() || keep[name]:
+		case name != "." && strings.HasPrefix(d.Name(), "."):
+			if d.IsDir() {
+				return fs.SkipDir
+			}
+			return nil
+		case d.IsDir():
+			if name != "." && !keep[name+"/"] {
+				dirs = append(dirs, name)
+			}
+			return nil
+		case keep[name]:
 			return nil
 		}
 		p.deleted++
@@ -184,6 +234,12 @@ func (p *pull) prune(files []tree.File) error {
 		}
 		return p.root.Remove(name)
 	})
+	for _, dir := range slices.Backward(dirs) {
+		if !p.dryRun {
+			_ = p.root.Remove(dir) // with something hidden in it, it stays
+		}
+	}
+	return err
 }
 
 func innermost(err error) error {

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -62,7 +61,7 @@ func runS3Push(ctx context.Context, std stdio, opts s3PushOptions, dir, target s
 	}
 	packed := archive.Suffix(url.Path) != ""
 	switch {
-	case opts.archive && !packed:
+	case opts.archive && (!packed || archive.Suffix(url.Path) == ".zip"):
 		return usagef("with --archive, PATH must end in .tar.gz, .tgz, .tar.zst or .tar")
 	case !opts.archive && packed:
 		return usagef("PATH ends as the name of an archive does; --archive makes one")
@@ -137,9 +136,9 @@ func reportPush(std stdio, opts s3PushOptions, url bucket.URL, r *bucket.Publish
 			"url": url.String(), "digest": r.Digest, "dryRun": opts.dryRun, "uploaded": texts(r.Uploaded), "unchanged": int64(r.Unchanged), "deleted": texts(r.Deleted), "left": texts(r.Left),
 		})
 	}
-	verb := "uploaded"
+	verb, deleted := "uploaded", "deleted"
 	if opts.dryRun {
-		verb = "would be uploaded"
+		verb, deleted = "would be uploaded", "would be deleted"
 		for _, name := range r.Uploaded {
 			fmt.Fprintln(std.err, "upload", printable(name))
 		}
@@ -147,15 +146,14 @@ func reportPush(std stdio, opts s3PushOptions, url bucket.URL, r *bucket.Publish
 			fmt.Fprintln(std.err, "delete", printable(name))
 		}
 	}
-	fmt.Fprintf(std.err, "%s: %s %s, %d unchanged, %d deleted\n", url, count(len(r.Uploaded), "file"), verb, r.Unchanged, len(r.Deleted))
+	fmt.Fprintf(std.err, "%s: %s %s, %d unchanged, %d %s\n", url, count(len(r.Uploaded), "file"), verb, r.Unchanged, len(r.Deleted), deleted)
 	if len(r.Left) > 0 {
 		fmt.Fprintf(std.err, "note: %s in the bucket but not in the directory, such as %s; readers do not see them, --prune deletes them\n", count(len(r.Left), "file"), printable(r.Left[0]))
 	}
-	fmt.Fprintln(std.out, r.Digest)
-	return nil
+	return printLine(std.out, "%s", r.Digest)
 }
 
-// readDir reads the files of a directory. Hidden directories and links are left out, and named.
+// readDir reads the files of a directory. Hidden directories are left out, and named; links are an error.
 func readDir(std stdio, dir string) ([]tree.File, error) {
 	root, err := openDir(dir)
 	if err != nil {
@@ -175,13 +173,16 @@ func readDir(std stdio, dir string) ([]tree.File, error) {
 		case d.IsDir() || name == bucket.IndexName:
 			return nil
 		case !d.Type().IsRegular():
-			return fmt.Errorf("%s: only files and directories are read, not links", printable(path.Join(dir, name)))
+			return fmt.Errorf("%s: only files and directories are read, no links and no devices", printable(path.Join(dir, name)))
 		case len(files) == limits.Objects:
 			return fmt.Errorf("%s: more than %d files", dir, limits.Objects)
 		}
 		data, err := readBounded(root, name, limits.ObjectBytes)
-		if total += int64(len(data)); err == nil && total > limits.Bytes {
-			err = fmt.Errorf("%s: more than %d bytes", dir, limits.Bytes)
+		if err != nil {
+			return fmt.Errorf("%s: %w", printable(path.Join(dir, name)), err)
+		}
+		if total += int64(len(data)); total > limits.Bytes {
+			err = fmt.Errorf("%s: its files have more than %d MiB, which is the limit", dir, limits.Bytes>>20)
 		}
 		files = append(files, tree.File{Name: name, Data: data})
 		return err
@@ -198,15 +199,15 @@ func readDir(std stdio, dir string) ([]tree.File, error) {
 
 func readBounded(root *os.Root, name string, most int64) ([]byte, error) {
 	info, err := root.Stat(name)
-	if err == nil && info.Size() > most {
-		return nil, fmt.Errorf("%s: %d bytes is over the limit of %d", printable(name), info.Size(), most)
-	}
 	if err != nil {
-		return nil, pathError(err)
+		return nil, innermost(err)
+	}
+	if info.Size() > most {
+		return nil, fmt.Errorf("over the limit of %d MiB for one file", most>>20)
 	}
 	data, err := root.ReadFile(name)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", printable(name), errors.Unwrap(err))
+		return nil, innermost(err)
 	}
 	return data, nil
 }

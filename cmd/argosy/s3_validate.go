@@ -49,7 +49,9 @@ func runS3Validate(std stdio, policyFile, project string, args []string) error {
 			errs = append(errs, err)
 			continue
 		}
-		fmt.Fprintf(std.out, "%s: valid, %s\n", arg, count(n, "source"))
+		if err := printLine(std.out, "%s: valid, %s", arg, count(n, "source")); err != nil {
+			return err
+		}
 	}
 	return errors.Join(errs...)
 }
@@ -66,6 +68,7 @@ func validateTrigger(arg string, config s3source.Config) (int, error) {
 	if err != nil || config.Policy == nil {
 		return len(sources), err
 	}
+	config.File = arg
 	return len(sources), config.Check(sources)
 }
 

@@ -284,7 +284,7 @@ func (b *boundedReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-var errTooLarge = errors.New("unpacked archive, with the headers of its entries, is over its limit")
+var errTooLarge = errors.New("the archive is over its limits when it is unpacked: too many or too long headers, or too much behind its end")
 
 // damaged tells damage from what is whole but not supported.
 func damaged(err error) error {

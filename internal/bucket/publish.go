@@ -61,7 +61,7 @@ func (p Publication) Run(ctx context.Context) (*Published, error) {
 	}
 	for _, f := range p.Files {
 		if !tree.Safe(f.Name) || internal(f.Name) {
-			return nil, fmt.Errorf("%s: this name cannot be published", f.Name)
+			return nil, fmt.Errorf("%q: a file of this name cannot be published", f.Name)
 		}
 		x.bytes[f.Name] = f.Data
 	}

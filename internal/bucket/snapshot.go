@@ -232,7 +232,7 @@ func (f *fetch) choose(ctx context.Context, objects []Object) (*Snapshot, []*fil
 	case index != nil && len(all) == 0:
 		return nil, nil, &EmptyError{f.r.url(f.req), "the index lists no files here; a first push has not finished, or nothing was pushed"}
 	case len(all) == 0:
-		return nil, nil, &EmptyError{f.r.url(f.req), "there are no objects in this path, so the answer would be empty"}
+		return nil, nil, f.empty(ctx)
 	case index != nil:
 		s.Digest = index.Digest
 	}
@@ -250,6 +250,15 @@ func (f *fetch) choose(ctx context.Context, objects []Object) (*Snapshot, []*fil
 		}
 	}
 	return s, selected, nil
+}
+
+// empty says that there is nothing, or why it only looks like that.
+func (f *fetch) empty(ctx context.Context) error {
+	reason := "there are no objects in this path, so the answer would be empty"
+	if l, err := f.r.Store.List(ctx, f.req.Path, f.r.Limits.listed()); err == nil && f.req.Path != "" && len(l.Objects) > 0 && l.Objects[0].Key == f.req.Path {
+		reason = "this is an object and not a directory, and its name does not end as that of an archive or a manifest"
+	}
+	return &EmptyError{f.r.url(f.req), reason}
 }
 
 // single returns the object that the path is the key of.

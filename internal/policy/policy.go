@@ -12,6 +12,7 @@
 package policy
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"path"
@@ -135,9 +136,9 @@ func (r S3Rule) allows(a S3Access) (reason string, passed int) {
 		return fmt.Sprintf("buckets does not include %q", a.Bucket), 0
 	}
 	if len(r.Prefixes) > 0 && !r.below(a.Path) {
-		return fmt.Sprintf("prefixes does not include %q", a.Path), 1
+		return fmt.Sprintf("prefixes does not include %q", cmp.Or(a.Path, "/")), 1
 	}
-	if a.Endpoint != "" && !matchAny(r.Endpoints, a.Endpoint) {
+	if a.Endpoint != "" && !matchAny(trimmed(r.Endpoints), strings.TrimSuffix(a.Endpoint, "/")) {
 		return fmt.Sprintf("endpoints does not include %q", a.Endpoint), 2
 	}
 	if a.Role != "" && !matchAny(r.Roles, a.Role) {
@@ -150,6 +151,9 @@ func (r S3Rule) allows(a S3Access) (reason string, passed int) {
 func (r S3Rule) below(name string) bool {
 	elements := strings.Split(name, "/")
 	for _, prefix := range r.Prefixes {
+		if strings.Trim(prefix, "/") == "" {
+			return true
+		}
 		n := strings.Count(strings.Trim(prefix, "/"), "/") + 1
 		if n <= len(elements) && match(strings.Trim(prefix, "/"), strings.Join(elements[:n], "/")) {
 			return true
@@ -167,10 +171,18 @@ func matchAny(patterns []string, s string) bool {
 	return false
 }
 
-// match reports whether s matches a pattern that Parse has seen.
+// match reports whether s is, or matches, a pattern that Parse has seen.
 func match(pattern, s string) bool {
 	ok, err := path.Match(pattern, s)
-	return ok && err == nil
+	return pattern == s || ok && err == nil
+}
+
+func trimmed(list []string) []string {
+	out := make([]string, len(list))
+	for i, s := range list {
+		out[i] = strings.TrimSuffix(s, "/")
+	}
+	return out
 }
 
 // Schema returns the JSON Schema of the policy file.

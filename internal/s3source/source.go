@@ -12,7 +12,6 @@ import (
 	"io"
 	"io/fs"
 	"strings"
-	"sync"
 
 	"github.com/argosy-cd/argosy/internal/archive"
 	"github.com/argosy-cd/argosy/internal/bucket"
@@ -32,6 +31,8 @@ type Config struct {
 	Git    fs.FS
 	Policy *policy.Policy
 	App    App
+	// File is what the trigger file is called in messages; "" is its name.
+	File string
 }
 
 // App is what Argo CD tells about the application.
@@ -47,25 +48,28 @@ type Fetched struct {
 	Snapshot *bucket.Snapshot
 }
 
-// Fetch reads all sources, at the same time, and returns them in order.
+// Fetch reads all sources, one after the other, and returns them in order. The limit of bytes is for all of them together.
 func (c Config) Fetch(ctx context.Context, sources []triggerfile.Source) ([]Fetched, error) {
-	out := make([]Fetched, len(sources))
-	errs := make([]error, len(sources))
-	var wg sync.WaitGroup
-	slots := make(chan struct{}, 8)
-	for i, s := range sources {
-		if err := c.allowed(s); err != nil {
-			errs[i] = err
-			continue
-		}
-		slots <- struct{}{}
-		wg.Go(func() {
-			defer func() { <-slots }()
-			snapshot, err := c.read(ctx, s)
-			out[i], errs[i] = Fetched{s, snapshot}, wrap(s, err)
-		})
+	// Refusals first: nothing is read of a file of which a part is not allowed.
+	if err := c.Check(sources); err != nil {
+		return nil, err
 	}
-	wg.Wait()
+	var out []Fetched
+	var errs []error
+	var used int64
+	for _, s := range sources {
+		snapshot, err := c.read(ctx, s, used)
+		errs = append(errs, c.wrap(s, err))
+		if ctx.Err() != nil {
+			break
+		}
+		if err == nil {
+			for _, f := range snapshot.Files {
+				used += int64(len(f.Data))
+			}
+		}
+		out = append(out, Fetched{s, snapshot})
+	}
 	return out, errors.Join(errs...)
 }
 
@@ -79,22 +83,25 @@ func (c Config) Check(sources []triggerfile.Source) error {
 }
 
 func (c Config) allowed(s triggerfile.Source) error {
-	return wrap(s, c.Policy.S3(policy.S3Access{Project: c.App.Project, Bucket: s.Bucket, Path: s.Path, Endpoint: strings.TrimSuffix(s.Endpoint, "/"), Role: s.RoleARN}))
+	return c.wrap(s, c.Policy.S3(policy.S3Access{Project: c.App.Project, Bucket: s.Bucket, Path: s.Path, Endpoint: strings.TrimSuffix(s.Endpoint, "/"), Role: s.RoleARN}))
 }
 
 // wrap says which source of several a problem is in.
-func wrap(s triggerfile.Source, err error) error {
-	if s.Field() == "" {
-		return problem.Wrap(err, func(err error) error { return fmt.Errorf("%s: %w", triggerfile.Name, err) })
+func (c Config) wrap(s triggerfile.Source, err error) error {
+	where := first(c.File, triggerfile.Name)
+	if s.Field() != "" {
+		where += ": " + s.Field()
 	}
-	return problem.Wrap(err, func(err error) error { return fmt.Errorf("%s: %s: %w", triggerfile.Name, s.Field(), err) })
+	return problem.Wrap(err, func(err error) error { return fmt.Errorf("%s: %w", where, err) })
 }
 
-func (c Config) read(ctx context.Context, s triggerfile.Source) (*bucket.Snapshot, error) {
-	reader, err := c.Open(ctx, s.Access)
+func (c Config) read(ctx context.Context, s triggerfile.Source, used int64) (*bucket.Snapshot, error) {
+	shared, err := c.Open(ctx, s.Access)
 	if err != nil {
 		return nil, err
 	}
+	reader := *shared
+	reader.Limits.Bytes -= used
 	return reader.Read(ctx, bucket.Request{
 		Path: s.Path, File: archive.Suffix(s.Path) != "" || tree.IsManifest(s.Path), Digest: s.Digest, Select: func(names []string) (func(string) bool, error) { return choose(s, names) },
 	})
@@ -160,7 +167,7 @@ func (c Config) Generate(ctx context.Context, sources []triggerfile.Source) ([]m
 	case r := <-done:
 		return r.docs, r.err
 	case <-ctx.Done():
-		return nil, fmt.Errorf("%s: rendering: %w", triggerfile.Name, context.Cause(ctx))
+		return nil, fmt.Errorf("%s: a chart or a Kustomization takes too long to render: %w", first(c.File, triggerfile.Name), context.Cause(ctx))
 	}
 }
 
@@ -170,9 +177,9 @@ func (c Config) renderAll(fetched []Fetched) ([]manifest.Document, error) {
 	for _, f := range fetched {
 		more, err := c.render(f)
 		if err == nil && len(more) == 0 {
-			err = &bucket.EmptyError{URL: f.Source.URL(), Reason: "there are no Kubernetes objects in it; nothing is deployed, so that nothing is deleted"}
+			err = &bucket.EmptyError{URL: f.Source.URL(), Reason: "there are no Kubernetes objects in it, so the answer would be empty"}
 		}
-		errs = append(errs, wrap(f.Source, err))
+		errs = append(errs, c.wrap(f.Source, err))
 		docs = append(docs, more...)
 	}
 	if err := errors.Join(errs...); err != nil {

@@ -72,7 +72,7 @@ func TestGenerate(t *testing.T) {
 		"path: odd":                                                                                 `s3-source.yaml: s3://abc/odd//x.yaml: this key is not the name of a file, which type kustomize needs`,
 		"bucket: none\npath: a":                                                                     "s3-source.yaml: there is no such bucket",
 		"sources: [{path: plain, include: [b.*]}, {path: one.yaml}, {path: plain, include: [a.*]}]": "b one a",
-		"sources: [{path: one.yaml}, {path: x}, {bucket: none, path: y}]": "s3-source.yaml: sources[1]: s3://abc/x: there are no objects in this path; nothing is deployed, so that nothing is deleted\n" +
+		"sources: [{path: one.yaml}, {path: x}, {bucket: none, path: y}]": "s3-source.yaml: sources[1]: s3://abc/x: there are no objects in this path, so the answer would be empty\n" +
 			"s3-source.yaml: sources[2]: there is no such bucket",
 	} {
 		if !strings.Contains(trigger, "bucket: none\n") {

@@ -14,6 +14,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"reflect"
 	"strconv"
 	"strings"
@@ -160,6 +161,9 @@ func (d *decoder) value(n *yaml.Node, path string, v reflect.Value, depth int) {
 	case reflect.Bool:
 		if d.scalar(n, path, "true or false", "!!bool") {
 			v.SetBool(strings.EqualFold(n.Value, "true"))
+			if !v.Bool() && !strings.EqualFold(n.Value, "false") {
+				d.errorf(n, "%s must be true or false, it is %q", path, n.Value)
+			}
 		}
 	case reflect.Int64:
 		if d.scalar(n, path, "a whole number", "!!int") {
@@ -218,8 +222,8 @@ func (d *decoder) object(n *yaml.Node, path string, v reflect.Value, depth int) 
 		key := n.Content[i]
 		f, known := fields.find(key.Value)
 		switch first := seen[key.Value]; {
-		case key.Kind != yaml.ScalarNode:
-			d.errorf(key, "a field name must be a string, it is %s", kindName(key))
+		case key.Kind != yaml.ScalarNode || key.Style&yaml.TaggedStyle != 0:
+			d.errorf(key, "the name of a field must be plain text")
 		case first != nil:
 			d.errorf(key, "%s is given twice, first in line %d", join(path, key.Value), first.Line)
 		case !known:
@@ -296,7 +300,15 @@ func (d *decoder) freeScalar(n *yaml.Node, path string) any {
 	switch x := x.(type) {
 	case int:
 		return int64(x)
-	case int64, float64, bool:
+	case float64:
+		if n.ShortTag() == "!!int" || math.IsNaN(x) || math.IsInf(x, 0) {
+			d.errorf(n, "%s: %s is not a number that JSON and 64 bits can hold; write it as a string", path, n.Value)
+		}
+		return x
+	case uint64:
+		d.errorf(n, "%s: %s is not a number that JSON and 64 bits can hold; write it as a string", path, n.Value)
+		return nil
+	case bool:
 		return x
 	default:
 		return n.Value // dates and the like are what is written
@@ -333,6 +345,8 @@ func kindName(n *yaml.Node) string {
 		return "a number"
 	case "!!str":
 		return "a string"
+	case "!!timestamp":
+		return "a date"
 	default:
 		return "a value of type " + n.ShortTag()
 	}

@@ -23,16 +23,21 @@ import (
 // Cache is a directory of packs.
 type Cache struct {
 	dir string
-	max int64
-	now func() time.Time
+	Config
+}
+
+// Config configures a cache.
+type Config struct {
+	MaxBytes int64 // of all packs
+	Now      func() time.Time
+	Failed   func() // is told that a pack could not be saved; nil: nobody is
 }
 
 // stale is how old a file of a writer that was killed must be before it is removed.
 const stale = time.Hour
 
-// Open makes the directory if need be. max is how many bytes it may have. The directory must be the user's own, since
-// what is in it will be deployed.
-func Open(dir string, maxBytes int64, now func() time.Time) (*Cache, error) {
+// Open makes the directory if need be. It must be the user's own, since what is in it will be deployed.
+func Open(dir string, c Config) (*Cache, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("making the cache: %w", err)
 	}
@@ -43,7 +48,7 @@ func Open(dir string, maxBytes int64, now func() time.Time) (*Cache, error) {
 	if !info.IsDir() || info.Mode().Perm()&0o022 != 0 || !owned(info) {
 		return nil, fmt.Errorf("cache %s must be a directory that belongs to this user and that nobody else may write to", dir)
 	}
-	return &Cache{dir: dir, max: maxBytes, now: now}, nil
+	return &Cache{dir, c}, nil
 }
 
 func (c *Cache) path(id string) string {
@@ -63,13 +68,19 @@ func (c *Cache) Load(id string) (bucket.Pack, bool) {
 
 // Save stores a pack.
 func (c *Cache) Save(id string, p bucket.Pack) {
-	data := p.Encode()
-	if int64(len(data)) > c.max {
-		return
+	if !c.save(id, p.Encode()) && c.Failed != nil {
+		c.Failed()
+	}
+	c.evict()
+}
+
+func (c *Cache) save(id string, data []byte) bool {
+	if int64(len(data)) > c.MaxBytes {
+		return false
 	}
 	f, err := os.CreateTemp(c.dir, "new-")
 	if err != nil {
-		return
+		return false
 	}
 	_, err = f.Write(data)
 	if closeErr := f.Close(); err == nil {
@@ -80,14 +91,13 @@ func (c *Cache) Save(id string, p bucket.Pack) {
 	}
 	if err != nil {
 		_ = os.Remove(f.Name())
-		return
 	}
-	c.evict()
+	return err == nil
 }
 
 // Use marks a pack as used now.
 func (c *Cache) Use(id string) {
-	now := c.now()
+	now := c.Now()
 	_ = os.Chtimes(c.path(id), now, now)
 }
 
@@ -105,7 +115,7 @@ func (c *Cache) evict() {
 		switch {
 		case err != nil || !info.Mode().IsRegular():
 		case strings.HasPrefix(e.Name(), "new-"):
-			if c.now().Sub(info.ModTime()) > stale {
+			if c.Now().Sub(info.ModTime()) > stale {
 				_ = os.Remove(filepath.Join(c.dir, e.Name()))
 			}
 		case strings.HasSuffix(e.Name(), ".pack"):
@@ -115,7 +125,7 @@ func (c *Cache) evict() {
 	}
 	slices.SortFunc(files, func(a, b fs.FileInfo) int { return cmp.Compare(a.ModTime().UnixNano(), b.ModTime().UnixNano()) })
 	for _, f := range files {
-		if total <= c.max {
+		if total <= c.MaxBytes {
 			return
 		}
 		if os.Remove(filepath.Join(c.dir, f.Name())) == nil {

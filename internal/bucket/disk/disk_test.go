@@ -20,7 +20,7 @@ func pack(content string) bucket.Pack {
 func open(t *testing.T, maxBytes int64) (*Cache, string) {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "cache")
-	c, err := Open(dir, maxBytes, time.Now)
+	c, err := Open(dir, Config{MaxBytes: maxBytes, Now: time.Now})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -35,7 +35,7 @@ func TestCache(t *testing.T) {
 	c.Save("a", pack("1"))
 	c.Save("b", pack("2"))
 	c.Save("a", pack("3"))
-	again, err := Open(dir, 1<<20, time.Now)
+	again, err := Open(dir, Config{MaxBytes: 1 << 20, Now: time.Now})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -76,14 +76,19 @@ func TestBound(t *testing.T) {
 	c, dir := open(t, 4000)
 	start := time.Unix(1_000_000, 0)
 	now := start
-	c.now = func() time.Time { return now }
+	c.Now = func() time.Time { return now }
 	for i := range 10 {
 		c.Save(fmt.Sprint(i), pack(strings.Repeat("x", 1000)))
 		now = now.Add(time.Minute)
 		c.Use(fmt.Sprint(i))
 		c.Use("0")
 	}
+	failed := 0
+	c.Failed = func() { failed++ }
 	c.Save("large", pack(strings.Repeat("x", 5000)))
+	if failed != 1 {
+		t.Error("a pack that is too large was not told of")
+	}
 	var kept []string
 	for i := range 10 {
 		if _, ok := c.Load(fmt.Sprint(i)); ok {
@@ -111,7 +116,7 @@ func TestConcurrent(t *testing.T) {
 	_, dir := open(t, 1<<20)
 	var wg sync.WaitGroup
 	for range 8 {
-		c, err := Open(dir, 5000, time.Now)
+		c, err := Open(dir, Config{MaxBytes: 5000, Now: time.Now})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -143,14 +148,14 @@ func TestOpen(t *testing.T) {
 	if err := os.Chmod(dir, 0o777); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Open(dir, 1, time.Now); err == nil || !strings.Contains(err.Error(), "nobody else may write to") {
+	if _, err := Open(dir, Config{MaxBytes: 1, Now: time.Now}); err == nil || !strings.Contains(err.Error(), "nobody else may write to") {
 		t.Error(err)
 	}
 	file := filepath.Join(t.TempDir(), "file")
 	if err := os.WriteFile(file, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Open(file, 1, time.Now); err == nil {
+	if _, err := Open(file, Config{MaxBytes: 1, Now: time.Now}); err == nil {
 		t.Error("a file is a cache")
 	}
 }

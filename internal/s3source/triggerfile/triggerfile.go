@@ -10,8 +10,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/gobwas/glob"
-
 	"github.com/argosy-cd/argosy/internal/archive"
 	"github.com/argosy-cd/argosy/internal/bucket"
 	"github.com/argosy-cd/argosy/internal/strict"
@@ -61,13 +59,14 @@ type Source struct {
 	Path    string   `field:"path" doc:"directory in the bucket, or key of one archive, chart or manifest; / is the whole bucket. ${version} stands for version"`
 	Version string   `field:"version" doc:"informational; a change in Git leads to a new sync. May be used as ${version} in path"`
 	Type    string   `field:"type" enum:"manifests|archive|helm|kustomize" doc:"what is there; default: by content"`
-	Include []string `field:"include" doc:"read only files that match one of these patterns; * any characters but /, ** any, {a,b}. A pattern without / is for file names in every directory"`
+	Include []string `field:"include" doc:"read only files that match one of these patterns; * any characters but /, ** any, ? one, [a-z], {a,b}. A pattern without / is for file names in every directory"`
 	Exclude []string `field:"exclude" doc:"leave out files that match one of these patterns"`
 	Digest  string   `field:"digest" doc:"sha256:… of the content, as printed by argosy s3 push; anything else is refused"`
 	Helm    *Chart   `field:"helm" doc:"how to render a chart"`
 
-	at       string // in the file: "" or sources[1]
-	patterns filter
+	at         string // in the file: "" or sources[1]
+	versionSet bool
+	patterns   filter
 }
 
 // URL is where the source is.
@@ -101,6 +100,7 @@ func Parse(file string, data []byte) ([]Source, error) {
 	sources, err := t.resolve(doc)
 	errs = append(errs, err)
 	for i := range sources {
+		sources[i].versionSet = doc.Has("version") || doc.Has(sources[i].at+".version")
 		errs = append(errs, sources[i].check(doc)...)
 	}
 	if err := errors.Join(errs...); err != nil {
@@ -148,10 +148,11 @@ func (t *File) resolve(doc *strict.Document) ([]Source, error) {
 }
 
 var (
-	bucketPattern = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{1,253}[A-Za-z0-9]$`)
-	digestPattern = regexp.MustCompile(`^sha256:[0-9a-f]{64}$`)
-	rolePattern   = regexp.MustCompile(`^arn:[a-z0-9-]+:iam::[0-9]*:role/[\x21-\x7e]+$`)
-	regionPattern = regexp.MustCompile(`^[a-z0-9-]{1,40}$`)
+	bucketPattern  = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{1,253}[A-Za-z0-9]$`)
+	digestPattern  = regexp.MustCompile(`^sha256:[0-9a-f]{64}$`)
+	rolePattern    = regexp.MustCompile(`^arn:[a-z0-9-]+:iam::[0-9]*:role/[\x21-\x7e]+$`)
+	releasePattern = regexp.MustCompile(`^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$`)
+	regionPattern  = regexp.MustCompile(`^[a-z0-9-]{1,40}$`)
 )
 
 // check completes a source and returns what is wrong with it.
@@ -184,6 +185,10 @@ func (s *Source) check(doc *strict.Document) []error {
 	if cause := checkEndpoint(s.Endpoint); cause != "" {
 		bad("endpoint", "%s", cause)
 	}
+	if s.ForcePathStyle != nil && s.Endpoint == "" {
+		// Without path style the bucket's name is part of the host's.
+		bad("forcePathStyle", "goes with an endpoint of the file")
+	}
 	if s.RoleARN != "" && !rolePattern.MatchString(s.RoleARN) {
 		bad("roleARN", "must be the ARN of a role, it is %q", s.RoleARN)
 	}
@@ -207,6 +212,9 @@ func (s *Source) checkHelm(bad func(string, string, ...any)) {
 	if s.Helm.SkipCRDs && s.Helm.IncludeCRDs != nil && *s.Helm.IncludeCRDs {
 		bad("helm.includeCRDs", "and skipCrds contradict each other")
 	}
+	if n := s.Helm.ReleaseName; n != "" && (!releasePattern.MatchString(n) || len(n) > 53) {
+		bad("helm.releaseName", "must be a name that Helm takes: up to 53 letters, digits, - and . in lower case, it is %q", n)
+	}
 	for i, name := range s.Helm.ValueFiles {
 		if !tree.Safe(strings.TrimPrefix(name, GitPrefix)) {
 			bad(fmt.Sprintf("helm.valueFiles[%d]", i), "must be a file below the chart or below the directory of the trigger file, it is %q", name)
@@ -229,12 +237,12 @@ func (s *Source) checkFilter(bad func(string, string, ...any)) {
 				bad(fmt.Sprintf("%s[%d]", list.name, i), "must have 1 to %d characters", maxPattern)
 				continue
 			}
-			g, err := glob.Compile(text, '/')
+			p, err := parsePattern(text)
 			if err != nil {
-				bad(fmt.Sprintf("%s[%d]", list.name, i), "is not a pattern: %q", text)
+				bad(fmt.Sprintf("%s[%d]", list.name, i), "%s, it is %q", err, text)
 				continue
 			}
-			*list.out = append(*list.out, pattern{g, strings.Contains(text, "/") || text == "**"})
+			*list.out = append(*list.out, p)
 		}
 	}
 }
@@ -246,7 +254,10 @@ func (s *Source) checkPath() string {
 	}
 	written := s.Path
 	if strings.Contains(written, "${version}") && s.Version == "" {
-		return "has ${version}, but version is not set"
+		if !s.versionSet {
+			return "has ${version}, but version is not set"
+		}
+		return "" // version is wrong, which is said there
 	}
 	p := strings.ReplaceAll(written, "${version}", s.Version)
 	if i := strings.Index(p, "${"); i >= 0 {
@@ -285,30 +296,12 @@ func checkEndpoint(endpoint string) string {
 		return "must be a URL such as https://minio.example.com"
 	case u.User != nil:
 		return "must not contain a user or a password"
-	case u.RawQuery != "" || u.Fragment != "" || u.Path != "" && u.Path != "/":
+	case u.RawQuery != "" || u.ForceQuery || strings.ContainsAny(endpoint, "#%") || u.Path != "" && u.Path != "/":
 		return "must be a URL without a path"
+	case u.Hostname() == "":
+		return "must have a host"
 	}
 	return ""
-}
-
-// filter chooses files by name.
-type filter struct{ include, exclude []pattern }
-
-type pattern struct {
-	glob.Glob
-	whole bool // matches the whole name, not its last element
-}
-
-func (p pattern) match(name string) bool {
-	if !p.whole {
-		name = name[strings.LastIndexByte(name, '/')+1:]
-	}
-	return p.Match(name)
-}
-
-func (f filter) keeps(name string) bool {
-	matches := func(p pattern) bool { return p.match(name) }
-	return (len(f.include) == 0 || slices.ContainsFunc(f.include, matches)) && !slices.ContainsFunc(f.exclude, matches)
 }
 
 // Schema returns the JSON Schema of the trigger file.

@@ -86,6 +86,18 @@ func TestPaths(t *testing.T) {
 	}
 }
 
+func TestPatterns(t *testing.T) {
+	for text, want := range map[string]string{
+		"/a": "must be relative to path, without / or ./ in front", "./a": "must be relative to path, without / or ./ in front",
+		"!a": "must not be negated; use exclude, or include", "web/": `must match files, write "web/**"`,
+		"a{": "has a { without its }", "a}": "has a } without its {", "[a": "has a [ without its ]", "[]": "has a [ without its ]", "[z-a]": "has a class that is not one",
+	} {
+		if _, err := parsePattern(text); err == nil || err.Error() != want {
+			t.Errorf("%s: %v, want %s", text, err, want)
+		}
+	}
+}
+
 func TestFilter(t *testing.T) {
 	for _, c := range []struct {
 		include, exclude string
@@ -99,6 +111,14 @@ func TestFilter(t *testing.T) {
 		{"**", "test*", "a.yaml", "test.yaml b/tests.yaml"},
 		{"", "**/tests/**", "a.yaml", "b/tests/a.yaml"},
 		{"[ab].yaml", "b.yaml", "a.yaml x/a.yaml", "b.yaml c.yaml"},
+		{"[!a].yaml", "", "b.yaml", "a.yaml"},
+		{"**/a.yaml", "", "a.yaml b/a.yaml b/c/a.yaml", "ba.yaml"},
+		{"{web*,db*}*.yaml", "", "web-1.yaml x/db.yaml", "x.yaml"},
+		{"{apps/*,infra}/**", "", "apps/x/y.yaml infra/z.yaml", "apps/y.yaml"},
+		{"{a,{b,c}d}.yaml", "", "a.yaml bd.yaml cd.yaml", "b.yaml d.yaml"},
+		{"", "b**b.yaml", "b.yaml", "bb.yaml bxb.yaml"},
+		{"ü*[é-ü].yaml", "", "übü.yaml", "ab.yaml"},
+		{"a.(b)+c?", "", "a.(b)+cd", "aabcd"},
 	} {
 		s := Source{}
 		s.Include, s.Exclude = strings.Fields(c.include), strings.Fields(c.exclude)
