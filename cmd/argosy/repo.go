@@ -113,7 +113,7 @@ func repoHandler(std stdio, clocks *trigger.Clocks) http.Handler {
 // repoPage lists the repositories that were asked for.
 func repoPage(w http.ResponseWriter, r *http.Request, clocks *trigger.Clocks) {
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
-	fmt.Fprint(w, "<!doctype html><meta charset=utf-8><title>Argosy trigger repositories</title><style>body{font:16px system-ui;margin:2em}td,th{padding:.3em 1em;text-align:left}</style>"+
+	fmt.Fprintf(w, "%s", "<!doctype html><meta charset=utf-8><title>Argosy trigger repositories</title><style>body{font:16px system-ui;margin:2em}td,th{padding:.3em 1em;text-align:left}</style>"+
 		"<h1>Trigger repositories</h1><table><tr><th>repository<th>commit<th>next tick")
 	for path, clock := range clocks.All() {
 		head, err := clock.Head(r.Context())
@@ -122,5 +122,5 @@ func repoPage(w http.ResponseWriter, r *http.Request, clocks *trigger.Clocks) {
 		}
 		fmt.Fprintf(w, "<tr><td><code>/%s</code><td><code>%s</code><td>%s", html.EscapeString(path), head, clock.Next().Format(time.RFC3339))
 	}
-	fmt.Fprint(w, "</table><p>Any <code>/every/&lt;duration&gt;/&lt;name&gt;.git</code> is one, too.")
+	fmt.Fprintln(w, "</table><p>Any <code>/every/&lt;duration&gt;/&lt;name&gt;.git</code> is one, too.")
 }
