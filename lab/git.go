@@ -111,6 +111,14 @@ func (r *Repo) Commit(ctx context.Context, files map[string]string) (string, err
 	return strings.TrimSpace(string(out)), err
 }
 
+// Output runs git and returns what it prints.
+func Output(ctx context.Context, dir string, args ...string) (string, error) {
+	cmd := exec.CommandContext(ctx, "git", args...)
+	cmd.Dir = dir
+	out, err := cmd.Output()
+	return string(out), err
+}
+
 func runGit(ctx context.Context, dir string, args ...string) error {
 	cmd := exec.CommandContext(ctx, "git", append([]string{"-c", "user.name=lab", "-c", "user.email=lab@example.com", "-c", "gc.auto=0"}, args...)...)
 	cmd.Dir = dir

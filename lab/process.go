@@ -183,6 +183,18 @@ func freePorts(n int) ([]int, error) {
 	return ports, nil
 }
 
+// FreeAddress returns an address on loopback that nobody listens on.
+func FreeAddress() (string, error) {
+	ports, err := freePorts(1)
+	if err != nil {
+		return "", err
+	}
+	return address(ports[0]), nil
+}
+
+// Answers is ready when a URL answers with 200.
+func Answers(url string) func(context.Context) error { return httpOK(http.DefaultClient, url) }
+
 // portOpen is ready when a port accepts connections.
 func portOpen(port int) func(context.Context) error {
 	return func(ctx context.Context) error {

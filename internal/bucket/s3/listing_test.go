@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/s3"
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/argosy-cd/argosy/internal/bucket"
@@ -169,11 +170,20 @@ func BenchmarkUnchanged(b *testing.B) {
 		return s
 	}
 	read()
-	for b.Loop() {
-		if s := read(); s.Stats.Gets != 0 || s.Stats.Lists != (n+999)/1000 {
-			b.Fatalf("%+v", s.Stats)
+	b.Run("listing-alone", func(b *testing.B) {
+		for b.Loop() {
+			if _, err := store.client.ListObjectsV2(b.Context(), &s3.ListObjectsV2Input{Bucket: aws.String("test"), Prefix: aws.String("p/")}, quickListing); err != nil {
+				b.Fatal(err)
+			}
 		}
-	}
+	})
+	b.Run("snapshot", func(b *testing.B) {
+		for b.Loop() {
+			if s := read(); s.Stats.Gets != 0 || s.Stats.Lists != (n+999)/1000 {
+				b.Fatalf("%+v", s.Stats)
+			}
+		}
+	})
 }
 
 // memory is a cache of one pack.

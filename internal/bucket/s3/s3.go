@@ -87,9 +87,11 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 	if cfg.Region == "" {
 		cfg.Region = "us-east-1"
 	}
-	if own := cmp.Or(ownRegion(ctx), "us-east-1"); partition(own) != partition(cfg.Region) {
+	if c.Region != "" {
 		// Names of buckets are unique in a partition only: the same name is somebody else's in another.
-		return nil, fmt.Errorf("region %s is in another partition of AWS than %s, the region of this process", cfg.Region, own)
+		if own := cmp.Or(ownRegion(ctx), "us-east-1"); partition(own) != partition(c.Region) {
+			return nil, fmt.Errorf("region %s is in another partition of AWS than %s, the region of this process", c.Region, own)
+		}
 	}
 	if c.RoleARN != "" {
 		provider := stscreds.NewAssumeRoleProvider(sts.NewFromConfig(cfg), c.RoleARN, func(o *stscreds.AssumeRoleOptions) { o.RoleSessionName = "argosy" })
