@@ -83,10 +83,14 @@ func (o *cacheOptions) register(flags *pflag.FlagSet) {
 
 // deadline bounds a command.
 func (o *cacheOptions) deadline(ctx context.Context) (context.Context, context.CancelFunc, error) {
-	if o.timeout <= 0 {
+	return deadline(ctx, o.timeout)
+}
+
+func deadline(ctx context.Context, timeout time.Duration) (context.Context, context.CancelFunc, error) {
+	if timeout <= 0 {
 		return nil, nil, usagef("--timeout must be more than 0")
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, o.timeout, fmt.Errorf("not finished after %s (--timeout)", o.timeout))
+	ctx, cancel := context.WithTimeoutCause(ctx, timeout, fmt.Errorf("not finished after %s (--timeout)", timeout))
 	return ctx, cancel, nil
 }
 
@@ -163,6 +167,14 @@ func (o *accessOptions) register(flags *pflag.FlagSet, reads bool) {
 	if reads {
 		flags.BoolVar(&o.anonymous, "anonymous", false, "read a public bucket without credentials")
 	}
+}
+
+// check refuses flags that the SDK would explain badly.
+func (o *accessOptions) check() error {
+	if cause := triggerfile.CheckEndpoint(o.endpoint); cause != "" {
+		return usagef("--endpoint %s", cause)
+	}
+	return nil
 }
 
 func (o *accessOptions) access(name string) triggerfile.Access {

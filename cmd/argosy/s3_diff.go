@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"unicode/utf8"
@@ -10,6 +11,7 @@ import (
 	"github.com/rogpeppe/go-internal/diff"
 	"github.com/spf13/cobra"
 
+	"github.com/argosy-cd/argosy/internal/bucket"
 	"github.com/argosy-cd/argosy/internal/tree"
 )
 
@@ -48,6 +50,9 @@ func runS3Diff(ctx context.Context, std stdio, opts s3DiffOptions, old, other st
 	if _, err := parseURL(old); err != nil {
 		return err
 	}
+	if err := opts.check(); err != nil {
+		return err
+	}
 	ctx, cancel, err := opts.deadline(ctx)
 	if err != nil {
 		return err
@@ -73,7 +78,8 @@ func runS3Diff(ctx context.Context, std stdio, opts s3DiffOptions, old, other st
 		return s.Files, nil
 	}
 	from, err := read(old)
-	if err != nil {
+	var empty *bucket.EmptyError
+	if err != nil && !errors.As(err, &empty) { // before the first push, everything is new
 		return err
 	}
 	to, err := read(other)

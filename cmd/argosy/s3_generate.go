@@ -201,7 +201,8 @@ func app(std stdio) s3source.App {
 	return a
 }
 
-func runS3Init(ctx context.Context, std stdio, opts s3SourceOptions, dir string) error {
+// withSource runs f with the trigger file of a directory, within the deadline.
+func withSource(ctx context.Context, std stdio, opts s3SourceOptions, dir string, f func(ctx context.Context, s *source) error) error {
 	ctx, cancel, err := opts.deadline(ctx)
 	if err != nil {
 		return err
@@ -212,35 +213,33 @@ func runS3Init(ctx context.Context, std stdio, opts s3SourceOptions, dir string)
 		return err
 	}
 	defer s.close()
-	fetched, err := s.config.Fetch(ctx, s.sources)
-	if err != nil {
-		return err
-	}
-	for _, f := range fetched {
-		st := f.Snapshot.Stats
-		fmt.Fprintf(std.err, "%s: %d of %d files, %d downloaded, %d from the cache\n", f.Source.URL(), len(f.Snapshot.Files), len(f.Snapshot.Names), st.Gets, st.Cached)
-	}
-	return nil
+	return f(ctx, s)
+}
+
+func runS3Init(ctx context.Context, std stdio, opts s3SourceOptions, dir string) error {
+	return withSource(ctx, std, opts, dir, func(ctx context.Context, s *source) error {
+		fetched, err := s.config.Fetch(ctx, s.sources)
+		if err != nil {
+			return err
+		}
+		for _, f := range fetched {
+			st := f.Snapshot.Stats
+			fmt.Fprintf(std.err, "%s: %d of %d files, %d downloaded, %d from the cache\n", f.Source.URL(), len(f.Snapshot.Files), len(f.Snapshot.Names), st.Gets, st.Cached)
+		}
+		return nil
+	})
 }
 
 func runS3Generate(ctx context.Context, std stdio, opts s3SourceOptions, dir string) error {
-	ctx, cancel, err := opts.deadline(ctx)
-	if err != nil {
-		return err
-	}
-	defer cancel()
-	s, err := openSource(std, opts, dir)
-	if err != nil {
-		return err
-	}
-	defer s.close()
-	docs, err := s.config.Generate(ctx, s.sources)
-	if err != nil {
-		return err
-	}
-	objects := make([]manifest.Object, len(docs))
-	for i, d := range docs {
-		objects[i] = d.Object
-	}
-	return writeObjects(std.out, opts.output.value, objects)
+	return withSource(ctx, std, opts, dir, func(ctx context.Context, s *source) error {
+		docs, err := s.config.Generate(ctx, s.sources)
+		if err != nil {
+			return err
+		}
+		objects := make([]manifest.Object, len(docs))
+		for i, d := range docs {
+			objects[i] = d.Object
+		}
+		return writeObjects(std.out, opts.output.value, objects)
+	})
 }

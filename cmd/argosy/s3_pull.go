@@ -57,6 +57,9 @@ func runS3Pull(ctx context.Context, std stdio, opts s3PullOptions, from, dir str
 	if err != nil {
 		return err
 	}
+	if err := opts.check(); err != nil {
+		return err
+	}
 	if opts.digest != "" && !digestPattern.MatchString(opts.digest) {
 		return usagef("--digest must be sha256: and 64 hexadecimal digits, it is %q", opts.digest)
 	}

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -19,6 +20,7 @@ import (
 type s3PushOptions struct {
 	accessOptions
 	prune, dryRun, archive bool
+	timeout                time.Duration
 	output                 formatFlag
 }
 
@@ -49,6 +51,7 @@ directories make equal archives.`,
 	opts.register(cmd.Flags(), false)
 	cmd.Flags().BoolVar(&opts.prune, "prune", false, "delete files of the bucket that are not in the directory")
 	cmd.Flags().BoolVar(&opts.dryRun, "dry-run", false, "say what would be done, and do nothing")
+	cmd.Flags().DurationVar(&opts.timeout, "timeout", 10*time.Minute, "give up after this time")
 	cmd.Flags().BoolVar(&opts.archive, "archive", false, "pack the directory into one object")
 	cmd.Flags().VarP(&opts.output, "output", "o", "output format, "+opts.output.usage()+"; text is the digest")
 	return cmd
@@ -57,6 +60,9 @@ directories make equal archives.`,
 func runS3Push(ctx context.Context, std stdio, opts s3PushOptions, dir, target string) error {
 	url, err := parseURL(target)
 	if err != nil {
+		return err
+	}
+	if err := opts.check(); err != nil {
 		return err
 	}
 	packed := archive.Suffix(url.Path) != ""
@@ -72,6 +78,11 @@ func runS3Push(ctx context.Context, std stdio, opts s3PushOptions, dir, target s
 	if err != nil {
 		return err
 	}
+	ctx, cancel, err := deadline(ctx, opts.timeout)
+	if err != nil {
+		return err
+	}
+	defer cancel()
 	store, err := openStore(ctx, opts.access(url.Bucket), std.now)
 	if err != nil {
 		return err

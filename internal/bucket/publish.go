@@ -48,6 +48,7 @@ type publishing struct {
 	dir     string
 	objects map[string]Object // by name, as listed at the start
 	old     map[string]string // file to digest, in the index at the start
+	same    bool              // that index is ours
 	index   Index             // new
 	bytes   map[string][]byte // by name
 	result  Published
@@ -93,7 +94,7 @@ func (p Publication) Run(ctx context.Context) (*Published, error) {
 		x.result.Deleted, x.result.Left = x.result.Left, nil
 	}
 	x.result.Uploaded, x.result.Unchanged = changed, len(p.Files)-len(changed)
-	if p.DryRun {
+	if p.DryRun || len(changed)+len(x.result.Deleted) == 0 && x.same {
 		return &x.result, nil
 	}
 	return &x.result, x.write(ctx, changed)
@@ -143,6 +144,7 @@ func (x *publishing) readIndex(ctx context.Context) error {
 		return err
 	}
 	if index, err := DecodeIndex(data); err == nil {
+		x.same = index.Digest == x.index.Digest
 		x.old = make(map[string]string, len(index.Files))
 		for _, e := range index.Files {
 			x.old[e.Path] = e.SHA256

@@ -43,7 +43,9 @@ func TestPublish(t *testing.T) {
 	if diff := cmp.Diff([]string{"p/.argosy-index.json", "p/a", "p/b", "p/c"}, m.Keys()); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
 	}
+	m.OnPut = func(key string) error { t.Errorf("wrote %s, though nothing has changed", key); return nil }
 	same := publish(t, publication(m, map[string]string{"a": "1", "b": "1", "c": "1"}))
+	m.OnPut = nil
 	if same.Digest != first.Digest || len(same.Uploaded) != 0 || same.Unchanged != 3 {
 		t.Errorf("the same again: %+v", same)
 	}

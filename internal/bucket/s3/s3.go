@@ -23,6 +23,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/credentials/stscreds"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 	"github.com/aws/aws-sdk-go-v2/service/sts"
+	"github.com/aws/smithy-go/logging"
 )
 
 // Config says where a bucket is and who reads it.
@@ -61,6 +62,7 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 			t.MaxIdleConnsPerHost = 64
 			t.ResponseHeaderTimeout = 20 * time.Second
 		})),
+		config.WithLogger(logging.Nop{}), // what matters is in the error
 		config.WithRetryer(func() aws.Retryer {
 			return retry.NewStandard(func(o *retry.StandardOptions) {
 				o.MaxAttempts, o.MaxBackoff = attempts, c.MaxBackoff

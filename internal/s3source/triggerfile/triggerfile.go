@@ -182,7 +182,7 @@ func (s *Source) check(doc *strict.Document) []error {
 	if s.Region != "" && !regionPattern.MatchString(s.Region) {
 		bad("region", "must be the name of a region, it is %q", s.Region)
 	}
-	if cause := checkEndpoint(s.Endpoint); cause != "" {
+	if cause := CheckEndpoint(s.Endpoint); cause != "" {
 		bad("endpoint", "%s", cause)
 	}
 	if s.ForcePathStyle != nil && s.Endpoint == "" {
@@ -285,8 +285,8 @@ func (s *Source) checkPath() string {
 	return ""
 }
 
-// checkEndpoint returns what is wrong with an endpoint. It may not hold credentials, which would end in messages.
-func checkEndpoint(endpoint string) string {
+// CheckEndpoint returns what is wrong with an endpoint, "" for nothing. It may not hold credentials, which would end in messages.
+func CheckEndpoint(endpoint string) string {
 	if endpoint == "" {
 		return ""
 	}
