@@ -3,6 +3,7 @@ package conformance
 import (
 	"context"
 	"net/http/httptest"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -14,8 +15,9 @@ import (
 
 // TestArgoCDReadsClocks asks a trigger repository with Argo CD's own Git client: go-git for references, git for fetches.
 func TestArgoCDReadsClocks(t *testing.T) {
-	now := time.Unix(1_800_000_000, 0)
-	clocks := &trigger.Clocks{Interval: time.Minute, Now: func() time.Time { return now }}
+	var now atomic.Int64
+	now.Store(1_800_000_000)
+	clocks := &trigger.Clocks{Interval: time.Minute, Now: func() time.Time { return time.Unix(now.Load(), 0) }}
 	server := httptest.NewServer(&gitserver.Server{Open: func(_ context.Context, path string) (gitserver.Repository, error) {
 		return clocks.Open(path)
 	}})
@@ -50,7 +52,7 @@ func TestArgoCDReadsClocks(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		now = now.Add(time.Minute)
+		now.Add(60)
 		if err := client.Fetch(commit); err != nil {
 			t.Error(err)
 		}

@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -16,20 +17,25 @@ import (
 // world is a server with a clock that the test moves.
 type world struct {
 	*testing.T
-	now time.Time
-	url string
+	seconds atomic.Int64
+	url     string
 }
+
+func (w *world) now() time.Time { return time.Unix(w.seconds.Load(), 0) }
+
+func (w *world) pass(d time.Duration) { w.seconds.Add(int64(d / time.Second)) }
 
 func newWorld(t *testing.T) *world {
 	t.Helper()
-	w := &world{T: t, now: time.Unix(1_800_000_000, 0)}
+	w := &world{T: t}
+	w.seconds.Store(1_800_000_000)
 	w.url = w.serve()
 	return w
 }
 
 // serve starts another server, as a second replica or after a restart.
 func (w *world) serve() string {
-	clocks := &Clocks{Interval: time.Minute, Now: func() time.Time { return w.now }}
+	clocks := &Clocks{Interval: time.Minute, Now: w.now}
 	s := httptest.NewServer(&gitserver.Server{Open: func(_ context.Context, path string) (gitserver.Repository, error) {
 		c, err := clocks.Open(path)
 		if err != nil {
@@ -88,7 +94,7 @@ func TestGit(t *testing.T) {
 
 			// A tick, and another.
 			for range 2 {
-				w.now = w.now.Add(time.Minute)
+				w.pass(time.Minute)
 				git("-C", clone, "fetch", "origin")
 			}
 			second := git("-C", clone, "rev-parse", "origin/main")
@@ -103,10 +109,10 @@ func TestGit(t *testing.T) {
 			}
 
 			// A client with last week's commit, and one that asks by hash, as Argo CD does, for one that is no longer the latest.
-			w.now = w.now.Add(7 * 24 * time.Hour)
+			w.pass(7 * 24 * time.Hour)
 			git("-C", clone, "fetch", "origin")
 			asked := w.head(url)
-			w.now = w.now.Add(3 * time.Minute)
+			w.pass(3 * time.Minute)
 			git("-C", clone, "fetch", "origin", asked)
 			git("-C", clone, "fsck", "--strict", "--full")
 
@@ -116,7 +122,7 @@ func TestGit(t *testing.T) {
 			if n := git("-C", shallow, "rev-list", "--count", "HEAD"); n != "1" {
 				t.Errorf("%s commits in a shallow clone", n)
 			}
-			w.now = w.now.Add(time.Minute)
+			w.pass(time.Minute)
 			git("-C", shallow, "fetch", "--depth", "2", "origin")
 			if n := git("-C", shallow, "rev-list", "--count", "origin/main"); n != "2" {
 				t.Errorf("%s commits after deepening", n)
