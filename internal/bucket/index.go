@@ -3,6 +3,7 @@ package bucket
 import (
 	"bytes"
 	"cmp"
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -100,6 +101,25 @@ func DecodeIndex(data []byte) (Index, error) {
 		return Index{}, fmt.Errorf("digest is %q, but its files make %q", x.Digest, x.digest())
 	}
 	return x, nil
+}
+
+// indexAbove returns the nearest directory around one that has an index. Who may not look there is not refused.
+func indexAbove(ctx context.Context, store Store, dir string) (above string, found bool, lists int, err error) {
+	for dir != "" {
+		dir = dir[:strings.LastIndexByte(strings.TrimSuffix(dir, "/"), '/')+1]
+		l, err := store.List(ctx, dir+IndexName, 1000)
+		lists += l.Pages
+		if errors.Is(err, ErrDenied) {
+			return "", false, lists, nil
+		}
+		if err != nil {
+			return "", false, lists, err
+		}
+		if len(l.Objects) > 0 && l.Objects[0].Key == dir+IndexName {
+			return dir, true, lists, nil
+		}
+	}
+	return "", false, lists, nil
 }
 
 // internal reports whether a name is ours and not a file of the directory.

@@ -77,7 +77,7 @@ func (p Publication) Run(ctx context.Context) (*Published, error) {
 	if err := x.list(ctx); err != nil {
 		return nil, err
 	}
-	if err := x.alone(); err != nil {
+	if err := x.alone(ctx); err != nil {
 		return nil, err
 	}
 	changed, err := x.changes(ctx)
@@ -100,8 +100,9 @@ func (p Publication) Run(ctx context.Context) (*Published, error) {
 	return &x.result, x.write(ctx, changed)
 }
 
-// alone refuses a directory that others are published in: they would not be read any more, or be deleted.
-func (x *publishing) alone() error {
+// alone refuses a directory that others are published in, which would not be read any more, or be deleted, and one that is
+// part of what was published around it, which would not be what its index says.
+func (x *publishing) alone(ctx context.Context) error {
 	for e := range strings.SplitSeq(x.dir, "/") {
 		if e == IndexName || e+"/" == blobDir {
 			return fmt.Errorf("%s: nothing can be published in a directory of this name", URL{x.Bucket, x.Path})
@@ -112,7 +113,11 @@ func (x *publishing) alone() error {
 			return fmt.Errorf("%s: %s in it was pushed by itself; push to another path, or delete that first", URL{x.Bucket, x.Path}, dir)
 		}
 	}
-	return nil
+	above, found, _, err := indexAbove(ctx, x.Store, x.dir)
+	if found {
+		return fmt.Errorf("%s: it is part of %s, which was pushed as a whole; push that, or to another path", URL{x.Bucket, x.Path}, URL{x.Bucket, strings.TrimSuffix(above, "/")})
+	}
+	return err
 }
 
 func (x *publishing) list(ctx context.Context) error {
@@ -274,7 +279,12 @@ func (x *publishing) upload(ctx context.Context, names []string, targets map[str
 		o, err := x.Store.Put(ctx, x.dir+t.name, x.bytes[names[i]], t.condition)
 		put[i] = o
 		if errors.Is(err, ErrChanged) {
-			return x.overtaken()
+			// Or an answer was lost, and what was repeated finds itself.
+			sum, sumErr := x.Store.Sum(ctx, x.dir+t.name)
+			if sumErr != nil || sum != Sum(x.bytes[names[i]]) {
+				return errors.Join(sumErr, x.overtaken())
+			}
+			put[i], err = Object{Key: x.dir + t.name}, nil
 		}
 		if err == nil {
 			count.add()
@@ -293,7 +303,7 @@ func (x *publishing) upload(ctx context.Context, names []string, targets map[str
 		listed[o.Key] = o
 	}
 	for i, o := range put {
-		if l := listed[o.Key]; l.ETag != o.ETag || l.Size != int64(len(x.bytes[names[i]])) {
+		if l := listed[o.Key]; o.ETag != "" && l.ETag != o.ETag || l.Size != int64(len(x.bytes[names[i]])) {
 			return x.overtaken()
 		}
 	}

@@ -270,11 +270,41 @@ func TestNested(t *testing.T) {
 	if _, err := p.Run(t.Context()); err == nil || err.Error() != "s3://b: p in it was pushed by itself; push to another path, or delete that first" {
 		t.Error(err)
 	}
+	p.Path = "p/inside"
+	if _, err := p.Run(t.Context()); err == nil || err.Error() != "s3://b/p/inside: it is part of s3://b/p, which was pushed as a whole; push that, or to another path" {
+		t.Error(err)
+	}
 	for _, path := range []string{"x/.argosy", ".argosy-index.json", ".argosy/y"} {
 		p.Path = path
 		if _, err := p.Run(t.Context()); err == nil || !strings.Contains(err.Error(), "nothing can be published in a directory of this name") {
 			t.Errorf("%s: %v", path, err)
 		}
+	}
+}
+
+// lossy stores what it is given, and loses its first answers.
+type lossy struct {
+	*buckettest.Memory
+	losses *int
+}
+
+func (l lossy) Put(ctx context.Context, key string, data []byte, c bucket.Condition) (bucket.Object, error) {
+	o, err := l.Memory.Put(ctx, key, data, c)
+	if *l.losses++; err == nil && *l.losses%2 == 1 {
+		return l.Memory.Put(ctx, key, data, c) // as the SDK repeats it
+	}
+	return o, err
+}
+
+func TestLostAnswers(t *testing.T) {
+	m := &buckettest.Memory{}
+	for _, version := range []string{"1", "2"} {
+		p := publication(lossy{m, new(int)}, map[string]string{"a": version, "b": "1", "c" + version: "1"})
+		p.Limits.Parallel = 1
+		publish(t, p)
+	}
+	if got := content(read(t, newReader(m), bucket.Request{Path: "p"})); got != "a=2 b=1 c2=1" {
+		t.Error(got)
 	}
 }
 

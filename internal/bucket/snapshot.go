@@ -119,7 +119,8 @@ func (r *Reader) attempt(ctx context.Context, req Request, stats *Stats) (*Snaps
 	}
 	if !f.known() && !f.decides(listing.Objects) {
 		// What is new here may be half of a push of a directory around it, which has an index.
-		above, found, err := f.indexAbove(ctx)
+		above, found, lists, err := indexAbove(ctx, r.Store, f.dir)
+		stats.Lists += lists
 		if err != nil {
 			return nil, err
 		}
@@ -190,25 +191,6 @@ func (f *fetch) decides(objects []Object) bool {
 		return true
 	}
 	return slices.ContainsFunc(objects, func(o Object) bool { return o.Key == f.dir+IndexName })
-}
-
-// indexAbove returns the nearest directory around this one that has an index. Who may not look there is not refused.
-func (f *fetch) indexAbove(ctx context.Context) (dir string, found bool, err error) {
-	for dir = f.dir; dir != ""; {
-		dir = dir[:strings.LastIndexByte(strings.TrimSuffix(dir, "/"), '/')+1]
-		l, err := f.r.Store.List(ctx, dir+IndexName, f.r.Limits.listed())
-		f.stats.Lists += l.Pages
-		if errors.Is(err, ErrDenied) {
-			return "", false, nil
-		}
-		if err != nil {
-			return "", false, err
-		}
-		if len(l.Objects) > 0 && l.Objects[0].Key == dir+IndexName {
-			return dir, true, nil
-		}
-	}
-	return "", false, nil
 }
 
 // choose decides what is a file and which files are read.
