@@ -30,7 +30,7 @@
 //	internal/s3source          logic    s3-source.yaml to Kubernetes objects
 //	internal/s3source/triggerfile logic s3-source.yaml itself
 //	internal/gitsource         edge     read-only view of Git repositories: work tree, revision, remote
-//	internal/trigger           edge     repositories that make Argo CD look again: clocks
+//	internal/trigger           edge     repositories that make Argo CD look again: clocks and buckets
 //	internal/gitserver         edge     read-only Git over smart HTTP, from repositories that are computed
 //	cmd/argosy                 command  the command line
 package argosy

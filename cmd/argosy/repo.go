@@ -5,19 +5,29 @@ import (
 	"errors"
 	"fmt"
 	"html"
+	"iter"
+	"maps"
 	"net"
 	"net/http"
+	"slices"
+	"strings"
+	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/argosy-cd/argosy/internal/bucket"
 	"github.com/argosy-cd/argosy/internal/gitserver"
+	"github.com/argosy-cd/argosy/internal/policy"
+	"github.com/argosy-cd/argosy/internal/s3source/triggerfile"
 	"github.com/argosy-cd/argosy/internal/trigger"
 )
 
 type repoOptions struct {
+	cacheOptions
 	listen   string
 	interval time.Duration
+	policy   string
 }
 
 // intervalVariable is how often appset.git ticks.
@@ -32,19 +42,23 @@ func newRepoCommand(std stdio) *cobra.Command {
 
   /appset.git              ticks every $` + intervalVariable + `
   /every/10m/team-a.git    ticks every 10 minutes, at a time of its own; any duration, any name
+  /s3/BUCKET/PATH.git      has what is under a path in a bucket, if the policy allows it (repositories.s3)
 
-Nothing is stored: a commit follows from the name, the interval and the time, so replicas agree and a restart changes nothing. Nothing
-can be pushed. /healthz answers while the server runs, / is a page for people.`,
+Nothing is stored: a commit follows from the name, the interval and the time, or from what is in the bucket, so replicas agree and a restart
+changes nothing. While a bucket cannot be read, or is empty, its last tree is served, and /readyz says so. Nothing can be pushed. /healthz
+answers while the server runs, / is a page for people.`,
 		Example: `  ` + intervalVariable + `=5m argosy repo --listen :8080
   git ls-remote http://localhost:8080/appset.git`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := intervalFromEnvironment(std, cmd); err != nil {
+			if err := errors.Join(intervalFromEnvironment(std, cmd), fromEnvironment(std, cmd.Flags())); err != nil {
 				return err
 			}
 			return runRepo(cmd.Context(), std, opts)
 		},
 	}
+	opts.register(cmd.Flags())
+	cmd.Flags().StringVar(&opts.policy, "policy", "", "`FILE` that says which buckets are served; without one, none ($ARGOSY_POLICY)")
 	cmd.Flags().StringVar(&opts.listen, "listen", "127.0.0.1:8080", "`ADDRESS` to listen on")
 	cmd.Flags().DurationVar(&opts.interval, "interval", 3*time.Minute, "how often /appset.git ticks ($"+intervalVariable+")")
 	return cmd
@@ -62,16 +76,16 @@ func intervalFromEnvironment(std stdio, cmd *cobra.Command) error {
 }
 
 func runRepo(ctx context.Context, std stdio, opts repoOptions) error {
-	clocks := &trigger.Clocks{Interval: opts.interval, Now: std.now}
-	if _, err := clocks.Open("appset.git"); err != nil {
-		return usageError{err}
+	repos, err := newServedRepositories(std, opts)
+	if err != nil {
+		return err
 	}
 	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", opts.listen)
 	if err != nil {
 		return fmt.Errorf("listening on %s: %w", opts.listen, innermost(err))
 	}
 	server := &http.Server{
-		Handler: repoHandler(std, clocks), ReadHeaderTimeout: 10 * time.Second, ReadTimeout: 30 * time.Second, WriteTimeout: time.Minute, IdleTimeout: 2 * time.Minute,
+		Handler: repoHandler(std, repos), ReadHeaderTimeout: 10 * time.Second, ReadTimeout: 30 * time.Second, WriteTimeout: time.Minute, IdleTimeout: 2 * time.Minute,
 		MaxHeaderBytes: 64 << 10,
 	}
 	fmt.Fprintf(std.err, "serving http://%s/appset.git, a tick every %s\n", listener.Addr(), opts.interval)
@@ -91,36 +105,133 @@ func runRepo(ctx context.Context, std stdio, opts repoOptions) error {
 	return nil
 }
 
-func repoHandler(std stdio, clocks *trigger.Clocks) http.Handler {
-	mux := http.NewServeMux()
-	ok := func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "ok") }
-	mux.HandleFunc("GET /healthz", ok)
-	mux.HandleFunc("GET /readyz", ok)
-	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, r *http.Request) { repoPage(w, r, clocks) })
-	mux.Handle("/", &gitserver.Server{
-		Open: func(_ context.Context, path string) (gitserver.Repository, error) {
-			c, err := clocks.Open(path)
-			if err != nil {
-				return nil, err
+// servedRepositories opens repositories by their path.
+type servedRepositories struct {
+	clocks  *trigger.Clocks
+	policy  *policy.Policy
+	buckets *buckets
+	timeout time.Duration
+
+	mu   sync.Mutex
+	open map[string]*trigger.Bucket
+}
+
+// maxServedBuckets bounds how many buckets are remembered. The policy bounds them, too, unless it has wildcards.
+const maxServedBuckets = 100
+
+func newServedRepositories(std stdio, opts repoOptions) (*servedRepositories, error) {
+	s := &servedRepositories{clocks: &trigger.Clocks{Interval: opts.interval, Now: std.now}, timeout: opts.timeout, open: map[string]*trigger.Bucket{}}
+	if _, err := s.clocks.Open("appset.git"); err != nil {
+		return nil, usageError{err}
+	}
+	var err error
+	if s.policy, err = readPolicy(opts.policy); err != nil {
+		return nil, err
+	}
+	cache, err := opts.open(std)
+	s.buckets = &buckets{cache: cache, now: std.now}
+	return s, err
+}
+
+// repository returns the repository at a path.
+func (s *servedRepositories) repository(ctx context.Context, path string) (gitserver.Repository, error) {
+	rest, isBucket := strings.CutPrefix(path, "s3/")
+	if !isBucket {
+		c, err := s.clocks.Open(path)
+		if err != nil {
+			return nil, err
+		}
+		return c, nil
+	}
+	name, ok := strings.CutSuffix(rest, ".git")
+	url, err := bucket.ParseURL("s3://" + name)
+	if !ok || err != nil || url.Path == "" {
+		return nil, gitserver.ErrNotFound
+	}
+	// Who asks is not told why: whether a bucket exists is not theirs to know.
+	if err := s.policy.Repository(url.Bucket, url.Path); err != nil {
+		return nil, errors.Join(gitserver.ErrNotFound, err)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if b := s.open[path]; b != nil {
+		return b, nil
+	}
+	reader, err := s.buckets.reader(ctx, triggerfile.Access{Bucket: url.Bucket})
+	if err != nil {
+		return nil, err
+	}
+	if len(s.open) >= maxServedBuckets {
+		return nil, fmt.Errorf("more than %d buckets are asked for", maxServedBuckets)
+	}
+	b := trigger.NewBucket(reader, url.Path)
+	s.open[path] = b
+	return b, nil
+}
+
+// served gives all bucket repositories in order.
+func (s *servedRepositories) served() iter.Seq2[string, *trigger.Bucket] {
+	s.mu.Lock()
+	open := maps.Clone(s.open)
+	s.mu.Unlock()
+	return func(yield func(string, *trigger.Bucket) bool) {
+		for _, path := range slices.Sorted(maps.Keys(open)) {
+			if !yield(path, open[path]) {
+				return
 			}
-			return c, nil
-		},
-		Failed: func(path string, err error) { fmt.Fprintf(std.err, "error: %s: %v\n", printable(path), err) },
+		}
+	}
+}
+
+func repoHandler(std stdio, repos *servedRepositories) http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "ok") })
+	// Clocks are ready without any bucket, so a bucket that fails is told, and no reason to send nobody here.
+	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, _ *http.Request) {
+		fmt.Fprintln(w, "ok")
+		for path, b := range repos.served() {
+			if err := b.Err(); err != nil {
+				fmt.Fprintf(w, "failing: /%s\n", path)
+			}
+		}
+	})
+	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, r *http.Request) { repoPage(w, r, repos) })
+	log := func(path string, err error) { fmt.Fprintf(std.err, "error: %s: %v\n", printable(path), err) }
+	git := &gitserver.Server{Open: repos.repository, Failed: log}
+	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
+		ctx, cancel := context.WithTimeoutCause(r.Context(), repos.timeout, fmt.Errorf("not finished after %s (--timeout)", repos.timeout))
+		defer cancel()
+		git.ServeHTTP(w, r.WithContext(ctx))
+		for path, b := range repos.served() {
+			if err := b.Err(); err != nil && strings.HasPrefix(r.URL.Path, "/"+path+"/") {
+				log(path, err)
+			}
+		}
 	})
 	return mux
 }
 
 // repoPage lists the repositories that were asked for.
-func repoPage(w http.ResponseWriter, r *http.Request, clocks *trigger.Clocks) {
+func repoPage(w http.ResponseWriter, r *http.Request, repos *servedRepositories) {
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	fmt.Fprintf(w, "%s", "<!doctype html><meta charset=utf-8><title>Argosy trigger repositories</title><style>body{font:16px system-ui;margin:2em}td,th{padding:.3em 1em;text-align:left}</style>"+
 		"<h1>Trigger repositories</h1><table><tr><th>repository<th>commit<th>next tick")
-	for path, clock := range clocks.All() {
-		head, err := clock.Head(r.Context())
-		if err != nil {
-			continue
+	row := func(path string, repository gitserver.Repository, note string) {
+		commit := "none"
+		if head, err := repository.Head(r.Context()); err == nil {
+			commit = head.String()
 		}
-		fmt.Fprintf(w, "<tr><td><code>/%s</code><td><code>%s</code><td>%s", html.EscapeString(path), head, clock.Next().Format(time.RFC3339))
+		fmt.Fprintf(w, "<tr><td><code>/%s</code><td><code>%s</code><td>%s", html.EscapeString(path), commit, note)
+	}
+	for path, clock := range repos.clocks.All() {
+		row(path, clock, clock.Next().Format(time.RFC3339))
+	}
+	for path, b := range repos.served() {
+		note := "when the bucket changes"
+		if b.Err() != nil {
+			note = "the bucket cannot be read; this is what it had"
+		}
+		row(path, b, note)
 	}
 	fmt.Fprintln(w, "</table><p>Any <code>/every/&lt;duration&gt;/&lt;name&gt;.git</code> is one, too.")
 }

@@ -5,19 +5,37 @@ import (
 	"context"
 	"io"
 	"net/http"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/argosy-cd/argosy/internal/bucket/buckettest"
 )
 
 // TestRepo runs the command, asks it with Git and stops it.
 func TestRepo(t *testing.T) {
 	reader, writer := io.Pipe()
+	buckettest.Environment(t)
+	s3 := buckettest.InProcess(t, "artifacts")
+	t.Setenv("AWS_ENDPOINT_URL_S3", s3)
+	put, err := http.NewRequest(http.MethodPut, s3+"/artifacts/apps/demo/cm.yaml", strings.NewReader("a: 1\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := http.DefaultClient.Do(put); err != nil {
+		t.Fatal(err)
+	}
+	policy := filepath.Join(t.TempDir(), "policy.yaml")
+	if err := os.WriteFile(policy, []byte("projects: []\nrepositories: {s3: [{buckets: [artifacts], prefixes: [apps]}]}\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan int, 1)
-	std := stdio{out: io.Discard, err: writer, env: []string{"APPSET_REFRESH_INTERVAL=1h"}, now: time.Now}
+	std := stdio{out: io.Discard, err: writer, env: []string{"APPSET_REFRESH_INTERVAL=1h", "ARGOSY_POLICY=" + policy, "ARGOSY_CACHE_DIR=none"}, now: time.Now}
 	go func() { ended <- execute(ctx, std, []string{"repo", "--listen", "127.0.0.1:0"}) }()
 	first, err := bufio.NewReader(reader).ReadString('\n')
 	if err != nil {
@@ -30,15 +48,20 @@ func TestRepo(t *testing.T) {
 	}
 	url := m[1]
 	heads := map[string]bool{}
-	for _, path := range []string{"/appset.git", "/appset.git", "/every/24h/team-a.git"} {
+	for _, path := range []string{"/appset.git", "/appset.git", "/every/24h/team-a.git", "/s3/artifacts/apps/demo.git"} {
 		out, err := exec.Command("git", "ls-remote", url+path, "main").CombinedOutput()
 		if err != nil {
 			t.Fatalf("%s: %v\n%s", path, err, out)
 		}
 		heads[strings.Fields(string(out))[0]] = true
 	}
-	if len(heads) != 2 {
+	if len(heads) != 3 {
 		t.Errorf("%v", heads)
+	}
+	for _, path := range []string{"/s3/artifacts/other.git", "/s3/other/apps/demo.git", "/s3/artifacts/apps/../x.git", "/s3/artifacts.git", "/s3/artifacts/apps"} {
+		if out, err := exec.Command("git", "ls-remote", url+path).CombinedOutput(); err == nil || !strings.Contains(string(out), "not found") {
+			t.Errorf("%s: %v\n%s", path, err, out)
+		}
 	}
 	page := ""
 	for path, want := range map[string]string{"/healthz": "ok\n", "/readyz": "ok\n", "/": ""} {

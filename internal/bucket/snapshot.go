@@ -38,9 +38,10 @@ type Snapshot struct {
 	Single bool        // the path is an object
 	// Digest identifies the content: of an object its sha256, of a directory the sha256 of what sha256sum prints for its
 	// files. Without an index it is known only if all files were asked for, or a digest was demanded.
-	Digest  string
-	Indexed bool
-	Stats   Stats
+	Digest   string
+	Modified time.Time // when the newest of Files was written
+	Indexed  bool
+	Stats    Stats
 }
 
 // Stats tells what a snapshot cost.
@@ -331,6 +332,9 @@ func (f *fetch) verify(s *Snapshot, files []*file) error {
 			return &movedError{fmt.Sprintf("%q has not the content that the index says", x.name)}
 		}
 		s.Files = append(s.Files, tree.File{Name: x.name, Data: x.data})
+		if x.object.Modified.After(s.Modified) {
+			s.Modified = x.object.Modified
+		}
 	}
 	switch {
 	case s.Single:

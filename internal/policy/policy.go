@@ -7,7 +7,7 @@
 //	      - buckets: [artifacts]
 //	        prefixes: [apps/team]
 //
-// With a policy, what no rule allows is refused. Without one, applications read with the identity and from the endpoint
+// and what a Git server may serve from buckets to everybody. With a policy, what no rule allows is refused. Without one, applications read with the identity and from the endpoint
 // of the process, and may not choose others. A refusal names the rule that came nearest.
 package policy
 
@@ -23,7 +23,13 @@ import (
 
 // File is the policy file.
 type File struct {
-	Projects []Project `field:"projects,required" doc:"what each Argo CD project may use; rules of several entries that match a project add up"`
+	Projects     []Project    `field:"projects,required" doc:"what each Argo CD project may use; rules of several entries that match a project add up"`
+	Repositories Repositories `field:"repositories" doc:"what the Git server may serve from S3, to everybody who reaches it"`
+}
+
+// Repositories is what everybody who reaches the Git server may read from it.
+type Repositories struct {
+	S3 []S3Rule `field:"s3" doc:"directories in buckets that are served as Git repositories; endpoints and roles do not apply"`
 }
 
 // Project is what the applications of a project may use.
@@ -61,12 +67,8 @@ func Parse(file string, data []byte) (*Policy, error) {
 			}
 		}
 	}
-	for i, project := range p.Projects {
-		at := fmt.Sprintf("projects[%d]", i)
-		if doc.Has(at + ".name") {
-			check(at+".name", project.Name)
-		}
-		for j, rule := range project.S3 {
+	rules := func(at string, list []S3Rule) {
+		for j, rule := range list {
 			at := fmt.Sprintf("%s.s3[%d]", at, j)
 			check(at+".buckets", rule.Buckets...)
 			check(at+".prefixes", rule.Prefixes...)
@@ -76,6 +78,14 @@ func Parse(file string, data []byte) (*Policy, error) {
 				errs = append(errs, doc.Errorf(at+".buckets", "%s.buckets must name a bucket", at))
 			}
 		}
+	}
+	rules("repositories", p.Repositories.S3)
+	for i, project := range p.Projects {
+		at := fmt.Sprintf("projects[%d]", i)
+		if doc.Has(at + ".name") {
+			check(at+".name", project.Name)
+		}
+		rules(at, project.S3)
 	}
 	if err := errors.Join(errs...); err != nil {
 		return nil, err
@@ -128,6 +138,20 @@ func (p *Policy) S3(a S3Access) error {
 		return fmt.Errorf("refused by %s: no entry of projects is for project %q", p.file, a.Project)
 	}
 	return fmt.Errorf("refused by %s for project %q: %s", p.file, a.Project, nearest)
+}
+
+// Repository returns nil if a directory in a bucket may be served as a Git repository. Without a policy none is: the server
+// does not know who asks.
+func (p *Policy) Repository(bucket, path string) error {
+	if p == nil {
+		return errors.New("there is no policy file that allows buckets as repositories (--policy, repositories.s3)")
+	}
+	for _, rule := range p.Repositories.S3 {
+		if reason, _ := rule.allows(S3Access{Bucket: bucket, Path: path}); reason == "" {
+			return nil
+		}
+	}
+	return fmt.Errorf("refused by %s: no rule of repositories.s3 is for s3://%s/%s", p.file, bucket, path)
 }
 
 // allows returns "" or what speaks against an access, and how many things did not.

@@ -11,11 +11,11 @@ import (
 )
 
 // triggerServer starts the trigger repositories on a port that a restart can take again, and returns their URL.
-func (k *kit) triggerServer(interval string) (url string, p *lab.Process) {
+func (k *kit) triggerServer(interval string, env ...string) (url string, p *lab.Process) {
 	k.Helper()
 	address, err := lab.FreeAddress()
 	k.must(err)
-	p, err = k.lab.Run(k.ctx, "appset-repo", argosy, []string{"repo", "--listen", address}, []string{"APPSET_REFRESH_INTERVAL=" + interval}, lab.Answers("http://"+address+"/healthz"))
+	p, err = k.lab.Run(k.ctx, "appset-repo", argosy, []string{"repo", "--listen", address}, append(env, "APPSET_REFRESH_INTERVAL="+interval), lab.Answers("http://"+address+"/healthz"))
 	k.must(err)
 	k.Cleanup(p.Kill)
 	return "http://" + address, p

@@ -1,0 +1,182 @@
+package trigger
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/argosy-cd/argosy/internal/bucket"
+	"github.com/argosy-cd/argosy/internal/gitserver"
+	"github.com/argosy-cd/argosy/internal/tree"
+)
+
+// Snapshots that stay fetchable by their hash, so that Argo CD can go back to one.
+const (
+	maxStates     = 16
+	maxStateBytes = 256 << 20
+)
+
+// Bucket is a repository whose tree is a directory in a bucket. Its commit depends on the content and on when the newest
+// object was written, so replicas agree. While the bucket cannot be read, or is empty, the last tree is served.
+type Bucket struct {
+	reader *bucket.Reader
+	path   string
+
+	mu     sync.Mutex
+	states []*state // oldest first
+	err    error
+}
+
+// state is a snapshot as a commit.
+type state struct {
+	hash    gitserver.Hash
+	history gitserver.History
+	bytes   int64
+}
+
+// NewBucket returns a repository of what is under a path.
+func NewBucket(reader *bucket.Reader, path string) *Bucket {
+	return &Bucket{reader: reader, path: path}
+}
+
+// Err is why the bucket could not be read the last time; nil if it could.
+func (b *Bucket) Err() error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.err
+}
+
+// Head implements gitserver.Repository.
+func (b *Bucket) Head(ctx context.Context) (gitserver.Hash, error) {
+	now, err := b.read(ctx)
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.err = err
+	if err == nil {
+		b.keep(now)
+	}
+	if len(b.states) == 0 {
+		return gitserver.Hash{}, err
+	}
+	return b.states[len(b.states)-1].hash, nil
+}
+
+// keep adds a state, and forgets old ones.
+func (b *Bucket) keep(now *state) {
+	b.states = append(slices.DeleteFunc(b.states, func(s *state) bool { return s.hash == now.hash }), now)
+	var total int64
+	for i, s := range slices.Backward(b.states) {
+		if total += s.bytes; len(b.states)-i > maxStates || total > maxStateBytes && s != now {
+			b.states = b.states[i+1:]
+			return
+		}
+	}
+}
+
+func (b *Bucket) read(ctx context.Context) (*state, error) {
+	snapshot, err := b.reader.Read(ctx, bucket.Request{Path: b.path})
+	if err != nil {
+		return nil, err
+	}
+	root := newFolder()
+	s := &state{}
+	url := bucket.URL{Bucket: b.reader.Bucket, Path: b.path}
+	for _, f := range snapshot.Files {
+		if err := root.add(f); err != nil {
+			return nil, fmt.Errorf("%s: %w", url, err)
+		}
+		s.bytes += int64(len(f.Data))
+	}
+	var content []gitserver.Object
+	top := root.objects(&content)
+	commit := gitserver.Commit{Tree: top, Date: snapshot.Modified.Truncate(time.Second), Message: fmt.Sprintf("%s\n\n%s", url, snapshot.Digest)}.Object()
+	s.hash = commit.Hash()
+	s.history = gitserver.History{Commits: []gitserver.Object{commit}, Content: func(int) ([]gitserver.Object, error) { return content, nil }}
+	return s, nil
+}
+
+// History implements gitserver.Repository.
+func (b *Bucket) History(ctx context.Context, commit gitserver.Hash) (gitserver.History, bool, error) {
+	if h, ok := b.find(commit); ok {
+		return h, true, nil
+	}
+	// Another replica may have told the client about it.
+	if _, err := b.Head(ctx); err != nil {
+		return gitserver.History{}, false, err
+	}
+	h, ok := b.find(commit)
+	return h, ok, nil
+}
+
+func (b *Bucket) find(commit gitserver.Hash) (gitserver.History, bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, s := range b.states {
+		if s.hash == commit {
+			return s.history, true
+		}
+	}
+	return gitserver.History{}, false
+}
+
+// folder is a directory on its way into trees.
+type folder struct {
+	files   map[string][]byte
+	folders map[string]*folder
+}
+
+func newFolder() *folder { return &folder{map[string][]byte{}, map[string]*folder{}} }
+
+func (d *folder) add(f tree.File) error {
+	elements := strings.Split(f.Name, "/")
+	if !tree.Safe(f.Name) || slices.ContainsFunc(elements, func(e string) bool { return strings.EqualFold(e, ".git") }) {
+		return fmt.Errorf("key %q cannot be a file in a Git repository", f.Name)
+	}
+	for _, e := range elements[:len(elements)-1] {
+		if _, ok := d.files[e]; ok {
+			return fmt.Errorf("key %q is in something that is a file, too", f.Name)
+		}
+		if d.folders[e] == nil {
+			d.folders[e] = newFolder()
+		}
+		d = d.folders[e]
+	}
+	name := elements[len(elements)-1]
+	if d.folders[name] != nil {
+		return fmt.Errorf("key %q is a directory, too", f.Name)
+	}
+	d.files[name] = f.Data
+	return nil
+}
+
+// objects appends the trees and blobs of a folder and returns its own tree. Git orders entries as if the names of
+// directories ended with a slash.
+func (d *folder) objects(out *[]gitserver.Object) gitserver.Hash {
+	type entry struct {
+		mode, name string
+		hash       gitserver.Hash
+	}
+	entries := map[string]entry{}
+	for name, data := range d.files {
+		blob := gitserver.Object{Kind: gitserver.KindBlob, Data: data}
+		*out = append(*out, blob)
+		entries[name] = entry{"100644", name, blob.Hash()}
+	}
+	for name, sub := range d.folders {
+		entries[name+"/"] = entry{"40000", name, sub.objects(out)}
+	}
+	var b bytes.Buffer
+	for _, key := range slices.Sorted(maps.Keys(entries)) {
+		e := entries[key]
+		fmt.Fprintf(&b, "%s %s\x00", e.mode, e.name)
+		b.Write(e.hash[:])
+	}
+	object := gitserver.Object{Kind: gitserver.KindTree, Data: b.Bytes()}
+	*out = append(*out, object)
+	return object.Hash()
+}

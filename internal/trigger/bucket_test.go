@@ -1,0 +1,140 @@
+package trigger
+
+import (
+	"context"
+	"errors"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/argosy-cd/argosy/internal/bucket"
+	"github.com/argosy-cd/argosy/internal/bucket/buckettest"
+	"github.com/argosy-cd/argosy/internal/gitserver"
+)
+
+func newBucket(m *buckettest.Memory) *Bucket {
+	limits := bucket.DefaultLimits
+	limits.Backoff = 0
+	return NewBucket(&bucket.Reader{Store: m, Bucket: "b", ID: "id", Limits: limits}, "apps")
+}
+
+// serveBucket starts a server of one repository and returns its URL.
+func serveBucket(t *testing.T, b *Bucket) string {
+	t.Helper()
+	s := httptest.NewServer(&gitserver.Server{Open: func(context.Context, string) (gitserver.Repository, error) { return b, nil }})
+	t.Cleanup(s.Close)
+	return s.URL + "/apps.git"
+}
+
+func TestBucket(t *testing.T) {
+	w := &world{T: t}
+	m := &buckettest.Memory{}
+	for key, text := range map[string]string{
+		"apps/a.yaml": "a: 1\n", "apps/a/b.yaml": "b: 1\n", "apps/a-b/c.yaml": "c: 1\n", "apps/deep/er/ümlaut file.yaml": "d: 1\n", "apps/empty": "", "apps-2/x": "no",
+	} {
+		m.Set(key, text)
+	}
+	b := newBucket(m)
+	url := serveBucket(t, b)
+	clone := filepath.Join(t.TempDir(), "clone")
+	w.git("clone", "-q", url, clone)
+	w.git("-C", clone, "fsck", "--strict", "--full")
+	first := w.git("-C", clone, "rev-parse", "HEAD")
+	for name, want := range map[string]string{"a.yaml": "a: 1\n", "a/b.yaml": "b: 1\n", "a-b/c.yaml": "c: 1\n", "deep/er/ümlaut file.yaml": "d: 1\n", "empty": ""} {
+		if got, err := os.ReadFile(filepath.Join(clone, name)); err != nil || string(got) != want {
+			t.Errorf("%s: %q, %v", name, got, err)
+		}
+	}
+
+	// A second replica agrees, and a look changes nothing.
+	if other := w.head(serveBucket(t, newBucket(m))); other != first || w.head(url) != first {
+		t.Errorf("%s and %s", first, other)
+	}
+
+	// A change is a new commit, and what was there can still be had.
+	m.Set("apps/a.yaml", "a: 2\n")
+	m.Remove("apps/empty")
+	w.git("-C", clone, "fetch", "-q", "origin")
+	second := w.git("-C", clone, "rev-parse", "origin/main")
+	if second == first {
+		t.Error("no new commit")
+	}
+	if diff := w.git("-C", clone, "diff", "--name-status", first, second); diff != "M\ta.yaml\nD\tempty" {
+		t.Errorf("%s", diff)
+	}
+	again := filepath.Join(t.TempDir(), "again")
+	w.git("init", "-q", again)
+	w.git("-C", again, "fetch", "-q", url, first)
+	w.git("-C", again, "fetch", "-q", "--depth", "1", url, second)
+
+	// The same content again is the same commit.
+	m.Set("apps/a.yaml", "a: 1\n")
+	m.Set("apps/empty", "")
+	if head := w.head(url); head != first {
+		t.Errorf("%s, want %s", head, first)
+	}
+}
+
+// TestBucketAway serves the last tree while the bucket is away or empty, and nothing where there was none.
+func TestBucketAway(t *testing.T) {
+	m := &buckettest.Memory{}
+	b := newBucket(m)
+	if _, err := b.Head(t.Context()); err == nil || !strings.Contains(err.Error(), "there are no objects in this path") {
+		t.Errorf("an empty tree was served: %v", err)
+	}
+	m.Set("apps/a", "1")
+	head, err := b.Head(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, fail := range map[string]func(){
+		"away":       func() { m.OnList = func(string) error { return errors.New("away") } },
+		"empty":      func() { m.Remove("apps/a") },
+		"not a file": func() { m.Set("apps//x", "1") },
+		"git":        func() { m.Set("apps/.GIT/config", "1") },
+		"both":       func() { m.Set("apps/a/b", "1") },
+	} {
+		fail()
+		if now, err := b.Head(t.Context()); err != nil || now != head || b.Err() == nil {
+			t.Errorf("%s: %s, %v, %v", name, now, err, b.Err())
+		}
+		if _, ok, err := b.History(t.Context(), head); !ok || err != nil {
+			t.Errorf("%s: %t, %v", name, ok, err)
+		}
+		m.OnList = nil
+		for _, key := range []string{"apps//x", "apps/.GIT/config", "apps/a/b"} {
+			m.Remove(key)
+		}
+		m.Set("apps/a", "1")
+	}
+	if now, err := b.Head(t.Context()); err != nil || now != head || b.Err() != nil {
+		t.Errorf("after that: %s, %v, %v", now, err, b.Err())
+	}
+	if _, ok, err := b.History(t.Context(), gitserver.Hash{1}); ok || err != nil {
+		t.Errorf("an unknown commit: %t, %v", ok, err)
+	}
+}
+
+func TestBucketForgets(t *testing.T) {
+	m := &buckettest.Memory{}
+	b := newBucket(m)
+	var all []gitserver.Hash
+	for i := range 2 * maxStates {
+		m.Set("apps/a", strings.Repeat("x", i))
+		h, err := b.Head(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, h)
+	}
+	if len(b.states) != maxStates {
+		t.Errorf("%d states", len(b.states))
+	}
+	for i, h := range all {
+		if _, ok := b.find(h); ok != (i >= maxStates) {
+			t.Errorf("%d: %t", i, ok)
+		}
+	}
+}
