@@ -86,6 +86,19 @@ func kindOf(o *unstructured.Unstructured) string {
 // Apply applies YAML or JSON documents by server-side apply. A kind whose definition was applied a moment ago is
 // waited for.
 func (l *Lab) Apply(ctx context.Context, manifests ...string) error {
+	force := true
+	return l.applyAll(ctx, metav1.PatchOptions{FieldManager: "lab", Force: &force}, manifests)
+}
+
+// Validate lets the API server check manifests, strictly: unknown and duplicate fields are errors. Nothing is changed.
+func (l *Lab) Validate(ctx context.Context, manifests ...string) error {
+	force := true
+	return l.applyAll(ctx, metav1.PatchOptions{
+		FieldManager: "lab", Force: &force, FieldValidation: metav1.FieldValidationStrict, DryRun: []string{metav1.DryRunAll},
+	}, manifests)
+}
+
+func (l *Lab) applyAll(ctx context.Context, options metav1.PatchOptions, manifests []string) error {
 	for _, text := range manifests {
 		for doc := range strings.SplitSeq(text, "\n---\n") {
 			o := &unstructured.Unstructured{}
@@ -95,7 +108,7 @@ func (l *Lab) Apply(ctx context.Context, manifests ...string) error {
 			if len(o.Object) == 0 {
 				continue
 			}
-			if err := l.apply(ctx, o); err != nil {
+			if err := l.apply(ctx, o, options); err != nil {
 				return fmt.Errorf("applying %s %s: %w", o.GetKind(), o.GetName(), err)
 			}
 		}
@@ -103,7 +116,7 @@ func (l *Lab) Apply(ctx context.Context, manifests ...string) error {
 	return nil
 }
 
-func (l *Lab) apply(ctx context.Context, o *unstructured.Unstructured) error {
+func (l *Lab) apply(ctx context.Context, o *unstructured.Unstructured, options metav1.PatchOptions) error {
 	data, err := json.Marshal(o)
 	if err != nil {
 		return err
@@ -116,8 +129,7 @@ func (l *Lab) apply(ctx context.Context, o *unstructured.Unstructured) error {
 	for {
 		r, err := l.api.resource(kindOf(o), namespace)
 		if err == nil {
-			force := true
-			_, err = r.Patch(ctx, o.GetName(), types.ApplyPatchType, data, metav1.PatchOptions{FieldManager: "lab", Force: &force})
+			_, err = r.Patch(ctx, o.GetName(), types.ApplyPatchType, data, options)
 		}
 		retry := meta.IsNoMatchError(err) || apierrors.IsNotFound(err)
 		if err == nil || !retry || time.Now().After(deadline) {
