@@ -2,10 +2,12 @@ package main
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"html"
 	"iter"
+	"log/slog"
 	"maps"
 	"net"
 	"net/http"
@@ -28,6 +30,9 @@ type repoOptions struct {
 	listen   string
 	interval time.Duration
 	policy   string
+	users    string
+	tlsCert  string
+	tlsKey   string
 }
 
 // intervalVariable is how often appset.git ticks.
@@ -45,8 +50,9 @@ func newRepoCommand(std stdio) *cobra.Command {
   /s3/BUCKET/PATH.git      has what is under a path in a bucket, if the policy allows it (repositories.s3)
 
 Nothing is stored: a commit follows from the name, the interval and the time, or from what is in the bucket, so replicas agree and a restart
-changes nothing. While a bucket cannot be read, or is empty, its last tree is served, and /readyz says so. Nothing can be pushed. /healthz
-answers while the server runs, / is a page for people.`,
+changes nothing. While a bucket cannot be read, or is empty, its last tree is served, and /readyz says so. Nothing can be pushed.
+
+/healthz and /readyz are for probes, /metrics is for Prometheus, / is a page for people. Each request is a line on standard error.`,
 		Example: `  ` + intervalVariable + `=5m argosy repo --listen :8080
   git ls-remote http://localhost:8080/appset.git`,
 		Args: noArgs,
@@ -59,6 +65,9 @@ answers while the server runs, / is a page for people.`,
 	}
 	opts.register(cmd.Flags())
 	cmd.Flags().StringVar(&opts.policy, "policy", "", "`FILE` that says which buckets are served; without one, none ($ARGOSY_POLICY)")
+	cmd.Flags().StringVar(&opts.users, "users", "", "`FILE` with lines USER:PASSWORD; only they may ask, except for probes")
+	cmd.Flags().StringVar(&opts.tlsCert, "tls-cert", "", "`FILE` with a certificate, to speak TLS; it is read again when it is renewed")
+	cmd.Flags().StringVar(&opts.tlsKey, "tls-key", "", "`FILE` with its key")
 	cmd.Flags().StringVar(&opts.listen, "listen", "127.0.0.1:8080", "`ADDRESS` to listen on")
 	cmd.Flags().DurationVar(&opts.interval, "interval", 3*time.Minute, "how often /appset.git ticks ($"+intervalVariable+")")
 	return cmd
@@ -80,17 +89,35 @@ func runRepo(ctx context.Context, std stdio, opts repoOptions) error {
 	if err != nil {
 		return err
 	}
+	handler, err := repoServer(std, opts, repos)
+	if err != nil {
+		return err
+	}
+	scheme := "http"
+	var config *tls.Config
+	if opts.tlsCert != "" || opts.tlsKey != "" {
+		if config, err = certificate(opts.tlsCert, opts.tlsKey); err != nil {
+			return err
+		}
+		scheme = "https"
+	}
 	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", opts.listen)
 	if err != nil {
 		return fmt.Errorf("listening on %s: %w", opts.listen, innermost(err))
 	}
 	server := &http.Server{
-		Handler: repoHandler(std, repos), ReadHeaderTimeout: 10 * time.Second, ReadTimeout: 30 * time.Second, WriteTimeout: time.Minute, IdleTimeout: 2 * time.Minute,
+		Handler: handler, TLSConfig: config, ReadHeaderTimeout: 10 * time.Second, ReadTimeout: 30 * time.Second, WriteTimeout: time.Minute, IdleTimeout: 2 * time.Minute,
 		MaxHeaderBytes: 64 << 10,
 	}
-	fmt.Fprintf(std.err, "serving http://%s/appset.git, a tick every %s\n", listener.Addr(), opts.interval)
+	fmt.Fprintf(std.err, "serving %s://%s/appset.git, a tick every %s\n", scheme, listener.Addr(), opts.interval)
 	ended := make(chan error, 1)
-	go func() { ended <- server.Serve(listener) }()
+	go func() {
+		if config != nil {
+			ended <- server.ServeTLS(listener, "", "")
+			return
+		}
+		ended <- server.Serve(listener)
+	}()
 	select {
 	case err := <-ended:
 		return err
@@ -183,8 +210,23 @@ func (s *servedRepositories) served() iter.Seq2[string, *trigger.Bucket] {
 	}
 }
 
-func repoHandler(std stdio, repos *servedRepositories) http.Handler {
+// repoServer puts users, metrics and the access log in front of the repositories.
+func repoServer(std stdio, opts repoOptions, repos *servedRepositories) (http.Handler, error) {
+	metrics := newRepoMetrics(repos)
+	handler := repoHandler(std, repos, metrics)
+	if opts.users != "" {
+		users, err := readUsers(opts.users)
+		if err != nil {
+			return nil, err
+		}
+		handler = authenticate(handler, users)
+	}
+	return metrics.observe(handler, slog.New(slog.NewTextHandler(std.err, nil)), std.now), nil
+}
+
+func repoHandler(std stdio, repos *servedRepositories, metrics *repoMetrics) http.Handler {
 	mux := http.NewServeMux()
+	mux.Handle("GET /metrics", metrics.handler())
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "ok") })
 	// Clocks are ready without any bucket, so a bucket that fails is told, and no reason to send nobody here.
 	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, _ *http.Request) {

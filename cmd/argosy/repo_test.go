@@ -3,8 +3,16 @@ package main
 import (
 	"bufio"
 	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/x509"
+	"encoding/pem"
 	"io"
+	"math/big"
+	"net"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -15,6 +23,114 @@ import (
 
 	"github.com/argosy-cd/argosy/internal/bucket/buckettest"
 )
+
+func TestRepoUsers(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "users")
+	if err := os.WriteFile(file, []byte("argocd:s3cret:word\n\nother:x\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	users, err := readUsers(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := authenticate(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) }), users)
+	for _, c := range []struct {
+		path, user, password string
+		want                 int
+	}{
+		{"/appset.git/info/refs", "argocd", "s3cret:word", 204},
+		{"/appset.git/info/refs", "argocd", "wrong", 401},
+		{"/appset.git/info/refs", "nobody", "", 401},
+		{"/appset.git/info/refs", "", "", 401},
+		{"/metrics", "", "", 401},
+		{"/healthz", "", "", 204},
+	} {
+		r := httptest.NewRequest(http.MethodGet, c.path, nil)
+		if c.user != "" {
+			r.SetBasicAuth(c.user, c.password)
+		}
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, r)
+		if w.Code != c.want {
+			t.Errorf("%+v: %d", c, w.Code)
+		}
+	}
+	for text, want := range map[string]string{"": "there are no users in it", "x\n": ":1: must be USER:PASSWORD", "a:b\n:c\n": ":2: must be USER:PASSWORD"} {
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := readUsers(file); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v", text, err)
+		}
+	}
+}
+
+// TestRepoTLS fetches with Git over TLS, with a user, and takes a certificate that is renewed.
+func TestRepoTLS(t *testing.T) {
+	dir := t.TempDir()
+	certFile, keyFile, users := filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem"), filepath.Join(dir, "users")
+	issue := func() {
+		key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+		if err != nil {
+			t.Fatal(err)
+		}
+		template := &x509.Certificate{
+			SerialNumber: big.NewInt(1), NotAfter: time.Now().Add(time.Hour), IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, IsCA: true, BasicConstraintsValid: true,
+		}
+		cert, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
+		if err != nil {
+			t.Fatal(err)
+		}
+		private, err := x509.MarshalPKCS8PrivateKey(key)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for file, block := range map[string]*pem.Block{certFile: {Type: "CERTIFICATE", Bytes: cert}, keyFile: {Type: "PRIVATE KEY", Bytes: private}} {
+			if err := os.WriteFile(file, pem.EncodeToMemory(block), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	issue()
+	if err := os.WriteFile(users, []byte("argocd:secret\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	reader, writer := io.Pipe()
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan int, 1)
+	std := stdio{out: io.Discard, err: writer, env: []string{"ARGOSY_CACHE_DIR=none"}, now: time.Now}
+	go func() {
+		ended <- execute(ctx, std, []string{"repo", "--listen", "127.0.0.1:0", "--tls-cert", certFile, "--tls-key", keyFile, "--users", users})
+	}()
+	first, err := bufio.NewReader(reader).ReadString('\n')
+	if err != nil {
+		t.Fatal(err)
+	}
+	go func() { _, _ = io.Copy(io.Discard, reader) }()
+	m := regexp.MustCompile(`https://(127\.0\.0\.1:\d+)/`).FindStringSubmatch(first)
+	if m == nil {
+		t.Fatalf("%q", first)
+	}
+	git := func(user string) (string, error) {
+		cmd := exec.Command("git", "-c", "http.sslCAInfo="+certFile, "ls-remote", "https://"+user+m[1]+"/appset.git")
+		cmd.Env = append(os.Environ(), "GIT_TERMINAL_PROMPT=0", "GIT_SSL_CAINFO="+certFile)
+		out, err := cmd.CombinedOutput()
+		return string(out), err
+	}
+	for range 2 {
+		if out, err := git("argocd:secret@"); err != nil || !strings.Contains(out, "refs/heads/main") {
+			t.Errorf("%v\n%s", err, out)
+		}
+		if out, err := git(""); err == nil {
+			t.Errorf("without a user: %s", out)
+		}
+		issue()
+	}
+	stop()
+	if code := <-ended; code != exitDone {
+		t.Errorf("exit code %d", code)
+	}
+}
 
 // TestRepo runs the command, asks it with Git and stops it.
 func TestRepo(t *testing.T) {
@@ -81,6 +197,20 @@ func TestRepo(t *testing.T) {
 	for h := range heads {
 		if !strings.Contains(page, h) {
 			t.Errorf("the page does not have %s: %s", h, page)
+		}
+	}
+	response, err := http.Get(url + "/metrics")
+	if err != nil {
+		t.Fatal(err)
+	}
+	metrics, _ := io.ReadAll(response.Body)
+	response.Body.Close()
+	for _, want := range []string{
+		`argosy_repo_requests_total{code="200",operation="refs",repository="clock"} 3`, `argosy_repo_requests_total{code="404",operation="refs",repository="bucket"} 5`,
+		"argosy_repo_buckets_failing 0", `argosy_repo_request_seconds_count{operation="upload",repository="bucket"}`,
+	} {
+		if !strings.Contains(string(metrics), want) {
+			t.Errorf("no %s in\n%s", want, metrics)
 		}
 	}
 	stop()
