@@ -87,7 +87,7 @@ lab-down: ## stop it
 bench: ## measure ours and our peers' in one run and print the tables (builds rclone and Argo CD's code)
 	cd conformance && go run ./bench
 	cd lab && go run ./bench
-	go test -run '^$$' -bench Unchanged ./internal/bucket/s3
+	go test -run '^$$' -bench 'Unchanged|Refs' -benchmem ./internal/bucket/s3 ./internal/trigger
 
 .PHONY: fuzz
 fuzz: ## fuzz every target for FUZZTIME

@@ -105,10 +105,8 @@ func runRepo(ctx context.Context, std stdio, opts repoOptions) error {
 	if err != nil {
 		return fmt.Errorf("listening on %s: %w", opts.listen, innermost(err))
 	}
-	server := &http.Server{
-		Handler: handler, TLSConfig: config, ReadHeaderTimeout: 10 * time.Second, ReadTimeout: 30 * time.Second, WriteTimeout: time.Minute, IdleTimeout: 2 * time.Minute,
-		MaxHeaderBytes: 64 << 10,
-	}
+	server := repoHTTP(handler, 10*time.Second)
+	server.TLSConfig = config
 	fmt.Fprintf(std.err, "serving %s://%s/appset.git, a tick every %s\n", scheme, listener.Addr(), opts.interval)
 	ended := make(chan error, 1)
 	go func() {
@@ -130,6 +128,13 @@ func runRepo(ctx context.Context, std stdio, opts repoOptions) error {
 		return errors.Join(fmt.Errorf("stopping: %w", err), server.Close())
 	}
 	return nil
+}
+
+// repoHTTP is a server that waits so long for the head of a request, and some times as long for the rest of it.
+func repoHTTP(handler http.Handler, patience time.Duration) *http.Server {
+	return &http.Server{
+		Handler: handler, ReadHeaderTimeout: patience, ReadTimeout: 3 * patience, WriteTimeout: 6 * patience, IdleTimeout: 12 * patience, MaxHeaderBytes: 64 << 10,
+	}
 }
 
 // servedRepositories opens repositories by their path.

@@ -65,6 +65,39 @@ func TestRepoUsers(t *testing.T) {
 	}
 }
 
+// TestRepoSlowClients checks that a client that does not finish its request loses its connection.
+func TestRepoSlowClients(t *testing.T) {
+	repos, err := newServedRepositories(stdio{err: io.Discard, now: time.Now}, repoOptions{interval: time.Minute, cacheOptions: cacheOptions{dir: "none", timeout: time.Minute}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := repoHTTP(repoHandler(stdio{err: io.Discard}, repos, newRepoMetrics(repos)), 20*time.Millisecond)
+	go func() { _ = server.Serve(listener) }()
+	defer server.Close()
+	for name, begin := range map[string]string{
+		"head": "GET /appset.git/info/refs HTTP/1.1\r\nHost: x\r\n",
+		"body": "POST /appset.git/git-upload-pack HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n\r\n0032want",
+	} {
+		conn, err := net.Dial("tcp", listener.Addr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := io.WriteString(conn, begin); err != nil {
+			t.Fatal(err)
+		}
+		// It ends when the server has lost its patience.
+		answer, err := io.ReadAll(conn)
+		if err != nil || strings.HasPrefix(string(answer), "HTTP/1.1 200") {
+			t.Errorf("%s: %q, %v", name, answer, err)
+		}
+		conn.Close()
+	}
+}
+
 // TestRepoTLS fetches with Git over TLS, with a user, and takes a certificate that is renewed.
 func TestRepoTLS(t *testing.T) {
 	dir := t.TempDir()

@@ -3,6 +3,7 @@ package trigger
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -19,6 +20,8 @@ import (
 const (
 	maxStates     = 16
 	maxStateBytes = 256 << 20
+	// maxPast is how many earlier states of a bucket with versioning are looked at.
+	maxPast = 200
 )
 
 // Bucket is a repository whose tree is a directory in a bucket. Its commit depends on the content and on when the newest
@@ -53,7 +56,7 @@ func (b *Bucket) Err() error {
 
 // Head implements gitserver.Repository.
 func (b *Bucket) Head(ctx context.Context) (gitserver.Hash, error) {
-	now, err := b.read(ctx)
+	now, err := b.read(ctx, b.reader)
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.err = err
@@ -78,8 +81,8 @@ func (b *Bucket) keep(now *state) {
 	}
 }
 
-func (b *Bucket) read(ctx context.Context) (*state, error) {
-	snapshot, err := b.reader.Read(ctx, bucket.Request{Path: b.path})
+func (b *Bucket) read(ctx context.Context, reader *bucket.Reader) (*state, error) {
+	snapshot, err := reader.Read(ctx, bucket.Request{Path: b.path})
 	if err != nil {
 		return nil, err
 	}
@@ -109,8 +112,30 @@ func (b *Bucket) History(ctx context.Context, commit gitserver.Hash) (gitserver.
 	if _, err := b.Head(ctx); err != nil {
 		return gitserver.History{}, false, err
 	}
-	h, ok := b.find(commit)
-	return h, ok, nil
+	if h, ok := b.find(commit); ok {
+		return h, true, nil
+	}
+	return b.past(ctx, commit)
+}
+
+// past looks for a commit among the earlier states of a bucket with versioning.
+func (b *Bucket) past(ctx context.Context, commit gitserver.Hash) (history gitserver.History, found bool, err error) {
+	err = b.reader.Past(ctx, b.path, maxPast, func(r *bucket.Reader) (bool, error) {
+		s, err := b.read(ctx, r)
+		if ctx.Err() != nil {
+			return false, err
+		}
+		if err != nil || s.hash != commit {
+			return false, nil // a state that cannot be read was never served
+		}
+		history, found = s.history, true
+		return true, nil
+	})
+	// Without versions, or without the right to see them, the commit is just not known.
+	if errors.Is(err, bucket.ErrUnversioned) || errors.Is(err, bucket.ErrDenied) {
+		err = nil
+	}
+	return history, found, err
 }
 
 func (b *Bucket) find(commit gitserver.Hash) (gitserver.History, bool) {

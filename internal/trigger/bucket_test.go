@@ -3,14 +3,19 @@ package trigger
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
+	"sync"
 	"testing"
+	"time"
 
 	"github.com/argosy-cd/argosy/internal/bucket"
 	"github.com/argosy-cd/argosy/internal/bucket/buckettest"
+	"github.com/argosy-cd/argosy/internal/bucket/s3"
 	"github.com/argosy-cd/argosy/internal/gitserver"
 )
 
@@ -137,4 +142,93 @@ func TestBucketForgets(t *testing.T) {
 			t.Errorf("%d: %t", i, ok)
 		}
 	}
+}
+
+// TestBucketPast rebuilds snapshots that a process has not seen, from a bucket that keeps versions.
+func TestBucketPast(t *testing.T) {
+	buckettest.Environment(t)
+	url, pass := buckettest.Versions(t, "test")
+	store, err := s3.Open(t.Context(), s3.Config{Bucket: "test", Endpoint: url, Now: time.Now})
+	if err != nil {
+		t.Fatal(err)
+	}
+	open := func() *Bucket {
+		return NewBucket(&bucket.Reader{Store: bucket.Coalesce(store), Bucket: "test", ID: store.ID(), Limits: bucket.DefaultLimits}, "apps")
+	}
+	put := func(key, text string) {
+		t.Helper()
+		if _, err := store.Put(t.Context(), "apps/"+key, []byte(text), bucket.Condition{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	head := func(b *Bucket) gitserver.Hash {
+		t.Helper()
+		h, err := b.Head(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return h
+	}
+	first := open()
+	var hashes []gitserver.Hash
+	for _, change := range []func(){
+		func() { put("a", "1"); put("b", "1") },
+		func() { put("a", "2") },
+		func() {
+			if err := store.Delete(t.Context(), "apps/b"); err != nil {
+				t.Fatal(err)
+			}
+		},
+		func() { put("a", "3") },
+	} {
+		change()
+		hashes = append(hashes, head(first))
+		pass(time.Minute)
+	}
+	// Another process has seen the last one only.
+	w := &world{T: t}
+	second := open()
+	remote := serveBucket(t, second)
+	clone := filepath.Join(t.TempDir(), "clone")
+	w.git("clone", "-q", remote, clone)
+	for i, want := range []string{"a 1 b 1", "a 2 b 1", "a 2", "a 3"} {
+		w.git("-C", clone, "fetch", "-q", "origin", hashes[i].String())
+		w.git("-C", clone, "checkout", "-q", hashes[i].String())
+		got := ""
+		for _, name := range []string{"a", "b"} {
+			if data, err := os.ReadFile(filepath.Join(clone, name)); err == nil {
+				got += " " + name + " " + string(data)
+			}
+		}
+		if got = strings.TrimSpace(got); got != want {
+			t.Errorf("%d: %s, want %s", i, got, want)
+		}
+	}
+	if _, ok, err := second.History(t.Context(), gitserver.Hash{1}); ok || err != nil {
+		t.Errorf("%t, %v", ok, err)
+	}
+}
+
+// TestConcurrentClones clones from a clock and from a bucket at the same time.
+func TestConcurrentClones(t *testing.T) {
+	w := newWorld(t)
+	m := &buckettest.Memory{}
+	for i := range 50 {
+		m.Set(fmt.Sprintf("apps/%02d.yaml", i), strings.Repeat("x", 1000))
+	}
+	remote := serveBucket(t, newBucket(m))
+	dir := t.TempDir()
+	var wg sync.WaitGroup
+	for i := range 16 {
+		wg.Go(func() {
+			from := w.url + "/appset.git"
+			if i%2 == 0 {
+				from = remote
+			}
+			if out, err := w.try("clone", "-q", from, filepath.Join(dir, strconv.Itoa(i))); err != nil {
+				t.Errorf("%v\n%s", err, out)
+			}
+		})
+	}
+	wg.Wait()
 }

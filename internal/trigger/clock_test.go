@@ -2,6 +2,7 @@ package trigger
 
 import (
 	"context"
+	"net/http"
 	"net/http/httptest"
 	"os"
 	"os/exec"
@@ -235,6 +236,20 @@ func TestPaths(t *testing.T) {
 	} {
 		if _, err := c.Open(path); (err == nil) != ok {
 			t.Errorf("%q: %v", path, err)
+		}
+	}
+}
+
+// BenchmarkRefs answers what git ls-remote asks first, from one clock of many.
+func BenchmarkRefs(b *testing.B) {
+	clocks := &Clocks{Interval: time.Minute, Now: time.Now}
+	server := &gitserver.Server{Open: func(_ context.Context, path string) (gitserver.Repository, error) { return clocks.Open(path) }}
+	for b.Loop() {
+		r := httptest.NewRequest(http.MethodGet, "/every/10m/team-a.git/info/refs?service=git-upload-pack", nil)
+		w := httptest.NewRecorder()
+		server.ServeHTTP(w, r)
+		if w.Code != 200 {
+			b.Fatal(w.Body)
 		}
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
@@ -69,9 +70,9 @@ func TestBucketRepository(t *testing.T) {
 		t.Errorf("the revision is still %s", first)
 	}
 
-	// S3 away, through several looks of Argo CD: nothing happens.
+	// S3 away for a minute, through many looks of Argo CD: nothing happens.
 	k.lab.S3.Cut()
-	for range 3 {
+	for away := time.Now(); time.Since(away) < time.Minute; {
 		before := text(k.wait("gitb-plain", func(*unstructured.Unstructured) bool { return true }), "status", "reconciledAt")
 		k.refresh("gitb-plain", "normal")
 		k.wait("gitb-plain", func(o *unstructured.Unstructured) bool { return text(o, "status", "reconciledAt") != before })

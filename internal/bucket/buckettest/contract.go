@@ -68,7 +68,7 @@ func Contract(t *testing.T, w bucket.Writer, cannot ...string) {
 			t.Errorf("%d objects in %d pages", len(l.Objects), l.Pages)
 		}
 		for i, o := range l.Objects {
-			if want := fmt.Sprintf("pages/%04d", i); o.Key != want || o.Size != 1 || o.ETag == "" {
+			if want := fmt.Sprintf("pages/%04d", i); o.Key != want || o.Size != 1 || o.ETag == "" || o.Modified.IsZero() {
 				t.Fatalf("%d: %+v, want %s", i, o, want)
 			}
 		}

@@ -49,6 +49,23 @@ func InProcess(t testing.TB, buckets ...string) string {
 	return server.URL
 }
 
+// Versions starts an S3 server in this process whose bucket keeps versions. It returns its URL and lets time pass there.
+func Versions(t testing.TB, name string) (url string, pass func(time.Duration)) {
+	t.Helper()
+	clock := gofakes3.FixedTimeSource(time.Now().Truncate(time.Second))
+	backend := s3mem.New(s3mem.WithTimeSource(clock))
+	err := backend.CreateBucket(name)
+	if err == nil {
+		err = backend.SetVersioningConfiguration(name, gofakes3.VersioningConfiguration{Status: gofakes3.VersioningEnabled})
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := httptest.NewServer(gofakes3.New(backend, gofakes3.WithLogger(gofakes3.DiscardLog()), gofakes3.WithTimeSource(clock), gofakes3.WithTimeSkewLimit(0)).Server())
+	t.Cleanup(server.Close)
+	return server.URL, clock.Advance
+}
+
 // Versity starts a real S3 server, with buckets, and returns its URL. The program is built if need be.
 func Versity(t testing.TB, buckets ...string) string {
 	t.Helper()

@@ -10,6 +10,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -229,6 +230,12 @@ func (x *listingScanner) objectField(name string) bool {
 		x.object.Key = aws.String(x.text)
 	case "ETag":
 		x.object.ETag = aws.String(x.text)
+	case "LastModified":
+		t, err := time.Parse(time.RFC3339, x.text)
+		if err != nil {
+			return false
+		}
+		x.object.LastModified = aws.Time(t)
 	case "Size":
 		n, err := strconv.ParseInt(x.text, 10, 64)
 		if err != nil || n < 0 {

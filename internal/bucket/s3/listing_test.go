@@ -11,6 +11,7 @@ import (
 	"net/url"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
@@ -27,7 +28,7 @@ type page struct {
 	NextContinuationToken string
 	EncodingType          string
 	Contents              []struct {
-		Key, ETag, Size string
+		Key, ETag, Size, LastModified string
 	}
 }
 
@@ -38,7 +39,7 @@ func flatten(body []byte) (string, bool) {
 	}
 	s := fmt.Sprintf("%t %q %q", aws.ToBool(out.IsTruncated), aws.ToString(out.NextContinuationToken), out.EncodingType)
 	for _, o := range out.Contents {
-		s += fmt.Sprintf(" %q %q %d", aws.ToString(o.Key), aws.ToString(o.ETag), aws.ToInt64(o.Size))
+		s += fmt.Sprintf(" %q %q %d %d", aws.ToString(o.Key), aws.ToString(o.ETag), aws.ToInt64(o.Size), aws.ToTime(o.LastModified).UnixNano())
 	}
 	return s, true
 }
@@ -57,7 +58,14 @@ func reference(body []byte) (string, error) {
 				return "", err
 			}
 		}
-		s += fmt.Sprintf(" %q %q %d", o.Key, o.ETag, n)
+		var modified time.Time
+		if o.LastModified != "" {
+			var err error
+			if modified, err = time.Parse(time.RFC3339, o.LastModified); err != nil {
+				return "", err
+			}
+		}
+		s += fmt.Sprintf(" %q %q %d %d", o.Key, o.ETag, n, modified.UnixNano())
 	}
 	return s, nil
 }
