@@ -24,15 +24,15 @@ demo: build ## render the example cluster's ApplicationSets, without a cluster
 		examples/cluster/infrastructure/controllers/argocd/apps
 
 .PHONY: test
-test: ## run the tests
-	go test ./...
+test: ## run the tests (the first time, they build the S3 server, helm and kustomize that they compare with)
+	go test -timeout 30m ./...
 
 .PHONY: check
 check: tidy-check fmt-check lint generate-check race ## the one gate: tidy, format, lint, generated files, race tests
 
 .PHONY: race
 race: ## run the tests with the race detector
-	CGO_ENABLED=1 go test -race ./...
+	CGO_ENABLED=1 go test -race -timeout 30m ./...
 
 .PHONY: tidy-check
 tidy-check:
