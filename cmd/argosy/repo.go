@@ -243,7 +243,9 @@ func repoHandler(std stdio, repos *servedRepositories, metrics *repoMetrics) htt
 		}
 	})
 	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, r *http.Request) { repoPage(w, r, repos) })
-	log := func(path string, err error) { fmt.Fprintf(std.err, "error: %s: %v\n", printable(path), err) }
+	log := func(path string, err error) {
+		fmt.Fprintf(std.err, "error: %s: %s\n", printable(path), strings.ReplaceAll(err.Error(), "\n", ": "))
+	}
 	git := &gitserver.Server{Open: repos.repository, Failed: log}
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
 		ctx, cancel := context.WithTimeoutCause(r.Context(), repos.timeout, fmt.Errorf("not finished after %s (--timeout)", repos.timeout))

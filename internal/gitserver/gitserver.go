@@ -46,9 +46,9 @@ var ErrNotFound = errors.New("there is no such repository")
 
 // Server is an http.Handler.
 type Server struct {
-	// Open returns the repository at a path such as "appset.git", or ErrNotFound.
+	// Open returns the repository at a path such as "appset.git", or ErrNotFound, joined with a reason for the log.
 	Open func(ctx context.Context, path string) (Repository, error)
-	// Failed is told about errors that are not the client's; nil: nobody is.
+	// Failed is told about errors that the client is not told; nil: nobody is.
 	Failed func(path string, err error)
 }
 
@@ -101,6 +101,9 @@ func (s *Server) fail(w http.ResponseWriter, path string, err error) {
 	var refused *requestError
 	switch {
 	case errors.Is(err, ErrNotFound):
+		if err.Error() != ErrNotFound.Error() && s.Failed != nil {
+			s.Failed(path, err) // who asks is not told why
+		}
 		http.Error(w, ErrNotFound.Error(), http.StatusNotFound)
 	case errors.As(err, &refused):
 		http.Error(w, refused.Error(), http.StatusBadRequest)

@@ -33,6 +33,8 @@ func server(failed *[]string) *Server {
 			switch path {
 			case "x.git":
 				return fixed{}, nil
+			case "secret.git":
+				return nil, errors.Join(ErrNotFound, errors.New("refused by the policy"))
 			case "broken.git":
 				return fixed{errors.New("a secret cause")}, nil
 			default:
@@ -102,6 +104,7 @@ func TestRequests(t *testing.T) {
 		{"push", "GET", "/x.git/info/refs?service=git-receive-pack", "", "", nil, 403, "this server is read-only, nothing can be pushed"},
 		{"push anyway", "POST", "/x.git/git-receive-pack", "", "0000", nil, 403, "this server is read-only, nothing can be pushed"},
 		{"unknown", "GET", "/y.git/info/refs?service=git-upload-pack", "", "", nil, 404, "there is no such repository"},
+		{"refused", "GET", "/secret.git/info/refs?service=git-upload-pack", "", "", nil, 404, "there is no such repository"},
 		{"traversal", "GET", "/../x.git/info/refs?service=git-upload-pack", "", "", nil, 404, "there is no such repository"},
 		{"method", "PUT", post, "", "", nil, 404, "this is a Git server; use git clone"},
 		{"broken", "GET", "/broken.git/info/refs?service=git-upload-pack", "", "", nil, 503, "this repository cannot be read now; see the server's log"},
@@ -129,7 +132,7 @@ func TestRequests(t *testing.T) {
 			if w.Code != c.status || c.status == 200 && !strings.Contains(got, c.text) || c.status != 200 && got != c.text {
 				t.Errorf("%d %q\nwant %d %q", w.Code, got, c.status, c.text)
 			}
-			if (len(failed) > 0) != (c.name == "broken") {
+			if (len(failed) > 0) != (c.name == "broken" || c.name == "refused") {
 				t.Errorf("failed: %q", failed)
 			}
 		})
