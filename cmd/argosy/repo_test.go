@@ -179,7 +179,7 @@ func TestRepo(t *testing.T) {
 		t.Fatal(err)
 	}
 	policy := filepath.Join(t.TempDir(), "policy.yaml")
-	if err := os.WriteFile(policy, []byte("projects: []\nrepositories: {s3: [{buckets: [artifacts], prefixes: [apps]}]}\n"), 0o600); err != nil {
+	if err := os.WriteFile(policy, []byte("repositories: {s3: [{buckets: [artifacts], prefixes: [apps]}]}\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	ctx, stop := context.WithCancel(t.Context())

@@ -23,7 +23,7 @@ import (
 
 // File is the policy file.
 type File struct {
-	Projects     []Project    `field:"projects,required" doc:"what each Argo CD project may use; rules of several entries that match a project add up"`
+	Projects     []Project    `field:"projects" doc:"what each Argo CD project may use; rules of several entries that match a project add up"`
 	Repositories Repositories `field:"repositories" doc:"what the Git server may serve from S3, to everybody who reaches it"`
 }
 

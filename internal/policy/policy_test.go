@@ -67,6 +67,26 @@ func TestNoPolicy(t *testing.T) {
 	}
 }
 
+// TestRepository: without a rule, nothing is served, and a policy for repositories alone gives projects nothing.
+func TestRepository(t *testing.T) {
+	var none *Policy
+	if none.Repository("a", "apps") == nil {
+		t.Error("served without a policy")
+	}
+	p, err := Parse("p.yaml", []byte("repositories: {s3: [{buckets: [a], prefixes: [apps]}]}\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for path, ok := range map[string]bool{"apps": true, "apps/x": true, "apps-2": false, "": false} {
+		if err := p.Repository("a", path); (err == nil) != ok {
+			t.Errorf("%q: %v", path, err)
+		}
+	}
+	if p.Repository("b", "apps") == nil || p.S3(S3Access{Project: "x", Bucket: "a", Path: "apps"}) == nil {
+		t.Error("allowed")
+	}
+}
+
 func TestParse(t *testing.T) {
 	_, err := Parse("p.yaml", []byte("projects:\n- name: '[a'\n  s3:\n  - buckets: []\n    prefixes: ['']\n"))
 	want := `p.yaml:2:9: projects[0].name: "[a" is not a pattern

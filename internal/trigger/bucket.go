@@ -29,6 +29,8 @@ const (
 type Bucket struct {
 	reader *bucket.Reader
 	path   string
+	// patience is how long a bucket may take when there is a tree to serve instead.
+	patience time.Duration
 
 	mu     sync.Mutex
 	states []*state // oldest first
@@ -44,7 +46,8 @@ type state struct {
 
 // NewBucket returns a repository of what is under a path.
 func NewBucket(reader *bucket.Reader, path string) *Bucket {
-	return &Bucket{reader: reader, path: path}
+	// Argo CD gives up on a repository after 15 s.
+	return &Bucket{reader: reader, path: path, patience: 10 * time.Second}
 }
 
 // Err is why the bucket could not be read the last time; nil if it could.
@@ -56,6 +59,14 @@ func (b *Bucket) Err() error {
 
 // Head implements gitserver.Repository.
 func (b *Bucket) Head(ctx context.Context) (gitserver.Hash, error) {
+	b.mu.Lock()
+	served := len(b.states) > 0
+	b.mu.Unlock()
+	if served {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeoutCause(ctx, b.patience, fmt.Errorf("not finished after %s", b.patience))
+		defer cancel()
+	}
 	now, err := b.read(ctx, b.reader)
 	b.mu.Lock()
 	defer b.mu.Unlock()

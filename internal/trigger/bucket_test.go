@@ -122,6 +122,25 @@ func TestBucketAway(t *testing.T) {
 	}
 }
 
+// TestBucketHangs serves the last tree while the bucket does not answer at all.
+func TestBucketHangs(t *testing.T) {
+	m := &buckettest.Memory{}
+	m.Set("apps/a", "1")
+	b := newBucket(m)
+	b.reader.Store = bucket.Coalesce(m)
+	head, err := b.Head(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	release := make(chan struct{})
+	defer close(release)
+	m.OnList = func(string) error { <-release; return nil }
+	b.patience = time.Millisecond
+	if now, err := b.Head(t.Context()); err != nil || now != head || b.Err() == nil || !strings.Contains(b.Err().Error(), "not finished after 1ms") {
+		t.Errorf("%s, %v, %v", now, err, b.Err())
+	}
+}
+
 func TestBucketForgets(t *testing.T) {
 	m := &buckettest.Memory{}
 	b := newBucket(m)

@@ -31,7 +31,7 @@ func TestBucketRepository(t *testing.T) {
 	k := newKit(t, "gitb")
 	k.must(k.lab.Bucket(k.ctx, "gitb"))
 	policy := filepath.Join(t.TempDir(), "policy.yaml")
-	k.must(os.WriteFile(policy, []byte("projects: []\nrepositories: {s3: [{buckets: [gitb]}]}\n"), 0o644))
+	k.must(os.WriteFile(policy, []byte("repositories: {s3: [{buckets: [gitb]}]}\n"), 0o644))
 	url, _ := k.triggerServer("1h", append(k.s3Environment(), "ARGOSY_POLICY="+policy)...)
 	put := func(key, content string) {
 		t.Helper()
