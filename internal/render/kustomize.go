@@ -28,7 +28,7 @@ const root = "/source"
 // building is locked because Kustomize keeps the schema of types, which a Kustomization can replace, in globals.
 var building sync.Mutex
 
-// kustomization builds the Kustomization at the root of a directory.
+// kustomization builds the Kustomization in a directory.
 func kustomization(files []tree.File, o Options) (docs []manifest.Document, err error) {
 	if err := invalid(files, o); err != nil {
 		return nil, err
@@ -43,26 +43,26 @@ func kustomization(files []tree.File, o Options) (docs []manifest.Document, err 
 		}
 	}()
 	l := localCheck{o: o, disk: newDisk(files), seen: map[string]bool{}, factory: resmap.NewFactory(provider.NewDefaultDepProvider().GetResourceFactory())}
-	name = l.directory(at{}, ".", nil)
+	name = l.directory(at{}, path.Join(".", o.Dir), nil)
 	if err := errors.Join(l.errs...); err != nil {
 		return nil, err
 	}
 	if l.schema {
 		defer openapi.ResetOpenAPI()
 	}
-	text, err := build(l.disk)
+	text, err := build(l.disk, path.Join(root, o.Dir))
 	if err != nil {
 		return nil, fmt.Errorf("%s: %s", o.URL(name), strings.ReplaceAll(strings.ReplaceAll(oneLine(err), root+"/", ""), "'"+root+"'", "'.'"))
 	}
 	return decode([]tree.File{{Name: o.URL(name) + " (built)", Data: text}})
 }
 
-func build(disk filesys.FileSystem) ([]byte, error) {
+func build(disk filesys.FileSystem, dir string) ([]byte, error) {
 	options := krusty.MakeDefaultOptions()
 	options.Reorder = krusty.ReorderOptionUnspecified
 	options.LoadRestrictions = types.LoadRestrictionsRootOnly
 	options.PluginConfig = types.DisabledPluginConfig()
-	built, err := krusty.MakeKustomizer(options).Run(disk, root)
+	built, err := krusty.MakeKustomizer(options).Run(disk, dir)
 	if err != nil {
 		return nil, err
 	}
@@ -150,7 +150,7 @@ func (l *localCheck) directory(from at, dir string, plugins *at) string {
 	}
 	switch {
 	case len(found) == 0 && from.file == "":
-		l.errorf(at{file: konfig.DefaultKustomizationFileName()}, "there is no such file")
+		l.errorf(at{file: path.Join(dir, konfig.DefaultKustomizationFileName())}, "there is no such file")
 		return ""
 	case len(found) == 0:
 		l.errorf(from, "there is no %s in %q", konfig.DefaultKustomizationFileName(), dir)

@@ -29,6 +29,8 @@ const (
 // Options say how to render a directory. The zero Options are for plain manifests and Kustomizations.
 type Options struct {
 	Type string // one of the kinds; "" is by content
+	// Dir is the directory of a Kustomization that may refer to others beside it; "" is the root.
+	Dir string
 	// URL returns what a file is called in messages; nil is its name.
 	URL func(name string) string
 	// Chart is used for charts only.

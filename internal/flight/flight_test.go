@@ -1,4 +1,4 @@
-package bucket
+package flight
 
 import (
 	"context"
@@ -9,7 +9,7 @@ import (
 )
 
 // crowd starts a call that waits, then n more of the same key, and lets the first go on when all are there.
-func crowd(t *testing.T, f *flight[int], n int) (calls int, answers map[int]int) {
+func crowd(t *testing.T, f *Group[int], n int) (calls int, answers map[int]int) {
 	t.Helper()
 	var mu sync.Mutex
 	started, release := make(chan struct{}), make(chan struct{})
@@ -27,7 +27,7 @@ func crowd(t *testing.T, f *flight[int], n int) (calls int, answers map[int]int)
 	answers = map[int]int{}
 	var wg sync.WaitGroup
 	ask := func() {
-		v, err := f.do(t.Context(), "key", fn)
+		v, _, err := f.Do(t.Context(), "key", fn)
 		if err != nil {
 			t.Error(err)
 		}
@@ -60,18 +60,18 @@ func crowd(t *testing.T, f *flight[int], n int) (calls int, answers map[int]int)
 }
 
 func TestFlight(t *testing.T) {
-	if calls, answers := crowd(t, &flight[int]{}, 20); calls != 1 || answers[1] != 21 {
+	if calls, answers := crowd(t, &Group[int]{}, 20); calls != 1 || answers[1] != 21 {
 		t.Errorf("%d calls, answers %v", calls, answers)
 	}
 	// A fresh answer is not older than its question: the first call began before the others asked.
-	if calls, answers := crowd(t, &flight[int]{fresh: true}, 20); calls != 2 || answers[1] != 1 || answers[2] != 20 {
+	if calls, answers := crowd(t, &Group[int]{Fresh: true}, 20); calls != 2 || answers[1] != 1 || answers[2] != 20 {
 		t.Errorf("%d calls, answers %v", calls, answers)
 	}
 }
 
 // TestFlightCancel checks that a call ends when nobody waits for it any more, and not before.
 func TestFlightCancel(t *testing.T) {
-	var f flight[int]
+	var f Group[int]
 	started, ended := make(chan struct{}), make(chan struct{})
 	fn := func(ctx context.Context) (int, error) {
 		close(started)
@@ -84,7 +84,7 @@ func TestFlightCancel(t *testing.T) {
 	var wg sync.WaitGroup
 	for _, ctx := range []context.Context{first, second} {
 		wg.Go(func() {
-			if _, err := f.do(ctx, "key", fn); !errors.Is(err, context.Canceled) {
+			if _, _, err := f.Do(ctx, "key", fn); !errors.Is(err, context.Canceled) {
 				t.Error(err)
 			}
 		})
@@ -108,28 +108,43 @@ func TestFlightCancel(t *testing.T) {
 	leaveSecond()
 	<-ended
 	wg.Wait()
-	if v, err := f.do(t.Context(), "key", func(context.Context) (int, error) { return 7, nil }); v != 7 || err != nil {
+	if v, _, err := f.Do(t.Context(), "key", func(context.Context) (int, error) { return 7, nil }); v != 7 || err != nil {
 		t.Errorf("after that: %d, %v", v, err)
 	}
 }
 
-func TestCoalesce(t *testing.T) {
-	var gets, lists int
-	s := Coalesce(stub{&gets, &lists})
-	for range 3 {
-		if _, err := s.List(t.Context(), "p", 1); err != nil {
+// TestLeft checks that a call that does not end is left behind: those who wait for the next one get it.
+func TestLeft(t *testing.T) {
+	f := Group[int]{Fresh: true}
+	started, never := make(chan struct{}), make(chan struct{})
+	defer close(never)
+	ctx, leave := context.WithCancel(t.Context())
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		_, _, err := f.Do(ctx, "key", func(context.Context) (int, error) { close(started); <-never; return 1, nil })
+		if !errors.Is(err, context.Canceled) {
 			t.Error(err)
 		}
-		if _, err := s.Get(t.Context(), Object{Key: "k"}); err != nil {
-			t.Error(err)
+	})
+	<-started
+	wg.Go(func() {
+		v, _, err := f.Do(t.Context(), "key", func(context.Context) (int, error) { return 2, nil })
+		if v != 2 || err != nil {
+			t.Errorf("%d, %v", v, err)
 		}
+	})
+	for {
+		f.mu.Lock()
+		n := f.next["key"]
+		f.mu.Unlock()
+		if n != nil {
+			break
+		}
+		runtime.Gosched()
 	}
-	if gets != 3 || lists != 3 {
-		t.Errorf("requests one after the other were shared: %d, %d", gets, lists)
+	leave()
+	wg.Wait()
+	if len(f.running)+len(f.next) != 0 {
+		t.Errorf("%d running, %d next", len(f.running), len(f.next))
 	}
 }
-
-type stub struct{ gets, lists *int }
-
-func (s stub) List(context.Context, string, int) (Listing, error) { *s.lists++; return Listing{}, nil }
-func (s stub) Get(context.Context, Object) ([]byte, error)        { *s.gets++; return nil, nil }

@@ -1,0 +1,104 @@
+package archive
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/argosy-cd/argosy/internal/tree"
+)
+
+// link is a symbolic link.
+func link(name, to string) string { return pax('x', "x", "linkpath", to) + record('2', name, "") }
+
+func in(dir string) func(string) bool {
+	return func(name string) bool { return strings.HasPrefix(name, dir+"/") }
+}
+
+func TestPick(t *testing.T) {
+	limits := Limits{Entries: 20, FileBytes: 10, Bytes: 15}
+	for name, test := range map[string]struct {
+		content string
+		dir     string
+		want    map[string]string
+		err     string
+	}{
+		"files": {
+			content: record('5', "./", "") + record('0', "app/a.yaml", "1") + record('0', "other/b.yaml", "2") + end, dir: "app",
+			want: map[string]string{"app/a.yaml": "1"},
+		},
+		"nothing":                 {content: record('0', "b", "2") + end, dir: "app"},
+		"a link to a file":        {content: link("app/l", "../x/f") + record('0', "x/f", "1") + end, dir: "app", want: map[string]string{"app/l": "1"}},
+		"a link to a wanted file": {content: link("app/l", "f") + record('0', "app/f", "1") + end, dir: "app", want: map[string]string{"app/f": "1", "app/l": "1"}},
+		"the directory is a link": {content: link("app", "x/y") + record('0', "x/y/f", "1") + end, dir: "app", want: map[string]string{"app/f": "1"}},
+		"a link in a linked directory": {
+			content: link("app", "x/y") + link("x/y/l", "../z") + record('0', "x/z/f", "1") + end, dir: "app", want: map[string]string{"app/l/f": "1"},
+		},
+		"a link through a link":         {content: link("app/l", "../x/f") + link("x", "y") + record('0', "y/f", "1") + end, dir: "app", want: map[string]string{"app/l": "1"}},
+		"links elsewhere are no one's":  {content: link("bin/l", "/usr/bin/x") + link("bin/m", "m") + link("bin/n", "../../x") + link("bin/o", "none") + record('0', "app/f", "1") + end, dir: "app", want: map[string]string{"app/f": "1"}},
+		"a link to the directory above": {content: link("app/l", "..") + record('0', "app/f", "1") + end, dir: "app", want: map[string]string{"app/f": "1"}},
+		"out":                           {content: link("app/l", "../../etc/passwd") + end, dir: "app", err: `"app/l": it is a symbolic link out of the repository, to "../../etc/passwd"`},
+		"absolute":                      {content: link("app/l", "/etc/passwd") + end, dir: "app", err: `"app/l": it is a symbolic link out of the repository, to "/etc/passwd"`},
+		"circle":                        {content: link("app/l", "m") + link("app/m", "l") + end, dir: "app", err: "it is a symbolic link that leads in a circle"},
+		"to nothing":                    {content: link("app/l", "none") + end, dir: "app", err: `"app/l": it is a symbolic link to "none", which is not there`},
+		"traversal":                     {content: record('0', "../x", "1") + end, dir: "app", err: `"../x": not a name in a repository`},
+		"absolute name":                 {content: record('0', "/etc/passwd", "1") + end, dir: "app", err: `"/etc/passwd": not a name in a repository`},
+		"hard link":                     {content: record('1', "x", "") + end, dir: "app", err: `"x": it is a hard link`},
+		"device":                        {content: record('3', "x", "") + end, dir: "app", err: `"x": it is a device`},
+		"twice":                         {content: record('0', "x", "1") + record('0', "./x", "2") + end, dir: "app", err: `"./x": it is there twice`},
+		"a link twice":                  {content: link("x", "y") + record('0', "x", "2") + end, dir: "app", err: `"x": it is there twice`},
+		"a large file":                  {content: record('0', "app/x", "12345678901") + end, dir: "app", err: `"app/x": over the limit of 10 bytes for a file, or 15 for all that are needed`},
+		"a large file elsewhere":        {content: record('0', "x", "12345678901") + record('0', "app/f", "1") + end, dir: "app", want: map[string]string{"app/f": "1"}},
+		"large in sum":                  {content: record('0', "app/x", "1234567890") + record('0', "app/y", "1234567890") + end, dir: "app", err: `"app/y": over the limit of 10 bytes for a file, or 15 for all that are needed`},
+		"many":                          {content: strings.Repeat(record('5', "d/", ""), 21) + end, dir: "app", err: "more than 20 files"},
+		"no end":                        {content: record('0', "app/f", "1"), dir: "app", err: "damaged archive: its end is missing"},
+		"a strange name":                {content: record('0', "app/a\\b", "1") + end, dir: "app", err: "a name with such characters is not supported"},
+		"a strange name elsewhere":      {content: record('0', "a\\b", "1") + record('0', "app/f", "1") + end, dir: "app", want: map[string]string{"app/f": "1"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			files, err := Pick(strings.NewReader(gz(test.content)), limits, in(test.dir))
+			if err != nil || test.err != "" {
+				if err == nil || !strings.Contains(err.Error(), test.err) || test.err == "" {
+					t.Fatalf("%v, want %q", err, test.err)
+				}
+				return
+			}
+			var got map[string]string
+			for i, f := range files {
+				if got == nil {
+					got = map[string]string{}
+				}
+				got[f.Name] = string(f.Data)
+				if i > 0 && files[i-1].Name >= f.Name {
+					t.Error("not in order")
+				}
+			}
+			if diff := cmp.Diff(test.want, got); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+	if _, err := Pick(strings.NewReader("plain"), limits, in("app")); err == nil || err.Error() != "damaged archive: not gzip" {
+		t.Error(err)
+	}
+}
+
+func FuzzPick(f *testing.F) {
+	f.Add([]byte(record('5', "./", "") + record('0', "app/a.yaml", "1") + link("app/l", "../x") + link("x", "y") + record('0', "y/f", "2") + end))
+	limits := Limits{Entries: 20, FileBytes: 1 << 12, Bytes: 1 << 13}
+	f.Fuzz(func(t *testing.T, content []byte) {
+		files, err := Pick(strings.NewReader(gz(string(content))), limits, in("app"))
+		if err != nil {
+			if files != nil || strings.Contains(err.Error(), "\n") {
+				t.Fatalf("%d files and %v", len(files), err)
+			}
+			return
+		}
+		for _, file := range files {
+			if !in("app")(file.Name) || !tree.Safe(file.Name) || int64(len(file.Data)) > limits.FileBytes {
+				t.Errorf("file %q has %d bytes", file.Name, len(file.Data))
+			}
+		}
+	})
+}

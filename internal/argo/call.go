@@ -1,0 +1,111 @@
+package argo
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Parameter is one that a plugin takes: plugin.parameters of an Application.
+type Parameter struct {
+	Name    string
+	Title   string
+	Help    string
+	Default string // what holds when it is not set, in words if it has no value
+}
+
+// Call is what Argo CD tells a plugin about the application that it asks for.
+type Call struct {
+	App          string // its name
+	AppNamespace string // its own namespace; "" is Argo CD's
+	Namespace    string // that of its destination
+	Project      string
+	Revision     string
+	RepoURL      string
+	KubeVersion  string
+	APIVersions  []string
+
+	parameters map[string]string
+}
+
+// NewCall reads a plugin's environment. Parameters that the plugin does not know are an error: a misspelt one would do
+// nothing, silently.
+func NewCall(getenv func(string) string, known []Parameter) (Call, error) {
+	c := Call{
+		App: getenv("ARGOCD_APP_NAME"), Namespace: getenv("ARGOCD_APP_NAMESPACE"), Project: getenv("ARGOCD_APP_PROJECT_NAME"),
+		Revision: getenv("ARGOCD_APP_REVISION"), RepoURL: getenv("ARGOCD_APP_SOURCE_REPO_URL"), KubeVersion: getenv("KUBE_VERSION"),
+		parameters: map[string]string{},
+	}
+	// Argo CD puts the namespace before the name if it is not its own; neither has an underscore of its own.
+	if namespace, name, ok := strings.Cut(c.App, "_"); ok {
+		c.AppNamespace, c.App = namespace, name
+	}
+	if v := getenv("KUBE_API_VERSIONS"); v != "" {
+		c.APIVersions = strings.Split(v, ",")
+	}
+	for _, p := range known {
+		if v := getenv(Variable(p.Name)); v != "" {
+			c.parameters[p.Name] = v
+		}
+	}
+	return c, c.check(getenv("ARGOCD_APP_PARAMETERS"), known)
+}
+
+// Variable is the environment variable in which Argo CD passes a parameter.
+func Variable(parameter string) string {
+	return "PARAM_" + strings.Map(func(r rune) rune {
+		if r >= 'a' && r <= 'z' {
+			return r - 'a' + 'A'
+		}
+		if r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' {
+			return r
+		}
+		return '_'
+	}, parameter)
+}
+
+// check compares what was set with what is known.
+func (c Call) check(all string, known []Parameter) error {
+	if all == "" {
+		return nil
+	}
+	var set []struct {
+		Name  string             `json:"name"`
+		Array *[]string          `json:"array"`
+		Map   *map[string]string `json:"map"`
+	}
+	if err := json.Unmarshal([]byte(all), &set); err != nil {
+		return errors.New("ARGOCD_APP_PARAMETERS: not a list of parameters")
+	}
+	var names []string
+	for _, p := range known {
+		names = append(names, p.Name)
+	}
+	var errs []error
+	for _, p := range set {
+		switch {
+		case !slices.Contains(names, p.Name):
+			errs = append(errs, fmt.Errorf("plugin.parameters: there is no parameter %q; they are %s", p.Name, strings.Join(names, ", ")))
+		case p.Array != nil || p.Map != nil:
+			errs = append(errs, fmt.Errorf("plugin.parameters: %s must be a string", p.Name))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// Parameter returns the value of a parameter, "" if it is not set.
+func (c Call) Parameter(name string) string { return c.parameters[name] }
+
+// Flag returns the value of a parameter that is true or false, false if it is not set.
+func (c Call) Flag(name string) (bool, error) {
+	switch v := c.parameters[name]; v {
+	case "true":
+		return true, nil
+	case "", "false":
+		return false, nil
+	default:
+		return false, fmt.Errorf("plugin.parameters: %s must be true or false, it is %q", name, v)
+	}
+}
