@@ -20,6 +20,8 @@
 //	internal/appset/generator  logic    list, clusters, git, matrix and merge to parameter sets
 //	internal/appset/template   logic    both template modes of ApplicationSets, compiled once, with limits
 //	internal/appset/appsettest test     the cases that compare us with Argo CD
+//	internal/flight            logic    callers of the same call share its answer
+//	internal/parent            logic    the appset plugin: the Applications of an application
 //	internal/policy            logic    what Argo CD projects may make us do
 //	internal/archive           logic    tar and zip archives that are not trusted
 //	internal/render            logic    a directory to Kubernetes objects: plain, Kustomize, Helm
@@ -30,6 +32,9 @@
 //	internal/s3source          logic    s3-source.yaml to Kubernetes objects
 //	internal/s3source/triggerfile logic s3-source.yaml itself
 //	internal/gitsource         edge     read-only view of Git repositories: work tree, revision, remote
+//	internal/cmp               edge     Argo CD's plugin protocol: plugins on Unix sockets
+//	internal/cmp/pluginpb      edge     its messages, generated
+//	internal/cmp/cmptest       test     a client that behaves like Argo CD's repo-server
 //	internal/trigger           edge     repositories that make Argo CD look again: clocks and buckets
 //	internal/gitserver         edge     read-only Git over smart HTTP, from repositories that are computed
 //	cmd/argosy                 command  the command line

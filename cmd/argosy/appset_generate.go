@@ -9,8 +9,6 @@ import (
 
 	"github.com/argosy-cd/argosy/internal/appset"
 	"github.com/argosy-cd/argosy/internal/appset/generator"
-	"github.com/argosy-cd/argosy/internal/argo"
-	"github.com/argosy-cd/argosy/internal/manifest"
 )
 
 type appsetGenerateOptions struct {
@@ -96,9 +94,15 @@ func runAppsetGenerate(ctx context.Context, std stdio, opts appsetGenerateOption
 		return err
 	}
 	cfg := appset.Config{
-		Namespace: opts.namespace, Clusters: clusters, Git: repos, AllowEmpty: opts.allowEmpty, MaxSets: opts.maxSets,
+		Namespace: opts.namespace, Clusters: generator.ClusterList(clusters), Git: repos, AllowEmpty: opts.allowEmpty, MaxSets: opts.maxSets,
 	}
-	objects, err := renderDocuments(ctx, std, cfg, docs, opts.passthrough)
+	res, err := appset.Expansion{Engine: appset.Embedded(cfg), Namespace: opts.namespace, Keep: opts.passthrough}.Expand(ctx, docs)
+	for _, w := range res.Warnings {
+		fmt.Fprintln(std.err, "warning:", w)
+	}
+	if err == nil && res.Sets == 0 && !opts.passthrough {
+		err = errors.New("no ApplicationSet found")
+	}
 	// Before anything is written: a reader that goes away ends the process.
 	err = errors.Join(err, repos.close())
 	if errors.Is(err, appset.ErrEmpty) {
@@ -107,79 +111,7 @@ func runAppsetGenerate(ctx context.Context, std stdio, opts appsetGenerateOption
 	if err != nil {
 		return err
 	}
-	return writeObjects(std.out, opts.output.value, objects)
-}
-
-// renderDocuments replaces the ApplicationSets among docs by their Applications and drops the rest, or keeps it in its
-// place.
-func renderDocuments(ctx context.Context, std stdio, cfg appset.Config, docs []manifest.Document, passthrough bool) ([]manifest.Object, error) {
-	var sets []appset.Set
-	var errs []error
-	isSet := make([]bool, len(docs))
-	for i, d := range docs {
-		set, ok, err := appset.Parse(d)
-		if err != nil {
-			errs = append(errs, err)
-		}
-		if isSet[i] = ok; ok {
-			sets = append(sets, set)
-		}
-	}
-	if len(errs) > 0 {
-		return nil, errors.Join(errs...)
-	}
-	if len(sets) == 0 && !passthrough {
-		return nil, errors.New("no ApplicationSet found")
-	}
-	res, err := appset.Generate(ctx, cfg, sets...)
-	for _, w := range res.Warnings {
-		fmt.Fprintln(std.err, "warning:", w)
-	}
-	if err != nil {
-		return nil, err
-	}
-	if passthrough {
-		if err := checkPassthrough(cfg, docs, isSet, res); err != nil {
-			return nil, err
-		}
-	}
-	var out []manifest.Object
-	apps := res.Applications
-	for i, d := range docs {
-		if !isSet[i] {
-			if passthrough {
-				out = append(out, d.Object)
-			}
-			continue
-		}
-		out = append(out, apps[0]...)
-		apps = apps[1:]
-	}
-	return out, nil
-}
-
-// checkPassthrough refuses documents that are the same Application as a rendered one.
-func checkPassthrough(cfg appset.Config, docs []manifest.Document, isSet []bool, res *appset.Result) error {
-	id := func(o manifest.Object) string {
-		namespace := manifest.String(o, "metadata", "namespace")
-		if namespace == "" {
-			namespace = cfg.Namespace
-		}
-		return namespace + "/" + manifest.String(o, "metadata", "name")
-	}
-	rendered := map[string]bool{}
-	for _, apps := range res.Applications {
-		for _, app := range apps {
-			rendered[id(app)] = true
-		}
-	}
-	var errs []error
-	for i, d := range docs {
-		if !isSet[i] && argo.IsApplication(d.Object) && rendered[id(d.Object)] {
-			errs = append(errs, fmt.Errorf("%s: Application %q is rendered by an ApplicationSet, too", d.Position, manifest.String(d.Object, "metadata", "name")))
-		}
-	}
-	return errors.Join(errs...)
+	return writeObjects(std.out, opts.output.value, res.Objects)
 }
 
 func readClusters(file string) ([]generator.Cluster, error) {

@@ -20,6 +20,7 @@ type Set struct {
 	Name      string
 	Namespace string
 	Spec      map[string]any
+	Wave      string // its own sync wave; "" if it has none
 	Position  manifest.Position
 }
 
@@ -46,6 +47,7 @@ func Parse(d manifest.Document) (s Set, ok bool, err error) {
 		s.Name = manifest.String(d.Object, "metadata", "name")
 		s.Namespace = manifest.String(d.Object, "metadata", "namespace")
 		s.Spec = manifest.Map(d.Object, "spec")
+		s.Wave = manifest.String(d.Object, "metadata", "annotations", argo.SyncWaveAnnotation)
 	default:
 		return s, false, nil
 	}
@@ -96,7 +98,7 @@ func (s Set) warnings() []string {
 		}
 	}
 	if policy := manifest.String(s.Spec, "syncPolicy", "applicationsSync"); policy != "" && policy != "sync" {
-		out = append(out, fmt.Sprintf("spec.syncPolicy.applicationsSync: %q is a matter of the applicationset-controller; rendered Applications are created, updated and deleted with their parent", policy))
+		out = append(out, fmt.Sprintf("spec.syncPolicy.applicationsSync: %q is a matter of the applicationset-controller; the appset plugin always updates Applications, and keeps those of create-only and create-update from being pruned", policy))
 	}
 	for field, why := range map[string]string{
 		"strategy":                     "progressive syncs are a matter of the applicationset-controller; use sync waves in the template",

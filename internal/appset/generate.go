@@ -18,8 +18,8 @@ import (
 type Config struct {
 	// Namespace is that of sets that name none. Empty leaves it out.
 	Namespace string
-	// Clusters are those that Argo CD has a Secret for.
-	Clusters []generator.Cluster
+	// Clusters are those that Argo CD has a Secret for. Nil is none.
+	Clusters generator.Clusters
 	// Git answers Git generators. Nil refuses them.
 	Git generator.Repositories
 	// AllowEmpty allows a set to have no Applications.

@@ -13,6 +13,8 @@ const (
 	KindApplicationSet = "ApplicationSet"
 	ResourcesFinalizer = "resources-finalizer.argocd.argoproj.io"
 	SyncWaveAnnotation = "argocd.argoproj.io/sync-wave"
+
+	SyncOptionsAnnotation = "argocd.argoproj.io/sync-options"
 )
 
 // FieldOrder is the order in which Argo CD renders the fields of an Application: that of its Go types.
@@ -41,4 +43,22 @@ func IsBareSpec(o manifest.Object) bool {
 	_, kind := o["kind"]
 	_, version := o["apiVersion"]
 	return generators && template && !kind && !version
+}
+
+// Repositories returns the URLs of an Application's sources.
+func Repositories(app manifest.Object) []string {
+	var out []string
+	add := func(source map[string]any) {
+		if url := manifest.String(source, "repoURL"); url != "" {
+			out = append(out, url)
+		}
+	}
+	add(manifest.Map(app, "spec", "source"))
+	add(manifest.Map(app, "spec", "sourceHydrator", "drySource"))
+	list, _ := manifest.Map(app, "spec")["sources"].([]any)
+	for _, s := range list {
+		m, _ := s.(map[string]any)
+		add(m)
+	}
+	return out
 }

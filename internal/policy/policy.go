@@ -6,9 +6,14 @@
 //	    s3:
 //	      - buckets: [artifacts]
 //	        prefixes: [apps/team]
+//	    applications:
+//	      - projects: [team-a]
+//	        destinations: [{namespace: team-a-*}]
 //
-// and what a Git server may serve from buckets to everybody. With a policy, what no rule allows is refused. Without one, applications read with the identity and from the endpoint
-// of the process, and may not choose others. A refusal names the rule that came nearest.
+// and what a Git server may serve from buckets to everybody. With a policy, what no rule allows is refused. Without one,
+// applications read with the identity and from the endpoint of the process, and may not choose others. Applications that
+// are generated for a parent have defaults of their own, which hold as long as no entry has rules about them. A refusal
+// names the rule that came nearest.
 package policy
 
 import (
@@ -36,6 +41,8 @@ type Repositories struct {
 type Project struct {
 	Name string   `field:"name,required" doc:"name of an Argo CD project; * stands for any characters"`
 	S3   []S3Rule `field:"s3" doc:"what its applications may read from S3"`
+	// Applications are rules about what is generated.
+	Applications []ApplicationRule `field:"applications" doc:"which Applications may be generated for its applications. While no entry of the file has such rules, an application may generate for its own project, and one of an administrators' project (--admin-projects) for any"`
 }
 
 // S3Rule allows reads from S3.
@@ -86,6 +93,22 @@ func Parse(file string, data []byte) (*Policy, error) {
 			check(at+".name", project.Name)
 		}
 		rules(at, project.S3)
+		for j, rule := range project.Applications {
+			at := fmt.Sprintf("%s.applications[%d]", at, j)
+			check(at+".projects", rule.Projects...)
+			check(at+".namespaces", rule.Namespaces...)
+			check(at+".repositories", rule.Repositories...)
+			for k, d := range rule.Destinations {
+				for field, pattern := range map[string]string{"server": d.Server, "name": d.Name, "namespace": d.Namespace} {
+					if where := fmt.Sprintf("%s.destinations[%d].%s", at, k, field); doc.Has(where) {
+						check(where, pattern)
+					}
+				}
+			}
+			if len(rule.Projects) == 0 && doc.Has(at+".projects") {
+				errs = append(errs, doc.Errorf(at+".projects", "%s.projects must name a project", at))
+			}
+		}
 	}
 	if err := errors.Join(errs...); err != nil {
 		return nil, err
@@ -116,28 +139,42 @@ func (p *Policy) S3(a S3Access) error {
 	if a.Project == "" {
 		return fmt.Errorf("refused by %s: the application's project is not known, ARGOCD_APP_PROJECT_NAME is not set", p.file)
 	}
+	return p.decide(a.Project, "s3", "nothing in S3", func(project Project) (rules []attempt) {
+		for _, rule := range project.S3 {
+			rules = append(rules, func() (string, int) { return rule.allows(a) })
+		}
+		return rules
+	})
+}
+
+// attempt asks a rule: "" or what speaks against it, and how many things did not.
+type attempt func() (reason string, passed int)
+
+// decide returns nil if a rule of an entry for the project allows something, and what the nearest rule has against it if
+// none does.
+func (p *Policy) decide(project, field, nothing string, rules func(Project) []attempt) error {
 	nearest, distance := "", -1
-	for i, project := range p.Projects {
-		if !match(project.Name, a.Project) {
+	for i, entry := range p.Projects {
+		if !match(entry.Name, project) {
 			continue
 		}
 		if distance < 0 {
-			nearest, distance = fmt.Sprintf("projects[%d] (%s) allows nothing in S3", i, project.Name), 0
+			nearest, distance = fmt.Sprintf("projects[%d] (%s) allows %s", i, entry.Name, nothing), 0
 		}
-		for j, rule := range project.S3 {
-			reason, passed := rule.allows(a)
+		for j, rule := range rules(entry) {
+			reason, passed := rule()
 			if reason == "" {
 				return nil
 			}
 			if passed >= distance {
-				nearest, distance = fmt.Sprintf("projects[%d].s3[%d].%s", i, j, reason), passed
+				nearest, distance = fmt.Sprintf("projects[%d].%s[%d].%s", i, field, j, reason), passed
 			}
 		}
 	}
 	if distance < 0 {
-		return fmt.Errorf("refused by %s: no entry of projects is for project %q", p.file, a.Project)
+		return fmt.Errorf("refused by %s: no entry of projects is for project %q", p.file, project)
 	}
-	return fmt.Errorf("refused by %s for project %q: %s", p.file, a.Project, nearest)
+	return fmt.Errorf("refused by %s for project %q: %s", p.file, project, nearest)
 }
 
 // Repository returns nil if a directory in a bucket may be served as a Git repository. Without a policy none is: the server
@@ -159,7 +196,7 @@ func (r S3Rule) allows(a S3Access) (reason string, passed int) {
 	if !matchAny(r.Buckets, a.Bucket) {
 		return fmt.Sprintf("buckets does not include %q", a.Bucket), 0
 	}
-	if len(r.Prefixes) > 0 && !r.below(a.Path) {
+	if len(r.Prefixes) > 0 && !below(r.Prefixes, a.Path) {
 		return fmt.Sprintf("prefixes does not include %q", cmp.Or(a.Path, "/")), 1
 	}
 	if a.Endpoint != "" && !matchAny(trimmed(r.Endpoints), strings.TrimSuffix(a.Endpoint, "/")) {
@@ -172,9 +209,9 @@ func (r S3Rule) allows(a S3Access) (reason string, passed int) {
 }
 
 // below reports whether name is one of the prefixes or in one of them: apps/a is no prefix of apps/ab.
-func (r S3Rule) below(name string) bool {
+func below(prefixes []string, name string) bool {
 	elements := strings.Split(name, "/")
-	for _, prefix := range r.Prefixes {
+	for _, prefix := range prefixes {
 		if strings.Trim(prefix, "/") == "" {
 			return true
 		}

@@ -123,7 +123,7 @@ func (s *Suite) Ours(c Case) ([]manifest.Object, error) {
 			sets = append(sets, set)
 		}
 	}
-	cfg := appset.Config{Clusters: clusters, Git: s, AllowEmpty: true, MaxSets: 1000}
+	cfg := appset.Config{Clusters: generator.ClusterList(clusters), Git: s, AllowEmpty: true, MaxSets: 1000}
 	res, err := appset.Generate(context.Background(), cfg, sets...)
 	if err != nil {
 		return nil, err

@@ -1,6 +1,7 @@
 package generator
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"maps"
@@ -18,6 +19,17 @@ type Cluster struct {
 	Labels      map[string]string
 	Annotations map[string]string
 }
+
+// Clusters knows all clusters. It is asked when a generator wants them.
+type Clusters interface {
+	Clusters(ctx context.Context) ([]Cluster, error)
+}
+
+// ClusterList is a list of clusters as Clusters.
+type ClusterList []Cluster
+
+// Clusters implements Clusters.
+func (l ClusterList) Clusters(context.Context) ([]Cluster, error) { return l, nil }
 
 // InClusterServer is the address of the cluster that Argo CD runs in, which needs no Secret.
 const InClusterServer = "https://kubernetes.default.svc"
@@ -37,18 +49,24 @@ func (r *run) clusters(f *fields) ([]Set, error) {
 	if err := errors.Join(f.err(), selErr, valErr); err != nil {
 		return nil, err
 	}
+	var known []Cluster
+	if r.Clusters != nil {
+		var err error
+		if known, err = r.Clusters.Clusters(r.ctx); err != nil {
+			return nil, fmt.Errorf("%s: %w", f.path, err)
+		}
+	}
 	all := isEmptySelector(wanted)
 	// Argo CD finds Secrets by the name of their cluster, so of two with one name the last counts, twice.
 	matching := map[string]Cluster{}
-	for _, c := range r.Clusters {
+	for _, c := range known {
 		if selected.matches(c.Labels) {
 			matching[c.Name] = c
 		}
 	}
 	var local, sets []Set
 	var errs []error
-	known := r.Clusters
-	if !r.hasLocal() {
+	if !hasLocal(known) {
 		known = append(slices.Clip(known), Cluster{Name: "in-cluster", Server: InClusterServer})
 	}
 	for _, c := range known {
@@ -104,8 +122,8 @@ func isEmptySelector(selector map[string]any) bool {
 	return len(labels) == 0 && len(expressions) == 0
 }
 
-func (r *run) hasLocal() bool {
-	for _, c := range r.Clusters {
+func hasLocal(known []Cluster) bool {
+	for _, c := range known {
 		if trimSlash(c.Server) == InClusterServer {
 			return true
 		}

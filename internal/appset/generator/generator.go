@@ -58,8 +58,8 @@ type Repositories interface {
 type Config struct {
 	// Engine interpolates values and the children of a matrix; its mode is that of the set.
 	Engine *template.Engine
-	// Clusters are the clusters that Argo CD knows, without the local one unless it has a Secret.
-	Clusters []Cluster
+	// Clusters are the clusters that Argo CD knows, without the local one unless it has a Secret. Nil is none.
+	Clusters Clusters
 	// Git answers Git generators. Nil refuses them.
 	Git Repositories
 	// MaxSets bounds the parameter sets of one generator. Zero is DefaultMaxSets.

@@ -1,0 +1,150 @@
+package appset
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/argosy-cd/argosy/internal/argo"
+	"github.com/argosy-cd/argosy/internal/manifest"
+)
+
+// Engine renders sets: the one of this package, or Argo CD itself.
+type Engine interface {
+	// Generate returns a list of Applications for each set, or an error and no Applications.
+	Generate(ctx context.Context, sets ...Set) (*Result, error)
+}
+
+// Embedded is the engine of this package.
+type Embedded Config
+
+// Generate implements Engine.
+func (e Embedded) Generate(ctx context.Context, sets ...Set) (*Result, error) {
+	return Generate(ctx, Config(e), sets...)
+}
+
+// Expansion is how documents are expanded.
+type Expansion struct {
+	Engine Engine
+	// Namespace is that of sets that name none, and for Applications that name none.
+	Namespace string
+	// Keep keeps documents that are not sets, in their place.
+	Keep bool
+	// Deployed says that the Applications are to be deployed in the place of their sets: they inherit the sync wave of their
+	// set, and are not pruned if the set says that its Applications are not deleted.
+	Deployed bool
+}
+
+// Expanded is what an Expansion gives.
+type Expanded struct {
+	Objects  []manifest.Object
+	Sets     int // how many there were
+	Rendered int // Applications of sets
+	Warnings []string
+}
+
+// Expand replaces the sets among documents by their Applications. Warnings are there even if there is an error.
+func (x Expansion) Expand(ctx context.Context, docs []manifest.Document) (*Expanded, error) {
+	var sets []Set
+	var errs []error
+	isSet := make([]bool, len(docs))
+	for i, d := range docs {
+		set, ok, err := Parse(d)
+		if err != nil {
+			errs = append(errs, err)
+		}
+		if isSet[i] = ok; ok {
+			if set.Namespace == "" {
+				set.Namespace = x.Namespace
+			}
+			sets = append(sets, set)
+		}
+	}
+	if len(errs) > 0 {
+		return &Expanded{}, errors.Join(errs...)
+	}
+	out := &Expanded{Sets: len(sets)}
+	if len(sets) > 0 {
+		res, err := x.Engine.Generate(ctx, sets...)
+		if res != nil {
+			out.Warnings = res.Warnings
+		}
+		if err != nil {
+			return out, err
+		}
+		if err := x.place(out, docs, isSet, sets, res.Applications); err != nil {
+			return out, err
+		}
+		return out, nil
+	}
+	return out, x.place(out, docs, isSet, nil, nil)
+}
+
+// place puts Applications where their sets were.
+func (x Expansion) place(out *Expanded, docs []manifest.Document, isSet []bool, sets []Set, apps [][]manifest.Object) error {
+	rendered := map[string]bool{}
+	for i, list := range apps {
+		for _, app := range list {
+			rendered[x.id(app)] = true
+			if x.Deployed {
+				sets[i].deploy(app)
+			}
+		}
+		out.Rendered += len(list)
+	}
+	var errs []error
+	for i, d := range docs {
+		switch {
+		case isSet[i]:
+			out.Objects = append(out.Objects, apps[0]...)
+			apps = apps[1:]
+		case x.Keep:
+			if argo.IsApplication(d.Object) && rendered[x.id(d.Object)] {
+				errs = append(errs, fmt.Errorf("%s: Application %q is rendered by an ApplicationSet, too", d.Position, manifest.String(d.Object, "metadata", "name")))
+			}
+			out.Objects = append(out.Objects, d.Object)
+		}
+	}
+	if len(errs) > 0 {
+		out.Objects = nil
+	}
+	return errors.Join(errs...)
+}
+
+func (x Expansion) id(app manifest.Object) string {
+	namespace := manifest.String(app, "metadata", "namespace")
+	if namespace == "" {
+		namespace = x.Namespace
+	}
+	return namespace + "/" + manifest.String(app, "metadata", "name")
+}
+
+// deploy gives an Application what its set would have meant for it in a parent's sync.
+func (s Set) deploy(app manifest.Object) {
+	annotations := manifest.Map(metadata(app), "annotations")
+	if annotations == nil {
+		annotations = map[string]any{}
+	}
+	if _, own := annotations[argo.SyncWaveAnnotation]; !own && s.Wave != "" {
+		annotations[argo.SyncWaveAnnotation] = s.Wave
+	}
+	if s.keepsApplications() {
+		options, _ := annotations[argo.SyncOptionsAnnotation].(string)
+		if !strings.Contains(options, "Prune=") {
+			annotations[argo.SyncOptionsAnnotation] = strings.Trim(options+",Prune=false", ",")
+		}
+	}
+	if len(annotations) > 0 {
+		metadata(app)["annotations"] = annotations
+	}
+}
+
+// keepsApplications reports whether the set's Applications are not to be deleted when their parameters go.
+func (s Set) keepsApplications() bool {
+	switch manifest.String(s.Spec, "syncPolicy", "applicationsSync") {
+	case "create-only", "create-update":
+		return true
+	}
+	return false
+}

@@ -1,0 +1,297 @@
+// Package cmp is Argo CD's plugin protocol: it serves config management plugins on Unix sockets, as argocd-cmp-server does,
+// but in process.
+//
+// It promises that an answer is all or nothing and an error is one line; that a request ends before its deadline, and says
+// what was slow; that identical requests which wait are answered by one call, never by one that began before they asked;
+// that no more than so many calls run at once; and that a panic or a client that goes away hurts one request only. What a
+// client sends is not trusted: size, checksum, names and number of files are checked, and only what the plugin wants of a
+// repository is unpacked, into memory.
+package cmp
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"maps"
+	"path"
+	"runtime/debug"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/protobuf/types/known/emptypb"
+
+	"github.com/argosy-cd/argosy/internal/argo"
+	"github.com/argosy-cd/argosy/internal/cmp/pluginpb"
+	"github.com/argosy-cd/argosy/internal/flight"
+	"github.com/argosy-cd/argosy/internal/manifest"
+)
+
+// Plugin is what one socket serves.
+type Plugin struct {
+	Name    string
+	Version string // "" is none
+	// Discover is the file in an application's directory that makes the application this plugin's. "" is none: the plugin
+	// must be named.
+	Discover   string
+	Parameters []argo.Parameter
+	// Reads reports whether an answer needs the repository. Nil is always.
+	Reads func(argo.Call) bool
+	// Generate returns the objects of an application. What it leaves out is deleted.
+	Generate func(ctx context.Context, r *Request) ([]manifest.Object, error)
+}
+
+// Event is a request that was answered.
+type Event struct {
+	Plugin, Method string
+	App            string // as Argo CD names it; with its namespace if that is not Argo CD's
+	Revision       string
+	Objects        int
+	Shared         bool // answered by the call of another request
+	Took           time.Duration
+	Waited         time.Duration // for a free slot
+	Bytes          int64         // of the repository
+	Err            error
+	Code           codes.Code
+	Stack          []byte // of a panic
+}
+
+// service is a plugin's side of the protocol.
+type service struct {
+	pluginpb.UnimplementedConfigManagementPluginServiceServer
+	plugin Plugin
+	cfg    Config
+	slots  *slots
+	calls  flight.Group[answer]
+}
+
+type answer struct {
+	manifests []string
+	waited    time.Duration
+}
+
+// slots bound how many calls run at once.
+type slots struct {
+	free  chan struct{}
+	queue atomic.Int64
+	// left are calls that go on though their request has ended.
+	left atomic.Int64
+}
+
+// CheckPluginConfiguration says whether the plugin wants to see repositories that do not name it.
+func (s *service) CheckPluginConfiguration(context.Context, *emptypb.Empty) (*pluginpb.CheckPluginConfigurationResponse, error) {
+	return &pluginpb.CheckPluginConfigurationResponse{IsDiscoveryConfigured: s.plugin.Discover != ""}, nil
+}
+
+type stream interface {
+	Context() context.Context
+	Recv() (*pluginpb.AppStreamRequest, error)
+}
+
+// GenerateManifest answers with the objects of an application.
+func (s *service) GenerateManifest(stream grpc.ClientStreamingServer[pluginpb.AppStreamRequest, pluginpb.ManifestResponse]) error {
+	var got answer
+	err := s.handle(stream, "generate", s.plugin.Reads, func(ctx context.Context, r *Request, e *Event) (err error) {
+		if r.err != nil {
+			return r.err
+		}
+		got, e.Shared, err = s.share(ctx, r)
+		e.Objects, e.Waited = len(got.manifests), got.waited
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return stream.SendAndClose(&pluginpb.ManifestResponse{Manifests: got.manifests})
+}
+
+// MatchRepository says whether an application is for this plugin.
+func (s *service) MatchRepository(stream grpc.ClientStreamingServer[pluginpb.AppStreamRequest, pluginpb.RepositoryResponse]) error {
+	found := false
+	err := s.handle(stream, "match", nil, func(ctx context.Context, r *Request, _ *Event) error {
+		if s.plugin.Discover == "" {
+			return nil
+		}
+		wanted := path.Join(r.Dir, s.plugin.Discover)
+		files, err := r.Files(ctx, func(name string) bool { return name == wanted })
+		found = len(files) > 0
+		return err
+	})
+	if err != nil && stream.Context().Err() != nil {
+		return err
+	}
+	// If discovery is said to be off, Argo CD takes the plugin for an application that names it, and so shows its error
+	// and not only that no plugin was found.
+	return stream.SendAndClose(&pluginpb.RepositoryResponse{IsSupported: found, IsDiscoveryEnabled: found})
+}
+
+// GetParametersAnnouncement says which parameters there are.
+func (s *service) GetParametersAnnouncement(stream grpc.ClientStreamingServer[pluginpb.AppStreamRequest, pluginpb.ParametersAnnouncementResponse]) error {
+	no := func(argo.Call) bool { return false }
+	if err := s.handle(stream, "parameters", no, func(context.Context, *Request, *Event) error { return nil }); err != nil {
+		return err
+	}
+	out := &pluginpb.ParametersAnnouncementResponse{}
+	for _, p := range s.plugin.Parameters {
+		out.ParameterAnnouncements = append(out.ParameterAnnouncements, &pluginpb.ParameterAnnouncement{
+			Name: p.Name, Title: p.Title, Tooltip: p.Help, ItemType: "string", CollectionType: "string", String_: p.Default,
+		})
+	}
+	return stream.SendAndClose(out)
+}
+
+// handle reads a request to its end, while do works on it. Argo CD does not listen before it has sent everything: who
+// answers earlier is not heard.
+func (s *service) handle(in stream, method string, reads func(argo.Call) bool, do func(context.Context, *Request, *Event) error) (err error) {
+	began := s.cfg.Now()
+	e := Event{Plugin: s.plugin.Name, Method: method}
+	defer func() {
+		e.Err, e.Took = err, s.cfg.Now().Sub(began)
+		var p *panicked
+		if errors.As(err, &p) {
+			e.Stack = p.stack
+		}
+		err, e.Code = failure(err)
+		s.cfg.Observe(e)
+	}()
+	limit := s.cfg.Timeout
+	if deadline, ok := in.Context().Deadline(); ok {
+		// Time for the answer to be heard.
+		limit = min(limit, deadline.Sub(began)-min(time.Second, deadline.Sub(began)/10))
+	}
+	ctx, cancel := context.WithTimeout(in.Context(), limit)
+	defer cancel()
+	r, err := s.receive(in, reads)
+	if err != nil {
+		return err
+	}
+	defer r.upload.close()
+	e.App, e.Revision = r.name, r.Revision
+
+	received := make(chan struct{})
+	go func() {
+		defer close(received)
+		r.upload.receive(in)
+	}()
+	err = do(ctx, r, &e)
+	select {
+	case <-received:
+	case <-in.Context().Done():
+		err = in.Context().Err()
+	}
+	e.Bytes = r.upload.size()
+	if errors.Is(ctx.Err(), context.DeadlineExceeded) && in.Context().Err() == nil && err != nil {
+		err = &coded{codes.DeadlineExceeded, fmt.Errorf("not finished after %s: it was %s", limit.Round(time.Millisecond), r.doing())}
+	}
+	return err
+}
+
+// receive reads the head of a request.
+func (s *service) receive(in stream, reads func(argo.Call) bool) (*Request, error) {
+	first, err := in.Recv()
+	if err != nil {
+		return nil, err
+	}
+	meta := first.GetMetadata()
+	if meta == nil {
+		return nil, &coded{codes.InvalidArgument, errors.New("the request does not begin with its metadata")}
+	}
+	env := make(map[string]string, len(meta.GetEnv()))
+	for _, v := range meta.GetEnv() {
+		env[v.GetName()] = v.GetValue()
+	}
+	r := &Request{Dir: path.Clean(path.Join(".", meta.GetAppRelPath())), name: env["ARGOCD_APP_NAME"], env: env, checksum: meta.GetChecksum()}
+	r.Doing("waiting for the answer to the same request")
+	r.Call, r.err = argo.NewCall(func(name string) string { return env[name] }, s.plugin.Parameters)
+	if !fs.ValidPath(r.Dir) {
+		r.err = fmt.Errorf("path %q is outside of the repository", meta.GetAppRelPath())
+	}
+	r.upload = &upload{checksum: meta.GetChecksum(), limit: s.cfg.MaxUpload, dir: s.cfg.TempDir, ended: make(chan struct{})}
+	switch {
+	case r.err != nil || reads != nil && !reads(r.Call):
+		r.upload.unread = true
+	case meta.GetSize() > s.cfg.MaxUpload:
+		r.upload.refuse(tooLarge(meta.GetSize(), s.cfg.MaxUpload))
+	}
+	return r, nil
+}
+
+// share answers a request, or lets the call of an identical request do so.
+func (s *service) share(ctx context.Context, r *Request) (got answer, shared bool, err error) {
+	key := r.key()
+	for {
+		got, shared, err = s.calls.Do(ctx, key, func(ctx context.Context) (answer, error) { return s.run(ctx, r) })
+		// The request that was to bring the repository has gone; this one has it, too.
+		if !shared || !errors.Is(err, errGone) || ctx.Err() != nil {
+			return got, shared, err
+		}
+	}
+}
+
+// run calls the plugin when there is a free slot.
+func (s *service) run(ctx context.Context, r *Request) (a answer, err error) {
+	began := s.cfg.Now()
+	r.Doing(fmt.Sprintf("waiting until one of %d others is done", cap(s.slots.free)))
+	s.slots.queue.Add(1)
+	select {
+	case s.slots.free <- struct{}{}:
+		s.slots.queue.Add(-1)
+	case <-ctx.Done():
+		s.slots.queue.Add(-1)
+		return a, ctx.Err()
+	}
+	a.waited = s.cfg.Now().Sub(began)
+	// Not everything can be stopped; what goes on keeps its slot.
+	var once sync.Once
+	unwatch := context.AfterFunc(ctx, func() { once.Do(func() { s.slots.left.Add(1) }) })
+	defer func() {
+		<-s.slots.free
+		if unwatch(); ctx.Err() != nil {
+			once.Do(func() { s.slots.left.Add(1) })
+			s.slots.left.Add(-1)
+		}
+		if v := recover(); v != nil {
+			err = &panicked{v, debug.Stack()}
+		}
+	}()
+	r.Doing("generating")
+	objects, err := s.plugin.Generate(ctx, r)
+	if err != nil {
+		return a, err
+	}
+	a.manifests, err = encode(objects)
+	return a, err
+}
+
+// key is the same for requests that have the same answer.
+func (r *Request) key() string {
+	h := sha256.New()
+	for _, name := range slices.Sorted(maps.Keys(r.env)) {
+		fmt.Fprintf(h, "%q=%q\n", name, r.env[name])
+	}
+	fmt.Fprintf(h, "%q %q", r.Dir, r.checksum)
+	return hex.EncodeToString(h.Sum(nil))
+}
+
+// receive reads a stream to its end.
+func (u *upload) receive(in stream) {
+	for {
+		m, err := in.Recv()
+		if errors.Is(err, io.EOF) {
+			u.finish(nil)
+			return
+		}
+		if err != nil {
+			u.finish(fmt.Errorf("%w: %w", errGone, err))
+			return
+		}
+		u.write(m.GetFile().GetChunk())
+	}
+}

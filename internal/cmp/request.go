@@ -1,0 +1,210 @@
+package cmp
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"hash"
+	"io"
+	"os"
+	"sync"
+	"sync/atomic"
+
+	"google.golang.org/grpc/codes"
+
+	"github.com/argosy-cd/argosy/internal/archive"
+	"github.com/argosy-cd/argosy/internal/argo"
+	"github.com/argosy-cd/argosy/internal/tree"
+)
+
+// Request is what Argo CD asks a plugin.
+type Request struct {
+	argo.Call
+	// Dir is the application's directory in the repository, "." if it is the root.
+	Dir string
+
+	name     string
+	env      map[string]string
+	checksum string
+	err      error // in the request itself
+	upload   *upload
+	what     atomic.Pointer[string]
+}
+
+// Doing says what a request is about to do, for the message if that takes too long.
+func (r *Request) Doing(what string) { r.what.Store(&what) }
+
+func (r *Request) doing() string { return *r.what.Load() }
+
+// Files returns those files of the repository that are wanted, by their names in it.
+func (r *Request) Files(ctx context.Context, want func(name string) bool) ([]tree.File, error) {
+	before := r.doing()
+	r.Doing("receiving the repository from Argo CD")
+	defer r.Doing(before)
+	content, err := r.upload.content(ctx)
+	if err != nil {
+		return nil, err
+	}
+	files, err := archive.Pick(&stoppable{ctx, content}, archive.RepositoryLimits, want)
+	if err != nil {
+		return nil, fmt.Errorf("the repository that Argo CD sent: %w", err)
+	}
+	return files, nil
+}
+
+// stoppable is a reader that ends with its context.
+type stoppable struct {
+	ctx context.Context
+	io.ReadSeeker
+}
+
+func (s *stoppable) Read(p []byte) (int, error) {
+	if err := s.ctx.Err(); err != nil {
+		return 0, err
+	}
+	return s.ReadSeeker.Read(p)
+}
+
+// errGone says that a client went away before it had sent everything.
+var errGone = errors.New("the request ended before the repository was complete")
+
+// maxMemory is what an upload has in memory; more is in a file.
+const maxMemory = 4 << 20
+
+// upload is the gzipped tar of a repository, as it comes in.
+type upload struct {
+	checksum string
+	limit    int64
+	dir      string
+	unread   bool // nobody wants it
+	ended    chan struct{}
+
+	mu     sync.Mutex
+	bytes  int64
+	hash   hash.Hash
+	memory bytes.Buffer
+	file   *os.File // without a name
+	err    error
+	closed bool
+}
+
+func tooLarge(size, limit int64) error {
+	return &coded{codes.ResourceExhausted, fmt.Errorf("the repository has %d bytes, packed, and the limit is %d (--max-repository)", size, limit)}
+}
+
+// refuse makes what is still to come unread.
+func (u *upload) refuse(err error) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.drop(err)
+}
+
+func (u *upload) drop(err error) {
+	if u.err == nil {
+		u.err = err
+	}
+	u.memory = bytes.Buffer{}
+	if u.file != nil {
+		_ = u.file.Close()
+		u.file = nil
+	}
+}
+
+func (u *upload) size() int64 {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	return u.bytes
+}
+
+func (u *upload) write(chunk []byte) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.bytes += int64(len(chunk))
+	if u.unread || u.err != nil || u.closed {
+		return
+	}
+	if u.bytes > u.limit {
+		u.drop(tooLarge(u.bytes, u.limit))
+		return
+	}
+	if u.hash == nil {
+		u.hash = sha256.New()
+	}
+	u.hash.Write(chunk)
+	if u.file == nil && u.memory.Len()+len(chunk) <= maxMemory {
+		u.memory.Write(chunk)
+		return
+	}
+	if err := u.toFile(chunk); err != nil {
+		u.drop(fmt.Errorf("storing the repository: %w", err))
+	}
+}
+
+func (u *upload) toFile(chunk []byte) error {
+	if u.file == nil {
+		f, err := os.CreateTemp(u.dir, "argosy-upload-")
+		if err != nil {
+			return err
+		}
+		u.file = f
+		// Without a name, it is gone with the process, however that ends.
+		if err := os.Remove(f.Name()); err != nil {
+			return err
+		}
+		if _, err := f.Write(u.memory.Bytes()); err != nil {
+			return err
+		}
+		u.memory = bytes.Buffer{}
+	}
+	_, err := u.file.Write(chunk)
+	return err
+}
+
+func (u *upload) finish(err error) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	defer close(u.ended)
+	switch {
+	case err != nil:
+		u.drop(err)
+	case u.err != nil || u.unread || u.closed:
+	case u.hash == nil:
+		u.drop(&coded{codes.InvalidArgument, errors.New("the repository that Argo CD sent is empty")})
+	case hex.EncodeToString(u.hash.Sum(nil)) != u.checksum:
+		u.drop(&coded{codes.DataLoss, errors.New("the repository that Argo CD sent is damaged: its checksum is another one")})
+	}
+}
+
+// content waits for the end of the upload and returns it.
+func (u *upload) content(ctx context.Context) (io.ReadSeeker, error) {
+	select {
+	case <-u.ended:
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	switch {
+	case u.err != nil:
+		return nil, u.err
+	case u.closed:
+		return nil, errGone
+	case u.file != nil:
+		return io.NewSectionReader(u.file, 0, u.bytes), nil
+	default:
+		return bytes.NewReader(u.memory.Bytes()), nil
+	}
+}
+
+// close frees what the upload takes. A call that goes on without its request may still read from memory.
+func (u *upload) close() {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.closed = true
+	if u.file != nil {
+		_ = u.file.Close()
+	}
+}

@@ -1,0 +1,245 @@
+package cmp
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"os"
+	"path/filepath"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/health"
+	"google.golang.org/grpc/health/grpc_health_v1"
+	"google.golang.org/grpc/keepalive"
+	"google.golang.org/grpc/reflection"
+
+	"github.com/argosy-cd/argosy/internal/cmp/pluginpb"
+	"github.com/argosy-cd/argosy/internal/flight"
+)
+
+// Config configures a Server.
+type Config struct {
+	// Dir is where the sockets are; Argo CD looks for them in /home/argocd/cmp-server/plugins.
+	Dir     string
+	Plugins []Plugin
+	// Timeout bounds a request that has no earlier deadline. Zero is 45 s: Argo CD gives up after 60.
+	Timeout time.Duration
+	// Parallel bounds how many calls of plugins run at once. Zero is four for each processor.
+	Parallel int
+	// MaxUpload bounds the bytes of a packed repository. Zero is 1 GiB.
+	MaxUpload int64
+	// TempDir is where large repositories are while they are read. "" is the system's.
+	TempDir string
+	Now     func() time.Time
+	// Observe is called with each request after its answer. Nil drops them.
+	Observe func(Event)
+}
+
+// DefaultTimeout is the default of Config.Timeout.
+const DefaultTimeout = 45 * time.Second
+
+// Server serves plugins.
+type Server struct {
+	cfg     Config
+	slots   *slots
+	sockets []*socket
+	// stuck is since when all slots are taken by calls that nobody waits for.
+	stuck atomic.Pointer[time.Time]
+}
+
+// socket is one plugin's.
+type socket struct {
+	path     string
+	info     fs.FileInfo
+	listener *net.UnixListener
+	server   *grpc.Server
+	health   *health.Server
+}
+
+// Listen makes a socket for each plugin. A socket that a process listens on is not taken from it; one that is left over is
+// replaced.
+func Listen(ctx context.Context, cfg Config) (*Server, error) {
+	if cfg.Timeout == 0 {
+		cfg.Timeout = DefaultTimeout
+	}
+	if cfg.Parallel == 0 {
+		cfg.Parallel = 4 * runtime.GOMAXPROCS(0)
+	}
+	if cfg.MaxUpload == 0 {
+		cfg.MaxUpload = 1 << 30
+	}
+	if cfg.Observe == nil {
+		cfg.Observe = func(Event) {}
+	}
+	s := &Server{cfg: cfg, slots: &slots{free: make(chan struct{}, cfg.Parallel)}}
+	for _, p := range cfg.Plugins {
+		sock, err := listen(ctx, cfg.Dir, p)
+		if err != nil {
+			s.close()
+			return nil, err
+		}
+		sock.register(&service{plugin: p, cfg: cfg, slots: s.slots, calls: flight.Group[answer]{Fresh: true}})
+		s.sockets = append(s.sockets, sock)
+	}
+	return s, nil
+}
+
+func listen(ctx context.Context, dir string, p Plugin) (*socket, error) {
+	name := p.Name
+	if p.Version != "" {
+		name += "-" + p.Version
+	}
+	s := &socket{path: filepath.Join(dir, name+".sock")}
+	if err := removeStale(ctx, s.path); err != nil {
+		return nil, err
+	}
+	l, err := (&net.ListenConfig{}).Listen(ctx, "unix", s.path)
+	if err != nil {
+		return nil, fmt.Errorf("socket %s: %w", s.path, cause(err))
+	}
+	s.listener = l.(*net.UnixListener)
+	// By name it would also remove the socket of a successor.
+	s.listener.SetUnlinkOnClose(false)
+	if s.info, err = os.Lstat(s.path); err != nil {
+		return nil, errors.Join(err, l.Close())
+	}
+	return s, nil
+}
+
+// removeStale removes a socket that nobody listens on.
+func removeStale(ctx context.Context, path string) error {
+	info, err := os.Lstat(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if info.Mode().Type() != fs.ModeSocket {
+		return fmt.Errorf("socket %s: there is something else of this name", path)
+	}
+	conn, err := (&net.Dialer{Timeout: 2 * time.Second}).DialContext(ctx, "unix", path)
+	if err == nil {
+		_ = conn.Close()
+		return fmt.Errorf("socket %s: another process serves it", path)
+	}
+	if !errors.Is(err, syscall.ECONNREFUSED) {
+		return fmt.Errorf("socket %s: %w", path, cause(err))
+	}
+	return os.Remove(path)
+}
+
+// cause is the error without the address, which the message has already.
+func cause(err error) error {
+	var op *net.OpError
+	if errors.As(err, &op) {
+		err = op.Err
+	}
+	var call *os.SyscallError
+	if errors.As(err, &call) {
+		return call.Err
+	}
+	return err
+}
+
+func (s *socket) register(service *service) {
+	s.server = grpc.NewServer(
+		grpc.MaxRecvMsgSize(maxAnswer), grpc.MaxSendMsgSize(maxAnswer),
+		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: 5 * time.Second}),
+		// A repository comes in messages of a kilobyte: windows of 64 KiB would make it stop and go.
+		grpc.InitialWindowSize(1<<20), grpc.InitialConnWindowSize(1<<20),
+	)
+	s.health = health.NewServer()
+	pluginpb.RegisterConfigManagementPluginServiceServer(s.server, service)
+	grpc_health_v1.RegisterHealthServer(s.server, s.health)
+	reflection.Register(s.server)
+}
+
+// Paths are the sockets.
+func (s *Server) Paths() []string {
+	var out []string
+	for _, sock := range s.sockets {
+		out = append(out, sock.path)
+	}
+	return out
+}
+
+// Serve answers until ctx ends, and then finishes what runs, for so long.
+func (s *Server) Serve(ctx context.Context, grace time.Duration) error {
+	ended := make(chan error, len(s.sockets))
+	for _, sock := range s.sockets {
+		go func() { ended <- sock.server.Serve(sock.listener) }()
+	}
+	var err error
+	select {
+	case err = <-ended:
+	case <-ctx.Done():
+	}
+	// Nobody new finds it.
+	for _, sock := range s.sockets {
+		sock.health.Shutdown()
+		sock.remove()
+	}
+	var stopping sync.WaitGroup
+	for _, sock := range s.sockets {
+		stopping.Go(sock.server.GracefulStop)
+	}
+	stopped := make(chan struct{})
+	go func() { stopping.Wait(); close(stopped) }()
+	select {
+	case <-stopped:
+	case <-time.After(grace):
+		for _, sock := range s.sockets {
+			sock.server.Stop()
+		}
+	}
+	return err
+}
+
+// remove removes the socket unless it is another process's by now.
+func (s *socket) remove() {
+	if info, err := os.Lstat(s.path); err == nil && os.SameFile(info, s.info) {
+		_ = os.Remove(s.path)
+	}
+}
+
+func (s *Server) close() {
+	for _, sock := range s.sockets {
+		sock.remove()
+		_ = sock.listener.Close()
+	}
+}
+
+// stuckAfter is how long all slots may be taken by calls that nobody waits for.
+const stuckAfter = time.Minute
+
+// Healthy returns an error if only a restart can help: a socket is gone, or nothing but calls that do not end is running.
+func (s *Server) Healthy() error {
+	for _, sock := range s.sockets {
+		if info, err := os.Lstat(sock.path); err != nil || !os.SameFile(info, sock.info) {
+			return fmt.Errorf("socket %s is gone, or another process's", sock.path)
+		}
+	}
+	if s.slots.left.Load() < int64(cap(s.slots.free)) {
+		s.stuck.Store(nil)
+		return nil
+	}
+	now := s.cfg.Now()
+	s.stuck.CompareAndSwap(nil, &now)
+	if since := s.stuck.Load(); since != nil && now.Sub(*since) >= stuckAfter {
+		return errors.New("all slots are taken by calls that do not end")
+	}
+	return nil
+}
+
+// Load is how many calls run, how many wait for a slot, and how many run that nobody waits for.
+func (s *Server) Load() (running, waiting, left int) {
+	return len(s.slots.free), int(s.slots.queue.Load()), int(s.slots.left.Load())
+}

@@ -1,0 +1,285 @@
+// Package parent is the appset plugin: what it answers for an application that deploys Applications.
+//
+// The application's parameter "spec" has ApplicationSets, or its directory has: a folder of plain manifests, a Kustomization
+// or a chart. Sets are replaced by their Applications, in their place and in their wave; everything else stays. The answer is
+// all or nothing, and refused if the policy does not allow one of its Applications, or if it would delete more of the
+// Applications that the parent has now than it may.
+package parent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path"
+	"strconv"
+	"strings"
+
+	"github.com/argosy-cd/argosy/internal/appset"
+	"github.com/argosy-cd/argosy/internal/argo"
+	"github.com/argosy-cd/argosy/internal/manifest"
+	"github.com/argosy-cd/argosy/internal/policy"
+	"github.com/argosy-cd/argosy/internal/render"
+	"github.com/argosy-cd/argosy/internal/tree"
+)
+
+// Parameters of the plugin.
+func Parameters() []argo.Parameter {
+	return []argo.Parameter{
+		{Name: "spec", Title: "ApplicationSet", Help: "an ApplicationSet, the spec of one, or several documents; without it, those in the application's directory are taken"},
+		{Name: "recurse", Title: "Subdirectories", Help: "true: look into the subdirectories of the application's directory, too", Default: "false"},
+		{Name: "allow-empty", Title: "Allow no Applications", Help: "true: a set may have no Applications", Default: "false"},
+		{Name: "max-delete", Title: "Deletions at once", Help: "how many Applications one answer may remove: a number, or a percentage of those that are there; by default half of them, and at least 3", Default: "50%"},
+	}
+}
+
+// Ref names an Application.
+type Ref struct{ Namespace, Name string }
+
+func (r Ref) String() string { return r.Namespace + "/" + r.Name }
+
+// Live is what the cluster has.
+type Live interface {
+	// Children returns the Applications that an Application deploys, as far as Argo CD knows; none if it is not there.
+	Children(ctx context.Context, parent Ref) ([]Ref, error)
+	// Exists reports whether an Application is there.
+	Exists(ctx context.Context, app Ref) (bool, error)
+}
+
+// Config is what the plugin works with.
+type Config struct {
+	// Engine returns the engine for a parent.
+	Engine func(p policy.Parent, c argo.Call, allowEmpty bool) appset.Engine
+	Policy *policy.Policy
+	// Admins are projects whose applications may generate anything while the policy has no rules about that.
+	Admins []string
+	// Live is asked before an answer. Nil is no cluster: what an answer deletes is not known.
+	Live Live
+	// Namespace is Argo CD's own.
+	Namespace string
+}
+
+// Request is what an application asks for.
+type Request struct {
+	argo.Call
+	// Dir is its directory in the repository.
+	Dir string
+	// Files returns files of the repository.
+	Files func(ctx context.Context, want func(name string) bool) ([]tree.File, error)
+	// Doing is told what is about to be done. Nil is nobody.
+	Doing func(what string)
+}
+
+// Reads reports whether an answer needs the repository.
+func Reads(c argo.Call) bool { return c.Parameter("spec") == "" }
+
+// Answer is what the plugin answers.
+type Answer struct {
+	Objects      []manifest.Object
+	Applications int // generated ones
+	Warnings     []string
+}
+
+// Generate answers a request. The answer has warnings even if there is an error.
+func (c Config) Generate(ctx context.Context, r Request) (*Answer, error) {
+	if r.Doing == nil {
+		r.Doing = func(string) {}
+	}
+	allowEmpty, emptyErr := r.Flag("allow-empty")
+	limit, limitErr := parseLimit(r.Parameter("max-delete"))
+	_, recurseErr := r.Flag("recurse")
+	if err := errors.Join(emptyErr, limitErr, recurseErr); err != nil {
+		return &Answer{}, err
+	}
+	docs, err := c.documents(ctx, r)
+	if err != nil {
+		return &Answer{}, err
+	}
+	self := Ref{r.AppNamespace, r.App}
+	if self.Namespace == "" {
+		self.Namespace = c.Namespace
+	}
+	p := policy.Parent{Project: r.Project, Namespace: self.Namespace, Admin: c.admin(r.Project)}
+	r.Doing("generating Applications")
+	x := appset.Expansion{Engine: c.Engine(p, r.Call, allowEmpty), Namespace: self.Namespace, Keep: true, Deployed: true}
+	res, err := x.Expand(ctx, docs)
+	a := &Answer{Applications: res.Rendered, Warnings: res.Warnings}
+	switch {
+	case err != nil:
+		return a, err
+	case !Reads(r.Call) && res.Sets == 0:
+		return a, errors.New("parameter spec: there is no ApplicationSet in it, and no spec of one (generators and template)")
+	case len(res.Objects) == 0 && !allowEmpty:
+		return a, fmt.Errorf("%s: there are no manifests, so the answer would be empty and delete what is there", r.Dir)
+	}
+	if err := c.allowed(p, r, res.Objects); err != nil {
+		return a, err
+	}
+	r.Doing("comparing with the Applications that are there now")
+	if err := c.guard(ctx, self, r.Namespace, res.Objects, limit); err != nil {
+		return a, err
+	}
+	a.Objects = res.Objects
+	return a, nil
+}
+
+func (c Config) admin(project string) bool {
+	for _, name := range c.Admins {
+		if name == project && project != "" {
+			return true
+		}
+	}
+	return false
+}
+
+// documents are those of the parameter, or of the directory.
+func (c Config) documents(ctx context.Context, r Request) ([]manifest.Document, error) {
+	if spec := r.Parameter("spec"); spec != "" {
+		return manifest.Decode("parameter spec", []byte(spec))
+	}
+	files, err := r.Files(ctx, inside(r.Dir))
+	if err != nil {
+		return nil, err
+	}
+	var here []tree.File
+	for _, f := range files {
+		here = append(here, tree.File{Name: relative(r.Dir, f.Name), Data: f.Data})
+	}
+	name := func(file string) string { return path.Join(r.Dir, file) }
+	switch render.Detect(tree.Names(here)) {
+	case render.Helm:
+		return render.Directory(here, render.Options{
+			Type: render.Helm, URL: name, KubeVersion: r.KubeVersion, APIVersions: r.APIVersions,
+			Chart: render.Chart{ReleaseName: r.App, Namespace: r.Namespace},
+		})
+	case render.Kustomize:
+		// It may refer to what is beside it.
+		all, err := r.Files(ctx, tree.Safe)
+		if err != nil {
+			return nil, err
+		}
+		return render.Directory(all, render.Options{Type: render.Kustomize, Dir: r.Dir})
+	}
+	recurse, err := r.Flag("recurse")
+	if err != nil {
+		return nil, err
+	}
+	var plain []tree.File
+	for _, f := range here {
+		if recurse || !strings.Contains(f.Name, "/") {
+			plain = append(plain, f)
+		}
+	}
+	return render.Directory(plain, render.Options{Type: render.Manifests, URL: name})
+}
+
+func inside(dir string) func(string) bool {
+	if dir == "." || dir == "" {
+		return func(string) bool { return true }
+	}
+	return func(name string) bool { return strings.HasPrefix(name, dir+"/") }
+}
+
+func relative(dir, name string) string {
+	if dir == "." || dir == "" {
+		return name
+	}
+	return strings.TrimPrefix(name, dir+"/")
+}
+
+// allowed asks the policy about all Applications of an answer.
+func (c Config) allowed(p policy.Parent, r Request, objects []manifest.Object) error {
+	var errs []error
+	for _, o := range objects {
+		if !argo.IsApplication(o) {
+			continue
+		}
+		child := policy.Child{
+			Name: manifest.String(o, "metadata", "name"), Namespace: ref(o, r.Namespace).Namespace, Project: manifest.String(o, "spec", "project"),
+			Server: manifest.String(o, "spec", "destination", "server"), Cluster: manifest.String(o, "spec", "destination", "name"),
+			Destination: manifest.String(o, "spec", "destination", "namespace"), Repositories: argo.Repositories(o),
+		}
+		errs = append(errs, c.Policy.Application(p, child))
+	}
+	return errors.Join(errs...)
+}
+
+// ref is an object's name; without a namespace of its own it is deployed to that of the parent's destination.
+func ref(o manifest.Object, destination string) Ref {
+	namespace := manifest.String(o, "metadata", "namespace")
+	if namespace == "" {
+		namespace = destination
+	}
+	return Ref{namespace, manifest.String(o, "metadata", "name")}
+}
+
+// limit is how many Applications may be deleted of so many.
+type limit struct {
+	number, percent int
+	atLeast         int
+}
+
+func (l limit) of(n int) int { return max(l.atLeast, l.number, n*l.percent/100) }
+
+func parseLimit(text string) (limit, error) {
+	if text == "" {
+		return limit{percent: 50, atLeast: 3}, nil
+	}
+	digits, percent := strings.CutSuffix(text, "%")
+	n, err := strconv.Atoi(digits)
+	if err != nil || n < 0 || percent && n > 100 {
+		return limit{}, fmt.Errorf("plugin.parameters: max-delete must be a number such as 5, or a percentage such as 100%%, it is %q", text)
+	}
+	if percent {
+		return limit{percent: n}, nil
+	}
+	return limit{number: n}, nil
+}
+
+// maxNames bounds the names in a message.
+const maxNames = 20
+
+// guard refuses an answer that would delete more Applications than it may.
+func (c Config) guard(ctx context.Context, self Ref, destination string, objects []manifest.Object, l limit) error {
+	if c.Live == nil {
+		return nil
+	}
+	children, err := c.Live.Children(ctx, self)
+	if err != nil {
+		return fmt.Errorf("looking for Applications that this answer would delete: %w", err)
+	}
+	stays := map[Ref]bool{}
+	for _, o := range objects {
+		if argo.IsApplication(o) {
+			stays[ref(o, destination)] = true
+		}
+	}
+	var gone []Ref
+	for _, child := range children {
+		if !stays[child] {
+			gone = append(gone, child)
+		}
+	}
+	allowed := l.of(len(children))
+	if len(gone) <= allowed {
+		return nil
+	}
+	// Argo CD also lists those that were never created.
+	var names []string
+	for _, app := range gone {
+		ok, err := c.Live.Exists(ctx, app)
+		if err != nil {
+			return fmt.Errorf("looking for Applications that this answer would delete: %w", err)
+		}
+		if ok {
+			names = append(names, app.Name)
+		}
+	}
+	if len(names) <= allowed {
+		return nil
+	}
+	listed := strings.Join(names[:min(len(names), maxNames)], ", ")
+	if more := len(names) - maxNames; more > 0 {
+		listed += fmt.Sprintf(" and %d more", more)
+	}
+	return fmt.Errorf("refused: it would delete %d of %d Applications, and %d may go at once: %s; if this is meant, set the parameter max-delete to %d", len(names), len(children), allowed, listed, len(names))
+}

@@ -1,0 +1,211 @@
+package parent_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/argosy-cd/argosy/internal/appset"
+	"github.com/argosy-cd/argosy/internal/argo"
+	"github.com/argosy-cd/argosy/internal/manifest"
+	"github.com/argosy-cd/argosy/internal/parent"
+	"github.com/argosy-cd/argosy/internal/policy"
+	"github.com/argosy-cd/argosy/internal/tree"
+)
+
+const spec = `generators: [{list: {elements: [{name: a}, {name: b}]}}]
+template:
+  metadata: {name: '{{name}}'}
+  spec:
+    project: default
+    source: {repoURL: https://git.example.com/x, path: '{{name}}'}
+    destination: {server: https://kubernetes.default.svc, namespace: '{{name}}'}
+`
+
+// set is an ApplicationSet with spec, in a wave.
+func set(name, wave string) string {
+	return fmt.Sprintf("apiVersion: argoproj.io/v1alpha1\nkind: ApplicationSet\nmetadata: {name: %s, annotations: {argocd.argoproj.io/sync-wave: %q}}\nspec:\n  %s\n",
+		name, wave, strings.ReplaceAll(strings.TrimSpace(spec), "\n", "\n  "))
+}
+
+// live is a cluster in which the parent has children, some of which are there.
+type live struct {
+	children []string
+	missing  map[string]bool
+	err      error
+}
+
+func (l live) Children(_ context.Context, p parent.Ref) ([]parent.Ref, error) {
+	if p != (parent.Ref{Namespace: "argocd", Name: "root"}) {
+		return nil, fmt.Errorf("asked for the children of %s", p)
+	}
+	var out []parent.Ref
+	for _, name := range l.children {
+		out = append(out, parent.Ref{Namespace: "argocd", Name: name})
+	}
+	return out, l.err
+}
+
+func (l live) Exists(_ context.Context, r parent.Ref) (bool, error) { return !l.missing[r.Name], nil }
+
+// ask asks for an application with a repository and parameters.
+func ask(t *testing.T, c parent.Config, files, env map[string]string) ([]string, error) {
+	t.Helper()
+	c.Namespace = "argocd"
+	if c.Admins == nil {
+		c.Admins = []string{"default"}
+	}
+	c.Engine = func(_ policy.Parent, _ argo.Call, allowEmpty bool) appset.Engine { return appset.Embedded{AllowEmpty: allowEmpty} }
+	all := map[string]string{"ARGOCD_APP_NAME": "root", "ARGOCD_APP_NAMESPACE": "argocd", "ARGOCD_APP_PROJECT_NAME": "default"}
+	for k, v := range env {
+		all[k] = v
+	}
+	call, err := argo.NewCall(func(name string) string { return all[name] }, parent.Parameters())
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := "apps"
+	if d, ok := all["dir"]; ok {
+		dir = d
+	}
+	a, err := c.Generate(t.Context(), parent.Request{Call: call, Dir: dir, Files: func(_ context.Context, want func(string) bool) ([]tree.File, error) {
+		var out []tree.File
+		for name, content := range files {
+			if want(name) {
+				out = append(out, tree.File{Name: name, Data: []byte(content)})
+			}
+		}
+		tree.Sort(out)
+		return out, nil
+	}})
+	if err != nil && a.Objects != nil {
+		t.Error("objects and an error")
+	}
+	var got []string
+	for _, o := range a.Objects {
+		line := manifest.String(o, "kind") + " " + manifest.String(o, "metadata", "namespace") + "/" + manifest.String(o, "metadata", "name")
+		if wave := manifest.String(o, "metadata", "annotations", argo.SyncWaveAnnotation); wave != "" {
+			line += " wave " + wave
+		}
+		if options := manifest.String(o, "metadata", "annotations", argo.SyncOptionsAnnotation); options != "" {
+			line += " " + options
+		}
+		got = append(got, line)
+	}
+	return got, err
+}
+
+const configMap = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: cm}\n"
+
+func TestGenerate(t *testing.T) {
+	child := "apiVersion: argoproj.io/v1alpha1\nkind: Application\nmetadata: {name: plain}\nspec: {project: default}\n"
+	for name, c := range map[string]struct {
+		files, env map[string]string
+		want       []string
+		err        string
+	}{
+		"a spec":            {env: map[string]string{"PARAM_SPEC": spec}, want: []string{"Application argocd/a", "Application argocd/b"}},
+		"another namespace": {env: map[string]string{"PARAM_SPEC": spec, "ARGOCD_APP_NAME": "team_root"}, want: []string{"Application team/a", "Application team/b"}},
+		"a set":             {env: map[string]string{"PARAM_SPEC": set("x", "4")}, want: []string{"Application argocd/a wave 4", "Application argocd/b wave 4"}},
+		"several documents": {
+			env:  map[string]string{"PARAM_SPEC": configMap + "---\n" + set("x", "4") + "---\n" + strings.NewReplacer("name: a", "name: c", "name: b", "name: d").Replace(spec)},
+			want: []string{"ConfigMap /cm", "Application argocd/a wave 4", "Application argocd/b wave 4", "Application argocd/c", "Application argocd/d"},
+		},
+		"the template's wave": {
+			env:  map[string]string{"PARAM_SPEC": strings.Replace(set("x", "4"), "{name: '{{name}}'}", `{name: '{{name}}', annotations: {argocd.argoproj.io/sync-wave: "7"}}`, 1)},
+			want: []string{"Application argocd/a wave 7", "Application argocd/b wave 7"},
+		},
+		"kept": {
+			env:  map[string]string{"PARAM_SPEC": spec + "syncPolicy: {applicationsSync: create-update}\n"},
+			want: []string{"Application argocd/a Prune=false", "Application argocd/b Prune=false"},
+		},
+		"a directory": {
+			files: map[string]string{"apps/1.yaml": configMap, "apps/2.yml": set("x", "-1"), "apps/3.json": `{"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "s"}}`, "apps/sub/4.yaml": "x", "apps/README.md": "x", "5.yaml": "x"},
+			want:  []string{"ConfigMap /cm", "Application argocd/a wave -1", "Application argocd/b wave -1", "Secret /s"},
+		},
+		"the root":            {env: map[string]string{"dir": "."}, files: map[string]string{"1.yaml": configMap, "sub/2.yaml": "x"}, want: []string{"ConfigMap /cm"}},
+		"with subdirectories": {env: map[string]string{"PARAM_RECURSE": "true"}, files: map[string]string{"apps/sub/1.yaml": configMap}, want: []string{"ConfigMap /cm"}},
+		"a Kustomization": {
+			files: map[string]string{"apps/kustomization.yaml": "resources: [../base]\ncommonAnnotations: {argocd.argoproj.io/sync-wave: \"9\"}\n", "base/kustomization.yaml": "resources: [set.yaml]\n", "base/set.yaml": set("x", "1")},
+			want:  []string{"Application argocd/a wave 9", "Application argocd/b wave 9"},
+		},
+		"a chart": {
+			files: map[string]string{"apps/Chart.yaml": "apiVersion: v2\nname: x\nversion: 1.0.0\n", "apps/values.yaml": "wave: 3\n", "apps/templates/cm.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: {{ .Release.Name }}\n  annotations: {argocd.argoproj.io/sync-wave: {{ .Values.wave | quote }}}\n"},
+			want:  []string{"ConfigMap /root wave 3"},
+		},
+		"a plain Application": {files: map[string]string{"apps/a.yaml": child}, want: []string{"Application /plain"}},
+
+		"no set in the spec":    {env: map[string]string{"PARAM_SPEC": configMap}, err: "parameter spec: there is no ApplicationSet in it, and no spec of one (generators and template)"},
+		"not YAML":              {env: map[string]string{"PARAM_SPEC": "generators: [\n"}, err: "parameter spec:"},
+		"an error in the spec":  {env: map[string]string{"PARAM_SPEC": strings.Replace(spec, "{name: b}", "{name: B}", 1)}, err: `parameter spec:1: ApplicationSet: spec.generators[0].list, element 1 {name}: metadata.name: "B" is not a name that Kubernetes allows`},
+		"an empty set":          {env: map[string]string{"PARAM_SPEC": strings.Replace(spec, "{name: a}, {name: b}", "", 1)}, err: "no Applications: the generators gave no parameters"},
+		"nothing":               {files: map[string]string{"x": ""}, err: "apps: there are no manifests, so the answer would be empty and delete what is there"},
+		"a broken file":         {files: map[string]string{"apps/a.yaml": "a: [\n"}, err: "apps/a.yaml:1: "},
+		"rendered twice":        {files: map[string]string{"apps/a.yaml": strings.Replace(child, "plain", "a", 1), "apps/b.yaml": set("x", "1")}, err: `apps/a.yaml:1: Application "a" is rendered by an ApplicationSet, too`},
+		"a flag":                {env: map[string]string{"PARAM_SPEC": spec, "PARAM_ALLOW_EMPTY": "yes"}, err: `plugin.parameters: allow-empty must be true or false, it is "yes"`},
+		"a limit":               {env: map[string]string{"PARAM_SPEC": spec, "PARAM_MAX_DELETE": "-1"}, err: `plugin.parameters: max-delete must be a number such as 5, or a percentage such as 100%, it is "-1"`},
+		"the policy":            {env: map[string]string{"PARAM_SPEC": spec, "ARGOCD_APP_PROJECT_NAME": "team-a"}, err: `Application "a": project "default" is refused: its parent is in project "team-a"`},
+		"the policy, not a set": {files: map[string]string{"apps/a.yaml": child}, env: map[string]string{"ARGOCD_APP_PROJECT_NAME": "team-a"}, err: `Application "plain": project "default" is refused`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got, err := ask(t, parent.Config{}, c.files, c.env)
+			if err != nil || c.err != "" {
+				if err == nil || c.err == "" || !strings.Contains(err.Error(), c.err) {
+					t.Fatalf("%v\nwant %s", err, c.err)
+				}
+				return
+			}
+			if diff := cmp.Diff(c.want, got); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+	if got, err := ask(t, parent.Config{}, nil, map[string]string{"PARAM_SPEC": strings.Replace(spec, "{name: a}, {name: b}", "", 1), "PARAM_ALLOW_EMPTY": "true"}); err != nil || len(got) != 0 {
+		t.Errorf("%v, %v", got, err)
+	}
+}
+
+func TestGuard(t *testing.T) {
+	old := strings.Fields("a b c d e f g h i j")
+	refused := func(n, of, allowed int, names string) string {
+		return fmt.Sprintf("refused: it would delete %d of %d Applications, and %d may go at once: %s; if this is meant, set the parameter max-delete to %d", n, of, allowed, names, n)
+	}
+	many := make([]string, 100)
+	for i := range many {
+		many[i] = fmt.Sprintf("x%02d", i)
+	}
+	for name, c := range map[string]struct {
+		live  live
+		limit string
+		err   string
+	}{
+		"a new parent":       {live: live{}},
+		"nothing goes":       {live: live{children: old[:2]}},
+		"three always may":   {live: live{children: old[:5]}},
+		"half may":           {live: live{children: old[:4]}},
+		"more than half":     {live: live{children: old}, err: refused(8, 10, 5, "c, d, e, f, g, h, i, j")},
+		"never created":      {live: live{children: old, missing: map[string]bool{"c": true, "d": true, "e": true}}},
+		"a number":           {live: live{children: old}, limit: "8"},
+		"a smaller number":   {live: live{children: old}, limit: "7", err: refused(8, 10, 7, "c, d, e, f, g, h, i, j")},
+		"none":               {live: live{children: old[:3]}, limit: "0", err: refused(1, 3, 0, "c")},
+		"a percentage":       {live: live{children: old}, limit: "80%"},
+		"a small percentage": {live: live{children: old}, limit: "79%", err: refused(8, 10, 7, "c, d, e, f, g, h, i, j")},
+		"many":               {live: live{children: many}, err: "x18, x19 and 80 more; if this is meant"},
+		"no answer":          {live: live{err: errors.New("forbidden")}, err: "looking for Applications that this answer would delete: forbidden"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			env := map[string]string{"PARAM_SPEC": spec}
+			if c.limit != "" {
+				env["PARAM_MAX_DELETE"] = c.limit
+			}
+			_, err := ask(t, parent.Config{Live: c.live}, nil, env)
+			if (err == nil) != (c.err == "") || err != nil && !strings.Contains(err.Error(), c.err) {
+				t.Errorf("%v\nwant %s", err, c.err)
+			}
+		})
+	}
+}
