@@ -1,8 +1,8 @@
 // Package gitsource is a read-only view of Git repositories: a work tree as it lies on disk, a revision of a local
 // repository, or a shallow fetch of a remote one.
 //
-// It runs the user's own git command, so that credentials, ignore rules and every repository format work as the user
-// has them. It never writes to a repository, lets git ask for no password, never follows a link out of a tree, and
+// For a user it runs their own git command, so that credentials, ignore rules and every repository format work as the user
+// has them. For a server, Remote fetches without it, with Argo CD's credentials. It never writes to a repository, lets git ask for no password, never follows a link out of a tree, and
 // refuses trees and files over its limits, and work trees that are not complete. URLs in errors have no credentials
 // in them.
 package gitsource

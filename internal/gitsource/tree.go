@@ -28,6 +28,8 @@ type Tree struct {
 	dir    string      // of the work tree; empty for a commit
 	commit string
 	files  map[string]string // path → object ID; the ID is empty on disk
+	// blobs reads objects of a commit; nil is by the git command.
+	blobs func(ctx context.Context, ids []string) ([][]byte, error)
 	// submodules are the folders of submodules whose content is not here.
 	submodules []string
 }
@@ -229,7 +231,11 @@ func (t *Tree) read(ctx context.Context, names []string) (map[string][]byte, err
 		}
 		ids = append(ids, t.files[name])
 	}
-	blobs, err := t.repo.blobs(ctx, ids)
+	get := t.blobs
+	if get == nil {
+		get = t.repo.blobs
+	}
+	blobs, err := get(ctx, ids)
 	if err != nil {
 		return nil, err
 	}
