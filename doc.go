@@ -35,6 +35,8 @@
 //	internal/cmp               edge     Argo CD's plugin protocol: plugins on Unix sockets
 //	internal/cmp/pluginpb      edge     its messages, generated
 //	internal/cmp/cmptest       test     a client that behaves like Argo CD's repo-server
+//	internal/kube              edge     what Argo CD keeps in its cluster
+//	internal/argocd            edge     the Argo CD API server as an engine for ApplicationSets
 //	internal/trigger           edge     repositories that make Argo CD look again: clocks and buckets
 //	internal/gitserver         edge     read-only Git over smart HTTP, from repositories that are computed
 //	cmd/argosy                 command  the command line

@@ -4,11 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/argosy-cd/argosy/internal/appset"
 	"github.com/argosy-cd/argosy/internal/appset/generator"
+	"github.com/argosy-cd/argosy/internal/argocd"
 )
 
 type appsetGenerateOptions struct {
@@ -21,12 +24,15 @@ type appsetGenerateOptions struct {
 	passthrough bool
 	recursive   bool
 	maxSets     int
+	plugin      appsetPluginOptions
+	policy      string
+	timeout     time.Duration
 }
 
 func newAppsetGenerateCommand(std stdio) *cobra.Command {
 	opts := appsetGenerateOptions{output: formatFlag{value: "yaml", allowed: []string{"yaml", "json", "table", "name"}}}
 	cmd := &cobra.Command{
-		Use:   "generate FILE|DIR|-...",
+		Use:   "generate [FILE|DIR|-...]",
 		Short: "Render ApplicationSets to the Applications that Argo CD would make",
 		Long: `Render ApplicationSets to the Applications that Argo CD's own controller would make, without a cluster.
 
@@ -41,6 +47,12 @@ fetched, one revision without history, with your own Git credentials.
 The answer is all or nothing: if one element is bad, all problems are listed and no Application is printed. No
 Applications at all is an error, because applying an empty answer deletes what was there before.
 
+With --engine argocd an Argo CD API server renders the sets, as "argocd appset generate" has it do.
+
+Without arguments it is the appset plugin, as a command of Argo CD's own plugin server: it answers for the application that the
+environment describes (ARGOCD_APP_NAME, …), with the sets in $PARAM_SPEC or in the application's directory. Then the policy and the
+limit of deletions hold, and the settings are variables, too; see docs/plugin.md.
+
 The exit code is 0 when it is done, 1 when it failed and 2 when it was called wrongly.`,
 		Example: `  # what the sets of a directory make of the work tree you stand in
   argosy appset generate apps/
@@ -52,12 +64,18 @@ The exit code is 0 when it is done, 1 when it failed and 2 when it was called wr
   kubectl get secret -n argocd -l argocd.argoproj.io/secret-type=cluster -o yaml > clusters.yaml
   argosy appset generate --clusters clusters.yaml --repo https://git.example.com/home/cluster.git=.@v1.2 appset.yaml`,
 		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) == 0 {
+			if len(args) == 0 && std.getenv("ARGOCD_APP_NAME") == "" {
 				return usagef("a file, a directory or - is needed")
 			}
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := errors.Join(fromEnvironment(std, cmd.Flags()), onlyFor(cmd.Flags(), len(args) == 0)); err != nil {
+				return err
+			}
+			if len(args) == 0 {
+				return runAppsetHook(cmd.Context(), std, opts)
+			}
 			return runAppsetGenerate(cmd.Context(), std, opts, args)
 		},
 	}
@@ -70,8 +88,25 @@ The exit code is 0 when it is done, 1 when it failed and 2 when it was called wr
 	flags.BoolVar(&opts.offline, "offline", false, "fetch nothing; a repository that is not local is an error")
 	flags.BoolVar(&opts.passthrough, "passthrough", false, "print documents that are not ApplicationSets, too, in their place (yaml and json)")
 	flags.BoolVarP(&opts.recursive, "recursive", "R", false, "look into subdirectories of directories")
+	opts.plugin.register(flags)
+	flags.StringVar(&opts.policy, "policy", "", usageOf("policy"))
+	flags.DurationVar(&opts.timeout, "timeout", defaultHookTimeout, usageOf("timeout"))
 	flags.IntVar(&opts.maxSets, "max-parameter-sets", generator.DefaultMaxSets, "refuse a generator that gives more parameter sets than this")
 	return cmd
+}
+
+// onlyFor refuses flags that mean nothing: those for files if there are none, and those of the plugin if there are.
+func onlyFor(flags *pflag.FlagSet, plugin bool) error {
+	without, with := []string{"policy", "admin-projects", "argocd-namespace", "kubeconfig", "timeout"}, "without a file or a directory"
+	if plugin {
+		without, with = []string{"repo", "clusters", "namespace", "allow-empty", "offline", "passthrough", "recursive", "max-parameter-sets"}, "with a file or a directory"
+	}
+	for _, name := range without {
+		if flags.Changed(name) {
+			return usagef("--%s is for use %s", name, with)
+		}
+	}
+	return nil
 }
 
 func runAppsetGenerate(ctx context.Context, std stdio, opts appsetGenerateOptions, args []string) error {
@@ -80,6 +115,10 @@ func runAppsetGenerate(ctx context.Context, std stdio, opts appsetGenerateOption
 	}
 	if opts.passthrough && opts.output.value != "yaml" && opts.output.value != "json" {
 		return usagef("--passthrough goes with -o yaml and -o json")
+	}
+	server, err := opts.plugin.engineOptions.open(std)
+	if err != nil {
+		return err
 	}
 	repos, err := newRepositories(std, opts)
 	if err != nil {
@@ -96,7 +135,11 @@ func runAppsetGenerate(ctx context.Context, std stdio, opts appsetGenerateOption
 	cfg := appset.Config{
 		Namespace: opts.namespace, Clusters: generator.ClusterList(clusters), Git: repos, AllowEmpty: opts.allowEmpty, MaxSets: opts.maxSets,
 	}
-	res, err := appset.Expansion{Engine: appset.Embedded(cfg), Namespace: opts.namespace, Keep: opts.passthrough}.Expand(ctx, docs)
+	var engine appset.Engine = appset.Embedded(cfg)
+	if server != nil {
+		engine = argocd.Engine{Client: server, Name: "argosy", AllowEmpty: opts.allowEmpty}
+	}
+	res, err := appset.Expansion{Engine: engine, Namespace: opts.namespace, Keep: opts.passthrough}.Expand(ctx, docs)
 	for _, w := range res.Warnings {
 		fmt.Fprintln(std.err, "warning:", w)
 	}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"os"
 	"os/signal"
+	"sync/atomic"
 	"syscall"
 	"time"
 )
@@ -16,9 +17,13 @@ func main() {
 func run() int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()
+	var patience atomic.Int64
+	patience.Store(int64(3 * time.Second))
+	std := process()
+	std.linger = func(d time.Duration) { patience.Store(int64(d)) }
 	done := make(chan int, 1)
 	go func() {
-		done <- execute(ctx, process(), os.Args[1:])
+		done <- execute(ctx, std, os.Args[1:])
 	}()
 	select {
 	case code := <-done:
@@ -29,7 +34,7 @@ func run() int {
 	select {
 	case code := <-done:
 		return code
-	case <-time.After(3 * time.Second):
+	case <-time.After(time.Duration(patience.Load())):
 		return exitFailed
 	}
 }

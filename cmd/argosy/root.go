@@ -20,6 +20,8 @@ type stdio struct {
 	env      []string
 	now      func() time.Time
 	terminal bool // err is one
+	// linger makes the process wait longer for a command to end after it was told to. Nil cannot.
+	linger func(time.Duration)
 }
 
 // getenv returns a variable of the environment, "" if it is not set.
@@ -84,7 +86,7 @@ func newRootCommand(std stdio) *cobra.Command {
 	cmd.SetOut(std.out)
 	cmd.SetErr(std.err)
 	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
-	cmd.AddCommand(newAppsetCommand(std), newS3Command(std), newRepoCommand(std))
+	cmd.AddCommand(newAppsetCommand(std), newS3Command(std), newRepoCommand(std), newCmpCommand(std))
 	cmd.SetHelpCommand(newHelpCommand(cmd))
 	return cmd
 }

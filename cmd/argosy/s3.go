@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -38,14 +39,29 @@ type setting struct{ flag, variable, usage string }
 
 // s3Settings are the settings of the plugin's hooks, which have no other arguments.
 var s3Settings = []setting{
-	{"policy", "ARGOSY_POLICY", "`FILE` that says what projects may read; without one, any bucket, but no endpoint and no role of a trigger file's choice"},
+	{"policy", "ARGOSY_POLICY", "`FILE` that says what projects may do; without one they may read any bucket, but choose no endpoint and no role, and generate Applications for themselves"},
 	{"cache-dir", "ARGOSY_CACHE_DIR", "`DIR` for the cache, or none; default: argosy in the user's cache directory"},
 	{"cache-size", "ARGOSY_CACHE_SIZE", "how many `MIB` the cache may have"},
 	{"timeout", "ARGOSY_TIMEOUT", "give up after this time; Argo CD gives up after 60s"},
 }
 
+// appsetSettings are those of the appset plugin.
+var appsetSettings = []setting{
+	{"policy", "ARGOSY_POLICY", ""},
+	{"admin-projects", "ARGOSY_ADMIN_PROJECTS", "`PROJECTS` whose applications may generate Applications for any project, while the policy has no rules about Applications"},
+	{"engine", "ARGOSY_ENGINE", "who renders ApplicationSets: embedded, or argocd, which asks the Argo CD API server"},
+	{"argocd-server", "ARGOCD_SERVER", "`ADDRESS` of the Argo CD API server, for the engine argocd"},
+	{"argocd-token-file", "ARGOSY_ARGOCD_TOKEN_FILE", "`FILE` with the token for it; default: the token in $ARGOCD_AUTH_TOKEN"},
+	{"argocd-ca", "ARGOSY_ARGOCD_CA", "`FILE` with certificates that it is trusted by; default: the system's"},
+	{"argocd-plaintext", "ARGOSY_ARGOCD_PLAINTEXT", "it speaks no TLS"},
+	{"argocd-insecure", "ARGOSY_ARGOCD_INSECURE", "take any certificate of it"},
+	{"argocd-namespace", "ARGOSY_ARGOCD_NAMESPACE", "Argo CD's `NAMESPACE`; default: that of the pod, or argocd"},
+	{"kubeconfig", "ARGOSY_KUBECONFIG", "`FILE` that says which cluster Argo CD is in; default: the one that the process runs in, if any"},
+	{"timeout", "ARGOSY_TIMEOUT", ""},
+}
+
 func usageOf(flag string) string {
-	for _, s := range s3Settings {
+	for _, s := range slices.Concat(s3Settings, appsetSettings) {
 		if s.flag == flag {
 			return s.usage + " ($" + s.variable + ")"
 		}
@@ -55,14 +71,14 @@ func usageOf(flag string) string {
 
 // fromEnvironment fills in flags that were not given.
 func fromEnvironment(std stdio, flags *pflag.FlagSet) error {
-	for _, s := range s3Settings {
+	for _, s := range slices.Concat(s3Settings, appsetSettings) {
 		f := flags.Lookup(s.flag)
 		value := std.getenv(s.variable)
 		if f == nil || f.Changed || value == "" {
 			continue
 		}
 		if err := f.Value.Set(value); err != nil {
-			return usagef("variable %s: %q is not a %s", s.variable, value, map[string]string{"int64": "number", "duration": "duration such as 45s"}[f.Value.Type()])
+			return usagef("variable %s: %q is not a %s", s.variable, value, map[string]string{"int64": "number", "duration": "duration such as 45s", "bool": "true or false"}[f.Value.Type()])
 		}
 	}
 	return nil
@@ -129,6 +145,7 @@ func (o *cacheOptions) open(std stdio) (bucket.Cache, error) {
 type buckets struct {
 	cache bucket.Cache
 	now   func() time.Time
+	asked func(operation string, err error) // after each request; nil is nobody
 
 	mu   sync.Mutex
 	open map[string]*bucket.Reader
@@ -145,12 +162,34 @@ func (b *buckets) reader(ctx context.Context, a triggerfile.Access) (*bucket.Rea
 	if err != nil {
 		return nil, err
 	}
-	r := &bucket.Reader{Store: bucket.Coalesce(store), Bucket: a.Bucket, ID: store.ID(), Cache: b.cache, Limits: bucket.DefaultLimits}
+	var inner bucket.Store = store
+	if b.asked != nil { // without it a store that knows versions stays one
+		inner = observed{store, b.asked}
+	}
+	r := &bucket.Reader{Store: bucket.Coalesce(inner), Bucket: a.Bucket, ID: store.ID(), Cache: b.cache, Limits: bucket.DefaultLimits}
 	if b.open == nil {
 		b.open = map[string]*bucket.Reader{}
 	}
 	b.open[key] = r
 	return r, nil
+}
+
+// observed is a store that tells about each request.
+type observed struct {
+	bucket.Store
+	asked func(operation string, err error)
+}
+
+func (o observed) List(ctx context.Context, prefix string, most int) (bucket.Listing, error) {
+	l, err := o.Store.List(ctx, prefix, most)
+	o.asked("list", err)
+	return l, err
+}
+
+func (o observed) Get(ctx context.Context, object bucket.Object) ([]byte, error) {
+	data, err := o.Store.Get(ctx, object)
+	o.asked("get", err)
+	return data, err
 }
 
 // accessOptions are the flags of commands that name a bucket themselves.

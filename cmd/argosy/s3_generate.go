@@ -8,10 +8,10 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/argosy-cd/argosy/internal/argo"
 	"github.com/argosy-cd/argosy/internal/manifest"
 	"github.com/argosy-cd/argosy/internal/policy"
 	"github.com/argosy-cd/argosy/internal/s3source"
@@ -43,6 +43,9 @@ question whether an application is for it.`,
 }
 
 func runS3Discover(std stdio, dir string) error {
+	if std.getenv(argo.Variable("source")) != "" {
+		return printLine(std.out, "parameter source")
+	}
 	root, err := openDir(dir)
 	if err != nil {
 		return err
@@ -153,21 +156,43 @@ func openSource(std stdio, opts s3SourceOptions, dir string) (*source, error) {
 	if err != nil {
 		return nil, err
 	}
-	sources, err := readTrigger(root, filepath.Join(dir, triggerfile.Name))
+	call, err := argo.NewCall(std.getenv, s3source.Parameters())
+	if err != nil {
+		root.Close()
+		return nil, err
+	}
+	file := filepath.Join(dir, triggerfile.Name)
+	data, err := readTrigger(root, file)
+	file, sources, err := parseTrigger(call, file, data, err)
 	if err != nil {
 		root.Close()
 		return nil, err
 	}
 	b := &buckets{cache: cache, now: std.now}
-	return &source{root: root, sources: sources, config: s3source.Config{Open: b.reader, Git: root.FS(), Policy: p, App: app(std), File: filepath.Join(dir, triggerfile.Name)}}, nil
+	return &source{root: root, sources: sources, config: s3source.Config{Open: b.reader, Git: root.FS(), Policy: p, App: call, File: file}}, nil
 }
 
-func readTrigger(root *os.Root, name string) ([]triggerfile.Source, error) {
+// parseTrigger parses the trigger file, or the parameter that an application without one has. The error is that of reading
+// the file.
+func parseTrigger(call argo.Call, file string, data []byte, err error) (name string, sources []triggerfile.Source, _ error) {
+	parameter := call.Parameter("source")
+	switch {
+	case parameter != "" && err == nil:
+		return "", nil, fmt.Errorf("%s is there, and the parameter source is set; one of them is allowed", file)
+	case parameter != "" && errors.Is(err, fs.ErrNotExist):
+		file, data = "parameter source", []byte(parameter)
+	case errors.Is(err, fs.ErrNotExist):
+		return "", nil, fmt.Errorf("%s: there is no such file", file)
+	case err != nil:
+		return "", nil, err
+	}
+	sources, err = triggerfile.Parse(file, data)
+	return file, sources, err
+}
+
+func readTrigger(root *os.Root, name string) ([]byte, error) {
 	f, err := root.Open(triggerfile.Name)
 	if err != nil {
-		if errors.Is(err, fs.ErrNotExist) {
-			return nil, fmt.Errorf("%s: there is no such file", name)
-		}
 		return nil, fmt.Errorf("%s: %w", name, errors.Unwrap(err))
 	}
 	defer f.Close()
@@ -175,7 +200,7 @@ func readTrigger(root *os.Root, name string) ([]triggerfile.Source, error) {
 	if err != nil {
 		return nil, pathError(err)
 	}
-	return triggerfile.Parse(name, data)
+	return data, nil
 }
 
 func readPolicy(file string) (*policy.Policy, error) {
@@ -187,18 +212,6 @@ func readPolicy(file string) (*policy.Policy, error) {
 		return nil, fmt.Errorf("reading the policy: %w", err)
 	}
 	return policy.Parse(file, data)
-}
-
-// app is what Argo CD tells a plugin about the application.
-func app(std stdio) s3source.App {
-	a := s3source.App{
-		Name: std.getenv("ARGOCD_APP_NAME"), Namespace: std.getenv("ARGOCD_APP_NAMESPACE"), Project: std.getenv("ARGOCD_APP_PROJECT_NAME"),
-		KubeVersion: std.getenv("KUBE_VERSION"),
-	}
-	if v := std.getenv("KUBE_API_VERSIONS"); v != "" {
-		a.APIVersions = strings.Split(v, ",")
-	}
-	return a
 }
 
 // withSource runs f with the trigger file of a directory, within the deadline.
@@ -232,14 +245,41 @@ func runS3Init(ctx context.Context, std stdio, opts s3SourceOptions, dir string)
 
 func runS3Generate(ctx context.Context, std stdio, opts s3SourceOptions, dir string) error {
 	return withSource(ctx, std, opts, dir, func(ctx context.Context, s *source) error {
-		docs, err := s.config.Generate(ctx, s.sources)
+		fetched, err := s.config.Fetch(ctx, s.sources)
 		if err != nil {
 			return err
 		}
-		objects := make([]manifest.Object, len(docs))
-		for i, d := range docs {
-			objects[i] = d.Object
+		docs, err := render(ctx, s.config, fetched)
+		if err != nil {
+			return err
 		}
-		return writeObjects(std.out, opts.output.value, objects)
+		return writeObjects(std.out, opts.output.value, objectsOf(docs))
 	})
+}
+
+// render gives up when its time is over. What does not come to an end is left behind.
+func render(ctx context.Context, c s3source.Config, fetched []s3source.Fetched) ([]manifest.Document, error) {
+	type result struct {
+		docs []manifest.Document
+		err  error
+	}
+	done := make(chan result, 1)
+	go func() {
+		docs, err := c.Render(fetched)
+		done <- result{docs, err}
+	}()
+	select {
+	case r := <-done:
+		return r.docs, r.err
+	case <-ctx.Done():
+		return nil, fmt.Errorf("%s: a chart or a Kustomization takes too long to render: %w", c.File, context.Cause(ctx))
+	}
+}
+
+func objectsOf(docs []manifest.Document) []manifest.Object {
+	objects := make([]manifest.Object, len(docs))
+	for i, d := range docs {
+		objects[i] = d.Object
+	}
+	return objects
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/argosy-cd/argosy/internal/argo"
 	"github.com/argosy-cd/argosy/internal/s3source"
 	"github.com/argosy-cd/argosy/internal/s3source/triggerfile"
 )
@@ -44,7 +45,7 @@ func runS3Validate(std stdio, policyFile, project string, args []string) error {
 	}
 	var errs []error
 	for _, arg := range args {
-		n, err := validateTrigger(arg, s3source.Config{Policy: p, App: s3source.App{Project: project}})
+		n, err := validateTrigger(arg, s3source.Config{Policy: p, App: argo.Call{Project: project}})
 		if err != nil {
 			errs = append(errs, err)
 			continue

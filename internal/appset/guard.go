@@ -1,6 +1,7 @@
 package appset
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/argosy-cd/argosy/internal/manifest"
@@ -67,4 +68,18 @@ func checkName(name string) error {
 		}
 	}
 	return nil
+}
+
+// Check refuses Applications of other engines as Generate refuses its own.
+func Check(sets []Set, apps [][]manifest.Object) error {
+	g := newGuard()
+	var errs []error
+	for i, list := range apps {
+		for j, app := range list {
+			for _, err := range g.check(app, owner{sets[i], fmt.Sprintf("application %d", j)}) {
+				errs = append(errs, sets[i].errorf("%w", err))
+			}
+		}
+	}
+	return errors.Join(errs...)
 }

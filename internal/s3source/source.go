@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"github.com/argosy-cd/argosy/internal/archive"
+	"github.com/argosy-cd/argosy/internal/argo"
 	"github.com/argosy-cd/argosy/internal/bucket"
 	"github.com/argosy-cd/argosy/internal/manifest"
 	"github.com/argosy-cd/argosy/internal/policy"
@@ -30,16 +31,16 @@ type Config struct {
 	// Git is the directory of the trigger file.
 	Git    fs.FS
 	Policy *policy.Policy
-	App    App
+	App    argo.Call
 	// File is what the trigger file is called in messages; "" is its name.
 	File string
 }
 
-// App is what Argo CD tells about the application.
-type App struct {
-	Name, Namespace, Project string
-	KubeVersion              string
-	APIVersions              []string
+// Parameters of the s3 plugin.
+func Parameters() []argo.Parameter {
+	return []argo.Parameter{{
+		Name: "source", Title: "Trigger file", Help: "what " + triggerfile.Name + " would have, for an application whose directory has none: bucket, path, …",
+	}}
 }
 
 // Fetched is a source and what was read of it.
@@ -153,25 +154,11 @@ func (c Config) Generate(ctx context.Context, sources []triggerfile.Source) ([]m
 	if err != nil {
 		return nil, err
 	}
-	type result struct {
-		docs []manifest.Document
-		err  error
-	}
-	// A template cannot be stopped from outside; what does not come to an end is left behind.
-	done := make(chan result, 1)
-	go func() {
-		docs, err := c.renderAll(fetched)
-		done <- result{docs, err}
-	}()
-	select {
-	case r := <-done:
-		return r.docs, r.err
-	case <-ctx.Done():
-		return nil, fmt.Errorf("%s: a chart or a Kustomization takes too long to render: %w", first(c.File, triggerfile.Name), context.Cause(ctx))
-	}
+	return c.Render(fetched)
 }
 
-func (c Config) renderAll(fetched []Fetched) ([]manifest.Document, error) {
+// Render returns the objects of what was read. A template of a chart that does not end cannot be stopped.
+func (c Config) Render(fetched []Fetched) ([]manifest.Document, error) {
 	var docs []manifest.Document
 	var errs []error
 	for _, f := range fetched {
@@ -237,7 +224,7 @@ func (c Config) chart(s triggerfile.Source, files []tree.File) (render.Chart, er
 	if h == nil {
 		h = &triggerfile.Chart{}
 	}
-	out := render.Chart{ReleaseName: first(h.ReleaseName, c.App.Name, "release-name"), Namespace: first(h.Namespace, c.App.Namespace, "default")}
+	out := render.Chart{ReleaseName: first(h.ReleaseName, c.App.App, "release-name"), Namespace: first(h.Namespace, c.App.Namespace, "default")}
 	out.SkipCRDs = h.SkipCRDs || h.IncludeCRDs != nil && !*h.IncludeCRDs
 	for _, name := range h.ValueFiles {
 		data, err := c.valueFile(name, files)

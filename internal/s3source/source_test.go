@@ -7,6 +7,7 @@ import (
 	"testing"
 	"testing/fstest"
 
+	"github.com/argosy-cd/argosy/internal/argo"
 	"github.com/argosy-cd/argosy/internal/bucket"
 	"github.com/argosy-cd/argosy/internal/bucket/buckettest"
 	"github.com/argosy-cd/argosy/internal/manifest"
@@ -25,7 +26,7 @@ func (w world) config(git map[string]string) Config {
 	for name, text := range git {
 		dir[name] = &fstest.MapFile{Data: []byte(text)}
 	}
-	return Config{Git: dir, App: App{Name: "app", Namespace: "ns"}, Open: func(_ context.Context, a triggerfile.Access) (*bucket.Reader, error) {
+	return Config{Git: dir, App: argo.Call{App: "app", Namespace: "ns"}, Open: func(_ context.Context, a triggerfile.Access) (*bucket.Reader, error) {
 		m, ok := w[a.Bucket]
 		if !ok {
 			return nil, errors.New("there is no such bucket")

@@ -1,0 +1,202 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"github.com/argosy-cd/argosy/internal/appset"
+	"github.com/argosy-cd/argosy/internal/appset/generator"
+	"github.com/argosy-cd/argosy/internal/argo"
+	"github.com/argosy-cd/argosy/internal/argocd"
+	"github.com/argosy-cd/argosy/internal/gitsource"
+	"github.com/argosy-cd/argosy/internal/kube"
+	"github.com/argosy-cd/argosy/internal/parent"
+	"github.com/argosy-cd/argosy/internal/policy"
+)
+
+// appsetPluginOptions are the flags of the appset plugin, however it is run.
+type appsetPluginOptions struct {
+	engineOptions
+	admins     []string
+	namespace  string
+	kubeconfig string
+}
+
+func (o *appsetPluginOptions) register(flags *pflag.FlagSet) {
+	o.engineOptions.register(flags)
+	flags.StringSliceVar(&o.admins, "admin-projects", []string{"default"}, usageOf("admin-projects"))
+	flags.StringVar(&o.namespace, "argocd-namespace", "", usageOf("argocd-namespace"))
+	flags.StringVar(&o.kubeconfig, "kubeconfig", "", usageOf("kubeconfig"))
+}
+
+// appsetPlugin is the appset plugin and what it is connected to.
+type appsetPlugin struct {
+	config parent.Config
+	server *argocd.Client // nil is the embedded engine
+	api    *kube.Client   // nil is none
+	remote *gitsource.Remote
+	note   func(string)
+}
+
+// open connects the plugin. What is fetched from Git is kept in dir.
+func (o *appsetPluginOptions) open(std stdio, p *policy.Policy, dir string, note func(string)) (*appsetPlugin, error) {
+	a := &appsetPlugin{note: note}
+	var err error
+	if a.server, err = o.engineOptions.open(std); err != nil {
+		return nil, err
+	}
+	a.api, err = kube.Open(kube.Config{Kubeconfig: o.kubeconfig, Namespace: o.namespace})
+	namespace := o.namespace
+	switch {
+	case err == nil:
+		namespace = a.api.Namespace
+	case errors.Is(err, kube.ErrNoCluster):
+		if namespace == "" {
+			namespace = kube.DefaultNamespace
+		}
+		note("there is no access to a cluster: Argo CD's clusters and repositories are not known, and answers are not compared with what they would delete")
+	default:
+		return nil, err
+	}
+	a.remote = &gitsource.Remote{Dir: dir, Now: std.now}
+	a.config = parent.Config{Engine: a.engine, Policy: p, Admins: o.admins, Namespace: namespace}
+	if a.api != nil {
+		a.config.Live = a.api
+		a.remote.KnownHosts, a.remote.CA = a.api.KnownHosts, a.api.CA
+	}
+	return a, a.remote.Open()
+}
+
+func (a *appsetPlugin) engine(p policy.Parent, c argo.Call, allowEmpty bool) appset.Engine {
+	if a.server != nil {
+		return argocd.Engine{Client: a.server, Name: c.App, AllowEmpty: allowEmpty}
+	}
+	known := &knowledge{plugin: a, parent: p, call: c, trees: map[[2]string]*gitsource.Tree{}}
+	return appset.Embedded{Clusters: known, Git: known, AllowEmpty: allowEmpty}
+}
+
+// knowledge is what the generators of one request may know.
+type knowledge struct {
+	plugin *appsetPlugin
+	parent policy.Parent
+	call   argo.Call
+
+	mu          sync.Mutex
+	trees       map[[2]string]*gitsource.Tree
+	asked       bool
+	credentials []gitsource.Credential
+}
+
+// Clusters implements generator.Clusters: those of Argo CD that are not another project's own.
+func (k *knowledge) Clusters(ctx context.Context) ([]generator.Cluster, error) {
+	if k.plugin.api == nil {
+		return nil, errors.New("there is no access to a cluster, so Argo CD's clusters are not known")
+	}
+	all, err := k.plugin.api.Clusters(ctx)
+	if err != nil || k.parent.Admin {
+		return all, err
+	}
+	var out []generator.Cluster
+	for _, c := range all {
+		if c.Project == "" || c.Project == k.parent.Project {
+			out = append(out, c)
+		}
+	}
+	return out, nil
+}
+
+// Tree implements generator.Repositories. A revision is the same commit for the whole request.
+func (k *knowledge) Tree(ctx context.Context, url, revision string) (generator.Tree, error) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	id := [2]string{gitsource.Key(url), revision}
+	if t := k.trees[id]; t != nil {
+		return t, nil
+	}
+	c, err := k.credential(ctx, url)
+	if err != nil {
+		return nil, err
+	}
+	t, err := k.plugin.remote.Tree(ctx, url, revision, c)
+	if err != nil {
+		return nil, err
+	}
+	k.trees[id] = t
+	return t, nil
+}
+
+// credential returns what a repository is read with. A repository that is neither the application's own nor its project's
+// is read only if the policy allows it.
+func (k *knowledge) credential(ctx context.Context, url string) (*gitsource.Credential, error) {
+	if !k.asked && k.plugin.api != nil {
+		var err error
+		k.credentials, err = k.plugin.api.Credentials(ctx)
+		if errors.Is(err, kube.ErrForbidden) {
+			k.plugin.note(fmt.Sprintf("repositories are read without credentials: %v", err))
+		} else if err != nil {
+			return nil, err
+		}
+		k.asked = true
+	}
+	c := gitsource.FindCredential(k.credentials, url, k.parent.Project)
+	if gitsource.Key(url) == gitsource.Key(k.call.RepoURL) || c != nil && c.Project != "" {
+		return c, nil
+	}
+	if err := k.plugin.config.Policy.Generator(k.parent, url); err != nil {
+		return nil, fmt.Errorf("repository %s: %w", gitsource.Redact(url), err)
+	}
+	return c, nil
+}
+
+// runAppsetHook is the appset plugin as a command of Argo CD's own plugin server, in the application's directory.
+func runAppsetHook(ctx context.Context, std stdio, opts appsetGenerateOptions) error {
+	ctx, cancel, err := deadline(ctx, opts.timeout)
+	if err != nil {
+		return err
+	}
+	defer cancel()
+	call, err := argo.NewCall(std.getenv, parent.Parameters())
+	if err != nil {
+		return err
+	}
+	p, err := readPolicy(opts.policy)
+	if err != nil {
+		return err
+	}
+	temp, err := os.MkdirTemp("", "argosy-git-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(temp) //nolint:errcheck // a temporary directory
+	note := func(line string) { fmt.Fprintln(std.err, "note:", line) }
+	plugin, err := opts.plugin.open(std, p, filepath.Join(temp, "git"), note)
+	if err != nil {
+		return err
+	}
+	checkout, err := openCheckout(std.getenv("ARGOCD_APP_SOURCE_PATH"))
+	if err != nil {
+		return err
+	}
+	defer checkout.root.Close()
+	answer, err := plugin.config.Generate(ctx, parent.Request{Call: call, Dir: checkout.dir, Files: checkout.files})
+	for _, w := range answer.Warnings {
+		fmt.Fprintln(std.err, "warning:", w)
+	}
+	if err != nil {
+		if ctx.Err() != nil {
+			err = fmt.Errorf("%w: %w", context.Cause(ctx), err)
+		}
+		return err
+	}
+	return writeObjects(std.out, opts.output.value, answer.Objects)
+}
+
+// defaultHookTimeout is below what Argo CD waits for.
+const defaultHookTimeout = 45 * time.Second

@@ -1,0 +1,241 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/argosy-cd/argosy/internal/cmp"
+)
+
+type cmpOptions struct {
+	cacheOptions
+	appset    appsetPluginOptions
+	policy    string
+	plugins   []string
+	version   string
+	socketDir string
+	workDir   string
+	listen    string
+	parallel  int
+	maxUpload int64
+	grace     time.Duration
+	log       formatFlag
+}
+
+func newCmpCommand(std stdio) *cobra.Command {
+	opts := cmpOptions{log: formatFlag{value: "text", allowed: []string{"text", "json"}}}
+	cmd := &cobra.Command{
+		Use:   "cmp",
+		Short: "Serve the plugins appset and s3 to Argo CD's repo-server",
+		Long: `Serve Argo CD's config management plugins appset and s3, as a sidecar of argocd-repo-server. It speaks the protocol of plugins
+itself, on a Unix socket for each of them, in the place of argocd-cmp-server: no process is started for a request, and caches are shared.
+
+  appset   ApplicationSets, in the parameter spec or in the application's directory, become Applications that are deployed in their place
+  s3       manifests, archives and charts in S3; an application whose directory has an s3-source.yaml finds it by itself
+
+In a cluster it reads Argo CD's clusters and repositories if it may, and refuses an answer that would delete too many Applications.
+
+/healthz, /readyz and /metrics are at --listen. Each request is a line on standard error.`,
+		Example: `  argosy cmp
+  argosy cmp --plugin appset --engine argocd --argocd-server argocd-server.argocd.svc`,
+		Args: noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := fromEnvironment(std, cmd.Flags()); err != nil {
+				return err
+			}
+			return runCmp(cmd.Context(), std, opts)
+		},
+	}
+	flags := cmd.Flags()
+	opts.register(flags)
+	opts.appset.register(flags)
+	flags.StringVar(&opts.policy, "policy", "", usageOf("policy"))
+	flags.StringSliceVar(&opts.plugins, "plugin", []string{"appset", "s3"}, "`PLUGINS` to serve")
+	flags.StringVar(&opts.version, "plugin-version", "", "`VERSION` of the plugins; applications then name appset-VERSION and s3-VERSION")
+	flags.StringVar(&opts.socketDir, "socket-dir", "/home/argocd/cmp-server/plugins", "`DIR` where Argo CD looks for sockets")
+	flags.StringVar(&opts.workDir, "work-dir", "", "`DIR` for what is fetched from Git, and for large repositories while they are read; default: the system's for temporary files")
+	flags.StringVar(&opts.listen, "listen", "127.0.0.1:8089", "`ADDRESS` for health and metrics, or none")
+	flags.IntVar(&opts.parallel, "parallel", 0, "answer so many requests at once, the others wait; default: four for each processor")
+	flags.Int64Var(&opts.maxUpload, "max-repository", 1024, "refuse repositories of more than so many `MIB`, packed")
+	flags.DurationVar(&opts.grace, "grace", 25*time.Second, "when it is stopped, give running requests so much time")
+	flags.Var(&opts.log, "log-format", "format of the log, "+opts.log.usage())
+	return cmd
+}
+
+func (o *cmpOptions) check() error {
+	for _, name := range o.plugins {
+		if name != "appset" && name != "s3" {
+			return usagef("--plugin must be appset or s3, it is %q", name)
+		}
+	}
+	switch {
+	case len(o.plugins) == 0:
+		return usagef("--plugin must name a plugin")
+	case o.timeout <= 0:
+		return usagef("--timeout must be more than 0")
+	case o.parallel < 0:
+		return usagef("--parallel must not be negative")
+	case o.maxUpload < 1 || o.maxUpload > 1<<20:
+		return usagef("--max-repository must be 1 to %d MiB, it is %d", 1<<20, o.maxUpload)
+	case o.grace < 0:
+		return usagef("--grace must not be negative")
+	case o.version != "" && filepath.Base(o.version) != o.version:
+		return usagef("--plugin-version: %q cannot be part of a file's name", o.version)
+	}
+	return nil
+}
+
+func runCmp(ctx context.Context, std stdio, opts cmpOptions) error {
+	if err := opts.check(); err != nil {
+		return err
+	}
+	var handler slog.Handler = slog.NewTextHandler(std.err, nil)
+	if opts.log.value == "json" {
+		handler = slog.NewJSONHandler(std.err, nil)
+	}
+	s := &sidecar{log: slog.New(handler), metrics: newCmpMetrics()}
+	server, err := s.open(ctx, std, opts)
+	if err != nil {
+		return err
+	}
+	if std.linger != nil {
+		std.linger(opts.grace + 3*time.Second)
+	}
+	web, err := s.serveHTTP(ctx, opts.listen)
+	if err != nil {
+		return err
+	}
+	if web != nil {
+		defer web.Close() //nolint:errcheck // it has no requests that matter
+	}
+	s.log.Info("serving", "sockets", server.Paths(), "engine", opts.appset.engine, "version", version())
+	err = server.Serve(ctx, opts.grace)
+	s.log.Info("stopped")
+	return err
+}
+
+// sidecar is the process beside a repo-server.
+type sidecar struct {
+	log     *slog.Logger
+	metrics *cmpMetrics
+	server  *cmp.Server
+}
+
+// open makes the plugins and their sockets.
+func (s *sidecar) open(ctx context.Context, std stdio, opts cmpOptions) (*cmp.Server, error) {
+	p, err := readPolicy(opts.policy)
+	if err != nil {
+		return nil, err
+	}
+	if info, err := os.Stat(opts.socketDir); err != nil {
+		return nil, fmt.Errorf("--socket-dir: %w", pathError(err))
+	} else if !info.IsDir() {
+		return nil, usagef("--socket-dir: %s is not a directory", opts.socketDir)
+	}
+	cfg := cmp.Config{
+		Dir: opts.socketDir, Timeout: opts.timeout, Parallel: opts.parallel, MaxUpload: opts.maxUpload << 20, TempDir: opts.workDir, Now: std.now, Observe: s.observe,
+	}
+	work := opts.workDir
+	if work == "" {
+		work = os.TempDir()
+	}
+	note := func(line string) { s.log.Warn(line) }
+	for _, name := range slices.Compact(slices.Sorted(slices.Values(opts.plugins))) {
+		var plugin cmp.Plugin
+		switch name {
+		case "appset":
+			// Of the process: another one may serve other sockets.
+			dir := filepath.Join(work, "argosy-git-"+strconv.Itoa(os.Getpid()))
+			removeAbandoned(work)
+			a, err := opts.appset.open(std, p, dir, note)
+			if err != nil {
+				return nil, err
+			}
+			context.AfterFunc(ctx, func() { _ = os.RemoveAll(dir) })
+			plugin = s.appset(a)
+		case "s3":
+			cache, err := opts.cacheOptions.open(std)
+			if err != nil {
+				return nil, err
+			}
+			plugin = s.s3(&buckets{cache: cache, now: std.now, asked: s.metrics.asked}, p)
+		}
+		plugin.Version = opts.version
+		cfg.Plugins = append(cfg.Plugins, plugin)
+	}
+	s.server, err = cmp.Listen(ctx, cfg)
+	if err == nil {
+		s.metrics.load(s.server)
+	}
+	return s.server, err
+}
+
+// removeAbandoned removes what processes that were killed have left.
+func removeAbandoned(work string) {
+	left, _ := filepath.Glob(filepath.Join(work, "argosy-git-[0-9]*"))
+	for _, dir := range left {
+		pid, err := strconv.Atoi(filepath.Base(dir)[len("argosy-git-"):])
+		if err != nil {
+			continue
+		}
+		// In a container, the one before had the same number as this one.
+		if _, err := os.Stat("/proc/" + strconv.Itoa(pid)); errors.Is(err, fs.ErrNotExist) || pid == os.Getpid() {
+			_ = os.RemoveAll(dir)
+		}
+	}
+}
+
+// observe writes the log, and counts.
+func (s *sidecar) observe(e cmp.Event) {
+	s.metrics.observe(e)
+	fields := []any{"plugin", e.Plugin, "method", e.Method, "application", e.App, "revision", e.Revision, "took", e.Took.Round(time.Microsecond).String(), "bytes", e.Bytes}
+	if e.Method == "generate" && e.Err == nil {
+		fields = append(fields, "objects", e.Objects, "waited", e.Waited.Round(time.Microsecond).String(), "shared", e.Shared)
+	}
+	switch {
+	case e.Err == nil:
+		s.log.Info("answered", fields...)
+	case len(e.Stack) > 0:
+		s.log.Error("panic", append(fields, "error", cmp.Message(e.Err), "stack", string(e.Stack))...)
+	default:
+		s.log.Warn("refused", append(fields, "code", e.Code.String(), "error", cmp.Message(e.Err))...)
+	}
+}
+
+// serveHTTP serves health and metrics.
+func (s *sidecar) serveHTTP(ctx context.Context, address string) (*http.Server, error) {
+	if address == "none" {
+		return nil, nil
+	}
+	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", address)
+	if err != nil {
+		return nil, fmt.Errorf("listening on %s: %w", address, innermost(err))
+	}
+	check := func(w http.ResponseWriter, _ *http.Request) {
+		if err := s.server.Healthy(); err != nil {
+			http.Error(w, err.Error(), http.StatusServiceUnavailable)
+			return
+		}
+		fmt.Fprintln(w, "ok")
+	}
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /healthz", check)
+	mux.HandleFunc("GET /readyz", check)
+	mux.Handle("GET /metrics", s.metrics.handler())
+	web := repoHTTP(mux, 10*time.Second)
+	go func() { _ = web.Serve(listener) }()
+	s.log.Info("listening", "address", listener.Addr().String())
+	return web, nil
+}

@@ -1,0 +1,82 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/pflag"
+
+	"github.com/argosy-cd/argosy/internal/argocd"
+)
+
+// Engines of ApplicationSets.
+const (
+	engineEmbedded = "embedded"
+	engineArgoCD   = "argocd"
+)
+
+// engineOptions are the flags that say who renders ApplicationSets.
+type engineOptions struct {
+	engine    string
+	server    string
+	tokenFile string
+	ca        string
+	plaintext bool
+	insecure  bool
+}
+
+func (o *engineOptions) register(flags *pflag.FlagSet) {
+	flags.StringVar(&o.engine, "engine", engineEmbedded, usageOf("engine"))
+	flags.StringVar(&o.server, "argocd-server", "", usageOf("argocd-server"))
+	flags.StringVar(&o.tokenFile, "argocd-token-file", "", usageOf("argocd-token-file"))
+	flags.StringVar(&o.ca, "argocd-ca", "", usageOf("argocd-ca"))
+	flags.BoolVar(&o.plaintext, "argocd-plaintext", false, usageOf("argocd-plaintext"))
+	flags.BoolVar(&o.insecure, "argocd-insecure", false, usageOf("argocd-insecure"))
+}
+
+// open returns the client of the engine argocd, nil for the embedded one.
+func (o *engineOptions) open(std stdio) (*argocd.Client, error) {
+	switch o.engine {
+	case engineEmbedded:
+		return nil, nil
+	case engineArgoCD:
+	default:
+		return nil, usagef("--engine must be %s or %s, it is %q", engineEmbedded, engineArgoCD, o.engine)
+	}
+	if o.server == "" {
+		return nil, usagef("--engine %s needs --argocd-server, or the variable ARGOCD_SERVER", engineArgoCD)
+	}
+	cfg := argocd.Config{Server: o.server, Plaintext: o.plaintext, Insecure: o.insecure, Token: func() (string, error) { return o.token(std) }}
+	if o.ca != "" {
+		data, err := readLimited(o.ca)
+		if err != nil {
+			return nil, err
+		}
+		cfg.CA = data
+	}
+	if _, err := o.token(std); err != nil {
+		return nil, err
+	}
+	client, err := argocd.New(cfg)
+	if err != nil {
+		return nil, usageError{err}
+	}
+	return client, nil
+}
+
+func (o *engineOptions) token(std stdio) (string, error) {
+	token := std.getenv("ARGOCD_AUTH_TOKEN")
+	if o.tokenFile != "" {
+		data, err := readLimited(o.tokenFile)
+		if err != nil {
+			return "", fmt.Errorf("reading the token: %w", err)
+		}
+		token = string(data)
+	}
+	token = strings.TrimSpace(token)
+	if token == "" || strings.ContainsAny(token, "\n\r") {
+		return "", errors.New("a token for the Argo CD API server is needed, one line: --argocd-token-file, or the variable ARGOCD_AUTH_TOKEN")
+	}
+	return token, nil
+}

@@ -1,0 +1,208 @@
+// Package kube reads what Argo CD keeps in its cluster: Applications, and the Secrets and ConfigMaps about clusters and
+// repositories. It writes nothing. What it may not read is an error that says so; it never has the content of a Secret.
+package kube
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+
+	"github.com/argosy-cd/argosy/internal/appset/generator"
+	"github.com/argosy-cd/argosy/internal/argo"
+	"github.com/argosy-cd/argosy/internal/gitsource"
+	"github.com/argosy-cd/argosy/internal/manifest"
+	"github.com/argosy-cd/argosy/internal/parent"
+)
+
+// Config says where the cluster is.
+type Config struct {
+	// Kubeconfig is a file; "" is the cluster that this process runs in.
+	Kubeconfig string
+	// Namespace is Argo CD's; "" is that of this process, or else argocd.
+	Namespace string
+}
+
+// ErrNoCluster says that there is no kubeconfig, and that this process does not run in a cluster.
+var ErrNoCluster = errors.New("not in a cluster, and no kubeconfig")
+
+// Client reads from one cluster.
+type Client struct {
+	Namespace string
+	api       dynamic.Interface
+}
+
+var (
+	applications = schema.GroupVersionResource{Group: argo.Group, Version: "v1alpha1", Resource: "applications"}
+	secrets      = schema.GroupVersionResource{Version: "v1", Resource: "secrets"}
+	configMaps   = schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}
+)
+
+// namespaceFile is where a pod finds its namespace.
+const namespaceFile = "/var/run/secrets/kubernetes.io/serviceaccount/namespace"
+
+// DefaultNamespace is Argo CD's namespace where nothing says otherwise.
+const DefaultNamespace = "argocd"
+
+// Open prepares to talk to a cluster.
+func Open(cfg Config) (*Client, error) {
+	config, err := load(cfg.Kubeconfig)
+	if err != nil {
+		return nil, err
+	}
+	config.Timeout = 15 * time.Second
+	config.QPS, config.Burst = 50, 100
+	config.UserAgent = "argosy"
+	c := &Client{Namespace: cfg.Namespace}
+	if c.Namespace == "" {
+		c.Namespace = DefaultNamespace
+		if data, err := os.ReadFile(namespaceFile); err == nil && cfg.Kubeconfig == "" {
+			c.Namespace = strings.TrimSpace(string(data))
+		}
+	}
+	c.api, err = dynamic.NewForConfig(config)
+	return c, err
+}
+
+func load(kubeconfig string) (*rest.Config, error) {
+	if kubeconfig != "" {
+		config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
+		if err != nil {
+			return nil, fmt.Errorf("kubeconfig: %w", err)
+		}
+		return config, nil
+	}
+	config, err := rest.InClusterConfig()
+	if errors.Is(err, rest.ErrNotInCluster) || errors.Is(err, os.ErrNotExist) {
+		// Also a pod without a token.
+		return nil, ErrNoCluster
+	}
+	return config, err
+}
+
+// Children implements parent.Live. Argo CD keeps a list of what an Application deploys in its status.
+func (c *Client) Children(ctx context.Context, p parent.Ref) ([]parent.Ref, error) {
+	o, err := c.application(ctx, p)
+	if o == nil || err != nil {
+		return nil, err
+	}
+	list, _ := manifest.Map(o, "status")["resources"].([]any)
+	var out []parent.Ref
+	for _, item := range list {
+		r, _ := item.(map[string]any)
+		if manifest.String(r, "group") == argo.Group && manifest.String(r, "kind") == argo.KindApplication {
+			out = append(out, parent.Ref{Namespace: manifest.String(r, "namespace"), Name: manifest.String(r, "name")})
+		}
+	}
+	return out, nil
+}
+
+// Exists implements parent.Live.
+func (c *Client) Exists(ctx context.Context, app parent.Ref) (bool, error) {
+	o, err := c.application(ctx, app)
+	return o != nil, err
+}
+
+// application returns nil if there is none.
+func (c *Client) application(ctx context.Context, r parent.Ref) (manifest.Object, error) {
+	o, err := c.api.Resource(applications).Namespace(r.Namespace).Get(ctx, r.Name, metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, explain(fmt.Sprintf("reading Application %s", r), err)
+	}
+	return o.Object, nil
+}
+
+// Clusters implements generator.Clusters by Argo CD's Secrets.
+func (c *Client) Clusters(ctx context.Context) ([]generator.Cluster, error) {
+	list, err := c.secrets(ctx, "cluster")
+	if err != nil {
+		return nil, err
+	}
+	docs := make([]manifest.Document, len(list))
+	for i, o := range list {
+		docs[i] = manifest.Document{Object: o, Position: manifest.Position{File: "Secret " + manifest.String(o, "metadata", "name")}}
+	}
+	return generator.SecretClusters(docs)
+}
+
+// Credentials returns what Argo CD knows about repositories.
+func (c *Client) Credentials(ctx context.Context) ([]gitsource.Credential, error) {
+	list, err := c.secrets(ctx, "repository", "repo-creds")
+	if err != nil {
+		return nil, err
+	}
+	return gitsource.ParseCredentials(list)
+}
+
+// maxSecrets bounds a list. Argo CD itself becomes slow before.
+const maxSecrets = 20_000
+
+func (c *Client) secrets(ctx context.Context, kinds ...string) ([]manifest.Object, error) {
+	options := metav1.ListOptions{LabelSelector: fmt.Sprintf("%s in (%s)", generator.SecretTypeLabel, strings.Join(kinds, ",")), Limit: 500}
+	var out []manifest.Object
+	for {
+		list, err := c.api.Resource(secrets).Namespace(c.Namespace).List(ctx, options)
+		if err != nil {
+			return nil, explain("reading Argo CD's Secrets of "+strings.Join(kinds, " and "), err)
+		}
+		for _, o := range list.Items {
+			out = append(out, o.Object)
+		}
+		options.Continue = list.GetContinue()
+		if options.Continue == "" {
+			return out, nil
+		}
+		if len(out) > maxSecrets {
+			return nil, fmt.Errorf("there are more than %d Secrets of Argo CD", maxSecrets)
+		}
+	}
+}
+
+// KnownHosts returns the keys of SSH servers that Argo CD trusts.
+func (c *Client) KnownHosts(ctx context.Context) ([]byte, error) {
+	data, err := c.configMap(ctx, "argocd-ssh-known-hosts-cm")
+	return []byte(data["ssh_known_hosts"]), err
+}
+
+// CA returns the certificates that Argo CD trusts for a host; none is the system's.
+func (c *Client) CA(ctx context.Context, host string) ([]byte, error) {
+	data, err := c.configMap(ctx, "argocd-tls-certs-cm")
+	return []byte(data[host]), err
+}
+
+func (c *Client) configMap(ctx context.Context, name string) (map[string]string, error) {
+	o, err := c.api.Resource(configMaps).Namespace(c.Namespace).Get(ctx, name, metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, explain("reading ConfigMap "+name, err)
+	}
+	out := map[string]string{}
+	for key, value := range manifest.Map(o.Object, "data") {
+		out[key], _ = value.(string)
+	}
+	return out, nil
+}
+
+// ErrForbidden says that the service account lacks a right.
+var ErrForbidden = errors.New("forbidden")
+
+func explain(doing string, err error) error {
+	if apierrors.IsForbidden(err) || apierrors.IsUnauthorized(err) {
+		return fmt.Errorf("%s: %w: %s", doing, ErrForbidden, err.Error())
+	}
+	return fmt.Errorf("%s: %w", doing, err)
+}
