@@ -7,7 +7,7 @@ SHELL       := /bin/bash
 FUZZTIME ?= 10s
 LINT     := bin/golangci-lint
 MODULES  := . conformance lab tools
-GENERATED := docs/cli schemas deploy/s3-cmp
+GENERATED := docs/cli schemas deploy/s3-cmp deploy/appset-cmp
 CLUSTER  := https://git.example.com/home/cluster.git
 
 .PHONY: help
@@ -55,12 +55,19 @@ $(LINT): tools/go.mod tools/go.sum
 	cd tools && go build -o ../$@ github.com/golangci/golangci-lint/v2/cmd/golangci-lint
 
 .PHONY: generate
-generate: ## write the generated files: docs/cli, schemas, deploy/s3-cmp
+generate: ## write the generated files: docs/cli, schemas, plugin.yaml of each plugin
 	UPDATE=1 go test -count=1 -run 'TestReference' ./cmd/argosy
 
 .PHONY: generate-check
 generate-check: generate
 	@git diff --exit-code -- $(GENERATED) && test -z "$$(git ls-files --others --exclude-standard $(GENERATED))" || { echo "commit what 'make generate' writes"; exit 1; }
+
+.PHONY: proto
+proto: ## write the Go code of the plugin protocol (installs protoc as root)
+	command -v protoc >/dev/null || apt-get install -y -qq protobuf-compiler
+	GOBIN=$(CURDIR)/bin go install google.golang.org/protobuf/cmd/protoc-gen-go@v1.36.11
+	GOBIN=$(CURDIR)/bin go install google.golang.org/grpc/cmd/protoc-gen-go-grpc@v1.6.0
+	cd internal/cmp/pluginpb && PATH="$(CURDIR)/bin:$$PATH" protoc --go_out=. --go_opt=paths=source_relative --go-grpc_out=. --go-grpc_opt=paths=source_relative plugin.proto
 
 .PHONY: golden
 golden: ## rewrite our golden files; look at the difference before you commit it

@@ -9,17 +9,21 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/argosy-cd/argosy/internal/argo"
 	"github.com/argosy-cd/argosy/internal/manifest"
+	"github.com/argosy-cd/argosy/internal/parent"
 	"github.com/argosy-cd/argosy/internal/policy"
+	"github.com/argosy-cd/argosy/internal/s3source"
 	"github.com/argosy-cd/argosy/internal/s3source/triggerfile"
 )
 
 // TestReferenceFiles checks files that are written from tables in the code: schemas for editors, the plugin's manifest.
 func TestReferenceFiles(t *testing.T) {
 	for name, want := range map[string][]byte{
-		"schemas/s3-source.json":    schemaFile(t, triggerfile.Schema()),
-		"schemas/policy.json":       schemaFile(t, policy.Schema()),
-		"deploy/s3-cmp/plugin.yaml": pluginFile(t),
+		"schemas/s3-source.json":        schemaFile(t, triggerfile.Schema()),
+		"schemas/policy.json":           schemaFile(t, policy.Schema()),
+		"deploy/s3-cmp/plugin.yaml":     pluginFile(t, "s3", "and those of the AWS SDK: AWS_REGION, AWS_ENDPOINT_URL_S3, AWS_CA_BUNDLE, …", s3Settings, s3source.Parameters(), "discover", "init", "generate"),
+		"deploy/appset-cmp/plugin.yaml": pluginFile(t, "appset", "and ARGOCD_AUTH_TOKEN for the engine argocd.", appsetSettings, parent.Parameters(), "generate"),
 	} {
 		file := filepath.Join("../..", name)
 		if os.Getenv("UPDATE") != "" {
@@ -47,24 +51,33 @@ func schemaFile(t *testing.T, schema map[string]any) []byte {
 }
 
 // pluginFile is plugin.yaml for Argo CD's own plugin server, which runs a command for each hook.
-func pluginFile(t *testing.T) []byte {
+func pluginFile(t *testing.T, name, more string, settings []setting, parameters []argo.Parameter, hooks ...string) []byte {
 	t.Helper()
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "# For Argo CD's own plugin server (argocd-cmp-server), beside a repo-server. Written by 'make generate'.\n#\n# Settings are variables of the container:\n#\n")
-	for _, s := range s3Settings {
-		fmt.Fprintf(&b, "#   %-18s %s\n", s.variable, strings.ReplaceAll(s.usage, "`", ""))
+	for _, s := range settings {
+		usage, _, _ := strings.Cut(usageOf(s.flag), " ($")
+		fmt.Fprintf(&b, "#   %-24s %s\n", s.variable, strings.ReplaceAll(usage, "`", ""))
 	}
-	fmt.Fprintln(&b, "#\n# and those of the AWS SDK: AWS_REGION, AWS_ENDPOINT_URL_S3, AWS_CA_BUNDLE, …")
-	hook := func(name string) map[string]any { return map[string]any{"command": []any{"argosy", "s3", name}} }
+	fmt.Fprintf(&b, "#\n# %s\n", more)
+	spec := map[string]any{}
+	for _, hook := range hooks {
+		command := map[string]any{"command": []any{"argosy", name, hook}}
+		if hook == "discover" {
+			command = map[string]any{"find": command}
+		}
+		spec[hook] = command
+	}
+	var static []any
+	for _, p := range parameters {
+		static = append(static, map[string]any{"name": p.Name, "title": p.Title, "tooltip": p.Help, "string": p.Default})
+	}
+	spec["parameters"] = map[string]any{"static": static}
 	plugin := manifest.Object{
 		"apiVersion": "argoproj.io/v1alpha1",
 		"kind":       "ConfigManagementPlugin",
-		"metadata":   map[string]any{"name": "s3"},
-		"spec": map[string]any{
-			"discover": map[string]any{"find": hook("discover")},
-			"init":     hook("init"),
-			"generate": hook("generate"),
-		},
+		"metadata":   map[string]any{"name": name},
+		"spec":       spec,
 	}
 	if err := manifest.WriteYAML(&b, plugin); err != nil {
 		t.Fatal(err)

@@ -48,17 +48,21 @@ func IsBareSpec(o manifest.Object) bool {
 // Repositories returns the URLs of an Application's sources.
 func Repositories(app manifest.Object) []string {
 	var out []string
-	add := func(source map[string]any) {
+	for _, source := range append(Sources(app), manifest.Map(app, "spec", "sourceHydrator", "drySource")) {
 		if url := manifest.String(source, "repoURL"); url != "" {
 			out = append(out, url)
 		}
 	}
-	add(manifest.Map(app, "spec", "source"))
-	add(manifest.Map(app, "spec", "sourceHydrator", "drySource"))
+	return out
+}
+
+// Sources returns an Application's source, or all of them.
+func Sources(app manifest.Object) []map[string]any {
+	out := []map[string]any{manifest.Map(app, "spec", "source")}
 	list, _ := manifest.Map(app, "spec")["sources"].([]any)
 	for _, s := range list {
 		m, _ := s.(map[string]any)
-		add(m)
+		out = append(out, m)
 	}
 	return out
 }

@@ -193,6 +193,11 @@ func complete(app manifest.Object, set appset.Set) {
 			delete(meta, key)
 		}
 	}
+	for _, source := range argo.Sources(app) {
+		if directory := manifest.Map(source, "directory"); len(manifest.Map(directory, "jsonnet")) == 0 {
+			delete(directory, "jsonnet")
+		}
+	}
 	delete(meta, "namespace")
 	if set.Namespace != "" {
 		meta["namespace"] = set.Namespace
