@@ -52,6 +52,24 @@ func newAPI(kubeconfig string) (*API, error) {
 	return &API{Config: cfg, Dynamic: dyn, mapper: restmapper.NewDeferredDiscoveryRESTMapper(memory.NewMemCacheClient(disco))}, nil
 }
 
+// ServiceAccount returns a kubeconfig with the rights of a service account.
+func (l *Lab) ServiceAccount(ctx context.Context, namespace, name string) (kubeconfig string, err error) {
+	accounts, err := l.api.resource("ServiceAccount", namespace)
+	if err != nil {
+		return "", err
+	}
+	request := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "metadata": map[string]any{"name": name}, "spec": map[string]any{}}}
+	answer, err := accounts.Create(ctx, request, metav1.CreateOptions{}, "token")
+	if err != nil {
+		return "", err
+	}
+	token, _, err := unstructured.NestedString(answer.Object, "status", "token")
+	if err != nil {
+		return "", err
+	}
+	return l.writeKubeconfig("kubeconfig-"+name, l.api.Config.Host, l.api.Config.CAFile, token)
+}
+
 // API returns the client.
 func (l *Lab) API() *API { return l.api }
 

@@ -65,8 +65,14 @@ func (l *Lab) startAPIServer(ctx context.Context, etcd string) error {
 	if err != nil {
 		return err
 	}
-	l.Kubeconfig = filepath.Join(l.Dir, "kubeconfig")
-	return os.WriteFile(l.Kubeconfig, fmt.Appendf(nil, `apiVersion: v1
+	l.Kubeconfig, err = l.writeKubeconfig("kubeconfig", url, filepath.Join(certs, "apiserver.crt"), l.token)
+	return err
+}
+
+// writeKubeconfig writes a file with which a token can be used.
+func (l *Lab) writeKubeconfig(name, url, ca, token string) (string, error) {
+	file := filepath.Join(l.Dir, name)
+	return file, os.WriteFile(file, fmt.Appendf(nil, `apiVersion: v1
 kind: Config
 current-context: lab
 clusters:
@@ -78,7 +84,7 @@ users:
 contexts:
 - name: lab
   context: {cluster: lab, user: lab, namespace: default}
-`, url, filepath.Join(certs, "apiserver.crt"), l.token), 0o600)
+`, url, ca, token), 0o600)
 }
 
 func withToken(client *http.Client, url, token string) func(context.Context) error {

@@ -113,14 +113,15 @@ func runCmp(ctx context.Context, std stdio, opts cmpOptions) error {
 	if std.linger != nil {
 		std.linger(opts.grace + 3*time.Second)
 	}
+	s.log.Info("serving", "sockets", server.Paths(), "engine", opts.appset.engine, "version", version())
 	web, err := s.serveHTTP(ctx, opts.listen)
 	if err != nil {
+		server.Close()
 		return err
 	}
 	if web != nil {
 		defer web.Close() //nolint:errcheck // it has no requests that matter
 	}
-	s.log.Info("serving", "sockets", server.Paths(), "engine", opts.appset.engine, "version", version())
 	err = server.Serve(ctx, opts.grace)
 	s.log.Info("stopped")
 	return err

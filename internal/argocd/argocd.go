@@ -70,7 +70,7 @@ func New(cfg Config) (*Client, error) {
 }
 
 func address(cfg Config) (string, error) {
-	server := strings.TrimSuffix(cfg.Server, "/")
+	server := cfg.Server
 	if server == "" {
 		return "", errors.New("the address of the Argo CD API server must be set")
 	}
@@ -85,7 +85,7 @@ func address(cfg Config) (string, error) {
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" || u.User != nil || u.RawQuery != "" {
 		return "", errors.New("the address of the Argo CD API server must be a host, or a URL with https:// or http://")
 	}
-	return server, nil
+	return strings.TrimRight(server, "/"), nil
 }
 
 func wait(ctx context.Context, d time.Duration) error {

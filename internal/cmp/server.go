@@ -82,7 +82,7 @@ func Listen(ctx context.Context, cfg Config) (*Server, error) {
 	for _, p := range cfg.Plugins {
 		sock, err := listen(ctx, cfg.Dir, p)
 		if err != nil {
-			s.close()
+			s.Close()
 			return nil, err
 		}
 		sock.register(&service{plugin: p, cfg: cfg, slots: s.slots, calls: flight.Group[answer]{Fresh: true}})
@@ -210,7 +210,8 @@ func (s *socket) remove() {
 	}
 }
 
-func (s *Server) close() {
+// Close removes the sockets of a server that does not serve.
+func (s *Server) Close() {
 	for _, sock := range s.sockets {
 		sock.remove()
 		_ = sock.listener.Close()

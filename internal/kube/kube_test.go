@@ -1,0 +1,128 @@
+package kube_test
+
+import (
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/argosy-cd/argosy/internal/kube"
+	"github.com/argosy-cd/argosy/internal/parent"
+)
+
+// api is an API server that knows some paths; lab/ has a real one.
+func api(t *testing.T, answers map[string]string) *kube.Client {
+	t.Helper()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		key := r.URL.Path
+		if selector := r.URL.Query().Get("labelSelector"); selector != "" {
+			key += "?" + selector
+		}
+		if next := r.URL.Query().Get("continue"); next != "" {
+			key += "&" + next
+		}
+		body, ok := answers[key]
+		switch {
+		case !ok:
+			w.WriteHeader(http.StatusNotFound)
+			body = `{"kind": "Status", "apiVersion": "v1", "status": "Failure", "reason": "NotFound", "code": 404, "message": "no ` + key + `"}`
+		case body == "forbidden":
+			w.WriteHeader(http.StatusForbidden)
+			body = `{"kind": "Status", "apiVersion": "v1", "status": "Failure", "reason": "Forbidden", "code": 403, "message": "may not"}`
+		}
+		fmt.Fprint(w, body)
+	}))
+	t.Cleanup(server.Close)
+	file := filepath.Join(t.TempDir(), "kubeconfig")
+	config := `{"apiVersion": "v1", "kind": "Config", "current-context": "x", "contexts": [{"name": "x", "context": {"cluster": "x", "user": "x"}}], "clusters": [{"name": "x", "cluster": {"server": "` + server.URL + `"}}], "users": [{"name": "x", "user": {}}]}`
+	if err := os.WriteFile(file, []byte(config), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	c, err := kube.Open(kube.Config{Kubeconfig: file})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c.Namespace != "argocd" {
+		t.Errorf("namespace %q", c.Namespace)
+	}
+	return c
+}
+
+func TestChildren(t *testing.T) {
+	const path = "/apis/argoproj.io/v1alpha1/namespaces/argocd/applications/"
+	c := api(t, map[string]string{
+		path + "root": `{"apiVersion": "argoproj.io/v1alpha1", "kind": "Application", "metadata": {"name": "root"}, "status": {"resources": [
+			{"group": "argoproj.io", "kind": "Application", "namespace": "argocd", "name": "a"}, {"kind": "ConfigMap", "name": "x"}, {"group": "app.k8s.io", "kind": "Application", "name": "y"}]}}`,
+		path + "new":    `{"apiVersion": "argoproj.io/v1alpha1", "kind": "Application", "metadata": {"name": "new"}}`,
+		path + "secret": "forbidden",
+	})
+	for name, want := range map[string][]parent.Ref{"root": {{Namespace: "argocd", Name: "a"}}, "new": nil, "none": nil} {
+		got, err := c.Children(t.Context(), parent.Ref{Namespace: "argocd", Name: name})
+		if diff := cmp.Diff(want, got); err != nil || diff != "" {
+			t.Errorf("%s: %v\n%s", name, err, diff)
+		}
+	}
+	if ok, err := c.Exists(t.Context(), parent.Ref{Namespace: "argocd", Name: "new"}); !ok || err != nil {
+		t.Errorf("%v, %v", ok, err)
+	}
+	if ok, err := c.Exists(t.Context(), parent.Ref{Namespace: "argocd", Name: "none"}); ok || err != nil {
+		t.Errorf("%v, %v", ok, err)
+	}
+	_, err := c.Children(t.Context(), parent.Ref{Namespace: "argocd", Name: "secret"})
+	if !errors.Is(err, kube.ErrForbidden) || err.Error() != "reading Application argocd/secret: forbidden: may not" {
+		t.Error(err)
+	}
+}
+
+func TestSecrets(t *testing.T) {
+	b := func(s string) string { return base64.StdEncoding.EncodeToString([]byte(s)) }
+	const path = "/api/v1/namespaces/argocd/secrets?argocd.argoproj.io/secret-type in "
+	c := api(t, map[string]string{
+		path + "(cluster)":               `{"kind": "SecretList", "apiVersion": "v1", "metadata": {"continue": "next"}, "items": [{"kind": "Secret", "apiVersion": "v1", "metadata": {"name": "b", "labels": {"argocd.argoproj.io/secret-type": "cluster", "env": "prod"}}, "data": {"name": "` + b("prod") + `", "server": "` + b("https://prod") + `"}}]}`,
+		path + "(cluster)&next":          `{"kind": "SecretList", "apiVersion": "v1", "items": [{"kind": "Secret", "apiVersion": "v1", "metadata": {"name": "a", "labels": {"argocd.argoproj.io/secret-type": "cluster"}}, "data": {"name": "` + b("dev") + `", "server": "` + b("https://dev") + `"}}]}`,
+		path + "(repository,repo-creds)": `{"kind": "SecretList", "apiVersion": "v1", "items": [{"kind": "Secret", "apiVersion": "v1", "metadata": {"name": "r", "labels": {"argocd.argoproj.io/secret-type": "repository"}}, "data": {"url": "` + b("https://x/y") + `", "password": "` + b("p") + `"}}]}`,
+		"/api/v1/namespaces/argocd/configmaps/argocd-ssh-known-hosts-cm": `{"kind": "ConfigMap", "apiVersion": "v1", "metadata": {"name": "x"}, "data": {"ssh_known_hosts": "host key"}}`,
+		"/api/v1/namespaces/argocd/configmaps/argocd-tls-certs-cm":       `{"kind": "ConfigMap", "apiVersion": "v1", "metadata": {"name": "x"}, "data": {"git.example.com": "pem"}}`,
+	})
+	clusters, err := c.Clusters(t.Context())
+	if err != nil || len(clusters) != 2 || clusters[0].Name != "dev" || clusters[1].Labels["env"] != "prod" {
+		t.Errorf("%v, %v", clusters, err)
+	}
+	credentials, err := c.Credentials(t.Context())
+	if err != nil || len(credentials) != 1 || credentials[0].URL != "https://x/y" {
+		t.Errorf("%d, %v", len(credentials), err)
+	}
+	if known, err := c.KnownHosts(t.Context()); err != nil || string(known) != "host key" {
+		t.Errorf("%s, %v", known, err)
+	}
+	for host, want := range map[string]string{"git.example.com": "pem", "other": ""} {
+		if ca, err := c.CA(t.Context(), host); err != nil || string(ca) != want {
+			t.Errorf("%s: %s, %v", host, ca, err)
+		}
+	}
+	none := api(t, map[string]string{path + "(cluster)": "forbidden"})
+	if _, err := none.Clusters(t.Context()); !errors.Is(err, kube.ErrForbidden) || !strings.HasPrefix(err.Error(), "reading Argo CD's Secrets of cluster: forbidden: may not") {
+		t.Error(err)
+	}
+	if known, err := none.KnownHosts(t.Context()); err != nil || len(known) > 0 {
+		t.Errorf("%s, %v", known, err)
+	}
+}
+
+func TestNoCluster(t *testing.T) {
+	t.Setenv("KUBERNETES_SERVICE_HOST", "")
+	if _, err := kube.Open(kube.Config{}); !errors.Is(err, kube.ErrNoCluster) {
+		t.Error(err)
+	}
+	if _, err := kube.Open(kube.Config{Kubeconfig: "none"}); err == nil || errors.Is(err, kube.ErrNoCluster) {
+		t.Error(err)
+	}
+}
