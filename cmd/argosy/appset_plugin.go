@@ -76,11 +76,20 @@ func (o *appsetPluginOptions) open(std stdio, p *policy.Policy, dir string, note
 
 func (a *appsetPlugin) engine(p policy.Parent, c argo.Call, allowEmpty bool) appset.Engine {
 	if a.server != nil {
+		if !p.Admin {
+			return refusal{fmt.Errorf("the engine argocd reads with rights of its own, past the policy, so it is for applications of administrators' projects (--admin-projects), and this one is in project %q", p.Project)}
+		}
 		return argocd.Engine{Client: a.server, Name: c.App, AllowEmpty: allowEmpty}
 	}
 	known := &knowledge{plugin: a, parent: p, call: c, trees: map[[2]string]*gitsource.Tree{}}
 	return appset.Embedded{Clusters: known, Git: known, AllowEmpty: allowEmpty}
 }
+
+// refusal is an engine that renders nothing.
+type refusal struct{ err error }
+
+// Generate implements appset.Engine.
+func (r refusal) Generate(context.Context, ...appset.Set) (*appset.Result, error) { return nil, r.err }
 
 // knowledge is what the generators of one request may know.
 type knowledge struct {

@@ -39,7 +39,7 @@ func openCheckout(appPath string) (*checkout, error) {
 }
 
 // files returns files of the repository.
-func (c *checkout) files(ctx context.Context, want func(name string) bool) ([]tree.File, error) {
+func (c *checkout) files(ctx context.Context, wanted tree.Selection) ([]tree.File, error) {
 	var out []tree.File
 	total := 0
 	err := fs.WalkDir(c.root.FS(), ".", func(name string, d fs.DirEntry, err error) error {
@@ -50,7 +50,7 @@ func (c *checkout) files(ctx context.Context, want func(name string) bool) ([]tr
 			return ctx.Err()
 		case d.IsDir() && d.Name() == ".git":
 			return fs.SkipDir
-		case d.IsDir() || !want(name):
+		case d.IsDir() || !wanted.Wants(name):
 			return nil
 		}
 		f, err := c.root.Open(name)
@@ -58,6 +58,7 @@ func (c *checkout) files(ctx context.Context, want func(name string) bool) ([]tr
 			return fmt.Errorf("%s: %w", name, innermost(err))
 		}
 		defer f.Close()
+		// Also a link to a directory: of those that Kustomize could use, only the native plugin knows.
 		if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
 			return err
 		}

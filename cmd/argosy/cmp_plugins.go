@@ -13,6 +13,7 @@ import (
 	"github.com/argosy-cd/argosy/internal/policy"
 	"github.com/argosy-cd/argosy/internal/s3source"
 	"github.com/argosy-cd/argosy/internal/s3source/triggerfile"
+	"github.com/argosy-cd/argosy/internal/tree"
 )
 
 // appset is the appset plugin on a socket.
@@ -73,7 +74,7 @@ func (f *repositoryFS) Open(name string) (fs.File, error) {
 		return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrInvalid}
 	}
 	full := path.Join(f.request.Dir, name)
-	files, err := f.request.Files(f.ctx, func(file string) bool { return file == full })
+	files, err := f.request.Files(f.ctx, tree.Selection{Names: []string{full}})
 	if err != nil {
 		return nil, err
 	}

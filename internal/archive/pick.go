@@ -17,39 +17,29 @@ import (
 var RepositoryLimits = Limits{Entries: 500_000, FileBytes: 32 << 20, Bytes: 256 << 20}
 
 // maxScan bounds what is unpacked of an archive to find the wanted files in it.
-const maxScan = 8 << 30
+const maxScan = 64 << 30
 
 // Pick returns those files of a gzipped tar of a repository that are wanted. Unlike Extract it takes symbolic links, as
 // repositories have them: a wanted name that is, or leads through, a link is the file that the link leads to. A link that
 // leads out of the repository, to nothing or in a circle is an error only if it is wanted itself. What else a repository
 // cannot have, such as names with "..", other kinds of entries or one name twice, is refused.
-func Pick(r io.ReadSeeker, limits Limits, want func(name string) bool) ([]tree.File, error) {
-	p := &pick{limits: limits, names: map[string]bool{}, links: map[string]string{}, files: map[string][]byte{}}
-	if err := p.scan(r, want); err != nil {
+func Pick(r io.ReadSeeker, limits Limits, wanted tree.Selection) ([]tree.File, error) {
+	p := &pick{limits: limits, wants: wanted.Wants}
+	if err := p.scan(r); err != nil {
 		return nil, err
 	}
-	aliases, err := p.aliases(want)
+	aliases, err := p.aliases(wanted)
 	if err != nil {
 		return nil, err
 	}
-	missing := map[string]bool{}
-	for _, target := range aliases {
-		if _, ok := p.files[target]; !ok {
-			missing[target] = true
-		}
-	}
 	var out []tree.File
 	for name, data := range p.files {
-		out = append(out, tree.File{Name: name, Data: data})
+		if wanted.Wants(name) {
+			out = append(out, tree.File{Name: name, Data: data})
+		}
 	}
-	if len(missing) > 0 {
-		if _, err := r.Seek(0, io.SeekStart); err != nil {
-			return nil, err
-		}
-		p.names, p.links, p.entries = map[string]bool{}, map[string]string{}, 0
-		if err := p.scan(r, func(name string) bool { return missing[name] }); err != nil {
-			return nil, err
-		}
+	if err := p.again(r, aliases); err != nil {
+		return nil, err
 	}
 	for name, target := range aliases {
 		out = append(out, tree.File{Name: name, Data: p.files[target]})
@@ -58,23 +48,69 @@ func Pick(r io.ReadSeeker, limits Limits, want func(name string) bool) ([]tree.F
 	return out, nil
 }
 
+// again reads what links have led to, if it was not read before.
+func (p *pick) again(r io.ReadSeeker, aliases map[string]string) error {
+	missing := map[string]bool{}
+	for _, target := range aliases {
+		if _, ok := p.files[target]; !ok {
+			missing[target] = true
+		}
+	}
+	if len(missing) == 0 {
+		return nil
+	}
+	if _, err := r.Seek(0, io.SeekStart); err != nil {
+		return err
+	}
+	p.wants = func(name string) bool { return missing[name] }
+	return p.scan(r)
+}
+
+// Has reports whether a gzipped tar of a repository has a file of a name, or a link of that name. It reads as far as it
+// must, and keeps little of what it reads.
+func Has(r io.Reader, name string) (bool, error) {
+	base := path.Base(name)
+	p := &pick{limits: Limits{Entries: 1 << 40}, wants: func(string) bool { return false }}
+	p.ignore = func(n string) bool { return path.Base(n) != base }
+	p.enough = func() bool { _, link := p.links[name]; return link || p.names[name] }
+	if err := p.scan(r); err != nil {
+		return false, err
+	}
+	if p.enough() {
+		return true, nil
+	}
+	dir, err := p.resolve(path.Dir(name))
+	target := path.Join(dir, base)
+	_, link := p.links[target]
+	return err == nil && (link || p.names[target]), nil
+}
+
 type pick struct {
 	limits  Limits
+	wants   func(name string) bool // the content of a file
+	ignore  func(name string) bool // files that need not be remembered; nil is none
+	enough  func() bool            // nil is at the end
 	entries int
 	bytes   int64
 	names   map[string]bool // of all files
 	links   map[string]string
 	files   map[string][]byte
+	dirs    map[string]bool // nil is not known yet
+	steps   int
 }
 
-func (p *pick) scan(r io.Reader, want func(string) bool) error {
+func (p *pick) scan(r io.Reader) error {
+	p.names, p.links, p.entries = map[string]bool{}, map[string]string{}, 0
+	if p.files == nil {
+		p.files = map[string][]byte{}
+	}
 	unzipped, err := gzip.NewReader(r)
 	if err != nil {
-		return errors.New("damaged archive: not gzip")
+		return unreadable(err, "not gzip")
 	}
 	bounded := &boundedReader{r: unzipped, left: maxScan}
 	t := tar.NewReader(bounded)
-	for {
+	for p.enough == nil || !p.enough() {
 		h, err := t.Next()
 		if errors.Is(err, io.EOF) {
 			if bounded.ended {
@@ -83,18 +119,29 @@ func (p *pick) scan(r io.Reader, want func(string) bool) error {
 			return nil
 		}
 		if err != nil {
-			return damaged(err)
+			return unreadable(err, "")
 		}
 		if p.entries++; p.entries > p.limits.Entries {
 			return fmt.Errorf("more than %d files", p.limits.Entries)
 		}
-		if err := p.entry(h, t, want); err != nil {
+		if err := p.entry(h, t); err != nil {
 			return fmt.Errorf("%q: %w", shorten(h.Name), err)
 		}
 	}
+	return nil
 }
 
-func (p *pick) entry(h *tar.Header, r io.Reader, want func(string) bool) error {
+// unreadable tells damage from a reader that does not read any more.
+func unreadable(err error, what string) error {
+	if errors.Is(err, gzip.ErrHeader) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+		if what != "" {
+			return errors.New("damaged archive: " + what)
+		}
+	}
+	return damaged(err)
+}
+
+func (p *pick) entry(h *tar.Header, r io.Reader) error {
 	name := strings.TrimSuffix(strings.TrimPrefix(h.Name, "./"), "/")
 	if name == "" || name == "." {
 		return nil
@@ -113,11 +160,15 @@ func (p *pick) entry(h *tar.Header, r io.Reader, want func(string) bool) error {
 		return errors.New("it is there twice")
 	}
 	if h.Typeflag == tar.TypeSymlink {
-		p.links[name] = h.Linkname
+		if p.links[name] = h.Linkname; len(p.links) > RepositoryLimits.Entries {
+			return fmt.Errorf("more than %d symbolic links", RepositoryLimits.Entries)
+		}
 		return nil
 	}
-	p.names[name] = true
-	if !want(name) {
+	if p.ignore == nil || !p.ignore(name) {
+		p.names[name] = true
+	}
+	if !p.wants(name) {
 		return nil
 	}
 	if !tree.Safe(name) {
@@ -131,73 +182,79 @@ func (p *pick) entry(h *tar.Header, r io.Reader, want func(string) bool) error {
 	}
 	data, err := io.ReadAll(io.LimitReader(r, h.Size))
 	if err != nil {
-		return damaged(err)
+		return unreadable(err, "")
 	}
 	p.bytes += int64(len(data))
 	p.files[name] = data
 	return nil
 }
 
-// maxAliases bounds the names that links add: a few links to directories of links make many.
-const maxAliases = 100_000
+// Limits of what links lead to.
+const (
+	maxAliases = 100_000
+	maxSteps   = 20_000_000
+)
 
 // aliases returns the wanted names that exist by way of links, and the file that each leads to.
-func (p *pick) aliases(want func(string) bool) (map[string]string, error) {
+func (p *pick) aliases(wanted tree.Selection) (map[string]string, error) {
+	out := map[string]string{}
 	if len(p.links) == 0 {
-		return nil, nil
+		return out, nil
 	}
-	a := &aliases{pick: p, want: want, below: map[string][]string{}, found: map[string]string{}}
-	add := func(name string) {
-		for dir := path.Dir(name); dir != "."; dir = path.Dir(dir) {
-			a.below[dir] = append(a.below[dir], name)
+	if wanted.Names != nil {
+		for _, name := range wanted.Names {
+			if p.names[name] || p.linkIn(name) == "" {
+				continue
+			}
+			target, err := p.file(name)
+			if _, link := p.links[name]; err != nil && link {
+				return nil, fmt.Errorf("%q: %w", shorten(name), err)
+			} else if err == nil {
+				out[name] = target
+			}
 		}
+		return out, nil
 	}
-	for name := range p.names {
-		add(name)
-	}
-	for link := range p.links {
-		add(link)
-	}
-	for link := range p.links {
-		if err := a.follow(link, link, 0); err != nil {
-			return nil, err
-		}
-	}
-	return a.found, nil
+	return out, p.directory(path.Clean(wanted.Dir), wanted, out)
 }
 
-type aliases struct {
-	*pick
-	want  func(string) bool
-	below map[string][]string // directory to all files and links in it and below
-	found map[string]string
-}
-
-// follow finds the files that a link leads to. The link is known by another name if it was reached through another link.
-func (a *aliases) follow(link, as string, depth int) error {
-	target, err := a.resolve(link)
-	if err == nil && target != "." && !a.names[target] && len(a.below[target]) == 0 {
-		err = fmt.Errorf("it is a symbolic link to %q, which is not there", shorten(a.links[link]))
-	}
+// directory finds what is in a directory by way of links: all of it if it is one itself, and else the links in it.
+func (p *pick) directory(dir string, wanted tree.Selection, out map[string]string) error {
+	real, err := p.resolve(dir)
 	if err != nil {
-		if a.want(as) {
-			return fmt.Errorf("%q: %w", shorten(as), err)
+		return fmt.Errorf("%q: %w", shorten(dir), err)
+	}
+	at := tree.Selection{Dir: real}
+	if real != dir {
+		for name := range p.names {
+			rest := at.Relative(name)
+			if err := p.step(1); err != nil {
+				return err
+			}
+			if rest != "" {
+				if err := p.alias(path.Join(dir, rest), name, wanted, out); err != nil {
+					return err
+				}
+			}
 		}
-		return nil
 	}
-	if a.names[target] {
-		return a.add(as, target)
-	}
-	// A directory that is linked to from inside of itself has no end.
-	if depth == 4 || target == "." || strings.HasPrefix(link, target+"/") {
-		return nil
-	}
-	for _, name := range a.below[target] {
-		alias := as + strings.TrimPrefix(name, target)
-		if _, ok := a.links[name]; ok {
-			err = a.follow(name, alias, depth+1)
-		} else {
-			err = a.add(alias, name)
+	for link := range p.links {
+		rest := at.Relative(link)
+		if rest == "" {
+			continue
+		}
+		as := path.Join(dir, rest)
+		target, err := p.file(link)
+		var isDir *directoryError
+		switch {
+		case err == nil:
+			err = p.alias(as, target, wanted, out)
+		case errors.As(err, &isDir) && wanted.Links:
+			err = p.follow(as, isDir.name, wanted, out)
+		case errors.As(err, &isDir) || !wanted.Wants(as):
+			err = nil
+		default:
+			err = fmt.Errorf("%q: %w", shorten(as), err)
 		}
 		if err != nil {
 			return err
@@ -206,12 +263,99 @@ func (a *aliases) follow(link, as string, depth int) error {
 	return nil
 }
 
-func (a *aliases) add(name, target string) error {
-	if !a.want(name) {
+// follow adds the files of a directory that a link leads to. Links to directories in it are not followed.
+func (p *pick) follow(link, dir string, wanted tree.Selection, out map[string]string) error {
+	at := tree.Selection{Dir: dir}
+	if at.Relative(link) != "" || dir == "." {
+		return nil // it leads to where it is
+	}
+	for name := range p.names {
+		if err := p.step(1); err != nil {
+			return err
+		}
+		if rest := at.Relative(name); rest != "" {
+			if err := p.alias(path.Join(link, rest), name, wanted, out); err != nil {
+				return err
+			}
+		}
+	}
+	for name := range p.links {
+		if err := p.step(1); err != nil {
+			return err
+		}
+		if rest := at.Relative(name); rest != "" {
+			if target, err := p.file(name); err == nil {
+				if err := p.alias(path.Join(link, rest), target, wanted, out); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return nil
+}
+
+func (p *pick) alias(name, target string, wanted tree.Selection, out map[string]string) error {
+	if !wanted.Wants(name) {
 		return nil
 	}
-	if a.found[name] = target; len(a.found) > maxAliases {
+	if out[name] = target; len(out) > maxAliases {
 		return fmt.Errorf("symbolic links lead to more than %d files", maxAliases)
+	}
+	return nil
+}
+
+// step bounds the work that links make.
+func (p *pick) step(n int) error {
+	if p.steps += n; p.steps > maxSteps {
+		return errors.New("there are too many symbolic links, and too many files that they lead to")
+	}
+	return nil
+}
+
+// directoryError says that a link leads to a directory.
+type directoryError struct{ name string }
+
+func (e *directoryError) Error() string { return "it is a directory" }
+
+// file returns the file that a name leads to.
+func (p *pick) file(name string) (string, error) {
+	target, err := p.resolve(name)
+	if err != nil || p.names[target] {
+		return target, err
+	}
+	if err := p.findDirs(); err != nil {
+		return "", err
+	}
+	if target == "." || p.dirs[target] {
+		return "", &directoryError{target}
+	}
+	return "", fmt.Errorf("it is a symbolic link to %q, which is not there", shorten(target))
+}
+
+// findDirs finds all directories with files in them, once.
+func (p *pick) findDirs() error {
+	if p.dirs != nil {
+		return nil
+	}
+	p.dirs = map[string]bool{}
+	add := func(name string) error {
+		for dir := path.Dir(name); dir != "." && !p.dirs[dir]; dir = path.Dir(dir) {
+			p.dirs[dir] = true
+			if err := p.step(10); err != nil { // they take memory, too
+				return err
+			}
+		}
+		return nil
+	}
+	for name := range p.names {
+		if err := add(name); err != nil {
+			return err
+		}
+	}
+	for name := range p.links {
+		if err := add(name); err != nil {
+			return err
+		}
 	}
 	return nil
 }
@@ -219,6 +363,9 @@ func (a *aliases) add(name, target string) error {
 // resolve follows a link, and links on the way, to a file or directory.
 func (p *pick) resolve(name string) (string, error) {
 	for range 40 {
+		if err := p.step(len(name)); err != nil {
+			return "", err
+		}
 		prefix := p.linkIn(name)
 		if prefix == "" {
 			return name, nil
@@ -230,6 +377,9 @@ func (p *pick) resolve(name string) (string, error) {
 		name = path.Join(path.Dir(prefix), to) + strings.TrimPrefix(name, prefix)
 		if name == ".." || strings.HasPrefix(name, "../") {
 			return "", fmt.Errorf("it is a symbolic link out of the repository, to %q", shorten(to))
+		}
+		if len(name) > 4*maxName {
+			break
 		}
 	}
 	return "", errors.New("it is a symbolic link that leads in a circle")

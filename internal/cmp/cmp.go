@@ -18,7 +18,6 @@ import (
 	"io/fs"
 	"maps"
 	"path"
-	"runtime/debug"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -28,6 +27,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/protobuf/types/known/emptypb"
 
+	"github.com/argosy-cd/argosy/internal/archive"
 	"github.com/argosy-cd/argosy/internal/argo"
 	"github.com/argosy-cd/argosy/internal/cmp/pluginpb"
 	"github.com/argosy-cd/argosy/internal/flight"
@@ -115,22 +115,26 @@ func (s *service) GenerateManifest(stream grpc.ClientStreamingServer[pluginpb.Ap
 // MatchRepository says whether an application is for this plugin.
 func (s *service) MatchRepository(stream grpc.ClientStreamingServer[pluginpb.AppStreamRequest, pluginpb.RepositoryResponse]) error {
 	found := false
-	err := s.handle(stream, "match", nil, func(ctx context.Context, r *Request, _ *Event) error {
-		if s.plugin.Discover == "" {
-			return nil
+	err := s.handle(stream, "match", s.looks, func(ctx context.Context, r *Request, _ *Event) (err error) {
+		if s.plugin.Discover != "" {
+			found, err = archive.Has(&stoppable{ctx, r.upload.stream()}, path.Join(r.Dir, s.plugin.Discover))
 		}
-		wanted := path.Join(r.Dir, s.plugin.Discover)
-		files, err := r.Files(ctx, func(name string) bool { return name == wanted })
-		found = len(files) > 0
 		return err
 	})
 	if err != nil && stream.Context().Err() != nil {
 		return err
 	}
-	// If discovery is said to be off, Argo CD takes the plugin for an application that names it, and so shows its error
-	// and not only that no plugin was found.
+	// If this fails, and be it with an error, Argo CD takes the directory for one of plain manifests, and deletes what the
+	// plugin has deployed. So the plugin is said to be the right one, and its own answer will be the error.
+	//
+	// If the file is not there, discovery is said to be off: then Argo CD takes the plugin for an application that names
+	// it, and shows what the plugin has to say about that, and not only that no plugin was found.
+	found = found || err != nil
 	return stream.SendAndClose(&pluginpb.RepositoryResponse{IsSupported: found, IsDiscoveryEnabled: found})
 }
+
+// looks reports whether the plugin looks for a file.
+func (s *service) looks(argo.Call) bool { return s.plugin.Discover != "" }
 
 // GetParametersAnnouncement says which parameters there are.
 func (s *service) GetParametersAnnouncement(stream grpc.ClientStreamingServer[pluginpb.AppStreamRequest, pluginpb.ParametersAnnouncementResponse]) error {
@@ -154,9 +158,9 @@ func (s *service) handle(in stream, method string, reads func(argo.Call) bool, d
 	e := Event{Plugin: s.plugin.Name, Method: method}
 	defer func() {
 		e.Err, e.Took = err, s.cfg.Now().Sub(began)
-		var p *panicked
+		var p *flight.Panic
 		if errors.As(err, &p) {
-			e.Stack = p.stack
+			e.Stack = p.Stack
 		}
 		err, e.Code = failure(err)
 		s.cfg.Observe(e)
@@ -168,7 +172,7 @@ func (s *service) handle(in stream, method string, reads func(argo.Call) bool, d
 	}
 	ctx, cancel := context.WithTimeout(in.Context(), limit)
 	defer cancel()
-	r, err := s.receive(in, reads)
+	r, err := s.receive(in, method, reads)
 	if err != nil {
 		return err
 	}
@@ -180,7 +184,8 @@ func (s *service) handle(in stream, method string, reads func(argo.Call) bool, d
 		defer close(received)
 		r.upload.receive(in)
 	}()
-	err = do(ctx, r, &e)
+	_, err = flight.Safely(func() (struct{}, error) { return struct{}{}, do(ctx, r, &e) })
+	r.upload.done()
 	select {
 	case <-received:
 	case <-in.Context().Done():
@@ -194,7 +199,7 @@ func (s *service) handle(in stream, method string, reads func(argo.Call) bool, d
 }
 
 // receive reads the head of a request.
-func (s *service) receive(in stream, reads func(argo.Call) bool) (*Request, error) {
+func (s *service) receive(in stream, method string, reads func(argo.Call) bool) (*Request, error) {
 	first, err := in.Recv()
 	if err != nil {
 		return nil, err
@@ -215,9 +220,11 @@ func (s *service) receive(in stream, reads func(argo.Call) bool) (*Request, erro
 	}
 	r.upload = &upload{checksum: meta.GetChecksum(), limit: s.cfg.MaxUpload, dir: s.cfg.TempDir, ended: make(chan struct{})}
 	switch {
+	case method == "match" && reads(r.Call):
+		r.upload.toReader()
 	case r.err != nil || reads != nil && !reads(r.Call):
 		r.upload.unread = true
-	case meta.GetSize() > s.cfg.MaxUpload:
+	case meta.GetSize() > s.cfg.MaxUpload && method != "match":
 		r.upload.refuse(tooLarge(meta.GetSize(), s.cfg.MaxUpload))
 	}
 	return r, nil
@@ -256,9 +263,6 @@ func (s *service) run(ctx context.Context, r *Request) (a answer, err error) {
 		if unwatch(); ctx.Err() != nil {
 			once.Do(func() { s.slots.left.Add(1) })
 			s.slots.left.Add(-1)
-		}
-		if v := recover(); v != nil {
-			err = &panicked{v, debug.Stack()}
 		}
 	}()
 	r.Doing("generating")

@@ -25,6 +25,7 @@ import (
 	"github.com/argosy-cd/argosy/internal/cmp"
 	"github.com/argosy-cd/argosy/internal/cmp/cmptest"
 	"github.com/argosy-cd/argosy/internal/manifest"
+	"github.com/argosy-cd/argosy/internal/tree"
 )
 
 // fixture is a server with one plugin.
@@ -90,7 +91,7 @@ func object(name, value string) manifest.Object {
 
 // files is a plugin that answers with an object for each file in the application's directory.
 func files(ctx context.Context, r *cmp.Request) ([]manifest.Object, error) {
-	found, err := r.Files(ctx, func(name string) bool { return strings.HasPrefix(name, r.Dir+"/") })
+	found, err := r.Files(ctx, tree.In(r.Dir, nil))
 	if err != nil {
 		return nil, err
 	}
@@ -143,6 +144,19 @@ func TestMatch(t *testing.T) {
 	}
 	if ok, err := cmptest.Discovers(t.Context(), f.socket); !ok || err != nil {
 		t.Errorf("%v, %v", ok, err)
+	}
+	// What cannot be read is said to be ours: else Argo CD would take it for plain manifests.
+	for _, r := range []cmptest.Request{{Packed: []byte("x")}, {Files: map[string]string{"../x": ""}}} {
+		if got, err := cmptest.Match(t.Context(), f.socket, r); err != nil || !got.GetIsSupported() {
+			t.Errorf("%v, %v", got, err)
+		}
+	}
+	// A repository may be too large for an answer, but not for a look at it.
+	large := serve(t, cmp.Plugin{Discover: "t.yaml"}, cmp.Config{MaxUpload: 10})
+	for dir, want := range map[string]bool{"app": true, "other": false} {
+		if got, err := cmptest.Match(t.Context(), large.socket, cmptest.Request{Dir: dir, Files: map[string]string{"app/t.yaml": "x", "z": strings.Repeat("0123456789", 100)}}); err != nil || got.GetIsSupported() != want {
+			t.Errorf("%s: %v, %v", dir, got, err)
+		}
 	}
 	named := serve(t, cmp.Plugin{}, cmp.Config{})
 	if ok, err := cmptest.Discovers(t.Context(), named.socket); ok || err != nil {

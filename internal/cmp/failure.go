@@ -12,6 +12,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"github.com/argosy-cd/argosy/internal/flight"
 	"github.com/argosy-cd/argosy/internal/manifest"
 	"github.com/argosy-cd/argosy/internal/problem"
 )
@@ -24,16 +25,6 @@ type coded struct {
 
 func (c *coded) Error() string { return c.err.Error() }
 func (c *coded) Unwrap() error { return c.err }
-
-// panicked is a panic of a plugin. Who asks is not told where.
-type panicked struct {
-	value any
-	stack []byte
-}
-
-func (p *panicked) Error() string {
-	return fmt.Sprintf("this is a bug in argosy, please report it: panic: %v", p.value)
-}
 
 // Limits of a message, which is shown in Argo CD's user interface.
 const (
@@ -48,12 +39,13 @@ func failure(err error) (error, codes.Code) {
 	}
 	code := codes.Unknown
 	var c *coded
-	var p *panicked
+	var p *flight.Panic
 	switch {
 	case errors.As(err, &c):
 		code = c.code
 	case errors.As(err, &p):
 		code = codes.Internal
+		err = fmt.Errorf("this is a bug in argosy, please report it: %w", p)
 	case errors.Is(err, context.Canceled), errors.Is(err, errGone):
 		code = codes.Canceled
 	case errors.Is(err, context.DeadlineExceeded):

@@ -40,7 +40,7 @@ func (r *Request) Doing(what string) { r.what.Store(&what) }
 func (r *Request) doing() string { return *r.what.Load() }
 
 // Files returns those files of the repository that are wanted, by their names in it.
-func (r *Request) Files(ctx context.Context, want func(name string) bool) ([]tree.File, error) {
+func (r *Request) Files(ctx context.Context, wanted tree.Selection) ([]tree.File, error) {
 	before := r.doing()
 	r.Doing("receiving the repository from Argo CD")
 	defer r.Doing(before)
@@ -48,8 +48,13 @@ func (r *Request) Files(ctx context.Context, want func(name string) bool) ([]tre
 	if err != nil {
 		return nil, err
 	}
-	files, err := archive.Pick(&stoppable{ctx, content}, archive.RepositoryLimits, want)
-	if err != nil {
+	files, err := archive.Pick(&stoppable{ctx, content}, archive.RepositoryLimits, wanted)
+	switch {
+	case ctx.Err() != nil:
+		return nil, ctx.Err()
+	case errors.Is(err, os.ErrClosed):
+		return nil, errGone
+	case err != nil:
 		return nil, fmt.Errorf("the repository that Argo CD sent: %w", err)
 	}
 	return files, nil
@@ -58,14 +63,23 @@ func (r *Request) Files(ctx context.Context, want func(name string) bool) ([]tre
 // stoppable is a reader that ends with its context.
 type stoppable struct {
 	ctx context.Context
-	io.ReadSeeker
+	io.Reader
+}
+
+// Seek implements io.Seeker for what can.
+func (s *stoppable) Seek(offset int64, whence int) (int64, error) {
+	seeker, ok := s.Reader.(io.Seeker)
+	if !ok {
+		return 0, errors.ErrUnsupported
+	}
+	return seeker.Seek(offset, whence)
 }
 
 func (s *stoppable) Read(p []byte) (int, error) {
 	if err := s.ctx.Err(); err != nil {
 		return 0, err
 	}
-	return s.ReadSeeker.Read(p)
+	return s.Reader.Read(p)
 }
 
 // errGone says that a client went away before it had sent everything.
@@ -81,6 +95,9 @@ type upload struct {
 	dir      string
 	unread   bool // nobody wants it
 	ended    chan struct{}
+	// A reader may get what comes in, instead of memory or a file.
+	reader *io.PipeReader
+	writer *io.PipeWriter
 
 	mu     sync.Mutex
 	bytes  int64
@@ -119,7 +136,25 @@ func (u *upload) size() int64 {
 	return u.bytes
 }
 
+// toReader gives what comes in to a reader, and keeps nothing.
+func (u *upload) toReader() {
+	u.unread = true
+	u.reader, u.writer = io.Pipe()
+}
+
+func (u *upload) stream() io.Reader { return u.reader }
+
+// done says that nobody reads any more.
+func (u *upload) done() {
+	if u.reader != nil {
+		_ = u.reader.Close()
+	}
+}
+
 func (u *upload) write(chunk []byte) {
+	if u.writer != nil {
+		_, _ = u.writer.Write(chunk) // nobody may be reading
+	}
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	u.bytes += int64(len(chunk))
@@ -164,6 +199,9 @@ func (u *upload) toFile(chunk []byte) error {
 }
 
 func (u *upload) finish(err error) {
+	if u.writer != nil {
+		_ = u.writer.CloseWithError(err)
+	}
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	defer close(u.ended)

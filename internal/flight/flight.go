@@ -1,13 +1,33 @@
 // Package flight lets callers of the same call share its answer.
 //
 // A call goes on as long as one of its callers waits for it, and is cancelled when the last one leaves. A caller gets the
-// answer, or its own cancellation, never somebody else's.
+// answer, or its own cancellation, never somebody else's. A panic in a call is an error of its callers.
 package flight
 
 import (
 	"context"
+	"fmt"
+	"runtime/debug"
 	"sync"
 )
+
+// Panic is a panic as an error.
+type Panic struct {
+	Value any
+	Stack []byte
+}
+
+func (p *Panic) Error() string { return fmt.Sprintf("panic: %v", p.Value) }
+
+// Safely calls fn and returns its panic, if there is one, as a *Panic.
+func Safely[T any](fn func() (T, error)) (value T, err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			err = &Panic{v, debug.Stack()}
+		}
+	}()
+	return fn()
+}
 
 // Group is a set of calls. Its zero value is ready.
 type Group[T any] struct {
@@ -77,7 +97,7 @@ func newCall[T any](ctx context.Context, fn func(context.Context) (T, error)) *c
 func (f *Group[T]) start(key string, c *call[T]) {
 	f.running[key] = c
 	go func() {
-		c.value, c.err = c.fn(c.ctx)
+		c.value, c.err = Safely(func() (T, error) { return c.fn(c.ctx) })
 		f.mu.Lock()
 		defer f.mu.Unlock()
 		f.leave(key, c)

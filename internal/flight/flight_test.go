@@ -113,6 +113,15 @@ func TestFlightCancel(t *testing.T) {
 	}
 }
 
+func TestPanic(t *testing.T) {
+	var f Group[int]
+	_, _, err := f.Do(t.Context(), "key", func(context.Context) (int, error) { panic("oh") })
+	var p *Panic
+	if !errors.As(err, &p) || p.Error() != "panic: oh" || len(p.Stack) == 0 {
+		t.Error(err)
+	}
+}
+
 // TestLeft checks that a call that does not end is left behind: those who wait for the next one get it.
 func TestLeft(t *testing.T) {
 	f := Group[int]{Fresh: true}

@@ -14,6 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 
@@ -39,6 +40,7 @@ var ErrNoCluster = errors.New("not in a cluster, and no kubeconfig")
 type Client struct {
 	Namespace string
 	api       dynamic.Interface
+	meta      metadata.Interface
 }
 
 var (
@@ -69,7 +71,10 @@ func Open(cfg Config) (*Client, error) {
 			c.Namespace = strings.TrimSpace(string(data))
 		}
 	}
-	c.api, err = dynamic.NewForConfig(config)
+	if c.api, err = dynamic.NewForConfig(config); err != nil {
+		return nil, err
+	}
+	c.meta, err = metadata.NewForConfig(config)
 	return c, err
 }
 
@@ -90,38 +95,52 @@ func load(kubeconfig string) (*rest.Config, error) {
 }
 
 // Children implements parent.Live. Argo CD keeps a list of what an Application deploys in its status.
-func (c *Client) Children(ctx context.Context, p parent.Ref) ([]parent.Ref, error) {
-	o, err := c.application(ctx, p)
-	if o == nil || err != nil {
-		return nil, err
+func (c *Client) Children(ctx context.Context, p parent.Ref) (*parent.Children, error) {
+	o, err := c.api.Resource(applications).Namespace(p.Namespace).Get(ctx, p.Name, metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
+		return nil, nil
 	}
-	list, _ := manifest.Map(o, "status")["resources"].([]any)
-	var out []parent.Ref
+	if err != nil {
+		return nil, explain(fmt.Sprintf("reading Application %s", p), err)
+	}
+	sources, _ := manifest.Map(o.Object, "spec")["sources"].([]any)
+	destination := manifest.Map(o.Object, "spec", "destination")
+	server, name := strings.TrimSuffix(manifest.String(destination, "server"), "/"), manifest.String(destination, "name")
+	out := &parent.Children{Sources: max(1, len(sources)), Remote: server != generator.InClusterServer && name != "in-cluster"}
+	list, _ := manifest.Map(o.Object, "status")["resources"].([]any)
 	for _, item := range list {
 		r, _ := item.(map[string]any)
 		if manifest.String(r, "group") == argo.Group && manifest.String(r, "kind") == argo.KindApplication {
-			out = append(out, parent.Ref{Namespace: manifest.String(r, "namespace"), Name: manifest.String(r, "name")})
+			out.Applications = append(out.Applications, parent.Ref{Namespace: manifest.String(r, "namespace"), Name: manifest.String(r, "name")})
 		}
 	}
 	return out, nil
 }
 
-// Exists implements parent.Live.
-func (c *Client) Exists(ctx context.Context, app parent.Ref) (bool, error) {
-	o, err := c.application(ctx, app)
-	return o != nil, err
-}
-
-// application returns nil if there is none.
-func (c *Client) application(ctx context.Context, r parent.Ref) (manifest.Object, error) {
-	o, err := c.api.Resource(applications).Namespace(r.Namespace).Get(ctx, r.Name, metav1.GetOptions{})
-	if apierrors.IsNotFound(err) {
-		return nil, nil
+// Existing implements parent.Live, by a list of each namespace.
+func (c *Client) Existing(ctx context.Context, apps []parent.Ref) (map[parent.Ref]bool, error) {
+	wanted, namespaces, out := map[parent.Ref]bool{}, map[string]bool{}, map[parent.Ref]bool{}
+	for _, a := range apps {
+		wanted[a], namespaces[a.Namespace] = true, true
 	}
-	if err != nil {
-		return nil, explain(fmt.Sprintf("reading Application %s", r), err)
+	for namespace := range namespaces {
+		options := metav1.ListOptions{Limit: 500}
+		for {
+			list, err := c.meta.Resource(applications).Namespace(namespace).List(ctx, options)
+			if err != nil {
+				return nil, explain("listing Applications in namespace "+namespace, err)
+			}
+			for _, item := range list.Items {
+				if r := (parent.Ref{Namespace: item.Namespace, Name: item.Name}); wanted[r] {
+					out[r] = true
+				}
+			}
+			if options.Continue = list.Continue; options.Continue == "" {
+				break
+			}
+		}
 	}
-	return o.Object, nil
+	return out, nil
 }
 
 // Clusters implements generator.Clusters by Argo CD's Secrets.

@@ -59,24 +59,26 @@ func api(t *testing.T, answers map[string]string) *kube.Client {
 func TestChildren(t *testing.T) {
 	const path = "/apis/argoproj.io/v1alpha1/namespaces/argocd/applications/"
 	c := api(t, map[string]string{
-		path + "root": `{"apiVersion": "argoproj.io/v1alpha1", "kind": "Application", "metadata": {"name": "root"}, "status": {"resources": [
+		path + "root": `{"apiVersion": "argoproj.io/v1alpha1", "kind": "Application", "metadata": {"name": "root"}, "spec": {"source": {}, "destination": {"server": "https://kubernetes.default.svc/"}}, "status": {"resources": [
 			{"group": "argoproj.io", "kind": "Application", "namespace": "argocd", "name": "a"}, {"kind": "ConfigMap", "name": "x"}, {"group": "app.k8s.io", "kind": "Application", "name": "y"}]}}`,
-		path + "new":    `{"apiVersion": "argoproj.io/v1alpha1", "kind": "Application", "metadata": {"name": "new"}}`,
-		path + "secret": "forbidden",
+		path + "new":                  `{"apiVersion": "argoproj.io/v1alpha1", "kind": "Application", "metadata": {"name": "new"}, "spec": {"sources": [{}, {}], "destination": {"name": "far"}}}`,
+		path + "secret":               "forbidden",
+		strings.TrimSuffix(path, "/"): `{"kind": "PartialObjectMetadataList", "apiVersion": "meta.k8s.io/v1", "items": [{"metadata": {"name": "a", "namespace": "argocd"}}, {"metadata": {"name": "other", "namespace": "argocd"}}]}`,
 	})
-	for name, want := range map[string][]parent.Ref{"root": {{Namespace: "argocd", Name: "a"}}, "new": nil, "none": nil} {
+	for name, want := range map[string]*parent.Children{
+		"root": {Applications: []parent.Ref{{Namespace: "argocd", Name: "a"}}, Sources: 1}, "new": {Remote: true, Sources: 2}, "none": nil,
+	} {
 		got, err := c.Children(t.Context(), parent.Ref{Namespace: "argocd", Name: name})
 		if diff := cmp.Diff(want, got); err != nil || diff != "" {
 			t.Errorf("%s: %v\n%s", name, err, diff)
 		}
 	}
-	if ok, err := c.Exists(t.Context(), parent.Ref{Namespace: "argocd", Name: "new"}); !ok || err != nil {
-		t.Errorf("%v, %v", ok, err)
+	a, b := parent.Ref{Namespace: "argocd", Name: "a"}, parent.Ref{Namespace: "argocd", Name: "b"}
+	got, err := c.Existing(t.Context(), []parent.Ref{a, b})
+	if diff := cmp.Diff(map[parent.Ref]bool{a: true}, got); err != nil || diff != "" {
+		t.Errorf("%v\n%s", err, diff)
 	}
-	if ok, err := c.Exists(t.Context(), parent.Ref{Namespace: "argocd", Name: "none"}); ok || err != nil {
-		t.Errorf("%v, %v", ok, err)
-	}
-	_, err := c.Children(t.Context(), parent.Ref{Namespace: "argocd", Name: "secret"})
+	_, err = c.Children(t.Context(), parent.Ref{Namespace: "argocd", Name: "secret"})
 	if !errors.Is(err, kube.ErrForbidden) || err.Error() != "reading Application argocd/secret: forbidden: may not" {
 		t.Error(err)
 	}

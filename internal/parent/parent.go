@@ -39,10 +39,19 @@ func (r Ref) String() string { return r.Namespace + "/" + r.Name }
 
 // Live is what the cluster has.
 type Live interface {
-	// Children returns the Applications that an Application deploys, as far as Argo CD knows; none if it is not there.
-	Children(ctx context.Context, parent Ref) ([]Ref, error)
-	// Exists reports whether an Application is there.
-	Exists(ctx context.Context, app Ref) (bool, error)
+	// Children returns what an Application deploys, nil if it is not there.
+	Children(ctx context.Context, parent Ref) (*Children, error)
+	// Existing returns those Applications that are there.
+	Existing(ctx context.Context, apps []Ref) (map[Ref]bool, error)
+}
+
+// Children is what an Application deploys, as far as Argo CD knows.
+type Children struct {
+	Applications []Ref
+	// Remote says that they are in another cluster, which cannot be asked.
+	Remote bool
+	// Sources is how many sources the Application has. An answer is for one of them.
+	Sources int
 }
 
 // Config is what the plugin works with.
@@ -64,7 +73,7 @@ type Request struct {
 	// Dir is its directory in the repository.
 	Dir string
 	// Files returns files of the repository.
-	Files func(ctx context.Context, want func(name string) bool) ([]tree.File, error)
+	Files func(ctx context.Context, wanted tree.Selection) ([]tree.File, error)
 	// Doing is told what is about to be done. Nil is nobody.
 	Doing func(what string)
 }
@@ -115,8 +124,12 @@ func (c Config) Generate(ctx context.Context, r Request) (*Answer, error) {
 		return a, err
 	}
 	r.Doing("comparing with the Applications that are there now")
-	if err := c.guard(ctx, self, r.Namespace, res.Objects, limit); err != nil {
+	g := guard{live: c.Live, self: self, limit: limit}
+	if err := g.check(ctx, r.Namespace, res.Objects); err != nil {
 		return a, err
+	}
+	if g.blind != "" {
+		a.Warnings = append(a.Warnings, g.blind)
 	}
 	a.Objects = res.Objects
 	return a, nil
@@ -136,62 +149,65 @@ func (c Config) documents(ctx context.Context, r Request) ([]manifest.Document, 
 	if spec := r.Parameter("spec"); spec != "" {
 		return manifest.Decode("parameter spec", []byte(spec))
 	}
-	files, err := r.Files(ctx, inside(r.Dir))
+	recurse, err := r.Flag("recurse")
 	if err != nil {
 		return nil, err
 	}
-	var here []tree.File
-	for _, f := range files {
-		here = append(here, tree.File{Name: relative(r.Dir, f.Name), Data: f.Data})
+	here := tree.Selection{Dir: r.Dir}
+	// As Argo CD has it: manifests, those of subdirectories if they are asked for; links to files, not to directories.
+	here.Keep = func(name string) bool {
+		return (recurse || !strings.Contains(here.Relative(name), "/")) && tree.IsManifest(name) || render.Detect([]string{here.Relative(name)}) != render.Manifests
+	}
+	files, err := relative(ctx, r, here)
+	if err != nil {
+		return nil, err
 	}
 	name := func(file string) string { return path.Join(r.Dir, file) }
-	switch render.Detect(tree.Names(here)) {
+	switch render.Detect(tree.Names(files)) {
 	case render.Helm:
-		return render.Directory(here, render.Options{
+		if files, err = relative(ctx, r, tree.Selection{Dir: r.Dir, Links: true}); err != nil {
+			return nil, err
+		}
+		return render.Directory(files, render.Options{
 			Type: render.Helm, URL: name, KubeVersion: r.KubeVersion, APIVersions: r.APIVersions,
 			Chart: render.Chart{ReleaseName: r.App, Namespace: r.Namespace},
 		})
 	case render.Kustomize:
 		// It may refer to what is beside it.
-		all, err := r.Files(ctx, tree.Safe)
+		all, err := r.Files(ctx, tree.Selection{Keep: tree.Safe, Links: true})
 		if err != nil {
 			return nil, err
 		}
 		return render.Directory(all, render.Options{Type: render.Kustomize, Dir: r.Dir})
 	}
-	recurse, err := r.Flag("recurse")
+	return render.Directory(files, render.Options{Type: render.Manifests, URL: name})
+}
+
+// relative returns files by their names in the directory.
+func relative(ctx context.Context, r Request, wanted tree.Selection) ([]tree.File, error) {
+	files, err := r.Files(ctx, wanted)
 	if err != nil {
 		return nil, err
 	}
-	var plain []tree.File
-	for _, f := range here {
-		if recurse || !strings.Contains(f.Name, "/") {
-			plain = append(plain, f)
-		}
+	out := make([]tree.File, len(files))
+	for i, f := range files {
+		out[i] = tree.File{Name: wanted.Relative(f.Name), Data: f.Data}
 	}
-	return render.Directory(plain, render.Options{Type: render.Manifests, URL: name})
-}
-
-func inside(dir string) func(string) bool {
-	if dir == "." || dir == "" {
-		return func(string) bool { return true }
-	}
-	return func(name string) bool { return strings.HasPrefix(name, dir+"/") }
-}
-
-func relative(dir, name string) string {
-	if dir == "." || dir == "" {
-		return name
-	}
-	return strings.TrimPrefix(name, dir+"/")
+	return out, nil
 }
 
 // allowed asks the policy about all Applications of an answer.
 func (c Config) allowed(p policy.Parent, r Request, objects []manifest.Object) error {
 	var errs []error
 	for _, o := range objects {
+		if _, ok := o["items"].([]any); ok {
+			errs = append(errs, fmt.Errorf("%s %q: Argo CD takes an object with a list items for that list, and deploys what is in it instead", manifest.String(o, "kind"), manifest.String(o, "metadata", "name")))
+		}
 		if !argo.IsApplication(o) {
 			continue
+		}
+		if o["operation"] != nil && !c.Policy.Unrestricted(p) {
+			errs = append(errs, fmt.Errorf("Application %q: operation is refused: it syncs from any source, past the policy", manifest.String(o, "metadata", "name")))
 		}
 		child := policy.Child{
 			Name: manifest.String(o, "metadata", "name"), Namespace: ref(o, r.Namespace).Namespace, Project: manifest.String(o, "spec", "project"),
@@ -233,53 +249,4 @@ func parseLimit(text string) (limit, error) {
 		return limit{percent: n}, nil
 	}
 	return limit{number: n}, nil
-}
-
-// maxNames bounds the names in a message.
-const maxNames = 20
-
-// guard refuses an answer that would delete more Applications than it may.
-func (c Config) guard(ctx context.Context, self Ref, destination string, objects []manifest.Object, l limit) error {
-	if c.Live == nil {
-		return nil
-	}
-	children, err := c.Live.Children(ctx, self)
-	if err != nil {
-		return fmt.Errorf("looking for Applications that this answer would delete: %w", err)
-	}
-	stays := map[Ref]bool{}
-	for _, o := range objects {
-		if argo.IsApplication(o) {
-			stays[ref(o, destination)] = true
-		}
-	}
-	var gone []Ref
-	for _, child := range children {
-		if !stays[child] {
-			gone = append(gone, child)
-		}
-	}
-	allowed := l.of(len(children))
-	if len(gone) <= allowed {
-		return nil
-	}
-	// Argo CD also lists those that were never created.
-	var names []string
-	for _, app := range gone {
-		ok, err := c.Live.Exists(ctx, app)
-		if err != nil {
-			return fmt.Errorf("looking for Applications that this answer would delete: %w", err)
-		}
-		if ok {
-			names = append(names, app.Name)
-		}
-	}
-	if len(names) <= allowed {
-		return nil
-	}
-	listed := strings.Join(names[:min(len(names), maxNames)], ", ")
-	if more := len(names) - maxNames; more > 0 {
-		listed += fmt.Sprintf(" and %d more", more)
-	}
-	return fmt.Errorf("refused: it would delete %d of %d Applications, and %d may go at once: %s; if this is meant, set the parameter max-delete to %d", len(names), len(children), allowed, listed, len(names))
 }

@@ -36,21 +36,34 @@ func set(name, wave string) string {
 type live struct {
 	children []string
 	missing  map[string]bool
+	remote   bool
+	sources  int
 	err      error
 }
 
-func (l live) Children(_ context.Context, p parent.Ref) ([]parent.Ref, error) {
+func (l live) Children(_ context.Context, p parent.Ref) (*parent.Children, error) {
 	if p != (parent.Ref{Namespace: "argocd", Name: "root"}) {
 		return nil, fmt.Errorf("asked for the children of %s", p)
 	}
-	var out []parent.Ref
+	if l.children == nil {
+		return nil, l.err
+	}
+	out := &parent.Children{Remote: l.remote, Sources: l.sources}
 	for _, name := range l.children {
-		out = append(out, parent.Ref{Namespace: "argocd", Name: name})
+		out.Applications = append(out.Applications, parent.Ref{Namespace: "argocd", Name: name})
 	}
 	return out, l.err
 }
 
-func (l live) Exists(_ context.Context, r parent.Ref) (bool, error) { return !l.missing[r.Name], nil }
+func (l live) Existing(_ context.Context, refs []parent.Ref) (map[parent.Ref]bool, error) {
+	out := map[parent.Ref]bool{}
+	for _, r := range refs {
+		if !l.missing[r.Name] {
+			out[r] = true
+		}
+	}
+	return out, nil
+}
 
 // ask asks for an application with a repository and parameters.
 func ask(t *testing.T, c parent.Config, files, env map[string]string) ([]string, error) {
@@ -74,10 +87,10 @@ func ask(t *testing.T, c parent.Config, files, env map[string]string) ([]string,
 	if d, ok := all["dir"]; ok {
 		dir = d
 	}
-	a, err := c.Generate(t.Context(), parent.Request{Call: call, Dir: dir, Files: func(_ context.Context, want func(string) bool) ([]tree.File, error) {
+	a, err := c.Generate(t.Context(), parent.Request{Call: call, Dir: dir, Files: func(_ context.Context, wanted tree.Selection) ([]tree.File, error) {
 		var out []tree.File
 		for name, content := range files {
-			if want(name) {
+			if wanted.Wants(name) {
 				out = append(out, tree.File{Name: name, Data: []byte(content)})
 			}
 		}
@@ -141,17 +154,19 @@ func TestGenerate(t *testing.T) {
 		},
 		"a plain Application": {files: map[string]string{"apps/a.yaml": child}, want: []string{"Application /plain"}},
 
-		"no set in the spec":    {env: map[string]string{"PARAM_SPEC": configMap}, err: "parameter spec: there is no ApplicationSet in it, and no spec of one (generators and template)"},
-		"not YAML":              {env: map[string]string{"PARAM_SPEC": "generators: [\n"}, err: "parameter spec:"},
-		"an error in the spec":  {env: map[string]string{"PARAM_SPEC": strings.Replace(spec, "{name: b}", "{name: B}", 1)}, err: `parameter spec:1: ApplicationSet: spec.generators[0].list, element 1 {name}: metadata.name: "B" is not a name that Kubernetes allows`},
-		"an empty set":          {env: map[string]string{"PARAM_SPEC": strings.Replace(spec, "{name: a}, {name: b}", "", 1)}, err: "no Applications: the generators gave no parameters"},
-		"nothing":               {files: map[string]string{"x": ""}, err: "apps: there are no manifests, so the answer would be empty and delete what is there"},
-		"a broken file":         {files: map[string]string{"apps/a.yaml": "a: [\n"}, err: "apps/a.yaml:1: "},
-		"rendered twice":        {files: map[string]string{"apps/a.yaml": strings.Replace(child, "plain", "a", 1), "apps/b.yaml": set("x", "1")}, err: `apps/a.yaml:1: Application "a" is rendered by an ApplicationSet, too`},
-		"a flag":                {env: map[string]string{"PARAM_SPEC": spec, "PARAM_ALLOW_EMPTY": "yes"}, err: `plugin.parameters: allow-empty must be true or false, it is "yes"`},
-		"a limit":               {env: map[string]string{"PARAM_SPEC": spec, "PARAM_MAX_DELETE": "-1"}, err: `plugin.parameters: max-delete must be a number such as 5, or a percentage such as 100%, it is "-1"`},
-		"the policy":            {env: map[string]string{"PARAM_SPEC": spec, "ARGOCD_APP_PROJECT_NAME": "team-a"}, err: `Application "a": project "default" is refused: its parent is in project "team-a"`},
-		"the policy, not a set": {files: map[string]string{"apps/a.yaml": child}, env: map[string]string{"ARGOCD_APP_PROJECT_NAME": "team-a"}, err: `Application "plain": project "default" is refused`},
+		"no set in the spec":     {env: map[string]string{"PARAM_SPEC": configMap}, err: "parameter spec: there is no ApplicationSet in it, and no spec of one (generators and template)"},
+		"not YAML":               {env: map[string]string{"PARAM_SPEC": "generators: [\n"}, err: "parameter spec:"},
+		"an error in the spec":   {env: map[string]string{"PARAM_SPEC": strings.Replace(spec, "{name: b}", "{name: B}", 1)}, err: `parameter spec:1: ApplicationSet: spec.generators[0].list, element 1 {name}: metadata.name: "B" is not a name that Kubernetes allows`},
+		"an empty set":           {env: map[string]string{"PARAM_SPEC": strings.Replace(spec, "{name: a}, {name: b}", "", 1)}, err: "no Applications: the generators gave no parameters"},
+		"nothing":                {files: map[string]string{"x": ""}, err: "apps: there are no manifests, so the answer would be empty and delete what is there"},
+		"a broken file":          {files: map[string]string{"apps/a.yaml": "a: [\n"}, err: "apps/a.yaml:1: "},
+		"rendered twice":         {files: map[string]string{"apps/a.yaml": strings.Replace(child, "plain", "a", 1), "apps/b.yaml": set("x", "1")}, err: `apps/a.yaml:1: Application "a" is rendered by an ApplicationSet, too`},
+		"a flag":                 {env: map[string]string{"PARAM_SPEC": spec, "PARAM_ALLOW_EMPTY": "yes"}, err: `plugin.parameters: allow-empty must be true or false, it is "yes"`},
+		"a limit":                {env: map[string]string{"PARAM_SPEC": spec, "PARAM_MAX_DELETE": "-1"}, err: `plugin.parameters: max-delete must be a number such as 5, or a percentage such as 100%, it is "-1"`},
+		"the policy":             {env: map[string]string{"PARAM_SPEC": spec, "ARGOCD_APP_PROJECT_NAME": "team-a"}, err: `Application "a": project "default" is refused: its parent is in project "team-a"`},
+		"a list of another kind": {files: map[string]string{"apps/a.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: x}\nitems: [{kind: Application}]\n"}, err: `ConfigMap "x": Argo CD takes an object with a list items for that list`},
+		"an operation":           {files: map[string]string{"apps/a.yaml": strings.Replace(child, "project: default", "project: team-a", 1) + "operation: {sync: {}}\n"}, env: map[string]string{"ARGOCD_APP_PROJECT_NAME": "team-a"}, err: `Application "plain": operation is refused`},
+		"the policy, not a set":  {files: map[string]string{"apps/a.yaml": child}, env: map[string]string{"ARGOCD_APP_PROJECT_NAME": "team-a"}, err: `Application "plain": project "default" is refused`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, err := ask(t, parent.Config{}, c.files, c.env)
@@ -185,19 +200,22 @@ func TestGuard(t *testing.T) {
 		limit string
 		err   string
 	}{
-		"a new parent":       {live: live{}},
-		"nothing goes":       {live: live{children: old[:2]}},
-		"three always may":   {live: live{children: old[:5]}},
-		"half may":           {live: live{children: old[:4]}},
-		"more than half":     {live: live{children: old}, err: refused(8, 10, 5, "c, d, e, f, g, h, i, j")},
-		"never created":      {live: live{children: old, missing: map[string]bool{"c": true, "d": true, "e": true}}},
-		"a number":           {live: live{children: old}, limit: "8"},
-		"a smaller number":   {live: live{children: old}, limit: "7", err: refused(8, 10, 7, "c, d, e, f, g, h, i, j")},
-		"none":               {live: live{children: old[:3]}, limit: "0", err: refused(1, 3, 0, "c")},
-		"a percentage":       {live: live{children: old}, limit: "80%"},
-		"a small percentage": {live: live{children: old}, limit: "79%", err: refused(8, 10, 7, "c, d, e, f, g, h, i, j")},
-		"many":               {live: live{children: many}, err: "x18, x19 and 80 more; if this is meant"},
-		"no answer":          {live: live{err: errors.New("forbidden")}, err: "looking for Applications that this answer would delete: forbidden"},
+		"a new parent":                 {live: live{}},
+		"nothing goes":                 {live: live{children: old[:2]}},
+		"three always may":             {live: live{children: old[:5]}},
+		"half may":                     {live: live{children: old[:4]}},
+		"more than half":               {live: live{children: old}, err: refused(8, 10, 5, "c, d, e, f, g, h, i, j")},
+		"never created":                {live: live{children: old, missing: map[string]bool{"c": true, "d": true, "e": true, "f": true, "g": true}}},
+		"half of those that are there": {live: live{children: old, missing: map[string]bool{"c": true, "d": true, "a": true}}, err: refused(6, 7, 3, "e, f, g, h, i, j")},
+		"in another cluster":           {live: live{children: old, missing: map[string]bool{"c": true, "d": true, "e": true, "f": true, "g": true}, remote: true}, err: refused(8, 10, 5, "c, d, e, f, g, h, i, j")},
+		"several sources":              {live: live{children: old, sources: 2}},
+		"a number":                     {live: live{children: old}, limit: "8"},
+		"a smaller number":             {live: live{children: old}, limit: "7", err: refused(8, 10, 7, "c, d, e, f, g, h, i, j")},
+		"none":                         {live: live{children: old[:3]}, limit: "0", err: refused(1, 3, 0, "c")},
+		"a percentage":                 {live: live{children: old}, limit: "80%"},
+		"a small percentage":           {live: live{children: old}, limit: "79%", err: refused(8, 10, 7, "c, d, e, f, g, h, i, j")},
+		"many":                         {live: live{children: many}, err: "x18, x19 and 80 more; if this is meant"},
+		"no answer":                    {live: live{err: errors.New("forbidden")}, err: "looking for Applications that this answer would delete: forbidden"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			env := map[string]string{"PARAM_SPEC": spec}

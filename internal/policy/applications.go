@@ -45,6 +45,9 @@ func (p *Policy) ruled() bool {
 	return p != nil && slices.ContainsFunc(p.Projects, func(project Project) bool { return len(project.Applications) > 0 })
 }
 
+// Unrestricted reports whether everything may be generated for a parent.
+func (p *Policy) Unrestricted(parent Parent) bool { return parent.Admin && !p.ruled() }
+
 // Application returns nil if an Application may be generated for a parent.
 func (p *Policy) Application(parent Parent, c Child) error {
 	err := p.application(parent, c)
