@@ -71,7 +71,7 @@ func (o *appsetPluginOptions) open(std stdio, p *policy.Policy, dir string, note
 		a.config.Live = a.api
 		a.remote.KnownHosts, a.remote.CA = a.api.KnownHosts, a.api.CA
 	}
-	return a, a.remote.Open()
+	return a, nil
 }
 
 func (a *appsetPlugin) engine(p policy.Parent, c argo.Call, allowEmpty bool) appset.Engine {
@@ -125,7 +125,7 @@ func (k *knowledge) Clusters(ctx context.Context) ([]generator.Cluster, error) {
 func (k *knowledge) Tree(ctx context.Context, url, revision string) (generator.Tree, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	id := [2]string{gitsource.Key(url), revision}
+	id := [2]string{url, revision}
 	if t := k.trees[id]; t != nil {
 		return t, nil
 	}
@@ -155,7 +155,7 @@ func (k *knowledge) credential(ctx context.Context, url string) (*gitsource.Cred
 		k.asked = true
 	}
 	c := gitsource.FindCredential(k.credentials, url, k.parent.Project)
-	if gitsource.Key(url) == gitsource.Key(k.call.RepoURL) || c != nil && c.Project != "" {
+	if gitsource.Same(url, k.call.RepoURL) || c != nil && c.Project != "" {
 		return c, nil
 	}
 	if err := k.plugin.config.Policy.Generator(k.parent, url); err != nil {
@@ -187,6 +187,9 @@ func runAppsetHook(ctx context.Context, std stdio, opts appsetGenerateOptions) e
 	note := func(line string) { fmt.Fprintln(std.err, "note:", line) }
 	plugin, err := opts.plugin.open(std, p, filepath.Join(temp, "git"), note)
 	if err != nil {
+		return err
+	}
+	if err := plugin.remote.Open(); err != nil {
 		return err
 	}
 	checkout, err := openCheckout(std.getenv("ARGOCD_APP_SOURCE_PATH"))

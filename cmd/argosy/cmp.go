@@ -2,21 +2,22 @@ package main
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
-	"io/fs"
 	"log/slog"
 	"net"
 	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/argosy-cd/argosy/internal/cmp"
+	"github.com/argosy-cd/argosy/internal/gitsource"
 )
 
 type cmpOptions struct {
@@ -123,6 +124,9 @@ func runCmp(ctx context.Context, std stdio, opts cmpOptions) error {
 		defer web.Close() //nolint:errcheck // it has no requests that matter
 	}
 	err = server.Serve(ctx, opts.grace)
+	if s.git != nil {
+		err = errors.Join(err, os.RemoveAll(s.git.Dir))
+	}
 	s.log.Info("stopped")
 	return err
 }
@@ -132,6 +136,7 @@ type sidecar struct {
 	log     *slog.Logger
 	metrics *cmpMetrics
 	server  *cmp.Server
+	git     *gitsource.Remote // nil without the plugin appset
 }
 
 // open makes the plugins and their sockets.
@@ -157,14 +162,13 @@ func (s *sidecar) open(ctx context.Context, std stdio, opts cmpOptions) (*cmp.Se
 		var plugin cmp.Plugin
 		switch name {
 		case "appset":
-			// Of the process: another one may serve other sockets.
-			dir := filepath.Join(work, "argosy-git-"+strconv.Itoa(os.Getpid()))
-			removeAbandoned(work)
-			a, err := opts.appset.open(std, p, dir, note)
+			// Of the socket, which no other process has: what one that was killed has left is found again.
+			sum := sha256.Sum256([]byte(filepath.Join(opts.socketDir, opts.version)))
+			a, err := opts.appset.open(std, p, filepath.Join(work, "argosy-git-"+hex.EncodeToString(sum[:8])), note)
 			if err != nil {
 				return nil, err
 			}
-			context.AfterFunc(ctx, func() { _ = os.RemoveAll(dir) })
+			s.git = a.remote
 			plugin = s.appset(a)
 		case "s3":
 			cache, err := opts.cacheOptions.open(std)
@@ -176,26 +180,17 @@ func (s *sidecar) open(ctx context.Context, std stdio, opts cmpOptions) (*cmp.Se
 		plugin.Version = opts.version
 		cfg.Plugins = append(cfg.Plugins, plugin)
 	}
-	s.server, err = cmp.Listen(ctx, cfg)
-	if err == nil {
-		s.metrics.load(s.server)
+	if s.server, err = cmp.Listen(ctx, cfg); err != nil {
+		return nil, err
 	}
-	return s.server, err
-}
-
-// removeAbandoned removes what processes that were killed have left.
-func removeAbandoned(work string) {
-	left, _ := filepath.Glob(filepath.Join(work, "argosy-git-[0-9]*"))
-	for _, dir := range left {
-		pid, err := strconv.Atoi(filepath.Base(dir)[len("argosy-git-"):])
-		if err != nil {
-			continue
-		}
-		// In a container, the one before had the same number as this one.
-		if _, err := os.Stat("/proc/" + strconv.Itoa(pid)); errors.Is(err, fs.ErrNotExist) || pid == os.Getpid() {
-			_ = os.RemoveAll(dir)
+	if s.git != nil {
+		if err := s.git.Open(); err != nil {
+			s.server.Close()
+			return nil, err
 		}
 	}
+	s.metrics.load(s.server)
+	return s.server, nil
 }
 
 // observe writes the log, and counts.

@@ -14,18 +14,15 @@ import (
 	"net"
 	"net/http"
 	"net/url"
-	"os"
-	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
 
+	"github.com/go-git/go-git/v5/plumbing/protocol/packp"
 	"github.com/go-git/go-git/v5/plumbing/transport"
 	githttp "github.com/go-git/go-git/v5/plumbing/transport/http"
-	gitssh "github.com/go-git/go-git/v5/plumbing/transport/ssh"
-	"golang.org/x/crypto/ssh"
 	"golang.org/x/crypto/ssh/knownhosts"
+	"golang.org/x/net/http/httpproxy"
 
 	"github.com/argosy-cd/argosy/internal/manifest"
 )
@@ -44,13 +41,13 @@ type Credential struct {
 	clientCert, clientKey      string
 	insecure                   bool
 	proxy, noProxy             string
+	err                        error // in the Secret
 }
 
 // ParseCredentials reads Argo CD's Secrets of repositories and templates. Those of other kinds, such as OCI registries, are
-// left out. An error does not say what is in a Secret.
-func ParseCredentials(secrets []manifest.Object) ([]Credential, error) {
+// left out. A Secret that is wrong is an error of those who use it, which does not say what is in it.
+func ParseCredentials(secrets []manifest.Object) []Credential {
 	var out []Credential
-	var errs []error
 	for _, s := range secrets {
 		f := secretFields{object: s}
 		c := Credential{
@@ -64,12 +61,11 @@ func ParseCredentials(secrets []manifest.Object) ([]Credential, error) {
 			continue
 		}
 		if f.err != nil {
-			errs = append(errs, fmt.Errorf("Secret %s: %w", manifest.String(s, "metadata", "name"), f.err))
-			continue
+			c.err = fmt.Errorf("Secret %s: %w", manifest.String(s, "metadata", "name"), f.err)
 		}
 		out = append(out, c)
 	}
-	return out, errors.Join(errs...)
+	return out
 }
 
 type secretFields struct {
@@ -106,7 +102,7 @@ func FindCredential(all []Credential, repository, project string) *Credential {
 	for i, c := range all {
 		switch {
 		case c.Project != "" && c.Project != project:
-		case !c.Template && Key(c.URL) == Key(repository):
+		case !c.Template && Same(c.URL, repository):
 			if own == nil || own.Project == "" && c.Project != "" {
 				own = &all[i]
 			}
@@ -114,7 +110,7 @@ func FindCredential(all []Credential, repository, project string) *Credential {
 			template = &all[i]
 		}
 	}
-	if own != nil && (own.secret() || template == nil) {
+	if own != nil && (own.secret() || own.err != nil || template == nil) {
 		return own
 	}
 	if own != nil { // settings of its own, secrets of the template
@@ -133,7 +129,22 @@ func (c *Credential) secret() bool {
 // credential would go to somebody else.
 func covers(template, repository string) bool {
 	t, r := parseURL(template), parseURL(repository)
-	return t != nil && r != nil && strings.EqualFold(t.Host, r.Host) && t.Scheme == r.Scheme && strings.HasPrefix(strings.ToLower(r.Path), strings.ToLower(t.Path))
+	return t != nil && r != nil && strings.EqualFold(t.Hostname(), r.Hostname()) && portOf(t) == portOf(r) && t.Scheme == r.Scheme && strings.HasPrefix(strings.ToLower(r.Path), strings.ToLower(t.Path))
+}
+
+// Same reports whether two URLs are of one repository that is reached in one way: a credential for https is not sent over
+// http, or to another port.
+func Same(a, b string) bool {
+	x, y := parseURL(a), parseURL(b)
+	if x == nil || y == nil {
+		return a == b
+	}
+	trim := func(u *url.URL) string { return strings.TrimSuffix(strings.Trim(u.Path, "/"), ".git") }
+	return x.Scheme == y.Scheme && strings.EqualFold(x.Hostname(), y.Hostname()) && portOf(x) == portOf(y) && strings.EqualFold(trim(x), trim(y))
+}
+
+func portOf(u *url.URL) string {
+	return cmp.Or(u.Port(), map[string]string{"http": "80", "https": "443", "ssh": "22"}[u.Scheme])
 }
 
 // parseURL also reads URLs as scp has them.
@@ -158,14 +169,24 @@ func (c *Credential) id() string {
 	return hex.EncodeToString(sum[:])
 }
 
+// session talks to a repository.
+type session interface {
+	AdvertisedReferencesContext(ctx context.Context) (*packp.AdvRefs, error)
+	UploadPack(ctx context.Context, request *packp.UploadPackRequest) (*packp.UploadPackResponse, error)
+	Close() error
+}
+
 // session prepares to talk to a repository.
-func (r *Remote) session(ctx context.Context, repository string, c *Credential) (transport.UploadPackSession, error) {
+func (r *Remote) session(ctx context.Context, repository string, c *Credential) (session, error) {
 	u := parseURL(repository)
 	if u == nil {
 		return nil, errors.New("not a URL of a remote repository")
 	}
 	if c == nil {
 		c = &Credential{}
+	}
+	if c.err != nil {
+		return nil, c.err
 	}
 	endpoint, err := transport.NewEndpoint(repository)
 	if err != nil {
@@ -175,13 +196,13 @@ func (r *Remote) session(ctx context.Context, repository string, c *Credential) 
 	case "http", "https":
 		return r.overHTTP(ctx, u, endpoint, c)
 	case "ssh":
-		return r.overSSH(ctx, u, endpoint, c)
+		return r.overSSH(ctx, u, c)
 	default:
 		return nil, fmt.Errorf("scheme %q is not supported; it must be https, http or ssh", u.Scheme)
 	}
 }
 
-func (r *Remote) overHTTP(ctx context.Context, u *url.URL, endpoint *transport.Endpoint, c *Credential) (transport.UploadPackSession, error) {
+func (r *Remote) overHTTP(ctx context.Context, u *url.URL, endpoint *transport.Endpoint, c *Credential) (session, error) {
 	client, err := r.client(ctx, u.Hostname(), c)
 	if err != nil {
 		return nil, err
@@ -208,7 +229,7 @@ func (r *Remote) client(ctx context.Context, host string, c *Credential) (*http.
 	t := &http.Transport{
 		TLSClientConfig: &tls.Config{MinVersion: tls.VersionTLS12, InsecureSkipVerify: c.insecure}, //nolint:gosec // the repository's Secret says so
 		DialContext:     (&net.Dialer{Timeout: 10 * time.Second}).DialContext, TLSHandshakeTimeout: 10 * time.Second,
-		ResponseHeaderTimeout: 30 * time.Second, DisableKeepAlives: true,
+		ResponseHeaderTimeout: 30 * time.Second, DisableKeepAlives: true, Proxy: http.ProxyFromEnvironment,
 	}
 	if r.CA != nil {
 		pem, err := r.CA(ctx, host)
@@ -229,87 +250,31 @@ func (r *Remote) client(ctx context.Context, host string, c *Credential) (*http.
 		}
 		t.TLSClientConfig.Certificates = []tls.Certificate{pair}
 	}
-	if c.proxy != "" && !slices.Contains(strings.Split(c.noProxy, ","), host) {
-		p, err := url.Parse(c.proxy)
-		if err != nil {
+	if c.proxy != "" {
+		if _, err := url.Parse(c.proxy); err != nil {
 			return nil, errors.New("the proxy in the repository's Secret is not a URL")
 		}
-		t.Proxy = http.ProxyURL(p)
+		proxy := (&httpproxy.Config{HTTPProxy: c.proxy, HTTPSProxy: c.proxy, NoProxy: c.noProxy}).ProxyFunc()
+		t.Proxy = func(r *http.Request) (*url.URL, error) { return proxy(r.URL) }
 	}
 	return &http.Client{Transport: limitedTransport{t}}, nil
 }
 
-// limitedTransport bounds every answer, and lets no body hold a connection for ever.
+// maxRefs bounds the list of references; one that is cut off is an error.
+const maxRefs = 64 << 20
+
+// limitedTransport bounds every answer.
 type limitedTransport struct{ next http.RoundTripper }
 
 func (t limitedTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 	res, err := t.next.RoundTrip(req)
-	if err == nil {
+	if err == nil && strings.HasSuffix(req.URL.Path, "/info/refs") {
 		res.Body = struct {
 			io.Reader
 			io.Closer
-		}{io.LimitReader(res.Body, 4<<30), res.Body}
+		}{io.LimitReader(res.Body, maxRefs), res.Body}
 	}
 	return res, err
-}
-
-func (r *Remote) overSSH(ctx context.Context, u *url.URL, endpoint *transport.Endpoint, c *Credential) (transport.UploadPackSession, error) {
-	if c.sshKey == "" {
-		return nil, errors.New("there is no SSH key for it in Argo CD's repositories and templates")
-	}
-	signer, err := ssh.ParsePrivateKey([]byte(c.sshKey))
-	if err != nil {
-		return nil, errors.New("the SSH key in the repository's Secret cannot be read")
-	}
-	keys := &gitssh.PublicKeys{User: "git", Signer: signer}
-	if u.User != nil && u.User.Username() != "" {
-		keys.User = u.User.Username()
-	}
-	if keys.HostKeyCallback, err = r.hostKeys(ctx, c); err != nil {
-		return nil, err
-	}
-	s, err := gitssh.NewClient(nil).NewUploadPackSession(endpoint, impatient{keys})
-	return s, explain(err)
-}
-
-// impatient does not wait for a server for ever.
-type impatient struct{ *gitssh.PublicKeys }
-
-func (i impatient) ClientConfig() (*ssh.ClientConfig, error) {
-	c, err := i.PublicKeys.ClientConfig()
-	if err == nil {
-		c.Timeout = 10 * time.Second
-	}
-	return c, err
-}
-
-func (r *Remote) hostKeys(ctx context.Context, c *Credential) (ssh.HostKeyCallback, error) {
-	if c.insecure {
-		return ssh.InsecureIgnoreHostKey(), nil //nolint:gosec // the repository's Secret says so
-	}
-	if r.KnownHosts == nil {
-		return nil, errors.New("the keys of SSH servers are not known")
-	}
-	data, err := r.KnownHosts(ctx)
-	if err != nil {
-		return nil, err
-	}
-	f, err := os.CreateTemp(r.Dir, "known-hosts-")
-	if err != nil {
-		return nil, err
-	}
-	defer os.Remove(f.Name()) //nolint:errcheck // it is in our own directory
-	if _, err := f.Write(data); err != nil {
-		return nil, errors.Join(err, f.Close())
-	}
-	if err := f.Close(); err != nil {
-		return nil, err
-	}
-	callback, err := knownhosts.New(f.Name())
-	if err != nil {
-		return nil, fmt.Errorf("argocd-ssh-known-hosts-cm: %s", strings.ReplaceAll(err.Error(), filepath.Dir(f.Name())+"/", ""))
-	}
-	return callback, nil
 }
 
 // explain says in one line what a server or the library means, without secrets.

@@ -19,6 +19,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/argosy-cd/argosy/internal/flight"
 )
 
 // githubApp is an installation of a GitHub App.
@@ -30,6 +32,8 @@ type githubApp struct {
 
 // tokens are those of installations, which GitHub gives for an hour.
 type tokens struct {
+	asking flight.Group[appToken]
+
 	mu    sync.Mutex
 	known map[githubApp]appToken
 }
@@ -42,14 +46,17 @@ type appToken struct {
 // get returns a token that is valid for some minutes at least.
 func (t *tokens) get(ctx context.Context, client *http.Client, app githubApp, now func() time.Time) (string, error) {
 	t.mu.Lock()
-	defer t.mu.Unlock()
-	if have, ok := t.known[app]; ok && have.Expires.Sub(now()) > 5*time.Minute {
+	have, ok := t.known[app]
+	t.mu.Unlock()
+	if ok && have.Expires.Sub(now()) > 5*time.Minute {
 		return have.Token, nil
 	}
-	token, err := app.request(ctx, client, now())
+	token, _, err := t.asking.Do(ctx, fmt.Sprintf("%+v", app), func(ctx context.Context) (appToken, error) { return app.request(ctx, client, now()) })
 	if err != nil {
 		return "", fmt.Errorf("GitHub App %d: %w", app.id, err)
 	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
 	if t.known == nil {
 		t.known = map[githubApp]appToken{}
 	}

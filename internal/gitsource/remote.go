@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -19,7 +21,6 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/protocol/packp"
 	"github.com/go-git/go-git/v5/plumbing/protocol/packp/capability"
 	"github.com/go-git/go-git/v5/plumbing/protocol/packp/sideband"
-	"github.com/go-git/go-git/v5/plumbing/transport"
 	"github.com/go-git/go-git/v5/storage/filesystem"
 
 	"github.com/argosy-cd/argosy/internal/flight"
@@ -31,9 +32,11 @@ import (
 type Remote struct {
 	// Dir is where commits are kept, and nothing else is. It is emptied by Open.
 	Dir string
-	// MaxBytes bounds what one fetch may bring. Zero is 1 GiB.
+	// MaxBytes bounds what one fetch may bring. Zero is 512 MiB.
 	MaxBytes int64
-	Now      func() time.Time
+	// MaxDisk bounds what all commits take. Zero is 2 GiB.
+	MaxDisk int64
+	Now     func() time.Time
 	// KnownHosts returns the keys of SSH servers, as in ~/.ssh/known_hosts. Nil is none.
 	KnownHosts func(ctx context.Context) ([]byte, error)
 	// CA returns certificates in PEM that a host is to be trusted by, instead of the system's; none for others. Nil is none.
@@ -50,6 +53,7 @@ type Remote struct {
 // snapshot is a commit on disk.
 type snapshot struct {
 	dir   string
+	bytes int64
 	tree  *Tree
 	used  time.Time
 	mu    sync.Mutex // the storage is not for concurrent use
@@ -60,7 +64,7 @@ type snapshot struct {
 const (
 	keepFor  = time.Hour
 	keepMost = 64
-	keepMin  = 5 * time.Minute
+	keepMin  = 2 * time.Minute
 )
 
 // Open makes Dir, and removes what an earlier process left there.
@@ -94,7 +98,7 @@ func (r *Remote) open(ctx context.Context, url, revision string, c *Credential) 
 	}
 	defer func() { _ = s.Close() }()
 	// Who may not see the references does not get a commit that someone else has fetched.
-	refs, _, err := r.refs.Do(ctx, Key(url)+"\x00"+c.id(), s.AdvertisedReferencesContext)
+	refs, _, err := r.refs.Do(ctx, url+"\x00"+c.id(), s.AdvertisedReferencesContext)
 	if err != nil {
 		return nil, explain(err)
 	}
@@ -102,7 +106,7 @@ func (r *Remote) open(ctx context.Context, url, revision string, c *Credential) 
 	if err != nil {
 		return nil, err
 	}
-	snap, err := r.commit(ctx, Key(url)+"\x00"+commit.String(), func(ctx context.Context) (*snapshot, error) { return r.fetch(ctx, commit, refs, s) })
+	snap, err := r.commit(ctx, url+"\x00"+commit.String(), func(ctx context.Context) (*snapshot, error) { return r.fetch(ctx, commit, refs, s) })
 	if err != nil {
 		return nil, fmt.Errorf("fetching revision %q: %w", revision, explain(err))
 	}
@@ -183,18 +187,42 @@ func (r *Remote) keep(key string, snap *snapshot) {
 	if r.kept == nil {
 		r.kept = map[string]*snapshot{}
 	}
-	now := r.Now()
-	for k, old := range r.kept {
-		if age := now.Sub(old.used); age > keepFor || age > keepMin && len(r.kept) >= keepMost {
-			delete(r.kept, k)
-			_ = os.RemoveAll(old.dir)
-		}
-	}
-	snap.used = now
+	snap.used = r.Now()
 	r.kept[key] = snap
 }
 
-func (r *Remote) fetch(ctx context.Context, hash plumbing.Hash, refs *packp.AdvRefs, s transport.UploadPackSession) (_ *snapshot, err error) {
+// makeRoom removes commits that were not used for long, and older ones if there are too many, or too large ones. It fails
+// if those that may be in use take too much.
+func (r *Remote) makeRoom() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	most := r.MaxDisk
+	if most == 0 {
+		most = 2 << 30
+	}
+	total := int64(0)
+	for _, snap := range r.kept {
+		total += snap.bytes
+	}
+	keys := slices.SortedFunc(maps.Keys(r.kept), func(a, b string) int { return r.kept[a].used.Compare(r.kept[b].used) })
+	for _, key := range keys {
+		old := r.kept[key]
+		if age := r.Now().Sub(old.used); age > keepFor || age > keepMin && (len(r.kept) >= keepMost || total >= most) {
+			delete(r.kept, key)
+			total -= old.bytes
+			_ = os.RemoveAll(old.dir)
+		}
+	}
+	if total >= most {
+		return fmt.Errorf("commits of other repositories that may be in use take %d MiB, and no more than %d are kept", total>>20, most>>20)
+	}
+	return nil
+}
+
+func (r *Remote) fetch(ctx context.Context, hash plumbing.Hash, refs *packp.AdvRefs, s session) (_ *snapshot, err error) {
+	if err := r.makeRoom(); err != nil {
+		return nil, err
+	}
 	request := packp.NewUploadPackRequestFromCapabilities(refs.Capabilities)
 	request.Capabilities.Delete(capability.ThinPack)
 	request.Wants = []plumbing.Hash{hash}
@@ -219,17 +247,40 @@ func (r *Remote) fetch(ctx context.Context, hash plumbing.Hash, refs *packp.AdvR
 	}
 	defer func() { _ = answer.Close() }()
 	snap := &snapshot{dir: dir, store: filesystem.NewStorage(osfs.New(dir), cache.NewObjectLRU(16*cache.MiByte))}
-	pack := &cappedReader{ctx: ctx, r: demultiplexed(request.Capabilities, answer), left: r.MaxBytes}
-	if pack.left == 0 {
-		pack.left = 1 << 30
-	}
-	if err := packfile.UpdateObjectStorage(snap.store, pack); err != nil {
+	if snap.bytes, err = r.store(ctx, snap, demultiplexed(request.Capabilities, answer)); err != nil {
 		return nil, err
 	}
 	if snap.tree, err = snap.list(hash); err != nil {
 		return nil, err
 	}
 	return snap, nil
+}
+
+// store puts what a server sends on disk, looks at it, and only then gives it to the library.
+func (r *Remote) store(ctx context.Context, snap *snapshot, sent io.Reader) (int64, error) {
+	limit := r.MaxBytes
+	if limit == 0 {
+		limit = 512 << 20
+	}
+	f, err := os.CreateTemp(snap.dir, "pack-")
+	if err != nil {
+		return 0, err
+	}
+	defer f.Close()
+	defer os.Remove(f.Name()) //nolint:errcheck // it is in our own directory
+	n, err := io.Copy(f, &cappedReader{ctx: ctx, r: sent, left: limit})
+	if err != nil {
+		return 0, err
+	}
+	for _, use := range []func(io.Reader) error{checkPack, func(pack io.Reader) error { return packfile.UpdateObjectStorage(snap.store, pack) }} {
+		if _, err := f.Seek(0, io.SeekStart); err != nil {
+			return 0, err
+		}
+		if err := use(&cappedReader{ctx: ctx, r: f, left: limit + 1}); err != nil {
+			return 0, err
+		}
+	}
+	return n, nil
 }
 
 func demultiplexed(c *capability.List, r io.Reader) io.Reader {

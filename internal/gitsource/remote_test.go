@@ -1,6 +1,7 @@
 package gitsource
 
 import (
+	"bytes"
 	"context"
 	"crypto"
 	"crypto/ed25519"
@@ -11,6 +12,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"encoding/pem"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -155,34 +157,47 @@ func TestRemote(t *testing.T) {
 	}
 }
 
-// TestEviction: commits go some time after they were used last.
+// TestEviction: commits go some time after they were used last, sooner if there are many or large ones.
 func TestEviction(t *testing.T) {
 	now := time.Unix(1e9, 0)
 	r := remote(t)
 	r.Now = func() time.Time { return now }
-	for i := range keepMost + 5 {
-		dir := filepath.Join(r.Dir, fmt.Sprint(i))
+	keep := func(name string, bytes int64) {
+		t.Helper()
+		dir := filepath.Join(r.Dir, name)
 		if err := os.Mkdir(dir, 0o700); err != nil {
 			t.Fatal(err)
 		}
-		r.keep(fmt.Sprint(i), &snapshot{dir: dir})
+		r.keep(name, &snapshot{dir: dir, bytes: bytes})
 	}
-	if len(r.kept) != keepMost+5 {
-		t.Errorf("%d kept of those that may be in use", len(r.kept))
+	for i := range keepMost + 5 {
+		keep(fmt.Sprint(i), 1)
 	}
+	room := func(want int) {
+		t.Helper()
+		if err := r.makeRoom(); err != nil || len(r.kept) != want {
+			t.Errorf("%d kept, want %d (%v)", len(r.kept), want, err)
+		}
+		if left, _ := os.ReadDir(r.Dir); len(left) != len(r.kept) {
+			t.Errorf("%d on disk", len(left))
+		}
+	}
+	room(keepMost + 5) // they may be in use
 	now = now.Add(keepMin + time.Second)
 	r.find("3")
-	r.keep("new", &snapshot{dir: filepath.Join(r.Dir, "new")})
-	if r.find("3") == nil || len(r.kept) > keepMost {
-		t.Errorf("%d kept", len(r.kept))
+	room(keepMost - 1)
+	if r.find("3") == nil {
+		t.Error("what was used last has gone")
 	}
 	now = now.Add(keepFor + time.Second)
-	r.keep("newer", &snapshot{dir: filepath.Join(r.Dir, "newer")})
-	if len(r.kept) != 1 {
-		t.Errorf("%d kept", len(r.kept))
-	}
-	if left, _ := os.ReadDir(r.Dir); len(left) > 0 {
-		t.Errorf("left behind: %v", left)
+	room(0)
+	keep("old", 3<<30)
+	now = now.Add(keepMin + time.Second)
+	keep("new", 1<<30)
+	room(1)
+	keep("large", 3<<30)
+	if err := r.makeRoom(); err == nil || !strings.Contains(err.Error(), "take 4096 MiB, and no more than 2048 are kept") {
+		t.Error(err)
 	}
 }
 
@@ -195,14 +210,7 @@ func secret(name, kind string, data ...string) manifest.Object {
 	return manifest.Object{"kind": "Secret", "metadata": map[string]any{"name": name, "labels": map[string]any{"argocd.argoproj.io/secret-type": kind}}, "data": encoded}
 }
 
-func parse(t *testing.T, secrets ...manifest.Object) []Credential {
-	t.Helper()
-	all, err := ParseCredentials(secrets)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return all
-}
+func parse(_ *testing.T, secrets ...manifest.Object) []Credential { return ParseCredentials(secrets) }
 
 func TestFindCredential(t *testing.T) {
 	all := parse(t,
@@ -241,10 +249,88 @@ func TestFindCredential(t *testing.T) {
 	if c := FindCredential(all, "https://git.example.com/team/plain", ""); c.proxy != "http://proxy" {
 		t.Error("the proxy of the repository is lost")
 	}
-	_, err := ParseCredentials([]manifest.Object{secret("x", "repository", "url", "https://x/y", "githubAppID", "s3cret"), {"metadata": map[string]any{"name": "y"}, "data": map[string]any{"url": "%"}}})
-	if err == nil || strings.Contains(err.Error(), "s3cret") || !strings.Contains(err.Error(), "Secret x: data.githubAppID: not a number") {
+	bad := parse(t, secret("x", "repository", "url", "https://127.0.0.1:1/y", "githubAppID", "s3cret"), manifest.Object{"metadata": map[string]any{"name": "y"}, "data": map[string]any{"url": "%"}})
+	_, err := remote(t).Tree(t.Context(), "https://127.0.0.1:1/y", "", FindCredential(bad, "https://127.0.0.1:1/y", ""))
+	if err == nil || !strings.HasSuffix(err.Error(), "Secret x: data.githubAppID: not a number") {
 		t.Error(err)
 	}
+}
+
+func TestSame(t *testing.T) {
+	for _, c := range []struct {
+		a, b string
+		want bool
+	}{
+		{"https://git.example.com/team/web.git", "https://GIT.example.com:443/Team/web/", true},
+		{"https://user@git.example.com/team/web", "https://git.example.com/team/web", true},
+		{"git@git.example.com:team/web.git", "ssh://git@git.example.com:22/team/web", true},
+		{"https://git.example.com/team/web", "http://git.example.com/team/web", false},
+		{"https://git.example.com/team/web", "https://git.example.com:22/team/web", false},
+		{"https://git.example.com/team/web", "ssh://git@git.example.com/team/web", false},
+		{"https://git.example.com/team/web", "https://git.example.com/team/web2", false},
+	} {
+		if Same(c.a, c.b) != c.want {
+			t.Errorf("%s and %s: %v", c.a, c.b, !c.want)
+		}
+	}
+}
+
+// TestUsersDoNotShare: a URL with a password in it does not open the repository to those who ask without.
+func TestUsersDoNotShare(t *testing.T) {
+	work := newRepository(t, "f")
+	entered, release := make(chan struct{}, 100), make(chan struct{})
+	handler, _ := gitHTTP(t, filepath.Dir(work), func(r *http.Request) bool {
+		_, password, _ := r.BasicAuth()
+		if password == "s3cret" {
+			entered <- struct{}{}
+			<-release
+		}
+		return password == "s3cret"
+	})
+	server := httptest.NewServer(handler)
+	defer server.Close()
+	plain := server.URL + "/" + filepath.Base(work) + "/.git"
+	r := remote(t)
+	var wg sync.WaitGroup
+	for range 2 {
+		wg.Go(func() {
+			if _, err := r.Tree(t.Context(), strings.Replace(plain, "http://", "http://u:s3cret@", 1), "main", nil); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	<-entered
+	wg.Go(func() {
+		if _, err := r.Tree(t.Context(), plain, "main", nil); err == nil {
+			t.Error("the repository of others")
+		}
+	})
+	close(release)
+	wg.Wait()
+}
+
+// TestBomb: a small pack that becomes large is refused before it is unpacked.
+func TestBomb(t *testing.T) {
+	work := newRepository(t, "f")
+	write(t, filepath.Join(work, "zeros"), strings.Repeat("\x00", maxObject+1))
+	runGit(t, work, "add", "--all")
+	runGit(t, work, "commit", "-q", "-m", "zeros")
+	handler, _ := gitHTTP(t, filepath.Dir(work), everybody)
+	server := httptest.NewServer(handler)
+	defer server.Close()
+	r := remote(t)
+	if _, err := r.Tree(t.Context(), server.URL+"/"+filepath.Base(work)+"/.git", "main", nil); err == nil || !strings.Contains(err.Error(), "an object in it ") || !strings.Contains(err.Error(), "over the limit") {
+		t.Error(err)
+	}
+}
+
+func FuzzCheckPack(f *testing.F) {
+	f.Add([]byte("PACK\x00\x00\x00\x02\x00\x00\x00\x01\x31x\x9c\x4b\x04\x00\x00\x62\x00\x62"))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		if err := checkPack(bytes.NewReader(data)); err != nil && strings.Contains(err.Error(), "\x00") {
+			t.Error(err)
+		}
+	})
 }
 
 // TestHTTPS: user and password, a CA of Argo CD's, and errors without secrets.
@@ -417,6 +503,17 @@ func TestSSH(t *testing.T) {
 	}
 	credential.insecure = true
 	if _, err := r.Tree(t.Context(), url, "main", credential); err != nil {
+		t.Error(err)
+	}
+	// A server that says nothing.
+	silent, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer silent.Close()
+	short, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	if _, err := r.Tree(short, "ssh://git@"+silent.Addr().String()+"/x", "main", credential); !errors.Is(err, context.DeadlineExceeded) {
 		t.Error(err)
 	}
 	credential.sshKey = "s3cret"

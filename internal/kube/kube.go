@@ -162,7 +162,7 @@ func (c *Client) Credentials(ctx context.Context) ([]gitsource.Credential, error
 	if err != nil {
 		return nil, err
 	}
-	return gitsource.ParseCredentials(list)
+	return gitsource.ParseCredentials(list), nil
 }
 
 // maxSecrets bounds a list. Argo CD itself becomes slow before.
