@@ -93,6 +93,7 @@ lab-down: ## stop it
 .PHONY: bench
 bench: ## measure ours and our peers' in one run and print the tables (builds rclone and Argo CD's code)
 	cd conformance && go run ./bench
+	cd conformance && go run ./cmpbench
 	cd lab && go run ./bench
 	go test -run '^$$' -bench 'Unchanged|Refs' -benchmem ./internal/bucket/s3 ./internal/trigger
 

@@ -171,7 +171,7 @@ func (s *sidecar) open(ctx context.Context, std stdio, opts cmpOptions) (*cmp.Se
 			s.git = a.remote
 			plugin = s.appset(a)
 		case "s3":
-			cache, err := opts.cacheOptions.open(std)
+			cache, err := opts.open(std)
 			if err != nil {
 				return nil, err
 			}

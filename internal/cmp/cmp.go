@@ -158,11 +158,11 @@ func (s *service) handle(in stream, method string, reads func(argo.Call) bool, d
 	e := Event{Plugin: s.plugin.Name, Method: method}
 	defer func() {
 		e.Err, e.Took = err, s.cfg.Now().Sub(began)
-		var p *flight.Panic
+		var p *flight.PanicError
 		if errors.As(err, &p) {
 			e.Stack = p.Stack
 		}
-		err, e.Code = failure(err)
+		e.Code, err = failure(err)
 		s.cfg.Observe(e)
 	}()
 	limit := s.cfg.Timeout

@@ -33,13 +33,13 @@ const (
 )
 
 // failure is an error as Argo CD's users see it: one line, the first problem first.
-func failure(err error) (error, codes.Code) {
+func failure(err error) (codes.Code, error) {
 	if err == nil {
-		return nil, codes.OK
+		return codes.OK, nil
 	}
 	code := codes.Unknown
 	var c *coded
-	var p *flight.Panic
+	var p *flight.PanicError
 	switch {
 	case errors.As(err, &c):
 		code = c.code
@@ -51,7 +51,7 @@ func failure(err error) (error, codes.Code) {
 	case errors.Is(err, context.DeadlineExceeded):
 		code = codes.DeadlineExceeded
 	}
-	return status.Error(code, Message(err)), code
+	return code, status.Error(code, Message(err))
 }
 
 // Message is an error on one line of bounded length.

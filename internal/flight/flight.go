@@ -11,19 +11,19 @@ import (
 	"sync"
 )
 
-// Panic is a panic as an error.
-type Panic struct {
+// PanicError is a panic as an error.
+type PanicError struct {
 	Value any
 	Stack []byte
 }
 
-func (p *Panic) Error() string { return fmt.Sprintf("panic: %v", p.Value) }
+func (p *PanicError) Error() string { return fmt.Sprintf("panic: %v", p.Value) }
 
-// Safely calls fn and returns its panic, if there is one, as a *Panic.
+// Safely calls fn and returns its panic, if there is one, as a *PanicError.
 func Safely[T any](fn func() (T, error)) (value T, err error) {
 	defer func() {
 		if v := recover(); v != nil {
-			err = &Panic{v, debug.Stack()}
+			err = &PanicError{v, debug.Stack()}
 		}
 	}()
 	return fn()

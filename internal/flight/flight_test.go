@@ -116,7 +116,7 @@ func TestFlightCancel(t *testing.T) {
 func TestPanic(t *testing.T) {
 	var f Group[int]
 	_, _, err := f.Do(t.Context(), "key", func(context.Context) (int, error) { panic("oh") })
-	var p *Panic
+	var p *PanicError
 	if !errors.As(err, &p) || p.Error() != "panic: oh" || len(p.Stack) == 0 {
 		t.Error(err)
 	}

@@ -61,7 +61,7 @@ func ParseCredentials(secrets []manifest.Object) []Credential {
 			continue
 		}
 		if f.err != nil {
-			c.err = fmt.Errorf("Secret %s: %w", manifest.String(s, "metadata", "name"), f.err)
+			c.err = fmt.Errorf("the Secret %s: %w", manifest.String(s, "metadata", "name"), f.err)
 		}
 		out = append(out, c)
 	}

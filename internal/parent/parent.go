@@ -207,7 +207,7 @@ func (c Config) allowed(p policy.Parent, r Request, objects []manifest.Object) e
 			continue
 		}
 		if o["operation"] != nil && !c.Policy.Unrestricted(p) {
-			errs = append(errs, fmt.Errorf("Application %q: operation is refused: it syncs from any source, past the policy", manifest.String(o, "metadata", "name")))
+			errs = append(errs, fmt.Errorf("%s %q: operation is refused: it syncs from any source, past the policy", argo.KindApplication, manifest.String(o, "metadata", "name")))
 		}
 		child := policy.Child{
 			Name: manifest.String(o, "metadata", "name"), Namespace: ref(o, r.Namespace).Namespace, Project: manifest.String(o, "spec", "project"),
