@@ -74,15 +74,15 @@ func (o *appsetPluginOptions) open(std stdio, p *policy.Policy, dir string, note
 	return a, nil
 }
 
-func (a *appsetPlugin) engine(p policy.Parent, c argo.Call, allowEmpty bool) appset.Engine {
+func (a *appsetPlugin) engine(f parent.For) appset.Engine {
 	if a.server != nil {
-		if !p.Admin {
-			return refusal{fmt.Errorf("the engine argocd reads with rights of its own, past the policy, so it is for applications of administrators' projects (--admin-projects), and this one is in project %q", p.Project)}
+		if !f.Admin {
+			return refusal{fmt.Errorf("the engine argocd reads with rights of its own, past the policy, so it is for applications of administrators' projects (--admin-projects), and this one is in project %q", f.Project)}
 		}
-		return argocd.Engine{Client: a.server, Name: c.App, AllowEmpty: allowEmpty}
+		return argocd.Engine{Client: a.server, Name: f.Call.App, AllowEmpty: f.AllowEmpty}
 	}
-	known := &knowledge{plugin: a, parent: p, call: c, trees: map[[2]string]*gitsource.Tree{}}
-	return appset.Embedded{Clusters: known, Git: known, AllowEmpty: allowEmpty}
+	known := &knowledge{plugin: a, For: f, trees: map[[2]string]*gitsource.Tree{}}
+	return appset.Embedded{Clusters: known, Git: known, AllowEmpty: f.AllowEmpty}
 }
 
 // refusal is an engine that renders nothing.
@@ -94,8 +94,7 @@ func (r refusal) Generate(context.Context, ...appset.Set) (*appset.Result, error
 // knowledge is what the generators of one request may know.
 type knowledge struct {
 	plugin *appsetPlugin
-	parent policy.Parent
-	call   argo.Call
+	parent.For
 
 	mu          sync.Mutex
 	trees       map[[2]string]*gitsource.Tree
@@ -109,12 +108,12 @@ func (k *knowledge) Clusters(ctx context.Context) ([]generator.Cluster, error) {
 		return nil, errors.New("there is no access to a cluster, so Argo CD's clusters are not known")
 	}
 	all, err := k.plugin.api.Clusters(ctx)
-	if err != nil || k.parent.Admin {
+	if err != nil || k.Admin {
 		return all, err
 	}
 	var out []generator.Cluster
 	for _, c := range all {
-		if c.Project == "" || c.Project == k.parent.Project {
+		if c.Project == "" || c.Project == k.Project {
 			out = append(out, c)
 		}
 	}
@@ -154,11 +153,11 @@ func (k *knowledge) credential(ctx context.Context, url string) (*gitsource.Cred
 		}
 		k.asked = true
 	}
-	c := gitsource.FindCredential(k.credentials, url, k.parent.Project)
-	if gitsource.Same(url, k.call.RepoURL) || c != nil && c.Project != "" {
+	c := gitsource.FindCredential(k.credentials, url, k.Project)
+	if gitsource.Same(url, k.Call.RepoURL) || c != nil && c.Project != "" {
 		return c, nil
 	}
-	if err := k.plugin.config.Policy.Generator(k.parent, url); err != nil {
+	if err := k.Policy.Generator(k.Parent, url); err != nil {
 		return nil, fmt.Errorf("repository %s: %w", gitsource.Redact(url), err)
 	}
 	return c, nil

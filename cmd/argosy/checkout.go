@@ -66,6 +66,9 @@ func (c *checkout) files(ctx context.Context, wanted tree.Selection) ([]tree.Fil
 		if err != nil {
 			return fmt.Errorf("%s: %w", name, innermost(err))
 		}
+		if wanted.MaxBytes > 0 && int64(len(data)) > wanted.MaxBytes {
+			return nil
+		}
 		if total += len(data); len(data) > manifest.MaxBytes || total > maxCheckout {
 			return fmt.Errorf("%s: over the limit of %d bytes for a file, or %d for all that are needed", name, manifest.MaxBytes, maxCheckout)
 		}

@@ -137,11 +137,13 @@ type sidecar struct {
 	metrics *cmpMetrics
 	server  *cmp.Server
 	git     *gitsource.Remote // nil without the plugin appset
+	policy  policyFile
 }
 
 // open makes the plugins and their sockets.
 func (s *sidecar) open(ctx context.Context, std stdio, opts cmpOptions) (*cmp.Server, error) {
-	p, err := readPolicy(opts.policy)
+	s.policy.file = opts.policy
+	p, err := s.policy.current()
 	if err != nil {
 		return nil, err
 	}
@@ -175,7 +177,7 @@ func (s *sidecar) open(ctx context.Context, std stdio, opts cmpOptions) (*cmp.Se
 			if err != nil {
 				return nil, err
 			}
-			plugin = s.s3(&buckets{cache: cache, now: std.now, asked: s.metrics.asked}, p)
+			plugin = s.s3(&buckets{cache: cache, now: std.now, asked: s.metrics.asked})
 		}
 		plugin.Version = opts.version
 		cfg.Plugins = append(cfg.Plugins, plugin)
@@ -201,6 +203,7 @@ func (s *sidecar) observe(e cmp.Event) {
 		fields = append(fields, "objects", e.Objects, "waited", e.Waited.Round(time.Microsecond).String(), "shared", e.Shared)
 	}
 	switch {
+	case e.Err == nil && e.Method != "generate": // for every application of every kind
 	case e.Err == nil:
 		s.log.Info("answered", fields...)
 	case len(e.Stack) > 0:

@@ -10,7 +10,6 @@ import (
 	"github.com/argosy-cd/argosy/internal/cmp"
 	"github.com/argosy-cd/argosy/internal/manifest"
 	"github.com/argosy-cd/argosy/internal/parent"
-	"github.com/argosy-cd/argosy/internal/policy"
 	"github.com/argosy-cd/argosy/internal/s3source"
 	"github.com/argosy-cd/argosy/internal/s3source/triggerfile"
 	"github.com/argosy-cd/argosy/internal/tree"
@@ -21,7 +20,12 @@ func (s *sidecar) appset(a *appsetPlugin) cmp.Plugin {
 	return cmp.Plugin{
 		Name: "appset", Parameters: parent.Parameters(), Reads: parent.Reads,
 		Generate: func(ctx context.Context, r *cmp.Request) ([]manifest.Object, error) {
-			answer, err := a.config.Generate(ctx, parent.Request{Call: r.Call, Dir: r.Dir, Files: r.Files, Doing: r.Doing})
+			config := a.config
+			var err error
+			if config.Policy, err = s.policy.current(); err != nil {
+				return nil, err
+			}
+			answer, err := config.Generate(ctx, parent.Request{Call: r.Call, Dir: r.Dir, Files: r.Files, Doing: r.Doing})
 			for _, w := range answer.Warnings {
 				s.log.Warn("warning", "plugin", "appset", "application", r.App, "warning", w)
 			}
@@ -34,10 +38,14 @@ func (s *sidecar) appset(a *appsetPlugin) cmp.Plugin {
 }
 
 // s3 is the s3 plugin on a socket.
-func (s *sidecar) s3(b *buckets, p *policy.Policy) cmp.Plugin {
+func (s *sidecar) s3(b *buckets) cmp.Plugin {
 	return cmp.Plugin{
 		Name: "s3", Discover: triggerfile.Name, Parameters: s3source.Parameters(),
 		Generate: func(ctx context.Context, r *cmp.Request) ([]manifest.Object, error) {
+			p, err := s.policy.current()
+			if err != nil {
+				return nil, err
+			}
 			beside := &repositoryFS{ctx: ctx, request: r}
 			file := path.Join(r.Dir, triggerfile.Name)
 			data, err := fs.ReadFile(beside, triggerfile.Name)

@@ -24,7 +24,7 @@ const maxScan = 64 << 30
 // leads out of the repository, to nothing or in a circle is an error only if it is wanted itself. What else a repository
 // cannot have, such as names with "..", other kinds of entries or one name twice, is refused.
 func Pick(r io.ReadSeeker, limits Limits, wanted tree.Selection) ([]tree.File, error) {
-	p := &pick{limits: limits, wants: wanted.Wants}
+	p := &pick{limits: limits, wants: wanted.Wants, most: wanted.MaxBytes}
 	if err := p.scan(r); err != nil {
 		return nil, err
 	}
@@ -90,6 +90,7 @@ type pick struct {
 	wants   func(name string) bool // the content of a file
 	ignore  func(name string) bool // files that need not be remembered; nil is none
 	enough  func() bool            // nil is at the end
+	most    int64                  // larger files are not there; zero is none
 	entries int
 	bytes   int64
 	names   map[string]bool // of all files
@@ -163,6 +164,9 @@ func (p *pick) entry(h *tar.Header, r io.Reader) error {
 		if p.links[name] = h.Linkname; len(p.links) > RepositoryLimits.Entries {
 			return fmt.Errorf("more than %d symbolic links", RepositoryLimits.Entries)
 		}
+		return nil
+	}
+	if p.most > 0 && h.Size > p.most {
 		return nil
 	}
 	if p.ignore == nil || !p.ignore(name) {

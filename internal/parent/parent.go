@@ -56,8 +56,8 @@ type Children struct {
 
 // Config is what the plugin works with.
 type Config struct {
-	// Engine returns the engine for a parent.
-	Engine func(p policy.Parent, c argo.Call, allowEmpty bool) appset.Engine
+	// Engine returns the engine for a request.
+	Engine func(For) appset.Engine
 	Policy *policy.Policy
 	// Admins are projects whose applications may generate anything while the policy has no rules about that.
 	Admins []string
@@ -65,6 +65,14 @@ type Config struct {
 	Live Live
 	// Namespace is Argo CD's own.
 	Namespace string
+}
+
+// For is what an engine works for.
+type For struct {
+	policy.Parent
+	Call       argo.Call
+	Policy     *policy.Policy
+	AllowEmpty bool
 }
 
 // Request is what an application asks for.
@@ -109,7 +117,7 @@ func (c Config) Generate(ctx context.Context, r Request) (*Answer, error) {
 	}
 	p := policy.Parent{Project: r.Project, Namespace: self.Namespace, Admin: c.admin(r.Project)}
 	r.Doing("generating Applications")
-	x := appset.Expansion{Engine: c.Engine(p, r.Call, allowEmpty), Namespace: self.Namespace, Keep: true, Deployed: true}
+	x := appset.Expansion{Engine: c.Engine(For{p, r.Call, c.Policy, allowEmpty}), Namespace: self.Namespace, Keep: true, Deployed: true}
 	res, err := x.Expand(ctx, docs)
 	a := &Answer{Applications: res.Rendered, Warnings: res.Warnings}
 	switch {
@@ -174,7 +182,7 @@ func (c Config) documents(ctx context.Context, r Request) ([]manifest.Document, 
 		})
 	case render.Kustomize:
 		// It may refer to what is beside it.
-		all, err := r.Files(ctx, tree.Selection{Keep: tree.Safe, Links: true})
+		all, err := r.Files(ctx, tree.Selection{Keep: tree.Safe, Links: true, MaxBytes: maxKustomizeFile})
 		if err != nil {
 			return nil, err
 		}
@@ -182,6 +190,9 @@ func (c Config) documents(ctx context.Context, r Request) ([]manifest.Document, 
 	}
 	return render.Directory(files, render.Options{Type: render.Manifests, URL: name})
 }
+
+// maxKustomizeFile is what a Kustomization can refer to. Larger files of its repository are not manifests.
+const maxKustomizeFile = 4 << 20
 
 // relative returns files by their names in the directory.
 func relative(ctx context.Context, r Request, wanted tree.Selection) ([]tree.File, error) {

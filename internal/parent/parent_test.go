@@ -13,7 +13,6 @@ import (
 	"github.com/argosy-cd/argosy/internal/argo"
 	"github.com/argosy-cd/argosy/internal/manifest"
 	"github.com/argosy-cd/argosy/internal/parent"
-	"github.com/argosy-cd/argosy/internal/policy"
 	"github.com/argosy-cd/argosy/internal/tree"
 )
 

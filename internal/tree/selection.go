@@ -13,6 +13,8 @@ type Selection struct {
 	Dir string
 	// Keep says which files in Dir are wanted, by their name in the repository. Nil is all.
 	Keep func(name string) bool
+	// MaxBytes leaves larger files out, as if they were not there. Zero is none.
+	MaxBytes int64
 	// Links also wants what links to directories lead to, under the name of the link.
 	Links bool
 }

@@ -1,8 +1,12 @@
 package e2e
 
 import (
+	"encoding/json"
 	"fmt"
+	"io"
 	"net"
+	"net/http"
+	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
@@ -156,6 +160,43 @@ func TestPlugin(t *testing.T) {
 func (k *kit) project(name string) {
 	k.Helper()
 	k.apply("apiVersion: argoproj.io/v1alpha1\nkind: AppProject\nmetadata: {name: " + name + ", namespace: argocd}\nspec: {sourceRepos: ['*'], destinations: [{namespace: '*', server: '*'}]}\n")
+}
+
+// TestPluginParameters: Argo CD's API has the plugin's parameters, which is where its user interface takes them from.
+func TestPluginParameters(t *testing.T) {
+	for _, how := range []string{native, stock} {
+		t.Run(how, func(t *testing.T) {
+			k := newKit(t, "params-"+how)
+			k.plugins(how)
+			k.commit(map[string]string{"app/cm.yaml": configMap("cm", "1")})
+			body := fmt.Sprintf(`{"source": {"repoURL": %q, "path": "app", "targetRevision": "main", "plugin": {"name": "appset"}}, "appName": "x", "appProject": "default"}`, k.repo.URL)
+			req, err := http.NewRequestWithContext(k.ctx, http.MethodPost, k.lab.ArgoCDURL+"/api/v1/repositories/"+url.QueryEscape(k.repo.URL)+"/appdetails", strings.NewReader(body))
+			k.must(err)
+			req.Header.Set("Authorization", "Bearer "+k.lab.ArgoCDToken)
+			req.Header.Set("Content-Type", "application/json")
+			res, err := http.DefaultClient.Do(req)
+			k.must(err)
+			defer res.Body.Close()
+			answer, err := io.ReadAll(res.Body)
+			k.must(err)
+			var details struct {
+				Plugin struct {
+					ParametersAnnouncement []struct{ Name, Title, Tooltip, String string }
+				}
+			}
+			k.must(json.Unmarshal(answer, &details))
+			var names []string
+			for _, p := range details.Plugin.ParametersAnnouncement {
+				if p.Title == "" || p.Tooltip == "" {
+					t.Errorf("%+v", p)
+				}
+				names = append(names, p.Name+"="+p.String)
+			}
+			if got := strings.Join(names, " "); got != "spec= recurse=false allow-empty=false max-delete=50%" {
+				t.Errorf("%s: %s", got, answer)
+			}
+		})
+	}
 }
 
 // TestPluginPolicy: rules of a policy file decide what is generated for whom, and which repositories generators read.
