@@ -71,9 +71,7 @@ func ask(t *testing.T, c parent.Config, files, env map[string]string) ([]string,
 	if c.Admins == nil {
 		c.Admins = []string{"default"}
 	}
-	c.Engine = func(_ policy.Parent, _ argo.Call, allowEmpty bool) appset.Engine {
-		return appset.Embedded{AllowEmpty: allowEmpty}
-	}
+	c.Engine = func(f parent.For) appset.Engine { return appset.Embedded{AllowEmpty: f.AllowEmpty} }
 	all := map[string]string{"ARGOCD_APP_NAME": "root", "ARGOCD_APP_NAMESPACE": "argocd", "ARGOCD_APP_PROJECT_NAME": "default"}
 	for k, v := range env {
 		all[k] = v
