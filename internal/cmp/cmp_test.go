@@ -362,6 +362,27 @@ func TestLeaderLeaves(t *testing.T) {
 	wg.Wait()
 }
 
+// TestCancelled: the caller goes away, and the plugin is told.
+func TestCancelled(t *testing.T) {
+	entered, told := make(chan struct{}), make(chan struct{})
+	f := serve(t, cmp.Plugin{Generate: func(ctx context.Context, _ *cmp.Request) ([]manifest.Object, error) {
+		close(entered)
+		<-ctx.Done()
+		close(told)
+		return nil, ctx.Err()
+	}}, cmp.Config{})
+	ctx, cancel := context.WithCancel(t.Context())
+	go func() { <-entered; cancel() }()
+	if _, err := cmptest.Generate(ctx, f.socket, cmptest.Request{Files: map[string]string{"a": ""}}); status.Code(err) != codes.Canceled {
+		t.Error(err)
+	}
+	<-told
+	f.stop()
+	if e := f.seen()[0]; e.Code != codes.Canceled {
+		t.Errorf("%+v", e)
+	}
+}
+
 // TestDeadline: a plugin that does not end is left behind, and the message says what it did.
 func TestDeadline(t *testing.T) {
 	never := make(chan struct{})
