@@ -7,7 +7,7 @@ SHELL       := /bin/bash
 FUZZTIME ?= 10s
 LINT     := bin/golangci-lint
 MODULES  := . conformance lab tools
-GENERATED := docs/cli schemas deploy/s3-cmp deploy/appset-cmp
+GENERATED := docs/cli schemas deploy/s3-cmp deploy/appset-cmp deploy/kustomize/cmp
 CLUSTER  := https://git.example.com/home/cluster.git
 
 .PHONY: help

@@ -21,6 +21,7 @@
 //	internal/appset/template   logic    both template modes of ApplicationSets, compiled once, with limits
 //	internal/appset/appsettest test     the cases that compare us with Argo CD
 //	internal/flight            logic    callers of the same call share its answer
+//	internal/health            logic    health of objects as Argo CD sees it: Lua scripts, core kinds
 //	internal/parent            logic    the appset plugin: the Applications of an application
 //	internal/policy            logic    what Argo CD projects may make us do
 //	internal/archive           logic    tar and zip archives that are not trusted

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/argosy-cd/argosy/internal/argo"
+	"github.com/argosy-cd/argosy/internal/health"
 	"github.com/argosy-cd/argosy/internal/manifest"
 	"github.com/argosy-cd/argosy/internal/parent"
 	"github.com/argosy-cd/argosy/internal/policy"
@@ -20,10 +21,11 @@ import (
 // TestReferenceFiles checks files that are written from tables in the code: schemas for editors, the plugin's manifest.
 func TestReferenceFiles(t *testing.T) {
 	for name, want := range map[string][]byte{
-		"schemas/s3-source.json":        schemaFile(t, triggerfile.Schema()),
-		"schemas/policy.json":           schemaFile(t, policy.Schema()),
-		"deploy/s3-cmp/plugin.yaml":     pluginFile(t, "s3", "and those of the AWS SDK: AWS_REGION, AWS_ENDPOINT_URL_S3, AWS_CA_BUNDLE, …", s3Settings, s3source.Parameters(), "discover", "init", "generate"),
-		"deploy/appset-cmp/plugin.yaml": pluginFile(t, "appset", "and ARGOCD_AUTH_TOKEN for the engine argocd.", appsetSettings, parent.Parameters(), "generate"),
+		"schemas/s3-source.json":              schemaFile(t, triggerfile.Schema()),
+		"schemas/policy.json":                 schemaFile(t, policy.Schema()),
+		"deploy/s3-cmp/plugin.yaml":           pluginFile(t, "s3", "and those of the AWS SDK: AWS_REGION, AWS_ENDPOINT_URL_S3, AWS_CA_BUNDLE, …", s3Settings, s3source.Parameters(), "discover", "init", "generate"),
+		"deploy/appset-cmp/plugin.yaml":       pluginFile(t, "appset", "and ARGOCD_AUTH_TOKEN for the engine argocd.", appsetSettings, parent.Parameters(), "generate"),
+		"deploy/kustomize/cmp/argocd-cm.yaml": healthFile(t),
 	} {
 		file := filepath.Join("../..", name)
 		if os.Getenv("UPDATE") != "" {
@@ -39,6 +41,19 @@ func TestReferenceFiles(t *testing.T) {
 			t.Errorf("%s: run 'make generate' (%v)", name, err)
 		}
 	}
+}
+
+// healthFile is a patch for argocd-cm with our health check of Applications.
+func healthFile(t *testing.T) []byte {
+	t.Helper()
+	b := bytes.NewBufferString("# Without this, an Application has no health for its parent, and no wave waits for one. Written by 'make generate'.\n")
+	err := manifest.WriteYAML(b, manifest.Object{
+		"apiVersion": "v1", "kind": "ConfigMap", "metadata": map[string]any{"name": "argocd-cm"}, "data": map[string]any{health.ApplicationKey: health.ApplicationScript},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
 }
 
 func schemaFile(t *testing.T, schema map[string]any) []byte {

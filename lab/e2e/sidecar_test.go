@@ -83,8 +83,8 @@ func TestSidecarManifests(t *testing.T) {
 	if ours != 7 {
 		t.Errorf("%d objects are ours", ours)
 	}
-	if cm := find(objects, "ConfigMap", "argocd-cm"); text(cm, "data", healthKey) != seedLua {
-		t.Error("the health check is not that of the tests")
+	if cm := find(objects, "ConfigMap", "argocd-cm"); strings.TrimSpace(text(cm, "data", healthKey)) != k.argosy("health", "script", "application") {
+		t.Error("the health check is not the one that TestHealthScript tests")
 	}
 	containers, _, _ := unstructured.NestedSlice(find(objects, "Deployment", "argocd-repo-server").Object, "spec", "template", "spec", "containers")
 	if len(containers) != 2 {

@@ -1,0 +1,172 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"github.com/argosy-cd/argosy/internal/health"
+	"github.com/argosy-cd/argosy/internal/manifest"
+)
+
+func newHealthCommand(std stdio) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "health",
+		Short: "Health of objects, as Argo CD sees it",
+		Args:  noArgs,
+		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(newHealthCheckCommand(std), newHealthScriptCommand(std))
+	return cmd
+}
+
+type healthCheckOptions struct {
+	files          []string
+	lua            string
+	customizations string
+	openLibs       bool
+	output         formatFlag
+}
+
+func newHealthCheckCommand(std stdio) *cobra.Command {
+	opts := healthCheckOptions{output: formatFlag{value: "table", allowed: []string{"table", "json", "yaml"}}}
+	cmd := &cobra.Command{
+		Use:   "check -f FILE",
+		Short: "Say how healthy objects are, by a Lua script, by the settings of an Argo CD, or by its built-in checks",
+		Long: `Say how healthy objects are, as Argo CD would: by a Lua script, by the health checks in its settings, or by the checks for core kinds that it
+has built in. An object without any check has no health; no sync wave waits for it.
+
+Scripts have the libraries that Argo CD gives them, a second, and 256 MiB. They never have files or processes.
+
+A file has objects as kubectl prints them, with their status.`,
+		Example: `  kubectl -n argocd get application web -o yaml | argosy health check -f - --lua health.lua
+  argosy health check -f deployment.yaml --customizations argocd-cm.yaml -o json`,
+		Args: noArgs,
+		RunE: func(*cobra.Command, []string) error { return runHealthCheck(std, opts) },
+	}
+	flags := cmd.Flags()
+	flags.StringArrayVarP(&opts.files, "file", "f", nil, "`FILE` with objects, or - for standard input; repeatable")
+	flags.StringVar(&opts.lua, "lua", "", "`FILE` with a Lua script that is asked about all of them")
+	flags.BoolVar(&opts.openLibs, "open-libs", false, "give the script of --lua the libraries that useOpenLibs gives it: string, math, coroutine")
+	flags.StringVar(&opts.customizations, "customizations", "", "`FILE` with the settings of an Argo CD, argocd-cm")
+	flags.VarP(&opts.output, "output", "o", "output format, "+opts.output.usage())
+	return cmd
+}
+
+func runHealthCheck(std stdio, opts healthCheckOptions) error {
+	switch {
+	case len(opts.files) == 0:
+		return usagef("-f must name a file, or - for standard input")
+	case opts.lua != "" && opts.customizations != "":
+		return usagef("--lua and --customizations do not go together")
+	case opts.openLibs && opts.lua == "":
+		return usagef("--open-libs goes with --lua; settings have a key for it")
+	}
+	docs, err := readDocuments(std.in, opts.files, false)
+	if err != nil {
+		return err
+	}
+	if len(docs) == 0 {
+		return errors.New("there are no objects")
+	}
+	checks, err := opts.checks()
+	if err != nil {
+		return err
+	}
+	var results []manifest.Object
+	var errs []error
+	for _, d := range docs {
+		h, ok, err := health.Evaluate(d.Object, checks, health.Limits{Now: std.now})
+		if err != nil {
+			errs = append(errs, fmt.Errorf("%s: %w", d.Document(), err))
+			continue
+		}
+		results = append(results, healthResult(d.Object, h, ok))
+	}
+	if err := errors.Join(errs...); err != nil {
+		return err
+	}
+	return writeHealth(std.out, opts.output.value, results)
+}
+
+// checks are those of a script for everything, or of settings.
+func (o *healthCheckOptions) checks() (health.Customizations, error) {
+	if o.lua != "" {
+		data, err := readLimited(o.lua)
+		if err != nil {
+			return nil, err
+		}
+		return health.Customizations{"*": {Health: string(data), OpenLibs: o.openLibs}}, nil
+	}
+	if o.customizations == "" {
+		return nil, nil
+	}
+	data, err := readLimited(o.customizations)
+	if err != nil {
+		return nil, err
+	}
+	return health.ParseCustomizations(o.customizations, data)
+}
+
+func healthResult(o manifest.Object, h health.Health, ok bool) manifest.Object {
+	r := manifest.Object{
+		"kind": manifest.String(o, "kind"), "namespace": manifest.String(o, "metadata", "namespace"), "name": manifest.String(o, "metadata", "name"),
+		"status": h.Status, "message": h.Message, "check": h.Check,
+	}
+	if !ok {
+		r["check"] = "none"
+	}
+	return r
+}
+
+func writeHealth(w io.Writer, format string, results []manifest.Object) error {
+	switch format {
+	case "json":
+		list := make([]any, len(results))
+		for i, r := range results {
+			list[i] = r
+		}
+		return writeJSON(w, map[string]any{"items": list})
+	case "yaml":
+		return manifest.WriteYAML(w, results...)
+	}
+	t := tabwriter.NewWriter(w, 0, 0, 3, ' ', 0)
+	fmt.Fprintln(t, "KIND\tNAME\tHEALTH\tCHECK\tMESSAGE")
+	for _, r := range results {
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\n", r["kind"], r["name"], orDash(manifest.String(r, "status")), r["check"], printable(manifest.String(r, "message")))
+	}
+	if err := t.Flush(); err != nil {
+		return fmt.Errorf("writing: %w", err)
+	}
+	return nil
+}
+
+func newHealthScriptCommand(std stdio) *cobra.Command {
+	return &cobra.Command{
+		Use:   "script application",
+		Short: "Print the health check of Applications that makes sync waves wait for them",
+		Long: `Print the health check of Applications that makes sync waves wait for them, for argocd-cm under
+` + health.ApplicationKey + `.
+
+An Application is as healthy as it says, once it has looked at its present spec and no sync of it is about to happen, running or failed. It
+need not be Synced, so a sync window does not hold up the next wave.`,
+		Example: `  argosy health script application > application.lua
+  kubectl -n argocd create configmap argocd-cm --dry-run=client -o yaml --from-file=` + health.ApplicationKey + `=application.lua |
+    kubectl -n argocd patch configmap argocd-cm --patch-file /dev/stdin`,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) != 1 || args[0] != "application" {
+				return usagef("needed: application")
+			}
+			return nil
+		},
+		RunE: func(*cobra.Command, []string) error {
+			if _, err := io.WriteString(std.out, health.ApplicationScript); err != nil {
+				return fmt.Errorf("writing: %w", err)
+			}
+			return nil
+		},
+	}
+}

@@ -1,0 +1,294 @@
+package health
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"runtime/metrics"
+	"slices"
+	"strings"
+	"time"
+
+	lua "github.com/yuin/gopher-lua"
+
+	"github.com/argosy-cd/argosy/internal/manifest"
+)
+
+// Limits bound a script. The zero Limits are Argo CD's second, and 256 MiB.
+type Limits struct {
+	Time   time.Duration
+	Memory uint64
+	// Now is what scripts take for the time. Nil is a time long ago.
+	Now func() time.Time
+}
+
+// Script is a health check.
+type Script struct {
+	Health string
+	// OpenLibs gives it the string, math and coroutine libraries, too. Files and processes it never has.
+	OpenLibs bool
+}
+
+// errLimit says that a script was stopped.
+var errLimit = errors.New("limit")
+
+// Lua runs a script on an object. What it returns is read as Argo CD reads it: nothing at all is no status, a word that is none is
+// Unknown.
+func Lua(s Script, o manifest.Object, limits Limits) (Health, error) {
+	if limits.Time == 0 {
+		limits.Time = time.Second
+	}
+	if limits.Memory == 0 {
+		limits.Memory = 256 << 20
+	}
+	ctx, stop := context.WithCancelCause(context.Background())
+	defer stop(nil)
+	timer := time.AfterFunc(limits.Time, func() { stop(fmt.Errorf("it ran for %s, which is the %w", limits.Time, errLimit)) })
+	defer timer.Stop()
+	go watch(ctx, limits.Memory, stop)
+
+	l := lua.NewState(lua.Options{SkipOpenLibs: true, RegistrySize: 1024, RegistryMaxSize: 1 << 20, CallStackSize: 200})
+	defer l.Close()
+	l.SetContext(ctx)
+	if err := open(l, s.OpenLibs, limits.Now); err != nil {
+		return Health{}, err
+	}
+	l.SetGlobal("actionParams", l.NewTable())
+	l.SetGlobal("obj", value(l, o))
+	if err := l.DoString(s.Health); err != nil {
+		if cause := context.Cause(ctx); errors.Is(cause, errLimit) {
+			return Health{}, cause
+		}
+		return Health{}, errors.New(message(err))
+	}
+	return result(l.Get(-1))
+}
+
+// watch stops a script that takes too much memory. One statement can double what there is, so this is not exact.
+func watch(ctx context.Context, most uint64, stop func(error)) {
+	sample := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}}
+	metrics.Read(sample)
+	before := sample[0].Value.Uint64()
+	tick := time.NewTicker(2 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		metrics.Read(sample)
+		if now := sample[0].Value.Uint64(); now > before+most {
+			stop(fmt.Errorf("it takes more than %d MiB of memory, which is the %w", most>>20, errLimit))
+			return
+		}
+	}
+}
+
+// message is an error of Lua without its stack.
+func message(err error) string {
+	var api *lua.ApiError
+	if errors.As(err, &api) && api.Type == lua.ApiErrorRun {
+		return strings.TrimSpace(api.Object.String())
+	}
+	return strings.Join(strings.Fields(err.Error()), " ")
+}
+
+// open gives a script the libraries that Argo CD gives it: base, table, package, and a part of os, which it finds in table and by
+// require, not as os.
+func open(l *lua.LState, more bool, now func() time.Time) error {
+	libraries := []struct {
+		name string
+		open lua.LGFunction
+	}{{lua.LoadLibName, lua.OpenPackage}, {lua.BaseLibName, lua.OpenBase}, {lua.TabLibName, lua.OpenTable}}
+	if more {
+		libraries = append(libraries, []struct {
+			name string
+			open lua.LGFunction
+		}{{lua.StringLibName, lua.OpenString}, {lua.MathLibName, lua.OpenMath}, {lua.CoroutineLibName, lua.OpenCoroutine}}...)
+	}
+	for _, lib := range libraries {
+		if err := l.CallByParam(lua.P{Fn: l.NewFunction(lib.open), NRet: 0, Protect: true}, lua.LString(lib.name)); err != nil {
+			return err
+		}
+	}
+	clock := map[string]lua.LGFunction{"time": osTime(now), "date": osDate(now)}
+	l.RegisterModule(lua.TabLibName, clock)
+	l.PreloadModule(lua.OsLibName, func(l *lua.LState) int { l.Push(l.SetFuncs(l.NewTable(), clock)); return 1 })
+	if more {
+		l.SetGlobal(lua.OsLibName, l.SetFuncs(l.NewTable(), clock))
+		l.SetField(l.GetGlobal(lua.StringLibName), "rep", l.NewFunction(repeat))
+	}
+	// Files are none of a script's business, and what it prints is not our output.
+	for _, name := range []string{"dofile", "loadfile"} {
+		l.SetGlobal(name, lua.LNil)
+	}
+	l.SetGlobal("print", l.NewFunction(func(*lua.LState) int { return 0 }))
+	if p, ok := l.GetGlobal("package").(*lua.LTable); ok {
+		p.RawSetString("path", lua.LString(""))
+		p.RawSetString("cpath", lua.LString(""))
+	}
+	return nil
+}
+
+// repeat is string.rep, which could otherwise take all memory in one step.
+func repeat(l *lua.LState) int {
+	text, n := l.CheckString(1), max(0, l.CheckInt(2))
+	if len(text) > 0 && n > (16<<20)/len(text) {
+		l.RaiseError("string.rep: the result is too large")
+	}
+	l.Push(lua.LString(strings.Repeat(text, n)))
+	return 1
+}
+
+func osTime(now func() time.Time) lua.LGFunction {
+	return func(l *lua.LState) int {
+		if l.GetTop() == 0 {
+			l.Push(lua.LNumber(clockOf(now).Unix()))
+			return 1
+		}
+		t := l.CheckTable(1)
+		field := func(name string, missing int) int {
+			if n, ok := t.RawGetString(name).(lua.LNumber); ok {
+				return int(n)
+			}
+			return missing
+		}
+		date := time.Date(field("year", -1), time.Month(field("month", -1)), field("day", -1), field("hour", 12), field("min", 0), field("sec", 0), 0, time.Local)
+		l.Push(lua.LNumber(date.Unix()))
+		return 1
+	}
+}
+
+func osDate(now func() time.Time) lua.LGFunction {
+	return func(l *lua.LState) int {
+		t := clockOf(now)
+		format := "%c"
+		if l.GetTop() >= 1 {
+			format = l.CheckString(1)
+		}
+		if l.GetTop() >= 2 {
+			t = time.Unix(l.CheckInt64(2), 0)
+		}
+		if strings.HasPrefix(format, "!") {
+			t, format = t.UTC(), format[1:]
+		}
+		if strings.HasPrefix(format, "*t") {
+			table := l.NewTable()
+			for name, n := range map[string]int{"year": t.Year(), "month": int(t.Month()), "day": t.Day(), "hour": t.Hour(), "min": t.Minute(), "sec": t.Second(), "wday": int(t.Weekday()) + 1} {
+				table.RawSetString(name, lua.LNumber(n))
+			}
+			l.Push(table)
+			return 1
+		}
+		l.Push(lua.LString(strftime(t, format)))
+		return 1
+	}
+}
+
+func strftime(t time.Time, format string) string {
+	layouts := map[byte]string{
+		'a': "Mon", 'A': "Monday", 'b': "Jan", 'B': "January", 'c': "02 Jan 06 15:04 MST", 'd': "02", 'F': "2006-01-02", 'H': "15", 'I': "03", 'm': "01", 'M': "04", 'p': "PM",
+		'Q': ".000", 'S': "05", 'x': "15/04/05", 'X': "15:04:05", 'y': "06", 'Y': "2006", 'z': "-0700", 'Z': "MST",
+	}
+	var b strings.Builder
+	for i := 0; i < len(format); i++ {
+		if format[i] != '%' || i+1 == len(format) {
+			b.WriteByte(format[i])
+			continue
+		}
+		i++
+		if layout, ok := layouts[format[i]]; ok {
+			b.WriteString(t.Format(layout))
+		} else if format[i] == '%' {
+			b.WriteByte('%')
+		} else {
+			b.WriteString(format[i-1 : i+1])
+		}
+	}
+	return b.String()
+}
+
+func clockOf(now func() time.Time) time.Time {
+	if now == nil {
+		return time.Unix(0, 0)
+	}
+	return now()
+}
+
+// value is a decoded value for Lua.
+func value(l *lua.LState, v any) lua.LValue {
+	switch v := v.(type) {
+	case bool:
+		return lua.LBool(v)
+	case string:
+		return lua.LString(v)
+	case int64:
+		return lua.LNumber(v)
+	case float64:
+		return lua.LNumber(v)
+	case []any:
+		t := l.CreateTable(len(v), 0)
+		for _, e := range v {
+			t.Append(value(l, e))
+		}
+		return t
+	case map[string]any:
+		t := l.CreateTable(0, len(v))
+		for k, e := range v {
+			t.RawSetH(lua.LString(k), value(l, e))
+		}
+		return t
+	default:
+		return lua.LNil
+	}
+}
+
+// result reads what a script returns, as Argo CD does by way of JSON.
+func result(v lua.LValue) (Health, error) {
+	if v.Type() == lua.LTNil {
+		return Health{}, nil
+	}
+	t, ok := v.(*lua.LTable)
+	if !ok {
+		return Health{}, fmt.Errorf("it must return a table, it returns a %s", v.Type())
+	}
+	h, wrong, err := fields(t)
+	switch {
+	case err != nil:
+		return Health{}, err
+	case wrong:
+		return Health{}, nil
+	case !slices.Contains([]string{Healthy, Suspended, Progressing, Missing, Degraded, Unknown}, h.Status):
+		return Health{Status: Unknown, Message: fmt.Sprintf("the script returns the status %q, which Argo CD does not know", h.Status)}, nil
+	}
+	return h, nil
+}
+
+// fields takes status and message from a table. Wrong says that they, or the table, are of another type, which Argo CD takes for
+// nothing at all.
+func fields(t *lua.LTable) (h Health, wrong bool, err error) {
+	first := lua.LValue(lua.LNil)
+	t.ForEach(func(k, v lua.LValue) {
+		if first.Type() == lua.LTNil {
+			first = k
+		}
+		switch {
+		case k.Type() != first.Type() || k.Type() != lua.LTString && k.Type() != lua.LTNumber:
+			err = errors.New("the table that it returns has keys of several types")
+		case v.Type() == lua.LTFunction || v.Type() == lua.LTUserData:
+			err = fmt.Errorf("the table that it returns has a %s in it", v.Type())
+		case v.Type() == lua.LTNumber && (math.IsNaN(float64(v.(lua.LNumber))) || math.IsInf(float64(v.(lua.LNumber)), 0)):
+			err = errors.New("the table that it returns has a number in it that is none")
+		}
+		for name, to := range map[string]*string{"status": &h.Status, "message": &h.Message} {
+			if text, ok := v.(lua.LString); strings.EqualFold(k.String(), name) && ok {
+				*to = string(text)
+			} else if strings.EqualFold(k.String(), name) {
+				wrong = true
+			}
+		}
+	})
+	return h, wrong || first.Type() != lua.LTString, err
+}
