@@ -48,7 +48,7 @@ func TestApplicationScript(t *testing.T) {
 		message    string
 	}{
 		"healthy":     {want: "Healthy", seed: "Healthy"},
-		"new":         {replace: []string{child[strings.Index(child, "status:"):], ""}, want: "Progressing", seed: "Progressing", message: "waiting for Argo CD to look at it"},
+		"new":         {replace: []string{"status:\n  health: {status: Healthy}\n", "was:\n"}, want: "Progressing", seed: "Progressing", message: "waiting for Argo CD to look at it"},
 		"no health":   {replace: []string{"  health: {status: Healthy}\n", ""}, want: "Progressing", seed: "Progressing"},
 		"progressing": {replace: []string{"{status: Healthy}", "{status: Progressing, message: soon}"}, want: "Progressing", seed: "Progressing", message: "soon"},
 		"degraded":    {replace: []string{"{status: Healthy}", "{status: Degraded, message: broken}"}, want: "Degraded", seed: "Degraded", message: "broken"},

@@ -87,8 +87,13 @@ data:
 		t.Fatal(err)
 	}
 	for _, test := range []struct{ version, kind, want string }{
-		{"argoproj.io/v1alpha1", "Application", "a true"}, {"v1", "Service", "b false"}, {"x.example.com/v1", "Any", "c false"}, {"apps/v1", "Deployment", "d true"},
-		{"batch/v1", "Job", "e false"}, {"v1", "Pod", " false"}, {"example.com/v1", "Any", " false"},
+		{"argoproj.io/v1alpha1", "Application", "a true"},
+		{"v1", "Service", "b false"},
+		{"x.example.com/v1", "Any", "c false"},
+		{"apps/v1", "Deployment", "d true"},
+		{"batch/v1", "Job", "e false"},
+		{"v1", "Pod", " false"},
+		{"example.com/v1", "Any", " false"},
 	} {
 		_, s, err := c.find(manifest.Object{"apiVersion": test.version, "kind": test.kind})
 		if got := s.Health + map[bool]string{true: " true", false: " false"}[s.OpenLibs]; got != test.want || err != nil {

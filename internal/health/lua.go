@@ -269,7 +269,7 @@ func result(v lua.LValue) (Health, error) {
 // fields takes status and message from a table. Wrong says that they, or the table, are of another type, which Argo CD takes for
 // nothing at all.
 func fields(t *lua.LTable) (h Health, wrong bool, err error) {
-	first := lua.LValue(lua.LNil)
+	first := lua.LNil
 	t.ForEach(func(k, v lua.LValue) {
 		if first.Type() == lua.LTNil {
 			first = k
