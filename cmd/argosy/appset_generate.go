@@ -120,7 +120,7 @@ func runAppsetGenerate(ctx context.Context, std stdio, opts appsetGenerateOption
 	if err != nil {
 		return err
 	}
-	repos, err := newRepositories(std, opts)
+	repos, err := newRepositories(std, opts.repos, opts.offline)
 	if err != nil {
 		return err
 	}

@@ -22,9 +22,9 @@ type repositories struct {
 	err    error
 }
 
-func newRepositories(std stdio, opts appsetGenerateOptions) (*repositories, error) {
-	r := &repositories{std: std, offline: opts.offline}
-	for _, flag := range opts.repos {
+func newRepositories(std stdio, flags []string, offline bool) (*repositories, error) {
+	r := &repositories{std: std, offline: offline}
+	for _, flag := range flags {
 		l, err := parseRepoFlag(flag)
 		if err != nil {
 			return nil, err
@@ -36,6 +36,14 @@ func newRepositories(std stdio, opts appsetGenerateOptions) (*repositories, erro
 
 // Tree implements generator.Repositories.
 func (r *repositories) Tree(ctx context.Context, url, revision string) (generator.Tree, error) {
+	t, err := r.tree(ctx, url, revision)
+	if err != nil {
+		return nil, err
+	}
+	return t, nil
+}
+
+func (r *repositories) tree(ctx context.Context, url, revision string) (*gitsource.Tree, error) {
 	r.once.Do(func() { r.err = r.open(ctx) })
 	if r.err != nil {
 		return nil, r.err

@@ -13,6 +13,8 @@ import (
 	"slices"
 	"strings"
 	"syscall"
+
+	"github.com/argosy-cd/argosy/internal/tree"
 )
 
 // Limits of one tree.
@@ -218,6 +220,31 @@ func (t *Tree) Files(ctx context.Context, pattern string) (map[string][]byte, er
 	}
 	slices.Sort(names)
 	return t.read(ctx, names)
+}
+
+// Select returns the wanted files. Links are followed as read does: to files on disk, not in a revision.
+func (t *Tree) Select(ctx context.Context, wanted tree.Selection) ([]tree.File, error) {
+	var names []string
+	for name := range t.files {
+		if wanted.Wants(name) && !strings.HasPrefix(t.files[name], "link ") {
+			names = append(names, name)
+		}
+	}
+	if len(names) == 0 {
+		return nil, nil
+	}
+	slices.Sort(names)
+	content, err := t.read(ctx, names)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]tree.File, 0, len(names))
+	for _, name := range names {
+		if data := content[name]; wanted.MaxBytes == 0 || int64(len(data)) <= wanted.MaxBytes {
+			out = append(out, tree.File{Name: name, Data: data})
+		}
+	}
+	return out, nil
 }
 
 func (t *Tree) read(ctx context.Context, names []string) (map[string][]byte, error) {

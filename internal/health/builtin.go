@@ -9,6 +9,12 @@ import (
 	"github.com/argosy-cd/argosy/internal/manifest"
 )
 
+// BuiltIn reports whether Argo CD has a check for an object in Go.
+func BuiltIn(o manifest.Object) bool {
+	_, ok, _ := builtin(o)
+	return ok
+}
+
 // builtin is what Argo CD has in Go, for kinds of Kubernetes itself.
 func builtin(o manifest.Object) (Health, bool, error) {
 	kind, group := manifest.String(o, "kind"), manifest.Group(o)

@@ -29,6 +29,11 @@ func ParseCustomizations(file string, data []byte) (Customizations, error) {
 	if manifest.String(settings, "kind") == "ConfigMap" {
 		settings = manifest.Map(settings, "data")
 	}
+	return FromSettings(file, settings)
+}
+
+// FromSettings reads the data of argocd-cm.
+func FromSettings(file string, settings map[string]any) (Customizations, error) {
 	c := Customizations{}
 	var errs []error
 	for _, key := range manifest.Keys(settings) {
@@ -111,6 +116,12 @@ func (c Customizations) addOlder(v any) error {
 		}
 	}
 	return nil
+}
+
+// Covers returns the key of the script for an object, "" if there is none.
+func (c Customizations) Covers(o manifest.Object) (string, error) {
+	key, _, err := c.find(o)
+	return key, err
 }
 
 // find returns the script for an object: that of its kind, or that of the one pattern that matches.

@@ -19,6 +19,7 @@ import (
 	"helm.sh/helm/v4/pkg/chart/v2/loader"
 	chartutil "helm.sh/helm/v4/pkg/chart/v2/util"
 	"helm.sh/helm/v4/pkg/engine"
+	"helm.sh/helm/v4/pkg/strvals"
 
 	"github.com/argosy-cd/argosy/internal/manifest"
 	"github.com/argosy-cd/argosy/internal/tree"
@@ -30,7 +31,14 @@ type Chart struct {
 	Namespace   string
 	ValueFiles  []tree.File    // later ones win
 	Values      map[string]any // win over ValueFiles
+	Set         []Set          // win over Values
 	SkipCRDs    bool
+}
+
+// Set is one value, as "helm template --set" has it; String takes the value for text whatever it looks like.
+type Set struct {
+	Name, Value string
+	String      bool
 }
 
 // chart renders a Helm chart.
@@ -114,7 +122,18 @@ func chartValues(c Chart) (map[string]any, error) {
 		}
 		values = loader.MergeMaps(values, more)
 	}
-	return loader.MergeMaps(values, plainNumbers(c.Values)), nil
+	values = loader.MergeMaps(values, plainNumbers(c.Values))
+	for _, s := range c.Set {
+		// Argo CD escapes commas, which would begin another value.
+		text, parse := s.Name+"="+strings.ReplaceAll(s.Value, ",", `\,`), strvals.ParseInto
+		if s.String {
+			parse = strvals.ParseIntoString
+		}
+		if err := parse(text, values); err != nil {
+			return nil, fmt.Errorf("parameter %s: %s", s.Name, oneLine(err))
+		}
+	}
+	return values, nil
 }
 
 // plainNumbers makes float64 of whole numbers, as Helm's own decoder does: templates see the difference.

@@ -30,6 +30,15 @@ func (f filter) keeps(name string) bool {
 
 // parsePattern translates a pattern to a regular expression, which takes linear time whatever it is. What can never match a
 // name, as people write it for other programs, is refused: a file that was to be left out would be deployed.
+// Pattern returns what matches a pattern of files, nil for "".
+func Pattern(text string) (func(name string) bool, error) {
+	if text == "" {
+		return nil, nil
+	}
+	p, err := parsePattern(text)
+	return p.match, err
+}
+
 func parsePattern(text string) (pattern, error) {
 	switch {
 	case strings.HasPrefix(text, "/") || strings.HasPrefix(text, "./"):

@@ -1,0 +1,321 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"github.com/argosy-cd/argosy/internal/appset"
+	"github.com/argosy-cd/argosy/internal/appset/generator"
+	"github.com/argosy-cd/argosy/internal/argo"
+	"github.com/argosy-cd/argosy/internal/health"
+	"github.com/argosy-cd/argosy/internal/kube"
+	"github.com/argosy-cd/argosy/internal/manifest"
+	"github.com/argosy-cd/argosy/internal/plan"
+)
+
+type planOptions struct {
+	repos          []string
+	clusters       string
+	customizations string
+	namespace      string
+	resources      bool
+	output         formatFlag
+}
+
+func newPlanCommand(std stdio) *cobra.Command {
+	opts := planOptions{output: formatFlag{value: "table", allowed: []string{"table", "json", "yaml"}}}
+	cmd := &cobra.Command{
+		Use:   "plan ROOT",
+		Short: "Say what a root Application will deploy, in which order, and which waves really wait",
+		Long: `Say what a root Application will deploy, directly and through other Applications and ApplicationSets: who deploys whom, in which wave, in which
+order, what each wave waits for, and whether it does.
+
+ROOT is a file with the Application. Repositories are those of --repo, and by default the work tree of the Git repository you stand in for all of
+its remotes, as it lies on disk. Nothing is fetched: what is not at hand, such as a chart in a repository of charts, is said where it is, and is no error.
+
+A wave waits for an Application if Argo CD's settings have a health check for Applications: those of --customizations, or an argocd-cm that the plan itself
+deploys. It never waits for the Applications of an ApplicationSet, unless the plugin appset renders it.`,
+		Example: `  argosy plan apps/root.yaml
+  argosy plan --repo https://git.example.com/home/cluster.git=. --resources -o json root.yaml`,
+		Args: exactly(1, "the file of the root Application"),
+		RunE: func(cmd *cobra.Command, args []string) error { return runPlan(cmd.Context(), std, opts, args[0]) },
+	}
+	flags := cmd.Flags()
+	flags.StringArrayVar(&opts.repos, "repo", nil, "take a repository from a local directory, `URL=PATH[@REV]`; repeatable")
+	flags.StringVar(&opts.clusters, "clusters", "", "`FILE` with the clusters that Argo CD knows, for cluster generators")
+	flags.StringVar(&opts.customizations, "customizations", "", "`FILE` with the settings of the Argo CD, argocd-cm")
+	flags.StringVarP(&opts.namespace, "namespace", "n", kube.DefaultNamespace, "Argo CD's namespace")
+	flags.BoolVar(&opts.resources, "resources", false, "show all objects, not only Applications and ApplicationSets")
+	flags.VarP(&opts.output, "output", "o", "output format, "+opts.output.usage())
+	return cmd
+}
+
+func runPlan(ctx context.Context, std stdio, opts planOptions, file string) error {
+	repos, err := newRepositories(std, opts.repos, true)
+	if err != nil {
+		return err
+	}
+	clusters, err := readClusters(opts.clusters)
+	if err != nil {
+		return err
+	}
+	root, err := readRoot(std.in, file)
+	if err != nil {
+		return err
+	}
+	cfg := plan.Config{
+		Namespace: opts.namespace, Engine: appset.Embedded{Clusters: generator.ClusterList(clusters), Git: repos, AllowEmpty: true},
+		Open: func(ctx context.Context, url, revision string) (plan.Tree, error) {
+			return repos.tree(ctx, url, revision)
+		},
+	}
+	if opts.customizations != "" {
+		data, err := readLimited(opts.customizations)
+		if err != nil {
+			return err
+		}
+		if cfg.Customizations, err = health.ParseCustomizations(opts.customizations, data); err != nil {
+			return err
+		}
+	}
+	p, err := plan.New(ctx, cfg, root)
+	if err := errors.Join(err, repos.close()); err != nil {
+		return err
+	}
+	if opts.output.value == "table" {
+		return planTable(std.out, p, opts.resources)
+	}
+	return writePlan(std.out, opts.output.value, p, opts.resources)
+}
+
+// readRoot reads the one Application of a file.
+func readRoot(stdin io.Reader, file string) (manifest.Document, error) {
+	docs, err := readDocuments(stdin, []string{file}, false)
+	if err != nil {
+		return manifest.Document{}, err
+	}
+	var roots []manifest.Document
+	for _, d := range docs {
+		if argo.IsApplication(d.Object) {
+			roots = append(roots, d)
+		}
+	}
+	if len(roots) != 1 {
+		return manifest.Document{}, fmt.Errorf("%s: %d Applications are in it, the root must be one", file, len(roots))
+	}
+	return roots[0], nil
+}
+
+// planTable prints a plan for people: each Application that deploys others, wave by wave.
+func planTable(out io.Writer, p *plan.Plan, resources bool) error {
+	w := bufio.NewWriter(out)
+	applications, sets, objects := 0, 0, 0
+	for _, app := range p.Applications {
+		applications++
+		objects += len(app.Items)
+		for _, item := range app.Items {
+			if item.Children != nil {
+				sets++
+			}
+		}
+		if app == p.Root || resources || deploysOthers(app) {
+			planSection(w, app, resources)
+		}
+	}
+	fmt.Fprintf(w, "%s, %s, %s\n", count(applications, "Application"), count(sets, "ApplicationSet"), count(objects, "object"))
+	if len(p.Findings) > 0 {
+		fmt.Fprintf(w, "\nFINDINGS\n")
+		for _, f := range p.Findings {
+			fmt.Fprintf(w, "  %s: %s\n", printable(f.Subject), printable(f.Message))
+		}
+	}
+	if err := w.Flush(); err != nil {
+		return fmt.Errorf("writing: %w", err)
+	}
+	return nil
+}
+
+func deploysOthers(app *plan.Application) bool {
+	for _, item := range app.Items {
+		if item.Application != nil || item.Children != nil {
+			return true
+		}
+	}
+	return false
+}
+
+// planSection prints what one Application deploys.
+func planSection(w io.Writer, app *plan.Application, resources bool) {
+	fmt.Fprintf(w, "%s, from %s\n", printable(app.Name), describePlanSources(app))
+	waves := app.Waves()
+	for i, wave := range waves {
+		rows := planRows(wave, resources)
+		if len(rows) == 0 {
+			continue
+		}
+		fmt.Fprintf(w, "\n  WAVE %d%s%s\n", wave.Wave, phaseName(wave.Phase), waitText(wave, i == len(waves)-1))
+		t := tabwriter.NewWriter(w, 0, 0, 3, ' ', 0)
+		for _, row := range rows {
+			for j, cell := range row {
+				row[j] = printable(cell)
+			}
+			fmt.Fprintf(t, "    %s\n", strings.TrimRight(strings.Join(row, "\t"), "\t"))
+		}
+		_ = t.Flush() // to memory
+	}
+	fmt.Fprintln(w)
+}
+
+func phaseName(phase string) string {
+	if phase == plan.Sync {
+		return ""
+	}
+	return " " + phase
+}
+
+// waitText says whether the next wave waits for this one.
+func waitText(wave plan.Wave, last bool) string {
+	var not []string
+	why, waits := "", 0
+	for _, item := range wave.Items {
+		switch {
+		case item.Waits:
+			waits++
+		case item.Application != nil || item.Children != nil:
+			not, why = append(not, item.Name), item.Why
+		}
+	}
+	switch {
+	case last && len(not) > 0:
+		return fmt.Sprintf("   is complete before %s is healthy: %s", strings.Join(not, ", "), why)
+	case last:
+		return ""
+	case len(not) > 0:
+		return fmt.Sprintf("   the next wave DOES NOT WAIT for %s: %s", strings.Join(not, ", "), why)
+	default:
+		return fmt.Sprintf("   the next wave waits for %d of %s", waits, count(len(wave.Items), "object"))
+	}
+}
+
+// planRows are the lines of a wave: name, kind, source, destination, what it deploys.
+func planRows(wave plan.Wave, resources bool) [][]string {
+	var rows [][]string
+	for _, item := range wave.Items {
+		switch {
+		case item.Application != nil:
+			rows = append(rows, applicationRow(item.Application, ""))
+		case item.Children != nil:
+			rows = append(rows, []string{item.Name, item.Kind, "", "", count(len(item.Children), "Application")})
+			for _, child := range item.Children {
+				rows = append(rows, applicationRow(child, "  "))
+			}
+		case resources:
+			rows = append(rows, []string{item.Name, item.Kind, "", item.Namespace, ""})
+		}
+	}
+	return rows
+}
+
+func applicationRow(app *plan.Application, indent string) []string {
+	deploys := count(len(app.Items), "object")
+	if app.Itself {
+		deploys = "itself"
+	}
+	for _, s := range app.Sources {
+		if s.Unknown != "" {
+			deploys = "not known: " + s.Unknown
+		}
+	}
+	return []string{indent + app.Name, argo.KindApplication, describePlanSources(app), strings.Replace(app.Destination, "https://kubernetes.default.svc/", "in-cluster/", 1), deploys}
+}
+
+func describePlanSources(app *plan.Application) string {
+	var parts []string
+	for _, s := range app.Sources {
+		if s.Kind == "values" {
+			continue
+		}
+		what := s.Path
+		if s.Chart != "" {
+			what = s.Chart + " " + s.Revision
+		}
+		parts = append(parts, orDash(what))
+	}
+	return orDash(strings.Join(parts, " + "))
+}
+
+// writePlan prints a plan for programs.
+func writePlan(w io.Writer, format string, p *plan.Plan, resources bool) error {
+	findings := make([]any, len(p.Findings))
+	for i, f := range p.Findings {
+		findings[i] = map[string]any{"subject": f.Subject, "message": f.Message}
+	}
+	object := manifest.Object{"root": planObject(p.Root, resources), "findings": findings}
+	if format == "yaml" {
+		return manifest.WriteYAML(w, object)
+	}
+	return writeJSON(w, object)
+}
+
+func planObject(app *plan.Application, resources bool) map[string]any {
+	o := map[string]any{"name": app.Name, "namespace": app.Namespace, "project": app.Project, "destination": app.Destination, "objects": int64(len(app.Items))}
+	if app.Itself {
+		o["itself"] = true
+	}
+	var sources []any
+	for _, s := range app.Sources {
+		source := map[string]any{"repoURL": s.Repository, "kind": s.Kind}
+		for key, value := range map[string]string{"path": s.Path, "chart": s.Chart, "targetRevision": s.Revision, "unknown": s.Unknown} {
+			if value != "" {
+				source[key] = value
+			}
+		}
+		sources = append(sources, source)
+	}
+	o["sources"] = sources
+	var waves []any
+	for _, wave := range app.Waves() {
+		if items := planItems(wave.Items, resources); len(items) > 0 {
+			waves = append(waves, map[string]any{"phase": wave.Phase, "wave": int64(wave.Wave), "items": items})
+		}
+	}
+	if len(waves) > 0 {
+		o["waves"] = waves
+	}
+	return o
+}
+
+func planItems(items []*plan.Item, resources bool) []any {
+	var out []any
+	for _, item := range items {
+		if item.Application == nil && item.Children == nil && !resources {
+			continue
+		}
+		o := map[string]any{"kind": item.Kind, "name": item.Name, "waits": item.Waits, "why": item.Why}
+		if item.Group != "" {
+			o["group"] = item.Group
+		}
+		if item.Namespace != "" {
+			o["namespace"] = item.Namespace
+		}
+		if item.Application != nil {
+			o["application"] = planObject(item.Application, resources)
+		}
+		var children []any
+		for _, child := range item.Children {
+			children = append(children, planObject(child, resources))
+		}
+		if children != nil {
+			o["applications"] = children
+		}
+		out = append(out, o)
+	}
+	return out
+}

@@ -1,0 +1,53 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+const (
+	clusterURL  = "https://git.example.com/home/cluster.git"
+	clusterRoot = "../../examples/cluster/infrastructure/controllers/argocd/root.yaml"
+)
+
+// TestPlanExample plans the example cluster: the table is that of the architecture it was made from, with the waves that do not
+// wait; with the plugin appset on the root, all of them do.
+func TestPlanExample(t *testing.T) {
+	root, err := os.ReadFile(clusterRoot)
+	if err != nil {
+		t.Fatal(err)
+	}
+	plugin := filepath.Join(t.TempDir(), "root.yaml")
+	text := strings.Replace(string(root), "    path: infrastructure/controllers/argocd/apps\n", "    path: infrastructure/controllers/argocd/apps\n    plugin: {name: appset}\n", 1)
+	if err := os.WriteFile(plugin, []byte(text), 0o600); err != nil || text == string(root) {
+		t.Fatal(err)
+	}
+	for name, file := range map[string]string{"stock": clusterRoot, "plugin": plugin} {
+		var out, talk bytes.Buffer
+		if code := execute(context.Background(), stdio{out: &out, err: &talk, env: os.Environ()}, []string{"plan", "--repo", clusterURL + "=../../examples/cluster", file}); code != 0 {
+			t.Fatal(talk.String())
+		}
+		golden := filepath.Join("testdata/plan", name+".txt")
+		if os.Getenv("UPDATE") != "" {
+			if err := os.WriteFile(golden, out.Bytes(), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		want, err := os.ReadFile(golden)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(string(want), out.String()); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+		if waits := !strings.Contains(out.String(), "DOES NOT WAIT"); waits != (name == "plugin") {
+			t.Errorf("%s: waits: %v", name, waits)
+		}
+	}
+}

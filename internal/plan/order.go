@@ -1,0 +1,110 @@
+package plan
+
+import (
+	"cmp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/argosy-cd/argosy/internal/argo"
+	"github.com/argosy-cd/argosy/internal/manifest"
+)
+
+// Phases of a sync, in order.
+const (
+	PreSync  = "PreSync"
+	Sync     = "Sync"
+	PostSync = "PostSync"
+	SyncFail = "SyncFail"
+)
+
+var phases = []string{PreSync, Sync, PostSync, SyncFail}
+
+// kinds is the order of kinds inside a wave; those that are not in it come last.
+var kinds = strings.Fields(`Namespace NetworkPolicy ResourceQuota LimitRange PodSecurityPolicy PodDisruptionBudget ServiceAccount Secret SecretList ConfigMap StorageClass
+	PersistentVolume PersistentVolumeClaim CustomResourceDefinition ClusterRole ClusterRoleList ClusterRoleBinding ClusterRoleBindingList Role RoleList RoleBinding
+	RoleBindingList Service DaemonSet Pod ReplicationController ReplicaSet Deployment HorizontalPodAutoscaler StatefulSet Job CronJob IngressClass Ingress APIService`)
+
+// compare orders items as Argo CD does: by phase, wave, kind and name.
+func compare(a, b *Item) int {
+	rank := func(i *Item) int {
+		if n := slices.Index(kinds, i.Kind); n >= 0 {
+			return n
+		}
+		return len(kinds)
+	}
+	return cmp.Or(cmp.Compare(slices.Index(phases, a.Phase), slices.Index(phases, b.Phase)), cmp.Compare(a.Wave, b.Wave), cmp.Compare(rank(a), rank(b)), cmp.Compare(a.Name, b.Name))
+}
+
+// place returns the phase and the wave of an object, and what is wrong with them. No phase is an object that is not deployed.
+func place(o manifest.Object) (phase string, wave int, problem string) {
+	annotation := func(name string) string { return manifest.String(o, "metadata", "annotations", name) }
+	phase = hookPhase(annotation("argocd.argoproj.io/hook"), annotation("helm.sh/hook"))
+	text := annotation(argo.SyncWaveAnnotation)
+	if text == "" && annotation("helm.sh/hook") != "" {
+		text = annotation("helm.sh/hook-weight")
+	}
+	if text == "" {
+		return phase, 0, ""
+	}
+	wave, err := strconv.Atoi(text)
+	if err != nil {
+		return phase, 0, "the sync wave " + strconv.Quote(text) + " is not a number, which Argo CD takes for 0"
+	}
+	return phase, wave, ""
+}
+
+// hookPhase is the first phase of a hook; everything else is deployed in Sync.
+func hookPhase(own, helm string) string {
+	if own != "" {
+		for _, phase := range phases {
+			if slices.Contains(fields(own), phase) {
+				return phase
+			}
+		}
+		return "" // Skip, PostDelete, …
+	}
+	if helm == "" {
+		return Sync
+	}
+	phase := ""
+	for _, hook := range fields(helm) {
+		switch hook {
+		case "crd-install":
+			return Sync
+		case "pre-install", "pre-upgrade":
+			return PreSync
+		case "post-install", "post-upgrade":
+			phase = PostSync
+		}
+	}
+	return phase
+}
+
+func fields(s string) []string {
+	var out []string
+	for part := range strings.SplitSeq(s, ",") {
+		out = append(out, strings.TrimSpace(part))
+	}
+	return out
+}
+
+// Wave is the items of one wave of a phase.
+type Wave struct {
+	Phase string
+	Wave  int
+	Items []*Item
+}
+
+// Waves returns the items of an Application in sections.
+func (a *Application) Waves() []Wave {
+	var out []Wave
+	for _, item := range a.Items {
+		if n := len(out); n > 0 && out[n-1].Phase == item.Phase && out[n-1].Wave == item.Wave {
+			out[n-1].Items = append(out[n-1].Items, item)
+			continue
+		}
+		out = append(out, Wave{item.Phase, item.Wave, []*Item{item}})
+	}
+	return out
+}

@@ -1,0 +1,267 @@
+// Package plan knows a boot before it happens: from a root Application to everything that it deploys, directly and through other
+// Applications and ApplicationSets, in the order in which Argo CD will do it, and whether each wave really waits for the one before.
+//
+// It works on what is in repositories at hand, and changes nothing. What cannot be known that way, such as a remote chart, is
+// said where it is; broken files, cycles and children of two parents are findings. None of them ends the plan.
+package plan
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/argosy-cd/argosy/internal/appset"
+	"github.com/argosy-cd/argosy/internal/argo"
+	"github.com/argosy-cd/argosy/internal/health"
+	"github.com/argosy-cd/argosy/internal/manifest"
+	"github.com/argosy-cd/argosy/internal/problem"
+	"github.com/argosy-cd/argosy/internal/tree"
+)
+
+// Tree is a repository at a revision.
+type Tree interface {
+	Select(ctx context.Context, wanted tree.Selection) ([]tree.File, error)
+}
+
+// Config is what a plan is made with.
+type Config struct {
+	// Open opens a repository; an error says why it is not at hand.
+	Open func(ctx context.Context, url, revision string) (Tree, error)
+	// Engine renders ApplicationSets.
+	Engine appset.Engine
+	// Namespace is Argo CD's.
+	Namespace string
+	// Customizations are health checks of Argo CD's settings. Nil are those that the plan itself deploys.
+	Customizations health.Customizations
+}
+
+// Ref names an Application.
+type Ref struct{ Namespace, Name string }
+
+// Application is an Application and what it deploys.
+type Application struct {
+	Ref
+	Project     string
+	Destination string // cluster/namespace
+	Sources     []Source
+	// Set is the ApplicationSet that it comes from, "" if none.
+	Set   string
+	Items []*Item // in the order in which they are deployed
+	// Itself says that it is deployed by one that it deploys; its items are there.
+	Itself bool
+
+	position manifest.Position
+}
+
+// Source is where the manifests of an Application are.
+type Source struct {
+	Repository, Revision, Path, Chart string
+	// Kind is how they are made: directory, kustomize, helm, appset, s3, plugin.
+	Kind string
+	// Unknown says why they are not known here, "" if they are.
+	Unknown string
+}
+
+// Item is an object that an Application deploys.
+type Item struct {
+	Group, Kind, Namespace, Name string
+	Phase                        string
+	Wave                         int
+	// Application is set for an Application, Children for the Applications of an ApplicationSet.
+	Application *Application
+	Children    []*Application
+	// Waits says whether the next wave waits until it is healthy, Why what decides that.
+	Waits bool
+	Why   string
+}
+
+// Finding is something that the reader should know.
+type Finding struct {
+	Subject string // an Application, or a file
+	Message string
+}
+
+// Plan is a boot.
+type Plan struct {
+	Root     *Application
+	Findings []Finding
+	// Applications are all of them, in the order in which they are found.
+	Applications []*Application
+}
+
+// Limits of a plan.
+const (
+	maxApplications = 50_000
+	maxDepth        = 50
+)
+
+// New plans the boot of a root Application.
+func New(ctx context.Context, cfg Config, root manifest.Document) (*Plan, error) {
+	l := &loader{ctx: ctx, cfg: cfg, plan: &Plan{}, parents: map[Ref][]string{}, checks: cfg.Customizations}
+	if !argo.IsApplication(root.Object) {
+		return nil, fmt.Errorf("%s: it must be an Application of %s, it is %s of %q", root.Position, argo.Group, manifest.String(root.Object, "kind"), manifest.String(root.Object, "apiVersion"))
+	}
+	l.plan.Root = l.application(root, "", nil)
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	l.gates()
+	for _, app := range l.plan.Applications {
+		if parents := l.parents[app.Ref]; len(parents) > 1 {
+			slices.Sort(parents)
+			l.find(app.Name, "it is deployed by several: %v; they will take it from each other", parents)
+			delete(l.parents, app.Ref)
+		}
+	}
+	return l.plan, nil
+}
+
+type loader struct {
+	ctx     context.Context
+	cfg     Config
+	plan    *Plan
+	parents map[Ref][]string
+	checks  health.Customizations
+	found   bool // checks were found in what is deployed
+	objects map[*Item]manifest.Object
+	stopped bool
+}
+
+func (l *loader) find(subject, format string, args ...any) {
+	l.plan.Findings = append(l.plan.Findings, Finding{subject, fmt.Sprintf(format, args...)})
+}
+
+// application plans one Application. Its ancestors are those that it is deployed by.
+func (l *loader) application(d manifest.Document, set string, ancestors []Ref) *Application {
+	o := d.Object
+	app := &Application{Ref: Ref{manifest.String(o, "metadata", "namespace"), manifest.String(o, "metadata", "name")}, Project: manifest.String(o, "spec", "project"), Set: set, position: d.Position}
+	app.Namespace = cmp.Or(app.Namespace, l.cfg.Namespace)
+	destination := manifest.Map(o, "spec", "destination")
+	app.Destination = cmp.Or(manifest.String(destination, "name"), manifest.String(destination, "server")) + "/" + manifest.String(destination, "namespace")
+	if slices.Contains(ancestors, app.Ref) {
+		app.Itself = true
+		return app
+	}
+	l.plan.Applications = append(l.plan.Applications, app)
+	if len(ancestors) > 0 {
+		by := ancestors[len(ancestors)-1].Name
+		if !slices.Contains(l.parents[app.Ref], by) {
+			l.parents[app.Ref] = append(l.parents[app.Ref], by)
+		}
+	}
+	switch {
+	case l.ctx.Err() != nil:
+		return app
+	case len(l.plan.Applications) > maxApplications:
+		if !l.stopped {
+			l.find(app.Name, "there are more than %d Applications; the plan ends here", maxApplications)
+		}
+		l.stopped = true
+		return app
+	case len(ancestors) > maxDepth:
+		l.find(app.Name, "Applications are nested more than %d deep; the plan ends here", maxDepth)
+		return app
+	}
+	l.deploy(app, o, append(slices.Clip(ancestors), app.Ref))
+	return app
+}
+
+// deploy finds what an Application deploys.
+func (l *loader) deploy(app *Application, o manifest.Object, ancestors []Ref) {
+	c := &content{loader: l, app: app, spec: manifest.Map(o, "spec")}
+	for _, d := range c.load() {
+		item := l.item(app, d)
+		if item == nil {
+			continue
+		}
+		app.Items = append(app.Items, item)
+		switch {
+		case argo.IsApplication(d.Object):
+			child := d
+			if manifest.String(d.Object, "metadata", "namespace") == "" {
+				child.Object = manifest.Copy(d.Object).(map[string]any)
+				if meta := manifest.Map(child.Object, "metadata"); meta != nil {
+					meta["namespace"] = manifest.String(c.spec, "destination", "namespace")
+				}
+			}
+			item.Application = l.application(child, "", ancestors)
+		case argo.IsApplicationSet(d.Object):
+			l.set(item, d, ancestors)
+		}
+	}
+	slices.SortStableFunc(app.Items, compare)
+}
+
+// set plans the Applications of a set that the controller makes.
+func (l *loader) set(item *Item, d manifest.Document, ancestors []Ref) {
+	x := appset.Expansion{Engine: l.cfg.Engine, Namespace: cmp.Or(item.Namespace, l.cfg.Namespace)}
+	res, err := x.Expand(l.ctx, []manifest.Document{d})
+	if err != nil {
+		for _, e := range problem.All(err) {
+			l.find(item.Name, "%v", e)
+		}
+		return
+	}
+	for _, o := range res.Objects {
+		item.Children = append(item.Children, l.application(manifest.Document{Object: o, Position: d.Position}, item.Name, ancestors))
+	}
+}
+
+// item reads the place of an object in the order, nil for one that is not deployed.
+func (l *loader) item(app *Application, d manifest.Document) *Item {
+	o := d.Object
+	i := &Item{
+		Group: manifest.Group(o), Kind: manifest.String(o, "kind"), Namespace: manifest.String(o, "metadata", "namespace"),
+		Name: cmp.Or(manifest.String(o, "metadata", "name"), manifest.String(o, "metadata", "generateName")+"*"),
+	}
+	var problem string
+	i.Phase, i.Wave, problem = place(o)
+	if problem != "" {
+		l.find(app.Name, "%s: %s %s: %s", d.Position, i.Kind, i.Name, problem)
+	}
+	if i.Phase == "" {
+		return nil
+	}
+	if l.objects == nil {
+		l.objects = map[*Item]manifest.Object{}
+	}
+	l.objects[i] = o
+	l.settings(o)
+	return i
+}
+
+// settings takes the health checks that a boot itself installs.
+func (l *loader) settings(o manifest.Object) {
+	if l.cfg.Customizations != nil || l.found || manifest.String(o, "kind") != "ConfigMap" || manifest.String(o, "metadata", "name") != "argocd-cm" {
+		return
+	}
+	if c, err := health.FromSettings("argocd-cm", manifest.Map(o, "data")); err == nil {
+		l.checks, l.found = c, true
+	}
+}
+
+// gates says of each item whether the next wave waits for it.
+func (l *loader) gates() {
+	for item, o := range l.objects {
+		item.Waits, item.Why = l.gate(item, o)
+	}
+}
+
+func (l *loader) gate(item *Item, o manifest.Object) (bool, string) {
+	if argo.IsApplicationSet(o) {
+		return false, "an ApplicationSet is healthy as soon as its Applications exist"
+	}
+	key, err := l.checks.Covers(o)
+	switch {
+	case err != nil:
+		return false, err.Error()
+	case key != "":
+		return true, "health check " + key
+	case argo.IsApplication(o):
+		return false, "Argo CD's settings have no health check for Applications"
+	case health.BuiltIn(o):
+		return true, "built-in health check"
+	}
+	return false, fmt.Sprintf("no health check for %s that is known here", item.Kind)
+}
