@@ -95,7 +95,7 @@ bench: ## measure ours and our peers' in one run and print the tables (builds rc
 	cd conformance && go run ./bench
 	cd conformance && go run ./cmpbench
 	cd lab && go run ./bench
-	go test -run '^$$' -bench 'Unchanged|Refs' -benchmem ./internal/bucket/s3 ./internal/trigger
+	go test -run '^$$' -bench 'Unchanged|Refs|Plan' -benchmem ./internal/bucket/s3 ./internal/trigger ./internal/plan
 
 .PHONY: fuzz
 fuzz: ## fuzz every target for FUZZTIME

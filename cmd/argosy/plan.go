@@ -30,7 +30,7 @@ type planOptions struct {
 }
 
 func newPlanCommand(std stdio) *cobra.Command {
-	opts := planOptions{output: formatFlag{value: "table", allowed: []string{"table", "json", "yaml"}}}
+	opts := planOptions{output: formatFlag{value: "table", allowed: []string{"table", "json", "yaml", "mermaid", "dot"}}}
 	cmd := &cobra.Command{
 		Use:   "plan ROOT",
 		Short: "Say what a root Application will deploy, in which order, and which waves really wait",
@@ -58,6 +58,9 @@ deploys. It never waits for the Applications of an ApplicationSet, unless the pl
 }
 
 func runPlan(ctx context.Context, std stdio, opts planOptions, file string) error {
+	if opts.resources && (opts.output.value == "mermaid" || opts.output.value == "dot") {
+		return usagef("--resources goes with -o table, json and yaml")
+	}
 	repos, err := newRepositories(std, opts.repos, true)
 	if err != nil {
 		return err
@@ -89,8 +92,13 @@ func runPlan(ctx context.Context, std stdio, opts planOptions, file string) erro
 	if err := errors.Join(err, repos.close()); err != nil {
 		return err
 	}
-	if opts.output.value == "table" {
+	switch opts.output.value {
+	case "table":
 		return planTable(std.out, p, opts.resources)
+	case "mermaid":
+		return newGraph(p).mermaid(std.out)
+	case "dot":
+		return newGraph(p).dot(std.out)
 	}
 	return writePlan(std.out, opts.output.value, p, opts.resources)
 }
@@ -136,10 +144,7 @@ func planTable(out io.Writer, p *plan.Plan, resources bool) error {
 			fmt.Fprintf(w, "  %s: %s\n", printable(f.Subject), printable(f.Message))
 		}
 	}
-	if err := w.Flush(); err != nil {
-		return fmt.Errorf("writing: %w", err)
-	}
-	return nil
+	return flush(w)
 }
 
 func deploysOthers(app *plan.Application) bool {
@@ -212,7 +217,11 @@ func planRows(wave plan.Wave, resources bool) [][]string {
 		case item.Application != nil:
 			rows = append(rows, applicationRow(item.Application, ""))
 		case item.Children != nil:
-			rows = append(rows, []string{item.Name, item.Kind, "", "", count(len(item.Children), "Application")})
+			made := count(len(item.Children), "Application")
+			if item.Unknown != "" {
+				made = "not known: " + item.Unknown
+			}
+			rows = append(rows, []string{item.Name, item.Kind, "", "", made})
 			for _, child := range item.Children {
 				rows = append(rows, applicationRow(child, "  "))
 			}
@@ -257,18 +266,29 @@ func writePlan(w io.Writer, format string, p *plan.Plan, resources bool) error {
 	for i, f := range p.Findings {
 		findings[i] = map[string]any{"subject": f.Subject, "message": f.Message}
 	}
-	object := manifest.Object{"root": planObject(p.Root, resources), "findings": findings}
+	object := manifest.Object{"root": planned{resources, map[*plan.Application]bool{}}.application(p.Root), "findings": findings}
 	if format == "yaml" {
 		return manifest.WriteYAML(w, object)
 	}
 	return writeJSON(w, object)
 }
 
-func planObject(app *plan.Application, resources bool) map[string]any {
+// planned makes a plan an object. What is deployed twice is told once.
+type planned struct {
+	resources bool
+	told      map[*plan.Application]bool
+}
+
+func (p planned) application(app *plan.Application) map[string]any {
 	o := map[string]any{"name": app.Name, "namespace": app.Namespace, "project": app.Project, "destination": app.Destination, "objects": int64(len(app.Items))}
 	if app.Itself {
 		o["itself"] = true
 	}
+	if p.told[app] {
+		o["again"] = true
+		return o
+	}
+	p.told[app] = true
 	var sources []any
 	for _, s := range app.Sources {
 		source := map[string]any{"repoURL": s.Repository, "kind": s.Kind}
@@ -282,7 +302,7 @@ func planObject(app *plan.Application, resources bool) map[string]any {
 	o["sources"] = sources
 	var waves []any
 	for _, wave := range app.Waves() {
-		if items := planItems(wave.Items, resources); len(items) > 0 {
+		if items := p.items(wave.Items); len(items) > 0 {
 			waves = append(waves, map[string]any{"phase": wave.Phase, "wave": int64(wave.Wave), "items": items})
 		}
 	}
@@ -292,10 +312,10 @@ func planObject(app *plan.Application, resources bool) map[string]any {
 	return o
 }
 
-func planItems(items []*plan.Item, resources bool) []any {
+func (p planned) items(items []*plan.Item) []any {
 	var out []any
 	for _, item := range items {
-		if item.Application == nil && item.Children == nil && !resources {
+		if item.Application == nil && item.Children == nil && !p.resources {
 			continue
 		}
 		o := map[string]any{"kind": item.Kind, "name": item.Name, "waits": item.Waits, "why": item.Why}
@@ -306,14 +326,17 @@ func planItems(items []*plan.Item, resources bool) []any {
 			o["namespace"] = item.Namespace
 		}
 		if item.Application != nil {
-			o["application"] = planObject(item.Application, resources)
+			o["application"] = p.application(item.Application)
 		}
 		var children []any
 		for _, child := range item.Children {
-			children = append(children, planObject(child, resources))
+			children = append(children, p.application(child))
 		}
 		if children != nil {
 			o["applications"] = children
+		}
+		if item.Unknown != "" {
+			o["unknown"] = item.Unknown
 		}
 		out = append(out, o)
 	}

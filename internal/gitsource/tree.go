@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 
 	"github.com/argosy-cd/argosy/internal/tree"
@@ -31,7 +32,9 @@ type Tree struct {
 	commit string
 	files  map[string]string // path → object ID; the ID is empty on disk
 	// blobs reads objects of a commit; nil is by the git command.
-	blobs func(ctx context.Context, ids []string) ([][]byte, error)
+	blobs   func(ctx context.Context, ids []string) ([][]byte, error)
+	sorting sync.Once
+	sorted  []string // all names, once they were needed
 	// submodules are the folders of submodules whose content is not here.
 	submodules []string
 }
@@ -225,15 +228,14 @@ func (t *Tree) Files(ctx context.Context, pattern string) (map[string][]byte, er
 // Select returns the wanted files. Links are followed as read does: to files on disk, not in a revision.
 func (t *Tree) Select(ctx context.Context, wanted tree.Selection) ([]tree.File, error) {
 	var names []string
-	for name := range t.files {
-		if wanted.Wants(name) && !strings.HasPrefix(t.files[name], "link ") {
+	for _, name := range t.candidates(wanted) {
+		if link := strings.HasPrefix(t.files[name], "link "); !link && wanted.Wants(name) {
 			names = append(names, name)
 		}
 	}
 	if len(names) == 0 {
 		return nil, nil
 	}
-	slices.Sort(names)
 	content, err := t.read(ctx, names)
 	if err != nil {
 		return nil, err
@@ -245,6 +247,27 @@ func (t *Tree) Select(ctx context.Context, wanted tree.Selection) ([]tree.File, 
 		}
 	}
 	return out, nil
+}
+
+// candidates returns files among which the wanted ones are, in order: of thousands of directories one is asked for at a time.
+func (t *Tree) candidates(wanted tree.Selection) []string {
+	if wanted.Names != nil {
+		var names []string
+		for _, name := range slices.Sorted(slices.Values(wanted.Names)) {
+			if _, ok := t.files[name]; ok {
+				names = append(names, name)
+			}
+		}
+		return slices.Compact(names)
+	}
+	t.sorting.Do(func() { t.sorted = slices.Sorted(maps.Keys(t.files)) })
+	dir := path.Clean(wanted.Dir)
+	if dir == "." {
+		return t.sorted
+	}
+	from, _ := slices.BinarySearch(t.sorted, dir+"/")
+	to, _ := slices.BinarySearch(t.sorted, dir+"0") // what comes after the slash
+	return t.sorted[from:to]
 }
 
 func (t *Tree) read(ctx context.Context, names []string) (map[string][]byte, error) {

@@ -9,7 +9,9 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"reflect"
 	"slices"
+	"strings"
 
 	"github.com/argosy-cd/argosy/internal/appset"
 	"github.com/argosy-cd/argosy/internal/argo"
@@ -68,9 +70,11 @@ type Item struct {
 	Group, Kind, Namespace, Name string
 	Phase                        string
 	Wave                         int
-	// Application is set for an Application, Children for the Applications of an ApplicationSet.
+	// Application is set for an Application, Children for the Applications of an ApplicationSet; it is not nil for one.
 	Application *Application
 	Children    []*Application
+	// Unknown says why the Applications of an ApplicationSet are not known, "" if they are.
+	Unknown string
 	// Waits says whether the next wave waits until it is healthy, Why what decides that.
 	Waits bool
 	Why   string
@@ -98,7 +102,7 @@ const (
 
 // New plans the boot of a root Application.
 func New(ctx context.Context, cfg Config, root manifest.Document) (*Plan, error) {
-	l := &loader{ctx: ctx, cfg: cfg, plan: &Plan{}, parents: map[Ref][]string{}, checks: cfg.Customizations}
+	l := &loader{ctx: ctx, cfg: cfg, plan: &Plan{}, parents: map[Ref][]string{}, known: map[Ref]*Application{}, specs: map[Ref]map[string]any{}, checks: cfg.Customizations}
 	if !argo.IsApplication(root.Object) {
 		return nil, fmt.Errorf("%s: it must be an Application of %s, it is %s of %q", root.Position, argo.Group, manifest.String(root.Object, "kind"), manifest.String(root.Object, "apiVersion"))
 	}
@@ -110,8 +114,7 @@ func New(ctx context.Context, cfg Config, root manifest.Document) (*Plan, error)
 	for _, app := range l.plan.Applications {
 		if parents := l.parents[app.Ref]; len(parents) > 1 {
 			slices.Sort(parents)
-			l.find(app.Name, "it is deployed by several: %v; they will take it from each other", parents)
-			delete(l.parents, app.Ref)
+			l.find(app.Name, "it is deployed by several, which will take it from each other: %s", strings.Join(parents, ", "))
 		}
 	}
 	return l.plan, nil
@@ -122,6 +125,8 @@ type loader struct {
 	cfg     Config
 	plan    *Plan
 	parents map[Ref][]string
+	known   map[Ref]*Application
+	specs   map[Ref]map[string]any
 	checks  health.Customizations
 	found   bool // checks were found in what is deployed
 	objects map[*Item]manifest.Object
@@ -139,17 +144,27 @@ func (l *loader) application(d manifest.Document, set string, ancestors []Ref) *
 	app.Namespace = cmp.Or(app.Namespace, l.cfg.Namespace)
 	destination := manifest.Map(o, "spec", "destination")
 	app.Destination = cmp.Or(manifest.String(destination, "name"), manifest.String(destination, "server")) + "/" + manifest.String(destination, "namespace")
-	if slices.Contains(ancestors, app.Ref) {
+	if i := slices.Index(ancestors, app.Ref); i >= 0 {
 		app.Itself = true
+		if i < len(ancestors)-1 { // a root that contains itself is a custom
+			l.find(app.Name, "it is deployed by one that it deploys: %s", chain(append(slices.Clip(ancestors[i:]), app.Ref)))
+		}
 		return app
 	}
-	l.plan.Applications = append(l.plan.Applications, app)
 	if len(ancestors) > 0 {
 		by := ancestors[len(ancestors)-1].Name
 		if !slices.Contains(l.parents[app.Ref], by) {
 			l.parents[app.Ref] = append(l.parents[app.Ref], by)
 		}
 	}
+	if known := l.known[app.Ref]; known != nil {
+		if !reflect.DeepEqual(l.specs[app.Ref], manifest.Map(o, "spec")) {
+			l.find(app.Name, "%s: it is another one of the same name than at %s", d.Position, known.position)
+		}
+		return known
+	}
+	l.known[app.Ref], l.specs[app.Ref] = app, manifest.Map(o, "spec")
+	l.plan.Applications = append(l.plan.Applications, app)
 	switch {
 	case l.ctx.Err() != nil:
 		return app
@@ -165,6 +180,14 @@ func (l *loader) application(d manifest.Document, set string, ancestors []Ref) *
 	}
 	l.deploy(app, o, append(slices.Clip(ancestors), app.Ref))
 	return app
+}
+
+func chain(refs []Ref) string {
+	var names []string
+	for _, r := range refs {
+		names = append(names, r.Name)
+	}
+	return strings.Join(names, " → ")
 }
 
 // deploy finds what an Application deploys.
@@ -195,10 +218,12 @@ func (l *loader) deploy(app *Application, o manifest.Object, ancestors []Ref) {
 
 // set plans the Applications of a set that the controller makes.
 func (l *loader) set(item *Item, d manifest.Document, ancestors []Ref) {
+	item.Children = []*Application{}
 	x := appset.Expansion{Engine: l.cfg.Engine, Namespace: cmp.Or(item.Namespace, l.cfg.Namespace)}
 	res, err := x.Expand(l.ctx, []manifest.Document{d})
 	if err != nil {
 		for _, e := range problem.All(err) {
+			item.Unknown = cmp.Or(item.Unknown, e.Error())
 			l.find(item.Name, "%v", e)
 		}
 		return

@@ -1,0 +1,142 @@
+package plan
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/argosy-cd/argosy/internal/appset"
+	"github.com/argosy-cd/argosy/internal/manifest"
+	"github.com/argosy-cd/argosy/internal/tree"
+)
+
+// memory is a repository in memory.
+type memory map[string]string
+
+func (m memory) Select(_ context.Context, wanted tree.Selection) ([]tree.File, error) {
+	var out []tree.File
+	if dir := wanted.Dir; wanted.Names == nil && dir != "." && dir != "" { // a map has no order to search in
+		for _, name := range []string{dir + "/a.yaml", dir + "/b.yaml"} {
+			if text, ok := m[name]; ok && wanted.Wants(name) {
+				out = append(out, tree.File{Name: name, Data: []byte(text)})
+			}
+		}
+		if len(out) > 0 || !strings.HasSuffix(dir, "root") {
+			return out, nil
+		}
+	}
+	for name, text := range m {
+		if wanted.Wants(name) {
+			out = append(out, tree.File{Name: name, Data: []byte(text)})
+		}
+	}
+	tree.Sort(out)
+	return out, nil
+}
+
+func application(name, path, wave string) string {
+	return fmt.Sprintf("apiVersion: argoproj.io/v1alpha1\nkind: Application\nmetadata: {name: %s, namespace: argocd, annotations: {argocd.argoproj.io/sync-wave: %q}}\nspec: {project: default, source: {repoURL: https://x/y, path: %s}, destination: {name: in-cluster, namespace: argocd}}\n", name, wave, path)
+}
+
+func document(tb testing.TB, text string) manifest.Document {
+	tb.Helper()
+	docs, err := manifest.Decode("root.yaml", []byte(text))
+	if err != nil || len(docs) != 1 {
+		tb.Fatal(err)
+	}
+	return docs[0]
+}
+
+func config(m memory) Config {
+	return Config{Engine: appset.Embedded{}, Namespace: "argocd", Open: func(context.Context, string, string) (Tree, error) { return m, nil }}
+}
+
+// generated is a repository with n Applications in seven waves, of two objects each.
+func generated(n int) memory {
+	m := memory{}
+	for i := range n {
+		m[fmt.Sprintf("root/%05d.yaml", i)] = application(fmt.Sprintf("app-%d", i), fmt.Sprintf("apps/%d", i), fmt.Sprint(i%7))
+		m[fmt.Sprintf("apps/%d/a.yaml", i)] = fmt.Sprintf("apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: a%d}\nspec: {replicas: 1}\n---\napiVersion: v1\nkind: Service\nmetadata: {name: a%d}\n", i, i)
+	}
+	return m
+}
+
+func TestMany(t *testing.T) {
+	p, err := New(t.Context(), config(generated(100)), document(t, application("root", "root", "0")))
+	if err != nil || len(p.Applications) != 101 || len(p.Findings) > 0 {
+		t.Fatalf("%d Applications, %v, %v", len(p.Applications), p.Findings, err)
+	}
+	waves := p.Root.Waves()
+	if len(waves) != 7 || !slices.IsSortedFunc(waves, func(a, b Wave) int { return a.Wave - b.Wave }) {
+		t.Errorf("%d waves", len(waves))
+	}
+	for _, app := range p.Applications[1:] {
+		if len(app.Items) != 2 || app.Items[0].Kind != "Service" {
+			t.Errorf("%s: %v", app.Name, app.Items)
+		}
+	}
+}
+
+// TestDiamonds: Applications that are deployed on many ways are planned once.
+func TestDiamonds(t *testing.T) {
+	m := memory{}
+	for i := range 30 {
+		next := application(fmt.Sprintf("l%d", i), fmt.Sprintf("d%d", i), "0") + "---\n" + application(fmt.Sprintf("r%d", i), fmt.Sprintf("d%d", i), "0")
+		m[fmt.Sprintf("d%d/a.yaml", i-1)] = next
+	}
+	p, err := New(t.Context(), config(m), document(t, application("root", "d-1", "0")))
+	if err != nil || len(p.Applications) != 61 {
+		t.Errorf("%d Applications, %v", len(p.Applications), err)
+	}
+}
+
+func TestNotARoot(t *testing.T) {
+	for text, want := range map[string]string{
+		"apiVersion: app.k8s.io/v1beta1\nkind: Application\nmetadata: {name: x}\n": `root.yaml:1: it must be an Application of argoproj.io, it is Application of "app.k8s.io/v1beta1"`,
+	} {
+		if _, err := New(t.Context(), config(nil), document(t, text)); err == nil || err.Error() != want {
+			t.Error(err)
+		}
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := New(ctx, config(generated(3)), document(t, application("root", "root", "0"))); err == nil {
+		t.Error("a plan that was cancelled")
+	}
+}
+
+func FuzzPlan(f *testing.F) {
+	f.Add(application("root", "root", "0"), application("a", "root", "soon")+"---\n"+application("root", "root", "1"), "kind: List\n")
+	f.Add(application("root", "root", "0"), "apiVersion: argoproj.io/v1alpha1\nkind: ApplicationSet\nmetadata: {name: s}\nspec: {generators: [{list: {elements: [{a: b}]}}], template: {metadata: {name: '{{a}}'}, spec: {project: x, destination: {name: y}, source: {path: root}}}}\n", "x: [")
+	f.Fuzz(func(t *testing.T, root, a, b string) {
+		docs, err := manifest.Decode("root.yaml", []byte(root))
+		if err != nil || len(docs) == 0 {
+			return
+		}
+		p, err := New(t.Context(), config(memory{"root/a.yaml": a, "root/b.yaml": b, "a.yaml": b}), docs[0])
+		if err != nil {
+			return
+		}
+		for _, app := range p.Applications {
+			if !slices.IsSortedFunc(app.Items, compare) {
+				t.Errorf("%s is not in order", app.Name)
+			}
+		}
+	})
+}
+
+func BenchmarkPlan(b *testing.B) {
+	for _, n := range []int{1_000, 5_000} {
+		b.Run(fmt.Sprintf("%d Applications", n), func(b *testing.B) {
+			m, root := generated(n), document(b, application("root", "root", "0"))
+			b.ReportAllocs()
+			for b.Loop() {
+				if p, err := New(b.Context(), config(m), root); err != nil || len(p.Applications) != n+1 {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
