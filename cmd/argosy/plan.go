@@ -26,11 +26,12 @@ type planOptions struct {
 	customizations string
 	namespace      string
 	resources      bool
+	diff           string
 	output         formatFlag
 }
 
 func newPlanCommand(std stdio) *cobra.Command {
-	opts := planOptions{output: formatFlag{value: "table", allowed: []string{"table", "json", "yaml", "mermaid", "dot"}}}
+	opts := planOptions{output: formatFlag{value: "table", allowed: []string{"table", "json", "yaml", "mermaid", "dot", "markdown"}}}
 	cmd := &cobra.Command{
 		Use:   "plan ROOT",
 		Short: "Say what a root Application will deploy, in which order, and which waves really wait",
@@ -39,6 +40,9 @@ order, what each wave waits for, and whether it does.
 
 ROOT is a file with the Application. Repositories are those of --repo, and by default the work tree of the Git repository you stand in for all of
 its remotes, as it lies on disk. Nothing is fetched: what is not at hand, such as a chart in a repository of charts, is said where it is, and is no error.
+
+With --diff it says what changes since a revision: Applications that come, go or move between waves, other sources, and waves that stop waiting; then, or
+if there is a new finding, the exit code is 3. With -o markdown it is for a comment on a pull request.
 
 A wave waits for an Application if Argo CD's settings have a health check for Applications: those of --customizations, or an argocd-cm that the plan itself
 deploys. It never waits for the Applications of an ApplicationSet, unless the plugin appset renders it.`,
@@ -53,19 +57,16 @@ deploys. It never waits for the Applications of an ApplicationSet, unless the pl
 	flags.StringVar(&opts.customizations, "customizations", "", "`FILE` with the settings of the Argo CD, argocd-cm")
 	flags.StringVarP(&opts.namespace, "namespace", "n", kube.DefaultNamespace, "Argo CD's namespace")
 	flags.BoolVar(&opts.resources, "resources", false, "show all objects, not only Applications and ApplicationSets")
+	flags.StringVar(&opts.diff, "diff", "", "say what changes in the boot since a `REVISION`, with -o table, json or markdown")
 	flags.VarP(&opts.output, "output", "o", "output format, "+opts.output.usage())
 	return cmd
 }
 
 func runPlan(ctx context.Context, std stdio, opts planOptions, file string) error {
-	if opts.resources && (opts.output.value == "mermaid" || opts.output.value == "dot") {
-		return usagef("--resources goes with -o table, json and yaml")
-	}
-	repos, err := newRepositories(std, opts.repos, true)
-	if err != nil {
+	if err := opts.check(); err != nil {
 		return err
 	}
-	clusters, err := readClusters(opts.clusters)
+	repos, err := newRepositories(std, opts.repos, true)
 	if err != nil {
 		return err
 	}
@@ -73,24 +74,12 @@ func runPlan(ctx context.Context, std stdio, opts planOptions, file string) erro
 	if err != nil {
 		return err
 	}
-	cfg := plan.Config{
-		Namespace: opts.namespace, Engine: appset.Embedded{Clusters: generator.ClusterList(clusters), Git: repos, AllowEmpty: true},
-		Open: func(ctx context.Context, url, revision string) (plan.Tree, error) {
-			return repos.tree(ctx, url, revision)
-		},
-	}
-	if opts.customizations != "" {
-		data, err := readLimited(opts.customizations)
-		if err != nil {
-			return err
-		}
-		if cfg.Customizations, err = health.ParseCustomizations(opts.customizations, data); err != nil {
-			return err
-		}
-	}
-	p, err := plan.New(ctx, cfg, root)
-	if err := errors.Join(err, repos.close()); err != nil {
+	p, err := opts.plan(ctx, repos, root)
+	if err != nil {
 		return err
+	}
+	if opts.diff != "" {
+		return runPlanDiff(ctx, std, opts, repos.at(opts.diff), file, p)
 	}
 	switch opts.output.value {
 	case "table":
@@ -103,12 +92,59 @@ func runPlan(ctx context.Context, std stdio, opts planOptions, file string) erro
 	return writePlan(std.out, opts.output.value, p, opts.resources)
 }
 
+func (o *planOptions) check() error {
+	format := o.output.value
+	switch {
+	case o.resources && (format == "mermaid" || format == "dot"):
+		return usagef("--resources goes with -o table, json and yaml")
+	case format == "markdown" && o.diff == "":
+		return usagef("-o markdown goes with --diff")
+	case o.diff != "" && format != "table" && format != "json" && format != "markdown":
+		return usagef("--diff goes with -o table, json and markdown")
+	case o.diff != "" && o.resources:
+		return usagef("--diff is about Applications, without --resources")
+	}
+	return nil
+}
+
+// plan makes a plan of what repositories have.
+func (o *planOptions) plan(ctx context.Context, repos *repositories, root manifest.Document) (*plan.Plan, error) {
+	clusters, err := readClusters(o.clusters)
+	if err != nil {
+		return nil, err
+	}
+	cfg := plan.Config{
+		Namespace: o.namespace, Engine: appset.Embedded{Clusters: generator.ClusterList(clusters), Git: repos, AllowEmpty: true},
+		Open: func(ctx context.Context, url, revision string) (plan.Tree, error) {
+			return repos.tree(ctx, url, revision)
+		},
+	}
+	if o.customizations != "" {
+		data, err := readLimited(o.customizations)
+		if err != nil {
+			return nil, err
+		}
+		if cfg.Customizations, err = health.ParseCustomizations(o.customizations, data); err != nil {
+			return nil, err
+		}
+	}
+	p, err := plan.New(ctx, cfg, root)
+	if err := errors.Join(err, repos.close()); err != nil {
+		return nil, err
+	}
+	return p, nil
+}
+
 // readRoot reads the one Application of a file.
 func readRoot(stdin io.Reader, file string) (manifest.Document, error) {
 	docs, err := readDocuments(stdin, []string{file}, false)
 	if err != nil {
 		return manifest.Document{}, err
 	}
+	return oneRoot(file, docs)
+}
+
+func oneRoot(file string, docs []manifest.Document) (manifest.Document, error) {
 	var roots []manifest.Document
 	for _, d := range docs {
 		if argo.IsApplication(d.Object) {

@@ -164,9 +164,17 @@ func (l *loader) application(d manifest.Document, set string, ancestors []Ref) *
 		return known
 	}
 	l.known[app.Ref], l.specs[app.Ref] = app, manifest.Map(o, "spec")
+	// The API server would refuse it.
+	wrong := argo.Application().Check(argo.KindApplication, map[string]any{"spec": o["spec"]})
+	for i, err := range wrong {
+		if i == 0 {
+			app.Sources = []Source{{Unknown: err.Error()}}
+		}
+		l.find(app.Name, "%s: %v", d.Position, err)
+	}
 	l.plan.Applications = append(l.plan.Applications, app)
 	switch {
-	case l.ctx.Err() != nil:
+	case l.ctx.Err() != nil, len(wrong) > 0:
 		return app
 	case len(l.plan.Applications) > maxApplications:
 		if !l.stopped {
