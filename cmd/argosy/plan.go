@@ -33,12 +33,13 @@ type planOptions struct {
 func newPlanCommand(std stdio) *cobra.Command {
 	opts := planOptions{output: formatFlag{value: "table", allowed: []string{"table", "json", "yaml", "mermaid", "dot", "markdown"}}}
 	cmd := &cobra.Command{
-		Use:   "plan ROOT",
+		Use:   "plan [ROOT]",
 		Short: "Say what a root Application will deploy, in which order, and which waves really wait",
 		Long: `Say what a root Application will deploy, directly and through other Applications and ApplicationSets: who deploys whom, in which wave, in which
 order, what each wave waits for, and whether it does.
 
-ROOT is a file with the Application. Repositories are those of --repo, and by default the work tree of the Git repository you stand in for all of
+ROOT is a file with the Application. Without it, the local repositories are searched for the one Application that deploys others and is deployed by
+none. Repositories are those of --repo, and by default the work tree of the Git repository you stand in for all of
 its remotes, as it lies on disk. Nothing is fetched: what is not at hand, such as a chart in a repository of charts, is said where it is, and is no error.
 
 With --diff it says what changes since a revision: Applications that come, go or move between waves, other sources, and waves that stop waiting; then, or
@@ -46,10 +47,16 @@ if there is a new finding, the exit code is 3. With -o markdown it is for a comm
 
 A wave waits for an Application if Argo CD's settings have a health check for Applications: those of --customizations, or an argocd-cm that the plan itself
 deploys. It never waits for the Applications of an ApplicationSet, unless the plugin appset renders it.`,
-		Example: `  argosy plan apps/root.yaml
+		Example: `  argosy plan
+  argosy plan --diff main -o markdown apps/root.yaml
   argosy plan --repo https://git.example.com/home/cluster.git=. --resources -o json root.yaml`,
-		Args: exactly(1, "the file of the root Application"),
-		RunE: func(cmd *cobra.Command, args []string) error { return runPlan(cmd.Context(), std, opts, args[0]) },
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) > 1 {
+				return usagef("at most one file, that of the root Application")
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error { return runPlan(cmd.Context(), std, opts, args) },
 	}
 	flags := cmd.Flags()
 	flags.StringArrayVar(&opts.repos, "repo", nil, "take a repository from a local directory, `URL=PATH[@REV]`; repeatable")
@@ -62,7 +69,7 @@ deploys. It never waits for the Applications of an ApplicationSet, unless the pl
 	return cmd
 }
 
-func runPlan(ctx context.Context, std stdio, opts planOptions, file string) error {
+func runPlan(ctx context.Context, std stdio, opts planOptions, args []string) error {
 	if err := opts.check(); err != nil {
 		return err
 	}
@@ -70,9 +77,9 @@ func runPlan(ctx context.Context, std stdio, opts planOptions, file string) erro
 	if err != nil {
 		return err
 	}
-	root, err := readRoot(std.in, file)
+	root, file, err := planRoot(ctx, std, repos, opts, args)
 	if err != nil {
-		return err
+		return errors.Join(err, repos.close())
 	}
 	p, err := opts.plan(ctx, repos, root)
 	if err != nil {
@@ -107,8 +114,22 @@ func (o *planOptions) check() error {
 	return nil
 }
 
-// plan makes a plan of what repositories have.
+// planRoot reads the root, or finds it.
+func planRoot(ctx context.Context, std stdio, repos *repositories, opts planOptions, args []string) (manifest.Document, string, error) {
+	if len(args) == 0 {
+		return findRoot(ctx, repos, opts)
+	}
+	root, err := readRoot(std.in, args[0])
+	return root, args[0], err
+}
+
+// plan makes a plan of what repositories have, and closes them.
 func (o *planOptions) plan(ctx context.Context, repos *repositories, root manifest.Document) (*plan.Plan, error) {
+	p, err := o.newPlan(ctx, repos, root)
+	return p, errors.Join(err, repos.close())
+}
+
+func (o *planOptions) newPlan(ctx context.Context, repos *repositories, root manifest.Document) (*plan.Plan, error) {
 	clusters, err := readClusters(o.clusters)
 	if err != nil {
 		return nil, err
@@ -128,11 +149,7 @@ func (o *planOptions) plan(ctx context.Context, repos *repositories, root manife
 			return nil, err
 		}
 	}
-	p, err := plan.New(ctx, cfg, root)
-	if err := errors.Join(err, repos.close()); err != nil {
-		return nil, err
-	}
-	return p, nil
+	return plan.New(ctx, cfg, root)
 }
 
 // readRoot reads the one Application of a file.

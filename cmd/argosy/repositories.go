@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 
 	"github.com/argosy-cd/argosy/internal/appset/generator"
@@ -67,7 +68,7 @@ func (r *repositories) open(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	local := append(remotes, r.flags...)
+	local := slices.Concat(remotes, r.flags)
 	for i := range local {
 		local[i].Revision = cmp.Or(local[i].Revision, r.revision)
 	}

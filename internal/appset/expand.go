@@ -32,7 +32,8 @@ type Expansion struct {
 	// Keep keeps documents that are not sets, in their place.
 	Keep bool
 	// Deployed says that the Applications are to be deployed in the place of their sets: they inherit the sync wave of their
-	// set, and are not pruned if the set says that its Applications are not deleted.
+	// set, those that need others (argo.DependsAnnotation) have a wave behind theirs, and they are not pruned if the set says
+	// that its Applications are not deleted.
 	Deployed bool
 }
 
@@ -76,9 +77,24 @@ func (x Expansion) Expand(ctx context.Context, docs []manifest.Document) (*Expan
 		if err := x.place(out, docs, isSet, sets, res.Applications); err != nil {
 			return out, err
 		}
-		return out, nil
+		return out, x.assign(out)
 	}
-	return out, x.place(out, docs, isSet, nil, nil)
+	if err := x.place(out, docs, isSet, nil, nil); err != nil {
+		return out, err
+	}
+	return out, x.assign(out)
+}
+
+// assign puts Applications behind those that they need.
+func (x Expansion) assign(out *Expanded) error {
+	if !x.Deployed {
+		return nil
+	}
+	err := argo.AssignWaves(out.Objects)
+	if err != nil {
+		out.Objects = nil
+	}
+	return err
 }
 
 // place puts Applications where their sets were.

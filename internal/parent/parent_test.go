@@ -149,6 +149,14 @@ func TestGenerate(t *testing.T) {
 			files: map[string]string{"apps/Chart.yaml": "apiVersion: v2\nname: x\nversion: 1.0.0\n", "apps/values.yaml": "wave: 3\n", "apps/templates/cm.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: {{ .Release.Name }}\n  annotations: {argocd.argoproj.io/sync-wave: {{ .Values.wave | quote }}}\n"},
 			want:  []string{"ConfigMap /root wave 3"},
 		},
+		"what needs another": {
+			env: map[string]string{"PARAM_SPEC": strings.Replace(set("x", "4"), "{name: '{{name}}'}", `{name: '{{name}}', annotations: {argosy.dev/depends-on: '{{needs}}'}}`, 1) + "---\n" + strings.Replace(child, "{name: plain}", "{name: plain, annotations: {argosy.dev/depends-on: b}}", 1)},
+			err: `Application "a": argosy.dev/depends-on: there is no Application "{{needs}}" beside it`,
+		},
+		"what needs another, in a folder": {
+			files: map[string]string{"apps/1.yaml": strings.Replace(child, "{name: plain}", "{name: plain, annotations: {argosy.dev/depends-on: b}}", 1), "apps/2.yaml": set("x", "4")},
+			want:  []string{"Application /plain wave 5", "Application argocd/a wave 4", "Application argocd/b wave 4"},
+		},
 		"a plain Application": {files: map[string]string{"apps/a.yaml": child}, want: []string{"Application /plain"}},
 
 		"no set in the spec":     {env: map[string]string{"PARAM_SPEC": configMap}, err: "parameter spec: there is no ApplicationSet in it, and no spec of one (generators and template)"},

@@ -222,6 +222,32 @@ func (l *loader) deploy(app *Application, o manifest.Object, ancestors []Ref) {
 		}
 	}
 	slices.SortStableFunc(app.Items, compare)
+	l.needs(app)
+}
+
+// needs compares what Applications need with the waves that they are in: without the plugin appset, which assigns waves, the annotation
+// alone does nothing.
+func (l *loader) needs(app *Application) {
+	waves := map[string]int{}
+	for _, item := range app.Items {
+		if item.Application != nil {
+			waves[item.Name] = item.Wave
+		}
+	}
+	for _, item := range app.Items {
+		if item.Application == nil {
+			continue
+		}
+		for _, need := range argo.Dependencies(l.objects[item]) {
+			wave, ok := waves[need]
+			switch {
+			case !ok:
+				l.find(item.Name, "it needs %s (%s), which %s does not deploy", need, argo.DependsAnnotation, app.Name)
+			case wave >= item.Wave:
+				l.find(item.Name, "it needs %s (%s), which is in wave %d, and is in wave %d itself, so it does not wait for it", need, argo.DependsAnnotation, wave, item.Wave)
+			}
+		}
+	}
 }
 
 // set plans the Applications of a set that the controller makes.

@@ -1,0 +1,125 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/argosy-cd/argosy/internal/argo"
+	"github.com/argosy-cd/argosy/internal/gitsource"
+	"github.com/argosy-cd/argosy/internal/manifest"
+	"github.com/argosy-cd/argosy/internal/plan"
+	"github.com/argosy-cd/argosy/internal/tree"
+)
+
+// findRoot looks through the local repositories for the one Application that deploys others and is deployed by none.
+func findRoot(ctx context.Context, repos *repositories, opts planOptions) (manifest.Document, string, error) {
+	candidates, err := repos.applications(ctx)
+	if err != nil {
+		return manifest.Document{}, "", err
+	}
+	type root struct {
+		doc  manifest.Document
+		plan *plan.Plan
+	}
+	var roots []root
+	deployed := map[plan.Ref]bool{}
+	for _, d := range candidates {
+		ref := plan.Ref{Namespace: manifest.String(d.Object, "metadata", "namespace"), Name: manifest.String(d.Object, "metadata", "name")}
+		if ref.Namespace == "" {
+			ref.Namespace = opts.namespace
+		}
+		if deployed[ref] {
+			continue
+		}
+		p, err := opts.newPlan(ctx, repos, d)
+		if err != nil {
+			return manifest.Document{}, "", err
+		}
+		for _, app := range p.Applications[1:] {
+			deployed[app.Ref] = true
+		}
+		if deploysOthers(p.Root) {
+			roots = append(roots, root{d, p})
+		}
+	}
+	// One that was found before its parent.
+	roots = slices.DeleteFunc(roots, func(r root) bool { return deployed[r.plan.Root.Ref] })
+	switch len(roots) {
+	case 0:
+		return manifest.Document{}, "", errors.New("there is no Application in the local repositories that deploys others; name the file of the root")
+	case 1:
+		return roots[0].doc, roots[0].doc.File, nil
+	}
+	var names []string
+	for _, r := range roots {
+		names = append(names, r.doc.File)
+	}
+	return manifest.Document{}, "", fmt.Errorf("there are several roots, name one: %s", strings.Join(names, ", "))
+}
+
+// applications returns all Applications in manifests of the local repositories whose source is one of them. What is not a
+// manifest, such as a template, is none.
+func (r *repositories) applications(ctx context.Context) ([]manifest.Document, error) {
+	r.once.Do(func() { r.err = r.open(ctx) })
+	if r.err != nil {
+		return nil, r.err
+	}
+	if len(r.local) == 0 {
+		return nil, errors.New("there is no local repository to look for a root in; name the file of the root, or a repository with --repo")
+	}
+	ours := func(url string) bool {
+		return slices.ContainsFunc(r.local, func(l gitsource.Local) bool { return gitsource.Key(l.URL) == gitsource.Key(url) })
+	}
+	var out []manifest.Document
+	seen := map[string]bool{}
+	for _, l := range r.local {
+		if seen[l.Path] {
+			continue
+		}
+		seen[l.Path] = true
+		t, err := r.source.Tree(ctx, l.URL, "HEAD")
+		if err != nil {
+			return nil, err
+		}
+		files, err := t.Select(ctx, tree.Selection{Keep: tree.IsManifest, MaxBytes: 1 << 20})
+		if err != nil {
+			return nil, err
+		}
+		for _, f := range files {
+			if !bytes.Contains(f.Data, []byte(argo.KindApplication)) || !bytes.Contains(f.Data, []byte(argo.Group)) {
+				continue
+			}
+			docs, err := manifest.Decode(nearName(filepath.Join(l.Path, f.Name)), f.Data)
+			if err != nil {
+				continue
+			}
+			for _, d := range docs {
+				if argo.IsApplication(d.Object) && slices.ContainsFunc(argo.Repositories(d.Object), ours) {
+					out = append(out, d)
+				}
+			}
+		}
+	}
+	return out, nil
+}
+
+// nearName is a file's name from where we stand, if it is below.
+func nearName(file string) string {
+	here, err := filepath.Abs(".")
+	if err != nil {
+		return file
+	}
+	full, err := filepath.Abs(file)
+	if err != nil {
+		return file
+	}
+	if rel, err := filepath.Rel(here, full); err == nil && filepath.IsLocal(rel) {
+		return rel
+	}
+	return file
+}

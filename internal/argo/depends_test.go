@@ -1,0 +1,66 @@
+package argo_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/argosy-cd/argosy/internal/argo"
+	"github.com/argosy-cd/argosy/internal/manifest"
+)
+
+func TestAssignWaves(t *testing.T) {
+	for name, c := range map[string]struct {
+		apps string // name[@wave][<-needs]
+		want string // waves of those that have one, or errors
+	}{
+		"nothing":         {"a b", ""},
+		"a chain":         {"c<-b b<-a a", "b=1 c=2"},
+		"a diamond":       {"d<-b,c b<-a c<-a a", "b=1 c=1 d=2"},
+		"hand-written":    {"b<-a a@3", "a=3 b=4"},
+		"its own":         {"b@9<-a a@3", "a=3 b=9"},
+		"negative":        {"b<-a a@-5", "a=-5 b=-4"},
+		"twice, spaces":   {"b<-a,,a a", "b=1"},
+		"contradiction":   {"b@1<-a a@1", `Application "b": argosy.dev/depends-on: it is in wave 1 by its own annotation, and a, which it needs, in wave 1`},
+		"a circle":        {"a<-b b<-c c<-a", `Application "a": argosy.dev/depends-on: they need each other: a → b → c → a`},
+		"itself":          {"a<-a", "they need each other: a → a"},
+		"unknown":         {"a<-x", `Application "a": argosy.dev/depends-on: there is no Application "x" beside it`},
+		"several":         {"a<-x b<-b", `there is no Application "x" beside it` + "\n" + `Application "b": argosy.dev/depends-on: they need each other`},
+		"others unharmed": {"b<-a a c@2", "b=1 c=2"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var objects []manifest.Object
+			for _, text := range strings.Fields(c.apps) {
+				head, needs, _ := strings.Cut(text, "<-")
+				app, wave, hasWave := strings.Cut(head, "@")
+				annotations := map[string]any{}
+				if needs != "" {
+					annotations[argo.DependsAnnotation] = strings.ReplaceAll(needs, ",", " , ")
+				}
+				if hasWave {
+					annotations[argo.SyncWaveAnnotation] = wave
+				}
+				objects = append(objects, manifest.Object{"apiVersion": argo.APIVersion, "kind": argo.KindApplication, "metadata": map[string]any{"name": app, "annotations": annotations}})
+			}
+			objects = append(objects, manifest.Object{"kind": "ConfigMap", "metadata": map[string]any{"name": "x"}})
+			err := argo.AssignWaves(objects)
+			waves := map[string]string{}
+			for _, o := range objects {
+				if wave := manifest.String(o, "metadata", "annotations", argo.SyncWaveAnnotation); wave != "" {
+					waves[manifest.String(o, "metadata", "name")] = wave
+				}
+			}
+			var got []string
+			for _, app := range manifest.Keys(waves) {
+				got = append(got, fmt.Sprintf("%s=%s", app, waves[app]))
+			}
+			text := strings.Join(got, " ")
+			if err != nil {
+				text = err.Error()
+			}
+			if text != c.want && (err == nil || !strings.Contains(text, c.want)) {
+				t.Errorf("got  %s\nwant %s", text, c.want)
+			}
+		})
+	}
+}
