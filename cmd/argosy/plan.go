@@ -31,7 +31,7 @@ type planOptions struct {
 }
 
 func newPlanCommand(std stdio) *cobra.Command {
-	opts := planOptions{output: formatFlag{value: "table", allowed: []string{"table", "json", "yaml", "mermaid", "dot", "markdown"}}}
+	opts := planOptions{output: formatFlag{value: "table", allowed: []string{"table", "json", "yaml", "mermaid", "dot", "svg", "markdown"}}}
 	cmd := &cobra.Command{
 		Use:   "plan [ROOT]",
 		Short: "Say what a root Application will deploy, in which order, and which waves really wait",
@@ -95,6 +95,8 @@ func runPlan(ctx context.Context, std stdio, opts planOptions, args []string) er
 		return newGraph(p).mermaid(std.out)
 	case "dot":
 		return newGraph(p).dot(std.out)
+	case "svg":
+		return planSVG(std.out, p)
 	}
 	return writePlan(std.out, opts.output.value, p, opts.resources)
 }
@@ -102,7 +104,7 @@ func runPlan(ctx context.Context, std stdio, opts planOptions, args []string) er
 func (o *planOptions) check() error {
 	format := o.output.value
 	switch {
-	case o.resources && (format == "mermaid" || format == "dot"):
+	case o.resources && (format == "mermaid" || format == "dot" || format == "svg"):
 		return usagef("--resources goes with -o table, json and yaml")
 	case format == "markdown" && o.diff == "":
 		return usagef("-o markdown goes with --diff")

@@ -3,6 +3,9 @@ package main
 import (
 	"bytes"
 	"context"
+	"encoding/xml"
+	"errors"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -15,6 +18,34 @@ const (
 	clusterURL  = "https://git.example.com/home/cluster.git"
 	clusterRoot = "../../examples/cluster/infrastructure/controllers/argocd/root.yaml"
 )
+
+// TestPlanSVG draws the example, and a name that is not for a drawing.
+func TestPlanSVG(t *testing.T) {
+	var out, talk bytes.Buffer
+	if code := execute(context.Background(), stdio{out: &out, err: &talk, env: os.Environ()}, []string{"plan", "-o", "svg", "--repo", clusterURL + "=../../examples/cluster", clusterRoot}); code != 0 {
+		t.Fatal(talk.String())
+	}
+	d := xml.NewDecoder(&out)
+	texts := 0
+	for {
+		token, err := d.Token()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if start, ok := token.(xml.StartElement); ok && start.Name.Local == "text" {
+			texts++
+		}
+	}
+	if texts != 1+6+28+3 { // the root, waves, Applications, sets
+		t.Errorf("%d texts", texts)
+	}
+	if got := svgText("<a & \"b\">\x00"+strings.Repeat("é", 30), 14); got != "&lt;a &amp; &quot;b&quot;&gt; ééé…" {
+		t.Errorf("%q", got)
+	}
+}
 
 // TestPlanExample plans the example cluster: the table is that of the architecture it was made from, with the waves that do not
 // wait; with the plugin appset on the root, all of them do.
