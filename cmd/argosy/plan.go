@@ -27,6 +27,7 @@ type planOptions struct {
 	namespace      string
 	resources      bool
 	diff           string
+	assign         bool
 	output         formatFlag
 }
 
@@ -65,6 +66,7 @@ deploys. It never waits for the Applications of an ApplicationSet, unless the pl
 	flags.StringVarP(&opts.namespace, "namespace", "n", kube.DefaultNamespace, "Argo CD's namespace")
 	flags.BoolVar(&opts.resources, "resources", false, "show all objects, not only Applications and ApplicationSets")
 	flags.StringVar(&opts.diff, "diff", "", "say what changes in the boot since a `REVISION`, with -o table, json or markdown")
+	flags.BoolVar(&opts.assign, "assign-waves", false, "write sync waves into the files of Applications that need others ("+argo.DependsAnnotation+"), and print which")
 	flags.VarP(&opts.output, "output", "o", "output format, "+opts.output.usage())
 	return cmd
 }
@@ -84,6 +86,9 @@ func runPlan(ctx context.Context, std stdio, opts planOptions, args []string) er
 	p, err := opts.plan(ctx, repos, root)
 	if err != nil {
 		return err
+	}
+	if opts.assign {
+		return runAssignWaves(ctx, std, repos, p)
 	}
 	if opts.diff != "" {
 		return runPlanDiff(ctx, std, opts, repos.at(opts.diff), file, p)
@@ -110,6 +115,8 @@ func (o *planOptions) check() error {
 		return usagef("-o markdown goes with --diff")
 	case o.diff != "" && format != "table" && format != "json" && format != "markdown":
 		return usagef("--diff goes with -o table, json and markdown")
+	case o.assign && (o.diff != "" || format != "table" || o.resources):
+		return usagef("--assign-waves goes without --diff, --resources and -o")
 	case o.diff != "" && o.resources:
 		return usagef("--diff is about Applications, without --resources")
 	}

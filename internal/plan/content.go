@@ -23,8 +23,14 @@ type content struct {
 	refs map[string]Tree // of sources with a ref
 }
 
+// located is a document and the repository that it is in.
+type located struct {
+	manifest.Document
+	repository string
+}
+
 // load returns the documents of all sources. What is not known is noted at its source.
-func (c *content) load() []manifest.Document {
+func (c *content) load() []located {
 	var sources []map[string]any
 	for _, s := range argo.Sources(manifest.Object{"spec": c.spec}) {
 		if len(s) > 0 {
@@ -42,7 +48,7 @@ func (c *content) load() []manifest.Document {
 			}
 		}
 	}
-	var docs []manifest.Document
+	var docs []located
 	for _, s := range sources {
 		source := Source{Repository: manifest.String(s, "repoURL"), Revision: manifest.String(s, "targetRevision"), Path: manifest.String(s, "path"), Chart: manifest.String(s, "chart")}
 		if manifest.String(s, "ref") != "" && source.Path == "" && source.Chart == "" {
@@ -57,7 +63,9 @@ func (c *content) load() []manifest.Document {
 			}
 			c.find(c.app.Name, "%v", e)
 		}
-		docs = append(docs, more...)
+		for _, d := range more {
+			docs = append(docs, located{d, source.Repository})
+		}
 		c.app.Sources = append(c.app.Sources, source)
 	}
 	return docs

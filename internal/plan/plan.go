@@ -75,6 +75,11 @@ type Item struct {
 	Children    []*Application
 	// Unknown says why the Applications of an ApplicationSet are not known, "" if they are.
 	Unknown string
+	// Position and Repository are where it is, as far as it is in a file as it is.
+	Position   manifest.Position
+	Repository string
+	// Needs are the Applications that an Application says it needs.
+	Needs []string
 	// Waits says whether the next wave waits until it is healthy, Why what decides that.
 	Waits bool
 	Why   string
@@ -201,11 +206,13 @@ func chain(refs []Ref) string {
 // deploy finds what an Application deploys.
 func (l *loader) deploy(app *Application, o manifest.Object, ancestors []Ref) {
 	c := &content{loader: l, app: app, spec: manifest.Map(o, "spec")}
-	for _, d := range c.load() {
+	for _, found := range c.load() {
+		d := found.Document
 		item := l.item(app, d)
 		if item == nil {
 			continue
 		}
+		item.Position, item.Repository = d.Position, found.repository
 		app.Items = append(app.Items, item)
 		switch {
 		case argo.IsApplication(d.Object):
@@ -216,6 +223,7 @@ func (l *loader) deploy(app *Application, o manifest.Object, ancestors []Ref) {
 					meta["namespace"] = manifest.String(c.spec, "destination", "namespace")
 				}
 			}
+			item.Needs = argo.Dependencies(d.Object)
 			item.Application = l.application(child, "", ancestors)
 		case argo.IsApplicationSet(d.Object):
 			l.set(item, d, ancestors)
@@ -238,7 +246,7 @@ func (l *loader) needs(app *Application) {
 		if item.Application == nil {
 			continue
 		}
-		for _, need := range argo.Dependencies(l.objects[item]) {
+		for _, need := range item.Needs {
 			wave, ok := waves[need]
 			switch {
 			case !ok:
