@@ -19,9 +19,8 @@ build: ## build the static binary bin/argosy
 	CGO_ENABLED=0 go build -trimpath -ldflags='-s -w' -o bin/argosy ./cmd/argosy
 
 .PHONY: demo
-demo: build ## render the example cluster's ApplicationSets, without a cluster
-	bin/argosy appset generate --offline --repo $(CLUSTER)=examples/cluster -o table \
-		examples/cluster/infrastructure/controllers/argocd/apps
+demo: build ## plan the boot of the example cluster, without a cluster
+	bin/argosy plan --repo $(CLUSTER)=examples/cluster examples/cluster/infrastructure/controllers/argocd/root.yaml
 
 .PHONY: test
 test: ## run the tests (the first time, they build the S3 server, helm and kustomize that they compare with)

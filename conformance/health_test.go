@@ -2,10 +2,16 @@ package conformance
 
 import (
 	"fmt"
+	"io/fs"
 	"math/rand/v2"
+	"os"
+	"path"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/argoproj/argo-cd/v3/pkg/apis/application/v1alpha1"
+	"github.com/argoproj/argo-cd/v3/resource_customizations"
 	"github.com/argoproj/argo-cd/v3/util/lua"
 	"github.com/argoproj/gitops-engine/pkg/health"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -155,6 +161,42 @@ func TestHealthScripts(t *testing.T) {
 		}
 		if err == nil && (mine.Status != string(theirs.Status) || mine.Status != ours.Unknown && mine.Message != theirs.Message) {
 			t.Errorf("%s\nArgo CD: %+v\nours:    %+v", script, theirs, mine)
+		}
+	}
+}
+
+// TestHealthBundled compares our list of the scripts that Argo CD has of its own.
+func TestHealthBundled(t *testing.T) {
+	var theirs []string
+	err := fs.WalkDir(resource_customizations.Embedded, ".", func(name string, _ fs.DirEntry, err error) error {
+		if path.Base(name) == "health.lua" {
+			theirs = append(theirs, path.Dir(name))
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	slices.Sort(theirs)
+	data, err := os.ReadFile("../internal/health/bundled.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if os.Getenv("UPDATE") != "" {
+		data = []byte(strings.Join(theirs, "\n") + "\n")
+		if err := os.WriteFile("../internal/health/bundled.txt", data, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	mine := strings.Fields(string(data))
+	slices.Sort(mine)
+	if !slices.Equal(mine, theirs) {
+		t.Errorf("%d scripts, Argo CD has %d; run with UPDATE=1", len(mine), len(theirs))
+	}
+	for kind, want := range map[string]bool{"CustomResourceDefinition apiextensions.k8s.io/v1": true, "Bucket s3.aws.upbound.io/v1": true, "Certificate cert-manager.io/v1": true, "ConfigMap v1": false, "Foo example.com/v1": false} {
+		name, version, _ := strings.Cut(kind, " ")
+		if got := ours.Bundled(manifest.Object{"apiVersion": version, "kind": name}); got != want {
+			t.Errorf("%s: %v", kind, got)
 		}
 	}
 }

@@ -114,7 +114,6 @@ func runCmp(ctx context.Context, std stdio, opts cmpOptions) error {
 	if std.linger != nil {
 		std.linger(opts.grace + 3*time.Second)
 	}
-	s.log.Info("serving", "sockets", server.Paths(), "engine", opts.appset.engine, "version", version())
 	web, err := s.serveHTTP(ctx, opts.listen)
 	if err != nil {
 		server.Close()
@@ -235,6 +234,6 @@ func (s *sidecar) serveHTTP(ctx context.Context, address string) (*http.Server, 
 	mux.Handle("GET /metrics", s.metrics.handler())
 	web := repoHTTP(mux, 10*time.Second)
 	go func() { _ = web.Serve(listener) }()
-	s.log.Info("listening", "address", listener.Addr().String())
+	s.log.Info("listening", "address", listener.Addr().String(), "sockets", s.server.Paths(), "version", version())
 	return web, nil
 }

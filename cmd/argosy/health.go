@@ -80,6 +80,9 @@ func runHealthCheck(std stdio, opts healthCheckOptions) error {
 	var errs []error
 	for _, d := range docs {
 		h, ok, err := health.Evaluate(d.Object, checks, health.Limits{Now: std.now})
+		if err != nil && opts.lua != "" {
+			err = fmt.Errorf("%s: %w", opts.lua, errors.Unwrap(err))
+		}
 		if err != nil {
 			errs = append(errs, fmt.Errorf("%s: %w", d.Document(), err))
 			continue

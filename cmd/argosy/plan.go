@@ -67,7 +67,7 @@ deploys. It never waits for the Applications of an ApplicationSet, unless the pl
 	flags.BoolVar(&opts.resources, "resources", false, "show all objects, not only Applications and ApplicationSets")
 	flags.StringVar(&opts.diff, "diff", "", "say what changes in the boot since a `REVISION`, with -o table, json or markdown")
 	flags.BoolVar(&opts.assign, "assign-waves", false, "write sync waves into the files of Applications that need others ("+argo.DependsAnnotation+"), and print which")
-	flags.VarP(&opts.output, "output", "o", "output format, "+opts.output.usage())
+	flags.VarP(&opts.output, "output", "o", "output format, "+opts.output.usage()+"; markdown with --diff")
 	return cmd
 }
 

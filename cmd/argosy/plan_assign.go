@@ -80,20 +80,20 @@ func assignWaves(app *plan.Application) ([]waveEdit, error) {
 		if item.Application == nil {
 			continue
 		}
-		annotations := map[string]any{argo.DependsAnnotation: strings.Join(item.Needs, ",")}
-		if len(item.Needs) == 0 {
+		annotations := map[string]any{argo.DependsAnnotation: strings.Join(item.Application.Needs, ",")}
+		if len(item.Application.Needs) == 0 {
 			annotations[argo.SyncWaveAnnotation] = strconv.Itoa(item.Wave)
 		}
 		objects = append(objects, manifest.Object{"apiVersion": argo.APIVersion, "kind": argo.KindApplication, "metadata": map[string]any{"name": item.Name, "annotations": annotations}})
 		items = append(items, item)
 	}
-	if err := argo.AssignWaves(objects); err != nil {
+	if err := argo.AssignWaves(objects, nil); err != nil {
 		return nil, err
 	}
 	var edits []waveEdit
 	for i, item := range items {
 		wave, err := strconv.Atoi(manifest.String(objects[i], "metadata", "annotations", argo.SyncWaveAnnotation))
-		if len(item.Needs) > 0 && err == nil && wave != item.Wave {
+		if len(item.Application.Needs) > 0 && err == nil && wave != item.Wave {
 			edits = append(edits, waveEdit{item: item, wave: wave})
 		}
 	}

@@ -43,7 +43,7 @@ func findRoot(ctx context.Context, repos *repositories, opts planOptions) (manif
 		for _, app := range p.Applications[1:] {
 			deployed[app.Ref] = true
 		}
-		if deploysOthers(p.Root) {
+		if deploysOthers(p.Root) || slices.ContainsFunc(p.Root.Sources, func(s plan.Source) bool { return s.Kind == "appset" }) {
 			roots = append(roots, root{d, p})
 		}
 	}
@@ -76,12 +76,8 @@ func (r *repositories) applications(ctx context.Context) ([]manifest.Document, e
 		return slices.ContainsFunc(r.local, func(l gitsource.Local) bool { return gitsource.Key(l.URL) == gitsource.Key(url) })
 	}
 	var out []manifest.Document
-	seen := map[string]bool{}
+	seen := map[string]bool{} // a repository can be there under several URLs, or in another
 	for _, l := range r.local {
-		if seen[l.Path] {
-			continue
-		}
-		seen[l.Path] = true
 		t, err := r.source.Tree(ctx, l.URL, "HEAD")
 		if err != nil {
 			return nil, err
@@ -94,10 +90,12 @@ func (r *repositories) applications(ctx context.Context) ([]manifest.Document, e
 			if !bytes.Contains(f.Data, []byte(argo.KindApplication)) || !bytes.Contains(f.Data, []byte(argo.Group)) {
 				continue
 			}
-			docs, err := manifest.Decode(nearName(filepath.Join(l.Path, f.Name)), f.Data)
-			if err != nil {
+			name := nearName(filepath.Join(l.Path, f.Name))
+			docs, err := manifest.Decode(name, f.Data)
+			if err != nil || seen[name] {
 				continue
 			}
+			seen[name] = true
 			for _, d := range docs {
 				if argo.IsApplication(d.Object) && slices.ContainsFunc(argo.Repositories(d.Object), ours) {
 					out = append(out, d)

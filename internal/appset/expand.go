@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/argosy-cd/argosy/internal/argo"
@@ -43,6 +44,8 @@ type Expanded struct {
 	Sets     int // how many there were
 	Rendered int // Applications of sets
 	Warnings []string
+
+	least map[string]int // waves of sets whose Applications need others
 }
 
 // Expand replaces the sets among documents by their Applications. Warnings are there even if there is an error.
@@ -90,7 +93,7 @@ func (x Expansion) assign(out *Expanded) error {
 	if !x.Deployed {
 		return nil
 	}
-	err := argo.AssignWaves(out.Objects)
+	err := argo.AssignWaves(out.Objects, out.least)
 	if err != nil {
 		out.Objects = nil
 	}
@@ -104,7 +107,7 @@ func (x Expansion) place(out *Expanded, docs []manifest.Document, isSet []bool, 
 		for _, app := range list {
 			rendered[x.id(app)] = true
 			if x.Deployed {
-				sets[i].deploy(app)
+				sets[i].deploy(app, out)
 			}
 		}
 		out.Rendered += len(list)
@@ -137,13 +140,21 @@ func (x Expansion) id(app manifest.Object) string {
 }
 
 // deploy gives an Application what its set would have meant for it in a parent's sync.
-func (s Set) deploy(app manifest.Object) {
+func (s Set) deploy(app manifest.Object, out *Expanded) {
 	annotations := manifest.Map(metadata(app), "annotations")
 	if annotations == nil {
 		annotations = map[string]any{}
 	}
 	if _, own := annotations[argo.SyncWaveAnnotation]; !own && s.Wave != "" {
-		annotations[argo.SyncWaveAnnotation] = s.Wave
+		wave, err := strconv.Atoi(s.Wave)
+		if err == nil && len(argo.Dependencies(app)) > 0 {
+			if out.least == nil {
+				out.least = map[string]int{}
+			}
+			out.least[manifest.String(app, "metadata", "name")] = wave
+		} else {
+			annotations[argo.SyncWaveAnnotation] = s.Wave
+		}
 	}
 	if s.keepsApplications() {
 		options, _ := annotations[argo.SyncOptionsAnnotation].(string)

@@ -24,11 +24,11 @@ func Dependencies(app manifest.Object) []string {
 	return out
 }
 
-// AssignWaves gives each Application among objects that needs others a sync wave behind theirs, unless it has one of its own,
-// which must be behind theirs then. It reports Applications that need each other, or some that are not there, and changes
+// AssignWaves gives each Application among objects that needs others a sync wave behind theirs, and not before the least one it may
+// have, unless it has one of its own, which must be behind theirs then. It reports Applications that need each other, or some that are not there, and changes
 // nothing if it does.
-func AssignWaves(objects []manifest.Object) error {
-	d := &dependencies{apps: map[string]manifest.Object{}, waves: map[string]int{}, wrong: map[string]bool{}}
+func AssignWaves(objects []manifest.Object, least map[string]int) error {
+	d := &dependencies{least: least, apps: map[string]manifest.Object{}, waves: map[string]int{}, wrong: map[string]bool{}}
 	var names []string
 	for _, o := range objects {
 		if IsApplication(o) {
@@ -61,6 +61,7 @@ func explicit(o manifest.Object) (int, bool) {
 }
 
 type dependencies struct {
+	least map[string]int
 	apps  map[string]manifest.Object
 	waves map[string]int
 	wrong map[string]bool
@@ -87,7 +88,7 @@ func (d *dependencies) wave(name string, path []string) int {
 		return 0
 	}
 	o := d.apps[name]
-	least, nearest := 0, ""
+	least, nearest := d.least[name], ""
 	needs := Dependencies(o)
 	for _, need := range needs {
 		if d.apps[need] == nil {
@@ -101,6 +102,9 @@ func (d *dependencies) wave(name string, path []string) int {
 	own, set := explicit(o)
 	if set && nearest != "" && own < least {
 		d.fail(name, "it is in wave %d by its own annotation, and %s, which it needs, in wave %d", own, nearest, least-1)
+	}
+	if floor, ok := d.least[name]; ok {
+		least = max(least, floor)
 	}
 	if set {
 		least = own

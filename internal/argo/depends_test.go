@@ -21,6 +21,8 @@ func TestAssignWaves(t *testing.T) {
 		"its own":         {"b@9<-a a@3", "a=3 b=9"},
 		"negative":        {"b<-a a@-5", "a=-5 b=-4"},
 		"twice, spaces":   {"b<-a,,a a", "b=1"},
+		"inherited":       {"inherits<-a a", "inherits=4"},
+		"behind it":       {"inherits<-a a@7", "a=7 inherits=8"},
 		"contradiction":   {"b@1<-a a@1", `Application "b": argosy.dev/depends-on: it is in wave 1 by its own annotation, and a, which it needs, in wave 1`},
 		"a circle":        {"a<-b b<-c c<-a", `Application "a": argosy.dev/depends-on: they need each other: a → b → c → a`},
 		"itself":          {"a<-a", "they need each other: a → a"},
@@ -43,7 +45,7 @@ func TestAssignWaves(t *testing.T) {
 				objects = append(objects, manifest.Object{"apiVersion": argo.APIVersion, "kind": argo.KindApplication, "metadata": map[string]any{"name": app, "annotations": annotations}})
 			}
 			objects = append(objects, manifest.Object{"kind": "ConfigMap", "metadata": map[string]any{"name": "x"}})
-			err := argo.AssignWaves(objects)
+			err := argo.AssignWaves(objects, map[string]int{"inherits": 4})
 			waves := map[string]string{}
 			for _, o := range objects {
 				if wave := manifest.String(o, "metadata", "annotations", argo.SyncWaveAnnotation); wave != "" {

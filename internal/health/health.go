@@ -6,6 +6,7 @@ package health
 import (
 	_ "embed"
 	"fmt"
+	"strings"
 
 	"github.com/argosy-cd/argosy/internal/argo"
 	"github.com/argosy-cd/argosy/internal/manifest"
@@ -33,6 +34,25 @@ type Health struct {
 //
 //go:embed application.lua
 var ApplicationScript string
+
+//go:embed bundled.txt
+var bundled string
+
+// Bundled reports whether Argo CD 3.2 has a script of its own for an object, which is not here.
+func Bundled(o manifest.Object) bool {
+	name := manifest.String(o, "kind")
+	if group := manifest.Group(o); group != "" {
+		name = group + "/" + name
+	}
+	for pattern := range strings.Lines(bundled) {
+		pattern = strings.TrimSuffix(pattern, "\n")
+		// A folder cannot have the name *.
+		if wildcard(strings.ReplaceAll(pattern, "_", "*"), name) && (pattern == name || strings.Contains(pattern, "_")) {
+			return true
+		}
+	}
+	return false
+}
 
 // ApplicationKey is the key of argocd-cm for a health check of Applications.
 const ApplicationKey = customizationsPrefix + "health." + argo.Group + "_" + argo.KindApplication

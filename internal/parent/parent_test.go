@@ -136,7 +136,7 @@ func TestGenerate(t *testing.T) {
 			want: []string{"Application argocd/a Prune=false", "Application argocd/b Prune=false"},
 		},
 		"a directory": {
-			files: map[string]string{"apps/1.yaml": configMap, "apps/2.yml": set("x", "-1"), "apps/3.json": `{"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "s"}}`, "apps/sub/4.yaml": "x", "apps/README.md": "x", "5.yaml": "x"},
+			files: map[string]string{"apps/1.yaml": configMap, "apps/2.yml": set("x", "-1"), "apps/3.json": `{"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "s"}}`, "apps/sub/4.yaml": "x", "apps/README.md": "x", "5.yaml": "x", "apps/values.yaml": "replicas: 3\n"},
 			want:  []string{"ConfigMap /cm", "Application argocd/a wave -1", "Application argocd/b wave -1", "Secret /s"},
 		},
 		"the root":            {env: map[string]string{"dir": "."}, files: map[string]string{"1.yaml": configMap, "sub/2.yaml": "x"}, want: []string{"ConfigMap /cm"}},
@@ -153,6 +153,10 @@ func TestGenerate(t *testing.T) {
 			env: map[string]string{"PARAM_SPEC": strings.Replace(set("x", "4"), "{name: '{{name}}'}", `{name: '{{name}}', annotations: {argosy.dev/depends-on: '{{needs}}'}}`, 1) + "---\n" + strings.Replace(child, "{name: plain}", "{name: plain, annotations: {argosy.dev/depends-on: b}}", 1)},
 			err: `Application "a": argosy.dev/depends-on: there is no Application "{{needs}}" beside it`,
 		},
+		"what needs another of its set": {
+			env:  map[string]string{"PARAM_SPEC": strings.NewReplacer("{name: b}", "{name: b, needs: a}", "{name: a}", "{name: a, needs: ''}", "{name: '{{name}}'}", `{name: '{{name}}', annotations: {argosy.dev/depends-on: '{{needs}}'}}`).Replace(set("x", "4"))},
+			want: []string{"Application argocd/a wave 4", "Application argocd/b wave 5"},
+		},
 		"what needs another, in a folder": {
 			files: map[string]string{"apps/1.yaml": strings.Replace(child, "{name: plain}", "{name: plain, annotations: {argosy.dev/depends-on: b}}", 1), "apps/2.yaml": set("x", "4")},
 			want:  []string{"Application /plain wave 5", "Application argocd/a wave 4", "Application argocd/b wave 4"},
@@ -164,7 +168,7 @@ func TestGenerate(t *testing.T) {
 		"an error in the spec":   {env: map[string]string{"PARAM_SPEC": strings.Replace(spec, "{name: b}", "{name: B}", 1)}, err: `parameter spec:1: ApplicationSet: spec.generators[0].list, element 1 {name}: metadata.name: "B" is not a name that Kubernetes allows`},
 		"an empty set":           {env: map[string]string{"PARAM_SPEC": strings.Replace(spec, "{name: a}, {name: b}", "", 1)}, err: "no Applications: the generators gave no parameters"},
 		"nothing":                {files: map[string]string{"x": ""}, err: "apps: there are no manifests, so the answer would be empty and delete what is there"},
-		"a broken file":          {files: map[string]string{"apps/a.yaml": "a: [\n"}, err: "apps/a.yaml:1: "},
+		"a broken file":          {files: map[string]string{"apps/a.yaml": "apiVersion: v1\nkind: X\nmetadata: [\n"}, err: "apps/a.yaml:3: "},
 		"rendered twice":         {files: map[string]string{"apps/a.yaml": strings.Replace(child, "plain", "a", 1), "apps/b.yaml": set("x", "1")}, err: `apps/a.yaml:1: Application "a" is rendered by an ApplicationSet, too`},
 		"a flag":                 {env: map[string]string{"PARAM_SPEC": spec, "PARAM_ALLOW_EMPTY": "yes"}, err: `plugin.parameters: allow-empty must be true or false, it is "yes"`},
 		"a limit":                {env: map[string]string{"PARAM_SPEC": spec, "PARAM_MAX_DELETE": "-1"}, err: `plugin.parameters: max-delete must be a number such as 5, or a percentage such as 100%, it is "-1"`},

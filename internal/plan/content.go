@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/argosy-cd/argosy/internal/appset"
+	"github.com/argosy-cd/argosy/internal/appset/generator"
 	"github.com/argosy-cd/argosy/internal/argo"
 	"github.com/argosy-cd/argosy/internal/manifest"
 	"github.com/argosy-cd/argosy/internal/problem"
@@ -27,6 +28,12 @@ type content struct {
 type located struct {
 	manifest.Document
 	repository string
+}
+
+// remote reports whether the Application deploys to another cluster than Argo CD's.
+func (c *content) remote() bool {
+	server, name := strings.TrimSuffix(manifest.String(c.spec, "destination", "server"), "/"), manifest.String(c.spec, "destination", "name")
+	return server != "" && server != generator.InClusterServer || name != "" && name != "in-cluster"
 }
 
 // load returns the documents of all sources. What is not known is noted at its source.
@@ -140,6 +147,12 @@ func (c *content) directory(source *Source, s map[string]any, t Tree) ([]manifes
 	top := tree.Selection{Dir: dir}
 	top.Keep = func(name string) bool { return !strings.Contains(top.Relative(name), "/") }
 	names, err := t.Select(c.ctx, top)
+	if err == nil && len(names) == 0 {
+		var below []tree.File
+		if below, err = t.Select(c.ctx, tree.Selection{Dir: dir}); err == nil && len(below) == 0 {
+			err = fmt.Errorf("%s: there is no such directory", dir)
+		}
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -206,9 +219,12 @@ func (c *content) plain(dir string, options map[string]any, t Tree) ([]manifest.
 	// One file after the other: a broken one is a finding, not the end.
 	var docs []manifest.Document
 	for _, f := range files {
+		if !render.LooksLikeManifest(f) {
+			continue
+		}
 		more, err := render.Directory([]tree.File{f}, render.Options{Type: render.Manifests})
 		for _, e := range problem.All(err) {
-			c.find(c.app.Name, "%v", e)
+			c.find(c.app.Name, "%v; until that is mended, Argo CD deploys nothing of %s", e, c.app.Name)
 		}
 		docs = append(docs, more...)
 	}

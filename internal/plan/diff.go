@@ -98,6 +98,9 @@ func (a *Application) sources() string {
 		if s.Revision != "" {
 			text += "@" + s.Revision
 		}
+		if s.Kind == "appset" || s.Kind == "plugin" {
+			text += " by a plugin"
+		}
 		parts = append(parts, text)
 	}
 	return strings.Join(parts, " + ")
@@ -153,7 +156,7 @@ func diffGates(before, after *Plan) []Change {
 			out = append(out, Change{Stops, name, "", now.why})
 		case in && !old.waits && now.waits:
 			out = append(out, Change{Waits, name, old.why, ""})
-		case !in && !now.waits:
+		case !in && !now.waits && (len(was) == 0 || slices.ContainsFunc(slices.Collect(maps.Values(was)), func(g gate) bool { return g.waits })):
 			out = append(out, Change{Stops, name, "", now.why})
 		}
 	}

@@ -36,49 +36,45 @@ func compare(a, b *Item) int {
 	return cmp.Or(cmp.Compare(slices.Index(phases, a.Phase), slices.Index(phases, b.Phase)), cmp.Compare(a.Wave, b.Wave), cmp.Compare(rank(a), rank(b)), cmp.Compare(a.Name, b.Name))
 }
 
-// place returns the phase and the wave of an object, and what is wrong with them. No phase is an object that is not deployed.
-func place(o manifest.Object) (phase string, wave int, problem string) {
+// place returns the phases and the wave of an object, and what is wrong with them. No phase is an object that is not deployed.
+func place(o manifest.Object) (phases []string, wave int, problem string) {
 	annotation := func(name string) string { return manifest.String(o, "metadata", "annotations", name) }
-	phase = hookPhase(annotation("argocd.argoproj.io/hook"), annotation("helm.sh/hook"))
+	phases = hookPhases(annotation("argocd.argoproj.io/hook"), annotation("helm.sh/hook"))
 	text := annotation(argo.SyncWaveAnnotation)
 	if text == "" && annotation("helm.sh/hook") != "" {
 		text = annotation("helm.sh/hook-weight")
 	}
 	if text == "" {
-		return phase, 0, ""
+		return phases, 0, ""
 	}
 	wave, err := strconv.Atoi(text)
 	if err != nil {
-		return phase, 0, "the sync wave " + strconv.Quote(text) + " is not a number, which Argo CD takes for 0"
+		return phases, 0, "the sync wave " + strconv.Quote(text) + " is not a number, which Argo CD takes for 0"
 	}
-	return phase, wave, ""
+	return phases, wave, ""
 }
 
-// hookPhase is the first phase of a hook; everything else is deployed in Sync.
-func hookPhase(own, helm string) string {
-	if own != "" {
-		for _, phase := range phases {
-			if slices.Contains(fields(own), phase) {
-				return phase
-			}
-		}
-		return "" // Skip, PostDelete, …
+// hookPhases are the phases of a hook, none for one that a sync does not run; everything else is deployed in Sync.
+func hookPhases(own, helm string) []string {
+	if own == "" && helm == "" {
+		return []string{Sync}
 	}
-	if helm == "" {
-		return Sync
+	names := map[string]bool{}
+	for _, hook := range fields(own) {
+		names[hook] = true
 	}
-	phase := ""
-	for _, hook := range fields(helm) {
-		switch hook {
-		case "crd-install":
-			return Sync
-		case "pre-install", "pre-upgrade":
-			return PreSync
-		case "post-install", "post-upgrade":
-			phase = PostSync
+	if own == "" {
+		for _, hook := range fields(helm) {
+			names[map[string]string{"crd-install": Sync, "pre-install": PreSync, "pre-upgrade": PreSync, "post-install": PostSync, "post-upgrade": PostSync}[hook]] = true
 		}
 	}
-	return phase
+	var out []string
+	for _, phase := range phases {
+		if names[phase] {
+			out = append(out, phase)
+		}
+	}
+	return out
 }
 
 func fields(s string) []string {

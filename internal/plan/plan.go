@@ -50,6 +50,10 @@ type Application struct {
 	// Set is the ApplicationSet that it comes from, "" if none.
 	Set   string
 	Items []*Item // in the order in which they are deployed
+	// Needs are the Applications that it says it needs.
+	Needs []string
+	// Automated says that Argo CD syncs it without being asked.
+	Automated bool
 	// Itself says that it is deployed by one that it deploys; its items are there.
 	Itself bool
 
@@ -78,8 +82,6 @@ type Item struct {
 	// Position and Repository are where it is, as far as it is in a file as it is.
 	Position   manifest.Position
 	Repository string
-	// Needs are the Applications that an Application says it needs.
-	Needs []string
 	// Waits says whether the next wave waits until it is healthy, Why what decides that.
 	Waits bool
 	Why   string
@@ -149,6 +151,10 @@ func (l *loader) application(d manifest.Document, set string, ancestors []Ref) *
 	app.Namespace = cmp.Or(app.Namespace, l.cfg.Namespace)
 	destination := manifest.Map(o, "spec", "destination")
 	app.Destination = cmp.Or(manifest.String(destination, "name"), manifest.String(destination, "server")) + "/" + manifest.String(destination, "namespace")
+	app.Needs = argo.Dependencies(o)
+	automated, _ := manifest.Map(o, "spec", "syncPolicy")["automated"].(map[string]any)
+	enabled, stated := automated["enabled"].(bool)
+	app.Automated = automated != nil && (enabled || !stated)
 	if i := slices.Index(ancestors, app.Ref); i >= 0 {
 		app.Itself = true
 		if i < len(ancestors)-1 { // a root that contains itself is a custom
@@ -178,6 +184,9 @@ func (l *loader) application(d manifest.Document, set string, ancestors []Ref) *
 		l.find(app.Name, "%s: %v", d.Position, err)
 	}
 	l.plan.Applications = append(l.plan.Applications, app)
+	if app.Namespace != l.cfg.Namespace {
+		l.find(app.Name, "it is in namespace %s; Argo CD, which is in %s, looks at others only if its settings say so (application.namespaces)", app.Namespace, l.cfg.Namespace)
+	}
 	switch {
 	case l.ctx.Err() != nil, len(wrong) > 0:
 		return app
@@ -208,13 +217,16 @@ func (l *loader) deploy(app *Application, o manifest.Object, ancestors []Ref) {
 	c := &content{loader: l, app: app, spec: manifest.Map(o, "spec")}
 	for _, found := range c.load() {
 		d := found.Document
-		item := l.item(app, d)
-		if item == nil {
+		items := l.items(app, d)
+		if len(items) == 0 {
 			continue
 		}
+		item := items[0]
 		item.Position, item.Repository = d.Position, found.repository
-		app.Items = append(app.Items, item)
+		app.Items = append(app.Items, items...)
 		switch {
+		case c.remote() && (argo.IsApplication(d.Object) || argo.IsApplicationSet(d.Object)):
+			l.find(app.Name, "%s: %s %s is for another cluster (%s), whose own Argo CD deploys it; it is not planned", d.Position, item.Kind, item.Name, app.Destination)
 		case argo.IsApplication(d.Object):
 			child := d
 			if manifest.String(d.Object, "metadata", "namespace") == "" {
@@ -223,7 +235,6 @@ func (l *loader) deploy(app *Application, o manifest.Object, ancestors []Ref) {
 					meta["namespace"] = manifest.String(c.spec, "destination", "namespace")
 				}
 			}
-			item.Needs = argo.Dependencies(d.Object)
 			item.Application = l.application(child, "", ancestors)
 		case argo.IsApplicationSet(d.Object):
 			l.set(item, d, ancestors)
@@ -237,22 +248,31 @@ func (l *loader) deploy(app *Application, o manifest.Object, ancestors []Ref) {
 // alone does nothing.
 func (l *loader) needs(app *Application) {
 	waves := map[string]int{}
+	var order []*Application
+	var byHand []string
 	for _, item := range app.Items {
+		children := item.Children
 		if item.Application != nil {
-			waves[item.Name] = item.Wave
+			children = []*Application{item.Application}
+		}
+		for _, child := range children {
+			waves[child.Name] = item.Wave
+			order = append(order, child)
+			if !child.Automated && !child.Itself && item.Application != nil && app.Items[len(app.Items)-1].Wave > item.Wave {
+				byHand = append(byHand, child.Name)
+			}
 		}
 	}
-	for _, item := range app.Items {
-		if item.Application == nil {
-			continue
-		}
-		for _, need := range item.Needs {
-			wave, ok := waves[need]
-			switch {
+	if len(byHand) > 0 {
+		l.find(app.Name, "%s will not be synced automatically, so the waves behind wait until somebody does", strings.Join(byHand, ", "))
+	}
+	for _, child := range order {
+		for _, need := range child.Needs {
+			switch wave, ok := waves[need]; {
 			case !ok:
-				l.find(item.Name, "it needs %s (%s), which %s does not deploy", need, argo.DependsAnnotation, app.Name)
-			case wave >= item.Wave:
-				l.find(item.Name, "it needs %s (%s), which is in wave %d, and is in wave %d itself, so it does not wait for it", need, argo.DependsAnnotation, wave, item.Wave)
+				l.find(child.Name, "it needs %s (%s), which %s does not deploy", need, argo.DependsAnnotation, app.Name)
+			case wave >= waves[child.Name]:
+				l.find(child.Name, "it needs %s (%s), which is in wave %d, and is in wave %d itself, so it does not wait for it", need, argo.DependsAnnotation, wave, waves[child.Name])
 			}
 		}
 	}
@@ -275,36 +295,41 @@ func (l *loader) set(item *Item, d manifest.Document, ancestors []Ref) {
 	}
 }
 
-// item reads the place of an object in the order, nil for one that is not deployed.
-func (l *loader) item(app *Application, d manifest.Document) *Item {
+// items reads the places of an object in the order: a hook can have several, what is not deployed has none.
+func (l *loader) items(app *Application, d manifest.Document) []*Item {
 	o := d.Object
-	i := &Item{
-		Group: manifest.Group(o), Kind: manifest.String(o, "kind"), Namespace: manifest.String(o, "metadata", "namespace"),
-		Name: cmp.Or(manifest.String(o, "metadata", "name"), manifest.String(o, "metadata", "generateName")+"*"),
+	phases, wave, problem := place(o)
+	var out []*Item
+	for _, phase := range phases {
+		i := &Item{
+			Group: manifest.Group(o), Kind: manifest.String(o, "kind"), Namespace: manifest.String(o, "metadata", "namespace"),
+			Name: cmp.Or(manifest.String(o, "metadata", "name"), manifest.String(o, "metadata", "generateName")+"*"), Phase: phase, Wave: wave,
+		}
+		if l.objects == nil {
+			l.objects = map[*Item]manifest.Object{}
+		}
+		l.objects[i] = o
+		out = append(out, i)
 	}
-	var problem string
-	i.Phase, i.Wave, problem = place(o)
-	if problem != "" {
-		l.find(app.Name, "%s: %s %s: %s", d.Position, i.Kind, i.Name, problem)
+	if len(out) > 0 {
+		if problem != "" {
+			l.find(app.Name, "%s: %s %s: %s", d.Position, out[0].Kind, out[0].Name, problem)
+		}
+		l.settings(app, o)
 	}
-	if i.Phase == "" {
-		return nil
-	}
-	if l.objects == nil {
-		l.objects = map[*Item]manifest.Object{}
-	}
-	l.objects[i] = o
-	l.settings(o)
-	return i
+	return out
 }
 
 // settings takes the health checks that a boot itself installs.
-func (l *loader) settings(o manifest.Object) {
+func (l *loader) settings(app *Application, o manifest.Object) {
 	if l.cfg.Customizations != nil || l.found || manifest.String(o, "kind") != "ConfigMap" || manifest.String(o, "metadata", "name") != "argocd-cm" {
 		return
 	}
 	if c, err := health.FromSettings("argocd-cm", manifest.Map(o, "data")); err == nil {
 		l.checks, l.found = c, true
+		if key, _ := c.Covers(manifest.Object{"apiVersion": argo.APIVersion, "kind": argo.KindApplication}); key != "" {
+			l.find(app.Name, "it deploys the health check of Applications (argocd-cm), without which no wave waits for any; at the first boot, apply that before the root")
+		}
 	}
 }
 
@@ -329,6 +354,8 @@ func (l *loader) gate(item *Item, o manifest.Object) (bool, string) {
 		return false, "Argo CD's settings have no health check for Applications"
 	case health.BuiltIn(o):
 		return true, "built-in health check"
+	case health.Bundled(o):
+		return true, "health check of Argo CD's own"
 	}
-	return false, fmt.Sprintf("no health check for %s that is known here", item.Kind)
+	return false, fmt.Sprintf("Argo CD has no health check for %s", item.Kind)
 }

@@ -37,7 +37,7 @@ func (m memory) Select(_ context.Context, wanted tree.Selection) ([]tree.File, e
 }
 
 func application(name, path, wave string) string {
-	return fmt.Sprintf("apiVersion: argoproj.io/v1alpha1\nkind: Application\nmetadata: {name: %s, namespace: argocd, annotations: {argocd.argoproj.io/sync-wave: %q}}\nspec: {project: default, source: {repoURL: https://x/y, path: %s}, destination: {name: in-cluster, namespace: argocd}}\n", name, wave, path)
+	return fmt.Sprintf("apiVersion: argoproj.io/v1alpha1\nkind: Application\nmetadata: {name: %s, namespace: argocd, annotations: {argocd.argoproj.io/sync-wave: %q}}\nspec: {project: default, source: {repoURL: https://x/y, path: %s}, destination: {name: in-cluster, namespace: argocd}, syncPolicy: {automated: {}}}\n", name, wave, path)
 }
 
 func document(tb testing.TB, text string) manifest.Document {

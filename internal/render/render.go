@@ -6,6 +6,7 @@
 package render
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"runtime"
@@ -68,6 +69,19 @@ func Directory(files []tree.File, o Options) ([]manifest.Document, error) {
 	default:
 		return plain(files, o)
 	}
+}
+
+// LooksLikeManifest reports whether Argo CD takes a YAML file of a directory for manifests: others, such as values, it passes over.
+func LooksLikeManifest(f tree.File) bool {
+	if strings.HasSuffix(strings.ToLower(f.Name), ".json") {
+		return true
+	}
+	for _, word := range []string{"apiVersion:", "kind:", "metadata:"} {
+		if !bytes.Contains(f.Data, []byte(word)) {
+			return false
+		}
+	}
+	return true
 }
 
 // plain decodes all manifests, in the order of names.
