@@ -1,11 +1,9 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"io/fs"
 	"path"
-	"time"
 
 	"github.com/argosy-cd/argosy/internal/cmp"
 	"github.com/argosy-cd/argosy/internal/manifest"
@@ -46,7 +44,17 @@ func (s *sidecar) s3(b *buckets) cmp.Plugin {
 			if err != nil {
 				return nil, err
 			}
-			beside := &repositoryFS{ctx: ctx, request: r}
+			// Files of the application's directory, each read when it is opened.
+			beside := tree.FS(func(name string) ([]byte, error) {
+				files, err := r.Files(ctx, tree.Selection{Names: []string{path.Join(r.Dir, name)}})
+				if err == nil && len(files) == 0 {
+					err = &fs.PathError{Op: "open", Path: name, Err: fs.ErrNotExist}
+				}
+				if err != nil {
+					return nil, err
+				}
+				return files[0].Data, nil
+			})
 			file := path.Join(r.Dir, triggerfile.Name)
 			data, err := fs.ReadFile(beside, triggerfile.Name)
 			file, sources, err := parseTrigger(r.Call, file, data, err)
@@ -69,39 +77,3 @@ func (s *sidecar) s3(b *buckets) cmp.Plugin {
 		},
 	}
 }
-
-// repositoryFS has the files of an application's directory, each read when it is opened.
-type repositoryFS struct {
-	ctx     context.Context
-	request *cmp.Request
-}
-
-// Open implements fs.FS.
-func (f *repositoryFS) Open(name string) (fs.File, error) {
-	if !fs.ValidPath(name) {
-		return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrInvalid}
-	}
-	full := path.Join(f.request.Dir, name)
-	files, err := f.request.Files(f.ctx, tree.Selection{Names: []string{full}})
-	if err != nil {
-		return nil, err
-	}
-	if len(files) == 0 {
-		return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrNotExist}
-	}
-	return &memoryFile{Reader: bytes.NewReader(files[0].Data), name: path.Base(name)}, nil
-}
-
-// memoryFile is a file of a repository, and its own description.
-type memoryFile struct {
-	*bytes.Reader
-	name string
-}
-
-func (m *memoryFile) Stat() (fs.FileInfo, error) { return m, nil }
-func (m *memoryFile) Close() error               { return nil }
-func (m *memoryFile) Name() string               { return m.name }
-func (m *memoryFile) Mode() fs.FileMode          { return 0o444 }
-func (m *memoryFile) ModTime() time.Time         { return time.Time{} }
-func (m *memoryFile) IsDir() bool                { return false }
-func (m *memoryFile) Sys() any                   { return nil }

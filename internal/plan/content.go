@@ -2,6 +2,7 @@ package plan
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"path"
 	"strings"
@@ -97,12 +98,11 @@ func (c *content) source(source *Source, s map[string]any) ([]manifest.Document,
 			return nil, err
 		}
 		return c.expand(docs)
-	case plugin != nil && name != "appset":
+	case name == "s3" && parameter(plugin, "source") != "":
+		source.Kind = "s3"
+		return c.s3("parameter source of "+c.app.Name, []byte(parameter(plugin, "source")), source.Path, nothing{})
+	case plugin != nil && name != "appset" && name != "s3":
 		source.Kind = "plugin"
-		if name == "s3" {
-			source.Kind = "s3"
-			return nil, fmt.Errorf("it is read from S3")
-		}
 		return nil, fmt.Errorf("it is made by the plugin %q, which is not known here", name)
 	}
 	t, err := c.open(s)
@@ -116,6 +116,11 @@ func (c *content) source(source *Source, s map[string]any) ([]manifest.Document,
 	source.Kind = "appset"
 	return c.expand(docs)
 }
+
+// nothing is a repository of which nothing is needed.
+type nothing struct{}
+
+func (nothing) Select(context.Context, tree.Selection) ([]tree.File, error) { return nil, nil }
 
 // parameter returns a parameter of a plugin.
 func parameter(plugin map[string]any, name string) string {
@@ -160,11 +165,11 @@ func (c *content) directory(source *Source, s map[string]any, t Tree) ([]manifes
 	for _, f := range names {
 		here = append(here, top.Relative(f.Name))
 	}
-	_, hasTrigger := tree.Find(names, path.Join(dir, triggerfile.Name))
+	trigger, hasTrigger := tree.Find(names, path.Join(dir, triggerfile.Name))
 	switch kind := render.Detect(here); {
 	case hasTrigger:
 		source.Kind = "s3"
-		return nil, fmt.Errorf("%s: it is read from S3", path.Join(dir, triggerfile.Name))
+		return c.s3(path.Join(dir, triggerfile.Name), trigger, dir, t)
 	case kind == render.Helm || s["helm"] != nil && s["directory"] == nil && kind != render.Kustomize:
 		source.Kind = "helm"
 		return c.helm(dir, s, t)
