@@ -182,7 +182,7 @@ func (c *content) directory(source *Source, s map[string]any, t Tree) ([]manifes
 		if err != nil {
 			return nil, err
 		}
-		return render.Directory(files, render.Options{Type: render.Kustomize, Dir: dir})
+		return render.Directory(files, render.Options{Type: render.Kustomize, Dir: dir, LocalCharts: true})
 	}
 	source.Kind = "directory"
 	return c.plain(dir, manifest.Map(s, "directory"), t)

@@ -33,6 +33,11 @@ func kustomization(files []tree.File, o Options) (docs []manifest.Document, err 
 	if err := invalid(files, o); err != nil {
 		return nil, err
 	}
+	if o.LocalCharts {
+		if files, err = inflate(files, o); err != nil {
+			return nil, err
+		}
+	}
 	building.Lock()
 	defer building.Unlock()
 	name := konfig.DefaultKustomizationFileName()

@@ -1,6 +1,7 @@
 package render_test
 
 import (
+	"bytes"
 	"fmt"
 	"net"
 	"net/http"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/argosy-cd/argosy/internal/manifest"
 	"github.com/argosy-cd/argosy/internal/render"
 	"github.com/argosy-cd/argosy/internal/tree"
 )
@@ -106,6 +108,36 @@ two/kustomization.yml: components: "github.com/a/b" is remote; only files in the
 	add("invalid schema", "resources: [a.yaml]\npatches: [{path: a.yaml}]\nopenapi: {path: schema.json}\n",
 		"kustomization.yaml: a panic in Kustomize: invalid schema file: yaml: line 1: did not find expected node content", "schema.json", "[")
 	checkErrors(t, cases)
+}
+
+// TestLocalCharts: helmCharts of a chart that is there, by values of the Kustomization, and patched by it.
+func TestLocalCharts(t *testing.T) {
+	files := []tree.File{
+		{Name: "app/kustomization.yaml", Data: []byte("namePrefix: k-\nresources: [cm.yaml]\nhelmCharts:\n- {name: web, version: 1.0.0, releaseName: r, namespace: ns, valuesFile: values.yaml, valuesInline: {b: inline}}\n")},
+		{Name: "app/cm.yaml", Data: []byte("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: own}\n")},
+		{Name: "app/values.yaml", Data: []byte("a: file\nb: file\n")},
+		{Name: "app/charts/web/Chart.yaml", Data: []byte("apiVersion: v2\nname: web\nversion: 1.0.0\n")},
+		{Name: "app/charts/web/values.yaml", Data: []byte("a: chart\nb: chart\nc: chart\n")},
+		{Name: "app/charts/web/templates/cm.yaml", Data: []byte("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: {{ .Release.Name }}}\ndata: {x: {{ .Values.a }}-{{ .Values.b }}-{{ .Values.c }}}\n")},
+	}
+	docs, err := render.Directory(files, render.Options{Type: render.Kustomize, Dir: "app", LocalCharts: true})
+	if err != nil || len(docs) != 2 {
+		t.Fatalf("%d documents, %v", len(docs), err)
+	}
+	got := map[string]string{}
+	for _, d := range docs {
+		got[manifest.String(d.Object, "metadata", "name")] = manifest.String(d.Object, "data", "x")
+	}
+	if got["k-r"] != "file-inline-chart" || len(got) != 2 {
+		t.Errorf("%v", got)
+	}
+	if _, err := render.Directory(files, render.Options{Type: render.Kustomize, Dir: "app"}); err == nil || !strings.Contains(err.Error(), "helmCharts is not supported here") {
+		t.Error(err)
+	}
+	files[0].Data = bytes.Replace(files[0].Data, []byte("name: web"), []byte("name: gone, repo: https://x"), 1)
+	if _, err := render.Directory(files, render.Options{Type: render.Kustomize, Dir: "app", LocalCharts: true}); err == nil || err.Error() != "app/kustomization.yaml: helmCharts: the chart gone is not in the source" {
+		t.Error(err)
+	}
 }
 
 func TestKustomizationNames(t *testing.T) {

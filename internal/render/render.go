@@ -34,6 +34,8 @@ type Options struct {
 	Dir string
 	// URL returns what a file is called in messages; nil is its name.
 	URL func(name string) string
+	// LocalCharts renders helmCharts of Kustomizations whose charts are among the files, as --enable-helm does.
+	LocalCharts bool
 	// Chart is used for charts only.
 	Chart Chart
 	// KubeVersion and APIVersions are what a chart is told about the cluster.
