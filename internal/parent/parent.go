@@ -189,7 +189,7 @@ func (c Config) documents(ctx context.Context, r Request) ([]manifest.Document, 
 		}
 		return render.Directory(all, render.Options{Type: render.Kustomize, Dir: r.Dir})
 	}
-	files = slices.DeleteFunc(files, func(f tree.File) bool { return !render.LooksLikeManifest(f) })
+	files = slices.DeleteFunc(files, render.Unrelated)
 	return render.Directory(files, render.Options{Type: render.Manifests, URL: name})
 }
 

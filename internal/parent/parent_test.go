@@ -136,8 +136,8 @@ func TestGenerate(t *testing.T) {
 			want: []string{"Application argocd/a Prune=false", "Application argocd/b Prune=false"},
 		},
 		"a directory": {
-			files: map[string]string{"apps/1.yaml": configMap, "apps/2.yml": set("x", "-1"), "apps/3.json": `{"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "s"}}`, "apps/sub/4.yaml": "x", "apps/README.md": "x", "5.yaml": "x", "apps/values.yaml": "replicas: 3\n"},
-			want:  []string{"ConfigMap /cm", "Application argocd/a wave -1", "Application argocd/b wave -1", "Secret /s"},
+			files: map[string]string{"apps/1.yaml": configMap, "apps/2.yml": set("x", "-1"), "apps/3.json": `{"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "s"}}`, "apps/sub/4.yaml": "x", "apps/README.md": "x", "5.yaml": "x", "apps/values.yaml": "replicas: 3\n", "apps/4.yaml": `{"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "json"}}`},
+			want:  []string{"ConfigMap /cm", "Application argocd/a wave -1", "Application argocd/b wave -1", "Secret /s", "Secret /json"},
 		},
 		"the root":            {env: map[string]string{"dir": "."}, files: map[string]string{"1.yaml": configMap, "sub/2.yaml": "x"}, want: []string{"ConfigMap /cm"}},
 		"with subdirectories": {env: map[string]string{"PARAM_RECURSE": "true"}, files: map[string]string{"apps/sub/1.yaml": configMap}, want: []string{"ConfigMap /cm"}},
@@ -168,6 +168,7 @@ func TestGenerate(t *testing.T) {
 		"an error in the spec":   {env: map[string]string{"PARAM_SPEC": strings.Replace(spec, "{name: b}", "{name: B}", 1)}, err: `parameter spec:1: ApplicationSet: spec.generators[0].list, element 1 {name}: metadata.name: "B" is not a name that Kubernetes allows`},
 		"an empty set":           {env: map[string]string{"PARAM_SPEC": strings.Replace(spec, "{name: a}, {name: b}", "", 1)}, err: "no Applications: the generators gave no parameters"},
 		"nothing":                {files: map[string]string{"x": ""}, err: "apps: there are no manifests, so the answer would be empty and delete what is there"},
+		"one of two is broken":   {files: map[string]string{"apps/a.yaml": "{\"apiVersion\": \"v1\", \"kind\": \"X\", \"metadata\": {\"name\": \"a\"}}\n---\nfoo: bar\n"}, err: "document 2: apiVersion must be set"},
 		"a broken file":          {files: map[string]string{"apps/a.yaml": "apiVersion: v1\nkind: X\nmetadata: [\n"}, err: "apps/a.yaml:3: "},
 		"rendered twice":         {files: map[string]string{"apps/a.yaml": strings.Replace(child, "plain", "a", 1), "apps/b.yaml": set("x", "1")}, err: `apps/a.yaml:1: Application "a" is rendered by an ApplicationSet, too`},
 		"a flag":                 {env: map[string]string{"PARAM_SPEC": spec, "PARAM_ALLOW_EMPTY": "yes"}, err: `plugin.parameters: allow-empty must be true or false, it is "yes"`},

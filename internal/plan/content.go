@@ -224,7 +224,7 @@ func (c *content) plain(dir string, options map[string]any, t Tree) ([]manifest.
 	// One file after the other: a broken one is a finding, not the end.
 	var docs []manifest.Document
 	for _, f := range files {
-		if !render.LooksLikeManifest(f) {
+		if render.Unrelated(f) {
 			continue
 		}
 		more, err := render.Directory([]tree.File{f}, render.Options{Type: render.Manifests})

@@ -73,17 +73,24 @@ func Directory(files []tree.File, o Options) ([]manifest.Document, error) {
 	}
 }
 
-// LooksLikeManifest reports whether Argo CD takes a YAML file of a directory for manifests: others, such as values, it passes over.
-func LooksLikeManifest(f tree.File) bool {
+// Unrelated reports whether a YAML file of a directory is nothing that Argo CD deploys, such as values, and is passed over by it: there is no
+// object in it, and it does not look as if there was to be one.
+func Unrelated(f tree.File) bool {
 	if strings.HasSuffix(strings.ToLower(f.Name), ".json") {
-		return true
+		return false
 	}
+	looks := true
 	for _, word := range []string{"apiVersion:", "kind:", "metadata:"} {
-		if !bytes.Contains(f.Data, []byte(word)) {
-			return false
-		}
+		looks = looks && bytes.Contains(f.Data, []byte(word))
 	}
-	return true
+	if looks {
+		return false
+	}
+	// Also JSON in a file of that name.
+	docs, _ := manifest.Decode(f.Name, f.Data)
+	return !slices.ContainsFunc(docs, func(d manifest.Document) bool {
+		return manifest.String(d.Object, "apiVersion") != "" && manifest.String(d.Object, "kind") != ""
+	})
 }
 
 // plain decodes all manifests, in the order of names.

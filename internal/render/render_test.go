@@ -322,3 +322,20 @@ func pack(t *testing.T, files []tree.File) []byte {
 	}
 	return buf.Bytes()
 }
+
+// TestUnrelated: what Argo CD passes over in a directory, and what it does not, whatever it looks like.
+func TestUnrelated(t *testing.T) {
+	for content, want := range map[string]bool{
+		"replicas: 3\n": true, "": true, "# nothing\n": true, "- a\n": true, "a: [\n": true, "kind: X\n": true,
+		"apiVersion: v1\nkind: X\nmetadata: {name: a}\n": false, "apiVersion: v1\nkind: X\nmetadata: [\n": false,
+		`{"apiVersion": "v1", "kind": "X", "metadata": {"name": "a"}}`: false, `{"apiVersion": "v1", "kind": "List", "items": [{"apiVersion": "v1", "kind": "X"}]}`: false,
+		"foo: bar\n---\n" + `{"apiVersion": "v1", "kind": "X"}`: false,
+	} {
+		if got := render.Unrelated(tree.File{Name: "a.yaml", Data: []byte(content)}); got != want {
+			t.Errorf("%q: %v", content, got)
+		}
+	}
+	if render.Unrelated(tree.File{Name: "a.json", Data: []byte("{}")}) {
+		t.Error("JSON is never passed over")
+	}
+}
