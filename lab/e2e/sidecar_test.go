@@ -185,6 +185,9 @@ template:
 	// What the guard reads is among the rights: an answer that deletes nothing passes it.
 	k.apply(k.setApp("rights-git", "default", "spec", strings.Replace(git, "finalizers: []", "finalizers: [], labels: {a: b}", 1), "max-delete", "0"))
 	k.wait("rights-one", func(o *unstructured.Unstructured) bool { return o.GetLabels()["a"] == "b" })
+	// And what it counts by.
+	k.apply(k.setApp("rights-git", "default", "spec", strings.Replace(git, "apps/*", "none/*", 1), "max-delete", "0", "allow-empty", "true"))
+	t.Log(k.failure("rights-git", "refused: it would delete 1 of 1 Applications, and 0 may go at once: rights-one"))
 	if strings.Contains(message, "s3cret-w0rd") {
 		t.Error("the message has a password")
 	}
