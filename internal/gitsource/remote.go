@@ -7,6 +7,7 @@ import (
 	"io"
 	"maps"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -74,7 +75,11 @@ func (r *Remote) Open() error {
 	if err := os.RemoveAll(r.Dir); err != nil {
 		return err
 	}
-	return os.MkdirAll(r.Dir, 0o700)
+	if err := os.MkdirAll(filepath.Dir(r.Dir), 0o700); err != nil {
+		return err
+	}
+	// Not one that somebody else has made in the meantime.
+	return os.Mkdir(r.Dir, 0o700)
 }
 
 // Tree opens a repository at a revision; "" is HEAD. A nil credential is none.

@@ -47,9 +47,7 @@ type Application struct {
 	Project     string
 	Destination string // cluster/namespace
 	Sources     []Source
-	// Set is the ApplicationSet that it comes from, "" if none.
-	Set   string
-	Items []*Item // in the order in which they are deployed
+	Items       []*Item // in the order in which they are deployed
 	// Needs are the Applications that it says it needs.
 	Needs []string
 	// Automated says that Argo CD syncs it without being asked.
@@ -113,7 +111,7 @@ func New(ctx context.Context, cfg Config, root manifest.Document) (*Plan, error)
 	if !argo.IsApplication(root.Object) {
 		return nil, fmt.Errorf("%s: it must be an Application of %s, it is %s of %q", root.Position, argo.Group, manifest.String(root.Object, "kind"), manifest.String(root.Object, "apiVersion"))
 	}
-	l.plan.Root = l.application(root, "", nil)
+	l.plan.Root = l.application(root, nil)
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
@@ -145,9 +143,9 @@ func (l *loader) find(subject, format string, args ...any) {
 }
 
 // application plans one Application. Its ancestors are those that it is deployed by.
-func (l *loader) application(d manifest.Document, set string, ancestors []Ref) *Application {
+func (l *loader) application(d manifest.Document, ancestors []Ref) *Application {
 	o := d.Object
-	app := &Application{Ref: Ref{manifest.String(o, "metadata", "namespace"), manifest.String(o, "metadata", "name")}, Project: manifest.String(o, "spec", "project"), Set: set, position: d.Position}
+	app := &Application{Ref: Ref{manifest.String(o, "metadata", "namespace"), manifest.String(o, "metadata", "name")}, Project: manifest.String(o, "spec", "project"), position: d.Position}
 	app.Namespace = cmp.Or(app.Namespace, l.cfg.Namespace)
 	destination := manifest.Map(o, "spec", "destination")
 	app.Destination = cmp.Or(manifest.String(destination, "name"), manifest.String(destination, "server")) + "/" + manifest.String(destination, "namespace")
@@ -235,7 +233,7 @@ func (l *loader) deploy(app *Application, o manifest.Object, ancestors []Ref) {
 					meta["namespace"] = manifest.String(c.spec, "destination", "namespace")
 				}
 			}
-			item.Application = l.application(child, "", ancestors)
+			item.Application = l.application(child, ancestors)
 		case argo.IsApplicationSet(d.Object):
 			l.set(item, d, ancestors)
 		}
@@ -291,7 +289,7 @@ func (l *loader) set(item *Item, d manifest.Document, ancestors []Ref) {
 		return
 	}
 	for _, o := range res.Objects {
-		item.Children = append(item.Children, l.application(manifest.Document{Object: o, Position: d.Position}, item.Name, ancestors))
+		item.Children = append(item.Children, l.application(manifest.Document{Object: o, Position: d.Position}, ancestors))
 	}
 }
 

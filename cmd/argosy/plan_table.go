@@ -1,0 +1,151 @@
+package main
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/argosy-cd/argosy/internal/argo"
+	"github.com/argosy-cd/argosy/internal/plan"
+)
+
+// planTable prints a plan for people: each Application that deploys others, wave by wave.
+func planTable(out io.Writer, p *plan.Plan, resources bool) error {
+	w := bufio.NewWriter(out)
+	applications, sets, objects := 0, 0, 0
+	for _, app := range p.Applications {
+		applications++
+		objects += len(app.Items)
+		for _, item := range app.Items {
+			if item.Children != nil {
+				sets++
+			}
+		}
+		if app == p.Root || resources || deploysOthers(app) {
+			planSection(w, app, resources)
+		}
+	}
+	fmt.Fprintf(w, "%s, %s, %s\n", count(applications, "Application"), count(sets, "ApplicationSet"), count(objects, "object"))
+	if len(p.Findings) > 0 {
+		fmt.Fprintf(w, "\nFINDINGS\n")
+		for _, f := range p.Findings {
+			fmt.Fprintf(w, "  %s: %s\n", printable(f.Subject), printable(f.Message))
+		}
+	}
+	return flush(w)
+}
+
+func deploysOthers(app *plan.Application) bool {
+	for _, item := range app.Items {
+		if item.Application != nil || item.Children != nil {
+			return true
+		}
+	}
+	return false
+}
+
+// planSection prints what one Application deploys.
+func planSection(w io.Writer, app *plan.Application, resources bool) {
+	fmt.Fprintf(w, "%s, from %s\n", printable(app.Name), describePlanSources(app))
+	waves := app.Waves()
+	for i, wave := range waves {
+		rows := planRows(wave, resources)
+		if len(rows) == 0 {
+			continue
+		}
+		fmt.Fprintf(w, "\n  WAVE %d%s%s\n", wave.Wave, phaseName(wave.Phase), waitText(wave, i == len(waves)-1))
+		t := tabwriter.NewWriter(w, 0, 0, 3, ' ', 0)
+		for _, row := range rows {
+			for j, cell := range row {
+				row[j] = printable(cell)
+			}
+			fmt.Fprintf(t, "    %s\n", strings.TrimRight(strings.Join(row, "\t"), "\t"))
+		}
+		_ = t.Flush() // to memory
+	}
+	fmt.Fprintln(w)
+}
+
+func phaseName(phase string) string {
+	if phase == plan.Sync {
+		return ""
+	}
+	return " " + phase
+}
+
+// waitText says whether the next wave waits for this one.
+func waitText(wave plan.Wave, last bool) string {
+	var not []string
+	why, waits := "", 0
+	for _, item := range wave.Items {
+		switch {
+		case item.Waits:
+			waits++
+		case item.Application != nil || item.Children != nil:
+			not, why = append(not, item.Name), item.Why
+		}
+	}
+	switch {
+	case last && len(not) > 0:
+		return fmt.Sprintf("   is complete before %s is healthy: %s", strings.Join(not, ", "), why)
+	case last:
+		return ""
+	case len(not) > 0:
+		return fmt.Sprintf("   the next wave DOES NOT WAIT for %s: %s", strings.Join(not, ", "), why)
+	default:
+		return fmt.Sprintf("   the next wave waits for %d of %s", waits, count(len(wave.Items), "object"))
+	}
+}
+
+// planRows are the lines of a wave: name, kind, source, destination, what it deploys.
+func planRows(wave plan.Wave, resources bool) [][]string {
+	var rows [][]string
+	for _, item := range wave.Items {
+		switch {
+		case item.Application != nil:
+			rows = append(rows, applicationRow(item.Application, ""))
+		case item.Children != nil:
+			made := count(len(item.Children), "Application")
+			if item.Unknown != "" {
+				made = "not known: " + item.Unknown
+			}
+			rows = append(rows, []string{item.Name, item.Kind, "", "", made})
+			for _, child := range item.Children {
+				rows = append(rows, applicationRow(child, "  "))
+			}
+		case resources:
+			rows = append(rows, []string{item.Name, item.Kind, "", item.Namespace, ""})
+		}
+	}
+	return rows
+}
+
+func applicationRow(app *plan.Application, indent string) []string {
+	deploys := count(len(app.Items), "object")
+	if app.Itself {
+		deploys = "itself"
+	}
+	for _, s := range app.Sources {
+		if s.Unknown != "" {
+			deploys = "not known: " + s.Unknown
+		}
+	}
+	return []string{indent + app.Name, argo.KindApplication, describePlanSources(app), strings.Replace(app.Destination, "https://kubernetes.default.svc/", "in-cluster/", 1), deploys}
+}
+
+func describePlanSources(app *plan.Application) string {
+	var parts []string
+	for _, s := range app.Sources {
+		if s.Kind == "values" {
+			continue
+		}
+		what := s.Path
+		if s.Chart != "" {
+			what = s.Chart + " " + s.Revision
+		}
+		parts = append(parts, orDash(what))
+	}
+	return orDash(strings.Join(parts, " + "))
+}
