@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/argosy-cd/argosy/internal/cmp"
 	"github.com/argosy-cd/argosy/internal/gitsource"
@@ -53,7 +54,7 @@ In a cluster it reads Argo CD's clusters and repositories if it may, and refuses
   argosy cmp --plugin appset --engine argocd --argocd-server argocd-server.argocd.svc`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := fromEnvironment(std, cmd.Flags()); err != nil {
+			if err := errors.Join(fromEnvironment(std, cmd.Flags()), opts.served(cmd.Flags())); err != nil {
 				return err
 			}
 			return runCmp(cmd.Context(), std, opts)
@@ -73,6 +74,21 @@ In a cluster it reads Argo CD's clusters and repositories if it may, and refuses
 	flags.DurationVar(&opts.grace, "grace", 25*time.Second, "when it is stopped, give running requests so much time")
 	flags.Var(&opts.log, "log-format", "format of the log, "+opts.log.usage())
 	return cmd
+}
+
+// served refuses flags of a plugin that is not served: they would mean nothing.
+func (o *cmpOptions) served(flags *pflag.FlagSet) error {
+	for plugin, names := range map[string][]string{
+		"appset": {"engine", "argocd-server", "argocd-token-file", "argocd-ca", "argocd-plaintext", "argocd-insecure", "argocd-namespace", "admin-projects", "kubeconfig"},
+		"s3":     {"cache-dir", "cache-size"},
+	} {
+		for _, name := range names {
+			if flags.Changed(name) && !slices.Contains(o.plugins, plugin) {
+				return usagef("--%s is for the plugin %s, which is not served", name, plugin)
+			}
+		}
+	}
+	return nil
 }
 
 func (o *cmpOptions) check() error {
