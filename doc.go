@@ -30,6 +30,7 @@
 //	internal/bucket            logic    snapshots of a bucket, publishing to it, index, cache format
 //	internal/bucket/disk       edge     the cache on disk
 //	internal/bucket/s3         edge     the S3 store, its credentials and its errors
+//	internal/bucket/s3/queue   edge     an SQS queue with notifications
 //	internal/bucket/buckettest test     stores, servers, faults and the contract of stores
 //	internal/s3source          logic    s3-source.yaml to Kubernetes objects
 //	internal/s3source/triggerfile logic s3-source.yaml itself
@@ -38,6 +39,8 @@
 //	internal/cmp/pluginpb      edge     its messages, generated
 //	internal/cmp/cmptest       test     a client that behaves like Argo CD's repo-server
 //	internal/kube              edge     what Argo CD keeps in its cluster
+//	internal/refresh           edge     which applications Argo CD must look at again, when and how
+//	internal/events            edge     notifications of S3: webhooks, SNS, EventBridge, SQS
 //	internal/argocd            edge     the Argo CD API server as an engine for ApplicationSets
 //	internal/trigger           edge     repositories that make Argo CD look again: clocks and buckets
 //	internal/gitserver         edge     read-only Git over smart HTTP, from repositories that are computed

@@ -174,6 +174,19 @@ func (j *Journal) Before(a, b Entry) bool {
 	return ok1 && ok2 && first.Revision < second.Revision
 }
 
+// Entries returns what happened to an object.
+func (j *Journal) Entries(kind, name string) []Entry {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	var out []Entry
+	for _, e := range j.entries {
+		if e.Kind == kind && e.Name == name {
+			out = append(out, e)
+		}
+	}
+	return out
+}
+
 // Count returns how often something happened to an object.
 func (j *Journal) Count(kind, name, what string) int {
 	j.mu.Lock()

@@ -24,16 +24,14 @@ import (
 // appsetPluginOptions are the flags of the appset plugin, however it is run.
 type appsetPluginOptions struct {
 	engineOptions
-	admins     []string
-	namespace  string
-	kubeconfig string
+	clusterOptions
+	admins []string
 }
 
 func (o *appsetPluginOptions) register(flags *pflag.FlagSet) {
 	o.engineOptions.register(flags)
 	flags.StringSliceVar(&o.admins, "admin-projects", []string{"default"}, usageOf("admin-projects"))
-	flags.StringVar(&o.namespace, "argocd-namespace", "", usageOf("argocd-namespace"))
-	flags.StringVar(&o.kubeconfig, "kubeconfig", "", usageOf("kubeconfig"))
+	o.clusterOptions.register(flags)
 }
 
 // appsetPlugin is the appset plugin and what it is connected to.
@@ -45,25 +43,22 @@ type appsetPlugin struct {
 	note   func(string)
 }
 
-// open connects the plugin. What is fetched from Git is kept in dir.
-func (o *appsetPluginOptions) open(std stdio, p *policy.Policy, dir string, note func(string)) (*appsetPlugin, error) {
-	a := &appsetPlugin{note: note}
+// open connects the plugin with a cluster; nil is none. What is fetched from Git is kept in dir.
+func (o *appsetPluginOptions) open(std stdio, p *policy.Policy, api *kube.Client, dir string, note func(string)) (*appsetPlugin, error) {
+	a := &appsetPlugin{note: note, api: api}
 	var err error
 	if a.server, err = o.engineOptions.open(std); err != nil {
 		return nil, err
 	}
-	a.api, err = kube.Open(kube.Config{Kubeconfig: o.kubeconfig, Namespace: o.namespace})
 	namespace := o.namespace
 	switch {
-	case err == nil:
-		namespace = a.api.Namespace
-	case errors.Is(err, kube.ErrNoCluster):
-		if namespace == "" {
-			namespace = kube.DefaultNamespace
-		}
+	case api != nil:
+		namespace = api.Namespace
+	case namespace == "":
+		namespace = kube.DefaultNamespace
+	}
+	if api == nil {
 		note("there is no access to a cluster: Argo CD's clusters and repositories are not known, and answers are not compared with what they would delete")
-	default:
-		return nil, err
 	}
 	a.remote = &gitsource.Remote{Dir: dir, Now: std.now}
 	a.config = parent.Config{Engine: a.engine, Policy: p, Admins: o.admins, Namespace: namespace}
@@ -184,7 +179,11 @@ func runAppsetHook(ctx context.Context, std stdio, opts appsetGenerateOptions) e
 	}
 	defer os.RemoveAll(temp) //nolint:errcheck // a temporary directory
 	note := func(line string) { fmt.Fprintln(std.err, "note:", line) }
-	plugin, err := opts.plugin.open(std, p, filepath.Join(temp, "git"), note)
+	api, err := opts.plugin.clusterOptions.open()
+	if err != nil {
+		return err
+	}
+	plugin, err := opts.plugin.open(std, p, api, filepath.Join(temp, "git"), note)
 	if err != nil {
 		return err
 	}

@@ -12,6 +12,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -19,11 +20,16 @@ import (
 
 	"github.com/argosy-cd/argosy/internal/cmp"
 	"github.com/argosy-cd/argosy/internal/gitsource"
+	"github.com/argosy-cd/argosy/internal/policy"
+	"github.com/argosy-cd/argosy/internal/refresh"
+	"github.com/argosy-cd/argosy/internal/s3source"
 )
 
 type cmpOptions struct {
 	cacheOptions
 	appset    appsetPluginOptions
+	refresh   refreshOptions
+	refreshes bool
 	policy    string
 	plugins   []string
 	version   string
@@ -37,7 +43,7 @@ type cmpOptions struct {
 }
 
 func newCmpCommand(std stdio) *cobra.Command {
-	opts := cmpOptions{log: formatFlag{value: "text", allowed: []string{"text", "json"}}}
+	opts := cmpOptions{log: logFlag()}
 	cmd := &cobra.Command{
 		Use:   "cmp",
 		Short: "Serve the plugins appset and s3 to Argo CD's repo-server",
@@ -48,6 +54,9 @@ itself, on a Unix socket for each of them, in the place of argocd-cmp-server: no
   s3       manifests, archives and charts in S3; an application whose directory has an s3-source.yaml finds it by itself
 
 In a cluster it reads Argo CD's clusters and repositories if it may, and refuses an answer that would delete too many Applications.
+
+It also keeps the interval: one of all replicas asks Argo CD for a refresh of an application when the clock of its trigger repository has
+ticked, every --interval if it has the plugin appset and another repository, and when what it reads from S3 has changed.
 
 /healthz, /readyz and /metrics are at --listen. Each request is a line on standard error.`,
 		Example: `  argosy cmp
@@ -63,6 +72,9 @@ In a cluster it reads Argo CD's clusters and repositories if it may, and refuses
 	flags := cmd.Flags()
 	opts.register(flags)
 	opts.appset.register(flags)
+	opts.refresh.register(flags)
+	opts.refresh.registerClock(flags)
+	flags.BoolVar(&opts.refreshes, "refresh", true, "keep the interval, if there is access to a cluster")
 	flags.StringVar(&opts.policy, "policy", "", usageOf("policy"))
 	flags.StringSliceVar(&opts.plugins, "plugin", []string{"appset", "s3"}, "`PLUGINS` to serve")
 	flags.StringVar(&opts.version, "plugin-version", "", "`VERSION` of the plugins; applications then name appset-VERSION and s3-VERSION")
@@ -76,10 +88,21 @@ In a cluster it reads Argo CD's clusters and repositories if it may, and refuses
 	return cmd
 }
 
+// logFlag is how a server writes its log.
+func logFlag() formatFlag { return formatFlag{value: "text", allowed: []string{"text", "json"}} }
+
+// newLog writes a log to standard error.
+func newLog(std stdio, format formatFlag) *slog.Logger {
+	if format.value == "json" {
+		return slog.New(slog.NewJSONHandler(std.err, nil))
+	}
+	return slog.New(slog.NewTextHandler(std.err, nil))
+}
+
 // served refuses flags of a plugin that is not served: they would mean nothing.
 func (o *cmpOptions) served(flags *pflag.FlagSet) error {
 	for plugin, names := range map[string][]string{
-		"appset": {"engine", "argocd-server", "argocd-token-file", "argocd-ca", "argocd-plaintext", "argocd-insecure", "argocd-namespace", "admin-projects", "kubeconfig"},
+		"appset": {"engine", "argocd-server", "argocd-token-file", "argocd-ca", "argocd-plaintext", "argocd-insecure", "admin-projects"},
 		"s3":     {"cache-dir", "cache-size"},
 	} {
 		for _, name := range names {
@@ -111,18 +134,14 @@ func (o *cmpOptions) check() error {
 	case o.version != "" && filepath.Base(o.version) != o.version:
 		return usagef("--plugin-version: %q cannot be part of a file's name", o.version)
 	}
-	return nil
+	return o.refresh.check()
 }
 
 func runCmp(ctx context.Context, std stdio, opts cmpOptions) error {
 	if err := opts.check(); err != nil {
 		return err
 	}
-	var handler slog.Handler = slog.NewTextHandler(std.err, nil)
-	if opts.log.value == "json" {
-		handler = slog.NewJSONHandler(std.err, nil)
-	}
-	s := &sidecar{log: slog.New(handler), metrics: newCmpMetrics()}
+	s := &sidecar{log: newLog(std, opts.log), metrics: newCmpMetrics()}
 	server, err := s.open(ctx, std, opts)
 	if err != nil {
 		return err
@@ -138,7 +157,9 @@ func runCmp(ctx context.Context, std stdio, opts cmpOptions) error {
 	if web != nil {
 		defer web.Close() //nolint:errcheck // it has no requests that matter
 	}
+	background := s.background(ctx)
 	err = server.Serve(ctx, opts.grace)
+	background.Wait()
 	if s.git != nil {
 		err = errors.Join(err, os.RemoveAll(s.git.Dir))
 	}
@@ -152,12 +173,26 @@ type sidecar struct {
 	metrics *cmpMetrics
 	server  *cmp.Server
 	git     *gitsource.Remote // nil without the plugin appset
-	policy  policyFile
+	policy  *watchedFile[*policy.Policy]
+	reads   *publisher // nil is nobody to tell
+	refresh *refresher // nil does not keep the interval
+}
+
+// background does what is not asked for, until the context ends.
+func (s *sidecar) background(ctx context.Context) *sync.WaitGroup {
+	var group sync.WaitGroup
+	if s.reads != nil {
+		group.Go(func() { s.reads.run(ctx) })
+	}
+	if s.refresh != nil {
+		group.Go(func() { s.refresh.lead(ctx) })
+	}
+	return &group
 }
 
 // open makes the plugins and their sockets.
 func (s *sidecar) open(ctx context.Context, std stdio, opts cmpOptions) (*cmp.Server, error) {
-	s.policy.file = opts.policy
+	s.policy = watchPolicy(opts.policy)
 	p, err := s.policy.current()
 	if err != nil {
 		return nil, err
@@ -175,13 +210,26 @@ func (s *sidecar) open(ctx context.Context, std stdio, opts cmpOptions) (*cmp.Se
 		work = os.TempDir()
 	}
 	note := func(line string) { s.log.Warn(line) }
+	api, err := opts.appset.clusterOptions.open()
+	if err != nil {
+		return nil, err
+	}
+	// What is looked at is not what is read: a cache would be of no use.
+	looks := &buckets{now: std.now, asked: s.metrics.asked}
+	if api != nil && opts.refreshes {
+		s.refresh = &refresher{
+			options: opts.refresh, api: api, buckets: looks, policy: s.policy.current, log: s.log, now: std.now, forget: true,
+			heads: bucketHeads{api: api, now: std.now, remote: &gitsource.Remote{Now: std.now, KnownHosts: api.KnownHosts, CA: api.CA}},
+		}
+		s.refresh.metrics = newRefreshMetrics(s.metrics.registry, s.refresh)
+	}
 	for _, name := range slices.Compact(slices.Sorted(slices.Values(opts.plugins))) {
 		var plugin cmp.Plugin
 		switch name {
 		case "appset":
 			// Of the socket, which no other process has: what one that was killed has left is found again.
 			sum := sha256.Sum256([]byte(filepath.Join(opts.socketDir, opts.version)))
-			a, err := opts.appset.open(std, p, filepath.Join(work, "argosy-git-"+hex.EncodeToString(sum[:8])), note)
+			a, err := opts.appset.open(std, p, api, filepath.Join(work, "argosy-git-"+hex.EncodeToString(sum[:8])), note)
 			if err != nil {
 				return nil, err
 			}
@@ -191,6 +239,9 @@ func (s *sidecar) open(ctx context.Context, std stdio, opts cmpOptions) (*cmp.Se
 			cache, err := opts.open(std)
 			if err != nil {
 				return nil, err
+			}
+			if api != nil {
+				s.reads = &publisher{api: api, failed: func(err error) { note(err.Error()) }, pending: map[refresh.Place]s3source.Reads{}, wake: make(chan struct{}, 1)}
 			}
 			plugin = s.s3(&buckets{cache: cache, now: std.now, asked: s.metrics.asked})
 		}

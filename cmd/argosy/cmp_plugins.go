@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"path"
 
+	"github.com/argosy-cd/argosy/internal/argo"
 	"github.com/argosy-cd/argosy/internal/cmp"
 	"github.com/argosy-cd/argosy/internal/manifest"
 	"github.com/argosy-cd/argosy/internal/parent"
@@ -62,8 +63,12 @@ func (s *sidecar) s3(b *buckets) cmp.Plugin {
 				return nil, err
 			}
 			config := s3source.Config{Open: b.reader, Git: beside, Policy: p, App: r.Call, File: file}
+			if err := config.Check(sources); err != nil {
+				return nil, err
+			}
 			r.Doing("reading from S3")
 			fetched, err := config.Fetch(ctx, sources)
+			s.publish(r.Call, sources, fetched, err)
 			if err != nil {
 				return nil, err
 			}
@@ -76,4 +81,15 @@ func (s *sidecar) s3(b *buckets) cmp.Plugin {
 			return objectsOf(docs), err
 		},
 	}
+}
+
+// publish tells what an application reads. Of what could not be read it tells where it should be.
+func (s *sidecar) publish(call argo.Call, sources []triggerfile.Source, fetched []s3source.Fetched, err error) {
+	if s.reads == nil || call.App == "" {
+		return
+	}
+	if err != nil {
+		fetched = nil
+	}
+	s.reads.add(call, s3source.ReadsOf(sources, fetched))
 }

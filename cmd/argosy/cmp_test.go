@@ -205,7 +205,7 @@ func TestCmp(t *testing.T) {
 
 // TestPolicyFile: a policy that changes counts at once, and one that is broken allows nothing.
 func TestPolicyFile(t *testing.T) {
-	p := &policyFile{file: filepath.Join(t.TempDir(), "policy.yaml")}
+	p := watchPolicy(filepath.Join(t.TempDir(), "policy.yaml"))
 	write := func(content string) {
 		t.Helper()
 		if err := os.WriteFile(p.file, []byte(content), 0o600); err != nil {
@@ -229,7 +229,7 @@ func TestPolicyFile(t *testing.T) {
 			t.Errorf("%v", got)
 		}
 	}
-	if got, err := (&policyFile{}).current(); got != nil || err != nil {
+	if got, err := watchPolicy("").current(); got != nil || err != nil {
 		t.Errorf("%v, %v", got, err)
 	}
 }

@@ -9,34 +9,43 @@ import (
 	"github.com/argosy-cd/argosy/internal/policy"
 )
 
-// policyFile is a policy that is read again when its file changes. While it cannot be read, nothing is allowed.
-type policyFile struct {
+// watchedFile is a file that is read again when it changes. While it cannot be read there is nothing, not what was before.
+type watchedFile[T any] struct {
 	file string // "" is none
+	what string // it is, in messages
+	read func(file string) (T, error)
 
-	mu     sync.Mutex
-	time   time.Time
-	size   int64
-	policy *policy.Policy
+	mu    sync.Mutex
+	known bool
+	time  time.Time
+	size  int64
+	value T
 }
 
-func (p *policyFile) current() (*policy.Policy, error) {
-	if p.file == "" {
-		return nil, nil
+// watchPolicy is a policy, nil if there is no file.
+func watchPolicy(file string) *watchedFile[*policy.Policy] {
+	return &watchedFile[*policy.Policy]{file: file, what: "the policy", read: readPolicy}
+}
+
+func (w *watchedFile[T]) current() (T, error) {
+	var none T
+	if w.file == "" {
+		return none, nil
 	}
-	info, err := os.Stat(p.file)
+	info, err := os.Stat(w.file)
 	if err != nil {
-		return nil, fmt.Errorf("reading the policy: %w", pathError(err))
+		return none, fmt.Errorf("reading %s: %w", w.what, pathError(err))
 	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.policy != nil && info.ModTime().Equal(p.time) && info.Size() == p.size {
-		return p.policy, nil
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.known && info.ModTime().Equal(w.time) && info.Size() == w.size {
+		return w.value, nil
 	}
-	p.policy = nil
-	read, err := readPolicy(p.file)
+	w.known = false
+	read, err := w.read(w.file)
 	if err != nil {
-		return nil, err
+		return none, err
 	}
-	p.policy, p.time, p.size = read, info.ModTime(), info.Size()
+	w.known, w.value, w.time, w.size = true, read, info.ModTime(), info.Size()
 	return read, nil
 }

@@ -57,7 +57,7 @@ changes nothing. While a bucket cannot be read, or is empty, its last tree is se
   git ls-remote http://localhost:8080/appset.git`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := errors.Join(intervalFromEnvironment(std, cmd), fromEnvironment(std, cmd.Flags())); err != nil {
+			if err := fromEnvironment(std, cmd.Flags()); err != nil {
 				return err
 			}
 			return runRepo(cmd.Context(), std, opts)
@@ -69,19 +69,8 @@ changes nothing. While a bucket cannot be read, or is empty, its last tree is se
 	cmd.Flags().StringVar(&opts.tlsCert, "tls-cert", "", "`FILE` with a certificate, to speak TLS; it is read again when it is renewed")
 	cmd.Flags().StringVar(&opts.tlsKey, "tls-key", "", "`FILE` with its key")
 	cmd.Flags().StringVar(&opts.listen, "listen", "127.0.0.1:8080", "`ADDRESS` to listen on")
-	cmd.Flags().DurationVar(&opts.interval, "interval", 3*time.Minute, "how often /appset.git ticks ($"+intervalVariable+")")
+	cmd.Flags().DurationVar(&opts.interval, "interval", defaultInterval, "how often /appset.git ticks ($"+intervalVariable+")")
 	return cmd
-}
-
-func intervalFromEnvironment(std stdio, cmd *cobra.Command) error {
-	value := std.getenv(intervalVariable)
-	if value == "" || cmd.Flags().Changed("interval") {
-		return nil
-	}
-	if err := cmd.Flags().Set("interval", value); err != nil {
-		return usagef("variable %s: %q must be a duration such as 3m", intervalVariable, value)
-	}
-	return nil
 }
 
 func runRepo(ctx context.Context, std stdio, opts repoOptions) error {

@@ -61,7 +61,7 @@ var appsetSettings = []setting{
 }
 
 func usageOf(flag string) string {
-	for _, s := range slices.Concat(s3Settings, appsetSettings) {
+	for _, s := range slices.Concat(s3Settings, appsetSettings, refreshSettings) {
 		if s.flag == flag {
 			return s.usage + " ($" + s.variable + ")"
 		}
@@ -71,7 +71,7 @@ func usageOf(flag string) string {
 
 // fromEnvironment fills in flags that were not given.
 func fromEnvironment(std stdio, flags *pflag.FlagSet) error {
-	for _, s := range slices.Concat(s3Settings, appsetSettings) {
+	for _, s := range slices.Concat(s3Settings, appsetSettings, refreshSettings) {
 		f := flags.Lookup(s.flag)
 		value := std.getenv(s.variable)
 		if f == nil || f.Changed || value == "" {

@@ -17,6 +17,11 @@ const (
 	SyncOptionsAnnotation = "argocd.argoproj.io/sync-options"
 )
 
+// Ref names an Application.
+type Ref struct{ Namespace, Name string }
+
+func (r Ref) String() string { return r.Namespace + "/" + r.Name }
+
 // FieldOrder is the order in which Argo CD renders the fields of an Application: that of its Go types.
 func FieldOrder() []string {
 	return []string{

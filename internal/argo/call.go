@@ -1,11 +1,16 @@
 package argo
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"path"
 	"slices"
 	"strings"
+
+	"github.com/argosy-cd/argosy/internal/manifest"
 )
 
 // Parameter is one that a plugin takes: plugin.parameters of an Application.
@@ -24,6 +29,7 @@ type Call struct {
 	Project      string
 	Revision     string
 	RepoURL      string
+	Path         string // in the repository
 	KubeVersion  string
 	APIVersions  []string
 
@@ -35,7 +41,7 @@ type Call struct {
 func NewCall(getenv func(string) string, known []Parameter) (Call, error) {
 	c := Call{
 		App: getenv("ARGOCD_APP_NAME"), Namespace: getenv("ARGOCD_APP_NAMESPACE"), Project: getenv("ARGOCD_APP_PROJECT_NAME"),
-		Revision: getenv("ARGOCD_APP_REVISION"), RepoURL: getenv("ARGOCD_APP_SOURCE_REPO_URL"), KubeVersion: getenv("KUBE_VERSION"),
+		Revision: getenv("ARGOCD_APP_REVISION"), RepoURL: getenv("ARGOCD_APP_SOURCE_REPO_URL"), Path: getenv("ARGOCD_APP_SOURCE_PATH"), KubeVersion: getenv("KUBE_VERSION"),
 		parameters: map[string]string{},
 	}
 	// Argo CD puts the namespace before the name if it is not its own; neither has an underscore of its own.
@@ -108,4 +114,24 @@ func (c Call) Flag(name string) (bool, error) {
 	default:
 		return false, fmt.Errorf("plugin.parameters: %s must be true or false, it is %q", name, v)
 	}
+}
+
+// Origin tells the sources of one application apart, in a few characters. SourceOrigin finds the same in its spec.
+func (c Call) Origin() string { return origin(c.RepoURL, c.Path, c.Parameter("source")) }
+
+// SourceOrigin is the Origin of calls for a source of an Application.
+func SourceOrigin(source map[string]any) string {
+	parameter := ""
+	list, _ := manifest.Map(source, "plugin")["parameters"].([]any)
+	for _, item := range list {
+		if p, _ := item.(map[string]any); manifest.String(p, "name") == "source" {
+			parameter = manifest.String(p, "string")
+		}
+	}
+	return origin(manifest.String(source, "repoURL"), manifest.String(source, "path"), parameter)
+}
+
+func origin(url, dir, parameter string) string {
+	sum := sha256.Sum256([]byte(url + "\x00" + path.Clean(dir) + "\x00" + parameter))
+	return hex.EncodeToString(sum[:4])
 }

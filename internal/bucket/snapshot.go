@@ -41,6 +41,7 @@ type Snapshot struct {
 	Digest   string
 	Modified time.Time // when the newest of Files was written
 	Indexed  bool
+	Mark     Mark
 	Stats    Stats
 }
 
@@ -108,11 +109,16 @@ type file struct {
 	read   bool
 }
 
-func (r *Reader) attempt(ctx context.Context, req Request, stats *Stats) (*Snapshot, error) {
-	prefix := req.Path
-	if !req.File && prefix != "" {
-		prefix += "/"
+// Prefix is what a request lists. Beside an object there may be a directory of the same name.
+func (q Request) Prefix() string {
+	if q.File {
+		return q.Path
 	}
+	return directory(q.Path)
+}
+
+func (r *Reader) attempt(ctx context.Context, req Request, stats *Stats) (*Snapshot, error) {
+	prefix := req.Prefix()
 	f := &fetch{r: r, req: req, stats: stats, dir: directory(req.Path)}
 	listing, err := f.list(ctx, prefix)
 	if err != nil {
@@ -137,6 +143,7 @@ func (r *Reader) attempt(ctx context.Context, req Request, stats *Stats) (*Snaps
 	if err != nil {
 		return nil, err
 	}
+	s.Mark = f.markOf(listing.Objects, s, files)
 	if err := f.get(ctx, files); err != nil {
 		// What was read is not read again by the next attempt, or the next process.
 		f.remember(listing.Objects, files, false)

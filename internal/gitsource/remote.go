@@ -94,6 +94,37 @@ func (r *Remote) Tree(ctx context.Context, url, revision string, c *Credential) 
 	return t, nil
 }
 
+// Commit asks which commit a revision is, and fetches nothing.
+func (r *Remote) Commit(ctx context.Context, url, revision string, c *Credential) (string, error) {
+	commit, err := func() (plumbing.Hash, error) {
+		ctx, cancel := context.WithTimeout(ctx, fetchTimeout)
+		defer cancel()
+		s, err := r.session(ctx, url, c)
+		if err != nil {
+			return plumbing.ZeroHash, err
+		}
+		defer func() { _ = s.Close() }()
+		refs, err := r.advertised(ctx, s, url, c)
+		if err != nil {
+			return plumbing.ZeroHash, err
+		}
+		return resolveRefs(refs, revision)
+	}()
+	if err != nil {
+		return "", fmt.Errorf("repository %s: %w", Redact(url), err)
+	}
+	return commit.String(), nil
+}
+
+// advertised asks for references. Who may not see them does not get a commit that someone else has fetched.
+func (r *Remote) advertised(ctx context.Context, s session, url string, c *Credential) (*packp.AdvRefs, error) {
+	refs, _, err := r.refs.Do(ctx, url+"\x00"+c.id(), s.AdvertisedReferencesContext)
+	if err != nil {
+		return nil, explain(err)
+	}
+	return refs, nil
+}
+
 func (r *Remote) open(ctx context.Context, url, revision string, c *Credential) (*Tree, error) {
 	ctx, cancel := context.WithTimeout(ctx, fetchTimeout)
 	defer cancel()
@@ -102,10 +133,9 @@ func (r *Remote) open(ctx context.Context, url, revision string, c *Credential) 
 		return nil, err
 	}
 	defer func() { _ = s.Close() }()
-	// Who may not see the references does not get a commit that someone else has fetched.
-	refs, _, err := r.refs.Do(ctx, url+"\x00"+c.id(), s.AdvertisedReferencesContext)
+	refs, err := r.advertised(ctx, s, url, c)
 	if err != nil {
-		return nil, explain(err)
+		return nil, err
 	}
 	commit, err := resolveRefs(refs, revision)
 	if err != nil {

@@ -1,5 +1,5 @@
 // Package kube reads what Argo CD keeps in its cluster: Applications, and the Secrets and ConfigMaps about clusters and
-// repositories. It writes nothing. What it may not read is an error that says so; it never has the content of a Secret.
+// repositories. It writes no more than package refresh asks for: an annotation, an Event, a Lease, and ConfigMaps of our own. What it may not read is an error that says so; it never has the content of a Secret.
 package kube
 
 import (
@@ -40,12 +40,15 @@ var ErrNoCluster = errors.New("not in a cluster, and no kubeconfig")
 type Client struct {
 	Namespace string
 	api       dynamic.Interface
+	stream    dynamic.Interface // for requests that do not end
 	meta      metadata.Interface
 }
 
 var (
 	applications = schema.GroupVersionResource{Group: argo.Group, Version: "v1alpha1", Resource: "applications"}
 	secrets      = schema.GroupVersionResource{Version: "v1", Resource: "secrets"}
+	leases       = schema.GroupVersionResource{Group: "coordination.k8s.io", Version: "v1", Resource: "leases"}
+	events       = schema.GroupVersionResource{Version: "v1", Resource: "events"}
 	configMaps   = schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}
 )
 
@@ -62,7 +65,7 @@ func Open(cfg Config) (*Client, error) {
 		return nil, err
 	}
 	config.Timeout = 15 * time.Second
-	config.QPS, config.Burst = 50, 100
+	config.QPS, config.Burst = 200, 400 // package refresh has a limit of its own, and a Lease cannot wait
 	config.UserAgent = "argosy"
 	c := &Client{Namespace: cfg.Namespace}
 	if c.Namespace == "" {
@@ -74,7 +77,12 @@ func Open(cfg Config) (*Client, error) {
 	if c.api, err = dynamic.NewForConfig(config); err != nil {
 		return nil, err
 	}
-	c.meta, err = metadata.NewForConfig(config)
+	if c.meta, err = metadata.NewForConfig(config); err != nil {
+		return nil, err
+	}
+	endless := rest.CopyConfig(config)
+	endless.Timeout = 0
+	c.stream, err = dynamic.NewForConfig(endless)
 	return c, err
 }
 
@@ -95,7 +103,7 @@ func load(kubeconfig string) (*rest.Config, error) {
 }
 
 // Children implements parent.Live. Argo CD keeps a list of what an Application deploys in its status.
-func (c *Client) Children(ctx context.Context, p parent.Ref) (*parent.Children, error) {
+func (c *Client) Children(ctx context.Context, p argo.Ref) (*parent.Children, error) {
 	o, err := c.api.Resource(applications).Namespace(p.Namespace).Get(ctx, p.Name, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
 		return nil, nil
@@ -111,15 +119,15 @@ func (c *Client) Children(ctx context.Context, p parent.Ref) (*parent.Children, 
 	for _, item := range list {
 		r, _ := item.(map[string]any)
 		if manifest.String(r, "group") == argo.Group && manifest.String(r, "kind") == argo.KindApplication {
-			out.Applications = append(out.Applications, parent.Ref{Namespace: manifest.String(r, "namespace"), Name: manifest.String(r, "name")})
+			out.Applications = append(out.Applications, argo.Ref{Namespace: manifest.String(r, "namespace"), Name: manifest.String(r, "name")})
 		}
 	}
 	return out, nil
 }
 
 // Existing implements parent.Live, by a list of each namespace.
-func (c *Client) Existing(ctx context.Context, apps []parent.Ref) (map[parent.Ref]bool, error) {
-	wanted, namespaces, out := map[parent.Ref]bool{}, map[string]bool{}, map[parent.Ref]bool{}
+func (c *Client) Existing(ctx context.Context, apps []argo.Ref) (map[argo.Ref]bool, error) {
+	wanted, namespaces, out := map[argo.Ref]bool{}, map[string]bool{}, map[argo.Ref]bool{}
 	for _, a := range apps {
 		wanted[a], namespaces[a.Namespace] = true, true
 	}
@@ -131,7 +139,7 @@ func (c *Client) Existing(ctx context.Context, apps []parent.Ref) (map[parent.Re
 				return nil, explain("listing Applications in namespace "+namespace, err)
 			}
 			for _, item := range list.Items {
-				if r := (parent.Ref{Namespace: item.Namespace, Name: item.Name}); wanted[r] {
+				if r := (argo.Ref{Namespace: item.Namespace, Name: item.Name}); wanted[r] {
 					out[r] = true
 				}
 			}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/argosy-cd/argosy/internal/argo"
 	"github.com/argosy-cd/argosy/internal/kube"
 	"github.com/argosy-cd/argosy/internal/parent"
 )
@@ -66,19 +67,19 @@ func TestChildren(t *testing.T) {
 		strings.TrimSuffix(path, "/"): `{"kind": "PartialObjectMetadataList", "apiVersion": "meta.k8s.io/v1", "items": [{"metadata": {"name": "a", "namespace": "argocd"}}, {"metadata": {"name": "other", "namespace": "argocd"}}]}`,
 	})
 	for name, want := range map[string]*parent.Children{
-		"root": {Applications: []parent.Ref{{Namespace: "argocd", Name: "a"}}, Sources: 1}, "new": {Remote: true, Sources: 2}, "none": nil,
+		"root": {Applications: []argo.Ref{{Namespace: "argocd", Name: "a"}}, Sources: 1}, "new": {Remote: true, Sources: 2}, "none": nil,
 	} {
-		got, err := c.Children(t.Context(), parent.Ref{Namespace: "argocd", Name: name})
+		got, err := c.Children(t.Context(), argo.Ref{Namespace: "argocd", Name: name})
 		if diff := cmp.Diff(want, got); err != nil || diff != "" {
 			t.Errorf("%s: %v\n%s", name, err, diff)
 		}
 	}
-	a, b := parent.Ref{Namespace: "argocd", Name: "a"}, parent.Ref{Namespace: "argocd", Name: "b"}
-	got, err := c.Existing(t.Context(), []parent.Ref{a, b})
-	if diff := cmp.Diff(map[parent.Ref]bool{a: true}, got); err != nil || diff != "" {
+	a, b := argo.Ref{Namespace: "argocd", Name: "a"}, argo.Ref{Namespace: "argocd", Name: "b"}
+	got, err := c.Existing(t.Context(), []argo.Ref{a, b})
+	if diff := cmp.Diff(map[argo.Ref]bool{a: true}, got); err != nil || diff != "" {
 		t.Errorf("%v\n%s", err, diff)
 	}
-	_, err = c.Children(t.Context(), parent.Ref{Namespace: "argocd", Name: "secret"})
+	_, err = c.Children(t.Context(), argo.Ref{Namespace: "argocd", Name: "secret"})
 	if !errors.Is(err, kube.ErrForbidden) || err.Error() != "reading Application argocd/secret: forbidden: may not" {
 		t.Error(err)
 	}

@@ -12,7 +12,7 @@ import (
 // guard refuses an answer that would delete more Applications than it may.
 type guard struct {
 	live  Live // nil is none
-	self  Ref
+	self  argo.Ref
 	limit limit
 	blind string // why it does not know
 }
@@ -32,7 +32,7 @@ func (g *guard) check(ctx context.Context, destination string, objects []manifes
 		g.blind = fmt.Sprintf("Application %s has %d sources, so it is not known what the answer for one of them would delete", g.self, children.Sources)
 		return nil
 	}
-	stays := map[Ref]bool{}
+	stays := map[argo.Ref]bool{}
 	for _, o := range objects {
 		if argo.IsApplication(o) {
 			stays[ref(o, destination)] = true
@@ -52,8 +52,8 @@ func (g *guard) check(ctx context.Context, destination string, objects []manifes
 }
 
 // count looks at what is really there: Argo CD also lists Applications that were never created.
-func (g *guard) count(ctx context.Context, children *Children, stays map[Ref]bool) error {
-	there := map[Ref]bool{}
+func (g *guard) count(ctx context.Context, children *Children, stays map[argo.Ref]bool) error {
+	there := map[argo.Ref]bool{}
 	if children.Remote {
 		for _, child := range children.Applications {
 			there[child] = true

@@ -33,22 +33,17 @@ func Parameters() []argo.Parameter {
 	}
 }
 
-// Ref names an Application.
-type Ref struct{ Namespace, Name string }
-
-func (r Ref) String() string { return r.Namespace + "/" + r.Name }
-
 // Live is what the cluster has.
 type Live interface {
 	// Children returns what an Application deploys, nil if it is not there.
-	Children(ctx context.Context, parent Ref) (*Children, error)
+	Children(ctx context.Context, parent argo.Ref) (*Children, error)
 	// Existing returns those Applications that are there.
-	Existing(ctx context.Context, apps []Ref) (map[Ref]bool, error)
+	Existing(ctx context.Context, apps []argo.Ref) (map[argo.Ref]bool, error)
 }
 
 // Children is what an Application deploys, as far as Argo CD knows.
 type Children struct {
-	Applications []Ref
+	Applications []argo.Ref
 	// Remote says that they are in another cluster, which cannot be asked.
 	Remote bool
 	// Sources is how many sources the Application has. An answer is for one of them.
@@ -112,7 +107,7 @@ func (c Config) Generate(ctx context.Context, r Request) (*Answer, error) {
 	if err != nil {
 		return &Answer{}, err
 	}
-	self := Ref{r.AppNamespace, r.App}
+	self := argo.Ref{Namespace: r.AppNamespace, Name: r.App}
 	if self.Namespace == "" {
 		self.Namespace = c.Namespace
 	}
@@ -233,12 +228,12 @@ func (c Config) allowed(p policy.Parent, r Request, objects []manifest.Object) e
 }
 
 // ref is an object's name; without a namespace of its own it is deployed to that of the parent's destination.
-func ref(o manifest.Object, destination string) Ref {
+func ref(o manifest.Object, destination string) argo.Ref {
 	namespace := manifest.String(o, "metadata", "namespace")
 	if namespace == "" {
 		namespace = destination
 	}
-	return Ref{namespace, manifest.String(o, "metadata", "name")}
+	return argo.Ref{Namespace: namespace, Name: manifest.String(o, "metadata", "name")}
 }
 
 // limit is how many Applications may be deleted of so many.

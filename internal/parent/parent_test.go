@@ -40,8 +40,8 @@ type live struct {
 	err      error
 }
 
-func (l live) Children(_ context.Context, p parent.Ref) (*parent.Children, error) {
-	if p != (parent.Ref{Namespace: "argocd", Name: "root"}) {
+func (l live) Children(_ context.Context, p argo.Ref) (*parent.Children, error) {
+	if p != (argo.Ref{Namespace: "argocd", Name: "root"}) {
 		return nil, fmt.Errorf("asked for the children of %s", p)
 	}
 	if l.children == nil {
@@ -49,13 +49,13 @@ func (l live) Children(_ context.Context, p parent.Ref) (*parent.Children, error
 	}
 	out := &parent.Children{Remote: l.remote, Sources: l.sources}
 	for _, name := range l.children {
-		out.Applications = append(out.Applications, parent.Ref{Namespace: "argocd", Name: name})
+		out.Applications = append(out.Applications, argo.Ref{Namespace: "argocd", Name: name})
 	}
 	return out, l.err
 }
 
-func (l live) Existing(_ context.Context, refs []parent.Ref) (map[parent.Ref]bool, error) {
-	out := map[parent.Ref]bool{}
+func (l live) Existing(_ context.Context, refs []argo.Ref) (map[argo.Ref]bool, error) {
+	out := map[argo.Ref]bool{}
 	for _, r := range refs {
 		if !l.missing[r.Name] {
 			out[r] = true

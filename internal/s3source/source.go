@@ -103,9 +103,14 @@ func (c Config) read(ctx context.Context, s triggerfile.Source, used int64) (*bu
 	}
 	reader := *shared
 	reader.Limits.Bytes -= used
-	return reader.Read(ctx, bucket.Request{
+	return reader.Read(ctx, request(s))
+}
+
+// request is what a source reads.
+func request(s triggerfile.Source) bucket.Request {
+	return bucket.Request{
 		Path: s.Path, File: archive.Suffix(s.Path) != "" || tree.IsManifest(s.Path), Digest: s.Digest, Select: func(names []string) (func(string) bool, error) { return choose(s, names) },
-	})
+	}
 }
 
 // choose says which files of a directory are read: those that the patterns let through and, for plain manifests, only

@@ -83,6 +83,17 @@ func (c *Clock) at(tick int64) time.Time {
 	return time.Unix(tick*int64(c.interval/time.Second), 0).Add(c.phase).UTC()
 }
 
+// Tick returns the latest tick and when it was.
+func (c *Clock) Tick() (tick int64, at time.Time) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	tick = c.tick()
+	return tick, c.at(tick)
+}
+
+// Name is the path of its repository, without .git.
+func (c *Clock) Name() string { return c.name }
+
 // Next returns when the clock ticks next.
 func (c *Clock) Next() time.Time {
 	c.mu.Lock()

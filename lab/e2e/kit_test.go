@@ -44,15 +44,18 @@ type kit struct {
 }
 
 // newKit makes a repository and a journal for a test. The deadline is for a test that hangs, not for a slow machine.
-func newKit(t *testing.T, name string) *kit {
+func newKit(t *testing.T, name string) *kit { return newKitIn(t, shared, name, 3*time.Minute) }
+
+// newKitIn is newKit in another lab.
+func newKitIn(t *testing.T, l *lab.Lab, name string, deadline time.Duration) *kit {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
-	k := &kit{T: t, ctx: ctx, lab: shared, name: name}
+	ctx, cancel := context.WithTimeout(context.Background(), deadline)
+	k := &kit{T: t, ctx: ctx, lab: l, name: name}
 	var err error
-	if k.repo, err = shared.Repo(ctx, name); err != nil {
+	if k.repo, err = l.Repo(ctx, name); err != nil {
 		t.Fatal(err)
 	}
-	if k.journal, err = shared.Journal(ctx, application, "ApplicationSet.argoproj.io", "Deployment.apps", "ConfigMap"); err != nil {
+	if k.journal, err = l.Journal(ctx, application, "ApplicationSet.argoproj.io", "Deployment.apps", "ConfigMap"); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {

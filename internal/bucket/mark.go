@@ -1,0 +1,157 @@
+package bucket
+
+import (
+	"context"
+	"encoding/hex"
+	"errors"
+	"slices"
+	"strings"
+	"sync"
+)
+
+// Mark is what a snapshot was made from, in a few bytes. Another one later tells whether it would be made from the same.
+type Mark struct {
+	// Key is the object that decides what is there: an index, or the object that was asked for. "" is the listing.
+	Key string
+	Sum string // "" is nothing
+}
+
+// markOf is the mark of an attempt that has chosen its files.
+func (f *fetch) markOf(objects []Object, s *Snapshot, files []*file) Mark {
+	key := f.dir + IndexName
+	switch {
+	case s.Single:
+		key = files[0].object.Key
+	case !s.Indexed:
+		return listingMark(files)
+	}
+	return objectMark(objects, key)
+}
+
+// objectMark is the mark of an object, wherever it is in a listing.
+func objectMark(objects []Object, key string) Mark {
+	if i := slices.IndexFunc(objects, func(o Object) bool { return o.Key == key }); i >= 0 {
+		return Mark{key, objects[i].ETag}
+	}
+	return Mark{Key: key}
+}
+
+func listingMark(files []*file) Mark {
+	objects := make([]Object, len(files))
+	for i, x := range files {
+		objects[i] = x.object
+	}
+	sum := listingDigest(objects)
+	return Mark{Sum: hex.EncodeToString(sum[:])}
+}
+
+// Look returns the mark of what a request would read now, by one listing and nothing else. The key is that of the mark that is
+// to be compared.
+func (r *Reader) Look(ctx context.Context, req Request, key string) (Mark, error) {
+	if key != "" {
+		l, err := r.Store.List(ctx, key, r.Limits.listed())
+		return objectMark(l.Objects, key), err
+	}
+	l, err := r.Store.List(ctx, req.Prefix(), r.Limits.listed())
+	if err != nil {
+		return Mark{}, err
+	}
+	f := &fetch{r: r, req: req, stats: &Stats{}, dir: directory(req.Path)}
+	if o, ok := f.single(l.Objects); ok {
+		return objectMark(l.Objects, o.Key), nil
+	}
+	if f.decides(l.Objects) {
+		return objectMark(l.Objects, f.dir+IndexName), nil
+	}
+	_, files, err := f.choose(ctx, l.Objects)
+	var empty *EmptyError
+	if errors.As(err, &empty) {
+		return Mark{}, nil
+	}
+	return listingMark(files), err
+}
+
+// Round returns a Store for one look at many paths: what was listed is not listed again, and many paths in one directory with no
+// more than a page of objects are listed at once.
+func Round(s Store, prefixes []string) Store {
+	return &round{store: s, prefixes: slices.Compact(slices.Sorted(slices.Values(prefixes)))}
+}
+
+const (
+	// page is how many objects one request lists.
+	page = 1000
+	// many is from how many paths on it is tried to list the directory around them.
+	many = 4
+)
+
+type round struct {
+	store    Store
+	prefixes []string
+
+	asked  sync.Once
+	around string    // the directory around all prefixes
+	all    []Object // in it; nil is not known
+
+	mu    sync.Mutex
+	lists map[string]*listed
+}
+
+type listed struct {
+	once    sync.Once
+	listing Listing
+	err     error
+}
+
+// Get implements Store.
+func (r *round) Get(ctx context.Context, o Object) ([]byte, error) { return r.store.Get(ctx, o) }
+
+// List implements Store.
+func (r *round) List(ctx context.Context, prefix string, most int) (Listing, error) {
+	r.asked.Do(func() {
+		if len(r.prefixes) < many {
+			return
+		}
+		r.around = common(r.prefixes[0], r.prefixes[len(r.prefixes)-1])
+		// Too many objects, or no right to see them all, is no error: each path is listed by itself.
+		if l, err := r.store.List(ctx, r.around, page-1); err == nil {
+			r.all = append([]Object{}, l.Objects...)
+		}
+	})
+	if r.all != nil && strings.HasPrefix(prefix, r.around) {
+		return Listing{Objects: within(r.all, prefix), Pages: 1}, nil
+	}
+	x := r.list(prefix)
+	x.once.Do(func() { x.listing, x.err = r.store.List(ctx, prefix, most) })
+	return x.listing, x.err
+}
+
+func (r *round) list(prefix string) *listed {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.lists == nil {
+		r.lists = map[string]*listed{}
+	}
+	if r.lists[prefix] == nil {
+		r.lists[prefix] = &listed{}
+	}
+	return r.lists[prefix]
+}
+
+// common is the directory that both are in. Of an ordered list it is that of the first and the last.
+func common(a, b string) string {
+	n := 0
+	for n < len(a) && n < len(b) && a[n] == b[n] {
+		n++
+	}
+	return a[:strings.LastIndexByte(a[:n], '/')+1]
+}
+
+// within returns those of ordered objects whose keys start with a prefix.
+func within(objects []Object, prefix string) []Object {
+	first, _ := slices.BinarySearchFunc(objects, prefix, func(o Object, p string) int { return strings.Compare(o.Key, p) })
+	last := first
+	for last < len(objects) && strings.HasPrefix(objects[last].Key, prefix) {
+		last++
+	}
+	return objects[first:last]
+}

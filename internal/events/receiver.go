@@ -1,0 +1,243 @@
+package events
+
+import (
+	"context"
+	"crypto/sha256"
+	"crypto/subtle"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+)
+
+// Event is a notification that was received, or refused.
+type Event struct {
+	Sender  string // webhook, sns, eventbridge, sqs
+	Result  string
+	Notices int
+	From    string // address, topic or queue
+	Err     error
+}
+
+// Results.
+const (
+	Accepted  = "accepted"
+	Duplicate = "duplicate"
+	Ignored   = "ignored" // about something else than changed objects
+	Confirmed = "confirmed"
+	Sender    = "unknown sender"
+	Signature = "wrong signature"
+	Replay    = "replay"
+	TooLarge  = "too large"
+	Malformed = "malformed"
+	Failed    = "failed" // ours
+)
+
+// Receiver hears notifications over HTTP.
+type Receiver struct {
+	// Secrets returns those of webhooks and EventBridge. Nil is nobody's.
+	Secrets func() ([]string, error)
+	// SNS hears topics. Nil is none.
+	SNS *SNS
+	Now func() time.Time
+	// Hint is told what may have changed. It reports whether that is of any use now.
+	Hint    func(Notice) bool
+	Observe func(Event)
+
+	mu   sync.Mutex
+	ids  map[string]time.Time // of messages that were heard
+}
+
+// Handler serves POST /webhook, /sns and /eventbridge, as far as they are configured.
+func (r *Receiver) Handler() http.Handler {
+	mux := http.NewServeMux()
+	if r.Secrets != nil {
+		mux.Handle("POST /webhook", r.handle("webhook", r.secret(r.webhook)))
+		mux.Handle("POST /eventbridge", r.handle("eventbridge", r.secret(r.bridge)))
+		// MinIO asks whether somebody is there.
+		mux.Handle("HEAD /webhook", r.handle("webhook", r.secret(func(context.Context, []byte) (Event, error) { return Event{Result: Ignored}, nil })))
+	}
+	if r.SNS != nil {
+		mux.Handle("POST /sns", r.handle("sns", func(req *http.Request, data []byte) (Event, error) { return r.notification(req.Context(), data) }))
+	}
+	return mux
+}
+
+// handle reads a body, answers, and tells about it. An answer has no body: it is nobody's business why something was refused.
+func (r *Receiver) handle(sender string, f func(req *http.Request, data []byte) (Event, error)) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		data, err := io.ReadAll(http.MaxBytesReader(w, req.Body, MaxBody))
+		var e Event
+		var large *http.MaxBytesError
+		switch {
+		case errors.As(err, &large):
+			e, err = Event{Result: TooLarge}, fmt.Errorf("over the limit of %d bytes", MaxBody)
+		case err != nil:
+			e = Event{Result: Malformed}
+		default:
+			e, err = f(req, data)
+		}
+		e.Sender, e.Err = sender, err
+		if e.From == "" {
+			e.From = req.RemoteAddr
+		}
+		if e.Result == "" {
+			e.Result = result(err)
+		}
+		r.Observe(e)
+		w.WriteHeader(status(e.Result))
+	})
+}
+
+func result(err error) string {
+	for target, name := range map[error]string{ErrSender: Sender, ErrSignature: Signature, ErrReplay: Replay, ErrMalformed: Malformed} {
+		if errors.Is(err, target) {
+			return name
+		}
+	}
+	return Failed
+}
+
+func status(result string) int {
+	switch result {
+	case Sender:
+		return http.StatusUnauthorized
+	case Signature, Replay:
+		return http.StatusForbidden
+	case TooLarge:
+		return http.StatusRequestEntityTooLarge
+	case Malformed:
+		return http.StatusBadRequest
+	case Failed:
+		return http.StatusServiceUnavailable // it may come again
+	default:
+		return http.StatusNoContent
+	}
+}
+
+// secret demands one of the secrets, in one of the places where senders can put it.
+func (r *Receiver) secret(f func(ctx context.Context, data []byte) (Event, error)) func(*http.Request, []byte) (Event, error) {
+	return func(req *http.Request, data []byte) (Event, error) {
+		given := req.Header.Get("X-Api-Key")
+		if _, password, ok := req.BasicAuth(); ok {
+			given = password
+		} else if header := req.Header.Get("Authorization"); header != "" {
+			given = header
+			if scheme, token, ok := strings.Cut(header, " "); ok && strings.EqualFold(scheme, "Bearer") {
+				given = token
+			}
+		}
+		secrets, err := r.Secrets()
+		if err != nil {
+			return Event{}, err
+		}
+		got := sha256.Sum256([]byte(given))
+		known := 0
+		for _, s := range secrets {
+			want := sha256.Sum256([]byte(s))
+			known |= subtle.ConstantTimeCompare(got[:], want[:])
+		}
+		if known == 0 {
+			return Event{}, fmt.Errorf("%w: it has not the secret", ErrSender)
+		}
+		return f(req.Context(), data)
+	}
+}
+
+// errEarly says that a notification has to come again.
+var errEarly = errors.New("Applications are not known yet")
+
+// hint hands on what a body is about.
+func (r *Receiver) hint(data []byte) (Event, error) {
+	notices, err := Parse(data)
+	if err != nil {
+		return Event{}, err
+	}
+	for _, n := range notices {
+		if !r.Hint(n) {
+			return Event{}, errEarly
+		}
+	}
+	if len(notices) == 0 {
+		return Event{Result: Ignored}, nil
+	}
+	return Event{Result: Accepted, Notices: len(notices)}, nil
+}
+
+func (r *Receiver) webhook(_ context.Context, data []byte) (Event, error) {
+	if len(data) == 0 {
+		return Event{Result: Ignored}, nil // a test whether somebody is there
+	}
+	return r.hint(data)
+}
+
+func (r *Receiver) bridge(_ context.Context, data []byte) (Event, error) {
+	var b body
+	if err := json.Unmarshal(data, &b); err != nil {
+		return Event{}, fmt.Errorf("%w: %s", ErrMalformed, decodeError(err))
+	}
+	if b.Source != "aws.s3" || b.ID == "" || b.Time.IsZero() {
+		return Event{}, fmt.Errorf("%w: source must be aws.s3, and id and time must be set", ErrMalformed)
+	}
+	// EventBridge tries for a day.
+	if age := r.Now().Sub(b.Time); age > 25*time.Hour || age < -ahead {
+		return Event{}, fmt.Errorf("%w: it is of %s", ErrReplay, b.Time.UTC().Format(time.RFC3339))
+	}
+	return r.once("eventbridge "+b.ID, data)
+}
+
+// notification is a message of SNS.
+func (r *Receiver) notification(ctx context.Context, data []byte) (Event, error) {
+	m, err := r.SNS.read(ctx, data)
+	if err != nil {
+		return Event{}, err
+	}
+	e := Event{From: m.TopicARN}
+	switch {
+	case m.Type == typeSubscribe:
+		err = r.SNS.confirm(ctx, m)
+		if err == nil {
+			e.Result = Confirmed
+		}
+	case m.Type == typeUnsubscribe:
+		e.Result = Ignored
+		err = errors.New("the subscription to this topic was ended")
+	default:
+		e, err = r.once("sns "+m.MessageID, []byte(m.Message))
+		e.From = m.TopicARN
+	}
+	return e, err
+}
+
+const (
+	// maxIDs is how many messages are remembered, and remember for how long: they may come again.
+	maxIDs   = 100_000
+	remember = 25 * time.Hour
+)
+
+// once hands on a message, unless it was before.
+func (r *Receiver) once(id string, data []byte) (Event, error) {
+	now := r.Now()
+	r.mu.Lock()
+	at, heard := r.ids[id]
+	r.mu.Unlock()
+	if heard && now.Sub(at) < remember {
+		return Event{Result: Duplicate}, nil
+	}
+	e, err := r.hint(data)
+	if err != nil {
+		return e, err
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.ids == nil || len(r.ids) >= maxIDs {
+		// One that comes again is then heard twice, which does no harm.
+		r.ids = map[string]time.Time{}
+	}
+	r.ids[id] = now
+	return e, nil
+}

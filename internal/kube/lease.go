@@ -1,0 +1,158 @@
+package kube
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/argosy-cd/argosy/internal/manifest"
+)
+
+// Lease makes one of many processes work: the one that holds it. Who has died loses it when nobody has heard from it for Duration, by
+// the clock of who waits; who cannot reach the API server stops before that.
+//
+// It is the protocol of client-go's leader election, without the hundreds of packages that come with that.
+type Lease struct {
+	Client *Client
+	Name   string
+	Holder string // of this process alone
+	// Duration is how long a holder is believed to live, Patience after which it gives up, and Pause is between attempts.
+	Duration, Patience, Pause time.Duration
+	Now                       func() time.Time
+	After                     func(time.Duration) <-chan time.Time
+	Failed                    func(error)
+
+	seen   string    // version of another's Lease
+	seenAt time.Time // when it was seen first
+}
+
+// Hold calls work whenever this process holds the Lease, with a context that ends when it no longer does, until the context ends.
+// It then gives the Lease back.
+func (l *Lease) Hold(ctx context.Context, work func(ctx context.Context)) {
+	last := ""
+	for ctx.Err() == nil {
+		held, err := l.acquire(ctx)
+		if err != nil && ctx.Err() == nil && err.Error() != last {
+			last = err.Error()
+			l.Failed(err)
+		}
+		if held {
+			last = ""
+			l.lead(ctx, work)
+		}
+		l.wait(ctx)
+	}
+}
+
+func (l *Lease) wait(ctx context.Context) {
+	select {
+	case <-ctx.Done():
+	case <-l.After(l.Pause):
+	}
+}
+
+// lead works, and renews the Lease, until that fails for too long.
+func (l *Lease) lead(ctx context.Context, work func(ctx context.Context)) {
+	inner, cancel := context.WithCancel(ctx)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		work(inner)
+	}()
+	renewed := l.Now()
+	for ctx.Err() == nil {
+		l.wait(ctx)
+		if ctx.Err() != nil {
+			break
+		}
+		attempt, stop := context.WithTimeout(ctx, l.Patience)
+		held, err := l.acquire(attempt)
+		stop()
+		now := l.Now()
+		if held {
+			renewed = now
+			continue
+		}
+		if err == nil {
+			l.Failed(fmt.Errorf("the Lease %s was taken by another", l.Name))
+			break
+		}
+		if now.Sub(renewed) > l.Patience && ctx.Err() == nil {
+			l.Failed(fmt.Errorf("the Lease %s could not be renewed for %s: %w", l.Name, now.Sub(renewed).Round(time.Second), err))
+			break
+		}
+	}
+	cancel()
+	<-done
+	if ctx.Err() != nil {
+		l.release(context.WithoutCancel(ctx))
+	}
+}
+
+// acquire takes or renews the Lease. Without an error, false is that another one holds it.
+func (l *Lease) acquire(ctx context.Context) (bool, error) {
+	doing := "taking the Lease " + l.Name
+	client := l.Client.api.Resource(leases).Namespace(l.Client.Namespace)
+	o, err := client.Get(ctx, l.Name, metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
+		return false, fmt.Errorf("there is no Lease %s in namespace %s; it comes with deploy/kustomize/cmp", l.Name, l.Client.Namespace)
+	}
+	if err != nil {
+		return false, explain(doing, err)
+	}
+	spec := manifest.Map(o.Object, "spec")
+	holder := manifest.String(spec, "holderIdentity")
+	if holder != l.Holder && holder != "" && !l.expired(o, spec) {
+		return false, nil
+	}
+	next := map[string]any{
+		"holderIdentity": l.Holder, "leaseDurationSeconds": int64(l.Duration / time.Second), "renewTime": micro(l.Now()),
+		"acquireTime": spec["acquireTime"], "leaseTransitions": spec["leaseTransitions"],
+	}
+	if holder != l.Holder {
+		n, _ := spec["leaseTransitions"].(int64)
+		next["acquireTime"], next["leaseTransitions"] = micro(l.Now()), n+1
+	}
+	o.Object["spec"] = next
+	_, err = client.Update(ctx, o, metav1.UpdateOptions{FieldManager: manager})
+	if apierrors.IsConflict(err) && holder != l.Holder {
+		return false, nil // another one was faster
+	}
+	if err != nil {
+		return false, explain(doing, err)
+	}
+	return true, nil
+}
+
+// micro is a time as Kubernetes writes it in Leases.
+func micro(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000000Z") }
+
+// expired reports whether nobody has renewed a Lease for as long as its holder has said. Clocks of other machines do not count.
+func (l *Lease) expired(o *unstructured.Unstructured, spec map[string]any) bool {
+	now := l.Now()
+	if version := o.GetResourceVersion(); version != l.seen {
+		l.seen, l.seenAt = version, now
+	}
+	seconds, _ := spec["leaseDurationSeconds"].(int64)
+	return now.Sub(l.seenAt) > time.Duration(seconds)*time.Second
+}
+
+// release gives the Lease back, so that another one need not wait.
+func (l *Lease) release(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
+	defer cancel()
+	client := l.Client.api.Resource(leases).Namespace(l.Client.Namespace)
+	o, err := client.Get(ctx, l.Name, metav1.GetOptions{})
+	if err == nil && manifest.String(o.Object, "spec", "holderIdentity") == l.Holder {
+		manifest.Map(o.Object, "spec")["holderIdentity"] = ""
+		_, err = client.Update(ctx, o, metav1.UpdateOptions{FieldManager: manager})
+	}
+	if err != nil && !errors.Is(err, context.DeadlineExceeded) {
+		l.Failed(explain("giving back the Lease "+l.Name, err))
+	}
+}

@@ -1,0 +1,163 @@
+package kube
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"maps"
+	"slices"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/argosy-cd/argosy/internal/argo"
+	"github.com/argosy-cd/argosy/internal/refresh"
+	"github.com/argosy-cd/argosy/internal/s3source"
+)
+
+// What applications read is in a few ConfigMaps, one key for each source of an application. One object could not hold what
+// thousands of applications read, and each change of it would be sent whole.
+const (
+	readsPrefix = "argosy-reads-"
+	readsMaps   = 8
+	// maxReadsMap is below what the API server takes.
+	maxReadsMap = 900 << 10
+	maxKey      = 253
+)
+
+// shard is the ConfigMap of a key.
+func shard(key string) string {
+	h := fnv.New32a()
+	_, _ = h.Write([]byte(key))
+	return fmt.Sprintf("%s%d", readsPrefix, h.Sum32()%readsMaps)
+}
+
+func readsKey(p refresh.Place) string { return p.App.Namespace + "." + p.App.Name + "." + p.Origin }
+
+// parseKey is the reverse of readsKey. A namespace and an origin have no dots, a name may have.
+func parseKey(key string) (refresh.Place, bool) {
+	namespace, rest, ok := strings.Cut(key, ".")
+	i := strings.LastIndexByte(rest, '.')
+	if !ok || i < 1 {
+		return refresh.Place{}, false
+	}
+	return refresh.Place{App: argo.Ref{Namespace: namespace, Name: rest[:i]}, Origin: rest[i+1:]}, true
+}
+
+// Reads returns what applications read, as far as it can be understood; the error says what cannot.
+func (c *Client) Reads(ctx context.Context) (map[refresh.Place]s3source.Reads, error) {
+	out := map[refresh.Place]s3source.Reads{}
+	var bad []error
+	for i := range readsMaps {
+		name := fmt.Sprintf("%s%d", readsPrefix, i)
+		data, err := c.configMap(ctx, name)
+		if err != nil {
+			return nil, err
+		}
+		for key, value := range data {
+			place, ok := parseKey(key)
+			r, err := s3source.DecodeReads([]byte(value))
+			if err == nil && !ok {
+				err = errors.New("it is not NAMESPACE.NAME.SOURCE")
+			}
+			if err != nil {
+				bad = append(bad, fmt.Errorf("ConfigMap %s: key %s: %w", name, key, err))
+				continue
+			}
+			out[place] = r
+		}
+	}
+	return out, errors.Join(bad...)
+}
+
+// Publish writes what applications read. What could not be read now does not replace what was.
+func (c *Client) Publish(ctx context.Context, reads map[refresh.Place]s3source.Reads) error {
+	changes := map[string]map[string]s3source.Reads{}
+	var errs []error
+	for place, r := range reads {
+		key := readsKey(place)
+		if len(key) > maxKey {
+			errs = append(errs, fmt.Errorf("what %s reads from S3 cannot be published: its name is too long", place.App))
+			continue
+		}
+		name := shard(key)
+		if changes[name] == nil {
+			changes[name] = map[string]s3source.Reads{}
+		}
+		changes[name][key] = r
+	}
+	for _, name := range slices.Sorted(maps.Keys(changes)) {
+		errs = append(errs, c.publish(ctx, name, changes[name]))
+	}
+	return errors.Join(errs...)
+}
+
+func (c *Client) publish(ctx context.Context, name string, changes map[string]s3source.Reads) error {
+	there, err := c.configMap(ctx, name)
+	if err != nil {
+		return err
+	}
+	size := 0
+	for key, value := range there {
+		size += len(key) + len(value)
+	}
+	data := map[string]any{}
+	var errs []error
+	for key, r := range changes {
+		if old, err := s3source.DecodeReads([]byte(there[key])); err == nil && len(r.Marks) == 0 && old.Same(r) {
+			continue
+		}
+		text, err := r.Encode()
+		if err == nil && size+len(key)+len(text) > maxReadsMap {
+			err = fmt.Errorf("ConfigMap %s is full", name)
+		}
+		if err != nil {
+			errs = append(errs, fmt.Errorf("publishing %s: %w", key, err))
+			continue
+		}
+		if string(text) != there[key] {
+			data[key] = string(text)
+			size += len(key) + len(text)
+		}
+	}
+	return errors.Join(append(errs, c.patchReads(ctx, name, data))...)
+}
+
+// Forget removes what was published.
+func (c *Client) Forget(ctx context.Context, places []refresh.Place) error {
+	changes := map[string]map[string]any{}
+	for _, p := range places {
+		key := readsKey(p)
+		if changes[shard(key)] == nil {
+			changes[shard(key)] = map[string]any{}
+		}
+		changes[shard(key)][key] = nil
+	}
+	var errs []error
+	for _, name := range slices.Sorted(maps.Keys(changes)) {
+		errs = append(errs, c.patchReads(ctx, name, changes[name]))
+	}
+	return errors.Join(errs...)
+}
+
+func (c *Client) patchReads(ctx context.Context, name string, data map[string]any) error {
+	if len(data) == 0 {
+		return nil
+	}
+	patch, err := json.Marshal(map[string]any{"data": data})
+	if err != nil {
+		return err
+	}
+	_, err = c.meta.Resource(configMaps).Namespace(c.Namespace).Patch(ctx, name, types.MergePatchType, patch, metav1.PatchOptions{FieldManager: manager})
+	if apierrors.IsNotFound(err) {
+		return fmt.Errorf("there is no ConfigMap %s in namespace %s; it comes with deploy/kustomize/cmp", name, c.Namespace)
+	}
+	if err != nil {
+		return explain("writing ConfigMap "+name, err)
+	}
+	return nil
+}

@@ -1,0 +1,165 @@
+package refresh
+
+import (
+	"net/url"
+	"path"
+	"regexp"
+	"strings"
+	"time"
+
+	"github.com/argosy-cd/argosy/internal/argo"
+	"github.com/argosy-cd/argosy/internal/bucket"
+	"github.com/argosy-cd/argosy/internal/manifest"
+	"github.com/argosy-cd/argosy/internal/trigger"
+)
+
+// Annotations of Argo CD's.
+const (
+	Annotation     = "argocd.argoproj.io/refresh"
+	skipAnnotation = "argocd.argoproj.io/skip-reconcile"
+)
+
+// App is what matters of an Application.
+type App struct {
+	Ref       argo.Ref
+	UID       string
+	Version   string // of the object
+	Project   string
+	Sources   []Source
+	Revisions []string  // that each source was compared at last
+	Looked    time.Time // when Argo CD compared it last; zero is never
+	Failed    bool      // it could not be compared
+	Pending   bool      // a refresh is asked for already
+	Leave     bool      // it is being deleted, or not to be reconciled
+	// SyncsOnce says that its automated sync does not heal: a revision that was synced is not synced again.
+	SyncsOnce bool
+}
+
+// Source is one source of an Application.
+type Source struct {
+	URL    string
+	Target string // revision
+	Plugin string // name; "" is none
+	Origin string // as argo.Call has it
+}
+
+// NewApp reads an Application.
+func NewApp(o manifest.Object) App {
+	notes := manifest.Map(o, "metadata", "annotations")
+	_, pending := notes[Annotation]
+	_, deleted := manifest.Map(o, "metadata")["deletionTimestamp"]
+	a := App{
+		Ref: argo.Ref{Namespace: manifest.String(o, "metadata", "namespace"), Name: manifest.String(o, "metadata", "name")},
+		UID: manifest.String(o, "metadata", "uid"), Version: manifest.String(o, "metadata", "resourceVersion"), Project: manifest.String(o, "spec", "project"),
+		Pending: pending, Leave: deleted || manifest.String(notes, skipAnnotation) == "true",
+	}
+	sources := argo.Sources(o)
+	if len(sources) > 1 || len(sources[0]) == 0 {
+		sources = sources[1:] // Argo CD does not look at source where there are sources
+	}
+	for _, s := range sources {
+		a.Sources = append(a.Sources, Source{
+			URL: manifest.String(s, "repoURL"), Target: manifest.String(s, "targetRevision"), Plugin: manifest.String(s, "plugin", "name"), Origin: argo.SourceOrigin(s),
+		})
+	}
+	sync := manifest.Map(o, "status", "sync")
+	if list, ok := sync["revisions"].([]any); ok {
+		for _, v := range list {
+			text, _ := v.(string)
+			a.Revisions = append(a.Revisions, text)
+		}
+	} else if text := manifest.String(sync, "revision"); text != "" {
+		a.Revisions = []string{text}
+	}
+	a.Looked, _ = time.Parse(time.RFC3339, manifest.String(o, "status", "reconciledAt"))
+	conditions, _ := manifest.Map(o, "status")["conditions"].([]any)
+	for _, c := range conditions {
+		m, _ := c.(map[string]any)
+		// A failed sync is no failed comparison.
+		if kind := manifest.String(m, "type"); strings.HasSuffix(kind, "Error") && kind != "SyncError" {
+			a.Failed = true
+		}
+	}
+	if automated, ok := manifest.Map(o, "spec", "syncPolicy")["automated"].(map[string]any); ok {
+		heals, _ := automated["selfHeal"].(bool)
+		enabled, set := automated["enabled"].(bool)
+		a.SyncsOnce = !heals && (enabled || !set)
+	}
+	return a
+}
+
+// revision is what a source was compared at last.
+func (a *App) revision(source int) string {
+	if source < len(a.Revisions) {
+		return a.Revisions[source]
+	}
+	return ""
+}
+
+// Triggers tells what makes a source worth a look.
+type Triggers struct {
+	// Hosts are patterns of those that serve trigger repositories, such as appset-repo.*, with or without a port.
+	Hosts  []string
+	Clocks *trigger.Clocks
+}
+
+// intervalClock ticks at the interval of everything that has no schedule of its own.
+const intervalClock = "appset.git"
+
+var commitPattern = regexp.MustCompile(`^[0-9a-f]{40}$`)
+
+// repository returns the path of a trigger repository, "" for any other.
+func (t Triggers) repository(s Source) string {
+	u, err := url.Parse(s.URL)
+	if err != nil || commitPattern.MatchString(s.Target) {
+		return "" // a commit stays what it is
+	}
+	for _, pattern := range t.Hosts {
+		for _, host := range []string{u.Host, u.Hostname()} {
+			if ok, err := path.Match(pattern, host); ok && err == nil {
+				return strings.Trim(u.Path, "/")
+			}
+		}
+	}
+	return ""
+}
+
+// clock returns the clock of a source. Known says that its commits are the source's revisions.
+func (t Triggers) clock(s Source) (c *trigger.Clock, known bool) {
+	if p := t.repository(s); p != "" && !strings.HasPrefix(p, bucketPath) {
+		if c, err := t.Clocks.Open(p); err == nil {
+			return c, true
+		}
+	}
+	if s.Plugin == "appset" || strings.HasPrefix(s.Plugin, "appset-") {
+		if c, err := t.Clocks.Open(intervalClock); err == nil {
+			return c, false
+		}
+	}
+	return nil, false
+}
+
+const bucketPath = "s3/"
+
+// bucket returns what a bucket repository has.
+func (t Triggers) bucket(s Source) (bucket.URL, bool) {
+	rest, ok := strings.CutPrefix(t.repository(s), bucketPath)
+	if !ok {
+		return bucket.URL{}, false
+	}
+	u, err := bucket.ParseURL("s3://" + strings.TrimSuffix(rest, ".git"))
+	return u, err == nil && u.Path != ""
+}
+
+// Driven reports whether an application has a trigger of ours.
+func (t Triggers) Driven(a App) bool {
+	for _, s := range a.Sources {
+		if c, _ := t.clock(s); c != nil {
+			return true
+		}
+		if _, ok := t.bucket(s); ok {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,127 @@
+package refresh
+
+import (
+	"maps"
+	"strings"
+	"time"
+
+	"github.com/argosy-cd/argosy/internal/argo"
+	"github.com/argosy-cd/argosy/internal/bucket"
+)
+
+const (
+	// settle is how long a first hint waits for those that come with it, and pause is between looks while they keep coming.
+	settle = 200 * time.Millisecond
+	pause  = time.Second
+	// maxHints is how many keys of one bucket are remembered. With more of them the whole bucket may have changed.
+	maxHints = 1000
+	// maxHinted is how many buckets are.
+	maxHinted = 1000
+)
+
+// hints are places that may have changed. They are only hints: what is there is looked at, so that one which comes twice, too
+// late, out of order or from somebody else does no harm.
+type hints struct {
+	keys map[string]map[string]bool // by bucket; nil is all of it
+	apps map[argo.Ref]bool          // to look at whatever they read
+	at   time.Time                  // when to look; zero is never
+	last time.Time                  // when was looked
+}
+
+// Hint tells that an object may have been written or removed.
+func (c *Controller) Hint(bucket, key string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	h := &c.hints
+	if h.keys == nil {
+		h.keys = map[string]map[string]bool{}
+	}
+	keys, known := h.keys[bucket]
+	switch {
+	case !known && len(h.keys) >= maxHinted:
+		return // applications read from far fewer
+	case !known:
+		h.keys[bucket] = map[string]bool{key: true}
+	case keys != nil && len(keys) >= maxHints:
+		h.keys[bucket] = nil
+	case keys != nil:
+		keys[key] = true
+	}
+	h.ready(c.cfg.Now(), settle)
+	c.pokeLook()
+}
+
+// again looks at what an application reads, a little later.
+func (h *hints) again(ref argo.Ref, now time.Time) {
+	if h.apps == nil {
+		h.apps = map[argo.Ref]bool{}
+	}
+	h.apps[ref] = true
+	h.ready(now, pause)
+}
+
+// back puts hints back, to be looked at a little later. Nil hints are none.
+func (h *hints) back(taken *hints, now time.Time) {
+	if taken == nil {
+		return
+	}
+	for bucket, keys := range taken.keys {
+		if h.keys == nil {
+			h.keys = map[string]map[string]bool{}
+		}
+		mine, known := h.keys[bucket]
+		if !known {
+			h.keys[bucket] = keys
+			continue
+		}
+		if keys == nil || mine == nil || len(keys)+len(mine) > maxHints {
+			h.keys[bucket] = nil
+			continue
+		}
+		maps.Copy(mine, keys)
+	}
+	for ref := range taken.apps {
+		h.again(ref, now)
+	}
+	h.ready(now, 2*pause)
+}
+
+func (h *hints) ready(now time.Time, wait time.Duration) {
+	at := now.Add(wait)
+	if busy := h.last.Add(pause); busy.After(at) {
+		at = busy
+	}
+	h.at = earlier(h.at, at)
+}
+
+// take returns the hints to look at, if it is time.
+func (h *hints) take(now time.Time) (taken *hints, next time.Time) {
+	if h.at.IsZero() || h.at.After(now) {
+		return nil, h.at
+	}
+	out := *h
+	*h = hints{last: now}
+	return &out, time.Time{}
+}
+
+// about reports whether an application's source may have changed: a directory, or an object of that key, and the object that
+// decides what is in it. Nil hints are about everything.
+func (h *hints) about(app argo.Ref, u bucket.URL, key string) bool {
+	if h == nil || h.apps[app] {
+		return true
+	}
+	keys, ok := h.keys[u.Bucket]
+	if !ok || keys == nil {
+		return ok
+	}
+	dir := u.Path
+	if dir != "" {
+		dir += "/"
+	}
+	for k := range keys {
+		if k == u.Path || strings.HasPrefix(k, dir) || k == key {
+			return true
+		}
+	}
+	return false
+}

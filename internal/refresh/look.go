@@ -1,0 +1,349 @@
+package refresh
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/argosy-cd/argosy/internal/argo"
+	"github.com/argosy-cd/argosy/internal/bucket"
+	"github.com/argosy-cd/argosy/internal/policy"
+	"github.com/argosy-cd/argosy/internal/s3source"
+	"github.com/argosy-cd/argosy/internal/s3source/triggerfile"
+)
+
+// Place is one source of an Application that reads from S3.
+type Place struct {
+	App    argo.Ref
+	Origin string
+}
+
+// Looks is how S3 is looked at.
+type Looks struct {
+	// Reads returns what applications read, as it was published.
+	Reads func(ctx context.Context) (map[Place]s3source.Reads, error)
+	// Forget removes what was published of sources that are gone. Nil leaves them.
+	Forget func(ctx context.Context, places []Place) error
+	// Open returns the reader of a bucket, the same one for the same access.
+	Open   func(ctx context.Context, a triggerfile.Access) (*bucket.Reader, error)
+	Policy func() (*policy.Policy, error)
+	// Head returns the commit of a bucket repository.
+	Head func(ctx context.Context, url string) (string, error)
+}
+
+// looking is how many requests to S3 run at once.
+const looking = 16
+
+// RunLooks looks at S3 at each tick of the interval, or where there are hints, until the context ends.
+func (c *Controller) RunLooks(ctx context.Context) {
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-timer.C:
+		case <-c.look:
+		}
+		wait := time.Hour
+		if next := c.LookStep(ctx); !next.IsZero() {
+			wait = min(wait, next.Sub(c.cfg.Now()))
+		}
+		timer.Reset(max(wait, 0))
+	}
+}
+
+func (c *Controller) pokeLook() {
+	select {
+	case c.look <- struct{}{}:
+	default:
+	}
+}
+
+// LookStep looks at what is due, and returns when to look again; zero is when there is a hint.
+func (c *Controller) LookStep(ctx context.Context) (next time.Time) {
+	c.mu.Lock()
+	now := c.cfg.Now()
+	only, next := c.hints.take(now)
+	all := false
+	if clock, err := c.cfg.Triggers.Clocks.Open(intervalClock); err == nil && !c.cfg.Hinted {
+		n, _ := clock.Tick()
+		all = n > c.polled
+		c.polled = max(n, c.polled)
+		next = earlier(next, clock.Next())
+	}
+	c.mu.Unlock()
+	if all {
+		only = nil
+	}
+	if !all && only == nil {
+		return next
+	}
+	if !c.lookAt(ctx, only) && ctx.Err() == nil {
+		// Nothing is known; a tick comes again, a hint does not.
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.hints.back(only, c.cfg.Now())
+		next = earlier(next, c.hints.at)
+	}
+	c.poke()
+	return next
+}
+
+// lookAt compares what applications have seen with what is there. It reports whether it is known what they read.
+func (c *Controller) lookAt(ctx context.Context, only *hints) bool {
+	v := &view{c: c, ctx: ctx, only: only, apps: c.known(), now: c.cfg.Now(), found: map[argo.Ref]map[string]*finding{}, failed: map[string]*failure{}}
+	v.heads()
+	known := v.reads()
+	c.mu.Lock()
+	for ref, places := range v.found {
+		e := c.apps[ref]
+		if e == nil {
+			continue
+		}
+		for place, f := range places {
+			old, known := e.found[place]
+			switch {
+			case f == nil:
+				delete(e.found, place)
+				delete(e.asked, place)
+			case !known || old.id != f.id:
+				e.found[place] = *f
+			}
+		}
+	}
+	c.mu.Unlock()
+	if ctx.Err() != nil {
+		return known
+	}
+	for _, text := range slices.Sorted(maps.Keys(v.failed)) {
+		f := v.failed[text]
+		c.cfg.Observe(Event{App: f.app, Why: "look", What: fmt.Sprintf("for %d applications", f.times), Err: f.err})
+	}
+	return known
+}
+
+// view is one look at all that applications read.
+type view struct {
+	c    *Controller
+	ctx  context.Context
+	only *hints
+	apps map[argo.Ref]App
+	now  time.Time
+
+	mu     sync.Mutex
+	found  map[argo.Ref]map[string]*finding // nil is nothing new
+	failed map[string]*failure              // by text
+}
+
+type failure struct {
+	app   argo.Ref
+	times int
+	err   error
+}
+
+func (v *view) find(app argo.Ref, place string, f *finding) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if v.found[app] == nil {
+		v.found[app] = map[string]*finding{}
+	}
+	v.found[app][place] = f
+}
+
+func (v *view) fail(app argo.Ref, err error) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	f := v.failed[err.Error()]
+	if f == nil {
+		f = &failure{app: app, err: err}
+		v.failed[err.Error()] = f
+	}
+	f.times++
+}
+
+// unknown is content that may be new, and cannot be looked at. A hint is then believed, but not every second.
+func (v *view) unknown(source int) *finding {
+	return &finding{id: fmt.Sprintf("unknown at %d", v.now.Unix()/10), source: source, at: v.now}
+}
+
+// each calls f for all elements, some at a time.
+func each[T any](list []T, f func(T)) {
+	var group sync.WaitGroup
+	free := make(chan struct{}, looking)
+	for _, x := range list {
+		free <- struct{}{}
+		group.Go(func() {
+			defer func() { <-free }()
+			f(x)
+		})
+	}
+	group.Wait()
+}
+
+// heads looks at bucket repositories, each once.
+func (v *view) heads() {
+	type user struct {
+		app    App
+		source int
+	}
+	users := map[string][]user{}
+	for _, app := range v.apps {
+		for i, s := range app.Sources {
+			if u, ok := v.c.cfg.Triggers.bucket(s); ok && !app.Leave && v.only.about(app.Ref, u, "") {
+				users[s.URL] = append(users[s.URL], user{app, i})
+			}
+		}
+	}
+	each(slices.Sorted(maps.Keys(users)), func(url string) {
+		head, err := v.c.cfg.Looks.Head(v.ctx, url)
+		for _, u := range users[url] {
+			place := fmt.Sprintf("%s (source %d)", url, u.source)
+			switch {
+			case err != nil:
+				v.fail(u.app.Ref, err)
+				if v.only != nil {
+					v.find(u.app.Ref, place, v.unknown(u.source))
+				}
+			case u.app.revision(u.source) == head:
+				v.find(u.app.Ref, place, nil)
+			default:
+				v.find(u.app.Ref, place, &finding{id: head, source: u.source, at: v.now})
+			}
+		}
+	})
+}
+
+// read is what a place reads.
+type read struct {
+	Place
+	s3source.Reads
+	app App
+}
+
+// reads looks at what plugins have read. It reports whether that is known.
+func (v *view) reads() bool {
+	published, err := v.c.cfg.Looks.Reads(v.ctx)
+	if err != nil {
+		v.fail(argo.Ref{}, err) // some of it may have been understood
+	}
+	var list []read
+	var gone []Place
+	for place, r := range published {
+		app, ok := v.apps[place.App]
+		if !ok || !slices.ContainsFunc(app.Sources, func(s Source) bool { return s.Origin == place.Origin }) {
+			gone = append(gone, place)
+			continue
+		}
+		if !app.Leave && v.about(place, r) {
+			list = append(list, read{place, r, app})
+		}
+	}
+	if v.only == nil && err == nil {
+		v.forget(gone)
+	}
+	slices.SortFunc(list, func(a, b read) int {
+		return cmp.Or(cmp.Compare(a.App.String(), b.App.String()), cmp.Compare(a.Origin, b.Origin))
+	})
+	rounds := v.rounds(list)
+	rules, err := v.c.cfg.Looks.Policy()
+	if err != nil {
+		v.fail(argo.Ref{}, err)
+		return false
+	}
+	each(list, func(r read) {
+		config := s3source.Config{Open: rounds.open, Policy: rules, App: argo.Call{Project: r.app.Project}, File: "looking at what it reads"}
+		marks, err := config.Look(v.ctx, r.Reads)
+		place := fmt.Sprintf("%s (%s)", r.Sources[0].URL(), r.Origin)
+		switch {
+		case err != nil:
+			v.fail(r.App, err)
+			if v.only != nil {
+				v.find(r.App, place, v.unknown(-1))
+			}
+		case r.Changed(marks):
+			v.find(r.App, place, &finding{id: markID(marks), source: -1, at: v.now})
+		default:
+			v.find(r.App, place, nil)
+		}
+	})
+	return published != nil
+}
+
+func (v *view) about(place Place, r s3source.Reads) bool {
+	for i, s := range r.Sources {
+		if v.only.about(place.App, s.URL(), r.Key(i)) {
+			return true
+		}
+	}
+	return false
+}
+
+func markID(marks []bucket.Mark) string {
+	h := sha256.New()
+	for _, m := range marks {
+		fmt.Fprintf(h, "%q %q\n", m.Key, m.Sum)
+	}
+	return hex.EncodeToString(h.Sum(nil))
+}
+
+// forget removes what is published about sources that were gone a look ago, too: one that is new may not be known yet.
+func (v *view) forget(gone []Place) {
+	v.c.mu.Lock()
+	before := v.c.gone
+	v.c.gone = map[Place]bool{}
+	var twice []Place
+	for _, p := range gone {
+		v.c.gone[p] = true
+		if before[p] {
+			twice = append(twice, p)
+		}
+	}
+	v.c.mu.Unlock()
+	if len(twice) == 0 || v.c.cfg.Looks.Forget == nil {
+		return
+	}
+	if err := v.c.cfg.Looks.Forget(v.ctx, twice); err != nil {
+		v.fail(argo.Ref{}, err)
+	}
+}
+
+// rounds are readers for one look, by those that they stand for.
+type rounds struct {
+	plain func(ctx context.Context, a triggerfile.Access) (*bucket.Reader, error)
+	by    map[*bucket.Reader]*bucket.Reader
+}
+
+// rounds prepares to list each prefix once.
+func (v *view) rounds(list []read) *rounds {
+	prefixes := map[*bucket.Reader][]string{}
+	for _, r := range list {
+		for i, s := range r.Sources {
+			// An error is told by who reads.
+			if reader, err := v.c.cfg.Looks.Open(v.ctx, s.Access); err == nil && s.Digest == "" {
+				prefixes[reader] = append(prefixes[reader], r.Prefix(i))
+			}
+		}
+	}
+	out := &rounds{plain: v.c.cfg.Looks.Open, by: map[*bucket.Reader]*bucket.Reader{}}
+	for reader, list := range prefixes {
+		once := *reader
+		once.Store = bucket.Round(reader.Store, list)
+		out.by[reader] = &once
+	}
+	return out
+}
+
+func (r *rounds) open(ctx context.Context, a triggerfile.Access) (*bucket.Reader, error) {
+	reader, err := r.plain(ctx, a)
+	if err == nil && r.by[reader] != nil {
+		reader = r.by[reader]
+	}
+	return reader, err
+}

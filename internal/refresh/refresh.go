@@ -1,0 +1,294 @@
+// Package refresh makes Argo CD look at Applications again: when a clock of theirs has ticked, and when what they read from S3
+// has changed. It asks by an annotation, and Argo CD does the rest.
+//
+// Nothing is kept: whether an Application has seen a tick, or a bucket's content, is in its own status and in what the plugins
+// have published, so another replica, a restart or the end of an outage goes on where it was, with one request for each
+// Application and not one for each tick that was missed. Requests are spread over a window. An Application that is being
+// deleted, is not to be reconciled, has a request already, or has changed since it was seen is not touched.
+package refresh
+
+import (
+	"context"
+	"errors"
+	"hash/fnv"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/argosy-cd/argosy/internal/argo"
+	"github.com/argosy-cd/argosy/internal/bucket"
+	"github.com/argosy-cd/argosy/internal/trigger"
+)
+
+// Kind is how Argo CD looks.
+type Kind string
+
+// Kinds of a refresh, as the annotation has them. Hard forgets generated manifests, too.
+const (
+	Soft Kind = "normal"
+	Hard Kind = "hard"
+)
+
+// What became of a request, if it was not an API that is away.
+var (
+	ErrConflict = errors.New("it has changed meanwhile")
+	ErrGone     = errors.New("it is gone")
+	ErrRefused  = errors.New("refused")
+)
+
+// API is what requests are made with.
+type API interface {
+	// Refresh asks for a look at an application, if it is still the version that was seen. Errors are ErrConflict, ErrGone, ErrRefused;
+	// any other is an API that is away.
+	Refresh(ctx context.Context, app argo.Ref, version string, kind Kind) (newVersion string, err error)
+	// Warn tells the users of an application, once for each id.
+	Warn(ctx context.Context, app App, id, reason, message string) error
+}
+
+// Event is something that was done, or that has failed.
+type Event struct {
+	App  argo.Ref
+	Kind Kind
+	Why  string // clock, s3, bucket
+	What string // tick or content
+	Late time.Duration
+	Warn string
+	Err  error
+}
+
+// Config is what a Controller works with.
+type Config struct {
+	API      API
+	Triggers Triggers
+	// Interval is that of looks at S3, and between attempts.
+	Interval time.Duration
+	// Spread is the time that the requests for one tick are spread over.
+	Spread  time.Duration
+	Now     func() time.Time
+	Observe func(Event)
+	// Looks is how S3 is looked at.
+	Looks Looks
+	// Hinted says that nobody looks at S3 at the interval, but when there is a hint. What is found is then asked for once.
+	Hinted bool
+}
+
+const (
+	// grace is for clocks of other machines that are a little late.
+	grace = time.Second
+	// gap is between steps, and most is what one of them may ask for: no more than a hundred in a second.
+	gap  = 250 * time.Millisecond
+	most = 25
+	// parallel requests to the API.
+	parallel = 8
+	// Patience with an API that is away, and with content that cannot be deployed.
+	minBackoff = time.Second
+	maxBackoff = 30 * time.Second
+	maxRetry   = time.Hour
+	// maxAge is when what a hint has found is too old to be asked for without another look.
+	maxAge = 2 * time.Second
+)
+
+// Controller knows Applications and asks for looks at them. It is safe for concurrent use.
+type Controller struct {
+	cfg  Config
+	wake chan struct{} // for Run
+	look chan struct{} // for RunLooks
+
+	mu      sync.Mutex
+	apps    map[argo.Ref]*entry
+	since   time.Time // when it began to ask
+	until   time.Time // when it may ask again
+	backoff time.Duration
+	hints   hints
+	polled  int64          // the latest tick that S3 was looked at for
+	gone    map[Place]bool // that the last look found
+}
+
+type entry struct {
+	app    App
+	drives []drive
+	stale  string            // a version that is no longer there
+	ticks  map[string]int64   // the latest that were asked for, by clock
+	asked  map[string]asked   // the content that was asked for last, by place
+	found  map[string]finding // content that was not seen yet, by place
+}
+
+// drive is what makes a source worth a look.
+type drive struct {
+	clock  *trigger.Clock
+	known  bool // its commits are the source's revisions
+	bucket bucket.URL
+}
+
+type asked struct {
+	id    string
+	at    time.Time
+	times int
+}
+
+// finding is content that an application has not seen.
+type finding struct {
+	id     string // of the content
+	source int    // whose revision it must become; -1 is one that a Hard refresh makes good
+	at     time.Time
+}
+
+// New returns a controller that knows nothing yet.
+func New(cfg Config) *Controller {
+	return &Controller{cfg: cfg, wake: make(chan struct{}, 1), look: make(chan struct{}, 1), apps: map[argo.Ref]*entry{}, polled: -1}
+}
+
+// Begin tells that from now on it is this controller that asks.
+func (c *Controller) Begin() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.since, c.until, c.backoff, c.polled = c.cfg.Now(), time.Time{}, 0, -1
+}
+
+// Seen is told each new state of an Application.
+func (c *Controller) Seen(a App) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	e := c.apps[a.Ref]
+	if e == nil || e.app.UID != a.UID {
+		e = &entry{ticks: map[string]int64{}, asked: map[string]asked{}, found: map[string]finding{}}
+		c.apps[a.Ref] = e
+	}
+	if !slices.Equal(e.app.Sources, a.Sources) || e.drives == nil {
+		e.drives = make([]drive, len(a.Sources))
+		for i, s := range a.Sources {
+			e.drives[i].clock, e.drives[i].known = c.cfg.Triggers.clock(s)
+			e.drives[i].bucket, _ = c.cfg.Triggers.bucket(s)
+		}
+	}
+	e.app = a
+	c.poke()
+}
+
+// Gone is told that an Application is not there any more.
+func (c *Controller) Gone(ref argo.Ref) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.apps, ref)
+}
+
+// poke makes Run take a step.
+func (c *Controller) poke() {
+	select {
+	case c.wake <- struct{}{}:
+	default:
+	}
+}
+
+// offset is an application's place in the window.
+func offset(ref argo.Ref, window time.Duration) time.Duration {
+	if window <= 0 {
+		return 0
+	}
+	h := fnv.New64a()
+	_, _ = h.Write([]byte(ref.String()))
+	return time.Duration(h.Sum64() % uint64(window))
+}
+
+// reason is why an application is worth a look.
+type reason struct {
+	why   string // clock, bucket, s3
+	place string // the clock, or where the content is
+	id    string // of the content
+	tick  int64
+	kind  Kind
+	due   time.Time // since when
+	at    time.Time // not before
+}
+
+// reasons are those that an application has, now or later, and when its next clock ticks.
+func (c *Controller) reasons(e *entry) (out []reason, next time.Time) {
+	for i, d := range e.drives {
+		if d.clock == nil || c.cfg.Hinted {
+			continue
+		}
+		if r, ok := c.ticked(e, d, i); ok {
+			out = append(out, r)
+		}
+		next = earlier(next, d.clock.Next().Add(grace+offset(e.app.Ref, c.cfg.Spread)))
+	}
+	for _, place := range slices.Sorted(maps.Keys(e.found)) {
+		if r, ok := c.changed(e, place); ok {
+			out = append(out, r)
+		}
+	}
+	return out, next
+}
+
+// ticked is the reason that a clock is, if the application has not seen its latest tick.
+func (c *Controller) ticked(e *entry, d drive, source int) (reason, bool) {
+	n, at := d.clock.Tick()
+	r := reason{why: "clock", place: d.clock.Name(), tick: n, kind: Soft, due: at, at: at.Add(grace)}
+	if last, ok := e.ticks[r.place]; ok && last >= n {
+		return r, false
+	}
+	if d.known {
+		head, err := d.clock.Head(context.Background())
+		if err == nil && e.app.revision(source) == head.String() {
+			return r, false
+		}
+	}
+	// Who asked before us may have asked for this tick. Where no revision shows it, the time of the last look does.
+	if (!d.known || e.app.Failed) && at.Before(c.since) && !e.app.Looked.Before(at) {
+		return r, false
+	}
+	if r.at.Before(c.since) {
+		r.at = c.since
+	}
+	r.at = r.at.Add(offset(e.app.Ref, c.cfg.Spread))
+	return r, true
+}
+
+// changed is the reason that new content is, until the application has seen it.
+func (c *Controller) changed(e *entry, place string) (reason, bool) {
+	f := e.found[place]
+	r := reason{why: "s3", place: place, id: f.id, kind: Hard, due: f.at, at: f.at}
+	if f.source >= 0 {
+		r.why, r.kind = "bucket", Soft
+		if e.app.revision(f.source) == f.id {
+			return r, false
+		}
+	}
+	if !c.cfg.Hinted {
+		r.at = f.at.Add(offset(e.app.Ref, c.cfg.Spread))
+	}
+	if a := e.asked[place]; a.id == f.id {
+		// It was asked for, and is still not there: it may be content that cannot be deployed.
+		r.at = a.at.Add(min(c.cfg.Interval<<min(a.times-1, 10), max(maxRetry, c.cfg.Interval)))
+		return r, !c.cfg.Hinted
+	}
+	return r, true
+}
+
+// due returns why an application is to be asked for now, and when to see about it again.
+func (c *Controller) due(e *entry, now time.Time) (ripe []reason, next time.Time) {
+	if e.app.Leave || e.app.Looked.IsZero() || e.stale != "" && e.stale == e.app.Version {
+		return nil, time.Time{} // Argo CD has not looked at all, or the next state will be told
+	}
+	all, next := c.reasons(e)
+	for _, r := range all {
+		switch {
+		case r.at.After(now):
+			next = earlier(next, r.at)
+		case e.app.Pending && r.kind == Hard:
+			// The look that was asked for may be Soft, or may have begun before. It is told when it is over.
+		default:
+			ripe = append(ripe, r)
+		}
+	}
+	return ripe, next
+}
+
+// earlier is the earlier of two times; zero is none.
+func earlier(a, b time.Time) time.Time {
+	if a.IsZero() || !b.IsZero() && b.Before(a) {
+		return b
+	}
+	return a
+}

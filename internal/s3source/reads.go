@@ -1,0 +1,160 @@
+package s3source
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/argosy-cd/argosy/internal/bucket"
+	"github.com/argosy-cd/argosy/internal/s3source/triggerfile"
+)
+
+// Reads is what an application reads from S3, and what was there when it was read.
+type Reads struct {
+	Sources []triggerfile.Source
+	// Marks has one for each source. Empty is an application that could not be read.
+	Marks []bucket.Mark
+}
+
+// ReadsOf tells what was read. Without the snapshots it tells what was asked for.
+func ReadsOf(sources []triggerfile.Source, fetched []Fetched) Reads {
+	r := Reads{Sources: sources}
+	for _, f := range fetched {
+		r.Marks = append(r.Marks, pinned(f.Source, f.Snapshot.Mark))
+	}
+	return r
+}
+
+// pinned is the mark of a source whose content is demanded by a digest: nothing that happens to it is worth a look.
+func pinned(s triggerfile.Source, m bucket.Mark) bucket.Mark {
+	if s.Digest != "" {
+		return bucket.Mark{Sum: s.Digest}
+	}
+	return m
+}
+
+// Look returns the marks that sources have now. The policy is asked before a bucket is.
+func (c Config) Look(ctx context.Context, r Reads) ([]bucket.Mark, error) {
+	if err := c.Check(r.Sources); err != nil {
+		return nil, err
+	}
+	var marks []bucket.Mark
+	for i, s := range r.Sources {
+		m, err := c.look(ctx, s, r.Key(i))
+		if err != nil {
+			return nil, c.wrap(s, err)
+		}
+		marks = append(marks, pinned(s, m))
+	}
+	return marks, nil
+}
+
+func (c Config) look(ctx context.Context, s triggerfile.Source, key string) (bucket.Mark, error) {
+	if s.Digest != "" {
+		return bucket.Mark{}, nil
+	}
+	reader, err := c.Open(ctx, s.Access)
+	if err != nil {
+		return bucket.Mark{}, err
+	}
+	return reader.Look(ctx, request(s), key)
+}
+
+// Key is the object that decided what a source was; "" is none.
+func (r Reads) Key(i int) string {
+	if i < len(r.Marks) {
+		return r.Marks[i].Key
+	}
+	return ""
+}
+
+// Prefix is what a look at a source lists.
+func (r Reads) Prefix(i int) string {
+	if key := r.Key(i); key != "" {
+		return key
+	}
+	return request(r.Sources[i]).Prefix()
+}
+
+// Same reports whether both read the same places.
+func (r Reads) Same(other Reads) bool {
+	a, errA := Reads{Sources: r.Sources}.Encode()
+	b, errB := Reads{Sources: other.Sources}.Encode()
+	return errA == nil && errB == nil && string(a) == string(b)
+}
+
+// MaxReads bounds Encode.
+const MaxReads = 16 << 10
+
+type encodedReads struct {
+	Sources []map[string]any `json:"sources"`
+	Marks   [][2]string      `json:"marks,omitempty"`
+}
+
+// Encode writes reads as JSON. The sources have the names of the trigger file; how a chart is rendered is left out.
+func (r Reads) Encode() ([]byte, error) {
+	var e encodedReads
+	for _, s := range r.Sources {
+		m := map[string]any{"bucket": s.Bucket, "path": s.Path}
+		if s.Path == "" {
+			m["path"] = "/"
+		}
+		for name, value := range map[string]string{"region": s.Region, "endpoint": s.Endpoint, "roleARN": s.RoleARN, "type": s.Type, "digest": s.Digest} {
+			if value != "" {
+				m[name] = value
+			}
+		}
+		if s.ForcePathStyle != nil {
+			m["forcePathStyle"] = *s.ForcePathStyle
+		}
+		if s.Anonymous {
+			m["anonymous"] = true
+		}
+		for name, list := range map[string][]string{"include": s.Include, "exclude": s.Exclude} {
+			if len(list) > 0 {
+				m[name] = list
+			}
+		}
+		e.Sources = append(e.Sources, m)
+	}
+	for _, m := range r.Marks {
+		e.Marks = append(e.Marks, [2]string{m.Key, m.Sum})
+	}
+	data, err := json.Marshal(e)
+	if err == nil && len(data) > MaxReads {
+		err = fmt.Errorf("%d bytes are over the limit of %d", len(data), MaxReads)
+	}
+	return data, err
+}
+
+// DecodeReads reads what Encode has written. It is checked as a trigger file is.
+func DecodeReads(data []byte) (Reads, error) {
+	if len(data) > MaxReads {
+		return Reads{}, fmt.Errorf("%d bytes are over the limit of %d", len(data), MaxReads)
+	}
+	var e encodedReads
+	if err := json.Unmarshal(data, &e); err != nil {
+		return Reads{}, err
+	}
+	file, err := json.Marshal(map[string]any{"sources": e.Sources})
+	if err != nil {
+		return Reads{}, err
+	}
+	sources, err := triggerfile.Parse("sources", file)
+	if err != nil {
+		return Reads{}, err
+	}
+	if len(e.Marks) > 0 && len(e.Marks) != len(sources) {
+		return Reads{}, errors.New("marks must be as many as sources")
+	}
+	r := Reads{Sources: sources}
+	for _, m := range e.Marks {
+		r.Marks = append(r.Marks, bucket.Mark{Key: m[0], Sum: m[1]})
+	}
+	return r, nil
+}
+
+// Changed reports whether marks are not those of when it was read.
+func (r Reads) Changed(now []bucket.Mark) bool { return !slices.Equal(r.Marks, now) }

@@ -1,0 +1,232 @@
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/yaml"
+
+	"github.com/argosy-cd/argosy/lab"
+)
+
+// patientLab starts a lab whose Argo CD looks at Git once in an hour, unless it is asked to.
+func patientLab(t *testing.T) *lab.Lab {
+	t.Helper()
+	l, err := lab.Start(context.Background(), lab.Config{Progress: os.Stderr, Reconcile: time.Hour, Settings: map[string]string{healthKey: seedLua}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if t.Failed() {
+			t.Log("logs of the lab:", l.KeepLogs())
+		}
+		l.Stop()
+	})
+	return l
+}
+
+// rights applies what deploy/ gives the sidecars, and returns how to use it.
+func (k *kit) rights() (kubeconfig string) {
+	k.Helper()
+	objects := k.sidecarManifests()
+	for _, o := range objects {
+		if strings.HasPrefix(o.GetName(), "argosy-") || o.GetKind() == "ServiceAccount" && o.GetName() == "argocd-repo-server" {
+			text, err := yaml.Marshal(o.Object)
+			k.must(err)
+			k.apply(string(text))
+		}
+	}
+	kubeconfig, err := k.lab.ServiceAccount(k.ctx, lab.Namespace, "argocd-repo-server")
+	k.must(err)
+	return kubeconfig
+}
+
+// replica starts a sidecar. Only that with the number 0 has the sockets that repo-server knows.
+func (k *kit) replica(n int, kubeconfig string, env ...string) *lab.Process {
+	k.Helper()
+	dir := k.lab.PluginDir
+	if n > 0 {
+		dir = k.directory(map[string]string{"x": ""})
+	}
+	address, err := lab.FreeAddress()
+	k.must(err)
+	env = append(append(k.s3Environment(), "ARGOSY_KUBECONFIG="+kubeconfig, "ARGOSY_ARGOCD_NAMESPACE="+lab.Namespace, "ARGOSY_TRIGGER_HOSTS=127.0.0.1"), env...)
+	p, err := k.lab.Run(k.ctx, "argosy-cmp-"+strconv.Itoa(n), argosy, []string{"cmp", "--socket-dir", dir, "--listen", address}, env, lab.Answers("http://"+address+"/readyz"))
+	k.must(err)
+	k.Cleanup(p.Kill)
+	return p
+}
+
+// source is an Application with the sources that YAML says.
+func (k *kit) source(name, sources string) string {
+	return fmt.Sprintf(`apiVersion: argoproj.io/v1alpha1
+kind: Application
+metadata: {name: %s, namespace: %s}
+spec:
+  project: default
+  sources: %s
+  destination: {server: https://kubernetes.default.svc, namespace: %s}
+  syncPolicy: {automated: {prune: true, allowEmpty: true}, syncOptions: [CreateNamespace=true]}
+`, name, lab.Namespace, sources, k.name)
+}
+
+// holder waits until another process than one holds the Lease.
+func (k *kit) holder(not string) string {
+	k.Helper()
+	o, err := k.lab.Wait(k.ctx, "Lease.coordination.k8s.io", lab.Namespace, "argosy-refresh", func(o *unstructured.Unstructured) bool {
+		return o != nil && text(o, "spec", "holderIdentity") != "" && text(o, "spec", "holderIdentity") != not
+	})
+	k.must(err)
+	return text(o, "spec", "holderIdentity")
+}
+
+// ticks returns the number of each commit of the trigger repository.
+func (k *kit) ticks(url string) map[string]int {
+	k.Helper()
+	dir := k.TempDir()
+	_, err := lab.Output(k.ctx, "", "clone", "-q", url, dir)
+	k.must(err)
+	out, err := lab.Output(k.ctx, dir, "log", "--format=%H %ct")
+	k.must(err)
+	ticks := map[string]int{}
+	for line := range strings.Lines(out) {
+		hash, date, _ := strings.Cut(strings.TrimSpace(line), " ")
+		seconds, err := strconv.Atoi(date)
+		k.must(err)
+		ticks[hash] = seconds / 10
+	}
+	return ticks
+}
+
+// seen is what an application has seen: ticks, and the refreshes that were asked for since the tick before.
+type seen struct{ tick, refreshes int }
+
+func (k *kit) seen(name string, ticks map[string]int) []seen {
+	var out []seen
+	refreshes := 0
+	for _, e := range k.journal.Entries("Application", name) {
+		switch word, value, _ := strings.Cut(e.What, " "); word {
+		case "refresh":
+			refreshes++
+		case "revision":
+			out = append(out, seen{ticks[value], refreshes})
+			refreshes = 0
+		}
+	}
+	return out
+}
+
+// TestInterval keeps the interval while Argo CD itself would look once in an hour: each tick, each application, once, with two
+// replicas and the rights of deploy/, when the one that does it is killed, and when the API server is away.
+func TestInterval(t *testing.T) {
+	k := newKitIn(t, patientLab(t), "interval", 8*time.Minute)
+	url, _ := k.triggerServer("10s")
+	kubeconfig := k.rights()
+	k.commit(map[string]string{"app/cm.yaml": configMap("cm", "1")})
+	spec := fmt.Sprintf("generators: [{list: {elements: [{name: interval-child}]}}]\ntemplate: {metadata: {name: '{{name}}', finalizers: []}, spec: {project: default, source: {repoURL: %q, path: app, targetRevision: main}, destination: {server: 'https://kubernetes.default.svc', namespace: interval}}}", k.repo.URL)
+	single := k.setApp("interval-set", "default", "spec", spec)
+	single = strings.Replace(strings.Replace(single, k.repo.URL, url+"/appset.git", 1), "path: app", "path: .", 1)
+	var names []string
+	for i := range 20 {
+		name := fmt.Sprintf("interval-%02d", i)
+		names = append(names, name)
+		a := k.app(app{name: name, path: ".", repo: &lab.Repo{URL: url + "/appset.git"}})
+		k.apply(a)
+	}
+	names = append(names, "interval-set")
+	k.apply(single,
+		k.source("interval-multi", fmt.Sprintf("[{repoURL: %s, path: app, targetRevision: main}, {repoURL: %s/every/10s/multi.git, path: ., targetRevision: main}]", k.repo.URL, url)),
+		k.setApp("interval-git", "default", "spec", strings.ReplaceAll(spec, "interval-child", "interval-git-child")),
+		strings.Replace(k.app(app{name: "interval-skip", path: ".", repo: &lab.Repo{URL: url + "/appset.git"}}), "namespace: argocd", "namespace: argocd\n  annotations: {argocd.argoproj.io/skip-reconcile: \"true\"}", 1))
+	replicas := map[string]*lab.Process{}
+	replicas["0"] = k.replica(0, kubeconfig, "APPSET_REFRESH_INTERVAL=10s")
+	first := k.holder("")
+	replicas["1"] = k.replica(1, kubeconfig, "APPSET_REFRESH_INTERVAL=10s")
+	for _, name := range names {
+		k.await("Application", name, "refresh normal")
+	}
+	k.await("Application", "interval-child", "created")
+
+	time.Sleep(35 * time.Second) // ticks
+	began := time.Now()
+	replicas["0"].Kill()
+	second := k.holder(first)
+	t.Logf("another one held the Lease %s after the first was killed", time.Since(began).Round(100*time.Millisecond))
+	time.Sleep(25 * time.Second)
+
+	before := k.ticks(url + "/appset.git")
+	latest := 0
+	for _, n := range before {
+		latest = max(latest, n)
+	}
+	for _, name := range names {
+		list := k.seen(name, before)
+		if len(list) < 5 {
+			t.Errorf("%s has seen %v", name, list)
+			continue
+		}
+		// The first is from when it was made.
+		for i, s := range list[1:] {
+			if last := list[i].tick; s.tick != last+1 && i > 0 || s.refreshes != 1 {
+				t.Errorf("%s: tick %d with %d refreshes after tick %d", name, s.tick, s.refreshes, last)
+			}
+		}
+		if last := list[len(list)-1].tick; last < latest-1 {
+			t.Errorf("%s has seen tick %d of %d", name, last, latest)
+		}
+	}
+
+	// The API server is away. When it is back, each application is asked for once, not once for each tick.
+	replicas["0"] = k.replica(0, kubeconfig, "APPSET_REFRESH_INTERVAL=10s")
+	api := k.lab.Process("kube-apiserver")
+	api.Kill()
+	time.Sleep(30 * time.Second)
+	k.must(api.Start(k.ctx))
+	back := time.Now()
+	k.holder("nobody")
+	marks := map[string]int{}
+	for _, name := range names {
+		marks[name] = len(k.journal.Entries("Application", name))
+	}
+	time.Sleep(40 * time.Second)
+	after := k.ticks(url + "/appset.git")
+	gaps := 0
+	for _, name := range names {
+		list := k.seen(name, after)
+		for i, s := range list[2:] {
+			if s.refreshes != 1 {
+				t.Errorf("%s: tick %d with %d refreshes", name, s.tick, s.refreshes)
+			}
+			if s.tick != list[i+1].tick+1 {
+				gaps++
+			}
+		}
+	}
+	t.Logf("%s after the API server is back; %d gaps of ticks in %d applications; held by %s, %s", time.Since(back).Round(time.Second), gaps, len(names), first, second)
+	if gaps > len(names) {
+		t.Errorf("%d gaps", gaps)
+	}
+	for name, want := range map[string]int{"interval-multi": 8, "interval-git": 8} {
+		if n := k.journal.Count("Application", name, "refresh normal"); n < want {
+			t.Errorf("%s was asked for %d times", name, n)
+		}
+	}
+	if n := k.journal.Count("Application", "interval-skip", "refresh normal"); n != 0 {
+		t.Errorf("interval-skip was asked for %d times", n)
+	}
+	if logs, err := filepath.Glob(filepath.Join(k.lab.Dir, "log", "argosy-cmp-*")); err == nil {
+		for _, file := range logs {
+			data, _ := os.ReadFile(file)
+			if strings.Contains(string(data), "forbidden") {
+				t.Errorf("%s: a right is missing", file)
+			}
+		}
+	}
+}
