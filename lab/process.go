@@ -196,15 +196,7 @@ func FreeAddress() (string, error) {
 func Answers(url string) func(context.Context) error { return httpOK(http.DefaultClient, url) }
 
 // portOpen is ready when a port accepts connections.
-func portOpen(port int) func(context.Context) error {
-	return func(ctx context.Context) error {
-		conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", address(port))
-		if err != nil {
-			return err
-		}
-		return conn.Close()
-	}
-}
+func portOpen(port int) func(context.Context) error { return Listens(address(port)) }
 
 // httpOK is ready when a URL answers 200.
 func httpOK(client *http.Client, url string) func(context.Context) error {
@@ -230,4 +222,15 @@ func address(port int) string { return fmt.Sprintf("127.0.0.1:%d", port) }
 // flag formats a command line flag.
 func flag(name string, value any) string {
 	return fmt.Sprintf("--%s=%v", strings.TrimLeft(name, "-"), value)
+}
+
+// Listens is ready when an address accepts connections.
+func Listens(address string) func(context.Context) error {
+	return func(ctx context.Context) error {
+		conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", address)
+		if err != nil {
+			return err
+		}
+		return conn.Close()
+	}
 }

@@ -39,7 +39,7 @@ type body struct {
 			Object object `json:"object"`
 		} `json:"s3"`
 	} `json:"Records"`
-	// A test of S3's, when notifications are set up.
+	// A test of S3's and versitygw's, when notifications are set up.
 	Event string `json:"Event"`
 	// EventBridge.
 	ID         string    `json:"id"`
@@ -90,7 +90,7 @@ func parse(data []byte, nested bool) ([]Notice, error) {
 // decodeError is without what was in the body.
 func decodeError(err error) string {
 	var wrong *json.UnmarshalTypeError
-	if errors.As(err, &wrong) {
+	if errors.As(err, &wrong) && wrong.Field != "" {
 		return fmt.Sprintf("%s must be %s", wrong.Field, wrong.Type.Kind())
 	}
 	return "it is not a JSON object"
@@ -99,8 +99,7 @@ func decodeError(err error) string {
 func (b *body) records() ([]Notice, error) {
 	var out []Notice
 	for i, r := range b.Records {
-		// The test that versitygw sends when it starts is a record without an object.
-		if r.EventName == "s3:TestEvent" || !changes(r.EventName) {
+		if !changes(r.EventName) {
 			continue
 		}
 		if err := check(fmt.Sprintf("Records[%d].s3", i), r.S3.Bucket.Name, r.S3.Object.Key); err != nil {

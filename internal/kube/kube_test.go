@@ -42,8 +42,14 @@ func api(t *testing.T, answers map[string]string) *kube.Client {
 		fmt.Fprint(w, body)
 	}))
 	t.Cleanup(server.Close)
+	return open(t, server.URL)
+}
+
+// open returns a client of a server.
+func open(t *testing.T, url string) *kube.Client {
+	t.Helper()
 	file := filepath.Join(t.TempDir(), "kubeconfig")
-	config := `{"apiVersion": "v1", "kind": "Config", "current-context": "x", "contexts": [{"name": "x", "context": {"cluster": "x", "user": "x"}}], "clusters": [{"name": "x", "cluster": {"server": "` + server.URL + `"}}], "users": [{"name": "x", "user": {}}]}`
+	config := `{"apiVersion": "v1", "kind": "Config", "current-context": "x", "contexts": [{"name": "x", "context": {"cluster": "x", "user": "x"}}], "clusters": [{"name": "x", "cluster": {"server": "` + url + `"}}], "users": [{"name": "x", "user": {}}]}`
 	if err := os.WriteFile(file, []byte(config), 0o600); err != nil {
 		t.Fatal(err)
 	}

@@ -57,6 +57,7 @@ func run(m *testing.M) int {
 		return 1
 	}
 	code := m.Run()
+	defer lab.StopAll()
 	if code != 0 {
 		fmt.Fprintln(os.Stderr, "logs of the lab:", shared.KeepLogs())
 	}

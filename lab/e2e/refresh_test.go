@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -16,10 +17,15 @@ import (
 	"github.com/argosy-cd/argosy/lab"
 )
 
-// patientLab starts a lab whose Argo CD looks at Git once in an hour, unless it is asked to.
-func patientLab(t *testing.T) *lab.Lab {
+// patient is a lab whose Argo CD looks at Git once in an hour, unless it is asked to. It is started when it is needed.
+var patient = sync.OnceValues(func() (*lab.Lab, error) {
+	return lab.Start(context.Background(), lab.Config{Progress: os.Stderr, Reconcile: time.Hour, Settings: map[string]string{healthKey: seedLua}})
+})
+
+// newPatientKit is newKit in that lab.
+func newPatientKit(t *testing.T, name string, deadline time.Duration) *kit {
 	t.Helper()
-	l, err := lab.Start(context.Background(), lab.Config{Progress: os.Stderr, Reconcile: time.Hour, Settings: map[string]string{healthKey: seedLua}})
+	l, err := patient()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -27,9 +33,8 @@ func patientLab(t *testing.T) *lab.Lab {
 		if t.Failed() {
 			t.Log("logs of the lab:", l.KeepLogs())
 		}
-		l.Stop()
 	})
-	return l
+	return newKitIn(t, l, name, deadline)
 }
 
 // rights applies what deploy/ gives the sidecars, and returns how to use it.
@@ -43,6 +48,8 @@ func (k *kit) rights() (kubeconfig string) {
 			k.apply(string(text))
 		}
 	}
+	// Another test may have killed who held it.
+	k.must(k.lab.Patch(k.ctx, "Lease.coordination.k8s.io", lab.Namespace, "argosy-refresh", `{"spec": {"holderIdentity": null}}`))
 	kubeconfig, err := k.lab.ServiceAccount(k.ctx, lab.Namespace, "argocd-repo-server")
 	k.must(err)
 	return kubeconfig
@@ -126,7 +133,7 @@ func (k *kit) seen(name string, ticks map[string]int) []seen {
 // TestInterval keeps the interval while Argo CD itself would look once in an hour: each tick, each application, once, with two
 // replicas and the rights of deploy/, when the one that does it is killed, and when the API server is away.
 func TestInterval(t *testing.T) {
-	k := newKitIn(t, patientLab(t), "interval", 8*time.Minute)
+	k := newPatientKit(t, "interval", 8*time.Minute)
 	url, _ := k.triggerServer("10s")
 	kubeconfig := k.rights()
 	k.commit(map[string]string{"app/cm.yaml": configMap("cm", "1")})
@@ -145,10 +152,10 @@ func TestInterval(t *testing.T) {
 		k.source("interval-multi", fmt.Sprintf("[{repoURL: %s, path: app, targetRevision: main}, {repoURL: %s/every/10s/multi.git, path: ., targetRevision: main}]", k.repo.URL, url)),
 		k.setApp("interval-git", "default", "spec", strings.ReplaceAll(spec, "interval-child", "interval-git-child")),
 		strings.Replace(k.app(app{name: "interval-skip", path: ".", repo: &lab.Repo{URL: url + "/appset.git"}}), "namespace: argocd", "namespace: argocd\n  annotations: {argocd.argoproj.io/skip-reconcile: \"true\"}", 1))
-	replicas := map[string]*lab.Process{}
-	replicas["0"] = k.replica(0, kubeconfig, "APPSET_REFRESH_INTERVAL=10s")
+	// The first one, which will be killed, is not the one that repo-server asks.
+	leader := k.replica(1, kubeconfig, "APPSET_REFRESH_INTERVAL=10s")
 	first := k.holder("")
-	replicas["1"] = k.replica(1, kubeconfig, "APPSET_REFRESH_INTERVAL=10s")
+	k.replica(0, kubeconfig, "APPSET_REFRESH_INTERVAL=10s")
 	for _, name := range names {
 		k.await("Application", name, "refresh normal")
 	}
@@ -156,7 +163,7 @@ func TestInterval(t *testing.T) {
 
 	time.Sleep(35 * time.Second) // ticks
 	began := time.Now()
-	replicas["0"].Kill()
+	leader.Kill()
 	second := k.holder(first)
 	t.Logf("another one held the Lease %s after the first was killed", time.Since(began).Round(100*time.Millisecond))
 	time.Sleep(25 * time.Second)
@@ -173,10 +180,18 @@ func TestInterval(t *testing.T) {
 			continue
 		}
 		// The first is from when it was made.
-		for i, s := range list[1:] {
-			if last := list[i].tick; s.tick != last+1 && i > 0 || s.refreshes != 1 {
-				t.Errorf("%s: tick %d with %d refreshes after tick %d", name, s.tick, s.refreshes, last)
+		missed := 0
+		for i, s := range list[2:] {
+			missed += s.tick - list[i+1].tick - 1
+			if s.refreshes != 1 {
+				t.Errorf("%s: tick %d with %d refreshes", name, s.tick, s.refreshes)
 			}
+		}
+		if missed > 0 {
+			t.Logf("%s has missed %d ticks of %v", name, missed, list)
+		}
+		if missed > 1 { // when a busy machine takes longer than a tick to hand over
+			t.Errorf("%s has missed %d ticks", name, missed)
 		}
 		if last := list[len(list)-1].tick; last < latest-1 {
 			t.Errorf("%s has seen tick %d of %d", name, last, latest)
@@ -184,19 +199,32 @@ func TestInterval(t *testing.T) {
 	}
 
 	// The API server is away. When it is back, each application is asked for once, not once for each tick.
-	replicas["0"] = k.replica(0, kubeconfig, "APPSET_REFRESH_INTERVAL=10s")
+	k.allowed("argosy-cmp-*") // an API server that has just started refuses everything
+	k.must(leader.Start(k.ctx))
 	api := k.lab.Process("kube-apiserver")
 	api.Kill()
 	time.Sleep(30 * time.Second)
 	k.must(api.Start(k.ctx))
 	back := time.Now()
-	k.holder("nobody")
-	marks := map[string]int{}
+	// Argo CD itself takes up to a minute to watch again. Until then, it has one request for each application.
 	for _, name := range names {
-		marks[name] = len(k.journal.Entries("Application", name))
+		for {
+			list, ticks := k.seen(name, k.ticks(url+"/appset.git")), int(back.Unix()/10)
+			if list[len(list)-1].tick >= ticks {
+				break
+			}
+			if k.ctx.Err() != nil {
+				t.Fatalf("%s has seen %v", name, list)
+			}
+			time.Sleep(time.Second)
+		}
 	}
-	time.Sleep(40 * time.Second)
+	t.Logf("all applications were compared %s after the API server was back", time.Since(back).Round(time.Second))
+	time.Sleep(25 * time.Second)
 	after := k.ticks(url + "/appset.git")
+	for _, n := range after {
+		latest = max(latest, n)
+	}
 	gaps := 0
 	for _, name := range names {
 		list := k.seen(name, after)
@@ -208,12 +236,15 @@ func TestInterval(t *testing.T) {
 				gaps++
 			}
 		}
+		if last := list[len(list)-1].tick; last < latest-1 {
+			t.Errorf("%s has seen tick %d of %d", name, last, latest)
+		}
 	}
-	t.Logf("%s after the API server is back; %d gaps of ticks in %d applications; held by %s, %s", time.Since(back).Round(time.Second), gaps, len(names), first, second)
-	if gaps > len(names) {
+	t.Logf("%d gaps of ticks in %d applications; held by %s, %s", gaps, len(names), first, second)
+	if gaps < len(names) || gaps > 2*len(names) { // one for the time without an API, and maybe one for who was killed
 		t.Errorf("%d gaps", gaps)
 	}
-	for name, want := range map[string]int{"interval-multi": 8, "interval-git": 8} {
+	for name, want := range map[string]int{"interval-multi": 7, "interval-git": 7} {
 		if n := k.journal.Count("Application", name, "refresh normal"); n < want {
 			t.Errorf("%s was asked for %d times", name, n)
 		}
@@ -221,11 +252,22 @@ func TestInterval(t *testing.T) {
 	if n := k.journal.Count("Application", "interval-skip", "refresh normal"); n != 0 {
 		t.Errorf("interval-skip was asked for %d times", n)
 	}
-	if logs, err := filepath.Glob(filepath.Join(k.lab.Dir, "log", "argosy-cmp-*")); err == nil {
-		for _, file := range logs {
-			data, _ := os.ReadFile(file)
-			if strings.Contains(string(data), "forbidden") {
-				t.Errorf("%s: a right is missing", file)
+}
+
+// allowed looks for missing rights in logs.
+func (k *kit) allowed(pattern string) {
+	k.Helper()
+	logs, err := filepath.Glob(filepath.Join(k.lab.Dir, "log", pattern))
+	k.must(err)
+	if len(logs) == 0 {
+		k.Errorf("there are no logs %s", pattern)
+	}
+	for _, file := range logs {
+		data, err := os.ReadFile(file)
+		k.must(err)
+		for line := range strings.Lines(string(data)) {
+			if strings.Contains(line, "forbidden") {
+				k.Errorf("a right is missing: %s", line)
 			}
 		}
 	}
