@@ -66,7 +66,7 @@ func (l *Lab) argoEnvironment(name string) []string {
 		"ARGOCD_GPG_ENABLED=false", "HOSTNAME=argocd-application-controller-0", "TMPDIR=" + filepath.Join(l.Dir, "tmp"),
 		"ARGOCD_CMP_WORKDIR=" + filepath.Join(l.Dir, "tmp"), "HOME=" + filepath.Join(l.Dir, "tmp"), "GIT_CONFIG_NOSYSTEM=1",
 		// Also how long repo-server believes what it knows about branches.
-		"ARGOCD_RECONCILIATION_TIMEOUT=" + l.cfg.Reconcile.String(), "ARGOCD_RECONCILIATION_JITTER=0s",
+		"ARGOCD_APPLICATION_NAMESPACES=" + OtherNamespaces, "ARGOCD_RECONCILIATION_TIMEOUT=" + l.cfg.Reconcile.String(), "ARGOCD_RECONCILIATION_JITTER=0s",
 	}
 }
 
@@ -120,6 +120,7 @@ kind: AppProject
 metadata: {name: default, namespace: `+Namespace+`}
 spec:
   sourceRepos: ['*']
+  sourceNamespaces: ['`+OtherNamespaces+`']
   destinations: [{namespace: '*', server: '*'}]
   clusterResourceWhitelist: [{group: '*', kind: '*'}]
 `)

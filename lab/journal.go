@@ -61,6 +61,14 @@ func (l *Lab) Journal(ctx context.Context, kinds ...string) (*Journal, error) {
 					continue
 				}
 				for event := range w.ResultChan() {
+					if event.Type == watch.Error {
+						// An API server that was started again does not know what was before. What happened meanwhile is not in the journal.
+						if list, err := r.List(ctx, metav1.ListOptions{}); err == nil {
+							version = list.GetResourceVersion()
+							j.catchUp(short, state, list)
+						}
+						continue
+					}
 					if o, ok := event.Object.(*unstructured.Unstructured); ok {
 						version = o.GetResourceVersion()
 						if event.Type != watch.Bookmark {
@@ -72,6 +80,23 @@ func (l *Lab) Journal(ctx context.Context, kinds ...string) (*Journal, error) {
 		})
 	}
 	return j, nil
+}
+
+// catchUp records what is different.
+func (j *Journal) catchUp(kind string, state map[string]map[string]string, list *unstructured.UnstructuredList) {
+	there := map[string]bool{}
+	for i := range list.Items {
+		there[list.Items[i].GetName()] = true
+		j.record(kind, state, watch.Modified, &list.Items[i])
+	}
+	for name := range state {
+		if !there[name] {
+			o := &unstructured.Unstructured{}
+			o.SetName(name)
+			o.SetResourceVersion(list.GetResourceVersion())
+			j.record(kind, state, watch.Deleted, o)
+		}
+	}
 }
 
 // Stop ends the recording.

@@ -21,6 +21,9 @@ import (
 // Namespace is where Argo CD and its Applications live.
 const Namespace = "argocd"
 
+// OtherNamespaces is a pattern of namespaces whose Applications Argo CD serves, too.
+const OtherNamespaces = "apps-*"
+
 // Config configures a lab. The zero Config is a lab with Argo CD's defaults, made quick.
 type Config struct {
 	// Dir holds everything that the lab writes. Empty is a temporary folder, removed by Stop.

@@ -56,7 +56,8 @@ itself, on a Unix socket for each of them, in the place of argocd-cmp-server: no
 In a cluster it reads Argo CD's clusters and repositories if it may, and refuses an answer that would delete too many Applications.
 
 It also keeps the interval: one of all replicas asks Argo CD for a refresh of an application when the clock of its trigger repository has
-ticked, every --interval if it has the plugin appset and another repository, and when what it reads from S3 has changed.
+ticked, every --interval if it has the plugin appset and another repository, to see whether that has a new commit, and when what it reads from
+S3 has changed.
 
 /healthz, /readyz and /metrics are at --listen. Each request is a line on standard error.`,
 		Example: `  argosy cmp
@@ -109,6 +110,11 @@ func (o *cmpOptions) served(flags *pflag.FlagSet) error {
 			if flags.Changed(name) && !slices.Contains(o.plugins, plugin) {
 				return usagef("--%s is for the plugin %s, which is not served", name, plugin)
 			}
+		}
+	}
+	for _, s := range refreshSettings {
+		if flags.Changed(s.flag) && !o.refreshes {
+			return usagef("--%s means nothing with --refresh=false", s.flag)
 		}
 	}
 	return nil
@@ -241,7 +247,7 @@ func (s *sidecar) open(ctx context.Context, std stdio, opts cmpOptions) (*cmp.Se
 				return nil, err
 			}
 			if api != nil {
-				s.reads = &publisher{api: api, failed: func(err error) { note(err.Error()) }, pending: map[refresh.Place]s3source.Reads{}, wake: make(chan struct{}, 1)}
+				s.reads = &publisher{api: api, now: std.now, failed: func(err error) { note(err.Error()) }, pending: map[refresh.Place]s3source.Reads{}, wake: make(chan struct{}, 1)}
 			}
 			plugin = s.s3(&buckets{cache: cache, now: std.now, asked: s.metrics.asked})
 		}

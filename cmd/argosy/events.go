@@ -164,10 +164,13 @@ func (x *eventsServer) serve(ctx context.Context, opts eventsOptions, listeners 
 	}()
 	ctx, cancel := context.WithCancel(ctx)
 	var group sync.WaitGroup
+	// What is taken from a queue too early is hidden for a while.
+	x.refresher.ready = sync.OnceFunc(func() {
+		for _, l := range listeners {
+			group.Go(func() { l.Run(ctx) })
+		}
+	})
 	group.Go(func() { x.refresher.work(ctx) })
-	for _, l := range listeners {
-		group.Go(func() { l.Run(ctx) })
-	}
 	select {
 	case err = <-ended:
 	case <-ctx.Done():

@@ -28,7 +28,7 @@ import (
 // refreshSettings are those of processes that ask Argo CD to look at applications.
 var refreshSettings = []setting{
 	{"interval", intervalVariable, "how often /appset.git ticks, and everything else that has no schedule of its own"},
-	{"spread", "ARGOSY_SPREAD", "spread the refreshes of one tick over this time; default: a quarter of the interval, at most a minute"},
+	{"spread", "ARGOSY_SPREAD", "spread the refreshes of one tick over this time; 0 is a quarter of the interval, at most a minute"},
 	{"trigger-hosts", "ARGOSY_TRIGGER_HOSTS", "`HOSTS` that serve trigger repositories (argosy repo), with or without a port; * stands for any characters"},
 	{"application-namespaces", "ARGOCD_APPLICATION_NAMESPACES", "`NAMESPACES` beside Argo CD's own whose Applications it serves; * stands for any characters"},
 }
@@ -95,10 +95,11 @@ type refresher struct {
 
 	current atomic.Pointer[refresh.Controller]
 	heads   bucketHeads
+	ready   func() // is called when Applications are known; nil is nobody
 }
 
 // controller returns one that knows nothing yet.
-func (r *refresher) controller() *refresh.Controller {
+func (r *refresher) controller(knows func(namespace string) bool) *refresh.Controller {
 	spread := r.options.spread
 	if spread == 0 {
 		spread = min(r.options.interval/4, time.Minute)
@@ -109,22 +110,30 @@ func (r *refresher) controller() *refresh.Controller {
 	}
 	return refresh.New(refresh.Config{
 		API: r.api, Triggers: refresh.Triggers{Hosts: r.options.hosts, Clocks: &trigger.Clocks{Interval: r.options.interval, Now: r.now}},
-		Interval: r.options.interval, Spread: spread, Now: r.now, Observe: r.observe, Looks: looks, Hinted: r.hinted,
+		Interval: r.options.interval, Spread: spread, Now: r.now, Observe: r.observe, Looks: looks, Hinted: r.hinted, Knows: knows,
 	})
 }
 
 // work follows Applications and asks for what is due, until the context ends.
 func (r *refresher) work(ctx context.Context) {
-	c := r.controller()
+	var listed sync.Map
+	c := r.controller(func(namespace string) bool {
+		_, one := listed.Load(namespace)
+		_, all := listed.Load("")
+		return one || all
+	})
 	var group sync.WaitGroup
 	r.api.Watch(ctx, r.options.namespaces, kube.Watcher{
 		Seen: func(o manifest.Object) { c.Seen(refresh.NewApp(o)) },
-		Gone: c.Gone,
+		Gone: c.Gone, Listed: func(namespace string) { listed.Store(namespace, true) },
 		Synced: func() {
 			c.Begin()
 			r.current.Store(c)
 			all, driven := c.Apps()
 			r.log.Info("refreshing", "applications", all, "driven", driven)
+			if r.ready != nil {
+				r.ready()
+			}
 			group.Go(func() { c.Run(ctx) })
 			group.Go(func() { c.RunLooks(ctx) })
 		},
@@ -230,6 +239,7 @@ func (b *bucketHeads) known(ctx context.Context) []gitsource.Credential {
 // publisher tells other processes what applications read from S3.
 type publisher struct {
 	api    *kube.Client
+	now    func() time.Time
 	failed func(error)
 
 	mu      sync.Mutex
@@ -247,6 +257,7 @@ func (p *publisher) add(call argo.Call, reads s3source.Reads) {
 	if place.App.Namespace == "" {
 		place.App.Namespace = p.api.Namespace
 	}
+	reads.At = p.now()
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if old, ok := p.pending[place]; ok && len(reads.Marks) == 0 && old.Same(reads) || len(p.pending) >= maxPending {
@@ -262,6 +273,7 @@ func (p *publisher) add(call argo.Call, reads s3source.Reads) {
 // run publishes what was added, several at once, until the context ends.
 func (p *publisher) run(ctx context.Context) {
 	last := ""
+	var backoff time.Duration
 	for wait := publishPause; ; {
 		select {
 		case <-ctx.Done():
@@ -277,27 +289,34 @@ func (p *publisher) run(ctx context.Context) {
 		taken := p.pending
 		p.pending = map[refresh.Place]s3source.Reads{}
 		p.mu.Unlock()
-		err := p.api.Publish(ctx, taken)
-		if err == nil || ctx.Err() != nil {
-			wait, last = publishPause, ""
-			continue
+		again, err := p.api.Publish(ctx, taken)
+		if ctx.Err() != nil {
+			return
 		}
-		if err.Error() != last {
-			last = err.Error()
+		if err != nil && err.Error() != last {
 			p.failed(err)
 		}
-		wait = min(2*wait, 30*time.Second)
-		p.again(taken)
+		wait, last = publishPause, ""
+		if err != nil {
+			last = err.Error()
+		}
+		if len(again) > 0 {
+			backoff = min(max(2*backoff, time.Second), 30*time.Second)
+			wait = backoff
+			p.again(taken, again)
+		} else {
+			backoff = 0
+		}
 	}
 }
 
 // again puts back what could not be published, unless there is something newer.
-func (p *publisher) again(taken map[refresh.Place]s3source.Reads) {
+func (p *publisher) again(taken map[refresh.Place]s3source.Reads, places []refresh.Place) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for place, reads := range taken {
+	for _, place := range places {
 		if _, ok := p.pending[place]; !ok {
-			p.pending[place] = reads
+			p.pending[place] = taken[place]
 		}
 	}
 	select {

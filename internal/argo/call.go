@@ -30,6 +30,7 @@ type Call struct {
 	Revision     string
 	RepoURL      string
 	Path         string // in the repository
+	Target       string // revision that the application names
 	KubeVersion  string
 	APIVersions  []string
 
@@ -41,7 +42,8 @@ type Call struct {
 func NewCall(getenv func(string) string, known []Parameter) (Call, error) {
 	c := Call{
 		App: getenv("ARGOCD_APP_NAME"), Namespace: getenv("ARGOCD_APP_NAMESPACE"), Project: getenv("ARGOCD_APP_PROJECT_NAME"),
-		Revision: getenv("ARGOCD_APP_REVISION"), RepoURL: getenv("ARGOCD_APP_SOURCE_REPO_URL"), Path: getenv("ARGOCD_APP_SOURCE_PATH"), KubeVersion: getenv("KUBE_VERSION"),
+		Revision: getenv("ARGOCD_APP_REVISION"), RepoURL: getenv("ARGOCD_APP_SOURCE_REPO_URL"), Path: getenv("ARGOCD_APP_SOURCE_PATH"),
+		Target: getenv("ARGOCD_APP_SOURCE_TARGET_REVISION"), KubeVersion: getenv("KUBE_VERSION"),
 		parameters: map[string]string{},
 	}
 	// Argo CD puts the namespace before the name if it is not its own; neither has an underscore of its own.
@@ -116,22 +118,26 @@ func (c Call) Flag(name string) (bool, error) {
 	}
 }
 
-// Origin tells the sources of one application apart, in a few characters. SourceOrigin finds the same in its spec.
-func (c Call) Origin() string { return origin(c.RepoURL, c.Path, c.Parameter("source")) }
+// Origin tells the sources of one application apart, in a few characters. SourceOrigin finds the same in its spec. A call for another
+// revision than the application's has another one.
+func (c Call) Origin() string { return origin(c.RepoURL, c.Path, c.Target) }
 
 // SourceOrigin is the Origin of calls for a source of an Application.
 func SourceOrigin(source map[string]any) string {
-	parameter := ""
-	list, _ := manifest.Map(source, "plugin")["parameters"].([]any)
-	for _, item := range list {
-		if p, _ := item.(map[string]any); manifest.String(p, "name") == "source" {
-			parameter = manifest.String(p, "string")
-		}
-	}
-	return origin(manifest.String(source, "repoURL"), manifest.String(source, "path"), parameter)
+	return origin(manifest.String(source, "repoURL"), manifest.String(source, "path"), manifest.String(source, "targetRevision"))
 }
 
-func origin(url, dir, parameter string) string {
-	sum := sha256.Sum256([]byte(url + "\x00" + path.Clean(dir) + "\x00" + parameter))
+// origin does not care how a URL is spelt: Argo CD tells plugins the URL of its Secret, which may be spelt in another way.
+func origin(url, dir, target string) string {
+	url = strings.ToLower(strings.TrimSpace(url))
+	scheme, rest, ok := strings.Cut(url, "://")
+	if !ok {
+		scheme, rest = "ssh", strings.Replace(url, ":", "/", 1)
+	}
+	if _, host, ok := strings.Cut(rest, "@"); ok {
+		rest = host
+	}
+	rest = strings.TrimSuffix(strings.Trim(rest, "/"), ".git")
+	sum := sha256.Sum256([]byte(scheme + "\x00" + rest + "\x00" + path.Clean(dir) + "\x00" + target))
 	return hex.EncodeToString(sum[:4])
 }

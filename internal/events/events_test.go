@@ -423,3 +423,45 @@ func TestQueue(t *testing.T) {
 		t.Errorf("deleted: %v", q.deleted)
 	}
 }
+
+// TestStrangers: who has no secret is told so before a byte of the body is read, and SNS is not asked for each certificate that somebody
+// invents.
+func TestStrangers(t *testing.T) {
+	a := newAWS(t, "sns.amazonaws.com")
+	w := newWorld(t, a)
+	body := &counted{left: events.MaxBody}
+	req := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/webhook", body)
+	rec := httptest.NewRecorder()
+	w.handler.ServeHTTP(rec, req)
+	if rec.Code != http.StatusUnauthorized || body.left != events.MaxBody {
+		t.Errorf("%d after %d bytes", rec.Code, events.MaxBody-body.left)
+	}
+	for i := range 100 {
+		m := map[string]string{"Message": record, "MessageId": "x", "SigningCertURL": fmt.Sprintf("https://sns.eu-central-1.amazonaws.com/SimpleNotificationService-%x.pem", i)}
+		a.sign("1", m)
+		m["Message"] = "forged"
+		data, _ := json.Marshal(m)
+		rec := httptest.NewRecorder()
+		w.handler.ServeHTTP(rec, httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/sns", strings.NewReader(string(data))))
+		if rec.Code < 400 {
+			t.Errorf("%d", rec.Code)
+		}
+	}
+	if n := len(a.asked); n > 10 {
+		t.Errorf("SNS was asked for %d certificates", n)
+	}
+	w.now = w.now.Add(2 * time.Minute)
+	w.post("/sns", a.sign("1", map[string]string{"Message": record, "MessageId": "y"}), nil, 204, "sns accepted", "b/k")
+}
+
+// counted is a body that knows how much of it is left.
+type counted struct{ left int }
+
+func (c *counted) Read(p []byte) (int, error) {
+	n := min(len(p), c.left)
+	c.left -= n
+	if n == 0 {
+		return 0, io.EOF
+	}
+	return n, nil
+}

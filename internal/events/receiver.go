@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -50,37 +51,32 @@ type Receiver struct {
 
 	mu   sync.Mutex
 	ids  map[string]time.Time // of messages that were heard
+	busy atomic.Int64         // bodies that are read
 }
 
 // Handler serves POST /webhook, /sns and /eventbridge, as far as they are configured.
 func (r *Receiver) Handler() http.Handler {
 	mux := http.NewServeMux()
 	if r.Secrets != nil {
-		mux.Handle("POST /webhook", r.handle("webhook", r.secret(r.webhook)))
-		mux.Handle("POST /eventbridge", r.handle("eventbridge", r.secret(r.bridge)))
+		mux.Handle("POST /webhook", r.handle("webhook", r.secret, r.webhook))
+		mux.Handle("POST /eventbridge", r.handle("eventbridge", r.secret, r.bridge))
 		// MinIO asks whether somebody is there.
-		mux.Handle("HEAD /webhook", r.handle("webhook", r.secret(func(context.Context, []byte) (Event, error) { return Event{Result: Ignored}, nil })))
+		mux.Handle("HEAD /webhook", r.handle("webhook", r.secret, r.webhook))
 	}
 	if r.SNS != nil {
-		mux.Handle("POST /sns", r.handle("sns", func(req *http.Request, data []byte) (Event, error) { return r.notification(req.Context(), data) }))
+		mux.Handle("POST /sns", r.handle("sns", func(*http.Request) error { return nil }, r.notification))
 	}
 	return mux
 }
 
-// handle reads a body, answers, and tells about it. An answer has no body: it is nobody's business why something was refused.
-func (r *Receiver) handle(sender string, f func(req *http.Request, data []byte) (Event, error)) http.Handler {
+// maxBusy is how many bodies are read at once.
+const maxBusy = 64
+
+// handle asks who is there, reads the body, answers, and tells about it. An answer has no body: it is nobody's business why something
+// was refused.
+func (r *Receiver) handle(sender string, known func(*http.Request) error, f func(ctx context.Context, data []byte) (Event, error)) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
-		data, err := io.ReadAll(http.MaxBytesReader(w, req.Body, MaxBody))
-		var e Event
-		var large *http.MaxBytesError
-		switch {
-		case errors.As(err, &large):
-			e, err = Event{Result: TooLarge}, fmt.Errorf("over the limit of %d bytes", MaxBody)
-		case err != nil:
-			e = Event{Result: Malformed}
-		default:
-			e, err = f(req, data)
-		}
+		e, err := r.receive(w, req, known, f)
 		e.Sender, e.Err = sender, err
 		if e.From == "" {
 			e.From = req.RemoteAddr
@@ -91,6 +87,26 @@ func (r *Receiver) handle(sender string, f func(req *http.Request, data []byte) 
 		r.Observe(e)
 		w.WriteHeader(status(e.Result))
 	})
+}
+
+func (r *Receiver) receive(w http.ResponseWriter, req *http.Request, known func(*http.Request) error, f func(ctx context.Context, data []byte) (Event, error)) (Event, error) {
+	if err := known(req); err != nil {
+		return Event{}, err
+	}
+	if r.busy.Add(1) > maxBusy {
+		r.busy.Add(-1)
+		return Event{}, errors.New("too many notifications at once")
+	}
+	data, err := io.ReadAll(http.MaxBytesReader(w, req.Body, MaxBody))
+	r.busy.Add(-1)
+	var large *http.MaxBytesError
+	switch {
+	case errors.As(err, &large):
+		return Event{Result: TooLarge}, fmt.Errorf("over the limit of %d bytes", MaxBody)
+	case err != nil:
+		return Event{Result: Malformed}, err
+	}
+	return f(req.Context(), data)
 }
 
 func result(err error) string {
@@ -120,32 +136,30 @@ func status(result string) int {
 }
 
 // secret demands one of the secrets, in one of the places where senders can put it.
-func (r *Receiver) secret(f func(ctx context.Context, data []byte) (Event, error)) func(*http.Request, []byte) (Event, error) {
-	return func(req *http.Request, data []byte) (Event, error) {
-		given := req.Header.Get("X-Api-Key")
-		if _, password, ok := req.BasicAuth(); ok {
-			given = password
-		} else if header := req.Header.Get("Authorization"); header != "" {
-			given = header
-			if scheme, token, ok := strings.Cut(header, " "); ok && strings.EqualFold(scheme, "Bearer") {
-				given = token
-			}
+func (r *Receiver) secret(req *http.Request) error {
+	given := req.Header.Get("X-Api-Key")
+	if _, password, ok := req.BasicAuth(); ok {
+		given = password
+	} else if header := req.Header.Get("Authorization"); header != "" {
+		given = header
+		if scheme, token, ok := strings.Cut(header, " "); ok && strings.EqualFold(scheme, "Bearer") {
+			given = token
 		}
-		secrets, err := r.Secrets()
-		if err != nil {
-			return Event{}, err
-		}
-		got := sha256.Sum256([]byte(given))
-		known := 0
-		for _, s := range secrets {
-			want := sha256.Sum256([]byte(s))
-			known |= subtle.ConstantTimeCompare(got[:], want[:])
-		}
-		if known == 0 {
-			return Event{}, fmt.Errorf("%w: it has not the secret", ErrSender)
-		}
-		return f(req.Context(), data)
 	}
+	secrets, err := r.Secrets()
+	if err != nil {
+		return err
+	}
+	got := sha256.Sum256([]byte(given))
+	known := 0
+	for _, s := range secrets {
+		want := sha256.Sum256([]byte(s))
+		known |= subtle.ConstantTimeCompare(got[:], want[:])
+	}
+	if known == 0 {
+		return fmt.Errorf("%w: it has not the secret", ErrSender)
+	}
+	return nil
 }
 
 // errEarly says that a notification has to come again.
@@ -180,7 +194,7 @@ func (r *Receiver) bridge(_ context.Context, data []byte) (Event, error) {
 	if err := json.Unmarshal(data, &b); err != nil {
 		return Event{}, fmt.Errorf("%w: %s", ErrMalformed, decodeError(err))
 	}
-	if b.Source != "aws.s3" || b.ID == "" || b.Time.IsZero() {
+	if b.Source != "aws.s3" || b.ID == "" || len(b.ID) > maxName || b.Time.IsZero() {
 		return Event{}, fmt.Errorf("%w: source must be aws.s3, and id and time must be set", ErrMalformed)
 	}
 	// EventBridge tries for a day.

@@ -20,6 +20,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/argosy-cd/argosy/internal/flight"
 )
 
 // Reasons to refuse a message of SNS.
@@ -38,6 +40,8 @@ const (
 	maxCertificates = 16
 	keepCertificate = 24 * time.Hour
 	maxPEM          = 64 << 10
+	// maxReads is how many certificates are read in a minute.
+	maxReads = 10
 )
 
 // SNS checks and reads messages of SNS topics.
@@ -46,8 +50,11 @@ type SNS struct {
 	Client *http.Client
 	Now    func() time.Time
 
+	reading flight.Group[certificate]
+
 	mu    sync.Mutex
 	certs map[string]certificate
+	reads []time.Time // that were begun
 }
 
 type certificate struct {
@@ -89,6 +96,9 @@ func (s *SNS) read(ctx context.Context, data []byte) (*message, error) {
 	var m message
 	if err := json.Unmarshal(data, &m); err != nil {
 		return nil, fmt.Errorf("%w: %s", ErrMalformed, decodeError(err))
+	}
+	if len(m.MessageID) > maxName {
+		return nil, fmt.Errorf("%w: MessageId is too long", ErrMalformed)
 	}
 	if !slices.Contains([]string{typeNotification, typeSubscribe, typeUnsubscribe}, m.Type) {
 		return nil, fmt.Errorf("%w: Type must be one of SNS, it is %q", ErrMalformed, cut(m.Type))
@@ -182,13 +192,24 @@ func (s *SNS) certificate(ctx context.Context, m *message) (certificate, error) 
 	if err != nil {
 		return certificate{}, err
 	}
-	if !pemPattern.MatchString(u.Path) || u.RawQuery != "" {
+	if !pemPattern.MatchString(u.Path) || u.RawQuery != "" || u.ForceQuery || u.Fragment != "" {
 		return certificate{}, fmt.Errorf("%w: SigningCertURL is not that of a certificate", ErrSignature)
 	}
+	key := u.Host + u.Path
 	s.mu.Lock()
-	defer s.mu.Unlock()
-	if c, ok := s.certs[u.String()]; ok && s.Now().Sub(c.read) < keepCertificate {
+	c, ok := s.certs[key]
+	s.mu.Unlock()
+	if ok && s.Now().Sub(c.read) < keepCertificate {
 		return c, nil
+	}
+	c, _, err = s.reading.Do(ctx, key, func(ctx context.Context) (certificate, error) { return s.readCertificate(ctx, u, key) })
+	return c, err
+}
+
+// readCertificate reads a certificate and keeps it. Who sends messages with ever new URLs does not make us ask SNS for each of them.
+func (s *SNS) readCertificate(ctx context.Context, u *url.URL, key string) (certificate, error) {
+	if !s.mayRead() {
+		return certificate{}, fmt.Errorf("reading the certificate of SNS: more than %d were read within a minute", maxReads)
 	}
 	data, err := s.get(ctx, u)
 	if err != nil {
@@ -199,11 +220,25 @@ func (s *SNS) certificate(ctx context.Context, m *message) (certificate, error) 
 		return certificate{}, fmt.Errorf("%w: %w", ErrSignature, err)
 	}
 	c.read = s.Now()
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	if s.certs == nil || len(s.certs) >= maxCertificates {
 		s.certs = map[string]certificate{}
 	}
-	s.certs[u.String()] = c
+	s.certs[key] = c
 	return c, nil
+}
+
+func (s *SNS) mayRead() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	now := s.Now()
+	s.reads = slices.DeleteFunc(s.reads, func(t time.Time) bool { return now.Sub(t) > time.Minute })
+	if len(s.reads) >= maxReads {
+		return false
+	}
+	s.reads = append(s.reads, now)
+	return true
 }
 
 func parseCertificate(data []byte, host string) (certificate, error) {

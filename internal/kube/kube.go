@@ -217,7 +217,7 @@ func (c *Client) configMap(ctx context.Context, name string) (map[string]string,
 	if err != nil {
 		return nil, explain("reading ConfigMap "+name, err)
 	}
-	out := map[string]string{}
+	out := map[string]string{} // not nil: it is there
 	for key, value := range manifest.Map(o.Object, "data") {
 		out[key], _ = value.(string)
 	}

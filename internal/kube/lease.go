@@ -27,6 +27,7 @@ type Lease struct {
 	After                     func(time.Duration) <-chan time.Time
 	Failed                    func(error)
 
+	began  time.Time // when it was asked for last
 	seen   string    // version of another's Lease
 	seenAt time.Time // when it was seen first
 }
@@ -64,28 +65,8 @@ func (l *Lease) lead(ctx context.Context, work func(ctx context.Context)) {
 		defer close(done)
 		work(inner)
 	}()
-	renewed := l.Now()
-	for ctx.Err() == nil {
-		l.wait(ctx)
-		if ctx.Err() != nil {
-			break
-		}
-		attempt, stop := context.WithTimeout(ctx, l.Patience)
-		held, err := l.acquire(attempt)
-		stop()
-		now := l.Now()
-		if held {
-			renewed = now
-			continue
-		}
-		if err == nil {
-			l.Failed(fmt.Errorf("the Lease %s was taken by another", l.Name))
-			break
-		}
-		if now.Sub(renewed) > l.Patience && ctx.Err() == nil {
-			l.Failed(fmt.Errorf("the Lease %s could not be renewed for %s: %w", l.Name, now.Sub(renewed).Round(time.Second), err))
-			break
-		}
+	if err := l.renew(ctx); err != nil && ctx.Err() == nil {
+		l.Failed(err)
 	}
 	cancel()
 	<-done
@@ -94,13 +75,44 @@ func (l *Lease) lead(ctx context.Context, work func(ctx context.Context)) {
 	}
 }
 
+// renew renews the Lease until that fails for too long, or the context ends. Others count from when the API server was told, which is
+// after it was asked: so it has stopped before any of them could begin.
+func (l *Lease) renew(ctx context.Context) error {
+	var last error
+	for renewed := l.began; ; {
+		l.wait(ctx)
+		age := l.Now().Sub(renewed)
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if age >= l.Patience {
+			return fmt.Errorf("the Lease %s could not be renewed for %s: %w", l.Name, age.Round(time.Second), last)
+		}
+		attempt, stop := context.WithTimeout(ctx, l.Patience-age)
+		held, err := l.acquire(attempt)
+		stop()
+		if held {
+			renewed = l.began
+			continue
+		}
+		if err == nil {
+			return fmt.Errorf("the Lease %s was taken by another", l.Name)
+		}
+		last = err
+	}
+}
+
 // acquire takes or renews the Lease. Without an error, false is that another one holds it.
 func (l *Lease) acquire(ctx context.Context) (bool, error) {
 	doing := "taking the Lease " + l.Name
 	client := l.Client.api.Resource(leases).Namespace(l.Client.Namespace)
+	l.began = l.Now()
 	o, err := client.Get(ctx, l.Name, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
-		return false, fmt.Errorf("there is no Lease %s in namespace %s; it comes with deploy/kustomize/cmp", l.Name, l.Client.Namespace)
+		// It is not part of the installation: Argo CD, which may install us, does not manage Leases.
+		o, err = client.Create(ctx, &unstructured.Unstructured{Object: map[string]any{
+			"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": map[string]any{"name": l.Name, "namespace": l.Client.Namespace},
+		}}, metav1.CreateOptions{FieldManager: manager})
 	}
 	if err != nil {
 		return false, explain(doing, err)

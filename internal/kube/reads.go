@@ -10,7 +10,6 @@ import (
 	"slices"
 	"strings"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -54,7 +53,7 @@ func (c *Client) Reads(ctx context.Context) (map[refresh.Place]s3source.Reads, e
 	var bad []error
 	for i := range readsMaps {
 		name := fmt.Sprintf("%s%d", readsPrefix, i)
-		data, err := c.configMap(ctx, name)
+		data, err := c.readsMap(ctx, name)
 		if err != nil {
 			return nil, err
 		}
@@ -74,9 +73,20 @@ func (c *Client) Reads(ctx context.Context) (map[refresh.Place]s3source.Reads, e
 	return out, errors.Join(bad...)
 }
 
-// Publish writes what applications read. What could not be read now does not replace what was.
-func (c *Client) Publish(ctx context.Context, reads map[refresh.Place]s3source.Reads) error {
+// readsMap reads one of the ConfigMaps, which must be there.
+func (c *Client) readsMap(ctx context.Context, name string) (map[string]string, error) {
+	data, err := c.configMap(ctx, name)
+	if err == nil && data == nil {
+		err = fmt.Errorf("there is no ConfigMap %s in namespace %s; it comes with deploy/kustomize/cmp", name, c.Namespace)
+	}
+	return data, err
+}
+
+// Publish writes what applications read. What could not be read now does not replace what was, and what is older not what is newer. It
+// returns those that may be tried again, and what went wrong.
+func (c *Client) Publish(ctx context.Context, reads map[refresh.Place]s3source.Reads) (again []refresh.Place, err error) {
 	changes := map[string]map[string]s3source.Reads{}
+	places := map[string][]refresh.Place{}
 	var errs []error
 	for place, r := range reads {
 		key := readsKey(place)
@@ -89,17 +99,23 @@ func (c *Client) Publish(ctx context.Context, reads map[refresh.Place]s3source.R
 			changes[name] = map[string]s3source.Reads{}
 		}
 		changes[name][key] = r
+		places[name] = append(places[name], place)
 	}
 	for _, name := range slices.Sorted(maps.Keys(changes)) {
-		errs = append(errs, c.publish(ctx, name, changes[name]))
+		refused, err := c.publish(ctx, name, changes[name])
+		if err != nil {
+			again = append(again, places[name]...)
+		}
+		errs = append(errs, refused, err)
 	}
-	return errors.Join(errs...)
+	return again, errors.Join(errs...)
 }
 
-func (c *Client) publish(ctx context.Context, name string, changes map[string]s3source.Reads) error {
-	there, err := c.configMap(ctx, name)
+// publish writes to one ConfigMap. What it refuses will be refused again.
+func (c *Client) publish(ctx context.Context, name string, changes map[string]s3source.Reads) (refused, err error) {
+	there, err := c.readsMap(ctx, name)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	size := 0
 	for key, value := range there {
@@ -108,23 +124,25 @@ func (c *Client) publish(ctx context.Context, name string, changes map[string]s3
 	data := map[string]any{}
 	var errs []error
 	for key, r := range changes {
-		if old, err := s3source.DecodeReads([]byte(there[key])); err == nil && len(r.Marks) == 0 && old.Same(r) {
+		if old, err := s3source.DecodeReads([]byte(there[key])); err == nil && (old.At.After(r.At) || old.Same(r) && (len(r.Marks) == 0 || !old.Changed(r.Marks))) {
 			continue
 		}
 		text, err := r.Encode()
-		if err == nil && size+len(key)+len(text) > maxReadsMap {
+		more := len(key) + len(text)
+		if old, ok := there[key]; ok {
+			more = len(text) - len(old)
+		}
+		if err == nil && more > 0 && size+more > maxReadsMap {
 			err = fmt.Errorf("ConfigMap %s is full", name)
 		}
 		if err != nil {
-			errs = append(errs, fmt.Errorf("publishing %s: %w", key, err))
+			errs = append(errs, fmt.Errorf("publishing what %s reads: %w", key, err))
 			continue
 		}
-		if string(text) != there[key] {
-			data[key] = string(text)
-			size += len(key) + len(text)
-		}
+		data[key] = string(text)
+		size += more
 	}
-	return errors.Join(append(errs, c.patchReads(ctx, name, data))...)
+	return errors.Join(errs...), c.patchReads(ctx, name, data)
 }
 
 // Forget removes what was published.
@@ -153,9 +171,6 @@ func (c *Client) patchReads(ctx context.Context, name string, data map[string]an
 		return err
 	}
 	_, err = c.meta.Resource(configMaps).Namespace(c.Namespace).Patch(ctx, name, types.MergePatchType, patch, metav1.PatchOptions{FieldManager: manager})
-	if apierrors.IsNotFound(err) {
-		return fmt.Errorf("there is no ConfigMap %s in namespace %s; it comes with deploy/kustomize/cmp", name, c.Namespace)
-	}
 	if err != nil {
 		return explain("writing ConfigMap "+name, err)
 	}

@@ -51,7 +51,7 @@ func (c *Client) Warn(ctx context.Context, app refresh.App, id, reason, message 
 	now := time.Now().UTC().Format(time.RFC3339)
 	event := &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": "v1", "kind": "Event", "type": "Warning", "reason": reason, "message": message, "firstTimestamp": now, "lastTimestamp": now, "count": int64(1),
-		"metadata": map[string]any{"name": app.Ref.Name + "." + hex.EncodeToString(sum[:8]), "namespace": app.Ref.Namespace},
+		"metadata": map[string]any{"name": fmt.Sprintf("%.230s.", app.Ref.Name) + hex.EncodeToString(sum[:8]), "namespace": app.Ref.Namespace},
 		"involvedObject": map[string]any{
 			"apiVersion": argo.APIVersion, "kind": argo.KindApplication, "namespace": app.Ref.Namespace, "name": app.Ref.Name, "uid": app.UID, "resourceVersion": app.Version,
 		},

@@ -191,7 +191,7 @@ func TestReads(t *testing.T) {
 	for i := range 50 {
 		all[refresh.Place{App: argo.Ref{Namespace: "argocd", Name: fmt.Sprintf("app.%d", i)}, Origin: "abcd"}] = reads("apps", "1")
 	}
-	if err := c.Publish(t.Context(), all); err != nil {
+	if _, err := c.Publish(t.Context(), all); err != nil {
 		t.Fatal(err)
 	}
 	if n := len(s.writes); n < 4 || n > 8 {
@@ -208,12 +208,22 @@ func TestReads(t *testing.T) {
 			t.Errorf("%+v, want %s %s", r, path, sum)
 		}
 	}
+	// An older one, of a replica that was slow, does not replace a newer one.
+	older, newer := reads("apps", "old"), reads("apps", "new")
+	older.At, newer.At = time.UnixMilli(1000), time.UnixMilli(2000)
+	slow := refresh.Place{App: argo.Ref{Namespace: "argocd", Name: "app.0"}, Origin: "abcd"}
+	for _, r := range []s3source.Reads{newer, older} {
+		if _, err := c.Publish(t.Context(), map[refresh.Place]s3source.Reads{slow: r}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	check(slow, "apps", "new")
 	one := refresh.Place{App: argo.Ref{Namespace: "argocd", Name: "app.7"}, Origin: "abcd"}
 	check(one, "apps", "1")
 	publish := func(r s3source.Reads) {
 		t.Helper()
 		s.writes = nil
-		if err := c.Publish(t.Context(), map[refresh.Place]s3source.Reads{one: r}); err != nil {
+		if _, err := c.Publish(t.Context(), map[refresh.Place]s3source.Reads{one: r}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -244,19 +254,26 @@ func TestReads(t *testing.T) {
 	}
 	// Too much, and too long.
 	long := refresh.Place{App: argo.Ref{Namespace: "argocd", Name: strings.Repeat("a", 250)}, Origin: "abcd"}
-	if err := c.Publish(t.Context(), map[refresh.Place]s3source.Reads{long: reads("x")}); err == nil || !strings.Contains(err.Error(), "its name is too long") {
-		t.Error(err)
+	good := refresh.Place{App: argo.Ref{Namespace: "argocd", Name: "good"}, Origin: "abcd"}
+	again, err := c.Publish(t.Context(), map[refresh.Place]s3source.Reads{long: reads("x"), good: reads("x", "1")})
+	if err == nil || !strings.Contains(err.Error(), "its name is too long") || len(again) > 0 {
+		t.Error(again, err)
 	}
+	s.status = 503
+	if again, err := c.Publish(t.Context(), map[refresh.Place]s3source.Reads{long: reads("x"), good: reads("x", "2")}); err == nil || len(again) != 1 || again[0] != good {
+		t.Error(again, err)
+	}
+	s.status = 0
 	s.mu.Lock()
 	for i := range 8 {
 		s.objects[fmt.Sprintf("/api/v1/namespaces/argocd/configmaps/argosy-reads-%d", i)]["data"] = map[string]any{"x": strings.Repeat("x", 1<<20)}
 	}
 	s.mu.Unlock()
-	if err := c.Publish(t.Context(), map[refresh.Place]s3source.Reads{one: reads("x")}); err == nil || !strings.Contains(err.Error(), "is full") {
+	if _, err := c.Publish(t.Context(), map[refresh.Place]s3source.Reads{one: reads("x")}); err == nil || !strings.Contains(err.Error(), "is full") {
 		t.Error(err)
 	}
 	_, none := newServer(t)
-	if err := none.Publish(t.Context(), map[refresh.Place]s3source.Reads{one: reads("x")}); err == nil || !strings.Contains(err.Error(), "it comes with deploy/kustomize/cmp") {
+	if _, err := none.Publish(t.Context(), map[refresh.Place]s3source.Reads{one: reads("x")}); err == nil || !strings.Contains(err.Error(), "it comes with deploy/kustomize/cmp") {
 		t.Error(err)
 	}
 }
@@ -341,10 +358,15 @@ func TestLease(t *testing.T) {
 		defer s.mu.Unlock()
 		return manifest.String(s.objects[path], "spec", "holderIdentity")
 	}
+	s.mu.Lock()
+	s.status = 403
+	s.mu.Unlock()
 	stopA, a := e.process("a")
-	expect(t, a, "error: there is no Lease argosy-refresh in namespace argocd; it comes with deploy/kustomize/cmp")
-	s.set(path, map[string]any{"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": map[string]any{"name": "argosy-refresh"}})
-	e.pass(1)
+	expect(t, a, "error: taking the Lease argosy-refresh: forbidden: ")
+	s.mu.Lock()
+	s.status = 0
+	s.mu.Unlock()
+	e.pass(1) // it is made where there is none
 	expect(t, a, "leads")
 	stopB, b := e.process("b")
 	for range 20 {
@@ -360,7 +382,7 @@ func TestLease(t *testing.T) {
 	for range 6 {
 		e.pass(2)
 	}
-	expect(t, a, "error: the Lease argosy-refresh could not be renewed for 5s: taking the Lease argosy-refresh: ")
+	expect(t, a, "error: the Lease argosy-refresh could not be renewed for 4s: taking the Lease argosy-refresh: ")
 	expect(t, a, "stops")
 	expect(t, b, "error: taking the Lease argosy-refresh: ")
 	s.mu.Lock()

@@ -2,6 +2,8 @@ package kube
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"path"
 	"regexp"
 	"slices"
@@ -9,11 +11,10 @@ import (
 	"sync"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/watch"
-	"k8s.io/client-go/tools/cache"
 
 	"github.com/argosy-cd/argosy/internal/argo"
 	"github.com/argosy-cd/argosy/internal/manifest"
@@ -21,77 +22,202 @@ import (
 
 // Watcher is told about Applications.
 type Watcher struct {
-	Seen   func(o manifest.Object)
-	Gone   func(app argo.Ref)
-	Synced func() // all that there are have been told
+	Seen func(o manifest.Object)
+	Gone func(app argo.Ref)
+	// Listed is called when all Applications of a namespace have been told; "" is all namespaces.
+	Listed func(namespace string)
+	// Synced is called once, when all that may be seen have been told.
+	Synced func()
 	Failed func(err error)
 }
 
+const (
+	// watchPage is how many Applications are read at once: a large one has a status of many kilobytes.
+	watchPage = 100
+	// How long is waited before a watch is begun again, and before one that is forbidden is tried again.
+	minWait    = 500 * time.Millisecond
+	maxWait    = 15 * time.Second
+	forbidWait = 5 * time.Minute
+)
+
 // Watch tells about the Applications in Argo CD's namespace and in others, and about each change, until the context ends. Namespaces
-// may be patterns: then all namespaces are watched.
+// may be patterns: then all namespaces are watched, or, where that is forbidden, those that are none.
+//
+// Unlike client-go's reflector it reads pages and keeps none of them: thousands of Applications do not fit into a small container.
 func (c *Client) Watch(ctx context.Context, namespaces []string, w Watcher) {
 	namespaces = append([]string{c.Namespace}, namespaces...)
 	slices.Sort(namespaces)
 	namespaces = slices.Compact(namespaces)
-	watched := namespaces
-	if slices.ContainsFunc(namespaces, isPattern) {
-		watched = []string{metav1.NamespaceAll}
+	f := &following{client: c, watcher: w, patterns: namespaces}
+	plain := slices.DeleteFunc(slices.Clone(namespaces), isPattern)
+	if len(plain) == len(namespaces) {
+		f.all(ctx, plain)
+		return
 	}
+	for ctx.Err() == nil {
+		err := f.one(ctx, metav1.NamespaceAll, func() { f.synced.Do(w.Synced) })
+		if errors.Is(err, ErrForbidden) {
+			limited, cancel := context.WithTimeout(ctx, forbidWait)
+			f.all(limited, plain)
+			cancel()
+		}
+	}
+}
+
+type following struct {
+	client   *Client
+	watcher  Watcher
+	patterns []string
+	synced   sync.Once
+}
+
+// all follows several namespaces. One that is forbidden does not keep the others waiting.
+func (f *following) all(ctx context.Context, namespaces []string) {
 	var group sync.WaitGroup
-	left := len(watched)
 	var mu sync.Mutex
-	for _, namespace := range watched {
-		s := &sink{w: w, serves: func(ns string) bool { return serves(namespaces, ns) }}
-		s.listed = sync.OnceFunc(func() {
+	left := len(namespaces)
+	for _, namespace := range namespaces {
+		listed := sync.OnceFunc(func() {
 			mu.Lock()
 			defer mu.Unlock()
 			if left--; left == 0 {
-				w.Synced()
+				f.synced.Do(f.watcher.Synced)
 			}
 		})
-		group.Go(func() { c.follow(ctx, namespace, s) })
+		group.Go(func() {
+			for ctx.Err() == nil {
+				if err := f.one(ctx, namespace, listed); errors.Is(err, ErrForbidden) {
+					listed()
+					pause(ctx, forbidWait)
+				}
+			}
+		})
 	}
 	group.Wait()
 }
 
-func (c *Client) follow(ctx context.Context, namespace string, s *sink) {
-	r := c.stream.Resource(applications).Namespace(namespace)
-	source := &cache.ListWatch{
-		ListWithContextFunc: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) { return r.List(ctx, o) },
-		WatchFuncWithContext: func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
-			return r.Watch(ctx, o)
-		},
-	}
-	reflector := cache.NewReflectorWithOptions(source, &unstructured.Unstructured{}, s, cache.ReflectorOptions{Name: "applications", TypeDescription: "Applications"})
+// one follows a namespace until the context ends or it is forbidden.
+func (f *following) one(ctx context.Context, namespace string, listed func()) error {
 	doing := "watching Applications in namespace " + namespace
 	if namespace == metav1.NamespaceAll {
 		doing = "watching Applications in all namespaces"
 	}
-	for wait := minWait; ctx.Err() == nil; {
-		began := time.Now()
-		err := reflector.ListAndWatchWithContext(ctx)
-		if ctx.Err() != nil {
-			return
-		}
-		if time.Since(began) > maxWait {
+	known := map[argo.Ref]bool{}
+	for wait := minWait; ctx.Err() == nil; wait = min(2*wait, maxWait) {
+		version, err := f.list(ctx, namespace, known)
+		if err == nil {
+			f.watcher.Listed(namespace)
+			listed()
 			wait = minWait
+			err = f.changes(ctx, namespace, version, known)
+		}
+		if ctx.Err() != nil {
+			break
 		}
 		if err != nil {
-			s.w.Failed(explain(doing, err))
+			err = explain(doing, err)
+			f.watcher.Failed(err)
 		}
-		select {
-		case <-ctx.Done():
-		case <-time.After(wait):
+		if errors.Is(err, ErrForbidden) {
+			return err
 		}
-		wait = min(2*wait, maxWait)
+		pause(ctx, wait)
+	}
+	return ctx.Err()
+}
+
+func pause(ctx context.Context, d time.Duration) {
+	select {
+	case <-ctx.Done():
+	case <-time.After(d):
 	}
 }
 
-// How long is waited before a watch is begun again.
-const (
-	minWait = 500 * time.Millisecond
-	maxWait = 15 * time.Second
-)
+// list tells about all Applications, and about those that are gone since they were known.
+func (f *following) list(ctx context.Context, namespace string, known map[argo.Ref]bool) (version string, err error) {
+	there := map[argo.Ref]bool{}
+	options := metav1.ListOptions{Limit: watchPage}
+	for {
+		page, err := f.client.api.Resource(applications).Namespace(namespace).List(ctx, options)
+		if err != nil {
+			return "", err
+		}
+		for i := range page.Items {
+			if ref, ok := f.seen(&page.Items[i]); ok {
+				there[ref], known[ref] = true, true
+			}
+		}
+		version, options.Continue = page.GetResourceVersion(), page.GetContinue()
+		if options.Continue == "" {
+			break
+		}
+	}
+	for ref := range known {
+		if !there[ref] {
+			delete(known, ref)
+			f.watcher.Gone(ref)
+		}
+	}
+	return version, nil
+}
+
+func (f *following) seen(o *unstructured.Unstructured) (argo.Ref, bool) {
+	ref := argo.Ref{Namespace: o.GetNamespace(), Name: o.GetName()}
+	if !serves(f.patterns, ref.Namespace) {
+		return ref, false
+	}
+	f.watcher.Seen(o.Object)
+	return ref, true
+}
+
+// changes tells about each change, until the server ends that: nil is as it does from time to time.
+func (f *following) changes(ctx context.Context, namespace, version string, known map[argo.Ref]bool) error {
+	for ctx.Err() == nil {
+		w, err := f.client.stream.Resource(applications).Namespace(namespace).Watch(ctx, metav1.ListOptions{ResourceVersion: version, AllowWatchBookmarks: true})
+		if err != nil {
+			return err
+		}
+		version, err = f.drain(w, version, known)
+		w.Stop()
+		if apierrors.IsResourceExpired(err) || apierrors.IsGone(err) {
+			return nil // it must be listed again
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// drain handles the events of one watch. It ends without an error when the connection does.
+func (f *following) drain(w watch.Interface, version string, known map[argo.Ref]bool) (string, error) {
+	began := time.Now()
+	for event := range w.ResultChan() {
+		if event.Type == watch.Error {
+			return version, apierrors.FromObject(event.Object)
+		}
+		o, ok := event.Object.(*unstructured.Unstructured)
+		if !ok {
+			return version, fmt.Errorf("the answer has a %T", event.Object)
+		}
+		version = o.GetResourceVersion()
+		switch event.Type {
+		case watch.Added, watch.Modified:
+			if ref, ok := f.seen(o); ok {
+				known[ref] = true
+			}
+		case watch.Deleted:
+			ref := argo.Ref{Namespace: o.GetNamespace(), Name: o.GetName()}
+			delete(known, ref)
+			f.watcher.Gone(ref)
+		case watch.Bookmark, watch.Error:
+		}
+	}
+	if time.Since(began) < minWait {
+		return version, errors.New("the connection has ended at once")
+	}
+	return version, nil
+}
 
 func isPattern(namespace string) bool { return strings.ContainsAny(namespace, "*?[/") }
 
@@ -110,69 +236,3 @@ func serves(patterns []string, namespace string) bool {
 	}
 	return false
 }
-
-// sink hands on what a reflector finds. It keeps names only.
-type sink struct {
-	w      Watcher
-	serves func(namespace string) bool
-	listed func()
-
-	mu    sync.Mutex
-	names map[argo.Ref]bool
-}
-
-func (s *sink) put(o any) error {
-	u, ok := o.(*unstructured.Unstructured)
-	if !ok || !s.serves(u.GetNamespace()) {
-		return nil
-	}
-	s.mu.Lock()
-	if s.names == nil {
-		s.names = map[argo.Ref]bool{}
-	}
-	s.names[argo.Ref{Namespace: u.GetNamespace(), Name: u.GetName()}] = true
-	s.mu.Unlock()
-	s.w.Seen(u.Object)
-	return nil
-}
-
-// Add implements cache.ReflectorStore, as the others do.
-func (s *sink) Add(o any) error { return s.put(o) }
-
-// Update is told a new state.
-func (s *sink) Update(o any) error { return s.put(o) }
-
-// Delete is told that an Application is gone.
-func (s *sink) Delete(o any) error {
-	u, ok := o.(*unstructured.Unstructured)
-	if !ok || !s.serves(u.GetNamespace()) {
-		return nil
-	}
-	ref := argo.Ref{Namespace: u.GetNamespace(), Name: u.GetName()}
-	s.mu.Lock()
-	delete(s.names, ref)
-	s.mu.Unlock()
-	s.w.Gone(ref)
-	return nil
-}
-
-// Replace is told all that there are.
-func (s *sink) Replace(list []any, _ string) error {
-	s.mu.Lock()
-	before := s.names
-	s.names = map[argo.Ref]bool{}
-	s.mu.Unlock()
-	for _, o := range list {
-		_ = s.put(o)
-	}
-	for ref := range before {
-		if !s.names[ref] {
-			s.w.Gone(ref)
-		}
-	}
-	s.listed()
-	return nil
-}
-
-// Resync has nothing to do.
-func (s *sink) Resync() error { return nil }

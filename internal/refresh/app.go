@@ -41,6 +41,7 @@ type Source struct {
 	Target string // revision
 	Plugin string // name; "" is none
 	Origin string // as argo.Call has it
+	Plain  bool   // Argo CD has found that it needs no plugin
 }
 
 // NewApp reads an Application.
@@ -70,6 +71,14 @@ func NewApp(o manifest.Object) App {
 		}
 	} else if text := manifest.String(sync, "revision"); text != "" {
 		a.Revisions = []string{text}
+	}
+	types, _ := manifest.Map(o, "status")["sourceTypes"].([]any)
+	if len(types) == 0 {
+		types = []any{manifest.Map(o, "status")["sourceType"]}
+	}
+	for i := range min(len(types), len(a.Sources)) {
+		kind, _ := types[i].(string)
+		a.Sources[i].Plain = kind != "" && kind != "Plugin"
 	}
 	a.Looked, _ = time.Parse(time.RFC3339, manifest.String(o, "status", "reconciledAt"))
 	conditions, _ := manifest.Map(o, "status")["conditions"].([]any)

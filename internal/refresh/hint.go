@@ -104,6 +104,12 @@ func (h *hints) take(now time.Time) (taken *hints, next time.Time) {
 	return &out, time.Time{}
 }
 
+// indexAbove reports whether a key is the index of a directory around another.
+func indexAbove(key, dir string) bool {
+	above, ok := strings.CutSuffix(key, bucket.IndexName)
+	return ok && strings.HasPrefix(dir, above) && (above == "" || strings.HasSuffix(above, "/"))
+}
+
 // about reports whether an application's source may have changed: a directory, or an object of that key, and the object that
 // decides what is in it. Nil hints are about everything.
 func (h *hints) about(app argo.Ref, u bucket.URL, key string) bool {
@@ -119,7 +125,7 @@ func (h *hints) about(app argo.Ref, u bucket.URL, key string) bool {
 		dir += "/"
 	}
 	for k := range keys {
-		if k == u.Path || strings.HasPrefix(k, dir) || k == key {
+		if k == u.Path || strings.HasPrefix(k, dir) || k == key || indexAbove(k, dir) {
 			return true
 		}
 	}

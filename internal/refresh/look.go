@@ -37,8 +37,12 @@ type Looks struct {
 	Head func(ctx context.Context, url string) (string, error)
 }
 
-// looking is how many requests to S3 run at once.
-const looking = 16
+const (
+	// looking is how many requests to S3 run at once.
+	looking     = 16
+	lookTimeout = 20 * time.Second
+	hintTimeout = 8 * time.Second
+)
 
 // RunLooks looks at S3 at each tick of the interval, or where there are hints, until the context ends.
 func (c *Controller) RunLooks(ctx context.Context) {
@@ -98,35 +102,36 @@ func (c *Controller) LookStep(ctx context.Context) (next time.Time) {
 
 // lookAt compares what applications have seen with what is there. It reports whether it is known what they read.
 func (c *Controller) lookAt(ctx context.Context, only *hints) bool {
-	v := &view{c: c, ctx: ctx, only: only, apps: c.known(), now: c.cfg.Now(), found: map[argo.Ref]map[string]*finding{}, failed: map[string]*failure{}}
-	v.heads()
+	v := &view{c: c, ctx: ctx, only: only, apps: c.known(), now: c.cfg.Now(), tried: map[argo.Ref]map[string]bool{}, failed: map[string]*failure{}}
+	var group sync.WaitGroup
+	group.Go(v.heads)
 	known := v.reads()
-	c.mu.Lock()
-	for ref, places := range v.found {
-		e := c.apps[ref]
-		if e == nil {
-			continue
-		}
-		for place, f := range places {
-			old, known := e.found[place]
-			switch {
-			case f == nil:
-				delete(e.found, place)
-				delete(e.asked, place)
-			case !known || old.id != f.id:
-				e.found[place] = *f
-			}
-		}
-	}
-	c.mu.Unlock()
+	group.Wait()
 	if ctx.Err() != nil {
 		return known
+	}
+	if only == nil && known {
+		c.sweep(v.tried)
 	}
 	for _, text := range slices.Sorted(maps.Keys(v.failed)) {
 		f := v.failed[text]
 		c.cfg.Observe(Event{App: f.app, Why: "look", What: fmt.Sprintf("for %d applications", f.times), Err: f.err})
 	}
 	return known
+}
+
+// sweep forgets what was found in places that applications no longer read.
+func (c *Controller) sweep(tried map[argo.Ref]map[string]bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for ref, e := range c.apps {
+		for place := range e.found {
+			if !tried[ref][place] {
+				delete(e.found, place)
+				delete(e.asked, place)
+			}
+		}
+	}
 }
 
 // view is one look at all that applications read.
@@ -138,8 +143,8 @@ type view struct {
 	now  time.Time
 
 	mu     sync.Mutex
-	found  map[argo.Ref]map[string]*finding // nil is nothing new
-	failed map[string]*failure              // by text
+	tried  map[argo.Ref]map[string]bool // places that were looked at, whatever came of it
+	failed map[string]*failure          // by text
 }
 
 type failure struct {
@@ -148,16 +153,47 @@ type failure struct {
 	err   error
 }
 
-func (v *view) find(app argo.Ref, place string, f *finding) {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	if v.found[app] == nil {
-		v.found[app] = map[string]*finding{}
+// found takes note of what an application has not seen in a place; nil is nothing. It is known at once: one look that takes long is
+// no reason for others to wait.
+func (v *view) found(app argo.Ref, place string, f *finding) {
+	v.try(app, place)
+	v.c.mu.Lock()
+	defer v.c.mu.Unlock()
+	e := v.c.apps[app]
+	if e == nil {
+		return
 	}
-	v.found[app][place] = f
+	old, known := e.found[place]
+	switch {
+	case f == nil:
+		delete(e.found, place)
+		delete(e.asked, place)
+	case !known || old.id != f.id:
+		e.found[place] = *f
+		v.c.poke()
+	}
 }
 
-func (v *view) fail(app argo.Ref, err error) {
+func (v *view) try(app argo.Ref, place string) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if v.tried[app] == nil {
+		v.tried[app] = map[string]bool{}
+	}
+	v.tried[app][place] = true
+}
+
+// fail takes note of a look that failed. Where there was a hint it is believed.
+func (v *view) fail(app argo.Ref, place string, f finding, err error) {
+	if v.only != nil {
+		v.found(app, place, v.unknown(f))
+	}
+	v.try(app, place)
+	v.problem(app, err)
+}
+
+// problem is told once, however many applications have it.
+func (v *view) problem(app argo.Ref, err error) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	f := v.failed[err.Error()]
@@ -168,9 +204,19 @@ func (v *view) fail(app argo.Ref, err error) {
 	f.times++
 }
 
+// deadline bounds one look: who notifies does not wait for long.
+func (v *view) deadline() (context.Context, context.CancelFunc) {
+	limit := lookTimeout
+	if v.only != nil {
+		limit = hintTimeout
+	}
+	return context.WithTimeoutCause(v.ctx, limit, fmt.Errorf("not finished after %s", limit))
+}
+
 // unknown is content that may be new, and cannot be looked at. A hint is then believed, but not every second.
-func (v *view) unknown(source int) *finding {
-	return &finding{id: fmt.Sprintf("unknown at %d", v.now.Unix()/10), source: source, at: v.now}
+func (v *view) unknown(f finding) *finding {
+	f.id = fmt.Sprintf("unknown at %d", v.now.Unix()/10)
+	return &f
 }
 
 // each calls f for all elements, some at a time.
@@ -202,19 +248,19 @@ func (v *view) heads() {
 		}
 	}
 	each(slices.Sorted(maps.Keys(users)), func(url string) {
-		head, err := v.c.cfg.Looks.Head(v.ctx, url)
+		ctx, cancel := v.deadline()
+		defer cancel()
+		head, err := v.c.cfg.Looks.Head(ctx, url)
 		for _, u := range users[url] {
-			place := fmt.Sprintf("%s (source %d)", url, u.source)
+			place := fmt.Sprintf("source %d", u.source)
+			f := finding{id: head, where: url, source: u.source, at: v.now}
 			switch {
 			case err != nil:
-				v.fail(u.app.Ref, err)
-				if v.only != nil {
-					v.find(u.app.Ref, place, v.unknown(u.source))
-				}
+				v.fail(u.app.Ref, place, f, err)
 			case u.app.revision(u.source) == head:
-				v.find(u.app.Ref, place, nil)
+				v.found(u.app.Ref, place, nil)
 			default:
-				v.find(u.app.Ref, place, &finding{id: head, source: u.source, at: v.now})
+				v.found(u.app.Ref, place, &f)
 			}
 		}
 	})
@@ -231,13 +277,16 @@ type read struct {
 func (v *view) reads() bool {
 	published, err := v.c.cfg.Looks.Reads(v.ctx)
 	if err != nil {
-		v.fail(argo.Ref{}, err) // some of it may have been understood
+		v.problem(argo.Ref{}, err) // some of it may have been understood
 	}
 	var list []read
 	var gone []Place
 	for place, r := range published {
 		app, ok := v.apps[place.App]
-		if !ok || !slices.ContainsFunc(app.Sources, func(s Source) bool { return s.Origin == place.Origin }) {
+		if !ok && v.c.cfg.Knows != nil && !v.c.cfg.Knows(place.App.Namespace) {
+			continue
+		}
+		if !ok || !slices.ContainsFunc(app.Sources, func(s Source) bool { return s.Origin == place.Origin && !s.Plain }) {
 			gone = append(gone, place)
 			continue
 		}
@@ -245,7 +294,7 @@ func (v *view) reads() bool {
 			list = append(list, read{place, r, app})
 		}
 	}
-	if v.only == nil && err == nil {
+	if v.only == nil && published != nil {
 		v.forget(gone)
 	}
 	slices.SortFunc(list, func(a, b read) int {
@@ -254,23 +303,22 @@ func (v *view) reads() bool {
 	rounds := v.rounds(list)
 	rules, err := v.c.cfg.Looks.Policy()
 	if err != nil {
-		v.fail(argo.Ref{}, err)
+		v.problem(argo.Ref{}, err)
 		return false
 	}
 	each(list, func(r read) {
+		ctx, cancel := v.deadline()
+		defer cancel()
 		config := s3source.Config{Open: rounds.open, Policy: rules, App: argo.Call{Project: r.app.Project}, File: "looking at what it reads"}
-		marks, err := config.Look(v.ctx, r.Reads)
-		place := fmt.Sprintf("%s (%s)", r.Sources[0].URL(), r.Origin)
+		marks, err := config.Look(ctx, r.Reads)
+		f := finding{id: markID(marks), where: r.Sources[0].URL().String(), source: -1, at: v.now}
 		switch {
 		case err != nil:
-			v.fail(r.App, err)
-			if v.only != nil {
-				v.find(r.App, place, v.unknown(-1))
-			}
+			v.fail(r.App, r.Origin, f, err)
 		case r.Changed(marks):
-			v.find(r.App, place, &finding{id: markID(marks), source: -1, at: v.now})
+			v.found(r.App, r.Origin, &f)
 		default:
-			v.find(r.App, place, nil)
+			v.found(r.App, r.Origin, nil)
 		}
 	})
 	return published != nil
@@ -310,7 +358,7 @@ func (v *view) forget(gone []Place) {
 		return
 	}
 	if err := v.c.cfg.Looks.Forget(v.ctx, twice); err != nil {
-		v.fail(argo.Ref{}, err)
+		v.problem(argo.Ref{}, err)
 	}
 }
 

@@ -352,3 +352,92 @@ func TestForget(t *testing.T) {
 		t.Errorf("%v", w.reads)
 	}
 }
+
+// TestMoved forgets what was found in places that an application no longer reads.
+func TestMoved(t *testing.T) {
+	w := newWorld(t)
+	c := w.controller()
+	w.store.Set("right/cm.yaml", "x: 1")
+	w.reader("file", "bucket: bkt\npath: wrnog")
+	const one, two = "http://appset-repo/s3/bkt/one.git", "http://appset-repo/s3/bkt/two.git"
+	w.heads[one], w.heads[two] = "2", "5"
+	w.add("git", one)
+	w.change("git", func(a *refresh.App) { a.Revisions = []string{"1"} })
+	for range 10 { // found, not asked for
+		c.LookStep(t.Context())
+	}
+	w.generate("file", "bucket: bkt\npath: right")
+	w.add("git", two)
+	w.change("git", func(a *refresh.App) { a.Revisions = []string{"5"} })
+	w.pass(2*interval, c)
+	w.count()
+	w.pass(3*time.Hour, c)
+	w.want("nothing changes", map[string]int{})
+}
+
+// TestPlain: an application that needs no plugin any more is no longer looked at.
+func TestPlain(t *testing.T) {
+	w := newWorld(t)
+	c := w.controller()
+	w.store.Set("a/cm.yaml", "x: 1")
+	w.reader("a", "bucket: bkt\npath: a")
+	w.pass(2*interval, c)
+	w.change("a", func(a *refresh.App) { a.Sources = []refresh.Source{{URL: "https://git.example.com/a", Origin: "o", Plain: true}} })
+	w.store.Remove("a/cm.yaml")
+	w.pass(3*interval, c)
+	w.want("plain", map[string]int{})
+	if len(w.reads) != 0 {
+		t.Error("it is still published")
+	}
+}
+
+// TestHintAbove: the index of a directory around what an application reads is what decides.
+func TestHintAbove(t *testing.T) {
+	w := newWorld(t)
+	c := w.controller(func(cfg *refresh.Config) { cfg.Hinted = true })
+	const url = "http://appset-repo/s3/bkt/apps/one.git"
+	w.heads[url] = "2"
+	w.add("a", url)
+	w.change("a", func(a *refresh.App) { a.Revisions = []string{"1"} })
+	for _, key := range []string{"other/" + bucket.IndexName, "apps/oneself/" + bucket.IndexName, "ap" + bucket.IndexName} {
+		c.Hint("bkt", key)
+	}
+	w.pass(2*time.Second, c)
+	w.want("elsewhere", map[string]int{})
+	c.Hint("bkt", "apps/"+bucket.IndexName)
+	w.pass(2*time.Second, c)
+	w.want("above", map[string]int{"a normal": 1})
+}
+
+// TestUnknownNamespace does not forget what Applications read of which it only may not know.
+func TestUnknownNamespace(t *testing.T) {
+	w := newWorld(t)
+	c := w.controller(func(cfg *refresh.Config) {
+		cfg.Knows = func(namespace string) bool { return namespace == "argocd" }
+	})
+	w.store.Set("a/cm.yaml", "x: 1")
+	w.reader("a", "bucket: bkt\npath: a")
+	reads := w.reads[refresh.Place{App: ref("a"), Origin: "o"}]
+	w.reads[refresh.Place{App: argo.Ref{Namespace: "team", Name: "b"}, Origin: "o"}] = reads
+	w.reads[refresh.Place{App: ref("gone"), Origin: "o"}] = reads
+	w.pass(4*interval, c)
+	if _, ok := w.reads[refresh.Place{App: argo.Ref{Namespace: "team", Name: "b"}, Origin: "o"}]; !ok || len(w.reads) != 2 {
+		t.Errorf("%v", w.reads)
+	}
+}
+
+// TestHangingLook: a look that does not end is given up.
+func TestHangingLook(t *testing.T) {
+	w := newWorld(t)
+	c := w.controller(func(cfg *refresh.Config) {
+		cfg.Looks.Head = func(ctx context.Context, _ string) (string, error) {
+			if _, ok := ctx.Deadline(); !ok {
+				t.Error("a look has no deadline")
+			}
+			return "", context.DeadlineExceeded
+		}
+	})
+	w.add("a", "http://appset-repo/s3/bkt/a.git")
+	w.pass(interval, c)
+	w.want("no answer", map[string]int{})
+}

@@ -69,6 +69,8 @@ type Config struct {
 	Observe func(Event)
 	// Looks is how S3 is looked at.
 	Looks Looks
+	// Knows reports whether all Applications of a namespace are known. Nil is yes.
+	Knows func(namespace string) bool
 	// Hinted says that nobody looks at S3 at the interval, but when there is a hint. What is found is then asked for once.
 	Hinted bool
 }
@@ -109,6 +111,8 @@ type entry struct {
 	app    App
 	drives []drive
 	stale  string            // a version that is no longer there
+	failed int               // requests in a row that had no answer
+	until  time.Time         // when to ask again after that
 	ticks  map[string]int64   // the latest that were asked for, by clock
 	asked  map[string]asked   // the content that was asked for last, by place
 	found  map[string]finding // content that was not seen yet, by place
@@ -130,6 +134,7 @@ type asked struct {
 // finding is content that an application has not seen.
 type finding struct {
 	id     string // of the content
+	where  string // it is
 	source int    // whose revision it must become; -1 is one that a Hard refresh makes good
 	at     time.Time
 }
@@ -156,6 +161,8 @@ func (c *Controller) Seen(a App) {
 		c.apps[a.Ref] = e
 	}
 	if !slices.Equal(e.app.Sources, a.Sources) || e.drives == nil {
+		clear(e.found)
+		clear(e.asked)
 		e.drives = make([]drive, len(a.Sources))
 		for i, s := range a.Sources {
 			e.drives[i].clock, e.drives[i].known = c.cfg.Triggers.clock(s)
@@ -194,7 +201,8 @@ func offset(ref argo.Ref, window time.Duration) time.Duration {
 // reason is why an application is worth a look.
 type reason struct {
 	why   string // clock, bucket, s3
-	place string // the clock, or where the content is
+	place string // the clock, or the source
+	where string // the content is
 	id    string // of the content
 	tick  int64
 	kind  Kind
@@ -211,7 +219,8 @@ func (c *Controller) reasons(e *entry) (out []reason, next time.Time) {
 		if r, ok := c.ticked(e, d, i); ok {
 			out = append(out, r)
 		}
-		next = earlier(next, d.clock.Next().Add(grace+offset(e.app.Ref, c.cfg.Spread)))
+		wait, window := c.pace(d.clock)
+		next = earlier(next, d.clock.Next().Add(wait+offset(e.app.Ref, window)))
 	}
 	for _, place := range slices.Sorted(maps.Keys(e.found)) {
 		if r, ok := c.changed(e, place); ok {
@@ -221,10 +230,18 @@ func (c *Controller) reasons(e *entry) (out []reason, next time.Time) {
 	return out, next
 }
 
+// pace is how long after a tick of a clock the first request is, and over which time the others are spread: all come before the
+// next tick.
+func (c *Controller) pace(clock *trigger.Clock) (wait, window time.Duration) {
+	wait = min(grace, clock.Interval()/4)
+	return wait, min(c.cfg.Spread, clock.Interval()-2*wait)
+}
+
 // ticked is the reason that a clock is, if the application has not seen its latest tick.
 func (c *Controller) ticked(e *entry, d drive, source int) (reason, bool) {
 	n, at := d.clock.Tick()
-	r := reason{why: "clock", place: d.clock.Name(), tick: n, kind: Soft, due: at, at: at.Add(grace)}
+	wait, window := c.pace(d.clock)
+	r := reason{why: "clock", place: d.clock.Name(), tick: n, kind: Soft, due: at, at: at.Add(wait)}
 	if last, ok := e.ticks[r.place]; ok && last >= n {
 		return r, false
 	}
@@ -241,14 +258,14 @@ func (c *Controller) ticked(e *entry, d drive, source int) (reason, bool) {
 	if r.at.Before(c.since) {
 		r.at = c.since
 	}
-	r.at = r.at.Add(offset(e.app.Ref, c.cfg.Spread))
+	r.at = r.at.Add(offset(e.app.Ref, window))
 	return r, true
 }
 
 // changed is the reason that new content is, until the application has seen it.
 func (c *Controller) changed(e *entry, place string) (reason, bool) {
 	f := e.found[place]
-	r := reason{why: "s3", place: place, id: f.id, kind: Hard, due: f.at, at: f.at}
+	r := reason{why: "s3", place: place, where: f.where, id: f.id, kind: Hard, due: f.at, at: f.at}
 	if f.source >= 0 {
 		r.why, r.kind = "bucket", Soft
 		if e.app.revision(f.source) == f.id {
@@ -270,6 +287,9 @@ func (c *Controller) changed(e *entry, place string) (reason, bool) {
 func (c *Controller) due(e *entry, now time.Time) (ripe []reason, next time.Time) {
 	if e.app.Leave || e.app.Looked.IsZero() || e.stale != "" && e.stale == e.app.Version {
 		return nil, time.Time{} // Argo CD has not looked at all, or the next state will be told
+	}
+	if e.until.After(now) {
+		return nil, e.until
 	}
 	all, next := c.reasons(e)
 	for _, r := range all {

@@ -450,3 +450,108 @@ spec: {syncPolicy: {automated: {enabled: false}}}
 		}
 	}
 }
+
+// TestShortClocks asks in each tick also where the window is longer than the interval of a clock.
+func TestShortClocks(t *testing.T) {
+	for _, every := range []time.Duration{time.Second, 2 * time.Second, 10 * time.Second, 15 * time.Second, time.Minute} {
+		w := newWorld(t)
+		c := w.controller(func(cfg *refresh.Config) { cfg.Spread = time.Minute })
+		for i := range 20 {
+			w.add(fmt.Sprintf("app-%d", i), fmt.Sprintf("http://appset-repo/every/%s/x.git", every))
+		}
+		w.pass(every, c)
+		w.count()
+		const ticks = 10
+		w.pass(ticks*every, c)
+		for name, n := range w.count() {
+			if n < ticks-1 || n > ticks+1 {
+				t.Errorf("every %s: %s was asked for %d times in %d ticks", every, name, n, ticks)
+			}
+		}
+		w.count()
+	}
+}
+
+// failing is an API that has no answer for some applications.
+type failing struct {
+	*world
+	bad func(argo.Ref) bool
+}
+
+func (f failing) Refresh(ctx context.Context, app argo.Ref, version string, kind refresh.Kind) (string, error) {
+	if f.bad(app) {
+		return "", errors.New("a webhook failed")
+	}
+	return f.world.Refresh(ctx, app, version, kind)
+}
+
+// TestSomeFail: applications that cannot be asked for do not keep the others waiting.
+func TestSomeFail(t *testing.T) {
+	w := newWorld(t)
+	c := w.controller(func(cfg *refresh.Config) {
+		cfg.API = failing{w, func(r argo.Ref) bool { return strings.HasPrefix(r.Name, "bad") }}
+	})
+	want := map[string]int{}
+	for i := range 200 {
+		w.add(fmt.Sprintf("good-%d", i), "http://appset-repo/appset.git")
+		want[fmt.Sprintf("good-%d normal", i)] = 1
+		if i%2 == 0 {
+			w.add(fmt.Sprintf("bad-%d", i), "http://appset-repo/appset.git")
+		}
+	}
+	w.pass(2*interval, c)
+	w.count()
+	for range 3 {
+		w.pass(interval, c)
+		w.want("a tick", want)
+	}
+}
+
+// TestOrigin tells sources apart, and finds the same one however its URL is spelt.
+func TestOrigin(t *testing.T) {
+	origin := func(url, path, target string) (inCall, inSpec string) {
+		call, err := argo.NewCall(func(name string) string {
+			return map[string]string{"ARGOCD_APP_SOURCE_REPO_URL": url, "ARGOCD_APP_SOURCE_PATH": path, "ARGOCD_APP_SOURCE_TARGET_REVISION": target}[name]
+		}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return call.Origin(), argo.SourceOrigin(map[string]any{"repoURL": url, "path": path, "targetRevision": target})
+	}
+	all := map[string]string{}
+	for name, group := range map[string][][3]string{
+		"https":    {{"https://git.example.com/Org/x.git", "apps", "main"}, {"https://git.example.com/org/x", "apps/", "main"}, {"https://user@git.example.com/org/x/", "./apps", "main"}},
+		"ssh":      {{"git@git.example.com:org/x.git", "apps", "main"}, {"ssh://git@git.example.com/org/x", "apps", "main"}},
+		"path":     {{"https://git.example.com/org/x", "other", "main"}},
+		"revision": {{"https://git.example.com/org/x", "apps", "0123456789012345678901234567890123456789"}},
+		"host":     {{"https://example.com/org/x", "apps", "main"}},
+	} {
+		for _, s := range group {
+			inCall, inSpec := origin(s[0], s[1], s[2])
+			if inCall != inSpec {
+				t.Errorf("%v: %s and %s", s, inCall, inSpec)
+			}
+			if other, ok := all[inCall]; ok && other != name {
+				t.Errorf("%s and %s are the same", name, other)
+			}
+			all[inCall] = name
+		}
+	}
+	if len(all) != 5 {
+		t.Errorf("%v", all)
+	}
+}
+
+// BenchmarkStep is one step over 5,000 applications of which none is due.
+func BenchmarkStep(b *testing.B) {
+	w := newWorld(&testing.T{})
+	c := w.controller()
+	for i := range 5000 {
+		w.add(fmt.Sprintf("app-%d", i), fmt.Sprintf("http://appset-repo/every/2h/x%d.git", i%50))
+		w.change(fmt.Sprintf("app-%d", i), func(a *refresh.App) { a.Pending = true })
+	}
+	w.now = w.now.Add(2 * time.Hour)
+	for b.Loop() {
+		c.Step(context.Background())
+	}
+}

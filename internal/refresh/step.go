@@ -1,11 +1,11 @@
 package refresh
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -17,6 +17,7 @@ type request struct {
 	app     App
 	kind    Kind
 	reasons []reason
+	failed  int // times in a row
 }
 
 // Run takes steps until the context ends.
@@ -49,41 +50,66 @@ func (c *Controller) Run(ctx context.Context) {
 func (c *Controller) Step(ctx context.Context) (next time.Time) {
 	now := c.cfg.Now()
 	requests, next := c.collect(now)
-	results := make([]error, len(requests))
-	versions := make([]string, len(requests))
+	results := make([]result, len(requests))
 	var group sync.WaitGroup
 	free := make(chan struct{}, parallel)
 	for i, r := range requests {
 		free <- struct{}{}
 		group.Go(func() {
 			defer func() { <-free }()
-			versions[i], results[i] = c.cfg.API.Refresh(ctx, r.app.Ref, r.app.Version, r.kind)
+			results[i].version, results[i].err = c.cfg.API.Refresh(ctx, r.app.Ref, r.app.Version, r.kind)
+			if results[i].err == nil {
+				results[i].warned = c.warn(ctx, r)
+			}
 		})
 	}
 	group.Wait()
+	answered := c.cfg.Now()
 	var away []int
 	for i, r := range requests {
-		if ctx.Err() != nil && results[i] != nil {
+		if ctx.Err() != nil && results[i].err != nil {
 			return next // nobody waits for the answer
 		}
-		next = earlier(next, c.settle(r, now, versions[i], results[i]))
-		if results[i] != nil && !settled(results[i]) {
+		next = earlier(next, c.settle(r, answered, results[i]))
+		if results[i].away() {
 			away = append(away, i)
 			continue
 		}
-		c.report(ctx, r, now, results[i])
+		c.report(r, now, results[i])
 	}
 	if len(away) > 0 {
 		// An API that is away is one problem, however many applications have it.
 		r := requests[away[0]]
-		c.cfg.Observe(Event{App: r.app.Ref, Kind: r.kind, Why: r.reasons[0].why, What: fmt.Sprintf("and %d others", len(away)-1), Err: results[away[0]]})
+		c.cfg.Observe(Event{App: r.app.Ref, Kind: r.kind, Why: r.reasons[0].why, What: fmt.Sprintf("and %d others", len(away)-1), Err: results[away[0]].err})
 	}
-	return next
+	return earlier(next, c.breathe(answered, len(requests), len(away)))
 }
 
-// settled reports whether an error is an answer, and not an API that is away.
-func settled(err error) bool {
-	return errors.Is(err, ErrConflict) || errors.Is(err, ErrGone) || errors.Is(err, ErrRefused)
+// result is what became of a request.
+type result struct {
+	version string // of the application, from now on
+	err     error
+	warned  error // what went wrong with a warning about it
+}
+
+// away reports whether there was no answer at all.
+func (r result) away() bool {
+	return r.err != nil && !errors.Is(r.err, ErrConflict) && !errors.Is(r.err, ErrGone) && !errors.Is(r.err, ErrRefused)
+}
+
+// breathe waits longer and longer while nobody answers.
+func (c *Controller) breathe(now time.Time, asked, away int) time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	switch {
+	case asked > 0 && away == asked:
+		c.backoff = min(max(2*c.backoff, minBackoff), maxBackoff)
+		c.until = now.Add(c.backoff)
+		return c.until
+	case asked > 0:
+		c.backoff = 0
+	}
+	return time.Time{}
 }
 
 // collect returns what is due, no more than may be asked for at once.
@@ -100,18 +126,15 @@ func (c *Controller) collect(now time.Time) (requests []request, next time.Time)
 		if len(ripe) == 0 {
 			continue
 		}
-		r := request{e.app, Soft, ripe}
+		r := request{e.app, Soft, ripe, e.failed}
 		if slices.ContainsFunc(ripe, func(r reason) bool { return r.kind == Hard }) {
 			r.kind = Hard
 		}
 		requests = append(requests, r)
 	}
-	// Who has waited longest is first.
+	// Those that failed are last, and of the others who has waited longest is first.
 	slices.SortFunc(requests, func(a, b request) int {
-		if d := a.since().Compare(b.since()); d != 0 {
-			return d
-		}
-		return strings.Compare(a.app.Ref.String(), b.app.Ref.String())
+		return cmp.Or(cmp.Compare(a.failed, b.failed), a.since().Compare(b.since()), cmp.Compare(a.app.Ref.String(), b.app.Ref.String()))
 	})
 	if len(requests) > most {
 		requests, next = requests[:most], now
@@ -147,7 +170,7 @@ func (r request) since() time.Time {
 }
 
 // settle takes note of the result of a request, and returns when to try again, if so.
-func (c *Controller) settle(r request, now time.Time, version string, err error) time.Time {
+func (c *Controller) settle(r request, now time.Time, res result) time.Time {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	e := c.apps[r.app.Ref]
@@ -155,25 +178,20 @@ func (c *Controller) settle(r request, now time.Time, version string, err error)
 		return time.Time{}
 	}
 	switch {
-	case errors.Is(err, ErrConflict):
+	case res.away():
+		e.failed++
+		e.until = now.Add(min(minBackoff<<min(e.failed-1, 10), maxBackoff))
+		return e.until
+	case errors.Is(res.err, ErrConflict):
 		e.stale = r.app.Version
 		return time.Time{}
-	case errors.Is(err, ErrGone):
+	case errors.Is(res.err, ErrGone):
 		delete(c.apps, r.app.Ref)
 		return time.Time{}
-	case err != nil && !settled(err):
-		if now.Before(c.until) {
-			return c.until // all of one step are one failure
-		}
-		c.backoff = min(max(2*c.backoff, minBackoff), maxBackoff)
-		c.until = now.Add(c.backoff)
-		return c.until
-	case err == nil:
-		c.backoff = 0
-		if e.app.Version == r.app.Version {
-			e.app.Version, e.app.Pending = version, true
-		}
+	case res.err == nil && e.app.Version == r.app.Version:
+		e.app.Version, e.app.Pending = res.version, true
 	}
+	e.failed = 0
 	// Refused ones wait as if they were asked for: the next tick is soon enough.
 	for _, x := range r.reasons {
 		if x.why == "clock" {
@@ -190,20 +208,35 @@ func (c *Controller) settle(r request, now time.Time, version string, err error)
 	return now.Add(gap)
 }
 
+const notDeployed = "what is in S3 has changed, but not the revision in Git, which is synced already; without selfHeal Argo CD will not deploy it by itself. Set spec.syncPolicy.automated.selfHeal, or use a bucket repository"
+
+// bites reports whether a new look is all that happens.
+func (r request) bites(x reason) bool { return x.kind == Hard && r.app.SyncsOnce }
+
+// warn tells the users of an application what Argo CD does not.
+func (c *Controller) warn(ctx context.Context, r request) error {
+	for _, x := range r.reasons {
+		if r.bites(x) {
+			return c.cfg.API.Warn(ctx, r.app, x.id, "NotDeployed", notDeployed)
+		}
+	}
+	return nil
+}
+
 // report tells what was done.
-func (c *Controller) report(ctx context.Context, r request, now time.Time, err error) {
-	if errors.Is(err, ErrConflict) || errors.Is(err, ErrGone) {
+func (c *Controller) report(r request, now time.Time, res result) {
+	if errors.Is(res.err, ErrConflict) || errors.Is(res.err, ErrGone) {
 		return
 	}
 	for _, x := range r.reasons {
-		event := Event{App: r.app.Ref, Kind: r.kind, Why: x.why, What: x.what(), Late: now.Sub(x.due), Err: err}
-		if err == nil && x.kind == Hard && r.app.SyncsOnce {
-			event.Warn = "what is in S3 has changed, but not the revision in Git, which is synced already; without selfHeal Argo CD will not deploy it by itself. Set spec.syncPolicy.automated.selfHeal, or use a bucket repository"
-			if err := c.cfg.API.Warn(ctx, r.app, x.id, "NotDeployed", event.Warn); err != nil {
-				c.cfg.Observe(Event{App: r.app.Ref, Why: "event", Err: err})
-			}
+		event := Event{App: r.app.Ref, Kind: r.kind, Why: x.why, What: x.what(), Late: now.Sub(x.due), Err: res.err}
+		if res.err == nil && r.bites(x) {
+			event.Warn = notDeployed
 		}
 		c.cfg.Observe(event)
+	}
+	if res.warned != nil {
+		c.cfg.Observe(Event{App: r.app.Ref, Why: "event", Err: res.warned})
 	}
 }
 
@@ -212,7 +245,7 @@ func (r reason) what() string {
 	if r.why == "clock" {
 		return fmt.Sprintf("%s tick %d", r.place, r.tick)
 	}
-	return fmt.Sprintf("%s is %.12s", r.place, r.id)
+	return fmt.Sprintf("%s is %.12s", r.where, r.id)
 }
 
 // Apps returns how many applications are known, and how many of them have a trigger of ours.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/argosy-cd/argosy/internal/bucket"
 	"github.com/argosy-cd/argosy/internal/s3source/triggerfile"
@@ -16,6 +17,7 @@ type Reads struct {
 	Sources []triggerfile.Source
 	// Marks has one for each source. Empty is an application that could not be read.
 	Marks []bucket.Mark
+	At    time.Time // when it was read, to the millisecond
 }
 
 // ReadsOf tells what was read. Without the snapshots it tells what was asked for.
@@ -91,6 +93,7 @@ const MaxReads = 16 << 10
 type encodedReads struct {
 	Sources []map[string]any `json:"sources"`
 	Marks   [][2]string      `json:"marks,omitempty"`
+	At      int64            `json:"at,omitempty"`
 }
 
 // Encode writes reads as JSON. The sources have the names of the trigger file; how a chart is rendered is left out.
@@ -118,6 +121,9 @@ func (r Reads) Encode() ([]byte, error) {
 			}
 		}
 		e.Sources = append(e.Sources, m)
+	}
+	if !r.At.IsZero() {
+		e.At = r.At.UnixMilli()
 	}
 	for _, m := range r.Marks {
 		e.Marks = append(e.Marks, [2]string{m.Key, m.Sum})
@@ -150,6 +156,9 @@ func DecodeReads(data []byte) (Reads, error) {
 		return Reads{}, errors.New("marks must be as many as sources")
 	}
 	r := Reads{Sources: sources}
+	if e.At != 0 {
+		r.At = time.UnixMilli(e.At)
+	}
 	for _, m := range e.Marks {
 		r.Marks = append(r.Marks, bucket.Mark{Key: m[0], Sum: m[1]})
 	}

@@ -91,6 +91,9 @@ func (c *Clock) Tick() (tick int64, at time.Time) {
 	return tick, c.at(tick)
 }
 
+// Interval is the time between ticks.
+func (c *Clock) Interval() time.Duration { return c.interval }
+
 // Name is the path of its repository, without .git.
 func (c *Clock) Name() string { return c.name }
 

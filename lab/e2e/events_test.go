@@ -101,8 +101,8 @@ func (k *kit) fresh() (put func(value string)) {
 func TestS3Polling(t *testing.T) {
 	k := newPatientKit(t, "poll", 4*time.Minute)
 	kubeconfig := k.rights()
-	put := k.fresh()
 	sidecar := k.replica(0, kubeconfig, "APPSET_REFRESH_INTERVAL=10s")
+	put := k.fresh()
 	for _, name := range []string{"poll-file", "poll-once", "poll-git"} {
 		k.value("poll", name, "1")
 	}
@@ -157,8 +157,8 @@ func TestS3Polling(t *testing.T) {
 func TestWebhook(t *testing.T) {
 	k := newPatientKit(t, "hook", 5*time.Minute)
 	kubeconfig := k.rights()
-	put := k.fresh()
 	k.replica(0, kubeconfig, "APPSET_REFRESH_INTERVAL=1h") // no polling to speak of
+	put := k.fresh()
 	for _, name := range []string{"hook-file", "hook-once", "hook-git"} {
 		k.value("hook", name, "1")
 	}

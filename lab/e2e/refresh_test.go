@@ -49,7 +49,7 @@ func (k *kit) rights() (kubeconfig string) {
 		}
 	}
 	// Another test may have killed who held it.
-	k.must(k.lab.Patch(k.ctx, "Lease.coordination.k8s.io", lab.Namespace, "argosy-refresh", `{"spec": {"holderIdentity": null}}`))
+	k.must(k.lab.Delete(k.ctx, "Lease.coordination.k8s.io", lab.Namespace, "argosy-refresh"))
 	kubeconfig, err := k.lab.ServiceAccount(k.ctx, lab.Namespace, "argocd-repo-server")
 	k.must(err)
 	return kubeconfig
@@ -271,4 +271,33 @@ func (k *kit) allowed(pattern string) {
 			}
 		}
 	}
+}
+
+// TestOtherNamespaces: Applications in other namespaces that Argo CD serves are refreshed, too, by a clock and by changes in S3.
+func TestOtherNamespaces(t *testing.T) {
+	k := newPatientKit(t, "other", 3*time.Minute)
+	kubeconfig := k.rights()
+	out, err := os.ReadFile("../../deploy/kustomize/any-namespace/rbac.yaml")
+	k.must(err)
+	k.apply(string(out), "apiVersion: v1\nkind: Namespace\nmetadata: {name: apps-one}\n")
+	url, _ := k.triggerServer("5s")
+	k.must(k.lab.Bucket(k.ctx, "other"))
+	k.must(k.lab.Put(k.ctx, "other", "app/cm.yaml", configMap("other", "1")))
+	k.commit(map[string]string{"app/s3-source.yaml": "bucket: other\npath: app\n"})
+	move := func(manifest string) string { return strings.Replace(manifest, "namespace: argocd", "namespace: apps-one", 1) }
+	k.replica(0, kubeconfig, "APPSET_REFRESH_INTERVAL=5s", "ARGOCD_APPLICATION_NAMESPACES="+lab.OtherNamespaces)
+	k.apply(
+		move(k.app(app{name: "other-s3", path: "app", plugin: "s3"})),
+		move(k.app(app{name: "other-clock", path: ".", repo: &lab.Repo{URL: url + "/appset.git"}})),
+	)
+	k.Cleanup(func() {
+		for _, name := range []string{"other-s3", "other-clock"} {
+			k.must(k.lab.Delete(context.Background(), application, "apps-one", name))
+		}
+	})
+	k.value("other", "other", "1")
+	k.must(k.lab.Put(k.ctx, "other", "app/cm.yaml", configMap("other", "2")))
+	k.value("other", "other", "2")
+	k.await("Application", "other-clock", "refresh normal")
+	k.allowed("argosy-cmp-*")
 }

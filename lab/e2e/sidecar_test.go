@@ -80,7 +80,7 @@ func TestSidecarManifests(t *testing.T) {
 			ours++
 		}
 	}
-	if ours != 16 {
+	if ours != 15 {
 		t.Errorf("%d objects are ours", ours)
 	}
 	if cm := find(objects, "ConfigMap", "argocd-cm"); strings.TrimSpace(text(cm, "data", healthKey)) != k.argosy("health", "script", "application") {
