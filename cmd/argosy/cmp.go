@@ -120,7 +120,7 @@ func (o *cmpOptions) served(flags *pflag.FlagSet) error {
 	return nil
 }
 
-func (o *cmpOptions) check() error {
+func (o *cmpOptions) check(std stdio) error {
 	for _, name := range o.plugins {
 		if name != "appset" && name != "s3" {
 			return usagef("--plugin must be appset or s3, it is %q", name)
@@ -140,11 +140,11 @@ func (o *cmpOptions) check() error {
 	case o.version != "" && filepath.Base(o.version) != o.version:
 		return usagef("--plugin-version: %q cannot be part of a file's name", o.version)
 	}
-	return o.refresh.check()
+	return o.refresh.check(std)
 }
 
 func runCmp(ctx context.Context, std stdio, opts cmpOptions) error {
-	if err := opts.check(); err != nil {
+	if err := opts.check(std); err != nil {
 		return err
 	}
 	s := &sidecar{log: newLog(std, opts.log), metrics: newCmpMetrics()}

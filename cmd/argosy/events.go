@@ -60,7 +60,7 @@ file's by a hard refresh, a bucket repository's by a soft one. What an applicati
 		},
 	}
 	flags := cmd.Flags()
-	opts.clusterOptions.register(flags)
+	opts.register(flags)
 	opts.refresh.register(flags)
 	flags.StringVar(&opts.policy, "policy", "", usageOf("policy"))
 	flags.StringVar(&opts.listen, "listen", "127.0.0.1:8090", "`ADDRESS` to listen on")
@@ -82,7 +82,11 @@ func runEvents(ctx context.Context, std stdio, opts eventsOptions) error {
 			return usagef("--sns-topic must be an ARN, arn:aws:sns:REGION:ACCOUNT:NAME, it is %q", arn)
 		}
 	}
-	api, err := opts.clusterOptions.open()
+	opts.refresh.interval = defaultInterval // there is no clock here
+	if err := opts.refresh.check(std); err != nil {
+		return err
+	}
+	api, err := opts.open()
 	if err != nil {
 		return err
 	}
@@ -94,7 +98,6 @@ func runEvents(ctx context.Context, std stdio, opts eventsOptions) error {
 	if _, err := policy.current(); err != nil {
 		return err
 	}
-	opts.refresh.interval = defaultInterval // of no use, for there is no clock here
 	x.refresher = &refresher{
 		options: opts.refresh, api: api, buckets: &buckets{now: std.now}, policy: policy.current, log: x.log, now: std.now, hinted: true,
 		heads: bucketHeads{api: api, now: std.now, remote: &gitsource.Remote{Now: std.now, KnownHosts: api.KnownHosts, CA: api.CA}},

@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"path"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -71,11 +73,21 @@ func (o *refreshOptions) registerClock(flags *pflag.FlagSet) {
 
 const defaultInterval = 3 * time.Minute
 
-func (o *refreshOptions) check() error {
+func (o *refreshOptions) check(std stdio) error {
+	for _, p := range o.hosts {
+		if _, err := path.Match(p, ""); err != nil || p == "" || strings.Contains(p, "/") {
+			return usagef("--trigger-hosts: %q is not a host or a pattern of hosts", p)
+		}
+	}
+	for _, p := range o.namespaces {
+		if err := kube.CheckNamespace(p); err != nil {
+			return usageError{fmt.Errorf("--application-namespaces: %w", err)}
+		}
+	}
 	if o.spread < 0 || o.spread > o.interval {
 		return usagef("--spread must be 0 to %s, the interval; it is %s", o.interval, o.spread)
 	}
-	if _, err := trigger.NewClock("appset", o.interval, false, time.Now); err != nil {
+	if _, err := trigger.NewClock("appset", o.interval, false, std.now); err != nil {
 		return usageError{fmt.Errorf("--interval: %w", err)}
 	}
 	return nil

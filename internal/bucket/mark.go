@@ -89,7 +89,7 @@ type round struct {
 	prefixes []string
 
 	asked  sync.Once
-	around string    // the directory around all prefixes
+	around string   // the directory around all prefixes
 	all    []Object // in it; nil is not known
 
 	mu    sync.Mutex

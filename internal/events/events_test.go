@@ -21,7 +21,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -56,14 +55,14 @@ func TestParse(t *testing.T) {
 		}
 	}
 	for text, want := range map[string]string{
-		"":                    "it is not a JSON object",
-		"[]":                  "it is not a JSON object",
-		`{"Records": 1}`:      "Records must be slice",
-		`{}`:                  "it has no Records, is not from aws.s3, and is no Notification of SNS",
-		`{"Records": [{"eventName": "ObjectCreated:Put", "s3": {"bucket": {"name": "b"}}}]}`:                              "Records[0].s3.bucket.name and Records[0].s3.object.key must be set",
-		`{"source": "aws.s3", "detail-type": "Object Created", "detail": {"bucket": {"name": 1}}}`:                        "detail.bucket.Name must be string",
-		`{"Type": "Notification", "Message": "{\"Type\": \"Notification\", \"Message\": \"{}\"}"}`:                        "it has no Records",
-		`{"Records": [` + strings.Repeat("{},", 10_000) + `{}]}`:                                                          "10001 records are over the limit of 10000",
+		"":               "it is not a JSON object",
+		"[]":             "it is not a JSON object",
+		`{"Records": 1}`: "Records must be slice",
+		`{}`:             "it has no Records, is not from aws.s3, and is no Notification of SNS",
+		`{"Records": [{"eventName": "ObjectCreated:Put", "s3": {"bucket": {"name": "b"}}}]}`:                                                            "Records[0].s3.bucket.name and Records[0].s3.object.key must be set",
+		`{"source": "aws.s3", "detail-type": "Object Created", "detail": {"bucket": {"name": 1}}}`:                                                      "detail.bucket.Name must be string",
+		`{"Type": "Notification", "Message": "{\"Type\": \"Notification\", \"Message\": \"{}\"}"}`:                                                      "it has no Records",
+		`{"Records": [` + strings.Repeat("{},", 10_000) + `{}]}`:                                                                                        "10001 records are over the limit of 10000",
 		`{"Records": [{"eventName": "ObjectRemoved:Delete", "s3": {"bucket": {"name": "b"}, "object": {"key": "` + strings.Repeat("k", 4000) + `"}}}]}`: "has a name that S3 does not allow",
 	} {
 		if _, err := events.Parse([]byte(text)); !errors.Is(err, events.ErrMalformed) || !strings.Contains(err.Error(), want) {
@@ -185,7 +184,6 @@ type world struct {
 	ready    bool
 	handler  http.Handler
 	receiver *events.Receiver
-	mu       sync.Mutex
 	hints    []string
 	seen     []string
 }
@@ -254,7 +252,7 @@ func TestSecrets(t *testing.T) {
 	w.post("/webhook", "x", known, 400, "webhook malformed: not a notification of S3: it is not a JSON object", "")
 	w.post("/webhook", strings.Repeat(" ", events.MaxBody+1), known, 413, "webhook too large: over the limit of 1048576 bytes", "")
 	w.ready = false
-	w.post("/webhook", record, known, 503, "webhook failed: Applications are not known yet", "")
+	w.post("/webhook", record, known, 503, "webhook failed: it is not known yet which applications there are", "")
 	w.receiver.Secrets = func() ([]string, error) { return nil, errors.New("no file") }
 	w.post("/webhook", record, known, 503, "webhook failed: no file", "")
 
@@ -272,7 +270,7 @@ func TestEventBridge(t *testing.T) {
 		return fmt.Sprintf(`{"id": %q, "source": "aws.s3", "detail-type": "Object Created", "time": %q, "detail": {"bucket": {"name": "b"}, "object": {"key": "a b"}}}`, id, at.Format(time.RFC3339))
 	}
 	w.ready = false
-	w.post("/eventbridge", event("1", start), known, 503, "eventbridge failed: Applications are not known yet", "")
+	w.post("/eventbridge", event("1", start), known, 503, "eventbridge failed: it is not known yet which applications there are", "")
 	w.ready = true
 	w.post("/eventbridge", event("1", start), known, 204, "eventbridge accepted", "b/a b")
 	w.post("/eventbridge", event("1", start), known, 204, "eventbridge duplicate", "")
@@ -317,7 +315,9 @@ func TestSNS(t *testing.T) {
 		w.post("/sns", forged(func(m map[string]string) { m["SigningCertURL"] = url }), nil, 403, wrong+fmt.Sprintf("%q is not a URL of SNS", url), "")
 	}
 	for _, host := range []string{"evil.example.com", "sns.us-east-1.amazonaws.com", "sns.eu-central-1.amazonaws.com.evil.example.com", "sns.eu-central-1.amazonaws.com:8443", "s3.eu-central-1.amazonaws.com"} {
-		w.post("/sns", forged(func(m map[string]string) { m["SigningCertURL"] = "https://" + host + "/SimpleNotificationService-1.pem" }), nil, 403,
+		w.post("/sns", forged(func(m map[string]string) {
+			m["SigningCertURL"] = "https://" + host + "/SimpleNotificationService-1.pem"
+		}), nil, 403,
 			wrong+fmt.Sprintf("%q is not the host of SNS in the region of the topic", host), "")
 	}
 	w.post("/sns", forged(func(m map[string]string) {

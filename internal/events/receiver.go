@@ -163,7 +163,7 @@ func (r *Receiver) secret(req *http.Request) error {
 }
 
 // errEarly says that a notification has to come again.
-var errEarly = errors.New("Applications are not known yet")
+var errEarly = errors.New("it is not known yet which applications there are")
 
 // hint hands on what a body is about.
 func (r *Receiver) hint(data []byte) (Event, error) {
@@ -211,13 +211,13 @@ func (r *Receiver) notification(ctx context.Context, data []byte) (Event, error)
 		return Event{}, err
 	}
 	e := Event{From: m.TopicARN}
-	switch {
-	case m.Type == typeSubscribe:
+	switch m.Type {
+	case typeSubscribe:
 		err = r.SNS.confirm(ctx, m)
 		if err == nil {
 			e.Result = Confirmed
 		}
-	case m.Type == typeUnsubscribe:
+	case typeUnsubscribe:
 		e.Result = Ignored
 		err = errors.New("the subscription to this topic was ended")
 	default:

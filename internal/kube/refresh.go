@@ -46,11 +46,11 @@ func (c *Client) Refresh(ctx context.Context, app argo.Ref, version string, kind
 }
 
 // Warn implements refresh.API by an Event, which has a name of its id: it is there once, whoever writes it.
-func (c *Client) Warn(ctx context.Context, app refresh.App, id, reason, message string) error {
-	sum := sha256.Sum256([]byte(app.UID + id))
-	now := time.Now().UTC().Format(time.RFC3339)
+func (c *Client) Warn(ctx context.Context, app refresh.App, w refresh.Warning) error {
+	sum := sha256.Sum256([]byte(app.UID + w.ID))
+	at := w.At.UTC().Format(time.RFC3339)
 	event := &unstructured.Unstructured{Object: map[string]any{
-		"apiVersion": "v1", "kind": "Event", "type": "Warning", "reason": reason, "message": message, "firstTimestamp": now, "lastTimestamp": now, "count": int64(1),
+		"apiVersion": "v1", "kind": "Event", "type": "Warning", "reason": w.Reason, "message": w.Message, "firstTimestamp": at, "lastTimestamp": at, "count": int64(1),
 		"metadata": map[string]any{"name": fmt.Sprintf("%.230s.", app.Ref.Name) + hex.EncodeToString(sum[:8]), "namespace": app.Ref.Namespace},
 		"involvedObject": map[string]any{
 			"apiVersion": argo.APIVersion, "kind": argo.KindApplication, "namespace": app.Ref.Namespace, "name": app.Ref.Name, "uid": app.UID, "resourceVersion": app.Version,

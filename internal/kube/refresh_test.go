@@ -152,7 +152,7 @@ func TestWarn(t *testing.T) {
 	s, c := newServer(t)
 	app := refresh.App{Ref: argo.Ref{Namespace: "team", Name: "a"}, UID: "u"}
 	for _, id := range []string{"1", "1", "2"} {
-		if err := c.Warn(t.Context(), app, id, "NotDeployed", "why"); err != nil {
+		if err := c.Warn(t.Context(), app, refresh.Warning{ID: id, Reason: "NotDeployed", Message: "why"}); err != nil {
 			t.Error(err)
 		}
 	}
@@ -165,7 +165,7 @@ func TestWarn(t *testing.T) {
 		}
 	}
 	s.status = 403
-	if err := c.Warn(t.Context(), app, "3", "r", "m"); !errors.Is(err, kube.ErrForbidden) {
+	if err := c.Warn(t.Context(), app, refresh.Warning{ID: "3"}); !errors.Is(err, kube.ErrForbidden) {
 		t.Error(err)
 	}
 }

@@ -185,13 +185,13 @@ func (f *following) changes(ctx context.Context, namespace, version string, know
 		if err != nil {
 			return err
 		}
+		pause(ctx, minWait)
 	}
 	return nil
 }
 
 // drain handles the events of one watch. It ends without an error when the connection does.
 func (f *following) drain(w watch.Interface, version string, known map[argo.Ref]bool) (string, error) {
-	began := time.Now()
 	for event := range w.ResultChan() {
 		if event.Type == watch.Error {
 			return version, apierrors.FromObject(event.Object)
@@ -213,19 +213,33 @@ func (f *following) drain(w watch.Interface, version string, known map[argo.Ref]
 		case watch.Bookmark, watch.Error:
 		}
 	}
-	if time.Since(began) < minWait {
-		return version, errors.New("the connection has ended at once")
-	}
 	return version, nil
 }
 
 func isPattern(namespace string) bool { return strings.ContainsAny(namespace, "*?[/") }
 
+// CheckNamespace returns what is wrong with a namespace, or a pattern of namespaces as Argo CD has them.
+func CheckNamespace(pattern string) error {
+	_, err := path.Match(pattern, "")
+	if between, ok := regular(pattern); ok {
+		_, err = regexp.Compile(between)
+	}
+	if err != nil || pattern == "" {
+		return fmt.Errorf("%q is neither a namespace nor a pattern of namespaces", pattern)
+	}
+	return nil
+}
+
+// regular returns a regular expression, which is between slashes.
+func regular(pattern string) (string, bool) {
+	return strings.Trim(pattern, "/"), len(pattern) > 2 && strings.HasPrefix(pattern, "/") && strings.HasSuffix(pattern, "/")
+}
+
 // serves reports whether one of Argo CD's patterns is for a namespace: names, globs, and regular expressions between slashes.
 func serves(patterns []string, namespace string) bool {
 	for _, p := range patterns {
-		if len(p) > 2 && strings.HasPrefix(p, "/") && strings.HasSuffix(p, "/") {
-			if re, err := regexp.Compile(p[1 : len(p)-1]); err == nil && re.MatchString(namespace) {
+		if between, ok := regular(p); ok {
+			if re, err := regexp.Compile(between); err == nil && re.MatchString(namespace) {
 				return true
 			}
 			continue

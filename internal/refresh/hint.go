@@ -42,7 +42,7 @@ func (c *Controller) Hint(bucket, key string) {
 		return // applications read from far fewer
 	case !known:
 		h.keys[bucket] = map[string]bool{key: true}
-	case keys != nil && len(keys) >= maxHints:
+	case len(keys) >= maxHints:
 		h.keys[bucket] = nil
 	case keys != nil:
 		keys[key] = true

@@ -20,7 +20,9 @@ import (
 // reader adds an application with a trigger file.
 func (w *world) reader(name, file string) {
 	w.Helper()
-	w.change(name, func(a *refresh.App) { a.Sources = []refresh.Source{{URL: "https://git.example.com/" + name, Origin: "o"}} })
+	w.change(name, func(a *refresh.App) {
+		a.Sources = []refresh.Source{{URL: "https://git.example.com/" + name, Origin: "o"}}
+	})
 	w.generate(name, file)
 }
 
@@ -382,7 +384,9 @@ func TestPlain(t *testing.T) {
 	w.store.Set("a/cm.yaml", "x: 1")
 	w.reader("a", "bucket: bkt\npath: a")
 	w.pass(2*interval, c)
-	w.change("a", func(a *refresh.App) { a.Sources = []refresh.Source{{URL: "https://git.example.com/a", Origin: "o", Plain: true}} })
+	w.change("a", func(a *refresh.App) {
+		a.Sources = []refresh.Source{{URL: "https://git.example.com/a", Origin: "o", Plain: true}}
+	})
 	w.store.Remove("a/cm.yaml")
 	w.pass(3*interval, c)
 	w.want("plain", map[string]int{})

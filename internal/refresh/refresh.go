@@ -42,8 +42,14 @@ type API interface {
 	// Refresh asks for a look at an application, if it is still the version that was seen. Errors are ErrConflict, ErrGone, ErrRefused;
 	// any other is an API that is away.
 	Refresh(ctx context.Context, app argo.Ref, version string, kind Kind) (newVersion string, err error)
-	// Warn tells the users of an application, once for each id.
-	Warn(ctx context.Context, app App, id, reason, message string) error
+	// Warn tells the users of an application.
+	Warn(ctx context.Context, app App, w Warning) error
+}
+
+// Warning is something that the users of an application should know. It is told once for each ID.
+type Warning struct {
+	ID, Reason, Message string
+	At                  time.Time
 }
 
 // Event is something that was done, or that has failed.
@@ -110,9 +116,9 @@ type Controller struct {
 type entry struct {
 	app    App
 	drives []drive
-	stale  string            // a version that is no longer there
-	failed int               // requests in a row that had no answer
-	until  time.Time         // when to ask again after that
+	stale  string             // a version that is no longer there
+	failed int                // requests in a row that had no answer
+	until  time.Time          // when to ask again after that
 	ticks  map[string]int64   // the latest that were asked for, by clock
 	asked  map[string]asked   // the content that was asked for last, by place
 	found  map[string]finding // content that was not seen yet, by place

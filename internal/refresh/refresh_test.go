@@ -125,8 +125,10 @@ func (w *world) Refresh(_ context.Context, app argo.Ref, version string, kind re
 }
 
 // Warn implements refresh.API.
-func (w *world) Warn(_ context.Context, app refresh.App, _, reason, _ string) error {
-	w.warned = append(w.warned, app.Ref.Name+" "+reason)
+func (w *world) Warn(_ context.Context, app refresh.App, x refresh.Warning) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.warned = append(w.warned, app.Ref.Name+" "+x.Reason)
 	return nil
 }
 

@@ -217,7 +217,7 @@ func (r request) bites(x reason) bool { return x.kind == Hard && r.app.SyncsOnce
 func (c *Controller) warn(ctx context.Context, r request) error {
 	for _, x := range r.reasons {
 		if r.bites(x) {
-			return c.cfg.API.Warn(ctx, r.app, x.id, "NotDeployed", notDeployed)
+			return c.cfg.API.Warn(ctx, r.app, Warning{x.id, "NotDeployed", notDeployed, c.cfg.Now()})
 		}
 	}
 	return nil

@@ -324,7 +324,9 @@ func TestNotifications(t *testing.T) {
 		posted("/eventbridge", bridge("2", "git"), http.StatusNoContent, "X-Api-Key", secret)
 		posted("/eventbridge", bridge("3", "git"), http.StatusUnauthorized, "X-Api-Key", "wrong")
 	})
-	deployed("sqs", func() { sqs.send(`{"Service": "Amazon S3", "Event": "s3:TestEvent"}`, "not ours", records("ObjectCreated:CompleteMultipartUpload")) })
+	deployed("sqs", func() {
+		sqs.send(`{"Service": "Amazon S3", "Event": "s3:TestEvent"}`, "not ours", records("ObjectCreated:CompleteMultipartUpload"))
+	})
 	deployed("sqs-sns", func() { sqs.send(sns.sign(t, "Notification", "2", records("ObjectCreated:Copy"), "")) })
 	deployed("sqs-eventbridge", func() { sqs.send(bridge("4", "file"), bridge("5", "git")) })
 	for sqs.left() > 1 && k.ctx.Err() == nil {

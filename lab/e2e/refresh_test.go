@@ -284,7 +284,9 @@ func TestOtherNamespaces(t *testing.T) {
 	k.must(k.lab.Bucket(k.ctx, "other"))
 	k.must(k.lab.Put(k.ctx, "other", "app/cm.yaml", configMap("other", "1")))
 	k.commit(map[string]string{"app/s3-source.yaml": "bucket: other\npath: app\n"})
-	move := func(manifest string) string { return strings.Replace(manifest, "namespace: argocd", "namespace: apps-one", 1) }
+	move := func(manifest string) string {
+		return strings.Replace(manifest, "namespace: argocd", "namespace: apps-one", 1)
+	}
 	k.replica(0, kubeconfig, "APPSET_REFRESH_INTERVAL=5s", "ARGOCD_APPLICATION_NAMESPACES="+lab.OtherNamespaces)
 	k.apply(
 		move(k.app(app{name: "other-s3", path: "app", plugin: "s3"})),
