@@ -132,7 +132,7 @@ func (l *Lease) acquire(ctx context.Context) (bool, error) {
 	}
 	o.Object["spec"] = next
 	_, err = client.Update(ctx, o, metav1.UpdateOptions{FieldManager: manager})
-	if apierrors.IsConflict(err) && holder != l.Holder {
+	if apierrors.IsConflict(err) {
 		return false, nil // another one was faster
 	}
 	if err != nil {

@@ -94,36 +94,50 @@ func (k *kit) holder(not string) string {
 	return text(o, "spec", "holderIdentity")
 }
 
-// ticks returns the number of each commit of the trigger repository.
-func (k *kit) ticks(url string) map[string]int {
-	k.Helper()
-	dir := k.TempDir()
-	_, err := lab.Output(k.ctx, "", "clone", "-q", url, dir)
-	k.must(err)
-	out, err := lab.Output(k.ctx, dir, "log", "--format=%H %ct")
-	k.must(err)
-	ticks := map[string]int{}
+// ticks follows a trigger repository and knows the number of each commit. A clone has those since the last 64th tick only.
+type ticks struct {
+	*kit
+	url   string
+	known map[string]int
+}
+
+// read reads the latest commits and returns the latest tick.
+func (x *ticks) read() (latest int) {
+	x.Helper()
+	dir := x.TempDir()
+	_, err := lab.Output(x.ctx, "", "clone", "-q", x.url, dir)
+	x.must(err)
+	out, err := lab.Output(x.ctx, dir, "log", "--format=%H %ct")
+	x.must(err)
 	for line := range strings.Lines(out) {
 		hash, date, _ := strings.Cut(strings.TrimSpace(line), " ")
 		seconds, err := strconv.Atoi(date)
-		k.must(err)
-		ticks[hash] = seconds / 10
+		x.must(err)
+		x.known[hash] = seconds / 10
+		latest = max(latest, seconds/10)
 	}
-	return ticks
+	return latest
+}
+
+// pass lets time pass, and misses no tick.
+func (x *ticks) pass(d time.Duration) {
+	for end := time.Now().Add(d); time.Now().Before(end); time.Sleep(min(4*time.Second, max(time.Until(end), 0))) {
+		x.read()
+	}
 }
 
 // seen is what an application has seen: ticks, and the refreshes that were asked for since the tick before.
 type seen struct{ tick, refreshes int }
 
-func (k *kit) seen(name string, ticks map[string]int) []seen {
+func (x *ticks) seen(name string) []seen {
 	var out []seen
 	refreshes := 0
-	for _, e := range k.journal.Entries("Application", name) {
+	for _, e := range x.journal.Entries("Application", name) {
 		switch word, value, _ := strings.Cut(e.What, " "); word {
 		case "refresh":
 			refreshes++
 		case "revision":
-			out = append(out, seen{ticks[value], refreshes})
+			out = append(out, seen{x.known[value], refreshes})
 			refreshes = 0
 		}
 	}
@@ -156,25 +170,23 @@ func TestInterval(t *testing.T) {
 	leader := k.replica(1, kubeconfig, "APPSET_REFRESH_INTERVAL=10s")
 	first := k.holder("")
 	k.replica(0, kubeconfig, "APPSET_REFRESH_INTERVAL=10s")
+	ticks := &ticks{k, url + "/appset.git", map[string]int{}}
 	for _, name := range names {
+		ticks.read()
 		k.await("Application", name, "refresh normal")
 	}
 	k.await("Application", "interval-child", "created")
 
-	time.Sleep(35 * time.Second) // ticks
+	ticks.pass(35 * time.Second)
 	began := time.Now()
 	leader.Kill()
 	second := k.holder(first)
 	t.Logf("another one held the Lease %s after the first was killed", time.Since(began).Round(100*time.Millisecond))
-	time.Sleep(25 * time.Second)
+	ticks.pass(25 * time.Second)
 
-	before := k.ticks(url + "/appset.git")
-	latest := 0
-	for _, n := range before {
-		latest = max(latest, n)
-	}
+	latest := ticks.read()
 	for _, name := range names {
-		list := k.seen(name, before)
+		list := ticks.seen(name)
 		if len(list) < 5 {
 			t.Errorf("%s has seen %v", name, list)
 			continue
@@ -203,31 +215,28 @@ func TestInterval(t *testing.T) {
 	k.must(leader.Start(k.ctx))
 	api := k.lab.Process("kube-apiserver")
 	api.Kill()
-	time.Sleep(30 * time.Second)
+	ticks.pass(30 * time.Second)
 	k.must(api.Start(k.ctx))
 	back := time.Now()
 	// Argo CD itself takes up to a minute to watch again. Until then, it has one request for each application.
 	for _, name := range names {
 		for {
-			list, ticks := k.seen(name, k.ticks(url+"/appset.git")), int(back.Unix()/10)
-			if list[len(list)-1].tick >= ticks {
+			list := ticks.seen(name)
+			if list[len(list)-1].tick >= int(back.Unix()/10) {
 				break
 			}
 			if k.ctx.Err() != nil {
 				t.Fatalf("%s has seen %v", name, list)
 			}
-			time.Sleep(time.Second)
+			ticks.pass(time.Second)
 		}
 	}
 	t.Logf("all applications were compared %s after the API server was back", time.Since(back).Round(time.Second))
-	time.Sleep(25 * time.Second)
-	after := k.ticks(url + "/appset.git")
-	for _, n := range after {
-		latest = max(latest, n)
-	}
+	ticks.pass(25 * time.Second)
+	latest = ticks.read()
 	gaps := 0
 	for _, name := range names {
-		list := k.seen(name, after)
+		list := ticks.seen(name)
 		for i, s := range list[2:] {
 			if s.refreshes != 1 {
 				t.Errorf("%s: tick %d with %d refreshes", name, s.tick, s.refreshes)
