@@ -37,7 +37,10 @@ var hostPattern = regexp.MustCompile(`^(?:sqs|queue)\.([a-z0-9-]+)\.amazonaws\.c
 // Open prepares to read a queue by its URL, with the credentials that the AWS SDK finds. The region is that of the URL, or the process'.
 func Open(ctx context.Context, address string) (*Queue, error) {
 	u, err := url.Parse(address)
-	if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" || len(u.Path) < 2 || u.User != nil {
+	if err == nil && u.User != nil {
+		return nil, errors.New("the URL of a queue has no user and password in it; credentials are those of the AWS SDK")
+	}
+	if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" || len(u.Path) < 2 {
 		return nil, fmt.Errorf("%q must be the URL of a queue, https://sqs.REGION.amazonaws.com/ACCOUNT/NAME", address)
 	}
 	cfg, err := config.LoadDefaultConfig(ctx)
