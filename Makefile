@@ -94,7 +94,7 @@ bench: ## measure ours and our peers' in one run and print the tables (builds rc
 	cd conformance && go run ./bench
 	cd conformance && go run ./cmpbench
 	cd lab && go run ./bench
-	go test -run '^$$' -bench 'Unchanged|Refs|Plan|Command' -benchmem ./internal/bucket/s3 ./internal/trigger ./internal/plan ./cmd/argosy
+	go test -run '^$$' -bench 'Unchanged|Refs|Plan|Command|Simulate|Step' -benchmem ./internal/bucket/s3 ./internal/trigger ./internal/plan ./internal/simulate ./internal/refresh ./cmd/argosy
 
 .PHONY: fuzz
 fuzz: ## fuzz every target for FUZZTIME (an input that runs when the time is over is no failure, though go test says so)

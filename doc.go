@@ -24,6 +24,7 @@
 //	internal/health            logic    health of objects as Argo CD sees it: Lua scripts, core kinds
 //	internal/parent            logic    the appset plugin: the Applications of an application
 //	internal/plan              logic    a boot before it happens: who deploys whom, in which order, and what waits
+//	internal/simulate          logic    a boot, event by event, under Argo CD's rules
 //	internal/policy            logic    what Argo CD projects may make us do
 //	internal/archive           logic    tar and zip archives that are not trusted
 //	internal/render            logic    a directory to Kubernetes objects: plain, Kustomize, Helm

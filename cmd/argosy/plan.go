@@ -7,6 +7,7 @@ import (
 	"io"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/argosy-cd/argosy/internal/appset"
 	"github.com/argosy-cd/argosy/internal/appset/generator"
@@ -17,15 +18,36 @@ import (
 	"github.com/argosy-cd/argosy/internal/plan"
 )
 
-type planOptions struct {
+// planInput are the flags that say what is planned.
+type planInput struct {
 	repos          []string
 	clusters       string
 	customizations string
 	namespace      string
-	resources      bool
-	diff           string
-	assign         bool
-	output         formatFlag
+	sets           string // who renders ApplicationSets, as in plan.Config
+}
+
+func (o *planInput) register(flags *pflag.FlagSet) {
+	flags.StringArrayVar(&o.repos, "repo", nil, "take a repository from a local directory, `URL=PATH[@REV]`; repeatable")
+	flags.StringVar(&o.clusters, "clusters", "", "`FILE` with the clusters that Argo CD knows, for cluster generators")
+	flags.StringVar(&o.customizations, "customizations", "", "`FILE` with the settings of the Argo CD, argocd-cm")
+	flags.StringVarP(&o.namespace, "namespace", "n", kube.DefaultNamespace, "Argo CD's namespace")
+}
+
+// atMostOneRoot demands no more than a file.
+func atMostOneRoot(_ *cobra.Command, args []string) error {
+	if len(args) > 1 {
+		return usagef("at most one file, that of the root Application")
+	}
+	return nil
+}
+
+type planOptions struct {
+	planInput
+	resources bool
+	diff      string
+	assign    bool
+	output    formatFlag
 }
 
 func newPlanCommand(std stdio) *cobra.Command {
@@ -48,19 +70,11 @@ deploys. It never waits for the Applications of an ApplicationSet, unless the pl
 		Example: `  argosy plan
   argosy plan --diff main -o markdown apps/root.yaml
   argosy plan --repo https://git.example.com/home/cluster.git=. --resources -o json root.yaml`,
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) > 1 {
-				return usagef("at most one file, that of the root Application")
-			}
-			return nil
-		},
+		Args: atMostOneRoot,
 		RunE: func(cmd *cobra.Command, args []string) error { return runPlan(cmd.Context(), std, opts, args) },
 	}
 	flags := cmd.Flags()
-	flags.StringArrayVar(&opts.repos, "repo", nil, "take a repository from a local directory, `URL=PATH[@REV]`; repeatable")
-	flags.StringVar(&opts.clusters, "clusters", "", "`FILE` with the clusters that Argo CD knows, for cluster generators")
-	flags.StringVar(&opts.customizations, "customizations", "", "`FILE` with the settings of the Argo CD, argocd-cm")
-	flags.StringVarP(&opts.namespace, "namespace", "n", kube.DefaultNamespace, "Argo CD's namespace")
+	opts.register(flags)
 	flags.BoolVar(&opts.resources, "resources", false, "show all objects, not only Applications and ApplicationSets")
 	flags.StringVar(&opts.diff, "diff", "", "say what changes in the boot since a `REVISION`, with -o table, json or markdown")
 	flags.BoolVar(&opts.assign, "assign-waves", false, "write sync waves into the files of Applications that need others ("+argo.DependsAnnotation+"), and print which")
@@ -76,7 +90,7 @@ func runPlan(ctx context.Context, std stdio, opts planOptions, args []string) er
 	if err != nil {
 		return err
 	}
-	root, file, err := planRoot(ctx, std, repos, opts, args)
+	root, file, err := planRoot(ctx, std, repos, opts.planInput, args)
 	if err != nil {
 		return errors.Join(err, repos.close())
 	}
@@ -121,7 +135,7 @@ func (o *planOptions) check() error {
 }
 
 // planRoot reads the root, or finds it.
-func planRoot(ctx context.Context, std stdio, repos *repositories, opts planOptions, args []string) (manifest.Document, string, error) {
+func planRoot(ctx context.Context, std stdio, repos *repositories, opts planInput, args []string) (manifest.Document, string, error) {
 	if len(args) == 0 {
 		return findRoot(ctx, repos, opts)
 	}
@@ -130,18 +144,18 @@ func planRoot(ctx context.Context, std stdio, repos *repositories, opts planOpti
 }
 
 // plan makes a plan of what repositories have, and closes them.
-func (o *planOptions) plan(ctx context.Context, repos *repositories, root manifest.Document) (*plan.Plan, error) {
+func (o *planInput) plan(ctx context.Context, repos *repositories, root manifest.Document) (*plan.Plan, error) {
 	p, err := o.newPlan(ctx, repos, root)
 	return p, errors.Join(err, repos.close())
 }
 
-func (o *planOptions) newPlan(ctx context.Context, repos *repositories, root manifest.Document) (*plan.Plan, error) {
+func (o *planInput) newPlan(ctx context.Context, repos *repositories, root manifest.Document) (*plan.Plan, error) {
 	clusters, err := readClusters(o.clusters)
 	if err != nil {
 		return nil, err
 	}
 	cfg := plan.Config{
-		Namespace: o.namespace, Engine: appset.Embedded{Clusters: generator.ClusterList(clusters), Git: repos, AllowEmpty: true},
+		Namespace: o.namespace, Sets: o.sets, Engine: appset.Embedded{Clusters: generator.ClusterList(clusters), Git: repos, AllowEmpty: true},
 		Open: func(ctx context.Context, url, revision string) (plan.Tree, error) {
 			return repos.tree(ctx, url, revision)
 		},

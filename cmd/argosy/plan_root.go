@@ -17,7 +17,7 @@ import (
 )
 
 // findRoot looks through the local repositories for the one Application that deploys others and is deployed by none.
-func findRoot(ctx context.Context, repos *repositories, opts planOptions) (manifest.Document, string, error) {
+func findRoot(ctx context.Context, repos *repositories, opts planInput) (manifest.Document, string, error) {
 	candidates, err := repos.applications(ctx)
 	if err != nil {
 		return manifest.Document{}, "", err

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/argosy-cd/argosy/internal/appset"
@@ -110,7 +111,7 @@ func (c *content) source(source *Source, s map[string]any) ([]manifest.Document,
 		return nil, err
 	}
 	docs, err := c.directory(source, s, t)
-	if err != nil || name != "appset" {
+	if err != nil || name != "appset" && (c.cfg.Sets != SetsByPlugin || !slices.ContainsFunc(docs, func(d manifest.Document) bool { return argo.IsApplicationSet(d.Object) })) {
 		return docs, err
 	}
 	source.Kind = "appset"
@@ -135,6 +136,9 @@ func parameter(plugin map[string]any, name string) string {
 
 // expand does what the plugin appset does.
 func (c *content) expand(docs []manifest.Document) ([]manifest.Document, error) {
+	if c.cfg.Sets == SetsByController {
+		return c.sets(docs), nil
+	}
 	res, err := appset.Expansion{Engine: c.cfg.Engine, Namespace: c.app.Namespace, Keep: true, Deployed: true}.Expand(c.ctx, docs)
 	if err != nil {
 		return nil, err
@@ -144,6 +148,22 @@ func (c *content) expand(docs []manifest.Document) ([]manifest.Document, error) 
 		out[i] = manifest.Document{Object: o, Position: c.app.position}
 	}
 	return out, nil
+}
+
+// sets are the sets themselves, as the controller would have them.
+func (c *content) sets(docs []manifest.Document) []manifest.Document {
+	var out []manifest.Document
+	for i, d := range docs {
+		if argo.IsBareSpec(d.Object) {
+			name := c.app.Name
+			if i > 0 {
+				name = fmt.Sprintf("%s-%d", name, i)
+			}
+			d.Object = manifest.Object{"apiVersion": argo.APIVersion, "kind": argo.KindApplicationSet, "metadata": map[string]any{"name": name}, "spec": d.Object}
+		}
+		out = append(out, d)
+	}
+	return out
 }
 
 // directory returns the documents of a directory, as Argo CD finds out what it is.

@@ -34,9 +34,17 @@ type Config struct {
 	Engine appset.Engine
 	// Namespace is Argo CD's.
 	Namespace string
+	// Sets is who renders ApplicationSets; "" is who does as it stands.
+	Sets string
 	// Customizations are health checks of Argo CD's settings. Nil are those that the plan itself deploys.
 	Customizations health.Customizations
 }
+
+// Who may render ApplicationSets, whatever the Applications say.
+const (
+	SetsByController = "controller" // Argo CD's applicationset-controller
+	SetsByPlugin     = "plugin"     // the plugin appset
+)
 
 // Ref names an Application.
 type Ref struct{ Namespace, Name string }
@@ -50,8 +58,9 @@ type Application struct {
 	Items       []*Item // in the order in which they are deployed
 	// Needs are the Applications that it says it needs.
 	Needs []string
-	// Automated says that Argo CD syncs it without being asked.
+	// Automated says that Argo CD syncs it without being asked, Retry how often it tries.
 	Automated bool
+	Retry     Retry
 	// Itself says that it is deployed by one that it deploys; its items are there.
 	Itself bool
 
@@ -153,6 +162,7 @@ func (l *loader) application(d manifest.Document, ancestors []Ref) *Application 
 	automated, _ := manifest.Map(o, "spec", "syncPolicy")["automated"].(map[string]any)
 	enabled, stated := automated["enabled"].(bool)
 	app.Automated = automated != nil && (enabled || !stated)
+	app.Retry = newRetry(manifest.Map(o, "spec", "syncPolicy", "retry"))
 	if i := slices.Index(ancestors, app.Ref); i >= 0 {
 		app.Itself = true
 		if i < len(ancestors)-1 { // a root that contains itself is a custom

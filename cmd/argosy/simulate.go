@@ -1,0 +1,299 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/argosy-cd/argosy/internal/plan"
+	"github.com/argosy-cd/argosy/internal/simulate"
+	"github.com/argosy-cd/argosy/internal/strict"
+)
+
+type simulateOptions struct {
+	planInput
+	durations []string
+	model     string
+	learn     string
+	fail      []string
+	never     []string
+	degrade   []string
+	jitter    float64
+	seed      uint64
+	each      bool
+	compare   string
+	output    formatFlag
+}
+
+func newSimulateCommand(std stdio) *cobra.Command {
+	opts := simulateOptions{output: formatFlag{value: "table", allowed: []string{"table", "json", "svg"}}}
+	cmd := &cobra.Command{
+		Use:   "simulate [ROOT]",
+		Short: "Run a boot before it happens: when each Application becomes healthy, and what a failure blocks",
+		Long: `Run the boot of a root Application by Argo CD's rules, without a cluster: a wave starts when everything of the one before that has a health check is
+healthy, two seconds later; what is Degraded fails a sync, which is tried again with a backoff and then given up; the last wave is not waited for.
+
+ROOT and the flags about repositories are those of argosy plan. How long things take is a small model by kind, which --model, --duration and --learn
+change; with --jitter each takes longer by chance, the same for the same --seed. It prints a time line, the critical path, where waves cost time that
+one Application alone needs, and, if the boot does not end, what waits for what; then the exit code is 3.
+
+  --fail x              its workloads become Degraded
+  --never x             they never become healthy
+  --degrade x@30s..2m   they are Degraded from 30 s to 2 min after the beginning
+  --each                what each Application blocks if it never becomes healthy
+  --compare stock       the same boot with the applicationset-controller, whose sets no wave waits for`,
+		Example: `  argosy simulate --repo https://git.example.com/home/cluster.git=. root.yaml
+  argosy simulate --never longhorn root.yaml
+  argosy simulate --duration longhorn=5m --compare stock root.yaml`,
+		Args: atMostOneRoot,
+		RunE: func(cmd *cobra.Command, args []string) error { return runSimulate(cmd.Context(), std, opts, args) },
+	}
+	flags := cmd.Flags()
+	opts.register(flags)
+	flags.StringArrayVar(&opts.durations, "duration", nil, "the workloads of an Application take so long, `NAME=TIME`; repeatable")
+	flags.StringVar(&opts.model, "model", "", "`FILE` with times by kind and by Application")
+	flags.StringVar(&opts.learn, "learn", "", "`FILE` with the events of a boot (-o json), to take the times of its Applications from")
+	flags.StringSliceVar(&opts.fail, "fail", nil, "`NAMES` of Applications whose workloads become Degraded")
+	flags.StringSliceVar(&opts.never, "never", nil, "`NAMES` of Applications whose workloads never become healthy")
+	flags.StringArrayVar(&opts.degrade, "degrade", nil, "workloads are Degraded for a time, `NAME@FROM..TO`, or NAME@FROM for ever; repeatable")
+	flags.Float64Var(&opts.jitter, "jitter", 0, "each workload takes longer by up to this part of its time, by chance")
+	flags.Uint64Var(&opts.seed, "seed", 1, "of the chance")
+	flags.BoolVar(&opts.each, "each", false, "rank Applications by what they block, instead of a time line")
+	flags.StringVar(&opts.compare, "compare", "", "stock: compare with the applicationset-controller")
+	flags.VarP(&opts.output, "output", "o", "output format, "+opts.output.usage())
+	return cmd
+}
+
+func (o *simulateOptions) check() error {
+	switch {
+	case o.jitter < 0 || o.jitter > 10:
+		return usagef("--jitter must be 0 to 10, it is %g", o.jitter)
+	case o.compare != "" && o.compare != "stock":
+		return usagef("--compare must be stock, it is %q", o.compare)
+	case o.compare != "" && (o.each || o.output.value != "table"):
+		return usagef("--compare goes without --each and -o")
+	case o.each && o.output.value == "svg":
+		return usagef("--each goes with -o table and json")
+	case o.each && len(o.fail)+len(o.never)+len(o.degrade) > 0:
+		return usagef("--each goes without --fail, --never and --degrade")
+	}
+	return nil
+}
+
+// modelFile is the file of --model.
+type modelFile struct {
+	Kinds        map[string]any `field:"kinds" doc:"time until an object of a kind is healthy, such as 30s"`
+	Applications map[string]any `field:"applications" doc:"time that each workload of an Application takes, instead of that of its kind"`
+}
+
+// times reads durations by name.
+func times(doc *strict.Document, field string, in map[string]any, out map[string]time.Duration) error {
+	var errs []error
+	for name, v := range in {
+		text, _ := v.(string)
+		d, err := time.ParseDuration(text)
+		if err != nil || d < 0 {
+			errs = append(errs, doc.Errorf(field, "%s.%s must be a duration such as 30s, it is %v", field, name, v))
+			continue
+		}
+		out[name] = d
+	}
+	return errors.Join(errs...)
+}
+
+// load puts the model together: what comes later wins.
+func (o *simulateOptions) load() (simulate.Model, error) {
+	m := simulate.DefaultModel()
+	m.Applications, m.Jitter, m.Seed = map[string]time.Duration{}, o.jitter, o.seed
+	if o.model != "" {
+		data, err := readLimited(o.model)
+		if err != nil {
+			return m, err
+		}
+		var f modelFile
+		doc, err := strict.Decode(o.model, data, &f)
+		if err != nil {
+			return m, err
+		}
+		if err := errors.Join(times(doc, "kinds", f.Kinds, m.Kinds), times(doc, "applications", f.Applications, m.Applications)); err != nil {
+			return m, err
+		}
+	}
+	if o.learn != "" {
+		if err := learn(o.learn, m.Apply, m.Applications); err != nil {
+			return m, err
+		}
+	}
+	for _, text := range o.durations {
+		name, value, ok := strings.Cut(text, "=")
+		d, err := time.ParseDuration(value)
+		if !ok || name == "" || err != nil || d < 0 {
+			return m, usagef("--duration must be NAME=TIME, such as longhorn=3m; it is %q", text)
+		}
+		m.Applications[name] = d
+	}
+	return m, nil
+}
+
+// learn takes times from the events of a boot: from when the last wave of an Application began, and was applied, until it was healthy.
+func learn(file string, apply time.Duration, out map[string]time.Duration) error {
+	data, err := readLimited(file)
+	if err != nil {
+		return err
+	}
+	var boot struct {
+		Events []struct {
+			At                        float64
+			Application, What, Detail string
+		}
+	}
+	if err := json.Unmarshal(data, &boot); err != nil {
+		return fmt.Errorf("%s: it is not the JSON of a boot: %w", file, err)
+	}
+	if len(boot.Events) == 0 {
+		return fmt.Errorf("%s: there are no events in it", file)
+	}
+	began := map[string]float64{}
+	for _, e := range boot.Events {
+		switch {
+		case e.What == simulate.WaveStarted:
+			began[e.Application] = e.At
+		case e.What == simulate.BecameState && e.Detail == string(simulate.Healthy):
+			if start, ok := began[e.Application]; ok && e.At >= start {
+				took := time.Duration((e.At - start) * float64(time.Second)).Round(time.Millisecond)
+				out[e.Application] = max(took-apply, 0)
+			}
+		}
+	}
+	return nil
+}
+
+// faults reads what goes wrong.
+func (o *simulateOptions) faults() ([]simulate.Fault, error) {
+	var out []simulate.Fault
+	for _, name := range o.fail {
+		out = append(out, simulate.Fault{App: name, Kind: simulate.Fail})
+	}
+	for _, name := range o.never {
+		out = append(out, simulate.Fault{App: name, Kind: simulate.Never})
+	}
+	for _, text := range o.degrade {
+		name, window, ok := strings.Cut(text, "@")
+		from, to, bounded := strings.Cut(window, "..")
+		f := simulate.Fault{App: name, Kind: simulate.Degrade}
+		var err, toErr error
+		f.From, err = time.ParseDuration(from)
+		if bounded {
+			f.To, toErr = time.ParseDuration(to)
+		}
+		if !ok || name == "" || err != nil || toErr != nil || f.From < 0 || bounded && f.To <= f.From {
+			return nil, usagef("--degrade must be NAME@FROM..TO, such as x@30s..2m; it is %q", text)
+		}
+		out = append(out, f)
+	}
+	return out, nil
+}
+
+func runSimulate(ctx context.Context, std stdio, opts simulateOptions, args []string) error {
+	if err := opts.check(); err != nil {
+		return err
+	}
+	faults, err := opts.faults()
+	if err != nil {
+		return err
+	}
+	model, err := opts.load()
+	if err != nil {
+		return err
+	}
+	p, err := opts.planned(ctx, std, args, "")
+	if err != nil {
+		return err
+	}
+	if opts.learn != "" {
+		// A boot may have had Applications that are gone.
+		for name := range model.Applications {
+			if !planHas(p, name) {
+				delete(model.Applications, name)
+			}
+		}
+	}
+	if opts.each {
+		radii, err := simulate.Blast(p, model)
+		if err != nil {
+			return usageError{err}
+		}
+		return writeBlast(std.out, opts.output.value, radii)
+	}
+	boot, err := simulate.Simulate(p, model, faults...)
+	if err != nil {
+		return usageError{err}
+	}
+	if opts.compare != "" {
+		return opts.compareStock(ctx, std, args, model, faults)
+	}
+	switch opts.output.value {
+	case "json":
+		err = writeBoot(std.out, boot)
+	case "svg":
+		err = bootSVG(std.out, boot)
+	default:
+		err = bootTable(std.out, boot)
+	}
+	if err == nil && !boot.Done() {
+		err = errFound
+	}
+	return err
+}
+
+func planHas(p *plan.Plan, name string) bool {
+	for _, a := range p.Applications {
+		if a.Name == name {
+			return true
+		}
+	}
+	return false
+}
+
+// planned makes the plan, with sets as they are or rendered by somebody else.
+func (o *simulateOptions) planned(ctx context.Context, std stdio, args []string, sets string) (*plan.Plan, error) {
+	input := o.planInput
+	input.sets = sets
+	repos, err := newRepositories(std, input.repos, true)
+	if err != nil {
+		return nil, err
+	}
+	root, _, err := planRoot(ctx, std, repos, input, args)
+	if err != nil {
+		return nil, errors.Join(err, repos.close())
+	}
+	return input.plan(ctx, repos, root)
+}
+
+// compareStock boots twice: with sets rendered by the controller, and by the plugin.
+func (o *simulateOptions) compareStock(ctx context.Context, std stdio, args []string, model simulate.Model, faults []simulate.Fault) error {
+	var boots [2]*simulate.Boot
+	var plans [2]*plan.Plan
+	for i, sets := range []string{plan.SetsByController, plan.SetsByPlugin} {
+		p, err := o.planned(ctx, std, args, sets)
+		if err != nil {
+			return err
+		}
+		if boots[i], err = simulate.Simulate(p, model, faults...); err != nil {
+			return usageError{err}
+		}
+		plans[i] = p
+	}
+	if err := writeCompare(std.out, plans, boots); err != nil {
+		return err
+	}
+	if !boots[1].Done() {
+		return errFound
+	}
+	return nil
+}

@@ -1,0 +1,66 @@
+package plan
+
+import (
+	"strconv"
+	"time"
+
+	"github.com/argosy-cd/argosy/internal/manifest"
+)
+
+// Retry is how often a sync that failed is tried again.
+type Retry struct {
+	Limit  int // negative is for ever
+	First  time.Duration
+	Factor int
+	Most   time.Duration
+}
+
+// newRetry reads spec.syncPolicy.retry. Without it an automated sync is tried again five times.
+func newRetry(retry map[string]any) Retry {
+	r := Retry{Limit: 5, First: 5 * time.Second, Factor: 2, Most: 3 * time.Minute}
+	if n, ok := number(retry["limit"]); ok {
+		r.Limit = n
+	}
+	backoff := manifest.Map(retry, "backoff")
+	if d, err := duration(manifest.String(backoff, "duration")); err == nil {
+		r.First = d
+	}
+	if n, ok := number(backoff["factor"]); ok && n > 0 {
+		r.Factor = n
+	}
+	if d, err := duration(manifest.String(backoff, "maxDuration")); err == nil {
+		r.Most = d
+	}
+	return r
+}
+
+// duration reads what Argo CD takes: 5s, or seconds without a unit.
+func duration(text string) (time.Duration, error) {
+	if n, err := strconv.Atoi(text); err == nil {
+		return time.Duration(n) * time.Second, nil
+	}
+	return time.ParseDuration(text)
+}
+
+func number(v any) (int, bool) {
+	switch n := v.(type) {
+	case int64:
+		return int(n), true
+	case float64:
+		return int(n), true
+	case int:
+		return n, true
+	}
+	return 0, false
+}
+
+// Wait is the time before the next attempt, after so many.
+func (r Retry) Wait(attempts int) time.Duration {
+	wait := r.First
+	for range attempts - 1 {
+		if wait *= time.Duration(r.Factor); wait >= r.Most {
+			break
+		}
+	}
+	return min(wait, r.Most)
+}

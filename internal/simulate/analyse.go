@@ -1,0 +1,194 @@
+package simulate
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/argosy-cd/argosy/internal/plan"
+)
+
+// Leg is a part of the critical path: what the boot waited for, and for how long.
+type Leg struct {
+	App      string
+	What     string
+	From, To time.Duration
+}
+
+// CriticalPath returns what the boot took its time for, from its beginning to the Application that became healthy last. Making any
+// of it quicker makes the boot quicker. It is empty if the boot does not end.
+func (b *Boot) CriticalPath() []Leg {
+	if !b.Done() || len(b.Runs) == 0 {
+		return nil
+	}
+	w := &walk{boot: b, steps: map[string][]Step{}}
+	for _, s := range b.Steps {
+		w.steps[s.App] = append(w.steps[s.App], s)
+	}
+	last := slices.MaxFunc(b.Runs, func(x, y *Run) int { return cmp.Compare(x.Healthy, y.Healthy) })
+	w.healthy(last)
+	slices.Reverse(w.legs)
+	return w.legs
+}
+
+// walk goes back in time.
+type walk struct {
+	boot  *Boot
+	steps map[string][]Step
+	legs  []Leg
+}
+
+func (w *walk) leg(app, what string, from, to time.Duration) {
+	if to > from {
+		w.legs = append(w.legs, Leg{app, what, from, to})
+	}
+}
+
+// healthy is how an Application became healthy.
+func (w *walk) healthy(r *Run) {
+	for r.last.App != "" {
+		child := w.boot.Find(r.last.App)
+		w.leg(r.Name, "sees it", child.Healthy, r.Healthy)
+		r = child
+	}
+	if r.last.Object == "" { // nothing of it has a health check
+		w.before(r, r.Healthy)
+		return
+	}
+	w.leg(r.Name, r.last.Object, r.lastSince, r.Healthy)
+	w.before(r, r.lastSince)
+}
+
+// before is what had to happen in a sync before a time.
+func (w *walk) before(r *Run, t time.Duration) {
+	steps := w.steps[r.Name]
+	k := len(steps) - 1
+	for k > 0 && steps[k].Start > t {
+		k--
+	}
+	for ; k > 0; k-- {
+		prev := steps[k-1]
+		if len(prev.Waited) > 0 && prev.Waited[0].App != "" {
+			child := w.boot.Find(prev.Waited[0].App)
+			w.leg(r.Name, fmt.Sprintf("goes on from wave %d", prev.Wave), child.Healthy, t)
+			w.healthy(child)
+			return
+		}
+		what := fmt.Sprintf("wave %d", prev.Wave)
+		if len(prev.Waited) > 0 {
+			what += ", " + prev.Waited[0].Object
+		}
+		w.leg(r.Name, what, prev.Start, t)
+		t = prev.Start
+	}
+	w.leg(r.Name, "begins", r.Created, t)
+	if parent := w.boot.Find(r.Parent); parent != nil {
+		w.before(parent, r.Created)
+	}
+}
+
+// Radius is what one Application that never becomes healthy keeps from becoming so.
+type Radius struct {
+	App    string
+	Blocks []string // others, in the order of the plan
+}
+
+// Blast returns what each Application blocks if it never becomes healthy, those that block most first. Applications of one wave
+// block the same, so that is simulated once.
+func Blast(p *plan.Plan, m Model) ([]Radius, error) {
+	base, err := Simulate(p, m)
+	if err != nil {
+		return nil, err
+	}
+	type class struct {
+		parent, set string
+		wave        int
+		waits       bool
+	}
+	blocked := map[class][]string{}
+	var out []Radius
+	for _, r := range base.Runs {
+		c := class{r.Parent, r.Set, r.Wave, r.waits}
+		names, ok := blocked[c]
+		if leaf := r.leaf; !ok || !leaf {
+			b, err := Simulate(p, m, Fault{App: r.Name, Kind: Never})
+			if err != nil {
+				return nil, err
+			}
+			names = nil
+			for i, x := range b.Runs {
+				// An Application that only reports what it deploys is not blocked by it.
+				if x.Health != Healthy && base.Runs[i].Health == Healthy && x.Name != r.Name && !ancestor(b, x.Name, r.Name) {
+					names = append(names, x.Name)
+				}
+			}
+			if leaf {
+				blocked[c] = names
+			}
+		}
+		out = append(out, Radius{r.Name, names})
+	}
+	slices.SortStableFunc(out, func(a, b Radius) int { return len(b.Blocks) - len(a.Blocks) })
+	return out, nil
+}
+
+// ancestor reports whether an Application deploys another, directly or not.
+func ancestor(b *Boot, above, name string) bool {
+	for r := b.Find(name); r != nil && r.Parent != ""; r = b.Find(r.Parent) {
+		if r.Parent == above {
+			return true
+		}
+	}
+	return false
+}
+
+// Cost is a wave that costs time which one Application alone needs.
+type Cost struct {
+	App     string // whose wave it is
+	Wave    int
+	Slowest Waited
+	Saves   time.Duration // if it were not in this wave
+}
+
+// Costs returns waves of which one object is much slower than all others, and those that wait for nothing, the most expensive first.
+func (b *Boot) Costs() (slow []Cost, idle []Step) {
+	for _, s := range b.Steps {
+		switch {
+		case s.Last || s.End < 0:
+		case len(s.Waited) == 0:
+			idle = append(idle, s)
+		case len(s.Waited) > 1 && s.Waited[0].Took > s.Waited[1].Took:
+			slow = append(slow, Cost{s.App, s.Wave, s.Waited[0], s.Waited[0].Took - s.Waited[1].Took})
+		}
+	}
+	slices.SortStableFunc(slow, func(a, b Cost) int { return cmp.Compare(b.Saves, a.Saves) })
+	return slow, idle
+}
+
+// Blocked says of Applications that did not become healthy what they wait for.
+func (b *Boot) Blocked() []string {
+	var out []string
+	for _, r := range b.Runs {
+		switch {
+		case r.Health == Healthy:
+		case r.GivenUp:
+			out = append(out, fmt.Sprintf("%s: its sync was given up after %d attempts; Argo CD does not try the same revision again", r.Name, r.Attempts))
+		case len(r.WaitsFor) > 0:
+			out = append(out, fmt.Sprintf("%s: its sync waits for %s", r.Name, list(r.WaitsFor)))
+		case r.byHand && r.Created >= 0:
+			out = append(out, fmt.Sprintf("%s: nobody syncs it; it has no automated sync", r.Name))
+		}
+	}
+	return out
+}
+
+// list is some of many.
+func list(names []string) string {
+	const most = 3
+	if len(names) <= most {
+		return strings.Join(names, ", ")
+	}
+	return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), len(names)-most)
+}

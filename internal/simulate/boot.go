@@ -1,0 +1,103 @@
+package simulate
+
+import (
+	"slices"
+	"time"
+)
+
+// Health of an object or an Application, as Argo CD calls it.
+type Health string
+
+// States of health.
+const (
+	None        Health = "" // it has no health check
+	Healthy     Health = "Healthy"
+	Progressing Health = "Progressing"
+	Missing     Health = "Missing"
+	Degraded    Health = "Degraded"
+)
+
+// rank is how bad a state is; an Application has the worst of what it deploys.
+func (h Health) rank() int {
+	return slices.Index([]Health{None, Healthy, Progressing, Missing, Degraded}, h)
+}
+
+// What happens to an Application.
+const (
+	Created     = "created"
+	SyncStarted = "sync"
+	WaveStarted = "wave"
+	SyncFailed  = "sync failed"
+	SyncGivenUp = "sync given up"
+	Synced      = "synced"
+	BecameState = "health" // with the new state
+)
+
+// Event is something that happens.
+type Event struct {
+	At     time.Duration
+	App    string
+	What   string
+	Detail string
+}
+
+// Run is what became of an Application. Times that never came are negative.
+type Run struct {
+	Name     string
+	Parent   string // "" is the root's
+	Depth    int
+	Wave     int    // of the parent's sync
+	Set      string // the ApplicationSet that made it without a wave, "" if none did
+	Objects  int
+	Created  time.Duration
+	Started  time.Duration // its sync
+	Synced   time.Duration
+	Healthy  time.Duration // for the last time
+	Health   Health        // at the end
+	Attempts int
+	WaitsFor []string // at the end: objects that its sync waits for
+	GivenUp  bool
+
+	byHand    bool
+	waits     bool   // its parent waits for it
+	leaf      bool   // it deploys no Applications
+	last      Waited // what became healthy last
+	lastSince time.Duration
+}
+
+// Boot is a boot that was simulated.
+type Boot struct {
+	Events []Event
+	Runs   []*Run // in the order of the plan
+	// Total is when the last Application became healthy, or when nothing happened any more.
+	Total time.Duration
+	// Steps are the waves of all syncs, to say where time went.
+	Steps []Step
+	by    map[string]*Run
+}
+
+// Step is one wave of a sync.
+type Step struct {
+	App        string
+	Phase      string
+	Wave       int
+	Start, End time.Duration // End is when the next one may start; negative is never
+	// Waited are the objects that it waited for, with the time that each took, the slowest first.
+	Waited []Waited
+	Last   bool
+}
+
+// Waited is an object that a wave waited for.
+type Waited struct {
+	Object string
+	App    string // if it is an Application
+	Took   time.Duration
+}
+
+// Done reports whether all Applications became healthy.
+func (b *Boot) Done() bool {
+	return !slices.ContainsFunc(b.Runs, func(r *Run) bool { return r.Health != Healthy })
+}
+
+// Find returns what became of an Application, nil if there is none of that name.
+func (b *Boot) Find(name string) *Run { return b.by[name] }

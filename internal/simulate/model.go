@@ -1,0 +1,63 @@
+package simulate
+
+import (
+	"math/rand/v2"
+	"time"
+)
+
+// Model says how long things take.
+type Model struct {
+	// Kinds is the time from when an object is applied until it is healthy. Other kinds are healthy at once.
+	Kinds map[string]time.Duration
+	// Applications is the time that each workload of an Application takes, instead of that of its kind.
+	Applications map[string]time.Duration
+	// Refresh is from when an Application is made until its sync begins, Apply the time to apply a wave, Notice until a change of health is
+	// seen by a sync, Pause between waves, Generate until the controller has made the Applications of a set.
+	Refresh, Apply, Notice, Pause, Generate time.Duration
+	// Jitter makes each time of a workload longer by up to this part of it, by chance.
+	Jitter float64
+	Seed   uint64
+	// Horizon is when the simulation ends, whatever happens.
+	Horizon time.Duration
+}
+
+// DefaultModel is a cluster that has its images at hand. Pause is Argo CD's, the others are what the lab shows.
+func DefaultModel() Model {
+	return Model{
+		Kinds: map[string]time.Duration{
+			"Deployment": 20 * time.Second, "StatefulSet": 40 * time.Second, "DaemonSet": 20 * time.Second, "ReplicaSet": 20 * time.Second, "Pod": 15 * time.Second, "Job": 30 * time.Second,
+			"PersistentVolumeClaim": 5 * time.Second, "CustomResourceDefinition": time.Second, "APIService": 20 * time.Second, "Ingress": 5 * time.Second, "Certificate": 30 * time.Second,
+		},
+		Refresh: time.Second, Apply: time.Second, Notice: time.Second, Pause: 2 * time.Second, Generate: 2 * time.Second, Horizon: 24 * time.Hour,
+	}
+}
+
+// base is what an object takes without chance.
+func (m *Model) base(app, kind string) time.Duration {
+	usual := m.Kinds[kind]
+	if own, ok := m.Applications[app]; ok && (usual > 0 || len(m.Kinds) == 0) {
+		return own
+	}
+	return usual
+}
+
+func (m *Model) duration(app, kind string, random *rand.Rand) time.Duration {
+	d := m.base(app, kind)
+	if m.Jitter > 0 {
+		d += time.Duration(float64(d) * m.Jitter * random.Float64())
+	}
+	return d
+}
+
+// Kinds of faults.
+const (
+	Fail    = "fail"    // its workloads become Degraded, and stay that
+	Never   = "never"   // they never become healthy
+	Degrade = "degrade" // they are Degraded for a time
+)
+
+// Fault is something that goes wrong with the workloads of an Application.
+type Fault struct {
+	App, Kind string
+	From, To  time.Duration // of Degrade; To 0 is for ever
+}

@@ -1,0 +1,393 @@
+// Package simulate runs a boot before it happens: a plan, how long things take, and what goes wrong, to what happens when.
+//
+// It follows Argo CD's rules. A sync applies its waves one after the other; the next one starts, two seconds later, when everything of
+// the last one that has a health check is healthy. The last wave is not waited for. Something Degraded fails the sync, which is tried
+// again with a backoff, from its first wave, as often as the Application says; then it stays failed. An Application is as healthy
+// as what it deploys. The Applications of an ApplicationSet that the controller makes are nobody's wave.
+//
+// The same input gives the same boot.
+package simulate
+
+import (
+	"container/heap"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	"github.com/argosy-cd/argosy/internal/plan"
+)
+
+// simulation is a boot on its way.
+type simulation struct {
+	model  Model
+	faults map[string][]Fault
+	boot   *Boot
+	now    time.Duration
+	queue  queue
+	serial int
+	apps   map[*plan.Application]*app
+	random *rand.Rand
+}
+
+// app is an Application on its way.
+type app struct {
+	*Run
+	plan   *plan.Application
+	waves  []wave
+	items  []*item
+	parent *app
+	own    *item // in the parent
+	// The sync: which wave, whether its objects are applied, and whether one runs at all.
+	running bool
+	applied bool
+	wave    int
+	step    int // in boot.Steps
+	health  Health
+}
+
+// wave is one wave of a sync.
+type wave struct {
+	phase  string
+	number int
+	items  []*item
+}
+
+// item is an object on its way.
+type item struct {
+	*plan.Item
+	applied bool
+	health  Health
+	since   time.Duration // when it was applied in this wave
+	first   time.Duration // when it was applied first
+	child   *app
+}
+
+func (i *item) String() string { return i.Kind + " " + i.Name }
+
+// Simulate boots a plan.
+func Simulate(p *plan.Plan, m Model, faults ...Fault) (*Boot, error) {
+	s := &simulation{
+		model: m, faults: map[string][]Fault{}, boot: &Boot{by: map[string]*Run{}}, apps: map[*plan.Application]*app{},
+		random: rand.New(rand.NewPCG(m.Seed, 0)), //nolint:gosec // a simulation that can be repeated
+	}
+	known := map[string]bool{}
+	for _, a := range p.Applications {
+		known[a.Name] = true
+	}
+	for _, f := range faults {
+		if !known[f.App] {
+			return nil, fmt.Errorf("there is no Application %q in the plan", f.App)
+		}
+		s.faults[f.App] = append(s.faults[f.App], f)
+	}
+	for name := range m.Applications {
+		if !known[name] {
+			return nil, fmt.Errorf("there is no Application %q in the plan", name)
+		}
+	}
+	s.prepare(p.Root, nil, nil, 0, "")
+	s.create(s.apps[p.Root])
+	for len(s.queue) > 0 {
+		next := heap.Pop(&s.queue).(*task)
+		if next.at > m.Horizon {
+			break
+		}
+		s.now = next.at
+		next.do()
+	}
+	s.finish()
+	return s.boot, nil
+}
+
+// prepare makes the state of an Application and of all that it deploys.
+func (s *simulation) prepare(p *plan.Application, parent *app, own *item, number int, set string) *app {
+	if a := s.apps[p]; a != nil {
+		return a
+	}
+	a := &app{
+		Run:  &Run{Name: p.Name, Wave: number, Set: set, Created: -1, Started: -1, Synced: -1, Healthy: -1, Objects: len(p.Items), byHand: !p.Automated && parent != nil},
+		plan: p, parent: parent, own: own, health: Missing,
+	}
+	a.leaf = true
+	if parent != nil {
+		a.Parent, a.Depth = parent.Name, parent.Depth+1
+		a.waits = own != nil && own.Waits
+		parent.leaf = false
+	}
+	s.apps[p] = a
+	s.boot.Runs = append(s.boot.Runs, a.Run)
+	s.boot.by[a.Name] = a.Run
+	for _, w := range p.Waves() {
+		next := wave{phase: w.Phase, number: w.Wave}
+		for _, i := range w.Items {
+			x := &item{Item: i, health: Missing}
+			if !i.Waits {
+				x.health = None
+			}
+			next.items, a.items = append(next.items, x), append(a.items, x)
+		}
+		a.waves = append(a.waves, next)
+	}
+	if len(s.faults[a.Name]) > 0 && !slices.ContainsFunc(a.items, func(x *item) bool { return x.Waits && x.Application == nil }) {
+		// Nothing of it can go wrong, but that is what is asked for.
+		x := &item{Item: &plan.Item{Kind: "something", Name: "of " + a.Name, Waits: true}, health: Missing}
+		a.items = append(a.items, x)
+		if len(a.waves) == 0 {
+			a.waves = []wave{{phase: plan.Sync}}
+		}
+		last := &a.waves[len(a.waves)-1]
+		last.items = append(last.items, x)
+	}
+	for _, x := range a.items {
+		i := x.Item
+		if i.Application != nil && !i.Application.Itself {
+			child := s.prepare(i.Application, a, x, i.Wave, "")
+			if child.own == x {
+				x.child = child
+			}
+		}
+		for _, c := range i.Children {
+			if !c.Itself {
+				s.prepare(c, a, nil, i.Wave, i.Name)
+			}
+		}
+	}
+	return a
+}
+
+// after does something later.
+func (s *simulation) after(d time.Duration, do func()) {
+	s.serial++
+	heap.Push(&s.queue, &task{at: s.now + d, serial: s.serial, do: do})
+}
+
+func (s *simulation) event(a *app, what, format string, args ...any) {
+	s.boot.Events = append(s.boot.Events, Event{s.now, a.Name, what, fmt.Sprintf(format, args...)})
+}
+
+// create is the Application object itself.
+func (s *simulation) create(a *app) {
+	if a.Created >= 0 {
+		return
+	}
+	a.Created = s.now
+	s.event(a, Created, "%s", a.Parent)
+	if a.byHand {
+		return
+	}
+	s.after(s.model.Refresh, func() { s.start(a) })
+}
+
+// start begins a sync, or another attempt at it.
+func (s *simulation) start(a *app) {
+	a.Attempts++
+	if a.Started < 0 {
+		a.Started = s.now
+	}
+	a.running, a.wave = true, -1
+	s.event(a, SyncStarted, "attempt %d", a.Attempts)
+	s.next(a)
+}
+
+// next begins the next wave.
+func (s *simulation) next(a *app) {
+	a.wave++
+	if a.wave >= len(a.waves) {
+		s.synced(a)
+		return
+	}
+	w := a.waves[a.wave]
+	a.applied = false
+	a.step = len(s.boot.Steps)
+	s.boot.Steps = append(s.boot.Steps, Step{App: a.Name, Phase: w.phase, Wave: w.number, Start: s.now, End: -1, Last: a.wave == len(a.waves)-1})
+	s.event(a, WaveStarted, "%d", w.number)
+	s.after(s.model.Apply, func() { s.apply(a) })
+}
+
+// apply applies the objects of a wave.
+func (s *simulation) apply(a *app) {
+	a.applied = true
+	for _, x := range a.waves[a.wave].items {
+		i := x.Item
+		x.since = s.now
+		if x.applied {
+			continue
+		}
+		x.applied, x.first = true, s.now
+		switch {
+		case x.child != nil:
+			s.create(x.child)
+			if i.Waits {
+				s.become(a, x, x.child.health)
+			}
+		case i.Waits:
+			s.become(a, x, Progressing)
+			s.ripen(a, x)
+		}
+		for _, c := range i.Children {
+			if child := s.apps[c]; child != nil && child.Set != "" {
+				s.after(s.model.Generate, func() { s.create(child) })
+			}
+		}
+	}
+	s.rate(a)
+	s.check(a)
+}
+
+// ripen schedules what becomes of a workload.
+func (s *simulation) ripen(a *app, x *item) {
+	took := s.model.duration(a.Name, x.Kind, s.random)
+	state := Healthy
+	for _, f := range s.faults[a.Name] {
+		switch f.Kind {
+		case Never:
+			return
+		case Fail:
+			state = Degraded
+		case Degrade:
+			s.after(max(f.From-s.now, 0), func() { s.change(a, x, Degraded) })
+			if f.To > 0 {
+				s.after(max(f.To-s.now, took), func() { s.change(a, x, Healthy) })
+			}
+		}
+	}
+	s.after(took, func() {
+		if x.health == Progressing {
+			s.change(a, x, state)
+		}
+	})
+}
+
+// change gives an object a new health, and lets its Application know.
+func (s *simulation) change(a *app, x *item, h Health) {
+	if x.health == h {
+		return
+	}
+	s.become(a, x, h)
+	s.rate(a)
+	s.after(s.model.Notice, func() { s.check(a) })
+}
+
+func (s *simulation) become(a *app, x *item, h Health) {
+	x.health = h
+	if h == Healthy {
+		a.last, a.lastSince = Waited{Object: x.String()}, x.first
+		if x.child != nil {
+			a.last.App = x.child.Name
+		}
+	}
+}
+
+// rate computes the health of an Application, which is its parent's to see.
+func (s *simulation) rate(a *app) {
+	worst := Healthy
+	for _, x := range a.items {
+		h := x.health
+		if !x.applied {
+			h = Missing
+		}
+		if h.rank() > worst.rank() {
+			worst = h
+		}
+	}
+	if worst == a.health {
+		return
+	}
+	a.health = worst
+	a.Healthy = -1
+	if worst == Healthy {
+		a.Healthy = s.now
+	}
+	s.event(a, BecameState, "%s", worst)
+	if a.own != nil && a.own.applied && a.own.Waits {
+		s.after(s.model.Notice, func() { s.change(a.parent, a.own, a.health) })
+	}
+}
+
+// check sees whether a sync can go on.
+func (s *simulation) check(a *app) {
+	if !a.running || !a.applied {
+		return
+	}
+	w := a.waves[a.wave]
+	last := a.wave == len(a.waves)-1
+	for _, x := range w.items {
+		if x.health == Degraded && !last {
+			s.fail(a, x)
+			return
+		}
+	}
+	if !last && slices.ContainsFunc(w.items, func(x *item) bool { return x.health != None && x.health != Healthy }) {
+		return
+	}
+	step := &s.boot.Steps[a.step]
+	step.End = s.now
+	for _, x := range w.items {
+		if x.health == None || last {
+			continue
+		}
+		waited := Waited{Object: x.String(), Took: s.now - x.since}
+		if x.child != nil {
+			waited.App = x.child.Name
+			waited.Took = max(x.child.Healthy-step.Start, 0)
+		} else {
+			waited.Took = max(min(waited.Took, s.model.base(a.Name, x.Kind)), 0)
+		}
+		step.Waited = append(step.Waited, waited)
+	}
+	slices.SortStableFunc(step.Waited, func(a, b Waited) int { return int(b.Took - a.Took) })
+	a.applied = false
+	if last {
+		s.next(a)
+		return
+	}
+	s.after(s.model.Pause, func() {
+		if a.running {
+			s.next(a)
+		}
+	})
+}
+
+// fail ends an attempt of a sync.
+func (s *simulation) fail(a *app, x *item) {
+	a.running, a.applied = false, false
+	s.event(a, SyncFailed, "%s is Degraded", x)
+	retry := a.plan.Retry
+	if retry.Limit >= 0 && a.Attempts > retry.Limit {
+		a.GivenUp = true
+		s.event(a, SyncGivenUp, "after %d attempts: %s is Degraded", a.Attempts, x)
+		return
+	}
+	s.after(retry.Wait(a.Attempts), func() { s.start(a) })
+}
+
+func (s *simulation) synced(a *app) {
+	a.running = false
+	if a.Synced < 0 {
+		a.Synced = s.now
+	}
+	s.event(a, Synced, "")
+	s.rate(a)
+}
+
+// finish says what is left.
+func (s *simulation) finish() {
+	for _, a := range s.apps {
+		a.Health = a.health
+		if a.Created < 0 {
+			a.Health = Missing
+		}
+		if a.running && a.wave < len(a.waves) {
+			for _, x := range a.waves[a.wave].items {
+				if x.health != None && x.health != Healthy {
+					a.WaitsFor = append(a.WaitsFor, x.String())
+				}
+			}
+		}
+		s.boot.Total = max(s.boot.Total, a.Healthy)
+	}
+	if !s.boot.Done() && len(s.boot.Events) > 0 {
+		s.boot.Total = s.boot.Events[len(s.boot.Events)-1].At
+	}
+}

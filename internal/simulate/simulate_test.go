@@ -1,0 +1,346 @@
+package simulate_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/argosy-cd/argosy/internal/plan"
+	"github.com/argosy-cd/argosy/internal/simulate"
+)
+
+const s = time.Second
+
+// tree makes plans by hand.
+type tree struct{ apps []*plan.Application }
+
+func (t *tree) app(name string, items ...*plan.Item) *plan.Application {
+	a := &plan.Application{Ref: plan.Ref{Namespace: "argocd", Name: name}, Automated: true, Items: items, Retry: plan.Retry{Limit: 5, First: 5 * s, Factor: 2, Most: 3 * time.Minute}}
+	t.apps = append(t.apps, a)
+	return a
+}
+
+func (t *tree) plan(root *plan.Application) *plan.Plan {
+	return &plan.Plan{Root: root, Applications: t.apps}
+}
+
+func object(kind string, wave int) *plan.Item {
+	return &plan.Item{Kind: kind, Name: strings.ToLower(kind), Phase: plan.Sync, Wave: wave, Waits: kind != "ConfigMap"}
+}
+
+func child(a *plan.Application, wave int) *plan.Item {
+	return &plan.Item{Group: "argoproj.io", Kind: "Application", Name: a.Name, Phase: plan.Sync, Wave: wave, Application: a, Waits: true}
+}
+
+func set(name string, wave int, children ...*plan.Application) *plan.Item {
+	return &plan.Item{Group: "argoproj.io", Kind: "ApplicationSet", Name: name, Phase: plan.Sync, Wave: wave, Children: children}
+}
+
+func run(t *testing.T, p *plan.Plan, m simulate.Model, faults ...simulate.Fault) *simulate.Boot {
+	t.Helper()
+	b, err := simulate.Simulate(p, m, faults...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+// lines is a boot as text.
+func lines(b *simulate.Boot) string {
+	var out strings.Builder
+	for _, e := range b.Events {
+		fmt.Fprintf(&out, "%s %s %s %s\n", e.At, e.App, e.What, e.Detail)
+	}
+	return out.String()
+}
+
+// two is a root with x in wave 1, y in wave 2, and z of a set in wave 2.
+func two() (*tree, *plan.Plan) {
+	t := &tree{}
+	x, y, z := t.app("x", object("ConfigMap", 0), object("Deployment", 0)), t.app("y", object("Deployment", 0)), t.app("z", object("Job", 0))
+	root := t.app("root", child(x, 1), child(y, 2), set("zs", 2, z))
+	slices.Reverse(t.apps)
+	return t, t.plan(root)
+}
+
+func TestBoot(t *testing.T) {
+	_, p := two()
+	b := run(t, p, simulate.DefaultModel())
+	want := `0s root created 
+1s root sync attempt 1
+1s root wave 1
+2s x created root
+2s root health Missing
+3s x sync attempt 1
+3s x wave 0
+4s x health Progressing
+4s x synced 
+24s x health Healthy
+28s root wave 2
+29s y created root
+29s root synced 
+30s y sync attempt 1
+30s y wave 0
+31s z created root
+31s y health Progressing
+31s y synced 
+32s z sync attempt 1
+32s z wave 0
+32s root health Progressing
+33s z health Progressing
+33s z synced 
+51s y health Healthy
+52s root health Healthy
+1m3s z health Healthy
+`
+	got := lines(b)
+	// The first state is Missing, and needs no event.
+	want = strings.Replace(want, "2s root health Missing\n", "", 1)
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	if b.Total != 63*s || !b.Done() {
+		t.Errorf("%s, %t", b.Total, b.Done())
+	}
+	var legs []string
+	for _, l := range b.CriticalPath() {
+		legs = append(legs, fmt.Sprintf("%s-%s %s %s", l.From, l.To, l.App, l.What))
+	}
+	if diff := cmp.Diff([]string{"0s-2s root begins", "2s-4s x begins", "4s-24s x Deployment deployment", "24s-31s root goes on from wave 1", "31s-33s z begins", "33s-1m3s z Job job"}, legs); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// TestNever: nothing comes after what never becomes healthy, except what no wave waits for.
+func TestNever(t *testing.T) {
+	_, p := two()
+	b := run(t, p, simulate.DefaultModel(), simulate.Fault{App: "x", Kind: simulate.Never})
+	if b.Done() || b.Find("y").Created >= 0 || b.Find("z").Created >= 0 || b.Find("x").Health != simulate.Progressing {
+		t.Error(lines(b))
+	}
+	if got := strings.Join(b.Blocked(), "; "); got != "root: its sync waits for Application x" {
+		t.Error(got)
+	}
+	// A set is healthy as soon as it is there: the gap.
+	tr := &tree{}
+	x, y := tr.app("x", object("Deployment", 0)), tr.app("y", object("Deployment", 0))
+	root := tr.app("root", set("xs", 1, x), child(y, 2))
+	b = run(t, tr.plan(root), simulate.DefaultModel(), simulate.Fault{App: "x", Kind: simulate.Never})
+	if b.Find("y").Health != simulate.Healthy || b.Find("root").Health != simulate.Healthy || b.Find("x").Health != simulate.Progressing {
+		t.Error(lines(b))
+	}
+}
+
+// TestFail: something Degraded fails the sync, which is tried again with a backoff, and given up.
+func TestFail(t *testing.T) {
+	tr := &tree{}
+	x, y := tr.app("x", object("Deployment", 0)), tr.app("y", object("Deployment", 0))
+	root := tr.app("root", child(x, 1), child(y, 2))
+	p := tr.plan(root)
+	b := run(t, p, simulate.DefaultModel(), simulate.Fault{App: "x", Kind: simulate.Fail})
+	var at []time.Duration
+	for _, e := range b.Events {
+		if e.App == "root" && e.What == simulate.SyncStarted {
+			at = append(at, e.At)
+		}
+	}
+	// Degraded is seen at 26 s; each attempt applies for a second, and then fails at once.
+	want := []time.Duration{1 * s, 31 * s, 42 * s, 63 * s, 104 * s, 185 * s}
+	if diff := cmp.Diff(want, at); diff != "" {
+		t.Error(diff)
+	}
+	if r := b.Find("root"); !r.GivenUp || r.Attempts != 6 || b.Find("y").Created >= 0 {
+		t.Errorf("%+v", r)
+	}
+	if got := strings.Join(b.Blocked(), "; "); !strings.Contains(got, "root: its sync was given up after 6 attempts") {
+		t.Error(got)
+	}
+	// With a repair in time the boot goes on; too late, it does not.
+	for until, healthy := range map[time.Duration]bool{100 * s: true, 10 * time.Minute: false} {
+		b := run(t, p, simulate.DefaultModel(), simulate.Fault{App: "x", Kind: simulate.Degrade, From: 10 * s, To: until})
+		if b.Find("x").Health != simulate.Healthy || b.Done() != healthy {
+			t.Errorf("until %s: %t\n%s", until, b.Done(), lines(b))
+		}
+	}
+	root.Retry.Limit = -1
+	if b := run(t, p, simulate.DefaultModel(), simulate.Fault{App: "x", Kind: simulate.Degrade, From: 10 * s, To: time.Hour}); !b.Done() {
+		t.Error("tried for ever, but not done")
+	}
+	// Degraded for a while after the wave has passed hurts nobody.
+	if b := run(t, p, simulate.DefaultModel(), simulate.Fault{App: "x", Kind: simulate.Degrade, From: 60 * s, To: 70 * s}); !b.Done() || b.Find("root").Attempts != 1 {
+		t.Error(lines(b))
+	}
+}
+
+func TestByHand(t *testing.T) {
+	tr := &tree{}
+	x, y := tr.app("x", object("Deployment", 0)), tr.app("y", object("Deployment", 0))
+	x.Automated = false
+	b := run(t, tr.plan(tr.app("root", child(x, 1), child(y, 2))), simulate.DefaultModel())
+	if b.Find("y").Created >= 0 || !slices.Contains(b.Blocked(), "x: nobody syncs it; it has no automated sync") {
+		t.Errorf("%v", b.Blocked())
+	}
+}
+
+func TestUnknown(t *testing.T) {
+	_, p := two()
+	if _, err := simulate.Simulate(p, simulate.DefaultModel(), simulate.Fault{App: "none", Kind: simulate.Never}); err == nil || err.Error() != `there is no Application "none" in the plan` {
+		t.Error(err)
+	}
+	m := simulate.DefaultModel()
+	m.Applications = map[string]time.Duration{"none": s}
+	if _, err := simulate.Simulate(p, m); err == nil {
+		t.Error("no error")
+	}
+}
+
+func TestBlast(t *testing.T) {
+	// One that has nothing with a health check is no exception.
+	tr := &tree{}
+	plain, x := tr.app("plain", object("ConfigMap", 0)), tr.app("x", object("Deployment", 0))
+	last := tr.app("last", object("Deployment", 0))
+	flat, err := simulate.Blast(tr.plan(tr.app("root", child(plain, 1), child(x, 1), child(last, 2))), simulate.DefaultModel())
+	if err != nil || len(flat) != 4 || len(flat[0].Blocks) != 1 || len(flat[1].Blocks) != 1 {
+		t.Errorf("%v, %v", flat, err)
+	}
+	_, p := two()
+	radii, err := simulate.Blast(p, simulate.DefaultModel())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, r := range radii {
+		got = append(got, r.App+": "+strings.Join(r.Blocks, " "))
+	}
+	if diff := cmp.Diff([]string{"x: y z", "root: ", "y: ", "z: "}, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// chance makes a plan by chance.
+func chance(r *rand.Rand, n int) (*tree, *plan.Plan) {
+	tr := &tree{}
+	kinds := []string{"Deployment", "ConfigMap", "Job", "StatefulSet", "Service"}
+	var all []*plan.Application
+	for i := range n {
+		var items []*plan.Item
+		for range 1 + r.IntN(4) {
+			o := object(kinds[r.IntN(len(kinds))], r.IntN(3))
+			o.Name += fmt.Sprint(len(items))
+			items = append(items, o)
+		}
+		// Some deploy others.
+		for len(all) > 0 && r.IntN(3) == 0 {
+			last := all[len(all)-1]
+			all = all[:len(all)-1]
+			if r.IntN(4) == 0 {
+				items = append(items, set("set-"+last.Name, r.IntN(3), last))
+			} else {
+				items = append(items, child(last, r.IntN(3)))
+			}
+		}
+		slices.SortStableFunc(items, func(a, b *plan.Item) int { return a.Wave - b.Wave })
+		all = append(all, tr.app(fmt.Sprintf("app-%d", i), items...))
+	}
+	var items []*plan.Item
+	for _, a := range all {
+		items = append(items, child(a, r.IntN(4)))
+	}
+	slices.SortStableFunc(items, func(a, b *plan.Item) int { return a.Wave - b.Wave })
+	return tr, tr.plan(tr.app("root", items...))
+}
+
+// TestProperties holds boots by chance to what is always true.
+func TestProperties(t *testing.T) {
+	for seed := range uint64(300) {
+		r := rand.New(rand.NewPCG(seed, 1)) //nolint:gosec // by chance, but the same each time
+		tr, p := chance(r, 3+r.IntN(20))
+		m := simulate.DefaultModel()
+		m.Seed = seed
+		if seed%2 == 0 {
+			m.Jitter = 0.5
+		}
+		b := run(t, p, m)
+		if !b.Done() {
+			t.Fatalf("seed %d: %v\n%s", seed, b.Blocked(), lines(b))
+		}
+		ordered(t, seed, p, b)
+		if again := run(t, p, m); lines(again) != lines(b) {
+			t.Errorf("seed %d: another boot", seed)
+		}
+		// The path is whole: it ends at the end, and its legs do not overlap.
+		path := b.CriticalPath()
+		if path[len(path)-1].To != b.Total {
+			t.Errorf("seed %d: the path ends at %s, the boot at %s", seed, path[len(path)-1].To, b.Total)
+		}
+		for i, leg := range path[1:] {
+			if leg.From < path[i].To {
+				t.Errorf("seed %d: %v overlaps %v", seed, leg, path[i])
+			}
+		}
+		// What takes longer does not make a boot shorter.
+		m.Jitter = 0
+		base := run(t, p, m).Total
+		slow := tr.apps[r.IntN(len(tr.apps))].Name
+		m.Applications = map[string]time.Duration{slow: 10 * time.Minute}
+		if total := run(t, p, m).Total; total < base {
+			t.Errorf("seed %d: %s, and with a slow %s %s", seed, base, slow, total)
+		}
+		m.Applications = nil
+		// Two that never become healthy block what each of them blocks.
+		one, other := tr.apps[r.IntN(len(tr.apps))].Name, tr.apps[r.IntN(len(tr.apps))].Name
+		first, both := run(t, p, m, simulate.Fault{App: one, Kind: simulate.Never}), run(t, p, m, simulate.Fault{App: one, Kind: simulate.Never}, simulate.Fault{App: other, Kind: simulate.Never})
+		ordered(t, seed, p, both)
+		for i, x := range first.Runs {
+			if x.Health != simulate.Healthy && both.Runs[i].Health == simulate.Healthy {
+				t.Errorf("seed %d: %s is healthy when %s is broken, too", seed, x.Name, other)
+			}
+		}
+	}
+}
+
+// ordered checks that no Application is made before all of earlier waves are healthy, as far as waves wait for them.
+func ordered(t *testing.T, seed uint64, p *plan.Plan, b *simulate.Boot) {
+	t.Helper()
+	for _, parent := range p.Applications {
+		for _, later := range parent.Items {
+			if later.Application == nil || b.Find(later.Name).Created < 0 {
+				continue
+			}
+			for _, earlier := range parent.Items {
+				if earlier.Application == nil || earlier.Wave >= later.Wave {
+					continue
+				}
+				if e := b.Find(earlier.Name); e.Healthy < 0 || e.Healthy > b.Find(later.Name).Created {
+					t.Errorf("seed %d: %s (wave %d) was made at %s, %s (wave %d) was healthy at %s", seed, later.Name, later.Wave, b.Find(later.Name).Created, earlier.Name, earlier.Wave, e.Healthy)
+				}
+			}
+		}
+	}
+}
+
+// BenchmarkSimulate boots 5,000 Applications.
+func BenchmarkSimulate(b *testing.B) {
+	tr := &tree{}
+	var sets []*plan.Item
+	for i := range 50 {
+		var items []*plan.Item
+		for j := range 100 {
+			items = append(items, child(tr.app(fmt.Sprintf("app-%d-%d", i, j), object("ConfigMap", 0), object("Deployment", 0), object("Service", 0)), j%5))
+		}
+		slices.SortStableFunc(items, func(a, b *plan.Item) int { return a.Wave - b.Wave })
+		sets = append(sets, child(tr.app(fmt.Sprintf("set-%d", i), items...), i/10))
+	}
+	p := tr.plan(tr.app("root", sets...))
+	for b.Loop() {
+		boot, err := simulate.Simulate(p, simulate.DefaultModel())
+		if err != nil || !boot.Done() {
+			b.Fatal(err)
+		}
+	}
+}

@@ -1,0 +1,252 @@
+package e2e
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/yaml"
+
+	"github.com/argosy-cd/argosy/lab"
+)
+
+// seed is examples/cluster in a lab of its own, with its sets rendered by our plugin, or by the controller, and some of it in S3.
+type seed struct {
+	*kit
+	repo *lab.Repo
+	dir  string
+	root string // the manifest of the root
+}
+
+// moved are directories that are in S3 and not in Git.
+var moved = []string{"infrastructure/controllers/pvc-plumber", "my-apps/media/jellyfin", "my-apps/home/home-assistant"}
+
+func newSeed(t *testing.T, plugin bool) *seed {
+	t.Helper()
+	l, err := lab.Start(context.Background(), lab.Config{Settings: map[string]string{healthKey: seedLua}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if t.Failed() {
+			t.Log("logs:", l.KeepLogs())
+		}
+		l.Stop()
+	})
+	k := newKitIn(t, l, "seed", 8*time.Minute)
+	x := &seed{kit: k}
+	x.repo, x.dir = exampleRepo(k.ctx, t, l)
+	k.must(l.Bucket(k.ctx, "seed"))
+	for _, dir := range moved {
+		x.move(dir)
+	}
+	root, err := os.ReadFile(filepath.Join(x.dir, "infrastructure/controllers/argocd/root.yaml"))
+	k.must(err)
+	x.root = string(root)
+	if plugin {
+		x.root = strings.Replace(x.root, "    path: infrastructure/controllers/argocd/apps\n", "    path: infrastructure/controllers/argocd/apps\n    plugin: {name: appset}\n", 1)
+	}
+	k.plugins(native)
+	return x
+}
+
+// move puts a directory into S3, and a trigger file in its place.
+func (x *seed) move(dir string) {
+	x.Helper()
+	files, err := filepath.Glob(filepath.Join(x.dir, dir, "*"))
+	x.must(err)
+	change := map[string]string{filepath.Join(dir, "s3-source.yaml"): "bucket: seed\npath: " + dir + "\n"}
+	for _, file := range files {
+		data, err := os.ReadFile(file)
+		x.must(err)
+		x.must(x.lab.Put(x.ctx, "seed", dir+"/"+filepath.Base(file), string(data)))
+		change[filepath.Join(dir, filepath.Base(file))] = ""
+	}
+	x.commit(change)
+}
+
+// commit changes files of the cluster's repository; an empty one is removed.
+func (x *seed) commit(files map[string]string) {
+	x.Helper()
+	for name, content := range files {
+		file := filepath.Join(x.dir, name)
+		if content == "" {
+			x.must(os.Remove(file))
+			continue
+		}
+		x.must(os.WriteFile(file, []byte(content), 0o644))
+	}
+	_, err := x.repo.Commit(x.ctx, files)
+	x.must(err)
+}
+
+// simulated is a boot as argosy simulate tells it.
+type simulated struct {
+	Done         bool
+	Applications []struct {
+		Name, Parent, Set string
+		Wave              int
+		Created, Healthy  *float64
+	}
+	Waiting []string
+}
+
+func (x *seed) simulate(args ...string) simulated {
+	x.Helper()
+	file := filepath.Join(x.TempDir(), "root.yaml")
+	x.must(os.WriteFile(file, []byte(x.root), 0o644))
+	out := x.argosyMay(3, append([]string{"simulate", "-o", "json", "--repo", x.repo.URL + "=" + x.dir, file}, args...)...)
+	var s simulated
+	x.must(json.Unmarshal([]byte(out), &s))
+	if len(s.Applications) != 29 {
+		x.Fatalf("%d Applications are simulated", len(s.Applications))
+	}
+	return s
+}
+
+// agrees compares the journal with the simulation: the same Applications were made, and one was made when another was healthy if it was in the
+// simulation, too.
+func (x *seed) agrees(s simulated) {
+	x.Helper()
+	made, healthy := map[string]int64{}, map[string]int64{}
+	for _, a := range s.Applications {
+		if e, ok := x.journal.First("Application", a.Name, "created", 0); ok {
+			made[a.Name] = e.Revision
+		}
+		if e, ok := x.journal.First("Application", a.Name, "health Healthy", 0); ok {
+			healthy[a.Name] = e.Revision
+		}
+	}
+	waited := 0
+	for _, b := range s.Applications {
+		if (b.Created != nil) != (made[b.Name] != 0) {
+			x.Errorf("%s: made in the simulation: %t, in the lab: %t", b.Name, b.Created != nil, made[b.Name] != 0)
+			continue
+		}
+		if b.Created == nil || b.Parent == "" {
+			continue
+		}
+		for _, a := range s.Applications {
+			if a.Parent != b.Parent || a.Wave >= b.Wave || a.Healthy == nil || *a.Healthy > *b.Created {
+				continue
+			}
+			waited++
+			if healthy[a.Name] == 0 || healthy[a.Name] > made[b.Name] {
+				x.Errorf("%s (wave %d) was made at %d, and %s (wave %d) was healthy at %d; in the simulation it waited", b.Name, b.Wave, made[b.Name], a.Name, a.Wave, healthy[a.Name])
+			}
+		}
+	}
+	x.Logf("%d Applications were made, as in the simulation, and %d times one waited for another", len(made), waited)
+}
+
+// ordered checks that no Application of a wave was made before all of earlier waves were healthy.
+func (x *seed) ordered(s simulated) {
+	x.Helper()
+	waves := map[int][]string{}
+	for _, a := range s.Applications {
+		if a.Parent == "root" {
+			waves[a.Wave] = append(waves[a.Wave], a.Name)
+		}
+	}
+	numbers := slices.Sorted(maps.Keys(waves))
+	if fmt.Sprint(numbers) != "[0 1 2 4 5 6]" {
+		x.Errorf("waves %v", numbers)
+	}
+	for i, later := range numbers[1:] {
+		for _, b := range waves[later] {
+			for _, earlier := range numbers[:i+1] {
+				for _, a := range waves[earlier] {
+					x.healthyBefore(a, b)
+				}
+			}
+		}
+	}
+}
+
+// TestSeedBoot is the boot that this project was founded for: by applying the root alone, waves 0, 1, 2, 4, 5 and 6 in order, with sets that the
+// plugin renders and some of the sources in S3; three times. What runs already is adopted.
+func TestSeedBoot(t *testing.T) {
+	for n := range 3 {
+		t.Run(fmt.Sprint(n+1), func(t *testing.T) {
+			x := newSeed(t, true)
+			var before *unstructured.Unstructured
+			if n == 0 {
+				before = x.running("infrastructure/networking/cilium/agent.yaml", "kube-system")
+			}
+			s := x.simulate()
+			began := time.Now()
+			x.apply(x.root)
+			for _, a := range s.Applications {
+				x.await("Application", a.Name, "health Healthy")
+			}
+			t.Logf("booted in %s", time.Since(began).Round(time.Second))
+			x.ordered(s)
+			x.agrees(s)
+			if n == 0 {
+				after, err := x.lab.Get(x.ctx, "DaemonSet.apps", "kube-system", "cilium")
+				x.must(err)
+				if after.GetUID() != before.GetUID() || after.GetAnnotations()["argocd.argoproj.io/tracking-id"] == "" {
+					t.Errorf("cilium was not adopted: %s, then %s %v", before.GetUID(), after.GetUID(), after.GetAnnotations())
+				}
+			}
+		})
+	}
+}
+
+// running applies a manifest of the cluster by hand, as somebody did before Argo CD was there.
+func (x *seed) running(file, namespace string) *unstructured.Unstructured {
+	x.Helper()
+	data, err := os.ReadFile(filepath.Join(x.dir, file))
+	x.must(err)
+	o := &unstructured.Unstructured{}
+	x.must(yaml.Unmarshal(data, &o.Object))
+	o.SetNamespace(namespace)
+	text, err := yaml.Marshal(o.Object)
+	x.must(err)
+	x.apply(string(text))
+	o, err = x.lab.Get(x.ctx, o.GetKind()+".apps", namespace, o.GetName())
+	x.must(err)
+	return o
+}
+
+// TestSeedStops: a component that never becomes healthy stops everything behind it, as in the simulation, and its repair lets the boot go on by
+// itself. With the stock controller, nothing waits for a set.
+func TestSeedStops(t *testing.T) {
+	for name, plugin := range map[string]bool{"plugin": true, "stock": false} {
+		t.Run(name, func(t *testing.T) {
+			x := newSeed(t, plugin)
+			const file = "infrastructure/controllers/reloader/reloader.yaml"
+			data, err := os.ReadFile(filepath.Join(x.dir, file))
+			x.must(err)
+			whole := string(data)
+			x.commit(map[string]string{file: strings.Replace(whole, "    spec:\n", "    spec:\n      nodeSelector: {lab.example.com/none: \"true\"}\n", 1)})
+			s := x.simulate("--never", "reloader")
+			x.apply(x.root)
+			for _, a := range s.Applications {
+				if a.Healthy != nil && a.Name != "root" {
+					x.await("Application", a.Name, "health Healthy")
+				}
+			}
+			x.await("Application", "reloader", "health Progressing")
+			if plugin {
+				x.waitsFor("root", "reloader")
+			}
+			x.agrees(s)
+			x.commit(map[string]string{file: whole})
+			for _, a := range s.Applications {
+				x.await("Application", a.Name, "health Healthy")
+			}
+			if plugin {
+				x.ordered(x.simulate())
+			}
+		})
+	}
+}
