@@ -54,6 +54,11 @@ func place(o manifest.Object) (phases []string, wave int, problem string) {
 	return phases, wave, ""
 }
 
+// isHook reports whether an object is a hook.
+func isHook(o manifest.Object) bool {
+	return manifest.String(o, "metadata", "annotations", "argocd.argoproj.io/hook") != "" || manifest.String(o, "metadata", "annotations", "helm.sh/hook") != ""
+}
+
 // hookPhases are the phases of a hook, none for one that a sync does not run; everything else is deployed in Sync.
 func hookPhases(own, helm string) []string {
 	if own == "" && helm == "" {

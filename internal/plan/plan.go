@@ -81,6 +81,8 @@ type Item struct {
 	Group, Kind, Namespace, Name string
 	Phase                        string
 	Wave                         int
+	// Hook says that it is run by a sync, and no part of what the Application is.
+	Hook bool
 	// Application is set for an Application, Children for the Applications of an ApplicationSet; it is not nil for one.
 	Application *Application
 	Children    []*Application
@@ -311,7 +313,7 @@ func (l *loader) items(app *Application, d manifest.Document) []*Item {
 	for _, phase := range phases {
 		i := &Item{
 			Group: manifest.Group(o), Kind: manifest.String(o, "kind"), Namespace: manifest.String(o, "metadata", "namespace"),
-			Name: cmp.Or(manifest.String(o, "metadata", "name"), manifest.String(o, "metadata", "generateName")+"*"), Phase: phase, Wave: wave,
+			Name: cmp.Or(manifest.String(o, "metadata", "name"), manifest.String(o, "metadata", "generateName")+"*"), Phase: phase, Wave: wave, Hook: isHook(o),
 		}
 		if l.objects == nil {
 			l.objects = map[*Item]manifest.Object{}

@@ -13,6 +13,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/argosy-cd/argosy/internal/plan"
@@ -119,6 +120,9 @@ func (s *simulation) prepare(p *plan.Application, parent *app, own *item, number
 	s.boot.Runs = append(s.boot.Runs, a.Run)
 	s.boot.by[a.Name] = a.Run
 	for _, w := range p.Waves() {
+		if w.Phase == plan.SyncFail {
+			continue // nothing comes after it
+		}
 		next := wave{phase: w.Phase, number: w.Wave}
 		for _, i := range w.Items {
 			x := &item{Item: i, health: Missing}
@@ -201,7 +205,11 @@ func (s *simulation) next(a *app) {
 	a.applied = false
 	a.step = len(s.boot.Steps)
 	s.boot.Steps = append(s.boot.Steps, Step{App: a.Name, Phase: w.phase, Wave: w.number, Start: s.now, End: -1, Last: a.wave == len(a.waves)-1})
-	s.event(a, WaveStarted, "%d", w.number)
+	detail := strconv.Itoa(w.number)
+	if w.phase != plan.Sync {
+		detail += " " + w.phase
+	}
+	s.event(a, WaveStarted, "%s", detail)
 	s.after(s.model.Apply, func() { s.apply(a) })
 }
 
@@ -284,6 +292,9 @@ func (s *simulation) rate(a *app) {
 	worst := Healthy
 	for _, x := range a.items {
 		h := x.health
+		if x.Hook {
+			continue
+		}
 		if !x.applied {
 			h = Missing
 		}
@@ -312,19 +323,20 @@ func (s *simulation) check(a *app) {
 	}
 	w := a.waves[a.wave]
 	last := a.wave == len(a.waves)-1
+	// Hooks are waited for in the last wave, too.
 	for _, x := range w.items {
-		if x.health == Degraded && !last {
+		if x.health == Degraded && (!last || x.Hook) {
 			s.fail(a, x)
 			return
 		}
 	}
-	if !last && slices.ContainsFunc(w.items, func(x *item) bool { return x.health != None && x.health != Healthy }) {
+	if slices.ContainsFunc(w.items, func(x *item) bool { return x.health != None && x.health != Healthy && (!last || x.Hook) }) {
 		return
 	}
 	step := &s.boot.Steps[a.step]
 	step.End = s.now
 	for _, x := range w.items {
-		if x.health == None || last {
+		if x.health == None || last && !x.Hook {
 			continue
 		}
 		waited := Waited{Object: x.String(), Took: s.now - x.since}
@@ -380,7 +392,7 @@ func (s *simulation) finish() {
 		}
 		if a.running && a.wave < len(a.waves) {
 			for _, x := range a.waves[a.wave].items {
-				if x.health != None && x.health != Healthy {
+				if last := a.wave == len(a.waves)-1; x.health != None && x.health != Healthy && (!last || x.Hook) {
 					a.WaitsFor = append(a.WaitsFor, x.String())
 				}
 			}

@@ -177,6 +177,27 @@ func TestFail(t *testing.T) {
 	}
 }
 
+// TestHooks: hooks are waited for wherever they are, and are no part of the Application's health; those for failures are not run.
+func TestHooks(t *testing.T) {
+	hook := func(phase string) *plan.Item {
+		return &plan.Item{Kind: "Job", Name: strings.ToLower(phase), Phase: phase, Hook: true, Waits: true}
+	}
+	tr := &tree{}
+	x := tr.app("x", hook(plan.PreSync), object("Deployment", 0), hook(plan.PostSync), hook(plan.SyncFail))
+	y := tr.app("y", object("Deployment", 0))
+	p := tr.plan(tr.app("root", child(x, 1), child(y, 2)))
+	b := run(t, p, simulate.DefaultModel())
+	r := b.Find("x")
+	// Two Jobs of 30 s, with a Deployment of 20 s between them, which is all that counts for health.
+	if !b.Done() || r.Healthy != 58*s || r.Synced != 93*s {
+		t.Errorf("healthy %s, synced %s\n%s", r.Healthy, r.Synced, lines(b))
+	}
+	b = run(t, p, simulate.DefaultModel(), simulate.Fault{App: "x", Kind: simulate.Never})
+	if got := strings.Join(b.Blocked(), "; "); !strings.Contains(got, "x: its sync waits for Job presync") {
+		t.Error(got)
+	}
+}
+
 func TestByHand(t *testing.T) {
 	tr := &tree{}
 	x, y := tr.app("x", object("Deployment", 0)), tr.app("y", object("Deployment", 0))

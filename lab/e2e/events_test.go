@@ -36,7 +36,15 @@ func (k *kit) eventsRights() (kubeconfig string) {
 	for _, doc := range strings.Split(string(out), "\n---\n") {
 		var o unstructured.Unstructured
 		k.must(yaml.Unmarshal([]byte(doc), &o.Object))
-		if o.GetKind() != "Deployment" && o.GetKind() != "Service" {
+		switch o.GetKind() {
+		case "Deployment":
+			containers, _, _ := unstructured.NestedSlice(o.Object, "spec", "template", "spec", "containers")
+			args, _, _ := unstructured.NestedStringSlice(containers[0].(map[string]any), "args")
+			if help := k.argosy(append(args, "--help")...); len(args) < 2 || !strings.Contains(help, "--secrets") {
+				k.Errorf("argosy %v: %s", args, help)
+			}
+		case "Service":
+		default:
 			k.apply(doc)
 		}
 	}
