@@ -78,7 +78,7 @@ conformance: ## compare with Argo CD 3.2.11 itself (compiles it; UPDATE=1 writes
 
 .PHONY: e2e
 e2e: ## run the end-to-end tests on a real cluster (builds Kubernetes and Argo CD once)
-	cd lab && go test -count=1 -timeout 40m ./...
+	cd lab && go test -count=1 -timeout 60m ./...
 
 .PHONY: lab
 lab: ## start a real cluster for yourself and leave it running
