@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -71,7 +73,7 @@ one Application alone needs, and, if the boot does not end, what waits for what;
 
 func (o *simulateOptions) check() error {
 	switch {
-	case o.jitter < 0 || o.jitter > 10:
+	case !(o.jitter >= 0 && o.jitter <= 10): // also not a number
 		return usagef("--jitter must be 0 to 10, it is %g", o.jitter)
 	case o.compare != "" && o.compare != "stock":
 		return usagef("--compare must be stock, it is %q", o.compare)
@@ -107,7 +109,7 @@ func times(doc *strict.Document, field string, in map[string]any, out map[string
 }
 
 // load puts the model together: what comes later wins.
-func (o *simulateOptions) load() (simulate.Model, error) {
+func (o *simulateOptions) load(std stdio, p *plan.Plan) (simulate.Model, error) {
 	m := simulate.DefaultModel()
 	m.Applications, m.Jitter, m.Seed = map[string]time.Duration{}, o.jitter, o.seed
 	if o.model != "" {
@@ -123,10 +125,21 @@ func (o *simulateOptions) load() (simulate.Model, error) {
 		if err := errors.Join(times(doc, "kinds", f.Kinds, m.Kinds), times(doc, "applications", f.Applications, m.Applications)); err != nil {
 			return m, err
 		}
+		for _, kind := range slices.Sorted(maps.Keys(f.Kinds)) {
+			if !planHasKind(p, kind) {
+				fmt.Fprintf(std.err, "note: %s: there is no %s in the plan\n", o.model, kind)
+			}
+		}
 	}
 	if o.learn != "" {
-		if err := learn(o.learn, m.Apply, m.Applications); err != nil {
+		learnt, err := learn(o.learn, m.Apply)
+		if err != nil {
 			return m, err
+		}
+		for name, d := range learnt {
+			if planHas(p, name) { // a boot may have had others
+				m.Applications[name] = d
+			}
 		}
 	}
 	for _, text := range o.durations {
@@ -141,10 +154,10 @@ func (o *simulateOptions) load() (simulate.Model, error) {
 }
 
 // learn takes times from the events of a boot: from when the last wave of an Application began, and was applied, until it was healthy.
-func learn(file string, apply time.Duration, out map[string]time.Duration) error {
+func learn(file string, apply time.Duration) (map[string]time.Duration, error) {
 	data, err := readLimited(file)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	var boot struct {
 		Events []struct {
@@ -153,14 +166,14 @@ func learn(file string, apply time.Duration, out map[string]time.Duration) error
 		}
 	}
 	if err := json.Unmarshal(data, &boot); err != nil {
-		return fmt.Errorf("%s: it is not the JSON of a boot: %w", file, err)
+		return nil, fmt.Errorf("%s: it is not a boot, as -o json writes it", file)
 	}
-	if len(boot.Events) == 0 {
-		return fmt.Errorf("%s: there are no events in it", file)
-	}
-	began := map[string]float64{}
+	const longest = 30 * 24 * 3600
+	began, out := map[string]float64{}, map[string]time.Duration{}
 	for _, e := range boot.Events {
 		switch {
+		case !(e.At >= 0 && e.At <= longest):
+			return nil, fmt.Errorf("%s: at must be seconds, 0 to %d, it is %g", file, longest, e.At)
 		case e.What == simulate.WaveStarted:
 			began[e.Application] = e.At
 		case e.What == simulate.BecameState && e.Detail == string(simulate.Healthy):
@@ -170,7 +183,10 @@ func learn(file string, apply time.Duration, out map[string]time.Duration) error
 			}
 		}
 	}
-	return nil
+	if len(out) == 0 {
+		return nil, fmt.Errorf("%s: there is no Application in it that became healthy", file)
+	}
+	return out, nil
 }
 
 // faults reads what goes wrong.
@@ -196,6 +212,13 @@ func (o *simulateOptions) faults() ([]simulate.Fault, error) {
 		}
 		out = append(out, f)
 	}
+	seen := map[string]bool{}
+	for _, f := range out {
+		if seen[f.App] {
+			return nil, usagef("%q is in --fail, --never and --degrade more than once", f.App)
+		}
+		seen[f.App] = true
+	}
 	return out, nil
 }
 
@@ -207,26 +230,18 @@ func runSimulate(ctx context.Context, std stdio, opts simulateOptions, args []st
 	if err != nil {
 		return err
 	}
-	model, err := opts.load()
-	if err != nil {
-		return err
-	}
 	p, err := opts.planned(ctx, std, args, "")
 	if err != nil {
 		return err
 	}
-	if opts.learn != "" {
-		// A boot may have had Applications that are gone.
-		for name := range model.Applications {
-			if !planHas(p, name) {
-				delete(model.Applications, name)
-			}
-		}
+	model, err := opts.load(std, p)
+	if err != nil {
+		return err
 	}
 	if opts.each {
 		radii, err := simulate.Blast(p, model)
 		if err != nil {
-			return usageError{err}
+			return err
 		}
 		return writeBlast(std.out, opts.output.value, radii)
 	}
@@ -239,11 +254,11 @@ func runSimulate(ctx context.Context, std stdio, opts simulateOptions, args []st
 	}
 	switch opts.output.value {
 	case "json":
-		err = writeBoot(std.out, boot)
+		err = writeBoot(std.out, p, boot)
 	case "svg":
 		err = bootSVG(std.out, boot)
 	default:
-		err = bootTable(std.out, boot)
+		err = bootTable(std.out, p, boot)
 	}
 	if err == nil && !boot.Done() {
 		err = errFound
@@ -252,12 +267,13 @@ func runSimulate(ctx context.Context, std stdio, opts simulateOptions, args []st
 }
 
 func planHas(p *plan.Plan, name string) bool {
-	for _, a := range p.Applications {
-		if a.Name == name {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(p.Applications, func(a *plan.Application) bool { return a.Name == name || a.Namespace+"/"+a.Name == name })
+}
+
+func planHasKind(p *plan.Plan, kind string) bool {
+	return slices.ContainsFunc(p.Applications, func(a *plan.Application) bool {
+		return slices.ContainsFunc(a.Items, func(i *plan.Item) bool { return i.Kind == kind })
+	})
 }
 
 // planned makes the plan, with sets as they are or rendered by somebody else.

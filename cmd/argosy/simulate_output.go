@@ -25,10 +25,13 @@ func clock(d time.Duration) string {
 const chartWidth = 60
 
 // bootTable prints a boot for people.
-func bootTable(w io.Writer, b *simulate.Boot) error {
+func bootTable(w io.Writer, p *plan.Plan, b *simulate.Boot) error {
 	out := bufio.NewWriter(w)
 	verdict := "boots in " + clock(b.Total)
-	if !b.Done() {
+	switch {
+	case b.Cut:
+		verdict = "does not boot within a day"
+	case !b.Done():
 		verdict = "does not boot; nothing happens after " + clock(b.Total)
 	}
 	fmt.Fprintf(out, "%s: %s, %s\n\n", b.Runs[0].Name, count(len(b.Runs), "Application"), verdict)
@@ -65,6 +68,12 @@ func bootTable(w io.Writer, b *simulate.Boot) error {
 		fmt.Fprintln(out, "\nWAITING")
 		for _, line := range blocked {
 			fmt.Fprintln(out, "  "+line)
+		}
+	}
+	if len(p.Findings) > 0 {
+		fmt.Fprintln(out, "\nFINDINGS OF THE PLAN")
+		for _, f := range p.Findings {
+			fmt.Fprintf(out, "  %s: %s\n", f.Subject, f.Message)
 		}
 	}
 	return out.Flush()
@@ -105,7 +114,7 @@ func writeCosts(out io.Writer, b *simulate.Boot) {
 		}
 	}
 	for _, app := range order[:min(most, len(order))] {
-		lines = append(lines, fmt.Sprintf("%s of %s without a health check: a pause, and no order", count(waits[app], "wave"), app))
+		lines = append(lines, fmt.Sprintf("%s of %s with nothing that has a health check: what comes after does not wait", count(waits[app], "wave"), app))
 	}
 	if len(lines) > 0 {
 		fmt.Fprintf(out, "\nWAVES THAT COST TIME\n  %s\n", strings.Join(lines, "\n  "))
@@ -121,8 +130,11 @@ func seconds(d time.Duration) any {
 }
 
 // writeBoot prints a boot for programs.
-func writeBoot(w io.Writer, b *simulate.Boot) error {
-	var apps, events, path, blocked []any
+func writeBoot(w io.Writer, p *plan.Plan, b *simulate.Boot) error {
+	apps, events, path, blocked, findings := []any{}, []any{}, []any{}, []any{}, []any{}
+	for _, f := range p.Findings {
+		findings = append(findings, map[string]any{"subject": f.Subject, "message": f.Message})
+	}
 	for _, r := range b.Runs {
 		o := map[string]any{
 			"name": r.Name, "wave": int64(r.Wave), "created": seconds(r.Created), "started": seconds(r.Started), "synced": seconds(r.Synced), "healthy": seconds(r.Healthy),
@@ -149,7 +161,7 @@ func writeBoot(w io.Writer, b *simulate.Boot) error {
 	for _, line := range b.Blocked() {
 		blocked = append(blocked, line)
 	}
-	return writeJSON(w, map[string]any{"done": b.Done(), "total": seconds(b.Total), "applications": apps, "events": events, "criticalPath": path, "waiting": blocked})
+	return writeJSON(w, map[string]any{"done": b.Done(), "total": seconds(b.Total), "applications": apps, "events": events, "criticalPath": path, "waiting": blocked, "findings": findings})
 }
 
 // writeBlast prints what each Application blocks.
@@ -201,7 +213,11 @@ func tooEarly(p *plan.Plan, b *simulate.Boot) []early {
 				children = []*plan.Application{item.Application}
 			}
 			for _, c := range children {
-				if r := b.Find(c.Name); r != nil && !c.Itself {
+				r := b.Find(c.Name)
+				if r == nil {
+					r = b.Find(c.Namespace + "/" + c.Name)
+				}
+				if r != nil && !c.Itself {
 					list = append(list, placed{r, item.Wave})
 				}
 			}

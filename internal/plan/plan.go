@@ -108,6 +108,8 @@ type Plan struct {
 	Findings []Finding
 	// Applications are all of them, in the order in which they are found.
 	Applications []*Application
+	// SyncAware says that the health check of Applications also waits for the end of their syncs.
+	SyncAware bool
 }
 
 // Limits of a plan.
@@ -345,9 +347,20 @@ func (l *loader) settings(app *Application, o manifest.Object) {
 
 // gates says of each item whether the next wave waits for it.
 func (l *loader) gates() {
+	l.plan.SyncAware = l.syncAware()
 	for item, o := range l.objects {
 		item.Waits, item.Why = l.gate(item, o)
 	}
+}
+
+// syncAware asks the health check about an Application that is healthy while its sync runs.
+func (l *loader) syncAware() bool {
+	o := manifest.Object{
+		"apiVersion": argo.APIVersion, "kind": argo.KindApplication, "metadata": map[string]any{"name": "x"}, "spec": map[string]any{},
+		"status": map[string]any{"health": map[string]any{"status": "Healthy"}, "sync": map[string]any{"status": "OutOfSync", "comparedTo": map[string]any{}}, "operationState": map[string]any{"phase": "Running"}},
+	}
+	h, ok, err := health.Evaluate(o, l.checks, health.Limits{})
+	return err == nil && ok && h.Status != "Healthy"
 }
 
 func (l *loader) gate(item *Item, o manifest.Object) (bool, string) {

@@ -18,6 +18,9 @@ type Retry struct {
 // newRetry reads spec.syncPolicy.retry. Without it an automated sync is tried again five times.
 func newRetry(retry map[string]any) Retry {
 	r := Retry{Limit: 5, First: 5 * time.Second, Factor: 2, Most: 3 * time.Minute}
+	if retry != nil {
+		r.Limit = 0
+	}
 	if n, ok := number(retry["limit"]); ok {
 		r.Limit = n
 	}
@@ -56,11 +59,15 @@ func number(v any) (int, bool) {
 
 // Wait is the time before the next attempt, after so many.
 func (r Retry) Wait(attempts int) time.Duration {
+	most := r.Most
+	if most <= 0 {
+		most = 24 * time.Hour // Argo CD has no limit then
+	}
 	wait := r.First
 	for range attempts - 1 {
-		if wait *= time.Duration(r.Factor); wait >= r.Most {
+		if wait *= time.Duration(r.Factor); wait >= most {
 			break
 		}
 	}
-	return min(wait, r.Most)
+	return min(wait, most)
 }

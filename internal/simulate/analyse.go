@@ -102,15 +102,19 @@ func Blast(p *plan.Plan, m Model) ([]Radius, error) {
 	if err != nil {
 		return nil, err
 	}
+	if !base.Done() {
+		return nil, fmt.Errorf("the boot does not end, though nothing fails: %s", strings.Join(base.Blocked(), "; "))
+	}
 	type class struct {
 		parent, set string
+		phase       string
 		wave        int
 		waits       bool
 	}
 	blocked := map[class][]string{}
 	var out []Radius
 	for _, r := range base.Runs {
-		c := class{r.Parent, r.Set, r.Wave, r.waits}
+		c := class{r.Parent, r.Set, r.phase, r.Wave, r.waits}
 		names, ok := blocked[c]
 		if leaf := r.leaf; !ok || !leaf {
 			b, err := Simulate(p, m, Fault{App: r.Name, Kind: Never})
@@ -179,6 +183,9 @@ func (b *Boot) Blocked() []string {
 			out = append(out, fmt.Sprintf("%s: its sync waits for %s", r.Name, list(r.WaitsFor)))
 		case r.byHand && r.Created >= 0:
 			out = append(out, fmt.Sprintf("%s: nobody syncs it; it has no automated sync", r.Name))
+		}
+		if len(r.Unhealthy) > 0 {
+			out = append(out, fmt.Sprintf("%s: %s", r.Name, list(r.Unhealthy)))
 		}
 	}
 	return out

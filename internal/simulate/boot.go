@@ -56,10 +56,13 @@ type Run struct {
 	Health   Health        // at the end
 	Attempts int
 	WaitsFor []string // at the end: objects that its sync waits for
-	GivenUp  bool
+	// Unhealthy are objects of its own at the end, and what they are.
+	Unhealthy []string
+	GivenUp   bool
 
 	byHand    bool
 	waits     bool   // its parent waits for it
+	phase     string // of the parent's sync
 	leaf      bool   // it deploys no Applications
 	last      Waited // what became healthy last
 	lastSince time.Duration
@@ -73,7 +76,9 @@ type Boot struct {
 	Total time.Duration
 	// Steps are the waves of all syncs, to say where time went.
 	Steps []Step
-	by    map[string]*Run
+	// Cut says that it was ended by the model's horizon, when things would still have happened.
+	Cut bool
+	by  map[string]*Run
 }
 
 // Step is one wave of a sync.

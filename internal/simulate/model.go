@@ -26,19 +26,28 @@ func DefaultModel() Model {
 	return Model{
 		Kinds: map[string]time.Duration{
 			"Deployment": 20 * time.Second, "StatefulSet": 40 * time.Second, "DaemonSet": 20 * time.Second, "ReplicaSet": 20 * time.Second, "Pod": 15 * time.Second, "Job": 30 * time.Second,
-			"PersistentVolumeClaim": 5 * time.Second, "CustomResourceDefinition": time.Second, "APIService": 20 * time.Second, "Ingress": 5 * time.Second, "Certificate": 30 * time.Second,
+			"PersistentVolumeClaim": 2 * time.Second, "CustomResourceDefinition": time.Second, "APIService": 20 * time.Second, "Ingress": 2 * time.Second, "Certificate": 30 * time.Second,
+			"Service": 0, "HorizontalPodAutoscaler": 0, "PersistentVolume": 0, "Namespace": 0, Unknown: 20 * time.Second,
 		},
 		Refresh: time.Second, Apply: time.Second, Notice: time.Second, Pause: 2 * time.Second, Generate: 2 * time.Second, Horizon: 24 * time.Hour,
 	}
 }
 
+// Unknown is the kind of what an Application deploys that is not known here, such as a chart in a repository of charts.
+const Unknown = "unknown content of"
+
+// workload reports whether objects of a kind are what takes time, and goes wrong: known to take some seconds, or not known to be quick.
+func (m *Model) workload(kind string) bool {
+	usual, known := m.Kinds[kind]
+	return !known || usual >= 5*time.Second
+}
+
 // base is what an object takes without chance.
 func (m *Model) base(app, kind string) time.Duration {
-	usual := m.Kinds[kind]
-	if own, ok := m.Applications[app]; ok && (usual > 0 || len(m.Kinds) == 0) {
+	if own, ok := m.Applications[app]; ok && m.workload(kind) {
 		return own
 	}
-	return usual
+	return m.Kinds[kind]
 }
 
 func (m *Model) duration(app, kind string, random *rand.Rand) time.Duration {

@@ -28,7 +28,9 @@ type simulation struct {
 	queue  queue
 	serial int
 	apps   map[*plan.Application]*app
+	names  map[*plan.Application]string
 	random *rand.Rand
+	aware  bool // the health check of Applications looks at syncs, too
 }
 
 // app is an Application on its way.
@@ -45,6 +47,9 @@ type app struct {
 	wave    int
 	step    int // in boot.Steps
 	health  Health
+	// compared says that Argo CD has looked at it; since is when its wave was applied.
+	compared bool
+	since    time.Duration
 }
 
 // wave is one wave of a sync.
@@ -72,9 +77,11 @@ func Simulate(p *plan.Plan, m Model, faults ...Fault) (*Boot, error) {
 		model: m, faults: map[string][]Fault{}, boot: &Boot{by: map[string]*Run{}}, apps: map[*plan.Application]*app{},
 		random: rand.New(rand.NewPCG(m.Seed, 0)), //nolint:gosec // a simulation that can be repeated
 	}
+	s.aware = p.SyncAware
+	s.names = uniqueNames(p)
 	known := map[string]bool{}
-	for _, a := range p.Applications {
-		known[a.Name] = true
+	for _, name := range s.names {
+		known[name] = true
 	}
 	for _, f := range faults {
 		if !known[f.App] {
@@ -92,6 +99,7 @@ func Simulate(p *plan.Plan, m Model, faults ...Fault) (*Boot, error) {
 	for len(s.queue) > 0 {
 		next := heap.Pop(&s.queue).(*task)
 		if next.at > m.Horizon {
+			s.boot.Cut = true
 			break
 		}
 		s.now = next.at
@@ -107,13 +115,16 @@ func (s *simulation) prepare(p *plan.Application, parent *app, own *item, number
 		return a
 	}
 	a := &app{
-		Run:  &Run{Name: p.Name, Wave: number, Set: set, Created: -1, Started: -1, Synced: -1, Healthy: -1, Objects: len(p.Items), byHand: !p.Automated && parent != nil},
+		Run:  &Run{Name: s.names[p], Wave: number, Set: set, Created: -1, Started: -1, Synced: -1, Healthy: -1, Objects: len(p.Items), byHand: !p.Automated && parent != nil},
 		plan: p, parent: parent, own: own, health: Missing,
 	}
 	a.leaf = true
 	if parent != nil {
 		a.Parent, a.Depth = parent.Name, parent.Depth+1
 		a.waits = own != nil && own.Waits
+		if own != nil {
+			a.phase = own.Phase
+		}
 		parent.leaf = false
 	}
 	s.apps[p] = a
@@ -133,9 +144,10 @@ func (s *simulation) prepare(p *plan.Application, parent *app, own *item, number
 		}
 		a.waves = append(a.waves, next)
 	}
-	if len(s.faults[a.Name]) > 0 && !slices.ContainsFunc(a.items, func(x *item) bool { return x.Waits && x.Application == nil }) {
-		// Nothing of it can go wrong, but that is what is asked for.
-		x := &item{Item: &plan.Item{Kind: "something", Name: "of " + a.Name, Waits: true}, health: Missing}
+	unknown := slices.ContainsFunc(p.Sources, func(s plan.Source) bool { return s.Unknown != "" })
+	if unknown || len(s.faults[a.Name]) > 0 && !slices.ContainsFunc(a.items, func(x *item) bool { return x.Waits && x.Application == nil && s.model.workload(x.Kind) }) {
+		// What is not known takes time, and what has nothing that could go wrong is asked to.
+		x := &item{Item: &plan.Item{Kind: Unknown, Name: a.Name, Phase: plan.Sync, Waits: true}, health: Missing}
 		a.items = append(a.items, x)
 		if len(a.waves) == 0 {
 			a.waves = []wave{{phase: plan.Sync}}
@@ -160,6 +172,22 @@ func (s *simulation) prepare(p *plan.Application, parent *app, own *item, number
 	return a
 }
 
+// uniqueNames are the names of Applications; those that are there in several namespaces have theirs before it.
+func uniqueNames(p *plan.Plan) map[*plan.Application]string {
+	times := map[string]int{}
+	for _, a := range p.Applications {
+		times[a.Name]++
+	}
+	out := map[*plan.Application]string{}
+	for _, a := range p.Applications {
+		out[a] = a.Name
+		if times[a.Name] > 1 {
+			out[a] = a.Namespace + "/" + a.Name
+		}
+	}
+	return out
+}
+
 // after does something later.
 func (s *simulation) after(d time.Duration, do func()) {
 	s.serial++
@@ -177,10 +205,15 @@ func (s *simulation) create(a *app) {
 	}
 	a.Created = s.now
 	s.event(a, Created, "%s", a.Parent)
-	if a.byHand {
-		return
-	}
-	s.after(s.model.Refresh, func() { s.start(a) })
+	s.rate(a)
+	s.after(s.model.Refresh, func() {
+		a.compared = true
+		if a.byHand {
+			s.rate(a)
+			return
+		}
+		s.start(a)
+	})
 }
 
 // start begins a sync, or another attempt at it.
@@ -191,6 +224,12 @@ func (s *simulation) start(a *app) {
 	}
 	a.running, a.wave = true, -1
 	s.event(a, SyncStarted, "attempt %d", a.Attempts)
+	for _, x := range a.items {
+		if x.Hook && x.applied { // hooks are run again
+			x.applied, x.health = false, Missing
+		}
+	}
+	s.rate(a)
 	s.next(a)
 }
 
@@ -215,7 +254,7 @@ func (s *simulation) next(a *app) {
 
 // apply applies the objects of a wave.
 func (s *simulation) apply(a *app) {
-	a.applied = true
+	a.applied, a.since = true, s.now
 	for _, x := range a.waves[a.wave].items {
 		i := x.Item
 		x.since = s.now
@@ -248,12 +287,18 @@ func (s *simulation) ripen(a *app, x *item) {
 	took := s.model.duration(a.Name, x.Kind, s.random)
 	state := Healthy
 	for _, f := range s.faults[a.Name] {
+		if !s.model.workload(x.Kind) {
+			break
+		}
 		switch f.Kind {
 		case Never:
 			return
 		case Fail:
 			state = Degraded
 		case Degrade:
+			if f.To > 0 && f.To <= s.now {
+				continue
+			}
 			s.after(max(f.From-s.now, 0), func() { s.change(a, x, Degraded) })
 			if f.To > 0 {
 				s.after(max(f.To-s.now, took), func() { s.change(a, x, Healthy) })
@@ -298,9 +343,16 @@ func (s *simulation) rate(a *app) {
 		if !x.applied {
 			h = Missing
 		}
+		// What is not there yet counts only if it has a health check, and an Application does not.
+		if h == Missing && (!x.Waits || x.Application != nil) {
+			continue
+		}
 		if h.rank() > worst.rank() {
 			worst = h
 		}
+	}
+	if busy := s.aware && (a.running || a.Synced < 0 && !a.byHand); busy || !a.compared {
+		worst = Progressing
 	}
 	if worst == a.health {
 		return
@@ -354,7 +406,8 @@ func (s *simulation) check(a *app) {
 		s.next(a)
 		return
 	}
-	s.after(s.model.Pause, func() {
+	// Argo CD pauses when a wave was applied, however long it then waits.
+	s.after(max(a.since+s.model.Pause-s.now, 0), func() {
 		if a.running {
 			s.next(a)
 		}
@@ -364,6 +417,7 @@ func (s *simulation) check(a *app) {
 // fail ends an attempt of a sync.
 func (s *simulation) fail(a *app, x *item) {
 	a.running, a.applied = false, false
+	defer s.rate(a)
 	s.event(a, SyncFailed, "%s is Degraded", x)
 	retry := a.plan.Retry
 	if retry.Limit >= 0 && a.Attempts > retry.Limit {
@@ -389,6 +443,11 @@ func (s *simulation) finish() {
 		a.Health = a.health
 		if a.Created < 0 {
 			a.Health = Missing
+		}
+		for _, x := range a.items {
+			if x.applied && x.child == nil && (x.health == Progressing || x.health == Degraded) {
+				a.Unhealthy = append(a.Unhealthy, x.String()+" is "+string(x.health))
+			}
 		}
 		if a.running && a.wave < len(a.waves) {
 			for _, x := range a.waves[a.wave].items {

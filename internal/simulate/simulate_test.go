@@ -72,46 +72,57 @@ func TestBoot(t *testing.T) {
 	_, p := two()
 	b := run(t, p, simulate.DefaultModel())
 	want := `0s root created 
+0s root health Progressing
 1s root sync attempt 1
+1s root health Healthy
 1s root wave 1
 2s x created root
-2s root health Missing
+2s x health Progressing
+2s root health Progressing
 3s x sync attempt 1
+3s x health Missing
 3s x wave 0
+4s root health Healthy
 4s x health Progressing
 4s x synced 
+5s root health Progressing
 24s x health Healthy
-28s root wave 2
-29s y created root
-29s root synced 
-30s y sync attempt 1
-30s y wave 0
-31s z created root
-31s y health Progressing
-31s y synced 
-32s z sync attempt 1
-32s z wave 0
-32s root health Progressing
-33s z health Progressing
-33s z synced 
-51s y health Healthy
-52s root health Healthy
-1m3s z health Healthy
+25s root health Healthy
+26s root wave 2
+27s y created root
+27s y health Progressing
+27s root health Progressing
+27s root synced 
+28s y sync attempt 1
+28s y health Missing
+28s y wave 0
+29s z created root
+29s z health Progressing
+29s root health Healthy
+29s y health Progressing
+29s y synced 
+30s z sync attempt 1
+30s z health Missing
+30s z wave 0
+30s root health Progressing
+31s z health Progressing
+31s z synced 
+49s y health Healthy
+50s root health Healthy
+1m1s z health Healthy
 `
 	got := lines(b)
-	// The first state is Missing, and needs no event.
-	want = strings.Replace(want, "2s root health Missing\n", "", 1)
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
-	if b.Total != 63*s || !b.Done() {
+	if b.Total != 61*s || !b.Done() {
 		t.Errorf("%s, %t", b.Total, b.Done())
 	}
 	var legs []string
 	for _, l := range b.CriticalPath() {
 		legs = append(legs, fmt.Sprintf("%s-%s %s %s", l.From, l.To, l.App, l.What))
 	}
-	if diff := cmp.Diff([]string{"0s-2s root begins", "2s-4s x begins", "4s-24s x Deployment deployment", "24s-31s root goes on from wave 1", "31s-33s z begins", "33s-1m3s z Job job"}, legs); diff != "" {
+	if diff := cmp.Diff([]string{"0s-2s root begins", "2s-4s x begins", "4s-24s x Deployment deployment", "24s-29s root goes on from wave 1", "29s-31s z begins", "31s-1m1s z Job job"}, legs); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -123,7 +134,7 @@ func TestNever(t *testing.T) {
 	if b.Done() || b.Find("y").Created >= 0 || b.Find("z").Created >= 0 || b.Find("x").Health != simulate.Progressing {
 		t.Error(lines(b))
 	}
-	if got := strings.Join(b.Blocked(), "; "); got != "root: its sync waits for Application x" {
+	if got := strings.Join(b.Blocked(), "; "); got != "root: its sync waits for Application x; x: Deployment deployment is Progressing" {
 		t.Error(got)
 	}
 	// A set is healthy as soon as it is there: the gap.
@@ -189,12 +200,59 @@ func TestHooks(t *testing.T) {
 	b := run(t, p, simulate.DefaultModel())
 	r := b.Find("x")
 	// Two Jobs of 30 s, with a Deployment of 20 s between them, which is all that counts for health.
-	if !b.Done() || r.Healthy != 58*s || r.Synced != 93*s {
+	if !b.Done() || r.Healthy != 56*s || r.Synced != 89*s {
 		t.Errorf("healthy %s, synced %s\n%s", r.Healthy, r.Synced, lines(b))
 	}
 	b = run(t, p, simulate.DefaultModel(), simulate.Fault{App: "x", Kind: simulate.Never})
 	if got := strings.Join(b.Blocked(), "; "); !strings.Contains(got, "x: its sync waits for Job presync") {
 		t.Error(got)
+	}
+}
+
+// TestMissingChild: an Application that is not there does not lower its parent's health, so a health check that looks at nothing else lets the next
+// wave of the grandparent go on too early; one that looks at syncs does not.
+func TestMissingChild(t *testing.T) {
+	for aware, want := range map[bool]bool{true: true, false: false} {
+		tr := &tree{}
+		first, second, late := tr.app("first", object("Deployment", 0)), tr.app("second", object("Deployment", 0)), tr.app("late", object("Deployment", 0))
+		mid := tr.app("mid", child(first, 0), child(second, 1))
+		p := tr.plan(tr.app("root", child(mid, 0), child(late, 1)))
+		p.SyncAware = aware
+		b := run(t, p, simulate.DefaultModel())
+		if waited := b.Find("second").Healthy <= b.Find("late").Created; waited != want || !b.Done() {
+			t.Errorf("aware %t: %t\n%s", aware, waited, lines(b))
+		}
+	}
+}
+
+// TestSameName: Applications of one name in two namespaces are two.
+func TestSameName(t *testing.T) {
+	tr := &tree{}
+	a, other, c := tr.app("a", object("Deployment", 0)), tr.app("a", object("Deployment", 0)), tr.app("c", object("Deployment", 0))
+	other.Namespace = "other"
+	second := child(other, 1)
+	second.Namespace = "other"
+	p := tr.plan(tr.app("root", child(a, 0), second, child(c, 2)))
+	b := run(t, p, simulate.DefaultModel())
+	if b.Find("argocd/a") == nil || b.Find("other/a") == nil || len(b.CriticalPath()) == 0 {
+		t.Error(lines(b))
+	}
+	if b := run(t, p, simulate.DefaultModel(), simulate.Fault{App: "other/a", Kind: simulate.Never}); b.Find("argocd/a").Health != simulate.Healthy || b.Find("c").Created >= 0 {
+		t.Error(lines(b))
+	}
+}
+
+// TestUnknownContent: what is not known takes time, which can be given.
+func TestUnknownContent(t *testing.T) {
+	tr := &tree{}
+	chart := tr.app("chart")
+	chart.Sources = []plan.Source{{Unknown: "a chart in a repository of charts"}}
+	p := tr.plan(tr.app("root", child(chart, 0), child(tr.app("y", object("Deployment", 0)), 1)))
+	base := run(t, p, simulate.DefaultModel()).Total
+	m := simulate.DefaultModel()
+	m.Applications = map[string]time.Duration{"chart": 5 * time.Minute}
+	if total := run(t, p, m).Total; total-base != 280*s {
+		t.Errorf("%s, then %s", base, total)
 	}
 }
 
@@ -273,7 +331,9 @@ func chance(r *rand.Rand, n int) (*tree, *plan.Plan) {
 		items = append(items, child(a, r.IntN(4)))
 	}
 	slices.SortStableFunc(items, func(a, b *plan.Item) int { return a.Wave - b.Wave })
-	return tr, tr.plan(tr.app("root", items...))
+	p := tr.plan(tr.app("root", items...))
+	p.SyncAware = true
+	return tr, p
 }
 
 // TestProperties holds boots by chance to what is always true.
