@@ -28,6 +28,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
 const (
@@ -288,6 +290,9 @@ func TestNotifications(t *testing.T) {
 	}
 	deployed := func(value string, notify func()) {
 		t.Helper()
+		// A refresh that still runs may see what is written now, and then nobody asks again.
+		k.wait("note-file", func(o *unstructured.Unstructured) bool { return o.GetAnnotations()["argocd.argoproj.io/refresh"] == "" })
+		time.Sleep(2 * time.Second)
 		put(value)
 		began := time.Now()
 		asked := k.journal.Count("Application", "note-file", "refresh hard")
