@@ -151,6 +151,9 @@ func authenticate(next http.Handler, users map[string][sha256.Size]byte) http.Ha
 
 // certificate loads the certificate for each handshake, so that a renewed one is used.
 func certificate(certFile, keyFile string) (*tls.Config, error) {
+	if certFile == "" || keyFile == "" {
+		return nil, usagef("--tls-cert and --tls-key go together")
+	}
 	load := func() (*tls.Certificate, error) {
 		c, err := tls.LoadX509KeyPair(certFile, keyFile)
 		if err != nil {

@@ -38,7 +38,7 @@ func newSimulateCommand(std stdio) *cobra.Command {
 		Use:   "simulate [ROOT]",
 		Short: "Run a boot before it happens: when each Application becomes healthy, and what a failure blocks",
 		Long: `Run the boot of a root Application by Argo CD's rules, without a cluster: a wave starts when everything of the one before that has a health check is
-healthy, two seconds later; what is Degraded fails a sync, which is tried again with a backoff and then given up; the last wave is not waited for.
+healthy; what is Degraded fails a sync, which is tried again with a backoff and then given up; the last wave is not waited for.
 
 ROOT and the flags about repositories are those of argosy plan. How long things take is a small model by kind, which --model, --duration and --learn
 change; with --jitter each takes longer by chance, the same for the same --seed. It prints a time line, the critical path, where waves cost time that
@@ -53,7 +53,12 @@ one Application alone needs, and, if the boot does not end, what waits for what;
   argosy simulate --never longhorn root.yaml
   argosy simulate --duration longhorn=5m --compare stock root.yaml`,
 		Args: atMostOneRoot,
-		RunE: func(cmd *cobra.Command, args []string) error { return runSimulate(cmd.Context(), std, opts, args) },
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if cmd.Flags().Changed("seed") && opts.jitter == 0 {
+				return usagef("--seed goes with --jitter")
+			}
+			return runSimulate(cmd.Context(), std, opts, args)
+		},
 	}
 	flags := cmd.Flags()
 	opts.register(flags)

@@ -159,16 +159,3 @@ func (t Triggers) bucket(s Source) (bucket.URL, bool) {
 	u, err := bucket.ParseURL("s3://" + strings.TrimSuffix(rest, ".git"))
 	return u, err == nil && u.Path != ""
 }
-
-// Driven reports whether an application has a trigger of ours.
-func (t Triggers) Driven(a App) bool {
-	for _, s := range a.Sources {
-		if c, _ := t.clock(s); c != nil {
-			return true
-		}
-		if _, ok := t.bucket(s); ok {
-			return true
-		}
-	}
-	return false
-}

@@ -71,19 +71,6 @@ func (k *kit) replica(n int, kubeconfig string, env ...string) *lab.Process {
 	return p
 }
 
-// source is an Application with the sources that YAML says.
-func (k *kit) source(name, sources string) string {
-	return fmt.Sprintf(`apiVersion: argoproj.io/v1alpha1
-kind: Application
-metadata: {name: %s, namespace: %s}
-spec:
-  project: default
-  sources: %s
-  destination: {server: https://kubernetes.default.svc, namespace: %s}
-  syncPolicy: {automated: {prune: true, allowEmpty: true}, syncOptions: [CreateNamespace=true]}
-`, name, lab.Namespace, sources, k.name)
-}
-
 // holder waits until another process than one holds the Lease.
 func (k *kit) holder(not string) string {
 	k.Helper()
@@ -163,7 +150,7 @@ func TestInterval(t *testing.T) {
 	}
 	names = append(names, "interval-set")
 	k.apply(single,
-		k.source("interval-multi", fmt.Sprintf("[{repoURL: %s, path: app, targetRevision: main}, {repoURL: %s/every/10s/multi.git, path: ., targetRevision: main}]", k.repo.URL, url)),
+		k.bucketApp("interval-multi", fmt.Sprintf("[{repoURL: %s, path: app, targetRevision: main}, {repoURL: %s/every/10s/multi.git, path: ., targetRevision: main}]", k.repo.URL, url)),
 		k.setApp("interval-git", "default", "spec", strings.ReplaceAll(spec, "interval-child", "interval-git-child")),
 		strings.Replace(k.app(app{name: "interval-skip", path: ".", repo: &lab.Repo{URL: url + "/appset.git"}}), "namespace: argocd", "namespace: argocd\n  annotations: {argocd.argoproj.io/skip-reconcile: \"true\"}", 1))
 	// The first one, which will be killed, is not the one that repo-server asks.
