@@ -126,7 +126,7 @@ func (r *refresher) controller(knows func(namespace string) bool) *refresh.Contr
 
 // work follows Applications and asks for what is due, until the context ends.
 func (r *refresher) work(ctx context.Context) {
-	var listed sync.Map
+	var listed, told sync.Map
 	c := r.controller(func(namespace string) bool {
 		_, one := listed.Load(namespace)
 		_, all := listed.Load("")
@@ -135,7 +135,10 @@ func (r *refresher) work(ctx context.Context) {
 	var group sync.WaitGroup
 	r.api.Watch(ctx, r.options.namespaces, kube.Watcher{
 		Seen: func(o manifest.Object) { c.Seen(refresh.NewApp(o)) },
-		Gone: c.Gone, Listed: func(namespace string) { listed.Store(namespace, true) },
+		Gone: c.Gone, Listed: func(namespace string) {
+			listed.Store(namespace, true)
+			told.Clear()
+		},
 		Synced: func() {
 			c.Begin()
 			r.current.Store(c)
@@ -147,7 +150,12 @@ func (r *refresher) work(ctx context.Context) {
 			group.Go(func() { c.Run(ctx) })
 			group.Go(func() { c.RunLooks(ctx) })
 		},
-		Failed: func(err error) { r.log.Warn("watching", "error", err.Error()) },
+		// Once, however often it is tried.
+		Failed: func(err error) {
+			if _, again := told.LoadOrStore(err.Error(), true); !again {
+				r.log.Warn("watching", "error", err.Error())
+			}
+		},
 	})
 	group.Wait()
 	r.current.CompareAndSwap(c, nil)

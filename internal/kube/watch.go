@@ -34,10 +34,12 @@ type Watcher struct {
 const (
 	// watchPage is how many Applications are read at once: a large one has a status of many kilobytes.
 	watchPage = 100
-	// How long is waited before a watch is begun again, and before one that is forbidden is tried again.
-	minWait    = 500 * time.Millisecond
-	maxWait    = 15 * time.Second
-	forbidWait = 5 * time.Minute
+	// How long is waited before a watch is begun again. One that is forbidden is tried again, too: an API server that has just
+	// started forbids everything.
+	minWait = 500 * time.Millisecond
+	maxWait = 15 * time.Second
+	// instead is how long some namespaces are watched where all of them are forbidden, before that is tried again.
+	instead = time.Minute
 )
 
 // Watch tells about the Applications in Argo CD's namespace and in others, and about each change, until the context ends. Namespaces
@@ -57,7 +59,7 @@ func (c *Client) Watch(ctx context.Context, namespaces []string, w Watcher) {
 	for ctx.Err() == nil {
 		err := f.one(ctx, metav1.NamespaceAll, func() { f.synced.Do(w.Synced) })
 		if errors.Is(err, ErrForbidden) {
-			limited, cancel := context.WithTimeout(ctx, forbidWait)
+			limited, cancel := context.WithTimeout(ctx, instead)
 			f.all(limited, plain)
 			cancel()
 		}
@@ -88,7 +90,7 @@ func (f *following) all(ctx context.Context, namespaces []string) {
 			for ctx.Err() == nil {
 				if err := f.one(ctx, namespace, listed); errors.Is(err, ErrForbidden) {
 					listed()
-					pause(ctx, forbidWait)
+					pause(ctx, maxWait)
 				}
 			}
 		})
