@@ -23,6 +23,7 @@ import (
 
 	"github.com/argosy-cd/argosy/internal/argo"
 	"github.com/argosy-cd/argosy/internal/cmp"
+	"github.com/argosy-cd/argosy/internal/cmp/client"
 	"github.com/argosy-cd/argosy/internal/cmp/cmptest"
 	"github.com/argosy-cd/argosy/internal/manifest"
 	"github.com/argosy-cd/argosy/internal/tree"
@@ -532,7 +533,7 @@ func TestStop(t *testing.T) {
 // TestServices: health and reflection, as tools expect them.
 func TestServices(t *testing.T) {
 	f := serve(t, cmp.Plugin{Generate: files}, cmp.Config{})
-	conn, err := cmptest.Dial(f.socket)
+	conn, err := client.Dial(f.socket)
 	if err != nil {
 		t.Fatal(err)
 	}

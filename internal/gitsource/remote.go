@@ -42,6 +42,8 @@ type Remote struct {
 	KnownHosts func(ctx context.Context) ([]byte, error)
 	// CA returns certificates in PEM that a host is to be trusted by, instead of the system's; none for others. Nil is none.
 	CA func(ctx context.Context, host string) ([]byte, error)
+	// Instead returns the URL and the revision that are asked for instead of others, or why they are not to be asked for. Nil is as they are.
+	Instead func(url, revision string) (string, string, error)
 
 	refs    flight.Group[*packp.AdvRefs]
 	fetches flight.Group[*snapshot]
@@ -96,24 +98,14 @@ func (r *Remote) Tree(ctx context.Context, url, revision string, c *Credential) 
 
 // Commit asks which commit a revision is, and fetches nothing.
 func (r *Remote) Commit(ctx context.Context, url, revision string, c *Credential) (string, error) {
-	commit, err := func() (plumbing.Hash, error) {
-		ctx, cancel := context.WithTimeout(ctx, fetchTimeout)
-		defer cancel()
-		s, err := r.session(ctx, url, c)
-		if err != nil {
-			return plumbing.ZeroHash, err
-		}
-		defer func() { _ = s.Close() }()
-		refs, err := r.advertised(ctx, s, url, c)
-		if err != nil {
-			return plumbing.ZeroHash, err
-		}
-		return resolveRefs(refs, revision)
-	}()
+	ctx, cancel := context.WithTimeout(ctx, fetchTimeout)
+	defer cancel()
+	a, err := r.ask(ctx, url, revision, c)
 	if err != nil {
 		return "", fmt.Errorf("repository %s: %w", Redact(url), err)
 	}
-	return commit.String(), nil
+	_ = a.session.Close()
+	return a.commit.String(), nil
 }
 
 // advertised asks for references. Who may not see them does not get a commit that someone else has fetched.
@@ -125,23 +117,46 @@ func (r *Remote) advertised(ctx context.Context, s session, url string, c *Crede
 	return refs, nil
 }
 
+// asked is what a repository says about a revision.
+type asked struct {
+	url     string // that was asked
+	session session
+	refs    *packp.AdvRefs
+	commit  plumbing.Hash
+}
+
+// ask finds the commit of a revision. The session is open then.
+func (r *Remote) ask(ctx context.Context, url, revision string, c *Credential) (*asked, error) {
+	if r.Instead != nil {
+		var err error
+		if url, revision, err = r.Instead(url, revision); err != nil {
+			return nil, err
+		}
+	}
+	a := &asked{url: url}
+	var err error
+	if a.session, err = r.session(ctx, url, c); err != nil {
+		return nil, err
+	}
+	if a.refs, err = r.advertised(ctx, a.session, url, c); err == nil {
+		a.commit, err = resolveRefs(a.refs, revision)
+	}
+	if err != nil {
+		_ = a.session.Close()
+		return nil, err
+	}
+	return a, nil
+}
+
 func (r *Remote) open(ctx context.Context, url, revision string, c *Credential) (*Tree, error) {
 	ctx, cancel := context.WithTimeout(ctx, fetchTimeout)
 	defer cancel()
-	s, err := r.session(ctx, url, c)
+	a, err := r.ask(ctx, url, revision, c)
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = s.Close() }()
-	refs, err := r.advertised(ctx, s, url, c)
-	if err != nil {
-		return nil, err
-	}
-	commit, err := resolveRefs(refs, revision)
-	if err != nil {
-		return nil, err
-	}
-	snap, err := r.commit(ctx, url+"\x00"+commit.String(), func(ctx context.Context) (*snapshot, error) { return r.fetch(ctx, commit, refs, s) })
+	defer func() { _ = a.session.Close() }()
+	snap, err := r.commit(ctx, a.url+"\x00"+a.commit.String(), func(ctx context.Context) (*snapshot, error) { return r.fetch(ctx, a.commit, a.refs, a.session) })
 	if err != nil {
 		return nil, fmt.Errorf("fetching revision %q: %w", revision, explain(err))
 	}

@@ -59,7 +59,7 @@ func (c *content) load() []located {
 	}
 	var docs []located
 	for _, s := range sources {
-		source := Source{Repository: manifest.String(s, "repoURL"), Revision: manifest.String(s, "targetRevision"), Path: manifest.String(s, "path"), Chart: manifest.String(s, "chart")}
+		source := Source{Repository: manifest.String(s, "repoURL"), Revision: manifest.String(s, "targetRevision"), Path: manifest.String(s, "path"), Chart: manifest.String(s, "chart"), Spec: s}
 		if manifest.String(s, "ref") != "" && source.Path == "" && source.Chart == "" {
 			source.Kind = "values"
 			c.app.Sources = append(c.app.Sources, source)

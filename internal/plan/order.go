@@ -54,6 +54,12 @@ func place(o manifest.Object) (phases []string, wave int, problem string) {
 	return phases, wave, ""
 }
 
+// Deploys reports whether a sync deploys an object: not one that is a hook of something else, or of a deletion.
+func Deploys(o manifest.Object) bool {
+	phases, _, _ := place(o)
+	return len(phases) > 0
+}
+
 // isHook reports whether an object is a hook.
 func isHook(o manifest.Object) bool {
 	return manifest.String(o, "metadata", "annotations", "argocd.argoproj.io/hook") != "" || manifest.String(o, "metadata", "annotations", "helm.sh/hook") != ""

@@ -74,6 +74,8 @@ type Source struct {
 	Kind string
 	// Unknown says why they are not known here, "" if they are.
 	Unknown string
+	// Spec is the source as the Application has it.
+	Spec map[string]any
 }
 
 // Item is an object that an Application deploys.

@@ -5,16 +5,15 @@ import (
 	"fmt"
 	"net"
 	"net/http"
-	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
-	"github.com/johannesboyne/gofakes3"
-	"github.com/johannesboyne/gofakes3/backend/s3mem"
+	"github.com/argosy-cd/argosy/internal/bucket/s3/local"
 )
 
 // Keys of the servers.
@@ -38,32 +37,26 @@ func Environment(t testing.TB) {
 // InProcess starts an S3 server in this process, with buckets, and returns its URL. It does not check credentials.
 func InProcess(t testing.TB, buckets ...string) string {
 	t.Helper()
-	backend := s3mem.New()
-	for _, b := range buckets {
-		if err := backend.CreateBucket(b); err != nil {
-			t.Fatal(err)
-		}
-	}
-	server := httptest.NewServer(gofakes3.New(backend, gofakes3.WithLogger(gofakes3.DiscardLog())).Server())
-	t.Cleanup(server.Close)
-	return server.URL
+	return startLocal(t, local.Config{Buckets: buckets})
 }
 
 // Versions starts an S3 server in this process whose bucket keeps versions. It returns its URL and lets time pass there.
 func Versions(t testing.TB, name string) (url string, pass func(time.Duration)) {
 	t.Helper()
-	clock := gofakes3.FixedTimeSource(time.Now().Truncate(time.Second))
-	backend := s3mem.New(s3mem.WithTimeSource(clock))
-	err := backend.CreateBucket(name)
-	if err == nil {
-		err = backend.SetVersioningConfiguration(name, gofakes3.VersioningConfiguration{Status: gofakes3.VersioningEnabled})
-	}
+	var passed atomic.Int64
+	start := time.Now().Truncate(time.Second)
+	now := func() time.Time { return start.Add(time.Duration(passed.Load())) }
+	return startLocal(t, local.Config{Buckets: []string{name}, Versions: true, Now: now}), func(d time.Duration) { passed.Add(int64(d)) }
+}
+
+func startLocal(t testing.TB, c local.Config) string {
+	t.Helper()
+	server, err := local.Start(t.Context(), c)
 	if err != nil {
 		t.Fatal(err)
 	}
-	server := httptest.NewServer(gofakes3.New(backend, gofakes3.WithLogger(gofakes3.DiscardLog()), gofakes3.WithTimeSource(clock), gofakes3.WithTimeSkewLimit(0)).Server())
-	t.Cleanup(server.Close)
-	return server.URL, clock.Advance
+	t.Cleanup(func() { _ = server.Close() })
+	return server.URL
 }
 
 // Versity starts a real S3 server, with buckets, and returns its URL. The program is built if need be.

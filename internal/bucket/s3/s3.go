@@ -34,6 +34,8 @@ type Config struct {
 	PathStyle *bool  // nil: if there is an endpoint
 	RoleARN   string // "": the credentials of the chain
 	Anonymous bool
+	// Alone says that nothing of the environment counts, such as a profile or an endpoint. It goes with Endpoint and Anonymous.
+	Alone bool
 	// MaxBackoff bounds the wait before a request is repeated; 0 is 2 s.
 	MaxBackoff time.Duration
 	Now        func() time.Time
@@ -57,31 +59,7 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 	if c.MaxBackoff == 0 {
 		c.MaxBackoff = 2 * time.Second
 	}
-	options := []func(*config.LoadOptions) error{
-		config.WithHTTPClient(awshttp.NewBuildableClient().WithTransportOptions(func(t *http.Transport) {
-			t.MaxIdleConnsPerHost = 64
-			t.ResponseHeaderTimeout = 20 * time.Second
-		})),
-		config.WithLogger(logging.Nop{}), // what matters is in the error
-		config.WithRetryer(func() aws.Retryer {
-			return retry.NewStandard(func(o *retry.StandardOptions) {
-				o.MaxAttempts, o.MaxBackoff = attempts, c.MaxBackoff
-				// The caller has a deadline; a budget shared by parallel requests would end them at random.
-				o.RateLimiter = ratelimit.None
-			})
-		}),
-		// Checksums in trailers are not understood by all servers. Objects are verified by length and, where there is an
-		// index, by digest; uploads by Content-MD5.
-		config.WithRequestChecksumCalculation(aws.RequestChecksumCalculationWhenRequired),
-		config.WithResponseChecksumValidation(aws.ResponseChecksumValidationWhenRequired),
-	}
-	if c.Region != "" {
-		options = append(options, config.WithRegion(c.Region))
-	}
-	if c.Anonymous {
-		options = append(options, config.WithCredentialsProvider(aws.AnonymousCredentials{}))
-	}
-	cfg, err := config.LoadDefaultConfig(ctx, options...)
+	cfg, err := c.sdk(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("reading the AWS configuration: %s", oneLine(err.Error()))
 	}
@@ -89,7 +67,7 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 	if cfg.Region == "" {
 		cfg.Region = "us-east-1"
 	}
-	if c.Region != "" {
+	if c.Region != "" && !c.Alone {
 		// Names of buckets are unique in a partition only: the same name is somebody else's in another.
 		if own := cmp.Or(ownRegion(ctx), "us-east-1"); partition(own) != partition(c.Region) {
 			return nil, fmt.Errorf("region %s is in another partition of AWS than %s, the region of this process", c.Region, own)
@@ -117,6 +95,41 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 	s.id = fmt.Sprintf("%s\x00%s\x00%s\x00%s\x00%t", s.endpoint, s.region, s.bucket, s.role, c.Anonymous)
 	s.quick = newQuick(ctx, client, c.Bucket, c.Anonymous, c.Now)
 	return s, nil
+}
+
+// sdk is the configuration of the AWS SDK.
+func (c Config) sdk(ctx context.Context) (aws.Config, error) {
+	client := awshttp.NewBuildableClient().WithTransportOptions(func(t *http.Transport) {
+		t.MaxIdleConnsPerHost = 64
+		t.ResponseHeaderTimeout = 20 * time.Second
+	})
+	retryer := func() aws.Retryer {
+		return retry.NewStandard(func(o *retry.StandardOptions) {
+			o.MaxAttempts, o.MaxBackoff = attempts, c.MaxBackoff
+			// The caller has a deadline; a budget shared by parallel requests would end them at random.
+			o.RateLimiter = ratelimit.None
+		})
+	}
+	// Checksums in trailers are not understood by all servers. Objects are verified by length and, where there is an
+	// index, by digest; uploads by Content-MD5.
+	const request, response = aws.RequestChecksumCalculationWhenRequired, aws.ResponseChecksumValidationWhenRequired
+	if c.Alone {
+		return aws.Config{
+			Region: c.Region, Credentials: aws.AnonymousCredentials{}, HTTPClient: client, Retryer: retryer, Logger: logging.Nop{},
+			RequestChecksumCalculation: request, ResponseChecksumValidation: response,
+		}, nil
+	}
+	options := []func(*config.LoadOptions) error{
+		config.WithHTTPClient(client), config.WithRetryer(retryer), config.WithRequestChecksumCalculation(request), config.WithResponseChecksumValidation(response),
+		config.WithLogger(logging.Nop{}), // what matters is in the error
+	}
+	if c.Region != "" {
+		options = append(options, config.WithRegion(c.Region))
+	}
+	if c.Anonymous {
+		options = append(options, config.WithCredentialsProvider(aws.AnonymousCredentials{}))
+	}
+	return config.LoadDefaultConfig(ctx, options...)
 }
 
 // ownRegion is the region that the process has without anybody's choice.

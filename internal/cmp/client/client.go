@@ -1,0 +1,131 @@
+// Package client asks config management plugins as Argo CD's repo-server does: a connection for each request, the plugin's
+// configuration first, the repository as a gzipped tar in chunks of a kilobyte, and no look at the answer before everything is sent.
+package client
+
+import (
+	"archive/tar"
+	"bytes"
+	"compress/gzip"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"iter"
+	"maps"
+	"slices"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/protobuf/types/known/emptypb"
+
+	"github.com/argosy-cd/argosy/internal/cmp/pluginpb"
+	"github.com/argosy-cd/argosy/internal/tree"
+)
+
+// Chunk is how many bytes of a repository a message has.
+const Chunk = 1024
+
+// Request is what a plugin is asked about an application.
+type Request struct {
+	Dir string // of the application, in the repository
+	Env map[string]string
+	// Packed is the repository, as Pack makes it.
+	Packed []byte
+}
+
+// Metadata is the first message of a request.
+func (r Request) Metadata() *pluginpb.Metadata {
+	sum := sha256.Sum256(r.Packed)
+	m := &pluginpb.Metadata{AppRelPath: r.Dir, Checksum: hex.EncodeToString(sum[:]), Size: int64(len(r.Packed))}
+	for _, name := range slices.Sorted(maps.Keys(r.Env)) {
+		m.Env = append(m.Env, &pluginpb.EnvEntry{Name: name, Value: r.Env[name]})
+	}
+	return m
+}
+
+// Pack packs a repository: files, and links by name.
+func Pack(files []tree.File, links map[string]string) []byte {
+	var b bytes.Buffer
+	z, err := gzip.NewWriterLevel(&b, gzip.BestSpeed)
+	must(err)
+	t := tar.NewWriter(z)
+	for _, f := range files {
+		must(t.WriteHeader(&tar.Header{Name: f.Name, Mode: 0o644, Size: int64(len(f.Data)), Typeflag: tar.TypeReg}))
+		_, err := t.Write(f.Data)
+		must(err)
+	}
+	for _, name := range slices.Sorted(maps.Keys(links)) {
+		must(t.WriteHeader(&tar.Header{Name: name, Mode: 0o644, Typeflag: tar.TypeSymlink, Linkname: links[name]}))
+	}
+	must(t.Close())
+	must(z.Close())
+	return b.Bytes()
+}
+
+// must is for writers in memory.
+func must(err error) {
+	if err != nil {
+		panic(err)
+	}
+}
+
+// Dial connects to a socket.
+func Dial(socket string) (*grpc.ClientConn, error) {
+	return grpc.NewClient("unix:"+socket, grpc.WithTransportCredentials(insecure.NewCredentials()), grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(100<<20)))
+}
+
+// With asks on a connection of its own.
+func With[T any](socket string, ask func(pluginpb.ConfigManagementPluginServiceClient) (T, error)) (T, error) {
+	var zero T
+	conn, err := Dial(socket)
+	if err != nil {
+		return zero, err
+	}
+	defer func() { _ = conn.Close() }()
+	return ask(pluginpb.NewConfigManagementPluginServiceClient(conn))
+}
+
+// Generate asks for the manifests of an application.
+func Generate(ctx context.Context, socket string, r Request) ([]string, error) {
+	return With(socket, func(c pluginpb.ConfigManagementPluginServiceClient) ([]string, error) {
+		if _, err := c.CheckPluginConfiguration(ctx, &emptypb.Empty{}); err != nil {
+			return nil, err
+		}
+		res, err := Send(ctx, c.GenerateManifest, r.Metadata(), slices.Chunk(r.Packed, Chunk))
+		return res.GetManifests(), err
+	})
+}
+
+// Match asks whether an application that names no plugin is this one's.
+func Match(ctx context.Context, socket string, r Request) (bool, error) {
+	return With(socket, func(c pluginpb.ConfigManagementPluginServiceClient) (bool, error) {
+		config, err := c.CheckPluginConfiguration(ctx, &emptypb.Empty{})
+		if err != nil || !config.GetIsDiscoveryConfigured() {
+			return false, err
+		}
+		res, err := Send(ctx, c.MatchRepository, r.Metadata(), slices.Chunk(r.Packed, Chunk))
+		return res.GetIsSupported(), err
+	})
+}
+
+// Stream opens a request.
+type Stream[T any] func(context.Context, ...grpc.CallOption) (grpc.ClientStreamingClient[pluginpb.AppStreamRequest, T], error)
+
+// Send sends a request in full and returns the answer.
+func Send[T any](ctx context.Context, open Stream[T], m *pluginpb.Metadata, chunks iter.Seq[[]byte]) (*T, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	stream, err := open(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if err := stream.Send(&pluginpb.AppStreamRequest{Request: &pluginpb.AppStreamRequest_Metadata{Metadata: m}}); err != nil {
+		return nil, fmt.Errorf("sending metadata: %w", err)
+	}
+	for part := range chunks {
+		if err := stream.Send(&pluginpb.AppStreamRequest{Request: &pluginpb.AppStreamRequest_File{File: &pluginpb.File{Chunk: part}}}); err != nil {
+			return nil, fmt.Errorf("sending the repository: %w", err)
+		}
+	}
+	return stream.CloseAndRecv()
+}
