@@ -11,6 +11,7 @@
 //
 // Packages:
 //
+//	examples                   data     the example cluster, to be embedded
 //	internal/manifest          data     Kubernetes documents: decode, find, encode deterministically
 //	internal/problem           data     errors that are lists of problems
 //	internal/strict            data     configuration files: strict decoding with positions, and their JSON Schema
@@ -31,6 +32,7 @@
 //	internal/bucket            logic    snapshots of a bucket, publishing to it, index, cache format
 //	internal/bucket/disk       edge     the cache on disk
 //	internal/bucket/s3         edge     the S3 store, its credentials and its errors
+//	internal/bucket/s3/local   edge     an S3 server in this process
 //	internal/bucket/s3/queue   edge     an SQS queue with notifications
 //	internal/bucket/buckettest test     stores, servers, faults and the contract of stores
 //	internal/s3source          logic    s3-source.yaml to Kubernetes objects
@@ -38,12 +40,13 @@
 //	internal/gitsource         edge     read-only view of Git repositories: work tree, revision, remote
 //	internal/cmp               edge     Argo CD's plugin protocol: plugins on Unix sockets
 //	internal/cmp/pluginpb      edge     its messages, generated
-//	internal/cmp/cmptest       test     a client that behaves like Argo CD's repo-server
+//	internal/cmp/client        edge     a client that behaves like Argo CD's repo-server
+//	internal/cmp/cmptest       test     one that can also misbehave
 //	internal/kube              edge     what Argo CD keeps in its cluster
 //	internal/refresh           edge     which applications Argo CD must look at again, when and how
 //	internal/events            edge     notifications of S3: webhooks, SNS, EventBridge, SQS
 //	internal/argocd            edge     the Argo CD API server as an engine for ApplicationSets
-//	internal/trigger           edge     repositories that make Argo CD look again: clocks and buckets
+//	internal/trigger           edge     repositories that make Argo CD look again: clocks, buckets, files
 //	internal/gitserver         edge     read-only Git over smart HTTP, from repositories that are computed
 //	cmd/argosy                 command  the command line
 package argosy

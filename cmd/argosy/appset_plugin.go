@@ -41,6 +41,8 @@ type appsetPlugin struct {
 	api    *kube.Client   // nil is none
 	remote *gitsource.Remote
 	note   func(string)
+	// clusters are those that generators know. Nil are those of the cluster that it is connected to.
+	clusters generator.Clusters
 }
 
 // open connects the plugin with a cluster; nil is none. What is fetched from Git is kept in dir.
@@ -99,6 +101,9 @@ type knowledge struct {
 
 // Clusters implements generator.Clusters: those of Argo CD that are not another project's own.
 func (k *knowledge) Clusters(ctx context.Context) ([]generator.Cluster, error) {
+	if k.plugin.clusters != nil {
+		return k.plugin.clusters.Clusters(ctx)
+	}
 	if k.plugin.api == nil {
 		return nil, errors.New("there is no access to a cluster, so Argo CD's clusters are not known")
 	}

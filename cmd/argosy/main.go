@@ -8,6 +8,8 @@ import (
 	"sync/atomic"
 	"syscall"
 	"time"
+
+	"golang.org/x/term"
 )
 
 func main() {
@@ -41,9 +43,15 @@ func run() int {
 
 // process is what this process has from outside.
 func process() stdio {
-	info, err := os.Stderr.Stat()
-	return stdio{
-		in: os.Stdin, out: os.Stdout, err: os.Stderr, env: os.Environ(), now: time.Now,
-		terminal: err == nil && info.Mode()&os.ModeCharDevice != 0,
+	std := stdio{in: os.Stdin, out: os.Stdout, err: os.Stderr, env: os.Environ(), now: time.Now, terminal: term.IsTerminal(int(os.Stderr.Fd()))}
+	if out := int(os.Stdout.Fd()); term.IsTerminal(out) {
+		std.size = func() (int, int) {
+			width, height, err := term.GetSize(out)
+			if err != nil || width < 1 || height < 1 {
+				return 80, 24
+			}
+			return width, height
+		}
 	}
+	return std
 }

@@ -145,6 +145,9 @@ func describePlanSources(app *plan.Application) string {
 		if s.Chart != "" {
 			what = s.Chart + " " + s.Revision
 		}
+		if what == "." || what == "" {
+			what = s.Repository
+		}
 		parts = append(parts, orDash(what))
 	}
 	return orDash(strings.Join(parts, " + "))

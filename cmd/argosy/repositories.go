@@ -20,6 +20,7 @@ type repositories struct {
 	std     stdio
 	offline bool
 	flags   []gitsource.Local
+	alone   bool // flags are all; the repository we stand in is not looked for
 	// revision answers for all local repositories that have none of their own; "" is the work tree.
 	revision string
 
@@ -60,13 +61,15 @@ func (r *repositories) tree(ctx context.Context, url, revision string) (*gitsour
 
 // open maps the remotes of the repository we stand in, and on top of them what --repo says.
 func (r *repositories) open(ctx context.Context) error {
-	dir, err := os.Getwd()
-	if err != nil {
-		return err
-	}
-	remotes, err := gitsource.FindRemotes(ctx, r.std.env, dir)
-	if err != nil {
-		return err
+	var remotes []gitsource.Local
+	if !r.alone {
+		dir, err := os.Getwd()
+		if err != nil {
+			return err
+		}
+		if remotes, err = gitsource.FindRemotes(ctx, r.std.env, dir); err != nil {
+			return err
+		}
 	}
 	local := slices.Concat(remotes, r.flags)
 	for i := range local {
@@ -82,7 +85,7 @@ func (r *repositories) open(ctx context.Context) error {
 
 // at returns the same repositories at a revision.
 func (r *repositories) at(revision string) *repositories {
-	return &repositories{std: r.std, offline: r.offline, flags: r.flags, revision: revision}
+	return &repositories{std: r.std, offline: r.offline, flags: r.flags, alone: r.alone, revision: revision}
 }
 
 // file reads a file of the work tree as it is at the revision.

@@ -20,6 +20,8 @@ type stdio struct {
 	env      []string
 	now      func() time.Time
 	terminal bool // err is one
+	// size is that of the terminal that out is. Nil is none.
+	size func() (width, height int)
 	// linger makes the process wait longer for a command to end after it was told to. Nil cannot.
 	linger func(time.Duration)
 }
@@ -86,7 +88,7 @@ func newRootCommand(std stdio) *cobra.Command {
 	cmd.SetOut(std.out)
 	cmd.SetErr(std.err)
 	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
-	cmd.AddCommand(newAppsetCommand(std), newS3Command(std), newRepoCommand(std), newCmpCommand(std), newHealthCommand(std), newPlanCommand(std), newSimulateCommand(std), newEventsCommand(std))
+	cmd.AddCommand(newAppsetCommand(std), newS3Command(std), newRepoCommand(std), newCmpCommand(std), newHealthCommand(std), newPlanCommand(std), newSimulateCommand(std), newDemoCommand(std), newEventsCommand(std))
 	cmd.SetHelpCommand(newHelpCommand(cmd))
 	return cmd
 }

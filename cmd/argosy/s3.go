@@ -146,6 +146,7 @@ type buckets struct {
 	cache bucket.Cache
 	now   func() time.Time
 	asked func(operation string, err error) // after each request; nil is nobody
+	local string                            // endpoint where all of them are, for everybody; "" is where each is
 
 	mu   sync.Mutex
 	open map[string]*bucket.Reader
@@ -158,7 +159,7 @@ func (b *buckets) reader(ctx context.Context, a triggerfile.Access) (*bucket.Rea
 	if r := b.open[key]; r != nil {
 		return r, nil
 	}
-	store, err := openStore(ctx, a, b.now)
+	store, err := b.store(ctx, a)
 	if err != nil {
 		return nil, err
 	}
@@ -172,6 +173,13 @@ func (b *buckets) reader(ctx context.Context, a triggerfile.Access) (*bucket.Rea
 	}
 	b.open[key] = r
 	return r, nil
+}
+
+func (b *buckets) store(ctx context.Context, a triggerfile.Access) (*s3.Store, error) {
+	if b.local == "" {
+		return openStore(ctx, a, b.now)
+	}
+	return s3.Open(ctx, s3.Config{Bucket: a.Bucket, Region: "us-east-1", Endpoint: b.local, Anonymous: true, Alone: true, Now: b.now})
 }
 
 // observed is a store that tells about each request.

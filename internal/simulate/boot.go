@@ -31,6 +31,7 @@ const (
 	SyncGivenUp = "sync given up"
 	Synced      = "synced"
 	BecameState = "health" // with the new state
+	Mended      = "mended" // by a commit
 )
 
 // Event is something that happens.

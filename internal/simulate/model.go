@@ -60,7 +60,7 @@ func (m *Model) duration(app, kind string, random *rand.Rand) time.Duration {
 
 // Kinds of faults.
 const (
-	Fail    = "fail"    // its workloads become Degraded, and stay that
+	Fail    = "fail"    // its workloads become Degraded, until a commit mends them
 	Never   = "never"   // they never become healthy
 	Degrade = "degrade" // they are Degraded for a time
 )
@@ -69,4 +69,6 @@ const (
 type Fault struct {
 	App, Kind string
 	From, To  time.Duration // of Degrade; To 0 is for ever
+	// Mended is when a commit mends what failed, after it did; 0 is never.
+	Mended time.Duration
 }

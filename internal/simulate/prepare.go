@@ -69,8 +69,8 @@ func (s *simulation) prepare(p *plan.Application, parent *app, own *item, number
 	return a
 }
 
-// uniqueNames are the names of Applications; those that are there in several namespaces have theirs before it.
-func uniqueNames(p *plan.Plan) map[*plan.Application]string {
+// Names are the names of Applications; those that are there in several namespaces have theirs before it.
+func Names(p *plan.Plan) map[*plan.Application]string {
 	times := map[string]int{}
 	for _, a := range p.Applications {
 		times[a.Name]++

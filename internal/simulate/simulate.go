@@ -43,6 +43,8 @@ type app struct {
 	own    *item // in the parent
 	// The sync: which wave, whether its objects are applied, and whether one runs at all.
 	running bool
+	tries   int  // of this revision
+	mended  bool // by a commit
 	applied bool
 	wave    int
 	step    int // in boot.Steps
@@ -78,7 +80,7 @@ func Simulate(p *plan.Plan, m Model, faults ...Fault) (*Boot, error) {
 		random: rand.New(rand.NewPCG(m.Seed, 0)), //nolint:gosec // a simulation that can be repeated
 	}
 	s.aware = p.SyncAware
-	s.names = uniqueNames(p)
+	s.names = Names(p)
 	known := map[string]bool{}
 	for _, name := range s.names {
 		known[name] = true
@@ -140,6 +142,7 @@ func (s *simulation) create(a *app) {
 // start begins a sync, or another attempt at it.
 func (s *simulation) start(a *app) {
 	a.Attempts++
+	a.tries++
 	if a.Started < 0 {
 		a.Started = s.now
 	}
@@ -216,6 +219,9 @@ func (s *simulation) ripen(a *app, x *item) {
 			return
 		case Fail:
 			state = Degraded
+			if f.Mended > 0 {
+				s.after(took+f.Mended, func() { s.mend(a, x) })
+			}
 		case Degrade:
 			if f.To > 0 && f.To <= s.now {
 				continue
@@ -231,6 +237,21 @@ func (s *simulation) ripen(a *app, x *item) {
 			s.change(a, x, state)
 		}
 	})
+}
+
+// mend is a commit that makes an object healthy. Argo CD does not try again what it has given up, but a new revision it does.
+func (s *simulation) mend(a *app, x *item) {
+	if !a.mended {
+		a.mended = true
+		s.event(a, Mended, "")
+	}
+	s.change(a, x, Healthy)
+	for above := a; above != nil; above = above.parent {
+		if above.GivenUp {
+			above.GivenUp, above.tries = false, 0
+			s.after(s.model.Refresh+s.model.Notice, func() { s.start(above) })
+		}
+	}
 }
 
 // change gives an object a new health, and lets its Application know.
@@ -341,12 +362,12 @@ func (s *simulation) fail(a *app, x *item) {
 	defer s.rate(a)
 	s.event(a, SyncFailed, "%s is Degraded", x)
 	retry := a.plan.Retry
-	if retry.Limit >= 0 && a.Attempts > retry.Limit {
+	if retry.Limit >= 0 && a.tries > retry.Limit {
 		a.GivenUp = true
 		s.event(a, SyncGivenUp, "after %d attempts: %s is Degraded", a.Attempts, x)
 		return
 	}
-	s.after(retry.Wait(a.Attempts), func() { s.start(a) })
+	s.after(retry.Wait(a.tries), func() { s.start(a) })
 }
 
 func (s *simulation) synced(a *app) {

@@ -2,17 +2,16 @@ package trigger
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/argosy-cd/argosy/internal/gitserver"
 	"github.com/argosy-cd/argosy/internal/tree"
 )
 
-// Files is a repository whose tree is what a function returns each time that it is asked, such as a work tree as it lies on disk. Its
-// commit depends on the content alone.
+// Files is a repository whose tree is what it was told last, such as a work tree as it lies on disk. Its commit depends on the content
+// alone.
 type Files struct {
-	// Read returns what is there now.
-	Read func(ctx context.Context) ([]tree.File, error)
 	// Date and Message are those of every commit.
 	Date    time.Time
 	Message string
@@ -20,20 +19,26 @@ type Files struct {
 	states
 }
 
-// Head implements gitserver.Repository.
-func (f *Files) Head(ctx context.Context) (gitserver.Hash, error) {
-	files, err := f.Read(ctx)
-	if err != nil {
-		return gitserver.Hash{}, err
-	}
+// Set makes files a commit, if they are others than before.
+func (f *Files) Set(files []tree.File) error {
 	now, err := newState(files, f.Date, f.Message)
 	if err != nil {
-		return gitserver.Hash{}, err
+		return err
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.keep(now)
-	return now.hash, nil
+	return nil
+}
+
+// Head implements gitserver.Repository.
+func (f *Files) Head(context.Context) (gitserver.Hash, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if len(f.list) == 0 {
+		return gitserver.Hash{}, errors.New("there is nothing in it yet")
+	}
+	return f.list[len(f.list)-1].hash, nil
 }
 
 // History implements gitserver.Repository. What was never served is not known.

@@ -9,6 +9,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"iter"
 	"maps"
@@ -16,6 +17,7 @@ import (
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/types/known/emptypb"
 
 	"github.com/argosy-cd/argosy/internal/cmp/pluginpb"
@@ -89,10 +91,10 @@ func With[T any](socket string, ask func(pluginpb.ConfigManagementPluginServiceC
 func Generate(ctx context.Context, socket string, r Request) ([]string, error) {
 	return With(socket, func(c pluginpb.ConfigManagementPluginServiceClient) ([]string, error) {
 		if _, err := c.CheckPluginConfiguration(ctx, &emptypb.Empty{}); err != nil {
-			return nil, err
+			return nil, plain(err)
 		}
 		res, err := Send(ctx, c.GenerateManifest, r.Metadata(), slices.Chunk(r.Packed, Chunk))
-		return res.GetManifests(), err
+		return res.GetManifests(), plain(err)
 	})
 }
 
@@ -101,11 +103,19 @@ func Match(ctx context.Context, socket string, r Request) (bool, error) {
 	return With(socket, func(c pluginpb.ConfigManagementPluginServiceClient) (bool, error) {
 		config, err := c.CheckPluginConfiguration(ctx, &emptypb.Empty{})
 		if err != nil || !config.GetIsDiscoveryConfigured() {
-			return false, err
+			return false, plain(err)
 		}
 		res, err := Send(ctx, c.MatchRepository, r.Metadata(), slices.Chunk(r.Packed, Chunk))
-		return res.GetIsSupported(), err
+		return res.GetIsSupported(), plain(err)
 	})
+}
+
+// plain is what a plugin says, without how it was said.
+func plain(err error) error {
+	if err == nil {
+		return nil
+	}
+	return errors.New(status.Convert(err).Message())
 }
 
 // Stream opens a request.

@@ -1,0 +1,157 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync/atomic"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/argosy-cd/argosy/internal/simulate"
+)
+
+type demoOptions struct {
+	speed  float64
+	fail   []string
+	repair time.Duration
+	once   bool
+	repo   string
+}
+
+func newDemoCommand(std stdio) *cobra.Command {
+	var opts demoOptions
+	cmd := &cobra.Command{
+		Use:   "demo [ROOT]",
+		Short: "Boot the example cluster, or your own repository, without a cluster",
+		Long: `Boot a cluster that does not exist. The example cluster, which is in the program, is planned and booted wave by wave, faster than it would be.
+
+What is real: an S3 server in this process that CI has left something in, a Git server with the repository and with trigger repositories that tick,
+both plugins on the sockets that Argo CD would talk to, and a client that does what its repo-server does: it fetches with Git, and asks the plugins
+for the manifests of each Application when its sync begins. What they answer is compared with the plan. What is not real is the cluster:
+when what becomes healthy is that of argosy simulate.
+
+With --repo it is your own repository, as it lies on disk, with all ApplicationSets rendered by the plugin. ROOT is then the file of the root
+Application, if it is not to be found. Nothing is read from the network: what is not in the repository is not known.
+
+On a terminal it goes on after the boot until you stop it: at each tick of the trigger repository, the plugins are asked again, and what changes is
+told. With --once, and where there is no terminal, it ends with the boot. If the boot does not end, the exit code is 3.`,
+		Example: `  argosy demo
+  argosy demo --fail longhorn --repair-after 20s
+  argosy demo --repo . --speed 100`,
+		Args: atMostOneRoot,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := opts.check(args); err != nil {
+				return err
+			}
+			return runDemo(cmd.Context(), std, opts, args)
+		},
+	}
+	flags := cmd.Flags()
+	flags.Float64Var(&opts.speed, "speed", 20, "how many times as fast as a real boot")
+	flags.StringSliceVar(&opts.fail, "fail", nil, "`NAMES` of Applications whose workloads become Degraded")
+	flags.DurationVar(&opts.repair, "repair-after", 0, "a commit mends them so long after they became Degraded, in the time of the boot")
+	flags.BoolVar(&opts.once, "once", false, "exit when the boot is over; default where there is no terminal")
+	flags.StringVar(&opts.repo, "repo", "", "boot your own repository, `PATH`, or URL=PATH if its URL is not the one that its Applications name")
+	cmd.AddCommand(newSweepCommand(std))
+	return cmd
+}
+
+func (o *demoOptions) check(args []string) error {
+	switch {
+	case !(o.speed >= 0.1 && o.speed <= 10_000): // also not a number
+		return usagef("--speed must be 0.1 to 10000, it is %g", o.speed)
+	case o.repair < 0:
+		return usagef("--repair-after must not be negative")
+	case o.repair > 0 && len(o.fail) == 0:
+		return usagef("--repair-after goes with --fail")
+	case len(args) > 0 && o.repo == "":
+		return usagef("ROOT goes with --repo")
+	}
+	return nil
+}
+
+// runDemo boots.
+func runDemo(ctx context.Context, std stdio, opts demoOptions, args []string) (err error) {
+	x, err := opts.exhibit(ctx, std, args)
+	if err != nil {
+		return err
+	}
+	dir, err := newDemoDir()
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, dir.remove()) }()
+	clock := &bootClock{real: std.now, base: std.now().Truncate(demoInterval), speed: opts.speed}
+	s, err := openStage(ctx, std, x, dir.path, clock.now)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, s.close()) }()
+	p, err := s.plan(ctx)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(std.out, "PLAN of %s\n\n", x.title)
+	if err := planTable(std.out, p, false); err != nil {
+		return err
+	}
+	var faults []simulate.Fault
+	for _, name := range opts.fail {
+		faults = append(faults, simulate.Fault{App: name, Kind: simulate.Fail, Mended: opts.repair})
+	}
+	boot, err := simulate.Simulate(p, simulate.DefaultModel(), faults...)
+	if err != nil {
+		return usageError{err}
+	}
+	show := newShow(std, s, p, boot, clock)
+	fmt.Fprintf(std.out, "\nBOOT, %g times as fast\n\n", opts.speed)
+	clock.start()
+	if err := show.run(ctx); err != nil {
+		return err
+	}
+	if !opts.once && std.size != nil {
+		show.stay(ctx)
+	}
+	if !boot.Done() {
+		return errFound
+	}
+	return nil
+}
+
+func (o *demoOptions) exhibit(ctx context.Context, std stdio, args []string) (*exhibit, error) {
+	if o.repo == "" {
+		return exampleCluster()
+	}
+	return ownCluster(ctx, std, o.repo, args)
+}
+
+// bootClock is the time of a boot that is faster than ours. It stands still until it is started.
+type bootClock struct {
+	real  func() time.Time
+	base  time.Time // when the boot begins
+	speed float64
+	began atomic.Pointer[time.Time] // in our time
+}
+
+func (c *bootClock) start() {
+	now := c.real()
+	c.began.Store(&now)
+}
+
+// passed is how long the boot takes by now.
+func (c *bootClock) passed() time.Duration {
+	began := c.began.Load()
+	if began == nil {
+		return 0
+	}
+	return time.Duration(float64(c.real().Sub(*began)) * c.speed)
+}
+
+func (c *bootClock) now() time.Time { return c.base.Add(c.passed()) }
+
+// wait is how long it is until a time of the boot, in ours.
+func (c *bootClock) wait(at time.Duration) time.Duration {
+	return time.Duration(float64(at-c.passed()) / c.speed)
+}

@@ -1,0 +1,178 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/argosy-cd/argosy/internal/appset"
+	"github.com/argosy-cd/argosy/internal/appset/generator"
+	"github.com/argosy-cd/argosy/internal/argo"
+	"github.com/argosy-cd/argosy/internal/cmp/client"
+	"github.com/argosy-cd/argosy/internal/kube"
+	"github.com/argosy-cd/argosy/internal/manifest"
+	"github.com/argosy-cd/argosy/internal/plan"
+	"github.com/argosy-cd/argosy/internal/tree"
+)
+
+// plan makes the plan of the boot, from what is on the stage.
+func (s *stage) plan(ctx context.Context) (*plan.Plan, error) {
+	trees := map[[2]string]plan.Tree{}
+	p, err := plan.New(ctx, plan.Config{
+		Namespace: kube.DefaultNamespace, Sets: s.exhibit.sets,
+		Engine: appset.Embedded{Clusters: generator.ClusterList(nil), Git: s, AllowEmpty: true},
+		Open: func(ctx context.Context, url, revision string) (plan.Tree, error) {
+			if name, ok := strings.CutPrefix(url, "s3://"); ok {
+				return s.bucketTree(name)
+			}
+			id := [2]string{url, revision}
+			if t := trees[id]; t != nil {
+				return t, nil
+			}
+			t, err := s.remote.Tree(ctx, url, revision, nil)
+			if err != nil {
+				return nil, err
+			}
+			trees[id] = t
+			return t, nil
+		},
+	}, s.exhibit.root)
+	if err != nil {
+		return nil, err
+	}
+	// In a cluster, --admin-projects or the policy says which parents may generate for others.
+	for _, app := range p.Applications {
+		if !slices.Contains(s.plugin.config.Admins, app.Project) {
+			s.plugin.config.Admins = append(s.plugin.config.Admins, app.Project)
+		}
+	}
+	return p, nil
+}
+
+// pluginOf names the plugin that makes the manifests of a source, "" if Argo CD does it itself, or if they are not at hand.
+func pluginOf(s plan.Source) string {
+	if s.Unknown == "" && (s.Kind == "appset" || s.Kind == "s3") {
+		return s.Kind
+	}
+	return ""
+}
+
+// generate asks a plugin for the manifests of a source, as Argo CD's repo-server does.
+func (s *stage) generate(ctx context.Context, app *plan.Application, source plan.Source) ([]manifest.Object, error) {
+	commit, err := s.remote.Commit(ctx, source.Repository, source.Revision, nil)
+	if err != nil {
+		return nil, err
+	}
+	data, err := s.pack(ctx, source, commit)
+	if err != nil {
+		return nil, err
+	}
+	r := client.Request{Dir: cmp.Or(source.Path, "."), Env: pluginEnvironment(app, source, commit), Packed: data}
+	name := pluginOf(source)
+	socket := s.sockets[name]
+	if manifest.String(source.Spec, "plugin", "name") == "" && name == "s3" {
+		// It is found by the file in its directory.
+		if found, err := client.Match(ctx, socket, r); err != nil || !found {
+			return nil, fmt.Errorf("the plugin %s does not take %s for its own: %w", name, source.Path, err)
+		}
+	}
+	answer, err := client.Generate(ctx, socket, r)
+	if err != nil {
+		return nil, fmt.Errorf("the plugin %s: %w", name, err)
+	}
+	var out []manifest.Object
+	for _, text := range answer {
+		docs, err := manifest.Decode("answer of the plugin "+name, []byte(text))
+		if err != nil {
+			return nil, err
+		}
+		for _, d := range docs {
+			out = append(out, d.Object)
+		}
+	}
+	return out, nil
+}
+
+// pack fetches a repository and packs it, once for each commit.
+func (s *stage) pack(ctx context.Context, source plan.Source, commit string) ([]byte, error) {
+	if s.packed.commit == commit {
+		return s.packed.data, nil
+	}
+	t, err := s.remote.Tree(ctx, source.Repository, source.Revision, nil)
+	if err != nil {
+		return nil, err
+	}
+	files, err := t.Select(ctx, tree.Selection{})
+	if err != nil {
+		return nil, err
+	}
+	s.packed.commit, s.packed.data = commit, client.Pack(files, nil)
+	return s.packed.data, nil
+}
+
+// pluginEnvironment is what Argo CD tells a plugin. What a cluster can do is left out: the plan does not know it either.
+func pluginEnvironment(app *plan.Application, source plan.Source, commit string) map[string]string {
+	name := app.Name
+	if app.Namespace != kube.DefaultNamespace {
+		name = app.Namespace + "_" + app.Name
+	}
+	_, namespace, _ := cutLast(app.Destination, "/")
+	env := map[string]string{
+		"ARGOCD_APP_NAME": name, "ARGOCD_APP_NAMESPACE": namespace, "ARGOCD_APP_PROJECT_NAME": app.Project, "ARGOCD_APP_REVISION": commit,
+		"ARGOCD_APP_SOURCE_REPO_URL": source.Repository, "ARGOCD_APP_SOURCE_PATH": source.Path, "ARGOCD_APP_SOURCE_TARGET_REVISION": source.Revision,
+	}
+	list, _ := manifest.Map(source.Spec, "plugin")["parameters"].([]any)
+	for _, p := range list {
+		if m, _ := p.(map[string]any); m != nil {
+			env[argo.Variable(manifest.String(m, "name"))] = manifest.String(m, "string")
+		}
+	}
+	if data, err := json.Marshal(list); err == nil && list != nil {
+		env["ARGOCD_APP_PARAMETERS"] = string(data)
+	}
+	return env
+}
+
+func cutLast(s, separator string) (before, after string, found bool) {
+	if i := strings.LastIndex(s, separator); i >= 0 {
+		return s[:i], s[i+len(separator):], true
+	}
+	return s, "", false
+}
+
+// compareAnswer says how an answer differs from what the plan has for an Application, "" if it does not. Of one with several sources, an answer
+// is a part.
+func compareAnswer(app *plan.Application, objects []manifest.Object) string {
+	planned := map[string]bool{}
+	for _, i := range app.Items {
+		planned[i.Kind+" "+i.Name] = true
+	}
+	answered := map[string]bool{}
+	for _, o := range objects {
+		if plan.Deploys(o) {
+			answered[manifest.String(o, "kind")+" "+cmp.Or(manifest.String(o, "metadata", "name"), manifest.String(o, "metadata", "generateName")+"*")] = true
+		}
+	}
+	var more, less []string
+	for _, name := range slices.Sorted(maps.Keys(answered)) {
+		if !planned[name] {
+			more = append(more, name)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(planned)) {
+		if !answered[name] && len(app.Sources) == 1 {
+			less = append(less, name)
+		}
+	}
+	switch {
+	case len(more) > 0:
+		return fmt.Sprintf("the answer has %s, which the plan has not", more[0])
+	case len(less) > 0:
+		return fmt.Sprintf("the plan has %s, which the answer has not", less[0])
+	}
+	return ""
+}

@@ -1,0 +1,196 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/argosy-cd/argosy/internal/argo"
+	"github.com/argosy-cd/argosy/internal/manifest"
+	"github.com/argosy-cd/argosy/internal/plan"
+	"github.com/argosy-cd/argosy/internal/simulate"
+)
+
+// answerKey is one source of an Application.
+func answerKey(app string, s plan.Source) string { return app + "\x00" + s.Repository + "\x00" + s.Path }
+
+// fingerprints are the objects of an answer, by kind and name.
+func fingerprints(objects []manifest.Object) map[string]string {
+	out := map[string]string{}
+	for _, o := range objects {
+		data, err := json.Marshal(o)
+		if err != nil {
+			continue // it was JSON
+		}
+		out[manifest.String(o, "kind")+" "+manifest.String(o, "metadata", "name")] = string(data)
+	}
+	return out
+}
+
+// describeAnswer counts the objects of an answer.
+func describeAnswer(objects []manifest.Object) string {
+	apps := 0
+	for _, o := range objects {
+		if argo.IsApplication(o) {
+			apps++
+		}
+	}
+	switch {
+	case apps == 0:
+		return count(len(objects), "object")
+	case apps == len(objects):
+		return count(apps, "Application")
+	}
+	return count(apps, "Application") + " and " + count(len(objects)-apps, "other object")
+}
+
+// changed says what is new, gone or different in an answer.
+func changed(app string, before, after map[string]string) []string {
+	var out []string
+	for _, name := range slices.Sorted(maps.Keys(after)) {
+		old, ok := before[name]
+		switch {
+		case !ok:
+			out = append(out, fmt.Sprintf("%s: + %s", app, printable(name)))
+		case old != after[name]:
+			out = append(out, fmt.Sprintf("%s: ~ %s", app, printable(name)))
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(before)) {
+		if _, ok := after[name]; !ok {
+			out = append(out, fmt.Sprintf("%s: - %s", app, printable(name)))
+		}
+	}
+	return out
+}
+
+// group is the Applications of one wave.
+type group struct {
+	parent string
+	wave   int
+	runs   []*simulate.Run
+}
+
+// groups are all Applications but the root.
+func groups(b *simulate.Boot) []*group {
+	var out []*group
+	by := map[string]*group{}
+	for _, r := range b.Runs {
+		if r.Parent == "" {
+			continue
+		}
+		key := fmt.Sprint(r.Parent, "\x00", r.Wave)
+		if by[key] == nil {
+			by[key] = &group{parent: r.Parent, wave: r.Wave}
+			out = append(out, by[key])
+		}
+		by[key].runs = append(by[key].runs, r)
+	}
+	return out
+}
+
+// picture is how far the boot is.
+func (v *show) picture() []string {
+	width, height := v.std.size()
+	healthy := 0
+	for _, r := range v.boot.Runs {
+		if v.state[r.Name] == simulate.Healthy {
+			healthy++
+		}
+	}
+	all := len(v.boot.Runs)
+	const bar = 30
+	full := healthy * bar / all
+	lines := []string{"", fmt.Sprintf("%7s  %s%s  %d of %d healthy", clock(v.clock.passed()), strings.Repeat("█", full), strings.Repeat("░", bar-full), healthy, all)}
+	list := groups(v.boot)
+	if most := max(height-5, 1); len(list) > most {
+		// Those that are done are no news.
+		first := slices.IndexFunc(list, func(g *group) bool {
+			return slices.ContainsFunc(g.runs, func(r *simulate.Run) bool { return v.state[r.Name] != simulate.Healthy })
+		})
+		first = max(0, min(max(first, 0), len(list)-most))
+		list = list[first : first+most]
+	}
+	for _, g := range list {
+		lines = append(lines, v.groupLine(g, width))
+	}
+	if v.last != "" {
+		lines = append(lines, "         "+v.last)
+	}
+	return lines
+}
+
+// groupLine is one wave: a mark for each Application, and the names of those that it waits for.
+func (v *show) groupLine(g *group, width int) string {
+	var marks strings.Builder
+	var busy []string
+	done := 0
+	for _, r := range g.runs {
+		state, there := v.state[r.Name]
+		switch {
+		case !there:
+			marks.WriteString(markMissing)
+		case state == simulate.Healthy:
+			marks.WriteString(markHealthy)
+			done++
+		case state == simulate.Degraded:
+			marks.WriteString(markDegraded)
+			busy = append(busy, printable(r.Name))
+		default:
+			marks.WriteString(markBusy)
+			busy = append(busy, printable(r.Name))
+		}
+	}
+	text := marks.String()
+	if len(g.runs) > max(width/3, 10) {
+		text = fmt.Sprintf("%d of %d", done, len(g.runs))
+	}
+	return fmt.Sprintf("         %-22s %s  %s", cut(fmt.Sprintf("%s wave %d", printable(g.parent), g.wave), 22), text, strings.Join(busy, " "))
+}
+
+// summary says what happened.
+func (v *show) summary() {
+	healthy := 0
+	for _, r := range v.boot.Runs {
+		if r.Health == simulate.Healthy {
+			healthy++
+		}
+	}
+	name := printable(v.boot.Runs[0].Name)
+	if v.boot.Done() {
+		v.line("\n%s is booted: %s healthy after %s", name, count(healthy, "Application"), clock(v.boot.Total))
+	} else {
+		v.line("\n%s is NOT booted: %d of %s healthy, and nothing happens after %s", name, healthy, count(len(v.boot.Runs), "Application"), clock(v.boot.Total))
+		for _, line := range v.boot.Blocked() {
+			v.line("  %s", printable(line))
+		}
+	}
+	if n := v.asked["appset"]; n > 0 {
+		v.line("  plugin appset  answered %s through its socket", often(n))
+	}
+	if n := v.asked["s3"]; n > 0 {
+		v.line("  plugin s3      answered %s through its socket, with %s to S3", often(n), count(int(v.stage.reads.Load()), "request"))
+	}
+	if v.ticks > 0 {
+		v.line("  appset.git     ticked %s, and was fetched with Git each time", often(v.ticks))
+	}
+	unknown := 0
+	for _, app := range v.apps {
+		if slices.ContainsFunc(app.Sources, func(s plan.Source) bool { return s.Unknown != "" }) {
+			unknown++
+		}
+	}
+	if unknown > 0 {
+		v.line("  not at hand    the content of %s, see the plan; it is taken for something that takes a while", count(unknown, "Application"))
+	}
+}
+
+// often is a number in a sentence.
+func often(n int) string {
+	if n == 1 {
+		return "once"
+	}
+	return fmt.Sprintf("%d times", n)
+}

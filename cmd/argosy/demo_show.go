@@ -1,0 +1,301 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/argosy-cd/argosy/internal/plan"
+	"github.com/argosy-cd/argosy/internal/simulate"
+)
+
+// show plays a boot: the events of a simulation at their time, and at each sync what Argo CD asks the plugins.
+type show struct {
+	*screen
+	stage *stage
+	boot  *simulate.Boot
+	clock *bootClock
+	apps  map[string]*plan.Application // by the name of their runs
+	state map[string]simulate.Health   // of those that are there
+	next  time.Duration                // tick
+	// healthy are those that became so at one moment, and are not told of yet.
+	healthy []string
+	since   time.Duration
+	// What was really done.
+	asked   map[string]int // by plugin
+	answers map[string]map[string]string
+	commits map[string]string // of clocks, by URL
+	ticks   int
+	last    string // tick, in words
+}
+
+func newShow(std stdio, s *stage, p *plan.Plan, b *simulate.Boot, clock *bootClock) *show {
+	v := &show{
+		screen: newScreen(std), stage: s, boot: b, clock: clock, apps: map[string]*plan.Application{}, state: map[string]simulate.Health{},
+		asked: map[string]int{}, answers: map[string]map[string]string{}, commits: map[string]string{}, next: demoInterval,
+	}
+	for app, name := range simulate.Names(p) {
+		v.apps[name] = app
+	}
+	return v
+}
+
+// run plays the boot to its end.
+func (v *show) run(ctx context.Context) error {
+	for _, e := range v.boot.Events {
+		if err := v.until(ctx, e.At); err != nil {
+			v.flush()
+			return fmt.Errorf("stopped at %s of the boot", clock(v.clock.passed()))
+		}
+		if err := v.event(ctx, e); err != nil {
+			return err
+		}
+		if v.err != nil {
+			return v.err
+		}
+	}
+	v.flush()
+	if !v.plain {
+		v.draw(v.picture())
+		v.end()
+	}
+	v.summary()
+	return v.err
+}
+
+// until waits for a time of the boot. On the way, clocks tick and the picture changes.
+func (v *show) until(ctx context.Context, at time.Duration) error {
+	for {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if v.next <= at && v.clock.wait(v.next) <= 0 {
+			v.tick(ctx)
+			continue
+		}
+		wait := v.clock.wait(min(at, v.next))
+		if wait <= 0 {
+			return nil
+		}
+		v.flush()
+		if !v.plain {
+			v.draw(v.picture())
+			wait = min(wait, 100*time.Millisecond)
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(wait):
+		}
+	}
+}
+
+// stay goes on after the boot: clocks tick, and what changes is told.
+func (v *show) stay(ctx context.Context) {
+	v.line("\nThe clock goes on to tick, and the plugins are asked again each time. Ctrl-C ends it. Meanwhile:")
+	v.line("  git ls-remote %s/appset.git", v.stage.git)
+	v.line("  git clone %s/%s", v.stage.git, ownPath)
+	if len(v.stage.exhibit.artifacts) > 0 {
+		v.line("  AWS_ACCESS_KEY_ID=x AWS_SECRET_ACCESS_KEY=x argosy s3 push --endpoint %s DIR s3://artifacts/jellyfin", v.stage.s3.URL)
+	} else {
+		v.line("  change a file in %s", v.stage.exhibit.title)
+	}
+	for v.until(ctx, v.next) == nil && v.err == nil { // which ticks
+	}
+	v.draw(nil)
+}
+
+// at writes a line with the time of the boot.
+func (v *show) at(t time.Duration, format string, args ...any) {
+	v.flush()
+	v.line("%7s  %s", clock(t), fmt.Sprintf(format, args...))
+}
+
+// flush tells about Applications that became healthy in one moment.
+func (v *show) flush() {
+	if len(v.healthy) == 0 {
+		return
+	}
+	are := "is"
+	if len(v.healthy) > 1 {
+		are = "are"
+	}
+	v.line("%7s  %s %s %s Healthy", clock(v.since), markHealthy, some(v.healthy), are)
+	v.healthy = nil
+}
+
+// some are the first of many names.
+func some(names []string) string {
+	const most = 8
+	if len(names) <= most+1 {
+		return strings.Join(names, ", ")
+	}
+	return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), len(names)-most)
+}
+
+// event shows what happens.
+func (v *show) event(ctx context.Context, e simulate.Event) error {
+	app, name := v.apps[e.App], printable(e.App)
+	switch e.What {
+	case simulate.Created:
+		v.state[e.App] = simulate.Progressing
+		if e.Detail == "" {
+			v.at(e.At, "%s is applied, and nothing else", name)
+		}
+	case simulate.SyncStarted:
+		return v.sync(ctx, e, app)
+	case simulate.WaveStarted:
+		if names := childNames(app, e.Detail); len(names) > 0 {
+			v.at(e.At, "%s wave %s: %s", name, e.Detail, some(names))
+		}
+	case simulate.SyncFailed:
+		v.at(e.At, "%s %s: its sync failed: %s", markDegraded, name, e.Detail)
+	case simulate.SyncGivenUp:
+		v.at(e.At, "%s %s: its sync is given up %s", markDegraded, name, e.Detail)
+	case simulate.Mended:
+		v.at(e.At, "  %s: a commit mends it", name)
+	case simulate.BecameState:
+		v.became(e, name)
+	}
+	return nil
+}
+
+func (v *show) became(e simulate.Event, name string) {
+	before, now := v.state[e.App], simulate.Health(e.Detail)
+	if now == simulate.Healthy && deploysOthers(v.apps[e.App]) && e.At != v.boot.Find(e.App).Healthy {
+		now = simulate.Progressing // of those that are there all are healthy, but more come
+	}
+	v.state[e.App] = now
+	switch {
+	case now == before:
+	case now == simulate.Healthy:
+		if v.since != e.At {
+			v.flush()
+		}
+		v.healthy, v.since = append(v.healthy, name), e.At
+	case now == simulate.Degraded:
+		v.at(e.At, "%s %s is Degraded", markDegraded, name)
+	}
+}
+
+// childNames are the Applications of a wave, as an event names it.
+func childNames(app *plan.Application, wave string) []string {
+	number, phase, ok := strings.Cut(wave, " ")
+	if !ok {
+		phase = plan.Sync
+	}
+	var names []string
+	for _, w := range app.Waves() {
+		if strconv.Itoa(w.Wave) != number || w.Phase != phase {
+			continue
+		}
+		for _, i := range w.Items {
+			switch {
+			case i.Application != nil:
+				names = append(names, printable(i.Application.Name))
+			case i.Children != nil:
+				names = append(names, "set "+printable(i.Name))
+			}
+		}
+	}
+	return names
+}
+
+// sync does what Argo CD does when a sync begins: it asks the plugins, and what they answer must be what was planned.
+func (v *show) sync(ctx context.Context, e simulate.Event, app *plan.Application) error {
+	for _, source := range app.Sources {
+		name := pluginOf(source)
+		if name == "" {
+			continue
+		}
+		began := v.std.now()
+		objects, err := v.stage.generate(ctx, app, source)
+		if err != nil {
+			return fmt.Errorf("%s: %w", app.Name, err)
+		}
+		if differs := compareAnswer(app, objects); differs != "" {
+			return fmt.Errorf("%s: %s", app.Name, differs)
+		}
+		v.asked[name]++
+		v.answers[answerKey(e.App, source)] = fingerprints(objects)
+		v.at(e.At, "  %s: the plugin %s answers with %s, as planned (%s)", printable(app.Name), name, describeAnswer(objects), v.std.now().Sub(began).Round(time.Millisecond))
+	}
+	return nil
+}
+
+// tick is a tick of the trigger repository: it is fetched, and Argo CD asks the plugins again.
+func (v *show) tick(ctx context.Context) {
+	at := v.next
+	v.next += demoInterval
+	changes, again, err := v.refresh(ctx)
+	if ctx.Err() != nil {
+		return
+	}
+	if err != nil {
+		for line := range strings.Lines(err.Error()) {
+			v.at(at, "%s tick: %s", markDegraded, strings.TrimSpace(line))
+		}
+		return
+	}
+	v.ticks++
+	v.last = fmt.Sprintf("appset.git ticked: commit %.10s, %s rendered again", v.commits[v.stage.git+"/appset.git"], count(again, "Application"))
+	if over := at > v.boot.Total; !over || len(changes) > 0 {
+		what := "nothing has changed"
+		if len(changes) > 0 {
+			what = "changed:"
+		}
+		v.at(at, "  %s, %s", v.last, what)
+	}
+	for _, c := range changes {
+		v.at(at, "    %s", c)
+	}
+}
+
+// refresh asks the clocks, and then the plugins about Applications of clocks that have ticked, and of repositories and buckets that may have
+// changed.
+func (v *show) refresh(ctx context.Context) (changes []string, again int, err error) {
+	if err := v.stage.look(ctx); err != nil {
+		return nil, 0, err
+	}
+	own := v.stage.git + "/appset.git"
+	ticked := map[string]bool{}
+	clocks := map[string]bool{own: true}
+	for _, r := range v.boot.Runs {
+		for _, s := range v.apps[r.Name].Sources {
+			if v.stage.clockPath(s.Repository) != "" {
+				clocks[s.Repository] = true
+			}
+		}
+	}
+	for url := range clocks {
+		commit, err := v.stage.fetch(ctx, url)
+		if err != nil {
+			return nil, 0, err
+		}
+		ticked[url] = v.commits[url] != commit
+		v.commits[url] = commit
+	}
+	var errs []error
+	for _, r := range v.boot.Runs {
+		app := v.apps[r.Name]
+		for _, s := range app.Sources {
+			key := answerKey(r.Name, s)
+			before := v.answers[key]
+			if before == nil || clocks[s.Repository] && !ticked[s.Repository] {
+				continue
+			}
+			objects, err := v.stage.generate(ctx, app, s)
+			if err != nil {
+				errs = append(errs, fmt.Errorf("%s: %w", r.Name, err))
+				continue
+			}
+			again++
+			v.asked[pluginOf(s)]++
+			v.answers[key] = fingerprints(objects)
+			changes = append(changes, changed(printable(r.Name), before, v.answers[key])...)
+		}
+	}
+	return changes, again, errors.Join(errs...)
+}

@@ -1,0 +1,262 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"net"
+	"net/url"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/argosy-cd/argosy/internal/appset/generator"
+	"github.com/argosy-cd/argosy/internal/bucket"
+	"github.com/argosy-cd/argosy/internal/bucket/s3/local"
+	"github.com/argosy-cd/argosy/internal/cmp"
+	"github.com/argosy-cd/argosy/internal/gitserver"
+	"github.com/argosy-cd/argosy/internal/gitsource"
+	"github.com/argosy-cd/argosy/internal/s3source/triggerfile"
+	"github.com/argosy-cd/argosy/internal/tree"
+	"github.com/argosy-cd/argosy/internal/trigger"
+)
+
+// stage is everything that a boot needs besides a cluster, in this process and on loopback: an S3 server, a Git server with the
+// repository and the clocks, our plugins on their sockets, and what the repo-server does with them.
+type stage struct {
+	exhibit *exhibit
+	dir     string // everything that is on disk
+	now     func() time.Time
+
+	s3      *local.Server
+	buckets *buckets
+	files   *trigger.Files
+	clocks  *trigger.Clocks
+	git     string // URL of the Git server
+	sockets map[string]string
+	plugin  *appsetPlugin
+	remote  *gitsource.Remote // the repo-server's
+	packed  struct {          // the repository that was sent last
+		commit string
+		data   []byte
+	}
+	reads atomic.Int64 // requests to S3 by the plugin
+	stop  []func() error
+}
+
+// demoInterval is how often the clock appset.git ticks, in the time of the boot.
+const demoInterval = 30 * time.Second
+
+// openStage starts all of it. The clocks have a time of their own.
+func openStage(ctx context.Context, std stdio, x *exhibit, dir string, now func() time.Time) (_ *stage, err error) {
+	s := &stage{exhibit: x, dir: dir, now: now, clocks: &trigger.Clocks{Interval: demoInterval, Now: now}, sockets: map[string]string{}}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, s.close())
+		}
+	}()
+	s.files = &trigger.Files{Date: now(), Message: "what lies on disk"}
+	if err := s.look(ctx); err != nil {
+		return nil, err
+	}
+	for _, start := range []func(context.Context, stdio) error{s.serveS3, s.serveGit, s.servePlugins} {
+		if err := start(ctx, std); err != nil {
+			return nil, err
+		}
+	}
+	s.remote = s.newRemote(std, "repo-server")
+	return s, s.remote.Open()
+}
+
+// close stops everything, the last first.
+func (s *stage) close() error {
+	var errs []error
+	for _, stop := range slices.Backward(s.stop) {
+		errs = append(errs, stop())
+	}
+	s.stop = nil
+	return errors.Join(errs...)
+}
+
+// look puts what is in the repository now into a commit.
+func (s *stage) look(ctx context.Context) error {
+	files, err := s.exhibit.read(ctx)
+	if err != nil {
+		return err
+	}
+	return s.files.Set(files)
+}
+
+// serveS3 starts the S3 server and does what CI does.
+func (s *stage) serveS3(ctx context.Context, std stdio) error {
+	names := map[string]bool{}
+	for u := range s.exhibit.artifacts {
+		names[u.Bucket] = true
+	}
+	var err error
+	if s.s3, err = local.Start(ctx, local.Config{Buckets: slices.Sorted(maps.Keys(names))}); err != nil {
+		return err
+	}
+	s.stop = append(s.stop, s.s3.Close)
+	s.buckets = &buckets{now: std.now, local: s.s3.URL, asked: func(string, error) { s.reads.Add(1) }}
+	for u, files := range s.exhibit.artifacts {
+		store, err := s.buckets.store(ctx, triggerfile.Access{Bucket: u.Bucket})
+		if err != nil {
+			return err
+		}
+		if _, err := (bucket.Publication{Store: store, Bucket: u.Bucket, Path: u.Path, Files: files, Limits: bucket.DefaultLimits}).Run(ctx); err != nil {
+			return fmt.Errorf("pushing to %s: %w", u, err)
+		}
+	}
+	return nil
+}
+
+// ownPath is where the Git server has the repository.
+const ownPath = "cluster.git"
+
+// serveGit starts the Git server.
+func (s *stage) serveGit(ctx context.Context, _ stdio) error {
+	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
+	if err != nil {
+		return fmt.Errorf("starting a Git server: %w", innermost(err))
+	}
+	s.git = "http://" + listener.Addr().String()
+	server := repoHTTP(&gitserver.Server{
+		Open: func(_ context.Context, name string) (gitserver.Repository, error) {
+			if name == ownPath {
+				return s.files, nil
+			}
+			c, err := s.clocks.Open(name)
+			if err != nil {
+				return nil, err
+			}
+			return c, nil
+		},
+		Failed: func(string, error) {}, // the client says it, too
+	}, 10*time.Second)
+	go func() { _ = server.Serve(listener) }()
+	s.stop = append(s.stop, server.Close)
+	return nil
+}
+
+// newRemote reads from our own Git server, and from nowhere else.
+func (s *stage) newRemote(std stdio, name string) *gitsource.Remote {
+	return &gitsource.Remote{Dir: filepath.Join(s.dir, name), Now: std.now, Instead: s.instead}
+}
+
+// instead finds a repository on our own Git server. Clocks have one branch, and of what lies on disk there is nothing but that.
+func (s *stage) instead(repository, _ string) (string, string, error) {
+	for _, own := range s.exhibit.urls {
+		if gitsource.Key(own) == gitsource.Key(repository) {
+			return s.git + "/" + ownPath, "HEAD", nil
+		}
+	}
+	if clock := s.clockPath(repository); clock != "" {
+		return s.git + "/" + clock, "HEAD", nil
+	}
+	return "", "", errors.New("not at hand: a demo reads nothing from the network")
+}
+
+// clockPath is the path of a trigger repository, "" if it is none.
+func (s *stage) clockPath(repository string) string {
+	u, err := url.Parse(repository)
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" {
+		return ""
+	}
+	name := strings.TrimSuffix(strings.Trim(u.Path, "/"), ".git") + ".git"
+	if _, err := s.clocks.Open(name); err != nil {
+		return ""
+	}
+	return name
+}
+
+// servePlugins starts the plugins on their sockets, as argosy cmp does.
+func (s *stage) servePlugins(ctx context.Context, std stdio) error {
+	sockets := filepath.Join(s.dir, "plugins")
+	if err := os.Mkdir(sockets, 0o700); err != nil {
+		return err
+	}
+	side := &sidecar{log: slog.New(slog.DiscardHandler), metrics: newCmpMetrics(), policy: watchPolicy("")}
+	options := appsetPluginOptions{engineOptions: engineOptions{engine: engineEmbedded}, }
+	plugin, err := options.open(std, nil, nil, "", func(string) {})
+	if err != nil {
+		return err
+	}
+	plugin.remote, plugin.clusters = s.newRemote(std, "appset"), generator.ClusterList(nil)
+	s.plugin = plugin
+	if err := plugin.remote.Open(); err != nil {
+		return err
+	}
+	server, err := cmp.Listen(ctx, cmp.Config{Dir: sockets, TempDir: s.dir, Now: std.now, Plugins: []cmp.Plugin{side.appset(plugin), side.s3(s.buckets)}})
+	if err != nil {
+		return err
+	}
+	for _, socket := range server.Paths() {
+		s.sockets[strings.TrimSuffix(filepath.Base(socket), ".sock")] = socket
+	}
+	serving, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	var running sync.WaitGroup
+	var ended error
+	running.Go(func() { ended = server.Serve(serving, time.Second) })
+	s.stop = append(s.stop, func() error {
+		cancel()
+		running.Wait()
+		return ended
+	})
+	return nil
+}
+
+// Tree implements generator.Repositories, for the plan.
+func (s *stage) Tree(ctx context.Context, url, revision string) (generator.Tree, error) {
+	t, err := s.remote.Tree(ctx, url, revision, nil)
+	if err != nil {
+		return nil, err
+	}
+	return t, nil
+}
+
+// fetch fetches a repository and says at which commit it is.
+func (s *stage) fetch(ctx context.Context, url string) (string, error) {
+	if _, err := s.remote.Tree(ctx, url, "HEAD", nil); err != nil {
+		return "", err
+	}
+	return s.remote.Commit(ctx, url, "HEAD", nil)
+}
+
+// artifactTree is a bucket for the plan.
+type artifactTree []tree.File
+
+// Select implements plan.Tree.
+func (t artifactTree) Select(_ context.Context, wanted tree.Selection) ([]tree.File, error) {
+	var out []tree.File
+	for _, f := range t {
+		if wanted.Wants(f.Name) {
+			out = append(out, f)
+		}
+	}
+	return out, nil
+}
+
+// bucketTree is what CI left in a bucket.
+func (s *stage) bucketTree(name string) (artifactTree, error) {
+	var out artifactTree
+	for u, files := range s.exhibit.artifacts {
+		for _, f := range files {
+			if u.Bucket == name {
+				out = append(out, tree.File{Name: path.Join(u.Path, f.Name), Data: f.Data})
+			}
+		}
+	}
+	if out == nil {
+		return nil, fmt.Errorf("bucket %q is not at hand: a demo reads nothing from the network", name)
+	}
+	tree.Sort(out)
+	return out, nil
+}
