@@ -8,7 +8,6 @@ FUZZTIME ?= 10s
 LINT     := bin/golangci-lint
 MODULES  := . conformance lab tools
 GENERATED := docs/cli schemas deploy/s3-cmp deploy/appset-cmp deploy/kustomize/cmp
-CLUSTER  := https://git.example.com/home/cluster.git
 
 .PHONY: help
 help: ## list the targets
@@ -19,8 +18,8 @@ build: ## build the static binary bin/argosy
 	CGO_ENABLED=0 go build -trimpath -ldflags='-s -w' -o bin/argosy ./cmd/argosy
 
 .PHONY: demo
-demo: build ## plan the boot of the example cluster, without a cluster
-	bin/argosy plan --repo $(CLUSTER)=examples/cluster examples/cluster/infrastructure/controllers/argocd/root.yaml
+demo: build ## boot the example cluster, without a cluster
+	bin/argosy demo
 
 .PHONY: test
 test: ## run the tests (the first time, they build the S3 server, helm and kustomize that they compare with)

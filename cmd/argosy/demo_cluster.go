@@ -32,6 +32,8 @@ type exhibit struct {
 	artifacts map[bucket.URL][]tree.File
 	// read returns what is in the repository now.
 	read func(ctx context.Context) ([]tree.File, error)
+	// later is what becomes of it after the boot. Nil is nothing.
+	later *exhibit
 }
 
 // exampleURL is the repository that the example cluster names.
@@ -39,47 +41,57 @@ const exampleURL = "https://git.example.com/home/cluster.git"
 
 // exampleCluster is the one that is embedded, with what the demo lays over it.
 func exampleCluster() (*exhibit, error) {
-	files, err := embedded("cluster")
+	x, err := layers("cluster", "demo")
 	if err != nil {
 		return nil, err
 	}
-	over, err := embedded("demo")
-	if err != nil {
-		return nil, err
+	x.later, err = layers("cluster", "demo", "later")
+	return x, err
+}
+
+// layers is a cluster of directories of the examples, one over the other. What is beside a trigger file is in S3.
+func layers(dirs ...string) (*exhibit, error) {
+	files := map[string][]byte{}
+	for i, dir := range dirs {
+		more, err := embedded(dir)
+		if err != nil {
+			return nil, err
+		}
+		if i > 0 {
+			delete(more, "README.md") // it is about the layer
+		}
+		maps.Copy(files, more)
 	}
-	delete(over, "README.md")
 	x := &exhibit{title: "the example cluster", urls: []string{exampleURL}, artifacts: map[bucket.URL][]tree.File{}}
-	for name, data := range over {
+	places := map[string]bucket.URL{}
+	for name, data := range files {
 		if path.Base(name) == triggerfile.Name {
 			sources, err := triggerfile.Parse(name, data)
 			if err != nil {
 				return nil, err
 			}
-			// What is in the directory is in S3, and the trigger file in its place.
-			to := bucket.URL{Bucket: sources[0].Bucket, Path: sources[0].Path}
-			for _, old := range slices.Sorted(maps.Keys(files)) {
-				if rest, ok := strings.CutPrefix(old, path.Dir(name)+"/"); ok {
-					x.artifacts[to] = append(x.artifacts[to], tree.File{Name: rest, Data: files[old]})
-					delete(files, old)
-				}
-			}
+			places[path.Dir(name)] = bucket.URL{Bucket: sources[0].Bucket, Path: sources[0].Path}
 		}
 	}
-	maps.Copy(files, over)
+	var all []tree.File
+	for _, name := range slices.Sorted(maps.Keys(files)) {
+		f := tree.File{Name: name, Data: files[name]}
+		place, elsewhere := places[path.Dir(name)]
+		if !elsewhere || path.Base(name) == triggerfile.Name {
+			all = append(all, f)
+			continue
+		}
+		f.Name = path.Base(name)
+		x.artifacts[place] = append(x.artifacts[place], f)
+	}
+	x.read = func(context.Context) ([]tree.File, error) { return all, nil }
 	const root = "infrastructure/controllers/argocd/root.yaml"
 	docs, err := manifest.Decode(root, files[root])
 	if err != nil {
 		return nil, err
 	}
-	if x.root, err = oneRoot(root, docs); err != nil {
-		return nil, err
-	}
-	var all []tree.File
-	for _, name := range slices.Sorted(maps.Keys(files)) {
-		all = append(all, tree.File{Name: name, Data: files[name]})
-	}
-	x.read = func(context.Context) ([]tree.File, error) { return all, nil }
-	return x, nil
+	x.root, err = oneRoot(root, docs)
+	return x, err
 }
 
 // embedded are the files of a directory of the examples, by name.
@@ -105,30 +117,45 @@ func ownCluster(ctx context.Context, std stdio, flag string, args []string) (*ex
 		return nil, err
 	}
 	x := &exhibit{title: printable(local.Path), sets: plan.SetsByPlugin}
-	read := func(ctx context.Context) ([]tree.File, error) {
-		// A new source each time: one that is kept does not see new files.
-		source := gitsource.New(gitsource.Config{Local: []gitsource.Local{local}, Offline: true, Env: std.env})
-		t, err := source.Tree(ctx, local.URL, "HEAD")
-		if err != nil {
-			return nil, errors.Join(err, source.Close())
-		}
-		files, err := t.Select(ctx, tree.Selection{Keep: tree.Safe, Links: true, MaxBytes: 4 << 20})
-		return files, errors.Join(err, source.Close())
-	}
-	files, err := read(ctx)
+	files, left, err := readOwn(ctx, std, local)
 	if err != nil {
 		return nil, err
 	}
-	x.read = read
+	if len(left) > 0 {
+		fmt.Fprintf(std.err, "note: %s of %s %s not served: over %d MiB, or a link to something that is no file in it; such as %s\n", count(len(left), "file"), x.title, isAre(len(left)), maxOwnFile>>20, printable(left[0]))
+	}
 	if local.URL == "" {
 		if local.URL = namedMost(files); local.URL == "" {
 			return nil, fmt.Errorf("%s: no Application in it has a source that is in it, too, so its URL is not known; name it, as in --repo URL=%s", local.Path, local.Path)
 		}
 	}
 	x.urls = []string{local.URL}
+	x.read = func(ctx context.Context) ([]tree.File, error) {
+		files, _, err := readOwn(ctx, std, local)
+		return files, err
+	}
 	repos := &repositories{std: std, offline: true, alone: true, flags: []gitsource.Local{local}}
 	x.root, _, err = planRoot(ctx, std, repos, planInput{namespace: kube.DefaultNamespace, sets: x.sets}, args)
 	return x, errors.Join(err, repos.close())
+}
+
+// maxOwnFile is the size of the largest file that is served.
+const maxOwnFile = 4 << 20
+
+// readOwn reads a directory as it lies on disk, and says what it leaves out.
+func readOwn(ctx context.Context, std stdio, local gitsource.Local) ([]tree.File, []string, error) {
+	local.URL = cmp.Or(local.URL, local.Path)
+	// A new source each time: one that is kept does not see new files.
+	source := gitsource.New(gitsource.Config{Local: []gitsource.Local{local}, Offline: true, Env: std.env})
+	t, err := source.Tree(ctx, local.URL, "HEAD")
+	if err != nil {
+		return nil, nil, errors.Join(err, source.Close())
+	}
+	files, left, err := t.Most(ctx, maxOwnFile)
+	if err != nil {
+		err = fmt.Errorf("%s: %w", printable(local.Path), err)
+	}
+	return files, left, errors.Join(err, source.Close())
 }
 
 // ownRepository reads PATH, or URL=PATH. The URL of a directory alone is not known yet.

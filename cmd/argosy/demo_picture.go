@@ -14,7 +14,9 @@ import (
 )
 
 // answerKey is one source of an Application.
-func answerKey(app string, s plan.Source) string { return app + "\x00" + s.Repository + "\x00" + s.Path }
+func answerKey(app string, s plan.Source) string {
+	return app + "\x00" + s.Repository + "\x00" + s.Path
+}
 
 // fingerprints are the objects of an answer, by kind and name.
 func fingerprints(objects []manifest.Object) map[string]string {

@@ -47,8 +47,8 @@ func (s *screen) draw(lines []string) {
 	s.write(erase + s.drawn())
 }
 
-// end leaves what is below the lines where it is.
-func (s *screen) end() { s.below = nil }
+// keep makes what is below the lines some of them.
+func (s *screen) keep() { s.below = nil }
 
 func (s *screen) erase() string {
 	if len(s.below) == 0 {

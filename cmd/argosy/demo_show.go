@@ -60,9 +60,24 @@ func (v *show) run(ctx context.Context) error {
 	v.flush()
 	if !v.plain {
 		v.draw(v.picture())
-		v.end()
+		v.keep()
 	}
 	v.summary()
+	if v.boot.Done() && v.stage.exhibit.later != nil && v.err == nil {
+		return v.later(ctx)
+	}
+	return v.err
+}
+
+// later is a commit, and a push to S3, after the boot: the next tick finds both.
+func (v *show) later(ctx context.Context) error {
+	v.stage.exhibit = v.stage.exhibit.later
+	if err := v.stage.push(ctx); err != nil {
+		return err
+	}
+	v.line("\nThen somebody adds my-apps/home/vaultwarden to Git, and CI pushes a new jellyfin to S3. The next tick finds both:\n")
+	_ = v.until(ctx, v.next) // or somebody has seen enough
+	v.draw(nil)
 	return v.err
 }
 
@@ -118,12 +133,15 @@ func (v *show) flush() {
 	if len(v.healthy) == 0 {
 		return
 	}
-	are := "is"
-	if len(v.healthy) > 1 {
-		are = "are"
-	}
-	v.line("%7s  %s %s %s Healthy", clock(v.since), markHealthy, some(v.healthy), are)
+	v.line("%7s  %s %s %s Healthy", clock(v.since), markHealthy, some(v.healthy), isAre(len(v.healthy)))
 	v.healthy = nil
+}
+
+func isAre(n int) string {
+	if n == 1 {
+		return "is"
+	}
+	return "are"
 }
 
 // some are the first of many names.
@@ -228,8 +246,9 @@ func (v *show) sync(ctx context.Context, e simulate.Event, app *plan.Application
 // tick is a tick of the trigger repository: it is fetched, and Argo CD asks the plugins again.
 func (v *show) tick(ctx context.Context) {
 	at := v.next
-	v.next += demoInterval
 	changes, again, err := v.refresh(ctx)
+	// Not one that has passed meanwhile: it was seen.
+	v.next = v.clock.passed().Truncate(demoInterval) + demoInterval
 	if ctx.Err() != nil {
 		return
 	}

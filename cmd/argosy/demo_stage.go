@@ -106,6 +106,11 @@ func (s *stage) serveS3(ctx context.Context, std stdio) error {
 	}
 	s.stop = append(s.stop, s.s3.Close)
 	s.buckets = &buckets{now: std.now, local: s.s3.URL, asked: func(string, error) { s.reads.Add(1) }}
+	return s.push(ctx)
+}
+
+// push puts into S3 what CI has made.
+func (s *stage) push(ctx context.Context) error {
 	for u, files := range s.exhibit.artifacts {
 		store, err := s.buckets.store(ctx, triggerfile.Access{Bucket: u.Bucket})
 		if err != nil {
@@ -184,7 +189,7 @@ func (s *stage) servePlugins(ctx context.Context, std stdio) error {
 		return err
 	}
 	side := &sidecar{log: slog.New(slog.DiscardHandler), metrics: newCmpMetrics(), policy: watchPolicy("")}
-	options := appsetPluginOptions{engineOptions: engineOptions{engine: engineEmbedded}, }
+	options := appsetPluginOptions{engineOptions: engineOptions{engine: engineEmbedded}}
 	plugin, err := options.open(std, nil, nil, "", func(string) {})
 	if err != nil {
 		return err

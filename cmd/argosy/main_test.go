@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"os"
 	"os/exec"
@@ -12,11 +11,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){
-		"argosy": func() {
-			os.Exit(execute(context.Background(), process(), os.Args[1:]))
-		},
-	})
+	testscript.Main(m, map[string]func(){"argosy": main})
 }
 
 // exits runs a program and compares its exit code: exits 2 argosy appset nope.

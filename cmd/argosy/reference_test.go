@@ -54,13 +54,16 @@ func reference(cmd *cobra.Command, pages map[string]string) {
 		long = cmd.Short
 	}
 	fmt.Fprintf(&b, "%s\n", long)
-	if cmd.Runnable() && !cmd.HasSubCommands() {
+	if cmd.Runnable() && !cmd.HasAvailableSubCommands() {
 		fmt.Fprintf(&b, "\n```\n%s\n```\n", cmd.UseLine())
 	}
-	if cmd.HasSubCommands() {
+	if cmd.HasAvailableSubCommands() {
 		fmt.Fprint(&b, "\n| command | does |\n|---|---|\n")
 	}
 	for _, sub := range cmd.Commands() {
+		if sub.Hidden {
+			continue
+		}
 		fmt.Fprintf(&b, "| [%s](%s) | %s |\n", sub.CommandPath(), page(sub), sub.Short)
 		reference(sub, pages)
 	}

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -64,7 +63,7 @@ one Application alone needs, and, if the boot does not end, what waits for what;
 	opts.register(flags)
 	flags.StringArrayVar(&opts.durations, "duration", nil, "the workloads of an Application take so long, `NAME=TIME`; repeatable")
 	flags.StringVar(&opts.model, "model", "", "`FILE` with times by kind and by Application")
-	flags.StringVar(&opts.learn, "learn", "", "`FILE` with the events of a boot (-o json), to take the times of its Applications from")
+	flags.StringVar(&opts.learn, "learn", "", "`FILE` with a boot, to take the times of its Applications from: kubectl get applications -A -o json of a cluster that has booted, or -o json")
 	flags.StringSliceVar(&opts.fail, "fail", nil, "`NAMES` of Applications whose workloads become Degraded")
 	flags.StringSliceVar(&opts.never, "never", nil, "`NAMES` of Applications whose workloads never become healthy")
 	flags.StringArrayVar(&opts.degrade, "degrade", nil, "workloads are Degraded for a time, `NAME@FROM..TO`, or NAME@FROM for ever; repeatable")
@@ -137,12 +136,13 @@ func (o *simulateOptions) load(std stdio, p *plan.Plan) (simulate.Model, error) 
 		}
 	}
 	if o.learn != "" {
-		learnt, err := learn(o.learn, m.Apply)
+		learnt, err := learn(std, o.learn, m.Apply)
 		if err != nil {
 			return m, err
 		}
-		for name, d := range learnt {
-			if planHas(p, name) { // a boot may have had others
+		for app, name := range simulate.Names(p) {
+			// A boot may have had others, and what one that deploys others takes is theirs.
+			if d, ok := learnt[name]; ok && !deploysOthers(app) {
 				m.Applications[name] = d
 			}
 		}
@@ -156,42 +156,6 @@ func (o *simulateOptions) load(std stdio, p *plan.Plan) (simulate.Model, error) 
 		m.Applications[name] = d
 	}
 	return m, nil
-}
-
-// learn takes times from the events of a boot: from when the last wave of an Application began, and was applied, until it was healthy.
-func learn(file string, apply time.Duration) (map[string]time.Duration, error) {
-	data, err := readLimited(file)
-	if err != nil {
-		return nil, err
-	}
-	var boot struct {
-		Events []struct {
-			At                        float64
-			Application, What, Detail string
-		}
-	}
-	if err := json.Unmarshal(data, &boot); err != nil {
-		return nil, fmt.Errorf("%s: it is not a boot, as -o json writes it", file)
-	}
-	const longest = 30 * 24 * 3600
-	began, out := map[string]float64{}, map[string]time.Duration{}
-	for _, e := range boot.Events {
-		switch {
-		case !(e.At >= 0 && e.At <= longest):
-			return nil, fmt.Errorf("%s: at must be seconds, 0 to %d, it is %g", file, longest, e.At)
-		case e.What == simulate.WaveStarted:
-			began[e.Application] = e.At
-		case e.What == simulate.BecameState && e.Detail == string(simulate.Healthy):
-			if start, ok := began[e.Application]; ok && e.At >= start {
-				took := time.Duration((e.At - start) * float64(time.Second)).Round(time.Millisecond)
-				out[e.Application] = max(took-apply, 0)
-			}
-		}
-	}
-	if len(out) == 0 {
-		return nil, fmt.Errorf("%s: there is no Application in it that became healthy", file)
-	}
-	return out, nil
 }
 
 // faults reads what goes wrong.
@@ -269,10 +233,6 @@ func runSimulate(ctx context.Context, std stdio, opts simulateOptions, args []st
 		err = errFound
 	}
 	return err
-}
-
-func planHas(p *plan.Plan, name string) bool {
-	return slices.ContainsFunc(p.Applications, func(a *plan.Application) bool { return a.Name == name || a.Namespace+"/"+a.Name == name })
 }
 
 func planHasKind(p *plan.Plan, kind string) bool {

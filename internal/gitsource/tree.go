@@ -296,6 +296,39 @@ func (t *Tree) read(ctx context.Context, names []string) (map[string][]byte, err
 	return out, nil
 }
 
+// Most returns all files of a work tree that can be read and have no more bytes than that, and the names of the others: larger ones, and
+// links that do not lead to a file in the tree.
+func (t *Tree) Most(ctx context.Context, bytes int64) (files []tree.File, left []string, err error) {
+	if t.dir == "" {
+		return nil, nil, errors.New("it must be a work tree, and not a bare repository or a revision")
+	}
+	root, err := os.OpenRoot(t.dir)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer root.Close()
+	var total int64
+	for _, name := range t.candidates(tree.Selection{}) {
+		if err := ctx.Err(); err != nil {
+			return nil, nil, err
+		}
+		info, err := root.Stat(filepath.FromSlash(name))
+		if err != nil || !info.Mode().IsRegular() || info.Size() > bytes || !tree.Safe(name) {
+			left = append(left, name)
+			continue
+		}
+		data, err := readLimited(root, name)
+		if err != nil {
+			return nil, nil, err
+		}
+		if total += int64(len(data)); total > maxRead {
+			return nil, nil, fmt.Errorf("the files are over the limit of %d bytes", maxRead)
+		}
+		files = append(files, tree.File{Name: name, Data: data})
+	}
+	return files, left, nil
+}
+
 // readDisk reads through os.Root, which refuses links that leave the directory.
 func (t *Tree) readDisk(names []string) (map[string][]byte, error) {
 	root, err := os.OpenRoot(t.dir)

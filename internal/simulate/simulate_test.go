@@ -188,6 +188,33 @@ func TestFail(t *testing.T) {
 	}
 }
 
+// TestMended: a commit mends what failed, while Argo CD still tries, or when it has given up: a new revision is tried again.
+func TestMended(t *testing.T) {
+	tr := &tree{}
+	w := tr.app("w", object("Deployment", 0), object("StatefulSet", 0), object("ConfigMap", 1))
+	x, y := tr.app("x", child(w, 0), object("ConfigMap", 1)), tr.app("y", object("Deployment", 0))
+	p := tr.plan(tr.app("root", child(x, 1), child(y, 2)))
+	slices.Reverse(p.Applications)
+	p.SyncAware = true
+	before := time.Duration(0)
+	for _, mended := range []time.Duration{1 * s, 30 * s, 5 * time.Minute, 2 * time.Hour} {
+		b := run(t, p, simulate.DefaultModel(), simulate.Fault{App: "w", Kind: simulate.Fail, Mended: mended})
+		if !b.Done() || b.Total < before || b.Total < mended {
+			t.Errorf("%s: done %t after %s, before it was %s\n%s", mended, b.Done(), b.Total, before, lines(b))
+		}
+		if n := strings.Count(lines(b), " w mended "); n != 1 {
+			t.Errorf("%s: %d commits", mended, n)
+		}
+		if given, late := strings.Contains(lines(b), " sync given up "), mended > 3*time.Minute; given != late {
+			t.Errorf("%s: given up: %t", mended, given)
+		}
+		if y, x := b.Find("y"), b.Find("x"); y.Created < x.Healthy-2*s && y.Created < mended {
+			t.Errorf("%s: y is made at %s", mended, y.Created)
+		}
+		before = b.Total
+	}
+}
+
 // TestHooks: hooks are waited for wherever they are, and are no part of the Application's health; those for failures are not run.
 func TestHooks(t *testing.T) {
 	hook := func(phase string) *plan.Item {

@@ -191,6 +191,7 @@ func TestSeedBoot(t *testing.T) {
 			x.ordered(s)
 			x.agrees(s)
 			if n == 0 {
+				x.learns(s)
 				after, err := x.lab.Get(x.ctx, "DaemonSet.apps", "kube-system", "cilium")
 				x.must(err)
 				if after.GetUID() != before.GetUID() || after.GetAnnotations()["argocd.argoproj.io/tracking-id"] == "" {
@@ -198,6 +199,37 @@ func TestSeedBoot(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// learns simulates the boot with the times that the Applications of the cluster themselves tell.
+func (x *seed) learns(before simulated) {
+	x.Helper()
+	list := map[string]any{"kind": "List"}
+	var items []any
+	for _, a := range before.Applications {
+		o, err := x.lab.Get(x.ctx, "Application.argoproj.io", "argocd", a.Name)
+		x.must(err)
+		items = append(items, o.Object)
+	}
+	list["items"] = items
+	data, err := json.Marshal(list)
+	x.must(err)
+	file := filepath.Join(x.TempDir(), "cluster.json")
+	x.must(os.WriteFile(file, data, 0o644))
+	after := x.simulate("--learn", file)
+	if !after.Done {
+		x.Error("with the times of the cluster the boot does not end")
+	}
+	other := 0
+	for i, a := range after.Applications {
+		if b := before.Applications[i]; a.Name != b.Name || *a.Healthy-*a.Created != *b.Healthy-*b.Created {
+			other++
+		}
+	}
+	x.Logf("%d Applications took another time than by the model", other)
+	if other < len(after.Applications)/2 {
+		x.Error("little was learnt")
 	}
 }
 

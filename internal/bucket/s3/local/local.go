@@ -62,5 +62,5 @@ func (s *Server) Close() error { return s.http.Close() }
 // source is a time as the library wants it.
 type source func() time.Time
 
-func (s source) Now() time.Time                        { return s() }
+func (s source) Now() time.Time                  { return s() }
 func (s source) Since(t time.Time) time.Duration { return s().Sub(t) }
