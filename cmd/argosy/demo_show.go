@@ -186,14 +186,16 @@ func (v *show) became(e simulate.Event, name string) {
 		now = simulate.Progressing // of those that are there all are healthy, but more come
 	}
 	v.state[e.App] = now
-	switch {
-	case now == before:
-	case now == simulate.Healthy:
+	if now == before {
+		return
+	}
+	switch now {
+	case simulate.Healthy:
 		if v.since != e.At {
 			v.flush()
 		}
 		v.healthy, v.since = append(v.healthy, name), e.At
-	case now == simulate.Degraded:
+	case simulate.Degraded:
 		v.at(e.At, "%s %s is Degraded", markDegraded, name)
 	}
 }

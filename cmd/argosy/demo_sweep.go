@@ -37,7 +37,7 @@ func newDemoDir() (*demoDir, error) {
 		if err == nil {
 			return d, nil
 		}
-		_ = d.release()
+		d.release()
 		if !errors.Is(err, os.ErrExist) {
 			return nil, fmt.Errorf("making a temporary directory: %w", pathError(err))
 		}
@@ -67,17 +67,17 @@ func (d *demoDir) watch() error {
 
 // remove removes the directory.
 func (d *demoDir) remove() error {
-	return errors.Join(os.RemoveAll(d.path), d.release())
+	err := os.RemoveAll(d.path)
+	d.release()
+	return err
 }
 
 // release lets the other process end.
-func (d *demoDir) release() error {
-	if d.sweeper == nil {
-		return nil
+func (d *demoDir) release() {
+	if d.sweeper != nil {
+		_ = d.pipe.Close()
+		_ = d.sweeper.Wait() // what it could not do, we could not either
 	}
-	_ = d.pipe.Close()
-	_ = d.sweeper.Wait() // what it could not do, we could not either
-	return nil
 }
 
 // newSweepCommand removes the directory of a demo when its standard input ends.
