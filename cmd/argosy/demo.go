@@ -83,7 +83,7 @@ func runDemo(ctx context.Context, std stdio, opts demoOptions, args []string) (e
 		return err
 	}
 	defer func() { err = errors.Join(err, dir.remove()) }()
-	clock := &bootClock{real: std.now, base: std.now().Truncate(demoInterval), speed: opts.speed}
+	clock := &bootClock{base: std.now().Truncate(demoInterval), speed: opts.speed}
 	s, err := openStage(ctx, std, x, dir.path, clock.now)
 	if err != nil {
 		return err
@@ -107,7 +107,6 @@ func runDemo(ctx context.Context, std stdio, opts demoOptions, args []string) (e
 	}
 	show := newShow(std, s, p, boot, clock)
 	fmt.Fprintf(std.out, "\nBOOT, %g times as fast\n\n", opts.speed)
-	clock.start()
 	if err := show.run(ctx); err != nil {
 		return err
 	}
@@ -127,31 +126,29 @@ func (o *demoOptions) exhibit(ctx context.Context, std stdio, args []string) (*e
 	return ownCluster(ctx, std, o.repo, args)
 }
 
-// bootClock is the time of a boot that is faster than ours. It stands still until it is started.
+// bootClock is the time of a boot. It goes on only while nothing is done, so what is done takes no time of the boot, and every demo is the
+// same.
 type bootClock struct {
-	real  func() time.Time
 	base  time.Time // when the boot begins
 	speed float64
-	began atomic.Pointer[time.Time] // in our time
-}
-
-func (c *bootClock) start() {
-	now := c.real()
-	c.began.Store(&now)
+	gone  atomic.Int64
 }
 
 // passed is how long the boot takes by now.
-func (c *bootClock) passed() time.Duration {
-	began := c.began.Load()
-	if began == nil {
-		return 0
-	}
-	return time.Duration(float64(c.real().Sub(*began)) * c.speed)
-}
+func (c *bootClock) passed() time.Duration { return time.Duration(c.gone.Load()) }
 
 func (c *bootClock) now() time.Time { return c.base.Add(c.passed()) }
 
-// wait is how long it is until a time of the boot, in ours.
-func (c *bootClock) wait(at time.Duration) time.Duration {
-	return time.Duration(float64(at-c.passed()) / c.speed)
+// wait lets time pass, so much at most in ours, up to a time of the boot.
+func (c *bootClock) wait(ctx context.Context, to, most time.Duration) {
+	left := to - c.passed()
+	ours := time.Duration(float64(left) / c.speed)
+	if ours > most {
+		ours, left = most, time.Duration(float64(most)*c.speed)
+	}
+	select {
+	case <-ctx.Done():
+	case <-time.After(ours):
+		c.gone.Add(int64(left))
+	}
 }

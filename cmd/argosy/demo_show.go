@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"strconv"
 	"strings"
 	"time"
@@ -46,15 +47,16 @@ func newShow(std stdio, s *stage, p *plan.Plan, b *simulate.Boot, clock *bootClo
 // run plays the boot to its end.
 func (v *show) run(ctx context.Context) error {
 	for _, e := range v.boot.Events {
-		if err := v.until(ctx, e.At); err != nil {
+		err := v.until(ctx, e.At)
+		if err == nil {
+			err = v.event(ctx, e)
+		}
+		if ctx.Err() != nil {
 			v.flush()
 			return fmt.Errorf("stopped at %s of the boot", clock(v.clock.passed()))
 		}
-		if err := v.event(ctx, e); err != nil {
+		if err != nil {
 			return err
-		}
-		if v.err != nil {
-			return v.err
 		}
 	}
 	v.flush()
@@ -83,28 +85,19 @@ func (v *show) later(ctx context.Context) error {
 
 // until waits for a time of the boot. On the way, clocks tick and the picture changes.
 func (v *show) until(ctx context.Context, at time.Duration) error {
-	for {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		if v.next <= at && v.clock.wait(v.next) <= 0 {
-			v.tick(ctx)
-			continue
-		}
-		wait := v.clock.wait(min(at, v.next))
-		if wait <= 0 {
-			return nil
-		}
+	for ctx.Err() == nil && v.err == nil && v.clock.passed() < at {
 		v.flush()
+		step := time.Hour
 		if !v.plain {
 			v.draw(v.picture())
-			wait = min(wait, 100*time.Millisecond)
+			step = 100 * time.Millisecond
 		}
-		select {
-		case <-ctx.Done():
-		case <-time.After(wait):
+		v.clock.wait(ctx, min(at, v.next), step)
+		if v.clock.passed() >= v.next {
+			v.tick(ctx)
 		}
 	}
+	return errors.Join(ctx.Err(), v.err)
 }
 
 // stay goes on after the boot: clocks tick, and what changes is told.
@@ -117,8 +110,7 @@ func (v *show) stay(ctx context.Context) {
 	} else {
 		v.line("  change a file in %s", v.stage.exhibit.title)
 	}
-	for v.until(ctx, v.next) == nil && v.err == nil { // which ticks
-	}
+	_ = v.until(ctx, math.MaxInt64)
 	v.draw(nil)
 }
 
@@ -248,9 +240,8 @@ func (v *show) sync(ctx context.Context, e simulate.Event, app *plan.Application
 // tick is a tick of the trigger repository: it is fetched, and Argo CD asks the plugins again.
 func (v *show) tick(ctx context.Context) {
 	at := v.next
+	v.next += demoInterval
 	changes, again, err := v.refresh(ctx)
-	// Not one that has passed meanwhile: it was seen.
-	v.next = v.clock.passed().Truncate(demoInterval) + demoInterval
 	if ctx.Err() != nil {
 		return
 	}
