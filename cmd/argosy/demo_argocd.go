@@ -61,6 +61,9 @@ func pluginOf(s plan.Source) string {
 	return ""
 }
 
+// namedPlugin is the plugin that the Application itself names.
+func namedPlugin(s plan.Source) string { return manifest.String(s.Spec, "plugin", "name") }
+
 // generate asks a plugin for the manifests of a source, as Argo CD's repo-server does.
 func (s *stage) generate(ctx context.Context, app *plan.Application, source plan.Source) ([]manifest.Object, error) {
 	commit, err := s.remote.Commit(ctx, source.Repository, source.Revision, nil)
@@ -74,7 +77,7 @@ func (s *stage) generate(ctx context.Context, app *plan.Application, source plan
 	r := client.Request{Dir: cmp.Or(source.Path, "."), Env: pluginEnvironment(app, source, commit), Packed: data}
 	name := pluginOf(source)
 	socket := s.sockets[name]
-	if manifest.String(source.Spec, "plugin", "name") == "" && name == "s3" {
+	if namedPlugin(source) == "" && name == "s3" {
 		// It is found by the file in its directory.
 		if found, err := client.Match(ctx, socket, r); err != nil || !found {
 			return nil, fmt.Errorf("the plugin %s does not take %s for its own: %w", name, source.Path, err)
@@ -131,6 +134,9 @@ func pluginEnvironment(app *plan.Application, source plan.Source, commit string)
 			env[argo.Variable(manifest.String(m, "name"))] = manifest.String(m, "string")
 		}
 	}
+	if recurse, _ := manifest.Map(source.Spec, "directory")["recurse"].(bool); recurse && namedPlugin(source) == "" {
+		env[argo.Variable("recurse")] = "true" // which is how the plugin would be told
+	}
 	if data, err := json.Marshal(list); err == nil && list != nil {
 		env["ARGOCD_APP_PARAMETERS"] = string(data)
 	}
@@ -144,9 +150,8 @@ func cutLast(s, separator string) (before, after string, found bool) {
 	return s, "", false
 }
 
-// compareAnswer says how an answer differs from what the plan has for an Application, "" if it does not. Of one with several sources, an answer
-// is a part.
-func compareAnswer(app *plan.Application, objects []manifest.Object) string {
+// compareAnswer says how an answer differs from what the plan has for an Application. Of one with several sources, an answer is a part.
+func compareAnswer(app *plan.Application, objects []manifest.Object) error {
 	planned := map[string]bool{}
 	for _, i := range app.Items {
 		planned[i.Kind+" "+i.Name] = true
@@ -170,9 +175,9 @@ func compareAnswer(app *plan.Application, objects []manifest.Object) string {
 	}
 	switch {
 	case len(more) > 0:
-		return fmt.Sprintf("the answer has %s, which the plan has not", more[0])
+		return fmt.Errorf("the answer of the plugin has %s, which the plan has not", more[0])
 	case len(less) > 0:
-		return fmt.Sprintf("the plan has %s, which the answer has not", less[0])
+		return fmt.Errorf("the plan has %s, which the answer of the plugin has not", less[0])
 	}
-	return ""
+	return nil
 }
