@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/argosy-cd/argosy/internal/tree"
 )
 
 // newRepository commits files to a new repository and returns its directory.
@@ -166,6 +168,38 @@ func TestLinks(t *testing.T) {
 	}
 	if _, err := tree.Files(context.Background(), "out"); err == nil || !strings.Contains(err.Error(), "symbolic link") {
 		t.Errorf("got %v", err)
+	}
+}
+
+// TestMost: of a work tree that has what cannot be read, the rest is.
+func TestMost(t *testing.T) {
+	dir := newRepository(t, "a.yaml", "apps/b.yaml")
+	write(t, filepath.Join(dir, "large"), strings.Repeat("x", 101))
+	for name, to := range map[string]string{"link.yaml": "a.yaml", "folder": "apps", "dangling": "nothing", "out": "/etc/passwd"} {
+		if err := os.Symlink(to, filepath.Join(dir, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	tr, err := open(t, Local{Path: dir}, "HEAD")
+	if err != nil {
+		t.Fatal(err)
+	}
+	files, left, err := tr.Most(t.Context(), 100)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{"a.yaml", "apps/b.yaml", "link.yaml"}, tree.Names(files)); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff([]string{"dangling", "folder", "large", "out"}, left); diff != "" {
+		t.Error(diff)
+	}
+	tr, err = open(t, Local{Path: dir, Revision: "HEAD"}, "HEAD")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := tr.Most(t.Context(), 100); err == nil || err.Error() != "it must be a work tree, and not a bare repository or a revision" {
+		t.Error(err)
 	}
 }
 

@@ -80,6 +80,35 @@ func content(t *testing.T, tree *Tree, pattern string) map[string]string {
 	return out
 }
 
+// TestInstead: another URL and another revision are asked for, and what is not to be asked for is not; messages have the name that the caller knows.
+func TestInstead(t *testing.T) {
+	work := newRepository(t, "f")
+	handler, packs := gitHTTP(t, filepath.Dir(work), everybody)
+	server := httptest.NewServer(handler)
+	defer server.Close()
+	r := remote(t)
+	r.Instead = func(url, revision string) (string, string, error) {
+		if url == "https://git.example.com/x.git" && revision == "release" {
+			return server.URL + "/" + filepath.Base(work) + "/.git", "main", nil
+		}
+		return "", "", errors.New("not at hand")
+	}
+	head := strings.TrimSpace(runGit(t, work, "rev-parse", "HEAD"))
+	if got, err := r.Commit(t.Context(), "https://git.example.com/x.git", "release", nil); got != head || err != nil {
+		t.Errorf("%s, %v", got, err)
+	}
+	if _, err := r.Tree(t.Context(), "https://git.example.com/x.git", "release", nil); err != nil {
+		t.Error(err)
+	}
+	asked := packs.Load()
+	if _, err := r.Tree(t.Context(), "https://user:secret@git.example.com/y.git", "main", nil); err == nil || err.Error() != "repository https://git.example.com/y.git: not at hand" {
+		t.Error(err)
+	}
+	if packs.Load() != asked {
+		t.Error("it was asked for")
+	}
+}
+
 func TestRemote(t *testing.T) {
 	work := newRepository(t, "apps/a/f", "apps/b/f")
 	runGit(t, work, "tag", "v1.0.0")
