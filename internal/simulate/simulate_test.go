@@ -409,6 +409,33 @@ func TestProperties(t *testing.T) {
 				t.Errorf("seed %d: %s is healthy when %s is broken, too", seed, x.Name, other)
 			}
 		}
+		// What fails and is mended, at any time, lets every boot end, in order, and one sync runs at a time.
+		var faults []simulate.Fault
+		for _, name := range slices.Compact(slices.Sorted(slices.Values([]string{one, other}))) {
+			faults = append(faults, simulate.Fault{App: name, Kind: simulate.Fail, Mended: 1 + time.Duration(r.Int64N(int64(20*time.Minute)))})
+		}
+		mended := run(t, p, m, faults...)
+		if !mended.Done() {
+			t.Errorf("seed %d: %v: %v\n%s", seed, faults, mended.Blocked(), lines(mended))
+		}
+		single(t, seed, mended)
+	}
+}
+
+// single checks that no sync begins while another one of the same Application runs.
+func single(t *testing.T, seed uint64, b *simulate.Boot) {
+	t.Helper()
+	running := map[string]bool{}
+	for _, e := range b.Events {
+		switch e.What {
+		case simulate.SyncStarted:
+			if running[e.App] {
+				t.Errorf("seed %d: two syncs of %s at %s\n%s", seed, e.App, e.At, lines(b))
+			}
+			running[e.App] = true
+		case simulate.SyncFailed, simulate.Synced:
+			running[e.App] = false
+		}
 	}
 }
 
