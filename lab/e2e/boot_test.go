@@ -4,8 +4,10 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io/fs"
 	"maps"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -18,16 +20,20 @@ import (
 	"github.com/argosy-cd/argosy/lab"
 )
 
-// seed is examples/cluster in a lab of its own, with its sets rendered by our plugin, or by the controller, and some of it in S3.
+// seed is examples/cluster in a lab of its own: with its sets rendered by our plugin and one of them at the ticks of a clock, as examples/demo lays it
+// over, or by the controller. Some of it is in S3.
 type seed struct {
 	*kit
-	repo *lab.Repo
-	dir  string
-	root string // the manifest of the root
+	repo   *lab.Repo
+	dir    string
+	root   string // the manifest of the root
+	plugin bool
 }
 
-// moved are directories that are in S3 and not in Git.
-var moved = []string{"infrastructure/controllers/pvc-plumber", "my-apps/media/jellyfin", "my-apps/home/home-assistant"}
+const (
+	seedRoot = "infrastructure/controllers/argocd/root.yaml"
+	seedApps = "infrastructure/controllers/argocd/apps/my-apps-appset.yaml"
+)
 
 func newSeed(t *testing.T, plugin bool) *seed {
 	t.Helper()
@@ -42,34 +48,39 @@ func newSeed(t *testing.T, plugin bool) *seed {
 		l.Stop()
 	})
 	k := newKitIn(t, l, "seed", 8*time.Minute)
-	x := &seed{kit: k}
+	x := &seed{kit: k, plugin: plugin}
 	x.repo, x.dir = exampleRepo(k.ctx, t, l)
-	k.must(l.Bucket(k.ctx, "seed"))
-	for _, dir := range moved {
-		x.move(dir)
-	}
-	root, err := os.ReadFile(filepath.Join(x.dir, "infrastructure/controllers/argocd/root.yaml"))
+	k.must(l.Bucket(k.ctx, "artifacts"))
+	x.lay(os.DirFS("../../examples/demo"))
+	root, err := os.ReadFile(filepath.Join(x.dir, seedRoot))
 	k.must(err)
 	x.root = string(root)
-	if plugin {
-		x.root = strings.Replace(x.root, "    path: infrastructure/controllers/argocd/apps\n", "    path: infrastructure/controllers/argocd/apps\n    plugin: {name: appset}\n", 1)
-	}
 	k.plugins(native)
 	return x
 }
 
-// move puts a directory into S3, and a trigger file in its place.
-func (x *seed) move(dir string) {
+// lay lays files over the cluster, as argosy demo does. What is beside a trigger file goes to S3.
+func (x *seed) lay(over fs.FS) {
 	x.Helper()
-	files, err := filepath.Glob(filepath.Join(x.dir, dir, "*"))
-	x.must(err)
-	change := map[string]string{filepath.Join(dir, "s3-source.yaml"): "bucket: seed\npath: " + dir + "\n"}
-	for _, file := range files {
-		data, err := os.ReadFile(file)
-		x.must(err)
-		x.must(x.lab.Put(x.ctx, "seed", dir+"/"+filepath.Base(file), string(data)))
-		change[filepath.Join(dir, filepath.Base(file))] = ""
-	}
+	clock, _ := x.triggerServer("30s")
+	change := map[string]string{}
+	x.must(fs.WalkDir(over, ".", func(name string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || name == "README.md" || !x.plugin && (name == seedRoot || name == seedApps) {
+			return err
+		}
+		data, err := fs.ReadFile(over, name)
+		change[name] = strings.NewReplacer("https://git.example.com/home/cluster.git", x.repo.URL, "http://appset-repo.argocd", clock).Replace(string(data))
+		if dir := path.Dir(name); path.Base(name) == "s3-source.yaml" {
+			files, _ := filepath.Glob(filepath.Join(x.dir, dir, "*"))
+			for _, file := range files {
+				content, err := os.ReadFile(file)
+				x.must(err)
+				x.must(x.lab.Put(x.ctx, "artifacts", path.Base(dir)+"/"+filepath.Base(file), string(content)))
+				change[path.Join(dir, filepath.Base(file))] = ""
+			}
+		}
+		return err
+	}))
 	x.commit(change)
 }
 
@@ -106,7 +117,11 @@ func (x *seed) simulate(args ...string) simulated {
 	out := x.argosyMay(3, append([]string{"simulate", "-o", "json", "--repo", x.repo.URL + "=" + x.dir, file}, args...)...)
 	var s simulated
 	x.must(json.Unmarshal([]byte(out), &s))
-	if len(s.Applications) != 29 {
+	want := 29
+	if x.plugin {
+		want++ // one that has the set my-apps
+	}
+	if len(s.Applications) != want {
 		x.Fatalf("%d Applications are simulated", len(s.Applications))
 	}
 	return s
@@ -150,11 +165,17 @@ func (x *seed) agrees(s simulated) {
 // ordered checks that no Application of a wave was made before all of earlier waves were healthy.
 func (x *seed) ordered(s simulated) {
 	x.Helper()
-	waves := map[int][]string{}
+	waves, own := map[int][]string{}, map[string]int{}
 	for _, a := range s.Applications {
-		if a.Parent == "root" {
-			waves[a.Wave] = append(waves[a.Wave], a.Name)
+		switch a.Parent {
+		case "":
+			continue
+		case "root":
+			own[a.Name] = a.Wave
+		default: // it comes with the one that deploys it
+			own[a.Name] = own[a.Parent]
 		}
+		waves[own[a.Name]] = append(waves[own[a.Name]], a.Name)
 	}
 	numbers := slices.Sorted(maps.Keys(waves))
 	if fmt.Sprint(numbers) != "[0 1 2 4 5 6]" {
