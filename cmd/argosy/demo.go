@@ -3,12 +3,14 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
+	"slices"
 	"sync/atomic"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/argosy-cd/argosy/internal/kube"
+	"github.com/argosy-cd/argosy/internal/plan"
 	"github.com/argosy-cd/argosy/internal/simulate"
 )
 
@@ -17,7 +19,9 @@ type demoOptions struct {
 	fail   []string
 	repair time.Duration
 	once   bool
-	repo   string
+	repos  []string
+	// settings are about the Argo CD of the user's own repository.
+	settings planInput
 }
 
 func newDemoCommand(std stdio) *cobra.Command {
@@ -53,7 +57,8 @@ told. With --once, and where there is no terminal, it ends with the boot. If the
 	flags.StringSliceVar(&opts.fail, "fail", nil, "`NAMES` of Applications whose workloads become Degraded")
 	flags.DurationVar(&opts.repair, "repair-after", 0, "a commit mends them so long after they became Degraded, in the time of the boot")
 	flags.BoolVar(&opts.once, "once", false, "exit when the boot is over; default where there is no terminal")
-	flags.StringVar(&opts.repo, "repo", "", "boot your own repository, `PATH`, or URL=PATH if its URL is not the one that its Applications name")
+	flags.StringArrayVar(&opts.repos, "repo", nil, "boot your own repository, `PATH`, or URL=PATH if its Applications do not say its URL; repeatable, also s3://BUCKET=PATH")
+	opts.settings.registerSettings(flags)
 	cmd.AddCommand(newSweepCommand(std))
 	return cmd
 }
@@ -62,12 +67,16 @@ func (o *demoOptions) check(args []string) error {
 	switch {
 	case !(o.speed >= 0.1 && o.speed <= 10_000): // also not a number
 		return usagef("--speed must be 0.1 to 10000, it is %g", o.speed)
-	case o.repair < 0:
-		return usagef("--repair-after must not be negative")
+	case o.repair < 0 || o.repair > 24*time.Hour:
+		return usagef("--repair-after must be 0 to 24h, it is %s", o.repair)
+	case len(slices.Compact(slices.Sorted(slices.Values(o.fail)))) < len(o.fail):
+		return usagef("--fail names an Application twice")
 	case o.repair > 0 && len(o.fail) == 0:
 		return usagef("--repair-after goes with --fail")
-	case len(args) > 0 && o.repo == "":
+	case len(args) > 0 && len(o.repos) == 0:
 		return usagef("ROOT goes with --repo")
+	case (o.settings.clusters != "" || o.settings.customizations != "" || o.settings.namespace != kube.DefaultNamespace) && len(o.repos) == 0:
+		return usagef("--clusters, --customizations and --namespace go with --repo")
 	}
 	return nil
 }
@@ -84,8 +93,8 @@ func runDemo(ctx context.Context, std stdio, opts demoOptions, args []string) (e
 	}
 	defer func() { err = errors.Join(err, dir.remove()) }()
 	clock := &bootClock{base: std.now().Truncate(demoInterval), speed: opts.speed}
-	s, err := openStage(ctx, std, x, dir.path, clock.now)
-	if err != nil {
+	s := &stage{exhibit: x, settings: opts.settings, dir: dir.path, now: clock.now}
+	if err := openStage(ctx, std, s); err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, s.close()) }()
@@ -93,21 +102,28 @@ func runDemo(ctx context.Context, std stdio, opts demoOptions, args []string) (e
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(std.out, "PLAN of %s\n\n", x.title)
-	if err := planTable(std.out, p, false); err != nil {
+	show := newShow(std, s, p, clock)
+	show.line("PLAN of %s\n", x.title)
+	if err := planTable(show.cutting(), p, false); err != nil {
 		return err
+	}
+	if names := unnamed(p); len(names) > 0 {
+		does := "does"
+		if len(names) > 1 {
+			does = "do"
+		}
+		show.line("\n%s %s not name the plugin appset, which renders its sets here; without it no wave waits for them, see argosy plan", some(names), does)
 	}
 	var faults []simulate.Fault
 	for _, name := range opts.fail {
 		faults = append(faults, simulate.Fault{App: name, Kind: simulate.Fail, Mended: opts.repair})
 	}
-	boot, err := simulate.Simulate(p, simulate.DefaultModel(), faults...)
+	boot, err := patientBoot(p, opts.repair, faults)
 	if err != nil {
 		return usageError{err}
 	}
-	show := newShow(std, s, p, boot, clock)
-	fmt.Fprintf(std.out, "\nBOOT, %g times as fast\n\n", opts.speed)
-	if err := show.run(ctx); err != nil {
+	show.line("\nBOOT, %g times as fast\n", opts.speed)
+	if err := show.run(ctx, boot); err != nil {
 		return err
 	}
 	if !opts.once && std.size != nil {
@@ -119,11 +135,33 @@ func runDemo(ctx context.Context, std stdio, opts demoOptions, args []string) (e
 	return nil
 }
 
+// patientBoot boots until nothing happens any more, or until it is clear that nothing else will: a sync can be tried for ever.
+func patientBoot(p *plan.Plan, repair time.Duration, faults []simulate.Fault) (*simulate.Boot, error) {
+	model := simulate.DefaultModel()
+	usual, err := simulate.Simulate(p, model)
+	if err != nil {
+		return nil, err
+	}
+	model.Horizon = min(model.Horizon, 2*usual.Total+repair+15*time.Minute)
+	return simulate.Simulate(p, model, faults...)
+}
+
+// unnamed are Applications with sets in Git that do not name the plugin which renders them here.
+func unnamed(p *plan.Plan) []string {
+	var out []string
+	for _, app := range p.Applications {
+		if slices.ContainsFunc(app.Sources, func(s plan.Source) bool { return s.Kind == "appset" && namedPlugin(s) == "" }) {
+			out = append(out, printable(app.Name))
+		}
+	}
+	return out
+}
+
 func (o *demoOptions) exhibit(ctx context.Context, std stdio, args []string) (*exhibit, error) {
-	if o.repo == "" {
+	if len(o.repos) == 0 {
 		return exampleCluster()
 	}
-	return ownCluster(ctx, std, o.repo, args)
+	return ownCluster(ctx, std, *o, args)
 }
 
 // bootClock is the time of a boot. It goes on only while nothing is done, so what is done takes no time of the boot, and every demo is the

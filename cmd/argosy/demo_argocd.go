@@ -9,11 +9,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/argosy-cd/argosy/internal/appset"
-	"github.com/argosy-cd/argosy/internal/appset/generator"
 	"github.com/argosy-cd/argosy/internal/argo"
 	"github.com/argosy-cd/argosy/internal/cmp/client"
-	"github.com/argosy-cd/argosy/internal/kube"
 	"github.com/argosy-cd/argosy/internal/manifest"
 	"github.com/argosy-cd/argosy/internal/plan"
 	"github.com/argosy-cd/argosy/internal/tree"
@@ -21,26 +18,30 @@ import (
 
 // plan makes the plan of the boot, from what is on the stage.
 func (s *stage) plan(ctx context.Context) (*plan.Plan, error) {
+	input := s.settings
+	input.sets = s.exhibit.sets
+	cfg, clusters, err := input.config(s)
+	if err != nil {
+		return nil, err
+	}
+	s.plugin.clusters = clusters
 	trees := map[[2]string]plan.Tree{}
-	p, err := plan.New(ctx, plan.Config{
-		Namespace: kube.DefaultNamespace, Sets: s.exhibit.sets,
-		Engine: appset.Embedded{Clusters: generator.ClusterList(nil), Git: s, AllowEmpty: true},
-		Open: func(ctx context.Context, url, revision string) (plan.Tree, error) {
-			if name, ok := strings.CutPrefix(url, "s3://"); ok {
-				return s.bucketTree(name)
-			}
-			id := [2]string{url, revision}
-			if t := trees[id]; t != nil {
-				return t, nil
-			}
-			t, err := s.remote.Tree(ctx, url, revision, nil)
-			if err != nil {
-				return nil, err
-			}
-			trees[id] = t
+	cfg.Open = func(ctx context.Context, url, revision string) (plan.Tree, error) {
+		if name, ok := strings.CutPrefix(url, "s3://"); ok {
+			return s.bucketTree(strings.Trim(name, "/"))
+		}
+		id := [2]string{url, revision}
+		if t := trees[id]; t != nil {
 			return t, nil
-		},
-	}, s.exhibit.root)
+		}
+		t, err := s.remote.Tree(ctx, url, revision, nil)
+		if err != nil {
+			return nil, err
+		}
+		trees[id] = t
+		return t, nil
+	}
+	p, err := plan.New(ctx, cfg, s.exhibit.root)
 	if err != nil {
 		return nil, err
 	}
@@ -66,15 +67,11 @@ func namedPlugin(s plan.Source) string { return manifest.String(s.Spec, "plugin"
 
 // generate asks a plugin for the manifests of a source, as Argo CD's repo-server does.
 func (s *stage) generate(ctx context.Context, app *plan.Application, source plan.Source) ([]manifest.Object, error) {
-	commit, err := s.remote.Commit(ctx, source.Repository, source.Revision, nil)
+	commit, data, err := s.checkout(ctx, source)
 	if err != nil {
 		return nil, err
 	}
-	data, err := s.pack(ctx, source, commit)
-	if err != nil {
-		return nil, err
-	}
-	r := client.Request{Dir: cmp.Or(source.Path, "."), Env: pluginEnvironment(app, source, commit), Packed: data}
+	r := client.Request{Dir: cmp.Or(source.Path, "."), Env: s.environment(app, source, commit), Packed: data}
 	name := pluginOf(source)
 	socket := s.sockets[name]
 	if namedPlugin(source) == "" && name == "s3" {
@@ -100,6 +97,19 @@ func (s *stage) generate(ctx context.Context, app *plan.Application, source plan
 	return out, nil
 }
 
+// checkout is a repository as it is sent to a plugin. One that is not at hand is empty for a plugin that does not look into it.
+func (s *stage) checkout(ctx context.Context, source plan.Source) (commit string, data []byte, err error) {
+	if _, _, err := s.instead(source.Repository, source.Revision); err != nil && source.Kind == "appset" {
+		return strings.Repeat("0", 40), client.Pack(nil, nil), nil
+	}
+	commit, err = s.remote.Commit(ctx, source.Repository, source.Revision, nil)
+	if err != nil {
+		return "", nil, err
+	}
+	data, err = s.pack(ctx, source, commit)
+	return commit, data, err
+}
+
 // pack fetches a repository and packs it, once for each commit.
 func (s *stage) pack(ctx context.Context, source plan.Source, commit string) ([]byte, error) {
 	if s.packed.commit == commit {
@@ -117,10 +127,10 @@ func (s *stage) pack(ctx context.Context, source plan.Source, commit string) ([]
 	return s.packed.data, nil
 }
 
-// pluginEnvironment is what Argo CD tells a plugin. What a cluster can do is left out: the plan does not know it either.
-func pluginEnvironment(app *plan.Application, source plan.Source, commit string) map[string]string {
+// environment is what Argo CD tells a plugin. What a cluster can do is left out: the plan does not know it either.
+func (s *stage) environment(app *plan.Application, source plan.Source, commit string) map[string]string {
 	name := app.Name
-	if app.Namespace != kube.DefaultNamespace {
+	if app.Namespace != s.settings.namespace {
 		name = app.Namespace + "_" + app.Name
 	}
 	_, namespace, _ := cutLast(app.Destination, "/")
@@ -154,12 +164,13 @@ func cutLast(s, separator string) (before, after string, found bool) {
 func compareAnswer(app *plan.Application, objects []manifest.Object) error {
 	planned := map[string]bool{}
 	for _, i := range app.Items {
-		planned[i.Kind+" "+i.Name] = true
+		planned[strings.TrimSpace(i.Kind+" "+i.Name+" "+i.Namespace)] = true
 	}
 	answered := map[string]bool{}
 	for _, o := range objects {
 		if plan.Deploys(o) {
-			answered[manifest.String(o, "kind")+" "+cmp.Or(manifest.String(o, "metadata", "name"), manifest.String(o, "metadata", "generateName")+"*")] = true
+			name := cmp.Or(manifest.String(o, "metadata", "name"), manifest.String(o, "metadata", "generateName")+"*")
+			answered[strings.TrimSpace(manifest.String(o, "kind")+" "+name+" "+manifest.String(o, "metadata", "namespace"))] = true
 		}
 	}
 	var more, less []string

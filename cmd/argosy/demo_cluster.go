@@ -7,7 +7,9 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
+	"os"
 	"path"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -15,7 +17,6 @@ import (
 	"github.com/argosy-cd/argosy/internal/argo"
 	"github.com/argosy-cd/argosy/internal/bucket"
 	"github.com/argosy-cd/argosy/internal/gitsource"
-	"github.com/argosy-cd/argosy/internal/kube"
 	"github.com/argosy-cd/argosy/internal/manifest"
 	"github.com/argosy-cd/argosy/internal/plan"
 	"github.com/argosy-cd/argosy/internal/s3source/triggerfile"
@@ -25,15 +26,20 @@ import (
 // exhibit is what a demo boots: a repository, and what is in S3.
 type exhibit struct {
 	title string
-	urls  []string // of the repository, as Applications name it
+	repos []exhibitRepo
 	root  manifest.Document
 	sets  string // who renders sets, as in plan.Config
 	// artifacts are what CI left in S3.
 	artifacts map[bucket.URL][]tree.File
-	// read returns what is in the repository now.
-	read func(ctx context.Context) ([]tree.File, error)
 	// later is what becomes of it after the boot. Nil is nothing.
 	later *exhibit
+}
+
+// exhibitRepo is a Git repository.
+type exhibitRepo struct {
+	url string // as Applications name it
+	// read returns what is in it now.
+	read func(ctx context.Context) ([]tree.File, error)
 }
 
 // exampleURL is the repository that the example cluster names.
@@ -62,7 +68,7 @@ func layers(dirs ...string) (*exhibit, error) {
 		}
 		maps.Copy(files, more)
 	}
-	x := &exhibit{title: "the example cluster", urls: []string{exampleURL}, artifacts: map[bucket.URL][]tree.File{}}
+	x := &exhibit{title: "the example cluster", artifacts: map[bucket.URL][]tree.File{}}
 	places := map[string]bucket.URL{}
 	for name, data := range files {
 		if path.Base(name) == triggerfile.Name {
@@ -84,7 +90,7 @@ func layers(dirs ...string) (*exhibit, error) {
 		f.Name = path.Base(name)
 		x.artifacts[place] = append(x.artifacts[place], f)
 	}
-	x.read = func(context.Context) ([]tree.File, error) { return all, nil }
+	x.repos = []exhibitRepo{{exampleURL, func(context.Context) ([]tree.File, error) { return all, nil }}}
 	const root = "infrastructure/controllers/argocd/root.yaml"
 	docs, err := manifest.Decode(root, files[root])
 	if err != nil {
@@ -110,33 +116,72 @@ func embedded(dir string) (map[string][]byte, error) {
 	})
 }
 
-// ownCluster is a directory of the user's, as it lies on disk.
-func ownCluster(ctx context.Context, std stdio, flag string, args []string) (*exhibit, error) {
-	local, err := ownRepository(flag)
-	if err != nil {
-		return nil, err
+// ownCluster are directories of the user's, as they lie on disk.
+func ownCluster(ctx context.Context, std stdio, opts demoOptions, args []string) (*exhibit, error) {
+	x := &exhibit{sets: plan.SetsByPlugin, artifacts: map[bucket.URL][]tree.File{}}
+	repos := &repositories{std: std, offline: true, alone: true}
+	for _, flag := range opts.repos {
+		local, err := ownRepository(flag)
+		if err != nil {
+			return nil, err
+		}
+		if name, ok := strings.CutPrefix(local.URL, "s3://"); ok {
+			place := bucket.URL{Bucket: strings.Trim(name, "/")}
+			if x.artifacts[place], err = readDir(std, local.Path); err != nil {
+				return nil, err
+			}
+		} else if local.URL, err = x.add(ctx, std, local); err != nil {
+			return nil, err
+		}
+		repos.flags = append(repos.flags, local)
 	}
-	x := &exhibit{title: printable(local.Path), sets: plan.SetsByPlugin}
+	if len(x.repos) == 0 {
+		return nil, usagef("--repo must name a repository, and not only buckets")
+	}
+	input := opts.settings
+	input.sets = x.sets
+	if len(args) > 0 {
+		args = []string{rootFile(args[0], repos.flags)}
+	}
+	var err error
+	x.root, _, err = planRoot(ctx, std, repos, input, args)
+	return x, errors.Join(err, repos.close())
+}
+
+// add adds a directory, and returns its URL.
+func (x *exhibit) add(ctx context.Context, std stdio, local gitsource.Local) (string, error) {
 	files, left, err := readOwn(ctx, std, local)
 	if err != nil {
-		return nil, err
+		return "", err
 	}
 	if len(left) > 0 {
-		fmt.Fprintf(std.err, "note: %s of %s %s not served: over %d MiB, or a link to something that is no file in it; such as %s\n", count(len(left), "file"), x.title, isAre(len(left)), maxOwnFile>>20, printable(left[0]))
+		fmt.Fprintf(std.err, "note: %s of %s %s not served: over %d MiB, not to be read, a link to something that is no file in it, or with a name that is not for every system; such as %s\n", count(len(left), "file"), printable(local.Path), isAre(len(left)), maxOwnFile>>20, printable(left[0]))
 	}
-	if local.URL == "" {
-		if local.URL = namedMost(files); local.URL == "" {
-			return nil, fmt.Errorf("%s: no Application in it has a source that is in it, too, so its URL is not known; name it, as in --repo URL=%s", local.Path, local.Path)
-		}
+	url := cmp.Or(local.URL, namedMost(files))
+	if url == "" {
+		return "", fmt.Errorf("%s: no Application in it has a source that is in it, too, so its URL is not known; name it, as in --repo URL=%s", local.Path, local.Path)
 	}
-	x.urls = []string{local.URL}
-	x.read = func(ctx context.Context) ([]tree.File, error) {
+	x.title = strings.TrimPrefix(x.title+", "+printable(local.Path), ", ")
+	x.repos = append(x.repos, exhibitRepo{url, func(ctx context.Context) ([]tree.File, error) {
 		files, _, err := readOwn(ctx, std, local)
 		return files, err
+	}})
+	return url, nil
+}
+
+// rootFile is a file from where we stand, or, if there is none, in one of the repositories.
+func rootFile(file string, local []gitsource.Local) string {
+	if _, err := os.Stat(file); err == nil || file == "-" {
+		return file
 	}
-	repos := &repositories{std: std, offline: true, alone: true, flags: []gitsource.Local{local}}
-	x.root, _, err = planRoot(ctx, std, repos, planInput{namespace: kube.DefaultNamespace, sets: x.sets}, args)
-	return x, errors.Join(err, repos.close())
+	for _, l := range local {
+		if inside := filepath.Join(l.Path, file); filepath.IsLocal(file) {
+			if _, err := os.Stat(inside); err == nil {
+				return inside
+			}
+		}
+	}
+	return file
 }
 
 // maxOwnFile is the size of the largest file that is served.
@@ -160,13 +205,14 @@ func readOwn(ctx context.Context, std stdio, local gitsource.Local) ([]tree.File
 
 // ownRepository reads PATH, or URL=PATH. The URL of a directory alone is not known yet.
 func ownRepository(flag string) (gitsource.Local, error) {
-	if l := splitRevision(flag); l.Path == flag {
-		if root, err := openDir(flag); err == nil {
-			return l, root.Close()
-		}
-	}
-	if !strings.Contains(flag, "=") {
-		return gitsource.Local{}, usagef("--repo %s: there is no such directory", printable(flag))
+	info, err := os.Stat(flag)
+	switch {
+	case err == nil && info.IsDir():
+		return gitsource.Local{Path: flag}, nil
+	case err == nil:
+		return gitsource.Local{}, usagef("--repo %s: it is not a directory", printable(flag))
+	case !strings.Contains(flag, "="):
+		return gitsource.Local{}, usagef("--repo %q: there is no such directory", flag)
 	}
 	return parseRepoFlag(flag)
 }

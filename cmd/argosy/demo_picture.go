@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -8,17 +9,16 @@ import (
 	"strings"
 
 	"github.com/argosy-cd/argosy/internal/argo"
+	"github.com/argosy-cd/argosy/internal/bucket"
 	"github.com/argosy-cd/argosy/internal/manifest"
 	"github.com/argosy-cd/argosy/internal/plan"
 	"github.com/argosy-cd/argosy/internal/simulate"
 )
 
 // answerKey is one source of an Application.
-func answerKey(app string, s plan.Source) string {
-	return app + "\x00" + s.Repository + "\x00" + s.Path
-}
+func answerKey(app string, source int) string { return fmt.Sprint(app, "\x00", source) }
 
-// fingerprints are the objects of an answer, by kind and name.
+// fingerprints are the objects of an answer, by kind and name, and by more where that is not enough.
 func fingerprints(objects []manifest.Object) map[string]string {
 	out := map[string]string{}
 	for _, o := range objects {
@@ -26,7 +26,14 @@ func fingerprints(objects []manifest.Object) map[string]string {
 		if err != nil {
 			continue // it was JSON
 		}
-		out[manifest.String(o, "kind")+" "+manifest.String(o, "metadata", "name")] = string(data)
+		name := manifest.String(o, "kind") + " " + cmp.Or(manifest.String(o, "metadata", "name"), manifest.String(o, "metadata", "generateName")+"*")
+		if out[name] != "" {
+			name = fmt.Sprintf("%s in %s", name, cmp.Or(manifest.String(o, "metadata", "namespace"), "no namespace"))
+		}
+		if out[name] != "" {
+			name = fmt.Sprintf("%s, %.8s", name, bucket.Sum(data))
+		}
+		out[name] = string(data)
 	}
 	return out
 }
@@ -164,10 +171,14 @@ func (v *show) summary() {
 	if v.boot.Done() {
 		v.line("\n%s is booted: %s healthy after %s", name, count(healthy, "Application"), clock(v.boot.Total))
 	} else {
-		v.line("\n%s is NOT booted: %d of %s healthy, and nothing happens after %s", name, healthy, count(len(v.boot.Runs), "Application"), clock(v.boot.Total))
-		for _, line := range v.boot.Blocked() {
-			v.line("  %s", printable(line))
+		after := "nothing happens after "
+		if v.boot.Cut {
+			after = "Argo CD goes on to try; this is "
 		}
+		v.line("\n%s is NOT booted: %d of %s healthy, and %s%s", name, healthy, count(len(v.boot.Runs), "Application"), after, clock(v.boot.Total))
+	}
+	for _, line := range v.boot.Blocked() {
+		v.line("  %s", harmless(line))
 	}
 	if n := v.asked["appset"]; n > 0 {
 		v.line("  plugin appset  answered %s through its socket", often(n))
@@ -176,17 +187,24 @@ func (v *show) summary() {
 		v.line("  plugin s3      answered %s through its socket, with %s to S3", often(n), count(int(v.stage.reads.Load()), "request"))
 	}
 	if v.ticks > 0 {
-		v.line("  appset.git     ticked %s, and was fetched with Git each time", often(v.ticks))
+		v.line("  clocks         ticked %s, and were fetched with Git each time", often(v.ticks))
 	}
 	unknown := 0
 	for _, app := range v.apps {
-		if slices.ContainsFunc(app.Sources, func(s plan.Source) bool { return s.Unknown != "" }) {
+		if app.Broken == "" && slices.ContainsFunc(app.Sources, func(s plan.Source) bool { return s.Unknown != "" }) {
 			unknown++
 		}
 	}
 	if unknown > 0 {
-		v.line("  not at hand    the content of %s, see the plan; it is taken for something that takes a while", count(unknown, "Application"))
+		v.line("  not known      is what %s, see the plan; it is taken for something that takes a while", deploysText(unknown))
 	}
+}
+
+func deploysText(n int) string {
+	if n == 1 {
+		return "1 Application deploys"
+	}
+	return fmt.Sprintf("%d Applications deploy", n)
 }
 
 // often is a number in a sentence.

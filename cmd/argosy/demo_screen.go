@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"io"
 	"strings"
 	"unicode/utf8"
 )
@@ -27,7 +28,26 @@ func (s *screen) line(format string, args ...any) {
 		s.write(text + "\n")
 		return
 	}
-	s.write(s.erase() + s.paint(text) + "\n" + s.drawn())
+	width, _ := s.std.size()
+	s.write(s.erase() + s.paint(wrap(text, width)) + "\n" + s.drawn())
+}
+
+// cutting writes lines that are cut where the terminal ends.
+func (s *screen) cutting() io.Writer {
+	if s.plain {
+		return s.std.out
+	}
+	return cutter{s}
+}
+
+type cutter struct{ *screen }
+
+func (c cutter) Write(data []byte) (int, error) {
+	width, _ := c.std.size()
+	for line := range strings.Lines(string(data)) {
+		c.write(cut(strings.TrimSuffix(line, "\n"), width) + "\n")
+	}
+	return len(data), c.err
 }
 
 // draw replaces what is below the lines.
@@ -86,6 +106,27 @@ func (s *screen) paint(text string) string {
 		return text
 	}
 	return colors.Replace(text)
+}
+
+// wrap breaks a line between words where a terminal ends, and puts the rest below its beginning.
+func wrap(text string, width int) string {
+	lead := len(text) - len(strings.TrimLeft(text, "\n "))
+	rest := []rune(text)
+	var out strings.Builder
+	indent := 0
+	for len(rest)+indent > width {
+		at := width - indent
+		for at > 0 && rest[at] != ' ' {
+			at--
+		}
+		if at <= lead || indent >= width/2 { // a word that is too long
+			break
+		}
+		out.WriteString(strings.Repeat(" ", indent) + string(rest[:at]) + "\n")
+		rest = []rune(strings.TrimLeft(string(rest[at:]), " "))
+		indent, lead = 11, 0
+	}
+	return out.String() + strings.Repeat(" ", indent) + string(rest)
 }
 
 // cut makes a line as short as a terminal is wide.

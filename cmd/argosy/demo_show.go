@@ -4,11 +4,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
+	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 
+	"github.com/argosy-cd/argosy/internal/bucket"
 	"github.com/argosy-cd/argosy/internal/plan"
 	"github.com/argosy-cd/argosy/internal/simulate"
 )
@@ -31,11 +35,12 @@ type show struct {
 	commits map[string]string // of clocks, by URL
 	ticks   int
 	last    string // tick, in words
+	wrong   string // at the last tick
 }
 
-func newShow(std stdio, s *stage, p *plan.Plan, b *simulate.Boot, clock *bootClock) *show {
+func newShow(std stdio, s *stage, p *plan.Plan, clock *bootClock) *show {
 	v := &show{
-		screen: newScreen(std), stage: s, boot: b, clock: clock, apps: map[string]*plan.Application{}, state: map[string]simulate.Health{},
+		screen: newScreen(std), stage: s, clock: clock, apps: map[string]*plan.Application{}, state: map[string]simulate.Health{},
 		asked: map[string]int{}, answers: map[string]map[string]string{}, commits: map[string]string{}, next: demoInterval,
 	}
 	for app, name := range simulate.Names(p) {
@@ -44,8 +49,9 @@ func newShow(std stdio, s *stage, p *plan.Plan, b *simulate.Boot, clock *bootClo
 	return v
 }
 
-// run plays the boot to its end.
-func (v *show) run(ctx context.Context) error {
+// run plays a boot to its end.
+func (v *show) run(ctx context.Context, b *simulate.Boot) error {
+	v.boot = b
 	for _, e := range v.boot.Events {
 		err := v.until(ctx, e.At)
 		if err == nil {
@@ -102,13 +108,22 @@ func (v *show) until(ctx context.Context, at time.Duration) error {
 
 // stay goes on after the boot: clocks tick, and what changes is told.
 func (v *show) stay(ctx context.Context) {
-	v.line("\nThe clock goes on to tick, and the plugins are asked again each time. Ctrl-C ends it. Meanwhile:")
-	v.line("  git ls-remote %s/appset.git", v.stage.git)
-	v.line("  git clone %s/%s", v.stage.git, ownPath)
-	if len(v.stage.exhibit.artifacts) > 0 {
-		v.line("  AWS_ACCESS_KEY_ID=x AWS_SECRET_ACCESS_KEY=x argosy s3 push --endpoint %s DIR s3://artifacts/jellyfin", v.stage.s3.URL)
-	} else {
-		v.line("  change a file in %s", v.stage.exhibit.title)
+	x := v.stage.exhibit
+	v.line("\nClocks go on to tick, and the plugins are asked again each time. Ctrl-C ends it. Meanwhile:")
+	for _, clock := range v.clocks() {
+		_, name, _ := strings.Cut(clock, "://")
+		v.line("  git ls-remote %s/%s", v.stage.git, v.stage.clockPath("http://"+name))
+		break
+	}
+	v.line("  git clone %s/%s", v.stage.git, v.stage.repos[0].path)
+	switch {
+	case !v.boot.Done() && x.later != nil:
+		v.line("  the same with --repair-after 20s goes on by itself")
+	case len(x.artifacts) > 0:
+		at := slices.SortedFunc(maps.Keys(x.artifacts), func(a, b bucket.URL) int { return strings.Compare(a.String(), b.String()) })[0]
+		v.line("  AWS_ACCESS_KEY_ID=x AWS_SECRET_ACCESS_KEY=x %s s3 push --endpoint %s DIR %s", os.Args[0], v.stage.s3.URL, at)
+	case len(v.answers) > 0:
+		v.line("  change in %s what a set or a trigger file makes use of", x.title)
 	}
 	_ = v.until(ctx, math.MaxInt64)
 	v.draw(nil)
@@ -161,15 +176,34 @@ func (v *show) event(ctx context.Context, e simulate.Event) error {
 			v.at(e.At, "%s wave %s: %s", name, e.Detail, some(names))
 		}
 	case simulate.SyncFailed:
-		v.at(e.At, "%s %s: its sync failed: %s", markDegraded, name, e.Detail)
+		v.at(e.At, "%s %s: its sync failed: %s", markDegraded, name, harmless(e.Detail))
 	case simulate.SyncGivenUp:
-		v.at(e.At, "%s %s: its sync is given up %s", markDegraded, name, e.Detail)
+		v.at(e.At, "%s %s: its sync is given up %s", markDegraded, name, harmless(e.Detail))
+	case simulate.CannotMake:
+		v.state[e.App] = simulate.Degraded
+		v.broken(ctx, e, app)
 	case simulate.Mended:
 		v.at(e.At, "  %s: a commit mends it", name)
 	case simulate.BecameState:
 		v.became(e, name)
 	}
 	return nil
+}
+
+// broken shows why the manifests of an Application cannot be made, as the plugin says it if there is one.
+func (v *show) broken(ctx context.Context, e simulate.Event, app *plan.Application) {
+	why := e.Detail
+	for _, s := range app.Sources {
+		if s.Kind != "appset" && s.Kind != "s3" {
+			continue
+		}
+		s.Unknown = ""
+		v.asked[s.Kind]++
+		if _, err := v.stage.generate(ctx, app, s); err != nil {
+			why = err.Error()
+		}
+	}
+	v.at(e.At, "%s %s: Argo CD cannot make its manifests: %s", markDegraded, printable(e.App), harmless(why))
 }
 
 func (v *show) became(e simulate.Event, name string) {
@@ -217,7 +251,7 @@ func childNames(app *plan.Application, wave string) []string {
 
 // sync does what Argo CD does when a sync begins: it asks the plugins, and what they answer must be what was planned.
 func (v *show) sync(ctx context.Context, e simulate.Event, app *plan.Application) error {
-	for _, source := range app.Sources {
+	for i, source := range app.Sources {
 		name := pluginOf(source)
 		if name == "" {
 			continue
@@ -229,90 +263,119 @@ func (v *show) sync(ctx context.Context, e simulate.Event, app *plan.Application
 		}
 		if err != nil && namedPlugin(source) == "" && name == "appset" && ctx.Err() == nil {
 			// Nobody has said yet that it is the plugin's.
-			v.at(e.At, "%s %s: if it named the plugin appset, it would not be as planned: %s", markDegraded, printable(app.Name), printable(err.Error()))
+			v.at(e.At, "%s %s: if it named the plugin appset, it would not be as planned: %s", markDegraded, printable(app.Name), harmless(err.Error()))
 			continue
 		}
 		if err != nil {
 			return fmt.Errorf("%s: %w", app.Name, err)
 		}
 		v.asked[name]++
-		v.answers[answerKey(e.App, source)] = fingerprints(objects)
+		v.answers[answerKey(e.App, i)] = fingerprints(objects)
 		v.at(e.At, "  %s: the plugin %s answers with %s, as planned (%s)", printable(app.Name), name, describeAnswer(objects), v.std.now().Sub(began).Round(time.Millisecond))
 	}
 	return nil
 }
 
-// tick is a tick of the trigger repository: it is fetched, and Argo CD asks the plugins again.
+// clocks are the trigger repositories that Applications have, or the one that is always there.
+func (v *show) clocks() []string {
+	var out []string
+	for _, r := range v.boot.Runs {
+		for _, s := range v.apps[r.Name].Sources {
+			if v.stage.clockPath(s.Repository) != "" && !slices.Contains(out, s.Repository) {
+				out = append(out, s.Repository)
+			}
+		}
+	}
+	if out == nil {
+		out = []string{v.stage.git + "/appset.git"}
+	}
+	return out
+}
+
+// tick is when clocks may tick: they are fetched, and Argo CD asks the plugins again.
 func (v *show) tick(ctx context.Context) {
 	at := v.next
 	v.next += demoInterval
-	changes, again, err := v.refresh(ctx)
+	round, err := v.refresh(ctx)
 	if ctx.Err() != nil {
 		return
 	}
+	wrong := ""
 	if err != nil {
-		for line := range strings.Lines(err.Error()) {
-			v.at(at, "%s tick: %s", markDegraded, strings.TrimSpace(line))
+		wrong = err.Error()
+	}
+	if wrong != v.wrong { // it stays so for many ticks
+		for line := range strings.Lines(wrong) {
+			v.at(at, "%s asked again: %s", markDegraded, harmless(strings.TrimSpace(line)))
 		}
+		if wrong == "" {
+			v.at(at, "%s asked again: it is mended", markHealthy)
+		}
+	}
+	v.wrong = wrong
+	what := "asked again"
+	if len(round.ticked) > 0 {
+		what = strings.Join(round.ticked, ", ") + " ticked"
+		v.ticks++
+	}
+	v.last = fmt.Sprintf("%s: %s rendered again", what, count(round.again, "Application"))
+	if len(round.changes) == 0 && (at > v.boot.Total || round.again == 0 || wrong != "") {
 		return
 	}
-	v.ticks++
-	v.last = fmt.Sprintf("appset.git ticked: commit %.10s, %s rendered again", v.commits[v.stage.git+"/appset.git"], count(again, "Application"))
-	if over := at > v.boot.Total; !over || len(changes) > 0 {
-		what := "nothing has changed"
-		if len(changes) > 0 {
-			what = "changed:"
-		}
-		v.at(at, "  %s, %s", v.last, what)
+	ends := ", nothing has changed"
+	if len(round.changes) > 0 {
+		ends = ", changed:"
 	}
-	for _, c := range changes {
+	v.at(at, "  %s%s", v.last, ends)
+	for _, c := range round.changes {
 		v.at(at, "    %s", c)
 	}
 }
 
+// round is what Argo CD finds when it looks again.
+type round struct {
+	ticked  []string // clocks, and their commits
+	again   int      // Applications that were rendered again
+	changes []string
+}
+
 // refresh asks the clocks, and then the plugins about Applications of clocks that have ticked, and of repositories and buckets that may have
 // changed.
-func (v *show) refresh(ctx context.Context) (changes []string, again int, err error) {
+func (v *show) refresh(ctx context.Context) (round, error) {
+	var r round
 	if err := v.stage.look(ctx); err != nil {
-		return nil, 0, err
+		return r, err
 	}
-	own := v.stage.git + "/appset.git"
-	ticked := map[string]bool{}
-	clocks := map[string]bool{own: true}
-	for _, r := range v.boot.Runs {
-		for _, s := range v.apps[r.Name].Sources {
-			if v.stage.clockPath(s.Repository) != "" {
-				clocks[s.Repository] = true
-			}
-		}
-	}
-	for url := range clocks {
+	still := map[string]bool{} // clocks that have not ticked
+	for _, url := range v.clocks() {
 		commit, err := v.stage.fetch(ctx, url)
 		if err != nil {
-			return nil, 0, err
+			return r, err
 		}
-		ticked[url] = v.commits[url] != commit
+		if still[url] = v.commits[url] == commit; !still[url] {
+			r.ticked = append(r.ticked, fmt.Sprintf("%s (%.7s)", v.stage.clockPath(url), commit))
+		}
 		v.commits[url] = commit
 	}
 	var errs []error
-	for _, r := range v.boot.Runs {
-		app := v.apps[r.Name]
-		for _, s := range app.Sources {
-			key := answerKey(r.Name, s)
+	for _, run := range v.boot.Runs {
+		app := v.apps[run.Name]
+		for i, s := range app.Sources {
+			key := answerKey(run.Name, i)
 			before := v.answers[key]
-			if before == nil || clocks[s.Repository] && !ticked[s.Repository] {
+			if before == nil || still[s.Repository] {
 				continue
 			}
 			objects, err := v.stage.generate(ctx, app, s)
 			if err != nil {
-				errs = append(errs, fmt.Errorf("%s: %w", r.Name, err))
+				errs = append(errs, fmt.Errorf("%s: %w", run.Name, err))
 				continue
 			}
-			again++
+			r.again++
 			v.asked[pluginOf(s)]++
 			v.answers[key] = fingerprints(objects)
-			changes = append(changes, changed(printable(r.Name), before, v.answers[key])...)
+			r.changes = append(r.changes, changed(printable(run.Name), before, v.answers[key])...)
 		}
 	}
-	return changes, again, errors.Join(errs...)
+	return r, errors.Join(errs...)
 }

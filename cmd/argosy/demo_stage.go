@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -23,6 +24,7 @@ import (
 	"github.com/argosy-cd/argosy/internal/cmp"
 	"github.com/argosy-cd/argosy/internal/gitserver"
 	"github.com/argosy-cd/argosy/internal/gitsource"
+	"github.com/argosy-cd/argosy/internal/plan"
 	"github.com/argosy-cd/argosy/internal/s3source/triggerfile"
 	"github.com/argosy-cd/argosy/internal/tree"
 	"github.com/argosy-cd/argosy/internal/trigger"
@@ -31,13 +33,14 @@ import (
 // stage is everything that a boot needs besides a cluster, in this process and on loopback: an S3 server, a Git server with the
 // repository and the clocks, our plugins on their sockets, and what the repo-server does with them.
 type stage struct {
-	exhibit *exhibit
-	dir     string // everything that is on disk
-	now     func() time.Time
+	exhibit  *exhibit
+	settings planInput
+	dir      string // everything that is on disk
+	now      func() time.Time
 
 	s3      *local.Server
 	buckets *buckets
-	files   *trigger.Files
+	repos   []servedRepo
 	clocks  *trigger.Clocks
 	git     string // URL of the Git server
 	sockets map[string]string
@@ -51,28 +54,42 @@ type stage struct {
 	stop  []func() error
 }
 
+// servedRepo is a repository on the Git server.
+type servedRepo struct {
+	key   string // of its URL
+	path  string // there
+	files *trigger.Files
+}
+
 // demoInterval is how often the clock appset.git ticks, in the time of the boot.
 const demoInterval = 30 * time.Second
 
 // openStage starts all of it. The clocks have a time of their own.
-func openStage(ctx context.Context, std stdio, x *exhibit, dir string, now func() time.Time) (_ *stage, err error) {
-	s := &stage{exhibit: x, dir: dir, now: now, clocks: &trigger.Clocks{Interval: demoInterval, Now: now}, sockets: map[string]string{}}
+func openStage(ctx context.Context, std stdio, s *stage) (err error) {
+	s.clocks, s.sockets = &trigger.Clocks{Interval: demoInterval, Now: s.now}, map[string]string{}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, s.close())
 		}
 	}()
-	s.files = &trigger.Files{Date: now(), Message: "what lies on disk"}
+	for i, r := range s.exhibit.repos {
+		// What is on disk is not for everybody on this machine.
+		name := strings.ToLower(rand.Text()[:10]) + "/cluster.git"
+		if i > 0 {
+			name = strings.Replace(name, ".git", fmt.Sprintf("-%d.git", i+1), 1)
+		}
+		s.repos = append(s.repos, servedRepo{gitsource.Key(r.url), name, &trigger.Files{Date: s.now(), Message: "what lies on disk"}})
+	}
 	if err := s.look(ctx); err != nil {
-		return nil, err
+		return err
 	}
 	for _, start := range []func(context.Context, stdio) error{s.serveS3, s.serveGit, s.servePlugins} {
 		if err := start(ctx, std); err != nil {
-			return nil, err
+			return err
 		}
 	}
 	s.remote = s.newRemote(std, "repo-server")
-	return s, s.remote.Open()
+	return s.remote.Open()
 }
 
 // close stops everything, the last first.
@@ -85,13 +102,18 @@ func (s *stage) close() error {
 	return errors.Join(errs...)
 }
 
-// look puts what is in the repository now into a commit.
+// look puts what is in the repositories now into commits.
 func (s *stage) look(ctx context.Context) error {
-	files, err := s.exhibit.read(ctx)
-	if err != nil {
-		return err
+	for i, r := range s.exhibit.repos {
+		files, err := r.read(ctx)
+		if err != nil {
+			return err
+		}
+		if err := s.repos[i].files.Set(files); err != nil {
+			return err
+		}
 	}
-	return s.files.Set(files)
+	return nil
 }
 
 // serveS3 starts the S3 server and does what CI does.
@@ -123,9 +145,6 @@ func (s *stage) push(ctx context.Context) error {
 	return nil
 }
 
-// ownPath is where the Git server has the repository.
-const ownPath = "cluster.git"
-
 // serveGit starts the Git server.
 func (s *stage) serveGit(ctx context.Context, _ stdio) error {
 	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
@@ -135,8 +154,8 @@ func (s *stage) serveGit(ctx context.Context, _ stdio) error {
 	s.git = "http://" + listener.Addr().String()
 	server := repoHTTP(&gitserver.Server{
 		Open: func(_ context.Context, name string) (gitserver.Repository, error) {
-			if name == ownPath {
-				return s.files, nil
+			if i := slices.IndexFunc(s.repos, func(r servedRepo) bool { return r.path == name }); i >= 0 {
+				return s.repos[i].files, nil
 			}
 			c, err := s.clocks.Open(name)
 			if err != nil {
@@ -158,9 +177,9 @@ func (s *stage) newRemote(std stdio, name string) *gitsource.Remote {
 
 // instead finds a repository on our own Git server. Clocks have one branch, and of what lies on disk there is nothing but that.
 func (s *stage) instead(repository, _ string) (string, string, error) {
-	for _, own := range s.exhibit.urls {
-		if gitsource.Key(own) == gitsource.Key(repository) {
-			return s.git + "/" + ownPath, "HEAD", nil
+	for _, r := range s.repos {
+		if r.key == gitsource.Key(repository) {
+			return s.git + "/" + r.path, "HEAD", nil
 		}
 	}
 	if clock := s.clockPath(repository); clock != "" {
@@ -190,11 +209,12 @@ func (s *stage) servePlugins(ctx context.Context, std stdio) error {
 	}
 	side := &sidecar{log: slog.New(slog.DiscardHandler), metrics: newCmpMetrics(), policy: watchPolicy("")}
 	options := appsetPluginOptions{engineOptions: engineOptions{engine: engineEmbedded}}
+	options.namespace = s.settings.namespace
 	plugin, err := options.open(std, nil, nil, "", func(string) {})
 	if err != nil {
 		return err
 	}
-	plugin.remote, plugin.clusters = s.newRemote(std, "appset"), generator.ClusterList(nil)
+	plugin.remote = s.newRemote(std, "appset")
 	s.plugin = plugin
 	if err := plugin.remote.Open(); err != nil {
 		return err
@@ -222,7 +242,7 @@ func (s *stage) servePlugins(ctx context.Context, std stdio) error {
 func (s *stage) Tree(ctx context.Context, url, revision string) (generator.Tree, error) {
 	t, err := s.remote.Tree(ctx, url, revision, nil)
 	if err != nil {
-		return nil, err
+		return nil, plan.Absent(err)
 	}
 	return t, nil
 }

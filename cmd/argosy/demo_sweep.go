@@ -7,8 +7,11 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"strings"
+	"syscall"
+	"time"
 
 	"github.com/spf13/cobra"
 )
@@ -24,8 +27,8 @@ const demoPrefix = "argosy-demo-"
 
 // newDemoDir makes a directory. Who removes it is there first.
 func newDemoDir() (*demoDir, error) {
-	base := os.TempDir()
-	if len(base) > 60 { // a socket's name has 104 characters at most
+	base, err := filepath.Abs(os.TempDir()) // the other process is elsewhere
+	if err != nil || len(base) > 60 {       // a socket's name has 104 characters at most
 		base = "/tmp"
 	}
 	for range 100 {
@@ -76,7 +79,16 @@ func (d *demoDir) remove() error {
 func (d *demoDir) release() {
 	if d.sweeper != nil {
 		_ = d.pipe.Close()
-		_ = d.sweeper.Wait() // what it could not do, we could not either
+		// What it could not do, we could not either, and if it is stopped, we are not.
+		ended := make(chan struct{})
+		go func() {
+			_ = d.sweeper.Wait()
+			close(ended)
+		}()
+		select {
+		case <-ended:
+		case <-time.After(2 * time.Second):
+		}
 	}
 }
 
@@ -88,6 +100,8 @@ func newSweepCommand(std stdio) *cobra.Command {
 			if !strings.HasPrefix(filepath.Base(args[0]), demoPrefix) {
 				return usagef("%s is not the directory of a demo", printable(args[0]))
 			}
+			// Whatever ends the demo by its name, or that of its group, must not end this.
+			signal.Ignore(os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 			if _, err := io.Copy(io.Discard, std.in); err != nil {
 				return err
 			}

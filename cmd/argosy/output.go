@@ -130,6 +130,16 @@ func printable(s string) string {
 	return s
 }
 
+// harmless is a text without what would do something to a terminal.
+func harmless(s string) string {
+	return strings.Map(func(r rune) rune {
+		if !unicode.IsPrint(r) && r != '\t' {
+			return unicode.ReplacementChar
+		}
+		return r
+	}, s)
+}
+
 func orDash(s string) string {
 	if s == "" {
 		return "-"

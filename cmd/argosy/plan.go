@@ -29,6 +29,11 @@ type planInput struct {
 
 func (o *planInput) register(flags *pflag.FlagSet) {
 	flags.StringArrayVar(&o.repos, "repo", nil, "take a repository from a local directory, `URL=PATH[@REV]`; repeatable")
+	o.registerSettings(flags)
+}
+
+// registerSettings are those about the Argo CD.
+func (o *planInput) registerSettings(flags *pflag.FlagSet) {
 	flags.StringVar(&o.clusters, "clusters", "", "`FILE` with the clusters that Argo CD knows, for cluster generators")
 	flags.StringVar(&o.customizations, "customizations", "", "`FILE` with the settings of the Argo CD, argocd-cm")
 	flags.StringVarP(&o.namespace, "namespace", "n", kube.DefaultNamespace, "Argo CD's namespace")
@@ -150,26 +155,34 @@ func (o *planInput) plan(ctx context.Context, repos *repositories, root manifest
 }
 
 func (o *planInput) newPlan(ctx context.Context, repos *repositories, root manifest.Document) (*plan.Plan, error) {
-	clusters, err := readClusters(o.clusters)
+	cfg, _, err := o.config(repos)
 	if err != nil {
 		return nil, err
 	}
-	cfg := plan.Config{
-		Namespace: o.namespace, Sets: o.sets, Engine: appset.Embedded{Clusters: generator.ClusterList(clusters), Git: repos, AllowEmpty: true},
-		Open: func(ctx context.Context, url, revision string) (plan.Tree, error) {
-			return repos.tree(ctx, url, revision)
-		},
+	cfg.Open = func(ctx context.Context, url, revision string) (plan.Tree, error) {
+		return repos.tree(ctx, url, revision)
 	}
+	return plan.New(ctx, cfg, root)
+}
+
+// config is what a plan is made with, except for where repositories are, and the clusters that it knows.
+func (o *planInput) config(git generator.Repositories) (plan.Config, generator.ClusterList, error) {
+	list, err := readClusters(o.clusters)
+	clusters := generator.ClusterList(list)
+	if err != nil {
+		return plan.Config{}, nil, err
+	}
+	cfg := plan.Config{Namespace: o.namespace, Sets: o.sets, Engine: appset.Embedded{Clusters: clusters, Git: git, AllowEmpty: true}}
 	if o.customizations != "" {
 		data, err := readLimited(o.customizations)
 		if err != nil {
-			return nil, err
+			return cfg, nil, err
 		}
 		if cfg.Customizations, err = health.ParseCustomizations(o.customizations, data); err != nil {
-			return nil, err
+			return cfg, nil, err
 		}
 	}
-	return plan.New(ctx, cfg, root)
+	return cfg, clusters, nil
 }
 
 // readRoot reads the one Application of a file.

@@ -3,6 +3,7 @@ package main
 import (
 	"io"
 
+	"github.com/argosy-cd/argosy/internal/gitsource"
 	"github.com/argosy-cd/argosy/internal/manifest"
 	"github.com/argosy-cd/argosy/internal/plan"
 )
@@ -31,6 +32,9 @@ func (p planned) application(app *plan.Application) map[string]any {
 	if app.Itself {
 		o["itself"] = true
 	}
+	if app.Broken != "" {
+		o["broken"] = app.Broken
+	}
 	if p.told[app] {
 		o["again"] = true
 		return o
@@ -38,7 +42,7 @@ func (p planned) application(app *plan.Application) map[string]any {
 	p.told[app] = true
 	var sources []any
 	for _, s := range app.Sources {
-		source := map[string]any{"repoURL": s.Repository, "kind": s.Kind}
+		source := map[string]any{"repoURL": gitsource.Redact(s.Repository), "kind": s.Kind}
 		for key, value := range map[string]string{"path": s.Path, "chart": s.Chart, "targetRevision": s.Revision, "unknown": s.Unknown} {
 			if value != "" {
 				source[key] = value

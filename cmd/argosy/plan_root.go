@@ -22,6 +22,13 @@ func findRoot(ctx context.Context, repos *repositories, opts planInput) (manifes
 	if err != nil {
 		return manifest.Document{}, "", err
 	}
+	if len(candidates) == 0 {
+		var urls []string
+		for _, l := range repos.local {
+			urls = append(urls, gitsource.Redact(l.URL))
+		}
+		return manifest.Document{}, "", fmt.Errorf("no Application in the local repositories has its source in one of them (%s); name the file of the root, or the URL of a repository as its Applications do, --repo URL=PATH", strings.Join(slices.Compact(slices.Sorted(slices.Values(urls))), ", "))
+	}
 	type root struct {
 		doc  manifest.Document
 		plan *plan.Plan
@@ -55,11 +62,14 @@ func findRoot(ctx context.Context, repos *repositories, opts planInput) (manifes
 	case 1:
 		return roots[0].doc, roots[0].doc.File, nil
 	}
-	var names []string
+	var names, why []string
 	for _, r := range roots {
 		names = append(names, r.doc.File)
+		if r.plan.Root.Broken != "" {
+			why = append(why, fmt.Sprintf("; %s is broken: %s", r.doc.File, r.plan.Root.Broken))
+		}
 	}
-	return manifest.Document{}, "", fmt.Errorf("there are several roots, name one: %s", strings.Join(names, ", "))
+	return manifest.Document{}, "", fmt.Errorf("there are several roots, name one: %s%s", strings.Join(names, ", "), strings.Join(why, ""))
 }
 
 // applications returns all Applications in manifests of the local repositories whose source is one of them. What is not a
@@ -82,16 +92,19 @@ func (r *repositories) applications(ctx context.Context) ([]manifest.Document, e
 		if err != nil {
 			return nil, err
 		}
-		files, err := t.Select(ctx, tree.Selection{Keep: tree.IsManifest, MaxBytes: 1 << 20})
+		files, _, err := t.Most(ctx, 1<<20)
 		if err != nil {
 			return nil, err
 		}
 		for _, f := range files {
-			if !bytes.Contains(f.Data, []byte(argo.KindApplication)) || !bytes.Contains(f.Data, []byte(argo.Group)) {
+			if !tree.IsManifest(f.Name) || !bytes.Contains(f.Data, []byte(argo.KindApplication)) || !bytes.Contains(f.Data, []byte(argo.Group)) {
 				continue
 			}
 			name := nearName(filepath.Join(l.Path, f.Name))
 			docs, err := manifest.Decode(name, f.Data)
+			if err != nil && !bytes.Contains(f.Data, []byte("{{")) && !seen[name] { // and so no template
+				fmt.Fprintf(r.std.err, "note: not looked at, though it may be the root: %s\n", strings.ReplaceAll(err.Error(), "\n", "; "))
+			}
 			if err != nil || seen[name] {
 				continue
 			}

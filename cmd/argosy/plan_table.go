@@ -8,6 +8,7 @@ import (
 	"text/tabwriter"
 
 	"github.com/argosy-cd/argosy/internal/argo"
+	"github.com/argosy-cd/argosy/internal/gitsource"
 	"github.com/argosy-cd/argosy/internal/plan"
 )
 
@@ -132,6 +133,9 @@ func applicationRow(app *plan.Application, indent string) []string {
 			deploys = "not known: " + s.Unknown
 		}
 	}
+	if app.Broken != "" {
+		deploys = "nothing, it is broken: " + app.Broken
+	}
 	return []string{indent + app.Name, argo.KindApplication, describePlanSources(app), strings.Replace(app.Destination, "https://kubernetes.default.svc/", "in-cluster/", 1), deploys}
 }
 
@@ -146,7 +150,7 @@ func describePlanSources(app *plan.Application) string {
 			what = s.Chart + " " + s.Revision
 		}
 		if what == "." || what == "" {
-			what = s.Repository
+			what = gitsource.Redact(s.Repository)
 		}
 		parts = append(parts, orDash(what))
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/argosy-cd/argosy/internal/appset/generator"
 	"github.com/argosy-cd/argosy/internal/gitsource"
+	"github.com/argosy-cd/argosy/internal/plan"
 	"github.com/argosy-cd/argosy/internal/tree"
 )
 
@@ -46,7 +47,7 @@ func newRepositories(std stdio, flags []string, offline bool) (*repositories, er
 func (r *repositories) Tree(ctx context.Context, url, revision string) (generator.Tree, error) {
 	t, err := r.tree(ctx, url, revision)
 	if err != nil {
-		return nil, err
+		return nil, plan.Absent(err)
 	}
 	return t, nil
 }

@@ -64,7 +64,7 @@ func execute(ctx context.Context, std stdio, args []string) int {
 		return exitFound
 	}
 	for line := range strings.Lines(err.Error()) {
-		fmt.Fprintln(std.err, "error:", strings.TrimSuffix(line, "\n"))
+		fmt.Fprintln(std.err, "error:", harmless(strings.TrimSuffix(line, "\n")))
 	}
 	var usage usageError
 	if errors.As(err, &usage) {

@@ -140,11 +140,16 @@ func (o *simulateOptions) load(std stdio, p *plan.Plan) (simulate.Model, error) 
 		if err != nil {
 			return m, err
 		}
+		used := 0
 		for app, name := range simulate.Names(p) {
 			// A boot may have had others, and what one that deploys others takes is theirs.
 			if d, ok := learnt[name]; ok && !deploysOthers(app) {
 				m.Applications[name] = d
+				used++
 			}
+		}
+		if used == 0 {
+			return m, fmt.Errorf("%s: no Application of the plan is in it, except for those that only deploy others", o.learn)
 		}
 	}
 	for _, text := range o.durations {

@@ -24,7 +24,7 @@ func learn(std stdio, file string, apply time.Duration) (map[string]time.Duratio
 		Items  []learntApplication `json:"items"`
 	}
 	if err := json.Unmarshal(data, &boot); err != nil || boot.Events == nil && boot.Items == nil {
-		return nil, fmt.Errorf("%s: it is not a boot: neither a list of Applications in JSON, nor what -o json writes", file)
+		return nil, fmt.Errorf("%s: it is not a boot: neither a list of Applications in JSON (kubectl get applications -A -o json), nor what -o json writes", file)
 	}
 	var out map[string]time.Duration
 	if boot.Items != nil {
@@ -84,7 +84,7 @@ func learnCluster(std stdio, file string, apps []learntApplication) (map[string]
 	namespaces := map[string]int{}
 	for _, a := range apps {
 		if a.Kind != "Application" {
-			return nil, fmt.Errorf("%s: %s %q is in it; it must be a list of Applications", file, a.Kind, a.Metadata.Name)
+			return nil, fmt.Errorf("%s: %s %q is in it; it must be a list of Applications", file, printable(a.Kind), a.Metadata.Name)
 		}
 		namespaces[a.Metadata.Name]++
 	}

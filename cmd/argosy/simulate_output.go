@@ -34,7 +34,7 @@ func bootTable(w io.Writer, p *plan.Plan, b *simulate.Boot) error {
 	case !b.Done():
 		verdict = "does not boot; nothing happens after " + clock(b.Total)
 	}
-	fmt.Fprintf(out, "%s: %s, %s\n\n", b.Runs[0].Name, count(len(b.Runs), "Application"), verdict)
+	fmt.Fprintf(out, "%s: %s, %s\n\n", printable(b.Runs[0].Name), count(len(b.Runs), "Application"), verdict)
 	scale := max(b.Total, time.Second)
 	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintf(table, "  WAVE\tAPPLICATION\tCREATED\tHEALTHY\t0s%s%s\n", strings.Repeat(" ", chartWidth-2-len(clock(scale))), clock(scale))
@@ -46,7 +46,7 @@ func bootTable(w io.Writer, p *plan.Plan, b *simulate.Boot) error {
 		if r.Set != "" {
 			wave += "*"
 		}
-		fmt.Fprintf(table, "  %s\t%s%s\t%s\t%s\t%s\n", wave, strings.Repeat("  ", r.Depth), r.Name, clock(r.Created), clock(r.Healthy), bar(r, scale))
+		fmt.Fprintf(table, "  %s\t%s%s\t%s\t%s\t%s\n", wave, strings.Repeat("  ", r.Depth), printable(r.Name), clock(r.Created), clock(r.Healthy), bar(r, scale))
 	}
 	if err := table.Flush(); err != nil {
 		return err
@@ -60,20 +60,20 @@ func bootTable(w io.Writer, p *plan.Plan, b *simulate.Boot) error {
 	if path := b.CriticalPath(); len(path) > 0 {
 		fmt.Fprintln(out, "\nCRITICAL PATH")
 		for _, leg := range path {
-			fmt.Fprintf(out, "  %8s  %s: %s\n", (leg.To - leg.From).Round(time.Second), leg.App, leg.What)
+			fmt.Fprintf(out, "  %8s  %s: %s\n", (leg.To - leg.From).Round(time.Second), printable(leg.App), harmless(leg.What))
 		}
 	}
 	writeCosts(out, b)
 	if blocked := b.Blocked(); len(blocked) > 0 {
 		fmt.Fprintln(out, "\nWAITING")
 		for _, line := range blocked {
-			fmt.Fprintln(out, "  "+line)
+			fmt.Fprintln(out, "  "+harmless(line))
 		}
 	}
 	if len(p.Findings) > 0 {
 		fmt.Fprintln(out, "\nFINDINGS OF THE PLAN")
 		for _, f := range p.Findings {
-			fmt.Fprintf(out, "  %s: %s\n", f.Subject, f.Message)
+			fmt.Fprintf(out, "  %s: %s\n", printable(f.Subject), harmless(f.Message))
 		}
 	}
 	return out.Flush()
@@ -117,7 +117,10 @@ func writeCosts(out io.Writer, b *simulate.Boot) {
 		lines = append(lines, fmt.Sprintf("%s of %s with nothing that has a health check: what comes after does not wait", count(waits[app], "wave"), app))
 	}
 	if len(lines) > 0 {
-		fmt.Fprintf(out, "\nWAVES THAT COST TIME\n  %s\n", strings.Join(lines, "\n  "))
+		fmt.Fprintln(out, "\nWAVES THAT COST TIME")
+		for _, line := range lines {
+			fmt.Fprintln(out, "  "+harmless(line))
+		}
 	}
 }
 
@@ -187,7 +190,7 @@ func writeBlast(w io.Writer, format string, radii []simulate.Radius) error {
 			more = fmt.Sprintf(" and %d more", len(names)-most)
 			names = names[:most]
 		}
-		fmt.Fprintf(table, "%d\t%s\t%s%s\n", len(r.Blocks), r.App, strings.Join(names, " "), more)
+		fmt.Fprintf(table, "%d\t%s\t%s%s\n", len(r.Blocks), printable(r.App), harmless(strings.Join(names, " ")), more)
 	}
 	return table.Flush()
 }
@@ -271,12 +274,12 @@ func writeCompare(w io.Writer, plans [2]*plan.Plan, boots [2]*simulate.Boot) err
 				fmt.Fprintf(out, "  and %d more\n", len(soon[0])-most)
 				break
 			}
-			fmt.Fprintf(out, "  %s (wave %d) starts while %s (wave %d) is not healthy\n", e.app, e.wave, e.before, e.earlier)
+			fmt.Fprintf(out, "  %s (wave %d) starts while %s (wave %d) is not healthy\n", printable(e.app), e.wave, printable(e.before), e.earlier)
 		}
 	}
 	for i, name := range []string{"controller", "plugin"} {
 		for _, line := range boots[i].Blocked() {
-			fmt.Fprintf(out, "\nWith the %s: %s\n", name, line)
+			fmt.Fprintf(out, "\nWith the %s: %s\n", name, harmless(line))
 		}
 	}
 	return out.Flush()

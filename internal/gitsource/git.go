@@ -23,7 +23,8 @@ type git struct {
 }
 
 func (g git) command(ctx context.Context, args ...string) *exec.Cmd {
-	cmd := exec.CommandContext(ctx, "git", args...)
+	// A program that the repository's own configuration names is not run.
+	cmd := exec.CommandContext(ctx, "git", append([]string{"-c", "core.fsmonitor=false"}, args...)...)
 	cmd.Dir = g.dir
 	// The children of a git that was killed may hold its output open.
 	cmd.WaitDelay = 2 * time.Second

@@ -159,7 +159,7 @@ func listDisk(dir string) (map[string]string, error) {
 			}
 			return nil
 		}
-		if !readable(d.Type()) {
+		if !readable(d.Type()) || d.Name() == ".git" { // of a submodule that was copied
 			return nil
 		}
 		rel, err := filepath.Rel(dir, p)
@@ -296,11 +296,17 @@ func (t *Tree) read(ctx context.Context, names []string) (map[string][]byte, err
 	return out, nil
 }
 
-// Most returns all files of a work tree that can be read and have no more bytes than that, and the names of the others: larger ones, and
-// links that do not lead to a file in the tree.
+// Most returns all files that can be read and have no more bytes than that, and the names of the others on disk: larger ones, links that do
+// not lead to a file in the tree, those that may not be read, and those with names that are not for every system.
 func (t *Tree) Most(ctx context.Context, bytes int64) (files []tree.File, left []string, err error) {
-	if t.dir == "" {
-		return nil, nil, errors.New("it must be a work tree, and not a bare repository or a revision")
+	if t.dir == "" { // a revision, of which links are not read
+		for _, name := range t.candidates(tree.Selection{}) {
+			if strings.HasPrefix(t.files[name], "link ") {
+				left = append(left, name)
+			}
+		}
+		files, err := t.Select(ctx, tree.Selection{Keep: tree.Safe, MaxBytes: bytes})
+		return files, left, err
 	}
 	root, err := os.OpenRoot(t.dir)
 	if err != nil {
@@ -318,6 +324,10 @@ func (t *Tree) Most(ctx context.Context, bytes int64) (files []tree.File, left [
 			continue
 		}
 		data, err := readLimited(root, name)
+		if errors.Is(err, fs.ErrPermission) || errors.Is(err, fs.ErrNotExist) {
+			left = append(left, name)
+			continue
+		}
 		if err != nil {
 			return nil, nil, err
 		}

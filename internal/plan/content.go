@@ -3,6 +3,7 @@ package plan
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"path"
 	"slices"
@@ -24,6 +25,31 @@ type content struct {
 	app  *Application
 	spec map[string]any
 	refs map[string]Tree // of sources with a ref
+}
+
+// broken is an error that Argo CD has, too.
+type broken struct{ error }
+
+func (b broken) Unwrap() error { return b.error }
+
+// Absent marks an error as one about something that is not at hand here, but may well be for Argo CD.
+func Absent(err error) error {
+	if err == nil {
+		return nil
+	}
+	return absent{err}
+}
+
+type absent struct{ error }
+
+func (a absent) Unwrap() error { return a.error }
+
+// certain makes an error one that Argo CD has, too, if it is not about something absent.
+func certain(err error) error {
+	if err == nil || errors.As(err, &absent{}) {
+		return err
+	}
+	return broken{err}
 }
 
 // located is a document and the repository that it is in.
@@ -66,6 +92,9 @@ func (c *content) load() []located {
 			continue
 		}
 		more, err := c.source(&source, s)
+		if b := (broken{}); errors.As(err, &b) {
+			c.app.Broken, err = cmp.Or(c.app.Broken, problem.All(b.error)[0].Error()), b.error
+		}
 		for i, e := range problem.All(err) {
 			if i == 0 {
 				source.Unknown = e.Error()
@@ -81,7 +110,8 @@ func (c *content) load() []located {
 }
 
 func (c *content) open(s map[string]any) (Tree, error) {
-	return c.cfg.Open(c.ctx, manifest.String(s, "repoURL"), cmp.Or(manifest.String(s, "targetRevision"), "HEAD"))
+	t, err := c.cfg.Open(c.ctx, manifest.String(s, "repoURL"), cmp.Or(manifest.String(s, "targetRevision"), "HEAD"))
+	return t, Absent(err)
 }
 
 // source returns the documents of one source.
@@ -96,7 +126,7 @@ func (c *content) source(source *Source, s map[string]any) ([]manifest.Document,
 		source.Kind = "appset"
 		docs, err := manifest.Decode("parameter spec of "+c.app.Name, []byte(parameter(plugin, "spec")))
 		if err != nil {
-			return nil, err
+			return nil, certain(err)
 		}
 		return c.expand(docs)
 	case name == "s3" && parameter(plugin, "source") != "":
@@ -141,7 +171,7 @@ func (c *content) expand(docs []manifest.Document) ([]manifest.Document, error) 
 	}
 	res, err := appset.Expansion{Engine: c.cfg.Engine, Namespace: c.app.Namespace, Keep: true, Deployed: true}.Expand(c.ctx, docs)
 	if err != nil {
-		return nil, err
+		return nil, certain(err)
 	}
 	out := make([]manifest.Document, len(res.Objects))
 	for i, o := range res.Objects {
@@ -174,8 +204,8 @@ func (c *content) directory(source *Source, s map[string]any, t Tree) ([]manifes
 	names, err := t.Select(c.ctx, top)
 	if err == nil && len(names) == 0 {
 		var below []tree.File
-		if below, err = t.Select(c.ctx, tree.Selection{Dir: dir}); err == nil && len(below) == 0 {
-			err = fmt.Errorf("%s: there is no such directory", dir)
+		if below, err = t.Select(c.ctx, tree.Selection{Dir: dir}); err == nil && len(below) == 0 && dir != "." {
+			err = certain(fmt.Errorf("%s: there is no such directory", dir))
 		}
 	}
 	if err != nil {
@@ -250,6 +280,7 @@ func (c *content) plain(dir string, options map[string]any, t Tree) ([]manifest.
 		more, err := render.Directory([]tree.File{f}, render.Options{Type: render.Manifests})
 		for _, e := range problem.All(err) {
 			c.find(c.app.Name, "%v; until that is mended, Argo CD deploys nothing of %s", e, c.app.Name)
+			c.app.Broken = cmp.Or(c.app.Broken, e.Error())
 		}
 		docs = append(docs, more...)
 	}

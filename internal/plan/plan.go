@@ -61,6 +61,8 @@ type Application struct {
 	// Automated says that Argo CD syncs it without being asked, Retry how often it tries.
 	Automated bool
 	Retry     Retry
+	// Broken says why Argo CD cannot make its manifests, so that it deploys nothing of it; "" is nothing that is known here.
+	Broken string
 	// Itself says that it is deployed by one that it deploys; its items are there.
 	Itself bool
 
@@ -110,8 +112,9 @@ type Plan struct {
 	Findings []Finding
 	// Applications are all of them, in the order in which they are found.
 	Applications []*Application
-	// SyncAware says that the health check of Applications also waits for the end of their syncs.
-	SyncAware bool
+	// SyncAware says that the health check of Applications also waits for the end of their syncs, SeesBroken that it does not call one
+	// healthy whose manifests cannot be made, as Argo CD does.
+	SyncAware, SeesBroken bool
 }
 
 // Limits of a plan.
@@ -131,6 +134,7 @@ func New(ctx context.Context, cfg Config, root manifest.Document) (*Plan, error)
 		return nil, err
 	}
 	l.gates()
+	l.advise()
 	for _, app := range l.plan.Applications {
 		if parents := l.parents[app.Ref]; len(parents) > 1 {
 			slices.Sort(parents)
@@ -349,18 +353,47 @@ func (l *loader) settings(app *Application, o manifest.Object) {
 
 // gates says of each item whether the next wave waits for it.
 func (l *loader) gates() {
-	l.plan.SyncAware = l.syncAware()
+	l.plan.SyncAware = l.notices("OutOfSync", "Running", "")
+	l.plan.SeesBroken = l.notices("Unknown", "", "ComparisonError")
 	for item, o := range l.objects {
 		item.Waits, item.Why = l.gate(item, o)
 	}
 }
 
-// syncAware asks the health check about an Application that is healthy while its sync runs.
-func (l *loader) syncAware() bool {
-	o := manifest.Object{
-		"apiVersion": argo.APIVersion, "kind": argo.KindApplication, "metadata": map[string]any{"name": "x"}, "spec": map[string]any{},
-		"status": map[string]any{"health": map[string]any{"status": "Healthy"}, "sync": map[string]any{"status": "OutOfSync", "comparedTo": map[string]any{}}, "operationState": map[string]any{"phase": "Running"}},
+// advise says what the health check of Applications does not do.
+func (l *loader) advise() {
+	var deployed, nested []string
+	for _, app := range l.plan.Applications {
+		for _, item := range app.Items {
+			if item.Application == nil || item.Application.Itself || item.Wave == app.Items[len(app.Items)-1].Wave {
+				continue
+			}
+			if !item.Waits {
+				deployed = append(deployed, item.Name)
+			} else if slices.ContainsFunc(item.Application.Items, func(i *Item) bool { return i.Application != nil }) {
+				nested = append(nested, item.Name)
+			}
+		}
 	}
+	const cure = "argosy health script application prints one that does"
+	if len(deployed) > 0 {
+		l.find(l.plan.Root.Name, "no settings that are known here have a health check for Applications, so no wave waits for one, such as %s; if those of Argo CD have, name them (--customizations); otherwise %s", deployed[0], cure)
+	}
+	if len(nested) > 0 && !l.plan.SyncAware {
+		l.find(l.plan.Root.Name, "the health check of Applications does not wait for what those deploy that deploy others, such as %s: they are healthy as long as none of it is there; %s", nested[0], cure)
+	}
+}
+
+// notices asks the health check whether it sees more in an Application than that it calls itself healthy.
+func (l *loader) notices(sync, phase, condition string) bool {
+	status := map[string]any{"health": map[string]any{"status": "Healthy"}, "sync": map[string]any{"status": sync, "comparedTo": map[string]any{}}}
+	if phase != "" {
+		status["operationState"] = map[string]any{"phase": phase}
+	}
+	if condition != "" {
+		status["conditions"] = []any{map[string]any{"type": condition, "message": "x"}}
+	}
+	o := manifest.Object{"apiVersion": argo.APIVersion, "kind": argo.KindApplication, "metadata": map[string]any{"name": "x"}, "spec": map[string]any{}, "status": status}
 	h, ok, err := health.Evaluate(o, l.checks, health.Limits{})
 	return err == nil && ok && h.Status != "Healthy"
 }

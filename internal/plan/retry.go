@@ -26,7 +26,7 @@ func newRetry(retry map[string]any) Retry {
 	}
 	backoff := manifest.Map(retry, "backoff")
 	if d, err := duration(manifest.String(backoff, "duration")); err == nil {
-		r.First = d
+		r.First = max(d, 0)
 	}
 	if n, ok := number(backoff["factor"]); ok && n > 0 {
 		r.Factor = n
@@ -65,9 +65,10 @@ func (r Retry) Wait(attempts int) time.Duration {
 	}
 	wait := r.First
 	for range attempts - 1 {
-		if wait *= time.Duration(r.Factor); wait >= most {
-			break
+		if wait > most/time.Duration(max(r.Factor, 1)) { // also before it is too large for a number
+			return most
 		}
+		wait *= time.Duration(r.Factor)
 	}
 	return min(wait, most)
 }

@@ -21,7 +21,7 @@ import (
 func (c *content) s3(file string, data []byte, dir string, t Tree) ([]manifest.Document, error) {
 	sources, err := triggerfile.Parse(file, data)
 	if err != nil {
-		return nil, err
+		return nil, certain(err)
 	}
 	for i := range sources {
 		// Where a bucket is, and with which rights it is read, does not matter here.
@@ -33,7 +33,7 @@ func (c *content) s3(file string, data []byte, dir string, t Tree) ([]manifest.D
 		Open: func(ctx context.Context, a triggerfile.Access) (*bucket.Reader, error) {
 			opened, err := c.cfg.Open(ctx, "s3://"+a.Bucket, "HEAD")
 			if err != nil {
-				return nil, err
+				return nil, Absent(err)
 			}
 			return &bucket.Reader{Store: store{opened}, Bucket: a.Bucket, Limits: bucket.DefaultLimits}, nil
 		},

@@ -72,6 +72,11 @@ func (w *walk) before(r *Run, t time.Duration) {
 		prev := steps[k-1]
 		if len(prev.Waited) > 0 && prev.Waited[0].App != "" {
 			child := w.boot.Find(prev.Waited[0].App)
+			if child.Healthy < 0 || child.Healthy > t { // it was healthy before, for a while
+				w.leg(r.Name, fmt.Sprintf("wave %d", prev.Wave), prev.Start, t)
+				t = prev.Start
+				continue
+			}
 			w.leg(r.Name, fmt.Sprintf("goes on from wave %d", prev.Wave), child.Healthy, t)
 			w.healthy(child)
 			return
@@ -176,9 +181,11 @@ func (b *Boot) Blocked() []string {
 	var out []string
 	for _, r := range b.Runs {
 		switch {
-		case r.Health == Healthy:
+		case r.Health == Healthy && !r.GivenUp:
+		case r.Health == Broken:
+			out = append(out, fmt.Sprintf("%s: Argo CD cannot make its manifests: %s", r.Name, r.Broken))
 		case r.GivenUp:
-			out = append(out, fmt.Sprintf("%s: its sync was given up after %d attempts; Argo CD does not try the same revision again", r.Name, r.Attempts))
+			out = append(out, fmt.Sprintf("%s: its sync was given up after %s; Argo CD does not try the same revision again", r.Name, attempts(r.Attempts)))
 		case len(r.WaitsFor) > 0:
 			out = append(out, fmt.Sprintf("%s: its sync waits for %s", r.Name, list(r.WaitsFor)))
 		case r.byHand && r.Created >= 0:
@@ -189,6 +196,13 @@ func (b *Boot) Blocked() []string {
 		}
 	}
 	return out
+}
+
+func attempts(n int) string {
+	if n == 1 {
+		return "1 attempt"
+	}
+	return fmt.Sprintf("%d attempts", n)
 }
 
 // list is some of many.

@@ -15,6 +15,8 @@ const (
 	Progressing Health = "Progressing"
 	Missing     Health = "Missing"
 	Degraded    Health = "Degraded"
+	// Broken is no health of Argo CD's: it cannot make the manifests of the Application, which it then calls Healthy.
+	Broken Health = "Broken"
 )
 
 // rank is how bad a state is; an Application has the worst of what it deploys.
@@ -32,6 +34,7 @@ const (
 	Synced      = "synced"
 	BecameState = "health" // with the new state
 	Mended      = "mended" // by a commit
+	CannotMake  = "broken" // its manifests
 )
 
 // Event is something that happens.
@@ -60,6 +63,8 @@ type Run struct {
 	// Unhealthy are objects of its own at the end, and what they are.
 	Unhealthy []string
 	GivenUp   bool
+	// Broken says why its manifests cannot be made, "" if they can.
+	Broken string
 
 	byHand    bool
 	waits     bool   // its parent waits for it
@@ -100,10 +105,13 @@ type Waited struct {
 	Took   time.Duration
 }
 
-// Done reports whether all Applications became healthy.
+// Done reports whether all Applications became healthy, and no sync was given up, except for those that somebody has to sync by hand.
 func (b *Boot) Done() bool {
-	return !slices.ContainsFunc(b.Runs, func(r *Run) bool { return r.Health != Healthy })
+	return !slices.ContainsFunc(b.Runs, func(r *Run) bool { return r.GivenUp || r.Health != Healthy && !r.ByHand() })
 }
+
+// ByHand reports whether an Application is there, and waits for somebody to sync it.
+func (r *Run) ByHand() bool { return r.byHand && r.Created >= 0 }
 
 // Find returns what became of an Application, nil if there is none of that name.
 func (b *Boot) Find(name string) *Run { return b.by[name] }

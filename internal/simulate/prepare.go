@@ -12,7 +12,7 @@ func (s *simulation) prepare(p *plan.Application, parent *app, own *item, number
 		return a
 	}
 	a := &app{
-		Run:  &Run{Name: s.names[p], Wave: number, Set: set, Created: -1, Started: -1, Synced: -1, Healthy: -1, Objects: len(p.Items), byHand: !p.Automated && parent != nil},
+		Run:  &Run{Name: s.names[p], Wave: number, Set: set, Created: -1, Started: -1, Synced: -1, Healthy: -1, Objects: len(p.Items), byHand: !p.Automated && parent != nil, Broken: p.Broken},
 		plan: p, parent: parent, own: own, health: Missing,
 	}
 	a.leaf = true

@@ -31,6 +31,7 @@ type simulation struct {
 	names  map[*plan.Application]string
 	random *rand.Rand
 	aware  bool // the health check of Applications looks at syncs, too
+	sees   bool // and at manifests that cannot be made
 }
 
 // app is an Application on its way.
@@ -45,6 +46,7 @@ type app struct {
 	running bool
 	tries   int  // of this revision
 	mended  bool // by a commit
+	fresh   bool // there is a commit that was not tried
 	applied bool
 	wave    int
 	step    int // in boot.Steps
@@ -79,7 +81,7 @@ func Simulate(p *plan.Plan, m Model, faults ...Fault) (*Boot, error) {
 		model: m, faults: map[string][]Fault{}, boot: &Boot{by: map[string]*Run{}}, apps: map[*plan.Application]*app{},
 		random: rand.New(rand.NewPCG(m.Seed, 0)), //nolint:gosec // a simulation that can be repeated
 	}
-	s.aware = p.SyncAware
+	s.aware, s.sees = p.SyncAware, p.SeesBroken
 	s.names = Names(p)
 	known := map[string]bool{}
 	for _, name := range s.names {
@@ -114,6 +116,7 @@ func Simulate(p *plan.Plan, m Model, faults ...Fault) (*Boot, error) {
 // after does something later.
 func (s *simulation) after(d time.Duration, do func()) {
 	s.serial++
+	d = max(d, 0)
 	heap.Push(&s.queue, &task{at: s.now + d, serial: s.serial, do: do})
 }
 
@@ -131,7 +134,10 @@ func (s *simulation) create(a *app) {
 	s.rate(a)
 	s.after(s.model.Refresh, func() {
 		a.compared = true
-		if a.byHand {
+		if a.Broken != "" {
+			s.event(a, CannotMake, "%s", a.Broken)
+		}
+		if a.byHand || a.Broken != "" {
 			s.rate(a)
 			return
 		}
@@ -218,6 +224,9 @@ func (s *simulation) ripen(a *app, x *item) {
 		case Never:
 			return
 		case Fail:
+			if a.mended {
+				continue
+			}
 			state = Degraded
 			if f.Mended > 0 {
 				s.after(took+f.Mended, func() { s.mend(a, x) })
@@ -245,13 +254,21 @@ func (s *simulation) mend(a *app, x *item) {
 		a.mended = true
 		s.event(a, Mended, "")
 	}
-	s.change(a, x, Healthy)
+	if x.health == Degraded { // and not a hook that runs again
+		s.change(a, x, Healthy)
+	}
 	for above := a; above != nil; above = above.parent {
+		above.fresh = true
 		if above.GivenUp {
-			above.GivenUp, above.tries = false, 0
-			s.after(s.model.Refresh+s.model.Notice, func() { s.start(above) })
+			s.again(above)
 		}
 	}
+}
+
+// again tries a new revision.
+func (s *simulation) again(a *app) {
+	a.GivenUp, a.fresh, a.tries = false, false, 0
+	s.after(s.model.Refresh+s.model.Notice, func() { s.start(a) })
 }
 
 // change gives an object a new health, and lets its Application know.
@@ -296,15 +313,23 @@ func (s *simulation) rate(a *app) {
 	if busy := s.aware && (a.running || a.Synced < 0 && !a.byHand); busy || !a.compared {
 		worst = Progressing
 	}
+	if a.Broken != "" && a.compared {
+		worst = Healthy // as there is nothing that is not
+		if s.sees {
+			worst = Progressing
+		}
+	}
 	if worst == a.health {
 		return
 	}
 	a.health = worst
 	a.Healthy = -1
-	if worst == Healthy {
-		a.Healthy = s.now
+	if a.Broken == "" {
+		if worst == Healthy {
+			a.Healthy = s.now
+		}
+		s.event(a, BecameState, "%s", worst)
 	}
-	s.event(a, BecameState, "%s", worst)
 	if a.own != nil && a.own.applied && a.own.Waits {
 		s.after(s.model.Notice, func() { s.change(a.parent, a.own, a.health) })
 	}
@@ -364,7 +389,10 @@ func (s *simulation) fail(a *app, x *item) {
 	retry := a.plan.Retry
 	if retry.Limit >= 0 && a.tries > retry.Limit {
 		a.GivenUp = true
-		s.event(a, SyncGivenUp, "after %d attempts: %s is Degraded", a.Attempts, x)
+		s.event(a, SyncGivenUp, "after %s: %s is Degraded", attempts(a.Attempts), x)
+		if a.fresh { // there is a commit that it has not tried
+			s.again(a)
+		}
 		return
 	}
 	s.after(retry.Wait(a.tries), func() { s.start(a) })
@@ -383,8 +411,11 @@ func (s *simulation) synced(a *app) {
 func (s *simulation) finish() {
 	for _, a := range s.apps {
 		a.Health = a.health
-		if a.Created < 0 {
+		switch {
+		case a.Created < 0:
 			a.Health = Missing
+		case a.Broken != "":
+			a.Health = Broken
 		}
 		for _, x := range a.items {
 			if x.applied && x.child == nil && (x.health == Progressing || x.health == Degraded) {

@@ -215,6 +215,56 @@ func TestMended(t *testing.T) {
 	}
 }
 
+// TestMendedAtAnyTime: also when Argo CD gives up in the same moment, and also a hook, which is run again.
+func TestMendedAtAnyTime(t *testing.T) {
+	for _, limit := range []int{-1, 0, 1, 5} {
+		for mended := 100 * time.Millisecond; mended < 4*time.Minute; mended += 250 * time.Millisecond {
+			for _, hook := range []bool{false, true} {
+				tr := &tree{}
+				job := object("Job", 0)
+				if hook {
+					job.Hook, job.Phase = true, plan.PreSync
+				}
+				w, y := tr.app("w", job, object("ConfigMap", 1)), tr.app("y", object("Deployment", 0))
+				w.Retry.Limit = limit
+				root := tr.app("root", child(w, 1), child(y, 2))
+				root.Retry.Limit = limit
+				p := tr.plan(root)
+				slices.Reverse(p.Applications)
+				p.SyncAware = mended%500 == 0
+				b := run(t, p, simulate.DefaultModel(), simulate.Fault{App: "w", Kind: simulate.Fail, Mended: mended})
+				if !b.Done() || b.Cut || b.Total > 15*time.Minute {
+					t.Fatalf("limit %d, mended after %s, hook %t: %s, %v\n%s", limit, mended, hook, b.Total, b.Blocked(), lines(b))
+				}
+				single(t, uint64(mended), b)
+			}
+		}
+	}
+}
+
+// TestBroken: what Argo CD cannot make the manifests of is Healthy to it, so a wave passes it, unless the health check knows better.
+func TestBroken(t *testing.T) {
+	tr := &tree{}
+	x, y := tr.app("x", object("Deployment", 0)), tr.app("y", object("Deployment", 0))
+	x.Broken = "x.yaml:3: nonsense"
+	p := tr.plan(tr.app("root", child(x, 1), child(y, 2)))
+	for _, sees := range []bool{false, true} {
+		p.SyncAware, p.SeesBroken = sees, sees
+		b := run(t, p, simulate.DefaultModel())
+		if r := b.Find("x"); b.Done() || r.Health != simulate.Broken || r.Started >= 0 || (b.Find("y").Created < 0) != sees {
+			t.Errorf("sees %t: %+v\n%s", sees, r, lines(b))
+		}
+		if got := strings.Join(b.Blocked(), "; "); !strings.Contains(got, "x: Argo CD cannot make its manifests: x.yaml:3: nonsense") {
+			t.Error(got)
+		}
+	}
+	// One that nobody syncs does not keep a boot from being done, if nothing waits for it.
+	x.Broken, y.Automated = "", false
+	if b := run(t, p, simulate.DefaultModel()); !b.Done() || len(b.Blocked()) != 1 {
+		t.Errorf("%v\n%s", b.Blocked(), lines(b))
+	}
+}
+
 // TestHooks: hooks are waited for wherever they are, and are no part of the Application's health; those for failures are not run.
 func TestHooks(t *testing.T) {
 	hook := func(phase string) *plan.Item {

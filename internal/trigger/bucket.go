@@ -32,14 +32,9 @@ type Bucket struct {
 	// patience is how long a bucket may take when there is a tree to serve instead.
 	patience time.Duration
 
-	states
-	err error
-}
-
-// states are those that were served.
-type states struct {
-	mu   sync.Mutex
-	list []*state // oldest first
+	mu     sync.Mutex
+	states []*state // oldest first
+	err    error
 }
 
 // state is a snapshot as a commit.
@@ -65,7 +60,7 @@ func (b *Bucket) Err() error {
 // Head implements gitserver.Repository.
 func (b *Bucket) Head(ctx context.Context) (gitserver.Hash, error) {
 	b.mu.Lock()
-	served := len(b.list) > 0
+	served := len(b.states) > 0
 	b.mu.Unlock()
 	if served {
 		var cancel context.CancelFunc
@@ -79,19 +74,19 @@ func (b *Bucket) Head(ctx context.Context) (gitserver.Hash, error) {
 	if err == nil {
 		b.keep(now)
 	}
-	if len(b.list) == 0 {
+	if len(b.states) == 0 {
 		return gitserver.Hash{}, err
 	}
-	return b.list[len(b.list)-1].hash, nil
+	return b.states[len(b.states)-1].hash, nil
 }
 
-// keep adds a state, and forgets old ones. The caller holds the lock.
-func (l *states) keep(now *state) {
-	l.list = append(slices.DeleteFunc(l.list, func(s *state) bool { return s.hash == now.hash }), now)
+// keep adds a state, and forgets old ones.
+func (b *Bucket) keep(now *state) {
+	b.states = append(slices.DeleteFunc(b.states, func(s *state) bool { return s.hash == now.hash }), now)
 	var total int64
-	for i, s := range slices.Backward(l.list) {
-		if total += s.bytes; len(l.list)-i > maxStates || total > maxStateBytes && s != now {
-			l.list = l.list[i+1:]
+	for i, s := range slices.Backward(b.states) {
+		if total += s.bytes; len(b.states)-i > maxStates || total > maxStateBytes && s != now {
+			b.states = b.states[i+1:]
 			return
 		}
 	}
@@ -102,26 +97,18 @@ func (b *Bucket) read(ctx context.Context, reader *bucket.Reader) (*state, error
 	if err != nil {
 		return nil, err
 	}
-	url := bucket.URL{Bucket: b.reader.Bucket, Path: b.path}
-	s, err := newState(snapshot.Files, snapshot.Modified, fmt.Sprintf("%s\n\n%s", url, snapshot.Digest))
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", url, err)
-	}
-	return s, nil
-}
-
-// newState makes a commit of files, without history.
-func newState(files []tree.File, date time.Time, message string) (*state, error) {
 	root := newFolder()
 	s := &state{}
-	for _, f := range files {
+	url := bucket.URL{Bucket: b.reader.Bucket, Path: b.path}
+	for _, f := range snapshot.Files {
 		if err := root.add(f); err != nil {
-			return nil, err
+			return nil, fmt.Errorf("%s: %w", url, err)
 		}
 		s.bytes += int64(len(f.Data))
 	}
 	var content []gitserver.Object
-	commit := gitserver.Commit{Tree: root.objects(&content), Date: date.Truncate(time.Second), Message: message}.Object()
+	top := root.objects(&content)
+	commit := gitserver.Commit{Tree: top, Date: snapshot.Modified.Truncate(time.Second), Message: fmt.Sprintf("%s\n\n%s", url, snapshot.Digest)}.Object()
 	s.hash = commit.Hash()
 	s.history = gitserver.History{Commits: []gitserver.Object{commit}, Content: func(int) ([]gitserver.Object, error) { return content, nil }}
 	return s, nil
@@ -162,10 +149,10 @@ func (b *Bucket) past(ctx context.Context, commit gitserver.Hash) (history gitse
 	return history, found, err
 }
 
-func (l *states) find(commit gitserver.Hash) (gitserver.History, bool) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	for _, s := range l.list {
+func (b *Bucket) find(commit gitserver.Hash) (gitserver.History, bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, s := range b.states {
 		if s.hash == commit {
 			return s.history, true
 		}

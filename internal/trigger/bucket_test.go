@@ -153,8 +153,8 @@ func TestBucketForgets(t *testing.T) {
 		}
 		all = append(all, h)
 	}
-	if len(b.list) != maxStates {
-		t.Errorf("%d states", len(b.list))
+	if len(b.states) != maxStates {
+		t.Errorf("%d states", len(b.states))
 	}
 	for i, h := range all {
 		if _, ok := b.find(h); ok != (i >= maxStates) {

@@ -13,6 +13,7 @@ import (
 	"fmt"
 	"iter"
 	"maps"
+	"net"
 	"slices"
 
 	"google.golang.org/grpc"
@@ -73,7 +74,11 @@ func must(err error) {
 
 // Dial connects to a socket.
 func Dial(socket string) (*grpc.ClientConn, error) {
-	return grpc.NewClient("unix:"+socket, grpc.WithTransportCredentials(insecure.NewCredentials()), grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(100<<20)))
+	// As it is: a name with a # in it is no URL.
+	dial := func(ctx context.Context, _ string) (net.Conn, error) {
+		return (&net.Dialer{}).DialContext(ctx, "unix", socket)
+	}
+	return grpc.NewClient("passthrough:///plugin", grpc.WithContextDialer(dial), grpc.WithTransportCredentials(insecure.NewCredentials()), grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(100<<20)))
 }
 
 // With asks on a connection of its own.
