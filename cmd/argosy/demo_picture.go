@@ -1,42 +1,15 @@
 package main
 
 import (
-	"cmp"
-	"encoding/json"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
 	"github.com/argosy-cd/argosy/internal/argo"
-	"github.com/argosy-cd/argosy/internal/bucket"
 	"github.com/argosy-cd/argosy/internal/manifest"
 	"github.com/argosy-cd/argosy/internal/plan"
 	"github.com/argosy-cd/argosy/internal/simulate"
 )
-
-// answerKey is one source of an Application.
-func answerKey(app string, source int) string { return fmt.Sprint(app, "\x00", source) }
-
-// fingerprints are the objects of an answer, by kind and name, and by more where that is not enough.
-func fingerprints(objects []manifest.Object) map[string]string {
-	out := map[string]string{}
-	for _, o := range objects {
-		data, err := json.Marshal(o)
-		if err != nil {
-			continue // it was JSON
-		}
-		name := manifest.String(o, "kind") + " " + cmp.Or(manifest.String(o, "metadata", "name"), manifest.String(o, "metadata", "generateName")+"*")
-		if out[name] != "" {
-			name = fmt.Sprintf("%s in %s", name, cmp.Or(manifest.String(o, "metadata", "namespace"), "no namespace"))
-		}
-		if out[name] != "" {
-			name = fmt.Sprintf("%s, %.8s", name, bucket.Sum(data))
-		}
-		out[name] = string(data)
-	}
-	return out
-}
 
 // describeAnswer counts the objects of an answer.
 func describeAnswer(objects []manifest.Object) string {
@@ -53,26 +26,6 @@ func describeAnswer(objects []manifest.Object) string {
 		return count(apps, "Application")
 	}
 	return count(apps, "Application") + " and " + count(len(objects)-apps, "other object")
-}
-
-// changed says what is new, gone or different in an answer.
-func changed(app string, before, after map[string]string) []string {
-	var out []string
-	for _, name := range slices.Sorted(maps.Keys(after)) {
-		old, ok := before[name]
-		switch {
-		case !ok:
-			out = append(out, fmt.Sprintf("%s: + %s", app, printable(name)))
-		case old != after[name]:
-			out = append(out, fmt.Sprintf("%s: ~ %s", app, printable(name)))
-		}
-	}
-	for _, name := range slices.Sorted(maps.Keys(before)) {
-		if _, ok := after[name]; !ok {
-			out = append(out, fmt.Sprintf("%s: - %s", app, printable(name)))
-		}
-	}
-	return out
 }
 
 // group is the Applications of one wave.

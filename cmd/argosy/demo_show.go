@@ -52,6 +52,9 @@ func newShow(std stdio, s *stage, p *plan.Plan, clock *bootClock) *show {
 // run plays a boot to its end.
 func (v *show) run(ctx context.Context, b *simulate.Boot) error {
 	v.boot = b
+	if _, err := v.ticked(ctx); err != nil {
+		return err
+	}
 	for _, e := range v.boot.Events {
 		err := v.until(ctx, e.At)
 		if err == nil {
@@ -110,11 +113,7 @@ func (v *show) until(ctx context.Context, at time.Duration) error {
 func (v *show) stay(ctx context.Context) {
 	x := v.stage.exhibit
 	v.line("\nClocks go on to tick, and the plugins are asked again each time. Ctrl-C ends it. Meanwhile:")
-	for _, clock := range v.clocks() {
-		_, name, _ := strings.Cut(clock, "://")
-		v.line("  git ls-remote %s/%s", v.stage.git, v.stage.clockPath("http://"+name))
-		break
-	}
+	v.line("  git ls-remote %s/%s", v.stage.git, v.stage.clockPath(v.clocks()[0]))
 	v.line("  git clone %s/%s", v.stage.git, v.stage.repos[0].path)
 	switch {
 	case !v.boot.Done() && x.later != nil:
@@ -274,108 +273,4 @@ func (v *show) sync(ctx context.Context, e simulate.Event, app *plan.Application
 		v.at(e.At, "  %s: the plugin %s answers with %s, as planned (%s)", printable(app.Name), name, describeAnswer(objects), v.std.now().Sub(began).Round(time.Millisecond))
 	}
 	return nil
-}
-
-// clocks are the trigger repositories that Applications have, or the one that is always there.
-func (v *show) clocks() []string {
-	var out []string
-	for _, r := range v.boot.Runs {
-		for _, s := range v.apps[r.Name].Sources {
-			if v.stage.clockPath(s.Repository) != "" && !slices.Contains(out, s.Repository) {
-				out = append(out, s.Repository)
-			}
-		}
-	}
-	if out == nil {
-		out = []string{v.stage.git + "/appset.git"}
-	}
-	return out
-}
-
-// tick is when clocks may tick: they are fetched, and Argo CD asks the plugins again.
-func (v *show) tick(ctx context.Context) {
-	at := v.next
-	v.next += demoInterval
-	round, err := v.refresh(ctx)
-	if ctx.Err() != nil {
-		return
-	}
-	wrong := ""
-	if err != nil {
-		wrong = err.Error()
-	}
-	if wrong != v.wrong { // it stays so for many ticks
-		for line := range strings.Lines(wrong) {
-			v.at(at, "%s asked again: %s", markDegraded, harmless(strings.TrimSpace(line)))
-		}
-		if wrong == "" {
-			v.at(at, "%s asked again: it is mended", markHealthy)
-		}
-	}
-	v.wrong = wrong
-	what := "asked again"
-	if len(round.ticked) > 0 {
-		what = strings.Join(round.ticked, ", ") + " ticked"
-		v.ticks++
-	}
-	v.last = fmt.Sprintf("%s: %s rendered again", what, count(round.again, "Application"))
-	if len(round.changes) == 0 && (at > v.boot.Total || round.again == 0 || wrong != "") {
-		return
-	}
-	ends := ", nothing has changed"
-	if len(round.changes) > 0 {
-		ends = ", changed:"
-	}
-	v.at(at, "  %s%s", v.last, ends)
-	for _, c := range round.changes {
-		v.at(at, "    %s", c)
-	}
-}
-
-// round is what Argo CD finds when it looks again.
-type round struct {
-	ticked  []string // clocks, and their commits
-	again   int      // Applications that were rendered again
-	changes []string
-}
-
-// refresh asks the clocks, and then the plugins about Applications of clocks that have ticked, and of repositories and buckets that may have
-// changed.
-func (v *show) refresh(ctx context.Context) (round, error) {
-	var r round
-	if err := v.stage.look(ctx); err != nil {
-		return r, err
-	}
-	still := map[string]bool{} // clocks that have not ticked
-	for _, url := range v.clocks() {
-		commit, err := v.stage.fetch(ctx, url)
-		if err != nil {
-			return r, err
-		}
-		if still[url] = v.commits[url] == commit; !still[url] {
-			r.ticked = append(r.ticked, fmt.Sprintf("%s (%.7s)", v.stage.clockPath(url), commit))
-		}
-		v.commits[url] = commit
-	}
-	var errs []error
-	for _, run := range v.boot.Runs {
-		app := v.apps[run.Name]
-		for i, s := range app.Sources {
-			key := answerKey(run.Name, i)
-			before := v.answers[key]
-			if before == nil || still[s.Repository] {
-				continue
-			}
-			objects, err := v.stage.generate(ctx, app, s)
-			if err != nil {
-				errs = append(errs, fmt.Errorf("%s: %w", run.Name, err))
-				continue
-			}
-			r.again++
-			v.asked[pluginOf(s)]++
-			v.answers[key] = fingerprints(objects)
-			r.changes = append(r.changes, changed(printable(run.Name), before, v.answers[key])...)
-		}
-	}
-	return r, errors.Join(errs...)
 }
