@@ -72,13 +72,10 @@ func openStage(ctx context.Context, std stdio, s *stage) (err error) {
 			err = errors.Join(err, s.close())
 		}
 	}()
-	for i, r := range s.exhibit.repos {
+	for _, r := range s.exhibit.repos {
 		// What is on disk is not for everybody on this machine.
 		name := strings.ToLower(rand.Text()[:10]) + "/cluster.git"
-		if i > 0 {
-			name = strings.Replace(name, ".git", fmt.Sprintf("-%d.git", i+1), 1)
-		}
-		s.repos = append(s.repos, servedRepo{gitsource.Key(r.url), name, &trigger.Files{Date: s.now(), Message: "what lies on disk"}})
+		s.repos = append(s.repos, servedRepo{gitsource.Key(r.url), name, &trigger.Files{Date: s.now(), Message: "the repository as it is now"}})
 	}
 	if err := s.look(ctx); err != nil {
 		return err

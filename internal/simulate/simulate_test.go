@@ -242,6 +242,27 @@ func TestMendedAtAnyTime(t *testing.T) {
 	}
 }
 
+// TestPathPastNested: a wave that passes a parent of others too early is on the critical path as such, and not the time that the parent takes.
+func TestPathPastNested(t *testing.T) {
+	tr := &tree{}
+	inner := tr.app("inner", object("Deployment", 0))
+	nested, last := tr.app("nested", child(inner, 0)), tr.app("last", object("StatefulSet", 0))
+	p := tr.plan(tr.app("root", child(nested, 1), child(last, 2)))
+	b := run(t, p, simulate.DefaultModel())
+	if b.Find("last").Created > b.Find("nested").Healthy {
+		t.Fatalf("it waited\n%s", lines(b))
+	}
+	path := b.CriticalPath()
+	for i, leg := range path[1:] {
+		if leg.From < path[i].To {
+			t.Errorf("%v overlaps %v", leg, path[i])
+		}
+	}
+	if path[len(path)-1].To != b.Total {
+		t.Errorf("it ends at %s, the boot at %s", path[len(path)-1].To, b.Total)
+	}
+}
+
 // TestBroken: what Argo CD cannot make the manifests of is Healthy to it, so a wave passes it, unless the health check knows better.
 func TestBroken(t *testing.T) {
 	tr := &tree{}
