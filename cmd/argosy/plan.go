@@ -172,7 +172,10 @@ func (o *planInput) config(git generator.Repositories) (plan.Config, generator.C
 	if err != nil {
 		return plan.Config{}, nil, err
 	}
-	cfg := plan.Config{Namespace: o.namespace, Sets: o.sets, Engine: appset.Embedded{Clusters: clusters, Git: git, AllowEmpty: true}}
+	cfg := plan.Config{
+		Namespace: o.namespace, Sets: o.sets,
+		Engine: appset.Embedded{Clusters: clusters, Git: git, AllowEmpty: true}, Strict: appset.Embedded{Clusters: clusters, Git: git},
+	}
 	if o.customizations != "" {
 		data, err := readLimited(o.customizations)
 		if err != nil {

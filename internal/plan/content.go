@@ -128,7 +128,7 @@ func (c *content) source(source *Source, s map[string]any) ([]manifest.Document,
 		if err != nil {
 			return nil, certain(err)
 		}
-		return c.expand(docs)
+		return c.expand(docs, plugin)
 	case name == "s3" && parameter(plugin, "source") != "":
 		source.Kind = "s3"
 		return c.s3("parameter source of "+c.app.Name, []byte(parameter(plugin, "source")), source.Path, nothing{})
@@ -145,7 +145,7 @@ func (c *content) source(source *Source, s map[string]any) ([]manifest.Document,
 		return docs, err
 	}
 	source.Kind = "appset"
-	return c.expand(docs)
+	return c.expand(docs, plugin)
 }
 
 // nothing is a repository of which nothing is needed.
@@ -165,11 +165,15 @@ func parameter(plugin map[string]any, name string) string {
 }
 
 // expand does what the plugin appset does.
-func (c *content) expand(docs []manifest.Document) ([]manifest.Document, error) {
+func (c *content) expand(docs []manifest.Document, plugin map[string]any) ([]manifest.Document, error) {
 	if c.cfg.Sets == SetsByController {
 		return c.sets(docs), nil
 	}
-	res, err := appset.Expansion{Engine: c.cfg.Engine, Namespace: c.app.Namespace, Keep: true, Deployed: true}.Expand(c.ctx, docs)
+	engine := c.cfg.Engine
+	if c.cfg.Strict != nil && parameter(plugin, "allow-empty") != "true" {
+		engine = c.cfg.Strict
+	}
+	res, err := appset.Expansion{Engine: engine, Namespace: c.app.Namespace, Keep: true, Deployed: true}.Expand(c.ctx, docs)
 	if err != nil {
 		return nil, certain(err)
 	}

@@ -30,8 +30,8 @@ type Tree interface {
 type Config struct {
 	// Open opens a repository; an error says why it is not at hand.
 	Open func(ctx context.Context, url, revision string) (Tree, error)
-	// Engine renders ApplicationSets.
-	Engine appset.Engine
+	// Engine renders ApplicationSets, Strict those of the plugin, which refuses one without Applications; nil is Engine.
+	Engine, Strict appset.Engine
 	// Namespace is Argo CD's.
 	Namespace string
 	// Sets is who renders ApplicationSets; "" is who does as it stands.

@@ -14,6 +14,8 @@ type Model struct {
 	// Refresh is from when an Application is made until its sync begins, Apply the time to apply a wave, Notice until a change of health is
 	// seen by a sync, Pause between waves, Generate until the controller has made the Applications of a set.
 	Refresh, Apply, Notice, Pause, Generate time.Duration
+	// Grace is how long Argo CD says nothing about an Application whose manifests it cannot make.
+	Grace time.Duration
 	// Jitter makes each time of a workload longer by up to this part of it, by chance.
 	Jitter float64
 	Seed   uint64
@@ -29,7 +31,7 @@ func DefaultModel() Model {
 			"PersistentVolumeClaim": 2 * time.Second, "CustomResourceDefinition": time.Second, "APIService": 20 * time.Second, "Ingress": 2 * time.Second, "Certificate": 30 * time.Second,
 			"Service": 0, "HorizontalPodAutoscaler": 0, "PersistentVolume": 0, "Namespace": 0, Unknown: 20 * time.Second,
 		},
-		Refresh: time.Second, Apply: time.Second, Notice: time.Second, Pause: 2 * time.Second, Generate: 2 * time.Second, Horizon: 24 * time.Hour,
+		Refresh: time.Second, Apply: time.Second, Notice: time.Second, Pause: 2 * time.Second, Generate: 2 * time.Second, Grace: 3 * time.Minute, Horizon: 24 * time.Hour,
 	}
 }
 

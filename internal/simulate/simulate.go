@@ -133,11 +133,16 @@ func (s *simulation) create(a *app) {
 	s.event(a, Created, "%s", a.Parent)
 	s.rate(a)
 	s.after(s.model.Refresh, func() {
-		a.compared = true
 		if a.Broken != "" {
 			s.event(a, CannotMake, "%s", a.Broken)
+			s.after(s.model.Grace, func() {
+				a.compared = true
+				s.rate(a)
+			})
+			return
 		}
-		if a.byHand || a.Broken != "" {
+		a.compared = true
+		if a.byHand {
 			s.rate(a)
 			return
 		}

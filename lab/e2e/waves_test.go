@@ -185,6 +185,42 @@ func TestStaleHealthy(t *testing.T) {
 	}
 }
 
+// TestBrokenChild: an Application whose manifests cannot be made is Healthy to Argo CD, so the health check of the seed lets the next wave through.
+// Ours does not, until it is mended. That is how argosy simulate has it.
+func TestBrokenChild(t *testing.T) {
+	for name, ours := range map[string]bool{"seeds": false, "ours": true} {
+		t.Run(name, func(t *testing.T) {
+			k := newKit(t, "broken"+name)
+			if ours {
+				k.settings(map[string]string{healthKey: k.argosy("health", "script", "application")})
+			}
+			a, b := "broken"+name+"-a", "broken"+name+"-b"
+			k.commit(map[string]string{
+				"a/cm.yaml": configMap("a", "1"), "a/broken.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: [\n", "b/cm.yaml": configMap("b", "1"),
+				"root/a.yaml": k.app(app{name: a, path: "a", wave: "0"}),
+				"root/b.yaml": k.app(app{name: b, path: "b", wave: "1"}),
+			})
+			root := k.root()
+			k.await("Application", a, "created")
+			// Argo CD says nothing about it for three minutes, unless it is asked like this.
+			k.refresh(a, "hard")
+			k.wait(a, func(o *unstructured.Unstructured) bool {
+				return text(o, "status", "sync", "status") == "Unknown" && text(o, "status", "health", "status") == "Healthy"
+			})
+			if !ours {
+				k.await("Application", b, "created")
+				return
+			}
+			k.waitsFor(root, a)
+			if k.exists(application, lab.Namespace, b) {
+				t.Error("the next wave was let through")
+			}
+			k.commit(map[string]string{"a/broken.yaml": configMap("more", "1")})
+			k.await("Application", b, "health Healthy")
+		})
+	}
+}
+
 // TestMissingChildDoesNotCount: an Application that has not been synced is Missing, and its parent is Healthy all the same.
 // (Fact 25.)
 func TestMissingChildDoesNotCount(t *testing.T) {
