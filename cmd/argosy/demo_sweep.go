@@ -11,16 +11,15 @@ import (
 	"path/filepath"
 	"strings"
 	"syscall"
-	"time"
 
 	"github.com/spf13/cobra"
 )
 
-// demoDir is what a demo has on disk. A process of its own removes it when the demo has ended, however it has: it sees the end of a pipe.
+// demoDir is what a demo has on disk. A process of its own removes it when the demo has ended, however it has: it sees the end of a pipe,
+// which only the end of our process is. What is still written until then is removed, too.
 type demoDir struct {
-	path    string
-	sweeper *exec.Cmd // nil is none
-	pipe    io.Closer
+	path string
+	pipe io.Closer // which is not closed; nil is nobody who would see it
 }
 
 const demoPrefix = "argosy-demo-"
@@ -33,14 +32,12 @@ func newDemoDir() (*demoDir, error) {
 	}
 	for range 100 {
 		d := &demoDir{path: filepath.Join(base, demoPrefix+strings.ToLower(rand.Text()[:10]))}
-		if err := d.watch(); err != nil {
-			d.sweeper = nil // then we do it alone
-		}
+		stop := d.watch()
 		err := os.Mkdir(d.path, 0o700)
 		if err == nil {
 			return d, nil
 		}
-		d.release()
+		stop() // before it removes what is somebody else's
 		if !errors.Is(err, os.ErrExist) {
 			return nil, fmt.Errorf("making a temporary directory: %w", pathError(err))
 		}
@@ -48,48 +45,33 @@ func newDemoDir() (*demoDir, error) {
 	return nil, fmt.Errorf("making a temporary directory in %s: all names are taken", base)
 }
 
-// watch starts who removes the directory.
-func (d *demoDir) watch() error {
+// watch starts who removes the directory. If that cannot be, we do it alone.
+func (d *demoDir) watch() (stop func()) {
+	stop = func() {}
 	program, err := os.Executable()
 	if err != nil {
-		return err
+		return stop
 	}
 	cmd := exec.Command(program, "demo", "sweep", d.path) //nolint:noctx // it outlives us
 	cmd.Args[0], cmd.Dir = "argosy", filepath.Dir(d.path)
 	cmd.SysProcAttr = ownSession()
 	pipe, err := cmd.StdinPipe()
-	if err != nil {
-		return err
+	if err != nil || cmd.Start() != nil {
+		return stop
 	}
-	if err := cmd.Start(); err != nil {
-		return errors.Join(err, pipe.Close())
+	d.pipe = pipe
+	return func() {
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
 	}
-	d.sweeper, d.pipe = cmd, pipe
-	return nil
 }
 
-// remove removes the directory.
+// remove removes the directory, as far as nobody writes to it any more.
 func (d *demoDir) remove() error {
-	err := os.RemoveAll(d.path)
-	d.release()
-	return err
-}
-
-// release lets the other process end.
-func (d *demoDir) release() {
-	if d.sweeper != nil {
-		_ = d.pipe.Close()
-		// What it could not do, we could not either, and if it is stopped, we are not.
-		ended := make(chan struct{})
-		go func() {
-			_ = d.sweeper.Wait()
-			close(ended)
-		}()
-		select {
-		case <-ended:
-		case <-time.After(2 * time.Second):
-		}
+	if err := os.RemoveAll(d.path); err != nil && d.pipe == nil {
+		return pathError(err)
 	}
+	return nil
 }
 
 // newSweepCommand removes the directory of a demo when its standard input ends.

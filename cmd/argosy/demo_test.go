@@ -178,13 +178,21 @@ func TestDemoKilled(t *testing.T) {
 	listened := 0
 	for i := range 16 {
 		signal, after := signals[i%len(signals)], time.Duration(random.IntN(1200))*time.Millisecond
-		r := newDemoRun(t, "--speed", "100")
+		r := newDemoRun(t, "--speed", "10")
 		// A group of its own, all of which is killed, as by a shell or a CI system.
 		r.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 		r.start()
+		for range 300 { // the last ones when they serve, however slow the machine is
+			if i < 12 || len(r.ports()) == 2 {
+				break
+			}
+			time.Sleep(100 * time.Millisecond)
+		}
 		time.Sleep(after)
 		ports := r.ports()
-		listened += len(ports)
+		if listened += len(ports); i >= 12 && len(ports) != 2 {
+			t.Errorf("it listens on %v", ports)
+		}
 		if err := syscall.Kill(-r.cmd.Process.Pid, signal); err != nil {
 			t.Fatal(err)
 		}
@@ -196,9 +204,7 @@ func TestDemoKilled(t *testing.T) {
 			t.Fatalf("%s after %s", signal, after)
 		}
 	}
-	if listened == 0 {
-		t.Error("no demo was killed while it served")
-	}
+	t.Logf("%d ports were open", listened)
 }
 
 // terminal is the other side of a terminal.
