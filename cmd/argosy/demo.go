@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -104,9 +105,11 @@ func runDemo(ctx context.Context, std stdio, opts demoOptions, args []string) (e
 	}
 	show := newShow(std, s, p, clock)
 	show.line("PLAN of %s\n", x.title)
-	if err := planTable(show.cutting(), p, false); err != nil {
+	var table strings.Builder
+	if err := planTable(&table, p, false); err != nil {
 		return err
 	}
+	show.table(table.String())
 	if names := unnamed(p); len(names) > 0 {
 		does := "does"
 		if len(names) > 1 {

@@ -2,7 +2,7 @@ package main
 
 import (
 	"fmt"
-	"io"
+	"regexp"
 	"strings"
 	"unicode/utf8"
 )
@@ -32,22 +32,21 @@ func (s *screen) line(format string, args ...any) {
 	s.write(s.erase() + s.paint(wrap(text, width)) + "\n" + s.drawn())
 }
 
-// cutting writes lines that are cut where the terminal ends.
-func (s *screen) cutting() io.Writer {
-	if s.plain {
-		return s.std.out
+// table writes a table: its rows end where the terminal does, other lines are broken there.
+func (s *screen) table(text string) {
+	for line := range strings.Lines(text) {
+		line = strings.TrimSuffix(line, "\n")
+		if !s.plain && strings.HasPrefix(line, "    ") {
+			width, _ := s.std.size()
+			line = cut(line, width)
+		}
+		s.line("%s", line)
 	}
-	return cutter{s}
 }
 
-type cutter struct{ *screen }
-
-func (c cutter) Write(data []byte) (int, error) {
-	width, _ := c.std.size()
-	for line := range strings.Lines(string(data)) {
-		c.write(cut(strings.TrimSuffix(line, "\n"), width) + "\n")
-	}
-	return len(data), c.err
+// command writes a line that is to be copied, so it is not broken.
+func (s *screen) command(format string, args ...any) {
+	s.write(s.erase() + fmt.Sprintf("  "+format, args...) + "\n" + s.drawn())
 }
 
 // draw replaces what is below the lines.
@@ -108,26 +107,34 @@ func (s *screen) paint(text string) string {
 	return colors.Replace(text)
 }
 
-// wrap breaks a line between words where a terminal ends, and puts the rest below its beginning.
+// wrap breaks a line between words where a terminal ends, and puts the rest below the beginning of its text.
 func wrap(text string, width int) string {
-	lead := len(text) - len(strings.TrimLeft(text, "\n "))
-	rest := []rune(text)
 	var out strings.Builder
-	indent := 0
-	for len(rest)+indent > width {
-		at := width - indent
+	rest := []rune(text)
+	indent := len(text) - len(strings.TrimLeft(strings.TrimLeft(text, "\n"), " ")) - strings.Count(text, "\n")
+	if stamped.MatchString(text) {
+		indent = 11
+	}
+	indent = max(indent, 0)
+	for pad := 0; len(rest)+pad > width; pad = indent {
+		at := width - pad
 		for at > 0 && rest[at] != ' ' {
 			at--
 		}
-		if at <= lead || indent >= width/2 { // a word that is too long
+		if strings.TrimSpace(string(rest[:at])) == "" { // a word that is too long
 			break
 		}
-		out.WriteString(strings.Repeat(" ", indent) + string(rest[:at]) + "\n")
+		out.WriteString(string(rest[:at]) + "\n" + strings.Repeat(" ", indent))
 		rest = []rune(strings.TrimLeft(string(rest[at:]), " "))
-		indent, lead = 11, 0
+		if indent > width/2 {
+			break
+		}
 	}
-	return out.String() + strings.Repeat(" ", indent) + string(rest)
+	return out.String() + string(rest)
 }
+
+// stamped is a line with a time.
+var stamped = regexp.MustCompile(`^ *[0-9hms]+  `)
 
 // cut makes a line as short as a terminal is wide.
 func cut(line string, width int) string {

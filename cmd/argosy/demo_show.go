@@ -113,14 +113,14 @@ func (v *show) until(ctx context.Context, at time.Duration) error {
 func (v *show) stay(ctx context.Context) {
 	x := v.stage.exhibit
 	v.line("\nClocks go on to tick, and the plugins are asked again each time. Ctrl-C ends it. Meanwhile:")
-	v.line("  git ls-remote %s/%s", v.stage.git, v.stage.clockPath(v.clocks()[0]))
-	v.line("  git clone %s/%s", v.stage.git, v.stage.repos[0].path)
+	v.command("git ls-remote %s/%s", v.stage.git, v.stage.clockPath(v.clocks()[0]))
+	v.command("git clone %s/%s", v.stage.git, v.stage.repos[0].path)
 	switch {
 	case !v.boot.Done() && x.later != nil:
 		v.line("  the same with --repair-after 20s goes on by itself")
 	case len(x.artifacts) > 0:
 		at := slices.SortedFunc(maps.Keys(x.artifacts), func(a, b bucket.URL) int { return strings.Compare(a.String(), b.String()) })[0]
-		v.line("  AWS_ACCESS_KEY_ID=x AWS_SECRET_ACCESS_KEY=x %s s3 push --endpoint %s DIR %s", os.Args[0], v.stage.s3.URL, at)
+		v.command("AWS_ACCESS_KEY_ID=x AWS_SECRET_ACCESS_KEY=x %s s3 push --endpoint %s DIR %s", os.Args[0], v.stage.s3.URL, at)
 	case len(v.answers) > 0:
 		v.line("  change in %s what a set or a trigger file makes use of", x.title)
 	}
