@@ -365,7 +365,8 @@ func (l *loader) advise() {
 	var deployed, nested []string
 	for _, app := range l.plan.Applications {
 		for _, item := range app.Items {
-			if item.Application == nil || item.Application.Itself || item.Wave == app.Items[len(app.Items)-1].Wave {
+			last := app.Items[len(app.Items)-1]
+			if item.Application == nil || item.Application.Itself || item.Wave == last.Wave && item.Phase == last.Phase {
 				continue
 			}
 			if !item.Waits {
