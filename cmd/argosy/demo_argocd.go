@@ -76,8 +76,12 @@ func (s *stage) generate(ctx context.Context, app *plan.Application, source plan
 	socket := s.sockets[name]
 	if namedPlugin(source) == "" && name == "s3" {
 		// It is found by the file in its directory.
-		if found, err := client.Match(ctx, socket, r); err != nil || !found {
-			return nil, fmt.Errorf("the plugin %s does not take %s for its own: %w", name, source.Path, err)
+		found, err := client.Match(ctx, socket, r)
+		if err == nil && !found {
+			err = fmt.Errorf("it does not take %s for its own", source.Path)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("the plugin %s: %w", name, err)
 		}
 	}
 	answer, err := client.Generate(ctx, socket, r)
@@ -133,7 +137,7 @@ func (s *stage) environment(app *plan.Application, source plan.Source, commit st
 	if app.Namespace != s.settings.namespace {
 		name = app.Namespace + "_" + app.Name
 	}
-	_, namespace, _ := cutLast(app.Destination, "/")
+	namespace := app.Destination[strings.LastIndex(app.Destination, "/")+1:]
 	env := map[string]string{
 		"ARGOCD_APP_NAME": name, "ARGOCD_APP_NAMESPACE": namespace, "ARGOCD_APP_PROJECT_NAME": app.Project, "ARGOCD_APP_REVISION": commit,
 		"ARGOCD_APP_SOURCE_REPO_URL": source.Repository, "ARGOCD_APP_SOURCE_PATH": source.Path, "ARGOCD_APP_SOURCE_TARGET_REVISION": source.Revision,
@@ -151,13 +155,6 @@ func (s *stage) environment(app *plan.Application, source plan.Source, commit st
 		env["ARGOCD_APP_PARAMETERS"] = string(data)
 	}
 	return env
-}
-
-func cutLast(s, separator string) (before, after string, found bool) {
-	if i := strings.LastIndex(s, separator); i >= 0 {
-		return s[:i], s[i+len(separator):], true
-	}
-	return s, "", false
 }
 
 // compareAnswer says how an answer differs from what the plan has for an Application. Of one with several sources, an answer is a part.

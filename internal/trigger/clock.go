@@ -1,7 +1,7 @@
 // Package trigger holds the repositories that make Argo CD look again: clocks, whose ticks are empty commits, and buckets and files,
 // whose commits are what is in them.
 //
-// They are stateless. A commit of a clock depends on the name of the repository, its interval and its tick, so a restart
+// Clocks and buckets are stateless. A commit of a clock depends on the name of the repository, its interval and its tick, so a restart
 // changes nothing and any number of replicas agree. History is linear and bounded: the parent of a tick is the one before it, or,
 // at every 64th, the one 64 before, and so on, back to the first of all. A clock that jumps back does not take back
 // what was served.
