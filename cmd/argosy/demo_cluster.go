@@ -125,8 +125,11 @@ func ownCluster(ctx context.Context, std stdio, opts demoOptions, args []string)
 		if err != nil {
 			return nil, err
 		}
-		if name, ok := strings.CutPrefix(local.URL, "s3://"); ok {
-			place := bucket.URL{Bucket: strings.Trim(name, "/")}
+		if strings.HasPrefix(local.URL, "s3://") {
+			place, err := parseURL(local.URL)
+			if err != nil {
+				return nil, err
+			}
 			if x.artifacts[place], err = readDir(std, local.Path); err != nil {
 				return nil, err
 			}
