@@ -41,6 +41,7 @@ type kit struct {
 	repo    *lab.Repo
 	journal *lab.Journal
 	name    string // in front of the names of this test's objects
+	began   time.Time
 }
 
 // newKit makes a repository and a journal for a test. The deadline is for a test that hangs, not for a slow machine.
@@ -50,7 +51,7 @@ func newKit(t *testing.T, name string) *kit { return newKitIn(t, shared, name, 3
 func newKitIn(t *testing.T, l *lab.Lab, name string, deadline time.Duration) *kit {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), deadline)
-	k := &kit{T: t, ctx: ctx, lab: l, name: name}
+	k := &kit{T: t, ctx: ctx, lab: l, name: name, began: time.Now()}
 	var err error
 	if k.repo, err = l.Repo(ctx, name); err != nil {
 		t.Fatal(err)
