@@ -84,6 +84,11 @@ func (o *demoOptions) check(args []string) error {
 
 // runDemo boots.
 func runDemo(ctx context.Context, std stdio, opts demoOptions, args []string) (err error) {
+	defer func() {
+		if errors.Is(err, context.Canceled) {
+			err = errors.New("stopped before the boot")
+		}
+	}()
 	x, err := opts.exhibit(ctx, std, args)
 	if err != nil {
 		return err
@@ -145,7 +150,7 @@ func patientBoot(p *plan.Plan, repair time.Duration, faults []simulate.Fault) (*
 	if err != nil {
 		return nil, err
 	}
-	model.Horizon = min(model.Horizon, 2*usual.Total+repair+15*time.Minute)
+	model.Horizon = 2*min(usual.Total, model.Horizon) + repair + 15*time.Minute
 	return simulate.Simulate(p, model, faults...)
 }
 
