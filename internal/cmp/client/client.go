@@ -135,12 +135,21 @@ func Send[T any](ctx context.Context, open Stream[T], m *pluginpb.Metadata, chun
 		return nil, err
 	}
 	if err := stream.Send(&pluginpb.AppStreamRequest{Request: &pluginpb.AppStreamRequest_Metadata{Metadata: m}}); err != nil {
-		return nil, fmt.Errorf("sending metadata: %w", err)
+		return nil, sending(ctx, "metadata", err)
 	}
 	for part := range chunks {
 		if err := stream.Send(&pluginpb.AppStreamRequest{Request: &pluginpb.AppStreamRequest_File{File: &pluginpb.File{Chunk: part}}}); err != nil {
-			return nil, fmt.Errorf("sending the repository: %w", err)
+			return nil, sending(ctx, "the repository", err)
 		}
 	}
 	return stream.CloseAndRecv()
+}
+
+// sending is why something could not be sent. As the repo-server, it does not ask a plugin that has ended the request for its reason; but if we
+// have, that is it.
+func sending(ctx context.Context, what string, err error) error {
+	if ctx.Err() != nil {
+		return status.FromContextError(ctx.Err()).Err()
+	}
+	return fmt.Errorf("sending %s: %w", what, err)
 }
