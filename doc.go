@@ -15,20 +15,24 @@
 //	internal/manifest          data     Kubernetes documents: decode, find, encode deterministically
 //	internal/problem           data     errors that are lists of problems
 //	internal/strict            data     configuration files: strict decoding with positions, and their JSON Schema
+//	internal/annotate          data     an annotation in the text of a manifest, with every other byte as it was
 //	internal/tree              data     a directory in memory
 //	internal/argo              data     Argo CD's own resources: names, and the types of their fields
 //	internal/appset            logic    ApplicationSet to Applications: render, patch, guard
 //	internal/appset/generator  logic    list, clusters, git, matrix and merge to parameter sets
 //	internal/appset/template   logic    both template modes of ApplicationSets, compiled once, with limits
 //	internal/appset/appsettest test     the cases that compare us with Argo CD
+//	internal/source            logic    the source of an Application, by Argo CD's rules, to documents and a verdict
+//	internal/source/sourcetest test     the cases that compare the rendering of sources with Argo CD
 //	internal/flight            logic    callers of the same call share its answer
 //	internal/health            logic    health of objects as Argo CD sees it: Lua scripts, core kinds
+//	internal/settings          logic    Argo CD's settings, from all that can contain them: argocd-cm, chart values, the operator
 //	internal/parent            logic    the appset plugin: the Applications of an application
 //	internal/plan              logic    a boot before it happens: who deploys whom, in which order, and what waits
 //	internal/simulate          logic    a boot, event by event, under Argo CD's rules
 //	internal/policy            logic    what Argo CD projects may make us do
 //	internal/archive           logic    tar and zip archives that are not trusted
-//	internal/render            logic    a directory to Kubernetes objects: plain, Kustomize, Helm
+//	internal/render            logic    the engines that make Kubernetes objects: manifests, Kustomize, Helm
 //	internal/bucket            logic    snapshots of a bucket, publishing to it, index, cache format
 //	internal/bucket/disk       edge     the cache on disk
 //	internal/bucket/s3         edge     the S3 store, its credentials and its errors
@@ -38,6 +42,7 @@
 //	internal/s3source          logic    s3-source.yaml to Kubernetes objects
 //	internal/s3source/triggerfile logic s3-source.yaml itself
 //	internal/gitsource         edge     read-only view of Git repositories: work tree, revision, remote
+//	internal/fetch             edge     charts, artifacts and files from elsewhere, kept by digest
 //	internal/cmp               edge     Argo CD's plugin protocol: plugins on Unix sockets
 //	internal/cmp/pluginpb      edge     its messages, generated
 //	internal/cmp/client        edge     a client that behaves like Argo CD's repo-server

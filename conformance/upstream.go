@@ -67,14 +67,21 @@ func NewUpstream(tb testing.TB, testdata string) *Upstream {
 		}
 		u.urls[url] = "file://" + repo
 	}
+	u.service = newService(tb, 1)
+	return u
+}
+
+// newService returns Argo CD's repo-server that runs as many requests at once as parallel says, 0 for any number.
+func newService(tb testing.TB, parallel int64) *repository.Service {
+	tb.Helper()
 	inMemory := cacheutil.NewInMemoryCache(time.Hour)
 	repoCache := cache.NewCache(cacheutil.NewCache(inMemory), time.Hour, time.Hour, 10*time.Second)
-	u.service = repository.NewService(metrics.NewMetricsServer(), repoCache,
-		repository.RepoServerInitConstants{ParallelismLimit: 1}, &git.NoopCredsStore{}, tb.TempDir())
-	if err := u.service.Init(); err != nil {
+	service := repository.NewService(metrics.NewMetricsServer(), repoCache,
+		repository.RepoServerInitConstants{ParallelismLimit: parallel}, &git.NoopCredsStore{}, tb.TempDir())
+	if err := service.Init(); err != nil {
 		tb.Fatal(err)
 	}
-	return u
+	return service
 }
 
 func (u *Upstream) repo(url string) (*v1alpha1.Repository, error) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -11,7 +12,10 @@ import (
 
 	"github.com/argosy-cd/argosy/internal/appset"
 	"github.com/argosy-cd/argosy/internal/appset/generator"
+	"github.com/argosy-cd/argosy/internal/argo"
 	"github.com/argosy-cd/argosy/internal/argocd"
+	"github.com/argosy-cd/argosy/internal/manifest"
+	"github.com/argosy-cd/argosy/internal/problem"
 )
 
 type appsetGenerateOptions struct {
@@ -21,6 +25,7 @@ type appsetGenerateOptions struct {
 	output      formatFlag
 	allowEmpty  bool
 	offline     bool
+	skipUnknown bool
 	passthrough bool
 	recursive   bool
 	maxSets     int
@@ -86,6 +91,7 @@ The exit code is 0 when it is done, 1 when it failed and 2 when it was called wr
 	flags.VarP(&opts.output, "output", "o", "output format, "+opts.output.usage())
 	flags.BoolVar(&opts.allowEmpty, "allow-empty", false, "allow sets without Applications")
 	flags.BoolVar(&opts.offline, "offline", false, "fetch nothing; a repository that is not local is an error")
+	flags.BoolVar(&opts.skipUnknown, "skip-unknown", false, "leave out sets that need something that is not available here, such as clusters or the API of a Git host, and name them")
 	flags.BoolVar(&opts.passthrough, "passthrough", false, "print documents that are not ApplicationSets, too, in their place (yaml and json)")
 	flags.BoolVarP(&opts.recursive, "recursive", "R", false, "look into subdirectories of directories")
 	opts.plugin.register(flags)
@@ -99,7 +105,7 @@ The exit code is 0 when it is done, 1 when it failed and 2 when it was called wr
 func onlyFor(flags *pflag.FlagSet, plugin bool) error {
 	without, with := []string{"policy", "admin-projects", "argocd-namespace", "kubeconfig", "timeout"}, "without a file or a directory"
 	if plugin {
-		without, with = []string{"repo", "clusters", "namespace", "allow-empty", "offline", "passthrough", "recursive", "max-parameter-sets"}, "with a file or a directory"
+		without, with = []string{"repo", "clusters", "namespace", "allow-empty", "offline", "skip-unknown", "passthrough", "recursive", "max-parameter-sets"}, "with a file or a directory"
 	}
 	for _, name := range without {
 		if flags.Changed(name) {
@@ -135,11 +141,18 @@ func runAppsetGenerate(ctx context.Context, std stdio, opts appsetGenerateOption
 	cfg := appset.Config{
 		Namespace: opts.namespace, Clusters: generator.ClusterList(clusters), Git: repos, AllowEmpty: opts.allowEmpty, MaxSets: opts.maxSets,
 	}
+	if opts.clusters == "" {
+		cfg.Clusters = generator.UnknownClusters{}
+	}
 	var engine appset.Engine = appset.Embedded(cfg)
 	if server != nil {
 		engine = argocd.Engine{Client: server, Name: "argosy", AllowEmpty: opts.allowEmpty}
 	}
-	res, err := appset.Expansion{Engine: engine, Namespace: opts.namespace, Keep: opts.passthrough}.Expand(ctx, docs)
+	expansion := appset.Expansion{Engine: engine, Namespace: opts.namespace, Keep: opts.passthrough}
+	if opts.skipUnknown {
+		docs = known(ctx, std, expansion, docs)
+	}
+	res, err := expansion.Expand(ctx, docs)
 	for _, w := range res.Warnings {
 		fmt.Fprintln(std.err, "warning:", w)
 	}
@@ -155,6 +168,23 @@ func runAppsetGenerate(ctx context.Context, std stdio, opts appsetGenerateOption
 		return err
 	}
 	return writeObjects(std.out, opts.output.value, res.Objects)
+}
+
+// known leaves out the sets that need something that is not available here, and names them.
+func known(ctx context.Context, std stdio, x appset.Expansion, docs []manifest.Document) []manifest.Document {
+	return slices.DeleteFunc(docs, func(d manifest.Document) bool {
+		if !argo.IsApplicationSet(d.Object) && !argo.IsBareSpec(d.Object) {
+			return false
+		}
+		_, err := x.Expand(ctx, []manifest.Document{d})
+		if !generator.OnlyUnknown(err) {
+			return false
+		}
+		for _, e := range problem.All(err) {
+			fmt.Fprintln(std.err, "note: left out:", harmless(e.Error()))
+		}
+		return true
+	})
 }
 
 func readClusters(file string) ([]generator.Cluster, error) {

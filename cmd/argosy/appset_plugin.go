@@ -200,7 +200,7 @@ func runAppsetHook(ctx context.Context, std stdio, opts appsetGenerateOptions) e
 		return err
 	}
 	defer checkout.root.Close()
-	answer, err := plugin.config.Generate(ctx, parent.Request{Call: call, Dir: checkout.dir, Files: checkout.files})
+	answer, err := plugin.config.Generate(ctx, parent.Request{Call: call, Dir: checkout.dir, Repository: checkout.view})
 	for _, w := range answer.Warnings {
 		fmt.Fprintln(std.err, "warning:", w)
 	}

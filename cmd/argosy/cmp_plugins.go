@@ -24,7 +24,7 @@ func (s *sidecar) appset(a *appsetPlugin) cmp.Plugin {
 			if config.Policy, err = s.policy.current(); err != nil {
 				return nil, err
 			}
-			answer, err := config.Generate(ctx, parent.Request{Call: r.Call, Dir: r.Dir, Files: r.Files, Doing: r.Doing})
+			answer, err := config.Generate(ctx, parent.Request{Call: r.Call, Dir: r.Dir, Repository: r.View, Doing: r.Doing})
 			for _, w := range answer.Warnings {
 				s.log.Warn("warning", "plugin", "appset", "application", r.App, "warning", w)
 			}

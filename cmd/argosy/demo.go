@@ -10,9 +10,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/argosy-cd/argosy/internal/kube"
 	"github.com/argosy-cd/argosy/internal/plan"
 	"github.com/argosy-cd/argosy/internal/simulate"
+	"github.com/argosy-cd/argosy/internal/source"
 )
 
 type demoOptions struct {
@@ -28,7 +28,7 @@ type demoOptions struct {
 func newDemoCommand(std stdio) *cobra.Command {
 	var opts demoOptions
 	cmd := &cobra.Command{
-		Use:   "demo [ROOT]",
+		Use:   "demo [ROOT...]",
 		Short: "Boot the example cluster, or your own repository, without a cluster",
 		Long: `Boot a cluster that does not exist. The example cluster, which is in the program, is planned and booted wave by wave, faster than it would be.
 
@@ -38,14 +38,13 @@ for the manifests of each Application when its sync begins. What they answer is 
 when what becomes healthy is that of argosy simulate.
 
 With --repo it is your own repository, as it lies on disk, with all ApplicationSets rendered by the plugin. ROOT is then the file of the root
-Application, if it is not to be found. Nothing is read from the network: what is not in the repository is not known.
+Application, if it is not to be found. Charts, remote bases and other repositories are fetched as by argosy plan, unless --offline.
 
 On a terminal it goes on after the boot until you stop it: at each tick of the trigger repository, the plugins are asked again, and what changes is
 told. With --once, and where there is no terminal, it ends with the boot. If the boot does not end, the exit code is 3.`,
 		Example: `  argosy demo
   argosy demo --fail longhorn --repair-after 20s
   argosy demo --repo . --speed 100`,
-		Args: atMostOneRoot,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := opts.check(args); err != nil {
 				return err
@@ -76,8 +75,8 @@ func (o *demoOptions) check(args []string) error {
 		return usagef("--repair-after goes with --fail")
 	case len(args) > 0 && len(o.repos) == 0:
 		return usagef("ROOT goes with --repo")
-	case (o.settings.clusters != "" || o.settings.customizations != "" || o.settings.namespace != kube.DefaultNamespace) && len(o.repos) == 0:
-		return usagef("--clusters, --customizations and --namespace go with --repo")
+	case (o.settings.clusters != "" || o.settings.customizations != "" || o.settings.namespace != "" || o.settings.charts != "" || o.settings.offline) && len(o.repos) == 0:
+		return usagef("--clusters, --customizations, --namespace, --charts and --offline go with --repo")
 	}
 	return nil
 }
@@ -92,6 +91,9 @@ func runDemo(ctx context.Context, std stdio, opts demoOptions, args []string) (e
 	x, err := opts.exhibit(ctx, std, args)
 	if err != nil {
 		return err
+	}
+	if x.elsewhere != nil {
+		defer x.elsewhere.close() //nolint:errcheck // only read from
 	}
 	dir, err := newDemoDir()
 	if err != nil {
@@ -140,7 +142,7 @@ func runDemo(ctx context.Context, std stdio, opts demoOptions, args []string) (e
 	if !boot.Done() {
 		return errFound
 	}
-	return nil
+	return opts.settings.verdict.exit(std, p)
 }
 
 // patientBoot boots until nothing happens any more, or until it is clear that nothing else will: a sync can be tried for ever.
@@ -158,7 +160,7 @@ func patientBoot(p *plan.Plan, repair time.Duration, faults []simulate.Fault) (*
 func unnamed(p *plan.Plan) []string {
 	var out []string
 	for _, app := range p.Applications {
-		if slices.ContainsFunc(app.Sources, func(s plan.Source) bool { return s.Kind == "appset" && namedPlugin(s) == "" }) {
+		if slices.ContainsFunc(app.Sources, func(s plan.Source) bool { return s.Kind == source.AppSet && namedPlugin(s) == "" }) {
 			out = append(out, printable(app.Name))
 		}
 	}

@@ -9,10 +9,12 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/argosy-cd/argosy/internal/appset/generator"
 	"github.com/argosy-cd/argosy/internal/argo"
 	"github.com/argosy-cd/argosy/internal/cmp/client"
 	"github.com/argosy-cd/argosy/internal/manifest"
 	"github.com/argosy-cd/argosy/internal/plan"
+	"github.com/argosy-cd/argosy/internal/source"
 	"github.com/argosy-cd/argosy/internal/tree"
 )
 
@@ -20,28 +22,19 @@ import (
 func (s *stage) plan(ctx context.Context) (*plan.Plan, error) {
 	input := s.settings
 	input.sets = s.exhibit.sets
-	cfg, clusters, err := input.config(s)
+	cfg, err := input.config(s)
 	if err != nil {
 		return nil, err
 	}
-	s.plugin.clusters = clusters
-	trees := map[[2]string]plan.Tree{}
-	cfg.Open = func(ctx context.Context, url, revision string) (plan.Tree, error) {
-		if name, ok := strings.CutPrefix(url, "s3://"); ok {
-			return s.bucketTree(strings.Trim(name, "/"))
-		}
-		id := [2]string{url, revision}
-		if t := trees[id]; t != nil {
-			return t, nil
-		}
-		t, err := s.remote.Tree(ctx, url, revision, nil)
-		if err != nil {
-			return nil, err
-		}
-		trees[id] = t
-		return t, nil
+	s.plugin.clusters = generator.Clusters(generator.UnknownClusters{})
+	if cfg.Clusters != nil {
+		s.plugin.clusters = cfg.Clusters
 	}
-	p, err := plan.New(ctx, cfg, s.exhibit.root)
+	cfg.Loader = source.Loader{Open: s.open, Environment: source.Environment{Unbounded: true}}
+	if s.exhibit.elsewhere != nil {
+		cfg.Loader.Remote = elsewhere{s.exhibit.elsewhere}
+	}
+	p, err := plan.New(ctx, cfg, s.exhibit.roots...)
 	if err != nil {
 		return nil, err
 	}
@@ -54,10 +47,12 @@ func (s *stage) plan(ctx context.Context) (*plan.Plan, error) {
 	return p, nil
 }
 
+func isAppSet(s plan.Source) bool { return s.Kind == source.AppSet }
+
 // pluginOf names the plugin that makes the manifests of a source, "" if Argo CD does it itself, or if they are not at hand.
 func pluginOf(s plan.Source) string {
-	if s.Unknown == "" && (s.Kind == "appset" || s.Kind == "s3") {
-		return s.Kind
+	if s.Verdict == source.Known && (s.Kind == source.AppSet || s.Kind == source.S3) {
+		return string(s.Kind)
 	}
 	return ""
 }
@@ -103,7 +98,7 @@ func (s *stage) generate(ctx context.Context, app *plan.Application, source plan
 
 // checkout is a repository as it is sent to a plugin. One that is not at hand is empty for a plugin that does not look into it.
 func (s *stage) checkout(ctx context.Context, source plan.Source) (commit string, data []byte, err error) {
-	if _, _, err := s.instead(source.Repository, source.Revision); err != nil && source.Kind == "appset" {
+	if _, _, err := s.instead(source.Repository, source.Revision); err != nil && isAppSet(source) {
 		return strings.Repeat("0", 40), client.Pack(nil, nil), nil
 	}
 	commit, err = s.remote.Commit(ctx, source.Repository, source.Revision, nil)

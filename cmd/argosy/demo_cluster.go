@@ -17,6 +17,7 @@ import (
 	"github.com/argosy-cd/argosy/internal/argo"
 	"github.com/argosy-cd/argosy/internal/bucket"
 	"github.com/argosy-cd/argosy/internal/gitsource"
+	"github.com/argosy-cd/argosy/internal/kube"
 	"github.com/argosy-cd/argosy/internal/manifest"
 	"github.com/argosy-cd/argosy/internal/plan"
 	"github.com/argosy-cd/argosy/internal/s3source/triggerfile"
@@ -27,8 +28,10 @@ import (
 type exhibit struct {
 	title string
 	repos []exhibitRepo
-	root  manifest.Document
-	sets  string // who renders sets, as in plan.Config
+	roots []manifest.Document
+	// elsewhere fetches what is in none of the repositories. Nil fetches nothing.
+	elsewhere *repositories
+	sets      string // who renders sets, as in plan.Config
 	// artifacts are what CI left in S3.
 	artifacts map[bucket.URL][]tree.File
 	// later is what becomes of it after the boot. Nil is nothing.
@@ -96,8 +99,8 @@ func layers(dirs ...string) (*exhibit, error) {
 	if err != nil {
 		return nil, err
 	}
-	x.root, err = oneRoot(root, docs)
-	return x, err
+	x.roots = docs
+	return x, nil
 }
 
 // embedded are the files of a directory of the examples, by name.
@@ -119,7 +122,7 @@ func embedded(dir string) (map[string][]byte, error) {
 // ownCluster are directories of the user's, as they lie on disk.
 func ownCluster(ctx context.Context, std stdio, opts demoOptions, args []string) (*exhibit, error) {
 	x := &exhibit{sets: plan.SetsByPlugin, artifacts: map[bucket.URL][]tree.File{}}
-	repos := &repositories{std: std, offline: true, alone: true}
+	repos := &repositories{std: std, offline: opts.settings.offline, charts: opts.settings.charts, alone: true}
 	for _, flag := range opts.repos {
 		local, err := ownRepository(flag)
 		if err != nil {
@@ -143,12 +146,15 @@ func ownCluster(ctx context.Context, std stdio, opts demoOptions, args []string)
 	}
 	input := opts.settings
 	input.sets = x.sets
-	if len(args) > 0 {
-		args = []string{rootFile(args[0], repos.flags)}
+	for i, arg := range args {
+		args[i] = rootFile(arg, repos.flags)
 	}
-	var err error
-	x.root, _, err = planRoot(ctx, std, repos, input, args)
-	return x, errors.Join(err, repos.close())
+	roots, err := planRoots(ctx, std, repos, input, args)
+	if err != nil {
+		return nil, errors.Join(err, repos.close())
+	}
+	x.roots, x.elsewhere = roots.docs, roots.repos
+	return x, nil
 }
 
 // add adds a directory, and returns its URL.
@@ -222,39 +228,92 @@ func ownRepository(flag string) (gitsource.Local, error) {
 
 // namedMost is the repository that a directory is: the one that Applications and sets in it name most often, with paths that are there.
 func namedMost(files []tree.File) string {
-	dirs := map[string]bool{".": true}
+	c := naming{dirs: map[string]bool{".": true}, times: map[string]int{}, spelt: map[string]string{}}
 	for _, f := range files {
-		for dir := path.Dir(f.Name); dir != "." && !dirs[dir]; dir = path.Dir(dir) {
-			dirs[dir] = true
+		c.dirs[f.Name] = true // of a generator
+		for dir := path.Dir(f.Name); dir != "." && !c.dirs[dir]; dir = path.Dir(dir) {
+			c.dirs[dir] = true
 		}
 	}
-	times, spelt := map[string]int{}, map[string]string{}
-	count := func(source map[string]any) {
-		url, dir := manifest.String(source, "repoURL"), manifest.String(source, "path")
-		if url == "" || dir == "" || !dirs[path.Clean(dir)] {
-			return
-		}
-		key := gitsource.Key(url)
-		times[key]++
-		spelt[key] = cmp.Or(spelt[key], url)
-	}
 	for _, f := range files {
-		if !tree.IsManifest(f.Name) || !strings.Contains(string(f.Data), argo.Group) {
+		if !tree.IsManifest(f.Name) || !mentions(f) {
 			continue
 		}
-		docs, err := manifest.Decode(f.Name, f.Data)
+		docs, _, err := manifest.DecodeLoose(f.Name, f.Data)
 		if err != nil {
-			continue // it is told by the plan, if it matters
+			continue // said by the plan, if it matters
 		}
 		for _, d := range docs {
-			for _, s := range argo.Sources(d.Object) {
-				count(s)
+			if argo.IsApplication(d.Object) || argo.IsApplicationSet(d.Object) {
+				c.walk(d.Object["spec"])
 			}
 		}
 	}
-	if len(times) == 0 {
+	if len(c.times) == 0 {
 		return ""
 	}
-	most := slices.MaxFunc(slices.Sorted(maps.Keys(times)), func(a, b string) int { return times[a] - times[b] })
-	return spelt[most]
+	most := slices.MaxFunc(slices.Sorted(maps.Keys(c.times)), func(a, b string) int { return c.times[a] - c.times[b] })
+	return c.spelt[most]
+}
+
+// naming counts repositories.
+type naming struct {
+	dirs  map[string]bool // directories and files that are there
+	times map[string]int
+	spelt map[string]string
+}
+
+// walk counts the sources and Git generators in a part of an Application or a set.
+func (c naming) walk(v any) {
+	switch v := v.(type) {
+	case map[string]any:
+		c.count(v)
+		for _, e := range v {
+			c.walk(e)
+		}
+	case []any:
+		for _, e := range v {
+			c.walk(e)
+		}
+	}
+}
+
+// count counts a source, or a Git generator, whose path begins with something that is there.
+func (c naming) count(source map[string]any) {
+	url := manifest.String(source, "repoURL")
+	if url == "" || strings.ContainsAny(url, "{}<>$ ") || manifest.String(source, "chart") != "" {
+		return
+	}
+	paths := []string{manifest.String(source, "path")}
+	for _, list := range []string{"directories", "files"} {
+		items, _ := source[list].([]any)
+		for _, item := range items {
+			m, _ := item.(map[string]any)
+			paths = append(paths, manifest.String(m, "path"))
+		}
+	}
+	for _, name := range paths {
+		// Up to the first part that is a template or a pattern.
+		fixed := path.Clean("/" + name)[1:]
+		if i := strings.IndexAny(fixed, "{*?["); i >= 0 {
+			fixed = fixed[:i]
+			fixed = fixed[:strings.LastIndexByte(fixed, '/')+1]
+		}
+		if fixed = path.Clean(fixed); fixed != "." && c.dirs[fixed] {
+			key := gitsource.Key(url)
+			c.times[key]++
+			if c.spelt[key] == "" {
+				c.spelt[key] = url
+			}
+			return
+		}
+	}
+}
+
+// cmpNamespace is Argo CD's namespace: that of the flag, or of the first root.
+func cmpNamespace(flag string, roots []manifest.Document) string {
+	if flag == "" && len(roots) > 0 {
+		flag = manifest.String(roots[0].Object, "metadata", "namespace")
+	}
+	return cmp.Or(flag, kube.DefaultNamespace)
 }

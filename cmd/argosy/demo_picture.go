@@ -122,6 +122,9 @@ func (v *show) summary() {
 	}
 	name := printable(v.boot.Runs[0].Name)
 	if v.boot.Done() {
+		if len(v.plan.Summary().Hiding) > 0 {
+			name = "what is known of " + name
+		}
 		v.line("\n%s is booted: %s healthy after %s", name, count(healthy, "Application"), clock(v.boot.Total))
 	} else {
 		after := "nothing happens after "

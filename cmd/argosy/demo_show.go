@@ -15,12 +15,14 @@ import (
 	"github.com/argosy-cd/argosy/internal/bucket"
 	"github.com/argosy-cd/argosy/internal/plan"
 	"github.com/argosy-cd/argosy/internal/simulate"
+	"github.com/argosy-cd/argosy/internal/source"
 )
 
 // show plays a boot: the events of a simulation at their time, and at each sync what Argo CD asks the plugins.
 type show struct {
 	*screen
 	stage *stage
+	plan  *plan.Plan
 	boot  *simulate.Boot
 	clock *bootClock
 	apps  map[string]*plan.Application // by the name of their runs
@@ -40,7 +42,7 @@ type show struct {
 
 func newShow(std stdio, s *stage, p *plan.Plan, clock *bootClock) *show {
 	v := &show{
-		screen: newScreen(std), stage: s, clock: clock, apps: map[string]*plan.Application{}, state: map[string]simulate.Health{},
+		screen: newScreen(std), stage: s, plan: p, clock: clock, apps: map[string]*plan.Application{}, state: map[string]simulate.Health{},
 		asked: map[string]int{}, answers: map[string]map[string]string{}, commits: map[string]string{}, next: demoInterval,
 	}
 	for app, name := range simulate.Names(p) {
@@ -193,11 +195,11 @@ func (v *show) event(ctx context.Context, e simulate.Event) error {
 func (v *show) broken(ctx context.Context, e simulate.Event, app *plan.Application) {
 	why := e.Detail
 	for _, s := range app.Sources {
-		if s.Kind != "appset" && s.Kind != "s3" {
+		if s.Kind != source.AppSet && s.Kind != source.S3 {
 			continue
 		}
-		s.Unknown = ""
-		v.asked[s.Kind]++
+		s.Unknown, s.Verdict = "", source.Known
+		v.asked[string(s.Kind)]++
 		if _, err := v.stage.generate(ctx, app, s); err != nil {
 			why = err.Error()
 		}
@@ -207,7 +209,7 @@ func (v *show) broken(ctx context.Context, e simulate.Event, app *plan.Applicati
 
 func (v *show) became(e simulate.Event, name string) {
 	before, now := v.state[e.App], simulate.Health(e.Detail)
-	if now == simulate.Healthy && deploysOthers(v.apps[e.App]) && e.At != v.boot.Find(e.App).Healthy {
+	if now == simulate.Healthy && v.apps[e.App].DeploysOthers() && e.At != v.boot.Find(e.App).Healthy {
 		now = simulate.Progressing // of those that are there all are healthy, but more come
 	}
 	v.state[e.App] = now
@@ -250,17 +252,17 @@ func childNames(app *plan.Application, wave string) []string {
 
 // sync does what Argo CD does when a sync begins: it asks the plugins, and what they answer must be what was planned.
 func (v *show) sync(ctx context.Context, e simulate.Event, app *plan.Application) error {
-	for i, source := range app.Sources {
-		name := pluginOf(source)
+	for i, s := range app.Sources {
+		name := pluginOf(s)
 		if name == "" {
 			continue
 		}
 		began := v.std.now()
-		objects, err := v.stage.generate(ctx, app, source)
+		objects, err := v.stage.generate(ctx, app, s)
 		if err == nil {
 			err = compareAnswer(app, objects)
 		}
-		if err != nil && namedPlugin(source) == "" && name == "appset" && ctx.Err() == nil {
+		if err != nil && namedPlugin(s) == "" && name == "appset" && ctx.Err() == nil {
 			// Nobody has said yet that it is the plugin's.
 			v.at(e.At, "%s %s: if it named the plugin appset, it would not be as planned: %s", markDegraded, printable(app.Name), harmless(err.Error()))
 			continue

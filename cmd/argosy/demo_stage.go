@@ -26,6 +26,7 @@ import (
 	"github.com/argosy-cd/argosy/internal/gitsource"
 	"github.com/argosy-cd/argosy/internal/plan"
 	"github.com/argosy-cd/argosy/internal/s3source/triggerfile"
+	"github.com/argosy-cd/argosy/internal/source"
 	"github.com/argosy-cd/argosy/internal/tree"
 	"github.com/argosy-cd/argosy/internal/trigger"
 )
@@ -50,8 +51,10 @@ type stage struct {
 		commit string
 		data   []byte
 	}
-	reads atomic.Int64 // requests to S3 by the plugin
-	stop  []func() error
+	viewing sync.Mutex
+	views   map[[2]string]source.Repository // of the plan
+	reads   atomic.Int64                    // requests to S3 by the plugin
+	stop    []func() error
 }
 
 // servedRepo is a repository on the Git server.
@@ -101,6 +104,7 @@ func (s *stage) close() error {
 
 // look puts what is in the repositories now into commits.
 func (s *stage) look(ctx context.Context) error {
+	s.views = nil
 	for i, r := range s.exhibit.repos {
 		files, err := r.read(ctx)
 		if err != nil {
@@ -206,7 +210,7 @@ func (s *stage) servePlugins(ctx context.Context, std stdio) error {
 	}
 	side := &sidecar{log: slog.New(slog.DiscardHandler), metrics: newCmpMetrics(), policy: watchPolicy("")}
 	options := appsetPluginOptions{engineOptions: engineOptions{engine: engineEmbedded}}
-	options.namespace = s.settings.namespace
+	options.namespace = cmpNamespace(s.settings.namespace, s.exhibit.roots)
 	plugin, err := options.open(std, nil, nil, "", func(string) {})
 	if err != nil {
 		return err
@@ -237,6 +241,9 @@ func (s *stage) servePlugins(ctx context.Context, std stdio) error {
 
 // Tree implements generator.Repositories, for the plan.
 func (s *stage) Tree(ctx context.Context, url, revision string) (generator.Tree, error) {
+	if _, _, err := s.instead(url, revision); err != nil && s.exhibit.elsewhere != nil {
+		return s.exhibit.elsewhere.Tree(ctx, url, revision)
+	}
 	t, err := s.remote.Tree(ctx, url, revision, nil)
 	if err != nil {
 		return nil, plan.Absent(err)
@@ -252,23 +259,35 @@ func (s *stage) fetch(ctx context.Context, url string) (string, error) {
 	return s.remote.Commit(ctx, url, "HEAD", nil)
 }
 
-// artifactTree is a bucket for the plan.
-type artifactTree []tree.File
-
-// Select implements plan.Tree.
-func (t artifactTree) Select(_ context.Context, wanted tree.Selection) ([]tree.File, error) {
-	var out []tree.File
-	for _, f := range t {
-		if wanted.Wants(f.Name) {
-			out = append(out, f)
-		}
+// open opens a repository for the plan: one on the stage, a bucket, or one that is fetched.
+func (s *stage) open(ctx context.Context, url, revision string) (source.Repository, error) {
+	if name, ok := strings.CutPrefix(url, "s3://"); ok {
+		view, err := s.bucketView(strings.Trim(name, "/"))
+		return source.Repository{View: view}, err
 	}
-	return out, nil
+	if _, _, err := s.instead(url, revision); err != nil && s.exhibit.elsewhere != nil {
+		return s.exhibit.elsewhere.loader().Open(ctx, url, revision)
+	}
+	id := [2]string{url, revision}
+	s.viewing.Lock()
+	defer s.viewing.Unlock()
+	if r, ok := s.views[id]; ok {
+		return r, nil
+	}
+	t, err := s.remote.Tree(ctx, url, revision, nil)
+	if err != nil {
+		return source.Repository{}, err
+	}
+	if s.views == nil {
+		s.views = map[[2]string]source.Repository{}
+	}
+	s.views[id] = source.Repository{View: t.View(), Commit: t.Commit()}
+	return s.views[id], nil
 }
 
 // bucketTree is what CI left in a bucket.
-func (s *stage) bucketTree(name string) (artifactTree, error) {
-	var out artifactTree
+func (s *stage) bucketView(name string) (*tree.View, error) {
+	var out []tree.File
 	for u, files := range s.exhibit.artifacts {
 		for _, f := range files {
 			if u.Bucket == name {
@@ -279,6 +298,5 @@ func (s *stage) bucketTree(name string) (artifactTree, error) {
 	if out == nil {
 		return nil, fmt.Errorf("bucket %q is not at hand: a demo reads nothing from the network", name)
 	}
-	tree.Sort(out)
-	return out, nil
+	return tree.Of(out), nil
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strconv"
 	"testing"
 
@@ -39,10 +40,12 @@ func TestScripts(t *testing.T) {
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"exits": exits, "s3put": s3put, "s3keys": s3keys, "s3fault": s3fault, "s3count": s3count,
+			"exits": exits, "get": download, "s3put": s3put, "s3keys": s3keys, "s3fault": s3fault, "s3count": s3count,
 		},
 		Setup: func(env *testscript.Env) error {
 			setupS3(t, env)
+			env.Setenv("ARGOSY_CACHE", filepath.Join(env.WorkDir, ".cache"))
+			env.Setenv("CHARTS", charts(t))
 			env.Setenv("GIT_CONFIG_GLOBAL", os.DevNull)
 			env.Setenv("GIT_CONFIG_SYSTEM", os.DevNull)
 			for _, who := range []string{"AUTHOR", "COMMITTER"} {

@@ -2,20 +2,17 @@ package main
 
 import (
 	"context"
-	"errors"
-	"fmt"
-	"io"
+	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/argosy-cd/argosy/internal/appset"
 	"github.com/argosy-cd/argosy/internal/appset/generator"
 	"github.com/argosy-cd/argosy/internal/argo"
-	"github.com/argosy-cd/argosy/internal/health"
-	"github.com/argosy-cd/argosy/internal/kube"
-	"github.com/argosy-cd/argosy/internal/manifest"
 	"github.com/argosy-cd/argosy/internal/plan"
+	"github.com/argosy-cd/argosy/internal/settings"
+	"github.com/argosy-cd/argosy/internal/source"
 )
 
 // planInput are the flags that say what is planned.
@@ -24,65 +21,89 @@ type planInput struct {
 	clusters       string
 	customizations string
 	namespace      string
+	offline        bool
+	charts         string
+	all            bool
+	plugins        []string
 	sets           string // who renders ApplicationSets, as in plan.Config
+	verdict        verdictOptions
 }
 
 func (o *planInput) register(flags *pflag.FlagSet) {
-	flags.StringArrayVar(&o.repos, "repo", nil, "take a repository from a local directory, `URL=PATH[@REV]`; repeatable")
+	flags.StringArrayVar(&o.repos, "repo", nil, "read a repository from a local directory, `URL=PATH[@REV]`, or PATH if its Applications name its URL; repeatable")
 	o.registerSettings(flags)
 }
 
-// registerSettings are those about the Argo CD.
+// registerSettings are those about the Argo CD, and about what is elsewhere.
 func (o *planInput) registerSettings(flags *pflag.FlagSet) {
-	flags.StringVar(&o.clusters, "clusters", "", "`FILE` with the clusters that Argo CD knows, for cluster generators")
-	flags.StringVar(&o.customizations, "customizations", "", "`FILE` with the settings of the Argo CD, argocd-cm")
-	flags.StringVarP(&o.namespace, "namespace", "n", kube.DefaultNamespace, "Argo CD's namespace")
+	flags.BoolVar(&o.all, "all", false, "take every root that is found, if none is named")
+	flags.StringVar(&o.clusters, "clusters", "", "`FILE` with the clusters that Argo CD knows, for cluster generators and for other names of its own cluster")
+	flags.StringVar(&o.customizations, "customizations", "", "`FILE` with the settings of Argo CD: argocd-cm, values of the argo-cd chart, or an ArgoCD resource")
+	flags.StringVarP(&o.namespace, "namespace", "n", "", "Argo CD's namespace; default that of the root")
+	flags.BoolVar(&o.offline, "offline", false, "fetch nothing: charts, bases and repositories come from the cache or stay unknown")
+	flags.StringSliceVar(&o.plugins, "plugin", nil, "what a plugin of yours does, `NAME=kustomize|helm|directory`; repeatable")
+	flags.StringVar(&o.charts, "charts", "", "`DIR` with vendored charts, NAME-VERSION.tgz")
+	o.verdict.register(flags)
 }
 
-// atMostOneRoot demands no more than a file.
-func atMostOneRoot(_ *cobra.Command, args []string) error {
-	if len(args) > 1 {
-		return usagef("at most one file, that of the root Application")
+// repositories are those of the flags.
+func (o *planInput) repositories(std stdio) (*repositories, error) {
+	r, err := newRepositories(std, o.repos, o.offline)
+	if err != nil {
+		return nil, err
 	}
-	return nil
+	r.charts, r.guess = o.charts, true
+	return r, nil
 }
 
 type planOptions struct {
 	planInput
-	resources bool
-	diff      string
-	assign    bool
-	output    formatFlag
+	resources  bool
+	diff       string
+	manifests  bool
+	assign     bool
+	inputs     bool
+	writePaths bool
+	output     formatFlag
 }
 
 func newPlanCommand(std stdio) *cobra.Command {
 	opts := planOptions{output: formatFlag{value: "table", allowed: []string{"table", "json", "yaml", "mermaid", "dot", "svg", "markdown"}}}
 	cmd := &cobra.Command{
-		Use:   "plan [ROOT]",
+		Use:   "plan [ROOT...]",
 		Short: "Say what a root Application will deploy, in which order, and which waves really wait",
 		Long: `Say what a root Application will deploy, directly and through other Applications and ApplicationSets: who deploys whom, in which wave, in which
 order, what each wave waits for, and whether it does.
 
-ROOT is a file with the Application. Without it, the local repositories are searched for the one Application that deploys others and is deployed by
-none. Repositories are those of --repo, and by default the work tree of the Git repository you stand in for all of
-its remotes, as it lies on disk. Nothing is fetched: what is not at hand, such as a chart in a repository of charts, is said where it is, and is no error.
+ROOT is a file with Applications and ApplicationSets, or a directory that you would apply; several are planned together. Without it, the local
+repositories are searched for the one Application or set that deploys others and is deployed by none; --all plans all of them.
 
-With --diff it says what changes since a revision: Applications that come, go or move between waves, other sources, and waves that stop waiting; then, or
-if there is a new finding, the exit code is 3. With -o markdown it is for a comment on a pull request.
+Repositories are those of --repo, and by default the work tree of the Git repository you stand in, for its remotes and for the URL that its Applications name. The
+work tree stands for the branch that the root follows; other branches are read from Git. Charts, remote bases and other repositories are fetched with your own
+credentials of Git, Helm and Docker, and kept in a cache (` + "`$ARGOSY_CACHE`" + `); with --offline nothing is fetched.
 
-A wave waits for an Application if Argo CD's settings have a health check for Applications: those of --customizations, or an argocd-cm that the plan itself
+Whatever is not available is unknown, never nothing. The exit code is 3 if something is broken, or if something unknown may hide Applications: a root, an
+Application of Applications, a set. --allow-unknown accepts named ones, --strict refuses everything unknown.
+
+With --diff it says what changes since a revision: Applications that go, come or move between waves, other sources, waves that stop waiting, and Applications
+whose manifests change (--manifests prints the objects); if a wave stops waiting, or there is a new finding, or one side is incomplete, the exit code is 3. With
+-o markdown it is for a comment on a pull request.
+
+A wave waits for an Application if Argo CD's settings have a health check for Applications: those of --customizations, or those that the plan itself
 deploys. It never waits for the Applications of an ApplicationSet, unless the plugin appset renders it.`,
 		Example: `  argosy plan
   argosy plan --diff main -o markdown apps/root.yaml
   argosy plan --repo https://git.example.com/home/cluster.git=. --resources -o json root.yaml`,
-		Args: atMostOneRoot,
 		RunE: func(cmd *cobra.Command, args []string) error { return runPlan(cmd.Context(), std, opts, args) },
 	}
 	flags := cmd.Flags()
 	opts.register(flags)
 	flags.BoolVar(&opts.resources, "resources", false, "show all objects, not only Applications and ApplicationSets")
 	flags.StringVar(&opts.diff, "diff", "", "say what changes in the boot since a `REVISION`, with -o table, json or markdown")
+	flags.BoolVar(&opts.manifests, "manifests", false, "with --diff: print how the objects of each Application change")
 	flags.BoolVar(&opts.assign, "assign-waves", false, "write sync waves into the files of Applications that need others ("+argo.DependsAnnotation+"), and print which")
+	flags.BoolVar(&opts.inputs, "inputs", false, "print the files that each Application is made of")
+	flags.BoolVar(&opts.writePaths, "write-paths", false, "write "+argo.PathsAnnotation+" into the files of Applications, and print which")
 	flags.VarP(&opts.output, "output", "o", "output format, "+opts.output.usage()+"; markdown with --diff")
 	return cmd
 }
@@ -91,27 +112,42 @@ func runPlan(ctx context.Context, std stdio, opts planOptions, args []string) er
 	if err := opts.check(); err != nil {
 		return err
 	}
-	repos, err := newRepositories(std, opts.repos, true)
+	repos, err := opts.repositories(std)
 	if err != nil {
 		return err
 	}
-	root, file, err := planRoot(ctx, std, repos, opts.planInput, args)
-	if err != nil {
-		return errors.Join(err, repos.close())
-	}
-	p, err := opts.plan(ctx, repos, root)
+	defer repos.close() //nolint:errcheck // only read from
+	roots, err := planRoots(ctx, std, repos, opts.planInput, args)
 	if err != nil {
 		return err
 	}
-	if opts.assign {
+	repos = roots.repos
+	defer repos.close() //nolint:errcheck // only read from
+	p, err := opts.plan(ctx, roots)
+	if err != nil {
+		return err
+	}
+	switch {
+	case opts.assign:
 		return runAssignWaves(ctx, std, repos, p)
+	case opts.writePaths:
+		return runWritePaths(ctx, std, repos, p)
+	case opts.inputs:
+		return writeInputs(std.out, opts.output.value, p)
+	case opts.diff != "":
+		return runPlanDiff(ctx, std, opts, roots, p)
 	}
-	if opts.diff != "" {
-		return runPlanDiff(ctx, std, opts, repos.at(opts.diff), file, p)
+	if err := opts.print(std, p); err != nil {
+		return err
 	}
-	switch opts.output.value {
+	return opts.verdict.exit(std, p)
+}
+
+// print prints a plan.
+func (o *planOptions) print(std stdio, p *plan.Plan) error {
+	switch o.output.value {
 	case "table":
-		return planTable(std.out, p, opts.resources)
+		return planTable(std.out, p, o.resources)
 	case "mermaid":
 		return newGraph(p).mermaid(std.out)
 	case "dot":
@@ -119,93 +155,73 @@ func runPlan(ctx context.Context, std stdio, opts planOptions, args []string) er
 	case "svg":
 		return planSVG(std.out, p)
 	}
-	return writePlan(std.out, opts.output.value, p, opts.resources)
+	return writePlan(std.out, o.output.value, p, o.resources)
 }
 
 func (o *planOptions) check() error {
 	format := o.output.value
+	edits := 0
+	for _, on := range []bool{o.assign, o.inputs, o.writePaths, o.diff != ""} {
+		if on {
+			edits++
+		}
+	}
 	switch {
+	case edits > 1:
+		return usagef("--diff, --assign-waves, --inputs and --write-paths do not go together")
 	case o.resources && (format == "mermaid" || format == "dot" || format == "svg"):
 		return usagef("--resources goes with -o table, json and yaml")
 	case format == "markdown" && o.diff == "":
 		return usagef("-o markdown goes with --diff")
 	case o.diff != "" && format != "table" && format != "json" && format != "markdown":
 		return usagef("--diff goes with -o table, json and markdown")
-	case o.assign && (o.diff != "" || format != "table" || o.resources):
-		return usagef("--assign-waves goes without --diff, --resources and -o")
+	case (o.assign || o.writePaths) && (format != "table" || o.resources):
+		return usagef("--assign-waves and --write-paths go without --resources and -o")
+	case o.inputs && format != "table" && format != "json" || o.inputs && o.resources:
+		return usagef("--inputs goes with -o table and json, and without --resources")
 	case o.diff != "" && o.resources:
 		return usagef("--diff is about Applications, without --resources")
+	case o.manifests && o.diff == "":
+		return usagef("--manifests goes with --diff")
 	}
 	return nil
 }
 
-// planRoot reads the root, or finds it.
-func planRoot(ctx context.Context, std stdio, repos *repositories, opts planInput, args []string) (manifest.Document, string, error) {
-	if len(args) == 0 {
-		return findRoot(ctx, repos, opts)
-	}
-	root, err := readRoot(std.in, args[0])
-	return root, args[0], err
-}
-
-// plan makes a plan of what repositories have, and closes them.
-func (o *planInput) plan(ctx context.Context, repos *repositories, root manifest.Document) (*plan.Plan, error) {
-	p, err := o.newPlan(ctx, repos, root)
-	return p, errors.Join(err, repos.close())
-}
-
-func (o *planInput) newPlan(ctx context.Context, repos *repositories, root manifest.Document) (*plan.Plan, error) {
-	cfg, _, err := o.config(repos)
+// plan makes a plan of what repositories have.
+func (o *planInput) plan(ctx context.Context, roots *rootSet) (*plan.Plan, error) {
+	cfg, err := o.config(roots.repos)
 	if err != nil {
 		return nil, err
 	}
-	cfg.Open = func(ctx context.Context, url, revision string) (plan.Tree, error) {
-		return repos.tree(ctx, url, revision)
-	}
-	return plan.New(ctx, cfg, root)
+	cfg.Loader, cfg.Cache = roots.repos.loader(), roots.cache
+	return plan.New(ctx, cfg, roots.docs...)
 }
 
-// config is what a plan is made with, except for where repositories are, and the clusters that it knows.
-func (o *planInput) config(git generator.Repositories) (plan.Config, generator.ClusterList, error) {
-	list, err := readClusters(o.clusters)
-	clusters := generator.ClusterList(list)
-	if err != nil {
-		return plan.Config{}, nil, err
+// config is what a plan is made with, except for where repositories are.
+func (o *planInput) config(git generator.Repositories) (plan.Config, error) {
+	cfg := plan.Config{Namespace: o.namespace, Sets: o.sets, Git: git, Plugins: map[string]source.Kind{}}
+	for _, flag := range o.plugins {
+		name, kind, ok := strings.Cut(flag, "=")
+		if !ok || name == "" || !slices.Contains([]source.Kind{source.Kustomize, source.Helm, source.Directory}, source.Kind(kind)) {
+			return cfg, usagef("--plugin must be NAME=kustomize, NAME=helm or NAME=directory, it is %q", flag)
+		}
+		cfg.Plugins[name] = source.Kind(kind)
 	}
-	cfg := plan.Config{
-		Namespace: o.namespace, Sets: o.sets,
-		Engine: appset.Embedded{Clusters: clusters, Git: git, AllowEmpty: true}, Strict: appset.Embedded{Clusters: clusters, Git: git},
+	if o.clusters != "" {
+		list, err := readClusters(o.clusters)
+		if err != nil {
+			return cfg, err
+		}
+		cfg.Clusters = append(generator.ClusterList{}, list...)
 	}
 	if o.customizations != "" {
 		data, err := readLimited(o.customizations)
 		if err != nil {
-			return cfg, nil, err
+			return cfg, err
 		}
-		if cfg.Customizations, err = health.ParseCustomizations(o.customizations, data); err != nil {
-			return cfg, nil, err
-		}
-	}
-	return cfg, clusters, nil
-}
-
-// readRoot reads the one Application of a file.
-func readRoot(stdin io.Reader, file string) (manifest.Document, error) {
-	docs, err := readDocuments(stdin, []string{file}, false)
-	if err != nil {
-		return manifest.Document{}, err
-	}
-	return oneRoot(file, docs)
-}
-
-func oneRoot(file string, docs []manifest.Document) (manifest.Document, error) {
-	var roots []manifest.Document
-	for _, d := range docs {
-		if argo.IsApplication(d.Object) {
-			roots = append(roots, d)
+		if cfg.Settings, err = settings.Parse(o.customizations, data); err != nil {
+			return cfg, err
 		}
 	}
-	if len(roots) != 1 {
-		return manifest.Document{}, fmt.Errorf("%s: %d Applications are in it, the root must be one", file, len(roots))
-	}
-	return roots[0], nil
+	return cfg, nil
 }

@@ -1,63 +1,309 @@
 package main
 
 import (
-	"bufio"
 	"context"
+	"errors"
 	"fmt"
-	"io"
+	"io/fs"
+	"os"
+	"slices"
+	"strconv"
 	"strings"
 
+	"github.com/argosy-cd/argosy/internal/argo"
 	"github.com/argosy-cd/argosy/internal/manifest"
 	"github.com/argosy-cd/argosy/internal/plan"
+	"github.com/argosy-cd/argosy/internal/source"
+	"github.com/argosy-cd/argosy/internal/tree"
 )
 
 // runPlanDiff says what changes from a revision to the plan of the work tree.
-func runPlanDiff(ctx context.Context, std stdio, opts planOptions, repos *repositories, file string, after *plan.Plan) error {
-	data, err := repos.file(ctx, file)
+func runPlanDiff(ctx context.Context, std stdio, opts planOptions, roots *rootSet, after *plan.Plan) error {
+	repos := roots.repos.with(opts.diff, "")
+	defer repos.close() //nolint:errcheck // only read from
+	before, err := opts.planThen(ctx, repos, roots.args)
 	if err != nil {
 		return err
 	}
-	docs, err := manifest.Decode(file, data)
-	if err != nil {
-		return err
-	}
-	root, err := oneRoot(file, docs)
-	if err != nil {
-		return err
-	}
-	before, err := opts.plan(ctx, repos, root)
-	if err != nil {
-		return err
-	}
-	changes := plan.Diff(before, after)
+	r := newDiffReport(opts, before, after)
 	switch opts.output.value {
 	case "json":
-		err = jsonChanges(std.out, changes)
+		err = r.json(std.out)
 	case "markdown":
-		err = markdownChanges(std.out, opts.diff, changes)
+		err = r.markdown(std.out, opts.commandLine(roots.args))
 	default:
-		err = tableChanges(std.out, opts.diff, changes)
+		err = r.text(std.out)
 	}
 	if err != nil {
 		return err
 	}
-	for _, c := range changes {
-		if c.Kind == plan.Stops || c.Kind == plan.Found {
-			return errFound
-		}
+	bad := func(c plan.Change) bool { return c.Kind == plan.Stops || c.Kind == plan.Found }
+	if len(r.gaps) > 0 || slices.ContainsFunc(r.diff.Changes, bad) {
+		return errFound
 	}
 	return nil
 }
 
-// sections are the changes by what happens, in the order of a report.
-var sections = []struct{ kind, title, sign string }{
-	{plan.Stops, "Waves that the next one does not wait for", "!"},
-	{plan.Waits, "Waves that the next one waits for now", "+"},
-	{plan.Added, "New Applications", "+"},
-	{plan.Removed, "Applications that go", "-"},
-	{plan.Moved, "Applications that move", "~"},
-	{plan.Sourced, "Applications with another source", "~"},
-	{plan.Found, "New findings", "!"},
+// planThen plans the roots as they are at the revision of the repositories. Without any, nothing is deployed.
+func (o *planInput) planThen(ctx context.Context, repos *repositories, args []string) (*plan.Plan, error) {
+	was := &rootSet{args: args, repos: repos, cache: &plan.Cache{}}
+	for _, arg := range args {
+		docs, err := rootsThen(ctx, repos, arg)
+		if err != nil {
+			return nil, err
+		}
+		was.docs = append(was.docs, docs...)
+	}
+	if len(args) == 0 {
+		var err error
+		if was.docs, err = o.foundRoots(ctx, repos); err != nil {
+			return nil, err
+		}
+	}
+	if len(was.docs) == 0 {
+		return &plan.Plan{}, nil
+	}
+	return o.plan(ctx, was)
+}
+
+// bothPlans plans the roots at a revision and in the work tree. A root may be on one side only.
+func (o *planInput) bothPlans(ctx context.Context, repos *repositories, revision string, args []string) (before, after *plan.Plan, err error) {
+	then := repos.with(revision, "")
+	defer then.close() //nolint:errcheck // only read from
+	if before, err = o.planThen(ctx, then, args); err != nil {
+		return nil, nil, err
+	}
+	var here []string
+	for _, arg := range args {
+		_, err := os.Stat(arg)
+		if there, _ := then.has(ctx, arg); !errors.Is(err, fs.ErrNotExist) || !there {
+			here = append(here, arg)
+		}
+	}
+	if len(here) == 0 && len(args) > 0 {
+		return before, &plan.Plan{}, nil
+	}
+	roots, err := planRoots(ctx, repos.std, repos, *o, here)
+	if err != nil && len(args) == 0 && before.Root != nil {
+		if found, failed := o.foundRoots(ctx, repos); failed == nil && len(found) == 0 {
+			return before, &plan.Plan{}, nil
+		}
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	defer roots.repos.close() //nolint:errcheck // only read from
+	after, err = o.plan(ctx, roots)
+	return before, after, err
+}
+
+// rootsThen are those of a file or a directory at the revision of the repositories, none if it is not there.
+func rootsThen(ctx context.Context, repos *repositories, arg string) ([]manifest.Document, error) {
+	if arg == "-" {
+		return nil, fmt.Errorf("standard input has no revision %s; name the file of the root", repos.revision)
+	}
+	if there, err := repos.has(ctx, arg); err != nil || !there {
+		return nil, err
+	}
+	docs, err := rootsAt(ctx, repos, arg)
+	if len(docs) > 0 && anyRoot(arg, docs) != nil {
+		return nil, nil
+	}
+	return docs, err
+}
+
+// has reports whether there is a file or directory at the revision of the repositories.
+func (r *repositories) has(ctx context.Context, name string) (bool, error) {
+	view, rel, err := r.inside(ctx, name)
+	if err != nil {
+		return false, err
+	}
+	_, kind, err := view.Resolve(ctx, rel)
+	return kind != tree.None, err
+}
+
+// foundRoots are all roots that are in the repositories, none if there is no root.
+func (o *planInput) foundRoots(ctx context.Context, repos *repositories) ([]manifest.Document, error) {
+	candidates, err := repos.applications(ctx)
+	if err != nil || len(candidates) == 0 {
+		return nil, err
+	}
+	p, err := o.plan(ctx, &rootSet{docs: candidates, repos: repos, cache: &plan.Cache{}})
+	if err != nil {
+		return nil, err
+	}
+	return rootsOf(p, candidates), nil
+}
+
+// sideGap is a gap of one of the two plans.
+type sideGap struct {
+	plan.Gap
+	after bool
+}
+
+// gaps are what the verdict refuses of a plan.
+func (o *verdictOptions) gaps(p *plan.Plan, after bool) []sideGap {
+	if len(o.refused(p)) == 0 {
+		return nil
+	}
+	var out []sideGap
+	for _, g := range p.Gaps() {
+		if g.State == source.Broken.String() || (g.Hides || o.strict) && !o.allowed(g.Name) {
+			out = append(out, sideGap{g, after})
+		}
+	}
+	return out
+}
+
+// diffReport is a comparison that is to be printed.
+type diffReport struct {
+	revision string
+	gaps     []sideGap
+	diff     *plan.Difference
+	objects  bool // also how each of them changes
+}
+
+func newDiffReport(opts planOptions, before, after *plan.Plan) *diffReport {
+	return &diffReport{
+		revision: opts.diff, diff: plan.Diff(before, after), objects: opts.manifests,
+		gaps: append(opts.verdict.gaps(before, false), opts.verdict.gaps(after, true)...),
+	}
+}
+
+// headline is the first line. It says that two boots are the same only if both are known.
+func (r *diffReport) headline() string {
+	if len(r.gaps) > 0 {
+		return "The comparison is incomplete: " + r.incomplete()
+	}
+	if len(r.diff.Changes) == 0 && len(r.diff.Manifests) == 0 {
+		return fmt.Sprintf("The boot is the same as at %s.", printable(r.revision))
+	}
+	return ""
+}
+
+// incomplete says what is not known, and on which side.
+func (r *diffReport) incomplete() string {
+	var both, then, now []string
+	for _, g := range r.gaps {
+		text := g.text()
+		switch twice := slices.Contains(r.gaps, sideGap{g.Gap, !g.after}); {
+		case twice && !g.after:
+			both = append(both, text)
+		case twice:
+		case g.after:
+			now = append(now, text)
+		default:
+			then = append(then, text)
+		}
+	}
+	var parts []string
+	for _, side := range []struct {
+		where string
+		list  []string
+	}{{"at " + printable(r.revision) + ", ", then}, {"now, ", now}, {"at " + printable(r.revision) + " and now, ", both}} {
+		if n := len(side.list); n > 0 {
+			const most = 5
+			text := side.where + strings.Join(side.list[:min(n, most)], "; ")
+			if n > most {
+				text += fmt.Sprintf("; and %d more", n-most)
+			}
+			parts = append(parts, text)
+		}
+	}
+	return strings.Join(parts, "; ")
+}
+
+func (g sideGap) text() string {
+	kind := map[string]string{argo.KindApplication: "the Application ", argo.KindApplicationSet: "the set "}[g.Kind]
+	return harmless(fmt.Sprintf("%s%s is %s: %s", kind, g.Name, g.State, shorten(g.Reason, 500)))
+}
+
+// shorten cuts a text that is too long for a line.
+func shorten(s string, most int) string {
+	if len(s) <= most {
+		return s
+	}
+	return strings.ToValidUTF8(s[:most], "") + " …"
+}
+
+// section is a part of a report: changes of one kind, or a line with names.
+type section struct {
+	title, sign string
+	rows        [][2]string
+	names       []string
+}
+
+// sections are the parts of a report, in order.
+func (r *diffReport) sections() []section {
+	var out []section
+	add := func(kind, title, sign string) {
+		s := section{title: title, sign: sign}
+		for _, c := range r.diff.Changes {
+			if c.Kind == kind {
+				s.rows = append(s.rows, [2]string{c.Subject, changeText(c)})
+			}
+		}
+		if len(s.rows) > 0 {
+			out = append(out, s)
+		}
+	}
+	names := func(title string, list []string) {
+		if len(list) > 0 {
+			out = append(out, section{title: title, names: list})
+		}
+	}
+	add(plan.Removed, "Applications that will be deleted", "-")
+	add(plan.Stops, "Waves that the next one does not wait for", "!")
+	add(plan.Waits, "Waves that the next one waits for now", "+")
+	add(plan.Added, "New Applications", "+")
+	add(plan.Moved, "Applications that move", "~")
+	add(plan.Sourced, "Applications with another source", "~")
+	applications, sets, applied := r.changed()
+	names("Objects that are applied by hand change", applied)
+	names("Manifests of "+count(len(applications), "Application")+" change", applications)
+	names("Applications of "+count(len(sets), "ApplicationSet")+" change", sets)
+	add(plan.Found, "New findings", "!")
+	var gone []string
+	findings := 0
+	for _, c := range r.diff.Changes {
+		if c.Kind == plan.Gone {
+			findings++
+			if !slices.Contains(gone, c.Subject) {
+				gone = append(gone, c.Subject)
+			}
+		}
+	}
+	if findings > 0 {
+		names("Findings that are gone: "+strconv.Itoa(findings)+", about", []string{some(gone)})
+	}
+	return out
+}
+
+// changed names the Applications and sets whose manifests change and that are in both plans, and the objects that somebody applies.
+func (r *diffReport) changed() (applications, sets, applied []string) {
+	for _, m := range r.diff.Manifests {
+		switch {
+		case m.Kind != "" || m.Told():
+		case m.Name == plan.ApplyName:
+			for _, c := range m.Objects {
+				applied = append(applied, idName(c.ID))
+			}
+		case m.Set:
+			sets = append(sets, m.Name)
+		default:
+			applications = append(applications, m.Name)
+		}
+	}
+	return applications, sets, applied
+}
+
+// notCompared is the last line, and the Applications that it is about.
+func (r *diffReport) notCompared() (string, []string) {
+	var names []string
+	for _, ref := range r.diff.NotCompared {
+		names = append(names, ref.Name)
+	}
+	return count(len(names), "Application") + " could not be compared completely, because parts are unknown or broken", names
 }
 
 func changeText(c plan.Change) string {
@@ -69,60 +315,4 @@ func changeText(c plan.Change) string {
 	default:
 		return c.Old + c.New
 	}
-}
-
-func tableChanges(out io.Writer, revision string, changes []plan.Change) error {
-	w := bufio.NewWriter(out)
-	if len(changes) == 0 {
-		fmt.Fprintf(w, "The boot is the same as at %s.\n", printable(revision))
-	}
-	for _, s := range sections {
-		first := true
-		for _, c := range changes {
-			if c.Kind != s.kind {
-				continue
-			}
-			if first {
-				fmt.Fprintln(w, strings.ToUpper(s.title))
-				first = false
-			}
-			fmt.Fprintf(w, "  %s %s: %s\n", s.sign, printable(c.Subject), printable(changeText(c)))
-		}
-	}
-	return flush(w)
-}
-
-func markdownChanges(out io.Writer, revision string, changes []plan.Change) error {
-	w := bufio.NewWriter(out)
-	// What is in a repository is text, and not Markdown of ours.
-	code := func(s string) string {
-		return "`" + strings.NewReplacer("`", "'", "\n", " ", "|", "\\|").Replace(s) + "`"
-	}
-	if len(changes) == 0 {
-		fmt.Fprintf(w, "**The boot is the same as at %s.**\n", code(revision))
-	} else {
-		fmt.Fprintf(w, "**What changes in the boot since %s**\n", code(revision))
-	}
-	for _, s := range sections {
-		first := true
-		for _, c := range changes {
-			if c.Kind != s.kind {
-				continue
-			}
-			if first {
-				fmt.Fprintf(w, "\n| %s | |\n|---|---|\n", s.title)
-				first = false
-			}
-			fmt.Fprintf(w, "| %s | %s |\n", code(c.Subject), code(changeText(c)))
-		}
-	}
-	return flush(w)
-}
-
-func jsonChanges(w io.Writer, changes []plan.Change) error {
-	list := make([]any, len(changes))
-	for i, c := range changes {
-		list[i] = map[string]any{"kind": c.Kind, "subject": c.Subject, "old": c.Old, "new": c.New}
-	}
-	return writeJSON(w, map[string]any{"changes": list})
 }

@@ -12,7 +12,7 @@ import (
 func writePlan(w io.Writer, format string, p *plan.Plan, resources bool) error {
 	findings := make([]any, len(p.Findings))
 	for i, f := range p.Findings {
-		findings[i] = map[string]any{"subject": f.Subject, "message": f.Message}
+		findings[i] = findingObject(f)
 	}
 	object := manifest.Object{"root": planned{resources, map[*plan.Application]bool{}}.application(p.Root), "findings": findings}
 	if format == "yaml" {
@@ -42,7 +42,7 @@ func (p planned) application(app *plan.Application) map[string]any {
 	p.told[app] = true
 	var sources []any
 	for _, s := range app.Sources {
-		source := map[string]any{"repoURL": gitsource.Redact(s.Repository), "kind": s.Kind}
+		source := map[string]any{"repoURL": gitsource.Redact(s.Repository), "kind": string(s.Kind), "verdict": s.Verdict.String()}
 		for key, value := range map[string]string{"path": s.Path, "chart": s.Chart, "targetRevision": s.Revision, "unknown": s.Unknown} {
 			if value != "" {
 				source[key] = value

@@ -43,7 +43,7 @@ type svgSection struct {
 func svgSections(p *plan.Plan) []svgSection {
 	var out []svgSection
 	for _, app := range p.Applications {
-		if app != p.Root && !deploysOthers(app) {
+		if app != p.Root && !app.DeploysOthers() {
 			continue
 		}
 		s := svgSection{name: app.Name}

@@ -10,46 +10,32 @@ import (
 	"github.com/argosy-cd/argosy/internal/argo"
 	"github.com/argosy-cd/argosy/internal/gitsource"
 	"github.com/argosy-cd/argosy/internal/plan"
+	"github.com/argosy-cd/argosy/internal/source"
 )
 
 // planTable prints a plan for people: each Application that deploys others, wave by wave.
 func planTable(out io.Writer, p *plan.Plan, resources bool) error {
 	w := bufio.NewWriter(out)
-	applications, sets, objects := 0, 0, 0
 	for _, app := range p.Applications {
-		applications++
-		objects += len(app.Items)
-		for _, item := range app.Items {
-			if item.Children != nil {
-				sets++
-			}
-		}
-		if app == p.Root || resources || deploysOthers(app) {
+		if app == p.Root || resources || app.DeploysOthers() {
 			planSection(w, app, resources)
 		}
 	}
-	fmt.Fprintf(w, "%s, %s, %s\n", count(applications, "Application"), count(sets, "ApplicationSet"), count(objects, "object"))
+	writeFindings(w, "FINDINGS", p)
 	if len(p.Findings) > 0 {
-		fmt.Fprintf(w, "\nFINDINGS\n")
-		for _, f := range p.Findings {
-			fmt.Fprintf(w, "  %s: %s\n", printable(f.Subject), printable(f.Message))
-		}
+		fmt.Fprintln(w)
 	}
+	fmt.Fprintln(w, summaryLine(p))
 	return flush(w)
-}
-
-func deploysOthers(app *plan.Application) bool {
-	for _, item := range app.Items {
-		if item.Application != nil || item.Children != nil {
-			return true
-		}
-	}
-	return false
 }
 
 // planSection prints what one Application deploys.
 func planSection(w io.Writer, app *plan.Application, resources bool) {
-	fmt.Fprintf(w, "%s, from %s\n", printable(app.Name), describePlanSources(app))
+	from := "from " + describePlanSources(app)
+	if app.Applied {
+		from = "applied by hand"
+	}
+	fmt.Fprintf(w, "%s, %s\n", printable(app.Name), from)
 	waves := app.Waves()
 	for i, wave := range waves {
 		rows := planRows(wave, resources)
@@ -142,7 +128,7 @@ func applicationRow(app *plan.Application, indent string) []string {
 func describePlanSources(app *plan.Application) string {
 	var parts []string
 	for _, s := range app.Sources {
-		if s.Kind == "values" {
+		if s.Kind == source.Values {
 			continue
 		}
 		what := s.Path

@@ -88,7 +88,7 @@ func newRootCommand(std stdio) *cobra.Command {
 	cmd.SetOut(std.out)
 	cmd.SetErr(std.err)
 	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
-	cmd.AddCommand(newAppsetCommand(std), newS3Command(std), newRepoCommand(std), newCmpCommand(std), newHealthCommand(std), newPlanCommand(std), newSimulateCommand(std), newDemoCommand(std), newEventsCommand(std))
+	cmd.AddCommand(newAppCommand(std), newAppsetCommand(std), newS3Command(std), newRepoCommand(std), newCmpCommand(std), newHealthCommand(std), newPlanCommand(std), newSimulateCommand(std), newDemoCommand(std), newEventsCommand(std))
 	cmd.SetHelpCommand(newHelpCommand(cmd))
 	return cmd
 }

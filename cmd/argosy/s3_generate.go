@@ -133,17 +133,17 @@ func directory(args []string) string {
 	return args[0]
 }
 
-// source is a trigger file that was read, and what it is read with.
-type source struct {
+// triggered is a trigger file that was read, and what it is read with.
+type triggered struct {
 	config  s3source.Config
 	sources []triggerfile.Source
 	root    *os.Root
 }
 
-func (s *source) close() { s.root.Close() }
+func (s *triggered) close() { s.root.Close() }
 
 // openSource reads the trigger file of a directory and the policy.
-func openSource(std stdio, opts s3SourceOptions, dir string) (*source, error) {
+func openSource(std stdio, opts s3SourceOptions, dir string) (*triggered, error) {
 	p, err := readPolicy(opts.policy)
 	if err != nil {
 		return nil, err
@@ -169,7 +169,7 @@ func openSource(std stdio, opts s3SourceOptions, dir string) (*source, error) {
 		return nil, err
 	}
 	b := &buckets{cache: cache, now: std.now}
-	return &source{root: root, sources: sources, config: s3source.Config{Open: b.reader, Git: root.FS(), Policy: p, App: call, File: file}}, nil
+	return &triggered{root: root, sources: sources, config: s3source.Config{Open: b.reader, Git: root.FS(), Policy: p, App: call, File: file}}, nil
 }
 
 // parseTrigger parses the trigger file, or the parameter that an application without one has. The error is that of reading
@@ -215,7 +215,7 @@ func readPolicy(file string) (*policy.Policy, error) {
 }
 
 // withSource runs f with the trigger file of a directory, within the deadline.
-func withSource(ctx context.Context, std stdio, opts s3SourceOptions, dir string, f func(ctx context.Context, s *source) error) error {
+func withSource(ctx context.Context, std stdio, opts s3SourceOptions, dir string, f func(ctx context.Context, s *triggered) error) error {
 	ctx, cancel, err := opts.deadline(ctx)
 	if err != nil {
 		return err
@@ -230,7 +230,7 @@ func withSource(ctx context.Context, std stdio, opts s3SourceOptions, dir string
 }
 
 func runS3Init(ctx context.Context, std stdio, opts s3SourceOptions, dir string) error {
-	return withSource(ctx, std, opts, dir, func(ctx context.Context, s *source) error {
+	return withSource(ctx, std, opts, dir, func(ctx context.Context, s *triggered) error {
 		fetched, err := s.config.Fetch(ctx, s.sources)
 		if err != nil {
 			return err
@@ -244,7 +244,7 @@ func runS3Init(ctx context.Context, std stdio, opts s3SourceOptions, dir string)
 }
 
 func runS3Generate(ctx context.Context, std stdio, opts s3SourceOptions, dir string) error {
-	return withSource(ctx, std, opts, dir, func(ctx context.Context, s *source) error {
+	return withSource(ctx, std, opts, dir, func(ctx context.Context, s *triggered) error {
 		fetched, err := s.config.Fetch(ctx, s.sources)
 		if err != nil {
 			return err

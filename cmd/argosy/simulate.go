@@ -34,7 +34,7 @@ type simulateOptions struct {
 func newSimulateCommand(std stdio) *cobra.Command {
 	opts := simulateOptions{output: formatFlag{value: "table", allowed: []string{"table", "json", "svg"}}}
 	cmd := &cobra.Command{
-		Use:   "simulate [ROOT]",
+		Use:   "simulate [ROOT...]",
 		Short: "Run a boot before it happens: when each Application becomes healthy, and what a failure blocks",
 		Long: `Run the boot of a root Application by Argo CD's rules, without a cluster: a wave starts when everything of the one before that has a health check is
 healthy; what is Degraded fails a sync, which is tried again with a backoff and then given up; the last wave is not waited for.
@@ -51,7 +51,6 @@ one Application alone needs, and, if the boot does not end, what waits for what;
 		Example: `  argosy simulate --repo https://git.example.com/home/cluster.git=. root.yaml
   argosy simulate --never longhorn root.yaml
   argosy simulate --duration longhorn=5m --compare stock root.yaml`,
-		Args: atMostOneRoot,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if cmd.Flags().Changed("seed") && opts.jitter == 0 {
 				return usagef("--seed goes with --jitter")
@@ -143,7 +142,7 @@ func (o *simulateOptions) load(std stdio, p *plan.Plan) (simulate.Model, error) 
 		used := 0
 		for app, name := range simulate.Names(p) {
 			// A boot may have had others, and what one that deploys others takes is theirs.
-			if d, ok := learnt[name]; ok && !deploysOthers(app) {
+			if d, ok := learnt[name]; ok && !app.DeploysOthers() {
 				m.Applications[name] = d
 				used++
 			}
@@ -237,6 +236,9 @@ func runSimulate(ctx context.Context, std stdio, opts simulateOptions, args []st
 	if err == nil && !boot.Done() {
 		err = errFound
 	}
+	if err == nil {
+		err = opts.verdict.exit(std, p)
+	}
 	return err
 }
 
@@ -250,15 +252,17 @@ func planHasKind(p *plan.Plan, kind string) bool {
 func (o *simulateOptions) planned(ctx context.Context, std stdio, args []string, sets string) (*plan.Plan, error) {
 	input := o.planInput
 	input.sets = sets
-	repos, err := newRepositories(std, input.repos, true)
+	repos, err := input.repositories(std)
 	if err != nil {
 		return nil, err
 	}
-	root, _, err := planRoot(ctx, std, repos, input, args)
+	defer repos.close() //nolint:errcheck // only read from
+	roots, err := planRoots(ctx, std, repos, input, args)
 	if err != nil {
-		return nil, errors.Join(err, repos.close())
+		return nil, err
 	}
-	return input.plan(ctx, repos, root)
+	defer roots.repos.close() //nolint:errcheck // only read from
+	return input.plan(ctx, roots)
 }
 
 // compareStock boots twice: with sets rendered by the controller, and by the plugin.
@@ -281,5 +285,5 @@ func (o *simulateOptions) compareStock(ctx context.Context, std stdio, args []st
 	if !boots[1].Done() {
 		return errFound
 	}
-	return nil
+	return o.verdict.exit(std, plans[1])
 }

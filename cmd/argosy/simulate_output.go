@@ -28,6 +28,9 @@ const chartWidth = 60
 func bootTable(w io.Writer, p *plan.Plan, b *simulate.Boot) error {
 	out := bufio.NewWriter(w)
 	verdict := "boots in " + clock(b.Total)
+	if len(p.Summary().Hiding) > 0 {
+		verdict = "is not known completely; what is known " + verdict
+	}
 	switch {
 	case b.Cut:
 		verdict = "does not boot within a day"
@@ -71,11 +74,9 @@ func bootTable(w io.Writer, p *plan.Plan, b *simulate.Boot) error {
 		}
 	}
 	if len(p.Findings) > 0 {
-		fmt.Fprintln(out, "\nFINDINGS OF THE PLAN")
-		for _, f := range p.Findings {
-			fmt.Fprintf(out, "  %s: %s\n", printable(f.Subject), harmless(f.Message))
-		}
+		fmt.Fprintln(out)
 	}
+	writeFindings(out, "FINDINGS OF THE PLAN", p)
 	return out.Flush()
 }
 
@@ -136,7 +137,7 @@ func seconds(d time.Duration) any {
 func writeBoot(w io.Writer, p *plan.Plan, b *simulate.Boot) error {
 	apps, events, path, blocked, findings := []any{}, []any{}, []any{}, []any{}, []any{}
 	for _, f := range p.Findings {
-		findings = append(findings, map[string]any{"subject": f.Subject, "message": f.Message})
+		findings = append(findings, findingObject(f))
 	}
 	for _, r := range b.Runs {
 		o := map[string]any{

@@ -3,12 +3,14 @@ package archive
 import (
 	"archive/tar"
 	"compress/gzip"
+	"context"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"path"
 	"strings"
+	"sync"
 
 	"github.com/argosy-cd/argosy/internal/tree"
 )
@@ -23,46 +25,79 @@ const maxScan = 64 << 30
 // repositories have them: a wanted name that is, or leads through, a link is the file that the link leads to. A link that
 // leads out of the repository, to nothing or in a circle is an error only if it is wanted itself. What else a repository
 // cannot have, such as names with "..", other kinds of entries or one name twice, is refused.
-func Pick(r io.ReadSeeker, limits Limits, wanted tree.Selection) ([]tree.File, error) {
-	p := &pick{limits: limits, wants: wanted.Wants, most: wanted.MaxBytes}
-	if err := p.scan(r); err != nil {
-		return nil, err
-	}
-	aliases, err := p.aliases(wanted)
+func Pick(ctx context.Context, open Opener, limits Limits, wanted tree.Selection) ([]tree.File, error) {
+	p := &pick{limits: limits, open: open, wants: func(name string, size int64) bool {
+		return wanted.Wants(name) && (wanted.MaxBytes == 0 || size <= wanted.MaxBytes)
+	}}
+	v, err := p.view(ctx)
 	if err != nil {
 		return nil, err
 	}
-	var out []tree.File
-	for name, data := range p.files {
-		if wanted.Wants(name) {
-			out = append(out, tree.File{Name: name, Data: data})
-		}
-	}
-	if err := p.again(r, aliases); err != nil {
-		return nil, err
-	}
-	for name, target := range aliases {
-		out = append(out, tree.File{Name: name, Data: p.files[target]})
-	}
-	tree.Sort(out)
-	return out, nil
+	return v.Select(ctx, wanted)
 }
 
-// again reads what links have led to, if it was not read before.
-func (p *pick) again(r io.ReadSeeker, aliases map[string]string) error {
-	missing := map[string]bool{}
-	for _, target := range aliases {
-		if _, ok := p.files[target]; !ok {
-			missing[target] = true
+// Opener returns the archive, from its beginning. Readers end with the context.
+type Opener func(ctx context.Context) (io.Reader, error)
+
+// Limits of what View reads before it is asked: small files, up to a sum.
+const (
+	earlyFile = 256 << 10
+	earlySum  = 64 << 20
+	lateFile  = 4 << 20 // nothing in a larger file is a manifest
+)
+
+// View is a repository in a gzipped tar. One pass finds what is in it and keeps small files; if others are read, one more reads all that are not
+// large. It refuses what Pick refuses.
+func View(ctx context.Context, open Opener, limits Limits) (*tree.View, error) {
+	p := &pick{limits: limits, open: open}
+	p.wants = func(name string, size int64) bool {
+		return size <= earlyFile && p.bytes+size <= earlySum && tree.Safe(name)
+	}
+	return p.view(ctx)
+}
+
+// view scans the archive.
+func (p *pick) view(ctx context.Context) (*tree.View, error) {
+	if err := p.rewind(ctx); err != nil {
+		return nil, err
+	}
+	names := make(map[string]bool, len(p.names)+len(p.links))
+	for name := range p.names {
+		names[name] = false
+	}
+	for name := range p.links {
+		names[name] = true
+	}
+	var mu sync.Mutex
+	again := false
+	return tree.NewView(names, func(ctx context.Context, name string) ([]byte, error) {
+		mu.Lock()
+		defer mu.Unlock()
+		if to, ok := p.links[name]; ok {
+			return []byte(to), nil
 		}
-	}
-	if len(missing) == 0 {
-		return nil
-	}
-	if _, err := r.Seek(0, io.SeekStart); err != nil {
+		if _, ok := p.files[name]; !ok && !again {
+			again = true
+			had := p.files
+			p.wants = func(name string, size int64) bool { return had[name] == nil && size <= lateFile && tree.Safe(name) }
+			if err := p.rewind(ctx); err != nil {
+				again = false
+				return nil, err
+			}
+		}
+		data, ok := p.files[name]
+		if !ok {
+			return nil, fmt.Errorf("%q: over the limit of %d bytes for a file, or with characters in its name that are not supported", shorten(name), lateFile)
+		}
+		return data, nil
+	}), nil
+}
+
+func (p *pick) rewind(ctx context.Context) error {
+	r, err := p.open(ctx)
+	if err != nil {
 		return err
 	}
-	p.wants = func(name string) bool { return missing[name] }
 	return p.scan(r)
 }
 
@@ -70,7 +105,7 @@ func (p *pick) again(r io.ReadSeeker, aliases map[string]string) error {
 // must, and keeps little of what it reads.
 func Has(r io.Reader, name string) (bool, error) {
 	base := path.Base(name)
-	p := &pick{limits: Limits{Entries: 1 << 40}, wants: func(string) bool { return false }}
+	p := &pick{limits: Limits{Entries: 1 << 40}, wants: func(string, int64) bool { return false }}
 	p.ignore = func(n string) bool { return path.Base(n) != base }
 	p.enough = func() bool { _, link := p.links[name]; return link || p.names[name] }
 	if err := p.scan(r); err != nil {
@@ -87,16 +122,15 @@ func Has(r io.Reader, name string) (bool, error) {
 
 type pick struct {
 	limits  Limits
-	wants   func(name string) bool // the content of a file
-	ignore  func(name string) bool // files that need not be remembered; nil is none
-	enough  func() bool            // nil is at the end
-	most    int64                  // larger files are not there; zero is none
+	open    Opener
+	wants   func(name string, size int64) bool // the content of a file
+	ignore  func(name string) bool             // files that need not be remembered; nil is none
+	enough  func() bool                        // nil is at the end
 	entries int
 	bytes   int64
 	names   map[string]bool // of all files
 	links   map[string]string
 	files   map[string][]byte
-	dirs    map[string]bool // nil is not known yet
 	steps   int
 }
 
@@ -166,13 +200,10 @@ func (p *pick) entry(h *tar.Header, r io.Reader) error {
 		}
 		return nil
 	}
-	if p.most > 0 && h.Size > p.most {
-		return nil
-	}
 	if p.ignore == nil || !p.ignore(name) {
 		p.names[name] = true
 	}
-	if !p.wants(name) {
+	if !p.wants(name, h.Size) {
 		return nil
 	}
 	if !tree.Safe(name) {

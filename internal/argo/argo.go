@@ -15,6 +15,8 @@ const (
 	SyncWaveAnnotation = "argocd.argoproj.io/sync-wave"
 
 	SyncOptionsAnnotation = "argocd.argoproj.io/sync-options"
+	// PathsAnnotation names the files that an Application is made of, so that other commits do not render it again.
+	PathsAnnotation = "argocd.argoproj.io/manifest-generate-paths"
 )
 
 // Ref names an Application.
@@ -68,6 +70,27 @@ func Sources(app manifest.Object) []map[string]any {
 	for _, s := range list {
 		m, _ := s.(map[string]any)
 		out = append(out, m)
+	}
+	return out
+}
+
+// Deployed returns the sources that Argo CD deploys: a list of sources wins over a source, and a hydrator's dry source over both.
+func Deployed(app manifest.Object) []map[string]any {
+	if dry := manifest.Map(app, "spec", "sourceHydrator", "drySource"); dry != nil {
+		return []map[string]any{dry}
+	}
+	var out []map[string]any
+	list, _ := manifest.Map(app, "spec")["sources"].([]any)
+	for _, s := range list {
+		if m, _ := s.(map[string]any); len(m) > 0 {
+			out = append(out, m)
+		}
+	}
+	if len(out) > 0 {
+		return out
+	}
+	if s := manifest.Map(app, "spec", "source"); len(s) > 0 {
+		out = append(out, s)
 	}
 	return out
 }

@@ -30,6 +30,19 @@ func (t Type) Field(name string) Type {
 	return t.fields[name]
 }
 
+// Name returns the name of the field that Go's JSON decoder takes a key for: case makes no difference. A key that is no field stays.
+func (t Type) Name(key string) string {
+	if _, ok := t.fields[key]; ok {
+		return key
+	}
+	for _, name := range manifest.Keys(t.fields) {
+		if strings.EqualFold(name, key) {
+			return name
+		}
+	}
+	return key
+}
+
 // Item returns the type of the elements of a list.
 func (t Type) Item() Type {
 	if t.items == nil {
@@ -255,3 +268,6 @@ var applicationSetSpec = object(map[string]Type{
 	"preservedFields":              object(with(texts, "annotations", "labels")),
 	"ignoreApplicationDifferences": list(object(union(with(text, "name"), with(texts, "jsonPointers", "jqPathExpressions")))),
 })
+
+// Source returns the types of the fields of a source, as of Argo CD 3.2.
+func Source() Type { return source }

@@ -189,7 +189,7 @@ func TestBadRequests(t *testing.T) {
 		"too large":           {cmptest.Request{Dir: "app", Packed: noise}, codes.ResourceExhausted, "the repository has 102400 bytes, packed, and the limit is 65536 (--max-repository)"},
 		"larger than it says": {cmptest.Request{Dir: "app", Packed: noise, Size: 10}, codes.ResourceExhausted, "bytes, packed, and the limit is 65536 (--max-repository)"},
 		"traversal":           {cmptest.Request{Dir: "app", Files: map[string]string{"../x": "1"}}, codes.Unknown, `the repository that Argo CD sent: "../x": not a name in a repository`},
-		"link out":            {cmptest.Request{Dir: "app", Files: map[string]string{"app/x": "-> /etc/passwd"}}, codes.Unknown, `"app/x": it is a symbolic link out of the repository, to "/etc/passwd"`},
+		"link out":            {cmptest.Request{Dir: "app", Files: map[string]string{"app/x": "-> /etc/passwd"}}, codes.Unknown, "app/x: it is a symbolic link out of the repository"},
 		"directory":           {cmptest.Request{Dir: "../..", Files: good.Files}, codes.Unknown, `path "../.." is outside of the repository`},
 	} {
 		t.Run(name, func(t *testing.T) {

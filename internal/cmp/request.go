@@ -41,38 +41,51 @@ func (r *Request) doing() string { return *r.what.Load() }
 
 // Files returns those files of the repository that are wanted, by their names in it.
 func (r *Request) Files(ctx context.Context, wanted tree.Selection) ([]tree.File, error) {
+	return received(r, ctx, func() ([]tree.File, error) { return archive.Pick(ctx, r.open, archive.RepositoryLimits, wanted) })
+}
+
+// View is the repository.
+func (r *Request) View(ctx context.Context) (*tree.View, error) {
+	return received(r, ctx, func() (*tree.View, error) { return archive.View(ctx, r.open, archive.RepositoryLimits) })
+}
+
+// received says what is being done, and what went wrong with it.
+func received[T any](r *Request, ctx context.Context, read func() (T, error)) (T, error) {
 	before := r.doing()
 	r.Doing("receiving the repository from Argo CD")
 	defer r.Doing(before)
+	got, err := read()
+	var none T
+	var own *coded
+	switch {
+	case ctx.Err() != nil:
+		return none, ctx.Err()
+	case errors.Is(err, os.ErrClosed):
+		return none, errGone
+	case errors.As(err, &own) || errors.Is(err, errGone):
+		return none, err
+	case err != nil:
+		return none, fmt.Errorf("the repository that Argo CD sent: %w", err)
+	}
+	return got, nil
+}
+
+// open waits for the repository and reads it from its beginning.
+func (r *Request) open(ctx context.Context) (io.Reader, error) {
 	content, err := r.upload.content(ctx)
 	if err != nil {
 		return nil, err
 	}
-	files, err := archive.Pick(&stoppable{ctx, content}, archive.RepositoryLimits, wanted)
-	switch {
-	case ctx.Err() != nil:
-		return nil, ctx.Err()
-	case errors.Is(err, os.ErrClosed):
-		return nil, errGone
-	case err != nil:
-		return nil, fmt.Errorf("the repository that Argo CD sent: %w", err)
+	if _, err := content.Seek(0, io.SeekStart); err != nil {
+		return nil, err
 	}
-	return files, nil
+	return &stoppable{ctx, content}, nil
 }
 
 // stoppable is a reader that ends with its context.
 type stoppable struct {
 	ctx context.Context
 	io.Reader
-}
-
-// Seek implements io.Seeker for what can.
-func (s *stoppable) Seek(offset int64, whence int) (int64, error) {
-	seeker, ok := s.Reader.(io.Seeker)
-	if !ok {
-		return 0, errors.ErrUnsupported
-	}
-	return seeker.Seek(offset, whence)
 }
 
 func (s *stoppable) Read(p []byte) (int, error) {

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os/exec"
 	"path/filepath"
 	"slices"
@@ -98,6 +97,7 @@ type repository struct {
 	bare   bool
 	top    string // of the work tree
 	prefix string // of git.dir below top, with a slash at the end
+	objects
 }
 
 // findRepository returns the repository that dir is in, nil if it is in none.
@@ -164,37 +164,4 @@ func (r *repository) at(ctx context.Context, revision string) (*Tree, error) {
 		}
 	}
 	return nil, fmt.Errorf("there is no revision %q", revision)
-}
-
-// blobs reads objects in one git process.
-func (r *repository) blobs(ctx context.Context, ids []string) ([][]byte, error) {
-	cmd := r.command(ctx, "cat-file", "--batch", "--buffer")
-	cmd.Stdin = strings.NewReader(strings.Join(ids, "\n") + "\n")
-	var stdout, stderr limitedBuffer
-	stdout.max, stderr.max = maxOutput, 64<<10
-	cmd.Stdout, cmd.Stderr = &stdout, &stderr
-	if err := cmd.Run(); err != nil {
-		return nil, commandError(ctx, "cat-file", stderr.String(), err)
-	}
-	out := make([][]byte, 0, len(ids))
-	for _, id := range ids {
-		header, err := stdout.ReadString('\n')
-		if err != nil {
-			return nil, fmt.Errorf("reading object %s: %w", id, err)
-		}
-		var name, kind string
-		var size int
-		if n, err := fmt.Sscanf(header, "%s %s %d", &name, &kind, &size); n != 3 || err != nil {
-			return nil, fmt.Errorf("reading object %s: %s", id, strings.TrimSpace(header))
-		}
-		data := make([]byte, size)
-		if _, err := io.ReadFull(&stdout, data); err != nil {
-			return nil, fmt.Errorf("reading object %s: %w", id, err)
-		}
-		if _, err := stdout.ReadByte(); err != nil {
-			return nil, fmt.Errorf("reading object %s: %w", id, err)
-		}
-		out = append(out, data)
-	}
-	return out, nil
 }

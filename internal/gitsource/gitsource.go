@@ -1,5 +1,5 @@
 // Package gitsource is a read-only view of Git repositories: a work tree as it lies on disk, a revision of a local
-// repository, or a shallow fetch of a remote one.
+// repository, or a shallow fetch of a remote one, which a cache may keep.
 //
 // For a user it runs their own git command, so that credentials, ignore rules and every repository format work as the user
 // has them. For a server, Remote fetches without it, with Argo CD's credentials. It never writes to a repository, lets git ask for no password, never follows a link out of a tree, and
@@ -18,6 +18,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/argosy-cd/argosy/internal/flight"
 )
 
 // Config configures a Source.
@@ -29,8 +31,11 @@ type Config struct {
 	Offline bool
 	// Env is the environment of git commands, as os.Environ gives it: the user's PATH, home and credentials.
 	Env []string
-	// Note is called with a line about a decision that the user should know of. Nil drops them.
+	// Note is called with a line about a decision that the user should know of, one call at a time. Nil drops them.
 	Note func(string)
+	// Cache is a directory that keeps fetched commits between runs, in a bare repository for each URL. It is made if it does
+	// not exist, and may be shared by processes. "" fetches into a temporary directory that Close removes.
+	Cache string
 }
 
 // Local is a repository, or a directory of one, on disk.
@@ -40,23 +45,30 @@ type Local struct {
 	// Path is a work tree, a directory in one, a bare repository, or a directory that is not under Git at all.
 	Path string
 	// Revision, if set, answers every revision. If not, a work tree answers as it lies on disk, except for revisions
-	// that are a tag or a commit; a bare repository answers with the revision asked for.
+	// that are a tag, a commit or another branch; a bare repository answers with the revision asked for.
 	Revision string
+	// Branch is one that the work tree stands for besides the one that is checked out: the branch that it will be merged into. "" is none.
+	Branch string
 }
 
 // Source opens trees. It is safe for concurrent use; Close removes what it fetched.
 type Source struct {
 	cfg   Config
 	local map[string]Local
+	// opening lets callers of the same tree share one fetch; different trees are opened in parallel.
+	opening flight.Group[*Tree]
+	noting  sync.Mutex
+	noted   map[string]bool
+
 	mu    sync.Mutex
 	trees map[[2]string]*Tree
-	noted map[string]bool
+	turns map[string]chan struct{} // to write to a repository in the cache
 	temp  string
 }
 
 // New returns a Source.
 func New(cfg Config) *Source {
-	s := &Source{cfg: cfg, local: map[string]Local{}, trees: map[[2]string]*Tree{}, noted: map[string]bool{}}
+	s := &Source{cfg: cfg, local: map[string]Local{}, trees: map[[2]string]*Tree{}, noted: map[string]bool{}, turns: map[string]chan struct{}{}}
 	for _, l := range cfg.Local {
 		s.local[Key(l.URL)] = l
 	}
@@ -67,6 +79,9 @@ func New(cfg Config) *Source {
 func (s *Source) Close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	for _, t := range s.trees {
+		t.close()
+	}
 	s.trees = map[[2]string]*Tree{}
 	if s.temp == "" {
 		return nil
@@ -78,27 +93,47 @@ func (s *Source) Close() error {
 
 // Tree opens a repository at a revision; "" is HEAD. Trees are kept, so a second call is free.
 func (s *Source) Tree(ctx context.Context, url, revision string) (*Tree, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	if revision == "" {
 		revision = "HEAD"
 	}
 	id := [2]string{Key(url), revision}
-	if t := s.trees[id]; t != nil {
+	if t := s.opened(id); t != nil {
 		return t, nil
 	}
+	t, _, err := s.opening.Do(ctx, id[0]+"\x00"+id[1], func(ctx context.Context) (*Tree, error) {
+		if t := s.opened(id); t != nil {
+			return t, nil
+		}
+		t, err := s.openListed(ctx, url, revision)
+		if err != nil {
+			return nil, fmt.Errorf("repository %s: %w", Redact(url), err)
+		}
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.trees[id] = t
+		return t, nil
+	})
+	return t, err
+}
+
+func (s *Source) opened(id [2]string) *Tree {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.trees[id]
+}
+
+// openListed opens a tree and lists it, so that a Tree never changes after it was handed out.
+func (s *Source) openListed(ctx context.Context, url, revision string) (*Tree, error) {
 	t, err := s.open(ctx, url, revision)
 	if err != nil {
-		return nil, fmt.Errorf("repository %s: %w", Redact(url), err)
+		return nil, err
 	}
-	// Listed here, so that a Tree never changes after it was handed out.
 	if err := t.list(ctx); err != nil {
-		return nil, fmt.Errorf("repository %s: %w", Redact(url), err)
+		return nil, err
 	}
 	for _, name := range t.submodules {
 		s.note(fmt.Sprintf("%s: submodule %s is taken for a folder without content; Argo CD would look into it", Redact(url), name))
 	}
-	s.trees[id] = t
 	return t, nil
 }
 
@@ -107,6 +142,9 @@ func (s *Source) open(ctx context.Context, url, revision string) (*Tree, error) 
 		return s.openLocal(ctx, url, l, revision)
 	}
 	if s.cfg.Offline {
+		if t := s.kept(ctx, url, revision); t != nil {
+			return t, nil
+		}
 		return nil, errors.New("not mapped to a local one, and offline; map it with --repo URL=PATH")
 	}
 	return s.fetch(ctx, url, revision)
@@ -149,9 +187,11 @@ func (s *Source) openLocal(ctx context.Context, url string, l Local, revision st
 		return &Tree{dir: abs}, nil
 	case revision == "HEAD" || strings.TrimPrefix(revision, "refs/heads/") == repo.branch(ctx):
 		return &Tree{repo: repo, dir: abs}, nil
-	case repo.isBranch(ctx, revision):
-		s.note(fmt.Sprintf("%s: revision %q is answered from the work tree %s as it is on disk", Redact(url), revision, l.Path))
+	case l.Branch != "" && strings.TrimPrefix(revision, "refs/heads/") == l.Branch:
+		s.note(fmt.Sprintf("%s: the work tree %s stands for branch %s, as if it was merged", Redact(url), l.Path, l.Branch))
 		return &Tree{repo: repo, dir: abs}, nil
+	case repo.isBranch(ctx, revision):
+		return repo.at(ctx, revision)
 	case repo.has(ctx, revision+"^{commit}") || isPin(revision):
 		return repo.at(ctx, revision)
 	}
@@ -162,7 +202,7 @@ func (s *Source) openLocal(ctx context.Context, url string, l Local, revision st
 
 // isPin reports whether a revision cannot be a branch by its looks: a commit, a version or a reference to a tag.
 func isPin(revision string) bool {
-	return pinPattern.MatchString(revision) || isVersion(revision) || strings.HasPrefix(revision, "refs/tags/")
+	return pinPattern.MatchString(revision) || IsVersion(revision) || strings.HasPrefix(revision, "refs/tags/")
 }
 
 // env is the environment of commands in local repositories: offline, git must not fetch what a partial clone lacks.
@@ -174,6 +214,8 @@ func (s *Source) env() []string {
 }
 
 func (s *Source) note(line string) {
+	s.noting.Lock()
+	defer s.noting.Unlock()
 	if s.cfg.Note != nil && !s.noted[line] {
 		s.noted[line] = true
 		s.cfg.Note(line)
@@ -193,14 +235,10 @@ func (s *Source) fetch(ctx context.Context, url, revision string) (*Tree, error)
 	}
 	ctx, cancel := context.WithTimeout(ctx, fetchTimeout)
 	defer cancel()
-	if s.temp == "" {
-		temp, err := os.MkdirTemp("", "argosy-git-")
-		if err != nil {
-			return nil, err
-		}
-		s.temp = temp
+	if s.cfg.Cache != "" && s.initCached(ctx, url) {
+		return s.fetchCached(ctx, url, revision)
 	}
-	dir, err := os.MkdirTemp(s.temp, "repo-")
+	dir, err := s.tempDir()
 	if err != nil {
 		return nil, err
 	}
@@ -217,6 +255,20 @@ func (s *Source) fetch(ctx context.Context, url, revision string) (*Tree, error)
 	}
 	repo := &repository{git: g, bare: true}
 	return repo.at(ctx, "FETCH_HEAD")
+}
+
+// tempDir makes a directory that Close removes.
+func (s *Source) tempDir() (string, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.temp == "" {
+		temp, err := os.MkdirTemp("", "argosy-git-")
+		if err != nil {
+			return "", err
+		}
+		s.temp = temp
+	}
+	return os.MkdirTemp(s.temp, "repo-")
 }
 
 // FindRemotes returns the work tree that dir is in, for each remote of its repository; nothing outside a repository.
@@ -236,4 +288,31 @@ func FindRemotes(ctx context.Context, env []string, dir string) ([]Local, error)
 		}
 	}
 	return remotes, nil
+}
+
+// TopLevel returns the root of the work tree that dir is in, "" outside one.
+func TopLevel(ctx context.Context, env []string, dir string) (string, error) {
+	repo, err := findRepository(ctx, env, dir)
+	if err != nil || repo == nil || repo.bare {
+		return "", err
+	}
+	return repo.top, nil
+}
+
+// DefaultBranch returns the branch that a repository is cloned with: HEAD of the remote "origin" or, if that is not known here, main or master.
+// It is "" if there is none of these.
+func DefaultBranch(ctx context.Context, env []string, dir string) string {
+	repo, err := findRepository(ctx, env, dir)
+	if err != nil || repo == nil {
+		return ""
+	}
+	if out, err := repo.run(ctx, "symbolic-ref", "--quiet", "--short", "refs/remotes/origin/HEAD"); err == nil {
+		return strings.TrimPrefix(strings.TrimSpace(out), "origin/")
+	}
+	for _, name := range []string{"main", "master"} {
+		if repo.isBranch(ctx, name) {
+			return name
+		}
+	}
+	return ""
 }

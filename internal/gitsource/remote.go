@@ -143,7 +143,7 @@ func resolveRefs(refs *packp.AdvRefs, revision string) (plumbing.Hash, error) {
 		}
 		return *refs.Head, nil
 	}
-	if isConstraint(revision) {
+	if IsConstraint(revision) {
 		var tags []string
 		for name := range refs.References {
 			if tag, ok := strings.CutPrefix(name, "refs/tags/"); ok && !strings.HasSuffix(tag, "^{}") {

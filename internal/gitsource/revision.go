@@ -11,7 +11,7 @@ import (
 // resolveRemote turns a revision into something that can be fetched: a constraint such as "v1.*" becomes the highest
 // tag that satisfies it, as in Argo CD; everything else is itself.
 func (g git) resolveRemote(ctx context.Context, url, revision string) (string, error) {
-	if !isConstraint(revision) {
+	if !IsConstraint(revision) {
 		return revision, nil
 	}
 	out, err := g.run(ctx, "ls-remote", "--refs", "--tags", "--", url)
@@ -33,7 +33,7 @@ func (g git) resolveRemote(ctx context.Context, url, revision string) (string, e
 
 // resolve does the same for a local repository.
 func (r *repository) resolve(ctx context.Context, revision string) (string, error) {
-	if !isConstraint(revision) {
+	if !IsConstraint(revision) {
 		return revision, nil
 	}
 	out, err := r.run(ctx, "tag", "--list")
@@ -43,7 +43,8 @@ func (r *repository) resolve(ctx context.Context, revision string) (string, erro
 	return highest(revision, strings.Fields(out))
 }
 
-func isConstraint(revision string) bool {
+// IsConstraint reports whether a revision is a semver constraint such as "v1.*", and not itself a version.
+func IsConstraint(revision string) bool {
 	if _, err := semver.NewVersion(revision); err == nil {
 		return false
 	}
@@ -51,25 +52,36 @@ func isConstraint(revision string) bool {
 	return err == nil
 }
 
-func isVersion(revision string) bool {
+// IsVersion reports whether a revision is a full version, with or without a "v" in front.
+func IsVersion(revision string) bool {
 	_, err := semver.StrictNewVersion(strings.TrimPrefix(revision, "v"))
 	return err == nil
 }
 
-func highest(constraint string, tags []string) (string, error) {
+// Highest returns the highest of versions that satisfies a constraint, as Argo CD chooses it; "" if none does. Those that
+// are not versions are skipped.
+func Highest(constraint string, versions []string) (string, error) {
 	c, err := semver.NewConstraint(constraint)
 	if err != nil {
 		return "", err
 	}
 	var best *semver.Version
-	for _, tag := range tags {
-		v, err := semver.NewVersion(tag)
+	for _, version := range versions {
+		v, err := semver.NewVersion(version)
 		if err == nil && c.Check(v) && (best == nil || v.GreaterThan(best)) {
 			best = v
 		}
 	}
 	if best == nil {
-		return "", fmt.Errorf("none of %d tags satisfies %q", len(tags), constraint)
+		return "", nil
 	}
 	return best.Original(), nil
+}
+
+func highest(constraint string, tags []string) (string, error) {
+	best, err := Highest(constraint, tags)
+	if err == nil && best == "" {
+		err = fmt.Errorf("none of %d tags satisfies %q", len(tags), constraint)
+	}
+	return best, err
 }

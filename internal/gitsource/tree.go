@@ -30,11 +30,11 @@ type Tree struct {
 	repo   *repository // nil for a directory that is not under Git
 	dir    string      // of the work tree; empty for a commit
 	commit string
-	files  map[string]string // path → object ID; the ID is empty on disk
+	files  map[string]string // path → object ID, "link" and object ID of a symbolic link; on disk the ID is empty
 	// blobs reads objects of a commit; nil is by the git command.
 	blobs   func(ctx context.Context, ids []string) ([][]byte, error)
-	sorting sync.Once
-	sorted  []string // all names, once they were needed
+	viewing sync.Once
+	view    *tree.View // once it was needed
 	// submodules are the folders of submodules whose content is not here.
 	submodules []string
 }
@@ -82,7 +82,7 @@ func (t *Tree) listCommit(ctx context.Context) (map[string]string, error) {
 		case parts[1] == "commit":
 			t.submodules = append(t.submodules, name)
 		case parts[0] == "120000":
-			files[name] = "link " + id
+			files[name] = linkPrefix + id
 		default:
 			files[name] = id
 		}
@@ -139,10 +139,21 @@ func (t *Tree) addFile(files map[string]string, name string, sparse bool) error 
 	case info.IsDir():
 		t.submodules = append(t.submodules, name) // one that is not checked out
 	case readable(info.Mode()):
-		files[name] = ""
+		files[name] = onDisk(info.Mode())
 	}
 	return nil
 }
+
+// onDisk is what Tree.files has for a file of the work tree.
+func onDisk(mode fs.FileMode) string {
+	if mode.Type() == fs.ModeSymlink {
+		return linkPrefix
+	}
+	return ""
+}
+
+// linkPrefix begins the object IDs of symbolic links.
+const linkPrefix = "link "
 
 // readable reports whether a file can be in a commit: not a pipe or a device.
 func readable(mode fs.FileMode) bool { return mode.IsRegular() || mode.Type() == fs.ModeSymlink }
@@ -166,7 +177,7 @@ func listDisk(dir string) (map[string]string, error) {
 		if err != nil {
 			return err
 		}
-		if files[filepath.ToSlash(rel)] = ""; len(files) > maxFiles {
+		if files[filepath.ToSlash(rel)] = onDisk(d.Type()); len(files) > maxFiles {
 			return fmt.Errorf("%s has more than %d files", dir, maxFiles)
 		}
 		return nil
@@ -225,87 +236,86 @@ func (t *Tree) Files(ctx context.Context, pattern string) (map[string][]byte, er
 	return t.read(ctx, names)
 }
 
-// Select returns the wanted files. Links are followed as read does: to files on disk, not in a revision.
+// View is the tree, to be read file by file.
+func (t *Tree) View() *tree.View {
+	t.viewing.Do(func() {
+		names := make(map[string]bool, len(t.files)+len(t.submodules))
+		for name, id := range t.files {
+			names[name] = strings.HasPrefix(id, linkPrefix)
+		}
+		t.view = tree.NewView(names, t.content)
+	})
+	return t.view
+}
+
+// Commit is the commit of a revision, "" for what lies on disk.
+func (t *Tree) Commit() string { return t.commit }
+
+// Select returns the wanted files.
 func (t *Tree) Select(ctx context.Context, wanted tree.Selection) ([]tree.File, error) {
-	var names []string
-	for _, name := range t.candidates(wanted) {
-		if link := strings.HasPrefix(t.files[name], "link "); !link && wanted.Wants(name) {
-			names = append(names, name)
+	return t.View().Select(ctx, wanted)
+}
+
+// content reads a file, or where a link leads to.
+func (t *Tree) content(ctx context.Context, name string) ([]byte, error) {
+	id, link := strings.CutPrefix(t.files[name], linkPrefix)
+	switch {
+	case t.commit != "" && t.blobs != nil:
+		blobs, err := t.blobs(ctx, []string{id})
+		if err != nil {
+			return nil, err
 		}
+		return blobs[0], nil
+	case t.commit != "":
+		return t.repo.blob(ctx, id)
 	}
-	if len(names) == 0 {
-		return nil, nil
-	}
-	content, err := t.read(ctx, names)
+	root, err := os.OpenRoot(t.dir)
 	if err != nil {
 		return nil, err
 	}
-	out := make([]tree.File, 0, len(names))
-	for _, name := range names {
-		if data := content[name]; wanted.MaxBytes == 0 || int64(len(data)) <= wanted.MaxBytes {
-			out = append(out, tree.File{Name: name, Data: data})
-		}
+	defer root.Close()
+	if link {
+		to, err := root.Readlink(filepath.FromSlash(name))
+		return []byte(filepath.ToSlash(to)), err
 	}
-	return out, nil
+	return readLimited(root, name)
 }
 
-// candidates returns files among which the wanted ones are, in order: of thousands of directories one is asked for at a time.
-func (t *Tree) candidates(wanted tree.Selection) []string {
-	if wanted.Names != nil {
-		var names []string
-		for _, name := range slices.Sorted(slices.Values(wanted.Names)) {
-			if _, ok := t.files[name]; ok {
-				names = append(names, name)
-			}
-		}
-		return slices.Compact(names)
-	}
-	t.sorting.Do(func() { t.sorted = slices.Sorted(maps.Keys(t.files)) })
-	dir := path.Clean(wanted.Dir)
-	if dir == "." {
-		return t.sorted
-	}
-	from, _ := slices.BinarySearch(t.sorted, dir+"/")
-	to, _ := slices.BinarySearch(t.sorted, dir+"0") // what comes after the slash
-	return t.sorted[from:to]
-}
-
+// read reads files by name.
 func (t *Tree) read(ctx context.Context, names []string) (map[string][]byte, error) {
-	if t.commit == "" {
-		return t.readDisk(names)
-	}
-	ids := make([]string, 0, len(names))
-	for _, name := range names {
-		if strings.HasPrefix(t.files[name], "link ") {
-			return nil, fmt.Errorf("%s is a symbolic link, which is not followed in a revision", name)
-		}
-		ids = append(ids, t.files[name])
-	}
-	get := t.blobs
-	if get == nil {
-		get = t.repo.blobs
-	}
-	blobs, err := get(ctx, ids)
-	if err != nil {
-		return nil, err
-	}
 	out := make(map[string][]byte, len(names))
-	for i, name := range names {
-		out[name] = blobs[i]
+	total := 0
+	for _, name := range names {
+		data, err := t.View().Read(ctx, name)
+		if err != nil {
+			return nil, notFound(name, err)
+		}
+		if total += len(data); total > maxRead {
+			return nil, fmt.Errorf("the files are over the limit of %d bytes", maxRead)
+		}
+		out[name] = data
 	}
 	return out, nil
+}
+
+// notFound says of a link that leads nowhere what it is.
+func notFound(name string, err error) error {
+	if errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("%s is a symbolic link to something that is no file in the repository", name)
+	}
+	return err
 }
 
 // Most returns all files that can be read and have no more bytes than that, and the names of the others on disk: larger ones, links that do
 // not lead to a file in the tree, those that may not be read, and those with names that are not for every system.
 func (t *Tree) Most(ctx context.Context, bytes int64) (files []tree.File, left []string, err error) {
 	if t.dir == "" { // a revision, of which links are not read
-		for _, name := range t.candidates(tree.Selection{}) {
-			if strings.HasPrefix(t.files[name], "link ") {
+		for _, name := range t.sorted() {
+			if strings.HasPrefix(t.files[name], linkPrefix) {
 				left = append(left, name)
 			}
 		}
-		files, err := t.Select(ctx, tree.Selection{Keep: tree.Safe, MaxBytes: bytes})
+		files, err := t.Select(ctx, tree.Selection{Keep: func(name string) bool { return tree.Safe(name) && !strings.HasPrefix(t.files[name], linkPrefix) }, MaxBytes: bytes})
 		return files, left, err
 	}
 	root, err := os.OpenRoot(t.dir)
@@ -314,7 +324,7 @@ func (t *Tree) Most(ctx context.Context, bytes int64) (files []tree.File, left [
 	}
 	defer root.Close()
 	var total int64
-	for _, name := range t.candidates(tree.Selection{}) {
+	for _, name := range t.sorted() {
 		if err := ctx.Err(); err != nil {
 			return nil, nil, err
 		}
@@ -339,27 +349,7 @@ func (t *Tree) Most(ctx context.Context, bytes int64) (files []tree.File, left [
 	return files, left, nil
 }
 
-// readDisk reads through os.Root, which refuses links that leave the directory.
-func (t *Tree) readDisk(names []string) (map[string][]byte, error) {
-	root, err := os.OpenRoot(t.dir)
-	if err != nil {
-		return nil, err
-	}
-	defer root.Close()
-	out := make(map[string][]byte, len(names))
-	total := 0
-	for _, name := range names {
-		data, err := readLimited(root, name)
-		if err != nil {
-			return nil, err
-		}
-		if total += len(data); total > maxRead {
-			return nil, fmt.Errorf("the files are over the limit of %d bytes", maxRead)
-		}
-		out[name] = data
-	}
-	return out, nil
-}
+func (t *Tree) sorted() []string { return slices.Sorted(maps.Keys(t.files)) }
 
 func readLimited(root *os.Root, name string) ([]byte, error) {
 	// Without waiting: behind a link there may be a pipe that nobody writes to.
@@ -383,4 +373,31 @@ func readLimited(root *os.Root, name string) ([]byte, error) {
 		return nil, fmt.Errorf("%s is over the limit of %d bytes", name, maxFileBytes)
 	}
 	return data, nil
+}
+
+// Manifests returns the files that can have manifests in them, by their names, and are of a usual size.
+func (t *Tree) Manifests(ctx context.Context) ([]tree.File, error) {
+	var out []tree.File
+	for _, name := range t.sorted() {
+		if !tree.IsManifest(name) || strings.HasPrefix(t.files[name], linkPrefix) {
+			continue
+		}
+		data, err := t.View().Read(ctx, name)
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		if err == nil && len(data) <= 1<<20 {
+			out = append(out, tree.File{Name: name, Data: data})
+		}
+	}
+	return out, nil
+}
+
+// Disk is a directory as it lies on disk, whatever Git says about it.
+func Disk(dir string) (*tree.View, error) {
+	files, err := listDisk(dir)
+	if err != nil {
+		return nil, err
+	}
+	return (&Tree{dir: dir, files: files}).View(), nil
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/argosy-cd/argosy/internal/manifest"
+	"github.com/argosy-cd/argosy/internal/problem"
 )
 
 // customizationsPrefix starts the keys of argocd-cm that say how kinds of objects are treated.
@@ -32,16 +33,32 @@ func ParseCustomizations(file string, data []byte) (Customizations, error) {
 	return FromSettings(file, settings)
 }
 
-// FromSettings reads the data of argocd-cm.
+// FromSettings reads the data of argocd-cm. Errors start with file.
 func FromSettings(file string, settings map[string]any) (Customizations, error) {
+	c, err := FromData(settings)
+	return c, problem.Wrap(err, func(e error) error { return fmt.Errorf("%s: %w", file, e) })
+}
+
+// FromData reads the data of argocd-cm. Errors start with the key; the customizations are never nil and have all that is right.
+func FromData(data map[string]any) (Customizations, error) {
 	c := Customizations{}
 	var errs []error
-	for _, key := range manifest.Keys(settings) {
-		if err := c.add(key, settings[key]); err != nil {
-			errs = append(errs, fmt.Errorf("%s: %s: %w", file, key, err))
-		}
+	for _, key := range manifest.Keys(data) {
+		err := c.add(key, data[key])
+		errs = append(errs, problem.Wrap(err, func(e error) error { return fmt.Errorf("%s: %w", key, e) }))
 	}
 	return c, errors.Join(errs...)
+}
+
+// Check reports the scripts that are not Lua, each by its key. It runs none of them.
+func (c Customizations) Check() error {
+	var errs []error
+	for _, key := range manifest.Keys(c) {
+		if err := c[key].compile(); err != nil {
+			errs = append(errs, fmt.Errorf("health check %s: %w", key, err))
+		}
+	}
+	return errors.Join(errs...)
 }
 
 func (c Customizations) add(key string, v any) error {
@@ -103,10 +120,12 @@ func (c Customizations) addOlder(v any) error {
 	if !ok {
 		return fmt.Errorf("must be an object as YAML, it is %s", manifest.TypeName(inner))
 	}
+	var errs []error
 	for _, name := range manifest.Keys(all) {
 		settings, ok := all[name].(map[string]any)
 		if !ok {
-			return fmt.Errorf("%s must be an object, it is %s", name, manifest.TypeName(all[name]))
+			errs = append(errs, fmt.Errorf("%s must be an object, it is %s", name, manifest.TypeName(all[name])))
+			continue
 		}
 		s := Script{Health: manifest.String(settings, "health.lua")}
 		s.OpenLibs, _ = settings["health.lua.useOpenLibs"].(bool)
@@ -115,7 +134,7 @@ func (c Customizations) addOlder(v any) error {
 			c[name] = s
 		}
 	}
-	return nil
+	return errors.Join(errs...)
 }
 
 // Covers returns the key of the script for an object, "" if there is none.

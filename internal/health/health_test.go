@@ -121,3 +121,28 @@ data:
 		}
 	}
 }
+
+// TestBrokenCustomizations keeps the checks that are right.
+func TestBrokenCustomizations(t *testing.T) {
+	c, err := FromData(map[string]any{
+		"resource.customizations":                   "a/B: 1\nc/D: {health.lua: return nil}\ne/F: []\n",
+		"resource.customizations.health.g_H":        "return {",
+		"resource.customizations.health.i_J":        true,
+		"resource.customizations.health.k_L":        "return {}",
+		"resource.customizations.useOpenLibs.k_L":   "perhaps",
+		"resource.customizations.knownTypeFields.x": "not read",
+	})
+	const want = `resource.customizations: a/B must be an object, it is a number
+resource.customizations: e/F must be an object, it is a list
+resource.customizations.health.i_J: must be a string, it is a boolean
+resource.customizations.useOpenLibs.k_L: must be true or false`
+	if err == nil || err.Error() != want {
+		t.Errorf("%v", err)
+	}
+	if got := strings.Join(manifest.Keys(c), " "); got != "c/D g/H k/L" {
+		t.Errorf("got %s", got)
+	}
+	if err := c.Check(); err == nil || !strings.HasPrefix(err.Error(), "health check g/H: <string> at EOF: syntax error") || strings.Contains(err.Error(), "\n") {
+		t.Errorf("%v", err)
+	}
+}

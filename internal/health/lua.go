@@ -65,6 +65,16 @@ func Lua(s Script, o manifest.Object, limits Limits) (Health, error) {
 	return result(l.Get(-1))
 }
 
+// compile reports whether the script is Lua, without running it.
+func (s Script) compile() error {
+	l := lua.NewState(lua.Options{SkipOpenLibs: true})
+	defer l.Close()
+	if _, err := l.LoadString(s.Health); err != nil {
+		return errors.New(message(err))
+	}
+	return nil
+}
+
 // watch stops a script that takes too much memory. One statement can double what there is, so this is not exact.
 func watch(ctx context.Context, most uint64, stop func(error)) {
 	sample := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}}

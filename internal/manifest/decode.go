@@ -83,6 +83,15 @@ func decodeYAML(data []byte) (any, error) {
 	return JSON(j)
 }
 
+// decodeLooseYAML takes the last of two equal keys.
+func decodeLooseYAML(data []byte) (any, error) {
+	j, err := yaml.YAMLToJSON(data)
+	if err != nil {
+		return nil, plainError(err)
+	}
+	return JSON(j)
+}
+
 // decodeJSON reads concatenated JSON values, which YAML cannot. It reports false for anything that is not JSON, and
 // for duplicate keys, which the YAML decoder names.
 func decodeJSON(file string, data []byte) ([]Document, bool) {

@@ -2,6 +2,7 @@ package manifest
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 
 	"sigs.k8s.io/yaml"
@@ -14,6 +15,14 @@ func Unmarshal(data []byte, v any) error {
 		return plainError(err)
 	}
 	return nil
+}
+
+// LooseValue is Value with the last of two equal keys winning.
+func LooseValue(data []byte) (any, error) {
+	if len(data) > MaxBytes {
+		return nil, fmt.Errorf("%d bytes is over the limit of %d", len(data), MaxBytes)
+	}
+	return decodeLooseYAML(data)
 }
 
 // plainError keeps what the YAML library has to say, on one line.

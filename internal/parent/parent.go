@@ -10,8 +10,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -19,7 +17,7 @@ import (
 	"github.com/argosy-cd/argosy/internal/argo"
 	"github.com/argosy-cd/argosy/internal/manifest"
 	"github.com/argosy-cd/argosy/internal/policy"
-	"github.com/argosy-cd/argosy/internal/render"
+	"github.com/argosy-cd/argosy/internal/source"
 	"github.com/argosy-cd/argosy/internal/tree"
 )
 
@@ -76,8 +74,8 @@ type Request struct {
 	argo.Call
 	// Dir is its directory in the repository.
 	Dir string
-	// Files returns files of the repository.
-	Files func(ctx context.Context, wanted tree.Selection) ([]tree.File, error)
+	// Repository returns the repository.
+	Repository func(ctx context.Context) (*tree.View, error)
 	// Doing is told what is about to be done. Nil is nobody.
 	Doing func(what string)
 }
@@ -103,9 +101,9 @@ func (c Config) Generate(ctx context.Context, r Request) (*Answer, error) {
 	if err := errors.Join(emptyErr, limitErr, recurseErr); err != nil {
 		return &Answer{}, err
 	}
-	docs, err := c.documents(ctx, r)
+	docs, warnings, err := c.documents(ctx, r)
 	if err != nil {
-		return &Answer{}, err
+		return &Answer{Warnings: warnings}, err
 	}
 	self := argo.Ref{Namespace: r.AppNamespace, Name: r.App}
 	if self.Namespace == "" {
@@ -115,7 +113,7 @@ func (c Config) Generate(ctx context.Context, r Request) (*Answer, error) {
 	r.Doing("generating Applications")
 	x := appset.Expansion{Engine: c.Engine(For{p, r.Call, c.Policy, allowEmpty}), Namespace: self.Namespace, Keep: true, Deployed: true}
 	res, err := x.Expand(ctx, docs)
-	a := &Answer{Applications: res.Rendered, Warnings: res.Warnings}
+	a := &Answer{Applications: res.Rendered, Warnings: append(warnings, res.Warnings...)}
 	switch {
 	case err != nil:
 		return a, err
@@ -148,60 +146,37 @@ func (c Config) admin(project string) bool {
 	return false
 }
 
-// documents are those of the parameter, or of the directory.
-func (c Config) documents(ctx context.Context, r Request) ([]manifest.Document, error) {
+// documents are those of the parameter, or of the directory. Only a directory of which everything is known is an answer.
+func (c Config) documents(ctx context.Context, r Request) ([]manifest.Document, []string, error) {
 	if spec := r.Parameter("spec"); spec != "" {
-		return manifest.Decode("parameter spec", []byte(spec))
+		docs, err := manifest.Decode("parameter spec", []byte(spec))
+		return docs, nil, err
 	}
 	recurse, err := r.Flag("recurse")
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	here := tree.Selection{Dir: r.Dir}
-	// As Argo CD has it: manifests, those of subdirectories if they are asked for; links to files, not to directories.
-	here.Keep = func(name string) bool {
-		return (recurse || !strings.Contains(here.Relative(name), "/")) && tree.IsManifest(name) || render.Detect([]string{here.Relative(name)}) != render.Manifests
-	}
-	files, err := relative(ctx, r, here)
+	view, err := r.Repository(ctx)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	name := func(file string) string { return path.Join(r.Dir, file) }
-	switch render.Detect(tree.Names(files)) {
-	case render.Helm:
-		if files, err = relative(ctx, r, tree.Selection{Dir: r.Dir, Links: true}); err != nil {
-			return nil, err
+	name := r.App
+	if r.AppNamespace != "" && r.AppNamespace != c.Namespace {
+		name = r.AppNamespace + "_" + name
+	}
+	result := source.Render(ctx, source.Request{
+		Application: source.Application{Name: name, Namespace: r.Namespace, Project: r.Project},
+		Environment: source.Environment{KubeVersion: r.KubeVersion, APIVersions: r.APIVersions},
+		Spec:        map[string]any{"repoURL": r.RepoURL, "path": r.Dir, "targetRevision": r.Target},
+		Repository:  source.Repository{View: view, Commit: r.Revision}, Recurse: recurse, Plugin: true,
+	})
+	var warnings []string
+	for _, p := range result.Problems {
+		if p.Class == source.Lenient || p.Class == source.Ignored {
+			warnings = append(warnings, p.Text)
 		}
-		return render.Directory(files, render.Options{
-			Type: render.Helm, URL: name, KubeVersion: r.KubeVersion, APIVersions: r.APIVersions,
-			Chart: render.Chart{ReleaseName: r.App, Namespace: r.Namespace},
-		})
-	case render.Kustomize:
-		// It may refer to what is beside it.
-		all, err := r.Files(ctx, tree.Selection{Keep: tree.Safe, Links: true, MaxBytes: maxKustomizeFile})
-		if err != nil {
-			return nil, err
-		}
-		return render.Directory(all, render.Options{Type: render.Kustomize, Dir: r.Dir})
 	}
-	files = slices.DeleteFunc(files, render.Unrelated)
-	return render.Directory(files, render.Options{Type: render.Manifests, URL: name})
-}
-
-// maxKustomizeFile is what a Kustomization can refer to. Larger files of its repository are not manifests.
-const maxKustomizeFile = 4 << 20
-
-// relative returns files by their names in the directory.
-func relative(ctx context.Context, r Request, wanted tree.Selection) ([]tree.File, error) {
-	files, err := r.Files(ctx, wanted)
-	if err != nil {
-		return nil, err
-	}
-	out := make([]tree.File, len(files))
-	for i, f := range files {
-		out[i] = tree.File{Name: wanted.Relative(f.Name), Data: f.Data}
-	}
-	return out, nil
+	return result.Documents, warnings, result.Err()
 }
 
 // allowed asks the policy about all Applications of an answer.

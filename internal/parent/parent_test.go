@@ -84,16 +84,11 @@ func ask(t *testing.T, c parent.Config, files, env map[string]string) ([]string,
 	if d, ok := all["dir"]; ok {
 		dir = d
 	}
-	a, err := c.Generate(t.Context(), parent.Request{Call: call, Dir: dir, Files: func(_ context.Context, wanted tree.Selection) ([]tree.File, error) {
-		var out []tree.File
-		for name, content := range files {
-			if wanted.Wants(name) {
-				out = append(out, tree.File{Name: name, Data: []byte(content)})
-			}
-		}
-		tree.Sort(out)
-		return out, nil
-	}})
+	var list []tree.File
+	for name, content := range files {
+		list = append(list, tree.File{Name: name, Data: []byte(content)})
+	}
+	a, err := c.Generate(t.Context(), parent.Request{Call: call, Dir: dir, Repository: func(context.Context) (*tree.View, error) { return tree.Of(list), nil }})
 	if err != nil && a.Objects != nil {
 		t.Error("objects and an error")
 	}
@@ -167,14 +162,16 @@ func TestGenerate(t *testing.T) {
 		"not YAML":               {env: map[string]string{"PARAM_SPEC": "generators: [\n"}, err: "parameter spec:"},
 		"an error in the spec":   {env: map[string]string{"PARAM_SPEC": strings.Replace(spec, "{name: b}", "{name: B}", 1)}, err: `parameter spec:1: ApplicationSet: spec.generators[0].list, element 1 {name}: metadata.name: "B" is not a name that Kubernetes allows`},
 		"an empty set":           {env: map[string]string{"PARAM_SPEC": strings.Replace(spec, "{name: a}, {name: b}", "", 1)}, err: "no Applications: the generators gave no parameters"},
-		"nothing":                {files: map[string]string{"x": ""}, err: "apps: there are no manifests, so the answer would be empty and delete what is there"},
-		"one of two is broken":   {files: map[string]string{"apps/a.yaml": "{\"apiVersion\": \"v1\", \"kind\": \"X\", \"metadata\": {\"name\": \"a\"}}\n---\nfoo: bar\n"}, err: "document 2: apiVersion must be set"},
+		"nothing":                {files: map[string]string{"apps/README.md": ""}, err: "apps: there are no manifests, so the answer would be empty and delete what is there"},
+		"one of two is broken":   {files: map[string]string{"apps/a.yaml": "{\"apiVersion\": \"v1\", \"kind\": \"X\", \"metadata\": {\"name\": \"a\"}}\n---\nfoo: bar\n"}, err: "apps/a.yaml:3: document 2: Object 'Kind' is missing"},
 		"a broken file":          {files: map[string]string{"apps/a.yaml": "apiVersion: v1\nkind: X\nmetadata: [\n"}, err: "apps/a.yaml:3: "},
 		"rendered twice":         {files: map[string]string{"apps/a.yaml": strings.Replace(child, "plain", "a", 1), "apps/b.yaml": set("x", "1")}, err: `apps/a.yaml:1: Application "a" is rendered by an ApplicationSet, too`},
 		"a flag":                 {env: map[string]string{"PARAM_SPEC": spec, "PARAM_ALLOW_EMPTY": "yes"}, err: `plugin.parameters: allow-empty must be true or false, it is "yes"`},
 		"a limit":                {env: map[string]string{"PARAM_SPEC": spec, "PARAM_MAX_DELETE": "-1"}, err: `plugin.parameters: max-delete must be a number such as 5, or a percentage such as 100%, it is "-1"`},
 		"the policy":             {env: map[string]string{"PARAM_SPEC": spec, "ARGOCD_APP_PROJECT_NAME": "team-a"}, err: `Application "a": project "default" is refused: its parent is in project "team-a"`},
-		"a list of another kind": {files: map[string]string{"apps/a.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: x}\nitems: [{kind: Application}]\n"}, err: `ConfigMap "x": Argo CD takes an object with a list items for that list`},
+		"no such directory":      {files: map[string]string{"x": ""}, err: "apps: there is no such directory"},
+		"hidden in a list":       {files: map[string]string{"apps/a.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: x}\nitems: [{apiVersion: argoproj.io/v1alpha1, kind: Application, metadata: {name: hidden}, spec: {project: default}}]\n"}, env: map[string]string{"ARGOCD_APP_PROJECT_NAME": "team-a"}, err: `Application "hidden": project "default" is refused`},
+		"a list of another kind": {env: map[string]string{"PARAM_SPEC": set("x", "1") + "---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: x}\nitems: [{kind: Application}]\n"}, err: `ConfigMap "x": Argo CD takes an object with a list items for that list`},
 		"an operation":           {files: map[string]string{"apps/a.yaml": strings.Replace(child, "project: default", "project: team-a", 1) + "operation: {sync: {}}\n"}, env: map[string]string{"ARGOCD_APP_PROJECT_NAME": "team-a"}, err: `Application "plain": operation is refused`},
 		"the policy, not a set":  {files: map[string]string{"apps/a.yaml": child}, env: map[string]string{"ARGOCD_APP_PROJECT_NAME": "team-a"}, err: `Application "plain": project "default" is refused`},
 	} {

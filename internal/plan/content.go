@@ -1,157 +1,289 @@
 package plan
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"path"
+	"reflect"
 	"slices"
-	"strings"
+	"sync"
 
 	"github.com/argosy-cd/argosy/internal/appset"
 	"github.com/argosy-cd/argosy/internal/appset/generator"
 	"github.com/argosy-cd/argosy/internal/argo"
 	"github.com/argosy-cd/argosy/internal/manifest"
 	"github.com/argosy-cd/argosy/internal/problem"
-	"github.com/argosy-cd/argosy/internal/render"
 	"github.com/argosy-cd/argosy/internal/s3source/triggerfile"
+	"github.com/argosy-cd/argosy/internal/source"
 	"github.com/argosy-cd/argosy/internal/tree"
 )
 
-// content is what the sources of an Application have.
-type content struct {
-	*loader
-	app  *Application
-	spec map[string]any
-	refs map[string]Tree // of sources with a ref
-}
-
-// broken is an error that Argo CD has, too.
-type broken struct{ error }
-
-func (b broken) Unwrap() error { return b.error }
-
-// Absent marks an error as one about something that is not at hand here, but may well be for Argo CD.
-func Absent(err error) error {
-	if err == nil {
-		return nil
-	}
-	return absent{err}
-}
-
-type absent struct{ error }
-
-func (a absent) Unwrap() error { return a.error }
-
-// certain makes an error one that Argo CD has, too, if it is not about something absent.
-func certain(err error) error {
-	if err == nil || errors.As(err, &absent{}) {
-		return err
-	}
-	return broken{err}
-}
-
-// located is a document and the repository that it is in.
+// located is a document, the repository that it is in, and the set that has generated it.
 type located struct {
 	manifest.Document
 	repository string
+	origin     string
+	set        *expanded // if it is a set
 }
 
-// remote reports whether the Application deploys to another cluster than Argo CD's.
-func (c *content) remote() bool {
-	server, name := strings.TrimSuffix(manifest.String(c.spec, "destination", "server"), "/"), manifest.String(c.spec, "destination", "name")
-	return server != "" && server != generator.InClusterServer || name != "" && name != "in-cluster"
+func unlocated(docs []manifest.Document) []located {
+	out := make([]located, len(docs))
+	for i, d := range docs {
+		out[i] = located{Document: d}
+	}
+	return out
 }
 
-// load returns the documents of all sources. What is not known is noted at its source.
-func (c *content) load() []located {
-	var sources []map[string]any
-	for _, s := range argo.Sources(manifest.Object{"spec": c.spec}) {
-		if len(s) > 0 {
-			sources = append(sources, s)
+// rendered is what the sources of an Application have.
+type rendered struct {
+	sources  []Source
+	docs     []located
+	findings []found
+	broken   string
+	values   map[string]any // of Argo CD's own chart, if that is missing
+
+	namespace string // Argo CD's
+}
+
+type found struct {
+	rule    Rule
+	message string
+}
+
+func (r *rendered) find(rule Rule, format string, args ...any) {
+	r.findings = append(r.findings, found{rule, fmt.Sprintf(format, args...)})
+}
+
+// prepare begins to render the sources of all Applications among documents, several at a time. content finds them ready.
+func (l *loader) prepare(app *Application, docs []located, spec map[string]any) {
+	if !l.local(spec) {
+		return
+	}
+	for _, d := range docs {
+		if argo.IsApplication(d.Object) {
+			l.begin(app.in(d.Document))
 		}
-	}
-	if len(sources) == 0 {
-		c.find(c.app.Name, "%s: it has no source", c.app.position)
-	}
-	c.refs = map[string]Tree{}
-	for _, s := range sources {
-		if ref := manifest.String(s, "ref"); ref != "" {
-			if t, err := c.open(s); err == nil {
-				c.refs["$"+ref] = t
+		if d.set != nil {
+			for _, child := range d.set.apps {
+				l.begin(child)
 			}
 		}
 	}
-	var docs []located
-	for _, s := range sources {
-		source := Source{Repository: manifest.String(s, "repoURL"), Revision: manifest.String(s, "targetRevision"), Path: manifest.String(s, "path"), Chart: manifest.String(s, "chart"), Spec: s}
-		if manifest.String(s, "ref") != "" && source.Path == "" && source.Chart == "" {
-			source.Kind = "values"
-			c.app.Sources = append(c.app.Sources, source)
+}
+
+// begin renders the sources of an Application in the background.
+func (l *loader) begin(d manifest.Document) {
+	app, spec := l.newApplication(d, ""), manifest.Map(d.Object, "spec")
+	id := reflect.ValueOf(spec).Pointer()
+	if l.known[app.Ref] != nil || spec == nil || l.ready[id] != nil || len(l.ready) > maxApplications {
+		return
+	}
+	if l.ready == nil {
+		l.ready = map[uintptr]func() rendered{}
+	}
+	once := sync.OnceValue(func() rendered { return l.sources(app, spec) })
+	l.ready[id] = once
+	go func() {
+		select {
+		case l.slots <- struct{}{}:
+			defer func() { <-l.slots }()
+			once()
+		case <-l.ctx.Done():
+		}
+	}()
+}
+
+// content is what the sources of an Application have.
+func (l *loader) content(app *Application, spec map[string]any) rendered {
+	id := reflect.ValueOf(spec).Pointer()
+	if ready := l.ready[id]; ready != nil {
+		delete(l.ready, id)
+		return ready()
+	}
+	return l.sources(app, spec)
+}
+
+// sources renders the sources of an Application. It changes nothing of the loader.
+func (l *loader) sources(app *Application, spec map[string]any) rendered {
+	return l.cfg.Cache.cached(l.key(app, spec), func() rendered { return l.renderSources(app, spec) })
+}
+
+func (l *loader) renderSources(app *Application, spec map[string]any) rendered {
+	out := rendered{namespace: l.cfg.Namespace}
+	list := argo.Deployed(manifest.Object{"spec": spec})
+	if len(list) == 0 {
+		out.broken = "it has no source"
+		out.find(RuleApplicationInvalid, "it has no source")
+		return out
+	}
+	refs := l.cfg.Loader.Refs(l.ctx, list)
+	for _, s := range list {
+		o := Source{Repository: manifest.String(s, "repoURL"), Revision: manifest.String(s, "targetRevision"), Path: manifest.String(s, "path"), Chart: manifest.String(s, "chart"), Spec: s}
+		if manifest.String(s, "ref") != "" && o.Path == "" && o.Chart == "" {
+			o.Kind = source.Values
+			out.sources = append(out.sources, o)
 			continue
 		}
-		more, err := c.source(&source, s)
-		if b := (broken{}); errors.As(err, &b) {
-			c.app.Broken, err = cmp.Or(c.app.Broken, problem.All(b.error)[0].Error()), b.error
+		result := l.source(app, spec, s, refs, len(list))
+		o.Kind, o.Verdict, o.Inputs = result.Kind, result.Verdict, result.Inputs
+		for _, p := range result.Problems {
+			out.problem(&o, p)
 		}
-		for i, e := range problem.All(err) {
-			if i == 0 {
-				source.Unknown = e.Error()
-			}
-			c.find(c.app.Name, "%v", e)
+		for _, d := range result.Documents {
+			out.docs = append(out.docs, located{Document: d, repository: o.Repository})
 		}
-		for _, d := range more {
-			docs = append(docs, located{d, source.Repository})
-		}
-		c.app.Sources = append(c.app.Sources, source)
+		out.sources = append(out.sources, o)
 	}
-	return docs
+	// Argo CD deploys nothing if one source fails.
+	if out.broken != "" {
+		out.docs = nil
+	}
+	return out
 }
 
-func (c *content) open(s map[string]any) (Tree, error) {
-	t, err := c.cfg.Open(c.ctx, manifest.String(s, "repoURL"), cmp.Or(manifest.String(s, "targetRevision"), "HEAD"))
-	return t, Absent(err)
+// problem notes a problem of a source.
+func (r *rendered) problem(s *Source, p source.Problem) {
+	switch p.Class {
+	case source.Failure:
+		r.broken, s.Unknown = cmpOr(r.broken, p.Text), cmpOr(s.Unknown, p.Text)
+		r.find(RuleSourceBroken, "%s", p.Text)
+	case source.Missing:
+		s.Unknown = cmpOr(s.Unknown, p.Text)
+		s.hides = s.hides || !r.leaf(p)
+		if p.Chart == argoChart {
+			r.values = p.Values
+		}
+		rule := RuleSourceUnknown
+		if s.Verdict == source.Partly {
+			rule = RuleSourcePartly
+		}
+		r.find(rule, "%s", p.Text)
+	case source.Ignored:
+		r.find(RuleFieldIgnored, "%s", p.Text)
+	case source.Lenient:
+		r.find(RuleLenient, "%s", p.Text)
+	}
 }
 
-// source returns the documents of one source.
-func (c *content) source(source *Source, s map[string]any) ([]manifest.Document, error) {
+// argoChart is Argo CD's own chart.
+const argoChart = "argo-cd"
+
+// leaf reports whether what is missing cannot have Applications: a chart that is known to have none, though it is deployed to where
+// Applications are, or one that is deployed elsewhere.
+func (r *rendered) leaf(p source.Problem) bool {
+	known := []string{argoChart, "argo-rollouts", "argo-workflows", "argo-events", "argocd-image-updater"}
+	return slices.Contains(known, p.Chart) || p.Chart != "" && p.Namespace != "" && p.Namespace != r.namespace
+}
+
+func cmpOr(a, b string) string {
+	if a != "" {
+		return a
+	}
+	return b
+}
+
+// source renders one source: by our own plugins, or as Argo CD does.
+func (l *loader) source(app *Application, spec, s map[string]any, refs map[string]source.Repository, sources int) *source.Result {
 	plugin := manifest.Map(s, "plugin")
 	name := manifest.String(plugin, "name")
+	about := source.Application{Name: app.Name, Namespace: manifest.String(spec, "destination", "namespace"), Project: app.Project}
+	if app.Namespace != l.cfg.Namespace {
+		about.Name = app.Namespace + "_" + app.Name
+	}
 	switch {
-	case source.Chart != "":
-		source.Kind = "helm"
-		return nil, fmt.Errorf("the chart %s is in a repository of charts, not at hand", source.Chart)
 	case name == "appset" && parameter(plugin, "spec") != "":
-		source.Kind = "appset"
-		docs, err := manifest.Decode("parameter spec of "+c.app.Name, []byte(parameter(plugin, "spec")))
+		docs, err := manifest.Decode("parameter spec of "+app.Name, []byte(parameter(plugin, "spec")))
 		if err != nil {
-			return nil, certain(err)
+			return failed(source.AppSet, err)
 		}
-		return c.expand(docs, plugin)
+		return l.expand(app, docs, plugin)
 	case name == "s3" && parameter(plugin, "source") != "":
-		source.Kind = "s3"
-		return c.s3("parameter source of "+c.app.Name, []byte(parameter(plugin, "source")), source.Path, nothing{})
-	case plugin != nil && name != "appset" && name != "s3":
-		source.Kind = "plugin"
-		return nil, fmt.Errorf("it is made by the plugin %q, which is not known here", name)
+		return l.s3(about, "parameter source of "+app.Name, []byte(parameter(plugin, "source")), manifest.String(s, "path"), tree.Of(nil))
+	case name == "appset":
+		return l.folder(app, about, s, plugin)
+	case name == "s3" || plugin == nil && l.discovers(s):
+		if r := l.trigger(about, s); r != nil {
+			return r
+		}
+		if name == "s3" {
+			return failed(source.S3, fmt.Errorf("%s: there is no such file", path.Join(manifest.String(s, "path"), triggerfile.Name)))
+		}
 	}
-	t, err := c.open(s)
-	if err != nil {
-		return nil, err
+	loader := l.cfg.Loader
+	if kind, ok := l.cfg.Plugins[name]; ok && plugin != nil {
+		// Argo CD's settings of Kustomize are not the plugin's.
+		s, loader.BuildOptions = withTool(s, kind), nil
 	}
-	docs, err := c.directory(source, s, t)
-	if err != nil || name != "appset" && (c.cfg.Sets != SetsByPlugin || !slices.ContainsFunc(docs, func(d manifest.Document) bool { return argo.IsApplicationSet(d.Object) })) {
-		return docs, err
+	result := loader.Load(l.ctx, about, s, refs, sources)
+	if l.cfg.Sets == SetsByPlugin && slices.ContainsFunc(result.Documents, func(d manifest.Document) bool { return argo.IsApplicationSet(d.Object) }) {
+		return l.expandResult(app, result, plugin)
 	}
-	source.Kind = "appset"
-	return c.expand(docs, plugin)
+	return result
 }
 
-// nothing is a repository of which nothing is needed.
-type nothing struct{}
+// withTool is a source made by a tool instead of a plugin. Which of the others it is, is found by its files.
+func withTool(s map[string]any, kind source.Kind) map[string]any {
+	out := map[string]any{}
+	for k, v := range s {
+		if k != "plugin" {
+			out[k] = v
+		}
+	}
+	if kind == source.Directory {
+		out["directory"] = map[string]any{"include": "*"} // an empty one says nothing
+	}
+	return out
+}
 
-func (nothing) Select(context.Context, tree.Selection) ([]tree.File, error) { return nil, nil }
+// failed is a source that Argo CD cannot render, either.
+func failed(kind source.Kind, err error) *source.Result {
+	r := &source.Result{Kind: kind, Verdict: source.Broken}
+	for _, e := range problem.All(err) {
+		r.Problems = append(r.Problems, source.Problem{Class: source.Failure, Text: e.Error()})
+	}
+	return r
+}
+
+// missing is a source that is not available here.
+func missing(kind source.Kind, err error) *source.Result {
+	r := &source.Result{Kind: kind, Verdict: source.Unknown}
+	for _, e := range problem.All(err) {
+		r.Problems = append(r.Problems, source.Problem{Class: source.Missing, Text: e.Error()})
+	}
+	return r
+}
+
+// folder is what the plugin appset does with a directory.
+func (l *loader) folder(app *Application, about source.Application, s, plugin map[string]any) *source.Result {
+	plain := map[string]any{}
+	for k, v := range s {
+		if k != "plugin" {
+			plain[k] = v
+		}
+	}
+	if parameter(plugin, "recurse") == "true" {
+		plain["directory"] = map[string]any{"recurse": true}
+		if kind := l.detect(s); kind != source.Directory {
+			delete(plain, "directory")
+		}
+	}
+	return l.expandResult(app, l.cfg.Loader.Load(l.ctx, about, plain, nil, 1), plugin)
+}
+
+// detect finds out what is in the directory of a source.
+func (l *loader) detect(s map[string]any) source.Kind {
+	repo, err := l.cfg.Loader.Open(l.ctx, manifest.String(s, "repoURL"), cmpOr(manifest.String(s, "targetRevision"), "HEAD"))
+	if err != nil {
+		return source.Directory
+	}
+	return source.Detect(repo.View.Names(path.Clean(cmpOr(manifest.String(s, "path"), "."))))
+}
+
+// discovers reports whether Argo CD asks plugins about a source that names none.
+func (l *loader) discovers(s map[string]any) bool {
+	return s["helm"] == nil && s["kustomize"] == nil && s["directory"] == nil && manifest.String(s, "chart") == ""
+}
 
 // parameter returns a parameter of a plugin.
 func parameter(plugin map[string]any, name string) string {
@@ -164,32 +296,46 @@ func parameter(plugin map[string]any, name string) string {
 	return ""
 }
 
-// expand does what the plugin appset does.
-func (c *content) expand(docs []manifest.Document, plugin map[string]any) ([]manifest.Document, error) {
-	if c.cfg.Sets == SetsByController {
-		return c.sets(docs), nil
+// expandResult renders the sets of a directory, as the plugin appset does: only if everything in it is known.
+func (l *loader) expandResult(app *Application, result *source.Result, plugin map[string]any) *source.Result {
+	if result.Verdict != source.Known {
+		result.Kind = source.AppSet
+		return result
 	}
-	engine := c.cfg.Engine
-	if c.cfg.Strict != nil && parameter(plugin, "allow-empty") != "true" {
-		engine = c.cfg.Strict
-	}
-	res, err := appset.Expansion{Engine: engine, Namespace: c.app.Namespace, Keep: true, Deployed: true}.Expand(c.ctx, docs)
-	if err != nil {
-		return nil, certain(err)
-	}
-	out := make([]manifest.Document, len(res.Objects))
-	for i, o := range res.Objects {
-		out[i] = manifest.Document{Object: o, Position: c.app.position}
-	}
-	return out, nil
+	out := l.expand(app, result.Documents, plugin)
+	out.Inputs, out.Problems = result.Inputs, append(result.Problems, out.Problems...)
+	return out
 }
 
-// sets are the sets themselves, as the controller would have them.
-func (c *content) sets(docs []manifest.Document) []manifest.Document {
+// expand does what the plugin appset does.
+func (l *loader) expand(app *Application, docs []manifest.Document, plugin map[string]any) *source.Result {
+	if l.cfg.Sets == SetsByController {
+		return &source.Result{Kind: source.AppSet, Documents: named(app.Name, docs)}
+	}
+	engine := l.strict
+	if parameter(plugin, "allow-empty") == "true" {
+		engine = l.engine
+	}
+	res, err := appset.Expansion{Engine: engine, Namespace: app.Namespace, Keep: true, Deployed: true}.Expand(l.ctx, docs)
+	switch {
+	case generator.OnlyUnknown(err):
+		return missing(source.AppSet, err)
+	case err != nil:
+		return failed(source.AppSet, err)
+	}
+	out := &source.Result{Kind: source.AppSet}
+	for _, o := range res.Objects {
+		out.Documents = append(out.Documents, manifest.Document{Object: o, Position: app.Position})
+	}
+	return out
+}
+
+// named are the sets themselves, as the controller would have them.
+func named(app string, docs []manifest.Document) []manifest.Document {
 	var out []manifest.Document
 	for i, d := range docs {
 		if argo.IsBareSpec(d.Object) {
-			name := c.app.Name
+			name := app
 			if i > 0 {
 				name = fmt.Sprintf("%s-%d", name, i)
 			}
@@ -200,159 +346,15 @@ func (c *content) sets(docs []manifest.Document) []manifest.Document {
 	return out
 }
 
-// directory returns the documents of a directory, as Argo CD finds out what it is.
-func (c *content) directory(source *Source, s map[string]any, t Tree) ([]manifest.Document, error) {
-	dir := path.Clean(cmp.Or(source.Path, "."))
-	top := tree.Selection{Dir: dir}
-	top.Keep = func(name string) bool { return !strings.Contains(top.Relative(name), "/") }
-	names, err := t.Select(c.ctx, top)
-	if err == nil && len(names) == 0 {
-		var below []tree.File
-		if below, err = t.Select(c.ctx, tree.Selection{Dir: dir}); err == nil && len(below) == 0 && dir != "." {
-			err = certain(fmt.Errorf("%s: there is no such directory", dir))
-		}
+// Absent marks an error of Git as one about something that is not available here.
+func Absent(err error) error {
+	if err == nil {
+		return nil
 	}
-	if err != nil {
-		return nil, err
-	}
-	var here []string
-	for _, f := range names {
-		here = append(here, top.Relative(f.Name))
-	}
-	trigger, hasTrigger := tree.Find(names, path.Join(dir, triggerfile.Name))
-	switch kind := render.Detect(here); {
-	case hasTrigger:
-		source.Kind = "s3"
-		return c.s3(path.Join(dir, triggerfile.Name), trigger, dir, t)
-	case kind == render.Helm || s["helm"] != nil && s["directory"] == nil && kind != render.Kustomize:
-		source.Kind = "helm"
-		return c.helm(dir, s, t)
-	case kind == render.Kustomize:
-		source.Kind = "kustomize"
-		if len(manifest.Map(s, "kustomize")) > 0 {
-			c.find(c.app.Name, "what the Application itself says to Kustomize (spec.source.kustomize) is not planned")
-		}
-		files, err := t.Select(c.ctx, tree.Selection{Keep: tree.Safe, Links: true, MaxBytes: 4 << 20})
-		if err != nil {
-			return nil, err
-		}
-		return render.Directory(files, render.Options{Type: render.Kustomize, Dir: dir, LocalCharts: true})
-	}
-	source.Kind = "directory"
-	return c.plain(dir, manifest.Map(s, "directory"), t)
+	return generator.Unknown{Reason: err.Error()}
 }
 
-// plain reads manifests.
-func (c *content) plain(dir string, options map[string]any, t Tree) ([]manifest.Document, error) {
-	recurse, _ := options["recurse"].(bool)
-	include, err := triggerfile.Pattern(manifest.String(options, "include"))
-	if err != nil {
-		return nil, fmt.Errorf("directory.include: %w", err)
-	}
-	exclude, err := triggerfile.Pattern(manifest.String(options, "exclude"))
-	if err != nil {
-		return nil, fmt.Errorf("directory.exclude: %w", err)
-	}
-	wanted := tree.Selection{Dir: dir}
-	jsonnet := ""
-	wanted.Keep = func(name string) bool {
-		rest := wanted.Relative(name)
-		if !recurse && strings.Contains(rest, "/") || include != nil && !include(rest) || exclude != nil && exclude(rest) {
-			return false
-		}
-		if strings.HasSuffix(rest, ".jsonnet") {
-			jsonnet = name
-		}
-		return tree.IsManifest(rest)
-	}
-	files, err := t.Select(c.ctx, wanted)
-	if err != nil {
-		return nil, err
-	}
-	if jsonnet != "" {
-		c.find(c.app.Name, "%s: Jsonnet is not supported here", jsonnet)
-	}
-	if len(files) == 0 {
-		return nil, fmt.Errorf("%s: there are no manifests in this directory", dir)
-	}
-	// One file after the other: a broken one is a finding, not the end.
-	var docs []manifest.Document
-	for _, f := range files {
-		if render.Unrelated(f) {
-			continue
-		}
-		more, err := render.Directory([]tree.File{f}, render.Options{Type: render.Manifests})
-		for _, e := range problem.All(err) {
-			c.find(c.app.Name, "%v; until that is mended, Argo CD deploys nothing of %s", e, c.app.Name)
-			c.app.Broken = cmp.Or(c.app.Broken, e.Error())
-		}
-		docs = append(docs, more...)
-	}
-	return docs, nil
-}
-
-// helm renders a chart with the values that Argo CD gives it.
-func (c *content) helm(dir string, s map[string]any, t Tree) ([]manifest.Document, error) {
-	wanted := tree.Selection{Dir: dir, Links: true}
-	files, err := t.Select(c.ctx, wanted)
-	if err != nil {
-		return nil, err
-	}
-	for i := range files {
-		files[i].Name = wanted.Relative(files[i].Name)
-	}
-	h := manifest.Map(s, "helm")
-	chart := render.Chart{ReleaseName: cmp.Or(manifest.String(h, "releaseName"), c.app.Name), Namespace: cmp.Or(manifest.String(h, "namespace"), manifest.String(c.spec, "destination", "namespace"))}
-	chart.SkipCRDs, _ = h["skipCrds"].(bool)
-	ignore, _ := h["ignoreMissingValueFiles"].(bool)
-	list, _ := h["valueFiles"].([]any)
-	for _, v := range list {
-		name, _ := v.(string)
-		file, err := c.valueFile(dir, name, t)
-		if err != nil && ignore {
-			continue
-		}
-		if err != nil {
-			return nil, fmt.Errorf("helm.valueFiles: %w", err)
-		}
-		chart.ValueFiles = append(chart.ValueFiles, file)
-	}
-	if chart.Values = manifest.Map(h, "valuesObject"); chart.Values == nil && manifest.String(h, "values") != "" {
-		v, err := manifest.Value([]byte(manifest.String(h, "values")))
-		if err != nil {
-			return nil, fmt.Errorf("helm.values: %w", err)
-		}
-		chart.Values, _ = v.(map[string]any)
-	}
-	parameters, _ := h["parameters"].([]any)
-	for _, p := range parameters {
-		m, _ := p.(map[string]any)
-		force, _ := m["forceString"].(bool)
-		chart.Set = append(chart.Set, render.Set{Name: manifest.String(m, "name"), Value: manifest.String(m, "value"), String: force})
-	}
-	return render.Directory(files, render.Options{Type: render.Helm, URL: func(name string) string { return path.Join(dir, name) }, Chart: chart})
-}
-
-// valueFile reads a value file: beside the chart, from the root of the repository, or of another source.
-func (c *content) valueFile(dir, name string, t Tree) (tree.File, error) {
-	full := path.Join(dir, name)
-	switch ref, rest, _ := strings.Cut(name, "/"); {
-	case strings.Contains(name, "://"):
-		return tree.File{}, fmt.Errorf("%s is remote", name)
-	case strings.HasPrefix(ref, "$"):
-		if t = c.refs[ref]; t == nil {
-			return tree.File{}, fmt.Errorf("%s: the source %s is not at hand", name, ref)
-		}
-		full = path.Clean(rest)
-	case strings.HasPrefix(name, "/"):
-		full = path.Clean(name)[1:]
-	}
-	files, err := t.Select(c.ctx, tree.Selection{Names: []string{full}})
-	if err == nil && len(files) == 0 {
-		err = fmt.Errorf("%s: there is no such file", name)
-	}
-	if err != nil {
-		return tree.File{}, err
-	}
-	return tree.File{Name: name, Data: files[0].Data}, nil
+// absent reports whether an error is about something that is not available here.
+func absent(err error) bool {
+	return errors.As(err, new(generator.Unknown)) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
 }

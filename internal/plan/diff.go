@@ -6,13 +6,15 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/argosy-cd/argosy/internal/source"
 )
 
 // Change is one difference between two plans.
 type Change struct {
-	// Kind is one of added, removed, moved, source, waits, stops, finding.
+	// Kind is one of added, removed, moved, source, waits, stops, finding, gone.
 	Kind string
-	// Subject is an Application, or a wave of one.
+	// Subject is an Application, a set, or a wave of an Application.
 	Subject  string
 	Old, New string
 }
@@ -26,69 +28,160 @@ const (
 	Waits   = "waits" // a wave that waits now, and did not
 	Stops   = "stops" // a wave that waits no more
 	Found   = "finding"
+	Gone    = "gone" // a finding that is no more
 )
 
-// Diff returns what changes from one plan to another: Applications first, then waves, then findings.
-func Diff(before, after *Plan) []Change {
-	var out []Change
-	was, is := describe(before), describe(after)
-	for _, ref := range refsOf(was, is) {
-		old, in := was[ref]
-		now, still := is[ref]
-		switch {
-		case !in:
-			out = append(out, Change{Added, ref.Name, "", now.place})
-		case !still:
-			out = append(out, Change{Removed, ref.Name, old.place, ""})
-		default:
-			if old.place != now.place {
-				out = append(out, Change{Moved, ref.Name, old.place, now.place})
-			}
-			if old.source != now.source {
-				out = append(out, Change{Sourced, ref.Name, old.source, now.source})
-			}
-		}
-	}
-	out = append(out, diffGates(before, after)...)
-	known := map[Finding]bool{}
-	for _, f := range before.Findings {
-		known[f] = true
-	}
-	for _, f := range after.Findings {
-		if !known[f] {
-			out = append(out, Change{Found, f.Subject, "", f.Message})
-		}
-	}
-	return out
+// Difference is what changes from one plan to another.
+type Difference struct {
+	// Changes are those of the boot: Applications first, then waves, then findings.
+	Changes []Change
+	// Manifests are the Applications and sets whose objects change, with those that are new or removed.
+	Manifests []Manifests
+	// NotCompared are Applications that are not known completely in one of the plans. They may change, and may be new or removed.
+	NotCompared []Ref
 }
 
-// described is what counts of an Application.
-type described struct{ place, source string }
-
-func describe(p *Plan) map[Ref]described {
-	out := map[Ref]described{p.Root.Ref: {"the root", p.Root.sources()}}
-	places := map[Ref][]string{}
-	note := func(app *Application, place string) {
-		if !app.Itself {
-			places[app.Ref] = append(places[app.Ref], place)
-			out[app.Ref] = described{strings.Join(places[app.Ref], ", "), app.sources()}
+// Diff compares two plans. A plan without a root deploys nothing.
+//
+// An Application is removed only if everything that deployed it is known in the second plan, and new only if it is known in the first.
+// Otherwise it is not compared.
+func Diff(before, after *Plan) *Difference {
+	was, is := describe(before), describe(after)
+	d := &Difference{}
+	var hidden []string
+	for _, ref := range refsOf(was, is) {
+		old, now := was.apps[ref], is.apps[ref]
+		switch {
+		case old == nil && !was.knows(now, is, nil), now == nil && !is.knows(old, was, nil):
+			d.NotCompared, hidden = append(d.NotCompared, ref), append(hidden, ref.Name)
+			continue
+		case old == nil:
+			d.Changes = append(d.Changes, Change{Added, ref.Name, "", now.place()})
+		case now == nil:
+			d.Changes = append(d.Changes, Change{Removed, ref.Name, old.place(), ""})
+		default:
+			if from, to := old.place(), now.place(); from != to {
+				d.Changes = append(d.Changes, Change{Moved, ref.Name, from, to})
+			}
+			if from, to := old.app.sources(), now.app.sources(); from != to {
+				d.Changes = append(d.Changes, Change{Sourced, ref.Name, from, to})
+			}
 		}
+		d.application(ref, old, now)
+	}
+	d.roots(before, after)
+	d.sets(was, is)
+	// A finding about an Application that is not known any more is not gone.
+	findings := slices.DeleteFunc(diffFindings(before, after), func(c Change) bool { return c.Kind == Gone && slices.Contains(hidden, c.Subject) })
+	d.Changes = slices.Concat(d.Changes, diffGates(before, after), findings)
+	return d
+}
+
+// parent is an Application that deploys another: directly, or by a set. The zero parent is somebody who applies it.
+type parent struct {
+	app Ref
+	set string
+}
+
+// described is an Application with everything that deploys it.
+type described struct {
+	app     *Application
+	parents []parent
+	places  []string
+}
+
+func (d *described) place() string { return strings.Join(d.places, ", ") }
+
+// setOf is a set and its place.
+type setOf struct {
+	item  *Item
+	place string
+}
+
+// description is a plan by what is in it.
+type description struct {
+	apps map[Ref]*described
+	sets map[parent]setOf
+}
+
+// byHand is the place of a root.
+const byHand = "applied by hand"
+
+func describe(p *Plan) description {
+	d := description{apps: map[Ref]*described{}, sets: map[parent]setOf{}}
+	note := func(app *Application, by parent, place string) {
+		if app.Itself {
+			return
+		}
+		if d.apps[app.Ref] == nil {
+			d.apps[app.Ref] = &described{app: app}
+		}
+		at := d.apps[app.Ref]
+		at.parents, at.places = append(at.parents, by), append(at.places, place)
+	}
+	if p.Root != nil && !p.Root.Applied {
+		note(p.Root, parent{}, byHand)
 	}
 	for _, app := range p.Applications {
+		by := parent{app: app.Ref}
+		if app.Applied {
+			by.app = Ref{}
+		}
 		for _, item := range app.Items {
-			place := fmt.Sprintf("wave %d of %s", item.Wave, app.Name)
-			if item.Phase != Sync {
-				place = item.Phase + " " + place
-			}
+			place := item.place(app)
 			if item.Application != nil {
-				note(item.Application, place)
+				note(item.Application, by, place)
 			}
-			for _, child := range item.Children {
-				note(child, fmt.Sprintf("%s, by the set %s", place, item.Name))
+			if item.Children != nil {
+				by := parent{by.app, item.Name}
+				d.sets[by] = setOf{item, place}
+				for _, child := range item.Children {
+					note(child, by, fmt.Sprintf("%s, by the set %s", place, item.Name))
+				}
 			}
 		}
 	}
-	return out
+	return d
+}
+
+// place says where an Application deploys an item.
+func (i *Item) place(app *Application) string {
+	switch {
+	case app.Applied:
+		return byHand
+	case i.Phase != Sync:
+		return fmt.Sprintf("%s wave %d of %s", i.Phase, i.Wave, app.Name)
+	default:
+		return fmt.Sprintf("wave %d of %s", i.Wave, app.Name)
+	}
+}
+
+// knows reports whether a plan would have an Application of another plan if that were still deployed by the same parents. It would not if
+// one of them, or whatever deployed that, is not known completely.
+func (d description) knows(app *described, other description, seen []Ref) bool {
+	for _, by := range app.parents {
+		if set, ok := d.sets[by]; ok && set.item.Unknown != "" {
+			return false
+		}
+		if by.app == (Ref{}) || slices.Contains(seen, by.app) {
+			continue
+		}
+		if here := d.apps[by.app]; here != nil {
+			if here.app.mayDeployMore() {
+				return false
+			}
+			continue
+		}
+		if there := other.apps[by.app]; there != nil && !d.knows(there, other, append(seen, by.app)) {
+			return false
+		}
+	}
+	return true
+}
+
+// mayDeployMore reports whether an Application may deploy Applications that are not in the plan. One that is broken keeps those that it has.
+func (a *Application) mayDeployMore() bool {
+	return a.Broken != "" || a.Hides || slices.ContainsFunc(a.Sources, func(s Source) bool { return s.hides })
 }
 
 func (a *Application) sources() string {
@@ -98,7 +191,7 @@ func (a *Application) sources() string {
 		if s.Revision != "" {
 			text += "@" + s.Revision
 		}
-		if s.Kind == "appset" || s.Kind == "plugin" {
+		if s.Kind == source.AppSet || s.Kind == source.Plugin {
 			text += " by a plugin"
 		}
 		parts = append(parts, text)
@@ -106,14 +199,18 @@ func (a *Application) sources() string {
 	return strings.Join(parts, " + ")
 }
 
-func refsOf(plans ...map[Ref]described) []Ref {
+func refsOf(plans ...description) []Ref {
 	all := map[Ref]bool{}
-	for _, m := range plans {
-		for ref := range m {
+	for _, d := range plans {
+		for ref := range d.apps {
 			all[ref] = true
 		}
 	}
-	return slices.SortedFunc(maps.Keys(all), func(a, b Ref) int { return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.Namespace, b.Namespace)) })
+	return slices.SortedFunc(maps.Keys(all), compareRefs)
+}
+
+func compareRefs(a, b Ref) int {
+	return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.Namespace, b.Namespace))
 }
 
 // gate is whether the wave after one waits for its Applications, and why not.
@@ -138,7 +235,7 @@ func gatesOf(p *Plan) map[string]gate {
 					g = gate{false, fmt.Sprintf("%s: %s", item.Name, item.Why)}
 				}
 			}
-			if applications && i < len(waves)-1 {
+			if applications && i < len(waves)-1 && !app.Applied {
 				out[fmt.Sprintf("wave %d of %s", wave.Wave, app.Name)] = g
 			}
 		}
@@ -158,6 +255,43 @@ func diffGates(before, after *Plan) []Change {
 			out = append(out, Change{Waits, name, old.why, ""})
 		case !in && !now.waits && (len(was) == 0 || slices.ContainsFunc(slices.Collect(maps.Values(was)), func(g gate) bool { return g.waits })):
 			out = append(out, Change{Stops, name, "", now.why})
+		}
+	}
+	return out
+}
+
+// diffFindings pairs the findings of two plans. Of findings that are the same but for their words, those with equal words go together.
+func diffFindings(before, after *Plan) []Change {
+	was, is := atRoot(before), atRoot(after)
+	for _, equal := range []func(f, g Finding) bool{
+		func(f, g Finding) bool { return f.same(g) && f.Message == g.Message },
+		Finding.same,
+	} {
+		is = slices.DeleteFunc(is, func(f Finding) bool {
+			i := slices.IndexFunc(was, func(g Finding) bool { return equal(f, g) })
+			if i >= 0 {
+				was = slices.Delete(was, i, i+1)
+			}
+			return i >= 0
+		})
+	}
+	var out []Change
+	for _, f := range is {
+		out = append(out, Change{Found, f.Subject, "", f.Message})
+	}
+	for _, f := range was {
+		out = append(out, Change{Gone, f.Subject, f.Message, ""})
+	}
+	return out
+}
+
+// atRoot returns the findings of a plan. Those about all of it have the same subject and no file, so that they are the same with one root
+// and with several.
+func atRoot(p *Plan) []Finding {
+	out := slices.Clone(p.Findings)
+	for i, f := range out {
+		if slices.Contains([]string{RuleSettingsUnknown.Name, RuleNoHealthCheck.Name, RuleHealthCheckNested.Name}, f.Rule.Name) {
+			out[i].Subject, out[i].Position.File = "every wave", ""
 		}
 	}
 	return out

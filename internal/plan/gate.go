@@ -3,31 +3,71 @@ package plan
 import (
 	"fmt"
 	"slices"
+	"strings"
 
+	"github.com/argosy-cd/argosy/internal/appset/generator"
 	"github.com/argosy-cd/argosy/internal/argo"
 	"github.com/argosy-cd/argosy/internal/health"
 	"github.com/argosy-cd/argosy/internal/manifest"
+	"github.com/argosy-cd/argosy/internal/problem"
+	"github.com/argosy-cd/argosy/internal/settings"
 )
 
-// settings takes the health checks that a boot itself installs.
-func (l *loader) settings(app *Application, o manifest.Object) {
-	if l.cfg.Customizations != nil || l.found || manifest.String(o, "kind") != "ConfigMap" || manifest.String(o, "metadata", "name") != "argocd-cm" {
-		return
-	}
-	if c, err := health.FromSettings("argocd-cm", manifest.Map(o, "data")); err == nil {
-		l.checks, l.found = c, true
-		if key, _ := c.Covers(manifest.Object{"apiVersion": argo.APIVersion, "kind": argo.KindApplication}); key != "" {
-			l.find(app.Name, "it deploys the health check of Applications (argocd-cm), without which no wave waits for any; at the first boot, apply that before the root")
+// learn takes from what is deployed what it says about Argo CD itself: its settings, and clusters.
+func (l *loader) learn(app *Application, d located) {
+	o := d.Object
+	if l.cfg.Clusters == nil {
+		if c, ok, err := generator.ClusterFromSecret(o); ok && err == nil {
+			l.clusters = append(l.clusters, c)
 		}
 	}
+	if l.cfg.Settings != nil && !l.adopted {
+		return
+	}
+	s, ok, err := settings.FromObject(o)
+	if !ok && argo.IsApplication(o) {
+		s, ok, err = settings.FromApplication(o)
+	}
+	if ok {
+		l.settings(app, d.Position, s, err)
+	}
+}
+
+// settings takes the first settings that are found; those of argocd-cm itself win over values of a chart.
+func (l *loader) settings(app *Application, at manifest.Position, s *settings.Settings, err error) {
+	for _, e := range problem.All(err) {
+		l.find(RuleSettingsBroken, app, "%s: %v", at, e)
+	}
+	if s == nil || l.found != nil && (l.found.Origin == s.Origin || !strings.HasPrefix(s.Origin, "argocd-cm")) {
+		return
+	}
+	l.found = s
+	if key, _ := s.Health.Covers(anApplication); key != "" {
+		l.find(RuleHealthCheckDeployed, app, "it deploys the health check of Applications (%s), without which no wave waits for any; at the first boot, apply that before the root", s.Origin)
+	}
+}
+
+var anApplication = manifest.Object{"apiVersion": argo.APIVersion, "kind": argo.KindApplication}
+
+// checks are the health checks that are known.
+func (l *loader) checks() health.Customizations {
+	if l.plan.Settings == nil {
+		return nil
+	}
+	return l.plan.Settings.Health
 }
 
 // gates says of each item whether the next wave waits for it.
 func (l *loader) gates() {
 	l.plan.SyncAware = l.notices("OutOfSync", "Running", "")
 	l.plan.SeesBroken = l.notices("Unknown", "", "ComparisonError")
-	for item, o := range l.objects {
-		item.Waits, item.Why = l.gate(item, o)
+	for _, app := range l.plan.Applications {
+		for _, item := range app.Items {
+			item.Waits, item.Why = l.gate(item)
+			if app.Applied {
+				item.Waits, item.Why = false, "it is applied by hand"
+			}
+		}
 	}
 }
 
@@ -37,7 +77,7 @@ func (l *loader) advise() {
 	for _, app := range l.plan.Applications {
 		for _, item := range app.Items {
 			last := app.Items[len(app.Items)-1]
-			if item.Application == nil || item.Application.Itself || item.Wave == last.Wave && item.Phase == last.Phase {
+			if item.Application == nil || item.Application.Itself || app.Applied || item.Wave == last.Wave && item.Phase == last.Phase {
 				continue
 			}
 			if !item.Waits {
@@ -48,11 +88,14 @@ func (l *loader) advise() {
 		}
 	}
 	const cure = "argosy health script application prints one that does"
-	if len(deployed) > 0 {
-		l.find(l.plan.Root.Name, "no settings that are known here have a health check for Applications, so no wave waits for one, such as %s; if those of Argo CD have, name them (--customizations); otherwise %s", deployed[0], cure)
+	switch {
+	case len(deployed) > 0 && l.plan.Settings == nil:
+		l.find(RuleSettingsUnknown, l.plan.Root, "Argo CD's settings are not known here, so it is not known whether a wave waits for an Application, such as %s; name them with --customizations", deployed[0])
+	case len(deployed) > 0:
+		l.find(RuleNoHealthCheck, l.plan.Root, "Argo CD's settings (%s) have no health check for Applications, so no wave waits for one, such as %s; %s", l.plan.Settings.Origin, deployed[0], cure)
 	}
 	if len(nested) > 0 && !l.plan.SyncAware {
-		l.find(l.plan.Root.Name, "the health check of Applications does not wait for what those deploy that deploy others, such as %s: they are healthy as long as none of it is there; %s", nested[0], cure)
+		l.find(RuleHealthCheckNested, l.plan.Root, "the health check of Applications ignores nested Applications, such as those of %s, as long as none of them exist; %s", nested[0], cure)
 	}
 }
 
@@ -66,20 +109,23 @@ func (l *loader) notices(sync, phase, condition string) bool {
 		status["conditions"] = []any{map[string]any{"type": condition, "message": "x"}}
 	}
 	o := manifest.Object{"apiVersion": argo.APIVersion, "kind": argo.KindApplication, "metadata": map[string]any{"name": "x"}, "spec": map[string]any{}, "status": status}
-	h, ok, err := health.Evaluate(o, l.checks, health.Limits{})
+	h, ok, err := health.Evaluate(o, l.checks(), health.Limits{})
 	return err == nil && ok && h.Status != "Healthy"
 }
 
-func (l *loader) gate(item *Item, o manifest.Object) (bool, string) {
+func (l *loader) gate(item *Item) (bool, string) {
+	o := item.Object
 	if argo.IsApplicationSet(o) {
 		return false, "an ApplicationSet is healthy as soon as its Applications exist"
 	}
-	key, err := l.checks.Covers(o)
+	key, err := l.checks().Covers(o)
 	switch {
 	case err != nil:
 		return false, err.Error()
 	case key != "":
 		return true, "health check " + key
+	case argo.IsApplication(o) && l.plan.Settings == nil:
+		return false, "Argo CD's settings are not known"
 	case argo.IsApplication(o):
 		return false, "Argo CD's settings have no health check for Applications"
 	case health.BuiltIn(o):

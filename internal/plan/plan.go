@@ -1,43 +1,48 @@
 // Package plan knows a boot before it happens: from a root Application to everything that it deploys, directly and through other
 // Applications and ApplicationSets, in the order in which Argo CD will do it, and whether each wave really waits for the one before.
 //
-// It works on what is in repositories at hand, and changes nothing. What cannot be known that way, such as a remote chart, is
-// said where it is; broken files, cycles and children of two parents are findings. None of them ends the plan.
+// It reads repositories and changes nothing. What is not available here makes an Application or a set unknown, and is never taken for nothing;
+// broken files, cycles and children of two parents are findings. None of them ends the plan.
 package plan
 
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
+	"maps"
 	"reflect"
+	"runtime"
 	"slices"
 	"strings"
 
 	"github.com/argosy-cd/argosy/internal/appset"
+	"github.com/argosy-cd/argosy/internal/appset/generator"
 	"github.com/argosy-cd/argosy/internal/argo"
-	"github.com/argosy-cd/argosy/internal/health"
 	"github.com/argosy-cd/argosy/internal/manifest"
 	"github.com/argosy-cd/argosy/internal/problem"
-	"github.com/argosy-cd/argosy/internal/tree"
+	"github.com/argosy-cd/argosy/internal/settings"
+	"github.com/argosy-cd/argosy/internal/source"
 )
-
-// Tree is a repository at a revision.
-type Tree interface {
-	Select(ctx context.Context, wanted tree.Selection) ([]tree.File, error)
-}
 
 // Config is what a plan is made with.
 type Config struct {
-	// Open opens a repository; an error says why it is not at hand.
-	Open func(ctx context.Context, url, revision string) (Tree, error)
-	// Engine renders ApplicationSets, Strict those of the plugin, which refuses one without Applications; nil is Engine.
-	Engine, Strict appset.Engine
-	// Namespace is Argo CD's.
+	// Loader opens repositories and renders sources. Its settings of Kustomize are replaced by those that are known.
+	Loader source.Loader
+	// Git answers Git generators. An error of it makes a set unknown.
+	Git generator.Repositories
+	// Clusters are those of Argo CD. Nil is not known, except for those whose Secrets the plan itself deploys.
+	Clusters generator.ClusterList
+	// Namespace is Argo CD's; "" is that of the root.
 	Namespace string
 	// Sets is who renders ApplicationSets; "" is who does as it stands.
 	Sets string
-	// Customizations are health checks of Argo CD's settings. Nil are those that the plan itself deploys.
-	Customizations health.Customizations
+	// Settings are those of Argo CD. Nil are those that the plan itself deploys.
+	Settings *settings.Settings
+	// Plugins says of plugins of the user what they do, by name.
+	Plugins map[string]source.Kind
+	// Cache is shared by plans of the same repositories. Nil is none.
+	Cache *Cache
 }
 
 // Who may render ApplicationSets, whatever the Applications say.
@@ -63,21 +68,48 @@ type Application struct {
 	Retry     Retry
 	// Broken says why Argo CD cannot make its manifests, so that it deploys nothing of it; "" is nothing that is known here.
 	Broken string
+	// Hides says that what is not known of it may have Applications.
+	Hides bool
 	// Itself says that it is deployed by one that it deploys; its items are there.
 	Itself bool
+	// Applied says that it is not there: it stands for whoever applies the roots of the plan by hand.
+	Applied bool
+	// Object is the Application itself.
+	Object manifest.Object
+	// Position is where it is, or the set that generates it.
+	Position manifest.Position
+	// Origin says which set has generated it, "" for one that is in a file.
+	Origin string
 
-	position manifest.Position
+	away bool // it deploys Applications to a cluster that is not known
+}
+
+// Verdict is how much of it is known: that of its worst source.
+func (a *Application) Verdict() source.Verdict {
+	v := source.Known
+	for _, s := range a.Sources {
+		v = max(v, s.Verdict)
+	}
+	if a.Broken != "" {
+		v = source.Broken
+	}
+	return v
 }
 
 // Source is where the manifests of an Application are.
 type Source struct {
 	Repository, Revision, Path, Chart string
-	// Kind is how they are made: directory, kustomize, helm, appset, s3, plugin.
-	Kind string
-	// Unknown says why they are not known here, "" if they are.
+	// Kind is how they are made.
+	Kind source.Kind
+	// Verdict is how much of it is known, Unknown the first reason why it is not all, "" if it is.
+	Verdict source.Verdict
 	Unknown string
+	// Inputs are the files that it is made of.
+	Inputs []source.Input
 	// Spec is the source as the Application has it.
 	Spec map[string]any
+
+	hides bool // what is not known may have Applications
 }
 
 // Item is an object that an Application deploys.
@@ -90,20 +122,17 @@ type Item struct {
 	// Application is set for an Application, Children for the Applications of an ApplicationSet; it is not nil for one.
 	Application *Application
 	Children    []*Application
-	// Unknown says why the Applications of an ApplicationSet are not known, "" if they are.
+	// Unknown says why the Applications of an ApplicationSet are not known, "" if they are; Broken that Argo CD does not know them, either.
 	Unknown string
-	// Position and Repository are where it is, as far as it is in a file as it is.
+	Broken  bool
+	// Position and Repository are where it is, if it was read verbatim from a file.
 	Position   manifest.Position
 	Repository string
 	// Waits says whether the next wave waits until it is healthy, Why what decides that.
 	Waits bool
 	Why   string
-}
-
-// Finding is something that the reader should know.
-type Finding struct {
-	Subject string // an Application, or a file
-	Message string
+	// Object is the object itself.
+	Object manifest.Object
 }
 
 // Plan is a boot.
@@ -112,6 +141,8 @@ type Plan struct {
 	Findings []Finding
 	// Applications are all of them, in the order in which they are found.
 	Applications []*Application
+	// Settings are those that were used; nil if none are known.
+	Settings *settings.Settings
 	// SyncAware says that the health check of Applications also waits for the end of their syncs, SeesBroken that it does not call one
 	// healthy whose manifests cannot be made, as Argo CD does.
 	SyncAware, SeesBroken bool
@@ -123,13 +154,28 @@ const (
 	maxDepth        = 50
 )
 
-// New plans the boot of a root Application.
-func New(ctx context.Context, cfg Config, root manifest.Document) (*Plan, error) {
-	l := &loader{ctx: ctx, cfg: cfg, plan: &Plan{}, parents: map[Ref][]string{}, known: map[Ref]*Application{}, specs: map[Ref]map[string]any{}, checks: cfg.Customizations}
-	if !argo.IsApplication(root.Object) {
-		return nil, fmt.Errorf("%s: it must be an Application of %s, it is %s of %q", root.Position, argo.Group, manifest.String(root.Object, "kind"), manifest.String(root.Object, "apiVersion"))
+// New plans the boot of roots: Applications, ApplicationSets and whatever else is applied by hand. Several of them, or one that is not an
+// Application, are deployed by an Application that stands for whoever applies them.
+func New(ctx context.Context, cfg Config, roots ...manifest.Document) (*Plan, error) {
+	if len(roots) == 0 {
+		return nil, errors.New("there is no root to plan")
 	}
-	l.plan.Root = l.application(root, nil)
+	if !slices.ContainsFunc(roots, func(d manifest.Document) bool { return argo.IsApplication(d.Object) || argo.IsApplicationSet(d.Object) }) {
+		o := roots[0].Object
+		return nil, fmt.Errorf("%s: it must be an Application or an ApplicationSet of %s, it is %s of %q", roots[0].Position, argo.Group, manifest.String(o, "kind"), manifest.String(o, "apiVersion"))
+	}
+	if cfg.Cache == nil {
+		cfg.Cache = &Cache{}
+	}
+	l := newLoader(ctx, cfg, roots)
+	l.run(roots)
+	// What the tree says about Argo CD itself may change what is rendered.
+	if again, ok := l.again(); ok && ctx.Err() == nil {
+		adopted := cfg.Settings == nil
+		l = newLoader(ctx, again, roots)
+		l.adopted = adopted
+		l.run(roots)
+	}
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
@@ -138,9 +184,10 @@ func New(ctx context.Context, cfg Config, root manifest.Document) (*Plan, error)
 	for _, app := range l.plan.Applications {
 		if parents := l.parents[app.Ref]; len(parents) > 1 {
 			slices.Sort(parents)
-			l.find(app.Name, "it is deployed by several, which will take it from each other: %s", strings.Join(parents, ", "))
+			l.find(RuleSeveralParents, app, "it is deployed by several, which take it from each other: %s", strings.Join(parents, ", "))
 		}
 	}
+	sortFindings(l.plan.Findings)
 	return l.plan, nil
 }
 
@@ -148,23 +195,99 @@ type loader struct {
 	ctx     context.Context
 	cfg     Config
 	plan    *Plan
+	engine  appset.Engine // of the controller
+	strict  appset.Engine // of the plugin, which refuses a set without Applications
 	parents map[Ref][]string
 	known   map[Ref]*Application
 	specs   map[Ref]map[string]any
-	checks  health.Customizations
-	found   bool // checks were found in what is deployed
-	objects map[*Item]manifest.Object
-	stopped bool
+	// found are settings that the plan deploys, clusters those whose Secrets it deploys.
+	found    *settings.Settings
+	adopted  bool // the settings are those that an earlier plan has found
+	clusters generator.ClusterList
+	ready    map[uintptr]func() rendered // by the spec
+	slots    chan struct{}
+	stopped  bool
 }
 
-func (l *loader) find(subject, format string, args ...any) {
-	l.plan.Findings = append(l.plan.Findings, Finding{subject, fmt.Sprintf(format, args...)})
+func newLoader(ctx context.Context, cfg Config, roots []manifest.Document) *loader {
+	cfg.Namespace = cmp.Or(cfg.Namespace, manifest.String(roots[0].Object, "metadata", "namespace"), "argocd")
+	if cfg.Settings != nil {
+		cfg.Loader.BuildOptions = cfg.Settings.BuildOptions
+	}
+	var clusters generator.Clusters = generator.UnknownClusters{}
+	if cfg.Clusters != nil {
+		clusters = cfg.Clusters
+	}
+	strict := appset.Embedded{Clusters: clusters, Git: cfg.Git}
+	lenient := strict
+	lenient.AllowEmpty = true
+	return &loader{
+		ctx: ctx, cfg: cfg, plan: &Plan{Settings: cfg.Settings}, engine: lenient, strict: strict, parents: map[Ref][]string{}, known: map[Ref]*Application{},
+		specs: map[Ref]map[string]any{}, slots: make(chan struct{}, max(runtime.GOMAXPROCS(0), cfg.parallel())),
+	}
 }
 
-// application plans one Application. Its ancestors are those that it is deployed by.
-func (l *loader) application(d manifest.Document, ancestors []Ref) *Application {
+// parallel is how many sources are rendered at a time: more if some of them are fetched.
+func (c Config) parallel() int {
+	if c.Loader.Remote != nil {
+		return 8
+	}
+	return 2
+}
+
+// appliedName is that of the Application that stands for whoever applies the roots.
+const appliedName = "everything"
+
+func (l *loader) run(roots []manifest.Document) {
+	if len(roots) == 1 && argo.IsApplication(roots[0].Object) {
+		l.plan.Root = l.application(roots[0], "", nil)
+		return
+	}
+	root := &Application{
+		Ref: Ref{l.cfg.Namespace, appliedName}, Destination: generator.InClusterServer + "/" + l.cfg.Namespace, Automated: true, Applied: true, Position: roots[0].Position,
+	}
+	l.plan.Root, l.plan.Applications = root, []*Application{root}
+	l.items(root, map[string]any{"destination": map[string]any{"server": generator.InClusterServer, "namespace": l.cfg.Namespace}}, unlocated(roots), nil)
+}
+
+// again reports whether the plan must be made once more, because of what it deploys, and with what.
+func (l *loader) again() (Config, bool) {
+	cfg, again := l.cfg, false
+	if cfg.Settings == nil && l.found != nil {
+		cfg.Settings = l.found
+		again = source.Changes(l.found.BuildOptions)
+		l.plan.Settings = l.found
+	}
+	if cfg.Clusters == nil && l.clusters != nil {
+		cfg.Clusters, again = l.clusters, true
+	}
+	return cfg, again
+}
+
+// find notes something about an Application.
+func (l *loader) find(rule Rule, app *Application, format string, args ...any) {
+	message := fmt.Sprintf(format, args...)
+	f := Finding{Rule: rule, Subject: app.Name, Position: app.Position, Origin: app.Origin, Message: message}
+	if at, ok := locate(message); ok {
+		f.Position = at
+	}
+	l.note(f)
+}
+
+// note adds a finding, once.
+func (l *loader) note(f Finding) {
+	if !slices.ContainsFunc(l.plan.Findings, func(g Finding) bool { return g.same(f) && g.Message == f.Message }) {
+		l.plan.Findings = append(l.plan.Findings, f)
+	}
+}
+
+// newApplication reads what an Application says about itself.
+func (l *loader) newApplication(d manifest.Document, origin string) *Application {
 	o := d.Object
-	app := &Application{Ref: Ref{manifest.String(o, "metadata", "namespace"), manifest.String(o, "metadata", "name")}, Project: manifest.String(o, "spec", "project"), position: d.Position}
+	app := &Application{
+		Ref: Ref{manifest.String(o, "metadata", "namespace"), manifest.String(o, "metadata", "name")}, Project: manifest.String(o, "spec", "project"),
+		Position: d.Position, Origin: origin, Object: o,
+	}
 	app.Namespace = cmp.Or(app.Namespace, l.cfg.Namespace)
 	destination := manifest.Map(o, "spec", "destination")
 	app.Destination = cmp.Or(manifest.String(destination, "name"), manifest.String(destination, "server")) + "/" + manifest.String(destination, "namespace")
@@ -173,52 +296,58 @@ func (l *loader) application(d manifest.Document, ancestors []Ref) *Application 
 	enabled, stated := automated["enabled"].(bool)
 	app.Automated = automated != nil && (enabled || !stated)
 	app.Retry = newRetry(manifest.Map(o, "spec", "syncPolicy", "retry"))
+	return app
+}
+
+// application plans one Application. Its ancestors are those that it is deployed by, origin says which set has generated it.
+func (l *loader) application(d manifest.Document, origin string, ancestors []Ref) *Application {
+	app := l.newApplication(d, origin)
+	spec := manifest.Map(d.Object, "spec")
 	if i := slices.Index(ancestors, app.Ref); i >= 0 {
 		app.Itself = true
 		if i < len(ancestors)-1 { // a root that contains itself is a custom
-			l.find(app.Name, "it is deployed by one that it deploys: %s", chain(append(slices.Clip(ancestors[i:]), app.Ref)))
+			l.find(RuleCycle, app, "it is deployed by one that it deploys: %s", chain(append(slices.Clip(ancestors[i:]), app.Ref)))
 		}
 		return app
 	}
 	if len(ancestors) > 0 {
 		by := ancestors[len(ancestors)-1].Name
-		if !slices.Contains(l.parents[app.Ref], by) {
+		if by != appliedName && !slices.Contains(l.parents[app.Ref], by) {
 			l.parents[app.Ref] = append(l.parents[app.Ref], by)
 		}
 	}
 	if known := l.known[app.Ref]; known != nil {
-		if !reflect.DeepEqual(l.specs[app.Ref], manifest.Map(o, "spec")) {
-			l.find(app.Name, "%s: it is another one of the same name than at %s", d.Position, known.position)
+		if !reflect.DeepEqual(l.specs[app.Ref], spec) {
+			l.find(RuleNameTwice, app, "%s: same name, different spec; first defined at %s", d.Position, known.Position)
 		}
 		return known
 	}
-	l.known[app.Ref], l.specs[app.Ref] = app, manifest.Map(o, "spec")
-	// The API server would refuse it.
-	wrong := argo.Application().Check(argo.KindApplication, map[string]any{"spec": o["spec"]})
-	for i, err := range wrong {
-		if i == 0 {
-			app.Sources = []Source{{Unknown: err.Error()}}
-		}
-		l.find(app.Name, "%s: %v", d.Position, err)
-	}
+	l.known[app.Ref], l.specs[app.Ref] = app, spec
 	l.plan.Applications = append(l.plan.Applications, app)
+	// The API server would refuse it.
+	wrong := argo.Application().Check(argo.KindApplication, map[string]any{"spec": d.Object["spec"]})
+	for _, err := range wrong {
+		app.Broken = cmp.Or(app.Broken, err.Error())
+		l.find(RuleApplicationInvalid, app, "%s: %v", d.Position, err)
+	}
 	if app.Namespace != l.cfg.Namespace {
-		l.find(app.Name, "it is in namespace %s; Argo CD, which is in %s, looks at others only if its settings say so (application.namespaces)", app.Namespace, l.cfg.Namespace)
+		l.find(RuleOtherNamespace, app, "it is in namespace %s; Argo CD, which is in %s, looks at others only if its settings say so (application.namespaces)", app.Namespace, l.cfg.Namespace)
 	}
 	switch {
 	case l.ctx.Err() != nil, len(wrong) > 0:
 		return app
 	case len(l.plan.Applications) > maxApplications:
 		if !l.stopped {
-			l.find(app.Name, "there are more than %d Applications; the plan ends here", maxApplications)
+			l.find(RuleTooLarge, app, "there are more than %d Applications; the plan ends here", maxApplications)
 		}
-		l.stopped = true
+		l.stopped, app.Hides = true, true
 		return app
 	case len(ancestors) > maxDepth:
-		l.find(app.Name, "Applications are nested more than %d deep; the plan ends here", maxDepth)
+		l.find(RuleTooLarge, app, "Applications are nested more than %d deep; the plan ends here", maxDepth)
+		app.Hides = true
 		return app
 	}
-	l.deploy(app, o, append(slices.Clip(ancestors), app.Ref))
+	l.deploy(app, spec, append(slices.Clip(ancestors), app.Ref))
 	return app
 }
 
@@ -231,35 +360,109 @@ func chain(refs []Ref) string {
 }
 
 // deploy finds what an Application deploys.
-func (l *loader) deploy(app *Application, o manifest.Object, ancestors []Ref) {
-	c := &content{loader: l, app: app, spec: manifest.Map(o, "spec")}
-	for _, found := range c.load() {
-		d := found.Document
-		items := l.items(app, d)
+func (l *loader) deploy(app *Application, spec map[string]any, ancestors []Ref) {
+	content := l.content(app, spec)
+	app.Sources = content.sources
+	for _, f := range content.findings {
+		l.find(f.rule, app, "%s", f.message)
+	}
+	app.Broken = cmp.Or(app.Broken, content.broken)
+	if content.values != nil {
+		if s, ok, err := settings.FromValues(content.values); ok && (l.cfg.Settings == nil || l.adopted) {
+			l.settings(app, app.Position, s, err)
+		}
+	}
+	l.items(app, spec, content.docs, ancestors)
+	app.Hides = l.hides(app, spec, len(ancestors) == 1)
+}
+
+// hides reports whether what is not known of an Application may have Applications: it is a root, it deploys others, or it deploys to where
+// Applications are.
+func (l *loader) hides(app *Application, spec map[string]any, root bool) bool {
+	unknown := slices.ContainsFunc(app.Sources, func(s Source) bool { return s.hides })
+	if app.away || !unknown {
+		return app.away
+	}
+	namespace := manifest.String(spec, "destination", "namespace")
+	return root || app.DeploysOthers() || l.local(spec) && (namespace == l.cfg.Namespace || namespace == "")
+}
+
+// DeploysOthers reports whether it deploys Applications.
+func (a *Application) DeploysOthers() bool {
+	return slices.ContainsFunc(a.Items, func(i *Item) bool { return i.Application != nil || i.Children != nil })
+}
+
+// local reports whether an Application deploys to Argo CD's own cluster.
+func (l *loader) local(spec map[string]any) bool {
+	return l.cfg.Clusters.Local(manifest.String(spec, "destination", "name"), manifest.String(spec, "destination", "server"))
+}
+
+// items adds what an Application deploys.
+func (l *loader) items(app *Application, spec map[string]any, docs []located, ancestors []Ref) {
+	if ancestors == nil {
+		ancestors = []Ref{app.Ref}
+	}
+	docs = l.deployed(app, docs)
+	l.prepare(app, docs, spec)
+	local, away := l.local(spec), 0
+	for _, d := range docs {
+		items := l.places(app, d.Document)
 		if len(items) == 0 {
 			continue
 		}
 		item := items[0]
-		item.Position, item.Repository = d.Position, found.repository
+		item.Position, item.Repository = d.Position, d.repository
 		app.Items = append(app.Items, items...)
 		switch {
-		case c.remote() && (argo.IsApplication(d.Object) || argo.IsApplicationSet(d.Object)):
-			l.find(app.Name, "%s: %s %s is for another cluster (%s), whose own Argo CD deploys it; it is not planned", d.Position, item.Kind, item.Name, app.Destination)
+		case !local && (argo.IsApplication(d.Object) || argo.IsApplicationSet(d.Object)):
+			away++
 		case argo.IsApplication(d.Object):
-			child := d
-			if manifest.String(d.Object, "metadata", "namespace") == "" {
-				child.Object = manifest.Copy(d.Object).(map[string]any)
-				if meta := manifest.Map(child.Object, "metadata"); meta != nil {
-					meta["namespace"] = manifest.String(c.spec, "destination", "namespace")
-				}
-			}
-			item.Application = l.application(child, ancestors)
+			item.Application = l.application(app.in(d.Document), d.origin, ancestors)
 		case argo.IsApplicationSet(d.Object):
-			l.set(item, d, ancestors)
+			l.set(app, item, d.set, ancestors)
 		}
+	}
+	switch {
+	case away > 0 && l.cfg.Clusters == nil:
+		app.away = true
+		l.find(RuleClusterUnknown, app, "it deploys Applications or sets (%d) to the cluster %s, which may be Argo CD's own; they are not planned: say with --clusters which cluster that is", away, app.Destination)
+	case away > 0:
+		l.find(RuleOtherCluster, app, "it deploys Applications or sets (%d) to another cluster, %s, whose own Argo CD deploys them; they are not planned", away, app.Destination)
 	}
 	slices.SortStableFunc(app.Items, compare)
 	l.needs(app)
+}
+
+// deployed leaves out what Argo CD's settings exclude, and renders sets.
+func (l *loader) deployed(app *Application, docs []located) []located {
+	var out []located
+	for _, d := range docs {
+		o := d.Object
+		if s := l.plan.Settings; s != nil && s.Excludes(manifest.Group(o), manifest.String(o, "kind"), generator.InClusterServer) {
+			l.find(RuleExcluded, app, "%s %s is excluded by Argo CD's settings, and not deployed", manifest.String(o, "kind"), manifest.String(o, "metadata", "name"))
+			continue
+		}
+		l.learn(app, d)
+		if argo.IsApplicationSet(o) {
+			d.set = l.render(d.Document)
+		}
+		out = append(out, d)
+	}
+	return out
+}
+
+// in is an Application in the namespace that its parent deploys it to, if it names none. Its spec is the same.
+func (a *Application) in(d manifest.Document) manifest.Document {
+	if manifest.String(d.Object, "metadata", "namespace") != "" {
+		return d
+	}
+	object, meta := maps.Clone(d.Object), maps.Clone(manifest.Map(d.Object, "metadata"))
+	if meta != nil {
+		meta["namespace"] = a.Destination[strings.LastIndexByte(a.Destination, '/')+1:]
+		object["metadata"] = meta
+	}
+	d.Object = object
+	return d
 }
 
 // needs compares what Applications need with the waves that they are in: without the plugin appset, which assigns waves, the annotation
@@ -282,58 +485,78 @@ func (l *loader) needs(app *Application) {
 		}
 	}
 	if len(byHand) > 0 {
-		l.find(app.Name, "%s will not be synced automatically, so the waves behind wait until somebody does", strings.Join(byHand, ", "))
+		l.find(RuleSyncByHand, app, "%s will not be synced automatically, so the waves behind wait until somebody does", strings.Join(byHand, ", "))
 	}
 	for _, child := range order {
 		for _, need := range child.Needs {
 			switch wave, ok := waves[need]; {
 			case !ok:
-				l.find(child.Name, "it needs %s (%s), which %s does not deploy", need, argo.DependsAnnotation, app.Name)
+				l.find(RuleNeedsMissing, child, "it needs %s (%s), which %s does not deploy", need, argo.DependsAnnotation, app.Name)
 			case wave >= waves[child.Name]:
-				l.find(child.Name, "it needs %s (%s), which is in wave %d, and is in wave %d itself, so it does not wait for it", need, argo.DependsAnnotation, wave, waves[child.Name])
+				l.find(RuleNeedsLater, child, "it needs %s (%s), which is in wave %d, and is in wave %d itself, so it does not wait for it", need, argo.DependsAnnotation, wave, waves[child.Name])
 			}
 		}
 	}
 }
 
-// set plans the Applications of a set that the controller makes.
-func (l *loader) set(item *Item, d manifest.Document, ancestors []Ref) {
-	item.Children = []*Application{}
-	x := appset.Expansion{Engine: l.cfg.Engine, Namespace: cmp.Or(item.Namespace, l.cfg.Namespace)}
+// expanded are the Applications of a set that the controller makes.
+type expanded struct {
+	apps []manifest.Document
+	err  error
+}
+
+// render renders a set.
+func (l *loader) render(d manifest.Document) *expanded {
+	x := appset.Expansion{Engine: l.engine, Namespace: cmp.Or(manifest.String(d.Object, "metadata", "namespace"), l.cfg.Namespace)}
 	res, err := x.Expand(l.ctx, []manifest.Document{d})
 	if err != nil {
-		for _, e := range problem.All(err) {
+		return &expanded{err: err}
+	}
+	out := &expanded{}
+	for _, o := range res.Objects {
+		out.apps = append(out.apps, manifest.Document{Object: o, Position: d.Position})
+	}
+	return out
+}
+
+// set plans the Applications of a set.
+func (l *loader) set(app *Application, item *Item, set *expanded, ancestors []Ref) {
+	item.Children = []*Application{}
+	if set.err != nil {
+		rule := RuleSetBroken
+		if generator.OnlyUnknown(set.err) {
+			rule = RuleSetUnknown
+		}
+		item.Broken = rule.Kind == Broken
+		for _, e := range problem.All(set.err) {
 			item.Unknown = cmp.Or(item.Unknown, e.Error())
-			l.find(item.Name, "%v", e)
+			message := e.Error()
+			var unknown generator.Unknown
+			if rule == RuleSetUnknown && errors.As(e, &unknown) {
+				message = unknown.Reason // the same for many sets
+			}
+			l.note(Finding{Rule: rule, Subject: item.Name, Position: item.Position, Origin: app.Origin, Message: message})
 		}
 		return
 	}
-	for _, o := range res.Objects {
-		item.Children = append(item.Children, l.application(manifest.Document{Object: o, Position: d.Position}, ancestors))
+	for i, d := range set.apps {
+		item.Children = append(item.Children, l.application(d, fmt.Sprintf("Application %d of the set %s", i+1, item.Name), ancestors))
 	}
 }
 
-// items reads the places of an object in the order: a hook can have several, what is not deployed has none.
-func (l *loader) items(app *Application, d manifest.Document) []*Item {
+// places reads the places of an object in the order: a hook can have several, what is not deployed has none.
+func (l *loader) places(app *Application, d manifest.Document) []*Item {
 	o := d.Object
 	phases, wave, problem := place(o)
 	var out []*Item
 	for _, phase := range phases {
-		i := &Item{
+		out = append(out, &Item{
 			Group: manifest.Group(o), Kind: manifest.String(o, "kind"), Namespace: manifest.String(o, "metadata", "namespace"),
-			Name: cmp.Or(manifest.String(o, "metadata", "name"), manifest.String(o, "metadata", "generateName")+"*"), Phase: phase, Wave: wave, Hook: isHook(o),
-		}
-		if l.objects == nil {
-			l.objects = map[*Item]manifest.Object{}
-		}
-		l.objects[i] = o
-		out = append(out, i)
+			Name: cmp.Or(manifest.String(o, "metadata", "name"), manifest.String(o, "metadata", "generateName")+"*"), Phase: phase, Wave: wave, Hook: isHook(o), Object: o,
+		})
 	}
-	if len(out) > 0 {
-		if problem != "" {
-			l.find(app.Name, "%s: %s %s: %s", d.Position, out[0].Kind, out[0].Name, problem)
-		}
-		l.settings(app, o)
+	if len(out) > 0 && problem != "" {
+		l.find(RuleWaveNotANumber, app, "%s: %s %s: %s", d.Position, out[0].Kind, out[0].Name, problem)
 	}
 	return out
 }

@@ -4,36 +4,22 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 	"testing"
 
-	"github.com/argosy-cd/argosy/internal/appset"
 	"github.com/argosy-cd/argosy/internal/manifest"
+	"github.com/argosy-cd/argosy/internal/source"
 	"github.com/argosy-cd/argosy/internal/tree"
 )
 
 // memory is a repository in memory.
 type memory map[string]string
 
-func (m memory) Select(_ context.Context, wanted tree.Selection) ([]tree.File, error) {
-	var out []tree.File
-	if dir := wanted.Dir; wanted.Names == nil && dir != "." && dir != "" { // a map has no order to search in
-		for _, name := range []string{dir + "/a.yaml", dir + "/b.yaml"} {
-			if text, ok := m[name]; ok && wanted.Wants(name) {
-				out = append(out, tree.File{Name: name, Data: []byte(text)})
-			}
-		}
-		if len(out) > 0 || !strings.HasSuffix(dir, "root") {
-			return out, nil
-		}
-	}
+func (m memory) view() *tree.View {
+	var files []tree.File
 	for name, text := range m {
-		if wanted.Wants(name) {
-			out = append(out, tree.File{Name: name, Data: []byte(text)})
-		}
+		files = append(files, tree.File{Name: name, Data: []byte(text)})
 	}
-	tree.Sort(out)
-	return out, nil
+	return tree.Of(files)
 }
 
 func application(name, path, wave string) string {
@@ -50,7 +36,10 @@ func document(tb testing.TB, text string) manifest.Document {
 }
 
 func config(m memory) Config {
-	return Config{Engine: appset.Embedded{}, Namespace: "argocd", Open: func(context.Context, string, string) (Tree, error) { return m, nil }}
+	view := m.view()
+	return Config{Namespace: "argocd", Loader: source.Loader{Open: func(context.Context, string, string) (source.Repository, error) {
+		return source.Repository{View: view}, nil
+	}}}
 }
 
 // generated is a repository with n Applications in seven waves, of two objects each.
@@ -65,7 +54,7 @@ func generated(n int) memory {
 
 func TestMany(t *testing.T) {
 	p, err := New(t.Context(), config(generated(100)), document(t, application("root", "root", "0")))
-	if err != nil || len(p.Applications) != 101 || len(p.Findings) != 1 || !strings.Contains(p.Findings[0].Message, "health check") {
+	if err != nil || len(p.Applications) != 101 || len(p.Findings) != 1 || p.Findings[0].Rule.Name != RuleSettingsUnknown.Name {
 		t.Fatalf("%d Applications, %v, %v", len(p.Applications), p.Findings, err)
 	}
 	waves := p.Root.Waves()
@@ -94,7 +83,7 @@ func TestDiamonds(t *testing.T) {
 
 func TestNotARoot(t *testing.T) {
 	for text, want := range map[string]string{
-		"apiVersion: app.k8s.io/v1beta1\nkind: Application\nmetadata: {name: x}\n": `root.yaml:1: it must be an Application of argoproj.io, it is Application of "app.k8s.io/v1beta1"`,
+		"apiVersion: app.k8s.io/v1beta1\nkind: Application\nmetadata: {name: x}\n": `root.yaml:1: it must be an Application or an ApplicationSet of argoproj.io, it is Application of "app.k8s.io/v1beta1"`,
 	} {
 		if _, err := New(t.Context(), config(nil), document(t, text)); err == nil || err.Error() != want {
 			t.Error(err)
@@ -115,7 +104,7 @@ func FuzzPlan(f *testing.F) {
 		if err != nil || len(docs) == 0 {
 			return
 		}
-		p, err := New(t.Context(), config(memory{"root/a.yaml": a, "root/b.yaml": b, "a.yaml": b}), docs[0])
+		p, err := New(t.Context(), config(memory{"root/a.yaml": a, "root/b.yaml": b, "a.yaml": b}), docs...)
 		if err != nil {
 			return
 		}

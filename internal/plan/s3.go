@@ -12,52 +12,69 @@ import (
 	"github.com/argosy-cd/argosy/internal/argo"
 	"github.com/argosy-cd/argosy/internal/bucket"
 	"github.com/argosy-cd/argosy/internal/manifest"
+	"github.com/argosy-cd/argosy/internal/problem"
 	"github.com/argosy-cd/argosy/internal/s3source"
 	"github.com/argosy-cd/argosy/internal/s3source/triggerfile"
+	"github.com/argosy-cd/argosy/internal/source"
 	"github.com/argosy-cd/argosy/internal/tree"
 )
 
-// s3 does what the plugin s3 does, with buckets that are directories at hand: a repository s3://BUCKET.
-func (c *content) s3(file string, data []byte, dir string, t Tree) ([]manifest.Document, error) {
+// trigger is what the plugin s3 does with a directory that has a trigger file, nil without one.
+func (l *loader) trigger(about source.Application, s map[string]any) *source.Result {
+	repo, err := l.cfg.Loader.Open(l.ctx, manifest.String(s, "repoURL"), cmpOr(manifest.String(s, "targetRevision"), "HEAD"))
+	if err != nil {
+		return nil // said by whoever reads the directory
+	}
+	dir := path.Clean(cmpOr(manifest.String(s, "path"), "."))
+	file := path.Join(dir, triggerfile.Name)
+	data, err := repo.View.Read(l.ctx, file)
+	if err != nil {
+		return nil
+	}
+	r := l.s3(about, file, data, dir, repo.View)
+	r.Inputs = append(r.Inputs, source.Input{Path: file})
+	return r
+}
+
+// s3 does what the plugin s3 does, with buckets that are directories here: a repository s3://BUCKET.
+func (l *loader) s3(about source.Application, file string, data []byte, dir string, view *tree.View) *source.Result {
 	sources, err := triggerfile.Parse(file, data)
 	if err != nil {
-		return nil, certain(err)
+		return failed(source.S3, err)
 	}
 	for i := range sources {
 		// Where a bucket is, and with which rights it is read, does not matter here.
 		sources[i].Endpoint, sources[i].RoleARN = "", ""
 	}
 	config := s3source.Config{
-		File: file, App: argo.Call{App: c.app.Name, Namespace: manifest.String(c.spec, "destination", "namespace"), Project: c.app.Project},
-		Git: tree.FS(func(name string) ([]byte, error) { return readOne(c.ctx, t, path.Join(dir, name)) }),
+		File: file, App: argo.Call{App: about.Name, Namespace: about.Namespace, Project: about.Project},
+		Git: tree.FS(func(name string) ([]byte, error) { return view.Read(l.ctx, path.Join(dir, name)) }),
 		Open: func(ctx context.Context, a triggerfile.Access) (*bucket.Reader, error) {
-			opened, err := c.cfg.Open(ctx, "s3://"+a.Bucket, "HEAD")
+			opened, err := l.cfg.Loader.Open(ctx, "s3://"+a.Bucket, "HEAD")
 			if err != nil {
 				return nil, Absent(err)
 			}
-			return &bucket.Reader{Store: store{opened}, Bucket: a.Bucket, Limits: bucket.DefaultLimits}, nil
+			return &bucket.Reader{Store: store{opened.View}, Bucket: a.Bucket, Limits: bucket.DefaultLimits}, nil
 		},
 	}
-	return config.Generate(c.ctx, sources)
-}
-
-func readOne(ctx context.Context, t Tree, name string) ([]byte, error) {
-	files, err := t.Select(ctx, tree.Selection{Names: []string{name}})
-	if err == nil && len(files) == 0 {
-		err = &fs.PathError{Op: "open", Path: name, Err: fs.ErrNotExist}
+	docs, err := config.Generate(l.ctx, sources)
+	for _, e := range problem.All(err) {
+		if !absent(e) {
+			return failed(source.S3, err)
+		}
 	}
 	if err != nil {
-		return nil, err
+		return missing(source.S3, err)
 	}
-	return files[0].Data, nil
+	return &source.Result{Kind: source.S3, Documents: docs}
 }
 
 // store is a directory as a bucket.
-type store struct{ Tree }
+type store struct{ view *tree.View }
 
 // List implements bucket.Store.
 func (s store) List(ctx context.Context, prefix string, most int) (bucket.Listing, error) {
-	files, err := s.Select(ctx, tree.Selection{Keep: func(name string) bool { return strings.HasPrefix(name, prefix) }})
+	files, err := s.view.Select(ctx, tree.Selection{Keep: func(name string) bool { return strings.HasPrefix(name, prefix) }})
 	if err != nil {
 		return bucket.Listing{}, err
 	}
@@ -74,5 +91,9 @@ func (s store) List(ctx context.Context, prefix string, most int) (bucket.Listin
 
 // Get implements bucket.Store.
 func (s store) Get(ctx context.Context, o bucket.Object) ([]byte, error) {
-	return readOne(ctx, s.Tree, o.Key)
+	data, err := s.view.Read(ctx, o.Key)
+	if err != nil {
+		return nil, &fs.PathError{Op: "open", Path: o.Key, Err: fs.ErrNotExist}
+	}
+	return data, nil
 }

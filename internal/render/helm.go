@@ -3,7 +3,6 @@ package render
 import (
 	"bytes"
 	"cmp"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"path"
@@ -11,7 +10,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/santhosh-tekuri/jsonschema/v6"
 	"helm.sh/helm/v4/pkg/chart/common"
 	valuesutil "helm.sh/helm/v4/pkg/chart/common/util"
 	"helm.sh/helm/v4/pkg/chart/loader/archive"
@@ -19,7 +17,6 @@ import (
 	"helm.sh/helm/v4/pkg/chart/v2/loader"
 	chartutil "helm.sh/helm/v4/pkg/chart/v2/util"
 	"helm.sh/helm/v4/pkg/engine"
-	"helm.sh/helm/v4/pkg/strvals"
 
 	"github.com/argosy-cd/argosy/internal/manifest"
 	"github.com/argosy-cd/argosy/internal/tree"
@@ -33,22 +30,36 @@ type Chart struct {
 	Values      map[string]any // win over ValueFiles
 	Set         []Set          // win over Values
 	SkipCRDs    bool
+	SkipTests   bool // leaves out hooks that are tests
+	SkipSchema  bool // does not hold values to values.schema.json
+	// Without are dependencies that are left out, because they are not available.
+	Without []string
 }
 
 // Set is one value, as "helm template --set" has it; String takes the value for text whatever it looks like.
 type Set struct {
 	Name, Value string
 	String      bool
+	File        bool // Value is the content of a file
 }
 
-// chart renders a Helm chart.
-func chart(files []tree.File, o Options) ([]manifest.Document, error) {
-	if err := invalid(files, o); err != nil {
-		return nil, err
+// Rendered is what a chart becomes.
+type Rendered struct {
+	Documents []manifest.Document
+	Warnings  []string
+}
+
+// Helm renders a Helm chart.
+func Helm(files []tree.File, o Options) (*Rendered, error) {
+	if o.URL == nil {
+		o.URL = func(name string) string { return name }
 	}
 	c, err := loadChart(files, o)
 	if err != nil {
 		return nil, err
+	}
+	if err := chartutil.ValidateReleaseName(o.Chart.ReleaseName); err != nil && o.Lenient {
+		return nil, fmt.Errorf("release name %q: %w", o.Chart.ReleaseName, err)
 	}
 	values, err := chartValues(o.Chart)
 	if err != nil {
@@ -58,7 +69,7 @@ func chart(files []tree.File, o Options) ([]manifest.Document, error) {
 		return fmt.Errorf("%s: %s: %s", o.URL("Chart.yaml"), what, oneLine(err))
 	}
 	if missing := missingDependencies(c); len(missing) > 0 {
-		return nil, fmt.Errorf("%s: dependencies %s are not in charts/; package the chart with \"helm dependency build\"", o.URL("Chart.yaml"), strings.Join(missing, ", "))
+		return nil, &MissingError{File: o.URL("Chart.yaml"), Names: missing}
 	}
 	if err := chartutil.ProcessDependencies(c, values); err != nil {
 		return nil, fail("dependencies", err)
@@ -76,18 +87,49 @@ func chart(files []tree.File, o Options) ([]manifest.Document, error) {
 	if err != nil {
 		return nil, fail("values", err)
 	}
-	if err := validateValues(c, top["Values"]); err != nil {
-		return nil, fail("values", err)
+	if !o.Chart.SkipSchema {
+		if err := validateValues(c, top["Values"]); err != nil {
+			return nil, fail("values", err)
+		}
 	}
 	rendered, err := engine.Engine{}.Render(c, top)
 	if err != nil {
 		return nil, fail("rendering", err)
 	}
-	docs, err := decode(append(crds(c, o), templates(rendered, o)...))
-	return slices.DeleteFunc(docs, unknownHook), err
+	return objects(crds(c, o), templates(rendered, o), o)
 }
 
+// objects decodes what a chart has become.
+func objects(crds, templates []tree.File, o Options) (*Rendered, error) {
+	definitions, definitionsErr := decode(crds, o.Lenient)
+	rest, err := decode(templates, o.Lenient)
+	if err := errors.Join(definitionsErr, err); err != nil {
+		return nil, err
+	}
+	if o.Lenient {
+		if err := checkHeads(rest.docs); err != nil {
+			return nil, err
+		}
+		order(rest.docs)
+	}
+	docs := slices.DeleteFunc(rest.docs, func(d manifest.Document) bool { return unknownHook(d) || o.Chart.SkipTests && isTest(d) })
+	return &Rendered{append(definitions.docs, docs...), append(definitions.warnings, rest.warnings...)}, nil
+}
+
+// loadChart reads a chart that can be deployed.
 func loadChart(files []tree.File, o Options) (*helmchart.Chart, error) {
+	c, err := readChart(files, o)
+	if err != nil {
+		return nil, err
+	}
+	c.Metadata.Dependencies = slices.DeleteFunc(c.Metadata.Dependencies, func(d *helmchart.Dependency) bool { return d != nil && slices.Contains(o.Chart.Without, d.Name) })
+	if c.Metadata.Type == "library" {
+		return nil, fmt.Errorf("%s: the chart is a library, which cannot be deployed", o.URL("Chart.yaml"))
+	}
+	return c, nil
+}
+
+func readChart(files []tree.File, o Options) (*helmchart.Chart, error) {
 	ignored, err := helmIgnore(files)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %s", o.URL("Chart.yaml"), oneLine(err))
@@ -102,67 +144,17 @@ func loadChart(files []tree.File, o Options) (*helmchart.Chart, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %s", o.URL("Chart.yaml"), oneLine(err))
 	}
-	if c.Metadata.Type == "library" {
-		return nil, fmt.Errorf("%s: the chart is a library, which cannot be deployed", o.URL("Chart.yaml"))
-	}
 	return c, nil
 }
 
-// chartValues merges value files and values.
-func chartValues(c Chart) (map[string]any, error) {
-	values := map[string]any{}
-	for _, f := range c.ValueFiles {
-		var v any
-		if err := manifest.Unmarshal(f.Data, &v); err != nil {
-			return nil, fmt.Errorf("%s: %w", f.Name, err)
-		}
-		more, ok := v.(map[string]any)
-		if v != nil && !ok {
-			return nil, fmt.Errorf("%s: values must be an object, they are %s", f.Name, manifest.TypeName(v))
-		}
-		values = loader.MergeMaps(values, more)
-	}
-	values = loader.MergeMaps(values, plainNumbers(c.Values))
-	for _, s := range c.Set {
-		// Argo CD escapes commas, which would begin another value.
-		text, parse := s.Name+"="+strings.ReplaceAll(s.Value, ",", `\,`), strvals.ParseInto
-		if s.String {
-			parse = strvals.ParseIntoString
-		}
-		if err := parse(text, values); err != nil {
-			return nil, fmt.Errorf("parameter %s: %s", s.Name, oneLine(err))
-		}
-	}
-	return values, nil
+// MissingError says that dependencies of a chart are not in it.
+type MissingError struct {
+	File  string
+	Names []string
 }
 
-// plainNumbers makes float64 of whole numbers, as Helm's own decoder does: templates see the difference.
-func plainNumbers(m map[string]any) map[string]any {
-	var convert func(v any) any
-	convert = func(v any) any {
-		switch v := v.(type) {
-		case map[string]any:
-			return plainNumbers(v)
-		case []any:
-			out := make([]any, len(v))
-			for i, e := range v {
-				out[i] = convert(e)
-			}
-			return out
-		case int64:
-			return float64(v)
-		case json.Number:
-			f, _ := v.Float64()
-			return f
-		default:
-			return v
-		}
-	}
-	out := make(map[string]any, len(m))
-	for k, v := range m {
-		out[k] = convert(v)
-	}
-	return out
+func (e *MissingError) Error() string {
+	return fmt.Sprintf("%s: dependencies %s are not in charts/; package the chart with \"helm dependency build\"", e.File, strings.Join(e.Names, ", "))
 }
 
 func missingDependencies(c *helmchart.Chart) []string {
@@ -194,76 +186,6 @@ func capabilities(o Options) (*common.Capabilities, error) {
 	c.KubeVersion = *v
 	c.APIVersions = append(slices.Clone(c.APIVersions), o.APIVersions...)
 	return c, nil
-}
-
-// validateValues checks the values of a chart and its dependencies against their schemas, without a network.
-func validateValues(c *helmchart.Chart, values any) error {
-	var errs []error
-	if len(c.Schema) > 0 {
-		errs = append(errs, validateAgainst(c, values))
-	}
-	// The loader goes over a map.
-	subcharts := slices.SortedFunc(slices.Values(c.Dependencies()), func(a, b *helmchart.Chart) int { return cmp.Compare(a.Name(), b.Name()) })
-	for _, sub := range subcharts {
-		m, ok := asMap(values)
-		if !ok {
-			continue
-		}
-		if err := validateValues(sub, m[sub.Name()]); err != nil {
-			errs = append(errs, err)
-		}
-	}
-	return errors.Join(errs...)
-}
-
-func asMap(v any) (map[string]any, bool) {
-	switch v := v.(type) {
-	case common.Values:
-		return v, true
-	case map[string]any:
-		return v, true
-	default:
-		return nil, false
-	}
-}
-
-func validateAgainst(c *helmchart.Chart, values any) error {
-	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(c.Schema))
-	if err != nil {
-		return fmt.Errorf("values.schema.json of chart %s: %w", c.Name(), err)
-	}
-	compiler := jsonschema.NewCompiler()
-	compiler.UseLoader(noLoader{})
-	compiler.DefaultDraft(jsonschema.Draft7) // as the Helm of Argo CD
-	const name = "file:///values.schema.json"
-	if err := compiler.AddResource(name, doc); err != nil {
-		return fmt.Errorf("values.schema.json of chart %s: %w", c.Name(), err)
-	}
-	schema, err := compiler.Compile(name)
-	if err != nil {
-		return fmt.Errorf("values.schema.json of chart %s: %w", c.Name(), err)
-	}
-	// By way of JSON, so that there are only types that the validator knows.
-	text, err := json.Marshal(values)
-	if err != nil {
-		return err
-	}
-	instance, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
-	if err != nil {
-		return err
-	}
-	if err := schema.Validate(instance); err != nil {
-		_, detail, _ := strings.Cut(err.Error(), "\n")
-		return fmt.Errorf("do not fit values.schema.json of chart %s: %s", c.Name(), detail)
-	}
-	return nil
-}
-
-// noLoader refuses schemas that are elsewhere.
-type noLoader struct{}
-
-func (noLoader) Load(url string) (any, error) {
-	return nil, fmt.Errorf("%s is not in the chart, and nothing is fetched", url)
 }
 
 // crds returns the files in crds/ directories, which are not templates.
@@ -298,17 +220,4 @@ func templates(rendered map[string]string, o Options) []tree.File {
 	}
 	tree.Sort(files)
 	return files
-}
-
-// hookEvents are those that helm template knows.
-var hookEvents = []string{
-	"pre-install", "post-install", "pre-delete", "post-delete", "pre-upgrade", "post-upgrade", "pre-rollback", "post-rollback", "test", "test-success",
-}
-
-// unknownHook reports whether helm template leaves an object out, such as those of Helm 2 with crd-install.
-func unknownHook(d manifest.Document) bool {
-	events, ok := manifest.Map(d.Object, "metadata", "annotations")["helm.sh/hook"].(string)
-	return ok && d.Item == "" && slices.ContainsFunc(strings.Split(events, ","), func(e string) bool {
-		return !slices.Contains(hookEvents, strings.ToLower(strings.TrimSpace(e)))
-	})
 }

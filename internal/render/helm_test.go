@@ -79,7 +79,7 @@ func TestCauseAtEnd(t *testing.T) {
 		"recursion": `{{ define "r" }}{{ include "r" . }}{{ end }}{{ include "r" . }}`,
 		"umlauts":   `{{ fail (printf "%s unable to execute template" (repeat 1000 "ü")) }}`,
 	} {
-		_, err := render.Directory(files("Chart.yaml", chartFile, "templates/a.yaml", template), render.Options{})
+		_, err := directory(files("Chart.yaml", chartFile, "templates/a.yaml", template), render.Options{})
 		got := text(err)
 		if !strings.HasPrefix(got, "Chart.yaml: rendering: ") || !strings.HasSuffix(got, "unable to execute template") || len(got) > 700 || got != strings.ToValidUTF8(got, "?") {
 			t.Errorf("%s: got %d bytes: %s", name, len(got), got)
@@ -95,7 +95,7 @@ func TestSchemaNotFetched(t *testing.T) {
 	} {
 		for _, at := range []string{"", "charts/sub/"} {
 			url := outside.url + "/schema.json"
-			_, err := render.Directory(files("Chart.yaml", chartFile, "charts/sub/Chart.yaml", "apiVersion: v2\nname: sub\nversion: 1.0.0\n",
+			_, err := directory(files("Chart.yaml", chartFile, "charts/sub/Chart.yaml", "apiVersion: v2\nname: sub\nversion: 1.0.0\n",
 				at+"values.schema.json", strings.ReplaceAll(schema, "URL", url)), render.Options{})
 			if got := text(err); !strings.Contains(got, "is not in the chart, and nothing is fetched") && !strings.Contains(schema, "unused") {
 				t.Errorf("%s: got error %v", schema, err)
@@ -120,7 +120,7 @@ has: '{{ .Capabilities.APIVersions.Has "example.com/v1/Bee" }} {{ .Capabilities.
 		{"", "", "v1.34.0 1 34", "false false true"},
 	} {
 		t.Run(tt.version+" "+tt.apis, func(t *testing.T) {
-			got, err := render.Directory(chart, render.Options{KubeVersion: tt.version, APIVersions: strings.Fields(tt.apis)})
+			got, err := directory(chart, render.Options{KubeVersion: tt.version, APIVersions: strings.Fields(tt.apis)})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -133,7 +133,7 @@ has: '{{ .Capabilities.APIVersions.Has "example.com/v1/Bee" }} {{ .Capabilities.
 
 func TestSkipCRDs(t *testing.T) {
 	chart := files("Chart.yaml", chartFile, "crds/crd.yaml", "broken: [\n", "templates/a.yaml", object("a"))
-	got, err := render.Directory(chart, render.Options{Chart: render.Chart{SkipCRDs: true}})
+	got, err := directory(chart, render.Options{Chart: render.Chart{SkipCRDs: true}})
 	if err != nil || len(got) != 1 {
 		t.Errorf("got %v, %v", got, err)
 	}
@@ -148,7 +148,7 @@ func TestByteOrderMark(t *testing.T) {
 		files("Chart.yaml", bom+chartFile, "values.yaml", bom+"name: a\r\n", "values.schema.json", bom+"{}", ".helmignore", bom+"bad.yaml\r\n", "templates/bad.yaml", "[",
 			"templates/a.yaml", bom+"{apiVersion: v1, kind: ConfigMap, metadata: {name: {{ .Values.name }}}}\r\n"),
 	} {
-		got, err := render.Directory(source, render.Options{Chart: render.Chart{ValueFiles: files("v.yaml", bom+"x: y\n")}})
+		got, err := directory(source, render.Options{Chart: render.Chart{ValueFiles: files("v.yaml", bom+"x: y\n")}})
 		if diff := cmp.Diff("---\napiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a\n", yaml(t, got)); diff != "" || err != nil {
 			t.Errorf("%s: %v\n%s", source[0].Name, err, diff)
 		}

@@ -3,8 +3,10 @@ package render
 import (
 	"bytes"
 	"cmp"
+	"errors"
 	"fmt"
 	"path"
+	"slices"
 	"strings"
 
 	"sigs.k8s.io/kustomize/api/types"
@@ -13,87 +15,242 @@ import (
 	"github.com/argosy-cd/argosy/internal/tree"
 )
 
-// inflate replaces the helmCharts of all Kustomizations among files by what the charts become, as far as the charts are there: what
-// Kustomize does with --enable-helm, without running helm. Charts that are elsewhere stay, and are refused later.
-func inflate(files []tree.File, o Options) ([]tree.File, error) {
-	out := append([]tree.File(nil), files...)
-	for i, f := range files {
-		if !isKustomization(path.Base(f.Name)) || !bytes.Contains(f.Data, []byte("helmCharts")) {
-			continue
-		}
-		var k types.Kustomization
-		v, err := manifest.Value(f.Data)
-		object, ok := v.(map[string]any)
-		if err != nil || !ok || k.Unmarshal(f.Data) != nil || len(k.HelmCharts) == 0 {
-			continue // it is checked later
-		}
-		resources, _ := object["resources"].([]any)
-		for n, chart := range k.HelmCharts {
-			docs, found, err := inflateChart(files, path.Dir(f.Name), k.HelmGlobals, chart, o)
-			if err != nil {
-				return nil, fmt.Errorf("%s: helmCharts: %s: %w", o.URL(f.Name), chart.Name, err)
-			}
-			if !found {
-				return nil, fmt.Errorf("%s: helmCharts: the chart %s is not in the source", o.URL(f.Name), chart.Name)
-			}
-			name := fmt.Sprintf("argosy-helm-chart-%d.yaml", n)
-			var b bytes.Buffer
-			if err := manifest.WriteYAML(&b, docs...); err != nil {
-				return nil, err
-			}
-			out = append(out, tree.File{Name: path.Join(path.Dir(f.Name), name), Data: b.Bytes()})
-			resources = append(resources, name)
-		}
-		object["resources"] = resources
-		delete(object, "helmCharts")
-		delete(object, "helmGlobals")
-		var b bytes.Buffer
-		if err := manifest.WriteYAML(&b, object); err != nil {
-			return nil, err
-		}
-		out[i].Data = b.Bytes()
+// charts replaces the charts of a Kustomization by what they become: what Kustomize does with --enable-helm, without running helm.
+func (l *localCheck) charts(name string, k *types.Kustomization) {
+	k.FixKustomization() // the older form becomes the newer one
+	var globals types.HelmGlobals
+	if k.HelmGlobals != nil {
+		globals = *k.HelmGlobals
 	}
-	tree.Sort(out)
-	return out, nil
+	for _, c := range k.HelmCharts {
+		l.chart(at{name, "helmCharts"}, globals, c, k)
+	}
+	k.HelmCharts, k.HelmGlobals = nil, nil
+	l.notEmpty(name, k)
 }
 
-// inflateChart renders one chart that is beside its Kustomization.
-func inflateChart(files []tree.File, dir string, globals *types.HelmGlobals, h types.HelmChart, o Options) (objects []manifest.Object, found bool, err error) {
-	home := "charts"
-	if globals != nil {
-		home = cmp.Or(globals.ChartHome, home)
+// notEmpty keeps a Kustomization of which everything was left out from being an error.
+func (l *localCheck) notEmpty(name string, k *types.Kustomization) {
+	if k.CheckEmpty() != nil || len(k.Resources) == 0 {
+		const nothing = "argosy-nothing.yaml"
+		l.disk.written[path.Join(path.Dir(name), nothing)] = []byte("# nothing\n")
+		k.Resources = append(k.Resources, nothing)
 	}
-	var at string
-	for _, name := range []string{path.Join(dir, home, h.Name+"-"+h.Version, h.Name), path.Join(dir, home, h.Name)} {
-		if _, ok := tree.Find(files, path.Join(name, "Chart.yaml")); ok {
-			at = name
-			break
+}
+
+// inflator is a generator that is a chart.
+type inflator struct {
+	types.HelmGlobals
+	types.HelmChart
+}
+
+// chartGenerators does the same for a generator that is a chart, in place or in a file, and reports whether it was one.
+func (l *localCheck) chartGenerators(a at, s string, k *types.Kustomization) bool {
+	data := []byte(s)
+	m, err := l.resources(data)
+	if err != nil {
+		if data, err = l.disk.ReadFile(path.Join(path.Dir(a.file), s)); err != nil {
+			return false
+		}
+		if m, err = l.resources(data); err != nil {
+			return false
 		}
 	}
-	if at == "" {
-		return nil, false, nil
-	}
-	var chartFiles []tree.File
-	for _, f := range files {
-		if rest, ok := strings.CutPrefix(f.Name, at+"/"); ok {
-			chartFiles = append(chartFiles, tree.File{Name: rest, Data: f.Data})
+	var generators []inflator
+	for _, r := range m.Resources() {
+		if r.GetKind() != "HelmChartInflationGenerator" {
+			return false
+		}
+		text, err := r.AsYAML()
+		if err != nil {
+			return false
+		}
+		generators = append(generators, inflator{})
+		if err := manifest.Unmarshal(text, &generators[len(generators)-1]); err != nil {
+			l.errorf(a, "%v", err)
+			return true
 		}
 	}
-	c := Chart{ReleaseName: cmp.Or(h.ReleaseName, h.Name), Namespace: cmp.Or(h.Namespace, "default"), Values: h.ValuesInline, SkipCRDs: !h.IncludeCRDs}
-	names := h.AdditionalValuesFiles
-	if h.ValuesFile != "" {
-		names = append([]string{h.ValuesFile}, names...)
+	for _, g := range generators {
+		l.chart(a, g.HelmGlobals, g.HelmChart, k)
 	}
-	for _, name := range names {
-		data, ok := tree.Find(files, path.Join(dir, name))
-		if !ok {
-			return nil, true, fmt.Errorf("%q is not in the source", name)
+	l.notEmpty(a.file, k)
+	return len(generators) > 0
+}
+
+// chart renders one chart and adds what it becomes to the resources.
+func (l *localCheck) chart(a at, globals types.HelmGlobals, h types.HelmChart, k *types.Kustomization) {
+	switch {
+	case l.k.NoHelm:
+		l.errorf(a, "%s: must specify --enable-helm (kustomize.buildOptions in Argo CD's settings)", h.Name)
+		return
+	case h.Name == "":
+		l.errorf(a, "chart name cannot be empty")
+		return
+	}
+	files, at, ok := l.chartFiles(a, globals, h)
+	if !ok {
+		return
+	}
+	c, err := l.chartOptions(a, globals, h, files)
+	if err != nil {
+		l.noChart(a, h, err)
+		return
+	}
+	o := Options{
+		URL: func(name string) string { return l.k.URL(path.Join(at, name)) }, Chart: c, Lenient: true,
+		KubeVersion: cmp.Or(h.KubeVersion, l.k.KubeVersion), APIVersions: h.ApiVersions,
+	}
+	if len(o.APIVersions) == 0 {
+		o.APIVersions = l.k.APIVersions
+	}
+	rendered, err := Helm(files, o)
+	if err != nil {
+		l.errs = append(l.errs, fmt.Errorf("%s: %s: %s: %w", l.k.URL(l.disk.name(a.file)), a.field, h.Name, err))
+		return
+	}
+	l.warnings = append(l.warnings, rendered.Warnings...)
+	var objects []manifest.Object
+	for _, d := range rendered.Documents {
+		if !h.SkipHooks || !isHook(d) {
+			objects = append(objects, d.Object)
+		}
+	}
+	var b bytes.Buffer
+	if err := manifest.WriteYAML(&b, objects...); err != nil {
+		l.errorf(a, "%s: %v", h.Name, err)
+		return
+	}
+	name := fmt.Sprintf("argosy-chart-%d.yaml", len(l.disk.written))
+	l.disk.written[path.Join(path.Dir(a.file), name)] = b.Bytes()
+	k.Resources = append(k.Resources, name)
+}
+
+// noChart notes why a chart is not rendered: an error of Kustomize, too, or something that is not available.
+func (l *localCheck) noChart(a at, h types.HelmChart, err error) {
+	if errors.Is(err, errNotHere) {
+		l.missing = append(l.missing, &MissingChart{Name: h.Name, Namespace: h.Namespace, error: l.error(a, "%s: %v", h.Name, err)})
+		return
+	}
+	l.errorf(a, "%s: %v", h.Name, err)
+}
+
+// chartDir is where a chart is looked for.
+func (l *localCheck) chartDir(a at, globals types.HelmGlobals, h types.HelmChart) (string, error) {
+	home := cmp.Or(globals.ChartHome, types.HelmDefaultHome)
+	if path.IsAbs(home) {
+		return "", fmt.Errorf("chartHome %q is outside of the source", home)
+	}
+	dir := path.Join(path.Dir(a.file), home, h.Name)
+	if h.Version != "" && h.Repo != "" {
+		dir = path.Join(path.Dir(a.file), home, h.Name+"-"+h.Version, h.Name)
+	}
+	if in, _ := top(dir); in != mountOf(a) {
+		return "", fmt.Errorf("chartHome %q is outside of the source", home)
+	}
+	return dir, nil
+}
+
+// chartFiles finds a chart beside its Kustomization, or fetches it. It returns also where it is.
+func (l *localCheck) chartFiles(a at, globals types.HelmGlobals, h types.HelmChart) ([]tree.File, string, bool) {
+	dir, err := l.chartDir(a, globals, h)
+	if err != nil {
+		l.errorf(a, "%s: %v", h.Name, err)
+		return nil, "", false
+	}
+	if real, kind := l.disk.find(dir); kind == tree.Directory {
+		mount, rest := top(real)
+		wanted := tree.Selection{Dir: path.Join(".", rest), Links: true}
+		files, err := l.disk.mounts[mount].view.Select(l.ctx, wanted)
+		if err != nil {
+			l.errorf(a, "%s: %v", h.Name, err)
+			return nil, "", false
+		}
+		for i, f := range files {
+			if mount == root && l.k.Read != nil {
+				l.k.Read(f.Name)
+			}
+			files[i].Name = wanted.Relative(f.Name)
+		}
+		return files, l.disk.name(real), true
+	}
+	switch {
+	case h.Repo == "":
+		l.errorf(a, "the chart %s is not in the source", h.Name)
+	case l.k.Remote == nil:
+		l.lacksChart(a, globals, h, fmt.Errorf("the chart %s %s of %s is not in the source", h.Name, h.Version, h.Repo))
+	default:
+		files, err := l.k.Remote.Chart(l.ctx, h.Repo, h.Name, h.Version)
+		if err == nil {
+			return files, "chart " + h.Name, true
+		}
+		l.lacksChart(a, globals, h, err)
+	}
+	return nil, "", false
+}
+
+// chartOptions are those of a chart in a Kustomization. Without files, the chart is not available.
+func (l *localCheck) chartOptions(a at, globals types.HelmGlobals, h types.HelmChart, files []tree.File) (Chart, error) {
+	c := Chart{ReleaseName: cmp.Or(h.ReleaseName, "release-name"), Namespace: cmp.Or(h.Namespace, "default"), SkipCRDs: !h.IncludeCRDs, SkipTests: h.SkipTests}
+	if h.NameTemplate != "" {
+		if h.ReleaseName != "" {
+			return c, errors.New("cannot set nameTemplate and releaseName")
+		}
+		name, err := ReleaseName(l.ctx, h.NameTemplate)
+		if err != nil {
+			return c, notHere(err, errors.Is(err, ErrName))
+		}
+		c.ReleaseName = name
+	}
+	if !slices.Contains([]string{"", "override", "merge", "replace"}, h.ValuesMerge) {
+		return c, errors.New("valuesMerge must be one of [merge override replace]")
+	}
+	values, err := l.values(a, globals, h, files)
+	if err != nil {
+		return c, err
+	}
+	c.ValueFiles = []tree.File{{Name: cmp.Or(h.ValuesFile, "values.yaml"), Data: values}}
+	for _, name := range h.AdditionalValuesFiles {
+		data, err := l.load(a, name)
+		if err != nil {
+			return c, err
 		}
 		c.ValueFiles = append(c.ValueFiles, tree.File{Name: name, Data: data})
 	}
-	docs, err := chart(chartFiles, Options{Type: Helm, URL: func(name string) string { return o.URL(path.Join(at, name)) }, KubeVersion: o.KubeVersion, APIVersions: o.APIVersions, Chart: c})
-	for _, d := range docs {
-		objects = append(objects, d.Object)
+	return c, nil
+}
+
+// MissingChart says that a chart is not available.
+type MissingChart struct {
+	Name string
+	// Values are those that it would be rendered with, besides its own.
+	Values map[string]any
+	// Namespace is that of its release, "" if it is not said.
+	Namespace string
+	error
+}
+
+func (l *localCheck) lacksChart(a at, globals types.HelmGlobals, h types.HelmChart, err error) {
+	missing := &MissingChart{Name: h.Name, Namespace: h.Namespace, error: l.error(a, "%v", err)}
+	c, err := l.chartOptions(a, globals, h, nil)
+	switch {
+	case errors.Is(err, errNotHere):
+	case err != nil:
+		l.errorf(a, "%s: %v", h.Name, err)
+	default:
+		missing.Values, _ = chartValues(c) // broken ones are found when the chart is there
 	}
-	return objects, true, err
+	l.missing = append(l.missing, missing)
+}
+
+// mountOf is the mount of a Kustomization.
+func mountOf(a at) string {
+	mount, _ := top(a.file)
+	return mount
+}
+
+// isURL reports whether Kustomize fetches a file instead of reading it.
+func isURL(s string) bool {
+	s = strings.ToLower(s)
+	return strings.HasPrefix(s, "http:") || strings.HasPrefix(s, "https:")
 }

@@ -1,7 +1,6 @@
 package render_test
 
 import (
-	"bytes"
 	"fmt"
 	"net"
 	"net/http"
@@ -14,7 +13,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/argosy-cd/argosy/internal/manifest"
 	"github.com/argosy-cd/argosy/internal/render"
 	"github.com/argosy-cd/argosy/internal/tree"
 )
@@ -58,11 +56,11 @@ func TestKustomizeErrors(t *testing.T) {
 	} {
 		add("remote "+field, "resources: [a.yaml]\n"+fmt.Sprintf(k, url)+"\n", remote(field, url))
 	}
-	const chart = "helmCharts is not supported here; publish the chart itself"
-	add("chart", "helmCharts: [{name: x, repo: "+url+", valuesFile: values.yaml}]\n", "kustomization.yaml: "+chart)
-	add("chart in another file", "resources: [sub]\n", "sub/kustomization.yaml: "+chart, "sub/kustomization.yaml", "helmCharts: [{name: x}]\n")
-	add("chart as generator", "generators:"+inline("HelmChartInflationGenerator", "name: x"),
-		"kustomization.yaml: generators: HelmChartInflationGenerator is not supported here; publish the chart itself")
+	add("remote chart", "helmCharts: [{name: x, repo: "+url+"}]\n", "kustomization.yaml: helmCharts: the chart x  of https://example.com/x is not in the source")
+	add("chart in another file", "resources: [sub]\n", "sub/kustomization.yaml: helmCharts: the chart x is not in the source", "sub/kustomization.yaml", "helmCharts: [{name: x}]\n")
+	add("chart as generator", "generators:"+inline("HelmChartInflationGenerator", "name: x"), "kustomization.yaml: generators: the chart x is not in the source")
+	add("chart as transformer", "transformers:"+inline("HelmChartInflationGenerator", "name: x"),
+		"kustomization.yaml: transformers: HelmChartInflationGenerator is supported in generators only")
 	for _, key := range []string{"config.kubernetes.io/function", "config.k8s.io/function"} {
 		for _, run := range []string{"container: {image: example.com/fn}", "exec: {path: ./fn}", "starlark: {path: fn.star}"} {
 			add(key+" "+run, "transformers: [fn.yaml]\n", "kustomization.yaml: transformers: functions in containers or programs are not run",
@@ -82,8 +80,8 @@ kustomization.yaml: configMapGenerator.envs: "../../.env" is outside of the sour
 kustomization.yaml: patches.path: "p.yaml" is not in the source
 kustomization.yaml: configMapGenerator.files: "f.txt" is not in the source`)
 	add("of several files", "resources: [one, two]\n", `one/kustomization.yaml: resources: "x.yaml" is not in the source
-two/kustomization.yml: components: "github.com/a/b" is remote; only files in the source are read`,
-		"one/kustomization.yaml", "resources: [x.yaml]\n", "two/kustomization.yml", "components: [github.com/a/b]\n")
+two/kustomization.yml: resources: "y.yaml" is not in the source`,
+		"one/kustomization.yaml", "resources: [x.yaml]\n", "two/kustomization.yml", "resources: [y.yaml]\ncomponents: [github.com/a/b]\n")
 	add("not referred to", "resources: [a.yaml]\n", "", "other/kustomization.yaml", "resources: [https://example.com/x, gone.yaml]\n")
 	add("file above its Kustomization", "resources: [sub]\n", "kustomization.yaml: accumulating resources: accumulation err='accumulating resources from 'sub': 'sub' must resolve to a file': "+
 		"recursed accumulation of path 'sub': accumulating resources: accumulation err='accumulating resources from '../a.yaml': security; file 'a.yaml' is not in or below 'sub'': must build at directory: 'a.yaml': file is not directory",
@@ -110,51 +108,21 @@ two/kustomization.yml: components: "github.com/a/b" is remote; only files in the
 	checkErrors(t, cases)
 }
 
-// TestLocalCharts: helmCharts of a chart that is there, by values of the Kustomization, and patched by it.
-func TestLocalCharts(t *testing.T) {
-	files := []tree.File{
-		{Name: "app/kustomization.yaml", Data: []byte("namePrefix: k-\nresources: [cm.yaml]\nhelmCharts:\n- {name: web, version: 1.0.0, releaseName: r, namespace: ns, valuesFile: values.yaml, valuesInline: {b: inline}}\n")},
-		{Name: "app/cm.yaml", Data: []byte("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: own}\n")},
-		{Name: "app/values.yaml", Data: []byte("a: file\nb: file\n")},
-		{Name: "app/charts/web/Chart.yaml", Data: []byte("apiVersion: v2\nname: web\nversion: 1.0.0\n")},
-		{Name: "app/charts/web/values.yaml", Data: []byte("a: chart\nb: chart\nc: chart\n")},
-		{Name: "app/charts/web/templates/cm.yaml", Data: []byte("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: {{ .Release.Name }}}\ndata: {x: {{ .Values.a }}-{{ .Values.b }}-{{ .Values.c }}}\n")},
-	}
-	docs, err := render.Directory(files, render.Options{Type: render.Kustomize, Dir: "app", LocalCharts: true})
-	if err != nil || len(docs) != 2 {
-		t.Fatalf("%d documents, %v", len(docs), err)
-	}
-	got := map[string]string{}
-	for _, d := range docs {
-		got[manifest.String(d.Object, "metadata", "name")] = manifest.String(d.Object, "data", "x")
-	}
-	if got["k-r"] != "file-inline-chart" || len(got) != 2 {
-		t.Errorf("%v", got)
-	}
-	if _, err := render.Directory(files, render.Options{Type: render.Kustomize, Dir: "app"}); err == nil || !strings.Contains(err.Error(), "helmCharts is not supported here") {
-		t.Error(err)
-	}
-	files[0].Data = bytes.Replace(files[0].Data, []byte("name: web"), []byte("name: gone, repo: https://x"), 1)
-	if _, err := render.Directory(files, render.Options{Type: render.Kustomize, Dir: "app", LocalCharts: true}); err == nil || err.Error() != "app/kustomization.yaml: helmCharts: the chart gone is not in the source" {
-		t.Error(err)
-	}
-}
-
 func TestKustomizationNames(t *testing.T) {
 	for _, name := range []string{"kustomization.yaml", "kustomization.yml", "Kustomization"} {
 		t.Run(name, func(t *testing.T) {
-			got, err := render.Directory(files(name, "resources: [a.yaml]\nnamePrefix: x-\n", "a.yaml", object("a")), render.Options{})
+			got, err := directory(files(name, "resources: [a.yaml]\nnamePrefix: x-\n", "a.yaml", object("a")), render.Options{})
 			if err != nil {
 				t.Fatal(err)
 			}
 			if len(got) != 1 || got[0].String() != name+" (built):1" {
 				t.Errorf("got %v", got)
 			}
-			_, err = render.Directory(files(name, "resources: [b.yaml]\n"), render.Options{})
+			_, err = directory(files(name, "resources: [b.yaml]\n"), render.Options{})
 			if want := name + `: resources: "b.yaml" is not in the source`; text(err) != want {
 				t.Errorf("got error %v, want %s", err, want)
 			}
-			_, err = render.Directory(files(name, "resources: [a.yaml]\nnamespace: [\n", "a.yaml", object("a")), render.Options{})
+			_, err = directory(files(name, "resources: [a.yaml]\nnamespace: [\n", "a.yaml", object("a")), render.Options{})
 			if want := name + ": invalid Kustomization: yaml: line 2: did not find expected node content"; text(err) != want {
 				t.Errorf("got error %v, want %s", err, want)
 			}
@@ -173,7 +141,7 @@ func TestSchemaStays(t *testing.T) {
 		without = append(without, f)
 	}
 	build := func(files []tree.File) string {
-		docs, err := render.Directory(files, render.Options{})
+		docs, err := directory(files, render.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -273,7 +241,7 @@ func TestNothingOutside(t *testing.T) {
 // TestFilesOnly checks that names of URLs are files where Kustomize does not take them for anything else.
 func TestFilesOnly(t *testing.T) {
 	outside := watch(t)
-	got, err := render.Directory(files("kustomization.yaml", "configMapGenerator: [{name: a, files: [git@127.0.0.1:org/repo, x=github.com/org/repo]}]\n",
+	got, err := directory(files("kustomization.yaml", "configMapGenerator: [{name: a, files: [git@127.0.0.1:org/repo, x=github.com/org/repo]}]\n",
 		"git@127.0.0.1:org/repo", "one", "github.com/org/repo", "two"), render.Options{})
 	if err != nil || len(got) != 1 {
 		t.Fatal(got, err)
@@ -321,12 +289,20 @@ func watch(t testing.TB) *outside {
 	return &o
 }
 
-// check builds a Kustomization, with files that have names of what is remote.
+// check builds a Kustomization, with files that have names of what is remote: offline, and as a base that was fetched.
 func (o *outside) check(t *testing.T, kustomization string, more ...string) {
 	t.Helper()
-	_, _ = directory(files(append(more, "kustomization.yaml", kustomization, "a.yaml", object("a"), "http:/127.0.0.1/a.yaml", object("a"),
-		"github.com/org/repo/kustomization.yaml", "resources: [a.yaml]\n", "github.com/org/repo/a.yaml", object("a"))...), render.Options{})
-	o.quiet(t, kustomization[:min(len(kustomization), 1000)]+strings.Join(more, "\n"))
+	hostile := files(append(more, "kustomization.yaml", kustomization, "a.yaml", object("a"), "http:/127.0.0.1/a.yaml", object("a"),
+		"github.com/org/repo/kustomization.yaml", "resources: [a.yaml]\n", "github.com/org/repo/a.yaml", object("a"))...)
+	what := kustomization[:min(len(kustomization), 1000)] + strings.Join(more, "\n")
+	_, _ = directory(hostile, render.Options{})
+	o.quiet(t, what)
+	remote := &fake{git: map[string]*tree.View{"https://example.com/org/base": tree.Of(hostile)}}
+	_, _ = kustomize(render.Kustomization{View: tree.Of(files("kustomization.yaml", "resources: [https://example.com/org/base]\n")), Remote: remote})
+	o.quiet(t, "as a remote base: "+what)
+	if len(remote.calls) == 0 {
+		t.Error("the base was not fetched by the Remote")
+	}
 }
 
 func (o *outside) quiet(t testing.TB, what string) {
@@ -352,7 +328,7 @@ func FuzzKustomization(f *testing.F) {
 		f.Add(k, "{apiVersion: v1, kind: List, items: []}\n", "[{op: add, path: /a, value: b}]\n")
 	}
 	f.Fuzz(func(t *testing.T, kustomization, a, b string) {
-		_, _ = render.Directory(files("kustomization.yaml", kustomization, "a.yaml", a, "b.yaml", b), render.Options{})
+		_, _ = directory(files("kustomization.yaml", kustomization, "a.yaml", a, "b.yaml", b), render.Options{})
 		outside.quiet(t, kustomization)
 	})
 }

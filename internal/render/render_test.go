@@ -4,12 +4,13 @@ import (
 	"archive/tar"
 	"bytes"
 	"compress/gzip"
+	"context"
+	"errors"
 	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -85,7 +86,7 @@ func TestGolden(t *testing.T) {
 	for _, g := range goldens(t) {
 		t.Run(filepath.Base(g.dir), func(t *testing.T) {
 			before := clone(g.files)
-			docs, err := render.Directory(g.files, g.options)
+			docs, err := directory(g.files, g.options)
 			if diff := cmp.Diff(before, g.files); diff != "" {
 				t.Errorf("the source was changed (-before +after):\n%s", diff)
 			}
@@ -118,9 +119,9 @@ func TestGolden(t *testing.T) {
 func TestSame(t *testing.T) {
 	for _, g := range goldens(t) {
 		t.Run(filepath.Base(g.dir), func(t *testing.T) {
-			first, firstErr := render.Directory(g.files, g.options)
+			first, firstErr := directory(g.files, g.options)
 			for range 5 {
-				docs, err := render.Directory(g.files, g.options)
+				docs, err := directory(g.files, g.options)
 				if diff := cmp.Diff(text(firstErr), text(err)); diff != "" {
 					t.Fatalf("the error differs:\n%s", diff)
 				}
@@ -133,7 +134,7 @@ func TestSame(t *testing.T) {
 }
 
 func TestPositions(t *testing.T) {
-	got, err := render.Directory(files(
+	got, err := directory(files(
 		"a.yaml", "# comment\n"+object("a")+"---\n\n"+object("b"),
 		"b.json", `{"kind":"List","items":[`+"\n"+`{"apiVersion":"v1","kind":"C","metadata":{"name":"c"}}]}`,
 		"z/a.yml", object("d"),
@@ -149,41 +150,6 @@ func TestPositions(t *testing.T) {
 	if diff := cmp.Diff(want, positions); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-}
-
-func TestDetect(t *testing.T) {
-	for names, want := range map[string]string{
-		"":                                   render.Manifests,
-		"a.yaml":                             render.Manifests,
-		"sub/kustomization.yaml":             render.Manifests,
-		"sub/Chart.yaml templates/a.yaml":    render.Manifests,
-		"KUSTOMIZATION kustomization.json":   render.Manifests,
-		"chart.yaml":                         render.Manifests,
-		"a.yaml kustomization.yaml":          render.Kustomize,
-		"kustomization.yml":                  render.Kustomize,
-		"Kustomization":                      render.Kustomize,
-		"Chart.yaml":                         render.Helm,
-		"Chart.yaml kustomization.yaml a.md": render.Helm,
-	} {
-		if got := render.Detect(strings.Fields(names)); got != want {
-			t.Errorf("Detect(%s) = %s, want %s", names, got, want)
-		}
-	}
-}
-
-func TestType(t *testing.T) {
-	checkErrors(t, []errorCase{
-		{"keys that are no files", files("Chart.yaml", chartFile, "a//b", "", "../c", "", `d\e`, ""), render.Options{}, `../c: this key is not the name of a file, which type helm needs
-a//b: this key is not the name of a file, which type helm needs
-d\e: this key is not the name of a file, which type helm needs`},
-		{"for Kustomize", files("kustomization.yaml", "resources: []\n", "a/", ""), render.Options{}, `a/: this key is not the name of a file, which type kustomize needs`},
-		{"not for manifests", files("a//b.yaml", object("a"), "../c.yaml", object("b")), render.Options{}, ``},
-		{"no Kustomization", files("a.yaml", object("a"), "sub/kustomization.yaml", ""), render.Options{Type: render.Kustomize}, `kustomization.yaml: there is no such file`},
-		{"no chart", files("a.yaml", object("a")), render.Options{Type: render.Helm}, `Chart.yaml: Chart.yaml file is missing`},
-		{"manifests beside a chart", files("Chart.yaml", chartFile, "a.yaml", object("a")), render.Options{Type: render.Manifests}, `Chart.yaml:1: kind must be set, to a string
-Chart.yaml:1: metadata.name must be set, to a string`},
-		{"nothing", nil, render.Options{}, ``},
-	})
 }
 
 type errorCase struct {
@@ -208,14 +174,61 @@ func checkErrors(t *testing.T, cases []errorCase) {
 	}
 }
 
-// directory turns a panic into an error, so that it does not hide the other cases.
+// directory renders a directory by what is in it, strictly and offline: what is missing is an error, too. It turns a panic into an error, so
+// that it does not hide the other cases.
 func directory(files []tree.File, o render.Options) (docs []manifest.Document, err error) {
 	defer func() {
 		if r := recover(); r != nil {
-			err = panicked{r}
+			docs, err = nil, panicked{r}
 		}
 	}()
-	return render.Directory(files, o)
+	switch kindOf(files) {
+	case "helm":
+		rendered, err := render.Helm(files, o)
+		if err != nil {
+			return nil, err
+		}
+		return rendered.Documents, nil
+	case "kustomize":
+		return kustomize(render.Kustomization{View: tree.Of(files), URL: o.URL, Strict: true})
+	}
+	var list []tree.File
+	for _, f := range files {
+		name := f.Name
+		if !tree.IsManifest(name) {
+			continue
+		}
+		if o.URL != nil {
+			name = o.URL(name)
+		}
+		list = append(list, tree.File{Name: name, Data: f.Data})
+	}
+	docs, _, err = render.Plain(list, false)
+	return docs, err
+}
+
+// kustomize builds a Kustomization; what is missing is an error.
+func kustomize(k render.Kustomization) ([]manifest.Document, error) {
+	built, err := render.Build(context.Background(), k)
+	if err != nil {
+		return nil, err
+	}
+	if err := errors.Join(built.Missing...); err != nil {
+		return nil, err
+	}
+	return built.Documents, nil
+}
+
+func kindOf(files []tree.File) string {
+	for _, name := range tree.Names(files) {
+		switch {
+		case name == "Chart.yaml":
+			return "helm"
+		case render.IsKustomization(name):
+			return "kustomize"
+		}
+	}
+	return "manifests"
 }
 
 type panicked struct{ v any }
@@ -321,21 +334,4 @@ func pack(t *testing.T, files []tree.File) []byte {
 		t.Fatal(err)
 	}
 	return buf.Bytes()
-}
-
-// TestUnrelated: what Argo CD passes over in a directory, and what it does not, whatever it looks like.
-func TestUnrelated(t *testing.T) {
-	for content, want := range map[string]bool{
-		"replicas: 3\n": true, "": true, "# nothing\n": true, "- a\n": true, "a: [\n": true, "kind: X\n": true,
-		"apiVersion: v1\nkind: X\nmetadata: {name: a}\n": false, "apiVersion: v1\nkind: X\nmetadata: [\n": false,
-		`{"apiVersion": "v1", "kind": "X", "metadata": {"name": "a"}}`: false, `{"apiVersion": "v1", "kind": "List", "items": [{"apiVersion": "v1", "kind": "X"}]}`: false,
-		"foo: bar\n---\n" + `{"apiVersion": "v1", "kind": "X"}`: false,
-	} {
-		if got := render.Unrelated(tree.File{Name: "a.yaml", Data: []byte(content)}); got != want {
-			t.Errorf("%q: %v", content, got)
-		}
-	}
-	if render.Unrelated(tree.File{Name: "a.json", Data: []byte("{}")}) {
-		t.Error("JSON is never passed over")
-	}
 }

@@ -12,7 +12,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/argosy-cd/argosy/internal/manifest"
-	"github.com/argosy-cd/argosy/internal/render"
 	"github.com/argosy-cd/argosy/internal/tree"
 )
 
@@ -20,19 +19,19 @@ import (
 func TestAgainstTools(t *testing.T) {
 	helm, kustomize := tools(t)
 	for _, g := range goldens(t) {
-		kind := render.Detect(tree.Names(g.files))
-		if kind == render.Manifests || strings.Contains(g.dir, "broken") {
+		kind := kindOf(g.files)
+		if kind == "manifests" || strings.Contains(g.dir, "broken") {
 			continue
 		}
 		t.Run(filepath.Base(g.dir), func(t *testing.T) {
-			docs, err := render.Directory(g.files, g.options)
+			docs, err := directory(g.files, g.options)
 			if err != nil {
 				t.Fatal(err)
 			}
 			dir := t.TempDir()
 			write(t, dir, g.files)
 			cmd := exec.CommandContext(t.Context(), kustomize, "build", dir)
-			if kind == render.Helm {
+			if kind == "helm" {
 				o := g.options
 				cmd = exec.CommandContext(t.Context(), helm, "template", o.Chart.ReleaseName, dir, "--namespace", o.Chart.Namespace, "--include-crds", "--kube-version", o.KubeVersion)
 				for _, f := range o.Chart.ValueFiles {

@@ -11,6 +11,8 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"path"
+	"slices"
 	"strings"
 
 	"github.com/argosy-cd/argosy/internal/archive"
@@ -21,6 +23,7 @@ import (
 	"github.com/argosy-cd/argosy/internal/problem"
 	"github.com/argosy-cd/argosy/internal/render"
 	"github.com/argosy-cd/argosy/internal/s3source/triggerfile"
+	"github.com/argosy-cd/argosy/internal/source"
 	"github.com/argosy-cd/argosy/internal/tree"
 )
 
@@ -145,12 +148,19 @@ func nothing(s triggerfile.Source, n int) string {
 	return fmt.Sprintf("none of its %d files is a manifest (.yaml, .yml, .json)", n)
 }
 
-// kind is the type of a directory.
+// kind is the type of a directory: what the file says, or what Argo CD would take it for.
 func kind(s triggerfile.Source, names []string) string {
-	if s.Type == "" || s.Type == triggerfile.Archive {
-		return render.Detect(names)
+	if s.Type != "" && s.Type != triggerfile.Archive {
+		return s.Type
 	}
-	return s.Type
+	switch source.Detect(slices.Sorted(slices.Values(names))) {
+	case source.Helm:
+		return triggerfile.Helm
+	case source.Kustomize:
+		return triggerfile.Kustomize
+	default:
+		return triggerfile.Manifests
+	}
 }
 
 // Generate reads all sources and returns their objects, in the order of the sources.
@@ -199,16 +209,50 @@ func (c Config) render(f Fetched) ([]manifest.Document, error) {
 			return nil, fmt.Errorf("%s: type is %s, but this is one manifest", key, s.Type)
 		}
 	}
-	o := render.Options{Type: kind(s, tree.Names(files)), URL: url, KubeVersion: c.App.KubeVersion, APIVersions: c.App.APIVersions}
-	if o.Type == triggerfile.Helm {
-		var err error
-		if o.Chart, err = c.chart(s, files); err != nil {
+	return c.documents(s, kind(s, tree.Names(files)), files, url)
+}
+
+// documents renders files by the rules of Git directories, and strictly: they were made for this.
+func (c Config) documents(s triggerfile.Source, kind string, files []tree.File, url func(string) string) ([]manifest.Document, error) {
+	if kind == triggerfile.Manifests {
+		if s.Helm != nil {
+			return nil, fmt.Errorf("%s: helm is set, but there is no Chart.yaml", s.URL())
+		}
+		return manifests(files, url)
+	}
+	if err := tree.CheckNames(files, kind, url); err != nil {
+		return nil, err
+	}
+	r := source.Request{
+		Application: source.Application{Name: c.App.App, Namespace: c.App.Namespace, Project: c.App.Project},
+		Environment: source.Environment{KubeVersion: c.App.KubeVersion, APIVersions: c.App.APIVersions},
+		Kind:        source.Kind(kind), Strict: true, URL: url, Spec: map[string]any{},
+	}
+	switch {
+	case kind == triggerfile.Helm:
+		spec, values, err := c.chart(s, files)
+		if err != nil {
 			return nil, err
 		}
-	} else if s.Helm != nil {
+		r.Spec["helm"], r.Refs = spec, map[string]source.Repository{valuesRef: {View: tree.Of(values)}}
+	case s.Helm != nil:
 		return nil, fmt.Errorf("%s: helm is set, but there is no Chart.yaml", s.URL())
 	}
-	return render.Directory(files, o)
+	r.View = tree.Of(files)
+	result := source.Render(context.Background(), r)
+	return result.Documents, result.Err()
+}
+
+// manifests decodes manifests by the names of their keys, which need not be names of files.
+func manifests(files []tree.File, url func(string) string) ([]manifest.Document, error) {
+	var list []tree.File
+	for _, f := range files {
+		if tree.IsManifest(f.Name) {
+			list = append(list, tree.File{Name: url(f.Name), Data: f.Data})
+		}
+	}
+	docs, _, err := render.Plain(list, false)
+	return docs, err
 }
 
 // unpack returns the files of an archive without a directory around all of them, as far as the patterns let them
@@ -223,34 +267,40 @@ func unpack(s triggerfile.Source, files []tree.File) []tree.File {
 	return kept
 }
 
-// chart collects what a chart is rendered with.
-func (c Config) chart(s triggerfile.Source, files []tree.File) (render.Chart, error) {
+// valuesRef is what the value files of a trigger file are called for the source.
+const valuesRef = "$values"
+
+// chart collects what a chart is rendered with: the helm part of a source, and value files.
+func (c Config) chart(s triggerfile.Source, files []tree.File) (map[string]any, []tree.File, error) {
 	h := s.Helm
 	if h == nil {
 		h = &triggerfile.Chart{}
 	}
-	out := render.Chart{ReleaseName: first(h.ReleaseName, c.App.App, "release-name"), Namespace: first(h.Namespace, c.App.Namespace, "default")}
-	out.SkipCRDs = h.SkipCRDs || h.IncludeCRDs != nil && !*h.IncludeCRDs
-	for _, name := range h.ValueFiles {
+	out := map[string]any{"skipCrds": h.SkipCRDs || h.IncludeCRDs != nil && !*h.IncludeCRDs}
+	for field, text := range map[string]string{"releaseName": h.ReleaseName, "namespace": h.Namespace} {
+		if text != "" {
+			out[field] = text
+		}
+	}
+	var values []tree.File
+	var names []any
+	for i, name := range h.ValueFiles {
 		data, err := c.valueFile(name, files)
 		if err != nil {
-			return out, fmt.Errorf("helm.valueFiles: %w", err)
+			return nil, nil, fmt.Errorf("helm.valueFiles: %w", err)
 		}
-		out.ValueFiles = append(out.ValueFiles, tree.File{Name: name, Data: data})
+		file := fmt.Sprintf("%d/%s", i, path.Clean("/" + strings.TrimPrefix(name, triggerfile.GitPrefix))[1:])
+		values, names = append(values, tree.File{Name: file, Data: data}), append(names, valuesRef+"/"+file)
 	}
-	if h.Values != "" && h.ValuesObject == nil {
-		v, err := manifest.Value([]byte(h.Values))
-		m, ok := v.(map[string]any)
-		if err != nil {
-			return out, fmt.Errorf("helm.values is not YAML: %w", err)
-		}
-		if v != nil && !ok {
-			return out, fmt.Errorf("helm.values must be an object as YAML text, it is %s", manifest.TypeName(v))
-		}
-		h.ValuesObject = m
+	if names != nil {
+		out["valueFiles"] = names
 	}
-	out.Values = h.ValuesObject
-	return out, nil
+	if h.ValuesObject != nil {
+		out["valuesObject"] = h.ValuesObject
+	} else if h.Values != "" {
+		out["values"] = h.Values
+	}
+	return out, values, nil
 }
 
 // valueFile finds a value file in the chart or beside the trigger file. In both, it is not clear which is meant.

@@ -4,6 +4,8 @@ package tree
 
 import (
 	"cmp"
+	"errors"
+	"fmt"
 	"io/fs"
 	"path"
 	"slices"
@@ -47,6 +49,17 @@ func Safe(name string) bool {
 		return false
 	}
 	return !strings.ContainsFunc(name, func(r rune) bool { return r < ' ' || r == 0x7f || r == '\\' })
+}
+
+// CheckNames refuses names that cannot be files of a directory, as keys of a bucket can, for a kind of directory that needs files.
+func CheckNames(files []File, kind string, url func(name string) string) error {
+	var errs []error
+	for _, f := range files {
+		if !Safe(f.Name) {
+			errs = append(errs, fmt.Errorf("%s: this key is not the name of a file, which type %s needs", url(f.Name), kind))
+		}
+	}
+	return errors.Join(errs...)
 }
 
 // Top returns files without the directory that all of them are in, as tar puts around what it packs. Without such a

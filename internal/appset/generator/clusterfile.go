@@ -12,7 +12,8 @@ import (
 )
 
 // ParseClusters reads a file that says which clusters Argo CD knows: a list of objects with name, server, project,
-// labels and annotations, or Argo CD's cluster Secrets as kubectl prints them. Other documents are skipped.
+// labels and annotations, or Argo CD's cluster Secrets as kubectl prints them. Other documents are skipped. An entry whose server is
+// InClusterServer gives the local cluster a name of its own.
 func ParseClusters(file string, data []byte) ([]Cluster, error) {
 	// A list is not a Kubernetes document, so it is tried first.
 	if v, err := manifest.Value(data); err == nil {
@@ -67,10 +68,10 @@ func SecretClusters(docs []manifest.Document) ([]Cluster, error) {
 	var found []named
 	var errs []error
 	for _, d := range docs {
-		if manifest.String(d.Object, "kind") != "Secret" || manifest.String(d.Object, "metadata", "labels", SecretTypeLabel) != "cluster" {
+		c, ok, err := ClusterFromSecret(d.Object)
+		if !ok {
 			continue
 		}
-		c, err := secretCluster(d.Object)
 		if err != nil {
 			errs = append(errs, fmt.Errorf("%s: %w", d.Position, err))
 		}
@@ -82,6 +83,16 @@ func SecretClusters(docs []manifest.Document) ([]Cluster, error) {
 		out = append(out, n.cluster)
 	}
 	return out, errors.Join(errs...)
+}
+
+// ClusterFromSecret reads a cluster Secret: a live one, or the manifest of one, with data, stringData or both. It reports false for
+// other objects. Errors name fields and never have the content of the Secret; with an error the Cluster has the fields before it.
+func ClusterFromSecret(o manifest.Object) (Cluster, bool, error) {
+	if manifest.String(o, "kind") != "Secret" || manifest.String(o, "metadata", "labels", SecretTypeLabel) != "cluster" {
+		return Cluster{}, false, nil
+	}
+	c, err := secretCluster(o)
+	return c, true, err
 }
 
 func secretCluster(o manifest.Object) (Cluster, error) {

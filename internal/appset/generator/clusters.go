@@ -31,8 +31,27 @@ type ClusterList []Cluster
 // Clusters implements Clusters.
 func (l ClusterList) Clusters(context.Context) ([]Cluster, error) { return l, nil }
 
+// Local reports whether a destination is the cluster that Argo CD runs in. Without a list only "in-cluster" and InClusterServer are.
+// A listed cluster at InClusterServer is the local cluster under another name, and one named "in-cluster" is the local cluster
+// at another address. A destination with both a name and a server, which Argo CD refuses, is local only if both are.
+func (l ClusterList) Local(name, server string) bool {
+	return (name == "" || l.localName(name)) && (server == "" || l.localServer(server))
+}
+
+func (l ClusterList) localName(name string) bool {
+	return name == InClusterName || slices.ContainsFunc(l, func(c Cluster) bool { return c.Name == name && l.localServer(c.Server) })
+}
+
+func (l ClusterList) localServer(server string) bool {
+	server = trimSlash(server)
+	return server == InClusterServer || slices.ContainsFunc(l, func(c Cluster) bool { return c.Name == InClusterName && trimSlash(c.Server) == server })
+}
+
 // InClusterServer is the address of the cluster that Argo CD runs in, which needs no Secret.
 const InClusterServer = "https://kubernetes.default.svc"
+
+// InClusterName is the name of that cluster, unless a Secret for InClusterServer gives it another.
+const InClusterName = "in-cluster"
 
 // SecretTypeLabel marks a Secret as one of Argo CD's; its value is "cluster" on those of clusters.
 const SecretTypeLabel = "argocd.argoproj.io/secret-type"
@@ -67,7 +86,7 @@ func (r *run) clusters(f *fields) ([]Set, error) {
 	var local, sets []Set
 	var errs []error
 	if !hasLocal(known) {
-		known = append(slices.Clip(known), Cluster{Name: "in-cluster", Server: InClusterServer})
+		known = append(slices.Clip(known), Cluster{Name: InClusterName, Server: InClusterServer})
 	}
 	for _, c := range known {
 		set := Set{Origin: Origin{What: "cluster " + c.Name}}

@@ -2,7 +2,8 @@
 //
 // It answers as Argo CD 3.2 does: list, clusters, git, and matrix and merge of them, with selectors, in both template
 // modes. Clusters and Git trees come from the caller. It differs from Argo CD where that would be silent: an unknown
-// generator, a field of the wrong type and a bad pattern are errors, and the order of the answer is always the same.
+// generator, a field of the wrong type and a bad pattern are errors, and the order of the answer is always the same. A generator
+// that is valid but cannot be evaluated here is the error Unknown.
 package generator
 
 import (
@@ -58,7 +59,8 @@ type Repositories interface {
 type Config struct {
 	// Engine interpolates values and the children of a matrix; its mode is that of the set.
 	Engine *template.Engine
-	// Clusters are the clusters that Argo CD knows, without the local one unless it has a Secret. Nil is none.
+	// Clusters are the clusters that Argo CD knows, without the local one unless it has a Secret. Nil is none; UnknownClusters is
+	// for a list that is not available.
 	Clusters Clusters
 	// Git answers Git generators. Nil refuses them.
 	Git Repositories
@@ -176,7 +178,7 @@ func (r *run) generate(kind string, f *fields, level int) ([]Set, error) {
 	case "merge":
 		return r.merge(f, level)
 	default:
-		return nil, fmt.Errorf("%s: this generator asks an API and is not supported yet", f.path)
+		return nil, fmt.Errorf("%s: %w", f.path, Unknown{"this generator asks an API and is not supported yet"})
 	}
 }
 

@@ -1,0 +1,162 @@
+package main
+
+import (
+	"fmt"
+	"html"
+	"io"
+	"strings"
+
+	"github.com/argosy-cd/argosy/internal/gitsource"
+	"github.com/argosy-cd/argosy/internal/plan"
+)
+
+// maxComment is how many bytes a report in Markdown may have: GitHub refuses comments over 65,536 characters.
+const maxComment = 60_000
+
+// comment is a text of limited size. Parts that do not fit are left out and counted.
+type comment struct {
+	strings.Builder
+	room, parts, cut int
+}
+
+// add adds a part if there is room, and reports whether there was.
+func (c *comment) add(part string) bool {
+	c.parts++
+	if len(part) > c.room {
+		c.cut++
+		return false
+	}
+	c.room -= len(part)
+	c.WriteString(part)
+	return true
+}
+
+// markdown prints a report for a comment on a pull request. The command prints what did not fit.
+func (r *diffReport) markdown(out io.Writer, command string) error {
+	last := ""
+	if line, names := r.notCompared(); len(names) > 0 {
+		last = fmt.Sprintf("\n%s: %s\n", line, codes(strings.Split(shorten(strings.Join(names, "\n"), 2000), "\n")))
+	}
+	missing := func(cut, parts int) string {
+		return fmt.Sprintf("\n%d of %d entries do not fit into a comment; this command prints them: %s\n", cut, parts, codeSpan(command))
+	}
+	const many = 999_999_999
+	c := &comment{room: maxComment - len(last) - len(missing(many, many))}
+	sections := r.sections()
+	switch {
+	case len(r.gaps) > 0:
+		c.add(fmt.Sprintf("**The comparison is incomplete:** %s\n", codeSpan(r.incomplete())))
+	case len(sections) == 0 && len(r.diff.Manifests) == 0:
+		c.add(fmt.Sprintf("**The boot is the same as at %s.**\n", codeSpan(r.revision)))
+	default:
+		c.add(fmt.Sprintf("**What changes in the boot since %s**\n", codeSpan(r.revision)))
+	}
+	if len(sections) == 0 && len(r.gaps) > 0 {
+		c.add("\nNothing that is known changes.\n")
+	}
+	for _, s := range sections {
+		s.markdown(c)
+	}
+	if r.objects {
+		for _, m := range r.diff.Manifests {
+			manifestsMarkdown(c, m)
+		}
+	}
+	c.WriteString(last)
+	if c.cut > 0 {
+		c.WriteString(missing(c.cut, c.parts))
+	}
+	if _, err := io.WriteString(out, c.String()); err != nil {
+		return fmt.Errorf("writing: %w", err)
+	}
+	return nil
+}
+
+func (s section) markdown(c *comment) {
+	if s.names != nil {
+		if !c.add(fmt.Sprintf("\n%s: %s\n", s.title, codes(s.names))) {
+			c.add(fmt.Sprintf("\n%s.\n", s.title))
+		}
+		return
+	}
+	head := fmt.Sprintf("\n| %s | |\n|---|---|\n", s.title)
+	for _, row := range s.rows {
+		if c.add(head + fmt.Sprintf("| %s | %s |\n", codeSpan(row[0]), codeSpan(shorten(row[1], 1000)))) {
+			head = ""
+		}
+	}
+}
+
+// manifestsMarkdown adds the objects of an Application, folded.
+func manifestsMarkdown(c *comment, m plan.Manifests) {
+	const end = "\n</details>\n"
+	c.room -= len(end)
+	if !c.add(fmt.Sprintf("\n<details><summary>%s: %s</summary>\n\n", html.EscapeString(manifestsTitle(m)), count(len(m.Objects), "object"))) {
+		c.room += len(end)
+		c.parts, c.cut = c.parts+len(m.Objects), c.cut+len(m.Objects)
+		return
+	}
+	for _, o := range m.Objects {
+		line := fmt.Sprintf("- %s\n", codeSpan(objectLine(o)))
+		lines := objectDiff(o, maxObjectLines)
+		if len(lines) == 0 {
+			c.add(line)
+			continue
+		}
+		if text := strings.Join(lines, "\n"); !c.add(line + fenced(text)) {
+			c.add(fmt.Sprintf("- %s: %d lines of difference\n", codeSpan(objectLine(o)), len(lines)))
+		}
+	}
+	c.WriteString(end)
+}
+
+// fenced is a difference in a block that its content cannot end.
+func fenced(text string) string {
+	fence := "```"
+	for strings.Contains(text, fence) {
+		fence += "`"
+	}
+	return fmt.Sprintf("\n%sdiff\n%s\n%s\n\n", fence, text, fence)
+}
+
+// codeSpan is text as it is, and not Markdown of ours; it also fits into a table.
+func codeSpan(s string) string {
+	return "`" + strings.NewReplacer("`", "'", "|", "\\|").Replace(harmless(strings.ReplaceAll(s, "\n", " "))) + "`"
+}
+
+func codes(names []string) string {
+	out := make([]string, len(names))
+	for i, name := range names {
+		out[i] = codeSpan(name)
+	}
+	return strings.Join(out, ", ")
+}
+
+// commandLine is the command that prints a whole comparison.
+func (o *planOptions) commandLine(roots []string) string {
+	words := []string{"argosy", "plan", "--diff", o.diff, "--manifests"}
+	for _, repo := range o.repos {
+		words = append(words, "--repo", gitsource.Redact(repo))
+	}
+	for _, flag := range [][2]string{{"--clusters", o.clusters}, {"--customizations", o.customizations}, {"--namespace", o.namespace}, {"--charts", o.charts}, {"--allow-unknown", strings.Join(o.verdict.allow, ",")}} {
+		if flag[1] != "" {
+			words = append(words, flag[0], flag[1])
+		}
+	}
+	if o.offline {
+		words = append(words, "--offline")
+	}
+	words = append(words, roots...)
+	for i, word := range words {
+		if strings.ContainsFunc(word, func(r rune) bool { return !strings.ContainsRune(plainInShell, r) }) {
+			words[i] = "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+		}
+	}
+	if line := strings.Join(words, " "); len(line) < 2000 {
+		return line
+	}
+	return "argosy plan --diff --manifests"
+}
+
+// plainInShell are the characters that a shell takes as they are.
+const plainInShell = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./:=@,+%"

@@ -1,0 +1,46 @@
+package plan
+
+import (
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+	"sync"
+)
+
+// Cache keeps what sources have become, for other plans of the same repositories. The zero Cache is ready; nil keeps nothing.
+type Cache struct {
+	mu   sync.Mutex
+	kept map[[32]byte]func() rendered
+}
+
+// cached is render, once for all Applications that are the same to the tools.
+func (c *Cache) cached(key any, render func() rendered) rendered {
+	text, err := json.Marshal(key)
+	if c == nil || err != nil {
+		return render()
+	}
+	id := sha256.Sum256(text)
+	c.mu.Lock()
+	if c.kept == nil {
+		c.kept = map[[32]byte]func() rendered{}
+	}
+	once := c.kept[id]
+	if once == nil {
+		once = sync.OnceValue(render)
+		c.kept[id] = once
+	}
+	c.mu.Unlock()
+	return once()
+}
+
+// key is all that the sources of an Application depend on, besides the repositories.
+func (l *loader) key(app *Application, spec map[string]any) any {
+	options, clusters := "?", "?"
+	if l.cfg.Loader.BuildOptions != nil {
+		options = *l.cfg.Loader.BuildOptions
+	}
+	if l.cfg.Clusters != nil {
+		clusters = fmt.Sprint(len(l.cfg.Clusters))
+	}
+	return []any{app.Namespace, app.Name, app.Position, l.cfg.Namespace, l.cfg.Sets, options, clusters, spec}
+}

@@ -1,0 +1,60 @@
+package plan
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/argosy-cd/argosy/internal/argo"
+	"github.com/argosy-cd/argosy/internal/source"
+)
+
+// Gap is an Application or a set that a plan does not know completely.
+type Gap struct {
+	// Kind is that of the object; "" is something else, such as a setting.
+	Kind, Name string
+	// State says what it is: unknown, partly known or broken. Reason says why.
+	State, Reason string
+	// Hides says that Applications may be missing from the plan because of it.
+	Hides bool
+}
+
+// Gaps returns everything that a plan does not know completely, with reasons; Summary has the names.
+func (p *Plan) Gaps() []Gap {
+	var out []Gap
+	sets := map[Ref]bool{} // one can be deployed by several
+	for _, app := range p.Applications {
+		if verdict := app.Verdict(); verdict != source.Known || app.Hides {
+			g := Gap{argo.KindApplication, app.Name, verdict.String(), app.Broken, app.Hides && verdict != source.Broken}
+			for _, s := range app.Sources {
+				g.Reason = cmp.Or(g.Reason, s.Unknown)
+			}
+			if verdict == source.Known { // over a limit, or for a cluster that is not known
+				g.State = source.Unknown.String()
+				i := slices.IndexFunc(p.Findings, func(f Finding) bool { return f.Subject == app.Name && f.Rule.Kind == Unknown })
+				if g.Reason = "the plan ends here"; i >= 0 {
+					g.Reason = p.Findings[i].Message
+				}
+			}
+			out = append(out, g)
+		}
+		for _, item := range app.Items {
+			id := Ref{item.Namespace, item.Name}
+			if item.Children == nil || item.Unknown == "" || sets[id] {
+				continue
+			}
+			sets[id] = true
+			switch {
+			case item.Broken:
+				out = append(out, Gap{argo.KindApplicationSet, item.Name, source.Broken.String(), item.Unknown, false})
+			default:
+				out = append(out, Gap{argo.KindApplicationSet, item.Name, source.Unknown.String(), item.Unknown, true})
+			}
+		}
+	}
+	for _, f := range p.Findings {
+		if f.Rule.Kind == Broken && !slices.ContainsFunc(out, func(g Gap) bool { return g.Name == f.Subject && g.State == source.Broken.String() }) {
+			out = append(out, Gap{"", f.Subject, source.Broken.String(), f.Message, false})
+		}
+	}
+	return out
+}

@@ -1,0 +1,302 @@
+package plan
+
+import (
+	"bytes"
+	"cmp"
+	"crypto/sha256"
+	"fmt"
+	"maps"
+	"reflect"
+	"regexp"
+	"slices"
+
+	"github.com/argosy-cd/argosy/internal/argo"
+	"github.com/argosy-cd/argosy/internal/manifest"
+	"github.com/argosy-cd/argosy/internal/source"
+)
+
+// Manifests is how the objects of an Application change.
+type Manifests struct {
+	Ref
+	// Set says that it is an ApplicationSet, and its objects the Applications that it generates.
+	Set bool
+	// Kind is Added or Removed for an Application that is new or removed itself, "" for one that stays.
+	Kind    string
+	Objects []ObjectChange
+}
+
+// ObjectChange is an object that is added, removed or changed.
+type ObjectChange struct {
+	ID
+	// Renamed is the name that it had, if the name ends with a hash of the content; otherwise "".
+	Renamed string
+	// Old and New are the object without status, and without the values of a Secret; nil where there is none.
+	Old, New manifest.Object
+}
+
+// Told reports whether the changes are all new and removed Applications, which are changes of the boot already.
+func (m Manifests) Told() bool {
+	return !slices.ContainsFunc(m.Objects, func(c ObjectChange) bool {
+		return c.Group != argo.Group || c.Kind != argo.KindApplication || c.Old != nil && c.New != nil
+	})
+}
+
+// ID identifies an object of an Application.
+type ID struct{ Group, Kind, Namespace, Name string }
+
+func compareIDs(a, b ID) int {
+	return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Group, b.Group), cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
+}
+
+// ApplyName stands for whoever applies the roots of a plan.
+const ApplyName = "kubectl apply"
+
+// Objects returns what an Application deploys, each object once, in the order of deployment.
+func (a *Application) Objects() []manifest.Object {
+	var out []manifest.Object
+	seen := map[uintptr]bool{}
+	for _, item := range a.Items {
+		// A hook of several phases is several items with one object.
+		if id := reflect.ValueOf(item.Object).Pointer(); !seen[id] {
+			seen[id] = true
+			out = append(out, item.Object)
+		}
+	}
+	return out
+}
+
+// application compares the objects of an Application. Either side may be nil.
+func (d *Difference) application(ref Ref, old, now *described) {
+	m := Manifests{Ref: ref}
+	var was, is *Application
+	switch {
+	case old == nil:
+		m.Kind, was, is = Added, &Application{}, now.app
+	case now == nil:
+		m.Kind, was, is = Removed, old.app, &Application{}
+	default:
+		was, is = old.app, now.app
+	}
+	m.Objects = diffObjects(was.Objects(), is.Objects())
+	if m.Kind == "" && (was.Verdict() != source.Known || is.Verdict() != source.Known) {
+		d.NotCompared = append(d.NotCompared, ref)
+		m.Objects = slices.DeleteFunc(m.Objects, func(c ObjectChange) bool {
+			// An object that one side lacks may be in its unknown part.
+			return !sameGaps(was, is) && (c.New == nil && is.Verdict() != source.Known || c.Old == nil && was.Verdict() != source.Known)
+		})
+	}
+	d.add(m)
+}
+
+// sameGaps reports whether the same parts of the same sources are unknown. A broken Application has no known part.
+func sameGaps(a, b *Application) bool {
+	return a.Broken == "" && b.Broken == "" && slices.EqualFunc(a.Sources, b.Sources, func(s, t Source) bool {
+		return s.Verdict == t.Verdict && s.Unknown == t.Unknown && (s.Verdict == source.Known || reflect.DeepEqual(s.Spec, t.Spec))
+	})
+}
+
+func (d *Difference) add(m Manifests) {
+	if len(m.Objects) > 0 {
+		d.Manifests = append(d.Manifests, m)
+	}
+}
+
+// roots compares the objects that are applied by hand.
+func (d *Difference) roots(before, after *Plan) {
+	objects := func(p *Plan) []manifest.Object {
+		switch {
+		case p.Root == nil:
+			return nil
+		case p.Root.Applied:
+			return p.Root.Objects()
+		default:
+			return []manifest.Object{p.Root.Object}
+		}
+	}
+	d.add(Manifests{Ref: Ref{Name: ApplyName}, Objects: diffObjects(objects(before), objects(after))})
+}
+
+// sets compares the Applications of sets. A set that is removed with Applications that are not known is a change of its own.
+func (d *Difference) sets(was, is description) {
+	for _, by := range sortedParents(was, is) {
+		old, in := was.sets[by]
+		now, still := is.sets[by]
+		m := Manifests{Ref: Ref{by.app.Namespace, by.set}, Set: true}
+		switch {
+		case in && old.item.Unknown != "" && !still && is.knows(&described{parents: []parent{{app: by.app}}}, was, nil):
+			d.Changes = append(d.Changes, Change{Removed, by.set, fmt.Sprintf("%s, a set whose Applications are %s: %s", old.place, unknownOrBroken(old.item), old.item.Unknown), ""})
+			continue
+		case !in || !still || old.item.Unknown != "" || now.item.Unknown != "":
+			continue // its Applications are new, removed or not compared
+		}
+		m.Objects = diffObjects(childObjects(old.item), childObjects(now.item))
+		d.add(m)
+	}
+}
+
+func unknownOrBroken(item *Item) string {
+	if item.Broken {
+		return "broken"
+	}
+	return "unknown"
+}
+
+func sortedParents(plans ...description) []parent {
+	var out []parent
+	for _, d := range plans {
+		for by := range d.sets {
+			if !slices.Contains(out, by) {
+				out = append(out, by)
+			}
+		}
+	}
+	slices.SortFunc(out, func(a, b parent) int { return cmp.Or(cmp.Compare(a.set, b.set), compareRefs(a.app, b.app)) })
+	return out
+}
+
+// childObjects returns the Applications of a set.
+func childObjects(item *Item) []manifest.Object {
+	var out []manifest.Object
+	for _, child := range item.Children {
+		out = append(out, child.Object)
+	}
+	return out
+}
+
+// objectKey identifies an object among others, also where names are generated or there twice: n counts those before it.
+type objectKey struct {
+	ID
+	n int
+}
+
+func keyed(objects []manifest.Object) (map[objectKey]manifest.Object, []objectKey) {
+	out, count := map[objectKey]manifest.Object{}, map[ID]int{}
+	var keys []objectKey
+	for _, o := range objects {
+		id := ID{manifest.Group(o), manifest.String(o, "kind"), manifest.String(o, "metadata", "namespace"), manifest.String(o, "metadata", "name")}
+		id.Name = cmp.Or(id.Name, manifest.String(o, "metadata", "generateName")+"*")
+		key := objectKey{id, count[id]}
+		count[id]++
+		out[key] = o
+		keys = append(keys, key)
+	}
+	return out, keys
+}
+
+// diffObjects compares two lists of objects, in whatever order they are.
+func diffObjects(before, after []manifest.Object) []ObjectChange {
+	was, oldKeys := keyed(before)
+	is, newKeys := keyed(after)
+	var out []ObjectChange
+	note := func(id ID, old, now manifest.Object) {
+		old, now = clean(old), clean(now)
+		if old != nil && now != nil && equal(old, now) {
+			return
+		}
+		out = append(out, ObjectChange{ID: id, Old: masked(old), New: masked(now)})
+	}
+	var added, removed []objectKey
+	for _, key := range newKeys {
+		if _, ok := was[key]; !ok {
+			added = append(added, key)
+			continue
+		}
+		note(key.ID, was[key], is[key])
+	}
+	for _, key := range oldKeys {
+		if _, ok := is[key]; !ok {
+			removed = append(removed, key)
+		}
+	}
+	for _, key := range added {
+		i := slices.IndexFunc(removed, func(old objectKey) bool { return old.renamed(key) })
+		if i < 0 {
+			note(key.ID, nil, is[key])
+			continue
+		}
+		note(key.ID, was[removed[i]], is[key])
+		out[len(out)-1].Renamed = removed[i].Name
+		removed = slices.Delete(removed, i, i+1)
+	}
+	for _, key := range removed {
+		note(key.ID, was[key], nil)
+	}
+	slices.SortStableFunc(out, func(a, b ObjectChange) int { return compareIDs(a.ID, b.ID) })
+	return out
+}
+
+// hashed matches a name with the hash that Kustomize appends to the names of ConfigMaps and Secrets, in its alphabet.
+var hashed = regexp.MustCompile(`^(.+)-[2456789bcdfghkmt]{10}$`)
+
+// renamed reports whether two objects have one name but for a hash of their content.
+func (k objectKey) renamed(to objectKey) bool {
+	from, into := hashed.FindStringSubmatch(k.Name), hashed.FindStringSubmatch(to.Name)
+	return from != nil && into != nil && from[1] == into[1] && k.Group == to.Group && k.Kind == to.Kind && k.Namespace == to.Namespace
+}
+
+// equal reports whether two objects are the same as manifests: 1 and 1.0 are.
+func equal(a, b manifest.Object) bool {
+	return reflect.DeepEqual(a, b) || bytes.Equal(manifest.AppendYAML(nil, a), manifest.AppendYAML(nil, b))
+}
+
+// clean returns an object without what nobody deploys: its status, and the time of its creation that encoders write as null.
+func clean(o manifest.Object) manifest.Object {
+	meta := manifest.Map(o, "metadata")
+	created, stated := meta["creationTimestamp"]
+	_, status := o["status"]
+	if !status && (!stated || created != nil) {
+		return o
+	}
+	out := without(o, "status")
+	if stated && created == nil {
+		out["metadata"] = without(meta, "creationTimestamp")
+	}
+	return out
+}
+
+func without(m map[string]any, key string) map[string]any {
+	out := maps.Clone(m)
+	delete(out, key)
+	return out
+}
+
+// masked returns a Secret with hashes in the place of its values, so that a change is visible and a value is not. Other objects stay as they are.
+func masked(o manifest.Object) manifest.Object {
+	if manifest.Group(o) != "" || manifest.String(o, "kind") != "Secret" {
+		return o
+	}
+	out := maps.Clone(o)
+	for _, field := range []string{"data", "stringData"} {
+		if v, ok := o[field]; ok {
+			out[field] = hashes(v)
+		}
+	}
+	// kubectl apply keeps a copy of everything here.
+	if meta := manifest.Map(o, "metadata"); manifest.String(meta, "annotations", lastApplied) != "" {
+		annotations := maps.Clone(manifest.Map(meta, "annotations"))
+		annotations[lastApplied] = hash(annotations[lastApplied])
+		meta = maps.Clone(meta)
+		meta["annotations"] = annotations
+		out["metadata"] = meta
+	}
+	return out
+}
+
+const lastApplied = "kubectl.kubernetes.io/last-applied-configuration"
+
+// hashes replaces each value of a map, or what is not a map.
+func hashes(v any) any {
+	m, ok := v.(map[string]any)
+	if !ok {
+		return hash(v)
+	}
+	out := make(map[string]any, len(m))
+	for key, value := range m {
+		out[key] = hash(value)
+	}
+	return out
+}
+
+func hash(v any) string {
+	return fmt.Sprintf("<sha256:%x>", sha256.Sum256(manifest.AppendYAML(nil, v)))[:len("<sha256:")+8] + ">"
+}

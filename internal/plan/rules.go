@@ -1,0 +1,220 @@
+package plan
+
+import (
+	"cmp"
+	"regexp"
+	"slices"
+	"strconv"
+
+	"github.com/argosy-cd/argosy/internal/manifest"
+)
+
+// Kind is what a finding is about.
+type Kind string
+
+// Kinds of findings, in the order of a report.
+const (
+	Broken   Kind = "broken"   // Argo CD fails
+	Unknown  Kind = "unknown"  // it cannot be known here
+	Ordering Kind = "ordering" // the order is not what it seems
+	Advice   Kind = "advice"   // worth a look
+)
+
+// Severity is how bad a finding is.
+type Severity string
+
+// Severities.
+const (
+	Error   Severity = "error"
+	Warning Severity = "warning"
+	Info    Severity = "info"
+)
+
+// Rule is a kind of finding with a stable name.
+type Rule struct {
+	Name     string
+	Kind     Kind
+	Severity Severity
+	// Means says what happens in Argo CD, Cure what to do.
+	Means, Cure string
+}
+
+// Rules of findings.
+var (
+	RuleSourceBroken = Rule{
+		"source-broken", Broken, Error,
+		"Argo CD cannot make the manifests of the Application. It deploys nothing of it, and keeps what it deployed before.",
+		"Correct the file that the finding names.",
+	}
+	RuleApplicationInvalid = Rule{
+		"application-invalid", Broken, Error,
+		"The API server refuses the Application, because a field has the wrong type, or Argo CD refuses it, because it has no source.",
+		"Correct the field.",
+	}
+	RuleSetBroken = Rule{
+		"set-broken", Broken, Error,
+		"The ApplicationSet cannot be rendered. The controller creates and changes none of its Applications, and reports ErrorOccurred.",
+		"Correct the set. argosy appset generate prints the same error.",
+	}
+	RuleNameTwice = Rule{
+		"name-twice", Broken, Error,
+		"Two different Applications have one name in one namespace. Whichever is applied last wins, and the two replace each other for ever.",
+		"Rename one of them.",
+	}
+	RuleSourceUnknown = Rule{
+		"source-unknown", Unknown, Warning,
+		"Nothing of the source is available here: a chart, a repository or an artifact could not be fetched, or a plugin that is not known makes its manifests.",
+		"Fetch it (without --offline), vendor the chart (--charts), or map the repository (--repo URL=PATH).",
+	}
+	RuleSourcePartly = Rule{
+		"source-partly-known", Unknown, Warning,
+		"A part of the source is not available here. The rest is planned.",
+		"Fetch the part (without --offline), vendor the chart (--charts), or map the repository (--repo URL=PATH).",
+	}
+	RuleSetUnknown = Rule{
+		"set-unknown", Unknown, Warning,
+		"A generator of the ApplicationSet needs something that is not available here, such as the clusters of Argo CD or the API of a Git host. Its Applications are missing from the plan.",
+		"Give the clusters with --clusters, or accept the set with --allow-unknown.",
+	}
+	RuleFieldIgnored = Rule{
+		"field-not-honoured", Unknown, Warning,
+		"The source has a field that Argosy does not know. What it changes is not in the plan.",
+		"Compare with Argo CD, and report the field.",
+	}
+	RuleSettingsUnknown = Rule{
+		"settings-unknown", Unknown, Info,
+		"No settings of Argo CD are known here, so it is not known whether waves wait for Applications.",
+		"Name the settings with --customizations: argocd-cm, values of the argo-cd chart, or an ArgoCD resource.",
+	}
+	RuleSettingsBroken = Rule{
+		"settings-broken", Broken, Error,
+		"A setting of Argo CD in this tree is wrong. Argo CD ignores all resource customizations while one of them is.",
+		"Correct the setting.",
+	}
+	RuleTooLarge = Rule{
+		"plan-ends", Unknown, Error,
+		"The plan is over a limit and ends here.",
+		"Plan a part of the tree.",
+	}
+	RuleOtherCluster = Rule{
+		"other-cluster", Advice, Info,
+		"The Application deploys Applications to another cluster, whose own Argo CD deploys them. They are not planned.",
+		"Plan that cluster by itself.",
+	}
+	RuleClusterUnknown = Rule{
+		"cluster-unknown", Unknown, Warning,
+		"The Application deploys Applications to a cluster that may be Argo CD's own under another name, or another one with an Argo CD of its own. They are not planned.",
+		"List the clusters with --clusters. An entry with server https://kubernetes.default.svc is a name of Argo CD's own cluster.",
+	}
+	RuleSeveralParents = Rule{
+		"several-parents", Ordering, Warning,
+		"Several Applications deploy this one. They take it from each other.",
+		"Keep it in one of them.",
+	}
+	RuleCycle = Rule{
+		"cycle", Ordering, Warning,
+		"An Application is deployed by one that it deploys.",
+		"Break the cycle.",
+	}
+	RuleWaveNotANumber = Rule{
+		"wave-not-a-number", Ordering, Warning,
+		"Argo CD takes a sync wave that is not a number for 0.",
+		"Write a whole number in quotes.",
+	}
+	RuleSyncByHand = Rule{
+		"sync-by-hand", Ordering, Warning,
+		"An Application that is not synced automatically stays OutOfSync. Waves behind it wait until somebody syncs it.",
+		"Set syncPolicy.automated.",
+	}
+	RuleNeedsMissing = Rule{
+		"needs-missing", Ordering, Warning,
+		"An Application needs another that its parent does not deploy, so nothing can wait for it.",
+		"Correct the name in " + dependsOn + ", or deploy both by one parent.",
+	}
+	RuleNeedsLater = Rule{
+		"needs-later", Ordering, Warning,
+		"An Application needs another that is not in an earlier wave, so it does not wait for it.",
+		"Run argosy plan --assign-waves, or render the sets by the plugin appset.",
+	}
+	RuleNoHealthCheck = Rule{
+		"no-health-check", Ordering, Warning,
+		"Argo CD has no health check for Applications since version 1.8. Without one in its settings, no wave waits for an Application.",
+		"Install the one that argosy health script application prints.",
+	}
+	RuleHealthCheckNested = Rule{
+		"health-check-ignores-nested", Ordering, Warning,
+		"The health check of Applications copies status.health. An Application that deploys Applications is healthy as long as none of them exist, so the next wave can start too early.",
+		"Install the one that argosy health script application prints.",
+	}
+	RuleHealthCheckDeployed = Rule{
+		"health-check-in-tree", Advice, Info,
+		"The tree itself deploys the health check of Applications. At the first boot it is not there yet, and no wave waits.",
+		"Apply argocd-cm before the root.",
+	}
+	RuleOtherNamespace = Rule{
+		"other-namespace", Advice, Warning,
+		"The Application is in another namespace than Argo CD, which looks there only if its settings name it (application.namespaces).",
+		"Check application.namespaces, or move the Application.",
+	}
+	RuleLenient = Rule{
+		"lenient", Advice, Warning,
+		"Argo CD accepts something that is probably a mistake, such as a key that is there twice.",
+		"Correct the file.",
+	}
+	RuleExcluded = Rule{
+		"excluded", Advice, Info,
+		"Argo CD's settings exclude the kind of this object (resource.exclusions), so it is not deployed.",
+		"Remove the object, or the exclusion.",
+	}
+)
+
+const dependsOn = "argosy.dev/depends-on"
+
+// Rules returns all rules, in the order of a report.
+func Rules() []Rule {
+	all := []Rule{
+		RuleSourceBroken, RuleApplicationInvalid, RuleSetBroken, RuleNameTwice, RuleSettingsBroken,
+		RuleSourceUnknown, RuleSourcePartly, RuleSetUnknown, RuleFieldIgnored, RuleTooLarge, RuleClusterUnknown, RuleSettingsUnknown,
+		RuleNoHealthCheck, RuleHealthCheckNested, RuleSeveralParents, RuleCycle, RuleWaveNotANumber, RuleSyncByHand, RuleNeedsMissing, RuleNeedsLater,
+		RuleHealthCheckDeployed, RuleOtherCluster, RuleOtherNamespace, RuleLenient, RuleExcluded,
+	}
+	return all
+}
+
+// Finding is something that the reader should know.
+type Finding struct {
+	Rule    Rule
+	Subject string // an Application or a set
+	// Position is where it is in the user's files. For a generated Application it is that of its set.
+	Position manifest.Position
+	// Origin says which set has generated the Application, "" for one that is in a file.
+	Origin  string
+	Message string
+}
+
+// same reports whether two findings of different plans are the same one, whatever their words are.
+func (f Finding) same(g Finding) bool {
+	return f.Rule.Name == g.Rule.Name && f.Subject == g.Subject && f.Position.File == g.Position.File
+}
+
+// filePattern matches a file, perhaps a line, at the beginning of a message.
+var filePattern = regexp.MustCompile(`^([^\s:"]+(?:/[^\s:"]+|\.[A-Za-z]+))(?::(\d+))?: `)
+
+// locate takes the file from the beginning of a message.
+func locate(message string) (manifest.Position, bool) {
+	m := filePattern.FindStringSubmatch(message)
+	if m == nil {
+		return manifest.Position{}, false
+	}
+	line, _ := strconv.Atoi(m[2]) // no line is 0
+	return manifest.Position{File: m[1], Line: line}, true
+}
+
+// sortFindings puts the worst first, and findings of one rule together.
+func sortFindings(list []Finding) {
+	order := map[string]int{}
+	for i, r := range Rules() {
+		order[r.Name] = i
+	}
+	slices.SortStableFunc(list, func(a, b Finding) int { return cmp.Compare(order[a.Rule.Name], order[b.Rule.Name]) })
+}

@@ -1,0 +1,68 @@
+package plan
+
+import (
+	"slices"
+
+	"github.com/argosy-cd/argosy/internal/source"
+)
+
+// Summary counts what a plan knows.
+type Summary struct {
+	Applications, Sets, Objects int
+	// Broken are the Applications and sets that Argo CD cannot render.
+	Broken []string
+	// Unknown are those that are not known completely, Hiding those of them that may hide Applications.
+	Unknown, Hiding []string
+}
+
+// Complete reports whether every Application that Argo CD would make is in the plan.
+func (s Summary) Complete() bool { return len(s.Broken)+len(s.Hiding) == 0 }
+
+// Summary counts.
+func (p *Plan) Summary() Summary {
+	var s Summary
+	sets := map[Ref]bool{} // one can be deployed by several
+	for _, app := range p.Applications {
+		if !app.Applied {
+			s.Applications++
+		}
+		s.Objects += len(app.Items)
+		switch app.Verdict() {
+		case source.Broken:
+			s.Broken = append(s.Broken, app.Name)
+		case source.Unknown, source.Partly:
+			s.Unknown = append(s.Unknown, app.Name)
+		default:
+			if app.Hides {
+				s.Unknown = append(s.Unknown, app.Name)
+			}
+		}
+		if app.Hides && app.Verdict() != source.Broken {
+			s.Hiding = append(s.Hiding, app.Name)
+		}
+		for _, item := range app.Items {
+			if item.Children == nil {
+				continue
+			}
+			id := Ref{item.Namespace, item.Name}
+			if sets[id] {
+				continue
+			}
+			sets[id] = true
+			s.Sets++
+			switch {
+			case item.Broken:
+				s.Broken = append(s.Broken, item.Name)
+			case item.Unknown != "":
+				s.Unknown, s.Hiding = append(s.Unknown, item.Name), append(s.Hiding, item.Name)
+			}
+		}
+	}
+	for _, f := range p.Findings {
+		// Whatever else is broken, such as settings and names that are there twice.
+		if f.Rule.Kind == Broken && !slices.Contains(s.Broken, f.Subject) {
+			s.Broken = append(s.Broken, f.Subject)
+		}
+	}
+	return s
+}

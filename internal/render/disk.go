@@ -1,0 +1,121 @@
+package render
+
+import (
+	"context"
+	"fmt"
+	"io/fs"
+	"path"
+	"strings"
+
+	"sigs.k8s.io/kustomize/kyaml/filesys"
+
+	"github.com/argosy-cd/argosy/internal/tree"
+)
+
+// root is where Kustomize sees the source.
+const root = "/source"
+
+// disk is what Kustomize sees: the source, repositories that were fetched beside it, and files that we have written over both. Kustomize has a
+// file system in memory, but that one wants all files at once, and knows few characters in names.
+type disk struct {
+	filesys.FileSystem // nothing, for what a build does not use
+	ctx                context.Context
+	mounts             map[string]mount // by their directory at the root
+	written            map[string][]byte
+	read               func(name string)
+}
+
+// mount is a repository, and what it is called in messages.
+type mount struct {
+	view *tree.View
+	url  string
+}
+
+func newDisk(ctx context.Context, source *tree.View, read func(string)) *disk {
+	return &disk{filesys.MakeEmptyDirInMemory(), ctx, map[string]mount{root: {view: source}}, map[string][]byte{}, read}
+}
+
+// mount adds a repository, and returns its directory.
+func (d *disk) mount(view *tree.View, url string) string {
+	for at, m := range d.mounts {
+		if m.view == view {
+			return at
+		}
+	}
+	at := fmt.Sprintf("/remote-%d", len(d.mounts))
+	d.mounts[at] = mount{view, url}
+	return at
+}
+
+// path is where a name of the source is.
+func (d *disk) path(name string) string { return path.Join(root, name) }
+
+// name is the opposite: a name in the source, or the URL of a file of another repository.
+func (d *disk) name(file string) string {
+	at, rest := top(file)
+	if at == root {
+		return strings.TrimPrefix(rest, "/")
+	}
+	return d.mounts[at].url + rest
+}
+
+// top is the mount that a path is in, and the rest of the path.
+func top(file string) (at, rest string) {
+	if i := strings.IndexByte(file[min(1, len(file)):], '/'); i >= 0 {
+		return file[:i+1], file[i+1:]
+	}
+	return file, ""
+}
+
+// find resolves a path.
+func (d *disk) find(file string) (real string, kind tree.Kind) {
+	file = path.Clean(file)
+	if _, ok := d.written[file]; ok {
+		return file, tree.Regular
+	}
+	at, rest := top(file)
+	m, ok := d.mounts[at]
+	if !ok {
+		return "", tree.None
+	}
+	name, kind, err := m.view.Resolve(d.ctx, path.Join(".", rest))
+	if err != nil {
+		return "", tree.None
+	}
+	return path.Join(at, name), kind
+}
+
+func (d *disk) IsDir(name string) bool {
+	_, kind := d.find(name)
+	return kind == tree.Directory
+}
+
+func (d *disk) Exists(name string) bool {
+	_, kind := d.find(name)
+	return kind != tree.None
+}
+
+func (d *disk) CleanedAbs(name string) (filesys.ConfirmedDir, string, error) {
+	switch real, kind := d.find(name); kind {
+	case tree.Directory:
+		return filesys.ConfirmedDir(real), "", nil
+	case tree.Regular:
+		return filesys.ConfirmedDir(path.Dir(real)), path.Base(real), nil
+	}
+	return "", "", fmt.Errorf("'%s' doesn't exist", path.Clean(name))
+}
+
+func (d *disk) ReadFile(name string) ([]byte, error) {
+	real, kind := d.find(name)
+	if kind != tree.Regular {
+		return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrNotExist}
+	}
+	at, rest := top(real)
+	if at == root && d.read != nil {
+		d.read(strings.TrimPrefix(rest, "/"))
+	}
+	if data, ok := d.written[real]; ok {
+		return data, nil
+	}
+	return d.mounts[at].view.Read(d.ctx, strings.TrimPrefix(rest, "/"))
+}

@@ -1,0 +1,31 @@
+package render
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	"github.com/argosy-cd/argosy/internal/appset/template"
+)
+
+// ErrName says that the template of a release's name uses a function that tells about the machine or answers differently each time.
+var ErrName = errors.New("its functions are not available here")
+
+// ReleaseName evaluates the name of a release as helm's --name-template: a template without parameters.
+func ReleaseName(ctx context.Context, text string) (string, error) {
+	if !strings.Contains(text, "{{") {
+		return text, nil
+	}
+	engine, err := template.New(template.Config{Go: true})
+	if err != nil {
+		return "", err
+	}
+	compiled, err := engine.Compile("release name", text)
+	if err == nil {
+		text, err = compiled.RenderString(ctx, map[string]any{})
+	}
+	if err != nil && (strings.Contains(err.Error(), "not defined") || strings.Contains(err.Error(), "answers differently")) {
+		return "", errors.Join(err, ErrName)
+	}
+	return text, err
+}

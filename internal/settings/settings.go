@@ -1,0 +1,122 @@
+// Package settings reads the settings of an Argo CD from what a repository deploys: the ConfigMap argocd-cm, the values of the Helm
+// chart argo-cd, or an ArgoCD resource of the operator.
+//
+// It reads only the settings that change what Argo CD deploys and when: health checks, excluded resources, options of Kustomize and
+// schemes of value files. A setting that is wrong is an error and does not hide the others: all functions return what is right together
+// with the error. Defaults of the chart and of the operator are not here, except that neither sets options of Kustomize.
+package settings
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/argosy-cd/argosy/internal/health"
+	"github.com/argosy-cd/argosy/internal/manifest"
+	"github.com/argosy-cd/argosy/internal/problem"
+)
+
+// Settings are the settings of one Argo CD. The zero Settings are those of an Argo CD about which nothing is known.
+type Settings struct {
+	// Health has the health checks. It is never nil when the settings were read.
+	Health health.Customizations
+	// BuildOptions are the options of kustomize build. Nil is not known, "" is known to be none.
+	BuildOptions *string
+	// Exclusions are resources that Argo CD does not deploy, besides its built-in exclusions.
+	Exclusions []Filter
+	// Inclusions are the only resources that Argo CD deploys to the clusters that they name. None allow all.
+	Inclusions []Filter
+	// ValueFileSchemes are the schemes of URLs that value files may have. Nil is not known.
+	ValueFileSchemes []string
+	// Partial says that value files, which were not read, may have more settings.
+	Partial bool
+	// Origin says where the settings were found, for messages: "argocd-cm at apps/argocd/cm.yaml:1".
+	Origin string
+}
+
+// Keys of argocd-cm.
+const (
+	keyCustomizations   = "resource.customizations"
+	keyExclusions       = "resource.exclusions"
+	keyInclusions       = "resource.inclusions"
+	keyBuildOptions     = "kustomize.buildOptions"
+	keyValueFileSchemes = "helm.valuesFileSchemes"
+)
+
+// isData reports whether a map is the data of argocd-cm, by a key that only argocd-cm has.
+func isData(data map[string]any) bool {
+	for key := range data {
+		for _, prefix := range []string{
+			"accounts.", "admin.enabled", "application.instanceLabelKey", "application.resourceTrackingMethod", "application.sync.",
+			"cluster.inClusterEnabled", "dex.config", "exec.enabled", "helm.", "kustomize.", "oidc.config",
+			"resource.", "statusbadge.", "timeout.", "ui.", "users.",
+		} {
+			if strings.HasPrefix(key, prefix) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// fromData reads the data of argocd-cm. Keys that are absent have Argo CD's defaults.
+func fromData(origin string, data map[string]any) (*Settings, error) {
+	s := &Settings{Origin: origin, ValueFileSchemes: []string{"https", "http"}}
+	var errs []error
+	checks, err := health.FromData(data)
+	s.Health = checks
+	errs = append(errs, err, checks.Check())
+	options, _, err := text(data, keyBuildOptions)
+	if err == nil {
+		s.BuildOptions = &options
+	}
+	errs = append(errs, err)
+	if s.Exclusions, err = filters(data, keyExclusions); err != nil {
+		errs = append(errs, err)
+	}
+	if s.Inclusions, err = filters(data, keyInclusions); err != nil {
+		errs = append(errs, err)
+	}
+	schemes, ok, err := text(data, keyValueFileSchemes)
+	if ok {
+		s.ValueFileSchemes = split(schemes)
+	} else if err != nil {
+		s.ValueFileSchemes = nil
+		errs = append(errs, err)
+	}
+	return s, errors.Join(problem.All(errors.Join(errs...))...)
+}
+
+// text returns the string of a key. It reports false for a key that is absent or has another type.
+func text(data map[string]any, key string) (string, bool, error) {
+	switch v := data[key].(type) {
+	case nil:
+		return "", false, nil
+	case string:
+		return v, true, nil
+	default:
+		return "", false, fmt.Errorf("%s: must be a string, it is %s", key, manifest.TypeName(v))
+	}
+}
+
+// split returns the elements of a list with commas. It is never nil: no schemes means that none are allowed.
+func split(list string) []string {
+	out := []string{}
+	for item := range strings.SplitSeq(list, ",") {
+		if item = strings.TrimSpace(item); item != "" {
+			out = append(out, item)
+		}
+	}
+	return out
+}
+
+// partial forgets what absent keys would mean, because a file that was not read may have them.
+func (s *Settings) partial(data map[string]any) {
+	s.Partial = true
+	if _, ok := data[keyBuildOptions]; !ok {
+		s.BuildOptions = nil
+	}
+	if _, ok := data[keyValueFileSchemes]; !ok {
+		s.ValueFileSchemes = nil
+	}
+}

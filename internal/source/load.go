@@ -1,0 +1,139 @@
+package source
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"strings"
+
+	"github.com/argosy-cd/argosy/internal/manifest"
+	"github.com/argosy-cd/argosy/internal/render"
+	"github.com/argosy-cd/argosy/internal/tree"
+)
+
+// Remote fetches what is elsewhere.
+type Remote interface {
+	render.Remote
+	// Artifact returns the files of an artifact in an OCI registry.
+	Artifact(ctx context.Context, url, revision string) ([]tree.File, error)
+}
+
+// Loader finds repositories and renders sources.
+type Loader struct {
+	// Open returns a repository at a revision; an error says why it is not available.
+	Open func(ctx context.Context, url, revision string) (Repository, error)
+	// Remote fetches charts and more. Nil fetches nothing.
+	Remote Remote
+	Environment
+}
+
+// Refs opens the sources of an Application that others refer to. One that is not available has no View. An Application with one source has
+// none, even if that has a ref.
+func (l Loader) Refs(ctx context.Context, sources []map[string]any) map[string]Repository {
+	refs := map[string]Repository{}
+	if len(sources) < 2 {
+		return refs
+	}
+	invalid := validRefs(sources)
+	for _, s := range sources {
+		ref := manifest.String(s, "ref")
+		if ref == "" {
+			continue
+		}
+		repo := Repository{Err: invalid, chart: manifest.String(s, "chart") != ""}
+		if invalid == nil && !repo.chart {
+			if opened, err := l.Open(ctx, manifest.String(s, "repoURL"), revision(s)); err == nil {
+				repo = opened
+			}
+		}
+		repo.url, repo.revision = gitURL(manifest.String(s, "repoURL")), revision(s)
+		refs["$"+ref] = repo
+	}
+	return refs
+}
+
+// revision is that of a source in Git.
+func revision(s map[string]any) string { return cmp.Or(manifest.String(s, "targetRevision"), "HEAD") }
+
+// Load renders one source of an Application that has so many.
+func (l Loader) Load(ctx context.Context, app Application, spec map[string]any, refs map[string]Repository, sources int) *Result {
+	app.Several = app.Several || sources > 1
+	r := Request{Application: app, Environment: l.Environment, Spec: spec, Refs: refs}
+	if l.Remote != nil {
+		r.Remote = l.Remote
+	}
+	chart, url := manifest.String(spec, "chart"), manifest.String(spec, "repoURL")
+	switch {
+	case chart != "":
+		files, err := l.chart(ctx, url, chart, manifest.String(spec, "targetRevision"))
+		if err != nil {
+			return withoutChart(ctx, r, chart, err)
+		}
+		r.View, r.Commit = tree.Of(files), manifest.String(spec, "targetRevision")
+		r.URL = func(name string) string { return "chart " + chart + ": " + name }
+	case strings.HasPrefix(url, "oci://"):
+		files, err := l.artifact(ctx, url, manifest.String(spec, "targetRevision"))
+		if err != nil {
+			return &Result{Kind: Directory, Verdict: Unknown, Problems: []Problem{{Class: Missing, Text: oneLine(err).Error()}}}
+		}
+		r.View = tree.Of(files)
+		r.URL = func(name string) string { return url + ": " + name }
+	default:
+		repo, err := l.Open(ctx, url, revision(spec))
+		if err != nil {
+			return &Result{Kind: Directory, Verdict: Unknown, Problems: []Problem{{Class: Missing, Text: oneLine(err).Error()}}}
+		}
+		r.Repository = repo
+	}
+	return Render(ctx, r)
+}
+
+func (l Loader) chart(ctx context.Context, url, chart, version string) ([]tree.File, error) {
+	if l.Remote == nil {
+		return nil, fmt.Errorf("the chart %s %s of %s is not available here: nothing is fetched", chart, version, url)
+	}
+	return l.Remote.Chart(ctx, url, chart, version)
+}
+
+func (l Loader) artifact(ctx context.Context, url, revision string) ([]tree.File, error) {
+	if l.Remote == nil {
+		return nil, errors.New(url + " is not available here: nothing is fetched")
+	}
+	return l.Remote.Artifact(ctx, url, revision)
+}
+
+// withoutChart is a source whose chart is not available. Its value files are read all the same: one that is missing is an error.
+func withoutChart(ctx context.Context, r Request, chart string, why error) *Result {
+	r.View = tree.Of(nil)
+	j := newJob(ctx, r)
+	j.dir, j.result.Kind = ".", Helm
+	j.result.Problems = []Problem{{Class: Missing, Text: oneLine(why).Error(), Chart: chart, Namespace: j.namespace()}}
+	j.unhonoured(Helm)
+	// Files of the chart itself are not known.
+	helm := maps.Clone(manifest.Map(r.Spec, "helm"))
+	var elsewhere []any
+	for _, name := range texts(helm["valueFiles"]) {
+		first, _, _ := strings.Cut(name, "/")
+		if _, ok := r.Refs[first]; ok {
+			elsewhere = append(elsewhere, name)
+		}
+	}
+	delete(helm, "fileParameters")
+	if helm != nil {
+		helm["valueFiles"] = elsewhere
+	}
+	j.spec = map[string]any{"helm": helm}
+	err := j.checkRefs()
+	if err == nil {
+		var options render.Chart
+		if options, err = j.chart(); err == nil {
+			j.result.Problems[0].Values, err = render.Values(nil, options)
+		}
+	}
+	if err != nil {
+		j.fail(err)
+	}
+	return j.done()
+}

@@ -1,0 +1,105 @@
+package source
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+
+	"github.com/argosy-cd/argosy/internal/manifest"
+	"github.com/argosy-cd/argosy/internal/tree"
+)
+
+var refName = regexp.MustCompile(`^[a-zA-Z0-9_-]+$`)
+
+// validRefs holds the refs of sources to the rules of Argo CD (GetRefSources).
+func validRefs(sources []map[string]any) error {
+	seen := map[string]bool{}
+	for _, s := range sources {
+		switch ref := manifest.String(s, "ref"); {
+		case ref == "":
+		case !refName.MatchString(ref):
+			return fmt.Errorf("sources: ref %q cannot contain any special characters except '_' and '-'", ref)
+		case seen[ref]:
+			return fmt.Errorf("sources: several of them have the ref %q", ref)
+		default:
+			seen[ref] = true
+		}
+	}
+	return nil
+}
+
+// checkRefs demands that every $name at the beginning of a value file is a ref. Argo CD looks at the source of the Application, before
+// .argocd-source.yaml changes it, and takes variables for refs, too.
+func (j *job) checkRefs() error {
+	for _, name := range manifest.Keys(j.Refs) {
+		if err := j.Refs[name].Err; err != nil {
+			return err
+		}
+	}
+	if !j.Several {
+		return nil
+	}
+	own := gitURL(manifest.String(j.Spec, "repoURL"))
+	j.fetched[own] = true
+	revisions := map[string]string{}
+	var errs []error
+	for _, file := range j.candidates(j.Spec) {
+		first, _, _ := strings.Cut(file, "/")
+		if !strings.HasPrefix(file, "$") {
+			continue
+		}
+		r, ok := j.Refs[first]
+		before, twice := revisions[r.url]
+		switch {
+		case !ok && len(j.Refs) == 0:
+			errs = append(errs, fmt.Errorf("source referenced %q, but no source has a 'ref' field defined", first))
+		case !ok:
+			errs = append(errs, fmt.Errorf("source referenced %q, which is not one of the available sources (%s)", first, strings.Join(manifest.Keys(j.Refs), ", ")))
+		case r.chart:
+			errs = append(errs, fmt.Errorf("source referenced %q, which is a chart; Argo CD takes value files from Git only", first))
+		case twice && before != r.revision:
+			errs = append(errs, fmt.Errorf("cannot reference multiple revisions for the same repository: %s references %q, another %q", first, r.revision, before))
+		case r.url == own && r.Commit != "" && j.Commit != "" && r.Commit != j.Commit:
+			errs = append(errs, fmt.Errorf("cannot reference a different revision of the same repository: %s references %q", first, r.revision))
+		case r.View != nil:
+			errs = append(errs, j.checkLinks(first, r.View))
+		}
+		j.fetched[r.url], revisions[r.url] = true, r.revision
+	}
+	return errors.Join(errs...)
+}
+
+// gitURL is a URL without what makes no difference.
+func gitURL(url string) string {
+	return strings.ToLower(strings.TrimSuffix(strings.TrimRight(url, "/"), ".git"))
+}
+
+// candidates are the names of files that may be of other sources.
+func (j *job) candidates(spec map[string]any) []string {
+	helm := manifest.Map(spec, "helm")
+	names := texts(helm["valueFiles"])
+	list, _ := helm["fileParameters"].([]any)
+	for _, p := range list {
+		m, _ := p.(map[string]any)
+		names = append(names, manifest.String(m, "path"))
+	}
+	return names
+}
+
+// checkLinks refuses a repository with a link out of it, wherever the link is, as Argo CD does (CheckOutOfBoundsSymlinks).
+func (j *job) checkLinks(ref string, view *tree.View) error {
+	if j.Strict || j.Plugin {
+		return nil
+	}
+	name, err := view.Outside(j.ctx)
+	switch {
+	case err != nil:
+		return err
+	case name == "":
+		return nil
+	case ref == "":
+		return fmt.Errorf("%s: it is a symbolic link out of the repository, and Argo CD refuses a repository with one", j.URL(name))
+	}
+	return fmt.Errorf("%s: %s is a symbolic link out of the repository, and Argo CD refuses a repository with one", ref, name)
+}

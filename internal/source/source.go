@@ -1,0 +1,338 @@
+// Package source is the one way from the source of an Application to its manifests, by the rules of Argo CD 3.2: which tool a directory needs,
+// what the tool is told, and which files it reads.
+//
+// Only what is reached is read. The answer has a verdict. What is not available here, such as a chart in a repository that cannot be reached,
+// makes a source partly known or unknown, and is named; an error that Argo CD has, too, makes it broken. Nothing is run, and nothing is fetched
+// but by the Remote of the request. Fields of a source that are not honoured are named.
+package source
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/argosy-cd/argosy/internal/manifest"
+	"github.com/argosy-cd/argosy/internal/problem"
+	"github.com/argosy-cd/argosy/internal/render"
+	"github.com/argosy-cd/argosy/internal/tree"
+)
+
+// Kind is what makes the manifests of a source.
+type Kind string
+
+// Kinds of sources.
+const (
+	Directory Kind = "directory"
+	Kustomize Kind = "kustomize"
+	Helm      Kind = "helm"
+	Plugin    Kind = "plugin"
+	AppSet    Kind = "appset" // our plugin
+	S3        Kind = "s3"     // our plugin
+	Values    Kind = "values" // for other sources: it deploys nothing itself
+)
+
+// Verdict says how much of a source is known.
+type Verdict int
+
+// Verdicts, from the best to the worst.
+const (
+	Known   Verdict = iota // everything that Argo CD would deploy
+	Partly                 // what is missing is named, the rest is there
+	Unknown                // nothing of it is available here
+	Broken                 // Argo CD fails, too
+)
+
+func (v Verdict) String() string {
+	return []string{"known", "partly known", "unknown", "broken"}[v]
+}
+
+// Application is what the tools are told about the Application of a source.
+type Application struct {
+	// Name is that of the Application, with its namespace and an underscore in front if that is not Argo CD's.
+	Name string
+	// Namespace is that of its destination.
+	Namespace string
+	Project   string
+	// Several says that the Application has a list of sources, even if there is only one in it.
+	Several bool
+}
+
+// release is the name of a Helm release.
+func (a Application) release() string {
+	if _, name, ok := strings.Cut(a.Name, "_"); ok {
+		return name
+	}
+	return a.Name
+}
+
+// Environment is what is known besides the source. The zero Environment fetches nothing and knows no settings.
+type Environment struct {
+	// Remote fetches charts, bases and files. Nil fetches nothing.
+	Remote render.Remote
+	// BuildOptions are kustomize.buildOptions of Argo CD's settings. Nil is not known: charts are rendered then.
+	BuildOptions *string
+	// KustomizeVersions are the versions of Kustomize that Argo CD's settings register. Nil is not known: a source may name any.
+	KustomizeVersions []string
+	// KubeVersion and APIVersions are those of the cluster.
+	KubeVersion string
+	APIVersions []string
+	// Unbounded also evaluates Jsonnet, whose time and memory nothing bounds. It is for commands that people run.
+	Unbounded bool
+}
+
+// Repository is one at a revision.
+type Repository struct {
+	View *tree.View
+	// Commit is what the revision stands for; "" if that is not known, as for a work tree.
+	Commit string
+	// Err is why Argo CD renders no source of an Application that has this one as a ref. Nil is no reason.
+	Err error
+
+	url, revision string // of a ref
+	chart         bool   // the ref is a chart
+}
+
+// Request asks for the manifests of a source.
+type Request struct {
+	Application
+	Environment
+	// Spec is the source, as the Application has it.
+	Spec map[string]any
+	// Repository is that of the source, or the files of its chart.
+	Repository
+	// Refs are the sources of the Application that have a ref, by "$" and its name. One without a View is not available.
+	Refs map[string]Repository
+	// Kind forces a tool; "" is as Argo CD finds out.
+	Kind Kind
+	// Recurse looks into the subdirectories of a plain directory.
+	Recurse bool
+	// Strict is for what is ours: it refuses incomplete objects and equal keys, and passes over nothing.
+	Strict bool
+	// Plugin is for our own plugins: Argo CD has checked the links of the repository before, and the path of the source may be a link.
+	Plugin bool
+	// URL returns what a file is called in messages; nil is its name.
+	URL func(name string) string
+}
+
+// Problem is why something is not known, or what a reader should know about a source.
+type Problem struct {
+	// Class says what it means for the verdict.
+	Class Class
+	// Text is one line, with the file in front if there is one.
+	Text string
+	// Chart is the name of the chart that is missing, if it is one, and Values those that it would be rendered with, besides its own.
+	Chart  string
+	Values map[string]any
+	// Namespace is that of the chart's release, "" if it is not said.
+	Namespace string
+}
+
+// Class is a kind of problem.
+type Class int
+
+// Classes of problems.
+const (
+	Missing Class = iota // something is not available here
+	Failure              // Argo CD fails, too
+	Ignored              // a field is not honoured here
+	Lenient              // Argo CD takes it, but it is a mistake
+)
+
+// Input is a file that a source is made of.
+type Input struct {
+	// Ref is "" for the repository of the source, and "$name" for that of another.
+	Ref, Path string
+}
+
+// Result is what a source becomes.
+type Result struct {
+	Kind      Kind
+	Documents []manifest.Document
+	Verdict   Verdict
+	Problems  []Problem
+	// Inputs are the files that were read, in order.
+	Inputs []Input
+}
+
+// Err is why a source is not known, nil if it is.
+func (r *Result) Err() error {
+	if r.Verdict == Known {
+		return nil
+	}
+	var errs []error
+	for _, p := range r.Problems {
+		if p.Class == Failure || p.Class == Missing && r.Verdict != Broken {
+			errs = append(errs, errors.New(p.Text))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// job is a request at work.
+type job struct {
+	Request
+	ctx    context.Context
+	dir    string // of the source
+	linked string // the path of the source, if it is a link
+	spec   map[string]any
+	env    func(string) string
+	result *Result
+	inputs map[Input]bool
+	// fetched are the repositories that Argo CD has for value files, by their normalized URLs.
+	fetched map[string]bool
+}
+
+// Render makes the manifests of a source.
+func Render(ctx context.Context, r Request) *Result {
+	j := newJob(ctx, r)
+	if err := j.render(); err != nil {
+		j.fail(err)
+	}
+	return j.done()
+}
+
+func newJob(ctx context.Context, r Request) *job {
+	if r.URL == nil {
+		r.URL = func(name string) string { return name }
+	}
+	j := &job{Request: r, ctx: ctx, spec: r.Spec, result: &Result{}, inputs: map[Input]bool{}, fetched: map[string]bool{}}
+	j.env = j.environment()
+	return j
+}
+
+// done returns the result.
+func (j *job) done() *Result {
+	if err := j.ctx.Err(); err != nil {
+		j.result.Documents, j.result.Verdict, j.result.Problems = nil, Unknown, []Problem{{Class: Missing, Text: err.Error()}}
+		return j.result
+	}
+	j.judge()
+	for input := range j.inputs {
+		j.result.Inputs = append(j.result.Inputs, input)
+	}
+	slices.SortFunc(j.result.Inputs, func(a, b Input) int { return cmp.Or(cmp.Compare(a.Ref, b.Ref), cmp.Compare(a.Path, b.Path)) })
+	return j.result
+}
+
+func (j *job) render() error {
+	if err := errors.Join(j.checkRefs(), j.checkLinks("", j.View)); err != nil {
+		return err
+	}
+	if err := j.locate(); err != nil {
+		return err
+	}
+	j.normalize()
+	if err := j.override(); err != nil {
+		return err
+	}
+	kind, err := j.kind()
+	j.result.Kind = kind
+	if err != nil {
+		return err
+	}
+	j.unhonoured(kind)
+	switch kind {
+	case Helm:
+		return j.helm()
+	case Kustomize:
+		return j.kustomize()
+	case Plugin:
+		j.note(Missing, "it is made by the plugin %q, which is not known here", manifest.String(j.spec, "plugin", "name"))
+		return nil
+	default:
+		return j.directory()
+	}
+}
+
+// locate finds the directory of the source.
+func (j *job) locate() error {
+	name := manifest.String(j.spec, "path")
+	if path.IsAbs(name) {
+		return fmt.Errorf("%s: app path is absolute", name)
+	}
+	j.dir = path.Clean(cmp.Or(name, "."))
+	if j.dir == ".." || strings.HasPrefix(j.dir, "../") {
+		return fmt.Errorf("%s: app path outside root", name)
+	}
+	real, kind, err := j.View.Resolve(j.ctx, j.dir)
+	switch {
+	case err != nil:
+		return err
+	case kind == tree.None:
+		return fmt.Errorf("%s: there is no such directory", j.dir)
+	case kind == tree.Regular:
+		return fmt.Errorf("%s: app path is not a directory", j.dir)
+	}
+	above, _, err := j.View.Resolve(j.ctx, path.Dir(j.dir))
+	if err != nil {
+		return err
+	}
+	if j.View.IsLink(path.Join(above, path.Base(j.dir))) && !j.Plugin {
+		j.linked = j.dir
+	}
+	j.dir = real
+	return nil
+}
+
+// note adds a problem, once.
+func (j *job) note(class Class, format string, args ...any) {
+	p := Problem{Class: class, Text: strings.Join(strings.Fields(fmt.Sprintf(format, args...)), " ")}
+	if !slices.ContainsFunc(j.result.Problems, func(q Problem) bool { return q.Class == p.Class && q.Text == p.Text }) {
+		j.result.Problems = append(j.result.Problems, p)
+	}
+}
+
+func (j *job) fail(err error) {
+	for _, e := range problem.All(err) {
+		j.note(Failure, "%v", e)
+	}
+}
+
+func (j *job) lacks(errs ...error) {
+	for _, err := range errs {
+		for _, e := range problem.All(err) {
+			j.note(Missing, "%v", e)
+			var chart *render.MissingChart
+			if errors.As(e, &chart) {
+				last := &j.result.Problems[len(j.result.Problems)-1]
+				last.Chart, last.Values, last.Namespace = chart.Name, chart.Values, chart.Namespace
+			}
+		}
+	}
+}
+
+func (j *job) warn(lines []string) {
+	for _, line := range lines {
+		j.note(Lenient, "%s", line)
+	}
+}
+
+// judge draws the verdict from the problems.
+func (j *job) judge() {
+	has := func(c Class) bool {
+		return slices.ContainsFunc(j.result.Problems, func(p Problem) bool { return p.Class == c })
+	}
+	switch r := j.result; {
+	case has(Failure):
+		r.Documents, r.Verdict = nil, Broken
+	case has(Missing) && len(r.Documents) == 0:
+		r.Verdict = Unknown
+	case has(Missing):
+		r.Verdict = Partly
+	}
+}
+
+// read reads a file of the source's repository.
+func (j *job) read(name string) ([]byte, error) {
+	data, err := j.View.Read(j.ctx, name)
+	if err == nil {
+		j.used("", name)
+	}
+	return data, err
+}
+
+func (j *job) used(ref, name string) { j.inputs[Input{ref, name}] = true }

@@ -1,0 +1,4 @@
+{{- define "labels" -}}
+app: {{ .Release.Name }}
+x: "1"
+{{- end -}}

@@ -1,0 +1,1 @@
+import '../../../../../../../../../../nonexistent-argosy/x.libsonnet'

@@ -1,0 +1,1 @@
+(import 'lib.libsonnet')('a') + (import 'more/x.libsonnet')

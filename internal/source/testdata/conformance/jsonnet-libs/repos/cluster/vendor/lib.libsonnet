@@ -1,0 +1,1 @@
+function(name) { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: name } }

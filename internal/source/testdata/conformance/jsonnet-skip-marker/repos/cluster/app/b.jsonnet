@@ -1,0 +1,2 @@
+// +argocd:skip-file-rendering
+{ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'b' } }

@@ -1,0 +1,1 @@
+{ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'a' }, data: { j: std.manifestJsonEx({ b: 1, a: [true] }, '  '), y: std.manifestYamlDoc({ b: 1, a: ['x'] }), m: std.md5('x'), p: std.parseYaml('a: 1').a, f: std.format('%05.2f %s', [1.5, [1]]) } }

@@ -1,0 +1,1 @@
+function(other='y') { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'b' } }

@@ -1,0 +1,309 @@
+package tree
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+	"sync"
+)
+
+// View is a directory whose files are read when they are wanted, and once: a work tree, a commit, an archive. Symbolic links lead where they
+// lead inside of it; one that leads out of it, to nothing or in a circle is an error only for whoever follows it. It is safe for concurrent
+// use, and never changes.
+type View struct {
+	links map[string]bool     // every name that is a file (false) or a link (true)
+	dirs  map[string][]string // names in each directory, in order
+	read  func(ctx context.Context, name string) ([]byte, error)
+
+	mu      sync.Mutex
+	kept    map[string][]byte
+	size    int64
+	outside *string // what Outside found; nil if it was not called
+}
+
+// maxKept bounds the bytes of files that a View keeps for the next reader.
+const maxKept = 128 << 20
+
+// NewView returns a view of files. names has all of them, with true for symbolic links, and read returns the content of a file, or the target
+// of a link.
+func NewView(names map[string]bool, read func(ctx context.Context, name string) ([]byte, error)) *View {
+	v := &View{links: names, dirs: map[string][]string{".": nil}, read: read, kept: map[string][]byte{}}
+	seen := map[string]bool{}
+	for name := range names {
+		for name != "." && !seen[name] {
+			seen[name] = true
+			dir := path.Dir(name)
+			v.dirs[dir] = append(v.dirs[dir], path.Base(name))
+			name = dir
+		}
+	}
+	for _, list := range v.dirs {
+		slices.Sort(list)
+	}
+	return v
+}
+
+// Of returns a view of files in memory.
+func Of(files []File) *View {
+	names, content := make(map[string]bool, len(files)), make(map[string][]byte, len(files))
+	for _, f := range files {
+		names[f.Name], content[f.Name] = false, f.Data
+	}
+	return NewView(names, func(_ context.Context, name string) ([]byte, error) { return content[name], nil })
+}
+
+// Kind is what a name is.
+type Kind int
+
+// Kinds.
+const (
+	None Kind = iota
+	Regular
+	Directory
+)
+
+// Errors of links.
+var (
+	ErrOutside = errors.New("it is a symbolic link out of the repository")
+	errCircle  = errors.New("it is a symbolic link that leads in a circle")
+)
+
+// Resolve follows links, and returns the name without any and what is there. A name that is not there has the kind None and no error.
+func (v *View) Resolve(ctx context.Context, name string) (real string, kind Kind, err error) {
+	name = path.Clean(name)
+	for range 40 {
+		link := v.linkIn(name)
+		if link == "" {
+			_, file := v.links[name]
+			_, dir := v.dirs[name]
+			switch {
+			case file:
+				return name, Regular, nil
+			case dir:
+				return name, Directory, nil
+			}
+			return name, None, nil
+		}
+		to, err := v.content(ctx, link)
+		if err != nil {
+			return "", None, err
+		}
+		target := path.Join(path.Dir(link), string(to))
+		if path.IsAbs(string(to)) || target == ".." || strings.HasPrefix(target, "../") {
+			return "", None, fmt.Errorf("%s: %w", link, ErrOutside)
+		}
+		name = path.Join(target, strings.TrimPrefix(name, link))
+	}
+	return "", None, fmt.Errorf("%s: %w", name, errCircle)
+}
+
+// linkIn returns the first part of a path that is a link, "" if there is none.
+func (v *View) linkIn(name string) string {
+	for i := 0; i <= len(name); i++ {
+		if (i == len(name) || name[i] == '/') && v.links[name[:i]] {
+			return name[:i]
+		}
+	}
+	return ""
+}
+
+// IsLink reports whether a name is a symbolic link itself.
+func (v *View) IsLink(name string) bool { return v.links[name] }
+
+// Names returns the names of the files and links in a directory, in order, without directories. The directory is not a link.
+func (v *View) Names(dir string) []string {
+	dir = path.Clean(dir)
+	var out []string
+	for _, base := range v.dirs[dir] {
+		if _, ok := v.links[path.Join(dir, base)]; ok {
+			out = append(out, base)
+		}
+	}
+	return out
+}
+
+// Read returns the content of a file, and follows links. The content must not be changed.
+func (v *View) Read(ctx context.Context, name string) ([]byte, error) {
+	real, kind, err := v.Resolve(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	if kind != Regular {
+		return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrNotExist}
+	}
+	return v.content(ctx, real)
+}
+
+// content reads a file or a link itself.
+func (v *View) content(ctx context.Context, name string) ([]byte, error) {
+	v.mu.Lock()
+	data, ok := v.kept[name]
+	v.mu.Unlock()
+	if ok {
+		return data, nil
+	}
+	data, err := v.read(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if v.size+int64(len(data)) <= maxKept {
+		v.kept[name] = data
+		v.size += int64(len(data))
+	}
+	return data, nil
+}
+
+// Outside returns the first link, by its name, that is absolute or leaves the view on its way, whether or not it comes back; "" if there is
+// none. It reads all links once, and no files.
+func (v *View) Outside(ctx context.Context) (string, error) {
+	v.mu.Lock()
+	found := v.outside
+	v.mu.Unlock()
+	if found != nil {
+		return *found, nil
+	}
+	first := ""
+	for name, isLink := range v.links {
+		if !isLink || first != "" && first < name {
+			continue
+		}
+		target, err := v.content(ctx, name)
+		if err != nil {
+			return "", err
+		}
+		if leaves(path.Dir(name), string(target)) {
+			first = name
+		}
+	}
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.outside = &first
+	return first, nil
+}
+
+// leaves reports whether a relative path leads out of the root on its way from a directory, or is not relative.
+func leaves(dir, target string) bool {
+	if path.IsAbs(target) {
+		return true
+	}
+	for part := range strings.SplitSeq(target, "/") {
+		if dir = path.Join(dir, part); dir == ".." {
+			return true
+		}
+	}
+	return false
+}
+
+// Walk calls visit for all files and links below a directory, in the order of names as filepath.Walk has it, by their names in the view.
+// Links are followed if follow says so, and then never into a directory that is being walked. What visit returns ends the walk.
+func (v *View) Walk(ctx context.Context, dir string, follow bool, visit func(name string, kind Kind) error) error {
+	if dir == "" {
+		dir = "."
+	}
+	real, kind, err := v.Resolve(ctx, dir)
+	if err != nil || kind != Directory {
+		return err
+	}
+	w := walk{v, follow, visit, 0}
+	return w.directory(ctx, path.Clean(dir), real, []string{real})
+}
+
+type walk struct {
+	*View
+	follow bool
+	visit  func(name string, kind Kind) error
+	steps  int
+}
+
+// maxWalk bounds what links to directories can multiply.
+const maxWalk = 200_000
+
+func (w *walk) directory(ctx context.Context, as, real string, above []string) error {
+	for _, base := range w.dirs[real] {
+		if w.steps++; w.follow && w.steps > maxWalk {
+			return fmt.Errorf("%s: symbolic links lead to more than %d files", as, maxWalk)
+		}
+		name, at := path.Join(as, base), path.Join(real, base)
+		isLink, file := w.links[at]
+		kind := Directory
+		if file {
+			kind = Regular
+		}
+		if isLink {
+			kind = None
+			if w.follow {
+				var err error
+				if at, kind, err = w.Resolve(ctx, at); err != nil || kind == None {
+					if err := w.visit(name, None); err != nil {
+						return err
+					}
+					continue
+				}
+				if kind == Directory && slices.Contains(above, at) {
+					continue
+				}
+			}
+		}
+		var err error
+		if kind == Directory {
+			err = w.directory(ctx, name, at, append(slices.Clip(above), at))
+		} else {
+			err = w.visit(name, kind)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Select returns the wanted files: links to files under their own name, and what is behind links to directories if the selection wants it. A
+// wanted link that leads out of the view, to nothing or in a circle is an error.
+func (v *View) Select(ctx context.Context, wanted Selection) ([]File, error) {
+	var out []File
+	add := func(name string) error {
+		data, err := v.Read(ctx, name)
+		if err == nil && (wanted.MaxBytes == 0 || int64(len(data)) <= wanted.MaxBytes) {
+			out = append(out, File{name, data})
+		}
+		return err
+	}
+	if wanted.Names != nil {
+		for _, name := range slices.Compact(slices.Sorted(slices.Values(wanted.Names))) {
+			_, kind, err := v.Resolve(ctx, name)
+			if err == nil && kind == Regular {
+				err = add(name)
+			}
+			if err != nil {
+				return nil, err
+			}
+		}
+		return out, nil
+	}
+	err := v.Walk(ctx, wanted.Dir, wanted.Links, func(name string, kind Kind) error {
+		if !wanted.Wants(name) {
+			return nil
+		}
+		if kind == None {
+			_, kind, err := v.Resolve(ctx, name)
+			if err == nil && kind == None {
+				err = fmt.Errorf("%s: it is a symbolic link to something that is not there", name)
+			}
+			if err != nil || kind == Directory {
+				return err
+			}
+		}
+		return add(name)
+	})
+	if err != nil {
+		return nil, err
+	}
+	Sort(out)
+	return out, nil
+}
