@@ -117,6 +117,9 @@ func runPlan(ctx context.Context, std stdio, opts planOptions, args []string) er
 		return err
 	}
 	defer repos.close() //nolint:errcheck // only read from
+	if opts.diff != "" {
+		return runPlanDiff(ctx, std, opts, repos, args)
+	}
 	roots, err := planRoots(ctx, std, repos, opts.planInput, args)
 	if err != nil {
 		return err
@@ -134,8 +137,6 @@ func runPlan(ctx context.Context, std stdio, opts planOptions, args []string) er
 		return runWritePaths(ctx, std, repos, p)
 	case opts.inputs:
 		return writeInputs(std.out, opts.output.value, p)
-	case opts.diff != "":
-		return runPlanDiff(ctx, std, opts, roots, p)
 	}
 	if err := opts.print(std, p); err != nil {
 		return err

@@ -18,10 +18,8 @@ import (
 )
 
 // runPlanDiff says what changes from a revision to the plan of the work tree.
-func runPlanDiff(ctx context.Context, std stdio, opts planOptions, roots *rootSet, after *plan.Plan) error {
-	repos := roots.repos.with(opts.diff, "")
-	defer repos.close() //nolint:errcheck // only read from
-	before, err := opts.planThen(ctx, repos, roots.args)
+func runPlanDiff(ctx context.Context, std stdio, opts planOptions, repos *repositories, args []string) error {
+	before, after, err := opts.bothPlans(ctx, repos, opts.diff, args)
 	if err != nil {
 		return err
 	}
@@ -30,7 +28,7 @@ func runPlanDiff(ctx context.Context, std stdio, opts planOptions, roots *rootSe
 	case "json":
 		err = r.json(std.out)
 	case "markdown":
-		err = r.markdown(std.out, opts.commandLine(roots.args))
+		err = r.markdown(std.out, opts.commandLine(args))
 	default:
 		err = r.text(std.out)
 	}

@@ -27,6 +27,7 @@ type localCheck struct {
 	disk     *disk
 	factory  *resmap.Factory
 	seen     map[string]bool
+	below    map[string][]string // the directories of Kustomizations that a directory refers to
 	schema   bool // a Kustomization brings its own
 	stuck    bool // what is missing cannot be left out
 	errs     []error
@@ -62,6 +63,7 @@ func (l *localCheck) error(a at, format string, args ...any) error {
 // field that wants plugins from it.
 func (l *localCheck) directory(from at, dir string, plugins *at) string {
 	dir, _ = l.disk.find(dir)
+	l.below[path.Dir(from.file)] = append(l.below[path.Dir(from.file)], dir)
 	var found []string
 	for _, name := range konfig.RecognizedKustomizationFileNames() {
 		if _, kind := l.disk.find(path.Join(dir, name)); kind == tree.Regular {
@@ -182,9 +184,11 @@ func (l *localCheck) kustomization(name string, k *types.Kustomization, plugins 
 	l.schema = l.schema || len(k.OpenAPI) > 0
 	for _, p := range k.Patches {
 		l.files(in("patches.path"), p.Path)
+		l.inline(in("patches.patch"), p.Patch)
 	}
 	for _, p := range k.PatchesJson6902 { //nolint:staticcheck // deprecated, and in use
 		l.files(in("patchesJson6902.path"), p.Path)
+		l.inline(in("patchesJson6902.patch"), p.Patch)
 	}
 	for _, r := range k.Replacements {
 		l.files(in("replacements.path"), r.Path)
@@ -252,6 +256,7 @@ func (l *localCheck) entry(a at, s string, plugins *at) {
 
 // plugin looks at the configuration of a generator or transformer, which is in place or, if it cannot be, a path.
 func (l *localCheck) plugin(a at, s string) {
+	l.inline(a, s)
 	if m, err := l.resources([]byte(s)); err == nil {
 		l.configs(a, m)
 	} else {
@@ -264,6 +269,7 @@ func (l *localCheck) configs(a at, m resmap.ResMap) {
 	for _, r := range m.Resources() {
 		var c struct {
 			Path, TargetFilePath string
+			Patch, Patches       any // text, or something else of a plugin that is none of Kustomize's
 			Paths                []string
 			Replacements         []struct{ Path string }
 			types.KvPairSources
@@ -286,6 +292,10 @@ func (l *localCheck) configs(a at, m resmap.ResMap) {
 		}
 		l.files(a.dot("path"), c.Path)
 		l.files(a.dot("targetFilePath"), c.TargetFilePath)
+		for _, v := range []any{c.Patch, c.Patches} {
+			text, _ := v.(string)
+			l.inline(a.dot("patch"), text)
+		}
 		for _, s := range c.Paths {
 			l.patch(a.dot("paths"), s)
 		}
@@ -298,18 +308,32 @@ func (l *localCheck) configs(a at, m resmap.ResMap) {
 
 // resources decodes resources as Kustomize does.
 func (l *localCheck) resources(data []byte) (resmap.ResMap, error) {
+	if err := boundAliases(data); err != nil {
+		return nil, err
+	}
 	defer kinds.enter(false)()
 	return l.factory.NewResMapFromBytes(data)
 }
 
 // slice is resources, of which several may be the same.
 func (l *localCheck) slice(data []byte) ([]*resource.Resource, error) {
+	if err := boundAliases(data); err != nil {
+		return nil, err
+	}
 	defer kinds.enter(false)()
 	return l.factory.RF().SliceFromBytes(data)
 }
 
+// inline checks YAML in place.
+func (l *localCheck) inline(a at, text string) {
+	if err := boundAliases([]byte(text)); err != nil {
+		l.errorf(a, "%v", err)
+	}
+}
+
 // patch checks a patch, which is in place or, if it cannot be, a file.
 func (l *localCheck) patch(a at, s string) {
+	l.inline(a, s)
 	if _, err := l.slice([]byte(s)); err != nil {
 		l.files(a, s)
 	}

@@ -115,7 +115,11 @@ func (d *disk) ReadFile(name string) ([]byte, error) {
 		d.read(strings.TrimPrefix(rest, "/"))
 	}
 	if data, ok := d.written[real]; ok {
-		return data, nil
+		return data, boundAliases(data)
 	}
-	return d.mounts[at].view.Read(d.ctx, strings.TrimPrefix(rest, "/"))
+	data, err := d.mounts[at].view.Read(d.ctx, strings.TrimPrefix(rest, "/"))
+	if err == nil {
+		err = boundAliases(data)
+	}
+	return data, err
 }

@@ -75,7 +75,7 @@ func Build(ctx context.Context, k Kustomization) (built *Built, err error) {
 		}
 	}()
 	d := newDisk(ctx, k.View, k.Read)
-	l := localCheck{ctx: ctx, k: k, disk: d, seen: map[string]bool{}, factory: resmap.NewFactory(provider.NewDefaultDepProvider().GetResourceFactory())}
+	l := localCheck{ctx: ctx, k: k, disk: d, seen: map[string]bool{}, below: map[string][]string{}, factory: resmap.NewFactory(provider.NewDefaultDepProvider().GetResourceFactory())}
 	top := d.path(k.Dir)
 	if found := l.directory(at{}, top, nil); found != "" {
 		name = d.name(found)
@@ -84,6 +84,10 @@ func Build(ctx context.Context, k Kustomization) (built *Built, err error) {
 		return nil, err
 	}
 	built = &Built{Missing: l.missing, Warnings: l.warnings}
+	if err := l.boundBuilds(top); err != nil {
+		built.Missing = append(built.Missing, fmt.Errorf("%s: %w", k.URL(name), err))
+		return built, nil
+	}
 	if l.stuck {
 		return built, nil
 	}

@@ -221,8 +221,11 @@ type walk struct {
 	steps  int
 }
 
-// maxWalk bounds what links to directories can multiply.
-const maxWalk = 200_000
+// maxWalk and maxLinked bound the files and the bytes that links to directories can multiply.
+const (
+	maxWalk   = 200_000
+	maxLinked = 512 << 20
+)
 
 func (w *walk) directory(ctx context.Context, as, real string, above []string) error {
 	for _, base := range w.dirs[real] {
@@ -267,8 +270,12 @@ func (w *walk) directory(ctx context.Context, as, real string, above []string) e
 // wanted link that leads out of the view, to nothing or in a circle is an error.
 func (v *View) Select(ctx context.Context, wanted Selection) ([]File, error) {
 	var out []File
+	size := int64(0)
 	add := func(name string) error {
 		data, err := v.Read(ctx, name)
+		if size += int64(len(data)); wanted.Links && size > maxLinked {
+			return fmt.Errorf("%s: there and in front of it are more than %d MiB, with what symbolic links lead to", name, maxLinked>>20)
+		}
 		if err == nil && (wanted.MaxBytes == 0 || int64(len(data)) <= wanted.MaxBytes) {
 			out = append(out, File{name, data})
 		}
