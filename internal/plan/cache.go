@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"sync"
+
+	"github.com/argosy-cd/argosy/internal/source"
 )
 
 // Cache keeps what sources have become, for other plans of the same repositories. The zero Cache is ready; nil keeps nothing.
@@ -35,9 +37,9 @@ func (c *Cache) cached(key any, render func() rendered) rendered {
 
 // key is all that the sources of an Application depend on, besides the repositories.
 func (l *loader) key(app *Application, spec map[string]any) any {
-	options, clusters := "?", "?"
-	if l.cfg.Loader.BuildOptions != nil {
-		options = *l.cfg.Loader.BuildOptions
+	options, clusters := "", "?"
+	if source.Changes(l.cfg.Loader.BuildOptions) {
+		options = "known: " + *l.cfg.Loader.BuildOptions
 	}
 	if l.cfg.Clusters != nil {
 		clusters = fmt.Sprint(len(l.cfg.Clusters))

@@ -27,6 +27,7 @@ func (l *loader) learn(app *Application, d located) {
 	s, ok, err := settings.FromObject(o)
 	if !ok && argo.IsApplication(o) {
 		s, ok, err = settings.FromApplication(o)
+		app = l.newApplication(d.Document, d.origin)
 	}
 	if ok {
 		l.settings(app, d.Position, s, err)

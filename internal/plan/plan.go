@@ -254,9 +254,7 @@ func (l *loader) run(roots []manifest.Document) {
 func (l *loader) again() (Config, bool) {
 	cfg, again := l.cfg, false
 	if cfg.Settings == nil && l.found != nil {
-		cfg.Settings = l.found
-		again = source.Changes(l.found.BuildOptions)
-		l.plan.Settings = l.found
+		cfg.Settings, again = l.found, true // sources that are the same come from the cache
 	}
 	if cfg.Clusters == nil && l.clusters != nil {
 		cfg.Clusters, again = l.clusters, true

@@ -183,12 +183,12 @@ func (l *localCheck) kustomization(name string, k *types.Kustomization, plugins 
 	l.files(in("openapi.path"), k.OpenAPI["path"])
 	l.schema = l.schema || len(k.OpenAPI) > 0
 	for _, p := range k.Patches {
-		l.files(in("patches.path"), p.Path)
-		l.inline(in("patches.patch"), p.Patch)
+		l.patchFile(in("patches.path"), p.Path)
+		l.inline(in("patches"), p.Patch, []byte(p.Patch))
 	}
 	for _, p := range k.PatchesJson6902 { //nolint:staticcheck // deprecated, and in use
-		l.files(in("patchesJson6902.path"), p.Path)
-		l.inline(in("patchesJson6902.patch"), p.Patch)
+		l.patchFile(in("patchesJson6902.path"), p.Path)
+		l.inline(in("patchesJson6902"), p.Patch, []byte(p.Patch))
 	}
 	for _, r := range k.Replacements {
 		l.files(in("replacements.path"), r.Path)
@@ -243,20 +243,24 @@ func (l *localCheck) entry(a at, s string, plugins *at) {
 	name := path.Join(path.Dir(a.file), s)
 	if l.disk.IsDir(name) {
 		l.directory(a, name, plugins)
-	} else if plugins != nil {
-		data, err := l.disk.ReadFile(name)
-		if err != nil {
-			return
-		}
-		if m, err := l.resources(data); err == nil {
-			l.configs(*plugins, m)
-		}
+		return
+	}
+	data, err := l.disk.ReadFile(name)
+	if err != nil {
+		l.errorf(a, "%s: %s", s, oneLine(err))
+		return
+	}
+	if l.inline(a, s, data); plugins == nil {
+		return
+	}
+	if m, err := l.resources(data); err == nil {
+		l.configs(*plugins, m)
 	}
 }
 
 // plugin looks at the configuration of a generator or transformer, which is in place or, if it cannot be, a path.
 func (l *localCheck) plugin(a at, s string) {
-	l.inline(a, s)
+	l.inline(a, s, []byte(s))
 	if m, err := l.resources([]byte(s)); err == nil {
 		l.configs(a, m)
 	} else {
@@ -290,11 +294,11 @@ func (l *localCheck) configs(a at, m resmap.ResMap) {
 		case err != nil:
 			l.errorf(a, "%s: %s", r.GetKind(), oneLine(err))
 		}
-		l.files(a.dot("path"), c.Path)
+		l.patchFile(a.dot("path"), c.Path)
 		l.files(a.dot("targetFilePath"), c.TargetFilePath)
 		for _, v := range []any{c.Patch, c.Patches} {
 			text, _ := v.(string)
-			l.inline(a.dot("patch"), text)
+			l.inline(a.dot("patch"), text, []byte(text))
 		}
 		for _, s := range c.Paths {
 			l.patch(a.dot("paths"), s)
@@ -324,18 +328,26 @@ func (l *localCheck) slice(data []byte) ([]*resource.Resource, error) {
 	return l.factory.RF().SliceFromBytes(data)
 }
 
-// inline checks YAML in place.
-func (l *localCheck) inline(a at, text string) {
-	if err := boundAliases([]byte(text)); err != nil {
-		l.errorf(a, "%v", err)
+// inline checks the text of resources and patches, in place or of a file.
+func (l *localCheck) inline(a at, name string, text []byte) {
+	if err := boundAliases(text); err != nil {
+		l.errorf(a, "%.60q: %v", name, err)
+	}
+}
+
+// patchFile checks a patch in a file.
+func (l *localCheck) patchFile(a at, name string) {
+	l.files(a, name)
+	if data, err := l.disk.ReadFile(path.Join(path.Dir(a.file), name)); err == nil && name != "" {
+		l.inline(a, name, data)
 	}
 }
 
 // patch checks a patch, which is in place or, if it cannot be, a file.
 func (l *localCheck) patch(a at, s string) {
-	l.inline(a, s)
+	l.inline(a, s, []byte(s))
 	if _, err := l.slice([]byte(s)); err != nil {
-		l.files(a, s)
+		l.patchFile(a, s)
 	}
 }
 

@@ -115,11 +115,7 @@ func (d *disk) ReadFile(name string) ([]byte, error) {
 		d.read(strings.TrimPrefix(rest, "/"))
 	}
 	if data, ok := d.written[real]; ok {
-		return data, boundAliases(data)
+		return data, nil
 	}
-	data, err := d.mounts[at].view.Read(d.ctx, strings.TrimPrefix(rest, "/"))
-	if err == nil {
-		err = boundAliases(data)
-	}
-	return data, err
+	return d.mounts[at].view.Read(d.ctx, strings.TrimPrefix(rest, "/"))
 }
