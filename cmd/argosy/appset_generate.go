@@ -149,8 +149,11 @@ func runAppsetGenerate(ctx context.Context, std stdio, opts appsetGenerateOption
 		engine = argocd.Engine{Client: server, Name: "argosy", AllowEmpty: opts.allowEmpty}
 	}
 	expansion := appset.Expansion{Engine: engine, Namespace: opts.namespace, Keep: opts.passthrough}
+	left := 0
 	if opts.skipUnknown {
+		all := len(docs)
 		docs = known(ctx, std, expansion, docs)
+		left = all - len(docs)
 	}
 	res, err := expansion.Expand(ctx, docs)
 	for _, w := range res.Warnings {
@@ -158,6 +161,9 @@ func runAppsetGenerate(ctx context.Context, std stdio, opts appsetGenerateOption
 	}
 	if err == nil && res.Sets == 0 && !opts.passthrough {
 		err = errors.New("no ApplicationSet found")
+		if left > 0 {
+			err = fmt.Errorf("all ApplicationSets (%d) were left out by --skip-unknown", left)
+		}
 	}
 	// Before anything is written: a reader that goes away ends the process.
 	err = errors.Join(err, repos.close())

@@ -77,7 +77,7 @@ func (s *sidecar) s3(b *buckets) cmp.Plugin {
 				s.metrics.cache.WithLabelValues("miss").Add(float64(f.Snapshot.Stats.Gets))
 			}
 			r.Doing("rendering what is in S3")
-			docs, err := config.Render(fetched)
+			docs, err := config.Render(ctx, fetched)
 			return objectsOf(docs), err
 		},
 	}

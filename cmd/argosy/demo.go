@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/argosy-cd/argosy/internal/plan"
 	"github.com/argosy-cd/argosy/internal/simulate"
@@ -40,13 +41,14 @@ when what becomes healthy is that of argosy simulate.
 With --repo it is your own repository, as it lies on disk, with all ApplicationSets rendered by the plugin. ROOT is then the file of the root
 Application, if it is not to be found. Charts, remote bases and other repositories are fetched as by argosy plan, unless --offline.
 
-On a terminal it goes on after the boot until you stop it: at each tick of the trigger repository, the plugins are asked again, and what changes is
-told. With --once, and where there is no terminal, it ends with the boot. If the boot does not end, the exit code is 3.`,
+On a terminal it goes on after the boot until you stop it: at each tick of the trigger repository, the plugins render again, and changes are
+printed. With --once, and where there is no terminal, it ends with the boot. The exit code is 3 if the boot does not end, or if the plan is broken or
+incomplete.`,
 		Example: `  argosy demo
   argosy demo --fail longhorn --repair-after 20s
   argosy demo --repo . --speed 100`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := opts.check(args); err != nil {
+			if err := errors.Join(opts.check(args), opts.onlyOwn(cmd.Flags())); err != nil {
 				return err
 			}
 			return runDemo(cmd.Context(), std, opts, args)
@@ -75,10 +77,21 @@ func (o *demoOptions) check(args []string) error {
 		return usagef("--repair-after goes with --fail")
 	case len(args) > 0 && len(o.repos) == 0:
 		return usagef("ROOT goes with --repo")
-	case (o.settings.clusters != "" || o.settings.customizations != "" || o.settings.namespace != "" || o.settings.charts != "" || o.settings.offline) && len(o.repos) == 0:
-		return usagef("--clusters, --customizations, --namespace, --charts and --offline go with --repo")
 	}
 	return nil
+}
+
+// onlyOwn refuses flags about the user's own repository if there is none.
+func (o *demoOptions) onlyOwn(flags *pflag.FlagSet) error {
+	var own pflag.FlagSet
+	new(planInput).registerSettings(&own)
+	var err error
+	flags.Visit(func(f *pflag.Flag) {
+		if own.Lookup(f.Name) != nil && len(o.repos) == 0 {
+			err = usagef("--%s goes with --repo", f.Name)
+		}
+	})
+	return err
 }
 
 // runDemo boots.

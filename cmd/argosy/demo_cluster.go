@@ -166,7 +166,7 @@ func (x *exhibit) add(ctx context.Context, std stdio, local gitsource.Local) (st
 	if len(left) > 0 {
 		fmt.Fprintf(std.err, "note: %s of %s %s not served: over %d MiB, not to be read, a link to something that is no file in it, or with a name that is not for every system; such as %s\n", count(len(left), "file"), printable(local.Path), isAre(len(left)), maxOwnFile>>20, printable(left[0]))
 	}
-	url := cmp.Or(local.URL, namedMost(files))
+	url := cmp.Or(local.URL, namedMost(tree.Names(files), files))
 	if url == "" {
 		return "", fmt.Errorf("%s: no Application in it has a source that is in it, too, so its URL is not known; name it, as in --repo URL=%s", local.Path, local.Path)
 	}
@@ -227,11 +227,11 @@ func ownRepository(flag string) (gitsource.Local, error) {
 }
 
 // namedMost is the repository that a directory is: the one that Applications and sets in it name most often, with paths that are there.
-func namedMost(files []tree.File) string {
+func namedMost(names []string, files []tree.File) string {
 	c := naming{dirs: map[string]bool{".": true}, times: map[string]int{}, spelt: map[string]string{}}
-	for _, f := range files {
-		c.dirs[f.Name] = true // of a generator
-		for dir := path.Dir(f.Name); dir != "." && !c.dirs[dir]; dir = path.Dir(dir) {
+	for _, name := range names {
+		c.dirs[name] = true // of a generator
+		for dir := path.Dir(name); dir != "." && !c.dirs[dir]; dir = path.Dir(dir) {
 			c.dirs[dir] = true
 		}
 	}

@@ -36,18 +36,21 @@ func (o *planInput) register(flags *pflag.FlagSet) {
 
 // registerSettings are those about the Argo CD, and about what is elsewhere.
 func (o *planInput) registerSettings(flags *pflag.FlagSet) {
-	flags.BoolVar(&o.all, "all", false, "take every root that is found, if none is named")
+	flags.BoolVar(&o.all, "all", false, "plan every root that is found, if no ROOT is given")
 	flags.StringVar(&o.clusters, "clusters", "", "`FILE` with the clusters that Argo CD knows, for cluster generators and for other names of its own cluster")
 	flags.StringVar(&o.customizations, "customizations", "", "`FILE` with the settings of Argo CD: argocd-cm, values of the argo-cd chart, or an ArgoCD resource")
 	flags.StringVarP(&o.namespace, "namespace", "n", "", "Argo CD's namespace; default that of the root")
 	flags.BoolVar(&o.offline, "offline", false, "fetch nothing: charts, bases and repositories come from the cache or stay unknown")
-	flags.StringSliceVar(&o.plugins, "plugin", nil, "what a plugin of yours does, `NAME=kustomize|helm|directory`; repeatable")
+	flags.StringSliceVar(&o.plugins, "plugin", nil, "render sources of the plugin NAME as Kustomize, Helm or plain directories, `NAME=kustomize|helm|directory`; repeatable")
 	flags.StringVar(&o.charts, "charts", "", "`DIR` with vendored charts, NAME-VERSION.tgz")
 	o.verdict.register(flags)
 }
 
 // repositories are those of the flags.
 func (o *planInput) repositories(std stdio) (*repositories, error) {
+	if err := o.verdict.check(); err != nil {
+		return nil, err
+	}
 	r, err := newRepositories(std, o.repos, o.offline)
 	if err != nil {
 		return nil, err
@@ -80,12 +83,12 @@ repositories are searched for the one Application or set that deploys others and
 
 Repositories are those of --repo, and by default the work tree of the Git repository you stand in, for its remotes and for the URL that its Applications name. The
 work tree stands for the branch that the root follows; other branches are read from Git. Charts, remote bases and other repositories are fetched with your own
-credentials of Git, Helm and Docker, and kept in a cache (` + "`$ARGOSY_CACHE`" + `); with --offline nothing is fetched.
+credentials of Git, Helm and Docker, and kept in a cache ($ARGOSY_CACHE_DIR); with --offline nothing is fetched.
 
-Whatever is not available is unknown, never nothing. The exit code is 3 if something is broken, or if something unknown may hide Applications: a root, an
+Content that is not available is reported as unknown; it is never treated as empty. The exit code is 3 if something is broken, or if something unknown may hide Applications: a root, an
 Application of Applications, a set. --allow-unknown accepts named ones, --strict refuses everything unknown.
 
-With --diff it says what changes since a revision: Applications that go, come or move between waves, other sources, waves that stop waiting, and Applications
+With --diff it says what changes since a revision: Applications that are deleted, added or moved between waves, other sources, waves that stop waiting, and Applications
 whose manifests change (--manifests prints the objects); if a wave stops waiting, or there is a new finding, or one side is incomplete, the exit code is 3. With
 -o markdown it is for a comment on a pull request.
 
@@ -102,7 +105,7 @@ deploys. It never waits for the Applications of an ApplicationSet, unless the pl
 	flags.StringVar(&opts.diff, "diff", "", "say what changes in the boot since a `REVISION`, with -o table, json or markdown")
 	flags.BoolVar(&opts.manifests, "manifests", false, "with --diff: print how the objects of each Application change")
 	flags.BoolVar(&opts.assign, "assign-waves", false, "write sync waves into the files of Applications that need others ("+argo.DependsAnnotation+"), and print which")
-	flags.BoolVar(&opts.inputs, "inputs", false, "print the files that each Application is made of")
+	flags.BoolVar(&opts.inputs, "inputs", false, "print the files that each Application is rendered from")
 	flags.BoolVar(&opts.writePaths, "write-paths", false, "write "+argo.PathsAnnotation+" into the files of Applications, and print which")
 	flags.VarP(&opts.output, "output", "o", "output format, "+opts.output.usage()+"; markdown with --diff")
 	return cmd
@@ -136,9 +139,11 @@ func runPlan(ctx context.Context, std stdio, opts planOptions, args []string) er
 	case opts.writePaths:
 		return runWritePaths(ctx, std, repos, p)
 	case opts.inputs:
-		return writeInputs(std.out, opts.output.value, p)
+		err = writeInputs(std.out, opts.output.value, p)
+	default:
+		err = opts.print(std, p)
 	}
-	if err := opts.print(std, p); err != nil {
+	if err != nil {
 		return err
 	}
 	return opts.verdict.exit(std, p)
@@ -194,7 +199,7 @@ func (o *planInput) plan(ctx context.Context, roots *rootSet) (*plan.Plan, error
 	if err != nil {
 		return nil, err
 	}
-	cfg.Loader, cfg.Cache = roots.repos.loader(), roots.cache
+	cfg.Loader = roots.repos.loader()
 	return plan.New(ctx, cfg, roots.docs...)
 }
 

@@ -44,7 +44,7 @@ func runPlanDiff(ctx context.Context, std stdio, opts planOptions, repos *reposi
 
 // planThen plans the roots as they are at the revision of the repositories. Without any, nothing is deployed.
 func (o *planInput) planThen(ctx context.Context, repos *repositories, args []string) (*plan.Plan, error) {
-	was := &rootSet{args: args, repos: repos, cache: &plan.Cache{}}
+	was := &rootSet{args: args, repos: repos}
 	for _, arg := range args {
 		docs, err := rootsThen(ctx, repos, arg)
 		if err != nil {
@@ -126,11 +126,7 @@ func (o *planInput) foundRoots(ctx context.Context, repos *repositories) ([]mani
 	if err != nil || len(candidates) == 0 {
 		return nil, err
 	}
-	p, err := o.plan(ctx, &rootSet{docs: candidates, repos: repos, cache: &plan.Cache{}})
-	if err != nil {
-		return nil, err
-	}
-	return rootsOf(p, candidates), nil
+	return o.rootsAmong(ctx, repos, candidates)
 }
 
 // sideGap is a gap of one of the two plans.

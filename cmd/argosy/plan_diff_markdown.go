@@ -138,13 +138,21 @@ func (o *planOptions) commandLine(roots []string) string {
 	for _, repo := range o.repos {
 		words = append(words, "--repo", gitsource.Redact(repo))
 	}
-	for _, flag := range [][2]string{{"--clusters", o.clusters}, {"--customizations", o.customizations}, {"--namespace", o.namespace}, {"--charts", o.charts}, {"--allow-unknown", strings.Join(o.verdict.allow, ",")}} {
+	for _, flag := range [][2]string{
+		{"--clusters", o.clusters}, {"--customizations", o.customizations}, {"--namespace", o.namespace}, {"--charts", o.charts},
+		{"--plugin", strings.Join(o.plugins, ",")}, {"--allow-unknown", strings.Join(o.verdict.allow, ",")},
+	} {
 		if flag[1] != "" {
 			words = append(words, flag[0], flag[1])
 		}
 	}
-	if o.offline {
-		words = append(words, "--offline")
+	for _, flag := range []struct {
+		name string
+		on   bool
+	}{{"--all", o.all}, {"--offline", o.offline}, {"--strict", o.verdict.strict}} {
+		if flag.on {
+			words = append(words, flag.name)
+		}
 	}
 	words = append(words, roots...)
 	for i, word := range words {
@@ -155,7 +163,7 @@ func (o *planOptions) commandLine(roots []string) string {
 	if line := strings.Join(words, " "); len(line) < 2000 {
 		return line
 	}
-	return "argosy plan --diff --manifests"
+	return "the same command with -o table"
 }
 
 // plainInShell are the characters that a shell takes as they are.

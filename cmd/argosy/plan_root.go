@@ -24,12 +24,11 @@ type rootSet struct {
 	docs  []manifest.Document
 	args  []string // files and directories that they come from
 	repos *repositories
-	cache *plan.Cache
 }
 
 // planRoots reads the roots, or finds them. The work tree stands for the branch that they follow.
 func planRoots(ctx context.Context, std stdio, repos *repositories, opts planInput, args []string) (*rootSet, error) {
-	r := &rootSet{args: args, repos: repos, cache: &plan.Cache{}}
+	r := &rootSet{args: args, repos: repos}
 	var err error
 	if len(args) == 0 {
 		if r.docs, err = findRoots(ctx, repos, opts); err != nil {
@@ -51,7 +50,7 @@ func planRoots(ctx context.Context, std stdio, repos *repositories, opts planInp
 	}
 	branch := branchOf(ctx, repos, r.docs)
 	if branch != "" && repos.revision == "" && branch != repos.branch {
-		r.repos, r.cache = repos.with("", branch), &plan.Cache{}
+		r.repos = repos.with("", branch)
 	}
 	return r, nil
 }
@@ -153,14 +152,10 @@ func findRoots(ctx context.Context, repos *repositories, opts planInput) ([]mani
 		}
 		return nil, fmt.Errorf("no Application in the local repositories has its source in one of them (%s); name the file of the root, or the URL of a repository as its Applications do, --repo URL=PATH", strings.Join(slices.Compact(slices.Sorted(slices.Values(urls))), ", "))
 	}
-	// All of them are planned at once, as if somebody had applied them: a root is one that nobody else deploys.
-	opts.sets = plan.SetsByController // so that sets are seen
-	p, err := opts.plan(ctx, &rootSet{docs: candidates, repos: repos, cache: &plan.Cache{}})
-	if err != nil {
-		return nil, err
-	}
-	roots := rootsOf(p, candidates)
+	roots, err := opts.rootsAmong(ctx, repos, candidates)
 	switch {
+	case err != nil:
+		return nil, err
 	case len(roots) == 0:
 		return nil, errors.New("there is no Application in the local repositories that deploys others; name the file of the root")
 	case len(roots) == 1 || opts.all:
@@ -171,6 +166,17 @@ func findRoots(ctx context.Context, repos *repositories, opts planInput) ([]mani
 		lines = append(lines, fmt.Sprintf("  %s   %s %s", d.File, manifest.String(d.Object, "kind"), manifest.String(d.Object, "metadata", "name")))
 	}
 	return nil, errors.New(strings.Join(lines, "\n"))
+}
+
+// rootsAmong plans all candidates at once, as if somebody had applied them: a root is one that nobody else deploys.
+func (o *planInput) rootsAmong(ctx context.Context, repos *repositories, candidates []manifest.Document) ([]manifest.Document, error) {
+	input := *o
+	input.sets = plan.SetsByController // so that sets are seen
+	p, err := input.plan(ctx, &rootSet{docs: candidates, repos: repos})
+	if err != nil {
+		return nil, err
+	}
+	return rootsOf(p, candidates), nil
 }
 
 // rootsOf returns those candidates that deploy others and that no other candidate deploys. Of those that deploy each other, as sets that are
@@ -300,7 +306,7 @@ func (r *repositories) applications(ctx context.Context) ([]manifest.Document, e
 			seen[name] = true
 			docs, _, err := manifest.DecodeLoose(name, f.Data)
 			if err != nil && !bytes.Contains(f.Data, []byte("{{")) { // and so no template
-				fmt.Fprintf(r.std.err, "note: not looked at, though it may be the root: %s\n", strings.ReplaceAll(err.Error(), "\n", "; "))
+				fmt.Fprintf(r.std.err, "note: skipped, although it may be the root: %s\n", strings.ReplaceAll(err.Error(), "\n", "; "))
 			}
 			if err != nil {
 				continue

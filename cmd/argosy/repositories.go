@@ -123,11 +123,10 @@ func (r *repositories) guessURLs(ctx context.Context, local []gitsource.Local) e
 		if l.URL != "" {
 			continue
 		}
-		files, _, err := readOwn(ctx, r.std, gitsource.Local{Path: l.Path, Revision: l.Revision})
+		url, err := guessURL(ctx, r.std, gitsource.Local{URL: l.Path, Path: l.Path, Revision: l.Revision})
 		if err != nil {
 			return err
 		}
-		url := namedMost(files)
 		named := i >= len(local)-len(r.flags)
 		switch known := slices.ContainsFunc(local, func(o gitsource.Local) bool { return o.URL != "" && gitsource.Key(o.URL) == gitsource.Key(url) }); {
 		case url == "" && named:
@@ -143,11 +142,24 @@ func (r *repositories) guessURLs(ctx context.Context, local []gitsource.Local) e
 	return nil
 }
 
+// guessURL is the URL of a directory that its Applications name.
+func guessURL(ctx context.Context, std stdio, l gitsource.Local) (string, error) {
+	source := gitsource.New(gitsource.Config{Local: []gitsource.Local{l}, Offline: true, Env: std.env})
+	t, err := source.Tree(ctx, l.URL, "HEAD")
+	if err != nil {
+		return "", errors.Join(err, source.Close())
+	}
+	files, err := t.Manifests(ctx)
+	return namedMost(t.Names(), files), errors.Join(err, source.Close())
+}
+
 // cacheDir is where fetched content is kept, "" if there is no place for it.
 func cacheDir(std stdio) string {
 	switch dir, home := std.getenv("XDG_CACHE_HOME"), std.getenv("HOME"); {
-	case std.getenv("ARGOSY_CACHE") != "":
-		return std.getenv("ARGOSY_CACHE")
+	case std.getenv("ARGOSY_CACHE_DIR") == "none":
+		return ""
+	case std.getenv("ARGOSY_CACHE_DIR") != "":
+		return std.getenv("ARGOSY_CACHE_DIR")
 	case filepath.IsAbs(dir):
 		return filepath.Join(dir, "argosy")
 	case filepath.IsAbs(home):

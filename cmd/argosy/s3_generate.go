@@ -265,7 +265,7 @@ func render(ctx context.Context, c s3source.Config, fetched []s3source.Fetched) 
 	}
 	done := make(chan result, 1)
 	go func() {
-		docs, err := c.Render(fetched)
+		docs, err := c.Render(ctx, fetched)
 		done <- result{docs, err}
 	}()
 	select {

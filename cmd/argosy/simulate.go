@@ -41,7 +41,7 @@ healthy; what is Degraded fails a sync, which is tried again with a backoff and 
 
 ROOT and the flags about repositories are those of argosy plan. How long things take is a small model by kind, which --model, --duration and --learn
 change; with --jitter each takes longer by chance, the same for the same --seed. It prints a time line, the critical path, where waves cost time that
-one Application alone needs, and, if the boot does not end, what waits for what; then the exit code is 3.
+one Application alone needs, and, if the boot does not end, what waits for what; then, or if the plan is broken or incomplete, the exit code is 3.
 
   --fail x              its workloads become Degraded
   --never x             they never become healthy
@@ -66,8 +66,8 @@ one Application alone needs, and, if the boot does not end, what waits for what;
 	flags.StringSliceVar(&opts.fail, "fail", nil, "`NAMES` of Applications whose workloads become Degraded")
 	flags.StringSliceVar(&opts.never, "never", nil, "`NAMES` of Applications whose workloads never become healthy")
 	flags.StringArrayVar(&opts.degrade, "degrade", nil, "workloads are Degraded for a time, `NAME@FROM..TO`, or NAME@FROM for ever; repeatable")
-	flags.Float64Var(&opts.jitter, "jitter", 0, "each workload takes longer by up to this part of its time, by chance")
-	flags.Uint64Var(&opts.seed, "seed", 1, "of the chance")
+	flags.Float64Var(&opts.jitter, "jitter", 0, "lengthen each workload randomly, by up to this fraction")
+	flags.Uint64Var(&opts.seed, "seed", 1, "random seed for --jitter")
 	flags.BoolVar(&opts.each, "each", false, "rank Applications by what they block, instead of a time line")
 	flags.StringVar(&opts.compare, "compare", "", "stock: compare with the applicationset-controller")
 	flags.VarP(&opts.output, "output", "o", "output format, "+opts.output.usage())

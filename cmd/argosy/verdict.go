@@ -17,8 +17,18 @@ type verdictOptions struct {
 }
 
 func (o *verdictOptions) register(flags *pflag.FlagSet) {
-	flags.BoolVar(&o.strict, "strict", false, "exit with 3 if anything is unknown, not only what may hide Applications")
+	flags.BoolVar(&o.strict, "strict", false, "exit with 3 if anything is unknown")
 	flags.StringSliceVar(&o.allow, "allow-unknown", nil, "`NAMES` of Applications and sets that may be unknown, with * for any characters")
+}
+
+// check refuses patterns that are none.
+func (o *verdictOptions) check() error {
+	for _, pattern := range o.allow {
+		if _, err := path.Match(pattern, ""); err != nil {
+			return usagef("--allow-unknown: %q is not a pattern", pattern)
+		}
+	}
+	return nil
 }
 
 // allowed reports whether something may be unknown.

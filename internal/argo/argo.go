@@ -74,6 +74,12 @@ func Sources(app manifest.Object) []map[string]any {
 	return out
 }
 
+// HasList reports whether the spec of an Application has a list of sources. Argo CD treats one with a single source in it differently.
+func HasList(spec map[string]any) bool {
+	list, _ := spec["sources"].([]any)
+	return len(list) > 0
+}
+
 // Deployed returns the sources that Argo CD deploys: a list of sources wins over a source, and a hydrator's dry source over both.
 func Deployed(app manifest.Object) []map[string]any {
 	if dry := manifest.Map(app, "spec", "sourceHydrator", "drySource"); dry != nil {

@@ -60,15 +60,16 @@ type Source struct {
 	noting  sync.Mutex
 	noted   map[string]bool
 
-	mu    sync.Mutex
-	trees map[[2]string]*Tree
-	turns map[string]chan struct{} // to write to a repository in the cache
-	temp  string
+	mu     sync.Mutex
+	trees  map[[2]string]*Tree
+	failed map[[2]string]error
+	turns  map[string]chan struct{} // to write to a repository in the cache
+	temp   string
 }
 
 // New returns a Source.
 func New(cfg Config) *Source {
-	s := &Source{cfg: cfg, local: map[string]Local{}, trees: map[[2]string]*Tree{}, noted: map[string]bool{}, turns: map[string]chan struct{}{}}
+	s := &Source{cfg: cfg, local: map[string]Local{}, trees: map[[2]string]*Tree{}, failed: map[[2]string]error{}, noted: map[string]bool{}, turns: map[string]chan struct{}{}}
 	for _, l := range cfg.Local {
 		s.local[Key(l.URL)] = l
 	}
@@ -91,35 +92,39 @@ func (s *Source) Close() error {
 	return os.RemoveAll(temp)
 }
 
-// Tree opens a repository at a revision; "" is HEAD. Trees are kept, so a second call is free.
+// Tree opens a repository at a revision; "" is HEAD. Trees and failures are kept, so a second call is free.
 func (s *Source) Tree(ctx context.Context, url, revision string) (*Tree, error) {
 	if revision == "" {
 		revision = "HEAD"
 	}
 	id := [2]string{Key(url), revision}
-	if t := s.opened(id); t != nil {
-		return t, nil
+	if t, err := s.opened(id); t != nil || err != nil {
+		return t, err
 	}
 	t, _, err := s.opening.Do(ctx, id[0]+"\x00"+id[1], func(ctx context.Context) (*Tree, error) {
-		if t := s.opened(id); t != nil {
-			return t, nil
+		if t, err := s.opened(id); t != nil || err != nil {
+			return t, err
 		}
 		t, err := s.openListed(ctx, url, revision)
-		if err != nil {
-			return nil, fmt.Errorf("repository %s: %w", Redact(url), err)
-		}
 		s.mu.Lock()
 		defer s.mu.Unlock()
+		if err != nil {
+			err = fmt.Errorf("repository %s: %w", Redact(url), err)
+			if ctx.Err() == nil { // a server that cannot be reached is asked once
+				s.failed[id] = err
+			}
+			return nil, err
+		}
 		s.trees[id] = t
 		return t, nil
 	})
 	return t, err
 }
 
-func (s *Source) opened(id [2]string) *Tree {
+func (s *Source) opened(id [2]string) (*Tree, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.trees[id]
+	return s.trees[id], s.failed[id]
 }
 
 // openListed opens a tree and lists it, so that a Tree never changes after it was handed out.

@@ -32,7 +32,8 @@ func (r *repository) blob(ctx context.Context, id string) ([]byte, error) {
 		}
 	}
 	// A clone that has not everything may fetch an object, and wait.
-	stop := context.AfterFunc(ctx, func() { _ = r.cmd.Process.Kill() })
+	process := r.cmd.Process
+	stop := context.AfterFunc(ctx, func() { _ = process.Kill() })
 	data, err := r.get(id)
 	if !stop() && err == nil {
 		err = ctx.Err()
@@ -82,7 +83,7 @@ func (r *repository) get(id string) ([]byte, error) {
 		return nil, fmt.Errorf("git says %q", strings.TrimSpace(header))
 	}
 	if size > maxFileBytes {
-		return nil, fmt.Errorf("%d bytes is over the limit of %d", size, maxFileBytes)
+		return nil, fmt.Errorf("%d bytes is over the limit of %d", size, int64(maxFileBytes))
 	}
 	data := make([]byte, size)
 	if _, err := io.ReadFull(r.out, data); err != nil {

@@ -267,7 +267,11 @@ func (t *Tree) content(ctx context.Context, name string) ([]byte, error) {
 		}
 		return blobs[0], nil
 	case t.commit != "":
-		return t.repo.blob(ctx, id)
+		data, err := t.repo.blob(ctx, id)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", name, err)
+		}
+		return data, nil
 	}
 	root, err := os.OpenRoot(t.dir)
 	if err != nil {
@@ -309,14 +313,8 @@ func notFound(name string, err error) error {
 // Most returns all files that can be read and have no more bytes than that, and the names of the others on disk: larger ones, links that do
 // not lead to a file in the tree, those that may not be read, and those with names that are not for every system.
 func (t *Tree) Most(ctx context.Context, bytes int64) (files []tree.File, left []string, err error) {
-	if t.dir == "" { // a revision, of which links are not read
-		for _, name := range t.sorted() {
-			if strings.HasPrefix(t.files[name], linkPrefix) {
-				left = append(left, name)
-			}
-		}
-		files, err := t.Select(ctx, tree.Selection{Keep: func(name string) bool { return tree.Safe(name) && !strings.HasPrefix(t.files[name], linkPrefix) }, MaxBytes: bytes})
-		return files, left, err
+	if t.dir == "" {
+		return t.mostOfRevision(ctx, bytes)
 	}
 	root, err := os.OpenRoot(t.dir)
 	if err != nil {
@@ -340,6 +338,30 @@ func (t *Tree) Most(ctx context.Context, bytes int64) (files []tree.File, left [
 		}
 		if err != nil {
 			return nil, nil, err
+		}
+		if total += int64(len(data)); total > maxRead {
+			return nil, nil, fmt.Errorf("the files are over the limit of %d bytes", maxRead)
+		}
+		files = append(files, tree.File{Name: name, Data: data})
+	}
+	return files, left, nil
+}
+
+// mostOfRevision does the same for a revision, of which links are left.
+func (t *Tree) mostOfRevision(ctx context.Context, bytes int64) (files []tree.File, left []string, err error) {
+	var total int64
+	for _, name := range t.sorted() {
+		if strings.HasPrefix(t.files[name], linkPrefix) || !tree.Safe(name) {
+			left = append(left, name)
+			continue
+		}
+		data, err := t.View().Read(ctx, name)
+		if ctx.Err() != nil {
+			return nil, nil, ctx.Err()
+		}
+		if err != nil || int64(len(data)) > bytes {
+			left = append(left, name)
+			continue
 		}
 		if total += int64(len(data)); total > maxRead {
 			return nil, nil, fmt.Errorf("the files are over the limit of %d bytes", maxRead)
@@ -374,6 +396,9 @@ func readLimited(root *os.Root, name string) ([]byte, error) {
 	}
 	return data, nil
 }
+
+// Names returns the names of all files, in order.
+func (t *Tree) Names() []string { return t.sorted() }
 
 // Manifests returns the files that can have manifests in them, by their names, and are of a usual size.
 func (t *Tree) Manifests(ctx context.Context) ([]tree.File, error) {

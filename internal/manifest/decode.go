@@ -207,11 +207,14 @@ func syntaxError(file string, err error, first, number int) error {
 	msg, line := err.Error(), first
 	if m := lineNumber.FindStringSubmatch(msg); m != nil {
 		if n, convErr := strconv.Atoi(m[1]); convErr == nil {
-			msg, line = msg[len(m[0]):], first+n-1
+			msg, line = msg[len(m[0]):], max(1, first)+n-1
 		}
 	}
 	return fmt.Errorf("%s: %s", Position{File: file, Line: line, Number: number}.Document(), msg)
 }
+
+// Located puts the file, and the line if the error of a decoder begins with one, in front of the error.
+func Located(file string, err error) error { return syntaxError(file, err, 0, 1) }
 
 // expand replaces List kinds by their items.
 func expand(docs []Document) ([]Document, error) {

@@ -3,22 +3,21 @@ package plan
 import (
 	"crypto/sha256"
 	"encoding/json"
-	"fmt"
 	"sync"
 
 	"github.com/argosy-cd/argosy/internal/source"
 )
 
-// Cache keeps what sources have become, for other plans of the same repositories. The zero Cache is ready; nil keeps nothing.
-type Cache struct {
+// cache keeps what sources have become, for the second pass of a plan.
+type cache struct {
 	mu   sync.Mutex
 	kept map[[32]byte]func() rendered
 }
 
 // cached is render, once for all Applications that are the same to the tools.
-func (c *Cache) cached(key any, render func() rendered) rendered {
+func (c *cache) cached(key any, render func() rendered) rendered {
 	text, err := json.Marshal(key)
-	if c == nil || err != nil {
+	if err != nil {
 		return render()
 	}
 	id := sha256.Sum256(text)
@@ -37,12 +36,9 @@ func (c *Cache) cached(key any, render func() rendered) rendered {
 
 // key is all that the sources of an Application depend on, besides the repositories.
 func (l *loader) key(app *Application, spec map[string]any) any {
-	options, clusters := "", "?"
+	options := ""
 	if source.Changes(l.cfg.Loader.BuildOptions) {
 		options = "known: " + *l.cfg.Loader.BuildOptions
 	}
-	if l.cfg.Clusters != nil {
-		clusters = fmt.Sprint(len(l.cfg.Clusters))
-	}
-	return []any{app.Namespace, app.Name, app.Position, l.cfg.Namespace, l.cfg.Sets, options, clusters, spec}
+	return []any{app.Namespace, app.Name, app.Position, l.cfg.Namespace, l.cfg.Sets, options, l.cfg.Clusters, spec}
 }

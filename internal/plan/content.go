@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -84,14 +85,20 @@ func (l *loader) begin(d manifest.Document) {
 	}
 	once := sync.OnceValue(func() rendered { return l.sources(app, spec) })
 	l.ready[id] = once
-	go func() {
+	l.working.Go(func() {
 		select {
 		case l.slots <- struct{}{}:
 			defer func() { <-l.slots }()
 			once()
-		case <-l.ctx.Done():
+		case <-l.ending:
 		}
-	}()
+	})
+}
+
+// wait returns when nothing is rendered ahead any more. What has not begun does not begin; what has begun ends, because others share it.
+func (l *loader) wait() {
+	close(l.ending)
+	l.working.Wait()
 }
 
 // content is what the sources of an Application have.
@@ -106,7 +113,7 @@ func (l *loader) content(app *Application, spec map[string]any) rendered {
 
 // sources renders the sources of an Application. It changes nothing of the loader.
 func (l *loader) sources(app *Application, spec map[string]any) rendered {
-	return l.cfg.Cache.cached(l.key(app, spec), func() rendered { return l.renderSources(app, spec) })
+	return l.cfg.cache.cached(l.key(app, spec), func() rendered { return l.renderSources(app, spec) })
 }
 
 func (l *loader) renderSources(app *Application, spec map[string]any) rendered {
@@ -125,7 +132,7 @@ func (l *loader) renderSources(app *Application, spec map[string]any) rendered {
 			out.sources = append(out.sources, o)
 			continue
 		}
-		result := l.source(app, spec, s, refs, len(list))
+		result := l.source(app, spec, s, refs)
 		o.Kind, o.Verdict, o.Inputs = result.Kind, result.Verdict, result.Inputs
 		for _, p := range result.Problems {
 			out.problem(&o, p)
@@ -146,10 +153,10 @@ func (l *loader) renderSources(app *Application, spec map[string]any) rendered {
 func (r *rendered) problem(s *Source, p source.Problem) {
 	switch p.Class {
 	case source.Failure:
-		r.broken, s.Unknown = cmpOr(r.broken, p.Text), cmpOr(s.Unknown, p.Text)
+		r.broken, s.Unknown = cmp.Or(r.broken, p.Text), cmp.Or(s.Unknown, p.Text)
 		r.find(RuleSourceBroken, "%s", p.Text)
 	case source.Missing:
-		s.Unknown = cmpOr(s.Unknown, p.Text)
+		s.Unknown = cmp.Or(s.Unknown, p.Text)
 		s.hides = s.hides || !r.leaf(p)
 		if p.Chart == argoChart {
 			r.values = p.Values
@@ -176,18 +183,11 @@ func (r *rendered) leaf(p source.Problem) bool {
 	return slices.Contains(known, p.Chart) || p.Chart != "" && p.Namespace != "" && p.Namespace != r.namespace
 }
 
-func cmpOr(a, b string) string {
-	if a != "" {
-		return a
-	}
-	return b
-}
-
 // source renders one source: by our own plugins, or as Argo CD does.
-func (l *loader) source(app *Application, spec, s map[string]any, refs map[string]source.Repository, sources int) *source.Result {
+func (l *loader) source(app *Application, spec, s map[string]any, refs map[string]source.Repository) *source.Result {
 	plugin := manifest.Map(s, "plugin")
 	name := manifest.String(plugin, "name")
-	about := source.Application{Name: app.Name, Namespace: manifest.String(spec, "destination", "namespace"), Project: app.Project}
+	about := source.Application{Name: app.Name, Namespace: manifest.String(spec, "destination", "namespace"), Project: app.Project, Several: argo.HasList(spec)}
 	if app.Namespace != l.cfg.Namespace {
 		about.Name = app.Namespace + "_" + app.Name
 	}
@@ -203,7 +203,7 @@ func (l *loader) source(app *Application, spec, s map[string]any, refs map[strin
 	case name == "appset":
 		return l.folder(app, about, s, plugin)
 	case name == "s3" || plugin == nil && l.discovers(s):
-		if r := l.trigger(about, s); r != nil {
+		if r := l.trigger(about, s, name == "s3"); r != nil {
 			return r
 		}
 		if name == "s3" {
@@ -213,27 +213,13 @@ func (l *loader) source(app *Application, spec, s map[string]any, refs map[strin
 	loader := l.cfg.Loader
 	if kind, ok := l.cfg.Plugins[name]; ok && plugin != nil {
 		// Argo CD's settings of Kustomize are not the plugin's.
-		s, loader.BuildOptions = withTool(s, kind), nil
+		loader.BuildOptions, loader.Tool = nil, kind
 	}
-	result := loader.Load(l.ctx, about, s, refs, sources)
+	result := loader.Load(l.ctx, about, s, refs)
 	if l.cfg.Sets == SetsByPlugin && slices.ContainsFunc(result.Documents, func(d manifest.Document) bool { return argo.IsApplicationSet(d.Object) }) {
 		return l.expandResult(app, result, plugin)
 	}
 	return result
-}
-
-// withTool is a source made by a tool instead of a plugin. Which of the others it is, is found by its files.
-func withTool(s map[string]any, kind source.Kind) map[string]any {
-	out := map[string]any{}
-	for k, v := range s {
-		if k != "plugin" {
-			out[k] = v
-		}
-	}
-	if kind == source.Directory {
-		out["directory"] = map[string]any{"include": "*"} // an empty one says nothing
-	}
-	return out
 }
 
 // failed is a source that Argo CD cannot render, either.
@@ -268,16 +254,16 @@ func (l *loader) folder(app *Application, about source.Application, s, plugin ma
 			delete(plain, "directory")
 		}
 	}
-	return l.expandResult(app, l.cfg.Loader.Load(l.ctx, about, plain, nil, 1), plugin)
+	return l.expandResult(app, l.cfg.Loader.Load(l.ctx, about, plain, nil), plugin)
 }
 
 // detect finds out what is in the directory of a source.
 func (l *loader) detect(s map[string]any) source.Kind {
-	repo, err := l.cfg.Loader.Open(l.ctx, manifest.String(s, "repoURL"), cmpOr(manifest.String(s, "targetRevision"), "HEAD"))
+	repo, err := l.cfg.Loader.Open(l.ctx, manifest.String(s, "repoURL"), cmp.Or(manifest.String(s, "targetRevision"), "HEAD"))
 	if err != nil {
 		return source.Directory
 	}
-	return source.Detect(repo.View.Names(path.Clean(cmpOr(manifest.String(s, "path"), "."))))
+	return source.Detect(repo.View.Names(path.Clean(cmp.Or(manifest.String(s, "path"), "."))))
 }
 
 // discovers reports whether Argo CD asks plugins about a source that names none.

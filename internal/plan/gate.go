@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -16,11 +17,7 @@ import (
 // learn takes from what is deployed what it says about Argo CD itself: its settings, and clusters.
 func (l *loader) learn(app *Application, d located) {
 	o := d.Object
-	if l.cfg.Clusters == nil {
-		if c, ok, err := generator.ClusterFromSecret(o); ok && err == nil {
-			l.clusters = append(l.clusters, c)
-		}
-	}
+	l.cluster(app, d)
 	if l.cfg.Settings != nil && !l.adopted {
 		return
 	}
@@ -31,6 +28,20 @@ func (l *loader) learn(app *Application, d located) {
 	}
 	if ok {
 		l.settings(app, d.Position, s, err)
+	}
+}
+
+// cluster takes the cluster of a Secret in Argo CD's namespace, if the clusters are not known otherwise.
+func (l *loader) cluster(app *Application, d located) {
+	c, ok, err := generator.ClusterFromSecret(d.Object)
+	namespace := cmp.Or(manifest.String(d.Object, "metadata", "namespace"), app.namespace())
+	switch {
+	case !ok || namespace != l.cfg.Namespace || l.cfg.Clusters != nil && !l.adoptedClusters:
+	case err != nil:
+		l.find(RuleClustersFromTree, app, "%s: %v, so this cluster is not known", d.Position, err)
+	default:
+		l.clusters = append(l.clusters, c)
+		l.find(RuleClustersFromTree, app, "the clusters are those whose Secrets this tree deploys, such as %s; if Argo CD knows others, list all of them with --clusters", c.Name)
 	}
 }
 
@@ -91,7 +102,7 @@ func (l *loader) advise() {
 	const cure = "argosy health script application prints one that does"
 	switch {
 	case len(deployed) > 0 && l.plan.Settings == nil:
-		l.find(RuleSettingsUnknown, l.plan.Root, "Argo CD's settings are not known here, so it is not known whether a wave waits for an Application, such as %s; name them with --customizations", deployed[0])
+		l.find(RuleSettingsUnknown, l.plan.Root, "Argo CD's settings were not found, so it is not known whether a wave waits for an Application, such as %s; name them with --customizations", deployed[0])
 	case len(deployed) > 0:
 		l.find(RuleNoHealthCheck, l.plan.Root, "Argo CD's settings (%s) have no health check for Applications, so no wave waits for one, such as %s; %s", l.plan.Settings.Origin, deployed[0], cure)
 	}

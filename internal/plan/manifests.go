@@ -3,7 +3,6 @@ package plan
 import (
 	"bytes"
 	"cmp"
-	"crypto/sha256"
 	"fmt"
 	"maps"
 	"reflect"
@@ -193,7 +192,7 @@ func diffObjects(before, after []manifest.Object) []ObjectChange {
 		if old != nil && now != nil && equal(old, now) {
 			return
 		}
-		out = append(out, ObjectChange{ID: id, Old: masked(old), New: masked(now)})
+		out = append(out, ObjectChange{ID: id, Old: masked(old, now, "old"), New: masked(now, old, "new")})
 	}
 	var added, removed []objectKey
 	for _, key := range newKeys {
@@ -260,21 +259,22 @@ func without(m map[string]any, key string) map[string]any {
 	return out
 }
 
-// masked returns a Secret with hashes in the place of its values, so that a change is visible and a value is not. Other objects stay as they are.
-func masked(o manifest.Object) manifest.Object {
+// masked returns a Secret without its values: of those that differ from the other side it says which side they are of, so that a change is
+// visible and a value, or a hash of a weak one, is not. Other objects stay as they are.
+func masked(o, other manifest.Object, side string) manifest.Object {
 	if manifest.Group(o) != "" || manifest.String(o, "kind") != "Secret" {
 		return o
 	}
 	out := maps.Clone(o)
 	for _, field := range []string{"data", "stringData"} {
 		if v, ok := o[field]; ok {
-			out[field] = hashes(v)
+			out[field] = hidden(v, other[field], side)
 		}
 	}
 	// kubectl apply keeps a copy of everything here.
 	if meta := manifest.Map(o, "metadata"); manifest.String(meta, "annotations", lastApplied) != "" {
 		annotations := maps.Clone(manifest.Map(meta, "annotations"))
-		annotations[lastApplied] = hash(annotations[lastApplied])
+		annotations[lastApplied] = hiddenValue(annotations[lastApplied], manifest.Map(other, "metadata", "annotations")[lastApplied], side)
 		meta = maps.Clone(meta)
 		meta["annotations"] = annotations
 		out["metadata"] = meta
@@ -284,19 +284,23 @@ func masked(o manifest.Object) manifest.Object {
 
 const lastApplied = "kubectl.kubernetes.io/last-applied-configuration"
 
-// hashes replaces each value of a map, or what is not a map.
-func hashes(v any) any {
+// hidden hides each value of a map, or what is not a map.
+func hidden(v, other any, side string) any {
 	m, ok := v.(map[string]any)
 	if !ok {
-		return hash(v)
+		return hiddenValue(v, other, side)
 	}
+	others, _ := other.(map[string]any)
 	out := make(map[string]any, len(m))
 	for key, value := range m {
-		out[key] = hash(value)
+		out[key] = hiddenValue(value, others[key], side)
 	}
 	return out
 }
 
-func hash(v any) string {
-	return fmt.Sprintf("<sha256:%x>", sha256.Sum256(manifest.AppendYAML(nil, v)))[:len("<sha256:")+8] + ">"
+func hiddenValue(v, other any, side string) string {
+	if reflect.DeepEqual(v, other) {
+		return "<hidden>"
+	}
+	return "<hidden, " + side + " value>"
 }

@@ -15,6 +15,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/argosy-cd/argosy/internal/appset"
 	"github.com/argosy-cd/argosy/internal/appset/generator"
@@ -41,8 +42,8 @@ type Config struct {
 	Settings *settings.Settings
 	// Plugins says of plugins of the user what they do, by name.
 	Plugins map[string]source.Kind
-	// Cache is shared by plans of the same repositories. Nil is none.
-	Cache *Cache
+
+	cache *cache
 }
 
 // Who may render ApplicationSets, whatever the Applications say.
@@ -164,18 +165,18 @@ func New(ctx context.Context, cfg Config, roots ...manifest.Document) (*Plan, er
 		o := roots[0].Object
 		return nil, fmt.Errorf("%s: it must be an Application or an ApplicationSet of %s, it is %s of %q", roots[0].Position, argo.Group, manifest.String(o, "kind"), manifest.String(o, "apiVersion"))
 	}
-	if cfg.Cache == nil {
-		cfg.Cache = &Cache{}
-	}
+	cfg.cache = &cache{}
 	l := newLoader(ctx, cfg, roots)
 	l.run(roots)
 	// What the tree says about Argo CD itself may change what is rendered.
 	if again, ok := l.again(); ok && ctx.Err() == nil {
-		adopted := cfg.Settings == nil
+		first := l
 		l = newLoader(ctx, again, roots)
-		l.adopted = adopted
+		l.adopted, l.adoptedClusters = cfg.Settings == nil, cfg.Clusters == nil
+		first.wait()
 		l.run(roots)
 	}
+	l.wait()
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
@@ -184,7 +185,7 @@ func New(ctx context.Context, cfg Config, roots ...manifest.Document) (*Plan, er
 	for _, app := range l.plan.Applications {
 		if parents := l.parents[app.Ref]; len(parents) > 1 {
 			slices.Sort(parents)
-			l.find(RuleSeveralParents, app, "it is deployed by several, which take it from each other: %s", strings.Join(parents, ", "))
+			l.find(RuleSeveralParents, app, "several Applications deploy it and overwrite each other's changes: %s", strings.Join(parents, ", "))
 		}
 	}
 	sortFindings(l.plan.Findings)
@@ -193,6 +194,8 @@ func New(ctx context.Context, cfg Config, roots ...manifest.Document) (*Plan, er
 
 type loader struct {
 	ctx     context.Context
+	ending  chan struct{} // closed: nothing more is rendered ahead
+	working sync.WaitGroup
 	cfg     Config
 	plan    *Plan
 	engine  appset.Engine // of the controller
@@ -201,12 +204,13 @@ type loader struct {
 	known   map[Ref]*Application
 	specs   map[Ref]map[string]any
 	// found are settings that the plan deploys, clusters those whose Secrets it deploys.
-	found    *settings.Settings
-	adopted  bool // the settings are those that an earlier plan has found
-	clusters generator.ClusterList
-	ready    map[uintptr]func() rendered // by the spec
-	slots    chan struct{}
-	stopped  bool
+	found *settings.Settings
+	// adopted says that the settings are those that an earlier plan has found, adoptedClusters that the clusters are.
+	adopted, adoptedClusters bool
+	clusters                 generator.ClusterList
+	ready                    map[uintptr]func() rendered // by the spec
+	slots                    chan struct{}
+	stopped                  bool
 }
 
 func newLoader(ctx context.Context, cfg Config, roots []manifest.Document) *loader {
@@ -222,7 +226,7 @@ func newLoader(ctx context.Context, cfg Config, roots []manifest.Document) *load
 	lenient := strict
 	lenient.AllowEmpty = true
 	return &loader{
-		ctx: ctx, cfg: cfg, plan: &Plan{Settings: cfg.Settings}, engine: lenient, strict: strict, parents: map[Ref][]string{}, known: map[Ref]*Application{},
+		ctx: ctx, ending: make(chan struct{}), cfg: cfg, plan: &Plan{Settings: cfg.Settings}, engine: lenient, strict: strict, parents: map[Ref][]string{}, known: map[Ref]*Application{},
 		specs: map[Ref]map[string]any{}, slots: make(chan struct{}, max(runtime.GOMAXPROCS(0), cfg.parallel())),
 	}
 }
@@ -304,7 +308,7 @@ func (l *loader) application(d manifest.Document, origin string, ancestors []Ref
 	if i := slices.Index(ancestors, app.Ref); i >= 0 {
 		app.Itself = true
 		if i < len(ancestors)-1 { // a root that contains itself is a custom
-			l.find(RuleCycle, app, "it is deployed by one that it deploys: %s", chain(append(slices.Clip(ancestors[i:]), app.Ref)))
+			l.find(RuleCycle, app, "it deploys its own parent: %s", chain(append(slices.Clip(ancestors[i:]), app.Ref)))
 		}
 		return app
 	}
@@ -329,7 +333,7 @@ func (l *loader) application(d manifest.Document, origin string, ancestors []Ref
 		l.find(RuleApplicationInvalid, app, "%s: %v", d.Position, err)
 	}
 	if app.Namespace != l.cfg.Namespace {
-		l.find(RuleOtherNamespace, app, "it is in namespace %s; Argo CD, which is in %s, looks at others only if its settings say so (application.namespaces)", app.Namespace, l.cfg.Namespace)
+		l.find(RuleOtherNamespace, app, "it is in namespace %s; Argo CD, which is in %s, watches other namespaces only if application.namespaces lists them", app.Namespace, l.cfg.Namespace)
 	}
 	switch {
 	case l.ctx.Err() != nil, len(wrong) > 0:
@@ -385,6 +389,20 @@ func (l *loader) hides(app *Application, spec map[string]any, root bool) bool {
 	return root || app.DeploysOthers() || l.local(spec) && (namespace == l.cfg.Namespace || namespace == "")
 }
 
+// server is the API server of the cluster that an Application deploys to, as far as it is known.
+func (l *loader) server(app *Application) string {
+	cluster := strings.TrimSuffix(strings.TrimSuffix(app.Destination, app.namespace()), "/")
+	if l.cfg.Clusters.Local(cluster, "") || l.cfg.Clusters.Local("", cluster) {
+		return generator.InClusterServer
+	}
+	for _, c := range l.cfg.Clusters {
+		if c.Name == cluster {
+			return c.Server
+		}
+	}
+	return cluster
+}
+
 // DeploysOthers reports whether it deploys Applications.
 func (a *Application) DeploysOthers() bool {
 	return slices.ContainsFunc(a.Items, func(i *Item) bool { return i.Application != nil || i.Children != nil })
@@ -436,7 +454,7 @@ func (l *loader) deployed(app *Application, docs []located) []located {
 	var out []located
 	for _, d := range docs {
 		o := d.Object
-		if s := l.plan.Settings; s != nil && s.Excludes(manifest.Group(o), manifest.String(o, "kind"), generator.InClusterServer) {
+		if s := l.plan.Settings; s != nil && s.Excludes(manifest.Group(o), manifest.String(o, "kind"), l.server(app)) {
 			l.find(RuleExcluded, app, "%s %s is excluded by Argo CD's settings, and not deployed", manifest.String(o, "kind"), manifest.String(o, "metadata", "name"))
 			continue
 		}
@@ -449,6 +467,11 @@ func (l *loader) deployed(app *Application, docs []located) []located {
 	return out
 }
 
+// namespace is that of its destination.
+func (a *Application) namespace() string {
+	return a.Destination[strings.LastIndexByte(a.Destination, '/')+1:]
+}
+
 // in is an Application in the namespace that its parent deploys it to, if it names none. Its spec is the same.
 func (a *Application) in(d manifest.Document) manifest.Document {
 	if manifest.String(d.Object, "metadata", "namespace") != "" {
@@ -456,7 +479,7 @@ func (a *Application) in(d manifest.Document) manifest.Document {
 	}
 	object, meta := maps.Clone(d.Object), maps.Clone(manifest.Map(d.Object, "metadata"))
 	if meta != nil {
-		meta["namespace"] = a.Destination[strings.LastIndexByte(a.Destination, '/')+1:]
+		meta["namespace"] = a.namespace()
 		object["metadata"] = meta
 	}
 	d.Object = object
@@ -491,7 +514,7 @@ func (l *loader) needs(app *Application) {
 			case !ok:
 				l.find(RuleNeedsMissing, child, "it needs %s (%s), which %s does not deploy", need, argo.DependsAnnotation, app.Name)
 			case wave >= waves[child.Name]:
-				l.find(RuleNeedsLater, child, "it needs %s (%s), which is in wave %d, and is in wave %d itself, so it does not wait for it", need, argo.DependsAnnotation, wave, waves[child.Name])
+				l.find(RuleNeedsLater, child, "it is in wave %d and needs %s (%s), which is in wave %d: it will not wait for it", waves[child.Name], need, argo.DependsAnnotation, wave)
 			}
 		}
 	}

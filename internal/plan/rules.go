@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/argosy-cd/argosy/internal/argo"
 	"github.com/argosy-cd/argosy/internal/manifest"
 )
 
@@ -43,7 +44,7 @@ type Rule struct {
 var (
 	RuleSourceBroken = Rule{
 		"source-broken", Broken, Error,
-		"Argo CD cannot make the manifests of the Application. It deploys nothing of it, and keeps what it deployed before.",
+		"Argo CD cannot render the Application. It deploys nothing new of it, and keeps what is deployed.",
 		"Correct the file that the finding names.",
 	}
 	RuleApplicationInvalid = Rule{
@@ -64,7 +65,7 @@ var (
 	RuleSourceUnknown = Rule{
 		"source-unknown", Unknown, Warning,
 		"Nothing of the source is available here: a chart, a repository or an artifact could not be fetched, or a plugin that is not known makes its manifests.",
-		"Fetch it (without --offline), vendor the chart (--charts), or map the repository (--repo URL=PATH).",
+		"Fetch it (without --offline), vendor the chart (--charts), map the repository (--repo URL=PATH), or say what the plugin does (--plugin).",
 	}
 	RuleSourcePartly = Rule{
 		"source-partly-known", Unknown, Warning,
@@ -78,17 +79,17 @@ var (
 	}
 	RuleFieldIgnored = Rule{
 		"field-not-honoured", Unknown, Warning,
-		"The source has a field that Argosy does not know. What it changes is not in the plan.",
+		"Argosy does not support a field of the source. What the field changes is not in the plan.",
 		"Compare with Argo CD, and report the field.",
 	}
 	RuleSettingsUnknown = Rule{
 		"settings-unknown", Unknown, Info,
-		"No settings of Argo CD are known here, so it is not known whether waves wait for Applications.",
+		"The settings of Argo CD were not found, so Argosy cannot tell whether waves wait for Applications.",
 		"Name the settings with --customizations: argocd-cm, values of the argo-cd chart, or an ArgoCD resource.",
 	}
 	RuleSettingsBroken = Rule{
 		"settings-broken", Broken, Error,
-		"A setting of Argo CD in this tree is wrong. Argo CD ignores all resource customizations while one of them is.",
+		"A setting of Argo CD in this tree is wrong. While one customization is wrong, Argo CD ignores all of them.",
 		"Correct the setting.",
 	}
 	RuleTooLarge = Rule{
@@ -106,19 +107,24 @@ var (
 		"The Application deploys Applications to a cluster that may be Argo CD's own under another name, or another one with an Argo CD of its own. They are not planned.",
 		"List the clusters with --clusters. An entry with server https://kubernetes.default.svc is a name of Argo CD's own cluster.",
 	}
+	RuleClustersFromTree = Rule{
+		"clusters-from-tree", Unknown, Info,
+		"Clusters are known only from Secrets in this tree. Argo CD may know others, which were added by hand or by another tool, and cluster generators would use them, too.",
+		"List all clusters with --clusters.",
+	}
 	RuleSeveralParents = Rule{
 		"several-parents", Ordering, Warning,
-		"Several Applications deploy this one. They take it from each other.",
+		"Several Applications deploy this one. They overwrite each other's changes.",
 		"Keep it in one of them.",
 	}
 	RuleCycle = Rule{
 		"cycle", Ordering, Warning,
-		"An Application is deployed by one that it deploys.",
+		"An Application deploys its own parent.",
 		"Break the cycle.",
 	}
 	RuleWaveNotANumber = Rule{
 		"wave-not-a-number", Ordering, Warning,
-		"Argo CD takes a sync wave that is not a number for 0.",
+		"Argo CD treats a sync wave that is not a number as 0.",
 		"Write a whole number in quotes.",
 	}
 	RuleSyncByHand = Rule{
@@ -129,7 +135,7 @@ var (
 	RuleNeedsMissing = Rule{
 		"needs-missing", Ordering, Warning,
 		"An Application needs another that its parent does not deploy, so nothing can wait for it.",
-		"Correct the name in " + dependsOn + ", or deploy both by one parent.",
+		"Correct the name in " + argo.DependsAnnotation + ", or deploy both by one parent.",
 	}
 	RuleNeedsLater = Rule{
 		"needs-later", Ordering, Warning,
@@ -153,7 +159,7 @@ var (
 	}
 	RuleOtherNamespace = Rule{
 		"other-namespace", Advice, Warning,
-		"The Application is in another namespace than Argo CD, which looks there only if its settings name it (application.namespaces).",
+		"The Application is in another namespace than Argo CD, which watches it only if application.namespaces lists it.",
 		"Check application.namespaces, or move the Application.",
 	}
 	RuleLenient = Rule{
@@ -168,13 +174,11 @@ var (
 	}
 )
 
-const dependsOn = "argosy.dev/depends-on"
-
 // Rules returns all rules, in the order of a report.
 func Rules() []Rule {
 	all := []Rule{
 		RuleSourceBroken, RuleApplicationInvalid, RuleSetBroken, RuleNameTwice, RuleSettingsBroken,
-		RuleSourceUnknown, RuleSourcePartly, RuleSetUnknown, RuleFieldIgnored, RuleTooLarge, RuleClusterUnknown, RuleSettingsUnknown,
+		RuleSourceUnknown, RuleSourcePartly, RuleSetUnknown, RuleFieldIgnored, RuleTooLarge, RuleClusterUnknown, RuleClustersFromTree, RuleSettingsUnknown,
 		RuleNoHealthCheck, RuleHealthCheckNested, RuleSeveralParents, RuleCycle, RuleWaveNotANumber, RuleSyncByHand, RuleNeedsMissing, RuleNeedsLater,
 		RuleHealthCheckDeployed, RuleOtherCluster, RuleOtherNamespace, RuleLenient, RuleExcluded,
 	}

@@ -1,9 +1,11 @@
 package plan
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"io/fs"
 	"path"
@@ -19,17 +21,23 @@ import (
 	"github.com/argosy-cd/argosy/internal/tree"
 )
 
-// trigger is what the plugin s3 does with a directory that has a trigger file, nil without one.
-func (l *loader) trigger(about source.Application, s map[string]any) *source.Result {
-	repo, err := l.cfg.Loader.Open(l.ctx, manifest.String(s, "repoURL"), cmpOr(manifest.String(s, "targetRevision"), "HEAD"))
+// trigger is what the plugin s3 does with a directory that has a trigger file, nil without one. Named says that the source names the plugin.
+func (l *loader) trigger(about source.Application, s map[string]any, named bool) *source.Result {
+	repo, err := l.cfg.Loader.Open(l.ctx, manifest.String(s, "repoURL"), cmp.Or(manifest.String(s, "targetRevision"), "HEAD"))
+	if err != nil && named {
+		return missing(source.S3, err)
+	}
 	if err != nil {
 		return nil // said by whoever reads the directory
 	}
-	dir := path.Clean(cmpOr(manifest.String(s, "path"), "."))
+	dir := path.Clean(cmp.Or(manifest.String(s, "path"), "."))
 	file := path.Join(dir, triggerfile.Name)
 	data, err := repo.View.Read(l.ctx, file)
-	if err != nil {
+	if errors.Is(err, fs.ErrNotExist) {
 		return nil
+	}
+	if err != nil {
+		return missing(source.S3, err)
 	}
 	r := l.s3(about, file, data, dir, repo.View)
 	r.Inputs = append(r.Inputs, source.Input{Path: file})

@@ -158,10 +158,12 @@ func (e *Edits) annotations(k *types.Kustomization) error {
 	return merge("annotation", k.CommonAnnotations, e.CommonAnnotations, e.ForceAnnotations)
 }
 
-func merge(what string, to, from map[string]string, force bool) error {
+// merge adds labels or annotations, over those that are there only if it is forced to.
+func merge(what string, to, from map[string]string, forced bool) error {
+	field := map[string]string{"label": "forceCommonLabels", "annotation": "forceCommonAnnotations"}[what]
 	for _, name := range manifest.Keys(from) {
-		if _, ok := to[name]; ok && !force {
-			return fmt.Errorf("%s %s already in kustomization file. Use --force to override.", what, name) //nolint:staticcheck // Kustomize's own words
+		if _, ok := to[name]; ok && !forced {
+			return fmt.Errorf("%s %s is already in the Kustomization; kustomize.%s of the Application overrides it", what, name, field)
 		}
 		to[name] = from[name]
 	}

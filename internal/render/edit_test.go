@@ -34,19 +34,28 @@ func TestEdits(t *testing.T) {
 		{"empty image", "", deployment, render.Edits{Images: []string{"="}}, image("r.io:5/app:1", "1")},
 		{"replicas", "replicas: [{name: d, count: 2}]", deployment, render.Edits{Replicas: map[string]int64{"d": 5}}, image("r.io:5/app:1", "5")},
 		{"labels", "", object("a"), render.Edits{CommonLabels: map[string]string{"x": "y"}}, meta("  labels:\n    x: \"y\"\n  name: a\n")},
-		{"label that is there", "commonLabels: {x: k}", object("a"), render.Edits{CommonLabels: map[string]string{"x": "y"}}, "kustomization.yaml: label x already in kustomization file. Use --force to override."},
+		{"label that is there", "commonLabels: {x: k}", object("a"), render.Edits{CommonLabels: map[string]string{"x": "y"}}, "kustomization.yaml: label x is already in the Kustomization; kustomize.forceCommonLabels of the Application overrides it"},
 		{"forced label", "commonLabels: {x: k}", object("a"), render.Edits{CommonLabels: map[string]string{"x": "y"}, ForceLabels: true}, meta("  labels:\n    x: \"y\"\n  name: a\n")},
 		{"label without selectors", "", object("a"), render.Edits{CommonLabels: map[string]string{"x": "y"}, WithoutSelectors: true}, meta("  labels:\n    x: \"y\"\n  name: a\n")},
-		{"templates with selectors", "", object("a"), render.Edits{CommonLabels: map[string]string{"x": "y"}, IncludeTemplates: true},
-			"kustomization.yaml: kustomize.labelIncludeTemplates: labelWithoutSelector must be set, too"},
+		{
+			"templates with selectors", "", object("a"),
+			render.Edits{CommonLabels: map[string]string{"x": "y"}, IncludeTemplates: true},
+			"kustomization.yaml: kustomize.labelIncludeTemplates: labelWithoutSelector must be set, too",
+		},
 		{"annotations", "commonAnnotations: {k: k}", object("a"), render.Edits{CommonAnnotations: map[string]string{"x": "y"}}, meta("  annotations:\n    k: k\n    x: \"y\"\n  name: a\n")},
-		{"annotation that is there", "commonAnnotations: {x: k}", object("a"), render.Edits{CommonAnnotations: map[string]string{"x": "y"}},
-			"kustomization.yaml: annotation x already in kustomization file. Use --force to override."},
+		{
+			"annotation that is there", "commonAnnotations: {x: k}", object("a"),
+			render.Edits{CommonAnnotations: map[string]string{"x": "y"}},
+			"kustomization.yaml: annotation x is already in the Kustomization; kustomize.forceCommonAnnotations of the Application overrides it",
+		},
 		{"components", "", object("a"), render.Edits{Components: []string{"c"}}, meta("  name: c-a\n")},
 		{"component that is not there", "", object("a"), render.Edits{Components: []string{"d"}}, `kustomization.yaml: components: "d" is not in the source`},
 		{"patch", "patches: []", object("a"), render.Edits{Patches: []any{map[string]any{"patch": object("a")}}}, meta("  name: a\n")},
-		{"patch over null", "patches:", object("a"), render.Edits{Patches: []any{map[string]any{"patch": object("a")}}},
-			"kustomization.yaml: patches: must be a list for kustomize.patches of the Application, it is null; remove the field"},
+		{
+			"patch over null", "patches:", object("a"),
+			render.Edits{Patches: []any{map[string]any{"patch": object("a")}}},
+			"kustomization.yaml: patches: must be a list for kustomize.patches of the Application, it is null; remove the field",
+		},
 		{"patch over null that was written anew", "patches:", object("a"), render.Edits{NamePrefix: "p-", Patches: []any{map[string]any{"patch": object("a")}}}, meta("  name: p-a\n")},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -71,8 +80,10 @@ func TestQuiet(t *testing.T) {
 	}
 	stderr := os.Stderr
 	os.Stderr = w
-	docs, err := directory(files("kustomization.yaml", "bases: [b]\ncommonLabels: {a: b}\nimageTags: [{name: x, newTag: v1}]\nlabels: [{pairs: {a: c, d: e}}]\n",
-		"b/kustomization.yaml", "resources: [a.yaml]\ncommonLabels: {}\n", "b/a.yaml", "{apiVersion: v1, kind: Service, metadata: {name: a}, spec: {selector: {x: y}}}\n"), render.Options{})
+	docs, err := directory(files("kustomization.yaml", "bases: [b]\ncommonLabels: {a: b}\nimageTags: [{name: x, newTag: v1}]\nlabels: [{pairs: {a: c, d: e}}]\n"+
+		"patchesStrategicMerge:\n- p.yaml\n- empty.yaml\n- |-\n  {apiVersion: v1, kind: Service, metadata: {name: a}, spec: {p: second, q: first}}\npatches: [{patch: '{apiVersion: v1, kind: Service, metadata: {name: a}, spec: {q: last}}'}]\n",
+		"empty.yaml", "# nothing\n", "p.yaml", "{apiVersion: v1, kind: Service, metadata: {name: a}, spec: {p: first, r: first}}\n---\n$patch: delete\napiVersion: v1\nkind: Service\nmetadata: {name: b}\n",
+		"b/kustomization.yaml", "resources: [a.yaml]\ncommonLabels: {}\n", "b/a.yaml", "{apiVersion: v1, kind: Service, metadata: {name: a}, spec: {selector: {x: y}}}\n---\n{apiVersion: v1, kind: Service, metadata: {name: b}}\n"), render.Options{})
 	os.Stderr = stderr
 	_ = w.Close()
 	if err != nil {
@@ -82,7 +93,7 @@ func TestQuiet(t *testing.T) {
 	if n, _ := r.Read(said); n > 0 {
 		t.Errorf("it said %s", said[:n])
 	}
-	want := "---\napiVersion: v1\nkind: Service\nmetadata:\n  labels:\n    a: b\n    d: e\n  name: a\nspec:\n  selector:\n    a: b\n    x: \"y\"\n"
+	want := "---\napiVersion: v1\nkind: Service\nmetadata:\n  labels:\n    a: b\n    d: e\n  name: a\nspec:\n  p: second\n  q: last\n  r: first\n  selector:\n    a: b\n    x: \"y\"\n"
 	if diff := cmp.Diff(want, yaml(t, docs)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}

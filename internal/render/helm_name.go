@@ -3,6 +3,7 @@ package render
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 
 	"github.com/argosy-cd/argosy/internal/appset/template"
@@ -25,7 +26,7 @@ func ReleaseName(ctx context.Context, text string) (string, error) {
 		text, err = compiled.RenderString(ctx, map[string]any{})
 	}
 	if err != nil && (strings.Contains(err.Error(), "not defined") || strings.Contains(err.Error(), "answers differently")) {
-		return "", errors.Join(err, ErrName)
+		return "", fmt.Errorf("%w; %w", err, ErrName)
 	}
 	return text, err
 }

@@ -52,7 +52,7 @@ func TestHelmErrors(t *testing.T) {
 		"values.yaml", "- a\n")
 	values("values", "prod.yaml: values must be an object, they are a list", "- a\n")
 	values("text as values", "prod.yaml: values must be an object, they are a string", "a\n")
-	values("syntax of values", "prod.yaml: line 2: mapping values are not allowed in this context", "a: b\n  c: d\n")
+	values("syntax of values", "prod.yaml:2: mapping values are not allowed in this context", "a: b\n  c: d\n")
 	values("no values", "", "# nothing\n")
 	cases = append(cases, errorCase{"version of Kubernetes", files("Chart.yaml", chartFile), render.Options{KubeVersion: "new"}, `the Kubernetes version "new" (KUBE_VERSION) is not one`})
 

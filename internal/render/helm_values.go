@@ -18,7 +18,7 @@ func chartValues(c Chart) (map[string]any, error) {
 	for _, f := range c.ValueFiles {
 		var v any
 		if err := manifest.Unmarshal(f.Data, &v); err != nil {
-			return nil, fmt.Errorf("%s: %w", f.Name, err)
+			return nil, manifest.Located(f.Name, err)
 		}
 		more, ok := v.(map[string]any)
 		if v != nil && !ok {

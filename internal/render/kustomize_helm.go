@@ -129,7 +129,7 @@ func (l *localCheck) chart(a at, globals types.HelmGlobals, h types.HelmChart, k
 // noChart notes why a chart is not rendered: an error of Kustomize, too, or something that is not available.
 func (l *localCheck) noChart(a at, h types.HelmChart, err error) {
 	if errors.Is(err, errNotHere) {
-		l.missing = append(l.missing, &MissingChart{Name: h.Name, Namespace: h.Namespace, error: l.error(a, "%s: %v", h.Name, err)})
+		l.missing = append(l.missing, &MissingChartError{Name: h.Name, Namespace: h.Namespace, error: l.error(a, "%s: %v", h.Name, err)})
 		return
 	}
 	l.errorf(a, "%s: %v", h.Name, err)
@@ -220,8 +220,8 @@ func (l *localCheck) chartOptions(a at, globals types.HelmGlobals, h types.HelmC
 	return c, nil
 }
 
-// MissingChart says that a chart is not available.
-type MissingChart struct {
+// MissingChartError says that a chart is not available.
+type MissingChartError struct {
 	Name string
 	// Values are those that it would be rendered with, besides its own.
 	Values map[string]any
@@ -231,7 +231,7 @@ type MissingChart struct {
 }
 
 func (l *localCheck) lacksChart(a at, globals types.HelmGlobals, h types.HelmChart, err error) {
-	missing := &MissingChart{Name: h.Name, Namespace: h.Namespace, error: l.error(a, "%v", err)}
+	missing := &MissingChartError{Name: h.Name, Namespace: h.Namespace, error: l.error(a, "%v", err)}
 	c, err := l.chartOptions(a, globals, h, nil)
 	switch {
 	case errors.Is(err, errNotHere):

@@ -67,7 +67,7 @@ func TestMissingChart(t *testing.T) {
 	if err != nil || len(built.Missing) != 1 || objectNames(built.Documents) != "a" {
 		t.Fatal(built, err)
 	}
-	var chart *render.MissingChart
+	var chart *render.MissingChartError
 	if !errors.As(built.Missing[0], &chart) {
 		t.Fatal(built.Missing)
 	}

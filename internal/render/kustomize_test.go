@@ -95,7 +95,7 @@ two/kustomization.yml: resources: "y.yaml" is not in the source`,
 	add("syntax", "resources: [a.yaml\n", "kustomization.yaml: invalid Kustomization: yaml: line 1: did not find expected ',' or ']'")
 	add("unknown field", "resource: [a.yaml]\n", `kustomization.yaml: invalid Kustomization: json: unknown field "resource"`)
 	add("not an object", "- a.yaml\n", "kustomization.yaml: invalid Kustomization: json: cannot unmarshal array into Go value of type types.Kustomization")
-	add("key twice", "resources: [b.yaml]\nresources: [a.yaml]\n", `kustomization.yaml: line 2: key "resources" already set in map`)
+	add("key twice", "resources: [b.yaml]\nresources: [a.yaml]\n", `kustomization.yaml:2: key "resources" already set in map`)
 	add("empty", "", "kustomization.yaml: kustomization.yaml is empty")
 	add("broken resource", "resources: [b.yaml]\n",
 		"kustomization.yaml: accumulating resources: accumulating resources from 'b.yaml': MalformedYAMLError: yaml: line 2: mapping values are not allowed in this context in File: b.yaml",
@@ -196,6 +196,7 @@ func TestNothingOutside(t *testing.T) {
 		"namePrefix: " + outside.url[:6] + "\nconfigurations: [config.yaml]",
 	}
 	for i, ref := range refs {
+		outside.offline = i >= 4 // one of each kind is enough for what was fetched
 		quoted := fmt.Sprintf("%q", ref)
 		fill := strings.NewReplacer("REF", quoted, "KEY", fmt.Sprintf("%q", "key="+ref)).Replace
 		for _, field := range fields {
@@ -256,6 +257,7 @@ type outside struct {
 	url         string
 	connections atomic.Int32
 	started     string
+	offline     bool // check does not also build what it has as a base that was fetched
 }
 
 // watch starts a server, and puts programs that leave a mark in front of all others.
@@ -297,6 +299,9 @@ func (o *outside) check(t *testing.T, kustomization string, more ...string) {
 	what := kustomization[:min(len(kustomization), 1000)] + strings.Join(more, "\n")
 	_, _ = directory(hostile, render.Options{})
 	o.quiet(t, what)
+	if o.offline {
+		return
+	}
 	remote := &fake{git: map[string]*tree.View{"https://example.com/org/base": tree.Of(hostile)}}
 	_, _ = kustomize(render.Kustomization{View: tree.Of(files("kustomization.yaml", "resources: [https://example.com/org/base]\n")), Remote: remote})
 	o.quiet(t, "as a remote base: "+what)

@@ -86,18 +86,24 @@ func TestRemote(t *testing.T) {
 		{"file", "resources: [https://example.com/f.yaml]\nnameSuffix: -y", "f-y", "file https://example.com/f.yaml", ""},
 		{"older form", "bases: [" + base + "]", "x-b", "git " + base + " ", ""},
 		{"chart", "helmCharts: [{name: c, repo: https://charts.example.com, version: 1.0.0}]", "own", "chart https://charts.example.com c 1.0.0", ""},
-		{"values of a chart", "helmCharts: [{name: c, repo: https://charts.example.com, valuesFile: https://example.com/v.yaml}]", "fetched",
-			"chart https://charts.example.com c \nfile https://example.com/v.yaml", ""},
+		{
+			"values of a chart", "helmCharts: [{name: c, repo: https://charts.example.com, valuesFile: https://example.com/v.yaml}]", "fetched",
+			"chart https://charts.example.com c \nfile https://example.com/v.yaml", "",
+		},
 		{"missing base", "resources: [a.yaml, github.com/org/gone]", "a", "git https://github.com/org/gone ", "kustomization.yaml: resources: repository https://github.com/org/gone: no route to host"},
 		{"missing file", "resources: [a.yaml, https://example.com/g.yaml]", "a", "file https://example.com/g.yaml", "kustomization.yaml: resources: file https://example.com/g.yaml: no route to host"},
 		{"missing component", "resources: [a.yaml]\ncomponents: [github.com/org/gone]", "a", "git https://github.com/org/gone ", "kustomization.yaml: components: repository https://github.com/org/gone: no route to host"},
 		{"missing chart", "resources: [a.yaml]\nhelmCharts: [{name: d, repo: https://charts.example.com}]", "a", "chart https://charts.example.com d ", "kustomization.yaml: helmCharts: chart d: no route to host"},
-		{"missing values", "resources: [a.yaml]\nhelmCharts: [{name: c, repo: https://charts.example.com, valuesFile: https://example.com/w.yaml}]", "a",
-			"chart https://charts.example.com c \nfile https://example.com/w.yaml", "kustomization.yaml: helmCharts: c: file https://example.com/w.yaml: no route to host; it is not available here"},
+		{
+			"missing values", "resources: [a.yaml]\nhelmCharts: [{name: c, repo: https://charts.example.com, valuesFile: https://example.com/w.yaml}]", "a",
+			"chart https://charts.example.com c \nfile https://example.com/w.yaml", "kustomization.yaml: helmCharts: c: file https://example.com/w.yaml: no route to host; it is not available here",
+		},
 		{"nothing but missing", "resources: [github.com/org/gone]", "", "git https://github.com/org/gone ", "kustomization.yaml: resources: repository https://github.com/org/gone: no route to host"},
-		{"patch of what is missing", "resources: [a.yaml, github.com/org/gone]\npatches: [{patch: '{apiVersion: v1, kind: ConfigMap, metadata: {name: gone}}'}]", "",
+		{
+			"patch of what is missing", "resources: [a.yaml, github.com/org/gone]\npatches: [{patch: '{apiVersion: v1, kind: ConfigMap, metadata: {name: gone}}'}]", "",
 			"git https://github.com/org/gone ", "kustomization.yaml: resources: repository https://github.com/org/gone: no route to host\n" +
-				`kustomization.yaml: no resource matches strategic merge patch "ConfigMap.v1.[noGrp]/gone.[noNs]": no matches for Id ConfigMap.v1.[noGrp]/gone.[noNs]; failed to find unique target for patch ConfigMap.v1.[noGrp]/gone.[noNs]`},
+				`kustomization.yaml: no resource matches strategic merge patch "ConfigMap.v1.[noGrp]/gone.[noNs]": no matches for Id ConfigMap.v1.[noGrp]/gone.[noNs]; failed to find unique target for patch ConfigMap.v1.[noGrp]/gone.[noNs]`,
+		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			r := remote()
@@ -143,8 +149,10 @@ func TestRemoteStays(t *testing.T) {
 	}
 	// The other way round.
 	for _, k := range []string{"resources: [" + base + ", ../remote-1/b.yaml]", "resources: [" + base + "]\nconfigMapGenerator: [{name: x, files: [/remote-1/b.yaml]}]"} {
-		_, err := render.Build(t.Context(), render.Kustomization{View: tree.Of(files("kustomization.yaml", k+"\n")), Anywhere: true,
-			Remote: &fake{git: map[string]*tree.View{base: tree.Of(files("kustomization.yaml", "resources: [b.yaml]\n", "b.yaml", object("b")))}}})
+		_, err := render.Build(t.Context(), render.Kustomization{
+			View: tree.Of(files("kustomization.yaml", k+"\n")), Anywhere: true,
+			Remote: &fake{git: map[string]*tree.View{base: tree.Of(files("kustomization.yaml", "resources: [b.yaml]\n", "b.yaml", object("b")))}},
+		})
 		if got := text(err); !strings.Contains(got, "is outside of the source") {
 			t.Errorf("%s: %s", k, got)
 		}

@@ -169,15 +169,15 @@ func (c Config) Generate(ctx context.Context, sources []triggerfile.Source) ([]m
 	if err != nil {
 		return nil, err
 	}
-	return c.Render(fetched)
+	return c.Render(ctx, fetched)
 }
 
 // Render returns the objects of what was read. A template of a chart that does not end cannot be stopped.
-func (c Config) Render(fetched []Fetched) ([]manifest.Document, error) {
+func (c Config) Render(ctx context.Context, fetched []Fetched) ([]manifest.Document, error) {
 	var docs []manifest.Document
 	var errs []error
 	for _, f := range fetched {
-		more, err := c.render(f)
+		more, err := c.render(ctx, f)
 		if err == nil && len(more) == 0 {
 			err = &bucket.EmptyError{URL: f.Source.URL(), Reason: "there are no Kubernetes objects in it, so the answer would be empty"}
 		}
@@ -190,7 +190,7 @@ func (c Config) Render(fetched []Fetched) ([]manifest.Document, error) {
 	return docs, nil
 }
 
-func (c Config) render(f Fetched) ([]manifest.Document, error) {
+func (c Config) render(ctx context.Context, f Fetched) ([]manifest.Document, error) {
 	s := f.Source
 	files, url := f.Snapshot.Files, s.URL().Join
 	if f.Snapshot.Single {
@@ -209,11 +209,11 @@ func (c Config) render(f Fetched) ([]manifest.Document, error) {
 			return nil, fmt.Errorf("%s: type is %s, but this is one manifest", key, s.Type)
 		}
 	}
-	return c.documents(s, kind(s, tree.Names(files)), files, url)
+	return c.documents(ctx, s, kind(s, tree.Names(files)), files, url)
 }
 
 // documents renders files by the rules of Git directories, and strictly: they were made for this.
-func (c Config) documents(s triggerfile.Source, kind string, files []tree.File, url func(string) string) ([]manifest.Document, error) {
+func (c Config) documents(ctx context.Context, s triggerfile.Source, kind string, files []tree.File, url func(string) string) ([]manifest.Document, error) {
 	if kind == triggerfile.Manifests {
 		if s.Helm != nil {
 			return nil, fmt.Errorf("%s: helm is set, but there is no Chart.yaml", s.URL())
@@ -239,7 +239,7 @@ func (c Config) documents(s triggerfile.Source, kind string, files []tree.File, 
 		return nil, fmt.Errorf("%s: helm is set, but there is no Chart.yaml", s.URL())
 	}
 	r.View = tree.Of(files)
-	result := source.Render(context.Background(), r)
+	result := source.Render(ctx, r)
 	return result.Documents, result.Err()
 }
 

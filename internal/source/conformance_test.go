@@ -95,7 +95,7 @@ func ours(t *testing.T, c sourcetest.Case) *source.Result {
 		if about.Several && manifest.String(spec, "path") == "" && manifest.String(spec, "chart") == "" {
 			continue
 		}
-		r := loader.Load(t.Context(), about, spec, refs, len(list))
+		r := loader.Load(t.Context(), about, spec, refs)
 		sum.Documents = append(sum.Documents, r.Documents...)
 		sum.Problems = append(sum.Problems, r.Problems...)
 		sum.Verdict = max(sum.Verdict, r.Verdict)

@@ -73,7 +73,7 @@ func (j *job) declared(files []tree.File) ([]dependency, error) {
 		for file, into := range map[string]*list{name: &l, locks[name]: &locked} {
 			data, _ := tree.Find(files, file)
 			if err := manifest.Unmarshal(data, into); err != nil {
-				return nil, fmt.Errorf("%s: %w", j.URL(path.Join(j.dir, file)), err)
+				return nil, manifest.Located(j.URL(path.Join(j.dir, file)), err)
 			}
 		}
 		for _, d := range l.Dependencies {

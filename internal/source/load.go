@@ -26,6 +26,8 @@ type Loader struct {
 	Open func(ctx context.Context, url, revision string) (Repository, error)
 	// Remote fetches charts and more. Nil fetches nothing.
 	Remote Remote
+	// Tool makes the manifests of sources that name a plugin, in its place; "" is nothing that is known.
+	Tool Kind
 	Environment
 }
 
@@ -57,10 +59,13 @@ func (l Loader) Refs(ctx context.Context, sources []map[string]any) map[string]R
 // revision is that of a source in Git.
 func revision(s map[string]any) string { return cmp.Or(manifest.String(s, "targetRevision"), "HEAD") }
 
-// Load renders one source of an Application that has so many.
-func (l Loader) Load(ctx context.Context, app Application, spec map[string]any, refs map[string]Repository, sources int) *Result {
-	app.Several = app.Several || sources > 1
-	r := Request{Application: app, Environment: l.Environment, Spec: spec, Refs: refs}
+// Load renders one source of an Application.
+func (l Loader) Load(ctx context.Context, app Application, spec map[string]any, refs map[string]Repository) *Result {
+	if l.Tool != "" {
+		spec = maps.Clone(spec)
+		delete(spec, "plugin")
+	}
+	r := Request{Application: app, Environment: l.Environment, Spec: spec, Refs: refs, Kind: l.Tool}
 	if l.Remote != nil {
 		r.Remote = l.Remote
 	}

@@ -35,7 +35,7 @@ func (j *job) override() error {
 			return err
 		}
 		if err := j.merge(data); err != nil {
-			return fmt.Errorf("%s: %w", j.URL(file), err)
+			return manifest.Located(j.URL(file), err)
 		}
 	}
 	return nil

@@ -93,43 +93,86 @@ func TestVerdicts(t *testing.T) {
 		{"directory", "", []string{"a.yaml", object("a"), "values.yaml", "x: y\n"}, nil, "known: a"},
 		{"nothing", "", []string{"README.md", ""}, nil, "known:"},
 		{"no such path", "path: nowhere", []string{"a.yaml", ""}, nil, "broken:\nfailure nowhere: there is no such directory"},
-		{"broken manifest", "", []string{"a.yaml", object("a"), "b.yaml", "apiVersion: v1\nkind: X\nmetadata: [\n"}, nil, "broken:\nfailure b.yaml:4: did not find expected node content"},
+		{"broken manifest", "", []string{"a.yaml", object("a"), "b.yaml", "apiVersion: v1\nkind: X\nmetadata: [\n"}, nil, "broken:\nfailure b.yaml:3: did not find expected node content"},
 		{"all broken manifests", "", []string{"a.json", "", "b.json", "x"}, nil, "broken:\nfailure a.json: EOF\nfailure b.json: invalid character 'x' looking for beginning of value"},
-		{"key twice", "", []string{"a.yaml", "apiVersion: v1\nkind: X\nmetadata: {name: a}\nkind: Y\n"}, nil, "known: a\nlenient a.yaml:4: key \"kind\" already set in map; the last one counts"},
+		{"key twice", "", []string{"a.yaml", "apiVersion: v1\nkind: X\nmetadata: {name: a}\nkind: Z\n"}, nil, "known: a\nlenient a.yaml:4: key \"kind\" already set in map; the last one counts"},
 		{"document behind its end", "", []string{"a.yaml", object("a") + "...\n" + object("b")}, nil, "known: a\nlenient a.yaml:3: a document behind \"...\" is not read; separate documents by \"---\""},
-		{"pattern", "directory: {include: '{a'}", []string{"a.yaml", object("a")}, nil, "known:\nlenient source.directory.include: \"{a\" is no pattern (unexpected end of input), so it matches nothing"},
+		{"pattern", "directory: {include: '[a'}", []string{"a.yaml", object("a")}, nil, "known:\nlenient source.directory.include: \"[a\" is no pattern (unexpected end of input), so it matches nothing"},
 		{"plugin", "plugin: {name: x}", nil, nil, "unknown:\nmissing it is made by the plugin \"x\", which is not known here"},
-		{"made-up field", "new: 1\ndirectory: {recurse: true, made: {up: x}}", []string{"a.yaml", object("a")}, nil,
-			"known: a\nignored source.directory.made is not honoured here, so what it changes is not seen\nignored source.new is not honoured here, so what it changes is not seen"},
-		{"field of another tool", "helm: {parameters: [{name: a, value: b, made: up}]}", []string{"Chart.yaml", chartFile, "templates/a.yaml", object("a")}, nil,
-			"known: a\nignored source.helm.parameters.made is not honoured here, so what it changes is not seen"},
-		{"remote base", "", []string{"kustomization.yaml", "resources: [a.yaml, https://example.com/org/repo]\n", "a.yaml", object("a")}, nil,
-			"partly known: a\nmissing kustomization.yaml: resources: \"https://example.com/org/repo\" is remote; only files in the source are read"},
-		{"remote base that is there", "", []string{"kustomization.yaml", "resources: [a.yaml, https://example.com/org/repo]\n", "a.yaml", object("a")},
-			remote{map[string]string{"https://example.com/org/repo": object("b")}}, "known: a b"},
-		{"nothing but a remote base", "", []string{"kustomization.yaml", "resources: [https://example.com/org/repo]\n"}, remote{},
-			"unknown:\nmissing kustomization.yaml: resources: https://example.com/org/repo: no route to host"},
-		{"dependency", "", []string{"Chart.yaml", dependency, "templates/a.yaml", object("a")}, nil,
-			"partly known: a\nmissing Chart.yaml: dependency sub 1.0.0: it is in https://charts.example.com, and nothing is fetched"},
-		{"dependency that cannot be reached", "", []string{"Chart.yaml", dependency, "templates/a.yaml", object("a")}, remote{},
-			"partly known: a\nmissing Chart.yaml: dependency sub 1.0.0: sub 1.0.0: no route to host"},
+		{
+			"made-up field", "new: 1\ndirectory: {recurse: true, made: {up: x}}",
+			[]string{"a.yaml", object("a")},
+			nil,
+			"known: a\nignored source.directory.made is not honoured here, so what it changes is not seen\nignored source.new is not honoured here, so what it changes is not seen",
+		},
+		{
+			"field of another tool", "helm: {parameters: [{name: a, value: b, made: up}]}",
+			[]string{"Chart.yaml", chartFile, "templates/a.yaml", object("a")},
+			nil,
+			"known: a\nignored source.helm.parameters.made is not honoured here, so what it changes is not seen",
+		},
+		{
+			"remote base", "",
+			[]string{"kustomization.yaml", "resources: [a.yaml, https://example.com/org/repo]\n", "a.yaml", object("a")},
+			nil,
+			"partly known: a\nmissing kustomization.yaml: resources: \"https://example.com/org/repo\" is remote; only files in the source are read",
+		},
+		{
+			"remote base that is there", "",
+			[]string{"kustomization.yaml", "resources: [a.yaml, https://example.com/org/repo]\n", "a.yaml", object("a")},
+			remote{map[string]string{"https://example.com/org/repo": object("b")}},
+			"known: a b",
+		},
+		{
+			"nothing but a remote base", "",
+			[]string{"kustomization.yaml", "resources: [https://example.com/org/repo]\n"},
+			remote{},
+			"unknown:\nmissing kustomization.yaml: resources: https://example.com/org/repo: no route to host",
+		},
+		{
+			"dependency", "",
+			[]string{"Chart.yaml", dependency, "templates/a.yaml", object("a")},
+			nil,
+			"partly known: a\nmissing Chart.yaml: dependency sub 1.0.0: it is in https://charts.example.com, and nothing is fetched",
+		},
+		{
+			"dependency that cannot be reached", "",
+			[]string{"Chart.yaml", dependency, "templates/a.yaml", object("a")},
+			remote{},
+			"partly known: a\nmissing Chart.yaml: dependency sub 1.0.0: sub 1.0.0: no route to host",
+		},
 		{"dependency that is there", "", []string{"Chart.yaml", dependency, "templates/a.yaml", object("a")}, remote{map[string]string{"sub 1.0.0": object("b")}}, "known: b a"},
 		{"dependency that is switched off", "", []string{"Chart.yaml", dependency, "values.yaml", "sub: {enabled: false}\n", "templates/a.yaml", object("a")}, nil, "known: a"},
 		{"dependency that is switched off by a parameter", "helm: {parameters: [{name: sub.enabled, value: 'false'}]}", []string{"Chart.yaml", dependency, "templates/a.yaml", object("a")}, nil, "known: a"},
-		{"template that needs a dependency", "", []string{"Chart.yaml", dependency, "templates/a.yaml", "{{ include \"sub.x\" . }}"}, nil,
+		{
+			"template that needs a dependency", "",
+			[]string{"Chart.yaml", dependency, "templates/a.yaml", "{{ include \"sub.x\" . }}"},
+			nil,
 			"unknown:\nmissing Chart.yaml: dependency sub 1.0.0: it is in https://charts.example.com, and nothing is fetched\n" +
 				"missing Chart.yaml: rendering: c/templates/a.yaml:1:3 executing \"c/templates/a.yaml\" at <include \"sub.x\" .>: error calling include: " +
-				"template: no template \"sub.x\" associated with template \"gotpl\"; it may be for what is missing"},
-		{"remote values", "helm: {valueFiles: ['https://user:secret@example.com/v.yaml']}", []string{"Chart.yaml", chartFile, "templates/a.yaml", object("a")}, nil,
-			"partly known: a\nmissing helm.valueFiles: https://user:xxxxx@example.com/v.yaml is remote"},
-		{"remote values that are there", "helm: {valueFiles: ['https://example.com/v.yaml']}",
+				"template: no template \"sub.x\" associated with template \"gotpl\"; it may be for what is missing",
+		},
+		{
+			"remote values", "helm: {valueFiles: ['https://user:secret@example.com/v.yaml']}",
+			[]string{"Chart.yaml", chartFile, "templates/a.yaml", object("a")},
+			nil,
+			"partly known: a\nmissing helm.valueFiles: https://user:xxxxx@example.com/v.yaml is remote",
+		},
+		{
+			"remote values that are there", "helm: {valueFiles: ['https://example.com/v.yaml']}",
 			[]string{"Chart.yaml", chartFile, "templates/a.yaml", "{apiVersion: v1, kind: ConfigMap, metadata: {name: {{ .Values.name }}}}"},
-			remote{map[string]string{"https://example.com/v.yaml": "name: far\n"}}, "known: far"},
+			remote{map[string]string{"https://example.com/v.yaml": "name: far\n"}},
+			"known: far",
+		},
 		{"values of a scheme", "helm: {valueFiles: ['s3://bucket/v.yaml']}", []string{"Chart.yaml", chartFile}, remote{}, "broken:\nfailure helm.valueFiles: the URL scheme 's3' is not allowed"},
 		{"no values", "helm: {valueFiles: [v.yaml]}", []string{"Chart.yaml", chartFile}, nil, "broken:\nfailure helm.valueFiles: v.yaml: there is no such file"},
-		{"name by chance", "helm: {releaseName: 'x-{{ randAlpha 5 }}'}", []string{"Chart.yaml", chartFile, "templates/a.yaml", object("a")}, nil,
-			"partly known: a\nmissing helm.releaseName: release name: template: :1:5: executing \"\" at <randAlpha 5>: error calling randAlpha: it answers differently each time, " +
-				"so the Applications would never be in sync its functions are not available here"},
+		{
+			"name by chance", "helm: {releaseName: 'x-{{ randAlpha 5 }}'}",
+			[]string{"Chart.yaml", chartFile, "templates/a.yaml", object("a")},
+			nil,
+			"partly known: a\nmissing helm.releaseName: release name: <randAlpha 5>: error calling randAlpha: it answers differently each time, " +
+				"so the Applications would never be in sync; its functions are not available here",
+		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			r := source.Request{Spec: spec(t, "{repoURL: x}"), Repository: view(tt.files...), Application: source.Application{Name: "app", Namespace: "ns"}}
@@ -152,7 +195,7 @@ func TestVerdicts(t *testing.T) {
 
 // TestMissingValues: what a chart that is missing would be told.
 func TestMissingValues(t *testing.T) {
-	app := source.Application{Name: "app", Namespace: "ns"}
+	app := source.Application{Name: "app", Namespace: "ns", Several: true}
 	loader := source.Loader{Open: func(_ context.Context, url, _ string) (source.Repository, error) {
 		if url == "gone" {
 			return source.Repository{}, errors.New("no route to host")
@@ -166,7 +209,8 @@ func TestMissingValues(t *testing.T) {
 			"missing helm.valueFiles: $values/v.yaml: the repository of the source $values is not available here"},
 	} {
 		sources := []map[string]any{chart, {"repoURL": tt.url, "ref": "values"}}
-		r := loader.Load(t.Context(), app, chart, loader.Refs(t.Context(), sources), 2)
+		app.Several = true
+		r := loader.Load(t.Context(), app, chart, loader.Refs(t.Context(), sources))
 		if diff := cmp.Diff(tt.want, describe(r)); diff != "" {
 			t.Errorf("(-want +got):\n%s", diff)
 		}
@@ -195,11 +239,17 @@ func TestRefs(t *testing.T) {
 		{"another", []string{git("chart", values), git("values", "ref: w")}, "broken:\nfailure source referenced \"$v\", which is not one of the available sources ($w)"},
 		{"twice", []string{git("chart", ""), git("values", "ref: v"), git("chart", "ref: v")}, "broken:\nfailure sources: several of them have the ref \"v\""},
 		{"name", []string{git("chart", ""), git("values", "ref: v.w")}, "broken:\nfailure sources: ref \"v.w\" cannot contain any special characters except '_' and '-'"},
-		{"chart", []string{git("chart", values), "{repoURL: x, chart: y, ref: v}"}, "broken:\nfailure source referenced \"$v\", which is a chart; Argo CD takes value files from Git only"},
-		{"revisions", []string{git("chart", "helm: {valueFiles: [$v/v.yaml, $w/v.yaml]}"), git("values", "ref: v"), git("values", "ref: w, targetRevision: v2")},
-			"broken:\nfailure cannot reference multiple revisions for the same repository: $w references \"v2\", another \"HEAD\""},
-		{"itself at another revision", []string{git("chart", values), git("chart", "ref: v, targetRevision: v2")},
-			"broken:\nfailure cannot reference a different revision of the same repository: $v references \"v2\""},
+		{"chart", []string{git("chart", values), "{repoURL: x, chart: demo, ref: v}"}, "broken:\nfailure source referenced \"$v\", which is a chart; Argo CD takes value files from Git only"},
+		{
+			"revisions",
+			[]string{git("chart", "helm: {valueFiles: [$v/v.yaml, $w/v.yaml]}"), git("values", "ref: v"), git("values", "ref: w, targetRevision: v2")},
+			"broken:\nfailure cannot reference multiple revisions for the same repository: $w references \"v2\", another \"HEAD\"",
+		},
+		{
+			"itself at another revision",
+			[]string{git("chart", values), git("chart", "ref: v, targetRevision: v2")},
+			"broken:\nfailure cannot reference a different revision of the same repository: $v references \"v2\"",
+		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			loader := source.Loader{Open: func(_ context.Context, url, revision string) (source.Repository, error) {
@@ -217,7 +267,7 @@ func TestRefs(t *testing.T) {
 			for _, s := range tt.sources {
 				sources = append(sources, spec(t, s))
 			}
-			r := loader.Load(t.Context(), source.Application{Name: "app", Several: true}, sources[0], loader.Refs(t.Context(), sources), len(sources))
+			r := loader.Load(t.Context(), source.Application{Name: "app", Several: true}, sources[0], loader.Refs(t.Context(), sources))
 			if diff := cmp.Diff(tt.want, describe(r)); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
@@ -233,10 +283,16 @@ func TestInputs(t *testing.T) {
 		want       string
 	}{
 		{"directory", "directory: {exclude: b*}", []string{"a.yaml", object("a"), "b.yaml", "x", "README.md", "x", ".argocd-source.yaml", "{}"}, "/.argocd-source.yaml /a.yaml"},
-		{"Kustomization", "path: o", []string{"o/kustomization.yaml", "resources: [../base]\n", "base/kustomization.yaml", "resources: [a.yaml]\n", "base/a.yaml", object("a"), "base/b.yaml", "x", "c.yaml", ""},
-			"/base/a.yaml /base/kustomization.yaml /o/kustomization.yaml"},
-		{"chart", "{path: c, helm: {valueFiles: [../v.yaml, $r/w.yaml]}}", []string{"c/Chart.yaml", chartFile, "c/templates/a.yaml", object("a"), "v.yaml", "", "x.yaml", ""},
-			"/c/Chart.yaml /c/templates/a.yaml /v.yaml $r/w.yaml"},
+		{
+			"Kustomization", "path: o",
+			[]string{"o/kustomization.yaml", "resources: [../base]\n", "base/kustomization.yaml", "resources: [a.yaml]\n", "base/a.yaml", object("a"), "base/b.yaml", "x", "c.yaml", ""},
+			"/base/a.yaml /base/kustomization.yaml /o/kustomization.yaml",
+		},
+		{
+			"chart", "{path: c, helm: {valueFiles: [../v.yaml, $r/w.yaml]}}",
+			[]string{"c/Chart.yaml", chartFile, "c/templates/a.yaml", object("a"), "v.yaml", "", "x.yaml", ""},
+			"/c/Chart.yaml /c/templates/a.yaml /v.yaml $r/w.yaml",
+		},
 	} {
 		r := source.Render(t.Context(), source.Request{
 			Application: source.Application{Name: "app"}, Spec: spec(t, tt.spec), Repository: view(tt.files...), Refs: map[string]source.Repository{"$r": view("w.yaml", "", "z.yaml", "")},

@@ -90,6 +90,9 @@ func (j *job) valueFile(name string, optional bool) (*tree.File, error) {
 		return nil, err
 	}
 	j.used(ref, full)
+	if ref == "" {
+		name = j.URL(full)
+	}
 	return &tree.File{Name: name, Data: data}, nil
 }
 

@@ -1,0 +1,83 @@
+package source
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/argosy-cd/argosy/internal/problem"
+	"github.com/argosy-cd/argosy/internal/render"
+)
+
+// Problem is why something is not known, or what a reader should know about a source.
+type Problem struct {
+	// Class says what it means for the verdict.
+	Class Class
+	// Text is one line, with the file in front if there is one.
+	Text string
+	// Chart is the name of the chart that is missing, if it is one, and Values those that it would be rendered with, besides its own.
+	Chart  string
+	Values map[string]any
+	// Namespace is that of the chart's release, "" if it is not said.
+	Namespace string
+}
+
+// Class is a kind of problem.
+type Class int
+
+// Classes of problems.
+const (
+	Missing Class = iota // something is not available here
+	Failure              // Argo CD fails, too
+	Ignored              // a field is not honoured here
+	Lenient              // Argo CD takes it, but it is a mistake
+)
+
+// note adds a problem, once.
+func (j *job) note(class Class, format string, args ...any) {
+	p := Problem{Class: class, Text: strings.Join(strings.Fields(fmt.Sprintf(format, args...)), " ")}
+	if !slices.ContainsFunc(j.result.Problems, func(q Problem) bool { return q.Class == p.Class && q.Text == p.Text }) {
+		j.result.Problems = append(j.result.Problems, p)
+	}
+}
+
+func (j *job) fail(err error) {
+	for _, e := range problem.All(err) {
+		j.note(Failure, "%v", e)
+	}
+}
+
+func (j *job) lacks(errs ...error) {
+	for _, err := range errs {
+		for _, e := range problem.All(err) {
+			j.note(Missing, "%v", e)
+			var chart *render.MissingChartError
+			if errors.As(e, &chart) {
+				last := &j.result.Problems[len(j.result.Problems)-1]
+				last.Chart, last.Values, last.Namespace = chart.Name, chart.Values, chart.Namespace
+			}
+		}
+	}
+}
+
+func (j *job) warn(lines []string) {
+	for _, line := range lines {
+		j.note(Lenient, "%s", line)
+	}
+}
+
+// judge draws the verdict from the problems.
+func (j *job) judge() {
+	has := func(c Class) bool {
+		return slices.ContainsFunc(j.result.Problems, func(p Problem) bool { return p.Class == c })
+	}
+	switch r := j.result; {
+	case has(Failure):
+		r.Documents, r.Verdict = nil, Broken
+	case has(Missing) && len(r.Documents) == 0:
+		r.Verdict = Unknown
+	case has(Missing):
+		r.Verdict = Partly
+	}
+}
