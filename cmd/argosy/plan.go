@@ -2,6 +2,9 @@ package main
 
 import (
 	"context"
+	"io"
+	"log"
+	"log/slog"
 	"slices"
 	"strings"
 
@@ -51,6 +54,9 @@ func (o *planInput) repositories(std stdio) (*repositories, error) {
 	if err := o.verdict.check(); err != nil {
 		return nil, err
 	}
+	// Helm's libraries talk to the standard loggers, about what is said here by findings, or not worth a word.
+	log.SetOutput(io.Discard)
+	slog.SetDefault(slog.New(slog.DiscardHandler))
 	r, err := newRepositories(std, o.repos, o.offline)
 	if err != nil {
 		return nil, err

@@ -14,28 +14,28 @@ func TestStream(t *testing.T) {
 	for _, tt := range []struct{ name, text, want string }{
 		{"nothing", "", ""},
 		{"comments", "# a\n---\n# b\n", ""},
-		{"documents", "# x\n\nn: a\n--- # y\nn: b\n---\n\n---\n  \nn: c", "f:3 a, f:5: document 2 b, f:9: document 3 c"},
-		{"separator first", "---\nn: a\n---\nn: b\n", "f:2 a, f:4: document 2 b"},
-		{"carriage returns", "n: a\r\n---\r\nn: b\r\n", "f:1 a, f:3: document 2 b"},
-		{"mark", "\xef\xbb\xbfn: a\n", "f:1 a"},
-		{"key twice", "n: a\n---\nn: b\nn: c\n", "f:1 a, f:3: document 2 c; f:4: document 2: key \"n\" already set in map; the last one counts"},
-		{"key twice in JSON", "{\"n\": \"a\",\n\"n\": \"b\"}", "f:1 b; f:2: key \"n\" already set in map; the last one counts"},
-		{"text behind a separator", "n: a\n---\nn: b\n--- n: c\n", "f:1 a; f:4: invalid document separator: n: c"},
-		{"longer separator", "n: a\n----\n", "f:2: invalid document separator: -"},
-		{"end", "n: a\n...\n---\nn: b\n...\n# c\n", "f:1 a, f:4: document 2 b"},
-		{"behind the end", "n: a\n...\n\nn: b\n", "f:1 a; f:4: a document behind \"...\" is not read; separate documents by \"---\""},
-		{"directive", "%YAML 1.1\n---\nn: a\n", "f:1: did not find expected <document start>"},
-		{"error in the second", "n: a\n---\nx: y\nb: [\n---\nn: c\n", "f:1 a; f:4: document 2: did not find expected node content"},
-		{"no object", "n: a\n---\n- b\n", "f:1 a; f:3: document 2: the document must be an object, it is a list"},
-		{"JSON", "\n{\"n\": \"a\"}\n{\"n\":\n\"b\"} {\"n\": \"c\"}", "f:2 a, f:3: document 2 b, f:4: document 3 c"},
-		{"JSON, then YAML", "{\"n\": \"a\"}\n---\nn: b\n", "f:1 a, f:3: document 2 b"},
-		{"flow style", "{n: a}\n---\n{n: b}\n", "f:1 a, f:3: document 2 b"},
-		{"list", "n: l\nkind: List\nitems: [{n: a}]\n", "f:1 l"},
+		{"documents", "# x\n\nk: a\n--- # y\nk: b\n---\n\n---\n  \nk: c", "f:3 a, f:5: document 2 b, f:10: document 3 c"},
+		{"separator first", "---\nk: a\n---\nk: b\n", "f:2 a, f:4: document 2 b"},
+		{"carriage returns", "k: a\r\n---\r\nk: b\r\n", "f:1 a, f:3: document 2 b"},
+		{"mark", "\xef\xbb\xbfk: a\n", "f:1 a"},
+		{"key twice", "k: a\n---\nk: b\nk: c\n", "f:1 a, f:3: document 2 c; f:4: document 2: key \"k\" already set in map; the last one counts"},
+		{"key twice in JSON", "{\"k\": \"a\",\n\"k\": \"b\"}", "f:1 b; f:2: key \"k\" already set in map; the last one counts"},
+		{"text behind a separator", "k: a\n---\nk: b\n--- k: c\n", "f:1 a; f:4: invalid document separator: k: c"},
+		{"longer separator", "k: a\n----\n", "f:2: invalid document separator: -"},
+		{"end", "k: a\n...\n---\nk: b\n...\n# c\n", "f:1 a, f:4: document 2 b"},
+		{"behind the end", "k: a\n...\n\nk: b\n", "f:1 a; f:4: a document behind \"...\" is not read; separate documents by \"---\""},
+		{"directive", "%YAML 1.1\n---\nk: a\n", "f:1: did not find expected <document start>"},
+		{"error in the second", "k: a\n---\nx: y\nb: [\n---\nk: c\n", "f:1 a; f:4: document 2: did not find expected node content"},
+		{"no object", "k: a\n---\n- b\n", "f:1 a; f:3: document 2: the document must be an object, it is a list"},
+		{"JSON", "\n{\"k\": \"a\"}\n{\"k\":\n\"b\"} {\"k\": \"c\"}", "f:2 a, f:3: document 2 b, f:4: document 3 c"},
+		{"JSON, then YAML", "{\"k\": \"a\"}\n---\nk: b\n", "f:1 a, f:3: document 2 b"},
+		{"flow style", "{k: a}\n---\n{k: b}\n", "f:1 a, f:3: document 2 b"},
+		{"list", "k: l\nkind: List\nitems: [{k: a}]\n", "f:1 l"},
 	} {
 		docs, warnings, err := manifest.Stream("f", []byte(tt.text))
 		var parts []string
 		for _, d := range docs {
-			parts = append(parts, d.Document()+" "+manifest.String(d.Object, "n"))
+			parts = append(parts, d.Document()+" "+manifest.String(d.Object, "k"))
 		}
 		all := append([]string{strings.Join(parts, ", ")}, warnings...)
 		if err != nil {

@@ -40,5 +40,5 @@ func (l *loader) key(app *Application, spec map[string]any) any {
 	if source.Changes(l.cfg.Loader.BuildOptions) {
 		options = "known: " + *l.cfg.Loader.BuildOptions
 	}
-	return []any{app.Namespace, app.Name, app.Position, l.cfg.Namespace, l.cfg.Sets, options, l.cfg.Clusters, spec}
+	return []any{app.Namespace, app.Name, app.Position, l.cfg.Namespace, l.cfg.Sets, options, l.cfg.Loader.ValueFileSchemes, l.cfg.Clusters, spec}
 }

@@ -216,7 +216,7 @@ type loader struct {
 func newLoader(ctx context.Context, cfg Config, roots []manifest.Document) *loader {
 	cfg.Namespace = cmp.Or(cfg.Namespace, manifest.String(roots[0].Object, "metadata", "namespace"), "argocd")
 	if cfg.Settings != nil {
-		cfg.Loader.BuildOptions = cfg.Settings.BuildOptions
+		cfg.Loader.BuildOptions, cfg.Loader.ValueFileSchemes = cfg.Settings.BuildOptions, cfg.Settings.ValueFileSchemes
 	}
 	var clusters generator.Clusters = generator.UnknownClusters{}
 	if cfg.Clusters != nil {

@@ -2,6 +2,7 @@ package render
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io/fs"
 	"path"
@@ -23,6 +24,7 @@ type disk struct {
 	mounts             map[string]mount // by their directory at the root
 	written            map[string][]byte
 	read               func(name string)
+	unreadable         []error
 }
 
 // mount is a repository, and what it is called in messages.
@@ -32,7 +34,7 @@ type mount struct {
 }
 
 func newDisk(ctx context.Context, source *tree.View, read func(string)) *disk {
-	return &disk{filesys.MakeEmptyDirInMemory(), ctx, map[string]mount{root: {view: source}}, map[string][]byte{}, read}
+	return &disk{filesys.MakeEmptyDirInMemory(), ctx, map[string]mount{root: {view: source}}, map[string][]byte{}, read, nil}
 }
 
 // mount adds a repository, and returns its directory.
@@ -80,9 +82,17 @@ func (d *disk) find(file string) (real string, kind tree.Kind) {
 	}
 	name, kind, err := m.view.Resolve(d.ctx, path.Join(".", rest))
 	if err != nil {
+		d.note(err)
 		return "", tree.None
 	}
 	return path.Join(at, name), kind
+}
+
+// note keeps an error of reading: what Kustomize says then is not what Argo CD finds.
+func (d *disk) note(err error) {
+	if errors.As(err, new(tree.UnreadableError)) {
+		d.unreadable = append(d.unreadable, err)
+	}
 }
 
 func (d *disk) IsDir(name string) bool {
@@ -117,5 +127,9 @@ func (d *disk) ReadFile(name string) ([]byte, error) {
 	if data, ok := d.written[real]; ok {
 		return data, nil
 	}
-	return d.mounts[at].view.Read(d.ctx, strings.TrimPrefix(rest, "/"))
+	data, err := d.mounts[at].view.Read(d.ctx, strings.TrimPrefix(rest, "/"))
+	if err != nil {
+		d.note(err)
+	}
+	return data, err
 }

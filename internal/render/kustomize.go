@@ -80,10 +80,14 @@ func Build(ctx context.Context, k Kustomization) (built *Built, err error) {
 	if found := l.directory(at{}, top, nil); found != "" {
 		name = d.name(found)
 	}
+	built = &Built{Missing: l.missing, Warnings: l.warnings}
+	if len(d.unreadable) > 0 {
+		built.Missing = append(built.Missing, d.unreadable...)
+		return built, nil
+	}
 	if err := errors.Join(l.errs...); err != nil {
 		return nil, err
 	}
-	built = &Built{Missing: l.missing, Warnings: l.warnings}
 	if err := l.boundBuilds(top); err != nil {
 		built.Missing = append(built.Missing, fmt.Errorf("%s: %w", k.URL(name), err))
 		return built, nil
@@ -100,8 +104,8 @@ func Build(ctx context.Context, k Kustomization) (built *Built, err error) {
 	if err != nil {
 		message := strings.ReplaceAll(strings.ReplaceAll(oneLine(err), root+"/", ""), "'"+root+"'", "'.'")
 		err = fmt.Errorf("%s: %s", k.URL(name), message)
-		if len(l.missing) > 0 { // it may be for what is missing
-			built.Missing = append(built.Missing, err)
+		if len(l.missing)+len(d.unreadable) > 0 { // it may be for what is missing
+			built.Missing = append(append(built.Missing, d.unreadable...), err)
 			return built, nil
 		}
 		return nil, err

@@ -35,21 +35,20 @@ func (j *job) dependencies(files []tree.File, names []string, chart render.Chart
 	if err != nil {
 		return nil, nil, err
 	}
+	// Whether one is switched off is known only if all values are.
+	certain := !slices.ContainsFunc(j.result.Problems, func(p Problem) bool { return p.Class == Missing })
 	for _, d := range all {
 		if !slices.Contains(names, d.Name) {
 			continue
 		}
-		found, err := j.dependency(d)
+		found, missing, err := j.dependency(d)
 		if err != nil {
 			return nil, nil, err
 		}
-		if found == nil {
+		if missing != nil {
 			without = append(without, d.Name)
-			last := len(j.result.Problems) - 1
-			if switchedOff(d.Condition, values) { // it changes nothing
-				j.result.Problems = j.result.Problems[:last]
-			} else {
-				p := &j.result.Problems[last]
+			if !certain || !switchedOff(d.Condition, values) {
+				p := j.note(Missing, "%v", missing)
 				p.Chart, p.Values, p.Namespace = d.Name, manifest.Map(values, cmp.Or(d.Alias, d.Name)), j.namespace()
 			}
 			continue
@@ -90,38 +89,39 @@ func (j *job) declared(files []tree.File) ([]dependency, error) {
 
 // about begins what is said about a dependency.
 func (j *job) about(d dependency) string {
-	return fmt.Sprintf("%s: dependency %s %s: ", j.URL(path.Join(j.dir, "Chart.yaml")), d.Name, d.Version)
+	name := d.Name
+	if d.Alias != "" {
+		name += " (" + d.Alias + ")"
+	}
+	return fmt.Sprintf("%s: dependency %s %s: ", j.URL(path.Join(j.dir, "Chart.yaml")), name, d.Version)
 }
 
-// dependency returns the files of a dependency, nil if it is not available, which is noted.
-func (j *job) dependency(d dependency) ([]tree.File, error) {
+// dependency returns the files of a dependency, or why they are not available. An error is one that Argo CD has, too.
+func (j *job) dependency(d dependency) (files []tree.File, missing, err error) {
 	if local, ok := strings.CutPrefix(d.Repository, "file://"); ok {
 		dir := path.Join(j.dir, local)
 		if _, kind, err := j.View.Resolve(j.ctx, dir); err != nil || kind != tree.Directory || dir == ".." || strings.HasPrefix(dir, "../") {
-			return nil, fmt.Errorf("%sdirectory %s not found", j.about(d), local)
+			return nil, nil, fmt.Errorf("%sdirectory %s not found", j.about(d), local)
 		}
 		files, err := j.chartFiles(dir)
 		if err == nil {
 			err = render.CheckVersion(files, d.Version)
 		}
 		if err != nil {
-			return nil, fmt.Errorf("%s%w", j.about(d), err)
+			return nil, nil, fmt.Errorf("%s%w", j.about(d), err)
 		}
-		return files, nil
+		return files, nil, nil
 	}
 	switch {
 	case d.Repository == "":
-		return nil, fmt.Errorf("%sit is not in charts/, and has no repository", j.about(d))
+		return nil, nil, fmt.Errorf("%sit is not in charts/, and has no repository", j.about(d))
 	case j.Remote == nil:
-		j.note(Missing, "%sit is in %s, and nothing is fetched", j.about(d), d.Repository)
-		return nil, nil
+		return nil, fmt.Errorf("%sit is in %s, and nothing is fetched", j.about(d), d.Repository), nil
 	}
-	files, err := j.Remote.Chart(j.ctx, d.Repository, d.Name, d.Version)
-	if err != nil {
-		j.note(Missing, "%s%v", j.about(d), err)
-		return nil, nil
+	if files, err = j.Remote.Chart(j.ctx, d.Repository, d.Name, d.Version); err != nil {
+		return nil, fmt.Errorf("%s%w", j.about(d), err), nil
 	}
-	return files, nil
+	return files, nil, nil
 }
 
 // switchedOff reports whether the first of the paths of a condition that has a value is false.

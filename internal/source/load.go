@@ -46,9 +46,11 @@ func (l Loader) Refs(ctx context.Context, sources []map[string]any) map[string]R
 		}
 		repo := Repository{Err: invalid, chart: manifest.String(s, "chart") != ""}
 		if invalid == nil && !repo.chart {
-			if opened, err := l.Open(ctx, manifest.String(s, "repoURL"), revision(s)); err == nil {
-				repo = opened
+			opened, err := l.Open(ctx, manifest.String(s, "repoURL"), revision(s))
+			if err != nil {
+				opened.missing = err
 			}
+			repo = opened
 		}
 		repo.url, repo.revision = gitURL(manifest.String(s, "repoURL")), revision(s)
 		refs["$"+ref] = repo

@@ -8,6 +8,7 @@ import (
 
 	"github.com/argosy-cd/argosy/internal/problem"
 	"github.com/argosy-cd/argosy/internal/render"
+	"github.com/argosy-cd/argosy/internal/tree"
 )
 
 // Problem is why something is not known, or what a reader should know about a source.
@@ -34,28 +35,35 @@ const (
 	Lenient              // Argo CD takes it, but it is a mistake
 )
 
-// note adds a problem, once.
-func (j *job) note(class Class, format string, args ...any) {
+// note adds a problem, once, and returns it.
+func (j *job) note(class Class, format string, args ...any) *Problem {
 	p := Problem{Class: class, Text: strings.Join(strings.Fields(fmt.Sprintf(format, args...)), " ")}
-	if !slices.ContainsFunc(j.result.Problems, func(q Problem) bool { return q.Class == p.Class && q.Text == p.Text }) {
+	i := slices.IndexFunc(j.result.Problems, func(q Problem) bool { return q.Class == p.Class && q.Text == p.Text })
+	if i < 0 {
+		i = len(j.result.Problems)
 		j.result.Problems = append(j.result.Problems, p)
 	}
+	return &j.result.Problems[i]
 }
 
+// fail notes errors that Argo CD has, too. One that is about our own limits, or about reading, is not: nobody knows what Argo CD finds there.
 func (j *job) fail(err error) {
 	for _, e := range problem.All(err) {
-		j.note(Failure, "%v", e)
+		class := Failure
+		if errors.As(e, new(tree.UnreadableError)) {
+			class = Missing
+		}
+		j.note(class, "%v", e)
 	}
 }
 
 func (j *job) lacks(errs ...error) {
 	for _, err := range errs {
 		for _, e := range problem.All(err) {
-			j.note(Missing, "%v", e)
+			p := j.note(Missing, "%v", e)
 			var chart *render.MissingChartError
 			if errors.As(e, &chart) {
-				last := &j.result.Problems[len(j.result.Problems)-1]
-				last.Chart, last.Values, last.Namespace = chart.Name, chart.Values, chart.Namespace
+				p.Chart, p.Values, p.Namespace = chart.Name, chart.Values, chart.Namespace
 			}
 		}
 	}
@@ -77,7 +85,7 @@ func (j *job) judge() {
 		r.Documents, r.Verdict = nil, Broken
 	case has(Missing) && len(r.Documents) == 0:
 		r.Verdict = Unknown
-	case has(Missing):
+	case has(Missing) || has(Ignored):
 		r.Verdict = Partly
 	}
 }

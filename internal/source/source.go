@@ -76,6 +76,8 @@ type Environment struct {
 	BuildOptions *string
 	// KustomizeVersions are the versions of Kustomize that Argo CD's settings register. Nil is not known: a source may name any.
 	KustomizeVersions []string
+	// ValueFileSchemes are the schemes of URLs that value files may have. Nil are Argo CD's defaults, https and http.
+	ValueFileSchemes []string
 	// KubeVersion and APIVersions are those of the cluster.
 	KubeVersion string
 	APIVersions []string
@@ -91,6 +93,7 @@ type Repository struct {
 	// Err is why Argo CD renders no source of an Application that has this one as a ref. Nil is no reason.
 	Err error
 
+	missing       error  // why a ref is not available
 	url, revision string // of a ref
 	chart         bool   // the ref is a chart
 }
@@ -140,7 +143,7 @@ func (r *Result) Err() error {
 	}
 	var errs []error
 	for _, p := range r.Problems {
-		if p.Class == Failure || p.Class == Missing && r.Verdict != Broken {
+		if p.Class == Failure || r.Verdict != Broken && (p.Class == Missing || p.Class == Ignored) {
 			errs = append(errs, errors.New(p.Text))
 		}
 	}

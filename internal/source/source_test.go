@@ -103,13 +103,13 @@ func TestVerdicts(t *testing.T) {
 			"made-up field", "new: 1\ndirectory: {recurse: true, made: {up: x}}",
 			[]string{"a.yaml", object("a")},
 			nil,
-			"known: a\nignored source.directory.made is not honoured here, so what it changes is not seen\nignored source.new is not honoured here, so what it changes is not seen",
+			"partly known: a\nignored source.directory.made is not honoured here, so what it changes is not seen\nignored source.new is not honoured here, so what it changes is not seen",
 		},
 		{
 			"field of another tool", "helm: {parameters: [{name: a, value: b, made: up}]}",
 			[]string{"Chart.yaml", chartFile, "templates/a.yaml", object("a")},
 			nil,
-			"known: a\nignored source.helm.parameters.made is not honoured here, so what it changes is not seen",
+			"partly known: a\nignored source.helm.parameters.made is not honoured here, so what it changes is not seen",
 		},
 		{
 			"remote base", "",
@@ -206,7 +206,7 @@ func TestMissingValues(t *testing.T) {
 	for _, tt := range []struct{ url, want string }{
 		{"values", "unknown:\nmissing the chart c 1.0.0 of https://charts.example.com is not available here: nothing is fetched"},
 		{"gone", "unknown:\nmissing the chart c 1.0.0 of https://charts.example.com is not available here: nothing is fetched\n" +
-			"missing helm.valueFiles: $values/v.yaml: the repository of the source $values is not available here"},
+			"missing helm.valueFiles: $values/v.yaml: no route to host"},
 	} {
 		sources := []map[string]any{chart, {"repoURL": tt.url, "ref": "values"}}
 		app.Several = true
@@ -234,7 +234,7 @@ func TestRefs(t *testing.T) {
 		want    string
 	}{
 		{"fine", []string{git("chart", values), git("values", "ref: v")}, "known: file"},
-		{"unavailable", []string{git("chart", values), git("gone", "ref: v")}, "partly known: own\nmissing helm.valueFiles: $v/v.yaml: the repository of the source $v is not available here"},
+		{"unavailable", []string{git("chart", values), git("gone", "ref: v")}, "partly known: own\nmissing helm.valueFiles: $v/v.yaml: no route to host"},
 		{"one source", []string{git("chart", "ref: v, "+values)}, "broken:\nfailure source referenced \"$v\", but no source has a 'ref' field defined"},
 		{"another", []string{git("chart", values), git("values", "ref: w")}, "broken:\nfailure source referenced \"$v\", which is not one of the available sources ($w)"},
 		{"twice", []string{git("chart", ""), git("values", "ref: v"), git("chart", "ref: v")}, "broken:\nfailure sources: several of them have the ref \"v\""},
@@ -394,7 +394,7 @@ func TestBuildOptions(t *testing.T) {
 		"--enable-helm -enable":      "broken:\nfailure kustomize.buildOptions in Argo CD's settings: unknown flag: -enable",
 		"--enable-helm --reorder":    "broken:\nfailure kustomize.buildOptions in Argo CD's settings: flag needs an argument: --reorder",
 		"--reorder x":                "broken:\nfailure kustomize.buildOptions in Argo CD's settings: illegal flag value --reorder x",
-		"--enable-helm -o x":         "known: a\nignored --o of kustomize.buildOptions is not honoured here, so what it changes is not seen",
+		"--enable-helm -o x":         "partly known: a\nignored --o of kustomize.buildOptions is not honoured here, so what it changes is not seen",
 		"--enable-helm extra":        "broken:\nfailure kustomize.buildOptions in Argo CD's settings: \"extra\" is no flag",
 		"--enable-helm --env A=B":    "known: a",
 		"--load_restrictor=none":     "broken:\nfailure kustomize.buildOptions in Argo CD's settings: unknown flag: --load_restrictor=none",

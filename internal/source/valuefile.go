@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/url"
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/argosy-cd/argosy/internal/tree"
@@ -59,7 +60,11 @@ func (j *job) valueFile(name string, optional bool) (*tree.File, error) {
 			case j.Several && !j.fetched[r.url]:
 				return nil, fmt.Errorf("%s: Argo CD fetches the repository of %s only for the value files of the Application itself, not for those of .argocd-source.yaml", name, first)
 			case r.View == nil:
-				j.lacks(fmt.Errorf("helm.valueFiles: %s: the repository of the source %s is not available here", name, first))
+				why := r.missing
+				if why == nil {
+					why = fmt.Errorf("the repository of the source %s is not available here", first)
+				}
+				j.lacks(fmt.Errorf("helm.valueFiles: %s: %w", name, why))
 				return nil, nil
 			}
 			from, ref, dir, text = r, first, ".", "/"+rest
@@ -98,9 +103,16 @@ func (j *job) valueFile(name string, optional bool) (*tree.File, error) {
 
 // remoteFile fetches a value file.
 func (j *job) remoteFile(u *url.URL) (*tree.File, error) {
+	allowed := j.ValueFileSchemes
+	if allowed == nil {
+		allowed = []string{"https", "http"}
+	}
 	switch {
-	case u.Scheme != "http" && u.Scheme != "https":
+	case !slices.ContainsFunc(allowed, func(s string) bool { return strings.EqualFold(s, u.Scheme) }):
 		return nil, fmt.Errorf("the URL scheme '%s' is not allowed", u.Scheme)
+	case u.Scheme != "http" && u.Scheme != "https":
+		j.lacks(fmt.Errorf("helm.valueFiles: %s: only http and https are fetched here", u.Redacted()))
+		return nil, nil
 	case j.Remote == nil:
 		j.lacks(fmt.Errorf("helm.valueFiles: %s is remote", u.Redacted()))
 		return nil, nil

@@ -72,6 +72,12 @@ var (
 	errCircle  = errors.New("it is a symbolic link that leads in a circle")
 )
 
+// UnreadableError says that something is there and cannot be read here: it is over a limit of ours, or reading it fails.
+type UnreadableError struct{ Err error }
+
+func (e UnreadableError) Error() string { return e.Err.Error() }
+func (e UnreadableError) Unwrap() error { return e.Err }
+
 // Resolve follows links, and returns the name without any and what is there. A name that is not there has the kind None and no error.
 func (v *View) Resolve(ctx context.Context, name string) (real string, kind Kind, err error) {
 	name = path.Clean(name)
@@ -148,7 +154,7 @@ func (v *View) content(ctx context.Context, name string) ([]byte, error) {
 	}
 	data, err := v.read(ctx, name)
 	if err != nil {
-		return nil, err
+		return nil, UnreadableError{err}
 	}
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -230,7 +236,7 @@ const (
 func (w *walk) directory(ctx context.Context, as, real string, above []string) error {
 	for _, base := range w.dirs[real] {
 		if w.steps++; w.follow && w.steps > maxWalk {
-			return fmt.Errorf("%s: symbolic links lead to more than %d files", as, maxWalk)
+			return UnreadableError{fmt.Errorf("%s: symbolic links lead to more than %d files", as, maxWalk)}
 		}
 		name, at := path.Join(as, base), path.Join(real, base)
 		isLink, file := w.links[at]
@@ -274,7 +280,7 @@ func (v *View) Select(ctx context.Context, wanted Selection) ([]File, error) {
 	add := func(name string) error {
 		data, err := v.Read(ctx, name)
 		if size += int64(len(data)); wanted.Links && size > maxLinked {
-			return fmt.Errorf("%s: there and in front of it are more than %d MiB, with what symbolic links lead to", name, maxLinked>>20)
+			return UnreadableError{fmt.Errorf("%s: the files up to this one have more than %d MiB, counting what symbolic links lead to", name, maxLinked>>20)}
 		}
 		if err == nil && (wanted.MaxBytes == 0 || int64(len(data)) <= wanted.MaxBytes) {
 			out = append(out, File{name, data})
