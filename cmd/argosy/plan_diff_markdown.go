@@ -139,8 +139,12 @@ func (o *planOptions) commandLine(roots []string) string {
 		words = append(words, "--repo", gitsource.Redact(repo))
 	}
 	for _, flag := range [][2]string{
-		{"--clusters", o.clusters}, {"--customizations", o.customizations}, {"--namespace", o.namespace}, {"--charts", o.charts},
-		{"--plugin", strings.Join(o.plugins, ",")}, {"--allow-unknown", strings.Join(o.verdict.allow, ",")},
+		{"--clusters", o.clusters},
+		{"--customizations", o.customizations},
+		{"--namespace", o.namespace},
+		{"--charts", o.charts},
+		{"--plugin", strings.Join(o.plugins, ",")},
+		{"--allow-unknown", strings.Join(o.verdict.allow, ",")},
 	} {
 		if flag[1] != "" {
 			words = append(words, flag[0], flag[1])

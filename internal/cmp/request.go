@@ -41,16 +41,16 @@ func (r *Request) doing() string { return *r.what.Load() }
 
 // Files returns those files of the repository that are wanted, by their names in it.
 func (r *Request) Files(ctx context.Context, wanted tree.Selection) ([]tree.File, error) {
-	return received(r, ctx, func() ([]tree.File, error) { return archive.Pick(ctx, r.open, archive.RepositoryLimits, wanted) })
+	return received(ctx, r, func() ([]tree.File, error) { return archive.Pick(ctx, r.open, archive.RepositoryLimits, wanted) })
 }
 
 // View is the repository.
 func (r *Request) View(ctx context.Context) (*tree.View, error) {
-	return received(r, ctx, func() (*tree.View, error) { return archive.View(ctx, r.open, archive.RepositoryLimits) })
+	return received(ctx, r, func() (*tree.View, error) { return archive.View(ctx, r.open, archive.RepositoryLimits) })
 }
 
 // received says what is being done, and what went wrong with it.
-func received[T any](r *Request, ctx context.Context, read func() (T, error)) (T, error) {
+func received[T any](ctx context.Context, r *Request, read func() (T, error)) (T, error) {
 	before := r.doing()
 	r.Doing("receiving the repository from Argo CD")
 	defer r.Doing(before)
