@@ -55,7 +55,7 @@ func run(ctx context.Context, w io.Writer) (err error) {
 		return fmt.Errorf("building argosy: %w\n%s", err, out)
 	}
 	fmt.Fprintf(w, "A root with Applications that are Kustomizations, wall time and peak memory, best of %d runs.\n\n", runs)
-	fmt.Fprint(w, "| Applications, Kustomizations | `argosy plan` | memory | `kustomize build`, once for each | ratio |\n|---|---|---|---|---|\n")
+	fmt.Fprintln(w, "| Applications, Kustomizations | `argosy plan` | memory | `kustomize build`, once for each | ratio |\n|---|---|---|---|---|")
 	for i, s := range []shape{{97, 0}, {130, 9}} {
 		tree := filepath.Join(dir, fmt.Sprint(i))
 		if err := s.write(tree); err != nil {
