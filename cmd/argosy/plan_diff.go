@@ -100,7 +100,11 @@ func rootsThen(ctx context.Context, repos *repositories, arg string) ([]manifest
 	if arg == "-" {
 		return nil, fmt.Errorf("standard input has no revision %s; name the file of the root", repos.revision)
 	}
-	if there, err := repos.has(ctx, arg); err != nil || !there {
+	there, err := repos.has(ctx, arg)
+	if errors.Is(err, errOutside) { // it has no revisions, so it is the same on both sides
+		return readRoots(ctx, nil, repos.with("", ""), arg)
+	}
+	if err != nil || !there {
 		return nil, err
 	}
 	docs, err := rootsAt(ctx, repos, arg)

@@ -63,8 +63,8 @@ func branchOf(ctx context.Context, repos *repositories, roots []manifest.Documen
 			if !repos.maps(ctx, url) {
 				continue
 			}
-			if revision != "" && revision != "HEAD" {
-				return strings.TrimPrefix(revision, "refs/heads/")
+			if branch := strings.TrimPrefix(revision, "refs/heads/"); repos.mergesInto(ctx, url, branch) {
+				return branch
 			}
 		}
 	}
@@ -119,19 +119,20 @@ func anyRoot(name string, docs []manifest.Document) error {
 func directoryRoots(ctx context.Context, repos *repositories, dir string) ([]manifest.Document, error) {
 	view, name, err := repos.inside(ctx, dir)
 	if errors.Is(err, errOutside) && repos.revision == "" {
-		if view, err = gitsource.Disk(dir); err == nil {
-			name = "."
-		}
+		view, err = gitsource.Disk(dir)
+		name = "."
 	}
 	if err != nil {
 		return nil, err
 	}
+	top := dir // of the view
+	if name != "." {
+		top = filepath.Join(dir, strings.Repeat("../", strings.Count(name, "/")+1))
+	}
 	loader := repos.loader()
 	result := source.Render(ctx, source.Request{
 		Environment: source.Environment{Remote: loader.Remote, Unbounded: true}, Repository: source.Repository{View: view},
-		Spec: map[string]any{"path": name}, URL: func(file string) string {
-			return nearName(filepath.Join(dir, strings.TrimPrefix(strings.TrimPrefix(file, name), "/")))
-		},
+		Spec: map[string]any{"path": name}, URL: func(file string) string { return nearName(filepath.Join(top, file)) },
 	})
 	if err := result.Err(); err != nil {
 		return nil, fmt.Errorf("%s: %w", dir, err)
@@ -159,6 +160,7 @@ func findRoots(ctx context.Context, repos *repositories, opts planInput) ([]mani
 	case len(roots) == 0:
 		return nil, errors.New("there is no Application in the local repositories that deploys others; name the file of the root")
 	case len(roots) == 1 || opts.all:
+		repos.noteRoots(roots, candidates)
 		return roots, nil
 	}
 	lines := []string{"there are several roots; name one, or plan all of them with --all:"}
@@ -166,6 +168,13 @@ func findRoots(ctx context.Context, repos *repositories, opts planInput) ([]mani
 		lines = append(lines, fmt.Sprintf("  %s   %s %s", d.File, manifest.String(d.Object, "kind"), manifest.String(d.Object, "metadata", "name")))
 	}
 	return nil, errors.New(strings.Join(lines, "\n"))
+}
+
+// noteRoots says which roots were found.
+func (r *repositories) noteRoots(roots, candidates []manifest.Document) {
+	for _, d := range roots {
+		fmt.Fprintf(r.std.err, "note: found the root %s %s in %s, one of %d Applications and sets in the repository\n", manifest.String(d.Object, "kind"), printable(manifest.String(d.Object, "metadata", "name")), printable(d.File), len(candidates))
+	}
 }
 
 // rootsAmong plans all candidates at once, as if somebody had applied them: a root is one that nobody else deploys.

@@ -76,11 +76,11 @@ func waitText(wave plan.Wave, last bool) string {
 	}
 	switch {
 	case last && len(not) > 0:
-		return fmt.Sprintf("   is complete before %s is healthy: %s", strings.Join(not, ", "), why)
+		return fmt.Sprintf("   is complete before %s %s healthy: %s", some(not), isAre(len(not)), why)
 	case last:
 		return ""
 	case len(not) > 0:
-		return fmt.Sprintf("   the next wave DOES NOT WAIT for %s: %s", strings.Join(not, ", "), why)
+		return fmt.Sprintf("   the next wave DOES NOT WAIT for %s: %s", some(not), why)
 	default:
 		return fmt.Sprintf("   the next wave waits for %d of %s", waits, count(len(wave.Items), "object"))
 	}

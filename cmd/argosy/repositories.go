@@ -107,7 +107,7 @@ func (r *repositories) open(ctx context.Context) error {
 	r.local = slices.DeleteFunc(local, func(l gitsource.Local) bool { return l.URL == "" })
 	cache := cacheDir(r.std)
 	r.source = gitsource.New(gitsource.Config{
-		Local: r.local, Offline: r.offline, Env: r.std.env, Cache: joinOr(cache, "git"),
+		Local: r.local, Offline: r.offline, NoPaths: r.guess, Env: r.std.env, Cache: joinOr(cache, "git"),
 		Note: func(line string) { fmt.Fprintln(r.std.err, "note:", line) },
 	})
 	r.remote = fetch.New(fetch.Config{
@@ -196,6 +196,14 @@ func (r *repositories) loader() source.Loader {
 // maps reports whether a repository is local.
 func (r *repositories) maps(ctx context.Context, url string) bool {
 	return r.ready(ctx) == nil && slices.ContainsFunc(r.local, func(l gitsource.Local) bool { return gitsource.Key(l.URL) == gitsource.Key(url) })
+}
+
+// mergesInto reports whether a local work tree may be merged into a revision: that is a branch, and not a tag, a commit or nothing at all, and
+// the work tree is not the default branch itself.
+func (r *repositories) mergesInto(ctx context.Context, url, revision string) bool {
+	return revision != "" && slices.ContainsFunc(r.local, func(l gitsource.Local) bool {
+		return gitsource.Key(l.URL) == gitsource.Key(url) && gitsource.IsBranch(ctx, r.std.env, l.Path, revision) && !gitsource.OnDefault(ctx, r.std.env, l.Path)
+	})
 }
 
 // elsewhere is what is fetched with the user's own credentials.

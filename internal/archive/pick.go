@@ -18,6 +18,12 @@ import (
 // RepositoryLimits are for Pick: entries of the archive, bytes of the files that are wanted.
 var RepositoryLimits = Limits{Entries: 500_000, FileBytes: 32 << 20, Bytes: 256 << 20}
 
+// Limits of names: directories in one, and bytes in all.
+const (
+	maxDepth = 100
+	maxNames = 128 << 20
+)
+
 // maxScan bounds what is unpacked of an archive to find the wanted files in it.
 const maxScan = 64 << 30
 
@@ -46,8 +52,8 @@ const (
 	lateFile  = 4 << 20 // nothing in a larger file is a manifest
 )
 
-// View is a repository in a gzipped tar. One pass finds what is in it and keeps small files; if others are read, one more reads all that are not
-// large. It refuses what Pick refuses.
+// View is a repository in a gzipped tar. One pass finds what is in it and keeps small files; if another is read, one more pass reads its
+// directory. It refuses what Pick refuses.
 func View(ctx context.Context, open Opener, limits Limits) (*tree.View, error) {
 	p := &pick{limits: limits, open: open}
 	p.wants = func(name string, size int64) bool {
@@ -69,21 +75,31 @@ func (p *pick) view(ctx context.Context) (*tree.View, error) {
 		names[name] = true
 	}
 	var mu sync.Mutex
-	again := false
+	scans := 0
+	var failed error
 	return tree.NewView(names, func(ctx context.Context, name string) ([]byte, error) {
 		mu.Lock()
 		defer mu.Unlock()
 		if to, ok := p.links[name]; ok {
 			return []byte(to), nil
 		}
-		if _, ok := p.files[name]; !ok && !again {
-			again = true
-			had := p.files
-			p.wants = func(name string, size int64) bool { return had[name] == nil && size <= lateFile && tree.Safe(name) }
-			if err := p.rewind(ctx); err != nil {
-				again = false
-				return nil, err
+		if data, ok := p.files[name]; ok || failed != nil {
+			return data, failed
+		}
+		if scans++; scans > maxScans {
+			failed = fmt.Errorf("large files in more than %d directories are needed", maxScans)
+			return nil, failed
+		}
+		// What is beside it is wanted next.
+		had, dir := p.files, path.Dir(name)
+		p.wants = func(n string, size int64) bool {
+			return had[n] == nil && path.Dir(n) == dir && size <= lateFile && tree.Safe(n)
+		}
+		if err := p.rewind(ctx); err != nil {
+			if ctx.Err() == nil {
+				failed = err
 			}
+			return nil, err
 		}
 		data, ok := p.files[name]
 		if !ok {
@@ -92,6 +108,9 @@ func (p *pick) view(ctx context.Context) (*tree.View, error) {
 		return data, nil
 	}), nil
 }
+
+// maxScans bounds how often an archive is read again.
+const maxScans = 32
 
 func (p *pick) rewind(ctx context.Context) error {
 	r, err := p.open(ctx)
@@ -127,15 +146,17 @@ type pick struct {
 	ignore  func(name string) bool             // files that need not be remembered; nil is none
 	enough  func() bool                        // nil is at the end
 	entries int
-	bytes   int64
-	names   map[string]bool // of all files
-	links   map[string]string
-	files   map[string][]byte
-	steps   int
+	// nameBytes are those of all names: they and the directories in them are kept.
+	nameBytes int64
+	bytes     int64
+	names     map[string]bool // of all files
+	links     map[string]string
+	files     map[string][]byte
+	steps     int
 }
 
 func (p *pick) scan(r io.Reader) error {
-	p.names, p.links, p.entries = map[string]bool{}, map[string]string{}, 0
+	p.names, p.links, p.entries, p.nameBytes = map[string]bool{}, map[string]string{}, 0, 0
 	if p.files == nil {
 		p.files = map[string][]byte{}
 	}
@@ -181,8 +202,11 @@ func (p *pick) entry(h *tar.Header, r io.Reader) error {
 	if name == "" || name == "." {
 		return nil
 	}
-	if len(name) > maxName || !fs.ValidPath(name) {
+	if len(name) > maxName || strings.Count(name, "/") > maxDepth || !fs.ValidPath(name) {
 		return errors.New("not a name in a repository")
+	}
+	if p.nameBytes += int64(len(name)); p.nameBytes > maxNames {
+		return fmt.Errorf("the names of all files have more than %d bytes", int64(maxNames))
 	}
 	switch h.Typeflag {
 	case tar.TypeDir:

@@ -29,6 +29,9 @@ type Config struct {
 	Local []Local
 	// Offline refuses to fetch what Local does not have.
 	Offline bool
+	// NoPaths refuses URLs that are paths of this machine and not in Local: what is planned may be somebody else's, and must not read what
+	// lies beside it.
+	NoPaths bool
 	// Env is the environment of git commands, as os.Environ gives it: the user's PATH, home and credentials.
 	Env []string
 	// Note is called with a line about a decision that the user should know of, one call at a time. Nil drops them.
@@ -152,7 +155,19 @@ func (s *Source) open(ctx context.Context, url, revision string) (*Tree, error) 
 		}
 		return nil, errors.New("not mapped to a local one, and offline; map it with --repo URL=PATH")
 	}
+	if s.cfg.NoPaths && isPath(url) {
+		return nil, errors.New("it is a path of this machine, which is read only if it is mapped with --repo URL=PATH")
+	}
 	return s.fetch(ctx, url, revision)
+}
+
+// isPath reports whether a URL is a path of this machine, as git takes it.
+func isPath(url string) bool {
+	scheme, _, ok := strings.Cut(url, "://")
+	if ok {
+		return strings.EqualFold(scheme, "file")
+	}
+	return scpPattern.FindStringSubmatch(url) == nil
 }
 
 // pinPattern matches revisions that are meant to stay the same: commits, long and short.
@@ -320,4 +335,20 @@ func DefaultBranch(ctx context.Context, env []string, dir string) string {
 		}
 	}
 	return ""
+}
+
+// OnDefault reports whether the default branch of the repository that dir is in is checked out there.
+func OnDefault(ctx context.Context, env []string, dir string) bool {
+	repo, err := findRepository(ctx, env, dir)
+	if err != nil || repo == nil || repo.bare {
+		return false
+	}
+	branch := repo.branch(ctx)
+	return branch != "" && branch == DefaultBranch(ctx, env, dir)
+}
+
+// IsBranch reports whether a revision is a branch of the repository that dir is in, here or at a remote, and not also a tag.
+func IsBranch(ctx context.Context, env []string, dir, revision string) bool {
+	repo, err := findRepository(ctx, env, dir)
+	return err == nil && repo != nil && repo.isBranch(ctx, revision) && !repo.has(ctx, "refs/tags/"+revision)
 }

@@ -1,6 +1,7 @@
 package gitsource
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -243,7 +244,11 @@ func (t *Tree) View() *tree.View {
 		for name, id := range t.files {
 			names[name] = strings.HasPrefix(id, linkPrefix)
 		}
-		t.view = tree.NewView(names, t.content)
+		absent := map[string]string{}
+		for _, name := range t.submodules {
+			absent[name] = "it is a submodule, whose content is not here"
+		}
+		t.view = tree.NewView(names, t.content).Without(absent)
 	})
 	return t.view
 }
@@ -256,8 +261,20 @@ func (t *Tree) Select(ctx context.Context, wanted tree.Selection) ([]tree.File, 
 	return t.View().Select(ctx, wanted)
 }
 
-// content reads a file, or where a link leads to.
+// content reads a file, or where a link leads to. A file that only stands for its content, which is elsewhere or encrypted, is an error.
 func (t *Tree) content(ctx context.Context, name string) ([]byte, error) {
+	data, err := t.raw(ctx, name)
+	switch {
+	case err != nil:
+	case bytes.HasPrefix(data, []byte("\x00GITCRYPT\x00")):
+		err = fmt.Errorf("%s: it is encrypted by git-crypt", name)
+	case bytes.HasPrefix(data, []byte("version https://git-lfs.github.com/spec/")):
+		err = fmt.Errorf("%s: it is a pointer of Git LFS, whose content is not here", name)
+	}
+	return data, err
+}
+
+func (t *Tree) raw(ctx context.Context, name string) ([]byte, error) {
 	id, link := strings.CutPrefix(t.files[name], linkPrefix)
 	switch {
 	case t.commit != "" && t.blobs != nil:
@@ -312,9 +329,9 @@ func notFound(name string, err error) error {
 
 // Most returns all files that can be read and have no more bytes than that, and the names of the others on disk: larger ones, links that do
 // not lead to a file in the tree, those that may not be read, and those with names that are not for every system.
-func (t *Tree) Most(ctx context.Context, bytes int64) (files []tree.File, left []string, err error) {
+func (t *Tree) Most(ctx context.Context, most int64) (files []tree.File, left []string, err error) {
 	if t.dir == "" {
-		return t.mostOfRevision(ctx, bytes)
+		return t.mostOfRevision(ctx, most)
 	}
 	root, err := os.OpenRoot(t.dir)
 	if err != nil {
@@ -327,7 +344,7 @@ func (t *Tree) Most(ctx context.Context, bytes int64) (files []tree.File, left [
 			return nil, nil, err
 		}
 		info, err := root.Stat(filepath.FromSlash(name))
-		if err != nil || !info.Mode().IsRegular() || info.Size() > bytes || !tree.Safe(name) {
+		if err != nil || !info.Mode().IsRegular() || info.Size() > most || !tree.Safe(name) {
 			left = append(left, name)
 			continue
 		}
@@ -348,7 +365,7 @@ func (t *Tree) Most(ctx context.Context, bytes int64) (files []tree.File, left [
 }
 
 // mostOfRevision does the same for a revision, of which links are left.
-func (t *Tree) mostOfRevision(ctx context.Context, bytes int64) (files []tree.File, left []string, err error) {
+func (t *Tree) mostOfRevision(ctx context.Context, most int64) (files []tree.File, left []string, err error) {
 	var total int64
 	for _, name := range t.sorted() {
 		if strings.HasPrefix(t.files[name], linkPrefix) || !tree.Safe(name) {
@@ -359,7 +376,7 @@ func (t *Tree) mostOfRevision(ctx context.Context, bytes int64) (files []tree.Fi
 		if ctx.Err() != nil {
 			return nil, nil, ctx.Err()
 		}
-		if err != nil || int64(len(data)) > bytes {
+		if err != nil || int64(len(data)) > most {
 			left = append(left, name)
 			continue
 		}

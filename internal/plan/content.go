@@ -3,6 +3,7 @@ package plan
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"path"
@@ -133,7 +134,7 @@ func (l *loader) renderSources(app *Application, spec map[string]any) rendered {
 			continue
 		}
 		result := l.source(app, spec, s, refs)
-		o.Kind, o.Verdict, o.Inputs = result.Kind, result.Verdict, result.Inputs
+		o.Kind, o.Verdict, o.Inputs, o.mentions = result.Kind, result.Verdict, result.Inputs, result.Mentions
 		for _, p := range result.Problems {
 			out.problem(&o, p)
 		}
@@ -180,6 +181,9 @@ const argoChart = "argo-cd"
 // Applications are, or one that is deployed elsewhere.
 func (r *rendered) leaf(p source.Problem) bool {
 	known := []string{argoChart, "argo-rollouts", "argo-workflows", "argo-events", "argocd-image-updater"}
+	if text, err := json.Marshal(p.Values); err != nil || source.Mentions(text) {
+		return false // extraObjects can be Applications
+	}
 	return slices.Contains(known, p.Chart) || p.Chart != "" && p.Namespace != "" && p.Namespace != r.namespace
 }
 

@@ -87,16 +87,23 @@ func (l *loader) gates() {
 func (l *loader) advise() {
 	var deployed, nested []string
 	for _, app := range l.plan.Applications {
+		var byHand []string
 		for _, item := range app.Items {
 			last := app.Items[len(app.Items)-1]
 			if item.Application == nil || item.Application.Itself || app.Applied || item.Wave == last.Wave && item.Phase == last.Phase {
 				continue
+			}
+			if item.Waits && !item.Application.Automated {
+				byHand = append(byHand, item.Name)
 			}
 			if !item.Waits {
 				deployed = append(deployed, item.Name)
 			} else if slices.ContainsFunc(item.Application.Items, func(i *Item) bool { return i.Application != nil }) {
 				nested = append(nested, item.Name)
 			}
+		}
+		if len(byHand) > 0 {
+			l.find(RuleSyncByHand, app, "%s will not be synced automatically, so the waves behind wait until somebody does", strings.Join(byHand, ", "))
 		}
 	}
 	const cure = "argosy health script application prints one that does"

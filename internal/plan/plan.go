@@ -110,7 +110,8 @@ type Source struct {
 	// Spec is the source as the Application has it.
 	Spec map[string]any
 
-	hides bool // what is not known may have Applications
+	hides    bool // what is not known may have Applications
+	mentions bool // and what is known names some
 }
 
 // Item is an object that an Application deploys.
@@ -349,6 +350,9 @@ func (l *loader) application(d manifest.Document, origin string, ancestors []Ref
 		app.Hides = true
 		return app
 	}
+	if branch := manifest.String(spec, "sourceHydrator", "syncSource", "targetBranch"); branch != "" {
+		l.find(RuleHydrated, app, "the dry source is shown; Argo CD deploys what the hydrator has pushed to %s", branch)
+	}
 	l.deploy(app, spec, append(slices.Clip(ancestors), app.Ref))
 	return app
 }
@@ -381,12 +385,18 @@ func (l *loader) deploy(app *Application, spec map[string]any, ancestors []Ref) 
 // hides reports whether what is not known of an Application may have Applications: it is a root, it deploys others, or it deploys to where
 // Applications are.
 func (l *loader) hides(app *Application, spec map[string]any, root bool) bool {
-	unknown := slices.ContainsFunc(app.Sources, func(s Source) bool { return s.hides })
-	if app.away || !unknown {
-		return app.away
+	unknown := func(s Source) bool { return s.Verdict == source.Unknown || s.Verdict == source.Partly }
+	switch {
+	case app.away:
+		return true
+	case slices.ContainsFunc(app.Sources, func(s Source) bool { return s.mentions }):
+		return true
+	case root || app.DeploysOthers():
+		return slices.ContainsFunc(app.Sources, unknown)
 	}
 	namespace := manifest.String(spec, "destination", "namespace")
-	return root || app.DeploysOthers() || l.local(spec) && (namespace == l.cfg.Namespace || namespace == "")
+	here := l.local(spec) || l.cfg.Clusters == nil // it may be
+	return here && (namespace == l.cfg.Namespace || namespace == "") && slices.ContainsFunc(app.Sources, func(s Source) bool { return s.hides })
 }
 
 // server is the API server of the cluster that an Application deploys to, as far as it is known.
@@ -491,7 +501,6 @@ func (a *Application) in(d manifest.Document) manifest.Document {
 func (l *loader) needs(app *Application) {
 	waves := map[string]int{}
 	var order []*Application
-	var byHand []string
 	for _, item := range app.Items {
 		children := item.Children
 		if item.Application != nil {
@@ -500,13 +509,7 @@ func (l *loader) needs(app *Application) {
 		for _, child := range children {
 			waves[child.Name] = item.Wave
 			order = append(order, child)
-			if !child.Automated && !child.Itself && item.Application != nil && app.Items[len(app.Items)-1].Wave > item.Wave {
-				byHand = append(byHand, child.Name)
-			}
 		}
-	}
-	if len(byHand) > 0 {
-		l.find(RuleSyncByHand, app, "%s will not be synced automatically, so the waves behind wait until somebody does", strings.Join(byHand, ", "))
 	}
 	for _, child := range order {
 		for _, need := range child.Needs {
@@ -522,8 +525,9 @@ func (l *loader) needs(app *Application) {
 
 // expanded are the Applications of a set that the controller makes.
 type expanded struct {
-	apps []manifest.Document
-	err  error
+	apps     []manifest.Document
+	warnings []string
+	err      error
 }
 
 // render renders a set.
@@ -533,7 +537,7 @@ func (l *loader) render(d manifest.Document) *expanded {
 	if err != nil {
 		return &expanded{err: err}
 	}
-	out := &expanded{}
+	out := &expanded{warnings: res.Warnings}
 	for _, o := range res.Objects {
 		out.apps = append(out.apps, manifest.Document{Object: o, Position: d.Position})
 	}
@@ -553,12 +557,19 @@ func (l *loader) set(app *Application, item *Item, set *expanded, ancestors []Re
 			item.Unknown = cmp.Or(item.Unknown, e.Error())
 			message := e.Error()
 			var unknown generator.Unknown
-			if rule == RuleSetUnknown && errors.As(e, &unknown) {
-				message = unknown.Reason // the same for many sets
+			if rule == RuleSetUnknown && errors.As(e, &unknown) { // the same for many sets
+				where := strings.TrimSuffix(message, ": "+unknown.Reason)
+				message = where[strings.LastIndexByte(where, '.')+1:] + ": " + unknown.Reason
 			}
 			l.note(Finding{Rule: rule, Subject: item.Name, Position: item.Position, Origin: app.Origin, Message: message})
 		}
 		return
+	}
+	for _, w := range set.warnings {
+		l.note(Finding{Rule: RuleLenient, Subject: item.Name, Position: item.Position, Origin: app.Origin, Message: w})
+	}
+	if len(set.apps) == 0 {
+		l.note(Finding{Rule: RuleSetEmpty, Subject: item.Name, Position: item.Position, Origin: app.Origin, Message: "its generators give no Applications"})
 	}
 	for i, d := range set.apps {
 		item.Children = append(item.Children, l.application(d, fmt.Sprintf("Application %d of the set %s", i+1, item.Name), ancestors))

@@ -157,6 +157,16 @@ var (
 		"The tree itself deploys the health check of Applications. At the first boot it is not there yet, and no wave waits.",
 		"Apply argocd-cm before the root.",
 	}
+	RuleSetEmpty = Rule{
+		"set-empty", Advice, Warning,
+		"The generators of the ApplicationSet give nothing, so it has no Applications. The plugin appset refuses such a set.",
+		"Check the paths, patterns and selectors of its generators.",
+	}
+	RuleHydrated = Rule{
+		"hydrated", Advice, Info,
+		"The Application has a source hydrator. The plan shows its dry source; Argo CD deploys what the hydrator has pushed to the branch of syncSource, which may be older.",
+		"Compare with that branch.",
+	}
 	RuleOtherNamespace = Rule{
 		"other-namespace", Advice, Warning,
 		"The Application is in another namespace than Argo CD, which watches it only if application.namespaces lists it.",
@@ -180,7 +190,7 @@ func Rules() []Rule {
 		RuleSourceBroken, RuleApplicationInvalid, RuleSetBroken, RuleNameTwice, RuleSettingsBroken,
 		RuleSourceUnknown, RuleSourcePartly, RuleSetUnknown, RuleFieldIgnored, RuleTooLarge, RuleClusterUnknown, RuleClustersFromTree, RuleSettingsUnknown,
 		RuleNoHealthCheck, RuleHealthCheckNested, RuleSeveralParents, RuleCycle, RuleWaveNotANumber, RuleSyncByHand, RuleNeedsMissing, RuleNeedsLater,
-		RuleHealthCheckDeployed, RuleOtherCluster, RuleOtherNamespace, RuleLenient, RuleExcluded,
+		RuleSetEmpty, RuleHydrated, RuleHealthCheckDeployed, RuleOtherCluster, RuleOtherNamespace, RuleLenient, RuleExcluded,
 	}
 	return all
 }

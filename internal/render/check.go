@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -39,11 +40,19 @@ type at struct{ file, field string }
 func (a at) dot(field string) at { return at{a.file, a.field + "." + field} }
 
 func (l *localCheck) errorf(a at, format string, args ...any) {
-	l.errs = append(l.errs, l.error(a, format, args...))
+	if len(l.errs) < maxErrors {
+		l.errs = append(l.errs, l.error(a, format, args...))
+	}
 }
+
+// maxErrors bounds what is said about one build.
+const maxErrors = 100
 
 // lacks notes that something is not available.
 func (l *localCheck) lacks(a at, format string, args ...any) {
+	if len(l.missing) >= maxErrors {
+		return
+	}
 	if err := l.error(a, format, args...); !slices.ContainsFunc(l.missing, func(e error) bool { return e.Error() == err.Error() }) {
 		l.missing = append(l.missing, err)
 	}
@@ -54,8 +63,11 @@ func (l *localCheck) error(a at, format string, args ...any) error {
 	if a.field != "" {
 		s = a.field + ": " + s
 	}
-	return fmt.Errorf("%s: %s", l.k.URL(l.disk.name(a.file)), s)
+	return fmt.Errorf("%s: %s", l.k.URL(l.disk.name(a.file)), userinfo.ReplaceAllString(s, "$1$2"))
 }
+
+// userinfo is a user with a password in a URL, or alone where it may be a token.
+var userinfo = regexp.MustCompile(`(?i)(https?://)[^/\s"'@]*@|(://)[^/\s"'@:]*:[^/\s"'@]*@`)
 
 // directory checks the Kustomization in a directory, and those that it leads to, and returns its name. plugins is the
 // field that wants plugins from it.
@@ -194,6 +206,12 @@ func (l *localCheck) entries(a at, list *[]string, plugins *at) bool {
 	changed := false
 	kept := (*list)[:0:0]
 	for _, s := range *list {
+		if copied, ok := l.copied(a, s); ok {
+			changed = true
+			l.entry(a, copied, plugins)
+			kept = append(kept, copied)
+			continue
+		}
 		if !l.isRemote(a, s, true) {
 			l.entry(a, s, plugins)
 			kept = append(kept, s)

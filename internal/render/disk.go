@@ -122,7 +122,10 @@ func (d *disk) ReadFile(name string) ([]byte, error) {
 	}
 	at, rest := top(real)
 	if at == root && d.read != nil {
-		d.read(strings.TrimPrefix(rest, "/"))
+		// Not a file that is only ours.
+		if name := strings.TrimPrefix(rest, "/"); d.mounts[at].view.Has(name) {
+			d.read(name)
+		}
 	}
 	if data, ok := d.written[real]; ok {
 		return data, nil

@@ -87,8 +87,13 @@ func Helm(files []tree.File, o Options) (*Rendered, error) {
 	if err != nil {
 		return nil, fail("values", err)
 	}
+	var warnings []string
 	if !o.Chart.SkipSchema {
-		if err := validateValues(c, top["Values"]); err != nil {
+		err := validateValues(c, top["Values"])
+		if o.Lenient {
+			warnings, err = withoutRemote(err)
+		}
+		if err != nil {
 			return nil, fail("values", err)
 		}
 	}
@@ -96,7 +101,12 @@ func Helm(files []tree.File, o Options) (*Rendered, error) {
 	if err != nil {
 		return nil, fail("rendering", err)
 	}
-	return objects(crds(c, o), templates(rendered, o), o)
+	out, err := objects(crds(c, o), templates(rendered, o), o)
+	if err != nil {
+		return nil, err
+	}
+	out.Warnings = append(warnings, out.Warnings...)
+	return out, nil
 }
 
 // objects decodes what a chart has become.

@@ -12,6 +12,8 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"helm.sh/helm/v4/pkg/chart/common"
 	helmchart "helm.sh/helm/v4/pkg/chart/v2"
+
+	"github.com/argosy-cd/argosy/internal/problem"
 )
 
 // validateValues checks the values of a chart and its dependencies against their schemas, without a network.
@@ -51,13 +53,17 @@ func validateAgainst(c *helmchart.Chart, values any) error {
 		return fmt.Errorf("values.schema.json of chart %s: %w", c.Name(), err)
 	}
 	compiler := jsonschema.NewCompiler()
-	compiler.UseLoader(noLoader{})
+	loader := &noLoader{}
+	compiler.UseLoader(loader)
 	compiler.DefaultDraft(jsonschema.Draft7) // as the Helm of Argo CD
 	const name = "file:///values.schema.json"
 	if err := compiler.AddResource(name, doc); err != nil {
 		return fmt.Errorf("values.schema.json of chart %s: %w", c.Name(), err)
 	}
 	schema, err := compiler.Compile(name)
+	if err != nil && loader.url != "" {
+		return remoteSchemaError{chart: c.Name(), url: loader.url, err: err}
+	}
 	if err != nil {
 		return fmt.Errorf("values.schema.json of chart %s: %w", c.Name(), err)
 	}
@@ -77,9 +83,34 @@ func validateAgainst(c *helmchart.Chart, values any) error {
 	return nil
 }
 
-// noLoader refuses schemas that are elsewhere.
-type noLoader struct{}
+// remoteSchemaError says that a schema refers to another one, which helm fetches.
+type remoteSchemaError struct {
+	chart, url string
+	err        error
+}
 
-func (noLoader) Load(url string) (any, error) {
+func (e remoteSchemaError) Error() string {
+	return fmt.Sprintf("values.schema.json of chart %s: %v", e.chart, e.err)
+}
+
+// withoutRemote leaves out of errors those about schemas that are elsewhere, and returns them as warnings.
+func withoutRemote(err error) (warnings []string, rest error) {
+	var errs []error
+	for _, e := range problem.All(err) {
+		var remote remoteSchemaError
+		if errors.As(e, &remote) {
+			warnings = append(warnings, fmt.Sprintf("values.schema.json of chart %s refers to %s, which is not fetched, so the values are not checked", remote.chart, remote.url))
+			continue
+		}
+		errs = append(errs, e)
+	}
+	return warnings, errors.Join(errs...)
+}
+
+// noLoader refuses schemas that are elsewhere, and remembers the first.
+type noLoader struct{ url string }
+
+func (l *noLoader) Load(url string) (any, error) {
+	l.url = cmp.Or(l.url, url)
 	return nil, fmt.Errorf("%s is not in the chart, and nothing is fetched", url)
 }

@@ -32,9 +32,7 @@ func (l *localCheck) charts(name string, k *types.Kustomization) {
 // notEmpty keeps a Kustomization of which everything was left out from being an error.
 func (l *localCheck) notEmpty(name string, k *types.Kustomization) {
 	if k.CheckEmpty() != nil || len(k.Resources) == 0 {
-		const nothing = "argosy-nothing.yaml"
-		l.disk.written[path.Join(path.Dir(name), nothing)] = []byte("# nothing\n")
-		k.Resources = append(k.Resources, nothing)
+		k.Resources = append(k.Resources, l.fresh(at{file: name}, []byte("# nothing\n")))
 	}
 }
 
@@ -121,9 +119,7 @@ func (l *localCheck) chart(a at, globals types.HelmGlobals, h types.HelmChart, k
 		l.errorf(a, "%s: %v", h.Name, err)
 		return
 	}
-	name := fmt.Sprintf("argosy-chart-%d.yaml", len(l.disk.written))
-	l.disk.written[path.Join(path.Dir(a.file), name)] = b.Bytes()
-	k.Resources = append(k.Resources, name)
+	k.Resources = append(k.Resources, l.fresh(a, b.Bytes()))
 }
 
 // noChart notes why a chart is not rendered: an error of Kustomize, too, or something that is not available.

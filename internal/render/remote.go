@@ -22,8 +22,7 @@ func (l *localCheck) fetch(a at, ref string, plugins *at) (string, bool) {
 			l.lacks(a, "%v", err)
 			return "", false
 		}
-		name := fmt.Sprintf("argosy-remote-%d.yaml", len(l.disk.written))
-		l.disk.written[path.Join(path.Dir(a.file), name)] = data
+		name := l.fresh(a, data)
 		l.entry(a, name, plugins)
 		return name, true
 	}
@@ -56,4 +55,32 @@ func isFile(ref string) bool {
 		return false
 	}
 	return slices.Contains([]string{".yaml", ".yml", ".json"}, path.Ext(u.Path)) && !strings.Contains(u.Path, "//")
+}
+
+// copied copies a file of the source whose name Kustomize would take for a Git repository, if it did not like what is in it, to a name of ours.
+func (l *localCheck) copied(a at, s string) (string, bool) {
+	name := path.Join(path.Dir(a.file), s)
+	mount, _ := top(a.file)
+	if at, _ := top(name); at != mount || path.IsAbs(s) || !remote(s, true) || remote(s, false) {
+		return "", false
+	}
+	if _, kind := l.disk.find(name); kind != tree.Regular {
+		return "", false
+	}
+	data, err := l.disk.ReadFile(name)
+	if err != nil {
+		return "", false
+	}
+	return l.fresh(a, data), true
+}
+
+// fresh writes a file beside a Kustomization, and returns its name.
+func (l *localCheck) fresh(a at, data []byte) string {
+	for i := len(l.disk.written); ; i++ {
+		name := fmt.Sprintf("argosy-%d.yaml", i)
+		if file := path.Join(path.Dir(a.file), name); !l.disk.Exists(file) {
+			l.disk.written[file] = data
+			return name
+		}
+	}
 }

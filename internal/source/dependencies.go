@@ -124,13 +124,11 @@ func (j *job) dependency(d dependency) (files []tree.File, missing, err error) {
 	return files, nil, nil
 }
 
-// switchedOff reports whether the first of the paths of a condition that has a value is false.
+// switchedOff reports whether a condition is certainly false: its first path is false in the values of the chart. Whatever the chart does not
+// say, the dependency itself may.
 func switchedOff(condition string, values map[string]any) bool {
-	for where := range strings.SplitSeq(condition, ",") {
-		parts := strings.Split(strings.TrimSpace(where), ".")
-		if on, ok := manifest.Map(values, parts[:len(parts)-1]...)[parts[len(parts)-1]].(bool); ok {
-			return !on
-		}
-	}
-	return false
+	first, _, _ := strings.Cut(condition, ",")
+	parts := strings.Split(strings.TrimSpace(first), ".")
+	on, ok := manifest.Map(values, parts[:len(parts)-1]...)[parts[len(parts)-1]].(bool)
+	return ok && !on
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"path"
 	"regexp"
 	"strings"
@@ -61,7 +62,13 @@ func (j *job) manifests() ([]string, error) {
 	var names []string
 	var errs []error
 	// Links to directories are not followed.
-	err := j.View.Walk(j.ctx, j.dir, false, func(name string, _ tree.Kind) error {
+	err := j.View.Walk(j.ctx, j.dir, false, func(name string, kind tree.Kind) error {
+		if kind == tree.Directory {
+			if !recurse {
+				return fs.SkipDir
+			}
+			return nil
+		}
 		rel := at.Relative(name)
 		if !recurse && strings.Contains(rel, "/") || !manifestFile.MatchString(path.Base(name)) {
 			return nil

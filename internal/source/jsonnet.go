@@ -3,6 +3,7 @@ package source
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"path"
 	"strings"
@@ -45,6 +46,9 @@ func (j *job) jsonnet(name string) error {
 	}
 	vm.Importer(importer)
 	text, err := vm.EvaluateFile(name)
+	if err != nil && importer.unreadable != nil {
+		return importer.unreadable
+	}
 	if err != nil {
 		return fmt.Errorf("%s: evaluating Jsonnet: %w", j.URL(name), oneLine(err))
 	}
@@ -75,10 +79,20 @@ type importer struct {
 	*job
 	paths []string
 	found map[string]jsonnet.Contents
+	// unreadable is an error of reading, which Jsonnet makes a text.
+	unreadable error
 }
 
 // Import implements jsonnet.Importer.
 func (i *importer) Import(from, imported string) (jsonnet.Contents, string, error) {
+	c, at, err := i.find(from, imported)
+	if errors.As(err, new(tree.UnreadableError)) {
+		i.unreadable = err
+	}
+	return c, at, err
+}
+
+func (i *importer) find(from, imported string) (jsonnet.Contents, string, error) {
 	candidates := []string{path.Join(path.Dir(from), imported)}
 	if from == "" {
 		candidates[0] = path.Join(".", imported)

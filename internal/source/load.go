@@ -90,7 +90,7 @@ func (l Loader) Load(ctx context.Context, app Application, spec map[string]any, 
 	default:
 		repo, err := l.Open(ctx, url, revision(spec))
 		if err != nil {
-			return &Result{Kind: Directory, Verdict: Unknown, Problems: []Problem{{Class: Missing, Text: oneLine(err).Error()}}}
+			return &Result{Kind: Directory, Verdict: Unknown, Problems: []Problem{{Class: Missing, Text: oneLine(err).Error()}}, Mentions: true} // for all that is known
 		}
 		r.Repository = repo
 	}

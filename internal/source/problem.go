@@ -38,6 +38,9 @@ const (
 // note adds a problem, once, and returns it.
 func (j *job) note(class Class, format string, args ...any) *Problem {
 	p := Problem{Class: class, Text: strings.Join(strings.Fields(fmt.Sprintf(format, args...)), " ")}
+	if len(j.result.Problems) >= maxProblems {
+		p.Text = "there are more problems of this kind"
+	}
 	i := slices.IndexFunc(j.result.Problems, func(q Problem) bool { return q.Class == p.Class && q.Text == p.Text })
 	if i < 0 {
 		i = len(j.result.Problems)
@@ -45,6 +48,9 @@ func (j *job) note(class Class, format string, args ...any) *Problem {
 	}
 	return &j.result.Problems[i]
 }
+
+// maxProblems bounds those of one source.
+const maxProblems = 100
 
 // fail notes errors that Argo CD has, too. One that is about our own limits, or about reading, is not: nobody knows what Argo CD finds there.
 func (j *job) fail(err error) {

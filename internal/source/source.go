@@ -134,6 +134,8 @@ type Result struct {
 	Problems  []Problem
 	// Inputs are the files that were read, in order.
 	Inputs []Input
+	// Mentions says of a source that is not known completely that what is there names Applications or sets.
+	Mentions bool
 }
 
 // Err is why a source is not known, nil if it is.
@@ -189,6 +191,9 @@ func (j *job) done() *Result {
 		return j.result
 	}
 	j.judge()
+	if v := j.result.Verdict; v == Unknown || v == Partly {
+		j.result.Mentions = j.mentions()
+	}
 	for input := range j.inputs {
 		j.result.Inputs = append(j.result.Inputs, input)
 	}
@@ -219,7 +224,11 @@ func (j *job) render() error {
 	case Kustomize:
 		return j.kustomize()
 	case Plugin:
-		j.note(Missing, "it is made by the plugin %q, which is not known here", manifest.String(j.spec, "plugin", "name"))
+		if name := manifest.String(j.spec, "plugin", "name"); name != "" {
+			j.note(Missing, "the plugin %q renders it, which is not known here; say what it does with --plugin", name)
+		} else {
+			j.note(Missing, "a plugin that Argo CD finds by its discovery renders it, which is not known here")
+		}
 		return nil
 	default:
 		return j.directory()

@@ -98,7 +98,7 @@ func TestVerdicts(t *testing.T) {
 		{"key twice", "", []string{"a.yaml", "apiVersion: v1\nkind: X\nmetadata: {name: a}\nkind: Z\n"}, nil, "known: a\nlenient a.yaml:4: key \"kind\" already set in map; the last one counts"},
 		{"document behind its end", "", []string{"a.yaml", object("a") + "...\n" + object("b")}, nil, "known: a\nlenient a.yaml:3: a document behind \"...\" is not read; separate documents by \"---\""},
 		{"pattern", "directory: {include: '[a'}", []string{"a.yaml", object("a")}, nil, "known:\nlenient source.directory.include: \"[a\" is no pattern (unexpected end of input), so it matches nothing"},
-		{"plugin", "plugin: {name: x}", nil, nil, "unknown:\nmissing it is made by the plugin \"x\", which is not known here"},
+		{"plugin", "plugin: {name: x}", nil, nil, "unknown:\nmissing the plugin \"x\" renders it, which is not known here; say what it does with --plugin"},
 		{
 			"made-up field", "new: 1\ndirectory: {recurse: true, made: {up: x}}",
 			[]string{"a.yaml", object("a")},

@@ -18,6 +18,8 @@ type View struct {
 	links map[string]bool     // every name that is a file (false) or a link (true)
 	dirs  map[string][]string // names in each directory, in order
 	read  func(ctx context.Context, name string) ([]byte, error)
+	// absent are directories whose content is not here, and why.
+	absent map[string]string
 
 	mu      sync.Mutex
 	kept    map[string][]byte
@@ -43,6 +45,19 @@ func NewView(names map[string]bool, read func(ctx context.Context, name string) 
 	}
 	for _, list := range v.dirs {
 		slices.Sort(list)
+	}
+	return v
+}
+
+// Without returns the view with directories whose content is not here, by name, and why. Whoever reaches one has an error.
+func (v *View) Without(absent map[string]string) *View {
+	v.absent = absent
+	for name := range absent {
+		dir := path.Dir(name)
+		if _, ok := v.dirs[name]; !ok && !slices.Contains(v.dirs[dir], path.Base(name)) {
+			v.dirs[dir] = append(slices.Clip(v.dirs[dir]), path.Base(name))
+			slices.Sort(v.dirs[dir])
+		}
 	}
 	return v
 }
@@ -80,41 +95,61 @@ func (e UnreadableError) Unwrap() error { return e.Err }
 
 // Resolve follows links, and returns the name without any and what is there. A name that is not there has the kind None and no error.
 func (v *View) Resolve(ctx context.Context, name string) (real string, kind Kind, err error) {
-	name = path.Clean(name)
-	for range 40 {
-		link := v.linkIn(name)
-		if link == "" {
-			_, file := v.links[name]
-			_, dir := v.dirs[name]
-			switch {
-			case file:
-				return name, Regular, nil
-			case dir:
-				return name, Directory, nil
+	at, rest, links := ".", path.Clean(name), 0
+	for rest != "" {
+		part, more, _ := strings.Cut(rest, "/")
+		rest = more
+		switch part {
+		case "", ".":
+			continue
+		case "..":
+			if at == "." {
+				return "", None, fmt.Errorf("%s: %w", name, ErrOutside)
 			}
-			return name, None, nil
+			at = path.Dir(at)
+			continue
 		}
-		to, err := v.content(ctx, link)
+		next := path.Join(at, part)
+		if reason, ok := v.absent[next]; ok {
+			return "", None, UnreadableError{fmt.Errorf("%s: %s", next, reason)}
+		}
+		if !v.links[next] {
+			at = next
+			continue
+		}
+		if links++; links > 40 {
+			return "", None, fmt.Errorf("%s: %w", name, errCircle)
+		}
+		to, err := v.content(ctx, next)
 		if err != nil {
 			return "", None, err
 		}
-		target := path.Join(path.Dir(link), string(to))
-		if path.IsAbs(string(to)) || target == ".." || strings.HasPrefix(target, "../") {
-			return "", None, fmt.Errorf("%s: %w", link, ErrOutside)
+		if path.IsAbs(string(to)) {
+			return "", None, fmt.Errorf("%s: %w", next, ErrOutside)
 		}
-		name = path.Join(target, strings.TrimPrefix(name, link))
+		if len(to)+len(rest) > maxPath {
+			return "", None, fmt.Errorf("%s: %w", name, errCircle)
+		}
+		rest = string(to) + "/" + rest
 	}
-	return "", None, fmt.Errorf("%s: %w", name, errCircle)
+	_, file := v.links[at]
+	_, dir := v.dirs[at]
+	switch {
+	case file:
+		return at, Regular, nil
+	case dir:
+		return at, Directory, nil
+	}
+	return at, None, nil
 }
 
-// linkIn returns the first part of a path that is a link, "" if there is none.
-func (v *View) linkIn(name string) string {
-	for i := 0; i <= len(name); i++ {
-		if (i == len(name) || name[i] == '/') && v.links[name[:i]] {
-			return name[:i]
-		}
-	}
-	return ""
+// maxPath bounds a path with what links in it lead to.
+const maxPath = 1 << 16
+
+// Has reports whether a name is a file or a link itself.
+func (v *View) Has(name string) bool {
+	_, ok := v.links[name]
+	return ok
 }
 
 // IsLink reports whether a name is a symbolic link itself.
@@ -206,7 +241,8 @@ func leaves(dir, target string) bool {
 	return false
 }
 
-// Walk calls visit for all files and links below a directory, in the order of names as filepath.Walk has it, by their names in the view.
+// Walk calls visit for all directories, files and links below a directory, in the order of names as filepath.Walk has it, by their names in
+// the view. A visit of a directory that returns fs.SkipDir passes over what is in it.
 // Links are followed if follow says so, and then never into a directory that is being walked. What visit returns ends the walk.
 func (v *View) Walk(ctx context.Context, dir string, follow bool, visit func(name string, kind Kind) error) error {
 	if dir == "" {
@@ -259,11 +295,15 @@ func (w *walk) directory(ctx context.Context, as, real string, above []string) e
 				}
 			}
 		}
-		var err error
-		if kind == Directory {
+		err := w.visit(name, kind)
+		if kind == Directory && errors.Is(err, fs.SkipDir) {
+			continue
+		}
+		if reason, ok := w.absent[at]; ok && err == nil {
+			err = UnreadableError{fmt.Errorf("%s: %s", at, reason)}
+		}
+		if kind == Directory && err == nil {
 			err = w.directory(ctx, name, at, append(slices.Clip(above), at))
-		} else {
-			err = w.visit(name, kind)
 		}
 		if err != nil {
 			return err
@@ -300,7 +340,7 @@ func (v *View) Select(ctx context.Context, wanted Selection) ([]File, error) {
 		return out, nil
 	}
 	err := v.Walk(ctx, wanted.Dir, wanted.Links, func(name string, kind Kind) error {
-		if !wanted.Wants(name) {
+		if kind == Directory || !wanted.Wants(name) {
 			return nil
 		}
 		if kind == None {

@@ -114,6 +114,9 @@ func TestWalk(t *testing.T) {
 	walk := func(dir string, follow bool) string {
 		var got []string
 		err := v.Walk(t.Context(), dir, follow, func(name string, kind tree.Kind) error {
+			if kind == tree.Directory {
+				return nil
+			}
 			got = append(got, name+" "+[]string{"link", "file", "directory"}[kind])
 			return nil
 		})
@@ -138,6 +141,18 @@ func TestWalk(t *testing.T) {
 		if diff := cmp.Diff(tt.want, walk(tt.dir, tt.follow)); diff != "" {
 			t.Errorf("%s %v (-want +got):\n%s", tt.dir, tt.follow, diff)
 		}
+	}
+	skipped := 0
+	if err := v.Walk(t.Context(), ".", false, func(name string, kind tree.Kind) error {
+		if skipped++; kind == tree.Directory {
+			return fs.SkipDir
+		}
+		if strings.Contains(name, "/") {
+			t.Error(name)
+		}
+		return nil
+	}); err != nil || skipped == 0 {
+		t.Error(err)
 	}
 	stop := errors.New("stop")
 	if err := v.Walk(t.Context(), ".", false, func(string, tree.Kind) error { return stop }); !errors.Is(err, stop) {
@@ -219,5 +234,23 @@ s3://b/a/: this key is not the name of a file, which type helm needs
 s3://b/d\e: this key is not the name of a file, which type helm needs`
 	if err == nil || err.Error() != want {
 		t.Error(err)
+	}
+}
+
+// TestAbsent: directories whose content is not here are errors for whoever reaches them, and for nobody else.
+func TestAbsent(t *testing.T) {
+	v, _ := links("a/x", "x", "b/y", "y")
+	v.Without(map[string]string{"a/sub": "it is a submodule"})
+	var unreadable tree.UnreadableError
+	for _, name := range []string{"a/sub", "a/sub/x"} {
+		if _, _, err := v.Resolve(t.Context(), name); !errors.As(err, &unreadable) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if _, err := v.Select(t.Context(), tree.Selection{Dir: "a"}); !errors.As(err, &unreadable) || err.Error() != "a/sub: it is a submodule" {
+		t.Error(err)
+	}
+	if files, err := v.Select(t.Context(), tree.Selection{Dir: "b"}); err != nil || len(files) != 1 {
+		t.Error(files, err)
 	}
 }
