@@ -205,7 +205,7 @@ func (o *planInput) plan(ctx context.Context, roots *rootSet) (*plan.Plan, error
 	if err != nil {
 		return nil, err
 	}
-	cfg.Loader = roots.repos.loader()
+	cfg.Loader, cfg.Cache = roots.repos.loader(), &roots.repos.rendered
 	return plan.New(ctx, cfg, roots.docs...)
 }
 

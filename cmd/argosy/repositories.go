@@ -38,6 +38,8 @@ type repositories struct {
 	local  []gitsource.Local
 	remote *fetch.Fetcher
 	err    error
+	// rendered is what plans of these repositories have rendered.
+	rendered plan.Cache
 }
 
 func newRepositories(std stdio, flags []string, offline bool) (*repositories, error) {

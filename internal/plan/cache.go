@@ -3,19 +3,22 @@ package plan
 import (
 	"crypto/sha256"
 	"encoding/json"
+	"slices"
 	"sync"
 
+	"github.com/argosy-cd/argosy/internal/argo"
+	"github.com/argosy-cd/argosy/internal/manifest"
 	"github.com/argosy-cd/argosy/internal/source"
 )
 
-// cache keeps what sources have become, for the second pass of a plan.
-type cache struct {
+// Cache keeps what sources have become, for the second pass of a plan and for other plans. The zero Cache is ready.
+type Cache struct {
 	mu   sync.Mutex
 	kept map[[32]byte]func() rendered
 }
 
 // cached is render, once for all Applications that are the same to the tools.
-func (c *cache) cached(key any, render func() rendered) rendered {
+func (c *Cache) cached(key any, render func() rendered) rendered {
 	text, err := json.Marshal(key)
 	if err != nil {
 		return render()
@@ -40,5 +43,10 @@ func (l *loader) key(app *Application, spec map[string]any) any {
 	if source.Changes(l.cfg.Loader.BuildOptions) {
 		options = "known: " + *l.cfg.Loader.BuildOptions
 	}
-	return []any{app.Namespace, app.Name, app.Position, l.cfg.Namespace, l.cfg.Sets, options, l.cfg.Loader.ValueFileSchemes, l.cfg.Clusters, spec}
+	// Who renders sets, and where the Application is, matters to sets only.
+	var sets any
+	if l.cfg.Sets == SetsByPlugin || slices.ContainsFunc(argo.Deployed(manifest.Object{"spec": spec}), func(s map[string]any) bool { return s["plugin"] != nil }) {
+		sets = []any{l.cfg.Sets, app.Position, l.cfg.Clusters}
+	}
+	return []any{app.Namespace, app.Name, l.cfg.Namespace, options, l.cfg.Loader.ValueFileSchemes, sets, spec}
 }

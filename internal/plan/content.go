@@ -114,7 +114,7 @@ func (l *loader) content(app *Application, spec map[string]any) rendered {
 
 // sources renders the sources of an Application. It changes nothing of the loader.
 func (l *loader) sources(app *Application, spec map[string]any) rendered {
-	return l.cfg.cache.cached(l.key(app, spec), func() rendered { return l.renderSources(app, spec) })
+	return l.cfg.Cache.cached(l.key(app, spec), func() rendered { return l.renderSources(app, spec) })
 }
 
 func (l *loader) renderSources(app *Application, spec map[string]any) rendered {

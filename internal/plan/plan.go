@@ -42,8 +42,8 @@ type Config struct {
 	Settings *settings.Settings
 	// Plugins says of plugins of the user what they do, by name.
 	Plugins map[string]source.Kind
-
-	cache *cache
+	// Cache is shared by plans of the same repositories, with the same Loader, Git and Plugins. Nil is one for this plan alone.
+	Cache *Cache
 }
 
 // Who may render ApplicationSets, whatever the Applications say.
@@ -166,7 +166,9 @@ func New(ctx context.Context, cfg Config, roots ...manifest.Document) (*Plan, er
 		o := roots[0].Object
 		return nil, fmt.Errorf("%s: it must be an Application or an ApplicationSet of %s, it is %s of %q", roots[0].Position, argo.Group, manifest.String(o, "kind"), manifest.String(o, "apiVersion"))
 	}
-	cfg.cache = &cache{}
+	if cfg.Cache == nil {
+		cfg.Cache = &Cache{}
+	}
 	l := newLoader(ctx, cfg, roots)
 	l.run(roots)
 	// What the tree says about Argo CD itself may change what is rendered.

@@ -96,7 +96,7 @@ func Build(ctx context.Context, k Kustomization) (built *Built, err error) {
 		return built, nil
 	}
 	defer kinds.enter(l.schema)()
-	text, err := build(d, top, k)
+	objects, err := build(d, top, k)
 	if err != nil && k.MayRun && strings.Contains(err.Error(), "external plugins disabled") {
 		built.Missing = append(built.Missing, fmt.Errorf("%s: it needs a plugin of Kustomize, and plugins are not run here: %s", k.URL(name), oneLine(err)))
 		return built, nil
@@ -110,12 +110,16 @@ func Build(ctx context.Context, k Kustomization) (built *Built, err error) {
 		}
 		return nil, err
 	}
-	decoded, err := decode([]tree.File{{Name: k.URL(name) + " (built)", Data: text}}, !k.Strict)
-	built.Documents, built.Warnings = decoded.docs, append(built.Warnings, decoded.warnings...)
-	return built, err
+	for i, o := range objects {
+		built.Documents = append(built.Documents, manifest.Document{Object: o, Position: manifest.Position{File: k.URL(name) + " (built)", Number: i + 1}})
+	}
+	if err := check(built.Documents, !k.Strict); err != nil {
+		return nil, err
+	}
+	return built, nil
 }
 
-func build(disk filesys.FileSystem, dir string, k Kustomization) ([]byte, error) {
+func build(disk filesys.FileSystem, dir string, k Kustomization) ([]manifest.Object, error) {
 	options := krusty.MakeDefaultOptions()
 	options.Reorder = krusty.ReorderOptionUnspecified // by kind, unless the Kustomization says otherwise
 	if k.Unsorted {
@@ -130,5 +134,22 @@ func build(disk filesys.FileSystem, dir string, k Kustomization) ([]byte, error)
 	if err != nil {
 		return nil, err
 	}
-	return built.AsYaml()
+	// By way of JSON only: Kustomize's YAML is made of it, and costs as much as the build.
+	var out []manifest.Object
+	for _, r := range built.Resources() {
+		text, err := r.MarshalJSON()
+		if err != nil {
+			return nil, err
+		}
+		v, err := manifest.JSON(text)
+		if err != nil {
+			return nil, err
+		}
+		o, ok := v.(map[string]any)
+		if !ok {
+			return nil, fmt.Errorf("%s must be an object, it is %s", r.CurId(), manifest.TypeName(v))
+		}
+		out = append(out, o)
+	}
+	return out, nil
 }

@@ -115,7 +115,7 @@ func TestKustomizationNames(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if len(got) != 1 || got[0].String() != name+" (built):1" {
+			if len(got) != 1 || got[0].String() != name+" (built)" {
 				t.Errorf("got %v", got)
 			}
 			_, err = directory(files(name, "resources: [b.yaml]\n"), render.Options{})
