@@ -10,6 +10,7 @@ import (
 
 	"github.com/argosy-cd/argosy/internal/health"
 	"github.com/argosy-cd/argosy/internal/manifest"
+	"github.com/argosy-cd/argosy/internal/settings"
 )
 
 func newHealthCommand(std stdio) *cobra.Command {
@@ -111,7 +112,11 @@ func (o *healthCheckOptions) checks() (health.Customizations, error) {
 	if err != nil {
 		return nil, err
 	}
-	return health.ParseCustomizations(o.customizations, data)
+	s, err := settings.Parse(o.customizations, data)
+	if err != nil {
+		return nil, err
+	}
+	return s.Health, nil
 }
 
 func healthResult(o manifest.Object, h health.Health, ok bool) manifest.Object {

@@ -17,28 +17,6 @@ const customizationsPrefix = "resource.customizations."
 // Customizations are health checks by "group/Kind", or "Kind" for the core group; * stands for any characters.
 type Customizations map[string]Script
 
-// ParseCustomizations reads the settings of Argo CD: the ConfigMap argocd-cm, or its data alone.
-func ParseCustomizations(file string, data []byte) (Customizations, error) {
-	v, err := manifest.Value(data)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", file, err)
-	}
-	settings, ok := v.(map[string]any)
-	if !ok {
-		return nil, fmt.Errorf("%s: must be a ConfigMap or its data, it is %s", file, manifest.TypeName(v))
-	}
-	if manifest.String(settings, "kind") == "ConfigMap" {
-		settings = manifest.Map(settings, "data")
-	}
-	return FromSettings(file, settings)
-}
-
-// FromSettings reads the data of argocd-cm. Errors start with file.
-func FromSettings(file string, settings map[string]any) (Customizations, error) {
-	c, err := FromData(settings)
-	return c, problem.Wrap(err, func(e error) error { return fmt.Errorf("%s: %w", file, e) })
-}
-
 // FromData reads the data of argocd-cm. Errors start with the key; the customizations are never nil and have all that is right.
 func FromData(data map[string]any) (Customizations, error) {
 	c := Customizations{}

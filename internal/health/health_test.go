@@ -82,7 +82,7 @@ data:
     argoproj.io/Application: {health.lua: old}
     batch/*: {health.lua: e}
 `
-	c, err := ParseCustomizations("cm.yaml", []byte(settings))
+	c, err := FromData(manifest.Map(data(t, settings), "data"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -104,19 +104,18 @@ data:
 	if _, _, err := c.find(manifest.Object{"apiVersion": "batch/v1", "kind": "Job"}); err == nil || !strings.Contains(err.Error(), "batch/*, batch/J*") {
 		t.Error(err)
 	}
-	all, err := ParseCustomizations("x", []byte("resource.customizations.health.all: z\n"))
+	all, err := FromData(data(t, "resource.customizations.health.all: z\n"))
 	if _, s, _ := all.find(manifest.Object{"apiVersion": "a/v1", "kind": "B"}); err != nil || s.Health != "z" {
 		t.Errorf("%v, %v", s, err)
 	}
 	for text, want := range map[string]string{
-		"[]": "x: must be a ConfigMap or its data, it is a list",
-		"resource.customizations.health.a_b_c: x":        `x: resource.customizations.health.a_b_c: "a_b_c" must be GROUP_KIND or KIND`,
-		"resource.customizations.health.a_b: 1":          "x: resource.customizations.health.a_b: must be a string, it is a number",
-		"resource.customizations.useOpenLibs.a_b: maybe": "x: resource.customizations.useOpenLibs.a_b: must be true or false",
-		"resource.customizations: '[]'":                  "x: resource.customizations: must be an object as YAML, it is a list",
-		"resource.customizations: 'a/B: 1'":              "x: resource.customizations: a/B must be an object, it is a number",
+		"resource.customizations.health.a_b_c: x":        `resource.customizations.health.a_b_c: "a_b_c" must be GROUP_KIND or KIND`,
+		"resource.customizations.health.a_b: 1":          "resource.customizations.health.a_b: must be a string, it is a number",
+		"resource.customizations.useOpenLibs.a_b: maybe": "resource.customizations.useOpenLibs.a_b: must be true or false",
+		"resource.customizations: '[]'":                  "resource.customizations: must be an object as YAML, it is a list",
+		"resource.customizations: 'a/B: 1'":              "resource.customizations: a/B must be an object, it is a number",
 	} {
-		if _, err := ParseCustomizations("x", []byte(text)); err == nil || err.Error() != want {
+		if _, err := FromData(data(t, text)); err == nil || err.Error() != want {
 			t.Errorf("%s: %v", text, err)
 		}
 	}
@@ -145,4 +144,14 @@ resource.customizations.useOpenLibs.k_L: must be true or false`
 	if err := c.Check(); err == nil || !strings.HasPrefix(err.Error(), "health check g/H: <string> at EOF: syntax error") || strings.Contains(err.Error(), "\n") {
 		t.Errorf("%v", err)
 	}
+}
+
+func data(t *testing.T, text string) map[string]any {
+	t.Helper()
+	v, err := manifest.Value([]byte(text))
+	m, ok := v.(map[string]any)
+	if err != nil || !ok {
+		t.Fatal(v, err)
+	}
+	return m
 }

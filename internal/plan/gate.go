@@ -108,7 +108,7 @@ func (l *loader) advise() {
 	}
 	const cure = "argosy health script application prints one that does"
 	switch {
-	case len(deployed) > 0 && l.plan.Settings == nil:
+	case len(deployed) > 0 && (l.plan.Settings == nil || l.plan.Settings.Partial):
 		l.find(RuleSettingsUnknown, l.plan.Root, "Argo CD's settings were not found, so it is not known whether a wave waits for an Application, such as %s; name them with --customizations", deployed[0])
 	case len(deployed) > 0:
 		l.find(RuleNoHealthCheck, l.plan.Root, "Argo CD's settings (%s) have no health check for Applications, so no wave waits for one, such as %s; %s", l.plan.Settings.Origin, deployed[0], cure)
@@ -143,7 +143,7 @@ func (l *loader) gate(item *Item) (bool, string) {
 		return false, err.Error()
 	case key != "":
 		return true, "health check " + key
-	case argo.IsApplication(o) && l.plan.Settings == nil:
+	case argo.IsApplication(o) && (l.plan.Settings == nil || l.plan.Settings.Partial):
 		return false, "Argo CD's settings are not known"
 	case argo.IsApplication(o):
 		return false, "Argo CD's settings have no health check for Applications"

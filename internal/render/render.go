@@ -19,13 +19,6 @@ import (
 	"github.com/argosy-cd/argosy/internal/tree"
 )
 
-// Kinds of directories.
-const (
-	Manifests = "manifests"
-	Kustomize = "kustomize"
-	HelmChart = "helm"
-)
-
 // Options say how to render a chart.
 type Options struct {
 	// URL returns what a file is called in messages; nil is its name.
