@@ -327,67 +327,6 @@ func notFound(name string, err error) error {
 	return err
 }
 
-// Most returns all files that can be read and have no more bytes than that, and the names of the others on disk: larger ones, links that do
-// not lead to a file in the tree, those that may not be read, and those with names that are not for every system.
-func (t *Tree) Most(ctx context.Context, most int64) (files []tree.File, left []string, err error) {
-	if t.dir == "" {
-		return t.mostOfRevision(ctx, most)
-	}
-	root, err := os.OpenRoot(t.dir)
-	if err != nil {
-		return nil, nil, err
-	}
-	defer root.Close()
-	var total int64
-	for _, name := range t.sorted() {
-		if err := ctx.Err(); err != nil {
-			return nil, nil, err
-		}
-		info, err := root.Stat(filepath.FromSlash(name))
-		if err != nil || !info.Mode().IsRegular() || info.Size() > most || !tree.Safe(name) {
-			left = append(left, name)
-			continue
-		}
-		data, err := readLimited(root, name)
-		if errors.Is(err, fs.ErrPermission) || errors.Is(err, fs.ErrNotExist) {
-			left = append(left, name)
-			continue
-		}
-		if err != nil {
-			return nil, nil, err
-		}
-		if total += int64(len(data)); total > maxRead {
-			return nil, nil, fmt.Errorf("the files are over the limit of %d bytes", maxRead)
-		}
-		files = append(files, tree.File{Name: name, Data: data})
-	}
-	return files, left, nil
-}
-
-// mostOfRevision does the same for a revision, of which links are left.
-func (t *Tree) mostOfRevision(ctx context.Context, most int64) (files []tree.File, left []string, err error) {
-	var total int64
-	for _, name := range t.sorted() {
-		if strings.HasPrefix(t.files[name], linkPrefix) || !tree.Safe(name) {
-			left = append(left, name)
-			continue
-		}
-		data, err := t.View().Read(ctx, name)
-		if ctx.Err() != nil {
-			return nil, nil, ctx.Err()
-		}
-		if err != nil || int64(len(data)) > most {
-			left = append(left, name)
-			continue
-		}
-		if total += int64(len(data)); total > maxRead {
-			return nil, nil, fmt.Errorf("the files are over the limit of %d bytes", maxRead)
-		}
-		files = append(files, tree.File{Name: name, Data: data})
-	}
-	return files, left, nil
-}
-
 func (t *Tree) sorted() []string { return slices.Sorted(maps.Keys(t.files)) }
 
 func readLimited(root *os.Root, name string) ([]byte, error) {
@@ -416,30 +355,3 @@ func readLimited(root *os.Root, name string) ([]byte, error) {
 
 // Names returns the names of all files, in order.
 func (t *Tree) Names() []string { return t.sorted() }
-
-// Manifests returns the files that can have manifests in them, by their names, and are of a usual size.
-func (t *Tree) Manifests(ctx context.Context) ([]tree.File, error) {
-	var out []tree.File
-	for _, name := range t.sorted() {
-		if !tree.IsManifest(name) || strings.HasPrefix(t.files[name], linkPrefix) {
-			continue
-		}
-		data, err := t.View().Read(ctx, name)
-		if ctx.Err() != nil {
-			return nil, ctx.Err()
-		}
-		if err == nil && len(data) <= 1<<20 {
-			out = append(out, tree.File{Name: name, Data: data})
-		}
-	}
-	return out, nil
-}
-
-// Disk is a directory as it lies on disk, whatever Git says about it.
-func Disk(dir string) (*tree.View, error) {
-	files, err := listDisk(dir)
-	if err != nil {
-		return nil, err
-	}
-	return (&Tree{dir: dir, files: files}).View(), nil
-}

@@ -1,0 +1,129 @@
+package plan
+
+import (
+	"github.com/argosy-cd/argosy/internal/appset/generator"
+	"github.com/argosy-cd/argosy/internal/manifest"
+	"github.com/argosy-cd/argosy/internal/settings"
+	"github.com/argosy-cd/argosy/internal/source"
+)
+
+// Config is what a plan is made with.
+type Config struct {
+	// Loader opens repositories and renders sources. Its settings of Kustomize are replaced by those that are known.
+	Loader source.Loader
+	// Git answers Git generators. An error of it makes a set unknown.
+	Git generator.Repositories
+	// Clusters are those of Argo CD. Nil is not known, except for those whose Secrets the plan itself deploys.
+	Clusters generator.ClusterList
+	// Namespace is Argo CD's; "" is that of the root.
+	Namespace string
+	// Sets is who renders ApplicationSets; "" is who does as it stands.
+	Sets string
+	// Settings are those of Argo CD. Nil are those that the plan itself deploys.
+	Settings *settings.Settings
+	// Plugins says of plugins of the user what they do, by name.
+	Plugins map[string]source.Kind
+	// Cache is shared by plans of the same repositories, with the same Loader, Git and Plugins. Nil is one for this plan alone.
+	Cache *Cache
+}
+
+// Who may render ApplicationSets, whatever the Applications say.
+const (
+	SetsByController = "controller" // Argo CD's applicationset-controller
+	SetsByPlugin     = "plugin"     // the plugin appset
+)
+
+// Application is an Application and what it deploys.
+type Application struct {
+	Ref
+	Project     string
+	Destination string // cluster/namespace
+	Sources     []Source
+	Items       []*Item // in the order in which they are deployed
+	// Needs are the Applications that it says it needs.
+	Needs []string
+	// Automated says that Argo CD syncs it without being asked, Retry how often it tries.
+	Automated bool
+	Retry     Retry
+	// Broken says why Argo CD cannot make its manifests, so that it deploys nothing of it; "" is nothing that is known here.
+	Broken string
+	// Hides says that what is not known of it may have Applications.
+	Hides bool
+	// Itself says that it is deployed by one that it deploys; its items are there.
+	Itself bool
+	// Applied says that it is not there: it stands for whoever applies the roots of the plan by hand.
+	Applied bool
+	// Object is the Application itself.
+	Object manifest.Object
+	// Position is where it is, or the set that generates it.
+	Position manifest.Position
+	// Origin says which set has generated it, "" for one that is in a file.
+	Origin string
+
+	away bool // it deploys Applications to a cluster that is not known
+}
+
+// Verdict is how much of it is known: that of its worst source.
+func (a *Application) Verdict() source.Verdict {
+	v := source.Known
+	for _, s := range a.Sources {
+		v = max(v, s.Verdict)
+	}
+	if a.Broken != "" {
+		v = source.Broken
+	}
+	return v
+}
+
+// Source is where the manifests of an Application are.
+type Source struct {
+	Repository, Revision, Path, Chart string
+	// Kind is how they are made.
+	Kind source.Kind
+	// Verdict is how much of it is known, Unknown the first reason why it is not all, "" if it is.
+	Verdict source.Verdict
+	Unknown string
+	// Inputs are the files that it is made of.
+	Inputs []source.Input
+	// Spec is the source as the Application has it.
+	Spec map[string]any
+
+	hides    bool // what is not known may have Applications
+	mentions bool // and what is known names some
+}
+
+// Item is an object that an Application deploys.
+type Item struct {
+	Group, Kind, Namespace, Name string
+	Phase                        string
+	Wave                         int
+	// Hook says that it is run by a sync, and no part of what the Application is.
+	Hook bool
+	// Application is set for an Application, Children for the Applications of an ApplicationSet; it is not nil for one.
+	Application *Application
+	Children    []*Application
+	// Unknown says why the Applications of an ApplicationSet are not known, "" if they are; Broken that Argo CD does not know them, either.
+	Unknown string
+	Broken  bool
+	// Position and Repository are where it is, if it was read verbatim from a file.
+	Position   manifest.Position
+	Repository string
+	// Waits says whether the next wave waits until it is healthy, Why what decides that.
+	Waits bool
+	Why   string
+	// Object is the object itself.
+	Object manifest.Object
+}
+
+// Plan is a boot.
+type Plan struct {
+	Root     *Application
+	Findings []Finding
+	// Applications are all of them, in the order in which they are found.
+	Applications []*Application
+	// Settings are those that were used; nil if none are known.
+	Settings *settings.Settings
+	// SyncAware says that the health check of Applications also waits for the end of their syncs, SeesBroken that it does not call one
+	// healthy whose manifests cannot be made, as Argo CD does.
+	SyncAware, SeesBroken bool
+}
