@@ -50,6 +50,7 @@ With --diff it prints how the manifests change since a revision, as a unified di
 		},
 	}
 	flags := cmd.Flags()
+	opts.verdict.always = true
 	opts.register(flags)
 	flags.StringArrayVar(&opts.roots, "root", nil, "`ROOT` of the tree that NAME is in; repeatable")
 	flags.StringVar(&opts.diff, "diff", "", "print how the manifests change since a `REVISION`")

@@ -88,11 +88,11 @@ ROOT is a file with Applications and ApplicationSets, or a directory that you wo
 repositories are searched for the one Application or set that deploys others and is deployed by none; --all plans all of them.
 
 Repositories are those of --repo, and by default the work tree of the Git repository you stand in, for its remotes and for the URL that its Applications name. The
-work tree stands for the branch that the root follows; other branches are read from Git. Charts, remote bases and other repositories are fetched with your own
+work tree stands for the branch that the root follows, unless the default branch is checked out; other branches are read from Git. Charts, remote bases and other repositories are fetched with your own
 credentials of Git, Helm and Docker, and kept in a cache ($ARGOSY_CACHE_DIR); with --offline nothing is fetched.
 
-Content that is not available is reported as unknown; it is never treated as empty. The exit code is 3 if something is broken, or if something unknown may hide Applications: a root, an
-Application of Applications, a set. --allow-unknown accepts named ones, --strict refuses everything unknown.
+Content that is not available is reported as unknown; it is never treated as empty. The exit code is 3 if something is broken, or if something unknown
+may hide Applications: a root, an Application of Applications, a set, a repository. --allow-unknown accepts named ones, --strict refuses everything unknown.
 
 With --diff it says what changes since a revision: Applications that are deleted, added or moved between waves, other sources, waves that stop waiting, and Applications
 whose manifests change (--manifests prints the objects); if a wave stops waiting, or there is a new finding, or one side is incomplete, the exit code is 3. With
@@ -187,6 +187,8 @@ func (o *planOptions) check() error {
 		return usagef("-o markdown goes with --diff")
 	case o.diff != "" && format != "table" && format != "json" && format != "markdown":
 		return usagef("--diff goes with -o table, json and markdown")
+	case (o.assign || o.writePaths) && (o.verdict.strict || len(o.verdict.allow) > 0):
+		return usagef("--assign-waves and --write-paths go without --strict and --allow-unknown")
 	case (o.assign || o.writePaths) && (format != "table" || o.resources):
 		return usagef("--assign-waves and --write-paths go without --resources and -o")
 	case o.inputs && format != "table" && format != "json" || o.inputs && o.resources:

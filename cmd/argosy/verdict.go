@@ -14,10 +14,14 @@ import (
 type verdictOptions struct {
 	strict bool
 	allow  []string
+	// always says that everything unknown is refused anyway, so --strict is no flag.
+	always bool
 }
 
 func (o *verdictOptions) register(flags *pflag.FlagSet) {
-	flags.BoolVar(&o.strict, "strict", false, "exit with 3 if anything is unknown")
+	if !o.always {
+		flags.BoolVar(&o.strict, "strict", false, "exit with 3 if anything is unknown")
+	}
 	flags.StringSliceVar(&o.allow, "allow-unknown", nil, "`NAMES` of Applications and sets that may be unknown, with * for any characters")
 }
 
