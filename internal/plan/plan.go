@@ -201,7 +201,11 @@ func (l *loader) application(d manifest.Document, origin string, ancestors []Ref
 	}
 	if known := l.known[app.Ref]; known != nil {
 		if !reflect.DeepEqual(l.specs[app.Ref], spec) {
-			l.find(RuleNameTwice, app, "%s: same name, different spec; first defined at %s", d.Position, known.Position)
+			rule := RuleNameTwice
+			if len(l.parents[app.Ref]) == 0 && l.plan.Root != nil && l.plan.Root.Applied { // roots may be alternatives
+				rule = RuleAlternatives
+			}
+			l.find(rule, app, "%s: same name, different spec; first defined at %s", d.Position, known.Position)
 		}
 		return known
 	}

@@ -172,6 +172,11 @@ var (
 		"The Application is in another namespace than Argo CD, which watches it only if application.namespaces lists it.",
 		"Check application.namespaces, or move the Application.",
 	}
+	RuleAlternatives = Rule{
+		"roots-of-one-name", Advice, Warning,
+		"Several roots have one name and different specs. They may be alternatives, such as environments; applied to one cluster, the last one wins. The first is planned.",
+		"Name the root that you apply.",
+	}
 	RuleLenient = Rule{
 		"lenient", Advice, Warning,
 		"Argo CD accepts something that is probably a mistake, such as a key that is there twice.",
@@ -190,7 +195,7 @@ func Rules() []Rule {
 		RuleSourceBroken, RuleApplicationInvalid, RuleSetBroken, RuleNameTwice, RuleSettingsBroken,
 		RuleSourceUnknown, RuleSourcePartly, RuleSetUnknown, RuleFieldIgnored, RuleTooLarge, RuleClusterUnknown, RuleClustersFromTree, RuleSettingsUnknown,
 		RuleNoHealthCheck, RuleHealthCheckNested, RuleSeveralParents, RuleCycle, RuleWaveNotANumber, RuleSyncByHand, RuleNeedsMissing, RuleNeedsLater,
-		RuleSetEmpty, RuleHydrated, RuleHealthCheckDeployed, RuleOtherCluster, RuleOtherNamespace, RuleLenient, RuleExcluded,
+		RuleSetEmpty, RuleHydrated, RuleHealthCheckDeployed, RuleOtherCluster, RuleOtherNamespace, RuleAlternatives, RuleLenient, RuleExcluded,
 	}
 	return all
 }
