@@ -140,7 +140,7 @@ func (s *Source) openListed(ctx context.Context, url, revision string) (*Tree, e
 		return nil, err
 	}
 	for _, name := range t.submodules {
-		s.note(fmt.Sprintf("%s: submodule %s is taken for a folder without content; Argo CD would look into it", Redact(url), name))
+		s.note(fmt.Sprintf("%s: the content of submodule %s is not here; Argo CD would look into it", Redact(url), name))
 	}
 	return t, nil
 }
