@@ -2,6 +2,7 @@ package render
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -134,10 +135,17 @@ func build(disk filesys.FileSystem, dir string, k Kustomization) ([]manifest.Obj
 	if err != nil {
 		return nil, err
 	}
-	// By way of JSON only: Kustomize's YAML is made of it, and costs as much as the build.
+	// Of the nodes, by way of JSON only: what Kustomize writes is written and read several times, and costs as much as the build.
 	var out []manifest.Object
 	for _, r := range built.Resources() {
-		text, err := r.MarshalJSON()
+		var text []byte
+		m, err := r.Map()
+		if err == nil {
+			text, err = json.Marshal(m)
+		}
+		if err != nil { // as it would be written
+			text, err = r.MarshalJSON()
+		}
 		if err != nil {
 			return nil, err
 		}
