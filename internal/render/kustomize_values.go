@@ -100,7 +100,7 @@ func (l *localCheck) restrict(a at, file string) error {
 func mergeValues(file []byte, inline map[string]any, under bool) ([]byte, error) {
 	of, err := yaml.Parse(string(file))
 	if err != nil {
-		return nil, fmt.Errorf("could not parse values file: %s", oneLine(err))
+		return nil, fmt.Errorf("parsing the values file: %s", oneLine(err))
 	}
 	in, err := yaml.FromMap(inline)
 	if err != nil {
@@ -113,11 +113,11 @@ func mergeValues(file []byte, inline map[string]any, under bool) ([]byte, error)
 	defer kinds.enter(false)()
 	merged, err := merge2.Merge(from, to, yaml.MergeOptions{})
 	if err != nil {
-		return nil, fmt.Errorf("could not merge values: %s", oneLine(err))
+		return nil, fmt.Errorf("merging values: %s", oneLine(err))
 	}
 	values, err := merged.Map()
 	if err != nil {
-		return nil, fmt.Errorf("could not merge values: %s", oneLine(err))
+		return nil, fmt.Errorf("merging values: %s", oneLine(err))
 	}
 	return manifest.Marshal(values)
 }
