@@ -18,6 +18,7 @@
 //	internal/annotate          data     an annotation in the text of a manifest, with every other byte as it was
 //	internal/tree              data     a directory in memory
 //	internal/argo              data     Argo CD's own resources: names, and the types of their fields
+//	internal/argo/versions     data     what differs between versions of Argo CD
 //	internal/appset            logic    ApplicationSet to Applications: render, patch, guard
 //	internal/appset/generator  logic    list, clusters, git, matrix and merge to parameter sets
 //	internal/appset/template   logic    both template modes of ApplicationSets, compiled once, with limits

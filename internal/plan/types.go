@@ -2,6 +2,7 @@ package plan
 
 import (
 	"github.com/argosy-cd/argosy/internal/appset/generator"
+	"github.com/argosy-cd/argosy/internal/argo/versions"
 	"github.com/argosy-cd/argosy/internal/manifest"
 	"github.com/argosy-cd/argosy/internal/settings"
 	"github.com/argosy-cd/argosy/internal/source"
@@ -23,6 +24,12 @@ type Config struct {
 	Settings *settings.Settings
 	// Plugins says of plugins of the user what they do, by name.
 	Plugins map[string]source.Kind
+	// Version is that of Argo CD; 0 is what the plan itself deploys, or else the newest.
+	Version versions.Version
+	// ProgressiveSyncs says whether the applicationset-controller has --enable-progressive-syncs; nil is what the plan itself deploys, or not known.
+	ProgressiveSyncs *bool
+	// Exists is what the cluster has before the boot, besides Kubernetes and Argo CD.
+	Exists []Thing
 	// Cache is shared by plans of the same repositories, with the same Loader, Git and Plugins. Nil is one for this plan alone.
 	Cache *Cache
 }
@@ -53,6 +60,12 @@ type Application struct {
 	Itself bool
 	// Applied says that it is not there: it stands for whoever applies the roots of the plan by hand.
 	Applied bool
+	// Refused says why Argo CD does not even compare it with its source: its project is not there at all, or forbids its source or its destination.
+	Refused string
+	// Requires is what must be in the cluster before Argo CD compares it, its project; Provides is what its sync makes besides its items, its namespace.
+	Requires, Provides []Thing
+	// Pinned says that its parent gives it a commit, not a branch: a new commit reaches it only by the parent's sync.
+	Pinned bool
 	// Object is the Application itself.
 	Object manifest.Object
 	// Position is where it is, or the set that generates it.
@@ -111,9 +124,36 @@ type Item struct {
 	// Waits says whether the next wave waits until it is healthy, Why what decides that.
 	Waits bool
 	Why   string
+	// Moved says where it was written, if Argo CD moves it to the place of the first object that needs it: "wave 3", "PostSync wave 1"; "" if it does not.
+	Moved string
+	// Requires is what must be in the cluster before it can be applied and what this plan knows not to be there at the beginning; Provides is what it is to others.
+	Requires, Provides []Thing
+	// Unchecked says that its sync begins even if its kind is not there: the same sync deploys the kind, or an option says so.
+	Unchecked bool
+	// Forbidden says why its project does not allow it, so that no sync of its Application begins; "" if it does.
+	Forbidden string
+	// Rollout says that it is an ApplicationSet with RollingSync: whether it is Progressing during one depends on --enable-progressive-syncs.
+	Rollout bool
 	// Object is the object itself.
 	Object manifest.Object
 }
+
+// Thing is something that must be in a cluster before something else can be.
+type Thing struct {
+	// What is CustomResourceDefinition, Namespace or AppProject. Name is group/Kind for the first.
+	What string
+	// Cluster is the API server, as plan knows it.
+	Cluster, Name string
+}
+
+// What things are.
+const (
+	ThingKind      = "CustomResourceDefinition"
+	ThingNamespace = "Namespace"
+	ThingProject   = "AppProject"
+)
+
+func (t Thing) String() string { return t.What + " " + t.Name }
 
 // Plan is a boot.
 type Plan struct {
@@ -123,6 +163,11 @@ type Plan struct {
 	Applications []*Application
 	// Settings are those that were used; nil if none are known.
 	Settings *settings.Settings
+	// Version is that of Argo CD, and VersionFrom where it comes from.
+	Version     versions.Version
+	VersionFrom string
+	// ProgressiveSyncs says whether the applicationset-controller has --enable-progressive-syncs; nil is not known.
+	ProgressiveSyncs *bool
 	// SyncAware says that the health check of Applications also waits for the end of their syncs, SeesBroken that it does not call one
 	// healthy whose manifests cannot be made, as Argo CD does.
 	SyncAware, SeesBroken bool
