@@ -66,6 +66,8 @@ type Application struct {
 	Requires, Provides []Thing
 	// Pinned says that its parent gives it a commit, not a branch: a new commit reaches it only by the parent's sync.
 	Pinned bool
+	// KeepsPin says that it keeps its commit if a new one does not change it.
+	KeepsPin bool
 	// Object is the Application itself.
 	Object manifest.Object
 	// Position is where it is, or the set that generates it.
@@ -132,6 +134,10 @@ type Item struct {
 	Unchecked bool
 	// Forbidden says why its project does not allow it, so that no sync of its Application begins; "" if it does.
 	Forbidden string
+	// Bundled says that its health check is a script of Argo CD's own.
+	Bundled bool
+	// Awaits says that it is an ApplicationSet with a health check that waits for its Applications.
+	Awaits bool
 	// Rollout says that it is an ApplicationSet with RollingSync: whether it is Progressing during one depends on --enable-progressive-syncs.
 	Rollout bool
 	// Object is the object itself.
@@ -171,4 +177,6 @@ type Plan struct {
 	// SyncAware says that the health check of Applications also waits for the end of their syncs, SeesBroken that it does not call one
 	// healthy whose manifests cannot be made, as Argo CD does.
 	SyncAware, SeesBroken bool
+	// KnowsItself says that the health check does not wait for the sync of an Application that deploys itself.
+	KnowsItself bool
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/argosy-cd/argosy/internal/argo"
 	"github.com/argosy-cd/argosy/internal/plan"
 )
 
@@ -176,24 +177,51 @@ func (b *Boot) Costs() (slow []Cost, idle []Step) {
 	return slow, idle
 }
 
-// Blocked says of Applications that did not become healthy what they wait for.
-func (b *Boot) Blocked() []string {
-	var out []string
+// Cause is why an Application is not what it should be.
+type Cause struct {
+	App, Text string
+	// Waits says that it only waits for another Application, or has not been reached, so that the reason is elsewhere.
+	Waits bool
+}
+
+func (c Cause) String() string { return c.App + ": " + c.Text }
+
+// Causes says of Applications that did not become healthy, or that are not synced, why.
+func (b *Boot) Causes() []Cause {
+	var out []Cause
 	for _, r := range b.Runs {
+		add := func(waits bool, format string, args ...any) {
+			out = append(out, Cause{r.Name, fmt.Sprintf(format, args...), waits})
+		}
 		switch {
-		case r.Health == Healthy && !r.GivenUp:
 		case r.Health == Broken:
-			out = append(out, fmt.Sprintf("%s: Argo CD cannot make its manifests: %s", r.Name, r.Broken))
+			add(false, "Argo CD cannot make its manifests: %s", r.Broken)
+		case r.Refused != "":
+			add(false, "Argo CD does not deploy it: %s", r.Refused)
 		case r.GivenUp:
-			out = append(out, fmt.Sprintf("%s: its sync was given up after %s; Argo CD does not try the same revision again", r.Name, attempts(r.Attempts)))
+			add(strings.HasPrefix(r.Failure, argo.KindApplication+" "), "its sync was given up after %s, because %s; Argo CD does not try the same revision again", attempts(r.Attempts), r.Failure)
 		case len(r.WaitsFor) > 0:
-			out = append(out, fmt.Sprintf("%s: its sync waits for %s", r.Name, list(r.WaitsFor)))
-		case r.byHand && r.Created >= 0:
-			out = append(out, fmt.Sprintf("%s: nobody syncs it; it has no automated sync", r.Name))
+			apps := !slices.ContainsFunc(r.WaitsFor, func(name string) bool {
+				return !strings.HasPrefix(name, argo.KindApplication+" ") || name == argo.KindApplication+" "+r.Name
+			})
+			add(apps, "its sync waits for %s", list(r.WaitsFor))
+		case r.Old():
+			add(true, "it runs what it ran before")
+		case r.byHand && r.Created >= 0 && (r.Health != Healthy || b.Update && r.Touched):
+			add(false, "nobody syncs it; it has no automated sync")
 		}
 		if len(r.Unhealthy) > 0 {
-			out = append(out, fmt.Sprintf("%s: %s", r.Name, list(r.Unhealthy)))
+			add(false, "%s", list(r.Unhealthy))
 		}
+	}
+	return out
+}
+
+// Blocked is Causes as text.
+func (b *Boot) Blocked() []string {
+	var out []string
+	for _, c := range b.Causes() {
+		out = append(out, c.String())
 	}
 	return out
 }

@@ -15,18 +15,20 @@ const (
 	Progressing Health = "Progressing"
 	Missing     Health = "Missing"
 	Degraded    Health = "Degraded"
+	Unknown     Health = "Unknown" // Argo CD does not look at what it deploys
 	// Broken is no health of Argo CD's: it cannot make the manifests of the Application, which it then calls Healthy.
 	Broken Health = "Broken"
 )
 
 // rank is how bad a state is; an Application has the worst of what it deploys.
 func (h Health) rank() int {
-	return slices.Index([]Health{None, Healthy, Progressing, Missing, Degraded}, h)
+	return slices.Index([]Health{None, Healthy, Progressing, Missing, Degraded, Unknown}, h)
 }
 
 // What happens to an Application.
 const (
 	Created     = "created"
+	Changed     = "changed" // a new revision has reached it
 	SyncStarted = "sync"
 	WaveStarted = "wave"
 	SyncFailed  = "sync failed"
@@ -35,6 +37,7 @@ const (
 	BecameState = "health" // with the new state
 	Mended      = "mended" // by a commit
 	CannotMake  = "broken" // its manifests
+	Refused     = "refused"
 )
 
 // Event is something that happens.
@@ -53,7 +56,7 @@ type Run struct {
 	Wave     int    // of the parent's sync
 	Set      string // the ApplicationSet that made it without a wave, "" if none did
 	Objects  int
-	Created  time.Duration
+	Created  time.Duration // in an update: when the new revision reached it
 	Started  time.Duration // its sync
 	Synced   time.Duration
 	Healthy  time.Duration // for the last time
@@ -63,8 +66,10 @@ type Run struct {
 	// Unhealthy are objects of its own at the end, and what they are.
 	Unhealthy []string
 	GivenUp   bool
-	// Broken says why its manifests cannot be made, "" if they can.
-	Broken string
+	// Failure says why its last sync failed, "" if it did not; Broken why its manifests cannot be made, Refused why Argo CD does not look at it at all.
+	Failure, Broken, Refused string
+	// Touched says that an update changes it.
+	Touched bool
 
 	byHand    bool
 	waits     bool   // its parent waits for it
@@ -72,7 +77,11 @@ type Run struct {
 	leaf      bool   // it deploys no Applications
 	last      Waited // what became healthy last
 	lastSince time.Duration
+	existed   bool // before the update
 }
+
+// Old reports whether it runs what it ran before the update, which changes it.
+func (r *Run) Old() bool { return r.existed && r.Touched && r.Created < 0 }
 
 // Boot is a boot that was simulated.
 type Boot struct {
@@ -82,6 +91,8 @@ type Boot struct {
 	Total time.Duration
 	// Steps are the waves of all syncs, to say where time went.
 	Steps []Step
+	// Update says that it is no boot, but what a new revision does to a cluster that has booted.
+	Update bool
 	// Cut says that it was ended by the model's horizon, when things would still have happened.
 	Cut bool
 	by  map[string]*Run
@@ -107,11 +118,11 @@ type Waited struct {
 
 // Done reports whether all Applications became healthy, and no sync was given up, except for those that somebody has to sync by hand.
 func (b *Boot) Done() bool {
-	return !slices.ContainsFunc(b.Runs, func(r *Run) bool { return r.GivenUp || r.Health != Healthy && !r.ByHand() })
+	return !slices.ContainsFunc(b.Runs, func(r *Run) bool { return r.GivenUp || r.Old() || r.Health != Healthy && !r.ByHand() })
 }
 
 // ByHand reports whether an Application is there, and waits for somebody to sync it.
-func (r *Run) ByHand() bool { return r.byHand && r.Created >= 0 }
+func (r *Run) ByHand() bool { return r.byHand && (r.Created >= 0 || r.existed) }
 
 // Find returns what became of an Application, nil if there is none of that name.
 func (b *Boot) Find(name string) *Run { return b.by[name] }

@@ -5,7 +5,7 @@ func (s *simulation) ripen(a *app, x *item) {
 	took := s.model.duration(a.Name, x.Kind, s.random)
 	state := Healthy
 	for _, f := range s.faults[a.Name] {
-		if !s.model.workload(x.Kind) {
+		if !workload(x.Kind) {
 			break
 		}
 		switch f.Kind {
@@ -53,10 +53,48 @@ func (s *simulation) mend(a *app, x *item) {
 	}
 }
 
-// again tries a new revision.
-func (s *simulation) again(a *app) {
-	a.GivenUp, a.fresh, a.tries = false, false, 0
-	s.after(s.model.Refresh+s.model.Notice, func() { s.start(a) })
+// generate is a set that the controller takes care of: it makes its Applications, and then says that it has.
+func (s *simulation) generate(a *app, x *item) {
+	if x.checked {
+		s.become(a, x, Progressing)
+	}
+	s.after(s.model.Generate, func() {
+		for _, c := range x.Children {
+			if child := s.apps[c]; child != nil && child.set == x {
+				s.create(child)
+			}
+		}
+		s.settle(x)
+	})
+}
+
+// settle is the health of a set: that of its conditions, or of its Applications if its health check looks at them.
+func (s *simulation) settle(x *item) {
+	if !x.checked || !x.applied {
+		return
+	}
+	health := Healthy
+	switch {
+	case x.Broken:
+		health = Degraded
+	case x.Awaits:
+		for _, c := range x.Children {
+			child := s.apps[c]
+			if child == nil {
+				continue
+			}
+			switch child.health {
+			case Healthy:
+			case Degraded:
+				health = Degraded
+			default:
+				if health == Healthy {
+					health = Progressing
+				}
+			}
+		}
+	}
+	s.change(x.app, x, health)
 }
 
 // change gives an object a new health, and lets its Application know.
@@ -71,7 +109,7 @@ func (s *simulation) change(a *app, x *item, h Health) {
 
 func (s *simulation) become(a *app, x *item, h Health) {
 	x.health = h
-	if h == Healthy {
+	if h == Healthy && !x.itself() {
 		a.last, a.lastSince = Waited{Object: x.String()}, x.first
 		if x.child != nil {
 			a.last.App = x.child.Name
@@ -79,26 +117,18 @@ func (s *simulation) become(a *app, x *item, h Health) {
 	}
 }
 
+// shows is what the health check says of an Application to the one that deploys it.
+func (s *simulation) shows(x *item) Health {
+	if x.itself() && s.aware && s.knows {
+		return Healthy
+	}
+	return x.child.health
+}
+
 // rate computes the health of an Application, which is its parent's to see.
 func (s *simulation) rate(a *app) {
-	worst := Healthy
-	for _, x := range a.items {
-		h := x.health
-		if x.Hook {
-			continue
-		}
-		if !x.applied {
-			h = Missing
-		}
-		// What is not there yet counts only if it has a health check, and an Application does not.
-		if h == Missing && (!x.Waits || x.Application != nil) {
-			continue
-		}
-		if h.rank() > worst.rank() {
-			worst = h
-		}
-	}
-	if busy := s.aware && (a.running || a.Synced < 0 && !a.byHand); busy || !a.compared {
+	worst := s.aggregate(a)
+	if busy := s.aware && (a.running || !a.ok && !a.byHand); busy || !a.compared {
 		worst = Progressing
 	}
 	if a.Broken != "" && a.compared {
@@ -106,6 +136,9 @@ func (s *simulation) rate(a *app) {
 		if s.sees {
 			worst = Progressing
 		}
+	}
+	if a.Refused != "" {
+		worst = Unknown
 	}
 	if worst == a.health {
 		return
@@ -118,7 +151,42 @@ func (s *simulation) rate(a *app) {
 		}
 		s.event(a, BecameState, "%s", worst)
 	}
-	if a.own != nil && a.own.applied && a.own.Waits {
-		s.after(s.model.Notice, func() { s.change(a.parent, a.own, a.health) })
+	for _, x := range a.shown {
+		if x.applied && x.checked {
+			s.after(s.model.Notice, func() { s.change(x.app, x, s.shows(x)) })
+		}
 	}
+	if x := a.set; x != nil && x.Awaits && x.health != Missing {
+		s.after(s.model.Notice, func() { s.settle(x) })
+	}
+}
+
+// aggregate is the health of what an Application deploys: the worst. Hooks and itself do not count.
+func (s *simulation) aggregate(a *app) Health {
+	worst, some, live := Healthy, false, false
+	for _, x := range a.items {
+		if x.Hook {
+			continue
+		}
+		some, live = true, live || x.applied
+		h := x.health
+		if !x.applied {
+			h = Missing
+		}
+		switch {
+		case x.itself():
+			continue
+		case h == Missing && !x.applied && (s.lenient || !x.checked || x.Bundled):
+			continue
+		case x.Application != nil && (h == Missing || h == Unknown):
+			continue
+		}
+		if h.rank() > worst.rank() {
+			worst = h
+		}
+	}
+	if s.lenient && some && !live && Missing.rank() > worst.rank() {
+		return Missing
+	}
+	return worst
 }

@@ -2,6 +2,7 @@ package simulate
 
 import (
 	"math/rand/v2"
+	"slices"
 	"time"
 )
 
@@ -14,8 +15,8 @@ type Model struct {
 	// Refresh is from when an Application is made until its sync begins, Apply the time to apply a wave, Notice until a change of health is
 	// seen by a sync, Pause between waves, Generate until the controller has made the Applications of a set.
 	Refresh, Apply, Notice, Pause, Generate time.Duration
-	// Grace is how long Argo CD says nothing about an Application whose manifests it cannot make.
-	Grace time.Duration
+	// Grace is how long Argo CD says nothing about an Application whose manifests it cannot make, Resync how often it looks at one by itself.
+	Grace, Resync time.Duration
 	// Jitter makes each time of a workload longer by up to this part of it, by chance.
 	Jitter float64
 	Seed   uint64
@@ -29,24 +30,25 @@ func DefaultModel() Model {
 		Kinds: map[string]time.Duration{
 			"Deployment": 20 * time.Second, "StatefulSet": 40 * time.Second, "DaemonSet": 20 * time.Second, "ReplicaSet": 20 * time.Second, "Pod": 15 * time.Second, "Job": 30 * time.Second,
 			"PersistentVolumeClaim": 2 * time.Second, "CustomResourceDefinition": time.Second, "APIService": 20 * time.Second, "Ingress": 2 * time.Second, "Certificate": 30 * time.Second,
-			"Service": 0, "HorizontalPodAutoscaler": 0, "PersistentVolume": 0, "Namespace": 0, Unknown: 20 * time.Second,
+			"Service": 0, "HorizontalPodAutoscaler": 0, "PersistentVolume": 0, "Namespace": 0, UnknownContent: 20 * time.Second,
 		},
-		Refresh: time.Second, Apply: time.Second, Notice: time.Second, Pause: 2 * time.Second, Generate: 2 * time.Second, Grace: 3 * time.Minute, Horizon: 24 * time.Hour,
+		Refresh: time.Second, Apply: time.Second, Notice: time.Second, Pause: 2 * time.Second, Generate: 2 * time.Second, Grace: 3 * time.Minute, Resync: 3 * time.Minute, Horizon: 24 * time.Hour,
 	}
 }
 
-// Unknown is the kind of what an Application deploys that is not known here, such as a chart in a repository of charts.
-const Unknown = "unknown content of"
+// UnknownContent is the kind of what an Application deploys that is not known here, such as a chart in a repository of charts.
+const UnknownContent = "unknown content of"
 
-// workload reports whether objects of a kind are what takes time, and goes wrong: known to take some seconds, or not known to be quick.
-func (m *Model) workload(kind string) bool {
-	usual, known := m.Kinds[kind]
-	return !known || usual >= 5*time.Second
+// simple are the kinds with a health check that run nothing. All others are workloads: what takes time, and goes wrong.
+var simple = []string{
+	"ApplicationSet", "BackendTLSPolicy", "CustomResourceDefinition", "GatewayClass", "HorizontalPodAutoscaler", "Ingress", "Namespace", "PersistentVolume", "PersistentVolumeClaim", "Service",
 }
+
+func workload(kind string) bool { return !slices.Contains(simple, kind) }
 
 // base is what an object takes without chance.
 func (m *Model) base(app, kind string) time.Duration {
-	if own, ok := m.Applications[app]; ok && m.workload(kind) {
+	if own, ok := m.Applications[app]; ok && workload(kind) {
 		return own
 	}
 	return m.Kinds[kind]

@@ -6,46 +6,45 @@ import (
 	"github.com/argosy-cd/argosy/internal/plan"
 )
 
-// prepare makes the state of an Application and of all that it deploys.
-func (s *simulation) prepare(p *plan.Application, parent *app, own *item, number int, set string) *app {
+// prepare makes the state of an Application and of all that it deploys. Own is the item that it is, or the set that makes it.
+func (s *simulation) prepare(p *plan.Application, parent *app, own *item, number int) *app {
 	if a := s.apps[p]; a != nil {
 		return a
 	}
 	a := &app{
-		Run:  &Run{Name: s.names[p], Wave: number, Set: set, Created: -1, Started: -1, Synced: -1, Healthy: -1, Objects: len(p.Items), byHand: !p.Automated && parent != nil, Broken: p.Broken},
-		plan: p, parent: parent, own: own, health: Missing,
+		Run:  &Run{Name: s.names[p], Wave: number, Created: -1, Started: -1, Synced: -1, Healthy: -1, Objects: len(p.Items), byHand: !p.Automated && parent != nil, Broken: p.Broken},
+		plan: p, parent: parent, health: Missing,
 	}
 	a.leaf = true
 	if parent != nil {
 		a.Parent, a.Depth = parent.Name, parent.Depth+1
-		a.waits = own != nil && own.Waits
-		if own != nil {
-			a.phase = own.Phase
-		}
 		parent.leaf = false
+		if own.Children != nil {
+			a.Set, a.set = own.Name, own
+		} else {
+			a.waits, a.phase = own.Waits, own.Phase
+		}
 	}
-	s.apps[p] = a
+	s.apps[p], s.refs[p.Ref] = a, a
 	s.boot.Runs = append(s.boot.Runs, a.Run)
 	s.boot.by[a.Name] = a.Run
 	for _, w := range p.Waves() {
-		if w.Phase == plan.SyncFail {
-			continue // nothing comes after it
+		if w.Phase == plan.SyncFail { // nothing comes after it
+			a.several = true
+			continue
 		}
 		next := wave{phase: w.Phase, number: w.Wave}
 		for _, i := range w.Items {
-			x := &item{Item: i, health: Missing}
-			if !i.Waits {
-				x.health = None
-			}
-			next.items, a.items = append(next.items, x), append(a.items, x)
+			x := s.item(a, i)
+			next.items, next.hooks = append(next.items, x), next.hooks || i.Hook
 		}
 		a.waves = append(a.waves, next)
 	}
+	a.several = a.several || len(a.waves) > 1
 	unknown := slices.ContainsFunc(p.Sources, func(s plan.Source) bool { return s.Unknown != "" })
-	if unknown || len(s.faults[a.Name]) > 0 && !slices.ContainsFunc(a.items, func(x *item) bool { return x.Waits && x.Application == nil && s.model.workload(x.Kind) }) {
+	if unknown || len(s.faults[a.Name]) > 0 && !slices.ContainsFunc(a.items, func(x *item) bool { return x.checked && x.Application == nil && workload(x.Kind) }) {
 		// What is not known takes time, and what has nothing that could go wrong is asked to.
-		x := &item{Item: &plan.Item{Kind: Unknown, Name: a.Name, Phase: plan.Sync, Waits: true}, health: Missing}
-		a.items = append(a.items, x)
+		x := s.item(a, &plan.Item{Kind: UnknownContent, Name: a.Name, Phase: plan.Sync, Waits: true})
 		if len(a.waves) == 0 {
 			a.waves = []wave{{phase: plan.Sync}}
 		}
@@ -54,19 +53,28 @@ func (s *simulation) prepare(p *plan.Application, parent *app, own *item, number
 	}
 	for _, x := range a.items {
 		i := x.Item
-		if i.Application != nil && !i.Application.Itself {
-			child := s.prepare(i.Application, a, x, i.Wave, "")
-			if child.own == x {
-				x.child = child
+		if i.Application != nil {
+			if x.child = s.refs[i.Application.Ref]; x.child == nil {
+				x.child = s.prepare(i.Application, a, x, i.Wave)
 			}
+			x.child.shown = append(x.child.shown, x)
 		}
 		for _, c := range i.Children {
 			if !c.Itself {
-				s.prepare(c, a, nil, i.Wave, i.Name)
+				s.prepare(c, a, x, i.Wave)
 			}
 		}
 	}
 	return a
+}
+
+func (s *simulation) item(a *app, i *plan.Item) *item {
+	x := &item{Item: i, app: a, health: Missing, checked: i.Waits || i.Children != nil && !a.plan.Applied}
+	if !x.checked {
+		x.health = None
+	}
+	a.items = append(a.items, x)
+	return x
 }
 
 // Names are the names of Applications; those that are there in several namespaces have theirs before it.

@@ -1,9 +1,11 @@
-// Package simulate runs a boot before it happens: a plan, how long things take, and what goes wrong, to what happens when.
+// Package simulate runs a boot before it happens: a plan, how long things take, and what goes wrong, to what happens when. It also runs what a new
+// revision does to a cluster that has booted.
 //
-// It follows Argo CD's rules. A sync applies its waves one after the other; the next one starts when everything of the last one that
-// has a health check is healthy, and two seconds after it was applied at the earliest. The last wave is not waited for, except for hooks. Something Degraded fails the sync, which is tried
-// again with a backoff, from its first wave, as often as the Application says; then it stays failed. An Application is as healthy
-// as what it deploys. The Applications of an ApplicationSet that the controller makes are nobody's wave.
+// It follows Argo CD's rules, those of the plan's version of it. A sync begins only if the kinds of all objects are there and its project allows them. It applies its waves
+// one after the other; the next one starts when everything of the last one that has a health check is healthy, and two seconds after it was applied at the
+// earliest. The last wave is not waited for, unless it has hooks. An object that cannot be applied fails the sync at once; one that is Degraded fails it when the rest of its wave
+// is done. A sync that failed is tried again with a backoff, from its first wave, as often as the Application says; then it stays failed. An Application is
+// as healthy as what it deploys. The Applications of an ApplicationSet that the controller makes are nobody's wave.
 //
 // The same input gives the same boot.
 package simulate
@@ -12,10 +14,9 @@ import (
 	"container/heap"
 	"fmt"
 	"math/rand/v2"
-	"slices"
-	"strconv"
 	"time"
 
+	"github.com/argosy-cd/argosy/internal/argo/versions"
 	"github.com/argosy-cd/argosy/internal/plan"
 )
 
@@ -28,22 +29,33 @@ type simulation struct {
 	queue  queue
 	serial int
 	apps   map[*plan.Application]*app
+	refs   map[plan.Ref]*app
 	names  map[*plan.Application]string
 	random *rand.Rand
 	aware  bool // the health check of Applications looks at syncs, too
 	sees   bool // and at manifests that cannot be made
+	knows  bool // and knows an Application that deploys itself
+	// lenient says that what is missing does not count for the health of an Application.
+	lenient bool
+	// present is what the cluster has got; awaited are Applications that wait for Argo CD to see their project.
+	present map[plan.Thing]bool
+	awaited map[plan.Thing][]*app
 }
 
 // app is an Application on its way.
 type app struct {
 	*Run
-	plan   *plan.Application
-	waves  []wave
-	items  []*item
-	parent *app
-	own    *item // in the parent
+	plan    *plan.Application
+	waves   []wave
+	several bool // waves, so that all of them are waited for
+	items   []*item
+	parent  *app
+	set     *item   // that made it
+	shown   []*item // that are this Application, in those that deploy it
+	there   bool
 	// The sync: which wave, whether its objects are applied, and whether one runs at all.
 	running bool
+	ok      bool // the last one, of this revision
 	tries   int  // of this revision
 	mended  bool // by a commit
 	fresh   bool // there is a commit that was not tried
@@ -61,27 +73,56 @@ type wave struct {
 	phase  string
 	number int
 	items  []*item
+	hooks  bool
 }
+
+// result is what became of an object in a sync.
+type result int
+
+const (
+	pending result = iota
+	running
+	succeeded
+	failed
+)
 
 // item is an object on its way.
 type item struct {
 	*plan.Item
+	app     *app // that deploys it
+	checked bool // it has a health check
 	applied bool
+	changed bool // by an update
+	result  result
 	health  Health
 	since   time.Duration // when it was applied in this wave
 	first   time.Duration // when it was applied first
-	child   *app
+	child   *app          // it is this Application, and may be itself or one that others deploy, too
 }
 
 func (i *item) String() string { return i.Kind + " " + i.Name }
 
+// itself reports whether it is the Application that deploys it.
+func (i *item) itself() bool { return i.child == i.app }
+
 // Simulate boots a plan.
 func Simulate(p *plan.Plan, m Model, faults ...Fault) (*Boot, error) {
-	s := &simulation{
-		model: m, faults: map[string][]Fault{}, boot: &Boot{by: map[string]*Run{}}, apps: map[*plan.Application]*app{},
-		random: rand.New(rand.NewPCG(m.Seed, 0)), //nolint:gosec // a simulation that can be repeated
+	s, err := newSimulation(p, m, faults)
+	if err != nil {
+		return nil, err
 	}
-	s.aware, s.sees = p.SyncAware, p.SeesBroken
+	s.create(s.apps[p.Root])
+	s.run()
+	return s.boot, nil
+}
+
+func newSimulation(p *plan.Plan, m Model, faults []Fault) (*simulation, error) {
+	s := &simulation{
+		model: m, faults: map[string][]Fault{}, boot: &Boot{by: map[string]*Run{}}, apps: map[*plan.Application]*app{}, refs: map[plan.Ref]*app{},
+		random:  rand.New(rand.NewPCG(m.Seed, 0)), //nolint:gosec // a simulation that can be repeated
+		present: map[plan.Thing]bool{}, awaited: map[plan.Thing][]*app{},
+	}
+	s.aware, s.sees, s.knows, s.lenient = p.SyncAware, p.SeesBroken, p.KnowsItself, p.Version.Has(versions.MissingNotCounted)
 	s.names = Names(p)
 	known := map[string]bool{}
 	for _, name := range s.names {
@@ -98,11 +139,15 @@ func Simulate(p *plan.Plan, m Model, faults ...Fault) (*Boot, error) {
 			return nil, fmt.Errorf("there is no Application %q in the plan", name)
 		}
 	}
-	s.prepare(p.Root, nil, nil, 0, "")
-	s.create(s.apps[p.Root])
+	s.prepare(p.Root, nil, nil, 0)
+	return s, nil
+}
+
+// run does what there is to do, until nothing happens any more.
+func (s *simulation) run() {
 	for len(s.queue) > 0 {
 		next := heap.Pop(&s.queue).(*task)
-		if next.at > m.Horizon {
+		if next.at > s.model.Horizon {
 			s.boot.Cut = true
 			break
 		}
@@ -110,7 +155,6 @@ func Simulate(p *plan.Plan, m Model, faults ...Fault) (*Boot, error) {
 		next.do()
 	}
 	s.finish()
-	return s.boot, nil
 }
 
 // after does something later.
@@ -126,167 +170,62 @@ func (s *simulation) event(a *app, what, format string, args ...any) {
 
 // create is the Application object itself.
 func (s *simulation) create(a *app) {
-	if a.Created >= 0 {
+	if a.there {
 		return
 	}
-	a.Created = s.now
+	a.there, a.Created = true, s.now
 	s.event(a, Created, "%s", a.Parent)
 	s.rate(a)
-	s.after(s.model.Refresh, func() {
-		if a.Broken != "" {
-			s.event(a, CannotMake, "%s", a.Broken)
-			s.after(s.model.Grace, func() {
-				a.compared = true
-				s.rate(a)
-			})
-			return
-		}
-		a.compared = true
-		if a.byHand {
+	s.after(s.model.Refresh, func() { s.look(a) })
+}
+
+// look is Argo CD's first look at an Application: may it be deployed at all, and can its manifests be made?
+func (s *simulation) look(a *app) {
+	if !s.allowed(a) {
+		return
+	}
+	if a.Broken != "" {
+		s.event(a, CannotMake, "%s", a.Broken)
+		s.after(s.model.Grace, func() {
+			a.compared = true
 			s.rate(a)
-			return
-		}
-		s.start(a)
-	})
-}
-
-// start begins a sync, or another attempt at it.
-func (s *simulation) start(a *app) {
-	a.Attempts++
-	a.tries++
-	if a.Started < 0 {
-		a.Started = s.now
-	}
-	a.running, a.wave = true, -1
-	s.event(a, SyncStarted, "attempt %d", a.Attempts)
-	for _, x := range a.items {
-		if x.Hook && x.applied { // hooks are run again
-			x.applied, x.health = false, Missing
-		}
-	}
-	s.rate(a)
-	s.next(a)
-}
-
-// next begins the next wave.
-func (s *simulation) next(a *app) {
-	a.wave++
-	if a.wave >= len(a.waves) {
-		s.synced(a)
+		})
 		return
 	}
-	w := a.waves[a.wave]
-	a.applied = false
-	a.step = len(s.boot.Steps)
-	s.boot.Steps = append(s.boot.Steps, Step{App: a.Name, Phase: w.phase, Wave: w.number, Start: s.now, End: -1, Last: a.wave == len(a.waves)-1})
-	detail := strconv.Itoa(w.number)
-	if w.phase != plan.Sync {
-		detail += " " + w.phase
-	}
-	s.event(a, WaveStarted, "%s", detail)
-	s.after(s.model.Apply, func() { s.apply(a) })
-}
-
-// apply applies the objects of a wave.
-func (s *simulation) apply(a *app) {
-	a.applied, a.since = true, s.now
-	for _, x := range a.waves[a.wave].items {
-		i := x.Item
-		x.since = s.now
-		if x.applied {
-			continue
-		}
-		x.applied, x.first = true, s.now
-		switch {
-		case x.child != nil:
-			s.create(x.child)
-			if i.Waits {
-				s.become(a, x, x.child.health)
-			}
-		case i.Waits:
-			s.become(a, x, Progressing)
-			s.ripen(a, x)
-		}
-		for _, c := range i.Children {
-			if child := s.apps[c]; child != nil && child.Set != "" {
-				s.after(s.model.Generate, func() { s.create(child) })
-			}
-		}
-	}
-	s.rate(a)
-	s.check(a)
-}
-
-// check sees whether a sync can go on.
-func (s *simulation) check(a *app) {
-	if !a.running || !a.applied {
+	a.compared = true
+	if a.byHand {
+		s.rate(a)
 		return
 	}
-	w := a.waves[a.wave]
-	last := a.wave == len(a.waves)-1
-	// Hooks are waited for in the last wave, too.
-	for _, x := range w.items {
-		if x.health == Degraded && (!last || x.Hook) {
-			s.fail(a, x)
-			return
-		}
-	}
-	if slices.ContainsFunc(w.items, func(x *item) bool { return x.health != None && x.health != Healthy && (!last || x.Hook) }) {
-		return
-	}
-	step := &s.boot.Steps[a.step]
-	step.End = s.now
-	for _, x := range w.items {
-		if x.health == None || last && !x.Hook {
-			continue
-		}
-		waited := Waited{Object: x.String(), Took: s.now - x.since}
-		if x.child != nil {
-			waited.App = x.child.Name
-			waited.Took = max(x.child.Healthy-step.Start, 0)
-		} else {
-			waited.Took = max(min(waited.Took, s.model.base(a.Name, x.Kind)), 0)
-		}
-		step.Waited = append(step.Waited, waited)
-	}
-	slices.SortStableFunc(step.Waited, func(a, b Waited) int { return int(b.Took - a.Took) })
-	a.applied = false
-	if last {
-		s.next(a)
-		return
-	}
-	// Argo CD pauses when a wave was applied, however long it then waits.
-	s.after(max(a.since+s.model.Pause-s.now, 0), func() {
-		if a.running {
-			s.next(a)
-		}
-	})
+	s.start(a)
 }
 
-// fail ends an attempt of a sync.
-func (s *simulation) fail(a *app, x *item) {
-	a.running, a.applied = false, false
-	defer s.rate(a)
-	s.event(a, SyncFailed, "%s is Degraded", x)
-	retry := a.plan.Retry
-	if retry.Limit >= 0 && a.tries > retry.Limit {
-		a.GivenUp = true
-		s.event(a, SyncGivenUp, "after %s: %s is Degraded", attempts(a.Attempts), x)
-		if a.fresh { // there is a commit that it has not tried
-			s.again(a)
+// allowed reports whether Argo CD compares an Application with its source. If it does not, and its project comes, it looks again some time.
+func (s *simulation) allowed(a *app) bool {
+	why := a.plan.Refused
+	for _, t := range a.plan.Requires {
+		if !s.present[t] && why == "" {
+			why = fmt.Sprintf("%s is not there", t)
+			s.awaited[t] = append(s.awaited[t], a)
 		}
-		return
 	}
-	s.after(retry.Wait(a.tries), func() { s.start(a) })
+	a.Refused = why
+	if why != "" {
+		s.event(a, Refused, "%s", why)
+		s.rate(a)
+	}
+	return why == ""
 }
 
-func (s *simulation) synced(a *app) {
-	a.running = false
-	if a.Synced < 0 {
-		a.Synced = s.now
+// provide puts things into the cluster.
+func (s *simulation) provide(things []plan.Thing) {
+	for _, t := range things {
+		s.present[t] = true
+		for _, a := range s.awaited[t] {
+			s.after(s.model.Resync, func() { s.look(a) })
+		}
+		delete(s.awaited, t)
 	}
-	s.event(a, Synced, "")
-	s.rate(a)
 }
 
 // finish says what is left.
@@ -294,7 +233,7 @@ func (s *simulation) finish() {
 	for _, a := range s.apps {
 		a.Health = a.health
 		switch {
-		case a.Created < 0:
+		case !a.there:
 			a.Health = Missing
 		case a.Broken != "":
 			a.Health = Broken
@@ -306,7 +245,7 @@ func (s *simulation) finish() {
 		}
 		if a.running && a.wave < len(a.waves) {
 			for _, x := range a.waves[a.wave].items {
-				if last := a.wave == len(a.waves)-1; x.health != None && x.health != Healthy && (!last || x.Hook) {
+				if x.result == running && a.awaits(x) {
 					a.WaitsFor = append(a.WaitsFor, x.String())
 				}
 			}

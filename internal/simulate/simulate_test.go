@@ -74,7 +74,7 @@ func TestBoot(t *testing.T) {
 	want := `0s root created 
 0s root health Progressing
 1s root sync attempt 1
-1s root health Healthy
+1s root health Missing
 1s root wave 1
 2s x created root
 2s x health Progressing
