@@ -28,6 +28,7 @@ type simulateOptions struct {
 	seed      uint64
 	each      bool
 	compare   string
+	update    string
 	output    formatFlag
 }
 
@@ -47,10 +48,12 @@ one Application alone needs, and, if the boot does not end, what waits for what;
   --never x             they never become healthy
   --degrade x@30s..2m   they are Degraded from 30 s to 2 min after the beginning
   --each                what each Application blocks if it never becomes healthy
-  --compare stock       the same boot with the applicationset-controller, whose sets no wave waits for`,
+  --compare stock       the same boot with the applicationset-controller, whose sets no wave waits for
+  --update main         no boot: what your work tree does to a cluster that has booted from main`,
 		Example: `  argosy simulate --repo https://git.example.com/home/cluster.git=. root.yaml
   argosy simulate --never longhorn root.yaml
-  argosy simulate --duration longhorn=5m --compare stock root.yaml`,
+  argosy simulate --duration longhorn=5m --compare stock root.yaml
+  argosy simulate --update main --never longhorn root.yaml`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if cmd.Flags().Changed("seed") && opts.jitter == 0 {
 				return usagef("--seed goes with --jitter")
@@ -70,6 +73,7 @@ one Application alone needs, and, if the boot does not end, what waits for what;
 	flags.Uint64Var(&opts.seed, "seed", 1, "random seed for --jitter")
 	flags.BoolVar(&opts.each, "each", false, "rank Applications by what they block, instead of a time line")
 	flags.StringVar(&opts.compare, "compare", "", "stock: compare with the applicationset-controller")
+	flags.StringVar(&opts.update, "update", "", "simulate what the work tree does to a healthy cluster that runs a `REVISION`")
 	flags.VarP(&opts.output, "output", "o", "output format, "+opts.output.usage())
 	return cmd
 }
@@ -80,8 +84,8 @@ func (o *simulateOptions) check() error {
 		return usagef("--jitter must be 0 to 10, it is %g", o.jitter)
 	case o.compare != "" && o.compare != "stock":
 		return usagef("--compare must be stock, it is %q", o.compare)
-	case o.compare != "" && (o.each || o.output.value != "table"):
-		return usagef("--compare goes without --each and -o")
+	case o.update != "" && (o.each || o.compare != ""):
+		return usagef("--update goes without --each and --compare")
 	case o.each && o.output.value == "svg":
 		return usagef("--each goes with -o table and json")
 	case o.each && len(o.fail)+len(o.never)+len(o.degrade) > 0:
@@ -203,6 +207,12 @@ func runSimulate(ctx context.Context, std stdio, opts simulateOptions, args []st
 	if err != nil {
 		return err
 	}
+	switch {
+	case opts.compare != "":
+		return opts.runCompare(ctx, std, args, faults)
+	case opts.update != "":
+		return opts.runUpdate(ctx, std, args, faults)
+	}
 	p, err := opts.planned(ctx, std, args, "")
 	if err != nil {
 		return err
@@ -222,12 +232,15 @@ func runSimulate(ctx context.Context, std stdio, opts simulateOptions, args []st
 	if err != nil {
 		return usageError{err}
 	}
-	if opts.compare != "" {
-		return opts.compareStock(ctx, std, args, model, faults)
-	}
-	switch opts.output.value {
+	return opts.print(std, p, boot)
+}
+
+// print prints a boot, and says by the exit code whether it ends.
+func (o *simulateOptions) print(std stdio, p *plan.Plan, boot *simulate.Boot) error {
+	var err error
+	switch o.output.value {
 	case "json":
-		err = writeBoot(std.out, p, boot)
+		err = writeJSON(std.out, bootObject(p, boot))
 	case "svg":
 		err = bootSVG(std.out, boot)
 	default:
@@ -237,9 +250,36 @@ func runSimulate(ctx context.Context, std stdio, opts simulateOptions, args []st
 		err = errFound
 	}
 	if err == nil {
-		err = opts.verdict.exit(std, p)
+		err = o.verdict.exit(std, p)
 	}
 	return err
+}
+
+// runUpdate simulates what the work tree does to a cluster that runs a revision.
+func (o *simulateOptions) runUpdate(ctx context.Context, std stdio, args []string, faults []simulate.Fault) error {
+	repos, err := o.repositories(std)
+	if err != nil {
+		return err
+	}
+	defer repos.close() //nolint:errcheck // only read from
+	before, after, err := o.bothPlans(ctx, repos, o.update, args)
+	switch {
+	case err != nil:
+		return err
+	case before.Root == nil:
+		return fmt.Errorf("there is no root at %s, so there is no cluster to update; without --update this is a boot", printable(o.update))
+	case after.Root == nil:
+		return fmt.Errorf("there is no root now, only at %s", printable(o.update))
+	}
+	model, err := o.load(std, after)
+	if err != nil {
+		return err
+	}
+	boot, err := simulate.Update(before, after, model, faults...)
+	if err != nil {
+		return usageError{err}
+	}
+	return o.print(std, after, boot)
 }
 
 func planHasKind(p *plan.Plan, kind string) bool {
@@ -265,25 +305,48 @@ func (o *simulateOptions) planned(ctx context.Context, std stdio, args []string,
 	return input.plan(ctx, roots)
 }
 
-// compareStock boots twice: with sets rendered by the controller, and by the plugin.
-func (o *simulateOptions) compareStock(ctx context.Context, std stdio, args []string, model simulate.Model, faults []simulate.Fault) error {
-	var boots [2]*simulate.Boot
-	var plans [2]*plan.Plan
+// runCompare boots twice: with sets rendered by the controller, and by the plugin.
+func (o *simulateOptions) runCompare(ctx context.Context, std stdio, args []string, faults []simulate.Fault) error {
+	var c comparison
+	var model simulate.Model
 	for i, sets := range []string{plan.SetsByController, plan.SetsByPlugin} {
 		p, err := o.planned(ctx, std, args, sets)
 		if err != nil {
 			return err
 		}
-		if boots[i], err = simulate.Simulate(p, model, faults...); err != nil {
+		if i == 0 {
+			if model, err = o.load(std, p); err != nil {
+				return err
+			}
+		}
+		c.plans[i] = p
+		if o.each {
+			if c.radii[i], err = simulate.Blast(p, model); err != nil {
+				return fmt.Errorf("with the %s: %w", c.names()[i], err)
+			}
+			continue
+		}
+		if c.boots[i], err = simulate.Simulate(p, model, faults...); err != nil {
 			return usageError{err}
 		}
-		plans[i] = p
 	}
-	if err := writeCompare(std.out, plans, boots); err != nil {
+	if o.each {
+		return c.writeBlast(std.out, o.output.value)
+	}
+	var err error
+	switch o.output.value {
+	case "json":
+		err = writeJSON(std.out, c.object())
+	case "svg":
+		err = bootSVG(std.out, c.boots[:]...)
+	default:
+		err = c.table(std.out)
+	}
+	if err != nil {
 		return err
 	}
-	if !boots[1].Done() {
+	if !c.boots[1].Done() {
 		return errFound
 	}
-	return o.verdict.exit(std, plans[1])
+	return o.verdict.exit(std, c.plans[1])
 }

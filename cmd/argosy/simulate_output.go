@@ -24,24 +24,90 @@ func clock(d time.Duration) string {
 // chartWidth is that of the time line, in characters.
 const chartWidth = 60
 
-// bootTable prints a boot for people.
-func bootTable(w io.Writer, p *plan.Plan, b *simulate.Boot) error {
-	out := bufio.NewWriter(w)
-	verdict := "boots in " + clock(b.Total)
+// headline says in one line what becomes of a boot or an update.
+func headline(p *plan.Plan, b *simulate.Boot) string {
+	what, ends := count(len(b.Runs), "Application"), "boots in "
+	if b.Update {
+		touched := 0
+		for _, r := range b.Runs {
+			if r.Touched {
+				touched++
+			}
+		}
+		what, ends = fmt.Sprintf("%s, the update changes %d of them", what, touched), "done in "
+	}
+	verdict := ends + clock(b.Total)
 	if len(p.Summary().Hiding) > 0 {
 		verdict = "is not known completely; what is known " + verdict
 	}
 	switch {
 	case b.Cut:
-		verdict = "does not boot within a day"
+		verdict = "does not end within a day"
+	case !b.Done() && b.Update:
+		verdict = "does not end; nothing happens after " + clock(b.Total)
 	case !b.Done():
 		verdict = "does not boot; nothing happens after " + clock(b.Total)
 	}
-	fmt.Fprintf(out, "%s: %s, %s\n\n", printable(b.Runs[0].Name), count(len(b.Runs), "Application"), verdict)
+	return fmt.Sprintf("%s: %s, %s", printable(b.Runs[0].Name), what, verdict)
+}
+
+// rows are the Applications to show, and those of which there is nothing to show: in a boot they are never made, in an update they do not change.
+func rows(b *simulate.Boot) (shown []*simulate.Run, rest []string) {
+	for _, r := range b.Runs {
+		if r.Created >= 0 || b.Update && r.Old() {
+			shown = append(shown, r)
+		} else {
+			rest = append(rest, r.Name)
+		}
+	}
+	return shown, rest
+}
+
+// restLine says what is not shown.
+func restLine(b *simulate.Boot, rest []string) string {
+	if b.Update {
+		return fmt.Sprintf("unchanged: %d", len(rest))
+	}
+	return "never made: " + harmless(some(rest))
+}
+
+// culprits are the lines that say why a boot does not end, without those that only wait for others.
+func culprits(b *simulate.Boot) []string {
+	const most = 3
+	var out []string
+	more := 0
+	for _, c := range b.Causes() {
+		switch {
+		case c.Waits || b.Done():
+		case len(out) == most:
+			more++
+		default:
+			out = append(out, harmless(c.String()))
+		}
+	}
+	if more > 0 {
+		out = append(out, fmt.Sprintf("and %d more", more))
+	}
+	return out
+}
+
+// bootTable prints a boot for people.
+func bootTable(w io.Writer, p *plan.Plan, b *simulate.Boot) error {
+	out := bufio.NewWriter(w)
+	fmt.Fprintln(out, headline(p, b))
+	for _, line := range culprits(b) {
+		fmt.Fprintln(out, "  because of "+line)
+	}
+	fmt.Fprintln(out)
 	scale := max(b.Total, time.Second)
 	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	fmt.Fprintf(table, "  WAVE\tAPPLICATION\tCREATED\tHEALTHY\t0s%s%s\n", strings.Repeat(" ", chartWidth-2-len(clock(scale))), clock(scale))
-	for _, r := range b.Runs {
+	reached := "CREATED"
+	if b.Update {
+		reached = "CHANGED"
+	}
+	fmt.Fprintf(table, "  WAVE\tAPPLICATION\t%s\tHEALTHY\t0s%s%s\n", reached, strings.Repeat(" ", chartWidth-2-len(clock(scale))), clock(scale))
+	shown, rest := rows(b)
+	for _, r := range shown {
 		wave := "-"
 		if r.Parent != "" {
 			wave = strconv.Itoa(r.Wave)
@@ -49,16 +115,26 @@ func bootTable(w io.Writer, p *plan.Plan, b *simulate.Boot) error {
 		if r.Set != "" {
 			wave += "*"
 		}
-		fmt.Fprintf(table, "  %s\t%s%s\t%s\t%s\t%s\n", wave, strings.Repeat("  ", r.Depth), printable(r.Name), clock(r.Created), clock(r.Healthy), bar(r, scale))
+		healthy := clock(r.Healthy)
+		if r.Old() {
+			healthy = "old"
+		}
+		fmt.Fprintf(table, "  %s\t%s%s\t%s\t%s\t%s\n", wave, strings.Repeat("  ", r.Depth), printable(r.Name), clock(r.Created), healthy, bar(r, scale))
 	}
 	if err := table.Flush(); err != nil {
 		return err
 	}
-	for _, r := range b.Runs {
+	if len(rest) > 0 {
+		fmt.Fprintln(out, "\n  "+restLine(b, rest))
+	}
+	for _, r := range shown {
 		if r.Set != "" {
 			fmt.Fprintln(out, "\n  * made by an ApplicationSet, for which no wave waits")
 			break
 		}
+	}
+	if b.Update {
+		writeUnordered(out, p, b)
 	}
 	if path := b.CriticalPath(); len(path) > 0 {
 		fmt.Fprintln(out, "\nCRITICAL PATH")
@@ -78,6 +154,28 @@ func bootTable(w io.Writer, p *plan.Plan, b *simulate.Boot) error {
 	}
 	writeFindings(out, "FINDINGS OF THE PLAN", p)
 	return out.Flush()
+}
+
+// writeUnordered names Applications that an update changes before those of earlier waves are healthy.
+func writeUnordered(out io.Writer, p *plan.Plan, b *simulate.Boot) {
+	early := tooEarly(p, b)
+	if len(early) == 0 {
+		return
+	}
+	fmt.Fprintln(out, "\nNOT IN ORDER (the parameter pin of the plugin appset orders updates)")
+	writeEarly(out, early, "changes")
+}
+
+// writeEarly prints some of those that did not wait.
+func writeEarly(out io.Writer, list []early, verb string) {
+	const most = 10
+	for i, e := range list {
+		if i == most {
+			fmt.Fprintf(out, "  and %d more\n", len(list)-most)
+			break
+		}
+		fmt.Fprintf(out, "  %s (wave %d) %s while %s (wave %d) is not healthy\n", printable(e.app), e.wave, verb, printable(e.before), e.earlier)
+	}
 }
 
 // bar is the line of an Application: from when it is made, through its sync, until it is healthy.
@@ -133,8 +231,8 @@ func seconds(d time.Duration) any {
 	return d.Seconds()
 }
 
-// writeBoot prints a boot for programs.
-func writeBoot(w io.Writer, p *plan.Plan, b *simulate.Boot) error {
+// bootObject is a boot for programs.
+func bootObject(p *plan.Plan, b *simulate.Boot) map[string]any {
 	apps, events, path, blocked, findings := []any{}, []any{}, []any{}, []any{}, []any{}
 	for _, f := range p.Findings {
 		findings = append(findings, findingObject(f))
@@ -143,6 +241,15 @@ func writeBoot(w io.Writer, p *plan.Plan, b *simulate.Boot) error {
 		o := map[string]any{
 			"name": r.Name, "wave": int64(r.Wave), "created": seconds(r.Created), "started": seconds(r.Started), "synced": seconds(r.Synced), "healthy": seconds(r.Healthy),
 			"health": string(r.Health), "attempts": int64(r.Attempts), "objects": int64(r.Objects),
+		}
+		if b.Update {
+			delete(o, "created")
+			o["changed"], o["touched"], o["old"] = seconds(r.Created), r.Touched, r.Old()
+		}
+		for key, text := range map[string]string{"failure": r.Failure, "refused": r.Refused, "broken": r.Broken} {
+			if text != "" {
+				o[key] = text
+			}
 		}
 		if r.Parent != "" {
 			o["parent"] = r.Parent
@@ -165,33 +272,56 @@ func writeBoot(w io.Writer, p *plan.Plan, b *simulate.Boot) error {
 	for _, line := range b.Blocked() {
 		blocked = append(blocked, line)
 	}
-	return writeJSON(w, map[string]any{"done": b.Done(), "total": seconds(b.Total), "applications": apps, "events": events, "criticalPath": path, "waiting": blocked, "findings": findings})
+	causes := []any{}
+	for _, line := range culprits(b) {
+		causes = append(causes, line)
+	}
+	o := map[string]any{"done": b.Done(), "total": seconds(b.Total), "applications": apps, "events": events, "criticalPath": path, "waiting": blocked, "causes": causes, "findings": findings}
+	if b.Update {
+		o["update"], o["notInOrder"] = true, earlyObjects(tooEarly(p, b))
+	}
+	return o
+}
+
+func earlyObjects(list []early) []any {
+	out := []any{}
+	for _, e := range list {
+		out = append(out, map[string]any{"application": e.app, "wave": int64(e.wave), "before": e.before, "earlierWave": int64(e.earlier)})
+	}
+	return out
+}
+
+// blastObject is what each Application blocks, for programs.
+func blastObject(radii []simulate.Radius) []any {
+	list := []any{}
+	for _, r := range radii {
+		names := []any{}
+		for _, n := range r.Blocks {
+			names = append(names, n)
+		}
+		list = append(list, map[string]any{"application": r.App, "blocks": names})
+	}
+	return list
+}
+
+// blocks are the first names of many.
+func blocks(names []string) string {
+	const most = 6
+	if len(names) <= most {
+		return harmless(strings.Join(names, " "))
+	}
+	return fmt.Sprintf("%s and %d more", harmless(strings.Join(names[:most], " ")), len(names)-most)
 }
 
 // writeBlast prints what each Application blocks.
 func writeBlast(w io.Writer, format string, radii []simulate.Radius) error {
 	if format == "json" {
-		var list []any
-		for _, r := range radii {
-			names := []any{}
-			for _, n := range r.Blocks {
-				names = append(names, n)
-			}
-			list = append(list, map[string]any{"application": r.App, "blocks": names})
-		}
-		return writeJSON(w, map[string]any{"applications": list})
+		return writeJSON(w, map[string]any{"applications": blastObject(radii)})
 	}
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(table, "BLOCKS\tAPPLICATION\tWHICH")
 	for _, r := range radii {
-		const most = 6
-		names := r.Blocks
-		more := ""
-		if len(names) > most {
-			more = fmt.Sprintf(" and %d more", len(names)-most)
-			names = names[:most]
-		}
-		fmt.Fprintf(table, "%d\t%s\t%s%s\n", len(r.Blocks), printable(r.App), harmless(strings.Join(names, " ")), more)
+		fmt.Fprintf(table, "%d\t%s\t%s\n", len(r.Blocks), printable(r.App), blocks(r.Blocks))
 	}
 	return table.Flush()
 }
@@ -236,52 +366,4 @@ func tooEarly(p *plan.Plan, b *simulate.Boot) []early {
 		}
 	}
 	return out
-}
-
-// writeCompare prints two boots side by side: by the controller, and by the plugin.
-func writeCompare(w io.Writer, plans [2]*plan.Plan, boots [2]*simulate.Boot) error {
-	out := bufio.NewWriter(w)
-	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(table, "\tapplicationset-controller\tplugin appset")
-	cell := func(f func(i int) string) string { return f(0) + "\t" + f(1) }
-	var soon [2][]early
-	for i := range boots {
-		soon[i] = tooEarly(plans[i], boots[i])
-	}
-	fmt.Fprintf(table, "boot\t%s\n", cell(func(i int) string {
-		if !boots[i].Done() {
-			return "does not end"
-		}
-		return clock(boots[i].Total)
-	}))
-	fmt.Fprintf(table, "Applications healthy\t%s\n", cell(func(i int) string {
-		n := 0
-		for _, r := range boots[i].Runs {
-			if r.Health == simulate.Healthy {
-				n++
-			}
-		}
-		return fmt.Sprintf("%d of %d", n, len(boots[i].Runs))
-	}))
-	fmt.Fprintf(table, "made before an earlier wave was healthy\t%s\n", cell(func(i int) string { return strconv.Itoa(len(soon[i])) }))
-	if err := table.Flush(); err != nil {
-		return err
-	}
-	if len(soon[0]) > 0 {
-		fmt.Fprintln(out, "\nWith the controller, these do not wait:")
-		const most = 10
-		for i, e := range soon[0] {
-			if i == most {
-				fmt.Fprintf(out, "  and %d more\n", len(soon[0])-most)
-				break
-			}
-			fmt.Fprintf(out, "  %s (wave %d) starts while %s (wave %d) is not healthy\n", printable(e.app), e.wave, printable(e.before), e.earlier)
-		}
-	}
-	for i, name := range []string{"controller", "plugin"} {
-		for _, line := range boots[i].Blocked() {
-			fmt.Fprintf(out, "\nWith the %s: %s\n", name, harmless(line))
-		}
-	}
-	return out.Flush()
 }
