@@ -165,7 +165,7 @@ func writeBoot(w io.Writer, p *plan.Plan, b *simulate.Boot) error {
 	for _, line := range b.Blocked() {
 		blocked = append(blocked, line)
 	}
-	return writeJSON(w, map[string]any{"done": b.Done(), "total": seconds(b.Total), "applications": apps, "events": events, "criticalPath": path, "waiting": blocked, "findings": findings})
+	return writeJSON(w, map[string]any{"done": b.Done(), "total": seconds(b.Total), "applications": apps, "events": events, "criticalPath": path, "waiting": blocked, "findings": findings, "argocd": versionObject(p)})
 }
 
 // writeBlast prints what each Application blocks.

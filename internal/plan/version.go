@@ -12,7 +12,7 @@ import (
 )
 
 // VersionNotSeen is Plan.VersionFrom if nothing says which version of Argo CD it is.
-const VersionNotSeen = "not seen in the tree, the newest that is known"
+const VersionNotSeen = "not seen in the tree, so the newest that is known"
 
 // VersionGiven is Plan.VersionFrom if the Config has a version.
 const VersionGiven = "given"
