@@ -184,7 +184,7 @@ func TestVersion(t *testing.T) {
 		"not JSON":       {says(200, "<html>"), "the answer is not JSON"},
 		"too long":       {says(200, `{"x": "`+strings.Repeat("x", 1<<20)+`", "Version": "v3.4.2"}`), "the answer is not JSON"},
 		"refused":        {says(403, ""), "403 Forbidden"},
-		"sent elsewhere": {func(w http.ResponseWriter) { w.Header().Set("Location", "/x"); w.WriteHeader(302) }, "302 Found"},
+		"sent elsewhere": {func(w http.ResponseWriter) { w.Header().Set("Location", "/x"); w.WriteHeader(http.StatusFound) }, "302 Found"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
