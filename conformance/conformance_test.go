@@ -34,7 +34,7 @@ func TestConformance(t *testing.T) {
 			want, wantErr := upstream.Generate(c)
 			onFile(t, c, want, wantErr)
 
-			ours, err := suite.Ours(c)
+			ours, err := suite.Ours(c, 2)
 			if c.Differs != "" {
 				return
 			}

@@ -140,6 +140,7 @@ func runAppsetGenerate(ctx context.Context, std stdio, opts appsetGenerateOption
 	}
 	cfg := appset.Config{
 		Namespace: opts.namespace, Clusters: generator.ClusterList(clusters), Git: repos, AllowEmpty: opts.allowEmpty, MaxSets: opts.maxSets,
+		Version: opts.plugin.version.value,
 	}
 	if opts.clusters == "" {
 		cfg.Clusters = generator.UnknownClusters{}

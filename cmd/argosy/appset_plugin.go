@@ -14,6 +14,7 @@ import (
 	"github.com/argosy-cd/argosy/internal/appset"
 	"github.com/argosy-cd/argosy/internal/appset/generator"
 	"github.com/argosy-cd/argosy/internal/argo"
+	"github.com/argosy-cd/argosy/internal/argo/versions"
 	"github.com/argosy-cd/argosy/internal/argocd"
 	"github.com/argosy-cd/argosy/internal/gitsource"
 	"github.com/argosy-cd/argosy/internal/kube"
@@ -38,11 +39,15 @@ func (o *appsetPluginOptions) register(flags *pflag.FlagSet) {
 type appsetPlugin struct {
 	config parent.Config
 	server *argocd.Client // nil is the embedded engine
-	api    *kube.Client   // nil is none
-	remote *gitsource.Remote
-	note   func(string)
+	// version is that of Argo CD, for the embedded engine.
+	version func(context.Context) versions.Version
+	api     *kube.Client // nil is none
+	remote  *gitsource.Remote
+	note    func(string)
 	// clusters are those that generators know. Nil are those of the cluster that it is connected to.
 	clusters generator.Clusters
+	// versionChanged is called with the version of Argo CD, when it is first known and when it changes. Nil is nobody.
+	versionChanged func(v versions.Version, from string)
 }
 
 // open connects the plugin with a cluster; nil is none. What is fetched from Git is kept in dir.
@@ -52,6 +57,13 @@ func (o *appsetPluginOptions) open(std stdio, p *policy.Policy, api *kube.Client
 	if a.server, err = o.engineOptions.open(std); err != nil {
 		return nil, err
 	}
+	installed := &installedVersion{given: o.version.value, now: std.now, tell: a.tellVersion}
+	if a.server == nil && o.server != "" {
+		if installed.server, err = o.client(nil); err != nil {
+			return nil, err
+		}
+	}
+	a.version = installed.current
 	namespace := o.namespace
 	switch {
 	case api != nil:
@@ -79,7 +91,17 @@ func (a *appsetPlugin) engine(f parent.For) appset.Engine {
 		return argocd.Engine{Client: a.server, Name: f.Call.App, AllowEmpty: f.AllowEmpty}
 	}
 	known := &knowledge{plugin: a, For: f, trees: map[[2]string]*gitsource.Tree{}}
-	return appset.Embedded{Clusters: known, Git: known, AllowEmpty: f.AllowEmpty}
+	return versioned{appset.Embedded{Clusters: known, Git: known, AllowEmpty: f.AllowEmpty}, a.version}
+}
+
+// tellVersion notes a version that the server did not tell.
+func (a *appsetPlugin) tellVersion(v versions.Version, from string, err error) {
+	if a.versionChanged != nil {
+		a.versionChanged(v, from)
+	}
+	if err != nil {
+		a.note(fmt.Sprintf("ApplicationSets are rendered as Argo CD %s does (%s): %v", v, from, err))
+	}
 }
 
 // refusal is an engine that renders nothing.

@@ -18,6 +18,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/argosy-cd/argosy/internal/argo/versions"
 	"github.com/argosy-cd/argosy/internal/cmp"
 	"github.com/argosy-cd/argosy/internal/gitsource"
 	"github.com/argosy-cd/argosy/internal/policy"
@@ -103,7 +104,7 @@ func newLog(std stdio, format formatFlag) *slog.Logger {
 // served refuses flags of a plugin that is not served: they would mean nothing.
 func (o *cmpOptions) served(flags *pflag.FlagSet) error {
 	for plugin, names := range map[string][]string{
-		"appset": {"engine", "argocd-server", "argocd-token-file", "argocd-ca", "argocd-plaintext", "argocd-insecure", "admin-projects"},
+		"appset": {"engine", "argocd-version", "argocd-server", "argocd-token-file", "argocd-ca", "argocd-plaintext", "argocd-insecure", "admin-projects"},
 		"s3":     {"cache-dir", "cache-size"},
 	} {
 		for _, name := range names {
@@ -240,6 +241,10 @@ func (s *sidecar) open(ctx context.Context, std stdio, opts cmpOptions) (*cmp.Se
 				return nil, err
 			}
 			s.git = a.remote
+			if a.server == nil {
+				a.versionChanged = s.versionChanged
+				a.version(ctx)
+			}
 			plugin = s.appset(a)
 		case "s3":
 			cache, err := opts.open(std)
@@ -265,6 +270,13 @@ func (s *sidecar) open(ctx context.Context, std stdio, opts cmpOptions) (*cmp.Se
 	}
 	s.metrics.load(s.server)
 	return s.server, nil
+}
+
+// versionChanged says as which version of Argo CD sets are rendered.
+func (s *sidecar) versionChanged(v versions.Version, from string) {
+	s.metrics.argocd.Reset()
+	s.metrics.argocd.WithLabelValues(v.String(), from).Set(1)
+	s.log.Info("ApplicationSets are rendered as Argo CD does", "argocd", v.String(), "from", from)
 }
 
 // observe writes the log, and counts.

@@ -19,6 +19,7 @@ type cmpMetrics struct {
 	generated prometheus.Counter
 	s3        *prometheus.CounterVec
 	cache     *prometheus.CounterVec
+	argocd    *prometheus.GaugeVec
 }
 
 func newCmpMetrics() *cmpMetrics {
@@ -36,8 +37,11 @@ func newCmpMetrics() *cmpMetrics {
 		generated: counter("argosy_cmp_applications_generated_total", "Applications that ApplicationSets became."),
 		s3:        prometheus.NewCounterVec(prometheus.CounterOpts{Name: "argosy_s3_requests_total", Help: "Requests to S3, by operation and result."}, []string{"operation", "result"}),
 		cache:     prometheus.NewCounterVec(prometheus.CounterOpts{Name: "argosy_s3_cache_total", Help: "Objects that were in the cache (hit) or had to be read (miss)."}, []string{"result"}),
+		argocd: prometheus.NewGaugeVec(prometheus.GaugeOpts{
+			Name: "argosy_cmp_argocd_version_info", Help: "1 for the version of Argo CD whose ApplicationSets the engine embedded renders, and what that is known from: server, flag, or newest.",
+		}, []string{"version", "from"}),
 	}
-	m.registry.MustRegister(m.requests, m.seconds, m.shared, m.bytes, m.generated, m.s3, m.cache)
+	m.registry.MustRegister(m.argocd, m.requests, m.seconds, m.shared, m.bytes, m.generated, m.s3, m.cache)
 	return m
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"github.com/argosy-cd/argosy/internal/appset/generator"
 	"github.com/argosy-cd/argosy/internal/argo"
+	"github.com/argosy-cd/argosy/internal/argo/versions"
 	"github.com/argosy-cd/argosy/internal/cmp/client"
 	"github.com/argosy-cd/argosy/internal/manifest"
 	"github.com/argosy-cd/argosy/internal/plan"
@@ -38,6 +39,7 @@ func (s *stage) plan(ctx context.Context) (*plan.Plan, error) {
 	if err != nil {
 		return nil, err
 	}
+	s.plugin.version = func(context.Context) versions.Version { return p.Version }
 	// In a cluster, --admin-projects or the policy says which parents may generate for others.
 	for _, app := range p.Applications {
 		if !slices.Contains(s.plugin.config.Admins, app.Project) {

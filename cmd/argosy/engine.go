@@ -24,10 +24,12 @@ type engineOptions struct {
 	ca        string
 	plaintext bool
 	insecure  bool
+	version   versionFlag
 }
 
 func (o *engineOptions) register(flags *pflag.FlagSet) {
 	flags.StringVar(&o.engine, "engine", engineEmbedded, usageOf("engine"))
+	flags.Var(&o.version, "argocd-version", usageOf("argocd-version"))
 	flags.StringVar(&o.server, "argocd-server", "", usageOf("argocd-server"))
 	flags.StringVar(&o.tokenFile, "argocd-token-file", "", usageOf("argocd-token-file"))
 	flags.StringVar(&o.ca, "argocd-ca", "", usageOf("argocd-ca"))
@@ -47,16 +49,24 @@ func (o *engineOptions) open(std stdio) (*argocd.Client, error) {
 	if o.server == "" {
 		return nil, usagef("--engine %s needs --argocd-server, or the variable ARGOCD_SERVER", engineArgoCD)
 	}
-	cfg := argocd.Config{Server: o.server, Plaintext: o.plaintext, Insecure: o.insecure, Token: func() (string, error) { return o.token(std) }}
+	if o.version.value != 0 {
+		return nil, usagef("--argocd-version is for the engine %s; with %s the server decides", engineEmbedded, engineArgoCD)
+	}
+	if _, err := o.token(std); err != nil {
+		return nil, err
+	}
+	return o.client(func() (string, error) { return o.token(std) })
+}
+
+// client is the one of the API server.
+func (o *engineOptions) client(token func() (string, error)) (*argocd.Client, error) {
+	cfg := argocd.Config{Server: o.server, Plaintext: o.plaintext, Insecure: o.insecure, Token: token}
 	if o.ca != "" {
 		data, err := readLimited(o.ca)
 		if err != nil {
 			return nil, err
 		}
 		cfg.CA = data
-	}
-	if _, err := o.token(std); err != nil {
-		return nil, err
 	}
 	client, err := argocd.New(cfg)
 	if err != nil {

@@ -29,6 +29,7 @@ type healthCheckOptions struct {
 	lua            string
 	customizations string
 	openLibs       bool
+	version        versionFlag
 	output         formatFlag
 }
 
@@ -38,7 +39,8 @@ func newHealthCheckCommand(std stdio) *cobra.Command {
 		Use:   "check -f FILE",
 		Short: "Say how healthy objects are, by a Lua script, by the settings of an Argo CD, or by its built-in checks",
 		Long: `Say how healthy objects are, as Argo CD would: by a Lua script, by the health checks in its settings, or by the checks for core kinds that it
-has built in. An object without any check has no health; no sync wave waits for it.
+has built in. An object without any check has no health; no sync wave waits for it. Scripts for kinds of other projects, which Argo CD brings along, are
+not here: of such an object only that Argo CD has a check is said. Which kinds these are depends on --argocd-version.
 
 Scripts have the libraries that Argo CD gives them, a second, and 256 MiB. They never have files or processes.
 
@@ -53,6 +55,7 @@ A file has objects as kubectl prints them, with their status.`,
 	flags.StringVar(&opts.lua, "lua", "", "`FILE` with a Lua script that is asked about all of them")
 	flags.BoolVar(&opts.openLibs, "open-libs", false, "give the script of --lua the libraries that useOpenLibs gives it: string, math, coroutine")
 	flags.StringVar(&opts.customizations, "customizations", "", "`FILE` with the settings of an Argo CD, argocd-cm")
+	flags.Var(&opts.version, "argocd-version", "`VERSION` of Argo CD whose built-in checks these are, 3.2 to 3.5; default the newest")
 	flags.VarP(&opts.output, "output", "o", "output format, "+opts.output.usage())
 	return cmd
 }
@@ -80,7 +83,7 @@ func runHealthCheck(std stdio, opts healthCheckOptions) error {
 	var results []manifest.Object
 	var errs []error
 	for _, d := range docs {
-		h, ok, err := health.Evaluate(d.Object, checks, health.Limits{Now: std.now})
+		h, ok, err := health.Evaluate(d.Object, checks, health.Limits{Now: std.now, Version: opts.version.value})
 		if err != nil && opts.lua != "" {
 			err = fmt.Errorf("%s: %w", opts.lua, errors.Unwrap(err))
 		}
@@ -88,7 +91,11 @@ func runHealthCheck(std stdio, opts healthCheckOptions) error {
 			errs = append(errs, fmt.Errorf("%s: %w", d.Document(), err))
 			continue
 		}
-		results = append(results, healthResult(d.Object, h, ok))
+		r := healthResult(d.Object, h, ok)
+		if !ok && health.Bundled(d.Object, opts.version.value) {
+			r["check"], r["message"] = "Argo CD's own", "this script of Argo CD is not here, so the health is not known"
+		}
+		results = append(results, r)
 	}
 	if err := errors.Join(errs...); err != nil {
 		return err

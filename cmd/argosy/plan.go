@@ -29,6 +29,7 @@ type planInput struct {
 	charts         string
 	all            bool
 	plugins        []string
+	version        versionFlag
 	sets           string // who renders ApplicationSets, as in plan.Config
 	verdict        verdictOptions
 }
@@ -43,6 +44,7 @@ func (o *planInput) registerSettings(flags *pflag.FlagSet) {
 	flags.BoolVar(&o.all, "all", false, "plan every root that is found, if no ROOT is given")
 	flags.StringVar(&o.clusters, "clusters", "", "`FILE` with the clusters that Argo CD knows, for cluster generators and for other names of its own cluster")
 	flags.StringVar(&o.customizations, "customizations", "", "`FILE` with the settings of Argo CD: argocd-cm, values of the argo-cd chart, or an ArgoCD resource")
+	flags.Var(&o.version, "argocd-version", "`VERSION` of Argo CD, 3.2 to 3.5; default the one that the tree deploys if that can be seen, or the newest")
 	flags.StringVarP(&o.namespace, "namespace", "n", "", "Argo CD's namespace; default that of the root")
 	flags.BoolVar(&o.offline, "offline", false, "fetch nothing: charts, bases and repositories come from the cache or stay unknown")
 	flags.StringSliceVar(&o.plugins, "plugin", nil, "render sources of the plugin NAME as Kustomize, Helm or plain directories, `NAME=kustomize|helm|directory`; repeatable")
@@ -216,7 +218,7 @@ func (o *planInput) plan(ctx context.Context, roots *rootSet) (*plan.Plan, error
 
 // config is what a plan is made with, except for where repositories are.
 func (o *planInput) config(git generator.Repositories) (plan.Config, error) {
-	cfg := plan.Config{Namespace: o.namespace, Sets: o.sets, Git: git, Plugins: map[string]source.Kind{}}
+	cfg := plan.Config{Namespace: o.namespace, Version: o.version.value, Sets: o.sets, Git: git, Plugins: map[string]source.Kind{}}
 	for _, flag := range o.plugins {
 		name, kind, ok := strings.Cut(flag, "=")
 		if !ok || name == "" || !slices.Contains([]source.Kind{source.Kustomize, source.Helm, source.Directory}, source.Kind(kind)) {

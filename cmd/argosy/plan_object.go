@@ -14,11 +14,16 @@ func writePlan(w io.Writer, format string, p *plan.Plan, resources bool) error {
 	for i, f := range p.Findings {
 		findings[i] = findingObject(f)
 	}
-	object := manifest.Object{"root": planned{resources, map[*plan.Application]bool{}}.application(p.Root), "findings": findings}
+	object := manifest.Object{"root": planned{resources, map[*plan.Application]bool{}}.application(p.Root), "findings": findings, "argocd": versionObject(p)}
 	if format == "yaml" {
 		return manifest.WriteYAML(w, object)
 	}
 	return writeJSON(w, object)
+}
+
+// versionObject says which version of Argo CD a plan is for, and where that is from.
+func versionObject(p *plan.Plan) map[string]any {
+	return map[string]any{"version": p.Version.String(), "from": p.VersionFrom}
 }
 
 // planned makes a plan an object. What is deployed twice is told once.

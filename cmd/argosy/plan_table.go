@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"text/tabwriter"
 
@@ -26,7 +27,23 @@ func planTable(out io.Writer, p *plan.Plan, resources bool) error {
 		fmt.Fprintln(w)
 	}
 	fmt.Fprintln(w, summaryLine(p))
+	// Without a word about it the newest is taken, which is worth a line only if something depends on it.
+	depends := slices.ContainsFunc(p.Findings, func(f plan.Finding) bool { return f.Rule.Name == plan.RuleControllerUnknown.Name })
+	if p.VersionFrom != plan.VersionNotSeen || depends {
+		fmt.Fprintf(w, "for Argo CD %s: %s\n", p.Version, versionFrom(p))
+	}
 	return flush(w)
+}
+
+// versionFrom says where the version of Argo CD is from.
+func versionFrom(p *plan.Plan) string {
+	switch p.VersionFrom {
+	case plan.VersionGiven:
+		return "--argocd-version"
+	case plan.VersionNotSeen:
+		return plan.VersionNotSeen + "; --argocd-version chooses another"
+	}
+	return printable(p.VersionFrom)
 }
 
 // planSection prints what one Application deploys.

@@ -50,7 +50,8 @@ var appsetSettings = []setting{
 	{"policy", "ARGOSY_POLICY", ""},
 	{"admin-projects", "ARGOSY_ADMIN_PROJECTS", "`PROJECTS` whose applications may generate Applications for any project, while the policy has no rules about Applications"},
 	{"engine", "ARGOSY_ENGINE", "who renders ApplicationSets: embedded, or argocd, which asks the Argo CD API server"},
-	{"argocd-server", "ARGOCD_SERVER", "`ADDRESS` of the Argo CD API server, for the engine argocd"},
+	{"argocd-version", "ARGOSY_ARGOCD_VERSION", "`VERSION` of Argo CD whose ApplicationSets the engine embedded renders, 3.2 to 3.5; default the newest; in a plugin, the version that --argocd-server reports wins"},
+	{"argocd-server", "ARGOCD_SERVER", "`ADDRESS` of the Argo CD API server, for the engine argocd; in a plugin, the engine embedded asks it for its version"},
 	{"argocd-token-file", "ARGOSY_ARGOCD_TOKEN_FILE", "`FILE` with the token for it; default: the token in $ARGOCD_AUTH_TOKEN"},
 	{"argocd-ca", "ARGOSY_ARGOCD_CA", "`FILE` with certificates that it is trusted by; default: the system's"},
 	{"argocd-plaintext", "ARGOSY_ARGOCD_PLAINTEXT", "it speaks no TLS"},
@@ -78,7 +79,7 @@ func fromEnvironment(std stdio, flags *pflag.FlagSet) error {
 			continue
 		}
 		if err := f.Value.Set(value); err != nil {
-			return usagef("variable %s: %q is not a %s", s.variable, value, map[string]string{"int64": "number", "duration": "duration such as 45s", "bool": "true or false"}[f.Value.Type()])
+			return usagef("variable %s: %q is not a %s", s.variable, value, map[string]string{"int64": "number", "duration": "duration such as 45s", "bool": "true or false", "VERSION": "version of Argo CD that is known, 3.2 to 3.5"}[f.Value.Type()])
 		}
 	}
 	return nil

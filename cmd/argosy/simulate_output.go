@@ -276,7 +276,7 @@ func bootObject(p *plan.Plan, b *simulate.Boot) map[string]any {
 	for _, line := range culprits(b) {
 		causes = append(causes, line)
 	}
-	o := map[string]any{"done": b.Done(), "total": seconds(b.Total), "applications": apps, "events": events, "criticalPath": path, "waiting": blocked, "causes": causes, "findings": findings}
+	o := map[string]any{"done": b.Done(), "total": seconds(b.Total), "applications": apps, "events": events, "criticalPath": path, "waiting": blocked, "causes": causes, "findings": findings, "argocd": versionObject(p)}
 	if b.Update {
 		o["update"], o["notInOrder"] = true, earlyObjects(tooEarly(p, b))
 	}

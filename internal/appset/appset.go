@@ -1,7 +1,7 @@
 // Package appset makes Applications of ApplicationSets, as Argo CD's own controller does, from values alone: no
 // cluster, no network.
 //
-// It promises the same Applications as Argo CD 3.2 (conformance/ compares), byte for byte the same for the same input,
+// It promises the same Applications as Argo CD, 3.2 to 3.5 (conformance/ compares), byte for byte the same for the same input,
 // and all or nothing: one bad element fails the answer, because an incomplete list would delete the Applications that
 // are missing from it. It refuses what cannot be deployed or would overwrite something else: no applications at all,
 // two of one name, names that Kubernetes does not allow, no project, no destination.

@@ -10,6 +10,7 @@ import (
 	"github.com/argosy-cd/argosy/internal/appset/generator"
 	"github.com/argosy-cd/argosy/internal/appset/template"
 	"github.com/argosy-cd/argosy/internal/argo"
+	"github.com/argosy-cd/argosy/internal/argo/versions"
 	"github.com/argosy-cd/argosy/internal/manifest"
 	"github.com/argosy-cd/argosy/internal/problem"
 )
@@ -26,6 +27,8 @@ type Config struct {
 	AllowEmpty bool
 	// MaxSets bounds the parameter sets of one generator. Zero is generator.DefaultMaxSets.
 	MaxSets int
+	// Version is the version of Argo CD whose Applications these are. Zero is the newest.
+	Version versions.Version
 }
 
 // ErrEmpty is the error for a set without Applications.
@@ -94,7 +97,7 @@ func (g *generation) run() {
 		g.fail(errors.New("spec.generators must not be empty"))
 		return
 	}
-	cfg := generator.Config{Engine: g.engine, Clusters: g.cfg.Clusters, Git: g.cfg.Git, MaxSets: g.cfg.MaxSets}
+	cfg := generator.Config{Engine: g.engine, Clusters: g.cfg.Clusters, Git: g.cfg.Git, MaxSets: g.cfg.MaxSets, Version: g.cfg.Version}
 	for i, spec := range generators {
 		results, warnings, err := generator.Run(g.ctx, cfg, fmt.Sprintf("spec.generators[%d]", i), spec)
 		g.warnings = append(g.warnings, warnings...)
@@ -266,6 +269,7 @@ func (g *generation) one(tree *template.Tree, plain map[string]any, params gener
 			return nil, problem.Wrap(err, func(e error) error { return fmt.Errorf("spec.templatePatch: %w", e) })
 		}
 	}
+	g.typed(app)
 	// The namespace of a set is a security boundary, so neither template nor patch decides about it.
 	if g.set.Namespace != "" {
 		metadata(app)["namespace"] = g.set.Namespace
@@ -273,6 +277,26 @@ func (g *generation) one(tree *template.Tree, plain map[string]any, params gener
 		delete(metadata(app), "namespace")
 	}
 	return app, nil
+}
+
+// typed leaves out what the Go types of Argo CD leave out although it is written.
+func (g *generation) typed(app manifest.Object) {
+	if !g.cfg.Version.Has(versions.AutomatedFalseKept) {
+		automated := manifest.Map(app, "spec", "syncPolicy", "automated")
+		for _, field := range []string{"prune", "selfHeal", "allowEmpty"} {
+			if automated[field] == false {
+				delete(automated, field)
+			}
+		}
+	}
+	if g.cfg.Version.Has(versions.EmptyJsonnetOmitted) {
+		for _, source := range argo.Sources(app) {
+			directory := manifest.Map(source, "directory")
+			if jsonnet, ok := directory["jsonnet"].(map[string]any); ok && len(jsonnet) == 0 {
+				delete(directory, "jsonnet")
+			}
+		}
+	}
 }
 
 // metadata returns the metadata of an Application, which it creates where it is missing.

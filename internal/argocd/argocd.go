@@ -34,7 +34,7 @@ type Config struct {
 	Insecure bool
 	// CA has certificates in PEM that the server is trusted by; none is the system's.
 	CA []byte
-	// Token returns the token, each time anew: one in a file is renewed.
+	// Token returns the token, each time anew: one in a file is renewed. Version needs none.
 	Token func() (string, error)
 	// Wait waits between attempts. Nil waits in real time.
 	Wait func(ctx context.Context, d time.Duration) error
@@ -43,7 +43,7 @@ type Config struct {
 // Client asks one server.
 type Client struct {
 	cfg  Config
-	url  string
+	base string
 	http *http.Client
 }
 
@@ -66,7 +66,7 @@ func New(cfg Config) (*Client, error) {
 	}
 	// A token does not go to where a server sends it.
 	refuse := func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
-	return &Client{cfg: cfg, url: base + "/api/v1/applicationsets/generate", http: &http.Client{Transport: t, CheckRedirect: refuse}}, nil
+	return &Client{cfg: cfg, base: base, http: &http.Client{Transport: t, CheckRedirect: refuse}}, nil
 }
 
 func address(cfg Config) (string, error) {
@@ -236,7 +236,7 @@ func (c *Client) try(ctx context.Context, body []byte) (answer []byte, again boo
 	if err != nil {
 		return nil, false, err
 	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, c.url, bytes.NewReader(body))
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, c.base+"/api/v1/applicationsets/generate", bytes.NewReader(body))
 	if err != nil {
 		return nil, false, err
 	}
@@ -262,6 +262,45 @@ func (c *Client) try(ctx context.Context, body []byte) (answer []byte, again boo
 	}
 	again = res.StatusCode == http.StatusTooManyRequests || res.StatusCode == http.StatusBadGateway || res.StatusCode == http.StatusServiceUnavailable || res.StatusCode == http.StatusGatewayTimeout
 	return nil, again, fmt.Errorf("%s%s", res.Status, message(answer))
+}
+
+// maxVersion bounds the answer about the version.
+const maxVersion = 64 << 10
+
+// Version returns the version of the server, such as v3.4.2+1234567. It asks once, and sends no token.
+func (c *Client) Version(ctx context.Context) (string, error) {
+	text, err := c.version(ctx)
+	if err != nil {
+		return "", fmt.Errorf("asking the Argo CD API server for its version: %w", err)
+	}
+	return text, nil
+}
+
+func (c *Client) version(ctx context.Context) (string, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, c.base+"/api/version", nil)
+	if err != nil {
+		return "", err
+	}
+	res, err := c.http.Do(req)
+	if err != nil {
+		var ue *url.Error
+		if errors.As(err, &ue) {
+			err = ue.Err
+		}
+		return "", err
+	}
+	defer func() { _ = res.Body.Close() }()
+	if res.StatusCode != http.StatusOK {
+		return "", errors.New(res.Status)
+	}
+	var v struct{ Version string }
+	if err := json.NewDecoder(io.LimitReader(res.Body, maxVersion)).Decode(&v); err != nil {
+		return "", errors.New("the answer is not JSON")
+	}
+	if v.Version == "" || len(v.Version) > 100 {
+		return "", errors.New("the answer has no version")
+	}
+	return v.Version, nil
 }
 
 // message is the server's own, if the answer has one.

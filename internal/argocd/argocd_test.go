@@ -172,3 +172,40 @@ func TestTLS(t *testing.T) {
 		t.Error("no certificates in the CA")
 	}
 }
+
+func TestVersion(t *testing.T) {
+	for name, c := range map[string]struct {
+		answer func(http.ResponseWriter)
+		want   string // or an error
+	}{
+		"a version":      {says(200, `{"Version": "v3.4.2+abc", "BuildDate": "x"}`), "v3.4.2+abc"},
+		"no version":     {says(200, `{}`), "the answer has no version"},
+		"a long one":     {says(200, `{"Version": "`+strings.Repeat("3", 200)+`"}`), "the answer has no version"},
+		"not JSON":       {says(200, "<html>"), "the answer is not JSON"},
+		"too long":       {says(200, `{"x": "`+strings.Repeat("x", 1<<20)+`", "Version": "v3.4.2"}`), "the answer is not JSON"},
+		"refused":        {says(403, ""), "403 Forbidden"},
+		"sent elsewhere": {func(w http.ResponseWriter) { w.Header().Set("Location", "/x"); w.WriteHeader(http.StatusFound) }, "302 Found"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				if r.Method != http.MethodGet || r.URL.Path != "/sub/api/version" || r.Header.Get("Authorization") != "" {
+					http.Error(w, "no", http.StatusTeapot)
+					return
+				}
+				c.answer(w)
+			}))
+			defer s.Close()
+			client, err := argocd.New(argocd.Config{Server: s.URL + "/sub/"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, err := client.Version(t.Context())
+			if err != nil {
+				got = strings.TrimPrefix(err.Error(), "asking the Argo CD API server for its version: ")
+			}
+			if got != c.want {
+				t.Errorf("%q", got)
+			}
+		})
+	}
+}

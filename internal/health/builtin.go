@@ -3,25 +3,27 @@ package health
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/argosy-cd/argosy/internal/argo"
+	"github.com/argosy-cd/argosy/internal/argo/versions"
 	"github.com/argosy-cd/argosy/internal/manifest"
 )
 
 // BuiltIn reports whether Argo CD has a check for an object in Go.
 func BuiltIn(o manifest.Object) bool {
-	_, ok, _ := builtin(o)
+	_, ok, _ := builtin(o, 0)
 	return ok
 }
 
 // builtin is what Argo CD has in Go, for kinds of Kubernetes itself.
-func builtin(o manifest.Object) (Health, bool, error) {
+func builtin(o manifest.Object, version versions.Version) (Health, bool, error) {
 	kind, group := manifest.String(o, "kind"), manifest.Group(o)
 	checks := map[string]func(manifest.Object) Health{
 		"apps/Deployment": deployment, "apps/StatefulSet": statefulSet, "apps/DaemonSet": daemonSet, "apps/ReplicaSet": replicaSet,
 		"extensions/Ingress": ingress, "networking.k8s.io/Ingress": ingress, "/Service": service, "/PersistentVolumeClaim": volumeClaim, "/Pod": pod,
-		"batch/Job": job, "autoscaling/HorizontalPodAutoscaler": autoscaler, "apiregistration.k8s.io/APIService": apiService, argo.Group + "/Workflow": workflow,
+		"batch/Job": job, "autoscaling/HorizontalPodAutoscaler": func(o manifest.Object) Health { return autoscaler(o, version) }, "apiregistration.k8s.io/APIService": apiService, argo.Group + "/Workflow": workflow,
 	}
 	name := group + "/" + kind
 	check := checks[name]
@@ -213,7 +215,7 @@ func job(o manifest.Object) Health {
 	return Health{Status: Healthy, Message: text}
 }
 
-func autoscaler(o manifest.Object) Health {
+func autoscaler(o manifest.Object, version versions.Version) Health {
 	waiting := Health{Status: Progressing, Message: "it has not scaled yet"}
 	conditions := list(o, "status", "conditions")
 	if manifest.String(o, "apiVersion") == "autoscaling/v1" {
@@ -227,15 +229,26 @@ func autoscaler(o manifest.Object) Health {
 		}
 		conditions = parsed
 	}
-	degraded := map[string]bool{"AbleToScale FailedGetScale": true, "AbleToScale FailedUpdateScale": true, "ScalingActive FailedGetResourceMetric": true, "ScalingActive InvalidSelector": true}
+	failures := []string{"AbleToScale FailedGetScale", "AbleToScale FailedUpdateScale", "ScalingActive FailedGetResourceMetric", "ScalingActive InvalidSelector"}
+	failureFirst := version.Has(versions.AutoscalerFailureFirst)
+	if failureFirst {
+		failures = append(failures, "ScalingActive FailedGetObjectMetric", "ScalingActive FailedGetPodsMetric", "ScalingActive FailedGetExternalMetric", "ScalingActive FailedComputeMetricsReplicas")
+	}
+	var healthy *Health
 	for _, c := range conditions {
 		kind := manifest.String(c, "type")
 		switch {
-		case degraded[kind+" "+manifest.String(c, "reason")]:
+		case slices.Contains(failures, kind+" "+manifest.String(c, "reason")):
 			return Health{Status: Degraded, Message: manifest.String(c, "message")}
-		case (kind == "AbleToScale" || kind == "ScalingLimited") && manifest.String(c, "status") == "True":
-			return Health{Status: Healthy, Message: manifest.String(c, "message")}
+		case healthy == nil && (kind == "AbleToScale" || kind == "ScalingLimited") && manifest.String(c, "status") == "True":
+			healthy = &Health{Status: Healthy, Message: manifest.String(c, "message")}
+			if !failureFirst {
+				return *healthy
+			}
 		}
+	}
+	if healthy != nil {
+		return *healthy
 	}
 	return waiting
 }

@@ -1,4 +1,4 @@
-// Package health assesses objects as Argo CD 3.2 does: by Lua scripts of its settings, or by the checks for core kinds that it
+// Package health assesses objects as Argo CD does, 3.2 to 3.5: by Lua scripts of its settings, or by the checks for core kinds that it
 // has in Go. It promises the same answer for the same object (conformance/ compares), within limits of time and memory.
 // Argo CD's own Lua scripts for other projects' kinds are not here; a kind that only they know has no health.
 package health
@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/argosy-cd/argosy/internal/argo"
+	"github.com/argosy-cd/argosy/internal/argo/versions"
 	"github.com/argosy-cd/argosy/internal/manifest"
 )
 
@@ -35,23 +36,50 @@ type Health struct {
 //go:embed application.lua
 var ApplicationScript string
 
+// bundled has a line for each kind: group/Kind, perhaps "since" the version that has it first, perhaps "until" the first that does not have it.
+//
 //go:embed bundled.txt
 var bundled string
 
-// Bundled reports whether Argo CD 3.2 has a script of its own for an object, which is not here.
-func Bundled(o manifest.Object) bool {
+// Bundled reports whether a version of Argo CD has a script of its own for an object, which is not here.
+func Bundled(o manifest.Object, version versions.Version) bool {
 	name := manifest.String(o, "kind")
 	if group := manifest.Group(o); group != "" {
 		name = group + "/" + name
 	}
-	for pattern := range strings.Lines(bundled) {
-		pattern = strings.TrimSuffix(pattern, "\n")
+	for _, pattern := range BundledKinds(version) {
 		// A folder cannot have the name *.
 		if wildcard(strings.ReplaceAll(pattern, "_", "*"), name) && (pattern == name || strings.Contains(pattern, "_")) {
 			return true
 		}
 	}
 	return false
+}
+
+// BundledKinds returns the kinds that a version of Argo CD has scripts of its own for, as group/Kind; _ stands for any characters.
+func BundledKinds(version versions.Version) []string {
+	var out []string
+	for line := range strings.Lines(bundled) {
+		if name, span, _ := strings.Cut(strings.TrimSuffix(line, "\n"), " "); within(version, span) {
+			out = append(out, name)
+		}
+	}
+	return out
+}
+
+// within reports whether a version is in a span such as "since 3.3 until 3.5". The zero span is all versions.
+func within(version versions.Version, span string) bool {
+	var since, until versions.Version
+	words := strings.Fields(span)
+	for i := 0; i+1 < len(words); i += 2 {
+		v, _ := versions.Parse(words[i+1])
+		if words[i] == "since" {
+			since = v
+		} else {
+			until = v
+		}
+	}
+	return version.Between(since, until)
 }
 
 // ApplicationKey is the key of argocd-cm for a health check of Applications.
@@ -74,7 +102,7 @@ func Evaluate(o manifest.Object, c Customizations, l Limits) (Health, bool, erro
 		h.Check = key
 		return h, true, nil
 	}
-	return builtin(o)
+	return builtin(o, l.Version)
 }
 
 func hasHookFinalizer(o manifest.Object) bool {

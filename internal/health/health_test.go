@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/argosy-cd/argosy/internal/argo/versions"
 	"github.com/argosy-cd/argosy/internal/manifest"
 )
 
@@ -117,6 +118,61 @@ data:
 	} {
 		if _, err := FromData(data(t, text)); err == nil || err.Error() != want {
 			t.Errorf("%s: %v", text, err)
+		}
+	}
+}
+
+func TestBundledByVersion(t *testing.T) {
+	// These are the numbers of health.lua in resource_customizations of 3.2.11, 3.3.18, 3.4.12 and 3.5.6.
+	for version, want := range map[versions.Version]int{2: 233, 3: 226, 4: 227, 5: 238, 0: 238} {
+		if got := len(BundledKinds(version)); got != want {
+			t.Errorf("%s: %d, not %d", version, got, want)
+		}
+	}
+	for _, c := range []struct{ apiVersion, kind, want string }{
+		{"gateway.networking.k8s.io/v1", "GatewayClass", "3.5"},
+		{"iam.cnrm.cloud.google.com/v1beta1", "IAMPolicy", "3.2 3.3 3.4 3.5"},
+		{"x.cnrm.cloud.google.com/v1beta1", "Any", "3.3 3.4 3.5"},
+		{"nmstate.io/v1", "NodeNetworkConfigurationPolicy", "3.4 3.5"},
+		{"cert-manager.io/v1", "Certificate", "3.2 3.3 3.4 3.5"},
+		{"v1", "ConfigMap", ""},
+	} {
+		var got []string
+		for _, v := range versions.All() {
+			if Bundled(manifest.Object{"apiVersion": c.apiVersion, "kind": c.kind}, v) {
+				got = append(got, v.String())
+			}
+		}
+		if strings.Join(got, " ") != c.want {
+			t.Errorf("%s %s: %s", c.apiVersion, c.kind, got)
+		}
+	}
+}
+
+// TestAutoscalerByVersion has the rules of health_hpa.go in Argo CD's gitops-engine, 3.4 and 3.5.
+func TestAutoscalerByVersion(t *testing.T) {
+	condition := func(kind, status, reason string) any {
+		return map[string]any{"type": kind, "status": status, "reason": reason, "message": reason}
+	}
+	able, limited := condition("AbleToScale", "True", "Ready"), condition("ScalingLimited", "True", "TooMany")
+	for name, c := range map[string]struct {
+		conditions   []any
+		older, newer string
+	}{
+		"healthy":          {[]any{able, limited}, "Healthy Ready", "Healthy Ready"},
+		"failure first":    {[]any{condition("ScalingActive", "False", "InvalidSelector"), able}, "Degraded InvalidSelector", "Degraded InvalidSelector"},
+		"failure second":   {[]any{able, condition("ScalingActive", "False", "InvalidSelector")}, "Healthy Ready", "Degraded InvalidSelector"},
+		"same type":        {[]any{able, condition("AbleToScale", "False", "FailedGetScale")}, "Healthy Ready", "Degraded FailedGetScale"},
+		"object metric":    {[]any{condition("ScalingActive", "False", "FailedGetObjectMetric"), able}, "Healthy Ready", "Degraded FailedGetObjectMetric"},
+		"nothing":          {[]any{}, "Progressing it has not scaled yet", "Progressing it has not scaled yet"},
+		"an unknown cause": {[]any{condition("ScalingActive", "False", "Other")}, "Progressing it has not scaled yet", "Progressing it has not scaled yet"},
+	} {
+		o := manifest.Object{"apiVersion": "autoscaling/v2", "kind": "HorizontalPodAutoscaler", "status": map[string]any{"conditions": c.conditions}}
+		for version, want := range map[versions.Version]string{2: c.older, 4: c.older, 5: c.newer, 0: c.newer} {
+			h, ok, err := Evaluate(o, nil, Limits{Version: version})
+			if got := h.Status + " " + h.Message; got != want || !ok || err != nil {
+				t.Errorf("%s, %s: %s, %v", name, version, got, err)
+			}
 		}
 	}
 }

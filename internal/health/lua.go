@@ -12,15 +12,18 @@ import (
 
 	lua "github.com/yuin/gopher-lua"
 
+	"github.com/argosy-cd/argosy/internal/argo/versions"
 	"github.com/argosy-cd/argosy/internal/manifest"
 )
 
-// Limits bound a script. The zero Limits are Argo CD's second, and 256 MiB.
+// Limits bound a script and say what it runs in. The zero Limits are Argo CD's second, and 256 MiB.
 type Limits struct {
 	Time   time.Duration
 	Memory uint64
 	// Now is what scripts take for the time. Nil is a time long ago.
 	Now func() time.Time
+	// Version is the version of Argo CD whose built-in checks these are. Zero is the newest.
+	Version versions.Version
 }
 
 // Script is a health check.

@@ -17,6 +17,7 @@ import (
 	"github.com/argosy-cd/argosy/internal/manifest"
 	"github.com/argosy-cd/argosy/internal/problem"
 	"github.com/argosy-cd/argosy/internal/s3source/triggerfile"
+	"github.com/argosy-cd/argosy/internal/settings"
 	"github.com/argosy-cd/argosy/internal/source"
 	"github.com/argosy-cd/argosy/internal/tree"
 )
@@ -44,6 +45,7 @@ type rendered struct {
 	findings []found
 	broken   string
 	values   map[string]any // of Argo CD's own chart, if that is missing
+	version  string         // of Argo CD, if a base of its own repository is missing
 
 	namespace string // Argo CD's
 }
@@ -162,6 +164,7 @@ func (r *rendered) problem(s *Source, p source.Problem) {
 		if p.Chart == argoChart {
 			r.values = p.Values
 		}
+		r.version = cmp.Or(r.version, settings.VersionOfBase(p.Text))
 		rule := RuleSourceUnknown
 		if s.Verdict == source.Partly {
 			rule = RuleSourcePartly

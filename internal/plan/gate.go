@@ -18,6 +18,7 @@ import (
 func (l *loader) learn(app *Application, d located) {
 	o := d.Object
 	l.cluster(app, d)
+	l.learnVersion(app, d)
 	if l.cfg.Settings != nil && !l.adopted {
 		return
 	}
@@ -128,7 +129,7 @@ func (l *loader) notices(sync, phase, condition string) bool {
 		status["conditions"] = []any{map[string]any{"type": condition, "message": "x"}}
 	}
 	o := manifest.Object{"apiVersion": argo.APIVersion, "kind": argo.KindApplication, "metadata": map[string]any{"name": "x"}, "spec": map[string]any{}, "status": status}
-	h, ok, err := health.Evaluate(o, l.checks(), health.Limits{})
+	h, ok, err := health.Evaluate(o, l.checks(), health.Limits{Version: l.plan.Version})
 	return err == nil && ok && h.Status != "Healthy"
 }
 
@@ -149,7 +150,7 @@ func (l *loader) gate(item *Item) (bool, string) {
 		return false, "Argo CD's settings have no health check for Applications"
 	case health.BuiltIn(o):
 		return true, "built-in health check"
-	case health.Bundled(o):
+	case health.Bundled(o, l.plan.Version):
 		return true, "health check of Argo CD's own"
 	}
 	return false, fmt.Sprintf("Argo CD has no health check for %s", item.Kind)

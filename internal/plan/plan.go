@@ -20,6 +20,7 @@ import (
 	"github.com/argosy-cd/argosy/internal/appset"
 	"github.com/argosy-cd/argosy/internal/appset/generator"
 	"github.com/argosy-cd/argosy/internal/argo"
+	"github.com/argosy-cd/argosy/internal/argo/versions"
 	"github.com/argosy-cd/argosy/internal/manifest"
 	"github.com/argosy-cd/argosy/internal/settings"
 	"github.com/argosy-cd/argosy/internal/source"
@@ -54,6 +55,7 @@ func New(ctx context.Context, cfg Config, roots ...manifest.Document) (*Plan, er
 		first := l
 		l = newLoader(ctx, again, roots)
 		l.adopted, l.adoptedClusters = cfg.Settings == nil, cfg.Clusters == nil
+		l.version = first.version
 		first.wait()
 		l.run(roots)
 	}
@@ -61,7 +63,9 @@ func New(ctx context.Context, cfg Config, roots ...manifest.Document) (*Plan, er
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
+	l.decideVersion(cfg.Version)
 	l.gates()
+	l.controllers()
 	l.advise()
 	for _, app := range l.plan.Applications {
 		if parents := l.parents[app.Ref]; len(parents) > 1 {
@@ -89,6 +93,7 @@ type loader struct {
 	// adopted says that the settings are those that an earlier plan has found, adoptedClusters that the clusters are.
 	adopted, adoptedClusters bool
 	clusters                 generator.ClusterList
+	version                  seenVersion                 // of Argo CD
 	ready                    map[uintptr]func() rendered // by the spec
 	slots                    chan struct{}
 	stopped                  bool
@@ -103,13 +108,17 @@ func newLoader(ctx context.Context, cfg Config, roots []manifest.Document) *load
 	if cfg.Clusters != nil {
 		clusters = cfg.Clusters
 	}
-	strict := appset.Embedded{Clusters: clusters, Git: cfg.Git}
+	strict := appset.Embedded{Clusters: clusters, Git: cfg.Git, Version: cfg.Version}
 	lenient := strict
 	lenient.AllowEmpty = true
-	return &loader{
+	l := &loader{
 		ctx: ctx, ending: make(chan struct{}), cfg: cfg, plan: &Plan{Settings: cfg.Settings}, engine: lenient, strict: strict, parents: map[Ref][]string{}, known: map[Ref]*Application{},
 		specs: map[Ref]map[string]any{}, slots: make(chan struct{}, max(runtime.GOMAXPROCS(0), cfg.parallel())),
 	}
+	if cfg.Settings != nil {
+		l.seeVersion(nil, fromSettings, cfg.Settings.Version, cfg.Settings.Origin)
+	}
+	return l
 }
 
 // parallel is how many sources are rendered at a time: more if some of them are fetched.
@@ -143,6 +152,10 @@ func (l *loader) again() (Config, bool) {
 	}
 	if cfg.Clusters == nil && l.clusters != nil {
 		cfg.Clusters, again = l.clusters, true
+	}
+	if v := l.version.nearest(); cfg.Version == 0 && v != 0 {
+		again = again || v != versions.Newest
+		cfg.Version = v
 	}
 	return cfg, again
 }
@@ -262,6 +275,7 @@ func (l *loader) deploy(app *Application, spec map[string]any, ancestors []Ref) 
 			l.settings(app, app.Position, s, err)
 		}
 	}
+	l.contentVersion(app, content)
 	l.items(app, spec, content.docs, ancestors)
 	app.Hides = l.hides(app, spec, len(ancestors) == 1)
 }

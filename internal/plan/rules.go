@@ -92,6 +92,11 @@ var (
 		"A setting of Argo CD in this tree is wrong. While one customization is wrong, Argo CD ignores all of them.",
 		"Correct the setting.",
 	}
+	RuleControllerUnknown = Rule{
+		"controller-unknown", Unknown, Warning,
+		"Argo CD calls the object Progressing until a controller has accepted it. Without that controller the waves behind it never start. Whether one runs, and when, cannot be seen in the tree.",
+		"Deploy the controller in an earlier wave, or move the object to the last wave of an Application that nothing waits for.",
+	}
 	RuleTooLarge = Rule{
 		"plan-ends", Unknown, Error,
 		"The plan is over a limit and ends here.",
@@ -182,6 +187,11 @@ var (
 		"Argo CD accepts something that is probably a mistake, such as a key that is there twice.",
 		"Correct the file.",
 	}
+	RuleVersionNearest = Rule{
+		"version-not-known", Advice, Info,
+		"The tree deploys a version of Argo CD that is older or newer than those whose differences Argosy knows. The plan is that of the nearest one.",
+		"Read the release notes of that version, or choose another with --argocd-version.",
+	}
 	RuleExcluded = Rule{
 		"excluded", Advice, Info,
 		"Argo CD's settings exclude the kind of this object (resource.exclusions), so it is not deployed.",
@@ -193,9 +203,10 @@ var (
 func Rules() []Rule {
 	all := []Rule{
 		RuleSourceBroken, RuleApplicationInvalid, RuleSetBroken, RuleNameTwice, RuleSettingsBroken,
-		RuleSourceUnknown, RuleSourcePartly, RuleSetUnknown, RuleFieldIgnored, RuleTooLarge, RuleClusterUnknown, RuleClustersFromTree, RuleSettingsUnknown,
+		RuleSourceUnknown, RuleSourcePartly, RuleSetUnknown, RuleFieldIgnored, RuleControllerUnknown, RuleTooLarge, RuleClusterUnknown, RuleClustersFromTree, RuleSettingsUnknown,
 		RuleNoHealthCheck, RuleHealthCheckNested, RuleSeveralParents, RuleCycle, RuleWaveNotANumber, RuleSyncByHand, RuleNeedsMissing, RuleNeedsLater,
 		RuleSetEmpty, RuleHydrated, RuleHealthCheckDeployed, RuleOtherCluster, RuleOtherNamespace, RuleAlternatives, RuleLenient, RuleExcluded,
+		RuleVersionNearest,
 	}
 	return all
 }

@@ -22,6 +22,7 @@ func FromObject(o manifest.Object) (s *Settings, ok bool, err error) {
 	case manifest.Group(o) == argo.Group && manifest.String(o, "kind") == "ArgoCD":
 		data, dataErr := operatorData(manifest.Map(o, "spec"))
 		s, err = fromData(fmt.Sprintf("ArgoCD %q", name), data)
+		s.Version = VersionOf(o)
 		err = errors.Join(dataErr, err)
 	default:
 		return nil, false, nil

@@ -28,6 +28,8 @@ type Settings struct {
 	Inclusions []Filter
 	// ValueFileSchemes are the schemes of URLs that value files may have. Nil is not known.
 	ValueFileSchemes []string
+	// Version is the version of Argo CD that values of its chart or an ArgoCD resource name. "" is not known.
+	Version string
 	// Partial says that value files, which were not read, may have more settings.
 	Partial bool
 	// Origin says where the settings were found, for messages: "argocd-cm at apps/argocd/cm.yaml:1".

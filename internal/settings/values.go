@@ -26,6 +26,7 @@ func FromValues(values map[string]any) (s *Settings, ok bool, err error) {
 		return nil, false, nil
 	}
 	s, err = fromData(valuesOrigin, data)
+	s.Version = VersionOfValues(values)
 	return s, true, err
 }
 

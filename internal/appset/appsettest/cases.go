@@ -12,6 +12,7 @@ import (
 
 	"github.com/argosy-cd/argosy/internal/appset"
 	"github.com/argosy-cd/argosy/internal/appset/generator"
+	"github.com/argosy-cd/argosy/internal/argo/versions"
 	"github.com/argosy-cd/argosy/internal/gitsource"
 	"github.com/argosy-cd/argosy/internal/manifest"
 )
@@ -31,6 +32,8 @@ type Case struct {
 	Differs string
 	// AnyOrder is set where Argo CD's own order is random.
 	AnyOrder bool
+	// Newer is upstream-3.5.yaml: the answer of Argo CD 3.5 where it is not that of 3.2. Nil if it is.
+	Newer []byte
 }
 
 // Suite is all cases and what they need.
@@ -51,7 +54,7 @@ func Load(tb testing.TB, testdata string) *Suite {
 		dir := filepath.Dir(input)
 		c := Case{Name: filepath.Base(dir), Dir: dir, Input: read(tb, input)}
 		clusters := filepath.Join(dir, "clusters.yaml")
-		if _, err := os.Stat(clusters); err != nil {
+		if !exists(clusters) {
 			clusters = filepath.Join(testdata, "clusters.yaml")
 		}
 		c.Clusters = read(tb, clusters)
@@ -61,6 +64,9 @@ func Load(tb testing.TB, testdata string) *Suite {
 			}
 		}
 		c.AnyOrder = strings.Contains(string(c.Input), "merge:")
+		if newer := filepath.Join(dir, "upstream-3.5.yaml"); exists(newer) {
+			c.Newer = read(tb, newer)
+		}
 		s.Cases = append(s.Cases, c)
 	}
 	var local []gitsource.Local
@@ -69,6 +75,11 @@ func Load(tb testing.TB, testdata string) *Suite {
 	}
 	s.source = gitsource.New(gitsource.Config{Local: local, Offline: true, Env: os.Environ()})
 	return s
+}
+
+func exists(file string) bool {
+	_, err := os.Stat(file)
+	return err == nil
 }
 
 func read(tb testing.TB, file string) []byte {
@@ -99,8 +110,8 @@ func (s *Suite) Tree(ctx context.Context, url, revision string) (generator.Tree,
 	return s.source.Tree(ctx, url, revision)
 }
 
-// Ours renders a case.
-func (s *Suite) Ours(c Case) ([]manifest.Object, error) {
+// Ours renders a case as a version of Argo CD would.
+func (s *Suite) Ours(c Case, version versions.Version) ([]manifest.Object, error) {
 	secrets, err := manifest.Decode("clusters.yaml", c.Clusters)
 	if err != nil {
 		return nil, err
@@ -123,7 +134,7 @@ func (s *Suite) Ours(c Case) ([]manifest.Object, error) {
 			sets = append(sets, set)
 		}
 	}
-	cfg := appset.Config{Clusters: generator.ClusterList(clusters), Git: s, AllowEmpty: true, MaxSets: 1000}
+	cfg := appset.Config{Clusters: generator.ClusterList(clusters), Git: s, AllowEmpty: true, MaxSets: 1000, Version: version}
 	res, err := appset.Generate(context.Background(), cfg, sets...)
 	if err != nil {
 		return nil, err

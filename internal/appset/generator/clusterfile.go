@@ -75,6 +75,9 @@ func SecretClusters(docs []manifest.Document) ([]Cluster, error) {
 		if err != nil {
 			errs = append(errs, fmt.Errorf("%s: %w", d.Position, err))
 		}
+		if c.ConfigError != "" {
+			c.ConfigError = fmt.Sprintf("%s: %s", d.Position, c.ConfigError)
+		}
 		found = append(found, named{manifest.String(d.Object, "metadata", "name"), c})
 	}
 	slices.SortStableFunc(found, func(a, b named) int { return strings.Compare(a.secret, b.secret) })
@@ -118,7 +121,7 @@ func secretCluster(o manifest.Object) (Cluster, error) {
 		return c, errors.New("data.server must be set in a cluster Secret")
 	}
 	if config != "" && !json.Valid([]byte(config)) {
-		return c, errors.New("data.config: not JSON")
+		c.ConfigError = "data.config: not JSON"
 	}
 	f := newFields("metadata", manifest.Map(o, "metadata"), nil)
 	c.Labels, c.Annotations = f.table("labels"), f.table("annotations")

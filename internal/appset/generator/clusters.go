@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/argosy-cd/argosy/internal/appset/template"
+	"github.com/argosy-cd/argosy/internal/argo/versions"
 	"github.com/argosy-cd/argosy/internal/problem"
 )
 
@@ -18,6 +19,8 @@ type Cluster struct {
 	Project     string
 	Labels      map[string]string
 	Annotations map[string]string
+	// ConfigError says what is wrong with the config of its Secret, which some versions of Argo CD do not read.
+	ConfigError string
 }
 
 // Clusters knows all clusters. It is asked when a generator wants them.
@@ -75,48 +78,89 @@ func (r *run) clusters(f *fields) ([]Set, error) {
 			return nil, fmt.Errorf("%s: %w", f.path, err)
 		}
 	}
-	all := isEmptySelector(wanted)
-	// Argo CD finds Secrets by the name of their cluster, so of two with one name the last counts, twice.
+	list := r.clustersOf(known, selected, isEmptySelector(wanted))
+	if !r.Version.Has(versions.ClusterConfigUnread) {
+		if err := configErrors(known); err != nil {
+			return nil, problem.Wrap(err, func(e error) error { return fmt.Errorf("%s: %w", f.path, e) })
+		}
+	}
+	sets := make([]Set, 0, len(list))
+	var errs []error
+	for _, c := range list {
+		set := Set{Params: c.params(r.Engine.Go()), Origin: Origin{What: "cluster " + c.Name}}
+		if c.local {
+			delete(set.Params, "metadata")
+		}
+		if err := values.addTo(set.Params); err != nil {
+			errs = append(errs, problem.Wrap(err, func(e error) error { return fmt.Errorf("%s: cluster %s: %w", f.path, c.Name, e) }))
+		}
+		sets = append(sets, set)
+	}
+	if len(errs) > 0 || !flat {
+		return sets, errors.Join(errs...)
+	}
+	var all []map[string]any
+	for _, s := range sets {
+		all = append(all, s.Params)
+	}
+	return []Set{{Params{"clusters": all}, Origin{What: "list of clusters"}}}, nil
+}
+
+// listed is a cluster in the list of a generator. The local one without a Secret has no metadata.
+type listed struct {
+	Cluster
+	local bool
+}
+
+// clustersOf returns the clusters that a generator has parameters for, in order. The local cluster without a Secret is among them only if
+// the selector is empty.
+func (r *run) clustersOf(known []Cluster, selected selector, all bool) []listed {
+	// Argo CD finds Secrets by the name of their cluster, so of two with one name the last counts.
 	matching := map[string]Cluster{}
 	for _, c := range known {
 		if selected.matches(c.Labels) {
 			matching[c.Name] = c
 		}
 	}
-	var local, sets []Set
-	var errs []error
-	if !hasLocal(known) {
-		known = append(slices.Clip(known), Cluster{Name: InClusterName, Server: InClusterServer})
+	local := listed{Cluster{Name: InClusterName, Server: InClusterServer}, true}
+	var out []listed
+	if r.Version.Has(versions.ClustersFromSecrets) {
+		// The order is random in Argo CD, so the order of the Secrets is as good.
+		for _, c := range known {
+			if found, ok := matching[c.Name]; ok {
+				out = append(out, listed{found, false})
+				delete(matching, c.Name)
+			}
+		}
+		if all && !slices.ContainsFunc(out, func(c listed) bool { return c.Server == InClusterServer }) {
+			out = append(out, local)
+		}
+		return out
+	}
+	// A Secret with the name of the local cluster stands for it, too.
+	if !slices.ContainsFunc(known, func(c Cluster) bool { return trimSlash(c.Server) == InClusterServer }) {
+		if _, ok := matching[InClusterName]; ok {
+			known = append(slices.Clip(known), local.Cluster)
+		} else if all {
+			out = append(out, local)
+		}
 	}
 	for _, c := range known {
-		set := Set{Origin: Origin{What: "cluster " + c.Name}}
-		found, ok := matching[c.Name]
-		switch {
-		case ok:
-			set.Params = found.params(r.Engine.Go())
-		case all:
-			set.Params = Params{"name": c.Name, "nameNormalized": c.Name, "server": c.Server, "project": ""}
-		default:
-			continue
-		}
-		if err := values.addTo(set.Params); err != nil {
-			errs = append(errs, problem.Wrap(err, func(e error) error { return fmt.Errorf("%s: cluster %s: %w", f.path, c.Name, e) }))
-		}
-		if ok {
-			sets = append(sets, set)
-		} else {
-			local = append(local, set)
+		if found, ok := matching[c.Name]; ok {
+			out = append(out, listed{found, false})
 		}
 	}
-	sets = append(local, sets...)
-	if len(errs) > 0 || !flat {
-		return sets, errors.Join(errs...)
+	return out
+}
+
+func configErrors(known []Cluster) error {
+	var errs []error
+	for _, c := range known {
+		if c.ConfigError != "" {
+			errs = append(errs, errors.New(c.ConfigError))
+		}
 	}
-	var list []map[string]any
-	for _, s := range sets {
-		list = append(list, s.Params)
-	}
-	return []Set{{Params{"clusters": list}, Origin{What: "list of clusters"}}}, nil
+	return errors.Join(errs...)
 }
 
 // withoutSecretType drops a wish for another kind of Secret, which Argo CD overwrites.
@@ -139,15 +183,6 @@ func isEmptySelector(selector map[string]any) bool {
 	labels, _ := selector["matchLabels"].(map[string]any)
 	expressions, _ := selector["matchExpressions"].([]any)
 	return len(labels) == 0 && len(expressions) == 0
-}
-
-func hasLocal(known []Cluster) bool {
-	for _, c := range known {
-		if trimSlash(c.Server) == InClusterServer {
-			return true
-		}
-	}
-	return false
 }
 
 func trimSlash(s string) string {

@@ -64,6 +64,8 @@ func TestLocal(t *testing.T) {
 func TestClusterFromSecret(t *testing.T) {
 	const label = "metadata: {name: x, labels: {argocd.argoproj.io/secret-type: cluster, env: prod}, annotations: {team: a}}"
 	want := Cluster{Name: "prod", Server: "https://prod", Project: "infra", Labels: map[string]string{SecretTypeLabel: "cluster", "env": "prod"}, Annotations: map[string]string{"team": "a"}}
+	broken := want
+	broken.ConfigError = "data.config: not JSON"
 	for name, c := range map[string]struct {
 		in   string
 		want *Cluster
@@ -74,7 +76,7 @@ func TestClusterFromSecret(t *testing.T) {
 		"both":          {in: "{kind: Secret, " + label + ", data: {name: b3RoZXI=, server: aHR0cHM6Ly9wcm9k}, stringData: {name: prod, project: infra}}", want: &want},
 		"not base64":    {in: "{kind: Secret, " + label + ", data: {server: s3cret!}}", err: "data.server: not base64"},
 		"no server":     {in: "{kind: Secret, " + label + ", stringData: {name: s3cret}}", err: "data.server must be set in a cluster Secret"},
-		"not JSON":      {in: "{kind: Secret, " + label + ", stringData: {server: https://prod, config: s3cret}}", err: "data.config: not JSON"},
+		"not JSON":      {in: "{kind: Secret, " + label + ", stringData: {name: prod, server: https://prod, project: infra, config: s3cret}}", want: &broken},
 		"another kind":  {in: "{kind: SealedSecret, " + label + ", stringData: {server: x}}"},
 		"another label": {in: "{kind: Secret, metadata: {labels: {argocd.argoproj.io/secret-type: repository}}, stringData: {server: x}}"},
 	} {

@@ -5,7 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 
+	"github.com/argosy-cd/argosy/internal/appset/template"
+	"github.com/argosy-cd/argosy/internal/argo/versions"
 	"github.com/argosy-cd/argosy/internal/manifest"
 	"github.com/argosy-cd/argosy/internal/problem"
 )
@@ -61,7 +64,7 @@ func (r *run) secondChild(path string, spec any, level int) (func(Set) ([]Set, e
 	if !ok {
 		return nil, fmt.Errorf("%s: must be an object, it is %s", path, manifest.TypeName(spec))
 	}
-	tree, err := r.Engine.Compile(path, withoutNestedTemplates(entry))
+	tree, err := r.Engine.Compile(path, r.interpolated(entry))
 	if err != nil {
 		return nil, err
 	}
@@ -106,14 +109,44 @@ func onceFor(f func(Params) ([]Set, error)) func(Params) ([]Set, error) {
 	}
 }
 
-// withoutNestedTemplates drops the templates of a matrix or merge inside of a matrix, which Argo CD does not have.
-func withoutNestedTemplates(entry map[string]any) map[string]any {
-	out := maps.Clone(entry)
+// interpolated returns the second generator of a matrix as its templates are compiled: without the templates of a matrix or merge inside, which
+// Argo CD does not have, and with values that may wait for parameters of their own.
+func (r *run) interpolated(entry map[string]any) map[string]any {
+	out := r.withOwnValues(entry)
 	for _, kind := range []string{"matrix", "merge"} {
-		if nested, ok := entry[kind].(map[string]any); ok {
-			nested = maps.Clone(nested)
-			delete(nested, "template")
-			out[kind] = nested
+		nested, ok := entry[kind].(map[string]any)
+		if !ok {
+			continue
+		}
+		nested = maps.Clone(nested)
+		delete(nested, "template")
+		if children, ok := nested["generators"].([]any); ok {
+			children = slices.Clone(children)
+			for i, c := range children {
+				if child, ok := c.(map[string]any); ok {
+					children[i] = r.withOwnValues(child)
+				}
+			}
+			nested["generators"] = children
+		}
+		out[kind] = nested
+	}
+	return out
+}
+
+// withOwnValues marks the values of a generator as template.Optional.
+func (r *run) withOwnValues(entry map[string]any) map[string]any {
+	out := maps.Clone(entry)
+	if !r.Version.Has(versions.ValuesKeptForOwn) {
+		return out
+	}
+	for kind, v := range entry {
+		spec, _ := v.(map[string]any)
+		values, ok := spec["values"].(map[string]any)
+		if ok && slices.Contains(kinds, kind) {
+			spec = maps.Clone(spec)
+			spec["values"] = template.Optional(values)
+			out[kind] = spec
 		}
 	}
 	return out

@@ -1,6 +1,6 @@
 // Package generator turns the generators of an ApplicationSet into sets of parameters.
 //
-// It answers as Argo CD 3.2 does: list, clusters, git, and matrix and merge of them, with selectors, in both template
+// It answers as Argo CD does, 3.2 to 3.5: list, clusters, git, and matrix and merge of them, with selectors, in both template
 // modes. Clusters and Git trees come from the caller. It differs from Argo CD where that would be silent: an unknown
 // generator, a field of the wrong type and a bad pattern are errors, and the order of the answer is always the same. A generator
 // that is valid but cannot be evaluated here is the error Unknown.
@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"github.com/argosy-cd/argosy/internal/appset/template"
+	"github.com/argosy-cd/argosy/internal/argo/versions"
 	"github.com/argosy-cd/argosy/internal/manifest"
 )
 
@@ -66,6 +67,8 @@ type Config struct {
 	Git Repositories
 	// MaxSets bounds the parameter sets of one generator. Zero is DefaultMaxSets.
 	MaxSets int
+	// Version is the version of Argo CD whose parameters these are. Zero is the newest.
+	Version versions.Version
 }
 
 // DefaultMaxSets is the default of Config.MaxSets.
@@ -126,7 +129,7 @@ func (r *run) transform(path string, spec any, level int) ([]Result, error) {
 			return nil, err
 		}
 		if entry["selector"] != nil {
-			sets = slices.DeleteFunc(sets, func(s Set) bool { return !selector.matches(flattenText(s.Params)) })
+			sets = slices.DeleteFunc(sets, func(s Set) bool { return !selector.matches(r.selectable(s.Params)) })
 		}
 		if len(sets) > r.MaxSets {
 			return nil, r.tooMany(kindPath)

@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"github.com/argosy-cd/argosy/internal/appset/template"
+	"github.com/argosy-cd/argosy/internal/argo/versions"
 	"github.com/argosy-cd/argosy/internal/manifest"
 )
 
@@ -55,8 +56,7 @@ func (v *values) addTo(params Params) error {
 	return nil
 }
 
-// flatten gives the leaves of a value under dotted keys. As in Argo CD only map[string]any and []any are taken apart;
-// a map[string]string is a leaf.
+// flatten gives the leaves of a value under dotted keys. As in Argo CD only map[string]any and []any are taken apart.
 func flatten(out map[string]any, key string, v any) {
 	switch v := v.(type) {
 	case map[string]any:
@@ -72,6 +72,14 @@ func flatten(out map[string]any, key string, v any) {
 	}
 }
 
+// selectable returns parameters as the selector of a generator sees them.
+func (r *run) selectable(params Params) map[string]string {
+	if r.Version.Has(versions.SelectorSeesNested) {
+		params = openStrings(params)
+	}
+	return flattenText(params)
+}
+
 func flattenText(params Params) map[string]string {
 	flat := make(map[string]any, len(params))
 	for k, v := range params {
@@ -80,6 +88,22 @@ func flattenText(params Params) map[string]string {
 	out := make(map[string]string, len(flat))
 	for k, v := range flat {
 		out[k] = printed(v)
+	}
+	return out
+}
+
+// openStrings makes every map[string]string one that flatten takes apart, except in lists.
+func openStrings(m map[string]any) map[string]any {
+	out := make(map[string]any, len(m))
+	for k, v := range m {
+		switch v := v.(type) {
+		case map[string]string:
+			out[k], _ = asMap(v)
+		case map[string]any:
+			out[k] = openStrings(v)
+		default:
+			out[k] = v
+		}
 	}
 	return out
 }

@@ -21,7 +21,7 @@ type program struct {
 	parts []part
 }
 
-func (e *Engine) newProgram(path, s string) (*program, error) {
+func (e *Engine) newProgram(path, s string, options []string) (*program, error) {
 	trees, err := parse.Parse("", s, "", "", base(), builtins)
 	if err != nil {
 		return nil, parseError(err)
@@ -42,7 +42,7 @@ func (e *Engine) newProgram(path, s string) (*program, error) {
 		// A template can call itself, so each call has its price.
 		addTick(tree.Root)
 	}
-	p.exec.Funcs(used).Option(e.cfg.Options...)
+	p.exec.Funcs(used).Option(options...)
 	for name, tree := range trees {
 		if _, err := p.exec.AddParseTree(name, tree); err != nil {
 			return nil, err
@@ -157,11 +157,21 @@ func execError(err error) error {
 		return err
 	}
 	msg := execPrefix.ReplaceAllString(oneLine(err), "")
+	// These are the words by which Argo CD tells that a parameter is missing.
+	isMissing := strings.Contains(msg, "map has no entry for key") || strings.Contains(msg, "can't evaluate field")
 	for _, p := range plainWords {
 		msg = p.jargon.ReplaceAllString(msg, p.plain)
 	}
+	if isMissing {
+		return &missingError{msg}
+	}
 	return errors.New(msg)
 }
+
+// missingError is about a parameter that is not there.
+type missingError struct{ text string }
+
+func (e *missingError) Error() string { return e.text }
 
 // plainWords says what text/template says about Go types in words about parameters.
 var plainWords = []struct {

@@ -110,6 +110,10 @@ func (e *Engine) Compile(path string, v any) (*Tree, error) {
 	return &Tree{engine: e, root: root}, nil
 }
 
+// Optional is an object in a tree whose strings stay as they are written, placeholders and all, if a parameter of theirs is missing. Its keys
+// are not templates.
+type Optional map[string]any
+
 // Constant reports whether rendering does not depend on parameters.
 func (t *Tree) Constant() bool { return isConstant(t.root) }
 
@@ -157,6 +161,14 @@ func (c *compiler) compile(path string, v any) node {
 			m.entries = append(m.entries, entry{key: c.text(child+" (key)", k), value: c.compile(child, v[k])})
 		}
 		return m
+	case Optional:
+		m := &mapNode{path: path, entries: make([]entry, 0, len(v))}
+		for _, k := range c.engine.keys(v) {
+			if v[k] != nil {
+				m.entries = append(m.entries, entry{key: constant{k}, value: c.optional(join(path, k), v[k])})
+			}
+		}
+		return m
 	case []any:
 		l := &listNode{items: make([]node, len(v))}
 		for i, e := range v {
@@ -193,12 +205,43 @@ func (c *compiler) text(path, s string) node {
 		}
 		return n
 	}
-	n, err := c.engine.newProgram(path, s)
+	n, err := c.engine.newProgram(path, s, c.engine.cfg.Options)
 	if err != nil {
 		c.errs = append(c.errs, fmt.Errorf("%s: %w", path, err))
 		return constant{s}
 	}
 	return n
+}
+
+// optional compiles a value of an Optional.
+func (c *compiler) optional(path string, v any) node {
+	s, ok := v.(string)
+	if !ok || !c.engine.cfg.Go || !strings.Contains(s, "{{") {
+		return c.compile(path, v)
+	}
+	n, err := c.engine.newProgram(path, s, []string{"missingkey=error"})
+	if err != nil {
+		c.errs = append(c.errs, fmt.Errorf("%s: %w", path, err))
+		return constant{s}
+	}
+	return &optional{text: s, program: n}
+}
+
+// optional is a program that gives its own text if a parameter is missing.
+type optional struct {
+	text    string
+	program *program
+}
+
+func (n *optional) render(x *execution) any {
+	before := len(x.errs)
+	v := n.program.render(x)
+	var missing *missingError
+	if len(x.errs) > before && errors.As(x.errs[before], &missing) {
+		x.errs = x.errs[:before]
+		return n.text
+	}
+	return v
 }
 
 // join appends a key to a path, quoted where a dot or a slash would make it ambiguous.

@@ -1,10 +1,54 @@
 package versions
 
-// The differences.
+// The differences that this program follows.
 var (
+	ClustersFromSecrets = Difference{
+		"clusters-from-secrets", 4, "ApplicationSets",
+		"the clusters generator reads the Secrets alone: the local cluster comes last, two Secrets with one cluster name are one cluster, and only the exact server " +
+			"https://kubernetes.default.svc is the local cluster",
+		"the local cluster comes first, of two Secrets with one cluster name the last counts twice, and a slash at the end of a server is ignored",
+	}
+	ClusterConfigUnread = Difference{
+		"cluster-config-unread", 4, "ApplicationSets",
+		"the clusters generator takes a cluster Secret whose config is not JSON",
+		"such a Secret fails every clusters generator",
+	}
+	SelectorSeesNested = Difference{
+		"selector-sees-nested", 4, "ApplicationSets",
+		"with Go templates the selector of a generator sees labels, annotations and values one by one, such as metadata.labels.env",
+		"each of these objects is one parameter, printed as a Go map",
+	}
+	ValuesKeptForOwn = Difference{
+		"values-kept-for-own", 4, "ApplicationSets",
+		"a value of the second generator of a matrix that uses a parameter which the first does not have is left to the second's own parameters (since 3.4.4); keys of values are not templates",
+		"such a value is rendered with the parameters of the first generator only, so it has no value",
+	}
+	AutomatedFalseKept = Difference{
+		"automated-false-kept", 4, "ApplicationSets",
+		"prune, selfHeal and allowEmpty of syncPolicy.automated stay in a generated Application if they are false",
+		"false is left out",
+	}
+	EmptyJsonnetOmitted = Difference{
+		"empty-jsonnet-omitted", 4, "ApplicationSets",
+		"an empty directory.jsonnet is left out of a generated Application",
+		"it stays",
+	}
 	MissingNotCounted = Difference{
-		"missing-not-counted", 4,
+		"missing-not-counted", 4, "health",
 		"an Application whose objects are not all there yet is as healthy as those that are; it is Missing only if none are",
 		"an object that is not there makes its Application Missing if it has a health check in Go or in argocd-cm",
 	}
+	AutoscalerFailureFirst = Difference{
+		"autoscaler-failure-first", 5, "health",
+		"a HorizontalPodAutoscaler with any failing condition is Degraded; FailedGetObjectMetric, FailedGetPodsMetric, FailedGetExternalMetric and FailedComputeMetricsReplicas are failures, too",
+		"the first condition that fails or succeeds decides",
+	}
 )
+
+// Differences returns all of them, those of the oldest version first.
+func Differences() []Difference {
+	return []Difference{
+		ClustersFromSecrets, ClusterConfigUnread, SelectorSeesNested, ValuesKeptForOwn, AutomatedFalseKept, EmptyJsonnetOmitted, MissingNotCounted,
+		AutoscalerFailureFirst,
+	}
+}

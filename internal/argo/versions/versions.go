@@ -32,26 +32,47 @@ func (v Version) String() string {
 	return fmt.Sprintf("3.%d", int(v))
 }
 
-// Has reports whether a version has a difference.
+// Has reports whether a version has a difference: it is the one that the difference begins with, or later.
 func (v Version) Has(d Difference) bool { return v == 0 || v >= d.Since }
 
-var pattern = regexp.MustCompile(`^v?3\.(\d{1,3})(\.\d+)?([-+].*)?$`)
+// Between reports whether a version is since, or later, and before until. Zero for until is no end.
+func (v Version) Between(since, until Version) bool {
+	return v.Has(Difference{Since: since}) && (until == 0 || !v.Has(Difference{Since: until}))
+}
+
+var pattern = regexp.MustCompile(`^v?(\d{1,3})\.(\d{1,3})(\.\d+)?([-+].*)?$`)
 
 // Parse reads a version that is known: 3.4, v3.4.2.
 func Parse(text string) (Version, error) {
-	m := pattern.FindStringSubmatch(text)
-	if m != nil {
-		if n, err := strconv.Atoi(m[1]); err == nil && Version(n) >= Oldest && Version(n) <= Newest {
-			return Version(n), nil
-		}
+	if v, exact, ok := Nearest(text); ok && exact {
+		return v, nil
 	}
 	return 0, fmt.Errorf("%q is not a version of Argo CD that is known here: %s to %s", text, Oldest, Newest)
+}
+
+// Nearest returns the known version that is nearest to a version of Argo CD, and whether it is that version. It reports false for a text that is no version.
+func Nearest(text string) (v Version, exact, ok bool) {
+	m := pattern.FindStringSubmatch(text)
+	if m == nil {
+		return 0, false, false
+	}
+	major, _ := strconv.Atoi(m[1])
+	minor, _ := strconv.Atoi(m[2])
+	switch {
+	case major < 3 || major == 3 && minor < int(Oldest):
+		return Oldest, false, true
+	case major > 3 || minor > int(Newest):
+		return Newest, false, true
+	}
+	return Version(minor), true, true
 }
 
 // Difference is something that is not the same in all versions.
 type Difference struct {
 	Name  string
 	Since Version
+	// Area is the part of Argo CD that it belongs to.
+	Area string
 	// Means says what is so since then, Before what was so.
 	Means, Before string
 }

@@ -1,0 +1,94 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/argosy-cd/argosy/internal/argo/versions"
+	"github.com/argosy-cd/argosy/internal/health"
+)
+
+const versionsHead = `# Versions of Argo CD
+
+Argosy knows Argo CD %s to %s. Where they differ, the answer differs. ` + "`--argocd-version`" + ` chooses one for ` + "`plan`, `simulate`, `app render`, `demo`,\n`appset generate` and `health check`" + `.
+
+| for | without the flag |
+|---|---|
+| ` + "`plan`, `simulate`, `app render`, `demo`" + ` | the version that the tree deploys into Argo CD's own namespace: by the image of a Deployment or StatefulSet, an ArgoCD resource, values of the argo-cd chart, or the address of a base in Argo CD's repository; else the newest. ` + "`-o json`" + ` says which, and where from. |
+| ` + "`appset generate` with files, `health check`" + ` | the newest |
+| the appset plugin | the version that the Argo CD API server reports, if ` + "`--argocd-server`" + ` is set; until it has answered, that of ` + "`--argocd-version`" + `, else the newest. The log and the metric ` + "`argosy_cmp_argocd_version_info`" + ` say which. |
+
+A version of Argo CD that is older or newer than these is treated as the nearest one, and a finding or the log says so.
+
+## What is tested with what
+
+| version | how |
+|---|---|
+| 3.2 | 3.2.11: its own code is compared with ours in ` + "`conformance/`" + `, its answers to all cases are held by ` + "`make test`" + `, and the end-to-end tests run on it |
+| 3.3, 3.4 | the differences were read in the source of 3.3.18 and 3.4.12; nothing runs on them |
+| 3.5 | 3.5.1: its answers to all cases are held by ` + "`make test`" + `. The end-to-end tests ran on it once: 37 of 40 passed. The other three were the new check for GatewayClass (twice) and the lab's own version of Kubernetes. The list of health checks is that of 3.5.6. |
+
+## Differences
+`
+
+// TestReferenceVersions holds docs/versions.md to the differences. UPDATE=1 writes it.
+func TestReferenceVersions(t *testing.T) {
+	const file = "../../docs/versions.md"
+	var b strings.Builder
+	fmt.Fprintf(&b, versionsHead, versions.Oldest, versions.Newest)
+	for _, area := range []string{"ApplicationSets", "health"} {
+		fmt.Fprintf(&b, "\n### %s%s\n\n| since | what is so since then | what was so before | rule |\n|---|---|---|---|\n", strings.ToUpper(area[:1]), area[1:])
+		for _, d := range versions.Differences() {
+			if d.Area == area {
+				fmt.Fprintf(&b, "| %s | %s | %s | `%s` |\n", d.Since, d.Means, d.Before, d.Name)
+			}
+		}
+	}
+	b.WriteString("\n### Health checks that Argo CD brings along\n\nA wave waits for objects of these kinds. Argosy knows which kinds they are, and does not run the scripts. `_` stands for any characters.\n\n| version | kinds | new | gone |\n|---|---|---|---|\n")
+	var before []string
+	for _, v := range versions.All() {
+		now := health.BundledKinds(v)
+		var added, gone []string
+		if before != nil {
+			added, gone = without(now, before), without(before, now)
+		}
+		fmt.Fprintf(&b, "| %s | %d | %s | %s |\n", v, len(now), strings.Join(added, ", "), strings.Join(gone, ", "))
+		before = now
+	}
+	b.WriteString(`
+### Not told apart
+
+- The order of clusters in a list is random since 3.4; here it is that of their Secrets, with the local cluster last.
+- Settings of a tool in the dry source of a hydrator, which Argo CD honours since 3.3, are honoured in all versions.
+- Helm and Kustomize are those of this program, in all versions.
+`)
+	if os.Getenv("UPDATE") != "" {
+		if err := os.WriteFile(file, []byte(b.String()), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	have, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(b.String(), string(have)); diff != "" {
+		t.Errorf("run 'make generate' (-want +have):\n%s", diff)
+	}
+}
+
+// without returns what is in a and not in b.
+func without(a, b []string) []string {
+	var out []string
+	for _, s := range a {
+		if !slices.Contains(b, s) {
+			out = append(out, "`"+s+"`")
+		}
+	}
+	return out
+}
