@@ -161,27 +161,42 @@ func writeHealth(w io.Writer, format string, results []manifest.Object) error {
 
 func newHealthScriptCommand(std stdio) *cobra.Command {
 	return &cobra.Command{
-		Use:   "script application",
-		Short: "Print the health check of Applications that makes sync waves wait for them",
-		Long: `Print the health check of Applications that makes sync waves wait for them, for argocd-cm under
-` + health.ApplicationKey + `.
+		Use:   "script applications|applicationsets",
+		Short: "Print a health check that makes sync waves wait for Applications, or for those of ApplicationSets",
+		Long: `Print a health check for argocd-cm that makes sync waves wait.
 
-An Application is as healthy as it says, once it has looked at its present spec and no sync of it is about to happen, running or failed. It
-need not be Synced, so a sync window does not hold up the next wave.`,
-		Example: `  argosy health script application > application.lua
+applications, for ` + health.ApplicationKey + `: an Application is as healthy as it says, once Argo CD has compared its present spec
+and looked at its last sync. It is Progressing while a sync of it is about to start, running or failed. It need not be Synced, so a sync window does not hold up the next wave. An Application
+that deploys itself does not wait for itself.
+
+applicationsets, for ` + health.ApplicationSetKey + `: a set is Progressing until its Applications are healthy and in sync. This is for
+those who cannot install the plugin. It needs an applicationset-controller with --enable-progressive-syncs; the comment at its top says where it is weaker than the plugin.`,
+		Example: `  argosy health script applications > application.lua
   kubectl -n argocd create configmap argocd-cm --dry-run=client -o yaml --from-file=` + health.ApplicationKey + `=application.lua |
     kubectl -n argocd patch configmap argocd-cm --patch-file /dev/stdin`,
+		ValidArgs: []string{"applications", "applicationsets"},
 		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) != 1 || args[0] != "application" {
-				return usagef("needed: application")
+			if len(args) != 1 || healthScript(args[0]) == "" {
+				return usagef("needed: applications or applicationsets")
 			}
 			return nil
 		},
-		RunE: func(*cobra.Command, []string) error {
-			if _, err := io.WriteString(std.out, health.ApplicationScript); err != nil {
+		RunE: func(_ *cobra.Command, args []string) error {
+			if _, err := io.WriteString(std.out, healthScript(args[0])); err != nil {
 				return fmt.Errorf("writing: %w", err)
 			}
 			return nil
 		},
 	}
+}
+
+// healthScript is the script of a name, "" if there is none.
+func healthScript(name string) string {
+	switch name {
+	case "applications", "application": // the latter is its older name
+		return health.ApplicationScript
+	case "applicationsets":
+		return health.ApplicationSetScript
+	}
+	return ""
 }

@@ -3,6 +3,9 @@
 -- Argo CD's own status can be older than the spec: a child whose spec has just changed is still Healthy, and the next wave would start.
 -- So first: has it compared itself with this very spec, and is no sync about to happen or running?
 -- It does not demand Synced: a child that may not sync now, by a sync window or because it is synced by hand, says so by its health.
+--
+-- What it cannot know: commits that the child has not seen; and, since Argo CD 3.4, which of a child's objects are missing. A child that is partly
+-- deployed and that nothing will sync (a sync window, no automated sync) is as healthy as the part that is there.
 
 local function empty(v)
   if v == nil or v == "" or v == false then
@@ -46,9 +49,32 @@ end
 
 local status = obj.status or {}
 local spec = obj.spec or {}
-local annotations = (obj.metadata or {}).annotations or {}
+local metadata = obj.metadata or {}
+local annotations = metadata.annotations or {}
 local sync = status.sync or {}
 local operation = status.operationState
+
+-- An Application that deploys itself, such as a root: its own sync would wait for the end of its own sync. Its tracking names the one application that
+-- waits for it, which is itself, so nothing else loses by this, and its own health leaves itself out anyway (isSelfReferencedApp, controller/health.go).
+local function deploysItself()
+  local name, namespace = metadata.name, metadata.namespace
+  if status.controllerNamespace == nil or name == nil or namespace == nil then
+    return false
+  end
+  local instance = name
+  if namespace ~= status.controllerNamespace then
+    instance = namespace .. "_" .. name
+  end
+  local tracking = annotations["argocd.argoproj.io/tracking-id"]
+  if tracking ~= nil then
+    return tracking == instance .. ":argoproj.io/Application:" .. namespace .. "/" .. name
+  end
+  return (metadata.labels or {})["app.kubernetes.io/instance"] == instance
+end
+
+if deploysItself() then
+  return health("Healthy", "it deploys itself, so its sync does not wait for it")
+end
 
 local own = status.health
 if own == nil or empty(own.status) then
@@ -65,6 +91,14 @@ if operation ~= nil and (operation.phase == "Running" or operation.phase == "Ter
   return health("Progressing", "a sync is running: " .. (operation.message or ""))
 end
 
+if sync.status == "Unknown" and (own.status == "Healthy" or own.status == "Unknown") then
+  for _, condition in pairs(status.conditions or {}) do
+    if condition.type == "ComparisonError" or condition.type == "InvalidSpecError" then
+      return health("Progressing", condition.message)
+    end
+  end
+end
+
 local seen = sync.comparedTo
 if seen == nil then
   return health("Progressing", "waiting for Argo CD to compare it with its source")
@@ -77,16 +111,29 @@ if spec.sourceHydrator == nil and not (same(spec.source, seen.source) and same(s
   return health("Progressing", "waiting for Argo CD to look at its new source")
 end
 
-if sync.status ~= "Synced" and own.status == "Healthy" then
-  if sync.status == "Unknown" then
-    for _, condition in pairs(status.conditions or {}) do
-      if condition.type == "ComparisonError" or condition.type == "InvalidSpecError" then
-        return health("Progressing", condition.message)
-      end
+-- Argo CD clears the operation before it looks at what the operation has done, and what is not deployed yet does not make an Application unhealthy: so
+-- its health may be older than its last wave. Times are in seconds. Objects that only need pruning stay out of sync for ever if pruning is off, and
+-- after self-healing the objects are those of before: neither is waited for.
+local function lookedAtSync()
+  if operation == nil or operation.phase ~= "Succeeded" or operation.finishedAt == nil or status.reconciledAt == nil or status.reconciledAt > operation.finishedAt then
+    return true
+  end
+  local asked = (operation.operation or {}).sync or {}
+  if (asked.autoHealAttemptsCount or 0) > 0 then
+    return true
+  end
+  for _, resource in pairs(status.resources or {}) do
+    if resource.status == "OutOfSync" and not resource.requiresPruning then
+      return false
     end
   end
-  if operation ~= nil and (operation.phase == "Failed" or operation.phase == "Error") then
-    return health("Progressing", "its last sync has failed: " .. (operation.message or ""))
-  end
+  return true
+end
+
+if sync.status == "OutOfSync" and not lookedAtSync() then
+  return health("Progressing", "waiting for Argo CD to look at what its sync has done")
+end
+if sync.status ~= "Synced" and own.status == "Healthy" and operation ~= nil and (operation.phase == "Failed" or operation.phase == "Error") then
+  return health("Progressing", "its last sync has failed: " .. (operation.message or ""))
 end
 return health(own.status, own.message)

@@ -36,6 +36,11 @@ type Health struct {
 //go:embed application.lua
 var ApplicationScript string
 
+// ApplicationSetScript is a health check for ApplicationSets that makes waves wait for their Applications.
+//
+//go:embed applicationset.lua
+var ApplicationSetScript string
+
 // bundled has a line for each kind: group/Kind, perhaps "since" the version that has it first, perhaps "until" the first that does not have it.
 //
 //go:embed bundled.txt
@@ -82,8 +87,11 @@ func within(version versions.Version, span string) bool {
 	return version.Between(since, until)
 }
 
-// ApplicationKey is the key of argocd-cm for a health check of Applications.
-const ApplicationKey = customizationsPrefix + "health." + argo.Group + "_" + argo.KindApplication
+// Keys of argocd-cm for health checks of Applications and of ApplicationSets.
+const (
+	ApplicationKey    = customizationsPrefix + "health." + argo.Group + "_" + argo.KindApplication
+	ApplicationSetKey = customizationsPrefix + "health." + argo.Group + "_" + argo.KindApplicationSet
+)
 
 // Evaluate returns the health of an object. It reports false for one that has none, which no wave waits for.
 func Evaluate(o manifest.Object, c Customizations, l Limits) (Health, bool, error) {

@@ -107,7 +107,7 @@ func (l *loader) advise() {
 			l.find(RuleSyncByHand, app, "%s will not be synced automatically, so the waves behind wait until somebody does", strings.Join(byHand, ", "))
 		}
 	}
-	const cure = "argosy health script application prints one that does"
+	const cure = "argosy health script applications prints one that does"
 	switch {
 	case len(deployed) > 0 && (l.plan.Settings == nil || l.plan.Settings.Partial):
 		l.find(RuleSettingsUnknown, l.plan.Root, "Argo CD's settings were not found, so it is not known whether a wave waits for an Application, such as %s; name them with --customizations", deployed[0])

@@ -150,12 +150,12 @@ var (
 	RuleNoHealthCheck = Rule{
 		"no-health-check", Ordering, Warning,
 		"Argo CD has no health check for Applications since version 1.8. Without one in its settings, no wave waits for an Application.",
-		"Install the one that argosy health script application prints.",
+		"Install the one that argosy health script applications prints.",
 	}
 	RuleHealthCheckNested = Rule{
 		"health-check-ignores-nested", Ordering, Warning,
 		"The health check of Applications copies status.health. An Application that deploys Applications is healthy as long as none of them exist, so the next wave can start too early.",
-		"Install the one that argosy health script application prints.",
+		"Install the one that argosy health script applications prints.",
 	}
 	RuleHealthCheckDeployed = Rule{
 		"health-check-in-tree", Advice, Info,
