@@ -6,7 +6,9 @@ package health
 import (
 	_ "embed"
 	"fmt"
+	"slices"
 	"strings"
+	"sync"
 
 	"github.com/argosy-cd/argosy/internal/argo"
 	"github.com/argosy-cd/argosy/internal/argo/versions"
@@ -52,25 +54,27 @@ func Bundled(o manifest.Object, version versions.Version) bool {
 	if group := manifest.Group(o); group != "" {
 		name = group + "/" + name
 	}
-	for _, pattern := range BundledKinds(version) {
+	return slices.ContainsFunc(BundledKinds(version), func(pattern string) bool {
 		// A folder cannot have the name *.
-		if wildcard(strings.ReplaceAll(pattern, "_", "*"), name) && (pattern == name || strings.Contains(pattern, "_")) {
-			return true
-		}
-	}
-	return false
+		return pattern == name || strings.Contains(pattern, "_") && wildcard(strings.ReplaceAll(pattern, "_", "*"), name)
+	})
 }
 
 // BundledKinds returns the kinds that a version of Argo CD has scripts of its own for, as group/Kind; _ stands for any characters.
-func BundledKinds(version versions.Version) []string {
-	var out []string
-	for line := range strings.Lines(bundled) {
-		if name, span, _ := strings.Cut(strings.TrimSuffix(line, "\n"), " "); within(version, span) {
-			out = append(out, name)
+func BundledKinds(version versions.Version) []string { return bundledKinds()[version] }
+
+// bundledKinds are those of all versions; that of zero are the newest.
+var bundledKinds = sync.OnceValue(func() map[versions.Version][]string {
+	out := map[versions.Version][]string{}
+	for _, v := range append(versions.All(), 0) {
+		for line := range strings.Lines(bundled) {
+			if name, span, _ := strings.Cut(strings.TrimSuffix(line, "\n"), " "); within(v, span) {
+				out[v] = append(out[v], name)
+			}
 		}
 	}
 	return out
-}
+})
 
 // within reports whether a version is in a span such as "since 3.3 until 3.5". The zero span is all versions.
 func within(version versions.Version, span string) bool {
