@@ -13,6 +13,8 @@ const (
 	KindApplicationSet = "ApplicationSet"
 	ResourcesFinalizer = "resources-finalizer.argocd.argoproj.io"
 	SyncWaveAnnotation = "argocd.argoproj.io/sync-wave"
+	// TrackingAnnotation names the Application that deploys an object.
+	TrackingAnnotation = "argocd.argoproj.io/tracking-id"
 
 	SyncOptionsAnnotation = "argocd.argoproj.io/sync-options"
 	// PathsAnnotation names the files that an Application is made of, so that other commits do not render it again.

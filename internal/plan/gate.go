@@ -74,9 +74,12 @@ func (l *loader) checks() health.Customizations {
 func (l *loader) gates() {
 	l.plan.SyncAware = l.notices("OutOfSync", "Running", "")
 	l.plan.SeesBroken = l.notices("Unknown", "", "ComparisonError")
+	l.plan.KnowsItself = l.knowsItself()
 	for _, app := range l.plan.Applications {
 		for _, item := range app.Items {
 			item.Waits, item.Why = l.gate(item)
+			item.Bundled = item.Waits && item.Why == bundledCheck
+			item.Awaits = item.Waits && item.Children != nil && !item.Broken
 			if app.Applied {
 				item.Waits, item.Why = false, "it is applied by hand"
 			}
@@ -133,6 +136,26 @@ func (l *loader) notices(sync, phase, condition string) bool {
 	return err == nil && ok && h.Status != "Healthy"
 }
 
+// knowsItself asks the health check whether it lets the sync of an Application that deploys itself go on.
+func (l *loader) knowsItself() bool {
+	const name = "x"
+	o := manifest.Object{
+		"apiVersion": argo.APIVersion, "kind": argo.KindApplication, "spec": map[string]any{},
+		"metadata": map[string]any{
+			"name": name, "namespace": l.cfg.Namespace, "annotations": map[string]any{argo.TrackingAnnotation: fmt.Sprintf("%s:%s/%s:%s/%s", name, argo.Group, argo.KindApplication, l.cfg.Namespace, name)},
+		},
+		"status": map[string]any{
+			"controllerNamespace": l.cfg.Namespace, "health": map[string]any{"status": "Progressing"}, "operationState": map[string]any{"phase": "Running"},
+			"sync": map[string]any{"status": "OutOfSync", "comparedTo": map[string]any{}},
+		},
+	}
+	h, ok, err := health.Evaluate(o, l.checks(), health.Limits{})
+	return err == nil && ok && h.Status == "Healthy"
+}
+
+// bundledCheck is why a wave waits for what Argo CD has a script of its own for.
+const bundledCheck = "health check of Argo CD's own"
+
 func (l *loader) gate(item *Item) (bool, string) {
 	o := item.Object
 	if argo.IsApplicationSet(o) {
@@ -151,7 +174,7 @@ func (l *loader) gate(item *Item) (bool, string) {
 	case health.BuiltIn(o):
 		return true, "built-in health check"
 	case health.Bundled(o, l.plan.Version):
-		return true, "health check of Argo CD's own"
+		return true, bundledCheck
 	}
 	return false, fmt.Sprintf("Argo CD has no health check for %s", item.Kind)
 }

@@ -6,7 +6,9 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/argosy-cd/argosy/internal/health"
 	"github.com/argosy-cd/argosy/internal/manifest"
+	"github.com/argosy-cd/argosy/internal/settings"
 	"github.com/argosy-cd/argosy/internal/source"
 	"github.com/argosy-cd/argosy/internal/tree"
 )
@@ -127,5 +129,31 @@ func BenchmarkPlan(b *testing.B) {
 				}
 			}
 		})
+	}
+}
+
+// TestHealthScripts: what the plan finds out about health checks of Applications by asking them.
+func TestHealthScripts(t *testing.T) {
+	for name, c := range map[string]struct {
+		script             string
+		aware, sees, knows bool
+	}{
+		"none":   {},
+		"copies": {script: "return obj.status.health"},
+		"older":  {script: `if obj.status.operationState ~= nil then return {status = "Progressing"} end return {status = "Healthy"}`, aware: true},
+		"ours":   {script: health.ApplicationScript, aware: true, sees: true, knows: true},
+	} {
+		cfg := config(memory{"apps/a.yaml": ""})
+		cfg.Settings = &settings.Settings{Health: health.Customizations{}}
+		if c.script != "" {
+			cfg.Settings.Health["argoproj.io/Application"] = health.Script{Health: c.script}
+		}
+		p, err := New(t.Context(), cfg, document(t, application("root", "apps", "0")))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if p.SyncAware != c.aware || p.SeesBroken != c.sees || p.KnowsItself != c.knows {
+			t.Errorf("%s: %t %t %t", name, p.SyncAware, p.SeesBroken, p.KnowsItself)
+		}
 	}
 }
