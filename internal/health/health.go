@@ -4,9 +4,12 @@
 package health
 
 import (
+	"cmp"
 	_ "embed"
 	"fmt"
+	"slices"
 	"strings"
+	"sync"
 
 	"github.com/argosy-cd/argosy/internal/argo"
 	"github.com/argosy-cd/argosy/internal/argo/versions"
@@ -47,14 +50,31 @@ func Bundled(o manifest.Object, version versions.Version) bool {
 	if group := manifest.Group(o); group != "" {
 		name = group + "/" + name
 	}
-	for _, pattern := range BundledKinds(version) {
-		// A folder cannot have the name *.
-		if wildcard(strings.ReplaceAll(pattern, "_", "*"), name) && (pattern == name || strings.Contains(pattern, "_")) {
-			return true
-		}
-	}
-	return false
+	kinds := bundledIn()[cmp.Or(version, versions.Newest)]
+	return kinds.names[name] || slices.ContainsFunc(kinds.patterns, func(pattern string) bool { return wildcard(pattern, name) })
 }
+
+// bundledKinds are the kinds with a script in one version.
+type bundledKinds struct {
+	names    map[string]bool
+	patterns []string
+}
+
+// bundledIn has them for every version. It is read once, because a plan asks about every object.
+var bundledIn = sync.OnceValue(func() map[versions.Version]bundledKinds {
+	out := map[versions.Version]bundledKinds{}
+	for _, v := range versions.All() {
+		kinds := bundledKinds{names: map[string]bool{}}
+		for _, name := range BundledKinds(v) {
+			kinds.names[name] = true
+			if strings.Contains(name, "_") { // a folder cannot have the name *
+				kinds.patterns = append(kinds.patterns, strings.ReplaceAll(name, "_", "*"))
+			}
+		}
+		out[v] = kinds
+	}
+	return out
+})
 
 // BundledKinds returns the kinds that a version of Argo CD has scripts of its own for, as group/Kind; _ stands for any characters.
 func BundledKinds(version versions.Version) []string {
