@@ -114,7 +114,7 @@ func (x *seed) simulate(args ...string) simulated {
 	x.Helper()
 	file := filepath.Join(x.TempDir(), "root.yaml")
 	x.must(os.WriteFile(file, []byte(x.root), 0o644))
-	out := x.argosyMay(3, append([]string{"simulate", "-o", "json", "--repo", x.repo.URL + "=" + x.dir, file}, args...)...)
+	out := x.argosyMay(3, append([]string{"simulate", "-o", "json", "--argocd-version", "3.2", "--repo", x.repo.URL + "=" + x.dir, file}, args...)...)
 	var s simulated
 	x.must(json.Unmarshal([]byte(out), &s))
 	want := 29

@@ -123,7 +123,7 @@ func TestExampleCluster(t *testing.T) {
 // generate runs "argosy appset generate" and returns the Applications by name.
 func generate(ctx context.Context, t *testing.T, repo, dir string) map[string]map[string]any {
 	t.Helper()
-	cmd := exec.CommandContext(ctx, "go", "run", "./cmd/argosy", "appset", "generate", "--offline", "-o", "json", "--repo", repo, dir)
+	cmd := exec.CommandContext(ctx, "go", "run", "./cmd/argosy", "appset", "generate", "--argocd-version", "3.2", "--offline", "-o", "json", "--repo", repo, dir)
 	cmd.Dir = "../.."
 	var stderr strings.Builder
 	cmd.Stderr = &stderr

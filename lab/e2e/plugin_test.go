@@ -392,7 +392,7 @@ spec:
 	for name, text := range sets {
 		dir := k.directory(map[string]string{"set.yaml": text, "clusters.yaml": "- {name: in-cluster, server: https://kubernetes.default.svc}\n"})
 		file := filepath.Join(dir, "set.yaml")
-		ours := k.argosy("appset", "generate", "-o", "json", "--clusters", filepath.Join(dir, "clusters.yaml"), file)
+		ours := k.argosy("appset", "generate", "--argocd-version", "3.2", "-o", "json", "--clusters", filepath.Join(dir, "clusters.yaml"), file)
 		theirs := k.argosy(append([]string{"appset", "generate", "-o", "json", "--argocd-token-file", token, file}, server...)...)
 		if ours != theirs {
 			t.Errorf("%s: embedded:\n%s\nargocd:\n%s", name, ours, theirs)
