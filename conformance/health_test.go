@@ -164,6 +164,31 @@ func TestHealthScripts(t *testing.T) {
 	}
 }
 
+// TestOurHealthScripts runs our own scripts in Argo CD's Lua: they say there what our tests say.
+func TestOurHealthScripts(t *testing.T) {
+	operation := `"operationState": {"phase": "Succeeded", "finishedAt": "2026-01-01T00:00:05Z"}, "sync": {"status": "OutOfSync", "comparedTo": {}}, "resources": [{"status": "OutOfSync"}]`
+	for _, c := range []struct{ kind, rest, want string }{
+		{"Application", `"status": {}`, "Progressing waiting for Argo CD to look at it"},
+		{"Application", `"status": {"controllerNamespace": "argocd", "operationState": {"phase": "Running"}}, "metadata": {"name": "r", "namespace": "argocd", "annotations": {"argocd.argoproj.io/tracking-id": "r:argoproj.io/Application:argocd/r"}}`, "Healthy it deploys itself, so its sync does not wait for it"},
+		{"Application", `"status": {"health": {"status": "Healthy"}, "reconciledAt": "2026-01-01T00:00:05Z", ` + operation + `}`, "Progressing waiting for Argo CD to look at what its sync has done"},
+		{"Application", `"status": {"health": {"status": "Healthy"}, "reconciledAt": "2026-01-01T00:00:06Z", ` + operation + `}`, "Healthy "},
+		{"ApplicationSet", `"status": {"conditions": [{"type": "ResourcesUpToDate", "status": "True"}], "resourcesCount": 6000, "resources": [{"name": "a", "status": "Synced", "health": {"status": "Healthy"}}]}`, "Progressing it lists 1 of 6000 Applications; see --max-resources-status-count of the applicationset-controller"},
+		{"ApplicationSet", `"status": {"conditions": [{"type": "ResourcesUpToDate", "status": "True"}], "resourcesCount": 1, "resources": [{"name": "a", "status": "Synced", "health": {"status": "Healthy"}}]}`, "Healthy its 1 Applications are healthy"},
+	} {
+		o := &unstructured.Unstructured{}
+		if err := o.UnmarshalJSON([]byte(`{"apiVersion": "argoproj.io/v1alpha1", "kind": "` + c.kind + `", ` + c.rest + `}`)); err != nil {
+			t.Fatal(err)
+		}
+		script := map[string]string{"Application": ours.ApplicationScript, "ApplicationSet": ours.ApplicationSetScript}[c.kind]
+		theirs, err := lua.ResourceHealthOverrides{"argoproj.io/" + c.kind: v1alpha1.ResourceOverride{HealthLua: script}}.GetResourceHealth(o)
+		if err != nil {
+			t.Errorf("%s: %v", c.rest, err)
+		} else if got := string(theirs.Status) + " " + theirs.Message; got != c.want {
+			t.Errorf("%s: %s, want %s", c.rest, got, c.want)
+		}
+	}
+}
+
 // TestHealthBundled compares our list of the scripts that Argo CD has of its own.
 func TestHealthBundled(t *testing.T) {
 	var theirs []string

@@ -44,7 +44,7 @@ func (l *Lab) startArgoCD(ctx context.Context) error {
 		{Name: "argocd-applicationset-controller", ready: portOpen(l.ports["appset-probe"]), args: []string{
 			flag("kubeconfig", l.Kubeconfig), flag("namespace", Namespace), flag("metrics-addr", address(l.ports["appset-metrics"])),
 			flag("probe-addr", address(l.ports["appset-probe"])), flag("webhook-addr", address(l.ports["appset-webhook"])),
-			flag("argocd-repo-server", repoServer), flag("repo-server-plaintext", true),
+			flag("argocd-repo-server", repoServer), flag("repo-server-plaintext", true), flag("enable-progressive-syncs", l.cfg.ProgressiveSyncs),
 		}},
 	} {
 		p.path, p.env = l.Tools.Path("argocd"), l.argoEnvironment(p.Name)

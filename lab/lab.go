@@ -34,6 +34,8 @@ type Config struct {
 	Reconcile time.Duration
 	// Settings are put into argocd-cm.
 	Settings map[string]string
+	// ProgressiveSyncs starts the applicationset-controller with --enable-progressive-syncs. Argo CD's own default is false.
+	ProgressiveSyncs bool
 }
 
 // Lab is a running cluster.

@@ -17,6 +17,8 @@ import (
 const (
 	application = "Application.argoproj.io"
 	healthKey   = "resource.customizations.health.argoproj.io_Application"
+	// setHealthKey is for ApplicationSets.
+	setHealthKey = "resource.customizations.health.argoproj.io_ApplicationSet"
 	// seedLua is the health check of Applications that the project was founded on.
 	seedLua = `hs = {}
 hs.status = "Progressing"
@@ -56,7 +58,7 @@ func newKitIn(t *testing.T, l *lab.Lab, name string, deadline time.Duration) *ki
 	if k.repo, err = l.Repo(ctx, name); err != nil {
 		t.Fatal(err)
 	}
-	if k.journal, err = l.Journal(ctx, application, "ApplicationSet.argoproj.io", "Deployment.apps", "ConfigMap"); err != nil {
+	if k.journal, err = l.Journal(ctx, application, "ApplicationSet.argoproj.io", "Deployment.apps", "ConfigMap", "Namespace", "CustomResourceDefinition.apiextensions.k8s.io"); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {

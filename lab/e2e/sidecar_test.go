@@ -83,7 +83,7 @@ func TestSidecarManifests(t *testing.T) {
 	if ours != 15 {
 		t.Errorf("%d objects are ours", ours)
 	}
-	if cm := find(objects, "ConfigMap", "argocd-cm"); strings.TrimSpace(text(cm, "data", healthKey)) != k.argosy("health", "script", "application") {
+	if cm := find(objects, "ConfigMap", "argocd-cm"); strings.TrimSpace(text(cm, "data", healthKey)) != k.argosy("health", "script", "applications") {
 		t.Error("the health check is not the one that TestHealthScript tests")
 	}
 	containers, _, _ := unstructured.NestedSlice(find(objects, "Deployment", "argocd-repo-server").Object, "spec", "template", "spec", "containers")

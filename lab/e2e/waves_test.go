@@ -192,7 +192,7 @@ func TestBrokenChild(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			k := newKit(t, "broken"+name)
 			if ours {
-				k.settings(map[string]string{healthKey: k.argosy("health", "script", "application")})
+				k.settings(map[string]string{healthKey: k.argosy("health", "script", "applications")})
 			}
 			a, b := "broken"+name+"-a", "broken"+name+"-b"
 			k.commit(map[string]string{
