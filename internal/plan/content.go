@@ -196,14 +196,14 @@ func (l *loader) source(app *Application, spec, s map[string]any, refs map[strin
 		about.Name = app.Namespace + "_" + app.Name
 	}
 	switch {
-	case name == "appset" && parameter(plugin, "spec") != "":
-		docs, err := manifest.Decode("parameter spec of "+app.Name, []byte(parameter(plugin, "spec")))
+	case name == "appset" && argo.PluginParameter(plugin, "spec") != "":
+		docs, err := manifest.Decode("parameter spec of "+app.Name, []byte(argo.PluginParameter(plugin, "spec")))
 		if err != nil {
 			return failed(source.AppSet, err)
 		}
 		return l.expand(app, docs, plugin)
-	case name == "s3" && parameter(plugin, "source") != "":
-		return l.s3(about, "parameter source of "+app.Name, []byte(parameter(plugin, "source")), manifest.String(s, "path"), tree.Of(nil))
+	case name == "s3" && argo.PluginParameter(plugin, "source") != "":
+		return l.s3(about, "parameter source of "+app.Name, []byte(argo.PluginParameter(plugin, "source")), manifest.String(s, "path"), tree.Of(nil))
 	case name == "appset":
 		return l.folder(app, about, s, plugin)
 	case name == "s3" || plugin == nil && l.discovers(s):
@@ -252,7 +252,7 @@ func (l *loader) folder(app *Application, about source.Application, s, plugin ma
 			plain[k] = v
 		}
 	}
-	if parameter(plugin, "recurse") == "true" {
+	if argo.PluginParameter(plugin, "recurse") == "true" {
 		plain["directory"] = map[string]any{"recurse": true}
 		if kind := l.detect(s); kind != source.Directory {
 			delete(plain, "directory")
@@ -275,17 +275,6 @@ func (l *loader) discovers(s map[string]any) bool {
 	return s["helm"] == nil && s["kustomize"] == nil && s["directory"] == nil && manifest.String(s, "chart") == ""
 }
 
-// parameter returns a parameter of a plugin.
-func parameter(plugin map[string]any, name string) string {
-	list, _ := plugin["parameters"].([]any)
-	for _, p := range list {
-		if m, _ := p.(map[string]any); manifest.String(m, "name") == name {
-			return manifest.String(m, "string")
-		}
-	}
-	return ""
-}
-
 // expandResult renders the sets of a directory, as the plugin appset does: only if everything in it is known.
 func (l *loader) expandResult(app *Application, result *source.Result, plugin map[string]any) *source.Result {
 	if result.Verdict != source.Known {
@@ -303,7 +292,7 @@ func (l *loader) expand(app *Application, docs []manifest.Document, plugin map[s
 		return &source.Result{Kind: source.AppSet, Documents: named(app.Name, docs)}
 	}
 	engine := l.strict
-	if parameter(plugin, "allow-empty") == "true" {
+	if argo.PluginParameter(plugin, "allow-empty") == "true" {
 		engine = l.engine
 	}
 	res, err := appset.Expansion{Engine: engine, Namespace: app.Namespace, Keep: true, Deployed: true}.Expand(l.ctx, docs)
