@@ -27,6 +27,7 @@ type located struct {
 	repository string
 	origin     string
 	set        *expanded // if it is a set
+	pinned     bool      // its parent gives it a commit
 }
 
 func unlocated(docs []manifest.Document) []located {
@@ -138,8 +139,8 @@ func (l *loader) renderSources(app *Application, spec map[string]any) rendered {
 		for _, p := range result.Problems {
 			out.problem(&o, p)
 		}
-		for _, d := range result.Documents {
-			out.docs = append(out.docs, located{Document: d, repository: o.Repository})
+		for i, d := range result.Documents {
+			out.docs = append(out.docs, located{Document: d, repository: o.Repository, pinned: i < len(result.Pinned) && result.Pinned[i]})
 		}
 		out.sources = append(out.sources, o)
 	}
@@ -201,7 +202,7 @@ func (l *loader) source(app *Application, spec, s map[string]any, refs map[strin
 		if err != nil {
 			return failed(source.AppSet, err)
 		}
-		return l.expand(app, docs, plugin)
+		return l.expand(app, docs, s)
 	case name == "s3" && argo.PluginParameter(plugin, "source") != "":
 		return l.s3(about, "parameter source of "+app.Name, []byte(argo.PluginParameter(plugin, "source")), manifest.String(s, "path"), tree.Of(nil))
 	case name == "appset":
@@ -221,7 +222,7 @@ func (l *loader) source(app *Application, spec, s map[string]any, refs map[strin
 	}
 	result := loader.Load(l.ctx, about, s, refs)
 	if l.cfg.Sets == SetsByPlugin && slices.ContainsFunc(result.Documents, func(d manifest.Document) bool { return argo.IsApplicationSet(d.Object) }) {
-		return l.expandResult(app, result, plugin)
+		return l.expandResult(app, result, s)
 	}
 	return result
 }
@@ -258,7 +259,7 @@ func (l *loader) folder(app *Application, about source.Application, s, plugin ma
 			delete(plain, "directory")
 		}
 	}
-	return l.expandResult(app, l.cfg.Loader.Load(l.ctx, about, plain, nil), plugin)
+	return l.expandResult(app, l.cfg.Loader.Load(l.ctx, about, plain, nil), s)
 }
 
 // detect finds out what is in the directory of a source.
@@ -276,23 +277,23 @@ func (l *loader) discovers(s map[string]any) bool {
 }
 
 // expandResult renders the sets of a directory, as the plugin appset does: only if everything in it is known.
-func (l *loader) expandResult(app *Application, result *source.Result, plugin map[string]any) *source.Result {
+func (l *loader) expandResult(app *Application, result *source.Result, s map[string]any) *source.Result {
 	if result.Verdict != source.Known {
 		result.Kind = source.AppSet
 		return result
 	}
-	out := l.expand(app, result.Documents, plugin)
+	out := l.expand(app, result.Documents, s)
 	out.Inputs, out.Problems = result.Inputs, append(result.Problems, out.Problems...)
 	return out
 }
 
 // expand does what the plugin appset does.
-func (l *loader) expand(app *Application, docs []manifest.Document, plugin map[string]any) *source.Result {
+func (l *loader) expand(app *Application, docs []manifest.Document, s map[string]any) *source.Result {
 	if l.cfg.Sets == SetsByController {
 		return &source.Result{Kind: source.AppSet, Documents: named(app.Name, docs)}
 	}
 	engine := l.strict
-	if argo.PluginParameter(plugin, "allow-empty") == "true" {
+	if argo.PluginParameter(manifest.Map(s, "plugin"), "allow-empty") == "true" {
 		engine = l.engine
 	}
 	res, err := appset.Expansion{Engine: engine, Namespace: app.Namespace, Keep: true, Deployed: true}.Expand(l.ctx, docs)
@@ -303,8 +304,9 @@ func (l *loader) expand(app *Application, docs []manifest.Document, plugin map[s
 		return failed(source.AppSet, err)
 	}
 	out := &source.Result{Kind: source.AppSet}
-	for _, o := range res.Objects {
+	for i, o := range res.Objects {
 		out.Documents = append(out.Documents, manifest.Document{Object: o, Position: app.Position})
+		out.Pinned = append(out.Pinned, pins(s, o, res.Reads[i]))
 	}
 	return out
 }
