@@ -68,6 +68,10 @@ func (l *Lab) Repo(ctx context.Context, name string) (*Repo, error) {
 	if err := runGit(ctx, bare, "config", "http.receivepack", "true"); err != nil {
 		return nil, err
 	}
+	// As at the large hosts, any commit can be fetched.
+	if err := runGit(ctx, bare, "config", "uploadpack.allowAnySHA1InWant", "true"); err != nil {
+		return nil, err
+	}
 	if err := runGit(ctx, l.Dir, "clone", "--quiet", bare, r.work); err != nil {
 		return nil, err
 	}

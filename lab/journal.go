@@ -20,7 +20,7 @@ type Entry struct {
 	Kind     string // Application
 	Name     string
 	// What happened: "created", "deleted", and for what an object says about itself a word and its new value:
-	// "health Healthy", "sync Synced", "operation Running", "revision <hash>", "available", "refresh".
+	// "health Healthy", "sync Synced", "operation Running", "revision <hash>", "target <revision>", "available", "refresh".
 	What string
 }
 
@@ -110,7 +110,7 @@ func facts(o *unstructured.Unstructured) map[string]string {
 	out := map[string]string{}
 	for name, path := range map[string][]string{
 		"health": {"status", "health", "status"}, "sync": {"status", "sync", "status"}, "revision": {"status", "sync", "revision"},
-		"operation": {"status", "operationState", "phase"},
+		"operation": {"status", "operationState", "phase"}, "target": {"spec", "source", "targetRevision"},
 	} {
 		if v, ok, _ := unstructured.NestedString(o.Object, path...); ok && v != "" {
 			out[name] = v
@@ -149,7 +149,7 @@ func (j *Journal) record(kind string, state map[string]map[string]string, event 
 			add("created")
 		}
 		now := facts(o)
-		for _, k := range []string{"deleting", "refresh", "revision", "operation", "sync", "available", "health"} {
+		for _, k := range []string{"deleting", "refresh", "target", "revision", "operation", "sync", "available", "health"} {
 			if v, ok := now[k]; ok {
 				if before, had := old[k]; !had || before != v {
 					add(k + " " + v)

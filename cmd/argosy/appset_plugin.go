@@ -75,7 +75,7 @@ func (o *appsetPluginOptions) open(std stdio, p *policy.Policy, api *kube.Client
 		note("there is no access to a cluster: Argo CD's clusters and repositories are not known, and answers are not compared with what they would delete")
 	}
 	a.remote = &gitsource.Remote{Dir: dir, Now: std.now}
-	a.config = parent.Config{Engine: a.engine, Policy: p, Admins: o.admins, Namespace: namespace}
+	a.config = parent.Config{Engine: a.engine, Policy: p, Admins: o.admins, Namespace: namespace, Commits: a.commits, Compared: &parent.Compared{}}
 	if a.api != nil {
 		a.config.Live = a.api
 		a.remote.KnownHosts, a.remote.CA = a.api.KnownHosts, a.api.CA
@@ -90,7 +90,7 @@ func (a *appsetPlugin) engine(f parent.For) appset.Engine {
 		}
 		return argocd.Engine{Client: a.server, Name: f.Call.App, AllowEmpty: f.AllowEmpty}
 	}
-	known := &knowledge{plugin: a, For: f, trees: map[[2]string]*gitsource.Tree{}}
+	known := a.knowledge(f)
 	return versioned{appset.Embedded{Clusters: known, Git: known, AllowEmpty: f.AllowEmpty}, a.version}
 }
 
@@ -101,6 +101,22 @@ func (a *appsetPlugin) tellVersion(v versions.Version, from string, err error) {
 	}
 	if err != nil {
 		a.note(fmt.Sprintf("ApplicationSets are rendered as Argo CD %s does (%s): %v", v, from, err))
+	}
+}
+
+func (a *appsetPlugin) knowledge(f parent.For) *knowledge {
+	return &knowledge{plugin: a, For: f, trees: map[[2]string]*gitsource.Tree{}}
+}
+
+// commits opens the commits that Applications are compared at, with the rights of a generator.
+func (a *appsetPlugin) commits(f parent.For) parent.Commits {
+	known := a.knowledge(f)
+	return func(ctx context.Context, url, commit string) (parent.Tree, error) {
+		t, err := known.tree(ctx, url, commit)
+		if err != nil {
+			return nil, err
+		}
+		return t, nil
 	}
 }
 
@@ -142,17 +158,25 @@ func (k *knowledge) Clusters(ctx context.Context) ([]generator.Cluster, error) {
 	return out, nil
 }
 
-// Tree implements generator.Repositories. A revision is the same commit for the whole request.
+// Tree implements generator.Repositories. A revision is the same commit for the whole request, however it is spelt.
 func (k *knowledge) Tree(ctx context.Context, url, revision string) (generator.Tree, error) {
+	t, err := k.tree(ctx, url, k.At(url, revision))
+	if err != nil {
+		return nil, err
+	}
+	return t, nil
+}
+
+func (k *knowledge) tree(ctx context.Context, url, revision string) (*gitsource.Tree, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	id := [2]string{url, revision}
-	if t := k.trees[id]; t != nil {
-		return t, nil
-	}
 	c, err := k.credential(ctx, url)
 	if err != nil {
 		return nil, err
+	}
+	id := [2]string{argo.RepositoryKey(url), argo.Revision(revision)}
+	if t := k.trees[id]; t != nil {
+		return t, nil
 	}
 	t, err := k.plugin.remote.Tree(ctx, url, revision, c)
 	if err != nil {

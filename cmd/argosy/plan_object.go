@@ -37,6 +37,9 @@ func (p planned) application(app *plan.Application) map[string]any {
 	if app.Itself {
 		o["itself"] = true
 	}
+	if app.Pinned {
+		o["pinned"] = true
+	}
 	if app.Broken != "" {
 		o["broken"] = app.Broken
 	}

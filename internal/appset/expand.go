@@ -40,7 +40,9 @@ type Expansion struct {
 
 // Expanded is what an Expansion gives.
 type Expanded struct {
-	Objects  []manifest.Object
+	Objects []manifest.Object
+	// Reads has for each object what the Git generators of its set have read; nil for one that no set has made.
+	Reads    [][]Read
 	Sets     int // how many there were
 	Rendered int // Applications of sets
 	Warnings []string
@@ -77,12 +79,12 @@ func (x Expansion) Expand(ctx context.Context, docs []manifest.Document) (*Expan
 		if err != nil {
 			return out, err
 		}
-		if err := x.place(out, docs, isSet, sets, res.Applications); err != nil {
+		if err := x.place(out, docs, isSet, sets, res); err != nil {
 			return out, err
 		}
 		return out, x.assign(out)
 	}
-	if err := x.place(out, docs, isSet, nil, nil); err != nil {
+	if err := x.place(out, docs, isSet, nil, &Result{}); err != nil {
 		return out, err
 	}
 	return out, x.assign(out)
@@ -101,7 +103,8 @@ func (x Expansion) assign(out *Expanded) error {
 }
 
 // place puts Applications where their sets were.
-func (x Expansion) place(out *Expanded, docs []manifest.Document, isSet []bool, sets []Set, apps [][]manifest.Object) error {
+func (x Expansion) place(out *Expanded, docs []manifest.Document, isSet []bool, sets []Set, res *Result) error {
+	apps, next := res.Applications, 0
 	rendered := map[string]bool{}
 	for i, list := range apps {
 		for _, app := range list {
@@ -116,13 +119,19 @@ func (x Expansion) place(out *Expanded, docs []manifest.Document, isSet []bool, 
 	for i, d := range docs {
 		switch {
 		case isSet[i]:
-			out.Objects = append(out.Objects, apps[0]...)
-			apps = apps[1:]
+			var reads []Read
+			if next < len(res.Reads) {
+				reads = res.Reads[next]
+			}
+			for _, app := range apps[next] {
+				out.Objects, out.Reads = append(out.Objects, app), append(out.Reads, reads)
+			}
+			next++
 		case x.Keep:
 			if argo.IsApplication(d.Object) && rendered[x.id(d.Object)] {
 				errs = append(errs, fmt.Errorf("%s: Application %q is rendered by an ApplicationSet, too", d.Position, manifest.String(d.Object, "metadata", "name")))
 			}
-			out.Objects = append(out.Objects, d.Object)
+			out.Objects, out.Reads = append(out.Objects, d.Object), append(out.Reads, nil)
 		}
 	}
 	if len(errs) > 0 {

@@ -38,6 +38,8 @@ var ErrEmpty = errors.New("no Applications: the generators gave no parameters; a
 type Result struct {
 	// Applications has a list for each set, in the order of its generators and their parameter sets.
 	Applications [][]manifest.Object
+	// Reads has for each set what its Git generators have read. Nil is not known.
+	Reads [][]Read
 	// Warnings are lines about things that are ignored or look wrong.
 	Warnings []string
 }
@@ -55,6 +57,7 @@ func Generate(ctx context.Context, cfg Config, sets ...Set) (*Result, error) {
 		g.run()
 		errs = append(errs, g.errs...)
 		res.Applications = append(res.Applications, g.apps)
+		res.Reads = append(res.Reads, g.reads)
 		for _, w := range g.warnings {
 			res.Warnings = append(res.Warnings, fmt.Sprintf("%s: %s", set, w))
 		}
@@ -75,6 +78,7 @@ type generation struct {
 	base     *template.Tree // of spec.template
 	patch    *template.Tree // of spec.templatePatch
 	apps     []manifest.Object
+	reads    []Read
 	errs     []error
 	warnings []string
 }
@@ -97,7 +101,12 @@ func (g *generation) run() {
 		g.fail(errors.New("spec.generators must not be empty"))
 		return
 	}
-	cfg := generator.Config{Engine: g.engine, Clusters: g.cfg.Clusters, Git: g.cfg.Git, MaxSets: g.cfg.MaxSets, Version: g.cfg.Version}
+	cfg := generator.Config{Engine: g.engine, Clusters: g.cfg.Clusters, MaxSets: g.cfg.MaxSets, Version: g.cfg.Version}
+	if g.cfg.Git != nil {
+		git := &reader{Repositories: g.cfg.Git}
+		defer func() { g.reads = git.reads }()
+		cfg.Git = git
+	}
 	for i, spec := range generators {
 		results, warnings, err := generator.Run(g.ctx, cfg, fmt.Sprintf("spec.generators[%d]", i), spec)
 		g.warnings = append(g.warnings, warnings...)

@@ -129,15 +129,7 @@ func SourceOrigin(source map[string]any) string {
 
 // origin does not care how a URL is spelt: Argo CD tells plugins the URL of its Secret, which may be spelt in another way.
 func origin(url, dir, target string) string {
-	url = strings.ToLower(strings.TrimSpace(url))
-	scheme, rest, ok := strings.Cut(url, "://")
-	if !ok {
-		scheme, rest = "ssh", strings.Replace(url, ":", "/", 1)
-	}
-	if _, host, ok := strings.Cut(rest, "@"); ok {
-		rest = host
-	}
-	rest = strings.TrimSuffix(strings.Trim(rest, "/"), ".git")
+	scheme, rest, _ := strings.Cut(RepositoryKey(url), "://")
 	sum := sha256.Sum256([]byte(scheme + "\x00" + rest + "\x00" + path.Clean(dir) + "\x00" + target))
 	return hex.EncodeToString(sum[:4])
 }

@@ -256,6 +256,9 @@ func (t *Tree) View() *tree.View {
 // Commit is the commit of a revision, "" for what lies on disk.
 func (t *Tree) Commit() string { return t.commit }
 
+// ID is the same for files of the same content, in any commit; "" if there is no such file, or the tree is not a commit.
+func (t *Tree) ID(name string) string { return t.files[name] }
+
 // Select returns the wanted files.
 func (t *Tree) Select(ctx context.Context, wanted tree.Selection) ([]tree.File, error) {
 	return t.View().Select(ctx, wanted)

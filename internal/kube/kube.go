@@ -151,6 +151,32 @@ func (c *Client) Existing(ctx context.Context, apps []argo.Ref) (map[argo.Ref]bo
 	return out, nil
 }
 
+// Specs implements parent.Live, by a list of each namespace. Of a page of Applications, only the specs that are wanted are kept.
+func (c *Client) Specs(ctx context.Context, apps []argo.Ref) (map[argo.Ref]map[string]any, error) {
+	wanted, namespaces, out := map[argo.Ref]bool{}, map[string]bool{}, map[argo.Ref]map[string]any{}
+	for _, a := range apps {
+		wanted[a], namespaces[a.Namespace] = true, true
+	}
+	for namespace := range namespaces {
+		options := metav1.ListOptions{Limit: 100}
+		for {
+			list, err := c.api.Resource(applications).Namespace(namespace).List(ctx, options)
+			if err != nil {
+				return nil, explain("listing Applications in namespace "+namespace, err)
+			}
+			for _, item := range list.Items {
+				if r := (argo.Ref{Namespace: item.GetNamespace(), Name: item.GetName()}); wanted[r] {
+					out[r] = manifest.Map(item.Object, "spec")
+				}
+			}
+			if options.Continue = list.GetContinue(); options.Continue == "" {
+				break
+			}
+		}
+	}
+	return out, nil
+}
+
 // Clusters implements generator.Clusters by Argo CD's Secrets.
 func (c *Client) Clusters(ctx context.Context) ([]generator.Cluster, error) {
 	list, err := c.secrets(ctx, "cluster")

@@ -85,6 +85,18 @@ func TestChildren(t *testing.T) {
 	if diff := cmp.Diff(map[argo.Ref]bool{a: true}, got); err != nil || diff != "" {
 		t.Errorf("%v\n%s", err, diff)
 	}
+	full := api(t, map[string]string{
+		strings.TrimSuffix(path, "/"):                            `{"kind": "ApplicationList", "apiVersion": "argoproj.io/v1alpha1", "metadata": {"continue": "more"}, "items": [{"metadata": {"name": "other", "namespace": "argocd"}, "spec": {"project": "x"}}]}`,
+		strings.TrimSuffix(path, "/") + "&more":                  `{"kind": "ApplicationList", "apiVersion": "argoproj.io/v1alpha1", "items": [{"metadata": {"name": "a", "namespace": "argocd"}, "spec": {"project": "default"}, "status": {}}]}`,
+		"/apis/argoproj.io/v1alpha1/namespaces/far/applications": "forbidden",
+	})
+	specs, err := full.Specs(t.Context(), []argo.Ref{a, b})
+	if diff := cmp.Diff(map[argo.Ref]map[string]any{a: {"project": "default"}}, specs); err != nil || diff != "" {
+		t.Errorf("%v\n%s", err, diff)
+	}
+	if _, err := full.Specs(t.Context(), []argo.Ref{{Namespace: "far", Name: "a"}}); !errors.Is(err, kube.ErrForbidden) {
+		t.Error(err)
+	}
 	_, err = c.Children(t.Context(), argo.Ref{Namespace: "argocd", Name: "secret"})
 	if !errors.Is(err, kube.ErrForbidden) || err.Error() != "reading Application argocd/secret: forbidden: may not" {
 		t.Error(err)

@@ -17,14 +17,22 @@ type guard struct {
 	blind string // why it does not know
 }
 
-func (g *guard) check(ctx context.Context, destination string, objects []manifest.Object) error {
+// children are what the parent deploys now. Nil is not known, as for a parent that is not there.
+func (g *guard) children(ctx context.Context) (*Children, error) {
 	if g.live == nil {
-		return nil
+		return nil, nil
 	}
 	children, err := g.live.Children(ctx, g.self)
+	if err != nil {
+		return nil, fmt.Errorf("looking for Applications that this answer would delete: %w", err)
+	}
+	return children, nil
+}
+
+func (g *guard) check(ctx context.Context, destination string, children *Children, objects []manifest.Object) error {
 	switch {
-	case err != nil:
-		return fmt.Errorf("looking for Applications that this answer would delete: %w", err)
+	case g.live == nil:
+		return nil
 	case children == nil:
 		g.blind = fmt.Sprintf("Application %s is not there, so it is not known what this answer would delete", g.self)
 		return nil

@@ -28,6 +28,8 @@ func Parameters() []argo.Parameter {
 		{Name: "recurse", Title: "Subdirectories", Help: "true: look into the subdirectories of the application's directory, too", Default: "false"},
 		{Name: "allow-empty", Title: "Allow no Applications", Help: "true: a set may have no Applications", Default: "false"},
 		{Name: "max-delete", Title: "Deletions at once", Help: "how many Applications one answer may remove: a number, or a percentage of those that are there; by default half of them, and at least 3", Default: "50%"},
+		{Name: "pin", Title: "Pin to commits", Help: "true: Applications get the commit that the answer is made of instead of its branch, so that updates follow the waves; changed: only those whose content is another one", Default: "false"},
+		{Name: "pin-branch", Title: "Branch before pinning", Help: "set by the plugin on an application that it has pinned: the branch that its Applications name; do not set it"},
 	}
 }
 
@@ -37,6 +39,8 @@ type Live interface {
 	Children(ctx context.Context, parent argo.Ref) (*Children, error)
 	// Existing returns those Applications that are there.
 	Existing(ctx context.Context, apps []argo.Ref) (map[argo.Ref]bool, error)
+	// Specs returns the specs of those Applications that are there.
+	Specs(ctx context.Context, apps []argo.Ref) (map[argo.Ref]map[string]any, error)
 }
 
 // Children is what an Application deploys, as far as Argo CD knows.
@@ -59,6 +63,10 @@ type Config struct {
 	Live Live
 	// Namespace is Argo CD's own.
 	Namespace string
+	// Commits returns what opens commits for a request. Nil opens none: by "pin: changed" all Applications get the new commit.
+	Commits func(For) Commits
+	// Compared keeps what commits were compared before. Nil is nothing.
+	Compared *Compared
 }
 
 // For is what an engine works for.
@@ -67,6 +75,17 @@ type For struct {
 	Call       argo.Call
 	Policy     *policy.Policy
 	AllowEmpty bool
+
+	own appset.Read // what the parent follows, if its Applications are pinned
+}
+
+// At returns the revision to open for a repository at a revision: if Applications are pinned and the parent follows it, it is the commit of the
+// request, whatever the branch is by now.
+func (f For) At(url, revision string) string {
+	if f.own.Commit != "" && follows(map[string]any{"repoURL": url, "targetRevision": revision}, f.own) {
+		return f.own.Commit
+	}
+	return revision
 }
 
 // Request is what an application asks for.
@@ -98,7 +117,8 @@ func (c Config) Generate(ctx context.Context, r Request) (*Answer, error) {
 	allowEmpty, emptyErr := r.Flag("allow-empty")
 	limit, limitErr := parseLimit(r.Parameter("max-delete"))
 	_, recurseErr := r.Flag("recurse")
-	if err := errors.Join(emptyErr, limitErr, recurseErr); err != nil {
+	pin, pinErr := parsePin(r.Parameter("pin"))
+	if err := errors.Join(emptyErr, limitErr, recurseErr, pinErr); err != nil {
 		return &Answer{}, err
 	}
 	docs, warnings, err := c.documents(ctx, r)
@@ -111,7 +131,11 @@ func (c Config) Generate(ctx context.Context, r Request) (*Answer, error) {
 	}
 	p := policy.Parent{Project: r.Project, Namespace: self.Namespace, Admin: c.admin(r.Project)}
 	r.Doing("generating Applications")
-	x := appset.Expansion{Engine: c.Engine(For{p, r.Call, c.Policy, allowEmpty}), Namespace: self.Namespace, Keep: true, Deployed: true}
+	work := For{Parent: p, Call: r.Call, Policy: c.Policy, AllowEmpty: allowEmpty}
+	if pin != pinNone {
+		work.own = own(r.Call)
+	}
+	x := appset.Expansion{Engine: c.Engine(work), Namespace: self.Namespace, Keep: true, Deployed: true}
 	res, err := x.Expand(ctx, docs)
 	a := &Answer{Applications: res.Rendered, Warnings: append(warnings, res.Warnings...)}
 	switch {
@@ -127,8 +151,21 @@ func (c Config) Generate(ctx context.Context, r Request) (*Answer, error) {
 	}
 	r.Doing("comparing with the Applications that are there now")
 	g := guard{live: c.Live, self: self, limit: limit}
-	if err := g.check(ctx, r.Namespace, res.Objects); err != nil {
+	children, err := g.children(ctx)
+	if err == nil {
+		err = g.check(ctx, r.Namespace, children, res.Objects)
+	}
+	if err != nil {
 		return a, err
+	}
+	if pin != pinNone {
+		r.Doing("pinning Applications to commits")
+		pinner := &pinner{config: c, request: r, work: work, mode: pin, self: self, children: children}
+		err := pinner.pin(ctx, res)
+		a.Warnings = append(a.Warnings, pinner.warnings...)
+		if err != nil {
+			return a, err
+		}
 	}
 	if g.blind != "" {
 		a.Warnings = append(a.Warnings, g.blind)

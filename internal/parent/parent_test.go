@@ -38,6 +38,17 @@ type live struct {
 	remote   bool
 	sources  int
 	err      error
+	specs    map[string]map[string]any
+}
+
+func (l live) Specs(_ context.Context, refs []argo.Ref) (map[argo.Ref]map[string]any, error) {
+	out := map[argo.Ref]map[string]any{}
+	for _, r := range refs {
+		if spec := l.specs[r.Name]; spec != nil && r.Namespace == "argocd" {
+			out[r] = spec
+		}
+	}
+	return out, nil
 }
 
 func (l live) Children(_ context.Context, p argo.Ref) (*parent.Children, error) {

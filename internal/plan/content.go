@@ -28,6 +28,7 @@ type located struct {
 	repository string
 	origin     string
 	set        *expanded // if it is a set
+	pinned     bool      // its parent gives it a commit
 }
 
 func unlocated(docs []manifest.Document) []located {
@@ -140,8 +141,8 @@ func (l *loader) renderSources(app *Application, spec map[string]any) rendered {
 		for _, p := range result.Problems {
 			out.problem(&o, p)
 		}
-		for _, d := range result.Documents {
-			out.docs = append(out.docs, located{Document: d, repository: o.Repository})
+		for i, d := range result.Documents {
+			out.docs = append(out.docs, located{Document: d, repository: o.Repository, pinned: i < len(result.Pinned) && result.Pinned[i]})
 		}
 		out.sources = append(out.sources, o)
 	}
@@ -199,14 +200,14 @@ func (l *loader) source(app *Application, spec, s map[string]any, refs map[strin
 		about.Name = app.Namespace + "_" + app.Name
 	}
 	switch {
-	case name == "appset" && parameter(plugin, "spec") != "":
-		docs, err := manifest.Decode("parameter spec of "+app.Name, []byte(parameter(plugin, "spec")))
+	case name == "appset" && argo.PluginParameter(plugin, "spec") != "":
+		docs, err := manifest.Decode("parameter spec of "+app.Name, []byte(argo.PluginParameter(plugin, "spec")))
 		if err != nil {
 			return failed(source.AppSet, err)
 		}
-		return l.expand(app, docs, plugin)
-	case name == "s3" && parameter(plugin, "source") != "":
-		return l.s3(about, "parameter source of "+app.Name, []byte(parameter(plugin, "source")), manifest.String(s, "path"), tree.Of(nil))
+		return l.expand(app, docs, s)
+	case name == "s3" && argo.PluginParameter(plugin, "source") != "":
+		return l.s3(about, "parameter source of "+app.Name, []byte(argo.PluginParameter(plugin, "source")), manifest.String(s, "path"), tree.Of(nil))
 	case name == "appset":
 		return l.folder(app, about, s, plugin)
 	case name == "s3" || plugin == nil && l.discovers(s):
@@ -224,7 +225,7 @@ func (l *loader) source(app *Application, spec, s map[string]any, refs map[strin
 	}
 	result := loader.Load(l.ctx, about, s, refs)
 	if l.cfg.Sets == SetsByPlugin && slices.ContainsFunc(result.Documents, func(d manifest.Document) bool { return argo.IsApplicationSet(d.Object) }) {
-		return l.expandResult(app, result, plugin)
+		return l.expandResult(app, result, s)
 	}
 	return result
 }
@@ -255,13 +256,13 @@ func (l *loader) folder(app *Application, about source.Application, s, plugin ma
 			plain[k] = v
 		}
 	}
-	if parameter(plugin, "recurse") == "true" {
+	if argo.PluginParameter(plugin, "recurse") == "true" {
 		plain["directory"] = map[string]any{"recurse": true}
 		if kind := l.detect(s); kind != source.Directory {
 			delete(plain, "directory")
 		}
 	}
-	return l.expandResult(app, l.cfg.Loader.Load(l.ctx, about, plain, nil), plugin)
+	return l.expandResult(app, l.cfg.Loader.Load(l.ctx, about, plain, nil), s)
 }
 
 // detect finds out what is in the directory of a source.
@@ -278,35 +279,24 @@ func (l *loader) discovers(s map[string]any) bool {
 	return s["helm"] == nil && s["kustomize"] == nil && s["directory"] == nil && manifest.String(s, "chart") == ""
 }
 
-// parameter returns a parameter of a plugin.
-func parameter(plugin map[string]any, name string) string {
-	list, _ := plugin["parameters"].([]any)
-	for _, p := range list {
-		if m, _ := p.(map[string]any); manifest.String(m, "name") == name {
-			return manifest.String(m, "string")
-		}
-	}
-	return ""
-}
-
 // expandResult renders the sets of a directory, as the plugin appset does: only if everything in it is known.
-func (l *loader) expandResult(app *Application, result *source.Result, plugin map[string]any) *source.Result {
+func (l *loader) expandResult(app *Application, result *source.Result, s map[string]any) *source.Result {
 	if result.Verdict != source.Known {
 		result.Kind = source.AppSet
 		return result
 	}
-	out := l.expand(app, result.Documents, plugin)
+	out := l.expand(app, result.Documents, s)
 	out.Inputs, out.Problems = result.Inputs, append(result.Problems, out.Problems...)
 	return out
 }
 
 // expand does what the plugin appset does.
-func (l *loader) expand(app *Application, docs []manifest.Document, plugin map[string]any) *source.Result {
+func (l *loader) expand(app *Application, docs []manifest.Document, s map[string]any) *source.Result {
 	if l.cfg.Sets == SetsByController {
 		return &source.Result{Kind: source.AppSet, Documents: named(app.Name, docs)}
 	}
 	engine := l.strict
-	if parameter(plugin, "allow-empty") == "true" {
+	if argo.PluginParameter(manifest.Map(s, "plugin"), "allow-empty") == "true" {
 		engine = l.engine
 	}
 	res, err := appset.Expansion{Engine: engine, Namespace: app.Namespace, Keep: true, Deployed: true}.Expand(l.ctx, docs)
@@ -317,8 +307,9 @@ func (l *loader) expand(app *Application, docs []manifest.Document, plugin map[s
 		return failed(source.AppSet, err)
 	}
 	out := &source.Result{Kind: source.AppSet}
-	for _, o := range res.Objects {
+	for i, o := range res.Objects {
 		out.Documents = append(out.Documents, manifest.Document{Object: o, Position: app.Position})
+		out.Pinned = append(out.Pinned, pins(s, o, res.Reads[i]))
 	}
 	return out
 }

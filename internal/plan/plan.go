@@ -67,6 +67,7 @@ func New(ctx context.Context, cfg Config, roots ...manifest.Document) (*Plan, er
 	l.gates()
 	l.controllers()
 	l.advise()
+	l.unordered()
 	for _, app := range l.plan.Applications {
 		if parents := l.parents[app.Ref]; len(parents) > 1 {
 			slices.Sort(parents)
@@ -342,6 +343,8 @@ func (l *loader) items(app *Application, spec map[string]any, docs []located, an
 			away++
 		case argo.IsApplication(d.Object):
 			item.Application = l.application(app.in(d.Document), d.origin, ancestors)
+			// The plugin does not pin the parent itself.
+			item.Application.Pinned = d.pinned && !item.Application.Itself
 		case argo.IsApplicationSet(d.Object):
 			l.set(app, item, d.set, ancestors)
 		}

@@ -147,6 +147,16 @@ var (
 		"An Application needs another that is not in an earlier wave, so it does not wait for it.",
 		"Run argosy plan --assign-waves, or render the sets by the plugin appset.",
 	}
+	RuleUpdatesUnordered = Rule{
+		"updates-unordered", Ordering, Warning,
+		"The parent pins its Applications to commits, so that updates follow the waves, but this one, or those that it deploys, follow a branch. They sync themselves as soon as a commit arrives.",
+		"Give it the revision of its parent, or render it by the plugin appset with the parameter pin.",
+	}
+	RulePinnedPaths = Rule{
+		"pinned-by-paths", Ordering, Warning,
+		"The Application pins others to commits, and has the annotation " + argo.PathsAnnotation + ". Argo CD does not render it again for a commit outside of these paths, so the commit does not reach its Applications.",
+		"Remove the annotation, or name the paths of all of its Applications in it.",
+	}
 	RuleNoHealthCheck = Rule{
 		"no-health-check", Ordering, Warning,
 		"Argo CD has no health check for Applications since version 1.8. Without one in its settings, no wave waits for an Application.",
@@ -204,7 +214,7 @@ func Rules() []Rule {
 	all := []Rule{
 		RuleSourceBroken, RuleApplicationInvalid, RuleSetBroken, RuleNameTwice, RuleSettingsBroken,
 		RuleSourceUnknown, RuleSourcePartly, RuleSetUnknown, RuleFieldIgnored, RuleControllerUnknown, RuleTooLarge, RuleClusterUnknown, RuleClustersFromTree, RuleSettingsUnknown,
-		RuleNoHealthCheck, RuleHealthCheckNested, RuleSeveralParents, RuleCycle, RuleWaveNotANumber, RuleSyncByHand, RuleNeedsMissing, RuleNeedsLater,
+		RuleNoHealthCheck, RuleHealthCheckNested, RuleSeveralParents, RuleCycle, RuleWaveNotANumber, RuleSyncByHand, RuleNeedsMissing, RuleNeedsLater, RuleUpdatesUnordered, RulePinnedPaths,
 		RuleSetEmpty, RuleHydrated, RuleHealthCheckDeployed, RuleOtherCluster, RuleOtherNamespace, RuleAlternatives, RuleLenient, RuleExcluded,
 		RuleVersionNearest,
 	}

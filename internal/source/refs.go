@@ -44,7 +44,7 @@ func (j *job) checkRefs() error {
 	j.fetched[own] = true
 	revisions := map[string]string{}
 	var errs []error
-	for _, file := range j.candidates(j.Spec) {
+	for _, file := range candidates(j.Spec) {
 		first, _, _ := strings.Cut(file, "/")
 		if !strings.HasPrefix(file, "$") {
 			continue
@@ -76,7 +76,7 @@ func gitURL(url string) string {
 }
 
 // candidates are the names of files that may be of other sources.
-func (j *job) candidates(spec map[string]any) []string {
+func candidates(spec map[string]any) []string {
 	helm := manifest.Map(spec, "helm")
 	names := texts(helm["valueFiles"])
 	list, _ := helm["fileParameters"].([]any)
@@ -102,4 +102,15 @@ func (j *job) checkLinks(ref string, view *tree.View) error {
 		return fmt.Errorf("%s: it is a symbolic link out of the repository, and Argo CD refuses a repository with one", j.URL(name))
 	}
 	return fmt.Errorf("%s: %s is a symbolic link out of the repository, and Argo CD refuses a repository with one", ref, name)
+}
+
+// Elsewhere returns the refs, as "$name", that the value files of a source begin with.
+func Elsewhere(spec map[string]any) []string {
+	var out []string
+	for _, name := range candidates(spec) {
+		if first, _, _ := strings.Cut(name, "/"); strings.HasPrefix(first, "$") {
+			out = append(out, first)
+		}
+	}
+	return out
 }

@@ -136,6 +136,8 @@ type Result struct {
 	Inputs []Input
 	// Mentions says of a source that is not known completely that what is there names Applications or sets.
 	Mentions bool
+	// Pinned says of each document of our plugin appset whether it is an Application that gets a commit in the place of its branch. Nil is none.
+	Pinned []bool
 }
 
 // Err is why a source is not known, nil if it is.

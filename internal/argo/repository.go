@@ -1,0 +1,47 @@
+package argo
+
+import (
+	"regexp"
+	"strings"
+)
+
+// RepositoryKey is the same for all spellings of the URL of one repository: upper and lower case, a user, slashes and ".git" at the end, and
+// both forms of SSH. Argo CD compares URLs in this way (NormalizeGitURL), but for the user and the slashes. A repository over HTTP and over
+// SSH are two.
+func RepositoryKey(url string) string {
+	url = strings.ToLower(strings.TrimSpace(url))
+	scheme, rest, ok := strings.Cut(url, "://")
+	if !ok {
+		scheme, rest = "ssh", strings.Replace(url, ":", "/", 1)
+	}
+	if _, host, ok := strings.Cut(rest, "@"); ok {
+		rest = host
+	}
+	return scheme + "://" + strings.TrimSuffix(strings.Trim(rest, "/"), ".git")
+}
+
+// Revision is the same for all spellings of one revision: none is HEAD, and a branch may have its full name.
+func Revision(revision string) string {
+	if revision = strings.TrimSpace(revision); revision == "" {
+		return "HEAD"
+	}
+	return strings.TrimPrefix(revision, "refs/heads/")
+}
+
+var commit = regexp.MustCompile(`^[0-9a-f]{40}$`)
+
+// IsCommit reports whether a revision is the full ID of a commit, which never moves.
+func IsCommit(revision string) bool { return commit.MatchString(revision) }
+
+// PluginParameter returns a string parameter of the plugin of a source, "" if it is not set.
+func PluginParameter(plugin map[string]any, name string) string {
+	list, _ := plugin["parameters"].([]any)
+	for _, p := range list {
+		m, _ := p.(map[string]any)
+		if n, _ := m["name"].(string); n == name {
+			text, _ := m["string"].(string)
+			return text
+		}
+	}
+	return ""
+}

@@ -1,0 +1,184 @@
+package parent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/argosy-cd/argosy/internal/argo"
+	"github.com/argosy-cd/argosy/internal/manifest"
+	"github.com/argosy-cd/argosy/internal/tree"
+)
+
+// Tree is a repository at a commit.
+type Tree interface {
+	View() *tree.View
+	// ID is the same for files of the same content, in any commit; "" if there is no such file.
+	ID(name string) string
+}
+
+// Commits opens repositories at commits, as far as the application of a request may read them.
+type Commits func(ctx context.Context, url, commit string) (Tree, error)
+
+// maxCommits bounds the commits that are opened for one answer.
+const maxCommits = 16
+
+// group is the sources of a child that follow one revision. They move together.
+type group struct {
+	key, revision string
+	url           string // as the child names it
+	pins          []*pinned
+}
+
+func (c *child) groups() []*group {
+	var out []*group
+	for _, s := range c.pins {
+		key, revision := argo.RepositoryKey(s.read.URL), argo.Revision(s.read.Revision)
+		i := slices.IndexFunc(out, func(g *group) bool { return g.key == key && g.revision == revision })
+		if i < 0 {
+			i = len(out)
+			out = append(out, &group{key: key, revision: revision, url: manifest.String(s.source, "repoURL")})
+		}
+		out[i].pins = append(out[i].pins, s)
+	}
+	return out
+}
+
+// has reports whether a source is of the group.
+func (g *group) has(source map[string]any) bool {
+	return slices.ContainsFunc(g.pins, func(s *pinned) bool { return follows(source, s.read) })
+}
+
+// keep lets children stay at the commit that they have if their content is the same at the new one. What is not known counts as changed.
+func (p *pinner) keep(ctx context.Context, children []*child) error {
+	switch {
+	case len(children) == 0:
+		return nil
+	case p.config.Live == nil:
+		p.warn("pin: there is no access to a cluster, so the commits that Applications have now are not known; all of them get the new one")
+		return nil
+	case p.children == nil: // a new parent
+		return nil
+	case p.children.Remote:
+		p.warn("pin: the Applications are in another cluster, so the commits that they have now are not known; all of them get the new one")
+		return nil
+	case p.config.Commits == nil:
+		p.warn("pin: commits cannot be compared here; all Applications get the new one")
+		return nil
+	}
+	refs := make([]argo.Ref, len(children))
+	for i, c := range children {
+		refs[i] = c.ref
+	}
+	specs, err := p.config.Live.Specs(ctx, refs)
+	if err != nil {
+		return fmt.Errorf("looking for the commits that Applications have now: %w", err)
+	}
+	k := &keeper{pinner: p, commits: p.config.Commits(p.work), trees: map[[2]string]opened{}, unread: map[string]int{}}
+	for _, c := range children {
+		if err := k.child(ctx, c, manifest.Object{"spec": specs[c.ref]}); err != nil {
+			return err
+		}
+	}
+	for _, why := range slices.Sorted(maps.Keys(k.unread)) {
+		p.warn(fmt.Sprintf("pin: %s; Applications that get the new commit for that: %d", why, k.unread[why]))
+	}
+	return nil
+}
+
+func (p *pinner) warn(line string) { p.warnings = append(p.warnings, line) }
+
+// keeper compares the contents of children.
+type keeper struct {
+	*pinner
+	commits Commits
+	trees   map[[2]string]opened
+	unread  map[string]int // why commits could not be read, and how many children that concerns
+}
+
+type opened struct {
+	tree Tree
+	err  error
+}
+
+// child keeps the commits of a child whose content is the same.
+func (k *keeper) child(ctx context.Context, c *child, live manifest.Object) error {
+	if manifest.String(live, "spec", "project") != manifest.String(c.object, "spec", "project") {
+		return nil // another one of its name, or none
+	}
+	for _, g := range c.groups() {
+		old := g.present(c.object, live)
+		if old == "" || old == g.pins[0].commit {
+			continue
+		}
+		same, err := k.same(ctx, c, g, old)
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		var unread *unreadError
+		if errors.As(err, &unread) {
+			k.unread[unread.Error()]++
+		}
+		if same {
+			for _, s := range g.pins {
+				s.commit = old
+			}
+		}
+	}
+	return nil
+}
+
+// present is the commit that the sources of a group have in the cluster, "" if they have none, or several. Only sources of the same repository
+// are believed, and commits that the child itself names are no pins.
+func (g *group) present(object, live manifest.Object) string {
+	named := map[string]bool{}
+	for _, s := range argo.Sources(object) {
+		if !g.has(s) {
+			named[manifest.String(s, "targetRevision")] = true
+		}
+	}
+	found := ""
+	for _, s := range argo.Sources(live) {
+		commit := manifest.String(s, "targetRevision")
+		if manifest.String(s, "chart") != "" || !argo.IsCommit(commit) || named[commit] || argo.RepositoryKey(manifest.String(s, "repoURL")) != g.key {
+			continue
+		}
+		if found != "" && found != commit {
+			return ""
+		}
+		found = commit
+	}
+	return found
+}
+
+// same reports whether a child has the same content at a commit and at the one that it would get.
+func (k *keeper) same(ctx context.Context, c *child, g *group, old string) (bool, error) {
+	now, err := k.content(ctx, c, g, g.pins[0].commit)
+	if err != nil {
+		return false, err
+	}
+	before, err := k.content(ctx, c, g, old)
+	return err == nil && now == before, err
+}
+
+// unreadError says that a commit could not be read.
+type unreadError struct{ error }
+
+// open opens a commit, once.
+func (k *keeper) open(ctx context.Context, g *group, commit string) (Tree, error) {
+	id := [2]string{g.key, commit}
+	if o, ok := k.trees[id]; ok {
+		return o.tree, o.err
+	}
+	if len(k.trees) >= maxCommits {
+		return nil, &unreadError{fmt.Errorf("no more than %d commits are compared for one answer", maxCommits)}
+	}
+	t, err := k.commits(ctx, g.url, commit)
+	if err != nil {
+		err = &unreadError{fmt.Errorf("commit %.12s cannot be compared: %w", commit, err)}
+	}
+	k.trees[id] = opened{t, err}
+	return t, err
+}

@@ -1,0 +1,176 @@
+package parent
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+
+	"github.com/argosy-cd/argosy/internal/appset"
+	"github.com/argosy-cd/argosy/internal/argo"
+	"github.com/argosy-cd/argosy/internal/manifest"
+)
+
+// PluginName is what sources call the plugin.
+const PluginName = "appset"
+
+// Values of the parameter pin.
+const (
+	pinNone    = "false"
+	pinAll     = "true"
+	pinChanged = "changed"
+)
+
+// parsePin reads the parameter pin.
+func parsePin(text string) (string, error) {
+	switch text {
+	case "", pinNone:
+		return pinNone, nil
+	case pinAll, pinChanged:
+		return text, nil
+	}
+	return "", fmt.Errorf("plugin.parameters: pin must be true, changed or false, it is %q", text)
+}
+
+// Pins reports whether a source is one of this plugin whose Applications are pinned.
+func Pins(source map[string]any) bool {
+	plugin := manifest.Map(source, "plugin")
+	mode, err := parsePin(argo.PluginParameter(plugin, "pin"))
+	return manifest.String(plugin, "name") == PluginName && err == nil && mode != pinNone
+}
+
+// Own is the revision that a source of this plugin follows. One that its parent has pinned follows the branch that it had before.
+func Own(source map[string]any) appset.Read {
+	branch := argo.PluginParameter(manifest.Map(source, "plugin"), "pin-branch")
+	return appset.Read{URL: manifest.String(source, "repoURL"), Revision: cmp.Or(branch, manifest.String(source, "targetRevision"))}
+}
+
+// own is the revision that the application of a call follows. It has no commit if the call is not for a commit, as for a chart.
+func own(c argo.Call) appset.Read {
+	r := appset.Read{URL: c.RepoURL, Revision: cmp.Or(c.Parameter("pin-branch"), c.Target)}
+	if argo.IsCommit(c.Revision) {
+		r.Commit = c.Revision
+	}
+	return r
+}
+
+// follows reports whether a source of an Application follows a revision.
+func follows(source map[string]any, r appset.Read) bool {
+	revision, ok := source["targetRevision"].(string)
+	if source["targetRevision"] != nil && !ok {
+		return false // the API server refuses it
+	}
+	return manifest.String(source, "chart") == "" && !argo.IsCommit(revision) &&
+		argo.RepositoryKey(manifest.String(source, "repoURL")) == argo.RepositoryKey(r.URL) && argo.Revision(revision) == argo.Revision(r.Revision)
+}
+
+// Follows reports whether one of the sources of an Application follows one of some revisions: by pin it gets a commit instead.
+func Follows(app manifest.Object, reads []appset.Read) bool {
+	for _, s := range argo.Sources(app) {
+		for _, r := range reads {
+			if s != nil && follows(s, r) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// pinner gives Applications commits instead of branches.
+type pinner struct {
+	config   Config
+	request  Request
+	work     For
+	mode     string
+	self     argo.Ref
+	children *Children // nil is not known
+	warnings []string
+}
+
+// child is an Application with sources that get a commit.
+type child struct {
+	object manifest.Object
+	ref    argo.Ref
+	pins   []*pinned
+}
+
+// pinned is a source that gets a commit.
+type pinned struct {
+	source map[string]any
+	read   appset.Read
+	commit string
+}
+
+// pin changes the Applications of an answer. The parent itself stays as it is: it would never see a new commit again.
+func (p *pinner) pin(ctx context.Context, answer *appset.Expanded) error {
+	var children []*child
+	for i, o := range answer.Objects {
+		if !argo.IsApplication(o) || ref(o, p.request.Namespace) == p.self {
+			continue
+		}
+		reads, err := p.reads(answer.Reads[i])
+		if err != nil {
+			return fmt.Errorf("%s %q: %w", argo.KindApplication, manifest.String(o, "metadata", "name"), err)
+		}
+		c := &child{object: o, ref: ref(o, p.request.Namespace)}
+		for _, s := range argo.Sources(o) {
+			for _, r := range reads {
+				if s != nil && follows(s, r) {
+					c.pins = append(c.pins, &pinned{s, r, r.Commit})
+					break
+				}
+			}
+		}
+		if len(c.pins) > 0 {
+			children = append(children, c)
+		}
+	}
+	if p.mode == pinChanged {
+		if err := p.keep(ctx, children); err != nil {
+			return err
+		}
+	}
+	for _, c := range children {
+		for _, s := range c.pins {
+			s.set()
+		}
+	}
+	return nil
+}
+
+// reads are the revisions with their commits, those of the set before the parent's own: its Applications are made of the files in them.
+func (p *pinner) reads(set []appset.Read) ([]appset.Read, error) {
+	var out []appset.Read
+	commits := map[[2]string]string{}
+	for i, r := range append(set[:len(set):len(set)], p.work.own) {
+		id := [2]string{argo.RepositoryKey(r.URL), argo.Revision(r.Revision)}
+		before, twice := commits[id]
+		switch {
+		case r.Commit == "" || twice && (i == len(set) || before == r.Commit):
+			continue
+		case twice:
+			return nil, fmt.Errorf("revision %q of its repository was commit %.12s and then %.12s while it was read", r.Revision, before, r.Commit)
+		}
+		commits[id] = r.Commit
+		out = append(out, r)
+	}
+	return out, nil
+}
+
+// set writes the commit into the source. A parent of this plugin that pins also gets the name of its branch: it says in its repository which
+// of its own Applications are pinned.
+func (s *pinned) set() {
+	branch := argo.Revision(manifest.String(s.source, "targetRevision"))
+	s.source["targetRevision"] = s.commit
+	if !Pins(s.source) {
+		return
+	}
+	plugin := manifest.Map(s.source, "plugin")
+	list, _ := plugin["parameters"].([]any)
+	kept := make([]any, 0, len(list)+1)
+	for _, parameter := range list {
+		if m, _ := parameter.(map[string]any); manifest.String(m, "name") != "pin-branch" {
+			kept = append(kept, parameter)
+		}
+	}
+	plugin["parameters"] = append(kept, map[string]any{"name": "pin-branch", "string": branch})
+}

@@ -1,0 +1,238 @@
+package e2e
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/argosy-cd/argosy/lab"
+)
+
+// version is a deployment of a version. One that does not become healthy is Degraded after some seconds.
+func version(name, version string, healthy bool) string {
+	return strings.NewReplacer("pause:1", "pause:"+version, "replicas: 1", "replicas: 1\n  progressDeadlineSeconds: 4").Replace(deployment(name, healthy))
+}
+
+// parent is an Application of the plugin appset for a folder. A sync that failed takes the newest commit when it is tried again.
+func (k *kit) parent(name, folder string, parameters ...string) string {
+	a := strings.Replace(k.setApp(name, "default", parameters...), "path: app\n", "path: "+folder+"\n", 1)
+	return strings.Replace(a, "selfHeal: true}", "selfHeal: true}, retry: {limit: 10, refresh: true, backoff: {duration: 2s, factor: 1}}", 1)
+}
+
+// target waits until an Application has a target revision.
+func (k *kit) target(after lab.Entry, name, revision string) lab.Entry {
+	k.Helper()
+	return k.awaitAfter(after, "Application", name, "target "+revision)
+}
+
+// runs returns the version that a Deployment of this test runs.
+func (k *kit) runs(name string) string {
+	k.Helper()
+	o, err := k.lab.Get(k.ctx, "Deployment.apps", k.name, name)
+	k.must(err)
+	containers, _, _ := unstructured.NestedSlice(o.Object, "spec", "template", "spec", "containers")
+	image, _ := containers[0].(map[string]any)["image"].(string)
+	return image[strings.LastIndexByte(image, ':')+1:]
+}
+
+// inOrder waits until both have a commit, and demands that the first was synced to it and healthy before the second was told about it.
+func (k *kit) inOrder(after lab.Entry, first, second, commit string) lab.Entry {
+	k.Helper()
+	synced := k.awaitAfter(k.target(after, first, commit), "Application", first, "operation Succeeded")
+	told := k.target(after, second, commit)
+	if told.Revision < synced.Revision {
+		k.Errorf("%s was told about %s before %s was synced", second, commit, first)
+	}
+	k.awaitAfter(told, "Application", second, "revision "+commit)
+	return told
+}
+
+// TestPin: updates in order. A commit changes wave 0 and wave 1. By pin, wave 1 hears of it only when wave 0 is healthy with it, or with the
+// repair. Children that follow the branch change at once.
+func TestPin(t *testing.T) {
+	k := newKitIn(t, shared, "pin", 4*time.Minute)
+	k.settings(map[string]string{healthKey: k.argosy("health", "script", "application")})
+	k.plugins(native)
+	children := func(folder string, names ...string) map[string]string {
+		out := map[string]string{}
+		for wave, name := range names {
+			out[folder+"/"+name+".yaml"] = k.app(app{name: "pin-" + name, path: name, wave: fmt.Sprint(wave)})
+		}
+		return out
+	}
+	versions := func(v string, healthy bool, names ...string) map[string]string {
+		out := map[string]string{}
+		for i, name := range names {
+			out[name+"/d.yaml"] = version(name, v, healthy || i%2 == 1)
+		}
+		return out
+	}
+	names := []string{"a", "b", "x", "y"}
+	files := versions("1", true, append(names, "deep")...)
+	for _, list := range []map[string]string{
+		children("pinned", "a", "b"), children("loose", "x", "y"), children("nested", "deep"),
+		// A parent in a last wave, which pins its own child.
+		{"pinned/nested.yaml": strings.Replace(k.parent("pin-nested", "nested", "pin", "true"), "namespace: argocd}", `namespace: argocd, annotations: {argocd.argoproj.io/sync-wave: "2"}}`, 1)},
+	} {
+		for name, content := range list {
+			files[name] = content
+		}
+	}
+	first := k.commit(files)
+	k.apply(k.parent("pin", "pinned", "pin", "true"), k.parent("pin-loose", "loose"))
+	k.await("Application", "pin-y", "health Healthy")
+	k.inOrder(lab.Entry{}, "pin-a", "pin-b", first)
+	k.target(lab.Entry{}, "pin-deep", first)
+	start := k.await("Application", "pin-deep", "health Healthy")
+
+	// Wave 0 is broken.
+	second := k.commit(versions("2", false, names...))
+	k.awaitAfter(k.target(start, "pin-a", second), "Application", "pin-a", "health Degraded")
+	k.awaitAfter(start, "Application", "pin-x", "health Degraded")
+	k.awaitAfter(start, "Application", "pin-y", "revision "+second)
+	k.wait("pin-y", func(o *unstructured.Unstructured) bool {
+		return text(o, "status", "sync", "status") == "Synced" && text(o, "status", "health", "status") == "Healthy"
+	})
+	if got := k.runs("a") + k.runs("b") + " " + k.runs("x") + k.runs("y"); got != "21 22" {
+		t.Errorf("versions of a, b and x, y: %s", got)
+	}
+
+	// The repair.
+	third := k.commit(versions("3", true, names...))
+	told := k.inOrder(start, "pin-a", "pin-b", third)
+	if healthy := k.awaitAfter(k.target(start, "pin-a", third), "Application", "pin-a", "health Healthy"); told.Revision < healthy.Revision {
+		t.Error("b was told about the repair before a was healthy")
+	}
+	if e, ok := k.journal.First("Application", "pin-b", "target "+second, 0); ok {
+		t.Errorf("b was told about the broken commit: %v", e)
+	}
+	deep := k.target(told, "pin-deep", third)
+	o := k.wait("pin-nested", func(o *unstructured.Unstructured) bool { return text(o, "spec", "source", "targetRevision") == third })
+	parameters, _, _ := unstructured.NestedSlice(o.Object, "spec", "source", "plugin", "parameters")
+	if fmt.Sprint(parameters) != "[map[name:pin string:true] map[name:pin-branch string:main]]" {
+		t.Errorf("parameters of the nested parent: %v", parameters)
+	}
+
+	// A revert is a commit like any other.
+	fourth := k.commit(versions("1", true, names...))
+	k.inOrder(deep, "pin-a", "pin-b", fourth)
+	reverted := k.target(deep, "pin-deep", fourth)
+	k.wait("pin", func(o *unstructured.Unstructured) bool { return text(o, "status", "operationState", "phase") == "Succeeded" })
+
+	// A rollback of the parent, which Argo CD allows without automated sync.
+	k.must(k.lab.Patch(k.ctx, application, lab.Namespace, "pin", `{"spec": {"syncPolicy": {"automated": null}}, "operation": {"sync": {"revision": "`+third+`"}}}`))
+	k.inOrder(reverted, "pin-a", "pin-b", third)
+	k.awaitAfter(reverted, "Application", "pin-b", "operation Succeeded")
+	if got := k.runs("a"); got != "3" {
+		t.Errorf("after the rollback a runs %s", got)
+	}
+	t.Logf("%s", time.Since(k.began).Round(time.Second))
+}
+
+// TestPinMany: 200 children. By pin: changed a commit reaches those that it changes; by pin: true it reaches all.
+func TestPinMany(t *testing.T) {
+	const many = 200
+	k := newKitIn(t, shared, "pinmany", 8*time.Minute)
+	k.settings(map[string]string{healthKey: k.argosy("health", "script", "application")})
+	k.plugins(native)
+	name := func(i int) string { return fmt.Sprintf("pinmany-%03d", i) }
+	file := func(i int) string { return fmt.Sprintf("apps/%03d/cm.yaml", i) }
+	files := map[string]string{"root/set.yaml": fmt.Sprintf(`apiVersion: argoproj.io/v1alpha1
+kind: ApplicationSet
+metadata: {name: pinmany-set, namespace: argocd}
+spec:
+  goTemplate: true
+  generators: [{git: {repoURL: %[1]q, revision: main, directories: [{path: apps/*}]}}]
+  template:
+    metadata: {name: 'pinmany-{{ .path.basename }}', finalizers: []}
+    spec:
+      project: default
+      source: {repoURL: %[1]q, targetRevision: main, path: '{{ .path.path }}'}
+      destination: {server: https://kubernetes.default.svc, namespace: pinmany}
+      syncPolicy: {automated: {}, syncOptions: [CreateNamespace=true]}
+`, k.repo.URL)}
+	for i := range many {
+		files[file(i)] = configMap(name(i), "1")
+	}
+	first := k.commit(files)
+	k.apply(k.parent("pinmany", "root", "pin", "changed"))
+	for i := range many {
+		k.target(lab.Entry{}, name(i), first)
+		k.await("Application", name(i), "operation Succeeded")
+	}
+	// update commits a change of three children and waits until they and the parent have it.
+	update := func(value string) (commit string, began lab.Entry, took time.Duration) {
+		entries := k.journal.Entries("Application", "pinmany")
+		began = entries[len(entries)-1]
+		change := map[string]string{}
+		for _, i := range []int{7, 77, 177} {
+			change[file(i)] = configMap(name(i), value)
+		}
+		commit = k.commit(change)
+		at := time.Now()
+		done := k.awaitAfter(k.awaitAfter(began, "Application", "pinmany", "revision "+commit), "Application", "pinmany", "operation Succeeded")
+		for _, i := range []int{7, 77, 177} {
+			k.awaitAfter(began, "Application", name(i), "revision "+commit)
+			k.wait(name(i), func(o *unstructured.Unstructured) bool { return text(o, "status", "sync", "status") == "Synced" })
+		}
+		_ = done
+		return commit, began, time.Since(at)
+	}
+	// since counts entries about children after another.
+	since := func(began lab.Entry, what string) (n int) {
+		for i := range many {
+			for _, e := range k.journal.Entries("Application", name(i)) {
+				if e.Revision > began.Revision && strings.HasPrefix(e.What, what) {
+					n++
+				}
+			}
+		}
+		return n
+	}
+	second, began, took := update("2")
+	t.Logf("changed: %d patches, %d syncs, %s", since(began, "target "), since(began, "operation Running"), took.Round(time.Millisecond))
+	if patches, syncs := since(began, "target "), since(began, "operation Running"); patches != 3 || syncs != 3 {
+		t.Errorf("%d were patched, and %d synced", patches, syncs)
+	}
+	for i := range many {
+		o, err := k.lab.Get(k.ctx, application, lab.Namespace, name(i))
+		k.must(err)
+		want, history := first, 1
+		if i == 7 || i == 77 || i == 177 {
+			want, history = second, 2
+		}
+		list, _, _ := unstructured.NestedSlice(o.Object, "status", "history")
+		if text(o, "spec", "source", "targetRevision") != want || len(list) != history {
+			t.Errorf("%s: %s, %d syncs", name(i), text(o, "spec", "source", "targetRevision"), len(list))
+		}
+	}
+
+	// All of them.
+	entries := k.journal.Entries("Application", "pinmany")
+	before := entries[len(entries)-1]
+	k.apply(k.parent("pinmany", "root", "pin", "true"))
+	for i := range many {
+		k.wait(name(i), func(o *unstructured.Unstructured) bool { return text(o, "spec", "source", "targetRevision") == second })
+	}
+	k.awaitAfter(before, "Application", "pinmany", "operation Succeeded")
+	third, began, took := update("3")
+	for i := range many {
+		k.target(began, name(i), third)
+	}
+	if patches := since(began, "target "); patches != many {
+		t.Errorf("%d were patched", patches)
+	}
+	t.Logf("true: %d patches, %d syncs, %s", since(began, "target "), since(began, "operation Running"), took.Round(time.Millisecond))
+
+	// And none, on the branch.
+	k.apply(k.parent("pinmany", "root"))
+	for i := range many {
+		k.target(began, name(i), "main")
+	}
+	_, began, took = update("4")
+	t.Logf("branch: %d patches, %d syncs, %s", since(began, "target "), since(began, "operation Running"), took.Round(time.Millisecond))
+	t.Logf("%s", time.Since(k.began).Round(time.Second))
+}
