@@ -20,6 +20,7 @@ import (
 	"github.com/argosy-cd/argosy/internal/appset"
 	"github.com/argosy-cd/argosy/internal/appset/generator"
 	"github.com/argosy-cd/argosy/internal/argo"
+	"github.com/argosy-cd/argosy/internal/argo/order"
 	"github.com/argosy-cd/argosy/internal/manifest"
 	"github.com/argosy-cd/argosy/internal/settings"
 	"github.com/argosy-cd/argosy/internal/source"
@@ -339,7 +340,7 @@ func (l *loader) items(app *Application, spec map[string]any, docs []located, an
 	case away > 0:
 		l.find(RuleOtherCluster, app, "it deploys Applications or sets (%d) to another cluster, %s, whose own Argo CD deploys them; they are not planned", away, app.Destination)
 	}
-	slices.SortStableFunc(app.Items, compare)
+	app.sort()
 	l.needs(app)
 }
 
@@ -383,12 +384,12 @@ func (a *Application) in(d manifest.Document) manifest.Document {
 // places reads the places of an object in the order: a hook can have several, what is not deployed has none.
 func (l *loader) places(app *Application, d manifest.Document) []*Item {
 	o := d.Object
-	phases, wave, problem := place(o)
+	phases, wave, problem := order.Place(o)
 	var out []*Item
 	for _, phase := range phases {
 		out = append(out, &Item{
 			Group: manifest.Group(o), Kind: manifest.String(o, "kind"), Namespace: manifest.String(o, "metadata", "namespace"),
-			Name: cmp.Or(manifest.String(o, "metadata", "name"), manifest.String(o, "metadata", "generateName")+"*"), Phase: phase, Wave: wave, Hook: isHook(o), Object: o,
+			Name: cmp.Or(manifest.String(o, "metadata", "name"), manifest.String(o, "metadata", "generateName")+"*"), Phase: phase, Wave: wave, Hook: order.IsHook(o), Object: o,
 		})
 	}
 	if len(out) > 0 && problem != "" {
