@@ -18,6 +18,7 @@ import (
 func (l *loader) learn(app *Application, d located) {
 	o := d.Object
 	l.cluster(app, d)
+	l.progressiveFrom(app, d)
 	if l.cfg.Settings != nil && !l.adopted {
 		return
 	}
@@ -135,7 +136,7 @@ func (l *loader) notices(sync, phase, condition string) bool {
 func (l *loader) gate(item *Item) (bool, string) {
 	o := item.Object
 	if argo.IsApplicationSet(o) {
-		return false, "an ApplicationSet is healthy as soon as its Applications exist"
+		return l.setGate(item)
 	}
 	key, err := l.checks().Covers(o)
 	switch {

@@ -62,8 +62,11 @@ func New(ctx context.Context, cfg Config, roots ...manifest.Document) (*Plan, er
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
+	l.plan.ProgressiveSyncs = l.progressiveSyncs()
 	l.gates()
 	l.advise()
+	l.rollouts()
+	l.prerequisites()
 	for _, app := range l.plan.Applications {
 		if parents := l.parents[app.Ref]; len(parents) > 1 {
 			slices.Sort(parents)
@@ -90,6 +93,7 @@ type loader struct {
 	// adopted says that the settings are those that an earlier plan has found, adoptedClusters that the clusters are.
 	adopted, adoptedClusters bool
 	clusters                 generator.ClusterList
+	progressive              settings.Progressive
 	ready                    map[uintptr]func() rendered // by the spec
 	slots                    chan struct{}
 	stopped                  bool
@@ -259,6 +263,7 @@ func (l *loader) deploy(app *Application, spec map[string]any, ancestors []Ref) 
 	}
 	app.Broken = cmp.Or(app.Broken, content.broken)
 	if content.values != nil {
+		l.progressive.LearnValues(content.values)
 		if s, ok, err := settings.FromValues(content.values); ok && (l.cfg.Settings == nil || l.adopted) {
 			l.settings(app, app.Position, s, err)
 		}

@@ -99,6 +99,12 @@ func Place(o manifest.Object) (phases []string, wave int, problem string) {
 	return phases, 0, problem
 }
 
+// HasOption reports whether the annotation of an object for sync options has one of them.
+func HasOption(o manifest.Object, option string) bool {
+	text, _ := annotation(o, argo.SyncOptionsAnnotation)
+	return slices.Contains(fields(text), option)
+}
+
 // Deploys reports whether a sync deploys an object: not one that is a hook of something else, or of a deletion.
 func Deploys(o manifest.Object) bool { return len(hookPhases(o)) > 0 }
 
