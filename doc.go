@@ -19,6 +19,7 @@
 //	internal/tree              data     a directory in memory
 //	internal/argo              data     Argo CD's own resources: names, and the types of their fields
 //	internal/argo/versions     data     what differs between versions of Argo CD
+//	internal/argo/order        data     the order of a sync: hooks, phases, waves, and what is moved
 //	internal/appset            logic    ApplicationSet to Applications: render, patch, guard
 //	internal/appset/generator  logic    list, clusters, git, matrix and merge to parameter sets
 //	internal/appset/template   logic    both template modes of ApplicationSets, compiled once, with limits

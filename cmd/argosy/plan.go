@@ -32,6 +32,8 @@ type planInput struct {
 	version        versionFlag
 	sets           string // who renders ApplicationSets, as in plan.Config
 	verdict        verdictOptions
+	progressive    formatFlag // whether the applicationset-controller has progressive syncs; "" is not known
+	exists         []string   // what the cluster has before the boot
 }
 
 func (o *planInput) register(flags *pflag.FlagSet) {
@@ -50,6 +52,13 @@ func (o *planInput) registerSettings(flags *pflag.FlagSet) {
 	flags.StringSliceVar(&o.plugins, "plugin", nil, "render sources of the plugin NAME as Kustomize, Helm or plain directories, `NAME=kustomize|helm|directory`; repeatable")
 	flags.StringVar(&o.charts, "charts", "", "`DIR` with vendored charts, NAME-VERSION.tgz")
 	o.verdict.register(flags)
+}
+
+// registerCluster are those about what runs in the cluster before the boot.
+func (o *planInput) registerCluster(flags *pflag.FlagSet) {
+	o.progressive = formatFlag{allowed: []string{"on", "off"}}
+	flags.Var(&o.progressive, "progressive-syncs", "whether the applicationset-controller has --enable-progressive-syncs, so that RollingSync counts: `on|off`; default as the tree has it")
+	flags.StringSliceVar(&o.exists, "exists", nil, "`THINGS` that every cluster has before the boot: GROUP/KIND of a custom resource, Namespace/NAME or AppProject/NAME; repeatable")
 }
 
 // repositories are those of the flags.
@@ -112,6 +121,7 @@ deploys. It never waits for the Applications of an ApplicationSet, unless the pl
 	}
 	flags := cmd.Flags()
 	opts.register(flags)
+	opts.registerCluster(flags)
 	flags.BoolVar(&opts.resources, "resources", false, "show all objects, not only Applications and ApplicationSets")
 	flags.StringVar(&opts.diff, "diff", "", "say what changes in the boot since a `REVISION`, with -o table, json or markdown")
 	flags.BoolVar(&opts.manifests, "manifests", false, "with --diff: print how the objects of each Application change")
@@ -225,6 +235,17 @@ func (o *planInput) config(git generator.Repositories) (plan.Config, error) {
 			return cfg, usagef("--plugin must be NAME=kustomize, NAME=helm or NAME=directory, it is %q", flag)
 		}
 		cfg.Plugins[name] = source.Kind(kind)
+	}
+	if o.progressive.value != "" {
+		on := o.progressive.value == "on"
+		cfg.ProgressiveSyncs = &on
+	}
+	for _, text := range o.exists {
+		thing, err := plan.ParseThing(text)
+		if err != nil {
+			return cfg, usagef("--exists: %v", err)
+		}
+		cfg.Exists = append(cfg.Exists, thing)
 	}
 	if o.clusters != "" {
 		list, err := readClusters(o.clusters)

@@ -84,6 +84,9 @@ func (p planned) items(items []*plan.Item) []any {
 		if item.Namespace != "" {
 			o["namespace"] = item.Namespace
 		}
+		if item.Moved != "" {
+			o["moved"] = item.Moved
+		}
 		if item.Application != nil {
 			o["application"] = p.application(item.Application)
 		}

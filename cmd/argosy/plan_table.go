@@ -120,10 +120,18 @@ func planRows(wave plan.Wave, resources bool) [][]string {
 				rows = append(rows, applicationRow(child, "  "))
 			}
 		case resources:
-			rows = append(rows, []string{item.Name, item.Kind, "", item.Namespace, ""})
+			rows = append(rows, []string{item.Name, item.Kind, "", item.Namespace, movedText(item)})
 		}
 	}
 	return rows
+}
+
+// movedText says that an object is not where it was written; "" if it is.
+func movedText(item *plan.Item) string {
+	if item.Moved == "" {
+		return ""
+	}
+	return "moved from " + item.Moved
 }
 
 func applicationRow(app *plan.Application, indent string) []string {

@@ -63,6 +63,7 @@ one Application alone needs, and, if the boot does not end, what waits for what;
 	}
 	flags := cmd.Flags()
 	opts.register(flags)
+	opts.registerCluster(flags)
 	flags.StringArrayVar(&opts.durations, "duration", nil, "the workloads of an Application take so long, `NAME=TIME`; repeatable")
 	flags.StringVar(&opts.model, "model", "", "`FILE` with times by kind and by Application")
 	flags.StringVar(&opts.learn, "learn", "", "`FILE` with a boot, to take the times of its Applications from: kubectl get applications -A -o json of a cluster that has booted, or -o json")

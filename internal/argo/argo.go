@@ -11,6 +11,7 @@ const (
 	APIVersion         = Group + "/v1alpha1"
 	KindApplication    = "Application"
 	KindApplicationSet = "ApplicationSet"
+	KindAppProject     = "AppProject"
 	ResourcesFinalizer = "resources-finalizer.argocd.argoproj.io"
 	SyncWaveAnnotation = "argocd.argoproj.io/sync-wave"
 	// TrackingAnnotation names the Application that deploys an object.

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/argosy-cd/argosy/internal/argo/order"
 	"github.com/argosy-cd/argosy/internal/source"
 )
 
@@ -146,14 +147,10 @@ func describe(p *Plan) description {
 
 // place says where an Application deploys an item.
 func (i *Item) place(app *Application) string {
-	switch {
-	case app.Applied:
+	if app.Applied {
 		return byHand
-	case i.Phase != Sync:
-		return fmt.Sprintf("%s wave %d of %s", i.Phase, i.Wave, app.Name)
-	default:
-		return fmt.Sprintf("wave %d of %s", i.Wave, app.Name)
 	}
+	return order.Position(i.Phase, i.Wave) + " of " + app.Name
 }
 
 // knows reports whether a plan would have an Application of another plan if that were still deployed by the same parents. It would not if

@@ -19,6 +19,7 @@ func (l *loader) learn(app *Application, d located) {
 	o := d.Object
 	l.cluster(app, d)
 	l.learnVersion(app, d)
+	l.progressiveFrom(app, d)
 	if l.cfg.Settings != nil && !l.adopted {
 		return
 	}
@@ -159,7 +160,7 @@ const bundledCheck = "health check of Argo CD's own"
 func (l *loader) gate(item *Item) (bool, string) {
 	o := item.Object
 	if argo.IsApplicationSet(o) {
-		return false, "an ApplicationSet is healthy as soon as its Applications exist"
+		return l.setGate(item)
 	}
 	key, err := l.checks().Covers(o)
 	switch {

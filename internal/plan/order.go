@@ -3,97 +3,39 @@ package plan
 import (
 	"cmp"
 	"slices"
-	"strconv"
-	"strings"
 
-	"github.com/argosy-cd/argosy/internal/argo"
+	"github.com/argosy-cd/argosy/internal/argo/order"
 	"github.com/argosy-cd/argosy/internal/manifest"
 )
 
 // Phases of a sync, in order.
 const (
-	PreSync  = "PreSync"
-	Sync     = "Sync"
-	PostSync = "PostSync"
-	SyncFail = "SyncFail"
+	PreSync  = order.PreSync
+	Sync     = order.Sync
+	PostSync = order.PostSync
+	SyncFail = order.SyncFail
 )
 
-var phases = []string{PreSync, Sync, PostSync, SyncFail}
-
-// kinds is the order of kinds inside a wave; those that are not in it come last.
-var kinds = strings.Fields(`Namespace NetworkPolicy ResourceQuota LimitRange PodSecurityPolicy PodDisruptionBudget ServiceAccount Secret SecretList ConfigMap StorageClass
-	PersistentVolume PersistentVolumeClaim CustomResourceDefinition ClusterRole ClusterRoleList ClusterRoleBinding ClusterRoleBindingList Role RoleList RoleBinding
-	RoleBindingList Service DaemonSet Pod ReplicationController ReplicaSet Deployment HorizontalPodAutoscaler StatefulSet Job CronJob IngressClass Ingress APIService`)
-
-// compare orders items as Argo CD does: by phase, wave, kind and name.
-func compare(a, b *Item) int {
-	rank := func(i *Item) int {
-		if n := slices.Index(kinds, i.Kind); n >= 0 {
-			return n
-		}
-		return len(kinds)
-	}
-	return cmp.Or(cmp.Compare(slices.Index(phases, a.Phase), slices.Index(phases, b.Phase)), cmp.Compare(a.Wave, b.Wave), cmp.Compare(rank(a), rank(b)), cmp.Compare(a.Name, b.Name))
-}
-
-// place returns the phases and the wave of an object, and what is wrong with them. No phase is an object that is not deployed.
-func place(o manifest.Object) (phases []string, wave int, problem string) {
-	annotation := func(name string) string { return manifest.String(o, "metadata", "annotations", name) }
-	phases = hookPhases(annotation("argocd.argoproj.io/hook"), annotation("helm.sh/hook"))
-	text := annotation(argo.SyncWaveAnnotation)
-	if text == "" && annotation("helm.sh/hook") != "" {
-		text = annotation("helm.sh/hook-weight")
-	}
-	if text == "" {
-		return phases, 0, ""
-	}
-	wave, err := strconv.Atoi(text)
-	if err != nil {
-		return phases, 0, "the sync wave " + strconv.Quote(text) + " is not a number, which Argo CD takes for 0"
-	}
-	return phases, wave, ""
-}
-
 // Deploys reports whether a sync deploys an object: not one that is a hook of something else, or of a deletion.
-func Deploys(o manifest.Object) bool {
-	phases, _, _ := place(o)
-	return len(phases) > 0
-}
+func Deploys(o manifest.Object) bool { return order.Deploys(o) }
 
-// isHook reports whether an object is a hook.
-func isHook(o manifest.Object) bool {
-	return manifest.String(o, "metadata", "annotations", "argocd.argoproj.io/hook") != "" || manifest.String(o, "metadata", "annotations", "helm.sh/hook") != ""
-}
-
-// hookPhases are the phases of a hook, none for one that a sync does not run; everything else is deployed in Sync.
-func hookPhases(own, helm string) []string {
-	if own == "" && helm == "" {
-		return []string{Sync}
+// sort puts what an Application deploys in the order of its sync. What is applied by hand stays as it is inside a wave, and nothing of it is moved.
+func (a *Application) sort() {
+	if a.Applied {
+		slices.SortStableFunc(a.Items, func(i, j *Item) int { return order.Compare(i.Phase, i.Wave, j.Phase, j.Wave) })
+		return
 	}
-	names := map[string]bool{}
-	for _, hook := range fields(own) {
-		names[hook] = true
+	tasks, items := make([]*order.Task, len(a.Items)), make(map[*order.Task]*Item, len(a.Items))
+	for n, i := range a.Items {
+		tasks[n] = &order.Task{Group: i.Group, Kind: i.Kind, Namespace: i.Namespace, Name: i.Name, Phase: i.Phase, Wave: i.Wave, Object: i.Object}
+		items[tasks[n]] = i
 	}
-	if own == "" {
-		for _, hook := range fields(helm) {
-			names[map[string]string{"crd-install": Sync, "pre-install": PreSync, "pre-upgrade": PreSync, "post-install": PostSync, "post-upgrade": PostSync}[hook]] = true
-		}
+	order.Sort(tasks, a.namespace())
+	for n, t := range tasks {
+		i := items[t]
+		i.Phase, i.Wave, i.Moved = t.Phase, t.Wave, cmp.Or(i.Moved, t.Moved)
+		a.Items[n] = i
 	}
-	var out []string
-	for _, phase := range phases {
-		if names[phase] {
-			out = append(out, phase)
-		}
-	}
-	return out
-}
-
-func fields(s string) []string {
-	var out []string
-	for part := range strings.SplitSeq(s, ",") {
-		out = append(out, strings.TrimSpace(part))
-	}
-	return out
 }
 
 // Wave is the items of one wave of a phase.

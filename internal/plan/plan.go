@@ -20,6 +20,7 @@ import (
 	"github.com/argosy-cd/argosy/internal/appset"
 	"github.com/argosy-cd/argosy/internal/appset/generator"
 	"github.com/argosy-cd/argosy/internal/argo"
+	"github.com/argosy-cd/argosy/internal/argo/order"
 	"github.com/argosy-cd/argosy/internal/argo/versions"
 	"github.com/argosy-cd/argosy/internal/manifest"
 	"github.com/argosy-cd/argosy/internal/settings"
@@ -64,10 +65,13 @@ func New(ctx context.Context, cfg Config, roots ...manifest.Document) (*Plan, er
 		return nil, err
 	}
 	l.decideVersion(cfg.Version)
+	l.plan.ProgressiveSyncs = l.progressiveSyncs()
 	l.gates()
 	l.controllers()
 	l.advise()
 	l.unordered()
+	l.rollouts()
+	l.prerequisites()
 	for _, app := range l.plan.Applications {
 		if parents := l.parents[app.Ref]; len(parents) > 1 {
 			slices.Sort(parents)
@@ -94,7 +98,8 @@ type loader struct {
 	// adopted says that the settings are those that an earlier plan has found, adoptedClusters that the clusters are.
 	adopted, adoptedClusters bool
 	clusters                 generator.ClusterList
-	version                  seenVersion                 // of Argo CD
+	version                  seenVersion // of Argo CD
+	progressive              settings.Progressive
 	ready                    map[uintptr]func() rendered // by the spec
 	slots                    chan struct{}
 	stopped                  bool
@@ -272,6 +277,7 @@ func (l *loader) deploy(app *Application, spec map[string]any, ancestors []Ref) 
 	}
 	app.Broken = cmp.Or(app.Broken, content.broken)
 	if content.values != nil {
+		l.progressive.LearnValues(content.values)
 		if s, ok, err := settings.FromValues(content.values); ok && (l.cfg.Settings == nil || l.adopted) {
 			l.settings(app, app.Position, s, err)
 		}
@@ -356,7 +362,7 @@ func (l *loader) items(app *Application, spec map[string]any, docs []located, an
 	case away > 0:
 		l.find(RuleOtherCluster, app, "it deploys Applications or sets (%d) to another cluster, %s, whose own Argo CD deploys them; they are not planned", away, app.Destination)
 	}
-	slices.SortStableFunc(app.Items, compare)
+	app.sort()
 	l.needs(app)
 }
 
@@ -400,12 +406,12 @@ func (a *Application) in(d manifest.Document) manifest.Document {
 // places reads the places of an object in the order: a hook can have several, what is not deployed has none.
 func (l *loader) places(app *Application, d manifest.Document) []*Item {
 	o := d.Object
-	phases, wave, problem := place(o)
+	phases, wave, problem := order.Place(o)
 	var out []*Item
 	for _, phase := range phases {
 		out = append(out, &Item{
 			Group: manifest.Group(o), Kind: manifest.String(o, "kind"), Namespace: manifest.String(o, "metadata", "namespace"),
-			Name: cmp.Or(manifest.String(o, "metadata", "name"), manifest.String(o, "metadata", "generateName")+"*"), Phase: phase, Wave: wave, Hook: isHook(o), Object: o,
+			Name: cmp.Or(manifest.String(o, "metadata", "name"), manifest.String(o, "metadata", "generateName")+"*"), Phase: phase, Wave: wave, Hook: order.IsHook(o), Object: o,
 		})
 	}
 	if len(out) > 0 && problem != "" {

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/argosy-cd/argosy/internal/argo/order"
 	"github.com/argosy-cd/argosy/internal/health"
 	"github.com/argosy-cd/argosy/internal/manifest"
 	"github.com/argosy-cd/argosy/internal/settings"
@@ -111,7 +112,7 @@ func FuzzPlan(f *testing.F) {
 			return
 		}
 		for _, app := range p.Applications {
-			if !slices.IsSortedFunc(app.Items, compare) {
+			if !slices.IsSortedFunc(app.Items, func(a, b *Item) int { return order.Compare(a.Phase, a.Wave, b.Phase, b.Wave) }) {
 				t.Errorf("%s is not in order", app.Name)
 			}
 		}

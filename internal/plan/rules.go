@@ -157,6 +157,61 @@ var (
 		"The Application pins others to commits, and has the annotation " + argo.PathsAnnotation + ". Argo CD does not render it again for a commit outside of these paths, so the commit does not reach its Applications.",
 		"Remove the annotation, or name the paths of all of its Applications in it.",
 	}
+	RuleRolloutIgnored = Rule{
+		"rollout-ignored", Ordering, Warning,
+		"The ApplicationSet has RollingSync, and the applicationset-controller runs without --enable-progressive-syncs. It ignores the steps, and no wave waits for a rollout.",
+		"Set applicationsetcontroller.enable.progressive.syncs in argocd-cmd-params-cm, or render the set by the plugin appset.",
+	}
+	RuleRolloutUnknown = Rule{
+		"rollout-unknown", Unknown, Info,
+		"The ApplicationSet has RollingSync. With --enable-progressive-syncs it is Progressing during a rollout, and the waves behind it wait; without, they do not.",
+		"Say which it is with --progressive-syncs on or off.",
+	}
+	RuleKindMissing = Rule{
+		"kind-missing", Ordering, Warning,
+		"Nobody in the plan deploys the CRD of a kind. Unless the cluster has it, a sync with such an object fails before it applies anything.",
+		"Deploy the CRD in an earlier wave, or say --exists GROUP/KIND if the cluster has it.",
+	}
+	RuleKindLater = Rule{
+		"kind-later", Ordering, Error,
+		"The CRD of a kind comes later than an object of that kind. A sync wants all kinds before it begins, unless it deploys their CRDs itself.",
+		"Deploy the CRD in an earlier wave, or set SkipDryRunOnMissingResource=true if the order is right otherwise.",
+	}
+	RuleNamespaceMissing = Rule{
+		"namespace-missing", Ordering, Warning,
+		"Nobody in the plan creates a namespace. Unless the cluster has it, a sync fails when it comes to an object in it.",
+		"Set the sync option CreateNamespace=true, deploy the Namespace, or say --exists Namespace/NAME if the cluster has it.",
+	}
+	RuleNamespaceLater = Rule{
+		"namespace-later", Ordering, Error,
+		"A namespace is created later than an object in it. The sync of the object fails.",
+		"Create the namespace in an earlier wave, or set the sync option CreateNamespace=true.",
+	}
+	RuleProjectMissing = Rule{
+		"project-missing", Ordering, Warning,
+		"Nobody in the plan deploys the AppProject of an Application. Unless the cluster has it, Argo CD does not compare or sync the Application.",
+		"Deploy the AppProject in an earlier wave, or say --exists AppProject/NAME if the cluster has it.",
+	}
+	RuleProjectLater = Rule{
+		"project-later", Ordering, Error,
+		"The AppProject of an Application comes later than the Application, or by the Application itself. Argo CD refuses the Application until then.",
+		"Deploy the AppProject in an earlier wave, or apply it before the root.",
+	}
+	RuleProjectForbids = Rule{
+		"project-forbids", Ordering, Error,
+		"The AppProject in this plan does not permit the source, the destination or a kind of an Application. Argo CD refuses the Application, or its syncs do not begin.",
+		"Correct the AppProject, or the Application.",
+	}
+	RulePrerequisiteUnknown = Rule{
+		"prerequisite-unknown", Unknown, Info,
+		"Something needs a kind, a namespace or a project that nobody in the plan is known to bring. A source that is not known may bring it.",
+		"Make the sources available, or say what the cluster has with --exists.",
+	}
+	RuleVolumeWaits = Rule{
+		"volume-waits", Ordering, Error,
+		"A PersistentVolumeClaim with WaitForFirstConsumer is not bound before a Pod uses it. In a wave before its Pod it is never healthy, and later waves wait for ever.",
+		"Put the claim in the wave of the workload that mounts it.",
+	}
 	RuleNoHealthCheck = Rule{
 		"no-health-check", Ordering, Warning,
 		"Argo CD has no health check for Applications since version 1.8. Without one in its settings, no wave waits for an Application.",
@@ -213,8 +268,9 @@ var (
 func Rules() []Rule {
 	all := []Rule{
 		RuleSourceBroken, RuleApplicationInvalid, RuleSetBroken, RuleNameTwice, RuleSettingsBroken,
-		RuleSourceUnknown, RuleSourcePartly, RuleSetUnknown, RuleFieldIgnored, RuleControllerUnknown, RuleTooLarge, RuleClusterUnknown, RuleClustersFromTree, RuleSettingsUnknown,
-		RuleNoHealthCheck, RuleHealthCheckNested, RuleSeveralParents, RuleCycle, RuleWaveNotANumber, RuleSyncByHand, RuleNeedsMissing, RuleNeedsLater, RuleUpdatesUnordered, RulePinnedPaths,
+		RuleSourceUnknown, RuleSourcePartly, RuleSetUnknown, RuleFieldIgnored, RuleControllerUnknown, RuleTooLarge, RuleClusterUnknown, RuleClustersFromTree, RuleSettingsUnknown, RuleRolloutUnknown, RulePrerequisiteUnknown,
+		RuleKindLater, RuleNamespaceLater, RuleProjectLater, RuleProjectForbids, RuleVolumeWaits, RuleKindMissing, RuleNamespaceMissing, RuleProjectMissing,
+		RuleNoHealthCheck, RuleHealthCheckNested, RuleRolloutIgnored, RuleSeveralParents, RuleCycle, RuleWaveNotANumber, RuleSyncByHand, RuleNeedsMissing, RuleNeedsLater, RuleUpdatesUnordered, RulePinnedPaths,
 		RuleSetEmpty, RuleHydrated, RuleHealthCheckDeployed, RuleOtherCluster, RuleOtherNamespace, RuleAlternatives, RuleLenient, RuleExcluded,
 		RuleVersionNearest,
 	}

@@ -36,6 +36,7 @@ func (l *loader) render(d manifest.Document) *expanded {
 // set plans the Applications of a set.
 func (l *loader) set(app *Application, item *Item, set *expanded, ancestors []Ref) {
 	item.Children = []*Application{}
+	item.Rollout = isRollout(item.Object)
 	if set.err != nil {
 		rule := RuleSetBroken
 		if generator.OnlyUnknown(set.err) {

@@ -140,6 +140,9 @@ type Item struct {
 	Awaits bool
 	// Rollout says that it is an ApplicationSet with RollingSync: whether it is Progressing during one depends on --enable-progressive-syncs.
 	Rollout bool
+	// FirstConsumer says that it is a PersistentVolumeClaim that is not bound before a Pod uses it; Consumers are the items that do, of any Application.
+	FirstConsumer bool
+	Consumers     []*Item
 	// Object is the object itself.
 	Object manifest.Object
 }

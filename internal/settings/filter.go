@@ -3,10 +3,10 @@ package settings
 import (
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
+	"github.com/argosy-cd/argosy/internal/argo"
 	"github.com/argosy-cd/argosy/internal/manifest"
 )
 
@@ -51,7 +51,7 @@ func anyGlob(patterns []string, s string) bool {
 		if !strings.ContainsAny(p, `*?[]{}\`) {
 			return p == s
 		}
-		re, err := glob(p)
+		re, err := argo.Glob(p, "")
 		// Argo CD, too, ignores a pattern that is none.
 		return err == nil && re.MatchString(s)
 	})
@@ -74,55 +74,10 @@ func filters(data map[string]any, key string) ([]Filter, error) {
 	var errs []error
 	for i, f := range out {
 		for _, p := range slices.Concat(f.APIGroups, f.Clusters) {
-			if _, err := glob(p); err != nil {
+			if _, err := argo.Glob(p, ""); err != nil {
 				errs = append(errs, fmt.Errorf("%s: [%d]: %q is not a pattern: %w", key, i, p, err))
 			}
 		}
 	}
 	return out, errors.Join(errs...)
-}
-
-// glob translates a pattern in the syntax of gobwas/glob, which Argo CD uses here without separators.
-func glob(pattern string) (*regexp.Regexp, error) {
-	var b strings.Builder
-	b.WriteString(`(?s)\A`)
-	depth := 0
-	for i := 0; i < len(pattern); i++ {
-		switch c := pattern[i]; {
-		case c == '*':
-			b.WriteString(`.*`)
-		case c == '?':
-			b.WriteString(`.`)
-		case c == '[':
-			end := strings.IndexByte(pattern[i:], ']')
-			if end < 2 {
-				return nil, errors.New("it has a [ without its ]")
-			}
-			class, negated := strings.CutPrefix(pattern[i+1:i+end], "!")
-			class = strings.NewReplacer(`^`, `\^`, `[`, `\[`).Replace(class)
-			b.WriteString(map[bool]string{false: "[", true: "[^"}[negated] + class + "]")
-			i += end
-		case c == '{':
-			depth++
-			b.WriteString(`(?:`)
-		case c == '}' && depth > 0:
-			depth--
-			b.WriteString(`)`)
-		case c == ',' && depth > 0:
-			b.WriteString(`|`)
-		case c == '\\' && i+1 < len(pattern):
-			i++
-			b.WriteString(regexp.QuoteMeta(pattern[i : i+1]))
-		default:
-			b.WriteString(regexp.QuoteMeta(pattern[i : i+1]))
-		}
-	}
-	if depth > 0 {
-		return nil, errors.New("it has a { without its }")
-	}
-	re, err := regexp.Compile(b.String() + `\z`)
-	if err != nil {
-		return nil, errors.New("it has a class that is not one")
-	}
-	return re, nil
 }

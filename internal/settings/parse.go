@@ -39,6 +39,14 @@ func Parse(file string, data []byte) (*Settings, error) {
 	if len(docs) > 1 {
 		where = all[0].String()
 	}
+	var progressive Progressive
+	for _, d := range docs {
+		progressive.Learn(d.Object)
+		if manifest.String(d.Object, "kind") == "" {
+			progressive.LearnValues(d.Object)
+		}
+	}
+	all[0].settings.ProgressiveSyncs = progressive.Known()
 	return all[0].settings, problem.Wrap(all[0].err, func(e error) error { return fmt.Errorf("%s: %w", where, e) })
 }
 

@@ -30,6 +30,10 @@ type Settings struct {
 	ValueFileSchemes []string
 	// Version is the version of Argo CD that values of its chart or an ArgoCD resource name. "" is not known.
 	Version string
+	// GlobalProjects says that projects inherit from others (globalProjects), which are not read.
+	GlobalProjects bool
+	// ProgressiveSyncs says whether the applicationset-controller has --enable-progressive-syncs, if the file that was parsed says so. Nil is not known.
+	ProgressiveSyncs *bool
 	// Partial says that value files, which were not read, may have more settings.
 	Partial bool
 	// Origin says where the settings were found, for messages: "argocd-cm at apps/argocd/cm.yaml:1".
@@ -63,7 +67,7 @@ func isData(data map[string]any) bool {
 
 // fromData reads the data of argocd-cm. Keys that are absent have Argo CD's defaults.
 func fromData(origin string, data map[string]any) (*Settings, error) {
-	s := &Settings{Origin: origin, ValueFileSchemes: []string{"https", "http"}}
+	s := &Settings{Origin: origin, ValueFileSchemes: []string{"https", "http"}, GlobalProjects: data["globalProjects"] != nil}
 	var errs []error
 	checks, err := health.FromData(data)
 	s.Health = checks

@@ -1,0 +1,94 @@
+package plan
+
+import (
+	"cmp"
+
+	"github.com/argosy-cd/argosy/internal/appset/generator"
+	"github.com/argosy-cd/argosy/internal/argo"
+	"github.com/argosy-cd/argosy/internal/health"
+	"github.com/argosy-cd/argosy/internal/manifest"
+)
+
+// isRollout reports whether a set asks for RollingSync, with steps.
+func isRollout(set manifest.Object) bool {
+	strategy := manifest.Map(set, "spec", "strategy")
+	steps, _ := manifest.Map(strategy, "rollingSync")["steps"].([]any)
+	return manifest.String(strategy, "type") == "RollingSync" && len(steps) > 0
+}
+
+// progressiveFrom takes from what is deployed beside Argo CD whether RollingSync counts.
+func (l *loader) progressiveFrom(app *Application, d located) {
+	namespace := cmp.Or(manifest.String(d.Object, "metadata", "namespace"), app.namespace())
+	if argo.IsApplication(d.Object) {
+		app = l.newApplication(app.in(d.Document), d.origin)
+		namespace = app.namespace()
+	}
+	if l.server(app) == generator.InClusterServer && namespace == l.cfg.Namespace {
+		l.progressive.Learn(d.Object)
+	}
+}
+
+// progressiveSyncs reports whether RollingSync counts: as the caller says, or the settings, or what the plan deploys; nil is not known.
+func (l *loader) progressiveSyncs() *bool {
+	switch {
+	case l.cfg.ProgressiveSyncs != nil:
+		return l.cfg.ProgressiveSyncs
+	case l.cfg.Settings != nil && l.cfg.Settings.ProgressiveSyncs != nil:
+		return l.cfg.Settings.ProgressiveSyncs
+	}
+	return l.progressive.Known()
+}
+
+const setHealthy = "an ApplicationSet is healthy as soon as its Applications exist"
+
+// setGate says whether the next wave waits for an ApplicationSet: for one whose Applications cannot be made, for its rollout, or because a health check
+// of the settings looks at its Applications.
+func (l *loader) setGate(item *Item) (bool, string) {
+	if item.Broken {
+		return true, "its Applications cannot be made (ErrorOccurred), so it is Degraded, which fails the wave"
+	}
+	if key, err := l.checks().Covers(item.Object); key != "" && err == nil && l.looksInto() {
+		return true, "health check " + key
+	}
+	switch on := l.plan.ProgressiveSyncs; {
+	case !item.Rollout:
+		return false, setHealthy
+	case on == nil:
+		return false, "it is not known whether the applicationset-controller has --enable-progressive-syncs, without which it ignores RollingSync, and " + setHealthy
+	case !*on:
+		return false, "the applicationset-controller ignores RollingSync without --enable-progressive-syncs, and " + setHealthy
+	}
+	return true, "it is Progressing until the last step of its RollingSync is healthy, except for a moment after it was created"
+}
+
+// looksInto asks the health check of sets in the settings whether it sees a set's Applications.
+func (l *loader) looksInto() bool {
+	status := map[string]any{
+		"conditions": []any{map[string]any{"type": "ErrorOccurred", "status": "False"}, map[string]any{"type": "ParametersGenerated", "status": "True"}, map[string]any{"type": "ResourcesUpToDate", "status": "True"}},
+		"resources": []any{map[string]any{
+			"group": argo.Group, "kind": argo.KindApplication, "version": "v1alpha1", "namespace": "argocd", "name": "x", "status": "OutOfSync", "health": map[string]any{"status": "Progressing"},
+		}},
+	}
+	o := manifest.Object{"apiVersion": argo.APIVersion, "kind": argo.KindApplicationSet, "metadata": map[string]any{"name": "x"}, "spec": map[string]any{}, "status": status}
+	h, ok, err := health.Evaluate(o, l.checks(), health.Limits{})
+	return err == nil && ok && h.Status != "Healthy"
+}
+
+// rollouts says which sets have a RollingSync that does not hold back the waves behind them.
+func (l *loader) rollouts() {
+	for _, app := range l.plan.Applications {
+		for _, item := range app.Items {
+			last := app.Items[len(app.Items)-1]
+			if !item.Rollout || item.Waits || app.Applied || item.Wave == last.Wave && item.Phase == last.Phase {
+				continue
+			}
+			f := Finding{Rule: RuleRolloutUnknown, Subject: item.Name, Position: item.Position, Origin: app.Origin}
+			f.Message = "it has RollingSync; whether the waves behind it wait for its rollout depends on --enable-progressive-syncs of the applicationset-controller, which is not known: say --progressive-syncs on or off"
+			if l.plan.ProgressiveSyncs != nil {
+				f.Rule = RuleRolloutIgnored
+				f.Message = "it has RollingSync, which the applicationset-controller ignores without --enable-progressive-syncs: all its Applications sync at once, and the waves behind it do not wait for them"
+			}
+			l.note(f)
+		}
+	}
+}
