@@ -23,6 +23,8 @@ import (
 func (s *stage) plan(ctx context.Context) (*plan.Plan, error) {
 	input := s.settings
 	input.sets = s.exhibit.sets
+	// What the roots do not bring was there before, or there would be nothing to show.
+	input.exists = append(slices.Clip(input.exists), "all")
 	cfg, err := input.config(s)
 	if err != nil {
 		return nil, err

@@ -58,7 +58,7 @@ func (o *planInput) registerSettings(flags *pflag.FlagSet) {
 func (o *planInput) registerCluster(flags *pflag.FlagSet) {
 	o.progressive = formatFlag{allowed: []string{"on", "off"}}
 	flags.Var(&o.progressive, "progressive-syncs", "whether the applicationset-controller has --enable-progressive-syncs, so that RollingSync counts: `on|off`; default as the tree has it")
-	flags.StringSliceVar(&o.exists, "exists", nil, "`THINGS` that every cluster has before the boot: GROUP/KIND of a custom resource, Namespace/NAME or AppProject/NAME; repeatable")
+	flags.StringSliceVar(&o.exists, "exists", nil, "`THINGS` that every cluster has before the boot: GROUP/KIND of a custom resource, Namespace/NAME, AppProject/NAME, or all that nobody in the plan brings; repeatable")
 }
 
 // repositories are those of the flags.
@@ -241,6 +241,10 @@ func (o *planInput) config(git generator.Repositories) (plan.Config, error) {
 		cfg.ProgressiveSyncs = &on
 	}
 	for _, text := range o.exists {
+		if text == "all" {
+			cfg.ExistsAll = true
+			continue
+		}
 		thing, err := plan.ParseThing(text)
 		if err != nil {
 			return cfg, usagef("--exists: %v", err)

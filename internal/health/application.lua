@@ -90,11 +90,6 @@ end
 if operation ~= nil and (operation.phase == "Running" or operation.phase == "Terminating") then
   return health("Progressing", "a sync is running: " .. (operation.message or ""))
 end
--- A sync ends before Argo CD has looked at what it has changed. Until then status.health is about what was there before. Times are in seconds.
-local ended, looked = (operation or {}).finishedAt, status.reconciledAt
-if ended ~= nil and looked ~= nil and (ended > looked or ended == looked and sync.status ~= "Synced") then
-  return health("Progressing", "waiting for Argo CD to look at it after its sync")
-end
 
 if sync.status == "Unknown" and (own.status == "Healthy" or own.status == "Unknown") then
   for _, condition in pairs(status.conditions or {}) do

@@ -78,11 +78,6 @@ func TestApplicationScript(t *testing.T) {
 		"missing":     {replace: []string{"{status: Healthy}", "{status: Missing}", "Synced", "OutOfSync"}, want: "Missing", seed: "Missing"},
 		"suspended":   {replace: []string{"{status: Healthy}", "{status: Suspended}"}, want: "Suspended", seed: "Suspended"},
 
-		"synced before":            {replace: []string{"{phase: Succeeded}", `{phase: Succeeded, finishedAt: "2025-12-31T23:59:59Z"}`}, want: "Healthy", seed: "Healthy"},
-		"synced, and seen":         {replace: []string{"{phase: Succeeded}", `{phase: Succeeded, finishedAt: "2026-01-01T00:00:00Z"}`}, want: "Healthy", seed: "Healthy"},
-		"synced, not seen":         {replace: []string{"{phase: Succeeded}", `{phase: Succeeded, finishedAt: "2026-01-01T00:00:01Z"}`}, want: "Progressing", seed: "Healthy", message: "waiting for Argo CD to look at it after its sync"},
-		"synced, perhaps not seen": {replace: []string{"{phase: Succeeded}", `{phase: Succeeded, finishedAt: "2026-01-01T00:00:00Z"}`, "Synced", "OutOfSync"}, want: "Progressing", seed: "Healthy"},
-
 		// A stale Healthy: the status is about another spec, or about what was there before a sync.
 		"new path":           {replace: []string{"spec:\n  project: default\n  source: {repoURL: https://git.example.com/x, path: web", "spec:\n  project: default\n  source: {repoURL: https://git.example.com/x, path: bad"}, want: "Progressing", seed: "Healthy", message: "waiting for Argo CD to look at its new source"},
 		"new revision":       {replace: []string{"targetRevision: main}\n  destination", "targetRevision: v2}\n  destination"}, want: "Progressing", seed: "Healthy"},

@@ -38,6 +38,12 @@ func Pins(source map[string]any) bool {
 	return manifest.String(plugin, "name") == PluginName && err == nil && mode != pinNone
 }
 
+// KeepsPins reports whether Applications that a new commit does not change keep their old one.
+func KeepsPins(source map[string]any) bool {
+	mode, err := parsePin(argo.PluginParameter(manifest.Map(source, "plugin"), "pin"))
+	return Pins(source) && err == nil && mode == pinChanged
+}
+
 // Own is the revision that a source of this plugin follows. One that its parent has pinned follows the branch that it had before.
 func Own(source map[string]any) appset.Read {
 	branch := argo.PluginParameter(manifest.Map(source, "plugin"), "pin-branch")

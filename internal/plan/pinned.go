@@ -28,6 +28,7 @@ func (l *loader) unordered() {
 			}
 			own := plugin.Own(s.Spec)
 			for _, child := range app.children() {
+				child.KeepsPin = child.Pinned && plugin.KeepsPins(s.Spec)
 				for _, c := range child.Sources {
 					if !child.Pinned && !child.Itself && c.follows(own.URL) && argo.Revision(c.Revision) != argo.Revision(own.Revision) {
 						l.find(RuleUpdatesUnordered, child, "it follows %s of the repository of %s, which pins its Applications at %s: it syncs by itself, whatever its wave is", argo.Revision(c.Revision), app.Name, argo.Revision(own.Revision))

@@ -12,7 +12,7 @@ import (
 // judge says who brings a thing, and fills what needs it.
 func (p *prerequisites) judge(d *demand) {
 	providers := p.providers[d.Thing]
-	if len(providers) == 0 && p.elsewhere(d) {
+	if len(providers) == 0 && (p.cfg.ExistsAll || p.elsewhere(d)) {
 		return
 	}
 	for _, item := range d.items {

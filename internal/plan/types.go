@@ -30,6 +30,8 @@ type Config struct {
 	ProgressiveSyncs *bool
 	// Exists is what the cluster has before the boot, besides Kubernetes and Argo CD.
 	Exists []Thing
+	// ExistsAll says that it has everything that nobody in the plan brings.
+	ExistsAll bool
 	// Cache is shared by plans of the same repositories, with the same Loader, Git and Plugins. Nil is one for this plan alone.
 	Cache *Cache
 }

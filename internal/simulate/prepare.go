@@ -73,7 +73,10 @@ func (s *simulation) item(a *app, i *plan.Item) *item {
 	if !x.checked {
 		x.health = None
 	}
-	a.items = append(a.items, x)
+	a.items, s.items[i] = append(a.items, x), x
+	for _, c := range i.Consumers {
+		s.claims[c] = append(s.claims[c], x)
+	}
 	return x
 }
 

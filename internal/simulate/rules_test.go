@@ -240,6 +240,21 @@ func TestWorkloads(t *testing.T) {
 	}
 }
 
+// TestFirstConsumer: a claim that waits for its first consumer is bound when that is applied: never, if it is in a later wave.
+func TestFirstConsumer(t *testing.T) {
+	for wave, want := range map[int]simulate.Health{0: simulate.Healthy, 1: simulate.Progressing} {
+		tr := &tree{}
+		user, claim := object("Deployment", wave), object("PersistentVolumeClaim", 0)
+		claim.FirstConsumer, claim.Consumers = true, []*plan.Item{user}
+		x := tr.app("x", claim, user, object("ConfigMap", 1))
+		blocked := ""
+		if wave == 1 {
+			blocked = "x: its sync waits for PersistentVolumeClaim persistentvolumeclaim"
+		}
+		expect(t, run(t, tr.plan(x), simulate.DefaultModel()), map[string]simulate.Health{"x": want}, blocked)
+	}
+}
+
 // version gives the object of an item a content.
 func version(i *plan.Item, n int64) *plan.Item {
 	i.Object = manifest.Object{"version": n}

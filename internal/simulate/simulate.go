@@ -30,6 +30,8 @@ type simulation struct {
 	serial int
 	apps   map[*plan.Application]*app
 	refs   map[plan.Ref]*app
+	items  map[*plan.Item]*item
+	claims map[*plan.Item][]*item // that wait for a consumer, by consumer
 	names  map[*plan.Application]string
 	random *rand.Rand
 	aware  bool // the health check of Applications looks at syncs, too
@@ -118,7 +120,7 @@ func Simulate(p *plan.Plan, m Model, faults ...Fault) (*Boot, error) {
 
 func newSimulation(p *plan.Plan, m Model, faults []Fault) (*simulation, error) {
 	s := &simulation{
-		model: m, faults: map[string][]Fault{}, boot: &Boot{by: map[string]*Run{}}, apps: map[*plan.Application]*app{}, refs: map[plan.Ref]*app{},
+		model: m, faults: map[string][]Fault{}, boot: &Boot{by: map[string]*Run{}}, apps: map[*plan.Application]*app{}, refs: map[plan.Ref]*app{}, items: map[*plan.Item]*item{}, claims: map[*plan.Item][]*item{},
 		random:  rand.New(rand.NewPCG(m.Seed, 0)), //nolint:gosec // a simulation that can be repeated
 		present: map[plan.Thing]bool{}, awaited: map[plan.Thing][]*app{},
 	}

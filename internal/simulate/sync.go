@@ -121,7 +121,21 @@ func (s *simulation) put(a *app, x *item) {
 	case x.checked:
 		x.first = s.now
 		s.become(a, x, Progressing)
-		s.ripen(a, x)
+		if !x.FirstConsumer {
+			s.ripen(a, x)
+		}
+	}
+	for _, claim := range s.claims[x.Item] {
+		s.claim(claim)
+	}
+	s.claim(x)
+}
+
+// claim binds a PersistentVolumeClaim that waits for its first consumer, if it and one of its consumers are there.
+func (s *simulation) claim(x *item) {
+	used := slices.ContainsFunc(x.Consumers, func(i *plan.Item) bool { return s.items[i] != nil && s.items[i].applied })
+	if x.FirstConsumer && x.applied && x.health == Progressing && used {
+		s.ripen(x.app, x)
 	}
 }
 
