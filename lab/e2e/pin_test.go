@@ -120,7 +120,9 @@ func TestPin(t *testing.T) {
 	fourth := k.commit(versions("1", true, names...))
 	k.inOrder(deep, "pin-a", "pin-b", fourth)
 	reverted := k.target(deep, "pin-deep", fourth)
-	k.wait("pin", func(o *unstructured.Unstructured) bool { return text(o, "status", "operationState", "phase") == "Succeeded" })
+	k.wait("pin", func(o *unstructured.Unstructured) bool {
+		return text(o, "status", "operationState", "phase") == "Succeeded"
+	})
 
 	// A rollback of the parent, which Argo CD allows without automated sync.
 	k.must(k.lab.Patch(k.ctx, application, lab.Namespace, "pin", `{"spec": {"syncPolicy": {"automated": null}}, "operation": {"sync": {"revision": "`+third+`"}}}`))

@@ -24,6 +24,8 @@ type rule struct {
 	project string
 	// before are objects that the cluster has already.
 	before []string
+	// never are Applications with a workload that never becomes healthy; a simulation has to be told.
+	never []string
 
 	// phase and message are of the root's operation; the message contains it. health is the root's, "" is not looked at.
 	phase, message, health string
@@ -77,16 +79,7 @@ func (k *kit) start(rules []rule) {
 	}
 	k.commit(files)
 	for _, r := range rules {
-		a := r.root
-		a.name, a.path = r.name, r.name
-		if a.namespace == "" {
-			a.namespace = r.name
-		}
-		manifest := k.app(a)
-		if r.project != "" {
-			manifest = strings.Replace(manifest, "project: default", "project: "+r.project, 1)
-		}
-		k.apply(manifest)
+		k.apply(k.rootOf(r))
 	}
 }
 
@@ -153,7 +146,7 @@ func TestRulesOfSyncs(t *testing.T) {
 			there: []string{"Thing.deps.rules.example.com/one-deps-thing", "ConfigMap/one-deps-third"},
 		},
 		{ // The weight of a Helm hook is a wave, also without a hook.
-			name: "one-weight",
+			name: "one-weight", never: []string{"one-weight"},
 			files: map[string]string{
 				"one-weight/gate.yaml":   deployment("one-weight-gate", false),
 				"one-weight/before.yaml": annotated(configMap("one-weight-before", "1"), "helm.sh/hook-weight", "-5"),
@@ -212,7 +205,7 @@ func TestRulesOfSyncs(t *testing.T) {
 			absent: []string{"ConfigMap/one-nocreate-cm"},
 		},
 		{ // Missing: a kind with a check in Go.
-			name: "one-missgo",
+			name: "one-missgo", never: []string{"one-missgo"},
 			files: map[string]string{
 				"one-missgo/a.yaml": inWave(deployment("one-missgo-gate", false), 0),
 				"one-missgo/b.yaml": inWave(deployment("one-missgo-later", true), 1),
@@ -220,7 +213,7 @@ func TestRulesOfSyncs(t *testing.T) {
 			phase: "Running", message: stuck + "one-missgo-gate", health: "Missing", absent: []string{"Deployment.apps/one-missgo-later"},
 		},
 		{ // Missing: a kind with a check in Lua that Argo CD brings.
-			name: "one-misslua",
+			name: "one-misslua", never: []string{"one-misslua"},
 			files: map[string]string{
 				"one-misslua/a.yaml": inWave(deployment("one-misslua-gate", false), 0),
 				"one-misslua/b.yaml": inWave("apiVersion: cert-manager.io/v1\nkind: Certificate\nmetadata: {name: one-misslua-later}\n", 1),
@@ -228,7 +221,7 @@ func TestRulesOfSyncs(t *testing.T) {
 			phase: "Running", message: stuck + "one-misslua-gate", health: "Progressing", absent: []string{"Certificate.cert-manager.io/one-misslua-later"},
 		},
 		{ // Missing: a kind without any check.
-			name: "one-missnone",
+			name: "one-missnone", never: []string{"one-missnone"},
 			files: map[string]string{
 				"one-missnone/a.yaml": inWave(deployment("one-missnone-gate", false), 0),
 				"one-missnone/b.yaml": inWave(configMap("one-missnone-later", "1"), 1),
@@ -236,7 +229,7 @@ func TestRulesOfSyncs(t *testing.T) {
 			phase: "Running", message: stuck + "one-missnone-gate", health: "Progressing", absent: []string{"ConfigMap/one-missnone-later"},
 		},
 		{ // A Degraded object beside one that is Progressing: the sync goes on.
-			name: "one-degraded",
+			name: "one-degraded", never: []string{"one-degraded"},
 			files: map[string]string{
 				"one-degraded/a.yaml": inWave(strings.Replace(deployment("one-degraded-bad", false), "replicas: 1", "replicas: 1\n  progressDeadlineSeconds: 1", 1), 0),
 				"one-degraded/b.yaml": inWave(deployment("one-degraded-slow", false), 0),
@@ -246,7 +239,7 @@ func TestRulesOfSyncs(t *testing.T) {
 			phase: "Running", message: stuck + "one-degraded-slow", health: "Degraded", absent: []string{"ConfigMap/one-degraded-later"},
 		},
 		{ // A last wave with a Sync hook is awaited, all of it.
-			name: "one-lasthook",
+			name: "one-lasthook", never: []string{"one-lasthook"},
 			files: map[string]string{
 				"one-lasthook/a.yaml": inWave(configMap("one-lasthook-first", "1"), 0),
 				"one-lasthook/b.yaml": inWave(deployment("one-lasthook-last", false), 1),
@@ -255,7 +248,7 @@ func TestRulesOfSyncs(t *testing.T) {
 			phase: "Running", message: stuck + "one-lasthook-last", there: []string{"ConfigMap/one-lasthook-hook"},
 		},
 		{ // The same with one wave only: the hook is awaited, the rest is not.
-			name: "one-onlyhook",
+			name: "one-onlyhook", never: []string{"one-onlyhook"},
 			files: map[string]string{
 				"one-onlyhook/b.yaml": deployment("one-onlyhook-last", false),
 				"one-onlyhook/c.yaml": annotated(configMap("one-onlyhook-hook", "1"), "argocd.argoproj.io/hook", "Sync"),
@@ -276,6 +269,7 @@ func TestRulesOfSyncs(t *testing.T) {
 	}
 	k.start(rules)
 	k.hold(rules)
+	k.simulate(rules, "--exists", "cert-manager.io/Certificate")
 	order := []lab.Entry{
 		{Kind: "ConfigMap", Name: "one-deps-before", What: "created"},
 		{Kind: "Namespace", Name: "one-deps-other", What: "created"},
@@ -355,6 +349,7 @@ func TestRulesOfChildren(t *testing.T) {
 	rules := k.children("nokind", "nopath", "later")
 	k.start(rules)
 	k.hold(rules)
+	k.simulate(rules)
 	for name, want := range map[string]string{
 		"kids-noproject-child": "Unknown Unknown InvalidSpecError",
 		"kids-nosource-child":  "Unknown Unknown InvalidSpecError",
@@ -382,7 +377,7 @@ func TestRulesWithOurChecks(t *testing.T) {
 		},
 		phase: "Succeeded", health: "Healthy", children: map[string]string{"ours-self-next": "Healthy"},
 	}, rule{
-		name: "ours-set", root: app{namespace: lab.Namespace}, files: map[string]string{
+		name: "ours-set", never: []string{"ours-set-x"}, root: app{namespace: lab.Namespace}, files: map[string]string{
 			"ours-set/set.yaml":  k.set("ours-set-set", "0", app{name: "ours-set-x", path: "slow"}),
 			"ours-set/next.yaml": k.app(app{name: "ours-set-next", path: "child", wave: "1", namespace: "ours-set"}),
 			"slow/d.yaml":        deployment("slow", false),
@@ -392,6 +387,7 @@ func TestRulesWithOurChecks(t *testing.T) {
 	})
 	k.start(rules)
 	k.hold(rules)
+	k.simulate(rules)
 	o := k.wait("ours-self", func(*unstructured.Unstructured) bool { return true })
 	if id := o.GetAnnotations()["argocd.argoproj.io/tracking-id"]; id != "ours-self:argoproj.io/Application:argocd/ours-self" {
 		t.Errorf("ours-self does not deploy itself, or this shows nothing: %q", id)
@@ -428,7 +424,7 @@ func TestRulesOfSets(t *testing.T) {
 			there: []string{set + "/sets-error-set"}, absent: []string{application + "/sets-error-next", application + "/sets-error-x"},
 		},
 		{ // A set that is rolled out is Progressing until its Applications are healthy.
-			name: "sets-rolling", root: app{namespace: lab.Namespace},
+			name: "sets-rolling", never: []string{"sets-rolling-x"}, root: app{namespace: lab.Namespace},
 			files: map[string]string{
 				"bad/d.yaml":             deployment("bad", false),
 				"worse/d.yaml":           deployment("bad", false),
@@ -441,6 +437,7 @@ func TestRulesOfSets(t *testing.T) {
 	}
 	k.start(rules)
 	k.hold(rules)
+	k.simulate(rules)
 	k.commit(map[string]string{"bad/d.yaml": deployment("bad", true)})
 	k.await("Application", "sets-rolling-next", "health Healthy")
 	k.healthyBefore("sets-rolling-x", "sets-rolling-next")
