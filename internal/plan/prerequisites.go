@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -30,7 +31,13 @@ func (p *prerequisites) judge(d *demand) {
 	p.late(d, providers)
 }
 
-// elsewhere reports whether something that is not known may bring a thing that nobody known brings, and says so.
+// doubt is why it is not known whether somebody brings things of one kind to a cluster, and those things.
+type doubt struct {
+	what, cluster, reason string
+	demands               []*demand
+}
+
+// elsewhere reports whether something that is not known may bring a thing that nobody known brings, and notes that.
 func (p *prerequisites) elsewhere(d *demand) bool {
 	if p.made[d.Thing] {
 		return true
@@ -46,12 +53,37 @@ func (p *prerequisites) elsewhere(d *demand) bool {
 	case d.What == ThingKind && p.makers[d.Cluster] != "":
 		reason = p.makers[d.Cluster] + " may"
 	case !p.resolved(d.Cluster) && p.onAnother(d):
-		reason = "an Application for another cluster does, which may be the same one"
+		reason = "Applications for a cluster that may be the same one under another name do"
 	default:
 		return false
 	}
-	p.say(RulePrerequisiteUnknown, d, "nobody in this plan is known to %s, which %s; %s", d.act(), d.needed(), reason)
+	i := slices.IndexFunc(p.doubts, func(o *doubt) bool { return o.what == d.What && o.cluster == d.Cluster && o.reason == reason })
+	if i < 0 {
+		p.doubts, i = append(p.doubts, &doubt{d.What, d.Cluster, reason, nil}), len(p.doubts)
+	}
+	p.doubts[i].demands = append(p.doubts[i].demands, d)
 	return true
+}
+
+// doubtful says what may come from sources that are not known, in one finding for all things of one kind, those with the most users first.
+func (p *prerequisites) doubtful() {
+	for _, o := range p.doubts {
+		slices.SortStableFunc(o.demands, func(a, b *demand) int { return cmp.Compare(len(b.users), len(a.users)) })
+		var things []string
+		for _, d := range o.demands {
+			users := d.users[0].app.Name
+			if n := len(d.users); n > 1 {
+				users += fmt.Sprintf(" and %d more", n-1)
+			}
+			things = append(things, fmt.Sprintf("%s (for %s)", d.Name, users))
+		}
+		d := o.demands[0]
+		name := d.title()
+		if len(things) > 1 {
+			name = map[string]string{ThingKind: "the CRDs of", ThingNamespace: "the namespaces", ThingProject: "the AppProjects"}[d.What]
+		}
+		p.say(RulePrerequisiteUnknown, d, "nothing that is known of this plan %s %s %s%s; %s", d.verb(), name, some(things), d.in(), o.reason)
+	}
 }
 
 // onAnother reports whether a thing is provided in a cluster that may be the same under another name.
@@ -64,19 +96,27 @@ func (p *prerequisites) onAnother(d *demand) bool {
 	return false
 }
 
-// act is what somebody must do to provide a thing.
-func (d *demand) act() string {
-	in := ""
-	if d.Cluster != generator.InClusterServer {
-		in = " in the cluster " + d.Cluster
+// verb is what somebody does who provides a thing.
+func (d *demand) verb() string {
+	if d.What == ThingNamespace {
+		return "creates"
 	}
-	switch d.What {
-	case ThingKind:
-		return "deploy the CRD of " + d.Name + in
-	case ThingNamespace:
-		return "create the namespace " + d.Name + in
+	return "deploys"
+}
+
+func (d *demand) title() string {
+	return map[string]string{ThingKind: "the CRD of", ThingNamespace: "the namespace", ThingProject: "the AppProject"}[d.What]
+}
+
+// String names a thing with its cluster.
+func (d *demand) String() string { return d.title() + " " + d.Name + d.in() }
+
+// in names the cluster, if it is not Argo CD's own.
+func (d *demand) in() string {
+	if d.Cluster == generator.InClusterServer {
+		return ""
 	}
-	return "deploy the AppProject " + d.Name
+	return " in the cluster " + d.Cluster
 }
 
 // needed says who needs a thing.
@@ -121,6 +161,10 @@ func (p *prerequisites) sayAt(rule Rule, at place, format string, args ...any) {
 
 // missing says that nobody brings a thing.
 func (p *prerequisites) missing(d *demand) {
+	broken := ""
+	if len(p.broken) > 0 {
+		broken = fmt.Sprintf(" (%s may, but Argo CD cannot render that)", some(p.broken))
+	}
 	switch d.What {
 	case ThingKind:
 		checked := slices.ContainsFunc(d.users, func(u place) bool { return !d.unchecked[u.app] })
@@ -128,11 +172,11 @@ func (p *prerequisites) missing(d *demand) {
 		if checked {
 			fails = "a sync with such an object fails before it applies anything"
 		}
-		p.say(RuleKindMissing, d, "nobody in this plan is known to %s, which %s; unless the cluster has it, %s: say --exists %s if it does", d.act(), d.needed(), fails, d.Name)
+		p.say(RuleKindMissing, d, "nothing in this plan %s %s, which %s%s; unless the cluster has it, %s: say --exists %s if it does", d.verb(), d, d.needed(), broken, fails, d.Name)
 	case ThingNamespace:
-		p.say(RuleNamespaceMissing, d, "nobody in this plan is known to %s, which %s; unless the cluster has it, a sync that comes to an object in it fails: set CreateNamespace=true, or say --exists Namespace/%s", d.act(), d.needed(), d.Name)
+		p.say(RuleNamespaceMissing, d, "nothing in this plan %s %s, which %s%s; unless the cluster has it, a sync that comes to an object in it fails: set CreateNamespace=true, or say --exists Namespace/%s", d.verb(), d, d.needed(), broken, d.Name)
 	case ThingProject:
-		p.say(RuleProjectMissing, d, "nobody in this plan is known to %s, which %s; unless the cluster has it, Argo CD does not compare or sync them: say --exists AppProject/%s if it does", d.act(), d.needed(), d.Name)
+		p.say(RuleProjectMissing, d, "nothing in this plan %s %s, which %s%s; unless the cluster has it, Argo CD neither compares nor syncs what uses it: say --exists AppProject/%s if it does", d.verb(), d, d.needed(), broken, d.Name)
 	}
 }
 
@@ -185,12 +229,11 @@ func (p *prerequisites) late(d *demand, providers []place) {
 			more = fmt.Sprintf(" (%s needs it, too)", d.names(late[1:]))
 		}
 	}
-	what := strings.TrimPrefix(strings.TrimPrefix(d.act(), "deploy "), "create ")
 	if worst == never {
-		p.sayAt(rule, late[0], "%s needs %s, which only comes with its own sync (%s), and Argo CD wants it before that: a deadlock%s", user, what, by(from), more)
+		p.sayAt(rule, late[0], "%s needs %s, which only comes with its own sync (%s), and Argo CD wants it before that: a deadlock%s", user, d, by(from), more)
 		return
 	}
-	p.sayAt(rule, late[0], "%s needs %s, which comes later, in %s of %s (%s): %s%s", user, what, order.Position(first.other.Phase, first.other.Wave), first.app.Name, by(from), p.effect(d, late[0], first), more)
+	p.sayAt(rule, late[0], "%s needs %s, which comes later, in %s of %s (%s): %s%s", user, d, order.Position(first.other.Phase, first.other.Wave), first.app.Name, by(from), p.effect(d, late[0], first), more)
 }
 
 // by names what brings a thing.

@@ -29,8 +29,9 @@ func (p *prerequisites) permissions() {
 		if i < 0 {
 			found, i = append(found, &refusal{project: project, what: what, begins: begins}), len(found)
 		}
-		if users := found[i].users; len(users) == 0 || users[len(users)-1].app != app {
-			found[i].users = append(users, place{app, item})
+		r := found[i]
+		if n := len(r.users); n == 0 || r.users[n-1].app != app {
+			r.users = append(r.users, place{app, item})
 		}
 	}
 	for _, app := range p.plan.Applications {
@@ -98,8 +99,15 @@ func (p *prerequisites) refused(app *Application, project argo.Project) string {
 	return ""
 }
 
+// allowed reports whether a project permits a namespace of a cluster, or may.
 func (p *prerequisites) allowed(project argo.Project, server, name, namespace string) bool {
-	return project.ScopedClusters() || project.AllowsDestination(server, name, namespace) || p.scoped(project.Name, "cluster", "server", server)
+	key := [...]string{project.Name, server, name, namespace}
+	yes, ok := p.permitted[key] // thousands of objects ask the same
+	if !ok {
+		yes = project.ScopedClusters() || project.AllowsDestination(server, name, namespace) || p.scoped(project.Name, "cluster", "server", server)
+		p.permitted[key] = yes
+	}
+	return yes
 }
 
 // cluster returns the address and the name of the cluster that an Application deploys to, and whether both are known.

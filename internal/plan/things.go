@@ -9,6 +9,7 @@ import (
 	"github.com/argosy-cd/argosy/internal/argo"
 	"github.com/argosy-cd/argosy/internal/argo/order"
 	"github.com/argosy-cd/argosy/internal/manifest"
+	"github.com/argosy-cd/argosy/internal/source"
 )
 
 // ParseThing reads GROUP/KIND, Namespace/NAME or AppProject/NAME. It is a thing of every cluster.
@@ -45,6 +46,7 @@ type prerequisites struct {
 	providers map[Thing][]place
 	demands   map[Thing]*demand
 	inOrder   []*demand
+	doubts    []*doubt
 	// scopes are whether custom kinds are namespaced, made are kinds that controllers make from objects of the plan, by cluster, and makers those that may make any.
 	scopes map[string]bool
 	made   map[Thing]bool
@@ -52,15 +54,18 @@ type prerequisites struct {
 	// unknown are Applications and sets that may deploy more to a cluster; those of "" to any. hiding are those that may have projects.
 	unknown   map[string][]string
 	hiding    []string
+	broken    []string
 	deployers map[*Application]place
 	objects   map[string][]*Item // by cluster: StorageClasses and claims
+	// permitted are destinations that projects permit, or not: project, server, name of the cluster, namespace.
+	permitted map[[4]string]bool
 }
 
 // prerequisites finds what must be in a cluster before something else can be there, who brings it, and when that is too late.
 func (l *loader) prerequisites() {
 	p := &prerequisites{
 		loader: l, providers: map[Thing][]place{}, demands: map[Thing]*demand{}, scopes: map[string]bool{}, made: map[Thing]bool{}, makers: map[string]string{}, unknown: map[string][]string{},
-		deployers: map[*Application]place{}, objects: map[string][]*Item{},
+		deployers: map[*Application]place{}, objects: map[string][]*Item{}, permitted: map[[4]string]bool{},
 	}
 	for _, app := range l.plan.Applications {
 		p.collect(app)
@@ -73,6 +78,7 @@ func (l *loader) prerequisites() {
 	for _, d := range p.inOrder {
 		p.judge(d)
 	}
+	p.doubtful()
 	p.permissions()
 	p.volumes()
 }
@@ -99,13 +105,17 @@ func (p *prerequisites) collect(app *Application) {
 	}
 }
 
-// gap notes an Application that may deploy more than the plan has. Broken ones do once they are repaired.
+// gap notes an Application that may deploy more than the plan has. Argo CD deploys nothing of a broken one.
 func (p *prerequisites) gap(app *Application, cluster string) {
+	if app.Verdict() == source.Broken {
+		p.broken = append(p.broken, app.Name)
+		return
+	}
 	if app.Hides {
 		p.unknown[""], p.hiding = append(p.unknown[""], app.Name), append(p.hiding, app.Name)
 		return
 	}
-	if app.Verdict() == 0 {
+	if app.Verdict() == source.Known {
 		return
 	}
 	p.unknown[cluster] = append(p.unknown[cluster], app.Name)
@@ -195,7 +205,9 @@ func (p *prerequisites) requirements(app *Application) {
 	skips := app.hasOption(skipDryRun)
 	for _, item := range app.Items {
 		kind := item.Group + "/" + item.Kind
-		if !order.BuiltIn(item.Group) && !(order.OfArgoCD(item.Group, item.Kind) && cluster == generator.InClusterServer) {
+		// A cluster that is not known may be Argo CD's own.
+		ofArgoCD := order.OfArgoCD(item.Group, item.Kind) && (cluster == generator.InClusterServer || !p.resolved(cluster))
+		if !order.BuiltIn(item.Group) && !ofArgoCD {
 			item.Unchecked = skips || own[kind] || order.HasOption(item.Object, skipDryRun)
 			p.need(Thing{ThingKind, cluster, kind}, place{app, item})
 		}
