@@ -240,6 +240,9 @@ func (s *simulation) finish() {
 		case a.Broken != "":
 			a.Health = Broken
 		}
+		if s.boot.Update && a.Created >= 0 && a.Healthy >= 0 { // also one that was healthy all the time
+			a.Healthy = max(a.Healthy, a.Created, a.Synced)
+		}
 		for _, x := range a.items {
 			if x.applied && x.child == nil && (x.health == Progressing || x.health == Degraded) {
 				a.Unhealthy = append(a.Unhealthy, x.String()+" is "+string(x.health))
