@@ -38,15 +38,15 @@ func (k *kit) runs(name string) string {
 	return image[strings.LastIndexByte(image, ':')+1:]
 }
 
-// inOrder waits until both have a commit, and demands that the first was synced to it and healthy before the second was told about it.
-func (k *kit) inOrder(after lab.Entry, first, second, commit string) lab.Entry {
+// inOrder waits until pin-a and pin-b have a commit, and demands that pin-a was synced to it before pin-b was told about it.
+func (k *kit) inOrder(after lab.Entry, commit string) lab.Entry {
 	k.Helper()
-	synced := k.awaitAfter(k.target(after, first, commit), "Application", first, "operation Succeeded")
-	told := k.target(after, second, commit)
+	synced := k.awaitAfter(k.target(after, "pin-a", commit), "Application", "pin-a", "operation Succeeded")
+	told := k.target(after, "pin-b", commit)
 	if told.Revision < synced.Revision {
-		k.Errorf("%s was told about %s before %s was synced", second, commit, first)
+		k.Errorf("pin-b was told about %s before pin-a was synced", commit)
 	}
-	k.awaitAfter(told, "Application", second, "revision "+commit)
+	k.awaitAfter(told, "Application", "pin-b", "revision "+commit)
 	return told
 }
 
@@ -84,7 +84,7 @@ func TestPin(t *testing.T) {
 	first := k.commit(files)
 	k.apply(k.parent("pin", "pinned", "pin", "true"), k.parent("pin-loose", "loose"))
 	k.await("Application", "pin-y", "health Healthy")
-	k.inOrder(lab.Entry{}, "pin-a", "pin-b", first)
+	k.inOrder(lab.Entry{}, first)
 	k.target(lab.Entry{}, "pin-deep", first)
 	start := k.await("Application", "pin-deep", "health Healthy")
 
@@ -102,7 +102,7 @@ func TestPin(t *testing.T) {
 
 	// The repair.
 	third := k.commit(versions("3", true, names...))
-	told := k.inOrder(start, "pin-a", "pin-b", third)
+	told := k.inOrder(start, third)
 	if healthy := k.awaitAfter(k.target(start, "pin-a", third), "Application", "pin-a", "health Healthy"); told.Revision < healthy.Revision {
 		t.Error("b was told about the repair before a was healthy")
 	}
@@ -118,7 +118,7 @@ func TestPin(t *testing.T) {
 
 	// A revert is a commit like any other.
 	fourth := k.commit(versions("1", true, names...))
-	k.inOrder(deep, "pin-a", "pin-b", fourth)
+	k.inOrder(deep, fourth)
 	reverted := k.target(deep, "pin-deep", fourth)
 	k.wait("pin", func(o *unstructured.Unstructured) bool {
 		return text(o, "status", "operationState", "phase") == "Succeeded"
@@ -126,7 +126,7 @@ func TestPin(t *testing.T) {
 
 	// A rollback of the parent, which Argo CD allows without automated sync.
 	k.must(k.lab.Patch(k.ctx, application, lab.Namespace, "pin", `{"spec": {"syncPolicy": {"automated": null}}, "operation": {"sync": {"revision": "`+third+`"}}}`))
-	k.inOrder(reverted, "pin-a", "pin-b", third)
+	k.inOrder(reverted, third)
 	k.awaitAfter(reverted, "Application", "pin-b", "operation Succeeded")
 	if got := k.runs("a"); got != "3" {
 		t.Errorf("after the rollback a runs %s", got)
