@@ -7,7 +7,7 @@ SHELL       := /bin/bash
 FUZZTIME ?= 10s
 LINT     := bin/golangci-lint
 MODULES  := . conformance lab tools
-GENERATED := docs/cli docs/findings.md docs/versions.md schemas deploy/s3-cmp deploy/appset-cmp deploy/kustomize/cmp
+GENERATED := docs/cli docs/findings.md docs/versions.md schemas deploy/s3-cmp deploy/appset-cmp deploy/kustomize/cmp examples/demo
 
 .PHONY: help
 help: ## list the targets

@@ -88,10 +88,40 @@ func (v *show) later(ctx context.Context) error {
 	if err := v.stage.push(ctx); err != nil {
 		return err
 	}
-	v.line("\nThen somebody adds my-apps/home/vaultwarden to Git, and CI pushes a new jellyfin to S3. The next tick finds both:\n")
+	v.line("\nThen somebody updates snapshot-controller and tempo and adds my-apps/home/vaultwarden in Git, and CI pushes a new jellyfin to S3. The next tick finds all of it:\n")
 	_ = v.until(ctx, v.next) // or somebody has seen enough
 	v.draw(nil)
-	return v.err
+	if v.err != nil || ctx.Err() != nil {
+		return v.err
+	}
+	return v.update(ctx)
+}
+
+// update tells the order in which a commit reaches the Applications that it changes.
+func (v *show) update(ctx context.Context) error {
+	p, err := v.stage.plan(ctx)
+	if err != nil {
+		return err
+	}
+	u, err := simulate.Update(v.plan, p, simulate.DefaultModel())
+	if err != nil {
+		return err
+	}
+	pinned := map[string]bool{}
+	for app, name := range simulate.Names(p) {
+		pinned[name] = app.Pinned
+	}
+	var runs []*simulate.Run
+	for _, r := range u.Runs {
+		if r.Parent == u.Runs[0].Name && pinned[r.Name] && r.Touched && r.Created >= 0 {
+			runs = append(runs, r)
+		}
+	}
+	v.line("\nThe root pins its Applications, so the commit does not reach them all at once, but wave by wave:\n")
+	for _, r := range runs {
+		v.line("%7s  wave %d: %s gets it, and is Healthy at %s", "+"+clock(r.Created), r.Wave, printable(r.Name), "+"+clock(r.Healthy))
+	}
+	return nil
 }
 
 // until waits for a time of the boot. On the way, clocks tick and the picture changes.

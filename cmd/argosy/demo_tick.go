@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -153,17 +154,27 @@ func fingerprints(objects []manifest.Object) map[string]string {
 	return out
 }
 
-// changed says what is new, gone or different in an answer.
+// pinned matches the commit that an Application is pinned to.
+var pinned = regexp.MustCompile(`"targetRevision":"([0-9a-f]{40})"`)
+
+// changed says what is new, gone or different in an answer. Applications that only get another commit are one line.
 func changed(app string, before, after map[string]string) []string {
 	var out []string
+	commits := map[string]int{}
 	for _, name := range slices.Sorted(maps.Keys(after)) {
 		old, ok := before[name]
 		switch {
 		case !ok:
 			out = append(out, fmt.Sprintf("%s: + %s", app, printable(name)))
-		case old != after[name]:
+		case old == after[name]:
+		case pinned.ReplaceAllString(old, "") == pinned.ReplaceAllString(after[name], ""):
+			commits[pinned.FindStringSubmatch(after[name])[1]]++
+		default:
 			out = append(out, fmt.Sprintf("%s: ~ %s", app, printable(name)))
 		}
+	}
+	for _, commit := range slices.Sorted(maps.Keys(commits)) {
+		out = append(out, fmt.Sprintf("%s: the commit %.7s for %s, for each when its wave comes", app, commit, count(commits[commit], "Application")))
 	}
 	for _, name := range slices.Sorted(maps.Keys(before)) {
 		if _, ok := after[name]; !ok {

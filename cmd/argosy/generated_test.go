@@ -21,11 +21,12 @@ import (
 // TestReferenceFiles checks files that are written from tables in the code: schemas for editors, the plugin's manifest.
 func TestReferenceFiles(t *testing.T) {
 	for name, want := range map[string][]byte{
-		"schemas/s3-source.json":              schemaFile(t, triggerfile.Schema()),
-		"schemas/policy.json":                 schemaFile(t, policy.Schema()),
-		"deploy/s3-cmp/plugin.yaml":           pluginFile(t, "s3", "and those of the AWS SDK: AWS_REGION, AWS_ENDPOINT_URL_S3, AWS_CA_BUNDLE, …", s3Settings, s3source.Parameters(), "discover", "init", "generate"),
-		"deploy/appset-cmp/plugin.yaml":       pluginFile(t, "appset", "and ARGOCD_AUTH_TOKEN for the engine argocd.", appsetSettings, parent.Parameters(), "generate"),
-		"deploy/kustomize/cmp/argocd-cm.yaml": healthFile(t),
+		"schemas/s3-source.json":                                      schemaFile(t, triggerfile.Schema()),
+		"schemas/policy.json":                                         schemaFile(t, policy.Schema()),
+		"deploy/s3-cmp/plugin.yaml":                                   pluginFile(t, "s3", "and those of the AWS SDK: AWS_REGION, AWS_ENDPOINT_URL_S3, AWS_CA_BUNDLE, …", s3Settings, s3source.Parameters(), "discover", "init", "generate"),
+		"deploy/appset-cmp/plugin.yaml":                               pluginFile(t, "appset", "and ARGOCD_AUTH_TOKEN for the engine argocd.", appsetSettings, parent.Parameters(), "generate"),
+		"deploy/kustomize/cmp/argocd-cm.yaml":                         healthFile(t),
+		"examples/demo/infrastructure/controllers/argocd/values.yaml": demoValues(t),
 	} {
 		file := filepath.Join("../..", name)
 		if os.Getenv("UPDATE") != "" {
@@ -51,6 +52,25 @@ func healthFile(t *testing.T) []byte {
 		"apiVersion": "v1", "kind": "ConfigMap", "metadata": map[string]any{"name": "argocd-cm"}, "data": map[string]any{health.ApplicationKey: health.ApplicationScript},
 	})
 	if err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+// demoValues are the settings of Argo CD in the demo: those of the example, with our health check.
+func demoValues(t *testing.T) []byte {
+	t.Helper()
+	data, err := os.ReadFile("../../examples/cluster/infrastructure/controllers/argocd/values.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	values, err := manifest.Value(data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	manifest.Map(values.(map[string]any), "configs", "cm")[health.ApplicationKey] = health.ApplicationScript
+	b := bytes.NewBufferString("# The example's settings of Argo CD, with the health check of 'argosy health script applications'. Written by 'make generate'.\n")
+	if err := manifest.WriteYAML(b, values.(map[string]any)); err != nil {
 		t.Fatal(err)
 	}
 	return b.Bytes()
