@@ -227,7 +227,10 @@ func runSimulate(ctx context.Context, std stdio, opts simulateOptions, args []st
 		if err != nil {
 			return err
 		}
-		return writeBlast(std.out, opts.output.value, radii)
+		if err := writeBlast(std.out, opts.output.value, radii); err != nil {
+			return err
+		}
+		return opts.verdict.exit(std, p)
 	}
 	boot, err := simulate.Simulate(p, model, faults...)
 	if err != nil {
@@ -332,7 +335,10 @@ func (o *simulateOptions) runCompare(ctx context.Context, std stdio, args []stri
 		}
 	}
 	if o.each {
-		return c.writeBlast(std.out, o.output.value)
+		if err := c.writeBlast(std.out, o.output.value); err != nil {
+			return err
+		}
+		return o.verdict.exit(std, c.plans[1])
 	}
 	var err error
 	switch o.output.value {

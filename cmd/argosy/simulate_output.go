@@ -26,11 +26,15 @@ const chartWidth = 60
 
 // headline says in one line what becomes of a boot or an update.
 func headline(p *plan.Plan, b *simulate.Boot) string {
-	what, ends := count(len(b.Runs), "Application"), "boots in "
+	applications := len(b.Runs)
+	if p.Root.Applied { // whoever applies the roots is none
+		applications--
+	}
+	what, ends := count(applications, "Application"), "boots in "
 	if b.Update {
 		touched := 0
 		for _, r := range b.Runs {
-			if r.Touched {
+			if (r.Touched || r.Created >= 0) && !(p.Root.Applied && r == b.Runs[0]) {
 				touched++
 			}
 		}
@@ -88,6 +92,11 @@ func culprits(b *simulate.Boot) []string {
 	if more > 0 {
 		out = append(out, fmt.Sprintf("and %d more", more))
 	}
+	if len(out) == 0 && !b.Done() { // they wait for each other
+		for _, line := range b.Blocked()[:min(most, len(b.Blocked()))] {
+			out = append(out, harmless(line))
+		}
+	}
 	return out
 }
 
@@ -96,7 +105,10 @@ func bootTable(w io.Writer, p *plan.Plan, b *simulate.Boot) error {
 	out := bufio.NewWriter(w)
 	fmt.Fprintln(out, headline(p, b))
 	for _, line := range culprits(b) {
-		fmt.Fprintln(out, "  because of "+line)
+		if !strings.HasPrefix(line, "and ") {
+			line = "because of " + line
+		}
+		fmt.Fprintln(out, "  "+line)
 	}
 	fmt.Fprintln(out)
 	scale := max(b.Total, time.Second)
@@ -112,7 +124,7 @@ func bootTable(w io.Writer, p *plan.Plan, b *simulate.Boot) error {
 		if r.Parent != "" {
 			wave = strconv.Itoa(r.Wave)
 		}
-		if r.Set != "" {
+		if r.Set != "" && !r.Awaited {
 			wave += "*"
 		}
 		healthy := clock(r.Healthy)
@@ -128,7 +140,7 @@ func bootTable(w io.Writer, p *plan.Plan, b *simulate.Boot) error {
 		fmt.Fprintln(out, "\n  "+restLine(b, rest))
 	}
 	for _, r := range shown {
-		if r.Set != "" {
+		if r.Set != "" && !r.Awaited {
 			fmt.Fprintln(out, "\n  * made by an ApplicationSet, for which no wave waits")
 			break
 		}

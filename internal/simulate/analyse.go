@@ -201,12 +201,11 @@ func (b *Boot) Causes() []Cause {
 		case r.GivenUp:
 			add(strings.HasPrefix(r.Failure, argo.KindApplication+" "), "its sync was given up after %s, because %s; Argo CD does not try the same revision again", attempts(r.Attempts), r.Failure)
 		case len(r.WaitsFor) > 0:
-			apps := !slices.ContainsFunc(r.WaitsFor, func(name string) bool {
-				return !strings.HasPrefix(name, argo.KindApplication+" ") || name == argo.KindApplication+" "+r.Name
-			})
-			add(apps, "its sync waits for %s", list(r.WaitsFor))
+			add(r.relays, "its sync waits for %s", list(r.WaitsFor))
 		case r.Old():
 			add(true, "it runs what it ran before")
+		case r.Created < 0 && !r.existed && b.Update:
+			add(true, "it is never made")
 		case r.byHand && r.Created >= 0 && (r.Health != Healthy || b.Update && r.Touched):
 			add(false, "nobody syncs it; it has no automated sync")
 		}

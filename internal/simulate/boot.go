@@ -50,11 +50,13 @@ type Event struct {
 
 // Run is what became of an Application. Times that never came are negative.
 type Run struct {
-	Name     string
-	Parent   string // "" is the root's
-	Depth    int
-	Wave     int    // of the parent's sync
-	Set      string // the ApplicationSet that made it without a wave, "" if none did
+	Name   string
+	Parent string // "" is the root's
+	Depth  int
+	Wave   int    // of the parent's sync
+	Set    string // the ApplicationSet that made it without a wave, "" if none did
+	// Awaited says that a wave waits for that set until its Applications are healthy.
+	Awaited  bool
 	Objects  int
 	Created  time.Duration // in an update: when the new revision reached it
 	Started  time.Duration // its sync
@@ -78,6 +80,7 @@ type Run struct {
 	last      Waited // what became healthy last
 	lastSince time.Duration
 	existed   bool // before the update
+	relays    bool // its sync waits only for other Applications, also those of sets
 }
 
 // Old reports whether it runs what it ran before the update, which changes it.

@@ -61,6 +61,9 @@ func (s *simulation) generate(a *app, x *item) {
 	s.after(s.model.Generate, func() {
 		for _, c := range x.Children {
 			if child := s.apps[c]; child != nil && child.set == x {
+				if child.respecified && child.Created < 0 {
+					s.arrive(child)
+				}
 				s.create(child)
 			}
 		}

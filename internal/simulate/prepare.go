@@ -20,7 +20,7 @@ func (s *simulation) prepare(p *plan.Application, parent *app, own *item, number
 		a.Parent, a.Depth = parent.Name, parent.Depth+1
 		parent.leaf = false
 		if own.Children != nil {
-			a.Set, a.set = own.Name, own
+			a.Set, a.set, a.Awaited = own.Name, own, own.Waits && own.Awaits
 		} else {
 			a.waits, a.phase = own.Waits, own.Phase
 		}

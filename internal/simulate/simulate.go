@@ -61,10 +61,12 @@ type app struct {
 	tries   int  // of this revision
 	mended  bool // by a commit
 	fresh   bool // there is a commit that was not tried
-	applied bool
-	wave    int
-	step    int // in boot.Steps
-	health  Health
+	// respecified says that an update gives it another source or destination, which comes with the sync of its parent, or of its set.
+	respecified bool
+	applied     bool
+	wave        int
+	step        int // in boot.Steps
+	health      Health
 	// compared says that Argo CD has looked at it; since is when its wave was applied.
 	compared bool
 	since    time.Duration
@@ -106,6 +108,9 @@ func (i *item) String() string { return i.Kind + " " + i.Name }
 
 // itself reports whether it is the Application that deploys it.
 func (i *item) itself() bool { return i.child == i.app }
+
+// looksInto reports whether its health is that of the Applications of a set.
+func (i *item) looksInto() bool { return i.Awaits && !i.Broken && len(i.Children) > 0 }
 
 // Simulate boots a plan.
 func Simulate(p *plan.Plan, m Model, faults ...Fault) (*Boot, error) {
@@ -244,14 +249,16 @@ func (s *simulation) finish() {
 			a.Healthy = max(a.Healthy, a.Created, a.Synced)
 		}
 		for _, x := range a.items {
-			if x.applied && x.child == nil && (x.health == Progressing || x.health == Degraded) {
+			if x.applied && x.child == nil && !x.looksInto() && (x.health == Progressing || x.health == Degraded) {
 				a.Unhealthy = append(a.Unhealthy, x.String()+" is "+string(x.health))
 			}
 		}
 		if a.running && a.wave < len(a.waves) {
+			a.relays = true
 			for _, x := range a.waves[a.wave].items {
 				if x.result == running && a.awaits(x) {
 					a.WaitsFor = append(a.WaitsFor, x.String())
+					a.relays = a.relays && (x.child != nil && !x.itself() || x.looksInto())
 				}
 			}
 		}

@@ -105,7 +105,7 @@ func (s *simulation) put(a *app, x *item) {
 	if !x.applied {
 		x.first = s.now
 	}
-	again := x.applied
+	again := x.applied || x.child != nil && x.child.existed && x.child.Created < 0
 	x.applied, x.changed = true, false
 	switch {
 	case x.child != nil:

@@ -2,6 +2,7 @@ package simulate
 
 import (
 	"reflect"
+	"slices"
 
 	"github.com/argosy-cd/argosy/internal/plan"
 )
@@ -17,8 +18,11 @@ func Update(before, after *plan.Plan, m Model, faults ...Fault) (*Boot, error) {
 	old := map[plan.Ref]*plan.Application{}
 	for _, a := range before.Applications {
 		old[a.Ref] = a
+		// What a healthy cluster runs has got what it needs, whoever has brought it.
+		s.provide(a.Requires)
 		s.provide(a.Provides)
 		for _, i := range a.Items {
+			s.provide(i.Requires)
 			s.provide(i.Provides)
 		}
 	}
@@ -27,14 +31,30 @@ func Update(before, after *plan.Plan, m Model, faults ...Fault) (*Boot, error) {
 			s.adopt(a, was)
 		}
 	}
+	for _, p := range after.Applications {
+		if a, was := s.apps[p], old[p.Ref]; a != nil && was != nil {
+			a.respecified = !sameSpec(p, was) && (a.set == nil || a.set.changed)
+		}
+	}
 	root := s.apps[after.Root]
 	s.touch(root, map[*app]bool{})
 	if !root.there {
 		s.create(root)
 	}
 	for _, p := range after.Applications {
-		if a := s.apps[p]; a != nil && a.there && a.Touched && !p.Pinned && a != root || a == root && root.existed {
+		a := s.apps[p]
+		if a == nil || !a.there {
+			continue
+		}
+		switch {
+		case a == root && root.existed, a != root && a.Touched && !p.Pinned && !a.respecified:
 			s.after(m.Refresh, func() { s.arrive(a) })
+		}
+		for _, x := range a.items {
+			// The controller sees what a generator reads by itself, whatever the parent does.
+			if x.Children != nil && x.applied && !x.changed && slices.ContainsFunc(x.Children, func(c *plan.Application) bool { return s.apps[c] != nil && !s.apps[c].there }) {
+				s.after(m.Refresh, func() { s.generate(a, x) })
+			}
 		}
 	}
 	s.run()
@@ -68,12 +88,18 @@ func (s *simulation) adopt(a *app, was *plan.Application) {
 		a.Touched = a.Touched || x.changed
 	}
 	a.Touched = a.Touched || len(items) > 0 || a.Broken != was.Broken
-	if a.Touched || !sameSources(a.plan, was) {
-		for _, x := range a.items {
-			// What is asked to go wrong is new, whatever it is.
-			x.changed = x.changed || x.Kind == UnknownContent && (len(s.faults[a.Name]) > 0 || !sameSources(a.plan, was))
+	other := !sameSources(a.plan, was) || !sameGaps(a.plan, was)
+	for _, x := range a.items {
+		// What is asked to go wrong is new, whatever it is.
+		if x.Kind == UnknownContent && (other || a.Touched && len(s.faults[a.Name]) > 0) {
+			x.changed, a.Touched = true, true
 		}
 	}
+}
+
+// sameSpec reports whether an Application deploys from and to the same places, so that only what is there can have changed.
+func sameSpec(a, b *plan.Application) bool {
+	return sameSources(a, b) && a.Destination == b.Destination
 }
 
 func sameSources(a, b *plan.Application) bool {
@@ -86,6 +112,11 @@ func sameSources(a, b *plan.Application) bool {
 		}
 	}
 	return true
+}
+
+// sameGaps reports whether the same is not known of two Applications. The reason names a chart and its version.
+func sameGaps(a, b *plan.Application) bool {
+	return slices.EqualFunc(a.Sources, b.Sources, func(x, y plan.Source) bool { return x.Unknown == y.Unknown })
 }
 
 // touch finds what a new revision changes: first in what an Application deploys, because those that are pinned get a new spec.
@@ -146,10 +177,10 @@ func (s *simulation) compare(a *app) {
 		return
 	}
 	switch {
-	case !a.Touched || a.byHand:
+	case !a.Touched || a.byHand || a.ok && a.Synced >= 0: // it has what is new
 		s.rate(a)
 	case a.running:
-		a.fresh = true
+		a.fresh = a.fresh || a.respecified || a.plan.Pinned // what it syncs is not what it has got now
 	default:
 		s.start(a)
 	}

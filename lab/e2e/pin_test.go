@@ -54,7 +54,7 @@ func (k *kit) inOrder(after lab.Entry, commit string) lab.Entry {
 // repair. Children that follow the branch change at once.
 func TestPin(t *testing.T) {
 	k := newKitIn(t, shared, "pin", 4*time.Minute)
-	k.settings(map[string]string{healthKey: k.argosy("health", "script", "application")})
+	k.settings(map[string]string{healthKey: k.argosy("health", "script", "applications")})
 	k.plugins(native)
 	children := func(folder string, names ...string) map[string]string {
 		out := map[string]string{}
@@ -139,7 +139,7 @@ func TestPin(t *testing.T) {
 func TestPinMany(t *testing.T) {
 	const many = 200
 	k := newPatientKit(t, "pinmany", 8*time.Minute)
-	k.settings(map[string]string{healthKey: k.argosy("health", "script", "application")})
+	k.settings(map[string]string{healthKey: k.argosy("health", "script", "applications")})
 	k.replica(0, k.rights())
 	name := func(i int) string { return fmt.Sprintf("pinmany-%03d", i) }
 	file := func(i int) string { return fmt.Sprintf("apps/%03d/cm.yaml", i) }
