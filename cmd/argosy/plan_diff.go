@@ -69,7 +69,7 @@ func (o *planInput) bothPlans(ctx context.Context, repos *repositories, revision
 	then := repos.with(revision, "")
 	defer then.close() //nolint:errcheck // only read from
 	if before, err = o.planThen(ctx, then, args); err != nil {
-		return nil, nil, err
+		return nil, nil, fmt.Errorf("at %s: %w", printable(revision), err)
 	}
 	var here []string
 	for _, arg := range args {

@@ -271,7 +271,7 @@ func (o *simulateOptions) runUpdate(ctx context.Context, std stdio, args []strin
 	case err != nil:
 		return err
 	case before.Root == nil:
-		return fmt.Errorf("there is no root at %s, so there is no cluster to update; without --update this is a boot", printable(o.update))
+		return fmt.Errorf("there is no such root at %s, so there is no cluster to update; name no ROOT if it had another name then", printable(o.update))
 	case after.Root == nil:
 		return fmt.Errorf("there is no root now, only at %s", printable(o.update))
 	}
@@ -283,7 +283,34 @@ func (o *simulateOptions) runUpdate(ctx context.Context, std stdio, args []strin
 	if err != nil {
 		return usageError{err}
 	}
-	return o.print(std, after, boot)
+	for _, f := range faults {
+		if r := boot.Find(f.App); !r.Touched && r.Created < 0 {
+			fmt.Fprintf(std.err, "note: the update does not change %s, so it cannot go wrong\n", printable(f.App))
+		}
+	}
+	if names := notCompared(before, after); len(names) > 0 {
+		fmt.Fprintf(std.err, "note: parts of %s are not known, so it is not known whether the update changes them: %s\n", count(len(names), "Application"), harmless(some(names)))
+	}
+	err = o.print(std, after, boot)
+	// A cluster that runs a broken revision is not healthy.
+	for i, g := range o.verdict.gaps(before, false) {
+		if i < 5 {
+			fmt.Fprintf(std.err, "at %s, %s; it is taken for healthy\n", printable(o.update), g.text())
+		}
+		if err == nil {
+			err = errFound
+		}
+	}
+	return err
+}
+
+// notCompared are the Applications of which parts are not known on a side.
+func notCompared(before, after *plan.Plan) []string {
+	var names []string
+	for _, ref := range plan.Diff(before, after).NotCompared {
+		names = append(names, ref.Name)
+	}
+	return names
 }
 
 func planHasKind(p *plan.Plan, kind string) bool {

@@ -75,6 +75,17 @@ func restLine(b *simulate.Boot, rest []string) string {
 	return "never made: " + harmless(some(rest))
 }
 
+// because are the lines that say why a boot does not end.
+func because(b *simulate.Boot) []string {
+	list := culprits(b)
+	for i, line := range list {
+		if !strings.HasPrefix(line, "and ") {
+			list[i] = "because of " + line
+		}
+	}
+	return list
+}
+
 // culprits are the lines that say why a boot does not end, without those that only wait for others.
 func culprits(b *simulate.Boot) []string {
 	const most = 3
@@ -104,10 +115,7 @@ func culprits(b *simulate.Boot) []string {
 func bootTable(w io.Writer, p *plan.Plan, b *simulate.Boot) error {
 	out := bufio.NewWriter(w)
 	fmt.Fprintln(out, headline(p, b))
-	for _, line := range culprits(b) {
-		if !strings.HasPrefix(line, "and ") {
-			line = "because of " + line
-		}
+	for _, line := range because(b) {
 		fmt.Fprintln(out, "  "+line)
 	}
 	fmt.Fprintln(out)
@@ -138,6 +146,9 @@ func bootTable(w io.Writer, p *plan.Plan, b *simulate.Boot) error {
 	}
 	if len(rest) > 0 {
 		fmt.Fprintln(out, "\n  "+restLine(b, rest))
+	}
+	if len(b.Removed) > 0 {
+		fmt.Fprintf(out, "  removed, which is not simulated: %s\n", harmless(some(b.Removed)))
 	}
 	for _, r := range shown {
 		if r.Set != "" && !r.Awaited {
@@ -290,7 +301,11 @@ func bootObject(p *plan.Plan, b *simulate.Boot) map[string]any {
 	}
 	o := map[string]any{"done": b.Done(), "total": seconds(b.Total), "applications": apps, "events": events, "criticalPath": path, "waiting": blocked, "causes": causes, "findings": findings, "argocd": versionObject(p)}
 	if b.Update {
-		o["update"], o["notInOrder"] = true, earlyObjects(tooEarly(p, b))
+		removed := []any{}
+		for _, name := range b.Removed {
+			removed = append(removed, name)
+		}
+		o["update"], o["removed"], o["notInOrder"] = true, removed, earlyObjects(tooEarly(p, b))
 	}
 	return o
 }

@@ -54,9 +54,9 @@ func drawBoot(out io.Writer, b *simulate.Boot, title string, top int, total time
 	end := top + bootHeight(b)
 	y := top + bootTop - 40
 	bootText(out, 10, y, "", title)
-	for _, line := range culprits(b) {
+	for _, line := range because(b) {
 		y += bootLine
-		bootText(out, 10, y, ` class="why"`, "because of "+line)
+		bootText(out, 10, y, ` class="why"`, line)
 	}
 	y += 24
 	for i := range 5 {

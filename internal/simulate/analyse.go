@@ -202,11 +202,13 @@ func (b *Boot) Causes() []Cause {
 			add(strings.HasPrefix(r.Failure, argo.KindApplication+" "), "its sync was given up after %s, because %s; Argo CD does not try the same revision again", attempts(r.Attempts), r.Failure)
 		case len(r.WaitsFor) > 0:
 			add(r.relays, "its sync waits for %s", list(r.WaitsFor))
+		case r.Old() && r.byHand:
+			add(false, "it runs what it ran before until somebody syncs it; it has no automated sync")
 		case r.Old():
 			add(true, "it runs what it ran before")
 		case r.Created < 0 && !r.existed && b.Update:
 			add(true, "it is never made")
-		case r.byHand && r.Created >= 0 && (r.Health != Healthy || b.Update && r.Touched):
+		case r.byHand && r.Created >= 0 && r.Health != Healthy:
 			add(false, "nobody syncs it; it has no automated sync")
 		}
 		if len(r.Unhealthy) > 0 {

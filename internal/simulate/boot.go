@@ -94,8 +94,9 @@ type Boot struct {
 	Total time.Duration
 	// Steps are the waves of all syncs, to say where time went.
 	Steps []Step
-	// Update says that it is no boot, but what a new revision does to a cluster that has booted.
-	Update bool
+	// Update says that it is no boot, but what a new revision does to a cluster that has booted. Removed are Applications that it removes.
+	Update  bool
+	Removed []string
 	// Cut says that it was ended by the model's horizon, when things would still have happened.
 	Cut bool
 	by  map[string]*Run
@@ -121,7 +122,7 @@ type Waited struct {
 
 // Done reports whether all Applications became healthy, and no sync was given up, except for those that somebody has to sync by hand.
 func (b *Boot) Done() bool {
-	return !slices.ContainsFunc(b.Runs, func(r *Run) bool { return r.GivenUp || r.Old() || r.Health != Healthy && !r.ByHand() })
+	return !slices.ContainsFunc(b.Runs, func(r *Run) bool { return r.GivenUp || r.Old() && !r.byHand || r.Health != Healthy && !r.ByHand() })
 }
 
 // ByHand reports whether an Application is there, and waits for somebody to sync it.

@@ -335,3 +335,73 @@ func TestUpdateNew(t *testing.T) {
 		t.Error(err, lines(b))
 	}
 }
+
+func update(t *testing.T, before, after *plan.Plan, faults ...simulate.Fault) *simulate.Boot {
+	t.Helper()
+	before.SyncAware, after.SyncAware = true, true
+	b, err := simulate.Update(before, after, simulate.DefaultModel(), faults...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+// TestUpdateOfSet: the controller makes new Applications of a set whose object is the same, whatever the parent does; what goes is said.
+func TestUpdateOfSet(t *testing.T) {
+	with := func(names ...string) *plan.Plan {
+		tr := &tree{}
+		var children []*plan.Application
+		for _, name := range names {
+			children = append(children, tr.app(name, version(object("Deployment", 0), 1)))
+		}
+		return tr.plan(tr.app("root", version(set("xs", 0, children...), 1)))
+	}
+	b := update(t, with("one", "two"), with("two", "three"))
+	if expect(t, b, map[string]simulate.Health{"three": simulate.Healthy}, ""); !b.Done() || b.Find("three").Created < 0 || b.Find("two").Touched || strings.Join(b.Removed, " ") != "one" {
+		t.Errorf("%v\n%s", b.Removed, lines(b))
+	}
+}
+
+// TestUpdateOfSpec: a new source comes with the parent's sync, in the wave of the Application, whether or not what it has is known.
+func TestUpdateOfSpec(t *testing.T) {
+	with := func(chart string) *plan.Plan {
+		tr := &tree{}
+		var items []*plan.Item
+		for wave, name := range []string{"first", "second"} {
+			a := tr.app(name)
+			a.Sources = []plan.Source{{Unknown: "chart " + chart, Spec: map[string]any{"targetRevision": chart}}}
+			i := child(a, wave)
+			i.Object = manifest.Object{"chart": chart}
+			items = append(items, i)
+		}
+		return tr.plan(tr.app("root", items...))
+	}
+	b := update(t, with("1.0.0"), with("1.1.0"))
+	if b.Find("second").Created < b.Find("first").Healthy || b.Find("first").Healthy < 20*s || !b.Done() {
+		t.Error(lines(b))
+	}
+	b = update(t, with("1.0.0"), with("1.1.0"), simulate.Fault{App: "first", Kind: simulate.Never})
+	if expect(t, b, nil, "second: it runs what it ran before"); b.Done() {
+		t.Error(lines(b))
+	}
+}
+
+// TestUpdateOfProject: a healthy cluster has what it needs. What a project forbids from now on is not deployed, and nobody syncs what is synced by hand.
+func TestUpdateOfProject(t *testing.T) {
+	with := func(n int64, refused string, automated bool) *plan.Plan {
+		tr := &tree{}
+		d := version(object("Deployment", 0), n)
+		d.Requires = []plan.Thing{{What: plan.ThingNamespace, Name: "outside"}}
+		a := tr.app("a", d)
+		a.Refused, a.Automated = refused, automated
+		return tr.plan(tr.app("root", child(a, 0)))
+	}
+	if b := update(t, with(1, "", true), with(2, "", true)); !b.Done() {
+		t.Error(lines(b))
+	}
+	expect(t, update(t, with(1, "", true), with(1, "project x", true)), map[string]simulate.Health{"a": simulate.Unknown}, "a: Argo CD does not deploy it: project x")
+	b := update(t, with(1, "", false), with(2, "", false))
+	if expect(t, b, nil, "a: it runs what it ran before until somebody syncs it"); !b.Done() || !b.Find("a").Old() {
+		t.Error(lines(b))
+	}
+}

@@ -36,6 +36,11 @@ func Update(before, after *plan.Plan, m Model, faults ...Fault) (*Boot, error) {
 			a.respecified = !sameSpec(p, was) && (a.set == nil || a.set.changed)
 		}
 	}
+	for _, a := range before.Applications {
+		if s.refs[a.Ref] == nil && !a.Applied {
+			s.boot.Removed = append(s.boot.Removed, a.Name)
+		}
+	}
 	root := s.apps[after.Root]
 	s.touch(root, map[*app]bool{})
 	if !root.there {
@@ -87,7 +92,7 @@ func (s *simulation) adopt(a *app, was *plan.Application) {
 		x.changed = i != nil && !x.Hook && !reflect.DeepEqual(i.Object, x.Object)
 		a.Touched = a.Touched || x.changed
 	}
-	a.Touched = a.Touched || len(items) > 0 || a.Broken != was.Broken
+	a.Touched = a.Touched || len(items) > 0 || a.Broken != was.Broken || a.plan.Refused != was.Refused || forbidden(a.plan) != forbidden(was)
 	other := !sameSources(a.plan, was) || !sameGaps(a.plan, was)
 	for _, x := range a.items {
 		// What is asked to go wrong is new, whatever it is.
@@ -95,6 +100,16 @@ func (s *simulation) adopt(a *app, was *plan.Application) {
 			x.changed, a.Touched = true, true
 		}
 	}
+}
+
+// forbidden says why a project does not allow an object of an Application, "" if it allows all.
+func forbidden(a *plan.Application) string {
+	for _, i := range a.Items {
+		if i.Forbidden != "" {
+			return i.Forbidden
+		}
+	}
+	return ""
 }
 
 // sameSpec reports whether an Application deploys from and to the same places, so that only what is there can have changed.
@@ -143,7 +158,7 @@ func (s *simulation) touch(a *app, seen map[*app]bool) {
 
 // arrive is a new revision that Argo CD sees by itself.
 func (s *simulation) arrive(a *app) {
-	if a.Created < 0 && a.Touched {
+	if a.Created < 0 && a.Touched && !a.byHand {
 		a.Created = s.now
 		s.event(a, Changed, "")
 	}
@@ -152,7 +167,7 @@ func (s *simulation) arrive(a *app) {
 
 // renew is a new spec that the parent's sync gives to an Application.
 func (s *simulation) renew(a *app) {
-	if a.Created < 0 {
+	if a.Created < 0 && !a.byHand {
 		a.Created = s.now
 		s.event(a, Changed, "%s", a.Parent)
 	}
