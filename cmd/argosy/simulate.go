@@ -289,7 +289,7 @@ func (o *simulateOptions) runUpdate(ctx context.Context, std stdio, args []strin
 		}
 	}
 	if names := notCompared(before, after); len(names) > 0 {
-		fmt.Fprintf(std.err, "note: parts of %s are not known, so it is not known whether the update changes them: %s\n", count(len(names), "Application"), harmless(some(names)))
+		fmt.Fprintf(std.err, "note: parts of %s are not known, so the update may change more of them than is shown: %s\n", count(len(names), "Application"), harmless(some(names)))
 	}
 	err = o.print(std, after, boot)
 	// A cluster that runs a broken revision is not healthy.
