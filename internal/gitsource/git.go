@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
@@ -19,11 +20,17 @@ const maxOutput = 256 << 20
 type git struct {
 	dir string
 	env []string
+	// remote allows commands that talk to a server. It is for repositories that we made: the configuration of any other may be a stranger's, and
+	// names programs that a transport runs.
+	remote bool
 }
 
+// inert are settings that keep the configuration of a repository from naming programs to run. The user's own configuration, such as credential
+// helpers and url.insteadOf, stays: fetching needs it.
+var inert = []string{"--no-pager", "--no-replace-objects", "-c", "core.fsmonitor=false", "-c", "core.hooksPath=" + os.DevNull}
+
 func (g git) command(ctx context.Context, args ...string) *exec.Cmd {
-	// A program that the repository's own configuration names is not run.
-	cmd := exec.CommandContext(ctx, "git", append([]string{"-c", "core.fsmonitor=false"}, args...)...)
+	cmd := exec.CommandContext(ctx, "git", slices.Concat(inert, args)...)
 	cmd.Dir = g.dir
 	// The children of a git that was killed may hold its output open.
 	cmd.WaitDelay = 2 * time.Second
@@ -36,7 +43,14 @@ func (g git) command(ctx context.Context, args ...string) *exec.Cmd {
 			cmd.Env = append(cmd.Env, kv)
 		}
 	}
-	cmd.Env = append(cmd.Env, "GIT_TERMINAL_PROMPT=0", "GIT_ALLOW_PROTOCOL=file:git:http:https:ssh", "GIT_OPTIONAL_LOCKS=0", "LC_ALL=C")
+	cmd.Env = append(cmd.Env, "GIT_TERMINAL_PROMPT=0", "GIT_OPTIONAL_LOCKS=0", "LC_ALL=C")
+	if g.remote {
+		cmd.Env = append(cmd.Env, "GIT_ALLOW_PROTOCOL=file:git:http:https:ssh")
+	} else {
+		// A partial clone would fetch what it lacks, by a program that its configuration names. Versions of git that do not know the first
+		// variable refuse every protocol by the second.
+		cmd.Env = append(cmd.Env, "GIT_NO_LAZY_FETCH=1", "GIT_ALLOW_PROTOCOL=none")
+	}
 	return cmd
 }
 
@@ -124,7 +138,20 @@ func findRepository(ctx context.Context, env []string, dir string) (*repository,
 		return nil, err
 	}
 	top, prefix, _ := strings.Cut(out, "\n")
-	return &repository{git: g, top: filepath.FromSlash(top), prefix: strings.TrimSuffix(prefix, "\n")}, nil
+	r := &repository{git: g, top: filepath.FromSlash(top), prefix: strings.TrimSuffix(prefix, "\n")}
+	if !sameDirectory(filepath.Join(r.top, filepath.FromSlash(r.prefix)), dir) {
+		return nil, fmt.Errorf("%s is not in the work tree of its repository, which is elsewhere (core.worktree)", dir)
+	}
+	return r, nil
+}
+
+func sameDirectory(a, b string) bool {
+	x, err := os.Stat(a)
+	if err != nil {
+		return false
+	}
+	y, err := os.Stat(b)
+	return err == nil && os.SameFile(x, y)
 }
 
 // has reports whether a reference exists.
