@@ -16,6 +16,7 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/go-git/go-git/v5/plumbing/protocol/packp"
@@ -261,20 +262,60 @@ func (r *Remote) client(ctx context.Context, host string, c *Credential) (*http.
 }
 
 // maxRefs bounds the list of references; one that is cut off is an error.
-const maxRefs = 64 << 20
+const maxRefs = 32 << 20
+
+// maxAnswerHead bounds what a server says before a pack: acknowledgments and shallow commits, which the library keeps.
+const maxAnswerHead = 4 << 20
+
+// allowance is how much of an answer may still be read.
+type allowance struct{ left atomic.Int64 }
+
+type allowanceKey struct{}
+
+// withAllowance bounds the answers to requests with this context.
+func withAllowance(ctx context.Context, n int64) (context.Context, *allowance) {
+	a := &allowance{}
+	a.left.Store(n)
+	return context.WithValue(ctx, allowanceKey{}, a), a
+}
+
+var errTooMuch = errors.New("the repository is over the limit for a fetch")
+
+// reader reads as much as is allowed.
+func (a *allowance) reader(r io.Reader) io.Reader { return &allowedReader{a, r} }
+
+type allowedReader struct {
+	*allowance
+	r io.Reader
+}
+
+func (a *allowedReader) Read(p []byte) (int, error) {
+	left := a.left.Load()
+	if left <= 0 {
+		return 0, errTooMuch
+	}
+	n, err := a.r.Read(p[:min(int64(len(p)), left)])
+	a.left.Add(int64(-n))
+	return n, err
+}
 
 // limitedTransport bounds every answer.
 type limitedTransport struct{ next http.RoundTripper }
 
 func (t limitedTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 	res, err := t.next.RoundTrip(req)
-	if err == nil && strings.HasSuffix(req.URL.Path, "/info/refs") {
-		res.Body = struct {
-			io.Reader
-			io.Closer
-		}{io.LimitReader(res.Body, maxRefs), res.Body}
+	if err != nil {
+		return nil, err
 	}
-	return res, err
+	a, ok := req.Context().Value(allowanceKey{}).(*allowance)
+	if !ok {
+		_, a = withAllowance(req.Context(), maxRefs)
+	}
+	res.Body = struct {
+		io.Reader
+		io.Closer
+	}{a.reader(res.Body), res.Body}
+	return res, nil
 }
 
 // explain says in one line what a server or the library means, without secrets.

@@ -55,11 +55,20 @@ func (g git) command(ctx context.Context, args ...string) *exec.Cmd {
 }
 
 func (g git) run(ctx context.Context, args ...string) (string, error) {
+	return g.runMost(ctx, maxOutput, args...)
+}
+
+// runMost fails, and ends the command, when its output has more bytes than that.
+func (g git) runMost(ctx context.Context, most int, args ...string) (string, error) {
 	var stdout, stderr limitedBuffer
-	stdout.max, stderr.max = maxOutput, 64<<10
+	stdout.max, stderr.max = most, 64<<10
 	cmd := g.command(ctx, args...)
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
-	if err := cmd.Run(); err != nil {
+	err := cmd.Run()
+	if stdout.full {
+		return "", fmt.Errorf("git %s: its output is over the limit of %d MiB", args[0], most>>20)
+	}
+	if err != nil {
 		return "", commandError(ctx, args[0], stderr.String(), err)
 	}
 	// What git cannot read it leaves out, with a warning.
@@ -93,17 +102,22 @@ func commandError(ctx context.Context, command, stderr string, err error) error 
 	return fmt.Errorf("git %s: %s", command, strings.Join(lines[:min(3, len(lines))], "; "))
 }
 
+// limitedBuffer is not a bytes.Buffer, whose ReadFrom would go past the limit.
 type limitedBuffer struct {
-	bytes.Buffer
-	max int
+	data bytes.Buffer
+	max  int
+	full bool
 }
 
 func (b *limitedBuffer) Write(p []byte) (int, error) {
-	if b.Len()+len(p) > b.max {
+	if b.data.Len()+len(p) > b.max {
+		b.full = true
 		return 0, fmt.Errorf("output over the limit of %d bytes", b.max)
 	}
-	return b.Buffer.Write(p)
+	return b.data.Write(p)
 }
+
+func (b *limitedBuffer) String() string { return b.data.String() }
 
 // repository is a local repository.
 type repository struct {

@@ -44,7 +44,7 @@ func (r *repository) blob(ctx context.Context, id string) ([]byte, error) {
 	if err != nil {
 		said := r.said
 		r.stop()
-		if said.Len() > 0 && !errors.Is(err, errMissing) {
+		if said.data.Len() > 0 && !errors.Is(err, errMissing) {
 			return nil, commandError(ctx, "cat-file", said.String(), err)
 		}
 		return nil, fmt.Errorf("reading object %s: %w", id, err)

@@ -38,6 +38,9 @@ type Remote struct {
 	fetches flight.Group[*snapshot]
 	tokens  tokens
 
+	slotsOnce sync.Once
+	slots     chan struct{}
+
 	mu   sync.Mutex
 	kept map[string]*snapshot
 }
@@ -56,7 +59,8 @@ func (r *Remote) Open() error {
 	return os.Mkdir(r.Dir, 0o700)
 }
 
-// Tree opens a repository at a revision; "" is HEAD. A nil credential is none.
+// Tree opens a repository at a revision; "" is HEAD. A nil credential is none. The tree can be read until the context ends, and for two minutes at least if it never
+// does.
 func (r *Remote) Tree(ctx context.Context, url, revision string, c *Credential) (*Tree, error) {
 	t, err := r.open(ctx, url, revision, c)
 	if err != nil {
@@ -121,6 +125,7 @@ func (r *Remote) ask(ctx context.Context, url, revision string, c *Credential) (
 }
 
 func (r *Remote) open(ctx context.Context, url, revision string, c *Credential) (*Tree, error) {
+	whole := ctx
 	ctx, cancel := context.WithTimeout(ctx, fetchTimeout)
 	defer cancel()
 	a, err := r.ask(ctx, url, revision, c)
@@ -128,10 +133,14 @@ func (r *Remote) open(ctx context.Context, url, revision string, c *Credential) 
 		return nil, err
 	}
 	defer func() { _ = a.session.Close() }()
-	snap, err := r.commit(ctx, a.url+"\x00"+a.commit.String(), func(ctx context.Context) (*snapshot, error) { return r.fetch(ctx, a.commit, a.refs, a.session) })
+	key := a.url + "\x00" + a.commit.String()
+	snap, err := r.commit(ctx, key, func(ctx context.Context) (*snapshot, error) { return r.fetch(ctx, a.commit, a.refs, a.session) })
 	if err != nil {
 		return nil, fmt.Errorf("fetching revision %q: %w", revision, explain(err))
 	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.use(whole, snap)
 	return snap.tree, nil
 }
 

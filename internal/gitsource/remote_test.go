@@ -22,6 +22,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -191,13 +192,14 @@ func TestEviction(t *testing.T) {
 	now := time.Unix(1e9, 0)
 	r := remote(t)
 	r.Now = func() time.Time { return now }
+	using, stop := context.WithCancel(t.Context())
 	keep := func(name string, bytes int64) {
 		t.Helper()
 		dir := filepath.Join(r.Dir, name)
 		if err := os.Mkdir(dir, 0o700); err != nil {
 			t.Fatal(err)
 		}
-		r.keep(name, &snapshot{dir: dir, bytes: bytes})
+		r.keep(using, name, &snapshot{dir: dir, bytes: bytes})
 	}
 	for i := range keepMost + 5 {
 		keep(fmt.Sprint(i), 1)
@@ -211,11 +213,11 @@ func TestEviction(t *testing.T) {
 			t.Errorf("%d on disk", len(left))
 		}
 	}
-	room(keepMost + 5) // they may be in use
+	room(keepMost + 5) // they are in use
 	now = now.Add(keepMin + time.Second)
-	r.find("3")
-	room(keepMost - 1)
-	if r.find("3") == nil {
+	r.find(using, "3")
+	room(keepMost - 1) // a request that never ends does not keep them for ever
+	if r.find(using, "3") == nil {
 		t.Error("what was used last has gone")
 	}
 	now = now.Add(keepFor + time.Second)
@@ -225,7 +227,23 @@ func TestEviction(t *testing.T) {
 	keep("new", 1<<30)
 	room(1)
 	keep("large", 3<<30)
-	if err := r.makeRoom(); err == nil || !strings.Contains(err.Error(), "take 4096 MiB, and no more than 2048 are kept") {
+	if err := r.makeRoom(); err == nil || !strings.Contains(err.Error(), "take 4096 MiB on disk and 0 MiB of memory, and no more than 2048 and 256 are kept") {
+		t.Error(err)
+	}
+	// When the requests have ended, nothing keeps what takes the room of others.
+	stop()
+	for used := true; used; runtime.Gosched() {
+		r.mu.Lock()
+		used = r.kept["large"].users > 0
+		r.mu.Unlock()
+	}
+	if err := r.makeRoom(); err != nil {
+		t.Error(err)
+	}
+	using = t.Context()
+	keep("names", 1)
+	r.kept["names"].memory = keepMemory
+	if err := r.makeRoom(); err == nil || !strings.Contains(err.Error(), "256 MiB of memory") {
 		t.Error(err)
 	}
 }
@@ -356,7 +374,7 @@ func TestBomb(t *testing.T) {
 func FuzzCheckPack(f *testing.F) {
 	f.Add([]byte("PACK\x00\x00\x00\x02\x00\x00\x00\x01\x31x\x9c\x4b\x04\x00\x00\x62\x00\x62"))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		if err := checkPack(bytes.NewReader(data)); err != nil && strings.Contains(err.Error(), "\x00") {
+		if _, err := checkPack(bytes.NewReader(data)); err != nil && strings.Contains(err.Error(), "\x00") {
 			t.Error(err)
 		}
 	})
