@@ -169,12 +169,15 @@ func (b *buckets) reader(ctx context.Context, a triggerfile.Access) (*bucket.Rea
 		inner = observed{store, b.asked}
 	}
 	r := &bucket.Reader{Store: bucket.Coalesce(inner), Bucket: a.Bucket, ID: store.ID(), Cache: b.cache, Limits: bucket.DefaultLimits}
-	if b.open == nil {
+	// Who names ever new buckets does not fill the memory; those that are needed are opened again.
+	if b.open == nil || len(b.open) >= maxOpenBuckets {
 		b.open = map[string]*bucket.Reader{}
 	}
 	b.open[key] = r
 	return r, nil
 }
+
+const maxOpenBuckets = 500
 
 func (b *buckets) store(ctx context.Context, a triggerfile.Access) (*s3.Store, error) {
 	if b.local == "" {
