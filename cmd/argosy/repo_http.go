@@ -98,6 +98,9 @@ type seenResponse struct {
 	bytes  int
 }
 
+// Unwrap is for http.ResponseController.
+func (s *seenResponse) Unwrap() http.ResponseWriter { return s.ResponseWriter }
+
 func (s *seenResponse) WriteHeader(status int) {
 	s.status = status
 	s.ResponseWriter.WriteHeader(status)

@@ -370,7 +370,7 @@ func TestRepoCrowd(t *testing.T) {
 			t.Skipf("this system has no address %s", from)
 		}
 		t.Cleanup(func() { conn.Close() })
-		if _, err := io.WriteString(conn, "POST /appset.git/git-upload-pack HTTP/1.1\r\nHost: x\r\nGit-Protocol: version=2\r\nContent-Length: 1000000\r\n\r\n0014command=fetch\n"); err != nil {
+		if _, err := io.WriteString(conn, "POST /appset.git/git-upload-pack HTTP/1.1\r\nHost: x\r\nGit-Protocol: version=2\r\nContent-Length: 1000\r\n\r\n0014command=fetch\n"); err != nil {
 			t.Fatal(err)
 		}
 		return conn

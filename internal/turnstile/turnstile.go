@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"slices"
 	"sync"
+	"time"
 )
 
 // Errors of Enter: the places, and those in the queue, are taken.
@@ -122,8 +123,15 @@ func Client(r *http.Request) string {
 	return host
 }
 
+// Hasten makes the server answer a request without waiting for the rest of its body, and close the connection.
+func Hasten(w http.ResponseWriter) {
+	w.Header().Set("Connection", "close")
+	_ = http.NewResponseController(w).SetReadDeadline(time.Now()) // what does not support it is no connection
+}
+
 // Refuse answers a request that was not let in.
 func Refuse(w http.ResponseWriter, err error) {
+	Hasten(w)
 	w.Header().Set("Retry-After", "5")
 	if errors.Is(err, ErrClient) {
 		http.Error(w, ErrClient.Error()+"; try again", http.StatusTooManyRequests)
