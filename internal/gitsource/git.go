@@ -69,17 +69,17 @@ func (g git) runMost(ctx context.Context, most int, args ...string) (string, err
 		return "", fmt.Errorf("git %s: its output is over the limit of %d MiB", args[0], most>>20)
 	}
 	if err != nil {
-		return "", commandError(ctx, args[0], stderr.String(), err)
+		return "", commandError(ctx, args[0], stderr.String(), err, args...)
 	}
 	// What git cannot read it leaves out, with a warning.
 	if strings.Contains(stderr.String(), "could not open directory") {
-		return "", commandError(ctx, args[0], stderr.String(), nil)
+		return "", commandError(ctx, args[0], stderr.String(), nil, args...)
 	}
 	return stdout.String(), nil
 }
 
 // commandError says in one line what went wrong: git's last words, without credentials.
-func commandError(ctx context.Context, command, stderr string, err error) error {
+func commandError(ctx context.Context, command, stderr string, err error, known ...string) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
@@ -93,7 +93,7 @@ func commandError(ctx context.Context, command, stderr string, err error) error 
 			line = strings.TrimPrefix(line, prefix)
 		}
 		if line != "" {
-			lines = append(lines, redactWords(line))
+			lines = append(lines, RedactText(line, known...))
 		}
 	}
 	if len(lines) == 0 {

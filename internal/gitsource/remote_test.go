@@ -284,6 +284,15 @@ func TestFindCredential(t *testing.T) {
 		{"ssh://git@git.example.com/team/x", "", "5"},
 		{"https://git.example.com/other/x", "other", "6"},
 		{"https://git.example.com/other/x", "team", "3"},
+		// As Argo CD has it: without case, with user, port and query.
+		{"https://git.example.com/TEAM/web.GIT", "team", "2"},
+		{"https://git.example.com/team/web?x=", "team", "4"},
+		{"https://git.example.com/team/web.git?x=", "team", "4"},
+		{"https://git.example.com/team/web/", "team", "4"},
+		{"https://git.example.com:443/team/web", "team", "3"},
+		{"https://me@git.example.com/team/web", "team", ""},
+		{"ssh://git@git.example.com:22/team/x", "", ""},
+		{"other@git.example.com:team/x", "", ""},
 	} {
 		got := ""
 		if found := FindCredential(all, c.url, c.project); found != nil {
@@ -308,7 +317,12 @@ func TestSame(t *testing.T) {
 		a, b string
 		want bool
 	}{
-		{"https://git.example.com/team/web.git", "https://GIT.example.com:443/Team/web/", true},
+		{"https://git.example.com/team/web.git", "https://GIT.example.com:443/team/web/", true},
+		{"https://git.example.com/team/web.git", "https://git.example.com/Team/web", false},
+		{"https://git.example.com/team/web.git", "https://git.example.com/team/web.git?x=", false},
+		{"https://git.example.com/team/web.git", "https://git.example.com/team/web.git?", false},
+		{"https://git.example.com/team/web.git", "https://git.example.com/team/web.git#x", false},
+		{"https://git.example.com/team/web.git", "https://git.example.com/team%2Fweb.git", false},
 		{"https://user@git.example.com/team/web", "https://git.example.com/team/web", true},
 		{"git@git.example.com:team/web.git", "ssh://git@git.example.com:22/team/web", true},
 		{"https://git.example.com/team/web", "http://git.example.com/team/web", false},
