@@ -279,7 +279,20 @@ func (r *Remote) client(ctx context.Context, host string, c *Credential) (*http.
 		proxy := (&httpproxy.Config{HTTPProxy: c.proxy, HTTPSProxy: c.proxy, NoProxy: c.noProxy}).ProxyFunc()
 		t.Proxy = func(r *http.Request) (*url.URL, error) { return proxy(r.URL) }
 	}
-	return &http.Client{Transport: limitedTransport{t}}, nil
+	return &http.Client{Transport: limitedTransport{t}, CheckRedirect: stay}, nil
+}
+
+// stay refuses redirects to another server: the policy was not asked about it, and the credential, the certificates and the proxy are not for it.
+func stay(req *http.Request, via []*http.Request) error {
+	first := via[0].URL
+	same := req.URL.Scheme == first.Scheme && portOf(req.URL) == portOf(first) || first.Scheme == "http" && req.URL.Scheme == "https" && portOf(first) == "80" && portOf(req.URL) == "443"
+	if !same || !strings.EqualFold(req.URL.Hostname(), first.Hostname()) {
+		return fmt.Errorf("it redirects to %s://%s, and redirects to another server are refused; use that URL", req.URL.Scheme, req.URL.Host)
+	}
+	if len(via) >= 5 {
+		return errors.New("it redirects more than 5 times")
+	}
+	return nil
 }
 
 // maxRefs bounds the list of references; one that is cut off is an error.

@@ -62,7 +62,7 @@ func (r *Remote) Open() error {
 // Tree opens a repository at a revision; "" is HEAD. A nil credential is none. The tree can be read until the context ends, and for two minutes at least if it never
 // does.
 func (r *Remote) Tree(ctx context.Context, url, revision string, c *Credential) (*Tree, error) {
-	t, err := r.open(ctx, url, revision, c)
+	t, err := flight.Safely(func() (*Tree, error) { return r.open(ctx, url, revision, c) })
 	if err != nil {
 		if ctx.Err() != nil {
 			err = context.Cause(ctx)
@@ -76,12 +76,17 @@ func (r *Remote) Tree(ctx context.Context, url, revision string, c *Credential) 
 func (r *Remote) Commit(ctx context.Context, url, revision string, c *Credential) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, fetchTimeout)
 	defer cancel()
-	a, err := r.ask(ctx, url, revision, c)
+	commit, err := flight.Safely(func() (string, error) {
+		a, err := r.ask(ctx, url, revision, c)
+		if err != nil {
+			return "", err
+		}
+		return a.commit.String(), a.session.Close()
+	})
 	if err != nil {
 		return "", fmt.Errorf("repository %s: %w", Redact(url), err)
 	}
-	_ = a.session.Close()
-	return a.commit.String(), nil
+	return commit, nil
 }
 
 // advertised asks for references. Who may not see them does not get a commit that someone else has fetched.

@@ -640,3 +640,46 @@ func serveSSH(c net.Conn, config *ssh.ServerConfig) {
 		}()
 	}
 }
+
+// TestRedirects: a redirect on the same server is followed, one to another server is not, and the other never sees a credential.
+func TestRedirects(t *testing.T) {
+	work := newRepository(t, "f")
+	handler, _ := gitHTTP(t, filepath.Dir(work), everybody)
+	var asked atomic.Int64
+	other := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		asked.Add(1)
+		handler.ServeHTTP(w, r)
+	}))
+	defer other.Close()
+	path := "/" + filepath.Base(work) + "/.git"
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch {
+		case strings.HasPrefix(r.URL.Path, "/renamed"):
+			http.Redirect(w, r, strings.Replace(r.URL.String(), "/renamed", path, 1), http.StatusMovedPermanently)
+		case strings.HasPrefix(r.URL.Path, "/away"):
+			http.Redirect(w, r, other.URL+strings.Replace(r.URL.String(), "/away", path, 1), http.StatusFound)
+		case strings.HasPrefix(r.URL.Path, "/half") && strings.HasSuffix(r.URL.Path, "/git-upload-pack"):
+			http.Redirect(w, r, other.URL+strings.Replace(r.URL.String(), "/half", path, 1), http.StatusTemporaryRedirect)
+		default:
+			r.URL.Path = strings.Replace(r.URL.Path, "/half", path, 1)
+			handler.ServeHTTP(w, r)
+		}
+	}))
+	defer server.Close()
+	c := &Credential{username: "u", password: "s3cret"}
+	if _, err := remote(t).Tree(t.Context(), server.URL+"/renamed", "main", c); err != nil {
+		t.Error(err)
+	}
+	for _, path := range []string{"/away", "/half"} {
+		_, err := remote(t).Tree(t.Context(), server.URL+path, "main", c)
+		if err == nil || !strings.Contains(err.Error(), "redirect") || strings.Contains(err.Error(), "s3cret") {
+			t.Errorf("%s: %v", path, err)
+		}
+	}
+	if asked.Load() != 0 {
+		t.Error("the other server was asked")
+	}
+	if _, err := remote(t).Tree(t.Context(), server.URL+path+"?x=", "main", c); err == nil || !strings.Contains(err.Error(), "must not have a query") {
+		t.Error(err)
+	}
+}
