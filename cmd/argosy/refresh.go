@@ -42,7 +42,7 @@ type clusterOptions struct {
 func (o *clusterOptions) register(flags *pflag.FlagSet) {
 	flags.StringVar(&o.namespace, "argocd-namespace", "", usageOf("argocd-namespace"))
 	flags.StringVar(&o.kubeconfig, "kubeconfig", "", usageOf("kubeconfig"))
-	flags.StringSliceVar(&o.secrets, "argocd-secrets", nil, "`NAMES` of Argo CD's Secrets of repositories and clusters to read, by the right to get them; without it, all that have Argo CD's labels, by the right to list Secrets")
+	flags.StringSliceVar(&o.secrets, "argocd-secrets", nil, usageOf("argocd-secrets"))
 }
 
 // open returns the client of the cluster, nil if there is none.

@@ -57,6 +57,7 @@ var appsetSettings = []setting{
 	{"argocd-plaintext", "ARGOSY_ARGOCD_PLAINTEXT", "it speaks no TLS"},
 	{"argocd-insecure", "ARGOSY_ARGOCD_INSECURE", "take any certificate of it"},
 	{"argocd-namespace", "ARGOSY_ARGOCD_NAMESPACE", "Argo CD's `NAMESPACE`; default: that of the pod, or argocd"},
+	{"argocd-secrets", "ARGOSY_ARGOCD_SECRETS", "`NAMES` of Argo CD's Secrets of repositories and clusters to read, by the right to get them; default: all that have Argo CD's labels, by the right to list Secrets"},
 	{"kubeconfig", "ARGOSY_KUBECONFIG", "`FILE` that says which cluster Argo CD is in; default: the one that the process runs in, if any"},
 	{"timeout", "ARGOSY_TIMEOUT", ""},
 }

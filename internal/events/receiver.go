@@ -136,8 +136,8 @@ func (e *endpoint) receive(w http.ResponseWriter, req *http.Request) (Event, err
 		return Event{Result: Busy}, err
 	}
 	defer leave()
-	// What does not support it is no connection.
-	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(e.within))
+	late := time.AfterFunc(e.within, func() { turnstile.Abort(w) })
+	defer late.Stop()
 	data, err := io.ReadAll(http.MaxBytesReader(w, req.Body, e.most))
 	var large *http.MaxBytesError
 	switch {

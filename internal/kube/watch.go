@@ -171,7 +171,7 @@ func (f *following) seen(o *unstructured.Unstructured) (argo.Ref, bool) {
 	}
 	// Anybody who may write an Application has written it: it must not end the process.
 	if _, err := flight.Safely(func() (any, error) { f.watcher.Seen(o.Object); return nil, nil }); err != nil {
-		f.watcher.Failed(fmt.Errorf("Application %s: %w", ref, err))
+		f.watcher.Failed(fmt.Errorf("reading Application %s: %w", ref, err))
 	}
 	return ref, true
 }

@@ -126,7 +126,12 @@ func Client(r *http.Request) string {
 // Hasten makes the server answer a request without waiting for the rest of its body, and close the connection.
 func Hasten(w http.ResponseWriter) {
 	w.Header().Set("Connection", "close")
-	_ = http.NewResponseController(w).SetReadDeadline(time.Now()) // what does not support it is no connection
+	Abort(w)
+}
+
+// Abort ends reading the body of a request.
+func Abort(w http.ResponseWriter) {
+	_ = http.NewResponseController(w).SetReadDeadline(time.Unix(1, 0)) // what does not support it is no connection
 }
 
 // Refuse answers a request that was not let in.
