@@ -55,5 +55,6 @@
 //	internal/argocd            edge     the Argo CD API server as an engine for ApplicationSets
 //	internal/trigger           edge     repositories that make Argo CD look again: clocks, buckets, files
 //	internal/gitserver         edge     read-only Git over smart HTTP, from repositories that are computed
+//	internal/turnstile         edge     how many requests are answered at once, of one client and of all
 //	cmd/argosy                 command  the command line
 package argosy

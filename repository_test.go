@@ -181,3 +181,31 @@ func TestDependencies(t *testing.T) {
 		}
 	}
 }
+
+// TestSecretsAreOptIn: no installation gives the right to read Secrets but the component for it.
+func TestSecretsAreOptIn(t *testing.T) {
+	found := 0
+	err := filepath.WalkDir("deploy", func(name string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || filepath.Ext(name) != ".yaml" {
+			return err
+		}
+		data, err := os.ReadFile(name)
+		if err != nil {
+			return err
+		}
+		for line := range strings.Lines(string(data)) {
+			rule, _, _ := strings.Cut(line, "#")
+			if !strings.Contains(rule, "resources:") || !strings.Contains(rule, "secrets") && !strings.Contains(rule, "*") {
+				continue
+			}
+			if filepath.ToSlash(name) != "deploy/kustomize/cmp-secrets/rbac.yaml" {
+				t.Errorf("%s: %s", name, line)
+			}
+			found++
+		}
+		return nil
+	})
+	if err != nil || found != 1 {
+		t.Errorf("%d rules, %v", found, err)
+	}
+}

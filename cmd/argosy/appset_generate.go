@@ -103,7 +103,7 @@ The exit code is 0 when it is done, 1 when it failed and 2 when it was called wr
 
 // onlyFor refuses flags that mean nothing: those for files if there are none, and those of the plugin if there are.
 func onlyFor(flags *pflag.FlagSet, plugin bool) error {
-	without, with := []string{"policy", "admin-projects", "argocd-namespace", "kubeconfig", "timeout"}, "without a file or a directory"
+	without, with := []string{"policy", "admin-projects", "argocd-namespace", "argocd-secrets", "kubeconfig", "timeout"}, "without a file or a directory"
 	if plugin {
 		without, with = []string{"repo", "clusters", "namespace", "allow-empty", "offline", "skip-unknown", "passthrough", "recursive", "max-parameter-sets"}, "with a file or a directory"
 	}

@@ -150,6 +150,7 @@ func (x *eventsServer) serve(ctx context.Context, opts eventsOptions, listeners 
 	if err != nil {
 		return fmt.Errorf("listening on %s: %w", opts.listen, innermost(err))
 	}
+	listener = limitConnections(listener)
 	web := repoHTTP(x.handler(), 10*time.Second)
 	if opts.tlsCert != "" || opts.tlsKey != "" {
 		if web.TLSConfig, err = certificate(opts.tlsCert, opts.tlsKey); err != nil {

@@ -34,16 +34,20 @@ var refreshSettings = []setting{
 }
 
 // clusterOptions say which cluster Argo CD is in.
-type clusterOptions struct{ namespace, kubeconfig string }
+type clusterOptions struct {
+	namespace, kubeconfig string
+	secrets               []string
+}
 
 func (o *clusterOptions) register(flags *pflag.FlagSet) {
 	flags.StringVar(&o.namespace, "argocd-namespace", "", usageOf("argocd-namespace"))
 	flags.StringVar(&o.kubeconfig, "kubeconfig", "", usageOf("kubeconfig"))
+	flags.StringSliceVar(&o.secrets, "argocd-secrets", nil, usageOf("argocd-secrets"))
 }
 
 // open returns the client of the cluster, nil if there is none.
 func (o *clusterOptions) open() (*kube.Client, error) {
-	api, err := kube.Open(kube.Config{Kubeconfig: o.kubeconfig, Namespace: o.namespace})
+	api, err := kube.Open(kube.Config{Kubeconfig: o.kubeconfig, Namespace: o.namespace, Secrets: o.secrets})
 	if errors.Is(err, kube.ErrNoCluster) {
 		return nil, nil
 	}

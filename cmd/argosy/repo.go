@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"crypto/sha256"
 	"crypto/tls"
 	"errors"
 	"fmt"
@@ -23,16 +24,18 @@ import (
 	"github.com/argosy-cd/argosy/internal/policy"
 	"github.com/argosy-cd/argosy/internal/s3source/triggerfile"
 	"github.com/argosy-cd/argosy/internal/trigger"
+	"github.com/argosy-cd/argosy/internal/turnstile"
 )
 
 type repoOptions struct {
 	cacheOptions
-	listen   string
-	interval time.Duration
-	policy   string
-	users    string
-	tlsCert  string
-	tlsKey   string
+	listen    string
+	interval  time.Duration
+	policy    string
+	users     string
+	everybody bool // may read buckets
+	tlsCert   string
+	tlsKey    string
 }
 
 // intervalVariable is how often appset.git ticks.
@@ -49,8 +52,12 @@ func newRepoCommand(std stdio) *cobra.Command {
   /every/10m/team-a.git    ticks every 10 minutes, at a time of its own; any duration, any name
   /s3/BUCKET/PATH.git      has what is under a path in a bucket, if the policy allows it (repositories.s3)
 
+Clocks contain nothing and are open to everybody. Buckets are served to --users, which Argo CD takes from a repository Secret (username, password), or
+to everybody who reaches the server with --anonymous-buckets; one of the two must be set if the policy serves any.
+
 Nothing is stored: a commit follows from the name, the interval and the time, or from what is in the bucket, so replicas agree and a restart
-changes nothing. While a bucket cannot be read, or is empty, its last tree is served, and /readyz says so. Nothing can be pushed.
+changes nothing. While a bucket cannot be read, or is empty, its last tree is served, and /readyz says so. Nothing can be pushed. Requests, waiting
+ones and memory are bounded, for one client and for all; further requests get 429 or 503 with Retry-After.
 
 /healthz and /readyz are for probes, /metrics is for Prometheus, / is a page for people. Each request is a line on standard error.`,
 		Example: `  ` + intervalVariable + `=5m argosy repo --listen :8080
@@ -65,7 +72,8 @@ changes nothing. While a bucket cannot be read, or is empty, its last tree is se
 	}
 	opts.register(cmd.Flags())
 	cmd.Flags().StringVar(&opts.policy, "policy", "", "`FILE` that says which buckets are served; without one, none ($ARGOSY_POLICY)")
-	cmd.Flags().StringVar(&opts.users, "users", "", "`FILE` with lines USER:PASSWORD; only they may ask, except for probes")
+	cmd.Flags().StringVar(&opts.users, "users", "", "`FILE` with lines USER:PASSWORD, who may read buckets, / and /metrics; it is read again when it changes")
+	cmd.Flags().BoolVar(&opts.everybody, "anonymous-buckets", false, "serve buckets to everybody who reaches the server")
 	cmd.Flags().StringVar(&opts.tlsCert, "tls-cert", "", "`FILE` with a certificate, to speak TLS; it is read again when it is renewed")
 	cmd.Flags().StringVar(&opts.tlsKey, "tls-key", "", "`FILE` with its key")
 	cmd.Flags().StringVar(&opts.listen, "listen", "127.0.0.1:8080", "`ADDRESS` to listen on")
@@ -94,6 +102,7 @@ func runRepo(ctx context.Context, std stdio, opts repoOptions) error {
 	if err != nil {
 		return fmt.Errorf("listening on %s: %w", opts.listen, innermost(err))
 	}
+	listener = limitConnections(listener)
 	server := repoHTTP(handler, 10*time.Second)
 	server.TLSConfig = config
 	fmt.Fprintf(std.err, "serving %s://%s/appset.git, a tick every %s\n", scheme, listener.Addr(), opts.interval)
@@ -119,10 +128,10 @@ func runRepo(ctx context.Context, std stdio, opts repoOptions) error {
 	return nil
 }
 
-// repoHTTP is a server that waits so long for the head of a request, and some times as long for the rest of it.
+// repoHTTP is a server that waits so long for the head of a request, half as long again for the rest of it, and some times as long for its answer to be read.
 func repoHTTP(handler http.Handler, patience time.Duration) *http.Server {
 	return &http.Server{
-		Handler: handler, ReadHeaderTimeout: patience, ReadTimeout: 3 * patience, WriteTimeout: 6 * patience, IdleTimeout: 12 * patience, MaxHeaderBytes: 64 << 10,
+		Handler: handler, ReadHeaderTimeout: patience, ReadTimeout: patience * 3 / 2, WriteTimeout: 6 * patience, IdleTimeout: 12 * patience, MaxHeaderBytes: 64 << 10,
 	}
 }
 
@@ -133,21 +142,45 @@ type servedRepositories struct {
 	buckets *buckets
 	timeout time.Duration
 
+	// Requests for clocks, which are open to everybody, do not take the places of those for buckets.
+	clockTurns, bucketTurns turnstile.Turnstile
+
 	mu   sync.Mutex
 	open map[string]*trigger.Bucket
+	used []string // the least recently used first
 }
 
-// maxServedBuckets bounds how many buckets are remembered. The policy bounds them, too, unless it has wildcards.
-const maxServedBuckets = 100
+// Bucket repositories that are remembered, with the trees that they have served. The others are read again, as after a restart.
+const (
+	maxServedBuckets = 100
+	maxServedBytes   = 256 << 20
+)
+
+// Limits of requests at once, for each kind of repository. Each takes some megabytes at most.
+const (
+	maxAtOnce, maxAtOnceEach = 32, 8
+	maxQueue, maxQueueEach   = 512, 128
+	// maxWait is how long a request waits for its turn. Argo CD gives up on a repository after 15 s.
+	maxWait = 10 * time.Second
+)
 
 func newServedRepositories(std stdio, opts repoOptions) (*servedRepositories, error) {
 	s := &servedRepositories{clocks: &trigger.Clocks{Interval: opts.interval, Now: std.now}, timeout: opts.timeout, open: map[string]*trigger.Bucket{}}
+	for _, turns := range []*turnstile.Turnstile{&s.clockTurns, &s.bucketTurns} {
+		turns.All, turns.Each, turns.Queue, turns.QueueEach = maxAtOnce, maxAtOnceEach, maxQueue, maxQueueEach
+	}
 	if _, err := s.clocks.Open("appset.git"); err != nil {
 		return nil, usageError{err}
 	}
 	var err error
 	if s.policy, err = readPolicy(opts.policy); err != nil {
 		return nil, err
+	}
+	if s.policy != nil && len(s.policy.Repositories.S3) > 0 && opts.users == "" && !opts.everybody {
+		return nil, usagef("%s serves buckets (repositories.s3), and nobody is said to be allowed to read them: set --users FILE, or --anonymous-buckets to serve them to everybody who reaches the server", opts.policy)
+	}
+	if opts.users != "" && opts.everybody {
+		return nil, usagef("--users and --anonymous-buckets exclude each other")
 	}
 	cache, err := opts.open(std)
 	s.buckets = &buckets{cache: cache, now: std.now}
@@ -173,21 +206,96 @@ func (s *servedRepositories) repository(ctx context.Context, path string) (gitse
 	if err := s.policy.Repository(url.Bucket, url.Path); err != nil {
 		return nil, errors.Join(gitserver.ErrNotFound, err)
 	}
+	b := s.find(path)
+	if b == nil {
+		reader, err := s.buckets.reader(ctx, triggerfile.Access{Bucket: url.Bucket})
+		if err != nil {
+			return nil, err
+		}
+		b = s.keep(path, trigger.NewBucket(reader, url.Path))
+	}
+	return servedBucket{b, func() { s.settle(path, b) }}, nil
+}
+
+// servedBucket tells when it was read.
+type servedBucket struct {
+	*trigger.Bucket
+	read func()
+}
+
+// Head implements gitserver.Repository.
+func (b servedBucket) Head(ctx context.Context) (gitserver.Hash, error) {
+	defer b.read()
+	return b.Bucket.Head(ctx)
+}
+
+// History implements gitserver.Repository.
+func (b servedBucket) History(ctx context.Context, commit gitserver.Hash) (gitserver.History, bool, error) {
+	defer b.read()
+	return b.Bucket.History(ctx, commit)
+}
+
+// find returns a bucket repository that is remembered.
+func (s *servedRepositories) find(path string) *trigger.Bucket {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if b := s.open[path]; b != nil {
-		return b, nil
+	b := s.open[path]
+	if b != nil {
+		s.use(path)
 	}
-	reader, err := s.buckets.reader(ctx, triggerfile.Access{Bucket: url.Bucket})
-	if err != nil {
-		return nil, err
+	return b
+}
+
+// keep remembers a bucket repository, and returns it, or the one that another request has opened at the same time.
+func (s *servedRepositories) keep(path string, b *trigger.Bucket) *trigger.Bucket {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if other := s.open[path]; other != nil {
+		return other
 	}
-	if len(s.open) >= maxServedBuckets {
-		return nil, fmt.Errorf("more than %d buckets are asked for", maxServedBuckets)
-	}
-	b := trigger.NewBucket(reader, url.Path)
 	s.open[path] = b
-	return b, nil
+	s.use(path)
+	s.evict()
+	return b
+}
+
+// settle forgets a bucket repository that could not be read, such as one that does not exist, and others if it has brought too much.
+func (s *servedRepositories) settle(path string, b *trigger.Bucket) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if b.Bytes() == 0 && s.open[path] == b {
+		s.forget(path)
+	}
+	s.evict()
+}
+
+func (s *servedRepositories) use(path string) {
+	s.used = append(slices.DeleteFunc(s.used, func(p string) bool { return p == path }), path)
+}
+
+func (s *servedRepositories) forget(path string) {
+	delete(s.open, path)
+	s.used = slices.DeleteFunc(s.used, func(p string) bool { return p == path })
+}
+
+// evict forgets bucket repositories that were not used for longest: those first that nothing is known of. The one that was used last stays.
+func (s *servedRepositories) evict() {
+	total := int64(0)
+	for _, b := range s.open {
+		total += b.Bytes()
+	}
+	for _, known := range []bool{false, true} {
+		for _, path := range slices.Clone(s.used[:len(s.used)-min(1, len(s.used))]) {
+			size := s.open[path].Bytes()
+			if len(s.open) <= maxServedBuckets && total <= maxServedBytes {
+				return
+			}
+			if known == (size > 0) {
+				total -= size
+				s.forget(path)
+			}
+		}
+	}
 }
 
 // served gives all bucket repositories in order.
@@ -209,11 +317,17 @@ func repoServer(std stdio, opts repoOptions, repos *servedRepositories) (http.Ha
 	metrics := newRepoMetrics(repos)
 	handler := repoHandler(std, repos, metrics)
 	if opts.users != "" {
-		users, err := readUsers(opts.users)
-		if err != nil {
+		users := &watchedFile[map[string][sha256.Size]byte]{file: opts.users, what: "users", read: readUsers}
+		if _, err := users.current(); err != nil {
 			return nil, err
 		}
-		handler = authenticate(handler, users)
+		handler = authenticate(handler, func() (map[string][sha256.Size]byte, error) {
+			known, err := users.current()
+			if err != nil {
+				fmt.Fprintf(std.err, "error: %v\n", err)
+			}
+			return known, err
+		})
 	}
 	return metrics.observe(handler, slog.New(slog.NewTextHandler(std.err, nil)), std.now), nil
 }
@@ -225,10 +339,14 @@ func repoHandler(std stdio, repos *servedRepositories, metrics *repoMetrics) htt
 	// Clocks are ready without any bucket, so a bucket that fails is told, and no reason to send nobody here.
 	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, _ *http.Request) {
 		fmt.Fprintln(w, "ok")
-		for path, b := range repos.served() {
-			if err := b.Err(); err != nil {
-				fmt.Fprintf(w, "failing: /%s\n", path)
+		failing := 0
+		for _, b := range repos.served() {
+			if b.Err() != nil {
+				failing++
 			}
+		}
+		if failing > 0 { // their names are not everybody's business
+			fmt.Fprintf(w, "failing: %d bucket repositories serve their last tree; see the log\n", failing)
 		}
 	})
 	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, r *http.Request) { repoPage(w, r, repos) })
@@ -237,6 +355,12 @@ func repoHandler(std stdio, repos *servedRepositories, metrics *repoMetrics) htt
 	}
 	git := &gitserver.Server{Open: repos.repository, Failed: log}
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
+		leave, err := repos.turn(r)
+		if err != nil {
+			turnstile.Refuse(w, err)
+			return
+		}
+		defer leave()
 		ctx, cancel := context.WithTimeoutCause(r.Context(), repos.timeout, fmt.Errorf("not finished after %s (--timeout)", repos.timeout))
 		defer cancel()
 		git.ServeHTTP(w, r.WithContext(ctx))
@@ -247,6 +371,16 @@ func repoHandler(std stdio, repos *servedRepositories, metrics *repoMetrics) htt
 		}
 	})
 	return mux
+}
+
+// turn waits until a request may be answered.
+func (s *servedRepositories) turn(r *http.Request) (leave func(), err error) {
+	ctx, cancel := context.WithTimeout(r.Context(), maxWait)
+	defer cancel()
+	if kind, _ := describe(r); kind == "bucket" {
+		return s.bucketTurns.Enter(ctx, turnstile.Client(r))
+	}
+	return s.clockTurns.Enter(ctx, turnstile.Client(r))
 }
 
 // repoPage lists the repositories that were asked for.

@@ -9,9 +9,11 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net"
 	"net/http"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -96,6 +98,9 @@ type seenResponse struct {
 	bytes  int
 }
 
+// Unwrap is for http.ResponseController.
+func (s *seenResponse) Unwrap() http.ResponseWriter { return s.ResponseWriter }
+
 func (s *seenResponse) WriteHeader(status int) {
 	s.status = status
 	s.ResponseWriter.WriteHeader(status)
@@ -134,13 +139,22 @@ func readUsers(file string) (map[string][sha256.Size]byte, error) {
 	return users, nil
 }
 
-// authenticate demands one of the users, except of probes.
-func authenticate(next http.Handler, users map[string][sha256.Size]byte) http.Handler {
+// authenticate demands one of the users, except of probes and for clocks, which contain nothing.
+func authenticate(next http.Handler, users func() (map[string][sha256.Size]byte, error)) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if kind, _ := describe(r); isProbe(r) || kind == "clock" {
+			next.ServeHTTP(w, r)
+			return
+		}
+		known, err := users()
+		if err != nil {
+			http.Error(w, "users cannot be read now; see the server's log", http.StatusServiceUnavailable)
+			return
+		}
 		user, password, _ := r.BasicAuth()
-		want, known := users[user]
+		want, ok := known[user]
 		got := sha256.Sum256([]byte(password))
-		if equal := subtle.ConstantTimeCompare(got[:], want[:]) == 1; !isProbe(r) && (!known || !equal) {
+		if equal := subtle.ConstantTimeCompare(got[:], want[:]) == 1; !ok || !equal {
 			w.Header().Set("WWW-Authenticate", `Basic realm="argosy"`)
 			http.Error(w, "user and password are needed", http.StatusUnauthorized)
 			return
@@ -165,4 +179,66 @@ func certificate(certFile, keyFile string) (*tls.Config, error) {
 		return nil, err
 	}
 	return &tls.Config{MinVersion: tls.VersionTLS12, GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return load() }}, nil
+}
+
+// Limits of connections, so that no client takes all that a process may have.
+const (
+	maxConnections     = 2000
+	maxConnectionsEach = 500
+)
+
+// limitConnections closes connections over the limits at once.
+func limitConnections(l net.Listener) net.Listener {
+	return &limitedListener{Listener: l, open: map[string]int{}, all: maxConnections, each: maxConnectionsEach}
+}
+
+type limitedListener struct {
+	net.Listener
+	all, each int
+
+	mu    sync.Mutex
+	open  map[string]int
+	count int
+}
+
+// Accept implements net.Listener.
+func (l *limitedListener) Accept() (net.Conn, error) {
+	for {
+		c, err := l.Listener.Accept()
+		if err != nil {
+			return nil, err
+		}
+		client, _, _ := net.SplitHostPort(c.RemoteAddr().String())
+		l.mu.Lock()
+		free := l.count < l.all && l.open[client] < l.each
+		if free {
+			l.count++
+			l.open[client]++
+		}
+		l.mu.Unlock()
+		if free {
+			return &countedConn{Conn: c, closed: sync.OnceFunc(func() { l.closed(client) })}, nil
+		}
+		_ = c.Close()
+	}
+}
+
+func (l *limitedListener) closed(client string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.count--
+	if l.open[client]--; l.open[client] == 0 {
+		delete(l.open, client)
+	}
+}
+
+type countedConn struct {
+	net.Conn
+	closed func()
+}
+
+// Close implements net.Conn.
+func (c *countedConn) Close() error {
+	c.closed()
+	return c.Conn.Close()
 }

@@ -57,6 +57,7 @@ var appsetSettings = []setting{
 	{"argocd-plaintext", "ARGOSY_ARGOCD_PLAINTEXT", "it speaks no TLS"},
 	{"argocd-insecure", "ARGOSY_ARGOCD_INSECURE", "take any certificate of it"},
 	{"argocd-namespace", "ARGOSY_ARGOCD_NAMESPACE", "Argo CD's `NAMESPACE`; default: that of the pod, or argocd"},
+	{"argocd-secrets", "ARGOSY_ARGOCD_SECRETS", "`NAMES` of Argo CD's Secrets of repositories and clusters to read, by the right to get them; default: all that have Argo CD's labels, by the right to list Secrets"},
 	{"kubeconfig", "ARGOSY_KUBECONFIG", "`FILE` that says which cluster Argo CD is in; default: the one that the process runs in, if any"},
 	{"timeout", "ARGOSY_TIMEOUT", ""},
 }
@@ -169,12 +170,15 @@ func (b *buckets) reader(ctx context.Context, a triggerfile.Access) (*bucket.Rea
 		inner = observed{store, b.asked}
 	}
 	r := &bucket.Reader{Store: bucket.Coalesce(inner), Bucket: a.Bucket, ID: store.ID(), Cache: b.cache, Limits: bucket.DefaultLimits}
-	if b.open == nil {
+	// Who names ever new buckets does not fill the memory; those that are needed are opened again.
+	if b.open == nil || len(b.open) >= maxOpenBuckets {
 		b.open = map[string]*bucket.Reader{}
 	}
 	b.open[key] = r
 	return r, nil
 }
+
+const maxOpenBuckets = 500
 
 func (b *buckets) store(ctx context.Context, a triggerfile.Access) (*s3.Store, error) {
 	if b.local == "" {

@@ -5,6 +5,8 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
+
+	"github.com/argosy-cd/argosy/internal/flight"
 )
 
 // fetch is one attempt at a snapshot.
@@ -76,7 +78,7 @@ func (f *fetch) download(ctx context.Context, files []*file) error {
 			running++
 			bytes += x.object.Size
 			go func() {
-				data, err := f.r.Store.Get(ctx, x.object)
+				data, err := flight.Safely(func() ([]byte, error) { return f.r.Store.Get(ctx, x.object) })
 				x.data = data
 				results <- result{x, err}
 			}()

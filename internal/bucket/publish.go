@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/argosy-cd/argosy/internal/flight"
 	"github.com/argosy-cd/argosy/internal/tree"
 )
 
@@ -367,7 +368,7 @@ func (x *publishing) each(ctx context.Context, n int, f func(ctx context.Context
 				if ctx.Err() != nil {
 					continue
 				}
-				if err := f(ctx, i); err != nil {
+				if _, err := flight.Safely(func() (any, error) { return nil, f(ctx, i) }); err != nil {
 					cancel(err)
 				}
 			}

@@ -1,6 +1,7 @@
 package events_test
 
 import (
+	"bufio"
 	"context"
 	"crypto"
 	"crypto/rand"
@@ -16,6 +17,7 @@ import (
 	"fmt"
 	"io"
 	"math/big"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -464,4 +466,78 @@ func (c *counted) Read(p []byte) (int, error) {
 		return 0, io.EOF
 	}
 	return n, nil
+}
+
+// TestSlowStrangers: bodies on /sns that never end keep neither the webhook waiting, nor SNS itself from another address.
+func TestSlowStrangers(t *testing.T) {
+	busy := make(chan string, 1000)
+	r := &events.Receiver{
+		Secrets: func() ([]string, error) { return []string{"a-secret-of-senders"}, nil },
+		SNS:     &events.SNS{Topics: []string{"arn:aws:sns:eu-central-1:1:t"}, Client: http.DefaultClient, Now: time.Now},
+		Now:     time.Now, Hint: func(events.Notice) bool { return true }, Observe: func(e events.Event) { busy <- e.Sender + " " + e.Result },
+	}
+	server := httptest.NewServer(r.Handler())
+	t.Cleanup(server.Close) // after those that hang
+	begin := func(from string) net.Conn {
+		t.Helper()
+		dialer := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(from)}}
+		conn, err := dialer.DialContext(t.Context(), "tcp", server.Listener.Addr().String())
+		if err != nil {
+			t.Skipf("this system has no address %s", from)
+		}
+		t.Cleanup(func() { conn.Close() })
+		if _, err := io.WriteString(conn, "POST /sns HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n\r\n{"); err != nil {
+			t.Fatal(err)
+		}
+		return conn
+	}
+	// As many as the whole process took before, and more than one address may begin.
+	for range 100 {
+		begin("127.0.0.2")
+	}
+	if got := <-busy; got != "sns busy" {
+		t.Errorf("%q", got)
+	}
+	post := func(path, secret string) int {
+		t.Helper()
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, server.URL+path, strings.NewReader(`{"Event": "s3:TestEvent"}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Header.Set("X-Api-Key", secret)
+		res, err := http.DefaultClient.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		res.Body.Close()
+		return res.StatusCode
+	}
+	if code := post("/webhook", "a-secret-of-senders"); code != http.StatusNoContent {
+		t.Errorf("the webhook: %d", code)
+	}
+	if code := post("/webhook", "wrong"); code != http.StatusUnauthorized {
+		t.Errorf("the webhook, with a wrong secret: %d", code)
+	}
+	if code := post("/sns", ""); code != http.StatusBadRequest { // it is heard, and is no message
+		t.Errorf("SNS from elsewhere: %d", code)
+	}
+	// All addresses together may fill /sns, and nothing else.
+	for i := 3; i < 12; i++ {
+		for range 8 {
+			begin(fmt.Sprintf("127.0.0.%d", i))
+		}
+	}
+	if code := post("/webhook", "a-secret-of-senders"); code != http.StatusNoContent {
+		t.Errorf("the webhook: %d", code)
+	}
+	// Who is refused is told when to come again.
+	conn := begin("127.0.0.2")
+	res, err := http.ReadResponse(bufio.NewReader(conn), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	res.Body.Close()
+	if res.StatusCode != http.StatusTooManyRequests || res.Header.Get("Retry-After") == "" {
+		t.Errorf("%s", res.Status)
+	}
 }

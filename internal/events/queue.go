@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/argosy-cd/argosy/internal/bucket/s3/queue"
+	"github.com/argosy-cd/argosy/internal/flight"
 )
 
 // Queue is where messages are.
@@ -52,7 +53,7 @@ func (l *Listener) receive(ctx context.Context) error {
 	var done []queue.Message
 	for _, m := range messages {
 		e := Event{Sender: "sqs", Result: Accepted, From: l.Queue.String()}
-		notices, err := Parse([]byte(m.Body))
+		notices, err := flight.Safely(func() ([]Notice, error) { return Parse([]byte(m.Body)) })
 		switch {
 		case err != nil:
 			e.Result, e.Err = Malformed, fmt.Errorf("message %s: %w", m.ID, err)

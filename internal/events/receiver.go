@@ -9,10 +9,12 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"os"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
+
+	"github.com/argosy-cd/argosy/internal/turnstile"
 )
 
 // Event is a notification that was received, or refused.
@@ -35,6 +37,8 @@ const (
 	Replay    = "replay"
 	TooLarge  = "too large"
 	Malformed = "malformed"
+	TooSlow   = "too slow"
+	Busy      = "busy"
 	Failed    = "failed" // ours
 )
 
@@ -49,64 +53,102 @@ type Receiver struct {
 	Hint    func(Notice) bool
 	Observe func(Event)
 
-	mu   sync.Mutex
-	ids  map[string]time.Time // of messages that were heard
-	busy atomic.Int64         // bodies that are read
+	mu  sync.Mutex
+	ids map[string]time.Time // of messages that were heard
+}
+
+// endpoint is a path with limits of its own: who can fill one has nothing of the others.
+type endpoint struct {
+	sender string
+	known  func(*http.Request) error
+	handle func(ctx context.Context, data []byte) (Event, error)
+	most   int64         // bytes of a body
+	within time.Duration // the body must be there
+	turns  turnstile.Turnstile
 }
 
 // Handler serves POST /webhook, /sns and /eventbridge, as far as they are configured.
 func (r *Receiver) Handler() http.Handler {
 	mux := http.NewServeMux()
 	if r.Secrets != nil {
-		mux.Handle("POST /webhook", r.handle("webhook", r.secret, r.webhook))
-		mux.Handle("POST /eventbridge", r.handle("eventbridge", r.secret, r.bridge))
+		// Who has the secret is one of a few.
+		hook := &endpoint{sender: "webhook", known: r.secret, handle: r.webhook, most: MaxBody, within: knownTime, turns: turnstile.Turnstile{All: 64, Each: 32, Queue: 256, QueueEach: 128}}
+		mux.Handle("POST /webhook", r.serve(hook))
 		// MinIO asks whether somebody is there.
-		mux.Handle("HEAD /webhook", r.handle("webhook", r.secret, r.webhook))
+		mux.Handle("HEAD /webhook", r.serve(hook))
+		mux.Handle("POST /eventbridge", r.serve(&endpoint{
+			sender: "eventbridge", known: r.secret, handle: r.bridge, most: MaxBody, within: knownTime, turns: turnstile.Turnstile{All: 64, Each: 32, Queue: 256, QueueEach: 128},
+		}))
 	}
 	if r.SNS != nil {
-		mux.Handle("POST /sns", r.handle("sns", func(*http.Request) error { return nil }, r.notification))
+		// Anybody can send a body, which is known by its signature only when it is there.
+		mux.Handle("POST /sns", r.serve(&endpoint{
+			sender: "sns", known: func(*http.Request) error { return nil }, handle: r.notification, most: maxSNS, within: strangerTime,
+			turns: turnstile.Turnstile{All: 64, Each: 8, Queue: 64, QueueEach: 8},
+		}))
 	}
 	return mux
 }
 
-// maxBusy is how many bodies are read at once.
-const maxBusy = 64
+const (
+	// maxSNS is for a message of 256 KiB, which is text in JSON.
+	maxSNS = 640 << 10
+	// How long a body may take.
+	knownTime    = 15 * time.Second
+	strangerTime = 5 * time.Second
+	// maxWait is how long a request waits for its turn.
+	maxWait = 5 * time.Second
+)
 
-// handle asks who is there, reads the body, answers, and tells about it. An answer has no body: it is nobody's business why something
+// serve asks who is there, reads the body, answers, and tells about it. An answer has no body: it is nobody's business why something
 // was refused.
-func (r *Receiver) handle(sender string, known func(*http.Request) error, f func(ctx context.Context, data []byte) (Event, error)) http.Handler {
+func (r *Receiver) serve(e *endpoint) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
-		e, err := r.receive(w, req, known, f)
-		e.Sender, e.Err = sender, err
-		if e.From == "" {
-			e.From = req.RemoteAddr
+		event, err := e.receive(w, req)
+		event.Sender, event.Err = e.sender, err
+		if event.From == "" {
+			event.From = req.RemoteAddr
 		}
-		if e.Result == "" {
-			e.Result = result(err)
+		if event.Result == "" {
+			event.Result = result(err)
 		}
-		r.Observe(e)
-		w.WriteHeader(status(e.Result))
+		r.Observe(event)
+		code := status(event.Result)
+		if errors.Is(err, turnstile.ErrClient) {
+			code = http.StatusTooManyRequests
+		}
+		if event.Result == Busy {
+			turnstile.Hasten(w)
+			w.Header().Set("Retry-After", "5")
+		}
+		w.WriteHeader(code)
 	})
 }
 
-func (r *Receiver) receive(w http.ResponseWriter, req *http.Request, known func(*http.Request) error, f func(ctx context.Context, data []byte) (Event, error)) (Event, error) {
-	if err := known(req); err != nil {
+func (e *endpoint) receive(w http.ResponseWriter, req *http.Request) (Event, error) {
+	if err := e.known(req); err != nil {
 		return Event{}, err
 	}
-	if r.busy.Add(1) > maxBusy {
-		r.busy.Add(-1)
-		return Event{}, errors.New("too many notifications at once")
+	ctx, cancel := context.WithTimeout(req.Context(), maxWait)
+	leave, err := e.turns.Enter(ctx, turnstile.Client(req))
+	cancel()
+	if err != nil {
+		return Event{Result: Busy}, err
 	}
-	data, err := io.ReadAll(http.MaxBytesReader(w, req.Body, MaxBody))
-	r.busy.Add(-1)
+	defer leave()
+	late := time.AfterFunc(e.within, func() { turnstile.Abort(w) })
+	defer late.Stop()
+	data, err := io.ReadAll(http.MaxBytesReader(w, req.Body, e.most))
 	var large *http.MaxBytesError
 	switch {
 	case errors.As(err, &large):
-		return Event{Result: TooLarge}, fmt.Errorf("over the limit of %d bytes", MaxBody)
+		return Event{Result: TooLarge}, fmt.Errorf("over the limit of %d bytes", e.most)
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		return Event{Result: TooSlow}, fmt.Errorf("not complete after %s", e.within)
 	case err != nil:
 		return Event{Result: Malformed}, err
 	}
-	return f(req.Context(), data)
+	return e.handle(req.Context(), data)
 }
 
 func result(err error) string {
@@ -128,7 +170,9 @@ func status(result string) int {
 		return http.StatusRequestEntityTooLarge
 	case Malformed:
 		return http.StatusBadRequest
-	case Failed:
+	case TooSlow:
+		return http.StatusRequestTimeout
+	case Failed, Busy:
 		return http.StatusServiceUnavailable // it may come again
 	default:
 		return http.StatusNoContent

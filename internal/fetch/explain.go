@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
-	"regexp"
 	"strings"
 
 	"oras.land/oras-go/v2/errdef"
@@ -35,8 +34,6 @@ func statusError(res *http.Response, asked string, withLogin bool) error {
 func status(code int) string {
 	return strings.TrimSpace(fmt.Sprintf("%d %s", code, http.StatusText(code)))
 }
-
-var urlPattern = regexp.MustCompile(`[a-z+]+://[^\s'"]+`)
 
 // explain says in one line what went wrong, without credentials.
 func explain(ctx context.Context, err error) error {
@@ -76,12 +73,7 @@ func registryError(r *errcode.ErrorResponse) error {
 func oneLine(text string) string {
 	const most = 500
 	text = strings.Join(strings.FieldsFunc(text, func(r rune) bool { return r <= ' ' || r == 0x7f }), " ")
-	text = urlPattern.ReplaceAllStringFunc(text, func(word string) string {
-		if strings.ContainsAny(word, "@?#") {
-			return gitsource.Redact(word)
-		}
-		return word
-	})
+	text = gitsource.RedactText(text)
 	if len(text) > most {
 		text = strings.ToValidUTF8(text[:most], "") + "…"
 	}

@@ -37,8 +37,9 @@ type History struct {
 
 // Limits of requests.
 const (
-	maxRequest = 4 << 20 // unpacked
+	maxRequest = 1 << 20 // unpacked: as many lines as may be
 	maxHashes  = 20_000  // wants and haves
+	maxWants   = 64      // there is one branch
 )
 
 // ErrNotFound is for a repository that does not exist.
@@ -190,7 +191,7 @@ func (s *Server) upload(w http.ResponseWriter, r *http.Request, repository Repos
 	return serveV0(r.Context(), w, in, repository)
 }
 
-// bounded is a request that may not be longer than it may.
+// bounded is a request that fails once it has more than maxRequest bytes.
 type bounded struct {
 	io.Reader
 	left int

@@ -123,7 +123,7 @@ func TestRequests(t *testing.T) {
 		{"encoding", "POST", post, "", "x", []string{"Content-Encoding", "br"}, 400, "the request has an encoding that is not known"},
 		{"not gzip", "POST", post, "", "x", []string{"Content-Encoding", "gzip"}, 400, "the request is not packed by gzip, as it says"},
 		{"large", "POST", post, "", lines(want, flushPkt) + strings.Repeat(lines("have "+head.String()), 100_000), nil, 400, "more than 20000 objects are named"},
-		{"bomb", "POST", post, "2", bomb.String(), []string{"Content-Encoding", "gzip"}, 400, "the request is larger than 4194304 bytes"},
+		{"bomb", "POST", post, "2", bomb.String(), []string{"Content-Encoding", "gzip"}, 400, "the request is larger than 1048576 bytes"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var failed []string

@@ -2,6 +2,7 @@ package gitserver
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"errors"
 	"io"
@@ -41,6 +42,12 @@ func (q *request) argument(text string) (bool, error) {
 	word, rest, _ := strings.Cut(text, " ")
 	switch word {
 	case "want":
+		if h, ok := ParseHash(rest); ok && slices.Contains(q.wants, h) {
+			return true, nil
+		}
+		if len(q.wants) >= maxWants {
+			return true, refuse("more than %d objects are wanted", maxWants)
+		}
 		return true, q.add(&q.wants, rest)
 	case "have":
 		return true, q.add(&q.haves, rest)
@@ -74,11 +81,8 @@ type answer struct {
 // client has. Histories are short, so a shallow client gets all of it again.
 func prepare(ctx context.Context, repository Repository, q *request) (*answer, error) {
 	a := &answer{}
-	sent, has := map[Hash]bool{}, map[Hash]bool{}
-	for _, h := range q.haves {
-		has[h] = true
-	}
-	cut := map[Hash]bool{}
+	slices.SortFunc(q.haves, compareHashes)
+	sent, cut := map[Hash]bool{}, map[Hash]bool{}
 	for _, want := range q.wants {
 		history, ok, err := repository.History(ctx, want)
 		if err != nil {
@@ -89,7 +93,7 @@ func prepare(ctx context.Context, repository Repository, q *request) (*answer, e
 		}
 		for i, commit := range history.Commits {
 			h := commit.Hash()
-			if has[h] {
+			if _, has := slices.BinarySearchFunc(q.haves, h, compareHashes); has {
 				a.common = append(a.common, h)
 				if q.depth == 0 && len(q.shallow) == 0 {
 					break // and with it all before it
@@ -114,6 +118,8 @@ func prepare(ctx context.Context, repository Repository, q *request) (*answer, e
 	}
 	return a, nil
 }
+
+func compareHashes(a, b Hash) int { return bytes.Compare(a[:], b[:]) }
 
 func (a *answer) add(sent map[Hash]bool, commit Object, history History, i int) error {
 	content, err := history.Content(i)

@@ -51,7 +51,7 @@ func isRepository(dir string) bool {
 }
 
 func (s *Source) cachedRepository(dir string) *repository {
-	return &repository{git: git{dir: dir, env: s.cfg.Env}, bare: true}
+	return &repository{git: git{dir: dir, env: s.cfg.Env, remote: true}, bare: true}
 }
 
 // fetchCached opens a revision of a remote repository in the cache. It asks the remote which commit the revision is,

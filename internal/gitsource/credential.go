@@ -14,8 +14,10 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"regexp"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/go-git/go-git/v5/plumbing/protocol/packp"
@@ -102,11 +104,11 @@ func FindCredential(all []Credential, repository, project string) *Credential {
 	for i, c := range all {
 		switch {
 		case c.Project != "" && c.Project != project:
-		case !c.Template && Same(c.URL, repository):
+		case !c.Template && c.URL != "" && normal(c.URL) == normal(repository):
 			if own == nil || own.Project == "" && c.Project != "" {
 				own = &all[i]
 			}
-		case c.Template && covers(c.URL, repository) && (template == nil || len(c.URL) > len(template.URL)):
+		case c.Template && covers(c.URL, repository) && (template == nil || len(normal(c.URL)) > len(normal(template.URL))):
 			template = &all[i]
 		}
 	}
@@ -125,23 +127,40 @@ func (c *Credential) secret() bool {
 	return c.username != "" || c.password != "" || c.bearer != "" || c.sshKey != "" || c.app.key != "" || c.clientKey != ""
 }
 
-// covers reports whether a template is for a repository. The host must be the same: of a URL that only begins like it, the
+// normal is a URL as Argo CD compares them (util/git/git.go, NormalizeGitURL, v3.2.11): in lower case, without ".git" at the end, with its user, port and query.
+func normal(repository string) string {
+	s := strings.ToLower(strings.TrimSpace(repository))
+	if sshPattern.MatchString(s) && !strings.HasPrefix(s, "ssh://") {
+		s = "ssh://" + strings.Replace(s, ":", "/", 1)
+	}
+	u, err := url.Parse(strings.TrimSuffix(s, ".git"))
+	if err != nil {
+		return repository
+	}
+	return strings.TrimPrefix(u.String(), "ssh://")
+}
+
+var sshPattern = regexp.MustCompile(`^(ssh://)?([^/:]*?)@[^@]+$`)
+
+// covers reports whether a template is for a repository: the repository begins with it, as in Argo CD. Here the host must be the same, too: of a URL that only begins like it, the
 // credential would go to somebody else.
 func covers(template, repository string) bool {
 	t, r := parseURL(template), parseURL(repository)
-	return t != nil && r != nil && strings.EqualFold(t.Hostname(), r.Hostname()) && portOf(t) == portOf(r) && t.Scheme == r.Scheme && strings.HasPrefix(strings.ToLower(r.Path), strings.ToLower(t.Path))
+	return t != nil && r != nil && strings.EqualFold(t.Hostname(), r.Hostname()) && portOf(t) == portOf(r) && t.Scheme == r.Scheme && strings.HasPrefix(normal(repository), normal(template))
 }
 
-// Same reports whether two URLs are of one repository that is reached in one way: a credential for https is not sent over
-// http, or to another port.
+// Same reports whether two URLs are certainly of one repository that is reached in one way: the same scheme, host, port and path, capitals included, and nothing behind it.
 func Same(a, b string) bool {
 	x, y := parseURL(a), parseURL(b)
 	if x == nil || y == nil {
 		return a == b
 	}
-	trim := func(u *url.URL) string { return strings.TrimSuffix(strings.Trim(u.Path, "/"), ".git") }
-	return x.Scheme == y.Scheme && strings.EqualFold(x.Hostname(), y.Hostname()) && portOf(x) == portOf(y) && strings.EqualFold(trim(x), trim(y))
+	trim := func(u *url.URL) string { return strings.TrimSuffix(strings.Trim(u.EscapedPath(), "/"), ".git") }
+	return x.Scheme == y.Scheme && strings.EqualFold(x.Hostname(), y.Hostname()) && portOf(x) == portOf(y) && trim(x) == trim(y) && !behind(x) && !behind(y)
 }
+
+// behind reports whether something follows the path of a URL.
+func behind(u *url.URL) bool { return u.RawQuery != "" || u.ForceQuery || u.Fragment != "" }
 
 func portOf(u *url.URL) string {
 	return cmp.Or(u.Port(), map[string]string{"http": "80", "https": "443", "ssh": "22"}[u.Scheme])
@@ -187,6 +206,9 @@ func (r *Remote) session(ctx context.Context, repository string, c *Credential) 
 	}
 	if c.err != nil {
 		return nil, c.err
+	}
+	if behind(u) {
+		return nil, errors.New("the URL of a repository must not have a query or a fragment")
 	}
 	endpoint, err := transport.NewEndpoint(repository)
 	if err != nil {
@@ -257,24 +279,77 @@ func (r *Remote) client(ctx context.Context, host string, c *Credential) (*http.
 		proxy := (&httpproxy.Config{HTTPProxy: c.proxy, HTTPSProxy: c.proxy, NoProxy: c.noProxy}).ProxyFunc()
 		t.Proxy = func(r *http.Request) (*url.URL, error) { return proxy(r.URL) }
 	}
-	return &http.Client{Transport: limitedTransport{t}}, nil
+	return &http.Client{Transport: limitedTransport{t}, CheckRedirect: stay}, nil
+}
+
+// stay refuses redirects to another server: the policy was not asked about it, and the credential, the certificates and the proxy are not for it.
+func stay(req *http.Request, via []*http.Request) error {
+	first := via[0].URL
+	same := req.URL.Scheme == first.Scheme && portOf(req.URL) == portOf(first) || first.Scheme == "http" && req.URL.Scheme == "https" && portOf(first) == "80" && portOf(req.URL) == "443"
+	if !same || !strings.EqualFold(req.URL.Hostname(), first.Hostname()) {
+		return fmt.Errorf("it redirects to %s://%s, and redirects to another server are refused; use that URL", req.URL.Scheme, req.URL.Host)
+	}
+	if len(via) >= 5 {
+		return errors.New("it redirects more than 5 times")
+	}
+	return nil
 }
 
 // maxRefs bounds the list of references; one that is cut off is an error.
-const maxRefs = 64 << 20
+const maxRefs = 32 << 20
+
+// maxAnswerHead bounds what a server says before a pack: acknowledgments and shallow commits, which the library keeps.
+const maxAnswerHead = 4 << 20
+
+// allowance is how much of an answer may still be read.
+type allowance struct{ left atomic.Int64 }
+
+type allowanceKey struct{}
+
+// withAllowance bounds the answers to requests with this context.
+func withAllowance(ctx context.Context, n int64) (context.Context, *allowance) {
+	a := &allowance{}
+	a.left.Store(n)
+	return context.WithValue(ctx, allowanceKey{}, a), a
+}
+
+var errTooMuch = errors.New("the repository is over the limit for a fetch")
+
+// reader reads as much as is allowed.
+func (a *allowance) reader(r io.Reader) io.Reader { return &allowedReader{a, r} }
+
+type allowedReader struct {
+	*allowance
+	r io.Reader
+}
+
+func (a *allowedReader) Read(p []byte) (int, error) {
+	left := a.left.Load()
+	if left <= 0 {
+		return 0, errTooMuch
+	}
+	n, err := a.r.Read(p[:min(int64(len(p)), left)])
+	a.left.Add(int64(-n))
+	return n, err
+}
 
 // limitedTransport bounds every answer.
 type limitedTransport struct{ next http.RoundTripper }
 
 func (t limitedTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 	res, err := t.next.RoundTrip(req)
-	if err == nil && strings.HasSuffix(req.URL.Path, "/info/refs") {
-		res.Body = struct {
-			io.Reader
-			io.Closer
-		}{io.LimitReader(res.Body, maxRefs), res.Body}
+	if err != nil {
+		return nil, err
 	}
-	return res, err
+	a, ok := req.Context().Value(allowanceKey{}).(*allowance)
+	if !ok {
+		_, a = withAllowance(req.Context(), maxRefs)
+	}
+	res.Body = struct {
+		io.Reader
+		io.Closer
+	}{a.reader(res.Body), res.Body}
+	return res, nil
 }
 
 // explain says in one line what a server or the library means, without secrets.
@@ -296,5 +371,5 @@ func explain(err error) error {
 	case errors.As(err, &unknown):
 		return errors.New("the server's SSH key is not the one in argocd-ssh-known-hosts-cm")
 	}
-	return errors.New(redactWords(strings.Join(strings.Fields(err.Error()), " ")))
+	return errors.New(RedactText(strings.Join(strings.Fields(err.Error()), " ")))
 }

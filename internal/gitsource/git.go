@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
@@ -19,11 +20,17 @@ const maxOutput = 256 << 20
 type git struct {
 	dir string
 	env []string
+	// remote allows commands that talk to a server. It is for repositories that we made: the configuration of any other may be a stranger's, and
+	// names programs that a transport runs.
+	remote bool
 }
 
+// inert are settings that keep the configuration of a repository from naming programs to run. The user's own configuration, such as credential
+// helpers and url.insteadOf, stays: fetching needs it.
+var inert = []string{"--no-pager", "--no-replace-objects", "-c", "core.fsmonitor=false", "-c", "core.hooksPath=" + os.DevNull}
+
 func (g git) command(ctx context.Context, args ...string) *exec.Cmd {
-	// A program that the repository's own configuration names is not run.
-	cmd := exec.CommandContext(ctx, "git", append([]string{"-c", "core.fsmonitor=false"}, args...)...)
+	cmd := exec.CommandContext(ctx, "git", slices.Concat(inert, args)...)
 	cmd.Dir = g.dir
 	// The children of a git that was killed may hold its output open.
 	cmd.WaitDelay = 2 * time.Second
@@ -36,27 +43,43 @@ func (g git) command(ctx context.Context, args ...string) *exec.Cmd {
 			cmd.Env = append(cmd.Env, kv)
 		}
 	}
-	cmd.Env = append(cmd.Env, "GIT_TERMINAL_PROMPT=0", "GIT_ALLOW_PROTOCOL=file:git:http:https:ssh", "GIT_OPTIONAL_LOCKS=0", "LC_ALL=C")
+	cmd.Env = append(cmd.Env, "GIT_TERMINAL_PROMPT=0", "GIT_OPTIONAL_LOCKS=0", "LC_ALL=C")
+	if g.remote {
+		cmd.Env = append(cmd.Env, "GIT_ALLOW_PROTOCOL=file:git:http:https:ssh")
+	} else {
+		// A partial clone would fetch what it lacks, by a program that its configuration names. Versions of git that do not know the first
+		// variable refuse every protocol by the second.
+		cmd.Env = append(cmd.Env, "GIT_NO_LAZY_FETCH=1", "GIT_ALLOW_PROTOCOL=none")
+	}
 	return cmd
 }
 
 func (g git) run(ctx context.Context, args ...string) (string, error) {
+	return g.runMost(ctx, maxOutput, args...)
+}
+
+// runMost fails, and ends the command, when its output has more bytes than that.
+func (g git) runMost(ctx context.Context, most int, args ...string) (string, error) {
 	var stdout, stderr limitedBuffer
-	stdout.max, stderr.max = maxOutput, 64<<10
+	stdout.max, stderr.max = most, 64<<10
 	cmd := g.command(ctx, args...)
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
-	if err := cmd.Run(); err != nil {
-		return "", commandError(ctx, args[0], stderr.String(), err)
+	err := cmd.Run()
+	if stdout.full {
+		return "", fmt.Errorf("git %s: its output is over the limit of %d MiB", args[0], most>>20)
+	}
+	if err != nil {
+		return "", commandError(ctx, args[0], stderr.String(), err, args...)
 	}
 	// What git cannot read it leaves out, with a warning.
 	if strings.Contains(stderr.String(), "could not open directory") {
-		return "", commandError(ctx, args[0], stderr.String(), nil)
+		return "", commandError(ctx, args[0], stderr.String(), nil, args...)
 	}
 	return stdout.String(), nil
 }
 
 // commandError says in one line what went wrong: git's last words, without credentials.
-func commandError(ctx context.Context, command, stderr string, err error) error {
+func commandError(ctx context.Context, command, stderr string, err error, known ...string) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
@@ -70,7 +93,7 @@ func commandError(ctx context.Context, command, stderr string, err error) error 
 			line = strings.TrimPrefix(line, prefix)
 		}
 		if line != "" {
-			lines = append(lines, redactWords(line))
+			lines = append(lines, RedactText(line, known...))
 		}
 	}
 	if len(lines) == 0 {
@@ -79,17 +102,22 @@ func commandError(ctx context.Context, command, stderr string, err error) error 
 	return fmt.Errorf("git %s: %s", command, strings.Join(lines[:min(3, len(lines))], "; "))
 }
 
+// limitedBuffer is not a bytes.Buffer, whose ReadFrom would go past the limit.
 type limitedBuffer struct {
-	bytes.Buffer
-	max int
+	data bytes.Buffer
+	max  int
+	full bool
 }
 
 func (b *limitedBuffer) Write(p []byte) (int, error) {
-	if b.Len()+len(p) > b.max {
+	if b.data.Len()+len(p) > b.max {
+		b.full = true
 		return 0, fmt.Errorf("output over the limit of %d bytes", b.max)
 	}
-	return b.Buffer.Write(p)
+	return b.data.Write(p)
 }
+
+func (b *limitedBuffer) String() string { return b.data.String() }
 
 // repository is a local repository.
 type repository struct {
@@ -124,7 +152,20 @@ func findRepository(ctx context.Context, env []string, dir string) (*repository,
 		return nil, err
 	}
 	top, prefix, _ := strings.Cut(out, "\n")
-	return &repository{git: g, top: filepath.FromSlash(top), prefix: strings.TrimSuffix(prefix, "\n")}, nil
+	r := &repository{git: g, top: filepath.FromSlash(top), prefix: strings.TrimSuffix(prefix, "\n")}
+	if !sameDirectory(filepath.Join(r.top, filepath.FromSlash(r.prefix)), dir) {
+		return nil, fmt.Errorf("%s is not in the work tree of its repository, which is elsewhere (core.worktree)", dir)
+	}
+	return r, nil
+}
+
+func sameDirectory(a, b string) bool {
+	x, err := os.Stat(a)
+	if err != nil {
+		return false
+	}
+	y, err := os.Stat(b)
+	return err == nil && os.SameFile(x, y)
 }
 
 // has reports whether a reference exists.

@@ -2,7 +2,7 @@
 // repository, or a shallow fetch of a remote one, which a cache may keep.
 //
 // For a user it runs their own git command, so that credentials, ignore rules and every repository format work as the user
-// has them. For a server, Remote fetches without it, with Argo CD's credentials. It never writes to a repository, lets git ask for no password, never follows a link out of a tree, and
+// has them. The configuration of a repository on disk makes it run no program, and so nothing is fetched into a partial clone. For a server, Remote fetches without it, with Argo CD's credentials. It never writes to a repository, lets git ask for no password, never follows a link out of a tree, and
 // refuses trees and files over its limits, and work trees that are not complete. URLs in errors have no credentials
 // in them.
 package gitsource
@@ -14,7 +14,6 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -183,7 +182,7 @@ func (s *Source) openLocal(ctx context.Context, url string, l Local, revision st
 	} else if !info.IsDir() {
 		return nil, fmt.Errorf("%s is not a directory", l.Path)
 	}
-	repo, err := findRepository(ctx, s.env(), abs)
+	repo, err := findRepository(ctx, s.cfg.Env, abs)
 	if err != nil {
 		return nil, err
 	}
@@ -225,14 +224,6 @@ func isPin(revision string) bool {
 	return pinPattern.MatchString(revision) || IsVersion(revision) || strings.HasPrefix(revision, "refs/tags/")
 }
 
-// env is the environment of commands in local repositories: offline, git must not fetch what a partial clone lacks.
-func (s *Source) env() []string {
-	if s.cfg.Offline {
-		return append(slices.Clip(s.cfg.Env), "GIT_NO_LAZY_FETCH=1")
-	}
-	return s.cfg.Env
-}
-
 func (s *Source) note(line string) {
 	s.noting.Lock()
 	defer s.noting.Unlock()
@@ -262,7 +253,7 @@ func (s *Source) fetch(ctx context.Context, url, revision string) (*Tree, error)
 	if err != nil {
 		return nil, err
 	}
-	g := git{dir: dir, env: s.cfg.Env}
+	g := git{dir: dir, env: s.cfg.Env, remote: true}
 	if _, err := g.run(ctx, "init", "--quiet", "--bare"); err != nil {
 		return nil, err
 	}

@@ -3,6 +3,7 @@ package gitsource
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os/exec"
@@ -19,6 +20,8 @@ type objects struct {
 	said    *limitedBuffer // to standard error
 }
 
+var errMissing = errors.New("it is not in this clone, which is partial or damaged; nothing is fetched into it")
+
 // blob reads one object.
 func (r *repository) blob(ctx context.Context, id string) ([]byte, error) {
 	r.reading.Lock()
@@ -31,7 +34,7 @@ func (r *repository) blob(ctx context.Context, id string) ([]byte, error) {
 			return nil, commandError(ctx, "cat-file", "", err)
 		}
 	}
-	// A clone that has not everything may fetch an object, and wait.
+	// A disk may not answer.
 	process := r.cmd.Process
 	stop := context.AfterFunc(ctx, func() { _ = process.Kill() })
 	data, err := r.get(id)
@@ -41,7 +44,7 @@ func (r *repository) blob(ctx context.Context, id string) ([]byte, error) {
 	if err != nil {
 		said := r.said
 		r.stop()
-		if said.Len() > 0 {
+		if said.data.Len() > 0 && !errors.Is(err, errMissing) {
 			return nil, commandError(ctx, "cat-file", said.String(), err)
 		}
 		return nil, fmt.Errorf("reading object %s: %w", id, err)
@@ -76,6 +79,9 @@ func (r *repository) get(id string) ([]byte, error) {
 	header, err := r.out.ReadString('\n')
 	if err != nil {
 		return nil, err
+	}
+	if strings.HasSuffix(header, " missing\n") {
+		return nil, errMissing
 	}
 	var name, kind string
 	var size int64

@@ -2,38 +2,47 @@ package gitsource
 
 import (
 	"bufio"
+	"cmp"
 	"compress/zlib"
 	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 )
 
 // Limits of what a pack becomes when it is unpacked. Git's own format has none: a few kilobytes can be gigabytes.
 const (
 	maxObject   = 64 << 20
-	maxUnpacked = 4 << 30
-	maxObjects  = 2_000_000
+	maxUnpacked = 2 << 30
+	// The library needs some 300 bytes of memory for each.
+	maxObjects = 400_000
+	// maxChain bounds an object with all those that it is a difference to: the library may hold them at once.
+	maxChain = 128 << 20
+	maxDepth = 1000
+	// maxWork bounds the sum of all chains: the library may go through each of them from its beginning.
+	maxWork = 16 << 30
 )
 
-// checkPack reads a pack and refuses one that has objects over the limits. It keeps nothing in memory; the library would
-// keep whole objects.
-func checkPack(pack io.Reader) error {
-	r := bufio.NewReaderSize(pack, 64<<10)
+// checkPack reads a pack and refuses one that has objects over the limits. It returns how many there are. It keeps little in memory; the library
+// would keep whole objects.
+func checkPack(pack io.Reader) (objects int, err error) {
+	r := &packReader{Reader: bufio.NewReaderSize(pack, 64<<10)}
 	head := make([]byte, 12)
 	if _, err := io.ReadFull(r, head); err != nil || string(head[:4]) != "PACK" {
-		return errors.New("the server did not send a pack")
+		return 0, errors.New("the server did not send a pack")
 	}
-	objects := binary.BigEndian.Uint32(head[8:])
-	if objects > maxObjects {
-		return fmt.Errorf("it has %d objects, over the limit of %d", objects, maxObjects)
+	count := binary.BigEndian.Uint32(head[8:])
+	if count > maxObjects {
+		return 0, fmt.Errorf("it has %d objects, over the limit of %d", count, maxObjects)
 	}
+	var c chains
 	var inflate io.ReadCloser
 	total := int64(0)
-	for range objects {
-		kind, size, err := objectHead(r)
+	for range count {
+		o, err := objectHead(r)
 		if err != nil {
-			return err
+			return 0, err
 		}
 		if inflate == nil {
 			inflate, err = zlib.NewReader(r)
@@ -41,15 +50,71 @@ func checkPack(pack io.Reader) error {
 			err = inflate.(zlib.Resetter).Reset(r, nil)
 		}
 		if err != nil {
-			return damagedPack(err)
+			return 0, damagedPack(err)
 		}
-		result, err := unpackedSize(kind, size, inflate)
+		result, err := unpackedSize(o.kind, o.size, inflate)
 		if err != nil {
-			return err
+			return 0, err
 		}
 		if total += result; result > maxObject || total > maxUnpacked {
-			return fmt.Errorf("an object in it has %d bytes, or all %d, over the limits of %d and %d", result, total, int64(maxObject), int64(maxUnpacked))
+			return 0, fmt.Errorf("an object in it has %d bytes, or all %d, over the limits of %d and %d", result, total, int64(maxObject), int64(maxUnpacked))
 		}
+		if err := c.add(o, result); err != nil {
+			return 0, err
+		}
+	}
+	return int(count), nil
+}
+
+// packReader knows where it is in a pack.
+type packReader struct {
+	*bufio.Reader
+	at int64
+}
+
+func (r *packReader) Read(p []byte) (int, error) {
+	n, err := r.Reader.Read(p)
+	r.at += int64(n)
+	return n, err
+}
+
+// ReadByte lets zlib read no further than an object goes.
+func (r *packReader) ReadByte() (byte, error) {
+	b, err := r.Reader.ReadByte()
+	if err == nil {
+		r.at++
+	}
+	return b, err
+}
+
+// chains adds up what objects are differences to.
+type chains struct {
+	at    []int64 // of objects, in order
+	bytes []int64 // of the object and all below it
+	depth []int32
+	named int64 // bytes of all differences to objects that are named by hash, which may be anywhere
+	work  int64
+}
+
+func (c *chains) add(o packed, result int64) error {
+	bytes, depth := result, int32(0)
+	switch o.kind {
+	case offsetDelta:
+		i, found := slices.BinarySearch(c.at, o.base)
+		if !found {
+			return damagedPack(errors.New("a difference to nothing"))
+		}
+		bytes, depth = c.bytes[i]+result, c.depth[i]+1
+	case refDelta:
+		c.named += result
+		bytes, depth = c.named, 1
+	}
+	c.at, c.bytes, c.depth = append(c.at, o.at), append(c.bytes, bytes), append(c.depth, depth)
+	if depth > 0 {
+		c.work += bytes
+	}
+	if depth > maxDepth || depth > 0 && bytes > maxChain+maxObject || c.work > maxWork && o.kind == offsetDelta {
+		return fmt.Errorf("its objects are differences to differences over the limits of %d, %d bytes and %d bytes in all", maxDepth, int64(maxChain), int64(maxWork))
 	}
 	return nil
 }
@@ -62,32 +127,44 @@ const (
 	refDelta    = 7
 )
 
+// packed is an object in a pack.
+type packed struct {
+	at   int64
+	kind byte
+	size int64 // of what is packed
+	base int64 // of an offsetDelta
+}
+
 // objectHead reads the kind of an object, and the size of what is packed behind it.
-func objectHead(r *bufio.Reader) (kind byte, size int64, err error) {
+func objectHead(r *packReader) (o packed, err error) {
+	o.at = r.at
 	b, err := r.ReadByte()
 	if err != nil {
-		return 0, 0, damagedPack(err)
+		return o, damagedPack(err)
 	}
-	kind, size = b>>4&7, int64(b&15)
+	o.kind, o.size = b>>4&7, int64(b&15)
 	for shift := 4; b&0x80 != 0; shift += 7 {
 		if b, err = r.ReadByte(); err != nil || shift > 56 {
-			return 0, 0, damagedPack(errors.Join(err, errors.New("a size")))
+			return o, damagedPack(cmp.Or(err, errors.New("a size")))
 		}
-		size |= int64(b&0x7f) << shift
+		o.size |= int64(b&0x7f) << shift
 	}
-	switch kind {
+	switch o.kind {
 	case offsetDelta:
+		back := int64(-1)
 		for b = 0x80; b&0x80 != 0; {
-			if b, err = r.ReadByte(); err != nil {
-				return 0, 0, damagedPack(err)
+			if b, err = r.ReadByte(); err != nil || back > 1<<40 {
+				return o, damagedPack(cmp.Or(err, errors.New("an offset")))
 			}
+			back = (back+1)<<7 | int64(b&0x7f)
 		}
+		o.base = o.at - back
 	case refDelta:
-		if _, err := r.Discard(20); err != nil {
-			return 0, 0, damagedPack(err)
+		if _, err := io.CopyN(io.Discard, r, 20); err != nil {
+			return o, damagedPack(err)
 		}
 	}
-	return kind, size, nil
+	return o, nil
 }
 
 // unpackedSize reads an object to its end and returns how large it is in the end.
@@ -101,7 +178,7 @@ func unpackedSize(kind byte, size int64, inflate io.Reader) (int64, error) {
 		}
 		n, err := binary.ReadUvarint(b)
 		if err != nil || n > 1<<62 {
-			return 0, damagedPack(errors.Join(err, errors.New("a difference")))
+			return 0, damagedPack(cmp.Or(err, errors.New("a difference")))
 		}
 		result = int64(n)
 		if _, err := io.Copy(io.Discard, b); err != nil {

@@ -38,6 +38,9 @@ type Remote struct {
 	fetches flight.Group[*snapshot]
 	tokens  tokens
 
+	slotsOnce sync.Once
+	slots     chan struct{}
+
 	mu   sync.Mutex
 	kept map[string]*snapshot
 }
@@ -56,9 +59,10 @@ func (r *Remote) Open() error {
 	return os.Mkdir(r.Dir, 0o700)
 }
 
-// Tree opens a repository at a revision; "" is HEAD. A nil credential is none.
+// Tree opens a repository at a revision; "" is HEAD. A nil credential is none. The tree can be read until the context ends, and for two minutes at least if it never
+// does.
 func (r *Remote) Tree(ctx context.Context, url, revision string, c *Credential) (*Tree, error) {
-	t, err := r.open(ctx, url, revision, c)
+	t, err := flight.Safely(func() (*Tree, error) { return r.open(ctx, url, revision, c) })
 	if err != nil {
 		if ctx.Err() != nil {
 			err = context.Cause(ctx)
@@ -72,12 +76,17 @@ func (r *Remote) Tree(ctx context.Context, url, revision string, c *Credential) 
 func (r *Remote) Commit(ctx context.Context, url, revision string, c *Credential) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, fetchTimeout)
 	defer cancel()
-	a, err := r.ask(ctx, url, revision, c)
+	commit, err := flight.Safely(func() (string, error) {
+		a, err := r.ask(ctx, url, revision, c)
+		if err != nil {
+			return "", err
+		}
+		return a.commit.String(), a.session.Close()
+	})
 	if err != nil {
 		return "", fmt.Errorf("repository %s: %w", Redact(url), err)
 	}
-	_ = a.session.Close()
-	return a.commit.String(), nil
+	return commit, nil
 }
 
 // advertised asks for references. Who may not see them does not get a commit that someone else has fetched.
@@ -121,6 +130,7 @@ func (r *Remote) ask(ctx context.Context, url, revision string, c *Credential) (
 }
 
 func (r *Remote) open(ctx context.Context, url, revision string, c *Credential) (*Tree, error) {
+	whole := ctx
 	ctx, cancel := context.WithTimeout(ctx, fetchTimeout)
 	defer cancel()
 	a, err := r.ask(ctx, url, revision, c)
@@ -128,10 +138,14 @@ func (r *Remote) open(ctx context.Context, url, revision string, c *Credential) 
 		return nil, err
 	}
 	defer func() { _ = a.session.Close() }()
-	snap, err := r.commit(ctx, a.url+"\x00"+a.commit.String(), func(ctx context.Context) (*snapshot, error) { return r.fetch(ctx, a.commit, a.refs, a.session) })
+	key := a.url + "\x00" + a.commit.String()
+	snap, err := r.commit(ctx, key, func(ctx context.Context) (*snapshot, error) { return r.fetch(ctx, a.commit, a.refs, a.session) })
 	if err != nil {
 		return nil, fmt.Errorf("fetching revision %q: %w", revision, explain(err))
 	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.use(whole, snap)
 	return snap.tree, nil
 }
 

@@ -22,6 +22,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -191,13 +192,14 @@ func TestEviction(t *testing.T) {
 	now := time.Unix(1e9, 0)
 	r := remote(t)
 	r.Now = func() time.Time { return now }
+	using, stop := context.WithCancel(t.Context())
 	keep := func(name string, bytes int64) {
 		t.Helper()
 		dir := filepath.Join(r.Dir, name)
 		if err := os.Mkdir(dir, 0o700); err != nil {
 			t.Fatal(err)
 		}
-		r.keep(name, &snapshot{dir: dir, bytes: bytes})
+		r.keep(using, name, &snapshot{dir: dir, bytes: bytes})
 	}
 	for i := range keepMost + 5 {
 		keep(fmt.Sprint(i), 1)
@@ -211,11 +213,11 @@ func TestEviction(t *testing.T) {
 			t.Errorf("%d on disk", len(left))
 		}
 	}
-	room(keepMost + 5) // they may be in use
+	room(keepMost + 5) // they are in use
 	now = now.Add(keepMin + time.Second)
-	r.find("3")
-	room(keepMost - 1)
-	if r.find("3") == nil {
+	r.find(using, "3")
+	room(keepMost - 1) // a request that never ends does not keep them for ever
+	if r.find(using, "3") == nil {
 		t.Error("what was used last has gone")
 	}
 	now = now.Add(keepFor + time.Second)
@@ -225,7 +227,23 @@ func TestEviction(t *testing.T) {
 	keep("new", 1<<30)
 	room(1)
 	keep("large", 3<<30)
-	if err := r.makeRoom(); err == nil || !strings.Contains(err.Error(), "take 4096 MiB, and no more than 2048 are kept") {
+	if err := r.makeRoom(); err == nil || !strings.Contains(err.Error(), "take 4096 MiB on disk and 0 MiB of memory, and no more than 2048 and 256 are kept") {
+		t.Error(err)
+	}
+	// When the requests have ended, nothing keeps what takes the room of others.
+	stop()
+	for used := true; used; runtime.Gosched() {
+		r.mu.Lock()
+		used = r.kept["large"].users > 0
+		r.mu.Unlock()
+	}
+	if err := r.makeRoom(); err != nil {
+		t.Error(err)
+	}
+	using = t.Context()
+	keep("names", 1)
+	r.kept["names"].memory = keepMemory
+	if err := r.makeRoom(); err == nil || !strings.Contains(err.Error(), "256 MiB of memory") {
 		t.Error(err)
 	}
 }
@@ -266,6 +284,15 @@ func TestFindCredential(t *testing.T) {
 		{"ssh://git@git.example.com/team/x", "", "5"},
 		{"https://git.example.com/other/x", "other", "6"},
 		{"https://git.example.com/other/x", "team", "3"},
+		// As Argo CD has it: without case, with user, port and query.
+		{"https://git.example.com/TEAM/web.GIT", "team", "2"},
+		{"https://git.example.com/team/web?x=", "team", "4"},
+		{"https://git.example.com/team/web.git?x=", "team", "4"},
+		{"https://git.example.com/team/web/", "team", "4"},
+		{"https://git.example.com:443/team/web", "team", "3"},
+		{"https://me@git.example.com/team/web", "team", ""},
+		{"ssh://git@git.example.com:22/team/x", "", ""},
+		{"other@git.example.com:team/x", "", ""},
 	} {
 		got := ""
 		if found := FindCredential(all, c.url, c.project); found != nil {
@@ -290,7 +317,12 @@ func TestSame(t *testing.T) {
 		a, b string
 		want bool
 	}{
-		{"https://git.example.com/team/web.git", "https://GIT.example.com:443/Team/web/", true},
+		{"https://git.example.com/team/web.git", "https://GIT.example.com:443/team/web/", true},
+		{"https://git.example.com/team/web.git", "https://git.example.com/Team/web", false},
+		{"https://git.example.com/team/web.git", "https://git.example.com/team/web.git?x=", false},
+		{"https://git.example.com/team/web.git", "https://git.example.com/team/web.git?", false},
+		{"https://git.example.com/team/web.git", "https://git.example.com/team/web.git#x", false},
+		{"https://git.example.com/team/web.git", "https://git.example.com/team%2Fweb.git", false},
 		{"https://user@git.example.com/team/web", "https://git.example.com/team/web", true},
 		{"git@git.example.com:team/web.git", "ssh://git@git.example.com:22/team/web", true},
 		{"https://git.example.com/team/web", "http://git.example.com/team/web", false},
@@ -356,7 +388,7 @@ func TestBomb(t *testing.T) {
 func FuzzCheckPack(f *testing.F) {
 	f.Add([]byte("PACK\x00\x00\x00\x02\x00\x00\x00\x01\x31x\x9c\x4b\x04\x00\x00\x62\x00\x62"))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		if err := checkPack(bytes.NewReader(data)); err != nil && strings.Contains(err.Error(), "\x00") {
+		if _, err := checkPack(bytes.NewReader(data)); err != nil && strings.Contains(err.Error(), "\x00") {
 			t.Error(err)
 		}
 	})
@@ -606,5 +638,48 @@ func serveSSH(c net.Conn, config *ssh.ServerConfig) {
 				channel.Close()
 			}
 		}()
+	}
+}
+
+// TestRedirects: a redirect on the same server is followed, one to another server is not, and the other never sees a credential.
+func TestRedirects(t *testing.T) {
+	work := newRepository(t, "f")
+	handler, _ := gitHTTP(t, filepath.Dir(work), everybody)
+	var asked atomic.Int64
+	other := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		asked.Add(1)
+		handler.ServeHTTP(w, r)
+	}))
+	defer other.Close()
+	path := "/" + filepath.Base(work) + "/.git"
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch {
+		case strings.HasPrefix(r.URL.Path, "/renamed"):
+			http.Redirect(w, r, strings.Replace(r.URL.String(), "/renamed", path, 1), http.StatusMovedPermanently)
+		case strings.HasPrefix(r.URL.Path, "/away"):
+			http.Redirect(w, r, other.URL+strings.Replace(r.URL.String(), "/away", path, 1), http.StatusFound)
+		case strings.HasPrefix(r.URL.Path, "/half") && strings.HasSuffix(r.URL.Path, "/git-upload-pack"):
+			http.Redirect(w, r, other.URL+strings.Replace(r.URL.String(), "/half", path, 1), http.StatusTemporaryRedirect)
+		default:
+			r.URL.Path = strings.Replace(r.URL.Path, "/half", path, 1)
+			handler.ServeHTTP(w, r)
+		}
+	}))
+	defer server.Close()
+	c := &Credential{username: "u", password: "s3cret"}
+	if _, err := remote(t).Tree(t.Context(), server.URL+"/renamed", "main", c); err != nil {
+		t.Error(err)
+	}
+	for _, path := range []string{"/away", "/half"} {
+		_, err := remote(t).Tree(t.Context(), server.URL+path, "main", c)
+		if err == nil || !strings.Contains(err.Error(), "redirect") || strings.Contains(err.Error(), "s3cret") {
+			t.Errorf("%s: %v", path, err)
+		}
+	}
+	if asked.Load() != 0 {
+		t.Error("the other server was asked")
+	}
+	if _, err := remote(t).Tree(t.Context(), server.URL+path+"?x=", "main", c); err == nil || !strings.Contains(err.Error(), "must not have a query") {
+		t.Error(err)
 	}
 }

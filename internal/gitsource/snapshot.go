@@ -7,6 +7,7 @@ import (
 	"io"
 	"maps"
 	"os"
+	"path/filepath"
 	"slices"
 	"sync"
 	"time"
@@ -14,7 +15,7 @@ import (
 	"github.com/go-git/go-billy/v5/osfs"
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/cache"
-	"github.com/go-git/go-git/v5/plumbing/filemode"
+	"github.com/go-git/go-git/v5/plumbing/format/idxfile"
 	"github.com/go-git/go-git/v5/plumbing/format/packfile"
 	"github.com/go-git/go-git/v5/plumbing/object"
 	"github.com/go-git/go-git/v5/plumbing/protocol/packp"
@@ -25,63 +26,83 @@ import (
 
 // snapshot is a commit on disk.
 type snapshot struct {
-	dir   string
-	bytes int64
-	tree  *Tree
-	used  time.Time
-	mu    sync.Mutex // the storage is not for concurrent use
-	store *filesystem.Storage
+	dir    string
+	bytes  int64 // on disk
+	memory int64 // about
+	tree   *Tree
+	used   time.Time
+	users  int        // requests that are not done, by their contexts
+	mu     sync.Mutex // the storage is not for concurrent use
+	store  *filesystem.Storage
 }
 
-// Commits are kept for some time after they were used last: for longer than any request takes.
+// Commits are kept for some time after they were used last. Those that nobody uses go when there is too much.
 const (
-	keepFor  = time.Hour
-	keepMost = 64
-	keepMin  = 2 * time.Minute
+	keepFor    = time.Hour
+	keepMost   = 64
+	keepMemory = 256 << 20
+	// keepMin is for users whose context never ends.
+	keepMin = 2 * time.Minute
+	// storeCache is the memory for objects of one commit.
+	storeCache = 2 << 20
+	// unpacksAtOnce bounds the memory for packs.
+	unpacksAtOnce = 4
 )
 
-// commit returns a commit that is kept, or fetches it.
+// commit returns a commit that is kept, or fetches it. It is kept until the context ends.
 func (r *Remote) commit(ctx context.Context, key string, fetch func(context.Context) (*snapshot, error)) (*snapshot, error) {
 	for {
-		if snap := r.find(key); snap != nil {
+		if snap := r.find(ctx, key); snap != nil {
 			return snap, nil
 		}
-		snap, shared, err := r.fetches.Do(ctx, key, func(ctx context.Context) (*snapshot, error) {
+		_, shared, err := r.fetches.Do(ctx, key, func(ctx context.Context) (*snapshot, error) {
 			snap, err := fetch(ctx)
 			if err == nil {
-				r.keep(key, snap)
+				r.keep(ctx, key, snap) // until those who wait for it have found it
 			}
 			return snap, err
 		})
 		// What somebody else's session could not do is not this one's error.
-		if err == nil || !shared || ctx.Err() != nil {
-			return snap, err
+		if err != nil && (!shared || ctx.Err() != nil) {
+			return nil, err
 		}
 	}
 }
 
-func (r *Remote) find(key string) *snapshot {
+// find returns a commit that is kept, and keeps it until the context ends.
+func (r *Remote) find(ctx context.Context, key string) *snapshot {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	snap := r.kept[key]
 	if snap != nil {
-		snap.used = r.Now()
+		r.use(ctx, snap)
 	}
 	return snap
 }
 
-func (r *Remote) keep(key string, snap *snapshot) {
+func (r *Remote) keep(ctx context.Context, key string, snap *snapshot) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.kept == nil {
 		r.kept = map[string]*snapshot{}
 	}
-	snap.used = r.Now()
 	r.kept[key] = snap
+	r.use(ctx, snap)
+}
+
+// use keeps a commit until the context ends. The caller holds the lock.
+func (r *Remote) use(ctx context.Context, snap *snapshot) {
+	snap.users++
+	snap.used = r.Now()
+	context.AfterFunc(ctx, func() {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		snap.users--
+	})
 }
 
 // makeRoom removes commits that were not used for long, and older ones if there are too many, or too large ones. It fails
-// if those that may be in use take too much.
+// if those that are in use take too much.
 func (r *Remote) makeRoom() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -89,21 +110,25 @@ func (r *Remote) makeRoom() error {
 	if most == 0 {
 		most = 2 << 30
 	}
-	total := int64(0)
+	disk, memory := int64(0), int64(0)
 	for _, snap := range r.kept {
-		total += snap.bytes
+		disk += snap.bytes
+		memory += snap.memory
 	}
 	keys := slices.SortedFunc(maps.Keys(r.kept), func(a, b string) int { return r.kept[a].used.Compare(r.kept[b].used) })
 	for _, key := range keys {
 		old := r.kept[key]
-		if age := r.Now().Sub(old.used); age > keepFor || age > keepMin && (len(r.kept) >= keepMost || total >= most) {
+		age := r.Now().Sub(old.used)
+		if age > keepFor || (old.users == 0 || age > keepMin) && (len(r.kept) >= keepMost || disk >= most || memory >= keepMemory) {
 			delete(r.kept, key)
-			total -= old.bytes
+			disk -= old.bytes
+			memory -= old.memory
 			_ = os.RemoveAll(old.dir)
 		}
 	}
-	if total >= most {
-		return fmt.Errorf("commits of other repositories that may be in use take %d MiB, and no more than %d are kept", total>>20, most>>20)
+	if disk >= most || memory >= keepMemory {
+		return fmt.Errorf("commits of other repositories that are in use take %d MiB on disk and %d MiB of memory, and no more than %d and %d are kept; try again",
+			disk>>20, memory>>20, most>>20, int64(keepMemory)>>20)
 	}
 	return nil
 }
@@ -130,46 +155,126 @@ func (r *Remote) fetch(ctx context.Context, hash plumbing.Hash, refs *packp.AdvR
 			_ = os.RemoveAll(dir)
 		}
 	}()
+	ctx, allowed := withAllowance(ctx, maxAnswerHead)
 	answer, err := s.UploadPack(ctx, request)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { _ = answer.Close() }()
-	snap := &snapshot{dir: dir, store: filesystem.NewStorage(osfs.New(dir), cache.NewObjectLRU(16*cache.MiByte))}
-	if snap.bytes, err = r.store(ctx, snap, demultiplexed(request.Capabilities, answer)); err != nil {
-		return nil, err
-	}
-	if snap.tree, err = snap.list(hash); err != nil {
-		return nil, err
-	}
-	return snap, nil
-}
-
-// store puts what a server sends on disk, looks at it, and only then gives it to the library.
-func (r *Remote) store(ctx context.Context, snap *snapshot, sent io.Reader) (int64, error) {
 	limit := r.MaxBytes
 	if limit == 0 {
 		limit = 512 << 20
 	}
-	f, err := os.CreateTemp(snap.dir, "pack-")
+	allowed.left.Store(limit + limit/8) // with progress, and the lengths of packets
+	pack, err := receive(dir, &cappedReader{ctx: ctx, r: demultiplexed(request.Capabilities, answer), left: limit})
 	if err != nil {
+		return nil, err
+	}
+	defer pack.Close()
+	select {
+	case r.unpacking() <- struct{}{}:
+		defer func() { <-r.unpacking() }()
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	return unpack(ctx, pack, hash)
+}
+
+func (r *Remote) unpacking() chan struct{} {
+	r.slotsOnce.Do(func() { r.slots = make(chan struct{}, unpacksAtOnce) })
+	return r.slots
+}
+
+// receive puts what a server sends on disk.
+func receive(dir string, sent io.Reader) (*os.File, error) {
+	f, err := os.CreateTemp(dir, "pack-")
+	if err != nil {
+		return nil, err
+	}
+	if _, err := io.Copy(f, sent); err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return f, nil
+}
+
+// unpack looks at a pack, and only then gives it to the library, here and not in a process of its own that nobody could end.
+func unpack(ctx context.Context, pack *os.File, hash plumbing.Hash) (*snapshot, error) {
+	in := &endingFile{ctx, pack}
+	if _, err := in.Seek(0, io.SeekStart); err != nil {
+		return nil, err
+	}
+	objects, err := checkPack(in)
+	if err != nil {
+		return nil, err
+	}
+	dir := filepath.Dir(pack.Name())
+	if err := index(in, dir); err != nil {
+		return nil, err
+	}
+	snap := &snapshot{dir: dir, store: filesystem.NewStorage(osfs.New(dir), cache.NewObjectLRU(storeCache))}
+	info, err := pack.Stat()
+	if err != nil {
+		return nil, err
+	}
+	snap.bytes = info.Size()
+	if snap.tree, err = snap.list(ctx, hash); err != nil {
+		return nil, err
+	}
+	snap.memory = storeCache + 40*int64(objects) + snap.tree.memory()
+	return snap, nil
+}
+
+// index makes a pack a part of the repository in a directory.
+func index(pack *endingFile, dir string) error {
+	if _, err := pack.Seek(0, io.SeekStart); err != nil {
+		return err
+	}
+	writer := &idxfile.Writer{}
+	parser, err := packfile.NewParser(packfile.NewScanner(pack), writer)
+	if err != nil {
+		return err
+	}
+	sum, err := parser.Parse()
+	if err != nil {
+		return err
+	}
+	list, err := writer.Index()
+	if err != nil {
+		return err
+	}
+	base := filepath.Join(dir, "objects", "pack", "pack-"+sum.String())
+	if err := os.MkdirAll(filepath.Dir(base), 0o700); err != nil {
+		return err
+	}
+	if err := os.Rename(pack.Name(), base+".pack"); err != nil {
+		return err
+	}
+	f, err := os.OpenFile(base+".idx", os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = idxfile.NewEncoder(f).Encode(list)
+	return errors.Join(err, f.Close())
+}
+
+// endingFile is a file that ends with its context.
+type endingFile struct {
+	ctx context.Context
+	*os.File
+}
+
+func (f *endingFile) Read(p []byte) (int, error) {
+	if err := f.ctx.Err(); err != nil {
 		return 0, err
 	}
-	defer f.Close()
-	defer os.Remove(f.Name()) //nolint:errcheck // it is in our own directory
-	n, err := io.Copy(f, &cappedReader{ctx: ctx, r: sent, left: limit})
-	if err != nil {
+	return f.File.Read(p)
+}
+
+func (f *endingFile) Seek(offset int64, whence int) (int64, error) {
+	if err := f.ctx.Err(); err != nil {
 		return 0, err
 	}
-	for _, use := range []func(io.Reader) error{checkPack, func(pack io.Reader) error { return packfile.UpdateObjectStorage(snap.store, pack) }} {
-		if _, err := f.Seek(0, io.SeekStart); err != nil {
-			return 0, err
-		}
-		if err := use(&cappedReader{ctx: ctx, r: f, left: limit + 1}); err != nil {
-			return 0, err
-		}
-	}
-	return n, nil
+	return f.File.Seek(offset, whence)
 }
 
 func demultiplexed(c *capability.List, r io.Reader) io.Reader {
@@ -195,53 +300,11 @@ func (c *cappedReader) Read(p []byte) (int, error) {
 		return 0, err
 	}
 	if c.left <= 0 {
-		return 0, errors.New("the repository is over the limit for a fetch")
+		return 0, errTooMuch
 	}
 	n, err := c.r.Read(p[:min(int64(len(p)), c.left)])
 	c.left -= int64(n)
 	return n, err
-}
-
-// list lists a commit as Tree.listCommit does.
-func (s *snapshot) list(hash plumbing.Hash) (*Tree, error) {
-	commit, err := object.GetCommit(s.store, hash)
-	if errors.Is(err, plumbing.ErrObjectNotFound) { // a tag of a tag
-		if tag, tagErr := object.GetTag(s.store, hash); tagErr == nil {
-			commit, err = tag.Commit()
-		}
-	}
-	if err != nil {
-		return nil, err
-	}
-	root, err := commit.Tree()
-	if err != nil {
-		return nil, err
-	}
-	t := &Tree{commit: commit.Hash.String(), files: map[string]string{}, blobs: s.blobs}
-	walker := object.NewTreeWalker(root, true, nil)
-	defer walker.Close()
-	for {
-		name, entry, err := walker.Next()
-		if errors.Is(err, io.EOF) {
-			return t, nil
-		}
-		if err != nil {
-			return nil, err
-		}
-		switch entry.Mode {
-		case filemode.Dir:
-			continue
-		case filemode.Submodule:
-			t.submodules = append(t.submodules, name)
-		case filemode.Symlink:
-			t.files[name] = "link " + entry.Hash.String()
-		default:
-			t.files[name] = entry.Hash.String()
-		}
-		if len(t.files) > maxFiles {
-			return nil, fmt.Errorf("more than %d files", maxFiles)
-		}
-	}
 }
 
 // blobs reads objects.

@@ -116,7 +116,7 @@ func (s *sshSession) AdvertisedReferencesContext(context.Context) (*packp.AdvRef
 	return s.refs()
 }
 
-func (s *sshSession) UploadPack(_ context.Context, request *packp.UploadPackRequest) (*packp.UploadPackResponse, error) {
+func (s *sshSession) UploadPack(ctx context.Context, request *packp.UploadPackRequest) (*packp.UploadPackResponse, error) {
 	// The references may have come from another session.
 	if _, err := s.refs(); err != nil {
 		return nil, err
@@ -128,7 +128,11 @@ func (s *sshSession) UploadPack(_ context.Context, request *packp.UploadPackRequ
 		return nil, err
 	}
 	answer := packp.NewUploadPackResponse(request)
-	return answer, answer.Decode(io.NopCloser(s.out))
+	out := s.out
+	if a, ok := ctx.Value(allowanceKey{}).(*allowance); ok {
+		out = a.reader(out)
+	}
+	return answer, answer.Decode(io.NopCloser(out))
 }
 
 func (s *sshSession) Close() error {

@@ -24,6 +24,7 @@ const (
 	maxFiles     = 1_000_000
 	maxFileBytes = 16 << 20
 	maxRead      = 256 << 20
+	maxListing   = 128 << 20
 )
 
 // Tree is a repository at a revision, or a directory as it lies on disk.
@@ -63,11 +64,12 @@ func (t *Tree) list(ctx context.Context) error {
 }
 
 func (t *Tree) listCommit(ctx context.Context) (map[string]string, error) {
-	args := []string{"ls-tree", "-r", "-z", "--full-tree", t.commit}
+	// With directories: a tree of nothing else would be walked without an output that can be bounded.
+	args := []string{"ls-tree", "-r", "-t", "-z", "--full-tree", t.commit}
 	if t.repo.prefix != "" {
 		args = append(args, "--", t.repo.prefix)
 	}
-	out, err := t.repo.run(ctx, args...)
+	out, err := t.repo.runMost(ctx, maxListing, args...)
 	if err != nil {
 		return nil, err
 	}
@@ -80,6 +82,7 @@ func (t *Tree) listCommit(ctx context.Context) (map[string]string, error) {
 		}
 		name = strings.TrimPrefix(name, t.repo.prefix)
 		switch id := parts[2]; {
+		case parts[1] == "tree":
 		case parts[1] == "commit":
 			t.submodules = append(t.submodules, name)
 		case parts[0] == "120000":

@@ -29,31 +29,103 @@ func Key(repoURL string) string {
 
 var scpPattern = regexp.MustCompile(`^((?:[^@/:]+@)?[^/:]+):([^/].*)$`)
 
-// Redact returns a URL without user and password, for messages.
+// Redact returns a URL without user, password, query and fragment, for messages. Where a password may end is not always clear: what may be a part of one is left out, though
+// it may be a host.
 func Redact(repoURL string) string {
 	scheme, rest, ok := strings.Cut(repoURL, "://")
 	if !ok {
+		// As scp has it; a user has no password there.
+		if user, host, ok := cutLast(repoURL, "@"); ok && strings.Contains(user, ":") {
+			return host
+		}
 		return repoURL
 	}
-	// A password may contain a slash, which ends the host everywhere else.
-	if user, _, ok := strings.Cut(rest, "@"); ok && passwordPattern.MatchString(user) {
-		rest = rest[strings.LastIndexByte(rest, '@')+1:]
+	digest := digestPattern.FindString(rest)
+	rest = strings.TrimSuffix(rest, digest)
+	// A password may contain all that ends a host: a slash, a question mark, an at sign. An at sign in a path is known only behind what can be nothing but a host.
+	if before, behind, ok := cutLast(rest, "@"); ok && !hostPattern.MatchString(before) {
+		rest = behind
 	}
-	authority, path, _ := strings.Cut(rest, "/")
-	if i := strings.LastIndexByte(authority, '@'); i >= 0 {
-		authority = authority[i+1:]
+	if i := strings.IndexAny(rest, "?#"); i >= 0 {
+		rest = rest[:i]
 	}
-	if i := strings.IndexAny(path, "?#"); i >= 0 {
-		path = path[:i]
+	if !strings.Contains(rest, "/") {
+		rest += "/"
 	}
-	return scheme + "://" + authority + "/" + path
+	return scheme + "://" + rest + digest
 }
 
-// passwordPattern matches a user and a password, but not a host and a port with a path.
-var passwordPattern = regexp.MustCompile(`^[^/:]*:(\d+[^/\d]|\D)`)
+var (
+	// digestPattern matches the digest of an OCI artifact.
+	digestPattern = regexp.MustCompile(`@sha256:[0-9a-f]{64}$`)
+	// hostPattern matches a host with a path: it has a dot and no port, which could be the beginning of a password.
+	hostPattern = regexp.MustCompile(`^[A-Za-z0-9-]+(\.[A-Za-z0-9-]+)+/`)
+	// schemePattern matches where a URL begins in a text.
+	schemePattern = regexp.MustCompile(`[A-Za-z][A-Za-z0-9+.-]*://`)
+	portPattern   = regexp.MustCompile(`^[^:]*(:\d*)?[,.;)]*$`)
+)
 
-var urlPattern = regexp.MustCompile(`[a-z+]+://[^\s'"]+`)
+func cutLast(s, sep string) (before, after string, found bool) {
+	i := strings.LastIndex(s, sep)
+	if i < 0 {
+		return s, "", false
+	}
+	return s[:i], s[i+len(sep):], true
+}
 
-func redactWords(line string) string {
-	return urlPattern.ReplaceAllStringFunc(line, Redact)
+// RedactText redacts all URLs in a text: those that are known by their exact spelling, others as far as they can be recognised.
+func RedactText(text string, known ...string) string {
+	for _, url := range known {
+		if strings.Contains(url, "://") {
+			text = strings.ReplaceAll(text, url, Redact(url))
+		}
+	}
+	var out strings.Builder
+	for {
+		at := schemePattern.FindStringIndex(text)
+		if at == nil {
+			out.WriteString(text)
+			return out.String()
+		}
+		out.WriteString(text[:at[0]])
+		end := urlEnd(text, at[1])
+		word := text[at[0]:end]
+		if strings.ContainsAny(word, "@?#") {
+			word = Redact(word)
+		}
+		out.WriteString(word)
+		text = text[end:]
+	}
+}
+
+// urlEnd finds where a URL in a text ends, whose host or user begins at start. A password may contain blanks and quotes.
+func urlEnd(text string, start int) int {
+	wordEnd := func(from int) int {
+		if i := strings.IndexAny(text[from:], " \t\r\n'\"<>`"); i >= 0 {
+			return from + i
+		}
+		return len(text)
+	}
+	end := wordEnd(start)
+	word := text[start:end]
+	if strings.Contains(word, "@") || strings.HasSuffix(word, ":") {
+		return end
+	}
+	more := text[end:]
+	if next := schemePattern.FindStringIndex(more); next != nil {
+		more = more[:next[0]]
+	}
+	i := strings.LastIndex(more, "@")
+	if i < 0 {
+		return end
+	}
+	authority := word
+	if j := strings.IndexAny(word, "/?#"); j >= 0 {
+		authority = word[:j]
+	}
+	// Behind a host with a port, or without one, a text goes on with a colon or a quote, and may name a mail address.
+	if portPattern.MatchString(authority) && (strings.Contains(more[:i], ": ") || hostPattern.MatchString(authority+"/") && !strings.Contains(authority, ":")) {
+		return end
+	}
+	return wordEnd(end + i)
 }

@@ -6,8 +6,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"os"
+	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -31,6 +34,8 @@ type Config struct {
 	Kubeconfig string
 	// Namespace is Argo CD's; "" is that of this process, or else argocd.
 	Namespace string
+	// Secrets are the names of Argo CD's Secrets to get one by one, where the right to list them is not given. Nil lists those with Argo CD's labels.
+	Secrets []string
 }
 
 // ErrNoCluster says that there is no kubeconfig, and that this process does not run in a cluster.
@@ -42,6 +47,7 @@ type Client struct {
 	api       dynamic.Interface
 	stream    dynamic.Interface // for requests that do not end
 	meta      metadata.Interface
+	named     []string // Secrets
 }
 
 var (
@@ -67,7 +73,8 @@ func Open(cfg Config) (*Client, error) {
 	config.Timeout = 15 * time.Second
 	config.QPS, config.Burst = 200, 400 // package refresh has a limit of its own, and a Lease cannot wait
 	config.UserAgent = "argosy"
-	c := &Client{Namespace: cfg.Namespace}
+	config.Wrap(func(next http.RoundTripper) http.RoundTripper { return &sameServer{next: next} })
+	c := &Client{Namespace: cfg.Namespace, named: cfg.Secrets}
 	if c.Namespace == "" {
 		c.Namespace = DefaultNamespace
 		if data, err := os.ReadFile(namespaceFile); err == nil && cfg.Kubeconfig == "" {
@@ -100,6 +107,23 @@ func load(kubeconfig string) (*rest.Config, error) {
 		return nil, ErrNoCluster
 	}
 	return config, err
+}
+
+// sameServer refuses redirects to another server, which would get our token.
+type sameServer struct {
+	next http.RoundTripper
+	host atomic.Pointer[string]
+}
+
+// RoundTrip implements http.RoundTripper.
+func (s *sameServer) RoundTrip(r *http.Request) (*http.Response, error) {
+	// The first request is ours.
+	host := r.URL.Scheme + "://" + r.URL.Host
+	s.host.CompareAndSwap(nil, &host)
+	if first := *s.host.Load(); host != first {
+		return nil, fmt.Errorf("the API server redirects to %s, which is refused", r.URL.Host)
+	}
+	return s.next.RoundTrip(r)
 }
 
 // Children implements parent.Live. Argo CD keeps a list of what an Application deploys in its status.
@@ -202,13 +226,39 @@ func (c *Client) Credentials(ctx context.Context) ([]gitsource.Credential, error
 // maxSecrets bounds a list. Argo CD itself becomes slow before.
 const maxSecrets = 20_000
 
+// secrets reads Argo CD's Secrets of some kinds.
 func (c *Client) secrets(ctx context.Context, kinds ...string) ([]manifest.Object, error) {
+	doing := "reading Argo CD's Secrets of " + strings.Join(kinds, " and ")
+	if c.named == nil {
+		out, err := c.listSecrets(ctx, doing, kinds)
+		if errors.Is(err, ErrForbidden) {
+			err = fmt.Errorf("%w; the right comes with deploy/kustomize/cmp-secrets", err)
+		}
+		return out, err
+	}
+	var out []manifest.Object
+	for _, name := range c.named {
+		o, err := c.api.Resource(secrets).Namespace(c.Namespace).Get(ctx, name, metav1.GetOptions{})
+		if apierrors.IsNotFound(err) {
+			continue
+		}
+		if err != nil {
+			return nil, explain(doing, err)
+		}
+		if slices.Contains(kinds, o.GetLabels()[generator.SecretTypeLabel]) {
+			out = append(out, o.Object)
+		}
+	}
+	return out, nil
+}
+
+func (c *Client) listSecrets(ctx context.Context, doing string, kinds []string) ([]manifest.Object, error) {
 	options := metav1.ListOptions{LabelSelector: fmt.Sprintf("%s in (%s)", generator.SecretTypeLabel, strings.Join(kinds, ",")), Limit: 500}
 	var out []manifest.Object
 	for {
 		list, err := c.api.Resource(secrets).Namespace(c.Namespace).List(ctx, options)
 		if err != nil {
-			return nil, explain("reading Argo CD's Secrets of "+strings.Join(kinds, " and "), err)
+			return nil, explain(doing, err)
 		}
 		for _, o := range list.Items {
 			out = append(out, o.Object)

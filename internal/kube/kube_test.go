@@ -19,7 +19,7 @@ import (
 )
 
 // api is an API server that knows some paths; lab/ has a real one.
-func api(t *testing.T, answers map[string]string) *kube.Client {
+func api(t *testing.T, answers map[string]string, secrets ...string) *kube.Client {
 	t.Helper()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
@@ -42,18 +42,18 @@ func api(t *testing.T, answers map[string]string) *kube.Client {
 		fmt.Fprint(w, body)
 	}))
 	t.Cleanup(server.Close)
-	return open(t, server.URL)
+	return open(t, server.URL, secrets...)
 }
 
 // open returns a client of a server.
-func open(t *testing.T, url string) *kube.Client {
+func open(t *testing.T, url string, secrets ...string) *kube.Client {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "kubeconfig")
-	config := `{"apiVersion": "v1", "kind": "Config", "current-context": "x", "contexts": [{"name": "x", "context": {"cluster": "x", "user": "x"}}], "clusters": [{"name": "x", "cluster": {"server": "` + url + `"}}], "users": [{"name": "x", "user": {}}]}`
+	config := `{"apiVersion": "v1", "kind": "Config", "current-context": "x", "contexts": [{"name": "x", "context": {"cluster": "x", "user": "x"}}], "clusters": [{"name": "x", "cluster": {"server": "` + url + `"}}], "users": [{"name": "x", "user": {"token": "t0ken"}}]}`
 	if err := os.WriteFile(file, []byte(config), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	c, err := kube.Open(kube.Config{Kubeconfig: file})
+	c, err := kube.Open(kube.Config{Kubeconfig: file, Secrets: secrets})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -130,11 +130,50 @@ func TestSecrets(t *testing.T) {
 		}
 	}
 	none := api(t, map[string]string{path + "(cluster)": "forbidden"})
-	if _, err := none.Clusters(t.Context()); !errors.Is(err, kube.ErrForbidden) || !strings.HasPrefix(err.Error(), "reading Argo CD's Secrets of cluster: forbidden: may not") {
+	if _, err := none.Clusters(t.Context()); !errors.Is(err, kube.ErrForbidden) || !strings.HasPrefix(err.Error(), "reading Argo CD's Secrets of cluster: forbidden: may not; the right comes with deploy/kustomize/cmp-secrets") {
 		t.Error(err)
 	}
 	if known, err := none.KnownHosts(t.Context()); err != nil || len(known) > 0 {
 		t.Errorf("%s, %v", known, err)
+	}
+}
+
+// TestNamedSecrets: with names, Secrets are got one by one, and those of another kind, or that are not there, are left.
+func TestNamedSecrets(t *testing.T) {
+	b := func(s string) string { return base64.StdEncoding.EncodeToString([]byte(s)) }
+	const path = "/api/v1/namespaces/argocd/secrets/"
+	secret := func(name, kind string) string {
+		return `{"kind": "Secret", "apiVersion": "v1", "metadata": {"name": "` + name + `", "labels": {"argocd.argoproj.io/secret-type": "` + kind + `"}}, "data": {"url": "` + b("https://x/"+name) + `", "name": "` + b(name) + `", "server": "` + b("https://"+name) + `"}}`
+	}
+	answers := map[string]string{path + "repo": secret("repo", "repository"), path + "far": secret("far", "cluster"), path + "other": secret("other", "")}
+	c := api(t, answers, "repo", "far", "none", "other")
+	if credentials, err := c.Credentials(t.Context()); err != nil || len(credentials) != 1 || credentials[0].URL != "https://x/repo" {
+		t.Errorf("%v, %v", len(credentials), err)
+	}
+	if clusters, err := c.Clusters(t.Context()); err != nil || len(clusters) != 1 || clusters[0].Name != "far" {
+		t.Errorf("%v, %v", clusters, err)
+	}
+	answers[path+"far"] = "forbidden"
+	if _, err := c.Clusters(t.Context()); !errors.Is(err, kube.ErrForbidden) {
+		t.Error(err)
+	}
+}
+
+// TestRedirect: the token goes to no other server, whatever the API server says.
+func TestRedirect(t *testing.T) {
+	asked := false
+	other := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { asked = true }))
+	defer other.Close()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		http.Redirect(w, r, other.URL+r.URL.Path, http.StatusTemporaryRedirect)
+	}))
+	defer server.Close()
+	c := open(t, server.URL)
+	if _, err := c.Clusters(t.Context()); err == nil || !strings.Contains(err.Error(), "redirects to") || strings.Contains(err.Error(), "t0ken") {
+		t.Error(err)
+	}
+	if asked {
+		t.Error("the other server was asked")
 	}
 }
 

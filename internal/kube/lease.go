@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/argosy-cd/argosy/internal/flight"
 	"github.com/argosy-cd/argosy/internal/manifest"
 )
 
@@ -63,7 +64,9 @@ func (l *Lease) lead(ctx context.Context, work func(ctx context.Context)) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		work(inner)
+		if _, err := flight.Safely(func() (any, error) { work(inner); return nil, nil }); err != nil {
+			l.Failed(err)
+		}
 	}()
 	if err := l.renew(ctx); err != nil && ctx.Err() == nil {
 		l.Failed(err)

@@ -17,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 
 	"github.com/argosy-cd/argosy/internal/argo"
+	"github.com/argosy-cd/argosy/internal/flight"
 	"github.com/argosy-cd/argosy/internal/manifest"
 )
 
@@ -168,7 +169,10 @@ func (f *following) seen(o *unstructured.Unstructured) (argo.Ref, bool) {
 	if !serves(f.patterns, ref.Namespace) {
 		return ref, false
 	}
-	f.watcher.Seen(o.Object)
+	// Anybody who may write an Application has written it: it must not end the process.
+	if _, err := flight.Safely(func() (any, error) { f.watcher.Seen(o.Object); return nil, nil }); err != nil {
+		f.watcher.Failed(fmt.Errorf("reading Application %s: %w", ref, err))
+	}
 	return ref, true
 }
 

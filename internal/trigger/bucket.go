@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/argosy-cd/argosy/internal/bucket"
+	"github.com/argosy-cd/argosy/internal/flight"
 	"github.com/argosy-cd/argosy/internal/gitserver"
 	"github.com/argosy-cd/argosy/internal/tree"
 )
@@ -19,7 +20,7 @@ import (
 // Snapshots that stay fetchable by their hash, so that Argo CD can go back to one.
 const (
 	maxStates     = 16
-	maxStateBytes = 256 << 20
+	maxStateBytes = 128 << 20
 	// maxPast is how many earlier states of a bucket with versioning are looked at.
 	maxPast = 200
 )
@@ -31,6 +32,8 @@ type Bucket struct {
 	path   string
 	// patience is how long a bucket may take when there is a tree to serve instead.
 	patience time.Duration
+	reads    flight.Group[*state]
+	looking  chan struct{} // for an earlier state, which reads the bucket many times
 
 	mu     sync.Mutex
 	states []*state // oldest first
@@ -47,8 +50,24 @@ type state struct {
 // NewBucket returns a repository of what is under a path.
 func NewBucket(reader *bucket.Reader, path string) *Bucket {
 	// Argo CD gives up on a repository after 15 s.
-	return &Bucket{reader: reader, path: path, patience: 10 * time.Second}
+	b := &Bucket{reader: reader, path: path, patience: 10 * time.Second, looking: make(chan struct{}, 1)}
+	b.reads.Fresh = true // a commit is not older than the question
+	return b
 }
+
+// Bytes is how much content is kept. It is zero as long as the bucket could not be read.
+func (b *Bucket) Bytes() int64 {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	total := int64(0)
+	for _, s := range b.states {
+		total += s.bytes + stateOverhead
+	}
+	return total
+}
+
+// stateOverhead is what a state takes without its content.
+const stateOverhead = 4096
 
 // Err is why the bucket could not be read the last time; nil if it could.
 func (b *Bucket) Err() error {
@@ -67,7 +86,7 @@ func (b *Bucket) Head(ctx context.Context) (gitserver.Hash, error) {
 		ctx, cancel = context.WithTimeoutCause(ctx, b.patience, fmt.Errorf("not finished after %s", b.patience))
 		defer cancel()
 	}
-	now, err := b.read(ctx, b.reader)
+	now, _, err := b.reads.Do(ctx, "", func(ctx context.Context) (*state, error) { return b.read(ctx, b.reader) })
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.err = err
@@ -131,6 +150,12 @@ func (b *Bucket) History(ctx context.Context, commit gitserver.Hash) (gitserver.
 
 // past looks for a commit among the earlier states of a bucket with versioning.
 func (b *Bucket) past(ctx context.Context, commit gitserver.Hash) (history gitserver.History, found bool, err error) {
+	select {
+	case b.looking <- struct{}{}:
+		defer func() { <-b.looking }()
+	case <-ctx.Done():
+		return history, false, context.Cause(ctx)
+	}
 	err = b.reader.Past(ctx, b.path, maxPast, func(r *bucket.Reader) (bool, error) {
 		s, err := b.read(ctx, r)
 		if ctx.Err() != nil {

@@ -1,7 +1,10 @@
 package e2e
 
 import (
+	"os"
 	"os/exec"
+	"path/filepath"
+	"strings"
 	"testing"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -17,6 +20,16 @@ func TestDeploy(t *testing.T) {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	k.must(k.lab.Validate(k.ctx, string(out)))
+	root, err := filepath.Abs("../../deploy/kustomize")
+	k.must(err)
+	overlay := filepath.Join(k.TempDir(), "overlay")
+	k.must(os.CopyFS(overlay, os.DirFS(root)))
+	k.must(os.WriteFile(filepath.Join(overlay, "kustomization.yaml"), []byte("resources: [appset-repo]\ncomponents: [appset-repo-buckets]\n"), 0o600))
+	buckets, err := exec.CommandContext(k.ctx, k.lab.Tools.Path("kustomize"), "build", overlay).CombinedOutput()
+	if err != nil || !strings.Contains(string(buckets), "--users=/users/users") {
+		t.Fatalf("%v\n%s", err, buckets)
+	}
+	k.must(k.lab.Validate(k.ctx, string(buckets)))
 	if err := k.lab.Validate(k.ctx, "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: x, namespace: argocd}\ndatum: {}\n"); err == nil {
 		t.Error("an unknown field is valid")
 	}

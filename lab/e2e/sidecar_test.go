@@ -34,13 +34,15 @@ func (k *kit) sidecarManifests() []*unstructured.Unstructured {
 	k.must(json.Unmarshal(answer, &module))
 	data, err := os.ReadFile(filepath.Join(module.Dir, "manifests/namespace-install.yaml"))
 	k.must(err)
-	component := map[string]string{"install.yaml": string(data), "kustomization.yaml": "namespace: argocd\nresources: [install.yaml]\ncomponents: [cmp]\nimages: [{name: argosy, newName: registry.example.com/argosy, newTag: v1}]\n"}
-	files, err := filepath.Glob("../../deploy/kustomize/cmp/*.yaml")
-	k.must(err)
-	for _, file := range files {
-		data, err := os.ReadFile(file)
+	component := map[string]string{"install.yaml": string(data), "kustomization.yaml": "namespace: argocd\nresources: [install.yaml]\ncomponents: [cmp, cmp-secrets]\nimages: [{name: argosy, newName: registry.example.com/argosy, newTag: v1}]\n"}
+	for _, name := range []string{"cmp", "cmp-secrets"} {
+		files, err := filepath.Glob("../../deploy/kustomize/" + name + "/*.yaml")
 		k.must(err)
-		component["cmp/"+filepath.Base(file)] = string(data)
+		for _, file := range files {
+			data, err := os.ReadFile(file)
+			k.must(err)
+			component[name+"/"+filepath.Base(file)] = string(data)
+		}
 	}
 	out, err := exec.CommandContext(k.ctx, k.lab.Tools.Path("kustomize"), "build", k.directory(component)).CombinedOutput()
 	if err != nil {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -15,7 +16,11 @@ func (k *kit) triggerServer(interval string, env ...string) (url string, p *lab.
 	k.Helper()
 	address, err := lab.FreeAddress()
 	k.must(err)
-	p, err = k.lab.Run(k.ctx, "appset-repo", argosy, []string{"repo", "--listen", address}, append(env, "APPSET_REFRESH_INTERVAL="+interval), lab.Answers("http://"+address+"/healthz"))
+	args := []string{"repo", "--listen", address}
+	if slices.ContainsFunc(env, func(kv string) bool { return strings.HasPrefix(kv, "ARGOSY_POLICY=") }) {
+		args = append(args, "--anonymous-buckets")
+	}
+	p, err = k.lab.Run(k.ctx, "appset-repo", argosy, args, append(env, "APPSET_REFRESH_INTERVAL="+interval), lab.Answers("http://"+address+"/healthz"))
 	k.must(err)
 	k.Cleanup(p.Kill)
 	return "http://" + address, p

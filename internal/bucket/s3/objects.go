@@ -22,6 +22,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/s3/types"
 
 	"github.com/argosy-cd/argosy/internal/bucket"
+	"github.com/argosy-cd/argosy/internal/flight"
 )
 
 // sumKey is the metadata in which Put notes the digest of an object.
@@ -202,7 +203,9 @@ func (s *Store) Delete(ctx context.Context, keys ...string) error {
 		slots <- struct{}{}
 		wg.Go(func() {
 			defer func() { <-slots }()
-			if _, err := s.client.DeleteObject(ctx, &s3.DeleteObjectInput{Bucket: &s.bucket, Key: &key}); err != nil {
+			if _, err := flight.Safely(func() (*s3.DeleteObjectOutput, error) {
+				return s.client.DeleteObject(ctx, &s3.DeleteObjectInput{Bucket: &s.bucket, Key: &key})
+			}); err != nil {
 				errs[i] = s.explain(ctx, "deleting "+s.url(key), "s3:DeleteObject on it", err)
 			}
 		})
