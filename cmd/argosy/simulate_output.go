@@ -34,7 +34,7 @@ func headline(p *plan.Plan, b *simulate.Boot) string {
 	if b.Update {
 		touched := 0
 		for _, r := range b.Runs {
-			if (r.Touched || r.Created >= 0) && !(p.Root.Applied && r == b.Runs[0]) {
+			if (r.Touched || r.Created >= 0) && (!p.Root.Applied || r != b.Runs[0]) {
 				touched++
 			}
 		}
