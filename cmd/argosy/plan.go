@@ -113,7 +113,9 @@ whose manifests change (--manifests prints the objects); if a wave stops waiting
 -o markdown it is for a comment on a pull request.
 
 A wave waits for an Application if Argo CD's settings have a health check for Applications: those of --customizations, or those that the plan itself
-deploys. It never waits for the Applications of an ApplicationSet, unless the plugin appset renders it.`,
+deploys. It does not wait for the Applications of an ApplicationSet, unless the plugin appset renders it, or it has RollingSync and that counts (--progressive-syncs).
+
+A kind, a namespace or a project that a sync needs and that nothing deploys, or something later, is a finding; --exists says what the cluster has before the boot.`,
 		Example: `  argosy plan
   argosy plan --diff main -o markdown apps/root.yaml
   argosy plan --repo https://git.example.com/home/cluster.git=. --resources -o json root.yaml`,
