@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"testing"
@@ -48,6 +49,24 @@ func (k *kit) inOrder(after lab.Entry, commit string) lab.Entry {
 	}
 	k.awaitAfter(told, "Application", "pin-b", "revision "+commit)
 	return told
+}
+
+// rollback syncs an Application to a commit, with automated sync off. The end of a sync that is still running takes an operation with it that was written
+// meanwhile, so it is asked for until it is seen.
+func (k *kit) rollback(name, commit string) {
+	k.Helper()
+	for k.ctx.Err() == nil {
+		k.must(k.lab.Patch(k.ctx, application, lab.Namespace, name, `{"spec": {"syncPolicy": {"automated": null}}, "operation": {"sync": {"revision": "`+commit+`"}}}`))
+		ctx, cancel := context.WithTimeout(k.ctx, 20*time.Second)
+		_, err := k.lab.Wait(ctx, application, lab.Namespace, name, func(o *unstructured.Unstructured) bool {
+			return o != nil && text(o, "status", "operationState", "operation", "sync", "revision") == commit
+		})
+		cancel()
+		if err == nil {
+			return
+		}
+	}
+	k.Fatalf("%s is not rolled back", name)
 }
 
 // TestPin: updates in order. A commit changes wave 0 and wave 1. By pin, wave 1 hears of it only when wave 0 is healthy with it, or with the
@@ -125,7 +144,7 @@ func TestPin(t *testing.T) {
 	})
 
 	// A rollback of the parent, which Argo CD allows without automated sync.
-	k.must(k.lab.Patch(k.ctx, application, lab.Namespace, "pin", `{"spec": {"syncPolicy": {"automated": null}}, "operation": {"sync": {"revision": "`+third+`"}}}`))
+	k.rollback("pin", third)
 	k.inOrder(reverted, third)
 	k.awaitAfter(reverted, "Application", "pin-b", "operation Succeeded")
 	if got := k.runs("a"); got != "3" {
