@@ -2,12 +2,9 @@ package main
 
 import (
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 	"testing"
-
-	"github.com/google/go-cmp/cmp"
 
 	"github.com/argosy-cd/argosy/internal/argo/versions"
 	"github.com/argosy-cd/argosy/internal/health"
@@ -67,19 +64,7 @@ func TestReferenceVersions(t *testing.T) {
 - Settings of a tool in the dry source of a hydrator, which Argo CD honours since 3.3, are honoured in all versions.
 - Helm and Kustomize are those of this program, in all versions.
 `)
-	if os.Getenv("UPDATE") != "" {
-		if err := os.WriteFile(file, []byte(b.String()), 0o644); err != nil {
-			t.Fatal(err)
-		}
-		return
-	}
-	have, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(b.String(), string(have)); diff != "" {
-		t.Errorf("run 'make generate' (-want +have):\n%s", diff)
-	}
+	writtenPage(t, file, b.String())
 }
 
 // without returns what is in a and not in b.

@@ -3,6 +3,7 @@ package parent
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/argosy-cd/argosy/internal/appset"
@@ -29,6 +30,14 @@ func parsePin(text string) (string, error) {
 		return text, nil
 	}
 	return "", fmt.Errorf("plugin.parameters: pin must be true, changed or false, it is %q", text)
+}
+
+// Wrong says which parameters of a source of this plugin it refuses.
+func Wrong(source map[string]any) error {
+	plugin := manifest.Map(source, "plugin")
+	_, pinErr := parsePin(argo.PluginParameter(plugin, "pin"))
+	_, limitErr := parseLimit(argo.PluginParameter(plugin, "max-delete"))
+	return errors.Join(pinErr, limitErr)
 }
 
 // Pins reports whether a source is one of this plugin whose Applications are pinned.

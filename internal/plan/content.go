@@ -295,6 +295,9 @@ func (l *loader) expand(app *Application, docs []manifest.Document, s map[string
 	if l.cfg.Sets == SetsByController {
 		return &source.Result{Kind: source.AppSet, Documents: named(app.Name, docs)}
 	}
+	if err := parameters(s); err != nil {
+		return failed(source.AppSet, err)
+	}
 	engine := l.strict
 	if argo.PluginParameter(manifest.Map(s, "plugin"), "allow-empty") == "true" {
 		engine = l.engine

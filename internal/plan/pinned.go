@@ -15,6 +15,14 @@ func pins(s map[string]any, o manifest.Object, reads []appset.Read) bool {
 	return argo.IsApplication(o) && plugin.Pins(s) && plugin.Follows(o, append(slices.Clip(reads), plugin.Own(s)))
 }
 
+// parameters says which parameters the plugin appset refuses, if a source names it.
+func parameters(s map[string]any) error {
+	if manifest.String(s, "plugin", "name") != plugin.PluginName {
+		return nil
+	}
+	return plugin.Wrong(s)
+}
+
 // unordered says which updates are not ordered although a parent pins its Applications: those of a child at another revision of the parent's
 // repository, and those of the Applications of a pinned child that does not pin them in turn.
 func (l *loader) unordered() {

@@ -291,7 +291,7 @@ func TestProjects(t *testing.T) {
 		},
 		"forbids the source": {
 			files: memory{"root/a.yaml": project("p", "-1", "sourceRepos: ['https://other/*'], destinations: [{server: '*', namespace: '*'}]") + in(childText("a", "0", "default"), "p"), "a/c.yaml": cm}, requires: "p",
-			refused: "the project p does not permit the repository https://x/y", want: []string{"project-forbids a: the project p does not permit the repository https://x/y: Argo CD refuses a (InvalidSpecError)"},
+			refused: "the project p does not permit the repository of a source", want: []string{"project-forbids a: the project p does not permit the repository of a source: Argo CD refuses a (InvalidSpecError)"},
 		},
 		"forbids the destination": {
 			files: memory{"root/a.yaml": project("p", "-1", "sourceRepos: ['*'], destinations: [{name: in-cluster, namespace: team-*}]") + in(childText("a", "0", "default"), "p") + in(childText("b", "0", "default"), "p"), "a/c.yaml": cm, "b/c.yaml": cm}, requires: "p",

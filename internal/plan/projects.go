@@ -3,7 +3,6 @@ package plan
 import (
 	"encoding/base64"
 	"fmt"
-	"net/url"
 	"slices"
 
 	"github.com/argosy-cd/argosy/internal/appset/generator"
@@ -89,7 +88,7 @@ func (p *prerequisites) refused(app *Application, project argo.Project) string {
 	for _, s := range argo.Deployed(app.Object) {
 		repo := manifest.String(s, "repoURL")
 		if !project.AllowsSource(repo) && !p.scoped(project.Name, "repository", "url", repo) {
-			return "the repository " + withoutUser(repo)
+			return "the repository of a source" // not which: a URL may have a password in it
 		}
 	}
 	server, name, known := p.cluster(app)
@@ -170,14 +169,4 @@ func secret(o manifest.Object, key string) string {
 		return ""
 	}
 	return string(text)
-}
-
-// withoutUser is a URL without its user and password.
-func withoutUser(text string) string {
-	u, err := url.Parse(text)
-	if err != nil || u.User == nil {
-		return text
-	}
-	u.User = nil
-	return u.String()
 }

@@ -18,11 +18,12 @@ func (p *prerequisites) volumes() {
 	if len(p.objects) == 0 {
 		return
 	}
+	users := p.consumers()
 	for _, app := range p.plan.Applications {
 		cluster := p.server(app)
 		for _, item := range app.Items {
 			if item.Kind == "PersistentVolumeClaim" && item.Group == "" {
-				p.claim(app, item, cluster)
+				p.claim(app, item, cluster, users)
 			}
 		}
 	}
@@ -50,30 +51,28 @@ func (p *prerequisites) class(claim *Item, cluster string) *Item {
 }
 
 // claim fills what a claim waits for, and says so if that never comes.
-func (p *prerequisites) claim(app *Application, claim *Item, cluster string) {
+func (p *prerequisites) claim(app *Application, claim *Item, cluster string, users map[[3]string][]place) {
 	class := p.class(claim, cluster)
 	if class == nil || !waitsForConsumer(class) {
 		return
 	}
-	claim.FirstConsumer = true
-	namespace := app.spaceOf(claim)
-	var consumers []place
-	for _, other := range p.plan.Applications {
-		if p.server(other) != cluster {
-			continue
+	consumers := users[[3]string{cluster, app.spaceOf(claim), claim.Name}]
+	for _, set := range users[[3]string{cluster, app.spaceOf(claim), ""}] {
+		if ofTemplate(set.item, claim.Name) {
+			consumers = append(slices.Clip(consumers), set)
 		}
-		for _, item := range other.Items {
-			if item != claim && other.spaceOf(item) == namespace && consumes(item, claim.Name) {
-				consumers = append(consumers, place{other, item})
-				claim.Consumers = append(claim.Consumers, item)
-			}
-		}
+	}
+	// One that is not known may use it.
+	unknown := len(p.unknown[cluster])+len(p.unknown[""]) > 0
+	claim.FirstConsumer = len(consumers) > 0 || !unknown
+	for _, c := range consumers {
+		claim.Consumers = append(claim.Consumers, c.item)
 	}
 	if !p.holds(app, claim) {
 		return
 	}
 	switch {
-	case len(consumers) == 0 && len(p.unknown[cluster])+len(p.unknown[""]) == 0:
+	case len(consumers) == 0 && !unknown:
 		p.sayAt(RuleVolumeWaits, place{app, claim}, "PersistentVolumeClaim %s is bound only when a Pod uses it (WaitForFirstConsumer of StorageClass %s), and nothing in this plan does: everything behind it waits for ever", claim.Name, class.Name)
 	case len(consumers) > 0 && !slices.ContainsFunc(consumers, func(c place) bool { return p.together(place{app, claim}, c) }):
 		c := consumers[0]
@@ -105,11 +104,28 @@ func (p *prerequisites) holds(app *Application, item *Item) bool {
 	return false
 }
 
-// consumes reports whether an object mounts a claim: by its name anywhere in it, or as a StatefulSet by a template for claims of that name.
-func consumes(item *Item, claim string) bool {
-	if mounts(item.Object["spec"], claim) {
-		return true
+// consumers are the objects that mount claims, by cluster, namespace and claim; StatefulSets with templates for claims are under "".
+func (p *prerequisites) consumers() map[[3]string][]place {
+	out := map[[3]string][]place{}
+	for _, app := range p.plan.Applications {
+		cluster := p.server(app)
+		for _, item := range app.Items {
+			names := map[string]bool{}
+			mounts(item.Object["spec"], names)
+			if manifest.Map(item.Object, "spec")["volumeClaimTemplates"] != nil {
+				names[""] = true
+			}
+			for name := range names {
+				key := [3]string{cluster, app.spaceOf(item), name}
+				out[key] = append(out[key], place{app, item})
+			}
+		}
 	}
+	return out
+}
+
+// ofTemplate reports whether a claim is one that a StatefulSet would make by its templates.
+func ofTemplate(item *Item, claim string) bool {
 	templates, _ := manifest.Map(item.Object, "spec")["volumeClaimTemplates"].([]any)
 	return slices.ContainsFunc(templates, func(v any) bool {
 		m, _ := v.(map[string]any)
@@ -118,19 +134,19 @@ func consumes(item *Item, claim string) bool {
 	})
 }
 
-func mounts(v any, claim string) bool {
+// mounts collects the names of claims that something mounts.
+func mounts(v any, names map[string]bool) {
 	switch v := v.(type) {
 	case map[string]any:
-		if v["claimName"] == claim {
-			return true
+		if name, ok := v["claimName"].(string); ok && name != "" {
+			names[name] = true
 		}
 		for _, value := range v {
-			if mounts(value, claim) {
-				return true
-			}
+			mounts(value, names)
 		}
 	case []any:
-		return slices.ContainsFunc(v, func(item any) bool { return mounts(item, claim) })
+		for _, item := range v {
+			mounts(item, names)
+		}
 	}
-	return false
 }
