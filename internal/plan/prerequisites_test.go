@@ -389,6 +389,9 @@ func TestVolumes(t *testing.T) {
 			class(waits, "") + strings.Replace(claim("1", named), "name: data", "name: data-db-0", 1) + "{apiVersion: apps/v1, kind: StatefulSet, metadata: {name: db, annotations: {argocd.argoproj.io/sync-wave: '1'}}, spec: {volumeClaimTemplates: [{metadata: {name: data}}]}}\n---\n" + late,
 			nil, true, 1,
 		},
+		"perhaps of one that is not known": {
+			class(waits, "") + claim("1", named) + strings.Replace(application("u", "b", "1"), "path: b}", "path: b, plugin: {name: other}}", 1) + "---\n" + late, nil, false, 0,
+		},
 		"of another Application": {class(waits, "") + claim("1", named) + application("b", "b", "1") + "---\n" + late, nil, true, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
