@@ -79,6 +79,10 @@ conformance: ## compare with Argo CD 3.2.11 itself (compiles it; UPDATE=1 writes
 e2e: ## run the end-to-end tests on a real cluster (builds Kubernetes and Argo CD once)
 	cd lab && go test -count=1 -timeout 60m ./...
 
+.PHONY: e2e-long
+e2e-long: ## the same with more repetitions and larger numbers
+	cd lab && LONG=1 go test -count=1 -timeout 90m ./...
+
 .PHONY: lab
 lab: ## start a real cluster for yourself and leave it running
 	cd lab && go build -o ../bin/lab ./cmd/lab

@@ -263,7 +263,7 @@ func (q *fakeSQS) receive(r *http.Request, most int, wait time.Duration) (out []
 
 // TestNotifications deploys what each kind of sender notifies about, through servers that speak their protocols, and refuses strangers.
 func TestNotifications(t *testing.T) {
-	k := newPatientKit(t, "note", 4*time.Minute)
+	k := newPatientKit(t, "note")
 	kubeconfig := k.rights()
 	k.replica(0, kubeconfig, "APPSET_REFRESH_INTERVAL=1h")
 	put := k.fresh()

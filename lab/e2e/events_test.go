@@ -107,7 +107,7 @@ func (k *kit) fresh() (put func(value string)) {
 
 // TestS3Polling deploys what CI writes to a bucket within the interval, after a restart, too, and says what will not be deployed.
 func TestS3Polling(t *testing.T) {
-	k := newPatientKit(t, "poll", 4*time.Minute)
+	k := newPatientKit(t, "poll")
 	kubeconfig := k.rights()
 	sidecar := k.replica(0, kubeconfig, "APPSET_REFRESH_INTERVAL=10s")
 	put := k.fresh()
@@ -163,7 +163,7 @@ func TestS3Polling(t *testing.T) {
 
 // TestWebhook deploys within seconds what an S3 server notifies about, and asks once however often it does.
 func TestWebhook(t *testing.T) {
-	k := newPatientKit(t, "hook", 5*time.Minute)
+	k := newPatientKit(t, "hook")
 	kubeconfig := k.rights()
 	k.replica(0, kubeconfig, "APPSET_REFRESH_INTERVAL=1h") // no polling to speak of
 	put := k.fresh()
@@ -275,7 +275,7 @@ func (k *kit) get(url string) string {
 
 // TestOneList: 300 applications, each with a path of its own in one bucket, cost one LIST for each tick.
 func TestOneList(t *testing.T) {
-	k := newPatientKit(t, "list", 8*time.Minute)
+	k := newPatientKit(t, "list")
 	kubeconfig := k.rights()
 	k.must(k.lab.Bucket(k.ctx, "list"))
 	const total = 300

@@ -47,12 +47,12 @@ type kit struct {
 }
 
 // newKit makes a repository and a journal for a test. The deadline is for a test that hangs, not for a slow machine.
-func newKit(t *testing.T, name string) *kit { return newKitIn(t, shared, name, 3*time.Minute) }
+func newKit(t *testing.T, name string) *kit { return newKitIn(t, shared, name) }
 
 // newKitIn is newKit in another lab.
-func newKitIn(t *testing.T, l *lab.Lab, name string, deadline time.Duration) *kit {
+func newKitIn(t *testing.T, l *lab.Lab, name string) *kit {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), deadline)
+	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Minute)
 	k := &kit{T: t, ctx: ctx, lab: l, name: name, began: time.Now()}
 	var err error
 	if k.repo, err = l.Repo(ctx, name); err != nil {

@@ -18,6 +18,9 @@ import (
 // shared is the lab of all tests. Each test has applications, repositories and namespaces of its own.
 var shared *lab.Lab
 
+// long is for repetitions and numbers that prove more and take minutes: make e2e-long.
+var long = os.Getenv("LONG") != ""
+
 // tool is the lab command, for plugins of tests; argosy is our own command.
 var tool, argosy string
 

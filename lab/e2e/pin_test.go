@@ -72,7 +72,7 @@ func (k *kit) rollback(name, commit string) {
 // TestPin: updates in order. A commit changes wave 0 and wave 1. By pin, wave 1 hears of it only when wave 0 is healthy with it, or with the
 // repair. Children that follow the branch change at once.
 func TestPin(t *testing.T) {
-	k := newKitIn(t, shared, "pin", 4*time.Minute)
+	k := newKitIn(t, shared, "pin")
 	k.settings(map[string]string{healthKey: k.argosy("health", "script", "applications")})
 	k.plugins(native)
 	children := func(folder string, names ...string) map[string]string {
@@ -153,11 +153,14 @@ func TestPin(t *testing.T) {
 	t.Logf("%s", time.Since(k.began).Round(time.Second))
 }
 
-// TestPinMany: 200 children, with the rights of deploy/ and in a lab that looks at nothing by itself. By pin: changed a commit reaches those that
+// TestPinMany: 60 children, or 200 with LONG, with the rights of deploy/ and in a lab that looks at nothing by itself. By pin: changed a commit reaches those that
 // it changes; by pin: true it reaches all.
 func TestPinMany(t *testing.T) {
-	const many = 200
-	k := newPatientKit(t, "pinmany", 8*time.Minute)
+	many := 60
+	if long {
+		many = 200
+	}
+	k := newPatientKit(t, "pinmany")
 	k.settings(map[string]string{healthKey: k.argosy("health", "script", "applications")})
 	k.replica(0, k.rights())
 	name := func(i int) string { return fmt.Sprintf("pinmany-%03d", i) }
@@ -202,7 +205,7 @@ spec:
 		settled(i, first)
 	}
 	t.Logf("boot: %s", time.Since(k.began).Round(time.Second))
-	changed := map[int]bool{7: true, 77: true, 177: true}
+	changed := map[int]bool{7: true, 17: true, many - 3: true}
 	// update commits a change of three children, with a value of pin for the parent, and returns how many children the parent has told
 	// about it, and how often children were synced.
 	update := func(value, pin string) (told, syncs int) {

@@ -23,7 +23,7 @@ var patient = sync.OnceValues(func() (*lab.Lab, error) {
 })
 
 // newPatientKit is newKit in that lab.
-func newPatientKit(t *testing.T, name string, deadline time.Duration) *kit {
+func newPatientKit(t *testing.T, name string) *kit {
 	t.Helper()
 	l, err := patient()
 	if err != nil {
@@ -34,7 +34,7 @@ func newPatientKit(t *testing.T, name string, deadline time.Duration) *kit {
 			t.Log("logs of the lab:", l.KeepLogs())
 		}
 	})
-	return newKitIn(t, l, name, deadline)
+	return newKitIn(t, l, name)
 }
 
 // rights applies what deploy/ gives the sidecars, and returns how to use it.
@@ -134,7 +134,7 @@ func (x *ticks) seen(name string) []seen {
 // TestInterval keeps the interval while Argo CD itself would look once in an hour: each tick, each application, once, with two
 // replicas and the rights of deploy/, when the one that does it is killed, and when the API server is away.
 func TestInterval(t *testing.T) {
-	k := newPatientKit(t, "interval", 8*time.Minute)
+	k := newPatientKit(t, "interval")
 	url, _ := k.triggerServer("10s")
 	kubeconfig := k.rights()
 	k.commit(map[string]string{"app/cm.yaml": configMap("cm", "1")})
@@ -279,7 +279,7 @@ func (k *kit) before(line string) bool {
 
 // TestOtherNamespaces: Applications in other namespaces that Argo CD serves are refreshed, too, by a clock and by changes in S3.
 func TestOtherNamespaces(t *testing.T) {
-	k := newPatientKit(t, "other", 3*time.Minute)
+	k := newPatientKit(t, "other")
 	kubeconfig := k.rights()
 	out, err := os.ReadFile("../../deploy/kustomize/any-namespace/rbac.yaml")
 	k.must(err)
