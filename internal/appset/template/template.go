@@ -39,18 +39,13 @@ type Config struct {
 	MaxSteps int
 }
 
-// stepsPerRender lets a set with many Applications take its time, but not one Application.
-const stepsPerRender = 2_000
-
-// maxTotalOutput bounds what all renderings of an Engine give together.
-const maxTotalOutput = 512 << 20
-
 // Engine compiles templates and holds what their executions share.
 type Engine struct {
 	cfg     Config
 	funcs   gotemplate.FuncMap
 	budget  budget
 	mutates bool
+	actions int // placeholders that were compiled
 	warn    map[string]string
 }
 
@@ -67,7 +62,7 @@ func New(cfg Config) (*Engine, error) {
 	cfg.MaxValue = orDefault(cfg.MaxValue, 4<<20)
 	cfg.MaxSteps = orDefault(cfg.MaxSteps, 5_000_000)
 	e := &Engine{cfg: cfg, funcs: gotemplate.FuncMap{}, warn: map[string]string{}}
-	e.budget = budget{left: cfg.MaxSteps, maxValue: cfg.MaxValue, output: maxTotalOutput}
+	e.budget = budget{left: cfg.MaxSteps, maxValue: cfg.MaxValue, maxBound: 16 * cfg.MaxValue, output: maxTotalOutput, made: maxMade}
 	return e, nil
 }
 
@@ -122,6 +117,7 @@ func (t *Tree) Constant() bool { return isConstant(t.root) }
 func (t *Tree) Render(ctx context.Context, params map[string]any) (any, error) {
 	x := execution{ctx: ctx, engine: t.engine, params: params}
 	t.engine.budget.left += stepsPerRender
+	t.engine.budget.made = maxMade
 	v := t.root.render(&x)
 	if len(x.errs) > 0 {
 		return nil, errors.Join(x.errs...)
@@ -145,6 +141,7 @@ func (t *Tree) RenderString(ctx context.Context, params map[string]any) (string,
 type compiler struct {
 	engine *Engine
 	errs   []error
+	full   bool // there are too many placeholders, which was said
 }
 
 func (c *compiler) compile(path string, v any) node {
@@ -170,7 +167,7 @@ func (c *compiler) compile(path string, v any) node {
 		}
 		return m
 	case []any:
-		l := &listNode{items: make([]node, len(v))}
+		l := &listNode{path: path, items: make([]node, len(v))}
 		for i, e := range v {
 			l.items[i] = c.compile(path+"["+strconv.Itoa(i)+"]", e)
 		}
@@ -198,6 +195,9 @@ func (c *compiler) text(path, s string) node {
 	if !strings.Contains(s, "{{") {
 		return constant{s}
 	}
+	if !c.count(path, s) {
+		return constant{s}
+	}
 	if !c.engine.cfg.Go {
 		n, err := newSimple(path, s)
 		if err != nil {
@@ -213,11 +213,28 @@ func (c *compiler) text(path, s string) node {
 	return n
 }
 
+// count reports whether a text is within the limits of what is compiled.
+func (c *compiler) count(path, s string) bool {
+	n, err := checkText(s, maxActions-c.engine.actions)
+	if err == nil {
+		c.engine.actions += n
+		return true
+	}
+	if !c.full {
+		c.errs = append(c.errs, fmt.Errorf("%s: %w", path, err))
+	}
+	c.full = c.full || n > maxActions-c.engine.actions
+	return false
+}
+
 // optional compiles a value of an Optional.
 func (c *compiler) optional(path string, v any) node {
 	s, ok := v.(string)
 	if !ok || !c.engine.cfg.Go || !strings.Contains(s, "{{") {
 		return c.compile(path, v)
+	}
+	if !c.count(path, s) {
+		return constant{s}
 	}
 	n, err := c.engine.newProgram(path, s, []string{"missingkey=error"})
 	if err != nil {
@@ -244,8 +261,14 @@ func (n *optional) render(x *execution) any {
 	return v
 }
 
-// join appends a key to a path, quoted where a dot or a slash would make it ambiguous.
+// join appends a key to a path, quoted where a dot or a slash would make it ambiguous. Paths have a limit.
 func join(path, key string) string {
+	if len(path) > maxPath {
+		return path
+	}
+	if len(key) > maxKey {
+		key = strings.ToValidUTF8(key[:maxKey], "") + "…"
+	}
 	if strings.ContainsAny(key, "./[] ") {
 		key = strconv.Quote(key)
 	}
@@ -264,6 +287,15 @@ type execution struct {
 	errs   []error
 }
 
+// visit charges for a map or a list of n nodes, and reports whether it may be rendered.
+func (x *execution) visit(path string, n int) bool {
+	if err := x.engine.budget.spend(x.ctx, n/8); err != nil {
+		x.errs = append(x.errs, pathError(path, err))
+		return false
+	}
+	return true
+}
+
 type node interface {
 	render(x *execution) any
 }
@@ -280,8 +312,14 @@ type mapNode struct {
 }
 
 func (n *mapNode) render(x *execution) any {
+	if !x.visit(n.path, len(n.entries)) {
+		return nil
+	}
 	m := make(map[string]any, len(n.entries))
 	for i := range n.entries {
+		if len(x.errs) >= maxErrors {
+			break
+		}
 		e := &n.entries[i]
 		v := e.value.render(x)
 		key, _ := e.key.render(x).(string)
@@ -293,11 +331,20 @@ func (n *mapNode) render(x *execution) any {
 	return m
 }
 
-type listNode struct{ items []node }
+type listNode struct {
+	path  string
+	items []node
+}
 
 func (n *listNode) render(x *execution) any {
+	if !x.visit(n.path, len(n.items)) {
+		return nil
+	}
 	l := make([]any, len(n.items))
 	for i, item := range n.items {
+		if len(x.errs) >= maxErrors {
+			break
+		}
 		l[i] = item.render(x)
 	}
 	return l
