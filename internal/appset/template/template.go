@@ -93,6 +93,7 @@ func (e *Engine) Warnings() []string {
 type Tree struct {
 	engine *Engine
 	root   node
+	size   int
 }
 
 // Compile compiles every string in v, map keys included. path names v in errors. All errors are reported.
@@ -102,8 +103,14 @@ func (e *Engine) Compile(path string, v any) (*Tree, error) {
 	if len(c.errs) > 0 {
 		return nil, errors.Join(c.errs...)
 	}
-	return &Tree{engine: e, root: root}, nil
+	return &Tree{engine: e, root: root, size: size(root, 0)}, nil
 }
+
+// Size is about how many bytes the constant parts of a tree are as YAML. What Render adds is in Engine.Output.
+func (t *Tree) Size() int { return t.size }
+
+// Output is how many bytes all renderings so far have put in the place of placeholders.
+func (e *Engine) Output() int { return maxTotalOutput - e.budget.output }
 
 // Optional is an object in a tree whose strings stay as they are written, placeholders and all, if a parameter of theirs is missing. Its keys
 // are not templates.
@@ -348,6 +355,25 @@ func (n *listNode) render(x *execution) any {
 		l[i] = item.render(x)
 	}
 	return l
+}
+
+func size(n node, depth int) int {
+	total := 2*depth + 4
+	switch n := n.(type) {
+	case constant:
+		if s, ok := n.value.(string); ok {
+			total += len(s)
+		}
+	case *mapNode:
+		for _, e := range n.entries {
+			total += size(e.key, 0) + size(e.value, depth+1)
+		}
+	case *listNode:
+		for _, item := range n.items {
+			total += size(item, depth+1)
+		}
+	}
+	return total
 }
 
 func isConstant(n node) bool {
