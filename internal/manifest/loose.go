@@ -10,13 +10,18 @@ import (
 // Unmarshal decodes YAML into a Go value as Argo CD does where it reads data rather than manifests: by way of JSON, so
 // numbers are float64, and with the last of two equal keys winning.
 func Unmarshal(data []byte, v any) error {
-	if err := Check(data); err != nil {
-		return err
-	}
-	if err := yaml.Unmarshal(data, v); err != nil {
+	if err := UnmarshalPlain(data, v); err != nil {
 		return plainError(err)
 	}
 	return nil
+}
+
+// UnmarshalPlain is Unmarshal with the errors of the library as they are.
+func UnmarshalPlain(data []byte, v any) error {
+	if err := Check(data); err != nil {
+		return err
+	}
+	return yaml.Unmarshal(data, v)
 }
 
 // LooseValue is Value with the last of two equal keys winning.

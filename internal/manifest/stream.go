@@ -172,7 +172,7 @@ func (s *stream) add(v any, text []byte, twice error) error {
 	}
 	pos := Position{File: s.file, Line: s.line + first + leading(text), Number: s.number}
 	if isTwice(twice) {
-		s.warn(syntaxError(s.file, twice, s.line, s.number).Error()+"; the last one counts")
+		s.warn(syntaxError(s.file, twice, s.line, s.number).Error() + "; the last one counts")
 	}
 	o, ok := v.(map[string]any)
 	if !ok {

@@ -60,15 +60,7 @@ func decode(files []tree.File, lenient bool) (decoded, error) {
 	for range min(runtime.GOMAXPROCS(0), len(files)) {
 		wg.Go(func() {
 			for i := range next {
-				r := &results[i]
-				if lenient {
-					r.docs, r.warnings, r.err = manifest.Stream(files[i].Name, files[i].Data)
-				} else {
-					r.docs, r.err = manifest.Decode(files[i].Name, files[i].Data)
-				}
-				if r.err == nil {
-					r.err = check(r.docs, lenient)
-				}
+				results[i].decoded, results[i].err = decodeOne(files[i], lenient)
 			}
 		})
 	}
@@ -83,6 +75,24 @@ func decode(files []tree.File, lenient bool) (decoded, error) {
 		return decoded{}, err
 	}
 	return all, nil
+}
+
+// decodeOne decodes a file. A panic here would end the process, because nobody who calls decode could recover from it.
+func decodeOne(f tree.File, lenient bool) (d decoded, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			d, err = decoded{}, fmt.Errorf("%s: a panic in the decoder: %.200v", f.Name, r)
+		}
+	}()
+	if lenient {
+		d.docs, d.warnings, err = manifest.Stream(f.Name, f.Data)
+	} else {
+		d.docs, err = manifest.Decode(f.Name, f.Data)
+	}
+	if err == nil {
+		err = check(d.docs, lenient)
+	}
+	return d, err
 }
 
 // check refuses objects that no API server takes, because Argo CD's message would not name the file. Argo CD itself takes those that have a kind.

@@ -38,15 +38,15 @@ const (
 
 // budget is the work that the executions of one Engine may still do.
 type budget struct {
-	ctx      context.Context
-	left     int
-	output   int // bytes that may still be rendered
-	made     int // bytes that functions may still make
-	nesting  int // what is active now
-	maxValue int
-	maxBound int // of what a call may allocate
-	calls    int
-	shallow  map[string]bool // functions that do not look into their arguments; nil is none
+	ctx     context.Context
+	left    int
+	output  int // bytes that may still be rendered
+	made    int // bytes that functions may still make
+	nesting int // what is active now
+	calls   int
+	// maxValue bounds one value, maxBound what a call may allocate; maxMade and maxOutput are for messages.
+	maxValue, maxBound, maxMade, maxOutput int
+	shallow                                map[string]bool // functions that do not look into their arguments; nil is none
 }
 
 type limitError struct{ msg string }
@@ -73,7 +73,7 @@ func (b *budget) spend(ctx context.Context, n int) error {
 // write charges for output.
 func (b *budget) write(n int) error {
 	if b.output -= n; b.output < 0 {
-		return limitf("all output together is over the limit of %d bytes", maxTotalOutput)
+		return limitf("all output together is over the limit of %d bytes", b.maxOutput)
 	}
 	return nil
 }
@@ -81,7 +81,7 @@ func (b *budget) write(n int) error {
 // make charges for a value.
 func (b *budget) make(n int) error {
 	if b.made -= n; b.made < 0 {
-		return limitf("the values that functions make are over the limit of %d bytes", maxMade)
+		return limitf("the values that functions make are over the limit of %d bytes", b.maxMade)
 	}
 	return b.spend(b.ctx, n/256)
 }
@@ -122,15 +122,12 @@ func (b *budget) leave(nests int) string {
 
 // check passes on a value that is about to be printed, or that a method gave, unless it is too large. fmt would write all of it to memory, and
 // does not return from one that contains itself.
-func (b *budget) check(v any) (any, error) {
-	var size int
-	if s, ok := v.(string); ok {
-		size = len(s)
-	} else {
-		size = weigh(reflect.ValueOf(v), b.maxValue, 0)
-	}
+//
+// It passes on reflect.Values, because some types print differently where they have no address.
+func (b *budget) check(v reflect.Value) (reflect.Value, error) {
+	size := weigh(v, b.maxValue, 0)
 	if size > b.maxValue {
-		return nil, limitf("a value is over the limit of %d bytes", b.maxValue)
+		return v, limitf("a value is over the limit of %d bytes", b.maxValue)
 	}
 	return v, b.spend(b.ctx, 1+size/256)
 }
@@ -371,7 +368,7 @@ func (b *budget) weigh(name string, v reflect.Value, limit int) int {
 }
 
 // maxDepth ends the weighing of values that contain themselves.
-const maxDepth = 64
+const maxDepth = 400
 
 // weigh returns the size of a value in bytes, about: 16 for each part of it and the length of strings. It stops above limit, so it is
 // cheap for values that share parts of themselves many times over, and it ends for values that contain themselves.

@@ -62,7 +62,7 @@ func New(cfg Config) (*Engine, error) {
 	cfg.MaxValue = orDefault(cfg.MaxValue, 4<<20)
 	cfg.MaxSteps = orDefault(cfg.MaxSteps, 5_000_000)
 	e := &Engine{cfg: cfg, funcs: gotemplate.FuncMap{}, warn: map[string]string{}}
-	e.budget = budget{left: cfg.MaxSteps, maxValue: cfg.MaxValue, maxBound: 16 * cfg.MaxValue, output: maxTotalOutput, made: maxMade}
+	e.budget = budget{left: cfg.MaxSteps, maxValue: cfg.MaxValue, maxBound: 16 * cfg.MaxValue, output: maxTotalOutput, made: maxMade, maxMade: maxMade, maxOutput: maxTotalOutput}
 	return e, nil
 }
 
