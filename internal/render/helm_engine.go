@@ -103,8 +103,10 @@ func execError(name string, err error) error {
 	if limit, ok := template.IsLimit(err); ok {
 		return fmt.Errorf("%s: %w", name, limit)
 	}
-	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
-		return fmt.Errorf("%s: %w", name, err)
+	for _, ended := range []error{context.Canceled, context.DeadlineExceeded} {
+		if errors.Is(err, ended) {
+			return fmt.Errorf("%s: %w", name, ended)
+		}
 	}
 	var w warning
 	if errors.As(err, &w) {

@@ -15,13 +15,15 @@ import (
 
 // Limits of the templates of one chart. Those of the largest public charts make some 10 MB.
 const (
-	chartSteps  = 20_000_000
+	chartSteps  = 5_000_000
 	chartValue  = 16 << 20
 	chartBound  = 64 << 20
 	chartMade   = 256 << 20
 	chartOutput = 64 << 20
 	// chartText bounds the templates of a chart and of its dependencies.
 	chartText = 32 << 20
+	// chartActions bounds the placeholders of all templates that are in use at a time.
+	chartActions = 200_000
 	// chartIncludes is how often Helm lets a template include itself.
 	chartIncludes = 1000
 )
@@ -33,7 +35,8 @@ type Chart struct {
 	root     *gotemplate.Template
 	names    map[string]any // of functions, for the parser
 	included map[string]int
-	text     int
+	text     int // bytes of all templates in use
+	actions  int // placeholders in them
 }
 
 // NewChart returns a Chart without templates.
@@ -94,7 +97,14 @@ func (c *Chart) parse(t *gotemplate.Template, name, text string) (*gotemplate.Te
 	if c.text += len(text); c.text > chartText {
 		return nil, limitf("all templates together are over the limit of %d bytes", chartText)
 	}
-	if strings.Count(text, "{{") > maxControls && len(controlWord.FindAllStringIndex(text, maxControls+1)) > maxControls {
+	n := strings.Count(text, "{{")
+	if c.actions += n; c.actions > chartActions {
+		return nil, limitf("all templates together have more than %d placeholders", chartActions)
+	}
+	if err := c.budget.spend(c.budget.ctx, 8*n+len(text)/64); err != nil {
+		return nil, err
+	}
+	if n > maxControls && len(controlWord.FindAllStringIndex(text, maxControls+1)) > maxControls {
 		return nil, limitf("there are more than %d control structures, such as if and range", maxControls)
 	}
 	trees, err := parse.Parse(name, text, "", "", c.names, builtins)
@@ -180,15 +190,15 @@ func (c *Chart) tpl(parent *gotemplate.Template, text string, data any) (string,
 		return "", fmt.Errorf("cannot clone template: %w", err)
 	}
 	t.Option("missingkey=zero").Funcs(c.callers(t))
-	before := c.text
+	bytes, actions := c.text, c.actions
 	if t, err = c.parse(t.New(parent.Name()), parent.Name(), text); err != nil {
 		return "", fmt.Errorf("cannot parse template %q: %w", excerpt(text), err)
 	}
-	c.text = before
 	w := chargedWriter{budget: &c.budget}
 	if err := t.Execute(&w, data); err != nil {
 		return "", fmt.Errorf("error during tpl function execution for %q: %w", excerpt(text), err)
 	}
+	c.text, c.actions = bytes, actions
 	c.budget.leave(callNests)
 	return strings.ReplaceAll(w.String(), "<no value>", ""), nil
 }

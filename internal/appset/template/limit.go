@@ -291,8 +291,8 @@ func checkText(s string, most int) (int, error) {
 
 // expensive holds the price, in steps, of functions that are slow by design.
 var expensive = map[string]int{
-	"derivePassword": 500_000, "bcrypt": 200_000, "htpasswd": 200_000, "genPrivateKey": 1_000_000, "genCA": 500_000, "genCAWithKey": 100_000,
-	"genSelfSignedCert": 500_000, "genSelfSignedCertWithKey": 100_000, "genSignedCert": 500_000, "genSignedCertWithKey": 100_000,
+	"derivePassword": 500_000, "bcrypt": 200_000, "htpasswd": 200_000, "genPrivateKey": 400_000, "genCA": 200_000, "genCAWithKey": 100_000,
+	"genSelfSignedCert": 200_000, "genSelfSignedCertWithKey": 100_000, "genSignedCert": 200_000, "genSignedCertWithKey": 100_000,
 }
 
 // slow are the functions whose work is more than a pass over their arguments, and how much more. Parsers take their time.
