@@ -56,7 +56,7 @@ func executeChart(ctx context.Context, c *helmchart.Chart, values common.Values)
 	if failed != nil {
 		return nil, failed
 	}
-	return nil, errors.New(ourCall.ReplaceAllString(oneLine(err), ""))
+	return nil, errors.New(template.AsWritten(ourCall.ReplaceAllString(oneLine(err), "")))
 }
 
 // collect finds the templates that Helm's engine takes, by the names that they have there.

@@ -254,8 +254,8 @@ var (
 	checkedPipe     = regexp.MustCompile(` \| ` + checkName)
 )
 
-// asWritten takes out of a message what instrument has added to the template.
-func asWritten(message string) string {
+// AsWritten takes out of an error what is added to templates before they are executed.
+func AsWritten(message string) string {
 	return checkedPipe.ReplaceAllString(checkedArgument.ReplaceAllString(message, "$1"), "")
 }
 

@@ -155,7 +155,7 @@ func execError(err error) error {
 	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return err
 	}
-	msg := asWritten(execPrefix.ReplaceAllString(oneLine(err), ""))
+	msg := AsWritten(execPrefix.ReplaceAllString(oneLine(err), ""))
 	// These are the words by which Argo CD tells that a parameter is missing.
 	isMissing := strings.Contains(msg, "map has no entry for key") || strings.Contains(msg, "can't evaluate field")
 	for _, p := range plainWords {
