@@ -46,7 +46,7 @@ func Survived(t *testing.T, f func()) {
 
 func child(t *testing.T, f func()) {
 	t.Helper()
-	if os.Getenv(variable) == t.Name() {
+	if os.Getenv(variable) == t.Name() { //nolint:forbidigo // it is how a test tells its child what to run
 		limit(t)
 		f()
 		return
@@ -58,7 +58,7 @@ func child(t *testing.T, f func()) {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, os.Args[0], "-test.run="+strings.Join(parts, "/"), "-test.count=1")
-	cmd.Env = append(os.Environ(), variable+"="+t.Name(), "GOTRACEBACK=single")
+	cmd.Env = append(os.Environ(), variable+"="+t.Name(), "GOTRACEBACK=single") //nolint:forbidigo // likewise
 	out, err := cmd.CombinedOutput()
 	switch {
 	case errors.Is(ctx.Err(), context.DeadlineExceeded):

@@ -52,7 +52,7 @@ func Check(data []byte) error {
 		// This is the parser that decodes it, in front of the step that writes what aliases stand for as often as they are there. It refuses
 		// aliases that multiply; strings it shares.
 		var v any
-		if err := goyaml.Unmarshal(p.data, &v); err != nil { //nolint:staticcheck // the package that sigs.k8s.io/yaml decodes with
+		if err := goyaml.Unmarshal(p.data, &v); err != nil {
 			continue
 		}
 		if expanded(v, maxExpanded) > maxExpanded {

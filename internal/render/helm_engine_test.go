@@ -20,7 +20,8 @@ func loaded(t *testing.T, templates map[string]string) (*helmchart.Chart, common
 	files := []tree.File{
 		{Name: "Chart.yaml", Data: []byte("apiVersion: v2\nname: c\nversion: 1.0.0\nappVersion: \"2\"\ndependencies: [{name: sub, version: 1.0.0}, {name: lib, version: 1.0.0}]\n")},
 		{Name: "values.yaml", Data: []byte("a: {b: [1, 2.5, x, true, null], c: \"\"}\nlist: [{n: 1}, {n: 2}]\ntext: \"{{ .Values.a.b }} {{ include \\\"own\\\" . }}\"\nnothing: null\nsub: {x: over}\nglobal: {g: 1}\n")},
-		{Name: "conf/a.txt", Data: []byte("one\ntwo\n")}, {Name: "conf/b.bin", Data: []byte{0, 1, 255}},
+		{Name: "conf/a.txt", Data: []byte("one\ntwo\n")},
+		{Name: "conf/b.bin", Data: []byte{0, 1, 255}},
 		{Name: "templates/_own.tpl", Data: []byte(`{{ define "own" }}own of {{ .Chart.Name }}{{ end }}{{ define "both" }}parent{{ end }}{{ define "empty" }}x{{ end }}`)},
 		{Name: "templates/_z.tpl", Data: []byte(`{{ define "empty" }}{{/* nothing */}}{{ end }}`)},
 		{Name: "charts/sub/Chart.yaml", Data: []byte("apiVersion: v2\nname: sub\nversion: 1.0.0\n")},

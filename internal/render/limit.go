@@ -22,6 +22,9 @@ const (
 	maxAlone  = 200
 	// maxResources bounds the resources that go through all Kustomizations of a build, each counted as often as one passes it on.
 	maxResources = 200_000
+	// MaxValues and MaxBytes bound all manifests that are decoded together, in values and in bytes. Argo CD takes 10 MB from a directory.
+	MaxValues = 3_000_000
+	MaxBytes  = 64 << 20
 	// maxErrors bounds what is said about one build.
 	maxErrors = 100
 )

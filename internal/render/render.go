@@ -50,6 +50,9 @@ func decode(files []tree.File, lenient bool) (decoded, error) {
 		decoded
 		err error
 	}
+	if err := bound(files); err != nil {
+		return decoded{}, err
+	}
 	results := make([]result, len(files))
 	next := make(chan int, len(files))
 	for i := range files {
@@ -75,6 +78,18 @@ func decode(files []tree.File, lenient bool) (decoded, error) {
 		return decoded{}, err
 	}
 	return all, nil
+}
+
+// bound refuses files that are too large together.
+func bound(files []tree.File) error {
+	values, bytes := 0, 0
+	for _, f := range files {
+		values += manifest.Nodes(f.Data)
+		if bytes += len(f.Data); values > MaxValues || bytes > MaxBytes {
+			return fmt.Errorf("%s: all manifests together are over the limit of %d values or %d bytes", f.Name, MaxValues, MaxBytes)
+		}
+	}
+	return nil
 }
 
 // decodeOne decodes a file. A panic here would end the process, because nobody who calls decode could recover from it.
