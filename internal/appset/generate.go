@@ -86,14 +86,16 @@ func (g *generation) fail(errs ...error) {
 		if g.full() {
 			return
 		}
-		if g.errs = append(g.errs, g.set.errorf("%w", err)); g.full() {
+		if g.errs = append(g.errs, g.set.errorf("%w", err)); len(g.errs) == maxErrors {
 			g.errs = append(g.errs, g.set.errorf("there are more than %d problems", maxErrors))
 		}
 	}
 }
 
-// full reports whether enough is said about the set.
-func (g *generation) full() bool { return len(g.errs) >= maxErrors }
+// full reports whether enough is said about the set: there are many errors, or what follows would be the same error again.
+func (g *generation) full() bool {
+	return len(g.errs) >= maxErrors || len(g.errs) > 0 && (g.engine != nil && g.engine.Spent() || *g.size > maxAnswer)
+}
 
 func (g *generation) run() {
 	g.warnings = g.set.warnings()

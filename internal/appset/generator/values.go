@@ -64,16 +64,20 @@ type flat struct {
 
 // add adds the leaves of a value. As in Argo CD only map[string]any and []any are taken apart.
 func (f *flat) add(key string, v any) {
-	if f.names += len(key); f.names > maxFlat {
-		return
-	}
+	f.names += len(key)
 	switch v := v.(type) {
 	case map[string]any:
 		for k, e := range v {
+			if f.names > maxFlat {
+				return
+			}
 			f.add(key+"."+k, e)
 		}
 	case []any:
 		for i, e := range v {
+			if f.names > maxFlat {
+				return
+			}
 			f.add(key+"."+strconv.Itoa(i), e)
 		}
 	default:

@@ -109,6 +109,9 @@ func (e *Engine) Compile(path string, v any) (*Tree, error) {
 // Size is about how many bytes the constant parts of a tree are as YAML. What Render adds is in Engine.Output.
 func (t *Tree) Size() int { return t.size }
 
+// Spent reports whether the Engine has rendered all that it may, so that each further rendering is the same error.
+func (e *Engine) Spent() bool { return e.budget.left < 0 || e.budget.output < 0 }
+
 // Output is how many bytes all renderings so far have put in the place of placeholders.
 func (e *Engine) Output() int { return maxTotalOutput - e.budget.output }
 
@@ -294,6 +297,11 @@ type execution struct {
 	errs   []error
 }
 
+// ended reports whether it makes no sense to go on: there are many errors, or nothing may be rendered any more.
+func (x *execution) ended() bool {
+	return len(x.errs) >= maxErrors || len(x.errs) > 0 && x.engine.Spent()
+}
+
 // visit charges for a map or a list of n nodes, and reports whether it may be rendered.
 func (x *execution) visit(path string, n int) bool {
 	if err := x.engine.budget.spend(x.ctx, n/8); err != nil {
@@ -324,7 +332,7 @@ func (n *mapNode) render(x *execution) any {
 	}
 	m := make(map[string]any, len(n.entries))
 	for i := range n.entries {
-		if len(x.errs) >= maxErrors {
+		if x.ended() {
 			break
 		}
 		e := &n.entries[i]
@@ -349,7 +357,7 @@ func (n *listNode) render(x *execution) any {
 	}
 	l := make([]any, len(n.items))
 	for i, item := range n.items {
-		if len(x.errs) >= maxErrors {
+		if x.ended() {
 			break
 		}
 		l[i] = item.render(x)
