@@ -91,3 +91,30 @@ func TestSameAsHelm(t *testing.T) {
 		})
 	}
 }
+
+// TestLargeChart: a chart with 2 MB of templates, as the largest public ones have, is within the limits.
+func TestLargeChart(t *testing.T) {
+	c, values := loaded(t, largeTemplates())
+	want, err := engine.Engine{}.Render(c, values)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, values = loaded(t, largeTemplates())
+	got, err := executeChart(t.Context(), c, values)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-Helm +ours):\n%.2000s", diff)
+	}
+}
+
+func largeTemplates() map[string]string {
+	rule := "{{- if .Values.a }}\n- alert: x\n  labels:\n{{ toYaml .Values.a | indent 4 }}\n    name: {{ include \"own\" . | quote }}\n{{- range .Values.list }}\n    n: {{ .n | default 1 | int }}{{ printf \"%s-%d\" $.Release.Name (int .n) | trunc 63 | trimSuffix \"-\" }}\n{{- end }}\n" +
+		"  expr: '{{ `{{ $labels.x }}` }} " + strings.Repeat("sum(rate(x[5m])) ", 10) + "'\n  ctx: {{ tpl .Values.text . }}\n{{- end }}\n"
+	templates := map[string]string{}
+	for i := range 200 {
+		templates[fmt.Sprintf("%d.yaml", i)] = strings.Repeat(rule, 10_000/len(rule))
+	}
+	return templates
+}

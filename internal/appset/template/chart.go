@@ -37,6 +37,7 @@ type Chart struct {
 	included map[string]int
 	text     int // bytes of all templates in use
 	actions  int // placeholders in them
+	defined  int // templates, more or less
 }
 
 // NewChart returns a Chart without templates.
@@ -111,6 +112,7 @@ func (c *Chart) parse(t *gotemplate.Template, name, text string) (*gotemplate.Te
 	if err != nil {
 		return nil, err
 	}
+	c.defined += len(trees)
 	for name, tree := range trees {
 		added, err := t.AddParseTree(name, tree)
 		if err != nil {
@@ -178,8 +180,11 @@ const callNests = 4
 
 // tpl is that of Helm: the text sees the templates of who calls it, and what it defines is seen inside of it only.
 func (c *Chart) tpl(parent *gotemplate.Template, text string, data any) (string, error) {
+	if !strings.Contains(text, "{{") { // most values are plain text
+		return strings.ReplaceAll(text, "<no value>", ""), c.budget.make(len(text))
+	}
 	// A clone has an entry for each template.
-	if err := c.budget.spend(c.budget.ctx, 1+len(parent.Templates())); err != nil {
+	if err := c.budget.spend(c.budget.ctx, 1+c.defined/8); err != nil {
 		return "", err
 	}
 	if _, err := c.budget.enter(callNests); err != nil {
@@ -190,7 +195,7 @@ func (c *Chart) tpl(parent *gotemplate.Template, text string, data any) (string,
 		return "", fmt.Errorf("cannot clone template: %w", err)
 	}
 	t.Option("missingkey=zero").Funcs(c.callers(t))
-	bytes, actions := c.text, c.actions
+	bytes, actions, defined := c.text, c.actions, c.defined
 	if t, err = c.parse(t.New(parent.Name()), parent.Name(), text); err != nil {
 		return "", fmt.Errorf("cannot parse template %q: %w", excerpt(text), err)
 	}
@@ -198,7 +203,7 @@ func (c *Chart) tpl(parent *gotemplate.Template, text string, data any) (string,
 	if err := t.Execute(&w, data); err != nil {
 		return "", fmt.Errorf("error during tpl function execution for %q: %w", excerpt(text), err)
 	}
-	c.text, c.actions = bytes, actions
+	c.text, c.actions, c.defined = bytes, actions, defined
 	c.budget.leave(callNests)
 	return strings.ReplaceAll(w.String(), "<no value>", ""), nil
 }

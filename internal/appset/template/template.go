@@ -4,7 +4,9 @@
 // It knows both modes of Argo CD: Go templates with sprig, and the older substitution of {{name}}. A tree is compiled
 // once and rendered for each set of parameters. Rendering is a pure function of tree and parameters: functions that
 // answer differently each time are refused, and what sprig leaves to chance (the order of keys) is sorted.
-// Output, size of intermediate values and number of steps are limited, so no template can hang or exhaust memory.
+// Output, size of intermediate values, nesting and number of steps are limited, so no template can hang, exhaust memory or overflow the stack.
+//
+// Chart executes the templates of Helm charts within the same limits.
 //
 // An Engine, and the trees compiled by it, belong to one goroutine.
 package template
