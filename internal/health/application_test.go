@@ -97,7 +97,7 @@ func TestApplicationScript(t *testing.T) {
 		"operation just done, Missing before it":                    {replace: with(justSynced, "{status: Healthy}", "{status: Missing}"), want: "Progressing", seed: "Missing"},
 
 		// What Argo CD 3.4 writes about a new app of apps. Missing objects make it Missing only if all are missing, and its operation is set before its status.
-		"3.4: new, nothing compared":                    {replace: []string{child[strings.Index(child, "status:"):], "operation: {sync: {revision: abc}}\n"}, want: "Progressing", seed: "Progressing"},
+		"3.4: new, nothing compared":                    {replace: []string{child[strings.LastIndex(child, "\nstatus:")+1:], "operation: {sync: {revision: abc}}\n"}, want: "Progressing", seed: "Progressing"},
 		"3.4: nothing is there, about to sync":          {replace: []string{"status:\n  health: {status: Healthy}", "operation: {sync: {}}\nstatus:\n  health: {status: Missing}", "Synced", "OutOfSync", "  operationState: {phase: Succeeded}\n", ""}, want: "Progressing", seed: "Missing"},
 		"3.4: wave 0 is there, wave 1 is not, syncing":  {replace: []string{"status:\n  health", "operation: {sync: {}}\nstatus:\n  health", "Synced", "OutOfSync", "{phase: Succeeded}", "{phase: Running}"}, want: "Progressing", seed: "Healthy"},
 		"3.4: wave 1 was applied, not looked at":        {replace: justSynced, want: "Progressing", seed: "Healthy"},

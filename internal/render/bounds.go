@@ -70,8 +70,8 @@ func (plain *extent) of(n *yaml.Node, known map[*yaml.Node]extent) extent {
 	return size
 }
 
-// work is that of a build: Kustomizations, the resources that come out, and those that went through all Kustomizations together.
-type work struct{ builds, out, passed int }
+// work is that of a build: Kustomizations, the resources that come out, and the comparisons of resources in all Kustomizations together.
+type work struct{ builds, out, comparisons int }
 
 // work measures the build of a directory. One that is reached in several ways counts each time.
 func (l *localCheck) work(top string) work {
@@ -85,9 +85,9 @@ func (l *localCheck) work(top string) work {
 		w := work{1, l.resourcesIn[dir], 0}
 		for _, below := range l.below[dir] {
 			b := measure(below)
-			w = work{min(w.builds+b.builds, maxBuilds+1), min(w.out+b.out, maxResources+1), min(w.passed+b.passed, maxResources+1)}
+			w = work{min(w.builds+b.builds, maxBuilds+1), min(w.out+b.out, maxComparisons), min(w.comparisons+b.comparisons, maxComparisons+1)}
 		}
-		w.passed = min(w.passed+w.out, maxResources+1)
+		w.comparisons = min(w.comparisons+w.out*w.out, maxComparisons+1)
 		known[dir] = w
 		return w
 	}
@@ -95,15 +95,17 @@ func (l *localCheck) work(top string) work {
 }
 
 // boundBuilds refuses a build that takes too long. Nothing ends one.
-func (l *localCheck) boundBuilds(top string) (alone bool, err error) {
+func (l *localCheck) boundBuilds(top string) (small bool, err error) {
 	w := l.work(top)
 	switch {
 	case w.builds > maxBuilds:
 		return false, fmt.Errorf("it leads to more than %d Kustomizations, some of them in many ways", maxBuilds)
-	case w.passed > maxResources:
-		return false, fmt.Errorf("more than %d resources go through its Kustomizations, some of them in many ways", maxResources)
-	case l.schema && w.builds > maxAlone:
-		return false, fmt.Errorf("it leads to more than %d Kustomizations, and one has a schema of its own (openapi), so that no other build can run meanwhile", maxAlone)
+	case w.comparisons > maxComparisons:
+		return false, fmt.Errorf("too many resources go through its Kustomizations: %d at the end, and more than %d comparisons of them", w.out, maxComparisons)
 	}
-	return w.builds <= maxAlone, nil
+	small = w.builds <= maxAlone && w.comparisons <= maxAloneComparisons
+	if l.schema && !small {
+		return false, fmt.Errorf("one of its Kustomizations has a schema of its own (openapi), so that no other build can run meanwhile; it may lead to %d Kustomizations and %d comparisons of resources", maxAlone, maxAloneComparisons)
+	}
+	return small, nil
 }

@@ -214,7 +214,7 @@ func TestHostileKustomizations(t *testing.T) {
 		"many values":                 {[]string{"kustomization.yaml", "resources: [a.yaml]\n", "a.yaml", object + "x: [" + rep("a,", 4_000_000) + "]\n"}, "more than 2000000 values"},
 		"many values, Kustomization":  {[]string{"kustomization.yaml", "resources: [a.yaml]\nx: [" + rep("a,", 4_000_000) + "]\n", "a.yaml", object}, "more than 2000000 values"},
 		"a diamond":                   {diamond(30, 1, ""), "it leads to more than 5000 Kustomizations"},
-		"a diamond of many resources": {diamond(10, 100, ""), "more than 200000 resources go through its Kustomizations"},
+		"a diamond of many resources": {diamond(10, 100, ""), "too many resources go through its Kustomizations"},
 		"a diamond with a schema":     {diamond(9, 1, "openapi: {version: v1.21.2}\n"), "so that no other build can run meanwhile"},
 	} {
 		t.Run(name, func(t *testing.T) {

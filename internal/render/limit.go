@@ -20,8 +20,10 @@ const (
 	// for ever. maxAlone bounds a build that keeps all others waiting.
 	maxBuilds = 5_000
 	maxAlone  = 200
-	// maxResources bounds the resources that go through all Kustomizations of a build, each counted as often as one passes it on.
-	maxResources = 200_000
+	// maxComparisons bounds the resources of each Kustomization of a build, squared, together: Kustomize compares each with each. This many take up to
+	// a minute. maxAloneComparisons is for a build that keeps all others waiting.
+	maxComparisons      = 64_000_000
+	maxAloneComparisons = 1_000_000
 	// MaxValues and MaxBytes bound all manifests that are decoded together, in values and in bytes. Argo CD takes 10 MB from a directory.
 	MaxValues = 3_000_000
 	MaxBytes  = 64 << 20

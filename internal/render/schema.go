@@ -19,8 +19,9 @@ type schema struct {
 type state struct {
 	filled  bool
 	readers int
+	large   int // readers that may take long
 	alone   bool
-	waiting int           // writers: new readers wait for them, or they would never run
+	waiting int           // writers: new readers wait for them, or they would never run; but not while they wait for a large one
 	changed chan struct{} // closed when somebody leaves
 }
 
@@ -46,10 +47,8 @@ func (s *schema) enter(ctx context.Context, changes, small bool) (leave func(), 
 				openapi.ResetOpenAPI()
 				st.filled = false
 			}), nil
-		case !changes && st.filled && !st.alone && st.waiting == 0:
-			st.readers++
-			s.state <- st
-			return func() { s.update(func(st *state) { st.readers-- }) }, nil
+		case !changes && st.filled && !st.alone && (st.waiting == 0 || st.large > 0):
+			return s.read(st, small), nil
 		case !changes && !st.filled && idle && small && !waited:
 			// Filling takes longer than most builds, so one that is alone goes without.
 			return s.alone(st, func(*state) {}), nil
@@ -73,6 +72,23 @@ func (s *schema) enter(ctx context.Context, changes, small bool) (leave func(), 
 			}
 			return nil, ctx.Err()
 		}
+	}
+}
+
+// read begins to run beside others.
+func (s *schema) read(st *state, small bool) (leave func()) {
+	large := 0
+	if !small {
+		large = 1
+	}
+	st.readers++
+	st.large += large
+	s.state <- st
+	return func() {
+		s.update(func(st *state) {
+			st.readers--
+			st.large -= large
+		})
 	}
 }
 

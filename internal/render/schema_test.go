@@ -59,5 +59,25 @@ func TestSchemaLock(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	// Who waits for a large build to end keeps no other from running.
+	ctx, cancel = context.WithCancel(context.Background())
+	go func() {
+		_, err := s.enter(ctx, true, true)
+		ended <- err
+	}()
+	for waiting := 0; waiting == 0; {
+		st := <-s.state
+		waiting = st.waiting
+		s.state <- st
+	}
+	beside, err := s.enter(context.Background(), false, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	beside()
+	cancel()
+	if err := <-ended; !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
 	leave()
 }
