@@ -18,6 +18,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/argosy-cd/argosy/internal/argo"
 	"github.com/argosy-cd/argosy/internal/argo/versions"
 	"github.com/argosy-cd/argosy/internal/cmp"
 	"github.com/argosy-cd/argosy/internal/gitsource"
@@ -104,7 +105,7 @@ func newLog(std stdio, format formatFlag) *slog.Logger {
 // served refuses flags of a plugin that is not served: they would mean nothing.
 func (o *cmpOptions) served(flags *pflag.FlagSet) error {
 	for plugin, names := range map[string][]string{
-		"appset": {"engine", "argocd-version", "argocd-server", "argocd-token-file", "argocd-ca", "argocd-plaintext", "argocd-insecure", "admin-projects"},
+		"appset": {"engine", "argocd-version", "argocd-server", "argocd-token-file", "argocd-ca", "argocd-plaintext", "argocd-insecure"},
 		"s3":     {"cache-dir", "cache-size"},
 	} {
 		for _, name := range names {
@@ -254,7 +255,8 @@ func (s *sidecar) open(ctx context.Context, std stdio, opts cmpOptions) (*cmp.Se
 			if api != nil {
 				s.reads = &publisher{api: api, now: std.now, failed: func(err error) { note(err.Error()) }, pending: map[refresh.Place]s3source.Reads{}, wake: make(chan struct{}, 1)}
 			}
-			plugin = s.s3(&buckets{cache: cache, now: std.now, asked: s.metrics.asked})
+			namespace := opts.appset.argocd(api)
+			plugin = s.s3(&buckets{cache: cache, now: std.now, asked: s.metrics.asked}, func(c argo.Call) policy.Parent { return policy.ParentOf(c, namespace, opts.appset.admins) })
 		}
 		plugin.Version = opts.version
 		cfg.Plugins = append(cfg.Plugins, plugin)
