@@ -18,6 +18,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/argosy-cd/argosy/internal/argo"
 	"github.com/argosy-cd/argosy/internal/argo/versions"
 	"github.com/argosy-cd/argosy/internal/cmp"
 	"github.com/argosy-cd/argosy/internal/gitsource"
@@ -83,7 +84,7 @@ S3 has changed.
 	flags.StringVar(&opts.socketDir, "socket-dir", "/home/argocd/cmp-server/plugins", "`DIR` where Argo CD looks for sockets")
 	flags.StringVar(&opts.workDir, "work-dir", "", "`DIR` for what is fetched from Git, and for large repositories while they are read; default: the system's for temporary files")
 	flags.StringVar(&opts.listen, "listen", "127.0.0.1:8089", "`ADDRESS` for health and metrics, or none")
-	flags.IntVar(&opts.parallel, "parallel", 0, "answer so many requests at once, the others wait; default: four for each processor")
+	flags.IntVar(&opts.parallel, "parallel", 0, "answer so many requests at once, the others wait; half as many more, in each plugin, for projects of which none is being answered; default: four for each processor")
 	flags.Int64Var(&opts.maxUpload, "max-repository", 1024, "refuse repositories of more than so many `MIB`, packed")
 	flags.DurationVar(&opts.grace, "grace", 25*time.Second, "when it is stopped, give running requests so much time")
 	flags.Var(&opts.log, "log-format", "format of the log, "+opts.log.usage())
@@ -104,7 +105,7 @@ func newLog(std stdio, format formatFlag) *slog.Logger {
 // served refuses flags of a plugin that is not served: they would mean nothing.
 func (o *cmpOptions) served(flags *pflag.FlagSet) error {
 	for plugin, names := range map[string][]string{
-		"appset": {"engine", "argocd-version", "argocd-server", "argocd-token-file", "argocd-ca", "argocd-plaintext", "argocd-insecure", "admin-projects"},
+		"appset": {"engine", "argocd-version", "argocd-server", "argocd-token-file", "argocd-ca", "argocd-plaintext", "argocd-insecure"},
 		"s3":     {"cache-dir", "cache-size"},
 	} {
 		for _, name := range names {
@@ -254,7 +255,8 @@ func (s *sidecar) open(ctx context.Context, std stdio, opts cmpOptions) (*cmp.Se
 			if api != nil {
 				s.reads = &publisher{api: api, now: std.now, failed: func(err error) { note(err.Error()) }, pending: map[refresh.Place]s3source.Reads{}, wake: make(chan struct{}, 1)}
 			}
-			plugin = s.s3(&buckets{cache: cache, now: std.now, asked: s.metrics.asked})
+			namespace := opts.appset.argocd(api)
+			plugin = s.s3(&buckets{cache: cache, now: std.now, asked: s.metrics.asked}, func(c argo.Call) policy.Parent { return policy.ParentOf(c, namespace, opts.appset.admins) })
 		}
 		plugin.Version = opts.version
 		cfg.Plugins = append(cfg.Plugins, plugin)
@@ -309,6 +311,10 @@ func (s *sidecar) serveHTTP(ctx context.Context, address string) (*http.Server, 
 	check := func(w http.ResponseWriter, _ *http.Request) {
 		if err := s.server.Healthy(); err != nil {
 			http.Error(w, err.Error(), http.StatusServiceUnavailable)
+			return
+		}
+		if text := s.server.Degraded(); text != "" {
+			fmt.Fprintln(w, "degraded:", text)
 			return
 		}
 		fmt.Fprintln(w, "ok")

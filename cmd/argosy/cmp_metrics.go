@@ -47,14 +47,14 @@ func newCmpMetrics() *cmpMetrics {
 
 // load adds how busy a server is.
 func (m *cmpMetrics) load(s *cmp.Server) {
-	for name, help := range map[string]string{
-		"running": "Calls of plugins that run.", "waiting": "Calls of plugins that wait for a free slot.", "left": "Calls of plugins that go on though nobody waits for them.",
-	} {
-		m.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "argosy_cmp_calls_" + name, Help: help}, func() float64 {
-			running, waiting, left := s.Load()
-			return float64(map[string]int{"running": running, "waiting": waiting, "left": left}[name])
-		}))
+	gauge := func(name, help string, value func() int) {
+		m.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help}, func() float64 { return float64(value()) }))
 	}
+	gauge("argosy_cmp_calls_running", "Calls of plugins that run.", func() int { running, _, _ := s.Load(); return running })
+	gauge("argosy_cmp_calls_waiting", "Calls of plugins that wait for their turn.", func() int { _, waiting, _ := s.Load(); return waiting })
+	gauge("argosy_cmp_calls_left", "Calls of plugins that go on though their requests have ended.", func() int { _, _, left := s.Load(); return left })
+	gauge("argosy_cmp_uploads_held", "Repositories that are being received, or are kept for a call.", func() int { held, _ := s.Uploads(); return held })
+	gauge("argosy_cmp_uploads_waiting", "Requests that wait until there is room for their repository.", func() int { _, waiting := s.Uploads(); return waiting })
 }
 
 func (m *cmpMetrics) handler() http.Handler {

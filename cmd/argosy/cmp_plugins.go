@@ -9,6 +9,7 @@ import (
 	"github.com/argosy-cd/argosy/internal/cmp"
 	"github.com/argosy-cd/argosy/internal/manifest"
 	"github.com/argosy-cd/argosy/internal/parent"
+	"github.com/argosy-cd/argosy/internal/policy"
 	"github.com/argosy-cd/argosy/internal/s3source"
 	"github.com/argosy-cd/argosy/internal/s3source/triggerfile"
 	"github.com/argosy-cd/argosy/internal/tree"
@@ -25,9 +26,7 @@ func (s *sidecar) appset(a *appsetPlugin) cmp.Plugin {
 				return nil, err
 			}
 			answer, err := config.Generate(ctx, parent.Request{Call: r.Call, Dir: r.Dir, Repository: r.View, Doing: r.Doing})
-			for _, w := range answer.Warnings {
-				s.log.Warn("warning", "plugin", "appset", "application", r.App, "warning", w)
-			}
+			s.warn("appset", r.App, answer.Warnings)
 			if err == nil {
 				s.metrics.generated.Add(float64(answer.Applications))
 			}
@@ -36,8 +35,8 @@ func (s *sidecar) appset(a *appsetPlugin) cmp.Plugin {
 	}
 }
 
-// s3 is the s3 plugin on a socket.
-func (s *sidecar) s3(b *buckets) cmp.Plugin {
+// s3 is the s3 plugin on a socket. The parent of a call is the application that asks.
+func (s *sidecar) s3(b *buckets, parentOf func(argo.Call) policy.Parent) cmp.Plugin {
 	return cmp.Plugin{
 		Name: "s3", Discover: triggerfile.Name, Parameters: s3source.Parameters(),
 		Generate: func(ctx context.Context, r *cmp.Request) ([]manifest.Object, error) {
@@ -78,8 +77,23 @@ func (s *sidecar) s3(b *buckets) cmp.Plugin {
 			}
 			r.Doing("rendering what is in S3")
 			docs, err := config.Render(ctx, fetched)
-			return objectsOf(docs), err
+			if err != nil {
+				return nil, err
+			}
+			objects := objectsOf(docs)
+			warnings, err := p.Answer(parentOf(r.Call), r.Namespace, objects)
+			s.warn("s3", r.App, warnings)
+			if err != nil {
+				return nil, err
+			}
+			return objects, nil
 		},
+	}
+}
+
+func (s *sidecar) warn(plugin, app string, warnings []string) {
+	for _, w := range warnings {
+		s.log.Warn("warning", "plugin", plugin, "application", app, "warning", w)
 	}
 }
 
