@@ -55,5 +55,7 @@
 //	internal/argocd            edge     the Argo CD API server as an engine for ApplicationSets
 //	internal/trigger           edge     repositories that make Argo CD look again: clocks, buckets, files
 //	internal/gitserver         edge     read-only Git over smart HTTP, from repositories that are computed
+//	internal/worker            edge     processes for work that is not trusted: limits, messages, a pool
+//	internal/worker/job        edge     the plugins' work in workers, and what it asks its host for
 //	cmd/argosy                 command  the command line
 package argosy

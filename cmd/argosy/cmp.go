@@ -12,6 +12,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -24,12 +25,14 @@ import (
 	"github.com/argosy-cd/argosy/internal/policy"
 	"github.com/argosy-cd/argosy/internal/refresh"
 	"github.com/argosy-cd/argosy/internal/s3source"
+	"github.com/argosy-cd/argosy/internal/worker"
 )
 
 type cmpOptions struct {
 	cacheOptions
 	appset    appsetPluginOptions
 	refresh   refreshOptions
+	workers   workerOptions
 	refreshes bool
 	policy    string
 	plugins   []string
@@ -50,6 +53,8 @@ func newCmpCommand(std stdio) *cobra.Command {
 		Short: "Serve the plugins appset and s3 to Argo CD's repo-server",
 		Long: `Serve Argo CD's config management plugins appset and s3, as a sidecar of argocd-repo-server. It speaks the protocol of plugins
 itself, on a Unix socket for each of them, in the place of argocd-cmp-server: no process is started for a request, and caches are shared.
+Templates, manifests and charts are evaluated in workers: processes that are started ahead, have neither credentials nor network, and are
+stopped at limits of memory and time, so that no application can do harm to others.
 
   appset   ApplicationSets, in the parameter spec or in the application's directory, become Applications that are deployed in their place
   s3       manifests, archives and charts in S3; an application whose directory has an s3-source.yaml finds it by itself
@@ -76,6 +81,7 @@ S3 has changed.
 	opts.appset.register(flags)
 	opts.refresh.register(flags)
 	opts.refresh.registerClock(flags)
+	opts.workers.register(flags)
 	flags.BoolVar(&opts.refreshes, "refresh", true, "keep the interval, if there is access to a cluster")
 	flags.StringVar(&opts.policy, "policy", "", usageOf("policy"))
 	flags.StringSliceVar(&opts.plugins, "plugin", []string{"appset", "s3"}, "`PLUGINS` to serve")
@@ -141,7 +147,7 @@ func (o *cmpOptions) check(std stdio) error {
 	case o.version != "" && filepath.Base(o.version) != o.version:
 		return usagef("--plugin-version: %q cannot be part of a file's name", o.version)
 	}
-	return o.refresh.check(std)
+	return errors.Join(o.workers.check(), o.refresh.check(std))
 }
 
 func runCmp(ctx context.Context, std stdio, opts cmpOptions) error {
@@ -149,6 +155,12 @@ func runCmp(ctx context.Context, std stdio, opts cmpOptions) error {
 		return err
 	}
 	s := &sidecar{log: newLog(std, opts.log), metrics: newCmpMetrics()}
+	if err := s.openWorkers(ctx, opts); err != nil {
+		return err
+	}
+	if s.workers != nil {
+		defer s.workers.Close()
+	}
 	server, err := s.open(ctx, std, opts)
 	if err != nil {
 		return err
@@ -181,8 +193,40 @@ type sidecar struct {
 	server  *cmp.Server
 	git     *gitsource.Remote // nil without the plugin appset
 	policy  *watchedFile[*policy.Policy]
-	reads   *publisher // nil is nobody to tell
-	refresh *refresher // nil does not keep the interval
+	reads   *publisher   // nil is nobody to tell
+	refresh *refresher   // nil does not keep the interval
+	workers *worker.Pool // nil evaluates in this process
+}
+
+// openWorkers starts the workers.
+func (s *sidecar) openWorkers(ctx context.Context, opts cmpOptions) error {
+	o := opts.workers.sized(opts.parallel, containerMemory())
+	var err error
+	if s.workers, err = o.open(ctx, s.workerEnded); err != nil {
+		return fmt.Errorf("%w; --workers 0 evaluates in this process, where one request can end it for all", err)
+	}
+	if s.workers == nil {
+		s.log.Warn("templates, manifests and charts are evaluated in this process: one request can end it for all (--workers 0)")
+		return nil
+	}
+	c := s.workers.Confinement()
+	s.metrics.workers(s.workers)
+	s.log.Info("workers", "number", o.workers, "memory", fmt.Sprintf("%d MiB", o.memory), "memoryLimit", c.Memory, "callFilter", c.Calls)
+	if c.Missing != "" {
+		s.log.Warn("workers are not confined completely", "missing", c.Missing)
+	}
+	return nil
+}
+
+// workerEnded counts a worker that has ended, and logs one that did not end by itself.
+func (s *sidecar) workerEnded(e worker.Ended) {
+	s.metrics.ended.WithLabelValues(e.Reason).Inc()
+	switch e.Reason {
+	case worker.ReasonUsed, worker.ReasonIdle, worker.ReasonClosed:
+	default:
+		line, _, _ := strings.Cut(e.Output, "\n")
+		s.log.Warn("worker stopped", "reason", e.Reason, "job", e.Job, "doing", e.Doing, "output", line)
+	}
 }
 
 // background does what is not asked for, until the context ends.

@@ -7,6 +7,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"github.com/argosy-cd/argosy/internal/cmp"
+	"github.com/argosy-cd/argosy/internal/worker"
 )
 
 // cmpMetrics are what the sidecar tells about itself at /metrics.
@@ -20,6 +21,7 @@ type cmpMetrics struct {
 	s3        *prometheus.CounterVec
 	cache     *prometheus.CounterVec
 	argocd    *prometheus.GaugeVec
+	ended     *prometheus.CounterVec
 }
 
 func newCmpMetrics() *cmpMetrics {
@@ -41,7 +43,10 @@ func newCmpMetrics() *cmpMetrics {
 			Name: "argosy_cmp_argocd_version_info", Help: "1 for the version of Argo CD whose ApplicationSets the engine embedded renders, and what that is known from: server, flag, or newest.",
 		}, []string{"version", "from"}),
 	}
-	m.registry.MustRegister(m.argocd, m.requests, m.seconds, m.shared, m.bytes, m.generated, m.s3, m.cache)
+	m.ended = prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: "argosy_workers_ended_total", Help: "Workers that have ended, by reason: memory, stack, cpu, crash, protocol and cancelled are requests that went wrong.",
+	}, []string{"reason"})
+	m.registry.MustRegister(m.ended, m.argocd, m.requests, m.seconds, m.shared, m.bytes, m.generated, m.s3, m.cache)
 	return m
 }
 
@@ -54,6 +59,22 @@ func (m *cmpMetrics) load(s *cmp.Server) {
 			running, waiting, left := s.Load()
 			return float64(map[string]int{"running": running, "waiting": waiting, "left": left}[name])
 		}))
+	}
+}
+
+// workers adds how many workers there are, and what confines them.
+func (m *cmpMetrics) workers(p *worker.Pool) {
+	m.registry.MustRegister(
+		prometheus.NewCounterFunc(prometheus.CounterOpts{Name: "argosy_workers_started_total", Help: "Workers that were started."}, func() float64 { return float64(p.Stats().Started) }),
+		prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "argosy_workers_busy", Help: "Workers that have a job."}, func() float64 { return float64(p.Stats().Busy) }),
+		prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "argosy_workers_idle", Help: "Workers that wait for a job."}, func() float64 { return float64(p.Stats().Idle) }),
+	)
+	confined := prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "argosy_workers_confined", Help: "1 if the system limits the memory of workers, and refuses the system calls that they do not need."}, []string{"by"})
+	m.registry.MustRegister(confined)
+	for by, on := range map[string]bool{"memory": p.Confinement().Memory, "calls": p.Confinement().Calls} {
+		if confined.WithLabelValues(by).Set(0); on {
+			confined.WithLabelValues(by).Set(1)
+		}
 	}
 }
 

@@ -17,7 +17,6 @@ import (
 	"github.com/argosy-cd/argosy/internal/argo"
 	"github.com/argosy-cd/argosy/internal/manifest"
 	"github.com/argosy-cd/argosy/internal/policy"
-	"github.com/argosy-cd/argosy/internal/source"
 	"github.com/argosy-cd/argosy/internal/tree"
 )
 
@@ -67,6 +66,8 @@ type Config struct {
 	Commits func(For) Commits
 	// Compared keeps what commits were compared before. Nil is nothing.
 	Compared *Compared
+	// Evaluator evaluates what the authors of applications wrote. Nil is Here.
+	Evaluator Evaluator
 }
 
 // For is what an engine works for.
@@ -95,6 +96,8 @@ type Request struct {
 	Dir string
 	// Repository returns the repository.
 	Repository func(ctx context.Context) (*tree.View, error)
+	// Archive returns it as Argo CD sent it. Nil is not as such.
+	Archive func(ctx context.Context) (Archive, error)
 	// Doing is told what is about to be done. Nil is nobody.
 	Doing func(what string)
 }
@@ -121,23 +124,26 @@ func (c Config) Generate(ctx context.Context, r Request) (*Answer, error) {
 	if err := errors.Join(emptyErr, limitErr, recurseErr, pinErr); err != nil {
 		return &Answer{}, err
 	}
-	docs, warnings, err := c.documents(ctx, r)
-	if err != nil {
-		return &Answer{Warnings: warnings}, err
+	if c.Evaluator == nil {
+		c.Evaluator = Here{}
 	}
 	self := argo.Ref{Namespace: r.AppNamespace, Name: r.App}
 	if self.Namespace == "" {
 		self.Namespace = c.Namespace
 	}
 	p := policy.Parent{Project: r.Project, Namespace: self.Namespace, Admin: c.admin(r.Project)}
-	r.Doing("generating Applications")
 	work := For{Parent: p, Call: r.Call, Policy: c.Policy, AllowEmpty: allowEmpty}
 	if pin != pinNone {
 		work.own = own(r.Call)
 	}
-	x := appset.Expansion{Engine: c.Engine(work), Namespace: self.Namespace, Keep: true, Deployed: true}
-	res, err := x.Expand(ctx, docs)
-	a := &Answer{Applications: res.Rendered, Warnings: append(warnings, res.Warnings...)}
+	res, err := c.Evaluator.Expand(ctx, Evaluation{
+		Call: r.Call, Dir: r.Dir, Namespace: c.Namespace, Repository: r.Repository, Archive: r.Archive, Doing: r.Doing,
+		Expansion: appset.Expansion{Engine: c.Engine(work), Namespace: self.Namespace, Keep: true, Deployed: true},
+	})
+	if res == nil {
+		res = &appset.Expanded{}
+	}
+	a := &Answer{Applications: res.Rendered, Warnings: res.Warnings}
 	switch {
 	case err != nil:
 		return a, err
@@ -181,39 +187,6 @@ func (c Config) admin(project string) bool {
 		}
 	}
 	return false
-}
-
-// documents are those of the parameter, or of the directory. Only a directory of which everything is known is an answer.
-func (c Config) documents(ctx context.Context, r Request) ([]manifest.Document, []string, error) {
-	if spec := r.Parameter("spec"); spec != "" {
-		docs, err := manifest.Decode("parameter spec", []byte(spec))
-		return docs, nil, err
-	}
-	recurse, err := r.Flag("recurse")
-	if err != nil {
-		return nil, nil, err
-	}
-	view, err := r.Repository(ctx)
-	if err != nil {
-		return nil, nil, err
-	}
-	name := r.App
-	if r.AppNamespace != "" && r.AppNamespace != c.Namespace {
-		name = r.AppNamespace + "_" + name
-	}
-	result := source.Render(ctx, source.Request{
-		Application: source.Application{Name: name, Namespace: r.Namespace, Project: r.Project},
-		Environment: source.Environment{KubeVersion: r.KubeVersion, APIVersions: r.APIVersions},
-		Spec:        map[string]any{"repoURL": r.RepoURL, "path": r.Dir, "targetRevision": r.Target},
-		Repository:  source.Repository{View: view, Commit: r.Revision}, Recurse: recurse, Plugin: true,
-	})
-	var warnings []string
-	for _, p := range result.Problems {
-		if p.Class == source.Lenient || p.Class == source.Ignored {
-			warnings = append(warnings, p.Text)
-		}
-	}
-	return result.Documents, warnings, result.Err()
 }
 
 // allowed asks the policy about all Applications of an answer.
