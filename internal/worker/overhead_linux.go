@@ -3,4 +3,4 @@
 package worker
 
 // overhead is what the Go runtime maps beside the memory that is used: tables for the heap, most of which are never touched. Measured.
-const overhead = 48 << 20
+const overhead = 72 << 20
