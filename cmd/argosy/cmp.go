@@ -89,7 +89,7 @@ S3 has changed.
 	flags.StringVar(&opts.socketDir, "socket-dir", "/home/argocd/cmp-server/plugins", "`DIR` where Argo CD looks for sockets")
 	flags.StringVar(&opts.workDir, "work-dir", "", "`DIR` for what is fetched from Git, and for large repositories while they are read; default: the system's for temporary files")
 	flags.StringVar(&opts.listen, "listen", "127.0.0.1:8089", "`ADDRESS` for health and metrics, or none")
-	flags.IntVar(&opts.parallel, "parallel", 0, "answer so many requests at once, the others wait; default: four for each processor")
+	flags.IntVar(&opts.parallel, "parallel", 0, "answer so many requests at once, the others wait; default: as many as there are workers, and without workers four for each processor")
 	flags.Int64Var(&opts.maxUpload, "max-repository", 1024, "refuse repositories of more than so many `MIB`, packed")
 	flags.DurationVar(&opts.grace, "grace", 25*time.Second, "when it is stopped, give running requests so much time")
 	flags.Var(&opts.log, "log-format", "format of the log, "+opts.log.usage())
@@ -155,8 +155,13 @@ func runCmp(ctx context.Context, std stdio, opts cmpOptions) error {
 		return err
 	}
 	s := &sidecar{log: newLog(std, opts.log), metrics: newCmpMetrics()}
-	if err := s.openWorkers(ctx, opts); err != nil {
+	var err error
+	if opts.workers, err = s.openWorkers(ctx, opts); err != nil {
 		return err
+	}
+	if opts.parallel == 0 {
+		// Requests wait for a slot, where they are told apart, and not for a worker.
+		opts.parallel = opts.workers.workers
 	}
 	if s.workers != nil {
 		defer s.workers.Close()
@@ -198,16 +203,16 @@ type sidecar struct {
 	workers *worker.Pool // nil evaluates in this process
 }
 
-// openWorkers starts the workers.
-func (s *sidecar) openWorkers(ctx context.Context, opts cmpOptions) error {
+// openWorkers starts the workers, and returns how many of which size.
+func (s *sidecar) openWorkers(ctx context.Context, opts cmpOptions) (workerOptions, error) {
 	o := opts.workers.sized(opts.parallel, containerMemory())
 	var err error
 	if s.workers, err = o.open(ctx, s.workerEnded); err != nil {
-		return fmt.Errorf("%w; --workers 0 evaluates in this process, where one request can end it for all", err)
+		return o, fmt.Errorf("%w; --workers 0 evaluates in this process, where one request can end it for all", err)
 	}
 	if s.workers == nil {
 		s.log.Warn("templates, manifests and charts are evaluated in this process: one request can end it for all (--workers 0)")
-		return nil
+		return o, nil
 	}
 	c := s.workers.Confinement()
 	s.metrics.workers(s.workers)
@@ -215,7 +220,7 @@ func (s *sidecar) openWorkers(ctx context.Context, opts cmpOptions) error {
 	if c.Missing != "" {
 		s.log.Warn("workers are not confined completely", "missing", c.Missing)
 	}
-	return nil
+	return o, nil
 }
 
 // workerEnded counts a worker that has ended, and logs one that did not end by itself.

@@ -32,7 +32,7 @@ type workerOptions struct {
 }
 
 func (o *workerOptions) register(flags *pflag.FlagSet) {
-	flags.IntVar(&o.workers, "workers", -1, "evaluate templates, manifests and charts in so many processes of their own; 0 does it in this process, where one request can end it for all; default: as --parallel, as far as the memory of the container allows")
+	flags.IntVar(&o.workers, "workers", -1, "evaluate templates, manifests and charts in so many processes of their own; 0 does it in this process, where one request can end it for all; default: as --parallel, or four for each processor, as far as the memory of the container allows")
 	flags.Int64Var(&o.memory, "worker-memory", 0, "stop a worker that needs more than so many `MIB`; default: all of them have 60% of the memory of the container, each at most 512")
 }
 

@@ -62,7 +62,7 @@ func (p *Pool) Do(ctx context.Context, j Job) (Message, error) {
 	}
 	p.end(w, reason, j.Kind)
 	// A new one is there when the next job comes; the slot is free then.
-	p.tasks.Go(p.refill)
+	go p.refill()
 	return m, err
 }
 

@@ -63,7 +63,6 @@ type Pool struct {
 
 	started atomic.Int64
 	busy    atomic.Int64
-	tasks   sync.WaitGroup
 }
 
 // Stats are numbers of workers.
@@ -103,7 +102,7 @@ func Open(ctx context.Context, cfg Config) (*Pool, error) {
 		return nil, err
 	}
 	p.idle = append(p.idle, first)
-	p.tasks.Go(p.warm)
+	go p.warm()
 	return p, nil
 }
 
@@ -157,8 +156,7 @@ func (p *Pool) Close() {
 	for _, w := range idle {
 		p.end(w, ReasonClosed, "")
 	}
-	p.tasks.Wait()
-	// All slots: nobody works any more.
+	// With all slots, nobody works and nobody starts anything any more.
 	for range cap(p.slots) {
 		p.slots <- struct{}{}
 	}
