@@ -127,7 +127,11 @@ func escape(_ *Host, m Message) (Message, error) {
 	_, err = net.Listen("tcp", "127.0.0.1:0")
 	try("listening", err)
 	try("a program", exec.Command("/bin/true").Run())
-	try("a signal to its host", syscall.Kill(os.Getppid(), 0))
+	host, err := os.FindProcess(os.Getppid())
+	if err == nil {
+		err = host.Signal(syscall.Signal(0))
+	}
+	try("a signal to its host", err)
 	if len(os.Environ()) > 3 {
 		worked = append(worked, "an environment: "+strings.Join(os.Environ(), " "))
 	}
