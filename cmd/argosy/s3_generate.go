@@ -182,15 +182,8 @@ func openSource(std stdio, opts s3SourceOptions, dir string) (*triggered, error)
 // parseTrigger parses the trigger file, or the parameter that an application without one has. The error is that of reading
 // the file.
 func parseTrigger(call argo.Call, file string, data []byte, err error) (name string, sources []triggerfile.Source, _ error) {
-	parameter := call.Parameter("source")
-	switch {
-	case parameter != "" && err == nil:
-		return "", nil, fmt.Errorf("%s is there, and the parameter source is set; one of them is allowed", file)
-	case parameter != "" && errors.Is(err, fs.ErrNotExist):
-		file, data = "parameter source", []byte(parameter)
-	case errors.Is(err, fs.ErrNotExist):
-		return "", nil, fmt.Errorf("%s: there is no such file", file)
-	case err != nil:
+	file, data, err = s3source.Trigger(call, file, data, err)
+	if err != nil {
 		return "", nil, err
 	}
 	sources, err = triggerfile.Parse(file, data)

@@ -49,6 +49,21 @@ func (r *Request) View(ctx context.Context) (*tree.View, error) {
 	return received(ctx, r, func() (*tree.View, error) { return archive.View(ctx, r.open, archive.RepositoryLimits) })
 }
 
+// Archive is the repository as Argo CD sent it, a gzipped tar, and its size. It waits until it is complete.
+func (r *Request) Archive(ctx context.Context) (io.ReaderAt, int64, error) {
+	content, err := received(ctx, r, func() (readerAt, error) { return r.upload.content(ctx) })
+	if err != nil {
+		return nil, 0, err
+	}
+	return content, r.upload.size(), nil
+}
+
+// readerAt reads an upload from anywhere.
+type readerAt interface {
+	io.ReadSeeker
+	io.ReaderAt
+}
+
 // received says what is being done, and what went wrong with it.
 func received[T any](ctx context.Context, r *Request, read func() (T, error)) (T, error) {
 	before := r.doing()
@@ -272,7 +287,7 @@ func (u *upload) finish(err error) {
 }
 
 // content waits for the end of the upload and returns it.
-func (u *upload) content(ctx context.Context) (io.ReadSeeker, error) {
+func (u *upload) content(ctx context.Context) (readerAt, error) {
 	select {
 	case <-u.ended:
 	case <-ctx.Done():

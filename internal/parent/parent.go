@@ -18,7 +18,6 @@ import (
 	"github.com/argosy-cd/argosy/internal/argo"
 	"github.com/argosy-cd/argosy/internal/manifest"
 	"github.com/argosy-cd/argosy/internal/policy"
-	"github.com/argosy-cd/argosy/internal/source"
 	"github.com/argosy-cd/argosy/internal/tree"
 )
 
@@ -76,6 +75,8 @@ type Config struct {
 	Commits func(For) Commits
 	// Compared keeps what commits were compared before. Nil is nothing.
 	Compared *Compared
+	// Evaluator evaluates what the authors of applications wrote. Nil is Here.
+	Evaluator Evaluator
 }
 
 // For is what an engine works for.
@@ -104,6 +105,8 @@ type Request struct {
 	Dir string
 	// Repository returns the repository.
 	Repository func(ctx context.Context) (*tree.View, error)
+	// Archive returns it as Argo CD sent it. Nil is not as such.
+	Archive func(ctx context.Context) (Archive, error)
 	// Doing is told what is about to be done. Nil is nobody.
 	Doing func(what string)
 }
@@ -130,20 +133,23 @@ func (c Config) Generate(ctx context.Context, r Request) (*Answer, error) {
 	if err := errors.Join(emptyErr, limitErr, recurseErr, pinErr); err != nil {
 		return &Answer{}, err
 	}
-	docs, warnings, err := c.documents(ctx, r)
-	if err != nil {
-		return &Answer{Warnings: warnings}, err
+	if c.Evaluator == nil {
+		c.Evaluator = Here{}
 	}
 	p := policy.ParentOf(r.Call, c.Namespace, c.Admins)
 	self := argo.Ref{Namespace: p.Namespace, Name: r.App}
-	r.Doing("generating Applications")
 	work := For{Parent: p, Call: r.Call, Policy: c.Policy, AllowEmpty: allowEmpty}
 	if pin != pinNone {
 		work.own = own(r.Call)
 	}
-	x := appset.Expansion{Engine: c.Engine(work), Namespace: self.Namespace, Keep: true, Deployed: true}
-	res, err := x.Expand(ctx, docs)
-	a := &Answer{Applications: res.Rendered, Warnings: append(warnings, res.Warnings...)}
+	res, err := c.Evaluator.Expand(ctx, Evaluation{
+		Call: r.Call, Dir: r.Dir, Namespace: c.Namespace, Repository: r.Repository, Archive: r.Archive, Doing: r.Doing,
+		Expansion: appset.Expansion{Engine: c.Engine(work), Namespace: self.Namespace, Keep: true, Deployed: true},
+	})
+	if res == nil {
+		res = &appset.Expanded{}
+	}
+	a := &Answer{Applications: res.Rendered, Warnings: res.Warnings}
 	switch {
 	case err != nil:
 		return a, err
@@ -183,39 +189,6 @@ func (c Config) Generate(ctx context.Context, r Request) (*Answer, error) {
 	}
 	a.Objects = res.Objects
 	return a, nil
-}
-
-// documents are those of the parameter, or of the directory. Only a directory of which everything is known is an answer.
-func (c Config) documents(ctx context.Context, r Request) ([]manifest.Document, []string, error) {
-	if spec := r.Parameter("spec"); spec != "" {
-		docs, err := manifest.Decode("parameter spec", []byte(spec))
-		return docs, nil, err
-	}
-	recurse, err := r.Flag("recurse")
-	if err != nil {
-		return nil, nil, err
-	}
-	view, err := r.Repository(ctx)
-	if err != nil {
-		return nil, nil, err
-	}
-	name := r.App
-	if r.AppNamespace != "" && r.AppNamespace != c.Namespace {
-		name = r.AppNamespace + "_" + name
-	}
-	result := source.Render(ctx, source.Request{
-		Application: source.Application{Name: name, Namespace: r.Namespace, Project: r.Project},
-		Environment: source.Environment{KubeVersion: r.KubeVersion, APIVersions: r.APIVersions},
-		Spec:        map[string]any{"repoURL": r.RepoURL, "path": r.Dir, "targetRevision": r.Target},
-		Repository:  source.Repository{View: view, Commit: r.Revision}, Recurse: recurse, Plugin: true,
-	})
-	var warnings []string
-	for _, p := range result.Problems {
-		if p.Class == source.Lenient || p.Class == source.Ignored {
-			warnings = append(warnings, p.Text)
-		}
-	}
-	return result.Documents, warnings, result.Err()
 }
 
 // limit is how many Applications may be deleted of so many.
