@@ -22,7 +22,7 @@
 //	internal/argo/order        data     the order of a sync: hooks, phases, waves, and what is moved
 //	internal/appset            logic    ApplicationSet to Applications: render, patch, guard
 //	internal/appset/generator  logic    list, clusters, git, matrix and merge to parameter sets
-//	internal/appset/template   logic    both template modes of ApplicationSets, compiled once, with limits
+//	internal/appset/template   logic    both template modes of ApplicationSets, and the templates of charts, with limits
 //	internal/appset/appsettest test     the cases that compare us with Argo CD
 //	internal/source            logic    the source of an Application, by Argo CD's rules, to documents and a verdict
 //	internal/source/sourcetest test     the cases that compare the rendering of sources with Argo CD
@@ -34,6 +34,7 @@
 //	internal/simulate          logic    a boot, event by event, under Argo CD's rules
 //	internal/policy            logic    what Argo CD projects may make us do
 //	internal/archive           logic    tar and zip archives that are not trusted
+//	internal/hostile           test     hostile inputs, each in a process with little memory
 //	internal/render            logic    the engines that make Kubernetes objects: manifests, Kustomize, Helm
 //	internal/bucket            logic    snapshots of a bucket, publishing to it, index, cache format
 //	internal/bucket/disk       edge     the cache on disk
@@ -56,5 +57,7 @@
 //	internal/trigger           edge     repositories that make Argo CD look again: clocks, buckets, files
 //	internal/gitserver         edge     read-only Git over smart HTTP, from repositories that are computed
 //	internal/turnstile         edge     how many requests are answered at once, of one client and of all
+//	internal/worker            edge     processes for work that is not trusted: limits, messages, a pool
+//	internal/worker/job        edge     the plugins' work in workers, and what it asks its host for
 //	cmd/argosy                 command  the command line
 package argosy

@@ -64,18 +64,12 @@ func (o *appsetPluginOptions) open(std stdio, p *policy.Policy, api *kube.Client
 		}
 	}
 	a.version = installed.current
-	namespace := o.namespace
-	switch {
-	case api != nil:
-		namespace = api.Namespace
-	case namespace == "":
-		namespace = kube.DefaultNamespace
-	}
+	namespace := o.argocd(api)
 	if api == nil {
 		note("there is no access to a cluster: Argo CD's clusters and repositories are not known, and answers are not compared with what they would delete")
 	}
 	a.remote = &gitsource.Remote{Dir: dir, Now: std.now}
-	a.config = parent.Config{Engine: a.engine, Policy: p, Admins: o.admins, Namespace: namespace, Commits: a.commits, Compared: &parent.Compared{}}
+	a.config = parent.Config{Engine: a.engine, Policy: p, Admins: o.admins, Namespace: namespace, Commits: a.commits, Compared: &parent.Compared{}, Removals: &parent.Removals{}, Now: std.now}
 	if a.api != nil {
 		a.config.Live = a.api
 		a.remote.KnownHosts, a.remote.CA = a.api.KnownHosts, a.api.CA

@@ -126,7 +126,12 @@ type versioned struct {
 
 // Generate implements appset.Engine.
 func (v versioned) Generate(ctx context.Context, sets ...appset.Set) (*appset.Result, error) {
+	return appset.Generate(ctx, v.Config(ctx), sets...)
+}
+
+// Config implements appset.Configurable.
+func (v versioned) Config(ctx context.Context) appset.Config {
 	e := v.Embedded
 	e.Version = v.version(ctx)
-	return e.Generate(ctx, sets...)
+	return appset.Config(e)
 }

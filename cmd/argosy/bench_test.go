@@ -10,7 +10,7 @@ import (
 )
 
 // binary builds the command.
-func binary(b *testing.B) string {
+func binary(b testing.TB) string {
 	b.Helper()
 	file := filepath.Join(b.TempDir(), "argosy")
 	cmd := exec.Command("go", "build", "-trimpath", "-ldflags=-s -w", "-o", file, ".")

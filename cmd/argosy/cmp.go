@@ -12,24 +12,28 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/argosy-cd/argosy/internal/argo"
 	"github.com/argosy-cd/argosy/internal/argo/versions"
 	"github.com/argosy-cd/argosy/internal/cmp"
 	"github.com/argosy-cd/argosy/internal/gitsource"
 	"github.com/argosy-cd/argosy/internal/policy"
 	"github.com/argosy-cd/argosy/internal/refresh"
 	"github.com/argosy-cd/argosy/internal/s3source"
+	"github.com/argosy-cd/argosy/internal/worker"
 )
 
 type cmpOptions struct {
 	cacheOptions
 	appset    appsetPluginOptions
 	refresh   refreshOptions
+	workers   workerOptions
 	refreshes bool
 	policy    string
 	plugins   []string
@@ -50,6 +54,8 @@ func newCmpCommand(std stdio) *cobra.Command {
 		Short: "Serve the plugins appset and s3 to Argo CD's repo-server",
 		Long: `Serve Argo CD's config management plugins appset and s3, as a sidecar of argocd-repo-server. It speaks the protocol of plugins
 itself, on a Unix socket for each of them, in the place of argocd-cmp-server: no process is started for a request, and caches are shared.
+Templates, manifests and charts are evaluated in workers: processes that are started ahead, have neither credentials nor network, and are
+stopped at limits of memory and time, so that no application can do harm to others.
 
   appset   ApplicationSets, in the parameter spec or in the application's directory, become Applications that are deployed in their place
   s3       manifests, archives and charts in S3; an application whose directory has an s3-source.yaml finds it by itself
@@ -76,6 +82,7 @@ S3 has changed.
 	opts.appset.register(flags)
 	opts.refresh.register(flags)
 	opts.refresh.registerClock(flags)
+	opts.workers.register(flags)
 	flags.BoolVar(&opts.refreshes, "refresh", true, "keep the interval, if there is access to a cluster")
 	flags.StringVar(&opts.policy, "policy", "", usageOf("policy"))
 	flags.StringSliceVar(&opts.plugins, "plugin", []string{"appset", "s3"}, "`PLUGINS` to serve")
@@ -83,7 +90,7 @@ S3 has changed.
 	flags.StringVar(&opts.socketDir, "socket-dir", "/home/argocd/cmp-server/plugins", "`DIR` where Argo CD looks for sockets")
 	flags.StringVar(&opts.workDir, "work-dir", "", "`DIR` for what is fetched from Git, and for large repositories while they are read; default: the system's for temporary files")
 	flags.StringVar(&opts.listen, "listen", "127.0.0.1:8089", "`ADDRESS` for health and metrics, or none")
-	flags.IntVar(&opts.parallel, "parallel", 0, "answer so many requests at once, the others wait; default: four for each processor")
+	flags.IntVar(&opts.parallel, "parallel", 0, "answer so many requests at once, the others wait; half as many more, in each plugin, for projects of which none is being answered; default: half as many as there are workers, and without workers four for each processor")
 	flags.Int64Var(&opts.maxUpload, "max-repository", 1024, "refuse repositories of more than so many `MIB`, packed")
 	flags.DurationVar(&opts.grace, "grace", 25*time.Second, "when it is stopped, give running requests so much time")
 	flags.Var(&opts.log, "log-format", "format of the log, "+opts.log.usage())
@@ -104,7 +111,7 @@ func newLog(std stdio, format formatFlag) *slog.Logger {
 // served refuses flags of a plugin that is not served: they would mean nothing.
 func (o *cmpOptions) served(flags *pflag.FlagSet) error {
 	for plugin, names := range map[string][]string{
-		"appset": {"engine", "argocd-version", "argocd-server", "argocd-token-file", "argocd-ca", "argocd-plaintext", "argocd-insecure", "admin-projects"},
+		"appset": {"engine", "argocd-version", "argocd-server", "argocd-token-file", "argocd-ca", "argocd-plaintext", "argocd-insecure"},
 		"s3":     {"cache-dir", "cache-size"},
 	} {
 		for _, name := range names {
@@ -141,7 +148,7 @@ func (o *cmpOptions) check(std stdio) error {
 	case o.version != "" && filepath.Base(o.version) != o.version:
 		return usagef("--plugin-version: %q cannot be part of a file's name", o.version)
 	}
-	return o.refresh.check(std)
+	return errors.Join(o.workers.check(), o.refresh.check(std))
 }
 
 func runCmp(ctx context.Context, std stdio, opts cmpOptions) error {
@@ -149,6 +156,18 @@ func runCmp(ctx context.Context, std stdio, opts cmpOptions) error {
 		return err
 	}
 	s := &sidecar{log: newLog(std, opts.log), metrics: newCmpMetrics()}
+	var err error
+	if opts.workers, err = s.openWorkers(ctx, opts); err != nil {
+		return err
+	}
+	if opts.parallel == 0 {
+		// With those for projects of which none is being answered, there are as many as workers: requests wait where projects are told apart, and not
+		// for a worker.
+		opts.parallel = (opts.workers.workers + 1) / 2
+	}
+	if s.workers != nil {
+		defer s.workers.Close()
+	}
 	server, err := s.open(ctx, std, opts)
 	if err != nil {
 		return err
@@ -181,8 +200,40 @@ type sidecar struct {
 	server  *cmp.Server
 	git     *gitsource.Remote // nil without the plugin appset
 	policy  *watchedFile[*policy.Policy]
-	reads   *publisher // nil is nobody to tell
-	refresh *refresher // nil does not keep the interval
+	reads   *publisher   // nil is nobody to tell
+	refresh *refresher   // nil does not keep the interval
+	workers *worker.Pool // nil evaluates in this process
+}
+
+// openWorkers starts the workers, and returns how many of which size.
+func (s *sidecar) openWorkers(ctx context.Context, opts cmpOptions) (workerOptions, error) {
+	o := opts.workers.sized(opts.parallel, containerMemory())
+	var err error
+	if s.workers, err = o.open(ctx, s.workerEnded); err != nil {
+		return o, fmt.Errorf("%w; --workers 0 evaluates in this process, where one request can end it for all", err)
+	}
+	if s.workers == nil {
+		s.log.Warn("templates, manifests and charts are evaluated in this process: one request can end it for all (--workers 0)")
+		return o, nil
+	}
+	c := s.workers.Confinement()
+	s.metrics.workers(s.workers)
+	s.log.Info("workers", "number", o.workers, "memory", fmt.Sprintf("%d MiB", o.memory), "memoryLimit", c.Memory, "callFilter", c.Calls)
+	if c.Missing != "" {
+		s.log.Warn("workers are not confined completely", "missing", c.Missing)
+	}
+	return o, nil
+}
+
+// workerEnded counts a worker that has ended, and logs one that did not end by itself.
+func (s *sidecar) workerEnded(e worker.Ended) {
+	s.metrics.ended.WithLabelValues(e.Reason).Inc()
+	switch e.Reason {
+	case worker.ReasonUsed, worker.ReasonIdle, worker.ReasonClosed:
+	default:
+		line, _, _ := strings.Cut(e.Output, "\n")
+		s.log.Warn("worker stopped", "reason", e.Reason, "job", e.Job, "doing", e.Doing, "output", line)
+	}
 }
 
 // background does what is not asked for, until the context ends.
@@ -254,7 +305,8 @@ func (s *sidecar) open(ctx context.Context, std stdio, opts cmpOptions) (*cmp.Se
 			if api != nil {
 				s.reads = &publisher{api: api, now: std.now, failed: func(err error) { note(err.Error()) }, pending: map[refresh.Place]s3source.Reads{}, wake: make(chan struct{}, 1)}
 			}
-			plugin = s.s3(&buckets{cache: cache, now: std.now, asked: s.metrics.asked})
+			namespace := opts.appset.argocd(api)
+			plugin = s.s3(&buckets{cache: cache, now: std.now, asked: s.metrics.asked}, func(c argo.Call) policy.Parent { return policy.ParentOf(c, namespace, opts.appset.admins) })
 		}
 		plugin.Version = opts.version
 		cfg.Plugins = append(cfg.Plugins, plugin)
@@ -309,6 +361,10 @@ func (s *sidecar) serveHTTP(ctx context.Context, address string) (*http.Server, 
 	check := func(w http.ResponseWriter, _ *http.Request) {
 		if err := s.server.Healthy(); err != nil {
 			http.Error(w, err.Error(), http.StatusServiceUnavailable)
+			return
+		}
+		if text := s.server.Degraded(); text != "" {
+			fmt.Fprintln(w, "degraded:", text)
 			return
 		}
 		fmt.Fprintln(w, "ok")

@@ -7,6 +7,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"github.com/argosy-cd/argosy/internal/cmp"
+	"github.com/argosy-cd/argosy/internal/worker"
 )
 
 // cmpMetrics are what the sidecar tells about itself at /metrics.
@@ -20,6 +21,7 @@ type cmpMetrics struct {
 	s3        *prometheus.CounterVec
 	cache     *prometheus.CounterVec
 	argocd    *prometheus.GaugeVec
+	ended     *prometheus.CounterVec
 }
 
 func newCmpMetrics() *cmpMetrics {
@@ -41,19 +43,38 @@ func newCmpMetrics() *cmpMetrics {
 			Name: "argosy_cmp_argocd_version_info", Help: "1 for the version of Argo CD whose ApplicationSets the engine embedded renders, and what that is known from: server, flag, or newest.",
 		}, []string{"version", "from"}),
 	}
-	m.registry.MustRegister(m.argocd, m.requests, m.seconds, m.shared, m.bytes, m.generated, m.s3, m.cache)
+	m.ended = prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: "argosy_workers_ended_total", Help: "Workers that have ended, by reason: memory, stack, cpu, crash, protocol and cancelled are requests that went wrong.",
+	}, []string{"reason"})
+	m.registry.MustRegister(m.ended, m.argocd, m.requests, m.seconds, m.shared, m.bytes, m.generated, m.s3, m.cache)
 	return m
 }
 
 // load adds how busy a server is.
 func (m *cmpMetrics) load(s *cmp.Server) {
-	for name, help := range map[string]string{
-		"running": "Calls of plugins that run.", "waiting": "Calls of plugins that wait for a free slot.", "left": "Calls of plugins that go on though nobody waits for them.",
-	} {
-		m.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "argosy_cmp_calls_" + name, Help: help}, func() float64 {
-			running, waiting, left := s.Load()
-			return float64(map[string]int{"running": running, "waiting": waiting, "left": left}[name])
-		}))
+	gauge := func(name, help string, value func() int) {
+		m.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help}, func() float64 { return float64(value()) }))
+	}
+	gauge("argosy_cmp_calls_running", "Calls of plugins that run.", func() int { running, _, _ := s.Load(); return running })
+	gauge("argosy_cmp_calls_waiting", "Calls of plugins that wait for their turn.", func() int { _, waiting, _ := s.Load(); return waiting })
+	gauge("argosy_cmp_calls_left", "Calls of plugins that go on though their requests have ended.", func() int { _, _, left := s.Load(); return left })
+	gauge("argosy_cmp_uploads_held", "Repositories that are being received, or are kept for a call.", func() int { held, _ := s.Uploads(); return held })
+	gauge("argosy_cmp_uploads_waiting", "Requests that wait until there is room for their repository.", func() int { _, waiting := s.Uploads(); return waiting })
+}
+
+// workers adds how many workers there are, and what confines them.
+func (m *cmpMetrics) workers(p *worker.Pool) {
+	m.registry.MustRegister(
+		prometheus.NewCounterFunc(prometheus.CounterOpts{Name: "argosy_workers_started_total", Help: "Workers that were started."}, func() float64 { return float64(p.Stats().Started) }),
+		prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "argosy_workers_busy", Help: "Workers that have a job."}, func() float64 { return float64(p.Stats().Busy) }),
+		prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "argosy_workers_idle", Help: "Workers that wait for a job."}, func() float64 { return float64(p.Stats().Idle) }),
+	)
+	confined := prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "argosy_workers_confined", Help: "1 if the system limits the memory of workers, and refuses the system calls that they do not need."}, []string{"by"})
+	m.registry.MustRegister(confined)
+	for by, on := range map[string]bool{"memory": p.Confinement().Memory, "calls": p.Confinement().Calls} {
+		if confined.WithLabelValues(by).Set(0); on {
+			confined.WithLabelValues(by).Set(1)
+		}
 	}
 }
 

@@ -119,6 +119,8 @@ func TestCmp(t *testing.T) {
 		res.Body.Close()
 	}
 	put("apps/demo/cm.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: demo}\n")
+	put("apps/child/app.yaml", "apiVersion: argoproj.io/v1alpha1\nkind: Application\nmetadata: {name: child, namespace: argocd}\nspec: {project: default}\nstatus: {operationState: {phase: Running}}\n")
+	put("apps/hook/cm.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: hook, annotations: {argocd.argoproj.io/hook: presync}}\n")
 	chart := map[string]string{"Chart.yaml": "apiVersion: v2\nname: c\nversion: 1.0.0\n", "templates/cm.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: '{{ .Release.Name }}'}\ndata: {value: '{{ .Values.value }}'}\n"}
 	for name, content := range chart {
 		put("charts/c/"+name, content)
@@ -130,7 +132,10 @@ func TestCmp(t *testing.T) {
 		if r.Env == nil {
 			r.Env = map[string]string{}
 		}
-		r.Env["ARGOCD_APP_NAME"], r.Env["ARGOCD_APP_PROJECT_NAME"] = "web", "default"
+		r.Env["ARGOCD_APP_NAME"] = "web"
+		if r.Env["ARGOCD_APP_PROJECT_NAME"] == "" {
+			r.Env["ARGOCD_APP_PROJECT_NAME"] = "default"
+		}
 		got, err := cmptest.Generate(t.Context(), socket, r)
 		return got, status.Convert(err).Message()
 	}
@@ -154,6 +159,10 @@ func TestCmp(t *testing.T) {
 		{s3, cmptest.Request{Files: repository, Dir: "bad"}, 0, `bad/s3-source.yaml:2:1: `},
 		{s3, cmptest.Request{Files: repository, Dir: "none"}, 0, "none/s3-source.yaml: there is no such file"},
 		{s3, cmptest.Request{Files: repository, Dir: "none", Env: map[string]string{"PARAM_SOURCE": "bucket: artifacts\npath: apps/demo\n"}}, 1, `"name":"demo"`},
+		{s3, cmptest.Request{Files: repository, Dir: "none", Env: map[string]string{"PARAM_SOURCE": "bucket: artifacts\npath: apps/child\n"}}, 1, `"name":"child"`},
+		{s3, cmptest.Request{Files: repository, Dir: "none", Env: map[string]string{"PARAM_SOURCE": "bucket: artifacts\npath: apps/child\n", "ARGOCD_APP_PROJECT_NAME": "team-a"}}, 0, `Application "child": project "default" is refused`},
+		{s3, cmptest.Request{Files: repository, Dir: "none", Env: map[string]string{"PARAM_SOURCE": "bucket: artifacts\npath: apps/child\n", "ARGOCD_APP_PROJECT_NAME": "team-a"}}, 0, `Application "child": status is refused`},
+		{s3, cmptest.Request{Files: repository, Dir: "none", Env: map[string]string{"PARAM_SOURCE": "bucket: artifacts\npath: apps/hook\n"}}, 1, `"name":"hook"`},
 		{s3, cmptest.Request{Files: repository, Dir: "none", Env: map[string]string{"PARAM_SOURCE": "bucket: artifacts\npath: apps/none\n"}}, 0, "parameter source: s3://artifacts/apps/none: there are no objects"},
 		{s3, cmptest.Request{Files: repository, Dir: "app", Env: map[string]string{"PARAM_SOURCE": "bucket: artifacts\npath: apps/demo\n"}}, 0, "app/s3-source.yaml is there, and the parameter source is set; one of them is allowed"},
 	} {
@@ -172,9 +181,9 @@ func TestCmp(t *testing.T) {
 	}
 	_, metrics := get(t, address+"/metrics")
 	for _, want := range []string{
-		`argosy_cmp_requests_total{code="OK",method="generate",plugin="appset"} 2`, `argosy_cmp_requests_total{code="Unknown",method="generate",plugin="s3"} 4`,
+		`argosy_cmp_requests_total{code="OK",method="generate",plugin="appset"} 2`, `argosy_cmp_requests_total{code="Unknown",method="generate",plugin="s3"} 6`,
 		`argosy_cmp_requests_total{code="OK",method="match",plugin="s3"} 1`, `argosy_cmp_applications_generated_total 4`, `argosy_s3_requests_total{operation="get",result="ok"}`,
-		`argosy_s3_cache_total{result="hit"} 1`, `argosy_s3_cache_total{result="miss"} 3`, `argosy_cmp_calls_running 0`, `argosy_cmp_request_seconds_bucket`,
+		`argosy_s3_cache_total{result="hit"} 3`, `argosy_s3_cache_total{result="miss"} 5`, `argosy_cmp_calls_running 0`, `argosy_cmp_calls_left 0`, `argosy_cmp_uploads_held 0`, `argosy_cmp_request_seconds_bucket`,
 	} {
 		if !strings.Contains(metrics, want) {
 			t.Errorf("metrics: no %s in\n%s", want, metrics)
@@ -183,6 +192,7 @@ func TestCmp(t *testing.T) {
 	for _, want := range []string{
 		`level=WARN msg="there is no access to a cluster`, `msg=answered plugin=appset method=generate application=web`, `objects=2`,
 		`level=WARN msg=refused plugin=s3 method=generate application=web`, `error="bad/s3-source.yaml:2:1: `,
+		`msg=warning plugin=s3 application=web warning="ConfigMap \"hook\": Argo CD does not know the hook type \"presync\"`,
 	} {
 		if !strings.Contains(log.String(), want) {
 			t.Errorf("log: no %s in\n%s", want, log)

@@ -19,12 +19,14 @@ import (
 	"time"
 
 	"github.com/argosy-cd/argosy/internal/appset/generator"
+	"github.com/argosy-cd/argosy/internal/argo"
 	"github.com/argosy-cd/argosy/internal/bucket"
 	"github.com/argosy-cd/argosy/internal/bucket/s3/local"
 	"github.com/argosy-cd/argosy/internal/cmp"
 	"github.com/argosy-cd/argosy/internal/gitserver"
 	"github.com/argosy-cd/argosy/internal/gitsource"
 	"github.com/argosy-cd/argosy/internal/plan"
+	"github.com/argosy-cd/argosy/internal/policy"
 	"github.com/argosy-cd/argosy/internal/s3source/triggerfile"
 	"github.com/argosy-cd/argosy/internal/source"
 	"github.com/argosy-cd/argosy/internal/tree"
@@ -220,7 +222,7 @@ func (s *stage) servePlugins(ctx context.Context, std stdio) error {
 	if err := plugin.remote.Open(); err != nil {
 		return err
 	}
-	server, err := cmp.Listen(ctx, cmp.Config{Dir: sockets, TempDir: s.dir, Now: std.now, Plugins: []cmp.Plugin{side.appset(plugin), side.s3(s.buckets)}})
+	server, err := cmp.Listen(ctx, cmp.Config{Dir: sockets, TempDir: s.dir, Now: std.now, Plugins: []cmp.Plugin{side.appset(plugin), side.s3(s.buckets, func(c argo.Call) policy.Parent { return policy.Parent{Project: c.Project, Admin: true} })}})
 	if err != nil {
 		return err
 	}

@@ -13,6 +13,10 @@ import (
 )
 
 func main() {
+	// A worker has nothing of a command: neither flags nor an environment.
+	if len(os.Args) > 1 && os.Args[1] == workerCommand {
+		os.Exit(runWorker(os.Args[2:]))
+	}
 	os.Exit(run())
 }
 

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/hex"
@@ -52,6 +53,14 @@ func (o *clusterOptions) open() (*kube.Client, error) {
 		return nil, nil
 	}
 	return api, err
+}
+
+// argocd is Argo CD's own namespace.
+func (o *clusterOptions) argocd(api *kube.Client) string {
+	if api != nil {
+		return api.Namespace
+	}
+	return cmp.Or(o.namespace, kube.DefaultNamespace)
 }
 
 // refreshOptions are the flags of processes that ask Argo CD to look at applications.

@@ -40,6 +40,8 @@ type setting struct{ flag, variable, usage string }
 // s3Settings are the settings of the plugin's hooks, which have no other arguments.
 var s3Settings = []setting{
 	{"policy", "ARGOSY_POLICY", "`FILE` that says what projects may do; without one they may read any bucket, but choose no endpoint and no role, and generate Applications for themselves"},
+	{"admin-projects", "ARGOSY_ADMIN_PROJECTS", "`PROJECTS` whose applications may generate Applications for any project, while the policy has no rules about Applications"},
+	{"argocd-namespace", "ARGOSY_ARGOCD_NAMESPACE", "Argo CD's `NAMESPACE`; default: that of the pod, or argocd"},
 	{"cache-dir", "ARGOSY_CACHE_DIR", "`DIR` for the cache, or none; default: argosy in the user's cache directory"},
 	{"cache-size", "ARGOSY_CACHE_SIZE", "how many `MIB` the cache may have"},
 	{"timeout", "ARGOSY_TIMEOUT", "give up after this time; Argo CD gives up after 60s"},
@@ -48,7 +50,7 @@ var s3Settings = []setting{
 // appsetSettings are those of the appset plugin.
 var appsetSettings = []setting{
 	{"policy", "ARGOSY_POLICY", ""},
-	{"admin-projects", "ARGOSY_ADMIN_PROJECTS", "`PROJECTS` whose applications may generate Applications for any project, while the policy has no rules about Applications"},
+	{"admin-projects", "ARGOSY_ADMIN_PROJECTS", ""},
 	{"engine", "ARGOSY_ENGINE", "who renders ApplicationSets: embedded, or argocd, which asks the Argo CD API server"},
 	{"argocd-version", "ARGOSY_ARGOCD_VERSION", "`VERSION` of Argo CD whose ApplicationSets the engine embedded renders, 3.2 to 3.5; default the newest; in a plugin, the version that --argocd-server reports wins"},
 	{"argocd-server", "ARGOCD_SERVER", "`ADDRESS` of the Argo CD API server, for the engine argocd; in a plugin, the engine embedded asks it for its version"},
@@ -56,7 +58,7 @@ var appsetSettings = []setting{
 	{"argocd-ca", "ARGOSY_ARGOCD_CA", "`FILE` with certificates that it is trusted by; default: the system's"},
 	{"argocd-plaintext", "ARGOSY_ARGOCD_PLAINTEXT", "it speaks no TLS"},
 	{"argocd-insecure", "ARGOSY_ARGOCD_INSECURE", "take any certificate of it"},
-	{"argocd-namespace", "ARGOSY_ARGOCD_NAMESPACE", "Argo CD's `NAMESPACE`; default: that of the pod, or argocd"},
+	{"argocd-namespace", "ARGOSY_ARGOCD_NAMESPACE", ""},
 	{"argocd-secrets", "ARGOSY_ARGOCD_SECRETS", "`NAMES` of Argo CD's Secrets of repositories and clusters to read, by the right to get them; default: all that have Argo CD's labels, by the right to list Secrets"},
 	{"kubeconfig", "ARGOSY_KUBECONFIG", "`FILE` that says which cluster Argo CD is in; default: the one that the process runs in, if any"},
 	{"timeout", "ARGOSY_TIMEOUT", ""},

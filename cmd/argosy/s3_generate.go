@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -12,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/argosy-cd/argosy/internal/argo"
+	"github.com/argosy-cd/argosy/internal/kube"
 	"github.com/argosy-cd/argosy/internal/manifest"
 	"github.com/argosy-cd/argosy/internal/policy"
 	"github.com/argosy-cd/argosy/internal/s3source"
@@ -24,6 +26,9 @@ type s3SourceOptions struct {
 	cacheOptions
 	policy string
 	output formatFlag
+	// For generate.
+	admins    []string
+	namespace string
 }
 
 const hookHelp = `
@@ -108,6 +113,8 @@ that moves while it is read, is an error, and nothing is printed.
 	}
 	opts.register(cmd)
 	cmd.Flags().VarP(&opts.output, "output", "o", "output format, "+opts.output.usage())
+	cmd.Flags().StringSliceVar(&opts.admins, "admin-projects", []string{"default"}, usageOf("admin-projects"))
+	cmd.Flags().StringVar(&opts.namespace, "argocd-namespace", "", usageOf("argocd-namespace"))
 	return cmd
 }
 
@@ -175,15 +182,8 @@ func openSource(std stdio, opts s3SourceOptions, dir string) (*triggered, error)
 // parseTrigger parses the trigger file, or the parameter that an application without one has. The error is that of reading
 // the file.
 func parseTrigger(call argo.Call, file string, data []byte, err error) (name string, sources []triggerfile.Source, _ error) {
-	parameter := call.Parameter("source")
-	switch {
-	case parameter != "" && err == nil:
-		return "", nil, fmt.Errorf("%s is there, and the parameter source is set; one of them is allowed", file)
-	case parameter != "" && errors.Is(err, fs.ErrNotExist):
-		file, data = "parameter source", []byte(parameter)
-	case errors.Is(err, fs.ErrNotExist):
-		return "", nil, fmt.Errorf("%s: there is no such file", file)
-	case err != nil:
+	file, data, err = s3source.Trigger(call, file, data, err)
+	if err != nil {
 		return "", nil, err
 	}
 	sources, err = triggerfile.Parse(file, data)
@@ -253,7 +253,18 @@ func runS3Generate(ctx context.Context, std stdio, opts s3SourceOptions, dir str
 		if err != nil {
 			return err
 		}
-		return writeObjects(std.out, opts.output.value, objectsOf(docs))
+		objects := objectsOf(docs)
+		// Without a project nobody has asked but the user.
+		if call := s.config.App; call.Project != "" {
+			warnings, err := s.config.Policy.Answer(policy.ParentOf(call, cmp.Or(opts.namespace, kube.PodNamespace()), opts.admins), call.Namespace, objects)
+			for _, w := range warnings {
+				fmt.Fprintln(std.err, "warning:", w)
+			}
+			if err != nil {
+				return err
+			}
+		}
+		return writeObjects(std.out, opts.output.value, objects)
 	})
 }
 

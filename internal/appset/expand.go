@@ -25,6 +25,16 @@ func (e Embedded) Generate(ctx context.Context, sets ...Set) (*Result, error) {
 	return Generate(ctx, Config(e), sets...)
 }
 
+// Configurable is an engine that is the one of this package.
+type Configurable interface {
+	Engine
+	// Config is what it renders with.
+	Config(ctx context.Context) Config
+}
+
+// Config implements Configurable.
+func (e Embedded) Config(context.Context) Config { return Config(e) }
+
 // Expansion is how documents are expanded.
 type Expansion struct {
 	Engine Engine

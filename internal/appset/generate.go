@@ -48,12 +48,13 @@ type Result struct {
 func Generate(ctx context.Context, cfg Config, sets ...Set) (*Result, error) {
 	res := &Result{}
 	guard := newGuard()
+	size := 0
 	var errs []error
 	for _, set := range sets {
 		if set.Namespace == "" {
 			set.Namespace = cfg.Namespace
 		}
-		g := &generation{ctx: ctx, cfg: cfg, set: set, guard: guard}
+		g := &generation{ctx: ctx, cfg: cfg, set: set, guard: guard, size: &size}
 		g.run()
 		errs = append(errs, g.errs...)
 		res.Applications = append(res.Applications, g.apps)
@@ -74,6 +75,7 @@ type generation struct {
 	cfg      Config
 	set      Set
 	guard    *guard
+	size     *int // of the Applications of all sets, in bytes
 	engine   *template.Engine
 	base     *template.Tree // of spec.template
 	patch    *template.Tree // of spec.templatePatch
@@ -85,8 +87,18 @@ type generation struct {
 
 func (g *generation) fail(errs ...error) {
 	for _, err := range problem.All(errors.Join(errs...)) {
-		g.errs = append(g.errs, g.set.errorf("%w", err))
+		if g.full() {
+			return
+		}
+		if g.errs = append(g.errs, g.set.errorf("%w", err)); len(g.errs) == maxErrors {
+			g.errs = append(g.errs, g.set.errorf("there are more than %d problems", maxErrors))
+		}
 	}
+}
+
+// full reports whether enough is said about the set: there are many errors, or what follows would be the same error again.
+func (g *generation) full() bool {
+	return len(g.errs) >= maxErrors || len(g.errs) > 0 && (g.engine != nil && g.engine.Spent() || *g.size > maxAnswer)
 }
 
 func (g *generation) run() {
@@ -232,6 +244,9 @@ func (g *generation) render(r generator.Result) {
 		return
 	}
 	for _, s := range r.Sets {
+		if g.full() {
+			return
+		}
 		if g.ctx.Err() != nil {
 			g.fail(g.ctx.Err())
 			return
@@ -241,12 +256,32 @@ func (g *generation) render(r generator.Result) {
 			err = errors.Join(g.guard.check(app, owner{g.set, r.Path + ", " + s.Origin.String()})...)
 		}
 		if err != nil {
-			where := fmt.Sprintf("%s, %s {%s}", r.Path, s.Origin, strings.Join(manifest.Keys(s.Params), ", "))
+			where := fmt.Sprintf("%s, %s {%s}", r.Path, s.Origin, names(s.Params))
 			g.fail(problem.Wrap(err, func(e error) error { return fmt.Errorf("%s: %w", where, e) }))
 			continue
 		}
 		g.apps = append(g.apps, app)
 	}
+}
+
+// names are the names of parameters, of which there can be many.
+func names(params generator.Params) string {
+	keys := manifest.Keys(params)
+	if len(keys) > maxNames {
+		keys = append(keys[:maxNames], "…")
+	}
+	return strings.Join(keys, ", ")
+}
+
+// charge counts an Application of n bytes.
+func (g *generation) charge(n int) error {
+	if n > maxApplication {
+		return fmt.Errorf("the Application is over the limit of %d bytes, and no API server takes it", maxApplication)
+	}
+	if *g.size += n; *g.size > maxAnswer {
+		return fmt.Errorf("all Applications together are over the limit of %d bytes", maxAnswer)
+	}
+	return nil
 }
 
 // one renders one Application.
@@ -255,6 +290,7 @@ func (g *generation) one(tree *template.Tree, plain map[string]any, params gener
 		params = generator.CopyParams(params)
 	}
 	var app manifest.Object
+	before, size := g.engine.Output(), tree.Size()
 	if len(params) == 0 {
 		// Argo CD takes the template as it is, placeholders and all, and adds no finalizer.
 		app = manifest.Copy(plain).(map[string]any)
@@ -277,6 +313,10 @@ func (g *generation) one(tree *template.Tree, plain map[string]any, params gener
 		if app, err = applyPatch(app, text); err != nil {
 			return nil, problem.Wrap(err, func(e error) error { return fmt.Errorf("spec.templatePatch: %w", e) })
 		}
+		size, before = manifest.Size(app), g.engine.Output()
+	}
+	if err := g.charge(size + g.engine.Output() - before); err != nil {
+		return nil, err
 	}
 	g.typed(app)
 	// The namespace of a set is a security boundary, so neither template nor patch decides about it.

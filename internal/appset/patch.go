@@ -153,6 +153,9 @@ func mergeField(path string, t argo.Type, original map[string]any, k string, v a
 			return rawConflict(path, k)
 		}
 		if k == "finalizers" && path == "patch.metadata" {
+			if err := tooMany(path+"."+k, len(have)+len(v), len(have)+len(v)); err != nil {
+				return err
+			}
 			v = addToList(have, v)
 		}
 		original[k] = strip(t.Field(k), v)
@@ -181,6 +184,9 @@ func retainKeys(path string, original, patch map[string]any) error {
 	if !ok {
 		return fmt.Errorf("%s.%s: must be a list, it is %s", path, retainDirective, manifest.TypeName(v))
 	}
+	if err := tooMany(path+"."+retainDirective, len(list), len(patch)+len(original)); err != nil {
+		return err
+	}
 	for _, k := range manifest.Keys(patch) {
 		if !strings.HasPrefix(k, "$") && patch[k] != nil && !slices.Contains(list, any(k)) {
 			return fmt.Errorf("%s.%s: %s is in the patch and must be in the list", path, retainDirective, k)
@@ -202,6 +208,9 @@ func deleteFromList(path string, original map[string]any, key string, v any) err
 	have, ok := original[key].([]any)
 	if !ok {
 		return nil
+	}
+	if err := tooMany(path, len(have), len(gone)); err != nil {
+		return err
 	}
 	var left []any
 	for _, e := range have {

@@ -205,7 +205,10 @@ func (p *pick) entry(h *tar.Header, r io.Reader) error {
 	if len(name) > maxName || strings.Count(name, "/") > maxDepth || !fs.ValidPath(name) {
 		return errors.New("not a name in a repository")
 	}
-	if p.nameBytes += int64(len(name)); p.nameBytes > maxNames {
+	if len(h.Linkname) > maxName {
+		return fmt.Errorf("it is a link to a name of more than %d bytes", maxName)
+	}
+	if p.nameBytes += int64(len(name) + len(h.Linkname)); p.nameBytes > maxNames {
 		return fmt.Errorf("the names of all files have more than %d bytes", int64(maxNames))
 	}
 	switch h.Typeflag {

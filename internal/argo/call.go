@@ -103,6 +103,30 @@ func (c Call) check(all string, known []Parameter) error {
 	return errors.Join(errs...)
 }
 
+// callJSON is a Call with everything in it.
+type callJSON struct {
+	Call       plainCall         `json:"call"`
+	Parameters map[string]string `json:"parameters,omitempty"`
+}
+
+type plainCall Call
+
+// MarshalJSON implements json.Marshaler: nothing of the call is left out.
+func (c Call) MarshalJSON() ([]byte, error) {
+	return json.Marshal(callJSON{plainCall(c), c.parameters})
+}
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (c *Call) UnmarshalJSON(data []byte) error {
+	var j callJSON
+	if err := json.Unmarshal(data, &j); err != nil {
+		return err
+	}
+	*c = Call(j.Call)
+	c.parameters = j.Parameters
+	return nil
+}
+
 // Parameter returns the value of a parameter, "" if it is not set.
 func (c Call) Parameter(name string) string { return c.parameters[name] }
 

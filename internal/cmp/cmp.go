@@ -3,9 +3,9 @@
 //
 // It promises that an answer is all or nothing and an error is one line; that a request ends before its deadline, and says
 // what was slow; that identical requests which wait are answered by one call, never by one that began before they asked;
-// that no more than so many calls run at once; and that a panic or a client that goes away hurts one request only. What a
-// client sends is not trusted: size, checksum, names and number of files are checked, and only what the plugin wants of a
-// repository is unpacked, into memory.
+// that no more than so many calls run at once, and that no project and no plugin can take them all from others; and that a
+// panic or a client that goes away hurts one request only. What a client sends is not trusted: size, checksum, names and
+// number of files are checked, and only what the plugin wants of a repository is unpacked, into memory.
 package cmp
 
 import (
@@ -20,7 +20,6 @@ import (
 	"path"
 	"slices"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"google.golang.org/grpc"
@@ -66,23 +65,17 @@ type Event struct {
 // service is a plugin's side of the protocol.
 type service struct {
 	pluginpb.UnimplementedConfigManagementPluginServiceServer
-	plugin Plugin
-	cfg    Config
-	slots  *slots
-	calls  flight.Group[answer]
+	plugin  Plugin
+	cfg     Config
+	slots   *gate // for calls of plugins
+	uploads *gate // for repositories that are being received, or are kept for a call
+	memory  *budget
+	calls   flight.Group[answer]
 }
 
 type answer struct {
 	manifests []string
 	waited    time.Duration
-}
-
-// slots bound how many calls run at once.
-type slots struct {
-	free  chan struct{}
-	queue atomic.Int64
-	// left are calls that go on though their request has ended.
-	left atomic.Int64
 }
 
 // CheckPluginConfiguration says whether the plugin wants to see repositories that do not name it.
@@ -151,8 +144,8 @@ func (s *service) GetParametersAnnouncement(stream grpc.ClientStreamingServer[pl
 	return stream.SendAndClose(out)
 }
 
-// handle reads a request to its end, while do works on it. Argo CD does not listen before it has sent everything: who
-// answers earlier is not heard.
+// handle reads a request to its end, and then lets do work on it; at once if the repository is not kept. Argo CD does not
+// listen before it has sent everything: who answers earlier is not heard.
 func (s *service) handle(in stream, method string, reads func(argo.Call) bool, do func(context.Context, *Request, *Event) error) (err error) {
 	began := s.cfg.Now()
 	e := Event{Plugin: s.plugin.Name, Method: method}
@@ -176,21 +169,8 @@ func (s *service) handle(in stream, method string, reads func(argo.Call) bool, d
 	if err != nil {
 		return err
 	}
-	defer r.upload.close()
 	e.App, e.Revision = r.name, r.Revision
-
-	received := make(chan struct{})
-	go func() {
-		defer close(received)
-		r.upload.receive(in)
-	}()
-	_, err = flight.Safely(func() (struct{}, error) { return struct{}{}, do(ctx, r, &e) })
-	r.upload.done()
-	select {
-	case <-received:
-	case <-in.Context().Done():
-		err = in.Context().Err()
-	}
+	err = s.work(ctx, in, r, func() error { return do(ctx, r, &e) })
 	e.Bytes = r.upload.size()
 	if errors.Is(ctx.Err(), context.DeadlineExceeded) && in.Context().Err() == nil && err != nil {
 		err = &coded{codes.DeadlineExceeded, fmt.Errorf("not finished after %s: it was %s", limit.Round(time.Millisecond), r.doing())}
@@ -198,9 +178,80 @@ func (s *service) handle(in stream, method string, reads func(argo.Call) bool, d
 	return err
 }
 
+// work receives the repository of a request and calls do. A repository that is kept is complete before that, so that a client that does not go on
+// sending holds up its own project only.
+func (s *service) work(ctx context.Context, in stream, r *Request, do func() error) error {
+	kept := !r.upload.unread && r.upload.err == nil
+	if kept {
+		r.Doing("waiting until other repositories of the project are received")
+		pass, err := s.uploads.enter(ctx, s.tenant(r), r.upload.units)
+		if err != nil {
+			return err
+		}
+		defer pass.leave()
+	}
+	defer r.upload.close()
+	received := make(chan struct{})
+	go func() {
+		defer close(received)
+		r.upload.receive(in, s.cfg.Stall)
+	}()
+	if kept {
+		r.Doing("receiving the repository from Argo CD")
+		select {
+		case <-received:
+		case <-r.upload.stalled:
+			return stalled(s.cfg.Stall)
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+		r.Doing("waiting for the answer to the same request")
+	}
+	_, err := flight.Safely(func() (struct{}, error) { return struct{}{}, do() })
+	r.upload.done()
+	select {
+	case <-received:
+	case <-r.upload.stalled:
+		return stalled(s.cfg.Stall)
+	case <-in.Context().Done():
+		return in.Context().Err()
+	}
+	return err
+}
+
+// tenant is for whom a request is.
+func (s *service) tenant(r *Request) tenantKey {
+	return tenantKey{plugin: s.plugin.Name, project: r.env["ARGOCD_APP_PROJECT_NAME"]}
+}
+
+func stalled(after time.Duration) error {
+	return &coded{codes.DeadlineExceeded, fmt.Errorf("the repository is not complete, and Argo CD has sent nothing for %s", after)}
+}
+
+// head reads the first message of a request. If none comes, the end of the request ends the read.
+func (s *service) head(in stream) (*pluginpb.AppStreamRequest, error) {
+	type result struct {
+		m   *pluginpb.AppStreamRequest
+		err error
+	}
+	got := make(chan result, 1)
+	go func() {
+		m, err := in.Recv()
+		got <- result{m, err}
+	}()
+	timer := time.NewTimer(s.cfg.Stall)
+	defer timer.Stop()
+	select {
+	case r := <-got:
+		return r.m, r.err
+	case <-timer.C:
+		return nil, stalled(s.cfg.Stall)
+	}
+}
+
 // receive reads the head of a request.
 func (s *service) receive(in stream, method string, reads func(argo.Call) bool) (*Request, error) {
-	first, err := in.Recv()
+	first, err := s.head(in)
 	if err != nil {
 		return nil, err
 	}
@@ -218,7 +269,8 @@ func (s *service) receive(in stream, method string, reads func(argo.Call) bool) 
 	if !fs.ValidPath(r.Dir) {
 		r.err = fmt.Errorf("path %q is outside of the repository", meta.GetAppRelPath())
 	}
-	r.upload = &upload{checksum: meta.GetChecksum(), limit: s.cfg.MaxUpload, dir: s.cfg.TempDir, ended: make(chan struct{})}
+	r.upload = &upload{checksum: meta.GetChecksum(), limit: s.cfg.MaxUpload, said: meta.GetSize(), budget: s.memory, dir: s.cfg.TempDir, ended: make(chan struct{}), stalled: make(chan struct{})}
+	r.upload.units = unitsOf(meta.GetSize(), s.cfg.MaxUpload)
 	switch {
 	case method == "match" && reads(r.Call):
 		r.upload.toReader()
@@ -245,26 +297,15 @@ func (s *service) share(ctx context.Context, r *Request) (got answer, shared boo
 // run calls the plugin when there is a free slot.
 func (s *service) run(ctx context.Context, r *Request) (a answer, err error) {
 	began := s.cfg.Now()
-	r.Doing(fmt.Sprintf("waiting until one of %d others is done", cap(s.slots.free)))
-	s.slots.queue.Add(1)
-	select {
-	case s.slots.free <- struct{}{}:
-		s.slots.queue.Add(-1)
-	case <-ctx.Done():
-		s.slots.queue.Add(-1)
-		return a, ctx.Err()
+	r.Doing("waiting for its turn behind other requests")
+	pass, err := s.slots.enter(ctx, s.tenant(r), 1)
+	if err != nil {
+		return a, err
 	}
+	defer pass.leave()
 	a.waited = s.cfg.Now().Sub(began)
-	// Not everything can be stopped; what goes on keeps its slot.
-	var once sync.Once
-	unwatch := context.AfterFunc(ctx, func() { once.Do(func() { s.slots.left.Add(1) }) })
-	defer func() {
-		<-s.slots.free
-		if unwatch(); ctx.Err() != nil {
-			once.Do(func() { s.slots.left.Add(1) })
-			s.slots.left.Add(-1)
-		}
-	}()
+	// Not everything can be stopped.
+	defer context.AfterFunc(ctx, pass.abandon)()
 	r.Doing("generating")
 	objects, err := s.plugin.Generate(ctx, r)
 	if err != nil {
@@ -284,10 +325,19 @@ func (r *Request) key() string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// receive reads a stream to its end.
-func (u *upload) receive(in stream) {
+// receive reads a stream to its end, and says when nothing comes for so long.
+func (u *upload) receive(in stream, stall time.Duration) {
+	timer := time.AfterFunc(stall, sync.OnceFunc(func() {
+		close(u.stalled)
+		if u.writer != nil {
+			_ = u.writer.CloseWithError(stalled(stall))
+		}
+	}))
+	defer timer.Stop()
 	for {
+		timer.Reset(stall)
 		m, err := in.Recv()
+		timer.Stop()
 		if errors.Is(err, io.EOF) {
 			u.finish(nil)
 			return

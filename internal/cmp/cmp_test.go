@@ -58,7 +58,7 @@ func serve(t *testing.T, p cmp.Plugin, cfg cmp.Config) *fixture {
 	if p.Name == "" {
 		p.Name = "test"
 	}
-	cfg.Dir, cfg.Plugins, cfg.TempDir, cfg.Now = dir, []cmp.Plugin{p}, f.temp, time.Now
+	cfg.Dir, cfg.Plugins, cfg.TempDir, cfg.Now = dir, append([]cmp.Plugin{p}, cfg.Plugins...), f.temp, time.Now
 	cfg.Observe = func(e cmp.Event) {
 		f.mu.Lock()
 		defer f.mu.Unlock()
@@ -330,36 +330,49 @@ func TestIdentical(t *testing.T) {
 	}
 }
 
-// TestLeaderLeaves: the request whose call others wait for goes away before its repository is complete. They get their
-// answer all the same.
+// TestLeaderLeaves: the request whose call others wait for goes away before that has begun, and with it its repository. They get their answer all
+// the same, from their own.
 func TestLeaderLeaves(t *testing.T) {
-	entered := make(chan struct{}, 10)
+	var calls atomic.Int64
+	entered, release := make(chan struct{}), make(chan struct{})
 	f := serve(t, cmp.Plugin{Generate: func(ctx context.Context, r *cmp.Request) ([]manifest.Object, error) {
-		entered <- struct{}{}
+		if calls.Add(1) == 1 {
+			close(entered)
+			<-release
+		}
 		return files(ctx, r)
 	}}, cmp.Config{})
-	r := cmptest.Request{Dir: "app", Files: map[string]string{"app/a": "1"}}
+	noise := make([]byte, 5<<20) // in a file
+	for i := range noise {
+		noise[i] = byte(rand.Uint32())
+	}
+	r := cmptest.Request{Dir: "app", Packed: cmptest.Pack(map[string]string{"app/a": "1", "big": string(noise)})}
 	var wg sync.WaitGroup
-	hold := make(chan struct{})
-	wg.Go(func() {
-		slow := r
-		slow.Chunk = 10
-		slow.Packed = cmptest.Pack(r.Files)
-		slow.Stop = len(slow.Packed) - 20
-		slow.Stopping = func() { <-hold }
-		_, err := cmptest.Generate(t.Context(), f.socket, slow)
-		if status.Code(err) != codes.Canceled {
-			t.Error(err)
+	ask := func(ctx context.Context, code codes.Code) {
+		wg.Go(func() {
+			if got, err := cmptest.Generate(ctx, f.socket, r); status.Code(err) != code || err == nil && len(got) != 1 {
+				t.Errorf("%v, %v", got, err)
+			}
+		})
+	}
+	held := func(n int) {
+		for {
+			if held, _ := f.Uploads(); held == n {
+				return
+			}
+			runtime.Gosched()
 		}
-	})
+	}
+	ask(t.Context(), codes.OK)
 	<-entered
-	follower := r
-	follower.Sent = func() { close(hold) }
-	wg.Go(func() {
-		if got, err := cmptest.Generate(t.Context(), f.socket, follower); err != nil || len(got) != 1 {
-			t.Errorf("%v, %v", got, err)
-		}
-	})
+	ctx, leave := context.WithCancel(t.Context())
+	ask(ctx, codes.Canceled)
+	held(2)
+	ask(t.Context(), codes.OK)
+	held(3)
+	leave()
+	held(2)
+	close(release)
 	wg.Wait()
 }
 
@@ -396,16 +409,16 @@ func TestDeadline(t *testing.T) {
 	if s := status.Convert(err); s.Code() != codes.DeadlineExceeded || s.Message() != "not finished after 50ms: it was rendering a chart" {
 		t.Errorf("%v %q", s.Code(), s.Message())
 	}
-	// It has the only slot, so others wait for nothing, and know it.
+	// It is the one call that a project may have left with one slot: its next request waits, and others do not.
 	_, err = cmptest.Generate(t.Context(), f.socket, cmptest.Request{Files: map[string]string{"b": ""}})
-	if s := status.Convert(err); s.Message() != "not finished after 50ms: it was waiting until one of 1 others is done" {
+	if s := status.Convert(err); s.Message() != "not finished after 50ms: it was waiting for its turn behind other requests" {
 		t.Errorf("%v %q", s.Code(), s.Message())
 	}
 	if err := f.Healthy(); err != nil {
 		t.Errorf("at first: %v", err)
 	}
-	if _, _, left := f.Load(); left != 1 {
-		t.Errorf("%d left", left)
+	if _, _, left := f.Load(); left != 1 || f.Degraded() != "1 calls go on though their requests have ended" {
+		t.Errorf("%d left, %q", left, f.Degraded())
 	}
 	close(never)
 	for {
@@ -530,7 +543,7 @@ func TestStop(t *testing.T) {
 	wg.Wait()
 }
 
-// TestServices: health and reflection, as tools expect them.
+// TestServices: health, as tools expect it, and no reflection.
 func TestServices(t *testing.T) {
 	f := serve(t, cmp.Plugin{Generate: files}, cmp.Config{})
 	conn, err := client.Dial(f.socket)
@@ -542,15 +555,12 @@ func TestServices(t *testing.T) {
 	if err != nil || res.GetStatus() != grpc_health_v1.HealthCheckResponse_SERVING {
 		t.Errorf("%v, %v", res, err)
 	}
+	// Argo CD asks for no reflection, and nobody else is meant to ask.
 	stream, err := reflectionpb.NewServerReflectionClient(conn).ServerReflectionInfo(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := stream.Send(&reflectionpb.ServerReflectionRequest{MessageRequest: &reflectionpb.ServerReflectionRequest_ListServices{}}); err != nil {
-		t.Fatal(err)
-	}
-	answer, err := stream.Recv()
-	if err != nil || !strings.Contains(answer.String(), "plugin.ConfigManagementPluginService") {
-		t.Errorf("%v, %v", answer, err)
+	if _, err := stream.Recv(); status.Code(err) != codes.Unimplemented {
+		t.Errorf("reflection: %v", err)
 	}
 }

@@ -49,6 +49,21 @@ func (r *Request) View(ctx context.Context) (*tree.View, error) {
 	return received(ctx, r, func() (*tree.View, error) { return archive.View(ctx, r.open, archive.RepositoryLimits) })
 }
 
+// Archive is the repository as Argo CD sent it, a gzipped tar, and its size. It waits until it is complete.
+func (r *Request) Archive(ctx context.Context) (io.ReaderAt, int64, error) {
+	content, err := received(ctx, r, func() (readerAt, error) { return r.upload.content(ctx) })
+	if err != nil {
+		return nil, 0, err
+	}
+	return content, r.upload.size(), nil
+}
+
+// readerAt reads an upload from anywhere.
+type readerAt interface {
+	io.ReadSeeker
+	io.ReaderAt
+}
+
 // received says what is being done, and what went wrong with it.
 func received[T any](ctx context.Context, r *Request, read func() (T, error)) (T, error) {
 	before := r.doing()
@@ -98,16 +113,45 @@ func (s *stoppable) Read(p []byte) (int, error) {
 // errGone says that a client went away before it had sent everything.
 var errGone = errors.New("the request ended before the repository was complete")
 
-// maxMemory is what an upload has in memory; more is in a file.
-const maxMemory = 4 << 20
+const (
+	// maxMemory is what an upload has in memory; more is in a file.
+	maxMemory = 4 << 20
+	// allMemory is what all uploads have in memory; what comes when it is used up is in files.
+	allMemory = 64 << 20
+	// projectUnits is the room for uploads that a project has in a plugin: for so many small repositories, or for one of the largest that is allowed.
+	projectUnits = 256
+)
+
+// budget is memory that is still free.
+type budget struct{ free atomic.Int64 }
+
+func (b *budget) take(n int) bool {
+	if b.free.Add(-int64(n)) >= 0 {
+		return true
+	}
+	b.free.Add(int64(n))
+	return false
+}
+
+func (b *budget) give(n int) { b.free.Add(int64(n)) }
+
+// unitsOf is the room that a repository of a size takes. Each unit is its part of the largest one on disk.
+func unitsOf(size, largest int64) int {
+	unit := max(largest/projectUnits, 1)
+	return int(min(max((size+unit-1)/unit, 1), projectUnits))
+}
 
 // upload is the gzipped tar of a repository, as it comes in.
 type upload struct {
 	checksum string
 	limit    int64
+	said     int64 // how large it is to be
+	units    int   // the room that it takes
+	budget   *budget
 	dir      string
 	unread   bool // nobody wants it
 	ended    chan struct{}
+	stalled  chan struct{} // closed when nothing came for too long
 	// A reader may get what comes in, instead of memory or a file.
 	reader *io.PipeReader
 	writer *io.PipeWriter
@@ -116,6 +160,7 @@ type upload struct {
 	bytes  int64
 	hash   hash.Hash
 	memory bytes.Buffer
+	taken  int      // of the budget
 	file   *os.File // without a name
 	err    error
 	closed bool
@@ -136,11 +181,18 @@ func (u *upload) drop(err error) {
 	if u.err == nil {
 		u.err = err
 	}
-	u.memory = bytes.Buffer{}
+	u.forget()
 	if u.file != nil {
 		_ = u.file.Close()
 		u.file = nil
 	}
+}
+
+// forget gives back what is in memory.
+func (u *upload) forget() {
+	u.memory = bytes.Buffer{}
+	u.budget.give(u.taken)
+	u.taken = 0
 }
 
 func (u *upload) size() int64 {
@@ -178,11 +230,16 @@ func (u *upload) write(chunk []byte) {
 		u.drop(tooLarge(u.bytes, u.limit))
 		return
 	}
+	if u.bytes > u.said && u.bytes > maxMemory {
+		u.drop(&coded{codes.InvalidArgument, fmt.Errorf("the repository is larger than the %d bytes that the request says", u.said)})
+		return
+	}
 	if u.hash == nil {
 		u.hash = sha256.New()
 	}
 	u.hash.Write(chunk)
-	if u.file == nil && u.memory.Len()+len(chunk) <= maxMemory {
+	if u.file == nil && u.memory.Len()+len(chunk) <= maxMemory && u.budget.take(len(chunk)) {
+		u.taken += len(chunk)
 		u.memory.Write(chunk)
 		return
 	}
@@ -205,7 +262,7 @@ func (u *upload) toFile(chunk []byte) error {
 		if _, err := f.Write(u.memory.Bytes()); err != nil {
 			return err
 		}
-		u.memory = bytes.Buffer{}
+		u.forget()
 	}
 	_, err := u.file.Write(chunk)
 	return err
@@ -230,7 +287,7 @@ func (u *upload) finish(err error) {
 }
 
 // content waits for the end of the upload and returns it.
-func (u *upload) content(ctx context.Context) (io.ReadSeeker, error) {
+func (u *upload) content(ctx context.Context) (readerAt, error) {
 	select {
 	case <-u.ended:
 	case <-ctx.Done():
@@ -255,6 +312,8 @@ func (u *upload) close() {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	u.closed = true
+	u.budget.give(u.taken)
+	u.taken = 0
 	if u.file != nil {
 		_ = u.file.Close()
 	}

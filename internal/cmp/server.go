@@ -18,7 +18,6 @@ import (
 	"google.golang.org/grpc/health"
 	"google.golang.org/grpc/health/grpc_health_v1"
 	"google.golang.org/grpc/keepalive"
-	"google.golang.org/grpc/reflection"
 
 	"github.com/argosy-cd/argosy/internal/cmp/pluginpb"
 	"github.com/argosy-cd/argosy/internal/flight"
@@ -31,13 +30,16 @@ type Config struct {
 	Plugins []Plugin
 	// Timeout bounds a request that has no earlier deadline. Zero is 45 s: Argo CD gives up after 60.
 	Timeout time.Duration
-	// Parallel bounds how many calls of plugins run at once. Zero is four for each processor.
+	// Parallel bounds how many calls of plugins run at once. Zero is four for each processor. A project that has no call in a plugin does not wait for
+	// them: of such there may be half as many more in each plugin, at least one.
 	Parallel int
 	// MaxUpload bounds the bytes of a packed repository. Zero is 1 GiB.
 	MaxUpload int64
 	// TempDir is where large repositories are while they are read. "" is the system's.
 	TempDir string
-	Now     func() time.Time
+	// Stall is how long a client may send nothing before its repository is complete. Zero is 15 s.
+	Stall time.Duration
+	Now   func() time.Time
 	// Observe is called with each request after its answer. Nil drops them.
 	Observe func(Event)
 }
@@ -48,9 +50,10 @@ const DefaultTimeout = 45 * time.Second
 // Server serves plugins.
 type Server struct {
 	cfg     Config
-	slots   *slots
+	slots   *gate
+	uploads *gate
 	sockets []*socket
-	// stuck is since when all slots are taken by calls that nobody waits for.
+	// stuck is since when as many calls are left as may run.
 	stuck atomic.Pointer[time.Time]
 }
 
@@ -75,17 +78,27 @@ func Listen(ctx context.Context, cfg Config) (*Server, error) {
 	if cfg.MaxUpload == 0 {
 		cfg.MaxUpload = 1 << 30
 	}
+	if cfg.Stall == 0 {
+		cfg.Stall = 15 * time.Second
+	}
 	if cfg.Observe == nil {
 		cfg.Observe = func(Event) {}
 	}
-	s := &Server{cfg: cfg, slots: &slots{free: make(chan struct{}, cfg.Parallel)}}
+	s := &Server{
+		cfg:   cfg,
+		slots: &gate{size: cfg.Parallel, extra: max(1, cfg.Parallel/2), most: cfg.Parallel, line: maxWaiting, maxLeft: max(1, cfg.Parallel/4), now: cfg.Now},
+		// Two of the largest repositories that are allowed, or 512 small ones, and two more in each plugin for projects that have none.
+		uploads: &gate{size: 2 * projectUnits, extra: 2, most: projectUnits, line: maxWaiting, maxLeft: 1, now: cfg.Now},
+	}
+	memory := &budget{}
+	memory.give(allMemory)
 	for _, p := range cfg.Plugins {
 		sock, err := listen(ctx, cfg.Dir, p)
 		if err != nil {
 			s.Close()
 			return nil, err
 		}
-		sock.register(&service{plugin: p, cfg: cfg, slots: s.slots, calls: flight.Group[answer]{Fresh: true}})
+		sock.register(&service{plugin: p, cfg: cfg, slots: s.slots, uploads: s.uploads, memory: memory, calls: flight.Group[answer]{Fresh: true}})
 		s.sockets = append(s.sockets, sock)
 	}
 	return s, nil
@@ -153,13 +166,12 @@ func (s *socket) register(service *service) {
 	s.server = grpc.NewServer(
 		grpc.MaxRecvMsgSize(maxAnswer), grpc.MaxSendMsgSize(maxAnswer),
 		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: 5 * time.Second}),
-		// A repository comes in messages of a kilobyte: windows of 64 KiB would make it stop and go.
-		grpc.InitialWindowSize(1<<20), grpc.InitialConnWindowSize(1<<20),
+		// A repository comes in messages of a kilobyte: windows of 64 KiB would make it stop and go. A request that waits has a full window in memory.
+		grpc.InitialWindowSize(256<<10), grpc.InitialConnWindowSize(1<<20),
 	)
 	s.health = health.NewServer()
 	pluginpb.RegisterConfigManagementPluginServiceServer(s.server, service)
 	grpc_health_v1.RegisterHealthServer(s.server, s.health)
-	reflection.Register(s.server)
 }
 
 // Paths are the sockets.
@@ -218,29 +230,46 @@ func (s *Server) Close() {
 	}
 }
 
-// stuckAfter is how long all slots may be taken by calls that nobody waits for.
-const stuckAfter = time.Minute
+const (
+	// maxWaiting is how many requests of a project may wait for a plugin.
+	maxWaiting = 256
+	// stuckAfter is how long as many calls may be left as may run.
+	stuckAfter = time.Minute
+)
 
-// Healthy returns an error if only a restart can help: a socket is gone, or nothing but calls that do not end is running.
+// Healthy returns an error if only a restart can help: a socket is gone, or too many calls do not end.
 func (s *Server) Healthy() error {
 	for _, sock := range s.sockets {
 		if info, err := os.Lstat(sock.path); err != nil || !os.SameFile(info, sock.info) {
 			return fmt.Errorf("socket %s is gone, or another process's", sock.path)
 		}
 	}
-	if s.slots.left.Load() < int64(cap(s.slots.free)) {
+	_, _, left := s.slots.load()
+	if left < s.cfg.Parallel {
 		s.stuck.Store(nil)
 		return nil
 	}
 	now := s.cfg.Now()
 	s.stuck.CompareAndSwap(nil, &now)
 	if since := s.stuck.Load(); since != nil && now.Sub(*since) >= stuckAfter {
-		return errors.New("all slots are taken by calls that do not end")
+		return fmt.Errorf("%d calls do not end though their requests have", left)
 	}
 	return nil
 }
 
-// Load is how many calls run, how many wait for a slot, and how many run that nobody waits for.
-func (s *Server) Load() (running, waiting, left int) {
-	return len(s.slots.free), int(s.slots.queue.Load()), int(s.slots.left.Load())
+// Degraded says what is wrong though requests are answered, or nothing.
+func (s *Server) Degraded() string {
+	if _, _, left := s.slots.load(); left > 0 {
+		return fmt.Sprintf("%d calls go on though their requests have ended", left)
+	}
+	return ""
+}
+
+// Load is how many calls run, how many wait for their turn, and how many go on though their requests have ended.
+func (s *Server) Load() (running, waiting, left int) { return s.slots.load() }
+
+// Uploads is how many repositories are received or kept for a call, and how many requests wait until there is room for theirs.
+func (s *Server) Uploads() (held, waiting int) {
+	held, waiting, _ = s.uploads.load()
+	return held, waiting
 }

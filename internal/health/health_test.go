@@ -41,6 +41,7 @@ func TestLua(t *testing.T) {
 		"nil":            {script: `return {status = obj.spec.x}`, want: "error: <string>:1: attempt to index a non-table object(nil) with key 'x'"},
 		"no string":      {script: `return {status = string.upper("x")}`, want: "error: <string>:1: attempt to index a non-table object(nil) with key 'upper'"},
 		"string":         {script: `return {status = "Healthy", message = string.upper("x")}`, open: true, want: "Healthy: X"},
+		"gsub":           {script: `return {status = "Healthy", message = string.gsub("a-b-c", "(%w)", function(x) return x .. x end) .. string.gsub("ab", "a", "%0%0") .. string.gsub("ab", "%w", {a = "1"}) .. string.format("%5.2f|%s", 1.5, "x") .. table.concat({"p", "q"}, "+")}`, open: true, want: "Healthy: aa-bb-ccaab1b 1.50|xp+q"},
 		"no os":          {script: `return {status = os.time()}`, want: "error: <string>:1: attempt to index a non-table object(nil) with key 'time'"},
 		"os by require":  {script: `local os = require("os"); return {status = "Healthy", message = "" .. os.time() .. os.date("!%Y-%m-%dT%H:%M:%S%%", 86400)}`, want: "Healthy: 10000000001970-01-02T00:00:00%"},
 		"no exit":        {script: `os.exit(1)`, open: true, want: "error: <string>:1: attempt to call a non-function object"},

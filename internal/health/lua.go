@@ -103,7 +103,7 @@ func watch(ctx context.Context, most uint64, stop func(error)) {
 func message(err error) string {
 	var api *lua.ApiError
 	if errors.As(err, &api) && api.Type == lua.ApiErrorRun {
-		return strings.TrimSpace(api.Object.String())
+		return strings.Join(strings.Fields(api.Object.String()), " ")
 	}
 	return strings.Join(strings.Fields(err.Error()), " ")
 }
@@ -131,28 +131,24 @@ func open(l *lua.LState, more bool, now func() time.Time) error {
 	l.PreloadModule(lua.OsLibName, func(l *lua.LState) int { l.Push(l.SetFuncs(l.NewTable(), clock)); return 1 })
 	if more {
 		l.SetGlobal(lua.OsLibName, l.SetFuncs(l.NewTable(), clock))
-		l.SetField(l.GetGlobal(lua.StringLibName), "rep", l.NewFunction(repeat))
+		boundLibrary(l, lua.StringLibName, stringBounds)
+		boundLibrary(l, lua.CoroutineLibName, coroutineBounds())
 	}
+	boundLibrary(l, lua.TabLibName, tableBounds)
 	// Files are none of a script's business, and what it prints is not our output.
-	for _, name := range []string{"dofile", "loadfile"} {
+	for _, name := range []string{"dofile", "loadfile", "_printregs"} {
 		l.SetGlobal(name, lua.LNil)
 	}
 	l.SetGlobal("print", l.NewFunction(func(*lua.LState) int { return 0 }))
 	if p, ok := l.GetGlobal("package").(*lua.LTable); ok {
 		p.RawSetString("path", lua.LString(""))
 		p.RawSetString("cpath", lua.LString(""))
+		// The first loader knows the modules that are given; the second one reads files, of whatever package.path a script has set.
+		if loaders, ok := p.RawGetString("loaders").(*lua.LTable); ok {
+			loaders.RawSetInt(2, lua.LNil)
+		}
 	}
 	return nil
-}
-
-// repeat is string.rep, which could otherwise take all memory in one step.
-func repeat(l *lua.LState) int {
-	text, n := l.CheckString(1), max(0, l.CheckInt(2))
-	if len(text) > 0 && n > (16<<20)/len(text) {
-		l.RaiseError("string.rep: the result is too large")
-	}
-	l.Push(lua.LString(strings.Repeat(text, n)))
-	return 1
 }
 
 func osTime(now func() time.Time) lua.LGFunction {

@@ -64,6 +64,14 @@ const namespaceFile = "/var/run/secrets/kubernetes.io/serviceaccount/namespace"
 // DefaultNamespace is Argo CD's namespace where nothing says otherwise.
 const DefaultNamespace = "argocd"
 
+// PodNamespace is the namespace of the pod, or DefaultNamespace where the process cannot know it.
+func PodNamespace() string {
+	if data, err := os.ReadFile(namespaceFile); err == nil {
+		return strings.TrimSpace(string(data))
+	}
+	return DefaultNamespace
+}
+
 // Open prepares to talk to a cluster.
 func Open(cfg Config) (*Client, error) {
 	config, err := load(cfg.Kubeconfig)
@@ -77,8 +85,8 @@ func Open(cfg Config) (*Client, error) {
 	c := &Client{Namespace: cfg.Namespace, named: cfg.Secrets}
 	if c.Namespace == "" {
 		c.Namespace = DefaultNamespace
-		if data, err := os.ReadFile(namespaceFile); err == nil && cfg.Kubeconfig == "" {
-			c.Namespace = strings.TrimSpace(string(data))
+		if cfg.Kubeconfig == "" {
+			c.Namespace = PodNamespace()
 		}
 	}
 	if c.api, err = dynamic.NewForConfig(config); err != nil {
@@ -142,11 +150,38 @@ func (c *Client) Children(ctx context.Context, p argo.Ref) (*parent.Children, er
 	list, _ := manifest.Map(o.Object, "status")["resources"].([]any)
 	for _, item := range list {
 		r, _ := item.(map[string]any)
-		if manifest.String(r, "group") == argo.Group && manifest.String(r, "kind") == argo.KindApplication {
+		// Argo CD does not prune hooks.
+		if hook, _ := r["hook"].(bool); !hook && isApplication(r) {
 			out.Applications = append(out.Applications, argo.Ref{Namespace: manifest.String(r, "namespace"), Name: manifest.String(r, "name")})
 		}
 	}
+	out.Pruned, out.PrunedAt = pruned(manifest.Map(o.Object, "status", "operationState"))
 	return out, nil
+}
+
+func isApplication(r map[string]any) bool {
+	return manifest.String(r, "group") == argo.Group && manifest.String(r, "kind") == argo.KindApplication
+}
+
+// pruned returns the Applications that an operation has deleted, and when.
+func pruned(operation map[string]any) (out []argo.Ref, at time.Time) {
+	if dry, _ := manifest.Map(operation, "operation", "sync")["dryRun"].(bool); dry {
+		return nil, at
+	}
+	list, _ := manifest.Map(operation, "syncResult")["resources"].([]any)
+	for _, item := range list {
+		if r, _ := item.(map[string]any); isApplication(r) && manifest.String(r, "status") == "Pruned" {
+			out = append(out, argo.Ref{Namespace: manifest.String(r, "namespace"), Name: manifest.String(r, "name")})
+		}
+	}
+	// One that runs has not finished.
+	for _, field := range []string{"finishedAt", "startedAt"} {
+		var err error
+		if at, err = time.Parse(time.RFC3339, manifest.String(operation, field)); err == nil {
+			break
+		}
+	}
+	return out, at
 }
 
 // Existing implements parent.Live, by a list of each namespace.

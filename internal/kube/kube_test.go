@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -67,13 +68,20 @@ func TestChildren(t *testing.T) {
 	const path = "/apis/argoproj.io/v1alpha1/namespaces/argocd/applications/"
 	c := api(t, map[string]string{
 		path + "root": `{"apiVersion": "argoproj.io/v1alpha1", "kind": "Application", "metadata": {"name": "root"}, "spec": {"source": {}, "destination": {"server": "https://kubernetes.default.svc/"}}, "status": {"resources": [
-			{"group": "argoproj.io", "kind": "Application", "namespace": "argocd", "name": "a"}, {"kind": "ConfigMap", "name": "x"}, {"group": "app.k8s.io", "kind": "Application", "name": "y"}]}}`,
+			{"group": "argoproj.io", "kind": "Application", "namespace": "argocd", "name": "a"}, {"kind": "ConfigMap", "name": "x"}, {"group": "app.k8s.io", "kind": "Application", "name": "y"},
+			{"group": "argoproj.io", "kind": "Application", "namespace": "argocd", "name": "hook", "hook": true}],
+			"operationState": {"startedAt": "2026-01-02T03:04:05Z", "syncResult": {"resources": [
+			{"group": "argoproj.io", "kind": "Application", "namespace": "argocd", "name": "a", "status": "Synced"}, {"group": "argoproj.io", "kind": "Application", "namespace": "argocd", "name": "gone", "status": "Pruned"},
+			{"group": "", "kind": "ConfigMap", "namespace": "argocd", "name": "x", "status": "Pruned"}]}}}}`,
+		path + "dry": `{"apiVersion": "argoproj.io/v1alpha1", "kind": "Application", "metadata": {"name": "dry"}, "spec": {"destination": {"name": "in-cluster"}}, "status": {
+			"operationState": {"operation": {"sync": {"dryRun": true}}, "finishedAt": "2026-01-02T03:04:05Z", "syncResult": {"resources": [{"group": "argoproj.io", "kind": "Application", "namespace": "argocd", "name": "a", "status": "Pruned"}]}}}}`,
 		path + "new":                  `{"apiVersion": "argoproj.io/v1alpha1", "kind": "Application", "metadata": {"name": "new"}, "spec": {"sources": [{}, {}], "destination": {"name": "far"}}}`,
 		path + "secret":               "forbidden",
 		strings.TrimSuffix(path, "/"): `{"kind": "PartialObjectMetadataList", "apiVersion": "meta.k8s.io/v1", "items": [{"metadata": {"name": "a", "namespace": "argocd"}}, {"metadata": {"name": "other", "namespace": "argocd"}}]}`,
 	})
 	for name, want := range map[string]*parent.Children{
-		"root": {Applications: []argo.Ref{{Namespace: "argocd", Name: "a"}}, Sources: 1}, "new": {Remote: true, Sources: 2}, "none": nil,
+		"root": {Applications: []argo.Ref{{Namespace: "argocd", Name: "a"}}, Sources: 1, Pruned: []argo.Ref{{Namespace: "argocd", Name: "gone"}}, PrunedAt: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)},
+		"dry":  {Sources: 1}, "new": {Remote: true, Sources: 2}, "none": nil,
 	} {
 		got, err := c.Children(t.Context(), argo.Ref{Namespace: "argocd", Name: name})
 		if diff := cmp.Diff(want, got); err != nil || diff != "" {

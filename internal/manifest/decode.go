@@ -13,15 +13,11 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// MaxBytes bounds one input. The largest object a Kubernetes API server accepts is 3 MiB; this leaves room for a
-// rendered repository in one file.
-const MaxBytes = 16 << 20
-
 // Decode reads every document of a YAML stream or of concatenated JSON values. Empty documents are skipped and List
 // kinds are replaced by their items. file is used in positions and errors only.
 func Decode(file string, data []byte) ([]Document, error) {
-	if len(data) > MaxBytes {
-		return nil, fmt.Errorf("%s: %d bytes is over the limit of %d", file, len(data), MaxBytes)
+	if err := Check(data); err != nil {
+		return nil, fmt.Errorf("%s: %w", file, err)
 	}
 	data = bytes.TrimPrefix(data, []byte("\xef\xbb\xbf"))
 	if docs, ok := decodeJSON(file, data); ok {
@@ -31,6 +27,9 @@ func Decode(file string, data []byte) ([]Document, error) {
 	var errs []error
 	number := 0
 	for _, part := range split(data) {
+		if len(errs) == maxErrors {
+			break
+		}
 		v, err := decodeYAML(part.data)
 		if v == nil && err == nil {
 			continue
@@ -55,14 +54,22 @@ func Decode(file string, data []byte) ([]Document, error) {
 
 // Value decodes one YAML or JSON value of any type.
 func Value(data []byte) (any, error) {
-	if len(data) > MaxBytes {
-		return nil, fmt.Errorf("%d bytes is over the limit of %d", len(data), MaxBytes)
+	if err := Check(data); err != nil {
+		return nil, err
 	}
 	return decodeYAML(data)
 }
 
 // JSON decodes one JSON value, with integers as int64.
 func JSON(data []byte) (any, error) {
+	if err := Check(data); err != nil {
+		return nil, err
+	}
+	return decodeOneJSON(data)
+}
+
+// decodeOneJSON is JSON for a text that was checked.
+func decodeOneJSON(data []byte) (any, error) {
 	dec := json.NewDecoder(bytes.NewReader(data))
 	dec.UseNumber()
 	var v any
@@ -72,7 +79,12 @@ func JSON(data []byte) (any, error) {
 	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
 		return nil, errors.New("more data after the value")
 	}
-	return numbers(v), nil
+	m := measure{replace: true}
+	v = m.value(v, 0)
+	if err := m.err(); err != nil {
+		return nil, err
+	}
+	return v, nil
 }
 
 func decodeYAML(data []byte) (any, error) {
@@ -80,7 +92,7 @@ func decodeYAML(data []byte) (any, error) {
 	if err != nil {
 		return nil, plainError(err)
 	}
-	return JSON(j)
+	return decodeOneJSON(j)
 }
 
 // decodeLooseYAML takes the last of two equal keys.
@@ -89,7 +101,7 @@ func decodeLooseYAML(data []byte) (any, error) {
 	if err != nil {
 		return nil, plainError(err)
 	}
-	return JSON(j)
+	return decodeOneJSON(j)
 }
 
 // decodeJSON reads concatenated JSON values, which YAML cannot. It reports false for anything that is not JSON, and
@@ -125,32 +137,24 @@ func decodeJSON(file string, data []byte) ([]Document, bool) {
 	}
 }
 
-// numbers replaces json.Number: whole numbers that fit become int64 and fractions float64. Whole numbers that do not
+// number replaces json.Number: whole numbers that fit become int64 and fractions float64. Whole numbers that do not
 // fit stay as they are, to the digit.
-func numbers(v any) any {
-	switch v := v.(type) {
-	case json.Number:
-		if i, err := v.Int64(); err == nil {
-			return i
-		}
-		if !strings.ContainsAny(v.String(), ".eE") {
-			return v
-		}
-		f, err := v.Float64()
-		if err != nil {
-			return v.String()
-		}
-		return f
-	case map[string]any:
-		for k, e := range v {
-			v[k] = numbers(e)
-		}
-	case []any:
-		for i, e := range v {
-			v[i] = numbers(e)
-		}
+func number(v any) any {
+	n, ok := v.(json.Number)
+	if !ok {
+		return v
 	}
-	return v
+	if i, err := n.Int64(); err == nil {
+		return i
+	}
+	if !strings.ContainsAny(n.String(), ".eE") {
+		return n
+	}
+	f, err := n.Float64()
+	if err != nil {
+		return n.String()
+	}
+	return f
 }
 
 type part struct {

@@ -2,7 +2,6 @@ package manifest
 
 import (
 	"errors"
-	"fmt"
 	"strings"
 
 	"sigs.k8s.io/yaml"
@@ -11,16 +10,24 @@ import (
 // Unmarshal decodes YAML into a Go value as Argo CD does where it reads data rather than manifests: by way of JSON, so
 // numbers are float64, and with the last of two equal keys winning.
 func Unmarshal(data []byte, v any) error {
-	if err := yaml.Unmarshal(data, v); err != nil {
+	if err := UnmarshalPlain(data, v); err != nil {
 		return plainError(err)
 	}
 	return nil
 }
 
+// UnmarshalPlain is Unmarshal with the errors of the library as they are.
+func UnmarshalPlain(data []byte, v any) error {
+	if err := Check(data); err != nil {
+		return err
+	}
+	return yaml.Unmarshal(data, v)
+}
+
 // LooseValue is Value with the last of two equal keys winning.
 func LooseValue(data []byte) (any, error) {
-	if len(data) > MaxBytes {
-		return nil, fmt.Errorf("%d bytes is over the limit of %d", len(data), MaxBytes)
+	if err := Check(data); err != nil {
+		return nil, err
 	}
 	return decodeLooseYAML(data)
 }
@@ -32,6 +39,9 @@ func plainError(err error) error {
 		"error converting YAML to JSON: ", "error unmarshaling JSON: while decoding JSON: ", "json: ", "yaml: ", "unmarshal errors: ",
 	} {
 		s = strings.TrimPrefix(s, prefix)
+	}
+	if len(s) > maxMessage {
+		s = strings.ToValidUTF8(s[:maxMessage], "") + " …"
 	}
 	return errors.New(s)
 }

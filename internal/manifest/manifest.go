@@ -4,7 +4,7 @@
 // A decoded value consists of map[string]any, []any, string, bool, int64, float64 and nil, and of json.Number for whole
 // numbers over 64 bits.
 // Decoding follows kubectl: YAML 1.1 scalars, JSON accepted everywhere, every document an object. It refuses what
-// would lose information: duplicate keys, documents that are not objects, input over MaxBytes. Encoding is
+// would lose information: duplicate keys, documents that are not objects; and what takes too much memory: see Check. Encoding is
 // deterministic: equal values give equal bytes.
 package manifest
 

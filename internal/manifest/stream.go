@@ -14,8 +14,8 @@ import (
 // has nothing else on it but a comment, only the first document between two such lines counts, and of two equal keys the last one. Lists stay
 // as they are. Of an input with an error it returns the documents in front of the error, too. Warnings name what is probably a mistake.
 func Stream(file string, data []byte) (docs []Document, warnings []string, err error) {
-	if len(data) > MaxBytes {
-		return nil, nil, fmt.Errorf("%s: %d bytes is over the limit of %d", file, len(data), MaxBytes)
+	if err := Check(data); err != nil {
+		return nil, nil, fmt.Errorf("%s: %w", file, err)
 	}
 	s := stream{file: file, line: 1}
 	err = s.decode(bytes.TrimPrefix(data, []byte("\xef\xbb\xbf")))
@@ -80,7 +80,7 @@ func (s *stream) json(data []byte) (rest []byte, err error) {
 		end := int(dec.InputOffset())
 		start := end - len(raw)
 		s.line += bytes.Count(data[consumed:start], []byte("\n"))
-		v, err := JSON(raw)
+		v, err := decodeOneJSON(raw)
 		if err == nil {
 			_, twice := decodeYAML(raw)
 			err = s.add(v, raw, twice)
@@ -143,9 +143,15 @@ func (s *stream) yaml(part []byte) error {
 		return syntaxError(s.file, err, s.line, s.number+1)
 	}
 	if line := behindEnd(part); line > 0 {
-		s.warnings = append(s.warnings, fmt.Sprintf("%s:%d: a document behind \"...\" is not read; separate documents by \"---\"", s.file, s.line+line-1))
+		s.warn(fmt.Sprintf("%s:%d: a document behind \"...\" is not read; separate documents by \"---\"", s.file, s.line+line-1))
 	}
 	return s.add(v, part, strictErr)
+}
+
+func (s *stream) warn(text string) {
+	if len(s.warnings) < maxErrors {
+		s.warnings = append(s.warnings, text)
+	}
 }
 
 // isTwice reports whether an error is about a key that is there twice.
@@ -166,7 +172,7 @@ func (s *stream) add(v any, text []byte, twice error) error {
 	}
 	pos := Position{File: s.file, Line: s.line + first + leading(text), Number: s.number}
 	if isTwice(twice) {
-		s.warnings = append(s.warnings, syntaxError(s.file, twice, s.line, s.number).Error()+"; the last one counts")
+		s.warn(syntaxError(s.file, twice, s.line, s.number).Error() + "; the last one counts")
 	}
 	o, ok := v.(map[string]any)
 	if !ok {

@@ -78,9 +78,10 @@ func (p *pinner) keep(ctx context.Context, children []*child) error {
 	}
 	k := &keeper{pinner: p, commits: p.config.Commits(p.work), trees: map[[2]string]opened{}, unread: map[string]int{}}
 	for _, c := range children {
-		if err := k.child(ctx, c, manifest.Object{"spec": specs[c.ref]}); err != nil {
-			return err
-		}
+		k.child(c, manifest.Object{"spec": specs[c.ref]})
+	}
+	if err := k.compare(ctx); err != nil {
+		return err
 	}
 	for _, why := range slices.Sorted(maps.Keys(k.unread)) {
 		p.warn(fmt.Sprintf("pin: %s; Applications that get the new commit for that: %d", why, k.unread[why]))
@@ -96,6 +97,15 @@ type keeper struct {
 	commits Commits
 	trees   map[[2]string]opened
 	unread  map[string]int // why commits could not be read, and how many children that concerns
+	pairs   []pair
+}
+
+// pair is a group of sources that may stay at a commit.
+type pair struct {
+	group    *group
+	old      string
+	contents [2]Content
+	ids      [2][32]byte
 }
 
 type opened struct {
@@ -103,27 +113,52 @@ type opened struct {
 	err  error
 }
 
-// child keeps the commits of a child whose content is the same.
-func (k *keeper) child(ctx context.Context, c *child, live manifest.Object) error {
+// child adds what is to be compared of a child.
+func (k *keeper) child(c *child, live manifest.Object) {
 	if manifest.String(live, "spec", "project") != manifest.String(c.object, "spec", "project") {
-		return nil // another one of its name, or none
+		return // another one of its name, or none
 	}
 	for _, g := range c.groups() {
 		old := g.present(c.object, live)
 		if old == "" || old == g.pins[0].commit {
 			continue
 		}
-		same, err := k.same(ctx, c, g, old)
-		if ctx.Err() != nil {
-			return context.Cause(ctx)
+		p := pair{group: g, old: old}
+		var nowErr, oldErr error
+		p.contents[0], p.ids[0], nowErr = k.content(c, g, g.pins[0].commit)
+		p.contents[1], p.ids[1], oldErr = k.content(c, g, old)
+		if nowErr == nil && oldErr == nil {
+			k.pairs = append(k.pairs, p)
 		}
+	}
+}
+
+// compare keeps the commits of children whose content is the same.
+func (k *keeper) compare(ctx context.Context) error {
+	if len(k.pairs) == 0 {
+		return nil
+	}
+	c := Comparison{KubeVersion: k.request.KubeVersion, APIVersions: k.request.APIVersions, Open: k.open}
+	for _, p := range k.pairs {
+		c.Pairs = append(c.Pairs, p.contents)
+	}
+	sums, err := k.config.Evaluator.Compare(ctx, c)
+	if err != nil {
+		return fmt.Errorf("comparing commits: %w", err)
+	}
+	for i, p := range k.pairs {
 		var unread *unreadError
-		if errors.As(err, &unread) {
+		if errors.As(sums[i].Err, &unread) {
 			k.unread[unread.Error()]++
 		}
-		if same {
-			for _, s := range g.pins {
-				s.commit = old
+		for j, sum := range sums[i].Sum {
+			if sum != "" && p.contents[j].Sum == "" {
+				k.config.Compared.add(p.ids[j], sum)
+			}
+		}
+		if sums[i].Err == nil && sums[i].Sum[0] != "" && sums[i].Sum[0] == sums[i].Sum[1] {
+			for _, s := range p.group.pins {
+				s.commit = p.old
 			}
 		}
 	}
@@ -153,29 +188,19 @@ func (g *group) present(object, live manifest.Object) string {
 	return found
 }
 
-// same reports whether a child has the same content at a commit and at the one that it would get.
-func (k *keeper) same(ctx context.Context, c *child, g *group, old string) (bool, error) {
-	now, err := k.content(ctx, c, g, g.pins[0].commit)
-	if err != nil {
-		return false, err
-	}
-	before, err := k.content(ctx, c, g, old)
-	return err == nil && now == before, err
-}
-
 // unreadError says that a commit could not be read.
 type unreadError struct{ error }
 
 // open opens a commit, once.
-func (k *keeper) open(ctx context.Context, g *group, commit string) (Tree, error) {
-	id := [2]string{g.key, commit}
+func (k *keeper) open(ctx context.Context, url, commit string) (Tree, error) {
+	id := [2]string{argo.RepositoryKey(url), commit}
 	if o, ok := k.trees[id]; ok {
 		return o.tree, o.err
 	}
 	if len(k.trees) >= maxCommits {
 		return nil, &unreadError{fmt.Errorf("no more than %d commits are compared for one answer", maxCommits)}
 	}
-	t, err := k.commits(ctx, g.url, commit)
+	t, err := k.commits(ctx, url, commit)
 	if err != nil {
 		err = &unreadError{fmt.Errorf("commit %.12s cannot be compared: %w", commit, err)}
 	}

@@ -23,11 +23,10 @@ import (
 // errContent says that the content of an Application is not known, or that Argo CD cannot render it, either.
 var errContent = errors.New("its content is not known")
 
-// content identifies what a child has from a repository at a commit: the files below its paths, and all files that its sources reach. Nothing
-// is fetched besides the repository: a chart from elsewhere is the same whatever the commit is.
-func (k *keeper) content(ctx context.Context, c *child, g *group, commit string) (string, error) {
+// content is what a child has from a repository at a commit. Its Sum is there if it was found out before; id is what that is kept under.
+func (k *keeper) content(c *child, g *group, commit string) (content Content, id [32]byte, err error) {
 	if manifest.Map(c.object, "spec", "sourceHydrator") != nil {
-		return "", errContent
+		return Content{}, id, errContent
 	}
 	list := argo.Deployed(c.object)
 	about := source.Application{
@@ -39,23 +38,26 @@ func (k *keeper) content(ctx context.Context, c *child, g *group, commit string)
 	}
 	text, err := json.Marshal([]any{g.key, commit, about, k.request.KubeVersion, k.request.APIVersions, list})
 	if err != nil {
-		return "", err
+		return Content{}, id, err
 	}
-	id := sha256.Sum256(text)
-	if kept, ok := k.config.Compared.get(id); ok {
-		return kept, nil
-	}
-	t, err := k.open(ctx, g, commit)
+	id = sha256.Sum256(text)
+	content = Content{URL: g.url, Key: g.key, Commit: commit, Application: about, Sources: at(list, g, commit)}
+	content.Sum, _ = k.config.Compared.get(id)
+	return content, id, nil
+}
+
+// content identifies what an Application has from a repository at a commit: the files below its paths, and all files that its sources reach.
+// Nothing is fetched besides the repository: a chart from elsewhere is the same whatever the commit is.
+func (c Comparison) content(ctx context.Context, content Content) (string, error) {
+	t, err := c.Open(ctx, content.URL, content.Commit)
 	if err != nil {
 		return "", err
 	}
-	r := reach{group: g, tree: t, hash: sha256.New()}
-	if err := r.all(ctx, k, about, at(list, g, commit)); err != nil {
+	r := reach{key: content.Key, tree: t, hash: sha256.New()}
+	if err := r.all(ctx, c, content); err != nil {
 		return "", err
 	}
-	sum := hex.EncodeToString(r.hash.Sum(nil))
-	k.config.Compared.add(id, sum)
-	return sum, nil
+	return hex.EncodeToString(r.hash.Sum(nil)), nil
 }
 
 // at returns sources with those of a group at a commit.
@@ -72,13 +74,14 @@ func at(list []map[string]any, g *group, commit string) []map[string]any {
 
 // reach sums up the files that sources reach in a repository.
 type reach struct {
-	*group
+	key  string
 	tree Tree
 	hash hash.Hash
 }
 
 // all adds all sources of a child.
-func (r *reach) all(ctx context.Context, k *keeper, about source.Application, sources []map[string]any) error {
+func (r *reach) all(ctx context.Context, c Comparison, content Content) error {
+	sources := content.Sources
 	in := func(s map[string]any) bool {
 		return manifest.String(s, "chart") == "" && argo.RepositoryKey(manifest.String(s, "repoURL")) == r.key
 	}
@@ -94,7 +97,7 @@ func (r *reach) all(ctx context.Context, k *keeper, about source.Application, so
 		return errContent // other sources of it are at another revision, which is not at hand
 	}
 	loader := source.Loader{
-		Environment: source.Environment{KubeVersion: k.request.KubeVersion, APIVersions: k.request.APIVersions},
+		Environment: source.Environment{KubeVersion: c.KubeVersion, APIVersions: c.APIVersions},
 		Open: func(_ context.Context, url, revision string) (source.Repository, error) {
 			if argo.RepositoryKey(url) != r.key || !commits[revision] {
 				return source.Repository{}, errors.New("it is another repository")
@@ -111,7 +114,7 @@ func (r *reach) all(ctx context.Context, k *keeper, about source.Application, so
 			continue // nothing of it is in the repository
 		}
 		fmt.Fprintf(r.hash, "source %d\x00", i)
-		if err := r.one(ctx, loader.Load(ctx, about, s, others), in(s), refs); err != nil {
+		if err := r.one(ctx, loader.Load(ctx, content.Application, s, others), in(s), refs); err != nil {
 			return err
 		}
 		if in(s) {

@@ -3,18 +3,79 @@ package parent
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
+	"sync"
+	"time"
 
 	"github.com/argosy-cd/argosy/internal/argo"
+	"github.com/argosy-cd/argosy/internal/argo/order"
 	"github.com/argosy-cd/argosy/internal/manifest"
+	"github.com/argosy-cd/argosy/internal/policy"
 )
+
+// Window is the time over which deletions count together.
+const Window = time.Hour
+
+// Removals remembers which Applications answers have left out lately, so that many small deletions count like a large one. Its zero value is ready. It is the
+// memory of one process; the rest is known from the last sync of the parent (Children.Pruned).
+type Removals struct {
+	mu      sync.Mutex
+	parents map[argo.Ref]map[argo.Ref]time.Time
+}
+
+// recent returns what was left out of a parent's answers within the window.
+func (r *Removals) recent(parent argo.Ref, now time.Time) []argo.Ref {
+	if r == nil {
+		return nil
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var out []argo.Ref
+	for child, at := range r.parents[parent] {
+		if now.Sub(at) < Window {
+			out = append(out, child)
+		}
+	}
+	return out
+}
+
+// add remembers what an answer leaves out, and forgets everything that is older than the window.
+func (r *Removals) add(parent argo.Ref, gone []argo.Ref, now time.Time) {
+	if r == nil || len(gone) == 0 {
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for ref, children := range r.parents {
+		for child, at := range children {
+			if now.Sub(at) >= Window {
+				delete(children, child)
+			}
+		}
+		if len(children) == 0 {
+			delete(r.parents, ref)
+		}
+	}
+	if r.parents == nil {
+		r.parents = map[argo.Ref]map[argo.Ref]time.Time{}
+	}
+	if r.parents[parent] == nil {
+		r.parents[parent] = map[argo.Ref]time.Time{}
+	}
+	for _, child := range gone {
+		r.parents[parent][child] = now
+	}
+}
 
 // guard refuses an answer that would delete more Applications than it may.
 type guard struct {
-	live  Live // nil is none
-	self  argo.Ref
-	limit limit
-	blind string // why it does not know
+	live     Live // nil is none
+	removals *Removals
+	now      time.Time
+	self     argo.Ref
+	limit    limit
+	blind    string // why it does not know
 }
 
 // children are what the parent deploys now. Nil is not known, as for a parent that is not there.
@@ -40,49 +101,78 @@ func (g *guard) check(ctx context.Context, destination string, children *Childre
 		g.blind = fmt.Sprintf("Application %s has %d sources, so it is not known what the answer for one of them would delete", g.self, children.Sources)
 		return nil
 	}
+	// Argo CD keeps no hook as what it was before. Of two objects of one name the last counts. One with the hook type Skip is not touched, so it stays.
 	stays := map[argo.Ref]bool{}
 	for _, o := range objects {
 		if argo.IsApplication(o) {
-			stays[ref(o, destination)] = true
+			stays[policy.Ref(o, destination)] = !order.IsHook(o)
 		}
 	}
-	gone := 0
-	for _, child := range children.Applications {
-		if !stays[child] {
-			gone++
-		}
-	}
-	// The limit for none is the smallest there is.
-	if gone <= g.limit.of(0) {
+	if !slices.ContainsFunc(children.Applications, func(child argo.Ref) bool { return !stays[child] }) {
 		return nil
 	}
-	return g.count(ctx, children, stays)
+	there, err := g.there(ctx, children)
+	if err != nil {
+		return err
+	}
+	return g.count(children, there, stays)
 }
 
-// count looks at what is really there: Argo CD also lists Applications that were never created.
-func (g *guard) count(ctx context.Context, children *Children, stays map[argo.Ref]bool) error {
-	there := map[argo.Ref]bool{}
+// there are the children that are really there: Argo CD also lists Applications that were never created.
+func (g *guard) there(ctx context.Context, children *Children) (map[argo.Ref]bool, error) {
 	if children.Remote {
+		there := map[argo.Ref]bool{}
 		for _, child := range children.Applications {
 			there[child] = true
 		}
-	} else {
-		var err error
-		if there, err = g.live.Existing(ctx, children.Applications); err != nil {
-			return fmt.Errorf("looking for Applications that this answer would delete: %w", err)
-		}
+		return there, nil
 	}
-	var names []string
+	there, err := g.live.Existing(ctx, children.Applications)
+	if err != nil {
+		return nil, fmt.Errorf("looking for Applications that this answer would delete: %w", err)
+	}
+	return there, nil
+}
+
+// count compares what goes, now and before in the window, with the limit.
+func (g *guard) count(children *Children, there, stays map[argo.Ref]bool) error {
+	var now, before []argo.Ref
 	for _, child := range children.Applications {
 		if there[child] && !stays[child] {
-			names = append(names, child.Name)
+			now = append(now, child)
 		}
 	}
-	allowed := g.limit.of(len(there))
-	if len(names) <= allowed {
+	if len(now) == 0 {
 		return nil
 	}
-	return fmt.Errorf("refused: it would delete %d of %d Applications, and %d may go at once: %s; if this is meant, set the parameter max-delete to %d", len(names), len(there), allowed, listed(names), len(names))
+	removed := g.removals.recent(g.self, g.now)
+	if g.now.Sub(children.PrunedAt) < Window {
+		removed = append(removed, children.Pruned...)
+	}
+	known := map[argo.Ref]bool{}
+	for _, child := range removed {
+		if !there[child] && !known[child] {
+			known[child] = true
+			if !stays[child] {
+				before = append(before, child)
+			}
+		}
+	}
+	all, total := len(there)+len(known), len(now)+len(before)
+	allowed := g.limit.of(all)
+	if total <= allowed {
+		g.removals.add(g.self, now, g.now)
+		return nil
+	}
+	var names []string
+	for _, child := range now {
+		names = append(names, child.Name)
+	}
+	if len(before) == 0 {
+		return fmt.Errorf("refused: it would delete %d of %d Applications, and %d may go at once: %s; if this is meant, set the parameter max-delete to %d", len(now), all, allowed, listed(names), total)
+	}
+	return fmt.Errorf("refused: it would delete %d Applications, with those of the last hour %d of %d, and %d may go in an hour: %s; if this is meant, set the parameter max-delete to %d",
+		len(now), total, all, allowed, listed(names), total)
 }
 
 // listed is a list of names that does not fill a message.

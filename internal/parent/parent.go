@@ -12,12 +12,12 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/argosy-cd/argosy/internal/appset"
 	"github.com/argosy-cd/argosy/internal/argo"
 	"github.com/argosy-cd/argosy/internal/manifest"
 	"github.com/argosy-cd/argosy/internal/policy"
-	"github.com/argosy-cd/argosy/internal/source"
 	"github.com/argosy-cd/argosy/internal/tree"
 )
 
@@ -27,7 +27,7 @@ func Parameters() []argo.Parameter {
 		{Name: "spec", Title: "ApplicationSet", Help: "an ApplicationSet, the spec of one, or several documents; without it, those in the application's directory are taken"},
 		{Name: "recurse", Title: "Subdirectories", Help: "true: look into the subdirectories of the application's directory, too", Default: "false"},
 		{Name: "allow-empty", Title: "Allow no Applications", Help: "true: a set may have no Applications", Default: "false"},
-		{Name: "max-delete", Title: "Deletions at once", Help: "how many Applications one answer may remove: a number, or a percentage of those that are there; by default half of them, and at least 3", Default: "50%"},
+		{Name: "max-delete", Title: "Deletions in an hour", Help: "how many Applications may be removed in an hour: a number, or a percentage of those that were there; by default half of them, and at least 3", Default: "50%"},
 		{Name: "pin", Title: "Pin to commits", Help: "true: Applications get the commit that the answer is made of instead of its branch, so that updates follow the waves; changed: only those whose content is another one", Default: "false"},
 		{Name: "pin-branch", Title: "Branch before pinning", Help: "set by the plugin on an application that it has pinned: the branch that its Applications name; do not set it"},
 	}
@@ -45,7 +45,11 @@ type Live interface {
 
 // Children is what an Application deploys, as far as Argo CD knows.
 type Children struct {
+	// Applications are those that a sync could prune: no hooks.
 	Applications []argo.Ref
+	// Pruned are those that the last sync has deleted, and PrunedAt is when that was.
+	Pruned   []argo.Ref
+	PrunedAt time.Time
 	// Remote says that they are in another cluster, which cannot be asked.
 	Remote bool
 	// Sources is how many sources the Application has. An answer is for one of them.
@@ -61,12 +65,18 @@ type Config struct {
 	Admins []string
 	// Live is asked before an answer. Nil is no cluster: what an answer deletes is not known.
 	Live Live
+	// Removals remembers deletions. Nil is nothing: only one answer and the last sync count together.
+	Removals *Removals
+	// Now is the time for the guard. Nil is for none, if Live is nil.
+	Now func() time.Time
 	// Namespace is Argo CD's own.
 	Namespace string
 	// Commits returns what opens commits for a request. Nil opens none: by "pin: changed" all Applications get the new commit.
 	Commits func(For) Commits
 	// Compared keeps what commits were compared before. Nil is nothing.
 	Compared *Compared
+	// Evaluator evaluates what the authors of applications wrote. Nil is Here.
+	Evaluator Evaluator
 }
 
 // For is what an engine works for.
@@ -95,6 +105,8 @@ type Request struct {
 	Dir string
 	// Repository returns the repository.
 	Repository func(ctx context.Context) (*tree.View, error)
+	// Archive returns it as Argo CD sent it. Nil is not as such.
+	Archive func(ctx context.Context) (Archive, error)
 	// Doing is told what is about to be done. Nil is nobody.
 	Doing func(what string)
 }
@@ -121,23 +133,23 @@ func (c Config) Generate(ctx context.Context, r Request) (*Answer, error) {
 	if err := errors.Join(emptyErr, limitErr, recurseErr, pinErr); err != nil {
 		return &Answer{}, err
 	}
-	docs, warnings, err := c.documents(ctx, r)
-	if err != nil {
-		return &Answer{Warnings: warnings}, err
+	if c.Evaluator == nil {
+		c.Evaluator = Here{}
 	}
-	self := argo.Ref{Namespace: r.AppNamespace, Name: r.App}
-	if self.Namespace == "" {
-		self.Namespace = c.Namespace
-	}
-	p := policy.Parent{Project: r.Project, Namespace: self.Namespace, Admin: c.admin(r.Project)}
-	r.Doing("generating Applications")
+	p := policy.ParentOf(r.Call, c.Namespace, c.Admins)
+	self := argo.Ref{Namespace: p.Namespace, Name: r.App}
 	work := For{Parent: p, Call: r.Call, Policy: c.Policy, AllowEmpty: allowEmpty}
 	if pin != pinNone {
 		work.own = own(r.Call)
 	}
-	x := appset.Expansion{Engine: c.Engine(work), Namespace: self.Namespace, Keep: true, Deployed: true}
-	res, err := x.Expand(ctx, docs)
-	a := &Answer{Applications: res.Rendered, Warnings: append(warnings, res.Warnings...)}
+	res, err := c.Evaluator.Expand(ctx, Evaluation{
+		Call: r.Call, Dir: r.Dir, Namespace: c.Namespace, Repository: r.Repository, Archive: r.Archive, Doing: r.Doing,
+		Expansion: appset.Expansion{Engine: c.Engine(work), Namespace: self.Namespace, Keep: true, Deployed: true},
+	})
+	if res == nil {
+		res = &appset.Expanded{}
+	}
+	a := &Answer{Applications: res.Rendered, Warnings: res.Warnings}
 	switch {
 	case err != nil:
 		return a, err
@@ -146,11 +158,16 @@ func (c Config) Generate(ctx context.Context, r Request) (*Answer, error) {
 	case len(res.Objects) == 0 && !allowEmpty:
 		return a, fmt.Errorf("%s: there are no manifests, so the answer would be empty and delete what is there", r.Dir)
 	}
-	if err := c.allowed(p, r, res.Objects); err != nil {
+	dropped, err := c.Policy.Answer(p, r.Namespace, res.Objects)
+	a.Warnings = append(a.Warnings, dropped...)
+	if err != nil {
 		return a, err
 	}
 	r.Doing("comparing with the Applications that are there now")
-	g := guard{live: c.Live, self: self, limit: limit}
+	g := guard{live: c.Live, removals: c.Removals, self: self, limit: limit}
+	if c.Now != nil {
+		g.now = c.Now()
+	}
 	children, err := g.children(ctx)
 	if err == nil {
 		err = g.check(ctx, r.Namespace, children, res.Objects)
@@ -172,80 +189,6 @@ func (c Config) Generate(ctx context.Context, r Request) (*Answer, error) {
 	}
 	a.Objects = res.Objects
 	return a, nil
-}
-
-func (c Config) admin(project string) bool {
-	for _, name := range c.Admins {
-		if name == project && project != "" {
-			return true
-		}
-	}
-	return false
-}
-
-// documents are those of the parameter, or of the directory. Only a directory of which everything is known is an answer.
-func (c Config) documents(ctx context.Context, r Request) ([]manifest.Document, []string, error) {
-	if spec := r.Parameter("spec"); spec != "" {
-		docs, err := manifest.Decode("parameter spec", []byte(spec))
-		return docs, nil, err
-	}
-	recurse, err := r.Flag("recurse")
-	if err != nil {
-		return nil, nil, err
-	}
-	view, err := r.Repository(ctx)
-	if err != nil {
-		return nil, nil, err
-	}
-	name := r.App
-	if r.AppNamespace != "" && r.AppNamespace != c.Namespace {
-		name = r.AppNamespace + "_" + name
-	}
-	result := source.Render(ctx, source.Request{
-		Application: source.Application{Name: name, Namespace: r.Namespace, Project: r.Project},
-		Environment: source.Environment{KubeVersion: r.KubeVersion, APIVersions: r.APIVersions},
-		Spec:        map[string]any{"repoURL": r.RepoURL, "path": r.Dir, "targetRevision": r.Target},
-		Repository:  source.Repository{View: view, Commit: r.Revision}, Recurse: recurse, Plugin: true,
-	})
-	var warnings []string
-	for _, p := range result.Problems {
-		if p.Class == source.Lenient || p.Class == source.Ignored {
-			warnings = append(warnings, p.Text)
-		}
-	}
-	return result.Documents, warnings, result.Err()
-}
-
-// allowed asks the policy about all Applications of an answer.
-func (c Config) allowed(p policy.Parent, r Request, objects []manifest.Object) error {
-	var errs []error
-	for _, o := range objects {
-		if _, ok := o["items"].([]any); ok {
-			errs = append(errs, fmt.Errorf("%s %q: Argo CD takes an object with a list items for that list, and deploys what is in it instead", manifest.String(o, "kind"), manifest.String(o, "metadata", "name")))
-		}
-		if !argo.IsApplication(o) {
-			continue
-		}
-		if o["operation"] != nil && !c.Policy.Unrestricted(p) {
-			errs = append(errs, fmt.Errorf("%s %q: operation is refused: it syncs from any source, past the policy", argo.KindApplication, manifest.String(o, "metadata", "name")))
-		}
-		child := policy.Child{
-			Name: manifest.String(o, "metadata", "name"), Namespace: ref(o, r.Namespace).Namespace, Project: manifest.String(o, "spec", "project"),
-			Server: manifest.String(o, "spec", "destination", "server"), Cluster: manifest.String(o, "spec", "destination", "name"),
-			Destination: manifest.String(o, "spec", "destination", "namespace"), Repositories: argo.Repositories(o),
-		}
-		errs = append(errs, c.Policy.Application(p, child))
-	}
-	return errors.Join(errs...)
-}
-
-// ref is an object's name; without a namespace of its own it is deployed to that of the parent's destination.
-func ref(o manifest.Object, destination string) argo.Ref {
-	namespace := manifest.String(o, "metadata", "namespace")
-	if namespace == "" {
-		namespace = destination
-	}
-	return argo.Ref{Namespace: namespace, Name: manifest.String(o, "metadata", "name")}
 }
 
 // limit is how many Applications may be deleted of so many.

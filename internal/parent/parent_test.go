@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -39,6 +40,8 @@ type live struct {
 	sources  int
 	err      error
 	specs    map[string]map[string]any
+	pruned   []string
+	prunedAt time.Time
 }
 
 func (l live) Specs(_ context.Context, refs []argo.Ref) (map[argo.Ref]map[string]any, error) {
@@ -58,7 +61,10 @@ func (l live) Children(_ context.Context, p argo.Ref) (*parent.Children, error) 
 	if l.children == nil {
 		return nil, l.err
 	}
-	out := &parent.Children{Remote: l.remote, Sources: l.sources}
+	out := &parent.Children{Remote: l.remote, Sources: l.sources, PrunedAt: l.prunedAt}
+	for _, name := range l.pruned {
+		out.Pruned = append(out.Pruned, argo.Ref{Namespace: "argocd", Name: name})
+	}
 	for _, name := range l.children {
 		out.Applications = append(out.Applications, argo.Ref{Namespace: "argocd", Name: name})
 	}
@@ -184,6 +190,7 @@ func TestGenerate(t *testing.T) {
 		"hidden in a list":       {files: map[string]string{"apps/a.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: x}\nitems: [{apiVersion: argoproj.io/v1alpha1, kind: Application, metadata: {name: hidden}, spec: {project: default}}]\n"}, env: map[string]string{"ARGOCD_APP_PROJECT_NAME": "team-a"}, err: `Application "hidden": project "default" is refused`},
 		"a list of another kind": {env: map[string]string{"PARAM_SPEC": set("x", "1") + "---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: x}\nitems: [{kind: Application}]\n"}, err: `ConfigMap "x": Argo CD takes an object with a list items for that list`},
 		"an operation":           {files: map[string]string{"apps/a.yaml": strings.Replace(child, "project: default", "project: team-a", 1) + "operation: {sync: {}}\n"}, env: map[string]string{"ARGOCD_APP_PROJECT_NAME": "team-a"}, err: `Application "plain": operation is refused`},
+		"a status":               {files: map[string]string{"apps/a.yaml": strings.Replace(child, "project: default", "project: team-a", 1) + "status: {operationState: {phase: Running}}\n"}, env: map[string]string{"ARGOCD_APP_PROJECT_NAME": "team-a"}, err: `Application "plain": status is refused`},
 		"the policy, not a set":  {files: map[string]string{"apps/a.yaml": child}, env: map[string]string{"ARGOCD_APP_PROJECT_NAME": "team-a"}, err: `Application "plain": project "default" is refused`},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -245,5 +252,76 @@ func TestGuard(t *testing.T) {
 				t.Errorf("%v\nwant %s", err, c.err)
 			}
 		})
+	}
+}
+
+// elements is spec with other Applications.
+func elements(names string) string {
+	var list []string
+	for _, name := range strings.Fields(names) {
+		list = append(list, fmt.Sprintf("{name: %q}", name))
+	}
+	return strings.Replace(spec, "{name: a}, {name: b}", strings.Join(list, ", "), 1)
+}
+
+// TestGuardWindow: deletions within an hour count together, whether this process has seen them or not.
+func TestGuardWindow(t *testing.T) {
+	now := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
+	removals := &parent.Removals{}
+	answer := func(l live, names, limit string) error {
+		t.Helper()
+		env := map[string]string{"PARAM_SPEC": elements(names)}
+		if limit != "" {
+			env["PARAM_MAX_DELETE"] = limit
+		}
+		_, err := ask(t, parent.Config{Live: l, Removals: removals, Now: func() time.Time { return now }}, nil, env)
+		return err
+	}
+	wants := func(err error, want string) {
+		t.Helper()
+		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("%v\nwant %s", err, want)
+		}
+	}
+	all := "a b c d e f g h i j k l m n o p"
+	there := func(names string) live { return live{children: strings.Fields(names)} }
+	wants(answer(there(all), "a b c d e f g h", ""), "") // 8 of 16
+	wants(answer(there(all), "a b c d e f g h", ""), "") // again, before they are gone
+	now = now.Add(30 * time.Minute)
+	wants(answer(there("a b c d e f g h"), "a b c d", ""),
+		"refused: it would delete 4 Applications, with those of the last hour 12 of 16, and 8 may go in an hour: e, f, g, h; if this is meant, set the parameter max-delete to 12")
+	wants(answer(there("a b c d e f g h"), "a b c d", "11"), "max-delete to 12")
+	// What deletes nothing is not refused, whatever was before; and what comes back is not gone.
+	wants(answer(there("a b c d e f g h"), "a b c d e f g h", "0"), "")
+	wants(answer(there("a b c d e f g h"), "a b c d i j k l m n o p", ""), "")
+	wants(answer(there("a b c d e f g h"), "a b c d", "12"), "")
+	now = now.Add(61 * time.Minute)
+	wants(answer(there("a b c d"), "a b", ""), "")
+
+	// Another process has seen nothing: the last sync of the parent counts.
+	removals = &parent.Removals{}
+	l := live{children: strings.Fields("a b c d e f g h"), pruned: strings.Fields("i j k l m n o p"), prunedAt: now.Add(-59 * time.Minute)}
+	wants(answer(l, "a b c d", ""), "with those of the last hour 12 of 16")
+	l.prunedAt = now.Add(-time.Hour)
+	wants(answer(l, "a b c d", ""), "")
+	// Both know the same: it counts once.
+	wants(answer(live{children: strings.Fields("a b c d"), pruned: strings.Fields("e f g h"), prunedAt: now}, "a b c", ""), "with those of the last hour 5 of 8")
+}
+
+// TestGuardKeeps: only what Argo CD keeps counts as staying.
+func TestGuardKeeps(t *testing.T) {
+	for hook, want := range map[string]string{
+		"Skip":              "",
+		"PreSync":           "refused: it would delete 4 of 4 Applications",
+		"PostDelete":        "refused: it would delete 4 of 4 Applications",
+		"Sync":              "refused: it would delete 4 of 4 Applications",
+		"presync":           `the hook type "presync" is refused`,
+		"'presync,PreSync'": "refused: it would delete 4 of 4 Applications",
+	} {
+		text := strings.Replace(elements("a b c d"), "{name: '{{name}}'}", "{name: '{{name}}', annotations: {argocd.argoproj.io/hook: "+hook+"}}", 1)
+		_, err := ask(t, parent.Config{Live: live{children: strings.Fields("a b c d")}}, nil, map[string]string{"PARAM_SPEC": text})
+		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v\nwant %s", hook, err, want)
+		}
 	}
 }

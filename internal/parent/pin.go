@@ -9,6 +9,7 @@ import (
 	"github.com/argosy-cd/argosy/internal/appset"
 	"github.com/argosy-cd/argosy/internal/argo"
 	"github.com/argosy-cd/argosy/internal/manifest"
+	"github.com/argosy-cd/argosy/internal/policy"
 )
 
 // PluginName is what sources call the plugin.
@@ -119,14 +120,14 @@ type pinned struct {
 func (p *pinner) pin(ctx context.Context, answer *appset.Expanded) error {
 	var children []*child
 	for i, o := range answer.Objects {
-		if !argo.IsApplication(o) || ref(o, p.request.Namespace) == p.self {
+		if !argo.IsApplication(o) || policy.Ref(o, p.request.Namespace) == p.self {
 			continue
 		}
 		reads, err := p.reads(answer.Reads[i])
 		if err != nil {
 			return fmt.Errorf("%s %q: %w", argo.KindApplication, manifest.String(o, "metadata", "name"), err)
 		}
-		c := &child{object: o, ref: ref(o, p.request.Namespace)}
+		c := &child{object: o, ref: policy.Ref(o, p.request.Namespace)}
 		for _, s := range argo.Sources(o) {
 			for _, r := range reads {
 				if s != nil && follows(s, r) {

@@ -7,6 +7,8 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+
+	"github.com/argosy-cd/argosy/internal/argo"
 )
 
 // ApplicationRule allows Applications to be generated.
@@ -30,6 +32,12 @@ type Parent struct {
 	Namespace string // its own
 	// Admin says that its project is one of administrators.
 	Admin bool
+}
+
+// ParentOf is the application of a call. Namespace is Argo CD's own, and admins are the projects of administrators; a project that is not known is not one of
+// them.
+func ParentOf(c argo.Call, namespace string, admins []string) Parent {
+	return Parent{Project: c.Project, Namespace: cmp.Or(c.AppNamespace, namespace), Admin: c.Project != "" && slices.Contains(admins, c.Project)}
 }
 
 // Child is an Application that is generated.

@@ -7,13 +7,12 @@ import (
 	"strings"
 
 	"sigs.k8s.io/kustomize/kyaml/yaml"
+
+	"github.com/argosy-cd/argosy/internal/manifest"
 )
 
 // errAliases says that a document would be far larger than its text.
 var errAliases = errors.New("document contains excessive aliasing")
-
-// maxAliased bounds the nodes that aliases add to a document.
-const maxAliased = 500_000
 
 var (
 	alias = regexp.MustCompile(`&\S[\s\S]*\*\S`)
@@ -24,6 +23,9 @@ var (
 // boundAliases refuses resources whose aliases multiply, or lead in a circle: Kustomize replaces them by what they stand for, without a limit.
 // It reads them with the parser that Kustomize has. What that cannot read Kustomize refuses itself.
 func boundAliases(data []byte) error {
+	if err := manifest.Check(data); err != nil {
+		return err
+	}
 	if !alias.Match(data) {
 		return nil
 	}
@@ -34,8 +36,9 @@ func boundAliases(data []byte) error {
 			if err := dec.Decode(&n); err != nil {
 				break
 			}
-			plain, all := 0, map[*yaml.Node]int{}
-			if expanded := nodes(&n, all, &plain); expanded-plain > maxAliased {
+			var plain extent
+			expanded := plain.of(&n, map[*yaml.Node]extent{})
+			if expanded.nodes-plain.nodes > maxAliased || expanded.bytes-plain.bytes > maxAliasedBytes {
 				return errAliases
 			}
 		}
@@ -43,46 +46,66 @@ func boundAliases(data []byte) error {
 	return nil
 }
 
-// nodes counts the nodes of a document with its aliases replaced, and those without. A circle has too many.
-func nodes(n *yaml.Node, known map[*yaml.Node]int, plain *int) int {
+// extent is the size of a document.
+type extent struct{ nodes, bytes int }
+
+// of measures a document with its aliases replaced, and adds what is written to plain. A circle is too large.
+func (plain *extent) of(n *yaml.Node, known map[*yaml.Node]extent) extent {
 	if n.Alias != nil {
-		if size, ok := known[n.Alias]; ok && size > 0 {
+		if size, ok := known[n.Alias]; ok && size.nodes > 0 {
 			return size
 		}
-		return 2 * maxAliased // it is being counted
+		return extent{2 * maxAliased, 0} // it is being measured
 	}
-	*plain++
-	known[n] = 0
-	size := 1
+	plain.nodes++
+	plain.bytes += len(n.Value)
+	known[n] = extent{}
+	size := extent{1, len(n.Value)}
 	for _, child := range n.Content {
-		size = min(size+nodes(child, known, plain), 4*maxAliased+*plain)
+		below := plain.of(child, known)
+		size.nodes = min(size.nodes+below.nodes, 4*maxAliased+plain.nodes)
+		size.bytes = min(size.bytes+below.bytes, 4*maxAliasedBytes+plain.bytes)
 	}
 	known[n] = size
 	return size
 }
 
-// maxBuilds bounds how many Kustomizations a build goes through. One that is reached in several ways is built each time, so a few files can
-// take for ever.
-const maxBuilds = 5_000
+// work is that of a build: Kustomizations, the resources that come out, and the comparisons of resources in all Kustomizations together.
+type work struct{ builds, out, comparisons int }
 
-// boundBuilds refuses what leads to more Kustomizations than that.
-func (l *localCheck) boundBuilds(top string) error {
-	counts := map[string]int{}
-	var count func(dir string) int
-	count = func(dir string) int {
-		if n, ok := counts[dir]; ok {
-			return n
+// work measures the build of a directory. One that is reached in several ways counts each time.
+func (l *localCheck) work(top string) work {
+	known := map[string]work{}
+	var measure func(dir string) work
+	measure = func(dir string) work {
+		if w, ok := known[dir]; ok {
+			return w
 		}
-		counts[dir] = 1 // Kustomize refuses circles
-		n := 1
+		known[dir] = work{builds: 1} // Kustomize refuses circles
+		w := work{1, l.resourcesIn[dir], 0}
 		for _, below := range l.below[dir] {
-			n = min(n+count(below), maxBuilds+1)
+			b := measure(below)
+			w = work{min(w.builds+b.builds, maxBuilds+1), min(w.out+b.out, maxComparisons), min(w.comparisons+b.comparisons, maxComparisons+1)}
 		}
-		counts[dir] = n
-		return n
+		w.comparisons = min(w.comparisons+w.out*w.out, maxComparisons+1)
+		known[dir] = w
+		return w
 	}
-	if count(top) > maxBuilds {
-		return fmt.Errorf("it leads to more than %d Kustomizations, some of them in many ways", maxBuilds)
+	return measure(top)
+}
+
+// boundBuilds refuses a build that takes too long. Nothing ends one.
+func (l *localCheck) boundBuilds(top string) (small bool, err error) {
+	w := l.work(top)
+	switch {
+	case w.builds > maxBuilds:
+		return false, fmt.Errorf("it leads to more than %d Kustomizations, some of them in many ways", maxBuilds)
+	case w.comparisons > maxComparisons:
+		return false, fmt.Errorf("too many resources go through its Kustomizations: %d at the end, and more than %d comparisons of them", w.out, maxComparisons)
 	}
-	return nil
+	small = w.builds <= maxAlone && w.comparisons <= maxAloneComparisons
+	if l.schema && !small {
+		return false, fmt.Errorf("one of its Kustomizations has a schema of its own (openapi), so that no other build can run meanwhile; it may lead to %d Kustomizations and %d comparisons of resources", maxAlone, maxAloneComparisons)
+	}
+	return small, nil
 }

@@ -21,17 +21,19 @@ import (
 // own decoders, which ignore the case of names. Whatever names a file must be a file that is there, which is also the better message. What is
 // remote is fetched by ours, or left out; charts are rendered by ours; and the Kustomizations that name them are written anew.
 type localCheck struct {
-	ctx      context.Context
-	k        Kustomization
-	disk     *disk
-	factory  *resmap.Factory
-	seen     map[string]bool
-	below    map[string][]string // the directories of Kustomizations that a directory refers to
-	schema   bool                // a Kustomization brings its own
-	stuck    bool                // what is missing cannot be left out
-	errs     []error
-	missing  []error
-	warnings []string
+	ctx     context.Context
+	k       Kustomization
+	disk    *disk
+	factory *resmap.Factory
+	seen    map[string]bool
+	below   map[string][]string // the directories of Kustomizations that a directory refers to
+	// resourcesIn are how many resources the files of a Kustomization have, by its directory.
+	resourcesIn map[string]int
+	schema      bool // a Kustomization brings its own
+	stuck       bool // what is missing cannot be left out
+	errs        []error
+	missing     []error
+	warnings    []string
 }
 
 // at is a field of a Kustomization.
@@ -44,9 +46,6 @@ func (l *localCheck) errorf(a at, format string, args ...any) {
 		l.errs = append(l.errs, l.error(a, format, args...))
 	}
 }
-
-// maxErrors bounds what is said about one build.
-const maxErrors = 100
 
 // lacks notes that something is not available.
 func (l *localCheck) lacks(a at, format string, args ...any) {
@@ -101,6 +100,10 @@ func (l *localCheck) directory(from at, dir string, plugins *at) string {
 	data, err := l.disk.ReadFile(name)
 	if err != nil {
 		l.errorf(at{file: name}, "%s", oneLine(err))
+		return name
+	}
+	if err := manifest.Check(data); err != nil {
+		l.errorf(at{file: name}, "%v", err)
 		return name
 	}
 	var k types.Kustomization
@@ -173,9 +176,9 @@ func (l *localCheck) kustomization(name string, k *types.Kustomization, plugins 
 		*list.plugins = kept
 	}
 	changed = l.strategic(in("patchesStrategicMerge"), k) || changed
-	l.files(in("crds"), k.Crds...)
-	l.files(in("configurations"), k.Configurations...)
-	l.files(in("openapi.path"), k.OpenAPI["path"])
+	l.decoded(in("crds"), k.Crds...)
+	l.decoded(in("configurations"), k.Configurations...)
+	l.decoded(in("openapi.path"), k.OpenAPI["path"])
 	l.schema = l.schema || len(k.OpenAPI) > 0
 	for _, p := range k.Patches {
 		l.patchFile(in("patches.path"), p.Path)
@@ -186,7 +189,7 @@ func (l *localCheck) kustomization(name string, k *types.Kustomization, plugins 
 		l.inline(in("patchesJson6902"), p.Patch, []byte(p.Patch))
 	}
 	for _, r := range k.Replacements {
-		l.files(in("replacements.path"), r.Path)
+		l.decoded(in("replacements.path"), r.Path)
 	}
 	for _, g := range k.ConfigMapGenerator {
 		l.pairs(in("configMapGenerator"), g.KvPairSources)

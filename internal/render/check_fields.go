@@ -1,6 +1,7 @@
 package render
 
 import (
+	"bytes"
 	"path"
 	"reflect"
 	"slices"
@@ -36,6 +37,7 @@ func (l *localCheck) entry(a at, s string, plugins *at) {
 		l.errorf(a, "%s: %s", s, oneLine(err))
 		return
 	}
+	l.resourcesIn[path.Dir(a.file)] += 1 + bytes.Count(data, []byte("\n---"))
 	if l.inline(a, s, data); plugins == nil {
 		return
 	}
@@ -90,7 +92,7 @@ func (l *localCheck) configs(a at, m resmap.ResMap) {
 			l.patch(a.dot("paths"), s)
 		}
 		for _, r := range c.Replacements {
-			l.files(a.dot("replacements.path"), r.Path)
+			l.decoded(a.dot("replacements.path"), r.Path)
 		}
 		l.pairs(a, c.KvPairSources)
 	}
@@ -101,7 +103,11 @@ func (l *localCheck) resources(data []byte) (resmap.ResMap, error) {
 	if err := boundAliases(data); err != nil {
 		return nil, err
 	}
-	defer kinds.enter(false)()
+	leave, err := kinds.enter(l.ctx, false, true)
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
 	return l.factory.NewResMapFromBytes(data)
 }
 
@@ -110,7 +116,11 @@ func (l *localCheck) slice(data []byte) ([]*resource.Resource, error) {
 	if err := boundAliases(data); err != nil {
 		return nil, err
 	}
-	defer kinds.enter(false)()
+	leave, err := kinds.enter(l.ctx, false, true)
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
 	return l.factory.RF().SliceFromBytes(data)
 }
 
@@ -153,6 +163,13 @@ func (l *localCheck) files(a at, names ...string) {
 		if s != "" {
 			l.local(a, s, false)
 		}
+	}
+}
+
+// decoded checks files that Kustomize decodes.
+func (l *localCheck) decoded(a at, names ...string) {
+	for _, name := range names {
+		l.patchFile(a, name)
 	}
 }
 

@@ -116,6 +116,10 @@ func (d *disk) CleanedAbs(name string) (filesys.ConfirmedDir, string, error) {
 }
 
 func (d *disk) ReadFile(name string) ([]byte, error) {
+	// This is where a build whose caller has gone ends.
+	if err := d.ctx.Err(); err != nil {
+		return nil, err
+	}
 	real, kind := d.find(name)
 	if kind != tree.Regular {
 		return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrNotExist}

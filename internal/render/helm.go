@@ -3,6 +3,7 @@ package render
 import (
 	"bytes"
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"path"
@@ -16,7 +17,6 @@ import (
 	helmchart "helm.sh/helm/v4/pkg/chart/v2"
 	"helm.sh/helm/v4/pkg/chart/v2/loader"
 	chartutil "helm.sh/helm/v4/pkg/chart/v2/util"
-	"helm.sh/helm/v4/pkg/engine"
 
 	"github.com/argosy-cd/argosy/internal/manifest"
 	"github.com/argosy-cd/argosy/internal/tree"
@@ -50,10 +50,16 @@ type Rendered struct {
 }
 
 // Helm renders a Helm chart.
-func Helm(files []tree.File, o Options) (*Rendered, error) {
+func Helm(ctx context.Context, files []tree.File, o Options) (rendered *Rendered, err error) {
 	if o.URL == nil {
 		o.URL = func(name string) string { return name }
 	}
+	// Helm's own engine makes errors of panics; the rest of Helm does not.
+	defer func() {
+		if r := recover(); r != nil {
+			rendered, err = nil, fmt.Errorf("%s: a panic in Helm: %.200v", o.URL("Chart.yaml"), r)
+		}
+	}()
 	c, err := loadChart(files, o)
 	if err != nil {
 		return nil, err
@@ -67,6 +73,9 @@ func Helm(files []tree.File, o Options) (*Rendered, error) {
 	}
 	fail := func(what string, err error) error {
 		return fmt.Errorf("%s: %s: %s", o.URL("Chart.yaml"), what, oneLine(err))
+	}
+	if n := len(c.Metadata.Dependencies); n > maxDependencies {
+		return nil, fmt.Errorf("%s: %d dependencies are over the limit of %d", o.URL("Chart.yaml"), n, maxDependencies)
 	}
 	if missing := missingDependencies(c); len(missing) > 0 {
 		return nil, &MissingError{File: o.URL("Chart.yaml"), Names: missing}
@@ -97,11 +106,11 @@ func Helm(files []tree.File, o Options) (*Rendered, error) {
 			return nil, fail("values", err)
 		}
 	}
-	rendered, err := engine.Engine{}.Render(c, top)
+	texts, err := executeChart(ctx, c, top)
 	if err != nil {
 		return nil, fail("rendering", err)
 	}
-	out, err := objects(crds(c, o), templates(rendered, o), o)
+	out, err := objects(crds(c, o), templates(texts, o), o)
 	if err != nil {
 		return nil, err
 	}
@@ -140,6 +149,9 @@ func loadChart(files []tree.File, o Options) (*helmchart.Chart, error) {
 }
 
 func readChart(files []tree.File, o Options) (*helmchart.Chart, error) {
+	if err := boundChart(files); err != nil {
+		return nil, fmt.Errorf("%s: %w", o.URL("Chart.yaml"), err)
+	}
 	ignored, err := helmIgnore(files)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %s", o.URL("Chart.yaml"), oneLine(err))

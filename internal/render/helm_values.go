@@ -27,6 +27,9 @@ func chartValues(c Chart) (map[string]any, error) {
 		values = loader.MergeMaps(values, more)
 	}
 	values = loader.MergeMaps(values, plainNumbers(c.Values))
+	if err := boundIndexes(c.Set); err != nil {
+		return nil, err
+	}
 	for _, s := range c.Set {
 		if err := s.into(values); err != nil {
 			return nil, fmt.Errorf("parameter %s: %s", s.Name, oneLine(err))

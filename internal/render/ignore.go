@@ -14,7 +14,10 @@ import (
 func helmIgnore(files []tree.File) (func(name string) bool, error) {
 	rules := ignore.Empty()
 	if data, ok := tree.Find(files, ignore.HelmIgnore); ok {
-		var err error
+		err := boundIgnore(data, files)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", ignore.HelmIgnore, err)
+		}
 		if rules, err = ignore.Parse(bytes.NewReader(data)); err != nil {
 			return nil, fmt.Errorf("%s: %w", ignore.HelmIgnore, err)
 		}

@@ -76,7 +76,7 @@ func Build(ctx context.Context, k Kustomization) (built *Built, err error) {
 		}
 	}()
 	d := newDisk(ctx, k.View, k.Read)
-	l := localCheck{ctx: ctx, k: k, disk: d, seen: map[string]bool{}, below: map[string][]string{}, factory: resmap.NewFactory(provider.NewDefaultDepProvider().GetResourceFactory())}
+	l := localCheck{ctx: ctx, k: k, disk: d, seen: map[string]bool{}, below: map[string][]string{}, resourcesIn: map[string]int{}, factory: resmap.NewFactory(provider.NewDefaultDepProvider().GetResourceFactory())}
 	top := d.path(k.Dir)
 	if found := l.directory(at{}, top, nil); found != "" {
 		name = d.name(found)
@@ -89,14 +89,19 @@ func Build(ctx context.Context, k Kustomization) (built *Built, err error) {
 	if err := errors.Join(l.errs...); err != nil {
 		return nil, err
 	}
-	if err := l.boundBuilds(top); err != nil {
+	small, err := l.boundBuilds(top)
+	if err != nil {
 		built.Missing = append(built.Missing, fmt.Errorf("%s: %w", k.URL(name), err))
 		return built, nil
 	}
 	if l.stuck {
 		return built, nil
 	}
-	defer kinds.enter(l.schema)()
+	leave, err := kinds.enter(ctx, l.schema, small)
+	if err != nil {
+		return nil, fmt.Errorf("%s: waiting for another build of a Kustomization: %w", k.URL(name), err)
+	}
+	defer leave()
 	objects, err := build(d, top, k)
 	if err != nil && k.MayRun && strings.Contains(err.Error(), "external plugins disabled") {
 		built.Missing = append(built.Missing, fmt.Errorf("%s: it needs a plugin of Kustomize, and plugins are not run here: %s", k.URL(name), oneLine(err)))

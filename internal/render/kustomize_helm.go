@@ -102,7 +102,7 @@ func (l *localCheck) chart(a at, globals types.HelmGlobals, h types.HelmChart, k
 	if len(o.APIVersions) == 0 {
 		o.APIVersions = l.k.APIVersions
 	}
-	rendered, err := Helm(files, o)
+	rendered, err := Helm(l.ctx, files, o)
 	if err != nil {
 		l.errs = append(l.errs, fmt.Errorf("%s: %s: %s: %w", l.k.URL(l.disk.name(a.file)), a.field, h.Name, err))
 		return

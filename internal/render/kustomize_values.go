@@ -43,7 +43,7 @@ func (l *localCheck) values(a at, globals types.HelmGlobals, h types.HelmChart, 
 	if h.ValuesFile == "" && files == nil {
 		return manifest.Marshal(h.ValuesInline)
 	}
-	return mergeValues(file, h.ValuesInline, h.ValuesMerge == "merge")
+	return l.mergeValues(file, h.ValuesInline, h.ValuesMerge == "merge")
 }
 
 // ownValues is the file values.yaml of a chart, which Kustomize demands, and demands to be below the Kustomization.
@@ -97,7 +97,10 @@ func (l *localCheck) restrict(a at, file string) error {
 }
 
 // mergeValues merges values in place into those of a file, by Kustomize's rules; under says that the file wins.
-func mergeValues(file []byte, inline map[string]any, under bool) ([]byte, error) {
+func (l *localCheck) mergeValues(file []byte, inline map[string]any, under bool) ([]byte, error) {
+	if err := boundAliases(file); err != nil {
+		return nil, fmt.Errorf("parsing the values file: %w", err)
+	}
 	of, err := yaml.Parse(string(file))
 	if err != nil {
 		return nil, fmt.Errorf("parsing the values file: %s", oneLine(err))
@@ -110,7 +113,11 @@ func mergeValues(file []byte, inline map[string]any, under bool) ([]byte, error)
 	if under {
 		from, to = of, in
 	}
-	defer kinds.enter(false)()
+	leave, err := kinds.enter(l.ctx, false, true)
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
 	merged, err := merge2.Merge(from, to, yaml.MergeOptions{})
 	if err != nil {
 		return nil, fmt.Errorf("merging values: %s", oneLine(err))

@@ -50,6 +50,9 @@ func decode(files []tree.File, lenient bool) (decoded, error) {
 		decoded
 		err error
 	}
+	if err := bound(files); err != nil {
+		return decoded{}, err
+	}
 	results := make([]result, len(files))
 	next := make(chan int, len(files))
 	for i := range files {
@@ -60,15 +63,7 @@ func decode(files []tree.File, lenient bool) (decoded, error) {
 	for range min(runtime.GOMAXPROCS(0), len(files)) {
 		wg.Go(func() {
 			for i := range next {
-				r := &results[i]
-				if lenient {
-					r.docs, r.warnings, r.err = manifest.Stream(files[i].Name, files[i].Data)
-				} else {
-					r.docs, r.err = manifest.Decode(files[i].Name, files[i].Data)
-				}
-				if r.err == nil {
-					r.err = check(r.docs, lenient)
-				}
+				results[i].decoded, results[i].err = decodeOne(files[i], lenient)
 			}
 		})
 	}
@@ -83,6 +78,36 @@ func decode(files []tree.File, lenient bool) (decoded, error) {
 		return decoded{}, err
 	}
 	return all, nil
+}
+
+// bound refuses files that are too large together.
+func bound(files []tree.File) error {
+	values, bytes := 0, 0
+	for _, f := range files {
+		values += manifest.Nodes(f.Data)
+		if bytes += len(f.Data); values > MaxValues || bytes > MaxBytes {
+			return fmt.Errorf("%s: all manifests together are over the limit of %d values or %d bytes", f.Name, MaxValues, MaxBytes)
+		}
+	}
+	return nil
+}
+
+// decodeOne decodes a file. A panic here would end the process, because nobody who calls decode could recover from it.
+func decodeOne(f tree.File, lenient bool) (d decoded, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			d, err = decoded{}, fmt.Errorf("%s: a panic in the decoder: %.200v", f.Name, r)
+		}
+	}()
+	if lenient {
+		d.docs, d.warnings, err = manifest.Stream(f.Name, f.Data)
+	} else {
+		d.docs, err = manifest.Decode(f.Name, f.Data)
+	}
+	if err == nil {
+		err = check(d.docs, lenient)
+	}
+	return d, err
 }
 
 // check refuses objects that no API server takes, because Argo CD's message would not name the file. Argo CD itself takes those that have a kind.

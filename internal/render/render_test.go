@@ -184,7 +184,7 @@ func directory(files []tree.File, o render.Options) (docs []manifest.Document, e
 	}()
 	switch kindOf(files) {
 	case "helm":
-		rendered, err := render.Helm(files, o)
+		rendered, err := render.Helm(context.Background(), files, o)
 		if err != nil {
 			return nil, err
 		}

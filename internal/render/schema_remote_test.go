@@ -11,11 +11,11 @@ import (
 // is refused.
 func TestRemoteSchema(t *testing.T) {
 	chart := files("Chart.yaml", chartFile, "values.schema.json", `{"properties": {"a": {"$ref": "https://schemas.example.com/a.json"}}}`, "templates/a.yaml", object("a"))
-	r, err := render.Helm(chart, render.Options{Lenient: true, Chart: render.Chart{ReleaseName: "r", Namespace: "n"}})
+	r, err := render.Helm(t.Context(), chart, render.Options{Lenient: true, Chart: render.Chart{ReleaseName: "r", Namespace: "n"}})
 	if err != nil || len(r.Documents) != 1 || len(r.Warnings) != 1 || !strings.Contains(r.Warnings[0], "https://schemas.example.com/a.json, which is not fetched") {
 		t.Errorf("%v, %v", r, err)
 	}
-	if _, err := render.Helm(chart, render.Options{Chart: render.Chart{ReleaseName: "r", Namespace: "n"}}); err == nil {
+	if _, err := render.Helm(t.Context(), chart, render.Options{Chart: render.Chart{ReleaseName: "r", Namespace: "n"}}); err == nil {
 		t.Error("it is not refused")
 	}
 }

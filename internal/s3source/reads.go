@@ -100,27 +100,7 @@ type encodedReads struct {
 func (r Reads) Encode() ([]byte, error) {
 	var e encodedReads
 	for _, s := range r.Sources {
-		m := map[string]any{"bucket": s.Bucket, "path": s.Path}
-		if s.Path == "" {
-			m["path"] = "/"
-		}
-		for name, value := range map[string]string{"region": s.Region, "endpoint": s.Endpoint, "roleARN": s.RoleARN, "type": s.Type, "digest": s.Digest} {
-			if value != "" {
-				m[name] = value
-			}
-		}
-		if s.ForcePathStyle != nil {
-			m["forcePathStyle"] = *s.ForcePathStyle
-		}
-		if s.Anonymous {
-			m["anonymous"] = true
-		}
-		for name, list := range map[string][]string{"include": s.Include, "exclude": s.Exclude} {
-			if len(list) > 0 {
-				m[name] = list
-			}
-		}
-		e.Sources = append(e.Sources, m)
+		e.Sources = append(e.Sources, place(s))
 	}
 	if !r.At.IsZero() {
 		e.At = r.At.UnixMilli()

@@ -33,11 +33,16 @@ func (j *job) directory() error {
 	if err != nil {
 		return err
 	}
+	values, bytesRead := 0, 0
 	for _, name := range names {
 		data, err := j.read(name)
+		values += manifest.Nodes(data)
+		bytesRead += len(data)
 		switch {
 		case err != nil:
 			return err
+		case values > render.MaxValues || bytesRead > render.MaxBytes:
+			return fmt.Errorf("%s: all manifests together are over the limit of %d values or %d bytes", j.URL(name), render.MaxValues, render.MaxBytes)
 		case bytes.Contains(data, []byte(skipMarker)):
 			continue
 		case strings.HasSuffix(name, ".jsonnet") && !j.Unbounded:

@@ -30,14 +30,14 @@ func (j *job) helm() error {
 	if list := texts(h["apiVersions"]); len(list) > 0 {
 		o.APIVersions = list
 	}
-	rendered, err := render.Helm(files, o)
+	rendered, err := render.Helm(j.ctx, files, o)
 	var missing *render.MissingError
 	if errors.As(err, &missing) && !j.Strict {
 		var more []tree.File
 		if more, o.Chart.Without, err = j.dependencies(files, missing.Names, chart); err != nil {
 			return err
 		}
-		rendered, err = render.Helm(slices.Concat(files, more), o)
+		rendered, err = render.Helm(j.ctx, slices.Concat(files, more), o)
 	}
 	switch {
 	case err != nil && len(o.Chart.Without) > 0:

@@ -9,6 +9,8 @@ import (
 	"unicode/utf8"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/argosy-cd/argosy/internal/manifest"
 )
 
 // NodeKind is what a Node is.
@@ -56,6 +58,9 @@ func (n *Node) Field(name string) (NodeField, bool) {
 
 // Nodes parses a YAML stream and returns the value of each document, without those that are null. Aliases are not expanded.
 func Nodes(data []byte) ([]*Node, error) {
+	if err := manifest.Check(data); err != nil {
+		return nil, err
+	}
 	t := newText(data)
 	dec := yaml.NewDecoder(bytes.NewReader(data))
 	var out []*Node

@@ -29,6 +29,12 @@ const MaxBytes = 1 << 20
 const (
 	maxNodes = 100_000
 	maxDepth = 64
+	maxText  = 4 << 20 // bytes of all strings
+	// An alias of an object with a mistake in it is the same mistake again.
+	maxErrors = 100
+	// maxName bounds a field's name in paths and messages: each path has those of all fields around it.
+	maxName    = 100
+	maxMessage = 600
 )
 
 // Document is a decoded file; it knows where its fields are.
@@ -114,10 +120,18 @@ type decoder struct {
 	doc   *Document
 	errs  []error
 	nodes int
+	text  int // bytes of strings
 }
 
 func (d *decoder) errorf(n *yaml.Node, format string, args ...any) {
-	d.errs = append(d.errs, fmt.Errorf("%s:%d:%d: %s", d.doc.file, n.Line, n.Column, fmt.Sprintf(format, args...)))
+	if len(d.errs) >= maxErrors {
+		return
+	}
+	message := fmt.Sprintf(format, args...)
+	if len(message) > maxMessage {
+		message = strings.ToValidUTF8(message[:maxMessage], "") + "…"
+	}
+	d.errs = append(d.errs, fmt.Errorf("%s:%d:%d: %s", d.doc.file, n.Line, n.Column, message))
 }
 
 // enter counts a node and follows an alias.
@@ -134,7 +148,12 @@ func (d *decoder) enter(n *yaml.Node, depth int) *yaml.Node {
 		return nil
 	}
 	if n.Kind == yaml.AliasNode {
-		return n.Alias
+		n = n.Alias
+	}
+	if d.text += len(n.Value); d.text > maxText {
+		d.errorf(n, "with aliases replaced there are more than %d bytes here", maxText)
+		d.nodes = maxNodes // the rest is not decoded
+		return nil
 	}
 	return n
 }
@@ -221,13 +240,16 @@ func (d *decoder) object(n *yaml.Node, path string, v reflect.Value, depth int) 
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		key := n.Content[i]
 		f, known := fields.find(key.Value)
+		if d.text += len(key.Value); d.nodes >= maxNodes {
+			return
+		}
 		switch first := seen[key.Value]; {
 		case key.Kind != yaml.ScalarNode || key.Style&yaml.TaggedStyle != 0:
 			d.errorf(key, "the name of a field must be plain text")
 		case first != nil:
 			d.errorf(key, "%s is given twice, first in line %d", join(path, key.Value), first.Line)
 		case !known:
-			d.errorf(key, "unknown field %q%s", join(path, key.Value), fields.suggest(key.Value))
+			d.errorf(key, "unknown field %q%s", join(path, key.Value), fields.suggest(key.Value[:min(len(key.Value), maxName)]))
 		default:
 			d.value(n.Content[i+1], join(path, f.name), v.FieldByIndex(f.index), depth+1)
 			d.enum(n.Content[i+1], join(path, f.name), f, v.FieldByIndex(f.index))
@@ -316,6 +338,9 @@ func (d *decoder) freeScalar(n *yaml.Node, path string) any {
 }
 
 func join(path, name string) string {
+	if len(name) > maxName {
+		name = strings.ToValidUTF8(name[:maxName], "") + "…"
+	}
 	if path == "" {
 		return name
 	}

@@ -71,6 +71,20 @@ func Of(files []File) *View {
 	return NewView(names, func(_ context.Context, name string) ([]byte, error) { return content[name], nil })
 }
 
+// All returns the names of all files and links, with true for links. They must not be changed.
+func (v *View) All() map[string]bool { return v.links }
+
+// Absent returns the directories whose content is not here, and why. They must not be changed.
+func (v *View) Absent() map[string]string { return v.absent }
+
+// Raw returns the content of a file, or the target of a link.
+func (v *View) Raw(ctx context.Context, name string) ([]byte, error) {
+	if !v.Has(name) {
+		return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrNotExist}
+	}
+	return v.content(ctx, name)
+}
+
 // Kind is what a name is.
 type Kind int
 

@@ -130,16 +130,16 @@ func TestPlugin(t *testing.T) {
 			message := k.failure(p, `metadata.name: "NOT_A_NAME" is not a name that Kubernetes allows`)
 			t.Log("error in the spec:", message)
 
-			// Too much would go: six of seven.
+			// Too much would go: six of seven, and one is gone already in this hour.
 			k.apply(k.setApp(p, "default", "spec", k.listSpec("two", names[0])))
-			message = k.failure(p, "it would delete 6 of 7 Applications, and 3 may go at once: "+strings.Join(names[1:7], ", "))
+			message = k.failure(p, "it would delete 6 Applications, with those of the last hour 7 of 8, and 4 may go in an hour: "+strings.Join(names[1:7], ", "))
 			t.Log("guard:", message)
 			for _, name := range names[:7] {
 				if !k.exists(application, lab.Namespace, name) {
 					t.Errorf("%s was deleted", name)
 				}
 			}
-			k.apply(k.setApp(p, "default", "spec", k.listSpec("two", names[0]), "max-delete", "6"))
+			k.apply(k.setApp(p, "default", "spec", k.listSpec("two", names[0]), "max-delete", "7"))
 			for _, name := range names[1:7] {
 				k.await("Application", name, "deleted")
 			}

@@ -87,6 +87,9 @@ func (r *run) clusters(f *fields) ([]Set, error) {
 	sets := make([]Set, 0, len(list))
 	var errs []error
 	for _, c := range list {
+		if len(errs) >= maxErrors {
+			break
+		}
 		set := Set{Params: c.params(r.Engine.Go()), Origin: Origin{What: "cluster " + c.Name}}
 		if c.local {
 			delete(set.Params, "metadata")

@@ -35,17 +35,26 @@ func (r *run) matrix(f *fields, level int) ([]Set, error) {
 	var errs []error
 	seen := map[string]bool{}
 	for _, a := range first {
+		if err := r.keep(f.path, 0); err != nil {
+			return nil, err
+		}
 		bs, err := second(a)
 		// A second generator without placeholders has the same problem for every set of the first.
 		if err != nil && !seen[err.Error()] {
 			seen[err.Error()] = true
 			errs = append(errs, err)
 		}
+		if len(errs) >= maxErrors {
+			break
+		}
 		if len(sets)+len(bs) > r.MaxSets {
 			return nil, r.tooMany(f.path)
 		}
 		for _, b := range bs {
-			params, err := r.combine(a.Params, b.Params)
+			params, size, err := r.combine(a.Params, b.Params)
+			if err := r.keep(f.path, size); err != nil {
+				return nil, err
+			}
 			if err != nil {
 				errs = append(errs, fmt.Errorf("%s: %w (generators[0] %s, generators[1] %s)", f.path, err, a.Origin, b.Origin))
 				continue
@@ -154,41 +163,52 @@ func (r *run) withOwnValues(entry map[string]any) map[string]any {
 
 // combine joins the parameters of both children of a matrix. With Go templates the first wins and objects are joined
 // recursively; without, everything becomes a string and a parameter with two values is an error.
-func (r *run) combine(a, b Params) (Params, error) {
+func (r *run) combine(a, b Params) (params Params, size int, err error) {
 	if r.Engine.Go() {
-		return override(b, a), nil
+		params = override(b, a, &size)
+		return params, size, nil
 	}
 	out := make(Params, len(a)+len(b))
 	for k, v := range a {
-		out[k] = printed(v)
+		out[k] = text(v, &size)
 	}
 	for _, k := range manifest.Keys(b) {
-		v := printed(b[k])
+		v := text(b[k], &size)
 		if have, ok := out[k]; ok && have != v {
-			return nil, fmt.Errorf("parameter %s has two values", k)
+			return nil, size, fmt.Errorf("parameter %s has two values", k)
 		}
 		out[k] = v
 	}
-	return out, nil
+	return out, size + len(out), nil
 }
 
-// override returns base with the values of top on it, objects joined recursively. Neither is changed.
-func override(base, top map[string]any) map[string]any {
+// text is a value as text. What is not text already counts as a parameter for each 16 bytes.
+func text(v any, size *int) string {
+	s := printed(v)
+	if _, ok := v.(string); !ok {
+		*size += len(s) / 16
+	}
+	return s
+}
+
+// override returns base with the values of top on it, objects joined recursively. Neither is changed. It adds what is in new objects to size.
+func override(base, top map[string]any, size *int) map[string]any {
 	out := make(map[string]any, len(base)+len(top))
 	maps.Copy(out, base)
 	for k, v := range top {
-		out[k] = overrideValue(out[k], v)
+		out[k] = overrideValue(out[k], v, size)
 	}
+	*size += len(out)
 	return out
 }
 
-func overrideValue(base, top any) any {
+func overrideValue(base, top any, size *int) any {
 	bm, ok1 := asMap(base)
 	tm, ok2 := asMap(top)
 	if !ok1 || !ok2 || len(bm) == 0 {
 		return top
 	}
-	joined := override(bm, tm)
+	joined := override(bm, tm, size)
 	if _, ok := base.(map[string]string); ok {
 		return allStrings(joined)
 	}
@@ -245,7 +265,7 @@ func (r *run) merge(f *fields, level int) ([]Set, error) {
 		if err != nil {
 			return nil, err
 		}
-		byKey, order, err := index(path, keys, sets)
+		byKey, order, err := r.index(path, keys, sets)
 		if err != nil {
 			return nil, err
 		}
@@ -258,13 +278,17 @@ func (r *run) merge(f *fields, level int) ([]Set, error) {
 			if !ok {
 				continue
 			}
+			size := 0
 			if r.Engine.Go() {
-				base[j].Params = override(base[j].Params, top.Params)
+				base[j].Params = override(base[j].Params, top.Params, &size)
 			} else {
 				joined := make(Params, len(base[j].Params)+len(top.Params))
 				maps.Copy(joined, base[j].Params)
 				maps.Copy(joined, top.Params)
-				base[j].Params = joined
+				base[j].Params, size = joined, len(joined)
+			}
+			if err := r.keep(f.path, size); err != nil {
+				return nil, err
 			}
 		}
 	}
@@ -272,7 +296,7 @@ func (r *run) merge(f *fields, level int) ([]Set, error) {
 }
 
 // index finds sets by the values of their merge keys, which must differ within one generator.
-func index(path string, keys []string, sets []Set) (byKey map[string]Set, order []string, err error) {
+func (r *run) index(path string, keys []string, sets []Set) (byKey map[string]Set, order []string, err error) {
 	byKey = make(map[string]Set, len(sets))
 	for _, s := range sets {
 		values := make(map[string]any, len(keys))
@@ -283,7 +307,10 @@ func index(path string, keys []string, sets []Set) (byKey map[string]Set, order 
 		if err != nil {
 			return nil, nil, fmt.Errorf("%s: merge keys of %s: %w", path, s.Origin, err)
 		}
-		key := string(text)
+		if err := r.ctx.Err(); err != nil {
+			return nil, nil, err
+		}
+		key := short(text)
 		if other, exists := byKey[key]; exists {
 			return nil, nil, fmt.Errorf("%s: %s and %s have the same merge keys %s", path, other.Origin, s.Origin, key)
 		}

@@ -71,9 +71,6 @@ type Config struct {
 	Version versions.Version
 }
 
-// DefaultMaxSets is the default of Config.MaxSets.
-const DefaultMaxSets = 50_000
-
 // Result is what one kind of one entry of spec.generators gives.
 type Result struct {
 	Kind     string
@@ -96,6 +93,8 @@ type run struct {
 	Config
 	ctx    context.Context
 	warned map[string]bool
+	// parameters are those of all sets so far.
+	parameters int
 }
 
 // kinds are the generators in the order in which Argo CD evaluates those of one entry.
@@ -129,7 +128,9 @@ func (r *run) transform(path string, spec any, level int) ([]Result, error) {
 			return nil, err
 		}
 		if entry["selector"] != nil {
-			sets = slices.DeleteFunc(sets, func(s Set) bool { return !selector.matches(r.selectable(s.Params)) })
+			if sets, err = r.selected(kindPath, sets, selector); err != nil {
+				return nil, err
+			}
 		}
 		if len(sets) > r.MaxSets {
 			return nil, r.tooMany(kindPath)
@@ -138,6 +139,25 @@ func (r *run) transform(path string, spec any, level int) ([]Result, error) {
 		results = append(results, Result{Kind: kind, Path: kindPath, Template: own, Sets: sets})
 	}
 	return results, nil
+}
+
+// selected returns the sets that a selector matches.
+func (r *run) selected(path string, sets []Set, s selector) ([]Set, error) {
+	var failed error
+	sets = slices.DeleteFunc(sets, func(set Set) bool {
+		if failed != nil {
+			return false
+		}
+		flat, err := r.selectable(set.Params)
+		if err == nil {
+			err = r.ctx.Err()
+		}
+		if err != nil {
+			failed = fmt.Errorf("%s: %s: %w", path, set.Origin, err)
+		}
+		return !s.matches(flat)
+	})
+	return sets, failed
 }
 
 func (r *run) tooMany(path string) error {

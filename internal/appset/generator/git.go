@@ -13,9 +13,6 @@ import (
 	"github.com/argosy-cd/argosy/internal/problem"
 )
 
-// maxFile bounds a file that a Git generator reads parameters from.
-const maxFile = 8 << 20
-
 type pattern struct {
 	path    string
 	exclude bool
@@ -62,6 +59,10 @@ func (r *run) gitSpec(f *fields) (*gitSpec, error) {
 	if len(g.directories) == 0 && len(g.files) == 0 && len(f.errs) == 0 {
 		f.errs = append(f.errs, fmt.Errorf("%s: directories or files must be set", f.path))
 	}
+	if len(g.directories)+len(g.files) > maxPatterns {
+		f.errs = append(f.errs, fmt.Errorf("%s: more than %d patterns", f.path, maxPatterns))
+		g.directories = nil
+	}
 	for i, p := range g.directories {
 		if _, err := path.Match(p.path, ""); err != nil {
 			f.errs = append(f.errs, fmt.Errorf("%s.directories[%d].path: %q is not a pattern", f.path, i, p.path))
@@ -97,6 +98,9 @@ func (r *run) gitDirectories(g *gitSpec, tree Tree) ([]Set, error) {
 	var sets []Set
 	var errs []error
 	for _, dir := range all {
+		if len(errs) >= maxErrors {
+			break
+		}
 		if hidden(dir) || !selected(g.directories, dir) {
 			continue
 		}
@@ -104,8 +108,14 @@ func (r *run) gitDirectories(g *gitSpec, tree Tree) ([]Set, error) {
 			errs = append(errs, fmt.Errorf("directory %q: the name is not UTF-8, so no Application can point to it", dir))
 			continue
 		}
+		if len(sets) == r.MaxSets {
+			return nil, fmt.Errorf("more than %d parameter sets", r.MaxSets)
+		}
 		params := Params{}
 		r.addPath(params, g.prefix, dir, "")
+		if err := r.keep("directory "+dir, len(params)); err != nil {
+			return nil, err
+		}
 		if err := g.values.addTo(params); err != nil {
 			errs = append(errs, problem.Wrap(err, func(e error) error { return fmt.Errorf("directory %s: %w", dir, e) }))
 		}
@@ -192,11 +202,16 @@ func (r *run) gitFiles(g *gitSpec, tree Tree) ([]Set, error) {
 	var sets []Set
 	var errs []error
 	for _, name := range manifest.Keys(files) {
+		if len(errs) >= maxErrors {
+			break
+		}
 		more, err := r.gitFile(g, name, files[name])
 		if err != nil {
 			errs = append(errs, problem.Wrap(err, func(e error) error { return fmt.Errorf("file %s: %w", name, e) }))
 		}
-		sets = append(sets, more...)
+		if sets = append(sets, more...); len(sets) > r.MaxSets {
+			return nil, fmt.Errorf("more than %d parameter sets", r.MaxSets)
+		}
 	}
 	return sets, errors.Join(errs...)
 }
@@ -250,9 +265,16 @@ func (r *run) gitFile(g *gitSpec, name string, data []byte) ([]Set, error) {
 				params[k] = v
 			}
 		} else {
-			for k, v := range flattenText(object) {
+			flat, err := flattenText(object)
+			if err != nil {
+				return nil, err
+			}
+			for k, v := range flat {
 				params[k] = v
 			}
+		}
+		if err := r.keep(what, len(params)); err != nil {
+			return nil, err
 		}
 		r.addPath(params, g.prefix, path.Dir(name), path.Base(name))
 		if err := g.values.addTo(params); err != nil {

@@ -21,10 +21,16 @@ func (r *run) list(f *fields) ([]Set, error) {
 	sets := make([]Set, 0, len(elements))
 	var errs []error
 	for i, element := range elements {
+		if len(errs) >= maxErrors {
+			break
+		}
 		path := fmt.Sprintf("%s.elements[%d]", f.path, i)
 		params, err := r.element(path, element)
 		if err != nil {
 			errs = append(errs, err)
+		}
+		if err := r.keep(path, len(params)); err != nil {
+			return nil, err
 		}
 		sets = append(sets, Set{params, Origin{What: fmt.Sprintf("element %d", i)}})
 	}

@@ -56,40 +56,56 @@ func (v *values) addTo(params Params) error {
 	return nil
 }
 
-// flatten gives the leaves of a value under dotted keys. As in Argo CD only map[string]any and []any are taken apart.
-func flatten(out map[string]any, key string, v any) {
+// flat are the leaves of a value under dotted keys.
+type flat struct {
+	leaves map[string]any
+	names  int // bytes of all keys
+}
+
+// add adds the leaves of a value. As in Argo CD only map[string]any and []any are taken apart.
+func (f *flat) add(key string, v any) {
+	f.names += len(key)
 	switch v := v.(type) {
 	case map[string]any:
 		for k, e := range v {
-			flatten(out, key+"."+k, e)
+			if f.names > maxFlat {
+				return
+			}
+			f.add(key+"."+k, e)
 		}
 	case []any:
 		for i, e := range v {
-			flatten(out, key+"."+strconv.Itoa(i), e)
+			if f.names > maxFlat {
+				return
+			}
+			f.add(key+"."+strconv.Itoa(i), e)
 		}
 	default:
-		out[key] = v
+		f.leaves[key] = v
 	}
 }
 
 // selectable returns parameters as the selector of a generator sees them.
-func (r *run) selectable(params Params) map[string]string {
+func (r *run) selectable(params Params) (map[string]string, error) {
 	if r.Version.Has(versions.SelectorSeesNested) {
 		params = openStrings(params)
 	}
 	return flattenText(params)
 }
 
-func flattenText(params Params) map[string]string {
-	flat := make(map[string]any, len(params))
+func flattenText(params Params) (map[string]string, error) {
+	f := flat{leaves: make(map[string]any, len(params))}
 	for k, v := range params {
-		flatten(flat, k, v)
+		f.add(k, v)
 	}
-	out := make(map[string]string, len(flat))
-	for k, v := range flat {
+	if f.names > maxFlat {
+		return nil, fmt.Errorf("the names of all nested parameters are over the limit of %d bytes", maxFlat)
+	}
+	out := make(map[string]string, len(f.leaves))
+	for k, v := range f.leaves {
 		out[k] = printed(v)
 	}
-	return out
+	return out, nil
 }
 
 // openStrings makes every map[string]string one that flatten takes apart, except in lists.

@@ -4,16 +4,49 @@ import (
 	"context"
 	"fmt"
 	"reflect"
+	"regexp"
+	"strconv"
+	"strings"
+	gotemplate "text/template"
 	"text/template/parse"
+)
+
+// Limits of all templates. Config has those that a caller can set.
+const (
+	// stepsPerRender lets a set with many Applications take its time, but not one Application.
+	stepsPerRender = 2_000
+	// maxTotalOutput bounds what all renderings of an Engine give together. Argo CD takes 100 MB from a plugin.
+	maxTotalOutput = 100 << 20
+	// maxMade bounds the values that functions make during one rendering, because variables can keep all of them.
+	maxMade = 64 << 20
+	// maxActions bounds the placeholders of all templates of an Engine: each is some kilobytes when it is compiled.
+	maxActions = 100_000
+	// maxText bounds one template.
+	maxText = 1 << 20
+	// maxControls bounds if, range, with, define, block and else in one text: the parser calls itself for each that is inside another.
+	maxControls = 10_000
+	// maxNesting bounds templates, control structures and parentheses inside each other while a template runs. Each takes stack, and Go cannot
+	// recover from a stack that is too large.
+	maxNesting = 1_000
+	// maxPattern bounds the instructions of a regular expression, which "x{1000}" has a thousand of.
+	maxPattern = 20_000
+	// maxPath bounds the path of a field in messages: every field has one.
+	maxPath, maxKey = 500, 100
+	// maxMessage bounds an error, which can have a value in it, and maxErrors those of one rendering.
+	maxMessage, maxErrors = 600, 100
 )
 
 // budget is the work that the executions of one Engine may still do.
 type budget struct {
-	ctx      context.Context
-	left     int
-	output   int // bytes that may still be rendered
-	maxValue int
-	calls    int
+	ctx     context.Context
+	left    int
+	output  int // bytes that may still be rendered
+	made    int // bytes that functions may still make
+	nesting int // what is active now
+	calls   int
+	// maxValue bounds one value, maxBound what a call may allocate; maxMade and maxOutput are for messages.
+	maxValue, maxBound, maxMade, maxOutput int
+	shallow                                map[string]bool // functions that do not look into their arguments; nil is none
 }
 
 type limitError struct{ msg string }
@@ -31,7 +64,7 @@ func (b *budget) spend(ctx context.Context, n int) error {
 		return limitf("the templates take too many steps")
 	}
 	b.calls++
-	if b.calls%1024 == 0 && ctx != nil {
+	if (b.calls%1024 == 0 || n > 1000) && ctx != nil {
 		return ctx.Err()
 	}
 	return nil
@@ -40,83 +73,230 @@ func (b *budget) spend(ctx context.Context, n int) error {
 // write charges for output.
 func (b *budget) write(n int) error {
 	if b.output -= n; b.output < 0 {
-		return limitf("all Applications together are over the limit of %d bytes", maxTotalOutput)
+		return limitf("all output together is over the limit of %d bytes", b.maxOutput)
 	}
 	return nil
 }
 
-// tickName is the function that addTick calls. A template may call it too; all it does is cost a step.
-const tickName = "argosyTick"
+// make charges for a value.
+func (b *budget) make(n int) error {
+	if b.made -= n; b.made < 0 {
+		return limitf("the values that functions make are over the limit of %d bytes", b.maxMade)
+	}
+	return b.spend(b.ctx, n/256)
+}
+
+// The functions that templates are made to call. A template may call them, too; all they do is cost, or fail.
+const (
+	tickName  = "argosyTick"
+	enterName = "argosyEnter"
+	leaveName = "argosyLeave"
+	checkName = "argosyCheck"
+)
+
+// functions are those that templates are made to call.
+func (b *budget) functions() gotemplate.FuncMap {
+	return gotemplate.FuncMap{tickName: b.tick, enterName: b.enter, leaveName: b.leave, checkName: b.check}
+}
 
 func (b *budget) tick() (string, error) {
 	return "", b.spend(b.ctx, 1)
 }
 
-// addTick puts a call of the tick function in front of a list of nodes.
-func addTick(list *parse.ListNode) {
-	id := parse.NewIdentifier(tickName)
-	pipe := &parse.PipeNode{NodeType: parse.NodePipe, Cmds: []*parse.CommandNode{
-		{NodeType: parse.NodeCommand, Args: []parse.Node{id}},
-	}}
-	tick := &parse.ActionNode{NodeType: parse.NodeAction, Pipe: pipe}
-	list.Nodes = append([]parse.Node{tick}, list.Nodes...)
+// enter is called where a template begins, with how deep it nests.
+func (b *budget) enter(nests int) (string, error) {
+	if nests < 1 {
+		nests = 1
+	}
+	if b.nesting += nests; b.nesting > maxNesting {
+		return "", limitf("templates, control structures and parentheses are nested deeper than %d", maxNesting)
+	}
+	return "", b.spend(b.ctx, 1)
 }
 
-// walker adds a tick to every loop of a template and lists the functions it calls.
-type walker struct{ functions []string }
+// leave is called where it ends.
+func (b *budget) leave(nests int) string {
+	b.nesting = max(0, b.nesting-nests)
+	return ""
+}
+
+// check passes on a value that is about to be printed, or that a method gave, unless it is too large. fmt would write all of it to memory, and
+// does not return from one that contains itself.
+//
+// It passes on reflect.Values, because some types print differently where they have no address.
+func (b *budget) check(v reflect.Value) (reflect.Value, error) {
+	size := weigh(v, b.maxValue, 0)
+	if size > b.maxValue {
+		return v, limitf("a value is over the limit of %d bytes", b.maxValue)
+	}
+	return v, b.spend(b.ctx, 1+size/256)
+}
+
+// call returns the call of a function without or with a number.
+func call(name string, args ...int) *parse.CommandNode {
+	c := &parse.CommandNode{NodeType: parse.NodeCommand, Args: []parse.Node{parse.NewIdentifier(name)}}
+	for _, n := range args {
+		c.Args = append(c.Args, &parse.NumberNode{NodeType: parse.NodeNumber, IsInt: true, Int64: int64(n), Text: strconv.Itoa(n)})
+	}
+	return c
+}
+
+func action(c *parse.CommandNode) parse.Node {
+	pipe := &parse.PipeNode{NodeType: parse.NodePipe, Cmds: []*parse.CommandNode{c}}
+	return &parse.ActionNode{NodeType: parse.NodeAction, Pipe: pipe}
+}
+
+// walker changes a template so that its loops and calls count and large values are not printed, and lists the functions that it calls.
+type walker struct {
+	functions []string
+	nests     int // how deep, at most
+	// wrapped reports whether a function checks its own result.
+	wrapped func(name string) bool
+}
+
+// instrument changes a template. A template can call itself, so each call has its price.
+func instrument(root *parse.ListNode, wrapped func(string) bool) *walker {
+	w := &walker{wrapped: wrapped}
+	w.list(root, 1)
+	nodes := []parse.Node{action(call(enterName, w.nests))}
+	root.Nodes = append(append(nodes, root.Nodes...), action(call(leaveName, w.nests)))
+	return w
+}
 
 // mutating are the functions that change their arguments.
 var mutating = []string{"set", "unset", "merge", "mergeOverwrite", "mustMerge", "mustMergeOverwrite", "sortAlpha"}
 
-func (w *walker) list(l *parse.ListNode) {
+func (w *walker) list(l *parse.ListNode, depth int) {
 	if l == nil {
 		return
 	}
+	w.nests = max(w.nests, depth)
 	for _, n := range l.Nodes {
 		switch n := n.(type) {
 		case *parse.ActionNode:
-			w.pipe(n.Pipe)
+			w.pipe(n.Pipe, depth)
+			w.printed(n.Pipe)
 		case *parse.IfNode:
-			w.branch(&n.BranchNode)
+			w.branch(&n.BranchNode, depth)
 		case *parse.WithNode:
-			w.branch(&n.BranchNode)
+			w.branch(&n.BranchNode, depth)
 		case *parse.RangeNode:
-			w.branch(&n.BranchNode)
-			addTick(n.List)
+			w.branch(&n.BranchNode, depth)
+			n.List.Nodes = append([]parse.Node{action(call(tickName))}, n.List.Nodes...)
 		case *parse.TemplateNode:
-			w.pipe(n.Pipe)
+			w.pipe(n.Pipe, depth)
 		}
 	}
 }
 
-func (w *walker) branch(b *parse.BranchNode) {
-	w.pipe(b.Pipe)
-	w.list(b.List)
-	w.list(b.ElseList)
+func (w *walker) branch(b *parse.BranchNode, depth int) {
+	w.pipe(b.Pipe, depth)
+	w.list(b.List, depth+1)
+	w.list(b.ElseList, depth+1)
 }
 
-func (w *walker) pipe(p *parse.PipeNode) {
+func (w *walker) pipe(p *parse.PipeNode, depth int) {
 	if p == nil {
 		return
 	}
-	for _, cmd := range p.Cmds {
+	w.nests = max(w.nests, depth)
+	cmds := p.Cmds[:0:0]
+	for i, cmd := range p.Cmds {
+		if prints(cmd) {
+			if i > 0 {
+				cmds = append(cmds, call(checkName))
+			}
+			checkArguments(cmd)
+		}
 		for _, arg := range cmd.Args {
 			switch arg := arg.(type) {
 			case *parse.IdentifierNode:
 				w.functions = append(w.functions, arg.Ident)
 			case *parse.PipeNode:
-				w.pipe(arg)
+				w.pipe(arg, depth+1)
 			case *parse.ChainNode:
 				if pipe, ok := arg.Node.(*parse.PipeNode); ok {
-					w.pipe(pipe)
+					w.pipe(pipe, depth+1)
 				}
 			}
+		}
+		cmds = append(cmds, cmd)
+		// A method with arguments, such as Format of a time, can give more than it got.
+		if _, function := cmd.Args[0].(*parse.IdentifierNode); !function && (i > 0 || len(cmd.Args) > 1) {
+			cmds = append(cmds, call(checkName))
+		}
+	}
+	p.Cmds = cmds
+}
+
+// prints reports whether a command calls a function of text/template that prints its arguments, if only in an error.
+func prints(cmd *parse.CommandNode) bool {
+	id, ok := cmd.Args[0].(*parse.IdentifierNode)
+	return ok && (id.Ident == "eq" || id.Ident == "ne")
+}
+
+// checkArguments has the arguments of a command checked.
+func checkArguments(cmd *parse.CommandNode) {
+	for i, arg := range cmd.Args[1:] {
+		switch arg := arg.(type) {
+		case *parse.StringNode, *parse.NumberNode, *parse.BoolNode, *parse.NilNode:
+		case *parse.PipeNode:
+			arg.Cmds = append(arg.Cmds, call(checkName))
+		default:
+			value := &parse.CommandNode{NodeType: parse.NodeCommand, Pos: arg.Position(), Args: []parse.Node{arg}}
+			cmd.Args[i+1] = &parse.PipeNode{NodeType: parse.NodePipe, Pos: arg.Position(), Cmds: []*parse.CommandNode{value, call(checkName)}}
 		}
 	}
 }
 
+var (
+	checkedArgument = regexp.MustCompile(`\(([^()|]*) \| ` + checkName + `\)`)
+	checkedPipe     = regexp.MustCompile(` \| ` + checkName)
+)
+
+// AsWritten takes out of an error what is added to templates before they are executed.
+func AsWritten(message string) string {
+	return checkedPipe.ReplaceAllString(checkedArgument.ReplaceAllString(message, "$1"), "")
+}
+
+// printed has the result of an action checked, if it is printed and was not checked before.
+func (w *walker) printed(p *parse.PipeNode) {
+	if len(p.Decl) > 0 {
+		return
+	}
+	last := p.Cmds[len(p.Cmds)-1]
+	if id, ok := last.Args[0].(*parse.IdentifierNode); ok && (id.Ident == checkName || w.wrapped(id.Ident)) {
+		return
+	}
+	p.Cmds = append(p.Cmds, call(checkName))
+}
+
+// controlWord finds control structures, and perhaps more: text that looks like one.
+var controlWord = regexp.MustCompile(`\{\{-?[ \t\r\n]*(?:if|range|with|define|block|else)`)
+
+// checkText refuses a text that the parser would take too much stack or memory for, and returns the number of its placeholders.
+func checkText(s string, most int) (int, error) {
+	n := strings.Count(s, "{{")
+	if len(s) > maxText {
+		return n, limitf("a template of %d bytes is over the limit of %d", len(s), maxText)
+	}
+	if n > most {
+		return n, limitf("there are more than %d placeholders", maxActions)
+	}
+	if n > maxControls && len(controlWord.FindAllStringIndex(s, maxControls+1)) > maxControls {
+		return n, limitf("there are more than %d control structures, such as if and range", maxControls)
+	}
+	return n, nil
+}
+
 // expensive holds the price, in steps, of functions that are slow by design.
-var expensive = map[string]int{"derivePassword": 500_000}
+var expensive = map[string]int{
+	"derivePassword": 500_000, "bcrypt": 200_000, "htpasswd": 200_000, "genPrivateKey": 400_000, "genCA": 200_000, "genCAWithKey": 100_000,
+	"genSelfSignedCert": 200_000, "genSelfSignedCertWithKey": 100_000, "genSignedCert": 200_000, "genSignedCertWithKey": 100_000,
+}
+
+// slow are the functions whose work is more than a pass over their arguments, and how much more. Parsers take their time.
+var slow = map[string]int{"fromYaml": 32, "fromYamlArray": 32, "toYaml": 16, "mustToYaml": 16, "toYamlPretty": 16, "fromJson": 4, "mustFromJson": 4, "fromJsonArray": 4, "fromToml": 32, "toToml": 16}
 
 var errorType = reflect.TypeFor[error]()
 
@@ -136,7 +316,7 @@ func (b *budget) wrap(name string, f reflect.Value) any {
 		}
 		size := 0
 		for _, a := range args {
-			size += weigh(a, b.maxValue-size, 0)
+			size += b.weigh(name, a, b.maxValue-size)
 		}
 		if size > b.maxValue {
 			return failed(limitf("a value is over the limit of %d bytes", b.maxValue))
@@ -145,12 +325,12 @@ func (b *budget) wrap(name string, f reflect.Value) any {
 		if product != nil {
 			// The bound is far from exact, so it only has to keep the call itself within reason.
 			bound := product(args)
-			if bound > 16*b.maxValue {
+			if bound > b.maxBound {
 				return failed(limitf("%s would give more than %d bytes", name, b.maxValue))
 			}
 			work += bound
 		}
-		if err := b.spend(b.ctx, 1+expensive[name]+work/256); err != nil {
+		if err := b.spend(b.ctx, 1+expensive[name]+work/256*max(1, slow[name])); err != nil {
 			return failed(err)
 		}
 		var res []reflect.Value
@@ -162,19 +342,33 @@ func (b *budget) wrap(name string, f reflect.Value) any {
 		if len(res) == 2 && !res[1].IsNil() {
 			return res
 		}
-		w := weigh(res[0], b.maxValue, 0)
+		w := b.weigh(name, res[0], b.maxValue)
 		if w > b.maxValue {
 			return failed(limitf("a value is over the limit of %d bytes", b.maxValue))
 		}
-		if err := b.spend(b.ctx, w/256); err != nil {
+		if err := b.make(w); err != nil {
 			return failed(err)
 		}
 		return []reflect.Value{res[0], reflect.Zero(errorType)}
 	}).Interface()
 }
 
+// weigh returns the size of an argument or of the result of a function.
+func (b *budget) weigh(name string, v reflect.Value, limit int) int {
+	if !b.shallow[name] {
+		return weigh(v, limit, 0)
+	}
+	switch v = plain(v); v.Kind() {
+	case reflect.String:
+		return v.Len() + 16
+	case reflect.Slice, reflect.Map:
+		return 16 * (v.Len() + 1)
+	}
+	return 16
+}
+
 // maxDepth ends the weighing of values that contain themselves.
-const maxDepth = 64
+const maxDepth = 400
 
 // weigh returns the size of a value in bytes, about: 16 for each part of it and the length of strings. It stops above limit, so it is
 // cheap for values that share parts of themselves many times over, and it ends for values that contain themselves.

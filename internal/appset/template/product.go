@@ -4,6 +4,8 @@ import (
 	"reflect"
 	"regexp/syntax"
 	"strings"
+
+	"github.com/argosy-cd/argosy/internal/manifest"
 )
 
 // products holds, for functions whose result or whose work can be the product of their arguments, an upper bound of
@@ -19,6 +21,26 @@ var products = map[string]func(args []reflect.Value) int{
 	"untilStep": func(a []reflect.Value) int { return mul(8, span(a)) },
 	"seq":       func(a []reflect.Value) int { return mul(8, span(elements(a[0]))) },
 	"printf":    printfSize,
+	// Each element is an entry of a map, or a value.
+	"split":  func(a []reflect.Value) int { return mul(128, 1+occurrences(a[1], a[0])) },
+	"splitn": func(a []reflect.Value) int { return mul(128, 1+occurrences(a[2], a[0])) },
+	// It looks for each character of the text in all of the set.
+	"trimAll": func(a []reflect.Value) int { return mul(length(a[0]), length(a[1])) },
+	"trimall": func(a []reflect.Value) int { return mul(length(a[0]), length(a[1])) },
+	// It compiles a pattern for each part of the constraint.
+	"semverCompare": func(a []reflect.Value) int { return mul(4096, length(a[0])) },
+	// A value takes far more than its text.
+	"fromYaml":      parsed,
+	"fromYamlArray": parsed,
+	"fromJson":      parsed,
+	"mustFromJson":  parsed,
+	"fromJsonArray": parsed,
+	"fromToml":      parsed,
+	"randAlphaNum":  random,
+	"randAlpha":     random,
+	"randAscii":     random,
+	"randNumeric":   random,
+	"randBytes":     random,
 	// These compare every element with every other, which costs as much as writing some bytes.
 	"uniq":        func(a []reflect.Value) int { return mul(16, mul(items(a[0]), items(a[0]))) },
 	"mustUniq":    func(a []reflect.Value) int { return mul(16, mul(items(a[0]), items(a[0]))) },
@@ -33,11 +55,24 @@ var products = map[string]func(args []reflect.Value) int{
 	"mustRegexMatch":             regexWork,
 	"regexFind":                  regexWork,
 	"mustRegexFind":              regexWork,
-	"regexFindAll":               regexWork,
-	"mustRegexFindAll":           regexWork,
-	"regexSplit":                 regexWork,
-	"mustRegexSplit":             regexWork,
+	"regexFindAll":               regexList,
+	"mustRegexFindAll":           regexList,
+	"regexSplit":                 regexList,
+	"mustRegexSplit":             regexList,
 }
+
+// parsed bounds what a parser takes: some 300 bytes for each value.
+func parsed(a []reflect.Value) int {
+	if text := plain(a[0]); text.Kind() == reflect.String {
+		return mul(256, manifest.Nodes([]byte(text.String())))
+	}
+	return 0
+}
+
+func random(a []reflect.Value) int { return mul(4, integer(a[0])) }
+
+// regexList is regexWork for functions that give a list, at most an element for each byte.
+func regexList(a []reflect.Value) int { return max(regexWork(a), mul(32, length(a[1])+1)) }
 
 // regexWork bounds the work of matching: in the worst case every instruction of the pattern for every byte of the text.
 func regexWork(a []reflect.Value) int {
@@ -45,15 +80,31 @@ func regexWork(a []reflect.Value) int {
 	if pattern.Kind() != reflect.String {
 		return 0
 	}
+	if pattern.Len() > maxPattern {
+		return mul(1<<30, 1<<30)
+	}
 	parsed, err := syntax.Parse(pattern.String(), syntax.Perl)
 	if err != nil {
 		return 0 // the function will say so
 	}
-	prog, err := syntax.Compile(parsed.Simplify())
-	if err != nil {
-		return 0
+	n := instructions(parsed)
+	if n > maxPattern {
+		return mul(1<<30, 1<<30)
 	}
-	return mul(len(prog.Inst), length(a[1])+1)
+	// Compiling costs, too.
+	return mul(n, length(a[1])+64)
+}
+
+// instructions is an upper bound of those that a pattern is compiled to.
+func instructions(r *syntax.Regexp) int {
+	n := 2 + 2*len(r.Rune)
+	for _, sub := range r.Sub {
+		n = min(n+instructions(sub), 1<<30)
+	}
+	if r.Op == syntax.OpRepeat {
+		n = mul(n, 1+max(r.Min, r.Max))
+	}
+	return n
 }
 
 func regexReplace(a []reflect.Value) int {

@@ -27,11 +27,9 @@ func (e *Engine) newProgram(path, s string, options []string) (*program, error) 
 		return nil, parseError(err)
 	}
 	p := &program{path: path, exec: gotemplate.New(""), parts: fastParts(trees[""])}
-	used := gotemplate.FuncMap{tickName: e.budget.tick}
+	used := e.budget.functions()
 	for _, tree := range trees {
-		w := walker{}
-		w.list(tree.Root)
-		for _, name := range w.functions {
+		for _, name := range instrument(tree.Root, isWrapped).functions {
 			if slices.Contains(mutating, name) {
 				e.mutates = true
 			}
@@ -39,8 +37,6 @@ func (e *Engine) newProgram(path, s string, options []string) (*program, error) 
 				used[name] = f
 			}
 		}
-		// A template can call itself, so each call has its price.
-		addTick(tree.Root)
 	}
 	p.exec.Funcs(used).Option(options...)
 	for name, tree := range trees {
@@ -50,6 +46,9 @@ func (e *Engine) newProgram(path, s string, options []string) (*program, error) 
 	}
 	return p, nil
 }
+
+// isWrapped reports whether a function checks its own result.
+func isWrapped(name string) bool { return base()[name] != nil }
 
 // function returns a function tied to the budget, nil for those that are built into text/template.
 func (e *Engine) function(name string) any {
@@ -104,7 +103,7 @@ func (n *program) slow(x *execution) (out string, err error) {
 			}
 		}
 	}()
-	x.engine.budget.ctx = x.ctx
+	x.engine.budget.ctx, x.engine.budget.nesting = x.ctx, 0
 	w := limitedWriter{max: x.engine.cfg.MaxOutput}
 	if err := n.exec.Execute(&w, x.params); err != nil {
 		return "", execError(err)
@@ -156,7 +155,7 @@ func execError(err error) error {
 	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return err
 	}
-	msg := execPrefix.ReplaceAllString(oneLine(err), "")
+	msg := AsWritten(execPrefix.ReplaceAllString(oneLine(err), ""))
 	// These are the words by which Argo CD tells that a parameter is missing.
 	isMissing := strings.Contains(msg, "map has no entry for key") || strings.Contains(msg, "can't evaluate field")
 	for _, p := range plainWords {
@@ -194,4 +193,11 @@ func parseError(err error) error {
 	return errors.New(msg)
 }
 
-func oneLine(err error) string { return strings.ReplaceAll(err.Error(), "\n", " ") }
+func oneLine(err error) string {
+	s := strings.ReplaceAll(err.Error(), "\n", " ")
+	if len(s) > maxMessage {
+		// The cause is at the end of it.
+		s = strings.ToValidUTF8(s[:maxMessage/2], "") + " … " + strings.ToValidUTF8(s[len(s)-maxMessage/2:], "")
+	}
+	return s
+}

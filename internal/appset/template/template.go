@@ -4,7 +4,9 @@
 // It knows both modes of Argo CD: Go templates with sprig, and the older substitution of {{name}}. A tree is compiled
 // once and rendered for each set of parameters. Rendering is a pure function of tree and parameters: functions that
 // answer differently each time are refused, and what sprig leaves to chance (the order of keys) is sorted.
-// Output, size of intermediate values and number of steps are limited, so no template can hang or exhaust memory.
+// Output, size of intermediate values, nesting and number of steps are limited, so no template can hang, exhaust memory or overflow the stack.
+//
+// Chart executes the templates of Helm charts within the same limits.
 //
 // An Engine, and the trees compiled by it, belong to one goroutine.
 package template
@@ -39,18 +41,13 @@ type Config struct {
 	MaxSteps int
 }
 
-// stepsPerRender lets a set with many Applications take its time, but not one Application.
-const stepsPerRender = 2_000
-
-// maxTotalOutput bounds what all renderings of an Engine give together.
-const maxTotalOutput = 512 << 20
-
 // Engine compiles templates and holds what their executions share.
 type Engine struct {
 	cfg     Config
 	funcs   gotemplate.FuncMap
 	budget  budget
 	mutates bool
+	actions int // placeholders that were compiled
 	warn    map[string]string
 }
 
@@ -67,7 +64,7 @@ func New(cfg Config) (*Engine, error) {
 	cfg.MaxValue = orDefault(cfg.MaxValue, 4<<20)
 	cfg.MaxSteps = orDefault(cfg.MaxSteps, 5_000_000)
 	e := &Engine{cfg: cfg, funcs: gotemplate.FuncMap{}, warn: map[string]string{}}
-	e.budget = budget{left: cfg.MaxSteps, maxValue: cfg.MaxValue, output: maxTotalOutput}
+	e.budget = budget{left: cfg.MaxSteps, maxValue: cfg.MaxValue, maxBound: 16 * cfg.MaxValue, output: maxTotalOutput, made: maxMade, maxMade: maxMade, maxOutput: maxTotalOutput}
 	return e, nil
 }
 
@@ -98,6 +95,7 @@ func (e *Engine) Warnings() []string {
 type Tree struct {
 	engine *Engine
 	root   node
+	size   int
 }
 
 // Compile compiles every string in v, map keys included. path names v in errors. All errors are reported.
@@ -107,8 +105,17 @@ func (e *Engine) Compile(path string, v any) (*Tree, error) {
 	if len(c.errs) > 0 {
 		return nil, errors.Join(c.errs...)
 	}
-	return &Tree{engine: e, root: root}, nil
+	return &Tree{engine: e, root: root, size: size(root, 0)}, nil
 }
+
+// Size is about how many bytes the constant parts of a tree are as YAML. What Render adds is in Engine.Output.
+func (t *Tree) Size() int { return t.size }
+
+// Spent reports whether the Engine has rendered all that it may, so that each further rendering is the same error.
+func (e *Engine) Spent() bool { return e.budget.left < 0 || e.budget.output < 0 }
+
+// Output is how many bytes all renderings so far have put in the place of placeholders.
+func (e *Engine) Output() int { return maxTotalOutput - e.budget.output }
 
 // Optional is an object in a tree whose strings stay as they are written, placeholders and all, if a parameter of theirs is missing. Its keys
 // are not templates.
@@ -122,6 +129,7 @@ func (t *Tree) Constant() bool { return isConstant(t.root) }
 func (t *Tree) Render(ctx context.Context, params map[string]any) (any, error) {
 	x := execution{ctx: ctx, engine: t.engine, params: params}
 	t.engine.budget.left += stepsPerRender
+	t.engine.budget.made = maxMade
 	v := t.root.render(&x)
 	if len(x.errs) > 0 {
 		return nil, errors.Join(x.errs...)
@@ -145,6 +153,7 @@ func (t *Tree) RenderString(ctx context.Context, params map[string]any) (string,
 type compiler struct {
 	engine *Engine
 	errs   []error
+	full   bool // there are too many placeholders, which was said
 }
 
 func (c *compiler) compile(path string, v any) node {
@@ -170,7 +179,7 @@ func (c *compiler) compile(path string, v any) node {
 		}
 		return m
 	case []any:
-		l := &listNode{items: make([]node, len(v))}
+		l := &listNode{path: path, items: make([]node, len(v))}
 		for i, e := range v {
 			l.items[i] = c.compile(path+"["+strconv.Itoa(i)+"]", e)
 		}
@@ -198,6 +207,9 @@ func (c *compiler) text(path, s string) node {
 	if !strings.Contains(s, "{{") {
 		return constant{s}
 	}
+	if !c.count(path, s) {
+		return constant{s}
+	}
 	if !c.engine.cfg.Go {
 		n, err := newSimple(path, s)
 		if err != nil {
@@ -213,11 +225,28 @@ func (c *compiler) text(path, s string) node {
 	return n
 }
 
+// count reports whether a text is within the limits of what is compiled.
+func (c *compiler) count(path, s string) bool {
+	n, err := checkText(s, maxActions-c.engine.actions)
+	if err == nil {
+		c.engine.actions += n
+		return true
+	}
+	if !c.full {
+		c.errs = append(c.errs, fmt.Errorf("%s: %w", path, err))
+	}
+	c.full = c.full || n > maxActions-c.engine.actions
+	return false
+}
+
 // optional compiles a value of an Optional.
 func (c *compiler) optional(path string, v any) node {
 	s, ok := v.(string)
 	if !ok || !c.engine.cfg.Go || !strings.Contains(s, "{{") {
 		return c.compile(path, v)
+	}
+	if !c.count(path, s) {
+		return constant{s}
 	}
 	n, err := c.engine.newProgram(path, s, []string{"missingkey=error"})
 	if err != nil {
@@ -244,8 +273,14 @@ func (n *optional) render(x *execution) any {
 	return v
 }
 
-// join appends a key to a path, quoted where a dot or a slash would make it ambiguous.
+// join appends a key to a path, quoted where a dot or a slash would make it ambiguous. Paths have a limit.
 func join(path, key string) string {
+	if len(path) > maxPath {
+		return path
+	}
+	if len(key) > maxKey {
+		key = strings.ToValidUTF8(key[:maxKey], "") + "…"
+	}
 	if strings.ContainsAny(key, "./[] ") {
 		key = strconv.Quote(key)
 	}
@@ -264,6 +299,20 @@ type execution struct {
 	errs   []error
 }
 
+// ended reports whether it makes no sense to go on: there are many errors, or nothing may be rendered any more.
+func (x *execution) ended() bool {
+	return len(x.errs) >= maxErrors || len(x.errs) > 0 && x.engine.Spent()
+}
+
+// visit charges for a map or a list of n nodes, and reports whether it may be rendered.
+func (x *execution) visit(path string, n int) bool {
+	if err := x.engine.budget.spend(x.ctx, n/8); err != nil {
+		x.errs = append(x.errs, pathError(path, err))
+		return false
+	}
+	return true
+}
+
 type node interface {
 	render(x *execution) any
 }
@@ -280,8 +329,14 @@ type mapNode struct {
 }
 
 func (n *mapNode) render(x *execution) any {
+	if !x.visit(n.path, len(n.entries)) {
+		return nil
+	}
 	m := make(map[string]any, len(n.entries))
 	for i := range n.entries {
+		if x.ended() {
+			break
+		}
 		e := &n.entries[i]
 		v := e.value.render(x)
 		key, _ := e.key.render(x).(string)
@@ -293,14 +348,42 @@ func (n *mapNode) render(x *execution) any {
 	return m
 }
 
-type listNode struct{ items []node }
+type listNode struct {
+	path  string
+	items []node
+}
 
 func (n *listNode) render(x *execution) any {
+	if !x.visit(n.path, len(n.items)) {
+		return nil
+	}
 	l := make([]any, len(n.items))
 	for i, item := range n.items {
+		if x.ended() {
+			break
+		}
 		l[i] = item.render(x)
 	}
 	return l
+}
+
+func size(n node, depth int) int {
+	total := 2*depth + 4
+	switch n := n.(type) {
+	case constant:
+		if s, ok := n.value.(string); ok {
+			total += len(s)
+		}
+	case *mapNode:
+		for _, e := range n.entries {
+			total += size(e.key, 0) + size(e.value, depth+1)
+		}
+	case *listNode:
+		for _, item := range n.items {
+			total += size(item, depth+1)
+		}
+	}
+	return total
 }
 
 func isConstant(n node) bool {

@@ -145,6 +145,21 @@ func IsHook(o manifest.Object) bool {
 	return ok && helm != "crd-install"
 }
 
+// UnknownHook returns the types of a hook of which nobody knows one, and whether an object is such a hook. Argo CD drops it, and so prunes a live object of its
+// name. Hooks of deletions, and those that only Helm runs, are known: they are dropped on purpose. PreDelete is known since Argo CD 3.3.
+func UnknownHook(o manifest.Object) (types string, unknown bool) {
+	if !IsHook(o) || len(hookTypes(o)) > 0 {
+		return "", false
+	}
+	types, own := annotation(o, hookAnnotation)
+	known := []string{"PreDelete", "PostDelete"}
+	if !own {
+		types, _ = annotation(o, helmHookAnnotation)
+		known = []string{"pre-delete", "post-delete", "pre-rollback", "post-rollback", "test", "test-success", "test-failure", "crd-install"}
+	}
+	return types, !slices.ContainsFunc(fields(types), func(hook string) bool { return slices.Contains(known, hook) })
+}
+
 // hookPhases are the phases of an object: Sync, unless it is a hook; none for one that a sync does not run.
 func hookPhases(o manifest.Object) []string {
 	switch {

@@ -59,6 +59,21 @@ func TestPlace(t *testing.T) {
 	}
 }
 
+func TestUnknownHook(t *testing.T) {
+	for annotations, want := range map[string]bool{
+		"": false, hook + "PreSync": false, hook + "Skip": false, hook + "'presync, Sync'": false, hook + "PostDelete": false, hook + "PreDelete": false,
+		hook + "presync": true, hook + "''": true, hook + "'presync,postsync'": true, hook + "presync, " + helm + "pre-install": false, hook + "presync, " + helm + "test": true,
+		helm + "pre-install": false, helm + "test": false, helm + "crd-install": false, helm + "pre-delete": false, helm + "preinstall": true,
+	} {
+		if _, got := UnknownHook(object(t, annotations)); got != want {
+			t.Errorf("%s: %v", annotations, got)
+		}
+	}
+	if types, _ := UnknownHook(object(t, hook+"presync")); types != "presync" {
+		t.Error(types)
+	}
+}
+
 func TestKinds(t *testing.T) {
 	for group, want := range map[string]bool{
 		"": true, "apps": true, "batch": true, "rbac.authorization.k8s.io": true, "storage.k8s.io": true, "gateway.networking.k8s.io": false, "snapshot.storage.k8s.io": false, "monitoring.coreos.com": false,

@@ -1,0 +1,32 @@
+package main
+
+import "testing"
+
+// TestSized: workers fit the memory of the container.
+func TestSized(t *testing.T) {
+	for _, tt := range []struct {
+		given     workerOptions
+		parallel  int
+		container int64
+		want      workerOptions
+	}{
+		{workerOptions{workers: -1}, 4, 0, workerOptions{8, 128}},
+		{workerOptions{workers: -1}, 8, 1 << 30, workerOptions{6, 102}},
+		{workerOptions{workers: -1}, 64, 1 << 30, workerOptions{6, 102}},
+		{workerOptions{workers: -1}, 8, 128 << 20, workerOptions{1, 76}},
+		{workerOptions{workers: -1}, 1, 16 << 30, workerOptions{2, 512}},
+		{workerOptions{workers: -1, memory: 200}, 8, 1 << 30, workerOptions{3, 200}},
+		{workerOptions{workers: 4}, 8, 1 << 30, workerOptions{4, 153}},
+		{workerOptions{workers: 4, memory: 300}, 8, 1 << 30, workerOptions{4, 300}},
+		{workerOptions{}, 8, 1 << 30, workerOptions{}},
+	} {
+		if got := tt.given.sized(tt.parallel, tt.container); got != tt.want {
+			t.Errorf("%+v, %d at once, %d MiB: got %+v, want %+v", tt.given, tt.parallel, tt.container>>20, got, tt.want)
+		}
+	}
+	for _, bad := range []workerOptions{{workers: -2}, {workers: 1, memory: 10}, {memory: 100}} {
+		if bad.check() == nil {
+			t.Errorf("%+v is accepted", bad)
+		}
+	}
+}

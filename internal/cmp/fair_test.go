@@ -1,0 +1,227 @@
+package cmp_test
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/argosy-cd/argosy/internal/argo"
+	"github.com/argosy-cd/argosy/internal/cmp"
+	"github.com/argosy-cd/argosy/internal/cmp/cmptest"
+	"github.com/argosy-cd/argosy/internal/manifest"
+)
+
+// of is a request of a project whose answer is known.
+func of(project string, n int) cmptest.Request {
+	return cmptest.Request{Dir: "app", Files: map[string]string{"app/a": fmt.Sprintf("%s-%d", project, n)}, Env: map[string]string{"ARGOCD_APP_NAME": "web", "ARGOCD_APP_PROJECT_NAME": project}}
+}
+
+// neighbour asks again and again, and wants its own answers.
+func neighbour(t *testing.T, socket, project string) {
+	t.Helper()
+	for i := range 20 {
+		got, err := cmptest.Generate(t.Context(), socket, of(project, i))
+		if err != nil || len(got) != 1 || !strings.Contains(got[0], fmt.Sprintf(`"%s-%d"`, project, i)) {
+			t.Fatalf("request %d of %s: %v, %v", i, project, got, err)
+		}
+	}
+}
+
+// hanging is a plugin whose calls for projects that begin with "bad" wait, with or without an ear for their context.
+type hanging struct {
+	deaf    bool
+	release chan struct{}
+}
+
+func (h hanging) generate(ctx context.Context, r *cmp.Request) ([]manifest.Object, error) {
+	if !strings.HasPrefix(r.Project, "bad") {
+		return files(ctx, r)
+	}
+	ended := ctx.Done()
+	if h.deaf {
+		ended = nil
+	}
+	select {
+	case <-h.release:
+	case <-ended:
+	}
+	return files(ctx, r)
+}
+
+// await waits until something holds.
+func await(holds func() bool) {
+	for !holds() {
+		runtime.Gosched()
+	}
+}
+
+// attack sends requests that nobody wants an answer to, and returns how to end them.
+func attack(t *testing.T, socket string, requests []cmptest.Request) (end func()) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	var wg sync.WaitGroup
+	for _, r := range requests {
+		wg.Go(func() { _, _ = cmptest.Generate(ctx, socket, r) })
+	}
+	return func() { cancel(); wg.Wait() }
+}
+
+// TestStalledUploads: clients that stop in the middle take no slot.
+func TestStalledUploads(t *testing.T) {
+	f := serve(t, cmp.Plugin{Generate: files}, cmp.Config{Parallel: 2})
+	hold := make(chan struct{})
+	var requests []cmptest.Request
+	for i := range 20 {
+		r := of("bad", i)
+		r.Stop, r.Stopping = 10, func() { <-hold }
+		requests = append(requests, r)
+	}
+	end := attack(t, f.socket, requests)
+	await(func() bool { held, _ := f.Uploads(); return held == len(requests) })
+	neighbour(t, f.socket, "good")
+	neighbour(t, f.socket, "bad") // also others of the same project
+	close(hold)
+	end()
+}
+
+// TestStall: nothing comes for too long.
+func TestStall(t *testing.T) {
+	f := serve(t, cmp.Plugin{Generate: files, Discover: "x"}, cmp.Config{Stall: 20 * time.Millisecond})
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	r := of("bad", 0)
+	r.Stop, r.Stopping = 10, func() { <-ctx.Done() }
+	for _, ask := range []func(){
+		func() { _, _ = cmptest.Generate(ctx, f.socket, r) },
+		func() { _, _ = cmptest.Match(ctx, f.socket, r) },
+	} {
+		before := len(f.seen())
+		go ask()
+		await(func() bool { return len(f.seen()) > before })
+		if e := f.seen()[before]; e.Code != codes.DeadlineExceeded || e.Err.Error() != "the repository is not complete, and Argo CD has sent nothing for 20ms" {
+			t.Errorf("%s: %v %v", e.Method, e.Code, e.Err)
+		}
+	}
+	await(func() bool { held, _ := f.Uploads(); return held == 0 })
+}
+
+// TestHangingProject: calls of one project hang, as on an S3 that does not answer. Another one gets its answers.
+func TestHangingProject(t *testing.T) {
+	h := hanging{release: make(chan struct{})}
+	f := serve(t, cmp.Plugin{Generate: h.generate}, cmp.Config{Parallel: 2})
+	var requests []cmptest.Request
+	for i := range 20 {
+		requests = append(requests, of("bad", i))
+	}
+	end := attack(t, f.socket, requests)
+	await(func() bool { running, waiting, _ := f.Load(); return running == 2 && waiting == 18 })
+	neighbour(t, f.socket, "good")
+	close(h.release)
+	end()
+}
+
+// TestHangingPlugin: all calls of one plugin hang, of all projects. The other plugin answers.
+func TestHangingPlugin(t *testing.T) {
+	h := hanging{release: make(chan struct{})}
+	f := serve(t, cmp.Plugin{Name: "s3", Generate: h.generate}, cmp.Config{Parallel: 4, Plugins: []cmp.Plugin{{Name: "appset", Generate: files}}})
+	var requests []cmptest.Request
+	for i := range 40 {
+		requests = append(requests, of(fmt.Sprintf("bad-%d", i%10), i))
+	}
+	end := attack(t, f.socket, requests)
+	await(func() bool { running, waiting, _ := f.Load(); return running == 6 && waiting == 34 })
+	neighbour(t, f.Paths()[1], "good")
+	neighbour(t, f.Paths()[1], "bad-1") // a project that hangs in s3 does not in appset
+	close(h.release)
+	end()
+}
+
+// TestDeafCalls: calls that go on after their requests take no slots from others, and not the health of the process while they are few.
+func TestDeafCalls(t *testing.T) {
+	h := hanging{deaf: true, release: make(chan struct{})}
+	f := serve(t, cmp.Plugin{Generate: h.generate}, cmp.Config{Parallel: 4})
+	ctx, cancel := context.WithCancel(t.Context())
+	var wg sync.WaitGroup
+	for i := range 4 {
+		wg.Go(func() {
+			if _, err := cmptest.Generate(ctx, f.socket, of("bad", i)); status.Code(err) != codes.Canceled {
+				t.Error(err)
+			}
+		})
+	}
+	await(func() bool { running, _, _ := f.Load(); return running == 4 })
+	cancel()
+	wg.Wait()
+	await(func() bool { running, _, left := f.Load(); return running == 0 && left == 4 })
+	if got := f.Degraded(); got != "4 calls go on though their requests have ended" {
+		t.Error(got)
+	}
+	if err := f.Healthy(); err != nil {
+		t.Error(err)
+	}
+	// The project itself may not begin more.
+	end := attack(t, f.socket, []cmptest.Request{of("bad", 9)})
+	await(func() bool { _, waiting, _ := f.Load(); return waiting == 1 })
+	neighbour(t, f.socket, "good")
+	if running, waiting, _ := f.Load(); running != 0 || waiting != 1 {
+		t.Errorf("%d running, %d waiting", running, waiting)
+	}
+	end()
+	close(h.release)
+	await(func() bool { running, waiting, left := f.Load(); return running+waiting+left == 0 })
+	if got := f.Degraded(); got != "" {
+		t.Error(got)
+	}
+}
+
+// TestFair: 100 applications of one project wait, and one of another is next. Neither needs its repository to be kept.
+func TestFair(t *testing.T) {
+	var mu sync.Mutex
+	var order []string
+	step := make(chan struct{})
+	f := serve(t, cmp.Plugin{
+		Reads: func(argo.Call) bool { return false },
+		Generate: func(_ context.Context, r *cmp.Request) ([]manifest.Object, error) {
+			<-step
+			mu.Lock()
+			defer mu.Unlock()
+			order = append(order, r.Project)
+			return []manifest.Object{object("a", r.Project)}, nil
+		},
+	}, cmp.Config{Parallel: 1})
+	var wg sync.WaitGroup
+	ask := func(project string, n int) {
+		wg.Go(func() {
+			got, err := cmptest.Generate(t.Context(), f.socket, of(project, n))
+			if err != nil || len(got) != 1 || !strings.Contains(got[0], `"`+project+`"`) {
+				t.Errorf("%s: %v, %v", project, got, err)
+			}
+		})
+	}
+	for i := range 100 {
+		ask("many", i)
+	}
+	await(func() bool { running, waiting, _ := f.Load(); return running == 1 && waiting == 99 })
+	ask("extra", 0) // takes the extra pass
+	await(func() bool { running, _, _ := f.Load(); return running == 2 })
+	ask("one", 0)
+	await(func() bool { _, waiting, _ := f.Load(); return waiting == 100 })
+	close(step)
+	wg.Wait()
+	for i, project := range order {
+		if project == "one" {
+			if i > 3 {
+				t.Errorf("it came after %d others", i)
+			}
+			return
+		}
+	}
+	t.Error("it was not answered")
+}

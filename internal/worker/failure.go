@@ -1,0 +1,152 @@
+package worker
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/argosy-cd/argosy/internal/flight"
+	"github.com/argosy-cd/argosy/internal/problem"
+)
+
+// Reasons why a worker is replaced.
+const (
+	ReasonMemory    = "memory"    // it wanted more than it may have
+	ReasonStack     = "stack"     // something calls itself without an end
+	ReasonCPU       = "cpu"       // it computed for longer than it may
+	ReasonCrash     = "crash"     // it ended in another way, or had a panic
+	ReasonProtocol  = "protocol"  // it sent something that it must not send
+	ReasonCancelled = "cancelled" // nobody waits for its answer any more
+	ReasonUsed      = "used"      // it has worked enough
+	ReasonIdle      = "idle"      // there are more than are kept
+	ReasonClosed    = "closed"    // the pool is
+)
+
+// KilledError says that a worker ended before it had answered.
+type KilledError struct {
+	Reason string
+	Doing  string // what the job did then
+	Limit  string // the limit that it reached; "" is none
+}
+
+func (e *KilledError) Error() string {
+	what := map[string]string{
+		ReasonMemory: "needs more memory than a request may have", ReasonStack: "calls itself without an end", ReasonCPU: "computes for longer than a request may",
+		ReasonCrash: "crashed", ReasonProtocol: "sent an answer that is not valid",
+	}[e.Reason]
+	text := "the worker that was " + e.Doing + " was stopped: it " + what
+	if e.Limit != "" {
+		text += " (" + e.Limit + ")"
+	}
+	return text
+}
+
+// failed is an error on its way from a worker.
+type failed struct {
+	Problems []failedProblem `json:"problems,omitempty"`
+	Panic    string          `json:"panic,omitempty"`
+	Stack    string          `json:"stack,omitempty"`
+	// Tired says that the worker should not work any more.
+	Tired bool `json:"tired,omitempty"`
+}
+
+// failedProblem is one problem of an error, and the problems that the host has answered with and that it comes from, from 1.
+type failedProblem struct {
+	Text string `json:"text"`
+	Asks []int  `json:"asks,omitempty"`
+}
+
+// askError is, in a worker, a problem that the other side has answered with.
+type askError struct {
+	text string
+	id   int
+}
+
+func (e *askError) Error() string { return e.text }
+
+// Asked reports whether an error in a worker comes from an answer to what it asked for.
+func Asked(err error) bool { return errors.As(err, new(*askError)) }
+
+// Limits of an error.
+const (
+	maxFailedProblems = 1000
+	maxFailedText     = 32 << 10
+)
+
+// encodeFailure makes an error ready to be sent.
+func encodeFailure(err error) failed {
+	var out failed
+	var p *flight.PanicError
+	if errors.As(err, &p) {
+		out.Panic, out.Stack = shorten(fmt.Sprint(p.Value)), shorten(string(p.Stack))
+		return out
+	}
+	for i, e := range problem.All(err) {
+		if i == maxFailedProblems {
+			break
+		}
+		out.Problems = append(out.Problems, failedProblem{shorten(e.Error()), asks(e)})
+	}
+	return out
+}
+
+// asks are the problems of the host in an error.
+func asks(err error) []int {
+	var own *askError
+	switch e := err.(type) { //nolint:errorlint // it goes down step by step
+	case *askError:
+		return []int{e.id}
+	case interface{ Unwrap() []error }:
+		var out []int
+		for _, each := range e.Unwrap() {
+			out = append(out, asks(each)...)
+		}
+		return out
+	}
+	if errors.As(err, &own) {
+		return asks(errors.Unwrap(err))
+	}
+	return nil
+}
+
+func shorten(text string) string {
+	if len(text) > maxFailedText {
+		return strings.ToValidUTF8(text[:maxFailedText], "") + "…"
+	}
+	return text
+}
+
+// remoteError is a problem that a worker had. It is those that the worker was answered with, if it comes from them.
+type remoteError struct {
+	text   string
+	causes []error
+}
+
+func (e *remoteError) Error() string { return e.text }
+
+// Is implements errors.Is. There is no Unwrap: the causes are not a list of problems.
+func (e *remoteError) Is(target error) bool { return errors.Is(errors.Join(e.causes...), target) }
+
+// As implements errors.As.
+func (e *remoteError) As(target any) bool { return errors.As(errors.Join(e.causes...), target) }
+
+// decode returns the error of a worker, nil if there is none.
+func (f failed) decode(answers []error) error {
+	if f.Panic != "" {
+		return &flight.PanicError{Value: f.Panic, Stack: []byte(f.Stack)}
+	}
+	var errs []error
+	for _, p := range f.Problems {
+		e := &remoteError{text: p.Text}
+		for _, id := range p.Asks {
+			if id > 0 && id <= len(answers) && len(e.causes) < maxFailedProblems {
+				e.causes = append(e.causes, answers[id-1])
+			}
+		}
+		errs = append(errs, e)
+	}
+	if len(errs) == 1 {
+		return errs[0]
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,244 @@
+package job
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/argosy-cd/argosy/internal/parent"
+	"github.com/argosy-cd/argosy/internal/source"
+	"github.com/argosy-cd/argosy/internal/tree"
+	"github.com/argosy-cd/argosy/internal/worker"
+)
+
+// comparison is the head of a job that compares commits. Its blobs are the sources of each content.
+type comparison struct {
+	KubeVersion string          `json:"kubeVersion"`
+	APIVersions []string        `json:"apiVersions,omitempty"`
+	Pairs       [][2]headOfPair `json:"pairs"`
+}
+
+type headOfPair struct {
+	URL         string             `json:"url"`
+	Key         string             `json:"key"`
+	Commit      string             `json:"commit"`
+	Sum         string             `json:"sum,omitempty"`
+	Application source.Application `json:"application"`
+}
+
+// compared is the answer for a pair.
+type compared struct {
+	Sum [2]string `json:"sum"`
+	// Problem is why it is not known, and Open which commit could not be opened, from 1; 0 is none.
+	Problem string `json:"problem,omitempty"`
+	Open    int    `json:"open,omitempty"`
+}
+
+// Compare implements parent.Evaluator.
+func (w Workers) Compare(ctx context.Context, c parent.Comparison) ([]parent.Sums, error) {
+	head := comparison{KubeVersion: c.KubeVersion, APIVersions: c.APIVersions}
+	var blobs [][]byte
+	for _, pair := range c.Pairs {
+		var p [2]headOfPair
+		for i, content := range pair {
+			p[i] = headOfPair{content.URL, content.Key, content.Commit, content.Sum, content.Application}
+			data, err := encodeObjects(content.Sources)
+			if err != nil {
+				return nil, err
+			}
+			blobs = append(blobs, data)
+		}
+		head.Pairs = append(head.Pairs, p)
+	}
+	m, err := worker.NewMessage(head, blobs...)
+	if err != nil {
+		return nil, err
+	}
+	host := &compareHost{open: c.Open}
+	if m, err = w.Pool.Do(ctx, worker.Job{Kind: "compare", What: "comparing commits", Message: m, Answer: host.answer}); err != nil {
+		return nil, err
+	}
+	var list []compared
+	if err := m.Decode(&list); err != nil || len(list) != len(c.Pairs) {
+		return nil, errAnswer
+	}
+	out := make([]parent.Sums, len(list))
+	for i, s := range list {
+		out[i].Sum = s.Sum
+		switch {
+		case s.Open > 0 && s.Open <= len(host.failed):
+			out[i].Err = host.failed[s.Open-1]
+		case s.Problem != "":
+			out[i].Err = errors.New(s.Problem)
+		}
+	}
+	return out, nil
+}
+
+// compareHost answers what a comparison asks for.
+type compareHost struct {
+	open   parent.Commits
+	trees  []parent.Tree
+	failed []error
+}
+
+// ofTree is what a comparison asks for.
+type ofTree struct {
+	URL    string `json:"url,omitempty"`
+	Commit string `json:"commit,omitempty"`
+	Tree   int    `json:"tree,omitempty"`
+	Name   string `json:"name,omitempty"`
+}
+
+// listing is the head of the answer with a commit's files. Failed says that it could not be opened.
+type listing struct {
+	Tree   int               `json:"tree"`
+	Names  []string          `json:"names"`
+	IDs    []string          `json:"ids"`
+	Links  []int             `json:"links,omitempty"`
+	Absent map[string]string `json:"absent,omitempty"`
+	Failed int               `json:"failed,omitempty"`
+}
+
+// maxListing bounds the files of a commit that is compared.
+const maxListing = 500_000
+
+func (h *compareHost) answer(ctx context.Context, kind string, m worker.Message) (worker.Message, error) {
+	var q ofTree
+	if err := m.Decode(&q); err != nil {
+		return worker.Message{}, errAnswer
+	}
+	switch kind {
+	case "open":
+		return h.list(ctx, q)
+	case "read":
+		if q.Tree < 0 || q.Tree >= len(h.trees) {
+			return worker.Message{}, errAnswer
+		}
+		data, err := h.trees[q.Tree].View().Raw(ctx, q.Name)
+		if err != nil {
+			return worker.Message{}, err
+		}
+		return worker.NewMessage(nil, data)
+	}
+	return worker.Message{}, errAnswer
+}
+
+func (h *compareHost) list(ctx context.Context, q ofTree) (worker.Message, error) {
+	t, err := h.open(ctx, q.URL, q.Commit)
+	if err == nil && len(t.View().All()) > maxListing {
+		err = fmt.Errorf("commit %.12s has more than %d files", q.Commit, maxListing)
+	}
+	if err != nil {
+		h.failed = append(h.failed, err)
+		return worker.NewMessage(listing{Failed: len(h.failed)})
+	}
+	all := t.View().All()
+	l := listing{Tree: len(h.trees), Names: slices.Sorted(maps.Keys(all)), Absent: t.View().Absent()}
+	for i, name := range l.Names {
+		l.IDs = append(l.IDs, t.ID(name))
+		if all[name] {
+			l.Links = append(l.Links, i)
+		}
+	}
+	h.trees = append(h.trees, t)
+	return worker.NewMessage(l)
+}
+
+// compare is the job in the worker.
+func compare(h *worker.Host, m worker.Message) (worker.Message, error) {
+	var head comparison
+	if err := m.Decode(&head); err != nil {
+		return worker.Message{}, err
+	}
+	r := &remoteCommits{remote: remote{h}, trees: map[[2]string]*remoteFiles{}}
+	c := parent.Comparison{KubeVersion: head.KubeVersion, APIVersions: head.APIVersions, Open: r.open}
+	for i, pair := range head.Pairs {
+		var p [2]parent.Content
+		for j, one := range pair {
+			list, err := objects(m.Blobs[2*i+j])
+			if err != nil {
+				return worker.Message{}, err
+			}
+			p[j] = parent.Content{URL: one.URL, Key: one.Key, Commit: one.Commit, Sum: one.Sum, Application: one.Application, Sources: list}
+		}
+		c.Pairs = append(c.Pairs, p)
+	}
+	sums, err := parent.Here{}.Compare(context.Background(), c)
+	if err != nil {
+		return worker.Message{}, err
+	}
+	out := make([]compared, len(sums))
+	for i, s := range sums {
+		out[i].Sum = s.Sum
+		if s.Err != nil {
+			out[i].Problem = s.Err.Error()
+			var failed *openError
+			if errors.As(s.Err, &failed) {
+				out[i].Open = failed.number
+			}
+		}
+	}
+	return worker.NewMessage(out)
+}
+
+// openError says, in a worker, that its host could not open a commit.
+type openError struct{ number int }
+
+func (e *openError) Error() string { return "the commit cannot be read" }
+
+// remoteCommits opens commits of the host, each once.
+type remoteCommits struct {
+	remote
+	trees map[[2]string]*remoteFiles
+}
+
+func (r *remoteCommits) open(_ context.Context, url, commit string) (parent.Tree, error) {
+	id := [2]string{url, commit}
+	if t := r.trees[id]; t != nil {
+		return t, t.err()
+	}
+	var l listing
+	if _, err := r.ask("open", ofTree{URL: url, Commit: commit}, &l); err != nil {
+		return nil, err
+	}
+	t := &remoteFiles{failed: l.Failed, ids: make(map[string]string, len(l.Names))}
+	r.trees[id] = t
+	names := make(map[string]bool, len(l.Names))
+	for i, name := range l.Names {
+		names[name], t.ids[name] = false, l.IDs[i]
+	}
+	for _, i := range l.Links {
+		names[l.Names[i]] = true
+	}
+	t.view = tree.NewView(names, func(_ context.Context, name string) ([]byte, error) {
+		m, err := r.ask("read", ofTree{Tree: l.Tree, Name: name}, new(any))
+		if err != nil || len(m.Blobs) != 1 {
+			return nil, errors.Join(err)
+		}
+		return m.Blobs[0], nil
+	}).Without(l.Absent)
+	return t, t.err()
+}
+
+// remoteFiles is a commit of the host.
+type remoteFiles struct {
+	view   *tree.View
+	ids    map[string]string
+	failed int
+}
+
+func (t *remoteFiles) err() error {
+	if t.failed > 0 {
+		return &openError{t.failed}
+	}
+	return nil
+}
+
+// View implements parent.Tree.
+func (t *remoteFiles) View() *tree.View { return t.view }
+
+// ID implements parent.Tree.
+func (t *remoteFiles) ID(name string) string { return t.ids[name] }

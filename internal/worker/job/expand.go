@@ -1,0 +1,411 @@
+package job
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/argosy-cd/argosy/internal/appset"
+	"github.com/argosy-cd/argosy/internal/appset/generator"
+	"github.com/argosy-cd/argosy/internal/archive"
+	"github.com/argosy-cd/argosy/internal/argo"
+	"github.com/argosy-cd/argosy/internal/argo/versions"
+	"github.com/argosy-cd/argosy/internal/manifest"
+	"github.com/argosy-cd/argosy/internal/parent"
+	"github.com/argosy-cd/argosy/internal/tree"
+	"github.com/argosy-cd/argosy/internal/worker"
+)
+
+// expansion is the head of a job that expands sets.
+type expansion struct {
+	Call            argo.Call        `json:"call"`
+	Dir             string           `json:"dir"`
+	Namespace       string           `json:"namespace"`
+	Default         string           `json:"default"`
+	Keep            bool             `json:"keep"`
+	Deployed        bool             `json:"deployed"`
+	Embedded        bool             `json:"embedded"` // the engine is that of this program; otherwise the host has it
+	EngineNamespace string           `json:"engineNamespace,omitempty"`
+	AllowEmpty      bool             `json:"allowEmpty"`
+	MaxSets         int              `json:"maxSets"`
+	Version         versions.Version `json:"version"`
+	Clusters, Git   bool
+}
+
+// expanded is the head of the answer. Its blob has the objects.
+type expanded struct {
+	Sets     int      `json:"sets"`
+	Rendered int      `json:"rendered"`
+	Warnings []string `json:"warnings,omitempty"`
+	// Reads are those of sets, and Read says for each object which it has; 0 is none.
+	Reads [][]appset.Read `json:"reads,omitempty"`
+	Read  []int           `json:"read,omitempty"`
+}
+
+// Expand implements parent.Evaluator.
+func (w Workers) Expand(ctx context.Context, e parent.Evaluation) (*appset.Expanded, error) {
+	x := expansion{Call: e.Call, Dir: e.Dir, Namespace: e.Namespace, Default: e.Expansion.Namespace, Keep: e.Expansion.Keep, Deployed: e.Expansion.Deployed}
+	host := &expandHost{engine: e.Expansion.Engine}
+	if engine, ok := e.Expansion.Engine.(appset.Configurable); ok {
+		c := engine.Config(ctx)
+		x.Embedded, x.EngineNamespace, x.AllowEmpty, x.MaxSets, x.Version, x.Clusters, x.Git = true, c.Namespace, c.AllowEmpty, c.MaxSets, c.Version, c.Clusters != nil, c.Git != nil
+		host.clusters, host.git = c.Clusters, c.Git
+	}
+	what := "reading the parameter spec"
+	if parent.Reads(e.Call) {
+		what = "reading the repository"
+		if e.Archive == nil {
+			return nil, errors.New("a worker needs the repository as an archive")
+		}
+		// Before a worker is taken.
+		var err error
+		if host.archive, err = e.Archive(ctx); err != nil {
+			return nil, err
+		}
+	}
+	head, err := worker.NewMessage(x)
+	if err != nil {
+		return nil, err
+	}
+	warnings := []string(nil)
+	host.warn = func(lines []string) { warnings = lines }
+	m, err := w.Pool.Do(ctx, worker.Job{Kind: "expand", What: what, Message: head, Doing: e.Doing, Answer: host.answer})
+	if err != nil {
+		return &appset.Expanded{Warnings: warnings}, err
+	}
+	return decodeExpanded(m)
+}
+
+func decodeExpanded(m worker.Message) (*appset.Expanded, error) {
+	var head expanded
+	if err := m.Decode(&head); err != nil || len(m.Blobs) != 1 {
+		return nil, errAnswer
+	}
+	list, err := objects(m.Blobs[0])
+	if err != nil || len(list) != len(head.Read) {
+		return nil, errAnswer
+	}
+	out := &appset.Expanded{Objects: list, Sets: head.Sets, Rendered: head.Rendered, Warnings: head.Warnings, Reads: make([][]appset.Read, len(list))}
+	for i, n := range head.Read {
+		if n < 0 || n > len(head.Reads) {
+			return nil, errAnswer
+		}
+		if n > 0 {
+			out.Reads[i] = head.Reads[n-1]
+		}
+	}
+	return out, nil
+}
+
+// expandHost answers what the expansion of sets asks for.
+type expandHost struct {
+	archive  parent.Archive
+	engine   appset.Engine
+	clusters generator.Clusters
+	git      generator.Repositories
+	trees    []generator.Tree
+	warn     func([]string)
+}
+
+// Limits of one expansion.
+const (
+	maxTrees    = 200
+	maxWarnings = 10_000
+)
+
+// question is the head of what an expansion asks for.
+type question struct {
+	URL      string `json:"url,omitempty"`
+	Revision string `json:"revision,omitempty"`
+	Tree     int    `json:"tree,omitempty"`
+	Pattern  string `json:"pattern,omitempty"`
+}
+
+// opened is the head of the answer that a repository was found.
+type opened struct {
+	Tree   int     `json:"tree"`
+	Commit *string `json:"commit,omitempty"`
+}
+
+func (h *expandHost) answer(ctx context.Context, kind string, m worker.Message) (worker.Message, error) {
+	var q question
+	switch kind {
+	case "archive":
+		if h.archive.ReaderAt == nil {
+			return worker.Message{}, errAnswer
+		}
+		return readArchive(h.archive, m)
+	case "warnings":
+		var lines []string
+		if err := m.Decode(&lines); err != nil || len(lines) > maxWarnings {
+			return worker.Message{}, errAnswer
+		}
+		h.warn(lines)
+		return empty()
+	case "clusters":
+		if h.clusters == nil {
+			return worker.Message{}, errAnswer
+		}
+		list, err := h.clusters.Clusters(ctx)
+		if err != nil {
+			return worker.Message{}, err
+		}
+		return worker.NewMessage(list)
+	case "sets":
+		return h.generate(ctx, m)
+	}
+	if err := m.Decode(&q); err != nil || h.git == nil {
+		return worker.Message{}, errAnswer
+	}
+	if kind == "tree" {
+		return h.tree(ctx, q)
+	}
+	if q.Tree < 0 || q.Tree >= len(h.trees) {
+		return worker.Message{}, errAnswer
+	}
+	switch t := h.trees[q.Tree]; kind {
+	case "directories":
+		list, err := t.Directories(ctx)
+		if err != nil {
+			return worker.Message{}, err
+		}
+		return worker.NewMessage(list)
+	case "files":
+		files, err := t.Files(ctx, q.Pattern)
+		if err != nil {
+			return worker.Message{}, err
+		}
+		names, blobs := manifest.Keys(files), [][]byte(nil)
+		for _, name := range names {
+			blobs = append(blobs, files[name])
+		}
+		return worker.NewMessage(names, blobs...)
+	}
+	return worker.Message{}, errAnswer
+}
+
+func (h *expandHost) tree(ctx context.Context, q question) (worker.Message, error) {
+	if len(h.trees) >= maxTrees {
+		return worker.Message{}, fmt.Errorf("the sets of one application read more than %d repositories", maxTrees)
+	}
+	t, err := h.git.Tree(ctx, q.URL, q.Revision)
+	if err != nil {
+		return worker.Message{}, err
+	}
+	o := opened{Tree: len(h.trees)}
+	if c, ok := t.(interface{ Commit() string }); ok {
+		commit := c.Commit()
+		o.Commit = &commit
+	}
+	h.trees = append(h.trees, t)
+	return worker.NewMessage(o)
+}
+
+// set is an ApplicationSet without its spec.
+type set struct {
+	Name, Namespace, Wave string
+	Position              manifest.Position
+}
+
+// generated is the head of the answer of another engine. Its blobs are the Applications of each set.
+type generated struct {
+	Reads    [][]appset.Read `json:"reads,omitempty"`
+	Warnings []string        `json:"warnings,omitempty"`
+}
+
+// generate has the engine of the host render sets.
+func (h *expandHost) generate(ctx context.Context, m worker.Message) (worker.Message, error) {
+	var heads []set
+	if err := m.Decode(&heads); err != nil || len(heads) != len(m.Blobs) {
+		return worker.Message{}, errAnswer
+	}
+	sets := make([]appset.Set, len(heads))
+	for i, s := range heads {
+		spec, err := value(m.Blobs[i])
+		o, ok := spec.(map[string]any)
+		if err != nil || !ok {
+			return worker.Message{}, errAnswer
+		}
+		sets[i] = appset.Set{Name: s.Name, Namespace: s.Namespace, Wave: s.Wave, Position: s.Position, Spec: o}
+	}
+	res, err := h.engine.Generate(ctx, sets...)
+	if err != nil {
+		return worker.Message{}, err
+	}
+	var blobs [][]byte
+	for _, list := range res.Applications {
+		data, err := encodeObjects(list)
+		if err != nil {
+			return worker.Message{}, err
+		}
+		blobs = append(blobs, data)
+	}
+	return worker.NewMessage(generated{res.Reads, res.Warnings}, blobs...)
+}
+
+// expand is the job in the worker.
+func expand(h *worker.Host, m worker.Message) (worker.Message, error) {
+	var x expansion
+	if err := m.Decode(&x); err != nil {
+		return worker.Message{}, err
+	}
+	remote := &remote{h}
+	e := parent.Evaluation{
+		Call: x.Call, Dir: x.Dir, Namespace: x.Namespace, Doing: h.Doing,
+		Expansion: appset.Expansion{Namespace: x.Default, Keep: x.Keep, Deployed: x.Deployed, Engine: remote},
+		Repository: func(ctx context.Context) (*tree.View, error) {
+			v, err := archive.View(ctx, opener(h), archive.RepositoryLimits)
+			return v, received(err)
+		},
+	}
+	if x.Embedded {
+		c := appset.Config{Namespace: x.EngineNamespace, AllowEmpty: x.AllowEmpty, MaxSets: x.MaxSets, Version: x.Version}
+		if x.Clusters {
+			c.Clusters = remote
+		}
+		if x.Git {
+			c.Git = remote
+		}
+		e.Expansion.Engine = appset.Embedded(c)
+	}
+	out, err := parent.Here{}.Expand(context.Background(), e)
+	if err != nil {
+		if len(out.Warnings) > 0 {
+			lines, headErr := worker.NewMessage(out.Warnings[:min(len(out.Warnings), maxWarnings)])
+			if headErr == nil {
+				_, headErr = h.Ask("warnings", lines)
+			}
+			err = errors.Join(err, headErr)
+		}
+		return worker.Message{}, err
+	}
+	return encodeExpanded(out)
+}
+
+func encodeExpanded(out *appset.Expanded) (worker.Message, error) {
+	head := expanded{Sets: out.Sets, Rendered: out.Rendered, Warnings: out.Warnings, Read: make([]int, len(out.Objects))}
+	known := map[*appset.Read]int{}
+	for i, reads := range out.Reads {
+		if len(reads) == 0 {
+			continue
+		}
+		// All Applications of a set have the same list.
+		n := known[&reads[0]]
+		if n == 0 {
+			head.Reads = append(head.Reads, reads)
+			n = len(head.Reads)
+			known[&reads[0]] = n
+		}
+		head.Read[i] = n
+	}
+	data, err := encodeObjects(out.Objects)
+	if err != nil {
+		return worker.Message{}, err
+	}
+	return worker.NewMessage(head, data)
+}
+
+// remote is, in a worker, what its host knows.
+type remote struct{ host *worker.Host }
+
+func (r *remote) ask(kind string, head, answer any) (worker.Message, error) {
+	m, err := worker.NewMessage(head)
+	if err != nil {
+		return m, err
+	}
+	if m, err = r.host.Ask(kind, m); err != nil {
+		return m, err
+	}
+	return m, m.Decode(answer)
+}
+
+// Clusters implements generator.Clusters.
+func (r *remote) Clusters(context.Context) (list []generator.Cluster, err error) {
+	_, err = r.ask("clusters", nil, &list)
+	return list, err
+}
+
+// Tree implements generator.Repositories.
+func (r *remote) Tree(_ context.Context, url, revision string) (generator.Tree, error) {
+	var o opened
+	if _, err := r.ask("tree", question{URL: url, Revision: revision}, &o); err != nil {
+		return nil, err
+	}
+	t := &remoteTree{r, o.Tree}
+	if o.Commit != nil {
+		return &remoteCommit{t, *o.Commit}, nil
+	}
+	return t, nil
+}
+
+// Generate implements appset.Engine.
+func (r *remote) Generate(_ context.Context, sets ...appset.Set) (*appset.Result, error) {
+	var heads []set
+	var blobs [][]byte
+	for _, s := range sets {
+		heads = append(heads, set{s.Name, s.Namespace, s.Wave, s.Position})
+		data, err := appendValue(nil, s.Spec)
+		if err != nil {
+			return nil, err
+		}
+		blobs = append(blobs, data)
+	}
+	m, err := worker.NewMessage(heads, blobs...)
+	if err != nil {
+		return nil, err
+	}
+	if m, err = r.host.Ask("sets", m); err != nil {
+		return nil, err
+	}
+	var head generated
+	if err := m.Decode(&head); err != nil {
+		return nil, err
+	}
+	res := &appset.Result{Reads: head.Reads, Warnings: head.Warnings}
+	for _, b := range m.Blobs {
+		list, err := objects(b)
+		if err != nil {
+			return nil, err
+		}
+		res.Applications = append(res.Applications, list)
+	}
+	return res, nil
+}
+
+// remoteTree is a repository of the host.
+type remoteTree struct {
+	*remote
+	tree int
+}
+
+// Directories implements generator.Tree.
+func (t *remoteTree) Directories(context.Context) (list []string, err error) {
+	_, err = t.ask("directories", question{Tree: t.tree}, &list)
+	return list, err
+}
+
+// Files implements generator.Tree.
+func (t *remoteTree) Files(_ context.Context, pattern string) (map[string][]byte, error) {
+	var names []string
+	m, err := t.ask("files", question{Tree: t.tree, Pattern: pattern}, &names)
+	if err != nil {
+		return nil, err
+	}
+	if len(names) != len(m.Blobs) {
+		return nil, errAnswer
+	}
+	files := make(map[string][]byte, len(names))
+	for i, name := range names {
+		files[name] = m.Blobs[i]
+	}
+	return files, nil
+}
+
+// remoteCommit is one whose commit is known.
+type remoteCommit struct {
+	*remoteTree
+	commit string
+}
+
+// Commit is what its revision stood for.
+func (t *remoteCommit) Commit() string { return t.commit }

@@ -1,0 +1,97 @@
+// Package job is the work of the plugins that depends on what the authors of applications wrote, done by workers: documents, templates and
+// charts become objects there, and nothing is decided.
+//
+// The host gives a worker what it needs, and answers what it asks for in the middle: clusters, Git repositories, the repository that Argo CD
+// sent. Each answer passes the checks of the host, as if the host itself had asked. What comes back is data, read within limits.
+package job
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/argosy-cd/argosy/internal/archive"
+	"github.com/argosy-cd/argosy/internal/parent"
+	"github.com/argosy-cd/argosy/internal/worker"
+)
+
+// Workers do the work. It is an evaluator of the appset plugin.
+type Workers struct{ Pool *worker.Pool }
+
+// Handlers are what a worker can do.
+func Handlers() map[string]worker.Handler {
+	return map[string]worker.Handler{"expand": expand, "compare": compare, "sources": sources, "render": render}
+}
+
+// errAnswer says that a worker sent something else than it should.
+var errAnswer = errors.New("a worker's answer is not valid")
+
+// empty is a message without content.
+func empty() (worker.Message, error) { return worker.NewMessage(nil) }
+
+// chunk is how much of an archive is sent at once.
+const chunk = 1 << 20
+
+// part is a place in an archive.
+type part struct {
+	Offset int64 `json:"offset"`
+}
+
+// readArchive answers with a part of an archive.
+func readArchive(a parent.Archive, m worker.Message) (worker.Message, error) {
+	var p part
+	if err := m.Decode(&p); err != nil || p.Offset < 0 || p.Offset > a.Size {
+		return worker.Message{}, errAnswer
+	}
+	data := make([]byte, min(chunk, a.Size-p.Offset))
+	if n, err := a.ReadAt(data, p.Offset); err != nil && (!errors.Is(err, io.EOF) || n < len(data)) {
+		return worker.Message{}, err
+	}
+	return worker.NewMessage(nil, data)
+}
+
+// upload is, in a worker, the archive that its host has.
+type upload struct {
+	host *worker.Host
+	at   int64
+	rest []byte
+	end  bool
+}
+
+// opener returns the archive of a host, from its beginning.
+func opener(h *worker.Host) archive.Opener {
+	return func(context.Context) (io.Reader, error) { return &upload{host: h}, nil }
+}
+
+func (u *upload) Read(p []byte) (int, error) {
+	if len(u.rest) == 0 && !u.end {
+		question, err := worker.NewMessage(part{u.at})
+		if err != nil {
+			return 0, err
+		}
+		answer, err := u.host.Ask("archive", question)
+		if err != nil {
+			return 0, err
+		}
+		if len(answer.Blobs) == 1 {
+			u.rest = answer.Blobs[0]
+		}
+		u.at += int64(len(u.rest))
+		u.end = len(u.rest) < chunk
+	}
+	if len(u.rest) == 0 {
+		return 0, io.EOF
+	}
+	n := copy(p, u.rest)
+	u.rest = u.rest[n:]
+	return n, nil
+}
+
+// received says where a problem with an archive comes from.
+func received(err error) error {
+	if err == nil || worker.Asked(err) {
+		return err
+	}
+	return fmt.Errorf("the repository that Argo CD sent: %w", err)
+}

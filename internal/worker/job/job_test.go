@@ -1,0 +1,258 @@
+package job
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/argosy-cd/argosy/internal/appset"
+	"github.com/argosy-cd/argosy/internal/appset/generator"
+	"github.com/argosy-cd/argosy/internal/archive"
+	"github.com/argosy-cd/argosy/internal/argo"
+	"github.com/argosy-cd/argosy/internal/cmp/client"
+	"github.com/argosy-cd/argosy/internal/parent"
+	"github.com/argosy-cd/argosy/internal/source"
+	"github.com/argosy-cd/argosy/internal/tree"
+	"github.com/argosy-cd/argosy/internal/worker"
+)
+
+func TestMain(m *testing.M) {
+	if os.Args[0] == "test-worker" {
+		if err := worker.Main(os.Args[1:], Handlers()); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
+	os.Exit(m.Run())
+}
+
+func workers(t *testing.T) Workers {
+	t.Helper()
+	p, err := worker.Open(t.Context(), worker.Config{Args: []string{"test-worker"}, Workers: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(p.Close)
+	return Workers{p}
+}
+
+var errPolicy = errors.New("the policy does not allow it")
+
+// known is what a host knows. It refuses one repository.
+type known struct{ files map[string][]byte }
+
+func (k known) Clusters(context.Context) ([]generator.Cluster, error) {
+	return []generator.Cluster{{Name: "prod", Server: "https://prod", Labels: map[string]string{"env": "prod"}}}, nil
+}
+
+func (k known) Tree(_ context.Context, url, _ string) (generator.Tree, error) {
+	if strings.Contains(url, "secret") {
+		return nil, fmt.Errorf("repository %s: %w", url, errPolicy)
+	}
+	return k, nil
+}
+
+func (k known) Directories(context.Context) ([]string, error) {
+	return []string{"apps", "apps/web"}, nil
+}
+
+func (k known) Files(context.Context, string) (map[string][]byte, error) { return k.files, nil }
+
+func (k known) Commit() string { return strings.Repeat("a", 40) }
+
+// View and ID make it a commit, too.
+func (k known) View() *tree.View {
+	return tree.NewView(map[string]bool{"apps/web/cm.yaml": false, "apps/web/link.yaml": true}, func(_ context.Context, name string) ([]byte, error) {
+		if name == "apps/web/link.yaml" {
+			return []byte("cm.yaml"), nil
+		}
+		return k.files["cm"], nil
+	})
+}
+
+func (k known) ID(name string) string { return fmt.Sprintf("%s-%x", name, k.files["cm"]) }
+
+// opaque is an engine of which nothing is known.
+type opaque struct{ appset.Engine }
+
+const template = `
+  template:
+    metadata: {name: '{{ or .name .path.basename }}'}
+    spec: {project: default, source: {repoURL: https://git.example.com/x, path: x}, destination: {name: in-cluster, namespace: x}}
+`
+
+func setOf(generators string) map[string]string {
+	return map[string]string{"app/set.yaml": "apiVersion: argoproj.io/v1alpha1\nkind: ApplicationSet\nmetadata: {name: x}\nspec:\n  goTemplate: true\n  generators: " + generators + template, "app/cm.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: x}\ndata: {a: b}\nn: [1, 1.5, 1.0, true, null, 123456789012345678901234567890]\n"}
+}
+
+// TestExpand: a worker answers as this process does, errors and warnings included.
+func TestExpand(t *testing.T) {
+	w := workers(t)
+	k := known{files: map[string][]byte{"a/config.json": []byte(`{"name": "a"}`), "b/config.json": []byte(`{"name": "b"}`)}}
+	embedded := appset.Embedded{Clusters: k, Git: k}
+	for name, tt := range map[string]struct {
+		files  map[string]string
+		engine appset.Engine
+		target error
+	}{
+		"list":            {files: setOf("[{list: {elements: [{name: a, path: {basename: -x}}]}}]"), engine: embedded},
+		"another engine":  {files: setOf("[{list: {elements: [{name: a, path: {basename: -x}}]}}]"), engine: opaque{embedded}},
+		"clusters":        {files: setOf("[{clusters: {values: {a: b}}}]"), engine: embedded},
+		"directories":     {files: setOf("[{git: {repoURL: https://git.example.com/x, revision: main, directories: [{path: 'apps/*'}]}}]"), engine: embedded},
+		"files":           {files: setOf("[{git: {repoURL: https://git.example.com/x, revision: main, files: [{path: '**/config.json'}]}}]"), engine: embedded},
+		"refused":         {files: setOf("[{git: {repoURL: https://git.example.com/secret, revision: main, files: [{path: '**/config.json'}]}}]"), engine: embedded, target: errPolicy},
+		"refused engine":  {files: setOf("[{git: {repoURL: https://git.example.com/secret, revision: main, files: [{path: '**/config.json'}]}}]"), engine: opaque{embedded}, target: errPolicy},
+		"several errors":  {files: map[string]string{"app/a.yaml": "kind: [", "app/b.yaml": "kind: ["}, engine: embedded},
+		"no such field":   {files: setOf("[{list: {elements: [{name: a, path: {basename: -x}}]}}]\n  nothing: true"), engine: embedded},
+		"no applications": {files: setOf("[{list: {elements: []}}]\n  nothing: true"), engine: embedded},
+		"no directory":    {files: map[string]string{"x": ""}, engine: embedded},
+		"damaged archive": {engine: embedded},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var files []tree.File
+			for name, content := range tt.files {
+				files = append(files, tree.File{Name: name, Data: []byte(content)})
+			}
+			packed := client.Pack(files, nil)
+			if tt.files == nil {
+				packed = []byte("not an archive")
+			}
+			e := parent.Evaluation{
+				Call: argo.Call{App: "web", Project: "default"}, Dir: "app", Namespace: "argocd", Expansion: appset.Expansion{Engine: tt.engine, Namespace: "argocd", Keep: true, Deployed: true}, Doing: func(string) {},
+				Repository: func(ctx context.Context) (*tree.View, error) {
+					v, err := archive.View(ctx, func(context.Context) (io.Reader, error) { return bytes.NewReader(packed), nil }, archive.RepositoryLimits)
+					return v, received(err)
+				},
+				Archive: func(context.Context) (parent.Archive, error) {
+					return parent.Archive{ReaderAt: bytes.NewReader(packed), Size: int64(len(packed))}, nil
+				},
+			}
+			want, wantErr := parent.Here{}.Expand(t.Context(), e)
+			got, err := w.Expand(t.Context(), e)
+			if diff := cmp.Diff(fmt.Sprint(wantErr), fmt.Sprint(err)); diff != "" || tt.target != nil && !errors.Is(err, tt.target) {
+				t.Error(diff, err)
+			}
+			if err != nil { // warnings are all that counts
+				want, got = &appset.Expanded{Warnings: want.Warnings}, &appset.Expanded{Warnings: got.Warnings}
+			}
+			if diff := cmp.Diff(want, got, cmpopts.IgnoreUnexported(appset.Expanded{}), cmpopts.EquateEmpty()); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// TestCompare: a worker finds the same contents, and the errors of its host come back as they are.
+func TestCompare(t *testing.T) {
+	content := func(commit string) parent.Content {
+		dir := "apps/web"
+		if commit == "broken" {
+			dir = "nothing"
+		}
+		return parent.Content{
+			URL: "https://git.example.com/x", Key: argo.RepositoryKey("https://git.example.com/x"), Commit: commit, Application: source.Application{Name: "a", Namespace: "n", Project: "default"},
+			Sources: []map[string]any{{"repoURL": "https://git.example.com/x", "path": dir, "targetRevision": commit}},
+		}
+	}
+	c := parent.Comparison{
+		Pairs: [][2]parent.Content{{content("same1"), content("same2")}, {content("same1"), content("other")}, {content("same1"), content("secret")}, {content("broken"), content("same1")}},
+		Open: func(_ context.Context, _, commit string) (parent.Tree, error) {
+			text := "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: x}\n"
+			switch commit {
+			case "secret":
+				return nil, errPolicy
+			case "other":
+				text += "data: {a: b}\n"
+			}
+			return known{map[string][]byte{"cm": []byte(text)}}, nil
+		},
+	}
+	want, err := parent.Here{}.Compare(t.Context(), c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := workers(t).Compare(t.Context(), c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range want {
+		if want[i].Sum != got[i].Sum || fmt.Sprint(want[i].Err) != fmt.Sprint(got[i].Err) {
+			t.Errorf("%d: got %+v, want %+v", i, got[i], want[i])
+		}
+	}
+	if got[0].Sum[0] != got[0].Sum[1] || got[0].Sum[0] == "" || got[1].Sum[0] == got[1].Sum[1] || !errors.Is(got[2].Err, errPolicy) || got[3].Err == nil {
+		t.Errorf("%+v", got[1:])
+	}
+}
+
+func TestValue(t *testing.T) {
+	v := map[string]any{
+		"nil": nil, "true": true, "false": false, "int": int64(math.MinInt64), "float": 1.0, "inf": math.Inf(1), "text": "ä\x00", "list": []any{}, "map": map[string]any{"": []any{map[string]any{}}},
+		"number": json.Number("123456789012345678901234567890"),
+	}
+	data, err := appendValue(nil, v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := value(data)
+	if diff := cmp.Diff(any(v), got); diff != "" || err != nil {
+		t.Error(err, diff)
+	}
+	for _, bad := range [][]byte{
+		nil,
+		{99},
+		{tagInt},
+		{tagFloat, 1},
+		{tagString, 5, 'x'},
+		{tagList, 200},
+		{tagMap, 1},
+		{tagMap, 2, 1, 'a', tagNil, 1, 'a', tagNil},
+		{tagNil, tagNil},
+		{tagNumber, 1, 'x'},
+		{tagList, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1},
+		bytes.Repeat([]byte{tagList, 1}, 2000),
+	} {
+		if v, err := value(bad); err == nil {
+			t.Errorf("%v is %v", bad, v)
+		}
+	}
+	// What Go makes of other types is what the encoder of answers makes of them.
+	if data, err = appendValue(nil, map[string]string{"a": "b"}); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := value(data); err != nil || !cmp.Equal(got, any(map[string]any{"a": "b"})) {
+		t.Error(got, err)
+	}
+}
+
+func FuzzValue(f *testing.F) {
+	data, err := appendValue(nil, map[string]any{"a": []any{int64(1), 1.5, "x", nil, true, json.Number("99999999999999999999")}})
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(data)
+	f.Fuzz(func(t *testing.T, data []byte) {
+		v, err := value(data)
+		if err != nil {
+			return
+		}
+		again, err := appendValue(nil, v)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := value(again); err != nil {
+			t.Error(err)
+		}
+	})
+}

@@ -1,0 +1,162 @@
+package worker
+
+import (
+	"bufio"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+)
+
+// Message is what travels between a process and its worker: a small head, and bytes that are not looked at on the way.
+type Message struct {
+	// Head is JSON.
+	Head  json.RawMessage
+	Blobs [][]byte
+}
+
+// NewMessage returns a message with a head and blobs.
+func NewMessage(head any, blobs ...[]byte) (Message, error) {
+	data, err := json.Marshal(head)
+	return Message{data, blobs}, err
+}
+
+// Decode reads the head.
+func (m Message) Decode(head any) error { return json.Unmarshal(m.Head, head) }
+
+// Kinds of frames. A frame is its kind, the length of its content in four bytes, and the content.
+const (
+	frameHello  = 'H' // of a worker that is ready
+	frameJob    = 'J'
+	frameAsk    = 'Q' // of a worker in the middle of a job
+	frameAnswer = 'A'
+	frameDoing  = 'P' // of a worker: what it is about to do
+	frameResult = 'R' // of a worker: the end of a job
+)
+
+// Limits of what a worker may send.
+const (
+	maxHello  = 4 << 10
+	maxDoing  = 256
+	maxAsk    = 8 << 20
+	maxResult = 128 << 20
+	// maxSent bounds what is sent to a worker at once.
+	maxSent = 512 << 20
+	// maxBlobs bounds the blobs of one message.
+	maxBlobs = 1 << 20
+)
+
+// frameLimit is what a worker may send of each kind; 0 is nothing.
+func frameLimit(kind byte) int {
+	switch kind {
+	case frameHello:
+		return maxHello
+	case frameDoing:
+		return maxDoing
+	case frameAsk:
+		return maxAsk
+	case frameResult:
+		return maxResult
+	}
+	return 0
+}
+
+// errProtocol says that a worker does not keep to the protocol.
+var errProtocol = errors.New("it does not keep to the protocol")
+
+// frameSize is the length of a frame's content.
+func frameSize(name string, m Message) int {
+	size := 4 + len(name) + 4 + len(m.Head) + 4
+	for _, b := range m.Blobs {
+		size += 4 + len(b)
+	}
+	return size
+}
+
+// checkSize refuses a message that the other side would not take.
+func checkSize(what, name string, m Message, limit int) error {
+	if size := frameSize(name, m); size > limit || len(m.Blobs) > maxBlobs {
+		return fmt.Errorf("%s has %d MiB in %d parts, and a worker's limit is %d MiB", what, size>>20, len(m.Blobs), limit>>20)
+	}
+	return nil
+}
+
+// writeFrame writes a frame: a name, such as that of a job, and a message.
+func writeFrame(w *bufio.Writer, kind byte, name string, m Message) error {
+	size := frameSize(name, m)
+	head := binary.BigEndian.AppendUint32([]byte{kind}, uint32(size))
+	head = append(binary.BigEndian.AppendUint32(head, uint32(len(name))), name...)
+	head = binary.BigEndian.AppendUint32(head, uint32(len(m.Head)))
+	if _, err := w.Write(head); err != nil {
+		return err
+	}
+	if _, err := w.Write(m.Head); err != nil {
+		return err
+	}
+	if _, err := w.Write(binary.BigEndian.AppendUint32(nil, uint32(len(m.Blobs)))); err != nil {
+		return err
+	}
+	for _, b := range m.Blobs {
+		if _, err := w.Write(binary.BigEndian.AppendUint32(nil, uint32(len(b)))); err != nil {
+			return err
+		}
+		if _, err := w.Write(b); err != nil {
+			return err
+		}
+	}
+	return w.Flush()
+}
+
+// readHead reads the kind and the length of a frame.
+func readHead(r *bufio.Reader) (kind byte, size int, err error) {
+	var head [5]byte
+	if _, err := io.ReadFull(r, head[:]); err != nil {
+		return 0, 0, err
+	}
+	return head[0], int(binary.BigEndian.Uint32(head[1:])), nil
+}
+
+// readBody reads the content of a frame.
+func readBody(r *bufio.Reader, size int) (name string, m Message, err error) {
+	data := make([]byte, size)
+	if _, err := io.ReadFull(r, data); err != nil {
+		return "", Message{}, err
+	}
+	return parseBody(data)
+}
+
+// parseBody takes the content of a frame apart, without a copy.
+func parseBody(data []byte) (name string, m Message, err error) {
+	next := func() []byte {
+		if err != nil || len(data) < 4 {
+			err = errProtocol
+			return nil
+		}
+		n := int(binary.BigEndian.Uint32(data))
+		if data = data[4:]; n > len(data) {
+			err = errProtocol
+			return nil
+		}
+		part := data[:n:n]
+		data = data[n:]
+		return part
+	}
+	name = string(next())
+	m.Head = next()
+	if err != nil || len(data) < 4 {
+		return "", Message{}, errProtocol
+	}
+	n := int(binary.BigEndian.Uint32(data))
+	if data = data[4:]; n > len(data)/4 || n > maxBlobs {
+		return "", Message{}, errProtocol
+	}
+	m.Blobs = make([][]byte, n)
+	for i := range m.Blobs {
+		m.Blobs[i] = next()
+	}
+	if err != nil || len(data) > 0 {
+		return "", Message{}, errProtocol
+	}
+	return name, m, nil
+}

@@ -1,0 +1,184 @@
+package worker
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"runtime"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// process is a worker, as its host sees it.
+type process struct {
+	cmd    *exec.Cmd
+	in     *bufio.Reader
+	out    *bufio.Writer
+	pipes  []*os.File
+	errors *tail
+	jobs   int
+	doing  string
+
+	ended chan struct{}
+	once  sync.Once
+}
+
+// Descriptors of a worker besides the three that every process has.
+const (
+	fdIn  = 3
+	fdOut = 4
+)
+
+// startProcess starts a worker, and returns when it is ready.
+func startProcess(ctx context.Context, s *spawner, cfg Config) (*process, Confinement, error) {
+	fromHost, toWorker, err := os.Pipe()
+	if err != nil {
+		return nil, Confinement{}, err
+	}
+	fromWorker, toHost, err := os.Pipe()
+	if err != nil {
+		return nil, Confinement{}, errors.Join(err, fromHost.Close(), toWorker.Close())
+	}
+	w := &process{in: bufio.NewReaderSize(fromWorker, 64<<10), out: bufio.NewWriterSize(toWorker, 64<<10), pipes: []*os.File{fromWorker, toWorker}, errors: &tail{}, ended: make(chan struct{})}
+	path := cfg.Path
+	if path == "" {
+		if path, err = executable(); err != nil {
+			return nil, Confinement{}, err
+		}
+	}
+	w.cmd = exec.Command(path) //nolint:noctx // it outlives the call that starts it
+	w.cmd.Args = append(append([]string{}, cfg.Args...), strconv.FormatInt(cfg.Memory, 10), strconv.FormatBool(!cfg.unfiltered))
+	// Nothing of the host's environment: no token, no keys, no addresses.
+	w.cmd.Env = []string{"GOMAXPROCS=2", "GOTRACEBACK=single", "GOMEMLIMIT=" + strconv.FormatInt(cfg.Memory*8/10, 10)}
+	w.cmd.Dir = string(os.PathSeparator)
+	w.cmd.ExtraFiles = []*os.File{fromHost, toHost}
+	w.cmd.Stderr = w.errors
+	w.cmd.WaitDelay = time.Second // if something else has its standard error
+	err = s.start(w.cmd)
+	_, _ = fromHost.Close(), toHost.Close()
+	if err != nil {
+		w.close()
+		return nil, Confinement{}, err
+	}
+	go func() {
+		_ = w.cmd.Wait()
+		close(w.ended)
+	}()
+	c, err := w.hello(ctx)
+	if err != nil {
+		w.kill()
+		w.wait()
+		return nil, Confinement{}, err
+	}
+	return w, c, nil
+}
+
+// executable is this program, even if its file was replaced.
+func executable() (string, error) {
+	if runtime.GOOS == "linux" {
+		return "/proc/self/exe", nil
+	}
+	return os.Executable()
+}
+
+// hello waits until a worker is ready.
+func (w *process) hello(ctx context.Context) (c Confinement, err error) {
+	stop := context.AfterFunc(ctx, w.kill)
+	defer stop()
+	kind, size, err := readHead(w.in)
+	if err == nil && (kind != frameHello || size > maxHello) {
+		err = errProtocol
+	}
+	var m Message
+	if err == nil {
+		_, m, err = readBody(w.in, size)
+	}
+	if err == nil {
+		err = m.Decode(&c)
+	}
+	if err == nil {
+		return c, nil
+	}
+	if ctx.Err() != nil {
+		return c, context.Cause(ctx)
+	}
+	w.kill()
+	w.wait()
+	if line, _, _ := strings.Cut(w.errors.String(), "\n"); line != "" {
+		return c, errors.New(printable(line))
+	}
+	return c, fmt.Errorf("it ended before it was ready: %w", err)
+}
+
+// kill ends a worker and everything that it may have started.
+func (w *process) kill() { w.once.Do(func() { killGroup(w.cmd.Process) }) }
+
+// wait waits until a worker has ended.
+func (w *process) wait() {
+	<-w.ended
+	w.close()
+}
+
+func (w *process) close() {
+	for _, f := range w.pipes {
+		_ = f.Close()
+	}
+}
+
+// exited reports whether a worker has ended.
+func (w *process) exited() bool {
+	select {
+	case <-w.ended:
+		return true
+	default:
+		return false
+	}
+}
+
+// reason is why a worker has ended that nobody has killed.
+func (w *process) reason(memory int64) string {
+	text := w.errors.String()
+	status, _ := w.cmd.ProcessState.Sys().(syscall.WaitStatus)
+	switch {
+	case strings.Contains(text, "stack overflow"):
+		return ReasonStack
+	case strings.Contains(text, "out of memory"), strings.Contains(text, "cannot allocate memory"), strings.Contains(text, "failed to create new OS thread"):
+		return ReasonMemory
+	case strings.Contains(text, "SIGXCPU"):
+		return ReasonCPU
+	case status.Signaled() && status.Signal() == syscall.SIGKILL: // the system had no memory left
+		return ReasonMemory
+	case strings.Contains(text, "SIGSEGV") && strings.Contains(text, "goroutine 0 gp="), strings.Contains(text, "fatal error: ") && peak(w.cmd.ProcessState) > memory*3/4:
+		// Without memory, the runtime fails in many ways.
+		return ReasonMemory
+	}
+	return ReasonCrash
+}
+
+// tail keeps the beginning of what a worker writes to standard error.
+type tail struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+const maxTail = 4 << 10
+
+func (t *tail) Write(p []byte) (int, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.text.Write(p[:min(len(p), maxTail-t.text.Len())])
+	return len(p), nil
+}
+
+func (t *tail) String() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.text.String()
+}

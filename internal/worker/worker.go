@@ -1,0 +1,233 @@
+// Package worker does work that is not trusted in other processes: the same program, started ahead, without credentials, files or network.
+//
+// A worker does one job at a time. It gets data, asks its host for more in the middle, and answers with data; what it sends is read within
+// limits, and never believed. The operating system bounds its memory and its time. One that reaches a limit, crashes, breaks the protocol or
+// works for somebody who has gone is killed, and the next job gets a fresh one; all others go on. So a job can hurt nobody but itself.
+//
+// What the system offers beyond limits, such as a filter of system calls, is used where it is there; Pool.Confinement says what is.
+package worker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// Config configures a Pool.
+type Config struct {
+	// Path and Args are the program of a worker: it calls Main. "" is this program.
+	Path string
+	Args []string
+	// Workers bounds how many there are. Zero is 1.
+	Workers int
+	// Idle bounds how many wait for a job. Zero is all.
+	Idle int
+	// Memory bounds the bytes of each. Zero is DefaultMemory.
+	Memory int64
+	// Jobs is after how many jobs a worker is replaced. Zero is 500.
+	Jobs int
+	// Large bounds the bytes of large answers that are at hand at once, in all jobs. Zero is 64 MiB.
+	Large int64
+	// Ended is called for each worker that has ended. Nil is nobody.
+	Ended func(Ended)
+
+	unfiltered bool // this system's kernel and the filter of system calls do not go together
+}
+
+// DefaultMemory is the default of Config.Memory.
+const DefaultMemory = 128 << 20
+
+// Ended is a worker that has ended.
+type Ended struct {
+	Reason string
+	Job    string // what it was to do; "" is nothing
+	Doing  string
+	Output string // what it wrote to standard error, shortened
+}
+
+// Pool has workers, and gives them jobs. It is safe for concurrent use.
+type Pool struct {
+	cfg   Config
+	spawn *spawner
+	// slots has one for each worker that may be there. A free slot has a worker that waits, or none.
+	slots chan struct{}
+	large *budget
+
+	mu          sync.Mutex
+	idle        []*process
+	closed      bool
+	confinement *Confinement
+
+	started atomic.Int64
+	busy    atomic.Int64
+}
+
+// Stats are numbers of workers.
+type Stats struct {
+	Started    int64
+	Busy, Idle int
+}
+
+// Open starts workers, and returns when the first one is ready.
+func Open(ctx context.Context, cfg Config) (*Pool, error) {
+	if cfg.Workers < 1 {
+		cfg.Workers = 1
+	}
+	if cfg.Idle < 1 || cfg.Idle > cfg.Workers {
+		cfg.Idle = cfg.Workers
+	}
+	if cfg.Memory == 0 {
+		cfg.Memory = DefaultMemory
+	}
+	if cfg.Jobs == 0 {
+		cfg.Jobs = 500
+	}
+	if cfg.Large == 0 {
+		cfg.Large = 64 << 20
+	}
+	if cfg.Ended == nil {
+		cfg.Ended = func(Ended) {}
+	}
+	p := &Pool{cfg: cfg, slots: make(chan struct{}, cfg.Workers), large: newBudget(cfg.Large), spawn: newSpawner()}
+	first, err := p.start(ctx)
+	if err != nil && ctx.Err() == nil {
+		p.cfg.unfiltered = true
+		first, err = p.start(ctx)
+	}
+	if err != nil {
+		p.Close()
+		return nil, err
+	}
+	p.idle = append(p.idle, first)
+	go p.warm()
+	return p, nil
+}
+
+// warm starts the workers that wait for jobs, one after the other.
+func (p *Pool) warm() {
+	for range p.cfg.Idle - 1 {
+		select {
+		case p.slots <- struct{}{}:
+			p.refill()
+		default: // so many are at work already
+			return
+		}
+	}
+}
+
+// refill starts a worker that waits, and frees the slot.
+func (p *Pool) refill() {
+	p.mu.Lock()
+	enough := p.closed || len(p.idle) >= p.cfg.Idle
+	p.mu.Unlock()
+	if !enough {
+		// If this fails, the next job tries again, and says why.
+		if w, err := p.start(context.Background()); err == nil {
+			p.keep(w)
+		}
+	}
+	<-p.slots
+}
+
+// Confinement is what keeps the workers from doing harm.
+func (p *Pool) Confinement() Confinement {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return *p.confinement
+}
+
+// Stats counts the workers.
+func (p *Pool) Stats() Stats {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return Stats{Started: p.started.Load(), Busy: int(p.busy.Load()), Idle: len(p.idle)}
+}
+
+// Close ends all workers. Jobs that run fail.
+func (p *Pool) Close() {
+	p.mu.Lock()
+	p.closed = true
+	idle := p.idle
+	p.idle = nil
+	p.mu.Unlock()
+	for _, w := range idle {
+		p.end(w, ReasonClosed, "")
+	}
+	// With all slots, nobody works and nobody starts anything any more.
+	for range cap(p.slots) {
+		p.slots <- struct{}{}
+	}
+	p.spawn.close()
+}
+
+var errClosed = errors.New("there are no workers any more")
+
+// startTimeout bounds how long a worker takes until it is ready, on a machine that has other things to do, too.
+const startTimeout = 30 * time.Second
+
+func (p *Pool) start(ctx context.Context) (*process, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, startTimeout, fmt.Errorf("it was not ready after %s", startTimeout))
+	defer cancel()
+	w, c, err := startProcess(ctx, p.spawn, p.cfg)
+	if err != nil {
+		return nil, fmt.Errorf("starting a worker: %w", err)
+	}
+	p.started.Add(1)
+	p.mu.Lock()
+	if p.confinement == nil {
+		p.confinement = &c
+	}
+	p.mu.Unlock()
+	return w, nil
+}
+
+// take returns a worker that waits, or a new one. The caller has a slot.
+func (p *Pool) take(ctx context.Context) (*process, error) {
+	for {
+		p.mu.Lock()
+		n := len(p.idle)
+		if p.closed || n == 0 {
+			closed := p.closed
+			p.mu.Unlock()
+			if closed {
+				return nil, errClosed
+			}
+			return p.start(ctx)
+		}
+		w := p.idle[n-1]
+		p.idle = p.idle[:n-1]
+		p.mu.Unlock()
+		if !w.exited() {
+			return w, nil
+		}
+		p.end(w, ReasonCrash, "")
+	}
+}
+
+// keep lets a worker wait for the next job.
+func (p *Pool) keep(w *process) {
+	p.mu.Lock()
+	reason := ""
+	switch {
+	case p.closed:
+		reason = ReasonClosed
+	case len(p.idle) >= p.cfg.Idle:
+		reason = ReasonIdle
+	default:
+		p.idle = append(p.idle, w)
+	}
+	p.mu.Unlock()
+	if reason != "" {
+		p.end(w, reason, "")
+	}
+}
+
+// end kills a worker, and returns when it is gone.
+func (p *Pool) end(w *process, reason, job string) {
+	w.kill()
+	w.wait()
+	p.cfg.Ended(Ended{Reason: reason, Job: job, Doing: w.doing, Output: w.errors.String()})
+}

@@ -1,0 +1,415 @@
+package worker
+
+import (
+	"bufio"
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+
+	"github.com/argosy-cd/argosy/internal/flight"
+)
+
+func TestMain(m *testing.M) {
+	if len(os.Args) > 1 && os.Args[0] == "test-worker" {
+		if err := Main(os.Args[1:], handlers()); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
+	os.Exit(m.Run())
+}
+
+var errWanted = errors.New("the other side says no")
+
+// handlers are the jobs of the tests. Most of them are hostile.
+func handlers() map[string]Handler {
+	return map[string]Handler{
+		"echo": func(_ *Host, m Message) (Message, error) { return m, nil },
+		"ask": func(h *Host, m Message) (Message, error) {
+			h.Doing("asking")
+			got, err := h.Ask("thing", m)
+			if err != nil {
+				return got, fmt.Errorf("wrapped: %w", err)
+			}
+			return got, nil
+		},
+		"fail": func(*Host, Message) (Message, error) {
+			return Message{}, errors.Join(errors.New("one"), errors.New("two"))
+		},
+		"panic": func(*Host, Message) (Message, error) { panic("at once") },
+		"elsewhere": func(*Host, Message) (Message, error) {
+			go panic("in a goroutine")
+			select {}
+		},
+		"exit": func(*Host, Message) (Message, error) { os.Exit(0); return Message{}, nil },
+		"stack": func(h *Host, _ Message) (Message, error) {
+			h.Doing("going down")
+			return Message{}, fmt.Errorf("%d", down(1))
+		},
+		"memory": func(h *Host, _ Message) (Message, error) {
+			h.Doing("taking memory")
+			var all [][]byte
+			for {
+				b := make([]byte, 1<<20)
+				for i := range b {
+					b[i] = byte(i)
+				}
+				if all = append(all, b); len(all) > 1<<20 {
+					return Message{Blobs: all}, nil
+				}
+			}
+		},
+		"large": func(h *Host, m Message) (Message, error) {
+			return Message{Blobs: [][]byte{make([]byte, maxResult)}}, nil
+		},
+		"loop": func(h *Host, _ Message) (Message, error) {
+			h.Doing("running in circles")
+			for i := 0; ; i++ {
+				runtime.KeepAlive(i)
+			}
+		},
+		"garbage": func(h *Host, _ Message) (Message, error) {
+			_, err := os.NewFile(fdOut, "").Write([]byte(strings.Repeat("rubbish ", 1000)))
+			return Message{}, err
+		},
+		"announce": func(*Host, Message) (Message, error) {
+			_, err := os.NewFile(fdOut, "").Write(binary.BigEndian.AppendUint32([]byte{frameResult}, 1<<31))
+			return Message{}, err
+		},
+		"unknown": func(*Host, Message) (Message, error) {
+			_, err := os.NewFile(fdOut, "").Write([]byte{'?', 0, 0, 0, 0})
+			return Message{}, err
+		},
+		"endless": func(h *Host, m Message) (Message, error) {
+			for {
+				if _, err := h.Ask("thing", m); err != nil {
+					return Message{}, err
+				}
+			}
+		},
+		"escape": escape,
+	}
+}
+
+func down(n int) int {
+	if n < 0 {
+		return 0
+	}
+	return down(n+1) + 1
+}
+
+// escape tries what a worker must not be able to do, and answers with what worked.
+func escape(_ *Host, m Message) (Message, error) {
+	var worked []string
+	try := func(what string, err error) {
+		if err == nil {
+			worked = append(worked, what)
+		}
+	}
+	_, err := os.ReadFile("/proc/self/environ")
+	try("reading a file", err)
+	_, err = os.ReadFile(fmt.Sprintf("/proc/%d/environ", os.Getppid()))
+	try("reading its host's environment", err)
+	try("writing a file", os.WriteFile(filepath.Join(os.TempDir(), "escaped"), nil, 0o600))
+	_, err = net.Dial("tcp", string(m.Blobs[0]))
+	try("a connection", err)
+	_, err = net.Listen("tcp", "127.0.0.1:0")
+	try("listening", err)
+	try("a program", exec.Command("/bin/true").Run())
+	host, err := os.FindProcess(os.Getppid())
+	if err == nil {
+		err = host.Signal(syscall.Signal(0))
+	}
+	try("a signal to its host", err)
+	if len(os.Environ()) > 3 {
+		worked = append(worked, "an environment: "+strings.Join(os.Environ(), " "))
+	}
+	return NewMessage(worked)
+}
+
+type ends struct {
+	mu   sync.Mutex
+	seen map[string]int
+	last string
+}
+
+func (e *ends) add(x Ended) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.seen == nil {
+		e.seen = map[string]int{}
+	}
+	e.seen[x.Reason]++
+	if x.Reason != ReasonUsed {
+		e.last = x.Output
+	}
+}
+
+func (e *ends) count(reason string) int {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.seen[reason]
+}
+
+func open(t *testing.T, cfg Config) (*Pool, *ends) {
+	t.Helper()
+	e := &ends{}
+	cfg.Args, cfg.Ended = []string{"test-worker"}, e.add
+	p, err := Open(t.Context(), cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(p.Close)
+	return p, e
+}
+
+// neighbour keeps asking while a test goes on, and demands right answers.
+func neighbour(t *testing.T, p *Pool) {
+	t.Helper()
+	stop := make(chan struct{})
+	var done sync.WaitGroup
+	answers := 0
+	first := make(chan struct{})
+	done.Go(func() {
+		defer sync.OnceFunc(func() {
+			if answers == 0 {
+				close(first)
+			}
+		})()
+		for i := 0; ; i++ {
+			select {
+			case <-stop:
+				return
+			default:
+			}
+			want := fmt.Sprint("answer ", i)
+			m, err := p.Do(context.Background(), Job{Kind: "echo", Message: Message{Blobs: [][]byte{[]byte(want)}}})
+			if err != nil || string(m.Blobs[0]) != want {
+				t.Errorf("a neighbour gets %q, %v", m.Blobs, err)
+				return
+			}
+			if answers++; answers == 1 {
+				close(first)
+			}
+		}
+	})
+	<-first
+	t.Cleanup(func() {
+		close(stop)
+		done.Wait()
+		if answers == 0 {
+			t.Error("the neighbour was never answered")
+		}
+	})
+}
+
+func TestEcho(t *testing.T) {
+	p, e := open(t, Config{Workers: 2, Jobs: 5})
+	for i := range 12 {
+		m, err := p.Do(t.Context(), Job{Kind: "echo", Message: Message{Head: []byte(`{"a":1}`), Blobs: [][]byte{nil, []byte("b"), make([]byte, 5<<20)}}})
+		if err != nil || string(m.Head) != `{"a":1}` || len(m.Blobs) != 3 || string(m.Blobs[1]) != "b" || len(m.Blobs[2]) != 5<<20 {
+			t.Fatal(i, err)
+		}
+	}
+	if s := p.Stats(); s.Busy != 0 || s.Started < 3 {
+		t.Errorf("%+v", s)
+	}
+	if e.count(ReasonUsed) < 2 {
+		t.Error("a worker was used for more than 5 jobs")
+	}
+}
+
+// TestAsk: errors of the host come back as they are, in the words of the worker.
+func TestAsk(t *testing.T) {
+	p, _ := open(t, Config{})
+	doing := ""
+	job := Job{Kind: "ask", What: "beginning", Message: Message{Head: []byte("1")}, Doing: func(what string) { doing = what }}
+	job.Answer = func(_ context.Context, kind string, m Message) (Message, error) {
+		return Message{Head: append(m.Head, '2'), Blobs: [][]byte{[]byte(kind)}}, nil
+	}
+	if m, err := p.Do(t.Context(), job); err != nil || string(m.Head) != "12" || string(m.Blobs[0]) != "thing" || doing != "asking" {
+		t.Error(m, err, doing)
+	}
+	job.Answer = func(context.Context, string, Message) (Message, error) {
+		return Message{}, errors.Join(errors.New("first"), errWanted)
+	}
+	_, err := p.Do(t.Context(), job)
+	if !errors.Is(err, errWanted) || err.Error() != "wrapped: first\nthe other side says no" {
+		t.Error(err)
+	}
+	job.Answer = func(context.Context, string, Message) (Message, error) { panic("in the host") }
+	if _, err := p.Do(t.Context(), job); !errors.As(err, new(*flight.PanicError)) {
+		t.Error(err)
+	}
+	if _, err := p.Do(t.Context(), Job{Kind: "fail"}); err == nil || err.Error() != "one\ntwo" {
+		t.Error(err)
+	}
+	if _, err := p.Do(t.Context(), Job{Kind: "nothing"}); err == nil || err.Error() != `there is no job "nothing"` {
+		t.Error(err)
+	}
+}
+
+// TestHostile: whatever a job does, it gets an error that says what, and the neighbour gets right answers.
+func TestHostile(t *testing.T) {
+	p, e := open(t, Config{Workers: 3, Memory: 64 << 20})
+	neighbour(t, p)
+	answer := func(context.Context, string, Message) (Message, error) { return Message{}, nil }
+	for _, tt := range []struct{ kind, reason, want string }{
+		{"panic", ReasonCrash, "panic: at once"},
+		{"elsewhere", ReasonCrash, "the worker that was testing was stopped: it crashed"},
+		{"exit", ReasonCrash, "the worker that was testing was stopped: it crashed"},
+		{"stack", ReasonStack, "the worker that was going down was stopped: it calls itself without an end"},
+		{"memory", ReasonMemory, "the worker that was taking memory was stopped: it needs more memory than a request may have (64 MiB, --worker-memory)"},
+		{"garbage", ReasonProtocol, "the worker that was testing was stopped: it sent an answer that is not valid"},
+		{"announce", ReasonProtocol, "the worker that was testing was stopped: it sent an answer that is not valid"},
+		{"unknown", ReasonProtocol, "the worker that was testing was stopped: it sent an answer that is not valid"},
+		{"endless", ReasonProtocol, "the worker that was testing was stopped: it sent an answer that is not valid"},
+	} {
+		t.Run(tt.kind, func(t *testing.T) {
+			if (tt.reason == ReasonMemory || tt.reason == ReasonStack) && !p.Confinement().Memory {
+				t.Skip(p.Confinement().Missing)
+			}
+			before := e.count(tt.reason)
+			_, err := p.Do(t.Context(), Job{Kind: tt.kind, What: "testing", Answer: answer})
+			if err == nil || err.Error() != tt.want {
+				t.Errorf("got %v, want %s", err, tt.want)
+			}
+			if e.count(tt.reason) == before {
+				t.Errorf("no worker has ended for %s: %v %.300s", tt.reason, e.seen, e.last)
+			}
+		})
+	}
+}
+
+// TestCancelled: a job that does not end is killed with its request.
+func TestCancelled(t *testing.T) {
+	p, e := open(t, Config{Workers: 2})
+	neighbour(t, p)
+	ctx, cancel := context.WithCancelCause(t.Context())
+	_, err := p.Do(ctx, Job{Kind: "loop", Doing: func(string) { cancel(errWanted) }})
+	if !errors.Is(err, errWanted) || e.count(ReasonCancelled) != 1 {
+		t.Error(err, e.seen)
+	}
+	// Neither does it wait for a worker.
+	if _, err := p.Do(ctx, Job{Kind: "echo"}); !errors.Is(err, errWanted) {
+		t.Error(err)
+	}
+}
+
+// TestConfinement: a worker reaches neither files nor the network nor other processes, where the system can see to that.
+func TestConfinement(t *testing.T) {
+	t.Setenv("AWS_SECRET_ACCESS_KEY", "secret")
+	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	p, _ := open(t, Config{})
+	c := p.Confinement()
+	if !c.Calls || !c.Memory {
+		t.Skip(c.Missing)
+	}
+	m, err := p.Do(t.Context(), Job{Kind: "escape", Message: Message{Blobs: [][]byte{[]byte(l.Addr().String())}}})
+	var worked []string
+	if err := errors.Join(err, m.Decode(&worked)); err != nil || len(worked) > 0 {
+		t.Error(worked, err)
+	}
+}
+
+// TestTooMuch: an answer that the host would not read is an error, and nobody is killed.
+func TestTooMuch(t *testing.T) {
+	p, e := open(t, Config{Memory: 512 << 20})
+	_, err := p.Do(t.Context(), Job{Kind: "large"})
+	if err == nil || err.Error() != "the answer has 128 MiB in 1 parts, and a worker's limit is 127 MiB" || e.count(ReasonProtocol) > 0 {
+		t.Error(err)
+	}
+}
+
+// TestStart: a program that is no worker is an error, and not a pool without workers.
+func TestStart(t *testing.T) {
+	for _, path := range []string{"/nowhere/worker", "/bin/true"} {
+		if _, err := Open(t.Context(), Config{Path: path, Args: []string{"x"}}); err == nil || !strings.HasPrefix(err.Error(), "starting a worker: ") {
+			t.Errorf("%s: %v", path, err)
+		}
+	}
+}
+
+// TestClose: nothing is left, and jobs are refused.
+func TestClose(t *testing.T) {
+	e := &ends{}
+	p, err := Open(t.Context(), Config{Args: []string{"test-worker"}, Workers: 3, Ended: e.add})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.Close()
+	if s := p.Stats(); s.Idle != 0 || s.Busy != 0 || int64(e.count(ReasonClosed)) != s.Started {
+		t.Errorf("%+v %v", s, e.seen)
+	}
+}
+
+// TestBudget: large answers wait for each other, and who leaves the queue lets the next one in.
+func TestBudget(t *testing.T) {
+	b := newBudget(10)
+	all, err := b.acquire(t.Context(), 100)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := b.acquire(ctx, 1); err == nil {
+		t.Error("there was nothing left")
+	}
+	all()
+	all()
+	for range 2 {
+		if _, err := b.acquire(t.Context(), 5); err != nil {
+			t.Error(err)
+		}
+	}
+	if b.free != 0 || len(b.waiting) != 0 {
+		t.Error(b.free, b.waiting)
+	}
+}
+
+func FuzzParse(f *testing.F) {
+	for _, m := range []Message{{}, {Head: []byte("{}"), Blobs: [][]byte{nil, []byte("x")}}} {
+		var b strings.Builder
+		w := bufio.NewWriter(&b)
+		if err := writeFrame(w, frameResult, "name", m); err != nil {
+			f.Fatal(err)
+		}
+		f.Add([]byte(b.String()[5:]))
+	}
+	f.Add([]byte("\x00\x00\x00\x00\x00\x00\x00\x00\xff\xff\xff\xff"))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		name, m, err := parseBody(data)
+		if err == nil && frameSize(name, m) != len(data) {
+			t.Errorf("%d bytes, and %d are understood", len(data), frameSize(name, m))
+		}
+	})
+}
+
+func BenchmarkEcho(b *testing.B) {
+	p, err := Open(b.Context(), Config{Args: []string{"test-worker"}})
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer p.Close()
+	job := Job{Kind: "echo", Message: Message{Head: []byte(`{"a":1}`), Blobs: [][]byte{make([]byte, 10_000)}}}
+	for b.Loop() {
+		if _, err := p.Do(b.Context(), job); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
