@@ -16,6 +16,7 @@
 //	internal/problem           data     errors that are lists of problems
 //	internal/strict            data     configuration files: strict decoding with positions, and their JSON Schema
 //	internal/annotate          data     an annotation in the text of a manifest, with every other byte as it was
+//	internal/words             data     the small words of reports and messages
 //	internal/tree              data     a directory in memory
 //	internal/argo              data     Argo CD's own resources: names, and the types of their fields
 //	internal/argo/versions     data     what differs between versions of Argo CD

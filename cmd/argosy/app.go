@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/argosy-cd/argosy/internal/plan"
+	"github.com/argosy-cd/argosy/internal/words"
 )
 
 func newAppCommand(std stdio) *cobra.Command {
@@ -66,10 +67,10 @@ func noApplication(verdict *verdictOptions, name string, plans ...*plan.Plan) er
 	slices.Sort(similar)
 	text := fmt.Sprintf("there is no Application %q", name)
 	if similar = slices.Compact(similar); len(similar) > 0 {
-		text += "; did you mean " + some(similar) + "?"
+		text += "; did you mean " + words.Some(similar) + "?"
 	}
 	if len(hiding) > 0 {
-		text += fmt.Sprintf("; unknown parts of %s may have it", some(hiding))
+		text += fmt.Sprintf("; unknown parts of %s may have it", words.Some(hiding))
 	}
 	return errors.New(text)
 }

@@ -15,6 +15,7 @@ import (
 
 	"github.com/argosy-cd/argosy/internal/plan"
 	"github.com/argosy-cd/argosy/internal/source"
+	"github.com/argosy-cd/argosy/internal/words"
 )
 
 type appRenderOptions struct {
@@ -136,7 +137,7 @@ func onlyApplication(file string, p *plan.Plan) (*plan.Application, error) {
 	case 1:
 		return found[0], nil
 	}
-	return nil, fmt.Errorf("%s: there are several Applications in it: %s; name one, with --root %s", file, some(names), file)
+	return nil, fmt.Errorf("%s: there are several Applications in it: %s; name one, with --root %s", file, words.Some(names), file)
 }
 
 // judge prints what is wrong with an Application, with the side of a comparison in front. It ends with 3 if the manifests are not all that Argo CD deploys.
@@ -144,7 +145,7 @@ func (o *appRenderOptions) judge(std stdio, side string, p *plan.Plan, app *plan
 	about := []plan.Rule{plan.RuleSourceBroken, plan.RuleApplicationInvalid, plan.RuleNameTwice, plan.RuleSourceUnknown, plan.RuleSourcePartly, plan.RuleFieldIgnored, plan.RuleTooLarge}
 	for _, f := range p.Findings {
 		if f.Subject == app.Name && slices.ContainsFunc(about, func(r plan.Rule) bool { return r.Name == f.Rule.Name }) {
-			fmt.Fprintf(std.err, "%s%s: %s: %s [%s]\n", side, f.Rule.Kind, printable(f.Subject), harmless(located(f)), f.Rule.Name)
+			fmt.Fprintf(std.err, "%s%s: %s: %s [%s]\n", side, f.Rule.Kind, words.Printable(f.Subject), words.Harmless(located(f)), f.Rule.Name)
 		}
 	}
 	if v := app.Verdict(); v == source.Broken || v != source.Known && !o.verdict.allowed(app.Name) {
@@ -171,13 +172,13 @@ func (o *appRenderOptions) compare(ctx context.Context, std stdio, repos *reposi
 	for _, side := range []struct {
 		name string
 		plan *plan.Plan
-	}{{"at " + printable(o.diff) + ": ", before}, {"", after}} {
+	}{{"at " + words.Printable(o.diff) + ": ", before}, {"", after}} {
 		if i := slices.IndexFunc(side.plan.Applications, func(a *plan.Application) bool { return a.Ref == app.Ref }); i >= 0 {
 			errs = append(errs, o.judge(std, side.name, side.plan, side.plan.Applications[i]))
 		}
 	}
 	if slices.Contains(d.NotCompared, app.Ref) && len(errs) == 1 {
-		fmt.Fprintf(std.err, "unknown: %s: it is not known whether it is on the other side, too: unknown parts may have it\n", printable(app.Name))
+		fmt.Fprintf(std.err, "unknown: %s: it is not known whether it is on the other side, too: unknown parts may have it\n", words.Printable(app.Name))
 		errs = append(errs, errFound)
 	}
 	return errors.Join(errs...)

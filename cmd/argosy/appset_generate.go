@@ -16,6 +16,7 @@ import (
 	"github.com/argosy-cd/argosy/internal/argocd"
 	"github.com/argosy-cd/argosy/internal/manifest"
 	"github.com/argosy-cd/argosy/internal/problem"
+	"github.com/argosy-cd/argosy/internal/words"
 )
 
 type appsetGenerateOptions struct {
@@ -188,7 +189,7 @@ func known(ctx context.Context, std stdio, x appset.Expansion, docs []manifest.D
 			return false
 		}
 		for _, e := range problem.All(err) {
-			fmt.Fprintln(std.err, "note: left out:", harmless(e.Error()))
+			fmt.Fprintln(std.err, "note: left out:", words.Harmless(e.Error()))
 		}
 		return true
 	})

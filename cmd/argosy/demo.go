@@ -12,8 +12,10 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/argosy-cd/argosy/internal/plan"
+	"github.com/argosy-cd/argosy/internal/problem"
 	"github.com/argosy-cd/argosy/internal/simulate"
 	"github.com/argosy-cd/argosy/internal/source"
+	"github.com/argosy-cd/argosy/internal/words"
 )
 
 type demoOptions struct {
@@ -135,7 +137,7 @@ func runDemo(ctx context.Context, std stdio, opts demoOptions, args []string) (e
 		if len(names) > 1 {
 			does = "do"
 		}
-		show.line("\n%s %s not name the plugin appset, which renders its sets here; without it no wave waits for them, see argosy plan", some(names), does)
+		show.line("\n%s %s not name the plugin appset, which renders its sets here; without it no wave waits for them, see argosy plan", words.Some(names), does)
 	}
 	var faults []simulate.Fault
 	for _, name := range opts.fail {
@@ -143,7 +145,7 @@ func runDemo(ctx context.Context, std stdio, opts demoOptions, args []string) (e
 	}
 	boot, err := patientBoot(p, opts.repair, faults)
 	if err != nil {
-		return usageError{err}
+		return problem.Usage(err)
 	}
 	show.line("\nBOOT, %g times as fast\n", opts.speed)
 	if err := show.run(ctx, boot); err != nil {
@@ -174,7 +176,7 @@ func unnamed(p *plan.Plan) []string {
 	var out []string
 	for _, app := range p.Applications {
 		if slices.ContainsFunc(app.Sources, func(s plan.Source) bool { return s.Kind == source.AppSet && namedPlugin(s) == "" }) {
-			out = append(out, printable(app.Name))
+			out = append(out, words.Printable(app.Name))
 		}
 	}
 	return out

@@ -22,6 +22,7 @@ import (
 	"github.com/argosy-cd/argosy/internal/plan"
 	"github.com/argosy-cd/argosy/internal/s3source/triggerfile"
 	"github.com/argosy-cd/argosy/internal/tree"
+	"github.com/argosy-cd/argosy/internal/words"
 )
 
 // exhibit is what a demo boots: a repository, and what is in S3.
@@ -164,13 +165,13 @@ func (x *exhibit) add(ctx context.Context, std stdio, local gitsource.Local) (st
 		return "", err
 	}
 	if len(left) > 0 {
-		fmt.Fprintf(std.err, "note: %s of %s %s not served: over %d MiB, not to be read, a link to something that is no file in it, or with a name that is not for every system; such as %s\n", count(len(left), "file"), printable(local.Path), isAre(len(left)), maxOwnFile>>20, printable(left[0]))
+		fmt.Fprintf(std.err, "note: %s of %s %s not served: over %d MiB, not to be read, a link to something that is no file in it, or with a name that is not for every system; such as %s\n", words.Count(len(left), "file"), words.Printable(local.Path), words.IsAre(len(left)), maxOwnFile>>20, words.Printable(left[0]))
 	}
 	url := cmp.Or(local.URL, namedMost(tree.Names(files), files))
 	if url == "" {
 		return "", fmt.Errorf("%s: no Application in it has a source that is in it, too, so its URL is not known; name it, as in --repo URL=%s", local.Path, local.Path)
 	}
-	x.title = strings.TrimPrefix(x.title+", "+printable(local.Path), ", ")
+	x.title = strings.TrimPrefix(x.title+", "+words.Printable(local.Path), ", ")
 	x.repos = append(x.repos, exhibitRepo{url, func(ctx context.Context) ([]tree.File, error) {
 		files, _, err := readOwn(ctx, std, local)
 		return files, err
@@ -207,7 +208,7 @@ func readOwn(ctx context.Context, std stdio, local gitsource.Local) ([]tree.File
 	}
 	files, left, err := t.Most(ctx, maxOwnFile)
 	if err != nil {
-		err = fmt.Errorf("%s: %w", printable(local.Path), err)
+		err = fmt.Errorf("%s: %w", words.Printable(local.Path), err)
 	}
 	return files, left, errors.Join(err, source.Close())
 }
@@ -219,7 +220,7 @@ func ownRepository(flag string) (gitsource.Local, error) {
 	case err == nil && info.IsDir():
 		return gitsource.Local{Path: flag}, nil
 	case err == nil:
-		return gitsource.Local{}, usagef("--repo %s: it is not a directory", printable(flag))
+		return gitsource.Local{}, usagef("--repo %s: it is not a directory", words.Printable(flag))
 	case !strings.Contains(flag, "="):
 		return gitsource.Local{}, usagef("--repo %q: there is no such directory", flag)
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/argosy-cd/argosy/internal/manifest"
 	"github.com/argosy-cd/argosy/internal/plan"
 	"github.com/argosy-cd/argosy/internal/simulate"
+	"github.com/argosy-cd/argosy/internal/words"
 )
 
 // describeAnswer counts the objects of an answer.
@@ -21,11 +22,11 @@ func describeAnswer(objects []manifest.Object) string {
 	}
 	switch {
 	case apps == 0:
-		return count(len(objects), "object")
+		return words.Count(len(objects), "object")
 	case apps == len(objects):
-		return count(apps, "Application")
+		return words.Count(apps, "Application")
 	}
-	return count(apps, "Application") + " and " + count(len(objects)-apps, "other object")
+	return words.Count(apps, "Application") + " and " + words.Count(len(objects)-apps, "other object")
 }
 
 // group is the Applications of one wave.
@@ -65,7 +66,7 @@ func (v *show) picture() []string {
 	all := len(v.boot.Runs)
 	const bar = 30
 	full := healthy * bar / all
-	lines := []string{"", fmt.Sprintf("%7s  %s%s  %d of %d healthy", clock(v.clock.passed()), strings.Repeat("█", full), strings.Repeat("░", bar-full), healthy, all)}
+	lines := []string{"", fmt.Sprintf("%7s  %s%s  %d of %d healthy", words.Clock(v.clock.passed()), strings.Repeat("█", full), strings.Repeat("░", bar-full), healthy, all)}
 	list := groups(v.boot)
 	if most := max(height-5, 1); len(list) > most {
 		// Those that are done are no news.
@@ -99,17 +100,17 @@ func (v *show) groupLine(g *group, width int) string {
 			done++
 		case state == simulate.Degraded:
 			marks.WriteString(markDegraded)
-			busy = append(busy, printable(r.Name))
+			busy = append(busy, words.Printable(r.Name))
 		default:
 			marks.WriteString(markBusy)
-			busy = append(busy, printable(r.Name))
+			busy = append(busy, words.Printable(r.Name))
 		}
 	}
 	text := marks.String()
 	if len(g.runs) > max(width/3, 10) {
 		text = fmt.Sprintf("%d of %d", done, len(g.runs))
 	}
-	return fmt.Sprintf("         %-22s %s  %s", cut(fmt.Sprintf("%s wave %d", printable(g.parent), g.wave), 22), text, strings.Join(busy, " "))
+	return fmt.Sprintf("         %-22s %s  %s", cut(fmt.Sprintf("%s wave %d", words.Printable(g.parent), g.wave), 22), text, strings.Join(busy, " "))
 }
 
 // summary says what happened.
@@ -120,27 +121,27 @@ func (v *show) summary() {
 			healthy++
 		}
 	}
-	name := printable(v.boot.Runs[0].Name)
+	name := words.Printable(v.boot.Runs[0].Name)
 	if v.boot.Done() {
 		if len(v.plan.Summary().Hiding) > 0 {
 			name = "what is known of " + name
 		}
-		v.line("\n%s is booted: %s healthy after %s", name, count(healthy, "Application"), clock(v.boot.Total))
+		v.line("\n%s is booted: %s healthy after %s", name, words.Count(healthy, "Application"), words.Clock(v.boot.Total))
 	} else {
 		after := "nothing happens after "
 		if v.boot.Cut {
 			after = "Argo CD goes on to try; this is "
 		}
-		v.line("\n%s is NOT booted: %d of %s healthy, and %s%s", name, healthy, count(len(v.boot.Runs), "Application"), after, clock(v.boot.Total))
+		v.line("\n%s is NOT booted: %d of %s healthy, and %s%s", name, healthy, words.Count(len(v.boot.Runs), "Application"), after, words.Clock(v.boot.Total))
 	}
 	for _, line := range v.boot.Blocked() {
-		v.line("  %s", harmless(line))
+		v.line("  %s", words.Harmless(line))
 	}
 	if n := v.asked["appset"]; n > 0 {
 		v.line("  plugin appset  answered %s through its socket", often(n))
 	}
 	if n := v.asked["s3"]; n > 0 {
-		v.line("  plugin s3      answered %s through its socket, with %s to S3", often(n), count(int(v.stage.reads.Load()), "request"))
+		v.line("  plugin s3      answered %s through its socket, with %s to S3", often(n), words.Count(int(v.stage.reads.Load()), "request"))
 	}
 	if v.ticks > 0 {
 		v.line("  clocks         ticked %s, and were fetched with Git each time", often(v.ticks))

@@ -16,6 +16,7 @@ import (
 	"github.com/argosy-cd/argosy/internal/plan"
 	"github.com/argosy-cd/argosy/internal/simulate"
 	"github.com/argosy-cd/argosy/internal/source"
+	"github.com/argosy-cd/argosy/internal/words"
 )
 
 // show plays a boot: the events of a simulation at their time, and at each sync what Argo CD asks the plugins.
@@ -64,7 +65,7 @@ func (v *show) run(ctx context.Context, b *simulate.Boot) error {
 		}
 		if ctx.Err() != nil {
 			v.flush()
-			return fmt.Errorf("stopped at %s of the boot", clock(v.clock.passed()))
+			return fmt.Errorf("stopped at %s of the boot", words.Clock(v.clock.passed()))
 		}
 		if err != nil {
 			return err
@@ -119,7 +120,7 @@ func (v *show) update(ctx context.Context) error {
 	}
 	v.line("\nThe root pins its Applications, so the commit does not reach them all at once, but wave by wave:\n")
 	for _, r := range runs {
-		v.line("%7s  wave %d: %s gets it, and is Healthy at %s", "+"+clock(r.Created), r.Wave, printable(r.Name), "+"+clock(r.Healthy))
+		v.line("%7s  wave %d: %s gets it, and is Healthy at %s", "+"+words.Clock(r.Created), r.Wave, words.Printable(r.Name), "+"+words.Clock(r.Healthy))
 	}
 	return nil
 }
@@ -163,7 +164,7 @@ func (v *show) stay(ctx context.Context) {
 // at writes a line with the time of the boot.
 func (v *show) at(t time.Duration, format string, args ...any) {
 	v.flush()
-	v.line("%7s  %s", clock(t), fmt.Sprintf(format, args...))
+	v.line("%7s  %s", words.Clock(t), fmt.Sprintf(format, args...))
 }
 
 // flush tells about Applications that became healthy in one moment.
@@ -171,29 +172,13 @@ func (v *show) flush() {
 	if len(v.healthy) == 0 {
 		return
 	}
-	v.line("%7s  %s %s %s Healthy", clock(v.since), markHealthy, some(v.healthy), isAre(len(v.healthy)))
+	v.line("%7s  %s %s %s Healthy", words.Clock(v.since), markHealthy, words.Some(v.healthy), words.IsAre(len(v.healthy)))
 	v.healthy = nil
-}
-
-func isAre(n int) string {
-	if n == 1 {
-		return "is"
-	}
-	return "are"
-}
-
-// some are the first of many names.
-func some(names []string) string {
-	const most = 8
-	if len(names) <= most+1 {
-		return strings.Join(names, ", ")
-	}
-	return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), len(names)-most)
 }
 
 // event shows what happens.
 func (v *show) event(ctx context.Context, e simulate.Event) error {
-	app, name := v.apps[e.App], printable(e.App)
+	app, name := v.apps[e.App], words.Printable(e.App)
 	switch e.What {
 	case simulate.Created:
 		v.state[e.App] = simulate.Progressing
@@ -204,12 +189,12 @@ func (v *show) event(ctx context.Context, e simulate.Event) error {
 		return v.sync(ctx, e, app)
 	case simulate.WaveStarted:
 		if names := childNames(app, e.Detail); len(names) > 0 {
-			v.at(e.At, "%s wave %s: %s", name, e.Detail, some(names))
+			v.at(e.At, "%s wave %s: %s", name, e.Detail, words.Some(names))
 		}
 	case simulate.SyncFailed:
-		v.at(e.At, "%s %s: its sync failed: %s", markDegraded, name, harmless(e.Detail))
+		v.at(e.At, "%s %s: its sync failed: %s", markDegraded, name, words.Harmless(e.Detail))
 	case simulate.SyncGivenUp:
-		v.at(e.At, "%s %s: its sync is given up %s", markDegraded, name, harmless(e.Detail))
+		v.at(e.At, "%s %s: its sync is given up %s", markDegraded, name, words.Harmless(e.Detail))
 	case simulate.CannotMake:
 		v.state[e.App] = simulate.Degraded
 		v.broken(ctx, e, app)
@@ -234,7 +219,7 @@ func (v *show) broken(ctx context.Context, e simulate.Event, app *plan.Applicati
 			why = err.Error()
 		}
 	}
-	v.at(e.At, "%s %s: Argo CD cannot make its manifests: %s", markDegraded, printable(e.App), harmless(why))
+	v.at(e.At, "%s %s: Argo CD cannot make its manifests: %s", markDegraded, words.Printable(e.App), words.Harmless(why))
 }
 
 func (v *show) became(e simulate.Event, name string) {
@@ -271,9 +256,9 @@ func childNames(app *plan.Application, wave string) []string {
 		for _, i := range w.Items {
 			switch {
 			case i.Application != nil:
-				names = append(names, printable(i.Application.Name))
+				names = append(names, words.Printable(i.Application.Name))
 			case i.Children != nil:
-				names = append(names, "set "+printable(i.Name))
+				names = append(names, "set "+words.Printable(i.Name))
 			}
 		}
 	}
@@ -294,7 +279,7 @@ func (v *show) sync(ctx context.Context, e simulate.Event, app *plan.Application
 		}
 		if err != nil && namedPlugin(s) == "" && name == "appset" && ctx.Err() == nil {
 			// Nobody has said yet that it is the plugin's.
-			v.at(e.At, "%s %s: if it named the plugin appset, it would not be as planned: %s", markDegraded, printable(app.Name), harmless(err.Error()))
+			v.at(e.At, "%s %s: if it named the plugin appset, it would not be as planned: %s", markDegraded, words.Printable(app.Name), words.Harmless(err.Error()))
 			continue
 		}
 		if err != nil {
@@ -302,7 +287,7 @@ func (v *show) sync(ctx context.Context, e simulate.Event, app *plan.Application
 		}
 		v.asked[name]++
 		v.answers[answerKey(e.App, i)] = fingerprints(objects)
-		v.at(e.At, "  %s: the plugin %s answers with %s, as planned (%s)", printable(app.Name), name, describeAnswer(objects), v.std.now().Sub(began).Round(time.Millisecond))
+		v.at(e.At, "  %s: the plugin %s answers with %s, as planned (%s)", words.Printable(app.Name), name, describeAnswer(objects), v.std.now().Sub(began).Round(time.Millisecond))
 	}
 	return nil
 }

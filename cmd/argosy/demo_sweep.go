@@ -13,6 +13,8 @@ import (
 	"syscall"
 
 	"github.com/spf13/cobra"
+
+	"github.com/argosy-cd/argosy/internal/words"
 )
 
 // demoDir is what a demo has on disk. A process of its own removes it when the demo has ended, however it has: it sees the end of a pipe,
@@ -80,7 +82,7 @@ func newSweepCommand(std stdio) *cobra.Command {
 		Use: "sweep DIR", Hidden: true, Short: "Remove what a demo has left", Args: exactly(1, "DIR"),
 		RunE: func(_ *cobra.Command, args []string) error {
 			if !strings.HasPrefix(filepath.Base(args[0]), demoPrefix) {
-				return usagef("%s is not the directory of a demo", printable(args[0]))
+				return usagef("%s is not the directory of a demo", words.Printable(args[0]))
 			}
 			// Whatever ends the demo by its name, or that of its group, must not end this.
 			signal.Ignore(os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)

@@ -13,6 +13,7 @@ import (
 
 	"github.com/argosy-cd/argosy/internal/bucket"
 	"github.com/argosy-cd/argosy/internal/manifest"
+	"github.com/argosy-cd/argosy/internal/words"
 )
 
 // clocks are the trigger repositories that Applications have, or the one that is always there.
@@ -59,7 +60,7 @@ func (v *show) tick(ctx context.Context) {
 	}
 	if wrong != v.wrong { // it stays so for many ticks
 		for line := range strings.Lines(wrong) {
-			v.at(at, "%s asked again: %s", markDegraded, harmless(strings.TrimSpace(line)))
+			v.at(at, "%s asked again: %s", markDegraded, words.Harmless(strings.TrimSpace(line)))
 		}
 		if wrong == "" {
 			v.at(at, "%s asked again: it is mended", markHealthy)
@@ -71,7 +72,7 @@ func (v *show) tick(ctx context.Context) {
 		what = strings.Join(round.ticked, ", ") + " ticked"
 		v.ticks++
 	}
-	v.last = fmt.Sprintf("%s: %s rendered again", what, count(round.again, "Application"))
+	v.last = fmt.Sprintf("%s: %s rendered again", what, words.Count(round.again, "Application"))
 	if len(round.changes) == 0 && (at > v.boot.Total || round.again == 0 || wrong != "") {
 		return
 	}
@@ -125,7 +126,7 @@ func (v *show) refresh(ctx context.Context) (round, error) {
 			r.again++
 			v.asked[pluginOf(s)]++
 			v.answers[key] = fingerprints(objects)
-			r.changes = append(r.changes, changed(printable(run.Name), before, v.answers[key])...)
+			r.changes = append(r.changes, changed(words.Printable(run.Name), before, v.answers[key])...)
 		}
 	}
 	return r, errors.Join(errs...)
@@ -165,20 +166,20 @@ func changed(app string, before, after map[string]string) []string {
 		old, ok := before[name]
 		switch {
 		case !ok:
-			out = append(out, fmt.Sprintf("%s: + %s", app, printable(name)))
+			out = append(out, fmt.Sprintf("%s: + %s", app, words.Printable(name)))
 		case old == after[name]:
 		case pinned.ReplaceAllString(old, "") == pinned.ReplaceAllString(after[name], ""):
 			commits[pinned.FindStringSubmatch(after[name])[1]]++
 		default:
-			out = append(out, fmt.Sprintf("%s: ~ %s", app, printable(name)))
+			out = append(out, fmt.Sprintf("%s: ~ %s", app, words.Printable(name)))
 		}
 	}
 	for _, commit := range slices.Sorted(maps.Keys(commits)) {
-		out = append(out, fmt.Sprintf("%s: the commit %.7s for %s, for each when its wave comes", app, commit, count(commits[commit], "Application")))
+		out = append(out, fmt.Sprintf("%s: the commit %.7s for %s, for each when its wave comes", app, commit, words.Count(commits[commit], "Application")))
 	}
 	for _, name := range slices.Sorted(maps.Keys(before)) {
 		if _, ok := after[name]; !ok {
-			out = append(out, fmt.Sprintf("%s: - %s", app, printable(name)))
+			out = append(out, fmt.Sprintf("%s: - %s", app, words.Printable(name)))
 		}
 	}
 	return out

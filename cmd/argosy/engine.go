@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/argosy-cd/argosy/internal/argocd"
+	"github.com/argosy-cd/argosy/internal/problem"
 )
 
 // Engines of ApplicationSets.
@@ -70,7 +71,7 @@ func (o *engineOptions) client(token func() (string, error)) (*argocd.Client, er
 	}
 	client, err := argocd.New(cfg)
 	if err != nil {
-		return nil, usageError{err}
+		return nil, problem.Usage(err)
 	}
 	return client, nil
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/argosy-cd/argosy/internal/bucket/s3/queue"
 	"github.com/argosy-cd/argosy/internal/events"
 	"github.com/argosy-cd/argosy/internal/gitsource"
+	"github.com/argosy-cd/argosy/internal/problem"
 )
 
 type eventsOptions struct {
@@ -112,7 +113,7 @@ func runEvents(ctx context.Context, std stdio, opts eventsOptions) error {
 	for _, url := range opts.queues {
 		q, err := queue.Open(ctx, url)
 		if err != nil {
-			return usageError{err}
+			return problem.Usage(err)
 		}
 		listeners = append(listeners, &events.Listener{Queue: q, Hint: x.hint, Observe: x.observe, After: time.After})
 	}

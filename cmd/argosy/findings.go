@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/argosy-cd/argosy/internal/plan"
+	"github.com/argosy-cd/argosy/internal/words"
 )
 
 // writeFindings prints the findings of a plan by kind, counted; those that differ only in the Application are told once.
@@ -56,11 +57,11 @@ func findingLines(p *plan.Plan, kind plan.Kind) []string {
 	}
 	var out []string
 	for _, g := range groups {
-		text := printable(g.text)
+		text := words.Printable(g.text)
 		if g.more > 0 {
 			text += fmt.Sprintf("; and %d more (-o json)", g.more)
 		}
-		out = append(out, fmt.Sprintf("%s: %s [%s]", printable(some(g.subjects)), text, g.rule))
+		out = append(out, fmt.Sprintf("%s: %s [%s]", words.Printable(words.Some(g.subjects)), text, g.rule))
 	}
 	return out
 }
@@ -96,7 +97,7 @@ func findingObject(f plan.Finding) map[string]any {
 // summaryLine counts what is in a plan, and what is not known of it.
 func summaryLine(p *plan.Plan) string {
 	s := p.Summary()
-	line := fmt.Sprintf("%s, %s, %s", count(s.Applications, "Application"), count(s.Sets, "ApplicationSet"), count(s.Objects, "object"))
+	line := fmt.Sprintf("%s, %s, %s", words.Count(s.Applications, "Application"), words.Count(s.Sets, "ApplicationSet"), words.Count(s.Objects, "object"))
 	if len(s.Broken) > 0 {
 		line += fmt.Sprintf("; %d broken", len(s.Broken))
 	}

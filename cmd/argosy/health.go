@@ -11,6 +11,7 @@ import (
 	"github.com/argosy-cd/argosy/internal/health"
 	"github.com/argosy-cd/argosy/internal/manifest"
 	"github.com/argosy-cd/argosy/internal/settings"
+	"github.com/argosy-cd/argosy/internal/words"
 )
 
 func newHealthCommand(std stdio) *cobra.Command {
@@ -151,7 +152,7 @@ func writeHealth(w io.Writer, format string, results []manifest.Object) error {
 	t := tabwriter.NewWriter(w, 0, 0, 3, ' ', 0)
 	fmt.Fprintln(t, "KIND\tNAME\tHEALTH\tCHECK\tMESSAGE")
 	for _, r := range results {
-		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\n", r["kind"], r["name"], orDash(manifest.String(r, "status")), r["check"], printable(manifest.String(r, "message")))
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\n", r["kind"], r["name"], words.OrDash(manifest.String(r, "status")), r["check"], words.Printable(manifest.String(r, "message")))
 	}
 	if err := t.Flush(); err != nil {
 		return fmt.Errorf("writing: %w", err)

@@ -5,13 +5,12 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"strconv"
 	"strings"
 	"text/tabwriter"
-	"unicode"
 
 	"github.com/argosy-cd/argosy/internal/argo"
 	"github.com/argosy-cd/argosy/internal/manifest"
+	"github.com/argosy-cd/argosy/internal/words"
 )
 
 // formatFlag is an output format that refuses unknown ones when it is set.
@@ -47,7 +46,7 @@ func writeObjects(w io.Writer, format string, objects []manifest.Object) error {
 		err = manifest.WriteJSON(buf, manifest.Object{"apiVersion": "v1", "kind": "List", "items": items})
 	case "name":
 		for _, o := range objects {
-			if _, err = fmt.Fprintln(buf, printable(objectName(o))); err != nil {
+			if _, err = fmt.Fprintln(buf, words.Printable(objectName(o))); err != nil {
 				break
 			}
 		}
@@ -81,10 +80,10 @@ func applicationTable(w io.Writer, objects []manifest.Object) error {
 		source, revision := describeSource(spec)
 		cells := []string{
 			manifest.String(o, "metadata", "name"), manifest.String(spec, "project"), source, revision, describeDestination(spec),
-			orDash(manifest.String(o, "metadata", "annotations", argo.SyncWaveAnnotation)),
+			words.OrDash(manifest.String(o, "metadata", "annotations", argo.SyncWaveAnnotation)),
 		}
 		for i, cell := range cells {
-			cells[i] = printable(cell)
+			cells[i] = words.Printable(cell)
 		}
 		fmt.Fprintln(table, strings.Join(cells, "\t"))
 	}
@@ -106,7 +105,7 @@ func describeSource(spec map[string]any) (source, revision string) {
 	if chart := manifest.String(s, "chart"); chart != "" {
 		what = chart
 	}
-	return orDash(what) + more, orDash(manifest.String(s, "targetRevision"))
+	return words.OrDash(what) + more, words.OrDash(manifest.String(s, "targetRevision"))
 }
 
 func describeDestination(spec map[string]any) string {
@@ -117,47 +116,12 @@ func describeDestination(spec map[string]any) string {
 	if cluster == "https://kubernetes.default.svc" {
 		cluster = "in-cluster"
 	}
-	return cluster + "/" + orDash(manifest.String(spec, "destination", "namespace"))
-}
-
-// printable quotes text that would break a table or reach the terminal as a command.
-func printable(s string) string {
-	for _, r := range s {
-		if !unicode.IsPrint(r) {
-			return strconv.Quote(s)
-		}
-	}
-	return s
-}
-
-// harmless is a text without what would do something to a terminal.
-func harmless(s string) string {
-	return strings.Map(func(r rune) rune {
-		if !unicode.IsPrint(r) && r != '\t' {
-			return unicode.ReplacementChar
-		}
-		return r
-	}, s)
-}
-
-func orDash(s string) string {
-	if s == "" {
-		return "-"
-	}
-	return s
+	return cluster + "/" + words.OrDash(manifest.String(spec, "destination", "namespace"))
 }
 
 // writeJSON prints one object.
 func writeJSON(w io.Writer, v map[string]any) error {
 	if err := manifest.WriteJSON(w, v); err != nil {
-		return fmt.Errorf("writing: %w", err)
-	}
-	return nil
-}
-
-// printLine prints a line of data; if it does not arrive, the command has failed.
-func printLine(w io.Writer, format string, args ...any) error {
-	if _, err := fmt.Fprintf(w, format+"\n", args...); err != nil {
 		return fmt.Errorf("writing: %w", err)
 	}
 	return nil

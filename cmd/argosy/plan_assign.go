@@ -10,6 +10,7 @@ import (
 	"github.com/argosy-cd/argosy/internal/argo"
 	"github.com/argosy-cd/argosy/internal/manifest"
 	"github.com/argosy-cd/argosy/internal/plan"
+	"github.com/argosy-cd/argosy/internal/words"
 )
 
 // runAssignWaves writes the waves of Applications that need others into their files.
@@ -40,7 +41,7 @@ func runAssignWaves(ctx context.Context, std stdio, repos *repositories, p *plan
 		return err
 	}
 	for _, a := range list {
-		if err := printLine(std.out, "%s: %s is in wave %s", nearName(a.file), a.name, a.value); err != nil {
+		if err := words.Line(std.out, "%s: %s is in wave %s", nearName(a.file), a.name, a.value); err != nil {
 			return err
 		}
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/argosy-cd/argosy/internal/plan"
 	"github.com/argosy-cd/argosy/internal/source"
 	"github.com/argosy-cd/argosy/internal/tree"
+	"github.com/argosy-cd/argosy/internal/words"
 )
 
 // runPlanDiff says what changes from a revision to the plan of the work tree.
@@ -69,7 +70,7 @@ func (o *planInput) bothPlans(ctx context.Context, repos *repositories, revision
 	then := repos.with(revision, "")
 	defer then.close() //nolint:errcheck // only read from
 	if before, err = o.planThen(ctx, then, args); err != nil {
-		return nil, nil, fmt.Errorf("at %s: %w", printable(revision), err)
+		return nil, nil, fmt.Errorf("at %s: %w", words.Printable(revision), err)
 	}
 	var here []string
 	for _, arg := range args {
@@ -174,7 +175,7 @@ func (r *diffReport) headline() string {
 		return "The comparison is incomplete: " + r.incomplete()
 	}
 	if len(r.diff.Changes) == 0 && len(r.diff.Manifests) == 0 {
-		return fmt.Sprintf("The boot is the same as at %s.", printable(r.revision))
+		return fmt.Sprintf("The boot is the same as at %s.", words.Printable(r.revision))
 	}
 	return ""
 }
@@ -198,7 +199,7 @@ func (r *diffReport) incomplete() string {
 	for _, side := range []struct {
 		where string
 		list  []string
-	}{{"at " + printable(r.revision) + ", ", then}, {"now, ", now}, {"at " + printable(r.revision) + " and now, ", both}} {
+	}{{"at " + words.Printable(r.revision) + ", ", then}, {"now, ", now}, {"at " + words.Printable(r.revision) + " and now, ", both}} {
 		if n := len(side.list); n > 0 {
 			const most = 5
 			text := side.where + strings.Join(side.list[:min(n, most)], "; ")
@@ -213,15 +214,7 @@ func (r *diffReport) incomplete() string {
 
 func (g sideGap) text() string {
 	kind := map[string]string{argo.KindApplication: "the Application ", argo.KindApplicationSet: "the set "}[g.Kind]
-	return harmless(fmt.Sprintf("%s%s is %s: %s", kind, g.Name, g.State, shorten(g.Reason, 500)))
-}
-
-// shorten cuts a text that is too long for a line.
-func shorten(s string, most int) string {
-	if len(s) <= most {
-		return s
-	}
-	return strings.ToValidUTF8(s[:most], "") + " …"
+	return words.Harmless(fmt.Sprintf("%s%s is %s: %s", kind, g.Name, g.State, words.Shorten(g.Reason, 500)))
 }
 
 // section is a part of a report: changes of one kind, or a line with names.
@@ -258,8 +251,8 @@ func (r *diffReport) sections() []section {
 	add(plan.Sourced, "Applications with another source", "~")
 	applications, sets, applied := r.changed()
 	names("Objects that are applied by hand change", applied)
-	names("Manifests of "+count(len(applications), "Application")+" change", applications)
-	names("Applications of "+count(len(sets), "ApplicationSet")+" change", sets)
+	names("Manifests of "+words.Count(len(applications), "Application")+" change", applications)
+	names("Applications of "+words.Count(len(sets), "ApplicationSet")+" change", sets)
 	add(plan.Found, "New findings", "!")
 	var gone []string
 	findings := 0
@@ -272,7 +265,7 @@ func (r *diffReport) sections() []section {
 		}
 	}
 	if findings > 0 {
-		names("Findings that are gone: "+strconv.Itoa(findings)+", about", []string{some(gone)})
+		names("Findings that are gone: "+strconv.Itoa(findings)+", about", []string{words.Some(gone)})
 	}
 	return out
 }
@@ -301,7 +294,7 @@ func (r *diffReport) notCompared() (string, []string) {
 	for _, ref := range r.diff.NotCompared {
 		names = append(names, ref.Name)
 	}
-	return count(len(names), "Application") + " could not be compared completely, because parts are unknown or broken", names
+	return words.Count(len(names), "Application") + " could not be compared completely, because parts are unknown or broken", names
 }
 
 func changeText(c plan.Change) string {

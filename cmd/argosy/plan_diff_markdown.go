@@ -8,6 +8,7 @@ import (
 
 	"github.com/argosy-cd/argosy/internal/gitsource"
 	"github.com/argosy-cd/argosy/internal/plan"
+	"github.com/argosy-cd/argosy/internal/words"
 )
 
 // maxComment is how many bytes a report in Markdown may have: GitHub refuses comments over 65,536 characters.
@@ -35,7 +36,7 @@ func (c *comment) add(part string) bool {
 func (r *diffReport) markdown(out io.Writer, command string) error {
 	last := ""
 	if line, names := r.notCompared(); len(names) > 0 {
-		last = fmt.Sprintf("\n%s: %s\n", line, codes(strings.Split(shorten(strings.Join(names, "\n"), 2000), "\n")))
+		last = fmt.Sprintf("\n%s: %s\n", line, codes(strings.Split(words.Shorten(strings.Join(names, "\n"), 2000), "\n")))
 	}
 	missing := func(cut, parts int) string {
 		return fmt.Sprintf("\n%d of %d entries do not fit into a comment; this command prints them: %s\n", cut, parts, codeSpan(command))
@@ -81,7 +82,7 @@ func (s section) markdown(c *comment) {
 	}
 	head := fmt.Sprintf("\n| %s | |\n|---|---|\n", s.title)
 	for _, row := range s.rows {
-		if c.add(head + fmt.Sprintf("| %s | %s |\n", codeSpan(row[0]), codeSpan(shorten(row[1], 1000)))) {
+		if c.add(head + fmt.Sprintf("| %s | %s |\n", codeSpan(row[0]), codeSpan(words.Shorten(row[1], 1000)))) {
 			head = ""
 		}
 	}
@@ -91,7 +92,7 @@ func (s section) markdown(c *comment) {
 func manifestsMarkdown(c *comment, m plan.Manifests) {
 	const end = "\n</details>\n"
 	c.room -= len(end)
-	if !c.add(fmt.Sprintf("\n<details><summary>%s: %s</summary>\n\n", html.EscapeString(manifestsTitle(m)), count(len(m.Objects), "object"))) {
+	if !c.add(fmt.Sprintf("\n<details><summary>%s: %s</summary>\n\n", html.EscapeString(manifestsTitle(m)), words.Count(len(m.Objects), "object"))) {
 		c.room += len(end)
 		c.parts, c.cut = c.parts+len(m.Objects), c.cut+len(m.Objects)
 		return
@@ -121,7 +122,7 @@ func fenced(text string) string {
 
 // codeSpan is text as it is, and not Markdown of ours; it also fits into a table.
 func codeSpan(s string) string {
-	return "`" + strings.NewReplacer("`", "'", "|", "\\|").Replace(harmless(strings.ReplaceAll(s, "\n", " "))) + "`"
+	return "`" + strings.NewReplacer("`", "'", "|", "\\|").Replace(words.Harmless(strings.ReplaceAll(s, "\n", " "))) + "`"
 }
 
 func codes(names []string) string {

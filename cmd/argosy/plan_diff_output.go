@@ -10,6 +10,7 @@ import (
 
 	"github.com/argosy-cd/argosy/internal/manifest"
 	"github.com/argosy-cd/argosy/internal/plan"
+	"github.com/argosy-cd/argosy/internal/words"
 )
 
 // text prints a report for people.
@@ -24,12 +25,12 @@ func (r *diffReport) text(out io.Writer) error {
 	}
 	for _, s := range sections {
 		if s.names != nil {
-			fmt.Fprintf(w, "%s: %s\n", s.title, harmless(strings.Join(s.names, ", ")))
+			fmt.Fprintf(w, "%s: %s\n", s.title, words.Harmless(strings.Join(s.names, ", ")))
 			continue
 		}
 		fmt.Fprintln(w, strings.ToUpper(s.title))
 		for _, row := range s.rows {
-			fmt.Fprintf(w, "  %s %s: %s\n", s.sign, printable(row[0]), printable(row[1]))
+			fmt.Fprintf(w, "  %s %s: %s\n", s.sign, words.Printable(row[0]), words.Printable(row[1]))
 		}
 	}
 	if r.objects {
@@ -44,14 +45,14 @@ func (r *diffReport) text(out io.Writer) error {
 		}
 	}
 	if line, names := r.notCompared(); len(names) > 0 {
-		fmt.Fprintf(w, "%s: %s\n", line, harmless(some(names)))
+		fmt.Fprintf(w, "%s: %s\n", line, words.Harmless(words.Some(names)))
 	}
 	return flush(w)
 }
 
 // manifestsTitle says whose objects change.
 func manifestsTitle(m plan.Manifests) string {
-	switch name := printable(m.Name); {
+	switch name := words.Printable(m.Name); {
 	case m.Set:
 		return "Applications of the set " + name
 	case m.Name == plan.ApplyName:
@@ -78,7 +79,7 @@ func objectLine(c plan.ObjectChange) string {
 	if c.Renamed != "" {
 		line += ", renamed from " + c.Renamed
 	}
-	return harmless(line)
+	return words.Harmless(line)
 }
 
 // idName is the name of an object as kubectl prints it, with its namespace.
@@ -123,7 +124,7 @@ func unified(c plan.ObjectChange, from, to string) []string {
 	}
 	lines := strings.Split(text, "\n")[1:]
 	for i := range lines {
-		lines[i] = harmless(lines[i])
+		lines[i] = words.Harmless(lines[i])
 	}
 	return lines
 }

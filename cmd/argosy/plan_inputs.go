@@ -10,6 +10,7 @@ import (
 	"github.com/argosy-cd/argosy/internal/manifest"
 	"github.com/argosy-cd/argosy/internal/plan"
 	"github.com/argosy-cd/argosy/internal/source"
+	"github.com/argosy-cd/argosy/internal/words"
 )
 
 // writeInputs prints the files that each Application is made of.
@@ -37,12 +38,12 @@ func writeInputs(out io.Writer, format string, p *plan.Plan) error {
 func inputTable(out io.Writer, apps []*plan.Application) error {
 	w := bufio.NewWriter(out)
 	for _, app := range apps {
-		fmt.Fprintf(w, "%s, from %s%s\n", printable(app.Name), printable(describePlanSources(app)), printable(incomplete(app)))
+		fmt.Fprintf(w, "%s, from %s%s\n", words.Printable(app.Name), words.Printable(describePlanSources(app)), words.Printable(incomplete(app)))
 		files := 0
 		for _, s := range app.Sources {
 			for _, input := range s.Inputs {
 				files++
-				fmt.Fprintf(w, "  %s\n", printable(path.Join(input.Ref, input.Path)))
+				fmt.Fprintf(w, "  %s\n", words.Printable(path.Join(input.Ref, input.Path)))
 			}
 		}
 		if files == 0 {

@@ -10,6 +10,7 @@ import (
 	"github.com/argosy-cd/argosy/internal/manifest"
 	"github.com/argosy-cd/argosy/internal/plan"
 	"github.com/argosy-cd/argosy/internal/source"
+	"github.com/argosy-cd/argosy/internal/words"
 )
 
 // runWritePaths writes the directories that Applications are made of into their files, and says which Applications it skips.
@@ -30,10 +31,10 @@ func runWritePaths(ctx context.Context, std stdio, repos *repositories, p *plan.
 		return err
 	}
 	for _, why := range w.reasons {
-		fmt.Fprintln(std.err, harmless(fmt.Sprintf("skipped %s: %s", strings.Join(w.skipped[why], ", "), why)))
+		fmt.Fprintln(std.err, words.Harmless(fmt.Sprintf("skipped %s: %s", strings.Join(w.skipped[why], ", "), why)))
 	}
 	for _, a := range w.list {
-		if err := printLine(std.out, "%s: %s is made of %s", nearName(a.file), printable(a.name), printable(a.value)); err != nil {
+		if err := words.Line(std.out, "%s: %s is made of %s", nearName(a.file), words.Printable(a.name), words.Printable(a.value)); err != nil {
 			return err
 		}
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/argosy-cd/argosy/internal/plan"
 	"github.com/argosy-cd/argosy/internal/source"
 	"github.com/argosy-cd/argosy/internal/tree"
+	"github.com/argosy-cd/argosy/internal/words"
 )
 
 // rootSet is what a plan begins with.
@@ -173,7 +174,7 @@ func findRoots(ctx context.Context, repos *repositories, opts planInput) ([]mani
 // noteRoots says which roots were found.
 func (r *repositories) noteRoots(roots, candidates []manifest.Document) {
 	for _, d := range roots {
-		fmt.Fprintf(r.std.err, "note: found the root %s %s in %s, one of %d Applications and sets in the repository\n", manifest.String(d.Object, "kind"), printable(manifest.String(d.Object, "metadata", "name")), printable(d.File), len(candidates))
+		fmt.Fprintf(r.std.err, "note: found the root %s %s in %s, one of %d Applications and sets in the repository\n", manifest.String(d.Object, "kind"), words.Printable(manifest.String(d.Object, "metadata", "name")), words.Printable(d.File), len(candidates))
 	}
 }
 

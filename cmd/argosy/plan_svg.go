@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/argosy-cd/argosy/internal/plan"
+	"github.com/argosy-cd/argosy/internal/words"
 )
 
 // Measures of the drawing, in pixels.
@@ -67,7 +68,7 @@ func svgSections(p *plan.Plan) []svgSection {
 				w.waits = w.waits && item.Waits
 			}
 			if others > 0 {
-				w.boxes = append(w.boxes, svgBox{count(others, "object"), "other", 0})
+				w.boxes = append(w.boxes, svgBox{words.Count(others, "object"), "other", 0})
 			}
 			s.waves = append(s.waves, w)
 		}

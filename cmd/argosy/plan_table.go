@@ -12,6 +12,7 @@ import (
 	"github.com/argosy-cd/argosy/internal/gitsource"
 	"github.com/argosy-cd/argosy/internal/plan"
 	"github.com/argosy-cd/argosy/internal/source"
+	"github.com/argosy-cd/argosy/internal/words"
 )
 
 // planTable prints a plan for people: each Application that deploys others, wave by wave.
@@ -43,7 +44,7 @@ func versionFrom(p *plan.Plan) string {
 	case plan.VersionNotSeen:
 		return plan.VersionNotSeen + "; --argocd-version chooses another"
 	}
-	return printable(p.VersionFrom)
+	return words.Printable(p.VersionFrom)
 }
 
 // planSection prints what one Application deploys.
@@ -52,7 +53,7 @@ func planSection(w io.Writer, app *plan.Application, resources bool) {
 	if app.Applied {
 		from = "applied by hand"
 	}
-	fmt.Fprintf(w, "%s, %s\n", printable(app.Name), from)
+	fmt.Fprintf(w, "%s, %s\n", words.Printable(app.Name), from)
 	waves := app.Waves()
 	for i, wave := range waves {
 		rows := planRows(wave, resources)
@@ -63,7 +64,7 @@ func planSection(w io.Writer, app *plan.Application, resources bool) {
 		t := tabwriter.NewWriter(w, 0, 0, 3, ' ', 0)
 		for _, row := range rows {
 			for j, cell := range row {
-				row[j] = printable(cell)
+				row[j] = words.Printable(cell)
 			}
 			fmt.Fprintf(t, "    %s\n", strings.TrimRight(strings.Join(row, "\t"), "\t"))
 		}
@@ -93,13 +94,13 @@ func waitText(wave plan.Wave, last bool) string {
 	}
 	switch {
 	case last && len(not) > 0:
-		return fmt.Sprintf("   is complete before %s %s healthy: %s", some(not), isAre(len(not)), why)
+		return fmt.Sprintf("   is complete before %s %s healthy: %s", words.Some(not), words.IsAre(len(not)), why)
 	case last:
 		return ""
 	case len(not) > 0:
-		return fmt.Sprintf("   the next wave DOES NOT WAIT for %s: %s", some(not), why)
+		return fmt.Sprintf("   the next wave DOES NOT WAIT for %s: %s", words.Some(not), why)
 	default:
-		return fmt.Sprintf("   the next wave waits for %d of %s", waits, count(len(wave.Items), "object"))
+		return fmt.Sprintf("   the next wave waits for %d of %s", waits, words.Count(len(wave.Items), "object"))
 	}
 }
 
@@ -111,7 +112,7 @@ func planRows(wave plan.Wave, resources bool) [][]string {
 		case item.Application != nil:
 			rows = append(rows, applicationRow(item.Application, ""))
 		case item.Children != nil:
-			made := count(len(item.Children), "Application")
+			made := words.Count(len(item.Children), "Application")
 			if item.Unknown != "" {
 				made = "not known: " + item.Unknown
 			}
@@ -135,7 +136,7 @@ func movedText(item *plan.Item) string {
 }
 
 func applicationRow(app *plan.Application, indent string) []string {
-	deploys := count(len(app.Items), "object")
+	deploys := words.Count(len(app.Items), "object")
 	if app.Itself {
 		deploys = "itself"
 	}
@@ -163,7 +164,7 @@ func describePlanSources(app *plan.Application) string {
 		if what == "." || what == "" {
 			what = gitsource.Redact(s.Repository)
 		}
-		parts = append(parts, orDash(what))
+		parts = append(parts, words.OrDash(what))
 	}
-	return orDash(strings.Join(parts, " + "))
+	return words.OrDash(strings.Join(parts, " + "))
 }

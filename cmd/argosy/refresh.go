@@ -22,6 +22,7 @@ import (
 	"github.com/argosy-cd/argosy/internal/kube"
 	"github.com/argosy-cd/argosy/internal/manifest"
 	"github.com/argosy-cd/argosy/internal/policy"
+	"github.com/argosy-cd/argosy/internal/problem"
 	"github.com/argosy-cd/argosy/internal/refresh"
 	"github.com/argosy-cd/argosy/internal/trigger"
 )
@@ -92,14 +93,14 @@ func (o *refreshOptions) check(std stdio) error {
 	}
 	for _, p := range o.namespaces {
 		if err := kube.CheckNamespace(p); err != nil {
-			return usageError{fmt.Errorf("--application-namespaces: %w", err)}
+			return problem.Usage(fmt.Errorf("--application-namespaces: %w", err))
 		}
 	}
 	if o.spread < 0 || o.spread > o.interval {
 		return usagef("--spread must be 0 to %s, the interval; it is %s", o.interval, o.spread)
 	}
 	if _, err := trigger.NewClock("appset", o.interval, false, std.now); err != nil {
-		return usageError{fmt.Errorf("--interval: %w", err)}
+		return problem.Usage(fmt.Errorf("--interval: %w", err))
 	}
 	return nil
 }

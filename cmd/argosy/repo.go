@@ -22,9 +22,11 @@ import (
 	"github.com/argosy-cd/argosy/internal/bucket"
 	"github.com/argosy-cd/argosy/internal/gitserver"
 	"github.com/argosy-cd/argosy/internal/policy"
+	"github.com/argosy-cd/argosy/internal/problem"
 	"github.com/argosy-cd/argosy/internal/s3source/triggerfile"
 	"github.com/argosy-cd/argosy/internal/trigger"
 	"github.com/argosy-cd/argosy/internal/turnstile"
+	"github.com/argosy-cd/argosy/internal/words"
 )
 
 type repoOptions struct {
@@ -170,7 +172,7 @@ func newServedRepositories(std stdio, opts repoOptions) (*servedRepositories, er
 		turns.All, turns.Each, turns.Queue, turns.QueueEach = maxAtOnce, maxAtOnceEach, maxQueue, maxQueueEach
 	}
 	if _, err := s.clocks.Open("appset.git"); err != nil {
-		return nil, usageError{err}
+		return nil, problem.Usage(err)
 	}
 	var err error
 	if s.policy, err = readPolicy(opts.policy); err != nil {
@@ -351,7 +353,7 @@ func repoHandler(std stdio, repos *servedRepositories, metrics *repoMetrics) htt
 	})
 	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, r *http.Request) { repoPage(w, r, repos) })
 	log := func(path string, err error) {
-		fmt.Fprintf(std.err, "error: %s: %s\n", printable(path), strings.ReplaceAll(err.Error(), "\n", ": "))
+		fmt.Fprintf(std.err, "error: %s: %s\n", words.Printable(path), strings.ReplaceAll(err.Error(), "\n", ": "))
 	}
 	git := &gitserver.Server{Open: repos.repository, Failed: log}
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {

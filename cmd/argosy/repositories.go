@@ -17,6 +17,7 @@ import (
 	"github.com/argosy-cd/argosy/internal/plan"
 	"github.com/argosy-cd/argosy/internal/source"
 	"github.com/argosy-cd/argosy/internal/tree"
+	"github.com/argosy-cd/argosy/internal/words"
 )
 
 // repositories opens the repositories that sets and Applications name. It looks for the repository we stand in when the first of them is
@@ -137,7 +138,7 @@ func (r *repositories) guessURLs(ctx context.Context, local []gitsource.Local) e
 			continue
 		}
 		if !named {
-			fmt.Fprintf(r.std.err, "note: this work tree is taken for %s, which its Applications name\n", printable(gitsource.Redact(url)))
+			fmt.Fprintf(r.std.err, "note: this work tree is taken for %s, which its Applications name\n", words.Printable(gitsource.Redact(url)))
 		}
 		local[i].URL = url
 	}

@@ -11,6 +11,9 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+
+	"github.com/argosy-cd/argosy/internal/problem"
+	"github.com/argosy-cd/argosy/internal/words"
 )
 
 // stdio is what a command has from outside: data on out, talk on err.
@@ -44,13 +47,9 @@ const (
 	exitFound  = 3
 )
 
-// errFound says that a command has found what it looks for and has told about it.
-var errFound = errors.New("found")
+var errFound = problem.ErrFound
 
-// usageError is an error about how the command was called.
-type usageError struct{ error }
-
-func usagef(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
+func usagef(format string, args ...any) error { return problem.Usagef(format, args...) }
 
 // execute runs a command line and returns its exit code.
 func execute(ctx context.Context, std stdio, args []string) int {
@@ -64,9 +63,9 @@ func execute(ctx context.Context, std stdio, args []string) int {
 		return exitFound
 	}
 	for line := range strings.Lines(err.Error()) {
-		fmt.Fprintln(std.err, "error:", harmless(strings.TrimSuffix(line, "\n")))
+		fmt.Fprintln(std.err, "error:", words.Harmless(strings.TrimSuffix(line, "\n")))
 	}
-	var usage usageError
+	var usage problem.UsageError
 	if errors.As(err, &usage) {
 		fmt.Fprintf(std.err, "Run '%s --help' for usage.\n", cmd.CommandPath())
 		return exitUsage
@@ -87,7 +86,7 @@ func newRootCommand(std stdio) *cobra.Command {
 	cmd.SetIn(std.in)
 	cmd.SetOut(std.out)
 	cmd.SetErr(std.err)
-	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
+	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return problem.Usage(err) })
 	cmd.AddCommand(newAppCommand(std), newAppsetCommand(std), newS3Command(std), newRepoCommand(std), newCmpCommand(std), newHealthCommand(std), newPlanCommand(std), newSimulateCommand(std), newDemoCommand(std), newEventsCommand(std))
 	cmd.SetHelpCommand(newHelpCommand(cmd))
 	return cmd

@@ -17,6 +17,7 @@ import (
 	"github.com/argosy-cd/argosy/internal/bucket"
 	"github.com/argosy-cd/argosy/internal/bucket/disk"
 	"github.com/argosy-cd/argosy/internal/bucket/s3"
+	"github.com/argosy-cd/argosy/internal/problem"
 	"github.com/argosy-cd/argosy/internal/s3source/triggerfile"
 )
 
@@ -251,7 +252,7 @@ func openStore(ctx context.Context, a triggerfile.Access, now func() time.Time) 
 func parseURL(arg string) (bucket.URL, error) {
 	u, err := bucket.ParseURL(arg)
 	if err != nil {
-		return u, usageError{err}
+		return u, problem.Usage(err)
 	}
 	return u, nil
 }

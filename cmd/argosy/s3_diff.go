@@ -13,6 +13,7 @@ import (
 
 	"github.com/argosy-cd/argosy/internal/bucket"
 	"github.com/argosy-cd/argosy/internal/tree"
+	"github.com/argosy-cd/argosy/internal/words"
 )
 
 type s3DiffOptions struct {
@@ -136,9 +137,9 @@ func writeChanges(std stdio, format, old, other string, changes []change) error 
 		var err error
 		switch {
 		case format == "name":
-			_, err = fmt.Fprintf(std.out, "%c %s\n", c.kind, printable(c.name))
+			_, err = fmt.Fprintf(std.out, "%c %s\n", c.kind, words.Printable(c.name))
 		case !utf8.Valid(c.old) || !utf8.Valid(c.new):
-			_, err = fmt.Fprintf(std.out, "binary file %s differs\n", printable(c.name))
+			_, err = fmt.Fprintf(std.out, "binary file %s differs\n", words.Printable(c.name))
 		default:
 			_, err = std.out.Write(diff.Diff(old+"/"+c.name, c.old, strings.TrimSuffix(other, "/")+"/"+c.name, c.new))
 		}

@@ -19,6 +19,7 @@ import (
 	"github.com/argosy-cd/argosy/internal/s3source"
 	"github.com/argosy-cd/argosy/internal/s3source/triggerfile"
 	"github.com/argosy-cd/argosy/internal/strict"
+	"github.com/argosy-cd/argosy/internal/words"
 )
 
 // s3SourceOptions are the flags of the hooks.
@@ -49,7 +50,7 @@ question whether an application is for it.`,
 
 func runS3Discover(std stdio, dir string) error {
 	if std.getenv(argo.Variable("source")) != "" {
-		return printLine(std.out, "parameter source")
+		return words.Line(std.out, "parameter source")
 	}
 	root, err := openDir(dir)
 	if err != nil {
@@ -64,7 +65,7 @@ func runS3Discover(std stdio, dir string) error {
 		return fmt.Errorf("%s: %w", filepath.Join(dir, triggerfile.Name), innermost(err))
 	}
 	if info.Mode().IsRegular() {
-		return printLine(std.out, triggerfile.Name)
+		return words.Line(std.out, triggerfile.Name)
 	}
 	return nil
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/argosy-cd/argosy/internal/archive"
 	"github.com/argosy-cd/argosy/internal/bucket"
 	"github.com/argosy-cd/argosy/internal/tree"
+	"github.com/argosy-cd/argosy/internal/words"
 )
 
 var digestPattern = regexp.MustCompile(`^sha256:[0-9a-f]{64}$`)
@@ -119,7 +120,7 @@ func writePull(std stdio, opts s3PullOptions, url bucket.URL, dir string, snapsh
 	}
 	fmt.Fprintf(std.err, "%s: %d %swritten, %d unchanged, %d %sdeleted; %d downloaded, %d from the cache\n",
 		url, p.written, would, p.unchanged, p.deleted, would, snapshot.Stats.Gets, snapshot.Stats.Cached)
-	return printLine(std.out, "%s", snapshot.Digest)
+	return words.Line(std.out, "%s", snapshot.Digest)
 }
 
 // readBucket reads all files under a path, or those in an archive.
@@ -160,11 +161,11 @@ func (p *pull) write(files []tree.File) error {
 		}
 		p.written++
 		if p.dryRun {
-			fmt.Fprintln(p.std.err, "write", printable(f.Name))
+			fmt.Fprintln(p.std.err, "write", words.Printable(f.Name))
 			continue
 		}
 		if err := p.replace(f); err != nil {
-			return fmt.Errorf("%s: %w", printable(f.Name), innermost(err))
+			return fmt.Errorf("%s: %w", words.Printable(f.Name), innermost(err))
 		}
 	}
 	return nil
@@ -178,7 +179,7 @@ func (p *pull) replace(f tree.File) error {
 			continue
 		}
 		if info, err := p.root.Lstat(f.Name[:i]); err == nil && info.Mode()&fs.ModeSymlink != 0 {
-			return fmt.Errorf("%s is a link", printable(f.Name[:i]))
+			return fmt.Errorf("%s is a link", words.Printable(f.Name[:i]))
 		}
 	}
 	if err := p.root.MkdirAll(dir, 0o755); err != nil {
@@ -232,7 +233,7 @@ func (p *pull) prune(files []tree.File) error {
 		}
 		p.deleted++
 		if p.dryRun {
-			fmt.Fprintln(p.std.err, "delete", printable(name))
+			fmt.Fprintln(p.std.err, "delete", words.Printable(name))
 			return nil
 		}
 		return p.root.Remove(name)

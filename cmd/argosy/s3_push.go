@@ -15,6 +15,7 @@ import (
 	"github.com/argosy-cd/argosy/internal/bucket"
 	"github.com/argosy-cd/argosy/internal/bucket/s3"
 	"github.com/argosy-cd/argosy/internal/tree"
+	"github.com/argosy-cd/argosy/internal/words"
 )
 
 type s3PushOptions struct {
@@ -151,17 +152,17 @@ func reportPush(std stdio, opts s3PushOptions, url bucket.URL, r *bucket.Publish
 	if opts.dryRun {
 		verb, deleted = "would be uploaded", "would be deleted"
 		for _, name := range r.Uploaded {
-			fmt.Fprintln(std.err, "upload", printable(name))
+			fmt.Fprintln(std.err, "upload", words.Printable(name))
 		}
 		for _, name := range r.Deleted {
-			fmt.Fprintln(std.err, "delete", printable(name))
+			fmt.Fprintln(std.err, "delete", words.Printable(name))
 		}
 	}
-	fmt.Fprintf(std.err, "%s: %s %s, %d unchanged, %d %s\n", url, count(len(r.Uploaded), "file"), verb, r.Unchanged, len(r.Deleted), deleted)
+	fmt.Fprintf(std.err, "%s: %s %s, %d unchanged, %d %s\n", url, words.Count(len(r.Uploaded), "file"), verb, r.Unchanged, len(r.Deleted), deleted)
 	if len(r.Left) > 0 {
-		fmt.Fprintf(std.err, "note: %s in the bucket but not in the directory, such as %s; readers do not see them, --prune deletes them\n", count(len(r.Left), "file"), printable(r.Left[0]))
+		fmt.Fprintf(std.err, "note: %s in the bucket but not in the directory, such as %s; readers do not see them, --prune deletes them\n", words.Count(len(r.Left), "file"), words.Printable(r.Left[0]))
 	}
-	return printLine(std.out, "%s", r.Digest)
+	return words.Line(std.out, "%s", r.Digest)
 }
 
 // readDir reads the files of a directory. Hidden directories are left out, and named; links are an error.
@@ -179,18 +180,18 @@ func readDir(std stdio, dir string) ([]tree.File, error) {
 		case err != nil:
 			return pathError(err)
 		case d.IsDir() && name != "." && strings.HasPrefix(d.Name(), "."):
-			fmt.Fprintf(std.err, "note: %s is left out, as all hidden directories are\n", printable(name))
+			fmt.Fprintf(std.err, "note: %s is left out, as all hidden directories are\n", words.Printable(name))
 			return fs.SkipDir
 		case d.IsDir() || name == bucket.IndexName:
 			return nil
 		case !d.Type().IsRegular():
-			return fmt.Errorf("%s: only files and directories are read, no links and no devices", printable(path.Join(dir, name)))
+			return fmt.Errorf("%s: only files and directories are read, no links and no devices", words.Printable(path.Join(dir, name)))
 		case len(files) == limits.Objects:
 			return fmt.Errorf("%s: more than %d files", dir, limits.Objects)
 		}
 		data, err := readBounded(root, name, limits.ObjectBytes)
 		if err != nil {
-			return fmt.Errorf("%s: %w", printable(path.Join(dir, name)), err)
+			return fmt.Errorf("%s: %w", words.Printable(path.Join(dir, name)), err)
 		}
 		if total += int64(len(data)); total > limits.Bytes {
 			err = fmt.Errorf("%s: its files have more than %d MiB, which is the limit", dir, limits.Bytes>>20)

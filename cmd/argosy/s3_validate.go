@@ -2,7 +2,6 @@ package main
 
 import (
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
 
@@ -11,6 +10,7 @@ import (
 	"github.com/argosy-cd/argosy/internal/argo"
 	"github.com/argosy-cd/argosy/internal/s3source"
 	"github.com/argosy-cd/argosy/internal/s3source/triggerfile"
+	"github.com/argosy-cd/argosy/internal/words"
 )
 
 func newS3ValidateCommand(std stdio) *cobra.Command {
@@ -50,7 +50,7 @@ func runS3Validate(std stdio, policyFile, project string, args []string) error {
 			errs = append(errs, err)
 			continue
 		}
-		if err := printLine(std.out, "%s: valid, %s", arg, count(n, "source")); err != nil {
+		if err := words.Line(std.out, "%s: valid, %s", arg, words.Count(n, "source")); err != nil {
 			return err
 		}
 	}
@@ -71,12 +71,4 @@ func validateTrigger(arg string, config s3source.Config) (int, error) {
 	}
 	config.File = arg
 	return len(sources), config.Check(sources)
-}
-
-// count is a number with its noun: 1 source, 2 sources.
-func count(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
 }

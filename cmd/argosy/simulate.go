@@ -12,8 +12,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/argosy-cd/argosy/internal/plan"
+	"github.com/argosy-cd/argosy/internal/problem"
 	"github.com/argosy-cd/argosy/internal/simulate"
 	"github.com/argosy-cd/argosy/internal/strict"
+	"github.com/argosy-cd/argosy/internal/words"
 )
 
 type simulateOptions struct {
@@ -234,7 +236,7 @@ func runSimulate(ctx context.Context, std stdio, opts simulateOptions, args []st
 	}
 	boot, err := simulate.Simulate(p, model, faults...)
 	if err != nil {
-		return usageError{err}
+		return problem.Usage(err)
 	}
 	return opts.print(std, p, boot)
 }
@@ -271,9 +273,9 @@ func (o *simulateOptions) runUpdate(ctx context.Context, std stdio, args []strin
 	case err != nil:
 		return err
 	case before.Root == nil:
-		return fmt.Errorf("there is no such root at %s, so there is no cluster to update; name no ROOT if it had another name then", printable(o.update))
+		return fmt.Errorf("there is no such root at %s, so there is no cluster to update; name no ROOT if it had another name then", words.Printable(o.update))
 	case after.Root == nil:
-		return fmt.Errorf("there is no root now, only at %s", printable(o.update))
+		return fmt.Errorf("there is no root now, only at %s", words.Printable(o.update))
 	}
 	model, err := o.load(std, after)
 	if err != nil {
@@ -281,21 +283,21 @@ func (o *simulateOptions) runUpdate(ctx context.Context, std stdio, args []strin
 	}
 	boot, err := simulate.Update(before, after, model, faults...)
 	if err != nil {
-		return usageError{err}
+		return problem.Usage(err)
 	}
 	for _, f := range faults {
 		if r := boot.Find(f.App); !r.Touched && r.Created < 0 {
-			fmt.Fprintf(std.err, "note: the update does not change %s, so it cannot go wrong\n", printable(f.App))
+			fmt.Fprintf(std.err, "note: the update does not change %s, so it cannot go wrong\n", words.Printable(f.App))
 		}
 	}
 	if names := notCompared(before, after); len(names) > 0 {
-		fmt.Fprintf(std.err, "note: parts of %s are not known, so the update may change more of them than is shown: %s\n", count(len(names), "Application"), harmless(some(names)))
+		fmt.Fprintf(std.err, "note: parts of %s are not known, so the update may change more of them than is shown: %s\n", words.Count(len(names), "Application"), words.Harmless(words.Some(names)))
 	}
 	err = o.print(std, after, boot)
 	// A cluster that runs a broken revision is not healthy.
 	for i, g := range o.verdict.gaps(before, false) {
 		if i < 5 {
-			fmt.Fprintf(std.err, "at %s, %s; it is taken for healthy\n", printable(o.update), g.text())
+			fmt.Fprintf(std.err, "at %s, %s; it is taken for healthy\n", words.Printable(o.update), g.text())
 		}
 		if err == nil {
 			err = errFound
@@ -358,7 +360,7 @@ func (o *simulateOptions) runCompare(ctx context.Context, std stdio, args []stri
 			continue
 		}
 		if c.boots[i], err = simulate.Simulate(p, model, faults...); err != nil {
-			return usageError{err}
+			return problem.Usage(err)
 		}
 	}
 	if o.each {

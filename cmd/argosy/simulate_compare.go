@@ -9,6 +9,7 @@ import (
 
 	"github.com/argosy-cd/argosy/internal/plan"
 	"github.com/argosy-cd/argosy/internal/simulate"
+	"github.com/argosy-cd/argosy/internal/words"
 )
 
 // comparison is two boots: with sets rendered by the controller, and by the plugin.
@@ -36,7 +37,7 @@ func (c *comparison) table(w io.Writer) error {
 		if !c.boots[i].Done() {
 			return "does not end"
 		}
-		return clock(c.boots[i].Total)
+		return words.Clock(c.boots[i].Total)
 	})
 	row("Applications healthy", func(i int) string {
 		n := 0
@@ -57,7 +58,7 @@ func (c *comparison) table(w io.Writer) error {
 	}
 	for i, name := range c.names() {
 		for _, line := range c.boots[i].Blocked() {
-			fmt.Fprintf(out, "\nWith the %s: %s\n", name, harmless(line))
+			fmt.Fprintf(out, "\nWith the %s: %s\n", name, words.Harmless(line))
 		}
 	}
 	return out.Flush()
@@ -90,7 +91,7 @@ func (c *comparison) writeBlast(w io.Writer, format string) error {
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(table, "CONTROLLER\tPLUGIN\tAPPLICATION\tBLOCKS WITH THE PLUGIN")
 	for _, r := range c.radii[1] {
-		fmt.Fprintf(table, "%s\t%d\t%s\t%s\n", orDash(with[r.App]), len(r.Blocks), printable(r.App), blocks(r.Blocks))
+		fmt.Fprintf(table, "%s\t%d\t%s\t%s\n", words.OrDash(with[r.App]), len(r.Blocks), words.Printable(r.App), blocks(r.Blocks))
 	}
 	return table.Flush()
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/argosy-cd/argosy/internal/simulate"
+	"github.com/argosy-cd/argosy/internal/words"
 )
 
 // longestLearnt is more than any boot takes: another time is a mistake.
@@ -84,7 +85,7 @@ func learnCluster(std stdio, file string, apps []learntApplication) (map[string]
 	namespaces := map[string]int{}
 	for _, a := range apps {
 		if a.Kind != "Application" {
-			return nil, fmt.Errorf("%s: %s %q is in it; it must be a list of Applications", file, printable(a.Kind), a.Metadata.Name)
+			return nil, fmt.Errorf("%s: %s %q is in it; it must be a list of Applications", file, words.Printable(a.Kind), a.Metadata.Name)
 		}
 		namespaces[a.Metadata.Name]++
 	}
@@ -109,7 +110,7 @@ func learnCluster(std stdio, file string, apps []learntApplication) (map[string]
 	}
 	if len(forgotten) > 0 && len(out) > 0 {
 		names := slices.Sorted(maps.Keys(forgotten))
-		fmt.Fprintf(std.err, "note: %s: of %s it is not known any more how long they took: not healthy, or synced again since; such as %s\n", file, count(len(names), "Application"), printable(names[0]))
+		fmt.Fprintf(std.err, "note: %s: of %s it is not known any more how long they took: not healthy, or synced again since; such as %s\n", file, words.Count(len(names), "Application"), words.Printable(names[0]))
 	}
 	return out, nil
 }

@@ -11,15 +11,8 @@ import (
 
 	"github.com/argosy-cd/argosy/internal/plan"
 	"github.com/argosy-cd/argosy/internal/simulate"
+	"github.com/argosy-cd/argosy/internal/words"
 )
-
-// clock writes a time of a boot; a negative one never came.
-func clock(d time.Duration) string {
-	if d < 0 {
-		return "never"
-	}
-	return d.Round(time.Second).String()
-}
 
 // chartWidth is that of the time line, in characters.
 const chartWidth = 60
@@ -30,7 +23,7 @@ func headline(p *plan.Plan, b *simulate.Boot) string {
 	if p.Root.Applied { // whoever applies the roots is none
 		applications--
 	}
-	what, ends := count(applications, "Application"), "boots in "
+	what, ends := words.Count(applications, "Application"), "boots in "
 	if b.Update {
 		touched := 0
 		for _, r := range b.Runs {
@@ -40,7 +33,7 @@ func headline(p *plan.Plan, b *simulate.Boot) string {
 		}
 		what, ends = fmt.Sprintf("%s, the update changes %d of them", what, touched), "done in "
 	}
-	verdict := ends + clock(b.Total)
+	verdict := ends + words.Clock(b.Total)
 	if len(p.Summary().Hiding) > 0 {
 		verdict = "is not known completely; what is known " + verdict
 	}
@@ -48,11 +41,11 @@ func headline(p *plan.Plan, b *simulate.Boot) string {
 	case b.Cut:
 		verdict = "does not end within a day"
 	case !b.Done() && b.Update:
-		verdict = "does not end; nothing happens after " + clock(b.Total)
+		verdict = "does not end; nothing happens after " + words.Clock(b.Total)
 	case !b.Done():
-		verdict = "does not boot; nothing happens after " + clock(b.Total)
+		verdict = "does not boot; nothing happens after " + words.Clock(b.Total)
 	}
-	return fmt.Sprintf("%s: %s, %s", printable(b.Runs[0].Name), what, verdict)
+	return fmt.Sprintf("%s: %s, %s", words.Printable(b.Runs[0].Name), what, verdict)
 }
 
 // rows are the Applications to show, and those of which there is nothing to show: in a boot they are never made, in an update they do not change.
@@ -72,7 +65,7 @@ func restLine(b *simulate.Boot, rest []string) string {
 	if b.Update {
 		return fmt.Sprintf("unchanged: %d", len(rest))
 	}
-	return "never made: " + harmless(some(rest))
+	return "never made: " + words.Harmless(words.Some(rest))
 }
 
 // because are the lines that say why a boot does not end.
@@ -97,7 +90,7 @@ func culprits(b *simulate.Boot) []string {
 		case len(out) == most:
 			more++
 		default:
-			out = append(out, harmless(c.String()))
+			out = append(out, words.Harmless(c.String()))
 		}
 	}
 	if more > 0 {
@@ -105,7 +98,7 @@ func culprits(b *simulate.Boot) []string {
 	}
 	if len(out) == 0 && !b.Done() { // they wait for each other
 		for _, line := range b.Blocked()[:min(most, len(b.Blocked()))] {
-			out = append(out, harmless(line))
+			out = append(out, words.Harmless(line))
 		}
 	}
 	return out
@@ -125,7 +118,7 @@ func bootTable(w io.Writer, p *plan.Plan, b *simulate.Boot) error {
 	if b.Update {
 		reached = "CHANGED"
 	}
-	fmt.Fprintf(table, "  WAVE\tAPPLICATION\t%s\tHEALTHY\t0s%s%s\n", reached, strings.Repeat(" ", chartWidth-2-len(clock(scale))), clock(scale))
+	fmt.Fprintf(table, "  WAVE\tAPPLICATION\t%s\tHEALTHY\t0s%s%s\n", reached, strings.Repeat(" ", chartWidth-2-len(words.Clock(scale))), words.Clock(scale))
 	shown, rest := rows(b)
 	for _, r := range shown {
 		wave := "-"
@@ -135,11 +128,11 @@ func bootTable(w io.Writer, p *plan.Plan, b *simulate.Boot) error {
 		if r.Set != "" && !r.Awaited {
 			wave += "*"
 		}
-		healthy := clock(r.Healthy)
+		healthy := words.Clock(r.Healthy)
 		if r.Old() {
 			healthy = "old"
 		}
-		fmt.Fprintf(table, "  %s\t%s%s\t%s\t%s\t%s\n", wave, strings.Repeat("  ", r.Depth), printable(r.Name), clock(r.Created), healthy, bar(r, scale))
+		fmt.Fprintf(table, "  %s\t%s%s\t%s\t%s\t%s\n", wave, strings.Repeat("  ", r.Depth), words.Printable(r.Name), words.Clock(r.Created), healthy, bar(r, scale))
 	}
 	if err := table.Flush(); err != nil {
 		return err
@@ -148,7 +141,7 @@ func bootTable(w io.Writer, p *plan.Plan, b *simulate.Boot) error {
 		fmt.Fprintln(out, "\n  "+restLine(b, rest))
 	}
 	if len(b.Removed) > 0 {
-		fmt.Fprintf(out, "  removed, which is not simulated: %s\n", harmless(some(b.Removed)))
+		fmt.Fprintf(out, "  removed, which is not simulated: %s\n", words.Harmless(words.Some(b.Removed)))
 	}
 	for _, r := range shown {
 		if r.Set != "" && !r.Awaited {
@@ -162,14 +155,14 @@ func bootTable(w io.Writer, p *plan.Plan, b *simulate.Boot) error {
 	if path := b.CriticalPath(); len(path) > 0 {
 		fmt.Fprintln(out, "\nCRITICAL PATH")
 		for _, leg := range path {
-			fmt.Fprintf(out, "  %8s  %s: %s\n", (leg.To - leg.From).Round(time.Second), printable(leg.App), harmless(leg.What))
+			fmt.Fprintf(out, "  %8s  %s: %s\n", (leg.To - leg.From).Round(time.Second), words.Printable(leg.App), words.Harmless(leg.What))
 		}
 	}
 	writeCosts(out, b)
 	if blocked := b.Blocked(); len(blocked) > 0 {
 		fmt.Fprintln(out, "\nWAITING")
 		for _, line := range blocked {
-			fmt.Fprintln(out, "  "+harmless(line))
+			fmt.Fprintln(out, "  "+words.Harmless(line))
 		}
 	}
 	if len(p.Findings) > 0 {
@@ -197,7 +190,7 @@ func writeEarly(out io.Writer, list []early, verb string) {
 			fmt.Fprintf(out, "  and %d more\n", len(list)-most)
 			break
 		}
-		fmt.Fprintf(out, "  %s (wave %d) %s while %s (wave %d) is not healthy\n", printable(e.app), e.wave, verb, printable(e.before), e.earlier)
+		fmt.Fprintf(out, "  %s (wave %d) %s while %s (wave %d) is not healthy\n", words.Printable(e.app), e.wave, verb, words.Printable(e.before), e.earlier)
 	}
 }
 
@@ -236,12 +229,12 @@ func writeCosts(out io.Writer, b *simulate.Boot) {
 		}
 	}
 	for _, app := range order[:min(most, len(order))] {
-		lines = append(lines, fmt.Sprintf("%s of %s with nothing that has a health check: what comes after does not wait", count(waits[app], "wave"), app))
+		lines = append(lines, fmt.Sprintf("%s of %s with nothing that has a health check: what comes after does not wait", words.Count(waits[app], "wave"), app))
 	}
 	if len(lines) > 0 {
 		fmt.Fprintln(out, "\nWAVES THAT COST TIME")
 		for _, line := range lines {
-			fmt.Fprintln(out, "  "+harmless(line))
+			fmt.Fprintln(out, "  "+words.Harmless(line))
 		}
 	}
 }
@@ -335,9 +328,9 @@ func blastObject(radii []simulate.Radius) []any {
 func blocks(names []string) string {
 	const most = 6
 	if len(names) <= most {
-		return harmless(strings.Join(names, " "))
+		return words.Harmless(strings.Join(names, " "))
 	}
-	return fmt.Sprintf("%s and %d more", harmless(strings.Join(names[:most], " ")), len(names)-most)
+	return fmt.Sprintf("%s and %d more", words.Harmless(strings.Join(names[:most], " ")), len(names)-most)
 }
 
 // writeBlast prints what each Application blocks.
@@ -348,7 +341,7 @@ func writeBlast(w io.Writer, format string, radii []simulate.Radius) error {
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(table, "BLOCKS\tAPPLICATION\tWHICH")
 	for _, r := range radii {
-		fmt.Fprintf(table, "%d\t%s\t%s\n", len(r.Blocks), printable(r.App), blocks(r.Blocks))
+		fmt.Fprintf(table, "%d\t%s\t%s\n", len(r.Blocks), words.Printable(r.App), blocks(r.Blocks))
 	}
 	return table.Flush()
 }

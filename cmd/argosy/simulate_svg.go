@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/argosy-cd/argosy/internal/simulate"
+	"github.com/argosy-cd/argosy/internal/words"
 )
 
 // Sizes of the picture of a boot.
@@ -61,7 +62,7 @@ func drawBoot(out io.Writer, b *simulate.Boot, title string, top int, total time
 	y += 24
 	for i := range 5 {
 		at := total * time.Duration(i) / 4
-		fmt.Fprintf(out, `<line class="grid" x1="%d" y1="%d" x2="%d" y2="%d"/><text x="%d" y="%d" text-anchor="middle">%s</text>`+"\n", x(at), y+6, x(at), end-10, x(at), y, clock(at))
+		fmt.Fprintf(out, `<line class="grid" x1="%d" y1="%d" x2="%d" y2="%d"/><text x="%d" y="%d" text-anchor="middle">%s</text>`+"\n", x(at), y+6, x(at), end-10, x(at), y, words.Clock(at))
 	}
 	y += 16
 	shown, rest := rows(b)
@@ -88,5 +89,5 @@ func drawRun(out io.Writer, r *simulate.Run, x func(time.Duration) int, y int, t
 		started = end
 	}
 	fmt.Fprintf(out, `<rect class="wait" x="%d" y="%d" width="%d" height="12"/>`, x(r.Created), y+3, max(x(started)-x(r.Created), 0))
-	fmt.Fprintf(out, `<rect class="%s" x="%d" y="%d" width="%d" height="12"><title>%s: %s to %s</title></rect>`+"\n", class, x(started), y+3, max(x(end)-x(started), 2), html.EscapeString(r.Name), clock(r.Created), clock(r.Healthy))
+	fmt.Fprintf(out, `<rect class="%s" x="%d" y="%d" width="%d" height="12"><title>%s: %s to %s</title></rect>`+"\n", class, x(started), y+3, max(x(end)-x(started), 2), html.EscapeString(r.Name), words.Clock(r.Created), words.Clock(r.Healthy))
 }

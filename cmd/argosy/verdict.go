@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/argosy-cd/argosy/internal/plan"
+	"github.com/argosy-cd/argosy/internal/words"
 )
 
 // verdictOptions say what is refused of a plan.
@@ -50,7 +51,7 @@ func (o *verdictOptions) refused(p *plan.Plan) []string {
 	s := p.Summary()
 	var out []string
 	if len(s.Broken) > 0 {
-		out = append(out, fmt.Sprintf("%s broken: %s", isOrAre(len(s.Broken), "is", "are"), some(s.Broken)))
+		out = append(out, fmt.Sprintf("%s broken: %s", isOrAre(len(s.Broken), "is", "are"), words.Some(s.Broken)))
 	}
 	var hidden, unknown []string
 	for _, name := range s.Hiding {
@@ -64,10 +65,10 @@ func (o *verdictOptions) refused(p *plan.Plan) []string {
 		}
 	}
 	if len(hidden) > 0 {
-		out = append(out, fmt.Sprintf("the plan is incomplete: what is unknown about %s may hide Applications", some(hidden)))
+		out = append(out, fmt.Sprintf("the plan is incomplete: what is unknown about %s may hide Applications", words.Some(hidden)))
 	}
 	if o.strict && len(unknown) > 0 {
-		out = append(out, fmt.Sprintf("%s not known completely: %s", isOrAre(len(unknown), "is", "are"), some(unknown)))
+		out = append(out, fmt.Sprintf("%s not known completely: %s", isOrAre(len(unknown), "is", "are"), words.Some(unknown)))
 	}
 	return out
 }
@@ -85,6 +86,6 @@ func (o *verdictOptions) exit(std stdio, p *plan.Plan) error {
 	if len(refused) == 0 {
 		return nil
 	}
-	fmt.Fprintln(std.err, harmless(strings.Join(refused, "; ")))
+	fmt.Fprintln(std.err, words.Harmless(strings.Join(refused, "; ")))
 	return errFound
 }

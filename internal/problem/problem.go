@@ -2,7 +2,10 @@
 // one line that says on its own where it is; so what wraps a list must wrap each of its members.
 package problem
 
-import "errors"
+import (
+	"errors"
+	"fmt"
+)
 
 // All takes an error apart into its problems.
 func All(err error) []error {
@@ -28,3 +31,15 @@ func Wrap(err error, wrap func(error) error) error {
 	}
 	return errors.Join(out...)
 }
+
+// UsageError is a problem of how a command was called, such as a flag that means nothing.
+type UsageError struct{ error }
+
+// Usage makes a UsageError of an error.
+func Usage(err error) error { return UsageError{err} }
+
+// Usagef makes a UsageError.
+func Usagef(format string, args ...any) error { return UsageError{fmt.Errorf(format, args...)} }
+
+// ErrFound ends a command that has found what it looks for, and has said so: the exit code is 3, and nothing more is printed.
+var ErrFound = errors.New("found")

@@ -1,0 +1,88 @@
+// Package words has the small words of reports and messages: numbers with their nouns, lists that are cut, and names that are safe to print.
+package words
+
+import (
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+)
+
+// Count is a number with its noun: "1 object", "2 objects".
+func Count(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}
+
+// IsAre is the verb for a number of things.
+func IsAre(n int) string {
+	if n == 1 {
+		return "is"
+	}
+	return "are"
+}
+
+// Some names the first of many.
+func Some(names []string) string {
+	const most = 8
+	if len(names) <= most+1 {
+		return strings.Join(names, ", ")
+	}
+	return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), len(names)-most)
+}
+
+// Clock is a time since a boot began; a negative one never comes.
+func Clock(d time.Duration) string {
+	if d < 0 {
+		return "never"
+	}
+	return d.Round(time.Second).String()
+}
+
+// Shorten cuts a text after so many bytes.
+func Shorten(s string, most int) string {
+	if len(s) <= most {
+		return s
+	}
+	return strings.ToValidUTF8(s[:most], "") + " …"
+}
+
+// Printable is a name as it is, or quoted if a terminal could take it for something else.
+func Printable(s string) string {
+	for _, r := range s {
+		if !unicode.IsPrint(r) {
+			return strconv.Quote(s)
+		}
+	}
+	return s
+}
+
+// Harmless is a text without what would do something to a terminal.
+func Harmless(s string) string {
+	return strings.Map(func(r rune) rune {
+		if !unicode.IsPrint(r) && r != '\t' {
+			return unicode.ReplacementChar
+		}
+		return r
+	}, s)
+}
+
+// OrDash is a text, or a dash in the place of none.
+func OrDash(s string) string {
+	if s == "" {
+		return "-"
+	}
+	return s
+}
+
+// Line prints a line of data. If it does not arrive, the command has failed.
+func Line(w io.Writer, format string, args ...any) error {
+	if _, err := fmt.Fprintf(w, format+"\n", args...); err != nil {
+		return fmt.Errorf("writing: %w", err)
+	}
+	return nil
+}

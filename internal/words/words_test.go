@@ -1,0 +1,45 @@
+package words_test
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/argosy-cd/argosy/internal/words"
+)
+
+func TestWords(t *testing.T) {
+	names := strings.Split("a b c d e f g h i j", " ")
+	for got, want := range map[string]string{
+		words.Count(0, "object"): "0 objects", words.Count(1, "object"): "1 object", words.IsAre(1) + words.IsAre(2): "isare",
+		words.Some(names[:9]): "a, b, c, d, e, f, g, h, i", words.Some(names): "a, b, c, d, e, f, g, h and 2 more", words.Some(nil): "",
+		words.Clock(-1): "never", words.Clock(90*time.Second + time.Millisecond): "1m30s",
+		words.Shorten("äö", 4): "äö", words.Shorten("äö", 3): "ä …",
+		words.Printable("a b"): "a b", words.Printable("a\x1b[2J"): `"a\x1b[2J"`, words.Printable("a\n"): `"a\n"`,
+		words.Harmless("a\tb\x1b[2J\n"): "a\tb\ufffd[2J\ufffd", words.OrDash(""): "-", words.OrDash("x"): "x",
+	} {
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Error(diff)
+		}
+	}
+	var b strings.Builder
+	if err := words.Line(&b, "%d", 1); err != nil || b.String() != "1\n" {
+		t.Error(b.String(), err)
+	}
+	if err := words.Line(full{}, "x"); err == nil || err.Error() != "writing: full" {
+		t.Error(err)
+	}
+}
+
+type full struct{}
+
+func (full) Write([]byte) (int, error) { return 0, errors.New("full") }
+
+func ExampleSome() {
+	fmt.Println(words.Some([]string{"longhorn", "volsync"}))
+	// Output: longhorn, volsync
+}
