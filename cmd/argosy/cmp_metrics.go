@@ -44,7 +44,7 @@ func newCmpMetrics() *cmpMetrics {
 		}, []string{"version", "from"}),
 	}
 	m.ended = prometheus.NewCounterVec(prometheus.CounterOpts{
-		Name: "argosy_workers_ended_total", Help: "Workers that have ended, by reason: memory, stack, cpu, crash, protocol and cancelled are requests that went wrong.",
+		Name: "argosy_workers_ended_total", Help: "Workers that have ended, by reason: memory, stack, cpu, crash, protocol, killed and cancelled are requests that went wrong.",
 	}, []string{"reason"})
 	m.registry.MustRegister(m.ended, m.argocd, m.requests, m.seconds, m.shared, m.bytes, m.generated, m.s3, m.cache)
 	return m

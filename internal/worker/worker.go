@@ -29,6 +29,8 @@ type Config struct {
 	Memory int64
 	// Jobs is after how many jobs a worker is replaced. Zero is 500.
 	Jobs int
+	// Long is how long a job may compute before it yields to all others: its worker gets the lowest priority, and no other job. Zero is 1 s.
+	Long time.Duration
 	// Large bounds the bytes of large answers that are at hand at once, in all jobs. Zero is 64 MiB.
 	Large int64
 	// Ended is called for each worker that has ended. Nil is nobody.
@@ -84,6 +86,9 @@ func Open(ctx context.Context, cfg Config) (*Pool, error) {
 	}
 	if cfg.Jobs == 0 {
 		cfg.Jobs = 500
+	}
+	if cfg.Long == 0 {
+		cfg.Long = time.Second
 	}
 	if cfg.Large == 0 {
 		cfg.Large = 64 << 20
