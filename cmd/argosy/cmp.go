@@ -42,6 +42,7 @@ type cmpOptions struct {
 	workDir   string
 	listen    string
 	parallel  int
+	extra     int // as cmp.Config has it
 	maxUpload int64
 	grace     time.Duration
 	log       formatFlag
@@ -90,7 +91,7 @@ S3 has changed.
 	flags.StringVar(&opts.socketDir, "socket-dir", "/home/argocd/cmp-server/plugins", "`DIR` where Argo CD looks for sockets")
 	flags.StringVar(&opts.workDir, "work-dir", "", "`DIR` for what is fetched from Git, and for large repositories while they are read; default: the system's for temporary files")
 	flags.StringVar(&opts.listen, "listen", "127.0.0.1:8089", "`ADDRESS` for health and metrics, or none")
-	flags.IntVar(&opts.parallel, "parallel", 0, "answer so many requests at once, the others wait; half as many more, in each plugin, for projects of which none is being answered; default: half as many as there are workers, and without workers four for each processor")
+	flags.IntVar(&opts.parallel, "parallel", 0, "answer so many requests at once, the others wait; half as many more, in each plugin, for projects of which none is being answered; default, and most: half as many as there are workers; without workers four for each processor")
 	flags.Int64Var(&opts.maxUpload, "max-repository", 1024, "refuse repositories of more than so many `MIB`, packed")
 	flags.DurationVar(&opts.grace, "grace", 25*time.Second, "when it is stopped, give running requests so much time")
 	flags.Var(&opts.log, "log-format", "format of the log, "+opts.log.usage())
@@ -160,10 +161,10 @@ func runCmp(ctx context.Context, std stdio, opts cmpOptions) error {
 	if opts.workers, err = s.openWorkers(ctx, opts); err != nil {
 		return err
 	}
-	if opts.parallel == 0 {
-		// With those for projects of which none is being answered, there are as many as workers: requests wait where projects are told apart, and not
-		// for a worker.
-		opts.parallel = (opts.workers.workers + 1) / 2
+	given := opts.parallel
+	opts.parallel, opts.extra = opts.workers.places(given, len(opts.plugins))
+	if opts.parallel < given {
+		s.log.Warn("fewer requests are answered at once than --parallel says: each needs a worker, and others must find one", "parallel", opts.parallel, "workers", opts.workers.workers)
 	}
 	if s.workers != nil {
 		defer s.workers.Close()
@@ -261,7 +262,7 @@ func (s *sidecar) open(ctx context.Context, std stdio, opts cmpOptions) (*cmp.Se
 		return nil, usagef("--socket-dir: %s is not a directory", opts.socketDir)
 	}
 	cfg := cmp.Config{
-		Dir: opts.socketDir, Timeout: opts.timeout, Parallel: opts.parallel, MaxUpload: opts.maxUpload << 20, TempDir: opts.workDir, Now: std.now, Observe: s.observe,
+		Dir: opts.socketDir, Timeout: opts.timeout, Parallel: opts.parallel, Extra: opts.extra, MaxUpload: opts.maxUpload << 20, TempDir: opts.workDir, Now: std.now, Observe: s.observe,
 	}
 	work := opts.workDir
 	if work == "" {

@@ -82,6 +82,22 @@ func (o workerOptions) sized(parallel int, container int64) workerOptions {
 	return o
 }
 
+// places are how many requests are answered at once, and how many more in each plugin for projects of which none is being answered; negative is none. There is a
+// worker for each of them: requests wait where projects are told apart, and not for a worker. A given number is the most; 0 is none.
+func (o workerOptions) places(given, plugins int) (parallel, extra int) {
+	if o.workers == 0 {
+		return given, 0 // the server's defaults
+	}
+	parallel = max(1, o.workers/2)
+	if given > 0 {
+		parallel = min(parallel, given)
+	}
+	if extra = min(max(1, parallel/2), (o.workers-parallel)/plugins); extra == 0 {
+		extra = -1
+	}
+	return parallel, extra
+}
+
 // open starts workers; nil is none.
 func (o workerOptions) open(ctx context.Context, ended func(worker.Ended)) (*worker.Pool, error) {
 	if o.workers == 0 {

@@ -200,7 +200,11 @@ func (p *Pool) take(ctx context.Context) (*process, error) {
 			if closed {
 				return nil, errClosed
 			}
-			return p.start(ctx)
+			w, err := p.start(ctx)
+			if err != nil && ctx.Err() == nil {
+				w, err = p.start(ctx) // somebody may have killed it
+			}
+			return w, err
 		}
 		w := p.idle[n-1]
 		p.idle = p.idle[:n-1]
