@@ -88,11 +88,16 @@ func (o workerOptions) places(given, plugins int) (parallel, extra int) {
 	if o.workers == 0 {
 		return given, 0 // the server's defaults
 	}
-	parallel = max(1, o.workers/2)
+	for parallel = o.workers; parallel > 1 && parallel+plugins*(parallel/2) > o.workers; {
+		parallel--
+	}
+	if parallel == 1 {
+		parallel = o.workers // too few to keep some for each plugin
+	}
 	if given > 0 {
 		parallel = min(parallel, given)
 	}
-	if extra = min(max(1, parallel/2), (o.workers-parallel)/plugins); extra == 0 {
+	if extra = max(1, parallel/2); parallel+plugins*extra > o.workers {
 		extra = -1
 	}
 	return parallel, extra

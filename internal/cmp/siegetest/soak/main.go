@@ -22,7 +22,7 @@ type options struct {
 	seed              uint64
 	attackers         int
 	program           string
-	each              bool
+	kill, each        bool
 }
 
 func main() {
@@ -32,6 +32,7 @@ func main() {
 	flag.Uint64Var(&o.seed, "seed", uint64(time.Now().UnixNano()), "random seed")
 	flag.IntVar(&o.attackers, "attackers", 8, "how many hostile clients there are")
 	flag.StringVar(&o.program, "argosy", "", "the program; default: build it")
+	flag.BoolVar(&o.kill, "kill", true, "kill workers, and the process")
 	flag.BoolVar(&o.each, "each", false, "print the medians of each honest request, too")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)

@@ -43,25 +43,32 @@ func phases(all []siegetest.Attack) []phase {
 	}
 }
 
-// siege lets all phases run. The last one has half of the time.
+// siege lets all phases run. The one with kills has as much time as all others.
 func (s *soak) siege(ctx context.Context, all []phase) error {
+	parts := 0
 	for _, p := range all {
+		if p.kills && !s.kill {
+			continue
+		}
 		s.results = append(s.results, &result{phase: p, each: map[string][]time.Duration{}})
+		parts += p.parts()
 	}
-	last := len(all) - 1
-	each := s.duration / time.Duration(2*rounds*last)
 	for range rounds {
-		for i, r := range s.results {
-			long := each
-			if i == last {
-				long = s.duration / (2 * rounds)
-			}
-			if err := s.run(ctx, r, long); err != nil {
+		for _, r := range s.results {
+			if err := s.run(ctx, r, time.Duration(r.phase.parts())*s.duration/time.Duration(rounds*parts)); err != nil {
 				return err
 			}
 		}
 	}
 	return nil
+}
+
+// parts is how much of the time a phase has.
+func (p phase) parts() int {
+	if p.kills {
+		return 5
+	}
+	return 1
 }
 
 const rounds = 4
