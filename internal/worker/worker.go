@@ -29,7 +29,7 @@ type Config struct {
 	Memory int64
 	// Jobs is after how many jobs a worker is replaced. Zero is 500.
 	Jobs int
-	// Long is how long a job may compute before it yields to all others: its worker gets the lowest priority, and no other job. Zero is 1 s.
+	// Long is how long a job may compute before it yields to all others: its worker gets the lowest priority, and no other job. Zero is 250 ms.
 	Long time.Duration
 	// Large bounds the bytes of large answers that are at hand at once, in all jobs. Zero is 64 MiB.
 	Large int64
@@ -88,7 +88,7 @@ func Open(ctx context.Context, cfg Config) (*Pool, error) {
 		cfg.Jobs = 500
 	}
 	if cfg.Long == 0 {
-		cfg.Long = time.Second
+		cfg.Long = 250 * time.Millisecond
 	}
 	if cfg.Large == 0 {
 		cfg.Large = 64 << 20

@@ -66,8 +66,9 @@ func ofSet(annotations, more string) Request {
 func ofChart(template string) Request { return Request{Dir: "app", Files: chart("app/", template)} }
 
 const (
-	selfCall    = `{{ define "a" }}{{ include "a" . }}{{ end }}{{ include "a" . }}`
-	endlessLoop = `{{ range until 100000 }}{{ $y := regexMatch "(a?){50}b" (repeat 1000 "a") }}{{ end }}`
+	selfCall        = `{{ define "a" }}{{ include "a" . }}{{ end }}{{ include "a" . }}`
+	endlessTemplate = `{{ range until 10000 }}{{ range until 10000 }}{{ range until 10000 }}{{ end }}{{ end }}{{ end }}`
+	endlessLoop     = `{{ range until 100000 }}{{ $y := regexMatch "(a?){50}b" (repeat 1000 "a") }}{{ end }}`
 )
 
 // templates are those of sets.
@@ -81,7 +82,7 @@ func (w *World) templates() []Attack {
 		named("10,000 references to one large string, printed", Space, ofSet(`x: '{{ $s := repeat 500000 "x" }}{{ $l := list }}{{ range until 10000 }}{{ $l = append $l $s }}{{ end }}{{ $l }}'`, ""), "over the limit of 4194304 bytes"),
 		named("a templatePatch with 100,000 aliases", Space, ofSet("x: fine", "  templatePatch: |\n    metadata: {annotations: {a: &a '{{ repeat 100000 \"x\" }}', b: [{{ range until 100000 }}*a, {{ end }}]}}\n"), "with its aliases replaced it is over the limit"),
 		named("1.9 million nested ifs", Space, ofSet("x: '"+rep("{{if 1}}", 1_900_000)+rep("{{end}}", 1_900_000)+"'", ""), "app/set.yaml"),
-		named("a template that does not end", Computing, ofSet(`x: '{{ range until 10000 }}{{ range until 10000 }}{{ range until 10000 }}{{ end }}{{ end }}{{ end }}'`, ""), ""),
+		named("a template that does not end", Computing, ofSet("x: '"+endlessTemplate+"'", ""), ""),
 		parse,
 	}
 }
@@ -192,30 +193,51 @@ func repositories() map[string]*repository {
 	diamonds := func(text string) map[string]string {
 		return merged(diamond("a", 40), map[string]string{"b/kustomization.yaml": "resources: [../a, " + text + ".yaml]\n", "b/" + text + ".yaml": aliased()})
 	}
+	large := "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: x}\n" + strings.Repeat("# "+strings.Repeat("x", 97)+"\n", 20_000)
+	heavy := func(text string) map[string]string {
+		out := map[string]string{}
+		for i := range 100 {
+			for _, dir := range []string{"a", "b"} {
+				out[fmt.Sprintf("%s/%d.yaml", dir, i)] = large + text
+			}
+		}
+		return out
+	}
 	return map[string]*repository{
-		"good.git": goodRepository(), "files.git": bomb(10, 7, true), "directories.git": bomb(2, 40, false), "deep.git": bomb(1, 200, true), "many.git": bomb(6, 6, true),
-		"charts.git": ofFiles(hostile("# 1\n"), hostile("# 2\n")), "diamonds.git": ofFiles(diamonds("one"), diamonds("two")),
+		"heavy": ofFiles(heavy("# 1\n"), heavy("# 2\n")),
+		"good":  goodRepository(), "files": bomb(10, 7, "", true), "directories": bomb(2, 40, "", false), "deep": bomb(1, 200, "", true),
+		// Within the limits: 172,262 paths whose names have 42 MB.
+		"large": bomb(17, 4, strings.Repeat("x", 60), true), "charts": ofFiles(hostile("# 1\n"), hostile("# 2\n")), "diamonds": ofFiles(diamonds("one"), diamonds("two")),
 	}
 }
 
-// generator is a set with the directories of a repository.
-func (w *World) generator(repository string) Request {
-	url := w.Git + "/" + repository
-	spec := fmt.Sprintf(setFile, "{git: {repoURL: '"+url+"', revision: HEAD, directories: [{path: '*'}]}}", "", "x: fine", Evil)
+// generator is a set with the directories of a repository, and annotations.
+func (w *World) generator(repository, annotations string) Request {
+	url := w.Git + "/" + repository + ".git"
+	spec := fmt.Sprintf(setFile, "{git: {repoURL: '"+url+"', revision: HEAD, directories: [{path: '*'}]}}", "", annotations, Evil)
 	return Request{Files: map[string]string{"x": ""}, Env: map[string]string{"ARGOCD_APP_SOURCE_REPO_URL": url, "PARAM_SPEC": strings.ReplaceAll(spec, ".name", ".path.basename")}}
+}
+
+// everything is a set with all files of a repository.
+func (w *World) everything(repository string) Request {
+	r := w.generator(repository, "x: fine")
+	r.Env["PARAM_SPEC"] = strings.Replace(r.Env["PARAM_SPEC"], "directories: [{path: '*'}]", "files: [{path: '**'}]", 1)
+	return r
 }
 
 // git are repositories of generators, and of Applications that are pinned.
 func (w *World) git() []Attack {
 	pin := func(repository string) Request {
-		return Request{Files: map[string]string{"x": ""}, Env: w.pinned(w.Git+"/"+repository, w.repositories[repository].commit(1), "evil-"+strings.TrimSuffix(repository, ".git"), Evil, "")}
+		return Request{Files: map[string]string{"x": ""}, Env: w.pinned(w.Git+"/"+repository+".git", w.repositories[repository].commit(1), "evil-"+repository, Evil, "")}
 	}
 	return []Attack{
-		named("a Git tree of 10 million paths", Space, w.generator("files.git"), "more than 300000 files and directories"),
-		named("a Git tree of directories only", Computing, w.generator("directories.git"), "more than 300000 files and directories"),
-		named("a Git tree of 200 levels", Space, w.generator("deep.git"), "more than 100 levels deep"),
-		named("pin: changed with hostile charts", Computing, pin("charts.git"), ""),
-		named("pin: changed with hostile kustomizations", Computing, pin("diamonds.git"), ""),
+		named("a Git tree of 10 million paths", Space, w.generator("files", "x: fine"), "more than 300000 files and directories"),
+		named("a Git tree of directories only", Computing, w.generator("directories", "x: fine"), "more than 300000 files and directories"),
+		named("a Git tree of 200 levels", Space, w.generator("deep", "x: fine"), "more than 100 levels deep"),
+		named("a Git repository of 400 MB in a few kilobytes", Space, w.everything("heavy-NUMBER"), ""),
+		named("pin: changed with 400 MB", Space, pin("heavy"), ""),
+		named("pin: changed with hostile charts", Computing, pin("charts"), ""),
+		named("pin: changed with hostile kustomizations", Computing, pin("diamonds"), ""),
 	}
 }
 
@@ -227,9 +249,12 @@ func (w *World) waits() []Attack {
 	other.Stop, other.Times, other.Held, other.Places = 10, 8, upload.Held, upload.Places
 	bucket := named("8 applications on an S3 that hangs", Waiting, files("app/s3-source.yaml", "bucket: "+silent+"\npath: x\n"), "not finished after")
 	bucket.Plugin, bucket.Times, bucket.Held, bucket.Places = "s3", 8, "argosy_cmp_calls_waiting", 5
-	git := named("8 applications on a Git server that hangs", Waiting, w.generator("silent.git"), "not finished after")
+	git := named("8 applications on a Git server that hangs", Waiting, w.generator("silent", "x: fine"), "not finished after")
 	git.Times, git.Held, git.Places = 8, bucket.Held, bucket.Places
-	return []Attack{upload, other, bucket, git}
+	// Each has a tree of its own, which is kept as long as its templates run.
+	keep := named("8 applications that keep large Git trees", Waiting, w.generator("large-NUMBER", "x: '"+endlessTemplate+"'"), "not finished after")
+	keep.Times, keep.Held, keep.Places = 8, bucket.Held, bucket.Places
+	return []Attack{upload, other, bucket, git, keep}
 }
 
 // passes are answers that must not be given.
@@ -262,15 +287,15 @@ func (w *World) applications() []map[string]any {
 		out = append(out, application(name, none))
 	}
 	child := func(app, project, repository, path string) map[string]any {
-		return application(app, fmt.Sprintf(`{"project": %q, "destination": {"name": "in-cluster", "namespace": "x"}, "source": {"repoURL": %q, "path": %q, "targetRevision": %q}}`, project, w.Git+"/"+repository, path, w.repositories[repository].commit(0)))
+		return application(app, fmt.Sprintf(`{"project": %q, "destination": {"name": "in-cluster", "namespace": "x"}, "source": {"repoURL": %q, "path": %q, "targetRevision": %q}}`, project, w.Git+"/"+repository+".git", path, w.repositories[repository].commit(0)))
 	}
 	for _, name := range []string{"a", "b"} {
-		out = append(out, child("good-pinned-"+name, Good, "good.git", "apps/"+name))
-		for _, repository := range []string{"charts", "diamonds"} {
-			out = append(out, child("evil-"+repository+"-"+name, Evil, repository+".git", name))
+		out = append(out, child("good-pinned-"+name, Good, "good", "apps/"+name))
+		for _, repository := range []string{"charts", "diamonds", "heavy"} {
+			out = append(out, child("evil-"+repository+"-"+name, Evil, repository, name))
 		}
 	}
-	for _, repository := range []string{"charts", "diamonds"} {
+	for _, repository := range []string{"charts", "diamonds", "heavy"} {
 		out = append(out, application("evil-"+repository, none, "evil-"+repository+"-a", "evil-"+repository+"-b"))
 	}
 	return out

@@ -90,8 +90,9 @@ func tree(entries map[string]gitserver.Hash, out *[]gitserver.Object) gitserver.
 	return t.Hash()
 }
 
-// bomb is a repository whose directories are all the same one: width^levels paths in a few kilobytes. At the end of each is a file, or nothing.
-func bomb(width, levels int, file bool) *repository {
+// bomb is a repository whose directories are all the same one, under names that begin so: width^levels paths in a few kilobytes. At the end of each is a
+// file, or nothing.
+func bomb(width, levels int, name string, file bool) *repository {
 	var out []gitserver.Object
 	last := map[string]gitserver.Hash{}
 	if file {
@@ -103,7 +104,7 @@ func bomb(width, levels int, file bool) *repository {
 	for range levels {
 		entries := map[string]gitserver.Hash{}
 		for i := range width {
-			entries[fmt.Sprintf("%d/", i)] = hash
+			entries[fmt.Sprintf("%s%d/", name, i)] = hash
 		}
 		hash = tree(entries, &out)
 	}
@@ -112,12 +113,16 @@ func bomb(width, levels int, file bool) *repository {
 	return r
 }
 
-// gitServer serves repositories by their names. Those of other names never answer.
+// gitServer serves repositories by their names, up to a dash. Those of other names never answer.
 func gitServer(repositories map[string]*repository) http.Handler {
-	server := &gitserver.Server{Open: func(_ context.Context, path string) (gitserver.Repository, error) { return repositories[path], nil }}
+	find := func(path string) *repository {
+		name, _, _ := strings.Cut(strings.TrimPrefix(path, "/"), ".git")
+		name, _, _ = strings.Cut(name, "-")
+		return repositories[name]
+	}
+	server := &gitserver.Server{Open: func(_ context.Context, path string) (gitserver.Repository, error) { return find(path), nil }}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		name, _, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, "/"), ".git")
-		if repositories[name+".git"] == nil {
+		if find(r.URL.Path) == nil {
 			<-r.Context().Done()
 			return
 		}

@@ -65,11 +65,9 @@ func (w *World) Honest() ([]Request, error) {
 		{Name: "kustomization", Plugin: "appset", Dir: "app", Files: map[string]string{
 			"app/kustomization.yaml": "namePrefix: good-\nresources: [../base]\nconfigMapGenerator: [{name: cm, literals: [a=b]}]\n", "base/kustomization.yaml": "resources: [set.yaml]\n", "base/set.yaml": set(Good, "x: fine", ""),
 		}},
-		{Name: "git", Plugin: "appset", Files: map[string]string{"x": ""}, Env: map[string]string{
-			"ARGOCD_APP_SOURCE_REPO_URL": repo,
-			"PARAM_SPEC":                 strings.ReplaceAll(fmt.Sprintf(setFile, "{git: {repoURL: '"+repo+"', revision: main, files: [{path: teams/*/config.json}]}}", "", "team: '{{ .team }}'", Good), ".name", ".path.basename"),
-		}},
-		{Name: "pinned", Plugin: "appset", Files: map[string]string{"x": ""}, Env: w.pinned(repo, w.repositories["good.git"].commit(1), "good-pinned", Good, "apps/")},
+		{Name: "git", Plugin: "appset", Files: map[string]string{"x": ""}, Env: teams(repo)},
+		{Name: "new commit", Plugin: "appset", Files: map[string]string{"x": ""}, Env: teams(w.Git + "/good-NUMBER.git")},
+		{Name: "pinned", Plugin: "appset", Files: map[string]string{"x": ""}, Env: w.pinned(repo, w.repositories["good"].commit(1), "good-pinned", Good, "apps/")},
 		{Name: "s3", Plugin: "s3", Dir: "app", Files: map[string]string{"app/s3-source.yaml": "bucket: artifacts\npath: good\n"}},
 		{Name: "s3 chart", Plugin: "s3", Dir: "app", Files: map[string]string{"app/s3-source.yaml": "bucket: artifacts\npath: goodchart\n"}},
 	}
@@ -82,6 +80,12 @@ func (w *World) Honest() ([]Request, error) {
 		out[i].Want = known[r.Name]
 	}
 	return out, nil
+}
+
+// teams is the environment of an application with an Application for each file of a repository.
+func teams(repo string) map[string]string {
+	spec := fmt.Sprintf(setFile, "{git: {repoURL: '"+repo+"', revision: main, files: [{path: teams/*/config.json}]}}", "", "team: '{{ .team }}'", Good)
+	return map[string]string{"ARGOCD_APP_SOURCE_REPO_URL": repo, "PARAM_SPEC": strings.ReplaceAll(spec, ".name", ".path.basename")}
 }
 
 // pinned is the environment of an application whose Applications a and b are pinned, if they have changed.

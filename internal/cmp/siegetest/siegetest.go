@@ -9,7 +9,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -33,7 +32,7 @@ type Request struct {
 	Dir    string
 	Files  map[string]string
 	Packed []byte // instead of Files
-	// Env is that of the request, besides what all have.
+	// Env is that of the request, besides what all have. NUMBER in it is the number of the request.
 	Env map[string]string
 	// Want are the answers.
 	Want []string
@@ -47,7 +46,9 @@ func (r Request) Send(ctx context.Context, sockets, project string, number int) 
 		"ARGOCD_APP_NAME": "web", "ARGOCD_APP_PROJECT_NAME": project, "ARGOCD_APP_SOURCE_TARGET_REVISION": "main", "ARGOCD_APP_REVISION": "0123456789012345678901234567890123456789",
 		"KUBE_VERSION": "1.34.0", "ARGOCD_ENV_NUMBER": fmt.Sprint(number),
 	}
-	maps.Copy(env, r.Env)
+	for name, value := range r.Env {
+		env[name] = strings.ReplaceAll(value, "NUMBER", fmt.Sprint(number))
+	}
 	req := cmptest.Request{Dir: r.Dir, Files: r.Files, Packed: r.Packed, Env: env}
 	if r.Stop > 0 {
 		req.Stop, req.Stopping = r.Stop, func() { <-ctx.Done() }

@@ -11,6 +11,8 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"slices"
+	"strings"
 	"syscall"
 	"time"
 
@@ -21,7 +23,7 @@ type options struct {
 	duration, timeout time.Duration
 	seed              uint64
 	attackers         int
-	program           string
+	program, only     string
 	kill, each        bool
 }
 
@@ -32,6 +34,7 @@ func main() {
 	flag.Uint64Var(&o.seed, "seed", uint64(time.Now().UnixNano()), "random seed")
 	flag.IntVar(&o.attackers, "attackers", 8, "how many hostile clients there are")
 	flag.StringVar(&o.program, "argosy", "", "the program; default: build it")
+	flag.StringVar(&o.only, "only", "", "only attacks with this in their names")
 	flag.BoolVar(&o.kill, "kill", true, "kill workers, and the process")
 	flag.BoolVar(&o.each, "each", false, "print the medians of each honest request, too")
 	flag.Parse()
@@ -71,7 +74,7 @@ func run(ctx context.Context, o options) (err error) {
 		return err
 	}
 	fmt.Printf("seed %d; %s; %d attackers; requests end after %s\n", o.seed, o.duration, o.attackers, o.timeout)
-	err = s.siege(ctx, phases(world.Attacks()))
+	err = s.siege(ctx, phases(slices.DeleteFunc(world.Attacks(), func(a siegetest.Attack) bool { return !strings.Contains(a.Name, o.only) })))
 	s.stop()
 	s.report(os.Stdout)
 	if o.each {

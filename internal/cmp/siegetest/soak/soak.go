@@ -46,8 +46,8 @@ func phases(all []siegetest.Attack) []phase {
 // siege lets all phases run. The one with kills has as much time as all others.
 func (s *soak) siege(ctx context.Context, all []phase) error {
 	parts := 0
-	for _, p := range all {
-		if p.kills && !s.kill {
+	for i, p := range all {
+		if p.kills && !s.kill || i > 0 && len(p.attacks) == 0 {
 			continue
 		}
 		s.results = append(s.results, &result{phase: p, each: map[string][]time.Duration{}})
