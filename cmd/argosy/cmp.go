@@ -208,7 +208,9 @@ type sidecar struct {
 
 // openWorkers starts the workers, and returns how many of which size.
 func (s *sidecar) openWorkers(ctx context.Context, opts cmpOptions) (workerOptions, error) {
-	o := opts.workers.sized(opts.parallel, containerMemory())
+	container := containerMemory()
+	o := opts.workers.sized(opts.parallel, container)
+	o.limitHost(container)
 	var err error
 	if s.workers, err = o.open(ctx, s.workerEnded); err != nil {
 		return o, fmt.Errorf("%w; --workers 0 evaluates in this process, where one request can end it for all", err)
@@ -307,7 +309,7 @@ func (s *sidecar) open(ctx context.Context, std stdio, opts cmpOptions) (*cmp.Se
 				s.reads = &publisher{api: api, now: std.now, failed: func(err error) { note(err.Error()) }, pending: map[refresh.Place]s3source.Reads{}, wake: make(chan struct{}, 1)}
 			}
 			namespace := opts.appset.argocd(api)
-			plugin = s.s3(&buckets{cache: cache, now: std.now, asked: s.metrics.asked}, func(c argo.Call) policy.Parent { return policy.ParentOf(c, namespace, opts.appset.admins) })
+			plugin = s.s3(&buckets{cache: cache, now: std.now, asked: s.metrics.asked, most: opts.workers.objects()}, func(c argo.Call) policy.Parent { return policy.ParentOf(c, namespace, opts.appset.admins) })
 		}
 		plugin.Version = opts.version
 		cfg.Plugins = append(cfg.Plugins, plugin)

@@ -152,6 +152,7 @@ type buckets struct {
 	now   func() time.Time
 	asked func(operation string, err error) // after each request; nil is nobody
 	local string                            // endpoint where all of them are, for everybody; "" is where each is
+	most  int64                             // bytes of all objects that are read for one answer; 0 is as many as by default
 
 	mu   sync.Mutex
 	open map[string]*bucket.Reader
@@ -173,6 +174,9 @@ func (b *buckets) reader(ctx context.Context, a triggerfile.Access) (*bucket.Rea
 		inner = observed{store, b.asked}
 	}
 	r := &bucket.Reader{Store: bucket.Coalesce(inner), Bucket: a.Bucket, ID: store.ID(), Cache: b.cache, Limits: bucket.DefaultLimits}
+	if b.most > 0 {
+		r.Limits.Bytes = min(r.Limits.Bytes, b.most)
+	}
 	// Who names ever new buckets does not fill the memory; those that are needed are opened again.
 	if b.open == nil || len(b.open) >= maxOpenBuckets {
 		b.open = map[string]*bucket.Reader{}

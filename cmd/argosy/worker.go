@@ -3,8 +3,11 @@ package main
 import (
 	"context"
 	"fmt"
+	"math"
 	"os"
+	"path/filepath"
 	"runtime"
+	"runtime/debug"
 	"strconv"
 	"strings"
 
@@ -111,9 +114,20 @@ func (o workerOptions) open(ctx context.Context, ended func(worker.Ended)) (*wor
 	return worker.Open(ctx, worker.Config{Args: []string{"argosy", workerCommand}, Workers: o.workers, Memory: o.memory << 20, Ended: ended})
 }
 
+// objects bounds the bytes of objects of S3 for one answer: this process has them in memory, and a worker gets all of them. 0 is no bound.
+func (o workerOptions) objects() int64 { return o.memory << 20 / 3 }
+
+// limitHost has the Go runtime of this process collect garbage before what the workers leave of the container's memory is used up, unless GOMEMLIMIT says
+// otherwise. 0 is no container.
+func (o workerOptions) limitHost(container int64) {
+	if container > 0 && debug.SetMemoryLimit(-1) == math.MaxInt64 {
+		debug.SetMemoryLimit(max(container-int64(o.workers)*o.memory<<20, container/4) * 9 / 10)
+	}
+}
+
 // containerMemory is the limit of memory of this process's container in bytes, 0 if there is none.
 func containerMemory() int64 {
-	for _, file := range []string{"/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"} {
+	for _, file := range append(memoryFiles("/proc/self/cgroup"), "/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes") {
 		data, err := os.ReadFile(file)
 		if err != nil {
 			continue
@@ -124,4 +138,22 @@ func containerMemory() int64 {
 		}
 	}
 	return 0
+}
+
+// memoryFiles are the limits of the groups of processes in a file, where they are not those of a container.
+func memoryFiles(file string) (out []string) {
+	data, err := os.ReadFile(file)
+	if err != nil {
+		return nil
+	}
+	for line := range strings.Lines(string(data)) {
+		switch parts := strings.SplitN(strings.TrimSpace(line), ":", 3); {
+		case len(parts) != 3:
+		case parts[0] == "0":
+			out = append(out, filepath.Join("/sys/fs/cgroup", parts[2], "memory.max"))
+		case parts[1] == "memory":
+			out = append(out, filepath.Join("/sys/fs/cgroup/memory", parts[2], "memory.limit_in_bytes"))
+		}
+	}
+	return out
 }

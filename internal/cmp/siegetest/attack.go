@@ -172,6 +172,7 @@ func (w *World) manifests() []Attack {
 		named("a manifest with 100,000 aliases", Space, files("app/cm.yaml", aliased()), "over the limit"),
 		named("a manifest with aliases of aliases", Space, files("app/cm.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: x}\n"+bomb), "alias"),
 		named("an object in S3 with 100,000 aliases", Space, ofS3("aliases"), "over the limit"),
+		{Request: Request{Name: "8 applications with 240 MB in S3", Plugin: "s3", Dir: "app", Files: map[string]string{"app/s3-source.yaml": "bucket: " + bulk + "\npath: x\n"}}, Kind: Space, Times: 8, Error: "over the limit"},
 	}
 }
 

@@ -57,6 +57,8 @@ type Run struct {
 	Args   []string
 	Env    []string // the whole environment
 	Memory int64
+	// Alone are more Args, for where its memory is limited in a way that it does not see.
+	Alone []string
 	// Line is called with each line of the log. Nil is nobody.
 	Line func(string)
 }
@@ -71,7 +73,11 @@ func Start(ctx context.Context, r Run) (*Program, error) {
 	}
 	ended := make(chan struct{})
 	p := &Program{Ended: ended, mem: limit}
-	p.cmd = exec.Command("/bin/sh", append([]string{"-c", limit.script() + `; exec "$@"`, "sh", r.File}, r.Args...)...)
+	args := append([]string{"-c", limit.script() + `; exec "$@"`, "sh", r.File}, r.Args...)
+	if limit.group == "" {
+		args = append(args, r.Alone...)
+	}
+	p.cmd = exec.Command("/bin/sh", args...)
 	p.cmd.Env = r.Env
 	p.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	stderr, err := p.cmd.StderrPipe()

@@ -30,10 +30,11 @@ type World struct {
 	close          []func()
 }
 
-// Buckets. The second one never answers.
+// Buckets.
 const (
 	bucket = "artifacts"
-	silent = "silent"
+	silent = "silent" // never answers
+	bulk   = "bulk"   // has a few objects of 60 MB
 )
 
 // NewWorld makes a world. Its files are in dir.
@@ -53,14 +54,7 @@ func NewWorld(ctx context.Context, dir string) (*World, error) {
 	if err != nil {
 		return nil, err
 	}
-	proxy := httputil.NewSingleHostReverseProxy(target)
-	if w.s3, err = w.serve(ctx, http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
-		if strings.HasPrefix(r.URL.Path, "/"+silent) {
-			<-r.Context().Done()
-			return
-		}
-		proxy.ServeHTTP(rw, r)
-	})); err != nil {
+	if w.s3, err = w.serve(ctx, s3Server(httputil.NewSingleHostReverseProxy(target))); err != nil {
 		return nil, err
 	}
 	if w.Git, err = w.serve(ctx, gitServer(w.repositories)); err != nil {
@@ -73,6 +67,34 @@ func NewWorld(ctx context.Context, dir string) (*World, error) {
 	w.kubeconfig = filepath.Join(dir, "kubeconfig")
 	config := `{"apiVersion": "v1", "kind": "Config", "current-context": "x", "contexts": [{"name": "x", "context": {"cluster": "x", "user": "x"}}], "clusters": [{"name": "x", "cluster": {"server": "` + api + `"}}], "users": [{"name": "x", "user": {"token": "t0ken"}}]}`
 	return w, os.WriteFile(w.kubeconfig, []byte(config), 0o600)
+}
+
+// s3Server serves the buckets that are computed, and leaves others to another server.
+func s3Server(others http.Handler) http.Handler {
+	const size, etag = 60 << 20, `"0123456789abcdef0123456789abcdef"`
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch name, key, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, "/"), "/"); {
+		case name == silent:
+			<-r.Context().Done()
+		case name == bulk && key == "":
+			fmt.Fprint(w, `<?xml version="1.0" encoding="UTF-8"?><ListBucketResult xmlns="http://s3.amazonaws.com/doc/2006-03-01/"><Name>bulk</Name><IsTruncated>false</IsTruncated>`)
+			for i := range 4 {
+				fmt.Fprintf(w, "<Contents><Key>x/%d.yaml</Key><LastModified>2026-01-01T00:00:00.000Z</LastModified><ETag>%s</ETag><Size>%d</Size></Contents>", i, etag, size)
+			}
+			fmt.Fprint(w, "</ListBucketResult>")
+		case name == bulk:
+			w.Header().Set("Content-Length", fmt.Sprint(size))
+			w.Header().Set("ETag", etag)
+			line := []byte("# " + strings.Repeat("x", 1021) + "\n")
+			for range size / len(line) {
+				if _, err := w.Write(line); err != nil {
+					return
+				}
+			}
+		default:
+			others.ServeHTTP(w, r)
+		}
+	})
 }
 
 func put(ctx context.Context, url, content string) error {
@@ -114,14 +136,16 @@ func (w *World) Environment() []string {
 	}
 }
 
-// Sidecar is "argosy cmp" with its sockets in a directory, and with the workers that it has in a container of Memory: TestSized in cmd/argosy has these numbers.
+// Sidecar is "argosy cmp" with its sockets in a directory.
 func (w *World) Sidecar(file, sockets string, timeout time.Duration) Run {
 	return Run{
 		File: file, Memory: Memory, Env: w.Environment(),
 		Args: []string{
-			"cmp", "--socket-dir", sockets, "--work-dir", w.Dir, "--cache-dir", filepath.Join(w.Dir, "cache"), "--listen", "127.0.0.1:0", "--workers", "6", "--worker-memory", "102",
-			"--refresh=false", "--timeout", timeout.String(), "--admin-projects", "admin", "--grace", "2s",
+			"cmp", "--socket-dir", sockets, "--work-dir", w.Dir, "--cache-dir", filepath.Join(w.Dir, "cache"), "--listen", "127.0.0.1:0", "--refresh=false", "--timeout", timeout.String(),
+			"--admin-projects", "admin", "--grace", "2s",
 		},
+		// Where it cannot see its limit, it has the workers that it would have. TestSized in cmd/argosy has these numbers.
+		Alone: []string{"--workers", "6", "--worker-memory", "102"},
 	}
 }
 
