@@ -51,6 +51,8 @@
 //	internal/cmp/pluginpb      edge     its messages, generated
 //	internal/cmp/client        edge     a client that behaves like Argo CD's repo-server
 //	internal/cmp/cmptest       test     one that can also misbehave
+//	internal/cmp/siegetest     test     honest and hostile projects that ask the real sidecar
+//	internal/cmp/siegetest/soak test    a program that has them do so for minutes, and kills the sidecar at random
 //	internal/kube              edge     what Argo CD keeps in its cluster
 //	internal/refresh           edge     which applications Argo CD must look at again, when and how
 //	internal/events            edge     notifications of S3: webhooks, SNS, EventBridge, SQS

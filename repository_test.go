@@ -112,8 +112,8 @@ func TestMap(t *testing.T) {
 			t.Errorf("doc.go: %s is missing", dir)
 			continue
 		}
-		if want := "Package " + path.Base(dir) + " "; layer != "command" && !strings.HasPrefix(found[dir].doc, want) {
-			t.Errorf("%s: the package doc must start with %q", dir, want)
+		if name := path.Base(dir) + " "; layer != "command" && !strings.HasPrefix(found[dir].doc, "Package "+name) && !strings.HasPrefix(found[dir].doc, "Command "+name) {
+			t.Errorf("%s: the package doc must start with %q", dir, "Package "+name)
 		}
 		for name := range found[dir].imports {
 			other, ours := strings.CutPrefix(name, module+"/")

@@ -8,6 +8,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 )
 
 // Attack is something that a hostile project does.
@@ -17,8 +18,10 @@ type Attack struct {
 	Kind string
 	// Times is how often it is sent at once. Zero is once.
 	Times int
-	// Error is what the error of the sidecar has in it; "" is for one that is answered or refused.
+	// Error is what the error of the sidecar has in it, if it comes before the deadline; "" is for one that may also be answered.
 	Error string
+	// Before is called before it is sent. Nil is nothing.
+	Before func()
 	// Held is the metric that has at least Places when requests that do not go on are where they want to be. "" is for those that are answered.
 	Held   string
 	Places float64
@@ -93,6 +96,8 @@ func (w *World) charts() []Attack {
 	for i := range 25 {
 		archives.Files[fmt.Sprintf("app/charts/s%d.tgz", i)] = subchart(fmt.Sprintf("s%d", i), 20, 4<<20)
 	}
+	answers := named("8 large answers", Space, ofChart("{{ range until 20 }}\n---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: 'x{{ . }}'}\ndata: {a: {{ repeat 500000 \"x\" }}}\n{{ end }}"), "")
+	answers.Times = 8
 	return []Attack{
 		named("a chart that calls itself", Space, ofChart(selfCall), "nested deeper than"),
 		named("a chart with tpl of itself", Space, ofChart(`{{ define "a" }}{{ tpl "{{ include \"a\" . }}" . }}{{ end }}{{ include "a" . }}`), "nested deeper than"),
@@ -100,6 +105,7 @@ func (w *World) charts() []Attack {
 		named("repeat 500000000 in a chart", Space, ofChart(`x: {{ repeat 500000000 "x" }}`), "repeat would give more than"),
 		named("a chart with nested documents", Space, ofChart("x: "+strings.Repeat("[", 900_000)), "exceeded max depth"),
 		named("a chart that keeps large strings", Space, ofChart(`{{ $l := list }}{{ range $i := until 1000 }}{{ $l = append $l (repeat 16000000 (toString $i)) }}{{ end }}`), ""),
+		answers,
 		named("a chart that does not end", Computing, ofChart(endlessLoop), ""),
 		named("a chart with loops in loops", Computing, ofChart(`{{ range until 100000 }}{{ range until 100000 }}{{ range until 100000 }}{{ end }}{{ end }}{{ end }}`), ""),
 		named("a chart in S3 that calls itself", Space, ofS3("evilchart"), "nested deeper than"),
@@ -207,8 +213,8 @@ func repositories() map[string]*repository {
 	return map[string]*repository{
 		"heavy": ofFiles(heavy("# 1\n"), heavy("# 2\n")),
 		"good":  goodRepository(), "files": bomb(10, 7, "", true), "directories": bomb(2, 40, "", false), "deep": bomb(1, 200, "", true),
-		// Within the limits: 172,262 paths whose names have 42 MB.
-		"large": bomb(17, 4, strings.Repeat("x", 60), true), "charts": ofFiles(hostile("# 1\n"), hostile("# 2\n")), "diamonds": ofFiles(diamonds("one"), diamonds("two")),
+		// Within the limits: 172,262 paths whose names have 22 MB.
+		"large": bomb(17, 4, strings.Repeat("x", 30), true), "charts": ofFiles(hostile("# 1\n"), hostile("# 2\n")), "diamonds": ofFiles(diamonds("one"), diamonds("two")),
 	}
 }
 
@@ -231,11 +237,13 @@ func (w *World) git() []Attack {
 	pin := func(repository string) Request {
 		return Request{Files: map[string]string{"x": ""}, Env: w.pinned(w.Git+"/"+repository+".git", w.repositories[repository].commit(1), "evil-"+repository, Evil, "")}
 	}
+	heavy := named("8 Git repositories of 400 MB in a few kilobytes", Space, w.everything("heavy-NUMBER"), "over the limit")
+	heavy.Times = 8
 	return []Attack{
 		named("a Git tree of 10 million paths", Space, w.generator("files", "x: fine"), "more than 300000 files and directories"),
 		named("a Git tree of directories only", Computing, w.generator("directories", "x: fine"), "more than 300000 files and directories"),
 		named("a Git tree of 200 levels", Space, w.generator("deep", "x: fine"), "more than 100 levels deep"),
-		named("a Git repository of 400 MB in a few kilobytes", Space, w.everything("heavy-NUMBER"), ""),
+		heavy,
 		named("pin: changed with 400 MB", Space, pin("heavy"), ""),
 		named("pin: changed with hostile charts", Computing, pin("charts"), ""),
 		named("pin: changed with hostile kustomizations", Computing, pin("diamonds"), ""),
@@ -263,8 +271,10 @@ func (w *World) passes() []Attack {
 	spec := func(app, text string) Request {
 		return Request{Files: map[string]string{"x": ""}, Env: map[string]string{"ARGOCD_APP_NAME": app, "PARAM_SPEC": text}}
 	}
-	halved := func(names string) Request {
-		return spec("evil-halved", strings.Replace(set(Evil, "x: fine", ""), "{name: a}, {name: b}", names, 1))
+	halved := func(name, apps string) Request {
+		r := spec("evil-halved", strings.Replace(set(Evil, "x: fine", ""), "{name: a}, {name: b}", apps, 1))
+		r.Name = name
+		return r
 	}
 	app := "apiVersion: argoproj.io/v1alpha1\nkind: Application\nmetadata: {name: x, namespace: argocd}\nspec: {project: evil, source: {repoURL: https://git.example.com/x, path: x}, destination: {name: in-cluster, namespace: x}}\n"
 	return []Attack{
@@ -272,19 +282,31 @@ func (w *World) passes() []Attack {
 		named("an Application with a status", Passing, files("app/a.yaml", app+"status: {operationState: {phase: Running, operation: {sync: {}}}}\n"), "status is refused"),
 		named("an Application with an operation", Passing, files("app/a.yaml", app+"operation: {sync: {}}\n"), "operation is refused"),
 		named("an Application of another project in S3", Passing, ofS3("app"), `project "infra" is refused`),
-		named("half of all Applications", Passing, halved("{name: a}, {name: b}, {name: c}, {name: d}"), ""),
-		named("half of the rest", Passing, halved("{name: a}, {name: b}"), "refused: it would delete"),
+		{Request: halved("half of all Applications", "{name: a}, {name: b}, {name: c}, {name: d}"), Kind: Passing},
+		{Request: halved("half of the rest", "{name: a}, {name: b}"), Kind: Passing, Before: w.halve, Error: "refused: it would delete 2 Applications, with those of the last hour 6 of 8"},
 	}
 }
 
 // applications are those in the cluster.
 func (w *World) applications() []map[string]any {
 	const none = `{"project": "evil", "destination": {"name": "in-cluster"}, "source": {}}`
-	out := []map[string]any{
-		application("evil-hook", none, "a", "b", "c", "d", "e", "f", "g", "h"), application("evil-halved", none, "a", "b", "c", "d", "e", "f", "g", "h"),
-		application("good-pinned", strings.ReplaceAll(none, Evil, Good), "good-pinned-a", "good-pinned-b"),
+	names := strings.Split("abcdefgh", "")
+	out := []map[string]any{application("evil-hook", none, names...), application("good-pinned", strings.ReplaceAll(none, Evil, Good), "good-pinned-a", "good-pinned-b")}
+	w.mu.Lock()
+	halved := application("evil-halved", none, names...)
+	if !w.halved.IsZero() { // Argo CD has synced the answer
+		halved = application("evil-halved", none, names[:4]...)
+		var pruned []any
+		for _, r := range resources(names[4:]) {
+			r["status"] = "Pruned"
+			pruned = append(pruned, r)
+		}
+		halved["status"].(map[string]any)["operationState"] = map[string]any{"finishedAt": w.halved.UTC().Format(time.RFC3339), "syncResult": map[string]any{"resources": pruned}}
+		names = names[:4]
 	}
-	for _, name := range strings.Split("abcdefgh", "") {
+	w.mu.Unlock()
+	out = append(out, halved)
+	for _, name := range names {
 		out = append(out, application(name, none))
 	}
 	child := func(app, project, repository, path string) map[string]any {
@@ -300,4 +322,13 @@ func (w *World) applications() []map[string]any {
 		out = append(out, application("evil-"+repository, none, "evil-"+repository+"-a", "evil-"+repository+"-b"))
 	}
 	return out
+}
+
+// halve has Argo CD delete half of the Applications of evil-halved.
+func (w *World) halve() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.halved.IsZero() {
+		w.halved = time.Now()
+	}
 }

