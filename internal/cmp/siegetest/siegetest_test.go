@@ -243,11 +243,20 @@ func (s *sidecar) hold(t *testing.T, n *neighbour, a siegetest.Attack) {
 	}
 	errs := make([]error, a.Times)
 	var wg sync.WaitGroup
-	for i := range errs {
-		wg.Go(func() { _, errs[i] = a.Send(ctx, s.sockets, siegetest.Evil, i) })
-	}
-	for held() < a.Places {
-		time.Sleep(time.Millisecond)
+	for placed := false; !placed; { // again, if some of them have ended before all were there
+		ended := make(chan struct{})
+		for i := range errs {
+			wg.Go(func() { _, errs[i] = a.Send(ctx, s.sockets, siegetest.Evil, i) })
+		}
+		go func() { wg.Wait(); close(ended) }()
+		for waiting := true; waiting && !placed; {
+			select {
+			case <-ended:
+				waiting = false
+			case <-time.After(time.Millisecond):
+				placed = held() >= a.Places
+			}
+		}
 	}
 	n.await(1)
 	for held() >= a.Places {
