@@ -254,3 +254,28 @@ func TestAbsent(t *testing.T) {
 		t.Error(files, err)
 	}
 }
+
+// TestUnkept: a view without a memory reads each time.
+func TestUnkept(t *testing.T) {
+	reads := 0
+	view := func() *tree.View {
+		return tree.NewView(map[string]bool{"a": false}, func(context.Context, string) ([]byte, error) {
+			reads++
+			return []byte("x"), nil
+		})
+	}
+	for _, c := range []struct {
+		view *tree.View
+		want int
+	}{{view(), 1}, {view().Unkept(), 3}} {
+		reads = 0
+		for range 3 {
+			if data, err := c.view.Read(t.Context(), "a"); err != nil || string(data) != "x" {
+				t.Errorf("%q, %v", data, err)
+			}
+		}
+		if reads != c.want {
+			t.Errorf("read %d times, want %d", reads, c.want)
+		}
+	}
+}
