@@ -82,7 +82,8 @@ func processesIn(t *testing.T, dir string) []string {
 
 // TestPeoplesLab runs "lab up" and "lab down" beside the lab of the tests, and kills a lab: nothing is left either way.
 func TestPeoplesLab(t *testing.T) {
-	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
+	ownLane.enter(t)
+	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Minute)
 	defer cancel()
 	cache, err := os.UserCacheDir()
 	if err != nil {
@@ -153,7 +154,7 @@ func TestPeoplesLab(t *testing.T) {
 
 // TestFailedStart: a lab that cannot start says which program and where its log is, and leaves nothing running.
 func TestFailedStart(t *testing.T) {
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Minute)
 	defer cancel()
 	dir := t.TempDir()
 	// A folder where the API server's tokens should be written, which is after etcd has started.

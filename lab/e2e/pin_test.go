@@ -72,7 +72,7 @@ func (k *kit) rollback(name, commit string) {
 // TestPin: updates in order. A commit changes wave 0 and wave 1. By pin, wave 1 hears of it only when wave 0 is healthy with it, or with the
 // repair. Children that follow the branch change at once.
 func TestPin(t *testing.T) {
-	k := newKitIn(t, shared, "pin")
+	k := newKit(t, "pin")
 	k.settings(map[string]string{healthKey: k.argosy("health", "script", "applications")})
 	k.plugins(native)
 	children := func(folder string, names ...string) map[string]string {

@@ -190,6 +190,7 @@ func TestStaleHealthy(t *testing.T) {
 // TestBrokenChild: an Application whose manifests cannot be made is Healthy to Argo CD, so the health check of the seed lets the next wave through.
 // Ours does not, until it is mended. That is how argosy simulate has it.
 func TestBrokenChild(t *testing.T) {
+	t.Parallel()
 	for name, ours := range map[string]bool{"seeds": false, "ours": true} {
 		t.Run(name, func(t *testing.T) {
 			k := newKit(t, "broken"+name)
