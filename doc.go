@@ -17,6 +17,8 @@
 //	internal/strict            data     configuration files: strict decoding with positions, and their JSON Schema
 //	internal/annotate          data     an annotation in the text of a manifest, with every other byte as it was
 //	internal/words             data     the small words of reports and messages
+//	internal/textdiff          data     the unified diff of two texts
+//	internal/giturl            data     URLs of repositories: which are of the same one, and how they are printed
 //	internal/tree              data     a directory in memory
 //	internal/argo              data     Argo CD's own resources: names, and the types of their fields
 //	internal/argo/versions     data     what differs between versions of Argo CD

@@ -6,10 +6,9 @@ import (
 	"io"
 	"strings"
 
-	"github.com/rogpeppe/go-internal/diff"
-
 	"github.com/argosy-cd/argosy/internal/manifest"
 	"github.com/argosy-cd/argosy/internal/plan"
+	"github.com/argosy-cd/argosy/internal/textdiff"
 	"github.com/argosy-cd/argosy/internal/words"
 )
 
@@ -118,7 +117,7 @@ func unified(c plan.ObjectChange, from, to string) []string {
 		}
 		return manifest.AppendYAML(nil, o)
 	}
-	text := strings.TrimSuffix(string(diff.Diff(from, yaml(c.Old), to, yaml(c.New))), "\n")
+	text := strings.TrimSuffix(string(textdiff.Unified(from, yaml(c.Old), to, yaml(c.New))), "\n")
 	if text == "" { // values of a Secret with equal hashes
 		return []string{"--- " + from, "+++ " + to, " … values differ"}
 	}
