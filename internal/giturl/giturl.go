@@ -1,4 +1,3 @@
-// Package giturl knows the URLs of repositories: which are of the same one, and how they are printed without their secrets.
 package giturl
 
 import (
@@ -10,7 +9,10 @@ import (
 // Key returns what is the same for all URLs of one repository: host and path, without scheme, user, default port and
 // ".git", in lower case.
 func Key(repoURL string) string {
-	s := withScheme(repoURL)
+	s := strings.TrimSpace(repoURL)
+	if scp := scpPattern.FindStringSubmatch(s); scp != nil && !strings.Contains(s, "://") {
+		s = "ssh://" + scp[1] + "/" + scp[2]
+	}
 	u, err := url.Parse(s)
 	if err != nil || u.Host == "" {
 		return strings.TrimSuffix(strings.TrimRight(s, "/"), ".git")
@@ -25,24 +27,6 @@ func Key(repoURL string) string {
 	return strings.ToLower(host + "/" + path)
 }
 
-// Parse reads the URL of a repository, also one as scp has it. Nil has no host, or is no URL.
-func Parse(repoURL string) *url.URL {
-	u, err := url.Parse(withScheme(repoURL))
-	if err != nil || u.Host == "" {
-		return nil
-	}
-	return u
-}
-
-// withScheme makes a URL of what scp has instead: user@host:path.
-func withScheme(repoURL string) string {
-	s := strings.TrimSpace(repoURL)
-	if scp := scpPattern.FindStringSubmatch(s); scp != nil && !strings.Contains(s, "://") {
-		return "ssh://" + scp[1] + "/" + scp[2]
-	}
-	return s
-}
-
 // IsPath reports whether a URL is a path of this machine, as git takes it.
 func IsPath(repoURL string) bool {
 	scheme, _, ok := strings.Cut(repoURL, "://")
@@ -51,8 +35,6 @@ func IsPath(repoURL string) bool {
 	}
 	return scpPattern.FindStringSubmatch(repoURL) == nil
 }
-
-var scpPattern = regexp.MustCompile(`^((?:[^@/:]+@)?[^/:]+):([^/].*)$`)
 
 // Redact returns a URL without user, password, query and fragment, for messages. Where a password may end is not always clear: what may be a part of one is left out, though
 // it may be a host.
