@@ -35,6 +35,7 @@
 //	internal/parent            logic    the appset plugin: the Applications of an application
 //	internal/plan              logic    a boot before it happens: who deploys whom, in which order, and what waits
 //	internal/simulate          logic    a boot, event by event, under Argo CD's rules
+//	internal/report            logic    plans, their differences and boots as tables, JSON and pictures
 //	internal/policy            logic    what Argo CD projects may make us do
 //	internal/archive           logic    tar and zip archives that are not trusted
 //	internal/hostile           test     hostile inputs, each in a process with little memory

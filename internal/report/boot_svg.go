@@ -1,4 +1,4 @@
-package main
+package report
 
 import (
 	"bufio"
@@ -31,7 +31,7 @@ func bootSVG(w io.Writer, boots ...*simulate.Boot) error {
 	for i, b := range boots {
 		title := ""
 		if len(boots) > 1 {
-			title = "with the " + new(comparison).names()[i]
+			title = "with the " + Renderers()[i]
 		}
 		drawBoot(out, b, title, top, total)
 		top += bootHeight(b)

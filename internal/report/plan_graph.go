@@ -1,4 +1,4 @@
-package main
+package report
 
 import (
 	"bufio"
@@ -113,11 +113,4 @@ func (g *graph) dot(out io.Writer) error {
 	}
 	fmt.Fprintln(w, "}")
 	return flush(w)
-}
-
-func flush(w *bufio.Writer) error {
-	if err := w.Flush(); err != nil {
-		return fmt.Errorf("writing: %w", err)
-	}
-	return nil
 }

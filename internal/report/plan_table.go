@@ -1,4 +1,4 @@
-package main
+package report
 
 import (
 	"bufio"
@@ -9,7 +9,7 @@ import (
 	"text/tabwriter"
 
 	"github.com/argosy-cd/argosy/internal/argo"
-	"github.com/argosy-cd/argosy/internal/gitsource"
+	"github.com/argosy-cd/argosy/internal/giturl"
 	"github.com/argosy-cd/argosy/internal/plan"
 	"github.com/argosy-cd/argosy/internal/source"
 	"github.com/argosy-cd/argosy/internal/words"
@@ -162,7 +162,7 @@ func describePlanSources(app *plan.Application) string {
 			what = s.Chart + " " + s.Revision
 		}
 		if what == "." || what == "" {
-			what = gitsource.Redact(s.Repository)
+			what = giturl.Redact(s.Repository)
 		}
 		parts = append(parts, words.OrDash(what))
 	}
