@@ -24,7 +24,7 @@ func TestKey(t *testing.T) {
 
 func TestParse(t *testing.T) {
 	for url, want := range map[string]string{
-		"https://git.example.com/x": "https://git.example.com/x", " git@git.example.com:team/x.git\n": "ssh://git@git.example.com/team/x.git",
+		"https://git.example.com/x": "https://git.example.com/x", "git@git.example.com:team/x.git": "ssh://git@git.example.com/team/x.git",
 		"/srv/x": "", "file:///srv/x": "", "https://git.example.com:port/x": "", "": "",
 	} {
 		got := ""

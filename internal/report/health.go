@@ -59,7 +59,8 @@ func healthTable(w io.Writer, objects []manifest.Object) error {
 	t := tabwriter.NewWriter(w, 0, 0, 3, ' ', 0)
 	fmt.Fprintln(t, "KIND\tNAME\tHEALTH\tCHECK\tMESSAGE")
 	for _, o := range objects {
-		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\n", o["kind"], o["name"], words.OrDash(manifest.String(o, "status")), o["check"], words.Printable(manifest.String(o, "message")))
+		cell := func(key string) string { return words.Printable(manifest.String(o, key)) }
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\n", cell("kind"), cell("name"), words.OrDash(cell("status")), cell("check"), cell("message"))
 	}
 	if err := t.Flush(); err != nil {
 		return fmt.Errorf("writing: %w", err)

@@ -49,7 +49,7 @@ func versionFrom(p *plan.Plan) string {
 
 // planSection prints what one Application deploys.
 func planSection(w io.Writer, app *plan.Application, resources bool) {
-	from := "from " + describePlanSources(app)
+	from := "from " + words.Printable(describePlanSources(app))
 	if app.Applied {
 		from = "applied by hand"
 	}
@@ -60,7 +60,7 @@ func planSection(w io.Writer, app *plan.Application, resources bool) {
 		if len(rows) == 0 {
 			continue
 		}
-		fmt.Fprintf(w, "\n  WAVE %d%s%s\n", wave.Wave, phaseName(wave.Phase), waitText(wave, i == len(waves)-1))
+		fmt.Fprintf(w, "\n  WAVE %d%s%s\n", wave.Wave, phaseName(wave.Phase), words.Harmless(waitText(wave, i == len(waves)-1)))
 		t := tabwriter.NewWriter(w, 0, 0, 3, ' ', 0)
 		for _, row := range rows {
 			for j, cell := range row {
