@@ -17,6 +17,8 @@
 //	internal/strict            data     configuration files: strict decoding with positions, and their JSON Schema
 //	internal/annotate          data     an annotation in the text of a manifest, with every other byte as it was
 //	internal/words             data     the small words of reports and messages
+//	internal/textdiff          data     the unified diff of two texts
+//	internal/giturl            data     URLs of repositories: which are of the same one, and how they are printed
 //	internal/tree              data     a directory in memory
 //	internal/argo              data     Argo CD's own resources: names, and the types of their fields
 //	internal/argo/versions     data     what differs between versions of Argo CD
@@ -33,6 +35,7 @@
 //	internal/parent            logic    the appset plugin: the Applications of an application
 //	internal/plan              logic    a boot before it happens: who deploys whom, in which order, and what waits
 //	internal/simulate          logic    a boot, event by event, under Argo CD's rules
+//	internal/report            logic    plans, their differences and boots as tables, JSON and pictures
 //	internal/policy            logic    what Argo CD projects may make us do
 //	internal/archive           logic    tar and zip archives that are not trusted
 //	internal/hostile           test     hostile inputs, each in a process with little memory

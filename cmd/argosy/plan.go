@@ -15,6 +15,7 @@ import (
 	"github.com/argosy-cd/argosy/internal/appset/generator"
 	"github.com/argosy-cd/argosy/internal/argo"
 	"github.com/argosy-cd/argosy/internal/plan"
+	"github.com/argosy-cd/argosy/internal/report"
 	"github.com/argosy-cd/argosy/internal/settings"
 	"github.com/argosy-cd/argosy/internal/source"
 )
@@ -162,29 +163,14 @@ func runPlan(ctx context.Context, std stdio, opts planOptions, args []string) er
 	case opts.writePaths:
 		return runWritePaths(ctx, std, repos, p)
 	case opts.inputs:
-		err = writeInputs(std.out, opts.output.value, p)
+		err = report.Inputs(std.out, opts.output.format(), p)
 	default:
-		err = opts.print(std, p)
+		err = report.Plan(std.out, opts.output.format(), p, opts.resources)
 	}
 	if err != nil {
 		return err
 	}
 	return opts.verdict.exit(std, p)
-}
-
-// print prints a plan.
-func (o *planOptions) print(std stdio, p *plan.Plan) error {
-	switch o.output.value {
-	case "table":
-		return planTable(std.out, p, o.resources)
-	case "mermaid":
-		return newGraph(p).mermaid(std.out)
-	case "dot":
-		return newGraph(p).dot(std.out)
-	case "svg":
-		return planSVG(std.out, p)
-	}
-	return writePlan(std.out, o.output.value, p, o.resources)
 }
 
 func (o *planOptions) check() error {

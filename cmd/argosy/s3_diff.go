@@ -8,10 +8,10 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/rogpeppe/go-internal/diff"
 	"github.com/spf13/cobra"
 
 	"github.com/argosy-cd/argosy/internal/bucket"
+	"github.com/argosy-cd/argosy/internal/textdiff"
 	"github.com/argosy-cd/argosy/internal/tree"
 	"github.com/argosy-cd/argosy/internal/words"
 )
@@ -141,7 +141,7 @@ func writeChanges(std stdio, format, old, other string, changes []change) error 
 		case !utf8.Valid(c.old) || !utf8.Valid(c.new):
 			_, err = fmt.Fprintf(std.out, "binary file %s differs\n", words.Printable(c.name))
 		default:
-			_, err = std.out.Write(diff.Diff(old+"/"+c.name, c.old, strings.TrimSuffix(other, "/")+"/"+c.name, c.new))
+			_, err = std.out.Write(textdiff.Unified(old+"/"+c.name, c.old, strings.TrimSuffix(other, "/")+"/"+c.name, c.new))
 		}
 		if err != nil {
 			return fmt.Errorf("writing: %w", err)

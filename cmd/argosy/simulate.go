@@ -13,6 +13,7 @@ import (
 
 	"github.com/argosy-cd/argosy/internal/plan"
 	"github.com/argosy-cd/argosy/internal/problem"
+	"github.com/argosy-cd/argosy/internal/report"
 	"github.com/argosy-cd/argosy/internal/simulate"
 	"github.com/argosy-cd/argosy/internal/strict"
 	"github.com/argosy-cd/argosy/internal/words"
@@ -229,7 +230,7 @@ func runSimulate(ctx context.Context, std stdio, opts simulateOptions, args []st
 		if err != nil {
 			return err
 		}
-		if err := writeBlast(std.out, opts.output.value, radii); err != nil {
+		if err := report.Blast(std.out, opts.output.format(), radii); err != nil {
 			return err
 		}
 		return opts.verdict.exit(std, p)
@@ -243,15 +244,7 @@ func runSimulate(ctx context.Context, std stdio, opts simulateOptions, args []st
 
 // print prints a boot, and says by the exit code whether it ends.
 func (o *simulateOptions) print(std stdio, p *plan.Plan, boot *simulate.Boot) error {
-	var err error
-	switch o.output.value {
-	case "json":
-		err = writeJSON(std.out, bootObject(p, boot))
-	case "svg":
-		err = bootSVG(std.out, boot)
-	default:
-		err = bootTable(std.out, p, boot)
-	}
+	err := report.Boot(std.out, o.output.format(), p, boot)
 	if err == nil && !boot.Done() {
 		err = errFound
 	}
@@ -295,9 +288,9 @@ func (o *simulateOptions) runUpdate(ctx context.Context, std stdio, args []strin
 	}
 	err = o.print(std, after, boot)
 	// A cluster that runs a broken revision is not healthy.
-	for i, g := range o.verdict.gaps(before, false) {
+	for i, g := range o.verdict.rules().Gaps(before) {
 		if i < 5 {
-			fmt.Fprintf(std.err, "at %s, %s; it is taken for healthy\n", words.Printable(o.update), g.text())
+			fmt.Fprintf(std.err, "at %s, %s; it is taken for healthy\n", words.Printable(o.update), report.GapText(g))
 		}
 		if err == nil {
 			err = errFound
@@ -340,7 +333,7 @@ func (o *simulateOptions) planned(ctx context.Context, std stdio, args []string,
 
 // runCompare boots twice: with sets rendered by the controller, and by the plugin.
 func (o *simulateOptions) runCompare(ctx context.Context, std stdio, args []string, faults []simulate.Fault) error {
-	var c comparison
+	var c report.Comparison
 	var model simulate.Model
 	for i, sets := range []string{plan.SetsByController, plan.SetsByPlugin} {
 		p, err := o.planned(ctx, std, args, sets)
@@ -352,37 +345,28 @@ func (o *simulateOptions) runCompare(ctx context.Context, std stdio, args []stri
 				return err
 			}
 		}
-		c.plans[i] = p
+		c.Plans[i] = p
 		if o.each {
-			if c.radii[i], err = simulate.Blast(p, model); err != nil {
-				return fmt.Errorf("with the %s: %w", c.names()[i], err)
+			if c.Radii[i], err = simulate.Blast(p, model); err != nil {
+				return fmt.Errorf("with the %s: %w", report.Renderers()[i], err)
 			}
 			continue
 		}
-		if c.boots[i], err = simulate.Simulate(p, model, faults...); err != nil {
+		if c.Boots[i], err = simulate.Simulate(p, model, faults...); err != nil {
 			return problem.Usage(err)
 		}
 	}
 	if o.each {
-		if err := c.writeBlast(std.out, o.output.value); err != nil {
+		if err := c.WriteBlast(std.out, o.output.format()); err != nil {
 			return err
 		}
-		return o.verdict.exit(std, c.plans[1])
+		return o.verdict.exit(std, c.Plans[1])
 	}
-	var err error
-	switch o.output.value {
-	case "json":
-		err = writeJSON(std.out, c.object())
-	case "svg":
-		err = bootSVG(std.out, c.boots[:]...)
-	default:
-		err = c.table(std.out)
-	}
-	if err != nil {
+	if err := c.Write(std.out, o.output.format()); err != nil {
 		return err
 	}
-	if !c.boots[1].Done() {
+	if !c.Boots[1].Done() {
 		return errFound
 	}
-	return o.verdict.exit(std, c.plans[1])
+	return o.verdict.exit(std, c.Plans[1])
 }

@@ -26,6 +26,7 @@ import (
 	"golang.org/x/crypto/ssh/knownhosts"
 	"golang.org/x/net/http/httpproxy"
 
+	"github.com/argosy-cd/argosy/internal/giturl"
 	"github.com/argosy-cd/argosy/internal/manifest"
 )
 
@@ -145,13 +146,13 @@ var sshPattern = regexp.MustCompile(`^(ssh://)?([^/:]*?)@[^@]+$`)
 // covers reports whether a template is for a repository: the repository begins with it, as in Argo CD. Here the host must be the same, too: of a URL that only begins like it, the
 // credential would go to somebody else.
 func covers(template, repository string) bool {
-	t, r := parseURL(template), parseURL(repository)
+	t, r := giturl.Parse(template), giturl.Parse(repository)
 	return t != nil && r != nil && strings.EqualFold(t.Hostname(), r.Hostname()) && portOf(t) == portOf(r) && t.Scheme == r.Scheme && strings.HasPrefix(normal(repository), normal(template))
 }
 
 // Same reports whether two URLs are certainly of one repository that is reached in one way: the same scheme, host, port and path, capitals included, and nothing behind it.
 func Same(a, b string) bool {
-	x, y := parseURL(a), parseURL(b)
+	x, y := giturl.Parse(a), giturl.Parse(b)
 	if x == nil || y == nil {
 		return a == b
 	}
@@ -164,19 +165,6 @@ func behind(u *url.URL) bool { return u.RawQuery != "" || u.ForceQuery || u.Frag
 
 func portOf(u *url.URL) string {
 	return cmp.Or(u.Port(), map[string]string{"http": "80", "https": "443", "ssh": "22"}[u.Scheme])
-}
-
-// parseURL also reads URLs as scp has them.
-func parseURL(s string) *url.URL {
-	s = strings.TrimSpace(s)
-	if scp := scpPattern.FindStringSubmatch(s); scp != nil && !strings.Contains(s, "://") {
-		s = "ssh://" + scp[1] + "/" + scp[2]
-	}
-	u, err := url.Parse(s)
-	if err != nil || u.Host == "" {
-		return nil
-	}
-	return u
 }
 
 // id is the same for the same credential and tells nothing about it.
@@ -197,7 +185,7 @@ type session interface {
 
 // session prepares to talk to a repository.
 func (r *Remote) session(ctx context.Context, repository string, c *Credential) (session, error) {
-	u := parseURL(repository)
+	u := giturl.Parse(repository)
 	if u == nil {
 		return nil, errors.New("not a URL of a remote repository")
 	}
@@ -371,5 +359,5 @@ func explain(err error) error {
 	case errors.As(err, &unknown):
 		return errors.New("the server's SSH key is not the one in argocd-ssh-known-hosts-cm")
 	}
-	return errors.New(RedactText(strings.Join(strings.Fields(err.Error()), " ")))
+	return errors.New(giturl.RedactText(strings.Join(strings.Fields(err.Error()), " ")))
 }

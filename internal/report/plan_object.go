@@ -1,24 +1,24 @@
-package main
+package report
 
 import (
 	"io"
 
-	"github.com/argosy-cd/argosy/internal/gitsource"
+	"github.com/argosy-cd/argosy/internal/giturl"
 	"github.com/argosy-cd/argosy/internal/manifest"
 	"github.com/argosy-cd/argosy/internal/plan"
 )
 
-// writePlan prints a plan for programs.
-func writePlan(w io.Writer, format string, p *plan.Plan, resources bool) error {
+// planObject prints a plan for programs.
+func planObject(w io.Writer, f Format, p *plan.Plan, resources bool) error {
 	findings := make([]any, len(p.Findings))
-	for i, f := range p.Findings {
-		findings[i] = findingObject(f)
+	for i, found := range p.Findings {
+		findings[i] = findingObject(found)
 	}
 	object := manifest.Object{"root": planned{resources, map[*plan.Application]bool{}}.application(p.Root), "findings": findings, "argocd": versionObject(p)}
-	if format == "yaml" {
+	if f == YAML {
 		return manifest.WriteYAML(w, object)
 	}
-	return writeJSON(w, object)
+	return Object(w, object)
 }
 
 // versionObject says which version of Argo CD a plan is for, and where that is from.
@@ -50,7 +50,7 @@ func (p planned) application(app *plan.Application) map[string]any {
 	p.told[app] = true
 	var sources []any
 	for _, s := range app.Sources {
-		source := map[string]any{"repoURL": gitsource.Redact(s.Repository), "kind": string(s.Kind), "verdict": s.Verdict.String()}
+		source := map[string]any{"repoURL": giturl.Redact(s.Repository), "kind": string(s.Kind), "verdict": s.Verdict.String()}
 		for key, value := range map[string]string{"path": s.Path, "chart": s.Chart, "targetRevision": s.Revision, "unknown": s.Unknown} {
 			if value != "" {
 				source[key] = value

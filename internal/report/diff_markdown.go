@@ -1,4 +1,4 @@
-package main
+package report
 
 import (
 	"fmt"
@@ -6,7 +6,6 @@ import (
 	"io"
 	"strings"
 
-	"github.com/argosy-cd/argosy/internal/gitsource"
 	"github.com/argosy-cd/argosy/internal/plan"
 	"github.com/argosy-cd/argosy/internal/words"
 )
@@ -33,33 +32,33 @@ func (c *comment) add(part string) bool {
 }
 
 // markdown prints a report for a comment on a pull request. The command prints what did not fit.
-func (r *diffReport) markdown(out io.Writer, command string) error {
+func (d *Difference) markdown(out io.Writer) error {
 	last := ""
-	if line, names := r.notCompared(); len(names) > 0 {
+	if line, names := d.notCompared(); len(names) > 0 {
 		last = fmt.Sprintf("\n%s: %s\n", line, codes(strings.Split(words.Shorten(strings.Join(names, "\n"), 2000), "\n")))
 	}
 	missing := func(cut, parts int) string {
-		return fmt.Sprintf("\n%d of %d entries do not fit into a comment; this command prints them: %s\n", cut, parts, codeSpan(command))
+		return fmt.Sprintf("\n%d of %d entries do not fit into a comment; this command prints them: %s\n", cut, parts, codeSpan(d.Command))
 	}
 	const many = 999_999_999
 	c := &comment{room: maxComment - len(last) - len(missing(many, many))}
-	sections := r.sections()
+	sections := d.sections()
 	switch {
-	case len(r.gaps) > 0:
-		c.add(fmt.Sprintf("**The comparison is incomplete:** %s\n", codeSpan(r.incomplete())))
-	case len(sections) == 0 && len(r.diff.Manifests) == 0:
-		c.add(fmt.Sprintf("**The boot is the same as at %s.**\n", codeSpan(r.revision)))
+	case !d.complete():
+		c.add(fmt.Sprintf("**The comparison is incomplete:** %s\n", codeSpan(d.incomplete())))
+	case len(sections) == 0 && len(d.Diff.Manifests) == 0:
+		c.add(fmt.Sprintf("**The boot is the same as at %s.**\n", codeSpan(d.Revision)))
 	default:
-		c.add(fmt.Sprintf("**What changes in the boot since %s**\n", codeSpan(r.revision)))
+		c.add(fmt.Sprintf("**What changes in the boot since %s**\n", codeSpan(d.Revision)))
 	}
-	if len(sections) == 0 && len(r.gaps) > 0 {
+	if len(sections) == 0 && !d.complete() {
 		c.add("\nNothing that is known changes.\n")
 	}
 	for _, s := range sections {
 		s.markdown(c)
 	}
-	if r.objects {
-		for _, m := range r.diff.Manifests {
+	if d.Manifests {
+		for _, m := range d.Diff.Manifests {
 			manifestsMarkdown(c, m)
 		}
 	}
@@ -132,44 +131,3 @@ func codes(names []string) string {
 	}
 	return strings.Join(out, ", ")
 }
-
-// commandLine is the command that prints a whole comparison.
-func (o *planOptions) commandLine(roots []string) string {
-	words := []string{"argosy", "plan", "--diff", o.diff, "--manifests"}
-	for _, repo := range o.repos {
-		words = append(words, "--repo", gitsource.Redact(repo))
-	}
-	for _, flag := range [][2]string{
-		{"--clusters", o.clusters},
-		{"--customizations", o.customizations},
-		{"--namespace", o.namespace},
-		{"--charts", o.charts},
-		{"--plugin", strings.Join(o.plugins, ",")},
-		{"--allow-unknown", strings.Join(o.verdict.allow, ",")},
-	} {
-		if flag[1] != "" {
-			words = append(words, flag[0], flag[1])
-		}
-	}
-	for _, flag := range []struct {
-		name string
-		on   bool
-	}{{"--all", o.all}, {"--offline", o.offline}, {"--strict", o.verdict.strict}} {
-		if flag.on {
-			words = append(words, flag.name)
-		}
-	}
-	words = append(words, roots...)
-	for i, word := range words {
-		if strings.ContainsFunc(word, func(r rune) bool { return !strings.ContainsRune(plainInShell, r) }) {
-			words[i] = "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
-		}
-	}
-	if line := strings.Join(words, " "); len(line) < 2000 {
-		return line
-	}
-	return "the same command with -o table"
-}
-
-// plainInShell are the characters that a shell takes as they are.
-const plainInShell = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./:=@,+%"

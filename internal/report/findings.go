@@ -1,4 +1,4 @@
-package main
+package report
 
 import (
 	"fmt"
@@ -48,7 +48,7 @@ func findingLines(p *plan.Plan, kind plan.Kind) []string {
 		key := [2]string{f.Rule.Name, f.Message}
 		g := by[key]
 		if g == nil {
-			g = &group{rule: f.Rule.Name, text: located(f)}
+			g = &group{rule: f.Rule.Name, text: Located(f)}
 			by[key] = g
 			groups = append(groups, g)
 		}
@@ -66,8 +66,8 @@ func findingLines(p *plan.Plan, kind plan.Kind) []string {
 	return out
 }
 
-// located is a message with its position in front, if that is not there already.
-func located(f plan.Finding) string {
+// Located is a message of a finding with its position in front, if that is not there already.
+func Located(f plan.Finding) string {
 	at := f.Position.String()
 	switch {
 	case f.Position.File == "" || strings.HasPrefix(f.Message, f.Position.File):

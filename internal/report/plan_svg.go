@@ -1,10 +1,11 @@
-package main
+package report
 
 import (
 	"bufio"
 	"fmt"
 	"io"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/argosy-cd/argosy/internal/plan"
@@ -153,7 +154,7 @@ func svgText(s string, most int) string {
 		s = string([]rune(s)[:most-1]) + "…"
 	}
 	return strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", `"`, "&quot;").Replace(strings.Map(func(r rune) rune {
-		if r < ' ' || r == utf8.RuneError {
+		if !unicode.IsPrint(r) || r == utf8.RuneError {
 			return ' '
 		}
 		return r

@@ -1,4 +1,4 @@
-package main
+package report
 
 import (
 	"bufio"
@@ -6,29 +6,36 @@ import (
 	"io"
 	"path"
 
-	"github.com/argosy-cd/argosy/internal/gitsource"
+	"github.com/argosy-cd/argosy/internal/giturl"
 	"github.com/argosy-cd/argosy/internal/manifest"
 	"github.com/argosy-cd/argosy/internal/plan"
 	"github.com/argosy-cd/argosy/internal/source"
 	"github.com/argosy-cd/argosy/internal/words"
 )
 
-// writeInputs prints the files that each Application is made of.
-func writeInputs(out io.Writer, format string, p *plan.Plan) error {
+// Inputs prints the files that each Application is made of, as a table or JSON.
+func Inputs(w io.Writer, f Format, p *plan.Plan) error {
 	var apps []*plan.Application
 	for _, app := range p.Applications {
 		if !app.Applied {
 			apps = append(apps, app)
 		}
 	}
-	if format == "table" {
-		return inputTable(out, apps)
+	switch f {
+	case Table:
+		return inputTable(w, apps)
+	case JSON:
+		return inputObjects(w, apps)
 	}
+	return f.refused("inputs")
+}
+
+func inputObjects(w io.Writer, apps []*plan.Application) error {
 	list := []any{}
 	for _, app := range apps {
 		list = append(list, inputObject(app))
 	}
-	if err := manifest.WriteJSON(out, list); err != nil {
+	if err := manifest.WriteJSON(w, list); err != nil {
 		return fmt.Errorf("writing: %w", err)
 	}
 	return nil
@@ -58,11 +65,11 @@ func incomplete(app *plan.Application) string {
 	if app.Verdict() == source.Known {
 		return ""
 	}
-	return fmt.Sprintf(" (%s, there may be more files: %s)", app.Verdict(), unknownOf(app))
+	return fmt.Sprintf(" (%s, there may be more files: %s)", app.Verdict(), Unknown(app))
 }
 
-// unknownOf is the first reason why an Application is not known completely.
-func unknownOf(app *plan.Application) string {
+// Unknown is the first reason why an Application is not known completely.
+func Unknown(app *plan.Application) string {
 	if app.Broken != "" {
 		return app.Broken
 	}
@@ -78,7 +85,7 @@ func unknownOf(app *plan.Application) string {
 func inputObject(app *plan.Application) map[string]any {
 	o := map[string]any{"name": app.Name, "namespace": app.Namespace, "verdict": app.Verdict().String()}
 	if app.Verdict() != source.Known {
-		o["unknown"] = unknownOf(app)
+		o["unknown"] = Unknown(app)
 	}
 	sources := []any{}
 	for _, s := range app.Sources {
@@ -91,7 +98,7 @@ func inputObject(app *plan.Application) map[string]any {
 			list, _ := refs[input.Ref].([]any)
 			refs[input.Ref] = append(list, input.Path)
 		}
-		one := map[string]any{"repoURL": gitsource.Redact(s.Repository), "path": s.Path, "files": files, "refs": refs}
+		one := map[string]any{"repoURL": giturl.Redact(s.Repository), "path": s.Path, "files": files, "refs": refs}
 		for key, value := range map[string]string{"chart": s.Chart, "targetRevision": s.Revision, "ref": manifest.String(s.Spec, "ref")} {
 			if value != "" {
 				one[key] = value

@@ -1,10 +1,9 @@
-package main
+package report
 
 import (
 	"bufio"
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 	"text/tabwriter"
 
@@ -13,63 +12,34 @@ import (
 	"github.com/argosy-cd/argosy/internal/words"
 )
 
-// formatFlag is an output format that refuses unknown ones when it is set.
-type formatFlag struct {
-	value   string
-	allowed []string
-}
-
-func (f *formatFlag) String() string { return f.value }
-func (f *formatFlag) Type() string   { return "FORMAT" }
-func (f *formatFlag) usage() string  { return strings.Join(f.allowed, "|") }
-
-func (f *formatFlag) Set(s string) error {
-	if !slices.Contains(f.allowed, s) {
-		return fmt.Errorf("must be one of %s", f.usage())
-	}
-	f.value = s
-	return nil
-}
-
-// writeObjects prints objects; a table is for Applications.
-func writeObjects(w io.Writer, format string, objects []manifest.Object) error {
+// Objects prints objects: as YAML, a List in JSON, names, or a table, which is for Applications.
+func Objects(w io.Writer, f Format, objects []manifest.Object) error {
 	buf := bufio.NewWriterSize(w, 64<<10)
 	var err error
-	switch format {
-	case "yaml":
+	switch f {
+	case YAML:
 		err = manifest.WriteYAML(buf, objects...)
-	case "json":
+	case JSON:
 		items := make([]any, 0, len(objects))
 		for _, o := range objects {
 			items = append(items, o)
 		}
 		err = manifest.WriteJSON(buf, manifest.Object{"apiVersion": "v1", "kind": "List", "items": items})
-	case "name":
+	case Name:
 		for _, o := range objects {
-			if _, err = fmt.Fprintln(buf, words.Printable(objectName(o))); err != nil {
+			if _, err = fmt.Fprintln(buf, words.Printable(manifest.Name(o))); err != nil {
 				break
 			}
 		}
-	case "table":
+	case Table:
 		err = applicationTable(buf, objects)
+	default:
+		return f.refused("objects")
 	}
 	if err != nil {
 		return fmt.Errorf("writing: %w", err)
 	}
 	return buf.Flush()
-}
-
-// objectName is the name of an object as kubectl prints it: deployment.apps/web.
-func objectName(o manifest.Object) string {
-	kind := strings.ToLower(manifest.String(o, "kind"))
-	if group := manifest.Group(o); group != "" {
-		kind += "." + group
-	}
-	name := manifest.String(o, "metadata", "name")
-	if name == "" {
-		name = manifest.String(o, "metadata", "generateName") + "*"
-	}
-	return kind + "/" + name
 }
 
 func applicationTable(w io.Writer, objects []manifest.Object) error {
@@ -117,21 +87,4 @@ func describeDestination(spec map[string]any) string {
 		cluster = "in-cluster"
 	}
 	return cluster + "/" + words.OrDash(manifest.String(spec, "destination", "namespace"))
-}
-
-// writeJSON prints one object.
-func writeJSON(w io.Writer, v map[string]any) error {
-	if err := manifest.WriteJSON(w, v); err != nil {
-		return fmt.Errorf("writing: %w", err)
-	}
-	return nil
-}
-
-// texts is a list of strings as a manifest has it.
-func texts(list []string) []any {
-	out := make([]any, 0, len(list))
-	for _, s := range list {
-		out = append(out, s)
-	}
-	return out
 }

@@ -1,4 +1,4 @@
-package main
+package report
 
 import (
 	"bufio"
@@ -9,7 +9,7 @@ import (
 	"text/tabwriter"
 
 	"github.com/argosy-cd/argosy/internal/argo"
-	"github.com/argosy-cd/argosy/internal/gitsource"
+	"github.com/argosy-cd/argosy/internal/giturl"
 	"github.com/argosy-cd/argosy/internal/plan"
 	"github.com/argosy-cd/argosy/internal/source"
 	"github.com/argosy-cd/argosy/internal/words"
@@ -49,7 +49,7 @@ func versionFrom(p *plan.Plan) string {
 
 // planSection prints what one Application deploys.
 func planSection(w io.Writer, app *plan.Application, resources bool) {
-	from := "from " + describePlanSources(app)
+	from := "from " + words.Printable(describePlanSources(app))
 	if app.Applied {
 		from = "applied by hand"
 	}
@@ -60,7 +60,7 @@ func planSection(w io.Writer, app *plan.Application, resources bool) {
 		if len(rows) == 0 {
 			continue
 		}
-		fmt.Fprintf(w, "\n  WAVE %d%s%s\n", wave.Wave, phaseName(wave.Phase), waitText(wave, i == len(waves)-1))
+		fmt.Fprintf(w, "\n  WAVE %d%s%s\n", wave.Wave, phaseName(wave.Phase), words.Harmless(waitText(wave, i == len(waves)-1)))
 		t := tabwriter.NewWriter(w, 0, 0, 3, ' ', 0)
 		for _, row := range rows {
 			for j, cell := range row {
@@ -162,7 +162,7 @@ func describePlanSources(app *plan.Application) string {
 			what = s.Chart + " " + s.Revision
 		}
 		if what == "." || what == "" {
-			what = gitsource.Redact(s.Repository)
+			what = giturl.Redact(s.Repository)
 		}
 		parts = append(parts, words.OrDash(what))
 	}

@@ -1,4 +1,4 @@
-package main
+package report
 
 import (
 	"bufio"
@@ -31,7 +31,7 @@ func bootSVG(w io.Writer, boots ...*simulate.Boot) error {
 	for i, b := range boots {
 		title := ""
 		if len(boots) > 1 {
-			title = "with the " + new(comparison).names()[i]
+			title = "with the " + Renderers()[i]
 		}
 		drawBoot(out, b, title, top, total)
 		top += bootHeight(b)
@@ -46,7 +46,7 @@ func bootHeight(b *simulate.Boot) int {
 }
 
 func bootText(out io.Writer, x, y int, class, text string) {
-	fmt.Fprintf(out, `<text x="%d" y="%d"%s>%s</text>`+"\n", x, y, class, html.EscapeString(text))
+	fmt.Fprintf(out, `<text x="%d" y="%d"%s>%s</text>`+"\n", x, y, class, html.EscapeString(words.Harmless(text)))
 }
 
 // drawBoot draws one boot. What keeps it from ending is at its top, and what is never made is one line.
@@ -89,5 +89,5 @@ func drawRun(out io.Writer, r *simulate.Run, x func(time.Duration) int, y int, t
 		started = end
 	}
 	fmt.Fprintf(out, `<rect class="wait" x="%d" y="%d" width="%d" height="12"/>`, x(r.Created), y+3, max(x(started)-x(r.Created), 0))
-	fmt.Fprintf(out, `<rect class="%s" x="%d" y="%d" width="%d" height="12"><title>%s: %s to %s</title></rect>`+"\n", class, x(started), y+3, max(x(end)-x(started), 2), html.EscapeString(r.Name), words.Clock(r.Created), words.Clock(r.Healthy))
+	fmt.Fprintf(out, `<rect class="%s" x="%d" y="%d" width="%d" height="12"><title>%s: %s to %s</title></rect>`+"\n", class, x(started), y+3, max(x(end)-x(started), 2), html.EscapeString(words.Harmless(r.Name)), words.Clock(r.Created), words.Clock(r.Healthy))
 }

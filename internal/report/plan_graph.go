@@ -1,4 +1,4 @@
-package main
+package report
 
 import (
 	"bufio"
@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/argosy-cd/argosy/internal/plan"
+	"github.com/argosy-cd/argosy/internal/words"
 )
 
 // graph is a plan as nodes and edges.
@@ -67,7 +68,7 @@ func (g *graph) mermaid(out io.Writer) error {
 	w := bufio.NewWriter(out)
 	fmt.Fprintln(w, "graph TD")
 	for _, n := range g.nodes {
-		label := `"` + strings.NewReplacer(`"`, "#quot;", "\n", " ").Replace(n.label) + `"`
+		label := `"` + words.Harmless(strings.NewReplacer(`"`, "#quot;", "\n", " ").Replace(n.label)) + `"`
 		if n.set {
 			fmt.Fprintf(w, "  %s{{%s}}\n", n.id, label)
 		} else {
@@ -113,11 +114,4 @@ func (g *graph) dot(out io.Writer) error {
 	}
 	fmt.Fprintln(w, "}")
 	return flush(w)
-}
-
-func flush(w *bufio.Writer) error {
-	if err := w.Flush(); err != nil {
-		return fmt.Errorf("writing: %w", err)
-	}
-	return nil
 }

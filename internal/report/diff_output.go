@@ -1,4 +1,4 @@
-package main
+package report
 
 import (
 	"bufio"
@@ -6,21 +6,20 @@ import (
 	"io"
 	"strings"
 
-	"github.com/rogpeppe/go-internal/diff"
-
 	"github.com/argosy-cd/argosy/internal/manifest"
 	"github.com/argosy-cd/argosy/internal/plan"
+	"github.com/argosy-cd/argosy/internal/textdiff"
 	"github.com/argosy-cd/argosy/internal/words"
 )
 
 // text prints a report for people.
-func (r *diffReport) text(out io.Writer) error {
+func (d *Difference) text(out io.Writer) error {
 	w := bufio.NewWriter(out)
-	if line := r.headline(); line != "" {
+	if line := d.headline(); line != "" {
 		fmt.Fprintln(w, line)
 	}
-	sections := r.sections()
-	if len(sections) == 0 && len(r.gaps) > 0 {
+	sections := d.sections()
+	if len(sections) == 0 && !d.complete() {
 		fmt.Fprintln(w, "Nothing that is known changes.")
 	}
 	for _, s := range sections {
@@ -33,8 +32,8 @@ func (r *diffReport) text(out io.Writer) error {
 			fmt.Fprintf(w, "  %s %s: %s\n", s.sign, words.Printable(row[0]), words.Printable(row[1]))
 		}
 	}
-	if r.objects {
-		for _, m := range r.diff.Manifests {
+	if d.Manifests {
+		for _, m := range d.Diff.Manifests {
 			fmt.Fprintln(w, strings.ToUpper(manifestsTitle(m)[:1])+manifestsTitle(m)[1:])
 			for _, c := range m.Objects {
 				fmt.Fprintf(w, "  %s\n", objectLine(c))
@@ -44,7 +43,7 @@ func (r *diffReport) text(out io.Writer) error {
 			}
 		}
 	}
-	if line, names := r.notCompared(); len(names) > 0 {
+	if line, names := d.notCompared(); len(names) > 0 {
 		fmt.Fprintf(w, "%s: %s\n", line, words.Harmless(words.Some(names)))
 	}
 	return flush(w)
@@ -75,15 +74,15 @@ func objectLine(c plan.ObjectChange) string {
 	case c.New == nil:
 		sign = "-"
 	}
-	line := sign + " " + idName(c.ID)
+	line := sign + " " + IDName(c.ID)
 	if c.Renamed != "" {
 		line += ", renamed from " + c.Renamed
 	}
 	return words.Harmless(line)
 }
 
-// idName is the name of an object as kubectl prints it, with its namespace.
-func idName(id plan.ID) string {
+// IDName is the name of an object as kubectl prints it, with its namespace.
+func IDName(id plan.ID) string {
 	name := strings.ToLower(id.Kind)
 	if id.Group != "" {
 		name += "." + id.Group
@@ -103,22 +102,22 @@ func objectDiff(c plan.ObjectChange, most int) []string {
 	if c.Old == nil || c.New == nil {
 		return nil
 	}
-	lines := unified(c, "old", "new")[2:]
+	lines := Unified(c, "old", "new")[2:]
 	if n := len(lines); most > 0 && n > most {
 		lines = append(lines[:most:most], fmt.Sprintf("… %d more lines", n-most))
 	}
 	return lines
 }
 
-// unified is the difference of an object as a unified diff, in lines, with a header of two.
-func unified(c plan.ObjectChange, from, to string) []string {
+// Unified is the difference of an object as a unified diff, in lines, with a header of two.
+func Unified(c plan.ObjectChange, from, to string) []string {
 	yaml := func(o manifest.Object) []byte {
 		if o == nil {
 			return nil
 		}
 		return manifest.AppendYAML(nil, o)
 	}
-	text := strings.TrimSuffix(string(diff.Diff(from, yaml(c.Old), to, yaml(c.New))), "\n")
+	text := strings.TrimSuffix(string(textdiff.Unified(from, yaml(c.Old), to, yaml(c.New))), "\n")
 	if text == "" { // values of a Secret with equal hashes
 		return []string{"--- " + from, "+++ " + to, " … values differ"}
 	}
@@ -129,29 +128,29 @@ func unified(c plan.ObjectChange, from, to string) []string {
 	return lines
 }
 
-func (r *diffReport) json(w io.Writer) error {
+func (d *Difference) json(w io.Writer) error {
 	incomplete, changes, manifests, refs := []any{}, []any{}, []any{}, []any{}
-	for _, g := range r.gaps {
-		side := "before"
-		if g.after {
-			side = "after"
+	gaps := func(side string, list []plan.Gap) {
+		for _, g := range list {
+			incomplete = append(incomplete, map[string]any{"side": side, "kind": g.Kind, "name": g.Name, "state": g.State, "reason": g.Reason})
 		}
-		incomplete = append(incomplete, map[string]any{"side": side, "kind": g.Kind, "name": g.Name, "state": g.State, "reason": g.Reason})
 	}
-	for _, c := range r.diff.Changes {
+	gaps("before", d.Before)
+	gaps("after", d.After)
+	for _, c := range d.Diff.Changes {
 		changes = append(changes, map[string]any{"kind": c.Kind, "subject": c.Subject, "old": c.Old, "new": c.New})
 	}
-	for _, m := range r.diff.Manifests {
-		manifests = append(manifests, r.manifestsObject(m))
+	for _, m := range d.Diff.Manifests {
+		manifests = append(manifests, d.manifestsObject(m))
 	}
-	for _, ref := range r.diff.NotCompared {
+	for _, ref := range d.Diff.NotCompared {
 		refs = append(refs, map[string]any{"application": ref.Name, "namespace": ref.Namespace})
 	}
-	return writeJSON(w, map[string]any{"complete": len(r.gaps) == 0, "incomplete": incomplete, "changes": changes, "manifests": manifests, "notCompared": refs})
+	return Object(w, map[string]any{"complete": d.complete(), "incomplete": incomplete, "changes": changes, "manifests": manifests, "notCompared": refs})
 }
 
 // manifestsObject is how the objects of an Application change, for programs.
-func (r *diffReport) manifestsObject(m plan.Manifests) map[string]any {
+func (d *Difference) manifestsObject(m plan.Manifests) map[string]any {
 	added, removed, changed := []any{}, []any{}, []any{}
 	for _, c := range m.Objects {
 		o := map[string]any{"group": c.Group, "kind": c.Kind, "namespace": c.Namespace, "name": c.Name}
@@ -165,7 +164,7 @@ func (r *diffReport) manifestsObject(m plan.Manifests) map[string]any {
 		case c.Renamed != "":
 			o["renamedFrom"] = c.Renamed
 		}
-		if r.objects {
+		if d.Manifests {
 			o["diff"] = strings.Join(objectDiff(c, 0), "\n") + "\n"
 		}
 		changed = append(changed, o)
