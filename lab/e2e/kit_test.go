@@ -263,6 +263,13 @@ func (k *kit) settings(values map[string]string) {
 	})
 }
 
+// ourHealthCheck installs the health check of "argosy health script applications" for the time of a test. With that of the seed, an Application that Argo CD
+// has not looked at yet may count as Healthy, and on a busy machine that moment is long.
+func (k *kit) ourHealthCheck() {
+	k.Helper()
+	k.settings(map[string]string{healthKey: k.argosy("health", "script", "applications")})
+}
+
 func dataPatch(values map[string]string) string {
 	parts := make([]string, 0, len(values))
 	for key, value := range values {

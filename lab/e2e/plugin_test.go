@@ -256,6 +256,7 @@ func TestGapClosed(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			k := newKit(t, "closed-"+name)
+			k.ourHealthCheck()
 			k.plugins(native)
 			files := build(k)
 			files["x/d.yaml"], files["y/d.yaml"] = deployment("x", false), deployment("y", true)

@@ -105,7 +105,7 @@ func TestGap(t *testing.T) {
 // does not exist, which is long on a busy machine.
 func TestGapClosedByNesting(t *testing.T) {
 	k := newKit(t, "nested")
-	k.settings(map[string]string{healthKey: k.argosy("health", "script", "applications")})
+	k.ourHealthCheck()
 	k.commit(map[string]string{
 		"x/d.yaml": deployment("x", false), "y/d.yaml": deployment("y", true),
 		"set/x.yaml":       k.app(app{name: "nested-x", path: "x"}),
@@ -195,7 +195,7 @@ func TestBrokenChild(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			k := newKit(t, "broken"+name)
 			if ours {
-				k.settings(map[string]string{healthKey: k.argosy("health", "script", "applications")})
+				k.ourHealthCheck()
 			}
 			a, b := "broken"+name+"-a", "broken"+name+"-b"
 			k.commit(map[string]string{
