@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -12,11 +11,11 @@ import (
 
 	"github.com/argosy-cd/argosy/internal/appset"
 	"github.com/argosy-cd/argosy/internal/appset/generator"
-	"github.com/argosy-cd/argosy/internal/argo"
 	"github.com/argosy-cd/argosy/internal/argocd"
+	"github.com/argosy-cd/argosy/internal/input"
 	"github.com/argosy-cd/argosy/internal/manifest"
-	"github.com/argosy-cd/argosy/internal/problem"
 	"github.com/argosy-cd/argosy/internal/words"
+	"github.com/argosy-cd/argosy/internal/workspace"
 )
 
 type appsetGenerateOptions struct {
@@ -127,81 +126,63 @@ func runAppsetGenerate(ctx context.Context, std stdio, opts appsetGenerateOption
 	if err != nil {
 		return err
 	}
-	repos, err := newRepositories(std, opts.repos, opts.offline)
+	repos, err := userRepositories(std, opts.repos)
 	if err != nil {
 		return err
 	}
-	clusters, err := readClusters(opts.clusters)
-	if err != nil {
-		return err
-	}
-	docs, err := readDocuments(std.in, args, opts.recursive)
-	if err != nil {
-		return err
-	}
+	repos.Offline = opts.offline
+	git := workspace.New(repos)
 	cfg := appset.Config{
-		Namespace: opts.namespace, Clusters: generator.ClusterList(clusters), Git: repos, AllowEmpty: opts.allowEmpty, MaxSets: opts.maxSets,
+		Namespace: opts.namespace, Clusters: generator.UnknownClusters{}, Git: git, AllowEmpty: opts.allowEmpty, MaxSets: opts.maxSets,
 		Version: opts.plugin.version.value,
 	}
-	if opts.clusters == "" {
-		cfg.Clusters = generator.UnknownClusters{}
+	if opts.clusters != "" {
+		list, err := workspace.Clusters(opts.clusters)
+		if err != nil {
+			return err
+		}
+		cfg.Clusters = generator.ClusterList(list)
+	}
+	docs, err := input.Documents(std.in, args, opts.recursive)
+	if err != nil {
+		return err
 	}
 	var engine appset.Engine = appset.Embedded(cfg)
 	if server != nil {
 		engine = argocd.Engine{Client: server, Name: "argosy", AllowEmpty: opts.allowEmpty}
 	}
 	expansion := appset.Expansion{Engine: engine, Namespace: opts.namespace, Keep: opts.passthrough}
-	left := 0
-	if opts.skipUnknown {
-		all := len(docs)
-		docs = known(ctx, std, expansion, docs)
-		left = all - len(docs)
-	}
-	res, err := expansion.Expand(ctx, docs)
-	for _, w := range res.Warnings {
-		fmt.Fprintln(std.err, "warning:", w)
-	}
-	if err == nil && res.Sets == 0 && !opts.passthrough {
-		err = errors.New("no ApplicationSet found")
-		if left > 0 {
-			err = fmt.Errorf("all ApplicationSets (%d) were left out by --skip-unknown", left)
-		}
-	}
+	objects, err := opts.expand(ctx, std, expansion, docs)
 	// Before anything is written: a reader that goes away ends the process.
-	err = errors.Join(err, repos.close())
+	err = errors.Join(err, git.Close())
 	if errors.Is(err, appset.ErrEmpty) {
-		fmt.Fprintln(std.err, "note: --allow-empty allows sets without Applications")
+		std.note("--allow-empty allows sets without Applications")
 	}
 	if err != nil {
 		return err
 	}
-	return writeObjects(std.out, opts.output.value, res.Objects)
+	return writeObjects(std.out, opts.output.value, objects)
 }
 
-// known leaves out the sets that need something that is not available here, and names them.
-func known(ctx context.Context, std stdio, x appset.Expansion, docs []manifest.Document) []manifest.Document {
-	return slices.DeleteFunc(docs, func(d manifest.Document) bool {
-		if !argo.IsApplicationSet(d.Object) && !argo.IsBareSpec(d.Object) {
-			return false
+// expand renders the sets among documents.
+func (o *appsetGenerateOptions) expand(ctx context.Context, std stdio, x appset.Expansion, docs []manifest.Document) ([]manifest.Object, error) {
+	var left []error
+	all := len(docs)
+	if o.skipUnknown {
+		docs, left = x.Known(ctx, docs)
+		for _, e := range left {
+			std.note("left out: " + words.Harmless(e.Error()))
 		}
-		_, err := x.Expand(ctx, []manifest.Document{d})
-		if !generator.OnlyUnknown(err) {
-			return false
-		}
-		for _, e := range problem.All(err) {
-			fmt.Fprintln(std.err, "note: left out:", words.Harmless(e.Error()))
-		}
-		return true
-	})
-}
-
-func readClusters(file string) ([]generator.Cluster, error) {
-	if file == "" {
-		return nil, nil
 	}
-	data, err := readLimited(file)
-	if err != nil {
-		return nil, err
+	res, err := x.Expand(ctx, docs)
+	for _, w := range res.Warnings {
+		fmt.Fprintln(std.err, "warning:", w)
 	}
-	return generator.ParseClusters(file, data)
+	switch {
+	case err != nil || res.Sets > 0 || o.passthrough:
+		return res.Objects, err
+	case len(left) > 0:
+		return nil, fmt.Errorf("all ApplicationSets (%d) were left out by --skip-unknown", all-len(docs))
+	}
+	return nil, errors.New("no ApplicationSet found")
 }

@@ -23,6 +23,7 @@ import (
 	"github.com/argosy-cd/argosy/internal/s3source/triggerfile"
 	"github.com/argosy-cd/argosy/internal/tree"
 	"github.com/argosy-cd/argosy/internal/words"
+	"github.com/argosy-cd/argosy/internal/workspace"
 )
 
 // exhibit is what a demo boots: a repository, and what is in S3.
@@ -31,7 +32,7 @@ type exhibit struct {
 	repos []exhibitRepo
 	roots []manifest.Document
 	// elsewhere fetches what is in none of the repositories. Nil fetches nothing.
-	elsewhere *repositories
+	elsewhere *workspace.Repositories
 	sets      string // who renders sets, as in plan.Config
 	// artifacts are what CI left in S3.
 	artifacts map[bucket.URL][]tree.File
@@ -123,7 +124,8 @@ func embedded(dir string) (map[string][]byte, error) {
 // ownCluster are directories of the user's, as they lie on disk.
 func ownCluster(ctx context.Context, std stdio, opts demoOptions, args []string) (*exhibit, error) {
 	x := &exhibit{sets: plan.SetsByPlugin, artifacts: map[bucket.URL][]tree.File{}}
-	repos := &repositories{std: std, offline: opts.settings.offline, charts: opts.settings.charts, alone: true}
+	repos, _ := userRepositories(std, nil)
+	repos.Offline, repos.Charts, repos.Alone = opts.settings.offline, opts.settings.charts, true
 	for _, flag := range opts.repos {
 		local, err := ownRepository(flag)
 		if err != nil {
@@ -140,7 +142,7 @@ func ownCluster(ctx context.Context, std stdio, opts demoOptions, args []string)
 		} else if local.URL, err = x.add(ctx, std, local); err != nil {
 			return nil, err
 		}
-		repos.flags = append(repos.flags, local)
+		repos.Local = append(repos.Local, local)
 	}
 	if len(x.repos) == 0 {
 		return nil, usagef("--repo must name a repository, and not only buckets")
@@ -148,13 +150,18 @@ func ownCluster(ctx context.Context, std stdio, opts demoOptions, args []string)
 	input := opts.settings
 	input.sets = x.sets
 	for i, arg := range args {
-		args[i] = rootFile(arg, repos.flags)
+		args[i] = rootFile(arg, repos.Local)
 	}
-	roots, err := planRoots(ctx, std, repos, input, args)
+	cfg, err := input.config(nil)
 	if err != nil {
-		return nil, errors.Join(err, repos.close())
+		return nil, err
 	}
-	x.roots, x.elsewhere = roots.docs, roots.repos
+	planner := workspace.Planner{Repositories: workspace.New(repos), Config: cfg, All: input.all, Stdin: std.in}
+	roots, err := planner.Roots(ctx, args)
+	if err != nil {
+		return nil, errors.Join(err, planner.Repositories.Close())
+	}
+	x.roots, x.elsewhere = roots.Documents, roots.Repositories
 	return x, nil
 }
 

@@ -39,6 +39,9 @@ func (s stdio) getenv(name string) string {
 	return ""
 }
 
+// note says something that the user should know.
+func (s stdio) note(line string) { fmt.Fprintln(s.err, "note:", line) }
+
 // Exit codes of every command.
 const (
 	exitDone   = 0
