@@ -73,7 +73,7 @@ func runAppRender(ctx context.Context, std stdio, opts appRenderOptions, arg str
 	if err != nil {
 		return err
 	}
-	defer planner.Repositories.Close() //nolint:errcheck // only read from
+	defer planner.Close() //nolint:errcheck // only read from
 	if opts.diff != "" {
 		return opts.compare(ctx, std, planner, args, arg)
 	}
@@ -81,7 +81,6 @@ func runAppRender(ctx context.Context, std stdio, opts appRenderOptions, arg str
 	if err != nil {
 		return err
 	}
-	defer roots.Repositories.Close() //nolint:errcheck // only read from
 	p, err := planner.Plan(ctx, roots)
 	if err != nil {
 		return err

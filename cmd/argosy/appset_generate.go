@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -12,9 +11,6 @@ import (
 	"github.com/argosy-cd/argosy/internal/appset"
 	"github.com/argosy-cd/argosy/internal/appset/generator"
 	"github.com/argosy-cd/argosy/internal/argocd"
-	"github.com/argosy-cd/argosy/internal/input"
-	"github.com/argosy-cd/argosy/internal/manifest"
-	"github.com/argosy-cd/argosy/internal/words"
 	"github.com/argosy-cd/argosy/internal/workspace"
 )
 
@@ -131,58 +127,17 @@ func runAppsetGenerate(ctx context.Context, std stdio, opts appsetGenerateOption
 		return err
 	}
 	repos.Offline = opts.offline
-	git := workspace.New(repos)
-	cfg := appset.Config{
-		Namespace: opts.namespace, Clusters: generator.UnknownClusters{}, Git: git, AllowEmpty: opts.allowEmpty, MaxSets: opts.maxSets,
-		Version: opts.plugin.version.value,
+	sets := workspace.Sets{
+		Repositories: workspace.New(repos), Clusters: opts.clusters, Recursive: opts.recursive, Passthrough: opts.passthrough, SkipUnknown: opts.skipUnknown,
+		Config: appset.Config{Namespace: opts.namespace, AllowEmpty: opts.allowEmpty, MaxSets: opts.maxSets, Version: opts.plugin.version.value},
+		Stdin:  std.in, Note: std.note, Warn: std.warn,
 	}
-	if opts.clusters != "" {
-		list, err := workspace.Clusters(opts.clusters)
-		if err != nil {
-			return err
-		}
-		cfg.Clusters = generator.ClusterList(list)
-	}
-	docs, err := input.Documents(std.in, args, opts.recursive)
-	if err != nil {
-		return err
-	}
-	var engine appset.Engine = appset.Embedded(cfg)
 	if server != nil {
-		engine = argocd.Engine{Client: server, Name: "argosy", AllowEmpty: opts.allowEmpty}
+		sets.Engine = argocd.Engine{Client: server, Name: "argosy", AllowEmpty: opts.allowEmpty}
 	}
-	expansion := appset.Expansion{Engine: engine, Namespace: opts.namespace, Keep: opts.passthrough}
-	objects, err := opts.expand(ctx, std, expansion, docs)
-	// Before anything is written: a reader that goes away ends the process.
-	err = errors.Join(err, git.Close())
-	if errors.Is(err, appset.ErrEmpty) {
-		std.note("--allow-empty allows sets without Applications")
-	}
+	objects, err := sets.Render(ctx, args)
 	if err != nil {
 		return err
 	}
 	return writeObjects(std.out, opts.output.value, objects)
-}
-
-// expand renders the sets among documents.
-func (o *appsetGenerateOptions) expand(ctx context.Context, std stdio, x appset.Expansion, docs []manifest.Document) ([]manifest.Object, error) {
-	var left []error
-	all := len(docs)
-	if o.skipUnknown {
-		docs, left = x.Known(ctx, docs)
-		for _, e := range left {
-			std.note("left out: " + words.Harmless(e.Error()))
-		}
-	}
-	res, err := x.Expand(ctx, docs)
-	for _, w := range res.Warnings {
-		fmt.Fprintln(std.err, "warning:", w)
-	}
-	switch {
-	case err != nil || res.Sets > 0 || o.passthrough:
-		return res.Objects, err
-	case len(left) > 0:
-		return nil, fmt.Errorf("all ApplicationSets (%d) were left out by --skip-unknown", all-len(docs))
-	}
-	return nil, errors.New("no ApplicationSet found")
 }

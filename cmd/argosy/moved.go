@@ -27,9 +27,9 @@ func pathError(err error) error { return problem.Path(err) }
 
 func innermost(err error) error { return problem.Innermost(err) }
 
-func parseRepoFlag(flag string) (gitsource.Local, error) { return workspace.ParseRepo(flag) }
+func ownRepository(flag string) (gitsource.Local, error) { return workspace.ParseRepo(flag) }
 
-func mentions(f tree.File) bool { return workspace.Mentions(f.Data) }
+func namedMost(names []string, files []tree.File) string { return workspace.NamedMost(names, files) }
 
 func readDir(std stdio, dir string) ([]tree.File, error) { return transfer.ReadDir(dir, std.note) }
 

@@ -6,8 +6,6 @@ import (
 	"log"
 	"log/slog"
 	"runtime/debug"
-	"slices"
-	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -15,10 +13,7 @@ import (
 	"github.com/argosy-cd/argosy/internal/appset/generator"
 	"github.com/argosy-cd/argosy/internal/argo"
 	"github.com/argosy-cd/argosy/internal/edit"
-	"github.com/argosy-cd/argosy/internal/input"
 	"github.com/argosy-cd/argosy/internal/plan"
-	"github.com/argosy-cd/argosy/internal/settings"
-	"github.com/argosy-cd/argosy/internal/source"
 	"github.com/argosy-cd/argosy/internal/workspace"
 )
 
@@ -64,7 +59,7 @@ func (o *planInput) registerCluster(flags *pflag.FlagSet) {
 	flags.StringSliceVar(&o.exists, "exists", nil, "`THINGS` that every cluster has before the boot: GROUP/KIND of a custom resource, Namespace/NAME, AppProject/NAME, or all that nobody in the plan brings; repeatable")
 }
 
-// planner plans what the flags say. Its repositories must be closed.
+// planner plans what the flags say. It must be closed.
 func (o *planInput) planner(std stdio) (*workspace.Planner, error) {
 	if err := o.verdict.check(); err != nil {
 		return nil, err
@@ -88,9 +83,9 @@ func (o *planInput) planner(std stdio) (*workspace.Planner, error) {
 
 // userRepositories are read as the user does, those of --repo from directories.
 func userRepositories(std stdio, flags []string) (workspace.Config, error) {
-	cfg := workspace.Config{Named: namedMost, Cache: workspace.CacheDir(std.getenv), Env: std.env, Note: std.note}
+	cfg := workspace.Config{Cache: workspace.CacheDir(std.getenv), Env: std.env, Note: std.note}
 	for _, flag := range flags {
-		l, err := ownRepository(flag)
+		l, err := workspace.ParseRepo(flag)
 		if err != nil {
 			return cfg, err
 		}
@@ -162,7 +157,7 @@ func runPlan(ctx context.Context, std stdio, opts planOptions, args []string) er
 	if err != nil {
 		return err
 	}
-	defer planner.Repositories.Close() //nolint:errcheck // only read from
+	defer planner.Close() //nolint:errcheck // only read from
 	if opts.diff != "" {
 		return runPlanDiff(ctx, std, opts, planner, args)
 	}
@@ -170,15 +165,13 @@ func runPlan(ctx context.Context, std stdio, opts planOptions, args []string) er
 	if err != nil {
 		return err
 	}
-	repos := roots.Repositories
-	defer repos.Close() //nolint:errcheck // only read from
 	p, err := planner.Plan(ctx, roots)
 	if err != nil {
 		return err
 	}
 	switch {
 	case opts.assign || opts.writePaths:
-		return opts.edit(ctx, std, repos, p)
+		return opts.edit(ctx, std, roots.Repositories, p)
 	case opts.inputs:
 		err = writeInputs(std.out, opts.output.value, p)
 	default:
@@ -250,44 +243,8 @@ func (o *planOptions) check() error {
 
 // config is what a plan is made with, except for where repositories are.
 func (o *planInput) config(git generator.Repositories) (plan.Config, error) {
-	cfg := plan.Config{Namespace: o.namespace, Version: o.version.value, Sets: o.sets, Git: git, Plugins: map[string]source.Kind{}}
-	for _, flag := range o.plugins {
-		name, kind, ok := strings.Cut(flag, "=")
-		if !ok || name == "" || !slices.Contains([]source.Kind{source.Kustomize, source.Helm, source.Directory}, source.Kind(kind)) {
-			return cfg, usagef("--plugin must be NAME=kustomize, NAME=helm or NAME=directory, it is %q", flag)
-		}
-		cfg.Plugins[name] = source.Kind(kind)
-	}
-	if o.progressive.value != "" {
-		on := o.progressive.value == "on"
-		cfg.ProgressiveSyncs = &on
-	}
-	for _, text := range o.exists {
-		if text == "all" {
-			cfg.ExistsAll = true
-			continue
-		}
-		thing, err := plan.ParseThing(text)
-		if err != nil {
-			return cfg, usagef("--exists: %v", err)
-		}
-		cfg.Exists = append(cfg.Exists, thing)
-	}
-	if o.clusters != "" {
-		list, err := workspace.Clusters(o.clusters)
-		if err != nil {
-			return cfg, err
-		}
-		cfg.Clusters = append(generator.ClusterList{}, list...)
-	}
-	if o.customizations != "" {
-		data, err := input.File(o.customizations)
-		if err != nil {
-			return cfg, err
-		}
-		if cfg.Settings, err = settings.Parse(o.customizations, data); err != nil {
-			return cfg, err
-		}
-	}
-	return cfg, nil
+	return workspace.Settings{
+		Namespace: o.namespace, Version: o.version.value, Sets: o.sets, Plugins: o.plugins, ProgressiveSyncs: o.progressive.value, Exists: o.exists,
+		Clusters: o.clusters, Customizations: o.customizations,
+	}.Config(git)
 }

@@ -42,6 +42,9 @@ func (s stdio) getenv(name string) string {
 // note says something that the user should know.
 func (s stdio) note(line string) { fmt.Fprintln(s.err, "note:", line) }
 
+// warn says that something is probably wrong.
+func (s stdio) warn(line string) { fmt.Fprintln(s.err, "warning:", line) }
+
 // Exit codes of every command.
 const (
 	exitDone   = 0

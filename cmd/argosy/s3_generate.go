@@ -178,7 +178,7 @@ func runS3Generate(ctx context.Context, std stdio, opts s3SourceOptions, dir str
 			return policy.ParentOf(call, cmp.Or(opts.namespace, kube.PodNamespace()), opts.admins)
 		})
 		for _, w := range warnings {
-			fmt.Fprintln(std.err, "warning:", w)
+			std.warn(w)
 		}
 		if err != nil {
 			return err

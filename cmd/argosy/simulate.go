@@ -152,7 +152,7 @@ func (o *simulateOptions) runUpdate(ctx context.Context, std stdio, args []strin
 	if err != nil {
 		return err
 	}
-	defer planner.Repositories.Close() //nolint:errcheck // only read from
+	defer planner.Close() //nolint:errcheck // only read from
 	before, after, err := planner.Both(ctx, o.update, args)
 	switch {
 	case err != nil:
@@ -206,13 +206,12 @@ func (o *simulateOptions) planned(ctx context.Context, std stdio, args []string,
 	if err != nil {
 		return nil, err
 	}
-	defer planner.Repositories.Close() //nolint:errcheck // only read from
+	defer planner.Close() //nolint:errcheck // only read from
 	planner.Config.Sets = sets
 	roots, err := planner.Roots(ctx, args)
 	if err != nil {
 		return nil, err
 	}
-	defer roots.Repositories.Close() //nolint:errcheck // only read from
 	return planner.Plan(ctx, roots)
 }
 

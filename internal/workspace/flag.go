@@ -6,11 +6,26 @@ import (
 
 	"github.com/argosy-cd/argosy/internal/gitsource"
 	"github.com/argosy-cd/argosy/internal/problem"
+	"github.com/argosy-cd/argosy/internal/words"
 )
 
-// ParseRepo reads URL=PATH[@REV]. The URL ends at the first "=" behind which there is a path that exists, because
-// URLs may contain "="; the revision starts at the first "@" behind a path that exists, because both may contain "@".
+// ParseRepo reads a directory, or URL=PATH[@REV]. The URL of a directory alone is not known yet.
 func ParseRepo(flag string) (gitsource.Local, error) {
+	info, err := os.Stat(flag)
+	switch {
+	case err == nil && info.IsDir():
+		return gitsource.Local{Path: flag}, nil
+	case err == nil:
+		return gitsource.Local{}, problem.Usagef("--repo %s: it is not a directory", words.Printable(flag))
+	case !strings.Contains(flag, "="):
+		return gitsource.Local{}, problem.Usagef("--repo %q: there is no such directory", flag)
+	}
+	return parseMapping(flag)
+}
+
+// parseMapping reads URL=PATH[@REV]. The URL ends at the first "=" behind which there is a path that exists, because
+// URLs may contain "="; the revision starts at the first "@" behind a path that exists, because both may contain "@".
+func parseMapping(flag string) (gitsource.Local, error) {
 	url, rest, ok := strings.Cut(flag, "=")
 	if !ok || url == "" || rest == "" {
 		return gitsource.Local{}, problem.Usagef("--repo %s: must be URL=PATH or URL=PATH@REV", gitsource.Redact(flag))

@@ -23,6 +23,17 @@ type Planner struct {
 	All bool
 	// Stdin has the root that is called "-".
 	Stdin io.Reader
+
+	branches []*Repositories // as Roots has opened them
+}
+
+// Close closes the repositories, those of Roots included.
+func (p *Planner) Close() error {
+	err := p.Repositories.Close()
+	for _, r := range p.branches {
+		err = errors.Join(err, r.Close())
+	}
+	return err
 }
 
 // Plan makes a plan of roots.
@@ -80,7 +91,6 @@ func (p *Planner) Both(ctx context.Context, revision string, args []string) (bef
 	if err != nil {
 		return nil, nil, err
 	}
-	defer roots.Repositories.Close() //nolint:errcheck // only read from
 	after, err = p.Plan(ctx, roots)
 	return before, after, err
 }

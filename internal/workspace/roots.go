@@ -24,7 +24,7 @@ import (
 // Roots are what a plan begins with.
 type Roots struct {
 	Documents []manifest.Document
-	// Repositories are those of the plan, whose work tree stands for the branch that the roots follow. They must be closed.
+	// Repositories are those of the plan, whose work tree stands for the branch that the roots follow. The Planner closes them.
 	Repositories *Repositories
 }
 
@@ -47,6 +47,7 @@ func (p *Planner) Roots(ctx context.Context, args []string) (*Roots, error) {
 	branch := branchOf(ctx, p.Repositories, r.Documents)
 	if branch != "" && p.Repositories.revision == "" && branch != p.Repositories.branch {
 		r.Repositories = p.Repositories.with("", branch)
+		p.branches = append(p.branches, r.Repositories)
 	}
 	return r, nil
 }
@@ -213,7 +214,7 @@ func (r *Repositories) applications(ctx context.Context) ([]manifest.Document, e
 		}
 		for _, f := range files {
 			name := input.Near(filepath.Join(l.Path, f.Name))
-			if seen[name] || !Mentions(f.Data) {
+			if seen[name] || !mentions(f.Data) {
 				continue
 			}
 			seen[name] = true
@@ -234,7 +235,7 @@ func (r *Repositories) applications(ctx context.Context) ([]manifest.Document, e
 	return out, nil
 }
 
-// Mentions reports whether a file may have an Application or a set in it.
-func Mentions(data []byte) bool {
+// mentions reports whether a file may have an Application or a set in it.
+func mentions(data []byte) bool {
 	return bytes.Contains(data, []byte(argo.KindApplication)) && bytes.Contains(data, []byte(argo.Group))
 }

@@ -31,8 +31,6 @@ type Config struct {
 	Alone bool
 	// Guess is for plans: the repository of the working directory is also the one that its Applications name, and none is a path.
 	Guess bool
-	// Named returns the URL that the Applications in files name most often, "" for none. The names are those of all files of the directory.
-	Named func(names []string, files []tree.File) string
 	// Offline fetches nothing.
 	Offline bool
 	// Charts is a directory of vendored charts; "" is none.
@@ -169,7 +167,7 @@ func (r *Repositories) guessURL(ctx context.Context, l gitsource.Local) (string,
 		return "", errors.Join(err, source.Close())
 	}
 	files, err := t.Manifests(ctx)
-	return r.cfg.Named(t.Names(), files), errors.Join(err, source.Close())
+	return NamedMost(t.Names(), files), errors.Join(err, source.Close())
 }
 
 // CacheDir is where fetched content is kept, "" if there is no place for it.
