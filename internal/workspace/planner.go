@@ -102,7 +102,9 @@ func rootsThen(ctx context.Context, repos *Repositories, arg string) ([]manifest
 	}
 	there, err := repos.has(ctx, arg)
 	if errors.Is(err, errOutside) { // it has no revisions, so it is the same on both sides
-		return readRoots(ctx, nil, repos.with("", ""), arg)
+		now := repos.with("", "")
+		defer now.Close() //nolint:errcheck // only read from
+		return readRoots(ctx, nil, now, arg)
 	}
 	if err != nil || !there {
 		return nil, err
