@@ -19,6 +19,7 @@
 //	internal/words             data     the small words of reports and messages
 //	internal/textdiff          data     the unified diff of two texts
 //	internal/giturl            data     URLs of repositories: which are of the same one, and how they are printed
+//	internal/progress          data     how far something is that takes longer than a second
 //	internal/tree              data     a directory in memory
 //	internal/argo              data     Argo CD's own resources: names, and the types of their fields
 //	internal/argo/versions     data     what differs between versions of Argo CD
@@ -42,12 +43,18 @@
 //	internal/render            logic    the engines that make Kubernetes objects: manifests, Kustomize, Helm
 //	internal/bucket            logic    snapshots of a bucket, publishing to it, index, cache format
 //	internal/bucket/disk       edge     the cache on disk
+//	internal/bucket/transfer   edge     files between directories and buckets: push, pull, compare
 //	internal/bucket/s3         edge     the S3 store, its credentials and its errors
 //	internal/bucket/s3/local   edge     an S3 server in this process
 //	internal/bucket/s3/queue   edge     an SQS queue with notifications
 //	internal/bucket/buckettest test     stores, servers, faults and the contract of stores
 //	internal/s3source          logic    s3-source.yaml to Kubernetes objects
 //	internal/s3source/triggerfile logic s3-source.yaml itself
+//	internal/s3source/buckets  edge     the buckets that trigger files and commands name, each opened once
+//	internal/s3source/hook     edge     the s3 plugin as commands in an application's directory
+//	internal/input             edge     files, directories and standard input that a user names, with limits
+//	internal/workspace         edge     a user's repositories, the roots in them, and plans of those
+//	internal/edit              edge     annotations of Applications in files of work trees: all files or none
 //	internal/gitsource         edge     read-only view of Git repositories: work tree, revision, remote
 //	internal/fetch             edge     charts, artifacts and files from elsewhere, kept by digest
 //	internal/cmp               edge     Argo CD's plugin protocol: plugins on Unix sockets

@@ -20,6 +20,7 @@ import (
 	"github.com/argosy-cd/argosy/internal/kube"
 	"github.com/argosy-cd/argosy/internal/parent"
 	"github.com/argosy-cd/argosy/internal/policy"
+	"github.com/argosy-cd/argosy/internal/workspace"
 )
 
 // appsetPluginOptions are the flags of the appset plugin, however it is run.
@@ -235,12 +236,12 @@ func runAppsetHook(ctx context.Context, std stdio, opts appsetGenerateOptions) e
 	if err := plugin.remote.Open(); err != nil {
 		return err
 	}
-	checkout, err := openCheckout(std.getenv("ARGOCD_APP_SOURCE_PATH"))
+	checkout, err := workspace.OpenCheckout(std.getenv("ARGOCD_APP_SOURCE_PATH"))
 	if err != nil {
 		return err
 	}
-	defer checkout.root.Close()
-	answer, err := plugin.config.Generate(ctx, parent.Request{Call: call, Dir: checkout.dir, Repository: checkout.view})
+	defer checkout.Root.Close()
+	answer, err := plugin.config.Generate(ctx, parent.Request{Call: call, Dir: checkout.Dir, Repository: checkout.View})
 	for _, w := range answer.Warnings {
 		fmt.Fprintln(std.err, "warning:", w)
 	}

@@ -26,6 +26,7 @@ import (
 	"github.com/argosy-cd/argosy/internal/policy"
 	"github.com/argosy-cd/argosy/internal/refresh"
 	"github.com/argosy-cd/argosy/internal/s3source"
+	"github.com/argosy-cd/argosy/internal/s3source/buckets"
 	"github.com/argosy-cd/argosy/internal/worker"
 )
 
@@ -273,7 +274,7 @@ func (s *sidecar) open(ctx context.Context, std stdio, opts cmpOptions) (*cmp.Se
 		return nil, err
 	}
 	// What is looked at is not what is read: a cache would be of no use.
-	looks := &buckets{now: std.now, asked: s.metrics.asked}
+	looks := &buckets.Pool{Now: std.now, Asked: s.metrics.asked}
 	if api != nil && opts.refreshes {
 		s.refresh = &refresher{
 			options: opts.refresh, api: api, buckets: looks, policy: s.policy.current, log: s.log, now: std.now, forget: true,
@@ -306,7 +307,7 @@ func (s *sidecar) open(ctx context.Context, std stdio, opts cmpOptions) (*cmp.Se
 				s.reads = &publisher{api: api, now: std.now, failed: func(err error) { note(err.Error()) }, pending: map[refresh.Place]s3source.Reads{}, wake: make(chan struct{}, 1)}
 			}
 			namespace := opts.appset.argocd(api)
-			plugin = s.s3(&buckets{cache: cache, now: std.now, asked: s.metrics.asked}, func(c argo.Call) policy.Parent { return policy.ParentOf(c, namespace, opts.appset.admins) })
+			plugin = s.s3(&buckets.Pool{Cache: cache, Now: std.now, Asked: s.metrics.asked}, func(c argo.Call) policy.Parent { return policy.ParentOf(c, namespace, opts.appset.admins) })
 		}
 		plugin.Version = opts.version
 		cfg.Plugins = append(cfg.Plugins, plugin)

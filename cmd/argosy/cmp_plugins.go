@@ -11,6 +11,7 @@ import (
 	"github.com/argosy-cd/argosy/internal/parent"
 	"github.com/argosy-cd/argosy/internal/policy"
 	"github.com/argosy-cd/argosy/internal/s3source"
+	"github.com/argosy-cd/argosy/internal/s3source/buckets"
 	"github.com/argosy-cd/argosy/internal/s3source/triggerfile"
 	"github.com/argosy-cd/argosy/internal/tree"
 	"github.com/argosy-cd/argosy/internal/worker/job"
@@ -48,7 +49,7 @@ func archiveOf(r *cmp.Request) func(context.Context) (parent.Archive, error) {
 }
 
 // s3 is the s3 plugin on a socket. The parent of a call is the application that asks.
-func (s *sidecar) s3(b *buckets, parentOf func(argo.Call) policy.Parent) cmp.Plugin {
+func (s *sidecar) s3(b *buckets.Pool, parentOf func(argo.Call) policy.Parent) cmp.Plugin {
 	return cmp.Plugin{
 		Name: "s3", Discover: triggerfile.Name, Parameters: s3source.Parameters(),
 		Generate: func(ctx context.Context, r *cmp.Request) ([]manifest.Object, error) {
@@ -61,7 +62,7 @@ func (s *sidecar) s3(b *buckets, parentOf func(argo.Call) policy.Parent) cmp.Plu
 			if err != nil {
 				return nil, err
 			}
-			config := s3source.Config{Open: b.reader, Policy: p, App: r.Call, File: file}
+			config := s3source.Config{Open: b.Reader, Policy: p, App: r.Call, File: file}
 			if err := config.Check(sources); err != nil {
 				return nil, err
 			}

@@ -108,7 +108,7 @@ func runDemo(ctx context.Context, std stdio, opts demoOptions, args []string) (e
 		return err
 	}
 	if x.elsewhere != nil {
-		defer x.elsewhere.close() //nolint:errcheck // only read from
+		defer x.elsewhere.Close() //nolint:errcheck // only read from
 	}
 	dir, err := newDemoDir()
 	if err != nil {

@@ -35,7 +35,7 @@ func (s *stage) plan(ctx context.Context) (*plan.Plan, error) {
 	}
 	cfg.Loader = source.Loader{Open: s.open, Environment: source.Environment{Unbounded: true}}
 	if s.exhibit.elsewhere != nil {
-		cfg.Loader.Remote = elsewhere{s.exhibit.elsewhere}
+		cfg.Loader.Remote = s.exhibit.elsewhere.Remote()
 	}
 	p, err := plan.New(ctx, cfg, s.exhibit.roots...)
 	if err != nil {

@@ -27,6 +27,7 @@ import (
 	"github.com/argosy-cd/argosy/internal/gitsource"
 	"github.com/argosy-cd/argosy/internal/plan"
 	"github.com/argosy-cd/argosy/internal/policy"
+	"github.com/argosy-cd/argosy/internal/s3source/buckets"
 	"github.com/argosy-cd/argosy/internal/s3source/triggerfile"
 	"github.com/argosy-cd/argosy/internal/source"
 	"github.com/argosy-cd/argosy/internal/tree"
@@ -42,7 +43,7 @@ type stage struct {
 	now      func() time.Time
 
 	s3      *local.Server
-	buckets *buckets
+	buckets *buckets.Pool
 	repos   []servedRepo
 	clocks  *trigger.Clocks
 	git     string // URL of the Git server
@@ -130,14 +131,14 @@ func (s *stage) serveS3(ctx context.Context, std stdio) error {
 		return err
 	}
 	s.stop = append(s.stop, s.s3.Close)
-	s.buckets = &buckets{now: std.now, local: s.s3.URL, asked: func(string, error) { s.reads.Add(1) }}
+	s.buckets = &buckets.Pool{Now: std.now, Local: s.s3.URL, Asked: func(string, error) { s.reads.Add(1) }}
 	return s.push(ctx)
 }
 
 // push puts into S3 what CI has made.
 func (s *stage) push(ctx context.Context) error {
 	for u, files := range s.exhibit.artifacts {
-		store, err := s.buckets.store(ctx, triggerfile.Access{Bucket: u.Bucket})
+		store, err := s.buckets.Store(ctx, triggerfile.Access{Bucket: u.Bucket})
 		if err != nil {
 			return err
 		}
@@ -268,7 +269,7 @@ func (s *stage) open(ctx context.Context, url, revision string) (source.Reposito
 		return source.Repository{View: view}, err
 	}
 	if _, _, err := s.instead(url, revision); err != nil && s.exhibit.elsewhere != nil {
-		return s.exhibit.elsewhere.loader().Open(ctx, url, revision)
+		return s.exhibit.elsewhere.Loader().Open(ctx, url, revision)
 	}
 	id := [2]string{url, revision}
 	s.viewing.Lock()

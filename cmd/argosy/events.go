@@ -19,6 +19,7 @@ import (
 	"github.com/argosy-cd/argosy/internal/events"
 	"github.com/argosy-cd/argosy/internal/gitsource"
 	"github.com/argosy-cd/argosy/internal/problem"
+	"github.com/argosy-cd/argosy/internal/s3source/buckets"
 )
 
 type eventsOptions struct {
@@ -100,7 +101,7 @@ func runEvents(ctx context.Context, std stdio, opts eventsOptions) error {
 		return err
 	}
 	x.refresher = &refresher{
-		options: opts.refresh, api: api, buckets: &buckets{now: std.now}, policy: policy.current, log: x.log, now: std.now, hinted: true,
+		options: opts.refresh, api: api, buckets: &buckets.Pool{Now: std.now}, policy: policy.current, log: x.log, now: std.now, hinted: true,
 		heads: bucketHeads{api: api, now: std.now, remote: &gitsource.Remote{Now: std.now, KnownHosts: api.KnownHosts, CA: api.CA}},
 	}
 	x.refresher.metrics = newRefreshMetrics(x.registry, x.refresher)

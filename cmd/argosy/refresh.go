@@ -24,6 +24,7 @@ import (
 	"github.com/argosy-cd/argosy/internal/policy"
 	"github.com/argosy-cd/argosy/internal/problem"
 	"github.com/argosy-cd/argosy/internal/refresh"
+	"github.com/argosy-cd/argosy/internal/s3source/buckets"
 	"github.com/argosy-cd/argosy/internal/trigger"
 )
 
@@ -109,7 +110,7 @@ func (o *refreshOptions) check(std stdio) error {
 type refresher struct {
 	options refreshOptions
 	api     *kube.Client
-	buckets *buckets
+	buckets *buckets.Pool
 	policy  func() (*policy.Policy, error)
 	log     *slog.Logger
 	metrics *refreshMetrics
@@ -128,7 +129,7 @@ func (r *refresher) controller(knows func(namespace string) bool) *refresh.Contr
 	if spread == 0 {
 		spread = min(r.options.interval/4, time.Minute)
 	}
-	looks := refresh.Looks{Reads: r.api.Reads, Open: r.buckets.reader, Policy: r.policy, Head: r.heads.head}
+	looks := refresh.Looks{Reads: r.api.Reads, Open: r.buckets.Reader, Policy: r.policy, Head: r.heads.head}
 	if r.forget {
 		looks.Forget = r.api.Forget
 	}

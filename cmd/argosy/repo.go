@@ -23,6 +23,7 @@ import (
 	"github.com/argosy-cd/argosy/internal/gitserver"
 	"github.com/argosy-cd/argosy/internal/policy"
 	"github.com/argosy-cd/argosy/internal/problem"
+	"github.com/argosy-cd/argosy/internal/s3source/buckets"
 	"github.com/argosy-cd/argosy/internal/s3source/triggerfile"
 	"github.com/argosy-cd/argosy/internal/trigger"
 	"github.com/argosy-cd/argosy/internal/turnstile"
@@ -141,7 +142,7 @@ func repoHTTP(handler http.Handler, patience time.Duration) *http.Server {
 type servedRepositories struct {
 	clocks  *trigger.Clocks
 	policy  *policy.Policy
-	buckets *buckets
+	buckets *buckets.Pool
 	timeout time.Duration
 
 	// Requests for clocks, which are open to everybody, do not take the places of those for buckets.
@@ -185,7 +186,7 @@ func newServedRepositories(std stdio, opts repoOptions) (*servedRepositories, er
 		return nil, usagef("--users and --anonymous-buckets exclude each other")
 	}
 	cache, err := opts.open(std)
-	s.buckets = &buckets{cache: cache, now: std.now}
+	s.buckets = &buckets.Pool{Cache: cache, Now: std.now}
 	return s, err
 }
 
@@ -210,7 +211,7 @@ func (s *servedRepositories) repository(ctx context.Context, path string) (gitse
 	}
 	b := s.find(path)
 	if b == nil {
-		reader, err := s.buckets.reader(ctx, triggerfile.Access{Bucket: url.Bucket})
+		reader, err := s.buckets.Reader(ctx, triggerfile.Access{Bucket: url.Bucket})
 		if err != nil {
 			return nil, err
 		}

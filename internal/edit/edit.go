@@ -1,7 +1,11 @@
-package main
+// Package edit writes annotations of Applications into the files of a user's work trees: sync waves, and the paths that an Application is
+// rendered from.
+//
+// Only an Application that a file has verbatim is edited. All files are changed or none, every other byte stays as it was, and a file that
+// somebody else has changed in the meantime is an error.
+package edit
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -10,6 +14,7 @@ import (
 
 	"github.com/argosy-cd/argosy/internal/annotate"
 	"github.com/argosy-cd/argosy/internal/gitsource"
+	"github.com/argosy-cd/argosy/internal/input"
 	"github.com/argosy-cd/argosy/internal/manifest"
 	"github.com/argosy-cd/argosy/internal/plan"
 	"github.com/argosy-cd/argosy/internal/source"
@@ -30,7 +35,7 @@ type annotation struct {
 
 // editor finds Applications in files of work trees, and annotates them there.
 type editor struct {
-	repos *repositories
+	local []gitsource.Local
 	files map[string]openFile
 }
 
@@ -40,9 +45,7 @@ type openFile struct {
 	docs []manifest.Document
 }
 
-func newEditor(ctx context.Context, repos *repositories) (*editor, error) {
-	return &editor{repos, map[string]openFile{}}, repos.ready(ctx)
-}
+func newEditor(local []gitsource.Local) *editor { return &editor{local, map[string]openFile{}} }
 
 // find returns the place of an Application or a set that an Application deploys. The error says why there is none.
 func (e *editor) find(parent *plan.Application, item *plan.Item) (place, error) {
@@ -98,7 +101,7 @@ func (e *editor) resource(s plan.Source, o manifest.Object) (place, bool) {
 
 // applied returns the place of an Application that was named on the command line, or found there.
 func (e *editor) applied(at manifest.Position, o manifest.Object) (place, error) {
-	for _, l := range e.repos.local {
+	for _, l := range e.local {
 		file, ok := inWorkTree(l, at.File)
 		if !ok {
 			continue
@@ -114,7 +117,7 @@ func (e *editor) applied(at manifest.Position, o manifest.Object) (place, error)
 
 // onDisk returns the file of a repository in its work tree, if it is there.
 func (e *editor) onDisk(url, name string) []string {
-	for _, l := range e.repos.local {
+	for _, l := range e.local {
 		if gitsource.Key(l.URL) != gitsource.Key(url) {
 			continue
 		}
@@ -149,19 +152,29 @@ func inWorkTree(l gitsource.Local, file string) (string, bool) {
 func (e *editor) places(file string, o manifest.Object) []place {
 	f, ok := e.files[file]
 	if !ok {
-		if data, err := readLimited(file); err == nil {
+		if data, err := input.File(file); err == nil {
 			f.data = data
-			f.docs, _, _ = manifest.DecodeLoose(nearName(file), data)
+			f.docs, _, _ = manifest.DecodeLoose(input.Near(file), data)
 		}
 		e.files[file] = f
 	}
 	var out []place
 	for _, d := range f.docs {
-		if objectName(d.Object) == objectName(o) && reflect.DeepEqual(d.Object["spec"], o["spec"]) {
+		if sameName(d.Object, o) && reflect.DeepEqual(d.Object["spec"], o["spec"]) {
 			out = append(out, place{file, d.Position, d.Object})
 		}
 	}
 	return out
+}
+
+// sameName reports whether two objects have the same kind and name.
+func sameName(a, b manifest.Object) bool {
+	for _, path := range [][]string{{"kind"}, {"metadata", "name"}, {"metadata", "generateName"}} {
+		if manifest.String(a, path...) != manifest.String(b, path...) {
+			return false
+		}
+	}
+	return manifest.Group(a) == manifest.Group(b)
 }
 
 // write writes annotations into their files: all of them, or none and an error.

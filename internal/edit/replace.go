@@ -1,4 +1,4 @@
-package main
+package edit
 
 import (
 	"bytes"
@@ -6,6 +6,9 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+
+	"github.com/argosy-cd/argosy/internal/input"
+	"github.com/argosy-cd/argosy/internal/problem"
 )
 
 // replacement is a file that gets other content.
@@ -60,9 +63,9 @@ func plainRename(err error) error {
 func (r *replacement) stage() error {
 	info, err := os.Stat(r.file)
 	if err != nil {
-		return pathError(err)
+		return problem.Path(err)
 	}
-	now, err := readLimited(r.file)
+	now, err := input.File(r.file)
 	if err != nil {
 		return err
 	}
@@ -80,11 +83,11 @@ func (r *replacement) stage() error {
 func writeBeside(file string, data []byte, mode os.FileMode) (string, error) {
 	f, err := os.CreateTemp(filepath.Dir(file), ".argosy-")
 	if err != nil {
-		return "", pathError(err)
+		return "", problem.Path(err)
 	}
 	_, err = f.Write(data)
 	if err = errors.Join(err, f.Chmod(mode), f.Sync(), f.Close()); err != nil {
-		return f.Name(), pathError(err)
+		return f.Name(), problem.Path(err)
 	}
 	return f.Name(), nil
 }

@@ -1,4 +1,7 @@
-package main
+// Package input reads the files and directories that a user names on the command line, and standard input.
+//
+// Every read has a limit. An error begins with the file that it is about.
+package input
 
 import (
 	"errors"
@@ -9,13 +12,13 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/argosy-cd/argosy/internal/gitsource"
 	"github.com/argosy-cd/argosy/internal/manifest"
+	"github.com/argosy-cd/argosy/internal/problem"
 )
 
-// readDocuments reads the documents of files, of all manifests in directories, and of standard input ("-"), in the
+// Documents reads the documents of files, of all manifests in directories, and of standard input ("-"), in the
 // order of the arguments and, in a directory, of names.
-func readDocuments(stdin io.Reader, args []string, recursive bool) ([]manifest.Document, error) {
+func Documents(stdin io.Reader, args []string, recursive bool) ([]manifest.Document, error) {
 	var docs []manifest.Document
 	var errs []error
 	for _, arg := range args {
@@ -25,7 +28,7 @@ func readDocuments(stdin io.Reader, args []string, recursive bool) ([]manifest.D
 			continue
 		}
 		for _, file := range files {
-			data, err := readInput(stdin, file)
+			data, err := FileOr(stdin, file)
 			if err != nil {
 				errs = append(errs, err)
 				continue
@@ -47,7 +50,7 @@ func manifestFiles(arg string, recursive bool) ([]string, error) {
 	}
 	info, err := os.Stat(arg)
 	if err != nil {
-		return nil, pathError(err)
+		return nil, problem.Path(err)
 	}
 	if !info.IsDir() {
 		return []string{arg}, nil
@@ -58,10 +61,10 @@ func manifestFiles(arg string, recursive bool) ([]string, error) {
 	err = filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
-			return pathError(err)
+			return problem.Path(err)
 		case d.IsDir() && path != root && (!recursive || strings.HasPrefix(d.Name(), ".")):
 			return filepath.SkipDir
-		case !d.IsDir() && isManifest(d.Name()) && isRegular(path, d):
+		case !d.IsDir() && IsManifest(d.Name()) && isRegular(path, d):
 			files = append(files, path)
 		}
 		return nil
@@ -81,8 +84,8 @@ func isRegular(path string, d fs.DirEntry) bool {
 	return err != nil || info.Mode().IsRegular() // a broken link is named when it is opened
 }
 
-// isManifest reports whether a file of a directory is read.
-func isManifest(name string) bool {
+// IsManifest reports whether a file of a directory is read, by its name.
+func IsManifest(name string) bool {
 	switch strings.ToLower(filepath.Ext(name)) {
 	case ".yaml", ".yml", ".json":
 		return !strings.HasPrefix(name, ".")
@@ -90,9 +93,10 @@ func isManifest(name string) bool {
 	return false
 }
 
-func readInput(stdin io.Reader, file string) ([]byte, error) {
+// FileOr reads a file, or standard input if its name is "-".
+func FileOr(stdin io.Reader, file string) ([]byte, error) {
 	if file != "-" {
-		return readLimited(file)
+		return File(file)
 	}
 	data, err := io.ReadAll(io.LimitReader(stdin, manifest.MaxBytes+1))
 	if err != nil {
@@ -101,62 +105,41 @@ func readInput(stdin io.Reader, file string) ([]byte, error) {
 	return data, nil
 }
 
-// readLimited reads a file; manifest.Decode refuses what is over its limit.
-func readLimited(file string) ([]byte, error) {
+// File reads a file, up to one byte over the limit of manifests; manifest.Decode refuses what is over it.
+func File(file string) ([]byte, error) {
 	f, err := os.Open(file)
 	if err != nil {
-		return nil, pathError(err)
+		return nil, problem.Path(err)
 	}
 	defer f.Close()
 	data, err := io.ReadAll(io.LimitReader(f, manifest.MaxBytes+1))
 	if err != nil {
-		return nil, pathError(err)
+		return nil, problem.Path(err)
 	}
 	return data, nil
 }
 
-// pathError puts the file in front, where the eye looks for it.
-func pathError(err error) error {
-	var pe *fs.PathError
-	if errors.As(err, &pe) {
-		return fmt.Errorf("%s: %w", pe.Path, pe.Err)
+// Dir opens a directory that nothing can lead out of.
+func Dir(dir string) (*os.Root, error) {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, problem.Path(err)
 	}
-	return err
+	return root, nil
 }
 
-// parseRepoFlag reads URL=PATH[@REV]. The URL ends at the first "=" behind which there is a path that exists, because
-// URLs may contain "="; the revision starts at the first "@" behind a path that exists, because both may contain "@".
-func parseRepoFlag(flag string) (gitsource.Local, error) {
-	url, rest, ok := strings.Cut(flag, "=")
-	if !ok || url == "" || rest == "" {
-		return gitsource.Local{}, usagef("--repo %s: must be URL=PATH or URL=PATH@REV", gitsource.Redact(flag))
+// Near is a file's name from the working directory, if the file is below it; else the name as it is.
+func Near(file string) string {
+	here, err := filepath.Abs(".")
+	if err != nil {
+		return file
 	}
-	for {
-		l := splitRevision(rest)
-		if _, err := os.Stat(l.Path); err == nil {
-			l.URL = url
-			return l, nil
-		}
-		more, tail, ok := strings.Cut(rest, "=")
-		if !ok {
-			return l, usagef("--repo %s: there is no directory %s", gitsource.Redact(flag), splitRevision(rest).Path)
-		}
-		url, rest = url+"="+more, tail
+	full, err := filepath.Abs(file)
+	if err != nil {
+		return file
 	}
-}
-
-func splitRevision(s string) gitsource.Local {
-	if _, err := os.Stat(s); err == nil {
-		return gitsource.Local{Path: s}
+	if rel, err := filepath.Rel(here, full); err == nil && filepath.IsLocal(rel) {
+		return rel
 	}
-	for i := 1; i < len(s)-1; i++ {
-		if s[i] != '@' {
-			continue
-		}
-		if _, err := os.Stat(s[:i]); err == nil {
-			return gitsource.Local{Path: s[:i], Revision: s[i+1:]}
-		}
-	}
-	path, _, _ := strings.Cut(s, "@")
-	return gitsource.Local{Path: path}
+	return file
 }

@@ -1,9 +1,11 @@
-package main
+package progress_test
 
 import (
 	"bytes"
 	"testing"
 	"time"
+
+	"github.com/argosy-cd/argosy/internal/progress"
 )
 
 func TestProgress(t *testing.T) {
@@ -20,12 +22,12 @@ func TestProgress(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			var out bytes.Buffer
 			now := time.Unix(0, 0)
-			p := newProgress(stdio{err: &out, terminal: c.terminal, now: func() time.Time { return now }}, "uploading")
+			p := progress.New(progress.Config{Out: &out, Terminal: c.terminal, Now: func() time.Time { return now }}, "uploading")
 			for i := range 10 {
 				now = now.Add(c.step)
-				p.report(i+1, 10)
+				p.Report(i+1, 10)
 			}
-			p.end()
+			p.End()
 			got := out.String()
 			if c.terminal {
 				got = got[:min(len(got), len(c.want))]

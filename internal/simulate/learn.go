@@ -1,4 +1,4 @@
-package main
+package simulate
 
 import (
 	"encoding/json"
@@ -7,7 +7,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/argosy-cd/argosy/internal/simulate"
 	"github.com/argosy-cd/argosy/internal/words"
 )
 
@@ -15,11 +14,8 @@ import (
 const longestLearnt = 30 * 24 * time.Hour
 
 // learn takes times from a boot, by the names that simulations have: from when everything of an Application was applied until it was healthy.
-func learn(std stdio, file string, apply time.Duration) (map[string]time.Duration, error) {
-	data, err := readLimited(file)
-	if err != nil {
-		return nil, err
-	}
+// The file is what the data is called in messages.
+func learn(file string, data []byte, apply time.Duration, note func(string)) (map[string]time.Duration, error) {
 	var boot struct {
 		Events []learntEvent       `json:"events"`
 		Items  []learntApplication `json:"items"`
@@ -28,8 +24,9 @@ func learn(std stdio, file string, apply time.Duration) (map[string]time.Duratio
 		return nil, fmt.Errorf("%s: it is not a boot: neither a list of Applications in JSON (kubectl get applications -A -o json), nor what -o json writes", file)
 	}
 	var out map[string]time.Duration
+	var err error
 	if boot.Items != nil {
-		out, err = learnCluster(std, file, boot.Items)
+		out, err = learnCluster(file, boot.Items, note)
 	} else {
 		out, err = learnEvents(file, boot.Events, apply)
 	}
@@ -51,9 +48,9 @@ func learnEvents(file string, events []learntEvent, apply time.Duration) (map[st
 		switch {
 		case !(e.At >= 0 && e.At <= longestLearnt.Seconds()):
 			return nil, fmt.Errorf("%s: at must be seconds, 0 to %g, it is %g", file, longestLearnt.Seconds(), e.At)
-		case e.What == simulate.WaveStarted:
+		case e.What == WaveStarted:
 			began[e.Application] = e.At
-		case e.What == simulate.BecameState && e.Detail == string(simulate.Healthy):
+		case e.What == BecameState && e.Detail == string(Healthy):
 			if start, ok := began[e.Application]; ok && e.At >= start {
 				took := time.Duration((e.At - start) * float64(time.Second)).Round(time.Millisecond)
 				out[e.Application] = max(took-apply, 0)
@@ -81,7 +78,7 @@ type learntApplication struct {
 
 // learnCluster reads when syncs ended, which is when the last wave was applied, and when Applications became healthy. Of one that was synced
 // again later, nobody knows any more.
-func learnCluster(std stdio, file string, apps []learntApplication) (map[string]time.Duration, error) {
+func learnCluster(file string, apps []learntApplication, note func(string)) (map[string]time.Duration, error) {
 	namespaces := map[string]int{}
 	for _, a := range apps {
 		if a.Kind != "Application" {
@@ -96,7 +93,7 @@ func learnCluster(std stdio, file string, apps []learntApplication) (map[string]
 			name = a.Metadata.Namespace + "/" + name
 		}
 		healthy, applied := a.Status.Health.LastTransitionTime, a.Status.OperationState.FinishedAt
-		if a.Status.Health.Status != string(simulate.Healthy) || healthy == nil || applied == nil || a.Status.OperationState.Phase != "Succeeded" {
+		if a.Status.Health.Status != string(Healthy) || healthy == nil || applied == nil || a.Status.OperationState.Phase != "Succeeded" {
 			forgotten[name] = true
 			continue
 		}
@@ -110,7 +107,7 @@ func learnCluster(std stdio, file string, apps []learntApplication) (map[string]
 	}
 	if len(forgotten) > 0 && len(out) > 0 {
 		names := slices.Sorted(maps.Keys(forgotten))
-		fmt.Fprintf(std.err, "note: %s: of %s it is not known any more how long they took: not healthy, or synced again since; such as %s\n", file, words.Count(len(names), "Application"), words.Printable(names[0]))
+		note(fmt.Sprintf("%s: of %s it is not known any more how long they took: not healthy, or synced again since; such as %s", file, words.Count(len(names), "Application"), words.Printable(names[0])))
 	}
 	return out, nil
 }

@@ -1,24 +1,23 @@
-package main
+package edit
 
 import (
-	"context"
 	"errors"
 	"fmt"
+	"io"
 	"strconv"
 	"strings"
 
 	"github.com/argosy-cd/argosy/internal/argo"
+	"github.com/argosy-cd/argosy/internal/gitsource"
+	"github.com/argosy-cd/argosy/internal/input"
 	"github.com/argosy-cd/argosy/internal/manifest"
 	"github.com/argosy-cd/argosy/internal/plan"
 	"github.com/argosy-cd/argosy/internal/words"
 )
 
-// runAssignWaves writes the waves of Applications that need others into their files.
-func runAssignWaves(ctx context.Context, std stdio, repos *repositories, p *plan.Plan) error {
-	editor, err := newEditor(ctx, repos)
-	if err != nil {
-		return err
-	}
+// Waves writes the waves of Applications that need others into their files, and prints which. Local are the repositories on disk.
+func Waves(out io.Writer, local []gitsource.Local, p *plan.Plan) error {
+	editor := newEditor(local)
 	var list []annotation
 	var errs []error
 	for _, app := range p.Applications {
@@ -41,7 +40,7 @@ func runAssignWaves(ctx context.Context, std stdio, repos *repositories, p *plan
 		return err
 	}
 	for _, a := range list {
-		if err := words.Line(std.out, "%s: %s is in wave %s", nearName(a.file), a.name, a.value); err != nil {
+		if err := words.Line(out, "%s: %s is in wave %s", input.Near(a.file), a.name, a.value); err != nil {
 			return err
 		}
 	}

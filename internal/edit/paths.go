@@ -1,26 +1,37 @@
-package main
+package edit
 
 import (
 	"context"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 
 	"github.com/argosy-cd/argosy/internal/argo"
+	"github.com/argosy-cd/argosy/internal/gitsource"
+	"github.com/argosy-cd/argosy/internal/input"
 	"github.com/argosy-cd/argosy/internal/manifest"
 	"github.com/argosy-cd/argosy/internal/plan"
 	"github.com/argosy-cd/argosy/internal/source"
 	"github.com/argosy-cd/argosy/internal/words"
 )
 
-// runWritePaths writes the directories that Applications are made of into their files, and says which Applications it skips.
-func runWritePaths(ctx context.Context, std stdio, repos *repositories, p *plan.Plan) error {
-	editor, err := newEditor(ctx, repos)
-	if err != nil {
-		return err
-	}
-	w := newPathWriter(editor, repos, p)
-	for _, app := range p.Applications {
+// Paths writes the directories that Applications are rendered from into their files.
+type Paths struct {
+	Plan *plan.Plan
+	// Local are the repositories on disk.
+	Local []gitsource.Local
+	// Open opens a repository of the plan.
+	Open func(ctx context.Context, url, revision string) (source.Repository, error)
+	// Unknown is why an Application is not known completely.
+	Unknown func(app *plan.Application) string
+}
+
+// Write writes the annotations, and prints which. It says on talk which Applications it skips, and why.
+func (p Paths) Write(ctx context.Context, out, talk io.Writer) error {
+	editor := newEditor(p.Local)
+	w := newPathWriter(editor, p)
+	for _, app := range p.Plan.Applications {
 		if !app.Applied {
 			w.application(ctx, app)
 		}
@@ -31,10 +42,10 @@ func runWritePaths(ctx context.Context, std stdio, repos *repositories, p *plan.
 		return err
 	}
 	for _, why := range w.reasons {
-		fmt.Fprintln(std.err, words.Harmless(fmt.Sprintf("skipped %s: %s", strings.Join(w.skipped[why], ", "), why)))
+		fmt.Fprintln(talk, words.Harmless(fmt.Sprintf("skipped %s: %s", strings.Join(w.skipped[why], ", "), why)))
 	}
 	for _, a := range w.list {
-		if err := words.Line(std.out, "%s: %s is made of %s", nearName(a.file), words.Printable(a.name), words.Printable(a.value)); err != nil {
+		if err := words.Line(out, "%s: %s is made of %s", input.Near(a.file), words.Printable(a.name), words.Printable(a.value)); err != nil {
 			return err
 		}
 	}
@@ -43,9 +54,10 @@ func runWritePaths(ctx context.Context, std stdio, repos *repositories, p *plan.
 
 // pathWriter collects what is to be written.
 type pathWriter struct {
-	editor *editor
-	open   func(ctx context.Context, url, revision string) (source.Repository, error)
-	plan   *plan.Plan
+	editor  *editor
+	open    func(ctx context.Context, url, revision string) (source.Repository, error)
+	plan    *plan.Plan
+	unknown func(app *plan.Application) string
 	// deployments are where Applications are deployed, sets what generates the others.
 	deployments map[plan.Ref][]deployment
 	sets        map[*plan.Application]deployment
@@ -71,13 +83,13 @@ type generated struct {
 	paths []string
 }
 
-func newPathWriter(editor *editor, repos *repositories, p *plan.Plan) *pathWriter {
+func newPathWriter(editor *editor, p Paths) *pathWriter {
 	w := &pathWriter{
-		editor: editor, open: repos.loader().Open, plan: p, skipped: map[string][]string{},
+		editor: editor, open: p.Open, plan: p.Plan, unknown: p.Unknown, skipped: map[string][]string{},
 		deployments: map[plan.Ref][]deployment{}, sets: map[*plan.Application]deployment{}, generated: map[*plan.Item][]generated{},
 		unfit: map[*plan.Application]bool{},
 	}
-	for _, parent := range p.Applications {
+	for _, parent := range p.Plan.Applications {
 		for _, item := range parent.Items {
 			if child := item.Application; child != nil {
 				w.deployments[child.Ref] = append(w.deployments[child.Ref], deployment{parent, item})
@@ -100,7 +112,7 @@ func (w *pathWriter) skip(app *plan.Application, format string, args ...any) {
 
 // application adds the annotation of an Application, for each file that it is in.
 func (w *pathWriter) application(ctx context.Context, app *plan.Application) {
-	why := unfit(app)
+	why := w.cannot(app)
 	var paths []string
 	if why == nil {
 		paths, why = w.paths(ctx, app)
@@ -136,8 +148,8 @@ func pathsOf(o manifest.Object) string {
 	return manifest.String(o, "metadata", "annotations", argo.PathsAnnotation)
 }
 
-// unfit says why an Application must not have the annotation, nil if it may.
-func unfit(app *plan.Application) error {
+// cannot says why an Application must not have the annotation, nil if it may.
+func (w *pathWriter) cannot(app *plan.Application) error {
 	for _, s := range app.Sources {
 		if s.Kind != source.AppSet && s.Kind != source.S3 && s.Kind != source.Plugin {
 			continue
@@ -151,9 +163,9 @@ func unfit(app *plan.Application) error {
 	}
 	switch {
 	case len(app.Sources) == 0:
-		return fmt.Errorf("not rendered: %s", unknownOf(app))
+		return fmt.Errorf("not rendered: %s", w.unknown(app))
 	case app.Verdict() != source.Known:
-		return fmt.Errorf("%s, there may be more files: %s", app.Verdict(), unknownOf(app))
+		return fmt.Errorf("%s, there may be more files: %s", app.Verdict(), w.unknown(app))
 	}
 	return nil
 }
