@@ -56,6 +56,7 @@ func Run(ctx context.Context, c Config) (p *plan.Plan, err error) {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, dir.remove()) }()
+	c.Namespace = argoNamespace(c.Namespace, c.Exhibit.roots)
 	clock := &bootClock{base: c.Now().Truncate(interval), speed: c.Speed}
 	s := &stage{Config: c, exhibit: c.Exhibit, dir: dir.path, time: clock.now}
 	if err := s.open(ctx); err != nil {

@@ -207,7 +207,7 @@ func (s *stage) servePlugins(ctx context.Context) error {
 		return err
 	}
 	remote := s.newRemote("appset")
-	plugins, err := s.Plugins(Place{Namespace: argoNamespace(s.Namespace, s.exhibit.roots), Git: remote, S3: s.s3.URL, Read: func() { s.reads.Add(1) }})
+	plugins, err := s.Plugins(Place{Namespace: s.Namespace, Git: remote, S3: s.s3.URL, Read: func() { s.reads.Add(1) }})
 	if err != nil {
 		return err
 	}
