@@ -224,3 +224,38 @@ func TestClock(t *testing.T) {
 		t.Errorf("%s after nothing", got)
 	}
 }
+
+// TestStay: after the boot clocks go on to tick, and changes and errors of what the plugins answer are told once.
+func TestStay(t *testing.T) {
+	d := newTestDemo(t)
+	d.Stay = true
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	answer := func(list ...string) func() { return func() { d.answers["s3"] = list } }
+	steps := []struct {
+		line string
+		then func()
+	}{
+		{"Ctrl-C ends it", answer("ConfigMap blue", "Secret more")},
+		{"  blue: + Secret more\n", answer()},
+		{"✗ asked again: blue: the plugin s3: no answer today\n", answer("ConfigMap blue")},
+		{"● asked again: it is mended\n", func() {}},
+		{"  blue: - Secret more\n", cancel},
+	}
+	d.Screen.Out = writer(func(p []byte) (int, error) {
+		d.out.Write(p)
+		if len(steps) > 0 && strings.Contains(string(p), steps[0].line) {
+			d.mu.Lock()
+			defer d.mu.Unlock()
+			steps[0].then()
+			steps = steps[1:]
+		}
+		return len(p), nil
+	})
+	if _, err := Run(ctx, d.Config); err != nil || len(steps) > 0 {
+		t.Fatalf("%v, %d steps are missing\n%s", err, len(steps), d.out.String())
+	}
+	if n := strings.Count(d.out.String(), "no answer today"); n != 1 {
+		t.Errorf("told %d times\n%s", n, d.out.String())
+	}
+}
