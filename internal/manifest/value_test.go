@@ -58,8 +58,7 @@ func TestReaders(t *testing.T) {
 			case err != nil && strings.Contains(err.Error(), "is over the limit of"):
 				got = "limit"
 			case err != nil:
-				got = "error: " + strings.TrimPrefix(err.Error(), "line 1: ")
-				want = strings.Replace(want, "line 1: ", "", 1)
+				got = "error: " + err.Error()
 			}
 			if got != want {
 				t.Errorf("%s of %.40q: %s, want %s", name, tt.text, got, want)
