@@ -40,7 +40,7 @@ func newWorkDir() (*workDir, error) {
 		}
 		stop() // before it removes what is somebody else's
 		if !errors.Is(err, os.ErrExist) {
-			return nil, fmt.Errorf("making a temporary directory: %w", problem.File(err))
+			return nil, fmt.Errorf("making a temporary directory: %w", problem.Path(err))
 		}
 	}
 	return nil, fmt.Errorf("making a temporary directory in %s: all names are taken", base)
@@ -70,7 +70,7 @@ func (d *workDir) watch() (stop func()) {
 // remove removes the directory, as far as nobody writes to it any more.
 func (d *workDir) remove() error {
 	if err := os.RemoveAll(d.path); err != nil && d.pipe == nil {
-		return problem.File(err)
+		return problem.Path(err)
 	}
 	return nil
 }
