@@ -1,4 +1,4 @@
-package main
+package demo
 
 import (
 	"context"
@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"maps"
 	"math"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -41,10 +40,10 @@ type show struct {
 	wrong   string // at the last tick
 }
 
-func newShow(std stdio, s *stage, p *plan.Plan, clock *bootClock) *show {
+func newShow(s *stage, p *plan.Plan, clock *bootClock) *show {
 	v := &show{
-		screen: newScreen(std), stage: s, plan: p, clock: clock, apps: map[string]*plan.Application{}, state: map[string]simulate.Health{},
-		asked: map[string]int{}, answers: map[string]map[string]string{}, commits: map[string]string{}, next: demoInterval,
+		screen: newScreen(s.Screen), stage: s, plan: p, clock: clock, apps: map[string]*plan.Application{}, state: map[string]simulate.Health{},
+		asked: map[string]int{}, answers: map[string]map[string]string{}, commits: map[string]string{}, next: interval,
 	}
 	for app, name := range simulate.Names(p) {
 		v.apps[name] = app
@@ -153,7 +152,7 @@ func (v *show) stay(ctx context.Context) {
 		v.line("  the same with --repair-after 20s goes on by itself")
 	case len(x.artifacts) > 0:
 		at := slices.SortedFunc(maps.Keys(x.artifacts), func(a, b bucket.URL) int { return strings.Compare(a.String(), b.String()) })[0]
-		v.command("AWS_ACCESS_KEY_ID=x AWS_SECRET_ACCESS_KEY=x %s s3 push --endpoint %s DIR %s", os.Args[0], v.stage.s3.URL, at)
+		v.command("AWS_ACCESS_KEY_ID=x AWS_SECRET_ACCESS_KEY=x %s s3 push --endpoint %s DIR %s", v.stage.Program, v.stage.s3.URL, at)
 	case len(v.answers) > 0:
 		v.line("  change in %s what a set or a trigger file makes use of", x.title)
 	}
@@ -272,7 +271,7 @@ func (v *show) sync(ctx context.Context, e simulate.Event, app *plan.Application
 		if name == "" {
 			continue
 		}
-		began := v.std.now()
+		began := v.stage.Now()
 		objects, err := v.stage.generate(ctx, app, s)
 		if err == nil {
 			err = compareAnswer(app, objects)
@@ -287,7 +286,7 @@ func (v *show) sync(ctx context.Context, e simulate.Event, app *plan.Application
 		}
 		v.asked[name]++
 		v.answers[answerKey(e.App, i)] = fingerprints(objects)
-		v.at(e.At, "  %s: the plugin %s answers with %s, as planned (%s)", words.Printable(app.Name), name, describeAnswer(objects), v.std.now().Sub(began).Round(time.Millisecond))
+		v.at(e.At, "  %s: the plugin %s answers with %s, as planned (%s)", words.Printable(app.Name), name, describeAnswer(objects), v.stage.Now().Sub(began).Round(time.Millisecond))
 	}
 	return nil
 }

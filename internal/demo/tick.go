@@ -1,4 +1,4 @@
-package main
+package demo
 
 import (
 	"cmp"
@@ -49,7 +49,7 @@ func (v *show) ticked(ctx context.Context) (map[string]bool, error) {
 // tick is when clocks may tick: they are fetched, and Argo CD asks the plugins again.
 func (v *show) tick(ctx context.Context) {
 	at := v.next
-	v.next += demoInterval
+	v.next += interval
 	round, err := v.refresh(ctx)
 	if ctx.Err() != nil {
 		return

@@ -1,4 +1,4 @@
-package main
+package demo
 
 import (
 	"bytes"
@@ -30,7 +30,7 @@ func TestWrap(t *testing.T) {
 // TestScreen: lines scroll, what is below them is replaced, and fits.
 func TestScreen(t *testing.T) {
 	var out bytes.Buffer
-	s := newScreen(stdio{out: &out, env: []string{"TERM=xterm", "NO_COLOR=1"}, size: func() (int, int) { return 10, 4 }})
+	s := newScreen(Screen{Out: &out, Size: func() (int, int) { return 10, 4 }})
 	s.draw([]string{"0123456789abc", "2", "3", "4", "5"})
 	s.line("a line")
 	s.draw([]string{"x"})
@@ -42,7 +42,7 @@ func TestScreen(t *testing.T) {
 	}
 	// Without a terminal there is nothing but lines.
 	out.Reset()
-	s = newScreen(stdio{out: &out, env: []string{"TERM=xterm"}})
+	s = newScreen(Screen{Out: &out, Color: true})
 	s.draw([]string{"x"})
 	s.line("%s %s", markHealthy, strings.Repeat("long ", 50))
 	if got := out.String(); strings.Contains(got, "\x1b") || strings.Count(got, "\n") != 1 {

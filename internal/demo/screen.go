@@ -1,25 +1,34 @@
-package main
+package demo
 
 import (
 	"fmt"
+	"io"
 	"regexp"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/argosy-cd/argosy/internal/problem"
 )
+
+// Screen is where a demo is shown.
+type Screen struct {
+	Out io.Writer
+	// Size is that of the terminal that Out is. Nil is no terminal: lines are written, and nothing below them changes.
+	Size func() (width, height int)
+	// Dumb is a terminal that gets lines only.
+	Dumb  bool
+	Color bool
+}
 
 // screen is lines one after the other, and, on a terminal, a part below them that changes.
 type screen struct {
-	std   stdio
+	Screen
 	plain bool
-	color bool
 	below []string // what is drawn
 	err   error    // of the first line that could not be written
 }
 
-func newScreen(std stdio) *screen {
-	dumb := std.getenv("TERM") == "dumb" || std.getenv("TERM") == ""
-	return &screen{std: std, plain: std.size == nil || dumb, color: std.getenv("NO_COLOR") == ""}
-}
+func newScreen(s Screen) *screen { return &screen{Screen: s, plain: s.Size == nil || s.Dumb} }
 
 // line writes a line that stays.
 func (s *screen) line(format string, args ...any) {
@@ -28,7 +37,7 @@ func (s *screen) line(format string, args ...any) {
 		s.write(text + "\n")
 		return
 	}
-	width, _ := s.std.size()
+	width, _ := s.Size()
 	s.write(s.erase() + s.paint(wrap(text, width)) + "\n" + s.drawn())
 }
 
@@ -37,7 +46,7 @@ func (s *screen) table(text string) {
 	for line := range strings.Lines(text) {
 		line = strings.TrimSuffix(line, "\n")
 		if !s.plain && strings.HasPrefix(line, "    ") {
-			width, _ := s.std.size()
+			width, _ := s.Size()
 			line = cut(line, width)
 		}
 		s.line("%s", line)
@@ -55,7 +64,7 @@ func (s *screen) draw(lines []string) {
 		return
 	}
 	erase := s.erase()
-	width, height := s.std.size()
+	width, height := s.Size()
 	s.below = nil
 	for i, line := range lines {
 		if i == height-1 {
@@ -85,8 +94,8 @@ func (s *screen) drawn() string {
 }
 
 func (s *screen) write(text string) {
-	if _, err := s.std.out.Write([]byte(text)); err != nil && s.err == nil {
-		s.err = fmt.Errorf("writing: %w", innermost(err))
+	if _, err := s.Out.Write([]byte(text)); err != nil && s.err == nil {
+		s.err = fmt.Errorf("writing: %w", problem.Innermost(err))
 	}
 }
 
@@ -101,7 +110,7 @@ const (
 var colors = strings.NewReplacer(markHealthy, "\x1b[32m"+markHealthy+"\x1b[0m", markBusy, "\x1b[33m"+markBusy+"\x1b[0m", markDegraded, "\x1b[31m"+markDegraded+"\x1b[0m")
 
 func (s *screen) paint(text string) string {
-	if !s.color {
+	if !s.Color {
 		return text
 	}
 	return colors.Replace(text)

@@ -1,4 +1,4 @@
-package main
+package demo
 
 import (
 	"cmp"
@@ -11,7 +11,6 @@ import (
 
 	"github.com/argosy-cd/argosy/internal/appset/generator"
 	"github.com/argosy-cd/argosy/internal/argo"
-	"github.com/argosy-cd/argosy/internal/argo/versions"
 	"github.com/argosy-cd/argosy/internal/cmp/client"
 	"github.com/argosy-cd/argosy/internal/manifest"
 	"github.com/argosy-cd/argosy/internal/plan"
@@ -21,33 +20,30 @@ import (
 
 // plan makes the plan of the boot, from what is on the stage.
 func (s *stage) plan(ctx context.Context) (*plan.Plan, error) {
-	input := s.settings
-	input.sets = s.exhibit.sets
-	// What the roots do not bring was there before, or there would be nothing to show.
-	input.exists = append(slices.Clip(input.exists), "all")
-	cfg, err := input.config(s)
+	cfg, err := s.Plan(s)
 	if err != nil {
 		return nil, err
 	}
-	s.plugin.clusters = generator.Clusters(generator.UnknownClusters{})
-	if cfg.Clusters != nil {
-		s.plugin.clusters = cfg.Clusters
-	}
-	cfg.Loader = source.Loader{Open: s.open, Environment: source.Environment{Unbounded: true}}
+	// What the roots do not bring was there before, or there would be nothing to show.
+	cfg.Sets, cfg.ExistsAll = s.exhibit.sets, true
+	cfg.Loader = source.Loader{Open: s.repository, Environment: source.Environment{Unbounded: true}}
 	if s.exhibit.elsewhere != nil {
-		cfg.Loader.Remote = s.exhibit.elsewhere.Remote()
+		cfg.Loader.Remote = s.exhibit.elsewhere.Loader.Remote
 	}
 	p, err := plan.New(ctx, cfg, s.exhibit.roots...)
 	if err != nil {
 		return nil, err
 	}
-	s.plugin.version = func(context.Context) versions.Version { return p.Version }
-	// In a cluster, --admin-projects or the policy says which parents may generate for others.
+	facts := Facts{Clusters: generator.Clusters(generator.UnknownClusters{}), Version: p.Version}
+	if cfg.Clusters != nil {
+		facts.Clusters = cfg.Clusters
+	}
 	for _, app := range p.Applications {
-		if !slices.Contains(s.plugin.config.Admins, app.Project) {
-			s.plugin.config.Admins = append(s.plugin.config.Admins, app.Project)
+		if !slices.Contains(facts.Projects, app.Project) {
+			facts.Projects = append(facts.Projects, app.Project)
 		}
 	}
+	s.tell(facts)
 	return p, nil
 }
 
@@ -133,7 +129,7 @@ func (s *stage) pack(ctx context.Context, source plan.Source, commit string) ([]
 // environment is what Argo CD tells a plugin. What a cluster can do is left out: the plan does not know it either.
 func (s *stage) environment(app *plan.Application, source plan.Source, commit string) map[string]string {
 	name := app.Name
-	if app.Namespace != s.settings.namespace {
+	if app.Namespace != s.Namespace {
 		name = app.Namespace + "_" + app.Name
 	}
 	namespace := app.Destination[strings.LastIndex(app.Destination, "/")+1:]

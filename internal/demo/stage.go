@@ -1,11 +1,10 @@
-package main
+package demo
 
 import (
 	"context"
 	"crypto/rand"
 	"errors"
 	"fmt"
-	"log/slog"
 	"maps"
 	"net"
 	"net/url"
@@ -19,16 +18,14 @@ import (
 	"time"
 
 	"github.com/argosy-cd/argosy/internal/appset/generator"
-	"github.com/argosy-cd/argosy/internal/argo"
 	"github.com/argosy-cd/argosy/internal/bucket"
+	"github.com/argosy-cd/argosy/internal/bucket/s3"
 	"github.com/argosy-cd/argosy/internal/bucket/s3/local"
 	"github.com/argosy-cd/argosy/internal/cmp"
 	"github.com/argosy-cd/argosy/internal/gitserver"
 	"github.com/argosy-cd/argosy/internal/gitsource"
 	"github.com/argosy-cd/argosy/internal/plan"
-	"github.com/argosy-cd/argosy/internal/policy"
-	"github.com/argosy-cd/argosy/internal/s3source/buckets"
-	"github.com/argosy-cd/argosy/internal/s3source/triggerfile"
+	"github.com/argosy-cd/argosy/internal/problem"
 	"github.com/argosy-cd/argosy/internal/source"
 	"github.com/argosy-cd/argosy/internal/tree"
 	"github.com/argosy-cd/argosy/internal/trigger"
@@ -37,18 +34,17 @@ import (
 // stage is everything that a boot needs besides a cluster, in this process and on loopback: an S3 server, a Git server with the
 // repository and the clocks, our plugins on their sockets, and what the repo-server does with them.
 type stage struct {
-	exhibit  *exhibit
-	settings planInput
-	dir      string // everything that is on disk
-	now      func() time.Time
+	Config
+	exhibit *Exhibit         // what is in the repositories now
+	dir     string           // everything that is on disk
+	time    func() time.Time // of the boot
 
 	s3      *local.Server
-	buckets *buckets.Pool
 	repos   []servedRepo
 	clocks  *trigger.Clocks
 	git     string // URL of the Git server
 	sockets map[string]string
-	plugin  *appsetPlugin
+	tell    func(Facts)       // the plugins
 	remote  *gitsource.Remote // the repo-server's
 	packed  struct {          // the repository that was sent last
 		commit string
@@ -67,12 +63,12 @@ type servedRepo struct {
 	files *trigger.Files
 }
 
-// demoInterval is how often the clock appset.git ticks, in the time of the boot.
-const demoInterval = 30 * time.Second
+// interval is how often the clock appset.git ticks, in the time of the boot.
+const interval = 30 * time.Second
 
-// openStage starts all of it. The clocks have a time of their own.
-func openStage(ctx context.Context, std stdio, s *stage) (err error) {
-	s.clocks, s.sockets = &trigger.Clocks{Interval: demoInterval, Now: s.now}, map[string]string{}
+// open starts all of it. The clocks have a time of their own.
+func (s *stage) open(ctx context.Context) (err error) {
+	s.clocks, s.sockets = &trigger.Clocks{Interval: interval, Now: s.time}, map[string]string{}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, s.close())
@@ -81,17 +77,17 @@ func openStage(ctx context.Context, std stdio, s *stage) (err error) {
 	for _, r := range s.exhibit.repos {
 		// What is on disk is not for everybody on this machine.
 		name := strings.ToLower(rand.Text()[:10]) + "/cluster.git"
-		s.repos = append(s.repos, servedRepo{gitsource.Key(r.url), name, &trigger.Files{Date: s.now(), Message: "the repository as it is now"}})
+		s.repos = append(s.repos, servedRepo{gitsource.Key(r.url), name, &trigger.Files{Date: s.time(), Message: "the repository as it is now"}})
 	}
 	if err := s.look(ctx); err != nil {
 		return err
 	}
-	for _, start := range []func(context.Context, stdio) error{s.serveS3, s.serveGit, s.servePlugins} {
-		if err := start(ctx, std); err != nil {
+	for _, start := range []func(context.Context) error{s.serveS3, s.serveGit, s.servePlugins} {
+		if err := start(ctx); err != nil {
 			return err
 		}
 	}
-	s.remote = s.newRemote(std, "repo-server")
+	s.remote = s.newRemote("repo-server")
 	return s.remote.Open()
 }
 
@@ -121,7 +117,7 @@ func (s *stage) look(ctx context.Context) error {
 }
 
 // serveS3 starts the S3 server and does what CI does.
-func (s *stage) serveS3(ctx context.Context, std stdio) error {
+func (s *stage) serveS3(ctx context.Context) error {
 	names := map[string]bool{}
 	for u := range s.exhibit.artifacts {
 		names[u.Bucket] = true
@@ -131,14 +127,13 @@ func (s *stage) serveS3(ctx context.Context, std stdio) error {
 		return err
 	}
 	s.stop = append(s.stop, s.s3.Close)
-	s.buckets = &buckets.Pool{Now: std.now, Local: s.s3.URL, Asked: func(string, error) { s.reads.Add(1) }}
 	return s.push(ctx)
 }
 
 // push puts into S3 what CI has made.
 func (s *stage) push(ctx context.Context) error {
 	for u, files := range s.exhibit.artifacts {
-		store, err := s.buckets.Store(ctx, triggerfile.Access{Bucket: u.Bucket})
+		store, err := s3.Open(ctx, s3.Config{Bucket: u.Bucket, Endpoint: s.s3.URL, Anonymous: true, Alone: true, Now: s.Now})
 		if err != nil {
 			return err
 		}
@@ -150,13 +145,13 @@ func (s *stage) push(ctx context.Context) error {
 }
 
 // serveGit starts the Git server.
-func (s *stage) serveGit(ctx context.Context, _ stdio) error {
+func (s *stage) serveGit(ctx context.Context) error {
 	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
 	if err != nil {
-		return fmt.Errorf("starting a Git server: %w", innermost(err))
+		return fmt.Errorf("starting a Git server: %w", problem.Innermost(err))
 	}
 	s.git = "http://" + listener.Addr().String()
-	server := repoHTTP(&gitserver.Server{
+	server := s.HTTP(&gitserver.Server{
 		Open: func(_ context.Context, name string) (gitserver.Repository, error) {
 			if i := slices.IndexFunc(s.repos, func(r servedRepo) bool { return r.path == name }); i >= 0 {
 				return s.repos[i].files, nil
@@ -168,15 +163,15 @@ func (s *stage) serveGit(ctx context.Context, _ stdio) error {
 			return c, nil
 		},
 		Failed: func(string, error) {}, // the client says it, too
-	}, 10*time.Second)
+	})
 	go func() { _ = server.Serve(listener) }()
 	s.stop = append(s.stop, server.Close)
 	return nil
 }
 
 // newRemote reads from our own Git server, and from nowhere else.
-func (s *stage) newRemote(std stdio, name string) *gitsource.Remote {
-	return &gitsource.Remote{Dir: filepath.Join(s.dir, name), Now: std.now, Instead: s.instead}
+func (s *stage) newRemote(name string) *gitsource.Remote {
+	return &gitsource.Remote{Dir: filepath.Join(s.dir, name), Now: s.Now, Instead: s.instead}
 }
 
 // instead finds a repository on our own Git server. Clocks have one branch, and of what lies on disk there is nothing but that.
@@ -206,24 +201,21 @@ func (s *stage) clockPath(repository string) string {
 }
 
 // servePlugins starts the plugins on their sockets, as argosy cmp does.
-func (s *stage) servePlugins(ctx context.Context, std stdio) error {
+func (s *stage) servePlugins(ctx context.Context) error {
 	sockets := filepath.Join(s.dir, "plugins")
 	if err := os.Mkdir(sockets, 0o700); err != nil {
 		return err
 	}
-	side := &sidecar{log: slog.New(slog.DiscardHandler), metrics: newCmpMetrics(), policy: watchPolicy("")}
-	options := appsetPluginOptions{engineOptions: engineOptions{engine: engineEmbedded}}
-	options.namespace = cmpNamespace(s.settings.namespace, s.exhibit.roots)
-	plugin, err := options.open(std, nil, nil, "", func(string) {})
+	remote := s.newRemote("appset")
+	plugins, err := s.Plugins(Place{Namespace: s.Namespace, Git: remote, S3: s.s3.URL, Read: func() { s.reads.Add(1) }})
 	if err != nil {
 		return err
 	}
-	plugin.remote = s.newRemote(std, "appset")
-	s.plugin = plugin
-	if err := plugin.remote.Open(); err != nil {
+	s.tell = plugins.Planned
+	if err := remote.Open(); err != nil {
 		return err
 	}
-	server, err := cmp.Listen(ctx, cmp.Config{Dir: sockets, TempDir: s.dir, Now: std.now, Plugins: []cmp.Plugin{side.appset(plugin), side.s3(s.buckets, func(c argo.Call) policy.Parent { return policy.Parent{Project: c.Project, Admin: true} })}})
+	server, err := cmp.Listen(ctx, cmp.Config{Dir: sockets, TempDir: s.dir, Now: s.Now, Plugins: plugins.Served})
 	if err != nil {
 		return err
 	}
@@ -245,7 +237,7 @@ func (s *stage) servePlugins(ctx context.Context, std stdio) error {
 // Tree implements generator.Repositories, for the plan.
 func (s *stage) Tree(ctx context.Context, url, revision string) (generator.Tree, error) {
 	if _, _, err := s.instead(url, revision); err != nil && s.exhibit.elsewhere != nil {
-		return s.exhibit.elsewhere.Tree(ctx, url, revision)
+		return s.exhibit.elsewhere.Git.Tree(ctx, url, revision)
 	}
 	t, err := s.remote.Tree(ctx, url, revision, nil)
 	if err != nil {
@@ -262,14 +254,14 @@ func (s *stage) fetch(ctx context.Context, url string) (string, error) {
 	return s.remote.Commit(ctx, url, "HEAD", nil)
 }
 
-// open opens a repository for the plan: one on the stage, a bucket, or one that is fetched.
-func (s *stage) open(ctx context.Context, url, revision string) (source.Repository, error) {
+// repository opens a repository for the plan: one on the stage, a bucket, or one that is fetched.
+func (s *stage) repository(ctx context.Context, url, revision string) (source.Repository, error) {
 	if name, ok := strings.CutPrefix(url, "s3://"); ok {
 		view, err := s.bucketView(strings.Trim(name, "/"))
 		return source.Repository{View: view}, err
 	}
 	if _, _, err := s.instead(url, revision); err != nil && s.exhibit.elsewhere != nil {
-		return s.exhibit.elsewhere.Loader().Open(ctx, url, revision)
+		return s.exhibit.elsewhere.Loader.Open(ctx, url, revision)
 	}
 	id := [2]string{url, revision}
 	s.viewing.Lock()
@@ -288,7 +280,7 @@ func (s *stage) open(ctx context.Context, url, revision string) (source.Reposito
 	return s.views[id], nil
 }
 
-// bucketTree is what CI left in a bucket.
+// bucketView is what CI left in a bucket.
 func (s *stage) bucketView(name string) (*tree.View, error) {
 	var out []tree.File
 	for u, files := range s.exhibit.artifacts {

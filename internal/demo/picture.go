@@ -1,4 +1,4 @@
-package main
+package demo
 
 import (
 	"fmt"
@@ -56,7 +56,7 @@ func groups(b *simulate.Boot) []*group {
 
 // picture is how far the boot is.
 func (v *show) picture() []string {
-	width, height := v.std.size()
+	width, height := v.Size()
 	healthy := 0
 	for _, r := range v.boot.Runs {
 		if v.state[r.Name] == simulate.Healthy {
