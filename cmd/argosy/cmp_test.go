@@ -213,37 +213,6 @@ func TestCmp(t *testing.T) {
 	}
 }
 
-// TestPolicyFile: a policy that changes counts at once, and one that is broken allows nothing.
-func TestPolicyFile(t *testing.T) {
-	p := watchPolicy(filepath.Join(t.TempDir(), "policy.yaml"))
-	write := func(content string) {
-		t.Helper()
-		if err := os.WriteFile(p.file, []byte(content), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if _, err := p.current(); err == nil {
-		t.Error("a file that is not there")
-	}
-	for _, name := range []string{"a", "second"} {
-		write("projects: [{name: " + name + "}]\n")
-		for range 2 {
-			if got, err := p.current(); err != nil || got.Projects[0].Name != name {
-				t.Errorf("%v, %v", got, err)
-			}
-		}
-	}
-	write("projects: [\n")
-	for range 2 {
-		if got, err := p.current(); err == nil || got != nil {
-			t.Errorf("%v", got)
-		}
-	}
-	if got, err := watchPolicy("").current(); got != nil || err != nil {
-		t.Errorf("%v, %v", got, err)
-	}
-}
-
 // TestCmpVersion: applications name the version, too.
 func TestCmpVersion(t *testing.T) {
 	dir, _, log := startCmp(t, []string{"ARGOSY_TIMEOUT=7s"}, "--plugin", "appset", "--plugin-version", "v2", "--log-format", "text")

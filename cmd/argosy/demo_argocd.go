@@ -29,9 +29,9 @@ func (s *stage) plan(ctx context.Context) (*plan.Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.plugin.clusters = generator.Clusters(generator.UnknownClusters{})
+	s.plugin.Clusters = generator.Clusters(generator.UnknownClusters{})
 	if cfg.Clusters != nil {
-		s.plugin.clusters = cfg.Clusters
+		s.plugin.Clusters = cfg.Clusters
 	}
 	cfg.Loader = source.Loader{Open: s.open, Environment: source.Environment{Unbounded: true}}
 	if s.exhibit.elsewhere != nil {
@@ -41,11 +41,11 @@ func (s *stage) plan(ctx context.Context) (*plan.Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.plugin.version = func(context.Context) versions.Version { return p.Version }
+	s.plugin.Version = func(context.Context) versions.Version { return p.Version }
 	// In a cluster, --admin-projects or the policy says which parents may generate for others.
 	for _, app := range p.Applications {
-		if !slices.Contains(s.plugin.config.Admins, app.Project) {
-			s.plugin.config.Admins = append(s.plugin.config.Admins, app.Project)
+		if !slices.Contains(s.plugin.Config.Admins, app.Project) {
+			s.plugin.Config.Admins = append(s.plugin.Config.Admins, app.Project)
 		}
 	}
 	return p, nil

@@ -28,6 +28,8 @@ import (
 	"github.com/argosy-cd/argosy/internal/plan"
 	"github.com/argosy-cd/argosy/internal/policy"
 	"github.com/argosy-cd/argosy/internal/s3source/triggerfile"
+	"github.com/argosy-cd/argosy/internal/serve"
+	"github.com/argosy-cd/argosy/internal/sidecar"
 	"github.com/argosy-cd/argosy/internal/source"
 	"github.com/argosy-cd/argosy/internal/tree"
 	"github.com/argosy-cd/argosy/internal/trigger"
@@ -47,7 +49,7 @@ type stage struct {
 	clocks  *trigger.Clocks
 	git     string // URL of the Git server
 	sockets map[string]string
-	plugin  *appsetPlugin
+	plugin  *sidecar.AppSet
 	remote  *gitsource.Remote // the repo-server's
 	packed  struct {          // the repository that was sent last
 		commit string
@@ -155,7 +157,7 @@ func (s *stage) serveGit(ctx context.Context, _ stdio) error {
 		return fmt.Errorf("starting a Git server: %w", innermost(err))
 	}
 	s.git = "http://" + listener.Addr().String()
-	server := repoHTTP(&gitserver.Server{
+	server := serve.Bounded(&gitserver.Server{
 		Open: func(_ context.Context, name string) (gitserver.Repository, error) {
 			if i := slices.IndexFunc(s.repos, func(r servedRepo) bool { return r.path == name }); i >= 0 {
 				return s.repos[i].files, nil
@@ -210,19 +212,14 @@ func (s *stage) servePlugins(ctx context.Context, std stdio) error {
 	if err := os.Mkdir(sockets, 0o700); err != nil {
 		return err
 	}
-	side := &sidecar{log: slog.New(slog.DiscardHandler), metrics: newCmpMetrics(), policy: watchPolicy("")}
-	options := appsetPluginOptions{engineOptions: engineOptions{engine: engineEmbedded}}
-	options.namespace = cmpNamespace(s.settings.namespace, s.exhibit.roots)
-	plugin, err := options.open(std, nil, nil, "", func(string) {})
-	if err != nil {
-		return err
-	}
-	plugin.remote = s.newRemote(std, "appset")
+	side := sidecar.New(slog.New(slog.DiscardHandler), serve.Watch("", "the policy", policy.Parse))
+	plugin := sidecar.NewAppSet(sidecar.AppSetConfig{Namespace: cmpNamespace(s.settings.namespace, s.exhibit.roots), Now: std.now, Note: func(string) {}})
+	plugin.Remote = s.newRemote(std, "appset")
 	s.plugin = plugin
-	if err := plugin.remote.Open(); err != nil {
+	if err := plugin.Remote.Open(); err != nil {
 		return err
 	}
-	server, err := cmp.Listen(ctx, cmp.Config{Dir: sockets, TempDir: s.dir, Now: std.now, Plugins: []cmp.Plugin{side.appset(plugin), side.s3(s.buckets, func(c argo.Call) policy.Parent { return policy.Parent{Project: c.Project, Admin: true} })}})
+	server, err := cmp.Listen(ctx, cmp.Config{Dir: sockets, TempDir: s.dir, Now: std.now, Plugins: []cmp.Plugin{side.AppSet(plugin), side.S3(s.buckets.reader, func(c argo.Call) policy.Parent { return policy.Parent{Project: c.Project, Admin: true} })}})
 	if err != nil {
 		return err
 	}

@@ -169,8 +169,8 @@ func (b *buckets) reader(ctx context.Context, a triggerfile.Access) (*bucket.Rea
 		return nil, err
 	}
 	var inner bucket.Store = store
-	if b.asked != nil { // without it a store that knows versions stays one
-		inner = observed{store, b.asked}
+	if b.asked != nil {
+		inner = bucket.Observe(store, b.asked)
 	}
 	r := &bucket.Reader{Store: bucket.Coalesce(inner), Bucket: a.Bucket, ID: store.ID(), Cache: b.cache, Limits: bucket.DefaultLimits}
 	// Who names ever new buckets does not fill the memory; those that are needed are opened again.
@@ -188,24 +188,6 @@ func (b *buckets) store(ctx context.Context, a triggerfile.Access) (*s3.Store, e
 		return openStore(ctx, a, b.now)
 	}
 	return s3.Open(ctx, s3.Config{Bucket: a.Bucket, Region: "us-east-1", Endpoint: b.local, Anonymous: true, Alone: true, Now: b.now})
-}
-
-// observed is a store that tells about each request.
-type observed struct {
-	bucket.Store
-	asked func(operation string, err error)
-}
-
-func (o observed) List(ctx context.Context, prefix string, most int) (bucket.Listing, error) {
-	l, err := o.Store.List(ctx, prefix, most)
-	o.asked("list", err)
-	return l, err
-}
-
-func (o observed) Get(ctx context.Context, object bucket.Object) ([]byte, error) {
-	data, err := o.Store.Get(ctx, object)
-	o.asked("get", err)
-	return data, err
 }
 
 // accessOptions are the flags of commands that name a bucket themselves.
