@@ -25,6 +25,7 @@ type versionedStore struct{ plainStore }
 func (versionedStore) Versions(context.Context, string, int) ([]bucket.Version, error) {
 	return []bucket.Version{{Object: bucket.Object{Key: "p/a", ETag: "1", Size: 1}, ID: "v1"}}, nil
 }
+
 func (versionedStore) GetVersion(context.Context, bucket.Version) ([]byte, error) {
 	return []byte("x"), nil
 }

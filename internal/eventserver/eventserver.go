@@ -136,7 +136,7 @@ func (s *server) handler() http.Handler {
 // ready waits for Applications: until they are known, a hint could be about none of them.
 func (s *server) ready() (string, error) {
 	if !s.refresher.Known() {
-		return "", errors.New("Applications are not known yet") //nolint:staticcheck // a kind of Argo CD's, with a capital
+		return "", errors.New("Applications are not known yet") //nolint:staticcheck // Argo CD writes the kind with a capital
 	}
 	return "", nil
 }

@@ -52,7 +52,7 @@ func TestNeverPrinted(t *testing.T) {
 	if got := fmt.Sprintf("%s %v", s, l.Password); got != "redacted redacted" {
 		t.Error(got)
 	}
-	if !shows(fmt.Sprint(password)) || !shows(fmt.Sprintf("%x", password)) || !shows(fmt.Sprint([]byte(password))) {
+	if !shows(fmt.Sprint(password)) || !shows(fmt.Sprintf("%x", password)) || !shows(fmt.Sprintf("%d", []byte(password))) {
 		t.Error("this test does not see what it looks for")
 	}
 }
