@@ -3,8 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"os"
-	"path/filepath"
 	"time"
 
 	"github.com/spf13/pflag"
@@ -28,10 +26,12 @@ func (o *appsetPluginOptions) register(flags *pflag.FlagSet) {
 	o.clusterOptions.register(flags)
 }
 
-// config connects the plugin with a cluster; nil is none.
-func (o *appsetPluginOptions) config(std stdio, api *kube.Client) (sidecar.AppSetConfig, error) {
-	cfg := sidecar.AppSetConfig{Version: o.version.value, Admins: o.admins, Namespace: o.argocd(api), API: api, Now: std.now}
-	var err error
+// config connects the plugin with a cluster; nil is none. If it is not served, its engine is not asked for.
+func (o *appsetPluginOptions) config(std stdio, api *kube.Client, served bool) (cfg sidecar.AppSetConfig, err error) {
+	cfg = sidecar.AppSetConfig{Version: o.version.value, Admins: o.admins, Namespace: o.argocd(api), API: api, Now: std.now}
+	if !served {
+		return cfg, nil
+	}
 	if cfg.Server, err = o.engineOptions.open(std); err != nil {
 		return cfg, err
 	}
@@ -56,39 +56,25 @@ func runAppsetHook(ctx context.Context, std stdio, opts appsetGenerateOptions) e
 	if err != nil {
 		return err
 	}
-	temp, err := os.MkdirTemp("", "argosy-git-")
-	if err != nil {
-		return err
-	}
-	defer os.RemoveAll(temp) //nolint:errcheck // a temporary directory
-	note := func(line string) { fmt.Fprintln(std.err, "note:", line) }
 	api, err := opts.plugin.clusterOptions.open()
 	if err != nil {
 		return err
 	}
-	cfg, err := opts.plugin.config(std, api)
+	cfg, err := opts.plugin.config(std, api, true)
 	if err != nil {
 		return err
 	}
-	cfg.Dir, cfg.Note = filepath.Join(temp, "git"), note
-	plugin := sidecar.NewAppSet(cfg)
-	plugin.Config.Policy = p
-	if err := plugin.Remote.Open(); err != nil {
-		return err
-	}
+	cfg.Note = func(line string) { fmt.Fprintln(std.err, "note:", line) }
 	checkout, err := openCheckout(std.getenv("ARGOCD_APP_SOURCE_PATH"))
 	if err != nil {
 		return err
 	}
 	defer checkout.root.Close()
-	answer, err := plugin.Config.Generate(ctx, parent.Request{Call: call, Dir: checkout.dir, Repository: checkout.view})
+	answer, err := sidecar.Hook(ctx, cfg, p, parent.Request{Call: call, Dir: checkout.dir, Repository: checkout.view})
 	for _, w := range answer.Warnings {
 		fmt.Fprintln(std.err, "warning:", w)
 	}
 	if err != nil {
-		if ctx.Err() != nil {
-			err = fmt.Errorf("%w: %w", context.Cause(ctx), err)
-		}
 		return err
 	}
 	return writeObjects(std.out, opts.output.value, answer.Objects)

@@ -142,7 +142,7 @@ func runCmp(ctx context.Context, std stdio, opts cmpOptions) error {
 		Timeout: opts.timeout, Grace: opts.grace, Workers: opts.workers, Policy: serve.Watch(opts.policy, "the policy", policy.Parse),
 		Release: version(), Log: serve.Log(std.err, opts.log.value), Now: std.now,
 	}
-	if cfg.AppSet, err = opts.appset.config(std, api); err != nil {
+	if cfg.AppSet, err = opts.appset.config(std, api, slices.Contains(opts.plugins, "appset")); err != nil {
 		return err
 	}
 	cfg.Buckets = func(cached bool, asked func(string, error)) (sidecar.Open, error) {

@@ -224,3 +224,15 @@ func TestCmpVersion(t *testing.T) {
 		t.Error(log)
 	}
 }
+
+// TestCmpOnlyS3: settings of a plugin that is not served, which all containers may have as variables, mean nothing.
+func TestCmpOnlyS3(t *testing.T) {
+	dir, address, _ := startCmp(t, []string{"KUBERNETES_SERVICE_HOST=", "ARGOSY_ENGINE=argocd", "ARGOSY_CACHE_DIR=none"}, "--plugin", "s3")
+	found, err := filepath.Glob(filepath.Join(dir, "*"))
+	if err != nil || len(found) != 1 || filepath.Base(found[0]) != "s3.sock" {
+		t.Errorf("%v, %v", found, err)
+	}
+	if code, body := get(t, address+"/readyz"); code != http.StatusOK || body != "ok\n" {
+		t.Errorf("%d %s", code, body)
+	}
+}
