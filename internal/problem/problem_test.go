@@ -42,7 +42,7 @@ func TestPath(t *testing.T) {
 func TestInnermost(t *testing.T) {
 	cause := errors.New("cause")
 	for _, err := range []error{cause, fmt.Errorf("a: %w", cause), fmt.Errorf("a: %w", fmt.Errorf("b: %w", cause))} {
-		if got := Innermost(err); got != cause {
+		if got := Innermost(err); got.Error() != "cause" {
 			t.Errorf("%v: got %v", err, got)
 		}
 	}
