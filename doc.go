@@ -12,6 +12,7 @@
 // Packages:
 //
 //	examples                   data     the example cluster, to be embedded
+//	internal/giturl            data     URLs of repositories: which are of the same one
 //	internal/manifest          data     Kubernetes documents: decode, find, encode deterministically
 //	internal/problem           data     errors that are lists of problems
 //	internal/strict            data     configuration files: strict decoding with positions, and their JSON Schema
@@ -20,6 +21,7 @@
 //	internal/textdiff          data     the unified diff of two texts
 //	internal/giturl            data     URLs of repositories: which are of the same one, and how they are printed
 //	internal/progress          data     how far something is that takes longer than a second
+//	internal/secret            data     texts that are not printed
 //	internal/tree              data     a directory in memory
 //	internal/argo              data     Argo CD's own resources: names, and the types of their fields
 //	internal/argo/versions     data     what differs between versions of Argo CD
@@ -30,6 +32,7 @@
 //	internal/appset/appsettest test     the cases that compare us with Argo CD
 //	internal/source            logic    the source of an Application, by Argo CD's rules, to documents and a verdict
 //	internal/source/sourcetest test     the cases that compare the rendering of sources with Argo CD
+//	internal/retry             logic    waits between attempts that grow
 //	internal/flight            logic    callers of the same call share its answer
 //	internal/health            logic    health of objects as Argo CD sees it: Lua scripts, core kinds
 //	internal/settings          logic    Argo CD's settings, from all that can contain them: argocd-cm, chart values, the operator
@@ -38,6 +41,7 @@
 //	internal/simulate          logic    a boot, event by event, under Argo CD's rules
 //	internal/report            logic    plans, their differences and boots as tables, JSON and pictures
 //	internal/policy            logic    what Argo CD projects may make us do
+//	internal/rights            logic    whose credential may be used for which repository, and who may know which cluster
 //	internal/archive           logic    tar and zip archives that are not trusted
 //	internal/hostile           test     hostile inputs, each in a process with little memory
 //	internal/render            logic    the engines that make Kubernetes objects: manifests, Kustomize, Helm
@@ -64,9 +68,15 @@
 //	internal/kube              edge     what Argo CD keeps in its cluster
 //	internal/refresh           edge     which applications Argo CD must look at again, when and how
 //	internal/events            edge     notifications of S3: webhooks, SNS, EventBridge, SQS
+//	internal/eventserver       edge     argosy events: notifications become refreshes
+//	internal/refresher         edge     Applications that are followed, and refreshes that are asked for
 //	internal/argocd            edge     the Argo CD API server as an engine for ApplicationSets
 //	internal/trigger           edge     repositories that make Argo CD look again: clocks, buckets, files
 //	internal/gitserver         edge     read-only Git over smart HTTP, from repositories that are computed
+//	internal/reposerver        edge     argosy repo: trigger repositories over HTTP
+//	internal/sidecar           edge     argosy cmp: the plugins beside a repo-server
+//	internal/serve             edge     HTTP as all our servers serve it, and files of settings that change
+//	internal/metrics           edge     Prometheus
 //	internal/turnstile         edge     how many requests are answered at once, of one client and of all
 //	internal/worker            edge     processes for work that is not trusted: limits, messages, a pool
 //	internal/worker/job        edge     the plugins' work in workers, and what it asks its host for

@@ -24,6 +24,8 @@ import (
 	"github.com/argosy-cd/argosy/internal/policy"
 	"github.com/argosy-cd/argosy/internal/report"
 	"github.com/argosy-cd/argosy/internal/s3source/buckets"
+	"github.com/argosy-cd/argosy/internal/serve"
+	"github.com/argosy-cd/argosy/internal/sidecar"
 	"github.com/argosy-cd/argosy/internal/tree"
 	"github.com/argosy-cd/argosy/internal/workspace"
 )
@@ -125,7 +127,7 @@ func runDemo(ctx context.Context, std stdio, opts demoOptions, args []string) (e
 		Namespace: opts.settings.namespace, Now: std.now, Plan: opts.settings.config,
 		Table:   func(w io.Writer, p *plan.Plan) error { return report.Plan(w, report.Table, p, false) },
 		Plugins: func(at demo.Place) (demo.Plugins, error) { return demoPlugins(std, at) },
-		HTTP:    func(h http.Handler) *http.Server { return repoHTTP(h, 10*time.Second) },
+		HTTP:    func(h http.Handler) *http.Server { return serve.Bounded(h, 10*time.Second) },
 	})
 	if err != nil {
 		return err
@@ -175,23 +177,18 @@ func (o *demoOptions) find(ctx context.Context, std stdio, local []gitsource.Loc
 
 // demoPlugins opens the plugins as argosy cmp does.
 func demoPlugins(std stdio, at demo.Place) (demo.Plugins, error) {
-	side := &sidecar{log: slog.New(slog.DiscardHandler), metrics: newCmpMetrics(), policy: watchPolicy("")}
-	options := appsetPluginOptions{engineOptions: engineOptions{engine: engineEmbedded}}
-	options.namespace = at.Namespace
-	plugin, err := options.open(std, nil, nil, "", func(string) {})
-	if err != nil {
-		return demo.Plugins{}, err
-	}
-	plugin.remote = at.Git
+	side := sidecar.New(slog.New(slog.DiscardHandler), serve.Watch("", "the policy", policy.Parse))
+	plugin := sidecar.NewAppSet(sidecar.AppSetConfig{Namespace: at.Namespace, Now: std.now, Note: func(string) {}})
+	plugin.Remote = at.Git
 	stores := &buckets.Pool{Now: std.now, Local: at.S3, Asked: func(string, error) { at.Read() }}
 	admin := func(c argo.Call) policy.Parent { return policy.Parent{Project: c.Project, Admin: true} }
 	return demo.Plugins{
-		Served: []cmp.Plugin{side.appset(plugin), side.s3(stores, admin)},
+		Served: []cmp.Plugin{side.AppSet(plugin), side.S3(stores.Reader, admin)},
 		Planned: func(f demo.Facts) {
-			plugin.clusters, plugin.version = f.Clusters, func(context.Context) versions.Version { return f.Version }
+			plugin.Clusters, plugin.Version = f.Clusters, func(context.Context) versions.Version { return f.Version }
 			for _, project := range f.Projects {
-				if !slices.Contains(plugin.config.Admins, project) {
-					plugin.config.Admins = append(plugin.config.Admins, project)
+				if !slices.Contains(plugin.Config.Admins, project) {
+					plugin.Config.Admins = append(plugin.Config.Admins, project)
 				}
 			}
 		},

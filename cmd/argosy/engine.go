@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/argosy-cd/argosy/internal/argo/versions"
 	"github.com/argosy-cd/argosy/internal/argocd"
 	"github.com/argosy-cd/argosy/internal/problem"
 )
@@ -16,6 +17,27 @@ const (
 	engineEmbedded = "embedded"
 	engineArgoCD   = "argocd"
 )
+
+// versionFlag is a version of Argo CD that is known. Zero is none.
+type versionFlag struct{ value versions.Version }
+
+func (f *versionFlag) String() string {
+	if f.value == 0 {
+		return ""
+	}
+	return f.value.String()
+}
+
+func (f *versionFlag) Type() string { return "VERSION" }
+
+func (f *versionFlag) Set(s string) error {
+	v, err := versions.Parse(s)
+	if err != nil {
+		return errors.New("must be " + versions.Oldest.String() + " to " + versions.Newest.String())
+	}
+	f.value = v
+	return nil
+}
 
 // engineOptions are the flags that say who renders ApplicationSets.
 type engineOptions struct {

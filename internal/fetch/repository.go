@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/argosy-cd/argosy/internal/giturl"
+	"github.com/argosy-cd/argosy/internal/secret"
 )
 
 // repository is a parsed repository.
@@ -52,8 +53,8 @@ func (f *Fetcher) repository(spelled string) (*repository, error) {
 	}
 	repo := &repository{oci: u.Scheme == "oci", path: strings.Trim(u.Path, "/")}
 	if u.User != nil {
-		repo.login.user = u.User.Username()
-		repo.login.password, _ = u.User.Password()
+		password, _ := u.User.Password()
+		repo.login = login{u.User.Username(), secret.New(password)}
 	}
 	u.User, u.Fragment, u.Host = nil, "", strings.ToLower(u.Host)
 	u.Path, u.RawPath = strings.TrimRight(u.Path, "/"), strings.TrimRight(u.RawPath, "/")

@@ -37,7 +37,7 @@ func (b *Pool) Reader(ctx context.Context, a triggerfile.Access) (*bucket.Reader
 	}
 	var inner bucket.Store = store
 	if b.Asked != nil {
-		inner = observed{store, b.Asked}
+		inner = bucket.Observe(store, b.Asked)
 	}
 	r := &bucket.Reader{Store: bucket.Coalesce(inner), Bucket: a.Bucket, ID: store.ID(), Cache: b.Cache, Limits: bucket.DefaultLimits}
 	// Who names ever new buckets does not fill the memory; those that are needed are opened again.
@@ -58,34 +58,4 @@ func (b *Pool) Store(ctx context.Context, a triggerfile.Access) (*s3.Store, erro
 	return s3.Open(ctx, s3.Config{
 		Bucket: a.Bucket, Region: a.Region, Endpoint: a.Endpoint, PathStyle: a.ForcePathStyle, RoleARN: a.RoleARN, Anonymous: a.Anonymous, Now: b.Now,
 	})
-}
-
-// observed is a store that tells about each request. It knows versions, as the store does.
-type observed struct {
-	bucket.Versioned
-	asked func(operation string, err error)
-}
-
-func (o observed) List(ctx context.Context, prefix string, most int) (bucket.Listing, error) {
-	l, err := o.Versioned.List(ctx, prefix, most)
-	o.asked("list", err)
-	return l, err
-}
-
-func (o observed) Get(ctx context.Context, object bucket.Object) ([]byte, error) {
-	data, err := o.Versioned.Get(ctx, object)
-	o.asked("get", err)
-	return data, err
-}
-
-func (o observed) Versions(ctx context.Context, prefix string, most int) ([]bucket.Version, error) {
-	v, err := o.Versioned.Versions(ctx, prefix, most)
-	o.asked("list", err)
-	return v, err
-}
-
-func (o observed) GetVersion(ctx context.Context, v bucket.Version) ([]byte, error) {
-	data, err := o.Versioned.GetVersion(ctx, v)
-	o.asked("get", err)
-	return data, err
 }

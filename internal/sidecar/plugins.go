@@ -1,4 +1,4 @@
-package main
+package sidecar
 
 import (
 	"context"
@@ -6,25 +6,25 @@ import (
 	"path"
 
 	"github.com/argosy-cd/argosy/internal/argo"
+	"github.com/argosy-cd/argosy/internal/bucket"
 	"github.com/argosy-cd/argosy/internal/cmp"
 	"github.com/argosy-cd/argosy/internal/manifest"
 	"github.com/argosy-cd/argosy/internal/parent"
 	"github.com/argosy-cd/argosy/internal/policy"
 	"github.com/argosy-cd/argosy/internal/s3source"
-	"github.com/argosy-cd/argosy/internal/s3source/buckets"
 	"github.com/argosy-cd/argosy/internal/s3source/triggerfile"
 	"github.com/argosy-cd/argosy/internal/tree"
 	"github.com/argosy-cd/argosy/internal/worker/job"
 )
 
-// appset is the appset plugin on a socket.
-func (s *sidecar) appset(a *appsetPlugin) cmp.Plugin {
+// AppSet is the appset plugin on a socket.
+func (s *Sidecar) AppSet(a *AppSet) cmp.Plugin {
 	return cmp.Plugin{
 		Name: "appset", Parameters: parent.Parameters(), Reads: parent.Reads,
 		Generate: func(ctx context.Context, r *cmp.Request) ([]manifest.Object, error) {
-			config := a.config
+			config := a.Config
 			var err error
-			if config.Policy, err = s.policy.current(); err != nil {
+			if config.Policy, err = s.policy.Current(); err != nil {
 				return nil, err
 			}
 			if s.workers != nil {
@@ -33,7 +33,7 @@ func (s *sidecar) appset(a *appsetPlugin) cmp.Plugin {
 			answer, err := config.Generate(ctx, parent.Request{Call: r.Call, Dir: r.Dir, Repository: r.View, Archive: archiveOf(r), Doing: r.Doing})
 			s.warn("appset", r.App, answer.Warnings)
 			if err == nil {
-				s.metrics.generated.Add(float64(answer.Applications))
+				s.metrics.generated.Add(answer.Applications)
 			}
 			return answer.Objects, err
 		},
@@ -48,12 +48,15 @@ func archiveOf(r *cmp.Request) func(context.Context) (parent.Archive, error) {
 	}
 }
 
-// s3 is the s3 plugin on a socket. The parent of a call is the application that asks.
-func (s *sidecar) s3(b *buckets.Pool, parentOf func(argo.Call) policy.Parent) cmp.Plugin {
+// Open opens a bucket that a trigger file names.
+type Open func(context.Context, triggerfile.Access) (*bucket.Reader, error)
+
+// S3 is the s3 plugin on a socket. The parent of a call is the application that asks.
+func (s *Sidecar) S3(open Open, parentOf func(argo.Call) policy.Parent) cmp.Plugin {
 	return cmp.Plugin{
 		Name: "s3", Discover: triggerfile.Name, Parameters: s3source.Parameters(),
 		Generate: func(ctx context.Context, r *cmp.Request) ([]manifest.Object, error) {
-			p, err := s.policy.current()
+			p, err := s.policy.Current()
 			if err != nil {
 				return nil, err
 			}
@@ -62,7 +65,7 @@ func (s *sidecar) s3(b *buckets.Pool, parentOf func(argo.Call) policy.Parent) cm
 			if err != nil {
 				return nil, err
 			}
-			config := s3source.Config{Open: b.Reader, Policy: p, App: r.Call, File: file}
+			config := s3source.Config{Open: open, Policy: p, App: r.Call, File: file}
 			if err := config.Check(sources); err != nil {
 				return nil, err
 			}
@@ -73,8 +76,8 @@ func (s *sidecar) s3(b *buckets.Pool, parentOf func(argo.Call) policy.Parent) cm
 				return nil, err
 			}
 			for _, f := range fetched {
-				s.metrics.cache.WithLabelValues("hit").Add(float64(f.Snapshot.Stats.Cached))
-				s.metrics.cache.WithLabelValues("miss").Add(float64(f.Snapshot.Stats.Gets))
+				s.metrics.cache.Add(f.Snapshot.Stats.Cached, "hit")
+				s.metrics.cache.Add(f.Snapshot.Stats.Gets, "miss")
 			}
 			r.Doing("rendering what is in S3")
 			objects, err := e.render(ctx, config, fetched)
@@ -91,7 +94,7 @@ func (s *sidecar) s3(b *buckets.Pool, parentOf func(argo.Call) policy.Parent) cm
 	}
 }
 
-func (s *sidecar) warn(plugin, app string, warnings []string) {
+func (s *Sidecar) warn(plugin, app string, warnings []string) {
 	for _, w := range warnings {
 		s.log.Warn("warning", "plugin", plugin, "application", app, "warning", w)
 	}
@@ -103,7 +106,7 @@ type s3Evaluator interface {
 	render(ctx context.Context, config s3source.Config, fetched []s3source.Fetched) ([]manifest.Object, error)
 }
 
-func (s *sidecar) s3Evaluator(r *cmp.Request) s3Evaluator {
+func (s *Sidecar) s3Evaluator(r *cmp.Request) s3Evaluator {
 	if s.workers == nil {
 		return s3Here{r}
 	}
@@ -149,17 +152,22 @@ func (h s3Here) beside(ctx context.Context) fs.FS {
 
 func (h s3Here) sources(ctx context.Context) (string, []triggerfile.Source, error) {
 	data, err := fs.ReadFile(h.beside(ctx), triggerfile.Name)
-	return parseTrigger(h.request.Call, path.Join(h.request.Dir, triggerfile.Name), data, err)
+	file, data, err := s3source.Trigger(h.request.Call, path.Join(h.request.Dir, triggerfile.Name), data, err)
+	if err != nil {
+		return "", nil, err
+	}
+	list, err := triggerfile.Parse(file, data)
+	return file, list, err
 }
 
 func (h s3Here) render(ctx context.Context, config s3source.Config, fetched []s3source.Fetched) ([]manifest.Object, error) {
 	config.Git = h.beside(ctx)
 	docs, err := config.Render(ctx, fetched)
-	return objectsOf(docs), err
+	return manifest.Objects(docs), err
 }
 
 // publish tells what an application reads. Of what could not be read it tells where it should be.
-func (s *sidecar) publish(call argo.Call, sources []triggerfile.Source, fetched []s3source.Fetched, err error) {
+func (s *Sidecar) publish(call argo.Call, sources []triggerfile.Source, fetched []s3source.Fetched, err error) {
 	if s.reads == nil || call.App == "" {
 		return
 	}

@@ -1,4 +1,4 @@
-package main
+package sidecar
 
 import (
 	"context"
@@ -8,18 +8,31 @@ import (
 	"github.com/argosy-cd/argosy/internal/argo"
 	"github.com/argosy-cd/argosy/internal/kube"
 	"github.com/argosy-cd/argosy/internal/refresh"
+	"github.com/argosy-cd/argosy/internal/retry"
 	"github.com/argosy-cd/argosy/internal/s3source"
 )
 
+// publication is where what applications read is published.
+type publication interface {
+	// Publish returns what may be tried again, and what went wrong.
+	Publish(ctx context.Context, reads map[refresh.Place]s3source.Reads) (again []refresh.Place, err error)
+}
+
 // publisher tells other processes what applications read from S3.
 type publisher struct {
-	api    *kube.Client
-	now    func() time.Time
-	failed func(error)
+	to        publication
+	namespace string // of applications that name none: Argo CD's own
+	now       func() time.Time
+	after     func(time.Duration) <-chan time.Time
+	failed    func(error)
 
 	mu      sync.Mutex
 	pending map[refresh.Place]s3source.Reads
 	wake    chan struct{}
+}
+
+func newPublisher(api *kube.Client, now func() time.Time, failed func(error)) *publisher {
+	return &publisher{to: api, namespace: api.Namespace, now: now, after: time.After, failed: failed, pending: map[refresh.Place]s3source.Reads{}, wake: make(chan struct{}, 1)}
 }
 
 const (
@@ -27,10 +40,12 @@ const (
 	maxPending   = 20_000
 )
 
+var publishBackoff = retry.Backoff{First: time.Second, Last: 30 * time.Second}
+
 func (p *publisher) add(call argo.Call, reads s3source.Reads) {
 	place := refresh.Place{App: argo.Ref{Namespace: call.AppNamespace, Name: call.App}, Origin: call.Origin()}
 	if place.App.Namespace == "" {
-		place.App.Namespace = p.api.Namespace
+		place.App.Namespace = p.namespace
 	}
 	reads.At = p.now()
 	p.mu.Lock()
@@ -45,43 +60,41 @@ func (p *publisher) add(call argo.Call, reads s3source.Reads) {
 	}
 }
 
-// run publishes what was added, several at once, until the context ends.
+// run publishes what was added, several at once, until the context ends. A problem is told once, however often it comes again.
 func (p *publisher) run(ctx context.Context) {
 	last := ""
-	var backoff time.Duration
-	for wait := publishPause; ; {
+	failures := 0
+	for {
 		select {
 		case <-ctx.Done():
 			return
 		case <-p.wake:
 		}
-		select {
-		case <-ctx.Done():
+		if !retry.Wait(ctx, p.after(max(publishPause, publishBackoff.After(failures)))) {
 			return
-		case <-time.After(wait):
 		}
 		p.mu.Lock()
 		taken := p.pending
 		p.pending = map[refresh.Place]s3source.Reads{}
 		p.mu.Unlock()
-		again, err := p.api.Publish(ctx, taken)
+		again, err := p.to.Publish(ctx, taken)
 		if ctx.Err() != nil {
 			return
 		}
-		if err != nil && err.Error() != last {
+		text := ""
+		if err != nil {
+			text = err.Error()
+		}
+		if text != "" && text != last {
 			p.failed(err)
 		}
-		wait, last = publishPause, ""
-		if err != nil {
-			last = err.Error()
+		last = text
+		failures++
+		if len(again) == 0 {
+			failures = 0
+			continue
 		}
-		if len(again) > 0 {
-			backoff = min(max(2*backoff, time.Second), 30*time.Second)
-			wait = backoff
-			p.again(taken, again)
-		} else {
-			backoff = 0
-		}
+		p.again(taken, again)
 	}
 }
 

@@ -1,8 +1,7 @@
-package main
+package sidecar
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -11,27 +10,6 @@ import (
 	"github.com/argosy-cd/argosy/internal/argo/versions"
 	"github.com/argosy-cd/argosy/internal/argocd"
 )
-
-// versionFlag is a version of Argo CD that is known. Zero is none.
-type versionFlag struct{ value versions.Version }
-
-func (f *versionFlag) String() string {
-	if f.value == 0 {
-		return ""
-	}
-	return f.value.String()
-}
-
-func (f *versionFlag) Type() string { return "VERSION" }
-
-func (f *versionFlag) Set(s string) error {
-	v, err := versions.Parse(s)
-	if err != nil {
-		return errors.New("must be " + versions.Oldest.String() + " to " + versions.Newest.String())
-	}
-	f.value = v
-	return nil
-}
 
 // installedVersion is the version of the Argo CD in the cluster, as far as it can be known.
 type installedVersion struct {
