@@ -1,20 +1,18 @@
 package main
 
 import (
-	"bufio"
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/argosy-cd/argosy/internal/input"
 	"github.com/argosy-cd/argosy/internal/plan"
+	"github.com/argosy-cd/argosy/internal/report"
 	"github.com/argosy-cd/argosy/internal/source"
 	"github.com/argosy-cd/argosy/internal/words"
 	"github.com/argosy-cd/argosy/internal/workspace"
@@ -90,7 +88,7 @@ func runAppRender(ctx context.Context, std stdio, opts appRenderOptions, arg str
 		return err
 	}
 	if app.Verdict() != source.Broken {
-		if err := writeObjects(std.out, opts.output.value, app.Objects()); err != nil {
+		if err := report.Objects(std.out, opts.output.format(), app.Objects()); err != nil {
 			return err
 		}
 	}
@@ -117,18 +115,13 @@ func (o *appRenderOptions) find(arg string, plans ...*plan.Plan) (*plan.Applicat
 	if isFileArg(arg) {
 		return nil, fmt.Errorf("%s: there is no Application in it", arg)
 	}
-	return nil, plan.NotFound{Plans: plans, Similar: similar, Allowed: o.verdict.allowed}.Err(arg)
+	return nil, plan.NotFound{Plans: plans, Similar: similar, Allowed: o.verdict.rules().Allowed}.Err(arg)
 }
 
 // judge prints what is wrong with an Application, with the side of a comparison in front. It ends with 3 if the manifests are not all that Argo CD deploys.
 func (o *appRenderOptions) judge(std stdio, side string, p *plan.Plan, app *plan.Application) error {
-	about := []plan.Rule{plan.RuleSourceBroken, plan.RuleApplicationInvalid, plan.RuleNameTwice, plan.RuleSourceUnknown, plan.RuleSourcePartly, plan.RuleFieldIgnored, plan.RuleTooLarge}
-	for _, f := range p.Findings {
-		if f.Subject == app.Name && slices.ContainsFunc(about, func(r plan.Rule) bool { return r.Name == f.Rule.Name }) {
-			fmt.Fprintf(std.err, "%s%s: %s: %s [%s]\n", side, f.Rule.Kind, words.Printable(f.Subject), words.Harmless(located(f)), f.Rule.Name)
-		}
-	}
-	if v := app.Verdict(); v == source.Broken || v != source.Known && !o.verdict.allowed(app.Name) {
+	report.Judgement(std.err, side, p, app)
+	if v := app.Verdict(); v == source.Broken || v != source.Known && !o.verdict.rules().Allowed(app.Name) {
 		return errFound
 	}
 	return nil
@@ -145,7 +138,7 @@ func (o *appRenderOptions) compare(ctx context.Context, std stdio, planner *work
 		return err
 	}
 	d := plan.Diff(before, after)
-	if err := o.write(std, d, app.Ref); err != nil {
+	if err := report.Manifests(std.out, d, app.Ref, o.diff); err != nil {
 		return err
 	}
 	var errs []error
@@ -162,27 +155,4 @@ func (o *appRenderOptions) compare(ctx context.Context, std stdio, planner *work
 		errs = append(errs, errFound)
 	}
 	return errors.Join(errs...)
-}
-
-// write prints the changes of one Application.
-func (o *appRenderOptions) write(std stdio, d *plan.Difference, ref plan.Ref) error {
-	w := bufio.NewWriter(std.out)
-	for _, m := range d.Manifests {
-		if m.Ref != ref || m.Set {
-			continue
-		}
-		for _, c := range m.Objects {
-			old := c.ID
-			old.Name = cmp.Or(c.Renamed, old.Name)
-			from, to := idName(old)+" at "+o.diff, idName(c.ID)
-			if c.Old == nil {
-				from = os.DevNull
-			}
-			if c.New == nil {
-				to = os.DevNull
-			}
-			fmt.Fprintln(w, strings.Join(unified(c, from, to), "\n"))
-		}
-	}
-	return flush(w)
 }

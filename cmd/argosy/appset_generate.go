@@ -11,6 +11,7 @@ import (
 	"github.com/argosy-cd/argosy/internal/appset"
 	"github.com/argosy-cd/argosy/internal/appset/generator"
 	"github.com/argosy-cd/argosy/internal/argocd"
+	"github.com/argosy-cd/argosy/internal/report"
 	"github.com/argosy-cd/argosy/internal/workspace"
 )
 
@@ -139,5 +140,5 @@ func runAppsetGenerate(ctx context.Context, std stdio, opts appsetGenerateOption
 	if err != nil {
 		return err
 	}
-	return writeObjects(std.out, opts.output.value, objects)
+	return report.Objects(std.out, opts.output.format(), objects)
 }

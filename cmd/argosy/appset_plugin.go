@@ -10,6 +10,7 @@ import (
 	"github.com/argosy-cd/argosy/internal/argo"
 	"github.com/argosy-cd/argosy/internal/kube"
 	"github.com/argosy-cd/argosy/internal/parent"
+	"github.com/argosy-cd/argosy/internal/report"
 	"github.com/argosy-cd/argosy/internal/sidecar"
 	"github.com/argosy-cd/argosy/internal/workspace"
 )
@@ -78,7 +79,7 @@ func runAppsetHook(ctx context.Context, std stdio, opts appsetGenerateOptions) e
 	if err != nil {
 		return err
 	}
-	return writeObjects(std.out, opts.output.value, answer.Objects)
+	return report.Objects(std.out, opts.output.format(), answer.Objects)
 }
 
 // defaultHookTimeout is below what Argo CD waits for.

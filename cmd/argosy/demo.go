@@ -16,6 +16,7 @@ import (
 
 	"github.com/argosy-cd/argosy/internal/argo"
 	"github.com/argosy-cd/argosy/internal/argo/versions"
+	"github.com/argosy-cd/argosy/internal/bucket/transfer"
 	"github.com/argosy-cd/argosy/internal/cmp"
 	"github.com/argosy-cd/argosy/internal/demo"
 	"github.com/argosy-cd/argosy/internal/gitsource"
@@ -140,15 +141,15 @@ func (o *demoOptions) exhibit(ctx context.Context, std stdio, args []string) (*d
 		return demo.Example()
 	}
 	own := demo.Own{
-		Roots: args, Env: std.env, Named: namedMost,
+		Roots: args, Env: std.env, Named: workspace.NamedMost,
 		Note:    func(line string) { fmt.Fprintln(std.err, "note:", line) },
-		ReadDir: func(dir string) ([]tree.File, error) { return readDir(std, dir) },
+		ReadDir: func(dir string) ([]tree.File, error) { return transfer.ReadDir(dir, std.note) },
 		Find: func(ctx context.Context, local []gitsource.Local, args []string) ([]manifest.Document, *demo.Elsewhere, error) {
 			return o.find(ctx, std, local, args)
 		},
 	}
 	for _, flag := range o.repos {
-		local, err := ownRepository(flag)
+		local, err := workspace.ParseRepo(flag)
 		if err != nil {
 			return nil, err
 		}

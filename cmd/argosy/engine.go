@@ -9,6 +9,7 @@ import (
 
 	"github.com/argosy-cd/argosy/internal/argo/versions"
 	"github.com/argosy-cd/argosy/internal/argocd"
+	"github.com/argosy-cd/argosy/internal/input"
 	"github.com/argosy-cd/argosy/internal/problem"
 )
 
@@ -85,7 +86,7 @@ func (o *engineOptions) open(std stdio) (*argocd.Client, error) {
 func (o *engineOptions) client(token func() (string, error)) (*argocd.Client, error) {
 	cfg := argocd.Config{Server: o.server, Plaintext: o.plaintext, Insecure: o.insecure, Token: token}
 	if o.ca != "" {
-		data, err := readLimited(o.ca)
+		data, err := input.File(o.ca)
 		if err != nil {
 			return nil, err
 		}
@@ -101,7 +102,7 @@ func (o *engineOptions) client(token func() (string, error)) (*argocd.Client, er
 func (o *engineOptions) token(std stdio) (string, error) {
 	token := std.getenv("ARGOCD_AUTH_TOKEN")
 	if o.tokenFile != "" {
-		data, err := readLimited(o.tokenFile)
+		data, err := input.File(o.tokenFile)
 		if err != nil {
 			return "", fmt.Errorf("reading the token: %w", err)
 		}

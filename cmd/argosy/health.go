@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/argosy-cd/argosy/internal/health"
+	"github.com/argosy-cd/argosy/internal/input"
 	"github.com/argosy-cd/argosy/internal/report"
 	"github.com/argosy-cd/argosy/internal/settings"
 )
@@ -68,7 +69,7 @@ func runHealthCheck(std stdio, opts healthCheckOptions) error {
 	case opts.openLibs && opts.lua == "":
 		return usagef("--open-libs goes with --lua; settings have a key for it")
 	}
-	docs, err := readDocuments(std.in, opts.files, false)
+	docs, err := input.Documents(std.in, opts.files, false)
 	if err != nil {
 		return err
 	}
@@ -101,7 +102,7 @@ func runHealthCheck(std stdio, opts healthCheckOptions) error {
 // checks are those of a script for everything, or of settings.
 func (o *healthCheckOptions) checks() (health.Customizations, error) {
 	if o.lua != "" {
-		data, err := readLimited(o.lua)
+		data, err := input.File(o.lua)
 		if err != nil {
 			return nil, err
 		}
@@ -110,7 +111,7 @@ func (o *healthCheckOptions) checks() (health.Customizations, error) {
 	if o.customizations == "" {
 		return nil, nil
 	}
-	data, err := readLimited(o.customizations)
+	data, err := input.File(o.customizations)
 	if err != nil {
 		return nil, err
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/argosy-cd/argosy/internal/bucket"
 	"github.com/argosy-cd/argosy/internal/bucket/transfer"
+	"github.com/argosy-cd/argosy/internal/report"
 	"github.com/argosy-cd/argosy/internal/s3source/buckets"
 	"github.com/argosy-cd/argosy/internal/textdiff"
 	"github.com/argosy-cd/argosy/internal/tree"
@@ -87,7 +88,7 @@ func runS3Diff(ctx context.Context, std stdio, opts s3DiffOptions, old, other st
 	}
 	d := transfer.Differences{Old: old, New: other, Changes: transfer.Compare(from, to), Unified: textdiff.Unified}
 	if opts.output.value == "json" {
-		err = writeJSON(std.out, d.Object())
+		err = report.Object(std.out, d.Object())
 	} else {
 		err = d.Write(std.out, opts.output.value == "name")
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/argosy-cd/argosy/internal/input"
 	"github.com/argosy-cd/argosy/internal/kube"
 	"github.com/argosy-cd/argosy/internal/policy"
+	"github.com/argosy-cd/argosy/internal/report"
 	"github.com/argosy-cd/argosy/internal/s3source/buckets"
 	"github.com/argosy-cd/argosy/internal/s3source/hook"
 	"github.com/argosy-cd/argosy/internal/s3source/triggerfile"
@@ -183,6 +184,6 @@ func runS3Generate(ctx context.Context, std stdio, opts s3SourceOptions, dir str
 		if err != nil {
 			return err
 		}
-		return writeObjects(std.out, opts.output.value, objects)
+		return report.Objects(std.out, opts.output.format(), objects)
 	})
 }

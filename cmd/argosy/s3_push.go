@@ -9,6 +9,7 @@ import (
 	"github.com/argosy-cd/argosy/internal/bucket"
 	"github.com/argosy-cd/argosy/internal/bucket/transfer"
 	"github.com/argosy-cd/argosy/internal/progress"
+	"github.com/argosy-cd/argosy/internal/report"
 	"github.com/argosy-cd/argosy/internal/s3source/buckets"
 )
 
@@ -83,9 +84,9 @@ func runS3Push(ctx context.Context, std stdio, opts s3PushOptions, dir, target s
 		return err
 	}
 	if opts.output.value == "json" {
-		return writeJSON(std.out, map[string]any{
-			"url": push.URL.String(), "digest": result.Digest, "dryRun": push.DryRun, "uploaded": texts(result.Uploaded),
-			"unchanged": int64(result.Unchanged), "deleted": texts(result.Deleted), "left": texts(result.Left),
+		return report.Object(std.out, map[string]any{
+			"url": push.URL.String(), "digest": result.Digest, "dryRun": push.DryRun, "uploaded": report.Texts(result.Uploaded),
+			"unchanged": int64(result.Unchanged), "deleted": report.Texts(result.Deleted), "left": report.Texts(result.Left),
 		})
 	}
 	return push.Report(std.out, std.err, result)
