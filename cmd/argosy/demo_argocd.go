@@ -35,7 +35,8 @@ func (s *stage) plan(ctx context.Context) (*plan.Plan, error) {
 	}
 	cfg.Loader = source.Loader{Open: s.open, Environment: source.Environment{Unbounded: true}}
 	if s.exhibit.elsewhere != nil {
-		cfg.Loader.Remote = elsewhere{s.exhibit.elsewhere}
+		cfg.Loader = s.exhibit.elsewhere.loader()
+		cfg.Loader.Open = s.open
 	}
 	p, err := plan.New(ctx, cfg, s.exhibit.roots...)
 	if err != nil {

@@ -123,7 +123,7 @@ func embedded(dir string) (map[string][]byte, error) {
 // ownCluster are directories of the user's, as they lie on disk.
 func ownCluster(ctx context.Context, std stdio, opts demoOptions, args []string) (*exhibit, error) {
 	x := &exhibit{sets: plan.SetsByPlugin, artifacts: map[bucket.URL][]tree.File{}}
-	repos := &repositories{std: std, offline: opts.settings.offline, charts: opts.settings.charts, alone: true}
+	repos := &repositories{std: std, offline: opts.settings.offline, charts: opts.settings.charts, alone: true, foreign: newForeign(std)}
 	for _, flag := range opts.repos {
 		local, err := ownRepository(flag)
 		if err != nil {

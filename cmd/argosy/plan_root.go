@@ -131,8 +131,9 @@ func directoryRoots(ctx context.Context, repos *repositories, dir string) ([]man
 		top = filepath.Join(dir, strings.Repeat("../", strings.Count(name, "/")+1))
 	}
 	loader := repos.loader()
+	loader.Environment.Remote = loader.Remote
 	result := source.Render(ctx, source.Request{
-		Environment: source.Environment{Remote: loader.Remote, Unbounded: true}, Repository: source.Repository{View: view},
+		Environment: loader.Environment, Repository: source.Repository{View: view},
 		Spec: map[string]any{"path": name}, URL: func(file string) string { return nearName(filepath.Join(top, file)) },
 	})
 	if err := result.Err(); err != nil {

@@ -18,6 +18,8 @@ import (
 	"github.com/argosy-cd/argosy/internal/source"
 	"github.com/argosy-cd/argosy/internal/tree"
 	"github.com/argosy-cd/argosy/internal/words"
+	"github.com/argosy-cd/argosy/internal/worker"
+	"github.com/argosy-cd/argosy/internal/worker/job"
 )
 
 // repositories opens the repositories that sets and Applications name. It looks for the repository we stand in when the first of them is
@@ -41,10 +43,12 @@ type repositories struct {
 	err    error
 	// rendered is what plans of these repositories have rendered.
 	rendered plan.Cache
+	// foreign renders what was fetched.
+	foreign *job.Foreign
 }
 
 func newRepositories(std stdio, flags []string, offline bool) (*repositories, error) {
-	r := &repositories{std: std, offline: offline}
+	r := &repositories{std: std, offline: offline, foreign: newForeign(std)}
 	for _, flag := range flags {
 		l, err := ownRepository(flag)
 		if err != nil {
@@ -156,6 +160,21 @@ func guessURL(ctx context.Context, std stdio, l gitsource.Local) (string, error)
 	return namedMost(t.Names(), files), errors.Join(err, source.Close())
 }
 
+// foreignMemory bounds a worker that renders what was fetched.
+const foreignMemory = 1 << 30
+
+// newForeign renders what was fetched in two processes of its own, which are started for the first of it.
+func newForeign(std stdio) *job.Foreign {
+	memory := int64(foreignMemory)
+	if container := containerMemory(); container > 0 {
+		memory = max(minWorkerMemory<<20, min(memory, container*3/10))
+	}
+	return &job.Foreign{
+		Workers: worker.Config{Args: []string{"argosy", workerCommand}, Workers: 2, Memory: memory},
+		Note:    func(line string) { fmt.Fprintln(std.err, "note:", words.Printable(line)) },
+	}
+}
+
 // cacheDir is where fetched content is kept, "" if there is no place for it.
 func cacheDir(std stdio) string {
 	switch dir, home := std.getenv("XDG_CACHE_HOME"), std.getenv("HOME"); {
@@ -192,7 +211,7 @@ func (r *repositories) loader() source.Loader {
 			return source.Repository{View: t.View(), Commit: t.Commit()}, nil
 		},
 		Remote:      elsewhere{r},
-		Environment: source.Environment{Unbounded: true},
+		Environment: source.Environment{Unbounded: true, Foreign: r.foreign.Render},
 	}
 }
 
@@ -252,7 +271,7 @@ func (e elsewhere) files(ctx context.Context, get func() (*fetch.Chart, error)) 
 
 // with returns the same repositories at a revision, or with another branch for the work tree.
 func (r *repositories) with(revision, branch string) *repositories {
-	return &repositories{std: r.std, offline: r.offline, charts: r.charts, flags: r.flags, alone: r.alone, guess: r.guess, revision: revision, branch: branch}
+	return &repositories{std: r.std, offline: r.offline, charts: r.charts, flags: r.flags, alone: r.alone, guess: r.guess, revision: revision, branch: branch, foreign: r.foreign}
 }
 
 // file reads a file of the work tree as it is at the revision.
@@ -305,6 +324,7 @@ func (r *repositories) inside(ctx context.Context, name string) (*tree.View, str
 }
 
 func (r *repositories) close() error {
+	r.foreign.Close()
 	if r.source == nil {
 		return nil
 	}
