@@ -78,8 +78,8 @@ func applicationOf(name, source string) string {
 // ordinaryChart is as large as many are: some twenty templates.
 func ordinaryChart(name string) map[string]string {
 	files := map[string]string{
-		"Chart.yaml":            "apiVersion: v2\nname: " + name + "\nversion: 1.0.0\n",
-		"values.yaml":           "replicas: 2\nimage: {repository: nginx, tag: latest}\nlabels: {team: web}\nresources: {limits: {cpu: 1, memory: 1Gi}}\n",
+		"Chart.yaml":             "apiVersion: v2\nname: " + name + "\nversion: 1.0.0\n",
+		"values.yaml":            "replicas: 2\nimage: {repository: nginx, tag: latest}\nlabels: {team: web}\nresources: {limits: {cpu: 1, memory: 1Gi}}\n",
 		"templates/_helpers.tpl": "{{- define \"x.name\" -}}{{ .Release.Name | trunc 63 | trimSuffix \"-\" }}{{- end }}\n{{- define \"x.labels\" -}}\napp: {{ include \"x.name\" . }}\n{{ toYaml .Values.labels }}\n{{- end }}\n",
 	}
 	for i := range 20 {
@@ -91,7 +91,9 @@ func ordinaryChart(name string) map[string]string {
 // BenchmarkForeign plans Applications of charts: in the work tree, and fetched, so that workers render them.
 func BenchmarkForeign(b *testing.B) {
 	argosy := binary(b)
-	if old := os.Getenv("OLD"); old != "" { argosy = old }
+	if old := os.Getenv("OLD"); old != "" {
+		argosy = old
+	}
 	charts := map[string]map[string]string{}
 	files := map[string]string{"root.yaml": applicationOf("root", "repoURL: https://x/y, path: fetched"), "own.yaml": applicationOf("root", "repoURL: https://x/y, path: own")}
 	for i := range 100 {

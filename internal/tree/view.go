@@ -65,6 +65,13 @@ func (v *View) Without(absent map[string]string) *View {
 	return v
 }
 
+// Fresh returns a view of the same files that keeps none of their content yet.
+func (v *View) Fresh() *View {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return &View{Foreign: v.Foreign, links: v.links, dirs: v.dirs, read: v.read, absent: v.absent, kept: map[string][]byte{}, outside: v.outside}
+}
+
 // Of returns a view of files in memory.
 func Of(files []File) *View {
 	names, content := make(map[string]bool, len(files)), make(map[string][]byte, len(files))

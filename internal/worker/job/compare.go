@@ -54,7 +54,7 @@ func (w Workers) Compare(ctx context.Context, c parent.Comparison) ([]parent.Sum
 	if err != nil {
 		return nil, err
 	}
-	host := &compareHost{open: c.Open}
+	host := &compareHost{open: c.Open, views: map[int]*tree.View{}}
 	if m, err = w.Pool.Do(ctx, worker.Job{Kind: "compare", What: "comparing commits", Message: m, Answer: host.answer}); err != nil {
 		return nil, err
 	}
@@ -78,13 +78,14 @@ func (w Workers) Compare(ctx context.Context, c parent.Comparison) ([]parent.Sum
 // compareHost answers what a comparison asks for.
 type compareHost struct {
 	open   parent.Commits
-	views  []*tree.View
+	views  map[int]*tree.View
 	failed []error
 }
 
 // commit is the head of the answer with a commit's files. Failed says that it could not be opened. Its blobs are the names.
 type commit struct {
 	listing
+	Tree   int      `json:"tree"`
 	IDs    []string `json:"ids"`
 	Failed int      `json:"failed,omitempty"`
 }
@@ -108,7 +109,7 @@ func (h *compareHost) list(ctx context.Context, q ofTree) (worker.Message, error
 	var c commit
 	var names []string
 	if err == nil {
-		if c.listing, names, err = list(t.View(), len(h.views)); err != nil {
+		if c.listing, names, err = list(t.View()); err != nil {
 			err = fmt.Errorf("commit %.12s: %w", q.Commit, err)
 		}
 	}
@@ -119,7 +120,8 @@ func (h *compareHost) list(ctx context.Context, q ofTree) (worker.Message, error
 	for _, name := range names {
 		c.IDs = append(c.IDs, t.ID(name))
 	}
-	h.views = append(h.views, t.View())
+	c.Tree = len(h.views)
+	h.views[c.Tree] = t.View()
 	return worker.NewMessage(c, packNames(names))
 }
 

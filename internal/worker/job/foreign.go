@@ -30,7 +30,8 @@ type Foreign struct {
 	pool *worker.Pool
 	none bool // there are no workers on this system
 
-	size atomic.Int64
+	numbers numbers
+	size    atomic.Int64
 }
 
 // maxRendered bounds the bytes of all that workers have rendered, encoded: the command keeps them.
@@ -54,7 +55,7 @@ func (f *Foreign) render(ctx context.Context, pool *worker.Pool, r source.Reques
 	// A large answer counts until the context ends.
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	m, host, err := newSourceJob(ctx, r)
+	m, host, err := newSourceJob(ctx, r, &f.numbers)
 	if err != nil {
 		return nil, err
 	}

@@ -21,7 +21,7 @@ type Workers struct{ Pool *worker.Pool }
 
 // Handlers are what a worker can do.
 func Handlers() map[string]worker.Handler {
-	return map[string]worker.Handler{"expand": expand, "compare": compare, "sources": sources, "render": render, "source": renderSource}
+	return map[string]worker.Handler{"expand": expand, "compare": compare, "sources": sources, "render": render, "source": new(listed).renderSource}
 }
 
 // errAnswer says that a worker sent something else than it should.

@@ -3,6 +3,7 @@ package job
 import (
 	"context"
 	"errors"
+	"sync"
 
 	"github.com/argosy-cd/argosy/internal/manifest"
 	rendering "github.com/argosy-cd/argosy/internal/render"
@@ -11,8 +12,7 @@ import (
 	"github.com/argosy-cd/argosy/internal/worker"
 )
 
-// ofSource is the head of a job that renders a source. Its blobs are the spec, the names of each repository in order, and then the files of a
-// chart.
+// ofSource is the head of a job that renders a source. Its blobs are the spec and, for a chart, the names of its files and their content.
 type ofSource struct {
 	Request source.Request `json:"request"`
 	// Remote says that the host fetches.
@@ -26,10 +26,11 @@ type ofSource struct {
 // repository is one without its content.
 type repository struct {
 	source.Repository
-	Name    string   `json:"name"`
-	View    *listing `json:"view,omitempty"` // nil is not available
-	Err     string   `json:"err,omitempty"`
-	Missing string   `json:"missing,omitempty"`
+	Name    string `json:"name"`
+	Err     string `json:"err,omitempty"`
+	Missing string `json:"missing,omitempty"`
+	// Tree is what the host calls its view, which the worker asks for; 0 is none.
+	Tree int `json:"tree,omitempty"`
 	// Whole says that its files are sent with it.
 	Whole bool `json:"whole,omitempty"`
 }
@@ -53,51 +54,33 @@ type foundProblem struct {
 }
 
 // newSourceJob returns what a worker needs to render a source.
-func newSourceJob(ctx context.Context, r source.Request) (worker.Message, *sourceHost, error) {
-	host := &sourceHost{request: r}
+func newSourceJob(ctx context.Context, r source.Request, numbers *numbers) (worker.Message, *sourceHost, error) {
+	host := &sourceHost{request: r, numbers: numbers, views: map[int]*tree.View{}}
 	head := ofSource{Request: r, Remote: r.Remote != nil, Named: r.URL != nil}
 	spec, err := appendValue(nil, r.Spec)
 	if err != nil {
 		return worker.Message{}, nil, err
 	}
 	blobs := [][]byte{spec}
-	var files [][]byte
-	add := func(name string, from source.Repository) error {
-		to := repository{Repository: from, Name: name, Err: text(from.Err), Missing: text(from.Ref.Missing)}
+	add := func(name string, from source.Repository) *repository {
+		head.Repositories = append(head.Repositories, repository{Repository: from, Name: name, Err: text(from.Err), Missing: text(from.Ref.Missing)})
+		return &head.Repositories[len(head.Repositories)-1]
+	}
+	if own := add("", r.Repository); manifest.String(r.Spec, "chart") == "" {
+		own.Tree = host.number(r.View)
+	} else {
 		// A chart is read completely.
-		to.Whole = name == "" && manifest.String(r.Spec, "chart") != ""
-		var names []string
-		if from.View != nil {
-			l, all, err := list(from.View, len(host.views))
-			if err != nil {
-				return err
-			}
-			to.View, names = &l, all
-			host.views = append(host.views, from.View)
-		}
-		for _, file := range names {
-			if !to.Whole {
-				break
-			}
-			data, err := from.View.Raw(ctx, file)
-			if err != nil {
-				return err
-			}
-			files = append(files, data)
-		}
-		head.Repositories = append(head.Repositories, to)
-		blobs = append(blobs, packNames(names))
-		return nil
-	}
-	if err := add("", r.Repository); err != nil {
-		return worker.Message{}, nil, err
-	}
-	for _, name := range manifest.Keys(r.Refs) {
-		if err := add(name, r.Refs[name]); err != nil {
+		own.Whole = true
+		files, err := r.View.Select(ctx, tree.Selection{})
+		if err != nil {
 			return worker.Message{}, nil, err
 		}
+		blobs = append(blobs, packFiles(files)...)
 	}
-	m, err := worker.NewMessage(head, append(blobs, files...)...)
+	for _, name := range manifest.Keys(r.Refs) {
+		add(name, r.Refs[name]).Tree = host.number(r.Refs[name].View)
+	}
+	m, err := worker.NewMessage(head, blobs...)
 	return m, host, err
 }
 
@@ -115,10 +98,39 @@ func asError(text string) error {
 	return errors.New(text)
 }
 
+// numbers are what views are called, from 1, in all jobs. So a worker that has listed one need not ask again.
+type numbers struct {
+	mu    sync.Mutex
+	known map[*tree.View]int
+}
+
+func (n *numbers) of(view *tree.View) int {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.known == nil {
+		n.known = map[*tree.View]int{}
+	}
+	if n.known[view] == 0 {
+		n.known[view] = len(n.known) + 1
+	}
+	return n.known[view]
+}
+
 // sourceHost answers what the rendering of a source asks for.
 type sourceHost struct {
 	request source.Request
-	views   []*tree.View
+	numbers *numbers
+	views   map[int]*tree.View // of this source only
+}
+
+// number lets the worker read a view; 0 is none.
+func (h *sourceHost) number(view *tree.View) int {
+	if view == nil {
+		return 0
+	}
+	n := h.numbers.of(view)
+	h.views[n] = view
+	return n
 }
 
 // ofChart is a chart that is asked for.
@@ -131,6 +143,12 @@ func (h *sourceHost) answer(ctx context.Context, kind string, m worker.Message) 
 	switch {
 	case kind == "read":
 		return readTree(ctx, h.views, m)
+	case kind == "list" && m.Decode(&q) == nil && h.views[q.Tree] != nil:
+		l, names, err := list(h.views[q.Tree])
+		if err != nil {
+			return worker.Message{}, err
+		}
+		return worker.NewMessage(l, packNames(names))
 	case kind == "url" && len(m.Blobs) == 1 && h.request.URL != nil:
 		return worker.NewMessage(nil, []byte(h.request.URL(string(m.Blobs[0]))))
 	case remote == nil:
@@ -142,12 +160,7 @@ func (h *sourceHost) answer(ctx context.Context, kind string, m worker.Message) 
 		if err != nil {
 			return worker.Message{}, err
 		}
-		l, names, err := list(view, len(h.views))
-		if err != nil {
-			return worker.Message{}, err
-		}
-		h.views = append(h.views, view)
-		return worker.NewMessage(l, packNames(names))
+		return worker.NewMessage(ofTree{Tree: h.number(view)})
 	case kind == "file" && m.Decode(&q) == nil:
 		data, err := remote.File(ctx, q.URL)
 		if err != nil {
@@ -159,11 +172,7 @@ func (h *sourceHost) answer(ctx context.Context, kind string, m worker.Message) 
 		if err != nil {
 			return worker.Message{}, err
 		}
-		blobs := [][]byte{packNames(tree.Names(files))}
-		for _, f := range files {
-			blobs = append(blobs, f.Data)
-		}
-		return worker.NewMessage(nil, blobs...)
+		return worker.NewMessage(nil, packFiles(files)...)
 	}
 	return worker.Message{}, errAnswer
 }
@@ -202,8 +211,8 @@ func decodeRendered(m worker.Message) (*source.Result, error) {
 }
 
 // renderSource is the job in the worker.
-func renderSource(h *worker.Host, m worker.Message) (worker.Message, error) {
-	r, err := decodeSource(&remoteSource{remote{h}}, m)
+func (l *listed) renderSource(h *worker.Host, m worker.Message) (worker.Message, error) {
+	r, err := (&remoteSource{remote{h}, l}).request(m)
 	if err != nil {
 		return worker.Message{}, err
 	}
@@ -231,63 +240,99 @@ func renderSource(h *worker.Host, m worker.Message) (worker.Message, error) {
 	return worker.NewMessage(head, blobs...)
 }
 
-// decodeSource reads the request of a host.
-func decodeSource(host *remoteSource, m worker.Message) (source.Request, error) {
-	var head ofSource
-	if err := m.Decode(&head); err != nil {
-		return head.Request, err
+// listed are views of the host that a worker has asked for, for later jobs.
+type listed struct {
+	views map[int]*tree.View
+	names int
+}
+
+// add keeps a view, if it is not too large.
+func (l *listed) add(number int, view *tree.View) {
+	n := len(view.All())
+	if l.views == nil || l.names+n > maxListed {
+		l.views, l.names = map[int]*tree.View{}, 0
 	}
-	r := head.Request
-	n := len(head.Repositories)
-	if len(m.Blobs) < 1+n || n == 0 {
-		return r, errAnswer
+	if n <= maxListed {
+		l.views[number] = view
+		l.names += n
+	}
+}
+
+// maxListed bounds the files of all views that a worker keeps.
+const maxListed = 200_000
+
+// remoteSource is, in a worker, what its host has for a source.
+type remoteSource struct {
+	remote
+	listed *listed
+}
+
+var _ rendering.Remote = (*remoteSource)(nil)
+
+// request reads the request of the host.
+func (r *remoteSource) request(m worker.Message) (source.Request, error) {
+	var head ofSource
+	if err := m.Decode(&head); err != nil || len(m.Blobs) == 0 {
+		return source.Request{}, errAnswer
 	}
 	spec, err := value(m.Blobs[0])
 	if err != nil {
-		return r, err
+		return source.Request{}, err
 	}
-	r.Spec, _ = spec.(map[string]any)
-	files := m.Blobs[1+n:]
-	r.Refs = map[string]source.Repository{}
-	for i, from := range head.Repositories {
+	out := head.Request
+	out.Spec, _ = spec.(map[string]any)
+	out.Refs = map[string]source.Repository{}
+	for _, from := range head.Repositories {
 		to := from.Repository
 		to.Err, to.Ref.Missing = asError(from.Err), asError(from.Missing)
-		if from.View != nil {
-			names := unpackNames(m.Blobs[1+i])
-			read := host.reader(from.View.Tree)
-			if from.Whole {
-				if len(files) != len(names) {
-					return r, errAnswer
-				}
-				content := make(map[string][]byte, len(names))
-				for j, name := range names {
-					content[name] = files[j]
-				}
-				read = func(_ context.Context, name string) ([]byte, error) { return content[name], nil }
+		if from.Whole {
+			files, err := unpackFiles(m.Blobs[1:])
+			if err != nil {
+				return source.Request{}, err
 			}
-			if to.View, err = from.View.view(names, read); err != nil {
-				return r, err
+			to.View = tree.Of(files)
+		} else if from.Tree != 0 {
+			if to.View, err = r.view(from.Tree); err != nil {
+				return source.Request{}, err
 			}
 		}
 		if from.Name == "" {
-			r.Repository = to
+			out.Repository = to
 		} else {
-			r.Refs[from.Name] = to
+			out.Refs[from.Name] = to
 		}
 	}
 	if head.Named {
-		r.URL = host.url
+		out.URL = r.url
 	}
 	if head.Remote {
-		r.Remote = host
+		out.Remote = r
 	}
-	return r, nil
+	return out, nil
 }
 
-// remoteSource is, in a worker, what its host has for a source.
-type remoteSource struct{ remote }
-
-var _ rendering.Remote = (*remoteSource)(nil)
+// view is a view of the host. Its content is asked for, file by file.
+func (r *remoteSource) view(number int) (*tree.View, error) {
+	if known := r.listed.views[number]; known != nil {
+		return known.Fresh(), nil
+	}
+	var l listing
+	m, err := r.ask("list", ofTree{Tree: number}, &l)
+	if err == nil && len(m.Blobs) != 1 {
+		err = errAnswer
+	}
+	if err != nil {
+		return nil, err
+	}
+	view, err := l.view(unpackNames(m.Blobs[0]), r.reader(number))
+	if err != nil {
+		return nil, err
+	}
+	if _, err := view.Outside(context.Background()); err == nil { // which all sources in it need to know
+		r.listed.add(number, view)
+	}
+	return view.Fresh(), nil
+}
 
 // url is what the host calls a file.
 func (r *remoteSource) url(name string) string {
@@ -300,15 +345,11 @@ func (r *remoteSource) url(name string) string {
 
 // Git implements render.Remote.
 func (r *remoteSource) Git(_ context.Context, url, revision string) (*tree.View, error) {
-	var l listing
-	m, err := r.ask("git", ofTree{URL: url, Commit: revision}, &l)
-	if err == nil && len(m.Blobs) != 1 {
-		err = errAnswer
-	}
-	if err != nil {
+	var t ofTree
+	if _, err := r.ask("git", ofTree{URL: url, Commit: revision}, &t); err != nil {
 		return nil, err
 	}
-	return l.view(unpackNames(m.Blobs[0]), r.reader(l.Tree))
+	return r.view(t.Tree)
 }
 
 // File implements render.Remote.
@@ -329,16 +370,5 @@ func (r *remoteSource) Chart(_ context.Context, repository, name, version string
 	if err != nil {
 		return nil, err
 	}
-	if len(m.Blobs) == 0 {
-		return nil, errAnswer
-	}
-	names := unpackNames(m.Blobs[0])
-	if len(names) != len(m.Blobs)-1 {
-		return nil, errAnswer
-	}
-	files := make([]tree.File, len(names))
-	for i, name := range names {
-		files[i] = tree.File{Name: name, Data: m.Blobs[1+i]}
-	}
-	return files, nil
+	return unpackFiles(m.Blobs)
 }

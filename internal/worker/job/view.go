@@ -13,7 +13,6 @@ import (
 
 // listing is a view without its content. Its names travel as a blob.
 type listing struct {
-	Tree   int               `json:"tree"` // what the host calls it
 	Links  []int             `json:"links,omitempty"`
 	Absent map[string]string `json:"absent,omitempty"`
 }
@@ -22,12 +21,12 @@ type listing struct {
 const maxListing = 500_000
 
 // list returns the listing of a view, and its names in order.
-func list(view *tree.View, number int) (listing, []string, error) {
+func list(view *tree.View) (listing, []string, error) {
 	all := view.All()
 	if len(all) > maxListing {
 		return listing{}, nil, fmt.Errorf("there are more than %d files", maxListing)
 	}
-	l, names := listing{Tree: number, Absent: view.Absent()}, slices.Sorted(maps.Keys(all))
+	l, names := listing{Absent: view.Absent()}, slices.Sorted(maps.Keys(all))
 	for i, name := range names {
 		if all[name] {
 			l.Links = append(l.Links, i)
@@ -44,6 +43,30 @@ func unpackNames(blob []byte) []string {
 		return nil
 	}
 	return strings.Split(string(blob), "\x00")
+}
+
+// packFiles makes blobs of files: their names, and the content of each.
+func packFiles(files []tree.File) [][]byte {
+	blobs := [][]byte{packNames(tree.Names(files))}
+	for _, f := range files {
+		blobs = append(blobs, f.Data)
+	}
+	return blobs
+}
+
+func unpackFiles(blobs [][]byte) ([]tree.File, error) {
+	if len(blobs) == 0 {
+		return nil, errAnswer
+	}
+	names := unpackNames(blobs[0])
+	if len(names) != len(blobs)-1 {
+		return nil, errAnswer
+	}
+	files := make([]tree.File, len(names))
+	for i, name := range names {
+		files[i] = tree.File{Name: name, Data: blobs[1+i]}
+	}
+	return files, nil
 }
 
 // view is, in a worker, a view of the host.
@@ -87,9 +110,9 @@ func (r *remote) reader(number int) func(ctx context.Context, name string) ([]by
 }
 
 // readTree answers with a file, or with the target of a link.
-func readTree(ctx context.Context, views []*tree.View, m worker.Message) (worker.Message, error) {
+func readTree(ctx context.Context, views map[int]*tree.View, m worker.Message) (worker.Message, error) {
 	var q ofTree
-	if err := m.Decode(&q); err != nil || len(m.Blobs) != 1 || q.Tree < 0 || q.Tree >= len(views) {
+	if err := m.Decode(&q); err != nil || len(m.Blobs) != 1 || views[q.Tree] == nil {
 		return worker.Message{}, errAnswer
 	}
 	data, err := views[q.Tree].Raw(ctx, string(m.Blobs[0]))
@@ -98,4 +121,3 @@ func readTree(ctx context.Context, views []*tree.View, m worker.Message) (worker
 	}
 	return worker.NewMessage(nil, data)
 }
-
