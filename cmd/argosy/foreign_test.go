@@ -4,6 +4,7 @@ import (
 	"archive/tar"
 	"bytes"
 	"compress/gzip"
+	"context"
 	"fmt"
 	"maps"
 	"net/http"
@@ -11,10 +12,15 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/argosy-cd/argosy/internal/gitserver"
+	"github.com/argosy-cd/argosy/internal/tree"
+	"github.com/argosy-cd/argosy/internal/trigger"
 )
 
 // chartServer is a repository of charts, each in version 1.0.0.
@@ -88,12 +94,73 @@ func ordinaryChart(name string) map[string]string {
 	return files
 }
 
+// gitRepository serves files as a Git repository, and returns its URL.
+func gitRepository(t *testing.T, files map[string]string) string {
+	t.Helper()
+	repo := &trigger.Files{Date: time.Unix(1_700_000_000, 0), Message: "all"}
+	var list []tree.File
+	for name, text := range files {
+		list = append(list, tree.File{Name: name, Data: []byte(text)})
+	}
+	if err := repo.Set(list); err != nil {
+		t.Fatal(err)
+	}
+	server := httptest.NewServer(&gitserver.Server{Open: func(context.Context, string) (gitserver.Repository, error) { return repo, nil }})
+	t.Cleanup(server.Close)
+	return server.URL + "/repo.git"
+}
+
+// TestForeign plans, with the real program, a tree with a repository whose Kustomization takes all memory: it copies a large text to many fields. What
+// is made of it is unknown, and everything else is planned.
+func TestForeign(t *testing.T) {
+	if testing.Short() || runtime.GOOS != "linux" {
+		t.Skip("it builds the program, and needs a limit of memory")
+	}
+	const configMap = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: x}\n"
+	fields := ""
+	for i := range 1000 {
+		fields += fmt.Sprintf("data.a%d, ", i)
+	}
+	bases := gitRepository(t, map[string]string{
+		"hostile/kustomization.yaml": "resources: [cm.yaml]\nreplacements:\n- source: {kind: ConfigMap, fieldPath: data.x}\n  targets: [{select: {kind: ConfigMap}, options: {create: true}, fieldPaths: [" + fields + "data.b]}]\n",
+		"hostile/cm.yaml":            configMap + "data: {x: " + strings.Repeat("x", 4<<20) + "}\n",
+		"honest/kustomization.yaml":  "namePrefix: honest-\nresources: [cm.yaml]\n", "honest/cm.yaml": configMap,
+	})
+	charts := chartServer(t, map[string]map[string]string{"honest": ordinaryChart("honest")})
+	files := map[string]string{"root.yaml": applicationOf("root", "repoURL: https://x/y, path: apps"), "own/cm.yaml": strings.Replace(configMap, "x", "own", 1)}
+	for name, source := range map[string]string{
+		"own": "repoURL: https://x/y, path: own", "chart": "repoURL: " + charts + ", chart: honest, targetRevision: 1.0.0",
+		"repo-hostile": "repoURL: " + bases + ", path: hostile", "repo-honest": "repoURL: " + bases + ", path: honest",
+		"base-hostile": "repoURL: https://x/y, path: hostile", "base-honest": "repoURL: https://x/y, path: honest",
+	} {
+		files["apps/"+name+".yaml"] = applicationOf(name, source)
+		if base, ok := strings.CutPrefix(name, "base-"); ok {
+			files[base+"/kustomization.yaml"] = "namePrefix: based-\nresources: ['" + bases + "/" + base + "']\n"
+		}
+	}
+	dir := writeFiles(t, files)
+	cmd := exec.CommandContext(t.Context(), binary(t), "plan", "--resources", "--repo", "https://x/y="+dir, filepath.Join(dir, "root.yaml"))
+	cmd.Env = append(os.Environ(), "ARGOSY_CACHE_DIR=none")
+	out, err := cmd.CombinedOutput()
+	if code := cmd.ProcessState.ExitCode(); code != exitFound {
+		t.Fatalf("exit code %d: %v\n%s", code, err, out)
+	}
+	const stopped = "rendering it was stopped: it takes more than "
+	for _, want := range []string{
+		"hostile of " + bases + ": " + stopped, "hostile of https://x/y: " + stopped, " own   ConfigMap", " chart-19   Deployment", " honest-x   ConfigMap", " based-honest-x   ConfigMap",
+	} {
+		if !strings.Contains(string(out), want) {
+			t.Errorf("the plan does not have %q", want)
+		}
+	}
+	if t.Failed() {
+		t.Logf("%s", out)
+	}
+}
+
 // BenchmarkForeign plans Applications of charts: in the work tree, and fetched, so that workers render them.
 func BenchmarkForeign(b *testing.B) {
 	argosy := binary(b)
-	if old := os.Getenv("OLD"); old != "" {
-		argosy = old
-	}
 	charts := map[string]map[string]string{}
 	files := map[string]string{"root.yaml": applicationOf("root", "repoURL: https://x/y, path: fetched"), "own.yaml": applicationOf("root", "repoURL: https://x/y, path: own")}
 	for i := range 100 {
