@@ -59,6 +59,6 @@
 //	internal/gitserver         edge     read-only Git over smart HTTP, from repositories that are computed
 //	internal/turnstile         edge     how many requests are answered at once, of one client and of all
 //	internal/worker            edge     processes for work that is not trusted: limits, messages, a pool
-//	internal/worker/job        edge     the plugins' work in workers, and what it asks its host for
+//	internal/worker/job        edge     the work that is done in workers, for plugins and for fetched sources, and what it asks its host for
 //	cmd/argosy                 command  the command line
 package argosy

@@ -24,7 +24,7 @@ func (c *clock) start() {
 	if c.left <= 0 || c.over() {
 		return
 	}
-	c.since = time.Now()
+	c.since = time.Now() //nolint:forbidigo // a process runs in real time
 	c.timer = time.AfterFunc(c.left, func() {
 		c.expired.Store(true)
 		c.call()
