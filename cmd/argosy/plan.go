@@ -84,7 +84,7 @@ func (o *planInput) planner(std stdio) (*workspace.Planner, error) {
 
 // userRepositories are read as the user does, those of --repo from directories.
 func userRepositories(std stdio, flags []string) (workspace.Config, error) {
-	cfg := workspace.Config{Cache: workspace.CacheDir(std.getenv), Env: std.env, Note: std.note}
+	cfg := workspace.Config{Cache: workspace.CacheDir(std.getenv), Env: std.env, Note: std.note, Foreign: newForeign(std)}
 	for _, flag := range flags {
 		l, err := workspace.ParseRepo(flag)
 		if err != nil {

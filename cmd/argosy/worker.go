@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/argosy-cd/argosy/internal/sidecar"
+	"github.com/argosy-cd/argosy/internal/words"
 	"github.com/argosy-cd/argosy/internal/worker"
 	"github.com/argosy-cd/argosy/internal/worker/job"
 )
@@ -20,6 +21,18 @@ func runWorker(args []string) int {
 		return exitFailed
 	}
 	return 0
+}
+
+// newForeign renders what was fetched in two processes of its own, which are started for the first of it.
+func newForeign(std stdio) *job.Foreign {
+	memory := int64(1 << 30)
+	if container := worker.ContainerMemory(); container > 0 {
+		memory = max(worker.MinMemory, min(memory, container*3/10))
+	}
+	return &job.Foreign{
+		Workers: worker.Config{Args: []string{"argosy", workerCommand}, Workers: 2, Memory: memory},
+		Note:    func(line string) { std.note(words.Printable(line)) },
+	}
 }
 
 func registerWorkers(o *sidecar.Workers, flags *pflag.FlagSet) {

@@ -28,7 +28,8 @@ func (s *stage) plan(ctx context.Context) (*plan.Plan, error) {
 	cfg.Sets, cfg.ExistsAll = s.exhibit.sets, true
 	cfg.Loader = source.Loader{Open: s.repository, Environment: source.Environment{Unbounded: true}}
 	if s.exhibit.elsewhere != nil {
-		cfg.Loader.Remote = s.exhibit.elsewhere.Loader.Remote
+		cfg.Loader = s.exhibit.elsewhere.Loader
+		cfg.Loader.Open = s.repository
 	}
 	p, err := plan.New(ctx, cfg, s.exhibit.roots...)
 	if err != nil {

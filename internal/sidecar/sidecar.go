@@ -113,7 +113,7 @@ func Run(ctx context.Context, cfg Config) error {
 
 // openWorkers starts the workers, and returns how many.
 func (s *Sidecar) openWorkers(ctx context.Context, cfg Config) (int, error) {
-	o := cfg.Workers.sized(cfg.Parallel, containerMemory())
+	o := cfg.Workers.sized(cfg.Parallel, worker.ContainerMemory())
 	var err error
 	if s.workers, err = o.open(ctx, s.workerEnded); err != nil {
 		return 0, fmt.Errorf("%w; --workers 0 evaluates in this process, where one request can end it for all", err)

@@ -2,10 +2,7 @@ package sidecar
 
 import (
 	"context"
-	"os"
 	"runtime"
-	"strconv"
-	"strings"
 
 	"github.com/argosy-cd/argosy/internal/problem"
 	"github.com/argosy-cd/argosy/internal/worker"
@@ -36,7 +33,7 @@ func (o Workers) Check() error {
 
 // Memory of a worker, in MiB. With less than the least, an ordinary chart does not render.
 const (
-	minWorkerMemory     = 64
+	minWorkerMemory     = worker.MinMemory >> 20
 	usualWorkerMemory   = 96
 	defaultWorkerMemory = 128 // if the container has no limit
 	maxWorkerMemory     = 512
@@ -74,19 +71,4 @@ func (o Workers) open(ctx context.Context, ended func(worker.Ended)) (*worker.Po
 		return nil, nil
 	}
 	return worker.Open(ctx, worker.Config{Args: o.Args, Workers: o.Number, Memory: o.Memory << 20, Ended: ended})
-}
-
-// containerMemory is the limit of memory of this process's container in bytes, 0 if there is none.
-func containerMemory() int64 {
-	for _, file := range []string{"/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"} {
-		data, err := os.ReadFile(file)
-		if err != nil {
-			continue
-		}
-		// Without a limit it is "max", or more than any machine has.
-		if n, err := strconv.ParseInt(strings.TrimSpace(string(data)), 10, 64); err == nil && n > 0 && n < 1<<50 {
-			return n
-		}
-	}
-	return 0
 }

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 	"unicode"
 
 	"github.com/argosy-cd/argosy/internal/flight"
@@ -24,6 +25,8 @@ type Job struct {
 	Doing func(string)
 	// What is what the job does, for messages, such as "rendering a chart".
 	What string
+	// Time bounds how long the worker takes, without the time that Answer takes. Zero is no limit but that of the context.
+	Time time.Duration
 }
 
 // Limits of one job.
@@ -70,12 +73,13 @@ func (p *Pool) Do(ctx context.Context, j Job) (Message, error) {
 func (p *Pool) converse(ctx context.Context, w *process, j Job) (m Message, reason string, err error) {
 	stop := context.AfterFunc(ctx, w.kill)
 	defer stop()
-	t := &talk{pool: p, ctx: ctx, process: w, job: j}
+	t := &talk{pool: p, ctx: ctx, process: w, job: j, clock: newClock(j.Time, w.kill)}
 	status, m, err := t.run()
 	var f failed
 	if err == nil && json.Unmarshal([]byte(status), &f) != nil {
 		err = errProtocol
 	}
+	t.clock.stop()
 	if err == nil {
 		err := f.decode(t.problems)
 		switch {
@@ -83,7 +87,7 @@ func (p *Pool) converse(ctx context.Context, w *process, j Job) (m Message, reas
 			return Message{}, ReasonCancelled, context.Cause(ctx)
 		case errors.As(err, new(*flight.PanicError)):
 			return Message{}, ReasonCrash, err
-		case f.Tired:
+		case f.Tired, t.clock.over():
 			return m, ReasonUsed, err
 		}
 		return m, "", err
@@ -96,6 +100,8 @@ func (p *Pool) converse(ctx context.Context, w *process, j Job) (m Message, reas
 	switch {
 	case errors.As(err, &own):
 		return Message{}, ReasonUsed, own.error
+	case t.clock.over():
+		reason = ReasonCPU
 	case errors.Is(err, errProtocol):
 		reason = ReasonProtocol
 	default:
@@ -103,7 +109,9 @@ func (p *Pool) converse(ctx context.Context, w *process, j Job) (m Message, reas
 		reason = w.reason(p.cfg.Memory)
 	}
 	killed := &KilledError{Reason: reason, Doing: w.doing}
-	if reason == ReasonMemory {
+	if t.clock.over() {
+		killed.Limit = j.Time.String()
+	} else if reason == ReasonMemory {
 		killed.Limit = fmt.Sprintf("%d MiB, --worker-memory", p.cfg.Memory>>20)
 	}
 	return Message{}, reason, killed
@@ -118,6 +126,7 @@ type talk struct {
 	ctx      context.Context
 	process  *process
 	job      Job
+	clock    *clock
 	asks     int
 	sent     int64
 	problems []error // that were answers
@@ -178,7 +187,9 @@ func (t *talk) answer(kind string, m Message) error {
 	if t.asks++; t.asks > maxAsks || t.job.Answer == nil {
 		return errProtocol
 	}
+	t.clock.stop()
 	got, err := flight.Safely(func() (Message, error) { return t.job.Answer(t.ctx, kind, m) })
+	t.clock.start()
 	if t.ctx.Err() != nil {
 		return context.Cause(t.ctx)
 	}

@@ -14,6 +14,10 @@ import (
 
 // Loader renders sources from these repositories.
 func (r *Repositories) Loader() source.Loader {
+	environment := source.Environment{Unbounded: true}
+	if r.cfg.Foreign != nil {
+		environment.Foreign = r.cfg.Foreign.Render
+	}
 	return source.Loader{
 		Open: func(ctx context.Context, url, revision string) (source.Repository, error) {
 			if name, ok := strings.CutPrefix(url, "s3://"); ok && !r.maps(ctx, url) {
@@ -26,7 +30,7 @@ func (r *Repositories) Loader() source.Loader {
 			return source.Repository{View: t.View(), Commit: t.Commit()}, nil
 		},
 		Remote:      r.Remote(),
-		Environment: source.Environment{Unbounded: true},
+		Environment: environment,
 	}
 }
 

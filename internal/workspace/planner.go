@@ -27,11 +27,14 @@ type Planner struct {
 	branches []*Repositories // as Roots has opened them
 }
 
-// Close closes the repositories, those of Roots included.
+// Close closes the repositories, those of Roots included, and ends what renders.
 func (p *Planner) Close() error {
 	err := p.Repositories.Close()
 	for _, r := range p.branches {
 		err = errors.Join(err, r.Close())
+	}
+	if foreign := p.Repositories.cfg.Foreign; foreign != nil {
+		foreign.Close()
 	}
 	return err
 }

@@ -127,8 +127,9 @@ func directoryRoots(ctx context.Context, repos *Repositories, dir string) ([]man
 		top = filepath.Join(dir, strings.Repeat("../", strings.Count(name, "/")+1))
 	}
 	loader := repos.Loader()
+	loader.Environment.Remote = loader.Remote
 	result := source.Render(ctx, source.Request{
-		Environment: source.Environment{Remote: loader.Remote, Unbounded: true}, Repository: source.Repository{View: view},
+		Environment: loader.Environment, Repository: source.Repository{View: view},
 		Spec: map[string]any{"path": name}, URL: func(file string) string { return input.Near(filepath.Join(top, file)) },
 	})
 	if err := result.Err(); err != nil {

@@ -21,6 +21,7 @@ import (
 	"github.com/argosy-cd/argosy/internal/plan"
 	"github.com/argosy-cd/argosy/internal/tree"
 	"github.com/argosy-cd/argosy/internal/words"
+	"github.com/argosy-cd/argosy/internal/worker/job"
 )
 
 // Config says where repositories are, and how they are read.
@@ -41,6 +42,8 @@ type Config struct {
 	Env []string
 	// Note is told what a user should know.
 	Note func(line string)
+	// Foreign renders what is fetched. Nil renders it in this process.
+	Foreign *job.Foreign
 }
 
 // Repositories opens the repositories that sets and Applications name. It looks for the repository of the working directory when the first

@@ -113,6 +113,9 @@ const (
 	maxWarnings = 10_000
 )
 
+// errTrees says that one job reads too many repositories.
+var errTrees = fmt.Errorf("one application reads more than %d repositories", maxTrees)
+
 // question is the head of what an expansion asks for.
 type question struct {
 	URL      string `json:"url,omitempty"`
@@ -186,7 +189,7 @@ func (h *expandHost) answer(ctx context.Context, kind string, m worker.Message) 
 
 func (h *expandHost) tree(ctx context.Context, q question) (worker.Message, error) {
 	if len(h.trees) >= maxTrees {
-		return worker.Message{}, fmt.Errorf("the sets of one application read more than %d repositories", maxTrees)
+		return worker.Message{}, errTrees
 	}
 	t, err := h.git.Tree(ctx, q.URL, q.Revision)
 	if err != nil {
