@@ -155,14 +155,14 @@ func (w *process) reason(memory int64) string {
 	switch {
 	case strings.Contains(text, "stack overflow"):
 		return ReasonStack
-	case strings.Contains(text, "out of memory"), strings.Contains(text, "cannot allocate memory"), strings.Contains(text, "failed to create new OS thread"):
+	case strings.Contains(text, "out of memory"), strings.Contains(text, "cannot allocate memory"), strings.Contains(text, "failed to create new OS thread"), strings.Contains(text, "pthread_create failed"):
 		return ReasonMemory
 	case strings.Contains(text, "SIGXCPU"):
 		return ReasonCPU
 	case status.Signaled() && status.Signal() == syscall.SIGKILL: // the system had no memory left
 		return ReasonMemory
-	case strings.Contains(text, "SIGSEGV") && strings.Contains(text, "goroutine 0 gp="), strings.Contains(text, "fatal error: ") && peak(w.cmd.ProcessState) > memory*3/4:
-		// Without memory, the runtime fails in many ways.
+	case strings.Contains(text, "SIGSEGV") && strings.Contains(text, "goroutine 0 gp="), peak(w.cmd.ProcessState) > memory/2:
+		// Without memory, the runtime fails in many ways, and not always with words.
 		return ReasonMemory
 	}
 	return ReasonCrash
