@@ -1,7 +1,6 @@
 package worker
 
 import (
-	"bufio"
 	"context"
 	"encoding/json"
 	"errors"
@@ -24,6 +23,8 @@ type Job struct {
 	Doing func(string)
 	// What is what the job does, for messages, such as "rendering a chart".
 	What string
+	// Cost is how much memory the decoded answer takes, in bytes; an error means that it is not valid. Nil is for jobs whose answer has at most MaxSmall bytes.
+	Cost func(Message) (int64, error)
 }
 
 // Limits of one job.
@@ -31,11 +32,9 @@ const (
 	maxAsks = 200_000
 	// maxAnswers bounds the bytes of all answers to a worker.
 	maxAnswers = 16 << 30
-	// largeFrame is where the bytes of an answer begin to count for all jobs together.
-	largeFrame = 1 << 20
 )
 
-// Do has a worker do a job, and returns its answer. A large answer counts against Config.Large until ctx ends.
+// Do has a worker do a job, and returns its answer. A large answer counts against Config.Large until ctx ends: one context may have only one large answer.
 func (p *Pool) Do(ctx context.Context, j Job) (Message, error) {
 	select {
 	case p.slots <- struct{}{}:
@@ -50,7 +49,8 @@ func (p *Pool) Do(ctx context.Context, j Job) (Message, error) {
 	p.busy.Add(1)
 	w.jobs++
 	w.doing = j.What
-	m, reason, err := p.converse(ctx, w, j)
+	t := &talk{pool: p, ctx: ctx, process: w, job: j, release: func() {}}
+	m, reason, err := t.converse()
 	p.busy.Add(-1)
 	if reason == "" && w.jobs >= p.cfg.Jobs {
 		reason = ReasonUsed
@@ -58,23 +58,46 @@ func (p *Pool) Do(ctx context.Context, j Job) (Message, error) {
 	if reason == "" {
 		p.keep(w)
 		<-p.slots
-		return m, err
+	} else {
+		p.end(w, reason, j.Kind)
+		// A new one is there when the next job comes; the slot is free then.
+		go p.refill()
 	}
-	p.end(w, reason, j.Kind)
-	// A new one is there when the next job comes; the slot is free then.
-	go p.refill()
-	return m, err
+	if err == nil {
+		err = t.claim(m)
+	}
+	t.release()
+	if err != nil {
+		return Message{}, err
+	}
+	return m, nil
+}
+
+// claim waits until there is memory for the decoded answer. The answer is read already, so it waits for those that are decoded, and never the other way round.
+func (t *talk) claim(m Message) error {
+	if t.job.Cost == nil {
+		return nil
+	}
+	cost, err := t.job.Cost(m)
+	if err != nil || cost <= MaxSmall {
+		return err
+	}
+	release, err := t.pool.decoded.acquire(t.ctx, cost)
+	if err == nil {
+		context.AfterFunc(t.ctx, release)
+	}
+	return err
 }
 
 // converse talks with a worker until it has answered. The reason says why it must not be used again, "" if it may.
-func (p *Pool) converse(ctx context.Context, w *process, j Job) (m Message, reason string, err error) {
+func (t *talk) converse() (m Message, reason string, err error) {
+	ctx, w, p := t.ctx, t.process, t.pool
 	stop := context.AfterFunc(ctx, w.kill)
 	defer stop()
-	t := &talk{pool: p, ctx: ctx, process: w, job: j}
 	status, m, err := t.run()
 	var f failed
-	if err == nil && json.Unmarshal([]byte(status), &f) != nil {
-		err = errProtocol
+	if err == nil {
+		f, err = parseFailure(status)
 	}
 	if err == nil {
 		err := f.decode(t.problems)
@@ -121,6 +144,7 @@ type talk struct {
 	asks     int
 	sent     int64
 	problems []error // that were answers
+	release  func()  // of the answer's bytes
 }
 
 func (t *talk) run() (status string, m Message, err error) {
@@ -131,7 +155,7 @@ func (t *talk) run() (status string, m Message, err error) {
 		return "", Message{}, err
 	}
 	for {
-		kind, name, m, err := t.receive(t.process.in)
+		kind, name, m, err := t.receive()
 		if err != nil {
 			return "", Message{}, err
 		}
@@ -154,22 +178,21 @@ func (t *talk) run() (status string, m Message, err error) {
 }
 
 // receive reads a frame of a worker, within the limits of its kind.
-func (t *talk) receive(r *bufio.Reader) (kind byte, name string, m Message, err error) {
-	kind, size, err := readHead(r)
+func (t *talk) receive() (kind byte, name string, m Message, err error) {
+	kind, size, err := readHead(t.process.in)
 	if err != nil {
 		return 0, "", Message{}, err
 	}
-	if size > frameLimit(kind) {
+	if size > frameLimit(kind) || size > MaxSmall && t.job.Cost == nil {
 		return 0, "", Message{}, errProtocol
 	}
-	if size > largeFrame {
-		release, err := t.pool.large.acquire(t.ctx, int64(size))
-		if err != nil {
+	if size > MaxSmall {
+		if t.release, err = t.pool.large.acquire(t.ctx, int64(size)); err != nil {
+			t.release = func() {}
 			return 0, "", Message{}, &ownError{err}
 		}
-		context.AfterFunc(t.ctx, release)
 	}
-	name, m, err = readBody(r, size)
+	name, m, err = readBody(t.process.in, size)
 	return kind, name, m, err
 }
 

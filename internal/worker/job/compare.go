@@ -158,6 +158,9 @@ func compare(h *worker.Host, m worker.Message) (worker.Message, error) {
 	for i, pair := range head.Pairs {
 		var p [2]parent.Content
 		for j, one := range pair {
+			if 2*i+j >= len(m.Blobs) {
+				return worker.Message{}, errAnswer
+			}
 			list, err := objects(m.Blobs[2*i+j])
 			if err != nil {
 				return worker.Message{}, err
@@ -204,6 +207,9 @@ func (r *remoteCommits) open(_ context.Context, url, commit string) (parent.Tree
 	if _, err := r.ask("open", ofTree{URL: url, Commit: commit}, &l); err != nil {
 		return nil, err
 	}
+	if len(l.IDs) != len(l.Names) || slices.ContainsFunc(l.Links, func(i int) bool { return i < 0 || i >= len(l.Names) }) {
+		return nil, errAnswer
+	}
 	t := &remoteFiles{failed: l.Failed, ids: make(map[string]string, len(l.Names))}
 	r.trees[id] = t
 	names := make(map[string]bool, len(l.Names))
@@ -215,8 +221,11 @@ func (r *remoteCommits) open(_ context.Context, url, commit string) (parent.Tree
 	}
 	t.view = tree.NewView(names, func(_ context.Context, name string) ([]byte, error) {
 		m, err := r.ask("read", ofTree{Tree: l.Tree, Name: name}, new(any))
-		if err != nil || len(m.Blobs) != 1 {
-			return nil, errors.Join(err)
+		if err != nil {
+			return nil, err
+		}
+		if len(m.Blobs) != 1 {
+			return nil, errAnswer
 		}
 		return m.Blobs[0], nil
 	}).Without(l.Absent)

@@ -21,7 +21,22 @@ type Workers struct{ Pool *worker.Pool }
 
 // Handlers are what a worker can do.
 func Handlers() map[string]worker.Handler {
-	return map[string]worker.Handler{"expand": expand, "compare": compare, "sources": sources, "render": render}
+	return map[string]worker.Handler{"expand": expand, "compare": small(compare), "sources": small(sources), "render": render}
+}
+
+// small refuses answers that the host would refuse.
+func small(handler worker.Handler) worker.Handler {
+	return func(h *worker.Host, m worker.Message) (worker.Message, error) {
+		m, err := handler(h, m)
+		size := len(m.Head)
+		for _, b := range m.Blobs {
+			size += len(b)
+		}
+		if limit := worker.MaxSmall - 1<<10; err == nil && size > limit {
+			return worker.Message{}, fmt.Errorf("the answer has %d bytes, and the limit is %d", size, limit)
+		}
+		return m, err
+	}
 }
 
 // errAnswer says that a worker sent something else than it should.
