@@ -59,7 +59,8 @@ func startProcess(ctx context.Context, s *spawner, cfg Config) (*process, Confin
 	w.cmd.Env = []string{"GOMAXPROCS=2", "GOTRACEBACK=single", "GOMEMLIMIT=" + strconv.FormatInt(cfg.Memory*8/10, 10)}
 	w.cmd.Dir = string(os.PathSeparator)
 	w.cmd.ExtraFiles = []*os.File{fromHost, toHost}
-	w.cmd.Stderr = w.errors
+	// All three, since an empty container has no /dev/null.
+	w.cmd.Stdin, w.cmd.Stdout, w.cmd.Stderr = fromHost, w.errors, w.errors
 	w.cmd.WaitDelay = time.Second // if something else has its standard error
 	err = s.start(w.cmd)
 	_, _ = fromHost.Close(), toHost.Close()
@@ -82,10 +83,14 @@ func startProcess(ctx context.Context, s *spawner, cfg Config) (*process, Confin
 
 // executable is this program, even if its file was replaced.
 func executable() (string, error) {
-	if runtime.GOOS == "linux" {
-		return "/proc/self/exe", nil
+	const self = "/proc/self/exe"
+	if runtime.GOOS != "linux" {
+		return os.Executable()
 	}
-	return os.Executable()
+	if _, err := os.Lstat(self); err != nil { // there is no /proc
+		return exec.LookPath(os.Args[0])
+	}
+	return self, nil
 }
 
 // hello waits until a worker is ready.
