@@ -87,6 +87,7 @@ func costOfExpanded(m worker.Message) (int64, error) {
 	return size + 32*int64(len(m.Head)), err
 }
 
+// decodeExpanded reads an answer that costOfExpanded has accepted.
 func decodeExpanded(m worker.Message) (*appset.Expanded, error) {
 	var head expanded
 	if err := m.Decode(&head); err != nil || len(m.Blobs) != 1 {

@@ -95,7 +95,7 @@ func (w Workers) Render(ctx context.Context, s *S3, fetched []s3source.Fetched) 
 	return decodeObjects(m)
 }
 
-// decodeObjects reads an answer that is one blob with objects.
+// decodeObjects reads an answer that is one blob with objects, and that costOfObjects has accepted.
 func decodeObjects(m worker.Message) ([]manifest.Object, error) {
 	if len(m.Blobs) != 1 {
 		return nil, errAnswer

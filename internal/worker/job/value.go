@@ -27,6 +27,8 @@ const (
 	maxDepth = 1000
 	// maxMemory bounds the bytes that it takes in memory.
 	maxMemory = 512 << 20
+	// mostTimes is how many times more bytes a value may take in memory than as it is sent: it is a map with an empty key.
+	mostTimes = 100
 )
 
 var errValue = errors.New("it is not a value")
@@ -84,17 +86,14 @@ func appendString(dst []byte, s string) []byte {
 	return append(binary.AppendUvarint(dst, uint64(len(s))), s...)
 }
 
-// value reads one value, which must be all there is.
+// value reads one value, which memory has accepted: there are no checks but for keys that are there twice.
 func value(data []byte) (any, error) {
-	if _, err := memory(data); err != nil {
-		return nil, err
-	}
-	r := &reader{data: data}
+	r := &reader{data: data, keys: new(lately), texts: new(lately)}
 	v := r.value()
 	return v, r.err
 }
 
-// objects reads a list of objects.
+// objects reads a list of objects, which memory has accepted.
 func objects(data []byte) ([]map[string]any, error) {
 	v, err := value(data)
 	list, ok := v.([]any)
@@ -117,8 +116,8 @@ func encodeObjects(list []map[string]any) ([]byte, error) {
 		all[i] = o
 	}
 	data, err := appendValue(nil, all)
-	if err != nil {
-		return nil, err
+	if err != nil || len(data) < maxMemory/mostTimes {
+		return data, err
 	}
 	if _, err := memory(data); err != nil {
 		return nil, fmt.Errorf("%d objects are too large, or nested too deep, to be sent: the limits are %d MiB in memory and %d levels", len(list), maxMemory>>20, maxDepth)
@@ -137,8 +136,25 @@ func memory(data []byte) (int64, error) {
 }
 
 type reader struct {
-	data []byte
-	err  error
+	data        []byte
+	err         error
+	keys, texts *lately
+}
+
+// lately has short texts that were read lately: Applications of one set are much the same.
+type lately [256]any
+
+// text returns a text, and the same one if it was read lately.
+func (l *lately) text(data []byte) any {
+	n := len(data)
+	if n == 0 || n > 64 {
+		return string(data)
+	}
+	at := &l[byte(n)*7^data[0]*31^data[n/2]*17^data[n-1]]
+	if s, ok := (*at).(string); !ok || s != string(data) {
+		*at = string(data)
+	}
+	return *at
 }
 
 func (r *reader) fail() int64 {
@@ -223,7 +239,7 @@ func (r *reader) value() any {
 		r.data = r.data[8:]
 		return math.Float64frombits(bits)
 	case tagString:
-		return string(r.bytes())
+		return r.texts.text(r.bytes())
 	case tagNumber:
 		return json.Number(r.bytes())
 	case tagList:
@@ -236,7 +252,7 @@ func (r *reader) value() any {
 		n := r.length(2)
 		m := make(map[string]any, n)
 		for range n {
-			key := string(r.bytes())
+			key, _ := r.keys.text(r.bytes()).(string)
 			m[key] = r.value()
 		}
 		if len(m) != n {
@@ -263,6 +279,11 @@ func isNumber(text string) bool {
 
 // length reads the length of something whose elements have so many bytes at least: it is no longer than what is there.
 func (r *reader) length(least int) int {
+	if len(r.data) > 0 && r.data[0] < 0x80 && int(r.data[0]) <= (len(r.data)-1)/least { // almost always
+		n := int(r.data[0])
+		r.data = r.data[1:]
+		return n
+	}
 	n, size := binary.Uvarint(r.data)
 	if size <= 0 || n > uint64((len(r.data)-size)/least) {
 		r.err = errValue
