@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"maps"
 	"os"
+	"os/exec"
 	"path"
 	"path/filepath"
 	"regexp"
@@ -296,5 +297,68 @@ func TestSecretsAreOptIn(t *testing.T) {
 	})
 	if err != nil || found != 1 {
 		t.Errorf("%d rules, %v", found, err)
+	}
+}
+
+// TestDockerfile: the image is built from the directories that the program is made of, embedded files included, and from no others.
+func TestDockerfile(t *testing.T) {
+	const format = `{{with .Module}}{{if .Main}}{{range $.GoFiles}}{{$.Dir}}/{{.}}{{"\n"}}{{end}}{{range $.EmbedFiles}}{{$.Dir}}/{{.}}{{"\n"}}{{end}}{{end}}{{end}}`
+	list := exec.Command("go", "list", "-deps", "-f", format, "./cmd/argosy")
+	list.Env = append(os.Environ(), "GOOS=linux", "CGO_ENABLED=0")
+	files, err := list.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	top, err := filepath.Abs(".")
+	if err != nil {
+		t.Fatal(err)
+	}
+	need := map[string]bool{"go.mod": true, "go.sum": true}
+	for _, file := range strings.Fields(string(files)) {
+		name, err := filepath.Rel(top, file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		first, _, _ := strings.Cut(filepath.ToSlash(name), "/")
+		need[first] = true
+	}
+	text, err := os.ReadFile("Dockerfile")
+	if err != nil {
+		t.Fatal(err)
+	}
+	build, _, _ := strings.Cut(string(text), "\nFROM scratch")
+	copied := map[string]bool{}
+	for _, m := range regexp.MustCompile(`(?m)^COPY (.+) (\S+)$`).FindAllStringSubmatch(build, -1) {
+		for name := range strings.FieldsSeq(m[1]) {
+			copied[name] = true
+			if m[2] != name && m[2] != "./" {
+				t.Errorf("Dockerfile: %s is copied to %s", name, m[2])
+			}
+		}
+	}
+	same(t, "Dockerfile: COPY", need, copied)
+	// Everything but a few directories is kept from the builder.
+	ignore, err := os.ReadFile(".dockerignore")
+	if err != nil {
+		t.Fatal(err)
+	}
+	sent := map[string]bool{}
+	for _, m := range regexp.MustCompile(`(?m)^!(.+)$`).FindAllStringSubmatch(string(ignore), -1) {
+		sent[m[1]] = true
+	}
+	same(t, ".dockerignore: !", need, sent)
+}
+
+func same(t *testing.T, what string, want, got map[string]bool) {
+	t.Helper()
+	for _, name := range slices.Sorted(maps.Keys(want)) {
+		if !got[name] {
+			t.Errorf("%s: %s is needed and not there", what, name)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(got)) {
+		if !want[name] {
+			t.Errorf("%s: %s is there and not needed", what, name)
+		}
 	}
 }

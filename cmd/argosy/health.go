@@ -4,14 +4,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
 	"github.com/argosy-cd/argosy/internal/health"
-	"github.com/argosy-cd/argosy/internal/manifest"
+	"github.com/argosy-cd/argosy/internal/input"
+	"github.com/argosy-cd/argosy/internal/report"
 	"github.com/argosy-cd/argosy/internal/settings"
-	"github.com/argosy-cd/argosy/internal/words"
 )
 
 func newHealthCommand(std stdio) *cobra.Command {
@@ -70,7 +69,7 @@ func runHealthCheck(std stdio, opts healthCheckOptions) error {
 	case opts.openLibs && opts.lua == "":
 		return usagef("--open-libs goes with --lua; settings have a key for it")
 	}
-	docs, err := readDocuments(std.in, opts.files, false)
+	docs, err := input.Documents(std.in, opts.files, false)
 	if err != nil {
 		return err
 	}
@@ -81,7 +80,7 @@ func runHealthCheck(std stdio, opts healthCheckOptions) error {
 	if err != nil {
 		return err
 	}
-	var results []manifest.Object
+	var results []report.Checked
 	var errs []error
 	for _, d := range docs {
 		h, ok, err := health.Evaluate(d.Object, checks, health.Limits{Now: std.now, Version: opts.version.value})
@@ -92,22 +91,18 @@ func runHealthCheck(std stdio, opts healthCheckOptions) error {
 			errs = append(errs, fmt.Errorf("%s: %w", d.Document(), err))
 			continue
 		}
-		r := healthResult(d.Object, h, ok)
-		if !ok && health.Bundled(d.Object, opts.version.value) {
-			r["check"], r["message"] = "Argo CD's own", "this script of Argo CD is not here, so the health is not known"
-		}
-		results = append(results, r)
+		results = append(results, report.Checked{Object: d.Object, Health: h, Found: ok, Bundled: health.Bundled(d.Object, opts.version.value)})
 	}
 	if err := errors.Join(errs...); err != nil {
 		return err
 	}
-	return writeHealth(std.out, opts.output.value, results)
+	return report.Health(std.out, opts.output.format(), results)
 }
 
 // checks are those of a script for everything, or of settings.
 func (o *healthCheckOptions) checks() (health.Customizations, error) {
 	if o.lua != "" {
-		data, err := readLimited(o.lua)
+		data, err := input.File(o.lua)
 		if err != nil {
 			return nil, err
 		}
@@ -116,7 +111,7 @@ func (o *healthCheckOptions) checks() (health.Customizations, error) {
 	if o.customizations == "" {
 		return nil, nil
 	}
-	data, err := readLimited(o.customizations)
+	data, err := input.File(o.customizations)
 	if err != nil {
 		return nil, err
 	}
@@ -125,39 +120,6 @@ func (o *healthCheckOptions) checks() (health.Customizations, error) {
 		return nil, err
 	}
 	return s.Health, nil
-}
-
-func healthResult(o manifest.Object, h health.Health, ok bool) manifest.Object {
-	r := manifest.Object{
-		"kind": manifest.String(o, "kind"), "namespace": manifest.String(o, "metadata", "namespace"), "name": manifest.String(o, "metadata", "name"),
-		"status": h.Status, "message": h.Message, "check": h.Check,
-	}
-	if !ok {
-		r["check"] = "none"
-	}
-	return r
-}
-
-func writeHealth(w io.Writer, format string, results []manifest.Object) error {
-	switch format {
-	case "json":
-		list := make([]any, len(results))
-		for i, r := range results {
-			list[i] = r
-		}
-		return writeJSON(w, map[string]any{"items": list})
-	case "yaml":
-		return manifest.WriteYAML(w, results...)
-	}
-	t := tabwriter.NewWriter(w, 0, 0, 3, ' ', 0)
-	fmt.Fprintln(t, "KIND\tNAME\tHEALTH\tCHECK\tMESSAGE")
-	for _, r := range results {
-		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\n", r["kind"], r["name"], words.OrDash(manifest.String(r, "status")), r["check"], words.Printable(manifest.String(r, "message")))
-	}
-	if err := t.Flush(); err != nil {
-		return fmt.Errorf("writing: %w", err)
-	}
-	return nil
 }
 
 func newHealthScriptCommand(std stdio) *cobra.Command {

@@ -39,6 +39,12 @@ func (s stdio) getenv(name string) string {
 	return ""
 }
 
+// note says something that the user should know.
+func (s stdio) note(line string) { fmt.Fprintln(s.err, "note:", line) }
+
+// warn says that something is probably wrong.
+func (s stdio) warn(line string) { fmt.Fprintln(s.err, "warning:", line) }
+
 // Exit codes of every command.
 const (
 	exitDone   = 0

@@ -252,6 +252,8 @@ func (t *Tree) View() *tree.View {
 			absent[name] = "it is a submodule, whose content is not here"
 		}
 		t.view = tree.NewView(names, t.content).Without(absent)
+		// In repositories that we made is what was fetched.
+		t.view.Foreign = t.repo != nil && t.repo.remote
 	})
 	return t.view
 }

@@ -57,12 +57,12 @@ func FuzzTalk(f *testing.F) {
 	f.Add(frame(f, frameHello, "", Message{}), true)
 	f.Fuzz(func(t *testing.T, data []byte, refuse bool) {
 		in := bytes.NewReader(data)
-		var heard, sent bytes.Buffer
-		var said []string
+		var heard, said bytes.Buffer
+		var doing []string
 		talk := &talk{
-			pool: &Pool{large: newBudget(1 << 20), decoded: newBudget(1 << 20)}, ctx: context.Background(), release: func() {},
-			process: &process{in: bufio.NewReaderSize(in, 16), out: bufio.NewWriter(&sent)},
-			job: Job{Kind: "job", Cost: anySize, Doing: func(what string) { said = append(said, what) }, Answer: func(_ context.Context, kind string, m Message) (Message, error) {
+			pool: &Pool{large: newBudget(1 << 20), decoded: newBudget(1 << 20)}, ctx: context.Background(), clock: newClock(0, nil),
+			process: &process{in: bufio.NewReaderSize(in, 16), out: bufio.NewWriter(&said)},
+			job: Job{Kind: "job", Cost: anySize, sent: &sent{}, Doing: func(what string) { doing = append(doing, what) }, Answer: func(_ context.Context, kind string, m Message) (Message, error) {
 				heard.Write(frame(t, frameAsk, kind, m))
 				if refuse {
 					return Message{}, errWanted
@@ -74,13 +74,13 @@ func FuzzTalk(f *testing.F) {
 		if errors.As(err, new(*ownError)) {
 			t.Error(err)
 		}
-		for _, text := range said {
+		for _, text := range doing {
 			if len(text) > maxDoing || strings.ContainsFunc(text, unicode.IsControl) {
 				t.Errorf("%q is shown", text)
 			}
 		}
 		// Of the frames that were read, questions and the answer are what they were written as.
-		frames := talk.asks + len(said)
+		frames := talk.asks + len(doing)
 		if err == nil {
 			frames++
 			heard.Write(frame(t, frameResult, status, m))
@@ -89,7 +89,7 @@ func FuzzTalk(f *testing.F) {
 			t.Errorf("%q was sent, and %q was heard", want, heard.Bytes())
 		}
 		// The job, and an answer for each question.
-		if n := countFrames(t, sent.Bytes(), frameAnswer); n != talk.asks {
+		if n := countFrames(t, said.Bytes(), frameAnswer); n != talk.asks {
 			t.Errorf("%d questions and %d answers", talk.asks, n)
 		}
 		if err != nil {

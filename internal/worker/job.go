@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 	"unicode"
 
 	"github.com/argosy-cd/argosy/internal/flight"
@@ -25,6 +26,10 @@ type Job struct {
 	What string
 	// Cost is how much memory the decoded answer takes, in bytes; an error means that it is not valid. Nil is for jobs whose answer has at most MaxSmall bytes.
 	Cost func(Message) (int64, error)
+	// Time bounds how long the worker takes, without the time that Answer takes. Zero is no limit but that of the context.
+	Time time.Duration
+
+	sent *sent
 }
 
 // Limits of one job.
@@ -36,6 +41,46 @@ const (
 
 // Do has a worker do a job, and returns its answer. A large answer counts against Config.Large until ctx ends: one context may have only one large answer.
 func (p *Pool) Do(ctx context.Context, j Job) (Message, error) {
+	j.sent = &sent{}
+	defer j.sent.free()
+	m, err := p.try(ctx, j)
+	if err == nil {
+		err = p.claim(ctx, j, m)
+	}
+	if err != nil {
+		return Message{}, err
+	}
+	return m, nil
+}
+
+// sent is the memory of an answer as a worker sends it. It is free again when there is memory for the decoded one.
+type sent struct{ release func() }
+
+func (s *sent) free() {
+	if s.release != nil {
+		s.release()
+		s.release = nil
+	}
+}
+
+// claim waits until there is memory for a decoded answer. Those that are decoded do not wait for those that are read, so they do not wait for each other.
+func (p *Pool) claim(ctx context.Context, j Job, m Message) error {
+	if j.Cost == nil {
+		return nil
+	}
+	cost, err := j.Cost(m)
+	if err != nil || cost <= MaxSmall {
+		return err
+	}
+	release, err := p.decoded.acquire(ctx, cost)
+	if err == nil {
+		context.AfterFunc(ctx, release)
+	}
+	return err
+}
+
+// try has one worker do a job.
+func (p *Pool) try(ctx context.Context, j Job) (Message, error) {
 	select {
 	case p.slots <- struct{}{}:
 	case <-ctx.Done():
@@ -49,8 +94,7 @@ func (p *Pool) Do(ctx context.Context, j Job) (Message, error) {
 	p.busy.Add(1)
 	w.jobs++
 	w.doing = j.What
-	t := &talk{pool: p, ctx: ctx, process: w, job: j, release: func() {}}
-	m, reason, err := t.converse()
+	m, reason, err := p.converse(ctx, w, j)
 	p.busy.Add(-1)
 	if reason == "" && w.jobs >= p.cfg.Jobs {
 		reason = ReasonUsed
@@ -58,47 +102,25 @@ func (p *Pool) Do(ctx context.Context, j Job) (Message, error) {
 	if reason == "" {
 		p.keep(w)
 		<-p.slots
-	} else {
-		p.end(w, reason, j.Kind)
-		// A new one is there when the next job comes; the slot is free then.
-		go p.refill()
+		return m, err
 	}
-	if err == nil {
-		err = t.claim(m)
-	}
-	t.release()
-	if err != nil {
-		return Message{}, err
-	}
-	return m, nil
-}
-
-// claim waits until there is memory for the decoded answer. The answer is read already, so it waits for those that are decoded, and never the other way round.
-func (t *talk) claim(m Message) error {
-	if t.job.Cost == nil {
-		return nil
-	}
-	cost, err := t.job.Cost(m)
-	if err != nil || cost <= MaxSmall {
-		return err
-	}
-	release, err := t.pool.decoded.acquire(t.ctx, cost)
-	if err == nil {
-		context.AfterFunc(t.ctx, release)
-	}
-	return err
+	p.end(w, reason, j.Kind)
+	// A new one is there when the next job comes; the slot is free then.
+	go p.refill()
+	return m, err
 }
 
 // converse talks with a worker until it has answered. The reason says why it must not be used again, "" if it may.
-func (t *talk) converse() (m Message, reason string, err error) {
-	ctx, w, p := t.ctx, t.process, t.pool
+func (p *Pool) converse(ctx context.Context, w *process, j Job) (m Message, reason string, err error) {
 	stop := context.AfterFunc(ctx, w.kill)
 	defer stop()
+	t := &talk{pool: p, ctx: ctx, process: w, job: j, clock: newClock(j.Time, w.kill)}
 	status, m, err := t.run()
 	var f failed
 	if err == nil {
 		f, err = parseFailure(status)
 	}
+	t.clock.stop()
 	if err == nil {
 		err := f.decode(t.problems)
 		switch {
@@ -106,7 +128,7 @@ func (t *talk) converse() (m Message, reason string, err error) {
 			return Message{}, ReasonCancelled, context.Cause(ctx)
 		case errors.As(err, new(*flight.PanicError)):
 			return Message{}, ReasonCrash, err
-		case f.Tired:
+		case f.Tired, t.clock.over():
 			return m, ReasonUsed, err
 		}
 		return m, "", err
@@ -119,6 +141,8 @@ func (t *talk) converse() (m Message, reason string, err error) {
 	switch {
 	case errors.As(err, &own):
 		return Message{}, ReasonUsed, own.error
+	case t.clock.over():
+		reason = ReasonCPU
 	case errors.Is(err, errProtocol):
 		reason = ReasonProtocol
 	default:
@@ -126,7 +150,9 @@ func (t *talk) converse() (m Message, reason string, err error) {
 		reason = w.reason(p.cfg.Memory)
 	}
 	killed := &KilledError{Reason: reason, Doing: w.doing}
-	if reason == ReasonMemory {
+	if t.clock.over() {
+		killed.Limit = j.Time.String()
+	} else if reason == ReasonMemory {
 		killed.Limit = fmt.Sprintf("%d MiB, --worker-memory", p.cfg.Memory>>20)
 	}
 	return Message{}, reason, killed
@@ -141,10 +167,10 @@ type talk struct {
 	ctx      context.Context
 	process  *process
 	job      Job
+	clock    *clock
 	asks     int
 	sent     int64
 	problems []error // that were answers
-	release  func()  // of the answer's bytes
 }
 
 func (t *talk) run() (status string, m Message, err error) {
@@ -187,8 +213,8 @@ func (t *talk) receive() (kind byte, name string, m Message, err error) {
 		return 0, "", Message{}, errProtocol
 	}
 	if size > MaxSmall {
-		if t.release, err = t.pool.large.acquire(t.ctx, int64(size)); err != nil {
-			t.release = func() {}
+		t.job.sent.free()
+		if t.job.sent.release, err = t.pool.large.acquire(t.ctx, int64(size)); err != nil {
 			return 0, "", Message{}, &ownError{err}
 		}
 	}
@@ -201,7 +227,9 @@ func (t *talk) answer(kind string, m Message) error {
 	if t.asks++; t.asks > maxAsks || t.job.Answer == nil {
 		return errProtocol
 	}
+	t.clock.stop()
 	got, err := flight.Safely(func() (Message, error) { return t.job.Answer(t.ctx, kind, m) })
+	t.clock.start()
 	if t.ctx.Err() != nil {
 		return context.Cause(t.ctx)
 	}

@@ -59,7 +59,7 @@ func startProcess(ctx context.Context, s *spawner, cfg Config) (*process, Confin
 	w.cmd.Env = []string{"GOMAXPROCS=2", "GOTRACEBACK=single", "GOMEMLIMIT=" + strconv.FormatInt(cfg.Memory*8/10, 10)}
 	w.cmd.Dir = string(os.PathSeparator)
 	w.cmd.ExtraFiles = []*os.File{fromHost, toHost}
-	// All three, since an empty container has no /dev/null.
+	// All three are given, because an image may have no /dev/null.
 	w.cmd.Stdin, w.cmd.Stdout, w.cmd.Stderr = fromHost, w.errors, w.errors
 	w.cmd.WaitDelay = time.Second // if something else has its standard error
 	err = s.start(w.cmd)
@@ -84,13 +84,14 @@ func startProcess(ctx context.Context, s *spawner, cfg Config) (*process, Confin
 // executable is this program, even if its file was replaced.
 func executable() (string, error) {
 	const self = "/proc/self/exe"
-	if runtime.GOOS != "linux" {
-		return os.Executable()
+	if _, err := os.Lstat(self); err == nil && runtime.GOOS == "linux" {
+		return self, nil
 	}
-	if _, err := os.Lstat(self); err != nil { // there is no /proc
-		return exec.LookPath(os.Args[0])
+	if name, err := os.Executable(); err == nil {
+		return name, nil
 	}
-	return self, nil
+	// Without /proc, the system does not say.
+	return exec.LookPath(os.Args[0])
 }
 
 // hello waits until a worker is ready.

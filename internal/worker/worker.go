@@ -37,8 +37,12 @@ type Config struct {
 	unfiltered bool // this system's kernel and the filter of system calls do not go together
 }
 
-// DefaultMemory is the default of Config.Memory.
-const DefaultMemory = 128 << 20
+const (
+	// DefaultMemory is the default of Config.Memory.
+	DefaultMemory = 128 << 20
+	// MinMemory is the least that an ordinary chart needs.
+	MinMemory = 64 << 20
+)
 
 // Ended is a worker that has ended.
 type Ended struct {

@@ -14,7 +14,7 @@ import (
 // hold it up.
 func TestHealthScript(t *testing.T) {
 	k := newKit(t, "script")
-	k.settings(map[string]string{healthKey: k.argosy("health", "script", "applications")})
+	k.ourHealthCheck()
 	// The child's new manifests take longer than Argo CD's pause of 2 s between waves.
 	k.plugin("script", "sleep 8; cat *.yaml")
 	k.project("script")

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -46,10 +47,28 @@ type kit struct {
 	began   time.Time
 }
 
-// newKit makes a repository and a journal for a test. The deadline is for a test that hangs, not for a slow machine.
-func newKit(t *testing.T, name string) *kit { return newKitIn(t, shared, name) }
+// lane lets one test after the other use a lab. Lanes go on side by side.
+type lane struct{ sync.Mutex }
 
-// newKitIn is newKit in another lab.
+// Lanes of tests: those of the shared lab, those of the patient one, and those with a lab of their own.
+var sharedLane, patientLane, ownLane lane
+
+// enter waits for the turn of a test.
+func (l *lane) enter(t *testing.T) {
+	t.Helper()
+	t.Parallel()
+	l.Lock()
+	t.Cleanup(l.Unlock)
+}
+
+// newKit makes a repository and a journal for a test.
+func newKit(t *testing.T, name string) *kit {
+	t.Helper()
+	sharedLane.enter(t)
+	return newKitIn(t, shared, name)
+}
+
+// newKitIn is newKit in another lab. The deadline is for a test that hangs, not for a slow machine.
 func newKitIn(t *testing.T, l *lab.Lab, name string) *kit {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Minute)
@@ -242,6 +261,13 @@ func (k *kit) settings(values map[string]string) {
 			k.Error(err)
 		}
 	})
+}
+
+// ourHealthCheck installs the health check of "argosy health script applications" for the time of a test. With that of the seed, an Application that Argo CD
+// has not looked at yet may count as Healthy, and on a busy machine that moment is long.
+func (k *kit) ourHealthCheck() {
+	k.Helper()
+	k.settings(map[string]string{healthKey: k.argosy("health", "script", "applications")})
 }
 
 func dataPatch(values map[string]string) string {

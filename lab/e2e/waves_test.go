@@ -105,7 +105,7 @@ func TestGap(t *testing.T) {
 // does not exist, which is long on a busy machine.
 func TestGapClosedByNesting(t *testing.T) {
 	k := newKit(t, "nested")
-	k.settings(map[string]string{healthKey: k.argosy("health", "script", "applications")})
+	k.ourHealthCheck()
 	k.commit(map[string]string{
 		"x/d.yaml": deployment("x", false), "y/d.yaml": deployment("y", true),
 		"set/x.yaml":       k.app(app{name: "nested-x", path: "x"}),
@@ -190,11 +190,12 @@ func TestStaleHealthy(t *testing.T) {
 // TestBrokenChild: an Application whose manifests cannot be made is Healthy to Argo CD, so the health check of the seed lets the next wave through.
 // Ours does not, until it is mended. That is how argosy simulate has it.
 func TestBrokenChild(t *testing.T) {
+	t.Parallel()
 	for name, ours := range map[string]bool{"seeds": false, "ours": true} {
 		t.Run(name, func(t *testing.T) {
 			k := newKit(t, "broken"+name)
 			if ours {
-				k.settings(map[string]string{healthKey: k.argosy("health", "script", "applications")})
+				k.ourHealthCheck()
 			}
 			a, b := "broken"+name+"-a", "broken"+name+"-b"
 			k.commit(map[string]string{

@@ -80,11 +80,12 @@ func (w Workers) Expand(ctx context.Context, e parent.Evaluation) (*appset.Expan
 
 // costOfExpanded is the memory that decodeExpanded takes.
 func costOfExpanded(m worker.Message) (int64, error) {
-	if len(m.Head) > maxHead {
-		return 0, errAnswer
+	head, err := costOfHead(m)
+	if err != nil {
+		return 0, err
 	}
 	size, err := costOfObjects(m)
-	return size + 32*int64(len(m.Head)), err
+	return head + size, err
 }
 
 // decodeExpanded reads an answer that costOfExpanded has accepted.
@@ -123,12 +124,13 @@ type expandHost struct {
 const (
 	maxTrees    = 200
 	maxWarnings = 10_000
-	// maxHead bounds the bytes of all but the objects. In memory they are at most 32 times as many.
-	maxHead = 4 << 20
 	// maxSpecs bounds the memory of sets for the engine of the host, and maxSetHeads the bytes of their names.
 	maxSpecs    = 64 << 20
 	maxSetHeads = 1 << 20
 )
+
+// errTrees says that one job reads too many repositories.
+var errTrees = fmt.Errorf("one application reads more than %d repositories", maxTrees)
 
 // question is the head of what an expansion asks for.
 type question struct {
@@ -203,7 +205,7 @@ func (h *expandHost) answer(ctx context.Context, kind string, m worker.Message) 
 
 func (h *expandHost) tree(ctx context.Context, q question) (worker.Message, error) {
 	if len(h.trees) >= maxTrees {
-		return worker.Message{}, fmt.Errorf("the sets of one application read more than %d repositories", maxTrees)
+		return worker.Message{}, errTrees
 	}
 	t, err := h.git.Tree(ctx, q.URL, q.Revision)
 	if err != nil {
@@ -326,11 +328,7 @@ func encodeExpanded(out *appset.Expanded) (worker.Message, error) {
 	if err != nil {
 		return worker.Message{}, err
 	}
-	m, err := worker.NewMessage(head, data)
-	if err == nil && len(m.Head) > maxHead {
-		err = fmt.Errorf("the warnings about it have %d bytes, and the limit is %d", len(m.Head), maxHead)
-	}
-	return m, err
+	return newAnswer(head, data)
 }
 
 // remote is, in a worker, what its host knows.

@@ -116,6 +116,22 @@ func FuzzExpanded(f *testing.F) {
 	})
 }
 
+// Git, File and Chart make known what a source is rendered with.
+func (k known) Git(ctx context.Context, url, _ string) (*tree.View, error) {
+	_, err := k.Tree(ctx, url, "")
+	return k.View(), err
+}
+
+func (k known) File(ctx context.Context, url string) ([]byte, error) {
+	_, err := k.Tree(ctx, url, "")
+	return []byte("x"), err
+}
+
+func (k known) Chart(ctx context.Context, repository, _, _ string) ([]tree.File, error) {
+	_, err := k.Tree(ctx, repository, "")
+	return []tree.File{{Name: "Chart.yaml"}}, err
+}
+
 // recorder is an engine of a host. It notes what it is asked for.
 type recorder struct{ sets []appset.Set }
 
@@ -130,7 +146,7 @@ func FuzzAnswer(f *testing.F) {
 	if err != nil {
 		f.Fatal(err)
 	}
-	for _, host := range []byte{0, 1, 2, 3} {
+	for _, host := range []byte{0, 1, 2, 3, 4} {
 		f.Add(host, "archive", []byte(`{"offset": 3}`), []byte(nil))
 		f.Add(host, "archive", []byte(`{"offset": -1}`), []byte(nil))
 		f.Add(host, "archive", []byte(`{"offset": 9223372036854775807}`), []byte(nil))
@@ -143,9 +159,17 @@ func FuzzAnswer(f *testing.F) {
 		f.Add(host, "sets", []byte(`[{"Name": "a"}]`), spec)
 		f.Add(host, "open", []byte(`{"url": "u", "commit": "secret"}`), []byte(nil))
 		f.Add(host, "open", []byte(`{"url": "u", "commit": "c"}`), []byte(nil))
-		f.Add(host, "read", []byte(`{"tree": 0, "name": "apps/web/cm.yaml"}`), []byte(nil))
-		f.Add(host, "read", []byte(`{"tree": 0, "name": "../../etc/passwd"}`), []byte(nil))
-		f.Add(host, "read", []byte(`{"tree": 1}`), []byte(nil))
+		f.Add(host, "read", []byte(`{"tree": 0}`), []byte("apps/web/cm.yaml"))
+		f.Add(host, "read", []byte(`{"tree": 0}`), []byte("../../etc/passwd"))
+		f.Add(host, "read", []byte(`{"tree": 1}`), []byte("apps/web/cm.yaml"))
+		f.Add(host, "list", []byte(`{"tree": 0}`), []byte(nil))
+		f.Add(host, "url", []byte("null"), []byte("x"))
+		for _, kind := range []string{"git", "file"} {
+			f.Add(host, kind, []byte(`{"url": "https://git.example.com/x"}`), []byte(nil))
+			f.Add(host, kind, []byte(`{"url": "https://git.example.com/secret"}`), []byte(nil))
+		}
+		f.Add(host, "chart", []byte(`{"Repository": "https://charts.example.com", "Name": "x"}`), []byte(nil))
+		f.Add(host, "chart", []byte(`{"Repository": "https://charts.example.com/secret", "Name": "x"}`), []byte(nil))
 	}
 	const packed = "the archive"
 	k := known{files: map[string][]byte{"cm": []byte("x")}}
@@ -154,7 +178,7 @@ func FuzzAnswer(f *testing.F) {
 		var warned []string
 		engine := &recorder{}
 		expansion := &expandHost{warn: func(lines []string) { warned = lines }}
-		comparison := &compareHost{trees: []parent.Tree{k}, open: func(_ context.Context, _, commit string) (parent.Tree, error) {
+		comparison := &compareHost{views: map[int]*tree.View{0: k.View()}, open: func(_ context.Context, _, commit string) (parent.Tree, error) {
 			if strings.Contains(commit, "secret") {
 				return nil, errPolicy
 			}
@@ -163,7 +187,9 @@ func FuzzAnswer(f *testing.F) {
 		s3 := &S3{Archive: archiveOf([]byte(packed))}
 		answer := s3.answer
 		allowed := []string{"archive"}
-		switch which % 4 {
+		sources := &sourceHost{request: source.Request{URL: strings.ToUpper}, numbers: &numbers{}, views: map[int]*tree.View{0: k.View()}}
+		sources.request.Remote = k
+		switch which % 5 {
 		case 1: // an engine that is elsewhere, and no repository
 			expansion.engine = engine
 			answer, allowed = expansion.answer, []string{"sets", "warnings"}
@@ -172,6 +198,8 @@ func FuzzAnswer(f *testing.F) {
 			answer, allowed = expansion.answer, []string{"archive", "warnings", "clusters", "tree", "files", "directories"}
 		case 3:
 			answer, allowed = comparison.answer, []string{"open", "read"}
+		case 4:
+			answer, allowed = sources.answer, []string{"read", "list", "url", "git", "file", "chart"}
 		}
 		got, err := answer(t.Context(), kind, m)
 		if err != nil && !errors.Is(err, errAnswer) && !errors.Is(err, errPolicy) && !errors.Is(err, fs.ErrNotExist) {
@@ -211,11 +239,19 @@ func FuzzAnswer(f *testing.F) {
 				t.Errorf("%s is answered: %v", head, err)
 			}
 		case "read":
-			if err := m.Decode(&c); err != nil || c.Tree != 0 || !k.View().Has(c.Name) && !k.View().IsLink(c.Name) {
-				t.Errorf("%s is answered: %v", head, err)
+			if err := m.Decode(&c); err != nil || c.Tree != 0 || !k.View().Has(string(blob)) && !k.View().IsLink(string(blob)) {
+				t.Errorf("%s of %q is answered: %v", head, blob, err)
+			}
+		case "git", "file", "chart":
+			var chart ofChart
+			if err := m.Decode(&c); err == nil && kind != "chart" && strings.Contains(c.URL, "secret") {
+				t.Errorf("%s is answered", head)
+			}
+			if err := m.Decode(&chart); err == nil && kind == "chart" && strings.Contains(chart.Repository, "secret") {
+				t.Errorf("%s is answered", head)
 			}
 		case "open":
-			var l listing
+			var l commit
 			if err := errors.Join(m.Decode(&c), got.Decode(&l)); err != nil || strings.Contains(c.Commit, "secret") != (l.Failed == 1) || l.Failed == 0 && l.Tree != 1 {
 				t.Errorf("%s: %s, %v", head, got.Head, err)
 			}
@@ -226,7 +262,8 @@ func FuzzAnswer(f *testing.F) {
 // FuzzSame: a worker answers as this process does, whatever is in the repository.
 func FuzzSame(f *testing.F) {
 	w := workers(f)
-	for which := range byte(4) {
+	elsewhere := foreign(f)
+	for which := range byte(5) {
 		for _, text := range []string{
 			setOf("[{list: {elements: [{name: a, path: {basename: -x}}]}}]")["app/set.yaml"], setOf("")["app/cm.yaml"], "bucket: b\npath: p\n", "sources: [{bucket: b, path: p}, {bucket: b, path: q, type: directory}]",
 			"kind: [", "a: &a [1]\nb: *a\n", "n: [1e400, 0x1f, 1_000, .inf, -0, 1.0, 99999999999999999999999, ~]\n",
@@ -235,14 +272,15 @@ func FuzzSame(f *testing.F) {
 		}
 	}
 	f.Fuzz(func(t *testing.T, which byte, text, other string) {
-		packed := client.Pack([]tree.File{{Name: "app/" + triggerfile.Name, Data: []byte(text)}, {Name: "app/a.yaml", Data: []byte(other)}}, nil)
+		files := []tree.File{{Name: "app/" + triggerfile.Name, Data: []byte(text)}, {Name: "app/a.yaml", Data: []byte(other)}}
+		packed := client.Pack(files, nil)
 		var want, got any
 		var wantErr, err error
-		switch which % 4 {
+		switch which % 5 {
 		case 0, 1:
 			k := known{files: map[string][]byte{"a/config.json": []byte(other)}}
 			var engine appset.Engine = appset.Embedded{Clusters: k, Git: k}
-			if which%4 == 1 {
+			if which%5 == 1 {
 				engine = opaque{engine}
 			}
 			e := evaluation(packed, engine)
@@ -255,17 +293,24 @@ func FuzzSame(f *testing.F) {
 			c := comparisonOf(text, other)
 			want, wantErr = summary(parent.Here{}.Compare(t.Context(), c))
 			got, err = summary(w.Compare(t.Context(), c))
+		case 4:
+			r := source.Request{Repository: source.Repository{View: tree.Of(files)}, Spec: map[string]any{"path": "app"}}
+			want, got = became(source.Render(t.Context(), r)), became(elsewhere.Render(t.Context(), r))
 		}
 		if killed, ok := errors.AsType[*worker.KilledError](err); ok && killed.Reason == worker.ReasonMemory {
 			t.Skip("this process has more memory")
 		}
-		if fmt.Sprint(wantErr) != fmt.Sprint(err) {
+		if !cmp.Equal(fmt.Sprint(wantErr), fmt.Sprint(err), readable) {
 			t.Errorf("got error %v, want %v", err, wantErr)
 		}
 		if wantErr != nil {
 			return
 		}
-		if diff := cmp.Diff(want, got, cmpopts.IgnoreUnexported(appset.Expanded{}), cmpopts.EquateEmpty(), cmpopts.EquateNaNs()); diff != "" {
+		options := cmp.Options{cmpopts.IgnoreUnexported(appset.Expanded{}), cmpopts.EquateEmpty(), cmpopts.EquateNaNs()}
+		if which%5 > 2 { // with texts for people
+			options = append(options, readable)
+		}
+		if diff := cmp.Diff(want, got, options); diff != "" {
 			t.Errorf("(-want +got):\n%s", diff)
 		}
 	})
@@ -323,6 +368,18 @@ func comparisonOf(one, other string) parent.Comparison {
 	return parent.Comparison{Pairs: [][2]parent.Content{{content("one"), content("other")}}, Open: func(_ context.Context, _, commit string) (parent.Tree, error) {
 		return known{map[string][]byte{"cm": []byte(map[string]string{"one": one, "other": other}[commit])}}, nil
 	}}
+}
+
+// became is what a source became.
+func became(r *source.Result) any {
+	out := []any{r.Kind, r.Verdict, r.Inputs}
+	for _, p := range r.Problems {
+		out = append(out, fmt.Sprint(p.Class, p.Text))
+	}
+	for _, d := range r.Documents {
+		out = append(out, d.Object, d.Position)
+	}
+	return out
 }
 
 // summary are sums with the texts of their errors.
