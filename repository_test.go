@@ -183,6 +183,95 @@ func TestDependencies(t *testing.T) {
 	}
 }
 
+var (
+	codeSpan = regexp.MustCompile("`([^`]+)`")
+	testName = regexp.MustCompile(`^(Test|Fuzz)\w+$`)
+	testFunc = regexp.MustCompile(`(?m)^func ((?:Test|Fuzz)\w+)\(`)
+)
+
+// testsIn returns the names of a directory's tests.
+func testsIn(t *testing.T, dir string) []string {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(dir, "*_test.go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, file := range files {
+		data, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range testFunc.FindAllStringSubmatch(string(data), -1) {
+			names = append(names, m[1])
+		}
+	}
+	return names
+}
+
+// TestSecurityPage checks that docs/security.md names tests that exist, for every attacker, and every test with hostile input.
+func TestSecurityPage(t *testing.T) {
+	page, err := os.ReadFile(filepath.Join("docs", "security.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	named := map[string]bool{}
+	rows := map[string]int{} // of each attacker
+	attackers := false
+	for line := range strings.Lines(string(page)) {
+		if !strings.HasPrefix(line, "|") {
+			attackers = false
+			continue
+		}
+		cells := strings.Split(line, "|")
+		first := strings.TrimSpace(cells[1])
+		if first == "attacker" {
+			attackers = true
+			continue
+		}
+		if !attackers || strings.HasPrefix(first, "---") {
+			continue
+		}
+		rows[first]++
+		dir, tests := "", 0
+		for _, m := range codeSpan.FindAllStringSubmatch(cells[2], -1) {
+			span := m[1]
+			switch {
+			case testName.MatchString(span):
+				tests++
+				named[dir+" "+span] = true
+				if !slices.Contains(testsIn(t, dir), span) {
+					t.Errorf("docs/security.md: %s has no %s", dir, span)
+				}
+			case strings.HasPrefix(line[strings.Index(line, m[0])-len("script "):], "script "):
+				if _, err := os.Stat(filepath.Join(dir, "testdata", "script", span+".txtar")); err != nil {
+					t.Errorf("docs/security.md: %v", err)
+				}
+			default:
+				dir = span
+			}
+		}
+		if len(cells) == 4 && tests == 0 {
+			t.Errorf("docs/security.md: %s has no test", first)
+		}
+	}
+	for attacker, n := range rows {
+		if n != 2 {
+			t.Errorf("docs/security.md: %q is in %d tables, want what is promised and the tests", attacker, n)
+		}
+	}
+	for dir := range packages(t) {
+		for _, name := range testsIn(t, dir) {
+			if strings.HasPrefix(name, "TestHostile") && !named[dir+" "+name] {
+				t.Errorf("docs/security.md: %s of %s is missing", name, dir)
+			}
+		}
+	}
+	if len(named) < 50 {
+		t.Errorf("only %d tests were found in docs/security.md", len(named))
+	}
+}
+
 // TestSecretsAreOptIn: no installation gives the right to read Secrets but the component for it.
 func TestSecretsAreOptIn(t *testing.T) {
 	found := 0

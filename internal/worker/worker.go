@@ -29,7 +29,7 @@ type Config struct {
 	Memory int64
 	// Jobs is after how many jobs a worker is replaced. Zero is 500.
 	Jobs int
-	// Large bounds the bytes of large answers that are at hand at once, in all jobs. Zero is 64 MiB.
+	// Large bounds the bytes of large answers that are at hand at once, in all jobs; as they are sent, and decoded. Larger ones come alone. Zero is 64 MiB.
 	Large int64
 	// Ended is called for each worker that has ended. Nil is nobody.
 	Ended func(Ended)
@@ -58,7 +58,8 @@ type Pool struct {
 	spawn *spawner
 	// slots has one for each worker that may be there. A free slot has a worker that waits, or none.
 	slots chan struct{}
-	large *budget
+	// large is for answers that are read, decoded for those that are used.
+	large, decoded *budget
 
 	mu          sync.Mutex
 	idle        []*process
@@ -95,7 +96,7 @@ func Open(ctx context.Context, cfg Config) (*Pool, error) {
 	if cfg.Ended == nil {
 		cfg.Ended = func(Ended) {}
 	}
-	p := &Pool{cfg: cfg, slots: make(chan struct{}, cfg.Workers), large: newBudget(cfg.Large), spawn: newSpawner()}
+	p := &Pool{cfg: cfg, slots: make(chan struct{}, cfg.Workers), large: newBudget(cfg.Large), decoded: newBudget(cfg.Large), spawn: newSpawner()}
 	first, err := p.start(ctx)
 	if err != nil && ctx.Err() == nil {
 		p.cfg.unfiltered = true

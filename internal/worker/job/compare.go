@@ -136,6 +136,9 @@ func compare(h *worker.Host, m worker.Message) (worker.Message, error) {
 	for i, pair := range head.Pairs {
 		var p [2]parent.Content
 		for j, one := range pair {
+			if 2*i+j >= len(m.Blobs) {
+				return worker.Message{}, errAnswer
+			}
 			list, err := objects(m.Blobs[2*i+j])
 			if err != nil {
 				return worker.Message{}, err

@@ -60,7 +60,7 @@ func (f *Foreign) render(ctx context.Context, pool *worker.Pool, r source.Reques
 		return nil, err
 	}
 	limit := cmp.Or(f.Time, 90*time.Second)
-	m, err = pool.Do(ctx, worker.Job{Kind: "source", What: "rendering", Message: m, Answer: host.answer, Time: limit})
+	m, err = pool.Do(ctx, worker.Job{Kind: "source", What: "rendering", Message: m, Answer: host.answer, Time: limit, Cost: costOfRendered})
 	if err != nil {
 		return nil, f.explain(err, limit)
 	}

@@ -21,7 +21,7 @@ import (
 	"github.com/argosy-cd/argosy/internal/worker"
 )
 
-func foreign(t *testing.T) *Foreign {
+func foreign(t testing.TB) *Foreign {
 	t.Helper()
 	f := &Foreign{Workers: worker.Config{Args: []string{"test-worker"}, Workers: 2}, Note: func(line string) { t.Error(line) }}
 	t.Cleanup(f.Close)

@@ -177,7 +177,20 @@ func (h *sourceHost) answer(ctx context.Context, kind string, m worker.Message) 
 	return worker.Message{}, errAnswer
 }
 
-// decodeRendered reads what a source has become.
+// costOfRendered is the memory that decodeRendered takes.
+func costOfRendered(m worker.Message) (int64, error) {
+	total, err := costOfHead(m)
+	for _, b := range m.Blobs {
+		size, blobErr := memory(b)
+		total, err = total+size+int64(len(b)), errors.Join(err, blobErr)
+	}
+	if err != nil || total > maxMemory {
+		return 0, errAnswer
+	}
+	return total, nil
+}
+
+// decodeRendered reads what a source has become, which costOfRendered has accepted.
 func decodeRendered(m worker.Message) (*source.Result, error) {
 	var head rendered
 	if err := m.Decode(&head); err != nil || len(m.Blobs) == 0 || head.Verdict < source.Known || head.Verdict > source.Broken {
@@ -237,7 +250,7 @@ func (l *listed) renderSource(h *worker.Host, m worker.Message) (worker.Message,
 			blobs = append(blobs, data)
 		}
 	}
-	return worker.NewMessage(head, blobs...)
+	return newAnswer(head, blobs...)
 }
 
 // listed are views of the host that a worker has asked for, for later jobs.
