@@ -13,7 +13,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-
 )
 
 const jsonPage = "../../docs/plan-json.md"
