@@ -12,7 +12,6 @@
 // Packages:
 //
 //	examples                   data     the example cluster, to be embedded
-//	internal/giturl            data     URLs of repositories: which are of the same one
 //	internal/manifest          data     Kubernetes documents: decode, find, encode deterministically
 //	internal/problem           data     errors that are lists of problems
 //	internal/strict            data     configuration files: strict decoding with positions, and their JSON Schema

@@ -198,7 +198,7 @@ func (x *seed) ordered(s simulated) {
 	}
 }
 
-// TestSeedBoot is the boot that this project was founded for: by applying the root alone, waves 0, 1, 2, 4, 5 and 6 in order, with sets that the
+// TestSeedBoot boots examples/cluster: by applying the root alone, waves 0, 1, 2, 4, 5 and 6 in order, with sets that the
 // plugin renders and some of the sources in S3; three times with LONG. What runs already is adopted.
 func TestSeedBoot(t *testing.T) {
 	t.Parallel()

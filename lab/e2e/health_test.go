@@ -9,7 +9,7 @@ import (
 	"github.com/argosy-cd/argosy/lab"
 )
 
-// TestHealthScript runs our health check of Applications in real Argo CD. What fools the seed's (TestStaleHealthy) does not fool
+// TestHealthScript runs our health check of Applications in real Argo CD. A stale status.health (TestStaleHealthy) does not fool
 // it: a child whose spec has just changed does not let the next wave through. And a child that may not sync now does not
 // hold it up.
 func TestHealthScript(t *testing.T) {

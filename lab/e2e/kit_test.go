@@ -20,7 +20,7 @@ const (
 	healthKey   = "resource.customizations.health.argoproj.io_Application"
 	// setHealthKey is for ApplicationSets.
 	setHealthKey = "resource.customizations.health.argoproj.io_ApplicationSet"
-	// seedLua is the health check of Applications that the project was founded on.
+	// seedLua is the health check of Applications that most clusters have: it copies status.health of the child, as the one in Argo CD's documentation does.
 	seedLua = `hs = {}
 hs.status = "Progressing"
 hs.message = ""
@@ -263,8 +263,8 @@ func (k *kit) settings(values map[string]string) {
 	})
 }
 
-// ourHealthCheck installs the health check of "argosy health script applications" for the time of a test. With that of the seed, an Application that Argo CD
-// has not looked at yet may count as Healthy, and on a busy machine that moment is long.
+// ourHealthCheck installs the health check of "argosy health script applications" for the time of a test. With one that copies status.health, an Application
+// that Argo CD has not compared yet may count as Healthy, and on a busy machine that takes long.
 func (k *kit) ourHealthCheck() {
 	k.Helper()
 	k.settings(map[string]string{healthKey: k.argosy("health", "script", "applications")})
