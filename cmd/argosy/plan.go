@@ -147,6 +147,7 @@ A kind, a namespace or a project that a sync needs and that nothing deploys, or 
 	flags.BoolVar(&opts.inputs, "inputs", false, "print the files that each Application is rendered from")
 	flags.BoolVar(&opts.writePaths, "write-paths", false, "write "+argo.PathsAnnotation+" into the files of Applications, and print which")
 	flags.VarP(&opts.output, "output", "o", "output format, "+opts.output.usage()+"; markdown with --diff")
+	opts.completeNames(std, cmd, arguments, map[string]string{"allow-unknown": ""})
 	return cmd
 }
 

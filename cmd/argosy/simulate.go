@@ -69,6 +69,7 @@ one Application alone needs, and, if the boot does not end, what waits for what;
 	flags.StringVar(&opts.compare, "compare", "", "stock: compare with the applicationset-controller")
 	flags.StringVar(&opts.update, "update", "", "simulate what the work tree does to a healthy cluster that runs a `REVISION`")
 	flags.VarP(&opts.output, "output", "o", "output format, "+opts.output.usage())
+	opts.completeNames(std, cmd, arguments, map[string]string{"allow-unknown": "", "fail": "", "never": "", "degrade": "@", "duration": "="})
 	return cmd
 }
 
