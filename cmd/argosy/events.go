@@ -79,12 +79,12 @@ func runEvents(ctx context.Context, std stdio, opts eventsOptions) error {
 		return err
 	}
 	cfg.Refresh = opts.refresh.config()
-	api, err := opts.open()
+	api, err := opts.open(kubeconfigs(std))
 	if err != nil {
 		return err
 	}
 	if api == nil {
-		return errors.New("there is no access to a cluster: this must run in one, or have --kubeconfig")
+		return errors.New("there is no access to a cluster: this must run in one, or have --kubeconfig or $KUBECONFIG")
 	}
 	cfg.Refresh.API = api
 	return eventserver.Run(ctx, cfg, serve.Config{Address: opts.listen, Cert: opts.tlsCert, Key: opts.tlsKey, Grace: time.Second})
