@@ -24,6 +24,8 @@ type stdio struct {
 	terminal bool // err is one
 	// size is that of the terminal that out is. Nil is none.
 	size func() (width, height int)
+	// quiet takes standard error from libraries, which cannot be told to be silent otherwise. Nil cannot.
+	quiet func()
 	// linger makes the process wait longer for a command to end after it was told to. Nil cannot.
 	linger func(time.Duration)
 }
