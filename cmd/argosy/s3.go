@@ -55,7 +55,7 @@ var appsetSettings = []setting{
 	{"argocd-insecure", "ARGOSY_ARGOCD_INSECURE", "take any certificate of it"},
 	{"argocd-namespace", "ARGOSY_ARGOCD_NAMESPACE", ""},
 	{"argocd-secrets", "ARGOSY_ARGOCD_SECRETS", "`NAMES` of Argo CD's Secrets of repositories and clusters to read, by the right to get them; default: all that have Argo CD's labels, by the right to list Secrets"},
-	{"kubeconfig", "ARGOSY_KUBECONFIG", "`FILE` that says which cluster Argo CD is in; default: $KUBECONFIG for events, and for cmp if a flag asks for a cluster, or else the cluster that the process runs in, if any"},
+	{"kubeconfig", "ARGOSY_KUBECONFIG", "`FILE` that says which cluster Argo CD is in; default: the one that the process runs in, if any"},
 	{"timeout", "ARGOSY_TIMEOUT", ""},
 }
 
