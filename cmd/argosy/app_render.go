@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -56,6 +57,14 @@ With --diff it prints how the manifests change since a revision, as a unified di
 	flags.StringArrayVar(&opts.roots, "root", nil, "`ROOT` of the tree that NAME is in; repeatable")
 	flags.StringVar(&opts.diff, "diff", "", "print how the manifests change since a `REVISION`")
 	flags.VarP(&opts.output, "output", "o", "output format, "+opts.output.usage())
+	opts.completeNames(std, cmd, func([]string) []string { return opts.roots }, map[string]string{"allow-unknown": ""})
+	cmd.ValidArgsFunction = func(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
+		if len(args) > 0 {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		// A shell completes files if no name begins so.
+		return slices.DeleteFunc(opts.names(cmd.Context(), std, opts.roots), func(name string) bool { return !strings.HasPrefix(name, typed) }), cobra.ShellCompDirectiveDefault
+	}
 	return cmd
 }
 

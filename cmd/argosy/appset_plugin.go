@@ -58,7 +58,7 @@ func runAppsetHook(ctx context.Context, std stdio, opts appsetGenerateOptions) e
 	if err != nil {
 		return err
 	}
-	api, err := opts.plugin.clusterOptions.open()
+	api, err := opts.plugin.clusterOptions.open(nil)
 	if err != nil {
 		return err
 	}

@@ -47,7 +47,9 @@ stopped at limits of memory and time, so that no application can do harm to othe
   appset   ApplicationSets, in the parameter spec or in the application's directory, become Applications that are deployed in their place
   s3       manifests, archives and charts in S3; an application whose directory has an s3-source.yaml finds it by itself
 
-In a cluster it reads Argo CD's clusters and repositories if it may, and refuses an answer that would delete too many Applications.
+In a cluster it reads Argo CD's clusters and repositories if it may, and refuses an answer that would delete too many Applications. The cluster is that of
+--kubeconfig, or the one that the process runs in. With --refresh, --argocd-namespace or --argocd-secrets on the command line, $KUBECONFIG counts as for kubectl; without
+them it is not used, so that a sidecar that you try out does not refresh the Applications of the cluster that you happen to work with.
 
 It also keeps the interval: one of all replicas asks Argo CD for a refresh of an application when the clock of its trigger repository has
 ticked, every --interval if it has the plugin appset and another repository, to see whether that has a new commit, and when what it reads from
@@ -61,7 +63,7 @@ S3 has changed.
 			if err := errors.Join(fromEnvironment(std, cmd.Flags()), opts.served(cmd.Flags())); err != nil {
 				return err
 			}
-			return runCmp(cmd.Context(), std, opts)
+			return runCmp(cmd.Context(), std, opts, opts.asked(cmd.Flags()))
 		},
 	}
 	flags := cmd.Flags()
@@ -107,6 +109,11 @@ func (o *cmpOptions) served(flags *pflag.FlagSet) error {
 	return nil
 }
 
+// asked reports whether the command line asks for a cluster.
+func (o *cmpOptions) asked(flags *pflag.FlagSet) bool {
+	return o.refreshes && flags.Changed("refresh") || flags.Changed("argocd-namespace") || flags.Changed("argocd-secrets")
+}
+
 func (o *cmpOptions) check(std stdio) error {
 	for _, name := range o.plugins {
 		if name != "appset" && name != "s3" {
@@ -130,13 +137,20 @@ func (o *cmpOptions) check(std stdio) error {
 	return errors.Join(o.workers.Check(), o.refresh.check(std))
 }
 
-func runCmp(ctx context.Context, std stdio, opts cmpOptions) error {
+func runCmp(ctx context.Context, std stdio, opts cmpOptions, asked bool) error {
 	if err := opts.check(std); err != nil {
 		return err
 	}
-	api, err := opts.appset.clusterOptions.open()
+	files := kubeconfigs(std)
+	if !asked {
+		files = nil
+	}
+	api, err := opts.appset.clusterOptions.open(files)
 	if err != nil {
 		return err
+	}
+	if api == nil && len(kubeconfigs(std)) > 0 {
+		std.note("$KUBECONFIG is not used, because no flag asks for a cluster: --refresh, --argocd-namespace, --argocd-secrets")
 	}
 	cfg := sidecar.Config{
 		Plugins: opts.plugins, PluginVersion: opts.version, SocketDir: opts.socketDir, WorkDir: opts.workDir, Listen: opts.listen, Parallel: opts.parallel, MaxUpload: opts.maxUpload << 20,

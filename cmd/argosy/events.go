@@ -41,6 +41,8 @@ func newEventsCommand(std stdio) *cobra.Command {
 A notification is a hint. What is in the bucket is looked at, and only applications that have not seen it are refreshed, once: a trigger
 file's by a hard refresh, a bucket repository's by a soft one. What an application reads is known from argosy cmp, which publishes it.
 
+The cluster is that of --kubeconfig, or of $KUBECONFIG as for kubectl, or the one that the process runs in.
+
 /healthz, /readyz and /metrics are there, too. What is received or refused is a line on standard error.`,
 		Example: `  argosy events --listen :8090 --secrets /secrets/webhook
   argosy events --sqs-queue https://sqs.eu-central-1.amazonaws.com/123456789012/manifests`,
@@ -79,12 +81,12 @@ func runEvents(ctx context.Context, std stdio, opts eventsOptions) error {
 		return err
 	}
 	cfg.Refresh = opts.refresh.config()
-	api, err := opts.open()
+	api, err := opts.open(kubeconfigs(std))
 	if err != nil {
 		return err
 	}
 	if api == nil {
-		return errors.New("there is no access to a cluster: this must run in one, or have --kubeconfig")
+		return errors.New("there is no access to a cluster: this must run in one, or have --kubeconfig or $KUBECONFIG")
 	}
 	cfg.Refresh.API = api
 	return eventserver.Run(ctx, cfg, serve.Config{Address: opts.listen, Cert: opts.tlsCert, Key: opts.tlsKey, Grace: time.Second})

@@ -36,7 +36,7 @@ type healthCheckOptions struct {
 func newHealthCheckCommand(std stdio) *cobra.Command {
 	opts := healthCheckOptions{output: formatFlag{value: "table", allowed: []string{"table", "json", "yaml"}}}
 	cmd := &cobra.Command{
-		Use:   "check -f FILE",
+		Use:   "check FILE...",
 		Short: "Say how healthy objects are, by a Lua script, by the settings of an Argo CD, or by its built-in checks",
 		Long: `Say how healthy objects are, as Argo CD would: by a Lua script, by the health checks in its settings, or by the checks for core kinds that it
 has built in. An object without any check has no health; no sync wave waits for it. Scripts for kinds of other projects, which Argo CD brings along, are
@@ -44,14 +44,16 @@ not here: of such an object only that Argo CD has a check is said. Which kinds t
 
 Scripts have the libraries that Argo CD gives them, a second, and 256 MiB. They never have files or processes.
 
-A file has objects as kubectl prints them, with their status.`,
-		Example: `  kubectl -n argocd get application web -o yaml | argosy health check -f - --lua health.lua
-  argosy health check -f deployment.yaml --customizations argocd-cm.yaml -o json`,
-		Args: noArgs,
-		RunE: func(*cobra.Command, []string) error { return runHealthCheck(std, opts) },
+A file has objects as kubectl prints them, with their status; - is standard input.`,
+		Example: `  kubectl -n argocd get application web -o yaml | argosy health check - --lua health.lua
+  argosy health check deployment.yaml --customizations argocd-cm.yaml -o json`,
+		RunE: func(_ *cobra.Command, args []string) error {
+			opts.files = append(args, opts.files...)
+			return runHealthCheck(std, opts)
+		},
 	}
 	flags := cmd.Flags()
-	flags.StringArrayVarP(&opts.files, "file", "f", nil, "`FILE` with objects, or - for standard input; repeatable")
+	flags.StringArrayVarP(&opts.files, "file", "f", nil, "the same as an argument: `FILE` with objects, or - for standard input; repeatable")
 	flags.StringVar(&opts.lua, "lua", "", "`FILE` with a Lua script that is asked about all of them")
 	flags.BoolVar(&opts.openLibs, "open-libs", false, "give the script of --lua the libraries that useOpenLibs gives it: string, math, coroutine")
 	flags.StringVar(&opts.customizations, "customizations", "", "`FILE` with the settings of an Argo CD, argocd-cm")
@@ -63,7 +65,7 @@ A file has objects as kubectl prints them, with their status.`,
 func runHealthCheck(std stdio, opts healthCheckOptions) error {
 	switch {
 	case len(opts.files) == 0:
-		return usagef("-f must name a file, or - for standard input")
+		return usagef("needed: a file with objects, or - for standard input")
 	case opts.lua != "" && opts.customizations != "":
 		return usagef("--lua and --customizations do not go together")
 	case opts.openLibs && opts.lua == "":

@@ -15,6 +15,7 @@ import (
 	"github.com/argosy-cd/argosy/internal/edit"
 	"github.com/argosy-cd/argosy/internal/plan"
 	"github.com/argosy-cd/argosy/internal/report"
+	"github.com/argosy-cd/argosy/internal/words"
 	"github.com/argosy-cd/argosy/internal/workspace"
 )
 
@@ -33,6 +34,7 @@ type planInput struct {
 	verdict        verdictOptions
 	progressive    formatFlag // whether the applicationset-controller has progressive syncs; "" is not known
 	exists         []string   // what the cluster has before the boot
+	warned         map[string]bool
 }
 
 func (o *planInput) register(flags *pflag.FlagSet) {
@@ -70,6 +72,9 @@ func (o *planInput) planner(std stdio) (*workspace.Planner, error) {
 	// Helm's libraries talk to the standard loggers, about what is said here by findings, or not worth a word.
 	log.SetOutput(io.Discard)
 	slog.SetDefault(slog.New(slog.DiscardHandler))
+	if std.quiet != nil {
+		std.quiet()
+	}
 	repos, err := userRepositories(std, o.repos)
 	if err != nil {
 		return nil, err
@@ -79,7 +84,20 @@ func (o *planInput) planner(std stdio) (*workspace.Planner, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &workspace.Planner{Repositories: workspace.New(repos), Config: cfg, All: o.all, Stdin: std.in}, nil
+	return &workspace.Planner{Repositories: workspace.New(repos), Config: cfg, All: o.all, Stdin: std.in, Deprecated: o.deprecated(std)}, nil
+}
+
+// deprecated warns of deprecated fields, once in a command.
+func (o *planInput) deprecated(std stdio) func(line string) {
+	if o.warned == nil {
+		o.warned = map[string]bool{}
+	}
+	return func(line string) {
+		if !o.warned[line] {
+			o.warned[line] = true
+			std.warn(words.Harmless(line))
+		}
+	}
 }
 
 // userRepositories are read as the user does, those of --repo from directories.
@@ -147,6 +165,7 @@ A kind, a namespace or a project that a sync needs and that nothing deploys, or 
 	flags.BoolVar(&opts.inputs, "inputs", false, "print the files that each Application is rendered from")
 	flags.BoolVar(&opts.writePaths, "write-paths", false, "write "+argo.PathsAnnotation+" into the files of Applications, and print which")
 	flags.VarP(&opts.output, "output", "o", "output format, "+opts.output.usage()+"; markdown with --diff")
+	opts.completeNames(std, cmd, arguments, map[string]string{"allow-unknown": ""})
 	return cmd
 }
 

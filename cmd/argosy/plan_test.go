@@ -39,7 +39,7 @@ func TestPlanSVG(t *testing.T) {
 			texts++
 		}
 	}
-	if texts != 1+6+28+3 { // the root, waves, Applications, sets
+	if texts != 1+6+28+3+7 { // the root, waves, Applications, sets, the legend
 		t.Errorf("%d texts", texts)
 	}
 }

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"path"
+	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -36,13 +38,18 @@ func (o *clusterOptions) register(flags *pflag.FlagSet) {
 	flags.StringSliceVar(&o.secrets, "argocd-secrets", nil, usageOf("argocd-secrets"))
 }
 
-// open returns the client of the cluster, nil if there is none.
-func (o *clusterOptions) open() (*kube.Client, error) {
-	api, err := kube.Open(kube.Config{Kubeconfig: o.kubeconfig, Namespace: o.namespace, Secrets: o.secrets})
+// open returns the client of the cluster, nil if there is none. merged are the files of $KUBECONFIG, for a command that was asked to use a cluster.
+func (o *clusterOptions) open(merged []string) (*kube.Client, error) {
+	api, err := kube.Open(kube.Config{Kubeconfig: o.kubeconfig, Merged: merged, Namespace: o.namespace, Secrets: o.secrets})
 	if errors.Is(err, kube.ErrNoCluster) {
 		return nil, nil
 	}
 	return api, err
+}
+
+// kubeconfigs are the files of $KUBECONFIG.
+func kubeconfigs(std stdio) []string {
+	return slices.DeleteFunc(filepath.SplitList(std.getenv("KUBECONFIG")), func(file string) bool { return file == "" })
 }
 
 // argocd is Argo CD's own namespace.

@@ -127,11 +127,16 @@ func TestRepo(t *testing.T) {
 	ended := make(chan int, 1)
 	std := stdio{out: io.Discard, err: writer, env: []string{"APPSET_REFRESH_INTERVAL=1h", "ARGOSY_POLICY=" + policy, "ARGOSY_CACHE_DIR=none"}, now: time.Now}
 	go func() { ended <- execute(ctx, std, []string{"repo", "--listen", "127.0.0.1:0", "--anonymous-buckets"}) }()
-	first, err := bufio.NewReader(reader).ReadString('\n')
+	lines := bufio.NewReader(reader)
+	first, err := lines.ReadString('\n')
 	if err != nil {
 		t.Fatal(err)
 	}
-	go func() { _, _ = io.Copy(io.Discard, reader) }()
+	log := make(chan string, 1)
+	go func() {
+		all, _ := io.ReadAll(lines)
+		log <- string(all)
+	}()
 	m := regexp.MustCompile(`^serving (http://127\.0\.0\.1:\d+)/appset\.git, a tick every 1h0m0s\n$`).FindStringSubmatch(first)
 	if m == nil {
 		t.Fatalf("%q", first)
@@ -152,6 +157,11 @@ func TestRepo(t *testing.T) {
 		if out, err := exec.Command("git", "ls-remote", url+path).CombinedOutput(); err == nil || !strings.Contains(string(out), "not found") {
 			t.Errorf("%s: %v\n%s", path, err, out)
 		}
+	}
+	// The client and the log are told what is wrong with a duration.
+	const wrong = `there is no such repository: "banana" in its path is not a duration; it must be one such as 90s, 10m or 1h30m`
+	if out, err := exec.Command("git", "ls-remote", url+"/every/banana/x.git").CombinedOutput(); err == nil || !strings.Contains(string(out), "remote: "+wrong+"\n") {
+		t.Errorf("%v\n%s", err, out)
 	}
 	page := ""
 	for path, want := range map[string]string{"/healthz": "ok\n", "/readyz": "ok\n", "/": ""} {
@@ -190,5 +200,9 @@ func TestRepo(t *testing.T) {
 	stop()
 	if code := <-ended; code != exitDone {
 		t.Errorf("exit code %d", code)
+	}
+	_ = writer.Close()
+	if want := "error: every/banana/x.git: " + wrong + "\n"; !strings.Contains(<-log, want) {
+		t.Errorf("the log has no %s", want)
 	}
 }

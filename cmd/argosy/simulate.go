@@ -60,15 +60,16 @@ one Application alone needs, and, if the boot does not end, what waits for what;
 	flags.StringArrayVar(&opts.times.Durations, "duration", nil, "the workloads of an Application take so long, `NAME=TIME`; repeatable")
 	flags.StringVar(&opts.times.Model, "model", "", "`FILE` with times by kind and by Application")
 	flags.StringVar(&opts.times.Learn, "learn", "", "`FILE` with a boot, to take the times of its Applications from: kubectl get applications -A -o json of a cluster that has booted, or -o json")
-	flags.StringSliceVar(&opts.faults.Fail, "fail", nil, "`NAMES` of Applications whose workloads become Degraded")
-	flags.StringSliceVar(&opts.faults.Never, "never", nil, "`NAMES` of Applications whose workloads never become healthy")
-	flags.StringArrayVar(&opts.faults.Degrade, "degrade", nil, "workloads are Degraded for a time, `NAME@FROM..TO`, or NAME@FROM for ever; repeatable")
+	flags.StringSliceVar(&opts.faults.Fail, "fail", nil, "`NAMES` of Applications whose workloads become Degraded, with * for any characters")
+	flags.StringSliceVar(&opts.faults.Never, "never", nil, "`NAMES` of Applications whose workloads never become healthy, with * for any characters")
+	flags.StringArrayVar(&opts.faults.Degrade, "degrade", nil, "workloads are Degraded for a time, `NAME@FROM..TO`, or NAME@FROM for ever, with * for any characters in NAME; repeatable")
 	flags.Float64Var(&opts.times.Jitter, "jitter", 0, "lengthen each workload randomly, by up to this fraction")
 	flags.Uint64Var(&opts.times.Seed, "seed", 1, "random seed for --jitter")
 	flags.BoolVar(&opts.each, "each", false, "rank Applications by what they block, instead of a time line")
 	flags.StringVar(&opts.compare, "compare", "", "stock: compare with the applicationset-controller")
 	flags.StringVar(&opts.update, "update", "", "simulate what the work tree does to a healthy cluster that runs a `REVISION`")
 	flags.VarP(&opts.output, "output", "o", "output format, "+opts.output.usage())
+	opts.completeNames(std, cmd, arguments, map[string]string{"allow-unknown": "", "fail": "", "never": "", "degrade": "@", "duration": "="})
 	return cmd
 }
 
@@ -104,6 +105,9 @@ func runSimulate(ctx context.Context, std stdio, opts simulateOptions, args []st
 	}
 	p, err := opts.planned(ctx, std, args, "")
 	if err != nil {
+		return err
+	}
+	if faults, err = simulate.Match(p, faults); err != nil {
 		return err
 	}
 	model, err := opts.times.Load(p)
@@ -154,6 +158,9 @@ func (o *simulateOptions) runUpdate(ctx context.Context, std stdio, args []strin
 		return fmt.Errorf("there is no such root at %s, so there is no cluster to update; name no ROOT if it had another name then", words.Printable(o.update))
 	case after.Root == nil:
 		return fmt.Errorf("there is no root now, only at %s", words.Printable(o.update))
+	}
+	if faults, err = simulate.Match(after, faults); err != nil {
+		return err
 	}
 	model, err := o.times.Load(after)
 	if err != nil {
@@ -229,7 +236,11 @@ func (o *simulateOptions) runCompare(ctx context.Context, std stdio, args []stri
 			}
 			continue
 		}
-		if c.Boots[i], err = simulate.Simulate(p, model, faults...); err != nil {
+		matched, err := simulate.Match(p, faults)
+		if err != nil {
+			return err
+		}
+		if c.Boots[i], err = simulate.Simulate(p, model, matched...); err != nil {
 			return problem.Usage(err)
 		}
 	}

@@ -16,8 +16,10 @@ import (
 const workerCommand = "worker"
 
 func runWorker(args []string) int {
+	stderr := os.Stderr
+	quiet()
 	if err := worker.Main(args, job.Handlers()); err != nil {
-		fmt.Fprintln(os.Stderr, "error:", err)
+		fmt.Fprintln(stderr, "error:", err)
 		return exitFailed
 	}
 	return 0

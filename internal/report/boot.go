@@ -18,7 +18,7 @@ func Boot(w io.Writer, f Format, p *plan.Plan, b *simulate.Boot) error {
 	case JSON:
 		return Object(w, bootObject(p, b))
 	case SVG:
-		return bootSVG(w, b)
+		return bootSVG(w, headline(p, b), b)
 	}
 	return f.refused("boot")
 }

@@ -30,7 +30,7 @@ func (c *Comparison) Write(w io.Writer, f Format) error {
 	case JSON:
 		return Object(w, c.object())
 	case SVG:
-		return bootSVG(w, c.Boots[:]...)
+		return bootSVG(w, c.Boots[0].Runs[0].Name+": the boot with the applicationset-controller and with the plugin appset", c.Boots[:]...)
 	}
 	return f.refused("comparison of boots")
 }

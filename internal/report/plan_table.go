@@ -83,8 +83,11 @@ func phaseName(phase string) string {
 // waitText says whether the next wave waits for this one.
 func waitText(wave plan.Wave, last bool) string {
 	var not []string
-	why, waits := "", 0
+	why, waits, shown := "", 0, 0
 	for _, item := range wave.Items {
+		if item.Application != nil || item.Children != nil {
+			shown++
+		}
 		switch {
 		case item.Waits:
 			waits++
@@ -92,13 +95,17 @@ func waitText(wave plan.Wave, last bool) string {
 			not, why = append(not, item.Name), item.Why
 		}
 	}
+	names, anyOf := words.Some(not), ""
+	if n := len(not); n > 1 && n == shown { // their names are the lines below
+		names, anyOf = fmt.Sprintf("the %d below", n), "any of "
+	}
 	switch {
 	case last && len(not) > 0:
-		return fmt.Sprintf("   is complete before %s %s healthy: %s", words.Some(not), words.IsAre(len(not)), why)
+		return fmt.Sprintf("   is complete before %s %s healthy: %s", names, words.IsAre(len(not)), why)
 	case last:
 		return ""
 	case len(not) > 0:
-		return fmt.Sprintf("   the next wave DOES NOT WAIT for %s: %s", words.Some(not), why)
+		return fmt.Sprintf("   the next wave DOES NOT WAIT for %s%s: %s", anyOf, names, why)
 	default:
 		return fmt.Sprintf("   the next wave waits for %d of %s", waits, words.Count(len(wave.Items), "object"))
 	}

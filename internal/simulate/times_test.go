@@ -98,6 +98,8 @@ func TestFaults(t *testing.T) {
 	}
 	for text, faults := range map[string]simulate.Faults{
 		`"a" is in --fail, --never and --degrade more than once`:                     {Fail: []string{"a"}, Degrade: []string{"a@1s"}},
+		`--never: "a[" is not a pattern`:                                             {Never: []string{"a["}},
+		`--degrade: "[" is not a pattern`:                                            {Degrade: []string{"[@1s"}},
 		`--degrade must be NAME@FROM..TO, such as x@30s..2m; it is "x"`:              {Degrade: []string{"x"}},
 		`--degrade must be NAME@FROM..TO, such as x@30s..2m; it is "x@2m..1m"`:       {Degrade: []string{"x@2m..1m"}},
 		`--degrade must be NAME@FROM..TO, such as x@30s..2m; it is "x@-1s"`:          {Degrade: []string{"x@-1s"}},
@@ -107,5 +109,32 @@ func TestFaults(t *testing.T) {
 		if _, err := faults.Parse(); err == nil || err.Error() != text {
 			t.Errorf("got %v, want %s", err, text)
 		}
+	}
+}
+
+func TestMatch(t *testing.T) {
+	var made tree
+	p := made.plan(made.app("root", child(made.app("web-a", object("Deployment", 0)), 0), child(made.app("web-b"), 0), child(made.app("db"), 0)))
+	for pattern, want := range map[string]string{
+		"db": "db", "web-*": "web-a web-b", "*": "web-a web-b db root", "web-[^a]": "web-b", "d?": "db", "web-b": "web-b",
+		"web": `there is no Application "web" in the plan`, "x*": `there is no Application "x*" in the plan`,
+	} {
+		var got []string
+		faults, err := simulate.Match(p, []simulate.Fault{{App: pattern, Kind: simulate.Degrade, From: s}})
+		if err != nil {
+			got = []string{err.Error()}
+		}
+		for _, f := range faults {
+			if got = append(got, f.App); f.Kind != simulate.Degrade || f.From != s {
+				t.Errorf("%s: %v", pattern, f)
+			}
+		}
+		if diff := cmp.Diff(want, strings.Join(got, " ")); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", pattern, diff)
+		}
+	}
+	_, err := simulate.Match(p, []simulate.Fault{{App: "web-*", Kind: simulate.Never}, {App: "web-b", Kind: simulate.Fail}})
+	if err == nil || err.Error() != `"web-b" is in --fail, --never and --degrade more than once` {
+		t.Error(err)
 	}
 }

@@ -23,6 +23,8 @@ type Planner struct {
 	All bool
 	// Stdin has the root that is called "-".
 	Stdin io.Reader
+	// Deprecated is called with each deprecated field that a plan has, with its file; more than once for some. Nil is nobody.
+	Deprecated func(line string)
 
 	branches []*Repositories // as Roots has opened them
 }
@@ -43,7 +45,18 @@ func (p *Planner) Close() error {
 func (p *Planner) Plan(ctx context.Context, roots *Roots) (*plan.Plan, error) {
 	cfg, repos := p.Config, roots.Repositories
 	cfg.Git, cfg.Loader, cfg.Cache = repos, repos.Loader(), &repos.rendered
-	return plan.New(ctx, cfg, roots.Documents...)
+	made, err := plan.New(ctx, cfg, roots.Documents...)
+	if err != nil || p.Deprecated == nil {
+		return made, err
+	}
+	for _, app := range made.Applications {
+		for _, s := range app.Sources {
+			for _, line := range s.Deprecated {
+				p.Deprecated(line)
+			}
+		}
+	}
+	return made, nil
 }
 
 // then plans the roots as they are at the revision of the repositories. Without any, nothing is deployed.

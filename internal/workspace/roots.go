@@ -179,6 +179,7 @@ func (r *Repositories) noteRoots(roots, candidates []manifest.Document) {
 // among plans all candidates at once, as if somebody had applied them: a root is one that nobody else deploys.
 func (p *Planner) among(ctx context.Context, repos *Repositories, candidates []manifest.Document) ([]manifest.Document, error) {
 	all := *p
+	all.Deprecated = nil                    // of roots only
 	all.Config.Sets = plan.SetsByController // so that sets are seen
 	planned, err := all.Plan(ctx, &Roots{Documents: candidates, Repositories: repos})
 	if err != nil {
