@@ -32,7 +32,7 @@ func newForeign(std stdio) *job.Foreign {
 		memory = max(worker.MinMemory, min(memory, container*3/10))
 	}
 	return &job.Foreign{
-		Workers: worker.Config{Args: []string{"argosy", workerCommand}, Workers: 2, Memory: memory},
+		Workers: worker.Config{Args: []string{"argosy", workerCommand}, Workers: 2, Memory: memory, GCPercent: 300},
 		Note:    func(line string) { std.note(words.Printable(line)) },
 	}
 }

@@ -56,7 +56,7 @@ func startProcess(ctx context.Context, s *spawner, cfg Config) (*process, Confin
 	w.cmd = exec.Command(path) //nolint:noctx // it outlives the call that starts it
 	w.cmd.Args = append(append([]string{}, cfg.Args...), strconv.FormatInt(cfg.Memory, 10), strconv.FormatBool(!cfg.unfiltered))
 	// Nothing of the host's environment: no token, no keys, no addresses.
-	w.cmd.Env = []string{"GOMAXPROCS=2", "GOTRACEBACK=single", "GOMEMLIMIT=" + strconv.FormatInt(cfg.Memory*8/10, 10)}
+	w.cmd.Env = []string{"GOMAXPROCS=2", "GOTRACEBACK=single", "GOGC=" + strconv.Itoa(cfg.GCPercent), "GOMEMLIMIT=" + strconv.FormatInt(cfg.Memory*8/10, 10)}
 	w.cmd.Dir = string(os.PathSeparator)
 	w.cmd.ExtraFiles = []*os.File{fromHost, toHost}
 	// All three are given, because an image may have no /dev/null.

@@ -27,6 +27,8 @@ type Config struct {
 	Idle int
 	// Memory bounds the bytes of each. Zero is DefaultMemory.
 	Memory int64
+	// GCPercent is how much garbage workers may have, in percent of what they use, as in debug.SetGCPercent: with more they are faster and larger. Zero is 100.
+	GCPercent int
 	// Jobs is after how many jobs a worker is replaced. Zero is 500.
 	Jobs int
 	// Large bounds the bytes of large answers that are at hand at once, in all jobs; as they are sent, and decoded. Larger ones come alone. Zero is 64 MiB.
@@ -86,6 +88,9 @@ func Open(ctx context.Context, cfg Config) (*Pool, error) {
 	}
 	if cfg.Memory == 0 {
 		cfg.Memory = DefaultMemory
+	}
+	if cfg.GCPercent == 0 {
+		cfg.GCPercent = 100
 	}
 	if cfg.Jobs == 0 {
 		cfg.Jobs = 500

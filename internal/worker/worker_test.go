@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -139,7 +140,7 @@ func escape(_ *Host, m Message) (Message, error) {
 		err = host.Signal(syscall.Signal(0))
 	}
 	try("a signal to its host", err)
-	if len(os.Environ()) > 3 {
+	if slices.ContainsFunc(os.Environ(), func(v string) bool { return !strings.HasPrefix(v, "GO") }) || len(os.Environ()) > 4 {
 		worked = append(worked, "an environment: "+strings.Join(os.Environ(), " "))
 	}
 	return NewMessage(worked)
