@@ -3,8 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
-	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -12,11 +10,9 @@ import (
 
 	"github.com/argosy-cd/argosy/internal/appset"
 	"github.com/argosy-cd/argosy/internal/appset/generator"
-	"github.com/argosy-cd/argosy/internal/argo"
 	"github.com/argosy-cd/argosy/internal/argocd"
-	"github.com/argosy-cd/argosy/internal/manifest"
-	"github.com/argosy-cd/argosy/internal/problem"
-	"github.com/argosy-cd/argosy/internal/words"
+	"github.com/argosy-cd/argosy/internal/report"
+	"github.com/argosy-cd/argosy/internal/workspace"
 )
 
 type appsetGenerateOptions struct {
@@ -127,81 +123,22 @@ func runAppsetGenerate(ctx context.Context, std stdio, opts appsetGenerateOption
 	if err != nil {
 		return err
 	}
-	repos, err := newRepositories(std, opts.repos, opts.offline)
+	repos, err := userRepositories(std, opts.repos)
 	if err != nil {
 		return err
 	}
-	clusters, err := readClusters(opts.clusters)
-	if err != nil {
-		return err
+	repos.Offline = opts.offline
+	sets := workspace.Sets{
+		Repositories: workspace.New(repos), Clusters: opts.clusters, Recursive: opts.recursive, Passthrough: opts.passthrough, SkipUnknown: opts.skipUnknown,
+		Config: appset.Config{Namespace: opts.namespace, AllowEmpty: opts.allowEmpty, MaxSets: opts.maxSets, Version: opts.plugin.version.value},
+		Stdin:  std.in, Note: std.note, Warn: std.warn,
 	}
-	docs, err := readDocuments(std.in, args, opts.recursive)
-	if err != nil {
-		return err
-	}
-	cfg := appset.Config{
-		Namespace: opts.namespace, Clusters: generator.ClusterList(clusters), Git: repos, AllowEmpty: opts.allowEmpty, MaxSets: opts.maxSets,
-		Version: opts.plugin.version.value,
-	}
-	if opts.clusters == "" {
-		cfg.Clusters = generator.UnknownClusters{}
-	}
-	var engine appset.Engine = appset.Embedded(cfg)
 	if server != nil {
-		engine = argocd.Engine{Client: server, Name: "argosy", AllowEmpty: opts.allowEmpty}
+		sets.Engine = argocd.Engine{Client: server, Name: "argosy", AllowEmpty: opts.allowEmpty}
 	}
-	expansion := appset.Expansion{Engine: engine, Namespace: opts.namespace, Keep: opts.passthrough}
-	left := 0
-	if opts.skipUnknown {
-		all := len(docs)
-		docs = known(ctx, std, expansion, docs)
-		left = all - len(docs)
-	}
-	res, err := expansion.Expand(ctx, docs)
-	for _, w := range res.Warnings {
-		fmt.Fprintln(std.err, "warning:", w)
-	}
-	if err == nil && res.Sets == 0 && !opts.passthrough {
-		err = errors.New("no ApplicationSet found")
-		if left > 0 {
-			err = fmt.Errorf("all ApplicationSets (%d) were left out by --skip-unknown", left)
-		}
-	}
-	// Before anything is written: a reader that goes away ends the process.
-	err = errors.Join(err, repos.close())
-	if errors.Is(err, appset.ErrEmpty) {
-		fmt.Fprintln(std.err, "note: --allow-empty allows sets without Applications")
-	}
+	objects, err := sets.Render(ctx, args)
 	if err != nil {
 		return err
 	}
-	return writeObjects(std.out, opts.output.value, res.Objects)
-}
-
-// known leaves out the sets that need something that is not available here, and names them.
-func known(ctx context.Context, std stdio, x appset.Expansion, docs []manifest.Document) []manifest.Document {
-	return slices.DeleteFunc(docs, func(d manifest.Document) bool {
-		if !argo.IsApplicationSet(d.Object) && !argo.IsBareSpec(d.Object) {
-			return false
-		}
-		_, err := x.Expand(ctx, []manifest.Document{d})
-		if !generator.OnlyUnknown(err) {
-			return false
-		}
-		for _, e := range problem.All(err) {
-			fmt.Fprintln(std.err, "note: left out:", words.Harmless(e.Error()))
-		}
-		return true
-	})
-}
-
-func readClusters(file string) ([]generator.Cluster, error) {
-	if file == "" {
-		return nil, nil
-	}
-	data, err := readLimited(file)
-	if err != nil {
-		return nil, err
-	}
-	return generator.ParseClusters(file, data)
+	return report.Objects(std.out, opts.output.format(), objects)
 }

@@ -213,37 +213,6 @@ func TestCmp(t *testing.T) {
 	}
 }
 
-// TestPolicyFile: a policy that changes counts at once, and one that is broken allows nothing.
-func TestPolicyFile(t *testing.T) {
-	p := watchPolicy(filepath.Join(t.TempDir(), "policy.yaml"))
-	write := func(content string) {
-		t.Helper()
-		if err := os.WriteFile(p.file, []byte(content), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if _, err := p.current(); err == nil {
-		t.Error("a file that is not there")
-	}
-	for _, name := range []string{"a", "second"} {
-		write("projects: [{name: " + name + "}]\n")
-		for range 2 {
-			if got, err := p.current(); err != nil || got.Projects[0].Name != name {
-				t.Errorf("%v, %v", got, err)
-			}
-		}
-	}
-	write("projects: [\n")
-	for range 2 {
-		if got, err := p.current(); err == nil || got != nil {
-			t.Errorf("%v", got)
-		}
-	}
-	if got, err := watchPolicy("").current(); got != nil || err != nil {
-		t.Errorf("%v, %v", got, err)
-	}
-}
-
 // TestCmpVersion: applications name the version, too.
 func TestCmpVersion(t *testing.T) {
 	dir, _, log := startCmp(t, []string{"ARGOSY_TIMEOUT=7s"}, "--plugin", "appset", "--plugin-version", "v2", "--log-format", "text")
@@ -253,5 +222,17 @@ func TestCmpVersion(t *testing.T) {
 	}
 	if !strings.Contains(log.String(), fmt.Sprintf("sockets=[%s]", found[0])) {
 		t.Error(log)
+	}
+}
+
+// TestCmpOnlyS3: settings of a plugin that is not served, which all containers may have as variables, mean nothing.
+func TestCmpOnlyS3(t *testing.T) {
+	dir, address, _ := startCmp(t, []string{"KUBERNETES_SERVICE_HOST=", "ARGOSY_ENGINE=argocd", "ARGOSY_CACHE_DIR=none"}, "--plugin", "s3")
+	found, err := filepath.Glob(filepath.Join(dir, "*"))
+	if err != nil || len(found) != 1 || filepath.Base(found[0]) != "s3.sock" {
+		t.Errorf("%v, %v", found, err)
+	}
+	if code, body := get(t, address+"/readyz"); code != http.StatusOK || body != "ok\n" {
+		t.Errorf("%d %s", code, body)
 	}
 }

@@ -7,8 +7,10 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/argosy-cd/argosy/internal/appset/generator"
 	"github.com/argosy-cd/argosy/internal/argo"
 	"github.com/argosy-cd/argosy/internal/manifest"
+	"github.com/argosy-cd/argosy/internal/problem"
 )
 
 // Engine renders sets: the one of this package, or Argo CD itself.
@@ -98,6 +100,20 @@ func (x Expansion) Expand(ctx context.Context, docs []manifest.Document) (*Expan
 		return out, err
 	}
 	return out, x.assign(out)
+}
+
+// Known leaves out the sets that need something that is not available here, such as clusters, and says for each what that is.
+func (x Expansion) Known(ctx context.Context, docs []manifest.Document) (known []manifest.Document, left []error) {
+	for _, d := range docs {
+		if argo.IsApplicationSet(d.Object) || argo.IsBareSpec(d.Object) {
+			if _, err := x.Expand(ctx, []manifest.Document{d}); generator.OnlyUnknown(err) {
+				left = append(left, problem.All(err)...)
+				continue
+			}
+		}
+		known = append(known, d)
+	}
+	return known, left
 }
 
 // assign puts Applications behind those that they need.

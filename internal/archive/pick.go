@@ -120,18 +120,34 @@ func (p *pick) rewind(ctx context.Context) error {
 	return p.scan(r)
 }
 
+// maxKept bounds what Has keeps of names that matter only if the way to the file is by a link.
+const maxKept = 4 << 20
+
 // Has reports whether a gzipped tar of a repository has a file of a name, or a link of that name. It reads as far as it
 // must, and keeps little of what it reads.
 func Has(r io.Reader, name string) (bool, error) {
 	base := path.Base(name)
+	kept := 0
 	p := &pick{limits: Limits{Entries: 1 << 40}, wants: func(string, int64) bool { return false }}
-	p.ignore = func(n string) bool { return path.Base(n) != base }
+	p.ignore = func(n, target string) bool {
+		if n == name || strings.HasPrefix(name, n+"/") { // on the way
+			return false
+		}
+		if target == "" && path.Base(n) != base {
+			return true
+		}
+		kept += len(n) + len(target) + 100
+		return kept > maxKept
+	}
 	p.enough = func() bool { _, link := p.links[name]; return link || p.names[name] }
 	if err := p.scan(r); err != nil {
 		return false, err
 	}
 	if p.enough() {
 		return true, nil
+	}
+	if kept > maxKept && p.linkIn(name) != "" {
+		return false, fmt.Errorf("the way to %q is by a link, and there are too many links to follow it", shorten(name))
 	}
 	dir, err := p.resolve(path.Dir(name))
 	target := path.Join(dir, base)
@@ -143,7 +159,7 @@ type pick struct {
 	limits  Limits
 	open    Opener
 	wants   func(name string, size int64) bool // the content of a file
-	ignore  func(name string) bool             // files that need not be remembered; nil is none
+	ignore  func(name, target string) bool     // files, and links to a target, that need not be remembered; nil is none
 	enough  func() bool                        // nil is at the end
 	entries int
 	// nameBytes are those of all names: they and the directories in them are kept.
@@ -222,12 +238,15 @@ func (p *pick) entry(h *tar.Header, r io.Reader) error {
 		return errors.New("it is there twice")
 	}
 	if h.Typeflag == tar.TypeSymlink {
+		if p.ignore != nil && p.ignore(name, h.Linkname) {
+			return nil
+		}
 		if p.links[name] = h.Linkname; len(p.links) > RepositoryLimits.Entries {
 			return fmt.Errorf("more than %d symbolic links", RepositoryLimits.Entries)
 		}
 		return nil
 	}
-	if p.ignore == nil || !p.ignore(name) {
+	if p.ignore == nil || !p.ignore(name, "") {
 		p.names[name] = true
 	}
 	if !p.wants(name, h.Size) {

@@ -146,6 +146,11 @@ func TestManyLinks(t *testing.T) {
 }
 
 func TestHas(t *testing.T) {
+	var links strings.Builder
+	for i := range maxKept / 100 {
+		links.WriteString(link(fmt.Sprint("l", i), "x"))
+	}
+	many := links.String()
 	for name, c := range map[string]struct {
 		content string
 		want    bool
@@ -158,12 +163,14 @@ func TestHas(t *testing.T) {
 		"elsewhere":             {record('0', "t.yaml", "x") + record('0', "app/t.yaml/x", "x") + end, false},
 		"a directory":           {record('5', "app/t.yaml/", "") + end, false},
 		"the directory is gone": {link("app", "x") + end, false},
+		"beside many links":     {many + end, false},
+		"behind many links":     {many + record('0', "app/t.yaml", "x") + end, true},
 	} {
 		if got, err := Has(strings.NewReader(gz(c.content)), "app/t.yaml"); got != c.want || err != nil {
 			t.Errorf("%s: %v, %v", name, got, err)
 		}
 	}
-	for name, content := range map[string]string{"truncated": record('0', "x", "x"), "traversal": record('0', "../x", "x") + end} {
+	for name, content := range map[string]string{"truncated": record('0', "x", "x"), "traversal": record('0', "../x", "x") + end, "by one of many links": many + link("app", "x") + record('0', "x/t.yaml", "x") + end} {
 		if got, err := Has(strings.NewReader(gz(content)), "app/t.yaml"); got || err == nil {
 			t.Errorf("%s: %v, %v", name, got, err)
 		}

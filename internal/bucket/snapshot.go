@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/argosy-cd/argosy/internal/retry"
 	"github.com/argosy-cd/argosy/internal/tree"
 )
 
@@ -62,7 +63,7 @@ func (e *EmptyError) Error() string { return fmt.Sprintf("%s: %s", e.URL, e.Reas
 // Read reads a snapshot.
 func (r *Reader) Read(ctx context.Context, req Request) (*Snapshot, error) {
 	var stats Stats
-	backoff := r.Limits.Backoff
+	backoff := retry.Backoff{First: r.Limits.Backoff, Last: time.Minute}
 	for attempt := 1; ; attempt++ {
 		s, err := r.attempt(ctx, req, &stats)
 		if err == nil {
@@ -79,10 +80,7 @@ func (r *Reader) Read(ctx context.Context, req Request) (*Snapshot, error) {
 		if attempt >= r.Limits.Attempts {
 			return nil, fmt.Errorf("%s: %w, and so it was %d times; somebody writes there, or a push has to be done again", r.url(req), moved, attempt)
 		}
-		select {
-		case <-time.After(backoff):
-			backoff *= 2
-		case <-ctx.Done():
+		if !retry.Wait(ctx, time.After(backoff.After(attempt))) {
 			return nil, r.late(ctx, req, stats)
 		}
 	}

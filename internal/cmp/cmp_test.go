@@ -315,18 +315,15 @@ func TestIdentical(t *testing.T) {
 	}
 	close(release)
 	wg.Wait()
-	// Those whose request arrived after the release may have begun another call.
-	if n := calls.Load(); n < 2 || n > 20 {
-		t.Errorf("%d calls", n)
-	}
 	shared := 0
 	for _, e := range f.seen() {
 		if e.Shared {
 			shared++
 		}
 	}
-	if shared < 150 {
-		t.Errorf("%d shared", shared)
+	// Those whose request arrived after the release have begun other calls: on a busy machine, many.
+	if n := calls.Load(); n < 2 || shared < 20 || int(n)+shared != 200 {
+		t.Errorf("%d calls, %d shared", n, shared)
 	}
 }
 

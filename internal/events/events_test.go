@@ -29,8 +29,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/argosy-cd/argosy/internal/bucket/s3/queue"
 	"github.com/argosy-cd/argosy/internal/events"
+	"github.com/argosy-cd/argosy/internal/secret"
 )
 
 func TestParse(t *testing.T) {
@@ -194,7 +194,7 @@ type world struct {
 func newWorld(t *testing.T, sns http.RoundTripper) *world {
 	w := &world{T: t, now: start, ready: true}
 	w.receiver = &events.Receiver{
-		Secrets: func() ([]string, error) { return []string{"old", "s3cret"}, nil },
+		Secrets: func() ([]secret.Text, error) { return []secret.Text{secret.New("old"), secret.New("s3cret")}, nil },
 		SNS:     &events.SNS{Topics: []string{topic}, Client: &http.Client{Transport: sns}, Now: w.time}, Now: w.time,
 		Hint: func(n events.Notice) bool {
 			if w.ready {
@@ -256,7 +256,7 @@ func TestSecrets(t *testing.T) {
 	w.post("/webhook", strings.Repeat(" ", events.MaxBody+1), known, 413, "webhook too large: over the limit of 1048576 bytes", "")
 	w.ready = false
 	w.post("/webhook", record, known, 503, "webhook failed: it is not known yet which applications there are", "")
-	w.receiver.Secrets = func() ([]string, error) { return nil, errors.New("no file") }
+	w.receiver.Secrets = func() ([]secret.Text, error) { return nil, errors.New("no file") }
 	w.post("/webhook", record, known, 503, "webhook failed: no file", "")
 
 	// What is not configured is not there.
@@ -366,7 +366,7 @@ func TestSNS(t *testing.T) {
 
 // fakeQueue has batches of messages, then an error, then nothing.
 type fakeQueue struct {
-	batches [][]queue.Message
+	batches [][]events.Message
 	failing int
 	deleted []string
 	cancel  context.CancelFunc
@@ -374,7 +374,7 @@ type fakeQueue struct {
 
 func (q *fakeQueue) String() string { return "queue" }
 
-func (q *fakeQueue) Receive(ctx context.Context) ([]queue.Message, error) {
+func (q *fakeQueue) Receive(ctx context.Context) ([]events.Message, error) {
 	if len(q.batches) > 0 {
 		next := q.batches[0]
 		q.batches = q.batches[1:]
@@ -387,7 +387,7 @@ func (q *fakeQueue) Receive(ctx context.Context) ([]queue.Message, error) {
 	return nil, ctx.Err()
 }
 
-func (q *fakeQueue) Delete(_ context.Context, messages []queue.Message) error {
+func (q *fakeQueue) Delete(_ context.Context, messages []events.Message) error {
 	for _, m := range messages {
 		q.deleted = append(q.deleted, m.ID)
 	}
@@ -398,7 +398,7 @@ func (q *fakeQueue) Delete(_ context.Context, messages []queue.Message) error {
 func TestQueue(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	w := newWorld(t, nil)
-	q := &fakeQueue{failing: 3, cancel: cancel, batches: [][]queue.Message{{{ID: "1", Body: record}, {ID: "2", Body: "x"}, {ID: "3", Body: `{"Event": "s3:TestEvent"}`}}}}
+	q := &fakeQueue{failing: 3, cancel: cancel, batches: [][]events.Message{{{ID: "1", Body: record}, {ID: "2", Body: "x"}, {ID: "3", Body: `{"Event": "s3:TestEvent"}`}}}}
 	var waits []time.Duration
 	l := &events.Listener{Queue: q, Hint: w.receiver.Hint, Observe: w.observe, After: func(d time.Duration) <-chan time.Time {
 		waits = append(waits, d)
@@ -419,7 +419,7 @@ func TestQueue(t *testing.T) {
 	}
 	// Nobody can use it yet: it is not deleted.
 	ctx, cancel = context.WithCancel(t.Context())
-	q = &fakeQueue{cancel: cancel, batches: [][]queue.Message{{{ID: "1", Body: record}}}}
+	q = &fakeQueue{cancel: cancel, batches: [][]events.Message{{{ID: "1", Body: record}}}}
 	w.ready, l.Queue = false, q
 	l.Run(ctx)
 	if len(q.deleted) > 0 {
@@ -473,7 +473,7 @@ func (c *counted) Read(p []byte) (int, error) {
 func TestSlowStrangers(t *testing.T) {
 	busy := make(chan string, 1000)
 	r := &events.Receiver{
-		Secrets: func() ([]string, error) { return []string{"a-secret-of-senders"}, nil },
+		Secrets: func() ([]secret.Text, error) { return []secret.Text{secret.New("a-secret-of-senders")}, nil },
 		SNS:     &events.SNS{Topics: []string{"arn:aws:sns:eu-central-1:1:t"}, Client: http.DefaultClient, Now: time.Now},
 		Now:     time.Now, Hint: func(events.Notice) bool { return true }, Observe: func(e events.Event) { busy <- e.Sender + " " + e.Result },
 	}

@@ -14,6 +14,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/argosy-cd/argosy/internal/secret"
 	"github.com/argosy-cd/argosy/internal/turnstile"
 )
 
@@ -45,7 +46,7 @@ const (
 // Receiver hears notifications over HTTP.
 type Receiver struct {
 	// Secrets returns those of webhooks and EventBridge. Nil is nobody's.
-	Secrets func() ([]string, error)
+	Secrets func() ([]secret.Text, error)
 	// SNS hears topics. Nil is none.
 	SNS *SNS
 	Now func() time.Time
@@ -197,7 +198,7 @@ func (r *Receiver) secret(req *http.Request) error {
 	got := sha256.Sum256([]byte(given))
 	known := 0
 	for _, s := range secrets {
-		want := sha256.Sum256([]byte(s))
+		want := sha256.Sum256([]byte(s.Reveal()))
 		known |= subtle.ConstantTimeCompare(got[:], want[:])
 	}
 	if known == 0 {

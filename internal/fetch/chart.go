@@ -11,6 +11,7 @@ import (
 
 	"github.com/argosy-cd/argosy/internal/archive"
 	"github.com/argosy-cd/argosy/internal/gitsource"
+	"github.com/argosy-cd/argosy/internal/giturl"
 	"github.com/argosy-cd/argosy/internal/tree"
 )
 
@@ -92,10 +93,10 @@ func (f *Fetcher) release(ctx context.Context, repo *repository, a *access, name
 	f.note(fmt.Sprintf("fetching chart %s %s from %s", name, r.Version, repo.url))
 	data, err := f.download(ctx, a, target)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", gitsource.Redact(target.String()), explain(ctx, err))
+		return nil, fmt.Errorf("%s: %w", giturl.Redact(target.String()), explain(ctx, err))
 	}
 	if sum := r.sum(); sum != "" && !digestOf(data, sum) {
-		return nil, fmt.Errorf("%s: its digest is %s, the index says %s", gitsource.Redact(target.String()), digest(data), sum)
+		return nil, fmt.Errorf("%s: its digest is %s, the index says %s", giturl.Redact(target.String()), digest(data), sum)
 	}
 	return f.keep(name, data, reference{Version: r.Version})
 }

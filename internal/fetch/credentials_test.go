@@ -3,6 +3,8 @@ package fetch
 import (
 	"encoding/base64"
 	"encoding/pem"
+	"fmt"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"path/filepath"
@@ -10,6 +12,9 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/argosy-cd/argosy/internal/manifest"
+	"github.com/argosy-cd/argosy/internal/secret"
 )
 
 func basic(user, password string) string {
@@ -170,8 +175,23 @@ func TestNetrc(t *testing.T) {
 		t.Error(err)
 	}
 	got := parseNetrc("machine a login b password c account d machine a login e macdef x login y default login f password g machine h password")
-	if diff := cmp.Diff(map[string]login{"a": {"b", "c"}}, got, cmp.AllowUnexported(login{})); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
+	if !maps.Equal(map[string]login{"a": {"b", secret.New("c")}}, got) {
+		t.Errorf("%v, password of a %q", got, got["a"].password.Reveal())
+	}
+}
+
+// TestPasswordOfDigits: YAML takes it for a number, and Helm for a password. Whatever it is, it is not printed.
+func TestPasswordOfDigits(t *testing.T) {
+	for text, want := range map[string]string{"12345678": "12345678", "'12345678'": "12345678", "hunter2": "hunter2", "null": "", "": ""} {
+		var r helmRepository
+		if err := manifest.Unmarshal([]byte("name: x\npassword: "+text+"\n"), &r); err != nil || r.Password.Reveal() != want {
+			t.Errorf("%s: %v, %q", text, err, r.Password.Reveal())
+		}
+		for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q", "%x"} {
+			if printed := fmt.Sprintf(verb, []any{r, &access{login: login{"u", r.Password}}}); want != "" && strings.Contains(printed, want) {
+				t.Errorf("%s: %s", verb, printed)
+			}
+		}
 	}
 }
 

@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/argosy-cd/argosy/internal/giturl"
 )
 
 // maxOutput bounds what is read from one git command.
@@ -93,7 +95,7 @@ func commandError(ctx context.Context, command, stderr string, err error, known 
 			line = strings.TrimPrefix(line, prefix)
 		}
 		if line != "" {
-			lines = append(lines, RedactText(line, known...))
+			lines = append(lines, giturl.RedactText(line, known...))
 		}
 	}
 	if len(lines) == 0 {

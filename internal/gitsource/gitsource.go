@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"github.com/argosy-cd/argosy/internal/flight"
+	"github.com/argosy-cd/argosy/internal/giturl"
 )
 
 // Config configures a Source.
@@ -73,7 +74,7 @@ type Source struct {
 func New(cfg Config) *Source {
 	s := &Source{cfg: cfg, local: map[string]Local{}, trees: map[[2]string]*Tree{}, failed: map[[2]string]error{}, noted: map[string]bool{}, turns: map[string]chan struct{}{}}
 	for _, l := range cfg.Local {
-		s.local[Key(l.URL)] = l
+		s.local[giturl.Key(l.URL)] = l
 	}
 	return s
 }
@@ -99,7 +100,7 @@ func (s *Source) Tree(ctx context.Context, url, revision string) (*Tree, error) 
 	if revision == "" {
 		revision = "HEAD"
 	}
-	id := [2]string{Key(url), revision}
+	id := [2]string{giturl.Key(url), revision}
 	if t, err := s.opened(id); t != nil || err != nil {
 		return t, err
 	}
@@ -111,7 +112,7 @@ func (s *Source) Tree(ctx context.Context, url, revision string) (*Tree, error) 
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		if err != nil {
-			err = fmt.Errorf("repository %s: %w", Redact(url), err)
+			err = fmt.Errorf("repository %s: %w", giturl.Redact(url), err)
 			if ctx.Err() == nil { // a server that cannot be reached is asked once
 				s.failed[id] = err
 			}
@@ -139,13 +140,13 @@ func (s *Source) openListed(ctx context.Context, url, revision string) (*Tree, e
 		return nil, err
 	}
 	for _, name := range t.submodules {
-		s.note(fmt.Sprintf("%s: the content of submodule %s is not here; Argo CD would look into it", Redact(url), name))
+		s.note(fmt.Sprintf("%s: the content of submodule %s is not here; Argo CD would look into it", giturl.Redact(url), name))
 	}
 	return t, nil
 }
 
 func (s *Source) open(ctx context.Context, url, revision string) (*Tree, error) {
-	if l, ok := s.local[Key(url)]; ok {
+	if l, ok := s.local[giturl.Key(url)]; ok {
 		return s.openLocal(ctx, url, l, revision)
 	}
 	if s.cfg.Offline {
@@ -154,19 +155,10 @@ func (s *Source) open(ctx context.Context, url, revision string) (*Tree, error) 
 		}
 		return nil, errors.New("not mapped to a local one, and offline; map it with --repo URL=PATH")
 	}
-	if s.cfg.NoPaths && isPath(url) {
+	if s.cfg.NoPaths && giturl.IsPath(url) {
 		return nil, errors.New("it is a path of this machine, which is read only if it is mapped with --repo URL=PATH")
 	}
 	return s.fetch(ctx, url, revision)
-}
-
-// isPath reports whether a URL is a path of this machine, as git takes it.
-func isPath(url string) bool {
-	scheme, _, ok := strings.Cut(url, "://")
-	if ok {
-		return strings.EqualFold(scheme, "file")
-	}
-	return scpPattern.FindStringSubmatch(url) == nil
 }
 
 // pinPattern matches revisions that are meant to stay the same: commits, long and short.
@@ -207,7 +199,7 @@ func (s *Source) openLocal(ctx context.Context, url string, l Local, revision st
 	case revision == "HEAD" || strings.TrimPrefix(revision, "refs/heads/") == repo.branch(ctx):
 		return &Tree{repo: repo, dir: abs}, nil
 	case l.Branch != "" && strings.TrimPrefix(revision, "refs/heads/") == l.Branch:
-		s.note(fmt.Sprintf("%s: the work tree %s stands for branch %s, as if it was merged", Redact(url), l.Path, l.Branch))
+		s.note(fmt.Sprintf("%s: the work tree %s stands for branch %s, as if it was merged", giturl.Redact(url), l.Path, l.Branch))
 		return &Tree{repo: repo, dir: abs}, nil
 	case repo.isBranch(ctx, revision):
 		return repo.at(ctx, revision)
@@ -215,7 +207,7 @@ func (s *Source) openLocal(ctx context.Context, url string, l Local, revision st
 		return repo.at(ctx, revision)
 	}
 	// A checkout of a pull request often has no branch but its own, so this may be right, and must be said.
-	s.note(fmt.Sprintf("%s: revision %q is not known in %s and is answered from the work tree as it is on disk", Redact(url), revision, l.Path))
+	s.note(fmt.Sprintf("%s: revision %q is not known in %s and is answered from the work tree as it is on disk", giturl.Redact(url), revision, l.Path))
 	return &Tree{repo: repo, dir: abs}, nil
 }
 

@@ -14,6 +14,7 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/protocol/packp"
 
 	"github.com/argosy-cd/argosy/internal/flight"
+	"github.com/argosy-cd/argosy/internal/giturl"
 )
 
 // Remote reads remote repositories without the git command, for a server that is asked again and again: each time it asks
@@ -66,7 +67,7 @@ func (r *Remote) Tree(ctx context.Context, url, revision string, c *Credential) 
 		if ctx.Err() != nil {
 			err = context.Cause(ctx)
 		}
-		return nil, fmt.Errorf("repository %s: %w", Redact(url), err)
+		return nil, fmt.Errorf("repository %s: %w", giturl.Redact(url), err)
 	}
 	return t, nil
 }
@@ -83,7 +84,7 @@ func (r *Remote) Commit(ctx context.Context, url, revision string, c *Credential
 		return a.commit.String(), a.session.Close()
 	})
 	if err != nil {
-		return "", fmt.Errorf("repository %s: %w", Redact(url), err)
+		return "", fmt.Errorf("repository %s: %w", giturl.Redact(url), err)
 	}
 	return commit, nil
 }

@@ -10,6 +10,7 @@ import (
 	"crypto/sha256"
 	"crypto/x509"
 	"encoding/base64"
+	"encoding/hex"
 	"encoding/json"
 	"encoding/pem"
 	"errors"
@@ -34,6 +35,7 @@ import (
 	"golang.org/x/crypto/ssh/knownhosts"
 
 	"github.com/argosy-cd/argosy/internal/manifest"
+	"github.com/argosy-cd/argosy/internal/secret"
 )
 
 // gitHTTP serves a directory of repositories by git's own program, to those that allow lets in.
@@ -291,7 +293,7 @@ func TestRoom(t *testing.T) {
 }
 
 // secret is a Secret as the API server has it.
-func secret(name, kind string, data ...string) manifest.Object {
+func secretOf(name, kind string, data ...string) manifest.Object {
 	encoded := map[string]any{}
 	for i := 0; i < len(data); i += 2 {
 		encoded[data[i]] = base64.StdEncoding.EncodeToString([]byte(data[i+1]))
@@ -301,16 +303,47 @@ func secret(name, kind string, data ...string) manifest.Object {
 
 func parse(_ *testing.T, secrets ...manifest.Object) []Credential { return ParseCredentials(secrets) }
 
+// TestCredentialNeverPrinted: a credential in a log or in an error is not one that is told.
+func TestCredentialNeverPrinted(t *testing.T) {
+	all := parse(t, secretOf("a", "repository", "url", "https://git.example.com/a", "username", "u", "password", "s3cret", "bearerToken", "s3cret", "sshPrivateKey", "s3cret", "tlsClientCertKey", "s3cret", "proxy",
+		"http://u:s3cret@proxy", "githubAppPrivateKey", "s3cret", "githubAppID", "1"))
+	r := remote(t)
+	r.tokens.known = map[githubApp]appToken{all[0].app: {Token: secret.New("s3cret")}}
+	for _, value := range []any{all, all[0], &all[0], all[0].app, r.tokens.known} {
+		for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q", "%x", "%d"} {
+			if text := fmt.Sprintf(verb, value); strings.Contains(text, "s3cret") || strings.Contains(text, hex.EncodeToString([]byte("s3cret"))) {
+				t.Errorf("%s of %T: %s", verb, value, text)
+			}
+		}
+	}
+}
+
+// TestCredentialID: what differs in anything is another credential.
+func TestCredentialID(t *testing.T) {
+	seen := map[string]string{(*Credential)(nil).id(): "none"}
+	for _, key := range []string{"username", "password", "bearerToken", "sshPrivateKey", "tlsClientCertData", "tlsClientCertKey", "insecure", "proxy", "noProxy", "project", "githubAppPrivateKey", "githubAppID", "githubAppInstallationID", "githubAppEnterpriseBaseUrl"} {
+		value := map[string]string{"insecure": "true", "githubAppID": "1", "githubAppInstallationID": "1"}[key]
+		if value == "" {
+			value = "x"
+		}
+		c := parse(t, secretOf("a", "repository", "url", "https://git.example.com/a", key, value))[0]
+		if other := seen[c.id()]; other != "" {
+			t.Errorf("%s is as %s", key, other)
+		}
+		seen[c.id()] = key
+	}
+}
+
 func TestFindCredential(t *testing.T) {
 	all := parse(t,
-		secret("a", "repository", "url", "https://git.example.com/team/web.git", "username", "u", "password", "1"),
-		secret("b", "repository", "url", "https://git.example.com/team/web", "username", "u", "password", "2", "project", "team"),
-		secret("c", "repository", "url", "https://git.example.com/team/plain", "proxy", "http://proxy"),
-		secret("d", "repo-creds", "url", "https://git.example.com", "username", "u", "password", "3"),
-		secret("e", "repo-creds", "url", "https://git.example.com/team", "username", "u", "password", "4"),
-		secret("f", "repo-creds", "url", "git@git.example.com:team", "sshPrivateKey", "5"),
-		secret("g", "repository", "url", "https://git.example.com/other/x", "password", "6", "project", "other"),
-		secret("h", "repository", "url", "oci://x", "type", "helm"),
+		secretOf("a", "repository", "url", "https://git.example.com/team/web.git", "username", "u", "password", "1"),
+		secretOf("b", "repository", "url", "https://git.example.com/team/web", "username", "u", "password", "2", "project", "team"),
+		secretOf("c", "repository", "url", "https://git.example.com/team/plain", "proxy", "http://proxy"),
+		secretOf("d", "repo-creds", "url", "https://git.example.com", "username", "u", "password", "3"),
+		secretOf("e", "repo-creds", "url", "https://git.example.com/team", "username", "u", "password", "4"),
+		secretOf("f", "repo-creds", "url", "git@git.example.com:team", "sshPrivateKey", "5"),
+		secretOf("g", "repository", "url", "https://git.example.com/other/x", "password", "6", "project", "other"),
+		secretOf("h", "repository", "url", "oci://x", "type", "helm"),
 	)
 	for _, c := range []struct{ url, project, want string }{
 		{"https://git.example.com/team/web", "", "1"},
@@ -338,43 +371,19 @@ func TestFindCredential(t *testing.T) {
 	} {
 		got := ""
 		if found := FindCredential(all, c.url, c.project); found != nil {
-			got = found.password + found.sshKey
+			got = found.password.Reveal() + found.sshKey.Reveal()
 		}
 		if got != c.want {
 			t.Errorf("%s for %q: %q, want %q", c.url, c.project, got, c.want)
 		}
 	}
-	if c := FindCredential(all, "https://git.example.com/team/plain", ""); c.proxy != "http://proxy" {
+	if c := FindCredential(all, "https://git.example.com/team/plain", ""); c.proxy.Reveal() != "http://proxy" {
 		t.Error("the proxy of the repository is lost")
 	}
-	bad := parse(t, secret("x", "repository", "url", "https://127.0.0.1:1/y", "githubAppID", "s3cret"), manifest.Object{"metadata": map[string]any{"name": "y"}, "data": map[string]any{"url": "%"}})
+	bad := parse(t, secretOf("x", "repository", "url", "https://127.0.0.1:1/y", "githubAppID", "s3cret"), manifest.Object{"metadata": map[string]any{"name": "y"}, "data": map[string]any{"url": "%"}})
 	_, err := remote(t).Tree(t.Context(), "https://127.0.0.1:1/y", "", FindCredential(bad, "https://127.0.0.1:1/y", ""))
 	if err == nil || !strings.HasSuffix(err.Error(), "Secret x: data.githubAppID: not a number") {
 		t.Error(err)
-	}
-}
-
-func TestSame(t *testing.T) {
-	for _, c := range []struct {
-		a, b string
-		want bool
-	}{
-		{"https://git.example.com/team/web.git", "https://GIT.example.com:443/team/web/", true},
-		{"https://git.example.com/team/web.git", "https://git.example.com/Team/web", false},
-		{"https://git.example.com/team/web.git", "https://git.example.com/team/web.git?x=", false},
-		{"https://git.example.com/team/web.git", "https://git.example.com/team/web.git?", false},
-		{"https://git.example.com/team/web.git", "https://git.example.com/team/web.git#x", false},
-		{"https://git.example.com/team/web.git", "https://git.example.com/team%2Fweb.git", false},
-		{"https://user@git.example.com/team/web", "https://git.example.com/team/web", true},
-		{"git@git.example.com:team/web.git", "ssh://git@git.example.com:22/team/web", true},
-		{"https://git.example.com/team/web", "http://git.example.com/team/web", false},
-		{"https://git.example.com/team/web", "https://git.example.com:22/team/web", false},
-		{"https://git.example.com/team/web", "ssh://git@git.example.com/team/web", false},
-		{"https://git.example.com/team/web", "https://git.example.com/team/web2", false},
-	} {
-		if Same(c.a, c.b) != c.want {
-			t.Errorf("%s and %s: %v", c.a, c.b, !c.want)
-		}
 	}
 }
 
@@ -455,7 +464,7 @@ func TestHTTPS(t *testing.T) {
 		return certificate, nil
 	}
 	with := func(password string, more ...string) *Credential {
-		return FindCredential(parse(t, secret("a", "repository", append([]string{"url", url, "username", "u", "password", password}, more...)...)), url, "")
+		return FindCredential(parse(t, secretOf("a", "repository", append([]string{"url", url, "username", "u", "password", password}, more...)...)), url, "")
 	}
 	if tree, err := r.Tree(t.Context(), url, "main", with("s3cret")); err != nil || len(content(t, tree, "f")) != 1 {
 		t.Error(err)
@@ -513,7 +522,7 @@ func TestGitHubApp(t *testing.T) {
 	url := server.URL + "/" + filepath.Base(work) + "/.git"
 	text := string(pem.EncodeToMemory(&pem.Block{Type: "RSA PRIVATE KEY", Bytes: x509.MarshalPKCS1PrivateKey(key)}))
 	app := func(installation, key string) *Credential {
-		return FindCredential(parse(t, secret("a", "repo-creds", "url", server.URL, "githubAppID", "7", "githubAppInstallationID", installation, "githubAppPrivateKey", key, "githubAppEnterpriseBaseUrl", server.URL+"/api/v3")), url, "")
+		return FindCredential(parse(t, secretOf("a", "repo-creds", "url", server.URL, "githubAppID", "7", "githubAppInstallationID", installation, "githubAppPrivateKey", key, "githubAppEnterpriseBaseUrl", server.URL+"/api/v3")), url, "")
 	}
 	r := remote(t)
 	r.Now = func() time.Time { return now }
@@ -592,7 +601,7 @@ func TestSSH(t *testing.T) {
 	r := remote(t)
 	known := knownhosts.Line([]string{address}, host.PublicKey()) + "\n"
 	r.KnownHosts = func(context.Context) ([]byte, error) { return []byte(known), nil }
-	credential := FindCredential(parse(t, secret("a", "repository", "url", url, "sshPrivateKey", string(pem.EncodeToMemory(block)))), url, "")
+	credential := FindCredential(parse(t, secretOf("a", "repository", "url", url, "sshPrivateKey", string(pem.EncodeToMemory(block)))), url, "")
 	if tree, err := r.Tree(t.Context(), url, "main", credential); err != nil || len(content(t, tree, "f")) != 1 {
 		t.Fatal(err)
 	}
@@ -619,7 +628,7 @@ func TestSSH(t *testing.T) {
 	if _, err := r.Tree(short, "ssh://git@"+silent.Addr().String()+"/x", "main", credential); !errors.Is(err, context.DeadlineExceeded) {
 		t.Error(err)
 	}
-	credential.sshKey = "s3cret"
+	credential.sshKey = secret.New("s3cret")
 	if _, err := r.Tree(t.Context(), url, "main", credential); err == nil || strings.Contains(err.Error(), "s3cret") {
 		t.Error(err)
 	}
@@ -708,7 +717,7 @@ func TestRedirects(t *testing.T) {
 		}
 	}))
 	defer server.Close()
-	c := &Credential{username: "u", password: "s3cret"}
+	c := &Credential{username: "u", password: secret.New("s3cret")}
 	if _, err := remote(t).Tree(t.Context(), server.URL+"/renamed", "main", c); err != nil {
 		t.Error(err)
 	}

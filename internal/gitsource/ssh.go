@@ -28,10 +28,10 @@ type sshSession struct {
 }
 
 func (r *Remote) overSSH(ctx context.Context, u *url.URL, c *Credential) (_ session, err error) {
-	if c.sshKey == "" {
+	if c.sshKey.IsZero() {
 		return nil, errors.New("there is no SSH key for it in Argo CD's repositories and templates")
 	}
-	signer, err := ssh.ParsePrivateKey([]byte(c.sshKey))
+	signer, err := ssh.ParsePrivateKey([]byte(c.sshKey.Reveal()))
 	if err != nil {
 		return nil, errors.New("the SSH key in the repository's Secret cannot be read")
 	}

@@ -258,6 +258,8 @@ func (t *Tree) View() *tree.View {
 		if t.most > 0 {
 			t.view.Unkept() // its store is near, and many trees are kept
 		}
+		// In repositories that we made is what was fetched.
+		t.view.Foreign = t.repo != nil && t.repo.remote
 	})
 	return t.view
 }

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// seedScript is the health check that the project was founded on: it repeats what a child says of itself.
+// seedScript is the health check of Applications that most clusters have: it copies status.health of the child.
 const seedScript = `hs = {}
 hs.status = "Progressing"
 hs.message = ""
@@ -63,7 +63,7 @@ func with(replace []string, more ...string) []string {
 	return append(out, more...)
 }
 
-// TestApplicationScript is what our health check says, beside what the seed's says. The next wave starts at Healthy.
+// TestApplicationScript compares our health check with seedScript, which copies status.health. The next wave starts at Healthy.
 func TestApplicationScript(t *testing.T) {
 	for name, c := range map[string]struct {
 		replace    []string

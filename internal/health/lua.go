@@ -36,8 +36,12 @@ type Script struct {
 // errLimit says that a script was stopped.
 var errLimit = errors.New("limit")
 
+// grace is how long a script may take to end after it was stopped.
+const grace = 100 * time.Millisecond
+
 // Lua runs a script on an object. What it returns is read as Argo CD reads it: nothing at all is no status, a word that is none is
-// Unknown.
+// Unknown. A script is stopped between two steps. One that is in the middle of a step that takes longer, the search for a pattern, is left behind:
+// it computes until the process ends.
 func Lua(s Script, o manifest.Object, limits Limits) (Health, error) {
 	if limits.Time == 0 {
 		limits.Time = time.Second
@@ -50,11 +54,34 @@ func Lua(s Script, o manifest.Object, limits Limits) (Health, error) {
 	timer := time.AfterFunc(limits.Time, func() { stop(fmt.Errorf("it ran for %s, which is the %w", limits.Time, errLimit)) })
 	defer timer.Stop()
 	go watch(ctx, limits.Memory, stop)
+	type answer struct {
+		Health
+		err error
+	}
+	answers := make(chan answer, 1)
+	go func() {
+		h, err := run(ctx, s, o, limits.Now)
+		answers <- answer{h, err}
+	}()
+	select {
+	case a := <-answers:
+		return a.Health, a.err
+	case <-ctx.Done():
+	}
+	select {
+	case a := <-answers:
+		return a.Health, a.err
+	case <-time.After(grace):
+		return Health{}, context.Cause(ctx)
+	}
+}
 
+// run runs a script until the context ends.
+func run(ctx context.Context, s Script, o manifest.Object, now func() time.Time) (Health, error) {
 	l := lua.NewState(lua.Options{SkipOpenLibs: true, RegistrySize: 1024, RegistryMaxSize: 1 << 20, CallStackSize: 200})
 	defer l.Close()
 	l.SetContext(ctx)
-	if err := open(l, s.OpenLibs, limits.Now); err != nil {
+	if err := open(l, s.OpenLibs, now); err != nil {
 		return Health{}, err
 	}
 	l.SetGlobal("actionParams", l.NewTable())

@@ -30,8 +30,10 @@ import (
 
 // Config says where the cluster is.
 type Config struct {
-	// Kubeconfig is a file; "" is the cluster that this process runs in.
+	// Kubeconfig is a file; "" is the cluster that this process runs in, or that of Merged.
 	Kubeconfig string
+	// Merged are the files of $KUBECONFIG, merged as kubectl does: the first that has a value wins, and files that do not exist are skipped. Nil is none.
+	Merged []string
 	// Namespace is Argo CD's; "" is that of this process, or else argocd.
 	Namespace string
 	// Secrets are the names of Argo CD's Secrets to get one by one, where the right to list them is not given. Nil lists those with Argo CD's labels.
@@ -74,7 +76,7 @@ func PodNamespace() string {
 
 // Open prepares to talk to a cluster.
 func Open(cfg Config) (*Client, error) {
-	config, err := load(cfg.Kubeconfig)
+	config, err := load(cfg)
 	if err != nil {
 		return nil, err
 	}
@@ -85,7 +87,7 @@ func Open(cfg Config) (*Client, error) {
 	c := &Client{Namespace: cfg.Namespace, named: cfg.Secrets}
 	if c.Namespace == "" {
 		c.Namespace = DefaultNamespace
-		if cfg.Kubeconfig == "" {
+		if cfg.Kubeconfig == "" && len(cfg.Merged) == 0 {
 			c.Namespace = PodNamespace()
 		}
 	}
@@ -101,11 +103,25 @@ func Open(cfg Config) (*Client, error) {
 	return c, err
 }
 
-func load(kubeconfig string) (*rest.Config, error) {
-	if kubeconfig != "" {
-		config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
+func load(cfg Config) (*rest.Config, error) {
+	if cfg.Kubeconfig != "" {
+		config, err := clientcmd.BuildConfigFromFlags("", cfg.Kubeconfig)
 		if err != nil {
 			return nil, fmt.Errorf("kubeconfig: %w", err)
+		}
+		return config, nil
+	}
+	if len(cfg.Merged) > 0 {
+		merged, err := (&clientcmd.ClientConfigLoadingRules{Precedence: cfg.Merged}).Load()
+		if err != nil {
+			return nil, fmt.Errorf("KUBECONFIG: %w", err)
+		}
+		config, err := clientcmd.NewDefaultClientConfig(*merged, &clientcmd.ConfigOverrides{}).ClientConfig()
+		if clientcmd.IsEmptyConfig(err) {
+			err = errors.New("there is no cluster in its files")
+		}
+		if err != nil {
+			return nil, fmt.Errorf("KUBECONFIG: %w", err)
 		}
 		return config, nil
 	}

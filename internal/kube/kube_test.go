@@ -64,6 +64,42 @@ func open(t *testing.T, url string, secrets ...string) *kube.Client {
 	return c
 }
 
+// TestMerged: the files of $KUBECONFIG are one, and those that do not exist are skipped.
+func TestMerged(t *testing.T) {
+	asked := false
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		asked = true
+		w.Header().Set("Content-Type", "application/json")
+		fmt.Fprint(w, `{"apiVersion": "v1", "kind": "SecretList", "items": []}`)
+	}))
+	t.Cleanup(server.Close)
+	dir := t.TempDir()
+	for name, text := range map[string]string{
+		"contexts": `{"apiVersion": "v1", "kind": "Config", "current-context": "x", "contexts": [{"name": "x", "context": {"cluster": "x", "user": "x"}}]}`,
+		"clusters": `{"apiVersion": "v1", "kind": "Config", "clusters": [{"name": "x", "cluster": {"server": "` + server.URL + `"}}], "users": [{"name": "x", "user": {}}]}`,
+		"later":    `{"apiVersion": "v1", "kind": "Config", "clusters": [{"name": "x", "cluster": {"server": "http://127.0.0.1:1"}}]}`,
+		"broken":   "{",
+	} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	in := func(name string) string { return filepath.Join(dir, name) }
+	c, err := kube.Open(kube.Config{Merged: []string{in("none"), in("contexts"), in("clusters"), in("later")}})
+	if err != nil || c.Namespace != "argocd" {
+		t.Fatal(c, err)
+	}
+	if _, err := c.Clusters(t.Context()); err != nil || !asked {
+		t.Errorf("%v, %t", err, asked)
+	}
+	if _, err := kube.Open(kube.Config{Merged: []string{in("none")}}); err == nil || err.Error() != "KUBECONFIG: there is no cluster in its files" {
+		t.Error(err)
+	}
+	if _, err := kube.Open(kube.Config{Merged: []string{in("broken")}}); err == nil || !strings.HasPrefix(err.Error(), "KUBECONFIG: ") {
+		t.Error(err)
+	}
+}
+
 func TestChildren(t *testing.T) {
 	const path = "/apis/argoproj.io/v1alpha1/namespaces/argocd/applications/"
 	c := api(t, map[string]string{

@@ -12,6 +12,7 @@ import (
 
 	"github.com/argosy-cd/argosy/internal/flight"
 	"github.com/argosy-cd/argosy/internal/manifest"
+	"github.com/argosy-cd/argosy/internal/retry"
 )
 
 // Lease makes one of many processes work: the one that holds it. Who has died loses it when nobody has heard from it for Duration, by
@@ -51,12 +52,7 @@ func (l *Lease) Hold(ctx context.Context, work func(ctx context.Context)) {
 	}
 }
 
-func (l *Lease) wait(ctx context.Context) {
-	select {
-	case <-ctx.Done():
-	case <-l.After(l.Pause):
-	}
-}
+func (l *Lease) wait(ctx context.Context) { retry.Wait(ctx, l.After(l.Pause)) }
 
 // lead works, and renews the Lease, until that fails for too long.
 func (l *Lease) lead(ctx context.Context, work func(ctx context.Context)) {

@@ -19,6 +19,7 @@ import (
 	"github.com/argosy-cd/argosy/internal/argo"
 	"github.com/argosy-cd/argosy/internal/flight"
 	"github.com/argosy-cd/argosy/internal/manifest"
+	"github.com/argosy-cd/argosy/internal/retry"
 )
 
 // Watcher is told about Applications.
@@ -35,13 +36,12 @@ type Watcher struct {
 const (
 	// watchPage is how many Applications are read at once: a large one has a status of many kilobytes.
 	watchPage = 100
-	// How long is waited before a watch is begun again. One that is forbidden is tried again, too: an API server that has just
-	// started forbids everything.
-	minWait = 500 * time.Millisecond
-	maxWait = 15 * time.Second
 	// instead is how long some namespaces are watched where all of them are forbidden, before that is tried again.
 	instead = time.Minute
 )
+
+// watching is how long is waited before a watch is begun again. One that is forbidden is tried again, too: an API server that has just started forbids everything.
+var watching = retry.Backoff{First: 500 * time.Millisecond, Last: 15 * time.Second}
 
 // Watch tells about the Applications in Argo CD's namespace and in others, and about each change, until the context ends. Namespaces
 // may be patterns: then all namespaces are watched, or, where that is forbidden, those that are none.
@@ -91,7 +91,7 @@ func (f *following) all(ctx context.Context, namespaces []string) {
 			for ctx.Err() == nil {
 				if err := f.one(ctx, namespace, listed); errors.Is(err, ErrForbidden) {
 					listed()
-					pause(ctx, maxWait)
+					retry.Wait(ctx, time.After(watching.Last))
 				}
 			}
 		})
@@ -106,12 +106,12 @@ func (f *following) one(ctx context.Context, namespace string, listed func()) er
 		doing = "watching Applications in all namespaces"
 	}
 	known := map[argo.Ref]bool{}
-	for wait := minWait; ctx.Err() == nil; wait = min(2*wait, maxWait) {
+	for failures := 1; ctx.Err() == nil; failures++ {
 		version, err := f.list(ctx, namespace, known)
 		if err == nil {
 			f.watcher.Listed(namespace)
 			listed()
-			wait = minWait
+			failures = 1
 			err = f.changes(ctx, namespace, version, known)
 		}
 		if ctx.Err() != nil {
@@ -124,16 +124,9 @@ func (f *following) one(ctx context.Context, namespace string, listed func()) er
 		if errors.Is(err, ErrForbidden) {
 			return err
 		}
-		pause(ctx, wait)
+		retry.Wait(ctx, time.After(watching.After(failures)))
 	}
 	return ctx.Err()
-}
-
-func pause(ctx context.Context, d time.Duration) {
-	select {
-	case <-ctx.Done():
-	case <-time.After(d):
-	}
 }
 
 // list tells about all Applications, and about those that are gone since they were known.
@@ -191,7 +184,7 @@ func (f *following) changes(ctx context.Context, namespace, version string, know
 		if err != nil {
 			return err
 		}
-		pause(ctx, minWait)
+		retry.Wait(ctx, time.After(watching.First))
 	}
 	return nil
 }

@@ -130,7 +130,7 @@ func (r *reach) all(ctx context.Context, c Comparison, content Content) error {
 func (r *reach) one(ctx context.Context, result *source.Result, in bool, refs map[string]bool) error {
 	for _, p := range result.Problems {
 		// A chart that is not in the repository does not change with it. Its value files were read.
-		if p.Class != source.Lenient && (p.Class != source.Missing || p.Chart == "") {
+		if p.Class != source.Lenient && p.Class != source.Deprecated && (p.Class != source.Missing || p.Chart == "") {
 			return errContent
 		}
 	}

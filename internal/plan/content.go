@@ -175,6 +175,8 @@ func (r *rendered) problem(s *Source, p source.Problem) {
 		r.find(RuleFieldIgnored, "%s", p.Text)
 	case source.Lenient:
 		r.find(RuleLenient, "%s", p.Text)
+	case source.Deprecated:
+		s.Deprecated = append(s.Deprecated, p.Text)
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/argosy-cd/argosy/internal/appset/generator"
 	"github.com/argosy-cd/argosy/internal/argo"
@@ -76,6 +77,7 @@ func (l *loader) gates() {
 	l.plan.SyncAware = l.notices("OutOfSync", "Running", "")
 	l.plan.SeesBroken = l.notices("Unknown", "", "ComparisonError")
 	l.plan.KnowsItself = l.knowsItself()
+	l.seesSets = sync.OnceValue(l.looksInto)
 	for _, app := range l.plan.Applications {
 		for _, item := range app.Items {
 			item.Waits, item.Why = l.gate(item)

@@ -47,7 +47,7 @@ func (l *loader) setGate(item *Item) (bool, string) {
 	if item.Broken {
 		return true, "its Applications cannot be made (ErrorOccurred), so it is Degraded, which fails the wave"
 	}
-	if key, err := l.checks().Covers(item.Object); key != "" && err == nil && l.looksInto() {
+	if key, err := l.checks().Covers(item.Object); key != "" && err == nil && l.seesSets() {
 		return true, "health check " + key
 	}
 	switch on := l.plan.ProgressiveSyncs; {

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/argosy-cd/argosy/internal/argo"
@@ -38,7 +37,7 @@ func (c *Controller) Run(ctx context.Context) {
 			return
 		case <-time.After(gap):
 		}
-		wait := maxBackoff
+		wait := idle
 		if !next.IsZero() {
 			wait = min(wait, next.Sub(c.cfg.Now()))
 		}
@@ -51,19 +50,12 @@ func (c *Controller) Step(ctx context.Context) (next time.Time) {
 	now := c.cfg.Now()
 	requests, next := c.collect(now)
 	results := make([]result, len(requests))
-	var group sync.WaitGroup
-	free := make(chan struct{}, parallel)
-	for i, r := range requests {
-		free <- struct{}{}
-		group.Go(func() {
-			defer func() { <-free }()
-			results[i].version, results[i].err = c.cfg.API.Refresh(ctx, r.app.Ref, r.app.Version, r.kind)
-			if results[i].err == nil {
-				results[i].warned = c.warn(ctx, r)
-			}
-		})
-	}
-	group.Wait()
+	each(parallel, requests, func(i int, r request) {
+		results[i].version, results[i].err = c.cfg.API.Refresh(ctx, r.app.Ref, r.app.Version, r.kind)
+		if results[i].err == nil {
+			results[i].warned = c.warn(ctx, r)
+		}
+	})
 	answered := c.cfg.Now()
 	var away []int
 	for i, r := range requests {
@@ -103,11 +95,11 @@ func (c *Controller) breathe(now time.Time, asked, away int) time.Time {
 	defer c.mu.Unlock()
 	switch {
 	case asked > 0 && away == asked:
-		c.backoff = min(max(2*c.backoff, minBackoff), maxBackoff)
-		c.until = now.Add(c.backoff)
+		c.away++
+		c.until = now.Add(backoff.After(c.away))
 		return c.until
 	case asked > 0:
-		c.backoff = 0
+		c.away = 0
 	}
 	return time.Time{}
 }
@@ -180,7 +172,7 @@ func (c *Controller) settle(r request, now time.Time, res result) time.Time {
 	switch {
 	case res.away():
 		e.failed++
-		e.until = now.Add(min(minBackoff<<min(e.failed-1, 10), maxBackoff))
+		e.until = now.Add(backoff.After(e.failed))
 		return e.until
 	case errors.Is(res.err, ErrConflict):
 		e.stale = r.app.Version

@@ -103,14 +103,14 @@ func (v *view) unknown(f finding) *finding {
 }
 
 // each calls f for all elements, some at a time.
-func each[T any](list []T, f func(T)) {
+func each[T any](atOnce int, list []T, f func(i int, x T)) {
 	var group sync.WaitGroup
-	free := make(chan struct{}, looking)
-	for _, x := range list {
+	free := make(chan struct{}, atOnce)
+	for i, x := range list {
 		free <- struct{}{}
 		group.Go(func() {
 			defer func() { <-free }()
-			f(x)
+			f(i, x)
 		})
 	}
 	group.Wait()
@@ -130,7 +130,7 @@ func (v *view) heads() {
 			}
 		}
 	}
-	each(slices.Sorted(maps.Keys(users)), func(url string) {
+	each(looking, slices.Sorted(maps.Keys(users)), func(_ int, url string) {
 		ctx, cancel := v.deadline()
 		defer cancel()
 		head, err := v.c.cfg.Looks.Head(ctx, url)
@@ -189,7 +189,7 @@ func (v *view) reads() bool {
 		v.problem(argo.Ref{}, err)
 		return false
 	}
-	each(list, func(r read) {
+	each(looking, list, func(_ int, r read) {
 		ctx, cancel := v.deadline()
 		defer cancel()
 		config := s3source.Config{Open: rounds.open, Policy: rules, App: argo.Call{Project: r.app.Project}, File: "looking at what it reads"}

@@ -34,6 +34,7 @@ type localCheck struct {
 	errs        []error
 	missing     []error
 	warnings    []string
+	deprecated  []string
 }
 
 // at is a field of a Kustomization.
@@ -131,6 +132,7 @@ func (l *localCheck) directory(from at, dir string, plugins *at) string {
 	if modernize(&k) || changed {
 		l.write(name, &k)
 	}
+	l.deprecates(name, &k)
 	return name
 }
 

@@ -61,6 +61,9 @@ type Built struct {
 	// Missing is what was left out because it is not available. If that makes the build fail, there are no documents.
 	Missing  []error
 	Warnings []string
+	// Deprecated are the fields that Kustomize will not have for ever, each with its file. Kustomize prints them on standard error, too, without the file; those that are replaced before
+	// it sees them are left out.
+	Deprecated []string
 }
 
 // Build builds a Kustomization. An error is one that Kustomize has, too, however much is available.
@@ -81,7 +84,7 @@ func Build(ctx context.Context, k Kustomization) (built *Built, err error) {
 	if found := l.directory(at{}, top, nil); found != "" {
 		name = d.name(found)
 	}
-	built = &Built{Missing: l.missing, Warnings: l.warnings}
+	built = &Built{Missing: l.missing, Warnings: l.warnings, Deprecated: l.deprecated}
 	if len(d.unreadable) > 0 {
 		built.Missing = append(built.Missing, d.unreadable...)
 		return built, nil

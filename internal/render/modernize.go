@@ -1,6 +1,7 @@
 package render
 
 import (
+	"fmt"
 	"path"
 	"slices"
 
@@ -49,4 +50,20 @@ func (l *localCheck) strategic(a at, k *types.Kustomization) bool {
 	}
 	k.Patches, k.PatchesStrategicMerge = append(patches, k.Patches...), nil //nolint:staticcheck // likewise
 	return true
+}
+
+// deprecates notes the deprecated fields that are left.
+func (l *localCheck) deprecates(name string, k *types.Kustomization) {
+	for _, f := range []struct {
+		set            bool
+		field, instead string
+	}{
+		{k.PatchesJson6902 != nil, "patchesJson6902", "patches"},             //nolint:staticcheck // deprecated, and in use
+		{k.PatchesStrategicMerge != nil, "patchesStrategicMerge", "patches"}, //nolint:staticcheck // likewise
+		{k.Vars != nil, "vars", "replacements"},                              //nolint:staticcheck // likewise
+	} {
+		if line := fmt.Sprintf("%s: Kustomize has deprecated %s; use %s", l.k.URL(l.disk.name(name)), f.field, f.instead); f.set && !slices.Contains(l.deprecated, line) {
+			l.deprecated = append(l.deprecated, line)
+		}
+	}
 }

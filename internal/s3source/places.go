@@ -59,6 +59,16 @@ func place(s triggerfile.Source) map[string]any {
 	return m
 }
 
+// Sources parses the trigger file, or the parameter that an application without one has. The error is that of reading the file.
+func Sources(call argo.Call, file string, data []byte, err error) (name string, sources []triggerfile.Source, _ error) {
+	file, data, err = Trigger(call, file, data, err)
+	if err != nil {
+		return "", nil, err
+	}
+	sources, err = triggerfile.Parse(file, data)
+	return file, sources, err
+}
+
 // Trigger returns the trigger file of an application and what it is called: the file that was read, or the parameter source.
 func Trigger(call argo.Call, file string, data []byte, err error) (name string, text []byte, _ error) {
 	parameter := call.Parameter("source")

@@ -40,6 +40,9 @@ func (j *job) kustomize() error {
 	}
 	j.lacks(built.Missing...)
 	j.warn(built.Warnings)
+	for _, line := range built.Deprecated {
+		j.note(Deprecated, "%s", line)
+	}
 	j.add(built.Documents)
 	return nil
 }

@@ -29,10 +29,11 @@ type Class int
 
 // Classes of problems.
 const (
-	Missing Class = iota // something is not available here
-	Failure              // Argo CD fails, too
-	Ignored              // a field is not honoured here
-	Lenient              // Argo CD takes it, but it is a mistake
+	Missing    Class = iota // something is not available here
+	Failure                 // Argo CD fails, too
+	Ignored                 // a field is not honoured here
+	Lenient                 // Argo CD takes it, but it is a mistake
+	Deprecated              // Argo CD takes it, and a later version may not
 )
 
 // note adds a problem, once, and returns it.

@@ -15,6 +15,9 @@ import (
 // lead inside of it; one that leads out of it, to nothing or in a circle is an error only for whoever follows it. It is safe for concurrent
 // use, and never changes.
 type View struct {
+	// Foreign says that it was fetched, and is not the user's own. It is set before the view is used.
+	Foreign bool
+
 	links map[string]bool     // every name that is a file (false) or a link (true)
 	dirs  map[string][]string // names in each directory, in order
 	read  func(ctx context.Context, name string) ([]byte, error)
@@ -67,6 +70,13 @@ func (v *View) Without(absent map[string]string) *View {
 		}
 	}
 	return v
+}
+
+// Fresh returns a view of the same files that keeps none of their content yet.
+func (v *View) Fresh() *View {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return &View{Foreign: v.Foreign, links: v.links, dirs: v.dirs, read: v.read, absent: v.absent, kept: map[string][]byte{}, outside: v.outside}
 }
 
 // Of returns a view of files in memory.

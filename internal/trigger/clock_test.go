@@ -2,6 +2,7 @@ package trigger
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -235,6 +236,16 @@ func TestPaths(t *testing.T) {
 		"every/10000h/x.git": false, "every/soon/x.git": false, "every/10m/a/b.git": false, "every/10m/../x.git": false, "": false, "../appset.git": false, "every/10m/%2e.git": false,
 	} {
 		if _, err := c.Open(path); (err == nil) != ok {
+			t.Errorf("%q: %v", path, err)
+		}
+	}
+	for path, want := range map[string]string{
+		"every/banana/x.git": `there is no such repository: "banana" in its path is not a duration; it must be one such as 90s, 10m or 1h30m`,
+		"every/10/x.git":     `there is no such repository: "10" in its path is not a duration; it must be one such as 90s, 10m or 1h30m`,
+		"every/0s/x.git":     "there is no such repository: the interval must be 1s to 8784h0m0s, it is 0s",
+		"never/10m/x.git":    "there is no such repository",
+	} {
+		if _, err := c.Open(path); err == nil || err.Error() != want || !errors.Is(err, gitserver.ErrNotFound) {
 			t.Errorf("%q: %v", path, err)
 		}
 	}

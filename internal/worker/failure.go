@@ -1,6 +1,8 @@
 package worker
 
 import (
+	"cmp"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -72,6 +74,8 @@ func Asked(err error) bool { return errors.As(err, new(*askError)) }
 const (
 	maxFailedProblems = 1000
 	maxFailedText     = 32 << 10
+	// maxFailedTexts bounds all texts together. As JSON they are at most six times as long.
+	maxFailedTexts = maxStatus / 8
 )
 
 // encodeFailure makes an error ready to be sent.
@@ -79,14 +83,18 @@ func encodeFailure(err error) failed {
 	var out failed
 	var p *flight.PanicError
 	if errors.As(err, &p) {
-		out.Panic, out.Stack = shorten(fmt.Sprint(p.Value)), shorten(string(p.Stack))
+		// "" would be none.
+		out.Panic, out.Stack = cmp.Or(shorten(fmt.Sprint(p.Value)), "without a word"), shorten(string(p.Stack))
 		return out
 	}
+	length := 0
 	for i, e := range problem.All(err) {
-		if i == maxFailedProblems {
+		p := failedProblem{Text: shorten(e.Error()), Asks: asks(e)}
+		p.Asks = p.Asks[:min(len(p.Asks), maxFailedProblems)]
+		if length += len(p.Text) + len(p.Asks); i == maxFailedProblems || length > maxFailedTexts {
 			break
 		}
-		out.Problems = append(out.Problems, failedProblem{shorten(e.Error()), asks(e)})
+		out.Problems = append(out.Problems, p)
 	}
 	return out
 }
@@ -130,6 +138,14 @@ func (e *remoteError) Is(target error) bool { return errors.Is(errors.Join(e.cau
 
 // As implements errors.As.
 func (e *remoteError) As(target any) bool { return errors.As(errors.Join(e.causes...), target) }
+
+// parseFailure reads an error.
+func parseFailure(status string) (f failed, err error) {
+	if len(status) > maxStatus || json.Unmarshal([]byte(status), &f) != nil || len(f.Problems) > maxFailedProblems {
+		return failed{}, errProtocol
+	}
+	return f, nil
+}
 
 // decode returns the error of a worker, nil if there is none.
 func (f failed) decode(answers []error) error {

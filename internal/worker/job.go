@@ -1,12 +1,12 @@
 package worker
 
 import (
-	"bufio"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 	"unicode"
 
 	"github.com/argosy-cd/argosy/internal/flight"
@@ -24,6 +24,12 @@ type Job struct {
 	Doing func(string)
 	// What is what the job does, for messages, such as "rendering a chart".
 	What string
+	// Cost is how much memory the decoded answer takes, in bytes; an error means that it is not valid. Nil is for jobs whose answer has at most MaxSmall bytes.
+	Cost func(Message) (int64, error)
+	// Time bounds how long the worker takes, without the time that Answer takes. Zero is no limit but that of the context.
+	Time time.Duration
+
+	sent *sent
 }
 
 // Limits of one job.
@@ -31,18 +37,50 @@ const (
 	maxAsks = 200_000
 	// maxAnswers bounds the bytes of all answers to a worker.
 	maxAnswers = 16 << 30
-	// largeFrame is where the bytes of an answer begin to count for all jobs together.
-	largeFrame = 1 << 20
 )
 
-// Do has a worker do a job, and returns its answer. A large answer counts against Config.Large until ctx ends. If somebody else kills the worker, such as
-// the kernel in search of memory, another one does the job once more.
+// Do has a worker do a job, and returns its answer. A large answer counts against Config.Large until ctx ends: one context may have only one large answer.
+// If somebody else kills the worker, such as the kernel in search of memory, another one does the job once more.
 func (p *Pool) Do(ctx context.Context, j Job) (Message, error) {
+	j.sent = &sent{}
+	defer j.sent.free()
 	m, reason, err := p.try(ctx, j)
 	if reason == ReasonKilled {
 		m, _, err = p.try(ctx, j)
 	}
-	return m, err
+	if err == nil {
+		err = p.claim(ctx, j, m)
+	}
+	if err != nil {
+		return Message{}, err
+	}
+	return m, nil
+}
+
+// sent is the memory of an answer as a worker sends it. It is free again when there is memory for the decoded one.
+type sent struct{ release func() }
+
+func (s *sent) free() {
+	if s.release != nil {
+		s.release()
+		s.release = nil
+	}
+}
+
+// claim waits until there is memory for a decoded answer. Those that are decoded do not wait for those that are read, so they do not wait for each other.
+func (p *Pool) claim(ctx context.Context, j Job, m Message) error {
+	if j.Cost == nil {
+		return nil
+	}
+	cost, err := j.Cost(m)
+	if err != nil || cost <= MaxSmall {
+		return err
+	}
+	release, err := p.decoded.acquire(ctx, cost)
+	if err == nil {
+		context.AfterFunc(ctx, release)
+	}
+	return err
 }
 
 // try has one worker do a job. The reason says why that worker was not kept, "" if it was.
@@ -88,12 +126,13 @@ func (p *Pool) try(ctx context.Context, j Job) (m Message, reason string, err er
 func (p *Pool) converse(ctx context.Context, w *process, j Job) (m Message, reason string, err error) {
 	stop := context.AfterFunc(ctx, w.kill)
 	defer stop()
-	t := &talk{pool: p, ctx: ctx, process: w, job: j}
+	t := &talk{pool: p, ctx: ctx, process: w, job: j, clock: newClock(j.Time, w.kill)}
 	status, m, err := t.run()
 	var f failed
-	if err == nil && json.Unmarshal([]byte(status), &f) != nil {
-		err = errProtocol
+	if err == nil {
+		f, err = parseFailure(status)
 	}
+	t.clock.stop()
 	if err == nil {
 		err := f.decode(t.problems)
 		switch {
@@ -101,7 +140,7 @@ func (p *Pool) converse(ctx context.Context, w *process, j Job) (m Message, reas
 			return Message{}, ReasonCancelled, context.Cause(ctx)
 		case errors.As(err, new(*flight.PanicError)):
 			return Message{}, ReasonCrash, err
-		case f.Tired:
+		case f.Tired, t.clock.over():
 			return m, ReasonUsed, err
 		}
 		return m, "", err
@@ -114,6 +153,8 @@ func (p *Pool) converse(ctx context.Context, w *process, j Job) (m Message, reas
 	switch {
 	case errors.As(err, &own):
 		return Message{}, ReasonUsed, own.error
+	case t.clock.over():
+		reason = ReasonCPU
 	case errors.Is(err, errProtocol):
 		reason = ReasonProtocol
 	default:
@@ -121,7 +162,9 @@ func (p *Pool) converse(ctx context.Context, w *process, j Job) (m Message, reas
 		reason = w.reason(p.cfg.Memory)
 	}
 	killed := &KilledError{Reason: reason, Doing: w.doing}
-	if reason == ReasonMemory {
+	if t.clock.over() {
+		killed.Limit = j.Time.String()
+	} else if reason == ReasonMemory {
 		killed.Limit = fmt.Sprintf("%d MiB, --worker-memory", p.cfg.Memory>>20)
 	}
 	return Message{}, reason, killed
@@ -136,6 +179,7 @@ type talk struct {
 	ctx      context.Context
 	process  *process
 	job      Job
+	clock    *clock
 	asks     int
 	sent     int64
 	problems []error // that were answers
@@ -149,7 +193,7 @@ func (t *talk) run() (status string, m Message, err error) {
 		return "", Message{}, err
 	}
 	for {
-		kind, name, m, err := t.receive(t.process.in)
+		kind, name, m, err := t.receive()
 		if err != nil {
 			return "", Message{}, err
 		}
@@ -172,22 +216,21 @@ func (t *talk) run() (status string, m Message, err error) {
 }
 
 // receive reads a frame of a worker, within the limits of its kind.
-func (t *talk) receive(r *bufio.Reader) (kind byte, name string, m Message, err error) {
-	kind, size, err := readHead(r)
+func (t *talk) receive() (kind byte, name string, m Message, err error) {
+	kind, size, err := readHead(t.process.in)
 	if err != nil {
 		return 0, "", Message{}, err
 	}
-	if size > frameLimit(kind) {
+	if size > frameLimit(kind) || size > MaxSmall && t.job.Cost == nil {
 		return 0, "", Message{}, errProtocol
 	}
-	if size > largeFrame {
-		release, err := t.pool.large.acquire(t.ctx, int64(size))
-		if err != nil {
+	if size > MaxSmall {
+		t.job.sent.free()
+		if t.job.sent.release, err = t.pool.large.acquire(t.ctx, int64(size)); err != nil {
 			return 0, "", Message{}, &ownError{err}
 		}
-		context.AfterFunc(t.ctx, release)
 	}
-	name, m, err = readBody(r, size)
+	name, m, err = readBody(t.process.in, size)
 	return kind, name, m, err
 }
 
@@ -196,7 +239,9 @@ func (t *talk) answer(kind string, m Message) error {
 	if t.asks++; t.asks > maxAsks || t.job.Answer == nil {
 		return errProtocol
 	}
+	t.clock.stop()
 	got, err := flight.Safely(func() (Message, error) { return t.job.Answer(t.ctx, kind, m) })
+	t.clock.start()
 	if t.ctx.Err() != nil {
 		return context.Cause(t.ctx)
 	}

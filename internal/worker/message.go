@@ -39,8 +39,12 @@ const (
 const (
 	maxHello  = 4 << 10
 	maxDoing  = 256
-	maxAsk    = 8 << 20
+	maxAsk    = MaxSmall
 	maxResult = 128 << 20
+	// MaxSmall bounds the bytes of a message that does not wait for others. Each worker may have sent one of them.
+	MaxSmall = 4 << 20
+	// maxStatus bounds the bytes of an error.
+	maxStatus = 2 << 20
 	// maxSent bounds what is sent to a worker at once.
 	maxSent = 512 << 20
 	// maxBlobs bounds the blobs of one message.

@@ -56,10 +56,11 @@ func startProcess(ctx context.Context, s *spawner, cfg Config) (*process, Confin
 	w.cmd = exec.Command(path) //nolint:noctx // it outlives the call that starts it
 	w.cmd.Args = append(append([]string{}, cfg.Args...), strconv.FormatInt(cfg.Memory, 10), strconv.FormatBool(!cfg.unfiltered))
 	// Nothing of the host's environment: no token, no keys, no addresses.
-	w.cmd.Env = []string{"GOMAXPROCS=2", "GOTRACEBACK=single", "GOMEMLIMIT=" + strconv.FormatInt(cfg.Memory*8/10, 10)}
+	w.cmd.Env = []string{"GOMAXPROCS=2", "GOTRACEBACK=single", "GOGC=" + strconv.Itoa(cfg.GCPercent), "GOMEMLIMIT=" + strconv.FormatInt(cfg.Memory*8/10, 10)}
 	w.cmd.Dir = string(os.PathSeparator)
 	w.cmd.ExtraFiles = []*os.File{fromHost, toHost}
-	w.cmd.Stderr = w.errors
+	// All three are given, because an image may have no /dev/null.
+	w.cmd.Stdin, w.cmd.Stdout, w.cmd.Stderr = fromHost, w.errors, w.errors
 	w.cmd.WaitDelay = time.Second // if something else has its standard error
 	err = s.start(w.cmd)
 	_, _ = fromHost.Close(), toHost.Close()
@@ -82,10 +83,15 @@ func startProcess(ctx context.Context, s *spawner, cfg Config) (*process, Confin
 
 // executable is this program, even if its file was replaced.
 func executable() (string, error) {
-	if runtime.GOOS == "linux" {
-		return "/proc/self/exe", nil
+	const self = "/proc/self/exe"
+	if _, err := os.Lstat(self); err == nil && runtime.GOOS == "linux" {
+		return self, nil
 	}
-	return os.Executable()
+	if name, err := os.Executable(); err == nil {
+		return name, nil
+	}
+	// Without /proc, the system does not say.
+	return exec.LookPath(os.Args[0])
 }
 
 // hello waits until a worker is ready.
@@ -184,14 +190,14 @@ func (w *process) reason(memory int64) string {
 	switch {
 	case strings.Contains(text, "stack overflow"):
 		return ReasonStack
-	case strings.Contains(text, "out of memory"), strings.Contains(text, "cannot allocate memory"), strings.Contains(text, "failed to create new OS thread"):
+	case strings.Contains(text, "out of memory"), strings.Contains(text, "cannot allocate memory"), strings.Contains(text, "failed to create new OS thread"), strings.Contains(text, "pthread_create failed"):
 		return ReasonMemory
 	case strings.Contains(text, "SIGXCPU"):
 		return ReasonCPU
 	case status.Signaled() && status.Signal() == syscall.SIGKILL:
 		return ReasonKilled
-	case strings.Contains(text, "SIGSEGV") && strings.Contains(text, "goroutine 0 gp="), strings.Contains(text, "fatal error: ") && peak(w.cmd.ProcessState) > memory*3/4:
-		// Without memory, the runtime fails in many ways.
+	case strings.Contains(text, "SIGSEGV") && strings.Contains(text, "goroutine 0 gp="), peak(w.cmd.ProcessState) > memory/2:
+		// Without memory, the runtime fails in many ways, and not always with words.
 		return ReasonMemory
 	}
 	return ReasonCrash

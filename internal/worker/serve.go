@@ -42,8 +42,8 @@ func (h *Host) Ask(kind string, m Message) (Message, error) {
 	if status == "" {
 		return answer, nil
 	}
-	var f failed
-	if err := json.Unmarshal([]byte(status), &f); err != nil {
+	f, err := parseFailure(status)
+	if err != nil {
 		h.lost = err
 		return Message{}, err
 	}

@@ -27,11 +27,13 @@ type Config struct {
 	Idle int
 	// Memory bounds the bytes of each. Zero is DefaultMemory.
 	Memory int64
+	// GCPercent is how much garbage workers may have, in percent of what they use, as in debug.SetGCPercent: with more they are faster and larger. Zero is 100.
+	GCPercent int
 	// Jobs is after how many jobs a worker is replaced. Zero is 500.
 	Jobs int
 	// Long is how long a job may compute before it yields to all others: its worker gets the lowest priority, and no other job. Zero is 250 ms.
 	Long time.Duration
-	// Large bounds the bytes of large answers that are at hand at once, in all jobs. Zero is 64 MiB.
+	// Large bounds the bytes of large answers that are at hand at once, in all jobs; as they are sent, and decoded. Larger ones come alone. Zero is 64 MiB.
 	Large int64
 	// Ended is called for each worker that has ended. Nil is nobody.
 	Ended func(Ended)
@@ -39,8 +41,12 @@ type Config struct {
 	unfiltered bool // this system's kernel and the filter of system calls do not go together
 }
 
-// DefaultMemory is the default of Config.Memory.
-const DefaultMemory = 128 << 20
+const (
+	// DefaultMemory is the default of Config.Memory.
+	DefaultMemory = 128 << 20
+	// MinMemory is the least that an ordinary chart needs.
+	MinMemory = 64 << 20
+)
 
 // Ended is a worker that has ended.
 type Ended struct {
@@ -56,7 +62,8 @@ type Pool struct {
 	spawn *spawner
 	// slots has one for each worker that may be there. A free slot has a worker that waits, or none.
 	slots chan struct{}
-	large *budget
+	// large is for answers that are read, decoded for those that are used.
+	large, decoded *budget
 
 	mu          sync.Mutex
 	idle        []*process
@@ -84,6 +91,9 @@ func Open(ctx context.Context, cfg Config) (*Pool, error) {
 	if cfg.Memory == 0 {
 		cfg.Memory = DefaultMemory
 	}
+	if cfg.GCPercent == 0 {
+		cfg.GCPercent = 100
+	}
 	if cfg.Jobs == 0 {
 		cfg.Jobs = 500
 	}
@@ -96,7 +106,7 @@ func Open(ctx context.Context, cfg Config) (*Pool, error) {
 	if cfg.Ended == nil {
 		cfg.Ended = func(Ended) {}
 	}
-	p := &Pool{cfg: cfg, slots: make(chan struct{}, cfg.Workers), large: newBudget(cfg.Large), spawn: newSpawner()}
+	p := &Pool{cfg: cfg, slots: make(chan struct{}, cfg.Workers), large: newBudget(cfg.Large), decoded: newBudget(cfg.Large), spawn: newSpawner()}
 	first, err := p.start(ctx)
 	if err != nil && ctx.Err() == nil {
 		p.cfg.unfiltered = true

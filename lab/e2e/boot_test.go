@@ -38,6 +38,7 @@ const (
 
 func newSeed(t *testing.T, plugin, pinned bool) *seed {
 	t.Helper()
+	ownLane.enter(t)
 	l, err := lab.Start(context.Background(), lab.Config{Settings: map[string]string{healthKey: seedLua}})
 	if err != nil {
 		t.Fatal(err)
@@ -197,9 +198,10 @@ func (x *seed) ordered(s simulated) {
 	}
 }
 
-// TestSeedBoot is the boot that this project was founded for: by applying the root alone, waves 0, 1, 2, 4, 5 and 6 in order, with sets that the
+// TestSeedBoot boots examples/cluster: by applying the root alone, waves 0, 1, 2, 4, 5 and 6 in order, with sets that the
 // plugin renders and some of the sources in S3; three times with LONG. What runs already is adopted.
 func TestSeedBoot(t *testing.T) {
+	t.Parallel()
 	times := 1
 	if long {
 		times = 3
@@ -280,9 +282,10 @@ func (x *seed) running(file, namespace string) *unstructured.Unstructured {
 }
 
 // TestSeedStops: a component that never becomes healthy stops everything behind it, as in the simulation, and its repair lets the boot go on by
-// itself. With the stock controller, nothing waits for a set. The Applications follow the branch: pinned ones would get the repair only with the next sync
-// of the root, which this one holds up until the Deployment's own deadline of ten minutes.
+// itself. With the stock controller, nothing waits for a set, and what it makes is what we would make. The Applications follow the branch: pinned ones
+// would get the repair only with the next sync of the root, which this one holds up until the Deployment's own deadline of ten minutes.
 func TestSeedStops(t *testing.T) {
+	t.Parallel()
 	for name, plugin := range map[string]bool{"plugin": true, "stock": false} {
 		t.Run(name, func(t *testing.T) {
 			x := newSeed(t, plugin, false)
@@ -309,6 +312,8 @@ func TestSeedStops(t *testing.T) {
 			}
 			if plugin {
 				x.ordered(x.simulate())
+			} else {
+				x.asTheController()
 			}
 		})
 	}

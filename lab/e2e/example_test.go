@@ -10,7 +10,6 @@ import (
 	"reflect"
 	"strings"
 	"testing"
-	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
@@ -51,70 +50,27 @@ func exampleRepo(ctx context.Context, t *testing.T, l *lab.Lab) (repo *lab.Repo,
 	return repo, dir
 }
 
-// TestExampleCluster boots examples/cluster with stock Argo CD, applicationset-controller included: everything becomes
-// healthy, and the Applications that the controller makes are those that "argosy appset generate" prints.
-func TestExampleCluster(t *testing.T) {
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Minute)
-	defer cancel()
-	// A lab of its own, because this cluster manages its Argo CD's settings.
-	l, err := lab.Start(ctx, lab.Config{Settings: map[string]string{healthKey: seedLua}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() {
-		if t.Failed() {
-			t.Log("logs:", l.KeepLogs())
-		}
-		l.Stop()
-	}()
-	repo, dir := exampleRepo(ctx, t, l)
-	journal, err := l.Journal(ctx, application)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer journal.Stop()
-	root, err := os.ReadFile(filepath.Join(dir, "infrastructure/controllers/argocd/root.yaml"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := l.Apply(ctx, string(root)); err != nil {
-		t.Fatal(err)
-	}
-
-	rendered := generate(ctx, t, repo.URL+"="+dir, filepath.Join(dir, "infrastructure/controllers/argocd/apps"))
-	names := []string{"cilium", "argocd", "1password-connect", "external-secrets", "projects", "longhorn", "snapshot-controller", "volsync", "pvc-plumber"}
-	for name := range rendered {
-		names = append(names, name)
-	}
-	for _, name := range append(names, "root") {
-		if _, err := journal.Await(ctx, "Application", name, "health Healthy", 0); err != nil {
-			t.Fatal(err)
-		}
-	}
-	for _, pair := range [][2]string{{"cilium", "longhorn"}, {"longhorn", "pvc-plumber"}, {"pvc-plumber", "cert-manager"}} {
-		if !journal.Before(lab.Entry{Kind: "Application", Name: pair[0], What: "health Healthy"}, lab.Entry{Kind: "Application", Name: pair[1], What: "created"}) {
-			t.Errorf("%s was created before %s was healthy", pair[1], pair[0])
-		}
-	}
-
-	live, err := l.Names(ctx, application, lab.Namespace)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if len(live) != len(names)+1 {
-		t.Errorf("%d Applications, want %d: %v", len(live), len(names)+1, live)
+// asTheController checks that the Applications that the stock controller has made are those that "argosy appset generate" prints, and that there are no
+// others but the ones in Git.
+func (x *seed) asTheController() {
+	x.Helper()
+	rendered := generate(x.ctx, x.T, x.repo.URL+"="+x.dir, filepath.Join(x.dir, "infrastructure/controllers/argocd/apps"))
+	live, err := x.lab.Names(x.ctx, application, lab.Namespace)
+	x.must(err)
+	if want := len(rendered) + 10; len(live) != want {
+		x.Errorf("%d Applications, want %d: %v", len(live), want, live)
 	}
 	for name, want := range rendered {
-		o, err := l.Get(ctx, application, lab.Namespace, name)
+		o, err := x.lab.Get(x.ctx, application, lab.Namespace, name)
 		if err != nil || o == nil {
-			t.Errorf("%s: %v, %v", name, o, err)
+			x.Errorf("%s: %v, %v", name, o, err)
 			continue
 		}
 		for _, path := range [][]string{{"spec"}, {"metadata", "labels"}, {"metadata", "finalizers"}} {
 			w, _, _ := unstructured.NestedFieldNoCopy(want, path...)
 			g, _, _ := unstructured.NestedFieldNoCopy(o.Object, path...)
 			if !reflect.DeepEqual(w, g) {
-				t.Errorf("%s: %v is\n%v\nof the controller, and\n%v\nof ours", name, path, g, w)
+				x.Errorf("%s: %v is\n%v\nof the controller, and\n%v\nof ours", name, path, g, w)
 			}
 		}
 	}
@@ -123,8 +79,7 @@ func TestExampleCluster(t *testing.T) {
 // generate runs "argosy appset generate" and returns the Applications by name.
 func generate(ctx context.Context, t *testing.T, repo, dir string) map[string]map[string]any {
 	t.Helper()
-	cmd := exec.CommandContext(ctx, "go", "run", "./cmd/argosy", "appset", "generate", "--argocd-version", "3.2", "--offline", "-o", "json", "--repo", repo, dir)
-	cmd.Dir = "../.."
+	cmd := exec.CommandContext(ctx, argosy, "appset", "generate", "--argocd-version", "3.2", "--offline", "-o", "json", "--repo", repo, dir)
 	var stderr strings.Builder
 	cmd.Stderr = &stderr
 	out, err := cmd.Output()

@@ -9,12 +9,12 @@ import (
 	"github.com/argosy-cd/argosy/lab"
 )
 
-// TestHealthScript runs our health check of Applications in real Argo CD. What fools the seed's (TestStaleHealthy) does not fool
+// TestHealthScript runs our health check of Applications in real Argo CD. A stale status.health (TestStaleHealthy) does not fool
 // it: a child whose spec has just changed does not let the next wave through. And a child that may not sync now does not
 // hold it up.
 func TestHealthScript(t *testing.T) {
 	k := newKit(t, "script")
-	k.settings(map[string]string{healthKey: k.argosy("health", "script", "applications")})
+	k.ourHealthCheck()
 	// The child's new manifests take longer than Argo CD's pause of 2 s between waves.
 	k.plugin("script", "sleep 8; cat *.yaml")
 	k.project("script")

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -19,7 +20,7 @@ const (
 	healthKey   = "resource.customizations.health.argoproj.io_Application"
 	// setHealthKey is for ApplicationSets.
 	setHealthKey = "resource.customizations.health.argoproj.io_ApplicationSet"
-	// seedLua is the health check of Applications that the project was founded on.
+	// seedLua is the health check of Applications that most clusters have: it copies status.health of the child, as the one in Argo CD's documentation does.
 	seedLua = `hs = {}
 hs.status = "Progressing"
 hs.message = ""
@@ -46,10 +47,28 @@ type kit struct {
 	began   time.Time
 }
 
-// newKit makes a repository and a journal for a test. The deadline is for a test that hangs, not for a slow machine.
-func newKit(t *testing.T, name string) *kit { return newKitIn(t, shared, name) }
+// lane lets one test after the other use a lab. Lanes go on side by side.
+type lane struct{ sync.Mutex }
 
-// newKitIn is newKit in another lab.
+// Lanes of tests: those of the shared lab, those of the patient one, and those with a lab of their own.
+var sharedLane, patientLane, ownLane lane
+
+// enter waits for the turn of a test.
+func (l *lane) enter(t *testing.T) {
+	t.Helper()
+	t.Parallel()
+	l.Lock()
+	t.Cleanup(l.Unlock)
+}
+
+// newKit makes a repository and a journal for a test.
+func newKit(t *testing.T, name string) *kit {
+	t.Helper()
+	sharedLane.enter(t)
+	return newKitIn(t, shared, name)
+}
+
+// newKitIn is newKit in another lab. The deadline is for a test that hangs, not for a slow machine.
 func newKitIn(t *testing.T, l *lab.Lab, name string) *kit {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Minute)
@@ -242,6 +261,13 @@ func (k *kit) settings(values map[string]string) {
 			k.Error(err)
 		}
 	})
+}
+
+// ourHealthCheck installs the health check of "argosy health script applications" for the time of a test. With one that copies status.health, an Application
+// that Argo CD has not compared yet may count as Healthy, and on a busy machine that takes long.
+func (k *kit) ourHealthCheck() {
+	k.Helper()
+	k.settings(map[string]string{healthKey: k.argosy("health", "script", "applications")})
 }
 
 func dataPatch(values map[string]string) string {

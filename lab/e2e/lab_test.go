@@ -15,6 +15,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
 
@@ -61,6 +62,18 @@ func TestStrictRBAC(t *testing.T) {
 	}
 }
 
+// TestVersion: the API server says its version in a way that kubectl, charts and Argo CD can read.
+func TestVersion(t *testing.T) {
+	k := newKit(t, "version")
+	client, err := discovery.NewDiscoveryClientForConfig(k.lab.API().Config)
+	k.must(err)
+	v, err := client.ServerVersion()
+	k.must(err)
+	if v.Major != "1" || v.Minor == "" || !strings.HasPrefix(v.GitVersion, "v1."+v.Minor+".") {
+		t.Errorf("%+v", v)
+	}
+}
+
 // processesIn returns the processes that run in a folder, as all of a lab do.
 func processesIn(t *testing.T, dir string) []string {
 	t.Helper()
@@ -82,7 +95,8 @@ func processesIn(t *testing.T, dir string) []string {
 
 // TestPeoplesLab runs "lab up" and "lab down" beside the lab of the tests, and kills a lab: nothing is left either way.
 func TestPeoplesLab(t *testing.T) {
-	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
+	ownLane.enter(t)
+	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Minute)
 	defer cancel()
 	cache, err := os.UserCacheDir()
 	if err != nil {
@@ -153,7 +167,7 @@ func TestPeoplesLab(t *testing.T) {
 
 // TestFailedStart: a lab that cannot start says which program and where its log is, and leaves nothing running.
 func TestFailedStart(t *testing.T) {
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Minute)
 	defer cancel()
 	dir := t.TempDir()
 	// A folder where the API server's tokens should be written, which is after etcd has started.

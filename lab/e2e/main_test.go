@@ -59,6 +59,11 @@ func run(m *testing.M) int {
 		fmt.Fprintf(os.Stderr, "error: building argosy: %v\n%s", err, out)
 		return 1
 	}
+	// Tests wait for their lab, and not for each other.
+	if err := flag.Set("test.parallel", "100"); err != nil {
+		fmt.Fprintln(os.Stderr, "error:", err)
+		return 1
+	}
 	code := m.Run()
 	defer lab.StopAll()
 	if code != 0 {

@@ -72,8 +72,8 @@ func (k *kit) rollback(name, commit string) {
 // TestPin: updates in order. A commit changes wave 0 and wave 1. By pin, wave 1 hears of it only when wave 0 is healthy with it, or with the
 // repair. Children that follow the branch change at once.
 func TestPin(t *testing.T) {
-	k := newKitIn(t, shared, "pin")
-	k.settings(map[string]string{healthKey: k.argosy("health", "script", "applications")})
+	k := newKit(t, "pin")
+	k.ourHealthCheck()
 	k.plugins(native)
 	children := func(folder string, names ...string) map[string]string {
 		out := map[string]string{}
@@ -161,7 +161,7 @@ func TestPinMany(t *testing.T) {
 		many = 200
 	}
 	k := newPatientKit(t, "pinmany")
-	k.settings(map[string]string{healthKey: k.argosy("health", "script", "applications")})
+	k.ourHealthCheck()
 	k.replica(0, k.rights())
 	name := func(i int) string { return fmt.Sprintf("pinmany-%03d", i) }
 	file := func(i int) string { return fmt.Sprintf("apps/%03d/cm.yaml", i) }

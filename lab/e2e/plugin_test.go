@@ -100,6 +100,7 @@ spec:
 // TestPlugin is the appset plugin with the real repo-server and controller: a spec becomes Applications, which follow it; what
 // is wrong is said in the Application's status, and nothing is lost.
 func TestPlugin(t *testing.T) {
+	t.Parallel()
 	for _, how := range []string{native, stock} {
 		t.Run(how, func(t *testing.T) {
 			k := newKit(t, "plug-"+how)
@@ -164,6 +165,7 @@ func (k *kit) project(name string) {
 
 // TestPluginParameters: Argo CD's API has the plugin's parameters, which is where its user interface takes them from.
 func TestPluginParameters(t *testing.T) {
+	t.Parallel()
 	for _, how := range []string{native, stock} {
 		t.Run(how, func(t *testing.T) {
 			k := newKit(t, "params-"+how)
@@ -239,6 +241,7 @@ func TestPluginPolicy(t *testing.T) {
 // TestGapClosed is TestGap with sets that our plugin renders: wave 2 waits for the Applications of the set in wave 1, and
 // follows by itself when they are repaired.
 func TestGapClosed(t *testing.T) {
+	t.Parallel()
 	for name, build := range map[string]func(k *kit) map[string]string{
 		// The root itself uses the plugin: its set is replaced by Applications in wave 1.
 		"folder": func(k *kit) map[string]string {
@@ -253,6 +256,7 @@ func TestGapClosed(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			k := newKit(t, "closed-"+name)
+			k.ourHealthCheck()
 			k.plugins(native)
 			files := build(k)
 			files["x/d.yaml"], files["y/d.yaml"] = deployment("x", false), deployment("y", true)

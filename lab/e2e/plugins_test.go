@@ -115,7 +115,7 @@ func TestBucketUnderUnchangedRevision(t *testing.T) {
 }
 
 // TestBlankPlugin: what a plugin leaves out is pruned, without a question. Only when nothing at all is left does Argo CD
-// refuse, in automated sync, unless allowEmpty. (Fact 12.)
+// refuse, in automated sync, unless allowEmpty. The loss of a part is not guarded.
 func TestBlankPlugin(t *testing.T) {
 	k := newKit(t, "blank")
 	manifests := filepath.Join(t.TempDir(), "manifests")

@@ -25,6 +25,7 @@ var patient = sync.OnceValues(func() (*lab.Lab, error) {
 // newPatientKit is newKit in that lab.
 func newPatientKit(t *testing.T, name string) *kit {
 	t.Helper()
+	patientLane.enter(t)
 	l, err := patient()
 	if err != nil {
 		t.Fatal(err)

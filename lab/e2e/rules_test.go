@@ -342,7 +342,7 @@ func (k *kit) state(name string) string {
 	return s
 }
 
-// TestRulesOfChildren: Applications that cannot be deployed, with the seed's health check of Applications. The next wave waits for an Application that is
+// TestRulesOfChildren: Applications that cannot be deployed, with a health check of Applications that copies status.health. The next wave waits for an Application that is
 // Unknown, and does not wait for one that is Healthy although nothing of it could be deployed. If the next wave has what is missing, that helps.
 func TestRulesOfChildren(t *testing.T) {
 	k := newKit(t, "kids")

@@ -61,6 +61,7 @@ func (k *kit) failure(name, part string) string {
 // TestS3 is the flow of the S3 plugin's design: CI uploads manifests, an Application refers to a repository with a trigger
 // file, the plugin downloads and prints, Argo CD applies.
 func TestS3(t *testing.T) {
+	t.Parallel()
 	for _, how := range []string{native, stock} {
 		t.Run(how, func(t *testing.T) { testS3(t, how) })
 	}
@@ -150,6 +151,7 @@ func (k *kit) value(namespace, name, want string) {
 
 // TestS3Kinds deploys a chart, a Kustomization and an archive from several buckets with one trigger file, under a policy.
 func TestS3Kinds(t *testing.T) {
+	t.Parallel()
 	for _, how := range []string{native, stock} {
 		t.Run(how, func(t *testing.T) { testS3Kinds(t, how) })
 	}

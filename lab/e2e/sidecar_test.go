@@ -213,13 +213,17 @@ func TestScratch(t *testing.T) {
 	var log strings.Builder
 	cmd.Stderr = &log
 	k.must(cmd.Start())
-	for _, err = os.Stat(filepath.Join(root, "plugins/s3.sock")); err != nil && k.ctx.Err() == nil; {
-		time.Sleep(20 * time.Millisecond)
-		_, err = os.Stat(filepath.Join(root, "plugins/s3.sock"))
+	ended := make(chan error, 1)
+	go func() { ended <- cmd.Wait() }()
+	for _, err = os.Stat(filepath.Join(root, "plugins/s3.sock")); err != nil; _, err = os.Stat(filepath.Join(root, "plugins/s3.sock")) {
+		select {
+		case err := <-ended:
+			t.Fatalf("it has ended: %v\n%s", err, log.String())
+		case <-time.After(20 * time.Millisecond):
+		}
 	}
-	k.must(err)
 	k.must(cmd.Process.Signal(syscall.SIGTERM))
-	if err := cmd.Wait(); err != nil {
+	if err := <-ended; err != nil {
 		t.Errorf("%v\n%s", err, log.String())
 	}
 	left, err := filepath.Glob(filepath.Join(root, "plugins", "*.sock"))

@@ -45,8 +45,10 @@ type expanded struct {
 // Expand implements parent.Evaluator.
 func (w Workers) Expand(ctx context.Context, e parent.Evaluation) (*appset.Expanded, error) {
 	x := expansion{Call: e.Call, Dir: e.Dir, Namespace: e.Namespace, Default: e.Expansion.Namespace, Keep: e.Expansion.Keep, Deployed: e.Expansion.Deployed}
-	host := &expandHost{engine: e.Expansion.Engine}
-	if engine, ok := e.Expansion.Engine.(appset.Configurable); ok {
+	host := &expandHost{}
+	if engine, ok := e.Expansion.Engine.(appset.Configurable); !ok {
+		host.engine = e.Expansion.Engine
+	} else {
 		c := engine.Config(ctx)
 		x.Embedded, x.EngineNamespace, x.AllowEmpty, x.MaxSets, x.Version, x.Clusters, x.Git = true, c.Namespace, c.AllowEmpty, c.MaxSets, c.Version, c.Clusters != nil, c.Git != nil
 		host.clusters, host.git = c.Clusters, c.Git
@@ -69,13 +71,24 @@ func (w Workers) Expand(ctx context.Context, e parent.Evaluation) (*appset.Expan
 	}
 	warnings := []string(nil)
 	host.warn = func(lines []string) { warnings = lines }
-	m, err := w.Pool.Do(ctx, worker.Job{Kind: "expand", What: what, Message: head, Doing: e.Doing, Answer: host.answer})
+	m, err := w.Pool.Do(ctx, worker.Job{Kind: "expand", What: what, Message: head, Doing: e.Doing, Answer: host.answer, Cost: costOfExpanded})
 	if err != nil {
 		return &appset.Expanded{Warnings: warnings}, err
 	}
 	return decodeExpanded(m)
 }
 
+// costOfExpanded is the memory that decodeExpanded takes.
+func costOfExpanded(m worker.Message) (int64, error) {
+	head, err := costOfHead(m)
+	if err != nil {
+		return 0, err
+	}
+	size, err := costOfObjects(m)
+	return head + size, err
+}
+
+// decodeExpanded reads an answer that costOfExpanded has accepted.
 func decodeExpanded(m worker.Message) (*appset.Expanded, error) {
 	var head expanded
 	if err := m.Decode(&head); err != nil || len(m.Blobs) != 1 {
@@ -100,7 +113,7 @@ func decodeExpanded(m worker.Message) (*appset.Expanded, error) {
 // expandHost answers what the expansion of sets asks for.
 type expandHost struct {
 	archive  parent.Archive
-	engine   appset.Engine
+	engine   appset.Engine // nil if the worker has it: then it must not be asked for templates
 	clusters generator.Clusters
 	git      generator.Repositories
 	trees    []generator.Tree
@@ -111,7 +124,13 @@ type expandHost struct {
 const (
 	maxTrees    = 200
 	maxWarnings = 10_000
+	// maxSpecs bounds the memory of sets for the engine of the host, and maxSetHeads the bytes of their names.
+	maxSpecs    = 64 << 20
+	maxSetHeads = 1 << 20
 )
+
+// errTrees says that one job reads too many repositories.
+var errTrees = fmt.Errorf("one application reads more than %d repositories", maxTrees)
 
 // question is the head of what an expansion asks for.
 type question struct {
@@ -186,7 +205,7 @@ func (h *expandHost) answer(ctx context.Context, kind string, m worker.Message) 
 
 func (h *expandHost) tree(ctx context.Context, q question) (worker.Message, error) {
 	if len(h.trees) >= maxTrees {
-		return worker.Message{}, fmt.Errorf("the sets of one application read more than %d repositories", maxTrees)
+		return worker.Message{}, errTrees
 	}
 	t, err := h.git.Tree(ctx, q.URL, q.Revision)
 	if err != nil {
@@ -216,11 +235,18 @@ type generated struct {
 // generate has the engine of the host render sets.
 func (h *expandHost) generate(ctx context.Context, m worker.Message) (worker.Message, error) {
 	var heads []set
+	if h.engine == nil || len(m.Head) > maxSetHeads {
+		return worker.Message{}, errAnswer
+	}
 	if err := m.Decode(&heads); err != nil || len(heads) != len(m.Blobs) {
 		return worker.Message{}, errAnswer
 	}
-	sets := make([]appset.Set, len(heads))
+	sets, total := make([]appset.Set, len(heads)), int64(0)
 	for i, s := range heads {
+		size, err := memory(m.Blobs[i])
+		if total += size; err != nil || total > maxSpecs {
+			return worker.Message{}, errAnswer
+		}
 		spec, err := value(m.Blobs[i])
 		o, ok := spec.(map[string]any)
 		if err != nil || !ok {
@@ -283,7 +309,7 @@ func expand(h *worker.Host, m worker.Message) (worker.Message, error) {
 }
 
 func encodeExpanded(out *appset.Expanded) (worker.Message, error) {
-	head := expanded{Sets: out.Sets, Rendered: out.Rendered, Warnings: out.Warnings, Read: make([]int, len(out.Objects))}
+	head := expanded{Sets: out.Sets, Rendered: out.Rendered, Warnings: out.Warnings[:min(len(out.Warnings), maxWarnings)], Read: make([]int, len(out.Objects))}
 	known := map[*appset.Read]int{}
 	for i, reads := range out.Reads {
 		if len(reads) == 0 {
@@ -302,7 +328,7 @@ func encodeExpanded(out *appset.Expanded) (worker.Message, error) {
 	if err != nil {
 		return worker.Message{}, err
 	}
-	return worker.NewMessage(head, data)
+	return newAnswer(head, data)
 }
 
 // remote is, in a worker, what its host knows.

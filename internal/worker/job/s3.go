@@ -88,10 +88,15 @@ func (w Workers) Render(ctx context.Context, s *S3, fetched []s3source.Fetched) 
 	if err != nil {
 		return nil, err
 	}
-	m, err = w.Pool.Do(ctx, worker.Job{Kind: "render", What: "rendering what is in S3", Message: m, Doing: s.Doing, Answer: s.answer})
+	m, err = w.Pool.Do(ctx, worker.Job{Kind: "render", What: "rendering what is in S3", Message: m, Doing: s.Doing, Answer: s.answer, Cost: costOfObjects})
 	if err != nil {
 		return nil, err
 	}
+	return decodeObjects(m)
+}
+
+// decodeObjects reads an answer that is one blob with objects, and that costOfObjects has accepted.
+func decodeObjects(m worker.Message) ([]manifest.Object, error) {
 	if len(m.Blobs) != 1 {
 		return nil, errAnswer
 	}
@@ -100,6 +105,18 @@ func (w Workers) Render(ctx context.Context, s *S3, fetched []s3source.Fetched) 
 		return nil, errAnswer
 	}
 	return list, nil
+}
+
+// costOfObjects is the memory that decodeObjects takes. The head is not read.
+func costOfObjects(m worker.Message) (int64, error) {
+	if len(m.Blobs) != 1 {
+		return 0, errAnswer
+	}
+	size, err := memory(m.Blobs[0])
+	if err != nil {
+		return 0, errAnswer
+	}
+	return size + int64(len(m.Blobs[0])), nil
 }
 
 // beside is, in a worker, the directory of the trigger file.

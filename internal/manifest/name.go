@@ -1,0 +1,16 @@
+package manifest
+
+import "strings"
+
+// Name is the name of an object as kubectl prints it: deployment.apps/web. One that is generated ends with a star.
+func Name(o Object) string {
+	kind := strings.ToLower(String(o, "kind"))
+	if group := Group(o); group != "" {
+		kind += "." + group
+	}
+	name := String(o, "metadata", "name")
+	if name == "" {
+		name = String(o, "metadata", "generateName") + "*"
+	}
+	return kind + "/" + name
+}
