@@ -50,6 +50,12 @@ func nested(t *testing.T, width, levels int, leaf string) string {
 	return dir
 }
 
+// TestMain gives fetches the time that they need on a busy machine with the race detector.
+func TestMain(m *testing.M) {
+	fetchTimeout = 20 * time.Minute
+	os.Exit(m.Run())
+}
+
 // TestTreeBomb: a few kilobytes with millions of paths are refused, by the server's client and by the command line's.
 func TestTreeBomb(t *testing.T) {
 	for name, c := range map[string]struct {
