@@ -16,6 +16,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/go-git/go-billy/v5/osfs"
 	"github.com/go-git/go-git/v5/plumbing"
@@ -48,6 +49,12 @@ func nested(t *testing.T, width, levels int, leaf string) string {
 	commit := strings.TrimSpace(runGit(t, dir, "commit-tree", "-m", "bomb", tree))
 	runGit(t, dir, "update-ref", "refs/heads/bomb", commit)
 	return dir
+}
+
+// TestMain gives fetches the time that they need on a busy machine with the race detector.
+func TestMain(m *testing.M) {
+	fetchTimeout = 20 * time.Minute
+	os.Exit(m.Run())
 }
 
 // TestTreeBomb: a few kilobytes with millions of paths are refused, by the server's client and by the command line's.

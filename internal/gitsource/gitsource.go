@@ -225,8 +225,8 @@ func (s *Source) note(line string) {
 	}
 }
 
-// fetchTimeout bounds a fetch; a server that does not answer would hold it for ever.
-const fetchTimeout = 3 * time.Minute
+// fetchTimeout bounds a fetch; a server that does not answer would hold it for ever. Tests change it.
+var fetchTimeout = 3 * time.Minute
 
 // fetch gets one revision of a remote repository, without history, into a temporary bare repository.
 func (s *Source) fetch(ctx context.Context, url, revision string) (*Tree, error) {
