@@ -29,6 +29,7 @@ type cmpOptions struct {
 	workDir   string
 	listen    string
 	parallel  int
+	extra     int // as cmp.Config has it
 	maxUpload int64
 	grace     time.Duration
 	log       formatFlag
@@ -77,7 +78,7 @@ S3 has changed.
 	flags.StringVar(&opts.socketDir, "socket-dir", "/home/argocd/cmp-server/plugins", "`DIR` where Argo CD looks for sockets")
 	flags.StringVar(&opts.workDir, "work-dir", "", "`DIR` for what is fetched from Git, and for large repositories while they are read; default: the system's for temporary files")
 	flags.StringVar(&opts.listen, "listen", "127.0.0.1:8089", "`ADDRESS` for health and metrics, or none")
-	flags.IntVar(&opts.parallel, "parallel", 0, "answer so many requests at once, the others wait; half as many more, in each plugin, for projects of which none is being answered; default: half as many as there are workers, and without workers four for each processor")
+	flags.IntVar(&opts.parallel, "parallel", 0, "answer so many requests at once, the others wait; half as many more, in each plugin, for projects of which none is being answered; default, and most: half as many as there are workers; without workers four for each processor")
 	flags.Int64Var(&opts.maxUpload, "max-repository", 1024, "refuse repositories of more than so many `MIB`, packed")
 	flags.DurationVar(&opts.grace, "grace", 25*time.Second, "when it is stopped, give running requests so much time")
 	flags.Var(&opts.log, "log-format", "format of the log, "+opts.log.usage())

@@ -13,15 +13,16 @@ import (
 
 // gate bounds work that goes on at once, and shares it between plugins and projects.
 //
-// There is a common pool that any project of any plugin may use whole, if nobody else asks. When it is full, requests wait: first come, first served
-// inside a project. The next to begin is of the plugin that has the least work going on, and in it of the project that has; among equals, of the one whose last
-// turn, or whose arrival, is the longest ago. A project that has no work going on in a
-// plugin does not have to wait for the common pool: each plugin has some extra passes for such projects. So work that hangs in one project does
-// not stop another one, and a plugin whose work hangs in all projects does not stop the other plugin.
+// There is a common pool for all projects of all plugins. When it is full, requests wait: first come, first served inside a project. The next to begin is of the
+// plugin that has the least work going on, and in it of the project that has; among equals, of the one whose last turn, or whose arrival, is the longest ago.
+// A project that has no work going on in a plugin does not have to wait for the common pool: each plugin has some extra passes for such projects. And the
+// last of the common pool is spared for projects that have no work going on at all. So work that hangs in one project, be it in all plugins, does not stop
+// another project, and a plugin whose work hangs in all projects does not stop the other plugin.
 //
 // Work that goes on after its request has ended gives its units back, and counts as left. A project with too much of it must wait, alone.
 type gate struct {
 	size    int // units of the common pool
+	spare   int // of these, for projects that have no work going on; if there are any, extra passes are used first
 	extra   int // passes of each plugin beyond the common pool
 	most    int // units that a project of a plugin may hold
 	line    int // requests of a project of a plugin that may wait
@@ -33,6 +34,7 @@ type gate struct {
 	turn    int // counts arrivals and grants
 	lanes   map[string]*lane
 	tenants map[tenantKey]*tenant
+	running map[string]int // work of each project, in all plugins
 }
 
 // lane is a plugin.
@@ -99,7 +101,7 @@ func (g *gate) queue(key tenantKey, weight int) (*pass, error) {
 	l := g.lanes[key.plugin]
 	if l == nil {
 		if g.lanes == nil {
-			g.lanes, g.tenants = map[string]*lane{}, map[tenantKey]*tenant{}
+			g.lanes, g.tenants, g.running = map[string]*lane{}, map[tenantKey]*tenant{}, map[string]int{}
 		}
 		l = &lane{}
 		g.lanes[key.plugin] = l
@@ -127,7 +129,7 @@ func (g *gate) serve() {
 func (g *gate) serveOne() bool {
 	var next *tenant
 	for _, t := range g.tenants {
-		if g.admits(t) && (next == nil || cmp.Or(t.lane.compare(next.lane.share), t.compare(next.share)) < 0) {
+		if _, ok := g.admits(t); ok && (next == nil || cmp.Or(t.lane.compare(next.lane.share), t.compare(next.share)) < 0) {
 			next = t
 		}
 	}
@@ -135,8 +137,9 @@ func (g *gate) serveOne() bool {
 		return false
 	}
 	l, p := next.lane, next.waiting[0]
+	p.extra, _ = g.admits(next)
 	next.waiting = next.waiting[1:]
-	if p.extra = g.used+p.weight > g.size; p.extra {
+	if p.extra {
 		l.extra++
 	} else {
 		g.used += p.weight
@@ -145,21 +148,28 @@ func (g *gate) serveOne() bool {
 	l.held, l.turn = l.held+p.weight, g.turn
 	next.held, next.turn = next.held+p.weight, g.turn
 	next.running++
+	g.running[next.key.project]++
 	p.granted = true
 	close(p.ready)
 	return true
 }
 
-// admits reports whether the first request of a project may begin.
-func (g *gate) admits(t *tenant) bool {
+// admits reports whether the first request of a project may begin, and whether it takes an extra pass.
+func (g *gate) admits(t *tenant) (extra, ok bool) {
 	if len(t.waiting) == 0 || g.stuck(t) {
-		return false
+		return false, false
 	}
 	weight := t.waiting[0].weight
 	if t.held > 0 && t.held+weight > g.most {
-		return false
+		return false, false
 	}
-	return g.used+weight <= g.size || t.running == 0 && t.lane.extra < g.extra
+	size := g.size
+	if g.running[t.key.project] > 0 {
+		size -= g.spare
+	}
+	free := g.used+weight <= size
+	extra = t.running == 0 && t.lane.extra < g.extra && (g.spare > 0 || !free)
+	return extra, extra || free
 }
 
 // stuck reports whether a project has so much work left that it may not begin more.
@@ -221,6 +231,9 @@ func (p *pass) release() {
 	t.held -= p.weight
 	t.lane.held -= p.weight
 	t.running--
+	if g.running[t.key.project]--; g.running[t.key.project] == 0 {
+		delete(g.running, t.key.project)
+	}
 	g.serve()
 }
 

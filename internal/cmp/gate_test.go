@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -49,7 +51,7 @@ func (q *queues) run(t *testing.T) string {
 		delete(q.all, next)
 		next.leave()
 	}
-	if q.gate.used != 0 || len(q.gate.tenants) != 0 {
+	if q.gate.used != 0 || len(q.gate.tenants) != 0 || len(q.gate.running) != 0 {
 		t.Errorf("left behind: %+v", q.gate)
 	}
 	for _, l := range q.gate.lanes {
@@ -115,6 +117,38 @@ func TestExtra(t *testing.T) {
 		}
 	}
 	q.run(t)
+}
+
+// TestSpare: whatever one project has, in all plugins and in any order, another one with no work going on does not wait.
+func TestSpare(t *testing.T) {
+	for _, c := range []struct{ size, extra int }{{3, 1}, {2, 1}, {2, 0}, {3, 0}, {8, 4}} {
+		for seed := range uint64(50) {
+			random := rand.New(rand.NewPCG(seed, 0))
+			q := newQueues(t, &gate{size: c.size, extra: c.extra, spare: 1})
+			var passes []*pass
+			for step := range 200 {
+				switch project := []string{"hog", "hog", "hog", "good"}[random.IntN(4)]; {
+				case random.IntN(2) == 0 || len(passes) == 0:
+					passes = append(passes, q.add([]string{"appset", "s3"}[random.IntN(2)], project, 1, 1)...)
+				default:
+					i := random.IntN(len(passes))
+					delete(q.all, passes[i])
+					passes[i].leave()
+					passes = slices.Delete(passes, i, i+1)
+				}
+				waiting := 0
+				for _, plugin := range []string{"appset", "s3"} {
+					if tenant := q.gate.tenants[tenantKey{plugin, "good"}]; tenant != nil {
+						waiting += len(tenant.waiting)
+					}
+				}
+				if q.gate.running["good"] == 0 && waiting > 0 {
+					t.Fatalf("%d of the pool, %d extra, seed %d, step %d: it waits, and has nothing", c.size, c.extra, seed, step)
+				}
+			}
+			q.run(t)
+		}
+	}
 }
 
 // TestWeight: a project holds no more than its part, and a large request is not overtaken for ever by small ones.

@@ -30,9 +30,11 @@ type Config struct {
 	Plugins []Plugin
 	// Timeout bounds a request that has no earlier deadline. Zero is 45 s: Argo CD gives up after 60.
 	Timeout time.Duration
-	// Parallel bounds how many calls of plugins run at once. Zero is four for each processor. A project that has no call in a plugin does not wait for
-	// them: of such there may be half as many more in each plugin, at least one.
+	// Parallel bounds how many calls of plugins run at once. Zero is four for each processor.
 	Parallel int
+	// Extra is how many more may run in each plugin, of projects that have no call in it: these do not wait for the others. Zero is half of Parallel, at
+	// least one; negative is none.
+	Extra int
 	// MaxUpload bounds the bytes of a packed repository. Zero is 1 GiB.
 	MaxUpload int64
 	// TempDir is where large repositories are while they are read. "" is the system's.
@@ -75,6 +77,9 @@ func Listen(ctx context.Context, cfg Config) (*Server, error) {
 	if cfg.Parallel == 0 {
 		cfg.Parallel = 4 * runtime.GOMAXPROCS(0)
 	}
+	if cfg.Extra == 0 {
+		cfg.Extra = max(1, cfg.Parallel/2)
+	}
 	if cfg.MaxUpload == 0 {
 		cfg.MaxUpload = 1 << 30
 	}
@@ -86,7 +91,7 @@ func Listen(ctx context.Context, cfg Config) (*Server, error) {
 	}
 	s := &Server{
 		cfg:   cfg,
-		slots: &gate{size: cfg.Parallel, extra: max(1, cfg.Parallel/2), most: cfg.Parallel, line: maxWaiting, maxLeft: max(1, cfg.Parallel/4), now: cfg.Now},
+		slots: &gate{size: cfg.Parallel, spare: 1, extra: cfg.Extra, most: cfg.Parallel, line: maxWaiting, maxLeft: max(1, cfg.Parallel/4), now: cfg.Now},
 		// Two of the largest repositories that are allowed, or 512 small ones, and two more in each plugin for projects that have none.
 		uploads: &gate{size: 2 * projectUnits, extra: 2, most: projectUnits, line: maxWaiting, maxLeft: 1, now: cfg.Now},
 	}

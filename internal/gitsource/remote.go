@@ -39,11 +39,10 @@ type Remote struct {
 	fetches flight.Group[*snapshot]
 	tokens  tokens
 
-	slotsOnce sync.Once
-	slots     chan struct{}
-
-	mu   sync.Mutex
-	kept map[string]*snapshot
+	mu        sync.Mutex
+	kept      map[string]*snapshot
+	unpacking map[string]bool // by owner
+	changed   chan struct{}   // closed when there may be room for those that wait
 }
 
 // Open makes Dir, and removes what an earlier process left there.

@@ -229,14 +229,14 @@ func TestEviction(t *testing.T) {
 	keep("new", 1<<30)
 	room(1)
 	keep("large", 3<<30)
-	if err := r.makeRoom(); err == nil || !strings.Contains(err.Error(), "take 4096 MiB on disk and 0 MiB of memory, and no more than 2048 and 256 are kept") {
+	if err := r.makeRoom(); err == nil || !strings.Contains(err.Error(), "take 4096 MiB on disk and 0 MiB of memory, and no more than 2048 and 128 are kept") {
 		t.Error(err)
 	}
 	// When the requests have ended, nothing keeps what takes the room of others.
 	stop()
 	for used := true; used; runtime.Gosched() {
 		r.mu.Lock()
-		used = r.kept["large"].users > 0
+		used = len(r.kept["large"].users) > 0
 		r.mu.Unlock()
 	}
 	if err := r.makeRoom(); err != nil {
@@ -245,9 +245,51 @@ func TestEviction(t *testing.T) {
 	using = t.Context()
 	keep("names", 1)
 	r.kept["names"].memory = keepMemory
-	if err := r.makeRoom(); err == nil || !strings.Contains(err.Error(), "256 MiB of memory") {
+	if err := r.makeRoom(); err == nil || !strings.Contains(err.Error(), "128 MiB of memory") {
 		t.Error(err)
 	}
+}
+
+// TestRoom: an owner unpacks one commit at a time, and waits if its other requests use large ones. Others do not, and no request waits for itself.
+func TestRoom(t *testing.T) {
+	r := remote(t)
+	ctx := func(owner string, request int) context.Context { return For(t.Context(), User{owner, request}) }
+	enters := func(ctx context.Context) func() {
+		t.Helper()
+		leave, err := r.enter(ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return leave
+	}
+	waits := func(ctx context.Context) {
+		t.Helper()
+		ended, cancel := context.WithCancel(ctx)
+		cancel()
+		if _, err := r.enter(ended); !errors.Is(err, context.Canceled) {
+			t.Errorf("it did not wait: %v", err)
+		}
+	}
+	leave := enters(ctx("a", 1))
+	waits(ctx("a", 2))
+	enters(ctx("b", 1))()
+	leave()
+	using, stop := context.WithCancel(ctx("a", 1))
+	r.keep(using, "large", &snapshot{memory: keepOwner})
+	waits(ctx("a", 2))
+	enters(ctx("a", 1))()
+	enters(ctx("b", 1))()
+	entered := make(chan struct{})
+	go func() {
+		enters(ctx("a", 2))()
+		close(entered)
+	}()
+	stop()
+	<-entered
+	for i := range unpacksAtOnce {
+		enters(ctx(fmt.Sprint("c", i), 1))
+	}
+	waits(ctx("a", 1))
 }
 
 // secret is a Secret as the API server has it.

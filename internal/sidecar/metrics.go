@@ -34,7 +34,7 @@ func newMetrics() *sidecarMetrics {
 		cache:     m.Counter("argosy_s3_cache_total", "Objects that were in the cache (hit) or had to be read (miss).", "result"),
 		argocd: m.Gauge("argosy_cmp_argocd_version_info",
 			"1 for the version of Argo CD whose ApplicationSets the engine embedded renders, and what that is known from: server, flag, or newest.", "version", "from"),
-		ended: m.Counter("argosy_workers_ended_total", "Workers that have ended, by reason: memory, stack, cpu, crash, protocol and cancelled are requests that went wrong.", "reason"),
+		ended: m.Counter("argosy_workers_ended_total", "Workers that have ended, by reason: memory, stack, cpu, crash, protocol, killed and cancelled are requests that went wrong.", "reason"),
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"github.com/argosy-cd/argosy/internal/argo"
 	"github.com/argosy-cd/argosy/internal/bucket"
 	"github.com/argosy-cd/argosy/internal/cmp"
+	"github.com/argosy-cd/argosy/internal/gitsource"
 	"github.com/argosy-cd/argosy/internal/manifest"
 	"github.com/argosy-cd/argosy/internal/parent"
 	"github.com/argosy-cd/argosy/internal/policy"
@@ -30,6 +31,7 @@ func (s *Sidecar) AppSet(a *AppSet) cmp.Plugin {
 			if s.workers != nil {
 				config.Evaluator = job.Workers{Pool: s.workers}
 			}
+			ctx = gitsource.For(ctx, gitsource.User{Owner: r.Project, Request: r})
 			answer, err := config.Generate(ctx, parent.Request{Call: r.Call, Dir: r.Dir, Repository: r.View, Archive: archiveOf(r), Doing: r.Doing})
 			s.warn("appset", r.App, answer.Warnings)
 			if err == nil {

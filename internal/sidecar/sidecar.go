@@ -42,6 +42,7 @@ type Config struct {
 	Listen string
 	// Parallel is how many requests are answered at once. Zero follows from the number of workers.
 	Parallel int
+	extra    int // as cmp.Config has it
 	// MaxUpload bounds a repository, in bytes.
 	MaxUpload int64
 	// Timeout bounds a request, and Grace is how long requests may run on when the process is stopped.
@@ -79,14 +80,14 @@ func New(log *slog.Logger, p *serve.File[*policy.Policy]) *Sidecar {
 // Run serves until the context ends.
 func Run(ctx context.Context, cfg Config) error {
 	s := New(cfg.Log, cfg.Policy)
-	number, err := s.openWorkers(ctx, cfg)
-	if err != nil {
+	var err error
+	if cfg.Workers, err = s.openWorkers(ctx, cfg); err != nil {
 		return err
 	}
-	if cfg.Parallel == 0 {
-		// With those for projects of which none is being answered, there are as many as workers: requests wait where projects are told apart, and not
-		// for a worker.
-		cfg.Parallel = (number + 1) / 2
+	given := cfg.Parallel
+	cfg.Parallel, cfg.extra = cfg.Workers.places(given, len(cfg.Plugins))
+	if cfg.Parallel < given {
+		s.log.Warn("fewer requests are answered at once than --parallel says: each needs a worker, and others must find one", "parallel", cfg.Parallel, "workers", cfg.Workers.Number)
 	}
 	if s.workers != nil {
 		defer s.workers.Close()
@@ -111,16 +112,16 @@ func Run(ctx context.Context, cfg Config) error {
 	return err
 }
 
-// openWorkers starts the workers, and returns how many.
-func (s *Sidecar) openWorkers(ctx context.Context, cfg Config) (int, error) {
+// openWorkers starts the workers, and returns how many of which size.
+func (s *Sidecar) openWorkers(ctx context.Context, cfg Config) (Workers, error) {
 	o := cfg.Workers.sized(cfg.Parallel, worker.ContainerMemory())
 	var err error
 	if s.workers, err = o.open(ctx, s.workerEnded); err != nil {
-		return 0, fmt.Errorf("%w; --workers 0 evaluates in this process, where one request can end it for all", err)
+		return o, fmt.Errorf("%w; --workers 0 evaluates in this process, where one request can end it for all", err)
 	}
 	if s.workers == nil {
 		s.log.Warn("templates, manifests and charts are evaluated in this process: one request can end it for all (--workers 0)")
-		return 0, nil
+		return o, nil
 	}
 	c := s.workers.Confinement()
 	s.metrics.workers(s.workers)
@@ -128,7 +129,7 @@ func (s *Sidecar) openWorkers(ctx context.Context, cfg Config) (int, error) {
 	if c.Missing != "" {
 		s.log.Warn("workers are not confined completely", "missing", c.Missing)
 	}
-	return o.Number, nil
+	return o, nil
 }
 
 // workerEnded counts a worker that has ended, and logs one that did not end by itself.
@@ -170,7 +171,7 @@ func (s *Sidecar) open(ctx context.Context, cfg Config) error {
 		return err
 	}
 	sockets := cmp.Config{
-		Dir: cfg.SocketDir, Timeout: cfg.Timeout, Parallel: cfg.Parallel, MaxUpload: cfg.MaxUpload, TempDir: cfg.WorkDir, Now: cfg.Now, Observe: s.observe,
+		Dir: cfg.SocketDir, Timeout: cfg.Timeout, Parallel: cfg.Parallel, Extra: cfg.extra, MaxUpload: cfg.MaxUpload, TempDir: cfg.WorkDir, Now: cfg.Now, Observe: s.observe,
 	}
 	for _, name := range slices.Compact(slices.Sorted(slices.Values(cfg.Plugins))) {
 		plugin, err := s.plugin(ctx, cfg, name)

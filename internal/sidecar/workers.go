@@ -65,6 +65,27 @@ func (o Workers) sized(parallel int, container int64) Workers {
 	return o
 }
 
+// places are how many requests are answered at once, and how many more in each plugin for projects of which none is being answered; negative is none. There is a
+// worker for each of them: requests wait where projects are told apart, and not for a worker. A given number is the most; 0 is none.
+func (o Workers) places(given, plugins int) (parallel, extra int) {
+	if o.Number == 0 {
+		return given, 0 // the server's defaults
+	}
+	for parallel = o.Number; parallel > 1 && parallel+plugins*(parallel/2) > o.Number; {
+		parallel--
+	}
+	if parallel == 1 {
+		parallel = o.Number // too few to keep some for each plugin
+	}
+	if given > 0 {
+		parallel = min(parallel, given)
+	}
+	if extra = max(1, parallel/2); parallel+plugins*extra > o.Number {
+		extra = -1
+	}
+	return parallel, extra
+}
+
 // open starts workers; nil is none.
 func (o Workers) open(ctx context.Context, ended func(worker.Ended)) (*worker.Pool, error) {
 	if o.Number == 0 {

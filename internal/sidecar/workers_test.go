@@ -30,3 +30,34 @@ func TestSized(t *testing.T) {
 		}
 	}
 }
+
+// TestPlaces: there is a worker for each request that is answered, and if there can be, one for a project of which none is.
+func TestPlaces(t *testing.T) {
+	for _, tt := range []struct{ workers, given, plugins, parallel, extra int }{
+		{0, 0, 2, 0, 0},
+		{0, 7, 2, 7, 0},
+		{1, 0, 2, 1, -1},
+		{2, 0, 2, 2, -1},
+		{3, 0, 2, 3, -1},
+		{3, 1, 2, 1, 1},
+		{3, 0, 1, 2, 1},
+		{4, 0, 2, 2, 1},
+		{5, 0, 2, 3, 1},
+		{6, 0, 2, 3, 1},
+		{6, 8, 2, 3, 1},
+		{6, 1, 2, 1, 1},
+		{7, 0, 2, 3, 1},
+		{8, 0, 2, 4, 2},
+		{16, 8, 2, 8, 4},
+		{16, 0, 1, 11, 5},
+		{16, 8, 1, 8, 4},
+	} {
+		parallel, extra := Workers{Number: tt.workers}.places(tt.given, tt.plugins)
+		if parallel != tt.parallel || extra != tt.extra {
+			t.Errorf("%+v: got %d and %d", tt, parallel, extra)
+		}
+		if tt.workers > 0 && parallel+tt.plugins*max(0, extra) > tt.workers {
+			t.Errorf("%+v: %d and %d are more than workers", tt, parallel, extra)
+		}
+	}
+}

@@ -27,6 +27,7 @@ type View struct {
 	mu      sync.Mutex
 	kept    map[string][]byte
 	size    int64
+	most    int64   // of kept
 	outside *string // what Outside found; nil if it was not called
 }
 
@@ -36,7 +37,7 @@ const maxKept = 128 << 20
 // NewView returns a view of files. names has all of them, with true for symbolic links, and read returns the content of a file, or the target
 // of a link.
 func NewView(names map[string]bool, read func(ctx context.Context, name string) ([]byte, error)) *View {
-	v := &View{links: names, dirs: map[string][]string{".": nil}, read: read, kept: map[string][]byte{}}
+	v := &View{links: names, dirs: map[string][]string{".": nil}, read: read, kept: map[string][]byte{}, most: maxKept}
 	seen := map[string]bool{}
 	for name := range names {
 		for name != "." && !seen[name] {
@@ -49,6 +50,12 @@ func NewView(names map[string]bool, read func(ctx context.Context, name string) 
 	for _, list := range v.dirs {
 		slices.Sort(list)
 	}
+	return v
+}
+
+// Unkept returns the view without a memory of what was read: each reader reads anew.
+func (v *View) Unkept() *View {
+	v.most = -1
 	return v
 }
 
@@ -217,7 +224,7 @@ func (v *View) content(ctx context.Context, name string) ([]byte, error) {
 	}
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	if v.size+int64(len(data)) <= maxKept {
+	if v.size+int64(len(data)) <= v.most {
 		v.kept[name] = data
 		v.size += int64(len(data))
 	}

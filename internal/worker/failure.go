@@ -17,6 +17,7 @@ const (
 	ReasonStack     = "stack"     // something calls itself without an end
 	ReasonCPU       = "cpu"       // it computed for longer than it may
 	ReasonCrash     = "crash"     // it ended in another way, or had a panic
+	ReasonKilled    = "killed"    // somebody else has killed it, such as the kernel in search of memory
 	ReasonProtocol  = "protocol"  // it sent something that it must not send
 	ReasonCancelled = "cancelled" // nobody waits for its answer any more
 	ReasonUsed      = "used"      // it has worked enough
@@ -34,7 +35,7 @@ type KilledError struct {
 func (e *KilledError) Error() string {
 	what := map[string]string{
 		ReasonMemory: "needs more memory than a request may have", ReasonStack: "calls itself without an end", ReasonCPU: "computes for longer than a request may",
-		ReasonCrash: "crashed", ReasonProtocol: "sent an answer that is not valid",
+		ReasonCrash: "crashed", ReasonKilled: "was killed by the system, as when the container has no memory left", ReasonProtocol: "sent an answer that is not valid",
 	}[e.Reason]
 	text := "the worker that was " + e.Doing + " was stopped: it " + what
 	if e.Limit != "" {

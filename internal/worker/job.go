@@ -39,11 +39,16 @@ const (
 	maxAnswers = 16 << 30
 )
 
-// Do has a worker do a job, and returns its answer. A large answer counts against Config.Large until ctx ends: one context may have only one large answer.
+// Do has a worker do a job, and returns its answer. A large answer counts against Config.Large until ctx ends: one context may have only one large answer. If
+// somebody else kills the worker, such as the kernel in search of memory, another one does the job once more.
 func (p *Pool) Do(ctx context.Context, j Job) (Message, error) {
 	j.sent = &sent{}
 	defer j.sent.free()
-	m, err := p.try(ctx, j)
+	m, reason, err := p.try(ctx, j)
+	if reason == ReasonKilled {
+		j.sent.free()
+		m, _, err = p.try(ctx, j)
+	}
 	if err == nil {
 		err = p.claim(ctx, j, m)
 	}
@@ -79,35 +84,43 @@ func (p *Pool) claim(ctx context.Context, j Job, m Message) error {
 	return err
 }
 
-// try has one worker do a job.
-func (p *Pool) try(ctx context.Context, j Job) (Message, error) {
+// try has one worker do a job. The reason says why that worker was not kept, "" if it was.
+func (p *Pool) try(ctx context.Context, j Job) (m Message, reason string, err error) {
 	select {
 	case p.slots <- struct{}{}:
 	case <-ctx.Done():
-		return Message{}, context.Cause(ctx)
+		return Message{}, "", context.Cause(ctx)
 	}
 	w, err := p.take(ctx)
 	if err != nil {
 		<-p.slots
-		return Message{}, err
+		return Message{}, "", err
 	}
 	p.busy.Add(1)
 	w.jobs++
 	w.doing = j.What
-	m, reason, err := p.converse(ctx, w, j)
-	p.busy.Add(-1)
-	if reason == "" && w.jobs >= p.cfg.Jobs {
+	stop := w.watch(p.cfg.Long)
+	m, reason, err = p.converse(ctx, w, j)
+	if lowered := stop(); lowered && reason == "" {
 		reason = ReasonUsed
 	}
-	if reason == "" {
+	p.busy.Add(-1)
+	worn := reason == "" && w.jobs >= p.cfg.Jobs
+	if reason == "" && !worn {
 		p.keep(w)
 		<-p.slots
-		return m, err
+		return m, "", err
+	}
+	if worn {
+		// It is nobody's fault: a new one is there when the next job comes, and the slot is free then.
+		p.end(w, ReasonUsed, j.Kind)
+		go p.refill()
+		return m, ReasonUsed, err
 	}
 	p.end(w, reason, j.Kind)
-	// A new one is there when the next job comes; the slot is free then.
-	go p.refill()
-	return m, err
+	// Whoever uses up a worker waits for the new one: the next job must not.
+	p.refill()
+	return m, reason, err
 }
 
 // converse talks with a worker until it has answered. The reason says why it must not be used again, "" if it may.

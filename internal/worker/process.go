@@ -138,6 +138,41 @@ func (w *process) close() {
 	}
 }
 
+// watch lowers the priority of a worker that computes for longer than that, so that short jobs are not slowed down by long ones. The caller ends
+// it by what it returns, which reports whether that has happened: the worker cannot get its priority back.
+func (w *process) watch(long time.Duration) (stop func() (lowered bool)) {
+	pid := w.cmd.Process.Pid
+	began := computed(pid)
+	var mu sync.Mutex
+	done, lowered := false, false
+	var timer *time.Timer
+	mu.Lock()
+	defer mu.Unlock()
+	timer = time.AfterFunc(long, func() {
+		mu.Lock()
+		defer mu.Unlock()
+		if done || w.exited() {
+			return
+		}
+		// It may have waited, for its host or for a processor.
+		if left := long - (computed(pid) - began); left > 0 {
+			timer.Reset(max(left, minWatch))
+			return
+		}
+		lowered = lower(pid)
+	})
+	return func() bool {
+		mu.Lock()
+		defer mu.Unlock()
+		done = true
+		timer.Stop()
+		return lowered
+	}
+}
+
+// minWatch is how long a worker is not looked at again at least.
+const minWatch = 50 * time.Millisecond
+
 // exited reports whether a worker has ended.
 func (w *process) exited() bool {
 	select {
@@ -159,8 +194,8 @@ func (w *process) reason(memory int64) string {
 		return ReasonMemory
 	case strings.Contains(text, "SIGXCPU"):
 		return ReasonCPU
-	case status.Signaled() && status.Signal() == syscall.SIGKILL: // the system had no memory left
-		return ReasonMemory
+	case status.Signaled() && status.Signal() == syscall.SIGKILL:
+		return ReasonKilled
 	case strings.Contains(text, "SIGSEGV") && strings.Contains(text, "goroutine 0 gp="), peak(w.cmd.ProcessState) > memory/2:
 		// Without memory, the runtime fails in many ways, and not always with words.
 		return ReasonMemory

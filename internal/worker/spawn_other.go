@@ -5,6 +5,7 @@ package worker
 import (
 	"os"
 	"os/exec"
+	"time"
 )
 
 // spawner starts processes.
@@ -17,5 +18,9 @@ func (*spawner) start(cmd *exec.Cmd) error { return cmd.Start() }
 func (*spawner) close() {}
 
 func killGroup(p *os.Process) { _ = p.Kill() }
+
+func computed(int) time.Duration { return 0 }
+
+func lower(int) bool { return false }
 
 func peak(*os.ProcessState) int64 { return 0 }

@@ -29,6 +29,8 @@ type Config struct {
 	Memory int64
 	// Jobs is after how many jobs a worker is replaced. Zero is 500.
 	Jobs int
+	// Long is how long a job may compute before it yields to all others: its worker gets the lowest priority, and no other job. Zero is 250 ms.
+	Long time.Duration
 	// Large bounds the bytes of large answers that are at hand at once, in all jobs; as they are sent, and decoded. Larger ones come alone. Zero is 64 MiB.
 	Large int64
 	// Ended is called for each worker that has ended. Nil is nobody.
@@ -89,6 +91,9 @@ func Open(ctx context.Context, cfg Config) (*Pool, error) {
 	}
 	if cfg.Jobs == 0 {
 		cfg.Jobs = 500
+	}
+	if cfg.Long == 0 {
+		cfg.Long = 250 * time.Millisecond
 	}
 	if cfg.Large == 0 {
 		cfg.Large = 64 << 20
@@ -200,7 +205,11 @@ func (p *Pool) take(ctx context.Context) (*process, error) {
 			if closed {
 				return nil, errClosed
 			}
-			return p.start(ctx)
+			w, err := p.start(ctx)
+			if err != nil && ctx.Err() == nil {
+				w, err = p.start(ctx) // somebody may have killed it
+			}
+			return w, err
 		}
 		w := p.idle[n-1]
 		p.idle = p.idle[:n-1]

@@ -106,6 +106,24 @@ func handlers() map[string]Handler {
 			}
 		},
 		"escape": escape,
+		"say": func(h *Host, _ Message) (Message, error) {
+			m, err := NewMessage(os.Getpid())
+			if err == nil {
+				m, err = h.Ask("pid", m)
+			}
+			return m, err
+		},
+		"pid": func(*Host, Message) (Message, error) { return NewMessage(os.Getpid()) },
+		"compute": func(h *Host, m Message) (Message, error) {
+			for {
+				for i := range 1_000_000 {
+					runtime.KeepAlive(i)
+				}
+				if got, err := h.Ask("thing", m); err != nil || string(got.Head) == "true" {
+					return got, err
+				}
+			}
+		},
 	}
 }
 
@@ -310,6 +328,48 @@ func TestCancelled(t *testing.T) {
 	}
 	// Neither does it wait for a worker.
 	if _, err := p.Do(ctx, Job{Kind: "echo"}); !errors.Is(err, errWanted) {
+		t.Error(err)
+	}
+}
+
+// pidOf is the process of the only worker of a pool.
+func pidOf(t *testing.T, p *Pool) (pid int) {
+	t.Helper()
+	m, err := p.Do(t.Context(), Job{Kind: "pid"})
+	if err := errors.Join(err, m.Decode(&pid)); err != nil {
+		t.Fatal(err)
+	}
+	return pid
+}
+
+// TestKilled: if somebody else kills a worker, whether it waits or works, another one does the job; but not for ever.
+func TestKilled(t *testing.T) {
+	p, e := open(t, Config{})
+	kill := func(pid int) {
+		t.Helper()
+		if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
+			t.Fatal(err)
+		}
+	}
+	kill(pidOf(t, p))
+	pidOf(t, p)
+	asked, deadly := 0, 1
+	job := Job{Kind: "say", What: "asking", Answer: func(_ context.Context, _ string, m Message) (Message, error) {
+		var pid int
+		if err := m.Decode(&pid); err != nil {
+			return m, err
+		}
+		if asked++; asked <= deadly {
+			kill(pid)
+		}
+		return Message{Head: []byte("1")}, nil
+	}}
+	if m, err := p.Do(t.Context(), job); err != nil || string(m.Head) != "1" || asked != 2 || e.count(ReasonKilled) == 0 {
+		t.Errorf("%s, %v, asked %d times, %v", m.Head, err, asked, e.seen)
+	}
+	deadly = 100
+	_, err := p.Do(t.Context(), job)
+	if err == nil || err.Error() != "the worker that was asking was stopped: it was killed by the system, as when the container has no memory left" {
 		t.Error(err)
 	}
 }
