@@ -157,6 +157,7 @@ func escape(_ *Host, m Message) (Message, error) {
 		err = host.Signal(syscall.Signal(0))
 	}
 	try("a signal to its host", err)
+	escapeMemory(try)
 	if len(os.Environ()) > 3 {
 		worked = append(worked, "an environment: "+strings.Join(os.Environ(), " "))
 	}
