@@ -293,7 +293,7 @@ func (t *talk) answer(kind string, m Message) error {
 }
 
 // errRefused says that a worker asked in vain too often.
-var errRefused = fmt.Errorf("it asks for too much that is not there or not allowed: the limits are %d problems and %s of text", maxProblems, bytesOf(maxProblemTexts))
+var errRefused = fmt.Errorf("the job asks for too many things that are missing or not allowed; the limits are %d problems and %s of text", maxProblems, bytesOf(maxProblemTexts))
 
 // keep keeps problems that a worker was answered with, because its own may come from them. It reports whether there is room for them.
 func (t *talk) keep(problems []error) bool {

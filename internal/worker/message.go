@@ -160,8 +160,11 @@ func readHead(r *bufio.Reader) (kind byte, size int, err error) {
 	return head[0], int(binary.BigEndian.Uint32(head[1:])), nil
 }
 
-// readBody reads the content of a frame.
+// readBody reads the content of a frame. A name that is too long is seen before there is memory for the frame.
 func readBody(r *bufio.Reader, size int) (name string, m Message, err error) {
+	if start, err := r.Peek(min(size, 4)); err == nil && len(start) == 4 && binary.BigEndian.Uint32(start) > maxStatus {
+		return "", Message{}, errProtocol
+	}
 	data := make([]byte, size)
 	if _, err := io.ReadFull(r, data); err != nil {
 		return "", Message{}, err

@@ -1,6 +1,8 @@
 package worker
 
 import (
+	"bufio"
+	"bytes"
 	"context"
 	"encoding/binary"
 	"errors"
@@ -555,12 +557,19 @@ func TestDecodeFailure(t *testing.T) {
 	}
 }
 
-// TestTitle: the name of a frame is not longer than an error may be.
+// TestTitle: the name of a frame is not longer than an error may be. That is seen at its beginning.
 func TestTitle(t *testing.T) {
 	for length, want := range map[int]error{maxStatus: nil, maxStatus + 1: errProtocol} {
-		if _, _, err := parseBody(frame(t, frameResult, strings.Repeat("x", length), Message{})[5:]); !errors.Is(err, want) {
+		body := frame(t, frameResult, strings.Repeat("x", length), Message{})[5:]
+		if _, _, err := parseBody(body); !errors.Is(err, want) {
 			t.Errorf("%d bytes: %v, want %v", length, err, want)
 		}
+		if _, _, err := readBody(bufio.NewReader(bytes.NewReader(body)), len(body)); !errors.Is(err, want) {
+			t.Errorf("%d bytes: %v, want %v", length, err, want)
+		}
+	}
+	if _, _, err := readBody(bufio.NewReader(strings.NewReader("\xff\xff\xff\xff")), maxResult); !errors.Is(err, errProtocol) {
+		t.Error(err)
 	}
 }
 
