@@ -92,6 +92,6 @@ func (b *budget) serve() {
 				others = append(others, w)
 			}
 		}
-		b.waiting, i = append(others, own...), 0
+		b.waiting, i = slices.Concat(others, own), 0
 	}
 }
