@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"strings"
 	"time"
 	"unicode"
@@ -172,7 +173,7 @@ func (p *Pool) converse(ctx context.Context, w *process, j Job) (m Message, reas
 		reason = ReasonProtocol
 	default:
 		w.wait()
-		reason = w.reason(p.cfg.Memory)
+		reason = w.reason(p.limit())
 	}
 	killed := &KilledError{Reason: reason, Doing: w.doing}
 	if t.clock.over() {
@@ -181,6 +182,14 @@ func (p *Pool) converse(ctx context.Context, w *process, j Job) (m Message, reas
 		killed.Limit = fmt.Sprintf("%d MiB, --worker-memory", p.cfg.Memory>>20)
 	}
 	return Message{}, reason, killed
+}
+
+// limit is the memory at which the system ends a worker.
+func (p *Pool) limit() int64 {
+	if p.Confinement().Memory {
+		return p.cfg.Memory
+	}
+	return math.MaxInt64
 }
 
 // ownError is one of the host itself.
