@@ -42,6 +42,7 @@ type Config struct {
 	Listen string
 	// Parallel is how many requests are answered at once. Zero follows from the number of workers.
 	Parallel int
+	extra    int // as cmp.Config has it
 	// MaxUpload bounds a repository, in bytes.
 	MaxUpload int64
 	// Timeout bounds a request, and Grace is how long requests may run on when the process is stopped.
@@ -57,8 +58,6 @@ type Config struct {
 	Release string
 	Log     *slog.Logger
 	Now     func() time.Time
-
-	extra int // as cmp.Config has it
 }
 
 // Sidecar is the process beside a repo-server.
@@ -82,14 +81,14 @@ func New(log *slog.Logger, p *serve.File[*policy.Policy]) *Sidecar {
 // Run serves until the context ends.
 func Run(ctx context.Context, cfg Config) error {
 	s := New(cfg.Log, cfg.Policy)
-	workers, err := s.openWorkers(ctx, cfg)
-	if err != nil {
+	var err error
+	if cfg.Workers, err = s.openWorkers(ctx, cfg); err != nil {
 		return err
 	}
 	given := cfg.Parallel
-	cfg.Parallel, cfg.extra = workers.places(given, len(cfg.Plugins))
+	cfg.Parallel, cfg.extra = cfg.Workers.places(given, len(cfg.Plugins))
 	if cfg.Parallel < given {
-		s.log.Warn("fewer requests are answered at once than --parallel says: each needs a worker, and others must find one", "parallel", cfg.Parallel, "workers", workers.Number)
+		s.log.Warn("fewer requests are answered at once than --parallel says: each needs a worker, and others must find one", "parallel", cfg.Parallel, "workers", cfg.Workers.Number)
 	}
 	if s.workers != nil {
 		defer s.workers.Close()

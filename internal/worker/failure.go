@@ -44,19 +44,35 @@ func (e *KilledError) Error() string {
 	return text
 }
 
+// LargeError says that an answer takes more memory than a worker has.
+type LargeError struct{ Bytes, Limit int64 }
+
+func (e *LargeError) Error() string {
+	return fmt.Sprintf("the answer takes %d MiB of memory, and the limit is %d MiB, --worker-memory", e.Bytes>>20, e.Limit>>20)
+}
+
 // failed is an error on its way from a worker.
 type failed struct {
-	Problems []failedProblem `json:"problems,omitempty"`
-	Panic    string          `json:"panic,omitempty"`
-	Stack    string          `json:"stack,omitempty"`
+	Problems bounded[failedProblem] `json:"problems,omitempty"`
+	Panic    string                 `json:"panic,omitempty"`
+	Stack    string                 `json:"stack,omitempty"`
 	// Tired says that the worker should not work any more.
 	Tired bool `json:"tired,omitempty"`
 }
 
 // failedProblem is one problem of an error, and the problems that the host has answered with and that it comes from, from 1.
 type failedProblem struct {
-	Text string `json:"text"`
-	Asks []int  `json:"asks,omitempty"`
+	Text string       `json:"text"`
+	Asks bounded[int] `json:"asks,omitempty"`
+}
+
+// bounded is a list of at most maxFailedProblems.
+type bounded[T any] []T
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (b *bounded[T]) UnmarshalJSON(data []byte) (err error) {
+	*b, err = DecodeList[T](data, maxFailedProblems)
+	return err
 }
 
 // askError is, in a worker, a problem that the other side has answered with.
@@ -74,7 +90,7 @@ func Asked(err error) bool { return errors.As(err, new(*askError)) }
 const (
 	maxFailedProblems = 1000
 	maxFailedText     = 32 << 10
-	// maxFailedTexts bounds all texts together. As JSON they are at most six times as long.
+	// maxFailedTexts bounds all texts together, and what they come from. As JSON they are at most six times as long.
 	maxFailedTexts = maxStatus / 8
 )
 
@@ -91,13 +107,15 @@ func encodeFailure(err error) failed {
 	for i, e := range problem.All(err) {
 		p := failedProblem{Text: shorten(e.Error()), Asks: asks(e)}
 		p.Asks = p.Asks[:min(len(p.Asks), maxFailedProblems)]
-		if length += len(p.Text) + len(p.Asks); i == maxFailedProblems || length > maxFailedTexts {
+		if length += p.length(); i == maxFailedProblems || length > maxFailedTexts {
 			break
 		}
 		out.Problems = append(out.Problems, p)
 	}
 	return out
 }
+
+func (p failedProblem) length() int { return len(p.Text) + len(p.Asks) }
 
 // asks are the problems of the host in an error.
 func asks(err error) []int {
@@ -118,7 +136,9 @@ func asks(err error) []int {
 	return nil
 }
 
+// shorten bounds a text, and makes it one that JSON does not change.
 func shorten(text string) string {
+	text = strings.ToValidUTF8(text, "\ufffd")
 	if len(text) > maxFailedText {
 		return strings.ToValidUTF8(text[:maxFailedText], "") + "…"
 	}
@@ -141,7 +161,14 @@ func (e *remoteError) As(target any) bool { return errors.As(errors.Join(e.cause
 
 // parseFailure reads an error.
 func parseFailure(status string) (f failed, err error) {
-	if len(status) > maxStatus || json.Unmarshal([]byte(status), &f) != nil || len(f.Problems) > maxFailedProblems {
+	if len(status) > maxStatus || json.Unmarshal([]byte(status), &f) != nil {
+		return failed{}, errProtocol
+	}
+	length := 0
+	for _, p := range f.Problems {
+		length += p.length()
+	}
+	if length > maxFailedTexts || len(f.Panic) > 2*maxFailedText || len(f.Stack) > 2*maxFailedText {
 		return failed{}, errProtocol
 	}
 	return f, nil

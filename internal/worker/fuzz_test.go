@@ -59,10 +59,12 @@ func FuzzTalk(f *testing.F) {
 		in := bytes.NewReader(data)
 		var heard, said bytes.Buffer
 		var doing []string
+		asks := 0
 		talk := &talk{
-			pool: &Pool{large: newBudget(1 << 20), decoded: newBudget(1 << 20)}, ctx: context.Background(), clock: newClock(0, nil),
+			pool: &Pool{cfg: Config{Memory: 1 << 30}, large: newBudget(1 << 20), decoded: newBudget(1 << 20)}, ctx: context.Background(), clock: newClock(0, nil),
 			process: &process{in: bufio.NewReaderSize(in, 16), out: bufio.NewWriter(&said)},
 			job: Job{Kind: "job", Cost: anySize, sent: &sent{}, Doing: func(what string) { doing = append(doing, what) }, Answer: func(_ context.Context, kind string, m Message) (Message, error) {
+				asks++
 				heard.Write(frame(t, frameAsk, kind, m))
 				if refuse {
 					return Message{}, errWanted
@@ -80,7 +82,7 @@ func FuzzTalk(f *testing.F) {
 			}
 		}
 		// Of the frames that were read, questions and the answer are what they were written as.
-		frames := talk.asks + len(doing)
+		frames := asks + len(doing)
 		if err == nil {
 			frames++
 			heard.Write(frame(t, frameResult, status, m))
@@ -89,8 +91,8 @@ func FuzzTalk(f *testing.F) {
 			t.Errorf("%q was sent, and %q was heard", want, heard.Bytes())
 		}
 		// The job, and an answer for each question.
-		if n := countFrames(t, said.Bytes(), frameAnswer); n != talk.asks {
-			t.Errorf("%d questions and %d answers", talk.asks, n)
+		if n := countFrames(t, said.Bytes(), frameAnswer); n != asks {
+			t.Errorf("%d questions and %d answers", asks, n)
 		}
 		if err != nil {
 			return
@@ -104,7 +106,7 @@ func FuzzTalk(f *testing.F) {
 			t.Errorf("%q becomes %v", status, err)
 		}
 		// An error of the host comes back only if the host has said it.
-		if errors.Is(err, errWanted) && (!refuse || talk.asks == 0) {
+		if errors.Is(err, errWanted) && (!refuse || asks == 0) {
 			t.Errorf("%q becomes an error that nobody had", status)
 		}
 	})

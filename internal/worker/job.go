@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"strings"
 	"time"
 	"unicode"
@@ -26,6 +27,10 @@ type Job struct {
 	What string
 	// Cost is how much memory the decoded answer takes, in bytes; an error means that it is not valid. Nil is for jobs whose answer has at most MaxSmall bytes.
 	Cost func(Message) (int64, error)
+	// LargeAsks lets the worker ask with up to MaxSmall bytes (Host.AskLarge). Other questions have at most 64 KiB.
+	LargeAsks bool
+	// Owner is who the job is for, such as a project. One owner's answers take at most half of Config.Large. "" is nobody in particular: there is no such limit.
+	Owner string
 	// Time bounds how long the worker takes, without the time that Answer takes. Zero is no limit but that of the context.
 	Time time.Duration
 
@@ -34,18 +39,24 @@ type Job struct {
 
 // Limits of one job.
 const (
-	maxAsks = 200_000
+	// maxAsks bounds the questions of a worker, together with what it says about its work, and maxAsked their bytes.
+	maxAsks  = 200_000
+	maxAsked = 1 << 30
+	// maxProblems bounds the answers to a worker that are errors, and maxProblemTexts their bytes. They are kept until the job ends.
+	maxProblems     = 10_000
+	maxProblemTexts = 1 << 20
 	// maxAnswers bounds the bytes of all answers to a worker.
 	maxAnswers = 16 << 30
 )
 
-// Do has a worker do a job, and returns its answer. A large answer counts against Config.Large until ctx ends: one context may have only one large answer.
-// If somebody else kills the worker, such as the kernel in search of memory, another one does the job once more.
+// Do has a worker do a job, and returns its answer. A large answer counts against Config.Large until ctx ends: one context may have only one large answer. If
+// somebody else kills the worker, such as the kernel in search of memory, another one does the job once more.
 func (p *Pool) Do(ctx context.Context, j Job) (Message, error) {
 	j.sent = &sent{}
 	defer j.sent.free()
 	m, reason, err := p.try(ctx, j)
 	if reason == ReasonKilled {
+		j.sent.free()
 		m, _, err = p.try(ctx, j)
 	}
 	if err == nil {
@@ -76,7 +87,10 @@ func (p *Pool) claim(ctx context.Context, j Job, m Message) error {
 	if err != nil || cost <= MaxSmall {
 		return err
 	}
-	release, err := p.decoded.acquire(ctx, cost)
+	if cost > p.cfg.Memory {
+		return &LargeError{cost, p.cfg.Memory}
+	}
+	release, err := p.decoded.acquire(ctx, j.Owner, cost)
 	if err == nil {
 		context.AfterFunc(ctx, release)
 	}
@@ -159,7 +173,7 @@ func (p *Pool) converse(ctx context.Context, w *process, j Job) (m Message, reas
 		reason = ReasonProtocol
 	default:
 		w.wait()
-		reason = w.reason(p.cfg.Memory)
+		reason = w.reason(p.limit())
 	}
 	killed := &KilledError{Reason: reason, Doing: w.doing}
 	if t.clock.over() {
@@ -168,6 +182,14 @@ func (p *Pool) converse(ctx context.Context, w *process, j Job) (m Message, reas
 		killed.Limit = fmt.Sprintf("%d MiB, --worker-memory", p.cfg.Memory>>20)
 	}
 	return Message{}, reason, killed
+}
+
+// limit is the memory at which the system ends a worker.
+func (p *Pool) limit() int64 {
+	if p.Confinement().Memory {
+		return p.cfg.Memory
+	}
+	return math.MaxInt64
 }
 
 // ownError is one of the host itself.
@@ -180,9 +202,11 @@ type talk struct {
 	process  *process
 	job      Job
 	clock    *clock
-	asks     int
+	frames   int   // that the worker has sent
+	asked    int64 // bytes in them
 	sent     int64
 	problems []error // that were answers
+	texts    int     // bytes of them
 }
 
 func (t *talk) run() (status string, m Message, err error) {
@@ -205,7 +229,7 @@ func (t *talk) run() (status string, m Message, err error) {
 			if t.job.Doing != nil {
 				t.job.Doing(t.process.doing)
 			}
-		case frameAsk:
+		case frameAsk, frameLarge:
 			if err := t.answer(name, m); err != nil {
 				return "", Message{}, err
 			}
@@ -221,12 +245,20 @@ func (t *talk) receive() (kind byte, name string, m Message, err error) {
 	if err != nil {
 		return 0, "", Message{}, err
 	}
-	if size > frameLimit(kind) || size > MaxSmall && t.job.Cost == nil {
+	if size > frameLimit(kind) || size > MaxSmall && t.job.Cost == nil || kind == frameLarge && !t.job.LargeAsks {
 		return 0, "", Message{}, errProtocol
 	}
+	if kind != frameResult {
+		if t.frames, t.asked = t.frames+1, t.asked+int64(size); t.frames > maxAsks || t.asked > maxAsked {
+			return 0, "", Message{}, errProtocol
+		}
+	}
 	if size > MaxSmall {
+		if int64(size) > t.pool.cfg.Memory {
+			return 0, "", Message{}, &ownError{&LargeError{int64(size), t.pool.cfg.Memory}}
+		}
 		t.job.sent.free()
-		if t.job.sent.release, err = t.pool.large.acquire(t.ctx, int64(size)); err != nil {
+		if t.job.sent.release, err = t.pool.large.acquire(t.ctx, t.job.Owner, int64(size)); err != nil {
 			return 0, "", Message{}, &ownError{err}
 		}
 	}
@@ -236,7 +268,7 @@ func (t *talk) receive() (kind byte, name string, m Message, err error) {
 
 // answer answers what a worker asks for.
 func (t *talk) answer(kind string, m Message) error {
-	if t.asks++; t.asks > maxAsks || t.job.Answer == nil {
+	if len(kind) > maxKind || t.job.Answer == nil {
 		return errProtocol
 	}
 	t.clock.stop()
@@ -254,7 +286,9 @@ func (t *talk) answer(kind string, m Message) error {
 		if f.Panic != "" {
 			return &ownError{err}
 		}
-		t.problems = append(t.problems, problem.All(err)[:len(f.Problems)]...)
+		if !t.keep(problem.All(err)[:len(f.Problems)]) {
+			return &ownError{errRefused}
+		}
 		text, jsonErr := json.Marshal(f)
 		if jsonErr != nil {
 			return &ownError{jsonErr}
@@ -265,6 +299,18 @@ func (t *talk) answer(kind string, m Message) error {
 		return errProtocol
 	}
 	return writeFrame(t.process.out, frameAnswer, status, got)
+}
+
+// errRefused says that a worker asked in vain too often.
+var errRefused = fmt.Errorf("the job asks for too many things that are missing or not allowed; the limits are %d problems and %s of text", maxProblems, bytesOf(maxProblemTexts))
+
+// keep keeps problems that a worker was answered with, because its own may come from them. It reports whether there is room for them.
+func (t *talk) keep(problems []error) bool {
+	for _, p := range problems {
+		t.texts += len(p.Error())
+	}
+	t.problems = append(t.problems, problems...)
+	return len(t.problems) <= maxProblems && t.texts <= maxProblemTexts
 }
 
 // printable is a text of a worker for messages.

@@ -33,7 +33,8 @@ type Config struct {
 	Jobs int
 	// Long is how long a job may compute before it yields to all others: its worker gets the lowest priority, and no other job. Zero is 250 ms.
 	Long time.Duration
-	// Large bounds the bytes of large answers that are at hand at once, in all jobs; as they are sent, and decoded. Larger ones come alone. Zero is 64 MiB.
+	// Large bounds the bytes of large answers that are at hand at once, in all jobs; as they are sent, and decoded. An owner of jobs has at most half of it. A
+	// larger answer counts as so much: it comes alone, or with that of one other owner. No answer takes more than Memory. Zero is 64 MiB.
 	Large int64
 	// Ended is called for each worker that has ended. Nil is nobody.
 	Ended func(Ended)

@@ -54,20 +54,31 @@ func (w Workers) Compare(ctx context.Context, c parent.Comparison) ([]parent.Sum
 	if err != nil {
 		return nil, err
 	}
-	host := &compareHost{open: c.Open, views: map[int]*tree.View{}}
+	host := &compareHost{open: c.Open, views: map[int]*tree.View{}, most: 2 * len(c.Pairs)}
 	if m, err = w.Pool.Do(ctx, worker.Job{Kind: "compare", What: "comparing commits", Message: m, Answer: host.answer}); err != nil {
 		return nil, err
 	}
-	var list []compared
-	if err := m.Decode(&list); err != nil || len(list) != len(c.Pairs) {
+	return decodeCompared(m, len(c.Pairs), host.failed)
+}
+
+// maxSum bounds the bytes of a sum, which is kept for later comparisons.
+const maxSum = 128
+
+// decodeCompared reads the answer for so many pairs.
+func decodeCompared(m worker.Message, pairs int, failed []error) ([]parent.Sums, error) {
+	list, err := worker.DecodeList[compared](m.Head, pairs)
+	if err != nil || len(list) != pairs {
 		return nil, errAnswer
 	}
 	out := make([]parent.Sums, len(list))
 	for i, s := range list {
+		if len(s.Sum[0]) > maxSum || len(s.Sum[1]) > maxSum {
+			return nil, errAnswer
+		}
 		out[i].Sum = s.Sum
 		switch {
-		case s.Open > 0 && s.Open <= len(host.failed):
-			out[i].Err = host.failed[s.Open-1]
+		case s.Open > 0 && s.Open <= len(failed):
+			out[i].Err = failed[s.Open-1]
 		case s.Problem != "":
 			out[i].Err = errors.New(s.Problem)
 		}
@@ -80,6 +91,7 @@ type compareHost struct {
 	open   parent.Commits
 	views  map[int]*tree.View
 	failed []error
+	most   int // commits that are opened
 }
 
 // commit is the head of the answer with a commit's files. Failed says that it could not be opened. Its blobs are the names.
@@ -94,7 +106,7 @@ func (h *compareHost) answer(ctx context.Context, kind string, m worker.Message)
 	switch kind {
 	case "open":
 		var q ofTree
-		if err := m.Decode(&q); err != nil {
+		if err := m.Decode(&q); err != nil || len(h.views)+len(h.failed) >= h.most {
 			return worker.Message{}, errAnswer
 		}
 		return h.list(ctx, q)

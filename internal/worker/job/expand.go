@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/argosy-cd/argosy/internal/appset"
 	"github.com/argosy-cd/argosy/internal/appset/generator"
@@ -71,7 +72,7 @@ func (w Workers) Expand(ctx context.Context, e parent.Evaluation) (*appset.Expan
 	}
 	warnings := []string(nil)
 	host.warn = func(lines []string) { warnings = lines }
-	m, err := w.Pool.Do(ctx, worker.Job{Kind: "expand", What: what, Message: head, Doing: e.Doing, Answer: host.answer, Cost: costOfExpanded})
+	m, err := w.Pool.Do(ctx, worker.Job{Kind: "expand", What: what, Message: head, Doing: e.Doing, Answer: host.answer, Cost: costOfExpanded, LargeAsks: host.engine != nil, Owner: e.Call.Project})
 	if err != nil {
 		return &appset.Expanded{Warnings: warnings}, err
 	}
@@ -95,7 +96,7 @@ func decodeExpanded(m worker.Message) (*appset.Expanded, error) {
 		return nil, errAnswer
 	}
 	list, err := objects(m.Blobs[0])
-	if err != nil || len(list) != len(head.Read) {
+	if err != nil || len(list) != len(head.Read) || !fewWarnings(head.Warnings, maxWarningTexts) {
 		return nil, errAnswer
 	}
 	out := &appset.Expanded{Objects: list, Sets: head.Sets, Rendered: head.Rendered, Warnings: head.Warnings, Reads: make([][]appset.Read, len(list))}
@@ -122,8 +123,11 @@ type expandHost struct {
 
 // Limits of one expansion.
 const (
-	maxTrees    = 200
-	maxWarnings = 10_000
+	maxTrees = 200
+	// maxWarnings bounds the warnings, and maxWarningTexts their bytes. maxFailureTexts is for those that go with an error, as a question.
+	maxWarnings     = 1000
+	maxWarningTexts = 256 << 10
+	maxFailureTexts = 32 << 10
 	// maxSpecs bounds the memory of sets for the engine of the host, and maxSetHeads the bytes of their names.
 	maxSpecs    = 64 << 20
 	maxSetHeads = 1 << 20
@@ -155,8 +159,11 @@ func (h *expandHost) answer(ctx context.Context, kind string, m worker.Message) 
 		}
 		return readArchive(h.archive, m)
 	case "warnings":
-		var lines []string
-		if err := m.Decode(&lines); err != nil || len(lines) > maxWarnings {
+		if len(m.Blobs) != 1 {
+			return worker.Message{}, errAnswer
+		}
+		lines := unpackNames(m.Blobs[0])
+		if !fewWarnings(lines, maxFailureTexts) {
 			return worker.Message{}, errAnswer
 		}
 		h.warn(lines)
@@ -297,19 +304,40 @@ func expand(h *worker.Host, m worker.Message) (worker.Message, error) {
 	out, err := parent.Here{}.Expand(context.Background(), e)
 	if err != nil {
 		if len(out.Warnings) > 0 {
-			lines, headErr := worker.NewMessage(out.Warnings[:min(len(out.Warnings), maxWarnings)])
-			if headErr == nil {
-				_, headErr = h.Ask("warnings", lines)
-			}
-			err = errors.Join(err, headErr)
+			_, askErr := h.Ask("warnings", worker.Message{Head: []byte("null"), Blobs: [][]byte{packNames(boundWarnings(out.Warnings, maxFailureTexts))}})
+			err = errors.Join(err, askErr)
 		}
 		return worker.Message{}, err
 	}
 	return encodeExpanded(out)
 }
 
+// boundWarnings leaves out warnings that are too many or too long, and says how many.
+func boundWarnings(lines []string, texts int) []string {
+	out := make([]string, 0, min(len(lines), maxWarnings))
+	for i, line := range lines {
+		line = strings.ToValidUTF8(line, "\ufffd") // as JSON has it
+		more := fmt.Sprintf("%d more warnings are left out", len(lines)-i)
+		last := i == len(lines)-1
+		if texts < len(line) || !last && (len(out) == maxWarnings-1 || texts < len(line)+len(more)) {
+			return append(out, more)
+		}
+		texts -= len(line)
+		out = append(out, line)
+	}
+	return out
+}
+
+// fewWarnings reports whether warnings are within the limits of boundWarnings.
+func fewWarnings(lines []string, texts int) bool {
+	for _, line := range lines {
+		texts -= len(line)
+	}
+	return len(lines) <= maxWarnings && texts >= 0
+}
+
 func encodeExpanded(out *appset.Expanded) (worker.Message, error) {
-	head := expanded{Sets: out.Sets, Rendered: out.Rendered, Warnings: out.Warnings[:min(len(out.Warnings), maxWarnings)], Read: make([]int, len(out.Objects))}
+	head := expanded{Sets: out.Sets, Rendered: out.Rendered, Warnings: boundWarnings(out.Warnings, maxWarningTexts), Read: make([]int, len(out.Objects))}
 	known := map[*appset.Read]int{}
 	for i, reads := range out.Reads {
 		if len(reads) == 0 {
@@ -380,7 +408,7 @@ func (r *remote) Generate(_ context.Context, sets ...appset.Set) (*appset.Result
 	if err != nil {
 		return nil, err
 	}
-	if m, err = r.host.Ask("sets", m); err != nil {
+	if m, err = r.host.AskLarge("sets", m); err != nil {
 		return nil, err
 	}
 	var head generated

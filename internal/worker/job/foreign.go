@@ -80,8 +80,12 @@ func (f *Foreign) render(ctx context.Context, pool *worker.Pool, r source.Reques
 // explain says why a worker has not rendered a source.
 func (f *Foreign) explain(err error, limit time.Duration) error {
 	var killed *worker.KilledError
-	if errors.As(err, new(*flight.PanicError)) {
+	var large *worker.LargeError
+	switch {
+	case errors.As(err, new(*flight.PanicError)):
 		return errors.New("rendering it was stopped: it crashed")
+	case errors.As(err, &large):
+		return fmt.Errorf("it becomes manifests that take %d MiB of memory, and the limit is %d MiB", large.Bytes>>20, large.Limit>>20)
 	}
 	if !errors.As(err, &killed) {
 		return err

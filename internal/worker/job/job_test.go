@@ -3,12 +3,14 @@ package job
 import (
 	"bytes"
 	"context"
+	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"math"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -200,6 +202,120 @@ func TestCompare(t *testing.T) {
 	}
 	if got[0].Sum[0] != got[0].Sum[1] || got[0].Sum[0] == "" || got[1].Sum[0] == got[1].Sum[1] || !errors.Is(got[2].Err, errPolicy) || got[3].Err == nil {
 		t.Errorf("%+v", got[1:])
+	}
+}
+
+// TestLies: an answer that says more than its question allows is refused, before there is memory for it.
+func TestLies(t *testing.T) {
+	objects, err := encodeObjects(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	expanded := func(warnings ...string) error {
+		m, err := worker.NewMessage(expanded{Warnings: warnings}, objects)
+		if err == nil {
+			_, err = decodeExpanded(m)
+		}
+		return err
+	}
+	compared := func(head string) error {
+		_, err := decodeCompared(worker.Message{Head: []byte(head)}, 1, nil)
+		return err
+	}
+	comparison := &compareHost{most: 2, views: map[int]*tree.View{}, open: func(_ context.Context, _, commit string) (parent.Tree, error) {
+		if commit == "secret" {
+			return nil, errPolicy
+		}
+		return known{}, nil
+	}}
+	open := func(commit string) error {
+		m, err := worker.NewMessage(ofTree{Commit: commit})
+		if err == nil {
+			_, err = comparison.answer(t.Context(), "open", m)
+		}
+		return err
+	}
+	for _, tt := range []struct {
+		name string
+		err  error
+		want error
+	}{
+		{"as many warnings as there may be", expanded(make([]string, maxWarnings)...), nil},
+		{"more warnings", expanded(make([]string, maxWarnings+1)...), errAnswer},
+		{"a long warning", expanded(strings.Repeat("w", maxWarningTexts+1)), errAnswer},
+		{"a sum", compared(`[{"sum": ["a", "b"]}]`), nil},
+		{"a long sum", compared(`[{"sum": ["", "` + strings.Repeat("a", maxSum+1) + `"]}]`), errAnswer},
+		{"another pair", compared(`[{}, {}]`), errAnswer},
+		{"a commit", open("a"), nil},
+		{"a commit that is refused", open("secret"), nil},
+		{"one commit more", open("b"), errAnswer},
+	} {
+		if !errors.Is(tt.err, tt.want) {
+			t.Errorf("%s: %v, want %v", tt.name, tt.err, tt.want)
+		}
+	}
+	many := worker.Message{Head: []byte(`[` + strings.Repeat("{},", 1_000_000) + `{}]`)}
+	before := allocated()
+	if _, err := decodeCompared(many, 1, nil); err == nil || allocated()-before > 1<<20 {
+		t.Errorf("%d bytes, %v", allocated()-before, err)
+	}
+}
+
+// TestBoundWarnings: warnings that are too many are left out, and that is said.
+func TestBoundWarnings(t *testing.T) {
+	for _, tt := range []struct {
+		name  string
+		lines []string
+		want  int
+		last  string
+	}{
+		{"none", nil, 0, ""},
+		{"few", []string{"a", "b"}, 2, "b"},
+		{"bytes", []string{"a\xffb"}, 1, "a\ufffdb"},
+		{"all", slices.Repeat([]string{"w"}, maxWarnings), maxWarnings, "w"},
+		{"many", slices.Repeat([]string{"w"}, maxWarnings+5), maxWarnings, "6 more warnings are left out"},
+		{"long", []string{"a", strings.Repeat("x", 1800), strings.Repeat("x", 1800), "b"}, 3, "2 more warnings are left out"},
+		{"longest", []string{strings.Repeat("x", 3000)}, 1, "1 more warnings are left out"},
+	} {
+		got := boundWarnings(tt.lines, 2048)
+		if len(got) != tt.want || tt.want > 0 && got[len(got)-1] != tt.last || !fewWarnings(got, 2048) {
+			t.Errorf("%s: %d warnings", tt.name, len(got))
+		}
+	}
+}
+
+// TestMaps: small maps take much more memory than bytes, and are counted as what they take.
+func TestMaps(t *testing.T) {
+	maps := func(n int) []byte {
+		return append(binary.AppendUvarint([]byte{tagList}, uint64(n)), bytes.Repeat([]byte{tagMap, 1, 0, tagNil}, n)...)
+	}
+	const n = 100_000
+	data := maps(n)
+	cost, err := costOfObjects(worker.Message{Blobs: [][]byte{data}})
+	if err != nil || cost < 300*n {
+		t.Errorf("%d bytes, %v", cost, err)
+	}
+	before := allocated()
+	if _, err := objects(data); err != nil || allocated()-before > cost+cost/10 {
+		t.Errorf("%d bytes were allocated, and %d counted: %v", allocated()-before, cost, err)
+	}
+	if _, err := costOfObjects(worker.Message{Blobs: [][]byte{maps(2_000_000)}}); err == nil {
+		t.Error("700 MB are accepted")
+	}
+}
+
+// TestNeverInHost: the host does not evaluate sets for a worker that has the engine.
+func TestNeverInHost(t *testing.T) {
+	spec, err := appendValue(nil, map[string]any{"generators": []any{}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := worker.NewMessage([]set{{Name: "x"}}, spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := (&expandHost{}).answer(t.Context(), "sets", m); !errors.Is(err, errAnswer) {
+		t.Error(err)
 	}
 }
 

@@ -61,7 +61,7 @@ func (w Workers) Sources(ctx context.Context, s *S3) (file string, list []trigge
 	if err != nil {
 		return "", nil, err
 	}
-	m, err = w.Pool.Do(ctx, worker.Job{Kind: "sources", What: "reading " + triggerfile.Name, Message: m, Doing: s.Doing, Answer: s.answer})
+	m, err = w.Pool.Do(ctx, worker.Job{Kind: "sources", What: "reading " + triggerfile.Name, Message: m, Doing: s.Doing, Answer: s.answer, Owner: s.Call.Project})
 	if err != nil {
 		return "", nil, err
 	}
@@ -88,7 +88,7 @@ func (w Workers) Render(ctx context.Context, s *S3, fetched []s3source.Fetched) 
 	if err != nil {
 		return nil, err
 	}
-	m, err = w.Pool.Do(ctx, worker.Job{Kind: "render", What: "rendering what is in S3", Message: m, Doing: s.Doing, Answer: s.answer, Cost: costOfObjects})
+	m, err = w.Pool.Do(ctx, worker.Job{Kind: "render", What: "rendering what is in S3", Message: m, Doing: s.Doing, Answer: s.answer, Cost: costOfObjects, Owner: s.Call.Project})
 	if err != nil {
 		return nil, err
 	}
