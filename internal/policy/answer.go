@@ -10,14 +10,13 @@ import (
 	"github.com/argosy-cd/argosy/internal/words"
 )
 
-// maxProblems bounds the problems of an answer that are reported, and its warnings. An answer can have a problem in each of its objects.
+// maxProblems bounds the problems of an answer that are reported, and the warnings that have details. Each object can have some.
 const maxProblems = 100
 
 // Answer returns nil if a plugin may answer with objects for a parent, whichever plugin it is. Objects without a namespace are deployed to that of the
 // parent's destination. The warnings are about objects that Argo CD takes and does not deploy.
 func (p *Policy) Answer(parent Parent, destination string, objects []manifest.Object) (warnings []string, err error) {
 	var errs []error
-	more := 0 // warnings
 	for _, o := range objects {
 		if len(errs) >= maxProblems {
 			errs = append(errs, fmt.Errorf("checking stopped after %d problems; there may be more", len(errs)))
@@ -33,16 +32,13 @@ func (p *Policy) Answer(parent Parent, destination string, objects []manifest.Ob
 		case unknown && own:
 			errs = append(errs, fmt.Errorf("%s: the hook type %s is refused: Argo CD does not know it, so it would not deploy the object, and delete it if it is there", title(o), quote(hook)))
 		case unknown && len(warnings) >= maxProblems:
-			more++
+			warnings = append(warnings, "one more object has a hook type that Argo CD does not know")
 		case unknown:
 			warnings = append(warnings, fmt.Sprintf("%s: Argo CD does not know the hook type %s, so it does not deploy the object, and deletes it if it is there", title(o), quote(hook)))
 		}
 		if own {
 			errs = append(errs, p.own(parent, destination, o)...)
 		}
-	}
-	if more > 0 {
-		warnings = append(warnings, fmt.Sprintf("Argo CD does not know the hook types of %s more", words.Count(more, "object")))
 	}
 	return warnings, errors.Join(errs...)
 }
