@@ -55,7 +55,7 @@ type Server struct {
 	slots   *gate
 	uploads *gate
 	sockets []*socket
-	// stuck is since when as many calls are left as may run.
+	// stuck is since when the calls of several projects that are left are as many as may run.
 	stuck atomic.Pointer[time.Time]
 }
 
@@ -91,7 +91,7 @@ func Listen(ctx context.Context, cfg Config) (*Server, error) {
 	}
 	s := &Server{
 		cfg:   cfg,
-		slots: &gate{size: cfg.Parallel, spare: 1, extra: cfg.Extra, most: cfg.Parallel, line: maxWaiting, maxLeft: max(1, cfg.Parallel/4), now: cfg.Now},
+		slots: newSlots(cfg),
 		// Two of the largest repositories that are allowed, or 512 small ones, and two more in each plugin for projects that have none.
 		uploads: &gate{size: 2 * projectUnits, extra: 2, most: projectUnits, line: maxWaiting, maxLeft: 1, now: cfg.Now},
 	}
@@ -107,6 +107,11 @@ func Listen(ctx context.Context, cfg Config) (*Server, error) {
 		s.sockets = append(s.sockets, sock)
 	}
 	return s, nil
+}
+
+// newSlots is for calls of plugins.
+func newSlots(cfg Config) *gate {
+	return &gate{size: cfg.Parallel, spare: 1, extra: cfg.Extra, most: cfg.Parallel, line: maxWaiting, maxLeft: max(1, cfg.Parallel/4), now: cfg.Now}
 }
 
 func listen(ctx context.Context, dir string, p Plugin) (*socket, error) {
@@ -238,19 +243,20 @@ func (s *Server) Close() {
 const (
 	// maxWaiting is how many requests of a project may wait for a plugin.
 	maxWaiting = 256
-	// stuckAfter is how long as many calls may be left as may run.
+	// stuckAfter is how long the calls of several projects that are left may be as many as may run.
 	stuckAfter = time.Minute
 )
 
-// Healthy returns an error if only a restart can help: a socket is gone, or too many calls do not end.
+// Healthy returns an error if only a restart can help: a socket is gone, or too many calls of several projects do not end. A restart ends the requests of all, so
+// one project cannot cause it.
 func (s *Server) Healthy() error {
 	for _, sock := range s.sockets {
 		if info, err := os.Lstat(sock.path); err != nil || !os.SameFile(info, sock.info) {
 			return fmt.Errorf("socket %s is gone, or another process's", sock.path)
 		}
 	}
-	_, _, left := s.slots.load()
-	if left < s.cfg.Parallel {
+	left := s.slots.hung()
+	if left < max(s.cfg.Parallel, s.slots.maxLeft+1) {
 		s.stuck.Store(nil)
 		return nil
 	}
