@@ -97,13 +97,14 @@ func Listen(ctx context.Context, cfg Config) (*Server, error) {
 	}
 	memory := &budget{}
 	memory.give(allMemory)
+	heads := &heads{}
 	for _, p := range cfg.Plugins {
 		sock, err := listen(ctx, cfg.Dir, p)
 		if err != nil {
 			s.Close()
 			return nil, err
 		}
-		sock.register(&service{plugin: p, cfg: cfg, slots: s.slots, uploads: s.uploads, memory: memory, calls: flight.Group[answer]{Fresh: true}})
+		sock.register(&service{plugin: p, cfg: cfg, slots: s.slots, uploads: s.uploads, memory: memory, heads: heads, calls: flight.Group[answer]{Fresh: true}})
 		s.sockets = append(s.sockets, sock)
 	}
 	return s, nil
@@ -174,7 +175,7 @@ func cause(err error) error {
 
 func (s *socket) register(service *service) {
 	s.server = grpc.NewServer(
-		grpc.MaxRecvMsgSize(maxAnswer), grpc.MaxSendMsgSize(maxAnswer),
+		grpc.MaxRecvMsgSize(maxMessageSize), grpc.MaxSendMsgSize(maxAnswer),
 		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: 5 * time.Second}),
 		// A repository comes in messages of a kilobyte: windows of 64 KiB would make it stop and go. A request that waits has a full window in memory.
 		grpc.InitialWindowSize(256<<10), grpc.InitialConnWindowSize(1<<20),
