@@ -72,6 +72,7 @@ type service struct {
 	cfg     Config
 	slots   *gate // for calls of plugins
 	uploads *gate // for repositories that are being received, or are kept for a call
+	looks   *gate // for discovery, which unpacks repositories in this process
 	memory  *budget
 	heads   *heads
 	calls   flight.Group[answer]
@@ -112,13 +113,20 @@ func (s *service) GenerateManifest(stream grpc.ClientStreamingServer[pluginpb.Ap
 // MatchRepository says whether an application is for this plugin.
 func (s *service) MatchRepository(stream grpc.ClientStreamingServer[pluginpb.AppStreamRequest, pluginpb.RepositoryResponse]) error {
 	found := false
-	err := s.handle(stream, "match", s.looks, func(ctx context.Context, r *Request, _ *Event) (err error) {
+	err := s.handle(stream, "match", s.discovers, func(ctx context.Context, r *Request, _ *Event) (err error) {
 		if s.plugin.Discover == "" {
 			return nil
 		}
 		if r.upload.reader == nil { // refused
 			return r.err
 		}
+		r.Doing("waiting for its turn behind other requests")
+		pass, err := s.looks.enter(ctx, s.tenant(r), 1)
+		if err != nil {
+			return err
+		}
+		defer pass.leave()
+		r.Doing("looking for " + s.plugin.Discover)
 		found, err = archive.Has(&stoppable{ctx, r.upload.stream()}, path.Join(r.Dir, s.plugin.Discover))
 		return err
 	})
@@ -134,8 +142,8 @@ func (s *service) MatchRepository(stream grpc.ClientStreamingServer[pluginpb.App
 	return stream.SendAndClose(&pluginpb.RepositoryResponse{IsSupported: found, IsDiscoveryEnabled: found})
 }
 
-// looks reports whether the plugin looks for a file.
-func (s *service) looks(argo.Call) bool { return s.plugin.Discover != "" }
+// discovers reports whether the plugin looks for a file.
+func (s *service) discovers(argo.Call) bool { return s.plugin.Discover != "" }
 
 // GetParametersAnnouncement says which parameters there are.
 func (s *service) GetParametersAnnouncement(stream grpc.ClientStreamingServer[pluginpb.AppStreamRequest, pluginpb.ParametersAnnouncementResponse]) error {

@@ -283,3 +283,30 @@ func TestLargeHeads(t *testing.T) {
 	}
 	await(func() bool { e := f.seen()[len(f.seen())-1]; return e.Err != nil && e.Code == codes.ResourceExhausted && e.Err.Error() == "the parameters of the application have more than 4 MiB, as Argo CD sends them" })
 }
+
+// TestLooks: discovery of one project takes a few places, and another project does not wait for it.
+func TestLooks(t *testing.T) {
+	f := serve(t, cmp.Plugin{Generate: files, Discover: "t.yaml"}, cmp.Config{})
+	hold := make(chan struct{})
+	ctx, cancel := context.WithCancel(t.Context())
+	var wg sync.WaitGroup
+	most := runtime.GOMAXPROCS(0)
+	for i := range most + 10 {
+		r := of("bad", i)
+		r.Stop, r.Stopping = 10, func() { <-hold }
+		wg.Go(func() { _, _ = cmptest.Match(ctx, f.socket, r) })
+	}
+	await(func() bool { running, waiting := f.Looks(); return running == most && waiting == 10 })
+	good := of("good", 0)
+	for name, want := range map[string]bool{"app/t.yaml": true, "app/u.yaml": false} {
+		good.Files = map[string]string{name: ""}
+		if got, err := cmptest.Match(t.Context(), f.socket, good); err != nil || got.GetIsSupported() != want {
+			t.Errorf("%s: %v, %v", name, got, err)
+		}
+	}
+	neighbour(t, f.socket, "bad") // answers are not discovery
+	close(hold)
+	cancel()
+	wg.Wait()
+	await(func() bool { running, waiting := f.Looks(); return running+waiting == 0 })
+}

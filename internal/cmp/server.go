@@ -54,6 +54,7 @@ type Server struct {
 	cfg     Config
 	slots   *gate
 	uploads *gate
+	looks   *gate
 	sockets []*socket
 	// stuck is since when the calls of several projects that are left are as many as may run.
 	stuck atomic.Pointer[time.Time]
@@ -95,6 +96,9 @@ func Listen(ctx context.Context, cfg Config) (*Server, error) {
 		// Two of the largest repositories that are allowed, or 512 small ones, and two more in each plugin for projects that have none.
 		uploads: &gate{size: 2 * projectUnits, extra: 2, most: projectUnits, line: maxWaiting, maxLeft: 1, now: cfg.Now},
 	}
+	// A look takes a processor: a project has no more of them than there are processors, and its other looks wait.
+	cores := runtime.GOMAXPROCS(0)
+	s.looks = &gate{size: 2 * cores, spare: 1, extra: cores, most: cores, line: maxWaiting, maxLeft: 1, now: cfg.Now}
 	memory := &budget{}
 	memory.give(allMemory)
 	heads := &heads{}
@@ -104,7 +108,7 @@ func Listen(ctx context.Context, cfg Config) (*Server, error) {
 			s.Close()
 			return nil, err
 		}
-		sock.register(&service{plugin: p, cfg: cfg, slots: s.slots, uploads: s.uploads, memory: memory, heads: heads, calls: flight.Group[answer]{Fresh: true}})
+		sock.register(&service{plugin: p, cfg: cfg, slots: s.slots, uploads: s.uploads, looks: s.looks, memory: memory, heads: heads, calls: flight.Group[answer]{Fresh: true}})
 		s.sockets = append(s.sockets, sock)
 	}
 	return s, nil
@@ -284,4 +288,10 @@ func (s *Server) Load() (running, waiting, left int) { return s.slots.load() }
 func (s *Server) Uploads() (held, waiting int) {
 	held, waiting, _ = s.uploads.load()
 	return held, waiting
+}
+
+// Looks is how many repositories are being searched for a plugin's file, and how many requests wait for their turn to be.
+func (s *Server) Looks() (running, waiting int) {
+	running, waiting, _ = s.looks.load()
+	return running, waiting
 }
