@@ -271,6 +271,9 @@ func (s *service) head(in stream) (*pluginpb.AppStreamRequest, error) {
 
 // receive reads the head of a request, and keeps what an answer needs of it. A head that is refused is an error in the request: the rest must be read all the same.
 func (s *service) receive(in stream, method string, reads func(argo.Call) bool) (*Request, error) {
+	c := connOf(in.Context())
+	c.begin()
+	defer c.end()
 	first, err := s.head(in)
 	if err != nil {
 		return nil, err

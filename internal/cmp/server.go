@@ -201,8 +201,9 @@ func (s *Server) Paths() []string {
 // Serve answers until ctx ends, and then finishes what runs, for so long.
 func (s *Server) Serve(ctx context.Context, grace time.Duration) error {
 	ended := make(chan error, len(s.sockets))
+	room := make(chan struct{}, largeHeads)
 	for _, sock := range s.sockets {
-		go func() { ended <- sock.server.Serve(sock.listener) }()
+		go func() { ended <- sock.server.Serve(listener{sock.listener, room}) }()
 	}
 	var err error
 	select {
