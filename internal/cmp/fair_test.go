@@ -281,7 +281,10 @@ func TestLargeHeads(t *testing.T) {
 	if _, err := cmptest.Generate(t.Context(), f.socket, r); err == nil {
 		t.Error("a message of 6 MiB was accepted")
 	}
-	await(func() bool { e := f.seen()[len(f.seen())-1]; return e.Err != nil && e.Code == codes.ResourceExhausted && e.Err.Error() == "the parameters of the application have more than 4 MiB, as Argo CD sends them" })
+	await(func() bool {
+		e := f.seen()[len(f.seen())-1]
+		return e.Err != nil && e.Code == codes.ResourceExhausted && e.Err.Error() == "the parameters of the application have more than 4 MiB, as Argo CD sends them"
+	})
 }
 
 // TestLooks: discovery of one project takes a few places, and another project does not wait for it.
