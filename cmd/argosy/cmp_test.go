@@ -183,7 +183,7 @@ func TestCmp(t *testing.T) {
 	for _, want := range []string{
 		`argosy_cmp_requests_total{code="OK",method="generate",plugin="appset"} 2`, `argosy_cmp_requests_total{code="Unknown",method="generate",plugin="s3"} 6`,
 		`argosy_cmp_requests_total{code="OK",method="match",plugin="s3"} 1`, `argosy_cmp_applications_generated_total 4`, `argosy_s3_requests_total{operation="get",result="ok"}`,
-		`argosy_s3_cache_total{result="hit"} 3`, `argosy_s3_cache_total{result="miss"} 5`, `argosy_cmp_calls_running 0`, `argosy_cmp_calls_left 0`, `argosy_cmp_uploads_held 0`, `argosy_cmp_request_seconds_bucket`,
+		`argosy_s3_cache_total{result="hit"} 3`, `argosy_s3_cache_total{result="miss"} 5`, `argosy_cmp_calls_running 0`, `argosy_cmp_calls_left 0`, `argosy_cmp_uploads_held 0`, `argosy_cmp_discoveries_running 0`, `argosy_cmp_discoveries_waiting 0`, `argosy_cmp_request_seconds_bucket`,
 	} {
 		if !strings.Contains(metrics, want) {
 			t.Errorf("metrics: no %s in\n%s", want, metrics)

@@ -177,6 +177,18 @@ func TestHas(t *testing.T) {
 	}
 }
 
+// TestHasLimit: what is unpacked to find a file is bounded, also if it packs to nothing.
+func TestHasLimit(t *testing.T) {
+	zeros := record('0', "zeros", strings.Repeat("\x00", 1<<20))
+	found, err := has(strings.NewReader(gz(zeros+record('0', "app/t.yaml", "x")+end)), "app/t.yaml", 1<<20)
+	if found || err == nil || err.Error() != "unpacked, it has more than the limit of 1048576 bytes in which a file is looked for" {
+		t.Errorf("%v, %v", found, err)
+	}
+	if found, err := has(strings.NewReader(gz(record('0', "app/t.yaml", "x")+zeros+end)), "app/t.yaml", 1<<20); !found || err != nil {
+		t.Errorf("before the limit: %v, %v", found, err)
+	}
+}
+
 func FuzzPick(f *testing.F) {
 	f.Add([]byte(record('5', "./", "") + record('0', "app/a.yaml", "1") + link("app/l", "../x") + link("x", "y") + record('0', "y/f", "2") + end))
 	limits := Limits{Entries: 20, FileBytes: 1 << 12, Bytes: 1 << 13}

@@ -15,6 +15,7 @@ import (
 	"github.com/argosy-cd/argosy/internal/flight"
 	"github.com/argosy-cd/argosy/internal/manifest"
 	"github.com/argosy-cd/argosy/internal/problem"
+	"github.com/argosy-cd/argosy/internal/words"
 )
 
 // coded is an error with a code of gRPC.
@@ -63,7 +64,7 @@ func Message(err error) string {
 			parts = append(parts, fmt.Sprintf("and %d more problems", len(all)-i))
 			break
 		}
-		parts = append(parts, e.Error())
+		parts = append(parts, words.Shorten(e.Error(), maxMessage))
 	}
 	text := strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) {

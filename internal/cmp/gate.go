@@ -19,7 +19,8 @@ import (
 // last of the common pool is spared for projects that have no work going on at all. So work that hangs in one project, be it in all plugins, does not stop
 // another project, and a plugin whose work hangs in all projects does not stop the other plugin.
 //
-// Work that goes on after its request has ended gives its units back, and counts as left. A project with too much of it must wait, alone.
+// Work that goes on after its request has ended gives its units back, and counts as left. While a project of a plugin has work left, no more than maxLeft of its work
+// goes on at once, with the work that is left; the rest must wait, alone.
 type gate struct {
 	size    int // units of the common pool
 	spare   int // of these, for projects that have no work going on; if there are any, extra passes are used first
@@ -172,9 +173,9 @@ func (g *gate) admits(t *tenant) (extra, ok bool) {
 	return extra, extra || free
 }
 
-// stuck reports whether a project has so much work left that it may not begin more.
+// stuck reports whether a project has work left, and with what runs so much that it may not begin more: what runs may be left, too.
 func (g *gate) stuck(t *tenant) bool {
-	if len(t.left) < g.maxLeft {
+	if t.running+len(t.left) < g.maxLeft {
 		return false
 	}
 	n, now := 0, g.now()
@@ -183,7 +184,7 @@ func (g *gate) stuck(t *tenant) bool {
 			n++
 		}
 	}
-	return n >= g.maxLeft
+	return n > 0 && t.running+n >= g.maxLeft
 }
 
 // abandon says that the request has ended, and the work goes on.
@@ -245,4 +246,18 @@ func (g *gate) load() (running, waiting, left int) {
 		running, waiting, left = running+t.running, waiting+len(t.waiting), left+len(t.left)
 	}
 	return running, waiting, left
+}
+
+// hung is how much work is left, with no more than maxLeft of each project, in all plugins: one project alone is not what a restart is for.
+func (g *gate) hung() (n int) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	projects := map[string]int{}
+	for _, t := range g.tenants {
+		projects[t.key.project] += len(t.left)
+	}
+	for _, left := range projects {
+		n += min(left, g.maxLeft)
+	}
+	return n
 }

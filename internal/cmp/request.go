@@ -26,12 +26,12 @@ type Request struct {
 	// Dir is the application's directory in the repository, "." if it is the root.
 	Dir string
 
-	name     string
-	env      map[string]string
-	checksum string
-	err      error // in the request itself
-	upload   *upload
-	what     atomic.Pointer[string]
+	name   string
+	key    string // the same for requests that have the same answer
+	head   int    // bytes of the head that are counted
+	err    error  // in the request itself
+	upload *upload
+	what   atomic.Pointer[string]
 }
 
 // Doing says what a request is about to do, for the message if that takes too long.

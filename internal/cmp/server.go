@@ -54,8 +54,9 @@ type Server struct {
 	cfg     Config
 	slots   *gate
 	uploads *gate
+	looks   *gate
 	sockets []*socket
-	// stuck is since when as many calls are left as may run.
+	// stuck is since when the calls of several projects that are left are as many as may run.
 	stuck atomic.Pointer[time.Time]
 }
 
@@ -91,22 +92,31 @@ func Listen(ctx context.Context, cfg Config) (*Server, error) {
 	}
 	s := &Server{
 		cfg:   cfg,
-		slots: &gate{size: cfg.Parallel, spare: 1, extra: cfg.Extra, most: cfg.Parallel, line: maxWaiting, maxLeft: max(1, cfg.Parallel/4), now: cfg.Now},
+		slots: newSlots(cfg),
 		// Two of the largest repositories that are allowed, or 512 small ones, and two more in each plugin for projects that have none.
 		uploads: &gate{size: 2 * projectUnits, extra: 2, most: projectUnits, line: maxWaiting, maxLeft: 1, now: cfg.Now},
 	}
+	// A look takes a processor: a project has no more of them than there are processors, and its other looks wait.
+	cores := runtime.GOMAXPROCS(0)
+	s.looks = &gate{size: 2 * cores, spare: 1, extra: cores, most: cores, line: maxWaiting, maxLeft: 1, now: cfg.Now}
 	memory := &budget{}
 	memory.give(allMemory)
+	heads := &heads{}
 	for _, p := range cfg.Plugins {
 		sock, err := listen(ctx, cfg.Dir, p)
 		if err != nil {
 			s.Close()
 			return nil, err
 		}
-		sock.register(&service{plugin: p, cfg: cfg, slots: s.slots, uploads: s.uploads, memory: memory, calls: flight.Group[answer]{Fresh: true}})
+		sock.register(&service{plugin: p, cfg: cfg, slots: s.slots, uploads: s.uploads, looks: s.looks, memory: memory, heads: heads, calls: flight.Group[answer]{Fresh: true}})
 		s.sockets = append(s.sockets, sock)
 	}
 	return s, nil
+}
+
+// newSlots is for calls of plugins.
+func newSlots(cfg Config) *gate {
+	return &gate{size: cfg.Parallel, spare: 1, extra: cfg.Extra, most: cfg.Parallel, line: maxWaiting, maxLeft: max(1, cfg.Parallel/4), now: cfg.Now}
 }
 
 func listen(ctx context.Context, dir string, p Plugin) (*socket, error) {
@@ -169,7 +179,7 @@ func cause(err error) error {
 
 func (s *socket) register(service *service) {
 	s.server = grpc.NewServer(
-		grpc.MaxRecvMsgSize(maxAnswer), grpc.MaxSendMsgSize(maxAnswer),
+		grpc.MaxRecvMsgSize(maxMessageSize), grpc.MaxSendMsgSize(maxAnswer),
 		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: 5 * time.Second}),
 		// A repository comes in messages of a kilobyte: windows of 64 KiB would make it stop and go. A request that waits has a full window in memory.
 		grpc.InitialWindowSize(256<<10), grpc.InitialConnWindowSize(1<<20),
@@ -191,8 +201,9 @@ func (s *Server) Paths() []string {
 // Serve answers until ctx ends, and then finishes what runs, for so long.
 func (s *Server) Serve(ctx context.Context, grace time.Duration) error {
 	ended := make(chan error, len(s.sockets))
+	room := make(chan struct{}, largeHeads)
 	for _, sock := range s.sockets {
-		go func() { ended <- sock.server.Serve(sock.listener) }()
+		go func() { ended <- sock.server.Serve(listener{sock.listener, room}) }()
 	}
 	var err error
 	select {
@@ -238,19 +249,20 @@ func (s *Server) Close() {
 const (
 	// maxWaiting is how many requests of a project may wait for a plugin.
 	maxWaiting = 256
-	// stuckAfter is how long as many calls may be left as may run.
+	// stuckAfter is how long the calls of several projects that are left may be as many as may run.
 	stuckAfter = time.Minute
 )
 
-// Healthy returns an error if only a restart can help: a socket is gone, or too many calls do not end.
+// Healthy returns an error if only a restart can help: a socket is gone, or too many calls of several projects do not end. A restart ends the requests of all, so
+// one project cannot cause it.
 func (s *Server) Healthy() error {
 	for _, sock := range s.sockets {
 		if info, err := os.Lstat(sock.path); err != nil || !os.SameFile(info, sock.info) {
 			return fmt.Errorf("socket %s is gone, or another process's", sock.path)
 		}
 	}
-	_, _, left := s.slots.load()
-	if left < s.cfg.Parallel {
+	left := s.slots.hung()
+	if left < max(s.cfg.Parallel, s.slots.maxLeft+1) {
 		s.stuck.Store(nil)
 		return nil
 	}
@@ -277,4 +289,10 @@ func (s *Server) Load() (running, waiting, left int) { return s.slots.load() }
 func (s *Server) Uploads() (held, waiting int) {
 	held, waiting, _ = s.uploads.load()
 	return held, waiting
+}
+
+// Looks is how many repositories are being searched for a plugin's file, and how many requests wait for their turn to be.
+func (s *Server) Looks() (running, waiting int) {
+	running, waiting, _ = s.looks.load()
+	return running, waiting
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/argosy-cd/argosy/internal/argo"
 	"github.com/argosy-cd/argosy/internal/manifest"
+	"github.com/argosy-cd/argosy/internal/problem"
 )
 
 func decode(t testing.TB, text string) []manifest.Object {
@@ -39,6 +40,7 @@ func TestAnswer(t *testing.T) {
 		"of another project":      {objects: strings.Replace(app("", ""), "team-a", "infra", 1), err: `Application "web": project "infra" is refused`},
 		"an operation":            {objects: app("", "operation: {sync: {}}\n"), err: `Application "web": operation is refused`},
 		"an operation of no type": {objects: app("", "operation: 1\n"), err: `Application "web": operation is refused`},
+		"an empty operation":      {objects: app("", "operation: {}\n"), err: `Application "web": operation is refused`},
 		"a status":                {objects: app("", "status: {operationState: {phase: Running}}\n"), err: `Application "web": status is refused: Argo CD goes on with an operation`},
 		"an empty status":         {objects: app("", "status: {}\noperation: null\n")},
 		"a set":                   {objects: "apiVersion: argoproj.io/v1alpha1\nkind: ApplicationSet\nmetadata: {name: s}\nspec: {}\n", err: `ApplicationSet "s" is refused: Argo CD would generate Applications from it`},
@@ -80,6 +82,53 @@ func TestAnswer(t *testing.T) {
 	}
 }
 
+// TestAnswerIsShort: messages do not grow with the values that authors choose, nor with the number of objects.
+func TestAnswerIsShort(t *testing.T) {
+	team := Parent{Project: "team-a", Namespace: "argocd"}
+	long := strings.Repeat("\u00a0", 100_000)
+	hook := map[string]any{"argocd.argoproj.io/hook": strings.Repeat("x", 1000)}
+	bad := func() manifest.Object {
+		return manifest.Object{
+			"apiVersion": "argoproj.io/v1alpha1", "kind": "Application", "metadata": map[string]any{"name": long, "namespace": long, "annotations": hook},
+			"items": []any{}, "operation": map[string]any{"a": 1}, "status": map[string]any{"a": 1},
+			"spec": map[string]any{"project": long, "destination": map[string]any{"server": long, "namespace": long}, "source": map[string]any{"repoURL": "https://" + long}},
+		}
+	}
+	parse := func(rules string) *Policy {
+		p, err := Parse("policy.yaml", []byte("projects: [{name: team-a, applications: [{projects: ['*'], "+rules+"}]}]"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return p
+	}
+	for name, p := range map[string]*Policy{
+		"no rules": nil, "namespaces": parse("namespaces: [x]"), "own namespace": parse(""), "destinations": parse("namespaces: ['*'], destinations: [{namespace: x}]"),
+		"repositories": parse("namespaces: ['*'], repositories: [x]"),
+	} {
+		if _, err := p.Answer(team, "argocd", []manifest.Object{bad()}); err == nil || len(err.Error()) > 20_000 || strings.Count(err.Error(), "\n") != 4 {
+			t.Errorf("%s: %d bytes, %.300v", name, len(err.Error()), err)
+		}
+	}
+	var refused, warned, allowed []manifest.Object
+	for range 1000 {
+		refused = append(refused, bad())
+		warned = append(warned, manifest.Object{"apiVersion": "v1", "kind": long, "metadata": map[string]any{"name": long, "annotations": hook}})
+		allowed = append(allowed, decode(t, "{apiVersion: argoproj.io/v1alpha1, kind: Application, metadata: {name: web}, spec: {project: team-a}}")...)
+	}
+	_, err := (*Policy)(nil).Answer(team, "argocd", refused)
+	if n := len(problem.All(err)); n != maxProblems+1 || !strings.HasSuffix(err.Error(), "checking stopped after 100 problems; there may be more") {
+		t.Errorf("%d problems", n)
+	}
+	// Objects that are allowed are no problems.
+	if _, err := (*Policy)(nil).Answer(team, "argocd", append(allowed, bad())); len(problem.All(err)) != 5 {
+		t.Errorf("%d problems", len(problem.All(err)))
+	}
+	warnings, err := (*Policy)(nil).Answer(team, "argocd", warned)
+	if got := strings.Join(warnings, "\n"); err != nil || len(warnings) != 1000 || len(got) > 300_000 || !strings.HasSuffix(got, "\none more object has a hook type that Argo CD does not know") {
+		t.Errorf("%d warnings, %d bytes, %v", len(warnings), len(got), err)
+	}
+}
+
 // FuzzAnswer: no object makes it panic, and nothing that is accepted for a team has an operation, a status, or another project.
 func FuzzAnswer(f *testing.F) {
 	f.Add("apiVersion: argoproj.io/v1alpha1\nkind: Application\nmetadata: {name: web, annotations: {argocd.argoproj.io/hook: presync}}\nspec: {project: team-a}\nstatus: {a: 1}\n")
@@ -94,7 +143,7 @@ func FuzzAnswer(f *testing.F) {
 			if argo.IsApplicationSet(o) {
 				t.Error("a set was accepted")
 			}
-			if argo.IsApplication(o) && (manifest.String(o, "spec", "project") != "team-a" || len(manifest.Map(o, "status")) > 0 || len(manifest.Map(o, "operation")) > 0) {
+			if argo.IsApplication(o) && (manifest.String(o, "spec", "project") != "team-a" || len(manifest.Map(o, "status")) > 0 || o["operation"] != nil) {
 				t.Errorf("accepted: %v", o)
 			}
 		}

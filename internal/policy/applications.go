@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/argosy-cd/argosy/internal/argo"
+	"github.com/argosy-cd/argosy/internal/words"
 )
 
 // ApplicationRule allows Applications to be generated.
@@ -60,7 +61,7 @@ func (p *Policy) Unrestricted(parent Parent) bool { return parent.Admin && !p.ru
 func (p *Policy) Application(parent Parent, c Child) error {
 	err := p.application(parent, c)
 	if err != nil {
-		return fmt.Errorf("Application %q: %w", c.Name, err)
+		return fmt.Errorf("Application %s: %w", quote(c.Name), err)
 	}
 	return nil
 }
@@ -73,9 +74,9 @@ func (p *Policy) application(parent Parent, c Child) error {
 		case parent.Project == "":
 			return errors.New("refused: the parent's project is not known, ARGOCD_APP_PROJECT_NAME is not set")
 		case c.Project != parent.Project:
-			return fmt.Errorf("project %q is refused: its parent is in project %q, which may generate for itself only; a rule in projects[].applications of the policy file can allow more (--policy), or make it a project of administrators (--admin-projects)", c.Project, parent.Project)
+			return fmt.Errorf("project %s is refused: its parent is in project %q, which may generate for itself only; a rule in projects[].applications of the policy file can allow more (--policy), or make it a project of administrators (--admin-projects)", quote(c.Project), parent.Project)
 		case c.Namespace != parent.Namespace:
-			return fmt.Errorf("namespace %q is refused: its parent is in namespace %q; a rule in projects[].applications of the policy file can allow more (--policy)", c.Namespace, parent.Namespace)
+			return fmt.Errorf("namespace %s is refused: its parent is in namespace %q; a rule in projects[].applications of the policy file can allow more (--policy)", quote(c.Namespace), parent.Namespace)
 		}
 		return nil
 	}
@@ -89,15 +90,15 @@ func (p *Policy) application(parent Parent, c Child) error {
 
 func (r ApplicationRule) allows(parent Parent, c Child) (reason string, passed int) {
 	if !matchAny(r.Projects, c.Project) {
-		return fmt.Sprintf("projects does not include %q", c.Project), 0
+		return fmt.Sprintf("projects does not include %s", quote(c.Project)), 0
 	}
 	switch {
 	case len(r.Namespaces) == 0 && c.Namespace != parent.Namespace:
-		return fmt.Sprintf("namespaces is not set, and the namespace %q is not that of the parent", c.Namespace), 1
+		return fmt.Sprintf("namespaces is not set, and the namespace %s is not that of the parent", quote(c.Namespace)), 1
 	case len(r.Namespaces) > 0 && !matchAny(r.Namespaces, c.Namespace):
-		return fmt.Sprintf("namespaces does not include %q", c.Namespace), 1
+		return fmt.Sprintf("namespaces does not include %s", quote(c.Namespace)), 1
 	case len(r.Destinations) > 0 && !slices.ContainsFunc(r.Destinations, func(d Destination) bool { return d.allows(c) }):
-		return fmt.Sprintf("destinations does not include namespace %q of %s", c.Destination, cmp.Or(c.Server, c.Cluster)), 2
+		return fmt.Sprintf("destinations does not include namespace %s of %s", quote(c.Destination), words.Shorten(cmp.Or(c.Server, c.Cluster), maxQuoted)), 2
 	}
 	for _, repository := range c.Repositories {
 		if !r.reads(repository) {
@@ -147,7 +148,7 @@ func (p *Policy) Generator(parent Parent, repository string) error {
 	})
 }
 
-// Printable is a URL for messages: quoted, and without a user.
+// Printable is a URL for messages: quoted, shortened, and without a user.
 func Printable(repository string) string {
 	if scheme, rest, ok := strings.Cut(repository, "://"); ok {
 		host, path, _ := strings.Cut(rest, "/")
@@ -156,5 +157,5 @@ func Printable(repository string) string {
 		}
 		repository = scheme + "://" + host + "/" + path
 	}
-	return fmt.Sprintf("%q", repository)
+	return quote(repository)
 }

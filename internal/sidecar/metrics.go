@@ -46,6 +46,8 @@ func (m *sidecarMetrics) load(s *cmp.Server) {
 	r.Read("argosy_cmp_calls_left", "Calls of plugins that go on though their requests have ended.", func() int { _, _, left := s.Load(); return left })
 	r.Read("argosy_cmp_uploads_held", "Repositories that are being received, or are kept for a call.", func() int { held, _ := s.Uploads(); return held })
 	r.Read("argosy_cmp_uploads_waiting", "Requests that wait until there is room for their repository.", func() int { _, waiting := s.Uploads(); return waiting })
+	r.Read("argosy_cmp_discoveries_running", "Repositories that are being searched for the file of a plugin.", func() int { running, _ := s.Looks(); return running })
+	r.Read("argosy_cmp_discoveries_waiting", "Requests that wait for their turn to search a repository.", func() int { _, waiting := s.Looks(); return waiting })
 }
 
 // workers adds how many workers there are, and what confines them.

@@ -15,6 +15,7 @@ import (
 	"github.com/argosy-cd/argosy/internal/s3source"
 	"github.com/argosy-cd/argosy/internal/s3source/triggerfile"
 	"github.com/argosy-cd/argosy/internal/tree"
+	"github.com/argosy-cd/argosy/internal/words"
 	"github.com/argosy-cd/argosy/internal/worker/job"
 )
 
@@ -110,9 +111,19 @@ func (s *Sidecar) bounded(open Open) Open {
 	}
 }
 
+// Limits of the warnings of one request in the log: lines, and bytes of each.
+const (
+	maxWarnings = 20
+	maxWarning  = 500
+)
+
+// warn logs the warnings of a request. Authors of applications can cause any number of them, of any length.
 func (s *Sidecar) warn(plugin, app string, warnings []string) {
-	for _, w := range warnings {
-		s.log.Warn("warning", "plugin", plugin, "application", app, "warning", w)
+	for _, w := range warnings[:min(len(warnings), maxWarnings)] {
+		s.log.Warn("warning", "plugin", plugin, "application", app, "warning", words.Shorten(w, maxWarning))
+	}
+	if more := len(warnings) - maxWarnings; more > 0 {
+		s.log.Warn("more warnings", "plugin", plugin, "application", app, "number", more)
 	}
 }
 
