@@ -73,6 +73,37 @@ func startLimited(t *testing.T, env []string) (dir, address string) {
 	return dir, "http://" + address
 }
 
+// TestHostileBucket: 8 applications of a project read more from S3 than the process has memory.
+func TestHostileBucket(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it builds the program")
+	}
+	buckettest.Environment(t)
+	server := buckettest.InProcess(t, "artifacts")
+	large := strings.Repeat("# a comment in a manifest\n", 2<<20)
+	for i := range 4 {
+		r, _ := http.NewRequestWithContext(t.Context(), http.MethodPut, fmt.Sprintf("%s/artifacts/large/%d.yaml", server, i), strings.NewReader(large))
+		res, err := http.DefaultClient.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		res.Body.Close()
+	}
+	dir, _ := startLimited(t, []string{"KUBERNETES_SERVICE_HOST=", "AWS_ENDPOINT_URL_S3=" + server})
+	var all sync.WaitGroup
+	for i := range 8 {
+		all.Go(func() {
+			_, err := cmptest.Generate(context.Background(), filepath.Join(dir, "s3.sock"), cmptest.Request{
+				Files: map[string]string{"app/s3-source.yaml": "bucket: artifacts\npath: large\n"}, Dir: "app", Env: map[string]string{"ARGOCD_APP_NAME": fmt.Sprint("web", i), "ARGOCD_APP_PROJECT_NAME": "default"},
+			})
+			if want := "4 objects with 218103808 bytes are over the limit of 33554432 bytes"; !strings.Contains(status.Convert(err).Message(), want) {
+				t.Errorf("got %v, want %s", err, want)
+			}
+		})
+	}
+	all.Wait()
+}
+
 // folder is a set in a file, with a template and more.
 func folder(template, more string) map[string]string {
 	return map[string]string{"app/set.yaml": "apiVersion: argoproj.io/v1alpha1\nkind: ApplicationSet\nmetadata: {name: x}\nspec:\n  goTemplate: true\n  generators: [{list: {elements: [{name: a}, {name: b}]}}]\n" + more +

@@ -112,7 +112,7 @@ func TestHostile(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			hostile.Refused(t, c.want, func() error {
-				ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+				ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
 				defer cancel()
 				errs := problem.All(generate(ctx, c.in()))
 				switch {

@@ -17,7 +17,7 @@ import (
 const memory = 1 << 30
 
 // patience bounds one input. It only ends tests that hang.
-const patience = 2 * time.Minute
+const patience = 10 * time.Minute
 
 const variable = "ARGOSY_HOSTILE_TEST"
 

@@ -67,7 +67,7 @@ func (s *Sidecar) S3(open Open, parentOf func(argo.Call) policy.Parent) cmp.Plug
 			if err != nil {
 				return nil, err
 			}
-			config := s3source.Config{Open: open, Policy: p, App: r.Call, File: file}
+			config := s3source.Config{Open: s.bounded(open), Policy: p, App: r.Call, File: file}
 			if err := config.Check(sources); err != nil {
 				return nil, err
 			}
@@ -93,6 +93,20 @@ func (s *Sidecar) S3(open Open, parentOf func(argo.Call) policy.Parent) cmp.Plug
 			}
 			return objects, nil
 		},
+	}
+}
+
+// bounded opens buckets of which a request reads no more than a worker can hold. So all requests together read a part of the memory, and nothing is
+// read that could not be rendered.
+func (s *Sidecar) bounded(open Open) Open {
+	return func(ctx context.Context, a triggerfile.Access) (*bucket.Reader, error) {
+		r, err := open(ctx, a)
+		if err != nil || s.maxRead == 0 {
+			return r, err
+		}
+		own := *r
+		own.Limits.Bytes = min(own.Limits.Bytes, s.maxRead)
+		return &own, nil
 	}
 }
 

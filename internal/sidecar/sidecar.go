@@ -70,6 +70,7 @@ type Sidecar struct {
 	reads   *publisher           // nil is nobody to tell
 	refresh *refresher.Refresher // nil does not keep the interval
 	workers *worker.Pool         // nil evaluates in this process
+	maxRead int64                // bytes of S3 for one request; 0 is the limit of readers
 }
 
 // New returns a sidecar whose plugins evaluate in this process and tell no cluster anything.
@@ -123,6 +124,7 @@ func (s *Sidecar) openWorkers(ctx context.Context, cfg Config) (Workers, error) 
 		s.log.Warn("templates, manifests and charts are evaluated in this process: one request can end it for all (--workers 0)")
 		return o, nil
 	}
+	s.maxRead = o.Memory << 20 / 3
 	c := s.workers.Confinement()
 	s.metrics.workers(s.workers)
 	s.log.Info("workers", "number", o.Number, "memory", fmt.Sprintf("%d MiB", o.Memory), "memoryLimit", c.Memory, "callFilter", c.Calls)

@@ -3,6 +3,7 @@ package worker
 import (
 	"context"
 	"errors"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -11,8 +12,8 @@ import (
 // TestClock: time in which it is stopped does not count.
 func TestClock(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		calls := 0
-		c := newClock(time.Minute, func() { calls++ })
+		var calls atomic.Int32
+		c := newClock(time.Minute, func() { calls.Add(1) })
 		for range 3 {
 			time.Sleep(10 * time.Second)
 			c.stop()
@@ -22,8 +23,8 @@ func TestClock(t *testing.T) {
 		}
 		time.Sleep(29 * time.Second)
 		synctest.Wait()
-		if calls != 0 || c.over() {
-			t.Errorf("after 59 seconds: %d calls", calls)
+		if calls.Load() != 0 || c.over() {
+			t.Errorf("after 59 seconds: %d calls", calls.Load())
 		}
 		time.Sleep(2 * time.Second)
 		synctest.Wait()
@@ -31,8 +32,8 @@ func TestClock(t *testing.T) {
 		c.start()
 		time.Sleep(time.Hour)
 		synctest.Wait()
-		if calls != 1 || !c.over() {
-			t.Errorf("after a minute: %d calls", calls)
+		if calls.Load() != 1 || !c.over() {
+			t.Errorf("after a minute: %d calls", calls.Load())
 		}
 		for _, limit := range []time.Duration{0, time.Minute} {
 			c := newClock(limit, func() { t.Errorf("limit %s: it was called", limit) })

@@ -40,6 +40,9 @@ const maxRendered = 512 << 20
 // Render implements source.Environment.Foreign.
 func (f *Foreign) Render(ctx context.Context, r source.Request) *source.Result {
 	pool := f.open(ctx)
+	if err := ctx.Err(); err != nil {
+		return source.Stopped(r, err)
+	}
 	if pool == nil {
 		r.Foreign = nil
 		return source.Render(ctx, r)

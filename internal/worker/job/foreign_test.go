@@ -149,10 +149,11 @@ func TestForeignSource(t *testing.T) {
 				Repository: source.Repository{View: fetchedView(tt.files), Commit: "c0ffee"}, URL: func(name string) string { return "called " + name },
 			}
 			want := source.Render(t.Context(), r)
-			if diff := cmp.Diff(want, f.Render(t.Context(), r), readable); diff != "" {
-				t.Errorf("(-here +in a worker):\n%s", diff)
+			for range 3 { // the same repository again, which two workers know by then, or one
+				if diff := cmp.Diff(want, f.Render(t.Context(), r), readable); diff != "" {
+					t.Errorf("(-here +in a worker):\n%s", diff)
+				}
 			}
-			t.Log(want.Verdict, want.Problems)
 		})
 	}
 }
@@ -164,6 +165,33 @@ var readable = cmp.Comparer(func(a, b string) bool {
 	plain := func(s string) string { return address.ReplaceAllString(strings.ToValidUTF8(s, "\ufffd"), "") }
 	return plain(a) == plain(b)
 })
+
+// TestListed: a worker keeps the names of repositories up to a limit.
+func TestListed(t *testing.T) {
+	many := func(n int) *tree.View {
+		names := map[string]bool{}
+		for i := range n {
+			names[fmt.Sprint(i)] = false
+		}
+		return tree.NewView(names, nil)
+	}
+	var l listed
+	half, rest, small := many(maxListed/2), many(maxListed/2+1), many(1)
+	l.add(1, half)
+	l.add(2, small)
+	if l.views[1] != half || l.views[2] != small {
+		t.Error("they are not kept")
+	}
+	l.add(3, rest)
+	if l.views[1] != nil || l.views[3] != rest {
+		t.Error("there are too many names")
+	}
+	l.add(4, many(maxListed+1))
+	l.add(5, small)
+	if l.views[4] != nil || l.views[5] != small || l.names != 1 {
+		t.Error("it is too large")
+	}
+}
 
 // bombs are sources that take all time or all memory, and what is said about each. Nothing but a limit of the process ends them.
 func bombs() (s servers, want map[string]string) {
@@ -296,4 +324,24 @@ func TestForeignAgain(t *testing.T) {
 	if got := f.Render(ctx, r); got.Verdict != source.Unknown {
 		t.Error(got)
 	}
+}
+
+// FuzzRendered: a worker's answer is a result, or it is refused.
+func FuzzRendered(f *testing.F) {
+	documents, err := encodeObjects([]map[string]any{{"kind": "ConfigMap"}})
+	if err != nil {
+		f.Fatal(err)
+	}
+	values, err := appendValue(nil, map[string]any{"a": int64(1)})
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add([]byte(`{"kind": "helm", "verdict": 1, "problems": [{"class": 0, "text": "x", "values": true}], "positions": [{"File": "x"}]}`), documents, values)
+	f.Add([]byte(`{"verdict": 9, "positions": null}`), []byte{}, []byte{})
+	f.Fuzz(func(t *testing.T, head, documents, values []byte) {
+		r, err := decodeRendered(worker.Message{Head: head, Blobs: [][]byte{documents, values}})
+		if err == nil && (r.Verdict < source.Known || r.Verdict > source.Broken || r.Verdict.String() == "") {
+			t.Errorf("it is %d", r.Verdict)
+		}
+	})
 }
