@@ -44,7 +44,19 @@ type Source struct {
 	Plain  bool   // Argo CD has found that it needs no plugin
 }
 
-// NewApp reads an Application.
+// Fields are the fields of an Application that NewApp reads.
+func Fields() manifest.Fields {
+	source := manifest.Fields{"repoURL": nil, "targetRevision": nil, "path": nil, "plugin": {"name": nil}}
+	return manifest.Fields{
+		"metadata": {"namespace": nil, "name": nil, "uid": nil, "resourceVersion": nil, "deletionTimestamp": nil, "annotations": {Annotation: nil, skipAnnotation: nil}},
+		"spec":     {"project": nil, "source": source, "sources": source, "syncPolicy": {"automated": {"selfHeal": nil, "enabled": nil}}},
+		"status": {
+			"sync": {"revision": nil, "revisions": nil}, "sourceType": nil, "sourceTypes": nil, "reconciledAt": nil, "conditions": {"type": nil},
+		},
+	}
+}
+
+// NewApp reads an Application, of which Fields are enough.
 func NewApp(o manifest.Object) App {
 	notes := manifest.Map(o, "metadata", "annotations")
 	_, pending := notes[Annotation]

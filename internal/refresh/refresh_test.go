@@ -2,6 +2,7 @@ package refresh_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -449,6 +450,14 @@ spec: {syncPolicy: {automated: {enabled: false}}}
 		}
 		if diff := cmp.Diff(want[i], got); diff != "" {
 			t.Errorf("%d:\n%s", i, diff)
+		}
+		data, err := json.Marshal(d.Object)
+		if err != nil {
+			t.Fatal(err)
+		}
+		fields, err := manifest.Pick(data, refresh.Fields(), 64<<10)
+		if diff := cmp.Diff(refresh.NewApp(d.Object), refresh.NewApp(fields)); err != nil || diff != "" {
+			t.Errorf("%d: of Fields alone: %v\n%s", i, err, diff)
 		}
 	}
 }

@@ -16,7 +16,6 @@ import (
 	"github.com/argosy-cd/argosy/internal/bucket"
 	"github.com/argosy-cd/argosy/internal/gitsource"
 	"github.com/argosy-cd/argosy/internal/kube"
-	"github.com/argosy-cd/argosy/internal/manifest"
 	"github.com/argosy-cd/argosy/internal/metrics"
 	"github.com/argosy-cd/argosy/internal/policy"
 	"github.com/argosy-cd/argosy/internal/refresh"
@@ -118,8 +117,7 @@ func (r *Refresher) Work(ctx context.Context) {
 	})
 	var group sync.WaitGroup
 	r.cfg.API.Watch(ctx, r.cfg.Namespaces, kube.Watcher{
-		Seen: func(o manifest.Object) { c.Seen(refresh.NewApp(o)) },
-		Gone: c.Gone, Listed: func(namespace string) {
+		Seen: c.Seen, Gone: c.Gone, Listed: func(namespace string) {
 			listed.Store(namespace, true)
 			told.Clear()
 		},
