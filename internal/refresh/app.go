@@ -119,9 +119,16 @@ func (a *App) revision(source int) string {
 
 // Triggers tells what makes a source worth a look.
 type Triggers struct {
-	// Hosts are patterns of those that serve trigger repositories, such as appset-repo.*, with or without a port.
+	// Hosts are patterns of those that serve trigger repositories, such as repo-*.example.com, with or without a port.
 	Hosts  []string
 	Clocks *trigger.Clocks
+}
+
+// DefaultHosts are the names of the Service appset-repo in Argo CD's namespace. One of the same name in a tenant's namespace is not trusted.
+func DefaultHosts(namespace string) []string {
+	const service = "appset-repo"
+	full := service + "." + namespace
+	return []string{service, full, full + ".svc", full + ".svc.cluster.local"}
 }
 
 // intervalClock ticks at the interval of everything that has no schedule of its own.

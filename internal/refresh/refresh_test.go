@@ -67,6 +67,8 @@ func (w *world) controller(change ...func(*refresh.Config)) *refresh.Controller 
 	cfg := refresh.Config{
 		API: w, Triggers: refresh.Triggers{Hosts: []string{"appset-repo", "appset-repo.*"}, Clocks: w.clocks}, Interval: interval, Spread: 15 * time.Second, Now: w.time,
 		Observe: func(e refresh.Event) {
+			w.mu.Lock()
+			defer w.mu.Unlock()
 			if e.Err != nil {
 				w.failures = append(w.failures, fmt.Sprintf("%s %s %s: %v", e.App, e.Why, e.What, e.Err))
 			}
