@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"strconv"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	utilnet "k8s.io/apimachinery/pkg/util/net"
@@ -64,7 +65,7 @@ func (c *Client) list(ctx context.Context, l listing, item func(o manifest.Objec
 }
 
 func (c *Client) page(ctx context.Context, l listing, options metav1.ListOptions, item func(o manifest.Object, large error)) (page metav1.ListMeta, err error) {
-	r := applicationsIn(c.read, l.namespace).Param("limit", fmt.Sprint(options.Limit))
+	r := applicationsIn(c.read, l.namespace).Param("limit", strconv.FormatInt(options.Limit, 10))
 	if options.Continue != "" {
 		r = r.Param("continue", options.Continue)
 	}

@@ -155,7 +155,7 @@ func (f *following) seen(o manifest.Object, large error) (argo.Ref, bool) {
 		return ref, false
 	}
 	if large != nil {
-		f.watcher.Failed(fmt.Errorf("Application %s is not followed: %w", ref, large))
+		f.watcher.Failed(fmt.Errorf("not following Application %s: %w", ref, large))
 		return ref, false
 	}
 	// Anybody who may write an Application has written it: it must not end the process.

@@ -232,7 +232,7 @@ func TestWatchLarge(t *testing.T) {
 	}
 	const small = "the fields of it that are needed have more than 64 KiB"
 	for name, why := range map[string]string{"m-bytes": "it has more than 4 MiB", "m-sources": small, "m-url": small} {
-		if !got["failed Application argocd/"+name+" is not followed: "+why] {
+		if !got["failed not following Application argocd/"+name+": "+why] {
 			t.Errorf("nothing was told about %s", name)
 		}
 	}
@@ -247,7 +247,7 @@ func TestWatchLarge(t *testing.T) {
 	f.expect(told, "seen argocd/large-01")
 	f.specs["argocd/n"] = f.specs["argocd/m-bytes"]
 	f.send(`{"type": "MODIFIED", "object": ` + f.object("argocd/n") + `}`)
-	f.expect(told, "failed Application argocd/n is not followed: it has more than 4 MiB", "gone argocd/n")
+	f.expect(told, "failed not following Application argocd/n: it has more than 4 MiB", "gone argocd/n")
 	f.send(`{"type": "ADDED", "object": ` + f.object("argocd/late") + `}`)
 	f.expect(told, "seen argocd/late")
 }

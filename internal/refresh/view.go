@@ -71,7 +71,7 @@ func (v *view) fail(b *batch, app argo.Ref, place string, f finding, err error) 
 	if v.only != nil {
 		v.found(app, place, v.unknown(f))
 	}
-	b.failures.add(app, err)
+	b.add(app, err)
 }
 
 // deadline bounds one look: who notifies does not wait for long.
