@@ -22,7 +22,7 @@ import (
 var refreshSettings = []setting{
 	{"interval", intervalVariable, "how often /appset.git ticks, and everything else that has no schedule of its own"},
 	{"spread", "ARGOSY_SPREAD", "spread the refreshes of one tick over this time; 0 is a quarter of the interval, at most a minute"},
-	{"trigger-hosts", "ARGOSY_TRIGGER_HOSTS", "`HOSTS` that serve trigger repositories (argosy repo), with or without a port; * stands for any characters"},
+	{"trigger-hosts", "ARGOSY_TRIGGER_HOSTS", "`HOSTS` that serve trigger repositories (argosy repo), with or without a port; * stands for any characters. Default: the Service appset-repo in Argo CD's namespace"},
 	{"application-namespaces", "ARGOCD_APPLICATION_NAMESPACES", "`NAMESPACES` beside Argo CD's own whose Applications it serves; * stands for any characters"},
 }
 
@@ -69,7 +69,7 @@ type refreshOptions struct {
 }
 
 func (o *refreshOptions) register(flags *pflag.FlagSet) {
-	flags.StringSliceVar(&o.hosts, "trigger-hosts", []string{"appset-repo", "appset-repo.*"}, usageOf("trigger-hosts"))
+	flags.StringSliceVar(&o.hosts, "trigger-hosts", nil, usageOf("trigger-hosts"))
 	flags.StringSliceVar(&o.namespaces, "application-namespaces", nil, usageOf("application-namespaces"))
 }
 

@@ -2,6 +2,7 @@ package gitsource
 
 import (
 	"context"
+	"errors"
 	"maps"
 	"os"
 	"os/exec"
@@ -100,6 +101,26 @@ func TestPathspecErrors(t *testing.T) {
 		if _, err := parsePathspec(pattern); err == nil {
 			t.Errorf("%q: no error", pattern)
 		}
+	}
+}
+
+// TestPathspecLimits: a pattern has a limit, and matching ends with the request.
+func TestPathspecLimits(t *testing.T) {
+	long := "*[" + strings.Repeat("[:", 400_000)
+	if _, err := parsePathspec(long); err == nil || err.Error() != `path "*[[:[:[:[:[:[:[:[:[:[:[:[:[:[:[:[:[:[:[:"… has 800002 bytes: at most 1024 are supported, which is less than Git's limit` {
+		t.Error(err)
+	}
+	if p, err := parsePathspec(long[:maxPattern]); err != nil || p.matches("a") {
+		t.Error(err)
+	}
+	tree, err := open(t, Local{Path: newRepository(t, "a", "b"), Revision: "main"}, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	if _, err := tree.Files(ctx, "*nothing"); !errors.Is(err, context.Canceled) {
+		t.Error(err)
 	}
 }
 

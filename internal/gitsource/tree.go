@@ -235,6 +235,9 @@ func (t *Tree) Files(ctx context.Context, pattern string) (map[string][]byte, er
 	}
 	var names []string
 	for name := range t.files {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
 		if spec.matches(name) {
 			names = append(names, name)
 		}

@@ -134,15 +134,48 @@ func TestChildren(t *testing.T) {
 		strings.TrimSuffix(path, "/") + "&more":                  `{"kind": "ApplicationList", "apiVersion": "argoproj.io/v1alpha1", "items": [{"metadata": {"name": "a", "namespace": "argocd"}, "spec": {"project": "default"}, "status": {}}]}`,
 		"/apis/argoproj.io/v1alpha1/namespaces/far/applications": "forbidden",
 	})
-	specs, err := full.Specs(t.Context(), []argo.Ref{a, b})
+	specs, _, err := full.Specs(t.Context(), []argo.Ref{a, b})
 	if diff := cmp.Diff(map[argo.Ref]map[string]any{a: {"project": "default"}}, specs); err != nil || diff != "" {
 		t.Errorf("%v\n%s", err, diff)
 	}
-	if _, err := full.Specs(t.Context(), []argo.Ref{{Namespace: "far", Name: "a"}}); !errors.Is(err, kube.ErrForbidden) {
+	if _, _, err := full.Specs(t.Context(), []argo.Ref{{Namespace: "far", Name: "a"}}); !errors.Is(err, kube.ErrForbidden) {
 		t.Error(err)
 	}
 	_, err = c.Children(t.Context(), argo.Ref{Namespace: "argocd", Name: "secret"})
 	if !errors.Is(err, kube.ErrForbidden) || err.Error() != "reading Application argocd/secret: forbidden: may not" {
+		t.Error(err)
+	}
+}
+
+// TestLargeApplications: an Application over a limit is named, and does not keep others from being read. What is not needed counts for nothing.
+func TestLargeApplications(t *testing.T) {
+	const path = "/apis/argoproj.io/v1alpha1/namespaces/argocd/applications"
+	parameters := `"helm": {"parameters": [` + strings.Repeat(`{"name":""},`, 50_000) + `{}]}`
+	item := func(name, spec string) string {
+		return `{"apiVersion": "argoproj.io/v1alpha1", "kind": "Application", "metadata": {"name": "` + name + `", "namespace": "argocd"}, "spec": {` + spec + `}}`
+	}
+	source := `"project": "p", "source": {"repoURL": "u", "targetRevision": "r", "path": "x", ` + parameters + `}`
+	list := strings.Join([]string{
+		item("a", source), item("b", `"x": "`+strings.Repeat("x", 4<<20)+`"`), item("c", `"sources": [`+strings.Repeat(`{},`, 50_000)+`{}]`), item("d", `"project": "q"`),
+	}, ",")
+	c := api(t, map[string]string{path: `{"items": [` + list + `], "metadata": {}}`, path + "/a": item("a", source), path + "/b": item("b", `"sources": [`+strings.Repeat(`{},`, 500_000)+`{}]`)})
+	ref := func(name string) argo.Ref { return argo.Ref{Namespace: "argocd", Name: name} }
+	all := []argo.Ref{ref("a"), ref("b"), ref("c"), ref("d"), ref("e")}
+	specs, large, err := c.Specs(t.Context(), all)
+	want := map[argo.Ref]map[string]any{
+		ref("a"): {"project": "p", "source": map[string]any{"repoURL": "u", "targetRevision": "r"}}, ref("d"): {"project": "q"},
+	}
+	if diff := cmp.Diff(want, specs) + cmp.Diff([]argo.Ref{ref("b"), ref("c")}, large); err != nil || diff != "" {
+		t.Errorf("%v\n%s", err, diff)
+	}
+	there, err := c.Existing(t.Context(), all)
+	if diff := cmp.Diff(map[argo.Ref]bool{ref("a"): true, ref("b"): true, ref("c"): true, ref("d"): true}, there); err != nil || diff != "" {
+		t.Errorf("%v\n%s", err, diff)
+	}
+	if got, err := c.Children(t.Context(), ref("a")); err != nil || got.Sources != 1 {
+		t.Errorf("%v, %v", got, err)
+	}
+	if _, err := c.Children(t.Context(), ref("b")); err == nil || err.Error() != "reading Application argocd/b: the fields of it that are needed have more than 8192 KiB" {
 		t.Error(err)
 	}
 }

@@ -278,6 +278,66 @@ func TestReads(t *testing.T) {
 	}
 }
 
+// TestReadsOfProjects: a project that fills the ConfigMaps keeps no other from being published, and gives way to it. Alone, it may have all.
+func TestReadsOfProjects(t *testing.T) {
+	s, c := newServer(t)
+	for i := range 8 {
+		s.set(fmt.Sprintf("/api/v1/namespaces/argocd/configmaps/argosy-reads-%d", i), map[string]any{"apiVersion": "v1", "kind": "ConfigMap", "metadata": map[string]any{"name": fmt.Sprintf("argosy-reads-%d", i)}})
+	}
+	publish := func(project string, number, length int) error {
+		t.Helper()
+		sources, err := triggerfile.Parse("x", []byte("bucket: manifests\nsources:"+strings.Repeat("\n- path: "+strings.Repeat("x", 1000), length/1000)+"\n- path: y"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		all := map[refresh.Place]s3source.Reads{}
+		for i := range number {
+			all[refresh.Place{App: argo.Ref{Namespace: "argocd", Name: fmt.Sprintf("%s-%d", project, i)}, Origin: "abcd"}] = s3source.Reads{Sources: sources, Marks: []bucket.Mark{{Sum: "1"}}, Project: project}
+		}
+		again, err := c.Publish(t.Context(), all)
+		if len(again) > 0 {
+			t.Errorf("%d may be tried again", len(again))
+		}
+		return err
+	}
+	count := func() map[string]int {
+		t.Helper()
+		out := map[string]int{}
+		for _, o := range s.objects {
+			for _, text := range manifest.Map(o, "data") {
+				var r struct{ Project string }
+				if err := json.Unmarshal([]byte(text.(string)), &r); err != nil {
+					t.Fatal(err)
+				}
+				out[r.Project]++
+			}
+		}
+		return out
+	}
+	if err := publish("evil", 3000, 3000); err == nil || !strings.Contains(err.Error(), "is full, and no project has enough more of it") {
+		t.Error("evil is not refused")
+	}
+	full := count()["evil"]
+	if full < 1500 || full > 2999 {
+		t.Errorf("%d of evil", full)
+	}
+	if err := publish("other", 3000, 3000); err == nil {
+		t.Error("other is not refused")
+	}
+	if err := publish("honest", 400, 0); err == nil || !strings.Contains(err.Error(), "is no longer published: ConfigMap argosy-reads-") {
+		t.Errorf("%.200v", err)
+	}
+	got := count()
+	if got["honest"] != 400 || got["evil"]+got["other"] > full || got["evil"]+got["other"] < full-100 || got["evil"] < full/3 || got["other"] < full/3 {
+		t.Errorf("%v of %d", got, full)
+	}
+	// Nothing goes back and forth.
+	_ = publish("evil", 3000, 3000)
+	if again := count(); again["honest"] != 400 || again["other"] < full/3 {
+		t.Errorf("%v", again)
+	}
+}
+
 // election is processes that want a Lease, and a time that passes when the test says so.
 type election struct {
 	*testing.T

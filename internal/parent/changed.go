@@ -72,9 +72,12 @@ func (p *pinner) keep(ctx context.Context, children []*child) error {
 	for i, c := range children {
 		refs[i] = c.ref
 	}
-	specs, err := p.config.Live.Specs(ctx, refs)
+	specs, large, err := p.config.Live.Specs(ctx, refs)
 	if err != nil {
 		return fmt.Errorf("looking for the commits that Applications have now: %w", err)
+	}
+	if len(large) > 0 {
+		p.warn(fmt.Sprintf("pin: Application %s is too large to be read, so the commits that it has now are not known; Applications that get the new one for that: %d", large[0], len(large)))
 	}
 	k := &keeper{pinner: p, commits: p.config.Commits(p.work), trees: map[[2]string]opened{}, unread: map[string]int{}}
 	for _, c := range children {

@@ -39,8 +39,8 @@ type Live interface {
 	Children(ctx context.Context, parent argo.Ref) (*Children, error)
 	// Existing returns those Applications that are there.
 	Existing(ctx context.Context, apps []argo.Ref) (map[argo.Ref]bool, error)
-	// Specs returns the specs of those Applications that are there.
-	Specs(ctx context.Context, apps []argo.Ref) (map[argo.Ref]map[string]any, error)
+	// Specs returns project and sources of those Applications that are there; of sources only repoURL, chart and targetRevision. Large are those that are larger than what is read.
+	Specs(ctx context.Context, apps []argo.Ref) (specs map[argo.Ref]map[string]any, large []argo.Ref, err error)
 }
 
 // Children is what an Application deploys, as far as Argo CD knows.

@@ -40,18 +40,21 @@ type live struct {
 	sources  int
 	err      error
 	specs    map[string]map[string]any
+	large    map[string]bool // Applications whose specs are too large
 	pruned   []string
 	prunedAt time.Time
 }
 
-func (l live) Specs(_ context.Context, refs []argo.Ref) (map[argo.Ref]map[string]any, error) {
-	out := map[argo.Ref]map[string]any{}
+func (l live) Specs(_ context.Context, refs []argo.Ref) (out map[argo.Ref]map[string]any, large []argo.Ref, err error) {
+	out = map[argo.Ref]map[string]any{}
 	for _, r := range refs {
-		if spec := l.specs[r.Name]; spec != nil && r.Namespace == "argocd" {
+		if l.large[r.Name] {
+			large = append(large, r)
+		} else if spec := l.specs[r.Name]; spec != nil && r.Namespace == "argocd" {
 			out[r] = spec
 		}
 	}
-	return out, nil
+	return out, large, nil
 }
 
 func (l live) Children(_ context.Context, p argo.Ref) (*parent.Children, error) {

@@ -464,8 +464,11 @@ func TestPinChangedBelieves(t *testing.T) {
 		"at two commits":          {spec: several, want: commit},
 		"no cluster":              {spec: spec("x", old), config: func(c *parent.Config) { c.Live = nil }, want: commit, warning: "pin: there is no access to a cluster"},
 		"in another cluster":      {spec: spec("x", old), config: func(c *parent.Config) { c.Live = live{children: []string{"a"}, remote: true} }, want: commit, warning: "pin: the Applications are in another cluster"},
-		"a new parent":            {spec: spec("x", old), config: func(c *parent.Config) { c.Live = live{} }, want: commit, warning: "is not there"},
-		"no commits":              {spec: spec("x", old), config: func(c *parent.Config) { c.Commits = nil }, want: commit, warning: "pin: commits cannot be compared here"},
+		"too large": {spec: spec("x", old), config: func(c *parent.Config) {
+			c.Live = live{children: []string{"a"}, specs: map[string]map[string]any{"a": spec("x", old)}, large: map[string]bool{"a": true}}
+		}, want: commit, warning: "pin: Application argocd/a is too large to be read, so the commits that it has now are not known; Applications that get the new one for that: 1"},
+		"a new parent": {spec: spec("x", old), config: func(c *parent.Config) { c.Live = live{} }, want: commit, warning: "is not there"},
+		"no commits":   {spec: spec("x", old), config: func(c *parent.Config) { c.Commits = nil }, want: commit, warning: "pin: commits cannot be compared here"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			config := parent.Config{Live: live{children: []string{"a"}, specs: map[string]map[string]any{"a": c.spec}}, Commits: r.commits}

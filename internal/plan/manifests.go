@@ -272,17 +272,15 @@ func masked(o, other manifest.Object, side string) manifest.Object {
 		}
 	}
 	// kubectl apply keeps a copy of everything here.
-	if meta := manifest.Map(o, "metadata"); manifest.String(meta, "annotations", lastApplied) != "" {
+	if meta := manifest.Map(o, "metadata"); manifest.String(meta, "annotations", manifest.LastApplied) != "" {
 		annotations := maps.Clone(manifest.Map(meta, "annotations"))
-		annotations[lastApplied] = hiddenValue(annotations[lastApplied], manifest.Map(other, "metadata", "annotations")[lastApplied], side)
+		annotations[manifest.LastApplied] = hiddenValue(annotations[manifest.LastApplied], manifest.Map(other, "metadata", "annotations")[manifest.LastApplied], side)
 		meta = maps.Clone(meta)
 		meta["annotations"] = annotations
 		out["metadata"] = meta
 	}
 	return out
 }
-
-const lastApplied = "kubectl.kubernetes.io/last-applied-configuration"
 
 // hidden hides each value of a map, or what is not a map.
 func hidden(v, other any, side string) any {

@@ -118,9 +118,9 @@ func (r ApplicationRule) reads(repository string) bool {
 	if len(r.Repositories) == 0 || slices.Contains(r.Repositories, "*") {
 		return true
 	}
-	// A path that leads up again would be below what it is not, and a query could end like the host of a pattern.
+	// A path that leads up again would be below what it is not, and a query could end like the host of a pattern. A server may decode a path again, so an encoded % is refused, too.
 	decoded, err := url.PathUnescape(repository)
-	if err != nil || strings.ContainsAny(decoded, "?#\\ \t\n") || slices.ContainsFunc(strings.Split(decoded, "/"), func(s string) bool { return s == "." || s == ".." }) {
+	if err != nil || strings.ContainsAny(decoded, "%?#\\ \t\n") || slices.ContainsFunc(strings.Split(decoded, "/"), func(s string) bool { return s == "." || s == ".." }) {
 		return false
 	}
 	return below(r.Repositories, strings.TrimSuffix(repository, "/"))

@@ -48,6 +48,7 @@ func TestApplication(t *testing.T) {
 		"neighbour":        {func(c *Child) { c.Repositories = []string{"https://git.example.com/team-ab/x"} }, refused + "repositories"},
 		"up":               {func(c *Child) { c.Repositories = []string{"https://git.example.com/team-a/../secret"} }, refused + "repositories"},
 		"up, encoded":      {func(c *Child) { c.Repositories = []string{"https://git.example.com/team-a/%2e%2e/secret"} }, refused + "repositories"},
+		"up, twice":        {func(c *Child) { c.Repositories = []string{"https://git.example.com/team-a/%252e%252e/secret"} }, refused + "repositories"},
 		"query":            {func(c *Child) { c.Repositories = []string{"https://evil.test?.example.org/charts"} }, refused + "repositories"},
 		"host":             {func(c *Child) { c.Repositories = []string{"https://evil.test/.example.org/charts"} }, refused + "repositories"},
 	} {

@@ -44,7 +44,19 @@ type Source struct {
 	Plain  bool   // Argo CD has found that it needs no plugin
 }
 
-// NewApp reads an Application.
+// Fields are the fields of an Application that NewApp reads.
+func Fields() manifest.Fields {
+	source := manifest.Fields{"repoURL": nil, "targetRevision": nil, "path": nil, "plugin": {"name": nil}}
+	return manifest.Fields{
+		"metadata": {"namespace": nil, "name": nil, "uid": nil, "resourceVersion": nil, "deletionTimestamp": nil, "annotations": {Annotation: nil, skipAnnotation: nil}},
+		"spec":     {"project": nil, "source": source, "sources": source, "syncPolicy": {"automated": {"selfHeal": nil, "enabled": nil}}},
+		"status": {
+			"sync": {"revision": nil, "revisions": nil}, "sourceType": nil, "sourceTypes": nil, "reconciledAt": nil, "conditions": {"type": nil},
+		},
+	}
+}
+
+// NewApp reads an Application, of which Fields are enough.
 func NewApp(o manifest.Object) App {
 	notes := manifest.Map(o, "metadata", "annotations")
 	_, pending := notes[Annotation]
@@ -107,9 +119,16 @@ func (a *App) revision(source int) string {
 
 // Triggers tells what makes a source worth a look.
 type Triggers struct {
-	// Hosts are patterns of those that serve trigger repositories, such as appset-repo.*, with or without a port.
+	// Hosts are patterns of those that serve trigger repositories, such as repo-*.example.com, with or without a port.
 	Hosts  []string
 	Clocks *trigger.Clocks
+}
+
+// DefaultHosts are the names of the Service appset-repo in Argo CD's namespace. One of the same name in a tenant's namespace is not trusted.
+func DefaultHosts(namespace string) []string {
+	const service = "appset-repo"
+	full := service + "." + namespace
+	return []string{service, full, full + ".svc", full + ".svc.cluster.local"}
 }
 
 // intervalClock ticks at the interval of everything that has no schedule of its own.

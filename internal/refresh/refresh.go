@@ -107,14 +107,19 @@ type Controller struct {
 	wake chan struct{} // for Run
 	look chan struct{} // for RunLooks
 
+	looks sync.WaitGroup // that run
+	slots *slots
+
 	mu     sync.Mutex
 	apps   map[argo.Ref]*entry
 	since  time.Time // when it began to ask
 	until  time.Time // when it may ask again
 	away   int       // steps in a row of which no request had an answer
 	hints  hints
-	polled int64          // the latest tick that S3 was looked at for
-	gone   map[Place]bool // that the last look found
+	polled int64              // the latest tick that S3 was looked at for
+	gone   map[Place]bool     // that the last look found
+	busy   map[string]*hints  // projects whose looks run, with the hints that came since
+	silent map[string]silence // looks that had no answer in time, by key
 }
 
 type entry struct {
@@ -151,7 +156,10 @@ type finding struct {
 
 // New returns a controller that knows nothing yet.
 func New(cfg Config) *Controller {
-	return &Controller{cfg: cfg, wake: make(chan struct{}, 1), look: make(chan struct{}, 1), apps: map[argo.Ref]*entry{}, polled: -1}
+	return &Controller{
+		cfg: cfg, wake: make(chan struct{}, 1), look: make(chan struct{}, 1), slots: newSlots(), apps: map[argo.Ref]*entry{}, polled: -1,
+		busy: map[string]*hints{}, silent: map[string]silence{},
+	}
 }
 
 // Begin tells that from now on it is this controller that asks.

@@ -2,6 +2,7 @@ package refresh_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -66,6 +67,8 @@ func (w *world) controller(change ...func(*refresh.Config)) *refresh.Controller 
 	cfg := refresh.Config{
 		API: w, Triggers: refresh.Triggers{Hosts: []string{"appset-repo", "appset-repo.*"}, Clocks: w.clocks}, Interval: interval, Spread: 15 * time.Second, Now: w.time,
 		Observe: func(e refresh.Event) {
+			w.mu.Lock()
+			defer w.mu.Unlock()
 			if e.Err != nil {
 				w.failures = append(w.failures, fmt.Sprintf("%s %s %s: %v", e.App, e.Why, e.What, e.Err))
 			}
@@ -449,6 +452,14 @@ spec: {syncPolicy: {automated: {enabled: false}}}
 		}
 		if diff := cmp.Diff(want[i], got); diff != "" {
 			t.Errorf("%d:\n%s", i, diff)
+		}
+		data, err := json.Marshal(d.Object)
+		if err != nil {
+			t.Fatal(err)
+		}
+		fields, err := manifest.Pick(data, refresh.Fields(), 64<<10)
+		if diff := cmp.Diff(refresh.NewApp(d.Object), refresh.NewApp(fields)); err != nil || diff != "" {
+			t.Errorf("%d: of Fields alone: %v\n%s", i, err, diff)
 		}
 	}
 }

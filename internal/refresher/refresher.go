@@ -16,7 +16,6 @@ import (
 	"github.com/argosy-cd/argosy/internal/bucket"
 	"github.com/argosy-cd/argosy/internal/gitsource"
 	"github.com/argosy-cd/argosy/internal/kube"
-	"github.com/argosy-cd/argosy/internal/manifest"
 	"github.com/argosy-cd/argosy/internal/metrics"
 	"github.com/argosy-cd/argosy/internal/policy"
 	"github.com/argosy-cd/argosy/internal/refresh"
@@ -31,7 +30,7 @@ type Config struct {
 	Interval time.Duration
 	// Spread is the time over which the refreshes of one tick are spread. Zero is a quarter of the interval, at most a minute.
 	Spread time.Duration
-	// Hosts serve trigger repositories; * stands for any characters.
+	// Hosts serve trigger repositories; * stands for any characters. Nil is the Service appset-repo in Argo CD's namespace.
 	Hosts []string
 	// Namespaces have Applications, beside Argo CD's own; * stands for any characters.
 	Namespaces []string
@@ -98,12 +97,16 @@ func (r *Refresher) controller(knows func(namespace string) bool) *refresh.Contr
 	if spread == 0 {
 		spread = min(r.cfg.Interval/4, time.Minute)
 	}
+	hosts := r.cfg.Hosts
+	if len(hosts) == 0 {
+		hosts = refresh.DefaultHosts(r.cfg.API.Namespace)
+	}
 	looks := refresh.Looks{Reads: r.cfg.API.Reads, Open: r.cfg.Open, Policy: r.cfg.Policy, Head: r.heads.head}
 	if r.cfg.Forget {
 		looks.Forget = r.cfg.API.Forget
 	}
 	return refresh.New(refresh.Config{
-		API: r.cfg.API, Triggers: refresh.Triggers{Hosts: r.cfg.Hosts, Clocks: &trigger.Clocks{Interval: r.cfg.Interval, Now: r.cfg.Now}},
+		API: r.cfg.API, Triggers: refresh.Triggers{Hosts: hosts, Clocks: &trigger.Clocks{Interval: r.cfg.Interval, Now: r.cfg.Now}},
 		Interval: r.cfg.Interval, Spread: spread, Now: r.cfg.Now, Observe: r.observe, Looks: looks, Hinted: r.cfg.Hinted, Knows: knows,
 	})
 }
@@ -118,8 +121,7 @@ func (r *Refresher) Work(ctx context.Context) {
 	})
 	var group sync.WaitGroup
 	r.cfg.API.Watch(ctx, r.cfg.Namespaces, kube.Watcher{
-		Seen: func(o manifest.Object) { c.Seen(refresh.NewApp(o)) },
-		Gone: c.Gone, Listed: func(namespace string) {
+		Seen: c.Seen, Gone: c.Gone, Listed: func(namespace string) {
 			listed.Store(namespace, true)
 			told.Clear()
 		},

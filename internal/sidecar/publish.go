@@ -47,7 +47,7 @@ func (p *publisher) add(call argo.Call, reads s3source.Reads) {
 	if place.App.Namespace == "" {
 		place.App.Namespace = p.namespace
 	}
-	reads.At = p.now()
+	reads.At, reads.Project = p.now(), call.Project
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if old, ok := p.pending[place]; ok && len(reads.Marks) == 0 && old.Same(reads) || len(p.pending) >= maxPending {

@@ -125,5 +125,7 @@ func secretCluster(o manifest.Object) (Cluster, error) {
 	}
 	f := newFields("metadata", manifest.Map(o, "metadata"), nil)
 	c.Labels, c.Annotations = f.table("labels"), f.table("annotations")
+	// Parameters reach templates of tenants. Argo CD's generator has this annotation (applicationset/generators/cluster.go, 3.2 to 3.5); its API removes it (util/db/cluster.go).
+	delete(c.Annotations, manifest.LastApplied)
 	return c, errors.Join(f.errs...)
 }
