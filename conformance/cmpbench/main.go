@@ -325,6 +325,10 @@ func (b *bench) workers(w io.Writer, scenarios []scenario, native, inside server
 		}
 		var times [2][]time.Duration
 		var rates [2][]float64
+		var used [2]time.Duration
+		for j, server := range []server{inside, native} {
+			used[j] = -cpu(server.pids[s.plugin])
+		}
 		for i := range n {
 			for j, server := range []server{inside, native} {
 				began := time.Now()
@@ -333,6 +337,9 @@ func (b *bench) workers(w io.Writer, scenarios []scenario, native, inside server
 				}
 				times[j] = append(times[j], time.Since(began))
 			}
+		}
+		for j, server := range []server{inside, native} {
+			used[j] = (used[j] + cpu(server.pids[s.plugin])) / n
 		}
 		for i := range rounds {
 			for j, server := range []server{inside, native} {
@@ -354,6 +361,7 @@ func (b *bench) workers(w io.Writer, scenarios []scenario, native, inside server
 			without, with := times[0][row.at], times[1][row.at]
 			fmt.Fprintf(w, "| %s: %s | %s | %s | %+.2f ms |\n", s.name, row.name, round(without), round(with), (with-without).Seconds()*1000)
 		}
+		fmt.Fprintf(w, "| %s: CPU per call | %s | %s | %+.2f ms |\n", s.name, round(used[0]), round(used[1]), (used[1]-used[0]).Seconds()*1000)
 		without, with := rates[0][rounds/2], rates[1][rounds/2]
 		fmt.Fprintf(w, "| %s: calls per second, 8 at a time | %.0f | %.0f | %.2f× |\n", s.name, without, with, with/without)
 	}
