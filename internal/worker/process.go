@@ -25,6 +25,8 @@ type process struct {
 	errors *tail
 	jobs   int
 	doing  string
+	// inherited is what the system counts as the process's own memory, though it was the host's.
+	inherited int64
 
 	ended chan struct{}
 	once  sync.Once
@@ -62,6 +64,7 @@ func startProcess(ctx context.Context, s *spawner, cfg Config) (*process, Confin
 	// All three are given, because an image may have no /dev/null.
 	w.cmd.Stdin, w.cmd.Stdout, w.cmd.Stderr = fromHost, w.errors, w.errors
 	w.cmd.WaitDelay = time.Second // if something else has its standard error
+	w.inherited = ownPeak()
 	err = s.start(w.cmd)
 	_, _ = fromHost.Close(), toHost.Close()
 	if err != nil {
@@ -196,7 +199,7 @@ func (w *process) reason(memory int64) string {
 		return ReasonCPU
 	case status.Signaled() && status.Signal() == syscall.SIGKILL:
 		return ReasonKilled
-	case strings.Contains(text, "SIGSEGV") && strings.Contains(text, "goroutine 0 gp="), peak(w.cmd.ProcessState) > memory/2:
+	case strings.Contains(text, "SIGSEGV") && strings.Contains(text, "goroutine 0 gp="), peak(w.cmd.ProcessState) > max(memory/2, w.inherited):
 		// Without memory, the runtime fails in many ways, and not always with words.
 		return ReasonMemory
 	}

@@ -63,10 +63,17 @@ func computed(pid int) time.Duration {
 // lower puts the processes of a group behind all others. It reports whether that is so.
 func lower(group int) bool { return unix.Setpriority(unix.PRIO_PGRP, group, lowest) == nil }
 
-// peak is the most memory that a process had.
+// peak is the most memory that a process had, or its host when it started the process: the kernel takes the one for the other.
 func peak(s *os.ProcessState) int64 {
 	if usage, ok := s.SysUsage().(*syscall.Rusage); ok {
 		return usage.Maxrss << 10
 	}
 	return 0
+}
+
+// ownPeak is the most memory that this process had.
+func ownPeak() int64 {
+	var usage syscall.Rusage
+	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &usage)
+	return usage.Maxrss << 10
 }

@@ -347,6 +347,20 @@ func TestHostile(t *testing.T) {
 	}
 }
 
+// TestLargeHost: the memory of the host is not that of a worker, though the system says so.
+func TestLargeHost(t *testing.T) {
+	large := make([]byte, 128<<20)
+	for i := range large {
+		large[i] = 1
+	}
+	p, _ := open(t, Config{Workers: 1, Memory: 64 << 20})
+	_, err := p.Do(t.Context(), Job{Kind: "exit", What: "testing"})
+	if err == nil || err.Error() != "the worker that was testing was stopped: it crashed" {
+		t.Error(err)
+	}
+	runtime.KeepAlive(large)
+}
+
 // TestCancelled: a job that does not end is killed with its request.
 func TestCancelled(t *testing.T) {
 	p, e := open(t, Config{Workers: 2})
