@@ -80,7 +80,7 @@
 //	internal/metrics           edge     Prometheus
 //	internal/turnstile         edge     how many requests are answered at once, of one client and of all
 //	internal/worker            edge     processes for work that is not trusted: limits, messages, a pool
-//	internal/worker/job        edge     the work that is done in workers, for plugins and for fetched sources, and what it asks its host for
+//	internal/worker/job        edge     the work of workers, for plugins and for fetched sources, and what it asks its host for
 //	internal/demo              edge     a boot without a cluster: servers, plugins and a simulation in one process
 //	cmd/argosy                 command  the command line
 package argosy

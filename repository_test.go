@@ -113,7 +113,8 @@ func TestMap(t *testing.T) {
 			t.Errorf("doc.go: %s is missing", dir)
 			continue
 		}
-		if name := path.Base(dir) + " "; layer != "command" && !strings.HasPrefix(found[dir].doc, "Package "+name) && !strings.HasPrefix(found[dir].doc, "Command "+name) {
+		if name := path.Base(dir) + " "; layer != "command" && !strings.HasPrefix(found[dir].doc, "Package "+name) &&
+			!strings.HasPrefix(found[dir].doc, "Command "+name) {
 			t.Errorf("%s: the package doc must start with %q", dir, "Package "+name)
 		}
 		for name := range found[dir].imports {
@@ -360,5 +361,37 @@ func same(t *testing.T, what string, want, got map[string]bool) {
 		if !want[name] {
 			t.Errorf("%s: %s is there and not needed", what, name)
 		}
+	}
+}
+
+// TestNoLint allows exceptions only for linters that are on: any other one says that something is checked that is not.
+func TestNoLint(t *testing.T) {
+	config, err := os.ReadFile(".golangci.yml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	on := []string{"errcheck", "govet", "ineffassign", "staticcheck", "unused"} // the standard ones
+	for line := range strings.Lines(string(config)) {
+		if name, ok := strings.CutPrefix(line, "    - "); ok {
+			on = append(on, strings.TrimSpace(name))
+		}
+	}
+	directive := regexp.MustCompile(`//nolint:([a-z,]+)`)
+	err = filepath.WalkDir(".", func(name string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || filepath.Ext(name) != ".go" {
+			return err
+		}
+		text, err := os.ReadFile(name)
+		for _, m := range directive.FindAllStringSubmatch(string(text), -1) {
+			for linter := range strings.SplitSeq(m[1], ",") {
+				if !slices.Contains(on, linter) {
+					t.Errorf("%s: %s is not on", name, linter)
+				}
+			}
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
 	}
 }

@@ -158,7 +158,10 @@ func (l *Lab) startStores(ctx context.Context) error {
 	group.Go(func() error {
 		return l.run(ctx, &Process{
 			Name: "redis", path: redis, ready: portOpen(l.ports["redis"]),
-			args: []string{"--port", fmt.Sprint(l.ports["redis"]), "--bind", "127.0.0.1", "--save", "", "--appendonly", "no", "--dir", filepath.Join(l.Dir, "tmp")},
+			args: []string{
+				"--port", fmt.Sprint(l.ports["redis"]), "--bind", "127.0.0.1", "--save", "", "--appendonly", "no", "--dir",
+				filepath.Join(l.Dir, "tmp"),
+			},
 		})
 	})
 	group.Go(func() error {

@@ -170,8 +170,8 @@ func (p *Process) Pause() { p.mu.Lock(); defer p.mu.Unlock(); p.signal(syscall.S
 // Resume lets a paused process go on.
 func (p *Process) Resume() { p.mu.Lock(); defer p.mu.Unlock(); p.signal(syscall.SIGCONT) }
 
-// reservePorts finds so many ports that are free, in a block that no other lab takes until the listener is closed. They are below those that the system
-// gives to clients, which could take one before the server that it is for.
+// reservePorts finds so many ports that are free, in a block that no other lab takes until the listener is closed. They are below those
+// that the system gives to clients, which could take one before the server that it is for.
 func reservePorts(n int) (ports []int, reservation net.Listener, err error) {
 	const first, last = 10_000, 32_000
 	for range 100 {

@@ -33,13 +33,16 @@ func newAppRenderCommand(std stdio) *cobra.Command {
 		Short: "Print the manifests that Argo CD would deploy for an Application",
 		Long: `Print the manifests that Argo CD would deploy for an Application, in the order of deployment.
 
-FILE has one Application. NAME is an Application in the tree of a root, also one that a set generates; if several namespaces have one of this name, name it
-NAMESPACE/NAME. The root is that of --root, or the one that argosy plan finds. Repositories, charts and settings are those of argosy plan.
+FILE has one Application. NAME is an Application in the tree of a root, also one that a set generates; if
+several namespaces have one of this name, name it NAMESPACE/NAME. The root is that of --root, or the one that
+argosy plan finds. Repositories, charts and settings are those of argosy plan.
 
-Only manifests are printed on standard output; problems are printed on standard error. The exit code is 3 if the Application is not known completely, and the
-known objects are printed; it is 3 also if the Application is broken, and nothing is printed. --allow-unknown accepts named Applications.
+Only manifests are printed on standard output; problems are printed on standard error. The exit code is 3 if
+the Application is not known completely, and the known objects are printed; it is 3 also if the Application is
+broken, and nothing is printed. --allow-unknown accepts named Applications.
 
-With --diff it prints how the manifests change since a revision, as a unified diff without the values of Secrets.`,
+With --diff it prints how the manifests change since a revision, as a unified diff without the values of
+Secrets.`,
 		Example: `  argosy app render apps/web.yaml
   argosy app render web --root root.yaml | kubectl apply --dry-run=server -f -
   argosy app render argocd/web --diff main`,
@@ -63,7 +66,9 @@ With --diff it prints how the manifests change since a revision, as a unified di
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
 		// A shell completes files if no name begins so.
-		return slices.DeleteFunc(opts.names(cmd.Context(), std, opts.roots), func(name string) bool { return !strings.HasPrefix(name, typed) }), cobra.ShellCompDirectiveDefault
+		return slices.DeleteFunc(opts.names(cmd.Context(), std, opts.roots), func(name string) bool {
+			return !strings.HasPrefix(name, typed)
+		}), cobra.ShellCompDirectiveDefault
 	}
 	return cmd
 }
@@ -127,7 +132,8 @@ func (o *appRenderOptions) find(arg string, plans ...*plan.Plan) (*plan.Applicat
 	return nil, plan.NotFound{Plans: plans, Similar: similar, Allowed: o.verdict.rules().Allowed}.Err(arg)
 }
 
-// judge prints what is wrong with an Application, with the side of a comparison in front. It ends with 3 if the manifests are not all that Argo CD deploys.
+// judge prints what is wrong with an Application, with the side of a comparison in front. It ends with 3 if the manifests are not all that
+// Argo CD deploys.
 func (o *appRenderOptions) judge(std stdio, side string, p *plan.Plan, app *plan.Application) error {
 	report.Judgement(std.err, side, p, app)
 	if v := app.Verdict(); v == source.Broken || v != source.Known && !o.verdict.rules().Allowed(app.Name) {
@@ -160,7 +166,8 @@ func (o *appRenderOptions) compare(ctx context.Context, std stdio, planner *work
 		}
 	}
 	if slices.Contains(d.NotCompared, app.Ref) && len(errs) == 1 {
-		fmt.Fprintf(std.err, "unknown: %s: it is not known whether it is on the other side, too: unknown parts may have it\n", words.Printable(app.Name))
+		fmt.Fprintf(std.err, "unknown: %s: it is not known whether it is on the other side, too: unknown parts may have it\n",
+			words.Printable(app.Name))
 		errs = append(errs, errFound)
 	}
 	return errors.Join(errs...)

@@ -38,22 +38,24 @@ func newAppsetGenerateCommand(std stdio) *cobra.Command {
 		Short: "Render ApplicationSets to the Applications that Argo CD would make",
 		Long: `Render ApplicationSets to the Applications that Argo CD's own controller would make, without a cluster.
 
-Arguments are files with YAML or JSON documents, directories of such files, or - for standard input. A document is an
-ApplicationSet or the bare spec of one. Other documents are left out, or passed through with --passthrough.
+Arguments are files with YAML or JSON documents, directories of such files, or - for standard input. A
+document is an ApplicationSet or the bare spec of one. Other documents are left out, or passed through with
+--passthrough.
 
-Git generators are answered from local repositories where there are any: those of --repo, and by default the work tree
-of the Git repository you stand in for all of its remotes. A work tree answers as it lies on disk, uncommitted changes
-included, ignored files not; a revision that is a tag or a commit is taken from the repository. Other repositories are
-fetched, one revision without history, with your own Git credentials.
+Git generators are answered from local repositories where there are any: those of --repo, and by default the
+work tree of the Git repository you stand in for all of its remotes. A work tree answers as it lies on disk,
+uncommitted changes included, ignored files not; a revision that is a tag or a commit is taken from the
+repository. Other repositories are fetched, one revision without history, with your own Git credentials.
 
 The answer is all or nothing: if one element is bad, all problems are listed and no Application is printed. No
 Applications at all is an error, because applying an empty answer deletes what was there before.
 
 With --engine argocd an Argo CD API server renders the sets, as "argocd appset generate" has it do.
 
-Without arguments it is the appset plugin, as a command of Argo CD's own plugin server: it answers for the application that the
-environment describes (ARGOCD_APP_NAME, …), with the sets in $PARAM_SPEC or in the application's directory. Then the policy and the
-limit of deletions hold, and the settings are variables, too; see docs/plugin.md.
+Without arguments it is the appset plugin, as a command of Argo CD's own plugin server: it answers for the
+application that the environment describes (ARGOCD_APP_NAME, …), with the sets in $PARAM_SPEC or in the
+application's directory. Then the policy and the limit of deletions hold, and the settings are variables, too;
+see docs/plugin.md.
 
 The exit code is 0 when it is done, 1 when it failed and 2 when it was called wrongly.`,
 		Example: `  # what the sets of a directory make of the work tree you stand in
@@ -83,26 +85,34 @@ The exit code is 0 when it is done, 1 when it failed and 2 when it was called wr
 	}
 	flags := cmd.Flags()
 	flags.StringArrayVar(&opts.repos, "repo", nil, "answer Git generators for a URL from a local directory, `URL=PATH[@REV]`; repeatable")
-	flags.StringVar(&opts.clusters, "clusters", "", "`FILE` with the clusters that Argo CD knows: a list with name, server, project, labels, annotations, or cluster Secrets")
+	flags.StringVar(&opts.clusters, "clusters", "",
+		"`FILE` with the clusters that Argo CD knows: a list with name, server, project, labels, annotations, or cluster Secrets")
 	flags.StringVarP(&opts.namespace, "namespace", "n", "", "namespace of sets that name none, and so of their Applications")
 	flags.VarP(&opts.output, "output", "o", "output format, "+opts.output.usage())
 	flags.BoolVar(&opts.allowEmpty, "allow-empty", false, "allow sets without Applications")
 	flags.BoolVar(&opts.offline, "offline", false, "fetch nothing; a repository that is not local is an error")
-	flags.BoolVar(&opts.skipUnknown, "skip-unknown", false, "leave out sets that need something that is not available here, such as clusters or the API of a Git host, and name them")
-	flags.BoolVar(&opts.passthrough, "passthrough", false, "print documents that are not ApplicationSets, too, in their place (yaml and json)")
+	flags.BoolVar(&opts.skipUnknown, "skip-unknown", false,
+		"leave out sets that need something that is not available here, such as clusters or the API of a Git host, and name them")
+	flags.BoolVar(&opts.passthrough, "passthrough", false,
+		"print documents that are not ApplicationSets, too, in their place (yaml and json)")
 	flags.BoolVarP(&opts.recursive, "recursive", "R", false, "look into subdirectories of directories")
 	opts.plugin.register(flags)
 	flags.StringVar(&opts.policy, "policy", "", usageOf("policy"))
 	flags.DurationVar(&opts.timeout, "timeout", defaultHookTimeout, usageOf("timeout"))
-	flags.IntVar(&opts.maxSets, "max-parameter-sets", generator.DefaultMaxSets, "refuse a generator that gives more parameter sets than this")
+	flags.IntVar(&opts.maxSets, "max-parameter-sets", generator.DefaultMaxSets,
+		"refuse a generator that gives more parameter sets than this")
 	return cmd
 }
 
 // onlyFor refuses flags that mean nothing: those for files if there are none, and those of the plugin if there are.
 func onlyFor(flags *pflag.FlagSet, plugin bool) error {
-	without, with := []string{"policy", "admin-projects", "argocd-namespace", "argocd-secrets", "kubeconfig", "timeout"}, "without a file or a directory"
+	without, with := []string{"policy", "admin-projects", "argocd-namespace", "argocd-secrets", "kubeconfig", "timeout"},
+		"without a file or a directory"
 	if plugin {
-		without, with = []string{"repo", "clusters", "namespace", "allow-empty", "offline", "skip-unknown", "passthrough", "recursive", "max-parameter-sets"}, "with a file or a directory"
+		without, with = []string{
+			"repo", "clusters", "namespace", "allow-empty", "offline", "skip-unknown", "passthrough", "recursive",
+			"max-parameter-sets",
+		}, "with a file or a directory"
 	}
 	for _, name := range without {
 		if flags.Changed(name) {
@@ -129,9 +139,13 @@ func runAppsetGenerate(ctx context.Context, std stdio, opts appsetGenerateOption
 	}
 	repos.Offline = opts.offline
 	sets := workspace.Sets{
-		Repositories: workspace.New(repos), Clusters: opts.clusters, Recursive: opts.recursive, Passthrough: opts.passthrough, SkipUnknown: opts.skipUnknown,
-		Config: appset.Config{Namespace: opts.namespace, AllowEmpty: opts.allowEmpty, MaxSets: opts.maxSets, Version: opts.plugin.version.value},
-		Stdin:  std.in, Note: std.note, Warn: std.warn,
+		Repositories: workspace.New(repos), Clusters: opts.clusters, Recursive: opts.recursive, Passthrough: opts.passthrough,
+		SkipUnknown: opts.skipUnknown,
+		Config: appset.Config{
+			Namespace: opts.namespace, AllowEmpty: opts.allowEmpty, MaxSets: opts.maxSets,
+			Version: opts.plugin.version.value,
+		},
+		Stdin: std.in, Note: std.note, Warn: std.warn,
 	}
 	if server != nil {
 		sets.Engine = argocd.Engine{Client: server, Name: "argosy", AllowEmpty: opts.allowEmpty}

@@ -39,21 +39,24 @@ func newCmpCommand(std stdio) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "cmp",
 		Short: "Serve the plugins appset and s3 to Argo CD's repo-server",
-		Long: `Serve Argo CD's config management plugins appset and s3, as a sidecar of argocd-repo-server. It speaks the protocol of plugins
-itself, on a Unix socket for each of them, in the place of argocd-cmp-server: no process is started for a request, and caches are shared.
-Templates, manifests and charts are evaluated in workers: processes that are started ahead, have neither credentials nor network, and are
-stopped at limits of memory and time, so that no application can do harm to others.
+		Long: `Serve Argo CD's config management plugins appset and s3, as a sidecar of argocd-repo-server. It speaks the
+protocol of plugins itself, on a Unix socket for each of them, in the place of argocd-cmp-server: no process
+is started for a request, and caches are shared. Templates, manifests and charts are evaluated in workers:
+processes that are started ahead, have neither credentials nor network, and are stopped at limits of memory
+and time, so that no application can do harm to others.
 
   appset   ApplicationSets, in the parameter spec or in the application's directory, become Applications that are deployed in their place
   s3       manifests, archives and charts in S3; an application whose directory has an s3-source.yaml finds it by itself
 
-In a cluster it reads Argo CD's clusters and repositories if it may, and refuses an answer that would delete too many Applications. The cluster is that of
---kubeconfig, or the one that the process runs in. With --refresh, --argocd-namespace or --argocd-secrets on the command line, $KUBECONFIG counts as for kubectl; without
-them it is not used, so that a sidecar that you try out does not refresh the Applications of the cluster that you happen to work with.
+In a cluster it reads Argo CD's clusters and repositories if it may, and refuses an answer that would delete
+too many Applications. The cluster is that of --kubeconfig, or the one that the process runs in. With
+--refresh, --argocd-namespace or --argocd-secrets on the command line, $KUBECONFIG counts as for kubectl;
+without them it is not used, so that a sidecar that you try out does not refresh the Applications of the
+cluster that you happen to work with.
 
-It also keeps the interval: one of all replicas asks Argo CD for a refresh of an application when the clock of its trigger repository has
-ticked, every --interval if it has the plugin appset and another repository, to see whether that has a new commit, and when what it reads from
-S3 has changed.
+It also keeps the interval: one of all replicas asks Argo CD for a refresh of an application when the clock of
+its trigger repository has ticked, every --interval if it has the plugin appset and another repository, to see
+whether that has a new commit, and when what it reads from S3 has changed.
 
 /healthz, /readyz and /metrics are at --listen. Each request is a line on standard error.`,
 		Example: `  argosy cmp
@@ -77,9 +80,12 @@ S3 has changed.
 	flags.StringSliceVar(&opts.plugins, "plugin", []string{"appset", "s3"}, "`PLUGINS` to serve")
 	flags.StringVar(&opts.version, "plugin-version", "", "`VERSION` of the plugins; applications then name appset-VERSION and s3-VERSION")
 	flags.StringVar(&opts.socketDir, "socket-dir", "/home/argocd/cmp-server/plugins", "`DIR` where Argo CD looks for sockets")
-	flags.StringVar(&opts.workDir, "work-dir", "", "`DIR` for what is fetched from Git, and for large repositories while they are read; default: the system's for temporary files")
+	flags.StringVar(&opts.workDir, "work-dir", "",
+		"`DIR` for what is fetched from Git, and for large repositories while they are read; default: the system's for temporary files")
 	flags.StringVar(&opts.listen, "listen", "127.0.0.1:8089", "`ADDRESS` for health and metrics, or none")
-	flags.IntVar(&opts.parallel, "parallel", 0, "answer so many requests at once, the others wait; half as many more, in each plugin, for projects of which none is being answered; default, and most: half as many as there are workers; without workers four for each processor")
+	flags.IntVar(&opts.parallel, "parallel", 0,
+		"answer so many requests at once, the others wait; half as many more, in each plugin, for projects of which none is being "+
+			"answered; default, and most: half as many as there are workers; without workers four for each processor")
 	flags.Int64Var(&opts.maxUpload, "max-repository", 1024, "refuse repositories of more than so many `MIB`, packed")
 	flags.DurationVar(&opts.grace, "grace", 25*time.Second, "when it is stopped, give running requests so much time")
 	flags.Var(&opts.log, "log-format", "format of the log, "+opts.log.usage())
@@ -153,7 +159,8 @@ func runCmp(ctx context.Context, std stdio, opts cmpOptions, asked bool) error {
 		std.note("$KUBECONFIG is not used, because no flag asks for a cluster: --refresh, --argocd-namespace, --argocd-secrets")
 	}
 	cfg := sidecar.Config{
-		Plugins: opts.plugins, PluginVersion: opts.version, SocketDir: opts.socketDir, WorkDir: opts.workDir, Listen: opts.listen, Parallel: opts.parallel, MaxUpload: opts.maxUpload << 20,
+		Plugins: opts.plugins, PluginVersion: opts.version, SocketDir: opts.socketDir, WorkDir: opts.workDir, Listen: opts.listen,
+		Parallel: opts.parallel, MaxUpload: opts.maxUpload << 20,
 		Timeout: opts.timeout, Grace: opts.grace, Workers: opts.workers, Policy: serve.Watch(opts.policy, "the policy", policy.Parse),
 		Release: version(), Log: serve.Log(std.err, opts.log.value), Now: std.now,
 	}

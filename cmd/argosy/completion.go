@@ -14,8 +14,8 @@ import (
 	"github.com/argosy-cd/argosy/internal/argo/versions"
 )
 
-// addCompletion adds cobra's completion command, of which an unknown shell is an error, and completes what can be seen from the commands: formats, versions of Argo CD, directories,
-// and no files where there are no arguments.
+// addCompletion adds cobra's completion command, of which an unknown shell is an error, and completes what can be seen from the commands:
+// formats, versions of Argo CD, directories, and no files where there are no arguments.
 func addCompletion(root *cobra.Command) {
 	root.InitDefaultCompletionCmd()
 	for _, cmd := range root.Commands() {
@@ -59,7 +59,8 @@ func completeValues(cmd *cobra.Command) {
 // completionTime bounds how long a shell waits for names of Applications. After it there are none.
 const completionTime = 3 * time.Second
 
-// names are those of the Applications that roots deploy, planned with what is here: nothing is fetched, printed or read from standard input. What is not known has no names.
+// names are those of the Applications that roots deploy, planned with what is here: nothing is fetched, printed or read from standard
+// input. What is not known has no names.
 func (o *planInput) names(ctx context.Context, std stdio, roots []string) []string {
 	ctx, cancel := context.WithTimeout(ctx, completionTime)
 	defer cancel()
@@ -89,10 +90,14 @@ func (o *planInput) names(ctx context.Context, std stdio, roots []string) []stri
 	return slices.Compact(names)
 }
 
-// completeNames completes names of Applications in a flag: each of a list, or one with something behind it, such as "=". Roots are those of the arguments, or of a flag of its own.
+// completeNames completes names of Applications in a flag: each of a list, or one with something behind it, such as "=". Roots are those of
+// the arguments, or of a flag of its own.
 func (o *planInput) completeNames(std stdio, cmd *cobra.Command, roots func(args []string) []string, flags map[string]string) {
 	for flag, behind := range flags {
-		_ = cmd.RegisterFlagCompletionFunc(flag, func(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) { // it exists
+		// it exists
+		_ = cmd.RegisterFlagCompletionFunc(flag, func(cmd *cobra.Command, args []string, typed string) ([]string,
+			cobra.ShellCompDirective,
+		) {
 			before := ""
 			if i := strings.LastIndex(typed, ","); i >= 0 && behind == "" {
 				before = typed[:i+1]

@@ -46,19 +46,22 @@ func newDemoCommand(std stdio) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "demo [ROOT...]",
 		Short: "Boot the example cluster, or your own repository, without a cluster",
-		Long: `Boot a cluster that does not exist. The example cluster, which is in the program, is planned and booted wave by wave, faster than it would be.
+		Long: `Boot a cluster that does not exist. The example cluster, which is in the program, is planned and booted wave
+by wave, faster than it would be.
 
-What is real: an S3 server in this process that CI has left something in, a Git server with the repository and with trigger repositories that tick,
-both plugins on the sockets that Argo CD would talk to, and a client that does what its repo-server does: it fetches with Git, and asks the plugins
-for the manifests of each Application when its sync begins. What they answer is compared with the plan. What is not real is the cluster:
+What is real: an S3 server in this process that CI has left something in, a Git server with the repository and
+with trigger repositories that tick, both plugins on the sockets that Argo CD would talk to, and a client that
+does what its repo-server does: it fetches with Git, and asks the plugins for the manifests of each
+Application when its sync begins. What they answer is compared with the plan. What is not real is the cluster:
 when what becomes healthy is that of argosy simulate.
 
-With --repo it is your own repository, as it lies on disk, with all ApplicationSets rendered by the plugin. ROOT is then the file of the root
-Application, if it is not to be found. Charts, remote bases and other repositories are fetched as by argosy plan, unless --offline.
+With --repo it is your own repository, as it lies on disk, with all ApplicationSets rendered by the plugin.
+ROOT is then the file of the root Application, if it is not to be found. Charts, remote bases and other
+repositories are fetched as by argosy plan, unless --offline.
 
-On a terminal it goes on after the boot until you stop it: at each tick of the trigger repository, the plugins render again, and changes are
-printed. With --once, and where there is no terminal, it ends with the boot. The exit code is 3 if the boot does not end, or if the plan is broken or
-incomplete.`,
+On a terminal it goes on after the boot until you stop it: at each tick of the trigger repository, the plugins
+render again, and changes are printed. With --once, and where there is no terminal, it ends with the boot. The
+exit code is 3 if the boot does not end, or if the plan is broken or incomplete.`,
 		Example: `  argosy demo
   argosy demo --fail longhorn --repair-after 20s
   argosy demo --repo . --speed 100`,
@@ -74,7 +77,8 @@ incomplete.`,
 	flags.StringSliceVar(&opts.fail, "fail", nil, "`NAMES` of Applications whose workloads become Degraded")
 	flags.DurationVar(&opts.repair, "repair-after", 0, "a commit mends them so long after they became Degraded, in the time of the boot")
 	flags.BoolVar(&opts.once, "once", false, "exit when the boot is over; default where there is no terminal")
-	flags.StringArrayVar(&opts.repos, "repo", nil, "boot your own repository, `PATH`, or URL=PATH if its Applications do not say its URL; repeatable, also s3://BUCKET=PATH")
+	flags.StringArrayVar(&opts.repos, "repo", nil,
+		"boot your own repository, `PATH`, or URL=PATH if its Applications do not say its URL; repeatable, also s3://BUCKET=PATH")
 	opts.settings.registerSettings(flags)
 	cmd.AddCommand(newSweepCommand(std))
 	return cmd
@@ -159,7 +163,9 @@ func (o *demoOptions) exhibit(ctx context.Context, std stdio, args []string) (*d
 }
 
 // find finds the roots in the user's own directories, as argosy plan does.
-func (o *demoOptions) find(ctx context.Context, std stdio, local []gitsource.Local, args []string) ([]manifest.Document, *demo.Elsewhere, error) {
+func (o *demoOptions) find(ctx context.Context, std stdio, local []gitsource.Local,
+	args []string,
+) ([]manifest.Document, *demo.Elsewhere, error) {
 	input := o.settings
 	input.sets = plan.SetsByPlugin
 	repos, _ := userRepositories(std, nil)

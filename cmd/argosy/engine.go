@@ -110,7 +110,8 @@ func (o *engineOptions) token(std stdio) (string, error) {
 	}
 	token = strings.TrimSpace(token)
 	if token == "" || strings.ContainsAny(token, "\n\r") {
-		return "", errors.New("a token for the Argo CD API server is needed, one line: --argocd-token-file, or the variable ARGOCD_AUTH_TOKEN")
+		return "", errors.New("a token for the Argo CD API server is needed, one line: --argocd-token-file, or the variable " +
+			"ARGOCD_AUTH_TOKEN")
 	}
 	return token, nil
 }

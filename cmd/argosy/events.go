@@ -31,15 +31,17 @@ func newEventsCommand(std stdio) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "events",
 		Short: "Receive notifications of S3, and make Argo CD look at the applications that read there",
-		Long: `Receive notifications about objects in S3, and ask Argo CD for a refresh of the applications that read them, within a second.
+		Long: `Receive notifications about objects in S3, and ask Argo CD for a refresh of the applications that read them,
+within a second.
 
   POST /webhook       MinIO and versitygw, with one of --secrets: Authorization: Bearer SECRET, or as a password, or X-Api-Key
   POST /eventbridge   API destinations of EventBridge, with one of --secrets
   POST /sns           SNS over HTTPS: signatures are checked, subscriptions to --sns-topic are confirmed
   --sqs-queue         messages in SQS, straight from S3, or by way of SNS or EventBridge
 
-A notification is a hint. What is in the bucket is looked at, and only applications that have not seen it are refreshed, once: a trigger
-file's by a hard refresh, a bucket repository's by a soft one. What an application reads is known from argosy cmp, which publishes it.
+A notification is a hint. What is in the bucket is looked at, and only applications that have not seen it are
+refreshed, once: a trigger file's by a hard refresh, a bucket repository's by a soft one. What an application
+reads is known from argosy cmp, which publishes it.
 
 The cluster is that of --kubeconfig, or of $KUBECONFIG as for kubectl, or the one that the process runs in.
 
@@ -59,7 +61,8 @@ The cluster is that of --kubeconfig, or of $KUBECONFIG as for kubectl, or the on
 	opts.refresh.register(flags)
 	flags.StringVar(&opts.policy, "policy", "", usageOf("policy"))
 	flags.StringVar(&opts.listen, "listen", "127.0.0.1:8090", "`ADDRESS` to listen on")
-	flags.StringVar(&opts.secrets, "secrets", "", "`FILE` with the secrets of webhooks and EventBridge, one in each line; it is read again when it changes")
+	flags.StringVar(&opts.secrets, "secrets", "",
+		"`FILE` with the secrets of webhooks and EventBridge, one in each line; it is read again when it changes")
 	flags.StringSliceVar(&opts.topics, "sns-topic", nil, "`ARNS` of SNS topics to hear")
 	flags.StringSliceVar(&opts.queues, "sqs-queue", nil, "`URLS` of SQS queues to read")
 	flags.StringVar(&opts.tlsCert, "tls-cert", "", "`FILE` with a certificate, to speak TLS; it is read again when it is renewed")

@@ -89,7 +89,8 @@ func ordinaryChart(name string) map[string]string {
 		"templates/_helpers.tpl": "{{- define \"x.name\" -}}{{ .Release.Name | trunc 63 | trimSuffix \"-\" }}{{- end }}\n{{- define \"x.labels\" -}}\napp: {{ include \"x.name\" . }}\n{{ toYaml .Values.labels }}\n{{- end }}\n",
 	}
 	for i := range 20 {
-		files[fmt.Sprintf("templates/deployment-%d.yaml", i)] = fmt.Sprintf("apiVersion: apps/v1\nkind: Deployment\nmetadata:\n  name: {{ include \"x.name\" . }}-%d\n  labels:\n    {{- include \"x.labels\" . | nindent 4 }}\nspec:\n  replicas: {{ .Values.replicas }}\n  selector: {matchLabels: {app: {{ include \"x.name\" . }}}}\n  template:\n    metadata:\n      labels:\n        {{- include \"x.labels\" . | nindent 8 }}\n    spec:\n      containers:\n      - name: main\n        image: {{ .Values.image.repository }}:{{ .Values.image.tag | default .Chart.AppVersion }}\n        resources:\n          {{- toYaml .Values.resources | nindent 10 }}\n        env:\n        {{- range $i := until 10 }}\n        - {name: V{{ $i }}, value: {{ $i | quote }}}\n        {{- end }}\n", i)
+		files[fmt.Sprintf("templates/deployment-%d.yaml",
+			i)] = fmt.Sprintf("apiVersion: apps/v1\nkind: Deployment\nmetadata:\n  name: {{ include \"x.name\" . }}-%d\n  labels:\n    {{- include \"x.labels\" . | nindent 4 }}\nspec:\n  replicas: {{ .Values.replicas }}\n  selector: {matchLabels: {app: {{ include \"x.name\" . }}}}\n  template:\n    metadata:\n      labels:\n        {{- include \"x.labels\" . | nindent 8 }}\n    spec:\n      containers:\n      - name: main\n        image: {{ .Values.image.repository }}:{{ .Values.image.tag | default .Chart.AppVersion }}\n        resources:\n          {{- toYaml .Values.resources | nindent 10 }}\n        env:\n        {{- range $i := until 10 }}\n        - {name: V{{ $i }}, value: {{ $i | quote }}}\n        {{- end }}\n", i)
 	}
 	return files
 }
@@ -110,8 +111,8 @@ func gitRepository(t *testing.T, files map[string]string) string {
 	return server.URL + "/repo.git"
 }
 
-// TestForeign plans, with the real program, a tree with a repository whose Kustomization takes all memory: it copies a large text to many fields. What
-// is made of it is unknown, and everything else is planned.
+// TestForeign plans, with the real program, a tree with a repository whose Kustomization takes all memory: it copies a large text to many
+// fields. What is made of it is unknown, and everything else is planned.
 func TestForeign(t *testing.T) {
 	if testing.Short() || runtime.GOOS != "linux" {
 		t.Skip("it builds the program, and needs a limit of memory")
@@ -127,7 +128,10 @@ func TestForeign(t *testing.T) {
 		"honest/kustomization.yaml":  "namePrefix: honest-\nresources: [cm.yaml]\n", "honest/cm.yaml": configMap,
 	})
 	charts := chartServer(t, map[string]map[string]string{"honest": ordinaryChart("honest")})
-	files := map[string]string{"root.yaml": applicationOf("root", "repoURL: https://x/y, path: apps"), "own/cm.yaml": strings.Replace(configMap, "x", "own", 1)}
+	files := map[string]string{
+		"root.yaml":   applicationOf("root", "repoURL: https://x/y, path: apps"),
+		"own/cm.yaml": strings.Replace(configMap, "x", "own", 1),
+	}
 	for name, source := range map[string]string{
 		"own": "repoURL: https://x/y, path: own", "chart": "repoURL: " + charts + ", chart: honest, targetRevision: 1.0.0",
 		"repo-hostile": "repoURL: " + bases + ", path: hostile", "repo-honest": "repoURL: " + bases + ", path: honest",
@@ -147,7 +151,8 @@ func TestForeign(t *testing.T) {
 	}
 	const stopped = "rendering it was stopped: it takes more than "
 	for _, want := range []string{
-		"hostile of " + bases + ": " + stopped, "hostile of https://x/y: " + stopped, " own   ConfigMap", " chart-19   Deployment", " honest-x   ConfigMap", " based-honest-x   ConfigMap",
+		"hostile of " + bases + ": " + stopped, "hostile of https://x/y: " + stopped, " own   ConfigMap", " chart-19   Deployment",
+		" honest-x   ConfigMap", " based-honest-x   ConfigMap",
 	} {
 		if !strings.Contains(string(out), want) {
 			t.Errorf("the plan does not have %q", want)
@@ -162,7 +167,10 @@ func TestForeign(t *testing.T) {
 func BenchmarkForeign(b *testing.B) {
 	argosy := binary(b)
 	charts := map[string]map[string]string{}
-	files := map[string]string{"root.yaml": applicationOf("root", "repoURL: https://x/y, path: fetched"), "own.yaml": applicationOf("root", "repoURL: https://x/y, path: own")}
+	files := map[string]string{
+		"root.yaml": applicationOf("root", "repoURL: https://x/y, path: fetched"),
+		"own.yaml":  applicationOf("root", "repoURL: https://x/y, path: own"),
+	}
 	for i := range 100 {
 		name := fmt.Sprintf("chart-%d", i)
 		charts[name] = ordinaryChart(name)

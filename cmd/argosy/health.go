@@ -38,9 +38,10 @@ func newHealthCheckCommand(std stdio) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "check FILE...",
 		Short: "Say how healthy objects are, by a Lua script, by the settings of an Argo CD, or by its built-in checks",
-		Long: `Say how healthy objects are, as Argo CD would: by a Lua script, by the health checks in its settings, or by the checks for core kinds that it
-has built in. An object without any check has no health; no sync wave waits for it. Scripts for kinds of other projects, which Argo CD brings along, are
-not here: of such an object only that Argo CD has a check is said. Which kinds these are depends on --argocd-version.
+		Long: `Say how healthy objects are, as Argo CD would: by a Lua script, by the health checks in its settings, or by
+the checks for core kinds that it has built in. An object without any check has no health; no sync wave waits
+for it. Scripts for kinds of other projects, which Argo CD brings along, are not here: of such an object only
+that Argo CD has a check is said. Which kinds these are depends on --argocd-version.
 
 Scripts have the libraries that Argo CD gives them, a second, and 256 MiB. They never have files or processes.
 
@@ -53,9 +54,11 @@ A file has objects as kubectl prints them, with their status; - is standard inpu
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringArrayVarP(&opts.files, "file", "f", nil, "the same as an argument: `FILE` with objects, or - for standard input; repeatable")
+	flags.StringArrayVarP(&opts.files, "file", "f", nil,
+		"the same as an argument: `FILE` with objects, or - for standard input; repeatable")
 	flags.StringVar(&opts.lua, "lua", "", "`FILE` with a Lua script that is asked about all of them")
-	flags.BoolVar(&opts.openLibs, "open-libs", false, "give the script of --lua the libraries that useOpenLibs gives it: string, math, coroutine")
+	flags.BoolVar(&opts.openLibs, "open-libs", false,
+		"give the script of --lua the libraries that useOpenLibs gives it: string, math, coroutine")
 	flags.StringVar(&opts.customizations, "customizations", "", "`FILE` with the settings of an Argo CD, argocd-cm")
 	flags.Var(&opts.version, "argocd-version", "`VERSION` of Argo CD whose built-in checks these are, 3.2 to 3.5; default the newest")
 	flags.VarP(&opts.output, "output", "o", "output format, "+opts.output.usage())
@@ -93,7 +96,10 @@ func runHealthCheck(std stdio, opts healthCheckOptions) error {
 			errs = append(errs, fmt.Errorf("%s: %w", d.Document(), err))
 			continue
 		}
-		results = append(results, report.Checked{Object: d.Object, Health: h, Found: ok, Bundled: health.Bundled(d.Object, opts.version.value)})
+		results = append(results, report.Checked{
+			Object: d.Object, Health: h, Found: ok,
+			Bundled: health.Bundled(d.Object, opts.version.value),
+		})
 	}
 	if err := errors.Join(errs...); err != nil {
 		return err
@@ -131,11 +137,13 @@ func newHealthScriptCommand(std stdio) *cobra.Command {
 		Long: `Print a health check for argocd-cm that makes sync waves wait.
 
 applications, for ` + health.ApplicationKey + `: an Application is as healthy as it says, once Argo CD has compared its present spec
-and looked at its last sync. It is Progressing while a sync of it is about to start, running or failed. It need not be Synced, so a sync window does not hold up the next wave. An Application
-that deploys itself does not wait for itself.
+and looked at its last sync. It is Progressing while a sync of it is about to start, running or failed. It need
+not be Synced, so a sync window does not hold up the next wave. An Application that deploys itself does not wait
+for itself.
 
 applicationsets, for ` + health.ApplicationSetKey + `: a set is Progressing until its Applications are healthy and in sync. This is for
-those who cannot install the plugin. It needs an applicationset-controller with --enable-progressive-syncs; the comment at its top says where it is weaker than the plugin.`,
+those who cannot install the plugin. It needs an applicationset-controller with --enable-progressive-syncs; the
+comment at its top says where it is weaker than the plugin.`,
 		Example: `  argosy health script applications > application.lua
   kubectl -n argocd create configmap argocd-cm --dry-run=client -o yaml --from-file=` + health.ApplicationKey + `=application.lua |
     kubectl -n argocd patch configmap argocd-cm --patch-file /dev/stdin`,

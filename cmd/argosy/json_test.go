@@ -116,7 +116,8 @@ func walkJSON(t *testing.T, fields map[string]map[string]*jsonField, from, secti
 	}
 }
 
-// TestDocsJSON holds docs/plan-json.md to real outputs: of the example cluster, of small trees with the rare cases, and of the reports' golden files.
+// TestDocsJSON holds docs/plan-json.md to real outputs: of the example cluster, of small trees with the rare cases, and of the reports'
+// golden files.
 func TestDocsJSON(t *testing.T) {
 	fields := jsonFields(t)
 	walk := func(from, section string, text []byte) {
@@ -127,7 +128,8 @@ func TestDocsJSON(t *testing.T) {
 		walkJSON(t, fields, from, section, v)
 	}
 	for name, section := range map[string]string{
-		"plan": "plan", "plan-resources": "plan", "inputs": "inputs", "difference": "difference", "boot": "boot", "boot-stuck": "boot", "update": "boot",
+		"plan": "plan", "plan-resources": "plan", "inputs": "inputs", "difference": "difference", "boot": "boot", "boot-stuck": "boot",
+		"update":     "boot",
 		"comparison": "comparison", "blast": "ranking", "comparison-blast": "comparison-of-rankings",
 	} {
 		text, err := os.ReadFile("../../internal/report/testdata/" + name + ".json")
@@ -192,7 +194,8 @@ func jsonOutputs(t *testing.T) map[string][][]byte {
 	return out
 }
 
-// jsonRepository makes a Git repository with a root that deploys itself, an Application that is deployed twice, one that is pinned, and whatever more is written.
+// jsonRepository makes a Git repository with a root that deploys itself, an Application that is deployed twice, one that is pinned, and
+// whatever more is written.
 func jsonRepository(t *testing.T, more func(dir string) error) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -208,8 +211,9 @@ func jsonRepository(t *testing.T, more func(dir string) error) string {
 	for name, text := range map[string]string{
 		"root.yaml": app("root", "apps"), "apps/root.yaml": app("root", "apps"), "apps/web.yaml": app("web", "web"),
 		"pins/web.yaml": app("web", "web"), "pins/pinned.yaml": app("pinned", "web"),
-		"apps/pins.yaml": strings.Replace(app("pins", "pins"), "path: pins", "path: pins, plugin: {name: appset, parameters: [{name: pin, string: 'true'}]}", 1),
-		"web/web.yaml":   "apiVersion: v1\nkind: Service\nmetadata: {name: web, namespace: missing}\n",
+		"apps/pins.yaml": strings.Replace(app("pins", "pins"), "path: pins",
+			"path: pins, plugin: {name: appset, parameters: [{name: pin, string: 'true'}]}", 1),
+		"web/web.yaml": "apiVersion: v1\nkind: Service\nmetadata: {name: web, namespace: missing}\n",
 	} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
@@ -218,7 +222,11 @@ func jsonRepository(t *testing.T, more func(dir string) error) string {
 	if err := more(dir); err != nil {
 		t.Fatal(err)
 	}
-	for _, args := range [][]string{{"init", "-q", "-b", "main"}, {"add", "."}, {"-c", "user.name=t", "-c", "user.email=t@example.com", "commit", "-q", "-m", "first"}} {
+	for _, args := range [][]string{
+		{"init", "-q", "-b", "main"},
+		{"add", "."},
+		{"-c", "user.name=t", "-c", "user.email=t@example.com", "commit", "-q", "-m", "first"},
+	} {
 		if text, err := exec.Command("git", append([]string{"-C", dir}, args...)...).CombinedOutput(); err != nil {
 			t.Fatalf("git %v: %v: %s", args, err, text)
 		}

@@ -38,19 +38,24 @@ type planInput struct {
 }
 
 func (o *planInput) register(flags *pflag.FlagSet) {
-	flags.StringArrayVar(&o.repos, "repo", nil, "read a repository from a local directory, `URL=PATH[@REV]`, or PATH if its Applications name its URL; repeatable")
+	flags.StringArrayVar(&o.repos, "repo", nil,
+		"read a repository from a local directory, `URL=PATH[@REV]`, or PATH if its Applications name its URL; repeatable")
 	o.registerSettings(flags)
 }
 
 // registerSettings are those about the Argo CD, and about what is elsewhere.
 func (o *planInput) registerSettings(flags *pflag.FlagSet) {
 	flags.BoolVar(&o.all, "all", false, "plan every root that is found, if no ROOT is given")
-	flags.StringVar(&o.clusters, "clusters", "", "`FILE` with the clusters that Argo CD knows, for cluster generators and for other names of its own cluster")
-	flags.StringVar(&o.customizations, "customizations", "", "`FILE` with the settings of Argo CD: argocd-cm, values of the argo-cd chart, or an ArgoCD resource")
-	flags.Var(&o.version, "argocd-version", "`VERSION` of Argo CD, 3.2 to 3.5; default the one that the tree deploys if that can be seen, or the newest")
+	flags.StringVar(&o.clusters, "clusters", "",
+		"`FILE` with the clusters that Argo CD knows, for cluster generators and for other names of its own cluster")
+	flags.StringVar(&o.customizations, "customizations", "",
+		"`FILE` with the settings of Argo CD: argocd-cm, values of the argo-cd chart, or an ArgoCD resource")
+	flags.Var(&o.version, "argocd-version",
+		"`VERSION` of Argo CD, 3.2 to 3.5; default the one that the tree deploys if that can be seen, or the newest")
 	flags.StringVarP(&o.namespace, "namespace", "n", "", "Argo CD's namespace; default that of the root")
 	flags.BoolVar(&o.offline, "offline", false, "fetch nothing: charts, bases and repositories come from the cache or stay unknown")
-	flags.StringSliceVar(&o.plugins, "plugin", nil, "render sources of the plugin NAME as Kustomize, Helm or plain directories, `NAME=kustomize|helm|directory`; repeatable")
+	flags.StringSliceVar(&o.plugins, "plugin", nil,
+		"render sources of the plugin NAME as Kustomize, Helm or plain directories, `NAME=kustomize|helm|directory`; repeatable")
 	flags.StringVar(&o.charts, "charts", "", "`DIR` with vendored charts, NAME-VERSION.tgz")
 	o.verdict.register(flags)
 }
@@ -58,8 +63,12 @@ func (o *planInput) registerSettings(flags *pflag.FlagSet) {
 // registerCluster are those about what runs in the cluster before the boot.
 func (o *planInput) registerCluster(flags *pflag.FlagSet) {
 	o.progressive = formatFlag{allowed: []string{"on", "off"}}
-	flags.Var(&o.progressive, "progressive-syncs", "whether the applicationset-controller has --enable-progressive-syncs, so that RollingSync counts: `on|off`; default as the tree has it")
-	flags.StringSliceVar(&o.exists, "exists", nil, "`THINGS` that every cluster has before the boot: GROUP/KIND of a custom resource, Namespace/NAME, AppProject/NAME, or all that nobody in the plan brings; repeatable")
+	flags.Var(&o.progressive, "progressive-syncs",
+		"whether the applicationset-controller has --enable-progressive-syncs, so that RollingSync counts: `on|off`; default as the tree "+
+			"has it")
+	flags.StringSliceVar(&o.exists, "exists", nil,
+		"`THINGS` that every cluster has before the boot: GROUP/KIND of a custom resource, Namespace/NAME, AppProject/NAME, or all that "+
+			"nobody in the plan brings; repeatable")
 }
 
 // planner plans what the flags say. It must be closed.
@@ -84,7 +93,8 @@ func (o *planInput) planner(std stdio) (*workspace.Planner, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &workspace.Planner{Repositories: workspace.New(repos), Config: cfg, All: o.all, Stdin: std.in, Deprecated: o.deprecated(std)}, nil
+	return &workspace.Planner{Repositories: workspace.New(repos), Config: cfg, All: o.all, Stdin: std.in, Deprecated: o.deprecated(std)},
+		nil
 }
 
 // deprecated warns of deprecated fields, once in a command.
@@ -129,27 +139,35 @@ func newPlanCommand(std stdio) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "plan [ROOT...]",
 		Short: "Say what a root Application will deploy, in which order, and which waves really wait",
-		Long: `Say what a root Application will deploy, directly and through other Applications and ApplicationSets: who deploys whom, in which wave, in which
-order, what each wave waits for, and whether it does.
+		Long: `Say what a root Application will deploy, directly and through other Applications and ApplicationSets: who
+deploys whom, in which wave, in which order, what each wave waits for, and whether it does.
 
-ROOT is a file with Applications and ApplicationSets, or a directory that you would apply; several are planned together. Without it, the local
-repositories are searched for the one Application or set that deploys others and is deployed by none; --all plans all of them.
+ROOT is a file with Applications and ApplicationSets, or a directory that you would apply; several are planned
+together. Without it, the local repositories are searched for the one Application or set that deploys others
+and is deployed by none; --all plans all of them.
 
-Repositories are those of --repo, and by default the work tree of the Git repository you stand in, for its remotes and for the URL that its Applications name. The
-work tree stands for the branch that the root follows, unless the default branch is checked out; other branches are read from Git. Charts, remote bases and other repositories are fetched with your own
-credentials of Git, Helm and Docker, and kept in a cache ($ARGOSY_CACHE_DIR); with --offline nothing is fetched.
+Repositories are those of --repo, and by default the work tree of the Git repository you stand in, for its
+remotes and for the URL that its Applications name. The work tree stands for the branch that the root follows,
+unless the default branch is checked out; other branches are read from Git. Charts, remote bases and other
+repositories are fetched with your own credentials of Git, Helm and Docker, and kept in a cache
+($ARGOSY_CACHE_DIR); with --offline nothing is fetched.
 
-Content that is not available is reported as unknown; it is never treated as empty. The exit code is 3 if something is broken, or if something unknown
-may hide Applications: a root, an Application of Applications, a set, a repository. --allow-unknown accepts named ones, --strict refuses everything unknown.
+Content that is not available is reported as unknown; it is never treated as empty. The exit code is 3 if
+something is broken, or if something unknown may hide Applications: a root, an Application of Applications, a
+set, a repository. --allow-unknown accepts named ones, --strict refuses everything unknown.
 
-With --diff it says what changes since a revision: Applications that are deleted, added or moved between waves, other sources, waves that stop waiting, and Applications
-whose manifests change (--manifests prints the objects); if a wave stops waiting, or there is a new finding, or one side is incomplete, the exit code is 3. With
--o markdown it is for a comment on a pull request.
+With --diff it says what changes since a revision: Applications that are deleted, added or moved between
+waves, other sources, waves that stop waiting, and Applications whose manifests change (--manifests prints the
+objects); if a wave stops waiting, or there is a new finding, or one side is incomplete, the exit code is 3.
+With -o markdown it is for a comment on a pull request.
 
-A wave waits for an Application if Argo CD's settings have a health check for Applications: those of --customizations, or those that the plan itself
-deploys. It does not wait for the Applications of an ApplicationSet, unless the plugin appset renders it, or it has RollingSync and that counts (--progressive-syncs).
+A wave waits for an Application if Argo CD's settings have a health check for Applications: those of
+--customizations, or those that the plan itself deploys. It does not wait for the Applications of an
+ApplicationSet, unless the plugin appset renders it, or it has RollingSync and that counts
+(--progressive-syncs).
 
-A kind, a namespace or a project that a sync needs and that nothing deploys, or something later, is a finding; --exists says what the cluster has before the boot.`,
+A kind, a namespace or a project that a sync needs and that nothing deploys, or something later, is a finding;
+--exists says what the cluster has before the boot.`,
 		Example: `  argosy plan
   argosy plan --diff main -o markdown apps/root.yaml
   argosy plan --repo https://git.example.com/home/cluster.git=. --resources -o json root.yaml`,
@@ -161,7 +179,8 @@ A kind, a namespace or a project that a sync needs and that nothing deploys, or 
 	flags.BoolVar(&opts.resources, "resources", false, "show all objects, not only Applications and ApplicationSets")
 	flags.StringVar(&opts.diff, "diff", "", "say what changes in the boot since a `REVISION`, with -o table, json or markdown")
 	flags.BoolVar(&opts.manifests, "manifests", false, "with --diff: print how the objects of each Application change")
-	flags.BoolVar(&opts.assign, "assign-waves", false, "write sync waves into the files of Applications that need others ("+argo.DependsAnnotation+"), and print which")
+	flags.BoolVar(&opts.assign, "assign-waves", false, "write sync waves into the files of Applications that need others ("+
+		argo.DependsAnnotation+"), and print which")
 	flags.BoolVar(&opts.inputs, "inputs", false, "print the files that each Application is rendered from")
 	flags.BoolVar(&opts.writePaths, "write-paths", false, "write "+argo.PathsAnnotation+" into the files of Applications, and print which")
 	flags.VarP(&opts.output, "output", "o", "output format, "+opts.output.usage()+"; markdown with --diff")
@@ -223,25 +242,28 @@ func (o *planOptions) check() error {
 			edits++
 		}
 	}
-	switch {
-	case edits > 1:
-		return usagef("--diff, --assign-waves, --inputs and --write-paths do not go together")
-	case o.resources && (format == "mermaid" || format == "dot" || format == "svg"):
-		return usagef("--resources goes with -o table, json and yaml")
-	case format == "markdown" && o.diff == "":
-		return usagef("-o markdown goes with --diff")
-	case o.diff != "" && format != "table" && format != "json" && format != "markdown":
-		return usagef("--diff goes with -o table, json and markdown")
-	case (o.assign || o.writePaths) && (o.verdict.strict || len(o.verdict.allow) > 0):
-		return usagef("--assign-waves and --write-paths go without --strict and --allow-unknown")
-	case (o.assign || o.writePaths) && (format != "table" || o.resources):
-		return usagef("--assign-waves and --write-paths go without --resources and -o")
-	case o.inputs && format != "table" && format != "json" || o.inputs && o.resources:
-		return usagef("--inputs goes with -o table and json, and without --resources")
-	case o.diff != "" && o.resources:
-		return usagef("--diff is about Applications, without --resources")
-	case o.manifests && o.diff == "":
-		return usagef("--manifests goes with --diff")
+	picture := format == "mermaid" || format == "dot" || format == "svg"
+	writes := o.assign || o.writePaths
+	for _, rule := range []struct {
+		broken bool
+		text   string
+	}{
+		{edits > 1, "--diff, --assign-waves, --inputs and --write-paths do not go together"},
+		{o.resources && picture, "--resources goes with -o table, json and yaml"},
+		{format == "markdown" && o.diff == "", "-o markdown goes with --diff"},
+		{o.diff != "" && (picture || format == "yaml"), "--diff goes with -o table, json and markdown"},
+		{writes && o.verdict.given(), "--assign-waves and --write-paths go without --strict and --allow-unknown"},
+		{writes && (format != "table" || o.resources), "--assign-waves and --write-paths go without --resources and -o"},
+		{
+			o.inputs && (format != "table" && format != "json" || o.resources),
+			"--inputs goes with -o table and json, and without --resources",
+		},
+		{o.diff != "" && o.resources, "--diff is about Applications, without --resources"},
+		{o.manifests && o.diff == "", "--manifests goes with --diff"},
+	} {
+		if rule.broken {
+			return usagef("%s", rule.text)
+		}
 	}
 	return nil
 }
@@ -249,7 +271,8 @@ func (o *planOptions) check() error {
 // config is what a plan is made with, except for where repositories are.
 func (o *planInput) config(git generator.Repositories) (plan.Config, error) {
 	return workspace.Settings{
-		Namespace: o.namespace, Version: o.version.value, Sets: o.sets, Plugins: o.plugins, ProgressiveSyncs: o.progressive.value, Exists: o.exists,
+		Namespace: o.namespace, Version: o.version.value, Sets: o.sets, Plugins: o.plugins, ProgressiveSyncs: o.progressive.value,
+		Exists:   o.exists,
 		Clusters: o.clusters, Customizations: o.customizations,
 	}.Config(git)
 }

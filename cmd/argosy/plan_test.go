@@ -22,7 +22,8 @@ const (
 // TestPlanSVG draws the example.
 func TestPlanSVG(t *testing.T) {
 	var out, talk bytes.Buffer
-	if code := execute(context.Background(), stdio{out: &out, err: &talk, env: os.Environ()}, []string{"plan", "--offline", "-o", "svg", "--repo", clusterURL + "=../../examples/cluster", clusterRoot}); code != 0 {
+	if code := execute(context.Background(), stdio{out: &out, err: &talk, env: os.Environ()},
+		[]string{"plan", "--offline", "-o", "svg", "--repo", clusterURL + "=../../examples/cluster", clusterRoot}); code != 0 {
 		t.Fatal(talk.String())
 	}
 	d := xml.NewDecoder(&out)
@@ -52,13 +53,15 @@ func TestPlanExample(t *testing.T) {
 		t.Fatal(err)
 	}
 	plugin := filepath.Join(t.TempDir(), "root.yaml")
-	text := strings.Replace(string(root), "    path: infrastructure/controllers/argocd/apps\n", "    path: infrastructure/controllers/argocd/apps\n    plugin: {name: appset}\n", 1)
+	text := strings.Replace(string(root), "    path: infrastructure/controllers/argocd/apps\n",
+		"    path: infrastructure/controllers/argocd/apps\n    plugin: {name: appset}\n", 1)
 	if err := os.WriteFile(plugin, []byte(text), 0o600); err != nil || text == string(root) {
 		t.Fatal(err)
 	}
 	for name, file := range map[string]string{"stock": clusterRoot, "plugin": plugin} {
 		var out, talk bytes.Buffer
-		if code := execute(context.Background(), stdio{out: &out, err: &talk, env: os.Environ()}, []string{"plan", "--offline", "--repo", clusterURL + "=../../examples/cluster", file}); code != 0 {
+		if code := execute(context.Background(), stdio{out: &out, err: &talk, env: os.Environ()},
+			[]string{"plan", "--offline", "--repo", clusterURL + "=../../examples/cluster", file}); code != 0 {
 			t.Fatal(talk.String())
 		}
 		got := strings.ReplaceAll(out.String(), filepath.Dir(plugin)+"/", "")

@@ -22,8 +22,15 @@ import (
 var refreshSettings = []setting{
 	{"interval", intervalVariable, "how often /appset.git ticks, and everything else that has no schedule of its own"},
 	{"spread", "ARGOSY_SPREAD", "spread the refreshes of one tick over this time; 0 is a quarter of the interval, at most a minute"},
-	{"trigger-hosts", "ARGOSY_TRIGGER_HOSTS", "`HOSTS` that serve trigger repositories (argosy repo), with or without a port; * stands for any characters. Default: the Service appset-repo in Argo CD's namespace"},
-	{"application-namespaces", "ARGOCD_APPLICATION_NAMESPACES", "`NAMESPACES` beside Argo CD's own whose Applications it serves; * stands for any characters"},
+	{
+		"trigger-hosts", "ARGOSY_TRIGGER_HOSTS",
+		"`HOSTS` that serve trigger repositories (argosy repo), with or without a port; * stands for any characters. Default: the " +
+			"Service appset-repo in Argo CD's namespace",
+	},
+	{
+		"application-namespaces", "ARGOCD_APPLICATION_NAMESPACES",
+		"`NAMESPACES` beside Argo CD's own whose Applications it serves; * stands for any characters",
+	},
 }
 
 // clusterOptions say which cluster Argo CD is in.
@@ -38,7 +45,8 @@ func (o *clusterOptions) register(flags *pflag.FlagSet) {
 	flags.StringSliceVar(&o.secrets, "argocd-secrets", nil, usageOf("argocd-secrets"))
 }
 
-// open returns the client of the cluster, nil if there is none. merged are the files of $KUBECONFIG, for a command that was asked to use a cluster.
+// open returns the client of the cluster, nil if there is none. merged are the files of $KUBECONFIG, for a command that was asked to use a
+// cluster.
 func (o *clusterOptions) open(merged []string) (*kube.Client, error) {
 	api, err := kube.Open(kube.Config{Kubeconfig: o.kubeconfig, Merged: merged, Namespace: o.namespace, Secrets: o.secrets})
 	if errors.Is(err, kube.ErrNoCluster) {

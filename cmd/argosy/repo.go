@@ -31,20 +31,24 @@ func newRepoCommand(std stdio) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "repo",
 		Short: "Serve trigger repositories: Git repositories that get an empty commit at each tick of a clock",
-		Long: `Serve trigger repositories over smart HTTP. A new commit makes Argo CD ask its plugins again, though nothing has changed in Git.
+		Long: `Serve trigger repositories over smart HTTP. A new commit makes Argo CD ask its plugins again, though nothing
+has changed in Git.
 
   /appset.git              ticks every $` + intervalVariable + `
   /every/10m/team-a.git    ticks every 10 minutes, at a time of its own; any duration, any name
   /s3/BUCKET/PATH.git      has what is under a path in a bucket, if the policy allows it (repositories.s3)
 
-Clocks contain nothing and are open to everybody. Buckets are served to --users, which Argo CD takes from a repository Secret (username, password), or
-to everybody who reaches the server with --anonymous-buckets; one of the two must be set if the policy serves any.
+Clocks contain nothing and are open to everybody. Buckets are served to --users, which Argo CD takes from a
+repository Secret (username, password), or to everybody who reaches the server with --anonymous-buckets; one of
+the two must be set if the policy serves any.
 
-Nothing is stored: a commit follows from the name, the interval and the time, or from what is in the bucket, so replicas agree and a restart
-changes nothing. While a bucket cannot be read, or is empty, its last tree is served, and /readyz says so. Nothing can be pushed. Requests, waiting
-ones and memory are bounded, for one client and for all; further requests get 429 or 503 with Retry-After.
+Nothing is stored: a commit follows from the name, the interval and the time, or from what is in the bucket, so
+replicas agree and a restart changes nothing. While a bucket cannot be read, or is empty, its last tree is
+served, and /readyz says so. Nothing can be pushed. Requests, waiting ones and memory are bounded, for one client
+and for all; further requests get 429 or 503 with Retry-After.
 
-/healthz and /readyz are for probes, /metrics is for Prometheus, / is a page for people. Each request is a line on standard error.`,
+/healthz and /readyz are for probes, /metrics is for Prometheus, / is a page for people. Each request is a line
+on standard error.`,
 		Example: `  ` + intervalVariable + `=5m argosy repo --listen :8080
   git ls-remote http://localhost:8080/appset.git`,
 		Args: noArgs,
@@ -57,7 +61,8 @@ ones and memory are bounded, for one client and for all; further requests get 42
 	}
 	opts.register(cmd.Flags())
 	cmd.Flags().StringVar(&opts.policy, "policy", "", "`FILE` that says which buckets are served; without one, none ($ARGOSY_POLICY)")
-	cmd.Flags().StringVar(&opts.users, "users", "", "`FILE` with lines USER:PASSWORD, who may read buckets, / and /metrics; it is read again when it changes")
+	cmd.Flags().StringVar(&opts.users, "users", "",
+		"`FILE` with lines USER:PASSWORD, who may read buckets, / and /metrics; it is read again when it changes")
 	cmd.Flags().BoolVar(&opts.everybody, "anonymous-buckets", false, "serve buckets to everybody who reaches the server")
 	cmd.Flags().StringVar(&opts.tlsCert, "tls-cert", "", "`FILE` with a certificate, to speak TLS; it is read again when it is renewed")
 	cmd.Flags().StringVar(&opts.tlsKey, "tls-key", "", "`FILE` with its key")

@@ -33,7 +33,8 @@ func TestRepoTLS(t *testing.T) {
 			t.Fatal(err)
 		}
 		template := &x509.Certificate{
-			SerialNumber: big.NewInt(1), NotAfter: time.Now().Add(time.Hour), IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, IsCA: true, BasicConstraintsValid: true,
+			SerialNumber: big.NewInt(1), NotAfter: time.Now().Add(time.Hour), IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, IsCA: true,
+			BasicConstraintsValid: true,
 		}
 		cert, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
 		if err != nil {
@@ -43,7 +44,10 @@ func TestRepoTLS(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for file, block := range map[string]*pem.Block{certFile: {Type: "CERTIFICATE", Bytes: cert}, keyFile: {Type: "PRIVATE KEY", Bytes: private}} {
+		for file, block := range map[string]*pem.Block{
+			certFile: {Type: "CERTIFICATE", Bytes: cert},
+			keyFile:  {Type: "PRIVATE KEY", Bytes: private},
+		} {
 			if err := os.WriteFile(file, pem.EncodeToMemory(block), 0o600); err != nil {
 				t.Fatal(err)
 			}
@@ -71,7 +75,10 @@ func TestRepoTLS(t *testing.T) {
 	ended := make(chan int, 1)
 	std := stdio{out: io.Discard, err: writer, env: []string{"ARGOSY_CACHE_DIR=none"}, now: time.Now}
 	go func() {
-		ended <- execute(ctx, std, []string{"repo", "--listen", "127.0.0.1:0", "--tls-cert", certFile, "--tls-key", keyFile, "--users", users, "--policy", policy})
+		ended <- execute(ctx, std, []string{
+			"repo", "--listen", "127.0.0.1:0", "--tls-cert", certFile, "--tls-key", keyFile, "--users",
+			users, "--policy", policy,
+		})
 	}()
 	first, err := bufio.NewReader(reader).ReadString('\n')
 	if err != nil {
@@ -125,7 +132,10 @@ func TestRepo(t *testing.T) {
 	}
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan int, 1)
-	std := stdio{out: io.Discard, err: writer, env: []string{"APPSET_REFRESH_INTERVAL=1h", "ARGOSY_POLICY=" + policy, "ARGOSY_CACHE_DIR=none"}, now: time.Now}
+	std := stdio{out: io.Discard, err: writer, env: []string{
+		"APPSET_REFRESH_INTERVAL=1h", "ARGOSY_POLICY=" + policy,
+		"ARGOSY_CACHE_DIR=none",
+	}, now: time.Now}
 	go func() { ended <- execute(ctx, std, []string{"repo", "--listen", "127.0.0.1:0", "--anonymous-buckets"}) }()
 	lines := bufio.NewReader(reader)
 	first, err := lines.ReadString('\n')
@@ -153,14 +163,19 @@ func TestRepo(t *testing.T) {
 	if len(heads) != 3 {
 		t.Errorf("%v", heads)
 	}
-	for _, path := range []string{"/s3/artifacts/other.git", "/s3/other/apps/demo.git", "/s3/artifacts/apps/../x.git", "/s3/artifacts.git", "/s3/artifacts/apps"} {
-		if out, err := exec.Command("git", "ls-remote", url+path).CombinedOutput(); err == nil || !strings.Contains(string(out), "not found") {
+	for _, path := range []string{
+		"/s3/artifacts/other.git", "/s3/other/apps/demo.git", "/s3/artifacts/apps/../x.git", "/s3/artifacts.git",
+		"/s3/artifacts/apps",
+	} {
+		if out, err := exec.Command("git", "ls-remote", url+path).CombinedOutput(); err == nil ||
+			!strings.Contains(string(out), "not found") {
 			t.Errorf("%s: %v\n%s", path, err, out)
 		}
 	}
 	// The client and the log are told what is wrong with a duration.
 	const wrong = `there is no such repository: "banana" in its path is not a duration; it must be one such as 90s, 10m or 1h30m`
-	if out, err := exec.Command("git", "ls-remote", url+"/every/banana/x.git").CombinedOutput(); err == nil || !strings.Contains(string(out), "remote: "+wrong+"\n") {
+	if out, err := exec.Command("git", "ls-remote", url+"/every/banana/x.git").CombinedOutput(); err == nil ||
+		!strings.Contains(string(out), "remote: "+wrong+"\n") {
 		t.Errorf("%v\n%s", err, out)
 	}
 	page := ""
@@ -190,7 +205,8 @@ func TestRepo(t *testing.T) {
 	metrics, _ := io.ReadAll(response.Body)
 	response.Body.Close()
 	for _, want := range []string{
-		`argosy_repo_requests_total{code="200",operation="refs",repository="clock"} 3`, `argosy_repo_requests_total{code="404",operation="refs",repository="bucket"} 5`,
+		`argosy_repo_requests_total{code="200",operation="refs",repository="clock"} 3`,
+		`argosy_repo_requests_total{code="404",operation="refs",repository="bucket"} 5`,
 		"argosy_repo_buckets_failing 0", `argosy_repo_request_seconds_count{operation="upload",repository="bucket"}`,
 	} {
 		if !strings.Contains(string(metrics), want) {

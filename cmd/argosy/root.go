@@ -94,7 +94,9 @@ func newRootCommand(std stdio) *cobra.Command {
 	cmd.SetOut(std.out)
 	cmd.SetErr(std.err)
 	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return problem.Usage(err) })
-	cmd.AddCommand(newAppCommand(std), newAppsetCommand(std), newS3Command(std), newRepoCommand(std), newCmpCommand(std), newHealthCommand(std), newPlanCommand(std), newSimulateCommand(std), newDemoCommand(std), newEventsCommand(std), newVersionCommand(std))
+	cmd.AddCommand(newAppCommand(std), newAppsetCommand(std), newS3Command(std), newRepoCommand(std), newCmpCommand(std),
+		newHealthCommand(std), newPlanCommand(std), newSimulateCommand(std), newDemoCommand(std), newEventsCommand(std),
+		newVersionCommand(std))
 	cmd.SetHelpCommand(newHelpCommand(cmd))
 	addCompletion(cmd)
 	return cmd

@@ -34,8 +34,15 @@ type setting struct{ flag, variable, usage string }
 
 // s3Settings are the settings of the plugin's hooks, which have no other arguments.
 var s3Settings = []setting{
-	{"policy", "ARGOSY_POLICY", "`FILE` that says what projects may do; without one they may read any bucket, but choose no endpoint and no role, and generate Applications for themselves"},
-	{"admin-projects", "ARGOSY_ADMIN_PROJECTS", "`PROJECTS` whose applications may generate Applications for any project, while the policy has no rules about Applications"},
+	{
+		"policy", "ARGOSY_POLICY",
+		"`FILE` that says what projects may do; without one they may read any bucket, but choose no endpoint and no role, and generate " +
+			"Applications for themselves",
+	},
+	{
+		"admin-projects", "ARGOSY_ADMIN_PROJECTS",
+		"`PROJECTS` whose applications may generate Applications for any project, while the policy has no rules about Applications",
+	},
 	{"argocd-namespace", "ARGOSY_ARGOCD_NAMESPACE", "Argo CD's `NAMESPACE`; default: that of the pod, or argocd"},
 	{"cache-dir", "ARGOSY_CACHE_DIR", "`DIR` for the cache, or none; default: argosy in the user's cache directory"},
 	{"cache-size", "ARGOSY_CACHE_SIZE", "how many `MIB` the cache may have"},
@@ -47,14 +54,25 @@ var appsetSettings = []setting{
 	{"policy", "ARGOSY_POLICY", ""},
 	{"admin-projects", "ARGOSY_ADMIN_PROJECTS", ""},
 	{"engine", "ARGOSY_ENGINE", "who renders ApplicationSets: embedded, or argocd, which asks the Argo CD API server"},
-	{"argocd-version", "ARGOSY_ARGOCD_VERSION", "`VERSION` of Argo CD whose ApplicationSets the engine embedded renders, 3.2 to 3.5; default the newest; in a plugin, the version that --argocd-server reports wins"},
-	{"argocd-server", "ARGOCD_SERVER", "`ADDRESS` of the Argo CD API server, for the engine argocd; in a plugin, the engine embedded asks it for its version"},
+	{
+		"argocd-version", "ARGOSY_ARGOCD_VERSION",
+		"`VERSION` of Argo CD whose ApplicationSets the engine embedded renders, 3.2 to 3.5; default the newest; in a plugin, the " +
+			"version that --argocd-server reports wins",
+	},
+	{
+		"argocd-server", "ARGOCD_SERVER",
+		"`ADDRESS` of the Argo CD API server, for the engine argocd; in a plugin, the engine embedded asks it for its version",
+	},
 	{"argocd-token-file", "ARGOSY_ARGOCD_TOKEN_FILE", "`FILE` with the token for it; default: the token in $ARGOCD_AUTH_TOKEN"},
 	{"argocd-ca", "ARGOSY_ARGOCD_CA", "`FILE` with certificates that it is trusted by; default: the system's"},
 	{"argocd-plaintext", "ARGOSY_ARGOCD_PLAINTEXT", "it speaks no TLS"},
 	{"argocd-insecure", "ARGOSY_ARGOCD_INSECURE", "take any certificate of it"},
 	{"argocd-namespace", "ARGOSY_ARGOCD_NAMESPACE", ""},
-	{"argocd-secrets", "ARGOSY_ARGOCD_SECRETS", "`NAMES` of Argo CD's Secrets of repositories and clusters to read, by the right to get them; default: all that have Argo CD's labels, by the right to list Secrets"},
+	{
+		"argocd-secrets", "ARGOSY_ARGOCD_SECRETS",
+		"`NAMES` of Argo CD's Secrets of repositories and clusters to read, by the right to get them; default: all that have Argo CD's " +
+			"labels, by the right to list Secrets",
+	},
 	{"kubeconfig", "ARGOSY_KUBECONFIG", "`FILE` that says which cluster Argo CD is in; default: the one that the process runs in, if any"},
 	{"timeout", "ARGOSY_TIMEOUT", ""},
 }
@@ -77,7 +95,11 @@ func fromEnvironment(std stdio, flags *pflag.FlagSet) error {
 			continue
 		}
 		if err := f.Value.Set(value); err != nil {
-			return usagef("variable %s: %q is not a %s", s.variable, value, map[string]string{"int64": "number", "duration": "duration such as 45s", "bool": "true or false", "VERSION": "version of Argo CD that is known, 3.2 to 3.5"}[f.Value.Type()])
+			return usagef("variable %s: %q is not a %s", s.variable, value,
+				map[string]string{
+					"int64": "number", "duration": "duration such as 45s", "bool": "true or false",
+					"VERSION": "version of Argo CD that is known, 3.2 to 3.5",
+				}[f.Value.Type()])
 		}
 	}
 	return nil

@@ -26,10 +26,11 @@ func newS3DiffCommand(std stdio) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "diff s3://BUCKET/PATH DIR|s3://BUCKET/PATH",
 		Short: "Compare what a path in a bucket has with a directory or another path",
-		Long: `Compare what a path in a bucket has with a directory or with another path: what a push of the second to the first would
-change. Archives are looked into.
+		Long: `Compare what a path in a bucket has with a directory or with another path: what a push of the second to the
+first would change. Archives are looked into.
 
-The exit code is 0 when there is no difference, 3 when there is one, 1 when it failed and 2 when it was called wrongly.`,
+The exit code is 0 when there is no difference, 3 when there is one, 1 when it failed and 2 when it was called
+wrongly.`,
 		Example: `  argosy s3 diff s3://artifacts/apps/demo out/
   argosy s3 diff s3://artifacts/apps/demo/v1.3.0 s3://artifacts/apps/demo/v1.4.0`,
 		Args: exactly(2, "s3://BUCKET/PATH and a directory or another s3://BUCKET/PATH"),

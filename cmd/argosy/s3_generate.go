@@ -39,8 +39,8 @@ func newS3DiscoverCommand(std stdio) *cobra.Command {
 	return &cobra.Command{
 		Use:   "discover [DIR]",
 		Short: "Print the trigger file of a directory, or nothing if there is none",
-		Long: `Print the name of the trigger file if the directory has one, and nothing if it has not: a plugin's answer to the
-question whether an application is for it.`,
+		Long: `Print the name of the trigger file if the directory has one, and nothing if it has not: a plugin's answer to
+the question whether an application is for it.`,
 		Args: atMostOne,
 		RunE: func(_ *cobra.Command, args []string) error { return runS3Discover(std, directory(args)) },
 	}
@@ -59,8 +59,8 @@ func newS3InitCommand(std stdio) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "init [DIR]",
 		Short: "Read the sources of a trigger file into the cache",
-		Long: `Read the sources of a trigger file into the cache, so that generate does not have to. Generate works without it, too.
-` + hookHelp,
+		Long: `Read the sources of a trigger file into the cache, so that generate does not have to. Generate works without
+it, too.` + hookHelp,
 		Args: atMostOne,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := fromEnvironment(std, cmd.Flags()); err != nil {
@@ -167,7 +167,8 @@ func runS3Init(ctx context.Context, std stdio, opts s3SourceOptions, dir string)
 		}
 		for _, f := range fetched {
 			st := f.Snapshot.Stats
-			fmt.Fprintf(std.err, "%s: %d of %d files, %d downloaded, %d from the cache\n", f.Source.URL(), len(f.Snapshot.Files), len(f.Snapshot.Names), st.Gets, st.Cached)
+			fmt.Fprintf(std.err, "%s: %d of %d files, %d downloaded, %d from the cache\n", f.Source.URL(), len(f.Snapshot.Files),
+				len(f.Snapshot.Names), st.Gets, st.Cached)
 		}
 		return nil
 	})

@@ -25,8 +25,9 @@ func newS3PullCommand(std stdio) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "pull s3://BUCKET/PATH DIR",
 		Short: "Copy what a path in a bucket has to a directory",
-		Long: `Copy a snapshot of what is under a path to a directory, as a plugin would read it: one state, verified where there is an
-index, unchanged objects from the cache. Files that are the same already are not touched; an archive is unpacked.`,
+		Long: `Copy a snapshot of what is under a path to a directory, as a plugin would read it: one state, verified where
+there is an index, unchanged objects from the cache. Files that are the same already are not touched; an
+archive is unpacked.`,
 		Args: exactly(2, "s3://BUCKET/PATH and DIR"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := fromEnvironment(std, cmd.Flags()); err != nil {

@@ -15,8 +15,8 @@ func newS3ValidateCommand(std stdio) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "validate FILE|DIR...",
 		Short: "Check trigger files, and whether a policy allows them",
-		Long: `Check trigger files without reading from S3: unknown fields, wrong types, duplicate keys, paths and patterns. All problems
-are reported together, with line and column. With a policy and a project it is asked, too.`,
+		Long: `Check trigger files without reading from S3: unknown fields, wrong types, duplicate keys, paths and patterns.
+All problems are reported together, with line and column. With a policy and a project it is asked, too.`,
 		Example: `  argosy s3 validate apps/*/` + triggerfile.Name + `
   argosy s3 validate --policy policy.yaml --project team-a apps/demo`,
 		Args: func(_ *cobra.Command, args []string) error {

@@ -29,12 +29,15 @@ func newSimulateCommand(std stdio) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "simulate [ROOT...]",
 		Short: "Run a boot before it happens: when each Application becomes healthy, and what a failure blocks",
-		Long: `Run the boot of a root Application by Argo CD's rules, without a cluster: a wave starts when everything of the one before that has a health check is
-healthy; what is Degraded fails a sync, which is tried again with a backoff and then given up; the last wave is not waited for.
+		Long: `Run the boot of a root Application by Argo CD's rules, without a cluster: a wave starts when everything of the
+one before that has a health check is healthy; what is Degraded fails a sync, which is tried again with a
+backoff and then given up; the last wave is not waited for.
 
-ROOT and the flags about repositories are those of argosy plan. How long things take is a small model by kind, which --model, --duration and --learn
-change; with --jitter each takes longer by chance, the same for the same --seed. It prints a time line, the critical path, where waves cost time that
-one Application alone needs, and, if the boot does not end, what waits for what; then, or if the plan is broken or incomplete, the exit code is 3.
+ROOT and the flags about repositories are those of argosy plan. How long things take is a small model by kind,
+which --model, --duration and --learn change; with --jitter each takes longer by chance, the same for the same
+--seed. It prints a time line, the critical path, where waves cost time that one Application alone needs, and,
+if the boot does not end, what waits for what; then, or if the plan is broken or incomplete, the exit code is
+3.
 
   --fail x              its workloads become Degraded
   --never x             they never become healthy
@@ -59,17 +62,25 @@ one Application alone needs, and, if the boot does not end, what waits for what;
 	opts.registerCluster(flags)
 	flags.StringArrayVar(&opts.times.Durations, "duration", nil, "the workloads of an Application take so long, `NAME=TIME`; repeatable")
 	flags.StringVar(&opts.times.Model, "model", "", "`FILE` with times by kind and by Application")
-	flags.StringVar(&opts.times.Learn, "learn", "", "`FILE` with a boot, to take the times of its Applications from: kubectl get applications -A -o json of a cluster that has booted, or -o json")
-	flags.StringSliceVar(&opts.faults.Fail, "fail", nil, "`NAMES` of Applications whose workloads become Degraded, with * for any characters")
-	flags.StringSliceVar(&opts.faults.Never, "never", nil, "`NAMES` of Applications whose workloads never become healthy, with * for any characters")
-	flags.StringArrayVar(&opts.faults.Degrade, "degrade", nil, "workloads are Degraded for a time, `NAME@FROM..TO`, or NAME@FROM for ever, with * for any characters in NAME; repeatable")
+	flags.StringVar(&opts.times.Learn, "learn", "",
+		"`FILE` with a boot, to take the times of its Applications from: kubectl get applications -A -o json of a cluster that has "+
+			"booted, or -o json")
+	flags.StringSliceVar(&opts.faults.Fail, "fail", nil,
+		"`NAMES` of Applications whose workloads become Degraded, with * for any characters")
+	flags.StringSliceVar(&opts.faults.Never, "never", nil,
+		"`NAMES` of Applications whose workloads never become healthy, with * for any characters")
+	flags.StringArrayVar(&opts.faults.Degrade, "degrade", nil,
+		"workloads are Degraded for a time, `NAME@FROM..TO`, or NAME@FROM for ever, with * for any characters in NAME; repeatable")
 	flags.Float64Var(&opts.times.Jitter, "jitter", 0, "lengthen each workload randomly, by up to this fraction")
 	flags.Uint64Var(&opts.times.Seed, "seed", 1, "random seed for --jitter")
 	flags.BoolVar(&opts.each, "each", false, "rank Applications by what they block, instead of a time line")
 	flags.StringVar(&opts.compare, "compare", "", "stock: compare with the applicationset-controller")
 	flags.StringVar(&opts.update, "update", "", "simulate what the work tree does to a healthy cluster that runs a `REVISION`")
 	flags.VarP(&opts.output, "output", "o", "output format, "+opts.output.usage())
-	opts.completeNames(std, cmd, arguments, map[string]string{"allow-unknown": "", "fail": "", "never": "", "degrade": "@", "duration": "="})
+	opts.completeNames(std, cmd, arguments, map[string]string{
+		"allow-unknown": "", "fail": "", "never": "", "degrade": "@",
+		"duration": "=",
+	})
 	return cmd
 }
 
@@ -155,7 +166,8 @@ func (o *simulateOptions) runUpdate(ctx context.Context, std stdio, args []strin
 	case err != nil:
 		return err
 	case before.Root == nil:
-		return fmt.Errorf("there is no such root at %s, so there is no cluster to update; name no ROOT if it had another name then", words.Printable(o.update))
+		return fmt.Errorf("there is no such root at %s, so there is no cluster to update; name no ROOT if it had another name then",
+			words.Printable(o.update))
 	case after.Root == nil:
 		return fmt.Errorf("there is no root now, only at %s", words.Printable(o.update))
 	}
@@ -176,7 +188,8 @@ func (o *simulateOptions) runUpdate(ctx context.Context, std stdio, args []strin
 		}
 	}
 	if names := notCompared(before, after); len(names) > 0 {
-		fmt.Fprintf(std.err, "note: parts of %s are not known, so the update may change more of them than is shown: %s\n", words.Count(len(names), "Application"), words.Harmless(words.Some(names)))
+		fmt.Fprintf(std.err, "note: parts of %s are not known, so the update may change more of them than is shown: %s\n",
+			words.Count(len(names), "Application"), words.Harmless(words.Some(names)))
 	}
 	err = o.print(std, after, boot)
 	// A cluster that runs a broken revision is not healthy.

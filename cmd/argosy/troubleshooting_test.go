@@ -63,12 +63,12 @@ func programTexts(t *testing.T) string {
 				return err
 			}
 			ast.Inspect(file, func(n ast.Node) bool {
-				if lit, ok := n.(*ast.BasicLit); ok && lit.Kind == token.STRING {
-					if text, err := strconv.Unquote(lit.Value); err == nil {
-						out.WriteString(formatVerb.ReplaceAllString(text, "…") + "\n")
-					}
+				e, ok := n.(ast.Expr)
+				text := literal(e)
+				if text != "" {
+					out.WriteString(formatVerb.ReplaceAllString(text, "…") + "\n")
 				}
-				return true
+				return !ok || text == ""
 			})
 			return nil
 		})
@@ -77,4 +77,19 @@ func programTexts(t *testing.T) string {
 		}
 	}
 	return out.String()
+}
+
+// literal is the text of a string that is in the code, also if it is broken over several lines; "" if there is none.
+func literal(e ast.Expr) string {
+	switch e := e.(type) {
+	case *ast.BasicLit:
+		if text, err := strconv.Unquote(e.Value); err == nil && e.Kind == token.STRING {
+			return text
+		}
+	case *ast.BinaryExpr:
+		if left, right := literal(e.X), literal(e.Y); e.Op == token.ADD && left != "" && right != "" {
+			return left + right
+		}
+	}
+	return ""
 }

@@ -27,6 +27,9 @@ func (o *verdictOptions) register(flags *pflag.FlagSet) {
 	flags.StringSliceVar(&o.allow, "allow-unknown", nil, "`NAMES` of Applications and sets that may be unknown, with * for any characters")
 }
 
+// given reports whether a flag is set.
+func (o *verdictOptions) given() bool { return o.strict || len(o.allow) > 0 }
+
 // check refuses patterns that are none.
 func (o *verdictOptions) check() error {
 	for _, pattern := range o.allow {

@@ -33,13 +33,17 @@ func newForeign(std stdio) *job.Foreign {
 		memory = max(worker.MinMemory, min(memory, container*3/10))
 	}
 	return &job.Foreign{
-		Workers: worker.Config{Args: []string{"argosy", workerCommand}, Workers: 2, Memory: memory, GCPercent: 300, Long: time.Hour}, // nobody else waits
+		// nobody else waits
+		Workers: worker.Config{Args: []string{"argosy", workerCommand}, Workers: 2, Memory: memory, GCPercent: 300, Long: time.Hour},
 		Note:    func(line string) { std.note(words.Printable(line)) },
 	}
 }
 
 func registerWorkers(o *sidecar.Workers, flags *pflag.FlagSet) {
 	o.Args = []string{"argosy", workerCommand}
-	flags.IntVar(&o.Number, "workers", -1, "evaluate templates, manifests and charts in so many processes of their own; 0 does it in this process, where one request can end it for all; default: twice --parallel, or four for each processor, as far as the memory of the container allows")
-	flags.Int64Var(&o.Memory, "worker-memory", 0, "stop a worker that needs more than so many `MIB`; default: all of them have 60% of the memory of the container, each at most 512")
+	flags.IntVar(&o.Number, "workers", -1,
+		"evaluate templates, manifests and charts in so many processes of their own; 0 does it in this process, where one request can "+
+			"end it for all; default: twice --parallel, or four for each processor, as far as the memory of the container allows")
+	flags.Int64Var(&o.Memory, "worker-memory", 0,
+		"stop a worker that needs more than so many `MIB`; default: all of them have 60% of the memory of the container, each at most 512")
 }

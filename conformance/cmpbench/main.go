@@ -110,9 +110,12 @@ func run(ctx context.Context, w io.Writer) (err error) {
 		if err != nil {
 			return fmt.Errorf("%s, native: %w", s.name, err)
 		}
-		fmt.Fprintf(w, "| %s: median | %s | %s | %.0f× |\n", s.name, round(theirs.median), round(ours.median), float64(theirs.median)/float64(ours.median))
-		fmt.Fprintf(w, "| %s: calls per second, 8 at a time | %.1f | %.1f | %.0f× |\n", s.name, theirs.rate, ours.rate, ours.rate/theirs.rate)
-		fmt.Fprintf(w, "| %s: CPU per call | %s | %s | %.0f× |\n", s.name, round(theirs.cpu), round(ours.cpu), float64(theirs.cpu)/float64(max(ours.cpu, 1)))
+		fmt.Fprintf(w, "| %s: median | %s | %s | %.0f× |\n", s.name, round(theirs.median), round(ours.median),
+			float64(theirs.median)/float64(ours.median))
+		fmt.Fprintf(w, "| %s: calls per second, 8 at a time | %.1f | %.1f | %.0f× |\n", s.name, theirs.rate, ours.rate,
+			ours.rate/theirs.rate)
+		fmt.Fprintf(w, "| %s: CPU per call | %s | %s | %.0f× |\n", s.name, round(theirs.cpu), round(ours.cpu),
+			float64(theirs.cpu)/float64(max(ours.cpu, 1)))
 	}
 	return nil
 }
@@ -168,7 +171,8 @@ func (b *bench) s3() error {
 	b.endpoint = "http://" + address
 	files := map[string]string{}
 	for i := range 10 {
-		files[fmt.Sprintf("%d.yaml", i)] = fmt.Sprintf("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: cm-%d}\ndata: {text: %q}\n", i, strings.Repeat("x", 2000))
+		files[fmt.Sprintf("%d.yaml", i)] = fmt.Sprintf("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: cm-%d}\ndata: {text: %q}\n", i,
+			strings.Repeat("x", 2000))
 	}
 	source, err := b.write("manifests", files)
 	if err != nil {
@@ -186,8 +190,10 @@ func (b *bench) s3() error {
 }
 
 func (b *bench) environment() []string {
-	return append(os.Environ(), "AWS_ENDPOINT_URL_S3="+b.endpoint, "AWS_ACCESS_KEY_ID=bench-access", "AWS_SECRET_ACCESS_KEY=bench-secret-key", "AWS_REGION=us-east-1",
-		"AWS_CONFIG_FILE="+os.DevNull, "AWS_SHARED_CREDENTIALS_FILE="+os.DevNull, "ARGOSY_CACHE_DIR="+filepath.Join(b.dir, "cache"), "KUBERNETES_SERVICE_HOST=",
+	return append(os.Environ(), "AWS_ENDPOINT_URL_S3="+b.endpoint, "AWS_ACCESS_KEY_ID=bench-access",
+		"AWS_SECRET_ACCESS_KEY=bench-secret-key", "AWS_REGION=us-east-1",
+		"AWS_CONFIG_FILE="+os.DevNull, "AWS_SHARED_CREDENTIALS_FILE="+os.DevNull, "ARGOSY_CACHE_DIR="+filepath.Join(b.dir, "cache"),
+		"KUBERNETES_SERVICE_HOST=",
 		"PATH="+b.dir+":"+os.Getenv("PATH"))
 }
 
@@ -226,7 +232,8 @@ func (b *bench) scenarios() ([]scenario, error) {
 	if err != nil {
 		return nil, err
 	}
-	set := "apiVersion: argoproj.io/v1alpha1\nkind: ApplicationSet\nmetadata: {name: x}\nspec:\n  " + strings.ReplaceAll(strings.TrimSpace(spec(10)), "\n", "\n  ") + "\n"
+	set := "apiVersion: argoproj.io/v1alpha1\nkind: ApplicationSet\nmetadata: {name: x}\nspec:\n  " +
+		strings.ReplaceAll(strings.TrimSpace(spec(10)), "\n", "\n  ") + "\n"
 	files := map[string]string{"apps/set.yaml": set}
 	noise := make([]byte, 1<<20)
 	for i := range 20 {
@@ -247,7 +254,8 @@ func (b *bench) scenarios() ([]scenario, error) {
 		"app/Chart.yaml":  "apiVersion: v2\nname: bench\nversion: 1.0.0\n",
 		"app/values.yaml": "names: [" + strings.Repeat("x, ", 10) + "]\n",
 		"app/templates/cm.yaml": `{{ define "labels" }}{app: {{ .Release.Name | quote }}, chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}}{{ end }}` +
-			"{{ range $i, $name := .Values.names }}\n---\napiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: {{ $name }}-{{ $i }}\n  labels: {{ include \"labels\" $ }}\ndata: {text: {{ repeat 100 $name | quote }}}\n{{ end }}",
+			"{{ range $i, $name := .Values.names }}\n---\napiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: {{ $name }}-{{ $i }}\n  " +
+			"labels: {{ include \"labels\" $ }}\ndata: {text: {{ repeat 100 $name | quote }}}\n{{ end }}",
 	})
 	if err != nil {
 		return nil, err
@@ -291,7 +299,8 @@ func (b *bench) stock() (server, error) {
 			return s, err
 		}
 		c := exec.CommandContext(b.ctx, b.argocd, "--config-dir-path", config, "--loglevel", "error")
-		c.Env = append(b.environment(), "ARGOCD_BINARY_NAME=argocd-cmp-server", "ARGOCD_PLUGINSOCKFILEPATH="+dir, "ARGOCD_CMP_WORKDIR="+filepath.Join(b.dir, "work-"+name))
+		c.Env = append(b.environment(), "ARGOCD_BINARY_NAME=argocd-cmp-server", "ARGOCD_PLUGINSOCKFILEPATH="+dir,
+			"ARGOCD_CMP_WORKDIR="+filepath.Join(b.dir, "work-"+name))
 		if err := b.start(c); err != nil {
 			return s, err
 		}
@@ -359,9 +368,11 @@ func (b *bench) workers(w io.Writer, scenarios []scenario, native, inside server
 			at   int
 		}{{"median", n / 2}, {"p99", n * 99 / 100}} {
 			without, with := times[0][row.at], times[1][row.at]
-			fmt.Fprintf(w, "| %s: %s | %s | %s | %+.2f ms |\n", s.name, row.name, round(without), round(with), (with-without).Seconds()*1000)
+			fmt.Fprintf(w, "| %s: %s | %s | %s | %+.2f ms |\n", s.name, row.name, round(without), round(with),
+				(with-without).Seconds()*1000)
 		}
-		fmt.Fprintf(w, "| %s: CPU per call | %s | %s | %+.2f ms |\n", s.name, round(used[0]), round(used[1]), (used[1]-used[0]).Seconds()*1000)
+		fmt.Fprintf(w, "| %s: CPU per call | %s | %s | %+.2f ms |\n", s.name, round(used[0]), round(used[1]),
+			(used[1]-used[0]).Seconds()*1000)
 		without, with := rates[0][rounds/2], rates[1][rounds/2]
 		fmt.Fprintf(w, "| %s: calls per second, 8 at a time | %.0f | %.0f | %.2f× |\n", s.name, without, with, with/without)
 	}
@@ -420,7 +431,10 @@ func call(ctx context.Context, socket string, s scenario, i int) error {
 		return err
 	}
 	defer conn.Close()
-	env := append([]string{"ARGOCD_APP_NAME=web", "ARGOCD_APP_PROJECT_NAME=default", "ARGOCD_APP_NAMESPACE=argocd", "ARGOCD_APP_REVISION=" + strconv.Itoa(i), "KUBE_VERSION=1.34.0"}, s.env...)
+	env := append([]string{
+		"ARGOCD_APP_NAME=web", "ARGOCD_APP_PROJECT_NAME=default", "ARGOCD_APP_NAMESPACE=argocd",
+		"ARGOCD_APP_REVISION=" + strconv.Itoa(i), "KUBE_VERSION=1.34.0",
+	}, s.env...)
 	rel, err := filepath.Rel(s.repo, s.app)
 	if err != nil {
 		return err

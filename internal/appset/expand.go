@@ -155,7 +155,8 @@ func (x Expansion) place(out *Expanded, docs []manifest.Document, isSet []bool, 
 			next++
 		case x.Keep:
 			if argo.IsApplication(d.Object) && rendered[x.id(d.Object)] {
-				errs = append(errs, fmt.Errorf("%s: Application %q is rendered by an ApplicationSet, too", d.Position, manifest.String(d.Object, "metadata", "name")))
+				errs = append(errs, fmt.Errorf("%s: Application %q is rendered by an ApplicationSet, too", d.Position,
+					manifest.String(d.Object, "metadata", "name")))
 			}
 			out.Objects, out.Reads = append(out.Objects, d.Object), append(out.Reads, nil)
 		}

@@ -30,7 +30,10 @@ func TestHostileLinks(t *testing.T) {
 					z, _ := gzip.NewWriterLevel(w, gzip.BestSpeed)
 					archive := tar.NewWriter(z)
 					for i := range c.count {
-						if archive.WriteHeader(&tar.Header{Typeflag: tar.TypeSymlink, Name: fmt.Sprintf("l%d", i), Linkname: strings.Repeat("x", c.size), Format: tar.FormatPAX}) != nil {
+						if archive.WriteHeader(&tar.Header{
+							Typeflag: tar.TypeSymlink, Name: fmt.Sprintf("l%d", i),
+							Linkname: strings.Repeat("x", c.size), Format: tar.FormatPAX,
+						}) != nil {
 							return
 						}
 					}

@@ -107,7 +107,8 @@ func (p *pick) view(ctx context.Context) (*tree.View, error) {
 		}
 		data, ok := p.files[name]
 		if !ok {
-			return nil, fmt.Errorf("%q: over the limit of %d bytes for a file, or with characters in its name that are not supported", shorten(name), lateFile)
+			return nil, fmt.Errorf("%q: over the limit of %d bytes for a file, or with characters in its name that are not supported",
+				shorten(name), lateFile)
 		}
 		return data, nil
 	}), nil

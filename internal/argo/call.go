@@ -103,7 +103,8 @@ func (c Call) check(all string, known []Parameter) error {
 		}
 		switch {
 		case !slices.Contains(names, p.Name):
-			errs = append(errs, fmt.Errorf("plugin.parameters: there is no parameter %q; they are %s", words.Shorten(p.Name, 100), strings.Join(names, ", ")))
+			errs = append(errs, fmt.Errorf("plugin.parameters: there is no parameter %q; they are %s", words.Shorten(p.Name, 100),
+				strings.Join(names, ", ")))
 		case p.Array != nil || p.Map != nil:
 			errs = append(errs, fmt.Errorf("plugin.parameters: %s must be a string", p.Name))
 		}

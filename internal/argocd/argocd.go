@@ -55,7 +55,7 @@ func New(cfg Config) (*Client, error) {
 		return nil, err
 	}
 	t := http.DefaultTransport.(*http.Transport).Clone()
-	t.TLSClientConfig = &tls.Config{MinVersion: tls.VersionTLS12, InsecureSkipVerify: cfg.Insecure} //nolint:gosec // asked for
+	t.TLSClientConfig = &tls.Config{MinVersion: tls.VersionTLS12, InsecureSkipVerify: cfg.Insecure} // asked for
 	if len(cfg.CA) > 0 {
 		t.TLSClientConfig.RootCAs = x509.NewCertPool()
 		if !t.TLSClientConfig.RootCAs.AppendCertsFromPEM(cfg.CA) {
@@ -252,7 +252,8 @@ func (c *Client) try(ctx context.Context, body []byte) (answer []byte, again boo
 	case res.StatusCode == http.StatusOK:
 		return answer, false, nil
 	}
-	again = res.StatusCode == http.StatusTooManyRequests || res.StatusCode == http.StatusBadGateway || res.StatusCode == http.StatusServiceUnavailable || res.StatusCode == http.StatusGatewayTimeout
+	again = res.StatusCode == http.StatusTooManyRequests || res.StatusCode == http.StatusBadGateway ||
+		res.StatusCode == http.StatusServiceUnavailable || res.StatusCode == http.StatusGatewayTimeout
 	return nil, again, fmt.Errorf("%s%s", res.Status, message(answer))
 }
 

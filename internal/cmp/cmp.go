@@ -146,7 +146,9 @@ func (s *service) MatchRepository(stream grpc.ClientStreamingServer[pluginpb.App
 func (s *service) discovers(argo.Call) bool { return s.plugin.Discover != "" }
 
 // GetParametersAnnouncement says which parameters there are.
-func (s *service) GetParametersAnnouncement(stream grpc.ClientStreamingServer[pluginpb.AppStreamRequest, pluginpb.ParametersAnnouncementResponse]) error {
+func (s *service) GetParametersAnnouncement(stream grpc.ClientStreamingServer[pluginpb.AppStreamRequest,
+	pluginpb.ParametersAnnouncementResponse],
+) error {
 	no := func(argo.Call) bool { return false }
 	if err := s.handle(stream, "parameters", no, func(context.Context, *Request, *Event) error { return nil }); err != nil {
 		return err
@@ -162,7 +164,9 @@ func (s *service) GetParametersAnnouncement(stream grpc.ClientStreamingServer[pl
 
 // handle reads a request to its end, and then lets do work on it; at once if the repository is not kept. Argo CD does not
 // listen before it has sent everything: who answers earlier is not heard.
-func (s *service) handle(in stream, method string, reads func(argo.Call) bool, do func(context.Context, *Request, *Event) error) (err error) {
+func (s *service) handle(in stream, method string, reads func(argo.Call) bool,
+	do func(context.Context, *Request, *Event) error,
+) (err error) {
 	began := s.cfg.Now()
 	e := Event{Plugin: s.plugin.Name, Method: method}
 	defer func() {
@@ -195,8 +199,8 @@ func (s *service) handle(in stream, method string, reads func(argo.Call) bool, d
 	return err
 }
 
-// work receives the repository of a request and calls do. A repository that is kept is complete before that, so that a client that does not go on
-// sending holds up its own project only.
+// work receives the repository of a request and calls do. A repository that is kept is complete before that, so that a client that does not
+// go on sending holds up its own project only.
 func (s *service) work(ctx context.Context, in stream, r *Request, do func() error) error {
 	kept := !r.upload.unread && r.upload.err == nil
 	if kept {
@@ -261,7 +265,10 @@ func (s *service) head(in stream) (*pluginpb.AppStreamRequest, error) {
 	select {
 	case r := <-got:
 		if status.Code(r.err) == codes.ResourceExhausted {
-			return nil, &coded{codes.ResourceExhausted, fmt.Errorf("the parameters of the application have more than %d MiB, as Argo CD sends them", maxMessageSize>>20)}
+			return nil, &coded{
+				codes.ResourceExhausted,
+				fmt.Errorf("the parameters of the application have more than %d MiB, as Argo CD sends them", maxMessageSize>>20),
+			}
 		}
 		return r.m, r.err
 	case <-timer.C:
@@ -269,7 +276,8 @@ func (s *service) head(in stream) (*pluginpb.AppStreamRequest, error) {
 	}
 }
 
-// receive reads the head of a request, and keeps what an answer needs of it. A head that is refused is an error in the request: the rest must be read all the same.
+// receive reads the head of a request, and keeps what an answer needs of it. A head that is refused is an error in the request: the rest
+// must be read all the same.
 func (s *service) receive(in stream, method string, reads func(argo.Call) bool) (*Request, error) {
 	c := connOf(in.Context())
 	c.begin()
@@ -316,7 +324,10 @@ func (s *service) request(meta *pluginpb.Metadata, method string) *Request {
 	if method == "generate" {
 		r.key = key(env, r.Dir, meta.GetChecksum())
 	}
-	r.upload = &upload{checksum: meta.GetChecksum(), limit: s.cfg.MaxUpload, said: meta.GetSize(), budget: s.memory, dir: s.cfg.TempDir, ended: make(chan struct{}), stalled: make(chan struct{})}
+	r.upload = &upload{
+		checksum: meta.GetChecksum(), limit: s.cfg.MaxUpload, said: meta.GetSize(), budget: s.memory, dir: s.cfg.TempDir,
+		ended: make(chan struct{}), stalled: make(chan struct{}),
+	}
 	r.upload.units = unitsOf(meta.GetSize(), s.cfg.MaxUpload)
 	return r
 }

@@ -30,7 +30,8 @@ func (l listener) Accept() (net.Conn, error) {
 	return newConn(c, l.room), nil
 }
 
-// conn is a connection that stops reading when the head of a request gets large, until there is room for it. Argo CD has a connection for each request.
+// conn is a connection that stops reading when the head of a request gets large, until there is room for it. Argo CD has a connection for
+// each request.
 type conn struct {
 	net.Conn
 	room   chan struct{}

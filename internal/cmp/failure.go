@@ -95,7 +95,8 @@ func encode(objects []manifest.Object) ([]string, error) {
 		}
 		text := strings.TrimSuffix(b.String(), "\n")
 		if total += len(text); total > maxAnswer-1<<20 {
-			return nil, &coded{codes.ResourceExhausted, fmt.Errorf("the answer is over %d MiB, which is more than Argo CD takes", maxAnswer>>20)}
+			return nil, &coded{codes.ResourceExhausted, fmt.Errorf("the answer is over %d MiB, which is more than Argo CD takes",
+				maxAnswer>>20)}
 		}
 		out = append(out, text)
 	}

@@ -21,7 +21,10 @@ import (
 
 // of is a request of a project whose answer is known.
 func of(project string, n int) cmptest.Request {
-	return cmptest.Request{Dir: "app", Files: map[string]string{"app/a": fmt.Sprintf("%s-%d", project, n)}, Env: map[string]string{"ARGOCD_APP_NAME": "web", "ARGOCD_APP_PROJECT_NAME": project}}
+	return cmptest.Request{
+		Dir: "app", Files: map[string]string{"app/a": fmt.Sprintf("%s-%d", project, n)},
+		Env: map[string]string{"ARGOCD_APP_NAME": "web", "ARGOCD_APP_PROJECT_NAME": project},
+	}
 }
 
 // neighbour asks again and again, and wants its own answers.
@@ -106,7 +109,8 @@ func TestStall(t *testing.T) {
 		before := len(f.seen())
 		go ask()
 		await(func() bool { return len(f.seen()) > before })
-		if e := f.seen()[before]; e.Code != codes.DeadlineExceeded || e.Err.Error() != "the repository is not complete, and Argo CD has sent nothing for 20ms" {
+		if e := f.seen()[before]; e.Code != codes.DeadlineExceeded ||
+			e.Err.Error() != "the repository is not complete, and Argo CD has sent nothing for 20ms" {
 			t.Errorf("%s: %v %v", e.Method, e.Code, e.Err)
 		}
 	}
@@ -131,7 +135,10 @@ func TestHangingProject(t *testing.T) {
 // TestHangingPlugin: all calls of one plugin hang, of all projects. The other plugin answers.
 func TestHangingPlugin(t *testing.T) {
 	h := hanging{release: make(chan struct{})}
-	f := serve(t, cmp.Plugin{Name: "s3", Generate: h.generate}, cmp.Config{Parallel: 4, Plugins: []cmp.Plugin{{Name: "appset", Generate: files}}})
+	f := serve(t, cmp.Plugin{Name: "s3", Generate: h.generate}, cmp.Config{
+		Parallel: 4,
+		Plugins:  []cmp.Plugin{{Name: "appset", Generate: files}},
+	})
 	var requests []cmptest.Request
 	for i := range 40 {
 		requests = append(requests, of(fmt.Sprintf("bad-%d", i%10), i))
@@ -237,11 +244,12 @@ func TestFair(t *testing.T) {
 	}
 }
 
-// TestLargeHeads: what Argo CD says about the applications of requests that wait is bounded, and little of it is kept. A project that sends more is refused, and says so;
-// another one is not.
+// TestLargeHeads: what Argo CD says about the applications of requests that wait is bounded, and little of it is kept. A project that sends
+// more is refused, and says so; another one is not.
 func TestLargeHeads(t *testing.T) {
 	h := hanging{release: make(chan struct{})}
-	f := serve(t, cmp.Plugin{Generate: h.generate, Discover: "app/a", Parameters: []argo.Parameter{{Name: "spec"}}}, cmp.Config{Parallel: 2, Timeout: time.Hour, Stall: time.Hour})
+	f := serve(t, cmp.Plugin{Generate: h.generate, Discover: "app/a", Parameters: []argo.Parameter{{Name: "spec"}}},
+		cmp.Config{Parallel: 2, Timeout: time.Hour, Stall: time.Hour})
 	parameters := `[{"name":"spec","string":"` + strings.Repeat("x", 3<<20) + `"}]`
 	large := func(i int) cmptest.Request {
 		r := of("bad", i)
@@ -269,7 +277,8 @@ func TestLargeHeads(t *testing.T) {
 	}
 	for i := range 3 {
 		_, err := cmptest.Generate(t.Context(), f.socket, large(fit+i))
-		if s := status.Convert(err); s.Code() != codes.ResourceExhausted || !strings.HasPrefix(s.Message(), `requests of project "bad" that are not answered yet have 15`) {
+		if s := status.Convert(err); s.Code() != codes.ResourceExhausted ||
+			!strings.HasPrefix(s.Message(), `requests of project "bad" that are not answered yet have 15`) {
 			t.Fatalf("%v %q", s.Code(), s.Message())
 		}
 	}
@@ -294,7 +303,8 @@ func TestLargeHeads(t *testing.T) {
 	}
 	await(func() bool {
 		e := f.seen()[len(f.seen())-1]
-		return e.Err != nil && e.Code == codes.ResourceExhausted && e.Err.Error() == "the parameters of the application have more than 4 MiB, as Argo CD sends them"
+		return e.Err != nil && e.Code == codes.ResourceExhausted &&
+			e.Err.Error() == "the parameters of the application have more than 4 MiB, as Argo CD sends them"
 	})
 }
 

@@ -13,14 +13,15 @@ import (
 
 // gate bounds work that goes on at once, and shares it between plugins and projects.
 //
-// There is a common pool for all projects of all plugins. When it is full, requests wait: first come, first served inside a project. The next to begin is of the
-// plugin that has the least work going on, and in it of the project that has; among equals, of the one whose last turn, or whose arrival, is the longest ago.
-// A project that has no work going on in a plugin does not have to wait for the common pool: each plugin has some extra passes for such projects. And the
-// last of the common pool is spared for projects that have no work going on at all. So work that hangs in one project, be it in all plugins, does not stop
-// another project, and a plugin whose work hangs in all projects does not stop the other plugin.
+// There is a common pool for all projects of all plugins. When it is full, requests wait: first come, first served inside a project. The
+// next to begin is of the plugin that has the least work going on, and in it of the project that has; among equals, of the one whose last
+// turn, or whose arrival, is the longest ago. A project that has no work going on in a plugin does not have to wait for the common pool:
+// each plugin has some extra passes for such projects. And the last of the common pool is spared for projects that have no work going on at
+// all. So work that hangs in one project, be it in all plugins, does not stop another project, and a plugin whose work hangs in all
+// projects does not stop the other plugin.
 //
-// Work that goes on after its request has ended gives its units back, and counts as left. While a project of a plugin has work left, no more than maxLeft of its work
-// goes on at once, with the work that is left; the rest must wait, alone.
+// Work that goes on after its request has ended gives its units back, and counts as left. While a project of a plugin has work left, no
+// more than maxLeft of its work goes on at once, with the work that is left; the rest must wait, alone.
 type gate struct {
 	size    int // units of the common pool
 	spare   int // of these, for projects that have no work going on; if there are any, extra passes are used first
@@ -75,8 +76,8 @@ type pass struct {
 	gone    bool
 }
 
-// leftCounts is how long left work counts against its project. After that the project gets other work done again, and only the health of the
-// process counts it.
+// leftCounts is how long left work counts against its project. After that the project gets other work done again, and only the health of
+// the process counts it.
 const leftCounts = 10 * time.Minute
 
 // enter waits until a project may do work of some weight in a plugin, or until ctx ends. The caller must leave.
@@ -113,7 +114,8 @@ func (g *gate) queue(key tenantKey, weight int) (*pass, error) {
 		g.tenants[key] = t
 	}
 	if len(t.waiting) >= g.line {
-		return nil, &coded{codes.ResourceExhausted, fmt.Errorf("%d requests of project %q are waiting for the plugin already", len(t.waiting), key.project)}
+		return nil, &coded{codes.ResourceExhausted, fmt.Errorf("%d requests of project %q are waiting for the plugin already",
+			len(t.waiting), key.project)}
 	}
 	p := &pass{gate: g, tenant: t, weight: min(max(weight, 1), g.most), ready: make(chan struct{})}
 	t.waiting = append(t.waiting, p)

@@ -202,7 +202,8 @@ func TestLeft(t *testing.T) {
 	q.run(t)
 }
 
-// TestFewBesideLeft: a project with work left has no more going on than it may have left, with that: all of it may be left in the end. Others begin as much as they like.
+// TestFewBesideLeft: a project with work left has no more going on than it may have left, with that: all of it may be left in the end.
+// Others begin as much as they like.
 func TestFewBesideLeft(t *testing.T) {
 	q := newQueues(t, &gate{size: 8})
 	q.gate.maxLeft = 3
@@ -234,7 +235,8 @@ func TestFewBesideLeft(t *testing.T) {
 	q.run(t)
 }
 
-// TestHealth: calls of one project that are left, in all plugins, are no reason for a restart; those of several projects are, after a while.
+// TestHealth: calls of one project that are left, in all plugins, are no reason for a restart; those of several projects are, after a
+// while.
 func TestHealth(t *testing.T) {
 	for _, parallel := range []int{1, 3, 8} {
 		now := time.Now()

@@ -7,17 +7,19 @@ import (
 	"google.golang.org/grpc/codes"
 )
 
-// Limits of the heads of requests. A head has what Argo CD says about an application, with all parameters, twice. The resource of an application has
-// 1.5 MiB at most.
+// Limits of the heads of requests. A head has what Argo CD says about an application, with all parameters, twice. The resource of an
+// application has 1.5 MiB at most.
 const (
-	// maxMessageSize bounds one message of a request. Argo CD sends a repository in messages of a kilobyte, unless its administrator sets another size.
+	// maxMessageSize bounds one message of a request. Argo CD sends a repository in messages of a kilobyte, unless its administrator sets
+	// another size.
 	maxMessageSize = 4 << 20
 	// projectHeads bounds the heads of a project's requests that are not answered, and allHeads those of all projects.
 	projectHeads = 16 << 20
 	allHeads     = 64 << 20
 )
 
-// heads counts the bytes of requests' heads until they are answered, in all plugins: any number of requests may wait. The zero value is ready.
+// heads counts the bytes of requests' heads until they are answered, in all plugins: any number of requests may wait. The zero value is
+// ready.
 type heads struct {
 	mu  sync.Mutex
 	all int
@@ -30,7 +32,11 @@ func (h *heads) take(project string, n int) error {
 	defer h.mu.Unlock()
 	has := h.of[project]
 	refused := func(whose string, sum, limit int) error {
-		return &coded{codes.ResourceExhausted, fmt.Errorf("requests %s that are not answered yet have %d KiB of parameters, this one has %d KiB, and the limit is %d KiB together", whose, sum>>10, n>>10, limit>>10)}
+		return &coded{
+			codes.ResourceExhausted,
+			fmt.Errorf("requests %s that are not answered yet have %d KiB of parameters, this one has %d KiB, and the limit is %d KiB "+
+				"together", whose, sum>>10, n>>10, limit>>10),
+		}
 	}
 	switch {
 	case has == 0:

@@ -32,8 +32,8 @@ type Config struct {
 	Timeout time.Duration
 	// Parallel bounds how many calls of plugins run at once. Zero is four for each processor.
 	Parallel int
-	// Extra is how many more may run in each plugin, of projects that have no call in it: these do not wait for the others. Zero is half of Parallel, at
-	// least one; negative is none.
+	// Extra is how many more may run in each plugin, of projects that have no call in it: these do not wait for the others. Zero is half of
+	// Parallel, at least one; negative is none.
 	Extra int
 	// MaxUpload bounds the bytes of a packed repository. Zero is 1 GiB.
 	MaxUpload int64
@@ -108,7 +108,10 @@ func Listen(ctx context.Context, cfg Config) (*Server, error) {
 			s.Close()
 			return nil, err
 		}
-		sock.register(&service{plugin: p, cfg: cfg, slots: s.slots, uploads: s.uploads, looks: s.looks, memory: memory, heads: heads, calls: flight.Group[answer]{Fresh: true}})
+		sock.register(&service{
+			plugin: p, cfg: cfg, slots: s.slots, uploads: s.uploads, looks: s.looks, memory: memory, heads: heads,
+			calls: flight.Group[answer]{Fresh: true},
+		})
 		s.sockets = append(s.sockets, sock)
 	}
 	return s, nil
@@ -116,7 +119,10 @@ func Listen(ctx context.Context, cfg Config) (*Server, error) {
 
 // newSlots is for calls of plugins.
 func newSlots(cfg Config) *gate {
-	return &gate{size: cfg.Parallel, spare: 1, extra: cfg.Extra, most: cfg.Parallel, line: maxWaiting, maxLeft: max(1, cfg.Parallel/4), now: cfg.Now}
+	return &gate{
+		size: cfg.Parallel, spare: 1, extra: cfg.Extra, most: cfg.Parallel, line: maxWaiting, maxLeft: max(1, cfg.Parallel/4),
+		now: cfg.Now,
+	}
 }
 
 func listen(ctx context.Context, dir string, p Plugin) (*socket, error) {
@@ -181,7 +187,8 @@ func (s *socket) register(service *service) {
 	s.server = grpc.NewServer(
 		grpc.MaxRecvMsgSize(maxMessageSize), grpc.MaxSendMsgSize(maxAnswer),
 		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: 5 * time.Second}),
-		// A repository comes in messages of a kilobyte: windows of 64 KiB would make it stop and go. A request that waits has a full window in memory.
+		// A repository comes in messages of a kilobyte: windows of 64 KiB would make it stop and go. A request that waits has a full window
+		// in memory.
 		grpc.InitialWindowSize(256<<10), grpc.InitialConnWindowSize(1<<20),
 	)
 	s.health = health.NewServer()
@@ -253,8 +260,8 @@ const (
 	stuckAfter = time.Minute
 )
 
-// Healthy returns an error if only a restart can help: a socket is gone, or too many calls of several projects do not end. A restart ends the requests of all, so
-// one project cannot cause it.
+// Healthy returns an error if only a restart can help: a socket is gone, or too many calls of several projects do not end. A restart ends
+// the requests of all, so one project cannot cause it.
 func (s *Server) Healthy() error {
 	for _, sock := range s.sockets {
 		if info, err := os.Lstat(sock.path); err != nil || !os.SameFile(info, sock.info) {

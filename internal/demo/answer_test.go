@@ -29,15 +29,28 @@ func TestCompareAnswer(t *testing.T) {
 		sources      int
 		answer, want string
 	}{
-		"the same":                {1, "{kind: ConfigMap, metadata: {name: a}}\n---\n{kind: Job, metadata: {generateName: run-, namespace: x}}", ""},
-		"another namespace":       {1, "{kind: ConfigMap, metadata: {name: a, namespace: z}}", "the answer of the plugin has ConfigMap a z, which the plan has not"},
-		"something is missing":    {1, "{kind: ConfigMap, metadata: {name: a}}", "the plan has Job run-* x, which the answer of the plugin has not"},
-		"another source has it":   {2, "{kind: ConfigMap, metadata: {name: a}}", ""},
-		"no source may have more": {2, "{kind: Secret, metadata: {name: a}}", "the answer of the plugin has Secret a, which the plan has not"},
-		"not deployed":            {2, "{kind: Secret, metadata: {name: a, annotations: {argocd.argoproj.io/hook: Skip}}}", ""},
+		"the same": {
+			1,
+			"{kind: ConfigMap, metadata: {name: a}}\n---\n{kind: Job, metadata: {generateName: run-, namespace: x}}", "",
+		},
+		"another namespace": {
+			1, "{kind: ConfigMap, metadata: {name: a, namespace: z}}",
+			"the answer of the plugin has ConfigMap a z, which the plan has not",
+		},
+		"something is missing": {
+			1, "{kind: ConfigMap, metadata: {name: a}}",
+			"the plan has Job run-* x, which the answer of the plugin has not",
+		},
+		"another source has it": {2, "{kind: ConfigMap, metadata: {name: a}}", ""},
+		"no source may have more": {
+			2, "{kind: Secret, metadata: {name: a}}",
+			"the answer of the plugin has Secret a, which the plan has not",
+		},
+		"not deployed": {2, "{kind: Secret, metadata: {name: a, annotations: {argocd.argoproj.io/hook: Skip}}}", ""},
 	} {
 		got := ""
-		if err := compareAnswer(&plan.Application{Items: planned, Sources: make([]plan.Source, tt.sources)}, objects(t, tt.answer)); err != nil {
+		if err := compareAnswer(&plan.Application{Items: planned, Sources: make([]plan.Source, tt.sources)},
+			objects(t, tt.answer)); err != nil {
 			got = err.Error()
 		}
 		if got != tt.want {
@@ -60,20 +73,31 @@ func TestDescribeAnswer(t *testing.T) {
 // TestChanged: what is told about two answers of one plugin.
 func TestChanged(t *testing.T) {
 	app := func(name, revision string) string {
-		return "{apiVersion: argoproj.io/v1alpha1, kind: Application, metadata: {name: " + name + "}, spec: {source: {targetRevision: " + revision + "}}}\n---\n"
+		return "{apiVersion: argoproj.io/v1alpha1, kind: Application, metadata: {name: " + name + "}, spec: {source: {targetRevision: " +
+			revision + "}}}\n---\n"
 	}
 	one, two := strings.Repeat("1", 40), strings.Repeat("a", 40)
 	for name, tt := range map[string]struct {
 		before, after string
 		want          []string
 	}{
-		"nothing":                    {app("a", "main"), app("a", "main"), nil},
-		"new, gone and different":    {app("a", "main") + app("b", "main"), app("b", "next") + app("c", "main"), []string{"root: ~ Application b", "root: + Application c", "root: - Application a"}},
-		"another commit for several": {app("a", `"`+one+`"`) + app("b", `"`+one+`"`), app("a", two) + app("b", two), []string{"root: the commit aaaaaaa for 2 Applications, for each when its wave comes"}},
-		"pinned for the first time":  {app("a", "main"), app("a", two), []string{"root: ~ Application a"}},
-		"a name that is drawn":       {"", "{kind: Job, metadata: {generateName: run-}}", []string{"root: + Job run-*"}},
-		"one name in two namespaces": {"{kind: Job, metadata: {name: a}}", "{kind: Job, metadata: {name: a}}\n---\n{kind: Job, metadata: {name: a, namespace: x}}", []string{"root: + Job a in x"}},
-		"no orders for a terminal":   {"", `{kind: Job, metadata: {name: "\e[2J"}}`, []string{`root: + "Job \x1b[2J"`}},
+		"nothing": {app("a", "main"), app("a", "main"), nil},
+		"new, gone and different": {
+			app("a", "main") + app("b", "main"), app("b", "next") + app("c", "main"),
+			[]string{"root: ~ Application b", "root: + Application c", "root: - Application a"},
+		},
+		"another commit for several": {
+			app("a", `"`+one+`"`) + app("b", `"`+one+`"`), app("a", two) + app("b", two),
+			[]string{"root: the commit aaaaaaa for 2 Applications, for each when its wave comes"},
+		},
+		"pinned for the first time": {app("a", "main"), app("a", two), []string{"root: ~ Application a"}},
+		"a name that is drawn":      {"", "{kind: Job, metadata: {generateName: run-}}", []string{"root: + Job run-*"}},
+		"one name in two namespaces": {
+			"{kind: Job, metadata: {name: a}}",
+			"{kind: Job, metadata: {name: a}}\n---\n{kind: Job, metadata: {name: a, namespace: x}}",
+			[]string{"root: + Job a in x"},
+		},
+		"no orders for a terminal": {"", `{kind: Job, metadata: {name: "\e[2J"}}`, []string{`root: + "Job \x1b[2J"`}},
 	} {
 		got := changed("root", fingerprints(objects(t, tt.before)), fingerprints(objects(t, tt.after)))
 		// New and different ones are sorted by name, those that are gone come last.

@@ -1,8 +1,8 @@
 // Package demo boots a cluster that does not exist: the example cluster, or directories of the user.
 //
 // Real are an S3 server and a Git server in this process, trigger repositories that tick, both plugins on their sockets, and a client that
-// does what Argo CD's repo-server does. The cluster is not real: its events are those of a simulation, and each plugin is called when the sync
-// of its Application begins. An answer that differs from the plan is an error. Nothing is left on disk, however the process ends.
+// does what Argo CD's repo-server does. The cluster is not real: its events are those of a simulation, and each plugin is called when the
+// sync of its Application begins. An answer that differs from the plan is an error. Nothing is left on disk, however the process ends.
 package demo
 
 import (
@@ -104,7 +104,8 @@ func (v *show) planned() error {
 		if len(names) > 1 {
 			does = "do"
 		}
-		v.line("\n%s %s not name the plugin appset, which renders its sets here; without it no wave waits for them, see argosy plan", words.Some(names), does)
+		v.line("\n%s %s not name the plugin appset, which renders its sets here; without it no wave waits for them, see argosy plan",
+			words.Some(names), does)
 	}
 	return nil
 }

@@ -75,8 +75,11 @@ func newTestDemo(t *testing.T) *testDemo {
 	d.Config = Config{
 		Exhibit: &Exhibit{
 			title: "a test", roots: roots, sets: plan.SetsByPlugin,
-			repos:     []exhibitRepo{{testURL, func(context.Context) ([]tree.File, error) { return files, nil }}},
-			artifacts: map[bucket.URL][]tree.File{{Bucket: "artifacts", Path: "blue"}: {{Name: "cm.yaml", Data: []byte("{apiVersion: v1, kind: ConfigMap, metadata: {name: blue}}")}}},
+			repos: []exhibitRepo{{testURL, func(context.Context) ([]tree.File, error) { return files, nil }}},
+			artifacts: map[bucket.URL][]tree.File{{Bucket: "artifacts", Path: "blue"}: {{
+				Name: "cm.yaml",
+				Data: []byte("{apiVersion: v1, kind: ConfigMap, metadata: {name: blue}}"),
+			}}},
 		},
 		Screen: Screen{Out: &d.out}, Program: "argosy", Speed: 1e9, Now: time.Now,
 		Plan:    func(git generator.Repositories) (plan.Config, error) { return plan.Config{Git: git}, nil },
@@ -121,7 +124,9 @@ func (d *testDemo) plugins(at Place) (Plugins, error) {
 			return out, nil
 		}}
 	}
-	return Plugins{Served: []cmp.Plugin{plugin("appset", ""), plugin("s3", triggerfile.Name)}, Planned: func(f Facts) { d.facts = append(d.facts, f) }}, nil
+	return Plugins{Served: []cmp.Plugin{plugin("appset", ""), plugin("s3", triggerfile.Name)}, Planned: func(f Facts) {
+		d.facts = append(d.facts, f)
+	}}, nil
 }
 
 // TestRun: a boot calls each plugin through its socket when the sync of its Application begins, and leaves nothing behind.
@@ -132,8 +137,10 @@ func TestRun(t *testing.T) {
 		t.Fatalf("%v\n%s", err, d.out.String())
 	}
 	for _, want := range []string{
-		"PLAN of a test\n\ntable of root\n", "\nBOOT, 1e+09 times as fast\n", "root: the plugin appset answers with 2 Applications, as planned", "blue: the plugin s3 answers with 1 object, as planned",
-		"● root is Healthy\n", "\nroot is booted: 3 Applications healthy after ", "plugin s3      answered once through its socket, with 2 requests to S3",
+		"PLAN of a test\n\ntable of root\n", "\nBOOT, 1e+09 times as fast\n",
+		"root: the plugin appset answers with 2 Applications, as planned", "blue: the plugin s3 answers with 1 object, as planned",
+		"● root is Healthy\n", "\nroot is booted: 3 Applications healthy after ",
+		"plugin s3      answered once through its socket, with 2 requests to S3",
 	} {
 		if !strings.Contains(d.out.String(), want) {
 			t.Errorf("%q is missing in\n%s", want, d.out.String())
@@ -156,10 +163,14 @@ func TestRunErrors(t *testing.T) {
 		change func(*testDemo)
 		want   string
 	}{
-		"more than planned": {func(d *testDemo) { d.answers["s3"] = []string{"ConfigMap blue", "Secret more"} }, "blue: the answer of the plugin has Secret more, which the plan has not"},
-		"less than planned": {func(d *testDemo) { d.answers["appset"] = []string{"Application red"} }, "root: the plan has Application blue argocd, which the answer of the plugin has not"},
-		"no answer":         {func(d *testDemo) { d.answers["s3"] = nil }, "blue: the plugin s3: no answer today"},
-		"nobody":            {func(d *testDemo) { d.Fail = []string{"nobody"} }, `there is no Application "nobody" in the plan`},
+		"more than planned": {func(d *testDemo) {
+			d.answers["s3"] = []string{"ConfigMap blue", "Secret more"}
+		}, "blue: the answer of the plugin has Secret more, which the plan has not"},
+		"less than planned": {func(d *testDemo) {
+			d.answers["appset"] = []string{"Application red"}
+		}, "root: the plan has Application blue argocd, which the answer of the plugin has not"},
+		"no answer": {func(d *testDemo) { d.answers["s3"] = nil }, "blue: the plugin s3: no answer today"},
+		"nobody":    {func(d *testDemo) { d.Fail = []string{"nobody"} }, `there is no Application "nobody" in the plan`},
 		"no settings": {func(d *testDemo) {
 			d.Plan = func(generator.Repositories) (plan.Config, error) { return plan.Config{}, errors.New("no settings") }
 		}, "no settings"},

@@ -111,7 +111,8 @@ func TestOwn(t *testing.T) {
 	if err := x.Close(); err == nil || err.Error() != "closed" {
 		t.Errorf("closing: %v", err)
 	}
-	if len(*notes) != 1 || !strings.Contains((*notes)[0], "1 file of "+dir+" is not served: over 4 MiB") || !strings.HasSuffix((*notes)[0], "; such as big") {
+	if len(*notes) != 1 || !strings.Contains((*notes)[0], "1 file of "+dir+" is not served: over 4 MiB") ||
+		!strings.HasSuffix((*notes)[0], "; such as big") {
 		t.Errorf("%q", *notes)
 	}
 	put(t, filepath.Join(dir, "new.yaml"), "{}")

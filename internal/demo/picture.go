@@ -66,7 +66,8 @@ func (v *show) picture() []string {
 	all := len(v.boot.Runs)
 	const bar = 30
 	full := healthy * bar / all
-	lines := []string{"", fmt.Sprintf("%7s  %s%s  %d of %d healthy", words.Clock(v.clock.passed()), strings.Repeat("█", full), strings.Repeat("░", bar-full), healthy, all)}
+	lines := []string{"", fmt.Sprintf("%7s  %s%s  %d of %d healthy", words.Clock(v.clock.passed()), strings.Repeat("█", full),
+		strings.Repeat("░", bar-full), healthy, all)}
 	list := groups(v.boot)
 	if most := max(height-5, 1); len(list) > most {
 		// Those that are done are no news.
@@ -110,7 +111,8 @@ func (v *show) groupLine(g *group, width int) string {
 	if len(g.runs) > max(width/3, 10) {
 		text = fmt.Sprintf("%d of %d", done, len(g.runs))
 	}
-	return fmt.Sprintf("         %-22s %s  %s", cut(fmt.Sprintf("%s wave %d", words.Printable(g.parent), g.wave), 22), text, strings.Join(busy, " "))
+	return fmt.Sprintf("         %-22s %s  %s", cut(fmt.Sprintf("%s wave %d", words.Printable(g.parent), g.wave), 22), text,
+		strings.Join(busy, " "))
 }
 
 // summary says what happened.
@@ -132,7 +134,8 @@ func (v *show) summary() {
 		if v.boot.Cut {
 			after = "Argo CD goes on to try; this is "
 		}
-		v.line("\n%s is NOT booted: %d of %s healthy, and %s%s", name, healthy, words.Count(len(v.boot.Runs), "Application"), after, words.Clock(v.boot.Total))
+		v.line("\n%s is NOT booted: %d of %s healthy, and %s%s", name, healthy, words.Count(len(v.boot.Runs), "Application"), after,
+			words.Clock(v.boot.Total))
 	}
 	for _, line := range v.boot.Blocked() {
 		v.line("  %s", words.Harmless(line))
@@ -141,7 +144,8 @@ func (v *show) summary() {
 		v.line("  plugin appset  answered %s through its socket", often(n))
 	}
 	if n := v.asked["s3"]; n > 0 {
-		v.line("  plugin s3      answered %s through its socket, with %s to S3", often(n), words.Count(int(v.stage.reads.Load()), "request"))
+		v.line("  plugin s3      answered %s through its socket, with %s to S3", often(n),
+			words.Count(int(v.stage.reads.Load()), "request"))
 	}
 	if v.ticks > 0 {
 		v.line("  clocks         ticked %s, and were fetched with Git each time", often(v.ticks))

@@ -32,6 +32,7 @@ type Facts struct {
 	Clusters generator.Clusters
 	// Version is that of Argo CD.
 	Version versions.Version
-	// Projects are those of all Applications. In a cluster, --admin-projects or the policy says which of them may generate for others; here all may.
+	// Projects are those of all Applications. In a cluster, --admin-projects or the policy says which of them may generate for others; here
+	// all may.
 	Projects []string
 }

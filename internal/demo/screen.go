@@ -107,7 +107,8 @@ const (
 	markMissing  = "·"
 )
 
-var colors = strings.NewReplacer(markHealthy, "\x1b[32m"+markHealthy+"\x1b[0m", markBusy, "\x1b[33m"+markBusy+"\x1b[0m", markDegraded, "\x1b[31m"+markDegraded+"\x1b[0m")
+var colors = strings.NewReplacer(markHealthy, "\x1b[32m"+markHealthy+"\x1b[0m", markBusy, "\x1b[33m"+markBusy+"\x1b[0m", markDegraded,
+	"\x1b[31m"+markDegraded+"\x1b[0m")
 
 func (s *screen) paint(text string) string {
 	if !s.Color {

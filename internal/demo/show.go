@@ -42,7 +42,8 @@ type show struct {
 
 func newShow(s *stage, p *plan.Plan, clock *bootClock) *show {
 	v := &show{
-		screen: newScreen(s.Screen), stage: s, plan: p, clock: clock, apps: map[string]*plan.Application{}, state: map[string]simulate.Health{},
+		screen: newScreen(s.Screen), stage: s, plan: p, clock: clock, apps: map[string]*plan.Application{},
+		state: map[string]simulate.Health{},
 		asked: map[string]int{}, answers: map[string]map[string]string{}, commits: map[string]string{}, next: interval,
 	}
 	for app, name := range simulate.Names(p) {
@@ -88,7 +89,8 @@ func (v *show) later(ctx context.Context) error {
 	if err := v.stage.push(ctx); err != nil {
 		return err
 	}
-	v.line("\nThen somebody updates snapshot-controller and tempo and adds my-apps/home/vaultwarden in Git, and CI pushes a new jellyfin to S3. The next tick finds all of it:\n")
+	v.line("\nThen somebody updates snapshot-controller and tempo and adds my-apps/home/vaultwarden in Git, and CI pushes a new jellyfin " +
+		"to S3. The next tick finds all of it:\n")
 	_ = v.until(ctx, v.next) // or somebody has seen enough
 	v.draw(nil)
 	if v.err != nil || ctx.Err() != nil {
@@ -119,7 +121,8 @@ func (v *show) update(ctx context.Context) error {
 	}
 	v.line("\nThe root pins its Applications, so the commit does not reach them all at once, but wave by wave:\n")
 	for _, r := range runs {
-		v.line("%7s  wave %d: %s gets it, and is Healthy at %s", "+"+words.Clock(r.Created), r.Wave, words.Printable(r.Name), "+"+words.Clock(r.Healthy))
+		v.line("%7s  wave %d: %s gets it, and is Healthy at %s", "+"+words.Clock(r.Created), r.Wave, words.Printable(r.Name),
+			"+"+words.Clock(r.Healthy))
 	}
 	return nil
 }
@@ -278,7 +281,8 @@ func (v *show) sync(ctx context.Context, e simulate.Event, app *plan.Application
 		}
 		if err != nil && namedPlugin(s) == "" && name == "appset" && ctx.Err() == nil {
 			// Nobody has said yet that it is the plugin's.
-			v.at(e.At, "%s %s: if it named the plugin appset, it would not be as planned: %s", markDegraded, words.Printable(app.Name), words.Harmless(err.Error()))
+			v.at(e.At, "%s %s: if it named the plugin appset, it would not be as planned: %s", markDegraded, words.Printable(app.Name),
+				words.Harmless(err.Error()))
 			continue
 		}
 		if err != nil {
@@ -286,7 +290,8 @@ func (v *show) sync(ctx context.Context, e simulate.Event, app *plan.Application
 		}
 		v.asked[name]++
 		v.answers[answerKey(e.App, i)] = fingerprints(objects)
-		v.at(e.At, "  %s: the plugin %s answers with %s, as planned (%s)", words.Printable(app.Name), name, describeAnswer(objects), v.stage.Now().Sub(began).Round(time.Millisecond))
+		v.at(e.At, "  %s: the plugin %s answers with %s, as planned (%s)", words.Printable(app.Name), name, describeAnswer(objects),
+			v.stage.Now().Sub(began).Round(time.Millisecond))
 	}
 	return nil
 }

@@ -77,7 +77,10 @@ func (s *stage) open(ctx context.Context) (err error) {
 	for _, r := range s.exhibit.repos {
 		// What is on disk is not for everybody on this machine.
 		name := strings.ToLower(rand.Text()[:10]) + "/cluster.git"
-		s.repos = append(s.repos, servedRepo{gitsource.Key(r.url), name, &trigger.Files{Date: s.time(), Message: "the repository as it is now"}})
+		s.repos = append(s.repos, servedRepo{
+			gitsource.Key(r.url), name,
+			&trigger.Files{Date: s.time(), Message: "the repository as it is now"},
+		})
 	}
 	if err := s.look(ctx); err != nil {
 		return err
@@ -137,7 +140,10 @@ func (s *stage) push(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if _, err := (bucket.Publication{Store: store, Bucket: u.Bucket, Path: u.Path, Files: files, Limits: bucket.DefaultLimits}).Run(ctx); err != nil {
+		if _, err := (bucket.Publication{
+			Store: store, Bucket: u.Bucket, Path: u.Path, Files: files,
+			Limits: bucket.DefaultLimits,
+		}).Run(ctx); err != nil {
 			return fmt.Errorf("pushing to %s: %w", u, err)
 		}
 	}

@@ -18,7 +18,10 @@ import (
 
 // TestInstead: repositories are those of the exhibit, and trigger repositories on whatever host; nothing else is read.
 func TestInstead(t *testing.T) {
-	s := &stage{git: "http://git", clocks: &trigger.Clocks{Interval: interval, Now: time.Now}, repos: []servedRepo{{key: gitsource.Key(testURL), path: "secret/cluster.git"}}}
+	s := &stage{
+		git: "http://git", clocks: &trigger.Clocks{Interval: interval, Now: time.Now},
+		repos: []servedRepo{{key: gitsource.Key(testURL), path: "secret/cluster.git"}},
+	}
 	for url, want := range map[string]string{
 		testURL:          "http://git/secret/cluster.git",
 		testURL + ".git": "http://git/secret/cluster.git",
@@ -59,11 +62,23 @@ func TestEnvironment(t *testing.T) {
 		spec      map[string]any
 		want      map[string]string
 	}{
-		"Argo CD's namespace":     {"argocd", nil, base("jellyfin")},
-		"another namespace":       {"team", nil, base("team_jellyfin")},
-		"parameters":              {"argocd", map[string]any{"plugin": parameters}, with(base("jellyfin"), "PARAM_RECURSE=false", `ARGOCD_APP_PARAMETERS=[{"name":"recurse","string":"false"}]`)},
-		"a directory":             {"argocd", map[string]any{"directory": map[string]any{"recurse": true}}, with(base("jellyfin"), "PARAM_RECURSE=true")},
-		"both, the plugin counts": {"argocd", map[string]any{"directory": map[string]any{"recurse": true}, "plugin": parameters}, with(base("jellyfin"), "PARAM_RECURSE=false", `ARGOCD_APP_PARAMETERS=[{"name":"recurse","string":"false"}]`)},
+		"Argo CD's namespace": {"argocd", nil, base("jellyfin")},
+		"another namespace":   {"team", nil, base("team_jellyfin")},
+		"parameters": {
+			"argocd",
+			map[string]any{"plugin": parameters},
+			with(base("jellyfin"), "PARAM_RECURSE=false", `ARGOCD_APP_PARAMETERS=[{"name":"recurse","string":"false"}]`),
+		},
+		"a directory": {
+			"argocd",
+			map[string]any{"directory": map[string]any{"recurse": true}},
+			with(base("jellyfin"), "PARAM_RECURSE=true"),
+		},
+		"both, the plugin counts": {
+			"argocd",
+			map[string]any{"directory": map[string]any{"recurse": true}, "plugin": parameters},
+			with(base("jellyfin"), "PARAM_RECURSE=false", `ARGOCD_APP_PARAMETERS=[{"name":"recurse","string":"false"}]`),
+		},
 	} {
 		app := &plan.Application{Ref: plan.Ref{Name: "jellyfin", Namespace: tt.namespace}, Project: "home", Destination: "in-cluster/media"}
 		got := s.environment(app, plan.Source{Repository: testURL, Path: "p", Revision: "main", Spec: tt.spec}, "abc")
@@ -76,8 +91,16 @@ func TestEnvironment(t *testing.T) {
 // TestPicture: a line for each wave, and if there are too many of them, those that are not done.
 func TestPicture(t *testing.T) {
 	height := 24
-	boot := &simulate.Boot{Runs: []*simulate.Run{{Name: "root"}, {Name: "a", Parent: "root"}, {Name: "b", Parent: "root", Wave: 1}, {Name: "c", Parent: "root", Wave: 1}, {Name: "d", Parent: "root", Wave: 2}}}
-	v := &show{screen: newScreen(Screen{Size: func() (int, int) { return 80, height }}), boot: boot, clock: &bootClock{}, last: "ticked", state: map[string]simulate.Health{
+	boot := &simulate.Boot{Runs: []*simulate.Run{
+		{Name: "root"},
+		{Name: "a", Parent: "root"},
+		{Name: "b", Parent: "root", Wave: 1},
+		{Name: "c", Parent: "root", Wave: 1},
+		{Name: "d", Parent: "root", Wave: 2},
+	}}
+	v := &show{screen: newScreen(Screen{Size: func() (int, int) {
+		return 80, height
+	}}), boot: boot, clock: &bootClock{}, last: "ticked", state: map[string]simulate.Health{
 		"root": simulate.Progressing, "a": simulate.Healthy, "b": simulate.Degraded, "c": simulate.Progressing,
 	}}
 	want := []string{

@@ -93,8 +93,8 @@ type round struct {
 	changes []string
 }
 
-// refresh asks the clocks, and then the plugins about Applications of clocks that have ticked, and of repositories and buckets that may have
-// changed.
+// refresh asks the clocks, and then the plugins about Applications of clocks that have ticked, and of repositories and buckets that may
+// have changed.
 func (v *show) refresh(ctx context.Context) (round, error) {
 	var r round
 	if err := v.stage.look(ctx); err != nil {
@@ -143,7 +143,8 @@ func fingerprints(objects []manifest.Object) map[string]string {
 		if err != nil {
 			continue // it was JSON
 		}
-		name := manifest.String(o, "kind") + " " + cmp.Or(manifest.String(o, "metadata", "name"), manifest.String(o, "metadata", "generateName")+"*")
+		name := manifest.String(o, "kind") + " " + cmp.Or(manifest.String(o, "metadata", "name"),
+			manifest.String(o, "metadata", "generateName")+"*")
 		if out[name] != "" {
 			name = fmt.Sprintf("%s in %s", name, cmp.Or(manifest.String(o, "metadata", "namespace"), "no namespace"))
 		}
@@ -175,7 +176,8 @@ func changed(app string, before, after map[string]string) []string {
 		}
 	}
 	for _, commit := range slices.Sorted(maps.Keys(commits)) {
-		out = append(out, fmt.Sprintf("%s: the commit %.7s for %s, for each when its wave comes", app, commit, words.Count(commits[commit], "Application")))
+		out = append(out, fmt.Sprintf("%s: the commit %.7s for %s, for each when its wave comes", app, commit,
+			words.Count(commits[commit], "Application")))
 	}
 	for _, name := range slices.Sorted(maps.Keys(before)) {
 		if _, ok := after[name]; !ok {

@@ -20,12 +20,16 @@ const url = "https://git.example.com/x"
 
 // application is an Application with annotations.
 func application(name, path, annotations string) string {
-	return "apiVersion: argoproj.io/v1alpha1\nkind: Application\nmetadata:\n  name: " + name + " # the name\n  namespace: argocd\n" + annotations +
-		"spec: {project: default, source: {repoURL: '" + url + "', path: " + path + "}, destination: {name: in-cluster, namespace: argocd}}\n"
+	return "apiVersion: argoproj.io/v1alpha1\nkind: Application\nmetadata:\n  name: " + name + " # the name\n  namespace: argocd\n" +
+		annotations +
+		"spec: {project: default, source: {repoURL: '" + url + "', path: " + path +
+		"}, destination: {name: in-cluster, namespace: argocd}}\n"
 }
 
 // workTree makes the files of a directory, which is the working directory then, and plans its root.yaml.
-func workTree(t *testing.T, files map[string]string) ([]gitsource.Local, *plan.Plan, func(context.Context, string, string) (source.Repository, error)) {
+func workTree(t *testing.T, files map[string]string) ([]gitsource.Local, *plan.Plan,
+	func(context.Context, string, string) (source.Repository, error),
+) {
 	t.Helper()
 	dir := t.TempDir()
 	t.Chdir(dir)
@@ -93,26 +97,33 @@ func TestWaves(t *testing.T) {
 		wantFiles map[string]string
 	}{
 		"behind another": {
-			files:     map[string]string{"apps/db.yaml": application("db", "x", ""), "apps/web.yaml": application("web", "x", depends+"db\n")},
+			files: map[string]string{
+				"apps/db.yaml":  application("db", "x", ""),
+				"apps/web.yaml": application("web", "x", depends+"db\n"),
+			},
 			out:       "apps/web.yaml: web is in wave 1\n",
 			wantFiles: map[string]string{"apps/web.yaml": `argocd.argoproj.io/sync-wave: "1"`},
 		},
 		"a chain in one file": {
-			files:     map[string]string{"apps/all.yaml": application("c", "x", depends+"b\n") + "---\n" + application("b", "x", depends+"a\n") + "---\n" + application("a", "x", "")},
+			files: map[string]string{"apps/all.yaml": application("c", "x", depends+"b\n") + "---\n" +
+				application("b", "x", depends+"a\n") + "---\n" + application("a", "x", "")},
 			out:       "apps/all.yaml: b is in wave 1\napps/all.yaml: c is in wave 2\n",
 			wantFiles: map[string]string{"apps/all.yaml": "argocd.argoproj.io/sync-wave: \"2\"\nargocd.argoproj.io/sync-wave: \"1\""},
 		},
 		"none to write": {files: map[string]string{"apps/db.yaml": application("db", "x", "")}},
 		"one cannot be written": {
 			files: map[string]string{
-				"apps/db.yaml": application("db", "x", ""), "apps/web.yaml": application("web", "x", depends+"db\n"), "apps/more.yaml": application("more", "made", ""),
-				"made/kustomization.yaml": "namePrefix: p-\nresources: [a.yaml, b.yaml]\n", "made/a.yaml": application("a", "x", ""), "made/b.yaml": application("b", "x", depends+"p-a\n"),
+				"apps/db.yaml": application("db", "x", ""), "apps/web.yaml": application("web", "x", depends+"db\n"),
+				"apps/more.yaml":          application("more", "made", ""),
+				"made/kustomization.yaml": "namePrefix: p-\nresources: [a.yaml, b.yaml]\n", "made/a.yaml": application("a", "x", ""),
+				"made/b.yaml": application("b", "x", depends+"p-a\n"),
 			},
 			err: "p-b: no wave can be written: generated or changed by the Kustomization of more; the plugin appset assigns waves by itself",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			c.files["root.yaml"], c.files["x/x.yaml"] = application("root", "apps", ""), "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: x}\n"
+			c.files["root.yaml"], c.files["x/x.yaml"] = application("root", "apps", ""),
+				"apiVersion: v1\nkind: ConfigMap\nmetadata: {name: x}\n"
 			local, p, _ := workTree(t, c.files)
 			var out strings.Builder
 			err := Waves(&out, local, p)
@@ -135,17 +146,23 @@ func TestWaves(t *testing.T) {
 // TestPaths writes paths for the Applications that files have verbatim, and says why others are skipped.
 func TestPaths(t *testing.T) {
 	files := map[string]string{
-		"root.yaml": application("root", "apps", ""), "apps/web.yaml": application("web", "web", ""), "web/kustomization.yaml": "resources: [../base]\n",
+		"root.yaml": application("root", "apps", ""), "apps/web.yaml": application("web", "web", ""),
+		"web/kustomization.yaml":  "resources: [../base]\n",
 		"base/kustomization.yaml": "resources: [cm.yaml]\n", "base/cm.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: x}\n",
 		"apps/done.yaml":   application("done", "base", "  annotations: {argocd.argoproj.io/manifest-generate-paths: /base}\n"),
 		"apps/plugin.yaml": strings.Replace(application("plugin", "base", ""), "path: base", "path: base, plugin: {name: other}", 1),
 	}
 	local, p, open := workTree(t, files)
 	var out, talk strings.Builder
-	if err := (Paths{Plan: p, Local: local, Open: open, Unknown: func(*plan.Application) string { return "why" }}).Write(t.Context(), &out, &talk); err != nil {
+	if err := (Paths{Plan: p, Local: local, Open: open, Unknown: func(*plan.Application) string {
+		return "why"
+	}}).Write(t.Context(), &out, &talk); err != nil {
 		t.Fatal(err)
 	}
-	want := map[string]string{"apps/web.yaml": "annotations:\nargocd.argoproj.io/manifest-generate-paths: .;/base", "root.yaml": "annotations:\nargocd.argoproj.io/manifest-generate-paths: ."}
+	want := map[string]string{
+		"apps/web.yaml": "annotations:\nargocd.argoproj.io/manifest-generate-paths: .;/base",
+		"root.yaml":     "annotations:\nargocd.argoproj.io/manifest-generate-paths: .",
+	}
 	if diff := cmp.Diff(want, changed(t, files)); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
 	}
@@ -221,10 +238,13 @@ func TestPathSet(t *testing.T) {
 		set  pathSet
 		want string
 	}{
-		"its own":                     {pathSet{own: []string{"a"}, relative: true}, "."},
-		"a file elsewhere":            {pathSet{own: []string{"a"}, relative: true, files: set("base/x.yaml")}, ". /base"},
-		"a file of the root":          {pathSet{own: []string{"a"}, relative: true, files: set("values.yaml")}, ". /values.yaml"},
-		"a file above its own":        {pathSet{own: []string{"apps/a"}, relative: true, files: set("apps/values.yaml")}, ". /apps/values.yaml"},
+		"its own":            {pathSet{own: []string{"a"}, relative: true}, "."},
+		"a file elsewhere":   {pathSet{own: []string{"a"}, relative: true, files: set("base/x.yaml")}, ". /base"},
+		"a file of the root": {pathSet{own: []string{"a"}, relative: true, files: set("values.yaml")}, ". /values.yaml"},
+		"a file above its own": {
+			pathSet{own: []string{"apps/a"}, relative: true, files: set("apps/values.yaml")},
+			". /apps/values.yaml",
+		},
 		"a chart above its own":       {pathSet{own: []string{"c/a"}, relative: true, files: set("c/Chart.yaml", "c/values.yaml")}, ". /c"},
 		"one in another":              {pathSet{own: []string{"a"}, relative: true, dirs: set("base", "base/deep")}, ". /base"},
 		"two sources, one at the top": {pathSet{own: []string{"a"}, files: set("x/y")}, "/a /x"},

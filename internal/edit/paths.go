@@ -45,7 +45,8 @@ func (p Paths) Write(ctx context.Context, out, talk io.Writer) error {
 		fmt.Fprintln(talk, words.Harmless(fmt.Sprintf("skipped %s: %s", strings.Join(w.skipped[why], ", "), why)))
 	}
 	for _, a := range w.list {
-		if err := words.Line(out, "%s: %s is made of %s", input.Near(a.file), words.Printable(a.name), words.Printable(a.value)); err != nil {
+		if err := words.Line(out, "%s: %s is made of %s", input.Near(a.file), words.Printable(a.name),
+			words.Printable(a.value)); err != nil {
 			return err
 		}
 	}
@@ -159,7 +160,8 @@ func (w *pathWriter) cannot(app *plan.Application) error {
 		if pathsOf(app.Object) != "" {
 			cure = "; remove the annotation that it has"
 		}
-		return fmt.Errorf("rendered by a plugin (%s), also from content outside of Git; with the annotation, Argo CD would ignore the empty commits of a trigger repository%s", s.Kind, cure)
+		return fmt.Errorf("rendered by a plugin (%s), also from content outside of Git; with the annotation, Argo CD would ignore the "+
+			"empty commits of a trigger repository%s", s.Kind, cure)
 	}
 	switch {
 	case len(app.Sources) == 0:
@@ -218,7 +220,8 @@ func (w *pathWriter) templates() {
 		for _, c := range children {
 			switch {
 			case len(others) > 0:
-				w.skip(c.app, "%s; an annotation in its template would also be on %s, skipped for another reason", about, strings.Join(others, ", "))
+				w.skip(c.app, "%s; an annotation in its template would also be on %s, skipped for another reason", about,
+					strings.Join(others, ", "))
 			case common:
 				w.skip(c.app, "%s; write %s: %s into the annotations of its template", about, argo.PathsAnnotation, value)
 			default:
@@ -228,8 +231,8 @@ func (w *pathWriter) templates() {
 	}
 }
 
-// templatePaths returns one annotation for all Applications of a set: the one that all of them have, the same with relative paths, or the paths of
-// all of them if those are few.
+// templatePaths returns one annotation for all Applications of a set: the one that all of them have, the same with relative paths, or the
+// paths of all of them if those are few.
 func templatePaths(children []generated) (string, bool) {
 	var exact, relative []string
 	all := map[string]bool{}

@@ -162,8 +162,8 @@ func (p *pathSet) list() []string {
 	return out
 }
 
-// around is the directory of a file. If that is the root, or has the Application's own directory in it, it stands for too much, and it is the file
-// itself; except for a chart, of which files that do not exist yet may become a part.
+// around is the directory of a file. If that is the root, or has the Application's own directory in it, it stands for too much, and it is
+// the file itself; except for a chart, of which files that do not exist yet may become a part.
 func (p *pathSet) around(file string) string {
 	dir := path.Dir(file)
 	above := dir == "." || slices.ContainsFunc(p.own, func(own string) bool { return own != dir && within(dir, own) })

@@ -19,8 +19,8 @@ type replacement struct {
 	newFile, oldFile string // with the content, beside the file
 }
 
-// replaceFiles replaces the content of all files, or of none. Each of them has its old or its new content at any time. All content is on disk
-// before the first file is replaced; if one cannot be, those before it get their old content back.
+// replaceFiles replaces the content of all files, or of none. Each of them has its old or its new content at any time. All content is on
+// disk before the first file is replaced; if one cannot be, those before it get their old content back.
 func replaceFiles(files []replacement, rename func(from, to string) error) (err error) {
 	defer func() {
 		for _, f := range files {

@@ -18,10 +18,19 @@ func TestReplaceFiles(t *testing.T) {
 		want    map[string]string
 		err     string
 	}{
-		"all":               {want: map[string]string{"a": "A", "b": "B", "c": "C"}},
-		"the last fails":    {failAt: 3, want: map[string]string{"a": "a", "b": "b", "c": "c"}, err: "DIR/c: no space left; nothing was changed"},
-		"the first fails":   {failAt: 1, want: map[string]string{"a": "a", "b": "b", "c": "c"}, err: "DIR/a: no space left; nothing was changed"},
-		"changed meanwhile": {changed: "b", want: map[string]string{"a": "a", "b": "other", "c": "c"}, err: "DIR/b: somebody else has changed it in the meantime; run this again"},
+		"all": {want: map[string]string{"a": "A", "b": "B", "c": "C"}},
+		"the last fails": {
+			failAt: 3, want: map[string]string{"a": "a", "b": "b", "c": "c"},
+			err: "DIR/c: no space left; nothing was changed",
+		},
+		"the first fails": {
+			failAt: 1, want: map[string]string{"a": "a", "b": "b", "c": "c"},
+			err: "DIR/a: no space left; nothing was changed",
+		},
+		"changed meanwhile": {
+			changed: "b", want: map[string]string{"a": "a", "b": "other", "c": "c"},
+			err: "DIR/b: somebody else has changed it in the meantime; run this again",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()

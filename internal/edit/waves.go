@@ -26,7 +26,8 @@ func Waves(out io.Writer, local []gitsource.Local, p *plan.Plan) error {
 		for _, e := range edits {
 			found, err := editor.find(app, e.item)
 			if err != nil {
-				errs = append(errs, fmt.Errorf("%s: no wave can be written: %w; the plugin appset assigns waves by itself", e.item.Name, err))
+				errs = append(errs, fmt.Errorf("%s: no wave can be written: %w; the plugin appset assigns waves by itself", e.item.Name,
+					err))
 				continue
 			}
 			list = append(list, annotation{found, e.item.Name, argo.SyncWaveAnnotation, strconv.Itoa(e.wave)})
@@ -66,7 +67,10 @@ func assignWaves(app *plan.Application) ([]waveEdit, error) {
 		if len(item.Application.Needs) == 0 {
 			annotations[argo.SyncWaveAnnotation] = strconv.Itoa(item.Wave)
 		}
-		objects = append(objects, manifest.Object{"apiVersion": argo.APIVersion, "kind": argo.KindApplication, "metadata": map[string]any{"name": item.Name, "annotations": annotations}})
+		objects = append(objects, manifest.Object{
+			"apiVersion": argo.APIVersion, "kind": argo.KindApplication,
+			"metadata": map[string]any{"name": item.Name, "annotations": annotations},
+		})
 		items = append(items, item)
 	}
 	if err := argo.AssignWaves(objects, nil); err != nil {

@@ -73,12 +73,16 @@ func (r *Receiver) Handler() http.Handler {
 	mux := http.NewServeMux()
 	if r.Secrets != nil {
 		// Who has the secret is one of a few.
-		hook := &endpoint{sender: "webhook", known: r.secret, handle: r.webhook, most: MaxBody, within: knownTime, turns: turnstile.Turnstile{All: 64, Each: 32, Queue: 256, QueueEach: 128}}
+		hook := &endpoint{
+			sender: "webhook", known: r.secret, handle: r.webhook, most: MaxBody, within: knownTime,
+			turns: turnstile.Turnstile{All: 64, Each: 32, Queue: 256, QueueEach: 128},
+		}
 		mux.Handle("POST /webhook", r.serve(hook))
 		// MinIO asks whether somebody is there.
 		mux.Handle("HEAD /webhook", r.serve(hook))
 		mux.Handle("POST /eventbridge", r.serve(&endpoint{
-			sender: "eventbridge", known: r.secret, handle: r.bridge, most: MaxBody, within: knownTime, turns: turnstile.Turnstile{All: 64, Each: 32, Queue: 256, QueueEach: 128},
+			sender: "eventbridge", known: r.secret, handle: r.bridge, most: MaxBody, within: knownTime,
+			turns: turnstile.Turnstile{All: 64, Each: 32, Queue: 256, QueueEach: 128},
 		}))
 	}
 	if r.SNS != nil {

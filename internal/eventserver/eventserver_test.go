@@ -57,7 +57,8 @@ func TestSecrets(t *testing.T) {
 		if got != want {
 			t.Errorf("%q: %s", text, got)
 		}
-		if printed := fmt.Sprintf("%v %+v %q %x", list, list, list, list); strings.Contains(printed, "0123") || strings.Contains(printed, "30313233") {
+		if printed := fmt.Sprintf("%v %+v %q %x", list, list, list, list); strings.Contains(printed, "0123") ||
+			strings.Contains(printed, "30313233") {
 			t.Errorf("printed: %s", printed)
 		}
 	}
@@ -102,8 +103,9 @@ func TestRun(t *testing.T) {
 	tell := make(chan struct{})
 	out, log := io.Pipe()
 	cfg := Config{
-		Secrets: secrets, Policy: serve.Watch("", "the policy", policy.Parse), Refresh: &refresher.Config{API: cluster(t, tell), Interval: time.Minute},
-		Log: serve.Log(log, "text"), Now: time.Now, Release: "v1",
+		Secrets: secrets, Policy: serve.Watch("", "the policy", policy.Parse),
+		Refresh: &refresher.Config{API: cluster(t, tell), Interval: time.Minute},
+		Log:     serve.Log(log, "text"), Now: time.Now, Release: "v1",
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
@@ -120,7 +122,8 @@ func TestRun(t *testing.T) {
 				return
 			}
 			text += string(data[:n])
-			if m := regexp.MustCompile(`msg=listening address=(\S+) tls=false version=v1`).FindStringSubmatch(text); m != nil && len(found) == 0 {
+			if m := regexp.MustCompile(`msg=listening address=(\S+) tls=false version=v1`).FindStringSubmatch(text); m != nil &&
+				len(found) == 0 {
 				found <- "http://" + m[1]
 			}
 		}
@@ -159,7 +162,10 @@ func TestRun(t *testing.T) {
 		t.Errorf("when Applications are known: %d", code)
 	}
 	_, metrics := ask("GET", "/metrics", "")
-	for _, want := range []string{`argosy_events_total{result="accepted",sender="webhook"} 1`, `argosy_events_total{result="failed",sender="webhook"} 1`, "argosy_refresh_applications 0", "argosy_refresh_leading 0"} {
+	for _, want := range []string{
+		`argosy_events_total{result="accepted",sender="webhook"} 1`,
+		`argosy_events_total{result="failed",sender="webhook"} 1`, "argosy_refresh_applications 0", "argosy_refresh_leading 0",
+	} {
 		if !strings.Contains(metrics, want) {
 			t.Errorf("no %s in\n%s", want, metrics)
 		}

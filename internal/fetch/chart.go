@@ -75,7 +75,9 @@ func (f *Fetcher) indexedChart(ctx context.Context, repo *repository, name, vers
 	if len(r.URLs) == 0 {
 		return nil, fmt.Errorf("the index has no address for version %s", r.Version)
 	}
-	return f.once(ctx, func(ctx context.Context) (*Chart, error) { return f.release(ctx, repo, a, name, r) }, "release", repo.url, name, r.Version)
+	return f.once(ctx, func(ctx context.Context) (*Chart, error) {
+		return f.release(ctx, repo, a, name, r)
+	}, "release", repo.url, name, r.Version)
 }
 
 // release returns a release from the cache, or downloads it.

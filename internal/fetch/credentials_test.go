@@ -42,15 +42,31 @@ func TestRepositoriesYAML(t *testing.T) {
 		asked  func(url string) string
 		denied bool
 	}{
-		"same URL":       {func(u string) string { return entryYAML("x", u+"/stable", login) }, func(u string) string { return u + "/stable" }, false},
-		"slash":          {func(u string) string { return entryYAML("x", u+"/stable/", login) }, func(u string) string { return u + "/stable" }, false},
-		"prefix":         {func(u string) string { return entryYAML("x", u, login) }, func(u string) string { return u + "/stable/" }, false},
-		"at":             {func(u string) string { return entryYAML("x", u+"/stable", login) }, func(string) string { return "@x" }, false},
-		"alias":          {func(u string) string { return entryYAML("x", u+"/stable", login) }, func(string) string { return "alias:x" }, false},
-		"in the URL":     {func(string) string { return "" }, func(u string) string { return strings.Replace(u, "://", "://u:hunter2@", 1) + "/stable" }, false},
-		"no prefix":      {func(u string) string { return entryYAML("x", u+"/sta", login) }, func(u string) string { return u + "/stable" }, true},
-		"wrong password": {func(u string) string { return entryYAML("x", u, "  username: u\n  password: hunter22\n") }, func(u string) string { return u + "/stable" }, true},
-		"other host":     {func(string) string { return entryYAML("x", "http://127.0.0.1:1", login) }, func(u string) string { return u + "/stable" }, true},
+		"same URL": {func(u string) string {
+			return entryYAML("x", u+"/stable", login)
+		}, func(u string) string { return u + "/stable" }, false},
+		"slash": {func(u string) string {
+			return entryYAML("x", u+"/stable/", login)
+		}, func(u string) string { return u + "/stable" }, false},
+		"prefix": {func(u string) string {
+			return entryYAML("x", u, login)
+		}, func(u string) string { return u + "/stable/" }, false},
+		"at": {func(u string) string { return entryYAML("x", u+"/stable", login) }, func(string) string { return "@x" }, false},
+		"alias": {func(u string) string {
+			return entryYAML("x", u+"/stable", login)
+		}, func(string) string { return "alias:x" }, false},
+		"in the URL": {func(string) string {
+			return ""
+		}, func(u string) string { return strings.Replace(u, "://", "://u:hunter2@", 1) + "/stable" }, false},
+		"no prefix": {func(u string) string {
+			return entryYAML("x", u+"/sta", login)
+		}, func(u string) string { return u + "/stable" }, true},
+		"wrong password": {func(u string) string {
+			return entryYAML("x", u, "  username: u\n  password: hunter22\n")
+		}, func(u string) string { return u + "/stable" }, true},
+		"other host": {func(string) string {
+			return entryYAML("x", "http://127.0.0.1:1", login)
+		}, func(u string) string { return u + "/stable" }, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newRepository(t, "app 1.0.0")
@@ -94,7 +110,8 @@ func TestCredentialsStay(t *testing.T) {
 			other.serve("/redirected.tgz", packed(t, "app", "1.0.0"))
 			other.serve("/direct.tgz", packed(t, "app", "2.0.0"))
 			s := newServer(t)
-			s.serve("/index.yaml", []byte("entries: {app: [{version: 1.0.0, urls: [app.tgz]}, {version: 2.0.0, urls: ['"+other.URL+"/direct.tgz']}]}"))
+			s.serve("/index.yaml", []byte("entries: {app: [{version: 1.0.0, urls: [app.tgz]}, {version: 2.0.0, urls: ['"+other.URL+
+				"/direct.tgz']}]}"))
 			s.handle("/app.tgz", func(w http.ResponseWriter, r *http.Request) {
 				http.Redirect(w, r, other.URL+"/back.tgz", http.StatusFound)
 			})
@@ -120,9 +137,13 @@ func TestCredentialsStay(t *testing.T) {
 			}
 			got := map[string][]string{
 				"index": s.authorizations("/index.yaml"), "app": s.authorizations("/app.tgz"), "back": other.authorizations("/back.tgz"),
-				"again": s.authorizations("/again.tgz"), "redirected": other.authorizations("/redirected.tgz"), "direct": other.authorizations("/direct.tgz"),
+				"again": s.authorizations("/again.tgz"), "redirected": other.authorizations("/redirected.tgz"),
+				"direct": other.authorizations("/direct.tgz"),
 			}
-			want := map[string][]string{"index": {basic("u", "p")}, "app": {basic("u", "p")}, "back": {""}, "again": {""}, "redirected": {""}, "direct": {direct}}
+			want := map[string][]string{
+				"index": {basic("u", "p")}, "app": {basic("u", "p")}, "back": {""}, "again": {""},
+				"redirected": {""}, "direct": {direct},
+			}
 			if diff := cmp.Diff(want, got); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
@@ -188,7 +209,8 @@ func TestPasswordOfDigits(t *testing.T) {
 			t.Errorf("%s: %v, %q", text, err, r.Password.Reveal())
 		}
 		for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q", "%x"} {
-			if printed := fmt.Sprintf(verb, []any{r, &access{login: login{"u", r.Password}}}); want != "" && strings.Contains(printed, want) {
+			if printed := fmt.Sprintf(verb, []any{r, &access{login: login{"u", r.Password}}}); want != "" &&
+				strings.Contains(printed, want) {
 				t.Errorf("%s: %s", verb, printed)
 			}
 		}

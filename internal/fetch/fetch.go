@@ -137,7 +137,9 @@ func (f *Fetcher) Chart(ctx context.Context, repository, name, version string) (
 	if name == "" {
 		return nil, fmt.Errorf("repository %s: the name of the chart must be set", repo.url)
 	}
-	return f.once(ctx, func(ctx context.Context) (*Chart, error) { return f.chart(ctx, repo, name, version) }, "chart", repo.url, name, version)
+	return f.once(ctx, func(ctx context.Context) (*Chart, error) {
+		return f.chart(ctx, repo, name, version)
+	}, "chart", repo.url, name, version)
 }
 
 // Artifact fetches the only content layer of an OCI artifact, as Argo CD does for a source with oci:// and without a chart.

@@ -152,7 +152,8 @@ func version(r *http.Request) int {
 
 const (
 	agent        = "agent=argosy"
-	capabilities = "multi_ack_detailed side-band-64k side-band shallow no-progress allow-tip-sha1-in-want allow-reachable-sha1-in-want object-format=sha1 symref=HEAD:" + Branch + " " + agent
+	capabilities = "multi_ack_detailed side-band-64k side-band shallow no-progress allow-tip-sha1-in-want allow-reachable-sha1-in-want " +
+		"object-format=sha1 symref=HEAD:" + Branch + " " + agent
 )
 
 // advertise answers the first request: what there is, or, in version 2, what can be asked.

@@ -21,7 +21,10 @@ import (
 func TestObjects(t *testing.T) {
 	tree, blob := Object{Kind: KindTree}, Object{Kind: KindBlob}
 	parent := blob.Hash()
-	commit := Commit{Tree: tree.Hash(), Parent: &parent, Date: time.Date(2026, 1, 1, 1, 0, 0, 0, time.FixedZone("", 3600)), Message: "a message"}
+	commit := Commit{
+		Tree: tree.Hash(), Parent: &parent, Date: time.Date(2026, 1, 1, 1, 0, 0, 0, time.FixedZone("", 3600)),
+		Message: "a message",
+	}
 	for _, tt := range []struct {
 		o    Object
 		want string // of git hash-object
@@ -192,7 +195,10 @@ func TestNegotiate(t *testing.T) {
 		{"shallow", "2", v2("want c4", "deepen 1", "done"), "shallow-info, shallow c4, 0001, packfile, " + last + ", 0000"},
 		{"deeper than there is", "2", v2("want c4", "deepen 9", "done"), "shallow-info, 0001, packfile, " + all + ", 0000"},
 		{"as deep as there is", "2", v2("want c4", "deepen 4", "done"), "shallow-info, 0001, packfile, " + all + ", 0000"},
-		{"deepened", "2", v2("want c4", "have c4", "shallow c4", "deepen 2", "done"), "shallow-info, shallow c3, unshallow c4, 0001, packfile, " + two + ", 0000"},
+		{
+			"deepened", "2", v2("want c4", "have c4", "shallow c4", "deepen 2", "done"),
+			"shallow-info, shallow c3, unshallow c4, 0001, packfile, " + two + ", 0000",
+		},
 		{"fetch into a shallow clone", "2", v2("want c4", "have c3", "shallow c3", "done"), "packfile, " + all + ", 0000"},
 		{"about packing", "2", v2("thin-pack", "ofs-delta", "filter blob:none", "want c1", "done"), "packfile, pack c1 t1 b1, 0000"},
 
@@ -218,7 +224,8 @@ func TestNegotiate(t *testing.T) {
 			if diff := cmp.Diff(tt.want, f.describe(t, w.Body.Bytes())); diff != "" {
 				t.Error(diff)
 			}
-			if w.Header().Get("Content-Type") != "application/x-git-upload-pack-result" || !strings.Contains(w.Header().Get("Cache-Control"), "no-cache") {
+			if w.Header().Get("Content-Type") != "application/x-git-upload-pack-result" ||
+				!strings.Contains(w.Header().Get("Cache-Control"), "no-cache") {
 				t.Errorf("%v", w.Header())
 			}
 		})
@@ -237,14 +244,22 @@ func TestLimits(t *testing.T) {
 		err        error
 		status     int
 	}{
-		"wants":        {lines(append(append([]string{"command=fetch", delimPkt}, wants...), flushPkt)...), "more than 64 objects are wanted", nil, 400},
+		"wants": {
+			lines(append(append([]string{"command=fetch", delimPkt}, wants...), flushPkt)...),
+			"more than 64 objects are wanted", nil, 400,
+		},
 		"arguments":    {lines("command=fetch", delimPkt) + strings.Repeat(lines("x"), maxHashes+2), "more than 20000 arguments", nil, 400},
 		"capabilities": {strings.Repeat(lines("agent=x"), 100_000), "the request is larger than 1048576 bytes", nil, 400},
-		"no content":   {lines("command=fetch", delimPkt, "want "+f.hash(4), "done", flushPkt), "this repository cannot be read now; see the server's log", errors.New("a secret cause"), 503},
+		"no content": {
+			lines("command=fetch", delimPkt, "want "+f.hash(4), "done", flushPkt),
+			"this repository cannot be read now; see the server's log", errors.New("a secret cause"), 503,
+		},
 	} {
 		f.err = tt.err
 		var failed []string
-		s := &Server{Open: func(context.Context, string) (Repository, error) { return f, nil }, Failed: func(path string, err error) { failed = append(failed, path+": "+err.Error()) }}
+		s := &Server{Open: func(context.Context, string) (Repository, error) {
+			return f, nil
+		}, Failed: func(path string, err error) { failed = append(failed, path+": "+err.Error()) }}
 		w := ask(s, http.MethodPost, "/x.git/git-upload-pack", "2", tt.body)
 		if w.Code != tt.status || strings.TrimSpace(w.Body.String()) != tt.text {
 			t.Errorf("%s: %d %q", name, w.Code, w.Body)

@@ -58,11 +58,17 @@ func ParseCredentials(secrets []manifest.Object) []Credential {
 	for _, s := range secrets {
 		f := secretFields{object: s}
 		c := Credential{
-			URL: f.text("url"), Template: manifest.String(s, "metadata", "labels", "argocd.argoproj.io/secret-type") == "repo-creds", Project: f.text("project"),
-			username: f.text("username"), password: f.secret("password"), bearer: f.secret("bearerToken"), sshKey: f.secret("sshPrivateKey"),
-			app:        githubApp{number: f.number("githubAppID"), installation: f.number("githubAppInstallationID"), key: f.secret("githubAppPrivateKey"), base: f.text("githubAppEnterpriseBaseUrl")},
-			clientCert: f.text("tlsClientCertData"), clientKey: f.secret("tlsClientCertKey"), insecure: f.flag("insecure") || f.flag("insecureIgnoreHostKey"),
-			proxy: f.secret("proxy"), noProxy: f.text("noProxy"),
+			URL: f.text("url"), Template: manifest.String(s, "metadata", "labels", "argocd.argoproj.io/secret-type") == "repo-creds",
+			Project:  f.text("project"),
+			username: f.text("username"), password: f.secret("password"), bearer: f.secret("bearerToken"),
+			sshKey: f.secret("sshPrivateKey"),
+			app: githubApp{
+				number: f.number("githubAppID"), installation: f.number("githubAppInstallationID"),
+				key: f.secret("githubAppPrivateKey"), base: f.text("githubAppEnterpriseBaseUrl"),
+			},
+			clientCert: f.text("tlsClientCertData"), clientKey: f.secret("tlsClientCertKey"),
+			insecure: f.flag("insecure") || f.flag("insecureIgnoreHostKey"),
+			proxy:    f.secret("proxy"), noProxy: f.text("noProxy"),
 		}
 		if kind := f.text("type"); c.URL == "" || kind != "" && kind != "git" {
 			continue
@@ -139,7 +145,8 @@ func (c *Credential) id() string {
 		return ""
 	}
 	sum := sha256.Sum256(fmt.Appendf(nil, "%q %t %v", []string{
-		c.URL, c.Project, c.username, c.password.Reveal(), c.bearer.Reveal(), c.sshKey.Reveal(), c.app.id(), c.clientCert, c.clientKey.Reveal(), c.proxy.Reveal(), c.noProxy,
+		c.URL, c.Project, c.username, c.password.Reveal(), c.bearer.Reveal(), c.sshKey.Reveal(), c.app.id(), c.clientCert,
+		c.clientKey.Reveal(), c.proxy.Reveal(), c.noProxy,
 	}, []bool{c.Template, c.insecure}, c.err))
 	return hex.EncodeToString(sum[:])
 }
@@ -205,7 +212,7 @@ func (r *Remote) overHTTP(ctx context.Context, u *url.URL, endpoint *transport.E
 // client is an HTTP client that trusts whom Argo CD trusts.
 func (r *Remote) client(ctx context.Context, host string, c *Credential) (*http.Client, error) {
 	t := &http.Transport{
-		TLSClientConfig: &tls.Config{MinVersion: tls.VersionTLS12, InsecureSkipVerify: c.insecure}, //nolint:gosec // the repository's Secret says so
+		TLSClientConfig: &tls.Config{MinVersion: tls.VersionTLS12, InsecureSkipVerify: c.insecure}, // the repository's Secret says so
 		DialContext:     (&net.Dialer{Timeout: 10 * time.Second}).DialContext, TLSHandshakeTimeout: 10 * time.Second,
 		ResponseHeaderTimeout: 30 * time.Second, DisableKeepAlives: true, Proxy: http.ProxyFromEnvironment,
 	}
@@ -238,12 +245,15 @@ func (r *Remote) client(ctx context.Context, host string, c *Credential) (*http.
 	return &http.Client{Transport: limitedTransport{t}, CheckRedirect: stay}, nil
 }
 
-// stay refuses redirects to another server: the policy was not asked about it, and the credential, the certificates and the proxy are not for it.
+// stay refuses redirects to another server: the policy was not asked about it, and the credential, the certificates and the proxy are not
+// for it.
 func stay(req *http.Request, via []*http.Request) error {
 	first := via[0].URL
-	same := req.URL.Scheme == first.Scheme && giturl.Port(req.URL) == giturl.Port(first) || first.Scheme == "http" && req.URL.Scheme == "https" && giturl.Port(first) == "80" && giturl.Port(req.URL) == "443"
+	same := req.URL.Scheme == first.Scheme && giturl.Port(req.URL) == giturl.Port(first) || first.Scheme == "http" &&
+		req.URL.Scheme == "https" && giturl.Port(first) == "80" && giturl.Port(req.URL) == "443"
 	if !same || !strings.EqualFold(req.URL.Hostname(), first.Hostname()) {
-		return fmt.Errorf("it redirects to %s://%s, and redirects to another server are refused; use that URL", req.URL.Scheme, req.URL.Host)
+		return fmt.Errorf("it redirects to %s://%s, and redirects to another server are refused; use that URL", req.URL.Scheme,
+			req.URL.Host)
 	}
 	if len(via) >= 5 {
 		return errors.New("it redirects more than 5 times")

@@ -75,7 +75,8 @@ func (a githubApp) request(ctx context.Context, client *http.Client, now time.Ti
 	if err != nil {
 		return token, err
 	}
-	url := fmt.Sprintf("%s/app/installations/%d/access_tokens", strings.TrimSuffix(cmp.Or(a.base, "https://api.github.com"), "/"), a.installation)
+	url := fmt.Sprintf("%s/app/installations/%d/access_tokens", strings.TrimSuffix(cmp.Or(a.base, "https://api.github.com"), "/"),
+		a.installation)
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, url, http.NoBody)
 	if err != nil {
 		return token, errors.New("githubAppEnterpriseBaseUrl is not a URL")

@@ -1,10 +1,10 @@
 // Package gitsource is a read-only view of Git repositories: a work tree as it lies on disk, a revision of a local
 // repository, or a shallow fetch of a remote one, which a cache may keep.
 //
-// For a user it runs their own git command, so that credentials, ignore rules and every repository format work as the user
-// has them. The configuration of a repository on disk makes it run no program, and so nothing is fetched into a partial clone. For a server, Remote fetches without it, with Argo CD's credentials. It never writes to a repository, lets git ask for no password, never follows a link out of a tree, and
-// refuses trees and files over its limits, and work trees that are not complete. URLs in errors have no credentials
-// in them.
+// For a user it runs their own git command, so that credentials, ignore rules and every repository format work as the user has them. The
+// configuration of a repository on disk makes it run no program, and so nothing is fetched into a partial clone. For a server, Remote
+// fetches without it, with Argo CD's credentials. It never writes to a repository, lets git ask for no password, never follows a link out
+// of a tree, and refuses trees and files over its limits, and work trees that are not complete. URLs in errors have no credentials in them.
 package gitsource
 
 import (
@@ -72,7 +72,10 @@ type Source struct {
 
 // New returns a Source.
 func New(cfg Config) *Source {
-	s := &Source{cfg: cfg, local: map[string]Local{}, trees: map[[2]string]*Tree{}, failed: map[[2]string]error{}, noted: map[string]bool{}, turns: map[string]chan struct{}{}}
+	s := &Source{
+		cfg: cfg, local: map[string]Local{}, trees: map[[2]string]*Tree{}, failed: map[[2]string]error{}, noted: map[string]bool{},
+		turns: map[string]chan struct{}{},
+	}
 	for _, l := range cfg.Local {
 		s.local[giturl.Key(l.URL)] = l
 	}
@@ -207,7 +210,8 @@ func (s *Source) openLocal(ctx context.Context, url string, l Local, revision st
 		return repo.at(ctx, revision)
 	}
 	// A checkout of a pull request often has no branch but its own, so this may be right, and must be said.
-	s.note(fmt.Sprintf("%s: revision %q is not known in %s and is answered from the work tree as it is on disk", giturl.Redact(url), revision, l.Path))
+	s.note(fmt.Sprintf("%s: revision %q is not known in %s and is answered from the work tree as it is on disk", giturl.Redact(url),
+		revision, l.Path))
 	return &Tree{repo: repo, dir: abs}, nil
 }
 
@@ -302,8 +306,8 @@ func TopLevel(ctx context.Context, env []string, dir string) (string, error) {
 	return repo.top, nil
 }
 
-// DefaultBranch returns the branch that a repository is cloned with: HEAD of the remote "origin" or, if that is not known here, main or master.
-// It is "" if there is none of these.
+// DefaultBranch returns the branch that a repository is cloned with: HEAD of the remote "origin" or, if that is not known here, main or
+// master. It is "" if there is none of these.
 func DefaultBranch(ctx context.Context, env []string, dir string) string {
 	repo, err := findRepository(ctx, env, dir)
 	if err != nil || repo == nil {

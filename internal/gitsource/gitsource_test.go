@@ -70,10 +70,15 @@ func TestPathspec(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, pattern := range []string{
-		"a.json", "*.json", "apps", "apps/", "apps/b", "apps/b/", "apps/*/config.json", "apps/**/config.json", "**/config.json", "**", "*", "?.json",
-		"apps/[ab]/config.json", "apps/[!a]/config.json", "apps/[^a]*", "apps/[a-b]*/*", "apps/[[:upper:]]/*", "apps/[[:digit:][:lower:]][0-9]/f", "apps/x\\[1\\]/*",
-		"apps/x[1]/config.json", "apps/star\\*name/f", "apps/star*name/f", "./apps/a", "apps/../a.json", "apps//a", "nothing", "apps/b*", "apps/?/config.json",
-		"apps/[", "apps/[a", "apps/[]a]*", "apps/with space/*", ".hidden", "apps/ü/*", "*/f", "a*n", "apps/b/config.json/", "*g.json", "apps/[b-a]/*", "apps/\\a/*", "[[:]", "apps/[[:]*", "apps/[[:alpha]*", "apps/[[:alpha:]", "apps/[[:alpha:]]/*", "apps/[[:nope:]]/*", "apps/[[:]b]*", "apps/[[:b]*",
+		"a.json", "*.json", "apps", "apps/", "apps/b", "apps/b/", "apps/*/config.json", "apps/**/config.json", "**/config.json", "**", "*",
+		"?.json",
+		"apps/[ab]/config.json", "apps/[!a]/config.json", "apps/[^a]*", "apps/[a-b]*/*", "apps/[[:upper:]]/*",
+		"apps/[[:digit:][:lower:]][0-9]/f", "apps/x\\[1\\]/*",
+		"apps/x[1]/config.json", "apps/star\\*name/f", "apps/star*name/f", "./apps/a", "apps/../a.json", "apps//a", "nothing", "apps/b*",
+		"apps/?/config.json",
+		"apps/[", "apps/[a", "apps/[]a]*", "apps/with space/*", ".hidden", "apps/ü/*", "*/f", "a*n", "apps/b/config.json/", "*g.json",
+		"apps/[b-a]/*", "apps/\\a/*", "[[:]", "apps/[[:]*", "apps/[[:alpha]*", "apps/[[:alpha:]", "apps/[[:alpha:]]/*", "apps/[[:nope:]]/*",
+		"apps/[[:]b]*", "apps/[[:b]*",
 	} {
 		t.Run(pattern, func(t *testing.T) {
 			want := strings.Split(runGit(t, dir, "ls-files", "-z", "--", pattern), "\x00")
@@ -107,7 +112,8 @@ func TestPathspecErrors(t *testing.T) {
 // TestPathspecLimits: a pattern has a limit, and matching ends with the request.
 func TestPathspecLimits(t *testing.T) {
 	long := "*[" + strings.Repeat("[:", 400_000)
-	if _, err := parsePathspec(long); err == nil || err.Error() != `path "*[[:[:[:[:[:[:[:[:[:[:[:[:[:[:[:[:[:[:[:"… has 800002 bytes: at most 1024 are supported, which is less than Git's limit` {
+	if _, err := parsePathspec(long); err == nil ||
+		err.Error() != `path "*[[:[:[:[:[:[:[:[:[:[:[:[:[:[:[:[:[:[:[:"… has 800002 bytes: at most 1024 are supported, which is less than Git's limit` {
 		t.Error(err)
 	}
 	if p, err := parsePathspec(long[:maxPattern]); err != nil || p.matches("a") {
@@ -144,7 +150,8 @@ func TestDirectories(t *testing.T) {
 	runGit(t, outer, "commit", "-q", "--message=sub")
 	for name, l := range map[string]Local{
 		"work tree": {Path: dir}, "revision": {Path: dir, Revision: "HEAD"}, "bare": {Path: bare}, "plain": {Path: plain},
-		"directory of a work tree": {Path: filepath.Join(outer, "sub")}, "directory of a revision": {Path: filepath.Join(outer, "sub"), Revision: "main"},
+		"directory of a work tree": {Path: filepath.Join(outer, "sub")},
+		"directory of a revision":  {Path: filepath.Join(outer, "sub"), Revision: "main"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			tree, err := open(t, l, "main")
@@ -252,7 +259,10 @@ func TestFetchRefuses(t *testing.T) {
 	s := New(Config{Env: os.Environ()})
 	defer s.Close()
 	for _, tt := range [][2]string{
-		{"--upload-pack=touch x", "main"}, {"https://127.0.0.1:1/x", "--help"}, {"https://127.0.0.1:1/x", "a:b"}, {"ext::sh -c true", "main"},
+		{"--upload-pack=touch x", "main"},
+		{"https://127.0.0.1:1/x", "--help"},
+		{"https://127.0.0.1:1/x", "a:b"},
+		{"ext::sh -c true", "main"},
 	} {
 		if _, err := s.Tree(context.Background(), tt[0], tt[1]); err == nil {
 			t.Errorf("%v: no error", tt)

@@ -20,12 +20,14 @@ type element struct {
 
 func (e *element) has(c byte) bool { return e.bytes[c/64]>>(c%64)&1 != 0 }
 
-// maxPattern bounds a pattern: each name of a tree may take len(pattern)·len(name) steps, and a set of bytes that is never closed is compiled in quadratic time.
+// maxPattern bounds a pattern: each name of a tree may take len(pattern)·len(name) steps, and a set of bytes that is never closed is
+// compiled in quadratic time.
 const maxPattern = 1 << 10
 
 func parsePathspec(s string) (pathspec, error) {
 	if len(s) > maxPattern {
-		return pathspec{}, fmt.Errorf("path %.40q… has %d bytes: at most %d are supported, which is less than Git's limit", s, len(s), maxPattern)
+		return pathspec{}, fmt.Errorf("path %.40q… has %d bytes: at most %d are supported, which is less than Git's limit", s, len(s),
+			maxPattern)
 	}
 	if strings.HasPrefix(s, ":") {
 		return pathspec{}, fmt.Errorf("path %q: Git's magic path specifications are not supported", s)

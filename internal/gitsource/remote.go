@@ -32,7 +32,8 @@ type Remote struct {
 	KnownHosts func(ctx context.Context) ([]byte, error)
 	// CA returns certificates in PEM that a host is to be trusted by, instead of the system's; none for others. Nil is none.
 	CA func(ctx context.Context, host string) ([]byte, error)
-	// Instead returns the URL and the revision that are asked for instead of others, or why they are not to be asked for. Nil is as they are.
+	// Instead returns the URL and the revision that are asked for instead of others, or why they are not to be asked for. Nil is as they
+	// are.
 	Instead func(url, revision string) (string, string, error)
 
 	refs    flight.Group[*packp.AdvRefs]
@@ -59,8 +60,8 @@ func (r *Remote) Open() error {
 	return os.Mkdir(r.Dir, 0o700)
 }
 
-// Tree opens a repository at a revision; "" is HEAD. A nil credential is none. The tree can be read until the context ends, and for two minutes at least if it never
-// does.
+// Tree opens a repository at a revision; "" is HEAD. A nil credential is none. The tree can be read until the context ends, and for two
+// minutes at least if it never does.
 func (r *Remote) Tree(ctx context.Context, url, revision string, c *Credential) (*Tree, error) {
 	t, err := flight.Safely(func() (*Tree, error) { return r.open(ctx, url, revision, c) })
 	if err != nil {

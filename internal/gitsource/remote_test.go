@@ -83,7 +83,8 @@ func content(t *testing.T, tree *Tree, pattern string) map[string]string {
 	return out
 }
 
-// TestInstead: another URL and another revision are asked for, and what is not to be asked for is not; messages have the name that the caller knows.
+// TestInstead: another URL and another revision are asked for, and what is not to be asked for is not; messages have the name that the
+// caller knows.
 func TestInstead(t *testing.T) {
 	work := newRepository(t, "f")
 	handler, packs := gitHTTP(t, filepath.Dir(work), everybody)
@@ -104,7 +105,8 @@ func TestInstead(t *testing.T) {
 		t.Error(err)
 	}
 	asked := packs.Load()
-	if _, err := r.Tree(t.Context(), "https://user:secret@git.example.com/y.git", "main", nil); err == nil || err.Error() != "repository https://git.example.com/y.git: not at hand" {
+	if _, err := r.Tree(t.Context(), "https://user:secret@git.example.com/y.git", "main", nil); err == nil ||
+		err.Error() != "repository https://git.example.com/y.git: not at hand" {
 		t.Error(err)
 	}
 	if packs.Load() != asked {
@@ -129,7 +131,10 @@ func TestRemote(t *testing.T) {
 	url := server.URL + "/" + filepath.Base(work) + "/.git"
 	r := remote(t)
 	old := map[string]string{"apps/a/f": "content of apps/a/f", "apps/b/f": "content of apps/b/f"}
-	for revision, want := range map[string]int{"": 2, "HEAD": 2, "main": 2, "refs/heads/main": 2, "v1.0.0": 2, "v1.1.0": 2, "v1.*": 2, first: 2, "feature/x": 3} {
+	for revision, want := range map[string]int{
+		"": 2, "HEAD": 2, "main": 2, "refs/heads/main": 2, "v1.0.0": 2, "v1.1.0": 2, "v1.*": 2,
+		first: 2, "feature/x": 3,
+	} {
 		tree, err := r.Tree(t.Context(), url, revision, nil)
 		if err != nil {
 			t.Errorf("%q: %v", revision, err)
@@ -146,7 +151,10 @@ func TestRemote(t *testing.T) {
 	if n := packs.Load(); n != 2 {
 		t.Errorf("two commits were fetched %d times", n)
 	}
-	for revision, want := range map[string]string{"none": `there is no branch or tag "none"`, first[:8]: "a commit must have all of its 40 digits", "v3.*": "none of 2 tags satisfies"} {
+	for revision, want := range map[string]string{
+		"none":    `there is no branch or tag "none"`,
+		first[:8]: "a commit must have all of its 40 digits", "v3.*": "none of 2 tags satisfies",
+	} {
 		if _, err := r.Tree(t.Context(), url, revision, nil); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v", revision, err)
 		}
@@ -170,10 +178,14 @@ func TestRemote(t *testing.T) {
 	if n := packs.Load(); n != 3 {
 		t.Errorf("three commits were fetched %d times", n)
 	}
-	if _, err := r.Tree(t.Context(), server.URL+"/none.git", "", nil); err == nil || !strings.HasSuffix(err.Error(), "there is no such repository, or it may not be read") {
+	if _, err := r.Tree(t.Context(), server.URL+"/none.git", "", nil); err == nil ||
+		!strings.HasSuffix(err.Error(), "there is no such repository, or it may not be read") {
 		t.Error(err)
 	}
-	for url, want := range map[string]string{"file:///etc": "not a URL", "/etc": "not a URL", "git://x/y": `scheme "git" is not supported`, "ssh://git@127.0.0.1/x": "there is no SSH key for it"} {
+	for url, want := range map[string]string{
+		"file:///etc": "not a URL", "/etc": "not a URL", "git://x/y": `scheme "git" is not supported`,
+		"ssh://git@127.0.0.1/x": "there is no SSH key for it",
+	} {
 		if _, err := r.Tree(t.Context(), url, "", nil); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", url, err)
 		}
@@ -229,7 +241,8 @@ func TestEviction(t *testing.T) {
 	keep("new", 1<<30)
 	room(1)
 	keep("large", 3<<30)
-	if err := r.makeRoom(); err == nil || !strings.Contains(err.Error(), "take 4096 MiB on disk and 0 MiB of memory, and no more than 2048 and 128 are kept") {
+	if err := r.makeRoom(); err == nil || !strings.Contains(err.Error(),
+		"take 4096 MiB on disk and 0 MiB of memory, and no more than 2048 and 128 are kept") {
 		t.Error(err)
 	}
 	// When the requests have ended, nothing keeps what takes the room of others.
@@ -250,7 +263,8 @@ func TestEviction(t *testing.T) {
 	}
 }
 
-// TestRoom: an owner unpacks one commit at a time, and waits if its other requests use large ones. Others do not, and no request waits for itself.
+// TestRoom: an owner unpacks one commit at a time, and waits if its other requests use large ones. Others do not, and no request waits for
+// itself.
 func TestRoom(t *testing.T) {
 	r := remote(t)
 	ctx := func(owner string, request int) context.Context { return For(t.Context(), User{owner, request}) }
@@ -298,20 +312,25 @@ func secretOf(name, kind string, data ...string) manifest.Object {
 	for i := 0; i < len(data); i += 2 {
 		encoded[data[i]] = base64.StdEncoding.EncodeToString([]byte(data[i+1]))
 	}
-	return manifest.Object{"kind": "Secret", "metadata": map[string]any{"name": name, "labels": map[string]any{"argocd.argoproj.io/secret-type": kind}}, "data": encoded}
+	return manifest.Object{"kind": "Secret", "metadata": map[string]any{
+		"name":   name,
+		"labels": map[string]any{"argocd.argoproj.io/secret-type": kind},
+	}, "data": encoded}
 }
 
 func parse(_ *testing.T, secrets ...manifest.Object) []Credential { return ParseCredentials(secrets) }
 
 // TestCredentialNeverPrinted: a credential in a log or in an error is not one that is told.
 func TestCredentialNeverPrinted(t *testing.T) {
-	all := parse(t, secretOf("a", "repository", "url", "https://git.example.com/a", "username", "u", "password", "s3cret", "bearerToken", "s3cret", "sshPrivateKey", "s3cret", "tlsClientCertKey", "s3cret", "proxy",
+	all := parse(t, secretOf("a", "repository", "url", "https://git.example.com/a", "username", "u", "password", "s3cret", "bearerToken",
+		"s3cret", "sshPrivateKey", "s3cret", "tlsClientCertKey", "s3cret", "proxy",
 		"http://u:s3cret@proxy", "githubAppPrivateKey", "s3cret", "githubAppID", "1"))
 	r := remote(t)
 	r.tokens.known = map[githubApp]appToken{all[0].app: {Token: secret.New("s3cret")}}
 	for _, value := range []any{all, all[0], &all[0], all[0].app, r.tokens.known} {
 		for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q", "%x", "%d"} {
-			if text := fmt.Sprintf(verb, value); strings.Contains(text, "s3cret") || strings.Contains(text, hex.EncodeToString([]byte("s3cret"))) {
+			if text := fmt.Sprintf(verb, value); strings.Contains(text, "s3cret") ||
+				strings.Contains(text, hex.EncodeToString([]byte("s3cret"))) {
 				t.Errorf("%s of %T: %s", verb, value, text)
 			}
 		}
@@ -321,7 +340,11 @@ func TestCredentialNeverPrinted(t *testing.T) {
 // TestCredentialID: what differs in anything is another credential.
 func TestCredentialID(t *testing.T) {
 	seen := map[string]string{(*Credential)(nil).id(): "none"}
-	for _, key := range []string{"username", "password", "bearerToken", "sshPrivateKey", "tlsClientCertData", "tlsClientCertKey", "insecure", "proxy", "noProxy", "project", "githubAppPrivateKey", "githubAppID", "githubAppInstallationID", "githubAppEnterpriseBaseUrl"} {
+	for _, key := range []string{
+		"username", "password", "bearerToken", "sshPrivateKey", "tlsClientCertData", "tlsClientCertKey",
+		"insecure", "proxy", "noProxy", "project", "githubAppPrivateKey", "githubAppID", "githubAppInstallationID",
+		"githubAppEnterpriseBaseUrl",
+	} {
 		value := map[string]string{"insecure": "true", "githubAppID": "1", "githubAppInstallationID": "1"}[key]
 		if value == "" {
 			value = "x"
@@ -380,7 +403,8 @@ func TestFindCredential(t *testing.T) {
 	if c := FindCredential(all, "https://git.example.com/team/plain", ""); c.proxy.Reveal() != "http://proxy" {
 		t.Error("the proxy of the repository is lost")
 	}
-	bad := parse(t, secretOf("x", "repository", "url", "https://127.0.0.1:1/y", "githubAppID", "s3cret"), manifest.Object{"metadata": map[string]any{"name": "y"}, "data": map[string]any{"url": "%"}})
+	bad := parse(t, secretOf("x", "repository", "url", "https://127.0.0.1:1/y", "githubAppID", "s3cret"),
+		manifest.Object{"metadata": map[string]any{"name": "y"}, "data": map[string]any{"url": "%"}})
 	_, err := remote(t).Tree(t.Context(), "https://127.0.0.1:1/y", "", FindCredential(bad, "https://127.0.0.1:1/y", ""))
 	if err == nil || !strings.HasSuffix(err.Error(), "Secret x: data.githubAppID: not a number") {
 		t.Error(err)
@@ -431,7 +455,8 @@ func TestBomb(t *testing.T) {
 	server := httptest.NewServer(handler)
 	defer server.Close()
 	r := remote(t)
-	if _, err := r.Tree(t.Context(), server.URL+"/"+filepath.Base(work)+"/.git", "main", nil); err == nil || !strings.Contains(err.Error(), "an object in it ") || !strings.Contains(err.Error(), "over the limit") {
+	if _, err := r.Tree(t.Context(), server.URL+"/"+filepath.Base(work)+"/.git", "main", nil); err == nil ||
+		!strings.Contains(err.Error(), "an object in it ") || !strings.Contains(err.Error(), "over the limit") {
 		t.Error(err)
 	}
 }
@@ -464,7 +489,8 @@ func TestHTTPS(t *testing.T) {
 		return certificate, nil
 	}
 	with := func(password string, more ...string) *Credential {
-		return FindCredential(parse(t, secretOf("a", "repository", append([]string{"url", url, "username", "u", "password", password}, more...)...)), url, "")
+		return FindCredential(parse(t, secretOf("a", "repository", append([]string{"url", url, "username", "u", "password", password},
+			more...)...)), url, "")
 	}
 	if tree, err := r.Tree(t.Context(), url, "main", with("s3cret")); err != nil || len(content(t, tree, "f")) != 1 {
 		t.Error(err)
@@ -477,7 +503,8 @@ func TestHTTPS(t *testing.T) {
 		"none":  {nil, "it wants credentials"},
 		"wrong": {with("wr0ng"), "it wants credentials"},
 	} {
-		if _, err := r.Tree(t.Context(), url, "main", c.credential); err == nil || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "wr0ng") {
+		if _, err := r.Tree(t.Context(), url, "main", c.credential); err == nil || !strings.Contains(err.Error(), c.want) ||
+			strings.Contains(err.Error(), "wr0ng") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -522,7 +549,8 @@ func TestGitHubApp(t *testing.T) {
 	url := server.URL + "/" + filepath.Base(work) + "/.git"
 	text := string(pem.EncodeToMemory(&pem.Block{Type: "RSA PRIVATE KEY", Bytes: x509.MarshalPKCS1PrivateKey(key)}))
 	app := func(installation, key string) *Credential {
-		return FindCredential(parse(t, secretOf("a", "repo-creds", "url", server.URL, "githubAppID", "7", "githubAppInstallationID", installation, "githubAppPrivateKey", key, "githubAppEnterpriseBaseUrl", server.URL+"/api/v3")), url, "")
+		return FindCredential(parse(t, secretOf("a", "repo-creds", "url", server.URL, "githubAppID", "7", "githubAppInstallationID",
+			installation, "githubAppPrivateKey", key, "githubAppEnterpriseBaseUrl", server.URL+"/api/v3")), url, "")
 	}
 	r := remote(t)
 	r.Now = func() time.Time { return now }
@@ -538,10 +566,12 @@ func TestGitHubApp(t *testing.T) {
 	if _, err := r.Tree(t.Context(), url, "main", app("42", text)); err == nil || given.Load() != 2 { // token-2 is not let in
 		t.Errorf("%v, %d tokens", err, given.Load())
 	}
-	if _, err := r.Tree(t.Context(), url, "main", app("43", text)); err == nil || !strings.Contains(err.Error(), "GitHub App 7: no token for installation 43: 401") {
+	if _, err := r.Tree(t.Context(), url, "main", app("43", text)); err == nil ||
+		!strings.Contains(err.Error(), "GitHub App 7: no token for installation 43: 401") {
 		t.Error(err)
 	}
-	if _, err := r.Tree(t.Context(), url, "main", app("42", "s3cret")); err == nil || !strings.HasSuffix(err.Error(), "GitHub App 7: its private key is not PEM") {
+	if _, err := r.Tree(t.Context(), url, "main", app("42", "s3cret")); err == nil ||
+		!strings.HasSuffix(err.Error(), "GitHub App 7: its private key is not PEM") {
 		t.Error(err)
 	}
 }
@@ -601,16 +631,19 @@ func TestSSH(t *testing.T) {
 	r := remote(t)
 	known := knownhosts.Line([]string{address}, host.PublicKey()) + "\n"
 	r.KnownHosts = func(context.Context) ([]byte, error) { return []byte(known), nil }
-	credential := FindCredential(parse(t, secretOf("a", "repository", "url", url, "sshPrivateKey", string(pem.EncodeToMemory(block)))), url, "")
+	credential := FindCredential(parse(t, secretOf("a", "repository", "url", url, "sshPrivateKey", string(pem.EncodeToMemory(block)))), url,
+		"")
 	if tree, err := r.Tree(t.Context(), url, "main", credential); err != nil || len(content(t, tree, "f")) != 1 {
 		t.Fatal(err)
 	}
 	known = ""
-	if _, err := r.Tree(t.Context(), url, "main", credential); err == nil || !strings.HasSuffix(err.Error(), "add it to argocd-ssh-known-hosts-cm") {
+	if _, err := r.Tree(t.Context(), url, "main", credential); err == nil ||
+		!strings.HasSuffix(err.Error(), "add it to argocd-ssh-known-hosts-cm") {
 		t.Error(err)
 	}
 	known = knownhosts.Line([]string{address}, client) + "\n"
-	if _, err := r.Tree(t.Context(), url, "main", credential); err == nil || !strings.HasSuffix(err.Error(), "is not the one in argocd-ssh-known-hosts-cm") {
+	if _, err := r.Tree(t.Context(), url, "main", credential); err == nil ||
+		!strings.HasSuffix(err.Error(), "is not the one in argocd-ssh-known-hosts-cm") {
 		t.Error(err)
 	}
 	credential.insecure = true
@@ -730,7 +763,8 @@ func TestRedirects(t *testing.T) {
 	if asked.Load() != 0 {
 		t.Error("the other server was asked")
 	}
-	if _, err := remote(t).Tree(t.Context(), server.URL+path+"?x=", "main", c); err == nil || !strings.Contains(err.Error(), "must not have a query") {
+	if _, err := remote(t).Tree(t.Context(), server.URL+path+"?x=", "main", c); err == nil ||
+		!strings.Contains(err.Error(), "must not have a query") {
 		t.Error(err)
 	}
 }

@@ -2,7 +2,8 @@ package gitsource
 
 import "context"
 
-// User is a request that opens repositories, and its owner. Owners have separate room in memory: one that needs much waits for itself, and no other does.
+// User is a request that opens repositories, and its owner. Owners have separate room in memory: one that needs much waits for itself, and
+// no other does.
 type User struct {
 	Owner string
 	// Request tells the requests of an owner apart, by comparison.

@@ -138,7 +138,8 @@ func (r *Remote) evict() error {
 		}
 	}
 	if disk >= most || memory >= keepMemory {
-		return fmt.Errorf("commits of other repositories that are in use take %d MiB on disk and %d MiB of memory, and no more than %d and %d are kept; try again",
+		return fmt.Errorf("commits of other repositories that are in use take %d MiB on disk and %d MiB of memory, and no more than %d "+
+			"and %d are kept; try again",
 			disk>>20, memory>>20, most>>20, int64(keepMemory)>>20)
 	}
 	return nil
@@ -221,7 +222,8 @@ func unpack(ctx context.Context, pack *os.File, hash plumbing.Hash) (*snapshot, 
 		return nil, err
 	}
 	// To open the pack for each directory again would take longer than to read it.
-	snap := &snapshot{dir: dir, bytes: info.Size(), store: filesystem.NewStorageWithOptions(osfs.New(dir), cache.NewObjectLRU(storeCache), filesystem.Options{KeepDescriptors: true})}
+	snap := &snapshot{dir: dir, bytes: info.Size(), store: filesystem.NewStorageWithOptions(osfs.New(dir), cache.NewObjectLRU(storeCache),
+		filesystem.Options{KeepDescriptors: true})}
 	snap.tree, err = snap.list(ctx, hash)
 	if err = errors.Join(err, snap.store.Close()); err != nil {
 		return nil, err
@@ -330,7 +332,8 @@ func (s *snapshot) blobs(ctx context.Context, ids []string) ([][]byte, error) {
 			return nil, err
 		}
 		if total += blob.Size; blob.Size > maxFileBytes || total > maxRead {
-			return nil, fmt.Errorf("object %s has %d bytes, over the limit of %d for one and %d for all", id, blob.Size, maxFileBytes, maxRead)
+			return nil, fmt.Errorf("object %s has %d bytes, over the limit of %d for one and %d for all", id, blob.Size, maxFileBytes,
+				maxRead)
 		}
 		r, err := blob.Reader()
 		if err != nil {

@@ -65,7 +65,8 @@ type extent struct {
 	levels       int
 }
 
-// measure adds up what is in a directory. One that is there many times is read once, so that a tree over the limits is refused before it is walked.
+// measure adds up what is in a directory. One that is there many times is read once, so that a tree over the limits is refused before it is
+// walked.
 func (w *walk) measure(hash plumbing.Hash, level int) (x extent, err error) {
 	if x, ok := w.extents[hash]; ok {
 		return x, nil
@@ -147,7 +148,8 @@ func (w *walk) directory(name string, hash plumbing.Hash) error {
 
 func (w *walk) entry(name string, entry object.TreeEntry) error {
 	// No client of Git checks these out.
-	if entry.Name == "" || entry.Name == "." || entry.Name == ".." || strings.EqualFold(entry.Name, ".git") || strings.ContainsAny(entry.Name, "/\x00") {
+	if entry.Name == "" || entry.Name == "." || entry.Name == ".." || strings.EqualFold(entry.Name, ".git") ||
+		strings.ContainsAny(entry.Name, "/\x00") {
 		return fmt.Errorf("it has a file or directory named %q", bounded(entry.Name))
 	}
 	switch entry.Mode {

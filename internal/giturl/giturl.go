@@ -36,8 +36,8 @@ func IsPath(repoURL string) bool {
 	return scpPattern.FindStringSubmatch(repoURL) == nil
 }
 
-// Redact returns a URL without user, password, query and fragment, for messages. Where a password may end is not always clear: what may be a part of one is left out, though
-// it may be a host.
+// Redact returns a URL without user, password, query and fragment, for messages. Where a password may end is not always clear: what may be
+// a part of one is left out, though it may be a host.
 func Redact(repoURL string) string {
 	scheme, rest, ok := strings.Cut(repoURL, "://")
 	if !ok {
@@ -49,7 +49,8 @@ func Redact(repoURL string) string {
 	}
 	digest := digestPattern.FindString(rest)
 	rest = strings.TrimSuffix(rest, digest)
-	// A password may contain all that ends a host: a slash, a question mark, an at sign. An at sign in a path is known only behind what can be nothing but a host.
+	// A password may contain all that ends a host: a slash, a question mark, an at sign. An at sign in a path is known only behind what can
+	// be nothing but a host.
 	if before, behind, ok := cutLast(rest, "@"); ok && !hostPattern.MatchString(before) {
 		rest = behind
 	}
@@ -131,7 +132,8 @@ func urlEnd(text string, start int) int {
 		authority = word[:j]
 	}
 	// Behind a host with a port, or without one, a text goes on with a colon or a quote, and may name a mail address.
-	if portPattern.MatchString(authority) && (strings.Contains(more[:i], ": ") || hostPattern.MatchString(authority+"/") && !strings.Contains(authority, ":")) {
+	if portPattern.MatchString(authority) && (strings.Contains(more[:i], ": ") || hostPattern.MatchString(authority+"/") &&
+		!strings.Contains(authority, ":")) {
 		return end
 	}
 	return wordEnd(end + i)

@@ -8,14 +8,19 @@ import (
 func TestKey(t *testing.T) {
 	want := "git.example.com/team/repo"
 	for _, url := range []string{
-		"https://git.example.com/team/repo", "https://git.example.com/team/repo.git", "https://git.example.com/team/repo/", "git@git.example.com:team/repo.git",
-		"ssh://git@git.example.com/team/repo.git", "ssh://git@git.example.com:22/team/repo", "https://user:token@Git.Example.com:443/Team/Repo.git", "git.example.com:team/repo",
+		"https://git.example.com/team/repo", "https://git.example.com/team/repo.git", "https://git.example.com/team/repo/",
+		"git@git.example.com:team/repo.git",
+		"ssh://git@git.example.com/team/repo.git", "ssh://git@git.example.com:22/team/repo",
+		"https://user:token@Git.Example.com:443/Team/Repo.git", "git.example.com:team/repo",
 	} {
 		if got := Key(url); got != want {
 			t.Errorf("%s: got %s", url, got)
 		}
 	}
-	for _, url := range []string{"https://git.example.com:8443/team/repo", "https://git.example.com/team/repo2", "file:///team/repo", "/team/repo"} {
+	for _, url := range []string{
+		"https://git.example.com:8443/team/repo", "https://git.example.com/team/repo2", "file:///team/repo",
+		"/team/repo",
+	} {
 		if got := Key(url); got == want {
 			t.Errorf("%s: got %s", url, got)
 		}

@@ -8,37 +8,99 @@ import (
 	"github.com/argosy-cd/argosy/internal/manifest"
 )
 
-// TestBuiltIn: the health of core kinds as Argo CD has it in Go. conformance/ compares with Argo CD on random objects; this is the same in words.
+// TestBuiltIn: the health of core kinds as Argo CD has it in Go. conformance/ compares with Argo CD on random objects; this is the same in
+// words.
 func TestBuiltIn(t *testing.T) {
 	for _, tt := range []struct{ name, apiVersion, kind, rest, want string }{
 		{"paused, whatever else", "apps/v1", "Deployment", "metadata: {generation: 2}, spec: {paused: true}", "Suspended: it is paused"},
-		{"new spec", "apps/v1", "Deployment", "metadata: {generation: 2}, status: {observedGeneration: 1}", "Progressing: its controller has not seen the new spec yet"},
-		{"deadline", "apps/v1", "Deployment", "spec: {replicas: 1}, status: {conditions: [{type: Available}, {type: Progressing, reason: ProgressDeadlineExceeded}]}", "Degraded: its progress deadline is over"},
-		{"updated", "apps/v1", "Deployment", "spec: {replicas: 3}, status: {updatedReplicas: 1}", "Progressing: 1 of 3 replicas are updated"},
-		{"old ones", "apps/v1", "Deployment", "spec: {replicas: 3}, status: {updatedReplicas: 3, replicas: 5}", "Progressing: 2 old replicas are still there"},
-		{"available", "apps/v1", "Deployment", "spec: {replicas: 3}, status: {updatedReplicas: 3, replicas: 3, availableReplicas: 2}", "Progressing: 2 of 3 updated replicas are available"},
-		{"done", "apps/v1", "Deployment", "metadata: {generation: 2}, spec: {replicas: 3}, status: {observedGeneration: 2, updatedReplicas: 3, replicas: 3, availableReplicas: 3}", "Healthy: "},
-		{"replicas of an autoscaler", "apps/v1", "Deployment", "status: {updatedReplicas: 2, replicas: 2, availableReplicas: 2}", "Healthy: "},
-		{"another version", "apps/v1beta1", "Deployment", "spec: {paused: true}", "Unknown: Argo CD has no check for Deployment of apps/v1beta1"},
+		{
+			"new spec", "apps/v1", "Deployment", "metadata: {generation: 2}, status: {observedGeneration: 1}",
+			"Progressing: its controller has not seen the new spec yet",
+		},
+		{
+			"deadline", "apps/v1", "Deployment",
+			"spec: {replicas: 1}, status: {conditions: [{type: Available}, {type: Progressing, reason: ProgressDeadlineExceeded}]}",
+			"Degraded: its progress deadline is over",
+		},
+		{
+			"updated", "apps/v1", "Deployment", "spec: {replicas: 3}, status: {updatedReplicas: 1}",
+			"Progressing: 1 of 3 replicas are updated",
+		},
+		{
+			"old ones", "apps/v1", "Deployment", "spec: {replicas: 3}, status: {updatedReplicas: 3, replicas: 5}",
+			"Progressing: 2 old replicas are still there",
+		},
+		{
+			"available", "apps/v1", "Deployment", "spec: {replicas: 3}, status: {updatedReplicas: 3, replicas: 3, availableReplicas: 2}",
+			"Progressing: 2 of 3 updated replicas are available",
+		},
+		{
+			"done", "apps/v1", "Deployment",
+			"metadata: {generation: 2}, spec: {replicas: 3}, status: {observedGeneration: 2, updatedReplicas: 3, replicas: 3, availableReplicas: 3}", "Healthy: ",
+		},
+		{
+			"replicas of an autoscaler", "apps/v1", "Deployment", "status: {updatedReplicas: 2, replicas: 2, availableReplicas: 2}",
+			"Healthy: ",
+		},
+		{
+			"another version", "apps/v1beta1", "Deployment", "spec: {paused: true}",
+			"Unknown: Argo CD has no check for Deployment of apps/v1beta1",
+		},
 
 		{"never seen", "apps/v1", "StatefulSet", "spec: {replicas: 0}", "Progressing: its controller has not seen the new spec yet"},
-		{"ready", "apps/v1", "StatefulSet", "spec: {replicas: 2}, status: {observedGeneration: 1, readyReplicas: 1}", "Progressing: 1 of 2 pods are ready"},
-		{"partition", "apps/v1", "StatefulSet", "spec: {replicas: 3, updateStrategy: {type: RollingUpdate, rollingUpdate: {partition: 1}}}, status: {observedGeneration: 1, readyReplicas: 3, updatedReplicas: 1}", "Progressing: 1 of 2 pods of the partition are updated"},
-		{"partition done", "apps/v1", "StatefulSet", "spec: {replicas: 3, updateStrategy: {type: RollingUpdate, rollingUpdate: {partition: 1}}}, status: {observedGeneration: 1, readyReplicas: 3, updatedReplicas: 2, currentRevision: a, updateRevision: b}", "Healthy: "},
-		{"by hand", "apps/v1", "StatefulSet", "spec: {replicas: 1, updateStrategy: {type: OnDelete}}, status: {observedGeneration: 1, readyReplicas: 1, currentRevision: a, updateRevision: b}", "Healthy: "},
-		{"revisions", "apps/v1", "StatefulSet", "spec: {replicas: 1}, status: {observedGeneration: 1, readyReplicas: 1, updatedReplicas: 1, currentRevision: a, updateRevision: b}", "Progressing: 1 pods are at revision b"},
-		{"one revision", "apps/v1", "StatefulSet", "spec: {replicas: 1}, status: {observedGeneration: 1, readyReplicas: 1, currentRevision: b, updateRevision: b}", "Healthy: "},
+		{
+			"ready", "apps/v1", "StatefulSet", "spec: {replicas: 2}, status: {observedGeneration: 1, readyReplicas: 1}",
+			"Progressing: 1 of 2 pods are ready",
+		},
+		{
+			"partition", "apps/v1", "StatefulSet",
+			"spec: {replicas: 3, updateStrategy: {type: RollingUpdate, rollingUpdate: {partition: 1}}}, status: {observedGeneration: 1, readyReplicas: 3, updatedReplicas: 1}", "Progressing: 1 of 2 pods of the partition are updated",
+		},
+		{
+			"partition done", "apps/v1", "StatefulSet",
+			"spec: {replicas: 3, updateStrategy: {type: RollingUpdate, rollingUpdate: {partition: 1}}}, status: {observedGeneration: 1, readyReplicas: 3, updatedReplicas: 2, currentRevision: a, updateRevision: b}", "Healthy: ",
+		},
+		{
+			"by hand", "apps/v1", "StatefulSet",
+			"spec: {replicas: 1, updateStrategy: {type: OnDelete}}, status: {observedGeneration: 1, readyReplicas: 1, currentRevision: a, updateRevision: b}", "Healthy: ",
+		},
+		{
+			"revisions", "apps/v1", "StatefulSet",
+			"spec: {replicas: 1}, status: {observedGeneration: 1, readyReplicas: 1, updatedReplicas: 1, currentRevision: a, updateRevision: b}", "Progressing: 1 pods are at revision b",
+		},
+		{
+			"one revision", "apps/v1", "StatefulSet",
+			"spec: {replicas: 1}, status: {observedGeneration: 1, readyReplicas: 1, currentRevision: b, updateRevision: b}", "Healthy: ",
+		},
 
 		{"new spec", "apps/v1", "DaemonSet", "metadata: {generation: 1}", "Progressing: its controller has not seen the new spec yet"},
-		{"updated", "apps/v1", "DaemonSet", "status: {desiredNumberScheduled: 2, updatedNumberScheduled: 1}", "Progressing: 1 of 2 pods are updated"},
-		{"available", "apps/v1", "DaemonSet", "status: {desiredNumberScheduled: 2, updatedNumberScheduled: 2, numberAvailable: 1}", "Progressing: 1 of 2 pods are available"},
+		{
+			"updated", "apps/v1", "DaemonSet", "status: {desiredNumberScheduled: 2, updatedNumberScheduled: 1}",
+			"Progressing: 1 of 2 pods are updated",
+		},
+		{
+			"available", "apps/v1", "DaemonSet", "status: {desiredNumberScheduled: 2, updatedNumberScheduled: 2, numberAvailable: 1}",
+			"Progressing: 1 of 2 pods are available",
+		},
 		{"by hand", "apps/v1", "DaemonSet", "spec: {updateStrategy: {type: OnDelete}}, status: {desiredNumberScheduled: 2}", "Healthy: "},
 		{"no nodes", "apps/v1", "DaemonSet", "status: {}", "Healthy: "},
 
-		{"failure", "apps/v1", "ReplicaSet", "spec: {replicas: 1}, status: {conditions: [{type: ReplicaFailure, status: 'True', message: quota}]}", "Degraded: quota"},
-		{"no failure any more", "apps/v1", "ReplicaSet", "spec: {replicas: 1}, status: {availableReplicas: 1, conditions: [{type: ReplicaFailure, status: 'False'}]}", "Healthy: "},
-		{"available", "apps/v1", "ReplicaSet", "spec: {replicas: 2}, status: {availableReplicas: 1}", "Progressing: 1 of 2 replicas are available"},
-		{"new spec", "apps/v1", "ReplicaSet", "metadata: {generation: 3}, status: {observedGeneration: 2}", "Progressing: its controller has not seen the new spec yet"},
+		{
+			"failure", "apps/v1", "ReplicaSet",
+			"spec: {replicas: 1}, status: {conditions: [{type: ReplicaFailure, status: 'True', message: quota}]}", "Degraded: quota",
+		},
+		{
+			"no failure any more", "apps/v1", "ReplicaSet",
+			"spec: {replicas: 1}, status: {availableReplicas: 1, conditions: [{type: ReplicaFailure, status: 'False'}]}", "Healthy: ",
+		},
+		{
+			"available", "apps/v1", "ReplicaSet", "spec: {replicas: 2}, status: {availableReplicas: 1}",
+			"Progressing: 1 of 2 replicas are available",
+		},
+		{
+			"new spec", "apps/v1", "ReplicaSet", "metadata: {generation: 3}, status: {observedGeneration: 2}",
+			"Progressing: its controller has not seen the new spec yet",
+		},
 
 		{"no address", "networking.k8s.io/v1", "Ingress", "status: {loadBalancer: {}}", "Progressing: "},
 		{"address", "networking.k8s.io/v1", "Ingress", "status: {loadBalancer: {ingress: [{ip: 1.2.3.4}]}}", "Healthy: "},
@@ -58,15 +120,40 @@ func TestBuiltIn(t *testing.T) {
 		{"suspended", "batch/v1", "Job", "status: {conditions: [{type: Suspended, status: 'True'}]}", "Suspended: "},
 
 		{"no conditions", "autoscaling/v2", "HorizontalPodAutoscaler", "status: {}", "Progressing: it has not scaled yet"},
-		{"able", "autoscaling/v2", "HorizontalPodAutoscaler", "status: {conditions: [{type: AbleToScale, status: 'True', message: ready}]}", "Healthy: ready"},
-		{"no metrics", "autoscaling/v2", "HorizontalPodAutoscaler", "status: {conditions: [{type: ScalingActive, status: 'False', reason: FailedGetResourceMetric, message: no metrics}]}", "Degraded: no metrics"},
-		{"an annotation of old", "autoscaling/v1", "HorizontalPodAutoscaler", `metadata: {annotations: {autoscaling.alpha.kubernetes.io/conditions: '[{"type":"ScalingLimited","status":"True","message":"at its limit"}]'}}`, "Healthy: at its limit"},
-		{"no annotation", "autoscaling/v1", "HorizontalPodAutoscaler", "status: {conditions: [{type: AbleToScale, status: 'True'}]}", "Progressing: it has not scaled yet"},
-		{"a broken annotation", "autoscaling/v1", "HorizontalPodAutoscaler", "metadata: {annotations: {autoscaling.alpha.kubernetes.io/conditions: '['}}", "Unknown: its annotation with conditions is not JSON"},
+		{
+			"able", "autoscaling/v2", "HorizontalPodAutoscaler",
+			"status: {conditions: [{type: AbleToScale, status: 'True', message: ready}]}",
+			"Healthy: ready",
+		},
+		{
+			"no metrics", "autoscaling/v2", "HorizontalPodAutoscaler",
+			"status: {conditions: [{type: ScalingActive, status: 'False', reason: FailedGetResourceMetric, message: no metrics}]}",
+			"Degraded: no metrics",
+		},
+		{
+			"an annotation of old", "autoscaling/v1", "HorizontalPodAutoscaler",
+			`metadata: {annotations: {autoscaling.alpha.kubernetes.io/conditions: '[{"type":"ScalingLimited","status":"True","message":"at its limit"}]'}}`, "Healthy: at its limit",
+		},
+		{
+			"no annotation", "autoscaling/v1", "HorizontalPodAutoscaler", "status: {conditions: [{type: AbleToScale, status: 'True'}]}",
+			"Progressing: it has not scaled yet",
+		},
+		{
+			"a broken annotation", "autoscaling/v1", "HorizontalPodAutoscaler",
+			"metadata: {annotations: {autoscaling.alpha.kubernetes.io/conditions: '['}}",
+			"Unknown: its annotation with conditions is not JSON",
+		},
 
 		{"new", "apiregistration.k8s.io/v1", "APIService", "status: {}", "Progressing: nobody has looked at it yet"},
-		{"away", "apiregistration.k8s.io/v1", "APIService", "status: {conditions: [{type: Available, status: 'False', reason: NoEndpoints, message: none}]}", "Progressing: NoEndpoints: none"},
-		{"there", "apiregistration.k8s.io/v1", "APIService", "status: {conditions: [{type: Available, status: 'True', reason: Passed, message: all}]}", "Healthy: Passed: all"},
+		{
+			"away", "apiregistration.k8s.io/v1", "APIService",
+			"status: {conditions: [{type: Available, status: 'False', reason: NoEndpoints, message: none}]}",
+			"Progressing: NoEndpoints: none",
+		},
+		{
+			"there", "apiregistration.k8s.io/v1", "APIService",
+			"status: {conditions: [{type: Available, status: 'True', reason: Passed, message: all}]}", "Healthy: Passed: all",
+		},
 
 		{"new", "argoproj.io/v1alpha1", "Workflow", "status: {}", "Progressing: "},
 		{"succeeded", "argoproj.io/v1alpha1", "Workflow", "status: {phase: Succeeded, message: ok}", "Healthy: ok"},
@@ -75,15 +162,38 @@ func TestBuiltIn(t *testing.T) {
 
 		{"pending", "v1", "Pod", "status: {phase: Pending, message: no node}", "Progressing: no node"},
 		{"succeeded", "v1", "Pod", "spec: {restartPolicy: Never}, status: {phase: Succeeded}", "Healthy: "},
-		{"a loop of crashes", "v1", "Pod", "spec: {restartPolicy: Always}, status: {phase: Running, containerStatuses: [{state: {waiting: {reason: CrashLoopBackOff, message: back-off}}}, {state: {waiting: {reason: ErrImagePull, message: no image}}}]}", "Degraded: back-off, no image"},
-		{"crashes that may end it", "v1", "Pod", "spec: {restartPolicy: OnFailure}, status: {phase: Running, containerStatuses: [{state: {waiting: {reason: CrashLoopBackOff}}}]}", "Progressing: "},
-		{"ready", "v1", "Pod", "spec: {restartPolicy: Always}, status: {phase: Running, conditions: [{type: Ready, status: 'True'}]}", "Healthy: "},
+		{
+			"a loop of crashes", "v1", "Pod",
+			"spec: {restartPolicy: Always}, status: {phase: Running, containerStatuses: [{state: {waiting: {reason: CrashLoopBackOff, message: back-off}}}, {state: {waiting: {reason: ErrImagePull, message: no image}}}]}", "Degraded: back-off, no image",
+		},
+		{
+			"crashes that may end it", "v1", "Pod",
+			"spec: {restartPolicy: OnFailure}, status: {phase: Running, containerStatuses: [{state: {waiting: {reason: CrashLoopBackOff}}}]}", "Progressing: ",
+		},
+		{
+			"ready", "v1", "Pod", "spec: {restartPolicy: Always}, status: {phase: Running, conditions: [{type: Ready, status: 'True'}]}",
+			"Healthy: ",
+		},
 		{"not ready", "v1", "Pod", "spec: {restartPolicy: Always}, status: {phase: Running}", "Progressing: "},
-		{"not ready again", "v1", "Pod", "spec: {restartPolicy: Always}, status: {phase: Running, containerStatuses: [{lastState: {terminated: {exitCode: 1}}}]}", "Degraded: "},
+		{
+			"not ready again", "v1", "Pod",
+			"spec: {restartPolicy: Always}, status: {phase: Running, containerStatuses: [{lastState: {terminated: {exitCode: 1}}}]}",
+			"Degraded: ",
+		},
 		{"no policy", "v1", "Pod", "status: {phase: Running}", "Unknown: "},
-		{"a message", "v1", "Pod", "status: {phase: Failed, message: evicted, containerStatuses: [{state: {terminated: {message: x}}}]}", "Degraded: evicted"},
-		{"a container's message", "v1", "Pod", "status: {phase: Failed, containerStatuses: [{state: {running: {}}}, {state: {terminated: {message: out of luck}}}]}", "Degraded: out of luck"},
-		{"no memory", "v1", "Pod", "status: {phase: Failed, initContainerStatuses: [{state: {terminated: {reason: OOMKilled, exitCode: 137}}}], containerStatuses: [{state: {terminated: {message: later}}}]}", "Degraded: OOMKilled"},
+		{
+			"a message", "v1", "Pod", "status: {phase: Failed, message: evicted, containerStatuses: [{state: {terminated: {message: x}}}]}",
+			"Degraded: evicted",
+		},
+		{
+			"a container's message", "v1", "Pod",
+			"status: {phase: Failed, containerStatuses: [{state: {running: {}}}, {state: {terminated: {message: out of luck}}}]}",
+			"Degraded: out of luck",
+		},
+		{
+			"no memory", "v1", "Pod",
+			"status: {phase: Failed, initContainerStatuses: [{state: {terminated: {reason: OOMKilled, exitCode: 137}}}], containerStatuses: [{state: {terminated: {message: later}}}]}", "Degraded: OOMKilled",
+		},
 		{"a code", "v1", "Pod", "status: {phase: Failed, containerStatuses: [{name: a, state: {terminated: {exitCode: 0}}}, {name: b, state: {terminated: {exitCode: 3}}}]}", "Degraded: container b has ended with code 3"},
 
 		{"no check", "v1", "ConfigMap", "data: {}", "none"},
@@ -111,13 +221,19 @@ func TestEvaluate(t *testing.T) {
 		"Service":         {OpenLibs: true}, // no script
 	}
 	for name, tt := range map[string]struct{ object, want string }{
-		"a script":              {"{apiVersion: apps/v1, kind: Deployment, spec: {paused: true}}", "Degraded by apps/Deployment"},
-		"a pattern":             {"{apiVersion: x/v1, kind: Thing}", "Healthy by x/*"},
-		"built in":              {"{apiVersion: v1, kind: Service}", "Healthy by built in"},
-		"nothing":               {"{apiVersion: z/v1, kind: Thing}", "none"},
-		"a script that fails":   {"{apiVersion: x/v1, kind: Broken}", "error x/Broken: <string>:1: no"},
-		"two patterns":          {"{apiVersion: x/v1, kind: Two}", "error x/Two: several patterns match, and Argo CD takes any of them: */Two, x/*"},
-		"deleted":               {"{apiVersion: apps/v1, kind: Deployment, metadata: {deletionTimestamp: 2026-01-01T00:00:00Z}}", "Progressing by deletion"},
+		"a script":            {"{apiVersion: apps/v1, kind: Deployment, spec: {paused: true}}", "Degraded by apps/Deployment"},
+		"a pattern":           {"{apiVersion: x/v1, kind: Thing}", "Healthy by x/*"},
+		"built in":            {"{apiVersion: v1, kind: Service}", "Healthy by built in"},
+		"nothing":             {"{apiVersion: z/v1, kind: Thing}", "none"},
+		"a script that fails": {"{apiVersion: x/v1, kind: Broken}", "error x/Broken: <string>:1: no"},
+		"two patterns": {
+			"{apiVersion: x/v1, kind: Two}",
+			"error x/Two: several patterns match, and Argo CD takes any of them: */Two, x/*",
+		},
+		"deleted": {
+			"{apiVersion: apps/v1, kind: Deployment, metadata: {deletionTimestamp: 2026-01-01T00:00:00Z}}",
+			"Progressing by deletion",
+		},
 		"deleted without check": {"{apiVersion: z/v1, kind: Thing, metadata: {deletionTimestamp: 2026-01-01T00:00:00Z, finalizers: [other]}}", "Progressing by deletion"},
 		"a hook that is held":   {"{apiVersion: x/v1, kind: Thing, metadata: {deletionTimestamp: 2026-01-01T00:00:00Z, finalizers: [other, argocd.argoproj.io/hook-finalizer]}}", "Healthy by x/*"},
 	} {

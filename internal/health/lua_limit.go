@@ -6,8 +6,8 @@ import (
 	lua "github.com/yuin/gopher-lua"
 )
 
-// Limits of one step of a script. A script is stopped between two steps, so a step must not take all memory. The time of a search is not bounded: a
-// pattern such as a*a*a*a*b tries every way to divide the text.
+// Limits of one step of a script. A script is stopped between two steps, so a step must not take all memory. The time of a search is not
+// bounded: a pattern such as a*a*a*a*b tries every way to divide the text.
 const (
 	maxString = 16 << 20 // bytes that a function of a library gives
 	// maxSearched bounds a text in which a pattern is searched, and the pattern: the search goes as deep as both are long.

@@ -1,5 +1,5 @@
-// Package hostile runs hostile inputs in tests: each in a process of its own, with the memory of a deployed sidecar, so that one that kills the
-// process fails its test and nothing else.
+// Package hostile runs hostile inputs in tests: each in a process of its own, with the memory of a deployed sidecar, so that one that kills
+// the process fails its test and nothing else.
 package hostile
 
 import (

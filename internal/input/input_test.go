@@ -30,7 +30,8 @@ func write(t *testing.T, files map[string]string) {
 
 func TestDocuments(t *testing.T) {
 	write(t, map[string]string{
-		"one.txt": "a: one\n", "dir/b.yaml": "a: b\n---\na: b2\n", "dir/a.JSON": `{"a":"a"}`, "dir/.hidden.yaml": "a: hidden\n", "dir/readme.md": "a: readme\n",
+		"one.txt": "a: one\n", "dir/b.yaml": "a: b\n---\na: b2\n", "dir/a.JSON": `{"a":"a"}`, "dir/.hidden.yaml": "a: hidden\n",
+		"dir/readme.md": "a: readme\n",
 		"dir/sub/c.yml": "a: c\n", "dir/.git/d.yaml": "a: git\n", "empty/x.txt": "", "bad/x.yaml": "a: [\n",
 	})
 	if err := os.Symlink("dir", "link"); err != nil {

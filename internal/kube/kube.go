@@ -1,5 +1,6 @@
-// Package kube reads what Argo CD keeps in its cluster: Applications, and the Secrets and ConfigMaps about clusters and
-// repositories. It writes no more than package refresh asks for: an annotation, an Event, a Lease, and ConfigMaps of our own. What it may not read is an error that says so; it never has the content of a Secret.
+// Package kube reads what Argo CD keeps in its cluster: Applications, and the Secrets and ConfigMaps about clusters and repositories. It
+// writes no more than package refresh asks for: an annotation, an Event, a Lease, and ConfigMaps of our own. What it may not read is an
+// error that says so; it never has the content of a Secret.
 package kube
 
 import (
@@ -32,11 +33,13 @@ import (
 type Config struct {
 	// Kubeconfig is a file; "" is the cluster that this process runs in, or that of Merged.
 	Kubeconfig string
-	// Merged are the files of $KUBECONFIG, merged as kubectl does: the first that has a value wins, and files that do not exist are skipped. Nil is none.
+	// Merged are the files of $KUBECONFIG, merged as kubectl does: the first that has a value wins, and files that do not exist are
+	// skipped. Nil is none.
 	Merged []string
 	// Namespace is Argo CD's; "" is that of this process, or else argocd.
 	Namespace string
-	// Secrets are the names of Argo CD's Secrets to get one by one, where the right to list them is not given. Nil lists those with Argo CD's labels.
+	// Secrets are the names of Argo CD's Secrets to get one by one, where the right to list them is not given. Nil lists those with Argo
+	// CD's labels.
 	Secrets []string
 }
 
@@ -196,7 +199,10 @@ func (c *Client) Children(ctx context.Context, p argo.Ref) (*parent.Children, er
 		r, _ := item.(map[string]any)
 		// Argo CD does not prune hooks.
 		if hook, _ := r["hook"].(bool); !hook && isApplication(r) {
-			out.Applications = append(out.Applications, argo.Ref{Namespace: manifest.String(r, "namespace"), Name: manifest.String(r, "name")})
+			out.Applications = append(out.Applications, argo.Ref{
+				Namespace: manifest.String(r, "namespace"),
+				Name:      manifest.String(r, "name"),
+			})
 		}
 	}
 	out.Pruned, out.PrunedAt = pruned(manifest.Map(o, "status", "operationState"))

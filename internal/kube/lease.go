@@ -110,7 +110,10 @@ func (l *Lease) acquire(ctx context.Context) (bool, error) {
 	if apierrors.IsNotFound(err) {
 		// It is not part of the installation: Argo CD, which may install us, does not manage Leases.
 		o, err = client.Create(ctx, &unstructured.Unstructured{Object: map[string]any{
-			"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": map[string]any{"name": l.Name, "namespace": l.Client.Namespace},
+			"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": map[string]any{
+				"name":      l.Name,
+				"namespace": l.Client.Namespace,
+			},
 		}}, metav1.CreateOptions{FieldManager: manager})
 	}
 	if err != nil {

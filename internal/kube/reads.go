@@ -125,7 +125,8 @@ func (c *Client) publish(ctx context.Context, name string, changes map[string]s3
 	}
 	for _, key := range slices.Sorted(maps.Keys(changes)) {
 		r := changes[key]
-		if old, err := s3source.DecodeReads([]byte(there[key])); err == nil && (old.At.After(r.At) || old.Same(r) && (len(r.Marks) == 0 || old.Project == r.Project && !old.Changed(r.Marks))) {
+		if old, err := s3source.DecodeReads([]byte(there[key])); err == nil &&
+			(old.At.After(r.At) || old.Same(r) && (len(r.Marks) == 0 || old.Project == r.Project && !old.Changed(r.Marks))) {
 			continue
 		}
 		text, err := r.Encode()
@@ -139,7 +140,8 @@ func (c *Client) publish(ctx context.Context, name string, changes map[string]s3
 		}
 		for _, other := range evicted {
 			data[other] = nil
-			errs = append(errs, fmt.Errorf("what %s reads is no longer published: ConfigMap %s is full, and its project has the most of it", other, name))
+			errs = append(errs, fmt.Errorf("what %s reads is no longer published: ConfigMap %s is full, and its project has the most of it",
+				other, name))
 		}
 		data[key] = string(text)
 	}
@@ -171,7 +173,8 @@ func (c *Client) patchReads(ctx context.Context, name string, data map[string]an
 	if err != nil {
 		return err
 	}
-	_, err = c.meta.Resource(configMaps).Namespace(c.Namespace).Patch(ctx, name, types.MergePatchType, patch, metav1.PatchOptions{FieldManager: manager})
+	_, err = c.meta.Resource(configMaps).Namespace(c.Namespace).Patch(ctx, name, types.MergePatchType, patch,
+		metav1.PatchOptions{FieldManager: manager})
 	if err != nil {
 		return explain("writing ConfigMap "+name, err)
 	}

@@ -5,8 +5,8 @@ import (
 	"errors"
 )
 
-// space is the texts of a ConfigMap. All projects share it: when it is full, the project with the most text gives way to those with less, and gets no more. So no project can
-// keep others from being published, and a cluster with one project may use all of it.
+// space is the texts of a ConfigMap. All projects share it: when it is full, the project with the most text gives way to those with less,
+// and gets no more. So no project can keep others from being published, and a cluster with one project may use all of it.
 type space struct {
 	texts map[string]string // by key
 	size  int
@@ -50,7 +50,8 @@ func (s *space) remove(key string) {
 	}
 }
 
-// evict removes texts until there is room: always the largest of the project that has the most, as long as that is more than this project will have. It removes none if that is not enough.
+// evict removes texts until there is room: always the largest of the project that has the most, as long as that is more than this project
+// will have. It removes none if that is not enough.
 func (s *space) evict(room, more int, project string) (evicted []string, err error) {
 	s.count()
 	mine, excess := s.projects[project]+more, 0

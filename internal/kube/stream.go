@@ -18,11 +18,13 @@ import (
 	"github.com/argosy-cd/argosy/internal/manifest"
 )
 
-// Applications are written by tenants, and a decoded one takes fifty times its text. So they are read as a stream, one at a time, and only the fields that are needed are kept.
+// Applications are written by tenants, and a decoded one takes fifty times its text. So they are read as a stream, one at a time, and only
+// the fields that are needed are kept.
 const (
 	// firstPage is how many Applications are asked for at once.
 	firstPage = 100
-	// maxPage bounds the bytes of a page. A larger one is asked for again with fewer Applications, so that one page never takes longer than a request may.
+	// maxPage bounds the bytes of a page. A larger one is asked for again with fewer Applications, so that one page never takes longer than
+	// a request may.
 	maxPage = 32 << 20
 	// maxObject bounds one Application. A Kubernetes API server takes 3 MiB, and etcd 1.5 MiB unless it is told otherwise.
 	maxObject = 4 << 20
@@ -45,7 +47,8 @@ type listing struct {
 	fields    manifest.Fields // that are kept, besides name, namespace and version
 }
 
-// list calls item for each Application, and returns the version of the list. An item may be told twice. Of one that is too large, item gets its name, and why. It does not keep others from being read.
+// list calls item for each Application, and returns the version of the list. An item may be told twice. Of one that is too large, item gets
+// its name, and why. It does not keep others from being read.
 func (c *Client) list(ctx context.Context, l listing, item func(o manifest.Object, large error)) (version string, err error) {
 	l.fields = withIdentity(l.fields)
 	options := metav1.ListOptions{Limit: firstPage}
@@ -64,7 +67,9 @@ func (c *Client) list(ctx context.Context, l listing, item func(o manifest.Objec
 	}
 }
 
-func (c *Client) page(ctx context.Context, l listing, options metav1.ListOptions, item func(o manifest.Object, large error)) (page metav1.ListMeta, err error) {
+func (c *Client) page(ctx context.Context, l listing, options metav1.ListOptions,
+	item func(o manifest.Object, large error),
+) (page metav1.ListMeta, err error) {
 	r := applicationsIn(c.read, l.namespace).Param("limit", strconv.FormatInt(options.Limit, 10))
 	if options.Continue != "" {
 		r = r.Param("continue", options.Continue)
@@ -82,7 +87,8 @@ func (c *Client) page(ctx context.Context, l listing, options metav1.ListOptions
 
 // watch opens a stream of events.
 func (c *Client) watch(ctx context.Context, namespace, version string) (io.ReadCloser, error) {
-	return applicationsIn(c.endless, namespace).Param("watch", "true").Param("allowWatchBookmarks", "true").Param("resourceVersion", version).Stream(ctx)
+	return applicationsIn(c.endless, namespace).Param("watch", "true").Param("allowWatchBookmarks", "true").Param("resourceVersion",
+		version).Stream(ctx)
 }
 
 // application reads one Application.
@@ -97,7 +103,8 @@ func (c *Client) application(ctx context.Context, app argo.Ref, fields manifest.
 }
 
 func applicationsIn(client rest.Interface, namespace string) *rest.Request {
-	return client.Get().AbsPath("/apis", applications.Group, applications.Version).NamespaceIfScoped(namespace, namespace != metav1.NamespaceAll).
+	return client.Get().AbsPath("/apis", applications.Group, applications.Version).NamespaceIfScoped(namespace,
+		namespace != metav1.NamespaceAll).
 		Resource(applications.Resource).SetHeader("Accept", "application/json")
 }
 

@@ -38,14 +38,16 @@ type Watcher struct {
 // instead is how long some namespaces are watched where all of them are forbidden, before that is tried again.
 const instead = time.Minute
 
-// watching is how long is waited before a watch is begun again. One that is forbidden is tried again, too: an API server that has just started forbids everything.
+// watching is how long is waited before a watch is begun again. One that is forbidden is tried again, too: an API server that has just
+// started forbids everything.
 var watching = retry.Backoff{First: 500 * time.Millisecond, Last: 15 * time.Second}
 
 // Watch tells about the Applications in Argo CD's namespace and in others, and about each change, until the context ends. Namespaces
 // may be patterns: then all namespaces are watched, or, where that is forbidden, those that are none.
 //
-// Unlike client-go's reflector it decodes one Application at a time, and of that only the fields that a refresh.App needs: neither thousands of Applications nor a
-// few large ones fit into a small container. An Application over a limit is not followed; Failed gets its name.
+// Unlike client-go's reflector it decodes one Application at a time, and of that only the fields that a refresh.App needs: neither
+// thousands of Applications nor a few large ones fit into a small container. An Application over a limit is not followed; Failed gets its
+// name.
 func (c *Client) Watch(ctx context.Context, namespaces []string, w Watcher) {
 	namespaces = append([]string{c.Namespace}, namespaces...)
 	slices.Sort(namespaces)

@@ -197,7 +197,8 @@ func TestWatchForbidden(t *testing.T) {
 	f.expect(f.follow(`/^o.+r$/`), "seen argocd/a", "seen other/x", "listed ", "synced")
 	// Without the right to that, at least Argo CD's own is.
 	f = &feed{T: t, version: 7, apps: []string{"argocd/a", "other/x", "team-a/b"}, forbid: map[string]bool{"": true}}
-	f.expect(f.follow("team-*"), "failed watching Applications in all namespaces: forbidden: may not", "seen argocd/a", "listed argocd", "synced")
+	f.expect(f.follow("team-*"), "failed watching Applications in all namespaces: forbidden: may not", "seen argocd/a", "listed argocd",
+		"synced")
 }
 
 // TestWatchLarge: large Applications take little memory, and those over a limit are left out by name and keep no others waiting.
@@ -207,7 +208,8 @@ func TestWatchLarge(t *testing.T) {
 		"argocd/m-sources": `{"sources": [` + strings.Repeat(`{},`, 100_000) + `{}]}`,
 		"argocd/m-url":     `{"source": {"repoURL": "` + strings.Repeat("x", 1<<20) + `"}}`,
 	}}
-	parameters := `{"project": "evil", "source": {"repoURL": "http://x", "helm": {"parameters": [` + strings.Repeat(`{"name":""},`, 110_000) + `{}]}}}`
+	parameters := `{"project": "evil", "source": {"repoURL": "http://x", "helm": {"parameters": [` +
+		strings.Repeat(`{"name":""},`, 110_000) + `{}]}}}`
 	for i := range 30 {
 		id := fmt.Sprintf("argocd/large-%02d", i)
 		f.apps, f.specs[id] = append(f.apps, id), parameters

@@ -6,7 +6,8 @@ import (
 	"fmt"
 )
 
-// Fields are the fields of an object that Pick keeps. Nil keeps a text, a number or a boolean. The fields of a list are those of its elements.
+// Fields are the fields of an object that Pick keeps. Nil keeps a text, a number or a boolean. The fields of a list are those of its
+// elements.
 type Fields map[string]Fields
 
 // pickCost is about what a value takes in memory beside its text. An empty object of two bytes is a map.
@@ -19,8 +20,9 @@ func (e *PickError) Error() string {
 	return fmt.Sprintf("the fields of it that are needed have more than %d KiB", e.Limit>>10)
 }
 
-// Pick decodes some fields of a JSON object. It skips all others, so they cost no memory. The fields that it keeps may have limit bytes, each with a surcharge;
-// beyond that the error is a *PickError. With an error the Object has the fields before it, so data may be the beginning of a larger object.
+// Pick decodes some fields of a JSON object. It skips all others, so they cost no memory. The fields that it keeps may have limit bytes,
+// each with a surcharge; beyond that the error is a *PickError. With an error the Object has the fields before it, so data may be the
+// beginning of a larger object.
 func Pick(data []byte, want Fields, limit int) (Object, error) {
 	p := &picker{dec: json.NewDecoder(bytes.NewReader(data)), limit: limit, left: limit}
 	v, err := p.value(want, false)

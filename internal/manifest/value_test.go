@@ -16,10 +16,16 @@ import (
 // TestValues: how scalars are read: by YAML 1.1, and with numbers that lose nothing.
 func TestValues(t *testing.T) {
 	for text, want := range map[string]any{
-		"": nil, "~": nil, "yes": true, "off": false, `"yes"`: "yes", "y": true, "012": int64(10), "0x1f": int64(31), "1_000": int64(1000), "-9223372036854775808": int64(math.MinInt64),
-		"9223372036854775808": json.Number("9223372036854775808"), "18446744073709551615": json.Number("18446744073709551615"), "1.5": 1.5, "1e3": int64(1000), "1e21": 1e21, "2001-01-01": "2001-01-01",
-		"[1, a]": []any{int64(1), "a"}, "{1: a, true: b}": map[string]any{"1": "a", "true": "b"}, "a: &a [1]\nb: *a": map[string]any{"a": []any{int64(1)}, "b": []any{int64(1)}},
-		"a: &a {x: 1}\nb: {<<: *a, z: 2}": map[string]any{"a": map[string]any{"x": int64(1)}, "b": map[string]any{"x": int64(1), "z": int64(2)}},
+		"": nil, "~": nil, "yes": true, "off": false, `"yes"`: "yes", "y": true, "012": int64(10), "0x1f": int64(31), "1_000": int64(1000),
+		"-9223372036854775808": int64(math.MinInt64),
+		"9223372036854775808":  json.Number("9223372036854775808"), "18446744073709551615": json.Number("18446744073709551615"), "1.5": 1.5,
+		"1e3": int64(1000), "1e21": 1e21, "2001-01-01": "2001-01-01",
+		"[1, a]": []any{int64(1), "a"}, "{1: a, true: b}": map[string]any{"1": "a", "true": "b"},
+		"a: &a [1]\nb: *a": map[string]any{"a": []any{int64(1)}, "b": []any{int64(1)}},
+		"a: &a {x: 1}\nb: {<<: *a, z: 2}": map[string]any{
+			"a": map[string]any{"x": int64(1)},
+			"b": map[string]any{"x": int64(1), "z": int64(2)},
+		},
 	} {
 		got, err := manifest.Value([]byte(text))
 		if diff := cmp.Diff(want, got); diff != "" || err != nil {
@@ -43,12 +49,33 @@ func TestReaders(t *testing.T) {
 		text string
 		want map[string]string // the value as JSON, or an error
 	}{
-		{`{"a": 1, "a": 2}`, map[string]string{"Value": `error: line 1: key "a" already set in map`, "LooseValue": `{"a":2}`, "JSON": `{"a":2}`, "Unmarshal": `{"a":2}`}},
-		{`{"a": 1} {"b": 2}`, map[string]string{"Value": `{"a":1}`, "LooseValue": `{"a":1}`, "JSON": "error: more data after the value", "Unmarshal": `{"a":1}`}},
-		{"a: b", map[string]string{"Value": `{"a":"b"}`, "LooseValue": `{"a":"b"}`, "JSON": "error: invalid character 'a' looking for beginning of value", "Unmarshal": `{"a":"b"}`}},
-		{"a: 12345678901234567890", map[string]string{"Value": `{"a":12345678901234567890}`, "LooseValue": `{"a":12345678901234567890}`, "Unmarshal": `{"a":12345678901234567000}`}},
-		{"a: " + strings.Repeat("[", 300) + strings.Repeat("]", 300), map[string]string{"Value": "error: values are nested deeper than 200", "LooseValue": "error: values are nested deeper than 200"}},
-		{strings.Repeat(" ", manifest.MaxBytes+1), map[string]string{"Value": "limit", "LooseValue": "limit", "JSON": "limit", "Unmarshal": "limit"}},
+		{`{"a": 1, "a": 2}`, map[string]string{
+			"Value": `error: line 1: key "a" already set in map`, "LooseValue": `{"a":2}`,
+			"JSON": `{"a":2}`, "Unmarshal": `{"a":2}`,
+		}},
+		{`{"a": 1} {"b": 2}`, map[string]string{
+			"Value": `{"a":1}`, "LooseValue": `{"a":1}`, "JSON": "error: more data after the value",
+			"Unmarshal": `{"a":1}`,
+		}},
+		{"a: b", map[string]string{
+			"Value": `{"a":"b"}`, "LooseValue": `{"a":"b"}`,
+			"JSON": "error: invalid character 'a' looking for beginning of value", "Unmarshal": `{"a":"b"}`,
+		}},
+		{"a: 12345678901234567890", map[string]string{
+			"Value": `{"a":12345678901234567890}`, "LooseValue": `{"a":12345678901234567890}`,
+			"Unmarshal": `{"a":12345678901234567000}`,
+		}},
+		{
+			"a: " + strings.Repeat("[", 300) + strings.Repeat("]", 300),
+			map[string]string{
+				"Value":      "error: values are nested deeper than 200",
+				"LooseValue": "error: values are nested deeper than 200",
+			},
+		},
+		{strings.Repeat(" ", manifest.MaxBytes+1), map[string]string{
+			"Value": "limit", "LooseValue": "limit", "JSON": "limit",
+			"Unmarshal": "limit",
+		}},
 	} {
 		for name, want := range tt.want {
 			v, err := readers[name](tt.text)
@@ -104,12 +131,21 @@ func TestFind(t *testing.T) {
 			t.Errorf("%v: %q", path, got)
 		}
 	}
-	for _, path := range [][]string{nil, {"spec"}, {"spec", "number"}, {"spec", "list"}, {"spec", "list", "x"}, {"spec", "name", "x"}, {"status", "phase"}} {
+	for _, path := range [][]string{
+		nil,
+		{"spec"},
+		{"spec", "number"},
+		{"spec", "list"},
+		{"spec", "list", "x"},
+		{"spec", "name", "x"},
+		{"status", "phase"},
+	} {
 		if got := manifest.String(o, path...); got != "" {
 			t.Errorf("%v: %q", path, got)
 		}
 	}
-	if manifest.Map(o, "spec", "name") != nil || manifest.Map(o, "spec")["name"] != "a" || len(manifest.Map(o)) != 2 || manifest.Map(nil, "x") != nil {
+	if manifest.Map(o, "spec", "name") != nil || manifest.Map(o, "spec")["name"] != "a" || len(manifest.Map(o)) != 2 ||
+		manifest.Map(nil, "x") != nil {
 		t.Error("Map")
 	}
 	for text, want := range map[string]string{"apps/v1": "apps", "v1": "", "": "", "/v1": ""} {
@@ -118,7 +154,8 @@ func TestFind(t *testing.T) {
 		}
 	}
 	for want, v := range map[string]any{
-		"null": nil, "a string": "", "a boolean": true, "a number": json.Number("1"), "a list": []any{}, "an object": map[string]any{}, "a int": 1,
+		"null": nil, "a string": "", "a boolean": true, "a number": json.Number("1"), "a list": []any{}, "an object": map[string]any{},
+		"a int": 1,
 	} {
 		if got := manifest.TypeName(v); got != want {
 			t.Errorf("%v: %s, want %s", v, got, want)
@@ -150,7 +187,8 @@ func TestCopy(t *testing.T) {
 // TestWrite: bytes that are written, and writers that fail.
 func TestWrite(t *testing.T) {
 	var b bytes.Buffer
-	if err := errors.Join(manifest.WriteYAML(&b, manifest.Object{"b": "x"}, manifest.Object{}), manifest.WriteJSON(&b, map[string]any{"b": "<a&b>", "a": []string{"x"}})); err != nil {
+	if err := errors.Join(manifest.WriteYAML(&b, manifest.Object{"b": "x"}, manifest.Object{}),
+		manifest.WriteJSON(&b, map[string]any{"b": "<a&b>", "a": []string{"x"}})); err != nil {
 		t.Error(err)
 	}
 	want := "---\nb: x\n---\n{}\n{\n  \"a\": [\n    \"x\"\n  ],\n  \"b\": \"<a&b>\"\n}\n"
@@ -177,8 +215,10 @@ func (full) Write([]byte) (int, error) { return 0, errFull }
 // TestAppendOthers: values that no decoder returns are written, too.
 func TestAppendOthers(t *testing.T) {
 	for want, v := range map[string]any{
-		"null\n": math.NaN(), "text\n": "text", "{}\n": map[string]any{}, "[]\n": []any{}, "- 1\n": []any{1}, "12345678901234567890\n": json.Number("12345678901234567890"),
-		"a: [\"x\",\"y\"]\n": map[string]any{"a": []string{"x", "y"}}, "a: null\n": map[string]any{"a": func() {}}, "1.0e+21\n": 1e21, "5\n": 5.0,
+		"null\n": math.NaN(), "text\n": "text", "{}\n": map[string]any{}, "[]\n": []any{}, "- 1\n": []any{1},
+		"12345678901234567890\n": json.Number("12345678901234567890"),
+		"a: [\"x\",\"y\"]\n":     map[string]any{"a": []string{"x", "y"}}, "a: null\n": map[string]any{"a": func() {}}, "1.0e+21\n": 1e21,
+		"5\n": 5.0,
 	} {
 		if got := string(manifest.AppendYAML(nil, v)); got != want {
 			t.Errorf("%v: %q, want %q", v, got, want)

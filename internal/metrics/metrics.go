@@ -1,5 +1,6 @@
-// Package metrics is the door to Prometheus: counters, gauges and histograms by name, with their labels, and the page that serves them. A metric is registered when it is made;
-// a second one of the same name is a mistake in the program, and panics. Metrics without labels are there from the start, others with the first value of their labels.
+// Package metrics is the door to Prometheus: counters, gauges and histograms by name, with their labels, and the page that serves them. A
+// metric is registered when it is made; a second one of the same name is a mistake in the program, and panics. Metrics without labels are
+// there from the start, others with the first value of their labels.
 package metrics
 
 import (
@@ -65,7 +66,9 @@ func (r *Registry) Read(name, help string, value func() int) {
 
 // ReadCounter is like Read, for a number that only grows.
 func (r *Registry) ReadCounter(name, help string, value func() int) {
-	r.inner.MustRegister(prometheus.NewCounterFunc(prometheus.CounterOpts{Name: name, Help: help}, func() float64 { return float64(value()) }))
+	r.inner.MustRegister(prometheus.NewCounterFunc(prometheus.CounterOpts{Name: name, Help: help}, func() float64 {
+		return float64(value())
+	}))
 }
 
 // Histogram counts observations by their size, for each value of its labels.
@@ -73,7 +76,10 @@ type Histogram struct{ vec *prometheus.HistogramVec }
 
 // Histogram adds a histogram with buckets.
 func (r *Registry) Histogram(name, help string, b Buckets, labels ...string) Histogram {
-	h := Histogram{prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: name, Help: help, Buckets: prometheus.ExponentialBuckets(b.First, b.Factor, b.Number)}, labels)}
+	h := Histogram{prometheus.NewHistogramVec(prometheus.HistogramOpts{
+		Name: name, Help: help,
+		Buckets: prometheus.ExponentialBuckets(b.First, b.Factor, b.Number),
+	}, labels)}
 	r.inner.MustRegister(h.vec)
 	return h
 }

@@ -46,8 +46,10 @@ func TestPage(t *testing.T) {
 	took.Observe(0.5, "get")
 	took.Observe(5, "get")
 	want := []string{
-		`a_total{result="ok",sender="sns"} 1`, `a_total{result="ok",sender="sqs"} 3`, "b_total 0", `c_info{version="3.5"} 1`, "d 0", "e 7", "f_total 14",
-		`g_seconds_bucket{method="get",le="1"} 1`, `g_seconds_bucket{method="get",le="10"} 2`, `g_seconds_bucket{method="get",le="+Inf"} 2`, `g_seconds_sum{method="get"} 5.5`, `g_seconds_count{method="get"} 2`,
+		`a_total{result="ok",sender="sns"} 1`, `a_total{result="ok",sender="sqs"} 3`, "b_total 0", `c_info{version="3.5"} 1`, "d 0", "e 7",
+		"f_total 14",
+		`g_seconds_bucket{method="get",le="1"} 1`, `g_seconds_bucket{method="get",le="10"} 2`, `g_seconds_bucket{method="get",le="+Inf"} 2`,
+		`g_seconds_sum{method="get"} 5.5`, `g_seconds_count{method="get"} 2`,
 	}
 	if diff := cmp.Diff(want, page(r)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)

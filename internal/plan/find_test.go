@@ -38,9 +38,12 @@ func TestOnly(t *testing.T) {
 		plan      *Plan
 		want, err string
 	}{
-		"one":         {plan: boot(app("web")), want: "web"},
-		"none":        {plan: &Plan{}},
-		"applied":     {plan: &Plan{Root: &Application{Applied: true, Items: []*Item{configMap("x", ""), child(0, app("web"))}}}, want: "web"},
+		"one":  {plan: boot(app("web")), want: "web"},
+		"none": {plan: &Plan{}},
+		"applied": {
+			plan: &Plan{Root: &Application{Applied: true, Items: []*Item{configMap("x", ""), child(0, app("web"))}}},
+			want: "web",
+		},
 		"only others": {plan: &Plan{Root: &Application{Applied: true, Items: []*Item{configMap("x", "")}}}},
 		"several": {
 			plan: &Plan{Root: &Application{Applied: true, Items: []*Item{child(0, app("a")), child(0, app("b"))}}},
@@ -75,7 +78,9 @@ func TestNotFound(t *testing.T) {
 		{name: "no", want: `there is no Application "no"; unknown parts of hides may have it`},
 	} {
 		typed := ""
-		err := NotFound{Plans: []*Plan{p, p}, Allowed: func(string) bool { return c.allowed }, Similar: func(name string, names []string) []string {
+		err := NotFound{Plans: []*Plan{p, p}, Allowed: func(string) bool {
+			return c.allowed
+		}, Similar: func(name string, names []string) []string {
 			if typed = name; len(names) != 6 {
 				t.Errorf("%v", names)
 			}
@@ -102,12 +107,25 @@ func TestRootsAmong(t *testing.T) {
 		candidates string // name=path
 		want       string
 	}{
-		"a tree":            {memory{"apps/a.yaml": application("a", "a", "0"), "a/x.yaml": configMap}, "root=apps a=a", "root"},
-		"two trees":         {memory{"apps/a.yaml": application("a", "a", "0"), "more/b.yaml": application("b", "a", "0"), "a/x.yaml": configMap}, "root=apps other=more a=a b=a", "root other"},
-		"in the middle":     {memory{"apps/a.yaml": application("a", "deep", "0"), "deep/b.yaml": application("b", "b", "0"), "b/x.yaml": configMap}, "a=deep root=apps", "root"},
-		"a circle":          {memory{"one/b.yaml": application("b", "two", "0"), "two/a.yaml": application("a", "one", "0")}, "b=two a=one", "b"},
-		"none has any":      {memory{"a/x.yaml": configMap}, "a=a b=a", ""},
-		"it deploys itself": {memory{"apps/root.yaml": application("root", "apps", "0"), "apps/a.yaml": application("a", "a", "0"), "a/x.yaml": configMap}, "root=apps a=a", "root"},
+		"a tree": {memory{"apps/a.yaml": application("a", "a", "0"), "a/x.yaml": configMap}, "root=apps a=a", "root"},
+		"two trees": {memory{
+			"apps/a.yaml": application("a", "a", "0"), "more/b.yaml": application("b", "a", "0"),
+			"a/x.yaml": configMap,
+		}, "root=apps other=more a=a b=a", "root other"},
+		"in the middle": {memory{
+			"apps/a.yaml": application("a", "deep", "0"), "deep/b.yaml": application("b", "b", "0"),
+			"b/x.yaml": configMap,
+		}, "a=deep root=apps", "root"},
+		"a circle": {
+			memory{"one/b.yaml": application("b", "two", "0"), "two/a.yaml": application("a", "one", "0")},
+			"b=two a=one",
+			"b",
+		},
+		"none has any": {memory{"a/x.yaml": configMap}, "a=a b=a", ""},
+		"it deploys itself": {memory{
+			"apps/root.yaml": application("root", "apps", "0"), "apps/a.yaml": application("a", "a", "0"),
+			"a/x.yaml": configMap,
+		}, "root=apps a=a", "root"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var docs []manifest.Document

@@ -8,8 +8,8 @@ import (
 	"github.com/argosy-cd/argosy/internal/manifest"
 )
 
-// RootsAmong returns those candidates that deploy others and that no other candidate deploys; the plan is one of all candidates. Of those that
-// deploy each other, as sets that are deployed by one of their own Applications do, the first is the root.
+// RootsAmong returns those candidates that deploy others and that no other candidate deploys; the plan is one of all candidates. Of those
+// that deploy each other, as sets that are deployed by one of their own Applications do, the first is the root.
 func (p *Plan) RootsAmong(candidates []manifest.Document) []manifest.Document {
 	g := newDeployments(p)
 	var out []manifest.Document

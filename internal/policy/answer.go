@@ -13,8 +13,8 @@ import (
 // maxProblems bounds the problems of an answer that are reported, and the warnings that have details. Each object can have some.
 const maxProblems = 100
 
-// Answer returns nil if a plugin may answer with objects for a parent, whichever plugin it is. Objects without a namespace are deployed to that of the
-// parent's destination. The warnings are about objects that Argo CD takes and does not deploy.
+// Answer returns nil if a plugin may answer with objects for a parent, whichever plugin it is. Objects without a namespace are deployed to
+// that of the parent's destination. The warnings are about objects that Argo CD takes and does not deploy.
 func (p *Policy) Answer(parent Parent, destination string, objects []manifest.Object) (warnings []string, err error) {
 	var errs []error
 	for _, o := range objects {
@@ -24,17 +24,21 @@ func (p *Policy) Answer(parent Parent, destination string, objects []manifest.Ob
 		}
 		// Also of Applications that only look as if they were of another kind.
 		if _, ok := o["items"].([]any); ok {
-			errs = append(errs, fmt.Errorf("%s: Argo CD takes an object with a list items for that list, and deploys what is in it instead", title(o)))
+			errs = append(errs, fmt.Errorf("%s: Argo CD takes an object with a list items for that list, and deploys what is in it instead",
+				title(o)))
 		}
 		hook, unknown := order.UnknownHook(o)
 		own := manifest.Group(o) == argo.Group && isOwn(manifest.String(o, "kind"))
 		switch {
 		case unknown && own:
-			errs = append(errs, fmt.Errorf("%s: the hook type %s is refused: Argo CD does not know it, so it would not deploy the object, and delete it if it is there", title(o), quote(hook)))
+			errs = append(errs, fmt.Errorf("%s: the hook type %s is refused: Argo CD does not know it, so it would not deploy the "+
+				"object, and delete it if it is there", title(o), quote(hook)))
 		case unknown && len(warnings) >= maxProblems:
 			warnings = append(warnings, "one more object has a hook type that Argo CD does not know")
 		case unknown:
-			warnings = append(warnings, fmt.Sprintf("%s: Argo CD does not know the hook type %s, so it does not deploy the object, and deletes it if it is there", title(o), quote(hook)))
+			warnings = append(warnings,
+				fmt.Sprintf("%s: Argo CD does not know the hook type %s, so it does not deploy the object, and deletes it if it is there",
+					title(o), quote(hook)))
 		}
 		if own {
 			errs = append(errs, p.own(parent, destination, o)...)
@@ -58,10 +62,12 @@ func (p *Policy) own(parent Parent, destination string, o manifest.Object) (errs
 		errs = append(errs, fmt.Errorf("%s: operation is refused: it syncs from any source, past the policy", title(o)))
 	}
 	if present(o["status"]) {
-		errs = append(errs, fmt.Errorf("%s: status is refused: Argo CD goes on with an operation that is in it, past the policy; remove status from the manifest", title(o)))
+		errs = append(errs, fmt.Errorf("%s: status is refused: Argo CD goes on with an operation that is in it, past the policy; remove "+
+			"status from the manifest", title(o)))
 	}
 	if kind == argo.KindApplicationSet {
-		return append(errs, fmt.Errorf("%s is refused: Argo CD would generate Applications from it, past the policy; use the plugin appset, which asks the policy about them", title(o)))
+		return append(errs, fmt.Errorf("%s is refused: Argo CD would generate Applications from it, past the policy; use the plugin "+
+			"appset, which asks the policy about them", title(o)))
 	}
 	ref := Ref(o, destination)
 	err := p.Application(parent, Child{

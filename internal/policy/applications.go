@@ -35,10 +35,13 @@ type Parent struct {
 	Admin bool
 }
 
-// ParentOf is the application of a call. Namespace is Argo CD's own, and admins are the projects of administrators; a project that is not known is not one of
-// them.
+// ParentOf is the application of a call. Namespace is Argo CD's own, and admins are the projects of administrators; a project that is not
+// known is not one of them.
 func ParentOf(c argo.Call, namespace string, admins []string) Parent {
-	return Parent{Project: c.Project, Namespace: cmp.Or(c.AppNamespace, namespace), Admin: c.Project != "" && slices.Contains(admins, c.Project)}
+	return Parent{
+		Project: c.Project, Namespace: cmp.Or(c.AppNamespace, namespace),
+		Admin: c.Project != "" && slices.Contains(admins, c.Project),
+	}
 }
 
 // Child is an Application that is generated.
@@ -74,9 +77,12 @@ func (p *Policy) application(parent Parent, c Child) error {
 		case parent.Project == "":
 			return errors.New("refused: the parent's project is not known, ARGOCD_APP_PROJECT_NAME is not set")
 		case c.Project != parent.Project:
-			return fmt.Errorf("project %s is refused: its parent is in project %q, which may generate for itself only; a rule in projects[].applications of the policy file can allow more (--policy), or make it a project of administrators (--admin-projects)", quote(c.Project), parent.Project)
+			return fmt.Errorf("project %s is refused: its parent is in project %q, which may generate for itself only; a rule in "+
+				"projects[].applications of the policy file can allow more (--policy), or make it a project of administrators "+
+				"(--admin-projects)", quote(c.Project), parent.Project)
 		case c.Namespace != parent.Namespace:
-			return fmt.Errorf("namespace %s is refused: its parent is in namespace %q; a rule in projects[].applications of the policy file can allow more (--policy)", quote(c.Namespace), parent.Namespace)
+			return fmt.Errorf("namespace %s is refused: its parent is in namespace %q; a rule in projects[].applications of the policy "+
+				"file can allow more (--policy)", quote(c.Namespace), parent.Namespace)
 		}
 		return nil
 	}
@@ -98,7 +104,8 @@ func (r ApplicationRule) allows(parent Parent, c Child) (reason string, passed i
 	case len(r.Namespaces) > 0 && !matchAny(r.Namespaces, c.Namespace):
 		return fmt.Sprintf("namespaces does not include %s", quote(c.Namespace)), 1
 	case len(r.Destinations) > 0 && !slices.ContainsFunc(r.Destinations, func(d Destination) bool { return d.allows(c) }):
-		return fmt.Sprintf("destinations does not include namespace %s of %s", quote(c.Destination), words.Shorten(cmp.Or(c.Server, c.Cluster), maxQuoted)), 2
+		return fmt.Sprintf("destinations does not include namespace %s of %s", quote(c.Destination),
+			words.Shorten(cmp.Or(c.Server, c.Cluster), maxQuoted)), 2
 	}
 	for _, repository := range c.Repositories {
 		if !r.reads(repository) {
@@ -118,9 +125,12 @@ func (r ApplicationRule) reads(repository string) bool {
 	if len(r.Repositories) == 0 || slices.Contains(r.Repositories, "*") {
 		return true
 	}
-	// A path that leads up again would be below what it is not, and a query could end like the host of a pattern. A server may decode a path again, so an encoded % is refused, too.
+	// A path that leads up again would be below what it is not, and a query could end like the host of a pattern. A server may decode a
+	// path again, so an encoded % is refused, too.
 	decoded, err := url.PathUnescape(repository)
-	if err != nil || strings.ContainsAny(decoded, "%?#\\ \t\n") || slices.ContainsFunc(strings.Split(decoded, "/"), func(s string) bool { return s == "." || s == ".." }) {
+	if err != nil || strings.ContainsAny(decoded, "%?#\\ \t\n") || slices.ContainsFunc(strings.Split(decoded, "/"), func(s string) bool {
+		return s == "." || s == ".."
+	}) {
 		return false
 	}
 	return below(r.Repositories, strings.TrimSuffix(repository, "/"))
@@ -133,7 +143,8 @@ func (p *Policy) Generator(parent Parent, repository string) error {
 		if parent.Admin {
 			return nil
 		}
-		return fmt.Errorf("project %q may use credentials of repositories of its own only; a rule in projects[].applications of the policy file can allow more (--policy)", parent.Project)
+		return fmt.Errorf("project %q may use credentials of repositories of its own only; a rule in projects[].applications of the "+
+			"policy file can allow more (--policy)", parent.Project)
 	}
 	return p.decide(parent.Project, "applications", "no Applications", func(project Project) (rules []attempt) {
 		for _, rule := range project.Applications {

@@ -48,10 +48,14 @@ type Source struct {
 func Fields() manifest.Fields {
 	source := manifest.Fields{"repoURL": nil, "targetRevision": nil, "path": nil, "plugin": {"name": nil}}
 	return manifest.Fields{
-		"metadata": {"namespace": nil, "name": nil, "uid": nil, "resourceVersion": nil, "deletionTimestamp": nil, "annotations": {Annotation: nil, skipAnnotation: nil}},
-		"spec":     {"project": nil, "source": source, "sources": source, "syncPolicy": {"automated": {"selfHeal": nil, "enabled": nil}}},
+		"metadata": {
+			"namespace": nil, "name": nil, "uid": nil, "resourceVersion": nil, "deletionTimestamp": nil,
+			"annotations": {Annotation: nil, skipAnnotation: nil},
+		},
+		"spec": {"project": nil, "source": source, "sources": source, "syncPolicy": {"automated": {"selfHeal": nil, "enabled": nil}}},
 		"status": {
-			"sync": {"revision": nil, "revisions": nil}, "sourceType": nil, "sourceTypes": nil, "reconciledAt": nil, "conditions": {"type": nil},
+			"sync": {"revision": nil, "revisions": nil}, "sourceType": nil, "sourceTypes": nil, "reconciledAt": nil,
+			"conditions": {"type": nil},
 		},
 	}
 }
@@ -63,7 +67,8 @@ func NewApp(o manifest.Object) App {
 	_, deleted := manifest.Map(o, "metadata")["deletionTimestamp"]
 	a := App{
 		Ref: argo.Ref{Namespace: manifest.String(o, "metadata", "namespace"), Name: manifest.String(o, "metadata", "name")},
-		UID: manifest.String(o, "metadata", "uid"), Version: manifest.String(o, "metadata", "resourceVersion"), Project: manifest.String(o, "spec", "project"),
+		UID: manifest.String(o, "metadata", "uid"), Version: manifest.String(o, "metadata", "resourceVersion"),
+		Project: manifest.String(o, "spec", "project"),
 		Pending: pending, Leave: deleted || manifest.String(notes, skipAnnotation) == "true",
 	}
 	sources := argo.Sources(o)
@@ -72,7 +77,8 @@ func NewApp(o manifest.Object) App {
 	}
 	for _, s := range sources {
 		a.Sources = append(a.Sources, Source{
-			URL: manifest.String(s, "repoURL"), Target: manifest.String(s, "targetRevision"), Plugin: manifest.String(s, "plugin", "name"), Origin: argo.SourceOrigin(s),
+			URL: manifest.String(s, "repoURL"), Target: manifest.String(s, "targetRevision"), Plugin: manifest.String(s, "plugin", "name"),
+			Origin: argo.SourceOrigin(s),
 		})
 	}
 	sync := manifest.Map(o, "status", "sync")
@@ -124,7 +130,8 @@ type Triggers struct {
 	Clocks *trigger.Clocks
 }
 
-// DefaultHosts are the names of the Service appset-repo in Argo CD's namespace. One of the same name in a tenant's namespace is not trusted.
+// DefaultHosts are the names of the Service appset-repo in Argo CD's namespace. One of the same name in a tenant's namespace is not
+// trusted.
 func DefaultHosts(namespace string) []string {
 	const service = "appset-repo"
 	full := service + "." + namespace

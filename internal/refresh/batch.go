@@ -9,8 +9,8 @@ import (
 	"github.com/argosy-cd/argosy/internal/argo"
 )
 
-// Looks go to hosts that tenants name, and some of these never answer. So projects do not wait for each other: each has its own batch of looks, which may take longer than
-// the interval, and its own slots.
+// Looks go to hosts that tenants name, and some of these never answer. So projects do not wait for each other: each has its own batch of
+// looks, which may take longer than the interval, and its own slots.
 const (
 	// perProject, perHost and looking are how many looks run at once: of one project, at one host, and in all.
 	perProject = 8
@@ -66,7 +66,8 @@ func (f *failures) add(app argo.Ref, err error) {
 	one.times++
 }
 
-// begin reports whether the looks of a project may begin. If earlier ones still run, the hints are kept until these have ended; a tick comes again.
+// begin reports whether the looks of a project may begin. If earlier ones still run, the hints are kept until these have ended; a tick
+// comes again.
 func (c *Controller) begin(project string, only *hints) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -38,7 +38,8 @@ const (
 	hintTimeout = 8 * time.Second
 )
 
-// RunLooks looks at S3 at each tick of the interval, or where there are hints, until the context ends. It does not wait for looks that take long.
+// RunLooks looks at S3 at each tick of the interval, or where there are hints, until the context ends. It does not wait for looks that take
+// long.
 func (c *Controller) RunLooks(ctx context.Context) {
 	defer c.looks.Wait()
 	timer := time.NewTimer(0)
@@ -104,7 +105,10 @@ func (c *Controller) startLooks(ctx context.Context) (next time.Time) {
 
 // lookAt begins to compare what applications have seen with what is there. It reports whether it is known what they read.
 func (c *Controller) lookAt(ctx context.Context, only *hints) bool {
-	v := &view{c: c, ctx: ctx, only: only, apps: c.known(), now: c.cfg.Now(), tried: map[argo.Ref]map[string]bool{}, batches: map[string]*batch{}}
+	v := &view{
+		c: c, ctx: ctx, only: only, apps: c.known(), now: c.cfg.Now(), tried: map[argo.Ref]map[string]bool{},
+		batches: map[string]*batch{},
+	}
 	v.heads()
 	known := v.reads()
 	if ctx.Err() != nil {

@@ -41,7 +41,10 @@ func (w *world) generate(name, file string) {
 	defer func() { w.store.OnList = quiet }()
 	config := s3source.Config{
 		Open: func(context.Context, triggerfile.Access) (*bucket.Reader, error) {
-			return &bucket.Reader{Store: w.store, Bucket: "bkt", Limits: bucket.Limits{Objects: 1e4, ObjectBytes: 1e6, Bytes: 1e8, Parallel: 4, ParallelBytes: 1e8, Attempts: 1}}, nil
+			return &bucket.Reader{Store: w.store, Bucket: "bkt", Limits: bucket.Limits{
+				Objects: 1e4, ObjectBytes: 1e6, Bytes: 1e8,
+				Parallel: 4, ParallelBytes: 1e8, Attempts: 1,
+			}}, nil
 		},
 		App: argo.Call{Project: "default"},
 	}
@@ -123,8 +126,10 @@ func TestChanged(t *testing.T) {
 	w.store.Set("b/cm.yaml", "x: 1")
 	w.store.Set("b.tgz", "x: 1")
 	files := map[string]string{
-		"a": "bucket: bkt\npath: a", "filtered": "bucket: bkt\npath: a\ninclude: [other*.yaml]\nexclude: [cm.yaml]", "b": "bucket: bkt\npath: b", "archive": "bucket: bkt\npath: b.tgz",
-		"both": "sources: [{bucket: bkt, path: a}, {bucket: bkt, path: b}]", "pinned": "bucket: bkt\npath: a\ndigest: sha256:" + strings.Repeat("0", 64),
+		"a": "bucket: bkt\npath: a", "filtered": "bucket: bkt\npath: a\ninclude: [other*.yaml]\nexclude: [cm.yaml]",
+		"b": "bucket: bkt\npath: b", "archive": "bucket: bkt\npath: b.tgz",
+		"both":   "sources: [{bucket: bkt, path: a}, {bucket: bkt, path: b}]",
+		"pinned": "bucket: bkt\npath: a\ndigest: sha256:" + strings.Repeat("0", 64),
 	}
 	for name, file := range files {
 		w.reader(name, file)
@@ -215,7 +220,8 @@ func TestBucketRepository(t *testing.T) {
 	w.failures = nil
 	w.pass(interval, c)
 	w.want("away", map[string]int{})
-	if got := strings.Join(w.failures, "\n"); got != "argocd/app-0 look for 3 applications: "+url+" is away" && !strings.Contains(got, "look for 3 applications: "+url+" is away") {
+	if got := strings.Join(w.failures, "\n"); got != "argocd/app-0 look for 3 applications: "+url+" is away" &&
+		!strings.Contains(got, "look for 3 applications: "+url+" is away") {
 		t.Error(got)
 	}
 	if len(w.warned) > 0 {
@@ -331,7 +337,8 @@ func TestPolicy(t *testing.T) {
 	w.store.Set("a/cm.yaml", "x: 2")
 	w.pass(interval, c)
 	w.want("refused", map[string]int{})
-	if n := w.listed(); n != 0 || len(w.failures) != 1 || !strings.Contains(w.failures[0], `no entry of projects is for project "default"`) {
+	if n := w.listed(); n != 0 || len(w.failures) != 1 || !strings.Contains(w.failures[0],
+		`no entry of projects is for project "default"`) {
 		t.Errorf("%d listings, %v", n, w.failures)
 	}
 }
@@ -449,7 +456,8 @@ func TestHangingLook(t *testing.T) {
 	w.want("no answer", map[string]int{})
 }
 
-// TestHostThatNeverAnswers: a project whose repositories never answer keeps no other project from being looked at, in this tick or the next, and is asked less often.
+// TestHostThatNeverAnswers: a project whose repositories never answer keeps no other project from being looked at, in this tick or the
+// next, and is asked less often.
 func TestHostThatNeverAnswers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const good = "http://good.example.com/s3/bkt/good.git"
@@ -480,7 +488,10 @@ func TestHostThatNeverAnswers(t *testing.T) {
 		})
 		c.Seen(refresh.App{Ref: ref("good"), Project: "good", Sources: []refresh.Source{{URL: good}}})
 		for i := range 100 {
-			c.Seen(refresh.App{Ref: ref(fmt.Sprint("evil-", i)), Project: "evil", Sources: []refresh.Source{{URL: fmt.Sprintf("http://evil-%d.example.com/s3/bkt/x.git", i)}}})
+			c.Seen(refresh.App{
+				Ref: ref(fmt.Sprint("evil-", i)), Project: "evil",
+				Sources: []refresh.Source{{URL: fmt.Sprintf("http://evil-%d.example.com/s3/bkt/x.git", i)}},
+			})
 		}
 		done := make(chan struct{})
 		go func() { defer close(done); c.RunLooks(ctx) }()

@@ -72,7 +72,10 @@ func (c *Controller) Step(ctx context.Context) (next time.Time) {
 	if len(away) > 0 {
 		// An API that is away is one problem, however many applications have it.
 		r := requests[away[0]]
-		c.cfg.Observe(Event{App: r.app.Ref, Kind: r.kind, Why: r.reasons[0].why, What: fmt.Sprintf("and %d others", len(away)-1), Err: results[away[0]].err})
+		c.cfg.Observe(Event{
+			App: r.app.Ref, Kind: r.kind, Why: r.reasons[0].why, What: fmt.Sprintf("and %d others", len(away)-1),
+			Err: results[away[0]].err,
+		})
 	}
 	return earlier(next, c.breathe(answered, len(requests), len(away)))
 }
@@ -200,7 +203,8 @@ func (c *Controller) settle(r request, now time.Time, res result) time.Time {
 	return now.Add(gap)
 }
 
-const notDeployed = "what is in S3 has changed, but not the revision in Git, which is synced already; without selfHeal Argo CD will not deploy it by itself. Set spec.syncPolicy.automated.selfHeal, or use a bucket repository"
+const notDeployed = "what is in S3 has changed, but not the revision in Git, which is synced already; without selfHeal Argo CD will not " +
+	"deploy it by itself. Set spec.syncPolicy.automated.selfHeal, or use a bucket repository"
 
 // bites reports whether a new look is all that happens.
 func (r request) bites(x reason) bool { return x.kind == Hard && r.app.SyncsOnce }

@@ -195,7 +195,10 @@ func (v *view) reads() bool {
 		t := task{key: fmt.Sprintf("%s %s %s", r.app.Project, r.App, r.Origin), host: cmp.Or(hostOf(r.Sources[0].Endpoint), "S3")}
 		t.fail = func(err error) { v.fail(b, r.App, r.Origin, f, err) }
 		t.look = func(ctx context.Context) error {
-			config := s3source.Config{Open: rounds.open, Policy: rules, App: argo.Call{Project: r.app.Project}, File: "looking at what it reads"}
+			config := s3source.Config{
+				Open: rounds.open, Policy: rules, App: argo.Call{Project: r.app.Project},
+				File: "looking at what it reads",
+			}
 			marks, err := config.Look(ctx, r.Reads)
 			if err != nil {
 				return err

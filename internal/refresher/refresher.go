@@ -1,5 +1,5 @@
-// Package refresher follows the Applications of a cluster and asks Argo CD for a refresh of those that package refresh finds due. It has the log and the metrics about that, and sees to it
-// that one of several processes does it.
+// Package refresher follows the Applications of a cluster and asks Argo CD for a refresh of those that package refresh finds due. It has
+// the log and the metrics about that, and sees to it that one of several processes does it.
 package refresher
 
 import (
@@ -62,13 +62,21 @@ type Refresher struct {
 
 // New returns a refresher that does nothing yet, and adds its metrics.
 func New(cfg Config) *Refresher {
-	r := &Refresher{cfg: cfg, heads: bucketHeads{api: cfg.API, now: cfg.Now, remote: &gitsource.Remote{Now: cfg.Now, KnownHosts: cfg.API.KnownHosts, CA: cfg.API.CA}}}
+	r := &Refresher{cfg: cfg, heads: bucketHeads{
+		api: cfg.API, now: cfg.Now,
+		remote: &gitsource.Remote{Now: cfg.Now, KnownHosts: cfg.API.KnownHosts, CA: cfg.API.CA},
+	}}
 	m := cfg.Metrics
-	r.requests = m.Counter("argosy_refresh_requests_total", "Refreshes that were asked for, by why, kind and result; why look is a look at S3 that failed.", "why", "kind", "result")
-	r.late = m.Histogram("argosy_refresh_late_seconds", "Time from a tick, or from when a change was found, to the request.", metrics.Buckets{First: 0.25, Factor: 2, Number: 10}, "why")
+	r.requests = m.Counter("argosy_refresh_requests_total",
+		"Refreshes that were asked for, by why, kind and result; why look is a look at S3 that failed.", "why", "kind", "result")
+	r.late = m.Histogram("argosy_refresh_late_seconds", "Time from a tick, or from when a change was found, to the request.",
+		metrics.Buckets{First: 0.25, Factor: 2, Number: 10}, "why")
 	r.leading = m.Gauge("argosy_refresh_leading", "1 if this process is the one that keeps the interval.")
 	m.Read("argosy_refresh_applications", "Applications that are followed.", func() int { all, _ := r.apps(); return all })
-	m.Read("argosy_refresh_applications_driven", "Those of them with a trigger repository, or the plugin appset.", func() int { _, driven := r.apps(); return driven })
+	m.Read("argosy_refresh_applications_driven", "Those of them with a trigger repository, or the plugin appset.", func() int {
+		_, driven := r.apps()
+		return driven
+	})
 	return r
 }
 
@@ -153,7 +161,8 @@ func (r *Refresher) Lead(ctx context.Context) {
 	var id [4]byte
 	_, _ = rand.Read(id[:])
 	lease := &kube.Lease{
-		Client: r.cfg.API, Name: "argosy-refresh", Holder: host + "_" + hex.EncodeToString(id[:]), Duration: 6 * time.Second, Patience: 4 * time.Second, Pause: time.Second,
+		Client: r.cfg.API, Name: "argosy-refresh", Holder: host + "_" + hex.EncodeToString(id[:]), Duration: 6 * time.Second,
+		Patience: 4 * time.Second, Pause: time.Second,
 		Now: r.cfg.Now, After: time.After, Failed: func(err error) { r.cfg.Log.Warn("leading", "error", err.Error()) },
 	}
 	lease.Hold(ctx, func(ctx context.Context) {

@@ -63,7 +63,10 @@ func TestWork(t *testing.T) {
 	ready := make(chan struct{})
 	m := metrics.New()
 	reads := 0
-	r := New(Config{API: cluster(t, &reads), Interval: time.Hour, Now: time.Now, Log: serve.Log(t.Output(), "text"), Metrics: m, Hinted: true, Ready: func() { close(ready) }})
+	r := New(Config{
+		API: cluster(t, &reads), Interval: time.Hour, Now: time.Now, Log: serve.Log(t.Output(), "text"), Metrics: m,
+		Hinted: true, Ready: func() { close(ready) },
+	})
 	if r.Known() || r.Hint("b", "k") || !strings.Contains(page(m), "argosy_refresh_applications 0") {
 		t.Error("it knows Applications before it has begun")
 	}
@@ -88,10 +91,14 @@ func TestObserve(t *testing.T) {
 	reads := 0
 	r := New(Config{API: cluster(t, &reads), Now: time.Now, Log: serve.Log(&log, "text"), Metrics: m})
 	app := argo.Ref{Namespace: "argocd", Name: "web"}
-	r.observe(refresh.Event{App: app, Kind: refresh.Hard, Why: "bucket", What: "s3://b/p is abc", Late: time.Second, Warn: "without selfHeal"})
+	r.observe(refresh.Event{
+		App: app, Kind: refresh.Hard, Why: "bucket", What: "s3://b/p is abc", Late: time.Second,
+		Warn: "without selfHeal",
+	})
 	r.observe(refresh.Event{App: app, Kind: refresh.Soft, Why: "clock", Err: errors.New("away")})
 	for _, want := range []string{
-		`level=INFO msg=refresh application=argocd/web kind=hard why=bucket what="s3://b/p is abc" late=1s`, `level=WARN msg="not deployed" application=argocd/web warning="without selfHeal"`,
+		`level=INFO msg=refresh application=argocd/web kind=hard why=bucket what="s3://b/p is abc" late=1s`,
+		`level=WARN msg="not deployed" application=argocd/web warning="without selfHeal"`,
 		`level=WARN msg="not refreshed" application=argocd/web kind=normal why=clock what="" error=away`,
 	} {
 		if !strings.Contains(log.String(), want) {
@@ -99,7 +106,8 @@ func TestObserve(t *testing.T) {
 		}
 	}
 	for _, want := range []string{
-		`argosy_refresh_requests_total{kind="hard",result="ok",why="bucket"} 1`, `argosy_refresh_requests_total{kind="normal",result="error",why="clock"} 1`, `argosy_refresh_late_seconds_count{why="bucket"} 1`,
+		`argosy_refresh_requests_total{kind="hard",result="ok",why="bucket"} 1`,
+		`argosy_refresh_requests_total{kind="normal",result="error",why="clock"} 1`, `argosy_refresh_late_seconds_count{why="bucket"} 1`,
 	} {
 		if !strings.Contains(page(m), want) {
 			t.Errorf("no %s in\n%s", want, page(m))

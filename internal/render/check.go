@@ -17,9 +17,10 @@ import (
 	"github.com/argosy-cd/argosy/internal/tree"
 )
 
-// localCheck keeps Kustomize from fetching and running anything: it has no switch for that. It reads what Kustomize will read, with Kustomize's
-// own decoders, which ignore the case of names. Whatever names a file must be a file that is there, which is also the better message. What is
-// remote is fetched by ours, or left out; charts are rendered by ours; and the Kustomizations that name them are written anew.
+// localCheck keeps Kustomize from fetching and running anything: it has no switch for that. It reads what Kustomize will read, with
+// Kustomize's own decoders, which ignore the case of names. Whatever names a file must be a file that is there, which is also the better
+// message. What is remote is fetched by ours, or left out; charts are rendered by ours; and the Kustomizations that name them are written
+// anew.
 type localCheck struct {
 	ctx     context.Context
 	k       Kustomization

@@ -8,8 +8,8 @@ import (
 	"sigs.k8s.io/kustomize/api/types"
 )
 
-// modernize replaces deprecated fields by those that do exactly the same, because Kustomize would warn on standard error, and reports whether
-// there were any.
+// modernize replaces deprecated fields by those that do exactly the same, because Kustomize would warn on standard error, and reports
+// whether there were any.
 func modernize(k *types.Kustomization) bool {
 	if k.Bases == nil && k.ImageTags == nil && k.CommonLabels == nil { //nolint:staticcheck // deprecated, and in use
 		return false
@@ -22,8 +22,8 @@ func modernize(k *types.Kustomization) bool {
 	return true
 }
 
-// strategic checks patchesStrategicMerge, replaces them by patches, which are applied next, and reports whether it has. What Kustomize refuses,
-// and what would show, stays.
+// strategic checks patchesStrategicMerge, replaces them by patches, which are applied next, and reports whether it has. What Kustomize
+// refuses, and what would show, stays.
 func (l *localCheck) strategic(a at, k *types.Kustomization) bool {
 	list := k.PatchesStrategicMerge //nolint:staticcheck // deprecated, and in use
 	var patches []types.Patch
@@ -62,7 +62,8 @@ func (l *localCheck) deprecates(name string, k *types.Kustomization) {
 		{k.PatchesStrategicMerge != nil, "patchesStrategicMerge", "patches"}, //nolint:staticcheck // likewise
 		{k.Vars != nil, "vars", "replacements"},                              //nolint:staticcheck // likewise
 	} {
-		if line := fmt.Sprintf("%s: Kustomize has deprecated %s; use %s", l.k.URL(l.disk.name(name)), f.field, f.instead); f.set && !slices.Contains(l.deprecated, line) {
+		if line := fmt.Sprintf("%s: Kustomize has deprecated %s; use %s", l.k.URL(l.disk.name(name)), f.field, f.instead); f.set &&
+			!slices.Contains(l.deprecated, line) {
 			l.deprecated = append(l.deprecated, line)
 		}
 	}

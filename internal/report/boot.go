@@ -54,7 +54,8 @@ func headline(p *plan.Plan, b *simulate.Boot) string {
 	return fmt.Sprintf("%s: %s, %s", words.Printable(b.Runs[0].Name), what, verdict)
 }
 
-// rows are the Applications to show, and those of which there is nothing to show: in a boot they are never made, in an update they do not change.
+// rows are the Applications to show, and those of which there is nothing to show: in a boot they are never made, in an update they do not
+// change.
 func rows(b *simulate.Boot) (shown []*simulate.Run, rest []string) {
 	for _, r := range b.Runs {
 		if r.Created >= 0 || b.Update && r.Old() {

@@ -47,8 +47,9 @@ func bootObject(p *plan.Plan, b *simulate.Boot) map[string]any {
 // runObject is an Application of a boot or of an update.
 func runObject(r *simulate.Run, update bool) map[string]any {
 	o := map[string]any{
-		"name": r.Name, "wave": int64(r.Wave), "created": seconds(r.Created), "started": seconds(r.Started), "synced": seconds(r.Synced), "healthy": seconds(r.Healthy),
-		"health": string(r.Health), "attempts": int64(r.Attempts), "objects": int64(r.Objects),
+		"name": r.Name, "wave": int64(r.Wave), "created": seconds(r.Created), "started": seconds(r.Started), "synced": seconds(r.Synced),
+		"healthy": seconds(r.Healthy),
+		"health":  string(r.Health), "attempts": int64(r.Attempts), "objects": int64(r.Objects),
 	}
 	if update {
 		delete(o, "created")
@@ -71,7 +72,10 @@ func runObject(r *simulate.Run, update bool) map[string]any {
 func earlyObjects(list []simulate.Early) []any {
 	out := []any{}
 	for _, e := range list {
-		out = append(out, map[string]any{"application": e.App, "wave": int64(e.Wave), "before": e.Before, "earlierWave": int64(e.EarlierWave)})
+		out = append(out, map[string]any{
+			"application": e.App, "wave": int64(e.Wave), "before": e.Before,
+			"earlierWave": int64(e.EarlierWave),
+		})
 	}
 	return out
 }

@@ -31,7 +31,9 @@ func bootSigns() []svgSign {
 		{svgSwatch("wait"), "created, and not syncing yet"},
 		{svgSwatch("run"), "from its sync until it is healthy"},
 		{svgSwatch("never"), "not healthy at the end"},
-		{func(w io.Writer, x, y int) { svgCross(w, x+7, y+2, svgForEver) }, svgForEver + ": without a change it never becomes healthy, or is never made"},
+		{func(w io.Writer, x, y int) {
+			svgCross(w, x+7, y+2, svgForEver)
+		}, svgForEver + ": without a change it never becomes healthy, or is never made"},
 	}
 }
 
@@ -56,7 +58,9 @@ func bootSVG(w io.Writer, title string, boots ...*simulate.Boot) error {
 		}
 	}
 	svgOpen(out, picture.label+bootWidth+30, height, title,
-		".wait{fill:#d8dee9}.run{fill:#88a7d8}.never{fill:#d88888}text{fill:#222}text.why{fill:#b00020}.t{font-weight:600}.grid{stroke:#ddd}@media(prefers-color-scheme:dark){text{fill:#ddd}text.why{fill:#ff8a80}.grid{stroke:#444}}")
+		".wait{fill:#d8dee9}.run{fill:#88a7d8}.never{fill:#d88888}text{fill:#222}text.why{fill:#b00020}"+
+			".t{font-weight:600}.grid{stroke:#ddd}"+
+			"@media(prefers-color-scheme:dark){text{fill:#ddd}text.why{fill:#ff8a80}.grid{stroke:#444}}")
 	top := 0
 	for i, b := range boots {
 		if len(boots) > 1 {
@@ -91,7 +95,8 @@ func (p bootPicture) draw(out io.Writer, b *simulate.Boot, title string, top int
 	y += 24
 	for i := range 5 {
 		at := p.total * time.Duration(i) / 4
-		fmt.Fprintf(out, `<line class="grid" x1="%d" y1="%d" x2="%d" y2="%d"/><text x="%d" y="%d" text-anchor="middle">%s</text>`+"\n", p.x(at), y+6, p.x(at), end-10, p.x(at), y, words.Clock(at))
+		fmt.Fprintf(out, `<line class="grid" x1="%d" y1="%d" x2="%d" y2="%d"/><text x="%d" y="%d" text-anchor="middle">%s</text>`+"\n",
+			p.x(at), y+6, p.x(at), end-10, p.x(at), y, words.Clock(at))
 	}
 	y += 16
 	shown, rest := rows(b)
@@ -114,7 +119,8 @@ func (p bootPicture) draw(out io.Writer, b *simulate.Boot, title string, top int
 	bootText(out, x, y+13, "", restLine(b, rest))
 }
 
-// forEver says why an Application never becomes healthy, or never gets an update. "" is one that does, that somebody has to sync by hand, or of a boot whose end is not known.
+// forEver says why an Application never becomes healthy, or never gets an update. "" is one that does, that somebody has to sync by hand,
+// or of a boot whose end is not known.
 func forEver(b *simulate.Boot, r *simulate.Run) string {
 	switch {
 	case b.Cut || r.ByHand():
@@ -143,5 +149,6 @@ func (p bootPicture) run(out io.Writer, r *simulate.Run, y int) {
 		started = end
 	}
 	fmt.Fprintf(out, `<rect class="wait" x="%d" y="%d" width="%d" height="12"/>`, p.x(r.Created), y+3, max(p.x(started)-p.x(r.Created), 0))
-	fmt.Fprintf(out, `<rect class="%s" x="%d" y="%d" width="%d" height="12"><title>%s: %s to %s</title></rect>`+"\n", class, p.x(started), y+3, max(p.x(end)-p.x(started), 2), svgText(r.Name), words.Clock(r.Created), words.Clock(r.Healthy))
+	fmt.Fprintf(out, `<rect class="%s" x="%d" y="%d" width="%d" height="12"><title>%s: %s to %s</title></rect>`+"\n", class, p.x(started),
+		y+3, max(p.x(end)-p.x(started), 2), svgText(r.Name), words.Clock(r.Created), words.Clock(r.Healthy))
 }

@@ -31,7 +31,8 @@ func bootTable(w io.Writer, p *plan.Plan, b *simulate.Boot) error {
 	if b.Update {
 		reached = "CHANGED"
 	}
-	fmt.Fprintf(table, "  WAVE\tAPPLICATION\t%s\tHEALTHY\t0s%s%s\n", reached, strings.Repeat(" ", chartWidth-2-len(words.Clock(scale))), words.Clock(scale))
+	fmt.Fprintf(table, "  WAVE\tAPPLICATION\t%s\tHEALTHY\t0s%s%s\n", reached, strings.Repeat(" ", chartWidth-2-len(words.Clock(scale))),
+		words.Clock(scale))
 	shown, rest := rows(b)
 	for _, r := range shown {
 		wave := "-"
@@ -45,7 +46,8 @@ func bootTable(w io.Writer, p *plan.Plan, b *simulate.Boot) error {
 		if r.Old() {
 			healthy = "old"
 		}
-		fmt.Fprintf(table, "  %s\t%s%s\t%s\t%s\t%s\n", wave, strings.Repeat("  ", r.Depth), words.Printable(r.Name), words.Clock(r.Created), healthy, bar(r, scale))
+		fmt.Fprintf(table, "  %s\t%s%s\t%s\t%s\t%s\n", wave, strings.Repeat("  ", r.Depth), words.Printable(r.Name), words.Clock(r.Created),
+			healthy, bar(r, scale))
 	}
 	if err := table.Flush(); err != nil {
 		return err
@@ -103,7 +105,8 @@ func writeEarly(out io.Writer, list []simulate.Early, verb string) {
 			fmt.Fprintf(out, "  and %d more\n", len(list)-most)
 			break
 		}
-		fmt.Fprintf(out, "  %s (wave %d) %s while %s (wave %d) is not healthy\n", words.Printable(e.App), e.Wave, verb, words.Printable(e.Before), e.EarlierWave)
+		fmt.Fprintf(out, "  %s (wave %d) %s while %s (wave %d) is not healthy\n", words.Printable(e.App), e.Wave, verb,
+			words.Printable(e.Before), e.EarlierWave)
 	}
 }
 
@@ -131,7 +134,8 @@ func writeCosts(out io.Writer, b *simulate.Boot) {
 	var lines []string
 	for _, c := range slow {
 		if len(lines) < most && c.Saves >= worth {
-			lines = append(lines, fmt.Sprintf("wave %d of %s: %s alone takes %s longer than all others in it", c.Wave, c.App, c.Slowest.Object, c.Saves.Round(time.Second)))
+			lines = append(lines, fmt.Sprintf("wave %d of %s: %s alone takes %s longer than all others in it", c.Wave, c.App,
+				c.Slowest.Object, c.Saves.Round(time.Second)))
 		}
 	}
 	waits := map[string]int{}
@@ -142,7 +146,8 @@ func writeCosts(out io.Writer, b *simulate.Boot) {
 		}
 	}
 	for _, app := range order[:min(most, len(order))] {
-		lines = append(lines, fmt.Sprintf("%s of %s with nothing that has a health check: what comes after does not wait", words.Count(waits[app], "wave"), app))
+		lines = append(lines, fmt.Sprintf("%s of %s with nothing that has a health check: what comes after does not wait",
+			words.Count(waits[app], "wave"), app))
 	}
 	if len(lines) > 0 {
 		fmt.Fprintln(out, "\nWAVES THAT COST TIME")

@@ -91,7 +91,8 @@ func (s section) markdown(c *comment) {
 func manifestsMarkdown(c *comment, m plan.Manifests) {
 	const end = "\n</details>\n"
 	c.room -= len(end)
-	if !c.add(fmt.Sprintf("\n<details><summary>%s: %s</summary>\n\n", html.EscapeString(manifestsTitle(m)), words.Count(len(m.Objects), "object"))) {
+	if !c.add(fmt.Sprintf("\n<details><summary>%s: %s</summary>\n\n", html.EscapeString(manifestsTitle(m)),
+		words.Count(len(m.Objects), "object"))) {
 		c.room += len(end)
 		c.parts, c.cut = c.parts+len(m.Objects), c.cut+len(m.Objects)
 		return

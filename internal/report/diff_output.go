@@ -132,7 +132,10 @@ func (d *Difference) json(w io.Writer) error {
 	incomplete, changes, manifests, refs := []any{}, []any{}, []any{}, []any{}
 	gaps := func(side string, list []plan.Gap) {
 		for _, g := range list {
-			incomplete = append(incomplete, map[string]any{"side": side, "kind": g.Kind, "name": g.Name, "state": g.State, "reason": g.Reason})
+			incomplete = append(incomplete, map[string]any{
+				"side": side, "kind": g.Kind, "name": g.Name, "state": g.State,
+				"reason": g.Reason,
+			})
 		}
 	}
 	gaps("before", d.Before)
@@ -146,7 +149,10 @@ func (d *Difference) json(w io.Writer) error {
 	for _, ref := range d.Diff.NotCompared {
 		refs = append(refs, map[string]any{"application": ref.Name, "namespace": ref.Namespace})
 	}
-	return Object(w, map[string]any{"complete": d.complete(), "incomplete": incomplete, "changes": changes, "manifests": manifests, "notCompared": refs})
+	return Object(w, map[string]any{
+		"complete": d.complete(), "incomplete": incomplete, "changes": changes, "manifests": manifests,
+		"notCompared": refs,
+	})
 }
 
 // manifestsObject is how the objects of an Application change, for programs.

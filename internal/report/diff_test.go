@@ -16,9 +16,16 @@ func TestWorse(t *testing.T) {
 		d    report.Difference
 		want bool
 	}{
-		"nothing":           {report.Difference{Diff: &plan.Difference{}}, false},
-		"new application":   {report.Difference{Diff: &plan.Difference{Changes: []plan.Change{{Kind: plan.Added}, {Kind: plan.Gone}, {Kind: plan.Waits}}}}, false},
-		"stops waiting":     {report.Difference{Diff: &plan.Difference{Changes: []plan.Change{{Kind: plan.Added}, {Kind: plan.Stops}}}}, true},
+		"nothing": {report.Difference{Diff: &plan.Difference{}}, false},
+		"new application": {report.Difference{Diff: &plan.Difference{Changes: []plan.Change{
+			{Kind: plan.Added},
+			{Kind: plan.Gone},
+			{Kind: plan.Waits},
+		}}}, false},
+		"stops waiting": {
+			report.Difference{Diff: &plan.Difference{Changes: []plan.Change{{Kind: plan.Added}, {Kind: plan.Stops}}}},
+			true,
+		},
 		"new finding":       {report.Difference{Diff: &plan.Difference{Changes: []plan.Change{{Kind: plan.Found}}}}, true},
 		"incomplete before": {report.Difference{Diff: &plan.Difference{}, Before: []plan.Gap{{}}}, true},
 		"incomplete now":    {report.Difference{Diff: &plan.Difference{}, After: []plan.Gap{{}}}, true},
@@ -32,7 +39,10 @@ func TestWorse(t *testing.T) {
 // TestSame: two plans are called the same only if both are known.
 func TestSame(t *testing.T) {
 	same := report.NewDifference("main", &plan.Plan{}, &plan.Plan{}, report.Verdict{})
-	incomplete := &report.Difference{Revision: "main", Diff: &plan.Difference{}, Before: []plan.Gap{{Name: "x", State: "unknown", Reason: "away"}}}
+	incomplete := &report.Difference{
+		Revision: "main", Diff: &plan.Difference{},
+		Before: []plan.Gap{{Name: "x", State: "unknown", Reason: "away"}},
+	}
 	for _, tt := range []struct {
 		d    *report.Difference
 		f    report.Format
@@ -41,7 +51,10 @@ func TestSame(t *testing.T) {
 		{same, report.Table, "The boot is the same as at main.\n"},
 		{same, report.Markdown, "**The boot is the same as at `main`.**\n"},
 		{incomplete, report.Table, "The comparison is incomplete: at main, x is unknown: away\nNothing that is known changes.\n"},
-		{incomplete, report.Markdown, "**The comparison is incomplete:** `at main, x is unknown: away`\n\nNothing that is known changes.\n"},
+		{
+			incomplete, report.Markdown,
+			"**The comparison is incomplete:** `at main, x is unknown: away`\n\nNothing that is known changes.\n",
+		},
 	} {
 		var b bytes.Buffer
 		if err := tt.d.Write(&b, tt.f); err != nil || b.String() != tt.want {
@@ -58,7 +71,10 @@ func TestComment(t *testing.T) {
 		name := fmt.Sprintf("application-%04d", i)
 		d.Diff.Changes = append(d.Diff.Changes, plan.Change{Kind: plan.Added, Subject: name, New: "wave 1 of root"})
 		d.Diff.NotCompared = append(d.Diff.NotCompared, plan.Ref{Name: name})
-		d.Diff.Manifests = append(d.Diff.Manifests, plan.Manifests{Ref: plan.Ref{Name: name}, Objects: []plan.ObjectChange{{ID: plan.ID{Kind: "ConfigMap", Name: name}, New: manifest.Object{}}}})
+		d.Diff.Manifests = append(d.Diff.Manifests, plan.Manifests{
+			Ref:     plan.Ref{Name: name},
+			Objects: []plan.ObjectChange{{ID: plan.ID{Kind: "ConfigMap", Name: name}, New: manifest.Object{}}},
+		})
 	}
 	var b bytes.Buffer
 	if err := d.Write(&b, report.Markdown); err != nil {
@@ -97,7 +113,10 @@ func TestUnified(t *testing.T) {
 	if all := report.Unified(plan.ObjectChange{New: object("b")}, "a", "b"); len(all) != 2+1+502 || all[3] != "+data:" {
 		t.Errorf("%d lines of a new object, %q", len(all), all[:4])
 	}
-	d := &report.Difference{Manifests: true, Diff: &plan.Difference{Manifests: []plan.Manifests{{Ref: plan.Ref{Name: "web"}, Objects: []plan.ObjectChange{c}}}}}
+	d := &report.Difference{Manifests: true, Diff: &plan.Difference{Manifests: []plan.Manifests{{
+		Ref:     plan.Ref{Name: "web"},
+		Objects: []plan.ObjectChange{c},
+	}}}}
 	var b bytes.Buffer
 	if err := d.Write(&b, report.Table); err != nil || !strings.Contains(b.String(), "      … 603 more lines\n") {
 		t.Errorf("%v: %s", err, b.String())

@@ -81,7 +81,10 @@ func Located(f plan.Finding) string {
 
 // findingObject is a finding for programs.
 func findingObject(f plan.Finding) map[string]any {
-	o := map[string]any{"rule": f.Rule.Name, "kind": string(f.Rule.Kind), "severity": string(f.Rule.Severity), "subject": f.Subject, "message": f.Message}
+	o := map[string]any{
+		"rule": f.Rule.Name, "kind": string(f.Rule.Kind), "severity": string(f.Rule.Severity), "subject": f.Subject,
+		"message": f.Message,
+	}
 	if f.Position.File != "" {
 		o["file"] = f.Position.File
 	}
@@ -97,7 +100,8 @@ func findingObject(f plan.Finding) map[string]any {
 // summaryLine counts what is in a plan, and what is not known of it.
 func summaryLine(p *plan.Plan) string {
 	s := p.Summary()
-	line := fmt.Sprintf("%s, %s, %s", words.Count(s.Applications, "Application"), words.Count(s.Sets, "ApplicationSet"), words.Count(s.Objects, "object"))
+	line := fmt.Sprintf("%s, %s, %s", words.Count(s.Applications, "Application"), words.Count(s.Sets, "ApplicationSet"),
+		words.Count(s.Objects, "object"))
 	if len(s.Broken) > 0 {
 		line += fmt.Sprintf("; %d broken", len(s.Broken))
 	}

@@ -43,7 +43,8 @@ func Health(w io.Writer, f Format, list []Checked) error {
 
 func (c Checked) object() manifest.Object {
 	o := manifest.Object{
-		"kind": manifest.String(c.Object, "kind"), "namespace": manifest.String(c.Object, "metadata", "namespace"), "name": manifest.String(c.Object, "metadata", "name"),
+		"kind": manifest.String(c.Object, "kind"), "namespace": manifest.String(c.Object, "metadata", "namespace"),
+		"name":   manifest.String(c.Object, "metadata", "name"),
 		"status": c.Health.Status, "message": c.Health.Message, "check": c.Health.Check,
 	}
 	switch {

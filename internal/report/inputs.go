@@ -45,7 +45,8 @@ func inputObjects(w io.Writer, apps []*plan.Application) error {
 func inputTable(out io.Writer, apps []*plan.Application) error {
 	w := bufio.NewWriter(out)
 	for _, app := range apps {
-		fmt.Fprintf(w, "%s, from %s%s\n", words.Printable(app.Name), words.Printable(describePlanSources(app)), words.Printable(incomplete(app)))
+		fmt.Fprintf(w, "%s, from %s%s\n", words.Printable(app.Name), words.Printable(describePlanSources(app)),
+			words.Printable(incomplete(app)))
 		files := 0
 		for _, s := range app.Sources {
 			for _, input := range s.Inputs {

@@ -38,7 +38,8 @@ func Manifests(out io.Writer, d *plan.Difference, app plan.Ref, revision string)
 // Judgement prints what is wrong with the manifests of an Application, with the side of a comparison in front.
 func Judgement(w io.Writer, side string, p *plan.Plan, app *plan.Application) {
 	about := []plan.Rule{
-		plan.RuleSourceBroken, plan.RuleApplicationInvalid, plan.RuleNameTwice, plan.RuleSourceUnknown, plan.RuleSourcePartly, plan.RuleFieldIgnored, plan.RuleTooLarge,
+		plan.RuleSourceBroken, plan.RuleApplicationInvalid, plan.RuleNameTwice, plan.RuleSourceUnknown, plan.RuleSourcePartly,
+		plan.RuleFieldIgnored, plan.RuleTooLarge,
 	}
 	for _, f := range p.Findings {
 		if f.Subject == app.Name && slices.ContainsFunc(about, func(r plan.Rule) bool { return r.Name == f.Rule.Name }) {

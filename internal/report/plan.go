@@ -6,7 +6,8 @@ import (
 	"github.com/argosy-cd/argosy/internal/plan"
 )
 
-// Plan prints a plan: as a table, JSON, YAML, Mermaid, DOT or SVG. Tables and objects have all objects if resources are wanted, and otherwise Applications and ApplicationSets.
+// Plan prints a plan: as a table, JSON, YAML, Mermaid, DOT or SVG. Tables and objects have all objects if resources are wanted, and
+// otherwise Applications and ApplicationSets.
 func Plan(w io.Writer, f Format, p *plan.Plan, resources bool) error {
 	switch f {
 	case Table:

@@ -14,7 +14,10 @@ func planObject(w io.Writer, f Format, p *plan.Plan, resources bool) error {
 	for i, found := range p.Findings {
 		findings[i] = findingObject(found)
 	}
-	object := manifest.Object{"root": planned{resources, map[*plan.Application]bool{}}.application(p.Root), "findings": findings, "argocd": versionObject(p)}
+	object := manifest.Object{
+		"root": planned{resources, map[*plan.Application]bool{}}.application(p.Root), "findings": findings,
+		"argocd": versionObject(p),
+	}
 	if f == YAML {
 		return manifest.WriteYAML(w, object)
 	}
@@ -33,7 +36,10 @@ type planned struct {
 }
 
 func (p planned) application(app *plan.Application) map[string]any {
-	o := map[string]any{"name": app.Name, "namespace": app.Namespace, "project": app.Project, "destination": app.Destination, "objects": int64(len(app.Items))}
+	o := map[string]any{
+		"name": app.Name, "namespace": app.Namespace, "project": app.Project, "destination": app.Destination,
+		"objects": int64(len(app.Items)),
+	}
 	if app.Itself {
 		o["itself"] = true
 	}

@@ -61,7 +61,10 @@ func svgSections(p *plan.Plan) []svgSection {
 		waves := app.Waves()
 		blocked := ""
 		for i, wave := range waves {
-			w := svgWave{title: fmt.Sprintf("wave %d%s", wave.Wave, phaseName(wave.Phase)), waits: true, last: i == len(waves)-1, blocked: blocked}
+			w := svgWave{
+				title: fmt.Sprintf("wave %d%s", wave.Wave, phaseName(wave.Phase)), waits: true, last: i == len(waves)-1,
+				blocked: blocked,
+			}
 			others := 0
 			for _, item := range wave.Items {
 				switch {
@@ -91,7 +94,8 @@ func svgSections(p *plan.Plan) []svgSection {
 	return out
 }
 
-// stops reports whether a sync never gets past something: its wave waits for what Argo CD cannot render. An Application counts only if its health check sees that.
+// stops reports whether a sync never gets past something: its wave waits for what Argo CD cannot render. An Application counts only if its
+// health check sees that.
 func stops(p *plan.Plan, item *plan.Item) bool {
 	broken := item.Broken || p.SeesBroken && item.Application != nil && item.Application.Broken != ""
 	return item.Waits && broken
@@ -150,7 +154,8 @@ func planSVG(out io.Writer, p *plan.Plan) error {
 	height += svgLegendHeight(signs)
 	w := bufio.NewWriter(out)
 	svgOpen(w, width, height, p.Root.Name+": what is deployed in which wave",
-		".bg{fill:#fff}.col{fill:#f4f6f8}.app{fill:#dbeafe}.set{fill:#fde68a}.unknown{fill:#eee;stroke:#999;stroke-dasharray:4 3}.broken{fill:#fecaca;stroke:#b91c1c}.other{fill:none}"+
+		".bg{fill:#fff}.col{fill:#f4f6f8}.app{fill:#dbeafe}.set{fill:#fde68a}.unknown{fill:#eee;stroke:#999;stroke-dasharray:4 "+
+			"3}.broken{fill:#fecaca;stroke:#b91c1c}.other{fill:none}"+
 			".wait{stroke:#15803d}.nowait{stroke:#b91c1c}.t{font-weight:600}")
 	fmt.Fprintln(w, `<rect class="bg" width="100%" height="100%"/>`)
 	y := svgMargin
@@ -227,6 +232,7 @@ func svgArrow(w io.Writer, from, to, y int, waits bool) {
 	}
 	fmt.Fprintf(w, "<path class=\"%s\" stroke-width=\"2\" fill=\"none\" d=\"M%d %dH%dm-6 -5l6 5l-6 5\"/>\n", class, from, y, to)
 	if !waits {
-		fmt.Fprintf(w, "<path class=\"nowait\" stroke-width=\"2\" d=\"M%d %dl10 10m0 -10l-10 10\"><title>the next wave does not wait</title></path>\n", (from+to)/2-7, y-5)
+		fmt.Fprintf(w, "<path class=\"nowait\" stroke-width=\"2\" d=\"M%d %dl10 10m0 -10l-10 10\"><title>the next wave does not "+
+			"wait</title></path>\n", (from+to)/2-7, y-5)
 	}
 }

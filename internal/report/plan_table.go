@@ -155,7 +155,10 @@ func applicationRow(app *plan.Application, indent string) []string {
 	if app.Broken != "" {
 		deploys = "nothing, it is broken: " + app.Broken
 	}
-	return []string{indent + app.Name, argo.KindApplication, describePlanSources(app), strings.Replace(app.Destination, "https://kubernetes.default.svc/", "in-cluster/", 1), deploys}
+	return []string{
+		indent + app.Name, argo.KindApplication, describePlanSources(app),
+		strings.Replace(app.Destination, "https://kubernetes.default.svc/", "in-cluster/", 1), deploys,
+	}
 }
 
 func describePlanSources(app *plan.Application) string {

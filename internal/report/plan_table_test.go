@@ -18,9 +18,21 @@ func TestWaitText(t *testing.T) {
 		next, last string
 	}{
 		{[]*plan.Item{item("a", true), config}, "   the next wave waits for 1 of 2 objects", ""},
-		{[]*plan.Item{item("a", false), config}, "   the next wave DOES NOT WAIT for a: a reason", "   is complete before a is healthy: a reason"},
-		{[]*plan.Item{item("a", false), item("b", false), set}, "   the next wave DOES NOT WAIT for any of the 3 below: a reason", "   is complete before the 3 below are healthy: a reason"},
-		{[]*plan.Item{item("a", false), item("b", true), set}, "   the next wave DOES NOT WAIT for a, set: a reason", "   is complete before a, set are healthy: a reason"},
+		{
+			[]*plan.Item{item("a", false), config},
+			"   the next wave DOES NOT WAIT for a: a reason",
+			"   is complete before a is healthy: a reason",
+		},
+		{
+			[]*plan.Item{item("a", false), item("b", false), set},
+			"   the next wave DOES NOT WAIT for any of the 3 below: a reason",
+			"   is complete before the 3 below are healthy: a reason",
+		},
+		{
+			[]*plan.Item{item("a", false), item("b", true), set},
+			"   the next wave DOES NOT WAIT for a, set: a reason",
+			"   is complete before a, set are healthy: a reason",
+		},
 	} {
 		wave := plan.Wave{Items: c.items}
 		if got := waitText(wave, false); got != c.next {

@@ -32,9 +32,11 @@ type stage struct {
 
 func (s *stage) app(name string, items ...*plan.Item) *plan.Application {
 	a := &plan.Application{
-		Ref: plan.Ref{Namespace: s.say("argocd"), Name: s.say(name)}, Project: s.say("default"), Destination: s.say("https://kubernetes.default.svc/" + name),
+		Ref: plan.Ref{Namespace: s.say("argocd"), Name: s.say(name)}, Project: s.say("default"),
+		Destination: s.say("https://kubernetes.default.svc/" + name),
 		Sources: []plan.Source{{
-			Repository: "https://user:s3cret@git.example.com/" + s.say("cluster.git"), Revision: s.say("main"), Path: s.say("apps/" + name), Kind: source.Directory,
+			Repository: "https://user:s3cret@git.example.com/" + s.say("cluster.git"), Revision: s.say("main"), Path: s.say("apps/" + name),
+			Kind:   source.Directory,
 			Inputs: []source.Input{{Path: s.say("apps/" + name + "/a.yaml")}, {Ref: s.say("$values"), Path: s.say("values.yaml")}},
 		}},
 		Automated: true, Items: items, Retry: plan.Retry{Limit: 1, First: 5 * time.Second, Factor: 2, Most: time.Minute},
@@ -44,14 +46,21 @@ func (s *stage) app(name string, items ...*plan.Item) *plan.Application {
 }
 
 func (s *stage) object(kind string, wave int) *plan.Item {
-	return &plan.Item{Kind: s.say(kind), Namespace: s.say("web"), Name: s.say(strings.ToLower(kind)), Phase: plan.Sync, Wave: wave, Waits: kind != "ConfigMap", Why: s.say("a reason"), Moved: s.say("wave 9")}
+	return &plan.Item{
+		Kind: s.say(kind), Namespace: s.say("web"), Name: s.say(strings.ToLower(kind)), Phase: plan.Sync, Wave: wave,
+		Waits: kind != "ConfigMap", Why: s.say("a reason"), Moved: s.say("wave 9"),
+	}
 }
 
 func (s *stage) child(a *plan.Application, wave int) *plan.Item {
-	return &plan.Item{Group: "argoproj.io", Kind: "Application", Name: a.Name, Phase: plan.Sync, Wave: wave, Application: a, Waits: true, Why: s.say("it has a health check")}
+	return &plan.Item{
+		Group: "argoproj.io", Kind: "Application", Name: a.Name, Phase: plan.Sync, Wave: wave, Application: a, Waits: true,
+		Why: s.say("it has a health check"),
+	}
 }
 
-// plan is a root with x in wave 1; the set zs with z in wave 2, for which wave 3 does not wait; y, which is not known completely, and broken, which is, in wave 3.
+// plan is a root with x in wave 1; the set zs with z in wave 2, for which wave 3 does not wait; y, which is not known completely, and
+// broken, which is, in wave 3.
 func (s *stage) plan() *plan.Plan {
 	x, z := s.app("x", s.object("ConfigMap", 0), s.object("Deployment", 1)), s.app("z", s.object("Job", 0))
 	y, broken := s.app("y", s.object("Deployment", 0)), s.app("broken")
@@ -64,12 +73,19 @@ func (s *stage) plan() *plan.Plan {
 	root := s.app("root", s.child(x, 1), zs, s.child(y, 3), s.child(broken, 3))
 	slices.Reverse(s.apps)
 	return &plan.Plan{
-		Root: root, Applications: s.apps, Version: versions.Newest, VersionFrom: s.say("apps/argocd.yaml"), SyncAware: true, SeesBroken: true,
+		Root: root, Applications: s.apps, Version: versions.Newest, VersionFrom: s.say("apps/argocd.yaml"), SyncAware: true,
+		SeesBroken: true,
 		Findings: []plan.Finding{
-			{Rule: plan.RuleSourceBroken, Subject: broken.Name, Position: manifest.Position{File: s.say("apps/broken.yaml"), Line: 3}, Message: broken.Broken},
+			{
+				Rule: plan.RuleSourceBroken, Subject: broken.Name, Position: manifest.Position{File: s.say("apps/broken.yaml"), Line: 3},
+				Message: broken.Broken,
+			},
 			{Rule: plan.RuleSourcePartly, Subject: y.Name, Message: s.say("the chart is not here")},
 			{Rule: plan.RuleSourcePartly, Subject: y.Name, Message: s.say("a base is not here")},
-			{Rule: plan.RuleNoHealthCheck, Subject: x.Name, Origin: s.say("of the set zs"), Position: manifest.Position{File: s.say("sets.yaml"), Line: 1}, Message: s.say("nothing waits")},
+			{
+				Rule: plan.RuleNoHealthCheck, Subject: x.Name, Origin: s.say("of the set zs"),
+				Position: manifest.Position{File: s.say("sets.yaml"), Line: 1}, Message: s.say("nothing waits"),
+			},
 			{Rule: plan.RuleNoHealthCheck, Subject: z.Name, Message: s.say("nothing waits")},
 		},
 	}
@@ -100,10 +116,14 @@ func (s *stage) difference() *report.Difference {
 				{Kind: plan.Gone, Subject: s.say("x"), Old: s.say("b")},
 			},
 			Manifests: []plan.Manifests{
-				{Ref: ref("x"), Objects: []plan.ObjectChange{{ID: id, Old: config("a"), New: config("b")}, {ID: id, Renamed: s.say("web-1"), Old: config("```"), New: config("~~~")}}},
+				{Ref: ref("x"), Objects: []plan.ObjectChange{
+					{ID: id, Old: config("a"), New: config("b")},
+					{ID: id, Renamed: s.say("web-1"), Old: config("```"), New: config("~~~")},
+				}},
 				{Ref: ref("new"), Kind: plan.Added, Objects: []plan.ObjectChange{{ID: id, New: config("a")}}},
 				{Ref: ref("old"), Kind: plan.Removed, Objects: []plan.ObjectChange{{ID: id, Old: config("a")}}},
-				{Ref: ref("zs"), Set: true, Objects: []plan.ObjectChange{{ID: id, Old: config("a"), New: config("a")}}}, // only hashes of a Secret differ
+				// only hashes of a Secret differ
+				{Ref: ref("zs"), Set: true, Objects: []plan.ObjectChange{{ID: id, Old: config("a"), New: config("a")}}},
 				{Ref: plan.Ref{Name: plan.ApplyName}, Objects: []plan.ObjectChange{{ID: id, New: config("a")}}},
 			},
 			NotCompared: []plan.Ref{ref("z")},
@@ -116,7 +136,10 @@ func (s *stage) checked() []report.Checked {
 		return manifest.Object{"kind": s.say(kind), "metadata": map[string]any{"name": s.say("web"), "namespace": s.say("default")}}
 	}
 	return []report.Checked{
-		{Object: object("Deployment"), Health: health.Health{Status: "Degraded", Message: s.say("too slow"), Check: s.say("built in")}, Found: true},
+		{
+			Object: object("Deployment"), Health: health.Health{Status: "Degraded", Message: s.say("too slow"), Check: s.say("built in")},
+			Found: true,
+		},
 		{Object: object("Certificate"), Bundled: true},
 		{Object: object("ConfigMap")},
 	}
@@ -128,11 +151,21 @@ func (s *stage) objects() []manifest.Object {
 	}
 	app := func(name string, spec map[string]any) manifest.Object {
 		spec["project"] = s.say("default")
-		return manifest.Object{"apiVersion": "argoproj.io/v1alpha1", "kind": "Application", "metadata": map[string]any{"name": s.say(name), "annotations": map[string]any{"argocd.argoproj.io/sync-wave": s.say("2")}}, "spec": spec}
+		return manifest.Object{
+			"apiVersion": "argoproj.io/v1alpha1", "kind": "Application",
+			"metadata": map[string]any{"name": s.say(name), "annotations": map[string]any{"argocd.argoproj.io/sync-wave": s.say("2")}},
+			"spec":     spec,
+		}
 	}
 	return []manifest.Object{
-		app("x", map[string]any{"source": source("apps/x"), "destination": map[string]any{"server": "https://kubernetes.default.svc", "namespace": s.say("web")}}),
-		app("y", map[string]any{"sources": []any{map[string]any{"chart": s.say("web"), "targetRevision": "1.0"}, source("b")}, "destination": map[string]any{"name": s.say("edge")}}),
+		app("x", map[string]any{"source": source("apps/x"), "destination": map[string]any{
+			"server":    "https://kubernetes.default.svc",
+			"namespace": s.say("web"),
+		}}),
+		app("y", map[string]any{
+			"sources":     []any{map[string]any{"chart": s.say("web"), "targetRevision": "1.0"}, source("b")},
+			"destination": map[string]any{"name": s.say("edge")},
+		}),
 	}
 }
 
@@ -160,7 +193,8 @@ func printers(t *testing.T, say func(string) string) map[string]printer {
 	never := simulate.Fault{App: say("x"), Kind: simulate.Never}
 	ends, stuck := simulated(p), simulated(p, never)
 	for _, a := range after.Applications[1:] { // the root is first
-		a.Object, a.Items[0].Object = manifest.Object{"kind": "Application"}, manifest.Object{"kind": "Job", "spec": map[string]any{"new": true}}
+		a.Object, a.Items[0].Object = manifest.Object{"kind": "Application"},
+			manifest.Object{"kind": "Job", "spec": map[string]any{"new": true}}
 	}
 	update, err := simulate.Update(p, after, simulate.DefaultModel())
 	if err != nil {
@@ -170,22 +204,43 @@ func printers(t *testing.T, say func(string) string) map[string]printer {
 	if err != nil {
 		t.Fatal(err)
 	}
-	comparison := &report.Comparison{Plans: [2]*plan.Plan{p, p}, Boots: [2]*simulate.Boot{ends, stuck}, Radii: [2][]simulate.Radius{radii[:1], radii}}
+	comparison := &report.Comparison{
+		Plans: [2]*plan.Plan{p, p}, Boots: [2]*simulate.Boot{ends, stuck},
+		Radii: [2][]simulate.Radius{radii[:1], radii},
+	}
 	broken := (&stage{say: say}).plan()
 	s := &stage{say: say}
 	return map[string]printer{
-		"plan":             {func(w io.Writer, f report.Format) error { return report.Plan(w, f, broken, false) }, []report.Format{report.Table, report.JSON, report.YAML, report.Mermaid, report.DOT, report.SVG}},
-		"plan-resources":   {func(w io.Writer, f report.Format) error { return report.Plan(w, f, broken, true) }, []report.Format{report.Table, report.JSON}},
-		"inputs":           {func(w io.Writer, f report.Format) error { return report.Inputs(w, f, broken) }, []report.Format{report.Table, report.JSON}},
-		"boot":             {func(w io.Writer, f report.Format) error { return report.Boot(w, f, p, ends) }, []report.Format{report.Table, report.JSON, report.SVG}},
-		"boot-stuck":       {func(w io.Writer, f report.Format) error { return report.Boot(w, f, p, stuck) }, []report.Format{report.Table, report.JSON, report.SVG}},
-		"update":           {func(w io.Writer, f report.Format) error { return report.Boot(w, f, after, update) }, []report.Format{report.Table, report.JSON, report.SVG}},
-		"blast":            {func(w io.Writer, f report.Format) error { return report.Blast(w, f, radii) }, []report.Format{report.Table, report.JSON}},
+		"plan": {func(w io.Writer, f report.Format) error {
+			return report.Plan(w, f, broken, false)
+		}, []report.Format{report.Table, report.JSON, report.YAML, report.Mermaid, report.DOT, report.SVG}},
+		"plan-resources": {func(w io.Writer, f report.Format) error {
+			return report.Plan(w, f, broken, true)
+		}, []report.Format{report.Table, report.JSON}},
+		"inputs": {func(w io.Writer, f report.Format) error {
+			return report.Inputs(w, f, broken)
+		}, []report.Format{report.Table, report.JSON}},
+		"boot": {func(w io.Writer, f report.Format) error {
+			return report.Boot(w, f, p, ends)
+		}, []report.Format{report.Table, report.JSON, report.SVG}},
+		"boot-stuck": {func(w io.Writer, f report.Format) error {
+			return report.Boot(w, f, p, stuck)
+		}, []report.Format{report.Table, report.JSON, report.SVG}},
+		"update": {func(w io.Writer, f report.Format) error {
+			return report.Boot(w, f, after, update)
+		}, []report.Format{report.Table, report.JSON, report.SVG}},
+		"blast": {func(w io.Writer, f report.Format) error {
+			return report.Blast(w, f, radii)
+		}, []report.Format{report.Table, report.JSON}},
 		"comparison":       {comparison.Write, []report.Format{report.Table, report.JSON, report.SVG}},
 		"comparison-blast": {comparison.WriteBlast, []report.Format{report.Table, report.JSON}},
 		"difference":       {s.difference().Write, []report.Format{report.Table, report.JSON, report.Markdown}},
-		"health":           {func(w io.Writer, f report.Format) error { return report.Health(w, f, s.checked()) }, []report.Format{report.Table, report.JSON, report.YAML}},
-		"objects":          {func(w io.Writer, f report.Format) error { return report.Objects(w, f, s.objects()) }, []report.Format{report.Table, report.JSON, report.YAML, report.Name}},
+		"health": {func(w io.Writer, f report.Format) error {
+			return report.Health(w, f, s.checked())
+		}, []report.Format{report.Table, report.JSON, report.YAML}},
+		"objects": {func(w io.Writer, f report.Format) error {
+			return report.Objects(w, f, s.objects())
+		}, []report.Format{report.Table, report.JSON, report.YAML, report.Name}},
 	}
 }
 
@@ -221,7 +276,10 @@ func TestGolden(t *testing.T) {
 
 // TestFormats: a report refuses the formats that it does not have, and prints nothing then.
 func TestFormats(t *testing.T) {
-	all := []report.Format{report.Table, report.JSON, report.YAML, report.Name, report.SVG, report.Mermaid, report.DOT, report.Markdown, "", "pdf"}
+	all := []report.Format{
+		report.Table, report.JSON, report.YAML, report.Name, report.SVG, report.Mermaid, report.DOT, report.Markdown, "",
+		"pdf",
+	}
 	for name, p := range printers(t, func(s string) string { return s }) {
 		for _, f := range all {
 			if slices.Contains(p.formats, f) || name == "plan-resources" {

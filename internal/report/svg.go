@@ -27,7 +27,8 @@ func svgText(s string) string {
 	}, s))
 }
 
-// svgNames are names as a drawing shows them. Long ones are cut in the middle, so that their beginnings and ends are seen, and no two of them become equal.
+// svgNames are names as a drawing shows them. Long ones are cut in the middle, so that their beginnings and ends are seen, and no two of
+// them become equal.
 type svgNames struct {
 	short map[string]string // by name
 	taken map[string]bool
@@ -91,7 +92,8 @@ func middle(s string, most int) string {
 
 // svgOpen begins a drawing. Its title is what readers of screens and tabs of browsers show.
 func svgOpen(w io.Writer, width, height int, title, style string) {
-	fmt.Fprintf(w, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %d %d" width="%d" height="%d" role="img" font-family="system-ui, sans-serif" font-size="13">
+	fmt.Fprintf(w,
+		`<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %d %d" width="%d" height="%d" role="img" font-family="system-ui, sans-serif" font-size="13">
 <title>%s</title>
 <style>%s.blocked{stroke:#b91c1c;stroke-width:2;fill:none}</style>
 `, width, height, width, height, svgText(title), style)
@@ -99,7 +101,8 @@ func svgOpen(w io.Writer, width, height int, title, style string) {
 
 // svgCross is the mark of what is blocked for ever, with its left upper corner at x and y.
 func svgCross(w io.Writer, x, y int, why string) {
-	fmt.Fprintf(w, "<path class=\"blocked\" d=\"M%d %dl%d %dm0 -%dl-%d %d\"><title>%s</title></path>\n", x, y, svgCrossSize, svgCrossSize, svgCrossSize, svgCrossSize, svgCrossSize, svgText(why))
+	fmt.Fprintf(w, "<path class=\"blocked\" d=\"M%d %dl%d %dm0 -%dl-%d %d\"><title>%s</title></path>\n", x, y, svgCrossSize, svgCrossSize,
+		svgCrossSize, svgCrossSize, svgCrossSize, svgText(why))
 }
 
 // svgSign is a line of a legend: something that is drawn in 24 by 12 pixels, and what it means.

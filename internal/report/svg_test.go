@@ -21,7 +21,10 @@ func TestSVGText(t *testing.T) {
 }
 
 func TestMiddle(t *testing.T) {
-	for text, want := range map[string]string{"fourteen chars": "fourteen chars", "fifteen letters": "fiftee…letters", strings.Repeat("é", 20): "éééééé…ééééééé"} {
+	for text, want := range map[string]string{
+		"fourteen chars": "fourteen chars", "fifteen letters": "fiftee…letters",
+		strings.Repeat("é", 20): "éééééé…ééééééé",
+	} {
 		if got := middle(text, 14); got != want {
 			t.Errorf("%q: %q", text, got)
 		}
@@ -31,7 +34,10 @@ func TestMiddle(t *testing.T) {
 // TestSVGNames: names that differ are shown differently, however long they are, and short ones stay.
 func TestSVGNames(t *testing.T) {
 	long := strings.Repeat("a", 100)
-	names := []string{"web", long, long + "b", "b" + long, long[:50] + "x" + long[50:], long[:50] + "y" + long[50:], middle(long, svgLongest)}
+	names := []string{
+		"web", long, long + "b", "b" + long, long[:50] + "x" + long[50:], long[:50] + "y" + long[50:],
+		middle(long, svgLongest),
+	}
 	n := newSVGNames(names...)
 	seen := map[string]string{}
 	for _, name := range names {
@@ -66,7 +72,10 @@ func TestPlanSVG(t *testing.T) {
 	if err := planSVG(&out, p); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"<title>root: what is deployed in which wave</title>", ">" + long + "a<", ">" + long + "b<", `class="broken"`, ">the next wave does not wait<"} {
+	for _, want := range []string{
+		"<title>root: what is deployed in which wave</title>", ">" + long + "a<", ">" + long + "b<",
+		`class="broken"`, ">the next wave does not wait<",
+	} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("no %s in\n%s", want, out.String())
 		}

@@ -10,7 +10,8 @@ import (
 	"github.com/argosy-cd/argosy/internal/words"
 )
 
-// Verdict decides whether a plan counts as complete and correct. Broken parts never do, and unknown ones that may hide Applications do only if they are allowed.
+// Verdict decides whether a plan counts as complete and correct. Broken parts never do, and unknown ones that may hide Applications do only
+// if they are allowed.
 type Verdict struct {
 	// Strict refuses everything unknown that is not allowed.
 	Strict bool

@@ -29,8 +29,10 @@ func newMetrics(s *Server) *repoMetrics {
 	m.Read("argosy_repo_buckets_failing", "Bucket repositories that serve their last tree because the bucket cannot be read.", s.failing)
 	return &repoMetrics{
 		registry: m,
-		requests: m.Counter("argosy_repo_requests_total", "Requests, by kind of repository, operation and status.", "repository", "operation", "code"),
-		seconds:  m.Histogram("argosy_repo_request_seconds", "Time that requests took.", metrics.Buckets{First: 0.001, Factor: 4, Number: 8}, "repository", "operation"),
+		requests: m.Counter("argosy_repo_requests_total", "Requests, by kind of repository, operation and status.", "repository",
+			"operation", "code"),
+		seconds: m.Histogram("argosy_repo_request_seconds", "Time that requests took.",
+			metrics.Buckets{First: 0.001, Factor: 4, Number: 8}, "repository", "operation"),
 	}
 }
 
@@ -67,7 +69,8 @@ func (m *repoMetrics) observe(next http.Handler, log *slog.Logger, now func() ti
 		if serve.IsProbe(r) {
 			return
 		}
-		log.Info("request", "method", r.Method, "path", r.URL.Path, "status", seen.status, "bytes", seen.bytes, "took", took.Round(time.Microsecond), "from", r.RemoteAddr)
+		log.Info("request", "method", r.Method, "path", r.URL.Path, "status", seen.status, "bytes", seen.bytes, "took",
+			took.Round(time.Microsecond), "from", r.RemoteAddr)
 	})
 }
 

@@ -12,7 +12,8 @@ import (
 // page lists the repositories that were asked for.
 func (s *Server) page(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
-	fmt.Fprintf(w, "%s", "<!doctype html><meta charset=utf-8><title>Argosy trigger repositories</title><style>body{font:16px system-ui;margin:2em}td,th{padding:.3em 1em;text-align:left}</style>"+
+	fmt.Fprintf(w, "%s", "<!doctype html><meta charset=utf-8><title>Argosy trigger repositories</title><style>body{font:16px "+
+		"system-ui;margin:2em}td,th{padding:.3em 1em;text-align:left}</style>"+
 		"<h1>Trigger repositories</h1><table><tr><th>repository<th>commit<th>next tick")
 	row := func(path string, repository gitserver.Repository, note string) {
 		commit := "none"

@@ -1,6 +1,6 @@
-// Package reposerver serves trigger repositories over smart HTTP: clocks, which are open to everybody and contain nothing, and buckets, which are served to users, or to everybody if that
-// was said, and only if the policy allows it at the time of the request. Nothing is stored and nothing can be pushed. Requests, waiting ones and memory are bounded, for one client and for
-// all.
+// Package reposerver serves trigger repositories over smart HTTP: clocks, which are open to everybody and contain nothing, and buckets,
+// which are served to users, or to everybody if that was said, and only if the policy allows it at the time of the request. Nothing is
+// stored and nothing can be pushed. Requests, waiting ones and memory are bounded, for one client and for all.
 package reposerver
 
 import (
@@ -96,7 +96,8 @@ func New(cfg Config) (*Server, error) {
 // readers says that a policy serves buckets, and that nobody is said to be allowed to read them.
 func (s *Server) readers(p *policy.Policy) error {
 	if p != nil && len(p.Repositories.S3) > 0 && s.cfg.Users == "" && !s.cfg.Anonymous {
-		return fmt.Errorf("%s serves buckets (repositories.s3), and nobody is said to be allowed to read them: set --users FILE, or --anonymous-buckets to serve them to everybody who reaches the server", s.cfg.Policy.Name())
+		return fmt.Errorf("%s serves buckets (repositories.s3), and nobody is said to be allowed to read them: set --users FILE, or "+
+			"--anonymous-buckets to serve them to everybody who reaches the server", s.cfg.Policy.Name())
 	}
 	return nil
 }

@@ -29,7 +29,9 @@ func TestUsers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	h := authenticate(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) }), func() (users, error) { return known, nil })
+	h := authenticate(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(http.StatusNoContent)
+	}), func() (users, error) { return known, nil })
 	for _, c := range []struct {
 		path, user, password string
 		want                 int
@@ -57,7 +59,10 @@ func TestUsers(t *testing.T) {
 			t.Errorf("%+v: %d", c, w.Code)
 		}
 	}
-	for text, want := range map[string]string{"": "there are no users in it", "x\n": ":1: must be USER:PASSWORD", "a:b\n:c\n": ":2: must be USER:PASSWORD"} {
+	for text, want := range map[string]string{
+		"": "there are no users in it", "x\n": ":1: must be USER:PASSWORD",
+		"a:b\n:c\n": ":2: must be USER:PASSWORD",
+	} {
 		if _, err := parseUsers("users", []byte(text)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v", text, err)
 		}
@@ -94,7 +99,8 @@ func newServer(t *testing.T, text string, cfg Config) *Server {
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	cfg.Interval, cfg.Timeout, cfg.Now, cfg.Policy, cfg.Open = time.Minute, time.Minute, time.Now, serve.Watch(file, "the policy", policy.Parse), openBucket
+	cfg.Interval, cfg.Timeout, cfg.Now, cfg.Policy, cfg.Open = time.Minute, time.Minute, time.Now,
+		serve.Watch(file, "the policy", policy.Parse), openBucket
 	if cfg.Out == nil {
 		cfg.Out = io.Discard
 	}
@@ -158,8 +164,8 @@ func TestEviction(t *testing.T) {
 	}
 }
 
-// TestCrowd: a client that begins requests and does not finish them keeps some places busy, and no other client waits for it. Clocks, which are open
-// to everybody, do not take the places of buckets.
+// TestCrowd: a client that begins requests and does not finish them keeps some places busy, and no other client waits for it. Clocks, which
+// are open to everybody, do not take the places of buckets.
 func TestCrowd(t *testing.T) {
 	repos, server := served(t, map[string]string{"p/f": "a: 1\n"})
 
@@ -174,7 +180,8 @@ func TestCrowd(t *testing.T) {
 			t.Skipf("only Linux has all of 127.0.0.0/8: %v", err)
 		}
 		t.Cleanup(func() { conn.Close() })
-		if _, err := io.WriteString(conn, "POST /appset.git/git-upload-pack HTTP/1.1\r\nHost: x\r\nGit-Protocol: version=2\r\nContent-Length: 1000\r\n\r\n0014command=fetch\n"); err != nil {
+		if _, err := io.WriteString(conn,
+			"POST /appset.git/git-upload-pack HTTP/1.1\r\nHost: x\r\nGit-Protocol: version=2\r\nContent-Length: 1000\r\n\r\n0014command=fetch\n"); err != nil {
 			t.Fatal(err)
 		}
 		return conn

@@ -9,7 +9,8 @@ import (
 func TestAfter(t *testing.T) {
 	b := Backoff{First: time.Second, Last: 30 * time.Second}
 	for failures, want := range map[int]time.Duration{
-		-1: 0, 0: 0, 1: time.Second, 2: 2 * time.Second, 5: 16 * time.Second, 6: 30 * time.Second, 7: 30 * time.Second, 1 << 40: 30 * time.Second,
+		-1: 0, 0: 0, 1: time.Second, 2: 2 * time.Second, 5: 16 * time.Second, 6: 30 * time.Second, 7: 30 * time.Second,
+		1 << 40: 30 * time.Second,
 	} {
 		if got := b.After(failures); got != want {
 			t.Errorf("after %d failures: got %s, want %s", failures, got, want)

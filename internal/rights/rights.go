@@ -1,5 +1,6 @@
-// Package rights decides what an application may use of what Argo CD has: which of its credentials for which repository, and which of its clusters. A credential or a cluster of a project
-// is for that project and for nobody else. What belongs to no project is for administrators, for the application's own repository, and for what the policy allows.
+// Package rights decides what an application may use of what Argo CD has: which of its credentials for which repository, and which of its
+// clusters. A credential or a cluster of a project is for that project and for nobody else. What belongs to no project is for
+// administrators, for the application's own repository, and for what the policy allows.
 package rights
 
 import (
@@ -18,8 +19,9 @@ type Credential struct {
 	Complete bool
 }
 
-// Choose returns which credentials a project reads a repository with, -1 for none: that of the repository itself, of the project first, and that of the longest template. Those of other
-// projects are nobody else's. The template is asked for only if there is no credential for the repository, or if that is not complete.
+// Choose returns which credentials a project reads a repository with, -1 for none: that of the repository itself, of the project first, and
+// that of the longest template. Those of other projects are nobody else's. The template is asked for only if there is no credential for the
+// repository, or if that is not complete.
 func Choose(all []Credential, repository, project string) (own, template int) {
 	own, template = -1, -1
 	for i, c := range all {
@@ -29,7 +31,8 @@ func Choose(all []Credential, repository, project string) (own, template int) {
 			if own < 0 || all[own].Project == "" && c.Project != "" {
 				own = i
 			}
-		case c.Template && giturl.Covers(c.URL, repository) && (template < 0 || len(giturl.Normal(c.URL)) > len(giturl.Normal(all[template].URL))):
+		case c.Template && giturl.Covers(c.URL, repository) && (template < 0 ||
+			len(giturl.Normal(c.URL)) > len(giturl.Normal(all[template].URL))):
 			template = i
 		}
 	}
@@ -48,8 +51,9 @@ type Asker struct {
 	Policy *policy.Policy
 }
 
-// ReadRepository returns nil if the application may have a repository read for it. Project is that of the credential that it would be read with; "" is of none, or that there is no
-// credential. Its own repository was read for it by Argo CD, and a credential of its project is its own; for all others the policy decides.
+// ReadRepository returns nil if the application may have a repository read for it. Project is that of the credential that it would be read
+// with; "" is of none, or that there is no credential. Its own repository was read for it by Argo CD, and a credential of its project is
+// its own; for all others the policy decides.
 func (a Asker) ReadRepository(url, project string) error {
 	if giturl.Same(url, a.Repository) || project != "" && project == a.Project {
 		return nil

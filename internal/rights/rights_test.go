@@ -27,23 +27,35 @@ func TestChoose(t *testing.T) {
 		project       string
 		own, template int
 	}{
-		"none":                                 {nil, "team", -1, -1},
-		"the repository's":                     {[]credential{all}, "team", 0, -1},
-		"the project's before everybody's":     {[]credential{all, teams}, "team", 1, -1},
-		"in any order":                         {[]credential{teams, all}, "team", 0, -1},
-		"everybody's for another project":      {[]credential{all, teams}, "third", 0, -1},
-		"another project's":                    {[]credential{others}, "team", -1, -1},
-		"another project's, for no project":    {[]credential{others}, "", -1, -1},
-		"the longest template":                 {[]credential{host, group}, "team", -1, 1},
-		"a longer one of another project":      {[]credential{group, othersGroup}, "team", -1, 0},
-		"the repository's before a template":   {[]credential{group, all}, "team", 1, -1},
-		"settings of one, secrets of another":  {[]credential{settings, group}, "team", 0, 1},
-		"settings without any secrets":         {[]credential{settings}, "team", 0, -1},
-		"a template is not for a longer host":  {[]credential{{URL: "https://git.example.co", Template: true, Complete: true}}, "team", -1, -1},
-		"a template of the repository's name":  {[]credential{{URL: web, Template: true, Complete: true}}, "team", -1, 0},
-		"one without a URL is for nothing":     {[]credential{{Complete: true}}, "team", -1, -1},
-		"spelt in another way":                 {[]credential{{URL: "https://GIT.example.com/Team/web.git", Complete: true}}, "team", 0, -1},
-		"with a user it is another repository": {[]credential{{URL: "https://me@git.example.com/team/web", Complete: true}}, "team", -1, -1},
+		"none":                                {nil, "team", -1, -1},
+		"the repository's":                    {[]credential{all}, "team", 0, -1},
+		"the project's before everybody's":    {[]credential{all, teams}, "team", 1, -1},
+		"in any order":                        {[]credential{teams, all}, "team", 0, -1},
+		"everybody's for another project":     {[]credential{all, teams}, "third", 0, -1},
+		"another project's":                   {[]credential{others}, "team", -1, -1},
+		"another project's, for no project":   {[]credential{others}, "", -1, -1},
+		"the longest template":                {[]credential{host, group}, "team", -1, 1},
+		"a longer one of another project":     {[]credential{group, othersGroup}, "team", -1, 0},
+		"the repository's before a template":  {[]credential{group, all}, "team", 1, -1},
+		"settings of one, secrets of another": {[]credential{settings, group}, "team", 0, 1},
+		"settings without any secrets":        {[]credential{settings}, "team", 0, -1},
+		"a template is not for a longer host": {
+			[]credential{{URL: "https://git.example.co", Template: true, Complete: true}},
+			"team", -1,
+			-1,
+		},
+		"a template of the repository's name": {[]credential{{URL: web, Template: true, Complete: true}}, "team", -1, 0},
+		"one without a URL is for nothing":    {[]credential{{Complete: true}}, "team", -1, -1},
+		"spelt in another way": {
+			[]credential{{URL: "https://GIT.example.com/Team/web.git", Complete: true}},
+			"team", 0,
+			-1,
+		},
+		"with a user it is another repository": {
+			[]credential{{URL: "https://me@git.example.com/team/web", Complete: true}},
+			"team", -1,
+			-1,
+		},
 	} {
 		if own, template := rights.Choose(c.all, web, c.project); own != c.own || template != c.template {
 			t.Errorf("%s: got %d and %d, want %d and %d", name, own, template, c.own, c.template)
@@ -81,7 +93,10 @@ func TestReadRepository(t *testing.T) {
 		"an administrator":                      {project: "default", admin: true, url: shared},
 		"an administrator with rules for teams": {project: "default", admin: true, policy: closed, url: shared, denied: `"default"`},
 		"allowed by the policy":                 {project: "team", policy: lenient, url: shared},
-		"not allowed by the policy":             {project: "team", policy: lenient, url: "https://git.example.com/secret/x", denied: "does not include"},
+		"not allowed by the policy": {
+			project: "team", policy: lenient, url: "https://git.example.com/secret/x",
+			denied: "does not include",
+		},
 	} {
 		a := rights.Asker{Parent: policy.Parent{Project: c.project, Admin: c.admin}, Repository: web, Policy: c.policy}
 		err := a.ReadRepository(c.url, c.owner)

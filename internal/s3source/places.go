@@ -40,7 +40,10 @@ func place(s triggerfile.Source) map[string]any {
 	if s.Path == "" {
 		m["path"] = "/"
 	}
-	for name, value := range map[string]string{"region": s.Region, "endpoint": s.Endpoint, "roleARN": s.RoleARN, "type": s.Type, "digest": s.Digest} {
+	for name, value := range map[string]string{
+		"region": s.Region, "endpoint": s.Endpoint, "roleARN": s.RoleARN, "type": s.Type,
+		"digest": s.Digest,
+	} {
 		if value != "" {
 			m[name] = value
 		}

@@ -15,7 +15,10 @@ const password = "s3cret-pässword"
 
 // shows reports whether a text shows the secret, as it is or in one of the forms that verbs make of it.
 func shows(text string) bool {
-	for _, form := range []string{password, "s3cret", hex.EncodeToString([]byte("s3cret")), strings.ToUpper(hex.EncodeToString([]byte("s3cret"))), "115 51 99"} {
+	for _, form := range []string{
+		password, "s3cret", hex.EncodeToString([]byte("s3cret")),
+		strings.ToUpper(hex.EncodeToString([]byte("s3cret"))), "115 51 99",
+	} {
 		if strings.Contains(text, form) {
 			return true
 		}
@@ -62,7 +65,10 @@ func TestText(t *testing.T) {
 	if a.Reveal() != password || a != b || a == secret.New("another") || a.IsZero() {
 		t.Error(a.Reveal())
 	}
-	for data, want := range map[string]string{`"s3cret"`: "s3cret", `"a\u0020b"`: "a b", `1234`: "1234", `true`: "true", `null`: "", `""`: ""} {
+	for data, want := range map[string]string{
+		`"s3cret"`: "s3cret", `"a\u0020b"`: "a b", `1234`: "1234", `true`: "true", `null`: "",
+		`""`: "",
+	} {
 		var answer struct{ Token secret.Text }
 		if err := json.Unmarshal([]byte(`{"token": `+data+`}`), &answer); err != nil || answer.Token != secret.New(want) {
 			t.Errorf("%s: %v, %q", data, err, answer.Token.Reveal())

@@ -1,5 +1,6 @@
-// Package serve is the one way in which our processes serve HTTP: limits of time and of connections, TLS with certificates that are renewed, probes and metrics, the log, a stop that lets
-// running requests finish, and settings in files that are read again when they change.
+// Package serve is the one way in which our processes serve HTTP: limits of time and of connections, TLS with certificates that are
+// renewed, probes and metrics, the log, a stop that lets running requests finish, and settings in files that are read again when they
+// change.
 package serve
 
 import (
@@ -56,11 +57,12 @@ func Listen(ctx context.Context, cfg Config, handler http.Handler) (*Server, err
 	return s, nil
 }
 
-// Bounded is an HTTP server with limits of time and size: it waits so long for the head of a request, half as long again for the rest of it, and some times as long for its answer to be
-// read.
+// Bounded is an HTTP server with limits of time and size: it waits so long for the head of a request, half as long again for the rest of
+// it, and some times as long for its answer to be read.
 func Bounded(handler http.Handler, patience time.Duration) *http.Server {
 	return &http.Server{
-		Handler: handler, ReadHeaderTimeout: patience, ReadTimeout: patience * 3 / 2, WriteTimeout: 6 * patience, IdleTimeout: 12 * patience, MaxHeaderBytes: 64 << 10,
+		Handler: handler, ReadHeaderTimeout: patience, ReadTimeout: patience * 3 / 2, WriteTimeout: 6 * patience,
+		IdleTimeout: 12 * patience, MaxHeaderBytes: 64 << 10,
 	}
 }
 
@@ -119,7 +121,9 @@ func certificate(certFile, keyFile string) (*tls.Config, error) {
 	if _, err := load(); err != nil {
 		return nil, err
 	}
-	return &tls.Config{MinVersion: tls.VersionTLS12, GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return load() }}, nil
+	return &tls.Config{MinVersion: tls.VersionTLS12, GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) {
+		return load()
+	}}, nil
 }
 
 // Log writes a log, format "json" as JSON, any other as text.

@@ -211,7 +211,7 @@ func TestConnections(t *testing.T) {
 		t.Fatal(err)
 	}
 	limited := &limitedListener{Listener: listener, open: map[string]int{}, all: 10, each: 2}
-	server := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) })} //nolint:gosec // a test
+	server := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) })} // a test
 	go func() { _ = server.Serve(limited) }()
 	defer server.Close()
 	ask := func(c net.Conn) string {

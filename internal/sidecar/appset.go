@@ -55,10 +55,12 @@ func NewAppSet(cfg AppSetConfig) *AppSet {
 	a := &AppSet{cfg: cfg, Remote: &gitsource.Remote{Dir: cfg.Dir, Now: cfg.Now}}
 	a.Version = (&installedVersion{server: cfg.Installed, given: cfg.Version, now: cfg.Now, tell: a.tellVersion}).current
 	a.Config = parent.Config{
-		Engine: a.engine, Admins: cfg.Admins, Namespace: cfg.Namespace, Commits: a.commits, Compared: &parent.Compared{}, Removals: &parent.Removals{}, Now: cfg.Now,
+		Engine: a.engine, Admins: cfg.Admins, Namespace: cfg.Namespace, Commits: a.commits, Compared: &parent.Compared{},
+		Removals: &parent.Removals{}, Now: cfg.Now,
 	}
 	if cfg.API == nil {
-		cfg.Note("there is no access to a cluster: Argo CD's clusters and repositories are not known, and answers are not compared with what they would delete")
+		cfg.Note("there is no access to a cluster: Argo CD's clusters and repositories are not known, and answers are not compared with " +
+			"what they would delete")
 		return a
 	}
 	a.Config.Live = cfg.API
@@ -69,7 +71,8 @@ func NewAppSet(cfg AppSetConfig) *AppSet {
 func (a *AppSet) engine(f parent.For) appset.Engine {
 	if a.cfg.Server != nil {
 		if !f.Admin {
-			return refusal{fmt.Errorf("the engine argocd reads with rights of its own, past the policy, so it is for applications of administrators' projects (--admin-projects), and this one is in project %q", f.Project)}
+			return refusal{fmt.Errorf("the engine argocd reads with rights of its own, past the policy, so it is for applications of "+
+				"administrators' projects (--admin-projects), and this one is in project %q", f.Project)}
 		}
 		return argocd.Engine{Client: a.cfg.Server, Name: f.Call.App, AllowEmpty: f.AllowEmpty}
 	}

@@ -10,8 +10,8 @@ import (
 	"github.com/argosy-cd/argosy/internal/policy"
 )
 
-// Hook answers one request of the appset plugin, for a command of Argo CD's own plugin server. What it fetches is gone when it is done. The answer has warnings even if there is an
-// error.
+// Hook answers one request of the appset plugin, for a command of Argo CD's own plugin server. What it fetches is gone when it is done. The
+// answer has warnings even if there is an error.
 func Hook(ctx context.Context, cfg AppSetConfig, p *policy.Policy, r parent.Request) (*parent.Answer, error) {
 	temp, err := os.MkdirTemp("", "argosy-git-")
 	if err != nil {

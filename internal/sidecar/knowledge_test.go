@@ -37,10 +37,16 @@ func connected(t *testing.T, secrets map[string][]map[string]string, note func(s
 				for key, value := range fields {
 					data[key] = base64.StdEncoding.EncodeToString([]byte(value))
 				}
-				items = append(items, map[string]any{"metadata": map[string]any{"name": fields["name"], "labels": map[string]any{"argocd.argoproj.io/secret-type": kind}}, "data": data})
+				items = append(items, map[string]any{"metadata": map[string]any{
+					"name":   fields["name"],
+					"labels": map[string]any{"argocd.argoproj.io/secret-type": kind},
+				}, "data": data})
 			}
 		}
-		_ = json.NewEncoder(w).Encode(map[string]any{"kind": "SecretList", "apiVersion": "v1", "metadata": map[string]any{}, "items": items})
+		_ = json.NewEncoder(w).Encode(map[string]any{
+			"kind": "SecretList", "apiVersion": "v1", "metadata": map[string]any{},
+			"items": items,
+		})
 	}))
 	t.Cleanup(server.Close)
 	file := filepath.Join(t.TempDir(), "kubeconfig")
@@ -58,7 +64,9 @@ func connected(t *testing.T, secrets map[string][]map[string]string, note func(s
 // TestClusters: generators know the clusters of Argo CD that are not another project's own.
 func TestClusters(t *testing.T) {
 	a := connected(t, map[string][]map[string]string{"cluster": {
-		{"name": "shared", "server": "https://shared"}, {"name": "team", "server": "https://team", "project": "team"}, {"name": "other", "server": "https://other", "project": "other"},
+		{"name": "shared", "server": "https://shared"},
+		{"name": "team", "server": "https://team", "project": "team"},
+		{"name": "other", "server": "https://other", "project": "other"},
 	}}, nil)
 	for _, c := range []struct {
 		parent policy.Parent
@@ -80,16 +88,20 @@ func TestClusters(t *testing.T) {
 		}
 	}
 	none := NewAppSet(AppSetConfig{Note: func(string) {}})
-	if _, err := none.knowledge(parent.For{}).Clusters(t.Context()); err == nil || !strings.Contains(err.Error(), "there is no access to a cluster") {
+	if _, err := none.knowledge(parent.For{}).Clusters(t.Context()); err == nil ||
+		!strings.Contains(err.Error(), "there is no access to a cluster") {
 		t.Error(err)
 	}
 }
 
-// TestCredential: a repository that is not the application's own, nor its project's, is read with a credential only if the policy allows it.
+// TestCredential: a repository that is not the application's own, nor its project's, is read with a credential only if the policy allows
+// it.
 func TestCredential(t *testing.T) {
 	const own, shared, teams = "https://git.example.com/team/web", "https://git.example.com/shared", "https://git.example.com/team/lib"
 	a := connected(t, map[string][]map[string]string{"repository": {
-		{"name": "a", "url": own, "password": "s3cret"}, {"name": "b", "url": shared, "password": "s3cret"}, {"name": "c", "url": teams, "password": "s3cret", "project": "team"},
+		{"name": "a", "url": own, "password": "s3cret"},
+		{"name": "b", "url": shared, "password": "s3cret"},
+		{"name": "c", "url": teams, "password": "s3cret", "project": "team"},
 	}}, nil)
 	for _, c := range []struct {
 		project, url string
@@ -98,13 +110,17 @@ func TestCredential(t *testing.T) {
 	}{
 		{project: "team", url: own},
 		{project: "team", url: teams},
-		{project: "team", url: shared, denied: `repository https://git.example.com/shared: project "team" may use credentials of repositories of its own only`},
+		{
+			project: "team", url: shared,
+			denied: `repository https://git.example.com/shared: project "team" may use credentials of repositories of its own only`,
+		},
 		{project: "other", url: "https://user:s3cret@git.example.com/shared", denied: "repository https://git.example.com/shared: "},
 		{project: "default", admin: true, url: shared},
 	} {
 		k := a.knowledge(parent.For{Parent: policy.Parent{Project: c.project, Admin: c.admin}, Call: argo.Call{RepoURL: own}})
 		found, err := k.credential(t.Context(), c.url)
-		if c.denied == "" && (err != nil || found == nil) || c.denied != "" && (err == nil || !strings.HasPrefix(err.Error(), c.denied) || strings.Contains(err.Error(), "s3cret")) {
+		if c.denied == "" && (err != nil || found == nil) || c.denied != "" &&
+			(err == nil || !strings.HasPrefix(err.Error(), c.denied) || strings.Contains(err.Error(), "s3cret")) {
 			t.Errorf("%+v: %v, %v", c, found, err)
 		}
 	}

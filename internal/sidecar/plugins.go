@@ -33,7 +33,10 @@ func (s *Sidecar) AppSet(a *AppSet) cmp.Plugin {
 				config.Evaluator = job.Workers{Pool: s.workers}
 			}
 			ctx = gitsource.For(ctx, gitsource.User{Owner: r.Project, Request: r})
-			answer, err := config.Generate(ctx, parent.Request{Call: r.Call, Dir: r.Dir, Repository: r.View, Archive: archiveOf(r), Doing: r.Doing})
+			answer, err := config.Generate(ctx, parent.Request{
+				Call: r.Call, Dir: r.Dir, Repository: r.View, Archive: archiveOf(r),
+				Doing: r.Doing,
+			})
 			s.warn("appset", r.App, answer.Warnings)
 			if err == nil {
 				s.metrics.generated.Add(answer.Applications)
@@ -97,8 +100,8 @@ func (s *Sidecar) S3(open Open, parentOf func(argo.Call) policy.Parent) cmp.Plug
 	}
 }
 
-// bounded opens buckets of which a request reads no more than a worker can hold. So all requests together read a part of the memory, and nothing is
-// read that could not be rendered.
+// bounded opens buckets of which a request reads no more than a worker can hold. So all requests together read a part of the memory, and
+// nothing is read that could not be rendered.
 func (s *Sidecar) bounded(open Open) Open {
 	return func(ctx context.Context, a triggerfile.Access) (*bucket.Reader, error) {
 		r, err := open(ctx, a)

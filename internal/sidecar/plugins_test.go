@@ -17,7 +17,8 @@ func TestWarnings(t *testing.T) {
 	}
 	s.warn("appset", "web", warnings)
 	lines := strings.Split(strings.TrimSpace(out.String()), "\n")
-	if len(lines) != maxWarnings+1 || out.Len() > maxWarnings*(maxWarning+200) || !strings.HasSuffix(lines[maxWarnings], `msg="more warnings" plugin=appset application=web number=980`) {
+	if len(lines) != maxWarnings+1 || out.Len() > maxWarnings*(maxWarning+200) ||
+		!strings.HasSuffix(lines[maxWarnings], `msg="more warnings" plugin=appset application=web number=980`) {
 		t.Errorf("%d lines, %d bytes; the last is %.300s", len(lines), out.Len(), lines[len(lines)-1])
 	}
 	out.Reset()

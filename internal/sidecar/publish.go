@@ -32,7 +32,10 @@ type publisher struct {
 }
 
 func newPublisher(api *kube.Client, now func() time.Time, failed func(error)) *publisher {
-	return &publisher{to: api, namespace: api.Namespace, now: now, after: time.After, failed: failed, pending: map[refresh.Place]s3source.Reads{}, wake: make(chan struct{}, 1)}
+	return &publisher{
+		to: api, namespace: api.Namespace, now: now, after: time.After, failed: failed,
+		pending: map[refresh.Place]s3source.Reads{}, wake: make(chan struct{}, 1),
+	}
 }
 
 const (

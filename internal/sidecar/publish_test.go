@@ -37,7 +37,8 @@ func (p *published) Publish(_ context.Context, reads map[refresh.Place]s3source.
 	return again, err
 }
 
-// TestPublisher: what is added meanwhile is published together; what failed is tried again, ever later, and what is newer wins. A problem is told once.
+// TestPublisher: what is added meanwhile is published together; what failed is tried again, ever later, and what is newer wins. A problem
+// is told once.
 func TestPublisher(t *testing.T) {
 	now := time.Unix(1, 0)
 	away := errors.New("away")
@@ -45,7 +46,9 @@ func TestPublisher(t *testing.T) {
 	waits, fire := make(chan time.Duration), make(chan time.Time)
 	told := 0
 	p := &publisher{
-		to: to, namespace: "argocd", now: func() time.Time { return now }, failed: func(error) { told++ }, pending: map[refresh.Place]s3source.Reads{}, wake: make(chan struct{}, 1),
+		to: to, namespace: "argocd", now: func() time.Time {
+			return now
+		}, failed: func(error) { told++ }, pending: map[refresh.Place]s3source.Reads{}, wake: make(chan struct{}, 1),
 		after: func(d time.Duration) <-chan time.Time { waits <- d; return fire },
 	}
 	ctx, cancel := context.WithCancel(t.Context())

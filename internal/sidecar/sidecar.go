@@ -1,5 +1,6 @@
-// Package sidecar is the process beside Argo CD's repo-server: the plugins appset and s3 on their sockets, with workers that evaluate what tenants wrote, the policy, health and metrics. If it
-// has a cluster, it also publishes what applications read from S3, and keeps the interval.
+// Package sidecar is the process beside Argo CD's repo-server: the plugins appset and s3 on their sockets, with workers that evaluate what
+// tenants wrote, the policy, health and metrics. If it has a cluster, it also publishes what applications read from S3, and keeps the
+// interval.
 package sidecar
 
 import (
@@ -88,7 +89,8 @@ func Run(ctx context.Context, cfg Config) error {
 	given := cfg.Parallel
 	cfg.Parallel, cfg.extra = cfg.Workers.places(given, len(cfg.Plugins))
 	if cfg.Parallel < given {
-		s.log.Warn("fewer requests are answered at once than --parallel says: each needs a worker, and others must find one", "parallel", cfg.Parallel, "workers", cfg.Workers.Number)
+		s.log.Warn("fewer requests are answered at once than --parallel says: each needs a worker, and others must find one", "parallel",
+			cfg.Parallel, "workers", cfg.Workers.Number)
 	}
 	if s.workers != nil {
 		defer s.workers.Close()
@@ -175,7 +177,8 @@ func (s *Sidecar) open(ctx context.Context, cfg Config) error {
 		return err
 	}
 	sockets := cmp.Config{
-		Dir: cfg.SocketDir, Timeout: cfg.Timeout, Parallel: cfg.Parallel, Extra: cfg.extra, MaxUpload: cfg.MaxUpload, TempDir: cfg.WorkDir, Now: cfg.Now, Observe: s.observe,
+		Dir: cfg.SocketDir, Timeout: cfg.Timeout, Parallel: cfg.Parallel, Extra: cfg.extra, MaxUpload: cfg.MaxUpload, TempDir: cfg.WorkDir,
+		Now: cfg.Now, Observe: s.observe,
 	}
 	for _, name := range slices.Compact(slices.Sorted(slices.Values(cfg.Plugins))) {
 		plugin, err := s.plugin(ctx, cfg, name)
@@ -210,7 +213,8 @@ func (s *Sidecar) openRefresh(cfg Config) error {
 		return err
 	}
 	r := *cfg.Refresh
-	r.API, r.Open, r.Policy, r.Log, r.Metrics, r.Now, r.Forget = cfg.AppSet.API, looks, s.policy.Current, s.log, s.metrics.registry, cfg.Now, true
+	r.API, r.Open, r.Policy, r.Log, r.Metrics, r.Now, r.Forget = cfg.AppSet.API, looks, s.policy.Current, s.log, s.metrics.registry,
+		cfg.Now, true
 	s.refresh = refresher.New(r)
 	return nil
 }
@@ -251,7 +255,10 @@ func (s *Sidecar) versionChanged(v versions.Version, from string) {
 // observe writes the log, and counts.
 func (s *Sidecar) observe(e cmp.Event) {
 	s.metrics.observe(e)
-	fields := []any{"plugin", e.Plugin, "method", e.Method, "application", e.App, "revision", e.Revision, "took", e.Took.Round(time.Microsecond).String(), "bytes", e.Bytes}
+	fields := []any{
+		"plugin", e.Plugin, "method", e.Method, "application", e.App, "revision", e.Revision, "took",
+		e.Took.Round(time.Microsecond).String(), "bytes", e.Bytes,
+	}
 	if e.Method == "generate" && e.Err == nil {
 		fields = append(fields, "objects", e.Objects, "waited", e.Waited.Round(time.Microsecond).String(), "shared", e.Shared)
 	}

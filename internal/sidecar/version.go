@@ -35,8 +35,8 @@ const (
 	versionRefresh = 10 * time.Minute // Argo CD may have been upgraded
 )
 
-// current returns the version, and asks the server if that is due. A server that does not answer delays one request, and fails none: the last answer
-// counts, or the flag, or the newest version.
+// current returns the version, and asks the server if that is due. A server that does not answer delays one request, and fails none: the
+// last answer counts, or the flag, or the newest version.
 func (i *installedVersion) current(ctx context.Context) versions.Version {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -59,7 +59,8 @@ func (i *installedVersion) ask(ctx context.Context) {
 	case !ok:
 		err = fmt.Errorf("the Argo CD API server says that it is %q, which is no version", text)
 	case !exact:
-		err = fmt.Errorf("the Argo CD API server is %s, which is not known here (%s to %s), so the nearest is taken", text, versions.Oldest, versions.Newest)
+		err = fmt.Errorf("the Argo CD API server is %s, which is not known here (%s to %s), so the nearest is taken", text, versions.Oldest,
+			versions.Newest)
 	}
 	i.asked, i.next = true, i.now().Add(versionRetry)
 	if ok {

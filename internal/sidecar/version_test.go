@@ -12,8 +12,8 @@ import (
 	"github.com/argosy-cd/argosy/internal/argocd"
 )
 
-// TestInstalledVersion follows a server that is away at first, is upgraded, and goes away again. No request fails, and the server is asked no more
-// often than it must be.
+// TestInstalledVersion follows a server that is away at first, is upgraded, and goes away again. No request fails, and the server is asked
+// no more often than it must be.
 func TestInstalledVersion(t *testing.T) {
 	says, asked := "", 0
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -31,7 +31,9 @@ func TestInstalledVersion(t *testing.T) {
 	}
 	now := time.Unix(0, 0)
 	var told []string
-	i := &installedVersion{server: client, given: 3, now: func() time.Time { return now }, tell: func(v versions.Version, from string, err error) {
+	i := &installedVersion{server: client, given: 3, now: func() time.Time {
+		return now
+	}, tell: func(v versions.Version, from string, err error) {
 		told = append(told, fmt.Sprintf("%s %s %v", v, from, err))
 	}}
 	for _, step := range []struct {

@@ -67,8 +67,9 @@ func (o Workers) sized(parallel int, container int64) Workers {
 	return o
 }
 
-// places are how many requests are answered at once, and how many more in each plugin for projects of which none is being answered; negative is none. There is a
-// worker for each of them: requests wait where projects are told apart, and not for a worker. A given number is the most; 0 is none.
+// places are how many requests are answered at once, and how many more in each plugin for projects of which none is being answered;
+// negative is none. There is a worker for each of them: requests wait where projects are told apart, and not for a worker. A given number
+// is the most; 0 is none.
 func (o Workers) places(given, plugins int) (parallel, extra int) {
 	if o.Number == 0 {
 		return given, 0 // the server's defaults
@@ -88,8 +89,8 @@ func (o Workers) places(given, plugins int) (parallel, extra int) {
 	return parallel, extra
 }
 
-// limitHost has the Go runtime of this process collect garbage before what the workers leave of the container's memory is used up, unless GOMEMLIMIT says
-// otherwise. 0 is no container.
+// limitHost has the Go runtime of this process collect garbage before what the workers leave of the container's memory is used up, unless
+// GOMEMLIMIT says otherwise. 0 is no container.
 func (o Workers) limitHost(container int64) {
 	if container > 0 && debug.SetMemoryLimit(-1) == math.MaxInt64 {
 		debug.SetMemoryLimit(max(container-int64(o.Number)*o.Memory<<20, container/4) * 9 / 10)

@@ -34,7 +34,8 @@ func (b *Boot) TooEarly(p *plan.Plan) []Early {
 		}
 		for _, later := range list {
 			for _, earlier := range list {
-				if earlier.wave < later.wave && later.run.Created >= 0 && (earlier.run.Healthy < 0 || earlier.run.Healthy > later.run.Created) {
+				if earlier.wave < later.wave && later.run.Created >= 0 && (earlier.run.Healthy < 0 ||
+					earlier.run.Healthy > later.run.Created) {
 					out = append(out, Early{later.run.Name, earlier.run.Name, later.wave, earlier.wave})
 					break
 				}

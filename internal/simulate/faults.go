@@ -9,7 +9,8 @@ import (
 	"github.com/argosy-cd/argosy/internal/problem"
 )
 
-// Faults are what goes wrong, as a user says it: names of Applications, and NAME@FROM..TO for Degrade. Names may be patterns, as path.Match has them.
+// Faults are what goes wrong, as a user says it: names of Applications, and NAME@FROM..TO for Degrade. Names may be patterns, as path.Match
+// has them.
 type Faults struct{ Fail, Never, Degrade []string }
 
 // Parse reads them. Names stay as they are; Match finds the Applications.
@@ -55,8 +56,8 @@ func once(faults []Fault) error {
 	return nil
 }
 
-// Match puts the Applications of a plan in the place of patterns, in the order of the plan. A name without a pattern, or one that an Application has, stays. The Application of
-// Applications that stands for several roots has no workloads, and no pattern matches it.
+// Match puts the Applications of a plan in the place of patterns, in the order of the plan. A name without a pattern, or one that an
+// Application has, stays. The Application of Applications that stands for several roots has no workloads, and no pattern matches it.
 func Match(p *plan.Plan, faults []Fault) ([]Fault, error) {
 	var out []Fault
 	names := Names(p)

@@ -13,15 +13,16 @@ import (
 // longestLearnt is more than any boot takes: another time is a mistake.
 const longestLearnt = 30 * 24 * time.Hour
 
-// learn takes times from a boot, by the names that simulations have: from when everything of an Application was applied until it was healthy.
-// The file is what the data is called in messages.
+// learn takes times from a boot, by the names that simulations have: from when everything of an Application was applied until it was
+// healthy. The file is what the data is called in messages.
 func learn(file string, data []byte, apply time.Duration, note func(string)) (map[string]time.Duration, error) {
 	var boot struct {
 		Events []learntEvent       `json:"events"`
 		Items  []learntApplication `json:"items"`
 	}
 	if err := json.Unmarshal(data, &boot); err != nil || boot.Events == nil && boot.Items == nil {
-		return nil, fmt.Errorf("%s: it is not a boot: neither a list of Applications in JSON (kubectl get applications -A -o json), nor what -o json writes", file)
+		return nil, fmt.Errorf("%s: it is not a boot: neither a list of Applications in JSON (kubectl get applications -A -o json), nor "+
+			"what -o json writes", file)
 	}
 	var out map[string]time.Duration
 	var err error
@@ -76,8 +77,8 @@ type learntApplication struct {
 	}
 }
 
-// learnCluster reads when syncs ended, which is when the last wave was applied, and when Applications became healthy. Of one that was synced
-// again later, nobody knows any more.
+// learnCluster reads when syncs ended, which is when the last wave was applied, and when Applications became healthy. Of one that was
+// synced again later, nobody knows any more.
 func learnCluster(file string, apps []learntApplication, note func(string)) (map[string]time.Duration, error) {
 	namespaces := map[string]int{}
 	for _, a := range apps {
@@ -107,7 +108,8 @@ func learnCluster(file string, apps []learntApplication, note func(string)) (map
 	}
 	if len(forgotten) > 0 && len(out) > 0 {
 		names := slices.Sorted(maps.Keys(forgotten))
-		note(fmt.Sprintf("%s: of %s it is not known any more how long they took: not healthy, or synced again since; such as %s", file, words.Count(len(names), "Application"), words.Printable(names[0])))
+		note(fmt.Sprintf("%s: of %s it is not known any more how long they took: not healthy, or synced again since; such as %s", file,
+			words.Count(len(names), "Application"), words.Printable(names[0])))
 	}
 	return out, nil
 }

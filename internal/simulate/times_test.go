@@ -24,9 +24,12 @@ func TestTimes(t *testing.T) {
 	web := made.app("web", object("Deployment", 0))
 	p := made.plan(made.app("root", child(web, 0)))
 	files := map[string]string{
-		"model.yaml": "kinds: {Deployment: 7s, Job: 1m}\napplications: {web: 5s}\n", "bad.yaml": "kinds: {Deployment: soon}\n", "unknown.yaml": "kind: {}\n",
-		"cluster.json": aCluster, "boot.json": strings.NewReplacer(`"wave"`, `"`+simulate.WaveStarted+`"`, `"health"`, `"`+simulate.BecameState+`"`).Replace(aBoot),
-		"others.json": strings.ReplaceAll(aCluster, `"web"`, `"other"`), "pods.json": `{"items": [{"kind": "Pod", "metadata": {"name": "x"}}]}`, "no.json": "x",
+		"model.yaml": "kinds: {Deployment: 7s, Job: 1m}\napplications: {web: 5s}\n", "bad.yaml": "kinds: {Deployment: soon}\n",
+		"unknown.yaml": "kind: {}\n",
+		"cluster.json": aCluster, "boot.json": strings.NewReplacer(`"wave"`, `"`+simulate.WaveStarted+`"`, `"health"`,
+			`"`+simulate.BecameState+`"`).Replace(aBoot),
+		"others.json": strings.ReplaceAll(aCluster, `"web"`, `"other"`),
+		"pods.json":   `{"items": [{"kind": "Pod", "metadata": {"name": "x"}}]}`, "no.json": "x",
 		"late.json": `{"events": [{"at": 1e9, "application": "web"}]}`, "never.json": `{"items": []}`,
 	}
 	for name, c := range map[string]struct {
@@ -36,20 +39,47 @@ func TestTimes(t *testing.T) {
 		note  string
 		err   string
 	}{
-		"nothing":              {want: map[string]time.Duration{}},
-		"a model":              {times: simulate.Times{Model: "model.yaml"}, want: map[string]time.Duration{"web": 5 * s}, kind: 7 * s, note: "model.yaml: there is no Job in the plan"},
-		"no time":              {times: simulate.Times{Model: "bad.yaml"}, err: "kinds.Deployment must be a duration such as 30s, it is soon"},
-		"no field":             {times: simulate.Times{Model: "unknown.yaml"}, err: "unknown.yaml"},
-		"a cluster":            {times: simulate.Times{Learn: "cluster.json"}, want: map[string]time.Duration{"web": time.Minute}, note: "cluster.json: of 1 Application it is not known any more how long they took: not healthy, or synced again since; such as db"},
-		"a boot":               {times: simulate.Times{Learn: "boot.json"}, want: map[string]time.Duration{"web": 5*s - simulate.DefaultModel().Apply}},
-		"other Applications":   {times: simulate.Times{Learn: "others.json"}, note: "others.json: of 1 Application", err: "others.json: no Application of the plan is in it, except for those that only deploy others"},
-		"no Applications":      {times: simulate.Times{Learn: "pods.json"}, err: `pods.json: Pod "x" is in it; it must be a list of Applications`},
-		"no boot":              {times: simulate.Times{Learn: "no.json"}, err: "no.json: it is not a boot: "},
-		"too late":             {times: simulate.Times{Learn: "late.json"}, err: "late.json: at must be seconds, 0 to "},
-		"nothing to learn":     {times: simulate.Times{Learn: "never.json"}, err: "never.json: there is no Application in it whose time until it was healthy is known"},
-		"no file":              {times: simulate.Times{Model: "none"}, err: "file does not exist"},
-		"the last wins":        {times: simulate.Times{Model: "model.yaml", Learn: "cluster.json", Durations: []string{"web=1s", "web=2s"}}, want: map[string]time.Duration{"web": 2 * s}, kind: 7 * s, note: "model.yaml: "},
-		"a duration of none":   {times: simulate.Times{Durations: []string{"=1s"}}, err: `--duration must be NAME=TIME, such as longhorn=3m; it is "=1s"`},
+		"nothing": {want: map[string]time.Duration{}},
+		"a model": {
+			times: simulate.Times{Model: "model.yaml"}, want: map[string]time.Duration{"web": 5 * s}, kind: 7 * s,
+			note: "model.yaml: there is no Job in the plan",
+		},
+		"no time": {
+			times: simulate.Times{Model: "bad.yaml"},
+			err:   "kinds.Deployment must be a duration such as 30s, it is soon",
+		},
+		"no field": {times: simulate.Times{Model: "unknown.yaml"}, err: "unknown.yaml"},
+		"a cluster": {
+			times: simulate.Times{Learn: "cluster.json"}, want: map[string]time.Duration{"web": time.Minute},
+			note: "cluster.json: of 1 Application it is not known any more how long they took: not healthy, or synced again since; such as db",
+		},
+		"a boot": {
+			times: simulate.Times{Learn: "boot.json"},
+			want:  map[string]time.Duration{"web": 5*s - simulate.DefaultModel().Apply},
+		},
+		"other Applications": {
+			times: simulate.Times{Learn: "others.json"}, note: "others.json: of 1 Application",
+			err: "others.json: no Application of the plan is in it, except for those that only deploy others",
+		},
+		"no Applications": {
+			times: simulate.Times{Learn: "pods.json"},
+			err:   `pods.json: Pod "x" is in it; it must be a list of Applications`,
+		},
+		"no boot":  {times: simulate.Times{Learn: "no.json"}, err: "no.json: it is not a boot: "},
+		"too late": {times: simulate.Times{Learn: "late.json"}, err: "late.json: at must be seconds, 0 to "},
+		"nothing to learn": {
+			times: simulate.Times{Learn: "never.json"},
+			err:   "never.json: there is no Application in it whose time until it was healthy is known",
+		},
+		"no file": {times: simulate.Times{Model: "none"}, err: "file does not exist"},
+		"the last wins": {
+			times: simulate.Times{Model: "model.yaml", Learn: "cluster.json", Durations: []string{"web=1s", "web=2s"}},
+			want:  map[string]time.Duration{"web": 2 * s}, kind: 7 * s, note: "model.yaml: ",
+		},
+		"a duration of none": {
+			times: simulate.Times{Durations: []string{"=1s"}},
+			err:   `--duration must be NAME=TIME, such as longhorn=3m; it is "=1s"`,
+		},
 		"a duration before it": {times: simulate.Times{Durations: []string{"web=-1s"}}, err: "--duration must be NAME=TIME"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -92,7 +122,12 @@ func TestTimes(t *testing.T) {
 
 func TestFaults(t *testing.T) {
 	got, err := simulate.Faults{Fail: []string{"a"}, Never: []string{"b"}, Degrade: []string{"c@30s..2m", "d@1s"}}.Parse()
-	want := []simulate.Fault{{App: "a", Kind: simulate.Fail}, {App: "b", Kind: simulate.Never}, {App: "c", Kind: simulate.Degrade, From: 30 * s, To: 2 * time.Minute}, {App: "d", Kind: simulate.Degrade, From: s}}
+	want := []simulate.Fault{
+		{App: "a", Kind: simulate.Fail},
+		{App: "b", Kind: simulate.Never},
+		{App: "c", Kind: simulate.Degrade, From: 30 * s, To: 2 * time.Minute},
+		{App: "d", Kind: simulate.Degrade, From: s},
+	}
 	if diff := cmp.Diff(want, got); diff != "" || err != nil {
 		t.Errorf("%v (-want +got)\n%s", err, diff)
 	}
@@ -114,7 +149,8 @@ func TestFaults(t *testing.T) {
 
 func TestMatch(t *testing.T) {
 	var made tree
-	p := made.plan(made.app("root", child(made.app("web-a", object("Deployment", 0)), 0), child(made.app("web-b"), 0), child(made.app("db"), 0)))
+	p := made.plan(made.app("root", child(made.app("web-a", object("Deployment", 0)), 0), child(made.app("web-b"), 0),
+		child(made.app("db"), 0)))
 	for pattern, want := range map[string]string{
 		"db": "db", "web-*": "web-a web-b", "*": "web-a web-b db root", "web-[^a]": "web-b", "d?": "db", "web-b": "web-b",
 		"web": `there is no Application "web" in the plan`, "x*": `there is no Application "x*" in the plan`,

@@ -11,8 +11,8 @@ import (
 	"github.com/argosy-cd/argosy/internal/tree"
 )
 
-// renderOwn renders a source here if it is the user's own, and all that it leads to. Otherwise Request.Foreign renders it. That something is
-// fetched for a source is known only when it is: rendering ends there, and begins anew elsewhere.
+// renderOwn renders a source here if it is the user's own, and all that it leads to. Otherwise Request.Foreign renders it. That something
+// is fetched for a source is known only when it is: rendering ends there, and begins anew elsewhere.
 func renderOwn(ctx context.Context, r Request) *Result {
 	foreign := r.Foreign
 	if r.foreign() {

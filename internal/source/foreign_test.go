@@ -36,7 +36,11 @@ func (abroad) Chart(_ context.Context, repository, name, _ string) ([]tree.File,
 	if repository != "https://charts.example.com" {
 		return nil, errors.New("no route to host")
 	}
-	return []tree.File{{Name: "Chart.yaml", Data: []byte("apiVersion: v2\nname: " + name + "\nversion: 1.0.0\n")}, {Name: "templates/x.yaml", Data: []byte(configMap(name))}, {Name: "values.yaml"}}, nil
+	return []tree.File{
+		{Name: "Chart.yaml", Data: []byte("apiVersion: v2\nname: " + name + "\nversion: 1.0.0\n")},
+		{Name: "templates/x.yaml", Data: []byte(configMap(name))},
+		{Name: "values.yaml"},
+	}, nil
 }
 
 func (abroad) Artifact(context.Context, string, string) ([]tree.File, error) {
@@ -60,20 +64,47 @@ func TestForeign(t *testing.T) {
 		foreign bool
 		verdict source.Verdict
 	}{
-		"a directory":                        {files: []string{"cm.yaml", configMap("x")}},
-		"a fetched directory":                {files: []string{"cm.yaml", configMap("x")}, fetched: true, foreign: true},
-		"a kustomization":                    {files: []string{"kustomization.yaml", "resources: [cm.yaml]\n", "cm.yaml", configMap("x")}},
-		"a base of the user":                 {files: []string{"kustomization.yaml", "resources: ['https://git.example.com/own//.']\n"}},
-		"a fetched base":                     {files: []string{"kustomization.yaml", "resources: ['https://git.example.com/other//.']\n"}, foreign: true},
-		"a base that is not available":       {files: []string{"kustomization.yaml", "resources: ['https://git.example.com/nobody//.']\n"}, verdict: source.Unknown},
-		"a fetched file":                     {files: []string{"kustomization.yaml", "resources: ['https://files.example.com/cm.yaml']\n"}, foreign: true},
-		"a chart in a kustomization":         {files: []string{"kustomization.yaml", "helmCharts: [{name: c, version: 1.0.0, repo: 'https://charts.example.com'}]\n"}, foreign: true},
-		"a chart":                            {files: []string{"Chart.yaml", "apiVersion: v2\nname: own\nversion: 1.0.0\n", "templates/x.yaml", configMap("x")}},
-		"a fetched dependency":               {files: []string{"Chart.yaml", chart + "'https://charts.example.com'}]\n"}, foreign: true},
-		"a dependency that is not available": {files: []string{"Chart.yaml", chart + "'https://nobody.example.com'}]\n", "templates/x.yaml", configMap("x")}, verdict: source.Partly},
-		"a fetched value file":               {files: []string{"Chart.yaml", "apiVersion: v2\nname: own\nversion: 1.0.0\n"}, spec: map[string]any{"helm": map[string]any{"valueFiles": []any{"https://files.example.com/cm.yaml"}}}, foreign: true},
-		"values of a fetched repository":     {files: []string{"Chart.yaml", "apiVersion: v2\nname: own\nversion: 1.0.0\n"}, refs: map[string]source.Repository{"$values": other}, foreign: true},
-		"values of the user's repository":    {files: []string{"Chart.yaml", "apiVersion: v2\nname: own\nversion: 1.0.0\n"}, refs: map[string]source.Repository{"$values": view("values.yaml", "a: b\n")}},
+		"a directory":         {files: []string{"cm.yaml", configMap("x")}},
+		"a fetched directory": {files: []string{"cm.yaml", configMap("x")}, fetched: true, foreign: true},
+		"a kustomization":     {files: []string{"kustomization.yaml", "resources: [cm.yaml]\n", "cm.yaml", configMap("x")}},
+		"a base of the user":  {files: []string{"kustomization.yaml", "resources: ['https://git.example.com/own//.']\n"}},
+		"a fetched base": {
+			files:   []string{"kustomization.yaml", "resources: ['https://git.example.com/other//.']\n"},
+			foreign: true,
+		},
+		"a base that is not available": {
+			files:   []string{"kustomization.yaml", "resources: ['https://git.example.com/nobody//.']\n"},
+			verdict: source.Unknown,
+		},
+		"a fetched file": {
+			files:   []string{"kustomization.yaml", "resources: ['https://files.example.com/cm.yaml']\n"},
+			foreign: true,
+		},
+		"a chart in a kustomization": {files: []string{
+			"kustomization.yaml",
+			"helmCharts: [{name: c, version: 1.0.0, repo: 'https://charts.example.com'}]\n",
+		}, foreign: true},
+		"a chart": {files: []string{
+			"Chart.yaml", "apiVersion: v2\nname: own\nversion: 1.0.0\n",
+			"templates/x.yaml", configMap("x"),
+		}},
+		"a fetched dependency": {files: []string{"Chart.yaml", chart + "'https://charts.example.com'}]\n"}, foreign: true},
+		"a dependency that is not available": {files: []string{
+			"Chart.yaml", chart + "'https://nobody.example.com'}]\n", "templates/x.yaml",
+			configMap("x"),
+		}, verdict: source.Partly},
+		"a fetched value file": {
+			files: []string{"Chart.yaml", "apiVersion: v2\nname: own\nversion: 1.0.0\n"},
+			spec:  map[string]any{"helm": map[string]any{"valueFiles": []any{"https://files.example.com/cm.yaml"}}}, foreign: true,
+		},
+		"values of a fetched repository": {
+			files: []string{"Chart.yaml", "apiVersion: v2\nname: own\nversion: 1.0.0\n"},
+			refs:  map[string]source.Repository{"$values": other}, foreign: true,
+		},
+		"values of the user's repository": {
+			files: []string{"Chart.yaml", "apiVersion: v2\nname: own\nversion: 1.0.0\n"},
+			refs:  map[string]source.Repository{"$values": view("values.yaml", "a: b\n")},
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			calls := 0
@@ -84,7 +115,10 @@ func TestForeign(t *testing.T) {
 			}
 			repo := view(tt.files...)
 			repo.View.Foreign = tt.fetched
-			r := source.Request{Environment: source.Environment{Remote: abroad{}, Foreign: elsewhere}, Repository: repo, Spec: tt.spec, Refs: tt.refs}
+			r := source.Request{
+				Environment: source.Environment{Remote: abroad{}, Foreign: elsewhere}, Repository: repo, Spec: tt.spec,
+				Refs: tt.refs,
+			}
 			got := source.Render(t.Context(), r)
 			if (calls == 1) != tt.foreign || calls > 1 {
 				t.Errorf("it was rendered elsewhere %d times", calls)
@@ -98,9 +132,14 @@ func TestForeign(t *testing.T) {
 
 // TestForeignLoad: what is fetched for a source is not the user's own.
 func TestForeignLoad(t *testing.T) {
-	for _, spec := range []string{"{repoURL: https://charts.example.com, chart: c, targetRevision: 1.0.0}", "{repoURL: 'oci://registry.example.com/x', targetRevision: 1.0.0}"} {
+	for _, spec := range []string{
+		"{repoURL: https://charts.example.com, chart: c, targetRevision: 1.0.0}",
+		"{repoURL: 'oci://registry.example.com/x', targetRevision: 1.0.0}",
+	} {
 		calls := 0
-		loader := source.Loader{Remote: abroad{}, Environment: source.Environment{Foreign: func(_ context.Context, r source.Request) *source.Result {
+		loader := source.Loader{Remote: abroad{}, Environment: source.Environment{Foreign: func(_ context.Context,
+			r source.Request,
+		) *source.Result {
 			calls++
 			return source.Stopped(r, errors.New("stopped"))
 		}}}
@@ -109,7 +148,8 @@ func TestForeignLoad(t *testing.T) {
 			t.Fatal(err)
 		}
 		got := loader.Load(t.Context(), source.Application{Name: "x"}, v.(map[string]any), nil)
-		if calls != 1 || got.Verdict != source.Unknown || !got.Mentions || len(got.Documents) != 0 || got.Err() == nil || got.Err().Error() != "stopped" {
+		if calls != 1 || got.Verdict != source.Unknown || !got.Mentions || len(got.Documents) != 0 || got.Err() == nil ||
+			got.Err().Error() != "stopped" {
 			t.Errorf("%s: rendered elsewhere %d times: %+v", spec, calls, got)
 		}
 	}

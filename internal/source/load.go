@@ -90,7 +90,11 @@ func (l Loader) Load(ctx context.Context, app Application, spec map[string]any, 
 	default:
 		repo, err := l.Open(ctx, url, revision(spec))
 		if err != nil {
-			return &Result{Kind: Directory, Verdict: Unknown, Problems: []Problem{{Class: Missing, Text: oneLine(err).Error()}}, Mentions: true} // for all that is known
+			// for all that is known
+			return &Result{
+				Kind: Directory, Verdict: Unknown, Problems: []Problem{{Class: Missing, Text: oneLine(err).Error()}},
+				Mentions: true,
+			}
 		}
 		r.Repository = repo
 	}

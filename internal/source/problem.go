@@ -53,7 +53,8 @@ func (j *job) note(class Class, format string, args ...any) *Problem {
 // maxProblems bounds those of one source.
 const maxProblems = 100
 
-// fail notes errors that Argo CD has, too. One that is about our own limits, or about reading, is not: nobody knows what Argo CD finds there.
+// fail notes errors that Argo CD has, too. One that is about our own limits, or about reading, is not: nobody knows what Argo CD finds
+// there.
 func (j *job) fail(err error) {
 	for _, e := range problem.All(err) {
 		class := Failure

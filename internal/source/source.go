@@ -1,9 +1,9 @@
-// Package source is the one way from the source of an Application to its manifests, by the rules of Argo CD 3.2: which tool a directory needs,
-// what the tool is told, and which files it reads.
+// Package source is the one way from the source of an Application to its manifests, by the rules of Argo CD 3.2: which tool a directory
+// needs, what the tool is told, and which files it reads.
 //
-// Only what is reached is read. The answer has a verdict. What is not available here, such as a chart in a repository that cannot be reached,
-// makes a source partly known or unknown, and is named; an error that Argo CD has, too, makes it broken. Nothing is run, and nothing is fetched
-// but by the Remote of the request. Fields of a source that are not honoured are named.
+// Only what is reached is read. The answer has a verdict. What is not available here, such as a chart in a repository that cannot be
+// reached, makes a source partly known or unknown, and is named; an error that Argo CD has, too, makes it broken. Nothing is run, and
+// nothing is fetched but by the Remote of the request. Fields of a source that are not honoured are named.
 package source
 
 import (
@@ -72,8 +72,8 @@ func (a Application) release() string {
 type Environment struct {
 	// Remote fetches charts, bases and files. Nil fetches nothing.
 	Remote render.Remote `json:"-"`
-	// Foreign renders sources that are not the user's own, elsewhere, such as in a process with limits: those that were fetched, and those for
-	// which something is fetched. Nil renders all sources here.
+	// Foreign renders sources that are not the user's own, elsewhere, such as in a process with limits: those that were fetched, and those
+	// for which something is fetched. Nil renders all sources here.
 	Foreign func(ctx context.Context, r Request) *Result `json:"-"`
 	// BuildOptions are kustomize.buildOptions of Argo CD's settings. Nil is not known: charts are rendered then.
 	BuildOptions *string
@@ -108,7 +108,8 @@ type Ref struct {
 	Missing error `json:"-"`
 }
 
-// Request asks for the manifests of a source. It can be encoded as JSON, except for what is a function, a repository's content, or an error.
+// Request asks for the manifests of a source. It can be encoded as JSON, except for what is a function, a repository's content, or an
+// error.
 type Request struct {
 	Application
 	Environment
@@ -146,7 +147,8 @@ type Result struct {
 	Inputs []Input
 	// Mentions says of a source that is not known completely that what is there names Applications or sets.
 	Mentions bool
-	// Pinned says of each document of our plugin appset whether it is an Application that gets a commit in the place of its branch. Nil is none.
+	// Pinned says of each document of our plugin appset whether it is an Application that gets a commit in the place of its branch. Nil is
+	// none.
 	Pinned []bool
 }
 

@@ -58,7 +58,8 @@ func (j *job) valueFile(name string, optional bool) (*tree.File, error) {
 		if r, ok := j.Refs[first]; ok {
 			switch {
 			case j.Several && !j.fetched[r.Ref.URL]:
-				return nil, fmt.Errorf("%s: Argo CD fetches the repository of %s only for the value files of the Application itself, not for those of .argocd-source.yaml", name, first)
+				return nil, fmt.Errorf("%s: Argo CD fetches the repository of %s only for the value files of the Application itself, not "+
+					"for those of .argocd-source.yaml", name, first)
 			case r.View == nil:
 				why := r.Ref.Missing
 				if why == nil {

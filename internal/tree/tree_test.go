@@ -16,7 +16,8 @@ import (
 func TestSafe(t *testing.T) {
 	for name, want := range map[string]bool{
 		"a": true, "a/b.yaml": true, ".hidden/x": true, "ünï/cödé": true, "a b": true, "..a": true, "ab:c": true,
-		"": false, ".": false, "..": false, "/a": false, "a/": false, "a//b": false, "a/../b": false, "./a": false, `a\b`: false, "a\nb": false, "a\x00": false, "a\x7f": false, "C:x": false, "\xff": false,
+		"": false, ".": false, "..": false, "/a": false, "a/": false, "a//b": false, "a/../b": false, "./a": false, `a\b`: false,
+		"a\nb": false, "a\x00": false, "a\x7f": false, "C:x": false, "\xff": false,
 	} {
 		if got := tree.Safe(name); got != want {
 			t.Errorf("%q: %t", name, got)
@@ -26,7 +27,8 @@ func TestSafe(t *testing.T) {
 
 func TestIsManifest(t *testing.T) {
 	for name, want := range map[string]bool{
-		"a.yaml": true, "a/b.yml": true, "a.JSON": true, ".yaml": true, "a": false, "a.yaml.tpl": false, "yaml": false, "a.jsonnet": false, "dir.yaml/a": false,
+		"a.yaml": true, "a/b.yml": true, "a.JSON": true, ".yaml": true, "a": false, "a.yaml.tpl": false, "yaml": false, "a.jsonnet": false,
+		"dir.yaml/a": false,
 	} {
 		if got := tree.IsManifest(name); got != want {
 			t.Errorf("%q: %t", name, got)
@@ -132,7 +134,8 @@ func TestFS(t *testing.T) {
 		t.Fatal(err)
 	}
 	info, err := opened.Stat()
-	if err != nil || info.Name() != "b" || info.Size() != 14 || info.IsDir() || info.Mode() != 0o444 || !info.ModTime().IsZero() || info.Sys() != nil {
+	if err != nil || info.Name() != "b" || info.Size() != 14 || info.IsDir() || info.Mode() != 0o444 || !info.ModTime().IsZero() ||
+		info.Sys() != nil {
 		t.Errorf("%+v, %v", info, err)
 	}
 	if data, err := io.ReadAll(opened); err != nil || len(data) != 14 || opened.Close() != nil {

@@ -121,7 +121,10 @@ func (c *Clock) commit(tick int64) commit {
 	if x, ok := c.commits[tick]; ok {
 		return x
 	}
-	spec := gitserver.Commit{Tree: emptyTree.Hash(), Date: c.at(tick), Message: fmt.Sprintf("%s: tick %d, every %s", c.name, tick, c.interval)}
+	spec := gitserver.Commit{
+		Tree: emptyTree.Hash(), Date: c.at(tick),
+		Message: fmt.Sprintf("%s: tick %d, every %s", c.name, tick, c.interval),
+	}
 	if p, ok := parent(tick); ok {
 		h := c.commit(p).hash
 		spec.Parent = &h
@@ -232,7 +235,8 @@ func (c *Clocks) parse(path string) (*Clock, error) {
 	}
 	interval, err := time.ParseDuration(parts[1])
 	if err != nil {
-		return nil, &gitserver.NotFoundError{Reason: fmt.Sprintf("%q in its path is not a duration; it must be one such as 90s, 10m or 1h30m", words.Shorten(parts[1], 40))}
+		return nil, &gitserver.NotFoundError{Reason: fmt.Sprintf("%q in its path is not a duration; it must be one such as 90s, 10m or "+
+			"1h30m", words.Shorten(parts[1], 40))}
 	}
 	x, err := NewClock(name, interval, true, c.Now)
 	if err != nil {

@@ -144,7 +144,8 @@ func TestGit(t *testing.T) {
 			git("-C", bare, "fetch", "origin", "--tags", "--force", "--prune")
 			git("-C", bare, "checkout", "--force", w.head(url))
 
-			if out, err := w.try(append(p, "-C", clone, "push", "origin", "HEAD:refs/heads/main")...); err == nil || !strings.Contains(out, "403") {
+			if out, err := w.try(append(p, "-C", clone, "push", "origin", "HEAD:refs/heads/main")...); err == nil ||
+				!strings.Contains(out, "403") {
 				t.Errorf("a push: %v\n%s", err, out)
 			}
 			if out, err := w.try(append(p, "ls-remote", w.url+"/none.git")...); err == nil || !strings.Contains(out, "not found") {
@@ -232,8 +233,10 @@ func TestPaths(t *testing.T) {
 	c := &Clocks{Interval: time.Minute, Now: time.Now}
 	for path, ok := range map[string]bool{
 		"appset.git": true, "every/10m/team-a.git": true, "every/1h30m/x.git": true,
-		"appset": false, "every/10m/.git": false, "every/0s/x.git": false, "every/-1m/x.git": false, "every/1ms/x.git": false, "every/1500ms/x.git": false,
-		"every/10000h/x.git": false, "every/soon/x.git": false, "every/10m/a/b.git": false, "every/10m/../x.git": false, "": false, "../appset.git": false, "every/10m/%2e.git": false,
+		"appset": false, "every/10m/.git": false, "every/0s/x.git": false, "every/-1m/x.git": false, "every/1ms/x.git": false,
+		"every/1500ms/x.git": false,
+		"every/10000h/x.git": false, "every/soon/x.git": false, "every/10m/a/b.git": false, "every/10m/../x.git": false, "": false,
+		"../appset.git": false, "every/10m/%2e.git": false,
 	} {
 		if _, err := c.Open(path); (err == nil) != ok {
 			t.Errorf("%q: %v", path, err)

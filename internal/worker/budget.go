@@ -6,8 +6,8 @@ import (
 	"sync"
 )
 
-// budget is a number of bytes that jobs share. An owner gets at most half of them, so that no owner keeps all others waiting, and owners take turns. The
-// owner "" is nobody in particular, and gets all.
+// budget is a number of bytes that jobs share. An owner gets at most half of them, so that no owner keeps all others waiting, and owners
+// take turns. The owner "" is nobody in particular, and gets all.
 type budget struct {
 	mu      sync.Mutex
 	size    int64
@@ -32,7 +32,8 @@ func (b *budget) share(owner string) int64 {
 	return b.size / 2
 }
 
-// acquire waits for so many bytes, or for the owner's whole share if that is less, until the context ends. The returned function releases them, once.
+// acquire waits for so many bytes, or for the owner's whole share if that is less, until the context ends. The returned function releases
+// them, once.
 func (b *budget) acquire(ctx context.Context, owner string, bytes int64) (release func(), err error) {
 	c := &claim{owner, min(bytes, b.share(owner)), make(chan struct{})}
 	b.mu.Lock()
@@ -66,8 +67,8 @@ func (b *budget) drop(c *claim) {
 	b.serve()
 }
 
-// serve gives what is free to those that wait. One whose owner has its share does not keep others waiting; one that is too large for what is free does, or
-// it would wait for ever.
+// serve gives what is free to those that wait. One whose owner has its share does not keep others waiting; one that is too large for what
+// is free does, or it would wait for ever.
 func (b *budget) serve() {
 	for i := 0; i < len(b.waiting); {
 		c := b.waiting[i]

@@ -25,19 +25,26 @@ func confine(memory int64, filtered bool) Confinement {
 	for _, l := range []struct {
 		what  int
 		limit uint64
-	}{{unix.RLIMIT_CORE, 0}, {unix.RLIMIT_FSIZE, 0}, {unix.RLIMIT_NOFILE, 32}, {unix.RLIMIT_CPU, maxCPU}, {unix.RLIMIT_STACK, maxMainStack}} {
+	}{
+		{unix.RLIMIT_CORE, 0},
+		{unix.RLIMIT_FSIZE, 0},
+		{unix.RLIMIT_NOFILE, 32},
+		{unix.RLIMIT_CPU, maxCPU},
+		{unix.RLIMIT_STACK, maxMainStack},
+	} {
 		if err := unix.Setrlimit(l.what, &unix.Rlimit{Cur: l.limit, Max: l.limit}); err != nil {
 			errs = append(errs, fmt.Errorf("limit %d: %w", l.what, err))
 		}
 	}
-	// RLIMIT_DATA counts what can be written. RLIMIT_AS also counts what Go reserves and never uses, a gigabyte and more. It bounds the rest: the tables of
-	// pages that are only read, and stacks.
+	// RLIMIT_DATA counts what can be written. RLIMIT_AS also counts what Go reserves and never uses, a gigabyte and more. It bounds the
+	// rest: the tables of pages that are only read, and stacks.
 	hard := uint64(memory) + overhead
 	c := Confinement{Memory: true, Calls: true}
 	if overhead > 1<<40 {
 		c.Memory = false
 		errs = append(errs, errors.New("limit of memory: not with the race detector"))
-	} else if err := errors.Join(unix.Setrlimit(unix.RLIMIT_DATA, &unix.Rlimit{Cur: hard, Max: hard}), unix.Setrlimit(unix.RLIMIT_AS, &unix.Rlimit{Cur: hard + reserved, Max: hard + reserved})); err != nil {
+	} else if err := errors.Join(unix.Setrlimit(unix.RLIMIT_DATA, &unix.Rlimit{Cur: hard, Max: hard}),
+		unix.Setrlimit(unix.RLIMIT_AS, &unix.Rlimit{Cur: hard + reserved, Max: hard + reserved})); err != nil {
 		c.Memory = false
 		errs = append(errs, fmt.Errorf("limit of memory: %w", err))
 	}

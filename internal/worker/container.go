@@ -9,7 +9,8 @@ import (
 
 // ContainerMemory is the limit of memory of this process's container in bytes, 0 if there is none.
 func ContainerMemory() int64 {
-	for _, file := range append(memoryFiles("/proc/self/cgroup"), "/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes") {
+	for _, file := range append(memoryFiles("/proc/self/cgroup"), "/sys/fs/cgroup/memory.max",
+		"/sys/fs/cgroup/memory/memory.limit_in_bytes") {
 		data, err := os.ReadFile(file)
 		if err != nil {
 			continue

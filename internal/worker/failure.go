@@ -34,8 +34,10 @@ type KilledError struct {
 
 func (e *KilledError) Error() string {
 	what := map[string]string{
-		ReasonMemory: "needs more memory than a request may have", ReasonStack: "calls itself without an end", ReasonCPU: "computes for longer than a request may",
-		ReasonCrash: "crashed", ReasonKilled: "was killed by the system, as when the container has no memory left", ReasonProtocol: "sent an answer that is not valid",
+		ReasonMemory: "needs more memory than a request may have", ReasonStack: "calls itself without an end",
+		ReasonCPU:   "computes for longer than a request may",
+		ReasonCrash: "crashed", ReasonKilled: "was killed by the system, as when the container has no memory left",
+		ReasonProtocol: "sent an answer that is not valid",
 	}[e.Reason]
 	text := "the worker that was " + e.Doing + " was stopped: it " + what
 	if e.Limit != "" {

@@ -46,8 +46,12 @@ func FuzzParse(f *testing.F) {
 
 // FuzzTalk: a host that hears anything from a worker answers each question once, believes no text, and returns the answer or an error.
 func FuzzTalk(f *testing.F) {
-	ask, doing := frame(f, frameAsk, "thing", Message{Head: []byte("1"), Blobs: [][]byte{[]byte("x")}}), frame(f, frameDoing, "a\x1b[2Jb", Message{})
-	for _, end := range []string{`{}`, `{"tired": true}`, `{"problems": [{"text": "wrapped: no", "asks": [1, 2, -1]}, {"text": "x"}]}`, `{"panic": "at once", "stack": "x"}`, `{"problems":[` + strings.Repeat("{},", 1000) + "{}]}", "", "rubbish"} {
+	ask, doing := frame(f, frameAsk, "thing", Message{Head: []byte("1"), Blobs: [][]byte{[]byte("x")}}),
+		frame(f, frameDoing, "a\x1b[2Jb", Message{})
+	for _, end := range []string{
+		`{}`, `{"tired": true}`, `{"problems": [{"text": "wrapped: no", "asks": [1, 2, -1]}, {"text": "x"}]}`,
+		`{"panic": "at once", "stack": "x"}`, `{"problems":[` + strings.Repeat("{},", 1000) + "{}]}", "", "rubbish",
+	} {
 		result := frame(f, frameResult, end, Message{Head: []byte("2"), Blobs: [][]byte{[]byte("y")}})
 		f.Add(slices.Concat(ask, doing, ask, result), true)
 		f.Add(slices.Concat(ask, result, ask), false)
@@ -61,9 +65,12 @@ func FuzzTalk(f *testing.F) {
 		var doing []string
 		asks := 0
 		talk := &talk{
-			pool: &Pool{cfg: Config{Memory: 1 << 30}, large: newBudget(1 << 20), decoded: newBudget(1 << 20)}, ctx: context.Background(), clock: newClock(0, nil),
+			pool: &Pool{cfg: Config{Memory: 1 << 30}, large: newBudget(1 << 20), decoded: newBudget(1 << 20)}, ctx: context.Background(),
+			clock:   newClock(0, nil),
 			process: &process{in: bufio.NewReaderSize(in, 16), out: bufio.NewWriter(&said)},
-			job: Job{Kind: "job", Cost: anySize, sent: &sent{}, Doing: func(what string) { doing = append(doing, what) }, Answer: func(_ context.Context, kind string, m Message) (Message, error) {
+			job: Job{Kind: "job", Cost: anySize, sent: &sent{}, Doing: func(what string) {
+				doing = append(doing, what)
+			}, Answer: func(_ context.Context, kind string, m Message) (Message, error) {
 				asks++
 				heard.Write(frame(t, frameAsk, kind, m))
 				if refuse {
@@ -190,17 +197,22 @@ func FuzzFailure(f *testing.F) {
 // FuzzServe: a worker that reads anything says hello, answers each job once, and sends nothing else but questions.
 func FuzzServe(f *testing.F) {
 	m := Message{Head: []byte(`{"a":1}`), Blobs: [][]byte{[]byte("x"), nil}}
-	f.Add(slices.Concat(frame(f, frameJob, "echo", m), frame(f, frameJob, "ask", m), frame(f, frameAnswer, "", m), frame(f, frameJob, "nothing", m)))
-	f.Add(slices.Concat(frame(f, frameJob, "ask", m), frame(f, frameAnswer, `{"problems":[{"text":"no"}]}`, m), frame(f, frameJob, "panic", m), frame(f, frameJob, "fail", m)))
+	f.Add(slices.Concat(frame(f, frameJob, "echo", m), frame(f, frameJob, "ask", m), frame(f, frameAnswer, "", m),
+		frame(f, frameJob, "nothing", m)))
+	f.Add(slices.Concat(frame(f, frameJob, "ask", m), frame(f, frameAnswer, `{"problems":[{"text":"no"}]}`, m),
+		frame(f, frameJob, "panic", m), frame(f, frameJob, "fail", m)))
 	f.Add(slices.Concat(frame(f, frameJob, "ask", m), frame(f, frameAnswer, "rubbish", m), frame(f, frameJob, "echo", m)))
 	f.Add(slices.Concat(frame(f, frameJob, "ask", m), frame(f, frameJob, "echo", m)))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		all, echoes := handlers(), []byte(nil)
 		echo := all["echo"]
-		all = map[string]Handler{"ask": all["ask"], "panic": all["panic"], "fail": all["fail"], "echo": func(h *Host, m Message) (Message, error) {
-			echoes = append(echoes, frame(t, frameResult, "{}", m)...)
-			return echo(h, m)
-		}}
+		all = map[string]Handler{
+			"ask": all["ask"], "panic": all["panic"], "fail": all["fail"],
+			"echo": func(h *Host, m Message) (Message, error) {
+				echoes = append(echoes, frame(t, frameResult, "{}", m)...)
+				return echo(h, m)
+			},
+		}
 		jobs := 0
 		for name, handler := range all {
 			all[name] = func(h *Host, m Message) (Message, error) {

@@ -25,11 +25,13 @@ type Job struct {
 	Doing func(string)
 	// What is what the job does, for messages, such as "rendering a chart".
 	What string
-	// Cost is how much memory the decoded answer takes, in bytes; an error means that it is not valid. Nil is for jobs whose answer has at most MaxSmall bytes.
+	// Cost is how much memory the decoded answer takes, in bytes; an error means that it is not valid. Nil is for jobs whose answer has at
+	// most MaxSmall bytes.
 	Cost func(Message) (int64, error)
 	// LargeAsks lets the worker ask with up to MaxSmall bytes (Host.AskLarge). Other questions have at most 64 KiB.
 	LargeAsks bool
-	// Owner is who the job is for, such as a project. One owner's answers take at most half of Config.Large. "" is nobody in particular: there is no such limit.
+	// Owner is who the job is for, such as a project. One owner's answers take at most half of Config.Large. "" is nobody in particular:
+	// there is no such limit.
 	Owner string
 	// Time bounds how long the worker takes, without the time that Answer takes. Zero is no limit but that of the context.
 	Time time.Duration
@@ -49,8 +51,8 @@ const (
 	maxAnswers = 16 << 30
 )
 
-// Do has a worker do a job, and returns its answer. A large answer counts against Config.Large until ctx ends: one context may have only one large answer. If
-// somebody else kills the worker, such as the kernel in search of memory, another one does the job once more.
+// Do has a worker do a job, and returns its answer. A large answer counts against Config.Large until ctx ends: one context may have only
+// one large answer. If somebody else kills the worker, such as the kernel in search of memory, another one does the job once more.
 func (p *Pool) Do(ctx context.Context, j Job) (Message, error) {
 	j.sent = &sent{}
 	defer j.sent.free()
@@ -78,7 +80,8 @@ func (s *sent) free() {
 	}
 }
 
-// claim waits until there is memory for a decoded answer. Those that are decoded do not wait for those that are read, so they do not wait for each other.
+// claim waits until there is memory for a decoded answer. Those that are decoded do not wait for those that are read, so they do not wait
+// for each other.
 func (p *Pool) claim(ctx context.Context, j Job, m Message) error {
 	if j.Cost == nil {
 		return nil
@@ -302,7 +305,8 @@ func (t *talk) answer(kind string, m Message) error {
 }
 
 // errRefused says that a worker asked in vain too often.
-var errRefused = fmt.Errorf("the job asks for too many things that are missing or not allowed; the limits are %d problems and %s of text", maxProblems, bytesOf(maxProblemTexts))
+var errRefused = fmt.Errorf("the job asks for too many things that are missing or not allowed; the limits are %d problems and %s of text",
+	maxProblems, bytesOf(maxProblemTexts))
 
 // keep keeps problems that a worker was answered with, because its own may come from them. It reports whether there is room for them.
 func (t *talk) keep(problems []error) bool {

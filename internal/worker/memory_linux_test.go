@@ -21,7 +21,10 @@ func escapeMemory(try func(what string, err error)) {
 	} {
 		call(what, unix.SYS_MMAP, [6]uintptr{0, size, write, flags, nowhere})
 	}
-	call("1 TiB that is only read", unix.SYS_MMAP, [6]uintptr{0, 1 << 40, unix.PROT_READ, unix.MAP_PRIVATE | unix.MAP_ANONYMOUS | unix.MAP_NORESERVE, nowhere})
+	call("1 TiB that is only read", unix.SYS_MMAP, [6]uintptr{
+		0, 1 << 40, unix.PROT_READ,
+		unix.MAP_PRIVATE | unix.MAP_ANONYMOUS | unix.MAP_NORESERVE, nowhere,
+	})
 	call("a file in memory", unix.SYS_MEMFD_CREATE, [6]uintptr{})
 	call("memory of System V", unix.SYS_SHMGET, [6]uintptr{unix.IPC_PRIVATE, size, unix.IPC_CREAT | 0o600})
 	// What is allowed, enlarged by a call that can enlarge stacks, too.

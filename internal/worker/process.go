@@ -48,7 +48,10 @@ func startProcess(ctx context.Context, s *spawner, cfg Config) (*process, Confin
 	if err != nil {
 		return nil, Confinement{}, errors.Join(err, fromHost.Close(), toWorker.Close())
 	}
-	w := &process{in: bufio.NewReaderSize(fromWorker, 64<<10), out: bufio.NewWriterSize(toWorker, 64<<10), pipes: []*os.File{fromWorker, toWorker}, errors: &tail{}, ended: make(chan struct{})}
+	w := &process{
+		in: bufio.NewReaderSize(fromWorker, 64<<10), out: bufio.NewWriterSize(toWorker, 64<<10),
+		pipes: []*os.File{fromWorker, toWorker}, errors: &tail{}, ended: make(chan struct{}),
+	}
 	path := cfg.Path
 	if path == "" {
 		if path, err = executable(); err != nil {
@@ -58,7 +61,10 @@ func startProcess(ctx context.Context, s *spawner, cfg Config) (*process, Confin
 	w.cmd = exec.Command(path) //nolint:noctx // it outlives the call that starts it
 	w.cmd.Args = append(append([]string{}, cfg.Args...), strconv.FormatInt(cfg.Memory, 10), strconv.FormatBool(!cfg.unfiltered))
 	// Nothing of the host's environment: no token, no keys, no addresses.
-	w.cmd.Env = []string{"GOMAXPROCS=2", "GOTRACEBACK=single", "GOGC=" + strconv.Itoa(cfg.GCPercent), "GOMEMLIMIT=" + strconv.FormatInt(cfg.Memory*8/10, 10)}
+	w.cmd.Env = []string{
+		"GOMAXPROCS=2", "GOTRACEBACK=single", "GOGC=" + strconv.Itoa(cfg.GCPercent),
+		"GOMEMLIMIT=" + strconv.FormatInt(cfg.Memory*8/10, 10),
+	}
 	w.cmd.Dir = string(os.PathSeparator)
 	w.cmd.ExtraFiles = []*os.File{fromHost, toHost}
 	// All three are given, because an image may have no /dev/null.
@@ -141,8 +147,8 @@ func (w *process) close() {
 	}
 }
 
-// watch lowers the priority of a worker that computes for longer than that, so that short jobs are not slowed down by long ones. The caller ends
-// it by what it returns, which reports whether that has happened: the worker cannot get its priority back.
+// watch lowers the priority of a worker that computes for longer than that, so that short jobs are not slowed down by long ones. The caller
+// ends it by what it returns, which reports whether that has happened: the worker cannot get its priority back.
 func (w *process) watch(long time.Duration) (stop func() (lowered bool)) {
 	pid := w.cmd.Process.Pid
 	began := computed(pid)
@@ -193,13 +199,15 @@ func (w *process) reason(memory int64) string {
 	switch {
 	case strings.Contains(text, "stack overflow"):
 		return ReasonStack
-	case strings.Contains(text, "out of memory"), strings.Contains(text, "cannot allocate memory"), strings.Contains(text, "failed to create new OS thread"), strings.Contains(text, "pthread_create failed"):
+	case strings.Contains(text, "out of memory"), strings.Contains(text, "cannot allocate memory"),
+		strings.Contains(text, "failed to create new OS thread"), strings.Contains(text, "pthread_create failed"):
 		return ReasonMemory
 	case strings.Contains(text, "SIGXCPU"):
 		return ReasonCPU
 	case status.Signaled() && status.Signal() == syscall.SIGKILL:
 		return ReasonKilled
-	case strings.Contains(text, "SIGSEGV") && strings.Contains(text, "goroutine 0 gp="), peak(w.cmd.ProcessState) > max(memory/2, w.inherited):
+	case strings.Contains(text, "SIGSEGV") && strings.Contains(text, "goroutine 0 gp="),
+		peak(w.cmd.ProcessState) > max(memory/2, w.inherited):
 		// Without memory, the runtime fails in many ways, and not always with words.
 		return ReasonMemory
 	}

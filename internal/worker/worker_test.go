@@ -269,7 +269,10 @@ func neighbour(t *testing.T, p *Pool) {
 func TestEcho(t *testing.T) {
 	p, e := open(t, Config{Workers: 2, Jobs: 5})
 	for i := range 12 {
-		m, err := p.Do(t.Context(), Job{Kind: "echo", Cost: anySize, Message: Message{Head: []byte(`{"a":1}`), Blobs: [][]byte{nil, []byte("b"), make([]byte, 5<<20)}}})
+		m, err := p.Do(t.Context(), Job{
+			Kind: "echo", Cost: anySize,
+			Message: Message{Head: []byte(`{"a":1}`), Blobs: [][]byte{nil, []byte("b"), make([]byte, 5<<20)}},
+		})
 		if err != nil || string(m.Head) != `{"a":1}` || len(m.Blobs) != 3 || string(m.Blobs[1]) != "b" || len(m.Blobs[2]) != 5<<20 {
 			t.Fatal(i, err)
 		}
@@ -445,14 +448,19 @@ func anySize(Message) (int64, error) { return 0, nil }
 func TestLarge(t *testing.T) {
 	p, e := open(t, Config{Workers: 2, Large: 1 << 20})
 	answered := 0
-	many := Job{Kind: "many", LargeAsks: true, Message: Message{Blobs: [][]byte{make([]byte, MaxSmall-100)}}, Answer: func(_ context.Context, _ string, m Message) (Message, error) {
-		answered++
-		return Message{}, nil
-	}}
+	many := Job{
+		Kind: "many", LargeAsks: true, Message: Message{Blobs: [][]byte{make([]byte, MaxSmall-100)}},
+		Answer: func(_ context.Context, _ string, m Message) (Message, error) {
+			answered++
+			return Message{}, nil
+		},
+	}
 	if _, err := p.Do(t.Context(), many); err != nil || answered != 20 {
 		t.Error(answered, err)
 	}
-	large := Job{Kind: "echo", Message: Message{Blobs: [][]byte{make([]byte, 5<<20)}}, Cost: func(Message) (int64, error) { return 10 << 20, nil }}
+	large := Job{Kind: "echo", Message: Message{Blobs: [][]byte{make([]byte, 5<<20)}}, Cost: func(Message) (int64, error) {
+		return 10 << 20, nil
+	}}
 	first, end := context.WithCancel(t.Context())
 	if _, err := p.Do(first, large); err != nil {
 		t.Fatal(err)
@@ -484,7 +492,9 @@ func TestLarge(t *testing.T) {
 func TestOwners(t *testing.T) {
 	p, _ := open(t, Config{Workers: 2, Large: 32 << 20})
 	job := func(owner string) Job {
-		return Job{Kind: "echo", Owner: owner, Message: Message{Blobs: [][]byte{make([]byte, 20<<20)}}, Cost: func(Message) (int64, error) { return 100 << 20, nil }}
+		return Job{Kind: "echo", Owner: owner, Message: Message{Blobs: [][]byte{make([]byte, 20<<20)}}, Cost: func(Message) (int64, error) {
+			return 100 << 20, nil
+		}}
 	}
 	ctx, end := context.WithCancel(t.Context())
 	if _, err := p.Do(ctx, job("bad")); err != nil {
@@ -531,7 +541,8 @@ func TestLargest(t *testing.T) {
 func TestQuestion(t *testing.T) {
 	p, e := open(t, Config{})
 	_, err := p.Do(t.Context(), Job{Kind: "ask", Message: Message{Head: make([]byte, maxAsk)}})
-	if err == nil || err.Error() != "wrapped: what is asked for has 64 KiB in 0 parts, and a worker's limit is 64 KiB" || e.count(ReasonProtocol) > 0 {
+	if err == nil || err.Error() != "wrapped: what is asked for has 64 KiB in 0 parts, and a worker's limit is 64 KiB" ||
+		e.count(ReasonProtocol) > 0 {
 		t.Error(err, e.seen)
 	}
 }
@@ -607,7 +618,8 @@ func TestTooMuch(t *testing.T) {
 // TestStart: a program that is no worker is an error, and not a pool without workers.
 func TestStart(t *testing.T) {
 	for _, path := range []string{"/nowhere/worker", "/bin/true"} {
-		if _, err := Open(t.Context(), Config{Path: path, Args: []string{"x"}}); err == nil || !strings.HasPrefix(err.Error(), "starting a worker: ") {
+		if _, err := Open(t.Context(), Config{Path: path, Args: []string{"x"}}); err == nil ||
+			!strings.HasPrefix(err.Error(), "starting a worker: ") {
 			t.Errorf("%s: %v", path, err)
 		}
 	}

@@ -21,7 +21,8 @@ func (r *Repositories) Loader() source.Loader {
 	return source.Loader{
 		Open: func(ctx context.Context, url, revision string) (source.Repository, error) {
 			if name, ok := strings.CutPrefix(url, "s3://"); ok && !r.maps(ctx, url) {
-				return source.Repository{}, fmt.Errorf("bucket %q is not mapped to a directory; map it with --repo s3://%s=PATH", name, name)
+				return source.Repository{}, fmt.Errorf("bucket %q is not mapped to a directory; map it with --repo s3://%s=PATH", name,
+					name)
 			}
 			t, err := r.tree(ctx, url, revision)
 			if err != nil {
@@ -36,14 +37,17 @@ func (r *Repositories) Loader() source.Loader {
 
 // maps reports whether a repository is local.
 func (r *Repositories) maps(ctx context.Context, url string) bool {
-	return r.ready(ctx) == nil && slices.ContainsFunc(r.local, func(l gitsource.Local) bool { return gitsource.Key(l.URL) == gitsource.Key(url) })
+	return r.ready(ctx) == nil && slices.ContainsFunc(r.local, func(l gitsource.Local) bool {
+		return gitsource.Key(l.URL) == gitsource.Key(url)
+	})
 }
 
-// mergesInto reports whether a local work tree may be merged into a revision: that is a branch, and not a tag, a commit or nothing at all, and
-// the work tree is not the default branch itself.
+// mergesInto reports whether a local work tree may be merged into a revision: that is a branch, and not a tag, a commit or nothing at all,
+// and the work tree is not the default branch itself.
 func (r *Repositories) mergesInto(ctx context.Context, url, revision string) bool {
 	return revision != "" && slices.ContainsFunc(r.local, func(l gitsource.Local) bool {
-		return gitsource.Key(l.URL) == gitsource.Key(url) && gitsource.IsBranch(ctx, r.cfg.Env, l.Path, revision) && !gitsource.OnDefault(ctx, r.cfg.Env, l.Path)
+		return gitsource.Key(l.URL) == gitsource.Key(url) && gitsource.IsBranch(ctx, r.cfg.Env, l.Path, revision) &&
+			!gitsource.OnDefault(ctx, r.cfg.Env, l.Path)
 	})
 }
 

@@ -12,8 +12,8 @@ import (
 	"github.com/argosy-cd/argosy/internal/tree"
 )
 
-// NamedMost is the URL of a directory: the one that Applications and sets in it name most often, with paths that are there; "" if they name none. The
-// names are those of all its files, the files those that may be manifests.
+// NamedMost is the URL of a directory: the one that Applications and sets in it name most often, with paths that are there; "" if they name
+// none. The names are those of all its files, the files those that may be manifests.
 func NamedMost(names []string, files []tree.File) string {
 	c := naming{dirs: map[string]bool{".": true}, times: map[string]int{}, spelt: map[string]string{}}
 	for _, name := range names {

@@ -106,7 +106,9 @@ func rootsAt(ctx context.Context, repos *Repositories, arg string) ([]manifest.D
 }
 
 func anyRoot(name string, docs []manifest.Document) error {
-	if slices.ContainsFunc(docs, func(d manifest.Document) bool { return argo.IsApplication(d.Object) || argo.IsApplicationSet(d.Object) }) {
+	if slices.ContainsFunc(docs, func(d manifest.Document) bool {
+		return argo.IsApplication(d.Object) || argo.IsApplicationSet(d.Object)
+	}) {
 		return nil
 	}
 	return fmt.Errorf("%s: there is no Application and no ApplicationSet in it", name)
@@ -150,7 +152,9 @@ func (p *Planner) find(ctx context.Context) ([]manifest.Document, error) {
 		for _, l := range repos.local {
 			urls = append(urls, gitsource.Redact(l.URL))
 		}
-		return nil, fmt.Errorf("no Application in the local repositories has its source in one of them (%s); name the file of the root, or the URL of a repository as its Applications do, --repo URL=PATH", strings.Join(slices.Compact(slices.Sorted(slices.Values(urls))), ", "))
+		return nil, fmt.Errorf("no Application in the local repositories has its source in one of them (%s); name the file of the root, "+
+			"or the URL of a repository as its Applications do, --repo URL=PATH",
+			strings.Join(slices.Compact(slices.Sorted(slices.Values(urls))), ", "))
 	}
 	roots, err := p.among(ctx, repos, candidates)
 	switch {
@@ -164,7 +168,8 @@ func (p *Planner) find(ctx context.Context) ([]manifest.Document, error) {
 	}
 	lines := []string{"there are several roots; name one, or plan all of them with --all:"}
 	for _, d := range roots {
-		lines = append(lines, fmt.Sprintf("  %s   %s %s", d.File, manifest.String(d.Object, "kind"), manifest.String(d.Object, "metadata", "name")))
+		lines = append(lines, fmt.Sprintf("  %s   %s %s", d.File, manifest.String(d.Object, "kind"),
+			manifest.String(d.Object, "metadata", "name")))
 	}
 	return nil, errors.New(strings.Join(lines, "\n"))
 }
@@ -172,7 +177,9 @@ func (p *Planner) find(ctx context.Context) ([]manifest.Document, error) {
 // noteRoots says which roots were found.
 func (r *Repositories) noteRoots(roots, candidates []manifest.Document) {
 	for _, d := range roots {
-		r.cfg.Note(fmt.Sprintf("found the root %s %s in %s, one of %d Applications and sets in the repository", manifest.String(d.Object, "kind"), words.Printable(manifest.String(d.Object, "metadata", "name")), words.Printable(d.File), len(candidates)))
+		r.cfg.Note(fmt.Sprintf("found the root %s %s in %s, one of %d Applications and sets in the repository",
+			manifest.String(d.Object, "kind"), words.Printable(manifest.String(d.Object, "metadata", "name")), words.Printable(d.File),
+			len(candidates)))
 	}
 }
 
@@ -188,8 +195,8 @@ func (p *Planner) among(ctx context.Context, repos *Repositories, candidates []m
 	return planned.RootsAmong(candidates), nil
 }
 
-// applications returns all Applications and sets in manifests of the local repositories, the Applications only if one of their sources is in
-// one of them. What is not a manifest, such as a template, is none.
+// applications returns all Applications and sets in manifests of the local repositories, the Applications only if one of their sources is
+// in one of them. What is not a manifest, such as a template, is none.
 func (r *Repositories) applications(ctx context.Context) ([]manifest.Document, error) {
 	if err := r.ready(ctx); err != nil {
 		return nil, err
@@ -228,7 +235,8 @@ func (r *Repositories) applications(ctx context.Context) ([]manifest.Document, e
 				continue
 			}
 			for _, d := range docs {
-				if argo.IsApplication(d.Object) && slices.ContainsFunc(argo.Repositories(d.Object), ours) || argo.IsApplicationSet(d.Object) {
+				if argo.IsApplication(d.Object) && slices.ContainsFunc(argo.Repositories(d.Object), ours) ||
+					argo.IsApplicationSet(d.Object) {
 					out = append(out, d)
 				}
 			}

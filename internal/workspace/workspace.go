@@ -1,8 +1,8 @@
-// Package workspace is what a user works on: the Git repositories on disk and elsewhere that Applications name, the roots in them, and plans of
-// those roots.
+// Package workspace is what a user works on: the Git repositories on disk and elsewhere that Applications name, the roots in them, and
+// plans of those roots.
 //
-// It reads with the user's own rights: work trees as they lie on disk, other repositories by the user's git, charts and files with the user's
-// credentials. It writes nothing but a cache.
+// It reads with the user's own rights: work trees as they lie on disk, other repositories by the user's git, charts and files with the
+// user's credentials. It writes nothing but a cache.
 package workspace
 
 import (
@@ -148,9 +148,12 @@ func (r *Repositories) guessURLs(ctx context.Context, local []gitsource.Local) e
 			return err
 		}
 		named := i >= len(local)-len(r.cfg.Local)
-		switch known := slices.ContainsFunc(local, func(o gitsource.Local) bool { return o.URL != "" && gitsource.Key(o.URL) == gitsource.Key(url) }); {
+		switch known := slices.ContainsFunc(local, func(o gitsource.Local) bool {
+			return o.URL != "" && gitsource.Key(o.URL) == gitsource.Key(url)
+		}); {
 		case url == "" && named:
-			return fmt.Errorf("%s: no Application in it has a source that is in it, too, so its URL is not known; name it, as in --repo URL=%s", l.Path, l.Path)
+			return fmt.Errorf("%s: no Application in it has a source that is in it, too, so its URL is not known; name it, as in --repo "+
+				"URL=%s", l.Path, l.Path)
 		case url == "" || known && !named:
 			continue
 		}

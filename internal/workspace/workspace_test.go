@@ -23,7 +23,8 @@ const url = "https://git.example.com/x"
 // application is an Application whose source is in the repository.
 func application(name, path string) string {
 	return "apiVersion: argoproj.io/v1alpha1\nkind: Application\nmetadata: {name: " + name + ", namespace: argocd}\n" +
-		"spec: {project: default, source: {repoURL: '" + url + "', path: " + path + "}, destination: {name: in-cluster, namespace: argocd}}\n"
+		"spec: {project: default, source: {repoURL: '" + url + "', path: " + path +
+		"}, destination: {name: in-cluster, namespace: argocd}}\n"
 }
 
 const configMap = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: x}\n"
@@ -62,8 +63,11 @@ func planner(t *testing.T, local ...gitsource.Local) (*workspace.Planner, *[]str
 	t.Helper()
 	var notes []string
 	p := &workspace.Planner{
-		Repositories: workspace.New(workspace.Config{Local: local, Alone: true, Guess: true, Offline: true, Env: environment(), Note: func(line string) { notes = append(notes, line) }}),
-		Config:       plan.Config{Namespace: "argocd"},
+		Repositories: workspace.New(workspace.Config{
+			Local: local, Alone: true, Guess: true, Offline: true, Env: environment(),
+			Note: func(line string) { notes = append(notes, line) },
+		}),
+		Config: plan.Config{Namespace: "argocd"},
 	}
 	t.Cleanup(func() {
 		if err := p.Close(); err != nil {
@@ -101,15 +105,27 @@ func TestRoots(t *testing.T) {
 		"standard input": {files: one, args: []string{"-"}, stdin: application("other", "a"), want: "other"},
 		"two files":      {files: one, args: []string{"root.yaml", "-"}, stdin: application("other", "a"), want: "root a other"},
 		"several": {
-			files: map[string]string{"r1.yaml": application("r1", "apps"), "r2.yaml": application("r2", "apps"), "apps/a.yaml": application("a", "a"), "a/x.yaml": configMap},
-			err:   "there are several roots; name one, or plan all of them with --all:",
+			files: map[string]string{
+				"r1.yaml": application("r1", "apps"), "r2.yaml": application("r2", "apps"),
+				"apps/a.yaml": application("a", "a"), "a/x.yaml": configMap,
+			},
+			err: "there are several roots; name one, or plan all of them with --all:",
 		},
 		"all of several": {
-			files: map[string]string{"r1.yaml": application("r1", "apps"), "r2.yaml": application("r2", "apps"), "apps/a.yaml": application("a", "a"), "a/x.yaml": configMap},
-			all:   true, want: "r1 a r2", note: "found the root Application r1 in",
+			files: map[string]string{
+				"r1.yaml": application("r1", "apps"), "r2.yaml": application("r2", "apps"),
+				"apps/a.yaml": application("a", "a"), "a/x.yaml": configMap,
+			},
+			all: true, want: "r1 a r2", note: "found the root Application r1 in",
 		},
-		"none deploys others": {files: map[string]string{"a.yaml": application("a", "a"), "a/x.yaml": configMap}, err: "there is no Application in the local repositories that deploys others"},
-		"not an Application":  {files: map[string]string{"a.yaml": configMap}, args: []string{"a.yaml"}, err: "a.yaml: there is no Application and no ApplicationSet in it"},
+		"none deploys others": {
+			files: map[string]string{"a.yaml": application("a", "a"), "a/x.yaml": configMap},
+			err:   "there is no Application in the local repositories that deploys others",
+		},
+		"not an Application": {
+			files: map[string]string{"a.yaml": configMap}, args: []string{"a.yaml"},
+			err: "a.yaml: there is no Application and no ApplicationSet in it",
+		},
 		"a file that is not there": {
 			files: one, args: []string{"no.yaml"}, err: "no.yaml: no such file or directory",
 		},
@@ -148,7 +164,10 @@ func TestRoots(t *testing.T) {
 func TestBoth(t *testing.T) {
 	dir := t.TempDir()
 	git(t, dir, "init", "-q", "-b", "main")
-	write(t, dir, map[string]string{"old.yaml": application("old", "apps"), "root.yaml": application("root", "apps"), "apps/a.yaml": application("a", "a"), "a/x.yaml": configMap})
+	write(t, dir, map[string]string{
+		"old.yaml": application("old", "apps"), "root.yaml": application("root", "apps"),
+		"apps/a.yaml": application("a", "a"), "a/x.yaml": configMap,
+	})
 	git(t, dir, "add", "-A")
 	git(t, dir, "commit", "-q", "-m", "first")
 	if err := os.Remove(filepath.Join(dir, "old.yaml")); err != nil {
@@ -199,7 +218,8 @@ func TestOutside(t *testing.T) {
 func TestUnknownBucket(t *testing.T) {
 	p, _ := planner(t, gitsource.Local{URL: url, Path: t.TempDir()})
 	_, err := p.Repositories.Loader().Open(t.Context(), "s3://artifacts/x", "")
-	if want := `bucket "artifacts/x" is not mapped to a directory; map it with --repo s3://artifacts/x=PATH`; err == nil || err.Error() != want {
+	if want := `bucket "artifacts/x" is not mapped to a directory; map it with --repo s3://artifacts/x=PATH`; err == nil ||
+		err.Error() != want {
 		t.Errorf("got %v, want %q", err, want)
 	}
 }
@@ -258,13 +278,25 @@ func TestNamedMost(t *testing.T) {
 		files map[string]string
 		want  string
 	}{
-		"the most often":        {map[string]string{"a/x.yaml": application("x", "a"), "y.yaml": application("y", "a"), "z.yaml": other}, url},
-		"a path that is there":  {map[string]string{"x.yaml": application("x", "elsewhere"), "a/z.yaml": other}, "https://git.example.com/other.git"},
-		"none":                  {map[string]string{"a/x.yaml": configMap}, ""},
-		"a chart has no path":   {map[string]string{"a/x.yaml": strings.Replace(application("x", "a"), "path: a", "path: a, chart: c", 1)}, ""},
+		"the most often": {
+			map[string]string{"a/x.yaml": application("x", "a"), "y.yaml": application("y", "a"), "z.yaml": other},
+			url,
+		},
+		"a path that is there": {
+			map[string]string{"x.yaml": application("x", "elsewhere"), "a/z.yaml": other},
+			"https://git.example.com/other.git",
+		},
+		"none": {map[string]string{"a/x.yaml": configMap}, ""},
+		"a chart has no path": {
+			map[string]string{"a/x.yaml": strings.Replace(application("x", "a"), "path: a", "path: a, chart: c", 1)},
+			"",
+		},
 		"a template is no URL":  {map[string]string{"a/x.yaml": strings.ReplaceAll(application("x", "a"), url, "{{ .url }}")}, ""},
 		"up to the placeholder": {map[string]string{"a/x.yaml": application("x", "'a/{{ .name }}'")}, url},
-		"broken files":          {map[string]string{"a/x.yaml": application("x", "a"), "y.yaml": "kind: Application # argoproj.io\n[\n"}, url},
+		"broken files": {
+			map[string]string{"a/x.yaml": application("x", "a"), "y.yaml": "kind: Application # argoproj.io\n[\n"},
+			url,
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var files []tree.File
@@ -284,13 +316,22 @@ func TestSettings(t *testing.T) {
 		settings workspace.Settings
 		want     string
 	}{
-		"a plugin of no kind":    {workspace.Settings{Plugins: []string{"x=cue"}}, `--plugin must be NAME=kustomize, NAME=helm or NAME=directory, it is "x=cue"`},
-		"a plugin of no name":    {workspace.Settings{Plugins: []string{"=helm"}}, `--plugin must be NAME=kustomize, NAME=helm or NAME=directory, it is "=helm"`},
-		"no thing":               {workspace.Settings{Exists: []string{"all", "x"}}, "--exists: "},
-		"no file with clusters":  {workspace.Settings{Clusters: "no.yaml"}, "no.yaml: no such file or directory"},
-		"no file with settings":  {workspace.Settings{Customizations: "no.yaml"}, "no.yaml: no such file or directory"},
-		"nothing":                {workspace.Settings{}, ""},
-		"everything without one": {workspace.Settings{Plugins: []string{"x=helm"}, Exists: []string{"all", "Namespace/x"}, ProgressiveSyncs: "off"}, ""},
+		"a plugin of no kind": {
+			workspace.Settings{Plugins: []string{"x=cue"}},
+			`--plugin must be NAME=kustomize, NAME=helm or NAME=directory, it is "x=cue"`,
+		},
+		"a plugin of no name": {
+			workspace.Settings{Plugins: []string{"=helm"}},
+			`--plugin must be NAME=kustomize, NAME=helm or NAME=directory, it is "=helm"`,
+		},
+		"no thing":              {workspace.Settings{Exists: []string{"all", "x"}}, "--exists: "},
+		"no file with clusters": {workspace.Settings{Clusters: "no.yaml"}, "no.yaml: no such file or directory"},
+		"no file with settings": {workspace.Settings{Customizations: "no.yaml"}, "no.yaml: no such file or directory"},
+		"nothing":               {workspace.Settings{}, ""},
+		"everything without one": {workspace.Settings{
+			Plugins: []string{"x=helm"}, Exists: []string{"all", "Namespace/x"},
+			ProgressiveSyncs: "off",
+		}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			cfg, err := c.settings.Config(nil)
@@ -309,8 +350,10 @@ func TestSettings(t *testing.T) {
 
 // set is an ApplicationSet with a generator.
 func set(name, generator string) string {
-	return "apiVersion: argoproj.io/v1alpha1\nkind: ApplicationSet\nmetadata: {name: " + name + "}\nspec:\n  goTemplate: true\n  generators: [" + generator + "]\n" +
-		"  template: {metadata: {name: '{{ .name }}'}, spec: {project: default, source: {repoURL: '" + url + "', path: x}, destination: {name: in-cluster, namespace: x}}}\n"
+	return "apiVersion: argoproj.io/v1alpha1\nkind: ApplicationSet\nmetadata: {name: " + name +
+		"}\nspec:\n  goTemplate: true\n  generators: [" + generator + "]\n" +
+		"  template: {metadata: {name: '{{ .name }}'}, spec: {project: default, source: {repoURL: '" + url +
+		"', path: x}, destination: {name: in-cluster, namespace: x}}}\n"
 }
 
 func TestSets(t *testing.T) {
@@ -318,7 +361,8 @@ func TestSets(t *testing.T) {
 	t.Chdir(dir)
 	list, clusters := set("l", "{list: {elements: [{name: a}, {name: b}]}}"), set("c", "{clusters: {}}")
 	write(t, dir, map[string]string{
-		"list.yaml": list, "clusters.yaml": clusters, "other.yaml": configMap, "empty.yaml": set("e", "{list: {elements: []}}"), "known.yaml": "- {name: one, server: https://one}\n",
+		"list.yaml": list, "clusters.yaml": clusters, "other.yaml": configMap, "empty.yaml": set("e", "{list: {elements: []}}"),
+		"known.yaml": "- {name: one, server: https://one}\n",
 	})
 	for name, c := range map[string]struct {
 		args      string
@@ -326,10 +370,16 @@ func TestSets(t *testing.T) {
 		want      string
 		notes, of string
 	}{
-		"a list":                    {args: "list.yaml", want: "a b"},
-		"clusters are not known":    {args: "list.yaml clusters.yaml", of: "clusters of Argo CD are not known"},
-		"and are left out":          {args: "list.yaml clusters.yaml", sets: workspace.Sets{SkipUnknown: true}, want: "a b", notes: "left out: "},
-		"and are all":               {args: "clusters.yaml", sets: workspace.Sets{SkipUnknown: true}, notes: "left out: ", of: "all ApplicationSets (1) were left out by --skip-unknown"},
+		"a list":                 {args: "list.yaml", want: "a b"},
+		"clusters are not known": {args: "list.yaml clusters.yaml", of: "clusters of Argo CD are not known"},
+		"and are left out": {
+			args: "list.yaml clusters.yaml", sets: workspace.Sets{SkipUnknown: true}, want: "a b",
+			notes: "left out: ",
+		},
+		"and are all": {
+			args: "clusters.yaml", sets: workspace.Sets{SkipUnknown: true}, notes: "left out: ",
+			of: "all ApplicationSets (1) were left out by --skip-unknown",
+		},
 		"clusters of a file":        {args: "clusters.yaml", sets: workspace.Sets{Clusters: "known.yaml"}, want: "one in-cluster"},
 		"no set":                    {args: "other.yaml", of: "no ApplicationSet found"},
 		"no set, but something":     {args: "other.yaml", sets: workspace.Sets{Passthrough: true}, want: "x"},
@@ -339,7 +389,10 @@ func TestSets(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var notes []string
 			note := func(line string) { notes = append(notes, line) }
-			c.sets.Repositories, c.sets.Note, c.sets.Warn = workspace.New(workspace.Config{Alone: true, Offline: true, Env: environment(), Note: note}), note, note
+			c.sets.Repositories, c.sets.Note, c.sets.Warn = workspace.New(workspace.Config{
+				Alone: true, Offline: true, Env: environment(),
+				Note: note,
+			}), note, note
 			objects, err := c.sets.Render(t.Context(), strings.Fields(c.args))
 			if c.of == "" && err != nil || c.of != "" && (err == nil || !strings.Contains(err.Error(), c.of)) {
 				t.Errorf("got %v, want %q", err, c.of)
@@ -364,7 +417,8 @@ func TestCheckout(t *testing.T) {
 	write(t, top, map[string]string{"base/x.yaml": configMap, "apps/web/y.yaml": configMap})
 	t.Chdir(filepath.Join(top, "apps/web"))
 	for path, want := range map[string]struct{ dir, file string }{
-		"apps/web": {"apps/web", "base/x.yaml"}, "./apps/web/": {"apps/web", "base/x.yaml"}, ".": {".", "y.yaml"}, "elsewhere": {".", "y.yaml"}, "": {".", "y.yaml"},
+		"apps/web": {"apps/web", "base/x.yaml"}, "./apps/web/": {"apps/web", "base/x.yaml"}, ".": {".", "y.yaml"},
+		"elsewhere": {".", "y.yaml"}, "": {".", "y.yaml"},
 	} {
 		c, err := workspace.OpenCheckout(path)
 		if err != nil {

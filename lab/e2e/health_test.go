@@ -20,7 +20,8 @@ func TestHealthScript(t *testing.T) {
 	k.project("script")
 	windowed := func(a app) string { return strings.Replace(k.app(a), "project: default", "project: script", 1) }
 	k.commit(map[string]string{
-		"a/d.yaml": deployment("a", true), "bad/d.yaml": deployment("bad", false), "b/d.yaml": deployment("b", true), "w/cm.yaml": configMap("w", "1"),
+		"a/d.yaml": deployment("a", true), "bad/d.yaml": deployment("bad", false), "b/d.yaml": deployment("b", true),
+		"w/cm.yaml":   configMap("w", "1"),
 		"root/a.yaml": k.app(app{name: "script-a", path: "a", wave: "0"}),
 		"root/w.yaml": windowed(app{name: "script-w", path: "w", wave: "0"}),
 		"root/b.yaml": k.app(app{name: "script-b", path: "b", wave: "1"}),
@@ -48,7 +49,8 @@ func TestHealthScript(t *testing.T) {
 	k.await("Application", root, "health Healthy")
 
 	// Out of sync, in a window that allows no sync.
-	k.must(k.lab.Patch(k.ctx, "AppProject.argoproj.io", lab.Namespace, "script", `{"spec": {"syncWindows": [{"kind": "deny", "schedule": "* * * * *", "duration": "24h", "applications": ["*"]}]}}`))
+	k.must(k.lab.Patch(k.ctx, "AppProject.argoproj.io", lab.Namespace, "script",
+		`{"spec": {"syncWindows": [{"kind": "deny", "schedule": "* * * * *", "duration": "24h", "applications": ["*"]}]}}`))
 	k.commit(map[string]string{
 		"w/cm.yaml":   configMap("w", "2"),
 		"root/w.yaml": strings.Replace(windowed(app{name: "script-w", path: "w", wave: "0"}), "path: \"w\"", "path: \"./w\"", 1),

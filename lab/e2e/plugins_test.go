@@ -41,7 +41,10 @@ func TestEmptyCommit(t *testing.T) {
 	first := k.commit(map[string]string{"app/readme": "x\n"})
 	k.apply(
 		k.app(app{name: "empty-plain", path: "app", plugin: "empty-plain"}),
-		k.app(app{name: "empty-paths", path: "app", plugin: "empty-paths", annotations: map[string]string{"argocd.argoproj.io/manifest-generate-paths": "."}}),
+		k.app(app{
+			name: "empty-paths", path: "app", plugin: "empty-paths",
+			annotations: map[string]string{"argocd.argoproj.io/manifest-generate-paths": "."},
+		}),
 	)
 	for _, name := range []string{"empty-plain", "empty-paths"} {
 		k.atRevision(name, first)

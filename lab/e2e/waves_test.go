@@ -13,7 +13,8 @@ import (
 // healthyBefore checks that an Application was healthy before another one existed.
 func (k *kit) healthyBefore(first, second string) {
 	k.Helper()
-	if !k.journal.Before(lab.Entry{Kind: "Application", Name: first, What: "health Healthy"}, lab.Entry{Kind: "Application", Name: second, What: "created"}) {
+	if !k.journal.Before(lab.Entry{Kind: "Application", Name: first, What: "health Healthy"},
+		lab.Entry{Kind: "Application", Name: second, What: "created"}) {
 		k.Errorf("%s was created before %s was healthy", second, first)
 	}
 }
@@ -22,11 +23,13 @@ func (k *kit) healthyBefore(first, second string) {
 func (k *kit) waitsFor(root, child string) {
 	k.Helper()
 	k.wait(root, func(o *unstructured.Unstructured) bool {
-		return strings.Contains(text(o, "status", "operationState", "message"), "waiting for healthy state of argoproj.io/Application/"+child)
+		return strings.Contains(text(o, "status", "operationState", "message"),
+			"waiting for healthy state of argoproj.io/Application/"+child)
 	})
 }
 
-// TestWavesWait: with a health check for Applications that copies status.health, an Application of wave 1 is created when those of wave 0 are healthy.
+// TestWavesWait: with a health check for Applications that copies status.health, an Application of wave 1 is created when those of wave 0
+// are healthy.
 func TestWavesWait(t *testing.T) {
 	k := newKit(t, "waves")
 	k.commit(map[string]string{
@@ -91,7 +94,8 @@ func TestGap(t *testing.T) {
 	root := k.root()
 	k.await("Application", "gap-y", "health Healthy")
 	k.await("Application", root, "health Healthy")
-	if !k.journal.Before(lab.Entry{Kind: "Application", Name: "gap-x", What: "created"}, lab.Entry{Kind: "Application", Name: "gap-y", What: "created"}) {
+	if !k.journal.Before(lab.Entry{Kind: "Application", Name: "gap-x", What: "created"},
+		lab.Entry{Kind: "Application", Name: "gap-y", What: "created"}) {
 		t.Error("gap-x must be there before gap-y, or this shows nothing")
 	}
 	if _, ok := k.journal.First("Application", "gap-x", "health Healthy", 0); ok {
@@ -186,8 +190,8 @@ func TestStaleHealthy(t *testing.T) {
 	}
 }
 
-// TestBrokenChild: an Application whose manifests cannot be made is Healthy to Argo CD, so a health check that copies status.health lets the next wave through.
-// Ours does not, until it is mended. That is how argosy simulate has it.
+// TestBrokenChild: an Application whose manifests cannot be made is Healthy to Argo CD, so a health check that copies status.health lets
+// the next wave through. Ours does not, until it is mended. That is how argosy simulate has it.
 func TestBrokenChild(t *testing.T) {
 	t.Parallel()
 	for name, ours := range map[string]bool{"seeds": false, "ours": true} {
@@ -198,7 +202,8 @@ func TestBrokenChild(t *testing.T) {
 			}
 			a, b := "broken"+name+"-a", "broken"+name+"-b"
 			k.commit(map[string]string{
-				"a/cm.yaml": configMap("a", "1"), "a/broken.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: [\n", "b/cm.yaml": configMap("b", "1"),
+				"a/cm.yaml": configMap("a", "1"), "a/broken.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: [\n",
+				"b/cm.yaml":   configMap("b", "1"),
 				"root/a.yaml": k.app(app{name: a, path: "a", wave: "0"}),
 				"root/b.yaml": k.app(app{name: b, path: "b", wave: "1"}),
 			})
@@ -237,7 +242,9 @@ func TestMissingChildDoesNotCount(t *testing.T) {
 	o := k.wait(root, func(o *unstructured.Unstructured) bool {
 		return text(o, "status", "health", "status") == "Healthy" && text(o, "status", "sync", "status") == "Synced"
 	})
-	if child := k.wait("missing-a", func(*unstructured.Unstructured) bool { return true }); text(child, "status", "health", "status") != "Missing" {
+	if child := k.wait("missing-a", func(*unstructured.Unstructured) bool {
+		return true
+	}); text(child, "status", "health", "status") != "Missing" {
 		t.Error("missing-a must be missing, or this shows nothing")
 	}
 	if revision, err := strconv.ParseInt(o.GetResourceVersion(), 10, 64); err != nil || revision < missing.Revision {

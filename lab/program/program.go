@@ -158,7 +158,8 @@ func (c component) build(ctx context.Context, log io.Writer, source, cache, prog
 	for _, p := range c.programs {
 		start := time.Now()
 		fmt.Fprintf(log, "%s building %s, once\n", progress, p.name)
-		if _, err := goCommand(ctx, module, "build", "-trimpath", "-ldflags="+flags, "-o", filepath.Join(temp, "bin", p.name), p.pkg); err != nil {
+		if _, err := goCommand(ctx, module, "build", "-trimpath", "-ldflags="+flags, "-o", filepath.Join(temp, "bin", p.name),
+			p.pkg); err != nil {
 			return "", err
 		}
 		fmt.Fprintf(log, "%s built %s in %s\n", progress, p.name, time.Since(start).Round(time.Second))
@@ -172,7 +173,8 @@ func (c component) build(ctx context.Context, log io.Writer, source, cache, prog
 }
 
 // stampVariables are what Kubernetes' own build sets: without them its version is a placeholder that clients cannot parse.
-const stampVariables = "k8s.io/component-base/version.gitVersion k8s.io/component-base/version.gitMajor k8s.io/component-base/version.gitMinor"
+const stampVariables = "k8s.io/component-base/version.gitVersion k8s.io/component-base/version.gitMajor " +
+	"k8s.io/component-base/version.gitMinor"
 
 func (c component) linkerFlags(ctx context.Context, module string) (string, error) {
 	flags := "-s -w"

@@ -4,9 +4,11 @@ package versions
 var (
 	ClustersFromSecrets = Difference{
 		"clusters-from-secrets", 4, "ApplicationSets",
-		"the clusters generator reads the Secrets alone: the local cluster comes last, two Secrets with one cluster name are one cluster, and only the exact server " +
+		"the clusters generator reads the Secrets alone: the local cluster comes last, two Secrets with one cluster name are one " +
+			"cluster, and only the exact server " +
 			"https://kubernetes.default.svc is the local cluster",
-		"the local cluster comes first, of two Secrets with one cluster name the last counts twice, and a slash at the end of a server is ignored",
+		"the local cluster comes first, of two Secrets with one cluster name the last counts twice, and a slash at the end of a server " +
+			"is ignored",
 	}
 	ClusterConfigUnread = Difference{
 		"cluster-config-unread", 4, "ApplicationSets",
@@ -20,7 +22,8 @@ var (
 	}
 	ValuesKeptForOwn = Difference{
 		"values-kept-for-own", 4, "ApplicationSets",
-		"a value of the second generator of a matrix that uses a parameter which the first does not have is left to the second's own parameters (since 3.4.4); keys of values are not templates",
+		"a value of the second generator of a matrix that uses a parameter which the first does not have is left to the second's own " +
+			"parameters (since 3.4.4); keys of values are not templates",
 		"such a value is rendered with the parameters of the first generator only, so it has no value",
 	}
 	AutomatedFalseKept = Difference{
@@ -40,7 +43,8 @@ var (
 	}
 	AutoscalerFailureFirst = Difference{
 		"autoscaler-failure-first", 5, "health",
-		"a HorizontalPodAutoscaler with any failing condition is Degraded; FailedGetObjectMetric, FailedGetPodsMetric, FailedGetExternalMetric and FailedComputeMetricsReplicas are failures, too",
+		"a HorizontalPodAutoscaler with any failing condition is Degraded; FailedGetObjectMetric, FailedGetPodsMetric, " +
+			"FailedGetExternalMetric and FailedComputeMetricsReplicas are failures, too",
 		"the first condition that fails or succeeds decides",
 	}
 )
@@ -48,7 +52,8 @@ var (
 // Differences returns all of them, those of the oldest version first.
 func Differences() []Difference {
 	return []Difference{
-		ClustersFromSecrets, ClusterConfigUnread, SelectorSeesNested, ValuesKeptForOwn, AutomatedFalseKept, EmptyJsonnetOmitted, MissingNotCounted,
+		ClustersFromSecrets, ClusterConfigUnread, SelectorSeesNested, ValuesKeptForOwn, AutomatedFalseKept, EmptyJsonnetOmitted,
+		MissingNotCounted,
 		AutoscalerFailureFirst,
 	}
 }

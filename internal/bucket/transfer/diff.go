@@ -51,7 +51,10 @@ type Differences struct {
 func (d Differences) Object() map[string]any {
 	list := make([]any, 0, len(d.Changes))
 	for _, c := range d.Changes {
-		list = append(list, map[string]any{"path": c.Name, "change": map[byte]string{'A': "added", 'M': "modified", 'D': "deleted"}[c.Kind]})
+		list = append(list, map[string]any{"path": c.Name, "change": map[byte]string{
+			'A': "added", 'M': "modified",
+			'D': "deleted",
+		}[c.Kind]})
 	}
 	return map[string]any{"changes": list}
 }

@@ -1,7 +1,7 @@
 // Package transfer moves files between directories and buckets: it pushes, pulls and compares.
 //
-// A push is a change in one moment for everybody who reads with argosy. A pull is one state of the bucket, is written into the directory and nowhere
-// else, and leaves files alone that are the same already.
+// A push is a change in one moment for everybody who reads with argosy. A pull is one state of the bucket, is written into the directory
+// and nowhere else, and leaves files alone that are the same already.
 package transfer
 
 import (
@@ -102,9 +102,11 @@ func (p Push) Report(out, talk io.Writer, r *bucket.Published) error {
 			fmt.Fprintln(talk, "delete", words.Printable(name))
 		}
 	}
-	fmt.Fprintf(talk, "%s: %s %s, %d unchanged, %d %s\n", p.URL, words.Count(len(r.Uploaded), "file"), verb, r.Unchanged, len(r.Deleted), deleted)
+	fmt.Fprintf(talk, "%s: %s %s, %d unchanged, %d %s\n", p.URL, words.Count(len(r.Uploaded), "file"), verb, r.Unchanged, len(r.Deleted),
+		deleted)
 	if len(r.Left) > 0 {
-		fmt.Fprintf(talk, "note: %s in the bucket but not in the directory, such as %s; readers do not see them, --prune deletes them\n", words.Count(len(r.Left), "file"), words.Printable(r.Left[0]))
+		fmt.Fprintf(talk, "note: %s in the bucket but not in the directory, such as %s; readers do not see them, --prune deletes them\n",
+			words.Count(len(r.Left), "file"), words.Printable(r.Left[0]))
 	}
 	return words.Line(out, "%s", r.Digest)
 }

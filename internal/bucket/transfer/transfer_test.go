@@ -71,11 +71,20 @@ func TestReadDir(t *testing.T) {
 		note  string
 		err   string
 	}{
-		"in order":         {files: map[string]string{"b": "1", "a/x": "2", ".hidden": "3"}, want: []string{".hidden", "a/x", "b"}},
-		"hidden directory": {files: map[string]string{"a": "1", ".git/x": "2"}, want: []string{"a"}, note: ".git is left out, as all hidden directories are"},
-		"its own index":    {files: map[string]string{"a": "1", bucket.IndexName: "2"}, want: []string{"a"}},
-		"a link":           {files: map[string]string{"a": "1", "b": "-> a"}, err: "b: only files and directories are read, no links and no devices"},
-		"nothing":          {files: map[string]string{".git/x": "2"}, note: ".git is left out, as all hidden directories are", err: "there are no files in this directory"},
+		"in order": {files: map[string]string{"b": "1", "a/x": "2", ".hidden": "3"}, want: []string{".hidden", "a/x", "b"}},
+		"hidden directory": {
+			files: map[string]string{"a": "1", ".git/x": "2"}, want: []string{"a"},
+			note: ".git is left out, as all hidden directories are",
+		},
+		"its own index": {files: map[string]string{"a": "1", bucket.IndexName: "2"}, want: []string{"a"}},
+		"a link": {
+			files: map[string]string{"a": "1", "b": "-> a"},
+			err:   "b: only files and directories are read, no links and no devices",
+		},
+		"nothing": {
+			files: map[string]string{".git/x": "2"}, note: ".git is left out, as all hidden directories are",
+			err: "there are no files in this directory",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
@@ -93,7 +102,8 @@ func TestReadDir(t *testing.T) {
 			}
 		})
 	}
-	if _, err := transfer.ReadDir(filepath.Join(t.TempDir(), "no"), nil); err == nil || !strings.HasSuffix(err.Error(), "no: no such file or directory") {
+	if _, err := transfer.ReadDir(filepath.Join(t.TempDir(), "no"), nil); err == nil ||
+		!strings.HasSuffix(err.Error(), "no: no such file or directory") {
 		t.Error(err)
 	}
 }
@@ -108,7 +118,10 @@ func TestPushAndPull(t *testing.T) {
 	for _, path := range []string{"apps/demo", "apps/demo.tar.gz", "apps/demo.tar.zst", "apps/demo.tar"} {
 		t.Run(path, func(t *testing.T) {
 			m := &buckettest.Memory{}
-			push := transfer.Push{URL: bucket.URL{Bucket: "abc", Path: path}, Archive: strings.Contains(path, ".tar"), Store: m, Files: listOf(content)}
+			push := transfer.Push{
+				URL: bucket.URL{Bucket: "abc", Path: path}, Archive: strings.Contains(path, ".tar"), Store: m,
+				Files: listOf(content),
+			}
 			if err := push.Check(); err != nil {
 				t.Fatal(err)
 			}
@@ -132,7 +145,8 @@ func TestPushAndPull(t *testing.T) {
 			}
 			dir := filepath.Join(t.TempDir(), "new")
 			var out strings.Builder
-			if err := (transfer.Pull{URL: push.URL, Dir: dir}).Write(&out, io.Discard, snapshot); err != nil || out.String() != snapshot.Digest+"\n" {
+			if err := (transfer.Pull{URL: push.URL, Dir: dir}).Write(&out, io.Discard, snapshot); err != nil ||
+				out.String() != snapshot.Digest+"\n" {
 				t.Errorf("%s, %v", out.String(), err)
 			}
 			if diff := cmp.Diff(content, files(t, dir)); diff != "" {
@@ -163,7 +177,8 @@ func TestReport(t *testing.T) {
 			"note: 2 files in the bucket but not in the directory, such as c; readers do not see them, --prune deletes them\n",
 	} {
 		var out, talk strings.Builder
-		if err := (transfer.Push{URL: bucket.URL{Bucket: "abc", Path: "x"}, DryRun: dry}).Report(&out, &talk, r); err != nil || out.String() != "sha256:1\n" {
+		if err := (transfer.Push{URL: bucket.URL{Bucket: "abc", Path: "x"}, DryRun: dry}).Report(&out, &talk, r); err != nil ||
+			out.String() != "sha256:1\n" {
 			t.Errorf("%s, %v", out.String(), err)
 		}
 		if diff := cmp.Diff(want, talk.String()); diff != "" {
@@ -182,24 +197,43 @@ func TestPull(t *testing.T) {
 		talk, err              string
 	}{
 		"new and changed": {
-			before: map[string]string{"a": "old", "same": "1", "mine": "2"}, snapshot: map[string]string{"a": "new", "same": "1", "sub/b": "3"},
-			want: map[string]string{"a": "new", "same": "1", "mine": "2", "sub/b": "3"}, talk: "2 written, 1 unchanged, 0 deleted; 0 downloaded, 0 from the cache",
+			before:   map[string]string{"a": "old", "same": "1", "mine": "2"},
+			snapshot: map[string]string{"a": "new", "same": "1", "sub/b": "3"},
+			want:     map[string]string{"a": "new", "same": "1", "mine": "2", "sub/b": "3"},
+			talk:     "2 written, 1 unchanged, 0 deleted; 0 downloaded, 0 from the cache",
 		},
 		"pruned": {
-			before: map[string]string{"gone": "1", "dir/gone": "2", ".git/config": "3", ".hidden": "4", "was/a/directory": "5"}, snapshot: map[string]string{"a": "1", "was": "2"}, pull: transfer.Pull{Prune: true},
+			before:   map[string]string{"gone": "1", "dir/gone": "2", ".git/config": "3", ".hidden": "4", "was/a/directory": "5"},
+			snapshot: map[string]string{"a": "1", "was": "2"}, pull: transfer.Pull{Prune: true},
 			want: map[string]string{"a": "1", "was": "2", ".git/config": "3", ".hidden": "4"}, talk: "2 written, 0 unchanged, 3 deleted",
 		},
 		"a dry run": {
-			before: map[string]string{"gone": "1", "a": "old"}, snapshot: map[string]string{"a": "new"}, pull: transfer.Pull{Prune: true, DryRun: true},
-			want: map[string]string{"gone": "1", "a": "old"}, talk: "delete gone\nwrite a\ns3://abc/x: 1 would be written, 0 unchanged, 1 would be deleted",
+			before: map[string]string{"gone": "1", "a": "old"}, snapshot: map[string]string{"a": "new"},
+			pull: transfer.Pull{Prune: true, DryRun: true},
+			want: map[string]string{"gone": "1", "a": "old"},
+			talk: "delete gone\nwrite a\ns3://abc/x: 1 would be written, 0 unchanged, 1 would be deleted",
 		},
 		"a link of the directory": {
-			before: map[string]string{"sub": "-> " + outside}, snapshot: map[string]string{"sub/a": "1"}, want: map[string]string{}, err: "sub/a: sub is a link",
+			before: map[string]string{"sub": "-> " + outside}, snapshot: map[string]string{"sub/a": "1"}, want: map[string]string{},
+			err: "sub/a: sub is a link",
 		},
-		"a key that leads out":   {snapshot: map[string]string{"../a": "1"}, want: map[string]string{}, err: "this key cannot be the name of a file"},
-		"a hook of Git":          {snapshot: map[string]string{"x/.git/hooks/a": "1"}, want: map[string]string{}, err: "what is in a .git directory can make Git run programs; it is not written"},
-		"pruning all but one":    {before: map[string]string{"b": "2"}, snapshot: map[string]string{"a": "1"}, single: true, pull: transfer.Pull{Prune: true}, want: map[string]string{"b": "2"}, err: "--prune would delete everything but one file; s3://abc/x is an object"},
-		"a file for a directory": {before: map[string]string{"sub": "1"}, snapshot: map[string]string{"sub/a": "2"}, want: map[string]string{"sub": "1"}, err: "sub/a: "},
+		"a key that leads out": {
+			snapshot: map[string]string{"../a": "1"}, want: map[string]string{},
+			err: "this key cannot be the name of a file",
+		},
+		"a hook of Git": {
+			snapshot: map[string]string{"x/.git/hooks/a": "1"}, want: map[string]string{},
+			err: "what is in a .git directory can make Git run programs; it is not written",
+		},
+		"pruning all but one": {
+			before: map[string]string{"b": "2"}, snapshot: map[string]string{"a": "1"}, single: true,
+			pull: transfer.Pull{Prune: true}, want: map[string]string{"b": "2"},
+			err: "--prune would delete everything but one file; s3://abc/x is an object",
+		},
+		"a file for a directory": {
+			before: map[string]string{"sub": "1"}, snapshot: map[string]string{"sub/a": "2"},
+			want: map[string]string{"sub": "1"}, err: "sub/a: ",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
@@ -224,10 +258,14 @@ func TestPull(t *testing.T) {
 }
 
 func TestCompare(t *testing.T) {
-	changes := transfer.Compare(listOf(map[string]string{"a": "1", "b": "2", "d": "4", "z": "\xff"}), listOf(map[string]string{"b": "2", "c": "3", "d": "5", "z": "6"}))
-	d := transfer.Differences{Old: "s3://abc/x", New: "out/", Changes: changes, Unified: func(oldName string, old []byte, newName string, now []byte) []byte {
-		return fmt.Appendf(nil, "%s %q %s %q\n", oldName, old, newName, now)
-	}}
+	changes := transfer.Compare(listOf(map[string]string{"a": "1", "b": "2", "d": "4", "z": "\xff"}),
+		listOf(map[string]string{"b": "2", "c": "3", "d": "5", "z": "6"}))
+	d := transfer.Differences{
+		Old: "s3://abc/x", New: "out/", Changes: changes,
+		Unified: func(oldName string, old []byte, newName string, now []byte) []byte {
+			return fmt.Appendf(nil, "%s %q %s %q\n", oldName, old, newName, now)
+		},
+	}
 	var names, text strings.Builder
 	if err := d.Write(&names, true); err != nil || names.String() != "D a\nA c\nM d\nM z\n" {
 		t.Errorf("%q, %v", names.String(), err)
@@ -244,7 +282,10 @@ binary file z differs
 		t.Errorf("(-want +got)\n%s", diff)
 	}
 	object := map[string]any{"changes": []any{
-		map[string]any{"path": "a", "change": "deleted"}, map[string]any{"path": "c", "change": "added"}, map[string]any{"path": "d", "change": "modified"}, map[string]any{"path": "z", "change": "modified"},
+		map[string]any{"path": "a", "change": "deleted"},
+		map[string]any{"path": "c", "change": "added"},
+		map[string]any{"path": "d", "change": "modified"},
+		map[string]any{"path": "z", "change": "modified"},
 	}}
 	if diff := cmp.Diff(object, d.Object()); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)

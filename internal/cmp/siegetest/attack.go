@@ -22,7 +22,8 @@ type Attack struct {
 	Error string
 	// Before is called before it is sent. Nil is nothing.
 	Before func()
-	// Held is the metric that has at least Places when requests that do not go on are where they want to be. "" is for those that are answered.
+	// Held is the metric that has at least Places when requests that do not go on are where they want to be. "" is for those that are
+	// answered.
 	Held   string
 	Places float64
 }
@@ -77,13 +78,21 @@ const (
 // templates are those of sets.
 func (w *World) templates() []Attack {
 	rep := strings.Repeat
-	parse := named("8 fromYaml of 4 MB", Computing, ofSet(`x: '{{ range until 1000 }}{{ $x := fromYaml (printf "a:\n%s" (repeat 500000 "- b: c\n")) }}{{ end }}'`, ""), "")
+	parse := named("8 fromYaml of 4 MB", Computing,
+		ofSet(`x: '{{ range until 1000 }}{{ $x := fromYaml (printf "a:\n%s" (repeat 500000 "- b: c\n")) }}{{ end }}'`, ""), "")
 	parse.Times = 8
 	return []Attack{
-		named("a template that calls itself through 200 ifs", Space, ofSet(`x: '{{ define "x" }}`+rep("{{ if true }}", 200)+`{{ template "x" . }}`+rep("{{ end }}", 200)+`{{ end }}{{ template "x" . }}'`, ""), "nested deeper than"),
-		named("parameters in a circle, printed by another field", Space, ofSet(`x: '{{ $_ := set . "self" . }}', y: '{{ . }}'`, ""), "over the limit of 4194304 bytes"),
-		named("10,000 references to one large string, printed", Space, ofSet(`x: '{{ $s := repeat 500000 "x" }}{{ $l := list }}{{ range until 10000 }}{{ $l = append $l $s }}{{ end }}{{ $l }}'`, ""), "over the limit of 4194304 bytes"),
-		named("a templatePatch with 100,000 aliases", Space, ofSet("x: fine", "  templatePatch: |\n    metadata: {annotations: {a: &a '{{ repeat 100000 \"x\" }}', b: [{{ range until 100000 }}*a, {{ end }}]}}\n"), "with its aliases replaced it is over the limit"),
+		named("a template that calls itself through 200 ifs", Space,
+			ofSet(`x: '{{ define "x" }}`+rep("{{ if true }}", 200)+`{{ template "x" . }}`+rep("{{ end }}", 200)+
+				`{{ end }}{{ template "x" . }}'`, ""), "nested deeper than"),
+		named("parameters in a circle, printed by another field", Space, ofSet(`x: '{{ $_ := set . "self" . }}', y: '{{ . }}'`, ""),
+			"over the limit of 4194304 bytes"),
+		named("10,000 references to one large string, printed", Space,
+			ofSet(`x: '{{ $s := repeat 500000 "x" }}{{ $l := list }}{{ range until 10000 }}{{ $l = append $l $s }}{{ end }}{{ $l }}'`, ""),
+			"over the limit of 4194304 bytes"),
+		named("a templatePatch with 100,000 aliases", Space, ofSet("x: fine",
+			"  templatePatch: |\n    metadata: {annotations: {a: &a '{{ repeat 100000 \"x\" }}', b: [{{ range until 100000 }}*a, {{ end "+
+				"}}]}}\n"), "with its aliases replaced it is over the limit"),
 		named("1.9 million nested ifs", Space, ofSet("x: '"+rep("{{if 1}}", 1_900_000)+rep("{{end}}", 1_900_000)+"'", ""), "app/set.yaml"),
 		named("a template that does not end", Computing, ofSet("x: '"+endlessTemplate+"'", ""), ""),
 		parse,
@@ -96,18 +105,23 @@ func (w *World) charts() []Attack {
 	for i := range 25 {
 		archives.Files[fmt.Sprintf("app/charts/s%d.tgz", i)] = subchart(fmt.Sprintf("s%d", i), 20, 4<<20)
 	}
-	answers := named("8 large answers", Space, ofChart("{{ range until 20 }}\n---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: 'x{{ . }}'}\ndata: {a: {{ repeat 500000 \"x\" }}}\n{{ end }}"), "")
+	answers := named("8 large answers", Space,
+		ofChart("{{ range until 20 }}\n---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: 'x{{ . }}'}\ndata: {a: {{ repeat 500000 "+
+			"\"x\" }}}\n{{ end }}"), "")
 	answers.Times = 8
 	return []Attack{
 		named("a chart that calls itself", Space, ofChart(selfCall), "nested deeper than"),
-		named("a chart with tpl of itself", Space, ofChart(`{{ define "a" }}{{ tpl "{{ include \"a\" . }}" . }}{{ end }}{{ include "a" . }}`), "nested deeper than"),
+		named("a chart with tpl of itself", Space,
+			ofChart(`{{ define "a" }}{{ tpl "{{ include \"a\" . }}" . }}{{ end }}{{ include "a" . }}`), "nested deeper than"),
 		named("a chart with 25 chart archives", Space, archives, "with its dependencies the chart is over the limit"),
 		named("repeat 500000000 in a chart", Space, ofChart(`x: {{ repeat 500000000 "x" }}`), "repeat would give more than"),
 		named("a chart with nested documents", Space, ofChart("x: "+strings.Repeat("[", 900_000)), "exceeded max depth"),
-		named("a chart that keeps large strings", Space, ofChart(`{{ $l := list }}{{ range $i := until 1000 }}{{ $l = append $l (repeat 16000000 (toString $i)) }}{{ end }}`), ""),
+		named("a chart that keeps large strings", Space,
+			ofChart(`{{ $l := list }}{{ range $i := until 1000 }}{{ $l = append $l (repeat 16000000 (toString $i)) }}{{ end }}`), ""),
 		answers,
 		named("a chart that does not end", Computing, ofChart(endlessLoop), ""),
-		named("a chart with loops in loops", Computing, ofChart(`{{ range until 100000 }}{{ range until 100000 }}{{ range until 100000 }}{{ end }}{{ end }}{{ end }}`), ""),
+		named("a chart with loops in loops", Computing,
+			ofChart(`{{ range until 100000 }}{{ range until 100000 }}{{ range until 100000 }}{{ end }}{{ end }}{{ end }}`), ""),
 		named("a chart in S3 that calls itself", Space, ofS3("evilchart"), "nested deeper than"),
 		named("a chart in S3 that does not end", Computing, ofS3("endless"), ""),
 	}
@@ -125,7 +139,10 @@ func subchart(name string, n, size int) string {
 	z := gzip.NewWriter(&b)
 	t := tar.NewWriter(z)
 	write := func(file, content string) {
-		if err := t.WriteHeader(&tar.Header{Typeflag: tar.TypeReg, Name: name + "/" + file, Size: int64(len(content)), Mode: 0o644}); err != nil {
+		if err := t.WriteHeader(&tar.Header{
+			Typeflag: tar.TypeReg, Name: name + "/" + file, Size: int64(len(content)),
+			Mode: 0o644,
+		}); err != nil {
 			panic(err)
 		}
 		if _, err := t.Write([]byte(content)); err != nil {
@@ -148,7 +165,8 @@ func diamond(dir string, levels int) map[string]string {
 			at := fmt.Sprintf("b%d/%s/", i, side)
 			out[at+"kustomization.yaml"] = fmt.Sprintf("namePrefix: %s\nresources: [../../b%d/l, ../../b%d/r]\n", side, i+1, i+1)
 			if i == levels {
-				out[at+"kustomization.yaml"], out[at+"cm.yaml"] = "resources: [cm.yaml]\n", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: "+side+"}\n"
+				out[at+"kustomization.yaml"], out[at+"cm.yaml"] = "resources: [cm.yaml]\n",
+					"apiVersion: v1\nkind: ConfigMap\nmetadata: {name: "+side+"}\n"
 			}
 		}
 	}
@@ -166,7 +184,8 @@ const largeAnchor = 100_000
 
 // aliased is a manifest with one large anchor and 100,000 aliases.
 func aliased() string {
-	return "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: x}\na: &a " + strings.Repeat("x", largeAnchor) + "\nb: [" + strings.Repeat("*a,", 100_000) + "]\n"
+	return "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: x}\na: &a " + strings.Repeat("x", largeAnchor) + "\nb: [" +
+		strings.Repeat("*a,", 100_000) + "]\n"
 }
 
 func (w *World) manifests() []Attack {
@@ -176,9 +195,16 @@ func (w *World) manifests() []Attack {
 	}
 	return []Attack{
 		named("a manifest with 100,000 aliases", Space, files("app/cm.yaml", aliased()), "over the limit"),
-		named("a manifest with aliases of aliases", Space, files("app/cm.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: x}\n"+bomb), "alias"),
+		named("a manifest with aliases of aliases", Space, files("app/cm.yaml",
+			"apiVersion: v1\nkind: ConfigMap\nmetadata: {name: x}\n"+bomb), "alias"),
 		named("an object in S3 with 100,000 aliases", Space, ofS3("aliases"), "over the limit"),
-		{Request: Request{Name: "8 applications with 240 MB in S3", Plugin: "s3", Dir: "app", Files: map[string]string{"app/s3-source.yaml": "bucket: " + bulk + "\npath: x\n"}}, Kind: Space, Times: 8, Error: "over the limit"},
+		{
+			Request: Request{
+				Name: "8 applications with 240 MB in S3", Plugin: "s3", Dir: "app",
+				Files: map[string]string{"app/s3-source.yaml": "bucket: " + bulk + "\npath: x\n"},
+			}, Kind: Space, Times: 8,
+			Error: "over the limit",
+		},
 	}
 }
 
@@ -186,7 +212,8 @@ func (w *World) manifests() []Attack {
 func objects() map[string]string {
 	out := goodObjects()
 	out["aliases/cm.yaml"] = aliased()
-	out["app/app.yaml"] = "apiVersion: argoproj.io/v1alpha1\nkind: Application\nmetadata: {name: x, namespace: argocd}\nspec: {project: infra, source: {repoURL: https://git.example.com/x, path: x}, destination: {name: in-cluster, namespace: kube-system}}\n"
+	out["app/app.yaml"] = "apiVersion: argoproj.io/v1alpha1\nkind: Application\nmetadata: {name: x, namespace: argocd}\nspec: {project: " +
+		"infra, source: {repoURL: https://git.example.com/x, path: x}, destination: {name: in-cluster, namespace: kube-system}}\n"
 	maps.Copy(out, chart("evilchart/", selfCall))
 	maps.Copy(out, chart("endless/", endlessLoop))
 	return out
@@ -198,7 +225,10 @@ func repositories() map[string]*repository {
 		return merged(chart("a/", text+selfCall), chart("b/", text+endlessLoop))
 	}
 	diamonds := func(text string) map[string]string {
-		return merged(diamond("a", 40), map[string]string{"b/kustomization.yaml": "resources: [../a, " + text + ".yaml]\n", "b/" + text + ".yaml": aliased()})
+		return merged(diamond("a", 40), map[string]string{
+			"b/kustomization.yaml": "resources: [../a, " + text + ".yaml]\n",
+			"b/" + text + ".yaml":  aliased(),
+		})
 	}
 	large := "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: x}\n" + strings.Repeat("# "+strings.Repeat("x", 97)+"\n", 20_000)
 	heavy := func(text string) map[string]string {
@@ -214,7 +244,8 @@ func repositories() map[string]*repository {
 		"heavy": ofFiles(heavy("# 1\n"), heavy("# 2\n")),
 		"good":  goodRepository(), "files": bomb(10, 7, "", true), "directories": bomb(2, 40, "", false), "deep": bomb(1, 200, "", true),
 		// Within the limits: 172,262 paths whose names have 22 MB.
-		"large": bomb(17, 4, strings.Repeat("x", 30), true), "charts": ofFiles(hostile("# 1\n"), hostile("# 2\n")), "diamonds": ofFiles(diamonds("one"), diamonds("two")),
+		"large": bomb(17, 4, strings.Repeat("x", 30), true), "charts": ofFiles(hostile("# 1\n"), hostile("# 2\n")),
+		"diamonds": ofFiles(diamonds("one"), diamonds("two")),
 	}
 }
 
@@ -222,7 +253,10 @@ func repositories() map[string]*repository {
 func (w *World) generator(repository, annotations string) Request {
 	url := w.Git + "/" + repository + ".git"
 	spec := fmt.Sprintf(setFile, "{git: {repoURL: '"+url+"', revision: HEAD, directories: [{path: '*'}]}}", "", annotations, Evil)
-	return Request{Files: map[string]string{"x": ""}, Env: map[string]string{"ARGOCD_APP_SOURCE_REPO_URL": url, "PARAM_SPEC": strings.ReplaceAll(spec, ".name", ".path.basename")}}
+	return Request{Files: map[string]string{"x": ""}, Env: map[string]string{
+		"ARGOCD_APP_SOURCE_REPO_URL": url,
+		"PARAM_SPEC":                 strings.ReplaceAll(spec, ".name", ".path.basename"),
+	}}
 }
 
 // everything is a set with all files of a repository.
@@ -235,7 +269,8 @@ func (w *World) everything(repository string) Request {
 // git are repositories of generators, and of Applications that are pinned.
 func (w *World) git() []Attack {
 	pin := func(repository string) Request {
-		return Request{Files: map[string]string{"x": ""}, Env: w.pinned(w.Git+"/"+repository+".git", w.repositories[repository].commit(1), "evil-"+repository, Evil, "")}
+		return Request{Files: map[string]string{"x": ""}, Env: w.pinned(w.Git+"/"+repository+".git", w.repositories[repository].commit(1),
+			"evil-"+repository, Evil, "")}
 	}
 	heavy := named("8 Git repositories of 400 MB in a few kilobytes", Space, w.everything("heavy-NUMBER"), "over the limit")
 	heavy.Times = 8
@@ -256,12 +291,14 @@ func (w *World) waits() []Attack {
 	upload.Stop, upload.Times, upload.Held, upload.Places = 10, 8, "argosy_cmp_uploads_held", 8
 	other := named("8 stalled uploads to s3", Waiting, ofS3("good"), "")
 	other.Stop, other.Times, other.Held, other.Places = 10, 8, upload.Held, upload.Places
-	bucket := named("8 applications on an S3 that hangs", Waiting, files("app/s3-source.yaml", "bucket: "+silent+"\npath: x\n"), "not finished after")
+	bucket := named("8 applications on an S3 that hangs", Waiting, files("app/s3-source.yaml", "bucket: "+silent+"\npath: x\n"),
+		"not finished after")
 	bucket.Plugin, bucket.Times, bucket.Held, bucket.Places = "s3", 8, "argosy_cmp_calls_waiting", 5
 	git := named("8 applications on a Git server that hangs", Waiting, w.generator("silent", "x: fine"), "not finished after")
 	git.Times, git.Held, git.Places = 8, bucket.Held, bucket.Places
 	// Each has a tree of its own, which is kept as long as its templates run.
-	keep := named("8 applications that keep large Git trees", Waiting, w.generator("large-NUMBER", "x: '"+endlessTemplate+"'"), "not finished after")
+	keep := named("8 applications that keep large Git trees", Waiting, w.generator("large-NUMBER", "x: '"+endlessTemplate+"'"),
+		"not finished after")
 	keep.Times, keep.Held, keep.Places = 8, bucket.Held, bucket.Places
 	return []Attack{upload, other, bucket, git, keep}
 }
@@ -276,14 +313,20 @@ func (w *World) passes() []Attack {
 		r.Name = name
 		return r
 	}
-	app := "apiVersion: argoproj.io/v1alpha1\nkind: Application\nmetadata: {name: x, namespace: argocd}\nspec: {project: evil, source: {repoURL: https://git.example.com/x, path: x}, destination: {name: in-cluster, namespace: x}}\n"
+	app := "apiVersion: argoproj.io/v1alpha1\nkind: Application\nmetadata: {name: x, namespace: argocd}\nspec: {project: evil, source: " +
+		"{repoURL: https://git.example.com/x, path: x}, destination: {name: in-cluster, namespace: x}}\n"
 	return []Attack{
-		named("Applications with the hook presync", Passing, spec("evil-hook", set(Evil, "argocd.argoproj.io/hook: presync", "")), `the hook type "presync" is refused`),
-		named("an Application with a status", Passing, files("app/a.yaml", app+"status: {operationState: {phase: Running, operation: {sync: {}}}}\n"), "status is refused"),
+		named("Applications with the hook presync", Passing, spec("evil-hook", set(Evil, "argocd.argoproj.io/hook: presync", "")),
+			`the hook type "presync" is refused`),
+		named("an Application with a status", Passing, files("app/a.yaml",
+			app+"status: {operationState: {phase: Running, operation: {sync: {}}}}\n"), "status is refused"),
 		named("an Application with an operation", Passing, files("app/a.yaml", app+"operation: {sync: {}}\n"), "operation is refused"),
 		named("an Application of another project in S3", Passing, ofS3("app"), `project "infra" is refused`),
 		{Request: halved("half of all Applications", "{name: a}, {name: b}, {name: c}, {name: d}"), Kind: Passing},
-		{Request: halved("half of the rest", "{name: a}, {name: b}"), Kind: Passing, Before: w.halve, Error: "refused: it would delete 2 Applications, with those of the last hour 6 of 8"},
+		{
+			Request: halved("half of the rest", "{name: a}, {name: b}"), Kind: Passing, Before: w.halve,
+			Error: "refused: it would delete 2 Applications, with those of the last hour 6 of 8",
+		},
 	}
 }
 
@@ -291,7 +334,10 @@ func (w *World) passes() []Attack {
 func (w *World) applications() []map[string]any {
 	const none = `{"project": "evil", "destination": {"name": "in-cluster"}, "source": {}}`
 	names := strings.Split("abcdefgh", "")
-	out := []map[string]any{application("evil-hook", none, names...), application("good-pinned", strings.ReplaceAll(none, Evil, Good), "good-pinned-a", "good-pinned-b")}
+	out := []map[string]any{
+		application("evil-hook", none, names...),
+		application("good-pinned", strings.ReplaceAll(none, Evil, Good), "good-pinned-a", "good-pinned-b"),
+	}
 	w.mu.Lock()
 	halved := application("evil-halved", none, names...)
 	if !w.halved.IsZero() { // Argo CD has synced the answer
@@ -301,7 +347,10 @@ func (w *World) applications() []map[string]any {
 			r["status"] = "Pruned"
 			pruned = append(pruned, r)
 		}
-		halved["status"].(map[string]any)["operationState"] = map[string]any{"finishedAt": w.halved.UTC().Format(time.RFC3339), "syncResult": map[string]any{"resources": pruned}}
+		halved["status"].(map[string]any)["operationState"] = map[string]any{
+			"finishedAt": w.halved.UTC().Format(time.RFC3339),
+			"syncResult": map[string]any{"resources": pruned},
+		}
 		names = names[:4]
 	}
 	w.mu.Unlock()
@@ -310,7 +359,8 @@ func (w *World) applications() []map[string]any {
 		out = append(out, application(name, none))
 	}
 	child := func(app, project, repository, path string) map[string]any {
-		return application(app, fmt.Sprintf(`{"project": %q, "destination": {"name": "in-cluster", "namespace": "x"}, "source": {"repoURL": %q, "path": %q, "targetRevision": %q}}`, project, w.Git+"/"+repository+".git", path, w.repositories[repository].commit(0)))
+		return application(app,
+			fmt.Sprintf(`{"project": %q, "destination": {"name": "in-cluster", "namespace": "x"}, "source": {"repoURL": %q, "path": %q, "targetRevision": %q}}`, project, w.Git+"/"+repository+".git", path, w.repositories[repository].commit(0)))
 	}
 	for _, name := range []string{"a", "b"} {
 		out = append(out, child("good-pinned-"+name, Good, "good", "apps/"+name))

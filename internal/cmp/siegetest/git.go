@@ -26,7 +26,9 @@ func (r *repository) Head(context.Context) (gitserver.Hash, error) { return r.co
 func (r *repository) History(_ context.Context, commit gitserver.Hash) (gitserver.History, bool, error) {
 	for i, c := range r.commits {
 		if c.Hash() == commit {
-			return gitserver.History{Commits: r.commits[i : i+1], Content: func(int) ([]gitserver.Object, error) { return r.content[i], nil }}, true, nil
+			return gitserver.History{Commits: r.commits[i : i+1], Content: func(int) ([]gitserver.Object, error) {
+				return r.content[i], nil
+			}}, true, nil
 		}
 	}
 	return gitserver.History{}, false, nil
@@ -90,8 +92,8 @@ func tree(entries map[string]gitserver.Hash, out *[]gitserver.Object) gitserver.
 	return t.Hash()
 }
 
-// bomb is a repository whose directories are all the same one, under names that begin so: width^levels paths in a few kilobytes. At the end of each is a
-// file, or nothing.
+// bomb is a repository whose directories are all the same one, under names that begin so: width^levels paths in a few kilobytes. At the end
+// of each is a file, or nothing.
 func bomb(width, levels int, name string, file bool) *repository {
 	var out []gitserver.Object
 	last := map[string]gitserver.Hash{}

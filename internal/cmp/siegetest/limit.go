@@ -11,8 +11,8 @@ import (
 	"sync/atomic"
 )
 
-// memoryLimit bounds the memory of a process and its workers together, as a container does, by a group of processes where this machine lets us
-// have one. Else each of them is bounded alone.
+// memoryLimit bounds the memory of a process and its workers together, as a container does, by a group of processes where this machine lets
+// us have one. Else each of them is bounded alone.
 type memoryLimit struct {
 	bytes int64
 	group string // a directory; "" is none
@@ -31,7 +31,8 @@ func newMemoryLimit(bytes int64) (*memoryLimit, error) {
 		if os.Mkdir(l.group, 0o755) != nil {
 			continue
 		}
-		if os.WriteFile(filepath.Join(l.group, l.file("memory.limit_in_bytes", "memory.max")), []byte(strconv.FormatInt(bytes, 10)), 0) == nil {
+		if os.WriteFile(filepath.Join(l.group, l.file("memory.limit_in_bytes", "memory.max")), []byte(strconv.FormatInt(bytes, 10)),
+			0) == nil {
 			return l, nil
 		}
 		if err := l.remove(); err != nil {

@@ -25,8 +25,8 @@ func stranger(t *testing.T, address string) *net.Dialer {
 	return &net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(address)}}
 }
 
-// TestRepo: a client of the trigger repositories asks for names that do not exist, and begins many fetches whose packs it does not read. Another one gets
-// its answers.
+// TestRepo: a client of the trigger repositories asks for names that do not exist, and begins many fetches whose packs it does not read.
+// Another one gets its answers.
 func TestRepo(t *testing.T) {
 	file, w := newWorld(t)
 	policy := filepath.Join(t.TempDir(), "policy.yaml")

@@ -1,8 +1,8 @@
-// Package siegetest attacks the sidecar. It runs the real program with the memory of a deployed one, asks it as an honest project does, and sends it
-// what a hostile project can send: requests that once ended the process, stalled it for all, or passed its guard.
+// Package siegetest attacks the sidecar. It runs the real program with the memory of a deployed one, asks it as an honest project does, and
+// sends it what a hostile project can send: requests that once ended the process, stalled it for all, or passed its guard.
 //
-// The promise that it holds the sidecar to: whatever a project sends, the process goes on, each request ends with an answer or an error of one line, and
-// other projects get their own answers, byte by byte.
+// The promise that it holds the sidecar to: whatever a project sends, the process goes on, each request ends with an answer or an error of
+// one line, and other projects get their own answers, byte by byte.
 package siegetest
 
 import (
@@ -43,8 +43,9 @@ type Request struct {
 // Send sends a request of a project and returns the answer. No two requests of different numbers are the same.
 func (r Request) Send(ctx context.Context, sockets, project string, number int) ([]string, error) {
 	env := map[string]string{
-		"ARGOCD_APP_NAME": "web", "ARGOCD_APP_PROJECT_NAME": project, "ARGOCD_APP_SOURCE_TARGET_REVISION": "main", "ARGOCD_APP_REVISION": "0123456789012345678901234567890123456789",
-		"KUBE_VERSION": "1.34.0", "ARGOCD_ENV_NUMBER": fmt.Sprint(number),
+		"ARGOCD_APP_NAME": "web", "ARGOCD_APP_PROJECT_NAME": project, "ARGOCD_APP_SOURCE_TARGET_REVISION": "main",
+		"ARGOCD_APP_REVISION": "0123456789012345678901234567890123456789",
+		"KUBE_VERSION":        "1.34.0", "ARGOCD_ENV_NUMBER": fmt.Sprint(number),
 	}
 	for name, value := range r.Env {
 		env[name] = strings.ReplaceAll(value, "NUMBER", fmt.Sprint(number))

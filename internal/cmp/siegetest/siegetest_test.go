@@ -115,7 +115,8 @@ func TestHonest(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join("testdata", "answers.json"), []byte(strings.ReplaceAll(string(text), s.world.Git, "GIT")+"\n"), 0o644); err != nil {
+	if err := os.WriteFile(filepath.Join("testdata", "answers.json"), []byte(strings.ReplaceAll(string(text), s.world.Git, "GIT")+"\n"),
+		0o644); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -147,7 +148,8 @@ func (s *sidecar) neighbour(t *testing.T) *neighbour {
 	return n
 }
 
-// await waits until the neighbour has got so many more rounds of answers. It waits as long as a test may take: only a neighbour that gets none fails.
+// await waits until the neighbour has got so many more rounds of answers. It waits as long as a test may take: only a neighbour that gets
+// none fails.
 func (n *neighbour) await(rounds int64) {
 	for want := n.rounds.Load() + rounds; n.rounds.Load() < want && !n.failed.Load(); {
 		time.Sleep(time.Millisecond)
@@ -267,7 +269,8 @@ func (s *sidecar) hold(t *testing.T, n *neighbour, a siegetest.Attack) {
 	}
 	wg.Wait()
 	for _, err := range errs {
-		if text := siegetest.Message(err); a.Stop == 0 && (err == nil || ctx.Err() != nil || strings.Contains(text, "\n") || !strings.Contains(text, a.Error)) {
+		if text := siegetest.Message(err); a.Stop == 0 && (err == nil || ctx.Err() != nil || strings.Contains(text, "\n") ||
+			!strings.Contains(text, a.Error)) {
 			t.Errorf("got %s\nwant %s", text, a.Error)
 		}
 	}

@@ -82,9 +82,11 @@ func s3Server(others http.Handler) http.Handler {
 		case name == silent:
 			<-r.Context().Done()
 		case name == bulk && key == "":
-			fmt.Fprint(w, `<?xml version="1.0" encoding="UTF-8"?><ListBucketResult xmlns="http://s3.amazonaws.com/doc/2006-03-01/"><Name>bulk</Name><IsTruncated>false</IsTruncated>`)
+			fmt.Fprint(w,
+				`<?xml version="1.0" encoding="UTF-8"?><ListBucketResult xmlns="http://s3.amazonaws.com/doc/2006-03-01/"><Name>bulk</Name><IsTruncated>false</IsTruncated>`)
 			for i := range 4 {
-				fmt.Fprintf(w, "<Contents><Key>x/%d.yaml</Key><LastModified>2026-01-01T00:00:00.000Z</LastModified><ETag>%s</ETag><Size>%d</Size></Contents>", i, etag, size)
+				fmt.Fprintf(w,
+					"<Contents><Key>x/%d.yaml</Key><LastModified>2026-01-01T00:00:00.000Z</LastModified><ETag>%s</ETag><Size>%d</Size></Contents>", i, etag, size)
 			}
 			fmt.Fprint(w, "</ListBucketResult>")
 		case name == bulk:
@@ -137,8 +139,10 @@ func (w *World) Close() {
 // Environment is that of a sidecar in this world.
 func (w *World) Environment() []string {
 	return []string{
-		"PATH=" + os.Getenv("PATH"), "HOME=" + w.Dir, "TMPDIR=" + w.Dir, "ARGOSY_KUBECONFIG=" + w.kubeconfig, "AWS_ENDPOINT_URL_S3=" + w.s3, "AWS_REGION=us-east-1",
-		"AWS_ACCESS_KEY_ID=argosy-access", "AWS_SECRET_ACCESS_KEY=argosy-secret-key", "AWS_CONFIG_FILE=" + os.DevNull, "AWS_SHARED_CREDENTIALS_FILE=" + os.DevNull, "AWS_EC2_METADATA_DISABLED=true",
+		"PATH=" + os.Getenv("PATH"), "HOME=" + w.Dir, "TMPDIR=" + w.Dir, "ARGOSY_KUBECONFIG=" + w.kubeconfig, "AWS_ENDPOINT_URL_S3=" + w.s3,
+		"AWS_REGION=us-east-1",
+		"AWS_ACCESS_KEY_ID=argosy-access", "AWS_SECRET_ACCESS_KEY=argosy-secret-key", "AWS_CONFIG_FILE=" + os.DevNull,
+		"AWS_SHARED_CREDENTIALS_FILE=" + os.DevNull, "AWS_EC2_METADATA_DISABLED=true",
 	}
 }
 
@@ -147,7 +151,8 @@ func (w *World) Sidecar(file, sockets string, timeout time.Duration) Run {
 	return Run{
 		File: file, Memory: Memory, Env: w.Environment(),
 		Args: []string{
-			"cmp", "--socket-dir", sockets, "--work-dir", w.Dir, "--cache-dir", filepath.Join(w.Dir, "cache"), "--listen", "127.0.0.1:0", "--refresh=false", "--timeout", timeout.String(),
+			"cmp", "--socket-dir", sockets, "--work-dir", w.Dir, "--cache-dir", filepath.Join(w.Dir, "cache"), "--listen", "127.0.0.1:0",
+			"--refresh=false", "--timeout", timeout.String(),
 			"--admin-projects", "admin", "--grace", "2s",
 		},
 		// Where it cannot see its limit, it has the workers that it would have. TestSized in cmd/argosy has these numbers.
@@ -162,7 +167,8 @@ func application(name, spec string, children ...string) map[string]any {
 		panic(err)
 	}
 	return map[string]any{
-		"apiVersion": "argoproj.io/v1alpha1", "kind": "Application", "metadata": map[string]any{"name": name, "namespace": "argocd"}, "spec": s,
+		"apiVersion": "argoproj.io/v1alpha1", "kind": "Application", "metadata": map[string]any{"name": name, "namespace": "argocd"},
+		"spec":   s,
 		"status": map[string]any{"resources": resources(children)},
 	}
 }
@@ -202,11 +208,17 @@ func apiServer(list func() []map[string]any) http.Handler {
 		case resource == "secrets":
 			answer = map[string]any{"kind": "SecretList", "apiVersion": "v1", "items": []any{}}
 		case resource == "configmaps" && strings.HasPrefix(name, "argosy-reads-"):
-			answer = map[string]any{"kind": "ConfigMap", "apiVersion": "v1", "metadata": map[string]any{"name": name, "namespace": "argocd"}, "data": map[string]any{}}
+			answer = map[string]any{
+				"kind": "ConfigMap", "apiVersion": "v1",
+				"metadata": map[string]any{"name": name, "namespace": "argocd"}, "data": map[string]any{},
+			}
 		}
 		if answer == nil {
 			w.WriteHeader(http.StatusNotFound)
-			answer = map[string]any{"kind": "Status", "apiVersion": "v1", "status": "Failure", "reason": "NotFound", "code": 404, "message": fmt.Sprintf("no %s", r.URL.Path)}
+			answer = map[string]any{
+				"kind": "Status", "apiVersion": "v1", "status": "Failure", "reason": "NotFound", "code": 404,
+				"message": fmt.Sprintf("no %s", r.URL.Path),
+			}
 		}
 		_ = json.NewEncoder(w).Encode(answer)
 	})

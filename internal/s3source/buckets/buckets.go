@@ -27,7 +27,8 @@ type Pool struct {
 func (b *Pool) Reader(ctx context.Context, a triggerfile.Access) (*bucket.Reader, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	key := fmt.Sprint(a.Bucket, "\x00", a.Region, "\x00", a.Endpoint, "\x00", a.RoleARN, "\x00", a.Anonymous, a.ForcePathStyle == nil || *a.ForcePathStyle)
+	key := fmt.Sprint(a.Bucket, "\x00", a.Region, "\x00", a.Endpoint, "\x00", a.RoleARN, "\x00", a.Anonymous,
+		a.ForcePathStyle == nil || *a.ForcePathStyle)
 	if r := b.open[key]; r != nil {
 		return r, nil
 	}
@@ -56,6 +57,7 @@ func (b *Pool) Store(ctx context.Context, a triggerfile.Access) (*s3.Store, erro
 		return s3.Open(ctx, s3.Config{Bucket: a.Bucket, Region: "us-east-1", Endpoint: b.Local, Anonymous: true, Alone: true, Now: b.Now})
 	}
 	return s3.Open(ctx, s3.Config{
-		Bucket: a.Bucket, Region: a.Region, Endpoint: a.Endpoint, PathStyle: a.ForcePathStyle, RoleARN: a.RoleARN, Anonymous: a.Anonymous, Now: b.Now,
+		Bucket: a.Bucket, Region: a.Region, Endpoint: a.Endpoint, PathStyle: a.ForcePathStyle, RoleARN: a.RoleARN, Anonymous: a.Anonymous,
+		Now: b.Now,
 	})
 }

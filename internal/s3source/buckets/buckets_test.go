@@ -29,8 +29,10 @@ func TestPool(t *testing.T) {
 	no := false
 	one := open(triggerfile.Access{Bucket: "abc"})
 	for name, a := range map[string]triggerfile.Access{
-		"another bucket": {Bucket: "other"}, "another region": {Bucket: "abc", Region: "x"}, "another endpoint": {Bucket: "abc", Endpoint: "http://x"},
-		"another role": {Bucket: "abc", RoleARN: "x"}, "without credentials": {Bucket: "abc", Anonymous: true}, "by its host": {Bucket: "abc", ForcePathStyle: &no},
+		"another bucket": {Bucket: "other"}, "another region": {Bucket: "abc", Region: "x"},
+		"another endpoint": {Bucket: "abc", Endpoint: "http://x"},
+		"another role":     {Bucket: "abc", RoleARN: "x"}, "without credentials": {Bucket: "abc", Anonymous: true},
+		"by its host": {Bucket: "abc", ForcePathStyle: &no},
 	} {
 		if open(a) == one {
 			t.Errorf("%s is read as the first one", name)
@@ -110,7 +112,9 @@ func TestCache(t *testing.T) {
 				t.Setenv("HOME", "")
 			}
 			var notes []string
-			cache, err := buckets.Cache{Dir: c.dir, MaxBytes: 1 << 20, Now: now, Note: func(line string) { notes = append(notes, line) }}.Open()
+			cache, err := buckets.Cache{Dir: c.dir, MaxBytes: 1 << 20, Now: now, Note: func(line string) {
+				notes = append(notes, line)
+			}}.Open()
 			if (cache != nil) != c.open || (err != nil) != c.fail {
 				t.Errorf("%v, %v", cache, err)
 			}

@@ -1,5 +1,5 @@
-// Package hook is the s3 plugin as commands of Argo CD's own plugin server: they run in the application's directory, and read what Argo CD tells
-// them from the environment.
+// Package hook is the s3 plugin as commands of Argo CD's own plugin server: they run in the application's directory, and read what Argo CD
+// tells them from the environment.
 //
 // The answer is all or nothing.
 package hook
@@ -114,7 +114,9 @@ func (s *Source) Fetch(ctx context.Context) ([]s3source.Fetched, error) {
 }
 
 // Objects reads all sources and renders them. The answer of a project's application is checked by the policy; parent is that application.
-func (s *Source) Objects(ctx context.Context, parent func(argo.Call) policy.Parent) (objects []manifest.Object, warnings []string, err error) {
+func (s *Source) Objects(ctx context.Context, parent func(argo.Call) policy.Parent) (objects []manifest.Object, warnings []string,
+	err error,
+) {
 	fetched, err := s.Fetch(ctx)
 	if err != nil {
 		return nil, nil, err

@@ -52,7 +52,8 @@ func TestDiscover(t *testing.T) {
 			t.Errorf("%s: %q, %v", name, got, err)
 		}
 	}
-	if _, err := hook.Discover(filepath.Join(odd, "no"), environment(nil)); err == nil || !strings.HasSuffix(err.Error(), "no: no such file or directory") {
+	if _, err := hook.Discover(filepath.Join(odd, "no"), environment(nil)); err == nil ||
+		!strings.HasSuffix(err.Error(), "no: no such file or directory") {
 		t.Error(err)
 	}
 }
@@ -81,18 +82,27 @@ func TestObjects(t *testing.T) {
 		policy    *policy.Policy
 		want, err string
 	}{
-		"a file":                          {trigger: "bucket: abc\npath: app\n", want: "x"},
-		"a parameter":                     {env: map[string]string{argo.Variable("source"): "{bucket: abc, path: app}"}, want: "x"},
-		"nothing":                         {err: triggerfile.Name},
-		"not valid":                       {trigger: "bucket: abc\npaths: app\n", err: triggerfile.Name + ":2"},
-		"not there":                       {trigger: "bucket: abc\npath: no\n", err: "s3://abc/no"},
-		"no such bucket":                  {trigger: "bucket: other\npath: app\n", err: "there is no such bucket"},
-		"an Application for the user":     {trigger: "bucket: abc\npath: apps\n", want: "other"},
-		"an Application of another":       {trigger: "bucket: abc\npath: apps\n", env: map[string]string{"ARGOCD_APP_NAME": "web", "ARGOCD_APP_PROJECT_NAME": "team"}, err: "other"},
-		"a bucket that is not the team's": {trigger: "bucket: abc\npath: app\n", env: map[string]string{"ARGOCD_APP_NAME": "web", "ARGOCD_APP_PROJECT_NAME": "team"}, policy: closed, err: "policy"},
+		"a file":                      {trigger: "bucket: abc\npath: app\n", want: "x"},
+		"a parameter":                 {env: map[string]string{argo.Variable("source"): "{bucket: abc, path: app}"}, want: "x"},
+		"nothing":                     {err: triggerfile.Name},
+		"not valid":                   {trigger: "bucket: abc\npaths: app\n", err: triggerfile.Name + ":2"},
+		"not there":                   {trigger: "bucket: abc\npath: no\n", err: "s3://abc/no"},
+		"no such bucket":              {trigger: "bucket: other\npath: app\n", err: "there is no such bucket"},
+		"an Application for the user": {trigger: "bucket: abc\npath: apps\n", want: "other"},
+		"an Application of another": {
+			trigger: "bucket: abc\npath: apps\n",
+			env:     map[string]string{"ARGOCD_APP_NAME": "web", "ARGOCD_APP_PROJECT_NAME": "team"}, err: "other",
+		},
+		"a bucket that is not the team's": {
+			trigger: "bucket: abc\npath: app\n",
+			env:     map[string]string{"ARGOCD_APP_NAME": "web", "ARGOCD_APP_PROJECT_NAME": "team"}, policy: closed, err: "policy",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			objects, err := generate(t, hook.Config{Dir: directory(t, c.trigger), Policy: c.policy, Open: world(m), Getenv: environment(c.env)})
+			objects, err := generate(t, hook.Config{
+				Dir: directory(t, c.trigger), Policy: c.policy, Open: world(m),
+				Getenv: environment(c.env),
+			})
 			if c.err == "" && err != nil || c.err != "" && (err == nil || !strings.Contains(err.Error(), c.err)) {
 				t.Errorf("got %v, want %q", err, c.err)
 			}

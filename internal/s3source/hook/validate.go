@@ -11,7 +11,8 @@ import (
 	"github.com/argosy-cd/argosy/internal/s3source/triggerfile"
 )
 
-// Validate checks a trigger file, or that of a directory, and returns how many sources it has. A policy that is not nil must allow them to a project.
+// Validate checks a trigger file, or that of a directory, and returns how many sources it has. A policy that is not nil must allow them to
+// a project.
 func Validate(file string, p *policy.Policy, project string) (int, error) {
 	if info, err := os.Stat(file); err == nil && info.IsDir() {
 		file = filepath.Join(file, triggerfile.Name)

@@ -45,13 +45,17 @@ type expanded struct {
 
 // Expand implements parent.Evaluator.
 func (w Workers) Expand(ctx context.Context, e parent.Evaluation) (*appset.Expanded, error) {
-	x := expansion{Call: e.Call, Dir: e.Dir, Namespace: e.Namespace, Default: e.Expansion.Namespace, Keep: e.Expansion.Keep, Deployed: e.Expansion.Deployed}
+	x := expansion{
+		Call: e.Call, Dir: e.Dir, Namespace: e.Namespace, Default: e.Expansion.Namespace, Keep: e.Expansion.Keep,
+		Deployed: e.Expansion.Deployed,
+	}
 	host := &expandHost{}
 	if engine, ok := e.Expansion.Engine.(appset.Configurable); !ok {
 		host.engine = e.Expansion.Engine
 	} else {
 		c := engine.Config(ctx)
-		x.Embedded, x.EngineNamespace, x.AllowEmpty, x.MaxSets, x.Version, x.Clusters, x.Git = true, c.Namespace, c.AllowEmpty, c.MaxSets, c.Version, c.Clusters != nil, c.Git != nil
+		x.Embedded, x.EngineNamespace, x.AllowEmpty, x.MaxSets, x.Version, x.Clusters, x.Git = true, c.Namespace, c.AllowEmpty, c.MaxSets,
+			c.Version, c.Clusters != nil, c.Git != nil
 		host.clusters, host.git = c.Clusters, c.Git
 	}
 	what := "reading the parameter spec"
@@ -72,7 +76,10 @@ func (w Workers) Expand(ctx context.Context, e parent.Evaluation) (*appset.Expan
 	}
 	warnings := []string(nil)
 	host.warn = func(lines []string) { warnings = lines }
-	m, err := w.Pool.Do(ctx, worker.Job{Kind: "expand", What: what, Message: head, Doing: e.Doing, Answer: host.answer, Cost: costOfExpanded, LargeAsks: host.engine != nil, Owner: e.Call.Project})
+	m, err := w.Pool.Do(ctx, worker.Job{
+		Kind: "expand", What: what, Message: head, Doing: e.Doing, Answer: host.answer,
+		Cost: costOfExpanded, LargeAsks: host.engine != nil, Owner: e.Call.Project,
+	})
 	if err != nil {
 		return &appset.Expanded{Warnings: warnings}, err
 	}
@@ -99,7 +106,10 @@ func decodeExpanded(m worker.Message) (*appset.Expanded, error) {
 	if err != nil || len(list) != len(head.Read) || !fewWarnings(head.Warnings, maxWarningTexts) {
 		return nil, errAnswer
 	}
-	out := &appset.Expanded{Objects: list, Sets: head.Sets, Rendered: head.Rendered, Warnings: head.Warnings, Reads: make([][]appset.Read, len(list))}
+	out := &appset.Expanded{
+		Objects: list, Sets: head.Sets, Rendered: head.Rendered, Warnings: head.Warnings,
+		Reads: make([][]appset.Read, len(list)),
+	}
 	for i, n := range head.Read {
 		if n < 0 || n > len(head.Reads) {
 			return nil, errAnswer
@@ -304,7 +314,10 @@ func expand(h *worker.Host, m worker.Message) (worker.Message, error) {
 	out, err := parent.Here{}.Expand(context.Background(), e)
 	if err != nil {
 		if len(out.Warnings) > 0 {
-			_, askErr := h.Ask("warnings", worker.Message{Head: []byte("null"), Blobs: [][]byte{packNames(boundWarnings(out.Warnings, maxFailureTexts))}})
+			_, askErr := h.Ask("warnings", worker.Message{
+				Head:  []byte("null"),
+				Blobs: [][]byte{packNames(boundWarnings(out.Warnings, maxFailureTexts))},
+			})
 			err = errors.Join(err, askErr)
 		}
 		return worker.Message{}, err
@@ -337,7 +350,10 @@ func fewWarnings(lines []string, texts int) bool {
 }
 
 func encodeExpanded(out *appset.Expanded) (worker.Message, error) {
-	head := expanded{Sets: out.Sets, Rendered: out.Rendered, Warnings: boundWarnings(out.Warnings, maxWarningTexts), Read: make([]int, len(out.Objects))}
+	head := expanded{
+		Sets: out.Sets, Rendered: out.Rendered, Warnings: boundWarnings(out.Warnings, maxWarningTexts),
+		Read: make([]int, len(out.Objects)),
+	}
 	known := map[*appset.Read]int{}
 	for i, reads := range out.Reads {
 		if len(reads) == 0 {

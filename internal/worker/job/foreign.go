@@ -16,8 +16,8 @@ import (
 	"github.com/argosy-cd/argosy/internal/worker"
 )
 
-// Foreign renders sources that are not the user's own in workers, for commands that people run. Workers are started for the first of them. One
-// that reaches a limit makes its source unknown; all other sources are rendered. It is safe for concurrent use.
+// Foreign renders sources that are not the user's own in workers, for commands that people run. Workers are started for the first of them.
+// One that reaches a limit makes its source unknown; all other sources are rendered. It is safe for concurrent use.
 type Foreign struct {
 	// Workers says how workers are started.
 	Workers worker.Config

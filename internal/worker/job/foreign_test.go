@@ -49,7 +49,11 @@ func TestForeignConformance(t *testing.T) {
 	for _, c := range sourcetest.Cases(t, "../../source/testdata/conformance") {
 		t.Run(c.Name, func(t *testing.T) {
 			app := c.App.Object
-			about := source.Application{Name: manifest.String(app, "metadata", "name"), Namespace: manifest.String(app, "spec", "destination", "namespace"), Project: manifest.String(app, "spec", "project"), Several: argo.HasList(manifest.Map(app, "spec"))}
+			about := source.Application{
+				Name:      manifest.String(app, "metadata", "name"),
+				Namespace: manifest.String(app, "spec", "destination", "namespace"), Project: manifest.String(app, "spec", "project"),
+				Several: argo.HasList(manifest.Map(app, "spec")),
+			}
 			loader := source.Loader{
 				Open: func(_ context.Context, url, revision string) (source.Repository, error) {
 					dir, ok := c.Repos[url]
@@ -60,7 +64,10 @@ func TestForeignConformance(t *testing.T) {
 					view.Foreign = true
 					return source.Repository{View: view, Commit: sourcetest.Commit(t, dir)}, nil
 				},
-				Environment: source.Environment{BuildOptions: &c.Settings.BuildOptions, KustomizeVersions: []string{}, KubeVersion: c.Settings.KubeVersion, APIVersions: c.Settings.APIVersions, Unbounded: true},
+				Environment: source.Environment{
+					BuildOptions: &c.Settings.BuildOptions, KustomizeVersions: []string{},
+					KubeVersion: c.Settings.KubeVersion, APIVersions: c.Settings.APIVersions, Unbounded: true,
+				},
 			}
 			list := argo.Deployed(app)
 			refs := loader.Refs(t.Context(), list)
@@ -115,7 +122,10 @@ func configMap(name string) string {
 }
 
 func chart(files ...string) map[string]string {
-	out := map[string]string{"Chart.yaml": "apiVersion: v2\nname: c\nversion: 1.0.0\n", "values.yaml": "a: 1\n", "templates/x.yaml": configMap("'{{ .Release.Name }}'")}
+	out := map[string]string{
+		"Chart.yaml": "apiVersion: v2\nname: c\nversion: 1.0.0\n", "values.yaml": "a: 1\n",
+		"templates/x.yaml": configMap("'{{ .Release.Name }}'"),
+	}
 	for i := 0; i < len(files); i += 2 {
 		out[files[i]] = files[i+1]
 	}
@@ -126,27 +136,44 @@ func chart(files ...string) map[string]string {
 func TestForeignSource(t *testing.T) {
 	f := foreign(t)
 	s := servers{
-		charts: map[string]map[string]string{"dep": chart("Chart.yaml", "apiVersion: v2\nname: dep\nversion: 1.0.0\n"), "odd": chart("templates/\xff.yaml", configMap("odd"))},
-		bases:  map[string]map[string]string{"base": {"kustomization.yaml": "resources: [cm.yaml]\n", "cm.yaml": configMap("base")}},
+		charts: map[string]map[string]string{
+			"dep": chart("Chart.yaml", "apiVersion: v2\nname: dep\nversion: 1.0.0\n"),
+			"odd": chart("templates/\xff.yaml", configMap("odd")),
+		},
+		bases: map[string]map[string]string{"base": {"kustomization.yaml": "resources: [cm.yaml]\n", "cm.yaml": configMap("base")}},
 	}
 	own := "apiVersion: v2\nname: own\nversion: 1.0.0\ndependencies:\n"
 	for name, tt := range map[string]struct {
 		spec  map[string]any
 		files map[string]string
 	}{
-		"a base and a file":   {files: map[string]string{"kustomization.yaml": "resources: ['https://git.example.com/base//.', 'https://files.example.com/cm.yaml']\n"}},
-		"a missing base":      {files: map[string]string{"kustomization.yaml": "resources: ['https://git.example.com/base//.', 'https://git.example.com/none//.']\n"}},
-		"a dependency":        {files: map[string]string{"Chart.yaml": own + "- {name: dep, version: 1.0.0, repository: 'https://charts.example.com'}\n"}},
-		"a missing chart":     {files: map[string]string{"Chart.yaml": own + "- {name: dep, version: 1.0.0, repository: 'https://charts.example.com'}\n- {name: none, version: 1.0.0, repository: 'https://charts.example.com'}\n", "values.yaml": "none: {a: 1, b: 1.0, c: [x]}\n"}},
-		"a broken chart":      {files: chart("templates/y.yaml", "{{ fail \"no\" }}")},
-		"a value file":        {files: chart(), spec: map[string]any{"helm": map[string]any{"valueFiles": []any{"https://files.example.com/v.yaml"}, "valuesObject": map[string]any{"n": int64(1), "f": 1.5}}}},
+		"a base and a file": {files: map[string]string{"kustomization.yaml": "resources: ['https://git.example.com/base//.', 'https://files.example.com/cm.yaml']\n"}},
+		"a missing base":    {files: map[string]string{"kustomization.yaml": "resources: ['https://git.example.com/base//.', 'https://git.example.com/none//.']\n"}},
+		"a dependency": {files: map[string]string{"Chart.yaml": own +
+			"- {name: dep, version: 1.0.0, repository: 'https://charts.example.com'}\n"}},
+		"a missing chart": {files: map[string]string{"Chart.yaml": own +
+			"- {name: dep, version: 1.0.0, repository: 'https://charts.example.com'}\n- {name: none, version: 1.0.0, repository: 'https://charts.example.com'}\n", "values.yaml": "none: {a: 1, b: 1.0, c: [x]}\n"}},
+		"a broken chart": {files: chart("templates/y.yaml", "{{ fail \"no\" }}")},
+		"a value file": {
+			files: chart(),
+			spec: map[string]any{"helm": map[string]any{
+				"valueFiles":   []any{"https://files.example.com/v.yaml"},
+				"valuesObject": map[string]any{"n": int64(1), "f": 1.5},
+			}},
+		},
 		"a missing directory": {spec: map[string]any{"path": "nowhere"}, files: chart()},
-		"a chart":             {spec: map[string]any{"chart": "odd", "repoURL": "https://charts.example.com", "targetRevision": "1.0.0"}, files: s.charts["odd"]},
+		"a chart": {
+			spec:  map[string]any{"chart": "odd", "repoURL": "https://charts.example.com", "targetRevision": "1.0.0"},
+			files: s.charts["odd"],
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := source.Request{
-				Application: source.Application{Name: "app", Namespace: "ns", Project: "p"}, Environment: source.Environment{Remote: s}, Spec: tt.spec,
-				Repository: source.Repository{View: fetchedView(tt.files), Commit: "c0ffee"}, URL: func(name string) string { return "called " + name },
+				Application: source.Application{Name: "app", Namespace: "ns", Project: "p"}, Environment: source.Environment{Remote: s},
+				Spec:       tt.spec,
+				Repository: source.Repository{View: fetchedView(tt.files), Commit: "c0ffee"}, URL: func(name string) string {
+					return "called " + name
+				},
 			}
 			want := source.Render(t.Context(), r)
 			for range 3 { // the same repository again, which two workers know by then, or one
@@ -261,10 +288,12 @@ func TestForeignHostile(t *testing.T) {
 	for name := range want {
 		kind, thing, _ := strings.Cut(name, "-")
 		spec := map[string]string{
-			"chart": "repoURL: https://charts.example.com, targetRevision: 1.0.0, chart: " + thing, "base": "repoURL: https://git.example.com/own, path: " + thing,
-			"repo": "repoURL: https://git.example.com/" + thing + ", path: app", "own": "repoURL: https://git.example.com/own, path: own",
+			"chart": "repoURL: https://charts.example.com, targetRevision: 1.0.0, chart: " + thing,
+			"base":  "repoURL: https://git.example.com/own, path: " + thing,
+			"repo":  "repoURL: https://git.example.com/" + thing + ", path: app", "own": "repoURL: https://git.example.com/own, path: own",
 		}[kind]
-		files["root/"+name+".yaml"] = "apiVersion: argoproj.io/v1alpha1\nkind: Application\nmetadata: {name: " + name + "}\nspec: {project: default, source: {" + spec + "}, destination: {name: in-cluster, namespace: x}}\n"
+		files["root/"+name+".yaml"] = "apiVersion: argoproj.io/v1alpha1\nkind: Application\nmetadata: {name: " + name +
+			"}\nspec: {project: default, source: {" + spec + "}, destination: {name: in-cluster, namespace: x}}\n"
 		if kind == "base" {
 			files[thing+"/kustomization.yaml"] = "resources: ['https://git.example.com/" + thing + "//.']\n"
 		}
@@ -280,7 +309,8 @@ func TestForeignHostile(t *testing.T) {
 		},
 		Remote: s, Environment: source.Environment{Unbounded: true, Foreign: f.Render},
 	}}
-	root, err := manifest.Decode("root.yaml", []byte("apiVersion: argoproj.io/v1alpha1\nkind: Application\nmetadata: {name: root, namespace: argocd}\nspec: {project: default, source: {repoURL: https://git.example.com/own, path: root}, destination: {name: in-cluster, namespace: argocd}}\n"))
+	root, err := manifest.Decode("root.yaml",
+		[]byte("apiVersion: argoproj.io/v1alpha1\nkind: Application\nmetadata: {name: root, namespace: argocd}\nspec: {project: default, source: {repoURL: https://git.example.com/own, path: root}, destination: {name: in-cluster, namespace: argocd}}\n"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -306,8 +336,12 @@ func TestForeignHostile(t *testing.T) {
 func TestForeignSum(t *testing.T) {
 	f := foreign(t)
 	f.size.Store(maxRendered)
-	got := f.Render(t.Context(), source.Request{Repository: source.Repository{View: fetchedView(chart())}, Spec: map[string]any{"path": "."}})
-	if want := "all that was fetched becomes more than 512 MiB of manifests"; got.Verdict != source.Unknown || got.Err() == nil || !strings.HasSuffix(got.Err().Error(), want) {
+	got := f.Render(t.Context(), source.Request{
+		Repository: source.Repository{View: fetchedView(chart())},
+		Spec:       map[string]any{"path": "."},
+	})
+	if want := "all that was fetched becomes more than 512 MiB of manifests"; got.Verdict != source.Unknown || got.Err() == nil ||
+		!strings.HasSuffix(got.Err().Error(), want) {
 		t.Errorf("got %s: %v", got.Verdict, got.Err())
 	}
 }
@@ -318,7 +352,10 @@ func TestForeignNone(t *testing.T) {
 	f := &Foreign{Workers: worker.Config{Path: os.DevNull}, Note: func(line string) { notes = append(notes, line) }}
 	defer f.Close()
 	for range 2 {
-		got := f.Render(t.Context(), source.Request{Application: source.Application{Name: "x"}, Repository: source.Repository{View: fetchedView(chart())}})
+		got := f.Render(t.Context(), source.Request{
+			Application: source.Application{Name: "x"},
+			Repository:  source.Repository{View: fetchedView(chart())},
+		})
 		if got.Verdict != source.Known || len(got.Documents) != 1 {
 			t.Error(got)
 		}
@@ -355,7 +392,8 @@ func FuzzRendered(f *testing.F) {
 	if err != nil {
 		f.Fatal(err)
 	}
-	f.Add([]byte(`{"kind": "helm", "verdict": 1, "problems": [{"class": 0, "text": "x", "values": true}], "positions": [{"File": "x"}]}`), documents, values)
+	f.Add([]byte(`{"kind": "helm", "verdict": 1, "problems": [{"class": 0, "text": "x", "values": true}], "positions": [{"File": "x"}]}`),
+		documents, values)
 	f.Add([]byte(`{"verdict": 9, "positions": null}`), []byte{}, []byte{})
 	f.Fuzz(func(t *testing.T, head, documents, values []byte) {
 		r, err := decodeRendered(worker.Message{Head: head, Blobs: [][]byte{documents, values}})

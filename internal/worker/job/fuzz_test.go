@@ -39,7 +39,10 @@ func allocated() int64 {
 
 // FuzzValue: reading takes no more memory than was said before, and a value that is written and read again is the same.
 func FuzzValue(f *testing.F) {
-	data, err := appendValue(nil, map[string]any{"a": []any{int64(1), 1.5, "x", nil, true, json.Number("99999999999999999999"), math.NaN(), map[string]any{}}})
+	data, err := appendValue(nil, map[string]any{"a": []any{
+		int64(1), 1.5, "x", nil, true, json.Number("99999999999999999999"), math.NaN(),
+		map[string]any{},
+	}})
 	if err != nil {
 		f.Fatal(err)
 	}
@@ -79,7 +82,10 @@ func FuzzValue(f *testing.F) {
 // FuzzExpanded: an answer is read within the memory that it says, and is the same when it is written and read again.
 func FuzzExpanded(f *testing.F) {
 	reads := []appset.Read{{URL: "u", Revision: "r", Commit: "c"}}
-	m, err := encodeExpanded(&appset.Expanded{Objects: []manifest.Object{{"a": "b"}, {}}, Reads: [][]appset.Read{reads, nil}, Sets: 1, Rendered: 2, Warnings: []string{"w"}})
+	m, err := encodeExpanded(&appset.Expanded{
+		Objects: []manifest.Object{{"a": "b"}, {}}, Reads: [][]appset.Read{reads, nil}, Sets: 1,
+		Rendered: 2, Warnings: []string{"w"},
+	})
 	if err != nil {
 		f.Fatal(err)
 	}
@@ -109,7 +115,8 @@ func FuzzExpanded(f *testing.F) {
 			t.Fatal(err)
 		}
 		back, err := decodeExpanded(again)
-		if diff := cmp.Diff(got, back, cmpopts.IgnoreUnexported(appset.Expanded{}), cmpopts.EquateEmpty(), cmpopts.EquateNaNs()); diff != "" || err != nil {
+		if diff := cmp.Diff(got, back, cmpopts.IgnoreUnexported(appset.Expanded{}), cmpopts.EquateEmpty(),
+			cmpopts.EquateNaNs()); diff != "" || err != nil {
 			t.Error(err, diff)
 		}
 	})
@@ -179,12 +186,15 @@ func FuzzAnswer(f *testing.F) {
 		var warned []string
 		engine := &recorder{}
 		expansion := &expandHost{warn: func(lines []string) { warned = lines }}
-		comparison := &compareHost{views: map[int]*tree.View{0: k.View()}, most: 2, open: func(_ context.Context, _, commit string) (parent.Tree, error) {
-			if strings.Contains(commit, "secret") {
-				return nil, errPolicy
-			}
-			return k, nil
-		}}
+		comparison := &compareHost{
+			views: map[int]*tree.View{0: k.View()}, most: 2,
+			open: func(_ context.Context, _, commit string) (parent.Tree, error) {
+				if strings.Contains(commit, "secret") {
+					return nil, errPolicy
+				}
+				return k, nil
+			},
+		}
 		s3 := &S3{Archive: archiveOf([]byte(packed))}
 		answer := s3.answer
 		allowed := []string{"archive"}
@@ -253,7 +263,8 @@ func FuzzAnswer(f *testing.F) {
 			}
 		case "open":
 			var l commit
-			if err := errors.Join(m.Decode(&c), got.Decode(&l)); err != nil || strings.Contains(c.Commit, "secret") != (l.Failed == 1) || l.Failed == 0 && l.Tree != 1 {
+			if err := errors.Join(m.Decode(&c), got.Decode(&l)); err != nil || strings.Contains(c.Commit, "secret") != (l.Failed == 1) ||
+				l.Failed == 0 && l.Tree != 1 {
 				t.Errorf("%s: %s, %v", head, got.Head, err)
 			}
 		}
@@ -266,7 +277,8 @@ func FuzzSame(f *testing.F) {
 	elsewhere := foreign(f)
 	for which := range byte(5) {
 		for _, text := range []string{
-			setOf("[{list: {elements: [{name: a, path: {basename: -x}}]}}]")["app/set.yaml"], setOf("")["app/cm.yaml"], "bucket: b\npath: p\n", "sources: [{bucket: b, path: p}, {bucket: b, path: q, type: directory}]",
+			setOf("[{list: {elements: [{name: a, path: {basename: -x}}]}}]")["app/set.yaml"], setOf("")["app/cm.yaml"],
+			"bucket: b\npath: p\n", "sources: [{bucket: b, path: p}, {bucket: b, path: q, type: directory}]",
 			"kind: [", "a: &a [1]\nb: *a\n", "n: [1e400, 0x1f, 1_000, .inf, -0, 1.0, 99999999999999999999999, ~]\n",
 		} {
 			f.Add(which, text, "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: x}\nn: [1, 1.5, 1.0, 123456789012345678901234567890, 1e300]\n")
@@ -353,7 +365,10 @@ func s3There(t *testing.T, w Workers, packed []byte, object string) (any, error)
 func fetchedOf(list []triggerfile.Source, object string) []s3source.Fetched {
 	var out []s3source.Fetched
 	for _, s := range list {
-		out = append(out, s3source.Fetched{Source: s, Snapshot: &bucket.Snapshot{Files: []tree.File{{Name: "x.yaml", Data: []byte(object)}}}})
+		out = append(out, s3source.Fetched{Source: s, Snapshot: &bucket.Snapshot{Files: []tree.File{{
+			Name: "x.yaml",
+			Data: []byte(object),
+		}}}})
 	}
 	return out
 }
@@ -362,13 +377,17 @@ func fetchedOf(list []triggerfile.Source, object string) []s3source.Fetched {
 func comparisonOf(one, other string) parent.Comparison {
 	content := func(commit string) parent.Content {
 		return parent.Content{
-			URL: "https://git.example.com/x", Key: argo.RepositoryKey("https://git.example.com/x"), Commit: commit, Application: source.Application{Name: "a", Namespace: "n", Project: "default"},
-			Sources: []map[string]any{{"repoURL": "https://git.example.com/x", "path": "apps/web", "targetRevision": commit}},
+			URL: "https://git.example.com/x", Key: argo.RepositoryKey("https://git.example.com/x"), Commit: commit,
+			Application: source.Application{Name: "a", Namespace: "n", Project: "default"},
+			Sources:     []map[string]any{{"repoURL": "https://git.example.com/x", "path": "apps/web", "targetRevision": commit}},
 		}
 	}
-	return parent.Comparison{Pairs: [][2]parent.Content{{content("one"), content("other")}}, Open: func(_ context.Context, _, commit string) (parent.Tree, error) {
-		return known{map[string][]byte{"cm": []byte(map[string]string{"one": one, "other": other}[commit])}}, nil
-	}}
+	return parent.Comparison{
+		Pairs: [][2]parent.Content{{content("one"), content("other")}},
+		Open: func(_ context.Context, _, commit string) (parent.Tree, error) {
+			return known{map[string][]byte{"cm": []byte(map[string]string{"one": one, "other": other}[commit])}}, nil
+		},
+	}
 }
 
 // became is what a source became.

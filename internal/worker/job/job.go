@@ -1,8 +1,8 @@
 // Package job is the work that depends on what strangers wrote, done by workers: documents, templates and charts become objects there, and
 // nothing is decided. For plugins, these are the authors of applications; for commands that people run, the authors of what is fetched.
 //
-// The host gives a worker what it needs, and answers what it asks for in the middle: clusters, Git repositories, the repository that Argo CD
-// sent. Each answer passes the checks of the host, as if the host itself had asked. What comes back is data, read within limits.
+// The host gives a worker what it needs, and answers what it asks for in the middle: clusters, Git repositories, the repository that Argo
+// CD sent. Each answer passes the checks of the host, as if the host itself had asked. What comes back is data, read within limits.
 package job
 
 import (
@@ -21,7 +21,10 @@ type Workers struct{ Pool *worker.Pool }
 
 // Handlers are what a worker can do.
 func Handlers() map[string]worker.Handler {
-	return map[string]worker.Handler{"expand": expand, "compare": small(compare), "sources": small(sources), "render": render, "source": new(listed).renderSource}
+	return map[string]worker.Handler{
+		"expand": expand, "compare": small(compare), "sources": small(sources), "render": render,
+		"source": new(listed).renderSource,
+	}
 }
 
 // small refuses answers that the host would refuse.

@@ -75,12 +75,13 @@ func (k known) Commit() string { return strings.Repeat("a", 40) }
 
 // View and ID make it a commit, too.
 func (k known) View() *tree.View {
-	return tree.NewView(map[string]bool{"apps/web/cm.yaml": false, "apps/web/link.yaml": true}, func(_ context.Context, name string) ([]byte, error) {
-		if name == "apps/web/link.yaml" {
-			return []byte("cm.yaml"), nil
-		}
-		return k.files["cm"], nil
-	})
+	return tree.NewView(map[string]bool{"apps/web/cm.yaml": false, "apps/web/link.yaml": true},
+		func(_ context.Context, name string) ([]byte, error) {
+			if name == "apps/web/link.yaml" {
+				return []byte("cm.yaml"), nil
+			}
+			return k.files["cm"], nil
+		})
 }
 
 func (k known) ID(name string) string { return fmt.Sprintf("%s-%x", name, k.files["cm"]) }
@@ -101,9 +102,12 @@ func setOf(generators string) map[string]string {
 // evaluation is of the directory app of a packed repository.
 func evaluation(packed []byte, engine appset.Engine) parent.Evaluation {
 	return parent.Evaluation{
-		Call: argo.Call{App: "web", Project: "default"}, Dir: "app", Namespace: "argocd", Expansion: appset.Expansion{Engine: engine, Namespace: "argocd", Keep: true, Deployed: true}, Doing: func(string) {},
+		Call: argo.Call{App: "web", Project: "default"}, Dir: "app", Namespace: "argocd",
+		Expansion: appset.Expansion{Engine: engine, Namespace: "argocd", Keep: true, Deployed: true}, Doing: func(string) {},
 		Repository: func(ctx context.Context) (*tree.View, error) {
-			v, err := archive.View(ctx, func(context.Context) (io.Reader, error) { return bytes.NewReader(packed), nil }, archive.RepositoryLimits)
+			v, err := archive.View(ctx, func(context.Context) (io.Reader, error) {
+				return bytes.NewReader(packed), nil
+			}, archive.RepositoryLimits)
 			return v, received(err)
 		},
 		Archive: func(context.Context) (parent.Archive, error) { return archiveOf(packed), nil },
@@ -124,10 +128,13 @@ func TestExpand(t *testing.T) {
 		engine appset.Engine
 		target error
 	}{
-		"list":            {files: setOf("[{list: {elements: [{name: a, path: {basename: -x}}]}}]"), engine: embedded},
-		"another engine":  {files: setOf("[{list: {elements: [{name: a, path: {basename: -x}}]}}]"), engine: opaque{embedded}},
-		"clusters":        {files: setOf("[{clusters: {values: {a: b}}}]"), engine: embedded},
-		"directories":     {files: setOf("[{git: {repoURL: https://git.example.com/x, revision: main, directories: [{path: 'apps/*'}]}}]"), engine: embedded},
+		"list":           {files: setOf("[{list: {elements: [{name: a, path: {basename: -x}}]}}]"), engine: embedded},
+		"another engine": {files: setOf("[{list: {elements: [{name: a, path: {basename: -x}}]}}]"), engine: opaque{embedded}},
+		"clusters":       {files: setOf("[{clusters: {values: {a: b}}}]"), engine: embedded},
+		"directories": {
+			files:  setOf("[{git: {repoURL: https://git.example.com/x, revision: main, directories: [{path: 'apps/*'}]}}]"),
+			engine: embedded,
+		},
 		"files":           {files: setOf("[{git: {repoURL: https://git.example.com/x, revision: main, files: [{path: '**/config.json'}]}}]"), engine: embedded},
 		"refused":         {files: setOf("[{git: {repoURL: https://git.example.com/secret, revision: main, files: [{path: '**/config.json'}]}}]"), engine: embedded, target: errPolicy},
 		"refused engine":  {files: setOf("[{git: {repoURL: https://git.example.com/secret, revision: main, files: [{path: '**/config.json'}]}}]"), engine: opaque{embedded}, target: errPolicy},
@@ -170,12 +177,18 @@ func TestCompare(t *testing.T) {
 			dir = "nothing"
 		}
 		return parent.Content{
-			URL: "https://git.example.com/x", Key: argo.RepositoryKey("https://git.example.com/x"), Commit: commit, Application: source.Application{Name: "a", Namespace: "n", Project: "default"},
-			Sources: []map[string]any{{"repoURL": "https://git.example.com/x", "path": dir, "targetRevision": commit}},
+			URL: "https://git.example.com/x", Key: argo.RepositoryKey("https://git.example.com/x"), Commit: commit,
+			Application: source.Application{Name: "a", Namespace: "n", Project: "default"},
+			Sources:     []map[string]any{{"repoURL": "https://git.example.com/x", "path": dir, "targetRevision": commit}},
 		}
 	}
 	c := parent.Comparison{
-		Pairs: [][2]parent.Content{{content("same1"), content("same2")}, {content("same1"), content("other")}, {content("same1"), content("secret")}, {content("broken"), content("same1")}},
+		Pairs: [][2]parent.Content{
+			{content("same1"), content("same2")},
+			{content("same1"), content("other")},
+			{content("same1"), content("secret")},
+			{content("broken"), content("same1")},
+		},
 		Open: func(_ context.Context, _, commit string) (parent.Tree, error) {
 			text := "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: x}\n"
 			switch commit {
@@ -200,7 +213,8 @@ func TestCompare(t *testing.T) {
 			t.Errorf("%d: got %+v, want %+v", i, got[i], want[i])
 		}
 	}
-	if got[0].Sum[0] != got[0].Sum[1] || got[0].Sum[0] == "" || got[1].Sum[0] == got[1].Sum[1] || !errors.Is(got[2].Err, errPolicy) || got[3].Err == nil {
+	if got[0].Sum[0] != got[0].Sum[1] || got[0].Sum[0] == "" || got[1].Sum[0] == got[1].Sum[1] || !errors.Is(got[2].Err, errPolicy) ||
+		got[3].Err == nil {
 		t.Errorf("%+v", got[1:])
 	}
 }
@@ -329,7 +343,8 @@ func checked(data []byte) (any, error) {
 
 func TestValue(t *testing.T) {
 	v := map[string]any{
-		"nil": nil, "true": true, "false": false, "int": int64(math.MinInt64), "float": 1.0, "inf": math.Inf(1), "text": "ä\x00", "list": []any{}, "map": map[string]any{"": []any{map[string]any{}}},
+		"nil": nil, "true": true, "false": false, "int": int64(math.MinInt64), "float": 1.0, "inf": math.Inf(1), "text": "ä\x00",
+		"list": []any{}, "map": map[string]any{"": []any{map[string]any{}}},
 		"number": json.Number("123456789012345678901234567890"),
 	}
 	data, err := appendValue(nil, v)

@@ -55,13 +55,17 @@ func (s *S3) answer(_ context.Context, kind string, m worker.Message) (worker.Me
 	return readArchive(s.Archive, m)
 }
 
-// Sources reads the trigger file of an application: what its sources are called, and where they are. How they are rendered stays in the file.
+// Sources reads the trigger file of an application: what its sources are called, and where they are. How they are rendered stays in the
+// file.
 func (w Workers) Sources(ctx context.Context, s *S3) (file string, list []triggerfile.Source, err error) {
 	m, err := worker.NewMessage(ofS3{Call: s.Call, Dir: s.Dir})
 	if err != nil {
 		return "", nil, err
 	}
-	m, err = w.Pool.Do(ctx, worker.Job{Kind: "sources", What: "reading " + triggerfile.Name, Message: m, Doing: s.Doing, Answer: s.answer, Owner: s.Call.Project})
+	m, err = w.Pool.Do(ctx, worker.Job{
+		Kind: "sources", What: "reading " + triggerfile.Name, Message: m, Doing: s.Doing, Answer: s.answer,
+		Owner: s.Call.Project,
+	})
 	if err != nil {
 		return "", nil, err
 	}
@@ -88,7 +92,10 @@ func (w Workers) Render(ctx context.Context, s *S3, fetched []s3source.Fetched) 
 	if err != nil {
 		return nil, err
 	}
-	m, err = w.Pool.Do(ctx, worker.Job{Kind: "render", What: "rendering what is in S3", Message: m, Doing: s.Doing, Answer: s.answer, Cost: costOfObjects, Owner: s.Call.Project})
+	m, err = w.Pool.Do(ctx, worker.Job{
+		Kind: "render", What: "rendering what is in S3", Message: m, Doing: s.Doing, Answer: s.answer,
+		Cost: costOfObjects, Owner: s.Call.Project,
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -122,7 +129,8 @@ func costOfObjects(m worker.Message) (int64, error) {
 // beside is, in a worker, the directory of the trigger file.
 func beside(h *worker.Host, dir string) fs.FS {
 	return tree.FS(func(name string) ([]byte, error) {
-		files, err := archive.Pick(context.Background(), opener(h), archive.RepositoryLimits, tree.Selection{Names: []string{path.Join(dir, name)}})
+		files, err := archive.Pick(context.Background(), opener(h), archive.RepositoryLimits,
+			tree.Selection{Names: []string{path.Join(dir, name)}})
 		if err == nil && len(files) == 0 {
 			return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrNotExist}
 		}

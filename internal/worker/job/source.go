@@ -63,7 +63,10 @@ func newSourceJob(ctx context.Context, r source.Request, numbers *numbers) (work
 	}
 	blobs := [][]byte{spec}
 	add := func(name string, from source.Repository) *repository {
-		head.Repositories = append(head.Repositories, repository{Repository: from, Name: name, Err: text(from.Err), Missing: text(from.Ref.Missing)})
+		head.Repositories = append(head.Repositories, repository{
+			Repository: from, Name: name, Err: text(from.Err),
+			Missing: text(from.Ref.Missing),
+		})
 		return &head.Repositories[len(head.Repositories)-1]
 	}
 	if own := add("", r.Repository); manifest.String(r.Spec, "chart") == "" {
@@ -230,7 +233,10 @@ func (l *listed) renderSource(h *worker.Host, m worker.Message) (worker.Message,
 		return worker.Message{}, err
 	}
 	result := source.Render(context.Background(), r)
-	head := rendered{Kind: result.Kind, Verdict: result.Verdict, Inputs: result.Inputs, Mentions: result.Mentions, Positions: make([]manifest.Position, len(result.Documents))}
+	head := rendered{
+		Kind: result.Kind, Verdict: result.Verdict, Inputs: result.Inputs, Mentions: result.Mentions,
+		Positions: make([]manifest.Position, len(result.Documents)),
+	}
 	list := make([]map[string]any, len(result.Documents))
 	for i, d := range result.Documents {
 		list[i], head.Positions[i] = d.Object, d.Position

@@ -120,12 +120,14 @@ func encodeObjects(list []map[string]any) ([]byte, error) {
 		return data, err
 	}
 	if _, err := memory(data); err != nil {
-		return nil, fmt.Errorf("%d objects are too large, or nested too deep, to be sent: the limits are %d MiB in memory and %d levels", len(list), maxMemory>>20, maxDepth)
+		return nil, fmt.Errorf("%d objects are too large, or nested too deep, to be sent: the limits are %d MiB in memory and %d levels",
+			len(list), maxMemory>>20, maxDepth)
 	}
 	return data, nil
 }
 
-// memory checks one value, which must be all there is, and returns the bytes that it takes when it is read. Nothing is made room for before that.
+// memory checks one value, which must be all there is, and returns the bytes that it takes when it is read. Nothing is made room for before
+// that.
 func memory(data []byte) (int64, error) {
 	r := &reader{data: data}
 	size := r.skip(0)

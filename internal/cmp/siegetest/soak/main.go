@@ -1,6 +1,7 @@
-// Command soak besieges the sidecar for minutes. Honest and hostile projects ask the real "argosy cmp", which has the memory of a deployed one, while its
-// workers, and the process itself, are killed at random. It fails if an honest project gets a wrong answer or an error that no kill explains, if a hostile request does
-// not end, or if the process ends by itself. It prints how long honest requests took, alone and beside attackers.
+// Command soak besieges the sidecar for minutes. Honest and hostile projects ask the real "argosy cmp", which has the memory of a deployed
+// one, while its workers, and the process itself, are killed at random. It fails if an honest project gets a wrong answer or an error that
+// no kill explains, if a hostile request does not end, or if the process ends by itself. It prints how long honest requests took, alone and
+// beside attackers.
 package main
 
 import (
@@ -74,7 +75,9 @@ func run(ctx context.Context, o options) (err error) {
 		return err
 	}
 	fmt.Printf("seed %d; %s; %d attackers; requests end after %s\n", o.seed, o.duration, o.attackers, o.timeout)
-	err = s.siege(ctx, phases(slices.DeleteFunc(world.Attacks(), func(a siegetest.Attack) bool { return !strings.Contains(a.Name, o.only) })))
+	err = s.siege(ctx, phases(slices.DeleteFunc(world.Attacks(), func(a siegetest.Attack) bool {
+		return !strings.Contains(a.Name, o.only)
+	})))
 	s.stop()
 	if err == nil {
 		err = s.verdict()

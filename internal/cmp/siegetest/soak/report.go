@@ -31,13 +31,15 @@ func (s *soak) report(w io.Writer) {
 		if alone == 0 {
 			alone = median
 		}
-		fmt.Fprintf(w, "| %s | %d | %s | %s | %s | %.2f |\n", r.phase.name, len(r.took), ms(median), ms(quantile(r.took, 0.99)), ms(quantile(r.took, 1)), float64(median)/float64(max(alone, 1)))
+		fmt.Fprintf(w, "| %s | %d | %s | %s | %s | %.2f |\n", r.phase.name, len(r.took), ms(median), ms(quantile(r.took, 0.99)),
+			ms(quantile(r.took, 1)), float64(median)/float64(max(alone, 1)))
 		honest, hostile = honest+len(r.took), hostile+r.hostile
 	}
 	fmt.Fprintf(w, "\nhonest requests    %d answered, all right; without an answer%s\n", honest, counts(s.lost))
 	fmt.Fprintf(w, "hostile requests   %d%s\n", hostile, counts(s.hostile))
 	fmt.Fprintf(w, "kills              %d of workers, %d of the process\n", s.workerKills, s.kills)
-	fmt.Fprintf(w, "most memory        %d MiB resident in the process; %d MiB in all, limited by %s; the system ended %d processes for lack of memory\n", s.peaks.Process>>20, s.peaks.Container>>20, s.peaks.By, s.peaks.Killed)
+	fmt.Fprintf(w, "most memory        %d MiB resident in the process; %d MiB in all, limited by %s; the system ended %d processes for "+
+		"lack of memory\n", s.peaks.Process>>20, s.peaks.Container>>20, s.peaks.By, s.peaks.Killed)
 }
 
 // reportEach prints the medians of each honest request, in the order of the phases.

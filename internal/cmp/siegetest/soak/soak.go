@@ -23,7 +23,8 @@ type phase struct {
 	kills   bool // of workers and of the process
 }
 
-// phases are the parts of a siege, one after the other, in rounds, so that a machine that is busy for a while does not make one of them slow.
+// phases are the parts of a siege, one after the other, in rounds, so that a machine that is busy for a while does not make one of them
+// slow.
 func phases(all []siegetest.Attack) []phase {
 	of := func(kind string) (out []siegetest.Attack) {
 		for _, a := range all {
@@ -127,7 +128,8 @@ func (s *soak) stop() {
 func (s *soak) look() {
 	p := s.program.Peaks()
 	s.peaks.By = p.By
-	s.peaks.Process, s.peaks.Container, s.peaks.Killed = max(s.peaks.Process, p.Process), max(s.peaks.Container, p.Container), s.peaks.Killed+p.Killed
+	s.peaks.Process, s.peaks.Container, s.peaks.Killed = max(s.peaks.Process, p.Process), max(s.peaks.Container, p.Container),
+		s.peaks.Killed+p.Killed
 }
 
 func (s *soak) fail(format string, args ...any) {
