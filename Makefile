@@ -7,6 +7,7 @@ SHELL       := /bin/bash
 FUZZTIME ?= 10s
 SOAK     ?= 10m
 LINT     := bin/golangci-lint
+PACKAGE  := github.com/argosy-cd/argosy
 MODULES  := . conformance lab tools
 GENERATED := docs/cli docs/findings.md docs/versions.md schemas deploy/s3-cmp deploy/appset-cmp deploy/kustomize/cmp examples/demo
 
@@ -27,11 +28,18 @@ test: ## run the tests (the first time, they build the S3 server, helm and kusto
 	go test -timeout 30m ./...
 
 .PHONY: check
-check: tidy-check fmt-check lint generate-check race ## the one gate: tidy, format, lint, generated files, race tests
+check: tidy-check fmt-check lint generate-check race hostile ## the one gate: tidy, format, lint, generated files, race tests, hostile inputs
 
 .PHONY: race
 race: ## run the tests with the race detector
 	CGO_ENABLED=1 go test -race -timeout 30m ./...
+
+# Packages whose tests bound the memory of processes, which the race detector exceeds.
+BOUNDED = $(shell go list -f '{{$$p := .ImportPath}}{{range .TestImports}}{{if eq . "$(PACKAGE)/internal/hostile"}}{{$$p}} {{end}}{{end}}{{range .XTestImports}}{{if eq . "$(PACKAGE)/internal/hostile"}}{{$$p}} {{end}}{{end}}' ./...) ./internal/worker/...
+
+.PHONY: hostile
+hostile: ## run hostile inputs with the memory of a deployed sidecar
+	go test -timeout 30m $(BOUNDED)
 
 .PHONY: tidy-check
 tidy-check:

@@ -221,9 +221,9 @@ func outputs() []tree.File {
 
 func archives() []tree.File {
 	pairs := []string{"Chart.yaml", chartFile}
+	content := subchart("s", 20, 4<<20)
 	for i := range 25 {
-		name := fmt.Sprintf("s%d", i)
-		pairs = append(pairs, "charts/"+name+".tgz", subchart(name, 20, 4<<20))
+		pairs = append(pairs, fmt.Sprintf("charts/s%d.tgz", i), content)
 	}
 	return files(pairs...)
 }
