@@ -57,6 +57,7 @@
 //	internal/s3source/hook     edge     the s3 plugin as commands in an application's directory
 //	internal/input             edge     files, directories and standard input that a user names, with limits
 //	internal/workspace         edge     a user's repositories, the roots in them, and plans of those
+//	internal/preview           edge     argosy plan, app render and simulate: from roots to a report and a verdict
 //	internal/edit              edge     annotations of Applications in files of work trees: all files or none
 //	internal/gitsource         edge     read-only view of Git repositories: work tree, revision, remote
 //	internal/fetch             edge     charts, artifacts and files from elsewhere, kept by digest

@@ -37,8 +37,8 @@ func (o *appsetPluginOptions) config(std stdio, api *kube.Client, served bool) (
 	if cfg.Server, err = o.engineOptions.open(std); err != nil {
 		return cfg, err
 	}
-	if cfg.Server == nil && o.server != "" {
-		cfg.Installed, err = o.client(nil)
+	if cfg.Server == nil && o.Server != "" {
+		cfg.Installed, err = o.OpenWithoutToken()
 	}
 	return cfg, err
 }

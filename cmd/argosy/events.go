@@ -48,13 +48,9 @@ The cluster is that of --kubeconfig, or of $KUBECONFIG as for kubectl, or the on
 /healthz, /readyz and /metrics are there, too. What is received or refused is a line on standard error.`,
 		Example: `  argosy events --listen :8090 --secrets /secrets/webhook
   argosy events --sqs-queue https://sqs.eu-central-1.amazonaws.com/123456789012/manifests`,
-		Args: noArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := fromEnvironment(std, cmd.Flags()); err != nil {
-				return err
-			}
-			return runEvents(cmd.Context(), std, opts)
-		},
+		Args:    noArgs,
+		PreRunE: preRun(std),
+		RunE:    func(cmd *cobra.Command, _ []string) error { return runEvents(cmd.Context(), std, opts) },
 	}
 	flags := cmd.Flags()
 	opts.register(flags)
@@ -79,11 +75,11 @@ func runEvents(ctx context.Context, std stdio, opts eventsOptions) error {
 	if err := cfg.Check(); err != nil {
 		return err
 	}
-	opts.refresh.interval = defaultInterval // there is no clock here
-	if err := opts.refresh.check(std); err != nil {
+	opts.refresh.Interval = defaultInterval // there is no clock here
+	if err := opts.refresh.Check(std.now); err != nil {
 		return err
 	}
-	cfg.Refresh = opts.refresh.config()
+	cfg.Refresh = &opts.refresh.Config
 	api, err := opts.open(kubeconfigs(std))
 	if err != nil {
 		return err

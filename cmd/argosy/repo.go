@@ -51,13 +51,9 @@ and for all; further requests get 429 or 503 with Retry-After.
 on standard error.`,
 		Example: `  ` + intervalVariable + `=5m argosy repo --listen :8080
   git ls-remote http://localhost:8080/appset.git`,
-		Args: noArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := fromEnvironment(std, cmd.Flags()); err != nil {
-				return err
-			}
-			return runRepo(cmd.Context(), std, opts)
-		},
+		Args:    noArgs,
+		PreRunE: preRun(std),
+		RunE:    func(cmd *cobra.Command, _ []string) error { return runRepo(cmd.Context(), std, opts) },
 	}
 	opts.register(cmd.Flags())
 	cmd.Flags().StringVar(&opts.policy, "policy", "", "`FILE` that says which buckets are served; without one, none ($ARGOSY_POLICY)")

@@ -14,7 +14,6 @@ import (
 	"github.com/argosy-cd/argosy/internal/kube"
 	"github.com/argosy-cd/argosy/internal/policy"
 	"github.com/argosy-cd/argosy/internal/report"
-	"github.com/argosy-cd/argosy/internal/s3source/buckets"
 	"github.com/argosy-cd/argosy/internal/s3source/hook"
 	"github.com/argosy-cd/argosy/internal/s3source/triggerfile"
 	"github.com/argosy-cd/argosy/internal/words"
@@ -61,11 +60,9 @@ func newS3InitCommand(std stdio) *cobra.Command {
 		Short: "Read the sources of a trigger file into the cache",
 		Long: `Read the sources of a trigger file into the cache, so that generate does not have to. Generate works without
 it, too.` + hookHelp,
-		Args: atMostOne,
+		Args:    atMostOne,
+		PreRunE: preRun(std),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := fromEnvironment(std, cmd.Flags()); err != nil {
-				return err
-			}
 			return runS3Init(cmd.Context(), std, opts, directory(args))
 		},
 	}
@@ -88,11 +85,9 @@ that moves while it is read, is an error, and nothing is printed.
 
   # with the policy of the cluster, as an application of a project
   ARGOCD_APP_PROJECT_NAME=team-a argosy s3 generate --policy policy.yaml apps/demo`,
-		Args: atMostOne,
+		Args:    atMostOne,
+		PreRunE: preRun(std),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := fromEnvironment(std, cmd.Flags()); err != nil {
-				return err
-			}
 			return runS3Generate(cmd.Context(), std, opts, directory(args))
 		},
 	}
@@ -138,20 +133,15 @@ func readPolicy(file string) (*policy.Policy, error) {
 
 // withSource runs f with the trigger file of a directory, within the deadline.
 func withSource(ctx context.Context, std stdio, opts s3SourceOptions, dir string, f func(ctx context.Context, s *hook.Source) error) error {
-	ctx, cancel, err := opts.deadline(ctx)
-	if err != nil {
-		return err
-	}
-	defer cancel()
 	p, err := readPolicy(opts.policy)
 	if err != nil {
 		return err
 	}
-	cache, err := opts.open(std)
+	ctx, cancel, pool, err := opts.pool(ctx, std)
 	if err != nil {
 		return err
 	}
-	pool := &buckets.Pool{Cache: cache, Now: std.now}
+	defer cancel()
 	s, err := hook.Open(hook.Config{Dir: dir, Policy: p, Open: pool.Reader, Getenv: std.getenv})
 	if err != nil {
 		return err

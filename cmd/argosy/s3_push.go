@@ -56,7 +56,7 @@ directories make equal archives.`,
 func runS3Push(ctx context.Context, std stdio, opts s3PushOptions, dir, target string) error {
 	push := opts.push
 	var err error
-	if push.URL, err = parseURL(target); err != nil {
+	if push.URL, err = transfer.ParseURL(target); err != nil {
 		return err
 	}
 	if err := opts.check(); err != nil {

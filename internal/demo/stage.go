@@ -26,6 +26,7 @@ import (
 	"github.com/argosy-cd/argosy/internal/gitsource"
 	"github.com/argosy-cd/argosy/internal/plan"
 	"github.com/argosy-cd/argosy/internal/problem"
+	"github.com/argosy-cd/argosy/internal/serve"
 	"github.com/argosy-cd/argosy/internal/source"
 	"github.com/argosy-cd/argosy/internal/tree"
 	"github.com/argosy-cd/argosy/internal/trigger"
@@ -157,7 +158,7 @@ func (s *stage) serveGit(ctx context.Context) error {
 		return fmt.Errorf("starting a Git server: %w", problem.Innermost(err))
 	}
 	s.git = "http://" + listener.Addr().String()
-	server := s.HTTP(&gitserver.Server{
+	server := serve.Bounded(&gitserver.Server{
 		Open: func(_ context.Context, name string) (gitserver.Repository, error) {
 			if i := slices.IndexFunc(s.repos, func(r servedRepo) bool { return r.path == name }); i >= 0 {
 				return s.repos[i].files, nil
@@ -169,7 +170,7 @@ func (s *stage) serveGit(ctx context.Context) error {
 			return c, nil
 		},
 		Failed: func(string, error) {}, // the client says it, too
-	})
+	}, 10*time.Second)
 	go func() { _ = server.Serve(listener) }()
 	s.stop = append(s.stop, server.Close)
 	return nil

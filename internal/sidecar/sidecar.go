@@ -44,7 +44,7 @@ type Config struct {
 	// Parallel is how many requests are answered at once. Zero follows from the number of workers.
 	Parallel int
 	extra    int // as cmp.Config has it
-	// MaxUpload bounds a repository, in bytes.
+	// MaxUpload bounds a repository, packed, in MiB.
 	MaxUpload int64
 	// Timeout bounds a request, and Grace is how long requests may run on when the process is stopped.
 	Timeout, Grace time.Duration
@@ -177,7 +177,7 @@ func (s *Sidecar) open(ctx context.Context, cfg Config) error {
 		return err
 	}
 	sockets := cmp.Config{
-		Dir: cfg.SocketDir, Timeout: cfg.Timeout, Parallel: cfg.Parallel, Extra: cfg.extra, MaxUpload: cfg.MaxUpload, TempDir: cfg.WorkDir,
+		Dir: cfg.SocketDir, Timeout: cfg.Timeout, Parallel: cfg.Parallel, Extra: cfg.extra, MaxUpload: cfg.MaxUpload << 20, TempDir: cfg.WorkDir,
 		Now: cfg.Now, Observe: s.observe,
 	}
 	for _, name := range slices.Compact(slices.Sorted(slices.Values(cfg.Plugins))) {

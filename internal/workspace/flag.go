@@ -9,6 +9,19 @@ import (
 	"github.com/argosy-cd/argosy/internal/words"
 )
 
+// ParseRepos reads directories, and URL=PATH[@REV].
+func ParseRepos(flags []string) ([]gitsource.Local, error) {
+	var out []gitsource.Local
+	for _, flag := range flags {
+		l, err := ParseRepo(flag)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, l)
+	}
+	return out, nil
+}
+
 // ParseRepo reads a directory, or URL=PATH[@REV]. The URL of a directory alone is not known yet.
 func ParseRepo(flag string) (gitsource.Local, error) {
 	info, err := os.Stat(flag)

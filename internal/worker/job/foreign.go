@@ -34,6 +34,16 @@ type Foreign struct {
 	size    atomic.Int64
 }
 
+// NewForeign renders in two processes, which are started for the first source. args is how this program is called to be a worker.
+func NewForeign(args []string, note func(line string)) *Foreign {
+	memory := int64(1 << 30)
+	if container := worker.ContainerMemory(); container > 0 {
+		memory = max(worker.MinMemory, min(memory, container*3/10))
+	}
+	// nobody else waits
+	return &Foreign{Workers: worker.Config{Args: args, Workers: 2, Memory: memory, GCPercent: 300, Long: time.Hour}, Note: note}
+}
+
 // maxRendered bounds the bytes of all that workers have rendered, encoded: the command keeps them.
 const maxRendered = 512 << 20
 
