@@ -9,8 +9,8 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/argosy-cd/argosy/internal/bucket"
 	"github.com/argosy-cd/argosy/internal/policy"
-	"github.com/argosy-cd/argosy/internal/s3source/buckets"
 	"github.com/argosy-cd/argosy/internal/serve"
 	"github.com/argosy-cd/argosy/internal/sidecar"
 )
@@ -26,7 +26,7 @@ type cmpOptions struct {
 }
 
 func newCmpCommand(std stdio) *cobra.Command {
-	opts := cmpOptions{log: logFlag()}
+	var opts cmpOptions
 	cmd := &cobra.Command{
 		Use:   "cmp",
 		Short: "Serve the plugins appset and s3 to Argo CD's repo-server",
@@ -79,12 +79,9 @@ whether that has a new commit, and when what it reads from S3 has changed.
 			"answered; default, and most: half as many as there are workers; without workers four for each processor")
 	flags.Int64Var(&opts.MaxUpload, "max-repository", 1024, "refuse repositories of more than so many `MIB`, packed")
 	flags.DurationVar(&opts.Grace, "grace", 25*time.Second, "when it is stopped, give running requests so much time")
-	flags.Var(&opts.log, "log-format", "format of the log, "+opts.log.usage())
+	registerLog(flags, &opts.log)
 	return cmd
 }
-
-// logFlag is how a server writes its log.
-func logFlag() formatFlag { return formatFlag{value: "text", allowed: []string{"text", "json"}} }
 
 // served refuses flags of a plugin that is not served: they would mean nothing.
 func (o *cmpOptions) served(flags *pflag.FlagSet) error {
@@ -133,15 +130,7 @@ func runCmp(ctx context.Context, std stdio, opts cmpOptions, asked bool) error {
 	if cfg.AppSet, err = opts.appset.config(std, api, slices.Contains(opts.Plugins, "appset")); err != nil {
 		return err
 	}
-	cfg.Buckets = func(cached bool, asked func(string, error)) (sidecar.Open, error) {
-		b := &buckets.Pool{Now: std.now, Asked: asked}
-		if cached {
-			if b.Cache, err = opts.open(std); err != nil {
-				return nil, err
-			}
-		}
-		return b.Reader, nil
-	}
+	cfg.Cache = func() (bucket.Cache, error) { return opts.open(std) }
 	if opts.refreshes {
 		cfg.Refresh = &opts.refresh.Config
 	}

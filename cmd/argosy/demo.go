@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"os"
-	"slices"
-	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -16,11 +14,9 @@ import (
 )
 
 type demoOptions struct {
-	speed  float64
-	fail   []string
-	repair time.Duration
-	once   bool
-	repos  []string
+	demo.Config
+	once  bool
+	repos []string
 	// settings are about the Argo CD of the user's own repository.
 	settings planInput
 }
@@ -50,16 +46,16 @@ exit code is 3 if the boot does not end, or if the plan is broken or incomplete.
   argosy demo --fail longhorn --repair-after 20s
   argosy demo --repo . --speed 100`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := errors.Join(opts.check(args), opts.onlyOwn(cmd.Flags())); err != nil {
+			if err := errors.Join(opts.Check(), opts.onlyOwn(cmd.Flags(), args)); err != nil {
 				return err
 			}
 			return runDemo(cmd.Context(), std, opts, args)
 		},
 	}
 	flags := cmd.Flags()
-	flags.Float64Var(&opts.speed, "speed", 20, "how many times as fast as a real boot")
-	flags.StringSliceVar(&opts.fail, "fail", nil, "`NAMES` of Applications whose workloads become Degraded")
-	flags.DurationVar(&opts.repair, "repair-after", 0, "a commit mends them so long after they became Degraded, in the time of the boot")
+	flags.Float64Var(&opts.Speed, "speed", 20, "how many times as fast as a real boot")
+	flags.StringSliceVar(&opts.Fail, "fail", nil, "`NAMES` of Applications whose workloads become Degraded")
+	flags.DurationVar(&opts.Repair, "repair-after", 0, "a commit mends them so long after they became Degraded, in the time of the boot")
 	flags.BoolVar(&opts.once, "once", false, "exit when the boot is over; default where there is no terminal")
 	flags.StringArrayVar(&opts.repos, "repo", nil,
 		"boot your own repository, `PATH`, or URL=PATH if its Applications do not say its URL; repeatable, also s3://BUCKET=PATH")
@@ -68,24 +64,11 @@ exit code is 3 if the boot does not end, or if the plan is broken or incomplete.
 	return cmd
 }
 
-func (o *demoOptions) check(args []string) error {
-	switch {
-	case !(o.speed >= 0.1 && o.speed <= 10_000): // also not a number
-		return usagef("--speed must be 0.1 to 10000, it is %g", o.speed)
-	case o.repair < 0 || o.repair > 24*time.Hour:
-		return usagef("--repair-after must be 0 to 24h, it is %s", o.repair)
-	case len(slices.Compact(slices.Sorted(slices.Values(o.fail)))) < len(o.fail):
-		return usagef("--fail names an Application twice")
-	case o.repair > 0 && len(o.fail) == 0:
-		return usagef("--repair-after goes with --fail")
-	case len(args) > 0 && len(o.repos) == 0:
+// onlyOwn refuses roots and flags of the user's own repository if there is none.
+func (o *demoOptions) onlyOwn(flags *pflag.FlagSet, roots []string) error {
+	if len(roots) > 0 && len(o.repos) == 0 {
 		return usagef("ROOT goes with --repo")
 	}
-	return nil
-}
-
-// onlyOwn refuses flags about the user's own repository if there is none.
-func (o *demoOptions) onlyOwn(flags *pflag.FlagSet) error {
 	var own pflag.FlagSet
 	new(planInput).registerOwn(&own)
 	var err error
@@ -109,12 +92,11 @@ func runDemo(ctx context.Context, std stdio, opts demoOptions, args []string) (e
 		return err
 	}
 	defer x.Close() //nolint:errcheck // only read from
-	term := std.getenv("TERM")
-	p, err := demo.Run(ctx, demo.Config{
-		Exhibit: x, Program: os.Args[0], Speed: opts.speed, Fail: opts.fail, Repair: opts.repair, Stay: !opts.once && std.size != nil,
-		Screen:    demo.Screen{Out: std.out, Size: std.size, Dumb: term == "dumb" || term == "", Color: std.getenv("NO_COLOR") == ""},
-		Namespace: opts.settings.Namespace, Now: std.now, Plan: opts.settings.config,
-	})
+	term, cfg := std.getenv("TERM"), opts.Config
+	cfg.Exhibit, cfg.Program, cfg.Stay = x, os.Args[0], !opts.once && std.size != nil
+	cfg.Screen = demo.Screen{Out: std.out, Size: std.size, Dumb: term == "dumb" || term == "", Color: std.getenv("NO_COLOR") == ""}
+	cfg.Namespace, cfg.Now, cfg.Plan = opts.settings.Namespace, std.now, opts.settings.config
+	p, err := demo.Run(ctx, cfg)
 	if err != nil {
 		return err
 	}

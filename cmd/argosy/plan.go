@@ -133,6 +133,7 @@ type planOptions struct {
 	inputs     bool
 	writePaths bool
 	output     formatFlag
+	command    string // prints a whole comparison
 }
 
 func newPlanCommand(std stdio) *cobra.Command {
@@ -172,7 +173,10 @@ A kind, a namespace or a project that a sync needs and that nothing deploys, or 
 		Example: `  argosy plan
   argosy plan --diff main -o markdown apps/root.yaml
   argosy plan --repo https://git.example.com/home/cluster.git=. --resources -o json root.yaml`,
-		RunE: func(cmd *cobra.Command, args []string) error { return runPlan(cmd.Context(), std, opts, args) },
+		RunE: func(cmd *cobra.Command, args []string) error {
+			opts.command = wholeComparison(cmd, args)
+			return runPlan(cmd.Context(), std, opts, args)
+		},
 	}
 	flags := cmd.Flags()
 	opts.register(flags)
@@ -200,7 +204,7 @@ func runPlan(ctx context.Context, std stdio, opts planOptions, args []string) er
 	defer v.Planner.Close() //nolint:errcheck // only read from
 	switch {
 	case opts.diff != "":
-		return v.Difference(ctx, preview.Difference{Revision: opts.diff, Manifests: opts.manifests, Command: opts.commandLine(args)})
+		return v.Difference(ctx, preview.Difference{Revision: opts.diff, Manifests: opts.manifests, Command: opts.command})
 	case opts.assign:
 		return v.AssignWaves(ctx)
 	case opts.writePaths:
@@ -229,7 +233,10 @@ func (o *planOptions) check() error {
 		{o.resources && picture, "--resources goes with -o table, json and yaml"},
 		{format == "markdown" && o.diff == "", "-o markdown goes with --diff"},
 		{o.diff != "" && (picture || format == "yaml"), "--diff goes with -o table, json and markdown"},
-		{writes && (o.verdict.Strict || len(o.verdict.Allow) > 0), "--assign-waves and --write-paths go without --strict and --allow-unknown"},
+		{
+			writes && (o.verdict.Strict || len(o.verdict.Allow) > 0),
+			"--assign-waves and --write-paths go without --strict and --allow-unknown",
+		},
 		{writes && (format != "table" || o.resources), "--assign-waves and --write-paths go without --resources and -o"},
 		{
 			o.inputs && (format != "table" && format != "json" || o.resources),

@@ -1,8 +1,6 @@
 package main
 
 import (
-	"cmp"
-	"errors"
 	"path/filepath"
 	"slices"
 	"time"
@@ -41,11 +39,7 @@ func (o *clusterOptions) register(flags *pflag.FlagSet) {
 // cluster.
 func (o *clusterOptions) open(merged []string) (*kube.Client, error) {
 	o.Merged = merged
-	api, err := kube.Open(o.Config)
-	if errors.Is(err, kube.ErrNoCluster) {
-		return nil, nil
-	}
-	return api, err
+	return kube.OpenAny(o.Config)
 }
 
 // kubeconfigs are the files of $KUBECONFIG.
@@ -54,12 +48,7 @@ func kubeconfigs(std stdio) []string {
 }
 
 // argocd is Argo CD's own namespace.
-func (o *clusterOptions) argocd(api *kube.Client) string {
-	if api != nil {
-		return api.Namespace
-	}
-	return cmp.Or(o.Namespace, kube.DefaultNamespace)
-}
+func (o *clusterOptions) argocd(api *kube.Client) string { return api.ArgoCD(o.Namespace) }
 
 // refreshOptions are the flags of processes that ask Argo CD to look at applications.
 type refreshOptions struct{ refresher.Config }

@@ -137,23 +137,23 @@ func (o *cacheOptions) open(std stdio) (bucket.Cache, error) {
 
 // accessOptions are the flags of commands that name a bucket themselves.
 type accessOptions struct {
-	region, endpoint, role string
-	virtualHost, anonymous bool
+	triggerfile.Access
+	virtualHost bool
 }
 
 func (o *accessOptions) register(flags *pflag.FlagSet, reads bool) {
-	flags.StringVar(&o.endpoint, "endpoint", "", "`URL` of an S3-compatible server; default: AWS, or $AWS_ENDPOINT_URL_S3")
-	flags.StringVar(&o.region, "region", "", "region of the bucket; default: $AWS_REGION")
-	flags.StringVar(&o.role, "role-arn", "", "`ARN` of a role to assume")
+	flags.StringVar(&o.Endpoint, "endpoint", "", "`URL` of an S3-compatible server; default: AWS, or $AWS_ENDPOINT_URL_S3")
+	flags.StringVar(&o.Region, "region", "", "region of the bucket; default: $AWS_REGION")
+	flags.StringVar(&o.RoleARN, "role-arn", "", "`ARN` of a role to assume")
 	flags.BoolVar(&o.virtualHost, "virtual-host", false, "with an endpoint, put the bucket into the host name and not into the path")
 	if reads {
-		flags.BoolVar(&o.anonymous, "anonymous", false, "read a public bucket without credentials")
+		flags.BoolVar(&o.Anonymous, "anonymous", false, "read a public bucket without credentials")
 	}
 }
 
 // check refuses flags that the SDK would explain badly.
 func (o *accessOptions) check() error {
-	if cause := triggerfile.CheckEndpoint(o.endpoint); cause != "" {
+	if cause := triggerfile.CheckEndpoint(o.Endpoint); cause != "" {
 		return usagef("--endpoint %s", cause)
 	}
 	return nil
@@ -167,7 +167,8 @@ func (o *accessOptions) reader(pool *buckets.Pool) transfer.Open {
 }
 
 func (o *accessOptions) access(name string) triggerfile.Access {
-	a := triggerfile.Access{Bucket: name, Region: o.region, Endpoint: o.endpoint, RoleARN: o.role, Anonymous: o.anonymous}
+	a := o.Access
+	a.Bucket = name
 	if o.virtualHost {
 		a.ForcePathStyle = new(bool)
 	}

@@ -4,18 +4,15 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
-	"path/filepath"
 
 	"github.com/spf13/cobra"
 
-	"github.com/argosy-cd/argosy/internal/argo"
-	"github.com/argosy-cd/argosy/internal/input"
 	"github.com/argosy-cd/argosy/internal/kube"
 	"github.com/argosy-cd/argosy/internal/policy"
 	"github.com/argosy-cd/argosy/internal/report"
 	"github.com/argosy-cd/argosy/internal/s3source/hook"
 	"github.com/argosy-cd/argosy/internal/s3source/triggerfile"
+	"github.com/argosy-cd/argosy/internal/serve"
 	"github.com/argosy-cd/argosy/internal/words"
 )
 
@@ -114,21 +111,11 @@ func directory(args []string) string {
 	if len(args) == 0 {
 		return "."
 	}
-	if filepath.Base(args[0]) == triggerfile.Name {
-		return filepath.Dir(args[0])
-	}
-	return args[0]
+	return hook.Dir(args[0])
 }
 
 func readPolicy(file string) (*policy.Policy, error) {
-	if file == "" {
-		return nil, nil
-	}
-	data, err := input.File(file)
-	if err != nil {
-		return nil, fmt.Errorf("reading the policy: %w", err)
-	}
-	return policy.Parse(file, data)
+	return serve.Watch(file, "the policy", policy.Parse).Current()
 }
 
 // withSource runs f with the trigger file of a directory, within the deadline.
@@ -150,25 +137,12 @@ func withSource(ctx context.Context, std stdio, opts s3SourceOptions, dir string
 }
 
 func runS3Init(ctx context.Context, std stdio, opts s3SourceOptions, dir string) error {
-	return withSource(ctx, std, opts, dir, func(ctx context.Context, s *hook.Source) error {
-		fetched, err := s.Fetch(ctx)
-		if err != nil {
-			return err
-		}
-		for _, f := range fetched {
-			st := f.Snapshot.Stats
-			fmt.Fprintf(std.err, "%s: %d of %d files, %d downloaded, %d from the cache\n", f.Source.URL(), len(f.Snapshot.Files),
-				len(f.Snapshot.Names), st.Gets, st.Cached)
-		}
-		return nil
-	})
+	return withSource(ctx, std, opts, dir, func(ctx context.Context, s *hook.Source) error { return s.Warm(ctx, std.err) })
 }
 
 func runS3Generate(ctx context.Context, std stdio, opts s3SourceOptions, dir string) error {
 	return withSource(ctx, std, opts, dir, func(ctx context.Context, s *hook.Source) error {
-		objects, warnings, err := s.Objects(ctx, func(call argo.Call) policy.Parent {
-			return policy.ParentOf(call, cmp.Or(opts.namespace, kube.PodNamespace()), opts.admins)
-		})
+		objects, warnings, err := s.Objects(ctx, cmp.Or(opts.namespace, kube.PodNamespace()), opts.admins)
 		for _, w := range warnings {
 			std.warn(w)
 		}

@@ -44,6 +44,21 @@ type Config struct {
 	Plugins func(Place) (Plugins, error)
 }
 
+// Check refuses settings of a user that mean nothing.
+func (c Config) Check() error {
+	switch {
+	case !(c.Speed >= 0.1 && c.Speed <= 10_000): // also not a number
+		return problem.Usagef("--speed must be 0.1 to 10000, it is %g", c.Speed)
+	case c.Repair < 0 || c.Repair > 24*time.Hour:
+		return problem.Usagef("--repair-after must be 0 to 24h, it is %s", c.Repair)
+	case len(slices.Compact(slices.Sorted(slices.Values(c.Fail)))) < len(c.Fail):
+		return problem.Usagef("--fail names an Application twice")
+	case c.Repair > 0 && len(c.Fail) == 0:
+		return problem.Usagef("--repair-after goes with --fail")
+	}
+	return nil
+}
+
 // Run boots, and returns the plan of the boot. The error is problem.ErrFound if the boot does not come to its end.
 func Run(ctx context.Context, c Config) (p *plan.Plan, err error) {
 	dir, err := newWorkDir()

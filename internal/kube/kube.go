@@ -4,6 +4,7 @@
 package kube
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -76,6 +77,23 @@ func PodNamespace() string {
 		return strings.TrimSpace(string(data))
 	}
 	return DefaultNamespace
+}
+
+// OpenAny is Open, except that no cluster is a nil client and no error.
+func OpenAny(cfg Config) (*Client, error) {
+	c, err := Open(cfg)
+	if errors.Is(err, ErrNoCluster) {
+		return nil, nil
+	}
+	return c, err
+}
+
+// ArgoCD is the namespace of Argo CD. A nil client knows only the one that was given, if any.
+func (c *Client) ArgoCD(given string) string {
+	if c != nil {
+		return c.Namespace
+	}
+	return cmp.Or(given, DefaultNamespace)
 }
 
 // Open prepares to talk to a cluster.

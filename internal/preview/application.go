@@ -66,8 +66,8 @@ func (v Application) find(plans ...*plan.Plan) (*plan.Application, error) {
 	return nil, plan.NotFound{Plans: plans, Similar: v.Similar, Allowed: v.Verdict.Allowed}.Err(v.Name)
 }
 
-// judge prints what is wrong with an Application, with the side of a comparison in front. The error is problem.ErrFound if the manifests are
-// not all that Argo CD deploys.
+// judge prints what is wrong with an Application, with the side of a comparison in front. The error is problem.ErrFound if the manifests
+// are not all that Argo CD deploys.
 func (v Application) judge(side string, p *plan.Plan, app *plan.Application) error {
 	report.Judgement(v.Err, side, p, app)
 	if verdict := app.Verdict(); verdict == source.Broken || verdict != source.Known && !v.Verdict.Allowed(app.Name) {

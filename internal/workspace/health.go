@@ -48,7 +48,9 @@ func (c Checks) Run() ([]report.Checked, error) {
 			errs = append(errs, fmt.Errorf("%s: %w", d.Document(), err))
 			continue
 		}
-		results = append(results, report.Checked{Object: d.Object, Health: h, Found: ok, Bundled: health.Bundled(d.Object, c.Limits.Version)})
+		results = append(results, report.Checked{
+			Object: d.Object, Health: h, Found: ok, Bundled: health.Bundled(d.Object, c.Limits.Version),
+		})
 	}
 	return results, errors.Join(errs...)
 }
