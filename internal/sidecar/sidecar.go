@@ -227,7 +227,8 @@ func (s *Sidecar) plugin(ctx context.Context, cfg Config, name string) (cmp.Plug
 		if cfg.AppSet.API != nil {
 			s.reads = newPublisher(cfg.AppSet.API, cfg.Now, func(err error) { cfg.AppSet.Note(err.Error()) })
 		}
-		return s.S3(pool.Reader, func(c argo.Call) policy.Parent { return policy.ParentOf(c, cfg.AppSet.Namespace, cfg.AppSet.Admins) }), nil
+		parentOf := func(c argo.Call) policy.Parent { return policy.ParentOf(c, cfg.AppSet.Namespace, cfg.AppSet.Admins) }
+		return s.S3(pool.Reader, parentOf), nil
 	}
 	work := cfg.WorkDir
 	if work == "" {
