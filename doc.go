@@ -35,7 +35,7 @@
 //	internal/flight            logic    callers of the same call share its answer
 //	internal/health            logic    health of objects as Argo CD sees it: Lua scripts, core kinds
 //	internal/settings          logic    Argo CD's settings, from all that can contain them: argocd-cm, chart values, the operator
-//	internal/parent            logic    the appset plugin: the Applications of an application
+//	internal/appsetplugin      logic    the appset plugin: the Applications of an application
 //	internal/plan              logic    a boot before it happens: who deploys whom, in which order, and what waits
 //	internal/simulate          logic    a boot, event by event, under Argo CD's rules
 //	internal/report            logic    plans, their differences and boots as tables, JSON and pictures

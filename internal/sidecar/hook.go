@@ -6,17 +6,17 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/argosy-cd/argosy/internal/appsetplugin"
 	"github.com/argosy-cd/argosy/internal/argo"
-	"github.com/argosy-cd/argosy/internal/parent"
 	"github.com/argosy-cd/argosy/internal/policy"
 	"github.com/argosy-cd/argosy/internal/workspace"
 )
 
 // Hook answers one request of the appset plugin, for a command of Argo CD's own plugin server, which runs in the application's directory.
 // What it fetches is gone when it is done. The answer has warnings even if there is an error.
-func Hook(ctx context.Context, cfg AppSetConfig, p *policy.Policy, getenv func(string) string) (*parent.Answer, error) {
-	none := &parent.Answer{}
-	call, err := argo.NewCall(getenv, parent.Parameters())
+func Hook(ctx context.Context, cfg AppSetConfig, p *policy.Policy, getenv func(string) string) (*appsetplugin.Answer, error) {
+	none := &appsetplugin.Answer{}
+	call, err := argo.NewCall(getenv, appsetplugin.Parameters())
 	if err != nil {
 		return none, err
 	}
@@ -36,7 +36,7 @@ func Hook(ctx context.Context, cfg AppSetConfig, p *policy.Policy, getenv func(s
 	if err := plugin.Remote.Open(); err != nil {
 		return none, err
 	}
-	answer, err := plugin.Config.Generate(ctx, parent.Request{Call: call, Dir: checkout.Dir, Repository: checkout.View})
+	answer, err := plugin.Config.Generate(ctx, appsetplugin.Request{Call: call, Dir: checkout.Dir, Repository: checkout.View})
 	if err != nil && ctx.Err() != nil {
 		err = fmt.Errorf("%w: %w", context.Cause(ctx), err)
 	}

@@ -8,17 +8,17 @@ import (
 	"sync"
 
 	"github.com/argosy-cd/argosy/internal/appset/generator"
+	"github.com/argosy-cd/argosy/internal/appsetplugin"
 	"github.com/argosy-cd/argosy/internal/argo"
 	"github.com/argosy-cd/argosy/internal/gitsource"
 	"github.com/argosy-cd/argosy/internal/kube"
-	"github.com/argosy-cd/argosy/internal/parent"
 	"github.com/argosy-cd/argosy/internal/rights"
 )
 
 // knowledge is what the generators of one request may know.
 type knowledge struct {
 	plugin *AppSet
-	parent.For
+	appsetplugin.For
 
 	mu          sync.Mutex
 	trees       map[[2]string]*gitsource.Tree
