@@ -24,6 +24,7 @@ import (
 	"github.com/argosy-cd/argosy/internal/cmp"
 	"github.com/argosy-cd/argosy/internal/gitserver"
 	"github.com/argosy-cd/argosy/internal/gitsource"
+	"github.com/argosy-cd/argosy/internal/giturl"
 	"github.com/argosy-cd/argosy/internal/plan"
 	"github.com/argosy-cd/argosy/internal/problem"
 	"github.com/argosy-cd/argosy/internal/serve"
@@ -79,7 +80,7 @@ func (s *stage) open(ctx context.Context) (err error) {
 		// What is on disk is not for everybody on this machine.
 		name := strings.ToLower(rand.Text()[:10]) + "/cluster.git"
 		s.repos = append(s.repos, servedRepo{
-			gitsource.Key(r.url), name,
+			giturl.Key(r.url), name,
 			&trigger.Files{Date: s.time(), Message: "the repository as it is now"},
 		})
 	}
@@ -184,7 +185,7 @@ func (s *stage) newRemote(name string) *gitsource.Remote {
 // instead finds a repository on our own Git server. Clocks have one branch, and of what lies on disk there is nothing but that.
 func (s *stage) instead(repository, _ string) (string, string, error) {
 	for _, r := range s.repos {
-		if r.key == gitsource.Key(repository) {
+		if r.key == giturl.Key(repository) {
 			return s.git + "/" + r.path, "HEAD", nil
 		}
 	}

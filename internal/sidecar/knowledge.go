@@ -11,6 +11,7 @@ import (
 	"github.com/argosy-cd/argosy/internal/appsetplugin"
 	"github.com/argosy-cd/argosy/internal/argo"
 	"github.com/argosy-cd/argosy/internal/gitsource"
+	"github.com/argosy-cd/argosy/internal/giturl"
 	"github.com/argosy-cd/argosy/internal/kube"
 	"github.com/argosy-cd/argosy/internal/rights"
 )
@@ -92,7 +93,7 @@ func (k *knowledge) credential(ctx context.Context, url string) (*gitsource.Cred
 		project = c.Project
 	}
 	if err := k.asker().ReadRepository(url, project); err != nil {
-		return nil, fmt.Errorf("repository %s: %w", gitsource.Redact(url), err)
+		return nil, fmt.Errorf("repository %s: %w", giturl.Redact(url), err)
 	}
 	return c, nil
 }

@@ -155,7 +155,9 @@ func compare(h *worker.Host, m worker.Message) (worker.Message, error) {
 			if err != nil {
 				return worker.Message{}, err
 			}
-			p[j] = appsetplugin.Content{URL: one.URL, Key: one.Key, Commit: one.Commit, Sum: one.Sum, Application: one.Application, Sources: list}
+			p[j] = appsetplugin.Content{
+				URL: one.URL, Key: one.Key, Commit: one.Commit, Sum: one.Sum, Application: one.Application, Sources: list,
+			}
 		}
 		c.Pairs = append(c.Pairs, p)
 	}

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/argosy-cd/argosy/internal/flight"
-	"github.com/argosy-cd/argosy/internal/gitsource"
+	"github.com/argosy-cd/argosy/internal/giturl"
 	"github.com/argosy-cd/argosy/internal/manifest"
 	"github.com/argosy-cd/argosy/internal/source"
 	"github.com/argosy-cd/argosy/internal/worker"
@@ -115,7 +115,7 @@ func (f *Foreign) memory() int64 { return cmp.Or(f.Workers.Memory, worker.Defaul
 
 // name is what a source is called.
 func name(r source.Request) string {
-	url := gitsource.Redact(manifest.String(r.Spec, "repoURL"))
+	url := giturl.Redact(manifest.String(r.Spec, "repoURL"))
 	if chart := manifest.String(r.Spec, "chart"); chart != "" {
 		return fmt.Sprintf("chart %s %s of %s", chart, manifest.String(r.Spec, "targetRevision"), url)
 	}
