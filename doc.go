@@ -35,7 +35,7 @@
 //	internal/flight            logic    callers of the same call share its answer
 //	internal/health            logic    health of objects as Argo CD sees it: Lua scripts, core kinds
 //	internal/settings          logic    Argo CD's settings, from all that can contain them: argocd-cm, chart values, the operator
-//	internal/parent            logic    the appset plugin: the Applications of an application
+//	internal/appsetplugin      logic    the appset plugin: the Applications of an application
 //	internal/plan              logic    a boot before it happens: who deploys whom, in which order, and what waits
 //	internal/simulate          logic    a boot, event by event, under Argo CD's rules
 //	internal/report            logic    plans, their differences and boots as tables, JSON and pictures
@@ -57,6 +57,7 @@
 //	internal/s3source/hook     edge     the s3 plugin as commands in an application's directory
 //	internal/input             edge     files, directories and standard input that a user names, with limits
 //	internal/workspace         edge     a user's repositories, the roots in them, and plans of those
+//	internal/preview           edge     argosy plan, app render and simulate: from roots to a report and a verdict
 //	internal/edit              edge     annotations of Applications in files of work trees: all files or none
 //	internal/gitsource         edge     read-only view of Git repositories: work tree, revision, remote
 //	internal/fetch             edge     charts, artifacts and files from elsewhere, kept by digest

@@ -2,17 +2,13 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"github.com/spf13/pflag"
 
-	"github.com/argosy-cd/argosy/internal/argo"
 	"github.com/argosy-cd/argosy/internal/kube"
-	"github.com/argosy-cd/argosy/internal/parent"
 	"github.com/argosy-cd/argosy/internal/report"
 	"github.com/argosy-cd/argosy/internal/sidecar"
-	"github.com/argosy-cd/argosy/internal/workspace"
 )
 
 // appsetPluginOptions are the flags of the appset plugin, however it is run.
@@ -37,8 +33,8 @@ func (o *appsetPluginOptions) config(std stdio, api *kube.Client, served bool) (
 	if cfg.Server, err = o.engineOptions.open(std); err != nil {
 		return cfg, err
 	}
-	if cfg.Server == nil && o.server != "" {
-		cfg.Installed, err = o.client(nil)
+	if cfg.Server == nil && o.Server != "" {
+		cfg.Installed, err = o.OpenWithoutToken()
 	}
 	return cfg, err
 }
@@ -50,10 +46,6 @@ func runAppsetHook(ctx context.Context, std stdio, opts appsetGenerateOptions) e
 		return err
 	}
 	defer cancel()
-	call, err := argo.NewCall(std.getenv, parent.Parameters())
-	if err != nil {
-		return err
-	}
 	p, err := readPolicy(opts.policy)
 	if err != nil {
 		return err
@@ -66,15 +58,10 @@ func runAppsetHook(ctx context.Context, std stdio, opts appsetGenerateOptions) e
 	if err != nil {
 		return err
 	}
-	cfg.Note = func(line string) { fmt.Fprintln(std.err, "note:", line) }
-	checkout, err := workspace.OpenCheckout(std.getenv("ARGOCD_APP_SOURCE_PATH"))
-	if err != nil {
-		return err
-	}
-	defer checkout.Root.Close()
-	answer, err := sidecar.Hook(ctx, cfg, p, parent.Request{Call: call, Dir: checkout.Dir, Repository: checkout.View})
+	cfg.Note = std.note
+	answer, err := sidecar.Hook(ctx, cfg, p, std.getenv)
 	for _, w := range answer.Warnings {
-		fmt.Fprintln(std.err, "warning:", w)
+		std.warn(w)
 	}
 	if err != nil {
 		return err

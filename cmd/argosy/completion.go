@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"io"
-	"slices"
 	"strings"
 	"time"
 
@@ -12,6 +11,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/argosy-cd/argosy/internal/argo/versions"
+	"github.com/argosy-cd/argosy/internal/report"
 )
 
 // addCompletion adds cobra's completion command, of which an unknown shell is an error, and completes what can be seen from the commands:
@@ -66,28 +66,13 @@ func (o *planInput) names(ctx context.Context, std stdio, roots []string) []stri
 	defer cancel()
 	std.in, std.err = bytes.NewReader(nil), io.Discard
 	offline := *o
-	offline.offline, offline.verdict = true, verdictOptions{}
-	planner, err := offline.planner(std)
+	offline.offline, offline.verdict = true, report.Verdict{}
+	v, err := offline.preview(std, roots, formatFlag{})
 	if err != nil {
 		return nil
 	}
-	defer planner.Close() //nolint:errcheck // only read from
-	found, err := planner.Roots(ctx, roots)
-	if err != nil {
-		return nil
-	}
-	p, err := planner.Plan(ctx, found)
-	if err != nil {
-		return nil
-	}
-	var names []string
-	for _, app := range p.Applications {
-		if !app.Applied {
-			names = append(names, app.Name)
-		}
-	}
-	slices.Sort(names)
-	return slices.Compact(names)
+	defer v.Planner.Close() //nolint:errcheck // only read from
+	return v.Names(ctx)
 }
 
 // completeNames completes names of Applications in a flag: each of a list, or one with something behind it, such as "=". Roots are those of

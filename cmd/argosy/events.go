@@ -16,18 +16,15 @@ import (
 type eventsOptions struct {
 	clusterOptions
 	refresh refreshOptions
+	server  serverOptions
 	policy  string
-	listen  string
 	secrets string
 	topics  []string
 	queues  []string
-	tlsCert string
-	tlsKey  string
-	log     formatFlag
 }
 
 func newEventsCommand(std stdio) *cobra.Command {
-	opts := eventsOptions{log: logFlag()}
+	var opts eventsOptions
 	cmd := &cobra.Command{
 		Use:   "events",
 		Short: "Receive notifications of S3, and make Argo CD look at the applications that read there",
@@ -48,42 +45,35 @@ The cluster is that of --kubeconfig, or of $KUBECONFIG as for kubectl, or the on
 /healthz, /readyz and /metrics are there, too. What is received or refused is a line on standard error.`,
 		Example: `  argosy events --listen :8090 --secrets /secrets/webhook
   argosy events --sqs-queue https://sqs.eu-central-1.amazonaws.com/123456789012/manifests`,
-		Args: noArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := fromEnvironment(std, cmd.Flags()); err != nil {
-				return err
-			}
-			return runEvents(cmd.Context(), std, opts)
-		},
+		Args:    noArgs,
+		PreRunE: preRun(std),
+		RunE:    func(cmd *cobra.Command, _ []string) error { return runEvents(cmd.Context(), std, opts) },
 	}
 	flags := cmd.Flags()
 	opts.register(flags)
 	opts.refresh.register(flags)
 	flags.StringVar(&opts.policy, "policy", "", usageOf("policy"))
-	flags.StringVar(&opts.listen, "listen", "127.0.0.1:8090", "`ADDRESS` to listen on")
+	opts.server.register(flags, "127.0.0.1:8090")
 	flags.StringVar(&opts.secrets, "secrets", "",
 		"`FILE` with the secrets of webhooks and EventBridge, one in each line; it is read again when it changes")
 	flags.StringSliceVar(&opts.topics, "sns-topic", nil, "`ARNS` of SNS topics to hear")
 	flags.StringSliceVar(&opts.queues, "sqs-queue", nil, "`URLS` of SQS queues to read")
-	flags.StringVar(&opts.tlsCert, "tls-cert", "", "`FILE` with a certificate, to speak TLS; it is read again when it is renewed")
-	flags.StringVar(&opts.tlsKey, "tls-key", "", "`FILE` with its key")
-	flags.Var(&opts.log, "log-format", "format of the log, "+opts.log.usage())
 	return cmd
 }
 
 func runEvents(ctx context.Context, std stdio, opts eventsOptions) error {
 	cfg := eventserver.Config{
 		Secrets: opts.secrets, Topics: opts.topics, Queues: opts.queues, Policy: serve.Watch(opts.policy, "the policy", policy.Parse),
-		Open: (&buckets.Pool{Now: std.now}).Reader, Release: version(), Log: serve.Log(std.err, opts.log.value), Now: std.now,
+		Open: (&buckets.Pool{Now: std.now}).Reader, Release: version(), Log: serve.Log(std.err, opts.server.log.value), Now: std.now,
 	}
 	if err := cfg.Check(); err != nil {
 		return err
 	}
-	opts.refresh.interval = defaultInterval // there is no clock here
-	if err := opts.refresh.check(std); err != nil {
+	opts.refresh.Interval = defaultInterval // there is no clock here
+	if err := opts.refresh.Check(std.now); err != nil {
 		return err
 	}
-	cfg.Refresh = opts.refresh.config()
+	cfg.Refresh = &opts.refresh.Config
 	api, err := opts.open(kubeconfigs(std))
 	if err != nil {
 		return err
@@ -92,5 +82,5 @@ func runEvents(ctx context.Context, std stdio, opts eventsOptions) error {
 		return errors.New("there is no access to a cluster: this must run in one, or have --kubeconfig or $KUBECONFIG")
 	}
 	cfg.Refresh.API = api
-	return eventserver.Run(ctx, cfg, serve.Config{Address: opts.listen, Cert: opts.tlsCert, Key: opts.tlsKey, Grace: time.Second})
+	return eventserver.Run(ctx, cfg, opts.server.config(time.Second))
 }

@@ -9,10 +9,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/argosy-cd/argosy/internal/appsetplugin"
 	"github.com/argosy-cd/argosy/internal/argo"
 	"github.com/argosy-cd/argosy/internal/health"
 	"github.com/argosy-cd/argosy/internal/manifest"
-	"github.com/argosy-cd/argosy/internal/parent"
 	"github.com/argosy-cd/argosy/internal/policy"
 	"github.com/argosy-cd/argosy/internal/s3source"
 	"github.com/argosy-cd/argosy/internal/s3source/triggerfile"
@@ -27,7 +27,7 @@ func TestReferenceFiles(t *testing.T) {
 			"and those of the AWS SDK: AWS_REGION, AWS_ENDPOINT_URL_S3, AWS_CA_BUNDLE, …", s3Settings, s3source.Parameters(), "discover",
 			"init", "generate"),
 		"deploy/appset-cmp/plugin.yaml": pluginFile(t, "appset",
-			"and ARGOCD_AUTH_TOKEN for the engine argocd.", appsetSettings, parent.Parameters(), "generate"),
+			"and ARGOCD_AUTH_TOKEN for the engine argocd.", appsetSettings, appsetplugin.Parameters(), "generate"),
 		"deploy/kustomize/cmp/argocd-cm.yaml":                         healthFile(t),
 		"examples/demo/infrastructure/controllers/argocd/values.yaml": demoValues(t),
 	} {

@@ -1,48 +1,38 @@
 package main
 
 import (
+	"slices"
 	"strings"
 
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
 	"github.com/argosy-cd/argosy/internal/giturl"
+	"github.com/argosy-cd/argosy/internal/words"
 )
 
-// commandLine is the command that prints a whole comparison.
-func (o *planOptions) commandLine(roots []string) string {
-	words := []string{"argosy", "plan", "--diff", o.diff, "--manifests"}
-	for _, repo := range o.repos {
-		words = append(words, "--repo", giturl.Redact(repo))
-	}
-	for _, flag := range [][2]string{
-		{"--clusters", o.clusters},
-		{"--customizations", o.customizations},
-		{"--namespace", o.namespace},
-		{"--charts", o.charts},
-		{"--plugin", strings.Join(o.plugins, ",")},
-		{"--allow-unknown", strings.Join(o.verdict.allow, ",")},
-	} {
-		if flag[1] != "" {
-			words = append(words, flag[0], flag[1])
+// wholeComparison is the command that prints a whole comparison: the given one, with --manifests, as text.
+func wholeComparison(cmd *cobra.Command, roots []string) string {
+	line := strings.Fields(cmd.CommandPath())
+	cmd.Flags().Visit(func(f *pflag.Flag) {
+		values := []string{f.Value.String()}
+		if list, ok := f.Value.(pflag.SliceValue); ok {
+			values = list.GetSlice()
 		}
-	}
-	for _, flag := range []struct {
-		name string
-		on   bool
-	}{{"--all", o.all}, {"--offline", o.offline}, {"--strict", o.verdict.strict}} {
-		if flag.on {
-			words = append(words, flag.name)
+		for _, value := range values {
+			switch {
+			case f.Name == "manifests" || f.Name == "output":
+			case value == "true" && f.Value.Type() == "bool":
+				line = append(line, "--"+f.Name)
+			case f.Name == "repo":
+				line = append(line, "--repo", giturl.Redact(value))
+			default:
+				line = append(line, "--"+f.Name+"="+value)
+			}
 		}
-	}
-	words = append(words, roots...)
-	for i, word := range words {
-		if strings.ContainsFunc(word, func(r rune) bool { return !strings.ContainsRune(plainInShell, r) }) {
-			words[i] = "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
-		}
-	}
-	if line := strings.Join(words, " "); len(line) < 2000 {
-		return line
+	})
+	if text := words.Shell(slices.Concat(line, []string{"--manifests"}, roots)); len(text) < 2000 {
+		return text
 	}
 	return "the same command with -o table"
 }
-
-// plainInShell are the characters that a shell takes as they are.
-const plainInShell = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./:=@,+%"

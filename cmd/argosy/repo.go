@@ -14,13 +14,11 @@ import (
 
 type repoOptions struct {
 	cacheOptions
-	listen    string
+	server    serverOptions
 	interval  time.Duration
 	policy    string
 	users     string
 	everybody bool // may read buckets
-	tlsCert   string
-	tlsKey    string
 }
 
 // intervalVariable is how often appset.git ticks.
@@ -51,22 +49,16 @@ and for all; further requests get 429 or 503 with Retry-After.
 on standard error.`,
 		Example: `  ` + intervalVariable + `=5m argosy repo --listen :8080
   git ls-remote http://localhost:8080/appset.git`,
-		Args: noArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := fromEnvironment(std, cmd.Flags()); err != nil {
-				return err
-			}
-			return runRepo(cmd.Context(), std, opts)
-		},
+		Args:    noArgs,
+		PreRunE: preRun(std),
+		RunE:    func(cmd *cobra.Command, _ []string) error { return runRepo(cmd.Context(), std, opts) },
 	}
 	opts.register(cmd.Flags())
+	opts.server.register(cmd.Flags(), "127.0.0.1:8080")
 	cmd.Flags().StringVar(&opts.policy, "policy", "", "`FILE` that says which buckets are served; without one, none ($ARGOSY_POLICY)")
 	cmd.Flags().StringVar(&opts.users, "users", "",
 		"`FILE` with lines USER:PASSWORD, who may read buckets, / and /metrics; it is read again when it changes")
 	cmd.Flags().BoolVar(&opts.everybody, "anonymous-buckets", false, "serve buckets to everybody who reaches the server")
-	cmd.Flags().StringVar(&opts.tlsCert, "tls-cert", "", "`FILE` with a certificate, to speak TLS; it is read again when it is renewed")
-	cmd.Flags().StringVar(&opts.tlsKey, "tls-key", "", "`FILE` with its key")
-	cmd.Flags().StringVar(&opts.listen, "listen", "127.0.0.1:8080", "`ADDRESS` to listen on")
 	cmd.Flags().DurationVar(&opts.interval, "interval", defaultInterval, "how often /appset.git ticks ($"+intervalVariable+")")
 	return cmd
 }
@@ -75,7 +67,7 @@ func runRepo(ctx context.Context, std stdio, opts repoOptions) error {
 	b := &buckets.Pool{Now: std.now}
 	server, err := reposerver.New(reposerver.Config{
 		Interval: opts.interval, Policy: serve.Watch(opts.policy, "the policy", policy.Parse), Users: opts.users, Anonymous: opts.everybody,
-		Open: b.Reader, Timeout: opts.timeout, Out: std.err, Now: std.now,
+		Open: b.Reader, Timeout: opts.timeout, Log: serve.Log(std.err, opts.server.log.value), Now: std.now,
 	})
 	if err != nil {
 		return err
@@ -83,5 +75,5 @@ func runRepo(ctx context.Context, std stdio, opts repoOptions) error {
 	if b.Cache, err = opts.open(std); err != nil {
 		return err
 	}
-	return server.Run(ctx, serve.Config{Address: opts.listen, Cert: opts.tlsCert, Key: opts.tlsKey, Grace: 2 * time.Second})
+	return server.Run(ctx, opts.server.config(2*time.Second))
 }

@@ -8,6 +8,7 @@ import (
 	"crypto/rand"
 	"crypto/x509"
 	"encoding/pem"
+	"fmt"
 	"io"
 	"math/big"
 	"net"
@@ -85,7 +86,7 @@ func TestRepoTLS(t *testing.T) {
 		t.Fatal(err)
 	}
 	go func() { _, _ = io.Copy(io.Discard, reader) }()
-	m := regexp.MustCompile(`https://(127\.0\.0\.1:\d+)/`).FindStringSubmatch(first)
+	m := regexp.MustCompile(`address=(127\.0\.0\.1:\d+) tls=true`).FindStringSubmatch(first)
 	if m == nil {
 		t.Fatalf("%q", first)
 	}
@@ -136,7 +137,9 @@ func TestRepo(t *testing.T) {
 		"APPSET_REFRESH_INTERVAL=1h", "ARGOSY_POLICY=" + policy,
 		"ARGOSY_CACHE_DIR=none",
 	}, now: time.Now}
-	go func() { ended <- execute(ctx, std, []string{"repo", "--listen", "127.0.0.1:0", "--anonymous-buckets"}) }()
+	go func() {
+		ended <- execute(ctx, std, []string{"repo", "--listen", "127.0.0.1:0", "--anonymous-buckets", "--log-format", "json"})
+	}()
 	lines := bufio.NewReader(reader)
 	first, err := lines.ReadString('\n')
 	if err != nil {
@@ -147,11 +150,11 @@ func TestRepo(t *testing.T) {
 		all, _ := io.ReadAll(lines)
 		log <- string(all)
 	}()
-	m := regexp.MustCompile(`^serving (http://127\.0\.0\.1:\d+)/appset\.git, a tick every 1h0m0s\n$`).FindStringSubmatch(first)
+	m := regexp.MustCompile(`"msg":"listening","address":"(127\.0\.0\.1:\d+)","tls":false,"interval":"1h0m0s"}\n$`).FindStringSubmatch(first)
 	if m == nil {
 		t.Fatalf("%q", first)
 	}
-	url := m[1]
+	url := "http://" + m[1]
 	heads := map[string]bool{}
 	for _, path := range []string{"/appset.git", "/appset.git", "/every/24h/team-a.git", "/s3/artifacts/apps/demo.git"} {
 		out, err := exec.Command("git", "ls-remote", url+path, "main").CombinedOutput()
@@ -218,7 +221,7 @@ func TestRepo(t *testing.T) {
 		t.Errorf("exit code %d", code)
 	}
 	_ = writer.Close()
-	if want := "error: every/banana/x.git: " + wrong + "\n"; !strings.Contains(<-log, want) {
+	if want := fmt.Sprintf(`"msg":"repository","path":"every/banana/x.git","error":%q}`+"\n", wrong); !strings.Contains(<-log, want) {
 		t.Errorf("the log has no %s", want)
 	}
 }

@@ -94,11 +94,27 @@ func newRootCommand(std stdio) *cobra.Command {
 	cmd.SetOut(std.out)
 	cmd.SetErr(std.err)
 	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return problem.Usage(err) })
-	cmd.AddCommand(newAppCommand(std), newAppsetCommand(std), newS3Command(std), newRepoCommand(std), newCmpCommand(std),
-		newHealthCommand(std), newPlanCommand(std), newSimulateCommand(std), newDemoCommand(std), newEventsCommand(std),
-		newVersionCommand(std))
+	cmd.AddCommand(newRepoCommand(std), newCmpCommand(std),
+		newPlanCommand(std), newSimulateCommand(std), newDemoCommand(std), newEventsCommand(std),
+		newVersionCommand(std),
+		newGroup("app", "One Application, as Argo CD deploys it", newAppRenderCommand(std)),
+		newGroup("appset", "ApplicationSets without the applicationset-controller", newAppsetGenerateCommand(std)),
+		newGroup("health", "Health of objects, as Argo CD sees it", newHealthCheckCommand(std), newHealthScriptCommand(std)),
+		newGroup("s3", "Manifests, archives and charts in S3",
+			newS3DiscoverCommand(std), newS3InitCommand(std), newS3GenerateCommand(std), newS3ValidateCommand(std),
+			newS3PushCommand(std), newS3PullCommand(std), newS3DiffCommand(std)))
 	cmd.SetHelpCommand(newHelpCommand(cmd))
 	addCompletion(cmd)
+	return cmd
+}
+
+// newGroup is a command that has nothing but others.
+func newGroup(use, short string, commands ...*cobra.Command) *cobra.Command {
+	cmd := &cobra.Command{
+		Use: use, Short: short, Args: noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(commands...)
 	return cmd
 }
 
@@ -140,4 +156,15 @@ func didYouMean(group *cobra.Command, typed []string) string {
 		return ""
 	}
 	return "; did you mean " + words.Some(names) + "?"
+}
+
+// similar returns those of names that are close to one that was typed, as cobra does for commands.
+func similar(typed string, names []string) []string {
+	list := &cobra.Command{SuggestionsMinimumDistance: 2}
+	for _, name := range names {
+		list.AddCommand(&cobra.Command{Use: name, Run: func(*cobra.Command, []string) {}})
+	}
+	out := list.SuggestionsFor(typed)
+	slices.Sort(out)
+	return slices.Compact(out)
 }

@@ -10,24 +10,10 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/argosy-cd/argosy/internal/bucket"
-	"github.com/argosy-cd/argosy/internal/problem"
+	"github.com/argosy-cd/argosy/internal/bucket/transfer"
 	"github.com/argosy-cd/argosy/internal/s3source/buckets"
 	"github.com/argosy-cd/argosy/internal/s3source/triggerfile"
 )
-
-func newS3Command(std stdio) *cobra.Command {
-	cmd := &cobra.Command{
-		Use:   "s3",
-		Short: "Manifests, archives and charts in S3",
-		Args:  noArgs,
-		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
-	}
-	cmd.AddCommand(
-		newS3DiscoverCommand(std), newS3InitCommand(std), newS3GenerateCommand(std), newS3ValidateCommand(std),
-		newS3PushCommand(std), newS3PullCommand(std), newS3DiffCommand(std),
-	)
-	return cmd
-}
 
 // setting is a flag that a container sets by a variable.
 type setting struct{ flag, variable, usage string }
@@ -86,6 +72,11 @@ func usageOf(flag string) string {
 	return ""
 }
 
+// preRun fills in flags that were not given.
+func preRun(std stdio) func(*cobra.Command, []string) error {
+	return func(cmd *cobra.Command, _ []string) error { return fromEnvironment(std, cmd.Flags()) }
+}
+
 // fromEnvironment fills in flags that were not given.
 func fromEnvironment(std stdio, flags *pflag.FlagSet) error {
 	for _, s := range slices.Concat(s3Settings, appsetSettings, refreshSettings) {
@@ -118,9 +109,14 @@ func (o *cacheOptions) register(flags *pflag.FlagSet) {
 	flags.DurationVar(&o.timeout, "timeout", 45*time.Second, usageOf("timeout"))
 }
 
-// deadline bounds a command.
-func (o *cacheOptions) deadline(ctx context.Context) (context.Context, context.CancelFunc, error) {
-	return deadline(ctx, o.timeout)
+// pool opens buckets within the deadline of a command.
+func (o *cacheOptions) pool(ctx context.Context, std stdio) (context.Context, context.CancelFunc, *buckets.Pool, error) {
+	cache, err := o.open(std)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	ctx, cancel, err := deadline(ctx, o.timeout)
+	return ctx, cancel, &buckets.Pool{Cache: cache, Now: std.now}, err
 }
 
 func deadline(ctx context.Context, timeout time.Duration) (context.Context, context.CancelFunc, error) {
@@ -141,44 +137,42 @@ func (o *cacheOptions) open(std stdio) (bucket.Cache, error) {
 
 // accessOptions are the flags of commands that name a bucket themselves.
 type accessOptions struct {
-	region, endpoint, role string
-	virtualHost, anonymous bool
+	triggerfile.Access
+	virtualHost bool
 }
 
 func (o *accessOptions) register(flags *pflag.FlagSet, reads bool) {
-	flags.StringVar(&o.endpoint, "endpoint", "", "`URL` of an S3-compatible server; default: AWS, or $AWS_ENDPOINT_URL_S3")
-	flags.StringVar(&o.region, "region", "", "region of the bucket; default: $AWS_REGION")
-	flags.StringVar(&o.role, "role-arn", "", "`ARN` of a role to assume")
+	flags.StringVar(&o.Endpoint, "endpoint", "", "`URL` of an S3-compatible server; default: AWS, or $AWS_ENDPOINT_URL_S3")
+	flags.StringVar(&o.Region, "region", "", "region of the bucket; default: $AWS_REGION")
+	flags.StringVar(&o.RoleARN, "role-arn", "", "`ARN` of a role to assume")
 	flags.BoolVar(&o.virtualHost, "virtual-host", false, "with an endpoint, put the bucket into the host name and not into the path")
 	if reads {
-		flags.BoolVar(&o.anonymous, "anonymous", false, "read a public bucket without credentials")
+		flags.BoolVar(&o.Anonymous, "anonymous", false, "read a public bucket without credentials")
 	}
 }
 
 // check refuses flags that the SDK would explain badly.
 func (o *accessOptions) check() error {
-	if cause := triggerfile.CheckEndpoint(o.endpoint); cause != "" {
+	if cause := triggerfile.CheckEndpoint(o.Endpoint); cause != "" {
 		return usagef("--endpoint %s", cause)
 	}
 	return nil
 }
 
-func (o *accessOptions) access(name string) triggerfile.Access {
-	a := triggerfile.Access{Bucket: name, Region: o.region, Endpoint: o.endpoint, RoleARN: o.role, Anonymous: o.anonymous}
-	if o.virtualHost {
-		no := false
-		a.ForcePathStyle = &no
+// reader returns a function that opens buckets with this access.
+func (o *accessOptions) reader(pool *buckets.Pool) transfer.Open {
+	return func(ctx context.Context, name string) (*bucket.Reader, error) {
+		return pool.Reader(ctx, o.access(name))
 	}
-	return a
 }
 
-// parseURL reads an argument.
-func parseURL(arg string) (bucket.URL, error) {
-	u, err := bucket.ParseURL(arg)
-	if err != nil {
-		return u, problem.Usage(err)
+func (o *accessOptions) access(name string) triggerfile.Access {
+	a := o.Access
+	a.Bucket = name
+	if o.virtualHost {
+		a.ForcePathStyle = new(bool)
 	}
-	return u, nil
+	return a
 }
 
 // exactly demands a number of arguments.

@@ -2,17 +2,11 @@ package main
 
 import (
 	"context"
-	"errors"
-	"strings"
 
 	"github.com/spf13/cobra"
 
-	"github.com/argosy-cd/argosy/internal/bucket"
 	"github.com/argosy-cd/argosy/internal/bucket/transfer"
 	"github.com/argosy-cd/argosy/internal/report"
-	"github.com/argosy-cd/argosy/internal/s3source/buckets"
-	"github.com/argosy-cd/argosy/internal/textdiff"
-	"github.com/argosy-cd/argosy/internal/tree"
 )
 
 type s3DiffOptions struct {
@@ -33,11 +27,9 @@ The exit code is 0 when there is no difference, 3 when there is one, 1 when it f
 wrongly.`,
 		Example: `  argosy s3 diff s3://artifacts/apps/demo out/
   argosy s3 diff s3://artifacts/apps/demo/v1.3.0 s3://artifacts/apps/demo/v1.4.0`,
-		Args: exactly(2, "s3://BUCKET/PATH and a directory or another s3://BUCKET/PATH"),
+		Args:    exactly(2, "s3://BUCKET/PATH and a directory or another s3://BUCKET/PATH"),
+		PreRunE: preRun(std),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := fromEnvironment(std, cmd.Flags()); err != nil {
-				return err
-			}
 			return runS3Diff(cmd.Context(), std, opts, args[0], args[1])
 		},
 	}
@@ -48,46 +40,21 @@ wrongly.`,
 }
 
 func runS3Diff(ctx context.Context, std stdio, opts s3DiffOptions, old, other string) error {
-	if _, err := parseURL(old); err != nil {
+	if _, err := transfer.ParseURL(old); err != nil {
 		return err
 	}
 	if err := opts.check(); err != nil {
 		return err
 	}
-	ctx, cancel, err := opts.deadline(ctx)
+	ctx, cancel, pool, err := opts.pool(ctx, std)
 	if err != nil {
 		return err
 	}
 	defer cancel()
-	cache, err := opts.open(std)
+	d, err := transfer.Comparison{Old: old, New: other, Open: opts.reader(pool), Note: std.note}.Run(ctx)
 	if err != nil {
 		return err
 	}
-	pool := &buckets.Pool{Cache: cache, Now: std.now}
-	read := func(arg string) ([]tree.File, error) {
-		if !strings.HasPrefix(arg, "s3://") {
-			return transfer.ReadDir(arg, std.note)
-		}
-		url, err := parseURL(arg)
-		if err != nil {
-			return nil, err
-		}
-		s, err := readBucket(ctx, pool, &opts.accessOptions, url, "")
-		if err != nil {
-			return nil, err
-		}
-		return s.Files, nil
-	}
-	from, err := read(old)
-	var empty *bucket.EmptyError
-	if err != nil && !errors.As(err, &empty) { // before the first push, everything is new
-		return err
-	}
-	to, err := read(other)
-	if err != nil {
-		return err
-	}
-	d := transfer.Differences{Old: old, New: other, Changes: transfer.Compare(from, to), Unified: textdiff.Unified}
 	if opts.output.value == "json" {
 		err = report.Object(std.out, d.Object())
 	} else {

@@ -4,19 +4,15 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
-	"path/filepath"
 
 	"github.com/spf13/cobra"
 
-	"github.com/argosy-cd/argosy/internal/argo"
-	"github.com/argosy-cd/argosy/internal/input"
 	"github.com/argosy-cd/argosy/internal/kube"
 	"github.com/argosy-cd/argosy/internal/policy"
 	"github.com/argosy-cd/argosy/internal/report"
-	"github.com/argosy-cd/argosy/internal/s3source/buckets"
 	"github.com/argosy-cd/argosy/internal/s3source/hook"
 	"github.com/argosy-cd/argosy/internal/s3source/triggerfile"
+	"github.com/argosy-cd/argosy/internal/serve"
 	"github.com/argosy-cd/argosy/internal/words"
 )
 
@@ -61,11 +57,9 @@ func newS3InitCommand(std stdio) *cobra.Command {
 		Short: "Read the sources of a trigger file into the cache",
 		Long: `Read the sources of a trigger file into the cache, so that generate does not have to. Generate works without
 it, too.` + hookHelp,
-		Args: atMostOne,
+		Args:    atMostOne,
+		PreRunE: preRun(std),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := fromEnvironment(std, cmd.Flags()); err != nil {
-				return err
-			}
 			return runS3Init(cmd.Context(), std, opts, directory(args))
 		},
 	}
@@ -88,11 +82,9 @@ that moves while it is read, is an error, and nothing is printed.
 
   # with the policy of the cluster, as an application of a project
   ARGOCD_APP_PROJECT_NAME=team-a argosy s3 generate --policy policy.yaml apps/demo`,
-		Args: atMostOne,
+		Args:    atMostOne,
+		PreRunE: preRun(std),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := fromEnvironment(std, cmd.Flags()); err != nil {
-				return err
-			}
 			return runS3Generate(cmd.Context(), std, opts, directory(args))
 		},
 	}
@@ -119,39 +111,24 @@ func directory(args []string) string {
 	if len(args) == 0 {
 		return "."
 	}
-	if filepath.Base(args[0]) == triggerfile.Name {
-		return filepath.Dir(args[0])
-	}
-	return args[0]
+	return hook.Dir(args[0])
 }
 
 func readPolicy(file string) (*policy.Policy, error) {
-	if file == "" {
-		return nil, nil
-	}
-	data, err := input.File(file)
-	if err != nil {
-		return nil, fmt.Errorf("reading the policy: %w", err)
-	}
-	return policy.Parse(file, data)
+	return serve.Watch(file, "the policy", policy.Parse).Current()
 }
 
 // withSource runs f with the trigger file of a directory, within the deadline.
 func withSource(ctx context.Context, std stdio, opts s3SourceOptions, dir string, f func(ctx context.Context, s *hook.Source) error) error {
-	ctx, cancel, err := opts.deadline(ctx)
-	if err != nil {
-		return err
-	}
-	defer cancel()
 	p, err := readPolicy(opts.policy)
 	if err != nil {
 		return err
 	}
-	cache, err := opts.open(std)
+	ctx, cancel, pool, err := opts.pool(ctx, std)
 	if err != nil {
 		return err
 	}
-	pool := &buckets.Pool{Cache: cache, Now: std.now}
+	defer cancel()
 	s, err := hook.Open(hook.Config{Dir: dir, Policy: p, Open: pool.Reader, Getenv: std.getenv})
 	if err != nil {
 		return err
@@ -160,25 +137,12 @@ func withSource(ctx context.Context, std stdio, opts s3SourceOptions, dir string
 }
 
 func runS3Init(ctx context.Context, std stdio, opts s3SourceOptions, dir string) error {
-	return withSource(ctx, std, opts, dir, func(ctx context.Context, s *hook.Source) error {
-		fetched, err := s.Fetch(ctx)
-		if err != nil {
-			return err
-		}
-		for _, f := range fetched {
-			st := f.Snapshot.Stats
-			fmt.Fprintf(std.err, "%s: %d of %d files, %d downloaded, %d from the cache\n", f.Source.URL(), len(f.Snapshot.Files),
-				len(f.Snapshot.Names), st.Gets, st.Cached)
-		}
-		return nil
-	})
+	return withSource(ctx, std, opts, dir, func(ctx context.Context, s *hook.Source) error { return s.Warm(ctx, std.err) })
 }
 
 func runS3Generate(ctx context.Context, std stdio, opts s3SourceOptions, dir string) error {
 	return withSource(ctx, std, opts, dir, func(ctx context.Context, s *hook.Source) error {
-		objects, warnings, err := s.Objects(ctx, func(call argo.Call) policy.Parent {
-			return policy.ParentOf(call, cmp.Or(opts.namespace, kube.PodNamespace()), opts.admins)
-		})
+		objects, warnings, err := s.Objects(ctx, cmp.Or(opts.namespace, kube.PodNamespace()), opts.admins)
 		for _, w := range warnings {
 			std.warn(w)
 		}

@@ -2,22 +2,16 @@ package main
 
 import (
 	"context"
-	"regexp"
 
 	"github.com/spf13/cobra"
 
-	"github.com/argosy-cd/argosy/internal/bucket"
 	"github.com/argosy-cd/argosy/internal/bucket/transfer"
-	"github.com/argosy-cd/argosy/internal/s3source/buckets"
 )
-
-var digestPattern = regexp.MustCompile(`^sha256:[0-9a-f]{64}$`)
 
 type s3PullOptions struct {
 	accessOptions
 	cacheOptions
-	pull   transfer.Pull
-	digest string
+	pull transfer.Pull
 }
 
 func newS3PullCommand(std stdio) *cobra.Command {
@@ -28,11 +22,9 @@ func newS3PullCommand(std stdio) *cobra.Command {
 		Long: `Copy a snapshot of what is under a path to a directory, as a plugin would read it: one state, verified where
 there is an index, unchanged objects from the cache. Files that are the same already are not touched; an
 archive is unpacked.`,
-		Args: exactly(2, "s3://BUCKET/PATH and DIR"),
+		Args:    exactly(2, "s3://BUCKET/PATH and DIR"),
+		PreRunE: preRun(std),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := fromEnvironment(std, cmd.Flags()); err != nil {
-				return err
-			}
 			return runS3Pull(cmd.Context(), std, opts, args[0], args[1])
 		},
 	}
@@ -40,7 +32,7 @@ archive is unpacked.`,
 	opts.cacheOptions.register(cmd.Flags())
 	cmd.Flags().BoolVar(&opts.pull.Prune, "prune", false, "delete files of the directory that are not in the bucket")
 	cmd.Flags().BoolVar(&opts.pull.DryRun, "dry-run", false, "say what would be done, and do nothing")
-	cmd.Flags().StringVar(&opts.digest, "digest", "", "refuse other content than this, sha256:…")
+	cmd.Flags().StringVar(&opts.pull.Digest, "digest", "", "refuse other content than this, sha256:…")
 	return cmd
 }
 
@@ -48,36 +40,23 @@ func runS3Pull(ctx context.Context, std stdio, opts s3PullOptions, from, dir str
 	pull := opts.pull
 	pull.Dir = dir
 	var err error
-	if pull.URL, err = parseURL(from); err != nil {
+	if pull.URL, err = transfer.ParseURL(from); err != nil {
 		return err
 	}
 	if err := opts.check(); err != nil {
 		return err
 	}
-	if opts.digest != "" && !digestPattern.MatchString(opts.digest) {
-		return usagef("--digest must be sha256: and 64 hexadecimal digits, it is %q", opts.digest)
+	if err := pull.Check(); err != nil {
+		return err
 	}
-	ctx, cancel, err := opts.deadline(ctx)
+	ctx, cancel, pool, err := opts.pool(ctx, std)
 	if err != nil {
 		return err
 	}
 	defer cancel()
-	cache, err := opts.open(std)
-	if err != nil {
-		return err
-	}
-	snapshot, err := readBucket(ctx, &buckets.Pool{Cache: cache, Now: std.now}, &opts.accessOptions, pull.URL, opts.digest)
+	snapshot, err := pull.Read(ctx, opts.reader(pool))
 	if err != nil {
 		return err
 	}
 	return pull.Write(std.out, std.err, snapshot)
-}
-
-// readBucket reads all files under a path, or those in an archive.
-func readBucket(ctx context.Context, pool *buckets.Pool, access *accessOptions, url bucket.URL, digest string) (*bucket.Snapshot, error) {
-	reader, err := pool.Reader(ctx, access.access(url.Bucket))
-	if err != nil {
-		return nil, err
-	}
-	return transfer.Read(ctx, reader, url, digest)
 }

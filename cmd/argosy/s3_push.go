@@ -56,7 +56,7 @@ directories make equal archives.`,
 func runS3Push(ctx context.Context, std stdio, opts s3PushOptions, dir, target string) error {
 	push := opts.push
 	var err error
-	if push.URL, err = parseURL(target); err != nil {
+	if push.URL, err = transfer.ParseURL(target); err != nil {
 		return err
 	}
 	if err := opts.check(); err != nil {
@@ -84,10 +84,7 @@ func runS3Push(ctx context.Context, std stdio, opts s3PushOptions, dir, target s
 		return err
 	}
 	if opts.output.value == "json" {
-		return report.Object(std.out, map[string]any{
-			"url": push.URL.String(), "digest": result.Digest, "dryRun": push.DryRun, "uploaded": report.Texts(result.Uploaded),
-			"unchanged": int64(result.Unchanged), "deleted": report.Texts(result.Deleted), "left": report.Texts(result.Left),
-		})
+		return report.Object(std.out, push.Object(result))
 	}
 	return push.Report(std.out, std.err, result)
 }

@@ -1,13 +1,10 @@
 package main
 
 import (
-	"errors"
-
 	"github.com/spf13/cobra"
 
 	"github.com/argosy-cd/argosy/internal/s3source/hook"
 	"github.com/argosy-cd/argosy/internal/s3source/triggerfile"
-	"github.com/argosy-cd/argosy/internal/words"
 )
 
 func newS3ValidateCommand(std stdio) *cobra.Command {
@@ -40,16 +37,5 @@ func runS3Validate(std stdio, policyFile, project string, args []string) error {
 	if err != nil {
 		return err
 	}
-	var errs []error
-	for _, arg := range args {
-		n, err := hook.Validate(arg, p, project)
-		if err != nil {
-			errs = append(errs, err)
-			continue
-		}
-		if err := words.Line(std.out, "%s: valid, %s", arg, words.Count(n, "source")); err != nil {
-			return err
-		}
-	}
-	return errors.Join(errs...)
+	return hook.ValidateAll(std.out, args, p, project)
 }

@@ -2,16 +2,12 @@ package main
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/spf13/cobra"
 
 	"github.com/argosy-cd/argosy/internal/input"
-	"github.com/argosy-cd/argosy/internal/plan"
-	"github.com/argosy-cd/argosy/internal/problem"
-	"github.com/argosy-cd/argosy/internal/report"
+	"github.com/argosy-cd/argosy/internal/preview"
 	"github.com/argosy-cd/argosy/internal/simulate"
-	"github.com/argosy-cd/argosy/internal/words"
 )
 
 type simulateOptions struct {
@@ -108,166 +104,21 @@ func runSimulate(ctx context.Context, std stdio, opts simulateOptions, args []st
 	if err != nil {
 		return err
 	}
+	v, err := opts.preview(std, args, opts.output)
+	if err != nil {
+		return err
+	}
+	defer v.Planner.Close() //nolint:errcheck // only read from
+	s := preview.Simulation{Preview: v, Times: opts.times, Faults: faults}
 	switch {
-	case opts.compare != "":
-		return opts.runCompare(ctx, std, args, faults)
 	case opts.update != "":
-		return opts.runUpdate(ctx, std, args, faults)
+		return s.Update(ctx, opts.update)
+	case opts.compare != "" && opts.each:
+		return s.CompareBlast(ctx)
+	case opts.compare != "":
+		return s.Compare(ctx)
+	case opts.each:
+		return s.Blast(ctx)
 	}
-	p, err := opts.planned(ctx, std, args, "")
-	if err != nil {
-		return err
-	}
-	if faults, err = simulate.Match(p, faults); err != nil {
-		return err
-	}
-	model, err := opts.times.Load(p)
-	if err != nil {
-		return err
-	}
-	if opts.each {
-		radii, err := simulate.Blast(p, model)
-		if err != nil {
-			return err
-		}
-		if err := report.Blast(std.out, opts.output.format(), radii); err != nil {
-			return err
-		}
-		return opts.verdict.exit(std, p)
-	}
-	boot, err := simulate.Simulate(p, model, faults...)
-	if err != nil {
-		return problem.Usage(err)
-	}
-	return opts.print(std, p, boot)
-}
-
-// print prints a boot, and says by the exit code whether it ends.
-func (o *simulateOptions) print(std stdio, p *plan.Plan, boot *simulate.Boot) error {
-	err := report.Boot(std.out, o.output.format(), p, boot)
-	if err == nil && !boot.Done() {
-		err = errFound
-	}
-	if err == nil {
-		err = o.verdict.exit(std, p)
-	}
-	return err
-}
-
-// runUpdate simulates what the work tree does to a cluster that runs a revision.
-func (o *simulateOptions) runUpdate(ctx context.Context, std stdio, args []string, faults []simulate.Fault) error {
-	planner, err := o.planner(std)
-	if err != nil {
-		return err
-	}
-	defer planner.Close() //nolint:errcheck // only read from
-	before, after, err := planner.Both(ctx, o.update, args)
-	switch {
-	case err != nil:
-		return err
-	case before.Root == nil:
-		return fmt.Errorf("there is no such root at %s, so there is no cluster to update; name no ROOT if it had another name then",
-			words.Printable(o.update))
-	case after.Root == nil:
-		return fmt.Errorf("there is no root now, only at %s", words.Printable(o.update))
-	}
-	if faults, err = simulate.Match(after, faults); err != nil {
-		return err
-	}
-	model, err := o.times.Load(after)
-	if err != nil {
-		return err
-	}
-	boot, err := simulate.Update(before, after, model, faults...)
-	if err != nil {
-		return problem.Usage(err)
-	}
-	for _, f := range faults {
-		if r := boot.Find(f.App); !r.Touched && r.Created < 0 {
-			fmt.Fprintf(std.err, "note: the update does not change %s, so it cannot go wrong\n", words.Printable(f.App))
-		}
-	}
-	if names := notCompared(before, after); len(names) > 0 {
-		fmt.Fprintf(std.err, "note: parts of %s are not known, so the update may change more of them than is shown: %s\n",
-			words.Count(len(names), "Application"), words.Harmless(words.Some(names)))
-	}
-	err = o.print(std, after, boot)
-	// A cluster that runs a broken revision is not healthy.
-	for i, g := range o.verdict.rules().Gaps(before) {
-		if i < 5 {
-			fmt.Fprintf(std.err, "at %s, %s; it is taken for healthy\n", words.Printable(o.update), report.GapText(g))
-		}
-		if err == nil {
-			err = errFound
-		}
-	}
-	return err
-}
-
-// notCompared are the Applications of which parts are not known on a side.
-func notCompared(before, after *plan.Plan) []string {
-	var names []string
-	for _, ref := range plan.Diff(before, after).NotCompared {
-		names = append(names, ref.Name)
-	}
-	return names
-}
-
-// planned makes the plan, with sets as they are or rendered by somebody else.
-func (o *simulateOptions) planned(ctx context.Context, std stdio, args []string, sets string) (*plan.Plan, error) {
-	planner, err := o.planner(std)
-	if err != nil {
-		return nil, err
-	}
-	defer planner.Close() //nolint:errcheck // only read from
-	planner.Config.Sets = sets
-	roots, err := planner.Roots(ctx, args)
-	if err != nil {
-		return nil, err
-	}
-	return planner.Plan(ctx, roots)
-}
-
-// runCompare boots twice: with sets rendered by the controller, and by the plugin.
-func (o *simulateOptions) runCompare(ctx context.Context, std stdio, args []string, faults []simulate.Fault) error {
-	var c report.Comparison
-	var model simulate.Model
-	for i, sets := range []string{plan.SetsByController, plan.SetsByPlugin} {
-		p, err := o.planned(ctx, std, args, sets)
-		if err != nil {
-			return err
-		}
-		if i == 0 {
-			if model, err = o.times.Load(p); err != nil {
-				return err
-			}
-		}
-		c.Plans[i] = p
-		if o.each {
-			if c.Radii[i], err = simulate.Blast(p, model); err != nil {
-				return fmt.Errorf("with the %s: %w", report.Renderers()[i], err)
-			}
-			continue
-		}
-		matched, err := simulate.Match(p, faults)
-		if err != nil {
-			return err
-		}
-		if c.Boots[i], err = simulate.Simulate(p, model, matched...); err != nil {
-			return problem.Usage(err)
-		}
-	}
-	if o.each {
-		if err := c.WriteBlast(std.out, o.output.format()); err != nil {
-			return err
-		}
-		return o.verdict.exit(std, c.Plans[1])
-	}
-	if err := c.Write(std.out, o.output.format()); err != nil {
-		return err
-	}
-	if !c.Boots[1].Done() {
-		return errFound
-	}
-	return o.verdict.exit(std, c.Plans[1])
+	return s.Boot(ctx)
 }

@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"os"
-	"time"
 
 	"github.com/spf13/pflag"
 
@@ -26,17 +25,9 @@ func runWorker(args []string) int {
 	return 0
 }
 
-// newForeign renders what was fetched in two processes of its own, which are started for the first of it.
+// newForeign renders what was fetched in processes of its own.
 func newForeign(std stdio) *job.Foreign {
-	memory := int64(1 << 30)
-	if container := worker.ContainerMemory(); container > 0 {
-		memory = max(worker.MinMemory, min(memory, container*3/10))
-	}
-	return &job.Foreign{
-		// nobody else waits
-		Workers: worker.Config{Args: []string{"argosy", workerCommand}, Workers: 2, Memory: memory, GCPercent: 300, Long: time.Hour},
-		Note:    func(line string) { std.note(words.Printable(line)) },
-	}
+	return job.NewForeign([]string{"argosy", workerCommand}, func(line string) { std.note(words.Printable(line)) })
 }
 
 func registerWorkers(o *sidecar.Workers, flags *pflag.FlagSet) {

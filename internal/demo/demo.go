@@ -8,8 +8,6 @@ package demo
 import (
 	"context"
 	"errors"
-	"io"
-	"net/http"
 	"slices"
 	"strings"
 	"time"
@@ -17,6 +15,7 @@ import (
 	"github.com/argosy-cd/argosy/internal/appset/generator"
 	"github.com/argosy-cd/argosy/internal/plan"
 	"github.com/argosy-cd/argosy/internal/problem"
+	"github.com/argosy-cd/argosy/internal/report"
 	"github.com/argosy-cd/argosy/internal/simulate"
 	"github.com/argosy-cd/argosy/internal/source"
 	"github.com/argosy-cd/argosy/internal/words"
@@ -41,12 +40,23 @@ type Config struct {
 
 	// Plan returns the settings that the boot is planned with, except for where repositories are read from.
 	Plan func(git generator.Repositories) (plan.Config, error)
-	// Table writes a plan as a table.
-	Table func(io.Writer, *plan.Plan) error
-	// Plugins opens the plugins appset and s3.
+	// Plugins opens the plugins appset and s3. Nil opens those of argosy cmp.
 	Plugins func(Place) (Plugins, error)
-	// HTTP makes a server with limits.
-	HTTP func(http.Handler) *http.Server
+}
+
+// Check refuses settings of a user that mean nothing.
+func (c Config) Check() error {
+	switch {
+	case !(c.Speed >= 0.1 && c.Speed <= 10_000): // also not a number
+		return problem.Usagef("--speed must be 0.1 to 10000, it is %g", c.Speed)
+	case c.Repair < 0 || c.Repair > 24*time.Hour:
+		return problem.Usagef("--repair-after must be 0 to 24h, it is %s", c.Repair)
+	case len(slices.Compact(slices.Sorted(slices.Values(c.Fail)))) < len(c.Fail):
+		return problem.Usagef("--fail names an Application twice")
+	case c.Repair > 0 && len(c.Fail) == 0:
+		return problem.Usagef("--repair-after goes with --fail")
+	}
+	return nil
 }
 
 // Run boots, and returns the plan of the boot. The error is problem.ErrFound if the boot does not come to its end.
@@ -56,6 +66,9 @@ func Run(ctx context.Context, c Config) (p *plan.Plan, err error) {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, dir.remove()) }()
+	if c.Plugins == nil {
+		c.Plugins = func(at Place) (Plugins, error) { return openPlugins(at, c.Now), nil }
+	}
 	c.Namespace = argoNamespace(c.Namespace, c.Exhibit.roots)
 	clock := &bootClock{base: c.Now().Truncate(interval), speed: c.Speed}
 	s := &stage{Config: c, exhibit: c.Exhibit, dir: dir.path, time: clock.now}
@@ -95,7 +108,7 @@ func Run(ctx context.Context, c Config) (p *plan.Plan, err error) {
 func (v *show) planned() error {
 	v.line("PLAN of %s\n", v.stage.exhibit.title)
 	var table strings.Builder
-	if err := v.stage.Table(&table, v.plan); err != nil {
+	if err := report.Plan(&table, report.Table, v.plan, false); err != nil {
 		return err
 	}
 	v.table(table.String())

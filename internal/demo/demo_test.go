@@ -4,10 +4,8 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"maps"
-	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
@@ -83,9 +81,7 @@ func newTestDemo(t *testing.T) *testDemo {
 		},
 		Screen: Screen{Out: &d.out}, Program: "argosy", Speed: 1e9, Now: time.Now,
 		Plan:    func(git generator.Repositories) (plan.Config, error) { return plan.Config{Git: git}, nil },
-		Table:   func(w io.Writer, p *plan.Plan) error { _, err := fmt.Fprintln(w, "table of", p.Root.Name); return err },
 		Plugins: d.plugins,
-		HTTP:    func(h http.Handler) *http.Server { return &http.Server{Handler: h} },
 	}
 	return d
 }
@@ -137,7 +133,7 @@ func TestRun(t *testing.T) {
 		t.Fatalf("%v\n%s", err, d.out.String())
 	}
 	for _, want := range []string{
-		"PLAN of a test\n\ntable of root\n", "\nBOOT, 1e+09 times as fast\n",
+		"PLAN of a test\n\nroot, from apps\n\n  WAVE 0", "\nBOOT, 1e+09 times as fast\n",
 		"root: the plugin appset answers with 2 Applications, as planned", "blue: the plugin s3 answers with 1 object, as planned",
 		"● root is Healthy\n", "\nroot is booted: 3 Applications healthy after ",
 		"plugin s3      answered once through its socket, with 2 requests to S3",

@@ -10,12 +10,14 @@ import (
 	"strings"
 
 	"github.com/argosy-cd/argosy/internal/bucket"
+	"github.com/argosy-cd/argosy/internal/bucket/transfer"
 	"github.com/argosy-cd/argosy/internal/gitsource"
 	"github.com/argosy-cd/argosy/internal/manifest"
 	"github.com/argosy-cd/argosy/internal/plan"
 	"github.com/argosy-cd/argosy/internal/problem"
 	"github.com/argosy-cd/argosy/internal/tree"
 	"github.com/argosy-cd/argosy/internal/words"
+	"github.com/argosy-cd/argosy/internal/workspace"
 )
 
 // Own are directories of the user.
@@ -33,6 +35,27 @@ type Own struct {
 	ReadDir func(dir string) ([]tree.File, error)
 	// Find reads the roots, or finds them in the directories, and opens what is elsewhere.
 	Find func(ctx context.Context, local []gitsource.Local, roots []string) ([]manifest.Document, *Elsewhere, error)
+}
+
+// NewOwn are the local directories of a configuration, planned by planner as argosy plan does.
+func NewOwn(cfg workspace.Config, roots []string, planner func(workspace.Config) (*workspace.Planner, error)) Own {
+	return Own{
+		Local: cfg.Local, Roots: roots, Env: cfg.Env, Note: cfg.Note, Named: workspace.NamedMost,
+		ReadDir: func(dir string) ([]tree.File, error) { return transfer.ReadDir(dir, cfg.Note) },
+		Find: func(ctx context.Context, local []gitsource.Local, args []string) ([]manifest.Document, *Elsewhere, error) {
+			cfg.Local, cfg.Alone = local, true
+			p, err := planner(cfg)
+			if err != nil {
+				return nil, nil, err
+			}
+			p.Config.Sets, p.Deprecated = plan.SetsByPlugin, nil
+			found, err := p.Roots(ctx, args)
+			if err != nil {
+				return nil, nil, errors.Join(err, p.Close())
+			}
+			return found.Documents, &Elsewhere{Git: found.Repositories, Loader: found.Repositories.Loader(), Close: p.Close}, nil
+		},
+	}
 }
 
 // Exhibit reads the directories as they lie on disk. The caller closes it.

@@ -1,10 +1,20 @@
 package demo
 
 import (
+	"context"
+	"log/slog"
+	"slices"
+	"time"
+
 	"github.com/argosy-cd/argosy/internal/appset/generator"
+	"github.com/argosy-cd/argosy/internal/argo"
 	"github.com/argosy-cd/argosy/internal/argo/versions"
 	"github.com/argosy-cd/argosy/internal/cmp"
 	"github.com/argosy-cd/argosy/internal/gitsource"
+	"github.com/argosy-cd/argosy/internal/policy"
+	"github.com/argosy-cd/argosy/internal/s3source/buckets"
+	"github.com/argosy-cd/argosy/internal/serve"
+	"github.com/argosy-cd/argosy/internal/sidecar"
 )
 
 // Place is where the plugins of a demo are: what they are connected to.
@@ -35,4 +45,24 @@ type Facts struct {
 	// Projects are those of all Applications. In a cluster, --admin-projects or the policy says which of them may generate for others; here
 	// all may.
 	Projects []string
+}
+
+// openPlugins opens the plugins as argosy cmp does.
+func openPlugins(at Place, now func() time.Time) Plugins {
+	side := sidecar.New(slog.New(slog.DiscardHandler), serve.Watch("", "the policy", policy.Parse))
+	plugin := sidecar.NewAppSet(sidecar.AppSetConfig{Namespace: at.Namespace, Now: now, Note: func(string) {}})
+	plugin.Remote = at.Git
+	stores := &buckets.Pool{Now: now, Local: at.S3, Asked: func(string, error) { at.Read() }}
+	admin := func(c argo.Call) policy.Parent { return policy.Parent{Project: c.Project, Admin: true} }
+	return Plugins{
+		Served: []cmp.Plugin{side.AppSet(plugin), side.S3(stores.Reader, admin)},
+		Planned: func(f Facts) {
+			plugin.Clusters, plugin.Version = f.Clusters, func(context.Context) versions.Version { return f.Version }
+			for _, project := range f.Projects {
+				if !slices.Contains(plugin.Config.Admins, project) {
+					plugin.Config.Admins = append(plugin.Config.Admins, project)
+				}
+			}
+		},
+	}
 }

@@ -24,8 +24,10 @@ import (
 	"github.com/argosy-cd/argosy/internal/cmp"
 	"github.com/argosy-cd/argosy/internal/gitserver"
 	"github.com/argosy-cd/argosy/internal/gitsource"
+	"github.com/argosy-cd/argosy/internal/giturl"
 	"github.com/argosy-cd/argosy/internal/plan"
 	"github.com/argosy-cd/argosy/internal/problem"
+	"github.com/argosy-cd/argosy/internal/serve"
 	"github.com/argosy-cd/argosy/internal/source"
 	"github.com/argosy-cd/argosy/internal/tree"
 	"github.com/argosy-cd/argosy/internal/trigger"
@@ -78,7 +80,7 @@ func (s *stage) open(ctx context.Context) (err error) {
 		// What is on disk is not for everybody on this machine.
 		name := strings.ToLower(rand.Text()[:10]) + "/cluster.git"
 		s.repos = append(s.repos, servedRepo{
-			gitsource.Key(r.url), name,
+			giturl.Key(r.url), name,
 			&trigger.Files{Date: s.time(), Message: "the repository as it is now"},
 		})
 	}
@@ -157,7 +159,7 @@ func (s *stage) serveGit(ctx context.Context) error {
 		return fmt.Errorf("starting a Git server: %w", problem.Innermost(err))
 	}
 	s.git = "http://" + listener.Addr().String()
-	server := s.HTTP(&gitserver.Server{
+	server := serve.Bounded(&gitserver.Server{
 		Open: func(_ context.Context, name string) (gitserver.Repository, error) {
 			if i := slices.IndexFunc(s.repos, func(r servedRepo) bool { return r.path == name }); i >= 0 {
 				return s.repos[i].files, nil
@@ -169,7 +171,7 @@ func (s *stage) serveGit(ctx context.Context) error {
 			return c, nil
 		},
 		Failed: func(string, error) {}, // the client says it, too
-	})
+	}, 10*time.Second)
 	go func() { _ = server.Serve(listener) }()
 	s.stop = append(s.stop, server.Close)
 	return nil
@@ -183,7 +185,7 @@ func (s *stage) newRemote(name string) *gitsource.Remote {
 // instead finds a repository on our own Git server. Clocks have one branch, and of what lies on disk there is nothing but that.
 func (s *stage) instead(repository, _ string) (string, string, error) {
 	for _, r := range s.repos {
-		if r.key == gitsource.Key(repository) {
+		if r.key == giturl.Key(repository) {
 			return s.git + "/" + r.path, "HEAD", nil
 		}
 	}

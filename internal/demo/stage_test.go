@@ -10,7 +10,7 @@ import (
 
 	diff "github.com/google/go-cmp/cmp"
 
-	"github.com/argosy-cd/argosy/internal/gitsource"
+	"github.com/argosy-cd/argosy/internal/giturl"
 	"github.com/argosy-cd/argosy/internal/plan"
 	"github.com/argosy-cd/argosy/internal/simulate"
 	"github.com/argosy-cd/argosy/internal/trigger"
@@ -20,7 +20,7 @@ import (
 func TestInstead(t *testing.T) {
 	s := &stage{
 		git: "http://git", clocks: &trigger.Clocks{Interval: interval, Now: time.Now},
-		repos: []servedRepo{{key: gitsource.Key(testURL), path: "secret/cluster.git"}},
+		repos: []servedRepo{{key: giturl.Key(testURL), path: "secret/cluster.git"}},
 	}
 	for url, want := range map[string]string{
 		testURL:          "http://git/secret/cluster.git",

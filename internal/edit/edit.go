@@ -14,6 +14,7 @@ import (
 
 	"github.com/argosy-cd/argosy/internal/annotate"
 	"github.com/argosy-cd/argosy/internal/gitsource"
+	"github.com/argosy-cd/argosy/internal/giturl"
 	"github.com/argosy-cd/argosy/internal/input"
 	"github.com/argosy-cd/argosy/internal/manifest"
 	"github.com/argosy-cd/argosy/internal/plan"
@@ -118,7 +119,7 @@ func (e *editor) applied(at manifest.Position, o manifest.Object) (place, error)
 // onDisk returns the file of a repository in its work tree, if it is there.
 func (e *editor) onDisk(url, name string) []string {
 	for _, l := range e.local {
-		if gitsource.Key(l.URL) != gitsource.Key(url) {
+		if giturl.Key(l.URL) != giturl.Key(url) {
 			continue
 		}
 		if file, ok := inWorkTree(l, filepath.Join(l.Path, filepath.FromSlash(name))); ok {

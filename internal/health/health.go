@@ -43,6 +43,17 @@ var ApplicationScript string
 //go:embed applicationset.lua
 var ApplicationSetScript string
 
+// NamedScript is the health check that waits for "applications" or "applicationsets", "" for other names.
+func NamedScript(name string) string {
+	switch name {
+	case "applications", "application": // the latter is its older name
+		return ApplicationScript
+	case "applicationsets":
+		return ApplicationSetScript
+	}
+	return ""
+}
+
 // bundled has a line for each kind: group/Kind, perhaps "since" the version that has it first, perhaps "until" the first that does not have
 // it.
 //

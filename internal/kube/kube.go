@@ -4,6 +4,7 @@
 package kube
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -23,10 +24,10 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/argosy-cd/argosy/internal/appset/generator"
+	"github.com/argosy-cd/argosy/internal/appsetplugin"
 	"github.com/argosy-cd/argosy/internal/argo"
 	"github.com/argosy-cd/argosy/internal/gitsource"
 	"github.com/argosy-cd/argosy/internal/manifest"
-	"github.com/argosy-cd/argosy/internal/parent"
 )
 
 // Config says where the cluster is.
@@ -76,6 +77,23 @@ func PodNamespace() string {
 		return strings.TrimSpace(string(data))
 	}
 	return DefaultNamespace
+}
+
+// OpenAny is Open, except that no cluster is a nil client and no error.
+func OpenAny(cfg Config) (*Client, error) {
+	c, err := Open(cfg)
+	if errors.Is(err, ErrNoCluster) {
+		return nil, nil
+	}
+	return c, err
+}
+
+// ArgoCD is the namespace of Argo CD. A nil client knows only the one that was given, if any.
+func (c *Client) ArgoCD(given string) string {
+	if c != nil {
+		return c.Namespace
+	}
+	return cmp.Or(given, DefaultNamespace)
 }
 
 // Open prepares to talk to a cluster.
@@ -181,8 +199,8 @@ func childrenFields() manifest.Fields {
 // maxChildren bounds what is kept of an Application with children, which is about a hundred bytes for each field of a resource.
 const maxChildren = 8 << 20
 
-// Children implements parent.Live. Argo CD keeps a list of what an Application deploys in its status.
-func (c *Client) Children(ctx context.Context, p argo.Ref) (*parent.Children, error) {
+// Children implements appsetplugin.Live. Argo CD keeps a list of what an Application deploys in its status.
+func (c *Client) Children(ctx context.Context, p argo.Ref) (*appsetplugin.Children, error) {
 	o, err := c.application(ctx, p, childrenFields(), maxChildren)
 	if apierrors.IsNotFound(err) {
 		return nil, nil
@@ -193,7 +211,7 @@ func (c *Client) Children(ctx context.Context, p argo.Ref) (*parent.Children, er
 	sources, _ := manifest.Map(o, "spec")["sources"].([]any)
 	destination := manifest.Map(o, "spec", "destination")
 	server, name := strings.TrimSuffix(manifest.String(destination, "server"), "/"), manifest.String(destination, "name")
-	out := &parent.Children{Sources: max(1, len(sources)), Remote: server != generator.InClusterServer && name != "in-cluster"}
+	out := &appsetplugin.Children{Sources: max(1, len(sources)), Remote: server != generator.InClusterServer && name != "in-cluster"}
 	list, _ := manifest.Map(o, "status")["resources"].([]any)
 	for _, item := range list {
 		r, _ := item.(map[string]any)
@@ -234,14 +252,14 @@ func pruned(operation map[string]any) (out []argo.Ref, at time.Time) {
 	return out, at
 }
 
-// Existing implements parent.Live, by a list of each namespace.
+// Existing implements appsetplugin.Live, by a list of each namespace.
 func (c *Client) Existing(ctx context.Context, apps []argo.Ref) (map[argo.Ref]bool, error) {
 	out := map[argo.Ref]bool{}
 	err := c.wanted(ctx, apps, listing{accept: metadataOnly}, func(r argo.Ref, _ manifest.Object, _ error) { out[r] = true })
 	return out, err
 }
 
-// Specs implements parent.Live, by a list of each namespace.
+// Specs implements appsetplugin.Live, by a list of each namespace.
 func (c *Client) Specs(ctx context.Context, apps []argo.Ref) (specs map[argo.Ref]map[string]any, large []argo.Ref, err error) {
 	source := manifest.Fields{"repoURL": nil, "chart": nil, "targetRevision": nil}
 	l := listing{fields: manifest.Fields{"spec": {"project": nil, "source": source, "sources": source}}}

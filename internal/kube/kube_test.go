@@ -14,9 +14,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/argosy-cd/argosy/internal/appsetplugin"
 	"github.com/argosy-cd/argosy/internal/argo"
 	"github.com/argosy-cd/argosy/internal/kube"
-	"github.com/argosy-cd/argosy/internal/parent"
 )
 
 // api is an API server that knows some paths; lab/ has a real one.
@@ -118,7 +118,7 @@ func TestChildren(t *testing.T) {
 		path + "secret":               "forbidden",
 		strings.TrimSuffix(path, "/"): `{"kind": "PartialObjectMetadataList", "apiVersion": "meta.k8s.io/v1", "items": [{"metadata": {"name": "a", "namespace": "argocd"}}, {"metadata": {"name": "other", "namespace": "argocd"}}]}`,
 	})
-	for name, want := range map[string]*parent.Children{
+	for name, want := range map[string]*appsetplugin.Children{
 		"root": {
 			Applications: []argo.Ref{{Namespace: "argocd", Name: "a"}}, Sources: 1,
 			Pruned: []argo.Ref{{Namespace: "argocd", Name: "gone"}}, PrunedAt: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC),

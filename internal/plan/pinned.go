@@ -4,9 +4,9 @@ import (
 	"slices"
 
 	"github.com/argosy-cd/argosy/internal/appset"
+	plugin "github.com/argosy-cd/argosy/internal/appsetplugin"
 	"github.com/argosy-cd/argosy/internal/argo"
 	"github.com/argosy-cd/argosy/internal/manifest"
-	plugin "github.com/argosy-cd/argosy/internal/parent"
 )
 
 // pins reports whether a source of the plugin appset gives an object a commit in the place of its branch: an Application that follows the

@@ -6,6 +6,7 @@ import (
 
 	"github.com/argosy-cd/argosy/internal/argo"
 	"github.com/argosy-cd/argosy/internal/plan"
+	"github.com/argosy-cd/argosy/internal/problem"
 	"github.com/argosy-cd/argosy/internal/source"
 	"github.com/argosy-cd/argosy/internal/words"
 )
@@ -17,6 +18,16 @@ type Verdict struct {
 	Strict bool
 	// Allow are patterns for the names of Applications and sets that may be unknown, as path.Match has them.
 	Allow []string
+}
+
+// Check refuses patterns that are none.
+func (v Verdict) Check() error {
+	for _, pattern := range v.Allow {
+		if _, err := path.Match(pattern, ""); err != nil {
+			return problem.Usagef("--allow-unknown: %q is not a pattern", pattern)
+		}
+	}
+	return nil
 }
 
 // Allowed reports whether something may be unknown.

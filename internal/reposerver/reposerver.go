@@ -7,7 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
+	"log/slog"
 	"net/http"
 	"strings"
 	"sync"
@@ -21,7 +21,6 @@ import (
 	"github.com/argosy-cd/argosy/internal/serve"
 	"github.com/argosy-cd/argosy/internal/trigger"
 	"github.com/argosy-cd/argosy/internal/turnstile"
-	"github.com/argosy-cd/argosy/internal/words"
 )
 
 // Config is what a server serves, and to whom.
@@ -38,8 +37,8 @@ type Config struct {
 	Open func(context.Context, triggerfile.Access) (*bucket.Reader, error)
 	// Timeout bounds a request.
 	Timeout time.Duration
-	// Out has a line for each request and each problem.
-	Out io.Writer
+	// Log has a line for each request and each problem.
+	Log *slog.Logger
 	Now func() time.Time
 }
 
@@ -108,7 +107,7 @@ func (s *Server) Run(ctx context.Context, cfg serve.Config) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(s.cfg.Out, "serving %s://%s/appset.git, a tick every %s\n", server.Scheme(), server.Address(), s.cfg.Interval)
+	s.cfg.Log.Info("listening", "address", server.Address(), "tls", server.Scheme() == "https", "interval", s.cfg.Interval.String())
 	return server.Run(ctx)
 }
 
@@ -119,12 +118,12 @@ func (s *Server) Handler() http.Handler {
 		handler = authenticate(handler, func() (users, error) {
 			known, err := s.users.Current()
 			if err != nil {
-				fmt.Fprintf(s.cfg.Out, "error: %v\n", err)
+				s.cfg.Log.Error("users", "error", err)
 			}
 			return known, err
 		})
 	}
-	return s.metrics.observe(handler, serve.Log(s.cfg.Out, "text"), s.cfg.Now)
+	return s.metrics.observe(handler, s.cfg.Log, s.cfg.Now)
 }
 
 func (s *Server) repositories() http.Handler {
@@ -161,7 +160,7 @@ func (s *Server) ready() (string, error) {
 
 // failed writes a problem of a repository to the log.
 func (s *Server) failed(path string, err error) {
-	fmt.Fprintf(s.cfg.Out, "error: %s: %s\n", words.Printable(path), strings.ReplaceAll(err.Error(), "\n", ": "))
+	s.cfg.Log.Error("repository", "path", path, "error", strings.ReplaceAll(err.Error(), "\n", ": "))
 }
 
 // turn waits until a request may be answered.

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"log/slog"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -101,8 +102,8 @@ func newServer(t *testing.T, text string, cfg Config) *Server {
 	}
 	cfg.Interval, cfg.Timeout, cfg.Now, cfg.Policy, cfg.Open = time.Minute, time.Minute, time.Now,
 		serve.Watch(file, "the policy", policy.Parse), openBucket
-	if cfg.Out == nil {
-		cfg.Out = io.Discard
+	if cfg.Log == nil {
+		cfg.Log = slog.New(slog.DiscardHandler)
 	}
 	s, err := New(cfg)
 	if err != nil {
@@ -256,7 +257,7 @@ func TestPolicyChanges(t *testing.T) {
 // TestNobodyMayRead: a policy that begins to serve buckets while nobody is said to be allowed to read them serves none.
 func TestNobodyMayRead(t *testing.T) {
 	var out strings.Builder
-	s := newServer(t, "projects: []\n", Config{Out: &out})
+	s := newServer(t, "projects: []\n", Config{Log: serve.Log(&out, "text")})
 	if err := os.WriteFile(s.cfg.Policy.Name(), []byte("repositories: {s3: [{buckets: ['*']}]}\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}

@@ -7,11 +7,11 @@ import (
 
 	"github.com/argosy-cd/argosy/internal/appset"
 	"github.com/argosy-cd/argosy/internal/appset/generator"
+	"github.com/argosy-cd/argosy/internal/appsetplugin"
 	"github.com/argosy-cd/argosy/internal/argo/versions"
 	"github.com/argosy-cd/argosy/internal/argocd"
 	"github.com/argosy-cd/argosy/internal/gitsource"
 	"github.com/argosy-cd/argosy/internal/kube"
-	"github.com/argosy-cd/argosy/internal/parent"
 )
 
 // AppSetConfig says what the appset plugin is connected to.
@@ -41,7 +41,7 @@ type AppSetConfig struct {
 type AppSet struct {
 	cfg AppSetConfig
 	// Config is what it works with, without a policy.
-	Config parent.Config
+	Config appsetplugin.Config
 	// Version is that of Argo CD, for the embedded engine.
 	Version func(context.Context) versions.Version
 	// Remote reads repositories. It must be opened.
@@ -54,9 +54,9 @@ type AppSet struct {
 func NewAppSet(cfg AppSetConfig) *AppSet {
 	a := &AppSet{cfg: cfg, Remote: &gitsource.Remote{Dir: cfg.Dir, Now: cfg.Now}}
 	a.Version = (&installedVersion{server: cfg.Installed, given: cfg.Version, now: cfg.Now, tell: a.tellVersion}).current
-	a.Config = parent.Config{
-		Engine: a.engine, Admins: cfg.Admins, Namespace: cfg.Namespace, Commits: a.commits, Compared: &parent.Compared{},
-		Removals: &parent.Removals{}, Now: cfg.Now,
+	a.Config = appsetplugin.Config{
+		Engine: a.engine, Admins: cfg.Admins, Namespace: cfg.Namespace, Commits: a.commits, Compared: &appsetplugin.Compared{},
+		Removals: &appsetplugin.Removals{}, Now: cfg.Now,
 	}
 	if cfg.API == nil {
 		cfg.Note("there is no access to a cluster: Argo CD's clusters and repositories are not known, and answers are not compared with " +
@@ -68,7 +68,7 @@ func NewAppSet(cfg AppSetConfig) *AppSet {
 	return a
 }
 
-func (a *AppSet) engine(f parent.For) appset.Engine {
+func (a *AppSet) engine(f appsetplugin.For) appset.Engine {
 	if a.cfg.Server != nil {
 		if !f.Admin {
 			return refusal{fmt.Errorf("the engine argocd reads with rights of its own, past the policy, so it is for applications of "+
@@ -90,14 +90,14 @@ func (a *AppSet) tellVersion(v versions.Version, from string, err error) {
 	}
 }
 
-func (a *AppSet) knowledge(f parent.For) *knowledge {
+func (a *AppSet) knowledge(f appsetplugin.For) *knowledge {
 	return &knowledge{plugin: a, For: f, trees: map[[2]string]*gitsource.Tree{}}
 }
 
 // commits opens the commits that Applications are compared at, with the rights of a generator.
-func (a *AppSet) commits(f parent.For) parent.Commits {
+func (a *AppSet) commits(f appsetplugin.For) appsetplugin.Commits {
 	known := a.knowledge(f)
-	return func(ctx context.Context, url, commit string) (parent.Tree, error) {
+	return func(ctx context.Context, url, commit string) (appsetplugin.Tree, error) {
 		t, err := known.tree(ctx, url, commit)
 		if err != nil {
 			return nil, err

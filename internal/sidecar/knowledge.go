@@ -8,17 +8,18 @@ import (
 	"sync"
 
 	"github.com/argosy-cd/argosy/internal/appset/generator"
+	"github.com/argosy-cd/argosy/internal/appsetplugin"
 	"github.com/argosy-cd/argosy/internal/argo"
 	"github.com/argosy-cd/argosy/internal/gitsource"
+	"github.com/argosy-cd/argosy/internal/giturl"
 	"github.com/argosy-cd/argosy/internal/kube"
-	"github.com/argosy-cd/argosy/internal/parent"
 	"github.com/argosy-cd/argosy/internal/rights"
 )
 
 // knowledge is what the generators of one request may know.
 type knowledge struct {
 	plugin *AppSet
-	parent.For
+	appsetplugin.For
 
 	mu          sync.Mutex
 	trees       map[[2]string]*gitsource.Tree
@@ -92,7 +93,7 @@ func (k *knowledge) credential(ctx context.Context, url string) (*gitsource.Cred
 		project = c.Project
 	}
 	if err := k.asker().ReadRepository(url, project); err != nil {
-		return nil, fmt.Errorf("repository %s: %w", gitsource.Redact(url), err)
+		return nil, fmt.Errorf("repository %s: %w", giturl.Redact(url), err)
 	}
 	return c, nil
 }

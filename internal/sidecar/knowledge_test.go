@@ -11,9 +11,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/argosy-cd/argosy/internal/appsetplugin"
 	"github.com/argosy-cd/argosy/internal/argo"
 	"github.com/argosy-cd/argosy/internal/kube"
-	"github.com/argosy-cd/argosy/internal/parent"
 	"github.com/argosy-cd/argosy/internal/policy"
 )
 
@@ -76,7 +76,7 @@ func TestClusters(t *testing.T) {
 		{policy.Parent{Project: "third"}, []string{"shared"}},
 		{policy.Parent{Project: "default", Admin: true}, []string{"other", "shared", "team"}},
 	} {
-		list, err := a.knowledge(parent.For{Parent: c.parent}).Clusters(t.Context())
+		list, err := a.knowledge(appsetplugin.For{Parent: c.parent}).Clusters(t.Context())
 		var got []string
 		for _, cluster := range list {
 			if cluster.Name != "in-cluster" {
@@ -88,7 +88,7 @@ func TestClusters(t *testing.T) {
 		}
 	}
 	none := NewAppSet(AppSetConfig{Note: func(string) {}})
-	if _, err := none.knowledge(parent.For{}).Clusters(t.Context()); err == nil ||
+	if _, err := none.knowledge(appsetplugin.For{}).Clusters(t.Context()); err == nil ||
 		!strings.Contains(err.Error(), "there is no access to a cluster") {
 		t.Error(err)
 	}
@@ -117,7 +117,7 @@ func TestCredential(t *testing.T) {
 		{project: "other", url: "https://user:s3cret@git.example.com/shared", denied: "repository https://git.example.com/shared: "},
 		{project: "default", admin: true, url: shared},
 	} {
-		k := a.knowledge(parent.For{Parent: policy.Parent{Project: c.project, Admin: c.admin}, Call: argo.Call{RepoURL: own}})
+		k := a.knowledge(appsetplugin.For{Parent: policy.Parent{Project: c.project, Admin: c.admin}, Call: argo.Call{RepoURL: own}})
 		found, err := k.credential(t.Context(), c.url)
 		if c.denied == "" && (err != nil || found == nil) || c.denied != "" &&
 			(err == nil || !strings.HasPrefix(err.Error(), c.denied) || strings.Contains(err.Error(), "s3cret")) {
@@ -126,7 +126,7 @@ func TestCredential(t *testing.T) {
 	}
 	var notes []string
 	forbidden := connected(t, nil, func(line string) { notes = append(notes, line) })
-	k := forbidden.knowledge(parent.For{Call: argo.Call{RepoURL: own}})
+	k := forbidden.knowledge(appsetplugin.For{Call: argo.Call{RepoURL: own}})
 	for range 2 {
 		if found, err := k.credential(t.Context(), own); found != nil || err != nil {
 			t.Errorf("%v, %v", found, err)

@@ -5,12 +5,12 @@ import (
 	"io/fs"
 	"path"
 
+	"github.com/argosy-cd/argosy/internal/appsetplugin"
 	"github.com/argosy-cd/argosy/internal/argo"
 	"github.com/argosy-cd/argosy/internal/bucket"
 	"github.com/argosy-cd/argosy/internal/cmp"
 	"github.com/argosy-cd/argosy/internal/gitsource"
 	"github.com/argosy-cd/argosy/internal/manifest"
-	"github.com/argosy-cd/argosy/internal/parent"
 	"github.com/argosy-cd/argosy/internal/policy"
 	"github.com/argosy-cd/argosy/internal/s3source"
 	"github.com/argosy-cd/argosy/internal/s3source/triggerfile"
@@ -22,7 +22,7 @@ import (
 // AppSet is the appset plugin on a socket.
 func (s *Sidecar) AppSet(a *AppSet) cmp.Plugin {
 	return cmp.Plugin{
-		Name: "appset", Parameters: parent.Parameters(), Reads: parent.Reads,
+		Name: "appset", Parameters: appsetplugin.Parameters(), Reads: appsetplugin.Reads,
 		Generate: func(ctx context.Context, r *cmp.Request) ([]manifest.Object, error) {
 			config := a.Config
 			var err error
@@ -33,7 +33,7 @@ func (s *Sidecar) AppSet(a *AppSet) cmp.Plugin {
 				config.Evaluator = job.Workers{Pool: s.workers}
 			}
 			ctx = gitsource.For(ctx, gitsource.User{Owner: r.Project, Request: r})
-			answer, err := config.Generate(ctx, parent.Request{
+			answer, err := config.Generate(ctx, appsetplugin.Request{
 				Call: r.Call, Dir: r.Dir, Repository: r.View, Archive: archiveOf(r),
 				Doing: r.Doing,
 			})
@@ -47,10 +47,10 @@ func (s *Sidecar) AppSet(a *AppSet) cmp.Plugin {
 }
 
 // archiveOf returns what Argo CD sent for a request.
-func archiveOf(r *cmp.Request) func(context.Context) (parent.Archive, error) {
-	return func(ctx context.Context) (parent.Archive, error) {
+func archiveOf(r *cmp.Request) func(context.Context) (appsetplugin.Archive, error) {
+	return func(ctx context.Context) (appsetplugin.Archive, error) {
 		content, size, err := r.Archive(ctx)
-		return parent.Archive{ReaderAt: content, Size: size}, err
+		return appsetplugin.Archive{ReaderAt: content, Size: size}, err
 	}
 }
 

@@ -20,11 +20,13 @@ import (
 
 	"github.com/argosy-cd/argosy/internal/argo"
 	"github.com/argosy-cd/argosy/internal/argo/versions"
+	"github.com/argosy-cd/argosy/internal/bucket"
 	"github.com/argosy-cd/argosy/internal/cmp"
 	"github.com/argosy-cd/argosy/internal/gitsource"
 	"github.com/argosy-cd/argosy/internal/policy"
 	"github.com/argosy-cd/argosy/internal/problem"
 	"github.com/argosy-cd/argosy/internal/refresher"
+	"github.com/argosy-cd/argosy/internal/s3source/buckets"
 	"github.com/argosy-cd/argosy/internal/serve"
 	"github.com/argosy-cd/argosy/internal/worker"
 )
@@ -44,15 +46,15 @@ type Config struct {
 	// Parallel is how many requests are answered at once. Zero follows from the number of workers.
 	Parallel int
 	extra    int // as cmp.Config has it
-	// MaxUpload bounds a repository, in bytes.
+	// MaxUpload bounds a repository, packed, in MiB.
 	MaxUpload int64
 	// Timeout bounds a request, and Grace is how long requests may run on when the process is stopped.
 	Timeout, Grace time.Duration
 	Workers        Workers
 	Policy         *serve.File[*policy.Policy]
 	AppSet         AppSetConfig
-	// Buckets returns what opens buckets, with a cache or without; asked is told of each request.
-	Buckets func(cached bool, asked func(operation string, err error)) (Open, error)
+	// Cache opens the cache of the plugin s3; a nil cache is none.
+	Cache func() (bucket.Cache, error)
 	// Refresh keeps the interval, if there is a cluster. Nil does not.
 	Refresh *refresher.Config
 	// Release is the version of this program.
@@ -173,12 +175,11 @@ func (s *Sidecar) open(ctx context.Context, cfg Config) error {
 	}
 	cfg.AppSet.Note = func(line string) { s.log.Warn(line) }
 	cfg.AppSet.VersionChanged = s.versionChanged
-	if err := s.openRefresh(cfg); err != nil {
-		return err
-	}
+	s.openRefresh(cfg)
 	sockets := cmp.Config{
-		Dir: cfg.SocketDir, Timeout: cfg.Timeout, Parallel: cfg.Parallel, Extra: cfg.extra, MaxUpload: cfg.MaxUpload, TempDir: cfg.WorkDir,
-		Now: cfg.Now, Observe: s.observe,
+		Dir: cfg.SocketDir, Timeout: cfg.Timeout, Parallel: cfg.Parallel, Extra: cfg.extra, MaxUpload: cfg.MaxUpload << 20,
+		TempDir: cfg.WorkDir,
+		Now:     cfg.Now, Observe: s.observe,
 	}
 	for _, name := range slices.Compact(slices.Sorted(slices.Values(cfg.Plugins))) {
 		plugin, err := s.plugin(ctx, cfg, name)
@@ -203,33 +204,31 @@ func (s *Sidecar) open(ctx context.Context, cfg Config) error {
 }
 
 // openRefresh prepares to keep the interval.
-func (s *Sidecar) openRefresh(cfg Config) error {
+func (s *Sidecar) openRefresh(cfg Config) {
 	if cfg.AppSet.API == nil || cfg.Refresh == nil {
-		return nil
+		return
 	}
 	// What is looked at is not what is read: a cache would be of no use.
-	looks, err := cfg.Buckets(false, s.metrics.asked)
-	if err != nil {
-		return err
-	}
+	looks := &buckets.Pool{Now: cfg.Now, Asked: s.metrics.asked}
 	r := *cfg.Refresh
-	r.API, r.Open, r.Policy, r.Log, r.Metrics, r.Now, r.Forget = cfg.AppSet.API, looks, s.policy.Current, s.log, s.metrics.registry,
+	r.API, r.Open, r.Policy, r.Log, r.Metrics, r.Now, r.Forget = cfg.AppSet.API, looks.Reader, s.policy.Current, s.log, s.metrics.registry,
 		cfg.Now, true
 	s.refresh = refresher.New(r)
-	return nil
 }
 
 // plugin makes a plugin by its name.
 func (s *Sidecar) plugin(ctx context.Context, cfg Config, name string) (cmp.Plugin, error) {
 	if name == "s3" {
-		open, err := cfg.Buckets(true, s.metrics.asked)
+		cache, err := cfg.Cache()
 		if err != nil {
 			return cmp.Plugin{}, err
 		}
+		pool := &buckets.Pool{Cache: cache, Now: cfg.Now, Asked: s.metrics.asked}
 		if cfg.AppSet.API != nil {
 			s.reads = newPublisher(cfg.AppSet.API, cfg.Now, func(err error) { cfg.AppSet.Note(err.Error()) })
 		}
-		return s.S3(open, func(c argo.Call) policy.Parent { return policy.ParentOf(c, cfg.AppSet.Namespace, cfg.AppSet.Admins) }), nil
+		parentOf := func(c argo.Call) policy.Parent { return policy.ParentOf(c, cfg.AppSet.Namespace, cfg.AppSet.Admins) }
+		return s.S3(pool.Reader, parentOf), nil
 	}
 	work := cfg.WorkDir
 	if work == "" {

@@ -43,3 +43,16 @@ func ExampleSome() {
 	fmt.Println(words.Some([]string{"longhorn", "volsync"}))
 	// Output: longhorn, volsync
 }
+
+func TestShell(t *testing.T) {
+	for want, line := range map[string][]string{
+		"argosy plan --diff=main":    {"argosy", "plan", "--diff=main"},
+		`a 'b c' ''\'''`:             {"a", "b c", "'"},
+		"'$(x)' 'a;b' x@1 https://x": {"$(x)", "a;b", "x@1", "https://x"},
+		"a ''":                       {"a", ""},
+	} {
+		if got := words.Shell(line); got != want {
+			t.Errorf("%q: %s, want %s", line, got, want)
+		}
+	}
+}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/argosy-cd/argosy/internal/fetch"
 	"github.com/argosy-cd/argosy/internal/gitsource"
+	"github.com/argosy-cd/argosy/internal/giturl"
 	"github.com/argosy-cd/argosy/internal/source"
 	"github.com/argosy-cd/argosy/internal/tree"
 )
@@ -38,7 +39,7 @@ func (r *Repositories) Loader() source.Loader {
 // maps reports whether a repository is local.
 func (r *Repositories) maps(ctx context.Context, url string) bool {
 	return r.ready(ctx) == nil && slices.ContainsFunc(r.local, func(l gitsource.Local) bool {
-		return gitsource.Key(l.URL) == gitsource.Key(url)
+		return giturl.Key(l.URL) == giturl.Key(url)
 	})
 }
 
@@ -46,7 +47,7 @@ func (r *Repositories) maps(ctx context.Context, url string) bool {
 // and the work tree is not the default branch itself.
 func (r *Repositories) mergesInto(ctx context.Context, url, revision string) bool {
 	return revision != "" && slices.ContainsFunc(r.local, func(l gitsource.Local) bool {
-		return gitsource.Key(l.URL) == gitsource.Key(url) && gitsource.IsBranch(ctx, r.cfg.Env, l.Path, revision) &&
+		return giturl.Key(l.URL) == giturl.Key(url) && gitsource.IsBranch(ctx, r.cfg.Env, l.Path, revision) &&
 			!gitsource.OnDefault(ctx, r.cfg.Env, l.Path)
 	})
 }

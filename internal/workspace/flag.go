@@ -5,9 +5,23 @@ import (
 	"strings"
 
 	"github.com/argosy-cd/argosy/internal/gitsource"
+	"github.com/argosy-cd/argosy/internal/giturl"
 	"github.com/argosy-cd/argosy/internal/problem"
 	"github.com/argosy-cd/argosy/internal/words"
 )
+
+// ParseRepos reads directories, and URL=PATH[@REV].
+func ParseRepos(flags []string) ([]gitsource.Local, error) {
+	var out []gitsource.Local
+	for _, flag := range flags {
+		l, err := ParseRepo(flag)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, l)
+	}
+	return out, nil
+}
 
 // ParseRepo reads a directory, or URL=PATH[@REV]. The URL of a directory alone is not known yet.
 func ParseRepo(flag string) (gitsource.Local, error) {
@@ -28,7 +42,7 @@ func ParseRepo(flag string) (gitsource.Local, error) {
 func parseMapping(flag string) (gitsource.Local, error) {
 	url, rest, ok := strings.Cut(flag, "=")
 	if !ok || url == "" || rest == "" {
-		return gitsource.Local{}, problem.Usagef("--repo %s: must be URL=PATH or URL=PATH@REV", gitsource.Redact(flag))
+		return gitsource.Local{}, problem.Usagef("--repo %s: must be URL=PATH or URL=PATH@REV", giturl.Redact(flag))
 	}
 	for {
 		l := splitRevision(rest)
@@ -38,7 +52,7 @@ func parseMapping(flag string) (gitsource.Local, error) {
 		}
 		more, tail, ok := strings.Cut(rest, "=")
 		if !ok {
-			return l, problem.Usagef("--repo %s: there is no directory %s", gitsource.Redact(flag), splitRevision(rest).Path)
+			return l, problem.Usagef("--repo %s: there is no directory %s", giturl.Redact(flag), splitRevision(rest).Path)
 		}
 		url, rest = url+"="+more, tail
 	}

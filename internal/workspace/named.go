@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/argosy-cd/argosy/internal/argo"
-	"github.com/argosy-cd/argosy/internal/gitsource"
+	"github.com/argosy-cd/argosy/internal/giturl"
 	"github.com/argosy-cd/argosy/internal/manifest"
 	"github.com/argosy-cd/argosy/internal/tree"
 )
@@ -87,7 +87,7 @@ func (c naming) count(source map[string]any) {
 			fixed = fixed[:strings.LastIndexByte(fixed, '/')+1]
 		}
 		if fixed = path.Clean(fixed); fixed != "." && c.dirs[fixed] {
-			key := gitsource.Key(url)
+			key := giturl.Key(url)
 			c.times[key]++
 			if c.spelt[key] == "" {
 				c.spelt[key] = url

@@ -23,10 +23,11 @@ type Planner struct {
 	All bool
 	// Stdin has the root that is called "-".
 	Stdin io.Reader
-	// Deprecated is called with each deprecated field that a plan has, with its file; more than once for some. Nil is nobody.
+	// Deprecated is called with each deprecated field that a plan has, with its file, once for each. Nil is nobody.
 	Deprecated func(line string)
 
 	branches []*Repositories // as Roots has opened them
+	warned   map[string]bool // lines that Deprecated was called with
 }
 
 // Close closes the repositories, those of Roots included, and ends what renders.
@@ -46,17 +47,27 @@ func (p *Planner) Plan(ctx context.Context, roots *Roots) (*plan.Plan, error) {
 	cfg, repos := p.Config, roots.Repositories
 	cfg.Git, cfg.Loader, cfg.Cache = repos, repos.Loader(), &repos.rendered
 	made, err := plan.New(ctx, cfg, roots.Documents...)
-	if err != nil || p.Deprecated == nil {
-		return made, err
+	if err == nil && p.Deprecated != nil {
+		p.warn(made)
+	}
+	return made, err
+}
+
+// warn calls Deprecated.
+func (p *Planner) warn(made *plan.Plan) {
+	if p.warned == nil {
+		p.warned = map[string]bool{}
 	}
 	for _, app := range made.Applications {
 		for _, s := range app.Sources {
 			for _, line := range s.Deprecated {
-				p.Deprecated(line)
+				if !p.warned[line] {
+					p.warned[line] = true
+					p.Deprecated(line)
+				}
 			}
 		}
 	}
-	return made, nil
 }
 
 // then plans the roots as they are at the revision of the repositories. Without any, nothing is deployed.

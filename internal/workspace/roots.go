@@ -13,6 +13,7 @@ import (
 
 	"github.com/argosy-cd/argosy/internal/argo"
 	"github.com/argosy-cd/argosy/internal/gitsource"
+	"github.com/argosy-cd/argosy/internal/giturl"
 	"github.com/argosy-cd/argosy/internal/input"
 	"github.com/argosy-cd/argosy/internal/manifest"
 	"github.com/argosy-cd/argosy/internal/plan"
@@ -150,7 +151,7 @@ func (p *Planner) find(ctx context.Context) ([]manifest.Document, error) {
 	if len(candidates) == 0 {
 		var urls []string
 		for _, l := range repos.local {
-			urls = append(urls, gitsource.Redact(l.URL))
+			urls = append(urls, giturl.Redact(l.URL))
 		}
 		return nil, fmt.Errorf("no Application in the local repositories has its source in one of them (%s); name the file of the root, "+
 			"or the URL of a repository as its Applications do, --repo URL=PATH",
@@ -205,7 +206,7 @@ func (r *Repositories) applications(ctx context.Context) ([]manifest.Document, e
 		return nil, errors.New("there is no local repository to look for a root in; name the file of the root, or a repository with --repo")
 	}
 	ours := func(url string) bool {
-		return slices.ContainsFunc(r.local, func(l gitsource.Local) bool { return gitsource.Key(l.URL) == gitsource.Key(url) })
+		return slices.ContainsFunc(r.local, func(l gitsource.Local) bool { return giturl.Key(l.URL) == giturl.Key(url) })
 	}
 	var out []manifest.Document
 	seen := map[string]bool{} // a repository can be there under several URLs, or in another

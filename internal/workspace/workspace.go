@@ -18,6 +18,7 @@ import (
 	"github.com/argosy-cd/argosy/internal/appset/generator"
 	"github.com/argosy-cd/argosy/internal/fetch"
 	"github.com/argosy-cd/argosy/internal/gitsource"
+	"github.com/argosy-cd/argosy/internal/giturl"
 	"github.com/argosy-cd/argosy/internal/plan"
 	"github.com/argosy-cd/argosy/internal/tree"
 	"github.com/argosy-cd/argosy/internal/words"
@@ -149,7 +150,7 @@ func (r *Repositories) guessURLs(ctx context.Context, local []gitsource.Local) e
 		}
 		named := i >= len(local)-len(r.cfg.Local)
 		switch known := slices.ContainsFunc(local, func(o gitsource.Local) bool {
-			return o.URL != "" && gitsource.Key(o.URL) == gitsource.Key(url)
+			return o.URL != "" && giturl.Key(o.URL) == giturl.Key(url)
 		}); {
 		case url == "" && named:
 			return fmt.Errorf("%s: no Application in it has a source that is in it, too, so its URL is not known; name it, as in --repo "+
@@ -158,7 +159,7 @@ func (r *Repositories) guessURLs(ctx context.Context, local []gitsource.Local) e
 			continue
 		}
 		if !named {
-			r.cfg.Note(fmt.Sprintf("this work tree is taken for %s, which its Applications name", words.Printable(gitsource.Redact(url))))
+			r.cfg.Note(fmt.Sprintf("this work tree is taken for %s, which its Applications name", words.Printable(giturl.Redact(url))))
 		}
 		local[i].URL = url
 	}

@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"os"
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -44,6 +45,27 @@ type Pull struct {
 	Prune bool
 	// DryRun does nothing, and says what would be done.
 	DryRun bool
+	// Digest refuses other content; "" takes any.
+	Digest string
+}
+
+var digestPattern = regexp.MustCompile(`^sha256:[0-9a-f]{64}$`)
+
+// Check refuses a digest that is none.
+func (w Pull) Check() error {
+	if w.Digest != "" && !digestPattern.MatchString(w.Digest) {
+		return problem.Usagef("--digest must be sha256: and 64 hexadecimal digits, it is %q", w.Digest)
+	}
+	return nil
+}
+
+// Read reads what the URL has.
+func (w Pull) Read(ctx context.Context, open Open) (*bucket.Snapshot, error) {
+	reader, err := open(ctx, w.URL.Bucket)
+	if err != nil {
+		return nil, err
+	}
+	return Read(ctx, reader, w.URL, w.Digest)
 }
 
 // check refuses files that must not be written.

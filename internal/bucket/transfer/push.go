@@ -13,6 +13,7 @@ import (
 	"github.com/argosy-cd/argosy/internal/archive"
 	"github.com/argosy-cd/argosy/internal/bucket"
 	"github.com/argosy-cd/argosy/internal/problem"
+	"github.com/argosy-cd/argosy/internal/report"
 	"github.com/argosy-cd/argosy/internal/tree"
 	"github.com/argosy-cd/argosy/internal/words"
 )
@@ -88,6 +89,14 @@ func (p Push) archive(ctx context.Context) (*bucket.Published, error) {
 		return nil, fmt.Errorf("verifying %s: it is not what was written", p.URL)
 	}
 	return result, nil
+}
+
+// Object is the result for programs.
+func (p Push) Object(r *bucket.Published) map[string]any {
+	return map[string]any{
+		"url": p.URL.String(), "digest": r.Digest, "dryRun": p.DryRun, "uploaded": report.Texts(r.Uploaded),
+		"unchanged": int64(r.Unchanged), "deleted": report.Texts(r.Deleted), "left": report.Texts(r.Left),
+	}
 }
 
 // Report prints the digest as data and the rest as talk.

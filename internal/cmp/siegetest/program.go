@@ -67,7 +67,7 @@ type Run struct {
 	Line func(string)
 }
 
-var listening = regexp.MustCompile(`(?:msg=listening address=|serving http://)([0-9.:]+)`)
+var listening = regexp.MustCompile(`msg=listening address=([0-9.:]+)`)
 
 // Start starts argosy and waits until it listens.
 func Start(ctx context.Context, r Run) (*Program, error) {

@@ -46,6 +46,14 @@ func Discover(dir string, getenv func(string) string) (string, error) {
 	return triggerfile.Name, nil
 }
 
+// Dir is the directory of an application that a user names, or that of its trigger file.
+func Dir(arg string) string {
+	if filepath.Base(arg) == triggerfile.Name {
+		return filepath.Dir(arg)
+	}
+	return arg
+}
+
 // Config is what a trigger file is read with.
 type Config struct {
 	Dir    string // of the application
@@ -113,10 +121,23 @@ func (s *Source) Fetch(ctx context.Context) ([]s3source.Fetched, error) {
 	return s.config.Fetch(ctx, s.sources)
 }
 
-// Objects reads all sources and renders them. The answer of a project's application is checked by the policy; parent is that application.
-func (s *Source) Objects(ctx context.Context, parent func(argo.Call) policy.Parent) (objects []manifest.Object, warnings []string,
-	err error,
-) {
+// Warm reads all sources into the cache, and says how much that was.
+func (s *Source) Warm(ctx context.Context, talk io.Writer) error {
+	fetched, err := s.Fetch(ctx)
+	if err != nil {
+		return err
+	}
+	for _, f := range fetched {
+		st := f.Snapshot.Stats
+		fmt.Fprintf(talk, "%s: %d of %d files, %d downloaded, %d from the cache\n", f.Source.URL(), len(f.Snapshot.Files),
+			len(f.Snapshot.Names), st.Gets, st.Cached)
+	}
+	return nil
+}
+
+// Objects reads all sources and renders them. The answer of a project's application is checked by the policy, with Argo CD's namespace and
+// the projects of administrators.
+func (s *Source) Objects(ctx context.Context, argocd string, admins []string) (objects []manifest.Object, warnings []string, err error) {
 	fetched, err := s.Fetch(ctx)
 	if err != nil {
 		return nil, nil, err
@@ -128,7 +149,7 @@ func (s *Source) Objects(ctx context.Context, parent func(argo.Call) policy.Pare
 	objects = manifest.Objects(docs)
 	// Without a project nobody has asked but the user.
 	if call := s.config.App; call.Project != "" {
-		warnings, err = s.config.Policy.Answer(parent(call), call.Namespace, objects)
+		warnings, err = s.config.Policy.Answer(policy.ParentOf(call, argocd, admins), call.Namespace, objects)
 	}
 	return objects, warnings, err
 }

@@ -128,7 +128,7 @@ func generate(t *testing.T, cfg hook.Config) ([]manifest.Object, error) {
 			t.Error(err)
 		}
 	}()
-	objects, _, err := s.Objects(t.Context(), func(c argo.Call) policy.Parent { return policy.ParentOf(c, "argocd", nil) })
+	objects, _, err := s.Objects(t.Context(), "argocd", nil)
 	return objects, err
 }
 
@@ -143,7 +143,7 @@ func TestTooLate(t *testing.T) {
 	defer s.Close()
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(errors.New("not finished after 45s"))
-	if _, _, err := s.Objects(ctx, nil); err == nil || !strings.Contains(err.Error(), "not finished after 45s") {
+	if _, _, err := s.Objects(ctx, "argocd", nil); err == nil || !strings.Contains(err.Error(), "not finished after 45s") {
 		t.Error(err)
 	}
 }

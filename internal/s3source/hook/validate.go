@@ -1,6 +1,8 @@
 package hook
 
 import (
+	"errors"
+	"io"
 	"os"
 	"path/filepath"
 
@@ -9,7 +11,24 @@ import (
 	"github.com/argosy-cd/argosy/internal/policy"
 	"github.com/argosy-cd/argosy/internal/s3source"
 	"github.com/argosy-cd/argosy/internal/s3source/triggerfile"
+	"github.com/argosy-cd/argosy/internal/words"
 )
+
+// ValidateAll checks trigger files, each as Validate does, and prints a line for each that is valid.
+func ValidateAll(out io.Writer, files []string, p *policy.Policy, project string) error {
+	var errs []error
+	for _, file := range files {
+		n, err := Validate(file, p, project)
+		if err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		if err := words.Line(out, "%s: valid, %s", file, words.Count(n, "source")); err != nil {
+			return err
+		}
+	}
+	return errors.Join(errs...)
+}
 
 // Validate checks a trigger file, or that of a directory, and returns how many sources it has. A policy that is not nil must allow them to
 // a project.

@@ -6,8 +6,8 @@ import (
 	"testing"
 
 	"github.com/argosy-cd/argosy/internal/appset"
+	"github.com/argosy-cd/argosy/internal/appsetplugin"
 	"github.com/argosy-cd/argosy/internal/cmp/client"
-	"github.com/argosy-cd/argosy/internal/parent"
 	"github.com/argosy-cd/argosy/internal/tree"
 )
 
@@ -19,7 +19,7 @@ func BenchmarkExpand(b *testing.B) {
 	}
 	set := setOf("[{list: {elements: [" + strings.Join(elements, ", ") + "]}}]")["app/set.yaml"]
 	e := evaluation(client.Pack([]tree.File{{Name: "app/set.yaml", Data: []byte(set)}}, nil), appset.Embedded{})
-	expand := func(b *testing.B, evaluator parent.Evaluator) *appset.Expanded {
+	expand := func(b *testing.B, evaluator appsetplugin.Evaluator) *appset.Expanded {
 		b.Helper()
 		var out *appset.Expanded
 		var err error
@@ -31,7 +31,7 @@ func BenchmarkExpand(b *testing.B) {
 		return out
 	}
 	var out *appset.Expanded
-	b.Run("here", func(b *testing.B) { out = expand(b, parent.Here{}) })
+	b.Run("here", func(b *testing.B) { out = expand(b, appsetplugin.Here{}) })
 	b.Run("worker", func(b *testing.B) { expand(b, workers(b)) })
 	m, err := encodeExpanded(out)
 	if err != nil {

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/argosy-cd/argosy/internal/parent"
+	"github.com/argosy-cd/argosy/internal/appsetplugin"
 	"github.com/argosy-cd/argosy/internal/source"
 	"github.com/argosy-cd/argosy/internal/tree"
 	"github.com/argosy-cd/argosy/internal/worker"
@@ -34,8 +34,8 @@ type compared struct {
 	Open    int    `json:"open,omitempty"`
 }
 
-// Compare implements parent.Evaluator.
-func (w Workers) Compare(ctx context.Context, c parent.Comparison) ([]parent.Sums, error) {
+// Compare implements appsetplugin.Evaluator.
+func (w Workers) Compare(ctx context.Context, c appsetplugin.Comparison) ([]appsetplugin.Sums, error) {
 	head := comparison{KubeVersion: c.KubeVersion, APIVersions: c.APIVersions}
 	var blobs [][]byte
 	for _, pair := range c.Pairs {
@@ -65,12 +65,12 @@ func (w Workers) Compare(ctx context.Context, c parent.Comparison) ([]parent.Sum
 const maxSum = 128
 
 // decodeCompared reads the answer for so many pairs.
-func decodeCompared(m worker.Message, pairs int, failed []error) ([]parent.Sums, error) {
+func decodeCompared(m worker.Message, pairs int, failed []error) ([]appsetplugin.Sums, error) {
 	list, err := worker.DecodeList[compared](m.Head, pairs)
 	if err != nil || len(list) != pairs {
 		return nil, errAnswer
 	}
-	out := make([]parent.Sums, len(list))
+	out := make([]appsetplugin.Sums, len(list))
 	for i, s := range list {
 		if len(s.Sum[0]) > maxSum || len(s.Sum[1]) > maxSum {
 			return nil, errAnswer
@@ -88,7 +88,7 @@ func decodeCompared(m worker.Message, pairs int, failed []error) ([]parent.Sums,
 
 // compareHost answers what a comparison asks for.
 type compareHost struct {
-	open   parent.Commits
+	open   appsetplugin.Commits
 	views  map[int]*tree.View
 	failed []error
 	most   int // commits that are opened
@@ -144,9 +144,9 @@ func compare(h *worker.Host, m worker.Message) (worker.Message, error) {
 		return worker.Message{}, err
 	}
 	r := &remoteCommits{remote: remote{h}, trees: map[[2]string]*remoteFiles{}}
-	c := parent.Comparison{KubeVersion: head.KubeVersion, APIVersions: head.APIVersions, Open: r.open}
+	c := appsetplugin.Comparison{KubeVersion: head.KubeVersion, APIVersions: head.APIVersions, Open: r.open}
 	for i, pair := range head.Pairs {
-		var p [2]parent.Content
+		var p [2]appsetplugin.Content
 		for j, one := range pair {
 			if 2*i+j >= len(m.Blobs) {
 				return worker.Message{}, errAnswer
@@ -155,11 +155,13 @@ func compare(h *worker.Host, m worker.Message) (worker.Message, error) {
 			if err != nil {
 				return worker.Message{}, err
 			}
-			p[j] = parent.Content{URL: one.URL, Key: one.Key, Commit: one.Commit, Sum: one.Sum, Application: one.Application, Sources: list}
+			p[j] = appsetplugin.Content{
+				URL: one.URL, Key: one.Key, Commit: one.Commit, Sum: one.Sum, Application: one.Application, Sources: list,
+			}
 		}
 		c.Pairs = append(c.Pairs, p)
 	}
-	sums, err := parent.Here{}.Compare(context.Background(), c)
+	sums, err := appsetplugin.Here{}.Compare(context.Background(), c)
 	if err != nil {
 		return worker.Message{}, err
 	}
@@ -188,7 +190,7 @@ type remoteCommits struct {
 	trees map[[2]string]*remoteFiles
 }
 
-func (r *remoteCommits) open(_ context.Context, url, hash string) (parent.Tree, error) {
+func (r *remoteCommits) open(_ context.Context, url, hash string) (appsetplugin.Tree, error) {
 	id := [2]string{url, hash}
 	if t := r.trees[id]; t != nil {
 		return t, t.err()
@@ -230,8 +232,8 @@ func (t *remoteFiles) err() error {
 	return nil
 }
 
-// View implements parent.Tree.
+// View implements appsetplugin.Tree.
 func (t *remoteFiles) View() *tree.View { return t.view }
 
-// ID implements parent.Tree.
+// ID implements appsetplugin.Tree.
 func (t *remoteFiles) ID(name string) string { return t.ids[name] }

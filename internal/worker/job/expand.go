@@ -8,11 +8,11 @@ import (
 
 	"github.com/argosy-cd/argosy/internal/appset"
 	"github.com/argosy-cd/argosy/internal/appset/generator"
+	"github.com/argosy-cd/argosy/internal/appsetplugin"
 	"github.com/argosy-cd/argosy/internal/archive"
 	"github.com/argosy-cd/argosy/internal/argo"
 	"github.com/argosy-cd/argosy/internal/argo/versions"
 	"github.com/argosy-cd/argosy/internal/manifest"
-	"github.com/argosy-cd/argosy/internal/parent"
 	"github.com/argosy-cd/argosy/internal/tree"
 	"github.com/argosy-cd/argosy/internal/worker"
 )
@@ -43,8 +43,8 @@ type expanded struct {
 	Read  []int           `json:"read,omitempty"`
 }
 
-// Expand implements parent.Evaluator.
-func (w Workers) Expand(ctx context.Context, e parent.Evaluation) (*appset.Expanded, error) {
+// Expand implements appsetplugin.Evaluator.
+func (w Workers) Expand(ctx context.Context, e appsetplugin.Evaluation) (*appset.Expanded, error) {
 	x := expansion{
 		Call: e.Call, Dir: e.Dir, Namespace: e.Namespace, Default: e.Expansion.Namespace, Keep: e.Expansion.Keep,
 		Deployed: e.Expansion.Deployed,
@@ -59,7 +59,7 @@ func (w Workers) Expand(ctx context.Context, e parent.Evaluation) (*appset.Expan
 		host.clusters, host.git = c.Clusters, c.Git
 	}
 	what := "reading the parameter spec"
-	if parent.Reads(e.Call) {
+	if appsetplugin.Reads(e.Call) {
 		what = "reading the repository"
 		if e.Archive == nil {
 			return nil, errors.New("a worker needs the repository as an archive")
@@ -123,7 +123,7 @@ func decodeExpanded(m worker.Message) (*appset.Expanded, error) {
 
 // expandHost answers what the expansion of sets asks for.
 type expandHost struct {
-	archive  parent.Archive
+	archive  appsetplugin.Archive
 	engine   appset.Engine // nil if the worker has it: then it must not be asked for templates
 	clusters generator.Clusters
 	git      generator.Repositories
@@ -293,7 +293,7 @@ func expand(h *worker.Host, m worker.Message) (worker.Message, error) {
 		return worker.Message{}, err
 	}
 	remote := &remote{h}
-	e := parent.Evaluation{
+	e := appsetplugin.Evaluation{
 		Call: x.Call, Dir: x.Dir, Namespace: x.Namespace, Doing: h.Doing,
 		Expansion: appset.Expansion{Namespace: x.Default, Keep: x.Keep, Deployed: x.Deployed, Engine: remote},
 		Repository: func(ctx context.Context) (*tree.View, error) {
@@ -311,7 +311,7 @@ func expand(h *worker.Host, m worker.Message) (worker.Message, error) {
 		}
 		e.Expansion.Engine = appset.Embedded(c)
 	}
-	out, err := parent.Here{}.Expand(context.Background(), e)
+	out, err := appsetplugin.Here{}.Expand(context.Background(), e)
 	if err != nil {
 		if len(out.Warnings) > 0 {
 			_, askErr := h.Ask("warnings", worker.Message{

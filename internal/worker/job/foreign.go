@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/argosy-cd/argosy/internal/flight"
-	"github.com/argosy-cd/argosy/internal/gitsource"
+	"github.com/argosy-cd/argosy/internal/giturl"
 	"github.com/argosy-cd/argosy/internal/manifest"
 	"github.com/argosy-cd/argosy/internal/source"
 	"github.com/argosy-cd/argosy/internal/worker"
@@ -32,6 +32,16 @@ type Foreign struct {
 
 	numbers numbers
 	size    atomic.Int64
+}
+
+// NewForeign renders in two processes, which are started for the first source. args is how this program is called to be a worker.
+func NewForeign(args []string, note func(line string)) *Foreign {
+	memory := int64(1 << 30)
+	if container := worker.ContainerMemory(); container > 0 {
+		memory = max(worker.MinMemory, min(memory, container*3/10))
+	}
+	// nobody else waits
+	return &Foreign{Workers: worker.Config{Args: args, Workers: 2, Memory: memory, GCPercent: 300, Long: time.Hour}, Note: note}
 }
 
 // maxRendered bounds the bytes of all that workers have rendered, encoded: the command keeps them.
@@ -105,7 +115,7 @@ func (f *Foreign) memory() int64 { return cmp.Or(f.Workers.Memory, worker.Defaul
 
 // name is what a source is called.
 func name(r source.Request) string {
-	url := gitsource.Redact(manifest.String(r.Spec, "repoURL"))
+	url := giturl.Redact(manifest.String(r.Spec, "repoURL"))
 	if chart := manifest.String(r.Spec, "chart"); chart != "" {
 		return fmt.Sprintf("chart %s %s of %s", chart, manifest.String(r.Spec, "targetRevision"), url)
 	}

@@ -18,11 +18,11 @@ import (
 
 	"github.com/argosy-cd/argosy/internal/appset"
 	"github.com/argosy-cd/argosy/internal/appset/generator"
+	"github.com/argosy-cd/argosy/internal/appsetplugin"
 	"github.com/argosy-cd/argosy/internal/argo"
 	"github.com/argosy-cd/argosy/internal/bucket"
 	"github.com/argosy-cd/argosy/internal/cmp/client"
 	"github.com/argosy-cd/argosy/internal/manifest"
-	"github.com/argosy-cd/argosy/internal/parent"
 	"github.com/argosy-cd/argosy/internal/s3source"
 	"github.com/argosy-cd/argosy/internal/s3source/triggerfile"
 	"github.com/argosy-cd/argosy/internal/source"
@@ -188,7 +188,7 @@ func FuzzAnswer(f *testing.F) {
 		expansion := &expandHost{warn: func(lines []string) { warned = lines }}
 		comparison := &compareHost{
 			views: map[int]*tree.View{0: k.View()}, most: 2,
-			open: func(_ context.Context, _, commit string) (parent.Tree, error) {
+			open: func(_ context.Context, _, commit string) (appsetplugin.Tree, error) {
 				if strings.Contains(commit, "secret") {
 					return nil, errPolicy
 				}
@@ -297,14 +297,14 @@ func FuzzSame(f *testing.F) {
 				engine = opaque{engine}
 			}
 			e := evaluation(packed, engine)
-			want, wantErr = parent.Here{}.Expand(t.Context(), e)
+			want, wantErr = appsetplugin.Here{}.Expand(t.Context(), e)
 			got, err = w.Expand(t.Context(), e)
 		case 2:
 			want, wantErr = s3Here(t, text, other)
 			got, err = s3There(t, w, packed, other)
 		case 3:
 			c := comparisonOf(text, other)
-			want, wantErr = summary(parent.Here{}.Compare(t.Context(), c))
+			want, wantErr = summary(appsetplugin.Here{}.Compare(t.Context(), c))
 			got, err = summary(w.Compare(t.Context(), c))
 		case 4:
 			r := source.Request{Repository: source.Repository{View: tree.Of(files)}, Spec: map[string]any{"path": "app"}}
@@ -374,17 +374,17 @@ func fetchedOf(list []triggerfile.Source, object string) []s3source.Fetched {
 }
 
 // comparisonOf compares two contents of one directory.
-func comparisonOf(one, other string) parent.Comparison {
-	content := func(commit string) parent.Content {
-		return parent.Content{
+func comparisonOf(one, other string) appsetplugin.Comparison {
+	content := func(commit string) appsetplugin.Content {
+		return appsetplugin.Content{
 			URL: "https://git.example.com/x", Key: argo.RepositoryKey("https://git.example.com/x"), Commit: commit,
 			Application: source.Application{Name: "a", Namespace: "n", Project: "default"},
 			Sources:     []map[string]any{{"repoURL": "https://git.example.com/x", "path": "apps/web", "targetRevision": commit}},
 		}
 	}
-	return parent.Comparison{
-		Pairs: [][2]parent.Content{{content("one"), content("other")}},
-		Open: func(_ context.Context, _, commit string) (parent.Tree, error) {
+	return appsetplugin.Comparison{
+		Pairs: [][2]appsetplugin.Content{{content("one"), content("other")}},
+		Open: func(_ context.Context, _, commit string) (appsetplugin.Tree, error) {
 			return known{map[string][]byte{"cm": []byte(map[string]string{"one": one, "other": other}[commit])}}, nil
 		},
 	}
@@ -403,7 +403,7 @@ func became(r *source.Result) any {
 }
 
 // summary are sums with the texts of their errors.
-func summary(sums []parent.Sums, err error) (any, error) {
+func summary(sums []appsetplugin.Sums, err error) (any, error) {
 	var out []string
 	for _, s := range sums {
 		out = append(out, fmt.Sprint(s.Sum, s.Err))

@@ -11,8 +11,8 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/argosy-cd/argosy/internal/appsetplugin"
 	"github.com/argosy-cd/argosy/internal/archive"
-	"github.com/argosy-cd/argosy/internal/parent"
 	"github.com/argosy-cd/argosy/internal/worker"
 )
 
@@ -77,7 +77,7 @@ type part struct {
 }
 
 // readArchive answers with a part of an archive.
-func readArchive(a parent.Archive, m worker.Message) (worker.Message, error) {
+func readArchive(a appsetplugin.Archive, m worker.Message) (worker.Message, error) {
 	var p part
 	if err := m.Decode(&p); err != nil || p.Offset < 0 || p.Offset > a.Size {
 		return worker.Message{}, errAnswer

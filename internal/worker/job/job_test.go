@@ -19,10 +19,10 @@ import (
 
 	"github.com/argosy-cd/argosy/internal/appset"
 	"github.com/argosy-cd/argosy/internal/appset/generator"
+	"github.com/argosy-cd/argosy/internal/appsetplugin"
 	"github.com/argosy-cd/argosy/internal/archive"
 	"github.com/argosy-cd/argosy/internal/argo"
 	"github.com/argosy-cd/argosy/internal/cmp/client"
-	"github.com/argosy-cd/argosy/internal/parent"
 	"github.com/argosy-cd/argosy/internal/source"
 	"github.com/argosy-cd/argosy/internal/tree"
 	"github.com/argosy-cd/argosy/internal/worker"
@@ -100,8 +100,8 @@ func setOf(generators string) map[string]string {
 }
 
 // evaluation is of the directory app of a packed repository.
-func evaluation(packed []byte, engine appset.Engine) parent.Evaluation {
-	return parent.Evaluation{
+func evaluation(packed []byte, engine appset.Engine) appsetplugin.Evaluation {
+	return appsetplugin.Evaluation{
 		Call: argo.Call{App: "web", Project: "default"}, Dir: "app", Namespace: "argocd",
 		Expansion: appset.Expansion{Engine: engine, Namespace: "argocd", Keep: true, Deployed: true}, Doing: func(string) {},
 		Repository: func(ctx context.Context) (*tree.View, error) {
@@ -110,12 +110,12 @@ func evaluation(packed []byte, engine appset.Engine) parent.Evaluation {
 			}, archive.RepositoryLimits)
 			return v, received(err)
 		},
-		Archive: func(context.Context) (parent.Archive, error) { return archiveOf(packed), nil },
+		Archive: func(context.Context) (appsetplugin.Archive, error) { return archiveOf(packed), nil },
 	}
 }
 
-func archiveOf(packed []byte) parent.Archive {
-	return parent.Archive{ReaderAt: bytes.NewReader(packed), Size: int64(len(packed))}
+func archiveOf(packed []byte) appsetplugin.Archive {
+	return appsetplugin.Archive{ReaderAt: bytes.NewReader(packed), Size: int64(len(packed))}
 }
 
 // TestExpand: a worker answers as this process does, errors and warnings included.
@@ -154,7 +154,7 @@ func TestExpand(t *testing.T) {
 				packed = []byte("not an archive")
 			}
 			e := evaluation(packed, tt.engine)
-			want, wantErr := parent.Here{}.Expand(t.Context(), e)
+			want, wantErr := appsetplugin.Here{}.Expand(t.Context(), e)
 			got, err := w.Expand(t.Context(), e)
 			if diff := cmp.Diff(fmt.Sprint(wantErr), fmt.Sprint(err)); diff != "" || tt.target != nil && !errors.Is(err, tt.target) {
 				t.Error(diff, err)
@@ -171,25 +171,25 @@ func TestExpand(t *testing.T) {
 
 // TestCompare: a worker finds the same contents, and the errors of its host come back as they are.
 func TestCompare(t *testing.T) {
-	content := func(commit string) parent.Content {
+	content := func(commit string) appsetplugin.Content {
 		dir := "apps/web"
 		if commit == "broken" {
 			dir = "nothing"
 		}
-		return parent.Content{
+		return appsetplugin.Content{
 			URL: "https://git.example.com/x", Key: argo.RepositoryKey("https://git.example.com/x"), Commit: commit,
 			Application: source.Application{Name: "a", Namespace: "n", Project: "default"},
 			Sources:     []map[string]any{{"repoURL": "https://git.example.com/x", "path": dir, "targetRevision": commit}},
 		}
 	}
-	c := parent.Comparison{
-		Pairs: [][2]parent.Content{
+	c := appsetplugin.Comparison{
+		Pairs: [][2]appsetplugin.Content{
 			{content("same1"), content("same2")},
 			{content("same1"), content("other")},
 			{content("same1"), content("secret")},
 			{content("broken"), content("same1")},
 		},
-		Open: func(_ context.Context, _, commit string) (parent.Tree, error) {
+		Open: func(_ context.Context, _, commit string) (appsetplugin.Tree, error) {
 			text := "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: x}\n"
 			switch commit {
 			case "secret":
@@ -200,7 +200,7 @@ func TestCompare(t *testing.T) {
 			return known{map[string][]byte{"cm": []byte(text)}}, nil
 		},
 	}
-	want, err := parent.Here{}.Compare(t.Context(), c)
+	want, err := appsetplugin.Here{}.Compare(t.Context(), c)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -236,7 +236,7 @@ func TestLies(t *testing.T) {
 		_, err := decodeCompared(worker.Message{Head: []byte(head)}, 1, nil)
 		return err
 	}
-	comparison := &compareHost{most: 2, views: map[int]*tree.View{}, open: func(_ context.Context, _, commit string) (parent.Tree, error) {
+	comparison := &compareHost{most: 2, views: map[int]*tree.View{}, open: func(_ context.Context, _, commit string) (appsetplugin.Tree, error) {
 		if commit == "secret" {
 			return nil, errPolicy
 		}

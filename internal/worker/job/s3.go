@@ -5,11 +5,11 @@ import (
 	"io/fs"
 	"path"
 
+	"github.com/argosy-cd/argosy/internal/appsetplugin"
 	"github.com/argosy-cd/argosy/internal/archive"
 	"github.com/argosy-cd/argosy/internal/argo"
 	"github.com/argosy-cd/argosy/internal/bucket"
 	"github.com/argosy-cd/argosy/internal/manifest"
-	"github.com/argosy-cd/argosy/internal/parent"
 	"github.com/argosy-cd/argosy/internal/s3source"
 	"github.com/argosy-cd/argosy/internal/s3source/triggerfile"
 	"github.com/argosy-cd/argosy/internal/tree"
@@ -21,7 +21,7 @@ type S3 struct {
 	Call argo.Call
 	// Dir is its directory in the repository.
 	Dir     string
-	Archive parent.Archive
+	Archive appsetplugin.Archive
 	Doing   func(string)
 
 	file string // of the trigger, for messages

@@ -1,4 +1,4 @@
-package parent_test
+package appsetplugin_test
 
 import (
 	"context"
@@ -16,10 +16,10 @@ import (
 
 	"github.com/argosy-cd/argosy/internal/appset"
 	"github.com/argosy-cd/argosy/internal/appset/generator"
+	"github.com/argosy-cd/argosy/internal/appsetplugin"
 	"github.com/argosy-cd/argosy/internal/argo"
 	"github.com/argosy-cd/argosy/internal/gitsource"
 	"github.com/argosy-cd/argosy/internal/manifest"
-	"github.com/argosy-cd/argosy/internal/parent"
 	"github.com/argosy-cd/argosy/internal/tree"
 )
 
@@ -90,8 +90,8 @@ func (r *repos) Tree(ctx context.Context, url, revision string) (generator.Tree,
 	return r.source.Tree(ctx, url, revision)
 }
 
-func (r *repos) commits(parent.For) parent.Commits {
-	return func(ctx context.Context, url, commit string) (parent.Tree, error) {
+func (r *repos) commits(appsetplugin.For) appsetplugin.Commits {
+	return func(ctx context.Context, url, commit string) (appsetplugin.Tree, error) {
 		r.opened = append(r.opened, commit)
 		if r.gone[commit] {
 			return nil, errors.New("there is no such commit")
@@ -105,7 +105,7 @@ func (r *repos) commits(parent.For) parent.Commits {
 }
 
 // pinned asks for an application in the repository "x" and returns the revisions of its Applications' sources, and warnings.
-func (r *repos) pinned(c parent.Config, docs string, env map[string]string) (map[string]string, []string, error) {
+func (r *repos) pinned(c appsetplugin.Config, docs string, env map[string]string) (map[string]string, []string, error) {
 	r.Helper()
 	all := map[string]string{
 		"ARGOCD_APP_NAME": "root", "ARGOCD_APP_NAMESPACE": "argocd", "ARGOCD_APP_PROJECT_NAME": "default",
@@ -113,16 +113,16 @@ func (r *repos) pinned(c parent.Config, docs string, env map[string]string) (map
 		"ARGOCD_APP_SOURCE_TARGET_REVISION": "main", "PARAM_PIN": "true",
 	}
 	maps.Copy(all, env)
-	call, err := argo.NewCall(func(name string) string { return all[name] }, parent.Parameters())
+	call, err := argo.NewCall(func(name string) string { return all[name] }, appsetplugin.Parameters())
 	if err != nil {
 		r.Fatal(err)
 	}
 	c.Namespace, c.Admins = "argocd", []string{"default"}
 	if c.Engine == nil {
-		c.Engine = func(f parent.For) appset.Engine { return appset.Embedded{Git: at{r, f}} }
+		c.Engine = func(f appsetplugin.For) appset.Engine { return appset.Embedded{Git: at{r, f}} }
 	}
 	files := []tree.File{{Name: "apps/all.yaml", Data: []byte(docs)}}
-	a, err := c.Generate(r.Context(), parent.Request{Call: call, Dir: "apps", Repository: func(context.Context) (*tree.View, error) {
+	a, err := c.Generate(r.Context(), appsetplugin.Request{Call: call, Dir: "apps", Repository: func(context.Context) (*tree.View, error) {
 		return tree.Of(files), nil
 	}})
 	got := map[string]string{}
@@ -146,7 +146,7 @@ func (r *repos) pinned(c parent.Config, docs string, env map[string]string) (map
 // at opens what the request says, as the sidecar does.
 type at struct {
 	*repos
-	parent.For
+	appsetplugin.For
 }
 
 func (a at) Tree(ctx context.Context, url, revision string) (generator.Tree, error) {
@@ -197,7 +197,7 @@ func TestPin(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got, warnings, err := r.pinned(parent.Config{}, application("a", c.spec), map[string]string{"ARGOCD_APP_REVISION": commit})
+			got, warnings, err := r.pinned(appsetplugin.Config{}, application("a", c.spec), map[string]string{"ARGOCD_APP_REVISION": commit})
 			if err != nil || len(warnings) > 0 || got["a"] != c.want {
 				t.Errorf("%q, %q, %v\nwant %q", got["a"], warnings, err, c.want)
 			}
@@ -301,7 +301,7 @@ func TestPin(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got, warnings, err := r.pinned(parent.Config{}, c.docs, c.env)
+			got, warnings, err := r.pinned(appsetplugin.Config{}, c.docs, c.env)
 			if err != nil || c.err != "" {
 				if c.err == "" || err == nil || !strings.Contains(err.Error(), c.err) {
 					t.Errorf("%v", err)
@@ -381,7 +381,7 @@ func TestPinMoves(t *testing.T) {
 	r := newRepos(t)
 	docs := strings.Replace(gitSet("s", "y", "y"), "]}}]",
 		"]}}, {git: {repoURL: https://git.example.com/y.git, revision: refs/heads/main, directories: [{path: '*'}]}, selector: {matchLabels: {no: such}}}]", 1)
-	_, _, err := r.pinned(parent.Config{Engine: func(parent.For) appset.Engine { return appset.Embedded{Git: &movingRepos{}} }}, docs, nil)
+	_, _, err := r.pinned(appsetplugin.Config{Engine: func(appsetplugin.For) appset.Engine { return appset.Embedded{Git: &movingRepos{}} }}, docs, nil)
 	if err == nil || !strings.Contains(err.Error(),
 		`Application "s-a": revision "refs/heads/main" of its repository was commit 000000000000 and then 000000000000`) {
 		t.Error(err)
@@ -471,7 +471,7 @@ func TestPinChanged(t *testing.T) {
 				specs[child] = manifest.Map(d.Object, "spec")
 			}
 			commit := r.commit("x", c.change)
-			config := parent.Config{Live: live{children: names, specs: specs}, Commits: r.commits, Compared: &parent.Compared{}}
+			config := appsetplugin.Config{Live: live{children: names, specs: specs}, Commits: r.commits, Compared: &appsetplugin.Compared{}}
 			ask := func() {
 				t.Helper()
 				got, warnings, err := r.pinned(config, docs+never, map[string]string{"ARGOCD_APP_REVISION": commit, "PARAM_PIN": "changed"})
@@ -503,9 +503,9 @@ func TestPinChanged(t *testing.T) {
 			}
 			// The old commit is not opened again for what is known, even when it is gone.
 			r.opened, r.gone[old] = nil, true
-			config.Commits = func(f parent.For) parent.Commits {
+			config.Commits = func(f appsetplugin.For) appsetplugin.Commits {
 				open := r.commits(f)
-				return func(ctx context.Context, url, commit string) (parent.Tree, error) {
+				return func(ctx context.Context, url, commit string) (appsetplugin.Tree, error) {
 					if commit == old {
 						t.Error("the old commit was opened again")
 					}
@@ -535,7 +535,7 @@ func TestPinChangedBelieves(t *testing.T) {
 	project["project"] = "other"
 	for name, c := range map[string]struct {
 		spec    map[string]any
-		config  func(*parent.Config)
+		config  func(*appsetplugin.Config)
 		want    string
 		warning string
 	}{
@@ -550,22 +550,22 @@ func TestPinChangedBelieves(t *testing.T) {
 		},
 		"of another project": {spec: project, want: commit},
 		"at two commits":     {spec: several, want: commit},
-		"no cluster": {spec: spec("x", old), config: func(c *parent.Config) {
+		"no cluster": {spec: spec("x", old), config: func(c *appsetplugin.Config) {
 			c.Live = nil
 		}, want: commit, warning: "pin: there is no access to a cluster"},
-		"in another cluster": {spec: spec("x", old), config: func(c *parent.Config) {
+		"in another cluster": {spec: spec("x", old), config: func(c *appsetplugin.Config) {
 			c.Live = live{children: []string{"a"}, remote: true}
 		}, want: commit, warning: "pin: the Applications are in another cluster"},
-		"too large": {spec: spec("x", old), config: func(c *parent.Config) {
+		"too large": {spec: spec("x", old), config: func(c *appsetplugin.Config) {
 			c.Live = live{children: []string{"a"}, specs: map[string]map[string]any{"a": spec("x", old)}, large: map[string]bool{"a": true}}
 		}, want: commit, warning: "pin: Application argocd/a is too large to be read, so the commits that it has now are not known; Applications that get the new one for that: 1"},
-		"a new parent": {spec: spec("x", old), config: func(c *parent.Config) { c.Live = live{} }, want: commit, warning: "is not there"},
-		"no commits": {spec: spec("x", old), config: func(c *parent.Config) {
+		"a new parent": {spec: spec("x", old), config: func(c *appsetplugin.Config) { c.Live = live{} }, want: commit, warning: "is not there"},
+		"no commits": {spec: spec("x", old), config: func(c *appsetplugin.Config) {
 			c.Commits = nil
 		}, want: commit, warning: "pin: commits cannot be compared here"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			config := parent.Config{Live: live{children: []string{"a"}, specs: map[string]map[string]any{"a": c.spec}}, Commits: r.commits}
+			config := appsetplugin.Config{Live: live{children: []string{"a"}, specs: map[string]map[string]any{"a": c.spec}}, Commits: r.commits}
 			if c.config != nil {
 				c.config(&config)
 			}
@@ -586,7 +586,7 @@ func TestPinChangedBelieves(t *testing.T) {
 		l.specs[name] = spec("x", r.commit("x", nil))
 	}
 	last := r.commit("x", nil)
-	got, warnings, err := r.pinned(parent.Config{Live: l, Commits: r.commits}, docs.String(),
+	got, warnings, err := r.pinned(appsetplugin.Config{Live: l, Commits: r.commits}, docs.String(),
 		map[string]string{"ARGOCD_APP_REVISION": last, "PARAM_PIN": "changed"})
 	moved := 0
 	for _, revision := range got {

@@ -1,4 +1,4 @@
-package parent_test
+package appsetplugin_test
 
 import (
 	"context"
@@ -11,9 +11,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/argosy-cd/argosy/internal/appset"
+	"github.com/argosy-cd/argosy/internal/appsetplugin"
 	"github.com/argosy-cd/argosy/internal/argo"
 	"github.com/argosy-cd/argosy/internal/manifest"
-	"github.com/argosy-cd/argosy/internal/parent"
 	"github.com/argosy-cd/argosy/internal/tree"
 )
 
@@ -57,14 +57,14 @@ func (l live) Specs(_ context.Context, refs []argo.Ref) (out map[argo.Ref]map[st
 	return out, large, nil
 }
 
-func (l live) Children(_ context.Context, p argo.Ref) (*parent.Children, error) {
+func (l live) Children(_ context.Context, p argo.Ref) (*appsetplugin.Children, error) {
 	if p != (argo.Ref{Namespace: "argocd", Name: "root"}) {
 		return nil, fmt.Errorf("asked for the children of %s", p)
 	}
 	if l.children == nil {
 		return nil, l.err
 	}
-	out := &parent.Children{Remote: l.remote, Sources: l.sources, PrunedAt: l.prunedAt}
+	out := &appsetplugin.Children{Remote: l.remote, Sources: l.sources, PrunedAt: l.prunedAt}
 	for _, name := range l.pruned {
 		out.Pruned = append(out.Pruned, argo.Ref{Namespace: "argocd", Name: name})
 	}
@@ -85,18 +85,18 @@ func (l live) Existing(_ context.Context, refs []argo.Ref) (map[argo.Ref]bool, e
 }
 
 // ask asks for an application with a repository and parameters.
-func ask(t *testing.T, c parent.Config, files, env map[string]string) ([]string, error) {
+func ask(t *testing.T, c appsetplugin.Config, files, env map[string]string) ([]string, error) {
 	t.Helper()
 	c.Namespace = "argocd"
 	if c.Admins == nil {
 		c.Admins = []string{"default"}
 	}
-	c.Engine = func(f parent.For) appset.Engine { return appset.Embedded{AllowEmpty: f.AllowEmpty} }
+	c.Engine = func(f appsetplugin.For) appset.Engine { return appset.Embedded{AllowEmpty: f.AllowEmpty} }
 	all := map[string]string{"ARGOCD_APP_NAME": "root", "ARGOCD_APP_NAMESPACE": "argocd", "ARGOCD_APP_PROJECT_NAME": "default"}
 	for k, v := range env {
 		all[k] = v
 	}
-	call, err := argo.NewCall(func(name string) string { return all[name] }, parent.Parameters())
+	call, err := argo.NewCall(func(name string) string { return all[name] }, appsetplugin.Parameters())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -108,7 +108,7 @@ func ask(t *testing.T, c parent.Config, files, env map[string]string) ([]string,
 	for name, content := range files {
 		list = append(list, tree.File{Name: name, Data: []byte(content)})
 	}
-	a, err := c.Generate(t.Context(), parent.Request{Call: call, Dir: dir, Repository: func(context.Context) (*tree.View, error) {
+	a, err := c.Generate(t.Context(), appsetplugin.Request{Call: call, Dir: dir, Repository: func(context.Context) (*tree.View, error) {
 		return tree.Of(list), nil
 	}})
 	if err != nil && a.Objects != nil {
@@ -272,7 +272,7 @@ func TestGenerate(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got, err := ask(t, parent.Config{}, c.files, c.env)
+			got, err := ask(t, appsetplugin.Config{}, c.files, c.env)
 			if err != nil || c.err != "" {
 				if err == nil || c.err == "" || !strings.Contains(err.Error(), c.err) {
 					t.Fatalf("%v\nwant %s", err, c.err)
@@ -284,7 +284,7 @@ func TestGenerate(t *testing.T) {
 			}
 		})
 	}
-	if got, err := ask(t, parent.Config{}, nil, map[string]string{
+	if got, err := ask(t, appsetplugin.Config{}, nil, map[string]string{
 		"PARAM_SPEC":        strings.Replace(spec, "{name: a}, {name: b}", "", 1),
 		"PARAM_ALLOW_EMPTY": "true",
 	}); err != nil || len(got) != 0 {
@@ -340,7 +340,7 @@ func TestGuard(t *testing.T) {
 			if c.limit != "" {
 				env["PARAM_MAX_DELETE"] = c.limit
 			}
-			_, err := ask(t, parent.Config{Live: c.live}, nil, env)
+			_, err := ask(t, appsetplugin.Config{Live: c.live}, nil, env)
 			if (err == nil) != (c.err == "") || err != nil && !strings.Contains(err.Error(), c.err) {
 				t.Errorf("%v\nwant %s", err, c.err)
 			}
@@ -360,14 +360,14 @@ func elements(names string) string {
 // TestGuardWindow: deletions within an hour count together, whether this process has seen them or not.
 func TestGuardWindow(t *testing.T) {
 	now := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
-	removals := &parent.Removals{}
+	removals := &appsetplugin.Removals{}
 	answer := func(l live, names, limit string) error {
 		t.Helper()
 		env := map[string]string{"PARAM_SPEC": elements(names)}
 		if limit != "" {
 			env["PARAM_MAX_DELETE"] = limit
 		}
-		_, err := ask(t, parent.Config{Live: l, Removals: removals, Now: func() time.Time { return now }}, nil, env)
+		_, err := ask(t, appsetplugin.Config{Live: l, Removals: removals, Now: func() time.Time { return now }}, nil, env)
 		return err
 	}
 	wants := func(err error, want string) {
@@ -392,7 +392,7 @@ func TestGuardWindow(t *testing.T) {
 	wants(answer(there("a b c d"), "a b", ""), "")
 
 	// Another process has seen nothing: the last sync of the parent counts.
-	removals = &parent.Removals{}
+	removals = &appsetplugin.Removals{}
 	l := live{children: strings.Fields("a b c d e f g h"), pruned: strings.Fields("i j k l m n o p"), prunedAt: now.Add(-59 * time.Minute)}
 	wants(answer(l, "a b c d", ""), "with those of the last hour 12 of 16")
 	l.prunedAt = now.Add(-time.Hour)
@@ -414,7 +414,7 @@ func TestGuardKeeps(t *testing.T) {
 	} {
 		text := strings.Replace(elements("a b c d"), "{name: '{{name}}'}",
 			"{name: '{{name}}', annotations: {argocd.argoproj.io/hook: "+hook+"}}", 1)
-		_, err := ask(t, parent.Config{Live: live{children: strings.Fields("a b c d")}}, nil, map[string]string{"PARAM_SPEC": text})
+		_, err := ask(t, appsetplugin.Config{Live: live{children: strings.Fields("a b c d")}}, nil, map[string]string{"PARAM_SPEC": text})
 		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v\nwant %s", hook, err, want)
 		}

@@ -1,10 +1,10 @@
-// Package parent is the appset plugin: what it answers for an application that deploys Applications.
+// Package appsetplugin is the appset plugin: what it answers for an application that deploys Applications.
 //
 // The application's parameter "spec" has ApplicationSets, or its directory has: a folder of plain manifests, a Kustomization
 // or a chart. Sets are replaced by their Applications, in their place and in their wave; everything else stays. The answer is
 // all or nothing, and refused if the policy does not allow one of its Applications, or if it would delete more of the
 // Applications that the parent has now than it may.
-package parent
+package appsetplugin
 
 import (
 	"context"

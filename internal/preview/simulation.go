@@ -1,0 +1,127 @@
+package preview
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/argosy-cd/argosy/internal/plan"
+	"github.com/argosy-cd/argosy/internal/problem"
+	"github.com/argosy-cd/argosy/internal/report"
+	"github.com/argosy-cd/argosy/internal/simulate"
+	"github.com/argosy-cd/argosy/internal/words"
+)
+
+// Simulation is the boot of the plan.
+type Simulation struct {
+	Preview
+	Times  simulate.Times
+	Faults []simulate.Fault // patterns of names included
+}
+
+// loaded are the model for a plan, and its faults.
+func (v Simulation) loaded(p *plan.Plan) (model simulate.Model, faults []simulate.Fault, err error) {
+	if faults, err = simulate.Match(p, v.Faults); err != nil {
+		return model, nil, err
+	}
+	model, err = v.Times.Load(p)
+	return model, faults, err
+}
+
+// Boot prints the boot.
+func (v Simulation) Boot(ctx context.Context) error {
+	_, p, err := v.plan(ctx)
+	if err != nil {
+		return err
+	}
+	model, faults, err := v.loaded(p)
+	if err != nil {
+		return err
+	}
+	boot, err := simulate.Simulate(p, model, faults...)
+	if err != nil {
+		return problem.Usage(err)
+	}
+	return v.print(p, boot)
+}
+
+func (v Simulation) print(p *plan.Plan, boot *simulate.Boot) error {
+	err := report.Boot(v.Out, v.Format, p, boot)
+	if err == nil && !boot.Done() {
+		err = problem.ErrFound
+	}
+	if err == nil {
+		err = Judge(v.Err, v.Verdict, p)
+	}
+	return err
+}
+
+// Blast prints what each Application blocks if it never becomes healthy.
+func (v Simulation) Blast(ctx context.Context) error {
+	_, p, err := v.plan(ctx)
+	if err != nil {
+		return err
+	}
+	model, err := v.Times.Load(p)
+	if err != nil {
+		return err
+	}
+	radii, err := simulate.Blast(p, model)
+	if err != nil {
+		return err
+	}
+	if err := report.Blast(v.Out, v.Format, radii); err != nil {
+		return err
+	}
+	return Judge(v.Err, v.Verdict, p)
+}
+
+// Update prints what the work tree does to a cluster that has booted from a revision.
+func (v Simulation) Update(ctx context.Context, revision string) error {
+	before, after, err := v.Planner.Both(ctx, revision, v.Roots)
+	switch {
+	case err != nil:
+		return err
+	case before.Root == nil:
+		return fmt.Errorf("there is no such root at %s, so there is no cluster to update; name no ROOT if it had another name then",
+			words.Printable(revision))
+	case after.Root == nil:
+		return fmt.Errorf("there is no root now, only at %s", words.Printable(revision))
+	}
+	model, faults, err := v.loaded(after)
+	if err != nil {
+		return err
+	}
+	boot, err := simulate.Update(before, after, model, faults...)
+	if err != nil {
+		return problem.Usage(err)
+	}
+	for _, f := range faults {
+		if r := boot.Find(f.App); !r.Touched && r.Created < 0 {
+			fmt.Fprintf(v.Err, "note: the update does not change %s, so it cannot go wrong\n", words.Printable(f.App))
+		}
+	}
+	if names := notCompared(before, after); len(names) > 0 {
+		fmt.Fprintf(v.Err, "note: parts of %s are not known, so the update may change more of them than is shown: %s\n",
+			words.Count(len(names), "Application"), words.Harmless(words.Some(names)))
+	}
+	err = v.print(after, boot)
+	// A cluster that runs a broken revision is not healthy.
+	for i, g := range v.Verdict.Gaps(before) {
+		if i < 5 {
+			fmt.Fprintf(v.Err, "at %s, %s; it is taken for healthy\n", words.Printable(revision), report.GapText(g))
+		}
+		if err == nil {
+			err = problem.ErrFound
+		}
+	}
+	return err
+}
+
+// notCompared are the Applications of which parts are not known on a side.
+func notCompared(before, after *plan.Plan) []string {
+	var names []string
+	for _, ref := range plan.Diff(before, after).NotCompared {
+		names = append(names, ref.Name)
+	}
+	return names
+}
