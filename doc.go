@@ -22,7 +22,8 @@
 //	internal/argo/versions     data     what differs between versions of Argo CD
 //	internal/argo/order        data     the order of a sync: hooks, phases, waves, and what is moved
 //	internal/appset            logic    ApplicationSet to Applications: render, patch, guard
-//	internal/appset/generator  logic    list, clusters, git, matrix and merge to parameter sets
+//	internal/appset/generator  logic    generators to parameter sets
+//	internal/appset/answers    logic    recorded answers of APIs to generators: files, replay
 //	internal/appset/template   logic    both template modes of ApplicationSets, and the templates of charts, with limits
 //	internal/appset/appsettest test     the cases that compare us with Argo CD
 //	internal/source            logic    the source of an Application, by Argo CD's rules, to documents and a verdict
