@@ -279,11 +279,11 @@ func (r *Remote) client(ctx context.Context, host string, c *Credential) (*http.
 		proxy := (&httpproxy.Config{HTTPProxy: c.proxy, HTTPSProxy: c.proxy, NoProxy: c.noProxy}).ProxyFunc()
 		t.Proxy = func(r *http.Request) (*url.URL, error) { return proxy(r.URL) }
 	}
-	return &http.Client{Transport: limitedTransport{t}, CheckRedirect: stay}, nil
+	return &http.Client{Transport: limitedTransport{t}, CheckRedirect: SameServer}, nil
 }
 
-// stay refuses redirects to another server: the policy was not asked about it, and the credential, the certificates and the proxy are not for it.
-func stay(req *http.Request, via []*http.Request) error {
+// SameServer refuses redirects to another server: the policy was not asked about it, and the credential, the certificates and the proxy are not for it.
+func SameServer(req *http.Request, via []*http.Request) error {
 	first := via[0].URL
 	same := req.URL.Scheme == first.Scheme && portOf(req.URL) == portOf(first) || first.Scheme == "http" && req.URL.Scheme == "https" && portOf(first) == "80" && portOf(req.URL) == "443"
 	if !same || !strings.EqualFold(req.URL.Hostname(), first.Hostname()) {

@@ -175,3 +175,12 @@ func (r *run) addPlain(params Params, values map[string]string) {
 		}
 	}
 }
+
+// MatchLabels reports whether a label selector matches. A nil selector matches everything.
+func MatchLabels(selector map[string]any, labels map[string]string) (bool, error) {
+	s, err := newSelector("labelSelector", selectorOrNil(selector), labelValue)
+	if err != nil || selector == nil {
+		return err == nil, err
+	}
+	return s.matches(labels), nil
+}

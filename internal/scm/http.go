@@ -1,0 +1,410 @@
+package scm
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/argosy-cd/argosy/internal/appset/generator"
+	"github.com/argosy-cd/argosy/internal/fetch"
+	"github.com/argosy-cd/argosy/internal/gitsource"
+	"github.com/argosy-cd/argosy/internal/words"
+)
+
+// LimitError says that a host allows no more requests for some time.
+type LimitError struct {
+	Host  string
+	Until time.Time
+	Said  string // its status
+}
+
+func (e *LimitError) Error() string {
+	return fmt.Sprintf("%s allows no more requests until %s (%s)", e.Host, e.Until.UTC().Format(time.RFC3339), e.Said)
+}
+
+// statusError is an answer that is not a success.
+type statusError struct {
+	host, what, status, message string
+	code                        int
+	body                        []byte
+}
+
+func (e *statusError) Error() string {
+	text := fmt.Sprintf("%s answered %s to %s", e.host, e.status, e.what)
+	if e.message != "" {
+		text += ": " + e.message
+	}
+	return text
+}
+
+// isStatus reports whether an error is an answer with a status.
+func isStatus(err error, code int) bool {
+	var s *statusError
+	return errors.As(err, &s) && s.code == code
+}
+
+// host is an API at an address, with a credential.
+type host struct {
+	client *Client
+	http   *http.Client
+	base   *url.URL // its path ends with a slash
+	// header is sent with each request; secrets are taken out of errors.
+	header  http.Header
+	secrets []string
+	// identity stands for secrets that change, such as the tokens of a GitHub App.
+	identity string
+	// left are the bytes that answers may still have.
+	left atomic.Int64
+}
+
+// connection is how a host is reached.
+type connection struct {
+	base     string
+	insecure bool
+	ca       []byte
+	timeout  time.Duration // of a request; zero is requestTimeout
+}
+
+func (c *Client) host(conn connection) (*host, error) {
+	u, err := url.Parse(conn.base)
+	if err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" {
+		return nil, fmt.Errorf("%q is not the URL of an API", words.Printable(gitsource.Redact(conn.base)))
+	}
+	if u.User != nil || u.RawQuery != "" || u.Fragment != "" {
+		return nil, fmt.Errorf("the URL of the API at %s must not have a user, a query or a fragment", u.Host)
+	}
+	if !strings.HasSuffix(u.Path, "/") {
+		u.Path += "/"
+	}
+	t, err := c.transport(conn)
+	if err != nil {
+		return nil, err
+	}
+	h := &host{client: c, base: u, header: http.Header{"User-Agent": {"argosy"}, "Accept": {"application/json"}}}
+	h.http = &http.Client{Transport: t, CheckRedirect: gitsource.SameServer, Timeout: cmp.Or(conn.timeout, requestTimeout)}
+	h.left.Store(maxBytes)
+	return h, nil
+}
+
+// maxTransports bounds the ways in which certificates are checked.
+const maxTransports = 100
+
+func (c *Client) transport(conn connection) (*http.Transport, error) {
+	key := digest(strconv.FormatBool(conn.insecure), string(conn.ca))
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if t := c.transports[key]; t != nil {
+		return t, nil
+	}
+	t := &http.Transport{
+		Proxy: gitsource.Proxy(c.Env), DialContext: (&net.Dialer{Timeout: 10 * time.Second, Control: fetch.NotLinkLocal}).DialContext,
+		TLSClientConfig:     &tls.Config{MinVersion: tls.VersionTLS12, InsecureSkipVerify: conn.insecure}, //nolint:gosec // the set says so
+		TLSHandshakeTimeout: 10 * time.Second, IdleConnTimeout: 30 * time.Second, MaxIdleConnsPerHost: atOnce, MaxConnsPerHost: 2 * atOnce, ForceAttemptHTTP2: true,
+		MaxResponseHeaderBytes: 1 << 20,
+	}
+	if len(conn.ca) > 0 {
+		roots, err := x509.SystemCertPool()
+		if err != nil {
+			roots = x509.NewCertPool()
+		}
+		if !roots.AppendCertsFromPEM(conn.ca) {
+			return nil, errors.New("the certificates of caRef cannot be read")
+		}
+		t.TLSClientConfig.RootCAs = roots
+	}
+	if c.transports == nil || len(c.transports) >= maxTransports {
+		c.transports = map[string]*http.Transport{}
+	}
+	c.transports[key] = t
+	return t, nil
+}
+
+// authorize sends a header with a secret in it.
+func (h *host) authorize(name, prefix, secret string) {
+	if secret == "" {
+		return
+	}
+	h.header.Set(name, prefix+secret)
+	h.secrets = append(h.secrets, secret)
+}
+
+func (h *host) basic(user, password string) {
+	h.authorize("Authorization", "Basic ", base64.StdEncoding.EncodeToString([]byte(user+":"+password)))
+	if password != "" {
+		h.secrets = append(h.secrets, password)
+	}
+}
+
+// credential identifies what the host is asked with, and tells nothing about it.
+func (h *host) credential() string {
+	if h.identity != "" {
+		return digest(h.base.String(), "as", h.identity)
+	}
+	return digest(append([]string{h.base.String()}, h.secrets...)...)
+}
+
+func (h *host) key(q generator.Question) string { return questionKey(h.credential(), q) }
+
+// clean takes the secrets out of an error, in case a host repeats them.
+func (h *host) clean(err error) error {
+	text := err.Error()
+	for _, s := range h.secrets {
+		if strings.Contains(text, s) {
+			return errors.New(h.base.Host + ": its answer is an error that has a secret in it, and is not shown")
+		}
+	}
+	return err
+}
+
+// waiting returns an error while the host has said that it must not be asked.
+func (h *host) waiting() error {
+	h.client.mu.Lock()
+	defer h.client.mu.Unlock()
+	key := h.credential()
+	until, ok := h.client.waits[key]
+	if ok && h.client.Now().Before(until) {
+		return &LimitError{h.base.Host, until, "it said so before"}
+	}
+	delete(h.client.waits, key)
+	return nil
+}
+
+func (h *host) wait(until time.Time) {
+	h.client.mu.Lock()
+	defer h.client.mu.Unlock()
+	if h.client.waits == nil || len(h.client.waits) > maxEntries {
+		h.client.waits = map[string]time.Time{}
+	}
+	h.client.waits[h.credential()] = until
+}
+
+// at is the address of a path below the API's own. The path is escaped already.
+func (h *host) at(path string, query url.Values) (*url.URL, error) {
+	u, err := h.base.Parse(strings.TrimPrefix(path, "/"))
+	if err != nil {
+		return nil, fmt.Errorf("%s: %q is not a path", h.base.Host, path)
+	}
+	u.RawQuery = query.Encode()
+	// A name with dots could lead out of the API, to something that nobody has allowed.
+	if u.Host != h.base.Host || !strings.HasPrefix(u.Path, h.base.Path) {
+		return nil, fmt.Errorf("%s: %q leads out of the API", h.base.Host, path)
+	}
+	return u, nil
+}
+
+// get reads a JSON document. With a nil out the answer's body is not kept.
+func (h *host) get(ctx context.Context, path string, query url.Values, out any) (http.Header, error) {
+	u, err := h.at(path, query)
+	if err != nil {
+		return nil, err
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, u.String(), http.NoBody)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %q is not a path", h.base.Host, path)
+	}
+	key := digest(h.credential(), u.String())
+	h.client.mu.Lock()
+	have := h.client.store.get(key)
+	h.client.mu.Unlock()
+	if have != nil {
+		req.Header.Set("If-None-Match", have.etag)
+	}
+	header, body, err := h.send(req, have != nil)
+	if err != nil {
+		return nil, err
+	}
+	if body == nil && have != nil { // not modified
+		header, body = have.header, have.body
+	} else if etag := header.Get("ETag"); etag != "" {
+		kept := body
+		if out == nil {
+			kept = []byte{}
+		}
+		h.client.mu.Lock()
+		h.client.store.put(&entry{key: key, body: kept, etag: etag, header: paging(header), at: h.client.Now()})
+		h.client.mu.Unlock()
+	}
+	return header, h.decode(u.Path, body, out)
+}
+
+// paging are the headers that say where an answer goes on.
+func paging(header http.Header) http.Header {
+	out := http.Header{}
+	for _, name := range []string{"Link", "X-Page", "X-Next-Page", "X-Total-Pages", "X-Total-Count"} {
+		if v := header.Get(name); v != "" {
+			out.Set(name, v)
+		}
+	}
+	return out
+}
+
+// decode reads JSON. An empty body is an error unless nothing is wanted.
+func (h *host) decode(what string, body []byte, out any) error {
+	if out == nil {
+		return nil
+	}
+	if err := json.Unmarshal(body, out); err != nil {
+		if len(bytes.TrimSpace(body)) == 0 {
+			return fmt.Errorf("%s: the answer about %s is empty: %w", h.base.Host, what, io.EOF)
+		}
+		return fmt.Errorf("%s: the answer about %s is not what the API documents: %s", h.base.Host, what, strings.TrimPrefix(err.Error(), "json: "))
+	}
+	return nil
+}
+
+// send sends a request and returns the body of a success. A nil body says that it was not modified.
+func (h *host) send(req *http.Request, conditional bool) (http.Header, []byte, error) {
+	if err := h.waiting(); err != nil {
+		return nil, nil, err
+	}
+	for name, values := range h.header {
+		req.Header[name] = values
+	}
+	what := req.Method + " " + req.URL.Path
+	res, err := h.http.Do(req)
+	if err != nil {
+		var u *url.Error
+		if errors.As(err, &u) {
+			err = u.Err
+		}
+		return nil, nil, fmt.Errorf("%s: %s: %w", h.base.Host, what, err)
+	}
+	defer func() { _ = res.Body.Close() }()
+	if res.StatusCode == http.StatusNotModified && conditional {
+		return res.Header, nil, nil
+	}
+	body, err := io.ReadAll(io.LimitReader(res.Body, min(maxBody, h.left.Load())+1))
+	if err == nil && (len(body) > maxBody || h.left.Add(-int64(len(body))) < 0) {
+		err = fmt.Errorf("the answer is over the limit of %d MiB, or all answers over %d MiB", maxBody>>20, maxBytes>>20)
+	}
+	if err != nil {
+		return nil, nil, fmt.Errorf("%s: reading the answer to %s: %w", h.base.Host, what, err)
+	}
+	if signIn(res) {
+		return nil, nil, &statusError{h.base.Host, what, res.Status, "it asks to sign in, so the token is not valid", res.StatusCode, nil}
+	}
+	if res.StatusCode >= 200 && res.StatusCode < 300 {
+		if body == nil {
+			body = []byte{}
+		}
+		return res.Header, body, nil
+	}
+	if until, ok := h.limited(res); ok {
+		h.wait(until)
+		return nil, nil, &LimitError{h.base.Host, until, res.Status}
+	}
+	return nil, nil, &statusError{h.base.Host, what, res.Status, said(body), res.StatusCode, body}
+}
+
+// limited reports until when a host wants to be left alone.
+func (h *host) limited(res *http.Response) (time.Time, bool) {
+	now := h.client.Now()
+	after := res.Header.Get("Retry-After")
+	none := res.Header.Get("X-RateLimit-Remaining") == "0"
+	switch res.StatusCode {
+	case http.StatusTooManyRequests:
+	case http.StatusForbidden:
+		if after == "" && !none {
+			return now, false
+		}
+	case http.StatusServiceUnavailable:
+		if after == "" {
+			return now, false
+		}
+	default:
+		return now, false
+	}
+	until := now.Add(defaultWait)
+	reset := cmp.Or(res.Header.Get("X-RateLimit-Reset"), res.Header.Get("RateLimit-Reset"))
+	if seconds, err := strconv.ParseInt(after, 10, 32); err == nil && seconds >= 0 {
+		until = now.Add(time.Duration(seconds) * time.Second)
+	} else if at, err := http.ParseTime(after); err == nil {
+		until = at
+	} else if at, err := strconv.ParseInt(reset, 10, 64); err == nil && at > 1e9 {
+		until = time.Unix(at, 0)
+	}
+	// A host that is wrong about the time must not silence us for ever, or not at all.
+	if until.After(now.Add(maxWait)) {
+		until = now.Add(maxWait)
+	}
+	if !until.After(now) {
+		until = now.Add(time.Second)
+	}
+	return until, true
+}
+
+// said is the message in the body of an error, in one short line.
+func said(body []byte) string {
+	var v struct {
+		Message any `json:"message"`
+		Error   any `json:"error"`
+		Errors  []struct {
+			Message string `json:"message"`
+		} `json:"errors"`
+	}
+	_ = json.Unmarshal(body, &v)
+	text, ok := v.Message.(string)
+	if e, isText := v.Error.(string); !ok && isText {
+		text = e
+	}
+	if e, isObject := v.Error.(map[string]any); isObject {
+		text, _ = e["message"].(string)
+	}
+	if text == "" && len(v.Errors) > 0 {
+		text = v.Errors[0].Message
+	}
+	text = strings.Join(strings.Fields(text), " ")
+	if len(text) > 200 {
+		text = text[:200] + "…"
+	}
+	return words.Harmless(text)
+}
+
+// next returns the number of the page that a Link header calls next; 0 is none.
+func next(header http.Header) int {
+	for _, link := range strings.Split(header.Get("Link"), ",") {
+		target, rest, _ := strings.Cut(strings.TrimSpace(link), ";")
+		if !strings.Contains(rest, `rel="next"`) {
+			continue
+		}
+		u, err := url.Parse(strings.Trim(target, "<> "))
+		if err != nil {
+			return 0
+		}
+		page, _ := strconv.Atoi(u.Query().Get("page"))
+		return page
+	}
+	return 0
+}
+
+// pages calls read for page after page, until it returns 0.
+func pages(h *host, read func(page int) (next int, err error)) error {
+	for n, page := 0, 1; page > 0; n++ {
+		if n == maxPages {
+			return fmt.Errorf("%s: there are more than %d pages", h.base.Host, maxPages)
+		}
+		following, err := read(page)
+		if err != nil {
+			return err
+		}
+		if following != 0 && following <= page {
+			return fmt.Errorf("%s: page %d is followed by page %d", h.base.Host, page, following)
+		}
+		page = following
+	}
+	return nil
+}
