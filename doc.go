@@ -43,6 +43,7 @@
 //	internal/bucket/s3         edge     the S3 store, its credentials and its errors
 //	internal/bucket/s3/local   edge     an S3 server in this process
 //	internal/bucket/s3/queue   edge     an SQS queue with notifications
+//	internal/bucket/s3/awsjson edge     services of AWS that speak JSON: CodeCommit
 //	internal/bucket/buckettest test     stores, servers, faults and the contract of stores
 //	internal/s3source          logic    s3-source.yaml to Kubernetes objects
 //	internal/s3source/triggerfile logic s3-source.yaml itself

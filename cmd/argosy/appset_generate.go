@@ -33,6 +33,7 @@ type appsetGenerateOptions struct {
 	plugin      appsetPluginOptions
 	policy      string
 	timeout     time.Duration
+	answers     answersOptions
 }
 
 func newAppsetGenerateCommand(std stdio) *cobra.Command {
@@ -79,6 +80,7 @@ The exit code is 0 when it is done, 1 when it failed and 2 when it was called wr
 			if err := errors.Join(fromEnvironment(std, cmd.Flags()), onlyFor(cmd.Flags(), len(args) == 0)); err != nil {
 				return err
 			}
+			opts.answers.scmOptions = opts.plugin.apis.scmOptions
 			if len(args) == 0 {
 				return runAppsetHook(cmd.Context(), std, opts)
 			}
@@ -95,6 +97,7 @@ The exit code is 0 when it is done, 1 when it failed and 2 when it was called wr
 	flags.BoolVar(&opts.skipUnknown, "skip-unknown", false, "leave out sets that need something that is not available here, such as clusters or the API of a Git host, and name them")
 	flags.BoolVar(&opts.passthrough, "passthrough", false, "print documents that are not ApplicationSets, too, in their place (yaml and json)")
 	flags.BoolVarP(&opts.recursive, "recursive", "R", false, "look into subdirectories of directories")
+	opts.answers.register(flags)
 	opts.plugin.register(flags)
 	flags.StringVar(&opts.policy, "policy", "", usageOf("policy"))
 	flags.DurationVar(&opts.timeout, "timeout", defaultHookTimeout, usageOf("timeout"))
@@ -104,9 +107,9 @@ The exit code is 0 when it is done, 1 when it failed and 2 when it was called wr
 
 // onlyFor refuses flags that mean nothing: those for files if there are none, and those of the plugin if there are.
 func onlyFor(flags *pflag.FlagSet, plugin bool) error {
-	without, with := []string{"policy", "admin-projects", "argocd-namespace", "argocd-secrets", "kubeconfig", "timeout"}, "without a file or a directory"
+	without, with := []string{"policy", "admin-projects", "argocd-namespace", "argocd-secrets", "kubeconfig", "timeout", "generator-apis"}, "without a file or a directory"
 	if plugin {
-		without, with = []string{"repo", "clusters", "namespace", "allow-empty", "offline", "skip-unknown", "passthrough", "recursive", "max-parameter-sets"}, "with a file or a directory"
+		without, with = []string{"repo", "clusters", "namespace", "allow-empty", "offline", "skip-unknown", "passthrough", "recursive", "max-parameter-sets", "answers", "record", "secrets", "objects"}, "with a file or a directory"
 	}
 	for _, name := range without {
 		if flags.Changed(name) {
@@ -143,6 +146,11 @@ func runAppsetGenerate(ctx context.Context, std stdio, opts appsetGenerateOption
 		Namespace: opts.namespace, Clusters: generator.ClusterList(clusters), Git: repos, AllowEmpty: opts.allowEmpty, MaxSets: opts.maxSets,
 		Version: opts.plugin.version.value,
 	}
+	apis, recorded, err := opts.answers.open(std, opts.offline, docs)
+	if err != nil {
+		return err
+	}
+	cfg.APIs = apis
 	if opts.clusters == "" {
 		cfg.Clusters = generator.UnknownClusters{}
 	}
@@ -168,7 +176,7 @@ func runAppsetGenerate(ctx context.Context, std stdio, opts appsetGenerateOption
 		}
 	}
 	// Before anything is written: a reader that goes away ends the process.
-	err = errors.Join(err, repos.close())
+	err = errors.Join(err, repos.close(), recorded())
 	if errors.Is(err, appset.ErrEmpty) {
 		fmt.Fprintln(std.err, "note: --allow-empty allows sets without Applications")
 	}

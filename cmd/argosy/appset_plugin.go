@@ -16,10 +16,12 @@ import (
 	"github.com/argosy-cd/argosy/internal/argo"
 	"github.com/argosy-cd/argosy/internal/argo/versions"
 	"github.com/argosy-cd/argosy/internal/argocd"
+	"github.com/argosy-cd/argosy/internal/bucket/s3/awsjson"
 	"github.com/argosy-cd/argosy/internal/gitsource"
 	"github.com/argosy-cd/argosy/internal/kube"
 	"github.com/argosy-cd/argosy/internal/parent"
 	"github.com/argosy-cd/argosy/internal/policy"
+	"github.com/argosy-cd/argosy/internal/scm"
 )
 
 // appsetPluginOptions are the flags of the appset plugin, however it is run.
@@ -27,12 +29,14 @@ type appsetPluginOptions struct {
 	engineOptions
 	clusterOptions
 	admins []string
+	apis   apiOptions
 }
 
 func (o *appsetPluginOptions) register(flags *pflag.FlagSet) {
 	o.engineOptions.register(flags)
 	flags.StringSliceVar(&o.admins, "admin-projects", []string{"default"}, usageOf("admin-projects"))
 	o.clusterOptions.register(flags)
+	o.apis.register(flags)
 }
 
 // appsetPlugin is the appset plugin and what it is connected to.
@@ -44,6 +48,8 @@ type appsetPlugin struct {
 	api     *kube.Client // nil is none
 	remote  *gitsource.Remote
 	note    func(string)
+	// apis answers the generators of a request that ask APIs.
+	apis func(parent.For) generator.APIs
 	// clusters are those that generators know. Nil are those of the cluster that it is connected to.
 	clusters generator.Clusters
 	// versionChanged is called with the version of Argo CD, when it is first known and when it changes. Nil is nobody.
@@ -53,6 +59,8 @@ type appsetPlugin struct {
 // open connects the plugin with a cluster; nil is none. What is fetched from Git is kept in dir.
 func (o *appsetPluginOptions) open(std stdio, p *policy.Policy, api *kube.Client, dir string, note func(string)) (*appsetPlugin, error) {
 	a := &appsetPlugin{note: note, api: api}
+	asked := &scm.Client{Now: std.now, Env: std.env, AWS: &awsjson.Caller{Now: std.now}}
+	a.apis = func(f parent.For) generator.APIs { return o.apis.apisFor(asked, api, o.argocd(api), f) }
 	var err error
 	if a.server, err = o.engineOptions.open(std); err != nil {
 		return nil, err
@@ -85,7 +93,7 @@ func (a *appsetPlugin) engine(f parent.For) appset.Engine {
 		return argocd.Engine{Client: a.server, Name: f.Call.App, AllowEmpty: f.AllowEmpty}
 	}
 	known := a.knowledge(f)
-	return versioned{appset.Embedded{Clusters: known, Git: known, AllowEmpty: f.AllowEmpty}, a.version}
+	return versioned{appset.Embedded{Clusters: known, Git: known, APIs: a.apis(f), AllowEmpty: f.AllowEmpty}, a.version}
 }
 
 // tellVersion notes a version that the server did not tell.

@@ -14,6 +14,7 @@ import (
 	"github.com/argosy-cd/argosy/internal/argo/versions"
 	"github.com/argosy-cd/argosy/internal/cmp/client"
 	"github.com/argosy-cd/argosy/internal/manifest"
+	"github.com/argosy-cd/argosy/internal/parent"
 	"github.com/argosy-cd/argosy/internal/plan"
 	"github.com/argosy-cd/argosy/internal/source"
 	"github.com/argosy-cd/argosy/internal/tree"
@@ -33,6 +34,7 @@ func (s *stage) plan(ctx context.Context) (*plan.Plan, error) {
 	if cfg.Clusters != nil {
 		s.plugin.clusters = cfg.Clusters
 	}
+	s.plugin.apis = func(parent.For) generator.APIs { return cfg.APIs }
 	cfg.Loader = source.Loader{Open: s.open, Environment: source.Environment{Unbounded: true}}
 	if s.exhibit.elsewhere != nil {
 		cfg.Loader.Remote = elsewhere{s.exhibit.elsewhere}

@@ -34,6 +34,7 @@ type planInput struct {
 	verdict        verdictOptions
 	progressive    formatFlag // whether the applicationset-controller has progressive syncs; "" is not known
 	exists         []string   // what the cluster has before the boot
+	answers        answersOptions
 }
 
 func (o *planInput) register(flags *pflag.FlagSet) {
@@ -51,6 +52,7 @@ func (o *planInput) registerSettings(flags *pflag.FlagSet) {
 	flags.BoolVar(&o.offline, "offline", false, "fetch nothing: charts, bases and repositories come from the cache or stay unknown")
 	flags.StringSliceVar(&o.plugins, "plugin", nil, "render sources of the plugin NAME as Kustomize, Helm or plain directories, `NAME=kustomize|helm|directory`; repeatable")
 	flags.StringVar(&o.charts, "charts", "", "`DIR` with vendored charts, NAME-VERSION.tgz")
+	o.answers.registerReplay(flags)
 	o.verdict.register(flags)
 }
 
@@ -230,7 +232,7 @@ func (o *planInput) plan(ctx context.Context, roots *rootSet) (*plan.Plan, error
 
 // config is what a plan is made with, except for where repositories are.
 func (o *planInput) config(git generator.Repositories) (plan.Config, error) {
-	cfg := plan.Config{Namespace: o.namespace, Version: o.version.value, Sets: o.sets, Git: git, Plugins: map[string]source.Kind{}}
+	cfg := plan.Config{Namespace: o.namespace, Version: o.version.value, Sets: o.sets, Git: git, APIs: o.answers.replay(), Plugins: map[string]source.Kind{}}
 	for _, flag := range o.plugins {
 		name, kind, ok := strings.Cut(flag, "=")
 		if !ok || name == "" || !slices.Contains([]source.Kind{source.Kustomize, source.Helm, source.Directory}, source.Kind(kind)) {

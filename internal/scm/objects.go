@@ -141,7 +141,7 @@ func (a *Asker) secret(ctx context.Context, namespace, name string) (*Secret, er
 		s, err = a.Objects.Secret(ctx, namespace, name)
 	}
 	if err == nil && s == nil {
-		err = generator.Unknown{Reason: fmt.Sprintf("the Secret %s in namespace %s is not known", name, orAny(namespace))}
+		err = generator.Unknown{Reason: fmt.Sprintf("the Secret %s in namespace %s is not known%s", name, orAny(namespace), a.Hint)}
 	}
 	return s, err
 }
@@ -195,7 +195,7 @@ func (a *Asker) configMap(ctx context.Context, namespace, name string) (map[stri
 		data, err = a.Objects.ConfigMap(ctx, namespace, name)
 	}
 	if err == nil && data == nil {
-		err = generator.Unknown{Reason: fmt.Sprintf("the ConfigMap %s in namespace %s is not known", name, orAny(namespace))}
+		err = generator.Unknown{Reason: fmt.Sprintf("the ConfigMap %s in namespace %s is not known%s", name, orAny(namespace), a.Hint)}
 	}
 	return data, err
 }

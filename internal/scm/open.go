@@ -98,6 +98,15 @@ func (s *spec) usesSecrets() bool {
 	return s.CARef != nil || s.TokenRef != nil || s.AccessTokenRef != nil || s.AppPasswordRef != nil || s.BasicAuth != nil || s.BearerToken != nil
 }
 
+// Address is the address of the API that a question about a host goes to.
+func (a *Asker) Address(q generator.Question) (string, error) {
+	var s spec
+	if err := json.Unmarshal(q.Spec, &s); err != nil {
+		return "", errors.New("the question is not valid")
+	}
+	return s.address(a.Client, q)
+}
+
 // open prepares to ask what a question is about. Nothing is asked before it is allowed.
 func (a *Asker) open(ctx context.Context, q generator.Question) (service, error) {
 	switch q.Ask {
@@ -193,11 +202,13 @@ func (a *Asker) authenticate(ctx context.Context, q generator.Question, s spec, 
 		ref, user = s.BasicAuth.PasswordRef, s.BasicAuth.Username
 	}
 	token, err := a.token(ctx, q.Set, ref)
+	if token == "" && a.Token != nil && (err == nil || errors.As(err, new(generator.Unknown))) {
+		if token = a.Token(q.Provider, h.base.String()); token != "" {
+			err = nil
+		}
+	}
 	if err != nil {
 		return err
-	}
-	if token == "" && a.Token != nil {
-		token = a.Token(q.Provider, h.base.String())
 	}
 	switch q.Provider {
 	case "github":

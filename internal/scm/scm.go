@@ -89,6 +89,8 @@ type Asker struct {
 	Allow func(Target) error
 	// Token returns a token for a provider at an address where a set names none. Nil is none.
 	Token func(provider, base string) string
+	// Hint says how to make a Secret or another object known. It follows the words that it is not.
+	Hint string
 }
 
 // Target is what a question is about, for decisions.

@@ -30,6 +30,7 @@ type expansion struct {
 	MaxSets         int              `json:"maxSets"`
 	Version         versions.Version `json:"version"`
 	Clusters, Git   bool
+	APIs            bool
 }
 
 // expanded is the head of the answer. Its blob has the objects.
@@ -49,7 +50,8 @@ func (w Workers) Expand(ctx context.Context, e parent.Evaluation) (*appset.Expan
 	if engine, ok := e.Expansion.Engine.(appset.Configurable); ok {
 		c := engine.Config(ctx)
 		x.Embedded, x.EngineNamespace, x.AllowEmpty, x.MaxSets, x.Version, x.Clusters, x.Git = true, c.Namespace, c.AllowEmpty, c.MaxSets, c.Version, c.Clusters != nil, c.Git != nil
-		host.clusters, host.git = c.Clusters, c.Git
+		x.APIs = c.APIs != nil
+		host.clusters, host.git, host.apis = c.Clusters, c.Git, c.APIs
 	}
 	what := "reading the parameter spec"
 	if parent.Reads(e.Call) {
@@ -103,6 +105,8 @@ type expandHost struct {
 	engine   appset.Engine
 	clusters generator.Clusters
 	git      generator.Repositories
+	apis     generator.APIs
+	asked    int // of apis
 	trees    []generator.Tree
 	warn     func([]string)
 }
@@ -110,6 +114,7 @@ type expandHost struct {
 // Limits of one expansion.
 const (
 	maxTrees    = 200
+	maxAsked    = 2_000
 	maxWarnings = 10_000
 )
 
@@ -153,6 +158,8 @@ func (h *expandHost) answer(ctx context.Context, kind string, m worker.Message) 
 		return worker.NewMessage(list)
 	case "sets":
 		return h.generate(ctx, m)
+	case "api":
+		return h.api(ctx, m)
 	}
 	if err := m.Decode(&q); err != nil || h.git == nil {
 		return worker.Message{}, errAnswer
@@ -182,6 +189,22 @@ func (h *expandHost) answer(ctx context.Context, kind string, m worker.Message) 
 		return worker.NewMessage(names, blobs...)
 	}
 	return worker.Message{}, errAnswer
+}
+
+// api asks an API.
+func (h *expandHost) api(ctx context.Context, m worker.Message) (worker.Message, error) {
+	var q generator.Question
+	if err := m.Decode(&q); err != nil || h.apis == nil {
+		return worker.Message{}, errAnswer
+	}
+	if h.asked++; h.asked > maxAsked {
+		return worker.Message{}, fmt.Errorf("the sets of one application ask APIs more than %d times", maxAsked)
+	}
+	a, err := h.apis.Ask(ctx, q)
+	if err != nil {
+		return worker.Message{}, err
+	}
+	return worker.NewMessage(a)
 }
 
 func (h *expandHost) tree(ctx context.Context, q question) (worker.Message, error) {
@@ -266,6 +289,9 @@ func expand(h *worker.Host, m worker.Message) (worker.Message, error) {
 		if x.Git {
 			c.Git = remote
 		}
+		if x.APIs {
+			c.APIs = remote
+		}
 		e.Expansion.Engine = appset.Embedded(c)
 	}
 	out, err := parent.Here{}.Expand(context.Background(), e)
@@ -336,6 +362,13 @@ func (r *remote) Tree(_ context.Context, url, revision string) (generator.Tree, 
 		return &remoteCommit{t, *o.Commit}, nil
 	}
 	return t, nil
+}
+
+// Ask implements generator.APIs.
+func (r *remote) Ask(_ context.Context, q generator.Question) (*generator.Answer, error) {
+	a := &generator.Answer{}
+	_, err := r.ask("api", q, a)
+	return a, err
 }
 
 // Generate implements appset.Engine.
