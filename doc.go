@@ -54,6 +54,7 @@
 //	internal/cmp/client        edge     a client that behaves like Argo CD's repo-server
 //	internal/cmp/cmptest       test     one that can also misbehave
 //	internal/scm               edge     APIs that generators ask: hosts of repositories, plugins, objects of a cluster
+//	internal/scm/scmtest       test     servers that answer like hosts of repositories
 //	internal/kube              edge     what Argo CD keeps in its cluster
 //	internal/refresh           edge     which applications Argo CD must look at again, when and how
 //	internal/events            edge     notifications of S3: webhooks, SNS, EventBridge, SQS

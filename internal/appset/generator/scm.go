@@ -81,7 +81,7 @@ func (r *run) scmProvider(f *fields) ([]Set, error) {
 		if len(errs) >= maxErrors {
 			break
 		}
-		params := repo.params()
+		params := repo.params(g.provider)
 		what := fmt.Sprintf("branch %s of %s", repo.Branch, repo)
 		if err := r.keep(f.path, len(params)); err != nil {
 			return nil, err
@@ -231,14 +231,20 @@ func (r *run) scmPassing(f *fields, question Question, filters []scmFilter, all 
 }
 
 // params are the parameters of a branch, which are the same in both template modes.
-func (r Repository) params() Params {
+func (r Repository) params(provider string) Params {
 	p := Params{
 		"organization": r.Organization, "repository": r.Repository, "url": r.URL, "branch": r.Branch, "branchNormalized": template.Normalize(r.Branch),
 		"sha": r.SHA, "short_sha": r.SHA[:min(8, len(r.SHA))], "short_sha_7": r.SHA[:min(7, len(r.SHA))],
 		"labels": strings.Join(r.Labels, ","), "repository_id": any(int(r.Number)),
 	}
-	if r.ID != "" {
+	switch {
+	case r.ID != "" && provider == "azureDevOps":
+		p["repository_id"] = identifier(r.ID)
+	case r.ID != "":
 		p["repository_id"] = r.ID
 	}
 	return p
 }
+
+// identifier is a text that is no string in Argo CD: Go templates print it, and the older mode does not know it.
+type identifier string
