@@ -4,6 +4,10 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
 	"testing"
 	"time"
 
@@ -154,4 +158,144 @@ func upstreamAPIs(t *testing.T, text string, docs []manifest.Document) (apps []v
 	all := generators.GetGenerators(context.Background(), built, kubefake.NewClientset(core...), argoNamespace, nil, dynamic, config)
 	apps, _, err = apptemplate.GenerateApplications(logrus.NewEntry(logrus.StandardLogger()), set, all, &utils.Render{}, built)
 	return apps, err
+}
+
+// TestPlugin has both ask one plugin.
+func TestPlugin(t *testing.T) {
+	logrus.SetLevel(logrus.PanicLevel)
+	for name, c := range map[string]struct {
+		generator, annotations string
+		fails, goOnly          bool
+	}{
+		"plain":     {generator: `plugin: {configMapRef: {name: p}}`},
+		"input":     {generator: `plugin: {configMapRef: {name: p}, input: {parameters: {n: 3, s: text, deep: {a: [1, 2.5, null, true]}, big: 12345678901234567}}}`},
+		"values":    {generator: `plugin: {configMapRef: {name: p}, values: {v: "{{ .name }}-{{ .deep.list }}"}, requeueAfterSeconds: 3}`, goOnly: true},
+		"selector":  {generator: `{plugin: {configMapRef: {name: p}}, selector: {matchLabels: {name: b}}}`},
+		"raw":       {generator: `plugin: {configMapRef: {name: p}, input: {parameters: {s: "a<b>"}}}`, annotations: "raw: '{{ .generator.input.parameters.s }} {{ .generator.input.parameters.s.Raw | toString }} {{ .generator | toJson }}'", goOnly: true},
+		"merge":     {generator: `merge: {mergeKeys: [name], generators: [{plugin: {configMapRef: {name: p}}}, {list: {elements: [{name: a, extra: x}]}}]}`},
+		"matrix":    {generator: `matrix: {generators: [{list: {elements: [{extra: x}]}}, {plugin: {configMapRef: {name: p}}}]}`},
+		"no map":    {generator: `plugin: {configMapRef: {name: none}}`, fails: true},
+		"no token":  {generator: `plugin: {configMapRef: {name: no-token}}`, fails: true},
+		"literal":   {generator: `plugin: {configMapRef: {name: literal}}`, fails: true},
+		"timeout":   {generator: `plugin: {configMapRef: {name: timeout}}`, fails: true},
+		"no secret": {generator: `plugin: {configMapRef: {name: no-secret}}`, fails: true},
+		"argocd":    {generator: `plugin: {configMapRef: {name: argocd}}`},
+		"refused":   {generator: `plugin: {configMapRef: {name: wrong}}`, fails: true},
+	} {
+		for _, goTemplate := range []bool{true, false} {
+			if c.goOnly && !goTemplate {
+				continue
+			}
+			t.Run(fmt.Sprintf("%s/%v", name, goTemplate), func(t *testing.T) {
+				var asked []string
+				server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+					body, _ := io.ReadAll(r.Body)
+					asked = append(asked, r.Method+" "+r.URL.Path+" "+r.Header.Get("Content-Type")+" "+r.Header.Get("Authorization")+" "+strings.TrimSpace(string(body)))
+					if r.Header.Get("Authorization") != "Bearer "+scmtest.Token {
+						http.Error(w, `{"error": "who are you?"}`, http.StatusUnauthorized)
+						return
+					}
+					_, _ = io.WriteString(w, `{"output": {"parameters": [{"name": "a", "number": 1234567, "deep": {"list": [1, "x"], "yes": true, "none": null}}, {"name": "b", "float": 0.5, "empty": {}}]}}`)
+				}))
+				defer server.Close()
+				objects := scmtest.Secret
+				for name, data := range map[string]string{
+					"p": "token: '$scm:token'", "no-token": "x: z", "literal": "token: abc", "timeout": "token: '$scm:token', requestTimeout: soon", "no-secret": "token: '$none:token'",
+					"argocd": "token: '$plugin.token', requestTimeout: '5'", "wrong": "token: '$scm:wrong'",
+				} {
+					objects += "---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: " + name + ", namespace: argocd}\ndata: {baseUrl: '" + server.URL + "', " + data + "}\n"
+				}
+				objects += "---\napiVersion: v1\nkind: Secret\nmetadata: {name: argocd-secret, namespace: argocd}\nstringData: {plugin.token: " + scmtest.Token + "}\n"
+				objects = strings.Replace(objects, "stringData: {token:", "stringData: {wrong: wrong-one, token:", 1)
+				annotations := "a: '{{ .name }} {{ .number }} {{ .deep }} {{ .float }} {{ .values }} {{ .extra }}'"
+				name := "{{ .name }}"
+				if !goTemplate {
+					annotations, name = "a: '{{name}} {{number}} {{deep.list.0}} {{deep.list.1}} {{deep.yes}} {{deep.none}} {{float}} {{empty}} {{extra}} {{generator}}'", "{{name}}"
+				}
+				set := fmt.Sprintf("apiVersion: argoproj.io/v1alpha1\nkind: ApplicationSet\nmetadata: {name: set, namespace: argocd}\nspec:\n  goTemplate: %v\n  generators:\n    - %s\n  template:\n"+
+					"    metadata:\n      name: '%s'\n      annotations:\n        %s\n        %s\n    spec: {project: default, destination: {server: x}}\n", goTemplate, c.generator, name, annotations, c.annotations)
+				compareAPIs(t, set, "", c.fails, objects)
+				if n := len(asked) / 2; len(asked)%2 != 0 || !cmp.Equal(asked[:n], asked[n:]) {
+					t.Errorf("asked: %s", strings.Join(asked, "\n"))
+				}
+			})
+		}
+	}
+}
+
+// TestDecisions has both read the same objects.
+func TestDecisions(t *testing.T) {
+	logrus.SetLevel(logrus.PanicLevel)
+	objects := `
+apiVersion: v1
+kind: Secret
+metadata: {name: far, namespace: argocd, labels: {argocd.argoproj.io/secret-type: cluster}}
+stringData: {name: far, server: 'https://far.example.com'}
+---
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: map, namespace: argocd}
+data: {apiVersion: cluster.open-cluster-management.io/v1beta1, kind: placementdecisions, statusListKey: decisions, matchKey: clusterName}
+---
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: no-key, namespace: argocd}
+data: {apiVersion: cluster.open-cluster-management.io/v1beta1, kind: placementdecisions, statusListKey: decisions}
+---
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: bad, namespace: argocd}
+data: {apiVersion: v1beta1, kind: placementdecisions, matchKey: clusterName}
+---
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: default-key, namespace: argocd}
+data: {apiVersion: cluster.open-cluster-management.io/v1beta1, kind: placementdecisions, matchKey: clusterName}
+---
+apiVersion: cluster.open-cluster-management.io/v1beta1
+kind: PlacementDecision
+metadata: {name: one, namespace: argocd, labels: {tier: prod}}
+status: {decisions: [{clusterName: far, reason: near}, {clusterName: in-cluster}, {clusterName: unknown}, {reason: none}], clusters: [{clusterName: far, other: x}]}
+---
+apiVersion: cluster.open-cluster-management.io/v1beta1
+kind: PlacementDecision
+metadata: {name: two, namespace: argocd, labels: {tier: test}}
+---
+apiVersion: cluster.open-cluster-management.io/v1beta1
+kind: PlacementDecision
+metadata: {name: numbers, namespace: argocd, labels: {tier: odd}}
+status: {decisions: [{clusterName: far, score: 3}]}
+---
+apiVersion: cluster.open-cluster-management.io/v1beta1
+kind: PlacementDecision
+metadata: {name: elsewhere, namespace: other, labels: {tier: prod}}
+status: {decisions: [{clusterName: far, reason: wrong}]}
+`
+	for name, c := range map[string]struct {
+		spec  string
+		fails bool
+	}{
+		"by label":      {spec: `configMapRef: map, labelSelector: {matchLabels: {tier: prod}}, values: {v: "{{ .name }}{{name}}"}`},
+		"by expression": {spec: `configMapRef: map, labelSelector: {matchExpressions: [{key: tier, operator: In, values: [prod, test]}]}`},
+		"default key":   {spec: `configMapRef: default-key, labelSelector: {matchLabels: {tier: prod}}, requeueAfterSeconds: 5`},
+		"no match key":  {spec: `configMapRef: no-key, labelSelector: {matchLabels: {tier: prod}}`},
+		"no status":     {spec: `configMapRef: map, labelSelector: {matchLabels: {tier: test}}`},
+		"none":          {spec: `configMapRef: map, labelSelector: {matchLabels: {tier: none}}`, fails: true},
+		"bad map":       {spec: `configMapRef: bad, labelSelector: {matchLabels: {tier: prod}}`, fails: true},
+		"no map":        {spec: `configMapRef: nothing, labelSelector: {matchLabels: {tier: prod}}`, fails: true},
+		"both":          {spec: `configMapRef: map, name: one, labelSelector: {matchLabels: {tier: prod}}`, fails: true},
+		"neither":       {spec: `configMapRef: map`, fails: true},
+		"numbers":       {spec: `configMapRef: map, labelSelector: {matchLabels: {tier: odd}}`, fails: true},
+	} {
+		for _, goTemplate := range []bool{true, false} {
+			t.Run(fmt.Sprintf("%s/%v", name, goTemplate), func(t *testing.T) {
+				app, annotation := "{{ .name }}", "{{ .name }} {{ .server }} {{ .clusterName }} {{ .reason }} {{ .values }}"
+				if !goTemplate {
+					app, annotation = "{{name}}", "{{name}} {{server}} {{clusterName}} {{reason}} {{values.v}}"
+				}
+				compareAPIs(t, fmt.Sprintf("apiVersion: argoproj.io/v1alpha1\nkind: ApplicationSet\nmetadata: {name: set, namespace: argocd}\nspec:\n  goTemplate: %v\n  generators: [{clusterDecisionResource: {%s}}]\n"+
+					"  template:\n    metadata: {name: '%s', annotations: {a: '%s'}}\n    spec: {project: default, destination: {server: x}}\n", goTemplate, c.spec, app, annotation), "", c.fails, objects)
+			})
+		}
+	}
 }
