@@ -14,6 +14,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -194,12 +195,15 @@ func (h *host) wait(until time.Time) {
 
 // at is the address of a path below the API's own. The path is escaped already.
 func (h *host) at(path string, query url.Values) (*url.URL, error) {
+	// A name of dots leads to something else than what was allowed.
+	if slices.ContainsFunc(strings.Split(path, "/"), func(name string) bool { return name == "." || name == ".." }) {
+		return nil, fmt.Errorf("%s: %q leads out of the API", h.base.Host, path)
+	}
 	u, err := h.base.Parse(strings.TrimPrefix(path, "/"))
 	if err != nil {
 		return nil, fmt.Errorf("%s: %q is not a path", h.base.Host, path)
 	}
 	u.RawQuery = query.Encode()
-	// A name with dots could lead out of the API, to something that nobody has allowed.
 	if u.Host != h.base.Host || !strings.HasPrefix(u.Path, h.base.Path) {
 		return nil, fmt.Errorf("%s: %q leads out of the API", h.base.Host, path)
 	}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/argosy-cd/argosy/internal/manifest"
 )
@@ -181,7 +182,7 @@ func (r *run) chosen(f *fields, providers []provider) (provider, json.RawMessage
 			for _, p := range providers {
 				names = append(names, p.name)
 			}
-			f.errs = append(f.errs, fmt.Errorf("%s: no provider; it needs one of %v", f.path, names))
+			f.errs = append(f.errs, fmt.Errorf("%s: no provider; it needs one of %s", f.path, strings.Join(names, ", ")))
 		}
 		return provider{}, nil
 	}
