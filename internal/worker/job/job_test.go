@@ -120,9 +120,10 @@ func TestExpand(t *testing.T) {
 	embedded := appset.Embedded{Clusters: k, Git: k, APIs: k}
 	const element = "values: {name: '{{ .repository_id }}{{ .number }}'}"
 	for name, tt := range map[string]struct {
-		files  map[string]string
-		engine appset.Engine
-		target error
+		files   map[string]string
+		engine  appset.Engine
+		target  error
+		renders bool // without an error
 	}{
 		"list":            {files: setOf("[{list: {elements: [{name: a, path: {basename: -x}}]}}]"), engine: embedded},
 		"another engine":  {files: setOf("[{list: {elements: [{name: a, path: {basename: -x}}]}}]"), engine: opaque{embedded}},
@@ -133,9 +134,9 @@ func TestExpand(t *testing.T) {
 		"refused engine":  {files: setOf("[{git: {repoURL: https://git.example.com/secret, revision: main, files: [{path: '**/config.json'}]}}]"), engine: opaque{embedded}, target: errPolicy},
 		"several errors":  {files: map[string]string{"app/a.yaml": "kind: [", "app/b.yaml": "kind: ["}, engine: embedded},
 		"no such field":   {files: setOf("[{list: {elements: [{name: a, path: {basename: -x}}]}}]\n  nothing: true"), engine: embedded},
-		"repositories":    {files: setOf("[{scmProvider: {github: {organization: acme}, filters: [{pathsExist: [x]}], " + element + "}}]"), engine: embedded},
-		"pull requests":   {files: setOf("[{pullRequest: {github: {owner: acme, repo: web}, " + element + "}}]"), engine: embedded},
-		"plugin":          {files: setOf("[{plugin: {configMapRef: {name: p}, input: {parameters: {a: 1}}}}]"), engine: embedded},
+		"repositories":    {files: setOf("[{scmProvider: {github: {organization: acme}, filters: [{pathsExist: [x]}], " + element + "}}]"), engine: embedded, renders: true},
+		"pull requests":   {files: setOf("[{pullRequest: {github: {owner: acme, repo: web}, " + element + "}}]"), engine: embedded, renders: true},
+		"plugin":          {files: setOf("[{plugin: {configMapRef: {name: p}, input: {parameters: {a: 1}}}}]"), engine: embedded, renders: true},
 		"refused API":     {files: setOf("[{scmProvider: {github: {organization: secret}}}]"), engine: embedded, target: errPolicy},
 		"no applications": {files: setOf("[{list: {elements: []}}]\n  nothing: true"), engine: embedded},
 		"no directory":    {files: map[string]string{"x": ""}, engine: embedded},
@@ -164,6 +165,9 @@ func TestExpand(t *testing.T) {
 			got, err := w.Expand(t.Context(), e)
 			if diff := cmp.Diff(fmt.Sprint(wantErr), fmt.Sprint(err)); diff != "" || tt.target != nil && !errors.Is(err, tt.target) {
 				t.Error(diff, err)
+			}
+			if tt.renders && (err != nil || got.Rendered == 0) {
+				t.Errorf("%v", err)
 			}
 			if err != nil { // warnings are all that counts
 				want, got = &appset.Expanded{Warnings: want.Warnings}, &appset.Expanded{Warnings: got.Warnings}
