@@ -52,7 +52,7 @@ func azureError(err error, typeKey string) bool {
 	return json.Unmarshal(s.body, &body) == nil && body.TypeKey == typeKey
 }
 
-func (a *azure) repositories(ctx context.Context, _ string) ([]generator.Repository, []string, error) {
+func (a *azure) repositories(ctx context.Context, _ string) ([]generator.Repository, error) {
 	var list struct {
 		Value []struct {
 			ID            string `json:"id"`
@@ -62,7 +62,7 @@ func (a *azure) repositories(ctx context.Context, _ string) ([]generator.Reposit
 		} `json:"value"`
 	}
 	if err := a.read(ctx, "repositories", nil, &list); err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	var out []generator.Repository
 	for _, r := range list.Value {
@@ -71,7 +71,7 @@ func (a *azure) repositories(ctx context.Context, _ string) ([]generator.Reposit
 			out = append(out, generator.Repository{Organization: a.Organization, Repository: r.Name, Branch: r.DefaultBranch, URL: r.RemoteURL, Labels: []string{}, ID: r.ID})
 		}
 	}
-	return out, nil, tooMany(len(out), maxRepositories, "repositories")
+	return out, tooMany(len(out), maxRepositories, "repositories")
 }
 
 type azureBranch struct {
@@ -81,7 +81,7 @@ type azureBranch struct {
 	} `json:"commit"`
 }
 
-func (a *azure) branches(ctx context.Context, r generator.Repository) ([]generator.Branch, []string, error) {
+func (a *azure) branches(ctx context.Context, r generator.Repository) ([]generator.Branch, error) {
 	path := "repositories/" + url.PathEscape(r.Repository) + "/stats/branches"
 	var list struct {
 		Value []azureBranch `json:"value"`
@@ -94,19 +94,19 @@ func (a *azure) branches(ctx context.Context, r generator.Repository) ([]generat
 		err = a.read(ctx, path, url.Values{"name": {strings.Replace(r.Branch, "refs/heads/", "", 1)}}, &list.Value[0])
 	}
 	if azureError(err, "GitRepositoryNotFoundException") {
-		return nil, nil, nil
+		return nil, nil
 	}
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	var out []generator.Branch
 	for _, b := range list.Value {
 		if b.Name == "" || b.Commit == nil {
-			return nil, nil, fmt.Errorf("%s: the answer has a branch without a name or a commit", a.base.Host)
+			return nil, fmt.Errorf("%s: the answer has a branch without a name or a commit", a.base.Host)
 		}
 		out = append(out, generator.Branch{Name: b.Name, SHA: b.Commit.ID})
 	}
-	return out, nil, tooMany(len(out), maxBranches, "branches")
+	return out, tooMany(len(out), maxBranches, "branches")
 }
 
 func (a *azure) hasPath(ctx context.Context, r generator.Repository, path string) (bool, error) {
@@ -117,7 +117,7 @@ func (a *azure) hasPath(ctx context.Context, r generator.Repository, path string
 	return err == nil, err
 }
 
-func (a *azure) pullRequests(ctx context.Context) ([]generator.PullRequest, []string, error) {
+func (a *azure) pullRequests(ctx context.Context) ([]generator.PullRequest, error) {
 	var list struct {
 		Value []struct {
 			ID         *int64 `json:"pullRequestId"`
@@ -139,10 +139,10 @@ func (a *azure) pullRequests(ctx context.Context) ([]generator.PullRequest, []st
 	err := a.read(ctx, "pullrequests", nil, &list)
 	var status *statusError
 	if errors.As(err, &status) && strings.Contains(string(status.body), "The following project does not exist") {
-		return nil, nil, errNotFound
+		return nil, errNotFound
 	}
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	var out []generator.PullRequest
 	for _, p := range list.Value {
@@ -161,9 +161,9 @@ func (a *azure) pullRequests(ctx context.Context) ([]generator.PullRequest, []st
 		})
 	}
 	if len(list.Value) >= azurePage {
-		return out, []string{fmt.Sprintf("project %s may have more pull requests than %d, which is all that Argo CD reads of Azure DevOps", a.Project, len(list.Value))}, nil
+		a.note(fmt.Sprintf("project %s may have more pull requests than %d, which is all that Argo CD reads of Azure DevOps", a.Project, len(list.Value)))
 	}
-	return out, nil, nil
+	return out, nil
 }
 
 // signIn reports whether an answer is the page on which Azure DevOps asks people to sign in.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
 	"net/url"
 
 	"github.com/argosy-cd/argosy/internal/appset/generator"
@@ -35,7 +34,7 @@ func (b *bitbucketCloud) paged(ctx context.Context, path string, query url.Value
 	return fmt.Errorf("%s: there are more than %d pages", b.base.Host, maxPages)
 }
 
-func (b *bitbucketCloud) repositories(ctx context.Context, protocol string) ([]generator.Repository, []string, error) {
+func (b *bitbucketCloud) repositories(ctx context.Context, protocol string) ([]generator.Repository, error) {
 	if protocol == "" {
 		protocol = "ssh"
 	}
@@ -71,7 +70,7 @@ func (b *bitbucketCloud) repositories(ctx context.Context, protocol string) ([]g
 		}
 		return list.Next, tooMany(len(out), maxRepositories, "repositories")
 	})
-	return out, nil, err
+	return out, err
 }
 
 type bitbucketBranch struct {
@@ -86,7 +85,7 @@ func (b *bitbucketCloud) repo(name string) string {
 }
 
 // branches reads one page of branches, as Argo CD does.
-func (b *bitbucketCloud) branches(ctx context.Context, r generator.Repository) ([]generator.Branch, []string, error) {
+func (b *bitbucketCloud) branches(ctx context.Context, r generator.Repository) ([]generator.Branch, error) {
 	var list struct {
 		Next   string            `json:"next"`
 		Values []bitbucketBranch `json:"values"`
@@ -102,19 +101,19 @@ func (b *bitbucketCloud) branches(ctx context.Context, r generator.Repository) (
 		_, err = b.get(ctx, b.repo(r.Repository)+"/refs/branches/"+escapePath(r.Branch), nil, &list.Values[0])
 	}
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	var out []generator.Branch
 	for _, branch := range list.Values {
 		if branch.Target.Hash == "" {
-			return nil, nil, fmt.Errorf("the answer has no commit of branch %q", branch.Name)
+			return nil, fmt.Errorf("the answer has no commit of branch %q", branch.Name)
 		}
 		out = append(out, generator.Branch{Name: branch.Name, SHA: branch.Target.Hash})
 	}
 	if list.Next != "" {
-		return out, []string{fmt.Sprintf("%s has more branches than the first page, which is all that Argo CD reads of Bitbucket Cloud", r)}, nil
+		b.note(fmt.Sprintf("%s has more branches than the first page, which is all that Argo CD reads of Bitbucket Cloud", r))
 	}
-	return out, nil, nil
+	return out, nil
 }
 
 func (b *bitbucketCloud) hasPath(ctx context.Context, r generator.Repository, path string) (bool, error) {
@@ -122,7 +121,7 @@ func (b *bitbucketCloud) hasPath(ctx context.Context, r generator.Repository, pa
 	return found(err)
 }
 
-func (b *bitbucketCloud) pullRequests(ctx context.Context) ([]generator.PullRequest, []string, error) {
+func (b *bitbucketCloud) pullRequests(ctx context.Context) ([]generator.PullRequest, error) {
 	type end struct {
 		Branch struct {
 			Name string `json:"name"`
@@ -155,8 +154,8 @@ func (b *bitbucketCloud) pullRequests(ctx context.Context) ([]generator.PullRequ
 		}
 		return list.Next, tooMany(len(out), maxPulls, "pull requests")
 	})
-	if isStatus(err, http.StatusNotFound) {
+	if isMissing(err) {
 		err = errNotFound
 	}
-	return out, nil, err
+	return out, err
 }

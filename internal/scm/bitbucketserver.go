@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net/http"
 	"net/url"
 	"strconv"
 
@@ -53,7 +52,7 @@ func (b *bitbucketServer) repo(project, name string) string {
 	return "api/1.0/projects/" + url.PathEscape(project) + "/repos/" + url.PathEscape(name)
 }
 
-func (b *bitbucketServer) repositories(ctx context.Context, protocol string) ([]generator.Repository, []string, error) {
+func (b *bitbucketServer) repositories(ctx context.Context, protocol string) ([]generator.Repository, error) {
 	var out []generator.Repository
 	path := "api/1.0/projects/" + url.PathEscape(b.Project) + "/repos"
 	err := b.paged(path, func(query url.Values) (more, error) {
@@ -89,7 +88,7 @@ func (b *bitbucketServer) repositories(ctx context.Context, protocol string) ([]
 		return list.more, tooMany(len(out), maxRepositories, "repositories")
 	})
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	// The list has no default branches; a repository without one is left out.
 	found := make([]*serverBranch, len(out))
@@ -104,26 +103,26 @@ func (b *bitbucketServer) repositories(ctx context.Context, protocol string) ([]
 			named = append(named, r)
 		}
 	}
-	return named, nil, err
+	return named, err
 }
 
 // defaultBranch returns nil for a repository that is empty, or whose default branch is not there.
 func (b *bitbucketServer) defaultBranch(ctx context.Context, r generator.Repository) (*serverBranch, error) {
 	var branch serverBranch
 	_, err := b.get(ctx, b.repo(r.Organization, r.Repository)+"/branches/default", nil, &branch)
-	if isStatus(err, http.StatusNotFound) || errors.Is(err, io.EOF) {
+	if isMissing(err) || errors.Is(err, io.EOF) {
 		return nil, nil
 	}
 	return &branch, err
 }
 
-func (b *bitbucketServer) branches(ctx context.Context, r generator.Repository) ([]generator.Branch, []string, error) {
+func (b *bitbucketServer) branches(ctx context.Context, r generator.Repository) ([]generator.Branch, error) {
 	if !b.AllBranches {
 		branch, err := b.defaultBranch(ctx, r)
 		if branch == nil || err != nil {
-			return nil, nil, err
+			return nil, err
 		}
-		return []generator.Branch{{Name: branch.DisplayID, SHA: branch.LatestCommit}}, nil, nil
+		return []generator.Branch{{Name: branch.DisplayID, SHA: branch.LatestCommit}}, nil
 	}
 	var out []generator.Branch
 	path := b.repo(r.Organization, r.Repository) + "/branches"
@@ -138,7 +137,7 @@ func (b *bitbucketServer) branches(ctx context.Context, r generator.Repository) 
 		}
 		return list.more, errors.Join(err, tooMany(len(out), maxBranches, "branches"))
 	})
-	return out, nil, err
+	return out, err
 }
 
 func (b *bitbucketServer) hasPath(ctx context.Context, r generator.Repository, path string) (bool, error) {
@@ -146,7 +145,7 @@ func (b *bitbucketServer) hasPath(ctx context.Context, r generator.Repository, p
 	return found(err)
 }
 
-func (b *bitbucketServer) pullRequests(ctx context.Context) ([]generator.PullRequest, []string, error) {
+func (b *bitbucketServer) pullRequests(ctx context.Context) ([]generator.PullRequest, error) {
 	var out []generator.PullRequest
 	path := b.repo(b.Project, b.Repo) + "/pull-requests"
 	err := b.paged(path, func(query url.Values) (more, error) {
@@ -165,7 +164,7 @@ func (b *bitbucketServer) pullRequests(ctx context.Context) ([]generator.PullReq
 			} `json:"values"`
 		}
 		_, err := b.get(ctx, path, query, &list)
-		if isStatus(err, http.StatusNotFound) {
+		if isMissing(err) {
 			err = errNotFound
 		}
 		for _, p := range list.Values {
@@ -175,5 +174,5 @@ func (b *bitbucketServer) pullRequests(ctx context.Context) ([]generator.PullReq
 		}
 		return list.more, errors.Join(err, tooMany(len(out), maxPulls, "pull requests"))
 	})
-	return out, nil, err
+	return out, err
 }

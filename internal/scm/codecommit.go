@@ -18,6 +18,7 @@ import (
 type codeCommit struct {
 	aws AWS
 	spec
+	notes
 }
 
 func (a *Asker) openCodeCommit(_ generator.Question, s spec) (service, error) {
@@ -27,7 +28,7 @@ func (a *Asker) openCodeCommit(_ generator.Question, s spec) (service, error) {
 	if a.Client.AWS == nil {
 		return nil, generator.Unknown{Reason: "AWS CodeCommit cannot be asked here"}
 	}
-	return &codeCommit{a.Client.AWS, s}, nil
+	return &codeCommit{aws: a.Client.AWS, spec: s}, nil
 }
 
 func (c *codeCommit) answer(ctx context.Context, q generator.Question) (*generator.Answer, error) {
@@ -71,8 +72,8 @@ func tokens(read func(token string) (next string, err error)) error {
 }
 
 // names lists repositories, by their tags if there are filters.
-func (c *codeCommit) names(ctx context.Context) ([]string, []string, error) {
-	var out, warnings []string
+func (c *codeCommit) names(ctx context.Context) ([]string, error) {
+	var out []string
 	if len(c.TagFilters) == 0 {
 		err := tokens(func(token string) (string, error) {
 			var list struct {
@@ -87,7 +88,7 @@ func (c *codeCommit) names(ctx context.Context) ([]string, []string, error) {
 			}
 			return list.NextToken, errors.Join(err, tooMany(len(out), maxRepositories, "repositories"))
 		})
-		return out, nil, err
+		return out, err
 	}
 	filters := map[string]any{"ResourceTypeFilters": []string{"codecommit:repository"}, "TagFilters": c.tagFilters()}
 	err := tokens(func(token string) (string, error) {
@@ -99,14 +100,14 @@ func (c *codeCommit) names(ctx context.Context) ([]string, []string, error) {
 		for _, r := range list.ResourceTagMappingList {
 			parts := strings.SplitN(r.ResourceARN, ":", 6)
 			if len(parts) != 6 || parts[0] != "arn" {
-				warnings = append(warnings, fmt.Sprintf("AWS: %q is not an ARN", r.ResourceARN))
+				c.note(fmt.Sprintf("AWS: %q is not an ARN", r.ResourceARN))
 				continue
 			}
 			out = append(out, parts[5])
 		}
 		return list.PaginationToken, errors.Join(err, tooMany(len(out), maxRepositories, "repositories"))
 	})
-	return out, warnings, err
+	return out, err
 }
 
 func withToken(key, token string, in map[string]any) map[string]any {
@@ -155,10 +156,10 @@ func (c *codeCommit) repository(ctx context.Context, name string) (r codeCommitR
 	return r, c.codeCommit(ctx, "GetRepository", map[string]string{"repositoryName": name}, &r)
 }
 
-func (c *codeCommit) repositories(ctx context.Context, protocol string) ([]generator.Repository, []string, error) {
-	names, warnings, err := c.names(ctx)
+func (c *codeCommit) repositories(ctx context.Context, protocol string) ([]generator.Repository, error) {
+	names, err := c.names(ctx)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	list := make([]codeCommitRepository, len(names))
 	err = each(ctx, len(names), func(ctx context.Context, i int) (err error) {
@@ -166,7 +167,7 @@ func (c *codeCommit) repositories(ctx context.Context, protocol string) ([]gener
 		return err
 	})
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	var out []generator.Repository
 	for _, r := range list {
@@ -176,11 +177,11 @@ func (c *codeCommit) repositories(ctx context.Context, protocol string) ([]gener
 		}
 		address, err := codeCommitURL(protocol, m.SSH, m.HTTP)
 		if err != nil {
-			return nil, nil, err
+			return nil, err
 		}
 		out = append(out, generator.Repository{Organization: m.Account, Repository: m.Name, URL: address, Branch: m.DefaultBranch, Labels: []string{}, ID: m.ID})
 	}
-	return out, warnings, nil
+	return out, nil
 }
 
 func codeCommitURL(protocol, ssh, https string) (string, error) {
@@ -198,10 +199,10 @@ func codeCommitURL(protocol, ssh, https string) (string, error) {
 	return fips + rest, nil
 }
 
-func (c *codeCommit) branches(ctx context.Context, r generator.Repository) ([]generator.Branch, []string, error) {
+func (c *codeCommit) branches(ctx context.Context, r generator.Repository) ([]generator.Branch, error) {
 	if !c.AllBranches {
 		now, err := c.repository(ctx, r.Repository)
-		return []generator.Branch{{Name: now.Metadata.DefaultBranch}}, nil, err
+		return []generator.Branch{{Name: now.Metadata.DefaultBranch}}, err
 	}
 	var out []generator.Branch
 	err := tokens(func(token string) (string, error) {
@@ -215,7 +216,7 @@ func (c *codeCommit) branches(ctx context.Context, r generator.Repository) ([]ge
 		}
 		return list.NextToken, errors.Join(err, tooMany(len(out), maxBranches, "branches"))
 	})
-	return out, nil, err
+	return out, err
 }
 
 // hasPath looks into the folder above, which has files, folders, links and submodules.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
 	"net/url"
 
 	"github.com/argosy-cd/argosy/internal/appset/generator"
@@ -17,24 +16,21 @@ type gitea struct {
 	spec
 }
 
-// firstPage reads a list. The warnings say that there is more.
-func (g *gitea) firstPage(ctx context.Context, what, path string, query url.Values, out any) ([]string, error) {
+// firstPage reads a list, and notes if there is more.
+func (g *gitea) firstPage(ctx context.Context, what, path string, query url.Values, out any) error {
 	if query == nil {
 		query = url.Values{}
 	}
 	query.Set("page", "1")
 	query.Set("limit", "0")
 	header, err := g.get(ctx, path, query, out)
-	if err != nil {
-		return nil, err
+	if err == nil && next(header) > 1 {
+		g.note(fmt.Sprintf("%s has more %s than the first page, which is all that Argo CD reads of Gitea", g.base.Host, what))
 	}
-	if next(header) > 1 {
-		return []string{fmt.Sprintf("%s has more %s than the first page, which is all that Argo CD reads of Gitea", g.base.Host, what)}, nil
-	}
-	return nil, nil
+	return err
 }
 
-func (g *gitea) repositories(ctx context.Context, protocol string) ([]generator.Repository, []string, error) {
+func (g *gitea) repositories(ctx context.Context, protocol string) ([]generator.Repository, error) {
 	var list []struct {
 		ID            int64  `json:"id"`
 		Name          string `json:"name"`
@@ -43,57 +39,54 @@ func (g *gitea) repositories(ctx context.Context, protocol string) ([]generator.
 		HTML          string `json:"html_url"`
 		Archived      bool   `json:"archived"`
 	}
-	warnings, err := g.firstPage(ctx, "repositories", "orgs/"+url.PathEscape(g.Owner)+"/repos", nil, &list)
+	err := g.firstPage(ctx, "repositories", "orgs/"+url.PathEscape(g.Owner)+"/repos", nil, &list)
 	if err == nil {
 		err = tooMany(len(list), maxRepositories, "repositories")
 	}
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	labels := make([][]string, len(list))
-	more := make([][]string, len(list))
 	err = each(ctx, len(list), func(ctx context.Context, i int) error {
 		var found []label
-		var err error
-		more[i], err = g.firstPage(ctx, "labels", g.repo(list[i].Name)+"/labels", nil, &found)
+		err := g.firstPage(ctx, "labels", g.repo(list[i].Name)+"/labels", nil, &found)
 		labels[i] = append([]string{}, labelNames(found)...)
 		return err
 	})
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	var out []generator.Repository
 	for i, r := range list {
 		address, err := protocolURL(protocol, r.SSH, r.HTML)
 		if err != nil {
-			return nil, nil, err
+			return nil, err
 		}
 		if g.ExcludeArchivedRepos && r.Archived {
 			continue
 		}
-		warnings = append(warnings, more[i]...)
 		out = append(out, generator.Repository{Organization: g.Owner, Repository: r.Name, Branch: r.DefaultBranch, URL: address, Labels: labels[i], Number: r.ID})
 	}
-	return out, warnings, nil
+	return out, nil
 }
 
 func (g *gitea) repo(name string) string {
 	return "repos/" + url.PathEscape(g.Owner) + "/" + url.PathEscape(name)
 }
 
-func (g *gitea) branches(ctx context.Context, r generator.Repository) ([]generator.Branch, []string, error) {
+func (g *gitea) branches(ctx context.Context, r generator.Repository) ([]generator.Branch, error) {
 	if !g.AllBranches {
 		var b gitlabBranch
 		_, err := g.get(ctx, g.repo(r.Repository)+"/branches/"+url.PathEscape(r.Branch), nil, &b)
-		return []generator.Branch{{Name: r.Branch, SHA: b.Commit.ID}}, nil, err
+		return []generator.Branch{{Name: r.Branch, SHA: b.Commit.ID}}, err
 	}
 	var list []gitlabBranch
-	warnings, err := g.firstPage(ctx, "branches", g.repo(r.Repository)+"/branches", nil, &list)
+	err := g.firstPage(ctx, "branches", g.repo(r.Repository)+"/branches", nil, &list)
 	var out []generator.Branch
 	for _, b := range list {
 		out = append(out, generator.Branch{Name: b.Name, SHA: b.Commit.ID})
 	}
-	return out, warnings, errors.Join(err, tooMany(len(out), maxBranches, "branches"))
+	return out, errors.Join(err, tooMany(len(out), maxBranches, "branches"))
 }
 
 func (g *gitea) hasPath(ctx context.Context, r generator.Repository, path string) (bool, error) {
@@ -101,7 +94,7 @@ func (g *gitea) hasPath(ctx context.Context, r generator.Repository, path string
 	return found(err)
 }
 
-func (g *gitea) pullRequests(ctx context.Context) ([]generator.PullRequest, []string, error) {
+func (g *gitea) pullRequests(ctx context.Context) ([]generator.PullRequest, error) {
 	var list []struct {
 		Number int64   `json:"number"`
 		Title  string  `json:"title"`
@@ -117,8 +110,8 @@ func (g *gitea) pullRequests(ctx context.Context) ([]generator.PullRequest, []st
 			Login string `json:"login"`
 		} `json:"user"`
 	}
-	warnings, err := g.firstPage(ctx, "pull requests", g.repo(g.Repo)+"/pulls", url.Values{"state": {"open"}}, &list)
-	if isStatus(err, http.StatusNotFound) {
+	err := g.firstPage(ctx, "pull requests", g.repo(g.Repo)+"/pulls", url.Values{"state": {"open"}}, &list)
+	if isMissing(err) {
 		err = errNotFound
 	}
 	var out []generator.PullRequest
@@ -129,5 +122,5 @@ func (g *gitea) pullRequests(ctx context.Context) ([]generator.PullRequest, []st
 			})
 		}
 	}
-	return out, warnings, errors.Join(err, tooMany(len(out), maxPulls, "pull requests"))
+	return out, errors.Join(err, tooMany(len(out), maxPulls, "pull requests"))
 }

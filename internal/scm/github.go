@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
 	"net/url"
 	"slices"
 	"strconv"
@@ -41,7 +40,7 @@ func githubBase(api string) string {
 
 func page(n int) url.Values { return url.Values{"per_page": {"100"}, "page": {strconv.Itoa(n)}} }
 
-func (g *github) repositories(ctx context.Context, protocol string) ([]generator.Repository, []string, error) {
+func (g *github) repositories(ctx context.Context, protocol string) ([]generator.Repository, error) {
 	var out []generator.Repository
 	err := pages(g.host, func(n int) (int, error) {
 		var list []struct {
@@ -72,7 +71,7 @@ func (g *github) repositories(ctx context.Context, protocol string) ([]generator
 		}
 		return next(header), tooMany(len(out), maxRepositories, "repositories")
 	})
-	return out, nil, err
+	return out, err
 }
 
 // protocolURL chooses between the URLs of a repository.
@@ -100,15 +99,15 @@ type githubBranch struct {
 	} `json:"commit"`
 }
 
-func (g *github) branches(ctx context.Context, r generator.Repository) ([]generator.Branch, []string, error) {
+func (g *github) branches(ctx context.Context, r generator.Repository) ([]generator.Branch, error) {
 	at := "repos/" + url.PathEscape(r.Organization) + "/" + url.PathEscape(r.Repository) + "/branches"
 	if !g.AllBranches {
 		var b githubBranch
 		_, err := g.get(ctx, at+"/"+url.PathEscape(r.Branch), nil, &b)
-		if isStatus(err, http.StatusNotFound) {
-			return nil, nil, nil // the repository is empty
+		if isMissing(err) {
+			return nil, nil // the repository is empty
 		}
-		return []generator.Branch{{Name: b.Name, SHA: b.Commit.SHA}}, nil, err
+		return []generator.Branch{{Name: b.Name, SHA: b.Commit.SHA}}, err
 	}
 	var out []generator.Branch
 	err := pages(g.host, func(n int) (int, error) {
@@ -119,7 +118,7 @@ func (g *github) branches(ctx context.Context, r generator.Repository) ([]genera
 		}
 		return next(header), errors.Join(err, tooMany(len(out), maxBranches, "branches"))
 	})
-	return out, nil, err
+	return out, err
 }
 
 func (g *github) hasPath(ctx context.Context, r generator.Repository, path string) (bool, error) {
@@ -130,7 +129,7 @@ func (g *github) hasPath(ctx context.Context, r generator.Repository, path strin
 
 // found reports whether something is there, by the error of asking for it.
 func found(err error) (bool, error) {
-	if isStatus(err, http.StatusNotFound) {
+	if isMissing(err) {
 		return false, nil
 	}
 	return err == nil, err
@@ -145,7 +144,7 @@ func escapePath(path string) string {
 	return strings.Join(parts, "/")
 }
 
-func (g *github) pullRequests(ctx context.Context) ([]generator.PullRequest, []string, error) {
+func (g *github) pullRequests(ctx context.Context) ([]generator.PullRequest, error) {
 	var out []generator.PullRequest
 	err := pages(g.host, func(n int) (int, error) {
 		var list []struct {
@@ -164,7 +163,7 @@ func (g *github) pullRequests(ctx context.Context) ([]generator.PullRequest, []s
 			} `json:"user"`
 		}
 		header, err := g.get(ctx, "repos/"+url.PathEscape(g.Owner)+"/"+url.PathEscape(g.Repo)+"/pulls", page(n), &list)
-		if isStatus(err, http.StatusNotFound) {
+		if isMissing(err) {
 			err = errNotFound
 		}
 		for _, p := range list {
@@ -176,7 +175,7 @@ func (g *github) pullRequests(ctx context.Context) ([]generator.PullRequest, []s
 		}
 		return next(header), errors.Join(err, tooMany(len(out), maxPulls, "pull requests"))
 	})
-	return out, nil, err
+	return out, err
 }
 
 type label struct {

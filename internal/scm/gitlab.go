@@ -25,9 +25,8 @@ func nextPage(header http.Header) int {
 	return n
 }
 
-func (g *gitlab) repositories(ctx context.Context, protocol string) ([]generator.Repository, []string, error) {
+func (g *gitlab) repositories(ctx context.Context, protocol string) ([]generator.Repository, error) {
 	var out []generator.Repository
-	var warnings []string
 	shared := g.IncludeSharedProjects == nil || *g.IncludeSharedProjects
 	err := pages(g.host, func(n int) (int, error) {
 		var list []struct {
@@ -66,12 +65,12 @@ func (g *gitlab) repositories(ctx context.Context, protocol string) ([]generator
 		}
 		following := nextPage(header)
 		if total, _ := strconv.Atoi(header.Get("X-Total-Pages")); following != 0 && n >= total {
-			warnings = append(warnings, "GitLab does not say how many pages of projects there are, and Argo CD reads the first one only")
+			g.note("GitLab does not say how many pages of projects there are, and Argo CD reads the first one only")
 			following = 0
 		}
 		return following, tooMany(len(out), maxRepositories, "repositories")
 	})
-	return out, warnings, err
+	return out, err
 }
 
 type gitlabBranch struct {
@@ -81,21 +80,21 @@ type gitlabBranch struct {
 	} `json:"commit"`
 }
 
-func (g *gitlab) branches(ctx context.Context, r generator.Repository) ([]generator.Branch, []string, error) {
+func (g *gitlab) branches(ctx context.Context, r generator.Repository) ([]generator.Branch, error) {
 	at := "projects/" + strconv.FormatInt(r.Number, 10) + "/repository/branches"
 	if !g.AllBranches {
 		var b gitlabBranch
 		_, err := g.get(ctx, at+"/"+gitlabEscape(r.Branch), nil, &b)
-		if isStatus(err, http.StatusNotFound) {
-			return nil, nil, nil
+		if isMissing(err) {
+			return nil, nil
 		}
-		return []generator.Branch{{Name: b.Name, SHA: b.Commit.ID}}, nil, err
+		return []generator.Branch{{Name: b.Name, SHA: b.Commit.ID}}, err
 	}
 	var out []generator.Branch
 	err := pages(g.host, func(n int) (int, error) {
 		var list []gitlabBranch
 		header, err := g.get(ctx, at, page(n), &list)
-		if isStatus(err, http.StatusNotFound) {
+		if isMissing(err) {
 			out = nil
 			return 0, nil
 		}
@@ -104,20 +103,20 @@ func (g *gitlab) branches(ctx context.Context, r generator.Repository) ([]genera
 		}
 		return nextPage(header), errors.Join(err, tooMany(len(out), maxBranches, "branches"))
 	})
-	return out, nil, err
+	return out, err
 }
 
 // hasPath asks for a file, and then for a directory.
 func (g *gitlab) hasPath(ctx context.Context, r generator.Repository, path string) (bool, error) {
 	at := "projects/" + strconv.FormatInt(r.Number, 10) + "/repository/"
 	_, err := g.get(ctx, at+"files/"+gitlabEscape(path), url.Values{"ref": {r.Branch}}, nil)
-	if isStatus(err, http.StatusNotFound) {
+	if isMissing(err) {
 		_, err = g.get(ctx, at+"tree", url.Values{"path": {path}, "ref": {r.Branch}}, nil)
 	}
 	return found(err)
 }
 
-func (g *gitlab) pullRequests(ctx context.Context) ([]generator.PullRequest, []string, error) {
+func (g *gitlab) pullRequests(ctx context.Context) ([]generator.PullRequest, error) {
 	var out []generator.PullRequest
 	err := pages(g.host, func(n int) (int, error) {
 		var list []struct {
@@ -139,7 +138,7 @@ func (g *gitlab) pullRequests(ctx context.Context) ([]generator.PullRequest, []s
 			query.Set("state", g.PullRequestState)
 		}
 		header, err := g.get(ctx, "projects/"+gitlabEscape(g.Project)+"/merge_requests", query, &list)
-		if isStatus(err, http.StatusNotFound) {
+		if isMissing(err) {
 			err = errNotFound
 		}
 		for _, p := range list {
@@ -149,5 +148,5 @@ func (g *gitlab) pullRequests(ctx context.Context) ([]generator.PullRequest, []s
 		}
 		return nextPage(header), errors.Join(err, tooMany(len(out), maxPulls, "merge requests"))
 	})
-	return out, nil, err
+	return out, err
 }

@@ -17,6 +17,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -52,10 +53,30 @@ func (e *statusError) Error() string {
 	return text
 }
 
-// isStatus reports whether an error is an answer with a status.
-func isStatus(err error, code int) bool {
+// isMissing reports whether an error is the answer that something is not there.
+func isMissing(err error) bool {
 	var s *statusError
-	return errors.As(err, &s) && s.code == code
+	return errors.As(err, &s) && s.code == http.StatusNotFound
+}
+
+// notes are lines for the user about an answer.
+type notes struct {
+	mu    sync.Mutex
+	lines []string
+}
+
+func (n *notes) note(line string) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.lines = append(n.lines, line)
+}
+
+// warnings are the notes, each once.
+func (n *notes) warnings() []string {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	slices.Sort(n.lines)
+	return slices.Compact(n.lines)
 }
 
 // host is an API at an address, with a credential.
@@ -70,6 +91,7 @@ type host struct {
 	identity string
 	// left are the bytes that answers may still have.
 	left atomic.Int64
+	notes
 }
 
 // connection is how a host is reached.

@@ -112,6 +112,9 @@ func (a *Asker) Ask(ctx context.Context, q generator.Question) (*generator.Answe
 	key := s.key(q)
 	answer, err := s.answer(ctx, q)
 	if err == nil {
+		if n, ok := s.(interface{ warnings() []string }); ok {
+			answer.Warnings = n.warnings()
+		}
 		a.Client.keep(key, answer)
 		return answer, nil
 	}
@@ -136,14 +139,14 @@ type service interface {
 
 // repositoryHost is what a host does for scmProvider.
 type repositoryHost interface {
-	repositories(ctx context.Context, protocol string) ([]generator.Repository, []string, error)
-	branches(ctx context.Context, r generator.Repository) ([]generator.Branch, []string, error)
+	repositories(ctx context.Context, protocol string) ([]generator.Repository, error)
+	branches(ctx context.Context, r generator.Repository) ([]generator.Branch, error)
 	hasPath(ctx context.Context, r generator.Repository, path string) (bool, error)
 }
 
 // pullRequestHost is what a host does for pullRequest. It reports errNotFound for a repository that the host does not know.
 type pullRequestHost interface {
-	pullRequests(ctx context.Context) ([]generator.PullRequest, []string, error)
+	pullRequests(ctx context.Context) ([]generator.PullRequest, error)
 }
 
 var errNotFound = errors.New("not found")
@@ -158,7 +161,7 @@ func ask(ctx context.Context, host any, q generator.Question) (*generator.Answer
 			break
 		}
 		var err error
-		out.Repositories, out.Warnings, err = h.repositories(ctx, q.CloneProtocol)
+		out.Repositories, err = h.repositories(ctx, q.CloneProtocol)
 		return out, err
 	case generator.AskBranches:
 		h, ok := host.(repositoryHost)
@@ -166,17 +169,15 @@ func ask(ctx context.Context, host any, q generator.Question) (*generator.Answer
 			break
 		}
 		out.Branches = make([][]generator.Branch, len(q.Repositories))
-		warnings := make([][]string, len(q.Repositories))
 		err := each(ctx, len(q.Repositories), func(ctx context.Context, i int) (err error) {
-			out.Branches[i], warnings[i], err = h.branches(ctx, q.Repositories[i])
+			out.Branches[i], err = h.branches(ctx, q.Repositories[i])
 			if err != nil {
 				err = fmt.Errorf("branches of %s: %w", q.Repositories[i], err)
 			}
 			return err
 		})
 		total := 0
-		for i, list := range out.Branches {
-			out.Warnings = append(out.Warnings, warnings[i]...)
+		for _, list := range out.Branches {
 			if total += len(list); total > maxBranches {
 				return nil, fmt.Errorf("there are more than %d branches", maxBranches)
 			}
@@ -201,7 +202,7 @@ func ask(ctx context.Context, host any, q generator.Question) (*generator.Answer
 			break
 		}
 		var err error
-		if out.PullRequests, out.Warnings, err = h.pullRequests(ctx); errors.Is(err, errNotFound) {
+		if out.PullRequests, err = h.pullRequests(ctx); errors.Is(err, errNotFound) {
 			return &generator.Answer{NotFound: true}, nil
 		}
 		return out, err

@@ -219,7 +219,7 @@ func TestSlow(t *testing.T) {
 	server := scmtest.New(t, "github")
 	ctx, cancel := context.WithCancel(context.Background())
 	server.Before(func(w http.ResponseWriter, r *http.Request) bool {
-		w.WriteHeader(200)
+		w.WriteHeader(http.StatusOK)
 		_ = http.NewResponseController(w).Flush()
 		cancel()
 		<-r.Context().Done()
@@ -337,12 +337,16 @@ func TestRights(t *testing.T) {
 		change func(*scm.Asker)
 		want   string
 	}{
-		"allowed":       {func(a *scm.Asker) { a.Allowed = []string{"https://other", server.URL} }, ""},
-		"not allowed":   {func(a *scm.Asker) { a.Allowed = []string{server.URL + "/"} }, "is not one of those that are allowed"},
-		"strict":        {func(a *scm.Asker) { a.Strict = true }, ""},
-		"strict, plain": {func(a *scm.Asker) { a.Strict, a.Objects = true, objects(t, strings.ReplaceAll(scmtest.Secret, "scm-creds", "x")) }, "must have the label argocd.argoproj.io/secret-type: scm-creds"},
-		"elsewhere":     {func(a *scm.Asker) { a.Objects = objects(t, strings.ReplaceAll(scmtest.Secret, "namespace: argocd", "namespace: other")) }, "the Secret scm in namespace argocd is not known"},
-		"refused":       {func(a *scm.Asker) { a.Allow = func(t scm.Target) error { return fmt.Errorf("no %s", t.Resource) } }, "no " + server.URL + "/api/v3/acme"},
+		"allowed":     {func(a *scm.Asker) { a.Allowed = []string{"https://other", server.URL} }, ""},
+		"not allowed": {func(a *scm.Asker) { a.Allowed = []string{server.URL + "/"} }, "is not one of those that are allowed"},
+		"strict":      {func(a *scm.Asker) { a.Strict = true }, ""},
+		"strict, plain": {func(a *scm.Asker) {
+			a.Strict, a.Objects = true, objects(t, strings.ReplaceAll(scmtest.Secret, "scm-creds", "x"))
+		}, "must have the label argocd.argoproj.io/secret-type: scm-creds"},
+		"elsewhere": {func(a *scm.Asker) {
+			a.Objects = objects(t, strings.ReplaceAll(scmtest.Secret, "namespace: argocd", "namespace: other"))
+		}, "the Secret scm in namespace argocd is not known"},
+		"refused": {func(a *scm.Asker) { a.Allow = func(t scm.Target) error { return fmt.Errorf("no %s", t.Resource) } }, "no " + server.URL + "/api/v3/acme"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			server.Requests()
@@ -505,12 +509,19 @@ func FuzzAnswers(f *testing.F) {
 		asker := newAsker(t, server.URL)
 		asker.Objects = objects(t, text)
 		for _, c := range []struct{ kind, spec string }{
-			{"scmProvider", `github: {organization: a, api: $API}`}, {"scmProvider", `gitlab: {group: a, api: $API}`}, {"scmProvider", `gitea: {owner: a, api: $API}`},
-			{"scmProvider", `bitbucket: {owner: a, user: b, appPasswordRef: {secretName: scm, key: token}}`}, {"scmProvider", `bitbucketServer: {project: a, api: $API}`},
+			{"scmProvider", `github: {organization: a, api: $API}`},
+			{"scmProvider", `gitlab: {group: a, api: $API}`},
+			{"scmProvider", `gitea: {owner: a, api: $API}`},
+			{"scmProvider", `bitbucket: {owner: a, user: b, appPasswordRef: {secretName: scm, key: token}}`},
+			{"scmProvider", `bitbucketServer: {project: a, api: $API}`},
 			{"scmProvider", `azureDevOps: {organization: a, teamProject: b, api: $API, accessTokenRef: {secretName: scm, key: token}}`},
-			{"pullRequest", `github: {owner: a, repo: b, api: $API}`}, {"pullRequest", `gitlab: {project: a, api: $API}`}, {"pullRequest", `gitea: {owner: a, repo: b, api: $API}`},
-			{"pullRequest", `bitbucket: {owner: a, repo: b, api: $API}`}, {"pullRequest", `bitbucketServer: {project: a, repo: b, api: $API}`},
-			{"pullRequest", `azuredevops: {organization: a, project: c, repo: b, api: $API}`}, {"plugin", `configMapRef: {name: p}`},
+			{"pullRequest", `github: {owner: a, repo: b, api: $API}`},
+			{"pullRequest", `gitlab: {project: a, api: $API}`},
+			{"pullRequest", `gitea: {owner: a, repo: b, api: $API}`},
+			{"pullRequest", `bitbucket: {owner: a, repo: b, api: $API}`},
+			{"pullRequest", `bitbucketServer: {project: a, repo: b, api: $API}`},
+			{"pullRequest", `azuredevops: {organization: a, project: c, repo: b, api: $API}`},
+			{"plugin", `configMapRef: {name: p}`},
 		} {
 			_, err := render(t, asker, scmtest.Case{Generator: c.kind + ": {" + c.spec + "}"}.Set(server.URL, true))
 			if err != nil && strings.Contains(err.Error(), scmtest.Token) {

@@ -165,7 +165,9 @@ func FuzzReplay(f *testing.F) {
 		files := everything(text)
 		for _, q := range []generator.Question{
 			question(generator.AskRepositories, ""), question(generator.AskBranches, "", web), question(generator.AskPath, "chart", web),
-			{Ask: generator.AskPullRequests, Spec: json.RawMessage(`{}`)}, {Ask: generator.AskParameters, Spec: json.RawMessage(`{}`)}, {Ask: generator.AskDecision, Spec: json.RawMessage(`{}`)},
+			{Ask: generator.AskPullRequests, Spec: json.RawMessage(`{}`)},
+			{Ask: generator.AskParameters, Spec: json.RawMessage(`{}`)},
+			{Ask: generator.AskDecision, Spec: json.RawMessage(`{}`)},
 		} {
 			a, err := answers.Replay{FS: files, Dir: "dir"}.Ask(context.Background(), q)
 			if err == nil && (q.Ask == generator.AskBranches && len(a.Branches) != 1 || q.Ask == generator.AskPath && len(a.Exists) != 1 || q.Ask == generator.AskDecision && a.Decision == nil) {

@@ -20,7 +20,7 @@ type decisionSpec struct {
 
 // decision gives one set for each cluster that the status of an object lists, and that Argo CD knows by its name.
 func (r *run) decision(f *fields) ([]Set, error) {
-	f.number("requeueAfterSeconds")
+	f.requeue()
 	spec := decisionSpec{ConfigMap: f.text("configMapRef"), Name: f.text("name")}
 	selector := field[map[string]any](f, "labelSelector", "an object")
 	// Argo CD does not render these values.

@@ -16,7 +16,7 @@ func (r RawJSON) MarshalJSON() ([]byte, error) { return r.Raw, nil }
 
 // plugin gives one set for each object that a plugin returns.
 func (r *run) plugin(f *fields) ([]Set, error) {
-	f.number("requeueAfterSeconds")
+	f.requeue()
 	table := f.table("values")
 	name := ""
 	f.nested("configMapRef", func(o *fields) { name = o.text("name") })
@@ -25,7 +25,7 @@ func (r *run) plugin(f *fields) ([]Set, error) {
 	if name == "" && f.err() == nil {
 		f.errs = append(f.errs, fmt.Errorf("%s.configMapRef: name must be set", f.path))
 	}
-	values, err := r.newValues("values", table)
+	values, err := r.newValues(table)
 	if err := errors.Join(f.err(), problem.Wrap(err, func(e error) error { return fmt.Errorf("%s.%w", f.path, e) })); err != nil {
 		return nil, err
 	}

@@ -14,28 +14,40 @@ import (
 // pullRequestProviders are in the order in which Argo CD looks for them (applicationset/generators/pull_request.go, v3.2.11).
 var pullRequestProviders = []provider{
 	{
-		"github", map[string]kindOf{"owner": isText, "repo": isText, "api": isText, "tokenRef": isRef, "appSecretName": isText, "labels": isStrings},
-		[]string{"owner", "repo"}, nil,
+		"github",
+		map[string]kindOf{"owner": isText, "repo": isText, "api": isText, "tokenRef": isRef, "appSecretName": isText, "labels": isStrings},
+		[]string{"owner", "repo"},
+		nil,
 	},
 	{
-		"gitlab", map[string]kindOf{"project": isText, "api": isText, "tokenRef": isRef, "labels": isStrings, "pullRequestState": isText, "insecure": isFlag, "caRef": isCA},
-		[]string{"project"}, nil,
+		"gitlab",
+		map[string]kindOf{"project": isText, "api": isText, "tokenRef": isRef, "labels": isStrings, "pullRequestState": isText, "insecure": isFlag, "caRef": isCA},
+		[]string{"project"},
+		nil,
 	},
 	{
-		"gitea", map[string]kindOf{"owner": isText, "repo": isText, "api": isText, "tokenRef": isRef, "insecure": isFlag, "labels": isStrings},
-		[]string{"owner", "repo", "api"}, nil,
+		"gitea",
+		map[string]kindOf{"owner": isText, "repo": isText, "api": isText, "tokenRef": isRef, "insecure": isFlag, "labels": isStrings},
+		[]string{"owner", "repo", "api"},
+		nil,
 	},
 	{
-		"bitbucketServer", map[string]kindOf{"project": isText, "repo": isText, "api": isText, "basicAuth": isAuth, "bearerToken": isToken, "insecure": isFlag, "caRef": isCA},
-		[]string{"project", "repo", "api"}, nil,
+		"bitbucketServer",
+		map[string]kindOf{"project": isText, "repo": isText, "api": isText, "basicAuth": isAuth, "bearerToken": isToken, "insecure": isFlag, "caRef": isCA},
+		[]string{"project", "repo", "api"},
+		nil,
 	},
 	{
-		"bitbucket", map[string]kindOf{"owner": isText, "repo": isText, "api": isText, "basicAuth": isAuth, "bearerToken": isToken},
-		[]string{"owner", "repo"}, nil,
+		"bitbucket",
+		map[string]kindOf{"owner": isText, "repo": isText, "api": isText, "basicAuth": isAuth, "bearerToken": isToken},
+		[]string{"owner", "repo"},
+		nil,
 	},
 	{
-		"azuredevops", map[string]kindOf{"organization": isText, "project": isText, "repo": isText, "api": isText, "tokenRef": isRef, "labels": isStrings},
-		[]string{"organization", "project", "repo"}, nil,
+		"azuredevops",
+		map[string]kindOf{"organization": isText, "project": isText, "repo": isText, "api": isText, "tokenRef": isRef, "labels": isStrings},
+		[]string{"organization", "project", "repo"},
+		nil,
 	},
 }
 
@@ -48,7 +60,7 @@ func (s pullRequestFilter) matches(p PullRequest) bool {
 
 // pullRequest gives one set for each open pull request that a filter lets through.
 func (r *run) pullRequest(f *fields) ([]Set, error) {
-	f.number("requeueAfterSeconds")
+	f.requeue()
 	tolerant := f.boolean("continueOnRepoNotFoundError")
 	table := f.table("values")
 	var filters []pullRequestFilter
@@ -60,7 +72,7 @@ func (r *run) pullRequest(f *fields) ([]Set, error) {
 		f.errs = append(f.errs, fmt.Errorf("%s.filters: more than %d filters", f.path, maxPatterns))
 	}
 	p, spec := r.chosen(f, pullRequestProviders)
-	values, err := r.newValues("values", table)
+	values, err := r.newValues(table)
 	if err := errors.Join(f.err(), problem.Wrap(err, func(e error) error { return fmt.Errorf("%s.%w", f.path, e) })); err != nil {
 		return nil, err
 	}

@@ -16,12 +16,14 @@ import (
 // scmProviders are in the order in which Argo CD looks for them (applicationset/generators/scm_provider.go, v3.2.11).
 var scmProviders = []provider{
 	{
-		"github", map[string]kindOf{"organization": isText, "api": isText, "tokenRef": isRef, "appSecretName": isText, "allBranches": isFlag, "excludeArchivedRepos": isFlag},
+		"github",
+		map[string]kindOf{"organization": isText, "api": isText, "tokenRef": isRef, "appSecretName": isText, "allBranches": isFlag, "excludeArchivedRepos": isFlag},
 		[]string{"organization"},
 		map[string]int{"excludeArchivedRepos": int(versions.ArchivedRepositories.Since)},
 	},
 	{
-		"gitlab", map[string]kindOf{
+		"gitlab",
+		map[string]kindOf{
 			"group": isText, "includeSubgroups": isFlag, "api": isText, "tokenRef": isRef, "allBranches": isFlag, "insecure": isFlag, "includeSharedProjects": isFlag, "topic": isText, "caRef": isCA,
 			"includeArchivedRepos": isFlag,
 		},
@@ -29,21 +31,28 @@ var scmProviders = []provider{
 		map[string]int{"includeArchivedRepos": int(versions.ArchivedRepositories.Since)},
 	},
 	{
-		"gitea", map[string]kindOf{"owner": isText, "api": isText, "tokenRef": isRef, "allBranches": isFlag, "insecure": isFlag, "excludeArchivedRepos": isFlag},
+		"gitea",
+		map[string]kindOf{"owner": isText, "api": isText, "tokenRef": isRef, "allBranches": isFlag, "insecure": isFlag, "excludeArchivedRepos": isFlag},
 		[]string{"owner", "api"},
 		map[string]int{"excludeArchivedRepos": int(versions.ArchivedRepositories.Since)},
 	},
 	{
-		"bitbucketServer", map[string]kindOf{"project": isText, "api": isText, "basicAuth": isAuth, "bearerToken": isToken, "allBranches": isFlag, "insecure": isFlag, "caRef": isCA},
-		[]string{"project", "api"}, nil,
+		"bitbucketServer",
+		map[string]kindOf{"project": isText, "api": isText, "basicAuth": isAuth, "bearerToken": isToken, "allBranches": isFlag, "insecure": isFlag, "caRef": isCA},
+		[]string{"project", "api"},
+		nil,
 	},
 	{
-		"azureDevOps", map[string]kindOf{"organization": isText, "api": isText, "teamProject": isText, "accessTokenRef": isRef, "allBranches": isFlag},
-		[]string{"organization", "teamProject"}, nil,
+		"azureDevOps",
+		map[string]kindOf{"organization": isText, "api": isText, "teamProject": isText, "accessTokenRef": isRef, "allBranches": isFlag},
+		[]string{"organization", "teamProject"},
+		nil,
 	},
 	{
-		"bitbucket", map[string]kindOf{"owner": isText, "user": isText, "appPasswordRef": isRef, "allBranches": isFlag},
-		[]string{"owner", "user"}, nil,
+		"bitbucket",
+		map[string]kindOf{"owner": isText, "user": isText, "appPasswordRef": isRef, "allBranches": isFlag},
+		[]string{"owner", "user"},
+		nil,
 	},
 	{"awsCodeCommit", map[string]kindOf{"tagFilters": isTags, "role": isText, "region": isText, "allBranches": isFlag}, nil, nil},
 }
@@ -96,7 +105,7 @@ func (r *run) scmProvider(f *fields) ([]Set, error) {
 
 func (r *run) scmSpec(f *fields) (*scmSpec, error) {
 	g := &scmSpec{protocol: f.text("cloneProtocol")}
-	f.number("requeueAfterSeconds")
+	f.requeue()
 	table := f.table("values")
 	for _, item := range f.objects("filters") {
 		g.filters = append(g.filters, newSCMFilter(item))
@@ -107,7 +116,7 @@ func (r *run) scmSpec(f *fields) (*scmSpec, error) {
 	}
 	p, spec := r.chosen(f, scmProviders)
 	g.provider, g.spec = p.name, spec
-	values, err := r.newValues("values", table)
+	values, err := r.newValues(table)
 	g.values = values
 	return g, errors.Join(f.err(), problem.Wrap(err, func(e error) error { return fmt.Errorf("%s.%w", f.path, e) }))
 }
