@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -17,6 +18,7 @@ import (
 	"github.com/argoproj/argo-cd/v3/pkg/apis/application/v1alpha1"
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+	"github.com/gosimple/slug"
 	"github.com/sirupsen/logrus"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -30,6 +32,7 @@ import (
 
 	"github.com/argosy-cd/argosy/internal/appset"
 	"github.com/argosy-cd/argosy/internal/appset/generator"
+	"github.com/argosy-cd/argosy/internal/appset/template"
 	"github.com/argosy-cd/argosy/internal/manifest"
 	"github.com/argosy-cd/argosy/internal/scm"
 	"github.com/argosy-cd/argosy/internal/scm/scmtest"
@@ -296,6 +299,34 @@ status: {decisions: [{clusterName: far, reason: wrong}]}
 				compareAPIs(t, fmt.Sprintf("apiVersion: argoproj.io/v1alpha1\nkind: ApplicationSet\nmetadata: {name: set, namespace: argocd}\nspec:\n  goTemplate: %v\n  generators: [{clusterDecisionResource: {%s}}]\n"+
 					"  template:\n    metadata: {name: '%s', annotations: {a: '%s'}}\n    spec: {project: default, destination: {server: x}}\n", goTemplate, c.spec, app, annotation), "", c.fails, objects)
 			})
+		}
+	}
+}
+
+// TestSlug compares the slugs of branches with those of Argo CD's library, as its pull request generator sets it up.
+func TestSlug(t *testing.T) {
+	slug.MaxLength, slug.CustomSub, slug.EnableSmartTruncate = 50, map[string]string{"_": "-"}, true
+	letters := []rune("abcXYZ019-_./@&'\"’–— #+~äöüßÉŁŉĳŒ×÷ſ")
+	random := rand.New(rand.NewPCG(1, 2))
+	names := []string{"", "-", "feature/Some_Thing", strings.Repeat("a", 60), strings.Repeat("ab-", 30), strings.Repeat("x", 50) + "-y", "中文", "привет"}
+	for range 20_000 {
+		b := make([]rune, random.IntN(80))
+		for i := range b {
+			b[i] = letters[random.IntN(len(letters))]
+		}
+		names = append(names, string(b))
+	}
+	for r := rune(0xC0); r < 0x180; r++ {
+		names = append(names, "x"+string(r)+"y")
+	}
+	for _, name := range names {
+		if got, ok := template.Slug(name); ok && got != slug.Make(name) {
+			t.Errorf("%q: %q, want %q", name, got, slug.Make(name))
+		}
+	}
+	for _, name := range names[:6] {
+		if _, ok := template.Slug(name); !ok {
+			t.Errorf("%q is not known", name)
 		}
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/argosy-cd/argosy/internal/argo/versions"
+	"github.com/argosy-cd/argosy/internal/manifest"
 	"github.com/argosy-cd/argosy/internal/problem"
 )
 
@@ -135,7 +136,7 @@ func (r *run) decided(at string, v any, matchKey string, known []Cluster) (Param
 			return "", fmt.Errorf("%s.%s must be a string before Argo CD 3.3", at, key)
 		}
 		if !ok {
-			s = printed(floats(decision[key]))
+			s = printed(wholeNumbers(decision[key]))
 		}
 		return s, nil
 	}
@@ -157,6 +158,42 @@ func (r *run) decided(at string, v any, matchKey string, known []Cluster) (Param
 		}
 	}
 	return params, nil
+}
+
+// UnmarshalJSON keeps whole numbers, which are printed without an exponent.
+func (o *DecisionObject) UnmarshalJSON(data []byte) error {
+	type plain DecisionObject
+	v, err := manifest.JSON(data)
+	if err != nil {
+		return err
+	}
+	if err := json.Unmarshal(data, (*plain)(o)); err != nil {
+		return err
+	}
+	m, _ := v.(map[string]any)
+	o.Status = manifest.Map(m, "status")
+	return nil
+}
+
+// wholeNumbers makes numbers of a value those of Kubernetes: int64, or float64 if that is too small.
+func wholeNumbers(v any) any {
+	switch v := v.(type) {
+	case json.Number:
+		return floats(v)
+	case map[string]any:
+		m := make(map[string]any, len(v))
+		for k, e := range v {
+			m[k] = wholeNumbers(e)
+		}
+		return m
+	case []any:
+		l := make([]any, len(v))
+		for i, e := range v {
+			l[i] = wholeNumbers(e)
+		}
+		return l
+	}
+	return v
 }
 
 // addPlain adds values as they are written.
