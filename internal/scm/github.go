@@ -201,6 +201,9 @@ func (a *Asker) authenticateApp(ctx context.Context, q generator.Question, s spe
 	if err != nil {
 		return err
 	}
+	if kinds := []string{"repo-creds", "repository", scmCreds}; a.Strict && !slices.Contains(kinds, secret.Labels[generator.SecretTypeLabel]) {
+		return fmt.Errorf("the Secret %s is not one of a repository or an SCM: its label %s must be one of %s", s.AppSecretName, generator.SecretTypeLabel, strings.Join(kinds, ", "))
+	}
 	number := func(key string) (int64, error) {
 		if secret.Data[key] == "" {
 			return 0, nil

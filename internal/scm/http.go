@@ -4,39 +4,23 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"crypto/tls"
-	"crypto/x509"
 	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"net/url"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/argosy-cd/argosy/internal/appset/generator"
-	"github.com/argosy-cd/argosy/internal/fetch"
 	"github.com/argosy-cd/argosy/internal/gitsource"
 	"github.com/argosy-cd/argosy/internal/words"
 )
-
-// LimitError says that a host allows no more requests for some time.
-type LimitError struct {
-	Host  string
-	Until time.Time
-	Said  string // its status
-}
-
-func (e *LimitError) Error() string {
-	return fmt.Sprintf("%s allows no more requests until %s (%s)", e.Host, e.Until.UTC().Format(time.RFC3339), e.Said)
-}
 
 // statusError is an answer that is not a success.
 type statusError struct {
@@ -123,39 +107,6 @@ func (c *Client) host(conn connection) (*host, error) {
 	return h, nil
 }
 
-// maxTransports bounds the ways in which certificates are checked.
-const maxTransports = 100
-
-func (c *Client) transport(conn connection) (*http.Transport, error) {
-	key := digest(strconv.FormatBool(conn.insecure), string(conn.ca))
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if t := c.transports[key]; t != nil {
-		return t, nil
-	}
-	t := &http.Transport{
-		Proxy: gitsource.Proxy(c.Env), DialContext: (&net.Dialer{Timeout: 10 * time.Second, Control: fetch.NotLinkLocal}).DialContext,
-		TLSClientConfig:     &tls.Config{MinVersion: tls.VersionTLS12, InsecureSkipVerify: conn.insecure}, //nolint:gosec // the set says so
-		TLSHandshakeTimeout: 10 * time.Second, IdleConnTimeout: 30 * time.Second, MaxIdleConnsPerHost: atOnce, MaxConnsPerHost: 2 * atOnce, ForceAttemptHTTP2: true,
-		MaxResponseHeaderBytes: 1 << 20,
-	}
-	if len(conn.ca) > 0 {
-		roots, err := x509.SystemCertPool()
-		if err != nil {
-			roots = x509.NewCertPool()
-		}
-		if !roots.AppendCertsFromPEM(conn.ca) {
-			return nil, errors.New("the certificates of caRef cannot be read")
-		}
-		t.TLSClientConfig.RootCAs = roots
-	}
-	if c.transports == nil || len(c.transports) >= maxTransports {
-		c.transports = map[string]*http.Transport{}
-	}
-	c.transports[key] = t
-	return t, nil
-}
-
 // authorize sends a header with a secret in it.
 func (h *host) authorize(name, prefix, secret string) {
 	if secret == "" {
@@ -191,28 +142,6 @@ func (h *host) clean(err error) error {
 		}
 	}
 	return err
-}
-
-// waiting returns an error while the host has said that it must not be asked.
-func (h *host) waiting() error {
-	h.client.mu.Lock()
-	defer h.client.mu.Unlock()
-	key := h.credential()
-	until, ok := h.client.waits[key]
-	if ok && h.client.Now().Before(until) {
-		return &LimitError{h.base.Host, until, "it said so before"}
-	}
-	delete(h.client.waits, key)
-	return nil
-}
-
-func (h *host) wait(until time.Time) {
-	h.client.mu.Lock()
-	defer h.client.mu.Unlock()
-	if h.client.waits == nil || len(h.client.waits) > maxEntries {
-		h.client.waits = map[string]time.Time{}
-	}
-	h.client.waits[h.credential()] = until
 }
 
 // at is the address of a path below the API's own. The path is escaped already.
@@ -265,17 +194,6 @@ func (h *host) get(ctx context.Context, path string, query url.Values, out any) 
 		h.client.mu.Unlock()
 	}
 	return header, h.decode(u.Path, body, out)
-}
-
-// paging are the headers that say where an answer goes on.
-func paging(header http.Header) http.Header {
-	out := http.Header{}
-	for _, name := range []string{"Link", "X-Page", "X-Next-Page", "X-Total-Pages", "X-Total-Count"} {
-		if v := header.Get(name); v != "" {
-			out.Set(name, v)
-		}
-	}
-	return out
 }
 
 // decode reads JSON. An empty body is an error unless nothing is wanted.
@@ -336,43 +254,6 @@ func (h *host) send(req *http.Request, conditional bool) (http.Header, []byte, e
 	return nil, nil, &statusError{h.base.Host, what, res.Status, said(body), res.StatusCode, body}
 }
 
-// limited reports until when a host wants to be left alone.
-func (h *host) limited(res *http.Response) (time.Time, bool) {
-	now := h.client.Now()
-	after := res.Header.Get("Retry-After")
-	none := res.Header.Get("X-RateLimit-Remaining") == "0"
-	switch res.StatusCode {
-	case http.StatusTooManyRequests:
-	case http.StatusForbidden:
-		if after == "" && !none {
-			return now, false
-		}
-	case http.StatusServiceUnavailable:
-		if after == "" {
-			return now, false
-		}
-	default:
-		return now, false
-	}
-	until := now.Add(defaultWait)
-	reset := cmp.Or(res.Header.Get("X-RateLimit-Reset"), res.Header.Get("RateLimit-Reset"))
-	if seconds, err := strconv.ParseInt(after, 10, 32); err == nil && seconds >= 0 {
-		until = now.Add(time.Duration(seconds) * time.Second)
-	} else if at, err := http.ParseTime(after); err == nil {
-		until = at
-	} else if at, err := strconv.ParseInt(reset, 10, 64); err == nil && at > 1e9 {
-		until = time.Unix(at, 0)
-	}
-	// A host that is wrong about the time must not silence us for ever, or not at all.
-	if until.After(now.Add(maxWait)) {
-		until = now.Add(maxWait)
-	}
-	if !until.After(now) {
-		until = now.Add(time.Second)
-	}
-	return until, true
-}
-
 // said is the message in the body of an error, in one short line.
 func said(body []byte) string {
 	var v struct {
@@ -398,39 +279,4 @@ func said(body []byte) string {
 		text = text[:200] + "…"
 	}
 	return words.Harmless(text)
-}
-
-// next returns the number of the page that a Link header calls next; 0 is none.
-func next(header http.Header) int {
-	for _, link := range strings.Split(header.Get("Link"), ",") {
-		target, rest, _ := strings.Cut(strings.TrimSpace(link), ";")
-		if !strings.Contains(rest, `rel="next"`) {
-			continue
-		}
-		u, err := url.Parse(strings.Trim(target, "<> "))
-		if err != nil {
-			return 0
-		}
-		page, _ := strconv.Atoi(u.Query().Get("page"))
-		return page
-	}
-	return 0
-}
-
-// pages calls read for page after page, until it returns 0.
-func pages(h *host, read func(page int) (next int, err error)) error {
-	for n, page := 0, 1; page > 0; n++ {
-		if n == maxPages {
-			return fmt.Errorf("%s: there are more than %d pages", h.base.Host, maxPages)
-		}
-		following, err := read(page)
-		if err != nil {
-			return err
-		}
-		if following != 0 && following <= page {
-			return fmt.Errorf("%s: page %d is followed by page %d", h.base.Host, page, following)
-		}
-		page = following
-	}
-	return nil
 }
