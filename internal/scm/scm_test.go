@@ -504,10 +504,13 @@ func FuzzAnswers(f *testing.F) {
 	}))
 	f.Cleanup(server.Close)
 	text := scmtest.Secret + "---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: p}\ndata: {baseUrl: '" + server.URL + "', token: '$scm:token'}\n"
+	asker := newAsker(f, server.URL)
+	asker.Objects = objects(f, text)
+	now := noon
+	asker.Client.Now = func() time.Time { return now }
 	f.Fuzz(func(t *testing.T, text2 string, status int) {
 		body, code = text2, 200+max(0, status)%400
-		asker := newAsker(t, server.URL)
-		asker.Objects = objects(t, text)
+		now = now.Add(2 * time.Hour) // nobody says wait from the time before
 		for _, c := range []struct{ kind, spec string }{
 			{"scmProvider", `github: {organization: a, api: $API}`},
 			{"scmProvider", `gitlab: {group: a, api: $API}`},
