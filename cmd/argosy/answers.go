@@ -47,6 +47,11 @@ func (o *answersOptions) register(flags *pflag.FlagSet) {
 	flags.StringArrayVar(&o.objects, "objects", nil, "`FILE` with ConfigMaps and objects for clusterDecisionResource; by default those among the arguments; repeatable")
 }
 
+// given reports whether a flag is set.
+func (o *answersOptions) given() bool {
+	return o.dir != "" || o.record || len(o.secrets)+len(o.objects) > 0
+}
+
 // noAnswer is the hint of everything that is not known.
 const noAnswer = "; give it with --secrets FILE, or replay a recorded answer with --answers DIR"
 

@@ -130,6 +130,9 @@ func runAppsetGenerate(ctx context.Context, std stdio, opts appsetGenerateOption
 	if err != nil {
 		return err
 	}
+	if server != nil && opts.answers.given() {
+		return usagef("with --engine argocd the server asks APIs, so it goes without --answers, --record, --secrets and --objects")
+	}
 	repos, err := newRepositories(std, opts.repos, opts.offline)
 	if err != nil {
 		return err

@@ -147,6 +147,11 @@ func (a *Asker) open(ctx context.Context, q generator.Question) (service, error)
 	if err != nil {
 		return nil, err
 	}
+	if q.Provider == "github" {
+		// Topics were a preview in older Enterprise servers.
+		h.header.Set("Accept", "application/vnd.github.mercy-preview+json, application/vnd.github+json")
+		h.header.Set("X-Github-Api-Version", "2022-11-28")
+	}
 	if err := a.authenticate(ctx, q, s, h); err != nil {
 		return nil, h.clean(err)
 	}
