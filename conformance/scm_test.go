@@ -38,8 +38,8 @@ import (
 	"github.com/argosy-cd/argosy/internal/scm/scmtest"
 )
 
-// TestSCM has Argo CD's own providers and ours ask the same servers, and compares the Applications that show all parameters. AWS CodeCommit is missing: Argo CD's client
-// cannot be sent to another address.
+// TestSCM has Argo CD's own providers and ours ask the same servers, and compares the Applications that show all parameters. AWS CodeCommit
+// is missing: Argo CD's client cannot be sent to another address.
 func TestSCM(t *testing.T) {
 	logrus.SetLevel(logrus.PanicLevel)
 	for _, c := range scmtest.Cases() {
@@ -98,7 +98,10 @@ func oursAPIs(t *testing.T, set, bitbucket string, docs []manifest.Document) ([]
 		return nil, err
 	}
 	asker := &scm.Asker{Client: &scm.Client{Now: time.Now, Bitbucket: bitbucket}, Objects: objects, Namespace: argoNamespace}
-	res, err := appset.Generate(context.Background(), appset.Config{APIs: asker, AllowEmpty: true, Version: 2, Clusters: generator.ClusterList(clusters)}, s)
+	res, err := appset.Generate(context.Background(), appset.Config{
+		APIs: asker, AllowEmpty: true, Version: 2,
+		Clusters: generator.ClusterList(clusters),
+	}, s)
 	if err != nil {
 		return nil, err
 	}
@@ -151,7 +154,10 @@ func upstreamAPIs(t *testing.T, text string, docs []manifest.Document) (apps []v
 		default:
 			o := &unstructured.Unstructured{Object: d.Object}
 			others = append(others, o)
-			kinds[schema.GroupVersionResource{Group: o.GroupVersionKind().Group, Version: o.GroupVersionKind().Version, Resource: "placementdecisions"}] = "PlacementDecisionList"
+			kinds[schema.GroupVersionResource{
+				Group: o.GroupVersionKind().Group, Version: o.GroupVersionKind().Version,
+				Resource: "placementdecisions",
+			}] = "PlacementDecisionList"
 		}
 	}
 	built := fake.NewClientBuilder().WithScheme(scheme).WithRuntimeObjects(core...).
@@ -170,11 +176,17 @@ func TestPlugin(t *testing.T) {
 		generator, annotations string
 		fails, goOnly          bool
 	}{
-		"plain":     {generator: `plugin: {configMapRef: {name: p}}`},
-		"input":     {generator: `plugin: {configMapRef: {name: p}, input: {parameters: {n: 3, s: text, deep: {a: [1, 2.5, null, true]}, big: 12345678901234567}}}`},
-		"values":    {generator: `plugin: {configMapRef: {name: p}, values: {v: "{{ .name }}-{{ .deep.list }}"}, requeueAfterSeconds: 3}`, goOnly: true},
-		"selector":  {generator: `{plugin: {configMapRef: {name: p}}, selector: {matchLabels: {name: b}}}`},
-		"raw":       {generator: `plugin: {configMapRef: {name: p}, input: {parameters: {s: "a<b>"}}}`, annotations: "raw: '{{ .generator.input.parameters.s }} {{ .generator.input.parameters.s.Raw | toString }} {{ .generator | toJson }}'", goOnly: true},
+		"plain": {generator: `plugin: {configMapRef: {name: p}}`},
+		"input": {generator: `plugin: {configMapRef: {name: p}, input: {parameters: {n: 3, s: text, deep: {a: [1, 2.5, null, true]}, big: 12345678901234567}}}`},
+		"values": {
+			generator: `plugin: {configMapRef: {name: p}, values: {v: "{{ .name }}-{{ .deep.list }}"}, requeueAfterSeconds: 3}`,
+			goOnly:    true,
+		},
+		"selector": {generator: `{plugin: {configMapRef: {name: p}}, selector: {matchLabels: {name: b}}}`},
+		"raw": {
+			generator:   `plugin: {configMapRef: {name: p}, input: {parameters: {s: "a<b>"}}}`,
+			annotations: "raw: '{{ .generator.input.parameters.s }} {{ .generator.input.parameters.s.Raw | toString }} {{ .generator | toJson }}'", goOnly: true,
+		},
 		"merge":     {generator: `merge: {mergeKeys: [name], generators: [{plugin: {configMapRef: {name: p}}}, {list: {elements: [{name: a, extra: x}]}}]}`},
 		"matrix":    {generator: `matrix: {generators: [{list: {elements: [{extra: x}]}}, {plugin: {configMapRef: {name: p}}}]}`},
 		"no map":    {generator: `plugin: {configMapRef: {name: none}}`, fails: true},
@@ -193,7 +205,8 @@ func TestPlugin(t *testing.T) {
 				var asked []string
 				server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 					body, _ := io.ReadAll(r.Body)
-					asked = append(asked, r.Method+" "+r.URL.Path+" "+r.Header.Get("Content-Type")+" "+r.Header.Get("Authorization")+" "+strings.TrimSpace(string(body)))
+					asked = append(asked, r.Method+" "+r.URL.Path+" "+r.Header.Get("Content-Type")+" "+r.Header.Get("Authorization")+" "+
+						strings.TrimSpace(string(body)))
 					if r.Header.Get("Authorization") != "Bearer "+scmtest.Token {
 						http.Error(w, `{"error": "who are you?"}`, http.StatusUnauthorized)
 						return
@@ -203,10 +216,12 @@ func TestPlugin(t *testing.T) {
 				defer server.Close()
 				objects := scmtest.Secret
 				for name, data := range map[string]string{
-					"p": "token: '$scm:token'", "no-token": "x: z", "literal": "token: abc", "timeout": "token: '$scm:token', requestTimeout: soon", "no-secret": "token: '$none:token'",
+					"p": "token: '$scm:token'", "no-token": "x: z", "literal": "token: abc",
+					"timeout": "token: '$scm:token', requestTimeout: soon", "no-secret": "token: '$none:token'",
 					"argocd": "token: '$plugin.token', requestTimeout: '5'", "wrong": "token: '$scm:wrong'",
 				} {
-					objects += "---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: " + name + ", namespace: argocd}\ndata: {baseUrl: '" + server.URL + "', " + data + "}\n"
+					objects += "---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: " + name +
+						", namespace: argocd}\ndata: {baseUrl: '" + server.URL + "', " + data + "}\n"
 				}
 				objects += "---\napiVersion: v1\nkind: Secret\nmetadata: {name: argocd-secret, namespace: argocd}\nstringData: {plugin.token: " + scmtest.Token + "}\n"
 				objects = strings.Replace(objects, "stringData: {token:", "stringData: {wrong: wrong-one, token:", 1)
@@ -308,7 +323,10 @@ func TestSlug(t *testing.T) {
 	slug.MaxLength, slug.CustomSub, slug.EnableSmartTruncate = 50, map[string]string{"_": "-"}, true
 	letters := []rune("abcXYZ019-_./@&'\"’–— #+~äöüßÉŁŉĳŒ×÷ſ")
 	random := rand.New(rand.NewPCG(1, 2))
-	names := []string{"", "-", "feature/Some_Thing", strings.Repeat("a", 60), strings.Repeat("ab-", 30), strings.Repeat("x", 50) + "-y", "中文", "привет"}
+	names := []string{
+		"", "-", "feature/Some_Thing", strings.Repeat("a", 60), strings.Repeat("ab-", 30), strings.Repeat("x", 50) + "-y",
+		"中文", "привет",
+	}
 	for range 20_000 {
 		b := make([]rune, random.IntN(80))
 		for i := range b {

@@ -37,14 +37,18 @@ type scmOptions struct {
 
 // registerReplay adds the flag of commands that ask no API.
 func (o *answersOptions) registerReplay(flags *pflag.FlagSet) {
-	flags.StringVar(&o.dir, "answers", "", "`DIR` with recorded answers of APIs, for the generators scmProvider, pullRequest, plugin and clusterDecisionResource (argosy appset generate --record)")
+	flags.StringVar(&o.dir, "answers", "",
+		"`DIR` with recorded answers of APIs, for the generators scmProvider, pullRequest, plugin and clusterDecisionResource (argosy "+
+			"appset generate --record)")
 }
 
 func (o *answersOptions) register(flags *pflag.FlagSet) {
 	o.registerReplay(flags)
 	flags.BoolVar(&o.record, "record", false, "ask APIs, and write their answers to the directory of --answers")
-	flags.StringArrayVar(&o.secrets, "secrets", nil, "ask APIs with the tokens in `FILE`: manifests of the Secrets and ConfigMaps that sets name; repeatable")
-	flags.StringArrayVar(&o.objects, "objects", nil, "`FILE` with ConfigMaps and objects for clusterDecisionResource; by default those among the arguments; repeatable")
+	flags.StringArrayVar(&o.secrets, "secrets", nil,
+		"ask APIs with the tokens in `FILE`: manifests of the Secrets and ConfigMaps that sets name; repeatable")
+	flags.StringArrayVar(&o.objects, "objects", nil,
+		"`FILE` with ConfigMaps and objects for clusterDecisionResource; by default those among the arguments; repeatable")
 }
 
 // given reports whether a flag is set.
@@ -68,7 +72,8 @@ type notAsked struct{}
 
 // Ask implements generator.APIs.
 func (notAsked) Ask(_ context.Context, q generator.Question) (*generator.Answer, error) {
-	return nil, generator.Unknown{Reason: whoIsAsked(q) + " is not asked here; record its answer with argosy appset generate --record, and replay it with --answers DIR"}
+	return nil, generator.Unknown{Reason: whoIsAsked(q) +
+		" is not asked here; record its answer with argosy appset generate --record, and replay it with --answers DIR"}
 }
 
 func whoIsAsked(q generator.Question) string {
@@ -151,7 +156,8 @@ func (a asking) Ask(ctx context.Context, q generator.Question) (*generator.Answe
 	if q.Ask != generator.AskDecision && !a.any {
 		base, err := a.asker.Address(q)
 		if err != nil || a.offline || a.asker.Token(q.Provider, base) == "" {
-			return nil, generator.Unknown{Reason: whoIsAsked(q) + " is not asked without a credential; give one with --secrets FILE, or replay a recorded answer with --answers DIR"}
+			return nil, generator.Unknown{Reason: whoIsAsked(q) +
+				" is not asked without a credential; give one with --secrets FILE, or replay a recorded answer with --answers DIR"}
 		}
 	}
 	answer, err := a.asker.Ask(ctx, q)
@@ -202,11 +208,12 @@ func (o *apiOptions) register(flags *pflag.FlagSet) {
 	flags.BoolVar(&o.strict, "token-ref-strict-mode", false, usageOf("token-ref-strict-mode"))
 }
 
-// apisFor returns what answers the generators of a request, with the rights of its parent: nil if the administrator has not allowed APIs, or if there is no cluster to
-// read Secrets from. Tokens of projects that are not administrators' must be marked for it.
+// apisFor returns what answers the generators of a request, with the rights of its parent: nil if the administrator has not allowed APIs,
+// or if there is no cluster to read Secrets from. Tokens of projects that are not administrators' must be marked for it.
 func (o *apiOptions) apisFor(client *scm.Client, api *kube.Client, namespace string, f parent.For) generator.APIs {
 	if !o.on {
-		return refusedAPIs("the generators scmProvider, pullRequest, plugin and clusterDecisionResource are off in this sidecar (--generator-apis)")
+		return refusedAPIs("the generators scmProvider, pullRequest, plugin and clusterDecisionResource are off in this sidecar " +
+			"(--generator-apis)")
 	}
 	if api == nil {
 		return refusedAPIs("there is no access to a cluster, so the Secrets that generators name are not known")

@@ -37,11 +37,13 @@ func TestGeneratorAPIs(t *testing.T) {
 	if err := os.WriteFile(file, []byte(config), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	rules, err := policy.Parse("p.yaml", []byte(`projects: [{name: team, applications: [{projects: [team], apis: ['`+github.URL+`/api/v3/acme']}]}]`))
+	rules, err := policy.Parse("p.yaml", []byte(`projects: [{name: team, applications: [{projects: [team], apis: ['`+github.URL+
+		`/api/v3/acme']}]}]`))
 	if err != nil {
 		t.Fatal(err)
 	}
-	set := "goTemplate: true\ngenerators: [{scmProvider: {github: {organization: ORG, api: '" + github.URL + "', tokenRef: {secretName: scm, key: token}}}}]\n" +
+	set := "goTemplate: true\ngenerators: [{scmProvider: {github: {organization: ORG, api: '" + github.URL +
+		"', tokenRef: {secretName: scm, key: token}}}}]\n" +
 		"template: {metadata: {name: '{{ .repository }}'}, spec: {project: PROJECT, source: {repoURL: '{{ .url }}', path: x}, destination: {name: in-cluster, namespace: x}}}\n"
 	for name, c := range map[string]struct {
 		off          bool
@@ -50,17 +52,23 @@ func TestGeneratorAPIs(t *testing.T) {
 		policy       *policy.Policy
 		want         string // of the error; "" is four Applications
 	}{
-		"admin":            {project: "default", org: "acme"},
-		"off":              {off: true, project: "default", org: "acme", want: "are off in this sidecar (--generator-apis)"},
-		"tenant":           {project: "team", org: "acme", label: "scm-creds", want: `generators of project "team" may ask no API`},
-		"tenant, allowed":  {project: "team", org: "acme", label: "scm-creds", policy: rules},
-		"tenant, unmarked": {project: "team", org: "acme", policy: rules, want: "must have the label argocd.argoproj.io/secret-type: scm-creds"},
-		"tenant, other":    {project: "team", org: "other", label: "scm-creds", policy: rules, want: "apis does not include"},
+		"admin":           {project: "default", org: "acme"},
+		"off":             {off: true, project: "default", org: "acme", want: "are off in this sidecar (--generator-apis)"},
+		"tenant":          {project: "team", org: "acme", label: "scm-creds", want: `generators of project "team" may ask no API`},
+		"tenant, allowed": {project: "team", org: "acme", label: "scm-creds", policy: rules},
+		"tenant, unmarked": {
+			project: "team", org: "acme", policy: rules,
+			want: "must have the label argocd.argoproj.io/secret-type: scm-creds",
+		},
+		"tenant, other": {project: "team", org: "other", label: "scm-creds", policy: rules, want: "apis does not include"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			label = c.label
 			github.Requests()
-			opts := appsetPluginOptions{engineOptions: engineOptions{engine: engineEmbedded}, clusterOptions: clusterOptions{kubeconfig: file, namespace: "argocd"}, admins: []string{"default"}}
+			opts := appsetPluginOptions{
+				engineOptions:  engineOptions{engine: engineEmbedded},
+				clusterOptions: clusterOptions{kubeconfig: file, namespace: "argocd"}, admins: []string{"default"},
+			}
 			opts.apis.on = !c.off
 			api, err := kube.Open(kube.Config{Kubeconfig: file, Namespace: "argocd"})
 			if err != nil {
@@ -71,7 +79,10 @@ func TestGeneratorAPIs(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			env := map[string]string{"ARGOCD_APP_NAME": "root", "ARGOCD_APP_PROJECT_NAME": c.project, "PARAM_SPEC": strings.NewReplacer("ORG", c.org, "PROJECT", c.project).Replace(set)}
+			env := map[string]string{
+				"ARGOCD_APP_NAME": "root", "ARGOCD_APP_PROJECT_NAME": c.project,
+				"PARAM_SPEC": strings.NewReplacer("ORG", c.org, "PROJECT", c.project).Replace(set),
+			}
 			call, err := argo.NewCall(func(name string) string { return env[name] }, parent.Parameters())
 			if err != nil {
 				t.Fatal(err)
@@ -83,7 +94,8 @@ func TestGeneratorAPIs(t *testing.T) {
 				}
 				return
 			}
-			if err == nil || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), scmtest.Token) || len(github.Requests()) > 0 {
+			if err == nil || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), scmtest.Token) ||
+				len(github.Requests()) > 0 {
 				t.Error(err)
 			}
 		})

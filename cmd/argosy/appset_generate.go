@@ -89,27 +89,35 @@ The exit code is 0 when it is done, 1 when it failed and 2 when it was called wr
 	}
 	flags := cmd.Flags()
 	flags.StringArrayVar(&opts.repos, "repo", nil, "answer Git generators for a URL from a local directory, `URL=PATH[@REV]`; repeatable")
-	flags.StringVar(&opts.clusters, "clusters", "", "`FILE` with the clusters that Argo CD knows: a list with name, server, project, labels, annotations, or cluster Secrets")
+	flags.StringVar(&opts.clusters, "clusters", "",
+		"`FILE` with the clusters that Argo CD knows: a list with name, server, project, labels, annotations, or cluster Secrets")
 	flags.StringVarP(&opts.namespace, "namespace", "n", "", "namespace of sets that name none, and so of their Applications")
 	flags.VarP(&opts.output, "output", "o", "output format, "+opts.output.usage())
 	flags.BoolVar(&opts.allowEmpty, "allow-empty", false, "allow sets without Applications")
 	flags.BoolVar(&opts.offline, "offline", false, "fetch nothing; a repository that is not local is an error")
-	flags.BoolVar(&opts.skipUnknown, "skip-unknown", false, "leave out sets that need something that is not available here, such as clusters or the API of a Git host, and name them")
-	flags.BoolVar(&opts.passthrough, "passthrough", false, "print documents that are not ApplicationSets, too, in their place (yaml and json)")
+	flags.BoolVar(&opts.skipUnknown, "skip-unknown", false,
+		"leave out sets that need something that is not available here, such as clusters or the API of a Git host, and name them")
+	flags.BoolVar(&opts.passthrough, "passthrough", false,
+		"print documents that are not ApplicationSets, too, in their place (yaml and json)")
 	flags.BoolVarP(&opts.recursive, "recursive", "R", false, "look into subdirectories of directories")
 	opts.answers.register(flags)
 	opts.plugin.register(flags)
 	flags.StringVar(&opts.policy, "policy", "", usageOf("policy"))
 	flags.DurationVar(&opts.timeout, "timeout", defaultHookTimeout, usageOf("timeout"))
-	flags.IntVar(&opts.maxSets, "max-parameter-sets", generator.DefaultMaxSets, "refuse a generator that gives more parameter sets than this")
+	flags.IntVar(&opts.maxSets, "max-parameter-sets", generator.DefaultMaxSets,
+		"refuse a generator that gives more parameter sets than this")
 	return cmd
 }
 
 // onlyFor refuses flags that mean nothing: those for files if there are none, and those of the plugin if there are.
 func onlyFor(flags *pflag.FlagSet, plugin bool) error {
-	without, with := []string{"policy", "admin-projects", "argocd-namespace", "argocd-secrets", "kubeconfig", "timeout", "generator-apis"}, "without a file or a directory"
+	without, with := []string{"policy", "admin-projects", "argocd-namespace", "argocd-secrets", "kubeconfig", "timeout", "generator-apis"},
+		"without a file or a directory"
 	if plugin {
-		without, with = []string{"repo", "clusters", "namespace", "allow-empty", "offline", "skip-unknown", "passthrough", "recursive", "max-parameter-sets", "answers", "record", "secrets", "objects"}, "with a file or a directory"
+		without, with = []string{
+			"repo", "clusters", "namespace", "allow-empty", "offline", "skip-unknown", "passthrough", "recursive",
+			"max-parameter-sets", "answers", "record", "secrets", "objects",
+		}, "with a file or a directory"
 	}
 	for _, name := range without {
 		if flags.Changed(name) {
@@ -146,7 +154,8 @@ func runAppsetGenerate(ctx context.Context, std stdio, opts appsetGenerateOption
 		return err
 	}
 	cfg := appset.Config{
-		Namespace: opts.namespace, Clusters: generator.ClusterList(clusters), Git: repos, AllowEmpty: opts.allowEmpty, MaxSets: opts.maxSets,
+		Namespace: opts.namespace, Clusters: generator.ClusterList(clusters), Git: repos, AllowEmpty: opts.allowEmpty,
+		MaxSets: opts.maxSets,
 		Version: opts.plugin.version.value,
 	}
 	apis, recorded, err := opts.answers.open(std, opts.offline, docs)

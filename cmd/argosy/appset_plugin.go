@@ -74,10 +74,14 @@ func (o *appsetPluginOptions) open(std stdio, p *policy.Policy, api *kube.Client
 	a.version = installed.current
 	namespace := o.argocd(api)
 	if api == nil {
-		note("there is no access to a cluster: Argo CD's clusters and repositories are not known, and answers are not compared with what they would delete")
+		note("there is no access to a cluster: Argo CD's clusters and repositories are not known, and answers are not compared with what " +
+			"they would delete")
 	}
 	a.remote = &gitsource.Remote{Dir: dir, Now: std.now}
-	a.config = parent.Config{Engine: a.engine, Policy: p, Admins: o.admins, Namespace: namespace, Commits: a.commits, Compared: &parent.Compared{}, Removals: &parent.Removals{}, Now: std.now}
+	a.config = parent.Config{
+		Engine: a.engine, Policy: p, Admins: o.admins, Namespace: namespace, Commits: a.commits,
+		Compared: &parent.Compared{}, Removals: &parent.Removals{}, Now: std.now,
+	}
 	if a.api != nil {
 		a.config.Live = a.api
 		a.remote.KnownHosts, a.remote.CA = a.api.KnownHosts, a.api.CA
@@ -88,7 +92,8 @@ func (o *appsetPluginOptions) open(std stdio, p *policy.Policy, api *kube.Client
 func (a *appsetPlugin) engine(f parent.For) appset.Engine {
 	if a.server != nil {
 		if !f.Admin {
-			return refusal{fmt.Errorf("the engine argocd reads with rights of its own, past the policy, so it is for applications of administrators' projects (--admin-projects), and this one is in project %q", f.Project)}
+			return refusal{fmt.Errorf("the engine argocd reads with rights of its own, past the policy, so it is for applications of "+
+				"administrators' projects (--admin-projects), and this one is in project %q", f.Project)}
 		}
 		return argocd.Engine{Client: a.server, Name: f.Call.App, AllowEmpty: f.AllowEmpty}
 	}

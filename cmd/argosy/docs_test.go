@@ -14,7 +14,8 @@ import (
 
 var yamlBlock = regexp.MustCompile("(?s)```yaml\n(.*?)```")
 
-// TestPluginPage checks the examples of docs/plugin.md: the Application is one, with an ApplicationSet in its parameter, and the policy is one.
+// TestPluginPage checks the examples of docs/plugin.md: the Application is one, with an ApplicationSet in its parameter, and the policy is
+// one.
 func TestPluginPage(t *testing.T) {
 	page, err := os.ReadFile("../../docs/plugin.md")
 	if err != nil {

@@ -38,19 +38,24 @@ type planInput struct {
 }
 
 func (o *planInput) register(flags *pflag.FlagSet) {
-	flags.StringArrayVar(&o.repos, "repo", nil, "read a repository from a local directory, `URL=PATH[@REV]`, or PATH if its Applications name its URL; repeatable")
+	flags.StringArrayVar(&o.repos, "repo", nil,
+		"read a repository from a local directory, `URL=PATH[@REV]`, or PATH if its Applications name its URL; repeatable")
 	o.registerSettings(flags)
 }
 
 // registerSettings are those about the Argo CD, and about what is elsewhere.
 func (o *planInput) registerSettings(flags *pflag.FlagSet) {
 	flags.BoolVar(&o.all, "all", false, "plan every root that is found, if no ROOT is given")
-	flags.StringVar(&o.clusters, "clusters", "", "`FILE` with the clusters that Argo CD knows, for cluster generators and for other names of its own cluster")
-	flags.StringVar(&o.customizations, "customizations", "", "`FILE` with the settings of Argo CD: argocd-cm, values of the argo-cd chart, or an ArgoCD resource")
-	flags.Var(&o.version, "argocd-version", "`VERSION` of Argo CD, 3.2 to 3.5; default the one that the tree deploys if that can be seen, or the newest")
+	flags.StringVar(&o.clusters, "clusters", "",
+		"`FILE` with the clusters that Argo CD knows, for cluster generators and for other names of its own cluster")
+	flags.StringVar(&o.customizations, "customizations", "",
+		"`FILE` with the settings of Argo CD: argocd-cm, values of the argo-cd chart, or an ArgoCD resource")
+	flags.Var(&o.version, "argocd-version",
+		"`VERSION` of Argo CD, 3.2 to 3.5; default the one that the tree deploys if that can be seen, or the newest")
 	flags.StringVarP(&o.namespace, "namespace", "n", "", "Argo CD's namespace; default that of the root")
 	flags.BoolVar(&o.offline, "offline", false, "fetch nothing: charts, bases and repositories come from the cache or stay unknown")
-	flags.StringSliceVar(&o.plugins, "plugin", nil, "render sources of the plugin NAME as Kustomize, Helm or plain directories, `NAME=kustomize|helm|directory`; repeatable")
+	flags.StringSliceVar(&o.plugins, "plugin", nil,
+		"render sources of the plugin NAME as Kustomize, Helm or plain directories, `NAME=kustomize|helm|directory`; repeatable")
 	flags.StringVar(&o.charts, "charts", "", "`DIR` with vendored charts, NAME-VERSION.tgz")
 	o.answers.registerReplay(flags)
 	o.verdict.register(flags)
@@ -59,8 +64,12 @@ func (o *planInput) registerSettings(flags *pflag.FlagSet) {
 // registerCluster are those about what runs in the cluster before the boot.
 func (o *planInput) registerCluster(flags *pflag.FlagSet) {
 	o.progressive = formatFlag{allowed: []string{"on", "off"}}
-	flags.Var(&o.progressive, "progressive-syncs", "whether the applicationset-controller has --enable-progressive-syncs, so that RollingSync counts: `on|off`; default as the tree has it")
-	flags.StringSliceVar(&o.exists, "exists", nil, "`THINGS` that every cluster has before the boot: GROUP/KIND of a custom resource, Namespace/NAME, AppProject/NAME, or all that nobody in the plan brings; repeatable")
+	flags.Var(&o.progressive, "progressive-syncs",
+		"whether the applicationset-controller has --enable-progressive-syncs, so that RollingSync counts: `on|off`; default as the tree "+
+			"has it")
+	flags.StringSliceVar(&o.exists, "exists", nil,
+		"`THINGS` that every cluster has before the boot: GROUP/KIND of a custom resource, Namespace/NAME, AppProject/NAME, or all that "+
+			"nobody in the plan brings; repeatable")
 }
 
 // repositories are those of the flags.
@@ -129,7 +138,8 @@ A kind, a namespace or a project that a sync needs and that nothing deploys, or 
 	flags.BoolVar(&opts.resources, "resources", false, "show all objects, not only Applications and ApplicationSets")
 	flags.StringVar(&opts.diff, "diff", "", "say what changes in the boot since a `REVISION`, with -o table, json or markdown")
 	flags.BoolVar(&opts.manifests, "manifests", false, "with --diff: print how the objects of each Application change")
-	flags.BoolVar(&opts.assign, "assign-waves", false, "write sync waves into the files of Applications that need others ("+argo.DependsAnnotation+"), and print which")
+	flags.BoolVar(&opts.assign, "assign-waves", false, "write sync waves into the files of Applications that need others ("+
+		argo.DependsAnnotation+"), and print which")
 	flags.BoolVar(&opts.inputs, "inputs", false, "print the files that each Application is rendered from")
 	flags.BoolVar(&opts.writePaths, "write-paths", false, "write "+argo.PathsAnnotation+" into the files of Applications, and print which")
 	flags.VarP(&opts.output, "output", "o", "output format, "+opts.output.usage()+"; markdown with --diff")
@@ -232,7 +242,10 @@ func (o *planInput) plan(ctx context.Context, roots *rootSet) (*plan.Plan, error
 
 // config is what a plan is made with, except for where repositories are.
 func (o *planInput) config(git generator.Repositories) (plan.Config, error) {
-	cfg := plan.Config{Namespace: o.namespace, Version: o.version.value, Sets: o.sets, Git: git, APIs: o.answers.replay(), Plugins: map[string]source.Kind{}}
+	cfg := plan.Config{
+		Namespace: o.namespace, Version: o.version.value, Sets: o.sets, Git: git, APIs: o.answers.replay(),
+		Plugins: map[string]source.Kind{},
+	}
 	for _, flag := range o.plugins {
 		name, kind, ok := strings.Cut(flag, "=")
 		if !ok || name == "" || !slices.Contains([]source.Kind{source.Kustomize, source.Helm, source.Directory}, source.Kind(kind)) {

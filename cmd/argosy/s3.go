@@ -40,8 +40,15 @@ type setting struct{ flag, variable, usage string }
 
 // s3Settings are the settings of the plugin's hooks, which have no other arguments.
 var s3Settings = []setting{
-	{"policy", "ARGOSY_POLICY", "`FILE` that says what projects may do; without one they may read any bucket, but choose no endpoint and no role, and generate Applications for themselves"},
-	{"admin-projects", "ARGOSY_ADMIN_PROJECTS", "`PROJECTS` whose applications may generate Applications for any project, while the policy has no rules about Applications"},
+	{
+		"policy", "ARGOSY_POLICY",
+		"`FILE` that says what projects may do; without one they may read any bucket, but choose no endpoint and no role, and generate " +
+			"Applications for themselves",
+	},
+	{
+		"admin-projects", "ARGOSY_ADMIN_PROJECTS",
+		"`PROJECTS` whose applications may generate Applications for any project, while the policy has no rules about Applications",
+	},
 	{"argocd-namespace", "ARGOSY_ARGOCD_NAMESPACE", "Argo CD's `NAMESPACE`; default: that of the pod, or argocd"},
 	{"cache-dir", "ARGOSY_CACHE_DIR", "`DIR` for the cache, or none; default: argosy in the user's cache directory"},
 	{"cache-size", "ARGOSY_CACHE_SIZE", "how many `MIB` the cache may have"},
@@ -53,19 +60,39 @@ var appsetSettings = []setting{
 	{"policy", "ARGOSY_POLICY", ""},
 	{"admin-projects", "ARGOSY_ADMIN_PROJECTS", ""},
 	{"engine", "ARGOSY_ENGINE", "who renders ApplicationSets: embedded, or argocd, which asks the Argo CD API server"},
-	{"argocd-version", "ARGOSY_ARGOCD_VERSION", "`VERSION` of Argo CD whose ApplicationSets the engine embedded renders, 3.2 to 3.5; default the newest; in a plugin, the version that --argocd-server reports wins"},
-	{"argocd-server", "ARGOCD_SERVER", "`ADDRESS` of the Argo CD API server, for the engine argocd; in a plugin, the engine embedded asks it for its version"},
+	{
+		"argocd-version", "ARGOSY_ARGOCD_VERSION",
+		"`VERSION` of Argo CD whose ApplicationSets the engine embedded renders, 3.2 to 3.5; default the newest; in a plugin, the " +
+			"version that --argocd-server reports wins",
+	},
+	{
+		"argocd-server", "ARGOCD_SERVER",
+		"`ADDRESS` of the Argo CD API server, for the engine argocd; in a plugin, the engine embedded asks it for its version",
+	},
 	{"argocd-token-file", "ARGOSY_ARGOCD_TOKEN_FILE", "`FILE` with the token for it; default: the token in $ARGOCD_AUTH_TOKEN"},
 	{"argocd-ca", "ARGOSY_ARGOCD_CA", "`FILE` with certificates that it is trusted by; default: the system's"},
 	{"argocd-plaintext", "ARGOSY_ARGOCD_PLAINTEXT", "it speaks no TLS"},
 	{"argocd-insecure", "ARGOSY_ARGOCD_INSECURE", "take any certificate of it"},
 	{"argocd-namespace", "ARGOSY_ARGOCD_NAMESPACE", ""},
-	{"argocd-secrets", "ARGOSY_ARGOCD_SECRETS", "`NAMES` of Argo CD's Secrets of repositories and clusters to read, by the right to get them; default: all that have Argo CD's labels, by the right to list Secrets"},
+	{
+		"argocd-secrets", "ARGOSY_ARGOCD_SECRETS",
+		"`NAMES` of Argo CD's Secrets of repositories and clusters to read, by the right to get them; default: all that have Argo CD's " +
+			"labels, by the right to list Secrets",
+	},
 	{"kubeconfig", "ARGOSY_KUBECONFIG", "`FILE` that says which cluster Argo CD is in; default: the one that the process runs in, if any"},
 	{"timeout", "ARGOSY_TIMEOUT", ""},
-	{"generator-apis", "ARGOSY_GENERATOR_APIS", "let generators ask hosts of repositories, plugins and the cluster, with the Secrets that sets name, as far as the policy allows"},
-	{"allowed-scm-providers", "ARGOCD_APPLICATIONSET_CONTROLLER_ALLOWED_SCM_PROVIDERS", "`URLS` of APIs that sets may name in api, as Argo CD has them; default: any"},
-	{"token-ref-strict-mode", "ARGOCD_APPLICATIONSET_CONTROLLER_TOKENREF_STRICT_MODE", "use only Secrets with the label argocd.argoproj.io/secret-type=scm-creds as tokens"},
+	{
+		"generator-apis", "ARGOSY_GENERATOR_APIS",
+		"let generators ask hosts of repositories, plugins and the cluster, with the Secrets that sets name, as far as the policy allows",
+	},
+	{
+		"allowed-scm-providers", "ARGOCD_APPLICATIONSET_CONTROLLER_ALLOWED_SCM_PROVIDERS",
+		"`URLS` of APIs that sets may name in api, as Argo CD has them; default: any",
+	},
+	{
+		"token-ref-strict-mode", "ARGOCD_APPLICATIONSET_CONTROLLER_TOKENREF_STRICT_MODE",
+		"use only Secrets with the label argocd.argoproj.io/secret-type=scm-creds as tokens",
+	},
 }
 
 func usageOf(flag string) string {
@@ -86,7 +113,11 @@ func fromEnvironment(std stdio, flags *pflag.FlagSet) error {
 			continue
 		}
 		if err := f.Value.Set(value); err != nil {
-			return usagef("variable %s: %q is not a %s", s.variable, value, map[string]string{"int64": "number", "duration": "duration such as 45s", "bool": "true or false", "VERSION": "version of Argo CD that is known, 3.2 to 3.5"}[f.Value.Type()])
+			return usagef("variable %s: %q is not a %s", s.variable, value,
+				map[string]string{
+					"int64": "number", "duration": "duration such as 45s", "bool": "true or false",
+					"VERSION": "version of Argo CD that is known, 3.2 to 3.5",
+				}[f.Value.Type()])
 		}
 	}
 	return nil
@@ -163,7 +194,8 @@ type buckets struct {
 func (b *buckets) reader(ctx context.Context, a triggerfile.Access) (*bucket.Reader, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	key := fmt.Sprint(a.Bucket, "\x00", a.Region, "\x00", a.Endpoint, "\x00", a.RoleARN, "\x00", a.Anonymous, a.ForcePathStyle == nil || *a.ForcePathStyle)
+	key := fmt.Sprint(a.Bucket, "\x00", a.Region, "\x00", a.Endpoint, "\x00", a.RoleARN, "\x00", a.Anonymous,
+		a.ForcePathStyle == nil || *a.ForcePathStyle)
 	if r := b.open[key]; r != nil {
 		return r, nil
 	}
@@ -247,7 +279,8 @@ func (o *accessOptions) access(name string) triggerfile.Access {
 // openStore opens a bucket.
 func openStore(ctx context.Context, a triggerfile.Access, now func() time.Time) (*s3.Store, error) {
 	return s3.Open(ctx, s3.Config{
-		Bucket: a.Bucket, Region: a.Region, Endpoint: a.Endpoint, PathStyle: a.ForcePathStyle, RoleARN: a.RoleARN, Anonymous: a.Anonymous, Now: now,
+		Bucket: a.Bucket, Region: a.Region, Endpoint: a.Endpoint, PathStyle: a.ForcePathStyle, RoleARN: a.RoleARN, Anonymous: a.Anonymous,
+		Now: now,
 	})
 }
 

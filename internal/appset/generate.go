@@ -34,7 +34,8 @@ type Config struct {
 }
 
 // ErrEmpty is the error for a set without Applications.
-var ErrEmpty = errors.New("no Applications: the generators gave no parameters; an empty answer would delete what was there before, so it must be allowed")
+var ErrEmpty = errors.New("no Applications: the generators gave no parameters; an empty answer would delete what was there before, so it " +
+	"must be allowed")
 
 // Result is what a run gives.
 type Result struct {

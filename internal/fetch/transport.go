@@ -179,7 +179,8 @@ func retry(req *http.Request, res *http.Response, err error) (time.Duration, boo
 		return 0, false
 	}
 	if err != nil {
-		return backoff, errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)
+		return backoff, errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE) || errors.Is(err, io.EOF) ||
+			errors.Is(err, io.ErrUnexpectedEOF)
 	}
 	switch res.StatusCode {
 	case http.StatusTooManyRequests, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:

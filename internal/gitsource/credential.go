@@ -53,11 +53,16 @@ func ParseCredentials(secrets []manifest.Object) []Credential {
 	for _, s := range secrets {
 		f := secretFields{object: s}
 		c := Credential{
-			URL: f.text("url"), Template: manifest.String(s, "metadata", "labels", "argocd.argoproj.io/secret-type") == "repo-creds", Project: f.text("project"),
+			URL: f.text("url"), Template: manifest.String(s, "metadata", "labels", "argocd.argoproj.io/secret-type") == "repo-creds",
+			Project:  f.text("project"),
 			username: f.text("username"), password: f.text("password"), bearer: f.text("bearerToken"), sshKey: f.text("sshPrivateKey"),
-			app:        githubApp{id: f.number("githubAppID"), installation: f.number("githubAppInstallationID"), key: f.text("githubAppPrivateKey"), base: f.text("githubAppEnterpriseBaseUrl")},
-			clientCert: f.text("tlsClientCertData"), clientKey: f.text("tlsClientCertKey"), insecure: f.flag("insecure") || f.flag("insecureIgnoreHostKey"),
-			proxy: f.text("proxy"), noProxy: f.text("noProxy"),
+			app: githubApp{
+				id: f.number("githubAppID"), installation: f.number("githubAppInstallationID"),
+				key: f.text("githubAppPrivateKey"), base: f.text("githubAppEnterpriseBaseUrl"),
+			},
+			clientCert: f.text("tlsClientCertData"), clientKey: f.text("tlsClientCertKey"),
+			insecure: f.flag("insecure") || f.flag("insecureIgnoreHostKey"),
+			proxy:    f.text("proxy"), noProxy: f.text("noProxy"),
 		}
 		if kind := f.text("type"); c.URL == "" || kind != "" && kind != "git" {
 			continue
@@ -117,7 +122,8 @@ func FindCredential(all []Credential, repository, project string) *Credential {
 	}
 	if own != nil { // settings of its own, secrets of the template
 		both := *template
-		both.Project, both.insecure, both.proxy, both.noProxy = own.Project, own.insecure || template.insecure, cmp.Or(own.proxy, template.proxy), cmp.Or(own.noProxy, template.noProxy)
+		both.Project, both.insecure, both.proxy, both.noProxy = own.Project, own.insecure || template.insecure,
+			cmp.Or(own.proxy, template.proxy), cmp.Or(own.noProxy, template.noProxy)
 		return &both
 	}
 	return template
@@ -127,7 +133,8 @@ func (c *Credential) secret() bool {
 	return c.username != "" || c.password != "" || c.bearer != "" || c.sshKey != "" || c.app.key != "" || c.clientKey != ""
 }
 
-// normal is a URL as Argo CD compares them (util/git/git.go, NormalizeGitURL, v3.2.11): in lower case, without ".git" at the end, with its user, port and query.
+// normal is a URL as Argo CD compares them (util/git/git.go, NormalizeGitURL, v3.2.11): in lower case, without ".git" at the end, with its
+// user, port and query.
 func normal(repository string) string {
 	s := strings.ToLower(strings.TrimSpace(repository))
 	if sshPattern.MatchString(s) && !strings.HasPrefix(s, "ssh://") {
@@ -142,21 +149,24 @@ func normal(repository string) string {
 
 var sshPattern = regexp.MustCompile(`^(ssh://)?([^/:]*?)@[^@]+$`)
 
-// covers reports whether a template is for a repository: the repository begins with it, as in Argo CD. Here the host must be the same, too: of a URL that only begins like it, the
-// credential would go to somebody else.
+// covers reports whether a template is for a repository: the repository begins with it, as in Argo CD. Here the host must be the same, too:
+// of a URL that only begins like it, the credential would go to somebody else.
 func covers(template, repository string) bool {
 	t, r := parseURL(template), parseURL(repository)
-	return t != nil && r != nil && strings.EqualFold(t.Hostname(), r.Hostname()) && portOf(t) == portOf(r) && t.Scheme == r.Scheme && strings.HasPrefix(normal(repository), normal(template))
+	return t != nil && r != nil && strings.EqualFold(t.Hostname(), r.Hostname()) && portOf(t) == portOf(r) && t.Scheme == r.Scheme &&
+		strings.HasPrefix(normal(repository), normal(template))
 }
 
-// Same reports whether two URLs are certainly of one repository that is reached in one way: the same scheme, host, port and path, capitals included, and nothing behind it.
+// Same reports whether two URLs are certainly of one repository that is reached in one way: the same scheme, host, port and path, capitals
+// included, and nothing behind it.
 func Same(a, b string) bool {
 	x, y := parseURL(a), parseURL(b)
 	if x == nil || y == nil {
 		return a == b
 	}
 	trim := func(u *url.URL) string { return strings.TrimSuffix(strings.Trim(u.EscapedPath(), "/"), ".git") }
-	return x.Scheme == y.Scheme && strings.EqualFold(x.Hostname(), y.Hostname()) && portOf(x) == portOf(y) && trim(x) == trim(y) && !behind(x) && !behind(y)
+	return x.Scheme == y.Scheme && strings.EqualFold(x.Hostname(), y.Hostname()) && portOf(x) == portOf(y) && trim(x) == trim(y) &&
+		!behind(x) && !behind(y)
 }
 
 // behind reports whether something follows the path of a URL.
@@ -282,12 +292,15 @@ func (r *Remote) client(ctx context.Context, host string, c *Credential) (*http.
 	return &http.Client{Transport: limitedTransport{t}, CheckRedirect: SameServer}, nil
 }
 
-// SameServer refuses redirects to another server: the policy was not asked about it, and the credential, the certificates and the proxy are not for it.
+// SameServer refuses redirects to another server: the policy was not asked about it, and the credential, the certificates and the proxy are
+// not for it.
 func SameServer(req *http.Request, via []*http.Request) error {
 	first := via[0].URL
-	same := req.URL.Scheme == first.Scheme && portOf(req.URL) == portOf(first) || first.Scheme == "http" && req.URL.Scheme == "https" && portOf(first) == "80" && portOf(req.URL) == "443"
+	same := req.URL.Scheme == first.Scheme && portOf(req.URL) == portOf(first) || first.Scheme == "http" && req.URL.Scheme == "https" &&
+		portOf(first) == "80" && portOf(req.URL) == "443"
 	if !same || !strings.EqualFold(req.URL.Hostname(), first.Hostname()) {
-		return fmt.Errorf("it redirects to %s://%s, and redirects to another server are refused; use that URL", req.URL.Scheme, req.URL.Host)
+		return fmt.Errorf("it redirects to %s://%s, and redirects to another server are refused; use that URL", req.URL.Scheme,
+			req.URL.Host)
 	}
 	if len(via) >= 5 {
 		return errors.New("it redirects more than 5 times")

@@ -48,7 +48,8 @@ func (c *Client) one(ctx context.Context, resource schema.GroupVersionResource, 
 	case !apierrors.IsForbidden(err):
 		return nil, explain(doing, err)
 	}
-	list, listErr := c.api.Resource(resource).Namespace(namespace).List(ctx, metav1.ListOptions{FieldSelector: "metadata.name=" + name, Limit: 1})
+	list, listErr := c.api.Resource(resource).Namespace(namespace).List(ctx,
+		metav1.ListOptions{FieldSelector: "metadata.name=" + name, Limit: 1})
 	if listErr != nil {
 		return nil, explain(doing, err)
 	}

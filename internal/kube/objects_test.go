@@ -26,7 +26,8 @@ func TestObjects(t *testing.T) {
 		placements + "&more": `{"kind": "PlacementDecisionList", "apiVersion": "cluster.open-cluster-management.io/v1beta1", "items": [{"metadata": {"name": "a"}}]}`,
 	})
 	for namespace, want := range map[string]*scm.Secret{
-		"team": {Labels: map[string]string{"a": "b"}, Data: map[string]string{"token": "token"}}, "list": {Labels: map[string]string{}, Data: map[string]string{"token": "list"}}, "other": nil,
+		"team": {Labels: map[string]string{"a": "b"}, Data: map[string]string{"token": "token"}},
+		"list": {Labels: map[string]string{}, Data: map[string]string{"token": "list"}}, "other": nil,
 	} {
 		got, err := c.Secret(t.Context(), namespace, "scm")
 		if diff := cmp.Diff(want, got); diff != "" || err != nil {
@@ -44,7 +45,10 @@ func TestObjects(t *testing.T) {
 			t.Errorf("%s: %v, %v", name, got, err)
 		}
 	}
-	list, err := c.List(t.Context(), scm.List{Namespace: "argocd", Group: "cluster.open-cluster-management.io", Version: "v1beta1", Resource: "placementdecisions"})
+	list, err := c.List(t.Context(), scm.List{
+		Namespace: "argocd", Group: "cluster.open-cluster-management.io", Version: "v1beta1",
+		Resource: "placementdecisions",
+	})
 	if err != nil || len(list) != 2 || manifest.String(list[0], "metadata", "name") != "a" {
 		t.Error(list, err)
 	}

@@ -1,8 +1,8 @@
 // Package plan knows a boot before it happens: from a root Application to everything that it deploys, directly and through other
 // Applications and ApplicationSets, in the order in which Argo CD will do it, and whether each wave really waits for the one before.
 //
-// It reads repositories and changes nothing. What is not available here makes an Application or a set unknown, and is never taken for nothing;
-// broken files, cycles and children of two parents are findings. None of them ends the plan.
+// It reads repositories and changes nothing. What is not available here makes an Application or a set unknown, and is never taken for
+// nothing; broken files, cycles and children of two parents are findings. None of them ends the plan.
 package plan
 
 import (
@@ -42,9 +42,12 @@ func New(ctx context.Context, cfg Config, roots ...manifest.Document) (*Plan, er
 	if len(roots) == 0 {
 		return nil, errors.New("there is no root to plan")
 	}
-	if !slices.ContainsFunc(roots, func(d manifest.Document) bool { return argo.IsApplication(d.Object) || argo.IsApplicationSet(d.Object) }) {
+	if !slices.ContainsFunc(roots, func(d manifest.Document) bool {
+		return argo.IsApplication(d.Object) || argo.IsApplicationSet(d.Object)
+	}) {
 		o := roots[0].Object
-		return nil, fmt.Errorf("%s: it must be an Application or an ApplicationSet of %s, it is %s of %q", roots[0].Position, argo.Group, manifest.String(o, "kind"), manifest.String(o, "apiVersion"))
+		return nil, fmt.Errorf("%s: it must be an Application or an ApplicationSet of %s, it is %s of %q", roots[0].Position, argo.Group,
+			manifest.String(o, "kind"), manifest.String(o, "apiVersion"))
 	}
 	if cfg.Cache == nil {
 		cfg.Cache = &Cache{}
@@ -75,7 +78,8 @@ func New(ctx context.Context, cfg Config, roots ...manifest.Document) (*Plan, er
 	for _, app := range l.plan.Applications {
 		if parents := l.parents[app.Ref]; len(parents) > 1 {
 			slices.Sort(parents)
-			l.find(RuleSeveralParents, app, "several Applications deploy it and overwrite each other's changes: %s", strings.Join(parents, ", "))
+			l.find(RuleSeveralParents, app, "several Applications deploy it and overwrite each other's changes: %s",
+				strings.Join(parents, ", "))
 		}
 	}
 	sortFindings(l.plan.Findings)
@@ -118,7 +122,8 @@ func newLoader(ctx context.Context, cfg Config, roots []manifest.Document) *load
 	lenient := strict
 	lenient.AllowEmpty = true
 	l := &loader{
-		ctx: ctx, ending: make(chan struct{}), cfg: cfg, plan: &Plan{Settings: cfg.Settings}, engine: lenient, strict: strict, parents: map[Ref][]string{}, known: map[Ref]*Application{},
+		ctx: ctx, ending: make(chan struct{}), cfg: cfg, plan: &Plan{Settings: cfg.Settings}, engine: lenient, strict: strict,
+		parents: map[Ref][]string{}, known: map[Ref]*Application{},
 		specs: map[Ref]map[string]any{}, slots: make(chan struct{}, max(runtime.GOMAXPROCS(0), cfg.parallel())),
 	}
 	if cfg.Settings != nil {
@@ -144,10 +149,12 @@ func (l *loader) run(roots []manifest.Document) {
 		return
 	}
 	root := &Application{
-		Ref: Ref{l.cfg.Namespace, appliedName}, Destination: generator.InClusterServer + "/" + l.cfg.Namespace, Automated: true, Applied: true, Position: roots[0].Position,
+		Ref: Ref{l.cfg.Namespace, appliedName}, Destination: generator.InClusterServer + "/" + l.cfg.Namespace, Automated: true,
+		Applied: true, Position: roots[0].Position,
 	}
 	l.plan.Root, l.plan.Applications = root, []*Application{root}
-	l.items(root, map[string]any{"destination": map[string]any{"server": generator.InClusterServer, "namespace": l.cfg.Namespace}}, unlocated(roots), nil)
+	l.items(root, map[string]any{"destination": map[string]any{"server": generator.InClusterServer, "namespace": l.cfg.Namespace}},
+		unlocated(roots), nil)
 }
 
 // again reports whether the plan must be made once more, because of what it deploys, and with what.
@@ -187,12 +194,14 @@ func (l *loader) note(f Finding) {
 func (l *loader) newApplication(d manifest.Document, origin string) *Application {
 	o := d.Object
 	app := &Application{
-		Ref: Ref{manifest.String(o, "metadata", "namespace"), manifest.String(o, "metadata", "name")}, Project: manifest.String(o, "spec", "project"),
+		Ref:      Ref{manifest.String(o, "metadata", "namespace"), manifest.String(o, "metadata", "name")},
+		Project:  manifest.String(o, "spec", "project"),
 		Position: d.Position, Origin: origin, Object: o,
 	}
 	app.Namespace = cmp.Or(app.Namespace, l.cfg.Namespace)
 	destination := manifest.Map(o, "spec", "destination")
-	app.Destination = cmp.Or(manifest.String(destination, "name"), manifest.String(destination, "server")) + "/" + manifest.String(destination, "namespace")
+	app.Destination = cmp.Or(manifest.String(destination, "name"), manifest.String(destination, "server")) + "/" +
+		manifest.String(destination, "namespace")
 	app.Needs = argo.Dependencies(o)
 	automated, _ := manifest.Map(o, "spec", "syncPolicy")["automated"].(map[string]any)
 	enabled, stated := automated["enabled"].(bool)
@@ -237,7 +246,9 @@ func (l *loader) application(d manifest.Document, origin string, ancestors []Ref
 		l.find(RuleApplicationInvalid, app, "%s: %v", d.Position, err)
 	}
 	if app.Namespace != l.cfg.Namespace {
-		l.find(RuleOtherNamespace, app, "it is in namespace %s; Argo CD, which is in %s, watches other namespaces only if application.namespaces lists them", app.Namespace, l.cfg.Namespace)
+		l.find(RuleOtherNamespace, app,
+			"it is in namespace %s; Argo CD, which is in %s, watches other namespaces only if application.namespaces lists them",
+			app.Namespace, l.cfg.Namespace)
 	}
 	switch {
 	case l.ctx.Err() != nil, len(wrong) > 0:
@@ -301,7 +312,9 @@ func (l *loader) hides(app *Application, spec map[string]any, root bool) bool {
 	}
 	namespace := manifest.String(spec, "destination", "namespace")
 	here := l.local(spec) || l.cfg.Clusters == nil // it may be
-	return here && (namespace == l.cfg.Namespace || namespace == "") && slices.ContainsFunc(app.Sources, func(s Source) bool { return s.hides })
+	return here && (namespace == l.cfg.Namespace || namespace == "") && slices.ContainsFunc(app.Sources, func(s Source) bool {
+		return s.hides
+	})
 }
 
 // server is the API server of the cluster that an Application deploys to, as far as it is known.
@@ -358,9 +371,13 @@ func (l *loader) items(app *Application, spec map[string]any, docs []located, an
 	switch {
 	case away > 0 && l.cfg.Clusters == nil:
 		app.away = true
-		l.find(RuleClusterUnknown, app, "it deploys Applications or sets (%d) to the cluster %s, which may be Argo CD's own; they are not planned: say with --clusters which cluster that is", away, app.Destination)
+		l.find(RuleClusterUnknown, app,
+			"it deploys Applications or sets (%d) to the cluster %s, which may be Argo CD's own; they are not planned: say with "+
+				"--clusters which cluster that is", away, app.Destination)
 	case away > 0:
-		l.find(RuleOtherCluster, app, "it deploys Applications or sets (%d) to another cluster, %s, whose own Argo CD deploys them; they are not planned", away, app.Destination)
+		l.find(RuleOtherCluster, app,
+			"it deploys Applications or sets (%d) to another cluster, %s, whose own Argo CD deploys them; they are not planned", away,
+			app.Destination)
 	}
 	app.sort()
 	l.needs(app)
@@ -372,7 +389,8 @@ func (l *loader) deployed(app *Application, docs []located) []located {
 	for _, d := range docs {
 		o := d.Object
 		if s := l.plan.Settings; s != nil && s.Excludes(manifest.Group(o), manifest.String(o, "kind"), l.server(app)) {
-			l.find(RuleExcluded, app, "%s %s is excluded by Argo CD's settings, and not deployed", manifest.String(o, "kind"), manifest.String(o, "metadata", "name"))
+			l.find(RuleExcluded, app, "%s %s is excluded by Argo CD's settings, and not deployed", manifest.String(o, "kind"),
+				manifest.String(o, "metadata", "name"))
 			continue
 		}
 		l.learn(app, d)
@@ -411,7 +429,8 @@ func (l *loader) places(app *Application, d manifest.Document) []*Item {
 	for _, phase := range phases {
 		out = append(out, &Item{
 			Group: manifest.Group(o), Kind: manifest.String(o, "kind"), Namespace: manifest.String(o, "metadata", "namespace"),
-			Name: cmp.Or(manifest.String(o, "metadata", "name"), manifest.String(o, "metadata", "generateName")+"*"), Phase: phase, Wave: wave, Hook: order.IsHook(o), Object: o,
+			Name: cmp.Or(manifest.String(o, "metadata", "name"), manifest.String(o, "metadata", "generateName")+"*"), Phase: phase,
+			Wave: wave, Hook: order.IsHook(o), Object: o,
 		})
 	}
 	if len(out) > 0 && problem != "" {

@@ -28,7 +28,8 @@ type Config struct {
 	Plugins map[string]source.Kind
 	// Version is that of Argo CD; 0 is what the plan itself deploys, or else the newest.
 	Version versions.Version
-	// ProgressiveSyncs says whether the applicationset-controller has --enable-progressive-syncs; nil is what the plan itself deploys, or not known.
+	// ProgressiveSyncs says whether the applicationset-controller has --enable-progressive-syncs; nil is what the plan itself deploys, or
+	// not known.
 	ProgressiveSyncs *bool
 	// Exists is what the cluster has before the boot, besides Kubernetes and Argo CD.
 	Exists []Thing
@@ -64,9 +65,11 @@ type Application struct {
 	Itself bool
 	// Applied says that it is not there: it stands for whoever applies the roots of the plan by hand.
 	Applied bool
-	// Refused says why Argo CD does not even compare it with its source: its project is not there at all, or forbids its source or its destination.
+	// Refused says why Argo CD does not even compare it with its source: its project is not there at all, or forbids its source or its
+	// destination.
 	Refused string
-	// Requires is what must be in the cluster before Argo CD compares it, its project; Provides is what its sync makes besides its items, its namespace.
+	// Requires is what must be in the cluster before Argo CD compares it, its project; Provides is what its sync makes besides its items,
+	// its namespace.
 	Requires, Provides []Thing
 	// Pinned says that its parent gives it a commit, not a branch: a new commit reaches it only by the parent's sync.
 	Pinned bool
@@ -130,9 +133,11 @@ type Item struct {
 	// Waits says whether the next wave waits until it is healthy, Why what decides that.
 	Waits bool
 	Why   string
-	// Moved says where it was written, if Argo CD moves it to the place of the first object that needs it: "wave 3", "PostSync wave 1"; "" if it does not.
+	// Moved says where it was written, if Argo CD moves it to the place of the first object that needs it: "wave 3", "PostSync wave 1"; ""
+	// if it does not.
 	Moved string
-	// Requires is what must be in the cluster before it can be applied and what this plan knows not to be there at the beginning; Provides is what it is to others.
+	// Requires is what must be in the cluster before it can be applied and what this plan knows not to be there at the beginning; Provides
+	// is what it is to others.
 	Requires, Provides []Thing
 	// Unchecked says that its sync begins even if its kind is not there: the same sync deploys the kind, or an option says so.
 	Unchecked bool
@@ -142,9 +147,11 @@ type Item struct {
 	Bundled bool
 	// Awaits says that it is an ApplicationSet with a health check that waits for its Applications.
 	Awaits bool
-	// Rollout says that it is an ApplicationSet with RollingSync: whether it is Progressing during one depends on --enable-progressive-syncs.
+	// Rollout says that it is an ApplicationSet with RollingSync: whether it is Progressing during one depends on
+	// --enable-progressive-syncs.
 	Rollout bool
-	// FirstConsumer says that it is a PersistentVolumeClaim that is not bound before a Pod uses it; Consumers are the items that do, of any Application.
+	// FirstConsumer says that it is a PersistentVolumeClaim that is not bound before a Pod uses it; Consumers are the items that do, of any
+	// Application.
 	FirstConsumer bool
 	Consumers     []*Item
 	// Object is the object itself.

@@ -35,10 +35,13 @@ type Parent struct {
 	Admin bool
 }
 
-// ParentOf is the application of a call. Namespace is Argo CD's own, and admins are the projects of administrators; a project that is not known is not one of
-// them.
+// ParentOf is the application of a call. Namespace is Argo CD's own, and admins are the projects of administrators; a project that is not
+// known is not one of them.
 func ParentOf(c argo.Call, namespace string, admins []string) Parent {
-	return Parent{Project: c.Project, Namespace: cmp.Or(c.AppNamespace, namespace), Admin: c.Project != "" && slices.Contains(admins, c.Project)}
+	return Parent{
+		Project: c.Project, Namespace: cmp.Or(c.AppNamespace, namespace),
+		Admin: c.Project != "" && slices.Contains(admins, c.Project),
+	}
 }
 
 // Child is an Application that is generated.
@@ -74,9 +77,12 @@ func (p *Policy) application(parent Parent, c Child) error {
 		case parent.Project == "":
 			return errors.New("refused: the parent's project is not known, ARGOCD_APP_PROJECT_NAME is not set")
 		case c.Project != parent.Project:
-			return fmt.Errorf("project %q is refused: its parent is in project %q, which may generate for itself only; a rule in projects[].applications of the policy file can allow more (--policy), or make it a project of administrators (--admin-projects)", c.Project, parent.Project)
+			return fmt.Errorf("project %q is refused: its parent is in project %q, which may generate for itself only; a rule in "+
+				"projects[].applications of the policy file can allow more (--policy), or make it a project of administrators "+
+				"(--admin-projects)", c.Project, parent.Project)
 		case c.Namespace != parent.Namespace:
-			return fmt.Errorf("namespace %q is refused: its parent is in namespace %q; a rule in projects[].applications of the policy file can allow more (--policy)", c.Namespace, parent.Namespace)
+			return fmt.Errorf("namespace %q is refused: its parent is in namespace %q; a rule in projects[].applications of the policy "+
+				"file can allow more (--policy)", c.Namespace, parent.Namespace)
 		}
 		return nil
 	}
@@ -128,7 +134,8 @@ func (p *Policy) Generator(parent Parent, repository string) error {
 		if parent.Admin {
 			return nil
 		}
-		return fmt.Errorf("project %q may use credentials of repositories of its own only; a rule in projects[].applications of the policy file can allow more (--policy)", parent.Project)
+		return fmt.Errorf("project %q may use credentials of repositories of its own only; a rule in projects[].applications of the "+
+			"policy file can allow more (--policy)", parent.Project)
 	}
 	return p.decide(parent.Project, "applications", "no Applications", func(project Project) (rules []attempt) {
 		for _, rule := range project.Applications {
@@ -143,13 +150,15 @@ func (p *Policy) Generator(parent Parent, repository string) error {
 	})
 }
 
-// API returns nil if a generator of a parent may ask an API: the URL of an API and below it the owner, or configmap/NAME. Without rules, only administrators may.
+// API returns nil if a generator of a parent may ask an API: the URL of an API and below it the owner, or configmap/NAME. Without rules,
+// only administrators may.
 func (p *Policy) API(parent Parent, resource string) error {
 	if !p.ruled() {
 		if parent.Admin {
 			return nil
 		}
-		return fmt.Errorf("%s is refused: generators of project %q may ask no API; a rule in projects[].applications of the policy file can allow it (--policy, apis)", Printable(resource), parent.Project)
+		return fmt.Errorf("%s is refused: generators of project %q may ask no API; a rule in projects[].applications of the policy file "+
+			"can allow it (--policy, apis)", Printable(resource), parent.Project)
 	}
 	return p.decide(parent.Project, "applications", "no Applications", func(project Project) (rules []attempt) {
 		for _, rule := range project.Applications {
@@ -164,10 +173,13 @@ func (p *Policy) API(parent Parent, resource string) error {
 	})
 }
 
-// climbs reports whether a URL has a path that leads up again, and would be below what it is not, or a query that could end like the host of a pattern.
+// climbs reports whether a URL has a path that leads up again, and would be below what it is not, or a query that could end like the host
+// of a pattern.
 func climbs(address string) bool {
 	decoded, err := url.PathUnescape(address)
-	return err != nil || strings.ContainsAny(decoded, "?#\\ \t\n") || slices.ContainsFunc(strings.Split(decoded, "/"), func(s string) bool { return s == "." || s == ".." })
+	return err != nil || strings.ContainsAny(decoded, "?#\\ \t\n") || slices.ContainsFunc(strings.Split(decoded, "/"), func(s string) bool {
+		return s == "." || s == ".."
+	})
 }
 
 // Printable is a URL for messages: quoted, and without a user.

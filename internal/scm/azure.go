@@ -12,8 +12,8 @@ import (
 	"github.com/argosy-cd/argosy/internal/appset/generator"
 )
 
-// azure asks Azure DevOps (applicationset/services/scm_provider/azure_devops.go and pull_request/azure_devops.go, v3.2.11). It knows the addresses that Argo CD's
-// library looks up.
+// azure asks Azure DevOps (applicationset/services/scm_provider/azure_devops.go and pull_request/azure_devops.go, v3.2.11). It knows the
+// addresses that Argo CD's library looks up.
 type azure struct {
 	*host
 	spec
@@ -68,7 +68,10 @@ func (a *azure) repositories(ctx context.Context, _ string) ([]generator.Reposit
 	for _, r := range list.Value {
 		// One without a default branch is empty.
 		if r.ID != "" && r.Name != "" && r.DefaultBranch != "" && r.RemoteURL != "" {
-			out = append(out, generator.Repository{Organization: a.Organization, Repository: r.Name, Branch: r.DefaultBranch, URL: r.RemoteURL, Labels: []string{}, ID: r.ID})
+			out = append(out, generator.Repository{
+				Organization: a.Organization, Repository: r.Name, Branch: r.DefaultBranch,
+				URL: r.RemoteURL, Labels: []string{}, ID: r.ID,
+			})
 		}
 	}
 	return out, tooMany(len(out), maxRepositories, "repositories")
@@ -110,7 +113,8 @@ func (a *azure) branches(ctx context.Context, r generator.Repository) ([]generat
 }
 
 func (a *azure) hasPath(ctx context.Context, r generator.Repository, path string) (bool, error) {
-	err := a.read(ctx, "repositories/"+url.PathEscape(r.ID)+"/items", url.Values{"path": {path}, "versionDescriptor.version": {r.Branch}}, nil)
+	err := a.read(ctx, "repositories/"+url.PathEscape(r.ID)+"/items", url.Values{"path": {path}, "versionDescriptor.version": {r.Branch}},
+		nil)
 	if azureError(err, "GitItemNotFoundException") {
 		return false, nil
 	}
@@ -146,7 +150,8 @@ func (a *azure) pullRequests(ctx context.Context) ([]generator.PullRequest, erro
 	}
 	var out []generator.PullRequest
 	for _, p := range list.Value {
-		if p.ID == nil || p.Repository == nil || p.Source == "" || p.Target == "" || p.Commit == nil || p.Commit.ID == "" || p.Repository.Name != a.Repo {
+		if p.ID == nil || p.Repository == nil || p.Source == "" || p.Target == "" || p.Commit == nil || p.Commit.ID == "" ||
+			p.Repository.Name != a.Repo {
 			continue
 		}
 		labels := append([]string{}, labelNames(p.Labels)...)
@@ -156,12 +161,14 @@ func (a *azure) pullRequests(ctx context.Context) ([]generator.PullRequest, erro
 		// The part of the mail address before the @.
 		author, _, _ := strings.Cut(p.CreatedBy.UniqueName, "@")
 		out = append(out, generator.PullRequest{
-			Number: *p.ID, Title: p.Title, Branch: strings.Replace(p.Source, "refs/heads/", "", 1), TargetBranch: strings.Replace(p.Target, "refs/heads/", "", 1),
-			HeadSHA: p.Commit.ID, Labels: labels, Author: author,
+			Number: *p.ID, Title: p.Title, Branch: strings.Replace(p.Source, "refs/heads/", "", 1),
+			TargetBranch: strings.Replace(p.Target, "refs/heads/", "", 1),
+			HeadSHA:      p.Commit.ID, Labels: labels, Author: author,
 		})
 	}
 	if len(list.Value) >= azurePage {
-		a.note(fmt.Sprintf("project %s may have more pull requests than %d, which is all that Argo CD reads of Azure DevOps", a.Project, len(list.Value)))
+		a.note(fmt.Sprintf("project %s may have more pull requests than %d, which is all that Argo CD reads of Azure DevOps", a.Project,
+			len(list.Value)))
 	}
 	return out, nil
 }

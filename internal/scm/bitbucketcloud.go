@@ -16,7 +16,9 @@ type bitbucketCloud struct {
 }
 
 // paged reads a list page by page. The address of the next page is used for its query only.
-func (b *bitbucketCloud) paged(ctx context.Context, path string, query url.Values, read func(get func(out any) error) (next string, err error)) error {
+func (b *bitbucketCloud) paged(ctx context.Context, path string, query url.Values,
+	read func(get func(out any) error) (next string, err error),
+) error {
 	for range maxPages {
 		following, err := read(func(out any) error {
 			_, err := b.get(ctx, path, query, out)
@@ -66,7 +68,10 @@ func (b *bitbucketCloud) repositories(ctx context.Context, protocol string) ([]g
 			if address == "" {
 				return "", fmt.Errorf("repository %s has no URL for cloneProtocol %q", r.Slug, protocol)
 			}
-			out = append(out, generator.Repository{Organization: b.Owner, Repository: r.Slug, Branch: r.Mainbranch.Name, URL: address, Labels: []string{}, ID: r.UUID})
+			out = append(out, generator.Repository{
+				Organization: b.Owner, Repository: r.Slug, Branch: r.Mainbranch.Name, URL: address,
+				Labels: []string{}, ID: r.UUID,
+			})
 		}
 		return list.Next, tooMany(len(out), maxRepositories, "repositories")
 	})
@@ -149,7 +154,8 @@ func (b *bitbucketCloud) pullRequests(ctx context.Context) ([]generator.PullRequ
 		}
 		for _, p := range list.Values {
 			out = append(out, generator.PullRequest{
-				Number: p.ID, Title: p.Title, Branch: p.Source.Branch.Name, TargetBranch: p.Target.Branch.Name, HeadSHA: p.Source.Commit.Hash, Author: p.Author.Nickname,
+				Number: p.ID, Title: p.Title, Branch: p.Source.Branch.Name, TargetBranch: p.Target.Branch.Name,
+				HeadSHA: p.Source.Commit.Hash, Author: p.Author.Nickname,
 			})
 		}
 		return list.Next, tooMany(len(out), maxPulls, "pull requests")

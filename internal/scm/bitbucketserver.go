@@ -11,7 +11,8 @@ import (
 	"github.com/argosy-cd/argosy/internal/appset/generator"
 )
 
-// bitbucketServer asks Bitbucket Server and Data Center (applicationset/services/scm_provider/bitbucket_server.go and pull_request/bitbucket_server.go, v3.2.11).
+// bitbucketServer asks Bitbucket Server and Data Center (applicationset/services/scm_provider/bitbucket_server.go and
+// pull_request/bitbucket_server.go, v3.2.11).
 type bitbucketServer struct {
 	*host
 	spec
@@ -83,7 +84,10 @@ func (b *bitbucketServer) repositories(ctx context.Context, protocol string) ([]
 			if err != nil {
 				return more{}, err
 			}
-			out = append(out, generator.Repository{Organization: r.Project.Key, Repository: r.Name, URL: address, Labels: []string{}, Number: r.ID})
+			out = append(out, generator.Repository{
+				Organization: r.Project.Key, Repository: r.Name, URL: address, Labels: []string{},
+				Number: r.ID,
+			})
 		}
 		return list.more, tooMany(len(out), maxRepositories, "repositories")
 	})
@@ -141,7 +145,8 @@ func (b *bitbucketServer) branches(ctx context.Context, r generator.Repository) 
 }
 
 func (b *bitbucketServer) hasPath(ctx context.Context, r generator.Repository, path string) (bool, error) {
-	_, err := b.get(ctx, b.repo(r.Organization, r.Repository)+"/browse/"+escapePath(path), url.Values{"limit": {"100"}, "at": {r.Branch}, "type": {"true"}}, nil)
+	_, err := b.get(ctx, b.repo(r.Organization, r.Repository)+"/browse/"+escapePath(path),
+		url.Values{"limit": {"100"}, "at": {r.Branch}, "type": {"true"}}, nil)
 	return found(err)
 }
 
@@ -169,7 +174,8 @@ func (b *bitbucketServer) pullRequests(ctx context.Context) ([]generator.PullReq
 		}
 		for _, p := range list.Values {
 			out = append(out, generator.PullRequest{
-				Number: p.ID, Title: p.Title, Branch: p.From.DisplayID, TargetBranch: p.To.DisplayID, HeadSHA: p.From.LatestCommit, Labels: []string{}, Author: p.Author.User.Name,
+				Number: p.ID, Title: p.Title, Branch: p.From.DisplayID, TargetBranch: p.To.DisplayID, HeadSHA: p.From.LatestCommit,
+				Labels: []string{}, Author: p.Author.User.Name,
 			})
 		}
 		return list.more, errors.Join(err, tooMany(len(out), maxPulls, "pull requests"))

@@ -179,7 +179,10 @@ func (c *codeCommit) repositories(ctx context.Context, protocol string) ([]gener
 		if err != nil {
 			return nil, err
 		}
-		out = append(out, generator.Repository{Organization: m.Account, Repository: m.Name, URL: address, Branch: m.DefaultBranch, Labels: []string{}, ID: m.ID})
+		out = append(out, generator.Repository{
+			Organization: m.Account, Repository: m.Name, URL: address, Branch: m.DefaultBranch,
+			Labels: []string{}, ID: m.ID,
+		})
 	}
 	return out, nil
 }
@@ -237,9 +240,15 @@ func (c *codeCommit) hasPath(ctx context.Context, r generator.Repository, name s
 		Files   entries `json:"files"`
 		Links   entries `json:"symbolicLinks"`
 	}
-	err := c.codeCommit(ctx, "GetFolder", map[string]string{"commitSpecifier": r.Branch, "folderPath": path.Dir(name), "repositoryName": r.Repository}, &folder)
+	err := c.codeCommit(ctx, "GetFolder", map[string]string{
+		"commitSpecifier": r.Branch, "folderPath": path.Dir(name),
+		"repositoryName": r.Repository,
+	}, &folder)
 	var answered *AWSError
-	if errors.As(err, &answered) && slices.Contains([]string{"RepositoryDoesNotExistException", "CommitDoesNotExistException", "FolderDoesNotExistException"}, answered.Code) {
+	if errors.As(err, &answered) && slices.Contains([]string{
+		"RepositoryDoesNotExistException", "CommitDoesNotExistException",
+		"FolderDoesNotExistException",
+	}, answered.Code) {
 		return false, nil
 	}
 	for _, e := range slices.Concat(folder.Modules, folder.Folders, folder.Files, folder.Links) {

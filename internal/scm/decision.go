@@ -50,7 +50,10 @@ func (d *decision) answer(ctx context.Context, _ generator.Question) (*generator
 	if !ok || group == "" || data["kind"] == "" {
 		return &generator.Answer{Decision: out}, nil // the generator says what is wrong
 	}
-	objects, err := a.Objects.List(ctx, List{Namespace: a.Namespace, Group: group, Version: version, Resource: data["kind"], Name: d.spec.Name})
+	objects, err := a.Objects.List(ctx, List{
+		Namespace: a.Namespace, Group: group, Version: version, Resource: data["kind"],
+		Name: d.spec.Name,
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -64,7 +67,10 @@ func (d *decision) answer(ctx context.Context, _ generator.Question) (*generator
 			return nil, err
 		}
 		if match {
-			out.Objects = append(out.Objects, generator.DecisionObject{Name: manifest.String(o, "metadata", "name"), Status: manifest.Map(o, "status")})
+			out.Objects = append(out.Objects, generator.DecisionObject{
+				Name:   manifest.String(o, "metadata", "name"),
+				Status: manifest.Map(o, "status"),
+			})
 		}
 	}
 	return &generator.Answer{Decision: out}, tooMany(len(out.Objects), maxRepositories, "objects")

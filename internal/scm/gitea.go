@@ -9,8 +9,8 @@ import (
 	"github.com/argosy-cd/argosy/internal/appset/generator"
 )
 
-// gitea asks Gitea (applicationset/services/scm_provider/gitea.go and pull_request/gitea.go, v3.2.11). Argo CD reads the first page of every list, with as many
-// items as the server likes; more of them is a warning.
+// gitea asks Gitea (applicationset/services/scm_provider/gitea.go and pull_request/gitea.go, v3.2.11). Argo CD reads the first page of
+// every list, with as many items as the server likes; more of them is a warning.
 type gitea struct {
 	*host
 	spec
@@ -65,7 +65,10 @@ func (g *gitea) repositories(ctx context.Context, protocol string) ([]generator.
 		if g.ExcludeArchivedRepos && r.Archived {
 			continue
 		}
-		out = append(out, generator.Repository{Organization: g.Owner, Repository: r.Name, Branch: r.DefaultBranch, URL: address, Labels: labels[i], Number: r.ID})
+		out = append(out, generator.Repository{
+			Organization: g.Owner, Repository: r.Name, Branch: r.DefaultBranch, URL: address,
+			Labels: labels[i], Number: r.ID,
+		})
 	}
 	return out, nil
 }
@@ -118,7 +121,8 @@ func (g *gitea) pullRequests(ctx context.Context) ([]generator.PullRequest, erro
 	for _, p := range list {
 		if hasLabels(g.Labels, labelNames(p.Labels)) {
 			out = append(out, generator.PullRequest{
-				Number: p.Number, Title: p.Title, Branch: p.Head.Ref, TargetBranch: p.Base.Ref, HeadSHA: p.Head.SHA, Labels: labelNames(p.Labels), Author: p.User.Login,
+				Number: p.Number, Title: p.Title, Branch: p.Head.Ref, TargetBranch: p.Base.Ref, HeadSHA: p.Head.SHA,
+				Labels: labelNames(p.Labels), Author: p.User.Login,
 			})
 		}
 	}

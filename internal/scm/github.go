@@ -67,7 +67,10 @@ func (g *github) repositories(ctx context.Context, protocol string) ([]generator
 			if g.ExcludeArchivedRepos && r.Archived {
 				continue
 			}
-			out = append(out, generator.Repository{Organization: r.Owner.Login, Repository: r.Name, Branch: r.DefaultBranch, URL: address, Labels: r.Topics, Number: r.ID})
+			out = append(out, generator.Repository{
+				Organization: r.Owner.Login, Repository: r.Name, Branch: r.DefaultBranch, URL: address,
+				Labels: r.Topics, Number: r.ID,
+			})
 		}
 		return next(header), tooMany(len(out), maxRepositories, "repositories")
 	})
@@ -169,7 +172,8 @@ func (g *github) pullRequests(ctx context.Context) ([]generator.PullRequest, err
 		for _, p := range list {
 			if hasLabels(g.Labels, labelNames(p.Labels)) {
 				out = append(out, generator.PullRequest{
-					Number: p.Number, Title: p.Title, Branch: p.Head.Ref, TargetBranch: p.Base.Ref, HeadSHA: p.Head.SHA, Labels: labelNames(p.Labels), Author: p.User.Login,
+					Number: p.Number, Title: p.Title, Branch: p.Head.Ref, TargetBranch: p.Base.Ref, HeadSHA: p.Head.SHA,
+					Labels: labelNames(p.Labels), Author: p.User.Login,
 				})
 			}
 		}
@@ -201,8 +205,10 @@ func (a *Asker) authenticateApp(ctx context.Context, q generator.Question, s spe
 	if err != nil {
 		return err
 	}
-	if kinds := []string{"repo-creds", "repository", scmCreds}; a.Strict && !slices.Contains(kinds, secret.Labels[generator.SecretTypeLabel]) {
-		return fmt.Errorf("the Secret %s is not one of a repository or an SCM: its label %s must be one of %s", s.AppSecretName, generator.SecretTypeLabel, strings.Join(kinds, ", "))
+	if kinds := []string{"repo-creds", "repository", scmCreds}; a.Strict &&
+		!slices.Contains(kinds, secret.Labels[generator.SecretTypeLabel]) {
+		return fmt.Errorf("the Secret %s is not one of a repository or an SCM: its label %s must be one of %s", s.AppSecretName,
+			generator.SecretTypeLabel, strings.Join(kinds, ", "))
 	}
 	number := func(key string) (int64, error) {
 		if secret.Data[key] == "" {
@@ -264,7 +270,10 @@ func (a *Asker) installation(ctx context.Context, h *host, key gitsource.AppKey,
 	if err != nil {
 		return 0, err
 	}
-	app := &host{client: h.client, http: h.http, base: h.base, header: h.header.Clone(), identity: fmt.Sprintf("app %d %s", key.ID, digest(key.PrivateKey))}
+	app := &host{
+		client: h.client, http: h.http, base: h.base, header: h.header.Clone(),
+		identity: fmt.Sprintf("app %d %s", key.ID, digest(key.PrivateKey)),
+	}
 	app.left.Store(maxBytes)
 	app.authorize("Authorization", "Bearer ", signed)
 	var id int64

@@ -61,7 +61,10 @@ func (g *gitlab) repositories(ctx context.Context, protocol string) ([]generator
 			if len(labels) == 0 {
 				labels = r.TagList // before GitLab 14.5
 			}
-			out = append(out, generator.Repository{Organization: r.Namespace.FullPath, Repository: r.Path, Branch: r.DefaultBranch, URL: address, Labels: labels, Number: r.ID})
+			out = append(out, generator.Repository{
+				Organization: r.Namespace.FullPath, Repository: r.Path, Branch: r.DefaultBranch,
+				URL: address, Labels: labels, Number: r.ID,
+			})
 		}
 		following := nextPage(header)
 		if total, _ := strconv.Atoi(header.Get("X-Total-Pages")); following != 0 && n >= total {
@@ -143,7 +146,8 @@ func (g *gitlab) pullRequests(ctx context.Context) ([]generator.PullRequest, err
 		}
 		for _, p := range list {
 			out = append(out, generator.PullRequest{
-				Number: p.IID, Title: p.Title, Branch: p.Source, TargetBranch: p.Target, HeadSHA: p.SHA, Labels: p.Labels, Author: p.Author.Username,
+				Number: p.IID, Title: p.Title, Branch: p.Source, TargetBranch: p.Target, HeadSHA: p.SHA, Labels: p.Labels,
+				Author: p.Author.Username,
 			})
 		}
 		return nextPage(header), errors.Join(err, tooMany(len(out), maxPulls, "merge requests"))

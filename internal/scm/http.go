@@ -205,7 +205,8 @@ func (h *host) decode(what string, body []byte, out any) error {
 		if len(bytes.TrimSpace(body)) == 0 {
 			return fmt.Errorf("%s: the answer about %s is empty: %w", h.base.Host, what, io.EOF)
 		}
-		return fmt.Errorf("%s: the answer about %s is not what the API documents: %s", h.base.Host, what, strings.TrimPrefix(err.Error(), "json: "))
+		return fmt.Errorf("%s: the answer about %s is not what the API documents: %s", h.base.Host, what,
+			strings.TrimPrefix(err.Error(), "json: "))
 	}
 	return nil
 }

@@ -37,7 +37,8 @@ type Manifests []manifest.Object
 
 func (m Manifests) find(kind, namespace, name string) manifest.Object {
 	i := slices.IndexFunc(m, func(o manifest.Object) bool {
-		return manifest.String(o, "kind") == kind && manifest.String(o, "apiVersion") == "v1" && manifest.String(o, "metadata", "name") == name && inNamespace(o, namespace)
+		return manifest.String(o, "kind") == kind && manifest.String(o, "apiVersion") == "v1" &&
+			manifest.String(o, "metadata", "name") == name && inNamespace(o, namespace)
 	})
 	if i < 0 {
 		return nil
@@ -101,7 +102,8 @@ func ConfigMapData(o manifest.Object) map[string]string {
 func (m Manifests) List(_ context.Context, q List) ([]manifest.Object, error) {
 	var out []manifest.Object
 	for _, o := range m {
-		if manifest.String(o, "apiVersion") == q.Group+"/"+q.Version && isPlural(q.Resource, manifest.String(o, "kind")) && inNamespace(o, q.Namespace) &&
+		if manifest.String(o, "apiVersion") == q.Group+"/"+q.Version && isPlural(q.Resource, manifest.String(o, "kind")) &&
+			inNamespace(o, q.Namespace) &&
 			(q.Name == "" || manifest.String(o, "metadata", "name") == q.Name) {
 			out = append(out, o)
 		}
@@ -163,7 +165,8 @@ func (a *Asker) token(ctx context.Context, set generator.SetName, ref *secretRef
 		return "", err
 	}
 	if a.Strict && s.Labels[generator.SecretTypeLabel] != scmCreds {
-		return "", fmt.Errorf("the Secret %s must have the label %s: %s, so that sets may use it", ref.SecretName, generator.SecretTypeLabel, scmCreds)
+		return "", fmt.Errorf("the Secret %s must have the label %s: %s, so that sets may use it", ref.SecretName,
+			generator.SecretTypeLabel, scmCreds)
 	}
 	token, ok := s.Data[ref.Key]
 	if !ok {

@@ -95,7 +95,8 @@ func (s *spec) owner(q generator.Question) string {
 
 // usesSecrets reports whether a set names a Secret or a ConfigMap of its namespace.
 func (s *spec) usesSecrets() bool {
-	return s.CARef != nil || s.TokenRef != nil || s.AccessTokenRef != nil || s.AppPasswordRef != nil || s.BasicAuth != nil || s.BearerToken != nil
+	return s.CARef != nil || s.TokenRef != nil || s.AccessTokenRef != nil || s.AppPasswordRef != nil || s.BasicAuth != nil ||
+		s.BearerToken != nil
 }
 
 // Address is the address of the API that a question about a host goes to.

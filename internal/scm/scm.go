@@ -1,10 +1,10 @@
-// Package scm asks the APIs that generators of ApplicationSets need: GitHub, GitLab, Gitea, Bitbucket Cloud, Bitbucket Server, Azure DevOps and AWS
-// CodeCommit, plugins over HTTP, and the objects of a cluster. It sends the requests that Argo CD sends and reads of the answers what Argo CD reads; the
-// parameters are made by package generator.
+// Package scm asks the APIs that generators of ApplicationSets need: GitHub, GitLab, Gitea, Bitbucket Cloud, Bitbucket Server, Azure DevOps
+// and AWS CodeCommit, plugins over HTTP, and the objects of a cluster. It sends the requests that Argo CD sends and reads of the answers
+// what Argo CD reads; the parameters are made by package generator.
 //
-// Every answer is bounded in pages, items, bytes and time. Redirects lead to the same server or are refused. Answers are kept with their ETags, so that
-// a question whose answer has not changed costs little, and a host that says "wait" is not asked before that time. Errors name the host and what it said; they
-// never have a token in them.
+// Every answer is bounded in pages, items, bytes and time. Redirects lead to the same server or are refused. Answers are kept with their
+// ETags, so that a question whose answer has not changed costs little, and a host that says "wait" is not asked before that time. Errors
+// name the host and what it said; they never have a token in them.
 package scm
 
 import (
@@ -58,7 +58,8 @@ type Client struct {
 	tokens     gitsource.AppTokens
 }
 
-// AWS sends a request to a service of AWS, such as codecommit: operation is the value of X-Amz-Target. An error of the service is an AWSError.
+// AWS sends a request to a service of AWS, such as codecommit: operation is the value of X-Amz-Target. An error of the service is an
+// AWSError.
 type AWS interface {
 	Call(ctx context.Context, c AWSCall) ([]byte, error)
 }
@@ -81,7 +82,8 @@ type Asker struct {
 	Objects Objects
 	// Namespace is Argo CD's: plugins, GitHub Apps and decisions are looked for in it.
 	Namespace string
-	// Strict wants the label argocd.argoproj.io/secret-type=scm-creds on Secrets with tokens, as Argo CD does with its token reference strict mode.
+	// Strict wants the label argocd.argoproj.io/secret-type=scm-creds on Secrets with tokens, as Argo CD does with its token reference
+	// strict mode.
 	Strict bool
 	// Allowed are the API URLs that a set may name; nil is any. It is Argo CD's list of allowed SCM providers, compared letter by letter.
 	Allowed []string
@@ -95,7 +97,8 @@ type Asker struct {
 
 // Target is what a question is about, for decisions.
 type Target struct {
-	// Resource is the address of the API and below it the owner, as in https://api.github.com/acme, or configmap/NAME for a plugin and a decision.
+	// Resource is the address of the API and below it the owner, as in https://api.github.com/acme, or configmap/NAME for a plugin and a
+	// decision.
 	Resource string
 	// Namespace is that of the Secrets; "" if there are none.
 	Namespace string
@@ -210,7 +213,8 @@ func ask(ctx context.Context, host any, q generator.Question) (*generator.Answer
 	return nil, fmt.Errorf("%s cannot be asked for %s", q.Provider, q.Ask)
 }
 
-// each calls f for each index, some at once, and stops at the first error, which is that of the lowest index that failed before the others stopped.
+// each calls f for each index, some at once, and stops at the first error, which is that of the lowest index that failed before the others
+// stopped.
 func each(ctx context.Context, n int, f func(ctx context.Context, i int) error) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()

@@ -47,7 +47,9 @@ func objects(t testing.TB, text string) scm.Manifests {
 
 func newAsker(t testing.TB, bitbucket string) *scm.Asker {
 	t.Helper()
-	return &scm.Asker{Client: &scm.Client{Now: func() time.Time { return noon }, Bitbucket: bitbucket}, Objects: objects(t, scmtest.Secret), Namespace: "argocd"}
+	return &scm.Asker{Client: &scm.Client{Now: func() time.Time {
+		return noon
+	}, Bitbucket: bitbucket}, Objects: objects(t, scmtest.Secret), Namespace: "argocd"}
 }
 
 // render renders a set, as Argo CD 3.5 does.
@@ -117,7 +119,8 @@ func TestCases(t *testing.T) {
 // TestOlderFields: what a version does not know is ignored, with a warning.
 func TestOlderFields(t *testing.T) {
 	server := scmtest.New(t, "github")
-	docs, err := manifest.Decode("set.yaml", []byte(scmtest.Case{Generator: `scmProvider: {github: {organization: acme, api: $API, excludeArchivedRepos: true, tokenRef: {secretName: scm, key: token}}}`}.Set(server.URL, true)))
+	docs, err := manifest.Decode("set.yaml",
+		[]byte(scmtest.Case{Generator: `scmProvider: {github: {organization: acme, api: $API, excludeArchivedRepos: true, tokenRef: {secretName: scm, key: token}}}`}.Set(server.URL, true)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -130,7 +133,8 @@ func TestOlderFields(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if n := len(res.Applications[0]); n != want || strings.Contains(strings.Join(res.Warnings, "\n"), "Argo CD knows it since 3.5") != (version == 4) {
+		if n := len(res.Applications[0]); n != want || strings.Contains(strings.Join(res.Warnings, "\n"),
+			"Argo CD knows it since 3.5") != (version == 4) {
 			t.Errorf("%s: %d, %v", version, n, res.Warnings)
 		}
 	}
@@ -138,8 +142,14 @@ func TestOlderFields(t *testing.T) {
 
 // question is one to a server that answers like GitHub.
 func question(server string) generator.Question {
-	spec, _ := json.Marshal(map[string]any{"organization": "acme", "api": server, "tokenRef": map[string]string{"secretName": "scm", "key": "token"}})
-	return generator.Question{Ask: generator.AskRepositories, Set: generator.SetName{Namespace: "argocd", Name: "set"}, Provider: "github", Spec: spec}
+	spec, _ := json.Marshal(map[string]any{
+		"organization": "acme", "api": server,
+		"tokenRef": map[string]string{"secretName": "scm", "key": "token"},
+	})
+	return generator.Question{
+		Ask: generator.AskRepositories, Set: generator.SetName{Namespace: "argocd", Name: "set"}, Provider: "github",
+		Spec: spec,
+	}
 }
 
 // TestFaults: an answer that is not whole is an error that says who said what, without the token.
@@ -162,16 +172,25 @@ func TestFaults(t *testing.T) {
 		answer func(http.ResponseWriter, *http.Request) bool
 		want   string
 	}{
-		"401":              {status(401, `{"message": "Bad credentials"}`), "HOST answered 401 Unauthorized to GET /api/v3/orgs/acme/repos: Bad credentials"},
-		"403":              {status(403, `{"message": "Resource not accessible"}`), "answered 403 Forbidden"},
-		"404":              {status(404, `{"message": "Not Found"}`), "answered 404 Not Found"},
-		"500":              {status(500, `<html>`), "answered 500 Internal Server Error"},
-		"429":              {status(429, ``, "Retry-After", "90"), "HOST allows no more requests until 2026-03-01T12:01:30Z (429 Too Many Requests)"},
-		"429 by date":      {status(429, ``, "Retry-After", "Sun, 01 Mar 2026 12:05:00 GMT"), "until 2026-03-01T12:05:00Z"},
-		"429 by reset":     {status(429, ``, "RateLimit-Reset", "1772366460"), "until 2026-03-01T12:01:00Z"},
-		"429 plain":        {status(429, ``), "until 2026-03-01T12:01:00Z"},
-		"429 for ever":     {status(429, ``, "Retry-After", "99999999"), "until 2026-03-01T13:00:00Z"},
-		"403 limit":        {status(403, `{}`, "X-RateLimit-Remaining", "0", "X-RateLimit-Reset", "1772366700"), "until 2026-03-01T12:05:00Z (403 Forbidden)"},
+		"401": {
+			status(401, `{"message": "Bad credentials"}`),
+			"HOST answered 401 Unauthorized to GET /api/v3/orgs/acme/repos: Bad credentials",
+		},
+		"403": {status(403, `{"message": "Resource not accessible"}`), "answered 403 Forbidden"},
+		"404": {status(404, `{"message": "Not Found"}`), "answered 404 Not Found"},
+		"500": {status(500, `<html>`), "answered 500 Internal Server Error"},
+		"429": {
+			status(429, ``, "Retry-After", "90"),
+			"HOST allows no more requests until 2026-03-01T12:01:30Z (429 Too Many Requests)",
+		},
+		"429 by date":  {status(429, ``, "Retry-After", "Sun, 01 Mar 2026 12:05:00 GMT"), "until 2026-03-01T12:05:00Z"},
+		"429 by reset": {status(429, ``, "RateLimit-Reset", "1772366460"), "until 2026-03-01T12:01:00Z"},
+		"429 plain":    {status(429, ``), "until 2026-03-01T12:01:00Z"},
+		"429 for ever": {status(429, ``, "Retry-After", "99999999"), "until 2026-03-01T13:00:00Z"},
+		"403 limit": {
+			status(403, `{}`, "X-RateLimit-Remaining", "0", "X-RateLimit-Reset", "1772366700"),
+			"until 2026-03-01T12:05:00Z (403 Forbidden)",
+		},
 		"403 secondary":    {status(403, `{}`, "Retry-After", "5"), "until 2026-03-01T12:00:05Z"},
 		"503":              {status(503, ``, "Retry-After", "7"), "until 2026-03-01T12:00:07Z"},
 		"truncated":        {status(200, `[{"id": 1, "name": "we`), "is not what the API documents: unexpected end of JSON input"},
@@ -309,7 +328,8 @@ func TestWait(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if len(got.Warnings) != 1 || !strings.Contains(got.Warnings[0], "until 2026-03-01T12:01:00Z") || !strings.Contains(got.Warnings[0], "the answer of 2026-03-01T12:00:00Z is used") {
+		if len(got.Warnings) != 1 || !strings.Contains(got.Warnings[0], "until 2026-03-01T12:01:00Z") ||
+			!strings.Contains(got.Warnings[0], "the answer of 2026-03-01T12:00:00Z is used") {
 			t.Errorf("%d: %q", i, got.Warnings)
 		}
 		if diff := cmp.Diff(want.Repositories, got.Repositories); diff != "" || len(server.Requests()) != requests {
@@ -346,7 +366,9 @@ func TestRights(t *testing.T) {
 		"elsewhere": {func(a *scm.Asker) {
 			a.Objects = objects(t, strings.ReplaceAll(scmtest.Secret, "namespace: argocd", "namespace: other"))
 		}, "the Secret scm in namespace argocd is not known"},
-		"refused": {func(a *scm.Asker) { a.Allow = func(t scm.Target) error { return fmt.Errorf("no %s", t.Resource) } }, "no " + server.URL + "/api/v3/acme"},
+		"refused": {func(a *scm.Asker) {
+			a.Allow = func(t scm.Target) error { return fmt.Errorf("no %s", t.Resource) }
+		}, "no " + server.URL + "/api/v3/acme"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			server.Requests()
@@ -427,7 +449,8 @@ func TestApp(t *testing.T) {
 		return true
 	})
 	secret, err := manifest.Marshal(map[string]any{
-		"apiVersion": "v1", "kind": "Secret", "metadata": map[string]any{"name": "app", "namespace": "argocd"}, "stringData": map[string]string{"githubAppID": "5", "githubAppPrivateKey": text},
+		"apiVersion": "v1", "kind": "Secret", "metadata": map[string]any{"name": "app", "namespace": "argocd"},
+		"stringData": map[string]string{"githubAppID": "5", "githubAppPrivateKey": text},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -449,7 +472,8 @@ func TestApp(t *testing.T) {
 		t.Error(err)
 	}
 	q.Version, q.Spec = 5, json.RawMessage(fmt.Sprintf(`{"organization": "nobody", "api": %q, "appSecretName": "app"}`, server.URL))
-	if _, err := asker.Ask(context.Background(), q); err == nil || !strings.Contains(err.Error(), "GitHub App 5 is not installed in nobody") {
+	if _, err := asker.Ask(context.Background(), q); err == nil ||
+		!strings.Contains(err.Error(), "GitHub App 5 is not installed in nobody") {
 		t.Error(err)
 	}
 }
@@ -473,7 +497,8 @@ func TestAddress(t *testing.T) {
 	}
 	server := scmtest.New(t, "github")
 	for _, spec := range []string{
-		`{"organization": "..", "api": "` + server.URL + `"}`, `{"organization": "acme", "api": "https://user:pass@example.com"}`, `{"organization": "acme", "api": "ftp://example.com"}`,
+		`{"organization": "..", "api": "` + server.URL + `"}`, `{"organization": "acme", "api": "https://user:pass@example.com"}`,
+		`{"organization": "acme", "api": "ftp://example.com"}`,
 		`{"organization": "acme", "api": "https://example.com/?x="}`,
 	} {
 		q := question("")
@@ -492,7 +517,11 @@ func TestAddress(t *testing.T) {
 
 // FuzzAnswers: no answer of a host makes us panic.
 func FuzzAnswers(f *testing.F) {
-	for _, seed := range []string{`[]`, `[{"name": "x", "commit": null}]`, `{"values": [{}], "next": "http://x/?page=2"}`, `{"values": [{"links": {"clone": [{}]}}], "isLastPage": false}`, `{"value": [{"id": null}]}`, `null`, `{"output": {"parameters": [null]}}`, `"`} {
+	for _, seed := range []string{
+		`[]`, `[{"name": "x", "commit": null}]`, `{"values": [{}], "next": "http://x/?page=2"}`,
+		`{"values": [{"links": {"clone": [{}]}}], "isLastPage": false}`, `{"value": [{"id": null}]}`, `null`,
+		`{"output": {"parameters": [null]}}`, `"`,
+	} {
 		f.Add(seed, 200)
 	}
 	f.Add(`{"typeKey": "GitItemNotFoundException"}`, 404)
@@ -503,7 +532,8 @@ func FuzzAnswers(f *testing.F) {
 		_, _ = w.Write([]byte(body))
 	}))
 	f.Cleanup(server.Close)
-	text := scmtest.Secret + "---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: p}\ndata: {baseUrl: '" + server.URL + "', token: '$scm:token'}\n"
+	text := scmtest.Secret + "---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: p}\ndata: {baseUrl: '" + server.URL +
+		"', token: '$scm:token'}\n"
 	asker := newAsker(f, server.URL)
 	asker.Objects = objects(f, text)
 	now := noon

@@ -1,9 +1,9 @@
-// Package answers keeps what APIs answered to the generators of ApplicationSets, as YAML files that people can read, and replays it. There is one file
-// for what one generator asks: the repositories of an owner with the branches and paths that were asked for, the pull requests of a repository, the
-// parameters of a plugin, or the objects of a clusterDecisionResource.
+// Package answers keeps what APIs answered to the generators of ApplicationSets, as YAML files that people can read, and replays it. There
+// is one file for what one generator asks: the repositories of an owner with the branches and paths that were asked for, the pull requests
+// of a repository, the parameters of a plugin, or the objects of a clusterDecisionResource.
 //
-// The name of a file depends on the question alone, and not on the credentials that it was asked with. No file has a credential, or the name of one.
-// Warnings about limits of Argo CD are not kept. A question that has no recorded answer makes its set unknown.
+// The name of a file depends on the question alone, and not on the credentials that it was asked with. No file has a credential, or the
+// name of one. Warnings about limits of Argo CD are not kept. A question that has no recorded answer makes its set unknown.
 package answers
 
 import (
@@ -99,7 +99,9 @@ func (s subject) name() string {
 			words = append(words, text)
 		}
 	}
-	name := strings.ReplaceAll(template.Normalize(strings.Join(slices.DeleteFunc(words, func(w string) bool { return w == "" }), "-")), ".", "-")
+	name := strings.ReplaceAll(template.Normalize(strings.Join(slices.DeleteFunc(words, func(w string) bool {
+		return w == ""
+	}), "-")), ".", "-")
 	return name[:min(len(name), 80)] + "-" + hex.EncodeToString(sum[:4]) + ".yaml"
 }
 
@@ -149,7 +151,8 @@ func (r Replay) read(s subject) (*file, error) {
 	data, err := fs.ReadFile(r.FS, s.name())
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return nil, generator.Unknown{Reason: fmt.Sprintf("there is no recorded answer for %s: %s is missing; record it with --record", s, r.path(s))}
+		return nil, generator.Unknown{Reason: fmt.Sprintf("there is no recorded answer for %s: %s is missing; record it with --record", s,
+			r.path(s))}
 	case err != nil:
 		return nil, err
 	case len(data) > maxFile:
@@ -235,7 +238,8 @@ func (f *file) encode() ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	head := fmt.Sprintf("# What an API answered; written by argosy with --record, replayed with --answers. (%s)\n", cmp.Or(f.Question.Provider, f.Question.Kind))
+	head := fmt.Sprintf("# What an API answered; written by argosy with --record, replayed with --answers. (%s)\n",
+		cmp.Or(f.Question.Provider, f.Question.Kind))
 	return manifest.AppendYAML([]byte(head), v), nil
 }
 

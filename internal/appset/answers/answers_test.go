@@ -106,7 +106,11 @@ repositories:
 `
 
 func question(ask generator.Ask, path string, repos ...generator.Repository) generator.Question {
-	return generator.Question{Ask: ask, Provider: "github", Spec: json.RawMessage(`{"organization": "acme", "allBranches": false, "tokenRef": {"secretName": "x"}}`), Repositories: repos, Path: path}
+	return generator.Question{
+		Ask: ask, Provider: "github",
+		Spec: json.RawMessage(`{"organization": "acme", "allBranches": false, "tokenRef": {"secretName": "x"}}`), Repositories: repos,
+		Path: path,
+	}
 }
 
 // TestUnknown: what a file does not say is not known, and never taken for no.
@@ -130,18 +134,35 @@ func TestUnknown(t *testing.T) {
 		want    string
 		unknown bool
 	}{
-		"repositories":   {recorded, question(generator.AskRepositories, ""), "", false},
-		"branches":       {recorded, question(generator.AskBranches, "", web, generator.Repository{Organization: "acme", Repository: "bare"}), "", false},
-		"path":           {recorded, question(generator.AskPath, "chart", web), "", false},
-		"other path":     {recorded, question(generator.AskPath, "deploy", web), "does not say whether branch main of acme/web has deploy", true},
-		"not asked":      {recorded, question(generator.AskBranches, "", generator.Repository{Organization: "acme", Repository: "unasked"}), "has no branches of acme/unasked", true},
-		"new repository": {recorded, question(generator.AskBranches, "", generator.Repository{Organization: "acme", Repository: "new"}), "has no repository acme/new", true},
-		"misspelt":       {strings.Replace(recorded, "repositories:", "repos:", 1), question(generator.AskRepositories, ""), `unknown field "repos"`, false},
-		"not YAML":       {"a: [", question(generator.AskRepositories, ""), name, false},
-		"other question": {recorded, generator.Question{Ask: generator.AskPullRequests, Provider: "github", Spec: json.RawMessage(`{"owner": "acme", "repo": "web"}`)}, "there is no recorded answer for pullRequest github", true},
+		"repositories": {recorded, question(generator.AskRepositories, ""), "", false},
+		"branches": {recorded, question(generator.AskBranches, "", web,
+			generator.Repository{Organization: "acme", Repository: "bare"}), "", false},
+		"path": {recorded, question(generator.AskPath, "chart", web), "", false},
+		"other path": {
+			recorded, question(generator.AskPath, "deploy", web), "does not say whether branch main of acme/web has deploy",
+			true,
+		},
+		"not asked": {
+			recorded, question(generator.AskBranches, "", generator.Repository{Organization: "acme", Repository: "unasked"}),
+			"has no branches of acme/unasked", true,
+		},
+		"new repository": {
+			recorded, question(generator.AskBranches, "", generator.Repository{Organization: "acme", Repository: "new"}),
+			"has no repository acme/new", true,
+		},
+		"misspelt": {
+			strings.Replace(recorded, "repositories:", "repos:", 1), question(generator.AskRepositories, ""),
+			`unknown field "repos"`, false,
+		},
+		"not YAML": {"a: [", question(generator.AskRepositories, ""), name, false},
+		"other question": {recorded, generator.Question{
+			Ask: generator.AskPullRequests, Provider: "github",
+			Spec: json.RawMessage(`{"owner": "acme", "repo": "web"}`),
+		}, "there is no recorded answer for pullRequest github", true},
 	} {
 		_, err := answers.Replay{FS: fstest.MapFS{name: {Data: []byte(c.data)}}, Dir: "dir"}.Ask(context.Background(), c.q)
-		if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) || errors.As(err, new(generator.Unknown)) != c.unknown {
+		if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) ||
+			errors.As(err, new(generator.Unknown)) != c.unknown {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
@@ -170,7 +191,8 @@ func FuzzReplay(f *testing.F) {
 			{Ask: generator.AskDecision, Spec: json.RawMessage(`{}`)},
 		} {
 			a, err := answers.Replay{FS: files, Dir: "dir"}.Ask(context.Background(), q)
-			if err == nil && (q.Ask == generator.AskBranches && len(a.Branches) != 1 || q.Ask == generator.AskPath && len(a.Exists) != 1 || q.Ask == generator.AskDecision && a.Decision == nil) {
+			if err == nil && (q.Ask == generator.AskBranches && len(a.Branches) != 1 || q.Ask == generator.AskPath && len(a.Exists) != 1 ||
+				q.Ask == generator.AskDecision && a.Decision == nil) {
 				t.Errorf("%s: %+v", q.Ask, a)
 			}
 		}

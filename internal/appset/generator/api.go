@@ -10,8 +10,8 @@ import (
 	"github.com/argosy-cd/argosy/internal/manifest"
 )
 
-// APIs answers what generators ask outside of Git: hosts of repositories, plugins, and objects of a cluster. The commands, the sidecar with its
-// workers and the replay of recorded answers all implement it. An implementation must bound the size of an answer.
+// APIs answers what generators ask outside of Git: hosts of repositories, plugins, and objects of a cluster. The commands, the sidecar with
+// its workers and the replay of recorded answers all implement it. An implementation must bound the size of an answer.
 type APIs interface {
 	Ask(ctx context.Context, q Question) (*Answer, error)
 }
@@ -117,7 +117,10 @@ type DecisionObject struct {
 
 // Credentials are the fields of a provider that say how to reach a host, and not what is asked. An answer does not depend on them.
 func Credentials() []string {
-	return []string{"accessTokenRef", "appPasswordRef", "appSecretName", "basicAuth", "bearerToken", "caRef", "insecure", "role", "tokenRef", "user"}
+	return []string{
+		"accessTokenRef", "appPasswordRef", "appSecretName", "basicAuth", "bearerToken", "caRef", "insecure", "role",
+		"tokenRef", "user",
+	}
 }
 
 // ask asks a question and checks that the answer is one to it.

@@ -47,7 +47,9 @@ func (l ClusterList) localName(name string) bool {
 
 func (l ClusterList) localServer(server string) bool {
 	server = trimSlash(server)
-	return server == InClusterServer || slices.ContainsFunc(l, func(c Cluster) bool { return c.Name == InClusterName && trimSlash(c.Server) == server })
+	return server == InClusterServer || slices.ContainsFunc(l, func(c Cluster) bool {
+		return c.Name == InClusterName && trimSlash(c.Server) == server
+	})
 }
 
 // InClusterServer is the address of the cluster that Argo CD runs in, which needs no Secret.

@@ -63,7 +63,10 @@ func TestLocal(t *testing.T) {
 
 func TestClusterFromSecret(t *testing.T) {
 	const label = "metadata: {name: x, labels: {argocd.argoproj.io/secret-type: cluster, env: prod}, annotations: {team: a}}"
-	want := Cluster{Name: "prod", Server: "https://prod", Project: "infra", Labels: map[string]string{SecretTypeLabel: "cluster", "env": "prod"}, Annotations: map[string]string{"team": "a"}}
+	want := Cluster{
+		Name: "prod", Server: "https://prod", Project: "infra",
+		Labels: map[string]string{SecretTypeLabel: "cluster", "env": "prod"}, Annotations: map[string]string{"team": "a"},
+	}
 	broken := want
 	broken.ConfigError = "data.config: not JSON"
 	for name, c := range map[string]struct {
@@ -71,12 +74,23 @@ func TestClusterFromSecret(t *testing.T) {
 		want *Cluster
 		err  string
 	}{
-		"stringData":    {in: "{kind: Secret, " + label + ", stringData: {name: prod, server: https://prod, project: infra, config: '{}'}}", want: &want},
-		"data":          {in: "{kind: Secret, " + label + ", data: {name: cHJvZA==, server: aHR0cHM6Ly9wcm9k, project: aW5mcmE=}}", want: &want},
-		"both":          {in: "{kind: Secret, " + label + ", data: {name: b3RoZXI=, server: aHR0cHM6Ly9wcm9k}, stringData: {name: prod, project: infra}}", want: &want},
-		"not base64":    {in: "{kind: Secret, " + label + ", data: {server: s3cret!}}", err: "data.server: not base64"},
-		"no server":     {in: "{kind: Secret, " + label + ", stringData: {name: s3cret}}", err: "data.server must be set in a cluster Secret"},
-		"not JSON":      {in: "{kind: Secret, " + label + ", stringData: {name: prod, server: https://prod, project: infra, config: s3cret}}", want: &broken},
+		"stringData": {
+			in:   "{kind: Secret, " + label + ", stringData: {name: prod, server: https://prod, project: infra, config: '{}'}}",
+			want: &want,
+		},
+		"data": {
+			in:   "{kind: Secret, " + label + ", data: {name: cHJvZA==, server: aHR0cHM6Ly9wcm9k, project: aW5mcmE=}}",
+			want: &want,
+		},
+		"both": {in: "{kind: Secret, " + label +
+			", data: {name: b3RoZXI=, server: aHR0cHM6Ly9wcm9k}, stringData: {name: prod, project: infra}}", want: &want},
+		"not base64": {in: "{kind: Secret, " + label + ", data: {server: s3cret!}}", err: "data.server: not base64"},
+		"no server": {
+			in:  "{kind: Secret, " + label + ", stringData: {name: s3cret}}",
+			err: "data.server must be set in a cluster Secret",
+		},
+		"not JSON": {in: "{kind: Secret, " + label +
+			", stringData: {name: prod, server: https://prod, project: infra, config: s3cret}}", want: &broken},
 		"another kind":  {in: "{kind: SealedSecret, " + label + ", stringData: {server: x}}"},
 		"another label": {in: "{kind: Secret, metadata: {labels: {argocd.argoproj.io/secret-type: repository}}, stringData: {server: x}}"},
 	} {
@@ -113,19 +127,25 @@ func TestUnknown(t *testing.T) {
 		unknown bool   // the error is Unknown
 	}{
 		"clusters: {}": {clusters, true},
-		"clusters: {selector: {matchLabels: {env: prod}}}":                                                  {clusters, true},
-		"clusters: {selector: {matchExpressions: [{key: a, operator: What}]}}":                              {`a: operator "What": must be In, NotIn, Exists or DoesNotExist`, false},
-		"{clusters: {}, selector: {matchLabels: {a: b}}}":                                                   {clusters, true},
-		"matrix: {generators: [{list: {elements: [{a: b}, {a: c}]}}, {clusters: {values: {x: '{{.a}}'}}}]}": {clusters + " (for element 1)", true},
-		"matrix: {generators: [{list: {elements: []}}, {clusters: {}}]}":                                    {"", false},
-		"merge: {mergeKeys: [server], generators: [{clusters: {}}, {list: {elements: []}}]}":                {clusters, true},
-		"scmProvider: {github: {organization: x}}":                                                          {api, true},
-		"pullRequest: {github: {owner: x, repo: z}}":                                                        {api, true},
-		"pullRequest: {github: {owner: x}}":                                                                 {"pullRequest.github: repo must be set", false},
-		"plugin: {configMapRef: {name: x}}":                                                                 {api, true},
-		"clusterDecisionResource: {configMapRef: x}":                                                        {"name or labelSelector must be set, and not both", false},
-		"scmProvider: {github: {organization: [x]}}":                                                        {"scmProvider.github.organization: must be a string, it is a list", false},
-		"scmProvider: {}": {"it needs one of github, gitlab, gitea, bitbucketServer, azureDevOps, bitbucket, awsCodeCommit", false},
+		"clusters: {selector: {matchLabels: {env: prod}}}":                     {clusters, true},
+		"clusters: {selector: {matchExpressions: [{key: a, operator: What}]}}": {`a: operator "What": must be In, NotIn, Exists or DoesNotExist`, false},
+		"{clusters: {}, selector: {matchLabels: {a: b}}}":                      {clusters, true},
+		"matrix: {generators: [{list: {elements: [{a: b}, {a: c}]}}, {clusters: {values: {x: '{{.a}}'}}}]}": {
+			clusters + " (for element 1)",
+			true,
+		},
+		"matrix: {generators: [{list: {elements: []}}, {clusters: {}}]}":                     {"", false},
+		"merge: {mergeKeys: [server], generators: [{clusters: {}}, {list: {elements: []}}]}": {clusters, true},
+		"scmProvider: {github: {organization: x}}":                                           {api, true},
+		"pullRequest: {github: {owner: x, repo: z}}":                                         {api, true},
+		"pullRequest: {github: {owner: x}}": {
+			"pullRequest.github: repo must be set",
+			false,
+		},
+		"plugin: {configMapRef: {name: x}}":          {api, true},
+		"clusterDecisionResource: {configMapRef: x}": {"name or labelSelector must be set, and not both", false},
+		"scmProvider: {github: {organization: [x]}}": {"scmProvider.github.organization: must be a string, it is a list", false},
+		"scmProvider: {}":                            {"it needs one of github, gitlab, gitea, bitbucketServer, azureDevOps, bitbucket, awsCodeCommit", false},
 		"matrix: {generators: [{scmProvider: {gitlab: {group: x}}}, {list: {elements: [{a: b}]}}]}": {api, true},
 		"list: {elements: [{a: b}]}": {"", false},
 		"nothing: {}":                {"git, scmProvider, clusterDecisionResource, pullRequest, matrix, merge, plugin", false},
@@ -138,7 +158,8 @@ func TestUnknown(t *testing.T) {
 				}
 				return
 			}
-			if err == nil || !strings.HasSuffix(err.Error(), c.want) || errors.As(err, new(Unknown)) != c.unknown || OnlyUnknown(err) != c.unknown {
+			if err == nil || !strings.HasSuffix(err.Error(), c.want) || errors.As(err, new(Unknown)) != c.unknown ||
+				OnlyUnknown(err) != c.unknown {
 				t.Errorf("%v", err)
 			}
 		})

@@ -21,7 +21,10 @@ var pullRequestProviders = []provider{
 	},
 	{
 		"gitlab",
-		map[string]kindOf{"project": isText, "api": isText, "tokenRef": isRef, "labels": isStrings, "pullRequestState": isText, "insecure": isFlag, "caRef": isCA},
+		map[string]kindOf{
+			"project": isText, "api": isText, "tokenRef": isRef, "labels": isStrings, "pullRequestState": isText,
+			"insecure": isFlag, "caRef": isCA,
+		},
 		[]string{"project"},
 		nil,
 	},
@@ -33,7 +36,10 @@ var pullRequestProviders = []provider{
 	},
 	{
 		"bitbucketServer",
-		map[string]kindOf{"project": isText, "repo": isText, "api": isText, "basicAuth": isAuth, "bearerToken": isToken, "insecure": isFlag, "caRef": isCA},
+		map[string]kindOf{
+			"project": isText, "repo": isText, "api": isText, "basicAuth": isAuth, "bearerToken": isToken, "insecure": isFlag,
+			"caRef": isCA,
+		},
 		[]string{"project", "repo", "api"},
 		nil,
 	},
@@ -65,7 +71,10 @@ func (r *run) pullRequest(f *fields) ([]Set, error) {
 	table := f.table("values")
 	var filters []pullRequestFilter
 	for _, item := range f.objects("filters") {
-		filters = append(filters, pullRequestFilter{item.pattern("branchMatch"), item.pattern("targetBranchMatch"), item.pattern("titleMatch")})
+		filters = append(filters, pullRequestFilter{
+			item.pattern("branchMatch"), item.pattern("targetBranchMatch"),
+			item.pattern("titleMatch"),
+		})
 		f.errs = append(f.errs, problem.All(item.err())...)
 	}
 	if len(filters) > maxPatterns {
@@ -84,7 +93,8 @@ func (r *run) pullRequest(f *fields) ([]Set, error) {
 		if tolerant {
 			return nil, nil
 		}
-		return nil, fmt.Errorf("%s.%s: the repository is not found; continueOnRepoNotFoundError: true would give no parameters instead", f.path, p.name)
+		return nil, fmt.Errorf("%s.%s: the repository is not found; continueOnRepoNotFoundError: true would give no parameters instead",
+			f.path, p.name)
 	}
 	var sets []Set
 	var errs []error
@@ -112,13 +122,15 @@ func (r *run) pullRequest(f *fields) ([]Set, error) {
 
 func (r *run) pullRequestParams(path string, p PullRequest) Params {
 	params := Params{
-		"number": strconv.FormatInt(p.Number, 10), "title": p.Title, "branch": p.Branch, "target_branch": p.TargetBranch, "author": p.Author,
+		"number": strconv.FormatInt(p.Number, 10), "title": p.Title, "branch": p.Branch, "target_branch": p.TargetBranch,
+		"author":   p.Author,
 		"head_sha": p.HeadSHA, "head_short_sha": p.HeadSHA[:min(8, len(p.HeadSHA))], "head_short_sha_7": p.HeadSHA[:min(7, len(p.HeadSHA))],
 	}
 	for name, branch := range map[string]string{"branch_slug": p.Branch, "target_branch_slug": p.TargetBranch} {
 		slug, ok := template.Slug(branch)
 		if !ok {
-			r.warned[fmt.Sprintf("%s: no parameter %s: Argo CD writes letters of other scripts in Latin ones, by a table that is not here", path, name)] = true
+			r.warned[fmt.Sprintf("%s: no parameter %s: Argo CD writes letters of other scripts in Latin ones, by a table that is not here",
+				path, name)] = true
 			continue
 		}
 		params[name] = slug

@@ -17,14 +17,18 @@ import (
 var scmProviders = []provider{
 	{
 		"github",
-		map[string]kindOf{"organization": isText, "api": isText, "tokenRef": isRef, "appSecretName": isText, "allBranches": isFlag, "excludeArchivedRepos": isFlag},
+		map[string]kindOf{
+			"organization": isText, "api": isText, "tokenRef": isRef, "appSecretName": isText, "allBranches": isFlag,
+			"excludeArchivedRepos": isFlag,
+		},
 		[]string{"organization"},
 		map[string]int{"excludeArchivedRepos": int(versions.ArchivedRepositories.Since)},
 	},
 	{
 		"gitlab",
 		map[string]kindOf{
-			"group": isText, "includeSubgroups": isFlag, "api": isText, "tokenRef": isRef, "allBranches": isFlag, "insecure": isFlag, "includeSharedProjects": isFlag, "topic": isText, "caRef": isCA,
+			"group": isText, "includeSubgroups": isFlag, "api": isText, "tokenRef": isRef, "allBranches": isFlag, "insecure": isFlag,
+			"includeSharedProjects": isFlag, "topic": isText, "caRef": isCA,
 			"includeArchivedRepos": isFlag,
 		},
 		[]string{"group"},
@@ -32,13 +36,19 @@ var scmProviders = []provider{
 	},
 	{
 		"gitea",
-		map[string]kindOf{"owner": isText, "api": isText, "tokenRef": isRef, "allBranches": isFlag, "insecure": isFlag, "excludeArchivedRepos": isFlag},
+		map[string]kindOf{
+			"owner": isText, "api": isText, "tokenRef": isRef, "allBranches": isFlag, "insecure": isFlag,
+			"excludeArchivedRepos": isFlag,
+		},
 		[]string{"owner", "api"},
 		map[string]int{"excludeArchivedRepos": int(versions.ArchivedRepositories.Since)},
 	},
 	{
 		"bitbucketServer",
-		map[string]kindOf{"project": isText, "api": isText, "basicAuth": isAuth, "bearerToken": isToken, "allBranches": isFlag, "insecure": isFlag, "caRef": isCA},
+		map[string]kindOf{
+			"project": isText, "api": isText, "basicAuth": isAuth, "bearerToken": isToken, "allBranches": isFlag,
+			"insecure": isFlag, "caRef": isCA,
+		},
 		[]string{"project", "api"},
 		nil,
 	},
@@ -194,8 +204,8 @@ func (s scmFilter) matches(r Repository) bool {
 		(s.label == nil || slices.ContainsFunc(r.Labels, s.label.MatchString))
 }
 
-// scmPassing returns the branches that a filter lets through. It asks for a path only where Argo CD would: in branches that no earlier filter and no
-// earlier condition has decided about.
+// scmPassing returns the branches that a filter lets through. It asks for a path only where Argo CD would: in branches that no earlier
+// filter and no earlier condition has decided about.
 func (r *run) scmPassing(f *fields, question Question, filters []scmFilter, all []Repository) ([]Repository, error) {
 	passed := make([]bool, len(all))
 	for _, s := range filters {
@@ -242,8 +252,9 @@ func (r *run) scmPassing(f *fields, question Question, filters []scmFilter, all 
 // params are the parameters of a branch, which are the same in both template modes.
 func (r Repository) params(provider string) Params {
 	p := Params{
-		"organization": r.Organization, "repository": r.Repository, "url": r.URL, "branch": r.Branch, "branchNormalized": template.Normalize(r.Branch),
-		"sha": r.SHA, "short_sha": r.SHA[:min(8, len(r.SHA))], "short_sha_7": r.SHA[:min(7, len(r.SHA))],
+		"organization": r.Organization, "repository": r.Repository, "url": r.URL, "branch": r.Branch,
+		"branchNormalized": template.Normalize(r.Branch),
+		"sha":              r.SHA, "short_sha": r.SHA[:min(8, len(r.SHA))], "short_sha_7": r.SHA[:min(7, len(r.SHA))],
 		"labels": strings.Join(r.Labels, ","), "repository_id": any(int(r.Number)),
 	}
 	switch {

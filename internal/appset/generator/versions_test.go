@@ -11,8 +11,8 @@ import (
 	"github.com/argosy-cd/argosy/internal/argo/versions"
 )
 
-// TestValuesOfSecond is about values of the second generator of a matrix that use parameters of the first (a), of their own (name), of both and
-// of none.
+// TestValuesOfSecond is about values of the second generator of a matrix that use parameters of the first (a), of their own (name), of both
+// and of none.
 func TestValuesOfSecond(t *testing.T) {
 	const matrix = "matrix: {generators: [{list: {elements: [{a: x}]}}, %s]}"
 	const clusters = "{clusters: {values: {v: '%s'}}}"
@@ -20,7 +20,10 @@ func TestValuesOfSecond(t *testing.T) {
 		{fmt.Sprintf(clusters, "{{.a}}"), "x", "x"},
 		{fmt.Sprintf(clusters, "{{.name}}"), "<no value>", "in-cluster"},
 		{fmt.Sprintf(clusters, "{{.a}}-{{.name}}"), "x-<no value>", "<no value>-in-cluster"},
-		{fmt.Sprintf(clusters, "{{.a.b}}{{.name}}"), "error: there is no b, because what is in front of it is not an object", "<no value>in-cluster"},
+		{
+			fmt.Sprintf(clusters, "{{.a.b}}{{.name}}"), "error: there is no b, because what is in front of it is not an object",
+			"<no value>in-cluster",
+		},
 		{fmt.Sprintf(clusters, "{{ fail .a }}"), "error: x", "error: x"},
 		{fmt.Sprintf(clusters, "{{"), "error: unclosed action", "error: unclosed action"},
 		{"{clusters: {values: {'{{.a}}': one, v: two}}}", "map[v:two x:one]", "map[v:two {{.a}}:one]"},
@@ -32,7 +35,8 @@ func TestValuesOfSecond(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				results, _, err := Run(context.Background(), Config{Engine: engine, Version: version}, "g", value(t, fmt.Sprintf(matrix, c.second)))
+				results, _, err := Run(context.Background(), Config{Engine: engine, Version: version}, "g",
+					value(t, fmt.Sprintf(matrix, c.second)))
 				if text, isError := strings.CutPrefix(want, "error: "); isError {
 					if err == nil || !strings.Contains(err.Error(), text) {
 						t.Errorf("%v", err)

@@ -9,8 +9,8 @@ const latin = "A|A|A|A|A|A|AE|C|E|E|E|E|I|I|I|I|D|N|O|O|O|O|O|x|O|U|U|U|U|Y|Th|s
 
 const firstLatin, slugLength = 0xC0, 50
 
-// Slug is branch_slug of Argo CD's pull request generator: lower case letters, digits and dashes, at most 50 of them, cut at a dash. It reports false for a
-// name with letters that Argo CD's library has a table for and we have not.
+// Slug is branch_slug of Argo CD's pull request generator: lower case letters, digits and dashes, at most 50 of them, cut at a dash. It
+// reports false for a name with letters that Argo CD's library has a table for and we have not.
 func Slug(name string) (string, bool) {
 	letters := strings.Split(latin, "|")
 	var b strings.Builder

@@ -14,9 +14,11 @@ var (
 	}
 	ClustersFromSecrets = Difference{
 		"clusters-from-secrets", 4, "ApplicationSets",
-		"the clusters generator reads the Secrets alone: the local cluster comes last, two Secrets with one cluster name are one cluster, and only the exact server " +
+		"the clusters generator reads the Secrets alone: the local cluster comes last, two Secrets with one cluster name are one " +
+			"cluster, and only the exact server " +
 			"https://kubernetes.default.svc is the local cluster",
-		"the local cluster comes first, of two Secrets with one cluster name the last counts twice, and a slash at the end of a server is ignored",
+		"the local cluster comes first, of two Secrets with one cluster name the last counts twice, and a slash at the end of a server " +
+			"is ignored",
 	}
 	ClusterConfigUnread = Difference{
 		"cluster-config-unread", 4, "ApplicationSets",
@@ -30,7 +32,8 @@ var (
 	}
 	ValuesKeptForOwn = Difference{
 		"values-kept-for-own", 4, "ApplicationSets",
-		"a value of the second generator of a matrix that uses a parameter which the first does not have is left to the second's own parameters (since 3.4.4); keys of values are not templates",
+		"a value of the second generator of a matrix that uses a parameter which the first does not have is left to the second's own " +
+			"parameters (since 3.4.4); keys of values are not templates",
 		"such a value is rendered with the parameters of the first generator only, so it has no value",
 	}
 	AutomatedFalseKept = Difference{
@@ -55,7 +58,8 @@ var (
 	}
 	AutoscalerFailureFirst = Difference{
 		"autoscaler-failure-first", 5, "health",
-		"a HorizontalPodAutoscaler with any failing condition is Degraded; FailedGetObjectMetric, FailedGetPodsMetric, FailedGetExternalMetric and FailedComputeMetricsReplicas are failures, too",
+		"a HorizontalPodAutoscaler with any failing condition is Degraded; FailedGetObjectMetric, FailedGetPodsMetric, " +
+			"FailedGetExternalMetric and FailedComputeMetricsReplicas are failures, too",
 		"the first condition that fails or succeeds decides",
 	}
 )
@@ -64,7 +68,8 @@ var (
 func Differences() []Difference {
 	return []Difference{
 		DecisionsPrinted, AppInstallationFound,
-		ClustersFromSecrets, ClusterConfigUnread, SelectorSeesNested, ValuesKeptForOwn, AutomatedFalseKept, EmptyJsonnetOmitted, MissingNotCounted,
+		ClustersFromSecrets, ClusterConfigUnread, SelectorSeesNested, ValuesKeptForOwn, AutomatedFalseKept, EmptyJsonnetOmitted,
+		MissingNotCounted,
 		ArchivedRepositories, AutoscalerFailureFirst,
 	}
 }

@@ -17,8 +17,10 @@ func (s *Server) github(c *call) {
 		c.link(next)
 		c.json(each(list, func(r Repo) any {
 			return object{
-				"id": r.ID, "name": r.Name, "owner": object{"login": Organization}, "default_branch": r.defaultOr("main"), "topics": r.Topics, "archived": r.Archived,
-				"ssh_url": "git@github.example.com:acme/" + r.Name + ".git", "clone_url": "https://github.example.com/acme/" + r.Name + ".git",
+				"id": r.ID, "name": r.Name, "owner": object{"login": Organization}, "default_branch": r.defaultOr("main"),
+				"topics": r.Topics, "archived": r.Archived,
+				"ssh_url":   "git@github.example.com:acme/" + r.Name + ".git",
+				"clone_url": "https://github.example.com/acme/" + r.Name + ".git",
 			}
 		}))
 	}
@@ -45,7 +47,8 @@ func (s *Server) github(c *call) {
 		c.link(next)
 		c.json(each(list, func(p Pull) any {
 			return object{
-				"number": p.Number, "title": p.Title, "head": object{"ref": p.From, "sha": p.SHA}, "base": object{"ref": p.To}, "user": object{"login": p.Author}, "labels": labels(p.Labels),
+				"number": p.Number, "title": p.Title, "head": object{"ref": p.From, "sha": p.SHA}, "base": object{"ref": p.To},
+				"user": object{"login": p.Author}, "labels": labels(p.Labels),
 			}
 		}))
 	}
@@ -70,8 +73,10 @@ func (s *Server) gitlab(c *call) {
 	}
 	project := func(r Repo) any {
 		o := object{
-			"id": r.ID, "path": r.Name, "name": "The " + r.Name, "namespace": object{"full_path": "acme/platform"}, "default_branch": r.defaultOr("main"),
-			"ssh_url_to_repo": "git@gitlab.example.com:acme/" + r.Name + ".git", "http_url_to_repo": "https://gitlab.example.com/acme/" + r.Name + ".git", "topics": r.Topics,
+			"id": r.ID, "path": r.Name, "name": "The " + r.Name, "namespace": object{"full_path": "acme/platform"},
+			"default_branch":   r.defaultOr("main"),
+			"ssh_url_to_repo":  "git@gitlab.example.com:acme/" + r.Name + ".git",
+			"http_url_to_repo": "https://gitlab.example.com/acme/" + r.Name + ".git", "topics": r.Topics,
 		}
 		if r.Name == "api" { // as before GitLab 14.5
 			o["topics"], o["tag_list"] = []string{}, r.Topics
@@ -81,7 +86,8 @@ func (s *Server) gitlab(c *call) {
 	if v, ok := c.path("api/v4/groups/*/projects"); ok && v[0] == "acme/platform" {
 		q := c.r.URL.Query()
 		repos := slices.DeleteFunc(slices.Clone(s.World.Repos), func(r Repo) bool {
-			return q.Get("archived") == "true" && !r.Archived || q.Get("topic") != "" && !slices.Contains(r.Topics, q.Get("topic")) || q.Get("with_shared") == "false" && r.Name == "old" ||
+			return q.Get("archived") == "true" && !r.Archived || q.Get("topic") != "" && !slices.Contains(r.Topics, q.Get("topic")) ||
+				q.Get("with_shared") == "false" && r.Name == "old" ||
 				q.Get("include_subgroups") == "false" && r.Name == "infra.live"
 		})
 		list, this, next, total := page(c, repos)
@@ -106,20 +112,24 @@ func (s *Server) gitlab(c *call) {
 	if v, ok := c.path("api/v4/projects/*/repository/files/*"); ok && c.repo(v[0]).branch(c.r.URL.Query().Get("ref")).kind(v[1]) == "file" {
 		c.json(object{"file_path": v[1]})
 	}
-	if v, ok := c.path("api/v4/projects/*/repository/tree"); ok && c.repo(v[0]).branch(c.r.URL.Query().Get("ref")).kind(c.r.URL.Query().Get("path")) == "dir" {
+	if v, ok := c.path("api/v4/projects/*/repository/tree"); ok &&
+		c.repo(v[0]).branch(c.r.URL.Query().Get("ref")).kind(c.r.URL.Query().Get("path")) == "dir" {
 		c.json([]any{object{"name": "x", "type": "blob"}})
 	}
 	if v, ok := c.path("api/v4/projects/*/merge_requests"); ok && c.repo(strings.TrimPrefix(v[0], "acme/")) != nil {
 		q := c.r.URL.Query()
 		pulls := slices.DeleteFunc(c.pulls(strings.TrimPrefix(v[0], "acme/")), func(p Pull) bool {
 			wanted := strings.Split(q.Get("labels"), ",")
-			return q.Get("labels") != "" && slices.ContainsFunc(wanted, func(l string) bool { return !slices.Contains(p.Labels, l) }) || q.Get("state") == "merged"
+			return q.Get("labels") != "" && slices.ContainsFunc(wanted, func(l string) bool {
+				return !slices.Contains(p.Labels, l)
+			}) || q.Get("state") == "merged"
 		})
 		list, this, next, total := page(c, pulls)
 		paged(this, next, total)
 		c.json(each(list, func(p Pull) any {
 			return object{
-				"iid": p.Number, "title": p.Title, "source_branch": p.From, "target_branch": p.To, "sha": p.SHA, "labels": append([]string{}, p.Labels...), "author": object{"username": p.Author},
+				"iid": p.Number, "title": p.Title, "source_branch": p.From, "target_branch": p.To, "sha": p.SHA,
+				"labels": append([]string{}, p.Labels...), "author": object{"username": p.Author},
 			}
 		}))
 	}
@@ -138,7 +148,8 @@ func (s *Server) gitea(c *call) {
 		c.json(each(repos[:3], func(r Repo) any {
 			return object{
 				"id": r.ID, "name": r.Name, "default_branch": r.Default, "archived": r.Archived,
-				"ssh_url": "git@gitea.example.com:acme/" + r.Name + ".git", "html_url": "https://gitea.example.com/acme/" + r.Name, "clone_url": "https://gitea.example.com/acme/" + r.Name + ".git",
+				"ssh_url": "git@gitea.example.com:acme/" + r.Name + ".git", "html_url": "https://gitea.example.com/acme/" + r.Name,
+				"clone_url": "https://gitea.example.com/acme/" + r.Name + ".git",
 			}
 		}))
 	}
@@ -164,7 +175,8 @@ func (s *Server) gitea(c *call) {
 	if v, ok := c.path("api/v1/repos/acme/*/pulls"); ok && c.repo(v[0]) != nil {
 		c.json(each(c.pulls(v[0]), func(p Pull) any {
 			return object{
-				"number": p.Number, "title": p.Title, "head": object{"ref": p.From, "sha": p.SHA}, "base": object{"ref": p.To}, "user": object{"login": p.Author}, "labels": labels(p.Labels),
+				"number": p.Number, "title": p.Title, "head": object{"ref": p.From, "sha": p.SHA}, "base": object{"ref": p.To},
+				"user": object{"login": p.Author}, "labels": labels(p.Labels),
 			}
 		}))
 	}
@@ -185,9 +197,13 @@ func (s *Server) bitbucket(c *call) {
 	if v, ok := c.path("repositories/*"); ok && v[0] == Organization {
 		list, _, next, _ := page(c, repos)
 		answer(next, each(list, func(r Repo) any {
-			return object{"slug": r.Name, "name": r.Name, "uuid": "{" + r.UUID + "}", "mainbranch": object{"name": r.Default, "type": "branch"}, "links": object{"clone": []any{
-				object{"name": "https", "href": "https://bitbucket.example.com/acme/" + r.Name + ".git"}, object{"name": "ssh", "href": "git@bitbucket.example.com:acme/" + r.Name + ".git"},
-			}}}
+			return object{
+				"slug": r.Name, "name": r.Name, "uuid": "{" + r.UUID + "}",
+				"mainbranch": object{"name": r.Default, "type": "branch"}, "links": object{"clone": []any{
+					object{"name": "https", "href": "https://bitbucket.example.com/acme/" + r.Name + ".git"},
+					object{"name": "ssh", "href": "git@bitbucket.example.com:acme/" + r.Name + ".git"},
+				}},
+			}
 		}))
 	}
 	if v, ok := c.path("repositories/acme/*/refs/branches"); ok && c.repo(v[0]) != nil {
@@ -206,8 +222,9 @@ func (s *Server) bitbucket(c *call) {
 		list, _, next, _ := page(c, c.pulls(v[0]))
 		answer(next, each(list, func(p Pull) any {
 			return object{
-				"id": p.Number, "title": p.Title, "author": object{"nickname": p.Author}, "destination": object{"branch": object{"name": p.To}},
-				"source": object{"branch": object{"name": p.From}, "commit": object{"hash": p.SHA}},
+				"id": p.Number, "title": p.Title, "author": object{"nickname": p.Author},
+				"destination": object{"branch": object{"name": p.To}},
+				"source":      object{"branch": object{"name": p.From}, "commit": object{"hash": p.SHA}},
 			}
 		}))
 	}
@@ -229,7 +246,8 @@ func (s *Server) bitbucketServer(c *call) {
 	if v, ok := c.path("rest/api/1.0/projects/*/repos"); ok && v[0] == "SHOP" {
 		answer(each(s.World.Repos, func(r Repo) any {
 			return object{"id": r.ID, "slug": r.Name, "name": r.Name, "project": object{"key": "SHOP"}, "links": object{"clone": []any{
-				object{"name": "http", "href": "https://stash.example.com/scm/shop/" + r.Name + ".git"}, object{"name": "ssh", "href": "ssh://git@stash.example.com/shop/" + r.Name + ".git"},
+				object{"name": "http", "href": "https://stash.example.com/scm/shop/" + r.Name + ".git"},
+				object{"name": "ssh", "href": "ssh://git@stash.example.com/shop/" + r.Name + ".git"},
 			}}}
 		}))
 	}
@@ -245,14 +263,19 @@ func (s *Server) bitbucketServer(c *call) {
 	if v, ok := c.path("rest/api/1.0/projects/SHOP/repos/*/branches"); ok && c.repo(v[0]) != nil {
 		answer(each(c.repo(v[0]).Branches, branch))
 	}
-	if v, ok := c.path("rest/api/1.0/projects/SHOP/repos/*/browse/**"); ok && c.repo(v[0]).branch(c.r.URL.Query().Get("at")).kind(v[1]) != "" {
+	if v, ok := c.path("rest/api/1.0/projects/SHOP/repos/*/browse/**"); ok &&
+		c.repo(v[0]).branch(c.r.URL.Query().Get("at")).kind(v[1]) != "" {
 		c.json(object{"type": "DIRECTORY"})
 	}
 	if v, ok := c.path("rest/api/1.0/projects/SHOP/repos/*/pull-requests"); ok && c.repo(v[0]) != nil {
 		answer(each(c.pulls(v[0]), func(p Pull) any {
 			return object{
-				"id": p.Number, "title": p.Title, "fromRef": object{"id": "refs/heads/" + p.From, "displayId": p.From, "latestCommit": p.SHA},
-				"toRef": object{"id": "refs/heads/" + p.To, "displayId": p.To, "latestCommit": "x"}, "author": object{"user": object{"name": p.Author}},
+				"id": p.Number, "title": p.Title, "fromRef": object{
+					"id": "refs/heads/" + p.From, "displayId": p.From,
+					"latestCommit": p.SHA,
+				},
+				"toRef":  object{"id": "refs/heads/" + p.To, "displayId": p.To, "latestCommit": "x"},
+				"author": object{"user": object{"name": p.Author}},
 			}
 		}))
 	}
@@ -269,13 +292,18 @@ func (s *Server) azure(c *call) {
 	}
 	if _, ok := c.path("acme/_apis"); ok && c.r.Method == http.MethodOptions {
 		at := func(id, route, area, resource string) any {
-			return object{"id": id, "area": area, "resourceName": resource, "routeTemplate": route, "resourceVersion": 1, "minVersion": "1.0", "maxVersion": "7.2", "releasedVersion": "7.1"}
+			return object{
+				"id": id, "area": area, "resourceName": resource, "routeTemplate": route, "resourceVersion": 1,
+				"minVersion": "1.0", "maxVersion": "7.2", "releasedVersion": "7.1",
+			}
 		}
 		list([]any{
 			at("e81700f7-3be2-46de-8624-2eb35882fcaa", "_apis/{resource}/{areaId}", "Location", "ResourceAreas"),
 			at("225f7195-f9c7-4d14-ab28-a83f7ff77e1f", "{project}/_apis/{area}/{resource}/{repositoryId}", "git", "repositories"),
-			at("d5b216de-d8d5-4d32-ae76-51df755b16d3", "{project}/_apis/{area}/repositories/{repositoryId}/stats/{resource}/{*name}", "git", "branches"),
-			at("fb93c0db-47ed-4a31-8c20-47552878fb44", "{project}/_apis/{area}/repositories/{repositoryId}/{resource}/{*path}", "git", "items"),
+			at("d5b216de-d8d5-4d32-ae76-51df755b16d3", "{project}/_apis/{area}/repositories/{repositoryId}/stats/{resource}/{*name}", "git",
+				"branches"),
+			at("fb93c0db-47ed-4a31-8c20-47552878fb44", "{project}/_apis/{area}/repositories/{repositoryId}/{resource}/{*path}", "git",
+				"items"),
 			at("a5d28130-9cd2-40fa-9f08-902e7daa9efb", "{project}/_apis/{area}/{resource}", "git", "pullrequests"),
 		})
 	}
@@ -284,7 +312,10 @@ func (s *Server) azure(c *call) {
 	}
 	if _, ok := c.path("acme/shop/_apis/git/repositories"); ok {
 		list(each(s.World.Repos, func(r Repo) any {
-			o := object{"id": r.UUID, "name": r.Name, "remoteUrl": "https://acme@dev.azure.example.com/acme/shop/_git/" + r.Name, "sshUrl": "git@ssh"}
+			o := object{
+				"id": r.UUID, "name": r.Name, "remoteUrl": "https://acme@dev.azure.example.com/acme/shop/_git/" + r.Name,
+				"sshUrl": "git@ssh",
+			}
 			if r.Default != "" {
 				o["defaultBranch"] = "refs/heads/" + r.Default
 			}
@@ -313,8 +344,10 @@ func (s *Server) azure(c *call) {
 	if _, ok := c.path("acme/shop/_apis/git/pullrequests"); ok {
 		list(each(s.World.Pulls, func(p Pull) any {
 			o := object{
-				"pullRequestId": p.Number, "title": p.Title, "repository": object{"name": p.Repository, "id": c.repo(p.Repository).UUID}, "sourceRefName": "refs/heads/" + p.From,
-				"targetRefName": "refs/heads/" + p.To, "lastMergeSourceCommit": object{"commitId": p.SHA}, "createdBy": object{"uniqueName": p.Author + "@example.com"},
+				"pullRequestId": p.Number, "title": p.Title, "repository": object{"name": p.Repository, "id": c.repo(p.Repository).UUID},
+				"sourceRefName": "refs/heads/" + p.From,
+				"targetRefName": "refs/heads/" + p.To, "lastMergeSourceCommit": object{"commitId": p.SHA},
+				"createdBy": object{"uniqueName": p.Author + "@example.com"},
 			}
 			if p.Labels != nil {
 				o["labels"] = labels(p.Labels)
@@ -323,7 +356,8 @@ func (s *Server) azure(c *call) {
 		}))
 	}
 	if _, ok := c.path("acme/nothing/_apis/git/pullrequests"); ok {
-		c.fail(http.StatusNotFound, "TF200016: The following project does not exist: nothing. Verify that the name of the project is correct.")
+		c.fail(http.StatusNotFound,
+			"TF200016: The following project does not exist: nothing. Verify that the name of the project is correct.")
 	}
 }
 
@@ -354,10 +388,14 @@ func (s *Server) codeCommit(c *call) {
 	repos := s.World.Repos
 	switch target := c.r.Header.Get("X-Amz-Target"); target {
 	case "CodeCommit_20150413.ListRepositories":
-		c.json(object{"repositories": each(repos[min(token, len(repos)):min(token+2, len(repos))], func(r Repo) any { return object{"repositoryName": r.Name} }), "nextToken": rest(len(repos))})
+		c.json(object{"repositories": each(repos[min(token, len(repos)):min(token+2, len(repos))], func(r Repo) any {
+			return object{"repositoryName": r.Name}
+		}), "nextToken": rest(len(repos))})
 	case "ResourceGroupsTaggingAPI_20170126.GetResources":
 		tagged := slices.DeleteFunc(slices.Clone(repos), func(r Repo) bool { return !slices.Contains(r.Topics, in.TagFilters[0].Key) })
-		c.json(object{"ResourceTagMappingList": each(tagged, func(r Repo) any { return object{"ResourceARN": "arn:aws:codecommit:eu-west-1:123456789012:" + r.Name} })})
+		c.json(object{"ResourceTagMappingList": each(tagged, func(r Repo) any {
+			return object{"ResourceARN": "arn:aws:codecommit:eu-west-1:123456789012:" + r.Name}
+		})})
 	case "CodeCommit_20150413.GetRepository":
 		r := c.repo(in.RepositoryName)
 		if r == nil {
@@ -366,11 +404,14 @@ func (s *Server) codeCommit(c *call) {
 		}
 		c.json(object{"repositoryMetadata": object{
 			"repositoryId": r.UUID, "repositoryName": r.Name, "accountId": "123456789012", "defaultBranch": r.Default,
-			"cloneUrlSsh": "ssh://git-codecommit.eu-west-1.amazonaws.com/v1/repos/" + r.Name, "cloneUrlHttp": "https://git-codecommit.eu-west-1.amazonaws.com/v1/repos/" + r.Name,
+			"cloneUrlSsh":  "ssh://git-codecommit.eu-west-1.amazonaws.com/v1/repos/" + r.Name,
+			"cloneUrlHttp": "https://git-codecommit.eu-west-1.amazonaws.com/v1/repos/" + r.Name,
 		}})
 	case "CodeCommit_20150413.ListBranches":
 		branches := c.repo(in.RepositoryName).Branches
-		c.json(object{"branches": each(branches[min(token, len(branches)):min(token+2, len(branches))], func(b Branch) any { return b.Name }), "nextToken": rest(len(branches))})
+		c.json(object{"branches": each(branches[min(token, len(branches)):min(token+2, len(branches))], func(b Branch) any {
+			return b.Name
+		}), "nextToken": rest(len(branches))})
 	case "CodeCommit_20150413.GetFolder":
 		b := c.repo(in.RepositoryName).branch(in.CommitSpecifier)
 		files, folders := []any{}, []any{}

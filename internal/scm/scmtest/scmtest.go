@@ -1,5 +1,6 @@
-// Package scmtest has servers that answer like GitHub, GitLab, Gitea, Bitbucket Cloud, Bitbucket Server, Azure DevOps and AWS CodeCommit, in the shapes that their
-// documentation has, over one small world of repositories and pull requests. Lists have pages of two. Our own code and Argo CD's are tested with them.
+// Package scmtest has servers that answer like GitHub, GitLab, Gitea, Bitbucket Cloud, Bitbucket Server, Azure DevOps and AWS CodeCommit,
+// in the shapes that their documentation has, over one small world of repositories and pull requests. Lists have pages of two. Our own code
+// and Argo CD's are tested with them.
 package scmtest
 
 import (
@@ -63,17 +64,32 @@ func NewWorld() World {
 	return World{
 		Repos: []Repo{
 			{"web", 101, "11111111-1111-4111-8111-111111111111", "main", []Branch{
-				{"main", sha("a"), []string{"chart/Chart.yaml", "README.md"}}, {"dev", sha("b"), []string{"README.md"}}, {"feature/Big_Thing", sha("c"), []string{"chart/Chart.yaml"}},
+				{"main", sha("a"), []string{"chart/Chart.yaml", "README.md"}},
+				{"dev", sha("b"), []string{"README.md"}},
+				{"feature/Big_Thing", sha("c"), []string{"chart/Chart.yaml"}},
 			}, []string{"deploy", "go"}, false},
-			{"api", 102, "22222222-2222-4222-8222-222222222222", "trunk", []Branch{{"trunk", sha("d"), []string{"deploy/kustomization.yaml", "charts/a b/Chart.yaml"}}}, []string{"deploy"}, false},
+			{
+				"api", 102, "22222222-2222-4222-8222-222222222222", "trunk",
+				[]Branch{{"trunk", sha("d"), []string{"deploy/kustomization.yaml", "charts/a b/Chart.yaml"}}},
+				[]string{"deploy"},
+				false,
+			},
 			{"old", 103, "33333333-3333-4333-8333-333333333333", "main", []Branch{{"main", sha("e"), nil}}, nil, true},
-			{"infra.live", 104, "44444444-4444-4444-8444-444444444444", "main", []Branch{{"main", sha("f"), []string{"chart/Chart.yaml"}}, {"v1", sha("0"), nil}}, []string{"ops"}, false},
+			{
+				"infra.live", 104, "44444444-4444-4444-8444-444444444444", "main",
+				[]Branch{{"main", sha("f"), []string{"chart/Chart.yaml"}}, {"v1", sha("0"), nil}},
+				[]string{"ops"},
+				false,
+			},
 			{"empty", 105, "55555555-5555-4555-8555-555555555555", "", nil, nil, false},
 		},
 		Pulls: []Pull{
 			{1, "Add caching", "feature/Cache_it", "main", sha("1"), "alice", []string{"preview", "go"}, "web", false},
 			{2, "Fix & polish the login page", "fix@login", "main", sha("2"), "bob", []string{"preview"}, "web", false},
-			{7, "WIP", "a-very-long-branch-name-that-is-longer-than-fifty-characters-in-all", "release/1.x", sha("3"), "carol", nil, "web", false},
+			{
+				7, "WIP", "a-very-long-branch-name-that-is-longer-than-fifty-characters-in-all", "release/1.x", sha("3"), "carol", nil, "web",
+				false,
+			},
 			{9, "Übersetzung", "über/Größe", "main", sha("4"), "dörte", []string{"i18n"}, "web", false},
 			{12, "Elsewhere", "x", "main", sha("5"), "alice", []string{"preview"}, "api", false},
 		},
@@ -111,7 +127,8 @@ func New(tb testing.TB, provider string) *Server {
 	tb.Helper()
 	s := &Server{World: NewWorld()}
 	handlers := map[string]func(*call){
-		"github": s.github, "gitlab": s.gitlab, "gitea": s.gitea, "bitbucket": s.bitbucket, "bitbucketServer": s.bitbucketServer, "azureDevOps": s.azure, "awsCodeCommit": s.codeCommit,
+		"github": s.github, "gitlab": s.gitlab, "gitea": s.gitea, "bitbucket": s.bitbucket, "bitbucketServer": s.bitbucketServer,
+		"azureDevOps": s.azure, "awsCodeCommit": s.codeCommit,
 	}
 	handle := handlers[provider]
 	if handle == nil {
@@ -217,7 +234,8 @@ func (c *call) link(next int) {
 	}
 	q := c.r.URL.Query()
 	q.Set("page", strconv.Itoa(next))
-	c.w.Header().Set("Link", fmt.Sprintf(`<%s%s?%s>; rel="next", <%s/?page=9>; rel="last"`, c.server.URL, c.r.URL.Path, q.Encode(), c.server.URL))
+	c.w.Header().Set("Link", fmt.Sprintf(`<%s%s?%s>; rel="next", <%s/?page=9>; rel="last"`, c.server.URL, c.r.URL.Path, q.Encode(),
+		c.server.URL))
 }
 
 func (c *call) repo(name string) *Repo {

@@ -45,11 +45,15 @@ type expanded struct {
 
 // Expand implements parent.Evaluator.
 func (w Workers) Expand(ctx context.Context, e parent.Evaluation) (*appset.Expanded, error) {
-	x := expansion{Call: e.Call, Dir: e.Dir, Namespace: e.Namespace, Default: e.Expansion.Namespace, Keep: e.Expansion.Keep, Deployed: e.Expansion.Deployed}
+	x := expansion{
+		Call: e.Call, Dir: e.Dir, Namespace: e.Namespace, Default: e.Expansion.Namespace, Keep: e.Expansion.Keep,
+		Deployed: e.Expansion.Deployed,
+	}
 	host := &expandHost{engine: e.Expansion.Engine}
 	if engine, ok := e.Expansion.Engine.(appset.Configurable); ok {
 		c := engine.Config(ctx)
-		x.Embedded, x.EngineNamespace, x.AllowEmpty, x.MaxSets, x.Version, x.Clusters, x.Git = true, c.Namespace, c.AllowEmpty, c.MaxSets, c.Version, c.Clusters != nil, c.Git != nil
+		x.Embedded, x.EngineNamespace, x.AllowEmpty, x.MaxSets, x.Version, x.Clusters, x.Git = true, c.Namespace, c.AllowEmpty, c.MaxSets,
+			c.Version, c.Clusters != nil, c.Git != nil
 		x.APIs = c.APIs != nil
 		host.clusters, host.git, host.apis = c.Clusters, c.Git, c.APIs
 	}
@@ -87,7 +91,10 @@ func decodeExpanded(m worker.Message) (*appset.Expanded, error) {
 	if err != nil || len(list) != len(head.Read) {
 		return nil, errAnswer
 	}
-	out := &appset.Expanded{Objects: list, Sets: head.Sets, Rendered: head.Rendered, Warnings: head.Warnings, Reads: make([][]appset.Read, len(list))}
+	out := &appset.Expanded{
+		Objects: list, Sets: head.Sets, Rendered: head.Rendered, Warnings: head.Warnings,
+		Reads: make([][]appset.Read, len(list)),
+	}
 	for i, n := range head.Read {
 		if n < 0 || n > len(head.Reads) {
 			return nil, errAnswer

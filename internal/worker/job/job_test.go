@@ -73,12 +73,13 @@ func (k known) Commit() string { return strings.Repeat("a", 40) }
 
 // View and ID make it a commit, too.
 func (k known) View() *tree.View {
-	return tree.NewView(map[string]bool{"apps/web/cm.yaml": false, "apps/web/link.yaml": true}, func(_ context.Context, name string) ([]byte, error) {
-		if name == "apps/web/link.yaml" {
-			return []byte("cm.yaml"), nil
-		}
-		return k.files["cm"], nil
-	})
+	return tree.NewView(map[string]bool{"apps/web/cm.yaml": false, "apps/web/link.yaml": true},
+		func(_ context.Context, name string) ([]byte, error) {
+			if name == "apps/web/link.yaml" {
+				return []byte("cm.yaml"), nil
+			}
+			return k.files["cm"], nil
+		})
 }
 
 func (k known) ID(name string) string { return fmt.Sprintf("%s-%x", name, k.files["cm"]) }
@@ -98,7 +99,10 @@ func (known) Ask(_ context.Context, q generator.Question) (*generator.Answer, er
 	case strings.Contains(string(q.Spec), "secret"):
 		return nil, errPolicy
 	case q.Ask == generator.AskRepositories:
-		return &generator.Answer{Repositories: []generator.Repository{{Organization: "acme", Repository: "a", Number: 12345678}, {Organization: "acme", Repository: "b", ID: "{x}", Labels: []string{}}}, Warnings: []string{"careful"}}, nil
+		return &generator.Answer{Repositories: []generator.Repository{
+			{Organization: "acme", Repository: "a", Number: 12345678},
+			{Organization: "acme", Repository: "b", ID: "{x}", Labels: []string{}},
+		}, Warnings: []string{"careful"}}, nil
 	case q.Ask == generator.AskBranches:
 		return &generator.Answer{Branches: [][]generator.Branch{{{Name: "main", SHA: "0123456789"}}, {}}}, nil
 	case q.Ask == generator.AskPath:
@@ -125,18 +129,33 @@ func TestExpand(t *testing.T) {
 		target  error
 		renders bool // without an error
 	}{
-		"list":            {files: setOf("[{list: {elements: [{name: a, path: {basename: -x}}]}}]"), engine: embedded},
-		"another engine":  {files: setOf("[{list: {elements: [{name: a, path: {basename: -x}}]}}]"), engine: opaque{embedded}},
-		"clusters":        {files: setOf("[{clusters: {values: {a: b}}}]"), engine: embedded},
-		"directories":     {files: setOf("[{git: {repoURL: https://git.example.com/x, revision: main, directories: [{path: 'apps/*'}]}}]"), engine: embedded},
-		"files":           {files: setOf("[{git: {repoURL: https://git.example.com/x, revision: main, files: [{path: '**/config.json'}]}}]"), engine: embedded},
-		"refused":         {files: setOf("[{git: {repoURL: https://git.example.com/secret, revision: main, files: [{path: '**/config.json'}]}}]"), engine: embedded, target: errPolicy},
-		"refused engine":  {files: setOf("[{git: {repoURL: https://git.example.com/secret, revision: main, files: [{path: '**/config.json'}]}}]"), engine: opaque{embedded}, target: errPolicy},
-		"several errors":  {files: map[string]string{"app/a.yaml": "kind: [", "app/b.yaml": "kind: ["}, engine: embedded},
-		"no such field":   {files: setOf("[{list: {elements: [{name: a, path: {basename: -x}}]}}]\n  nothing: true"), engine: embedded},
-		"repositories":    {files: setOf("[{scmProvider: {github: {organization: acme}, filters: [{pathsExist: [x]}], " + element + "}}]"), engine: embedded, renders: true},
-		"pull requests":   {files: setOf("[{pullRequest: {github: {owner: acme, repo: web}, " + element + "}}]"), engine: embedded, renders: true},
-		"plugin":          {files: setOf("[{plugin: {configMapRef: {name: p}, input: {parameters: {a: 1}}}}]"), engine: embedded, renders: true},
+		"list":           {files: setOf("[{list: {elements: [{name: a, path: {basename: -x}}]}}]"), engine: embedded},
+		"another engine": {files: setOf("[{list: {elements: [{name: a, path: {basename: -x}}]}}]"), engine: opaque{embedded}},
+		"clusters":       {files: setOf("[{clusters: {values: {a: b}}}]"), engine: embedded},
+		"directories": {
+			files:  setOf("[{git: {repoURL: https://git.example.com/x, revision: main, directories: [{path: 'apps/*'}]}}]"),
+			engine: embedded,
+		},
+		"files": {
+			files:  setOf("[{git: {repoURL: https://git.example.com/x, revision: main, files: [{path: '**/config.json'}]}}]"),
+			engine: embedded,
+		},
+		"refused":        {files: setOf("[{git: {repoURL: https://git.example.com/secret, revision: main, files: [{path: '**/config.json'}]}}]"), engine: embedded, target: errPolicy},
+		"refused engine": {files: setOf("[{git: {repoURL: https://git.example.com/secret, revision: main, files: [{path: '**/config.json'}]}}]"), engine: opaque{embedded}, target: errPolicy},
+		"several errors": {files: map[string]string{"app/a.yaml": "kind: [", "app/b.yaml": "kind: ["}, engine: embedded},
+		"no such field":  {files: setOf("[{list: {elements: [{name: a, path: {basename: -x}}]}}]\n  nothing: true"), engine: embedded},
+		"repositories": {
+			files:  setOf("[{scmProvider: {github: {organization: acme}, filters: [{pathsExist: [x]}], " + element + "}}]"),
+			engine: embedded, renders: true,
+		},
+		"pull requests": {
+			files: setOf("[{pullRequest: {github: {owner: acme, repo: web}, " + element + "}}]"), engine: embedded,
+			renders: true,
+		},
+		"plugin": {
+			files: setOf("[{plugin: {configMapRef: {name: p}, input: {parameters: {a: 1}}}}]"), engine: embedded,
+			renders: true,
+		},
 		"refused API":     {files: setOf("[{scmProvider: {github: {organization: secret}}}]"), engine: embedded, target: errPolicy},
 		"no applications": {files: setOf("[{list: {elements: []}}]\n  nothing: true"), engine: embedded},
 		"no directory":    {files: map[string]string{"x": ""}, engine: embedded},
@@ -152,9 +171,12 @@ func TestExpand(t *testing.T) {
 				packed = []byte("not an archive")
 			}
 			e := parent.Evaluation{
-				Call: argo.Call{App: "web", Project: "default"}, Dir: "app", Namespace: "argocd", Expansion: appset.Expansion{Engine: tt.engine, Namespace: "argocd", Keep: true, Deployed: true}, Doing: func(string) {},
+				Call: argo.Call{App: "web", Project: "default"}, Dir: "app", Namespace: "argocd",
+				Expansion: appset.Expansion{Engine: tt.engine, Namespace: "argocd", Keep: true, Deployed: true}, Doing: func(string) {},
 				Repository: func(ctx context.Context) (*tree.View, error) {
-					v, err := archive.View(ctx, func(context.Context) (io.Reader, error) { return bytes.NewReader(packed), nil }, archive.RepositoryLimits)
+					v, err := archive.View(ctx, func(context.Context) (io.Reader, error) {
+						return bytes.NewReader(packed), nil
+					}, archive.RepositoryLimits)
 					return v, received(err)
 				},
 				Archive: func(context.Context) (parent.Archive, error) {
@@ -187,12 +209,18 @@ func TestCompare(t *testing.T) {
 			dir = "nothing"
 		}
 		return parent.Content{
-			URL: "https://git.example.com/x", Key: argo.RepositoryKey("https://git.example.com/x"), Commit: commit, Application: source.Application{Name: "a", Namespace: "n", Project: "default"},
-			Sources: []map[string]any{{"repoURL": "https://git.example.com/x", "path": dir, "targetRevision": commit}},
+			URL: "https://git.example.com/x", Key: argo.RepositoryKey("https://git.example.com/x"), Commit: commit,
+			Application: source.Application{Name: "a", Namespace: "n", Project: "default"},
+			Sources:     []map[string]any{{"repoURL": "https://git.example.com/x", "path": dir, "targetRevision": commit}},
 		}
 	}
 	c := parent.Comparison{
-		Pairs: [][2]parent.Content{{content("same1"), content("same2")}, {content("same1"), content("other")}, {content("same1"), content("secret")}, {content("broken"), content("same1")}},
+		Pairs: [][2]parent.Content{
+			{content("same1"), content("same2")},
+			{content("same1"), content("other")},
+			{content("same1"), content("secret")},
+			{content("broken"), content("same1")},
+		},
 		Open: func(_ context.Context, _, commit string) (parent.Tree, error) {
 			text := "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: x}\n"
 			switch commit {
@@ -217,14 +245,16 @@ func TestCompare(t *testing.T) {
 			t.Errorf("%d: got %+v, want %+v", i, got[i], want[i])
 		}
 	}
-	if got[0].Sum[0] != got[0].Sum[1] || got[0].Sum[0] == "" || got[1].Sum[0] == got[1].Sum[1] || !errors.Is(got[2].Err, errPolicy) || got[3].Err == nil {
+	if got[0].Sum[0] != got[0].Sum[1] || got[0].Sum[0] == "" || got[1].Sum[0] == got[1].Sum[1] || !errors.Is(got[2].Err, errPolicy) ||
+		got[3].Err == nil {
 		t.Errorf("%+v", got[1:])
 	}
 }
 
 func TestValue(t *testing.T) {
 	v := map[string]any{
-		"nil": nil, "true": true, "false": false, "int": int64(math.MinInt64), "float": 1.0, "inf": math.Inf(1), "text": "ä\x00", "list": []any{}, "map": map[string]any{"": []any{map[string]any{}}},
+		"nil": nil, "true": true, "false": false, "int": int64(math.MinInt64), "float": 1.0, "inf": math.Inf(1), "text": "ä\x00",
+		"list": []any{}, "map": map[string]any{"": []any{map[string]any{}}},
 		"number": json.Number("123456789012345678901234567890"),
 	}
 	data, err := appendValue(nil, v)

@@ -1,5 +1,5 @@
-// Package awsjson calls services of AWS that speak JSON over POST, such as CodeCommit, with the credentials that the AWS SDK finds. Two small services need
-// no client of their own each. Answers are bounded, and redirects are refused.
+// Package awsjson calls services of AWS that speak JSON over POST, such as CodeCommit, with the credentials that the AWS SDK finds. Two
+// small services need no client of their own each. Answers are bounded, and redirects are refused.
 package awsjson
 
 import (
@@ -67,7 +67,9 @@ func (c *Caller) Call(ctx context.Context, call scm.AWSCall) ([]byte, error) {
 	if err := v4.NewSigner().SignHTTP(ctx, credentials, req, hex.EncodeToString(sum[:]), call.Service, cfg.Region, c.Now()); err != nil {
 		return nil, fmt.Errorf("signing a request to %s: %w", call.Service, err)
 	}
-	client := &http.Client{Timeout: 30 * time.Second, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	client := &http.Client{Timeout: 30 * time.Second, CheckRedirect: func(*http.Request, []*http.Request) error {
+		return http.ErrUseLastResponse
+	}}
 	res, err := client.Do(req)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", call.Operation, err)
@@ -98,7 +100,10 @@ func failed(call scm.AWSCall, res *http.Response, body []byte) error {
 	if code == "" {
 		return fmt.Errorf("%s: AWS answered %s", call.Operation, res.Status)
 	}
-	return fmt.Errorf("%s: %w", call.Operation, &scm.AWSError{Code: code, Message: strings.Join(strings.Fields(said.Message+said.Upper), " ")})
+	return fmt.Errorf("%s: %w", call.Operation, &scm.AWSError{
+		Code:    code,
+		Message: strings.Join(strings.Fields(said.Message+said.Upper), " "),
+	})
 }
 
 func domain(region string) string {

@@ -39,7 +39,8 @@ func generate(t *testing.T, server, spec string) ([]string, error) {
 	var out []string
 	for _, app := range res.Applications[0] {
 		a := manifest.Map(app, "metadata", "annotations")
-		out = append(out, manifest.String(app, "metadata", "name")+" "+a["organization"].(string)+" "+a["url"].(string)+" "+a["repository_id"].(string)[:4]+" "+a["sha"].(string))
+		out = append(out, manifest.String(app, "metadata", "name")+" "+a["organization"].(string)+" "+a["url"].(string)+" "+
+			a["repository_id"].(string)[:4]+" "+a["sha"].(string))
 	}
 	return out, nil
 }
@@ -47,7 +48,10 @@ func generate(t *testing.T, server, spec string) ([]string, error) {
 // TestCodeCommit: repositories with their account; a repository without a branch is left out; commits are not told.
 func TestCodeCommit(t *testing.T) {
 	ssh := "ssh://git-codecommit.eu-west-1.amazonaws.com/v1/repos/"
-	all := []string{"x-web-main 123456789012 " + ssh + "web 1111 ", "x-api-trunk 123456789012 " + ssh + "api 2222 ", "x-old-main 123456789012 " + ssh + "old 3333 ", "x-infra.live-main 123456789012 " + ssh + "infra.live 4444 "}
+	all := []string{
+		"x-web-main 123456789012 " + ssh + "web 1111 ", "x-api-trunk 123456789012 " + ssh + "api 2222 ",
+		"x-old-main 123456789012 " + ssh + "old 3333 ", "x-infra.live-main 123456789012 " + ssh + "infra.live 4444 ",
+	}
 	for spec, want := range map[string][]string{
 		`awsCodeCommit: {}`: all,
 		`awsCodeCommit: {}, filters: [{repositoryMatch: "^a"}], cloneProtocol: https`:                {"x-api-trunk 123456789012 https://git-codecommit.eu-west-1.amazonaws.com/v1/repos/api 2222 "},
@@ -80,7 +84,8 @@ func TestErrors(t *testing.T) {
 		`awsCodeCommit: {}`:                      "CodeCommit_20150413.ListRepositories: AccessDeniedException: User is not authorized",
 		`awsCodeCommit: {region: "evil.com/x#"}`: `"evil.com/x#" is not a region of AWS`,
 	} {
-		if _, err := generate(t, server.URL, spec); err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "secret-key") {
+		if _, err := generate(t, server.URL, spec); err == nil || !strings.Contains(err.Error(), want) ||
+			strings.Contains(err.Error(), "secret-key") {
 			t.Errorf("%s: %v", spec, err)
 		}
 	}
