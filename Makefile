@@ -5,6 +5,7 @@ SHELL       := /bin/bash
 .DEFAULT_GOAL := help
 
 FUZZTIME ?= 10s
+SOAK     ?= 10m
 LINT     := bin/golangci-lint
 MODULES  := . conformance lab tools
 GENERATED := docs/cli docs/findings.md docs/versions.md schemas deploy/s3-cmp deploy/appset-cmp deploy/kustomize/cmp examples/demo
@@ -99,6 +100,10 @@ bench: ## measure ours and our peers' in one run and print the tables (builds rc
 	cd lab && go run ./bench
 	cd lab && go run ./planbench
 	go test -run '^$$' -bench 'Unchanged|Refs|Plan|Command|Simulate|Step' -benchmem ./internal/bucket/s3 ./internal/trigger ./internal/plan ./internal/simulate ./internal/refresh ./cmd/argosy
+
+.PHONY: soak
+soak: ## besiege the sidecar for SOAK: honest and hostile requests, while it is killed at random
+	go run ./internal/cmp/siegetest/soak -duration $(SOAK)
 
 .PHONY: fuzz
 fuzz: ## fuzz every target for FUZZTIME (an input that runs when the time is over is no failure, though go test says so)

@@ -17,6 +17,10 @@
 //	internal/strict            data     configuration files: strict decoding with positions, and their JSON Schema
 //	internal/annotate          data     an annotation in the text of a manifest, with every other byte as it was
 //	internal/words             data     the small words of reports and messages
+//	internal/textdiff          data     the unified diff of two texts
+//	internal/giturl            data     URLs of repositories: which are of the same one, and how they are printed
+//	internal/progress          data     how far something is that takes longer than a second
+//	internal/secret            data     texts that are not printed
 //	internal/tree              data     a directory in memory
 //	internal/argo              data     Argo CD's own resources: names, and the types of their fields
 //	internal/argo/versions     data     what differs between versions of Argo CD
@@ -28,18 +32,22 @@
 //	internal/appset/appsettest test     the cases that compare us with Argo CD
 //	internal/source            logic    the source of an Application, by Argo CD's rules, to documents and a verdict
 //	internal/source/sourcetest test     the cases that compare the rendering of sources with Argo CD
+//	internal/retry             logic    waits between attempts that grow
 //	internal/flight            logic    callers of the same call share its answer
 //	internal/health            logic    health of objects as Argo CD sees it: Lua scripts, core kinds
 //	internal/settings          logic    Argo CD's settings, from all that can contain them: argocd-cm, chart values, the operator
 //	internal/parent            logic    the appset plugin: the Applications of an application
 //	internal/plan              logic    a boot before it happens: who deploys whom, in which order, and what waits
 //	internal/simulate          logic    a boot, event by event, under Argo CD's rules
+//	internal/report            logic    plans, their differences and boots as tables, JSON and pictures
 //	internal/policy            logic    what Argo CD projects may make us do
+//	internal/rights            logic    whose credential may be used for which repository, and who may know which cluster
 //	internal/archive           logic    tar and zip archives that are not trusted
 //	internal/hostile           test     hostile inputs, each in a process with little memory
 //	internal/render            logic    the engines that make Kubernetes objects: manifests, Kustomize, Helm
 //	internal/bucket            logic    snapshots of a bucket, publishing to it, index, cache format
 //	internal/bucket/disk       edge     the cache on disk
+//	internal/bucket/transfer   edge     files between directories and buckets: push, pull, compare
 //	internal/bucket/s3         edge     the S3 store, its credentials and its errors
 //	internal/bucket/s3/local   edge     an S3 server in this process
 //	internal/bucket/s3/queue   edge     an SQS queue with notifications
@@ -47,6 +55,11 @@
 //	internal/bucket/buckettest test     stores, servers, faults and the contract of stores
 //	internal/s3source          logic    s3-source.yaml to Kubernetes objects
 //	internal/s3source/triggerfile logic s3-source.yaml itself
+//	internal/s3source/buckets  edge     the buckets that trigger files and commands name, each opened once
+//	internal/s3source/hook     edge     the s3 plugin as commands in an application's directory
+//	internal/input             edge     files, directories and standard input that a user names, with limits
+//	internal/workspace         edge     a user's repositories, the roots in them, and plans of those
+//	internal/edit              edge     annotations of Applications in files of work trees: all files or none
 //	internal/gitsource         edge     read-only view of Git repositories: work tree, revision, remote
 //	internal/fetch             edge     charts, artifacts and files from elsewhere, kept by digest
 //	internal/cmp               edge     Argo CD's plugin protocol: plugins on Unix sockets
@@ -55,14 +68,23 @@
 //	internal/cmp/cmptest       test     one that can also misbehave
 //	internal/scm               edge     APIs that generators ask: hosts of repositories, plugins, objects of a cluster
 //	internal/scm/scmtest       test     servers that answer like hosts of repositories
+//	internal/cmp/siegetest     test     honest and hostile projects that ask the real sidecar
+//	internal/cmp/siegetest/soak test    a program that has them do so for minutes, and kills the sidecar at random
 //	internal/kube              edge     what Argo CD keeps in its cluster
 //	internal/refresh           edge     which applications Argo CD must look at again, when and how
 //	internal/events            edge     notifications of S3: webhooks, SNS, EventBridge, SQS
+//	internal/eventserver       edge     argosy events: notifications become refreshes
+//	internal/refresher         edge     Applications that are followed, and refreshes that are asked for
 //	internal/argocd            edge     the Argo CD API server as an engine for ApplicationSets
 //	internal/trigger           edge     repositories that make Argo CD look again: clocks, buckets, files
 //	internal/gitserver         edge     read-only Git over smart HTTP, from repositories that are computed
+//	internal/reposerver        edge     argosy repo: trigger repositories over HTTP
+//	internal/sidecar           edge     argosy cmp: the plugins beside a repo-server
+//	internal/serve             edge     HTTP as all our servers serve it, and files of settings that change
+//	internal/metrics           edge     Prometheus
 //	internal/turnstile         edge     how many requests are answered at once, of one client and of all
 //	internal/worker            edge     processes for work that is not trusted: limits, messages, a pool
-//	internal/worker/job        edge     the plugins' work in workers, and what it asks its host for
+//	internal/worker/job        edge     the work of workers, for plugins and for fetched sources, and what it asks its host for
+//	internal/demo              edge     a boot without a cluster: servers, plugins and a simulation in one process
 //	cmd/argosy                 command  the command line
 package argosy

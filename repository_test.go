@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"maps"
 	"os"
+	"os/exec"
 	"path"
 	"path/filepath"
 	"regexp"
@@ -112,8 +113,9 @@ func TestMap(t *testing.T) {
 			t.Errorf("doc.go: %s is missing", dir)
 			continue
 		}
-		if want := "Package " + path.Base(dir) + " "; layer != "command" && !strings.HasPrefix(found[dir].doc, want) {
-			t.Errorf("%s: the package doc must start with %q", dir, want)
+		if name := path.Base(dir) + " "; layer != "command" && !strings.HasPrefix(found[dir].doc, "Package "+name) &&
+			!strings.HasPrefix(found[dir].doc, "Command "+name) {
+			t.Errorf("%s: the package doc must start with %q", dir, "Package "+name)
 		}
 		for name := range found[dir].imports {
 			other, ours := strings.CutPrefix(name, module+"/")
@@ -182,6 +184,95 @@ func TestDependencies(t *testing.T) {
 	}
 }
 
+var (
+	codeSpan = regexp.MustCompile("`([^`]+)`")
+	testName = regexp.MustCompile(`^(Test|Fuzz)\w+$`)
+	testFunc = regexp.MustCompile(`(?m)^func ((?:Test|Fuzz)\w+)\(`)
+)
+
+// testsIn returns the names of a directory's tests.
+func testsIn(t *testing.T, dir string) []string {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(dir, "*_test.go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, file := range files {
+		data, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range testFunc.FindAllStringSubmatch(string(data), -1) {
+			names = append(names, m[1])
+		}
+	}
+	return names
+}
+
+// TestSecurityPage checks that docs/security.md names tests that exist, for every attacker, and every test with hostile input.
+func TestSecurityPage(t *testing.T) {
+	page, err := os.ReadFile(filepath.Join("docs", "security.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	named := map[string]bool{}
+	rows := map[string]int{} // of each attacker
+	attackers := false
+	for line := range strings.Lines(string(page)) {
+		if !strings.HasPrefix(line, "|") {
+			attackers = false
+			continue
+		}
+		cells := strings.Split(line, "|")
+		first := strings.TrimSpace(cells[1])
+		if first == "attacker" {
+			attackers = true
+			continue
+		}
+		if !attackers || strings.HasPrefix(first, "---") {
+			continue
+		}
+		rows[first]++
+		dir, tests := "", 0
+		for _, m := range codeSpan.FindAllStringSubmatch(cells[2], -1) {
+			span := m[1]
+			switch {
+			case testName.MatchString(span):
+				tests++
+				named[dir+" "+span] = true
+				if !slices.Contains(testsIn(t, dir), span) {
+					t.Errorf("docs/security.md: %s has no %s", dir, span)
+				}
+			case strings.HasPrefix(line[strings.Index(line, m[0])-len("script "):], "script "):
+				if _, err := os.Stat(filepath.Join(dir, "testdata", "script", span+".txtar")); err != nil {
+					t.Errorf("docs/security.md: %v", err)
+				}
+			default:
+				dir = span
+			}
+		}
+		if len(cells) == 4 && tests == 0 {
+			t.Errorf("docs/security.md: %s has no test", first)
+		}
+	}
+	for attacker, n := range rows {
+		if n != 2 {
+			t.Errorf("docs/security.md: %q is in %d tables, want what is promised and the tests", attacker, n)
+		}
+	}
+	for dir := range packages(t) {
+		for _, name := range testsIn(t, dir) {
+			if strings.HasPrefix(name, "TestHostile") && !named[dir+" "+name] {
+				t.Errorf("docs/security.md: %s of %s is missing", name, dir)
+			}
+		}
+	}
+	if len(named) < 50 {
+		t.Errorf("only %d tests were found in docs/security.md", len(named))
+	}
+}
+
 // TestSecretsAreOptIn: no installation gives the right to read Secrets but the component for it.
 func TestSecretsAreOptIn(t *testing.T) {
 	found := 0
@@ -207,5 +298,100 @@ func TestSecretsAreOptIn(t *testing.T) {
 	})
 	if err != nil || found != 1 {
 		t.Errorf("%d rules, %v", found, err)
+	}
+}
+
+// TestDockerfile: the image is built from the directories that the program is made of, embedded files included, and from no others.
+func TestDockerfile(t *testing.T) {
+	const format = `{{with .Module}}{{if .Main}}{{range $.GoFiles}}{{$.Dir}}/{{.}}{{"\n"}}{{end}}{{range $.EmbedFiles}}{{$.Dir}}/{{.}}{{"\n"}}{{end}}{{end}}{{end}}`
+	list := exec.Command("go", "list", "-deps", "-f", format, "./cmd/argosy")
+	list.Env = append(os.Environ(), "GOOS=linux", "CGO_ENABLED=0")
+	files, err := list.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	top, err := filepath.Abs(".")
+	if err != nil {
+		t.Fatal(err)
+	}
+	need := map[string]bool{"go.mod": true, "go.sum": true}
+	for _, file := range strings.Fields(string(files)) {
+		name, err := filepath.Rel(top, file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		first, _, _ := strings.Cut(filepath.ToSlash(name), "/")
+		need[first] = true
+	}
+	text, err := os.ReadFile("Dockerfile")
+	if err != nil {
+		t.Fatal(err)
+	}
+	build, _, _ := strings.Cut(string(text), "\nFROM scratch")
+	copied := map[string]bool{}
+	for _, m := range regexp.MustCompile(`(?m)^COPY (.+) (\S+)$`).FindAllStringSubmatch(build, -1) {
+		for name := range strings.FieldsSeq(m[1]) {
+			copied[name] = true
+			if m[2] != name && m[2] != "./" {
+				t.Errorf("Dockerfile: %s is copied to %s", name, m[2])
+			}
+		}
+	}
+	same(t, "Dockerfile: COPY", need, copied)
+	// Everything but a few directories is kept from the builder.
+	ignore, err := os.ReadFile(".dockerignore")
+	if err != nil {
+		t.Fatal(err)
+	}
+	sent := map[string]bool{}
+	for _, m := range regexp.MustCompile(`(?m)^!(.+)$`).FindAllStringSubmatch(string(ignore), -1) {
+		sent[m[1]] = true
+	}
+	same(t, ".dockerignore: !", need, sent)
+}
+
+func same(t *testing.T, what string, want, got map[string]bool) {
+	t.Helper()
+	for _, name := range slices.Sorted(maps.Keys(want)) {
+		if !got[name] {
+			t.Errorf("%s: %s is needed and not there", what, name)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(got)) {
+		if !want[name] {
+			t.Errorf("%s: %s is there and not needed", what, name)
+		}
+	}
+}
+
+// TestNoLint allows exceptions only for linters that are on: any other one says that something is checked that is not.
+func TestNoLint(t *testing.T) {
+	config, err := os.ReadFile(".golangci.yml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	on := []string{"errcheck", "govet", "ineffassign", "staticcheck", "unused"} // the standard ones
+	for line := range strings.Lines(string(config)) {
+		if name, ok := strings.CutPrefix(line, "    - "); ok {
+			on = append(on, strings.TrimSpace(name))
+		}
+	}
+	directive := regexp.MustCompile(`//nolint:([a-z,]+)`)
+	err = filepath.WalkDir(".", func(name string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || filepath.Ext(name) != ".go" {
+			return err
+		}
+		text, err := os.ReadFile(name)
+		for _, m := range directive.FindAllStringSubmatch(string(text), -1) {
+			for linter := range strings.SplitSeq(m[1], ",") {
+				if !slices.Contains(on, linter) {
+					t.Errorf("%s: %s is not on", name, linter)
+				}
+			}
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
 	}
 }

@@ -47,7 +47,10 @@ func (d dice) workload(kind string) map[string]any {
 	d.maybe(status, "observedGeneration", int64(1), int64(2))
 	d.maybe(spec, "replicas", int64(0), int64(1), int64(2))
 	d.maybe(spec, "paused", true, false)
-	for _, field := range []string{"replicas", "updatedReplicas", "availableReplicas", "readyReplicas", "updatedNumberScheduled", "desiredNumberScheduled", "numberAvailable"} {
+	for _, field := range []string{
+		"replicas", "updatedReplicas", "availableReplicas", "readyReplicas", "updatedNumberScheduled",
+		"desiredNumberScheduled", "numberAvailable",
+	} {
 		d.maybe(status, field, int64(0), int64(1), int64(2))
 	}
 	strategy := map[string]any{}
@@ -68,13 +71,22 @@ func (d dice) workload(kind string) map[string]any {
 func (d dice) pod() map[string]any {
 	container := func() any {
 		state := map[string]any{}
-		d.maybe(state, "waiting", map[string]any{"reason": d.pick("ErrImagePull", "CrashLoopBackOff", "RunError", "ContainerCreating"), "message": "w"})
-		d.maybe(state, "terminated", map[string]any{"exitCode": d.pick(int64(0), int64(1)), "reason": d.pick("OOMKilled", "Error"), "message": d.pick("", "t")})
+		d.maybe(state, "waiting", map[string]any{
+			"reason":  d.pick("ErrImagePull", "CrashLoopBackOff", "RunError", "ContainerCreating"),
+			"message": "w",
+		})
+		d.maybe(state, "terminated", map[string]any{
+			"exitCode": d.pick(int64(0), int64(1)), "reason": d.pick("OOMKilled", "Error"),
+			"message": d.pick("", "t"),
+		})
 		c := map[string]any{"name": "c", "state": state}
 		d.maybe(c, "lastState", map[string]any{"terminated": map[string]any{"exitCode": int64(1)}})
 		return c
 	}
-	spec, status := map[string]any{}, map[string]any{"containerStatuses": []any{container(), container()}, "initContainerStatuses": []any{container()}, "conditions": d.conditions("Ready")}
+	spec, status := map[string]any{}, map[string]any{
+		"containerStatuses":     []any{container(), container()},
+		"initContainerStatuses": []any{container()}, "conditions": d.conditions("Ready"),
+	}
 	d.maybe(spec, "restartPolicy", "Always", "OnFailure", "Never")
 	d.maybe(status, "phase", "Pending", "Running", "Succeeded", "Failed", "Unknown")
 	d.maybe(status, "message", "m")
@@ -83,7 +95,10 @@ func (d dice) pod() map[string]any {
 
 func (d dice) object() map[string]any {
 	simple := func(version, kind string, status map[string]any) map[string]any {
-		return map[string]any{"apiVersion": version, "kind": kind, "metadata": map[string]any{"name": "x"}, "spec": map[string]any{}, "status": status}
+		return map[string]any{
+			"apiVersion": version, "kind": kind, "metadata": map[string]any{"name": "x"}, "spec": map[string]any{},
+			"status": status,
+		}
 	}
 	balancer := map[string]any{}
 	d.maybe(balancer, "loadBalancer", map[string]any{"ingress": []any{map[string]any{"ip": "1.2.3.4"}}}, map[string]any{})
@@ -105,10 +120,12 @@ func (d dice) object() map[string]any {
 	case 8:
 		o = simple("batch/v1", "Job", map[string]any{"conditions": d.conditions("Failed", "Complete", "Suspended")})
 	case 9:
-		o = simple(d.pick("autoscaling/v2", "autoscaling/v1").(string), "HorizontalPodAutoscaler", map[string]any{"conditions": d.conditions("AbleToScale", "ScalingActive", "ScalingLimited")})
+		o = simple(d.pick("autoscaling/v2", "autoscaling/v1").(string), "HorizontalPodAutoscaler",
+			map[string]any{"conditions": d.conditions("AbleToScale", "ScalingActive", "ScalingLimited")})
 		if o["apiVersion"] == "autoscaling/v1" {
 			o["status"] = map[string]any{}
-			d.maybe(o["metadata"].(map[string]any), "annotations", map[string]any{"autoscaling.alpha.kubernetes.io/conditions": d.pick("[]", "no", `[{"type": "AbleToScale", "status": "True"}]`)})
+			d.maybe(o["metadata"].(map[string]any), "annotations", map[string]any{"autoscaling.alpha.kubernetes.io/conditions": d.pick("[]",
+				"no", `[{"type": "AbleToScale", "status": "True"}]`)})
 		}
 	default:
 		o = simple("apiregistration.k8s.io/v1", "APIService", map[string]any{"conditions": d.conditions("Available", "Other")})
@@ -141,14 +158,23 @@ func TestHealth(t *testing.T) {
 
 // TestHealthScripts compares what scripts may do, and how their results are read, with Argo CD's own Lua.
 func TestHealthScripts(t *testing.T) {
-	o := map[string]any{"apiVersion": "x.io/v1", "kind": "X", "metadata": map[string]any{"name": "a"}, "spec": map[string]any{"n": int64(3), "list": []any{"a", true, nil, 1.5}}}
+	o := map[string]any{
+		"apiVersion": "x.io/v1", "kind": "X", "metadata": map[string]any{"name": "a"},
+		"spec": map[string]any{"n": int64(3), "list": []any{"a", true, nil, 1.5}},
+	}
 	for _, script := range []string{
-		`return {status = "Healthy", message = "m"}`, `return {status = "Great"}`, `return {}`, `return nil`, `local x`, `return {"a"}`, `return {status = 1}`, `return {message = "m"}`,
-		`return "Healthy"`, `return {status = "Healthy", message = 5}`, `return {status = "Healthy", more = {1, 2}}`, `return {status = "Healthy", f = print}`, `return {"a", status = "Healthy"}`,
-		`return {Status = "Degraded"}`, `return {`, `return obj.nothing.x`, `error("no")`, `return {status = "Healthy", message = obj.metadata.name .. obj.spec.n}`,
-		`return {status = "Healthy", message = "" .. #obj.spec.list}`, `return {status = string.format("Healthy")}`, `return {status = "Healthy", message = os.date()}`,
-		`local os = require("os"); return {status = "Healthy", message = os.date("!%Y-%m-%dT%H:%M:%SZ", 0)}`, `return {status = "Healthy", message = table.concat({"a", "b"})}`,
-		`return {status = "Healthy", message = table.date("!%H", 3600)}`, `return {status = "Healthy", message = math.floor(1.5)}`, `return {status = tostring("Suspended")}`, `hs = {}; hs.status = "Missing"; return hs`,
+		`return {status = "Healthy", message = "m"}`, `return {status = "Great"}`, `return {}`, `return nil`, `local x`, `return {"a"}`,
+		`return {status = 1}`, `return {message = "m"}`,
+		`return "Healthy"`, `return {status = "Healthy", message = 5}`, `return {status = "Healthy", more = {1, 2}}`,
+		`return {status = "Healthy", f = print}`, `return {"a", status = "Healthy"}`,
+		`return {Status = "Degraded"}`, `return {`, `return obj.nothing.x`, `error("no")`,
+		`return {status = "Healthy", message = obj.metadata.name .. obj.spec.n}`,
+		`return {status = "Healthy", message = "" .. #obj.spec.list}`, `return {status = string.format("Healthy")}`,
+		`return {status = "Healthy", message = os.date()}`,
+		`local os = require("os"); return {status = "Healthy", message = os.date("!%Y-%m-%dT%H:%M:%SZ", 0)}`,
+		`return {status = "Healthy", message = table.concat({"a", "b"})}`,
+		`return {status = "Healthy", message = table.date("!%H", 3600)}`, `return {status = "Healthy", message = math.floor(1.5)}`,
+		`return {status = tostring("Suspended")}`, `hs = {}; hs.status = "Missing"; return hs`,
 		`for k, v in pairs(obj) do if k == "kind" then return {status = "Unknown", message = v} end end`, ours.ApplicationScript,
 	} {
 		vm := lua.ResourceHealthOverrides{"x.io/X": v1alpha1.ResourceOverride{HealthLua: script}}
@@ -170,8 +196,14 @@ func TestOurHealthScripts(t *testing.T) {
 	for _, c := range []struct{ kind, rest, want string }{
 		{"Application", `"status": {}`, "Progressing waiting for Argo CD to look at it"},
 		{"Application", `"status": {"controllerNamespace": "argocd", "operationState": {"phase": "Running"}}, "metadata": {"name": "r", "namespace": "argocd", "annotations": {"argocd.argoproj.io/tracking-id": "r:argoproj.io/Application:argocd/r"}}`, "Healthy it deploys itself, so its sync does not wait for it"},
-		{"Application", `"status": {"health": {"status": "Healthy"}, "reconciledAt": "2026-01-01T00:00:05Z", ` + operation + `}`, "Progressing waiting for Argo CD to look at what its sync has done"},
-		{"Application", `"status": {"health": {"status": "Healthy"}, "reconciledAt": "2026-01-01T00:00:06Z", ` + operation + `}`, "Healthy "},
+		{
+			"Application", `"status": {"health": {"status": "Healthy"}, "reconciledAt": "2026-01-01T00:00:05Z", ` + operation + `}`,
+			"Progressing waiting for Argo CD to look at what its sync has done",
+		},
+		{
+			"Application", `"status": {"health": {"status": "Healthy"}, "reconciledAt": "2026-01-01T00:00:06Z", ` + operation + `}`,
+			"Healthy ",
+		},
 		{"ApplicationSet", `"status": {"conditions": [{"type": "ResourcesUpToDate", "status": "True"}], "resourcesCount": 6000, "resources": [{"name": "a", "status": "Synced", "health": {"status": "Healthy"}}]}`, "Progressing it lists 1 of 6000 Applications; see --max-resources-status-count of the applicationset-controller"},
 		{"ApplicationSet", `"status": {"conditions": [{"type": "ResourcesUpToDate", "status": "True"}], "resourcesCount": 1, "resources": [{"name": "a", "status": "Synced", "health": {"status": "Healthy"}}]}`, "Healthy its 1 Applications are healthy"},
 	} {
@@ -180,7 +212,8 @@ func TestOurHealthScripts(t *testing.T) {
 			t.Fatal(err)
 		}
 		script := map[string]string{"Application": ours.ApplicationScript, "ApplicationSet": ours.ApplicationSetScript}[c.kind]
-		theirs, err := lua.ResourceHealthOverrides{"argoproj.io/" + c.kind: v1alpha1.ResourceOverride{HealthLua: script}}.GetResourceHealth(o)
+		theirs, err := lua.ResourceHealthOverrides{"argoproj.io/" +
+			c.kind: v1alpha1.ResourceOverride{HealthLua: script}}.GetResourceHealth(o)
 		if err != nil {
 			t.Errorf("%s: %v", c.rest, err)
 		} else if got := string(theirs.Status) + " " + theirs.Message; got != c.want {
@@ -207,7 +240,10 @@ func TestHealthBundled(t *testing.T) {
 	if !slices.Equal(mine, theirs) {
 		t.Errorf("%d scripts, Argo CD 3.2.11 has %d:\n%s", len(mine), len(theirs), strings.Join(theirs, "\n"))
 	}
-	for kind, want := range map[string]bool{"CustomResourceDefinition apiextensions.k8s.io/v1": true, "Bucket s3.aws.upbound.io/v1": true, "Certificate cert-manager.io/v1": true, "ConfigMap v1": false, "Foo example.com/v1": false} {
+	for kind, want := range map[string]bool{
+		"CustomResourceDefinition apiextensions.k8s.io/v1": true, "Bucket s3.aws.upbound.io/v1": true,
+		"Certificate cert-manager.io/v1": true, "ConfigMap v1": false, "Foo example.com/v1": false,
+	} {
 		name, version, _ := strings.Cut(kind, " ")
 		if got := ours.Bundled(manifest.Object{"apiVersion": version, "kind": name}, 2); got != want {
 			t.Errorf("%s: %v", kind, got)

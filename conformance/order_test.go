@@ -39,7 +39,8 @@ type notFound struct{}
 func (notFound) RoundTrip(r *http.Request) (*http.Response, error) {
 	body := `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"NotFound","code":404}`
 	return &http.Response{
-		StatusCode: http.StatusNotFound, Header: http.Header{"Content-Type": {"application/json"}}, Body: io.NopCloser(bytes.NewReader([]byte(body))), Request: r,
+		StatusCode: http.StatusNotFound, Header: http.Header{"Content-Type": {"application/json"}},
+		Body: io.NopCloser(bytes.NewReader([]byte(body))), Request: r,
 	}, nil
 }
 
@@ -71,8 +72,10 @@ func theirTasks(t *testing.T, objects []*unstructured.Unstructured, namespace st
 	t.Helper()
 	config := &rest.Config{Host: "http://none.invalid", Transport: notFound{}}
 	begun := common.ResourceSyncResult{ResourceKey: kube.ResourceKey{Kind: "ConfigMap", Name: "begun"}}
-	ctx, cleanup, err := sync.NewSyncContext("", sync.Reconcile(objects, nil, namespace, scopes{}), config, config, &kubetest.MockKubectlCmd{}, namespace, nil,
-		sync.WithLogr(logr.New(tasks{})), sync.WithSkipDryRunOnMissingResource(true), sync.WithInitialState(common.OperationRunning, "", []common.ResourceSyncResult{begun}, metav1.Now()))
+	ctx, cleanup, err := sync.NewSyncContext("", sync.Reconcile(objects, nil, namespace, scopes{}), config, config,
+		&kubetest.MockKubectlCmd{}, namespace, nil,
+		sync.WithLogr(logr.New(tasks{})), sync.WithSkipDryRunOnMissingResource(true),
+		sync.WithInitialState(common.OperationRunning, "", []common.ResourceSyncResult{begun}, metav1.Now()))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -113,16 +116,19 @@ func (d dice) annotations() map[string]any {
 		d.maybe(out, "helm.sh/hook-weight", "-2", "3", "x", "")
 	}
 	if d.IntN(4) == 0 {
-		d.maybe(out, "argocd.argoproj.io/hook", "PreSync", "Sync", "PostSync", "SyncFail", "Skip", "PreSync,PostSync", "Skip,Sync", "Skip,Skip", "Other", "PostDelete", "", "presync", " PreSync , ", ",")
+		d.maybe(out, "argocd.argoproj.io/hook", "PreSync", "Sync", "PostSync", "SyncFail", "Skip", "PreSync,PostSync", "Skip,Sync",
+			"Skip,Skip", "Other", "PostDelete", "", "presync", " PreSync , ", ",")
 	}
 	if d.IntN(4) == 0 {
-		d.maybe(out, "helm.sh/hook", "pre-install", "post-install,post-upgrade", "pre-upgrade", "crd-install", "crd-install,pre-install", "test", "", "pre-delete", "post-delete", " post-install")
+		d.maybe(out, "helm.sh/hook", "pre-install", "post-install,post-upgrade", "pre-upgrade", "crd-install", "crd-install,pre-install",
+			"test", "", "pre-delete", "post-delete", " post-install")
 	}
 	return out
 }
 
 func (d dice) placed(i int) *unstructured.Unstructured {
-	gvk := d.pick("v1 ConfigMap", "v1 Namespace", "v1 Secret", "v1 Service", "apps/v1 Deployment", "batch/v1 Job", "rbac.authorization.k8s.io/v1 ClusterRole", "apiextensions.k8s.io/v1 CustomResourceDefinition",
+	gvk := d.pick("v1 ConfigMap", "v1 Namespace", "v1 Secret", "v1 Service", "apps/v1 Deployment", "batch/v1 Job",
+		"rbac.authorization.k8s.io/v1 ClusterRole", "apiextensions.k8s.io/v1 CustomResourceDefinition",
 		"example.com/v1 Web", "example.com/v1 Shop", "serving.example.com/v1 Service", "storage.k8s.io/v1 StorageClass").(string)
 	version, kind, _ := strings.Cut(gvk, " ")
 	o := map[string]any{"apiVersion": version, "kind": kind}
@@ -134,7 +140,10 @@ func (d dice) placed(i int) *unstructured.Unstructured {
 	case "Namespace":
 		meta["name"] = d.pick("a", "b", "destination")
 	case "CustomResourceDefinition":
-		o["spec"] = map[string]any{"group": d.pick("example.com", "serving.example.com"), "names": map[string]any{"kind": d.pick("Web", "Shop", "Service")}}
+		o["spec"] = map[string]any{
+			"group": d.pick("example.com", "serving.example.com"),
+			"names": map[string]any{"kind": d.pick("Web", "Shop", "Service")},
+		}
 	}
 	if d.IntN(2) == 0 {
 		meta["namespace"] = d.pick("a", "b")
@@ -149,15 +158,18 @@ func ourTasks(objects []*unstructured.Unstructured, namespace string) []*order.T
 	for _, o := range objects {
 		phases, wave, _ := order.Place(o.Object)
 		for _, phase := range phases {
-			out = append(out, &order.Task{Group: manifest.Group(o.Object), Kind: o.GetKind(), Namespace: o.GetNamespace(), Name: o.GetName(), Phase: phase, Wave: wave, Object: o.Object})
+			out = append(out, &order.Task{
+				Group: manifest.Group(o.Object), Kind: o.GetKind(), Namespace: o.GetNamespace(),
+				Name: o.GetName(), Phase: phase, Wave: wave, Object: o.Object,
+			})
 		}
 	}
 	order.Sort(out, namespace)
 	return out
 }
 
-// TestOrder compares the tasks of a sync and their order with Argo CD's engine: what is a hook, phases, waves, and Namespaces and CRDs that are
-// moved to what needs them.
+// TestOrder compares the tasks of a sync and their order with Argo CD's engine: what is a hook, phases, waves, and Namespaces and CRDs that
+// are moved to what needs them.
 func TestOrder(t *testing.T) {
 	d := dice{rand.New(rand.NewPCG(3, 4))}
 	moved := 0

@@ -28,19 +28,28 @@ func (d dice) some(m map[string]any, key string, one func() any) {
 func (d dice) project() manifest.Object {
 	spec := map[string]any{}
 	d.some(spec, "sourceRepos", func() any {
-		return d.pick("*", "**", "https://git.example.com/*", "https://git.example.com/**", "!https://git.example.com/a/b", "https://GIT.example.com/a/b.git", "git@git.example.com:a/*", "!*", "https://git.example.com/{a,c}/?",
-			"https://*.example.com/a/b", "!git@git.example.com:a/b.git", "oci://x/*", "https://git.example.com/[a-b]/*", "", "https://git.example.com/a%zz", "ssh://git@git.example.com/a/b")
+		return d.pick("*", "**", "https://git.example.com/*", "https://git.example.com/**", "!https://git.example.com/a/b",
+			"https://GIT.example.com/a/b.git", "git@git.example.com:a/*", "!*", "https://git.example.com/{a,c}/?",
+			"https://*.example.com/a/b", "!git@git.example.com:a/b.git", "oci://x/*", "https://git.example.com/[a-b]/*", "",
+			"https://git.example.com/a%zz", "ssh://git@git.example.com/a/b")
 	})
 	d.some(spec, "destinations", func() any {
 		m := map[string]any{}
-		d.maybe(m, "server", "*", "https://kubernetes.default.svc", "!https://kubernetes.default.svc", "https://*.example.com", "!https://far.example.com", "https://kubernetes.*")
+		d.maybe(m, "server", "*", "https://kubernetes.default.svc", "!https://kubernetes.default.svc", "https://*.example.com",
+			"!https://far.example.com", "https://kubernetes.*")
 		d.maybe(m, "name", "*", "in-cluster", "!in-cluster", "f*", "!far")
 		d.maybe(m, "namespace", "*", "a", "!a", "team-*", "!team-b", "{a,b}", "!kube-*")
 		return m
 	})
-	for _, key := range []string{"clusterResourceWhitelist", "clusterResourceBlacklist", "namespaceResourceWhitelist", "namespaceResourceBlacklist"} {
+	for _, key := range []string{
+		"clusterResourceWhitelist", "clusterResourceBlacklist", "namespaceResourceWhitelist",
+		"namespaceResourceBlacklist",
+	} {
 		d.some(spec, key, func() any {
-			return map[string]any{"group": d.pick("", "*", "apps", "*.io", "a[", "rbac.*"), "kind": d.pick("*", "Deployment", "Namespace", "Cluster*", "?ode", "[A-D]*")}
+			return map[string]any{
+				"group": d.pick("", "*", "apps", "*.io", "a[", "rbac.*"),
+				"kind":  d.pick("*", "Deployment", "Namespace", "Cluster*", "?ode", "[A-D]*"),
+			}
 		})
 	}
 	d.some(spec, "sourceNamespaces", func() any { return d.pick("*", "a", "team-*", "/^team-[ab]$/", "/a/", "[", "{a,b}") })
@@ -70,17 +79,22 @@ func TestProjects(t *testing.T) {
 				count[what]++
 			}
 		}
-		repo := d.pick("https://git.example.com/a/b", "https://git.example.com/a/b.git", "git@git.example.com:a/b.git", "https://git.example.com/c", "ssh://git@git.example.com/a/b", "oci://x/y", "https://x.example.com/A/b", "https://git.example.com/a/b/c").(string)
+		repo := d.pick("https://git.example.com/a/b", "https://git.example.com/a/b.git", "git@git.example.com:a/b.git",
+			"https://git.example.com/c", "ssh://git@git.example.com/a/b", "oci://x/y", "https://x.example.com/A/b",
+			"https://git.example.com/a/b/c").(string)
 		check("source", ours.AllowsSource(repo), theirs.IsSourcePermitted(v1alpha1.ApplicationSource{RepoURL: repo}), repo)
-		server, name := d.pick("https://kubernetes.default.svc", "https://far.example.com", "").(string), d.pick("in-cluster", "far", "").(string)
+		server, name := d.pick("https://kubernetes.default.svc", "https://far.example.com", "").(string),
+			d.pick("in-cluster", "far", "").(string)
 		namespace := d.pick("a", "b", "team-a", "team-b", "kube-system", "").(string)
 		want, err := theirs.IsDestinationPermitted(&v1alpha1.Cluster{Server: server, Name: name}, namespace, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
 		check("destination", ours.AllowsDestination(server, name, namespace), want, server, name, namespace)
-		group, kind, namespaced := d.pick("", "apps", "cert-manager.io", "rbac.authorization.k8s.io").(string), d.pick("Deployment", "Namespace", "ClusterRole", "Node", "A").(string), d.IntN(2) == 0
-		check("kind", ours.AllowsKind(group, kind, namespaced), theirs.IsGroupKindPermitted(schema.GroupKind{Group: group, Kind: kind}, namespaced), group, kind, namespaced)
+		group, kind, namespaced := d.pick("", "apps", "cert-manager.io", "rbac.authorization.k8s.io").(string),
+			d.pick("Deployment", "Namespace", "ClusterRole", "Node", "A").(string), d.IntN(2) == 0
+		check("kind", ours.AllowsKind(group, kind, namespaced), theirs.IsGroupKindPermitted(schema.GroupKind{Group: group, Kind: kind},
+			namespaced), group, kind, namespaced)
 		app := &v1alpha1.Application{ObjectMeta: metav1.ObjectMeta{Namespace: d.pick("a", "b", "team-a", "team-c").(string)}}
 		check("namespace", ours.AllowsNamespace(app.Namespace), theirs.IsAppNamespacePermitted(app, "argocd"), app.Namespace)
 	}

@@ -24,9 +24,10 @@ func TestExcludes(t *testing.T) {
 		var s ours.Settings
 		for i := range d.IntN(4) {
 			f := ours.Filter{
-				APIGroups: some("", "*", "apps", "a*s", "{apps,batch}", "*.{x,y*}.io", "[a-b]*", "[!a]*", "?pps", `\*`, "b[a", "{a", "a}", "**.io", "cilium.io", "[^a]", "a,b", "{,a}pps"),
-				Kinds:     some("*", "Pod", "Deployment", "Po*"),
-				Clusters:  some("*", "https://kubernetes.default.svc", "https://*.example.com:*", "https://*/path"),
+				APIGroups: some("", "*", "apps", "a*s", "{apps,batch}", "*.{x,y*}.io", "[a-b]*", "[!a]*", "?pps", `\*`, "b[a", "{a", "a}",
+					"**.io", "cilium.io", "[^a]", "a,b", "{,a}pps"),
+				Kinds:    some("*", "Pod", "Deployment", "Po*"),
+				Clusters: some("*", "https://kubernetes.default.svc", "https://*.example.com:*", "https://*/path"),
 			}
 			if i%2 == 0 {
 				s.Exclusions = append(s.Exclusions, f)
@@ -36,7 +37,8 @@ func TestExcludes(t *testing.T) {
 				theirs.ResourceInclusions = append(theirs.ResourceInclusions, settings.FilteredResource(f))
 			}
 		}
-		group := d.pick("", "apps", "batch", "a.x.io", "a.yes.io", "cilium.io", "*", "^", "a}", "a,b", "pps", "b[a", "events.k8s.io", "coordination.k8s.io").(string)
+		group := d.pick("", "apps", "batch", "a.x.io", "a.yes.io", "cilium.io", "*", "^", "a}", "a,b", "pps", "b[a", "events.k8s.io",
+			"coordination.k8s.io").(string)
 		kind := d.pick("Pod", "Deployment", "Event", "Lease", "Po*").(string)
 		cluster := d.pick("", "https://kubernetes.default.svc", "https://a.example.com:6443", "https://a/path").(string)
 		if got, want := s.Excludes(group, kind, cluster), theirs.IsExcludedResource(group, kind, cluster); got != want {

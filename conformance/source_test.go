@@ -135,7 +135,8 @@ func (s *sources) generate(ctx context.Context, c sourcetest.Case) ([]manifest.O
 		Namespace: app.Spec.Destination.Namespace, KubeVersion: c.Settings.KubeVersion, ApiVersions: c.Settings.APIVersions,
 		KustomizeOptions: &v1alpha1.KustomizeOptions{BuildOptions: c.Settings.BuildOptions},
 		HelmOptions:      &v1alpha1.HelmOptions{ValuesFileSchemes: []string{"https", "http"}},
-		// The key of the cache has neither the repository nor the build options of kustomize, so cases with equal files would share an answer.
+		// The key of the cache has neither the repository nor the build options of kustomize, so cases with equal files would share an
+		// answer.
 		NoCache: true,
 	}
 	if app.Spec.SourceHydrator != nil {
@@ -157,7 +158,9 @@ func (s *sources) generate(ctx context.Context, c sourcetest.Case) ([]manifest.O
 	return out, nil
 }
 
-func (s *sources) source(ctx context.Context, request *apiclient.ManifestRequest, source v1alpha1.ApplicationSource) ([]manifest.Object, error) {
+func (s *sources) source(ctx context.Context, request *apiclient.ManifestRequest,
+	source v1alpha1.ApplicationSource,
+) ([]manifest.Object, error) {
 	var err error
 	if request.Repo, err = s.repository(ctx, source.RepoURL, ""); err != nil {
 		return nil, err

@@ -168,7 +168,8 @@ func (u *Upstream) generate(set v1alpha1.ApplicationSet, clusters []byte) ([]v1a
 		client = client.WithRuntimeObjects(&v1alpha1.AppProject{ObjectMeta: metav1.ObjectMeta{Name: project, Namespace: argoNamespace}})
 	}
 	built := client.Build()
-	all := generators.GetGenerators(context.Background(), built, kubefake.NewClientset(objects...), argoNamespace, u, nil, generators.SCMConfig{})
+	all := generators.GetGenerators(context.Background(), built, kubefake.NewClientset(objects...), argoNamespace, u, nil,
+		generators.SCMConfig{})
 	apps, _, err := apptemplate.GenerateApplications(logrus.NewEntry(logrus.StandardLogger()), set, all, &utils.Render{}, built)
 	return apps, err
 }

@@ -12,7 +12,8 @@ func TestSameLibraries(t *testing.T) {
 	ours, theirs := versions(t, "../go.mod"), versions(t, "go.mod")
 	for _, module := range []string{
 		"dario.cat/mergo", "github.com/Masterminds/goutils", "github.com/Masterminds/semver/v3", "github.com/Masterminds/sprig/v3",
-		"github.com/huandu/xstrings", "github.com/mitchellh/copystructure", "github.com/mitchellh/reflectwalk", "github.com/shopspring/decimal",
+		"github.com/huandu/xstrings", "github.com/mitchellh/copystructure", "github.com/mitchellh/reflectwalk",
+		"github.com/shopspring/decimal",
 		"github.com/spf13/cast", "sigs.k8s.io/yaml",
 	} {
 		if ours[module] == "" || ours[module] != theirs[module] {

@@ -58,7 +58,10 @@ func (l *Lab) ServiceAccount(ctx context.Context, namespace, name string) (kubec
 	if err != nil {
 		return "", err
 	}
-	request := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "metadata": map[string]any{"name": name}, "spec": map[string]any{}}}
+	request := &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest",
+		"metadata": map[string]any{"name": name}, "spec": map[string]any{},
+	}}
 	answer, err := accounts.Create(ctx, request, metav1.CreateOptions{}, "token")
 	if err != nil {
 		return "", err
@@ -215,7 +218,9 @@ func (l *Lab) Patch(ctx context.Context, kind, namespace, name, patch string) er
 
 // Wait waits through a watch until cond holds for an object, which is nil while there is none. When ctx ends first, the
 // error shows the object as it was last.
-func (l *Lab) Wait(ctx context.Context, kind, namespace, name string, cond func(*unstructured.Unstructured) bool) (*unstructured.Unstructured, error) {
+func (l *Lab) Wait(ctx context.Context, kind, namespace, name string,
+	cond func(*unstructured.Unstructured) bool,
+) (*unstructured.Unstructured, error) {
 	r, err := l.api.resource(kind, namespace)
 	if err != nil {
 		return nil, err

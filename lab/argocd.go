@@ -28,23 +28,28 @@ func (l *Lab) startArgoCD(ctx context.Context) error {
 	var group errgroup.Group
 	for _, p := range []*Process{
 		{Name: "argocd-repo-server", ready: portOpen(l.ports["repo-server"]), args: []string{
-			flag("address", "127.0.0.1"), flag("port", l.ports["repo-server"]), flag("metrics-address", "127.0.0.1"), flag("metrics-port", l.ports["repo-server-metrics"]),
+			flag("address", "127.0.0.1"), flag("port", l.ports["repo-server"]), flag("metrics-address", "127.0.0.1"),
+			flag("metrics-port", l.ports["repo-server-metrics"]),
 			flag("redis", redis), flag("disable-tls", true),
 		}},
-		{Name: "argocd-application-controller", ready: httpOK(http.DefaultClient, "http://"+address(l.ports["controller-metrics"])+"/healthz"), args: []string{
+		{Name: "argocd-application-controller", ready: httpOK(http.DefaultClient,
+			"http://"+address(l.ports["controller-metrics"])+"/healthz"), args: []string{
 			flag("kubeconfig", l.Kubeconfig), flag("namespace", Namespace), flag("metrics-port", l.ports["controller-metrics"]),
-			flag("redis", redis), flag("repo-server", repoServer), flag("repo-server-plaintext", true), flag("app-resync", int(l.cfg.Reconcile.Seconds())),
+			flag("redis", redis), flag("repo-server", repoServer), flag("repo-server-plaintext", true),
+			flag("app-resync", int(l.cfg.Reconcile.Seconds())),
 			flag("app-resync-jitter", 0),
 		}},
 		{Name: "argocd-server", ready: httpOK(http.DefaultClient, l.ArgoCDURL+"/healthz"), args: []string{
 			flag("kubeconfig", l.Kubeconfig), flag("namespace", Namespace), flag("address", "127.0.0.1"), flag("port", l.ports["server"]),
-			flag("metrics-port", l.ports["server-metrics"]), flag("redis", redis), flag("repo-server", repoServer), flag("repo-server-plaintext", true),
+			flag("metrics-port", l.ports["server-metrics"]), flag("redis", redis), flag("repo-server", repoServer),
+			flag("repo-server-plaintext", true),
 			flag("insecure", true), flag("dex-server", "http://127.0.0.1:1"), flag("staticassets", filepath.Join(l.Dir, "tmp")),
 		}},
 		{Name: "argocd-applicationset-controller", ready: portOpen(l.ports["appset-probe"]), args: []string{
 			flag("kubeconfig", l.Kubeconfig), flag("namespace", Namespace), flag("metrics-addr", address(l.ports["appset-metrics"])),
 			flag("probe-addr", address(l.ports["appset-probe"])), flag("webhook-addr", address(l.ports["appset-webhook"])),
-			flag("argocd-repo-server", repoServer), flag("repo-server-plaintext", true), flag("enable-progressive-syncs", l.cfg.ProgressiveSyncs),
+			flag("argocd-repo-server", repoServer), flag("repo-server-plaintext", true),
+			flag("enable-progressive-syncs", l.cfg.ProgressiveSyncs),
 		}},
 	} {
 		p.path, p.env = l.Tools.Path("argocd"), l.argoEnvironment(p.Name)
@@ -66,7 +71,8 @@ func (l *Lab) argoEnvironment(name string) []string {
 		"ARGOCD_GPG_ENABLED=false", "HOSTNAME=argocd-application-controller-0", "TMPDIR=" + filepath.Join(l.Dir, "tmp"),
 		"ARGOCD_CMP_WORKDIR=" + filepath.Join(l.Dir, "tmp"), "HOME=" + filepath.Join(l.Dir, "tmp"), "GIT_CONFIG_NOSYSTEM=1",
 		// Also how long repo-server believes what it knows about branches.
-		"ARGOCD_APPLICATION_NAMESPACES=" + OtherNamespaces, "ARGOCD_RECONCILIATION_TIMEOUT=" + l.cfg.Reconcile.String(), "ARGOCD_RECONCILIATION_JITTER=0s",
+		"ARGOCD_APPLICATION_NAMESPACES=" + OtherNamespaces, "ARGOCD_RECONCILIATION_TIMEOUT=" + l.cfg.Reconcile.String(),
+		"ARGOCD_RECONCILIATION_JITTER=0s",
 	}
 }
 
@@ -94,7 +100,10 @@ func (l *Lab) installArgoCD(ctx context.Context, password string) error {
 	maps.Copy(settings, l.cfg.Settings)
 	label := map[string]string{"app.kubernetes.io/part-of": "argocd"}
 	object := func(kind, name string, more map[string]any) string {
-		o := map[string]any{"apiVersion": "v1", "kind": kind, "metadata": map[string]any{"name": name, "namespace": Namespace, "labels": label}}
+		o := map[string]any{"apiVersion": "v1", "kind": kind, "metadata": map[string]any{
+			"name": name, "namespace": Namespace,
+			"labels": label,
+		}}
 		maps.Copy(o, more)
 		data, _ := json.Marshal(o)
 		return string(data)

@@ -124,7 +124,8 @@ func Output(ctx context.Context, dir string, args ...string) (string, error) {
 }
 
 func runGit(ctx context.Context, dir string, args ...string) error {
-	cmd := exec.CommandContext(ctx, "git", append([]string{"-c", "user.name=lab", "-c", "user.email=lab@example.com", "-c", "gc.auto=0"}, args...)...)
+	cmd := exec.CommandContext(ctx, "git", append([]string{"-c", "user.name=lab", "-c", "user.email=lab@example.com", "-c", "gc.auto=0"},
+		args...)...)
 	cmd.Dir = dir
 	cmd.Env = append(os.Environ(), "GIT_CONFIG_GLOBAL="+os.DevNull, "GIT_CONFIG_SYSTEM="+os.DevNull)
 	if out, err := cmd.CombinedOutput(); err != nil {

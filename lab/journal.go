@@ -62,7 +62,8 @@ func (l *Lab) Journal(ctx context.Context, kinds ...string) (*Journal, error) {
 				}
 				for event := range w.ResultChan() {
 					if event.Type == watch.Error {
-						// An API server that was started again does not know what was before. What happened meanwhile is not in the journal.
+						// An API server that was started again does not know what was before. What happened meanwhile is not in the
+						// journal.
 						if list, err := r.List(ctx, metav1.ListOptions{}); err == nil {
 							version = list.GetResourceVersion()
 							j.catchUp(short, state, list)

@@ -24,7 +24,8 @@ func (l *Lab) startKubernetes(ctx context.Context) error {
 		args: []string{
 			flag("data-dir", filepath.Join(l.Dir, "etcd")), flag("unsafe-no-fsync", true), flag("log-level", "warn"),
 			flag("listen-client-urls", etcd), flag("advertise-client-urls", etcd),
-			flag("listen-peer-urls", "http://"+address(l.ports["etcd-peer"])), flag("initial-advertise-peer-urls", "http://"+address(l.ports["etcd-peer"])),
+			flag("listen-peer-urls", "http://"+address(l.ports["etcd-peer"])),
+			flag("initial-advertise-peer-urls", "http://"+address(l.ports["etcd-peer"])),
 			flag("initial-cluster", "default=http://"+address(l.ports["etcd-peer"])),
 		},
 	})
@@ -51,15 +52,17 @@ func (l *Lab) startAPIServer(ctx context.Context, etcd string) error {
 	}
 	certs := filepath.Join(l.Dir, "certs")
 	url := "https://" + address(l.ports["apiserver"])
-	insecure := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}} //nolint:gosec // the certificate is not written yet
+	insecure := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}} // the certificate is not written yet
 	err = l.run(ctx, &Process{
 		Name: "kube-apiserver", path: l.Tools.Path("kube-apiserver"), ready: withToken(insecure, url+"/readyz", l.token),
 		args: []string{
-			flag("etcd-servers", etcd), flag("cert-dir", certs), flag("bind-address", "127.0.0.1"), flag("secure-port", l.ports["apiserver"]),
+			flag("etcd-servers", etcd), flag("cert-dir", certs), flag("bind-address", "127.0.0.1"),
+			flag("secure-port", l.ports["apiserver"]),
 			flag("token-auth-file", tokens), flag("authorization-mode", "RBAC"), flag("service-cluster-ip-range", "10.0.0.0/24"),
 			flag("service-account-issuer", url), flag("service-account-key-file", key), flag("service-account-signing-key-file", key),
 			// Pods run without service account tokens: nothing in them runs.
-			flag("disable-admission-plugins", "ServiceAccount"), flag("allow-privileged", true), flag("enable-priority-and-fairness", false), flag("watch-cache", true),
+			flag("disable-admission-plugins", "ServiceAccount"), flag("allow-privileged", true),
+			flag("enable-priority-and-fairness", false), flag("watch-cache", true),
 		},
 	})
 	if err != nil {
@@ -158,7 +161,8 @@ func (l *Lab) startControllers(ctx context.Context) error {
 		return l.run(ctx, &Process{
 			Name: "kwok", path: l.Tools.Path("kwok"), ready: portOpen(l.ports["kwok"]),
 			args: []string{
-				flag("kubeconfig", l.Kubeconfig), flag("config", stages), flag("manage-all-nodes", true), flag("node-lease-duration-seconds", 40),
+				flag("kubeconfig", l.Kubeconfig), flag("config", stages), flag("manage-all-nodes", true),
+				flag("node-lease-duration-seconds", 40),
 				flag("server-address", address(l.ports["kwok"])),
 			},
 		})

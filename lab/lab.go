@@ -65,6 +65,8 @@ type Lab struct {
 	api       *API
 	token     string
 	ports     map[string]int
+	// reservation keeps the ports from other labs.
+	reservation io.Closer
 }
 
 // Start starts a lab. Building the programs for the first time takes about a quarter of an hour; after that a lab is
@@ -120,10 +122,11 @@ func (l *Lab) start(ctx context.Context) error {
 		"etcd", "etcd-peer", "apiserver", "controller-manager", "scheduler", "kwok", "redis", "s3", "repo-server", "repo-server-metrics",
 		"controller-metrics", "server", "server-metrics", "appset-metrics", "appset-probe", "appset-webhook",
 	}
-	ports, err := freePorts(len(names))
+	ports, reservation, err := reservePorts(len(names))
 	if err != nil {
 		return err
 	}
+	l.reservation = reservation
 	for i, name := range names {
 		l.ports[name] = ports[i]
 	}
@@ -155,7 +158,10 @@ func (l *Lab) startStores(ctx context.Context) error {
 	group.Go(func() error {
 		return l.run(ctx, &Process{
 			Name: "redis", path: redis, ready: portOpen(l.ports["redis"]),
-			args: []string{"--port", fmt.Sprint(l.ports["redis"]), "--bind", "127.0.0.1", "--save", "", "--appendonly", "no", "--dir", filepath.Join(l.Dir, "tmp")},
+			args: []string{
+				"--port", fmt.Sprint(l.ports["redis"]), "--bind", "127.0.0.1", "--save", "", "--appendonly", "no", "--dir",
+				filepath.Join(l.Dir, "tmp"),
+			},
 		})
 	})
 	group.Go(func() error {
@@ -239,6 +245,9 @@ func (l *Lab) Stop() {
 	}
 	if l.S3 != nil {
 		l.S3.close()
+	}
+	if l.reservation != nil {
+		_ = l.reservation.Close()
 	}
 	if l.removeDir {
 		_ = os.RemoveAll(l.Dir)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"net"
 	"net/http"
 	"os"
@@ -169,27 +170,44 @@ func (p *Process) Pause() { p.mu.Lock(); defer p.mu.Unlock(); p.signal(syscall.S
 // Resume lets a paused process go on.
 func (p *Process) Resume() { p.mu.Lock(); defer p.mu.Unlock(); p.signal(syscall.SIGCONT) }
 
-// freePorts returns ports that were free just now. They are held together, so that they differ.
-func freePorts(n int) ([]int, error) {
-	ports := make([]int, n)
-	for i := range ports {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
+// reservePorts finds so many ports that are free, in a block that no other lab takes until the listener is closed. They are below those
+// that the system gives to clients, which could take one before the server that it is for.
+func reservePorts(n int) (ports []int, reservation net.Listener, err error) {
+	const first, last = 10_000, 32_000
+	for range 100 {
+		base := first + rand.IntN((last-first)/(n+1))*(n+1)
+		if reservation, err = net.Listen("tcp", address(base)); err != nil {
+			continue
+		}
+		if ports, err = freePorts(base+1, n); err == nil {
+			return ports, reservation, nil
+		}
+		reservation.Close()
+	}
+	return nil, nil, fmt.Errorf("no %d free ports: %w", n, err)
+}
+
+// freePorts returns n ports if all of them are free, on every address.
+func freePorts(first, n int) ([]int, error) {
+	var ports []int
+	for port := first; port < first+n; port++ {
+		l, err := net.Listen("tcp", fmt.Sprintf(":%d", port))
 		if err != nil {
 			return nil, err
 		}
 		defer l.Close()
-		ports[i] = l.Addr().(*net.TCPAddr).Port
+		ports = append(ports, port)
 	}
 	return ports, nil
 }
 
 // FreeAddress returns an address on loopback that nobody listens on.
 func FreeAddress() (string, error) {
-	ports, err := freePorts(1)
+	ports, reservation, err := reservePorts(1)
 	if err != nil {
 		return "", err
 	}
-	return address(ports[0]), nil
+	return address(ports[0]), reservation.Close()
 }
 
 // Answers is ready when a URL answers with 200.

@@ -1,8 +1,6 @@
 package main
 
 import (
-	"bufio"
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -13,9 +11,12 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/argosy-cd/argosy/internal/input"
 	"github.com/argosy-cd/argosy/internal/plan"
+	"github.com/argosy-cd/argosy/internal/report"
 	"github.com/argosy-cd/argosy/internal/source"
 	"github.com/argosy-cd/argosy/internal/words"
+	"github.com/argosy-cd/argosy/internal/workspace"
 )
 
 type appRenderOptions struct {
@@ -32,13 +33,16 @@ func newAppRenderCommand(std stdio) *cobra.Command {
 		Short: "Print the manifests that Argo CD would deploy for an Application",
 		Long: `Print the manifests that Argo CD would deploy for an Application, in the order of deployment.
 
-FILE has one Application. NAME is an Application in the tree of a root, also one that a set generates; if several namespaces have one of this name, name it
-NAMESPACE/NAME. The root is that of --root, or the one that argosy plan finds. Repositories, charts and settings are those of argosy plan.
+FILE has one Application. NAME is an Application in the tree of a root, also one that a set generates; if
+several namespaces have one of this name, name it NAMESPACE/NAME. The root is that of --root, or the one that
+argosy plan finds. Repositories, charts and settings are those of argosy plan.
 
-Only manifests are printed on standard output; problems are printed on standard error. The exit code is 3 if the Application is not known completely, and the
-known objects are printed; it is 3 also if the Application is broken, and nothing is printed. --allow-unknown accepts named Applications.
+Only manifests are printed on standard output; problems are printed on standard error. The exit code is 3 if
+the Application is not known completely, and the known objects are printed; it is 3 also if the Application is
+broken, and nothing is printed. --allow-unknown accepts named Applications.
 
-With --diff it prints how the manifests change since a revision, as a unified diff without the values of Secrets.`,
+With --diff it prints how the manifests change since a revision, as a unified diff without the values of
+Secrets.`,
 		Example: `  argosy app render apps/web.yaml
   argosy app render web --root root.yaml | kubectl apply --dry-run=server -f -
   argosy app render argocd/web --diff main`,
@@ -56,6 +60,16 @@ With --diff it prints how the manifests change since a revision, as a unified di
 	flags.StringArrayVar(&opts.roots, "root", nil, "`ROOT` of the tree that NAME is in; repeatable")
 	flags.StringVar(&opts.diff, "diff", "", "print how the manifests change since a `REVISION`")
 	flags.VarP(&opts.output, "output", "o", "output format, "+opts.output.usage())
+	opts.completeNames(std, cmd, func([]string) []string { return opts.roots }, map[string]string{"allow-unknown": ""})
+	cmd.ValidArgsFunction = func(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
+		if len(args) > 0 {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		// A shell completes files if no name begins so.
+		return slices.DeleteFunc(opts.names(cmd.Context(), std, opts.roots), func(name string) bool {
+			return !strings.HasPrefix(name, typed)
+		}), cobra.ShellCompDirectiveDefault
+	}
 	return cmd
 }
 
@@ -67,20 +81,19 @@ func runAppRender(ctx context.Context, std stdio, opts appRenderOptions, arg str
 		}
 		args = []string{arg}
 	}
-	repos, err := opts.repositories(std)
+	planner, err := opts.planner(std)
 	if err != nil {
 		return err
 	}
-	defer repos.close() //nolint:errcheck // only read from
+	defer planner.Close() //nolint:errcheck // only read from
 	if opts.diff != "" {
-		return opts.compare(ctx, std, repos, args, arg)
+		return opts.compare(ctx, std, planner, args, arg)
 	}
-	roots, err := planRoots(ctx, std, repos, opts.planInput, args)
+	roots, err := planner.Roots(ctx, args)
 	if err != nil {
 		return err
 	}
-	defer roots.repos.close() //nolint:errcheck // only read from
-	p, err := opts.plan(ctx, roots)
+	p, err := planner.Plan(ctx, roots)
 	if err != nil {
 		return err
 	}
@@ -89,7 +102,7 @@ func runAppRender(ctx context.Context, std stdio, opts appRenderOptions, arg str
 		return err
 	}
 	if app.Verdict() != source.Broken {
-		if err := writeObjects(std.out, opts.output.value, app.Objects()); err != nil {
+		if err := report.Objects(std.out, opts.output.format(), app.Objects()); err != nil {
 			return err
 		}
 	}
@@ -99,15 +112,15 @@ func runAppRender(ctx context.Context, std stdio, opts appRenderOptions, arg str
 // isFileArg reports whether an argument is a file, and not the name of an Application.
 func isFileArg(arg string) bool {
 	info, err := os.Stat(arg)
-	return arg == "-" || err == nil && info.Mode().IsRegular() || isManifest(filepath.Base(arg))
+	return arg == "-" || err == nil && info.Mode().IsRegular() || input.IsManifest(filepath.Base(arg))
 }
 
 // find returns an Application of plans: the one that the file has, or one with the name. The first plan that has it wins.
 func (o *appRenderOptions) find(arg string, plans ...*plan.Plan) (*plan.Application, error) {
 	for _, p := range plans {
-		app, err := findApplication(p, arg)
+		app, err := p.Find(arg)
 		if isFileArg(arg) {
-			app, err = onlyApplication(arg, p)
+			app, err = p.Only(arg)
 		}
 		if app != nil || err != nil {
 			return app, err
@@ -116,47 +129,22 @@ func (o *appRenderOptions) find(arg string, plans ...*plan.Plan) (*plan.Applicat
 	if isFileArg(arg) {
 		return nil, fmt.Errorf("%s: there is no Application in it", arg)
 	}
-	return nil, noApplication(&o.verdict, arg, plans...)
+	return nil, plan.NotFound{Plans: plans, Similar: similar, Allowed: o.verdict.rules().Allowed}.Err(arg)
 }
 
-// onlyApplication returns the one Application that is a root of a plan. Nil is none.
-func onlyApplication(file string, p *plan.Plan) (*plan.Application, error) {
-	if p.Root == nil || !p.Root.Applied {
-		return p.Root, nil
-	}
-	var found []*plan.Application
-	var names []string
-	for _, item := range p.Root.Items {
-		if item.Application != nil {
-			found, names = append(found, item.Application), append(names, item.Application.Name)
-		}
-	}
-	switch len(found) {
-	case 0:
-		return nil, nil
-	case 1:
-		return found[0], nil
-	}
-	return nil, fmt.Errorf("%s: there are several Applications in it: %s; name one, with --root %s", file, words.Some(names), file)
-}
-
-// judge prints what is wrong with an Application, with the side of a comparison in front. It ends with 3 if the manifests are not all that Argo CD deploys.
+// judge prints what is wrong with an Application, with the side of a comparison in front. It ends with 3 if the manifests are not all that
+// Argo CD deploys.
 func (o *appRenderOptions) judge(std stdio, side string, p *plan.Plan, app *plan.Application) error {
-	about := []plan.Rule{plan.RuleSourceBroken, plan.RuleApplicationInvalid, plan.RuleNameTwice, plan.RuleSourceUnknown, plan.RuleSourcePartly, plan.RuleFieldIgnored, plan.RuleTooLarge}
-	for _, f := range p.Findings {
-		if f.Subject == app.Name && slices.ContainsFunc(about, func(r plan.Rule) bool { return r.Name == f.Rule.Name }) {
-			fmt.Fprintf(std.err, "%s%s: %s: %s [%s]\n", side, f.Rule.Kind, words.Printable(f.Subject), words.Harmless(located(f)), f.Rule.Name)
-		}
-	}
-	if v := app.Verdict(); v == source.Broken || v != source.Known && !o.verdict.allowed(app.Name) {
+	report.Judgement(std.err, side, p, app)
+	if v := app.Verdict(); v == source.Broken || v != source.Known && !o.verdict.rules().Allowed(app.Name) {
 		return errFound
 	}
 	return nil
 }
 
 // compare prints how the manifests change since a revision.
-func (o *appRenderOptions) compare(ctx context.Context, std stdio, repos *repositories, args []string, arg string) error {
-	before, after, err := o.bothPlans(ctx, repos, o.diff, args)
+func (o *appRenderOptions) compare(ctx context.Context, std stdio, planner *workspace.Planner, args []string, arg string) error {
+	before, after, err := planner.Both(ctx, o.diff, args)
 	if err != nil {
 		return err
 	}
@@ -165,7 +153,7 @@ func (o *appRenderOptions) compare(ctx context.Context, std stdio, repos *reposi
 		return err
 	}
 	d := plan.Diff(before, after)
-	if err := o.write(std, d, app.Ref); err != nil {
+	if err := report.Manifests(std.out, d, app.Ref, o.diff); err != nil {
 		return err
 	}
 	var errs []error
@@ -178,31 +166,9 @@ func (o *appRenderOptions) compare(ctx context.Context, std stdio, repos *reposi
 		}
 	}
 	if slices.Contains(d.NotCompared, app.Ref) && len(errs) == 1 {
-		fmt.Fprintf(std.err, "unknown: %s: it is not known whether it is on the other side, too: unknown parts may have it\n", words.Printable(app.Name))
+		fmt.Fprintf(std.err, "unknown: %s: it is not known whether it is on the other side, too: unknown parts may have it\n",
+			words.Printable(app.Name))
 		errs = append(errs, errFound)
 	}
 	return errors.Join(errs...)
-}
-
-// write prints the changes of one Application.
-func (o *appRenderOptions) write(std stdio, d *plan.Difference, ref plan.Ref) error {
-	w := bufio.NewWriter(std.out)
-	for _, m := range d.Manifests {
-		if m.Ref != ref || m.Set {
-			continue
-		}
-		for _, c := range m.Objects {
-			old := c.ID
-			old.Name = cmp.Or(c.Renamed, old.Name)
-			from, to := idName(old)+" at "+o.diff, idName(c.ID)
-			if c.Old == nil {
-				from = os.DevNull
-			}
-			if c.New == nil {
-				to = os.DevNull
-			}
-			fmt.Fprintln(w, strings.Join(unified(c, from, to), "\n"))
-		}
-	}
-	return flush(w)
 }

@@ -3,8 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
-	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -12,11 +10,9 @@ import (
 
 	"github.com/argosy-cd/argosy/internal/appset"
 	"github.com/argosy-cd/argosy/internal/appset/generator"
-	"github.com/argosy-cd/argosy/internal/argo"
 	"github.com/argosy-cd/argosy/internal/argocd"
-	"github.com/argosy-cd/argosy/internal/manifest"
-	"github.com/argosy-cd/argosy/internal/problem"
-	"github.com/argosy-cd/argosy/internal/words"
+	"github.com/argosy-cd/argosy/internal/report"
+	"github.com/argosy-cd/argosy/internal/workspace"
 )
 
 type appsetGenerateOptions struct {
@@ -33,7 +29,7 @@ type appsetGenerateOptions struct {
 	plugin      appsetPluginOptions
 	policy      string
 	timeout     time.Duration
-	answers     answersOptions
+	asking      workspace.Asking
 }
 
 func newAppsetGenerateCommand(std stdio) *cobra.Command {
@@ -43,22 +39,24 @@ func newAppsetGenerateCommand(std stdio) *cobra.Command {
 		Short: "Render ApplicationSets to the Applications that Argo CD would make",
 		Long: `Render ApplicationSets to the Applications that Argo CD's own controller would make, without a cluster.
 
-Arguments are files with YAML or JSON documents, directories of such files, or - for standard input. A document is an
-ApplicationSet or the bare spec of one. Other documents are left out, or passed through with --passthrough.
+Arguments are files with YAML or JSON documents, directories of such files, or - for standard input. A
+document is an ApplicationSet or the bare spec of one. Other documents are left out, or passed through with
+--passthrough.
 
-Git generators are answered from local repositories where there are any: those of --repo, and by default the work tree
-of the Git repository you stand in for all of its remotes. A work tree answers as it lies on disk, uncommitted changes
-included, ignored files not; a revision that is a tag or a commit is taken from the repository. Other repositories are
-fetched, one revision without history, with your own Git credentials.
+Git generators are answered from local repositories where there are any: those of --repo, and by default the
+work tree of the Git repository you stand in for all of its remotes. A work tree answers as it lies on disk,
+uncommitted changes included, ignored files not; a revision that is a tag or a commit is taken from the
+repository. Other repositories are fetched, one revision without history, with your own Git credentials.
 
 The answer is all or nothing: if one element is bad, all problems are listed and no Application is printed. No
 Applications at all is an error, because applying an empty answer deletes what was there before.
 
 With --engine argocd an Argo CD API server renders the sets, as "argocd appset generate" has it do.
 
-Without arguments it is the appset plugin, as a command of Argo CD's own plugin server: it answers for the application that the
-environment describes (ARGOCD_APP_NAME, …), with the sets in $PARAM_SPEC or in the application's directory. Then the policy and the
-limit of deletions hold, and the settings are variables, too; see docs/plugin.md.
+Without arguments it is the appset plugin, as a command of Argo CD's own plugin server: it answers for the
+application that the environment describes (ARGOCD_APP_NAME, …), with the sets in $PARAM_SPEC or in the
+application's directory. Then the policy and the limit of deletions hold, and the settings are variables, too;
+see docs/plugin.md.
 
 The exit code is 0 when it is done, 1 when it failed and 2 when it was called wrongly.`,
 		Example: `  # what the sets of a directory make of the work tree you stand in
@@ -80,7 +78,6 @@ The exit code is 0 when it is done, 1 when it failed and 2 when it was called wr
 			if err := errors.Join(fromEnvironment(std, cmd.Flags()), onlyFor(cmd.Flags(), len(args) == 0)); err != nil {
 				return err
 			}
-			opts.answers.scmOptions = opts.plugin.apis.scmOptions
 			if len(args) == 0 {
 				return runAppsetHook(cmd.Context(), std, opts)
 			}
@@ -100,7 +97,7 @@ The exit code is 0 when it is done, 1 when it failed and 2 when it was called wr
 	flags.BoolVar(&opts.passthrough, "passthrough", false,
 		"print documents that are not ApplicationSets, too, in their place (yaml and json)")
 	flags.BoolVarP(&opts.recursive, "recursive", "R", false, "look into subdirectories of directories")
-	opts.answers.register(flags)
+	registerAsking(flags, &opts.asking)
 	opts.plugin.register(flags)
 	flags.StringVar(&opts.policy, "policy", "", usageOf("policy"))
 	flags.DurationVar(&opts.timeout, "timeout", defaultHookTimeout, usageOf("timeout"))
@@ -138,90 +135,32 @@ func runAppsetGenerate(ctx context.Context, std stdio, opts appsetGenerateOption
 	if err != nil {
 		return err
 	}
-	if server != nil && opts.answers.given() {
+	if server != nil && opts.asking.Given() {
 		return usagef("with --engine argocd the server asks APIs, so it goes without --answers, --record, --secrets and --objects")
 	}
-	repos, err := newRepositories(std, opts.repos, opts.offline)
+	repos, err := userRepositories(std, opts.repos)
 	if err != nil {
 		return err
 	}
-	clusters, err := readClusters(opts.clusters)
-	if err != nil {
-		return err
+	repos.Offline = opts.offline
+	apis := opts.asking
+	apis.Allowed, apis.Strict, apis.Offline = opts.plugin.apis.allowed, opts.plugin.apis.strict, opts.offline
+	apis.Client, apis.Getenv = apiClient(std), std.getenv
+	sets := workspace.Sets{
+		Repositories: workspace.New(repos), Clusters: opts.clusters, Recursive: opts.recursive, Passthrough: opts.passthrough,
+		SkipUnknown: opts.skipUnknown, APIs: apis,
+		Config: appset.Config{
+			Namespace: opts.namespace, AllowEmpty: opts.allowEmpty, MaxSets: opts.maxSets,
+			Version: opts.plugin.version.value,
+		},
+		Stdin: std.in, Note: std.note, Warn: std.warn,
 	}
-	docs, err := readDocuments(std.in, args, opts.recursive)
-	if err != nil {
-		return err
-	}
-	cfg := appset.Config{
-		Namespace: opts.namespace, Clusters: generator.ClusterList(clusters), Git: repos, AllowEmpty: opts.allowEmpty,
-		MaxSets: opts.maxSets,
-		Version: opts.plugin.version.value,
-	}
-	apis, recorded, err := opts.answers.open(std, opts.offline, docs)
-	if err != nil {
-		return err
-	}
-	cfg.APIs = apis
-	if opts.clusters == "" {
-		cfg.Clusters = generator.UnknownClusters{}
-	}
-	var engine appset.Engine = appset.Embedded(cfg)
 	if server != nil {
-		engine = argocd.Engine{Client: server, Name: "argosy", AllowEmpty: opts.allowEmpty}
+		sets.Engine = argocd.Engine{Client: server, Name: "argosy", AllowEmpty: opts.allowEmpty}
 	}
-	expansion := appset.Expansion{Engine: engine, Namespace: opts.namespace, Keep: opts.passthrough}
-	left := 0
-	if opts.skipUnknown {
-		all := len(docs)
-		docs = known(ctx, std, expansion, docs)
-		left = all - len(docs)
-	}
-	res, err := expansion.Expand(ctx, docs)
-	for _, w := range res.Warnings {
-		fmt.Fprintln(std.err, "warning:", w)
-	}
-	if err == nil && res.Sets == 0 && !opts.passthrough {
-		err = errors.New("no ApplicationSet found")
-		if left > 0 {
-			err = fmt.Errorf("all ApplicationSets (%d) were left out by --skip-unknown", left)
-		}
-	}
-	// Before anything is written: a reader that goes away ends the process.
-	err = errors.Join(err, repos.close(), recorded())
-	if errors.Is(err, appset.ErrEmpty) {
-		fmt.Fprintln(std.err, "note: --allow-empty allows sets without Applications")
-	}
+	objects, err := sets.Render(ctx, args)
 	if err != nil {
 		return err
 	}
-	return writeObjects(std.out, opts.output.value, res.Objects)
-}
-
-// known leaves out the sets that need something that is not available here, and names them.
-func known(ctx context.Context, std stdio, x appset.Expansion, docs []manifest.Document) []manifest.Document {
-	return slices.DeleteFunc(docs, func(d manifest.Document) bool {
-		if !argo.IsApplicationSet(d.Object) && !argo.IsBareSpec(d.Object) {
-			return false
-		}
-		_, err := x.Expand(ctx, []manifest.Document{d})
-		if !generator.OnlyUnknown(err) {
-			return false
-		}
-		for _, e := range problem.All(err) {
-			fmt.Fprintln(std.err, "note: left out:", words.Harmless(e.Error()))
-		}
-		return true
-	})
-}
-
-func readClusters(file string) ([]generator.Cluster, error) {
-	if file == "" {
-		return nil, nil
-	}
-	data, err := readLimited(file)
-	if err != nil {
-		return nil, err
-	}
-	return generator.ParseClusters(file, data)
+	return report.Objects(std.out, opts.output.format(), objects)
 }

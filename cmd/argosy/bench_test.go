@@ -56,7 +56,8 @@ func BenchmarkCommand(b *testing.B) {
 		write("root.yaml", application("root", "root", 0))
 		for i := range n {
 			write(fmt.Sprintf("root/%d.yaml", i), application(fmt.Sprintf("app-%d", i), fmt.Sprintf("apps/%d", i), i%7))
-			write(fmt.Sprintf("apps/%d/a.yaml", i), fmt.Sprintf("apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: a%d}\n---\napiVersion: v1\nkind: Service\nmetadata: {name: a%d}\n", i, i))
+			write(fmt.Sprintf("apps/%d/a.yaml", i),
+				fmt.Sprintf("apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: a%d}\n---\napiVersion: v1\nkind: Service\nmetadata: {name: a%d}\n", i, i))
 		}
 		b.Run(fmt.Sprintf("plan of %d Applications", n), func(b *testing.B) {
 			run(b, "plan", "--repo", "https://x/y="+dir, filepath.Join(dir, "root.yaml"))

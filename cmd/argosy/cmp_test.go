@@ -119,9 +119,13 @@ func TestCmp(t *testing.T) {
 		res.Body.Close()
 	}
 	put("apps/demo/cm.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: demo}\n")
-	put("apps/child/app.yaml", "apiVersion: argoproj.io/v1alpha1\nkind: Application\nmetadata: {name: child, namespace: argocd}\nspec: {project: default}\nstatus: {operationState: {phase: Running}}\n")
+	put("apps/child/app.yaml",
+		"apiVersion: argoproj.io/v1alpha1\nkind: Application\nmetadata: {name: child, namespace: argocd}\nspec: {project: default}\nstatus: {operationState: {phase: Running}}\n")
 	put("apps/hook/cm.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: hook, annotations: {argocd.argoproj.io/hook: presync}}\n")
-	chart := map[string]string{"Chart.yaml": "apiVersion: v2\nname: c\nversion: 1.0.0\n", "templates/cm.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: '{{ .Release.Name }}'}\ndata: {value: '{{ .Values.value }}'}\n"}
+	chart := map[string]string{
+		"Chart.yaml":        "apiVersion: v2\nname: c\nversion: 1.0.0\n",
+		"templates/cm.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: '{{ .Release.Name }}'}\ndata: {value: '{{ .Values.value }}'}\n",
+	}
 	for name, content := range chart {
 		put("charts/c/"+name, content)
 	}
@@ -141,8 +145,10 @@ func TestCmp(t *testing.T) {
 	}
 	repository := map[string]string{
 		"app/s3-source.yaml": "bucket: artifacts\npath: apps/demo\n", "bad/s3-source.yaml": "bucket: artifacts\npth: x\n", "none/x": "",
-		"chart/s3-source.yaml": "bucket: artifacts\npath: charts/c\nhelm: {valueFiles: [values.yaml]}\n", "chart/values.yaml": "-> ../shared.yaml", "shared.yaml": "value: from-git\n",
-		"sets/set.yaml": "apiVersion: argoproj.io/v1alpha1\nkind: ApplicationSet\nmetadata: {name: x}\nspec:\n  " + strings.ReplaceAll(strings.TrimSpace(pluginSpec), "\n", "\n  ") + "\n",
+		"chart/s3-source.yaml": "bucket: artifacts\npath: charts/c\nhelm: {valueFiles: [values.yaml]}\n",
+		"chart/values.yaml":    "-> ../shared.yaml", "shared.yaml": "value: from-git\n",
+		"sets/set.yaml": "apiVersion: argoproj.io/v1alpha1\nkind: ApplicationSet\nmetadata: {name: x}\nspec:\n  " +
+			strings.ReplaceAll(strings.TrimSpace(pluginSpec), "\n", "\n  ") + "\n",
 	}
 	for _, c := range []struct {
 		socket  string
@@ -153,18 +159,51 @@ func TestCmp(t *testing.T) {
 		{appset, cmptest.Request{Files: repository, Env: map[string]string{"PARAM_SPEC": pluginSpec}}, 2, `"namespace":"argocd"`},
 		{appset, cmptest.Request{Files: repository, Dir: "sets"}, 2, `"name":"a"`},
 		{appset, cmptest.Request{Files: repository, Dir: "none"}, 0, "none: there are no manifests"},
-		{appset, cmptest.Request{Files: repository, Env: map[string]string{"PARAM_SPEC": strings.Replace(pluginSpec, "list: {elements: [{name: a}, {name: b}]}", "clusters: {}", 1)}}, 0, "there is no access to a cluster, so Argo CD's clusters are not known"},
+		{
+			appset,
+			cmptest.Request{Files: repository, Env: map[string]string{"PARAM_SPEC": strings.Replace(pluginSpec,
+				"list: {elements: [{name: a}, {name: b}]}", "clusters: {}", 1)}},
+			0,
+			"there is no access to a cluster, so Argo CD's clusters are not known",
+		},
 		{s3, cmptest.Request{Files: repository, Dir: "app"}, 1, `"name":"demo"`},
 		{s3, cmptest.Request{Files: repository, Dir: "chart"}, 1, `"value":"from-git"`},
 		{s3, cmptest.Request{Files: repository, Dir: "bad"}, 0, `bad/s3-source.yaml:2:1: `},
 		{s3, cmptest.Request{Files: repository, Dir: "none"}, 0, "none/s3-source.yaml: there is no such file"},
-		{s3, cmptest.Request{Files: repository, Dir: "none", Env: map[string]string{"PARAM_SOURCE": "bucket: artifacts\npath: apps/demo\n"}}, 1, `"name":"demo"`},
-		{s3, cmptest.Request{Files: repository, Dir: "none", Env: map[string]string{"PARAM_SOURCE": "bucket: artifacts\npath: apps/child\n"}}, 1, `"name":"child"`},
-		{s3, cmptest.Request{Files: repository, Dir: "none", Env: map[string]string{"PARAM_SOURCE": "bucket: artifacts\npath: apps/child\n", "ARGOCD_APP_PROJECT_NAME": "team-a"}}, 0, `Application "child": project "default" is refused`},
-		{s3, cmptest.Request{Files: repository, Dir: "none", Env: map[string]string{"PARAM_SOURCE": "bucket: artifacts\npath: apps/child\n", "ARGOCD_APP_PROJECT_NAME": "team-a"}}, 0, `Application "child": status is refused`},
-		{s3, cmptest.Request{Files: repository, Dir: "none", Env: map[string]string{"PARAM_SOURCE": "bucket: artifacts\npath: apps/hook\n"}}, 1, `"name":"hook"`},
-		{s3, cmptest.Request{Files: repository, Dir: "none", Env: map[string]string{"PARAM_SOURCE": "bucket: artifacts\npath: apps/none\n"}}, 0, "parameter source: s3://artifacts/apps/none: there are no objects"},
-		{s3, cmptest.Request{Files: repository, Dir: "app", Env: map[string]string{"PARAM_SOURCE": "bucket: artifacts\npath: apps/demo\n"}}, 0, "app/s3-source.yaml is there, and the parameter source is set; one of them is allowed"},
+		{s3, cmptest.Request{
+			Files: repository, Dir: "none",
+			Env: map[string]string{"PARAM_SOURCE": "bucket: artifacts\npath: apps/demo\n"},
+		}, 1, `"name":"demo"`},
+		{s3, cmptest.Request{
+			Files: repository, Dir: "none",
+			Env: map[string]string{"PARAM_SOURCE": "bucket: artifacts\npath: apps/child\n"},
+		}, 1, `"name":"child"`},
+		{s3, cmptest.Request{Files: repository, Dir: "none", Env: map[string]string{
+			"PARAM_SOURCE":            "bucket: artifacts\npath: apps/child\n",
+			"ARGOCD_APP_PROJECT_NAME": "team-a",
+		}}, 0, `Application "child": project "default" is refused`},
+		{s3, cmptest.Request{Files: repository, Dir: "none", Env: map[string]string{
+			"PARAM_SOURCE":            "bucket: artifacts\npath: apps/child\n",
+			"ARGOCD_APP_PROJECT_NAME": "team-a",
+		}}, 0, `Application "child": status is refused`},
+		{s3, cmptest.Request{
+			Files: repository, Dir: "none",
+			Env: map[string]string{"PARAM_SOURCE": "bucket: artifacts\npath: apps/hook\n"},
+		}, 1, `"name":"hook"`},
+		{
+			s3,
+			cmptest.Request{
+				Files: repository, Dir: "none",
+				Env: map[string]string{"PARAM_SOURCE": "bucket: artifacts\npath: apps/none\n"},
+			},
+			0,
+			"parameter source: s3://artifacts/apps/none: there are no objects",
+		},
+		{
+			s3,
+			cmptest.Request{Files: repository, Dir: "app", Env: map[string]string{"PARAM_SOURCE": "bucket: artifacts\npath: apps/demo\n"}},
+			0, "app/s3-source.yaml is there, and the parameter source is set; one of them is allowed",
+		},
 	} {
 		got, message := ask(c.socket, c.request)
 		if len(got) != c.objects || !strings.Contains(strings.Join(got, "")+message, c.want) {
@@ -181,9 +220,13 @@ func TestCmp(t *testing.T) {
 	}
 	_, metrics := get(t, address+"/metrics")
 	for _, want := range []string{
-		`argosy_cmp_requests_total{code="OK",method="generate",plugin="appset"} 2`, `argosy_cmp_requests_total{code="Unknown",method="generate",plugin="s3"} 6`,
-		`argosy_cmp_requests_total{code="OK",method="match",plugin="s3"} 1`, `argosy_cmp_applications_generated_total 4`, `argosy_s3_requests_total{operation="get",result="ok"}`,
-		`argosy_s3_cache_total{result="hit"} 3`, `argosy_s3_cache_total{result="miss"} 5`, `argosy_cmp_calls_running 0`, `argosy_cmp_calls_left 0`, `argosy_cmp_uploads_held 0`, `argosy_cmp_request_seconds_bucket`,
+		`argosy_cmp_requests_total{code="OK",method="generate",plugin="appset"} 2`,
+		`argosy_cmp_requests_total{code="Unknown",method="generate",plugin="s3"} 6`,
+		`argosy_cmp_requests_total{code="OK",method="match",plugin="s3"} 1`, `argosy_cmp_applications_generated_total 4`,
+		`argosy_s3_requests_total{operation="get",result="ok"}`,
+		`argosy_s3_cache_total{result="hit"} 3`, `argosy_s3_cache_total{result="miss"} 5`, `argosy_cmp_calls_running 0`,
+		`argosy_cmp_calls_left 0`, `argosy_cmp_uploads_held 0`, `argosy_cmp_discoveries_running 0`, `argosy_cmp_discoveries_waiting 0`,
+		`argosy_cmp_request_seconds_bucket`,
 	} {
 		if !strings.Contains(metrics, want) {
 			t.Errorf("metrics: no %s in\n%s", want, metrics)
@@ -213,37 +256,6 @@ func TestCmp(t *testing.T) {
 	}
 }
 
-// TestPolicyFile: a policy that changes counts at once, and one that is broken allows nothing.
-func TestPolicyFile(t *testing.T) {
-	p := watchPolicy(filepath.Join(t.TempDir(), "policy.yaml"))
-	write := func(content string) {
-		t.Helper()
-		if err := os.WriteFile(p.file, []byte(content), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if _, err := p.current(); err == nil {
-		t.Error("a file that is not there")
-	}
-	for _, name := range []string{"a", "second"} {
-		write("projects: [{name: " + name + "}]\n")
-		for range 2 {
-			if got, err := p.current(); err != nil || got.Projects[0].Name != name {
-				t.Errorf("%v, %v", got, err)
-			}
-		}
-	}
-	write("projects: [\n")
-	for range 2 {
-		if got, err := p.current(); err == nil || got != nil {
-			t.Errorf("%v", got)
-		}
-	}
-	if got, err := watchPolicy("").current(); got != nil || err != nil {
-		t.Errorf("%v, %v", got, err)
-	}
-}
-
 // TestCmpVersion: applications name the version, too.
 func TestCmpVersion(t *testing.T) {
 	dir, _, log := startCmp(t, []string{"ARGOSY_TIMEOUT=7s"}, "--plugin", "appset", "--plugin-version", "v2", "--log-format", "text")
@@ -253,5 +265,17 @@ func TestCmpVersion(t *testing.T) {
 	}
 	if !strings.Contains(log.String(), fmt.Sprintf("sockets=[%s]", found[0])) {
 		t.Error(log)
+	}
+}
+
+// TestCmpOnlyS3: settings of a plugin that is not served, which all containers may have as variables, mean nothing.
+func TestCmpOnlyS3(t *testing.T) {
+	dir, address, _ := startCmp(t, []string{"KUBERNETES_SERVICE_HOST=", "ARGOSY_ENGINE=argocd", "ARGOSY_CACHE_DIR=none"}, "--plugin", "s3")
+	found, err := filepath.Glob(filepath.Join(dir, "*"))
+	if err != nil || len(found) != 1 || filepath.Base(found[0]) != "s3.sock" {
+		t.Errorf("%v, %v", found, err)
+	}
+	if code, body := get(t, address+"/readyz"); code != http.StatusOK || body != "ok\n" {
+		t.Errorf("%d %s", code, body)
 	}
 }

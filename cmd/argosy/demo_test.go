@@ -130,8 +130,8 @@ func (r *demoRun) ports() []string {
 	return out
 }
 
-// TestDemoTerminal boots on a terminal: there is a picture that changes, it goes on after the boot, a change in the repository is found by the
-// next tick, and Ctrl-C ends it with nothing left.
+// TestDemoTerminal boots on a terminal: there is a picture that changes, it goes on after the boot, a change in the repository is found by
+// the next tick, and Ctrl-C ends it with nothing left.
 func TestDemoTerminal(t *testing.T) {
 	repo := t.TempDir()
 	for name, data := range map[string]string{
@@ -163,7 +163,8 @@ func TestDemoTerminal(t *testing.T) {
 		}
 	}
 	for line := range strings.SplitSeq(screen.seen(), "\n") {
-		if plain := regexp.MustCompile("\x1b\\[[0-9]*[a-zA-Z]|\r").ReplaceAllString(line, ""); strings.Contains(plain, "wave 0  ") && len([]rune(plain)) > 60 {
+		if plain := regexp.MustCompile("\x1b\\[[0-9]*[a-zA-Z]|\r").ReplaceAllString(line, ""); strings.Contains(plain, "wave 0  ") &&
+			len([]rune(plain)) > 60 {
 			t.Errorf("wider than the terminal: %q", plain)
 		}
 	}

@@ -7,7 +7,9 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/argosy-cd/argosy/internal/argo/versions"
 	"github.com/argosy-cd/argosy/internal/argocd"
+	"github.com/argosy-cd/argosy/internal/input"
 	"github.com/argosy-cd/argosy/internal/problem"
 )
 
@@ -16,6 +18,27 @@ const (
 	engineEmbedded = "embedded"
 	engineArgoCD   = "argocd"
 )
+
+// versionFlag is a version of Argo CD that is known. Zero is none.
+type versionFlag struct{ value versions.Version }
+
+func (f *versionFlag) String() string {
+	if f.value == 0 {
+		return ""
+	}
+	return f.value.String()
+}
+
+func (f *versionFlag) Type() string { return "VERSION" }
+
+func (f *versionFlag) Set(s string) error {
+	v, err := versions.Parse(s)
+	if err != nil {
+		return errors.New("must be " + versions.Oldest.String() + " to " + versions.Newest.String())
+	}
+	f.value = v
+	return nil
+}
 
 // engineOptions are the flags that say who renders ApplicationSets.
 type engineOptions struct {
@@ -63,7 +86,7 @@ func (o *engineOptions) open(std stdio) (*argocd.Client, error) {
 func (o *engineOptions) client(token func() (string, error)) (*argocd.Client, error) {
 	cfg := argocd.Config{Server: o.server, Plaintext: o.plaintext, Insecure: o.insecure, Token: token}
 	if o.ca != "" {
-		data, err := readLimited(o.ca)
+		data, err := input.File(o.ca)
 		if err != nil {
 			return nil, err
 		}
@@ -79,7 +102,7 @@ func (o *engineOptions) client(token func() (string, error)) (*argocd.Client, er
 func (o *engineOptions) token(std stdio) (string, error) {
 	token := std.getenv("ARGOCD_AUTH_TOKEN")
 	if o.tokenFile != "" {
-		data, err := readLimited(o.tokenFile)
+		data, err := input.File(o.tokenFile)
 		if err != nil {
 			return "", fmt.Errorf("reading the token: %w", err)
 		}
@@ -87,7 +110,8 @@ func (o *engineOptions) token(std stdio) (string, error) {
 	}
 	token = strings.TrimSpace(token)
 	if token == "" || strings.ContainsAny(token, "\n\r") {
-		return "", errors.New("a token for the Argo CD API server is needed, one line: --argocd-token-file, or the variable ARGOCD_AUTH_TOKEN")
+		return "", errors.New("a token for the Argo CD API server is needed, one line: --argocd-token-file, or the variable " +
+			"ARGOCD_AUTH_TOKEN")
 	}
 	return token, nil
 }

@@ -21,10 +21,13 @@ import (
 // TestReferenceFiles checks files that are written from tables in the code: schemas for editors, the plugin's manifest.
 func TestReferenceFiles(t *testing.T) {
 	for name, want := range map[string][]byte{
-		"schemas/s3-source.json":                                      schemaFile(t, triggerfile.Schema()),
-		"schemas/policy.json":                                         schemaFile(t, policy.Schema()),
-		"deploy/s3-cmp/plugin.yaml":                                   pluginFile(t, "s3", "and those of the AWS SDK: AWS_REGION, AWS_ENDPOINT_URL_S3, AWS_CA_BUNDLE, …", s3Settings, s3source.Parameters(), "discover", "init", "generate"),
-		"deploy/appset-cmp/plugin.yaml":                               pluginFile(t, "appset", "and ARGOCD_AUTH_TOKEN for the engine argocd.", appsetSettings, parent.Parameters(), "generate"),
+		"schemas/s3-source.json": schemaFile(t, triggerfile.Schema()),
+		"schemas/policy.json":    schemaFile(t, policy.Schema()),
+		"deploy/s3-cmp/plugin.yaml": pluginFile(t, "s3",
+			"and those of the AWS SDK: AWS_REGION, AWS_ENDPOINT_URL_S3, AWS_CA_BUNDLE, …", s3Settings, s3source.Parameters(), "discover",
+			"init", "generate"),
+		"deploy/appset-cmp/plugin.yaml": pluginFile(t, "appset",
+			"and ARGOCD_AUTH_TOKEN for the engine argocd.", appsetSettings, parent.Parameters(), "generate"),
 		"deploy/kustomize/cmp/argocd-cm.yaml":                         healthFile(t),
 		"examples/demo/infrastructure/controllers/argocd/values.yaml": demoValues(t),
 	} {
@@ -49,7 +52,8 @@ func healthFile(t *testing.T) []byte {
 	t.Helper()
 	b := bytes.NewBufferString("# Without this, an Application has no health for its parent, and no wave waits for one. Written by 'make generate'.\n")
 	err := manifest.WriteYAML(b, manifest.Object{
-		"apiVersion": "v1", "kind": "ConfigMap", "metadata": map[string]any{"name": "argocd-cm"}, "data": map[string]any{health.ApplicationKey: health.ApplicationScript},
+		"apiVersion": "v1", "kind": "ConfigMap", "metadata": map[string]any{"name": "argocd-cm"},
+		"data": map[string]any{health.ApplicationKey: health.ApplicationScript},
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -4,14 +4,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
 	"github.com/argosy-cd/argosy/internal/health"
-	"github.com/argosy-cd/argosy/internal/manifest"
+	"github.com/argosy-cd/argosy/internal/input"
+	"github.com/argosy-cd/argosy/internal/report"
 	"github.com/argosy-cd/argosy/internal/settings"
-	"github.com/argosy-cd/argosy/internal/words"
 )
 
 func newHealthCommand(std stdio) *cobra.Command {
@@ -37,24 +36,29 @@ type healthCheckOptions struct {
 func newHealthCheckCommand(std stdio) *cobra.Command {
 	opts := healthCheckOptions{output: formatFlag{value: "table", allowed: []string{"table", "json", "yaml"}}}
 	cmd := &cobra.Command{
-		Use:   "check -f FILE",
+		Use:   "check FILE...",
 		Short: "Say how healthy objects are, by a Lua script, by the settings of an Argo CD, or by its built-in checks",
-		Long: `Say how healthy objects are, as Argo CD would: by a Lua script, by the health checks in its settings, or by the checks for core kinds that it
-has built in. An object without any check has no health; no sync wave waits for it. Scripts for kinds of other projects, which Argo CD brings along, are
-not here: of such an object only that Argo CD has a check is said. Which kinds these are depends on --argocd-version.
+		Long: `Say how healthy objects are, as Argo CD would: by a Lua script, by the health checks in its settings, or by
+the checks for core kinds that it has built in. An object without any check has no health; no sync wave waits
+for it. Scripts for kinds of other projects, which Argo CD brings along, are not here: of such an object only
+that Argo CD has a check is said. Which kinds these are depends on --argocd-version.
 
 Scripts have the libraries that Argo CD gives them, a second, and 256 MiB. They never have files or processes.
 
-A file has objects as kubectl prints them, with their status.`,
-		Example: `  kubectl -n argocd get application web -o yaml | argosy health check -f - --lua health.lua
-  argosy health check -f deployment.yaml --customizations argocd-cm.yaml -o json`,
-		Args: noArgs,
-		RunE: func(*cobra.Command, []string) error { return runHealthCheck(std, opts) },
+A file has objects as kubectl prints them, with their status; - is standard input.`,
+		Example: `  kubectl -n argocd get application web -o yaml | argosy health check - --lua health.lua
+  argosy health check deployment.yaml --customizations argocd-cm.yaml -o json`,
+		RunE: func(_ *cobra.Command, args []string) error {
+			opts.files = append(args, opts.files...)
+			return runHealthCheck(std, opts)
+		},
 	}
 	flags := cmd.Flags()
-	flags.StringArrayVarP(&opts.files, "file", "f", nil, "`FILE` with objects, or - for standard input; repeatable")
+	flags.StringArrayVarP(&opts.files, "file", "f", nil,
+		"the same as an argument: `FILE` with objects, or - for standard input; repeatable")
 	flags.StringVar(&opts.lua, "lua", "", "`FILE` with a Lua script that is asked about all of them")
-	flags.BoolVar(&opts.openLibs, "open-libs", false, "give the script of --lua the libraries that useOpenLibs gives it: string, math, coroutine")
+	flags.BoolVar(&opts.openLibs, "open-libs", false,
+		"give the script of --lua the libraries that useOpenLibs gives it: string, math, coroutine")
 	flags.StringVar(&opts.customizations, "customizations", "", "`FILE` with the settings of an Argo CD, argocd-cm")
 	flags.Var(&opts.version, "argocd-version", "`VERSION` of Argo CD whose built-in checks these are, 3.2 to 3.5; default the newest")
 	flags.VarP(&opts.output, "output", "o", "output format, "+opts.output.usage())
@@ -64,13 +68,13 @@ A file has objects as kubectl prints them, with their status.`,
 func runHealthCheck(std stdio, opts healthCheckOptions) error {
 	switch {
 	case len(opts.files) == 0:
-		return usagef("-f must name a file, or - for standard input")
+		return usagef("needed: a file with objects, or - for standard input")
 	case opts.lua != "" && opts.customizations != "":
 		return usagef("--lua and --customizations do not go together")
 	case opts.openLibs && opts.lua == "":
 		return usagef("--open-libs goes with --lua; settings have a key for it")
 	}
-	docs, err := readDocuments(std.in, opts.files, false)
+	docs, err := input.Documents(std.in, opts.files, false)
 	if err != nil {
 		return err
 	}
@@ -81,7 +85,7 @@ func runHealthCheck(std stdio, opts healthCheckOptions) error {
 	if err != nil {
 		return err
 	}
-	var results []manifest.Object
+	var results []report.Checked
 	var errs []error
 	for _, d := range docs {
 		h, ok, err := health.Evaluate(d.Object, checks, health.Limits{Now: std.now, Version: opts.version.value})
@@ -92,22 +96,21 @@ func runHealthCheck(std stdio, opts healthCheckOptions) error {
 			errs = append(errs, fmt.Errorf("%s: %w", d.Document(), err))
 			continue
 		}
-		r := healthResult(d.Object, h, ok)
-		if !ok && health.Bundled(d.Object, opts.version.value) {
-			r["check"], r["message"] = "Argo CD's own", "this script of Argo CD is not here, so the health is not known"
-		}
-		results = append(results, r)
+		results = append(results, report.Checked{
+			Object: d.Object, Health: h, Found: ok,
+			Bundled: health.Bundled(d.Object, opts.version.value),
+		})
 	}
 	if err := errors.Join(errs...); err != nil {
 		return err
 	}
-	return writeHealth(std.out, opts.output.value, results)
+	return report.Health(std.out, opts.output.format(), results)
 }
 
 // checks are those of a script for everything, or of settings.
 func (o *healthCheckOptions) checks() (health.Customizations, error) {
 	if o.lua != "" {
-		data, err := readLimited(o.lua)
+		data, err := input.File(o.lua)
 		if err != nil {
 			return nil, err
 		}
@@ -116,7 +119,7 @@ func (o *healthCheckOptions) checks() (health.Customizations, error) {
 	if o.customizations == "" {
 		return nil, nil
 	}
-	data, err := readLimited(o.customizations)
+	data, err := input.File(o.customizations)
 	if err != nil {
 		return nil, err
 	}
@@ -127,39 +130,6 @@ func (o *healthCheckOptions) checks() (health.Customizations, error) {
 	return s.Health, nil
 }
 
-func healthResult(o manifest.Object, h health.Health, ok bool) manifest.Object {
-	r := manifest.Object{
-		"kind": manifest.String(o, "kind"), "namespace": manifest.String(o, "metadata", "namespace"), "name": manifest.String(o, "metadata", "name"),
-		"status": h.Status, "message": h.Message, "check": h.Check,
-	}
-	if !ok {
-		r["check"] = "none"
-	}
-	return r
-}
-
-func writeHealth(w io.Writer, format string, results []manifest.Object) error {
-	switch format {
-	case "json":
-		list := make([]any, len(results))
-		for i, r := range results {
-			list[i] = r
-		}
-		return writeJSON(w, map[string]any{"items": list})
-	case "yaml":
-		return manifest.WriteYAML(w, results...)
-	}
-	t := tabwriter.NewWriter(w, 0, 0, 3, ' ', 0)
-	fmt.Fprintln(t, "KIND\tNAME\tHEALTH\tCHECK\tMESSAGE")
-	for _, r := range results {
-		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\n", r["kind"], r["name"], words.OrDash(manifest.String(r, "status")), r["check"], words.Printable(manifest.String(r, "message")))
-	}
-	if err := t.Flush(); err != nil {
-		return fmt.Errorf("writing: %w", err)
-	}
-	return nil
-}
-
 func newHealthScriptCommand(std stdio) *cobra.Command {
 	return &cobra.Command{
 		Use:   "script applications|applicationsets",
@@ -167,11 +137,13 @@ func newHealthScriptCommand(std stdio) *cobra.Command {
 		Long: `Print a health check for argocd-cm that makes sync waves wait.
 
 applications, for ` + health.ApplicationKey + `: an Application is as healthy as it says, once Argo CD has compared its present spec
-and looked at its last sync. It is Progressing while a sync of it is about to start, running or failed. It need not be Synced, so a sync window does not hold up the next wave. An Application
-that deploys itself does not wait for itself.
+and looked at its last sync. It is Progressing while a sync of it is about to start, running or failed. It need
+not be Synced, so a sync window does not hold up the next wave. An Application that deploys itself does not wait
+for itself.
 
 applicationsets, for ` + health.ApplicationSetKey + `: a set is Progressing until its Applications are healthy and in sync. This is for
-those who cannot install the plugin. It needs an applicationset-controller with --enable-progressive-syncs; the comment at its top says where it is weaker than the plugin.`,
+those who cannot install the plugin. It needs an applicationset-controller with --enable-progressive-syncs; the
+comment at its top says where it is weaker than the plugin.`,
 		Example: `  argosy health script applications > application.lua
   kubectl -n argocd create configmap argocd-cm --dry-run=client -o yaml --from-file=` + health.ApplicationKey + `=application.lua |
     kubectl -n argocd patch configmap argocd-cm --patch-file /dev/stdin`,

@@ -21,8 +21,8 @@ import (
 	"github.com/argosy-cd/argosy/internal/cmp/cmptest"
 )
 
-// startLimited runs the real "argosy cmp" in a process with the memory that a deployed one has, and returns the directory of its sockets, and its
-// address. It fails the test if the process ends by itself.
+// startLimited runs the real "argosy cmp" in a process with the memory that a deployed one has, and returns the directory of its sockets,
+// and its address. It fails the test if the process ends by itself.
 func startLimited(t *testing.T, env []string) (dir, address string) {
 	t.Helper()
 	file := binary(t)
@@ -31,7 +31,8 @@ func startLimited(t *testing.T, env []string) (dir, address string) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { os.RemoveAll(dir) })
-	c := exec.Command("/bin/sh", "-c", `ulimit -d 1048576; exec "$@"`, "sh", file, "cmp", "--socket-dir", dir, "--work-dir", t.TempDir(), "--cache-dir", t.TempDir(), "--listen", "127.0.0.1:0",
+	c := exec.Command("/bin/sh", "-c", `ulimit -d 1048576; exec "$@"`, "sh", file, "cmp", "--socket-dir", dir, "--work-dir", t.TempDir(),
+		"--cache-dir", t.TempDir(), "--listen", "127.0.0.1:0",
 		"--workers", "4", "--worker-memory", "96", "--parallel", "8")
 	c.Env = append(os.Environ(), env...)
 	stderr, err := c.StderrPipe()
@@ -73,10 +74,44 @@ func startLimited(t *testing.T, env []string) (dir, address string) {
 	return dir, "http://" + address
 }
 
+// TestHostileBucket: 8 applications of a project read more from S3 than the process has memory.
+func TestHostileBucket(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it builds the program")
+	}
+	buckettest.Environment(t)
+	server := buckettest.InProcess(t, "artifacts")
+	large := strings.Repeat("# a comment in a manifest\n", 2<<20)
+	for i := range 4 {
+		r, _ := http.NewRequestWithContext(t.Context(), http.MethodPut, fmt.Sprintf("%s/artifacts/large/%d.yaml", server, i),
+			strings.NewReader(large))
+		res, err := http.DefaultClient.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		res.Body.Close()
+	}
+	dir, _ := startLimited(t, []string{"KUBERNETES_SERVICE_HOST=", "AWS_ENDPOINT_URL_S3=" + server})
+	var all sync.WaitGroup
+	for i := range 8 {
+		all.Go(func() {
+			_, err := cmptest.Generate(context.Background(), filepath.Join(dir, "s3.sock"), cmptest.Request{
+				Files: map[string]string{"app/s3-source.yaml": "bucket: artifacts\npath: large\n"}, Dir: "app",
+				Env: map[string]string{"ARGOCD_APP_NAME": fmt.Sprint("web", i), "ARGOCD_APP_PROJECT_NAME": "default"},
+			})
+			if want := "4 objects with 218103808 bytes are over the limit of 33554432 bytes"; !strings.Contains(status.Convert(err).Message(), want) {
+				t.Errorf("got %v, want %s", err, want)
+			}
+		})
+	}
+	all.Wait()
+}
+
 // folder is a set in a file, with a template and more.
 func folder(template, more string) map[string]string {
 	return map[string]string{"app/set.yaml": "apiVersion: argoproj.io/v1alpha1\nkind: ApplicationSet\nmetadata: {name: x}\nspec:\n  goTemplate: true\n  generators: [{list: {elements: [{name: a}, {name: b}]}}]\n" + more +
-		"  template:\n    metadata: {name: '{{ .name }}', annotations: {" + template + "}}\n    spec: {project: default, source: {repoURL: https://git.example.com/x, path: x}, destination: {name: in-cluster, namespace: x}}\n"}
+		"  template:\n    metadata: {name: '{{ .name }}', annotations: {" + template +
+		"}}\n    spec: {project: default, source: {repoURL: https://git.example.com/x, path: x}, destination: {name: in-cluster, namespace: x}}\n"}
 }
 
 func chartOf(template string) map[string]string {
@@ -88,7 +123,8 @@ func hostile() map[string]map[string]string {
 	diamond := map[string]string{"app/kustomization.yaml": "resources: [../b0/l, ../b0/r]\n"}
 	for i := range 40 {
 		for _, side := range []string{"l", "r"} {
-			diamond[fmt.Sprintf("b%d/%s/kustomization.yaml", i, side)] = fmt.Sprintf("namePrefix: %s\nresources: [../../b%d/l, ../../b%d/r]\n", side, i+1, i+1)
+			diamond[fmt.Sprintf("b%d/%s/kustomization.yaml", i,
+				side)] = fmt.Sprintf("namePrefix: %s\nresources: [../../b%d/l, ../../b%d/r]\n", side, i+1, i+1)
 		}
 	}
 	for _, side := range []string{"l", "r"} {
@@ -100,11 +136,13 @@ func hostile() map[string]map[string]string {
 		bomb += fmt.Sprintf("a%d: &a%d [%s*a%d]\n", i+1, i+1, strings.Repeat(fmt.Sprintf("*a%d, ", i), 9), i)
 	}
 	return map[string]map[string]string{
-		"a template that calls itself":  folder(`x: '{{ define "x" }}`+strings.Repeat("{{ if true }}", 200)+`{{ template "x" . }}`+strings.Repeat("{{ end }}", 200)+`{{ end }}{{ template "x" . }}'`, ""),
-		"parameters in a circle":        folder(`x: '{{ $_ := set . "self" . }}', y: '{{ . }}'`, ""),
-		"one large string many times":   folder(`x: '{{ $s := repeat 500000 "x" }}{{ $l := list }}{{ range until 10000 }}{{ $l = append $l $s }}{{ end }}{{ $l }}'`, ""),
-		"nested ifs":                    folder("x: '"+strings.Repeat("{{if 1}}", 250_000)+strings.Repeat("{{end}}", 250_000)+"'", ""),
-		"a patch with many aliases":     folder("x: fine", "  templatePatch: |\n    metadata: {annotations: {a: &a '{{ repeat 100000 \"x\" }}', b: [{{ range until 20000 }}*a, {{ end }}]}}\n"),
+		"a template that calls itself": folder(`x: '{{ define "x" }}`+strings.Repeat("{{ if true }}", 200)+`{{ template "x" . }}`+
+			strings.Repeat("{{ end }}", 200)+`{{ end }}{{ template "x" . }}'`, ""),
+		"parameters in a circle":      folder(`x: '{{ $_ := set . "self" . }}', y: '{{ . }}'`, ""),
+		"one large string many times": folder(`x: '{{ $s := repeat 500000 "x" }}{{ $l := list }}{{ range until 10000 }}{{ $l = append $l $s }}{{ end }}{{ $l }}'`, ""),
+		"nested ifs":                  folder("x: '"+strings.Repeat("{{if 1}}", 250_000)+strings.Repeat("{{end}}", 250_000)+"'", ""),
+		"a patch with many aliases": folder("x: fine",
+			"  templatePatch: |\n    metadata: {annotations: {a: &a '{{ repeat 100000 \"x\" }}', b: [{{ range until 20000 }}*a, {{ end }}]}}\n"),
 		"a manifest with many aliases":  {"app/cm.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: x}\n" + bomb},
 		"a chart that calls itself":     chartOf(`{{ define "a" }}{{ include "a" . }}{{ end }}{{ include "a" . }}`),
 		"a chart with tpl of itself":    chartOf(`{{ define "a" }}{{ tpl "{{ include \"a\" . }}" . }}{{ end }}{{ include "a" . }}`),
@@ -115,15 +153,19 @@ func hostile() map[string]map[string]string {
 	}
 }
 
-// TestHostile sends requests that try to end or to stall the process to the real program with limited memory, while others keep asking: their
-// answers stay right, and the process goes on.
+// TestHostile sends requests that try to end or to stall the process to the real program with limited memory, while others keep asking:
+// their answers stay right, and the process goes on.
 func TestHostile(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it builds the program")
 	}
 	buckettest.Environment(t)
 	server := buckettest.InProcess(t, "artifacts")
-	for key, content := range map[string]string{"good/cm.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: good}\n", "bad/Chart.yaml": chartOf("")["app/Chart.yaml"], "bad/templates/x.yaml": chartOf(`{{ define "a" }}{{ include "a" . }}{{ end }}{{ include "a" . }}`)["app/templates/x.yaml"]} {
+	for key, content := range map[string]string{
+		"good/cm.yaml":         "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: good}\n",
+		"bad/Chart.yaml":       chartOf("")["app/Chart.yaml"],
+		"bad/templates/x.yaml": chartOf(`{{ define "a" }}{{ include "a" . }}{{ end }}{{ include "a" . }}`)["app/templates/x.yaml"],
+	} {
 		r, _ := http.NewRequestWithContext(t.Context(), http.MethodPut, server+"/artifacts/"+key, strings.NewReader(content))
 		res, err := http.DefaultClient.Do(r)
 		if err != nil {
@@ -133,7 +175,10 @@ func TestHostile(t *testing.T) {
 	}
 	dir, address := startLimited(t, []string{"KUBERNETES_SERVICE_HOST=", "AWS_ENDPOINT_URL_S3=" + server})
 	ask := func(ctx context.Context, plugin string, r cmptest.Request) ([]string, error) {
-		r.Env = map[string]string{"ARGOCD_APP_NAME": "web", "ARGOCD_APP_PROJECT_NAME": "default", "PARAM_SPEC": r.Env["PARAM_SPEC"], "ARGOCD_APP_REVISION": r.Env["ARGOCD_APP_REVISION"]}
+		r.Env = map[string]string{
+			"ARGOCD_APP_NAME": "web", "ARGOCD_APP_PROJECT_NAME": "default", "PARAM_SPEC": r.Env["PARAM_SPEC"],
+			"ARGOCD_APP_REVISION": r.Env["ARGOCD_APP_REVISION"],
+		}
 		return cmptest.Generate(ctx, filepath.Join(dir, plugin+".sock"), r)
 	}
 	honest := map[string]cmptest.Request{

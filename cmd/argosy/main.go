@@ -47,7 +47,11 @@ func run() int {
 
 // process is what this process has from outside.
 func process() stdio {
-	std := stdio{in: os.Stdin, out: os.Stdout, err: os.Stderr, env: os.Environ(), now: time.Now, terminal: term.IsTerminal(int(os.Stderr.Fd()))}
+	std := stdio{
+		in: os.Stdin, out: os.Stdout, err: os.Stderr, env: os.Environ(), now: time.Now,
+		terminal: term.IsTerminal(int(os.Stderr.Fd())),
+	}
+	std.quiet = quiet
 	if out := int(os.Stdout.Fd()); term.IsTerminal(out) {
 		std.size = func() (int, int) {
 			width, height, err := term.GetSize(out)
@@ -58,4 +62,12 @@ func process() stdio {
 		}
 	}
 	return std
+}
+
+// quiet makes libraries print nothing on standard error. Kustomize prints deprecated fields there, for each build and without the file.
+// Panics are printed all the same.
+func quiet() {
+	if null, err := os.OpenFile(os.DevNull, os.O_WRONLY, 0); err == nil {
+		os.Stderr = null
+	}
 }

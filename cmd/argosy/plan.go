@@ -6,17 +6,17 @@ import (
 	"log"
 	"log/slog"
 	"runtime/debug"
-	"slices"
-	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"github.com/argosy-cd/argosy/internal/appset/generator"
 	"github.com/argosy-cd/argosy/internal/argo"
+	"github.com/argosy-cd/argosy/internal/edit"
 	"github.com/argosy-cd/argosy/internal/plan"
-	"github.com/argosy-cd/argosy/internal/settings"
-	"github.com/argosy-cd/argosy/internal/source"
+	"github.com/argosy-cd/argosy/internal/report"
+	"github.com/argosy-cd/argosy/internal/words"
+	"github.com/argosy-cd/argosy/internal/workspace"
 )
 
 // planInput are the flags that say what is planned.
@@ -34,7 +34,8 @@ type planInput struct {
 	verdict        verdictOptions
 	progressive    formatFlag // whether the applicationset-controller has progressive syncs; "" is not known
 	exists         []string   // what the cluster has before the boot
-	answers        answersOptions
+	answers        string     // directory with recorded answers of APIs
+	warned         map[string]bool
 }
 
 func (o *planInput) register(flags *pflag.FlagSet) {
@@ -57,7 +58,7 @@ func (o *planInput) registerSettings(flags *pflag.FlagSet) {
 	flags.StringSliceVar(&o.plugins, "plugin", nil,
 		"render sources of the plugin NAME as Kustomize, Helm or plain directories, `NAME=kustomize|helm|directory`; repeatable")
 	flags.StringVar(&o.charts, "charts", "", "`DIR` with vendored charts, NAME-VERSION.tgz")
-	o.answers.registerReplay(flags)
+	registerAnswers(flags, &o.answers)
 	o.verdict.register(flags)
 }
 
@@ -72,8 +73,8 @@ func (o *planInput) registerCluster(flags *pflag.FlagSet) {
 			"nobody in the plan brings; repeatable")
 }
 
-// repositories are those of the flags.
-func (o *planInput) repositories(std stdio) (*repositories, error) {
+// planner plans what the flags say. It must be closed.
+func (o *planInput) planner(std stdio) (*workspace.Planner, error) {
 	if err := o.verdict.check(); err != nil {
 		return nil, err
 	}
@@ -82,12 +83,46 @@ func (o *planInput) repositories(std stdio) (*repositories, error) {
 	// Helm's libraries talk to the standard loggers, about what is said here by findings, or not worth a word.
 	log.SetOutput(io.Discard)
 	slog.SetDefault(slog.New(slog.DiscardHandler))
-	r, err := newRepositories(std, o.repos, o.offline)
+	if std.quiet != nil {
+		std.quiet()
+	}
+	repos, err := userRepositories(std, o.repos)
 	if err != nil {
 		return nil, err
 	}
-	r.charts, r.guess = o.charts, true
-	return r, nil
+	repos.Offline, repos.Charts, repos.Guess = o.offline, o.charts, true
+	cfg, err := o.config(nil)
+	if err != nil {
+		return nil, err
+	}
+	return &workspace.Planner{Repositories: workspace.New(repos), Config: cfg, All: o.all, Stdin: std.in, Deprecated: o.deprecated(std)},
+		nil
+}
+
+// deprecated warns of deprecated fields, once in a command.
+func (o *planInput) deprecated(std stdio) func(line string) {
+	if o.warned == nil {
+		o.warned = map[string]bool{}
+	}
+	return func(line string) {
+		if !o.warned[line] {
+			o.warned[line] = true
+			std.warn(words.Harmless(line))
+		}
+	}
+}
+
+// userRepositories are read as the user does, those of --repo from directories.
+func userRepositories(std stdio, flags []string) (workspace.Config, error) {
+	cfg := workspace.Config{Cache: workspace.CacheDir(std.getenv), Env: std.env, Note: std.note, Foreign: newForeign(std)}
+	for _, flag := range flags {
+		l, err := workspace.ParseRepo(flag)
+		if err != nil {
+			return cfg, err
+		}
+		cfg.Local = append(cfg.Local, l)
+	}
+	return cfg, nil
 }
 
 type planOptions struct {
@@ -106,27 +141,35 @@ func newPlanCommand(std stdio) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "plan [ROOT...]",
 		Short: "Say what a root Application will deploy, in which order, and which waves really wait",
-		Long: `Say what a root Application will deploy, directly and through other Applications and ApplicationSets: who deploys whom, in which wave, in which
-order, what each wave waits for, and whether it does.
+		Long: `Say what a root Application will deploy, directly and through other Applications and ApplicationSets: who
+deploys whom, in which wave, in which order, what each wave waits for, and whether it does.
 
-ROOT is a file with Applications and ApplicationSets, or a directory that you would apply; several are planned together. Without it, the local
-repositories are searched for the one Application or set that deploys others and is deployed by none; --all plans all of them.
+ROOT is a file with Applications and ApplicationSets, or a directory that you would apply; several are planned
+together. Without it, the local repositories are searched for the one Application or set that deploys others
+and is deployed by none; --all plans all of them.
 
-Repositories are those of --repo, and by default the work tree of the Git repository you stand in, for its remotes and for the URL that its Applications name. The
-work tree stands for the branch that the root follows, unless the default branch is checked out; other branches are read from Git. Charts, remote bases and other repositories are fetched with your own
-credentials of Git, Helm and Docker, and kept in a cache ($ARGOSY_CACHE_DIR); with --offline nothing is fetched.
+Repositories are those of --repo, and by default the work tree of the Git repository you stand in, for its
+remotes and for the URL that its Applications name. The work tree stands for the branch that the root follows,
+unless the default branch is checked out; other branches are read from Git. Charts, remote bases and other
+repositories are fetched with your own credentials of Git, Helm and Docker, and kept in a cache
+($ARGOSY_CACHE_DIR); with --offline nothing is fetched.
 
-Content that is not available is reported as unknown; it is never treated as empty. The exit code is 3 if something is broken, or if something unknown
-may hide Applications: a root, an Application of Applications, a set, a repository. --allow-unknown accepts named ones, --strict refuses everything unknown.
+Content that is not available is reported as unknown; it is never treated as empty. The exit code is 3 if
+something is broken, or if something unknown may hide Applications: a root, an Application of Applications, a
+set, a repository. --allow-unknown accepts named ones, --strict refuses everything unknown.
 
-With --diff it says what changes since a revision: Applications that are deleted, added or moved between waves, other sources, waves that stop waiting, and Applications
-whose manifests change (--manifests prints the objects); if a wave stops waiting, or there is a new finding, or one side is incomplete, the exit code is 3. With
--o markdown it is for a comment on a pull request.
+With --diff it says what changes since a revision: Applications that are deleted, added or moved between
+waves, other sources, waves that stop waiting, and Applications whose manifests change (--manifests prints the
+objects); if a wave stops waiting, or there is a new finding, or one side is incomplete, the exit code is 3.
+With -o markdown it is for a comment on a pull request.
 
-A wave waits for an Application if Argo CD's settings have a health check for Applications: those of --customizations, or those that the plan itself
-deploys. It does not wait for the Applications of an ApplicationSet, unless the plugin appset renders it, or it has RollingSync and that counts (--progressive-syncs).
+A wave waits for an Application if Argo CD's settings have a health check for Applications: those of
+--customizations, or those that the plan itself deploys. It does not wait for the Applications of an
+ApplicationSet, unless the plugin appset renders it, or it has RollingSync and that counts
+(--progressive-syncs).
 
-A kind, a namespace or a project that a sync needs and that nothing deploys, or something later, is a finding; --exists says what the cluster has before the boot.`,
+A kind, a namespace or a project that a sync needs and that nothing deploys, or something later, is a finding;
+--exists says what the cluster has before the boot.`,
 		Example: `  argosy plan
   argosy plan --diff main -o markdown apps/root.yaml
   argosy plan --repo https://git.example.com/home/cluster.git=. --resources -o json root.yaml`,
@@ -143,6 +186,7 @@ A kind, a namespace or a project that a sync needs and that nothing deploys, or 
 	flags.BoolVar(&opts.inputs, "inputs", false, "print the files that each Application is rendered from")
 	flags.BoolVar(&opts.writePaths, "write-paths", false, "write "+argo.PathsAnnotation+" into the files of Applications, and print which")
 	flags.VarP(&opts.output, "output", "o", "output format, "+opts.output.usage()+"; markdown with --diff")
+	opts.completeNames(std, cmd, arguments, map[string]string{"allow-unknown": ""})
 	return cmd
 }
 
@@ -150,33 +194,29 @@ func runPlan(ctx context.Context, std stdio, opts planOptions, args []string) er
 	if err := opts.check(); err != nil {
 		return err
 	}
-	repos, err := opts.repositories(std)
+	planner, err := opts.planner(std)
 	if err != nil {
 		return err
 	}
-	defer repos.close() //nolint:errcheck // only read from
+	defer planner.Close() //nolint:errcheck // only read from
 	if opts.diff != "" {
-		return runPlanDiff(ctx, std, opts, repos, args)
+		return runPlanDiff(ctx, std, opts, planner, args)
 	}
-	roots, err := planRoots(ctx, std, repos, opts.planInput, args)
+	roots, err := planner.Roots(ctx, args)
 	if err != nil {
 		return err
 	}
-	repos = roots.repos
-	defer repos.close() //nolint:errcheck // only read from
-	p, err := opts.plan(ctx, roots)
+	p, err := planner.Plan(ctx, roots)
 	if err != nil {
 		return err
 	}
 	switch {
-	case opts.assign:
-		return runAssignWaves(ctx, std, repos, p)
-	case opts.writePaths:
-		return runWritePaths(ctx, std, repos, p)
+	case opts.assign || opts.writePaths:
+		return opts.edit(ctx, std, roots.Repositories, p)
 	case opts.inputs:
-		err = writeInputs(std.out, opts.output.value, p)
+		err = report.Inputs(std.out, opts.output.format(), p)
 	default:
-		err = opts.print(std, p)
+		err = report.Plan(std.out, opts.output.format(), p, opts.resources)
 	}
 	if err != nil {
 		return err
@@ -184,19 +224,16 @@ func runPlan(ctx context.Context, std stdio, opts planOptions, args []string) er
 	return opts.verdict.exit(std, p)
 }
 
-// print prints a plan.
-func (o *planOptions) print(std stdio, p *plan.Plan) error {
-	switch o.output.value {
-	case "table":
-		return planTable(std.out, p, o.resources)
-	case "mermaid":
-		return newGraph(p).mermaid(std.out)
-	case "dot":
-		return newGraph(p).dot(std.out)
-	case "svg":
-		return planSVG(std.out, p)
+// edit writes annotations into files.
+func (o *planOptions) edit(ctx context.Context, std stdio, repos *workspace.Repositories, p *plan.Plan) error {
+	local, err := repos.Local(ctx)
+	if err != nil {
+		return err
 	}
-	return writePlan(std.out, o.output.value, p, o.resources)
+	if o.assign {
+		return edit.Waves(std.out, local, p)
+	}
+	return edit.Paths{Plan: p, Local: local, Open: repos.Loader().Open, Unknown: report.Unknown}.Write(ctx, std.out, std.err)
 }
 
 func (o *planOptions) check() error {
@@ -207,82 +244,37 @@ func (o *planOptions) check() error {
 			edits++
 		}
 	}
-	switch {
-	case edits > 1:
-		return usagef("--diff, --assign-waves, --inputs and --write-paths do not go together")
-	case o.resources && (format == "mermaid" || format == "dot" || format == "svg"):
-		return usagef("--resources goes with -o table, json and yaml")
-	case format == "markdown" && o.diff == "":
-		return usagef("-o markdown goes with --diff")
-	case o.diff != "" && format != "table" && format != "json" && format != "markdown":
-		return usagef("--diff goes with -o table, json and markdown")
-	case (o.assign || o.writePaths) && (o.verdict.strict || len(o.verdict.allow) > 0):
-		return usagef("--assign-waves and --write-paths go without --strict and --allow-unknown")
-	case (o.assign || o.writePaths) && (format != "table" || o.resources):
-		return usagef("--assign-waves and --write-paths go without --resources and -o")
-	case o.inputs && format != "table" && format != "json" || o.inputs && o.resources:
-		return usagef("--inputs goes with -o table and json, and without --resources")
-	case o.diff != "" && o.resources:
-		return usagef("--diff is about Applications, without --resources")
-	case o.manifests && o.diff == "":
-		return usagef("--manifests goes with --diff")
+	picture := format == "mermaid" || format == "dot" || format == "svg"
+	writes := o.assign || o.writePaths
+	for _, rule := range []struct {
+		broken bool
+		text   string
+	}{
+		{edits > 1, "--diff, --assign-waves, --inputs and --write-paths do not go together"},
+		{o.resources && picture, "--resources goes with -o table, json and yaml"},
+		{format == "markdown" && o.diff == "", "-o markdown goes with --diff"},
+		{o.diff != "" && (picture || format == "yaml"), "--diff goes with -o table, json and markdown"},
+		{writes && o.verdict.given(), "--assign-waves and --write-paths go without --strict and --allow-unknown"},
+		{writes && (format != "table" || o.resources), "--assign-waves and --write-paths go without --resources and -o"},
+		{
+			o.inputs && (format != "table" && format != "json" || o.resources),
+			"--inputs goes with -o table and json, and without --resources",
+		},
+		{o.diff != "" && o.resources, "--diff is about Applications, without --resources"},
+		{o.manifests && o.diff == "", "--manifests goes with --diff"},
+	} {
+		if rule.broken {
+			return usagef("%s", rule.text)
+		}
 	}
 	return nil
 }
 
-// plan makes a plan of what repositories have.
-func (o *planInput) plan(ctx context.Context, roots *rootSet) (*plan.Plan, error) {
-	cfg, err := o.config(roots.repos)
-	if err != nil {
-		return nil, err
-	}
-	cfg.Loader, cfg.Cache = roots.repos.loader(), &roots.repos.rendered
-	return plan.New(ctx, cfg, roots.docs...)
-}
-
 // config is what a plan is made with, except for where repositories are.
 func (o *planInput) config(git generator.Repositories) (plan.Config, error) {
-	cfg := plan.Config{
-		Namespace: o.namespace, Version: o.version.value, Sets: o.sets, Git: git, APIs: o.answers.replay(),
-		Plugins: map[string]source.Kind{},
-	}
-	for _, flag := range o.plugins {
-		name, kind, ok := strings.Cut(flag, "=")
-		if !ok || name == "" || !slices.Contains([]source.Kind{source.Kustomize, source.Helm, source.Directory}, source.Kind(kind)) {
-			return cfg, usagef("--plugin must be NAME=kustomize, NAME=helm or NAME=directory, it is %q", flag)
-		}
-		cfg.Plugins[name] = source.Kind(kind)
-	}
-	if o.progressive.value != "" {
-		on := o.progressive.value == "on"
-		cfg.ProgressiveSyncs = &on
-	}
-	for _, text := range o.exists {
-		if text == "all" {
-			cfg.ExistsAll = true
-			continue
-		}
-		thing, err := plan.ParseThing(text)
-		if err != nil {
-			return cfg, usagef("--exists: %v", err)
-		}
-		cfg.Exists = append(cfg.Exists, thing)
-	}
-	if o.clusters != "" {
-		list, err := readClusters(o.clusters)
-		if err != nil {
-			return cfg, err
-		}
-		cfg.Clusters = append(generator.ClusterList{}, list...)
-	}
-	if o.customizations != "" {
-		data, err := readLimited(o.customizations)
-		if err != nil {
-			return cfg, err
-		}
-		if cfg.Settings, err = settings.Parse(o.customizations, data); err != nil {
-			return cfg, err
-		}
-	}
-	return cfg, nil
+	return workspace.Settings{
+		Namespace: o.namespace, Version: o.version.value, Sets: o.sets, Plugins: o.plugins, ProgressiveSyncs: o.progressive.value,
+		Exists:   o.exists,
+		Clusters: o.clusters, Customizations: o.customizations, Answers: o.answers,
+	}.Config(git)
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"runtime/debug"
 	"slices"
 	"strings"
 	"time"
@@ -25,6 +24,8 @@ type stdio struct {
 	terminal bool // err is one
 	// size is that of the terminal that out is. Nil is none.
 	size func() (width, height int)
+	// quiet takes standard error from libraries, which cannot be told to be silent otherwise. Nil cannot.
+	quiet func()
 	// linger makes the process wait longer for a command to end after it was told to. Nil cannot.
 	linger func(time.Duration)
 }
@@ -38,6 +39,12 @@ func (s stdio) getenv(name string) string {
 	}
 	return ""
 }
+
+// note says something that the user should know.
+func (s stdio) note(line string) { fmt.Fprintln(s.err, "note:", line) }
+
+// warn says that something is probably wrong.
+func (s stdio) warn(line string) { fmt.Fprintln(s.err, "warning:", line) }
 
 // Exit codes of every command.
 const (
@@ -87,8 +94,11 @@ func newRootCommand(std stdio) *cobra.Command {
 	cmd.SetOut(std.out)
 	cmd.SetErr(std.err)
 	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return problem.Usage(err) })
-	cmd.AddCommand(newAppCommand(std), newAppsetCommand(std), newS3Command(std), newRepoCommand(std), newCmpCommand(std), newHealthCommand(std), newPlanCommand(std), newSimulateCommand(std), newDemoCommand(std), newEventsCommand(std))
+	cmd.AddCommand(newAppCommand(std), newAppsetCommand(std), newS3Command(std), newRepoCommand(std), newCmpCommand(std),
+		newHealthCommand(std), newPlanCommand(std), newSimulateCommand(std), newDemoCommand(std), newEventsCommand(std),
+		newVersionCommand(std))
 	cmd.SetHelpCommand(newHelpCommand(cmd))
+	addCompletion(cmd)
 	return cmd
 }
 
@@ -100,7 +110,7 @@ func newHelpCommand(root *cobra.Command) *cobra.Command {
 		RunE: func(_ *cobra.Command, args []string) error {
 			cmd, rest, err := root.Find(args)
 			if err != nil || len(rest) > 0 {
-				return usagef("there is no command %q", strings.Join(args, " "))
+				return usagef("there is no command %q%s", strings.Join(args, " "), didYouMean(cmd, rest))
 			}
 			return cmd.Help()
 		},
@@ -110,16 +120,24 @@ func newHelpCommand(root *cobra.Command) *cobra.Command {
 // noArgs refuses arguments of commands that have none, which for a group of commands are unknown commands.
 func noArgs(cmd *cobra.Command, args []string) error {
 	if len(args) > 0 {
-		return usagef("unknown command %q for %q", args[0], cmd.CommandPath())
+		return usagef("unknown command %q for %q%s", args[0], cmd.CommandPath(), didYouMean(cmd, args))
 	}
 	return nil
 }
 
-// version is that of the module the binary was built from.
-func version() string {
-	info, ok := debug.ReadBuildInfo()
-	if !ok || info.Main.Version == "" {
-		return "devel"
+// didYouMean names the commands of a group that are close to the first of the words that were typed.
+func didYouMean(group *cobra.Command, typed []string) string {
+	if group == nil || len(typed) == 0 || typed[0] == "" {
+		return ""
 	}
-	return info.Main.Version
+	var names []string
+	for _, cmd := range group.Commands() {
+		if cmd.IsAvailableCommand() {
+			names = append(names, cmd.Name())
+		}
+	}
+	if names = similar(typed[0], names); len(names) == 0 {
+		return ""
+	}
+	return "; did you mean " + words.Some(names) + "?"
 }

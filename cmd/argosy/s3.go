@@ -2,22 +2,16 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
-	"strconv"
-	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"github.com/argosy-cd/argosy/internal/bucket"
-	"github.com/argosy-cd/argosy/internal/bucket/disk"
-	"github.com/argosy-cd/argosy/internal/bucket/s3"
 	"github.com/argosy-cd/argosy/internal/problem"
+	"github.com/argosy-cd/argosy/internal/s3source/buckets"
 	"github.com/argosy-cd/argosy/internal/s3source/triggerfile"
 )
 
@@ -151,96 +145,10 @@ func deadline(ctx context.Context, timeout time.Duration) (context.Context, cont
 
 // open returns the cache; nil is none.
 func (o *cacheOptions) open(std stdio) (bucket.Cache, error) {
-	dir := o.dir
-	if dir == "none" {
-		return nil, nil
-	}
-	if o.size < 1 || o.size > 1<<20 {
+	if o.dir != "none" && (o.size < 1 || o.size > 1<<20) {
 		return nil, usagef("--cache-size must be 1 to %d MiB, it is %d; --cache-dir none is no cache", 1<<20, o.size)
 	}
-	if dir == "" {
-		if base, err := os.UserCacheDir(); err == nil {
-			dir = filepath.Join(base, "argosy")
-		} else {
-			// A container without a home.
-			dir = filepath.Join(os.TempDir(), "argosy-"+strconv.Itoa(os.Geteuid()))
-		}
-	}
-	note := sync.OnceFunc(func() {
-		fmt.Fprintf(std.err, "note: the cache in %s cannot be written, or is too small; everything is read again each time\n", dir)
-	})
-	c, err := disk.Open(dir, disk.Config{MaxBytes: o.size << 20, Now: std.now, Failed: note})
-	if err != nil {
-		if o.dir != "" {
-			return nil, err
-		}
-		fmt.Fprintf(std.err, "note: reading without a cache: %v\n", err)
-		return nil, nil
-	}
-	return c, nil
-}
-
-// buckets opens buckets, each once, so that identical requests are shared.
-type buckets struct {
-	cache bucket.Cache
-	now   func() time.Time
-	asked func(operation string, err error) // after each request; nil is nobody
-	local string                            // endpoint where all of them are, for everybody; "" is where each is
-
-	mu   sync.Mutex
-	open map[string]*bucket.Reader
-}
-
-func (b *buckets) reader(ctx context.Context, a triggerfile.Access) (*bucket.Reader, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	key := fmt.Sprint(a.Bucket, "\x00", a.Region, "\x00", a.Endpoint, "\x00", a.RoleARN, "\x00", a.Anonymous,
-		a.ForcePathStyle == nil || *a.ForcePathStyle)
-	if r := b.open[key]; r != nil {
-		return r, nil
-	}
-	store, err := b.store(ctx, a)
-	if err != nil {
-		return nil, err
-	}
-	var inner bucket.Store = store
-	if b.asked != nil { // without it a store that knows versions stays one
-		inner = observed{store, b.asked}
-	}
-	r := &bucket.Reader{Store: bucket.Coalesce(inner), Bucket: a.Bucket, ID: store.ID(), Cache: b.cache, Limits: bucket.DefaultLimits}
-	// Who names ever new buckets does not fill the memory; those that are needed are opened again.
-	if b.open == nil || len(b.open) >= maxOpenBuckets {
-		b.open = map[string]*bucket.Reader{}
-	}
-	b.open[key] = r
-	return r, nil
-}
-
-const maxOpenBuckets = 500
-
-func (b *buckets) store(ctx context.Context, a triggerfile.Access) (*s3.Store, error) {
-	if b.local == "" {
-		return openStore(ctx, a, b.now)
-	}
-	return s3.Open(ctx, s3.Config{Bucket: a.Bucket, Region: "us-east-1", Endpoint: b.local, Anonymous: true, Alone: true, Now: b.now})
-}
-
-// observed is a store that tells about each request.
-type observed struct {
-	bucket.Store
-	asked func(operation string, err error)
-}
-
-func (o observed) List(ctx context.Context, prefix string, most int) (bucket.Listing, error) {
-	l, err := o.Store.List(ctx, prefix, most)
-	o.asked("list", err)
-	return l, err
-}
-
-func (o observed) Get(ctx context.Context, object bucket.Object) ([]byte, error) {
-	data, err := o.Store.Get(ctx, object)
-	o.asked("get", err)
-	return data, err
+	return buckets.Cache{Dir: o.dir, MaxBytes: o.size << 20, Now: std.now, Note: std.note}.Open()
 }
 
 // accessOptions are the flags of commands that name a bucket themselves.
@@ -276,14 +184,6 @@ func (o *accessOptions) access(name string) triggerfile.Access {
 	return a
 }
 
-// openStore opens a bucket.
-func openStore(ctx context.Context, a triggerfile.Access, now func() time.Time) (*s3.Store, error) {
-	return s3.Open(ctx, s3.Config{
-		Bucket: a.Bucket, Region: a.Region, Endpoint: a.Endpoint, PathStyle: a.ForcePathStyle, RoleARN: a.RoleARN, Anonymous: a.Anonymous,
-		Now: now,
-	})
-}
-
 // parseURL reads an argument.
 func parseURL(arg string) (bucket.URL, error) {
 	u, err := bucket.ParseURL(arg)
@@ -302,15 +202,3 @@ func exactly(n int, names string) cobra.PositionalArgs {
 		return nil
 	}
 }
-
-// openDir opens a directory that nothing can lead out of.
-func openDir(dir string) (*os.Root, error) {
-	root, err := os.OpenRoot(dir)
-	if err != nil {
-		return nil, pathError(err)
-	}
-	return root, nil
-}
-
-// errNoFiles says that a directory has nothing to publish or to compare.
-var errNoFiles = errors.New("there are no files in this directory")

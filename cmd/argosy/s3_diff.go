@@ -1,19 +1,18 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"strings"
-	"unicode/utf8"
 
-	"github.com/rogpeppe/go-internal/diff"
 	"github.com/spf13/cobra"
 
 	"github.com/argosy-cd/argosy/internal/bucket"
+	"github.com/argosy-cd/argosy/internal/bucket/transfer"
+	"github.com/argosy-cd/argosy/internal/report"
+	"github.com/argosy-cd/argosy/internal/s3source/buckets"
+	"github.com/argosy-cd/argosy/internal/textdiff"
 	"github.com/argosy-cd/argosy/internal/tree"
-	"github.com/argosy-cd/argosy/internal/words"
 )
 
 type s3DiffOptions struct {
@@ -27,10 +26,11 @@ func newS3DiffCommand(std stdio) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "diff s3://BUCKET/PATH DIR|s3://BUCKET/PATH",
 		Short: "Compare what a path in a bucket has with a directory or another path",
-		Long: `Compare what a path in a bucket has with a directory or with another path: what a push of the second to the first would
-change. Archives are looked into.
+		Long: `Compare what a path in a bucket has with a directory or with another path: what a push of the second to the
+first would change. Archives are looked into.
 
-The exit code is 0 when there is no difference, 3 when there is one, 1 when it failed and 2 when it was called wrongly.`,
+The exit code is 0 when there is no difference, 3 when there is one, 1 when it failed and 2 when it was called
+wrongly.`,
 		Example: `  argosy s3 diff s3://artifacts/apps/demo out/
   argosy s3 diff s3://artifacts/apps/demo/v1.3.0 s3://artifacts/apps/demo/v1.4.0`,
 		Args: exactly(2, "s3://BUCKET/PATH and a directory or another s3://BUCKET/PATH"),
@@ -63,16 +63,16 @@ func runS3Diff(ctx context.Context, std stdio, opts s3DiffOptions, old, other st
 	if err != nil {
 		return err
 	}
-	b := &buckets{cache: cache, now: std.now}
+	pool := &buckets.Pool{Cache: cache, Now: std.now}
 	read := func(arg string) ([]tree.File, error) {
 		if !strings.HasPrefix(arg, "s3://") {
-			return readDir(std, arg)
+			return transfer.ReadDir(arg, std.note)
 		}
 		url, err := parseURL(arg)
 		if err != nil {
 			return nil, err
 		}
-		s, err := readBucket(ctx, b, &opts.accessOptions, url, "")
+		s, err := readBucket(ctx, pool, &opts.accessOptions, url, "")
 		if err != nil {
 			return nil, err
 		}
@@ -87,65 +87,14 @@ func runS3Diff(ctx context.Context, std stdio, opts s3DiffOptions, old, other st
 	if err != nil {
 		return err
 	}
-	changes := compare(from, to)
-	if err := writeChanges(std, opts.output.value, old, other, changes); err != nil {
-		return err
+	d := transfer.Differences{Old: old, New: other, Changes: transfer.Compare(from, to), Unified: textdiff.Unified}
+	if opts.output.value == "json" {
+		err = report.Object(std.out, d.Object())
+	} else {
+		err = d.Write(std.out, opts.output.value == "name")
 	}
-	if len(changes) > 0 {
-		return errFound
+	if err == nil && len(d.Changes) > 0 {
+		err = errFound
 	}
-	return nil
-}
-
-// change is a file that is not the same in two directories.
-type change struct {
-	name     string
-	old, new []byte
-	kind     byte // A, M or D
-}
-
-// compare merges two lists in the order of names.
-func compare(from, to []tree.File) []change {
-	var out []change
-	for len(from)+len(to) > 0 {
-		switch {
-		case len(to) == 0 || len(from) > 0 && from[0].Name < to[0].Name:
-			out = append(out, change{name: from[0].Name, old: from[0].Data, kind: 'D'})
-			from = from[1:]
-		case len(from) == 0 || to[0].Name < from[0].Name:
-			out = append(out, change{name: to[0].Name, new: to[0].Data, kind: 'A'})
-			to = to[1:]
-		default:
-			if !bytes.Equal(from[0].Data, to[0].Data) {
-				out = append(out, change{from[0].Name, from[0].Data, to[0].Data, 'M'})
-			}
-			from, to = from[1:], to[1:]
-		}
-	}
-	return out
-}
-
-func writeChanges(std stdio, format, old, other string, changes []change) error {
-	if format == "json" {
-		list := make([]any, 0, len(changes))
-		for _, c := range changes {
-			list = append(list, map[string]any{"path": c.name, "change": map[byte]string{'A': "added", 'M': "modified", 'D': "deleted"}[c.kind]})
-		}
-		return writeJSON(std.out, map[string]any{"changes": list})
-	}
-	for _, c := range changes {
-		var err error
-		switch {
-		case format == "name":
-			_, err = fmt.Fprintf(std.out, "%c %s\n", c.kind, words.Printable(c.name))
-		case !utf8.Valid(c.old) || !utf8.Valid(c.new):
-			_, err = fmt.Fprintf(std.out, "binary file %s differs\n", words.Printable(c.name))
-		default:
-			_, err = std.out.Write(diff.Diff(old+"/"+c.name, c.old, strings.TrimSuffix(other, "/")+"/"+c.name, c.new))
-		}
-		if err != nil {
-			return fmt.Errorf("writing: %w", err)
-		}
-	}
-	return nil
+	return err
 }

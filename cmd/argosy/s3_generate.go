@@ -5,20 +5,18 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"io/fs"
-	"os"
 	"path/filepath"
 
 	"github.com/spf13/cobra"
 
 	"github.com/argosy-cd/argosy/internal/argo"
+	"github.com/argosy-cd/argosy/internal/input"
 	"github.com/argosy-cd/argosy/internal/kube"
-	"github.com/argosy-cd/argosy/internal/manifest"
 	"github.com/argosy-cd/argosy/internal/policy"
-	"github.com/argosy-cd/argosy/internal/s3source"
+	"github.com/argosy-cd/argosy/internal/report"
+	"github.com/argosy-cd/argosy/internal/s3source/buckets"
+	"github.com/argosy-cd/argosy/internal/s3source/hook"
 	"github.com/argosy-cd/argosy/internal/s3source/triggerfile"
-	"github.com/argosy-cd/argosy/internal/strict"
 	"github.com/argosy-cd/argosy/internal/words"
 )
 
@@ -41,33 +39,19 @@ func newS3DiscoverCommand(std stdio) *cobra.Command {
 	return &cobra.Command{
 		Use:   "discover [DIR]",
 		Short: "Print the trigger file of a directory, or nothing if there is none",
-		Long: `Print the name of the trigger file if the directory has one, and nothing if it has not: a plugin's answer to the
-question whether an application is for it.`,
+		Long: `Print the name of the trigger file if the directory has one, and nothing if it has not: a plugin's answer to
+the question whether an application is for it.`,
 		Args: atMostOne,
 		RunE: func(_ *cobra.Command, args []string) error { return runS3Discover(std, directory(args)) },
 	}
 }
 
 func runS3Discover(std stdio, dir string) error {
-	if std.getenv(argo.Variable("source")) != "" {
-		return words.Line(std.out, "parameter source")
-	}
-	root, err := openDir(dir)
-	if err != nil {
+	why, err := hook.Discover(dir, std.getenv)
+	if err != nil || why == "" {
 		return err
 	}
-	defer root.Close()
-	info, err := root.Stat(triggerfile.Name)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	if err != nil {
-		return fmt.Errorf("%s: %w", filepath.Join(dir, triggerfile.Name), innermost(err))
-	}
-	if info.Mode().IsRegular() {
-		return words.Line(std.out, triggerfile.Name)
-	}
-	return nil
+	return words.Line(std.out, "%s", why)
 }
 
 func newS3InitCommand(std stdio) *cobra.Command {
@@ -75,8 +59,8 @@ func newS3InitCommand(std stdio) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "init [DIR]",
 		Short: "Read the sources of a trigger file into the cache",
-		Long: `Read the sources of a trigger file into the cache, so that generate does not have to. Generate works without it, too.
-` + hookHelp,
+		Long: `Read the sources of a trigger file into the cache, so that generate does not have to. Generate works without
+it, too.` + hookHelp,
 		Args: atMostOne,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := fromEnvironment(std, cmd.Flags()); err != nil {
@@ -141,74 +125,11 @@ func directory(args []string) string {
 	return args[0]
 }
 
-// triggered is a trigger file that was read, and what it is read with.
-type triggered struct {
-	config  s3source.Config
-	sources []triggerfile.Source
-	root    *os.Root
-}
-
-func (s *triggered) close() { s.root.Close() }
-
-// openSource reads the trigger file of a directory and the policy.
-func openSource(std stdio, opts s3SourceOptions, dir string) (*triggered, error) {
-	p, err := readPolicy(opts.policy)
-	if err != nil {
-		return nil, err
-	}
-	cache, err := opts.open(std)
-	if err != nil {
-		return nil, err
-	}
-	root, err := openDir(dir)
-	if err != nil {
-		return nil, err
-	}
-	call, err := argo.NewCall(std.getenv, s3source.Parameters())
-	if err != nil {
-		root.Close()
-		return nil, err
-	}
-	file := filepath.Join(dir, triggerfile.Name)
-	data, err := readTrigger(root, file)
-	file, sources, err := parseTrigger(call, file, data, err)
-	if err != nil {
-		root.Close()
-		return nil, err
-	}
-	b := &buckets{cache: cache, now: std.now}
-	return &triggered{root: root, sources: sources, config: s3source.Config{Open: b.reader, Git: root.FS(), Policy: p, App: call, File: file}}, nil
-}
-
-// parseTrigger parses the trigger file, or the parameter that an application without one has. The error is that of reading
-// the file.
-func parseTrigger(call argo.Call, file string, data []byte, err error) (name string, sources []triggerfile.Source, _ error) {
-	file, data, err = s3source.Trigger(call, file, data, err)
-	if err != nil {
-		return "", nil, err
-	}
-	sources, err = triggerfile.Parse(file, data)
-	return file, sources, err
-}
-
-func readTrigger(root *os.Root, name string) ([]byte, error) {
-	f, err := root.Open(triggerfile.Name)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", name, errors.Unwrap(err))
-	}
-	defer f.Close()
-	data, err := io.ReadAll(io.LimitReader(f, strict.MaxBytes+1))
-	if err != nil {
-		return nil, pathError(err)
-	}
-	return data, nil
-}
-
 func readPolicy(file string) (*policy.Policy, error) {
 	if file == "" {
 		return nil, nil
 	}
-	data, err := readLimited(file)
+	data, err := input.File(file)
 	if err != nil {
 		return nil, fmt.Errorf("reading the policy: %w", err)
 	}
@@ -216,82 +137,54 @@ func readPolicy(file string) (*policy.Policy, error) {
 }
 
 // withSource runs f with the trigger file of a directory, within the deadline.
-func withSource(ctx context.Context, std stdio, opts s3SourceOptions, dir string, f func(ctx context.Context, s *triggered) error) error {
+func withSource(ctx context.Context, std stdio, opts s3SourceOptions, dir string, f func(ctx context.Context, s *hook.Source) error) error {
 	ctx, cancel, err := opts.deadline(ctx)
 	if err != nil {
 		return err
 	}
 	defer cancel()
-	s, err := openSource(std, opts, dir)
+	p, err := readPolicy(opts.policy)
 	if err != nil {
 		return err
 	}
-	defer s.close()
-	return f(ctx, s)
+	cache, err := opts.open(std)
+	if err != nil {
+		return err
+	}
+	pool := &buckets.Pool{Cache: cache, Now: std.now}
+	s, err := hook.Open(hook.Config{Dir: dir, Policy: p, Open: pool.Reader, Getenv: std.getenv})
+	if err != nil {
+		return err
+	}
+	return errors.Join(f(ctx, s), s.Close())
 }
 
 func runS3Init(ctx context.Context, std stdio, opts s3SourceOptions, dir string) error {
-	return withSource(ctx, std, opts, dir, func(ctx context.Context, s *triggered) error {
-		fetched, err := s.config.Fetch(ctx, s.sources)
+	return withSource(ctx, std, opts, dir, func(ctx context.Context, s *hook.Source) error {
+		fetched, err := s.Fetch(ctx)
 		if err != nil {
 			return err
 		}
 		for _, f := range fetched {
 			st := f.Snapshot.Stats
-			fmt.Fprintf(std.err, "%s: %d of %d files, %d downloaded, %d from the cache\n", f.Source.URL(), len(f.Snapshot.Files), len(f.Snapshot.Names), st.Gets, st.Cached)
+			fmt.Fprintf(std.err, "%s: %d of %d files, %d downloaded, %d from the cache\n", f.Source.URL(), len(f.Snapshot.Files),
+				len(f.Snapshot.Names), st.Gets, st.Cached)
 		}
 		return nil
 	})
 }
 
 func runS3Generate(ctx context.Context, std stdio, opts s3SourceOptions, dir string) error {
-	return withSource(ctx, std, opts, dir, func(ctx context.Context, s *triggered) error {
-		fetched, err := s.config.Fetch(ctx, s.sources)
+	return withSource(ctx, std, opts, dir, func(ctx context.Context, s *hook.Source) error {
+		objects, warnings, err := s.Objects(ctx, func(call argo.Call) policy.Parent {
+			return policy.ParentOf(call, cmp.Or(opts.namespace, kube.PodNamespace()), opts.admins)
+		})
+		for _, w := range warnings {
+			std.warn(w)
+		}
 		if err != nil {
 			return err
 		}
-		docs, err := render(ctx, s.config, fetched)
-		if err != nil {
-			return err
-		}
-		objects := objectsOf(docs)
-		// Without a project nobody has asked but the user.
-		if call := s.config.App; call.Project != "" {
-			warnings, err := s.config.Policy.Answer(policy.ParentOf(call, cmp.Or(opts.namespace, kube.PodNamespace()), opts.admins), call.Namespace, objects)
-			for _, w := range warnings {
-				fmt.Fprintln(std.err, "warning:", w)
-			}
-			if err != nil {
-				return err
-			}
-		}
-		return writeObjects(std.out, opts.output.value, objects)
+		return report.Objects(std.out, opts.output.format(), objects)
 	})
-}
-
-// render gives up when its time is over. What does not come to an end is left behind.
-func render(ctx context.Context, c s3source.Config, fetched []s3source.Fetched) ([]manifest.Document, error) {
-	type result struct {
-		docs []manifest.Document
-		err  error
-	}
-	done := make(chan result, 1)
-	go func() {
-		docs, err := c.Render(ctx, fetched)
-		done <- result{docs, err}
-	}()
-	select {
-	case r := <-done:
-		return r.docs, r.err
-	case <-ctx.Done():
-		return nil, fmt.Errorf("%s: a chart or a Kustomization takes too long to render: %w", c.File, context.Cause(ctx))
-	}
-}
-
-func objectsOf(docs []manifest.Document) []manifest.Object {
-	objects := make([]manifest.Object, len(docs))
-	for i, d := range docs {
-		objects[i] = d.Object
-	}
-	return objects
 }

@@ -22,8 +22,10 @@ func setupS3(t *testing.T, env *testscript.Env) {
 	proxy := buckettest.NewProxy(t, server)
 	env.Values["server"], env.Values["proxy"] = server, proxy
 	for k, v := range map[string]string{
-		"S3": proxy.URL, "AWS_ENDPOINT_URL_S3": proxy.URL, "AWS_REGION": "us-east-1", "AWS_ACCESS_KEY_ID": buckettest.AccessKey, "AWS_SECRET_ACCESS_KEY": buckettest.SecretKey,
-		"AWS_CONFIG_FILE": os.DevNull, "AWS_SHARED_CREDENTIALS_FILE": os.DevNull, "AWS_EC2_METADATA_DISABLED": "true", "ARGOSY_CACHE_DIR": env.WorkDir + "/.cache",
+		"S3": proxy.URL, "AWS_ENDPOINT_URL_S3": proxy.URL, "AWS_REGION": "us-east-1", "AWS_ACCESS_KEY_ID": buckettest.AccessKey,
+		"AWS_SECRET_ACCESS_KEY": buckettest.SecretKey,
+		"AWS_CONFIG_FILE":       os.DevNull, "AWS_SHARED_CREDENTIALS_FILE": os.DevNull, "AWS_EC2_METADATA_DISABLED": "true",
+		"ARGOSY_CACHE_DIR": env.WorkDir + "/.cache",
 	} {
 		env.Setenv(k, v)
 	}

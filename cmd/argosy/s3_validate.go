@@ -2,13 +2,10 @@ package main
 
 import (
 	"errors"
-	"os"
-	"path/filepath"
 
 	"github.com/spf13/cobra"
 
-	"github.com/argosy-cd/argosy/internal/argo"
-	"github.com/argosy-cd/argosy/internal/s3source"
+	"github.com/argosy-cd/argosy/internal/s3source/hook"
 	"github.com/argosy-cd/argosy/internal/s3source/triggerfile"
 	"github.com/argosy-cd/argosy/internal/words"
 )
@@ -18,8 +15,8 @@ func newS3ValidateCommand(std stdio) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "validate FILE|DIR...",
 		Short: "Check trigger files, and whether a policy allows them",
-		Long: `Check trigger files without reading from S3: unknown fields, wrong types, duplicate keys, paths and patterns. All problems
-are reported together, with line and column. With a policy and a project it is asked, too.`,
+		Long: `Check trigger files without reading from S3: unknown fields, wrong types, duplicate keys, paths and patterns.
+All problems are reported together, with line and column. With a policy and a project it is asked, too.`,
 		Example: `  argosy s3 validate apps/*/` + triggerfile.Name + `
   argosy s3 validate --policy policy.yaml --project team-a apps/demo`,
 		Args: func(_ *cobra.Command, args []string) error {
@@ -45,7 +42,7 @@ func runS3Validate(std stdio, policyFile, project string, args []string) error {
 	}
 	var errs []error
 	for _, arg := range args {
-		n, err := validateTrigger(arg, s3source.Config{Policy: p, App: argo.Call{Project: project}})
+		n, err := hook.Validate(arg, p, project)
 		if err != nil {
 			errs = append(errs, err)
 			continue
@@ -55,20 +52,4 @@ func runS3Validate(std stdio, policyFile, project string, args []string) error {
 		}
 	}
 	return errors.Join(errs...)
-}
-
-func validateTrigger(arg string, config s3source.Config) (int, error) {
-	if info, err := os.Stat(arg); err == nil && info.IsDir() {
-		arg = filepath.Join(arg, triggerfile.Name)
-	}
-	data, err := readLimited(arg)
-	if err != nil {
-		return 0, err
-	}
-	sources, err := triggerfile.Parse(arg, data)
-	if err != nil || config.Policy == nil {
-		return len(sources), err
-	}
-	config.File = arg
-	return len(sources), config.Check(sources)
 }

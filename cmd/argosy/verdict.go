@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/argosy-cd/argosy/internal/plan"
+	"github.com/argosy-cd/argosy/internal/report"
 	"github.com/argosy-cd/argosy/internal/words"
 )
 
@@ -26,6 +27,9 @@ func (o *verdictOptions) register(flags *pflag.FlagSet) {
 	flags.StringSliceVar(&o.allow, "allow-unknown", nil, "`NAMES` of Applications and sets that may be unknown, with * for any characters")
 }
 
+// given reports whether a flag is set.
+func (o *verdictOptions) given() bool { return o.strict || len(o.allow) > 0 }
+
 // check refuses patterns that are none.
 func (o *verdictOptions) check() error {
 	for _, pattern := range o.allow {
@@ -36,53 +40,14 @@ func (o *verdictOptions) check() error {
 	return nil
 }
 
-// allowed reports whether something may be unknown.
-func (o *verdictOptions) allowed(name string) bool {
-	for _, pattern := range o.allow {
-		if ok, err := path.Match(pattern, name); ok && err == nil {
-			return true
-		}
-	}
-	return false
-}
-
-// refused is why a plan does not count as complete and correct, in one line for each reason, nil if it does.
-func (o *verdictOptions) refused(p *plan.Plan) []string {
-	s := p.Summary()
-	var out []string
-	if len(s.Broken) > 0 {
-		out = append(out, fmt.Sprintf("%s broken: %s", isOrAre(len(s.Broken), "is", "are"), words.Some(s.Broken)))
-	}
-	var hidden, unknown []string
-	for _, name := range s.Hiding {
-		if !o.allowed(name) {
-			hidden = append(hidden, name)
-		}
-	}
-	for _, name := range s.Unknown {
-		if !o.allowed(name) {
-			unknown = append(unknown, name)
-		}
-	}
-	if len(hidden) > 0 {
-		out = append(out, fmt.Sprintf("the plan is incomplete: what is unknown about %s may hide Applications", words.Some(hidden)))
-	}
-	if o.strict && len(unknown) > 0 {
-		out = append(out, fmt.Sprintf("%s not known completely: %s", isOrAre(len(unknown), "is", "are"), words.Some(unknown)))
-	}
-	return out
-}
-
-func isOrAre(n int, one, many string) string {
-	if n == 1 {
-		return "1 Application or set " + one
-	}
-	return fmt.Sprintf("%d Applications and sets %s", n, many)
+// rules are what the flags say, for reports.
+func (o *verdictOptions) rules() report.Verdict {
+	return report.Verdict{Strict: o.strict, Allow: o.allow}
 }
 
 // exit says why a plan is refused, and ends with 3 then.
 func (o *verdictOptions) exit(std stdio, p *plan.Plan) error {
-	refused := o.refused(p)
+	refused := o.rules().Refused(p)
 	if len(refused) == 0 {
 		return nil
 	}

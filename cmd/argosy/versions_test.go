@@ -12,13 +12,17 @@ import (
 
 const versionsHead = `# Versions of Argo CD
 
-Argosy knows Argo CD %s to %s. Where they differ, the answer differs. ` + "`--argocd-version`" + ` chooses one for ` + "`plan`, `simulate`, `app render`, `demo`,\n`appset generate` and `health check`" + `.
+Argosy knows Argo CD %s to %s. Where they differ, the answer differs. ` + "`--argocd-version`" + ` chooses one for ` +
+	"`plan`, `simulate`, `app render`, `demo`,\n`appset generate` and `health check`" + `.
 
 | for | without the flag |
 |---|---|
-| ` + "`plan`, `simulate`, `app render`, `demo`" + ` | the version that the tree deploys into Argo CD's own namespace: by the image of a Deployment or StatefulSet, an ArgoCD resource, values of the argo-cd chart, or the address of a base in Argo CD's repository; else the newest. ` + "`-o json`" + ` says which, and where from. |
+| ` + "`plan`, `simulate`, `app render`, `demo`" +
+	` | the version that the tree deploys into Argo CD's own namespace: by the image of a Deployment or StatefulSet, an ArgoCD resource, values of the argo-cd chart, or the address of a base in Argo CD's repository; else the newest. ` + "`-o json`" + ` says which, and where from. |
 | ` + "`appset generate` with files, `health check`" + ` | the newest |
-| the appset plugin | the version that the Argo CD API server reports, if ` + "`--argocd-server`" + ` is set; until it has answered, that of ` + "`--argocd-version`" + `, else the newest. The log and the metric ` + "`argosy_cmp_argocd_version_info`" + ` say which. |
+| the appset plugin | the version that the Argo CD API server reports, if ` + "`--argocd-server`" +
+	` is set; until it has answered, that of ` + "`--argocd-version`" + `, else the newest. The log and the metric ` +
+	"`argosy_cmp_argocd_version_info`" + ` say which. |
 
 A version of Argo CD that is older or newer than these is treated as the nearest one, and a finding or the log says so.
 
@@ -26,9 +30,11 @@ A version of Argo CD that is older or newer than these is treated as the nearest
 
 | version | how |
 |---|---|
-| 3.2 | 3.2.11: its own code is compared with ours in ` + "`conformance/`" + `, its answers to all cases are held by ` + "`make test`" + `, and the end-to-end tests run on it |
+| 3.2 | 3.2.11: its own code is compared with ours in ` + "`conformance/`" + `, its answers to all cases are held by ` + "`make test`" +
+	`, and the end-to-end tests run on it |
 | 3.3, 3.4 | the differences were read in the source of 3.3.18 and 3.4.12; nothing runs on them |
-| 3.5 | 3.5.1: its answers to all cases are held by ` + "`make test`" + `. The end-to-end tests ran on it once: 37 of 40 passed. The other three were the new check for GatewayClass (twice) and the lab's own version of Kubernetes. The list of health checks is that of 3.5.6. |
+| 3.5 | 3.5.1: its answers to all cases are held by ` + "`make test`" +
+	`. The end-to-end tests ran on it once: 37 of 40 passed. The other three were the new check for GatewayClass (twice) and the lab's own version of Kubernetes. The list of health checks is that of 3.5.6. |
 
 ## Differences
 `
@@ -39,7 +45,8 @@ func TestReferenceVersions(t *testing.T) {
 	var b strings.Builder
 	fmt.Fprintf(&b, versionsHead, versions.Oldest, versions.Newest)
 	for _, area := range []string{"ApplicationSets", "health"} {
-		fmt.Fprintf(&b, "\n### %s%s\n\n| since | what is so since then | what was so before | rule |\n|---|---|---|---|\n", strings.ToUpper(area[:1]), area[1:])
+		fmt.Fprintf(&b, "\n### %s%s\n\n| since | what is so since then | what was so before | rule |\n|---|---|---|---|\n",
+			strings.ToUpper(area[:1]), area[1:])
 		for _, d := range versions.Differences() {
 			if d.Area == area {
 				fmt.Fprintf(&b, "| %s | %s | %s | `%s` |\n", d.Since, d.Means, d.Before, d.Name)

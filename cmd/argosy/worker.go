@@ -1,15 +1,14 @@
 package main
 
 import (
-	"context"
 	"fmt"
 	"os"
-	"runtime"
-	"strconv"
-	"strings"
+	"time"
 
 	"github.com/spf13/pflag"
 
+	"github.com/argosy-cd/argosy/internal/sidecar"
+	"github.com/argosy-cd/argosy/internal/words"
 	"github.com/argosy-cd/argosy/internal/worker"
 	"github.com/argosy-cd/argosy/internal/worker/job"
 )
@@ -18,89 +17,33 @@ import (
 const workerCommand = "worker"
 
 func runWorker(args []string) int {
+	stderr := os.Stderr
+	quiet()
 	if err := worker.Main(args, job.Handlers()); err != nil {
-		fmt.Fprintln(os.Stderr, "error:", err)
+		fmt.Fprintln(stderr, "error:", err)
 		return exitFailed
 	}
 	return 0
 }
 
-// workerOptions are the flags about workers.
-type workerOptions struct {
-	workers int
-	memory  int64 // MiB
+// newForeign renders what was fetched in two processes of its own, which are started for the first of it.
+func newForeign(std stdio) *job.Foreign {
+	memory := int64(1 << 30)
+	if container := worker.ContainerMemory(); container > 0 {
+		memory = max(worker.MinMemory, min(memory, container*3/10))
+	}
+	return &job.Foreign{
+		// nobody else waits
+		Workers: worker.Config{Args: []string{"argosy", workerCommand}, Workers: 2, Memory: memory, GCPercent: 300, Long: time.Hour},
+		Note:    func(line string) { std.note(words.Printable(line)) },
+	}
 }
 
-func (o *workerOptions) register(flags *pflag.FlagSet) {
-	flags.IntVar(&o.workers, "workers", -1, "evaluate templates, manifests and charts in so many processes of their own; 0 does it in this process, where one request can end it for all; default: twice --parallel, or four for each processor, as far as the memory of the container allows")
-	flags.Int64Var(&o.memory, "worker-memory", 0, "stop a worker that needs more than so many `MIB`; default: all of them have 60% of the memory of the container, each at most 512")
-}
-
-func (o *workerOptions) check() error {
-	switch {
-	case o.workers < -1:
-		return usagef("--workers must not be negative")
-	case o.memory != 0 && (o.memory < minWorkerMemory || o.memory > 1<<20):
-		return usagef("--worker-memory must be %d to %d MiB, it is %d", minWorkerMemory, 1<<20, o.memory)
-	case o.memory != 0 && o.workers == 0:
-		return usagef("--worker-memory means nothing with --workers 0")
-	}
-	return nil
-}
-
-// Memory of a worker, in MiB. With less than the least, an ordinary chart does not render.
-const (
-	minWorkerMemory     = 64
-	usualWorkerMemory   = 96
-	defaultWorkerMemory = 128 // if the container has no limit
-	maxWorkerMemory     = 512
-)
-
-// sized completes the options for so many requests at once in a container with a limit of memory in bytes; 0 is none.
-func (o workerOptions) sized(parallel int, container int64) workerOptions {
-	wanted := 2 * parallel
-	if parallel == 0 {
-		wanted = 4 * runtime.GOMAXPROCS(0)
-	}
-	share := container * 6 / 10 >> 20
-	if o.workers < 0 {
-		o.workers = wanted
-		if container > 0 {
-			each := o.memory
-			if each == 0 {
-				each = usualWorkerMemory
-			}
-			o.workers = max(1, min(wanted, int(share/each)))
-		}
-	}
-	if o.memory == 0 && o.workers > 0 {
-		o.memory = defaultWorkerMemory
-		if container > 0 {
-			o.memory = min(max(share/int64(o.workers), minWorkerMemory), maxWorkerMemory)
-		}
-	}
-	return o
-}
-
-// open starts workers; nil is none.
-func (o workerOptions) open(ctx context.Context, ended func(worker.Ended)) (*worker.Pool, error) {
-	if o.workers == 0 {
-		return nil, nil
-	}
-	return worker.Open(ctx, worker.Config{Args: []string{"argosy", workerCommand}, Workers: o.workers, Memory: o.memory << 20, Ended: ended})
-}
-
-// containerMemory is the limit of memory of this process's container in bytes, 0 if there is none.
-func containerMemory() int64 {
-	for _, file := range []string{"/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"} {
-		data, err := os.ReadFile(file)
-		if err != nil {
-			continue
-		}
-		// Without a limit it is "max", or more than any machine has.
-		if n, err := strconv.ParseInt(strings.TrimSpace(string(data)), 10, 64); err == nil && n > 0 && n < 1<<50 {
-			return n
-		}
-	}
-	return 0
+func registerWorkers(o *sidecar.Workers, flags *pflag.FlagSet) {
+	o.Args = []string{"argosy", workerCommand}
+	flags.IntVar(&o.Number, "workers", -1,
+		"evaluate templates, manifests and charts in so many processes of their own; 0 does it in this process, where one request can "+
+			"end it for all; default: twice --parallel, or four for each processor, as far as the memory of the container allows")
+	flags.Int64Var(&o.Memory, "worker-memory", 0,
+		"stop a worker that needs more than so many `MIB`; default: all of them have 60% of the memory of the container, each at most 512")
 }

@@ -57,9 +57,12 @@ func run(w io.Writer) error {
 		if err != nil {
 			return err
 		}
-		fmt.Fprintf(w, "| %d Applications, time | %s | %s | %.0f× |\n", n, round(theirs.elapsed), round(ours.elapsed), float64(theirs.elapsed)/float64(ours.elapsed))
-		fmt.Fprintf(w, "| %d Applications, allocated | %s | %s | %.0f× |\n", n, mega(theirs.bytes), mega(ours.bytes), float64(theirs.bytes)/float64(ours.bytes))
-		fmt.Fprintf(w, "| %d Applications, allocations | %d | %d | %.0f× |\n", n, theirs.allocs, ours.allocs, float64(theirs.allocs)/float64(ours.allocs))
+		fmt.Fprintf(w, "| %d Applications, time | %s | %s | %.0f× |\n", n, round(theirs.elapsed), round(ours.elapsed),
+			float64(theirs.elapsed)/float64(ours.elapsed))
+		fmt.Fprintf(w, "| %d Applications, allocated | %s | %s | %.0f× |\n", n, mega(theirs.bytes), mega(ours.bytes),
+			float64(theirs.bytes)/float64(ours.bytes))
+		fmt.Fprintf(w, "| %d Applications, allocations | %d | %d | %.0f× |\n", n, theirs.allocs, ours.allocs,
+			float64(theirs.allocs)/float64(ours.allocs))
 		fmt.Fprintf(w, "| %d Applications, from YAML to YAML | – | %s | – |\n", n, round(encoded.elapsed))
 	}
 	return nil

@@ -1,8 +1,8 @@
-// Package annotate sets an annotation of a Kubernetes object in the text of its file, and keeps every other byte: comments, quotes, indentation,
-// line ends, flow style, anchors and document markers.
+// Package annotate sets an annotation of a Kubernetes object in the text of its file, and keeps every other byte: comments, quotes,
+// indentation, line ends, flow style, anchors and document markers.
 //
-// It promises that the objects of the file are the same before and after, except for that annotation: both texts are decoded and compared. It
-// refuses what it cannot edit that way, such as annotations that are an alias, and says what to write by hand.
+// It promises that the objects of the file are the same before and after, except for that annotation: both texts are decoded and compared.
+// It refuses what it cannot edit that way, such as annotations that are an alias, and says what to write by hand.
 package annotate
 
 import (

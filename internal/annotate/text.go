@@ -121,7 +121,8 @@ func (t *text) addAnnotations(meta strict.NodeField, e entry) (splice, error) {
 			return t.below(f.Value.Start, indent+"annotations:", indent+t.step(meta)+e.text(plain)), nil
 		case meta.Value.Flow && alone:
 			line := t.newline(meta.Value.Start) + indent
-			return splice{f.Value.End, f.Value.End, "," + line + scalar("annotations", q) + ": {" + line + t.step(meta) + e.text(q) + line + "}"}, nil
+			return splice{f.Value.End, f.Value.End, "," + line + scalar("annotations", q) + ": {" + line + t.step(meta) + e.text(q) + line +
+				"}"}, nil
 		case meta.Value.Flow:
 			return splice{f.Value.End, f.Value.End, ", " + scalar("annotations", q) + ": {" + e.text(q) + "}"}, nil
 		}

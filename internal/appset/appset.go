@@ -98,7 +98,8 @@ func (s Set) warnings() []string {
 		}
 	}
 	if policy := manifest.String(s.Spec, "syncPolicy", "applicationsSync"); policy != "" && policy != "sync" {
-		out = append(out, fmt.Sprintf("spec.syncPolicy.applicationsSync: %q is a matter of the applicationset-controller; the appset plugin always updates Applications, and keeps those of create-only and create-update from being pruned", policy))
+		out = append(out, fmt.Sprintf("spec.syncPolicy.applicationsSync: %q is a matter of the applicationset-controller; the appset "+
+			"plugin always updates Applications, and keeps those of create-only and create-update from being pruned", policy))
 	}
 	for field, why := range map[string]string{
 		"strategy":                     "progressive syncs are a matter of the applicationset-controller; use sync waves in the template",

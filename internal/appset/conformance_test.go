@@ -15,8 +15,8 @@ import (
 	"github.com/argosy-cd/argosy/internal/manifest"
 )
 
-// TestConformance holds us to the answers of Argo CD 3.2.11 on file, which `make conformance` writes and checks, and to those of 3.5.1, which were
-// written once: they are in upstream-3.5.yaml where they are not those of 3.2.11.
+// TestConformance holds us to the answers of Argo CD 3.2.11 on file, which `make conformance` writes and checks, and to those of 3.5.1,
+// which were written once: they are in upstream-3.5.yaml where they are not those of 3.2.11.
 //
 // Argo CD's answers are those of its Go types, which add empty fields and drop others; so an empty value on one side
 // may be absent on the other. conformance/ compares the typed objects, exactly.
@@ -84,7 +84,8 @@ func conform(t *testing.T, suite *appsettest.Suite, c appsettest.Case, version v
 	random := version == 5 && bytes.Contains(c.Input, []byte("clusters:"))
 	if random && c.Newer != nil && len(want) > 0 && len(got) > 0 {
 		const local = "in-cluster"
-		if a, b := want[len(want)-1], got[len(got)-1]; manifest.String(a, "metadata", "name") == local && manifest.String(b, "metadata", "name") != local {
+		if a, b := want[len(want)-1], got[len(got)-1]; manifest.String(a, "metadata", "name") == local &&
+			manifest.String(b, "metadata", "name") != local {
 			t.Errorf("the local cluster is not the last, that is %v", b)
 		}
 	}
@@ -97,7 +98,8 @@ func conform(t *testing.T, suite *appsettest.Suite, c appsettest.Case, version v
 	}
 	if version == 5 {
 		for _, app := range got {
-			if directory := manifest.Map(app, "spec", "source", "directory"); directory["jsonnet"] != nil && len(manifest.Map(directory, "jsonnet")) == 0 {
+			if directory := manifest.Map(app, "spec", "source", "directory"); directory["jsonnet"] != nil &&
+				len(manifest.Map(directory, "jsonnet")) == 0 {
 				t.Errorf("an empty jsonnet is left: %v", directory)
 			}
 		}

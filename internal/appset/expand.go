@@ -7,8 +7,10 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/argosy-cd/argosy/internal/appset/generator"
 	"github.com/argosy-cd/argosy/internal/argo"
 	"github.com/argosy-cd/argosy/internal/manifest"
+	"github.com/argosy-cd/argosy/internal/problem"
 )
 
 // Engine renders sets: the one of this package, or Argo CD itself.
@@ -100,6 +102,20 @@ func (x Expansion) Expand(ctx context.Context, docs []manifest.Document) (*Expan
 	return out, x.assign(out)
 }
 
+// Known leaves out the sets that need something that is not available here, such as clusters, and says for each what that is.
+func (x Expansion) Known(ctx context.Context, docs []manifest.Document) (known []manifest.Document, left []error) {
+	for _, d := range docs {
+		if argo.IsApplicationSet(d.Object) || argo.IsBareSpec(d.Object) {
+			if _, err := x.Expand(ctx, []manifest.Document{d}); generator.OnlyUnknown(err) {
+				left = append(left, problem.All(err)...)
+				continue
+			}
+		}
+		known = append(known, d)
+	}
+	return known, left
+}
+
 // assign puts Applications behind those that they need.
 func (x Expansion) assign(out *Expanded) error {
 	if !x.Deployed {
@@ -139,7 +155,8 @@ func (x Expansion) place(out *Expanded, docs []manifest.Document, isSet []bool, 
 			next++
 		case x.Keep:
 			if argo.IsApplication(d.Object) && rendered[x.id(d.Object)] {
-				errs = append(errs, fmt.Errorf("%s: Application %q is rendered by an ApplicationSet, too", d.Position, manifest.String(d.Object, "metadata", "name")))
+				errs = append(errs, fmt.Errorf("%s: Application %q is rendered by an ApplicationSet, too", d.Position,
+					manifest.String(d.Object, "metadata", "name")))
 			}
 			out.Objects, out.Reads = append(out.Objects, d.Object), append(out.Reads, nil)
 		}

@@ -64,7 +64,8 @@ func checkName(name string) error {
 		// Each part between dots starts and ends with a letter or digit.
 		edge := i == 0 || i == len(name)-1 || name[i-1] == '.' || name[i+1] == '.'
 		if !alnum && (edge || c != '-' && c != '.') {
-			return fmt.Errorf("metadata.name: %q is not a name that Kubernetes allows: lower case letters, digits, dashes and dots, letters or digits at the ends", name)
+			return fmt.Errorf("metadata.name: %q is not a name that Kubernetes allows: lower case letters, digits, dashes and dots, "+
+				"letters or digits at the ends", name)
 		}
 	}
 	return nil

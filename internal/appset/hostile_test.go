@@ -59,7 +59,9 @@ func TestHostile(t *testing.T) {
 		in   func() string
 		want string
 	}{
-		"parameters that contain themselves": {func() string { return goSet(one, `{a: '{{ set .m "m" .m }}', b: '{{ .m }}'}`, "") }, "a value is over the limit"},
+		"parameters that contain themselves": {func() string {
+			return goSet(one, `{a: '{{ set .m "m" .m }}', b: '{{ .m }}'}`, "")
+		}, "a value is over the limit"},
 		"printed references": {func() string {
 			return goSet(one, `{a: '{{ $s := repeat 100000 "x" }}{{ $m := list }}{{ range until 10000 }}{{ $m = append $m $s }}{{ end }}{{ $m }}'}`, "")
 		}, "over the limit"},
@@ -69,30 +71,46 @@ func TestHostile(t *testing.T) {
 		"aliases in a patch, spec": {func() string {
 			return goSet(one, `{}`, `{{ print "spec:\n  info: [&a {name: " (repeat 100000 "x") "}, " (repeat 100000 "*a,") "]" }}`)
 		}, "spec.templatePatch: the rendered patch is not YAML: with its aliases replaced it is over the limit"},
-		"values in a patch":        {func() string { return goSet(one, `{}`, `{{ print "spec:\n  x: [" (repeat 1000000 ",") "]" }}`) }, "not YAML"},
-		"brackets in a patch":      {func() string { return goSet(one, `{}`, `{{ print "spec: " (repeat 400000 "[") }}`) }, "exceeded max depth"},
+		"values in a patch": {func() string {
+			return goSet(one, `{}`, `{{ print "spec:\n  x: [" (repeat 1000000 ",") "]" }}`)
+		}, "not YAML"},
+		"brackets in a patch": {func() string {
+			return goSet(one, `{}`, `{{ print "spec: " (repeat 400000 "[") }}`)
+		}, "exceeded max depth"},
 		"JSON brackets in a patch": {func() string { return goSet(one, `{}`, `{"a":{{ repeat 400000 "[" }}`) }, "exceeded max depth"},
 		"finalizers": {func() string {
 			return goSet(one, `{}`, `{"metadata":{"finalizers":[{{ range until 60000 }}"{{ . }}",{{ end }}"x"]}}`)
 		}, "elements are too long"},
 		"finalizers of both": {func() string {
-			return strings.Replace(goSet(one, `{}`, `{"metadata":{"finalizers":[{{ range until 60000 }}"{{ . }}",{{ end }}"x"]}}`), "annotations: {}", "finalizers: ["+rep("a,", 60_000)+"]", 1)
+			return strings.Replace(goSet(one, `{}`, `{"metadata":{"finalizers":[{{ range until 60000 }}"{{ . }}",{{ end }}"x"]}}`),
+				"annotations: {}", "finalizers: ["+rep("a,", 60_000)+"]", 1)
 		}, "elements are too long"},
-		"a large constant, many times": {func() string { return goSet("["+many(5000, "")+"]", "{a: "+rep("x", 1_000_000)+"}", "") }, "all Applications together are over the limit of 104857600 bytes"},
-		"a large Application":          {func() string { return goSet(one, "{a: "+rep("x", 4_000_000)+"}", "") }, "the Application is over the limit of 3145728 bytes"},
-		"large Applications":           {func() string { return goSet("["+many(5000, "")+"]", `{a: '{{ repeat 1000000 "x" }}'}`, "") }, "over the limit"},
-		"a large error, many times":    {func() string { return goSet("["+many(5000, "")+"]", `{a: '{{ fail (repeat 4000000 "x") }}'}`, "") }, "xxx"},
+		"a large constant, many times": {func() string {
+			return goSet("["+many(5000, "")+"]", "{a: "+rep("x", 1_000_000)+"}", "")
+		}, "all Applications together are over the limit of 104857600 bytes"},
+		"a large Application": {func() string {
+			return goSet(one, "{a: "+rep("x", 4_000_000)+"}", "")
+		}, "the Application is over the limit of 3145728 bytes"},
+		"large Applications": {func() string {
+			return goSet("["+many(5000, "")+"]", `{a: '{{ repeat 1000000 "x" }}'}`, "")
+		}, "over the limit"},
+		"a large error, many times": {func() string {
+			return goSet("["+many(5000, "")+"]", `{a: '{{ fail (repeat 4000000 "x") }}'}`, "")
+		}, "xxx"},
 		"too many sets": {func() string {
 			return goSet("[{matrix: {generators: ["+many(300, "")+","+many(300, "")+"]}}]", "{}", "")
 		}, "matrix: more than 50000 parameter sets"},
 		"too many parameters": {func() string {
-			return goSet("[{matrix: {generators: ["+many(200, "")+",{list: {elements: ["+rep("{z: b"+keys(1000)+"},", 200)+"]}}]}}]", "{}", "")
+			return goSet("[{matrix: {generators: ["+many(200, "")+",{list: {elements: ["+rep("{z: b"+keys(1000)+"},", 200)+"]}}]}}]", "{}",
+				"")
 		}, "all parameter sets together have more than 4000000 parameters"},
 		"too many sets that go": {func() string {
-			return goSet("[{matrix: {generators: ["+many(4000, "")+",{list: {elements: ["+rep("{z: '{{.id}}'},", 9000)+"]}, selector: {matchLabels: {z: x}}}]}}]", "{}", "")
+			return goSet("[{matrix: {generators: ["+many(4000, "")+",{list: {elements: ["+rep("{z: '{{.id}}'},", 9000)+
+				"]}, selector: {matchLabels: {z: x}}}]}}]", "{}", "")
 		}, "the templates take too many steps"},
 		"long names of parameters": {func() string {
-			return goSet(`[{list: {elements: [{id: "1", ? `+rep("x", 1_000_000)+` : [`+rep("1,", 100_000)+`]}]}, selector: {matchLabels: {id: "1"}}}]`, "{}", "")
+			return goSet(`[{list: {elements: [{id: "1", ? `+rep("x", 1_000_000)+` : [`+rep("1,", 100_000)+
+				`]}]}, selector: {matchLabels: {id: "1"}}}]`, "{}", "")
 		}, "the names of all nested parameters are over the limit"},
 		"a set of many placeholders": {func() string {
 			return goSet(one, "{a: '"+rep("{{.id}}", 110_000)+"', b: '"+rep("{{.id}}", 110_000)+"'}", "")
@@ -101,10 +119,12 @@ func TestHostile(t *testing.T) {
 			return goSet(one, rep("{? "+rep("k", 1000)+" : ", 150)+"["+rep("'{{.id}}',", 50_000)+"]"+rep("}", 150), "")
 		}, "must be a string"},
 		"a deep spec": {func() string {
-			return strings.Replace(goSet(one, "{}", ""), "path: x", "x: "+rep("{? "+rep("k", 1000)+" : ", 150)+"["+rep("'{{.id}}',", 50_000)+"]"+rep("}", 150), 1)
+			return strings.Replace(goSet(one, "{}", ""), "path: x", "x: "+rep("{? "+rep("k", 1000)+" : ", 150)+"["+
+				rep("'{{.id}}',", 50_000)+"]"+rep("}", 150), 1)
 		}, "over the limit"},
 		"a template that calls itself": {func() string {
-			return goSet(one, `{a: '{{define "x"}}`+rep("{{if 1}}", 200)+`{{template "x"}}`+rep("{{end}}", 200)+`{{end}}{{template "x"}}'}`, "")
+			return goSet(one, `{a: '{{define "x"}}`+rep("{{if 1}}", 200)+`{{template "x"}}`+rep("{{end}}", 200)+`{{end}}{{template "x"}}'}`,
+				"")
 		}, "nested deeper than 1000"},
 		"cyclic values of a generator": {func() string {
 			return goSet(`[{matrix: {generators: [{list: {elements: [{id: "1", m: {}}]}}, {list: {elements: [{a: '{{ set .m "m" .m }}', b: '{{ .m }}'}]}}]}}]`, "{}", "")
@@ -112,7 +132,7 @@ func TestHostile(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			hostile.Refused(t, c.want, func() error {
-				ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+				ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
 				defer cancel()
 				errs := problem.All(generate(ctx, c.in()))
 				switch {
@@ -129,12 +149,15 @@ func TestHostile(t *testing.T) {
 
 // TestLarge: a large set is generated.
 func TestLarge(t *testing.T) {
-	if err := generate(context.Background(), goSet("[{matrix: {generators: ["+many(100, "")+",{list: {elements: ["+strings.Repeat("{z: '{{.id}}', m: {a: b}},", 50)+"]}}]}}]",
-		`{a: '{{ toYaml .m | fromYaml | toJson }}-{{ range until 20 }}{{ . }}{{ end }}'}`, `metadata: {name: 'x'}`)); !strings.Contains(fmt.Sprint(err), `"x" is the name of another`) {
+	if err := generate(context.Background(), goSet("[{matrix: {generators: ["+many(100, "")+",{list: {elements: ["+
+		strings.Repeat("{z: '{{.id}}', m: {a: b}},", 50)+"]}}]}}]",
+		`{a: '{{ toYaml .m | fromYaml | toJson }}-{{ range until 20 }}{{ . }}{{ end }}'}`,
+		`metadata: {name: 'x'}`)); !strings.Contains(fmt.Sprint(err), `"x" is the name of another`) {
 		t.Error(err)
 	}
 	if err := generate(context.Background(), goSet("["+many(5000, ", m: {a: b, c: [d, e]}, z: {y: {x: w}}")+"]",
-		`{a: '{{ toYaml .m | fromYaml | toJson }}-{{ range until 20 }}{{ . }}{{ end }}', b: `+strings.Repeat("x", 4000)+`}`, `spec: {source: {targetRevision: "{{.id}}", helm: {values: "{{ repeat 1000 .m.a }}"}}}`)); err != nil {
+		`{a: '{{ toYaml .m | fromYaml | toJson }}-{{ range until 20 }}{{ . }}{{ end }}', b: `+strings.Repeat("x", 4000)+`}`,
+		`spec: {source: {targetRevision: "{{.id}}", helm: {values: "{{ repeat 1000 .m.a }}"}}}`)); err != nil {
 		t.Error(err)
 	}
 }

@@ -172,7 +172,8 @@ func mergeField(path string, t argo.Type, original map[string]any, k string, v a
 // rawConflict refuses what Argo CD refuses: inside of arbitrary JSON, such as valuesObject, it cannot tell how to
 // merge.
 func rawConflict(path, k string) error {
-	return fmt.Errorf("%s.%s: template and patch both have a value here, and Argo CD does not merge inside of arbitrary JSON; set all of it in the patch", path, k)
+	return fmt.Errorf("%s.%s: template and patch both have a value here, and Argo CD does not merge inside of arbitrary JSON; set all of "+
+		"it in the patch", path, k)
 }
 
 func retainKeys(path string, original, patch map[string]any) error {

@@ -170,10 +170,16 @@ func TestExtract(t *testing.T) {
 	}{
 		{"git", "x.tar.gz", gz(git), []tree.File{file("top/a", "x")}},
 		{"global", "x.tar", gnu, []tree.File{file("a", "x")}},
-		{"dot", "x.tar", record('5', "./", "") + record('0', "./b/c", "x") + record('0', "./a", "y") + end, []tree.File{file("a", "y"), file("b/c", "x")}},
+		{
+			"dot", "x.tar", record('5', "./", "") + record('0', "./b/c", "x") + record('0', "./a", "y") + end,
+			[]tree.File{file("a", "y"), file("b/c", "x")},
+		},
 		{"old", "x.tar", record(0, "a", "x") + record(0, "d/", "") + end, []tree.File{file("a", "x")}},
 		{"blocked", "x.tgz", gz(record('0', "a", "x") + strings.Repeat(end, 9)), []tree.File{file("a", "x")}},
-		{"directories", "x.tar", record('5', "d/", "") + record('5', "d", "") + record('0', "d/a", "x") + end, []tree.File{file("d/a", "x")}},
+		{
+			"directories", "x.tar", record('5', "d/", "") + record('5', "d", "") + record('0', "d/a", "x") + end,
+			[]tree.File{file("d/a", "x")},
+		},
 		{"pax", "x.tar", pax('x', "x", "path", "é") + record('0', "e", "x") + end, []tree.File{file("é", "x")}},
 		{"empty", "x.tar", end, nil},
 		{"empty", "x.tgz", gz(end), nil},
@@ -197,7 +203,8 @@ func TestExtract(t *testing.T) {
 
 func TestNames(t *testing.T) {
 	for _, name := range []string{
-		"../x", "a/../../x", "a/..", "..", "./../x", "/x", "//", ".//x", "a//b", "a/./b", `a\x`, `..\x`, "c:/x", "c:x", "C:", "a\x01b", "a\nb", "a\x7f", "\xff",
+		"../x", "a/../../x", "a/..", "..", "./../x", "/x", "//", ".//x", "a//b", "a/./b", `a\x`, `..\x`, "c:/x", "c:x", "C:", "a\x01b",
+		"a\nb", "a\x7f", "\xff",
 	} {
 		want := fmt.Sprintf("entry %q: not a name below the root", name)
 		for file, data := range map[string]string{
@@ -258,29 +265,61 @@ func TestHostile(t *testing.T) {
 		{"roots", "x.tar", strings.Repeat(record('5', "./", ""), 101), "more than 100 entries"},
 		{"globals", "x.tar", strings.Repeat(pax('g', "g", "comment", "x"), 101), "more than 100 entries"},
 		{"central", "x.zip", strings.Repeat("PK\x01\x02"+strings.Repeat("\x00", 42), 1_000_000) + zipped(), "more than 100 entries"},
-		{"records", "x.zip", three + strings.ReplaceAll(zipped(), "\x00\x00\x00\x00\x00\x00\x00\x00", "\xff\x7f\xff\x7f\x00\x00\x00\x00"), "damaged archive: zip: not a valid zip file"},
-		{"headers", "x.tgz", gz(strings.Repeat(record('L', "l", strings.Repeat("l", 1000)), 2000)), "the archive is over its limits when it is unpacked: too many or too long headers, or too much behind its end"},
+		{
+			"records", "x.zip", three + strings.ReplaceAll(zipped(), "\x00\x00\x00\x00\x00\x00\x00\x00",
+				"\xff\x7f\xff\x7f\x00\x00\x00\x00"),
+			"damaged archive: zip: not a valid zip file",
+		},
+		{
+			"headers", "x.tgz", gz(strings.Repeat(record('L', "l", strings.Repeat("l", 1000)), 2000)),
+			"the archive is over its limits when it is unpacked: too many or too long headers, or too much behind its end",
+		},
 		{"pax", "x.tgz", gz(pax('x', "x", "comment", zeros+zeros)), "damaged archive: archive/tar: header field too long"},
-		{"long", "x.tar", pax('x', "x", "path", deep) + record('0', "a", "") + end, fmt.Sprintf("entry %q: the name is longer than 1024 bytes", deep[:120]+"…")},
+		{
+			"long", "x.tar", pax('x', "x", "path", deep) + record('0', "a", "") + end,
+			fmt.Sprintf("entry %q: the name is longer than 1024 bytes", deep[:120]+"…"),
+		},
 
 		{"file", "x.tar", record('0', "a", zeros+zeros) + end, `entry "a": 1800000 bytes is over the limit of 1048576 for one file`},
-		{"file", "x.zip", zipped(stored("a", "").with(sized(1 << 63))), `entry "a": 4611686018427387904 bytes is over the limit of 1048576 for one file`},
+		{
+			"file", "x.zip", zipped(stored("a", "").with(sized(1 << 63))),
+			`entry "a": 4611686018427387904 bytes is over the limit of 1048576 for one file`,
+		},
 		{"hole", "x.tar", hole("a", 1<<60) + end, `entry "a": 1152921504606846976 bytes is over the limit of 1048576 for one file`},
 		{"total", "x.tar", three, "unpacked content is over the limit of 2097152 bytes"},
-		{"total", "x.zip", zipped(stored("a", zeros), stored("b", zeros), stored("c", zeros)), "unpacked content is over the limit of 2097152 bytes"},
+		{
+			"total", "x.zip", zipped(stored("a", zeros), stored("b", zeros), stored("c", zeros)),
+			"unpacked content is over the limit of 2097152 bytes",
+		},
 		{"ratio", "x.tgz", gz(two), "unpacked content is more than 50 times the size of the archive"},
 		{"ratio", "x.tar.zst", zst(two), "unpacked content is more than 50 times the size of the archive"},
-		{"ratio", "x.zip", zipped(deflated("a", zeros), deflated("b", zeros)), "unpacked content is more than 50 times the size of the archive"},
-		{"tail", "x.tgz", gz(record('0', "a", "x") + end + three), "the archive is over its limits when it is unpacked: too many or too long headers, or too much behind its end"},
+		{
+			"ratio", "x.zip", zipped(deflated("a", zeros), deflated("b", zeros)),
+			"unpacked content is more than 50 times the size of the archive",
+		},
+		{
+			"tail", "x.tgz", gz(record('0', "a", "x") + end + three),
+			"the archive is over its limits when it is unpacked: too many or too long headers, or too much behind its end",
+		},
 		{"window", "x.tar.zst", "\x28\xb5\x2f\xfd\x00\x80\x01\x00\x00", "damaged archive: its end is missing"},
-		{"window", "x.tar.zst", "\x28\xb5\x2f\xfd\x00\x88\x01\x00\x00", "zstd needs a window over 64 MiB to unpack it; pack it with level 19 or less and without --long"},
-		{"overlap", "x.zip", strings.Repeat("x", 20_000) + overlapping(deflated("a", zeros), stored("b", ""), stored("c", "")), "unpacked content is more than 50 times the size of the archive"},
+		{
+			"window", "x.tar.zst", "\x28\xb5\x2f\xfd\x00\x88\x01\x00\x00",
+			"zstd needs a window over 64 MiB to unpack it; pack it with level 19 or less and without --long",
+		},
+		{
+			"overlap", "x.zip", strings.Repeat("x", 20_000) + overlapping(deflated("a", zeros), stored("b", ""), stored("c", "")),
+			"unpacked content is more than 50 times the size of the archive",
+		},
 		{"idle", "x.zip", overlapping(idle, stored("b", ""), stored("c", "")), `entry "b": overlaps another entry`},
 		{"less", "x.zip", zipped(deflated("a", zeros).with(sized(1))), `entry "a": zip: not a valid zip file`},
 		{"more", "x.zip", zipped(stored("a", "x").with(sized(2))), `entry "a": unexpected EOF`},
 		{"directory", "x.zip", zipped(stored("a/", "x")), `entry "a/": a directory with content`},
-		{"encrypted", "x.zip", zipped(stored("a", "x").with(func(h *zip.FileHeader) { h.Flags |= 1 })), `entry "a": encrypted entries are not supported`},
-		{"method", "x.zip", zipped(stored("a", "x").with(func(h *zip.FileHeader) { h.Method = 99 })), `entry "a": zip: unsupported compression algorithm`},
+		{"encrypted", "x.zip", zipped(stored("a", "x").with(func(h *zip.FileHeader) {
+			h.Flags |= 1
+		})), `entry "a": encrypted entries are not supported`},
+		{"method", "x.zip", zipped(stored("a", "x").with(func(h *zip.FileHeader) {
+			h.Method = 99
+		})), `entry "a": zip: unsupported compression algorithm`},
 		{"checksum", "x.zip", zipped(stored("a", "x").with(func(h *zip.FileHeader) { h.CRC32++ })), `entry "a": zip: checksum error`},
 
 		{"content", "x.tar", three[:1000], `entry "a": unexpected EOF`},

@@ -35,7 +35,8 @@ func FuzzExtract(f *testing.F) {
 				t.Errorf("file %q has %d bytes", f.Name, len(f.Data))
 			}
 		}
-		if int64(total) > limits.Bytes || len(got) > limits.Entries || total > int(limits.RatioFrom) && total > len(data)*int(limits.Ratio) {
+		if int64(total) > limits.Bytes || len(got) > limits.Entries || total > int(limits.RatioFrom) &&
+			total > len(data)*int(limits.Ratio) {
 			t.Errorf("%d files have %d bytes", len(got), total)
 		}
 		packed, err := Pack("x.tar", got)

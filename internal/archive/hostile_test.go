@@ -30,7 +30,10 @@ func TestHostileLinks(t *testing.T) {
 					z, _ := gzip.NewWriterLevel(w, gzip.BestSpeed)
 					archive := tar.NewWriter(z)
 					for i := range c.count {
-						if archive.WriteHeader(&tar.Header{Typeflag: tar.TypeSymlink, Name: fmt.Sprintf("l%d", i), Linkname: strings.Repeat("x", c.size), Format: tar.FormatPAX}) != nil {
+						if archive.WriteHeader(&tar.Header{
+							Typeflag: tar.TypeSymlink, Name: fmt.Sprintf("l%d", i),
+							Linkname: strings.Repeat("x", c.size), Format: tar.FormatPAX,
+						}) != nil {
 							return
 						}
 					}
@@ -44,6 +47,62 @@ func TestHostileLinks(t *testing.T) {
 					return fmt.Errorf("none")
 				}
 				return err
+			})
+		})
+	}
+}
+
+// TestHostileDiscovery: all applications of a repository with many links are looked at, at once.
+func TestHostileDiscovery(t *testing.T) {
+	for name, c := range map[string]struct {
+		kind byte
+		file string
+	}{"links": {tar.TypeSymlink, "l"}, "files": {tar.TypeReg, "s3-source.yaml"}} {
+		t.Run(name, func(t *testing.T) {
+			hostile.Refused(t, "none", func() error {
+				var b bytes.Buffer
+				z, _ := gzip.NewWriterLevel(&b, gzip.BestSpeed)
+				w := tar.NewWriter(z)
+				long := strings.Repeat(strings.Repeat("x", 99)+"/", 9)
+				for i := range 60_000 {
+					h := &tar.Header{Typeflag: c.kind, Name: fmt.Sprintf("%s%d/%s", long, i, c.file), Format: tar.FormatPAX}
+					if c.kind == tar.TypeSymlink {
+						h.Linkname = long
+					}
+					_ = w.WriteHeader(h)
+				}
+				_ = w.Close()
+				_ = z.Close()
+				var readers []*io.PipeWriter
+				answers := make(chan error)
+				for range 12 {
+					r, w := io.Pipe()
+					readers = append(readers, w)
+					go func() {
+						found, err := Has(r, "app/s3-source.yaml")
+						if found {
+							err = fmt.Errorf("it is found")
+						}
+						answers <- err
+					}()
+				}
+				// None has ended when the last one has read almost all.
+				half := b.Len() - 1000
+				for _, w := range readers {
+					_, _ = w.Write(b.Bytes()[:half])
+				}
+				for _, w := range readers {
+					go func() {
+						_, _ = w.Write(b.Bytes()[half:])
+						_ = w.Close()
+					}()
+				}
+				for range readers {
+					if err := <-answers; err != nil {
+						return err
+					}
+				}
+				return fmt.Errorf("none")
 			})
 		})
 	}

@@ -2,6 +2,7 @@ package archive
 
 import (
 	"archive/tar"
+	"cmp"
 	"compress/gzip"
 	"context"
 	"errors"
@@ -24,8 +25,11 @@ const (
 	maxNames = 128 << 20
 )
 
-// maxScan bounds what is unpacked of an archive to find the wanted files in it.
-const maxScan = 64 << 30
+// maxScan bounds what is unpacked of an archive to find the wanted files in it, and maxLook what Has unpacks, for anybody who asks.
+const (
+	maxScan = 64 << 30
+	maxLook = 4 << 30
+)
 
 // Pick returns those files of a gzipped tar of a repository that are wanted. Unlike Extract it takes symbolic links, as
 // repositories have them: a wanted name that is, or leads through, a link is the file that the link leads to. A link that
@@ -103,7 +107,8 @@ func (p *pick) view(ctx context.Context) (*tree.View, error) {
 		}
 		data, ok := p.files[name]
 		if !ok {
-			return nil, fmt.Errorf("%q: over the limit of %d bytes for a file, or with characters in its name that are not supported", shorten(name), lateFile)
+			return nil, fmt.Errorf("%q: over the limit of %d bytes for a file, or with characters in its name that are not supported",
+				shorten(name), lateFile)
 		}
 		return data, nil
 	}), nil
@@ -120,18 +125,38 @@ func (p *pick) rewind(ctx context.Context) error {
 	return p.scan(r)
 }
 
+// maxKept bounds what Has keeps of names that matter only if the way to the file is by a link.
+const maxKept = 4 << 20
+
 // Has reports whether a gzipped tar of a repository has a file of a name, or a link of that name. It reads as far as it
-// must, and keeps little of what it reads.
-func Has(r io.Reader, name string) (bool, error) {
+// must, 4 GiB unpacked at most, and keeps little of what it reads.
+func Has(r io.Reader, name string) (bool, error) { return has(r, name, maxLook) }
+
+func has(r io.Reader, name string, most int64) (bool, error) {
 	base := path.Base(name)
-	p := &pick{limits: Limits{Entries: 1 << 40}, wants: func(string, int64) bool { return false }}
-	p.ignore = func(n string) bool { return path.Base(n) != base }
+	kept := 0
+	p := &pick{most: most, limits: Limits{Entries: 1 << 40}, wants: func(string, int64) bool { return false }}
+	p.ignore = func(n, target string) bool {
+		if n == name || strings.HasPrefix(name, n+"/") { // on the way
+			return false
+		}
+		if target == "" && path.Base(n) != base {
+			return true
+		}
+		kept += len(n) + len(target) + 100
+		return kept > maxKept
+	}
 	p.enough = func() bool { _, link := p.links[name]; return link || p.names[name] }
-	if err := p.scan(r); err != nil {
+	if err := p.scan(r); errors.Is(err, errTooLarge) {
+		return false, fmt.Errorf("unpacked, it has more than the limit of %d bytes in which a file is looked for", most)
+	} else if err != nil {
 		return false, err
 	}
 	if p.enough() {
 		return true, nil
+	}
+	if kept > maxKept && p.linkIn(name) != "" {
+		return false, fmt.Errorf("the way to %q is by a link, and there are too many links to follow it", shorten(name))
 	}
 	dir, err := p.resolve(path.Dir(name))
 	target := path.Join(dir, base)
@@ -141,9 +166,10 @@ func Has(r io.Reader, name string) (bool, error) {
 
 type pick struct {
 	limits  Limits
+	most    int64 // bytes that are unpacked; 0 is maxScan
 	open    Opener
 	wants   func(name string, size int64) bool // the content of a file
-	ignore  func(name string) bool             // files that need not be remembered; nil is none
+	ignore  func(name, target string) bool     // files, and links to a target, that need not be remembered; nil is none
 	enough  func() bool                        // nil is at the end
 	entries int
 	// nameBytes are those of all names: they and the directories in them are kept.
@@ -164,7 +190,7 @@ func (p *pick) scan(r io.Reader) error {
 	if err != nil {
 		return unreadable(err, "not gzip")
 	}
-	bounded := &boundedReader{r: unzipped, left: maxScan}
+	bounded := &boundedReader{r: unzipped, left: cmp.Or(p.most, maxScan)}
 	t := tar.NewReader(bounded)
 	for p.enough == nil || !p.enough() {
 		h, err := t.Next()
@@ -222,12 +248,15 @@ func (p *pick) entry(h *tar.Header, r io.Reader) error {
 		return errors.New("it is there twice")
 	}
 	if h.Typeflag == tar.TypeSymlink {
+		if p.ignore != nil && p.ignore(name, h.Linkname) {
+			return nil
+		}
 		if p.links[name] = h.Linkname; len(p.links) > RepositoryLimits.Entries {
 			return fmt.Errorf("more than %d symbolic links", RepositoryLimits.Entries)
 		}
 		return nil
 	}
-	if p.ignore == nil || !p.ignore(name) {
+	if p.ignore == nil || !p.ignore(name, "") {
 		p.names[name] = true
 	}
 	if !p.wants(name, h.Size) {

@@ -25,11 +25,13 @@ func TestView(t *testing.T) {
 			t.Fatalf("%d: %d bytes, %v", i, len(data), err)
 		}
 	}
-	if _, err := v.Read(t.Context(), fmt.Sprintf("d%d/large", maxScans)); err == nil || !strings.Contains(err.Error(), "large files in more than") {
+	if _, err := v.Read(t.Context(), fmt.Sprintf("d%d/large", maxScans)); err == nil ||
+		!strings.Contains(err.Error(), "large files in more than") {
 		t.Error(err)
 	}
 	deep := strings.Repeat("d/", maxDepth+1) + "f"
-	if _, err := View(t.Context(), opener(gz(pax('x', "x", "path", deep)+record('0', "f", "x")+end)), RepositoryLimits); err == nil || !strings.Contains(err.Error(), "not a name in a repository") {
+	if _, err := View(t.Context(), opener(gz(pax('x', "x", "path", deep)+record('0', "f", "x")+end)), RepositoryLimits); err == nil ||
+		!strings.Contains(err.Error(), "not a name in a repository") {
 		t.Error(err)
 	}
 }

@@ -31,7 +31,8 @@ func (r Ref) String() string { return r.Namespace + "/" + r.Name }
 func FieldOrder() []string {
 	return []string{
 		"metadata", "name", "namespace", "labels", "annotations", "finalizers",
-		"spec", "source", "destination", "project", "syncPolicy", "ignoreDifferences", "info", "revisionHistoryLimit", "sources", "sourceHydrator",
+		"spec", "source", "destination", "project", "syncPolicy", "ignoreDifferences", "info", "revisionHistoryLimit", "sources",
+		"sourceHydrator",
 		"repoURL", "path", "targetRevision", "helm", "kustomize", "directory", "plugin", "chart", "ref",
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/argosy-cd/argosy/internal/manifest"
+	"github.com/argosy-cd/argosy/internal/words"
 )
 
 // Parameter is one that a plugin takes: plugin.parameters of an Application.
@@ -74,6 +75,9 @@ func Variable(parameter string) string {
 	}, parameter)
 }
 
+// maxProblems bounds the parameters that are reported as wrong.
+const maxProblems = 20
+
 // check compares what was set with what is known.
 func (c Call) check(all string, known []Parameter) error {
 	if all == "" {
@@ -92,10 +96,15 @@ func (c Call) check(all string, known []Parameter) error {
 		names = append(names, p.Name)
 	}
 	var errs []error
-	for _, p := range set {
+	for i, p := range set {
+		if len(errs) == maxProblems {
+			errs = append(errs, fmt.Errorf("plugin.parameters: the other %d are not checked", len(set)-i))
+			break
+		}
 		switch {
 		case !slices.Contains(names, p.Name):
-			errs = append(errs, fmt.Errorf("plugin.parameters: there is no parameter %q; they are %s", p.Name, strings.Join(names, ", ")))
+			errs = append(errs, fmt.Errorf("plugin.parameters: there is no parameter %q; they are %s", words.Shorten(p.Name, 100),
+				strings.Join(names, ", ")))
 		case p.Array != nil || p.Map != nil:
 			errs = append(errs, fmt.Errorf("plugin.parameters: %s must be a string", p.Name))
 		}
@@ -138,7 +147,7 @@ func (c Call) Flag(name string) (bool, error) {
 	case "", "false":
 		return false, nil
 	default:
-		return false, fmt.Errorf("plugin.parameters: %s must be true or false, it is %q", name, v)
+		return false, fmt.Errorf("plugin.parameters: %s must be true or false, it is %q", name, words.Shorten(v, 100))
 	}
 }
 

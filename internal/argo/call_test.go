@@ -1,6 +1,7 @@
 package argo_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/argosy-cd/argosy/internal/argo"
@@ -20,12 +21,24 @@ func TestCall(t *testing.T) {
 			},
 			app: [2]string{"", "web"},
 		},
-		"another namespace": {env: map[string]string{"ARGOCD_APP_NAME": "team-a_web", "PARAM_SPEC": "x", "PARAM_MAX_DELETE": "5", "PARAM_ALLOW_EMPTY": "true"}, app: [2]string{"team-a", "web"}},
+		"another namespace": {env: map[string]string{
+			"ARGOCD_APP_NAME": "team-a_web", "PARAM_SPEC": "x", "PARAM_MAX_DELETE": "5",
+			"PARAM_ALLOW_EMPTY": "true",
+		}, app: [2]string{"team-a", "web"}},
 		"unknown": {
 			env:  map[string]string{"ARGOCD_APP_PARAMETERS": `[{"name":"maxdelete","string":"5"}]`},
 			want: `plugin.parameters: there is no parameter "maxdelete"; they are spec, max-delete, allow-empty`,
 		},
-		"a list":   {env: map[string]string{"ARGOCD_APP_PARAMETERS": `[{"name":"spec","array":["x"]}]`}, want: "plugin.parameters: spec must be a string"},
+		"a list": {
+			env:  map[string]string{"ARGOCD_APP_PARAMETERS": `[{"name":"spec","array":["x"]}]`},
+			want: "plugin.parameters: spec must be a string",
+		},
+		"many": {
+			env: map[string]string{"ARGOCD_APP_PARAMETERS": "[" + strings.Repeat(`{"name":"`+strings.Repeat("x", 1000)+`"},`, 99) +
+				`{"name":"y"}]`},
+			want: strings.Repeat(`plugin.parameters: there is no parameter "`+strings.Repeat("x", 100)+
+				` …"; they are spec, max-delete, allow-empty`+"\n", 20) + "plugin.parameters: the other 80 are not checked",
+		},
 		"not JSON": {env: map[string]string{"ARGOCD_APP_PARAMETERS": `{`}, want: "ARGOCD_APP_PARAMETERS: not a list of parameters"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -24,9 +24,9 @@ func Dependencies(app manifest.Object) []string {
 	return out
 }
 
-// AssignWaves gives each Application among objects that needs others a sync wave behind theirs, and not before the least one it may
-// have, unless it has one of its own, which must be behind theirs then. It reports Applications that need each other, or some that are not there, and changes
-// nothing if it does.
+// AssignWaves gives each Application among objects that needs others a sync wave behind theirs, and not before the least one it may have,
+// unless it has one of its own, which must be behind theirs then. It reports Applications that need each other, or some that are not there,
+// and changes nothing if it does.
 func AssignWaves(objects []manifest.Object, least map[string]int) error {
 	d := &dependencies{least: least, apps: map[string]manifest.Object{}, waves: map[string]int{}, wrong: map[string]bool{}}
 	var names []string

@@ -14,20 +14,24 @@ func TestAssignWaves(t *testing.T) {
 		apps string // name[@wave][<-needs]
 		want string // waves of those that have one, or errors
 	}{
-		"nothing":         {"a b", ""},
-		"a chain":         {"c<-b b<-a a", "b=1 c=2"},
-		"a diamond":       {"d<-b,c b<-a c<-a a", "b=1 c=1 d=2"},
-		"hand-written":    {"b<-a a@3", "a=3 b=4"},
-		"its own":         {"b@9<-a a@3", "a=3 b=9"},
-		"negative":        {"b<-a a@-5", "a=-5 b=-4"},
-		"twice, spaces":   {"b<-a,,a a", "b=1"},
-		"inherited":       {"inherits<-a a", "inherits=4"},
-		"behind it":       {"inherits<-a a@7", "a=7 inherits=8"},
-		"contradiction":   {"b@1<-a a@1", `Application "b": argosy.dev/depends-on: it is in wave 1 by its own annotation, and a, which it needs, in wave 1`},
-		"a circle":        {"a<-b b<-c c<-a", `Application "a": argosy.dev/depends-on: they need each other: a → b → c → a`},
-		"itself":          {"a<-a", "they need each other: a → a"},
-		"unknown":         {"a<-x", `Application "a": argosy.dev/depends-on: there is no Application "x" beside it`},
-		"several":         {"a<-x b<-b", `there is no Application "x" beside it` + "\n" + `Application "b": argosy.dev/depends-on: they need each other`},
+		"nothing":       {"a b", ""},
+		"a chain":       {"c<-b b<-a a", "b=1 c=2"},
+		"a diamond":     {"d<-b,c b<-a c<-a a", "b=1 c=1 d=2"},
+		"hand-written":  {"b<-a a@3", "a=3 b=4"},
+		"its own":       {"b@9<-a a@3", "a=3 b=9"},
+		"negative":      {"b<-a a@-5", "a=-5 b=-4"},
+		"twice, spaces": {"b<-a,,a a", "b=1"},
+		"inherited":     {"inherits<-a a", "inherits=4"},
+		"behind it":     {"inherits<-a a@7", "a=7 inherits=8"},
+		"contradiction": {
+			"b@1<-a a@1",
+			`Application "b": argosy.dev/depends-on: it is in wave 1 by its own annotation, and a, which it needs, in wave 1`,
+		},
+		"a circle": {"a<-b b<-c c<-a", `Application "a": argosy.dev/depends-on: they need each other: a → b → c → a`},
+		"itself":   {"a<-a", "they need each other: a → a"},
+		"unknown":  {"a<-x", `Application "a": argosy.dev/depends-on: there is no Application "x" beside it`},
+		"several": {"a<-x b<-b", `there is no Application "x" beside it` + "\n" +
+			`Application "b": argosy.dev/depends-on: they need each other`},
 		"others unharmed": {"b<-a a c@2", "b=1 c=2"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -42,7 +46,10 @@ func TestAssignWaves(t *testing.T) {
 				if hasWave {
 					annotations[argo.SyncWaveAnnotation] = wave
 				}
-				objects = append(objects, manifest.Object{"apiVersion": argo.APIVersion, "kind": argo.KindApplication, "metadata": map[string]any{"name": app, "annotations": annotations}})
+				objects = append(objects, manifest.Object{
+					"apiVersion": argo.APIVersion, "kind": argo.KindApplication,
+					"metadata": map[string]any{"name": app, "annotations": annotations},
+				})
 			}
 			objects = append(objects, manifest.Object{"kind": "ConfigMap", "metadata": map[string]any{"name": "x"}})
 			err := argo.AssignWaves(objects, map[string]int{"inherits": 4})

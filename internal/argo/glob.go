@@ -6,7 +6,8 @@ import (
 	"strings"
 )
 
-// Glob translates a pattern in the syntax of gobwas/glob, which Argo CD uses. A * and a ? do not match the separators, of which there may be none; ** does.
+// Glob translates a pattern in the syntax of gobwas/glob, which Argo CD uses. A * and a ? do not match the separators, of which there may
+// be none; ** does.
 func Glob(pattern, separators string) (*regexp.Regexp, error) {
 	one := "."
 	if separators != "" {

@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// RepositoryKey is the same for all spellings of the URL of one repository: upper and lower case, a user, slashes and ".git" at the end, and
-// both forms of SSH. Argo CD compares URLs in this way (NormalizeGitURL), but for the user and the slashes. A repository over HTTP and over
-// SSH are two.
+// RepositoryKey is the same for all spellings of the URL of one repository: upper and lower case, a user, slashes and ".git" at the end,
+// and both forms of SSH. Argo CD compares URLs in this way (NormalizeGitURL), but for the user and the slashes. A repository over HTTP and
+// over SSH are two.
 func RepositoryKey(url string) string {
 	url = strings.ToLower(strings.TrimSpace(url))
 	scheme, rest, ok := strings.Cut(url, "://")

@@ -105,11 +105,12 @@ var application = object(map[string]Type{
 	"kind":       text,
 	"metadata":   object(union(with(text, "name", "namespace"), with(table, "labels", "annotations"), with(texts, "finalizers"))),
 	"spec": object(union(with(text, "project"), map[string]Type{
-		"source":               source,
-		"sources":              list(source),
-		"destination":          object(with(text, "server", "name", "namespace")),
-		"syncPolicy":           syncPolicy,
-		"ignoreDifferences":    list(object(union(with(text, "group", "kind", "name", "namespace"), with(texts, "jsonPointers", "jqPathExpressions", "managedFieldsManagers")))),
+		"source":      source,
+		"sources":     list(source),
+		"destination": object(with(text, "server", "name", "namespace")),
+		"syncPolicy":  syncPolicy,
+		"ignoreDifferences": list(object(union(with(text, "group", "kind", "name", "namespace"),
+			with(texts, "jsonPointers", "jqPathExpressions", "managedFieldsManagers")))),
 		"info":                 list(object(with(text, "name", "value"))),
 		"revisionHistoryLimit": number,
 		"sourceHydrator": object(map[string]Type{
@@ -130,7 +131,8 @@ var source = object(union(with(text, "repoURL", "path", "targetRevision", "chart
 			"fileParameters": list(object(with(text, "name", "path"))),
 		})),
 	"kustomize": object(union(with(text, "namePrefix", "nameSuffix", "version", "namespace", "kubeVersion"),
-		with(boolean, "forceCommonLabels", "forceCommonAnnotations", "commonAnnotationsEnvsubst", "ignoreMissingComponents", "labelWithoutSelector", "labelIncludeTemplates"),
+		with(boolean, "forceCommonLabels", "forceCommonAnnotations", "commonAnnotationsEnvsubst", "ignoreMissingComponents",
+			"labelWithoutSelector", "labelIncludeTemplates"),
 		with(texts, "images", "components", "apiVersions"), with(table, "commonLabels", "commonAnnotations"),
 		map[string]Type{
 			"replicas": list(object(map[string]Type{"name": text, "count": count})),

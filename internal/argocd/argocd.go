@@ -22,6 +22,7 @@ import (
 	"github.com/argosy-cd/argosy/internal/appset"
 	"github.com/argosy-cd/argosy/internal/argo"
 	"github.com/argosy-cd/argosy/internal/manifest"
+	"github.com/argosy-cd/argosy/internal/retry"
 )
 
 // Config says how to reach the API server.
@@ -36,8 +37,8 @@ type Config struct {
 	CA []byte
 	// Token returns the token, each time anew: one in a file is renewed. Version needs none.
 	Token func() (string, error)
-	// Wait waits between attempts. Nil waits in real time.
-	Wait func(ctx context.Context, d time.Duration) error
+	// After is the timer between attempts. Nil is time.After.
+	After func(time.Duration) <-chan time.Time
 }
 
 // Client asks one server.
@@ -54,15 +55,15 @@ func New(cfg Config) (*Client, error) {
 		return nil, err
 	}
 	t := http.DefaultTransport.(*http.Transport).Clone()
-	t.TLSClientConfig = &tls.Config{MinVersion: tls.VersionTLS12, InsecureSkipVerify: cfg.Insecure} //nolint:gosec // asked for
+	t.TLSClientConfig = &tls.Config{MinVersion: tls.VersionTLS12, InsecureSkipVerify: cfg.Insecure} // asked for
 	if len(cfg.CA) > 0 {
 		t.TLSClientConfig.RootCAs = x509.NewCertPool()
 		if !t.TLSClientConfig.RootCAs.AppendCertsFromPEM(cfg.CA) {
 			return nil, errors.New("there are no certificates in the CA file")
 		}
 	}
-	if cfg.Wait == nil {
-		cfg.Wait = wait
+	if cfg.After == nil {
+		cfg.After = time.After
 	}
 	// A token does not go to where a server sends it.
 	refuse := func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
@@ -86,15 +87,6 @@ func address(cfg Config) (string, error) {
 		return "", errors.New("the address of the Argo CD API server must be a host, or a URL with https:// or http://")
 	}
 	return strings.TrimRight(server, "/"), nil
-}
-
-func wait(ctx context.Context, d time.Duration) error {
-	select {
-	case <-time.After(d):
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
 }
 
 // Engine renders sets by the server.
@@ -210,14 +202,14 @@ const (
 	maxAnswer = 256 << 20
 )
 
+var backoff = retry.Backoff{First: 500 * time.Millisecond, Last: 2 * time.Second}
+
 // post asks until there is an answer. What the server refuses is not asked again.
 func (c *Client) post(ctx context.Context, body []byte) ([]byte, error) {
 	var err error
 	for attempt := range attempts {
-		if attempt > 0 {
-			if waitErr := c.cfg.Wait(ctx, 250*time.Millisecond<<attempt); waitErr != nil {
-				break
-			}
+		if attempt > 0 && !retry.Wait(ctx, c.cfg.After(backoff.After(attempt))) {
+			break
 		}
 		var answer []byte
 		var again bool
@@ -260,7 +252,8 @@ func (c *Client) try(ctx context.Context, body []byte) (answer []byte, again boo
 	case res.StatusCode == http.StatusOK:
 		return answer, false, nil
 	}
-	again = res.StatusCode == http.StatusTooManyRequests || res.StatusCode == http.StatusBadGateway || res.StatusCode == http.StatusServiceUnavailable || res.StatusCode == http.StatusGatewayTimeout
+	again = res.StatusCode == http.StatusTooManyRequests || res.StatusCode == http.StatusBadGateway ||
+		res.StatusCode == http.StatusServiceUnavailable || res.StatusCode == http.StatusGatewayTimeout
 	return nil, again, fmt.Errorf("%s%s", res.Status, message(answer))
 }
 

@@ -1,10 +1,8 @@
 package argocd_test
 
 import (
-	"context"
 	"encoding/json"
 	"encoding/pem"
-	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -56,11 +54,18 @@ func cut(w http.ResponseWriter) {
 
 func engine(t *testing.T, url string) argocd.Engine {
 	t.Helper()
-	c, err := argocd.New(argocd.Config{Server: url, Token: func() (string, error) { return "t0ken", nil }, Wait: func(context.Context, time.Duration) error { return nil }})
+	c, err := argocd.New(argocd.Config{Server: url, Token: func() (string, error) { return "t0ken", nil }, After: atOnce})
 	if err != nil {
 		t.Fatal(err)
 	}
 	return argocd.Engine{Client: c, Name: "root"}
+}
+
+// atOnce is a timer that has fired.
+func atOnce(time.Duration) <-chan time.Time {
+	c := make(chan time.Time, 1)
+	c <- time.Time{}
+	return c
 }
 
 func TestGenerate(t *testing.T) {
@@ -154,7 +159,7 @@ func TestTLS(t *testing.T) {
 		"unknown CA": {argocd.Config{Server: host}, false},
 		"plaintext":  {argocd.Config{Server: host, Plaintext: true}, false},
 	} {
-		c.cfg.Token, c.cfg.Wait = token, func(context.Context, time.Duration) error { return errors.New("no") }
+		c.cfg.Token, c.cfg.After = token, atOnce
 		client, err := argocd.New(c.cfg)
 		if err != nil {
 			t.Fatal(err)

@@ -79,7 +79,8 @@ func (l Limits) listed() int { return 2*l.Objects + 2 }
 
 // DefaultLimits are far above what a cluster deploys from one path.
 var DefaultLimits = Limits{
-	Objects: 50_000, ObjectBytes: 64 << 20, Bytes: 256 << 20, Parallel: 32, ParallelBytes: 128 << 20, Attempts: 4, Backoff: 200 * time.Millisecond,
+	Objects: 50_000, ObjectBytes: 64 << 20, Bytes: 256 << 20, Parallel: 32, ParallelBytes: 128 << 20, Attempts: 4,
+	Backoff: 200 * time.Millisecond,
 }
 
 // URL is the place of a directory or an object, as people write it: s3://bucket/path.

@@ -83,7 +83,8 @@ func DecodePack(b []byte) (Pack, error) {
 		if len(b) < 12 {
 			return Pack{}, errors.New("damaged pack")
 		}
-		k, t, d := uint64(binary.LittleEndian.Uint32(b)), uint64(binary.LittleEndian.Uint32(b[4:])), uint64(binary.LittleEndian.Uint32(b[8:]))
+		k, t, d := uint64(binary.LittleEndian.Uint32(b)), uint64(binary.LittleEndian.Uint32(b[4:])),
+			uint64(binary.LittleEndian.Uint32(b[8:]))
 		b = b[12:]
 		if k+t+d > uint64(len(b)) {
 			return Pack{}, errors.New("damaged pack")

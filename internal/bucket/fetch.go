@@ -49,12 +49,14 @@ func (f *fetch) limits(files []*file) error {
 	var total int64
 	for _, x := range files {
 		if x.object.Size > f.r.Limits.ObjectBytes {
-			return fmt.Errorf("%s: %d bytes is over the limit of %d for one object", f.r.url(f.req).Join(x.name), x.object.Size, f.r.Limits.ObjectBytes)
+			return fmt.Errorf("%s: %d bytes is over the limit of %d for one object", f.r.url(f.req).Join(x.name), x.object.Size,
+				f.r.Limits.ObjectBytes)
 		}
 		total += x.object.Size
 	}
 	if total > f.r.Limits.Bytes {
-		return fmt.Errorf("%s: %d objects with %d bytes are over the limit of %d bytes", f.r.url(f.req), len(files), total, f.r.Limits.Bytes)
+		return fmt.Errorf("%s: %d objects with %d bytes are over the limit of %d bytes", f.r.url(f.req), len(files), total,
+			f.r.Limits.Bytes)
 	}
 	return nil
 }
@@ -97,7 +99,8 @@ func (f *fetch) download(ctx context.Context, files []*file) error {
 			cancel(r.err)
 		}
 		if r.err == nil && first == nil && int64(len(r.file.data)) != r.file.object.Size {
-			first = &movedError{fmt.Sprintf("%q has %d bytes, it was listed with %d", r.file.object.Key, len(r.file.data), r.file.object.Size)}
+			first = &movedError{fmt.Sprintf("%q has %d bytes, it was listed with %d", r.file.object.Key, len(r.file.data),
+				r.file.object.Size)}
 			cancel(first)
 		}
 		if errors.Is(first, ErrChanged) {

@@ -116,7 +116,8 @@ func (x *publishing) alone(ctx context.Context) error {
 	}
 	above, found, _, err := indexAbove(ctx, x.Store, x.dir)
 	if found {
-		return fmt.Errorf("%s: it is part of %s, which was pushed as a whole; push that, or to another path", URL{x.Bucket, x.Path}, URL{x.Bucket, strings.TrimSuffix(above, "/")})
+		return fmt.Errorf("%s: it is part of %s, which was pushed as a whole; push that, or to another path", URL{x.Bucket, x.Path},
+			URL{x.Bucket, strings.TrimSuffix(above, "/")})
 	}
 	return err
 }

@@ -50,7 +50,8 @@ func TestPublish(t *testing.T) {
 		t.Errorf("the same again: %+v", same)
 	}
 	second := publish(t, publication(m, map[string]string{"a": "1", "b": "2", "d": "2"}))
-	if diff := cmp.Diff(&bucket.Published{Digest: second.Digest, Uploaded: []string{"b", "d"}, Unchanged: 1, Left: []string{"c"}}, second); diff != "" {
+	if diff := cmp.Diff(&bucket.Published{Digest: second.Digest, Uploaded: []string{"b", "d"}, Unchanged: 1, Left: []string{"c"}},
+		second); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
 	}
 	s := read(t, newReader(m), bucket.Request{Path: "p"})
@@ -247,7 +248,8 @@ func TestInside(t *testing.T) {
 	if got := content(read(t, r, web)); got != "a=2 new=2" {
 		t.Errorf("%s", got)
 	}
-	if _, err := r.Read(t.Context(), bucket.Request{Path: "p/none"}); err == nil || !strings.Contains(err.Error(), "the index lists no files here") {
+	if _, err := r.Read(t.Context(), bucket.Request{Path: "p/none"}); err == nil ||
+		!strings.Contains(err.Error(), "the index lists no files here") {
 		t.Error(err)
 	}
 	// Who may not list the directory around it reads it as it is.
@@ -267,16 +269,19 @@ func TestNested(t *testing.T) {
 	publish(t, publication(m, map[string]string{"a": "1"}))
 	p := publication(m, map[string]string{"a": "1"})
 	p.Path = ""
-	if _, err := p.Run(t.Context()); err == nil || err.Error() != "s3://b: p in it was pushed by itself; push to another path, or delete that first" {
+	if _, err := p.Run(t.Context()); err == nil ||
+		err.Error() != "s3://b: p in it was pushed by itself; push to another path, or delete that first" {
 		t.Error(err)
 	}
 	p.Path = "p/inside"
-	if _, err := p.Run(t.Context()); err == nil || err.Error() != "s3://b/p/inside: it is part of s3://b/p, which was pushed as a whole; push that, or to another path" {
+	if _, err := p.Run(t.Context()); err == nil ||
+		err.Error() != "s3://b/p/inside: it is part of s3://b/p, which was pushed as a whole; push that, or to another path" {
 		t.Error(err)
 	}
 	for _, path := range []string{"x/.argosy", ".argosy-index.json", ".argosy/y"} {
 		p.Path = path
-		if _, err := p.Run(t.Context()); err == nil || !strings.Contains(err.Error(), "nothing can be published in a directory of this name") {
+		if _, err := p.Run(t.Context()); err == nil || !strings.Contains(err.Error(),
+			"nothing can be published in a directory of this name") {
 			t.Errorf("%s: %v", path, err)
 		}
 	}

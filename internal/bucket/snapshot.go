@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/argosy-cd/argosy/internal/retry"
 	"github.com/argosy-cd/argosy/internal/tree"
 )
 
@@ -62,7 +63,7 @@ func (e *EmptyError) Error() string { return fmt.Sprintf("%s: %s", e.URL, e.Reas
 // Read reads a snapshot.
 func (r *Reader) Read(ctx context.Context, req Request) (*Snapshot, error) {
 	var stats Stats
-	backoff := r.Limits.Backoff
+	backoff := retry.Backoff{First: r.Limits.Backoff, Last: time.Minute}
 	for attempt := 1; ; attempt++ {
 		s, err := r.attempt(ctx, req, &stats)
 		if err == nil {
@@ -77,12 +78,10 @@ func (r *Reader) Read(ctx context.Context, req Request) (*Snapshot, error) {
 			return nil, err
 		}
 		if attempt >= r.Limits.Attempts {
-			return nil, fmt.Errorf("%s: %w, and so it was %d times; somebody writes there, or a push has to be done again", r.url(req), moved, attempt)
+			return nil, fmt.Errorf("%s: %w, and so it was %d times; somebody writes there, or a push has to be done again", r.url(req),
+				moved, attempt)
 		}
-		select {
-		case <-time.After(backoff):
-			backoff *= 2
-		case <-ctx.Done():
+		if !retry.Wait(ctx, time.After(backoff.After(attempt))) {
 			return nil, r.late(ctx, req, stats)
 		}
 	}
@@ -245,7 +244,8 @@ func (f *fetch) choose(ctx context.Context, objects []Object) (*Snapshot, []*fil
 // empty says that there is nothing, or why it only looks like that.
 func (f *fetch) empty(ctx context.Context) error {
 	reason := "there are no objects in this path, so the answer would be empty"
-	if l, err := f.r.Store.List(ctx, f.req.Path, f.r.Limits.listed()); err == nil && f.req.Path != "" && len(l.Objects) > 0 && l.Objects[0].Key == f.req.Path {
+	if l, err := f.r.Store.List(ctx, f.req.Path, f.r.Limits.listed()); err == nil && f.req.Path != "" && len(l.Objects) > 0 &&
+		l.Objects[0].Key == f.req.Path {
 		reason = "this is an object and not a directory, and its name does not end as that of an archive or a manifest"
 	}
 	return &EmptyError{f.r.url(f.req), reason}

@@ -284,7 +284,8 @@ func TestLate(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	m.OnGet = func(string) error { cancel(errors.New("not finished after 45s")); return ctx.Err() }
 	_, err := newReader(m).Read(ctx, bucket.Request{Path: "p"})
-	if want := "s3://b/p: not finished after 45s; there were 2 answers to listings and 0 objects were read"; err == nil || err.Error() != want {
+	if want := "s3://b/p: not finished after 45s; there were 2 answers to listings and 0 objects were read"; err == nil ||
+		err.Error() != want {
 		t.Error(err)
 	}
 }
@@ -337,11 +338,15 @@ func TestDecodeIndex(t *testing.T) {
 		`{"version":1,"more":true}`:  `not an index: unknown field "more"`,
 		`{"version":1} {}`:           "not an index: there is more behind it",
 		`{"version":1,"digest":"x"}`: `digest is "x", but its files make "sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"`,
-		`{"version":1,"files":[{"path":"../a","sha256":"` + sum + `"}]}`:                                  `files[0].path: "../a" is not a name below the directory`,
-		`{"version":1,"files":[{"path":"x/.argosy/y","sha256":"` + sum + `"}]}`:                           `files[0].path: "x/.argosy/y" is not a name below the directory`,
-		`{"version":1,"files":[{"path":"b","sha256":"` + sum + `"},{"path":"a","sha256":"` + sum + `"}]}`: `files[1].path: "a" is not behind "b"`,
-		`{"version":1,"files":[{"path":"b","sha256":"AA"}]}`:                                              "files[0].sha256 must have 64 hexadecimal digits",
-		`{"version":1,"files":[{"path":"b","sha256":"` + sum + `","size":-1}]}`:                           "files[0].size must not be negative",
+		`{"version":1,"files":[{"path":"../a","sha256":"` + sum +
+			`"}]}`: `files[0].path: "../a" is not a name below the directory`,
+		`{"version":1,"files":[{"path":"x/.argosy/y","sha256":"` + sum +
+			`"}]}`: `files[0].path: "x/.argosy/y" is not a name below the directory`,
+		`{"version":1,"files":[{"path":"b","sha256":"` + sum + `"},{"path":"a","sha256":"` + sum +
+			`"}]}`: `files[1].path: "a" is not behind "b"`,
+		`{"version":1,"files":[{"path":"b","sha256":"AA"}]}`: "files[0].sha256 must have 64 hexadecimal digits",
+		`{"version":1,"files":[{"path":"b","sha256":"` + sum +
+			`","size":-1}]}`: "files[0].size must not be negative",
 	} {
 		if _, err := bucket.DecodeIndex([]byte(in)); err == nil || err.Error() != want {
 			t.Errorf("%s\ngot  %v\nwant %s", in, err, want)

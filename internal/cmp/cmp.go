@@ -24,6 +24,8 @@ import (
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/emptypb"
 
 	"github.com/argosy-cd/argosy/internal/archive"
@@ -31,6 +33,7 @@ import (
 	"github.com/argosy-cd/argosy/internal/cmp/pluginpb"
 	"github.com/argosy-cd/argosy/internal/flight"
 	"github.com/argosy-cd/argosy/internal/manifest"
+	"github.com/argosy-cd/argosy/internal/words"
 )
 
 // Plugin is what one socket serves.
@@ -69,7 +72,9 @@ type service struct {
 	cfg     Config
 	slots   *gate // for calls of plugins
 	uploads *gate // for repositories that are being received, or are kept for a call
+	looks   *gate // for discovery, which unpacks repositories in this process
 	memory  *budget
+	heads   *heads
 	calls   flight.Group[answer]
 }
 
@@ -108,10 +113,21 @@ func (s *service) GenerateManifest(stream grpc.ClientStreamingServer[pluginpb.Ap
 // MatchRepository says whether an application is for this plugin.
 func (s *service) MatchRepository(stream grpc.ClientStreamingServer[pluginpb.AppStreamRequest, pluginpb.RepositoryResponse]) error {
 	found := false
-	err := s.handle(stream, "match", s.looks, func(ctx context.Context, r *Request, _ *Event) (err error) {
-		if s.plugin.Discover != "" {
-			found, err = archive.Has(&stoppable{ctx, r.upload.stream()}, path.Join(r.Dir, s.plugin.Discover))
+	err := s.handle(stream, "match", s.discovers, func(ctx context.Context, r *Request, _ *Event) (err error) {
+		if s.plugin.Discover == "" {
+			return nil
 		}
+		if r.upload.reader == nil { // refused
+			return r.err
+		}
+		r.Doing("waiting for its turn behind other requests")
+		pass, err := s.looks.enter(ctx, s.tenant(r), 1)
+		if err != nil {
+			return err
+		}
+		defer pass.leave()
+		r.Doing("looking for " + s.plugin.Discover)
+		found, err = archive.Has(&stoppable{ctx, r.upload.stream()}, path.Join(r.Dir, s.plugin.Discover))
 		return err
 	})
 	if err != nil && stream.Context().Err() != nil {
@@ -126,11 +142,13 @@ func (s *service) MatchRepository(stream grpc.ClientStreamingServer[pluginpb.App
 	return stream.SendAndClose(&pluginpb.RepositoryResponse{IsSupported: found, IsDiscoveryEnabled: found})
 }
 
-// looks reports whether the plugin looks for a file.
-func (s *service) looks(argo.Call) bool { return s.plugin.Discover != "" }
+// discovers reports whether the plugin looks for a file.
+func (s *service) discovers(argo.Call) bool { return s.plugin.Discover != "" }
 
 // GetParametersAnnouncement says which parameters there are.
-func (s *service) GetParametersAnnouncement(stream grpc.ClientStreamingServer[pluginpb.AppStreamRequest, pluginpb.ParametersAnnouncementResponse]) error {
+func (s *service) GetParametersAnnouncement(stream grpc.ClientStreamingServer[pluginpb.AppStreamRequest,
+	pluginpb.ParametersAnnouncementResponse],
+) error {
 	no := func(argo.Call) bool { return false }
 	if err := s.handle(stream, "parameters", no, func(context.Context, *Request, *Event) error { return nil }); err != nil {
 		return err
@@ -146,7 +164,9 @@ func (s *service) GetParametersAnnouncement(stream grpc.ClientStreamingServer[pl
 
 // handle reads a request to its end, and then lets do work on it; at once if the repository is not kept. Argo CD does not
 // listen before it has sent everything: who answers earlier is not heard.
-func (s *service) handle(in stream, method string, reads func(argo.Call) bool, do func(context.Context, *Request, *Event) error) (err error) {
+func (s *service) handle(in stream, method string, reads func(argo.Call) bool,
+	do func(context.Context, *Request, *Event) error,
+) (err error) {
 	began := s.cfg.Now()
 	e := Event{Plugin: s.plugin.Name, Method: method}
 	defer func() {
@@ -169,6 +189,7 @@ func (s *service) handle(in stream, method string, reads func(argo.Call) bool, d
 	if err != nil {
 		return err
 	}
+	defer s.heads.give(r.Project, r.head)
 	e.App, e.Revision = r.name, r.Revision
 	err = s.work(ctx, in, r, func() error { return do(ctx, r, &e) })
 	e.Bytes = r.upload.size()
@@ -178,8 +199,8 @@ func (s *service) handle(in stream, method string, reads func(argo.Call) bool, d
 	return err
 }
 
-// work receives the repository of a request and calls do. A repository that is kept is complete before that, so that a client that does not go on
-// sending holds up its own project only.
+// work receives the repository of a request and calls do. A repository that is kept is complete before that, so that a client that does not
+// go on sending holds up its own project only.
 func (s *service) work(ctx context.Context, in stream, r *Request, do func() error) error {
 	kept := !r.upload.unread && r.upload.err == nil
 	if kept {
@@ -221,7 +242,7 @@ func (s *service) work(ctx context.Context, in stream, r *Request, do func() err
 
 // tenant is for whom a request is.
 func (s *service) tenant(r *Request) tenantKey {
-	return tenantKey{plugin: s.plugin.Name, project: r.env["ARGOCD_APP_PROJECT_NAME"]}
+	return tenantKey{plugin: s.plugin.Name, project: r.Project}
 }
 
 func stalled(after time.Duration) error {
@@ -243,14 +264,24 @@ func (s *service) head(in stream) (*pluginpb.AppStreamRequest, error) {
 	defer timer.Stop()
 	select {
 	case r := <-got:
+		if status.Code(r.err) == codes.ResourceExhausted {
+			return nil, &coded{
+				codes.ResourceExhausted,
+				fmt.Errorf("the parameters of the application have more than %d MiB, as Argo CD sends them", maxMessageSize>>20),
+			}
+		}
 		return r.m, r.err
 	case <-timer.C:
 		return nil, stalled(s.cfg.Stall)
 	}
 }
 
-// receive reads the head of a request.
+// receive reads the head of a request, and keeps what an answer needs of it. A head that is refused is an error in the request: the rest
+// must be read all the same.
 func (s *service) receive(in stream, method string, reads func(argo.Call) bool) (*Request, error) {
+	c := connOf(in.Context())
+	c.begin()
+	defer c.end()
 	first, err := s.head(in)
 	if err != nil {
 		return nil, err
@@ -259,18 +290,14 @@ func (s *service) receive(in stream, method string, reads func(argo.Call) bool) 
 	if meta == nil {
 		return nil, &coded{codes.InvalidArgument, errors.New("the request does not begin with its metadata")}
 	}
-	env := make(map[string]string, len(meta.GetEnv()))
-	for _, v := range meta.GetEnv() {
-		env[v.GetName()] = v.GetValue()
+	r := s.request(meta, method)
+	size := proto.Size(meta)
+	if err := s.heads.take(r.Project, size); err != nil {
+		r.Call, r.Dir, r.err = argo.Call{Project: r.Project, Revision: r.Revision}, ".", err
+		r.upload.unread = true
+		return r, nil
 	}
-	r := &Request{Dir: path.Clean(path.Join(".", meta.GetAppRelPath())), name: env["ARGOCD_APP_NAME"], env: env, checksum: meta.GetChecksum()}
-	r.Doing("waiting for the answer to the same request")
-	r.Call, r.err = argo.NewCall(func(name string) string { return env[name] }, s.plugin.Parameters)
-	if !fs.ValidPath(r.Dir) {
-		r.err = fmt.Errorf("path %q is outside of the repository", meta.GetAppRelPath())
-	}
-	r.upload = &upload{checksum: meta.GetChecksum(), limit: s.cfg.MaxUpload, said: meta.GetSize(), budget: s.memory, dir: s.cfg.TempDir, ended: make(chan struct{}), stalled: make(chan struct{})}
-	r.upload.units = unitsOf(meta.GetSize(), s.cfg.MaxUpload)
+	r.head = size
 	switch {
 	case method == "match" && reads(r.Call):
 		r.upload.toReader()
@@ -282,11 +309,33 @@ func (s *service) receive(in stream, method string, reads func(argo.Call) bool) 
 	return r, nil
 }
 
+// request is what a head says.
+func (s *service) request(meta *pluginpb.Metadata, method string) *Request {
+	env := make(map[string]string, len(meta.GetEnv()))
+	for _, v := range meta.GetEnv() {
+		env[v.GetName()] = v.GetValue()
+	}
+	r := &Request{Dir: path.Clean(path.Join(".", meta.GetAppRelPath())), name: env["ARGOCD_APP_NAME"]}
+	r.Doing("waiting for the answer to the same request")
+	r.Call, r.err = argo.NewCall(func(name string) string { return env[name] }, s.plugin.Parameters)
+	if !fs.ValidPath(r.Dir) {
+		r.err = fmt.Errorf("path %q is outside of the repository", words.Shorten(meta.GetAppRelPath(), maxMessage))
+	}
+	if method == "generate" {
+		r.key = key(env, r.Dir, meta.GetChecksum())
+	}
+	r.upload = &upload{
+		checksum: meta.GetChecksum(), limit: s.cfg.MaxUpload, said: meta.GetSize(), budget: s.memory, dir: s.cfg.TempDir,
+		ended: make(chan struct{}), stalled: make(chan struct{}),
+	}
+	r.upload.units = unitsOf(meta.GetSize(), s.cfg.MaxUpload)
+	return r
+}
+
 // share answers a request, or lets the call of an identical request do so.
 func (s *service) share(ctx context.Context, r *Request) (got answer, shared bool, err error) {
-	key := r.key()
 	for {
-		got, shared, err = s.calls.Do(ctx, key, func(ctx context.Context) (answer, error) { return s.run(ctx, r) })
+		got, shared, err = s.calls.Do(ctx, r.key, func(ctx context.Context) (answer, error) { return s.run(ctx, r) })
 		// The request that was to bring the repository has gone; this one has it, too.
 		if !shared || !errors.Is(err, errGone) || ctx.Err() != nil {
 			return got, shared, err
@@ -316,12 +365,18 @@ func (s *service) run(ctx context.Context, r *Request) (a answer, err error) {
 }
 
 // key is the same for requests that have the same answer.
-func (r *Request) key() string {
+func key(env map[string]string, dir, checksum string) string {
 	h := sha256.New()
-	for _, name := range slices.Sorted(maps.Keys(r.env)) {
-		fmt.Fprintf(h, "%q=%q\n", name, r.env[name])
+	write := func(texts ...string) {
+		for _, text := range texts {
+			fmt.Fprintf(h, "%d ", len(text))
+			_, _ = io.WriteString(h, text)
+		}
 	}
-	fmt.Fprintf(h, "%q %q", r.Dir, r.checksum)
+	for _, name := range slices.Sorted(maps.Keys(env)) {
+		write(name, env[name])
+	}
+	write(dir, checksum)
 	return hex.EncodeToString(h.Sum(nil))
 }
 

@@ -15,6 +15,7 @@ import (
 	"github.com/argosy-cd/argosy/internal/flight"
 	"github.com/argosy-cd/argosy/internal/manifest"
 	"github.com/argosy-cd/argosy/internal/problem"
+	"github.com/argosy-cd/argosy/internal/words"
 )
 
 // coded is an error with a code of gRPC.
@@ -63,7 +64,7 @@ func Message(err error) string {
 			parts = append(parts, fmt.Sprintf("and %d more problems", len(all)-i))
 			break
 		}
-		parts = append(parts, e.Error())
+		parts = append(parts, words.Shorten(e.Error(), maxMessage))
 	}
 	text := strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) {
@@ -94,7 +95,8 @@ func encode(objects []manifest.Object) ([]string, error) {
 		}
 		text := strings.TrimSuffix(b.String(), "\n")
 		if total += len(text); total > maxAnswer-1<<20 {
-			return nil, &coded{codes.ResourceExhausted, fmt.Errorf("the answer is over %d MiB, which is more than Argo CD takes", maxAnswer>>20)}
+			return nil, &coded{codes.ResourceExhausted, fmt.Errorf("the answer is over %d MiB, which is more than Argo CD takes",
+				maxAnswer>>20)}
 		}
 		out = append(out, text)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -20,7 +21,10 @@ import (
 
 // of is a request of a project whose answer is known.
 func of(project string, n int) cmptest.Request {
-	return cmptest.Request{Dir: "app", Files: map[string]string{"app/a": fmt.Sprintf("%s-%d", project, n)}, Env: map[string]string{"ARGOCD_APP_NAME": "web", "ARGOCD_APP_PROJECT_NAME": project}}
+	return cmptest.Request{
+		Dir: "app", Files: map[string]string{"app/a": fmt.Sprintf("%s-%d", project, n)},
+		Env: map[string]string{"ARGOCD_APP_NAME": "web", "ARGOCD_APP_PROJECT_NAME": project},
+	}
 }
 
 // neighbour asks again and again, and wants its own answers.
@@ -105,7 +109,8 @@ func TestStall(t *testing.T) {
 		before := len(f.seen())
 		go ask()
 		await(func() bool { return len(f.seen()) > before })
-		if e := f.seen()[before]; e.Code != codes.DeadlineExceeded || e.Err.Error() != "the repository is not complete, and Argo CD has sent nothing for 20ms" {
+		if e := f.seen()[before]; e.Code != codes.DeadlineExceeded ||
+			e.Err.Error() != "the repository is not complete, and Argo CD has sent nothing for 20ms" {
 			t.Errorf("%s: %v %v", e.Method, e.Code, e.Err)
 		}
 	}
@@ -130,7 +135,10 @@ func TestHangingProject(t *testing.T) {
 // TestHangingPlugin: all calls of one plugin hang, of all projects. The other plugin answers.
 func TestHangingPlugin(t *testing.T) {
 	h := hanging{release: make(chan struct{})}
-	f := serve(t, cmp.Plugin{Name: "s3", Generate: h.generate}, cmp.Config{Parallel: 4, Plugins: []cmp.Plugin{{Name: "appset", Generate: files}}})
+	f := serve(t, cmp.Plugin{Name: "s3", Generate: h.generate}, cmp.Config{
+		Parallel: 4,
+		Plugins:  []cmp.Plugin{{Name: "appset", Generate: files}},
+	})
 	var requests []cmptest.Request
 	for i := range 40 {
 		requests = append(requests, of(fmt.Sprintf("bad-%d", i%10), i))
@@ -185,10 +193,14 @@ func TestDeafCalls(t *testing.T) {
 func TestFair(t *testing.T) {
 	var mu sync.Mutex
 	var order []string
+	begun := 0
 	step := make(chan struct{})
 	f := serve(t, cmp.Plugin{
 		Reads: func(argo.Call) bool { return false },
 		Generate: func(_ context.Context, r *cmp.Request) ([]manifest.Object, error) {
+			mu.Lock()
+			begun++
+			mu.Unlock()
 			<-step
 			mu.Lock()
 			defer mu.Unlock()
@@ -213,15 +225,112 @@ func TestFair(t *testing.T) {
 	await(func() bool { running, _, _ := f.Load(); return running == 2 })
 	ask("one", 0)
 	await(func() bool { _, waiting, _ := f.Load(); return waiting == 100 })
+	// One by one, so that the order of calls is the order of their beginnings.
+	for n := 1; n <= 4 && !slices.Contains(order, "one"); n++ {
+		step <- struct{}{}
+		await(func() bool {
+			mu.Lock()
+			defer mu.Unlock()
+			return len(order) == n && (begun == n+2 || slices.Contains(order, "one"))
+		})
+	}
+	if !slices.Contains(order, "one") {
+		t.Errorf("it is not one of the first: %v", order)
+	}
 	close(step)
 	wg.Wait()
-	for i, project := range order {
-		if project == "one" {
-			if i > 3 {
-				t.Errorf("it came after %d others", i)
-			}
-			return
+	if len(order) != 102 {
+		t.Errorf("%d were answered", len(order))
+	}
+}
+
+// TestLargeHeads: what Argo CD says about the applications of requests that wait is bounded, and little of it is kept. A project that sends
+// more is refused, and says so; another one is not.
+func TestLargeHeads(t *testing.T) {
+	h := hanging{release: make(chan struct{})}
+	f := serve(t, cmp.Plugin{Generate: h.generate, Discover: "app/a", Parameters: []argo.Parameter{{Name: "spec"}}},
+		cmp.Config{Parallel: 2, Timeout: time.Hour, Stall: time.Hour})
+	parameters := `[{"name":"spec","string":"` + strings.Repeat("x", 3<<20) + `"}]`
+	large := func(i int) cmptest.Request {
+		r := of("bad", i)
+		r.Env["ARGOCD_APP_PARAMETERS"], r.Env["PARAM_SPEC"] = parameters, "x"
+		return r
+	}
+	heap := func() int64 {
+		var m runtime.MemStats
+		for range 3 { // pools of buffers, too
+			runtime.GC()
+		}
+		runtime.ReadMemStats(&m)
+		return int64(m.HeapAlloc)
+	}
+	before := heap()
+	const fit = 5 // of 3 MiB and a little, in 16 MiB
+	var requests []cmptest.Request
+	for i := range fit {
+		requests = append(requests, large(i))
+	}
+	end := attack(t, f.socket, requests)
+	await(func() bool { running, waiting, _ := f.Load(); return running+waiting == fit })
+	if kept := heap() - before; kept > fit<<20 {
+		t.Errorf("%d bytes are kept for %d requests", kept, fit)
+	}
+	for i := range 3 {
+		_, err := cmptest.Generate(t.Context(), f.socket, large(fit+i))
+		if s := status.Convert(err); s.Code() != codes.ResourceExhausted ||
+			!strings.HasPrefix(s.Message(), `requests of project "bad" that are not answered yet have 15`) {
+			t.Fatalf("%v %q", s.Code(), s.Message())
 		}
 	}
-	t.Error("it was not answered")
+	// A look that is refused must not make Argo CD deploy something else.
+	if got, err := cmptest.Match(t.Context(), f.socket, large(0)); err != nil || !got.GetIsSupported() {
+		t.Errorf("%v, %v", got, err)
+	}
+	neighbour(t, f.socket, "good")
+	close(h.release)
+	await(func() bool { running, waiting, _ := f.Load(); return running+waiting == 0 })
+	end()
+	// All of it is free again.
+	for i := range 2 {
+		if got, err := cmptest.Generate(t.Context(), f.socket, large(i)); err != nil || len(got) != 1 {
+			t.Fatalf("then: %v, %v", got, err)
+		}
+	}
+	r := of("bad", 0)
+	r.Env["ARGOCD_APP_PARAMETERS"] = parameters + parameters
+	if _, err := cmptest.Generate(t.Context(), f.socket, r); err == nil {
+		t.Error("a message of 6 MiB was accepted")
+	}
+	await(func() bool {
+		e := f.seen()[len(f.seen())-1]
+		return e.Err != nil && e.Code == codes.ResourceExhausted &&
+			e.Err.Error() == "the parameters of the application have more than 4 MiB, as Argo CD sends them"
+	})
+}
+
+// TestLooks: discovery of one project takes a few places, and another project does not wait for it.
+func TestLooks(t *testing.T) {
+	f := serve(t, cmp.Plugin{Generate: files, Discover: "t.yaml"}, cmp.Config{})
+	hold := make(chan struct{})
+	ctx, cancel := context.WithCancel(t.Context())
+	var wg sync.WaitGroup
+	most := runtime.GOMAXPROCS(0)
+	for i := range most + 10 {
+		r := of("bad", i)
+		r.Stop, r.Stopping = 10, func() { <-hold }
+		wg.Go(func() { _, _ = cmptest.Match(ctx, f.socket, r) })
+	}
+	await(func() bool { running, waiting := f.Looks(); return running == most && waiting == 10 })
+	good := of("good", 0)
+	for name, want := range map[string]bool{"app/t.yaml": true, "app/u.yaml": false} {
+		good.Files = map[string]string{name: ""}
+		if got, err := cmptest.Match(t.Context(), f.socket, good); err != nil || got.GetIsSupported() != want {
+			t.Errorf("%s: %v, %v", name, got, err)
+		}
+	}
+	neighbour(t, f.socket, "bad") // answers are not discovery
+	close(hold)
+	cancel()
+	wg.Wait()
+	await(func() bool { running, waiting := f.Looks(); return running+waiting == 0 })
 }

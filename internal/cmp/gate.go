@@ -13,15 +13,18 @@ import (
 
 // gate bounds work that goes on at once, and shares it between plugins and projects.
 //
-// There is a common pool that any project of any plugin may use whole, if nobody else asks. When it is full, requests wait: first come, first served
-// inside a project. The next to begin is of the plugin that has the least work going on, and in it of the project that has; among equals, of the one whose last
-// turn, or whose arrival, is the longest ago. A project that has no work going on in a
-// plugin does not have to wait for the common pool: each plugin has some extra passes for such projects. So work that hangs in one project does
-// not stop another one, and a plugin whose work hangs in all projects does not stop the other plugin.
+// There is a common pool for all projects of all plugins. When it is full, requests wait: first come, first served inside a project. The
+// next to begin is of the plugin that has the least work going on, and in it of the project that has; among equals, of the one whose last
+// turn, or whose arrival, is the longest ago. A project that has no work going on in a plugin does not have to wait for the common pool:
+// each plugin has some extra passes for such projects. And the last of the common pool is spared for projects that have no work going on at
+// all. So work that hangs in one project, be it in all plugins, does not stop another project, and a plugin whose work hangs in all
+// projects does not stop the other plugin.
 //
-// Work that goes on after its request has ended gives its units back, and counts as left. A project with too much of it must wait, alone.
+// Work that goes on after its request has ended gives its units back, and counts as left. While a project of a plugin has work left, no
+// more than maxLeft of its work goes on at once, with the work that is left; the rest must wait, alone.
 type gate struct {
 	size    int // units of the common pool
+	spare   int // of these, for projects that have no work going on; if there are any, extra passes are used first
 	extra   int // passes of each plugin beyond the common pool
 	most    int // units that a project of a plugin may hold
 	line    int // requests of a project of a plugin that may wait
@@ -33,6 +36,7 @@ type gate struct {
 	turn    int // counts arrivals and grants
 	lanes   map[string]*lane
 	tenants map[tenantKey]*tenant
+	running map[string]int // work of each project, in all plugins
 }
 
 // lane is a plugin.
@@ -72,8 +76,8 @@ type pass struct {
 	gone    bool
 }
 
-// leftCounts is how long left work counts against its project. After that the project gets other work done again, and only the health of the
-// process counts it.
+// leftCounts is how long left work counts against its project. After that the project gets other work done again, and only the health of
+// the process counts it.
 const leftCounts = 10 * time.Minute
 
 // enter waits until a project may do work of some weight in a plugin, or until ctx ends. The caller must leave.
@@ -99,7 +103,7 @@ func (g *gate) queue(key tenantKey, weight int) (*pass, error) {
 	l := g.lanes[key.plugin]
 	if l == nil {
 		if g.lanes == nil {
-			g.lanes, g.tenants = map[string]*lane{}, map[tenantKey]*tenant{}
+			g.lanes, g.tenants, g.running = map[string]*lane{}, map[tenantKey]*tenant{}, map[string]int{}
 		}
 		l = &lane{}
 		g.lanes[key.plugin] = l
@@ -110,7 +114,8 @@ func (g *gate) queue(key tenantKey, weight int) (*pass, error) {
 		g.tenants[key] = t
 	}
 	if len(t.waiting) >= g.line {
-		return nil, &coded{codes.ResourceExhausted, fmt.Errorf("%d requests of project %q are waiting for the plugin already", len(t.waiting), key.project)}
+		return nil, &coded{codes.ResourceExhausted, fmt.Errorf("%d requests of project %q are waiting for the plugin already",
+			len(t.waiting), key.project)}
 	}
 	p := &pass{gate: g, tenant: t, weight: min(max(weight, 1), g.most), ready: make(chan struct{})}
 	t.waiting = append(t.waiting, p)
@@ -127,7 +132,7 @@ func (g *gate) serve() {
 func (g *gate) serveOne() bool {
 	var next *tenant
 	for _, t := range g.tenants {
-		if g.admits(t) && (next == nil || cmp.Or(t.lane.compare(next.lane.share), t.compare(next.share)) < 0) {
+		if _, ok := g.admits(t); ok && (next == nil || cmp.Or(t.lane.compare(next.lane.share), t.compare(next.share)) < 0) {
 			next = t
 		}
 	}
@@ -135,8 +140,9 @@ func (g *gate) serveOne() bool {
 		return false
 	}
 	l, p := next.lane, next.waiting[0]
+	p.extra, _ = g.admits(next)
 	next.waiting = next.waiting[1:]
-	if p.extra = g.used+p.weight > g.size; p.extra {
+	if p.extra {
 		l.extra++
 	} else {
 		g.used += p.weight
@@ -145,26 +151,33 @@ func (g *gate) serveOne() bool {
 	l.held, l.turn = l.held+p.weight, g.turn
 	next.held, next.turn = next.held+p.weight, g.turn
 	next.running++
+	g.running[next.key.project]++
 	p.granted = true
 	close(p.ready)
 	return true
 }
 
-// admits reports whether the first request of a project may begin.
-func (g *gate) admits(t *tenant) bool {
+// admits reports whether the first request of a project may begin, and whether it takes an extra pass.
+func (g *gate) admits(t *tenant) (extra, ok bool) {
 	if len(t.waiting) == 0 || g.stuck(t) {
-		return false
+		return false, false
 	}
 	weight := t.waiting[0].weight
 	if t.held > 0 && t.held+weight > g.most {
-		return false
+		return false, false
 	}
-	return g.used+weight <= g.size || t.running == 0 && t.lane.extra < g.extra
+	size := g.size
+	if g.running[t.key.project] > 0 {
+		size -= g.spare
+	}
+	free := g.used+weight <= size
+	extra = t.running == 0 && t.lane.extra < g.extra && (g.spare > 0 || !free)
+	return extra, extra || free
 }
 
-// stuck reports whether a project has so much work left that it may not begin more.
+// stuck reports whether a project has work left, and with what runs so much that it may not begin more: what runs may be left, too.
 func (g *gate) stuck(t *tenant) bool {
-	if len(t.left) < g.maxLeft {
+	if t.running+len(t.left) < g.maxLeft {
 		return false
 	}
 	n, now := 0, g.now()
@@ -173,7 +186,7 @@ func (g *gate) stuck(t *tenant) bool {
 			n++
 		}
 	}
-	return n >= g.maxLeft
+	return n > 0 && t.running+n >= g.maxLeft
 }
 
 // abandon says that the request has ended, and the work goes on.
@@ -221,6 +234,9 @@ func (p *pass) release() {
 	t.held -= p.weight
 	t.lane.held -= p.weight
 	t.running--
+	if g.running[t.key.project]--; g.running[t.key.project] == 0 {
+		delete(g.running, t.key.project)
+	}
 	g.serve()
 }
 
@@ -232,4 +248,18 @@ func (g *gate) load() (running, waiting, left int) {
 		running, waiting, left = running+t.running, waiting+len(t.waiting), left+len(t.left)
 	}
 	return running, waiting, left
+}
+
+// hung is how much work is left, with no more than maxLeft of each project, in all plugins: one project alone is not what a restart is for.
+func (g *gate) hung() (n int) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	projects := map[string]int{}
+	for _, t := range g.tenants {
+		projects[t.key.project] += len(t.left)
+	}
+	for _, left := range projects {
+		n += min(left, g.maxLeft)
+	}
+	return n
 }

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -49,7 +51,7 @@ func (q *queues) run(t *testing.T) string {
 		delete(q.all, next)
 		next.leave()
 	}
-	if q.gate.used != 0 || len(q.gate.tenants) != 0 {
+	if q.gate.used != 0 || len(q.gate.tenants) != 0 || len(q.gate.running) != 0 {
 		t.Errorf("left behind: %+v", q.gate)
 	}
 	for _, l := range q.gate.lanes {
@@ -117,6 +119,38 @@ func TestExtra(t *testing.T) {
 	q.run(t)
 }
 
+// TestSpare: whatever one project has, in all plugins and in any order, another one with no work going on does not wait.
+func TestSpare(t *testing.T) {
+	for _, c := range []struct{ size, extra int }{{3, 1}, {2, 1}, {2, 0}, {3, 0}, {8, 4}} {
+		for seed := range uint64(50) {
+			random := rand.New(rand.NewPCG(seed, 0))
+			q := newQueues(t, &gate{size: c.size, extra: c.extra, spare: 1})
+			var passes []*pass
+			for step := range 200 {
+				switch project := []string{"hog", "hog", "hog", "good"}[random.IntN(4)]; {
+				case random.IntN(2) == 0 || len(passes) == 0:
+					passes = append(passes, q.add([]string{"appset", "s3"}[random.IntN(2)], project, 1, 1)...)
+				default:
+					i := random.IntN(len(passes))
+					delete(q.all, passes[i])
+					passes[i].leave()
+					passes = slices.Delete(passes, i, i+1)
+				}
+				waiting := 0
+				for _, plugin := range []string{"appset", "s3"} {
+					if tenant := q.gate.tenants[tenantKey{plugin, "good"}]; tenant != nil {
+						waiting += len(tenant.waiting)
+					}
+				}
+				if q.gate.running["good"] == 0 && waiting > 0 {
+					t.Fatalf("%d of the pool, %d extra, seed %d, step %d: it waits, and has nothing", c.size, c.extra, seed, step)
+				}
+			}
+			q.run(t)
+		}
+	}
+}
+
 // TestWeight: a project holds no more than its part, and a large request is not overtaken for ever by small ones.
 func TestWeight(t *testing.T) {
 	q := newQueues(t, &gate{size: 8, most: 4, extra: 1})
@@ -166,6 +200,97 @@ func TestLeft(t *testing.T) {
 	hung[0].leave()
 	hung[0].leave()
 	q.run(t)
+}
+
+// TestFewBesideLeft: a project with work left has no more going on than it may have left, with that: all of it may be left in the end.
+// Others begin as much as they like.
+func TestFewBesideLeft(t *testing.T) {
+	q := newQueues(t, &gate{size: 8})
+	q.gate.maxLeft = 3
+	bad := q.add("s3", "bad", 8, 1)
+	delete(q.all, bad[0])
+	bad[0].abandon()
+	for _, p := range bad[1:5] {
+		delete(q.all, p)
+		p.leave()
+	}
+	// Three run, and one is left.
+	more := q.add("s3", "bad", 4, 1)
+	for _, p := range bad[5:7] {
+		if more[0].granted {
+			t.Error("a project with work left began more")
+		}
+		delete(q.all, p)
+		p.leave()
+	}
+	if !more[0].granted || more[1].granted {
+		t.Error("a project may have three going on, one of them left")
+	}
+	for i, p := range q.add("s3", "good", 6, 1) {
+		if !p.granted {
+			t.Errorf("the %dth request of another project waits", i+1)
+		}
+	}
+	bad[0].leave()
+	q.run(t)
+}
+
+// TestHealth: calls of one project that are left, in all plugins, are no reason for a restart; those of several projects are, after a
+// while.
+func TestHealth(t *testing.T) {
+	for _, parallel := range []int{1, 3, 8} {
+		now := time.Now()
+		clock := func() time.Time { return now }
+		s := &Server{cfg: Config{Parallel: parallel, Now: clock}, slots: newSlots(Config{Parallel: parallel, Now: clock})}
+		var passes []*pass
+		leave := func(project string) {
+			for _, plugin := range []string{"appset", "s3"} {
+				var begun []*pass
+				for range parallel {
+					p, err := s.slots.queue(tenantKey{plugin, project}, 1)
+					if err != nil {
+						t.Fatal(err)
+					}
+					begun = append(begun, p)
+				}
+				for _, p := range begun {
+					if p.granted {
+						p.abandon()
+					}
+				}
+				passes = append(passes, begun...)
+			}
+		}
+		healthy := func() error {
+			if err := s.Healthy(); err != nil {
+				t.Errorf("at once: %v", err)
+			}
+			now = now.Add(stuckAfter)
+			return s.Healthy()
+		}
+		for range 3 {
+			leave("bad")
+			now = now.Add(leftCounts)
+		}
+		if _, _, left := s.slots.load(); left < parallel {
+			t.Errorf("%d at once: only %d left", parallel, left)
+		}
+		if err := healthy(); err != nil {
+			t.Errorf("%d at once, one project: %v", parallel, err)
+		}
+		for i := range parallel {
+			leave(fmt.Sprint("worse-", i))
+		}
+		if err := healthy(); err == nil {
+			t.Errorf("%d at once: calls of all projects do not end, and it is healthy", parallel)
+		}
+		for _, p := range passes {
+			p.leave()
+		}
+		if err := healthy(); err != nil {
+			t.Errorf("%d at once, then: %v", parallel, err)
+		}
+	}
 }
 
 // TestWaitingEnds: a wait ends with its context, and a full line is an error.

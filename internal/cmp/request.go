@@ -26,12 +26,12 @@ type Request struct {
 	// Dir is the application's directory in the repository, "." if it is the root.
 	Dir string
 
-	name     string
-	env      map[string]string
-	checksum string
-	err      error // in the request itself
-	upload   *upload
-	what     atomic.Pointer[string]
+	name   string
+	key    string // the same for requests that have the same answer
+	head   int    // bytes of the head that are counted
+	err    error  // in the request itself
+	upload *upload
+	what   atomic.Pointer[string]
 }
 
 // Doing says what a request is about to do, for the message if that takes too long.
@@ -118,7 +118,8 @@ const (
 	maxMemory = 4 << 20
 	// allMemory is what all uploads have in memory; what comes when it is used up is in files.
 	allMemory = 64 << 20
-	// projectUnits is the room for uploads that a project has in a plugin: for so many small repositories, or for one of the largest that is allowed.
+	// projectUnits is the room for uploads that a project has in a plugin: for so many small repositories, or for one of the largest that
+	// is allowed.
 	projectUnits = 256
 )
 
@@ -167,7 +168,8 @@ type upload struct {
 }
 
 func tooLarge(size, limit int64) error {
-	return &coded{codes.ResourceExhausted, fmt.Errorf("the repository has %d bytes, packed, and the limit is %d (--max-repository)", size, limit)}
+	return &coded{codes.ResourceExhausted, fmt.Errorf("the repository has %d bytes, packed, and the limit is %d (--max-repository)", size,
+		limit)}
 }
 
 // refuse makes what is still to come unread.

@@ -30,9 +30,11 @@ type Config struct {
 	Plugins []Plugin
 	// Timeout bounds a request that has no earlier deadline. Zero is 45 s: Argo CD gives up after 60.
 	Timeout time.Duration
-	// Parallel bounds how many calls of plugins run at once. Zero is four for each processor. A project that has no call in a plugin does not wait for
-	// them: of such there may be half as many more in each plugin, at least one.
+	// Parallel bounds how many calls of plugins run at once. Zero is four for each processor.
 	Parallel int
+	// Extra is how many more may run in each plugin, of projects that have no call in it: these do not wait for the others. Zero is half of
+	// Parallel, at least one; negative is none.
+	Extra int
 	// MaxUpload bounds the bytes of a packed repository. Zero is 1 GiB.
 	MaxUpload int64
 	// TempDir is where large repositories are while they are read. "" is the system's.
@@ -52,8 +54,9 @@ type Server struct {
 	cfg     Config
 	slots   *gate
 	uploads *gate
+	looks   *gate
 	sockets []*socket
-	// stuck is since when as many calls are left as may run.
+	// stuck is since when the calls of several projects that are left are as many as may run.
 	stuck atomic.Pointer[time.Time]
 }
 
@@ -75,6 +78,9 @@ func Listen(ctx context.Context, cfg Config) (*Server, error) {
 	if cfg.Parallel == 0 {
 		cfg.Parallel = 4 * runtime.GOMAXPROCS(0)
 	}
+	if cfg.Extra == 0 {
+		cfg.Extra = max(1, cfg.Parallel/2)
+	}
 	if cfg.MaxUpload == 0 {
 		cfg.MaxUpload = 1 << 30
 	}
@@ -86,22 +92,37 @@ func Listen(ctx context.Context, cfg Config) (*Server, error) {
 	}
 	s := &Server{
 		cfg:   cfg,
-		slots: &gate{size: cfg.Parallel, extra: max(1, cfg.Parallel/2), most: cfg.Parallel, line: maxWaiting, maxLeft: max(1, cfg.Parallel/4), now: cfg.Now},
+		slots: newSlots(cfg),
 		// Two of the largest repositories that are allowed, or 512 small ones, and two more in each plugin for projects that have none.
 		uploads: &gate{size: 2 * projectUnits, extra: 2, most: projectUnits, line: maxWaiting, maxLeft: 1, now: cfg.Now},
 	}
+	// A look takes a processor: a project has no more of them than there are processors, and its other looks wait.
+	cores := runtime.GOMAXPROCS(0)
+	s.looks = &gate{size: 2 * cores, spare: 1, extra: cores, most: cores, line: maxWaiting, maxLeft: 1, now: cfg.Now}
 	memory := &budget{}
 	memory.give(allMemory)
+	heads := &heads{}
 	for _, p := range cfg.Plugins {
 		sock, err := listen(ctx, cfg.Dir, p)
 		if err != nil {
 			s.Close()
 			return nil, err
 		}
-		sock.register(&service{plugin: p, cfg: cfg, slots: s.slots, uploads: s.uploads, memory: memory, calls: flight.Group[answer]{Fresh: true}})
+		sock.register(&service{
+			plugin: p, cfg: cfg, slots: s.slots, uploads: s.uploads, looks: s.looks, memory: memory, heads: heads,
+			calls: flight.Group[answer]{Fresh: true},
+		})
 		s.sockets = append(s.sockets, sock)
 	}
 	return s, nil
+}
+
+// newSlots is for calls of plugins.
+func newSlots(cfg Config) *gate {
+	return &gate{
+		size: cfg.Parallel, spare: 1, extra: cfg.Extra, most: cfg.Parallel, line: maxWaiting, maxLeft: max(1, cfg.Parallel/4),
+		now: cfg.Now,
+	}
 }
 
 func listen(ctx context.Context, dir string, p Plugin) (*socket, error) {
@@ -164,9 +185,10 @@ func cause(err error) error {
 
 func (s *socket) register(service *service) {
 	s.server = grpc.NewServer(
-		grpc.MaxRecvMsgSize(maxAnswer), grpc.MaxSendMsgSize(maxAnswer),
+		grpc.MaxRecvMsgSize(maxMessageSize), grpc.MaxSendMsgSize(maxAnswer),
 		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: 5 * time.Second}),
-		// A repository comes in messages of a kilobyte: windows of 64 KiB would make it stop and go. A request that waits has a full window in memory.
+		// A repository comes in messages of a kilobyte: windows of 64 KiB would make it stop and go. A request that waits has a full window
+		// in memory.
 		grpc.InitialWindowSize(256<<10), grpc.InitialConnWindowSize(1<<20),
 	)
 	s.health = health.NewServer()
@@ -186,8 +208,9 @@ func (s *Server) Paths() []string {
 // Serve answers until ctx ends, and then finishes what runs, for so long.
 func (s *Server) Serve(ctx context.Context, grace time.Duration) error {
 	ended := make(chan error, len(s.sockets))
+	room := make(chan struct{}, largeHeads)
 	for _, sock := range s.sockets {
-		go func() { ended <- sock.server.Serve(sock.listener) }()
+		go func() { ended <- sock.server.Serve(listener{sock.listener, room}) }()
 	}
 	var err error
 	select {
@@ -233,19 +256,20 @@ func (s *Server) Close() {
 const (
 	// maxWaiting is how many requests of a project may wait for a plugin.
 	maxWaiting = 256
-	// stuckAfter is how long as many calls may be left as may run.
+	// stuckAfter is how long the calls of several projects that are left may be as many as may run.
 	stuckAfter = time.Minute
 )
 
-// Healthy returns an error if only a restart can help: a socket is gone, or too many calls do not end.
+// Healthy returns an error if only a restart can help: a socket is gone, or too many calls of several projects do not end. A restart ends
+// the requests of all, so one project cannot cause it.
 func (s *Server) Healthy() error {
 	for _, sock := range s.sockets {
 		if info, err := os.Lstat(sock.path); err != nil || !os.SameFile(info, sock.info) {
 			return fmt.Errorf("socket %s is gone, or another process's", sock.path)
 		}
 	}
-	_, _, left := s.slots.load()
-	if left < s.cfg.Parallel {
+	left := s.slots.hung()
+	if left < max(s.cfg.Parallel, s.slots.maxLeft+1) {
 		s.stuck.Store(nil)
 		return nil
 	}
@@ -272,4 +296,10 @@ func (s *Server) Load() (running, waiting, left int) { return s.slots.load() }
 func (s *Server) Uploads() (held, waiting int) {
 	held, waiting, _ = s.uploads.load()
 	return held, waiting
+}
+
+// Looks is how many repositories are being searched for a plugin's file, and how many requests wait for their turn to be.
+func (s *Server) Looks() (running, waiting int) {
+	running, waiting, _ = s.looks.load()
+	return running, waiting
 }

@@ -6,7 +6,7 @@ import (
 	"crypto"
 	"crypto/rand"
 	"crypto/rsa"
-	"crypto/sha1" //nolint:gosec // what SNS signs with
+	"crypto/sha1" // what SNS signs with
 	"crypto/sha256"
 	"crypto/x509"
 	"crypto/x509/pkix"
@@ -29,8 +29,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/argosy-cd/argosy/internal/bucket/s3/queue"
 	"github.com/argosy-cd/argosy/internal/events"
+	"github.com/argosy-cd/argosy/internal/secret"
 )
 
 func TestParse(t *testing.T) {
@@ -39,9 +39,11 @@ func TestParse(t *testing.T) {
 		t.Fatal(files, err)
 	}
 	want := map[string]string{
-		"s3.json": `s3://manifests/apps/demo+app/a%3Db.yaml s3://manifests/apps/demo app/a=b.yaml`, "s3-test.json": "", "minio.json": "s3://images/apps%2Fdemo%2Fcm.yaml s3://images/apps/demo/cm.yaml",
-		"minio-read.json": "", "versitygw.json": "s3://list/apps/demo/cm.yaml", "eventbridge.json": "s3://manifests/apps/demo app/cm.yaml", "eventbridge-other.json": "",
-		"sns-in-sqs.json": "s3://manifests/apps/cm.yaml",
+		"s3.json": `s3://manifests/apps/demo+app/a%3Db.yaml s3://manifests/apps/demo app/a=b.yaml`, "s3-test.json": "",
+		"minio.json":      "s3://images/apps%2Fdemo%2Fcm.yaml s3://images/apps/demo/cm.yaml",
+		"minio-read.json": "", "versitygw.json": "s3://list/apps/demo/cm.yaml", "eventbridge.json": "s3://manifests/apps/demo app/cm.yaml",
+		"eventbridge-other.json": "",
+		"sns-in-sqs.json":        "s3://manifests/apps/cm.yaml",
 	}
 	for _, file := range files {
 		data, err := os.ReadFile(file)
@@ -62,11 +64,13 @@ func TestParse(t *testing.T) {
 		"[]":             "it is not a JSON object",
 		`{"Records": 1}`: "Records must be slice",
 		`{}`:             "it has no Records, is not from aws.s3, and is no Notification of SNS",
-		`{"Records": [{"eventName": "ObjectCreated:Put", "s3": {"bucket": {"name": "b"}}}]}`:                                                            "Records[0].s3.bucket.name and Records[0].s3.object.key must be set",
-		`{"source": "aws.s3", "detail-type": "Object Created", "detail": {"bucket": {"name": 1}}}`:                                                      "detail.bucket.Name must be string",
-		`{"Type": "Notification", "Message": "{\"Type\": \"Notification\", \"Message\": \"{}\"}"}`:                                                      "it has no Records",
-		`{"Records": [` + strings.Repeat("{},", 10_000) + `{}]}`:                                                                                        "10001 records are over the limit of 10000",
-		`{"Records": [{"eventName": "ObjectRemoved:Delete", "s3": {"bucket": {"name": "b"}, "object": {"key": "` + strings.Repeat("k", 4000) + `"}}}]}`: "has a name that S3 does not allow",
+		`{"Records": [{"eventName": "ObjectCreated:Put", "s3": {"bucket": {"name": "b"}}}]}`:       "Records[0].s3.bucket.name and Records[0].s3.object.key must be set",
+		`{"source": "aws.s3", "detail-type": "Object Created", "detail": {"bucket": {"name": 1}}}`: "detail.bucket.Name must be string",
+		`{"Type": "Notification", "Message": "{\"Type\": \"Notification\", \"Message\": \"{}\"}"}`: "it has no Records",
+		`{"Records": [` + strings.Repeat("{},", 10_000) +
+			`{}]}`: "10001 records are over the limit of 10000",
+		`{"Records": [{"eventName": "ObjectRemoved:Delete", "s3": {"bucket": {"name": "b"}, "object": {"key": "` +
+			strings.Repeat("k", 4000) + `"}}}]}`: "has a name that S3 does not allow",
 	} {
 		if _, err := events.Parse([]byte(text)); !errors.Is(err, events.ErrMalformed) || !strings.Contains(err.Error(), want) {
 			t.Errorf("%.80s: %v", text, err)
@@ -113,7 +117,10 @@ func newAWS(t *testing.T, name string) *aws {
 	if err != nil {
 		t.Fatal(err)
 	}
-	x := &x509.Certificate{SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: name}, NotBefore: start.Add(-time.Hour), NotAfter: start.Add(30 * 24 * time.Hour)}
+	x := &x509.Certificate{
+		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: name}, NotBefore: start.Add(-time.Hour),
+		NotAfter: start.Add(30 * 24 * time.Hour),
+	}
 	der, err := x509.CreateCertificate(rand.Reader, x, x, &key.PublicKey, key)
 	if err != nil {
 		t.Fatal(err)
@@ -143,8 +150,9 @@ func (a *aws) RoundTrip(r *http.Request) (*http.Response, error) {
 func (a *aws) sign(version string, m map[string]string) string {
 	a.t.Helper()
 	for name, value := range map[string]string{
-		"Type": "Notification", "MessageId": "m-1", "TopicArn": topic, "Timestamp": start.Format("2006-01-02T15:04:05.000Z"), "SignatureVersion": version,
-		"SigningCertURL": "https://sns.eu-central-1.amazonaws.com/SimpleNotificationService-0123abcd.pem",
+		"Type": "Notification", "MessageId": "m-1", "TopicArn": topic, "Timestamp": start.Format("2006-01-02T15:04:05.000Z"),
+		"SignatureVersion": version,
+		"SigningCertURL":   "https://sns.eu-central-1.amazonaws.com/SimpleNotificationService-0123abcd.pem",
 	} {
 		if _, ok := m[name]; !ok {
 			m[name] = value
@@ -160,7 +168,7 @@ func (a *aws) sign(version string, m map[string]string) string {
 			text += name + "\n" + value + "\n"
 		}
 	}
-	hash, sum := crypto.SHA1, sha1.Sum([]byte(text)) //nolint:gosec // as SNS does
+	hash, sum := crypto.SHA1, sha1.Sum([]byte(text)) // as SNS does
 	digest := sum[:]
 	if version == "2" {
 		long := sha256.Sum256([]byte(text))
@@ -194,7 +202,7 @@ type world struct {
 func newWorld(t *testing.T, sns http.RoundTripper) *world {
 	w := &world{T: t, now: start, ready: true}
 	w.receiver = &events.Receiver{
-		Secrets: func() ([]string, error) { return []string{"old", "s3cret"}, nil },
+		Secrets: func() ([]secret.Text, error) { return []secret.Text{secret.New("old"), secret.New("s3cret")}, nil },
 		SNS:     &events.SNS{Topics: []string{topic}, Client: &http.Client{Transport: sns}, Now: w.time}, Now: w.time,
 		Hint: func(n events.Notice) bool {
 			if w.ready {
@@ -243,10 +251,22 @@ func TestSecrets(t *testing.T) {
 	w := newWorld(t, nil)
 	basic := httptest.NewRequest(http.MethodPost, "/", nil)
 	basic.SetBasicAuth("anybody", "s3cret")
-	for _, header := range []http.Header{{"Authorization": {"Bearer s3cret"}}, {"Authorization": {"s3cret"}}, {"Authorization": {"bearer old"}}, {"X-Api-Key": {"s3cret"}}, basic.Header} {
+	for _, header := range []http.Header{
+		{"Authorization": {"Bearer s3cret"}},
+		{"Authorization": {"s3cret"}},
+		{"Authorization": {"bearer old"}},
+		{"X-Api-Key": {"s3cret"}},
+		basic.Header,
+	} {
 		w.post("/webhook", record, header, 204, "webhook accepted", "b/k")
 	}
-	for _, header := range []http.Header{nil, {"Authorization": {"Bearer s3cre"}}, {"Authorization": {"Bearer "}}, {"Authorization": {"Basic s3cret"}}, {"X-Api-Key": {""}}} {
+	for _, header := range []http.Header{
+		nil,
+		{"Authorization": {"Bearer s3cre"}},
+		{"Authorization": {"Bearer "}},
+		{"Authorization": {"Basic s3cret"}},
+		{"X-Api-Key": {""}},
+	} {
 		w.post("/webhook", record, header, 401, "webhook unknown sender: unknown sender: it has not the secret", "")
 		w.post("/eventbridge", record, header, 401, "eventbridge unknown sender: unknown sender: it has not the secret", "")
 	}
@@ -256,7 +276,7 @@ func TestSecrets(t *testing.T) {
 	w.post("/webhook", strings.Repeat(" ", events.MaxBody+1), known, 413, "webhook too large: over the limit of 1048576 bytes", "")
 	w.ready = false
 	w.post("/webhook", record, known, 503, "webhook failed: it is not known yet which applications there are", "")
-	w.receiver.Secrets = func() ([]string, error) { return nil, errors.New("no file") }
+	w.receiver.Secrets = func() ([]secret.Text, error) { return nil, errors.New("no file") }
 	w.post("/webhook", record, known, 503, "webhook failed: no file", "")
 
 	// What is not configured is not there.
@@ -278,9 +298,12 @@ func TestEventBridge(t *testing.T) {
 	w.post("/eventbridge", event("1", start), known, 204, "eventbridge accepted", "b/a b")
 	w.post("/eventbridge", event("1", start), known, 204, "eventbridge duplicate", "")
 	w.post("/eventbridge", event("2", start.Add(-24*time.Hour)), known, 204, "eventbridge accepted", "b/a b")
-	w.post("/eventbridge", event("3", start.Add(-26*time.Hour)), known, 403, "eventbridge replay: too old, or from the future: it is of 2026-01-01T01:04:05Z", "")
-	w.post("/eventbridge", event("4", start.Add(time.Hour)), known, 403, "eventbridge replay: too old, or from the future: it is of 2026-01-02T04:04:05Z", "")
-	w.post("/eventbridge", record, known, 400, "eventbridge malformed: not a notification of S3: source must be aws.s3, and id and time must be set", "")
+	w.post("/eventbridge", event("3", start.Add(-26*time.Hour)), known, 403,
+		"eventbridge replay: too old, or from the future: it is of 2026-01-01T01:04:05Z", "")
+	w.post("/eventbridge", event("4", start.Add(time.Hour)), known, 403,
+		"eventbridge replay: too old, or from the future: it is of 2026-01-02T04:04:05Z", "")
+	w.post("/eventbridge", record, known, 400,
+		"eventbridge malformed: not a notification of S3: source must be aws.s3, and id and time must be set", "")
 }
 
 func TestSNS(t *testing.T) {
@@ -295,8 +318,10 @@ func TestSNS(t *testing.T) {
 		t.Errorf("the certificate was read %d times", n)
 	}
 	// Tests of S3's, and what is no notification.
-	w.post("/sns", a.sign("1", map[string]string{"MessageId": "t", "Message": `{"Service": "Amazon S3", "Event": "s3:TestEvent"}`}), nil, 204, "sns ignored", "")
-	w.post("/sns", a.sign("1", map[string]string{"MessageId": "x", "Message": "hello"}), nil, 400, "sns malformed: not a notification of S3: it is not a JSON object", "")
+	w.post("/sns", a.sign("1", map[string]string{"MessageId": "t", "Message": `{"Service": "Amazon S3", "Event": "s3:TestEvent"}`}), nil,
+		204, "sns ignored", "")
+	w.post("/sns", a.sign("1", map[string]string{"MessageId": "x", "Message": "hello"}), nil, 400,
+		"sns malformed: not a notification of S3: it is not a JSON object", "")
 
 	// Forged.
 	forged := func(change func(m map[string]string)) string {
@@ -307,17 +332,30 @@ func TestSNS(t *testing.T) {
 		return string(data)
 	}
 	wrong := "sns wrong signature: wrong signature: "
-	for name, want := range map[string]string{"Message": "it is not that of the message", "Timestamp": "", "MessageId": "it is not that of the message", "Subject": "it is not that of the message"} {
+	for name, want := range map[string]string{
+		"Message": "it is not that of the message", "Timestamp": "",
+		"MessageId": "it is not that of the message", "Subject": "it is not that of the message",
+	} {
 		if want != "" {
 			w.post("/sns", forged(func(m map[string]string) { m[name] += " " }), nil, 403, wrong+want, "")
 		}
 	}
 	w.post("/sns", forged(func(m map[string]string) { m["Signature"] = "%" }), nil, 403, wrong+"Signature must be base64", "")
-	w.post("/sns", forged(func(m map[string]string) { m["SignatureVersion"] = "3" }), nil, 403, wrong+`SignatureVersion must be 1 or 2, it is "3"`, "")
-	for _, url := range []string{"http://sns.eu-central-1.amazonaws.com/SimpleNotificationService-1.pem", "https://user@sns.eu-central-1.amazonaws.com/SimpleNotificationService-1.pem", "::"} {
-		w.post("/sns", forged(func(m map[string]string) { m["SigningCertURL"] = url }), nil, 403, wrong+fmt.Sprintf("%q is not a URL of SNS", url), "")
+	w.post("/sns", forged(func(m map[string]string) {
+		m["SignatureVersion"] = "3"
+	}), nil, 403, wrong+`SignatureVersion must be 1 or 2, it is "3"`, "")
+	for _, url := range []string{
+		"http://sns.eu-central-1.amazonaws.com/SimpleNotificationService-1.pem",
+		"https://user@sns.eu-central-1.amazonaws.com/SimpleNotificationService-1.pem", "::",
+	} {
+		w.post("/sns", forged(func(m map[string]string) {
+			m["SigningCertURL"] = url
+		}), nil, 403, wrong+fmt.Sprintf("%q is not a URL of SNS", url), "")
 	}
-	for _, host := range []string{"evil.example.com", "sns.us-east-1.amazonaws.com", "sns.eu-central-1.amazonaws.com.evil.example.com", "sns.eu-central-1.amazonaws.com:8443", "s3.eu-central-1.amazonaws.com"} {
+	for _, host := range []string{
+		"evil.example.com", "sns.us-east-1.amazonaws.com", "sns.eu-central-1.amazonaws.com.evil.example.com",
+		"sns.eu-central-1.amazonaws.com:8443", "s3.eu-central-1.amazonaws.com",
+	} {
 		w.post("/sns", forged(func(m map[string]string) {
 			m["SigningCertURL"] = "https://" + host + "/SimpleNotificationService-1.pem"
 		}), nil, 403,
@@ -326,47 +364,61 @@ func TestSNS(t *testing.T) {
 	w.post("/sns", forged(func(m map[string]string) {
 		m["SigningCertURL"] = "https://sns.eu-central-1.amazonaws.com/?Action=X&x=/SimpleNotificationService-1.pem"
 	}), nil, 403, wrong+"SigningCertURL is not that of a certificate", "")
-	w.post("/sns", forged(func(m map[string]string) { m["TopicArn"] = topic + "2" }), nil, 401, `sns unknown sender: unknown sender: topic "`+topic+`2" is not one of --sns-topic`, "")
+	w.post("/sns", forged(func(m map[string]string) {
+		m["TopicArn"] = topic + "2"
+	}), nil, 401, `sns unknown sender: unknown sender: topic "`+topic+`2" is not one of --sns-topic`, "")
 	w.post("/sns", record, nil, 400, `sns malformed: not a notification of S3: Type must be one of SNS, it is ""`, "")
 
 	// Old ones, and of a time to come.
 	for _, d := range []time.Duration{-8 * time.Hour, time.Hour} {
 		at := start.Add(d)
-		w.post("/sns", a.sign("1", map[string]string{"Message": record, "MessageId": "old", "Timestamp": at.Format(time.RFC3339)}), nil, 403, "sns replay: too old, or from the future: it was sent at "+at.Format(time.RFC3339), "")
+		w.post("/sns", a.sign("1", map[string]string{"Message": record, "MessageId": "old", "Timestamp": at.Format(time.RFC3339)}), nil,
+			403, "sns replay: too old, or from the future: it was sent at "+at.Format(time.RFC3339), "")
 	}
 
 	// Subscriptions.
 	subscribe := func(url string) string {
-		return a.sign("1", map[string]string{"Type": "SubscriptionConfirmation", "MessageId": "s", "Message": "You have chosen …", "Token": "t0ken", "SubscribeURL": url})
+		return a.sign("1", map[string]string{
+			"Type": "SubscriptionConfirmation", "MessageId": "s", "Message": "You have chosen …",
+			"Token": "t0ken", "SubscribeURL": url,
+		})
 	}
-	w.post("/sns", subscribe("https://sns.eu-central-1.amazonaws.com/?Action=ConfirmSubscription&Token=t0ken"), nil, 204, "sns confirmed", "")
+	w.post("/sns", subscribe("https://sns.eu-central-1.amazonaws.com/?Action=ConfirmSubscription&Token=t0ken"), nil, 204, "sns confirmed",
+		"")
 	if last := a.asked[len(a.asked)-1]; !strings.Contains(last, "ConfirmSubscription") {
 		t.Errorf("%s was asked for", last)
 	}
 	asked := len(a.asked)
-	w.post("/sns", subscribe("https://evil.example.com/"), nil, 403, wrong+`"evil.example.com" is not the host of SNS in the region of the topic`, "")
+	w.post("/sns", subscribe("https://evil.example.com/"), nil, 403,
+		wrong+`"evil.example.com" is not the host of SNS in the region of the topic`, "")
 	if len(a.asked) != asked {
 		t.Error("a stranger was asked")
 	}
-	w.post("/sns", subscribe("https://sns.eu-central-1.amazonaws.com/?Token=other"), nil, 503, "sns failed: confirming the subscription: sns.eu-central-1.amazonaws.com answered 403 Forbidden", "")
-	w.post("/sns", a.sign("1", map[string]string{"Type": "UnsubscribeConfirmation", "Message": "x", "Token": "t", "SubscribeURL": "u"}), nil, 204, "sns ignored: the subscription to this topic was ended", "")
+	w.post("/sns", subscribe("https://sns.eu-central-1.amazonaws.com/?Token=other"), nil, 503,
+		"sns failed: confirming the subscription: sns.eu-central-1.amazonaws.com answered 403 Forbidden", "")
+	w.post("/sns", a.sign("1", map[string]string{"Type": "UnsubscribeConfirmation", "Message": "x", "Token": "t", "SubscribeURL": "u"}),
+		nil, 204, "sns ignored: the subscription to this topic was ended", "")
 
 	// Certificates: not reachable, of somebody else, no longer valid.
 	down := newAWS(t, "sns.amazonaws.com")
 	down.down = true
-	newWorld(t, down).post("/sns", down.sign("1", map[string]string{"Message": record}), nil, 503, "sns failed: reading the certificate of SNS: connection refused", "")
+	newWorld(t, down).post("/sns", down.sign("1", map[string]string{"Message": record}), nil, 503,
+		"sns failed: reading the certificate of SNS: connection refused", "")
 	other := newAWS(t, "evil.example.com")
-	newWorld(t, other).post("/sns", other.sign("1", map[string]string{"Message": record}), nil, 403, wrong+"the certificate is not one of SNS", "")
+	newWorld(t, other).post("/sns", other.sign("1", map[string]string{"Message": record}), nil, 403,
+		wrong+"the certificate is not one of SNS", "")
 	garbage := newAWS(t, "sns.amazonaws.com")
 	garbage.pem = []byte("x")
-	newWorld(t, garbage).post("/sns", garbage.sign("1", map[string]string{"Message": record}), nil, 403, wrong+"there is no certificate at SigningCertURL", "")
+	newWorld(t, garbage).post("/sns", garbage.sign("1", map[string]string{"Message": record}), nil, 403,
+		wrong+"there is no certificate at SigningCertURL", "")
 	w.now = start.Add(31 * 24 * time.Hour)
-	w.post("/sns", a.sign("2", map[string]string{"Message": record, "Timestamp": w.now.Format(time.RFC3339)}), nil, 403, wrong+"its certificate is not valid now", "")
+	w.post("/sns", a.sign("2", map[string]string{"Message": record, "Timestamp": w.now.Format(time.RFC3339)}), nil, 403,
+		wrong+"its certificate is not valid now", "")
 }
 
 // fakeQueue has batches of messages, then an error, then nothing.
 type fakeQueue struct {
-	batches [][]queue.Message
+	batches [][]events.Message
 	failing int
 	deleted []string
 	cancel  context.CancelFunc
@@ -374,7 +426,7 @@ type fakeQueue struct {
 
 func (q *fakeQueue) String() string { return "queue" }
 
-func (q *fakeQueue) Receive(ctx context.Context) ([]queue.Message, error) {
+func (q *fakeQueue) Receive(ctx context.Context) ([]events.Message, error) {
 	if len(q.batches) > 0 {
 		next := q.batches[0]
 		q.batches = q.batches[1:]
@@ -387,7 +439,7 @@ func (q *fakeQueue) Receive(ctx context.Context) ([]queue.Message, error) {
 	return nil, ctx.Err()
 }
 
-func (q *fakeQueue) Delete(_ context.Context, messages []queue.Message) error {
+func (q *fakeQueue) Delete(_ context.Context, messages []events.Message) error {
 	for _, m := range messages {
 		q.deleted = append(q.deleted, m.ID)
 	}
@@ -398,7 +450,11 @@ func (q *fakeQueue) Delete(_ context.Context, messages []queue.Message) error {
 func TestQueue(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	w := newWorld(t, nil)
-	q := &fakeQueue{failing: 3, cancel: cancel, batches: [][]queue.Message{{{ID: "1", Body: record}, {ID: "2", Body: "x"}, {ID: "3", Body: `{"Event": "s3:TestEvent"}`}}}}
+	q := &fakeQueue{failing: 3, cancel: cancel, batches: [][]events.Message{{
+		{ID: "1", Body: record},
+		{ID: "2", Body: "x"},
+		{ID: "3", Body: `{"Event": "s3:TestEvent"}`},
+	}}}
 	var waits []time.Duration
 	l := &events.Listener{Queue: q, Hint: w.receiver.Hint, Observe: w.observe, After: func(d time.Duration) <-chan time.Time {
 		waits = append(waits, d)
@@ -407,7 +463,10 @@ func TestQueue(t *testing.T) {
 		return c
 	}}
 	l.Run(ctx)
-	want := []string{"sqs accepted", "sqs malformed: message 2: not a notification of S3: it is not a JSON object", "sqs ignored", "sqs failed: away", "sqs failed: away", "sqs failed: away"}
+	want := []string{
+		"sqs accepted", "sqs malformed: message 2: not a notification of S3: it is not a JSON object", "sqs ignored",
+		"sqs failed: away", "sqs failed: away", "sqs failed: away",
+	}
 	if diff := cmp.Diff(want, w.seen); diff != "" {
 		t.Error(diff)
 	}
@@ -419,7 +478,7 @@ func TestQueue(t *testing.T) {
 	}
 	// Nobody can use it yet: it is not deleted.
 	ctx, cancel = context.WithCancel(t.Context())
-	q = &fakeQueue{cancel: cancel, batches: [][]queue.Message{{{ID: "1", Body: record}}}}
+	q = &fakeQueue{cancel: cancel, batches: [][]events.Message{{{ID: "1", Body: record}}}}
 	w.ready, l.Queue = false, q
 	l.Run(ctx)
 	if len(q.deleted) > 0 {
@@ -440,7 +499,10 @@ func TestStrangers(t *testing.T) {
 		t.Errorf("%d after %d bytes", rec.Code, events.MaxBody-body.left)
 	}
 	for i := range 100 {
-		m := map[string]string{"Message": record, "MessageId": "x", "SigningCertURL": fmt.Sprintf("https://sns.eu-central-1.amazonaws.com/SimpleNotificationService-%x.pem", i)}
+		m := map[string]string{
+			"Message": record, "MessageId": "x",
+			"SigningCertURL": fmt.Sprintf("https://sns.eu-central-1.amazonaws.com/SimpleNotificationService-%x.pem", i),
+		}
 		a.sign("1", m)
 		m["Message"] = "forged"
 		data, _ := json.Marshal(m)
@@ -473,9 +535,11 @@ func (c *counted) Read(p []byte) (int, error) {
 func TestSlowStrangers(t *testing.T) {
 	busy := make(chan string, 1000)
 	r := &events.Receiver{
-		Secrets: func() ([]string, error) { return []string{"a-secret-of-senders"}, nil },
+		Secrets: func() ([]secret.Text, error) { return []secret.Text{secret.New("a-secret-of-senders")}, nil },
 		SNS:     &events.SNS{Topics: []string{"arn:aws:sns:eu-central-1:1:t"}, Client: http.DefaultClient, Now: time.Now},
-		Now:     time.Now, Hint: func(events.Notice) bool { return true }, Observe: func(e events.Event) { busy <- e.Sender + " " + e.Result },
+		Now:     time.Now, Hint: func(events.Notice) bool {
+			return true
+		}, Observe: func(e events.Event) { busy <- e.Sender + " " + e.Result },
 	}
 	server := httptest.NewServer(r.Handler())
 	t.Cleanup(server.Close) // after those that hang
@@ -504,7 +568,8 @@ func TestSlowStrangers(t *testing.T) {
 	}
 	post := func(path, secret string) int {
 		t.Helper()
-		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, server.URL+path, strings.NewReader(`{"Event": "s3:TestEvent"}`))
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, server.URL+path,
+			strings.NewReader(`{"Event": "s3:TestEvent"}`))
 		if err != nil {
 			t.Fatal(err)
 		}

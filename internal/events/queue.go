@@ -5,14 +5,24 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/argosy-cd/argosy/internal/bucket/s3/queue"
 	"github.com/argosy-cd/argosy/internal/flight"
+	"github.com/argosy-cd/argosy/internal/retry"
 )
+
+// Message is a message of a queue that was received, and is hidden from others for a while.
+type Message struct {
+	ID   string
+	Body string
+	// Receipt is what the queue deletes it by.
+	Receipt string
+}
 
 // Queue is where messages are.
 type Queue interface {
-	Receive(ctx context.Context) ([]queue.Message, error)
-	Delete(ctx context.Context, messages []queue.Message) error
+	// Receive waits for messages. After a while there may be none.
+	Receive(ctx context.Context) ([]Message, error)
+	// Delete removes messages that Receive has returned.
+	Delete(ctx context.Context, messages []Message) error
 	String() string
 }
 
@@ -24,24 +34,25 @@ type Listener struct {
 	After   func(time.Duration) <-chan time.Time
 }
 
+// backoff is for a queue that does not answer.
+var backoff = retry.Backoff{First: time.Second, Last: time.Minute}
+
 // Run reads messages until the context ends. Notifications are deleted; anything else is left, for it may be somebody else's.
 func (l *Listener) Run(ctx context.Context) {
-	const first, last = time.Second, time.Minute
-	for wait := first; ctx.Err() == nil; {
+	for failures := 0; ctx.Err() == nil; {
 		err := l.receive(ctx)
 		if err == nil {
-			wait = first
+			failures = 0
 			continue
 		}
 		if ctx.Err() != nil {
 			return
 		}
+		failures++
 		l.Observe(Event{Sender: "sqs", Result: Failed, From: l.Queue.String(), Err: err})
-		select {
-		case <-ctx.Done():
-		case <-l.After(wait):
+		if !retry.Wait(ctx, l.After(backoff.After(failures))) {
+			return
 		}
-		wait = min(2*wait, last)
 	}
 }
 
@@ -50,7 +61,7 @@ func (l *Listener) receive(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	var done []queue.Message
+	var done []Message
 	for _, m := range messages {
 		e := Event{Sender: "sqs", Result: Accepted, From: l.Queue.String()}
 		notices, err := flight.Safely(func() ([]Notice, error) { return Parse([]byte(m.Body)) })

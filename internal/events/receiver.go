@@ -14,6 +14,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/argosy-cd/argosy/internal/secret"
 	"github.com/argosy-cd/argosy/internal/turnstile"
 )
 
@@ -45,7 +46,7 @@ const (
 // Receiver hears notifications over HTTP.
 type Receiver struct {
 	// Secrets returns those of webhooks and EventBridge. Nil is nobody's.
-	Secrets func() ([]string, error)
+	Secrets func() ([]secret.Text, error)
 	// SNS hears topics. Nil is none.
 	SNS *SNS
 	Now func() time.Time
@@ -72,12 +73,16 @@ func (r *Receiver) Handler() http.Handler {
 	mux := http.NewServeMux()
 	if r.Secrets != nil {
 		// Who has the secret is one of a few.
-		hook := &endpoint{sender: "webhook", known: r.secret, handle: r.webhook, most: MaxBody, within: knownTime, turns: turnstile.Turnstile{All: 64, Each: 32, Queue: 256, QueueEach: 128}}
+		hook := &endpoint{
+			sender: "webhook", known: r.secret, handle: r.webhook, most: MaxBody, within: knownTime,
+			turns: turnstile.Turnstile{All: 64, Each: 32, Queue: 256, QueueEach: 128},
+		}
 		mux.Handle("POST /webhook", r.serve(hook))
 		// MinIO asks whether somebody is there.
 		mux.Handle("HEAD /webhook", r.serve(hook))
 		mux.Handle("POST /eventbridge", r.serve(&endpoint{
-			sender: "eventbridge", known: r.secret, handle: r.bridge, most: MaxBody, within: knownTime, turns: turnstile.Turnstile{All: 64, Each: 32, Queue: 256, QueueEach: 128},
+			sender: "eventbridge", known: r.secret, handle: r.bridge, most: MaxBody, within: knownTime,
+			turns: turnstile.Turnstile{All: 64, Each: 32, Queue: 256, QueueEach: 128},
 		}))
 	}
 	if r.SNS != nil {
@@ -197,7 +202,7 @@ func (r *Receiver) secret(req *http.Request) error {
 	got := sha256.Sum256([]byte(given))
 	known := 0
 	for _, s := range secrets {
-		want := sha256.Sum256([]byte(s))
+		want := sha256.Sum256([]byte(s.Reveal()))
 		known |= subtle.ConstantTimeCompare(got[:], want[:])
 	}
 	if known == 0 {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/argosy-cd/argosy/internal/archive"
 	"github.com/argosy-cd/argosy/internal/gitsource"
+	"github.com/argosy-cd/argosy/internal/giturl"
 	"github.com/argosy-cd/argosy/internal/tree"
 )
 
@@ -74,7 +75,9 @@ func (f *Fetcher) indexedChart(ctx context.Context, repo *repository, name, vers
 	if len(r.URLs) == 0 {
 		return nil, fmt.Errorf("the index has no address for version %s", r.Version)
 	}
-	return f.once(ctx, func(ctx context.Context) (*Chart, error) { return f.release(ctx, repo, a, name, r) }, "release", repo.url, name, r.Version)
+	return f.once(ctx, func(ctx context.Context) (*Chart, error) {
+		return f.release(ctx, repo, a, name, r)
+	}, "release", repo.url, name, r.Version)
 }
 
 // release returns a release from the cache, or downloads it.
@@ -92,10 +95,10 @@ func (f *Fetcher) release(ctx context.Context, repo *repository, a *access, name
 	f.note(fmt.Sprintf("fetching chart %s %s from %s", name, r.Version, repo.url))
 	data, err := f.download(ctx, a, target)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", gitsource.Redact(target.String()), explain(ctx, err))
+		return nil, fmt.Errorf("%s: %w", giturl.Redact(target.String()), explain(ctx, err))
 	}
 	if sum := r.sum(); sum != "" && !digestOf(data, sum) {
-		return nil, fmt.Errorf("%s: its digest is %s, the index says %s", gitsource.Redact(target.String()), digest(data), sum)
+		return nil, fmt.Errorf("%s: its digest is %s, the index says %s", giturl.Redact(target.String()), digest(data), sum)
 	}
 	return f.keep(name, data, reference{Version: r.Version})
 }

@@ -16,6 +16,7 @@ import (
 	"oras.land/oras-go/v2/registry/remote/credentials"
 
 	"github.com/argosy-cd/argosy/internal/manifest"
+	"github.com/argosy-cd/argosy/internal/secret"
 )
 
 // maxConfig bounds the user's own configuration files.
@@ -76,15 +77,15 @@ func (e environment) dockerConfig() string {
 
 // helmRepository is an entry of repositories.yaml.
 type helmRepository struct {
-	Name     string `json:"name"`
-	URL      string `json:"url"`
-	Username string `json:"username"`
-	Password string `json:"password"`
-	CertFile string `json:"certFile"`
-	KeyFile  string `json:"keyFile"`
-	CAFile   string `json:"caFile"`
-	Insecure bool   `json:"insecure_skip_tls_verify"`
-	PassAll  bool   `json:"pass_credentials_all"`
+	Name     string      `json:"name"`
+	URL      string      `json:"url"`
+	Username string      `json:"username"`
+	Password secret.Text `json:"password"`
+	CertFile string      `json:"certFile"`
+	KeyFile  string      `json:"keyFile"`
+	CAFile   string      `json:"caFile"`
+	Insecure bool        `json:"insecure_skip_tls_verify"`
+	PassAll  bool        `json:"pass_credentials_all"`
 }
 
 func (f *Fetcher) repositoriesPath() string {
@@ -205,7 +206,7 @@ func parseNetrc(text string) map[string]login {
 			l.user = value
 			i++
 		case "password":
-			l.password = value
+			l.password = secret.New(value)
 			i++
 		case "account":
 			i++

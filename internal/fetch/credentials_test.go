@@ -3,6 +3,8 @@ package fetch
 import (
 	"encoding/base64"
 	"encoding/pem"
+	"fmt"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"path/filepath"
@@ -10,6 +12,9 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/argosy-cd/argosy/internal/manifest"
+	"github.com/argosy-cd/argosy/internal/secret"
 )
 
 func basic(user, password string) string {
@@ -37,15 +42,31 @@ func TestRepositoriesYAML(t *testing.T) {
 		asked  func(url string) string
 		denied bool
 	}{
-		"same URL":       {func(u string) string { return entryYAML("x", u+"/stable", login) }, func(u string) string { return u + "/stable" }, false},
-		"slash":          {func(u string) string { return entryYAML("x", u+"/stable/", login) }, func(u string) string { return u + "/stable" }, false},
-		"prefix":         {func(u string) string { return entryYAML("x", u, login) }, func(u string) string { return u + "/stable/" }, false},
-		"at":             {func(u string) string { return entryYAML("x", u+"/stable", login) }, func(string) string { return "@x" }, false},
-		"alias":          {func(u string) string { return entryYAML("x", u+"/stable", login) }, func(string) string { return "alias:x" }, false},
-		"in the URL":     {func(string) string { return "" }, func(u string) string { return strings.Replace(u, "://", "://u:hunter2@", 1) + "/stable" }, false},
-		"no prefix":      {func(u string) string { return entryYAML("x", u+"/sta", login) }, func(u string) string { return u + "/stable" }, true},
-		"wrong password": {func(u string) string { return entryYAML("x", u, "  username: u\n  password: hunter22\n") }, func(u string) string { return u + "/stable" }, true},
-		"other host":     {func(string) string { return entryYAML("x", "http://127.0.0.1:1", login) }, func(u string) string { return u + "/stable" }, true},
+		"same URL": {func(u string) string {
+			return entryYAML("x", u+"/stable", login)
+		}, func(u string) string { return u + "/stable" }, false},
+		"slash": {func(u string) string {
+			return entryYAML("x", u+"/stable/", login)
+		}, func(u string) string { return u + "/stable" }, false},
+		"prefix": {func(u string) string {
+			return entryYAML("x", u, login)
+		}, func(u string) string { return u + "/stable/" }, false},
+		"at": {func(u string) string { return entryYAML("x", u+"/stable", login) }, func(string) string { return "@x" }, false},
+		"alias": {func(u string) string {
+			return entryYAML("x", u+"/stable", login)
+		}, func(string) string { return "alias:x" }, false},
+		"in the URL": {func(string) string {
+			return ""
+		}, func(u string) string { return strings.Replace(u, "://", "://u:hunter2@", 1) + "/stable" }, false},
+		"no prefix": {func(u string) string {
+			return entryYAML("x", u+"/sta", login)
+		}, func(u string) string { return u + "/stable" }, true},
+		"wrong password": {func(u string) string {
+			return entryYAML("x", u, "  username: u\n  password: hunter22\n")
+		}, func(u string) string { return u + "/stable" }, true},
+		"other host": {func(string) string {
+			return entryYAML("x", "http://127.0.0.1:1", login)
+		}, func(u string) string { return u + "/stable" }, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newRepository(t, "app 1.0.0")
@@ -89,7 +110,8 @@ func TestCredentialsStay(t *testing.T) {
 			other.serve("/redirected.tgz", packed(t, "app", "1.0.0"))
 			other.serve("/direct.tgz", packed(t, "app", "2.0.0"))
 			s := newServer(t)
-			s.serve("/index.yaml", []byte("entries: {app: [{version: 1.0.0, urls: [app.tgz]}, {version: 2.0.0, urls: ['"+other.URL+"/direct.tgz']}]}"))
+			s.serve("/index.yaml", []byte("entries: {app: [{version: 1.0.0, urls: [app.tgz]}, {version: 2.0.0, urls: ['"+other.URL+
+				"/direct.tgz']}]}"))
 			s.handle("/app.tgz", func(w http.ResponseWriter, r *http.Request) {
 				http.Redirect(w, r, other.URL+"/back.tgz", http.StatusFound)
 			})
@@ -115,9 +137,13 @@ func TestCredentialsStay(t *testing.T) {
 			}
 			got := map[string][]string{
 				"index": s.authorizations("/index.yaml"), "app": s.authorizations("/app.tgz"), "back": other.authorizations("/back.tgz"),
-				"again": s.authorizations("/again.tgz"), "redirected": other.authorizations("/redirected.tgz"), "direct": other.authorizations("/direct.tgz"),
+				"again": s.authorizations("/again.tgz"), "redirected": other.authorizations("/redirected.tgz"),
+				"direct": other.authorizations("/direct.tgz"),
 			}
-			want := map[string][]string{"index": {basic("u", "p")}, "app": {basic("u", "p")}, "back": {""}, "again": {""}, "redirected": {""}, "direct": {direct}}
+			want := map[string][]string{
+				"index": {basic("u", "p")}, "app": {basic("u", "p")}, "back": {""}, "again": {""},
+				"redirected": {""}, "direct": {direct},
+			}
 			if diff := cmp.Diff(want, got); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
@@ -170,8 +196,24 @@ func TestNetrc(t *testing.T) {
 		t.Error(err)
 	}
 	got := parseNetrc("machine a login b password c account d machine a login e macdef x login y default login f password g machine h password")
-	if diff := cmp.Diff(map[string]login{"a": {"b", "c"}}, got, cmp.AllowUnexported(login{})); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
+	if !maps.Equal(map[string]login{"a": {"b", secret.New("c")}}, got) {
+		t.Errorf("%v, password of a %q", got, got["a"].password.Reveal())
+	}
+}
+
+// TestPasswordOfDigits: YAML takes it for a number, and Helm for a password. Whatever it is, it is not printed.
+func TestPasswordOfDigits(t *testing.T) {
+	for text, want := range map[string]string{"12345678": "12345678", "'12345678'": "12345678", "hunter2": "hunter2", "null": "", "": ""} {
+		var r helmRepository
+		if err := manifest.Unmarshal([]byte("name: x\npassword: "+text+"\n"), &r); err != nil || r.Password.Reveal() != want {
+			t.Errorf("%s: %v, %q", text, err, r.Password.Reveal())
+		}
+		for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q", "%x"} {
+			if printed := fmt.Sprintf(verb, []any{r, &access{login: login{"u", r.Password}}}); want != "" &&
+				strings.Contains(printed, want) {
+				t.Errorf("%s: %s", verb, printed)
+			}
+		}
 	}
 }
 

@@ -12,7 +12,7 @@ import (
 	"oras.land/oras-go/v2/registry/remote/auth"
 	"oras.land/oras-go/v2/registry/remote/errcode"
 
-	"github.com/argosy-cd/argosy/internal/gitsource"
+	"github.com/argosy-cd/argosy/internal/giturl"
 )
 
 // statusError is an answer that is neither 200 nor 304.
@@ -73,7 +73,7 @@ func registryError(r *errcode.ErrorResponse) error {
 func oneLine(text string) string {
 	const most = 500
 	text = strings.Join(strings.FieldsFunc(text, func(r rune) bool { return r <= ' ' || r == 0x7f }), " ")
-	text = gitsource.RedactText(text)
+	text = giturl.RedactText(text)
 	if len(text) > most {
 		text = strings.ToValidUTF8(text[:most], "") + "…"
 	}

@@ -22,7 +22,7 @@ import (
 
 	"oras.land/oras-go/v2/registry/remote/auth"
 
-	"github.com/argosy-cd/argosy/internal/gitsource"
+	"github.com/argosy-cd/argosy/internal/giturl"
 	"github.com/argosy-cd/argosy/internal/tree"
 )
 
@@ -137,7 +137,9 @@ func (f *Fetcher) Chart(ctx context.Context, repository, name, version string) (
 	if name == "" {
 		return nil, fmt.Errorf("repository %s: the name of the chart must be set", repo.url)
 	}
-	return f.once(ctx, func(ctx context.Context) (*Chart, error) { return f.chart(ctx, repo, name, version) }, "chart", repo.url, name, version)
+	return f.once(ctx, func(ctx context.Context) (*Chart, error) {
+		return f.chart(ctx, repo, name, version)
+	}, "chart", repo.url, name, version)
 }
 
 // Artifact fetches the only content layer of an OCI artifact, as Argo CD does for a source with oci:// and without a chart.
@@ -160,15 +162,15 @@ func (f *Fetcher) File(ctx context.Context, address string) ([]byte, error) {
 		return nil, errors.New("file: the address must be an https or http URL")
 	}
 	if f.cfg.Offline {
-		return nil, fmt.Errorf("file %s: not in the cache, and offline", gitsource.Redact(address))
+		return nil, fmt.Errorf("file %s: not in the cache, and offline", giturl.Redact(address))
 	}
 	return f.files.do(ctx, address, func(ctx context.Context) ([]byte, error) {
 		ctx, cancel := context.WithTimeoutCause(ctx, wholeTimeout, errTimeout)
 		defer cancel()
-		f.note(fmt.Sprintf("fetching file %s", gitsource.Redact(address)))
+		f.note(fmt.Sprintf("fetching file %s", giturl.Redact(address)))
 		res, err := f.get(ctx, f.anonymous(), u, request{limit: maxFile})
 		if err != nil {
-			return nil, fmt.Errorf("fetching file %s: %w", gitsource.Redact(address), explain(ctx, err))
+			return nil, fmt.Errorf("fetching file %s: %w", giturl.Redact(address), explain(ctx, err))
 		}
 		return res.data, nil
 	})

@@ -64,7 +64,8 @@ func TestChart(t *testing.T) {
 func TestRepositoryErrors(t *testing.T) {
 	f := newFetcher(t, Config{})
 	for repository, want := range map[string]string{
-		"": "must be set", "file://../x": `scheme "file"`, "s3://bucket/x": `scheme "s3"`, "@none": "helm repo add", "alias:none": "helm repo add",
+		"": "must be set", "file://../x": `scheme "file"`, "s3://bucket/x": `scheme "s3"`, "@none": "helm repo add",
+		"alias:none":             "helm repo add",
 		"https://u:hunter2@%zz/": "not a URL", "https:///x": "no host",
 	} {
 		_, err := f.Chart(t.Context(), repository, "x", "1.0.0")
@@ -193,16 +194,25 @@ func TestBadAnswers(t *testing.T) {
 		handler http.HandlerFunc
 		want    string
 	}{
-		"no index":          {"/stable/index.yaml", status(http.StatusNotFound), "index.yaml: 404 Not Found"},
-		"outage":            {"/stable/index.yaml", status(http.StatusServiceUnavailable), "index.yaml: 503 Service Unavailable"},
-		"private":           {"/stable/index.yaml", status(http.StatusUnauthorized), `index.yaml: 401 Unauthorized; no credentials are configured, add them with "helm repo add"`},
-		"html index":        {"/stable/index.yaml", bytesOf(html), "an HTML page instead of an index"},
-		"not yaml":          {"/stable/index.yaml", bytesOf([]byte("a: [")), "not the index of a Helm repository"},
-		"yaml of others":    {"/stable/index.yaml", bytesOf([]byte("a: b")), "it has no entries"},
-		"no address":        {"/stable/index.yaml", bytesOf([]byte("entries: {app: [{version: 1.0.0}]}")), "no address for version 1.0.0"},
-		"null entries":      {"/stable/index.yaml", bytesOf([]byte("entries: {app: [null]}")), "none of its 1 versions"},
-		"other scheme":      {"/stable/index.yaml", bytesOf([]byte("entries: {app: [{version: 1.0.0, urls: ['file:///etc/passwd']}]}")), `scheme "file" is not supported`},
-		"wrong digest":      {"/stable/index.yaml", bytesOf(indexOf(map[string][]byte{"app 1.0.0": []byte("x")}, "app 1.0.0")), "the index says sha256:2d7116"},
+		"no index": {"/stable/index.yaml", status(http.StatusNotFound), "index.yaml: 404 Not Found"},
+		"outage":   {"/stable/index.yaml", status(http.StatusServiceUnavailable), "index.yaml: 503 Service Unavailable"},
+		"private": {
+			"/stable/index.yaml", status(http.StatusUnauthorized),
+			`index.yaml: 401 Unauthorized; no credentials are configured, add them with "helm repo add"`,
+		},
+		"html index":     {"/stable/index.yaml", bytesOf(html), "an HTML page instead of an index"},
+		"not yaml":       {"/stable/index.yaml", bytesOf([]byte("a: [")), "not the index of a Helm repository"},
+		"yaml of others": {"/stable/index.yaml", bytesOf([]byte("a: b")), "it has no entries"},
+		"no address":     {"/stable/index.yaml", bytesOf([]byte("entries: {app: [{version: 1.0.0}]}")), "no address for version 1.0.0"},
+		"null entries":   {"/stable/index.yaml", bytesOf([]byte("entries: {app: [null]}")), "none of its 1 versions"},
+		"other scheme": {
+			"/stable/index.yaml", bytesOf([]byte("entries: {app: [{version: 1.0.0, urls: ['file:///etc/passwd']}]}")),
+			`scheme "file" is not supported`,
+		},
+		"wrong digest": {
+			"/stable/index.yaml", bytesOf(indexOf(map[string][]byte{"app 1.0.0": []byte("x")}, "app 1.0.0")),
+			"the index says sha256:2d7116",
+		},
 		"no archive":        {archivePath, status(http.StatusNotFound), archivePath + ": 404 Not Found"},
 		"forbidden archive": {archivePath, status(http.StatusForbidden), archivePath + ": 403 Forbidden"},
 		"html archive":      {archivePath, bytesOf(html), "an HTML page instead of an archive"},
@@ -210,9 +220,12 @@ func TestBadAnswers(t *testing.T) {
 		"half gzip":         {archivePath, bytesOf(packed(t, "app", "1.0.0")[:100]), "unexpected EOF"},
 		"name with ..":      {archivePath, bytesOf(tarball(t, tar.Header{Name: "app/../../x", Size: 1})), "not a name below the root"},
 		"absolute name":     {archivePath, bytesOf(tarball(t, tar.Header{Name: "/etc/passwd", Size: 1})), "not a name below the root"},
-		"link":              {archivePath, bytesOf(tarball(t, tar.Header{Name: "app/x", Typeflag: tar.TypeSymlink, Linkname: "/etc/passwd"})), "symbolic link"},
-		"bomb":              {archivePath, bytesOf(tarball(t, tar.Header{Name: "app/x", Size: 31 << 20})), "times the size of the archive"},
-		"not a chart":       {archivePath, bytesOf(tarball(t, tar.Header{Name: "app/x", Size: 1})), "no Chart.yaml"},
+		"link": {archivePath, bytesOf(tarball(t, tar.Header{
+			Name: "app/x", Typeflag: tar.TypeSymlink,
+			Linkname: "/etc/passwd",
+		})), "symbolic link"},
+		"bomb":        {archivePath, bytesOf(tarball(t, tar.Header{Name: "app/x", Size: 31 << 20})), "times the size of the archive"},
+		"not a chart": {archivePath, bytesOf(tarball(t, tar.Header{Name: "app/x", Size: 1})), "no Chart.yaml"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newRepository(t, "app 1.0.0")

@@ -13,6 +13,8 @@ import (
 	"net/url"
 	"os"
 	"strings"
+
+	"github.com/argosy-cd/argosy/internal/secret"
 )
 
 // access says how requests for one repository are sent.
@@ -24,7 +26,10 @@ type access struct {
 }
 
 // login is a user and a password. Its zero value is none.
-type login struct{ user, password string }
+type login struct {
+	user     string
+	password secret.Text
+}
 
 // anonymous is access without credentials of a repository. Those in a URL, and those of netrc, still apply.
 func (f *Fetcher) anonymous() *access { return &access{client: f.client(f.base)} }
@@ -59,7 +64,7 @@ func (f *Fetcher) accessTo(repo *repository) (*access, error) {
 
 // tls returns the TLS settings of a repository. No error contains what is in the files.
 func (r *helmRepository) tls() (*tls.Config, error) {
-	config := &tls.Config{MinVersion: tls.VersionTLS12, InsecureSkipVerify: r.Insecure} //nolint:gosec // the user's repositories.yaml says so
+	config := &tls.Config{MinVersion: tls.VersionTLS12, InsecureSkipVerify: r.Insecure} // the user's repositories.yaml says so
 	if r.CAFile != "" {
 		pem, err := os.ReadFile(r.CAFile)
 		if err != nil {
@@ -138,7 +143,7 @@ func (f *Fetcher) get(ctx context.Context, a *access, target *url.URL, r request
 	}
 	l := f.loginFor(a, target)
 	if l != (login{}) {
-		req.SetBasicAuth(l.user, l.password)
+		req.SetBasicAuth(l.user, l.password.Reveal())
 	}
 	res, err := a.client.Do(req)
 	if err != nil {
@@ -162,7 +167,7 @@ func (f *Fetcher) get(ctx context.Context, a *access, target *url.URL, r request
 func (f *Fetcher) loginFor(a *access, u *url.URL) login {
 	if u.User != nil {
 		password, _ := u.User.Password()
-		return login{u.User.Username(), password}
+		return login{u.User.Username(), secret.New(password)}
 	}
 	if a.login != (login{}) && (a.all || origin(u) == a.origin) {
 		return a.login

@@ -67,11 +67,16 @@ func (r *registry) push(repo, tag string, layers ...any) string {
 		Size      int    `json:"size"`
 	}
 	add := func(mediaType string, data []byte) descriptor {
-		r.handle("/v2/"+repo+"/blobs/"+digest(data), r.authorized(repo, func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(data) }))
+		r.handle("/v2/"+repo+"/blobs/"+digest(data), r.authorized(repo, func(w http.ResponseWriter, _ *http.Request) {
+			_, _ = w.Write(data)
+		}))
 		return descriptor{mediaType, digest(data), len(data)}
 	}
 	const manifestType = "application/vnd.oci.image.manifest.v1+json"
-	m := map[string]any{"schemaVersion": 2, "mediaType": manifestType, "config": add("application/vnd.cncf.helm.config.v1+json", []byte("{}"))}
+	m := map[string]any{
+		"schemaVersion": 2, "mediaType": manifestType,
+		"config": add("application/vnd.cncf.helm.config.v1+json", []byte("{}")),
+	}
 	var list []descriptor
 	for i := 0; i < len(layers); i += 2 {
 		list = append(list, add(layers[i].(string), layers[i+1].([]byte)))
@@ -100,7 +105,8 @@ func (r *registry) push(repo, tag string, layers ...any) string {
 func TestRegistryChart(t *testing.T) {
 	r := newRegistry(t)
 	for _, version := range []string{"1.0.0", "1.2.0", "1.10.0_build.1", "2.0.0-rc.1", "latest"} {
-		r.push("team/charts/app", version, chartType, packed(t, "app", version), "application/vnd.cncf.helm.chart.provenance.v1.prov", []byte("x"))
+		r.push("team/charts/app", version, chartType, packed(t, "app", version), "application/vnd.cncf.helm.chart.provenance.v1.prov",
+			[]byte("x"))
 	}
 	for _, tt := range []struct{ repository, name, version, want string }{
 		{"team/charts", "app", "1.0.0", "1.0.0"},
@@ -197,7 +203,10 @@ func TestArtifact(t *testing.T) {
 			t.Errorf("%s %s: %s %s\n%s", tt.path, tt.revision, c.Name, c.Version, diff)
 		}
 	}
-	for path, want := range map[string]string{"two": "it has 2", "none": "it has 0", "broken": "unpacking the archive", "absent": "404 Not Found"} {
+	for path, want := range map[string]string{
+		"two": "it has 2", "none": "it has 0", "broken": "unpacking the archive",
+		"absent": "404 Not Found",
+	} {
 		_, err := f.Artifact(t.Context(), "oci://"+r.host()+"/"+path, "v1")
 		wantError(t, err, "fetching artifact oci://"+r.host()+"/"+path+" v1: ", want)
 	}
@@ -217,13 +226,19 @@ func TestRegistryCredentials(t *testing.T) {
 		"helm first": {func(h string) map[string]string {
 			return map[string]string{helm: auths(h, "u", "hunter2"), docker: auths(h, "u", "x")}
 		}, ""},
-		"wrong password": {func(h string) map[string]string { return map[string]string{helm: auths(h, "u", "hunter22")} }, "401 Unauthorized: incorrect username or password; check the credentials"},
-		"other host":     {func(string) map[string]string { return map[string]string{helm: auths("example.com", "u", "hunter2")} }, "401 Unauthorized"},
-		"none":           {func(string) map[string]string { return nil }, "401 Unauthorized"},
+		"wrong password": {func(h string) map[string]string {
+			return map[string]string{helm: auths(h, "u", "hunter22")}
+		}, "401 Unauthorized: incorrect username or password; check the credentials"},
+		"other host": {func(string) map[string]string {
+			return map[string]string{helm: auths("example.com", "u", "hunter2")}
+		}, "401 Unauthorized"},
+		"none": {func(string) map[string]string { return nil }, "401 Unauthorized"},
 		"not JSON": {func(h string) map[string]string {
 			return map[string]string{helm: "{", docker: auths(h, "u", "hunter2")}
 		}, ""},
-		"no helper": {func(string) map[string]string { return map[string]string{docker: `{"credsStore":"argosy-none"}`} }, "401 Unauthorized"},
+		"no helper": {func(string) map[string]string {
+			return map[string]string{docker: `{"credsStore":"argosy-none"}`}
+		}, "401 Unauthorized"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := newRegistry(t)
@@ -242,7 +257,7 @@ func TestRegistryCredentials(t *testing.T) {
 func TestCredentialHelper(t *testing.T) {
 	bin := t.TempDir()
 	script := "#!/bin/sh\n[ \"$1\" = get ] && echo '{\"Username\":\"u\",\"Secret\":\"hunter2\"}'\n"
-	if err := os.WriteFile(filepath.Join(bin, "docker-credential-argosy-test"), []byte(script), 0o700); err != nil { //nolint:gosec // it is run
+	if err := os.WriteFile(filepath.Join(bin, "docker-credential-argosy-test"), []byte(script), 0o700); err != nil { // it is run
 		t.Fatal(err)
 	}
 	t.Setenv("PATH", bin+string(os.PathListSeparator)+os.Getenv("PATH"))
@@ -320,9 +335,11 @@ func TestLayerOf(t *testing.T) {
 	for manifest, want := range map[string]string{
 		"x":             "not JSON",
 		`{"layers":[]}`: "it has 0",
-		`{"layers":[{"mediaType":"` + chartType + `","digest":"x","size":1}]}`:                                                "digest of its layer",
-		`{"layers":[{"mediaType":"` + chartType + `","digest":"sha256:` + strings.Repeat("0", 64) + `","size":99999999999}]}`: "over the limit of 64 MiB",
-		`{"layers":[` + strings.Repeat("{},", 11) + `{}]}`:                                                                    "12 layers",
+		`{"layers":[{"mediaType":"` + chartType +
+			`","digest":"x","size":1}]}`: "digest of its layer",
+		`{"layers":[{"mediaType":"` + chartType + `","digest":"sha256:` + strings.Repeat("0", 64) +
+			`","size":99999999999}]}`: "over the limit of 64 MiB",
+		`{"layers":[` + strings.Repeat("{},", 11) + `{}]}`: "12 layers",
 	} {
 		_, err := layerOf([]byte(manifest), isChartLayer)
 		wantError(t, err, want)

@@ -6,7 +6,8 @@ import (
 	"net/url"
 	"strings"
 
-	"github.com/argosy-cd/argosy/internal/gitsource"
+	"github.com/argosy-cd/argosy/internal/giturl"
+	"github.com/argosy-cd/argosy/internal/secret"
 )
 
 // repository is a parsed repository.
@@ -44,21 +45,21 @@ func (f *Fetcher) repository(spelled string) (*repository, error) {
 	u, err := url.Parse(spelled)
 	switch {
 	case err != nil:
-		return nil, fmt.Errorf("repository %s: not a URL", gitsource.Redact(spelled))
+		return nil, fmt.Errorf("repository %s: not a URL", giturl.Redact(spelled))
 	case u.Scheme != "https" && u.Scheme != "http" && u.Scheme != "oci":
-		return nil, fmt.Errorf("repository %s: scheme %q is not supported; it must be https, http or oci", gitsource.Redact(spelled), u.Scheme)
+		return nil, fmt.Errorf("repository %s: scheme %q is not supported; it must be https, http or oci", giturl.Redact(spelled), u.Scheme)
 	case u.Host == "":
-		return nil, fmt.Errorf("repository %s: it has no host", gitsource.Redact(spelled))
+		return nil, fmt.Errorf("repository %s: it has no host", giturl.Redact(spelled))
 	}
 	repo := &repository{oci: u.Scheme == "oci", path: strings.Trim(u.Path, "/")}
 	if u.User != nil {
-		repo.login.user = u.User.Username()
-		repo.login.password, _ = u.User.Password()
+		password, _ := u.User.Password()
+		repo.login = login{u.User.Username(), secret.New(password)}
 	}
 	u.User, u.Fragment, u.Host = nil, "", strings.ToLower(u.Host)
 	u.Path, u.RawPath = strings.TrimRight(u.Path, "/"), strings.TrimRight(u.RawPath, "/")
 	repo.parsed, repo.host, repo.origin = u, u.Host, origin(u)
-	repo.url = strings.TrimSuffix(gitsource.Redact(u.String()), "/")
+	repo.url = strings.TrimSuffix(giturl.Redact(u.String()), "/")
 	if repo.oci {
 		return repo, nil
 	}

@@ -45,9 +45,17 @@ const (
 // ErrNotFound is for a repository that does not exist.
 var ErrNotFound = errors.New("there is no such repository")
 
+// NotFoundError is ErrNotFound with a reason that the client is told, too.
+type NotFoundError struct{ Reason string }
+
+func (e *NotFoundError) Error() string { return ErrNotFound.Error() + ": " + e.Reason }
+
+// Is reports that it is ErrNotFound.
+func (e *NotFoundError) Is(target error) bool { return target == ErrNotFound }
+
 // Server is an http.Handler.
 type Server struct {
-	// Open returns the repository at a path such as "appset.git", or ErrNotFound, joined with a reason for the log.
+	// Open returns the repository at a path such as "appset.git", or ErrNotFound, joined with a reason for the log, or a NotFoundError.
 	Open func(ctx context.Context, path string) (Repository, error)
 	// Failed is told about errors that the client is not told; nil: nobody is.
 	Failed func(path string, err error)
@@ -100,7 +108,13 @@ func split(r *http.Request) (path, service string, ok bool) {
 // fail answers with what Git shows: the first line of the body.
 func (s *Server) fail(w http.ResponseWriter, path string, err error) {
 	var refused *requestError
+	var told *NotFoundError
 	switch {
+	case errors.As(err, &told):
+		if s.Failed != nil {
+			s.Failed(path, err)
+		}
+		http.Error(w, told.Error(), http.StatusNotFound)
 	case errors.Is(err, ErrNotFound):
 		if err.Error() != ErrNotFound.Error() && s.Failed != nil {
 			s.Failed(path, err) // who asks is not told why
@@ -138,7 +152,8 @@ func version(r *http.Request) int {
 
 const (
 	agent        = "agent=argosy"
-	capabilities = "multi_ack_detailed side-band-64k side-band shallow no-progress allow-tip-sha1-in-want allow-reachable-sha1-in-want object-format=sha1 symref=HEAD:" + Branch + " " + agent
+	capabilities = "multi_ack_detailed side-band-64k side-band shallow no-progress allow-tip-sha1-in-want allow-reachable-sha1-in-want " +
+		"object-format=sha1 symref=HEAD:" + Branch + " " + agent
 )
 
 // advertise answers the first request: what there is, or, in version 2, what can be asked.

@@ -24,7 +24,9 @@ func (f fixed) commit() Object {
 func (f fixed) Head(context.Context) (Hash, error) { return f.commit().Hash(), f.err }
 
 func (f fixed) History(_ context.Context, h Hash) (History, bool, error) {
-	return History{[]Object{f.commit()}, func(int) ([]Object, error) { return []Object{{Kind: KindTree}}, nil }}, h == f.commit().Hash(), f.err
+	return History{[]Object{f.commit()}, func(int) ([]Object, error) {
+		return []Object{{Kind: KindTree}}, nil
+	}}, h == f.commit().Hash(), f.err
 }
 
 func server(failed *[]string) *Server {
@@ -107,14 +109,26 @@ func TestRequests(t *testing.T) {
 		{"refused", "GET", "/secret.git/info/refs?service=git-upload-pack", "", "", nil, 404, "there is no such repository"},
 		{"traversal", "GET", "/../x.git/info/refs?service=git-upload-pack", "", "", nil, 404, "there is no such repository"},
 		{"method", "PUT", post, "", "", nil, 404, "this is a Git server; use git clone"},
-		{"broken", "GET", "/broken.git/info/refs?service=git-upload-pack", "", "", nil, 503, "this repository cannot be read now; see the server's log"},
+		{
+			"broken", "GET", "/broken.git/info/refs?service=git-upload-pack", "", "", nil, 503,
+			"this repository cannot be read now; see the server's log",
+		},
 
-		{"not ours", "POST", post, "2", lines("command=fetch", delimPkt, "want "+strings.Repeat("0", 40), "done", flushPkt), nil, 400, "upload-pack: not our ref " + strings.Repeat("0", 40)},
+		{
+			"not ours", "POST", post, "2", lines("command=fetch", delimPkt, "want "+strings.Repeat("0", 40), "done", flushPkt), nil, 400,
+			"upload-pack: not our ref " + strings.Repeat("0", 40),
+		},
 		{"no hash", "POST", post, "2", lines("command=fetch", delimPkt, "want x", flushPkt), nil, 400, `"x" is not the name of an object`},
 		{"no wants", "POST", post, "2", lines("command=fetch", delimPkt, "done", flushPkt), nil, 400, "nothing is wanted"},
 		{"command", "POST", post, "2", lines("command=push", flushPkt), nil, 400, `"push" is not a command`},
-		{"depth", "POST", post, "2", lines("command=fetch", delimPkt, want, "deepen -1", flushPkt), nil, 400, `deepen must be a number, it is "-1"`},
-		{"since", "POST", post, "2", lines("command=fetch", delimPkt, want, "deepen-since 1", flushPkt), nil, 400, "deepen-since is not supported; use --depth"},
+		{
+			"depth", "POST", post, "2", lines("command=fetch", delimPkt, want, "deepen -1", flushPkt), nil, 400,
+			`deepen must be a number, it is "-1"`,
+		},
+		{
+			"since", "POST", post, "2", lines("command=fetch", delimPkt, want, "deepen-since 1", flushPkt), nil, 400,
+			"deepen-since is not supported; use --depth",
+		},
 		{"length", "POST", post, "", "zzzzwant", nil, 400, `"zzzz" is not the length of a line`},
 		{"short", "POST", post, "", "00ffwant", nil, 400, "a line that ends early"},
 		{"half", "POST", post, "", "00", nil, 400, "a line without a length"},
@@ -122,7 +136,10 @@ func TestRequests(t *testing.T) {
 		{"line", "POST", post, "", lines(want, "frobnicate", flushPkt), nil, 400, `"frobnicate" is not understood`},
 		{"encoding", "POST", post, "", "x", []string{"Content-Encoding", "br"}, 400, "the request has an encoding that is not known"},
 		{"not gzip", "POST", post, "", "x", []string{"Content-Encoding", "gzip"}, 400, "the request is not packed by gzip, as it says"},
-		{"large", "POST", post, "", lines(want, flushPkt) + strings.Repeat(lines("have "+head.String()), 100_000), nil, 400, "more than 20000 objects are named"},
+		{
+			"large", "POST", post, "", lines(want, flushPkt) + strings.Repeat(lines("have "+head.String()), 100_000), nil, 400,
+			"more than 20000 objects are named",
+		},
 		{"bomb", "POST", post, "2", bomb.String(), []string{"Content-Encoding", "gzip"}, 400, "the request is larger than 1048576 bytes"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

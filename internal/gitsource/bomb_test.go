@@ -16,6 +16,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/go-git/go-billy/v5/osfs"
 	"github.com/go-git/go-git/v5/plumbing"
@@ -50,6 +51,12 @@ func nested(t *testing.T, width, levels int, leaf string) string {
 	return dir
 }
 
+// TestMain gives fetches the time that they need on a busy machine with the race detector.
+func TestMain(m *testing.M) {
+	fetchTimeout = 20 * time.Minute
+	os.Exit(m.Run())
+}
+
 // TestTreeBomb: a few kilobytes with millions of paths are refused, by the server's client and by the command line's.
 func TestTreeBomb(t *testing.T) {
 	for name, c := range map[string]struct {
@@ -66,7 +73,8 @@ func TestTreeBomb(t *testing.T) {
 			handler, _ := gitHTTP(t, filepath.Dir(dir), everybody)
 			server := httptest.NewServer(handler)
 			defer server.Close()
-			if _, err := remote(t).Tree(t.Context(), server.URL+"/"+filepath.Base(dir)+"/.git", "bomb", nil); err == nil || !strings.Contains(err.Error(), c.want) {
+			if _, err := remote(t).Tree(t.Context(), server.URL+"/"+filepath.Base(dir)+"/.git", "bomb", nil); err == nil ||
+				!strings.Contains(err.Error(), c.want) {
 				t.Error(err)
 			}
 			if !c.slow {
@@ -184,7 +192,10 @@ func TestDeltaBomb(t *testing.T) {
 	if n, err := checkPack(bytes.NewReader(bombPack(1<<20, chain(50)))); err != nil || n != 51 {
 		t.Errorf("an honest chain: %d, %v", n, err)
 	}
-	for name, pack := range map[string][]byte{"memory": bombPack(1<<20, chain(300)), "depth": bombPack(10, chain(maxDepth+1)), "time": bombPack(1<<20, wide), "all": bombPack(32<<20, make([]int, 70))} {
+	for name, pack := range map[string][]byte{
+		"memory": bombPack(1<<20, chain(300)), "depth": bombPack(10, chain(maxDepth+1)),
+		"time": bombPack(1<<20, wide), "all": bombPack(32<<20, make([]int, 70)),
+	} {
 		if _, err := checkPack(bytes.NewReader(pack)); err == nil || !strings.Contains(err.Error(), "limits") {
 			t.Errorf("%s, a pack of %d bytes: %v", name, len(pack), err)
 		}
@@ -198,7 +209,10 @@ func TestEndlessAnswers(t *testing.T) {
 		return err
 	}
 	const hash = "0123456789012345678901234567890123456789"
-	for name, line := range map[string]string{"shallow": "shallow " + hash, "acknowledgments": "ACK " + hash + " common\n", "progress": "NAK\n"} {
+	for name, line := range map[string]string{
+		"shallow": "shallow " + hash, "acknowledgments": "ACK " + hash + " common\n",
+		"progress": "NAK\n",
+	} {
 		t.Run(name, func(t *testing.T) {
 			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 				if strings.HasSuffix(r.URL.Path, "/info/refs") {
@@ -238,7 +252,8 @@ func TestEndlessAnswers(t *testing.T) {
 			}
 		}))
 		defer server.Close()
-		if _, err := remote(t).Commit(t.Context(), server.URL+"/x.git", "", nil); err == nil || !strings.Contains(err.Error(), "over the limit") {
+		if _, err := remote(t).Commit(t.Context(), server.URL+"/x.git", "", nil); err == nil ||
+			!strings.Contains(err.Error(), "over the limit") {
 			t.Error(err)
 		}
 	})

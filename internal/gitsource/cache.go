@@ -11,6 +11,8 @@ import (
 	"regexp"
 	"strings"
 	"time"
+
+	"github.com/argosy-cd/argosy/internal/giturl"
 )
 
 // commitPattern matches full commit IDs.
@@ -25,7 +27,7 @@ const lockPoll = 20 * time.Millisecond
 
 // cachePath is the repository of a URL in Config.Cache.
 func (s *Source) cachePath(url string) string {
-	sum := sha256.Sum256([]byte(Key(url)))
+	sum := sha256.Sum256([]byte(giturl.Key(url)))
 	return filepath.Join(s.cfg.Cache, hex.EncodeToString(sum[:]))
 }
 

@@ -170,7 +170,8 @@ func TestCacheErrors(t *testing.T) {
 	_, url := origin(t)
 	s := newTraced(t, t.TempDir(), false)
 	for revision, want := range map[string]string{
-		"nope": `fetching revision "nope"`, "v9.*": "none of 2 tags", strings.Repeat("0", 40): "fetching revision", "--help": "not one that can be fetched",
+		"nope": `fetching revision "nope"`, "v9.*": "none of 2 tags", strings.Repeat("0", 40): "fetching revision",
+		"--help": "not one that can be fetched",
 	} {
 		if _, err := s.Tree(t.Context(), url, revision); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: got %v, want %q", revision, err, want)

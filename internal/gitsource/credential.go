@@ -14,7 +14,6 @@ import (
 	"net"
 	"net/http"
 	"net/url"
-	"regexp"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -26,7 +25,10 @@ import (
 	"golang.org/x/crypto/ssh/knownhosts"
 	"golang.org/x/net/http/httpproxy"
 
+	"github.com/argosy-cd/argosy/internal/giturl"
 	"github.com/argosy-cd/argosy/internal/manifest"
+	"github.com/argosy-cd/argosy/internal/rights"
+	"github.com/argosy-cd/argosy/internal/secret"
 )
 
 // Credential is what Argo CD knows about a repository, or about all repositories below a URL.
@@ -37,13 +39,16 @@ type Credential struct {
 	// Project is the one that it is for; "" is all.
 	Project string
 
-	username, password, bearer string
-	sshKey                     string
-	app                        githubApp
-	clientCert, clientKey      string
-	insecure                   bool
-	proxy, noProxy             string
-	err                        error // in the Secret
+	username         string
+	password, bearer secret.Text
+	sshKey           secret.Text
+	app              githubApp
+	clientCert       string
+	clientKey        secret.Text
+	insecure         bool
+	proxy            secret.Text // it may have a password
+	noProxy          string
+	err              error // in the Secret
 }
 
 // ParseCredentials reads Argo CD's Secrets of repositories and templates. Those of other kinds, such as OCI registries, are
@@ -55,14 +60,15 @@ func ParseCredentials(secrets []manifest.Object) []Credential {
 		c := Credential{
 			URL: f.text("url"), Template: manifest.String(s, "metadata", "labels", "argocd.argoproj.io/secret-type") == "repo-creds",
 			Project:  f.text("project"),
-			username: f.text("username"), password: f.text("password"), bearer: f.text("bearerToken"), sshKey: f.text("sshPrivateKey"),
+			username: f.text("username"), password: f.secret("password"), bearer: f.secret("bearerToken"),
+			sshKey: f.secret("sshPrivateKey"),
 			app: githubApp{
-				id: f.number("githubAppID"), installation: f.number("githubAppInstallationID"),
-				key: f.text("githubAppPrivateKey"), base: f.text("githubAppEnterpriseBaseUrl"),
+				number: f.number("githubAppID"), installation: f.number("githubAppInstallationID"),
+				key: f.secret("githubAppPrivateKey"), base: f.text("githubAppEnterpriseBaseUrl"),
 			},
-			clientCert: f.text("tlsClientCertData"), clientKey: f.text("tlsClientCertKey"),
+			clientCert: f.text("tlsClientCertData"), clientKey: f.secret("tlsClientCertKey"),
 			insecure: f.flag("insecure") || f.flag("insecureIgnoreHostKey"),
-			proxy:    f.text("proxy"), noProxy: f.text("noProxy"),
+			proxy:    f.secret("proxy"), noProxy: f.text("noProxy"),
 		}
 		if kind := f.text("type"); c.URL == "" || kind != "" && kind != "git" {
 			continue
@@ -88,6 +94,8 @@ func (f *secretFields) text(key string) string {
 	return string(data)
 }
 
+func (f *secretFields) secret(key string) secret.Text { return secret.New(f.text(key)) }
+
 func (f *secretFields) number(key string) int64 {
 	text := f.text(key)
 	if text == "" {
@@ -102,91 +110,33 @@ func (f *secretFields) number(key string) int64 {
 
 func (f *secretFields) flag(key string) bool { return f.text(key) == "true" }
 
-// FindCredential returns the credential for a repository: that of the repository itself, of the project first, or that of
-// the longest template. Those of other projects are nobody else's. It returns nil if there is none.
+// FindCredential returns the credential that a project reads a repository with, by rights.Choose. It returns nil if there is none.
 func FindCredential(all []Credential, repository, project string) *Credential {
-	var own, template *Credential
+	scopes := make([]rights.Credential, len(all))
 	for i, c := range all {
-		switch {
-		case c.Project != "" && c.Project != project:
-		case !c.Template && c.URL != "" && normal(c.URL) == normal(repository):
-			if own == nil || own.Project == "" && c.Project != "" {
-				own = &all[i]
-			}
-		case c.Template && covers(c.URL, repository) && (template == nil || len(normal(c.URL)) > len(normal(template.URL))):
-			template = &all[i]
-		}
+		scopes[i] = rights.Credential{URL: c.URL, Template: c.Template, Project: c.Project, Complete: c.secret() || c.err != nil}
 	}
-	if own != nil && (own.secret() || own.err != nil || template == nil) {
-		return own
-	}
-	if own != nil { // settings of its own, secrets of the template
-		both := *template
-		both.Project, both.insecure, both.proxy, both.noProxy = own.Project, own.insecure || template.insecure,
-			cmp.Or(own.proxy, template.proxy), cmp.Or(own.noProxy, template.noProxy)
+	switch own, template := rights.Choose(scopes, repository, project); {
+	case own >= 0 && template >= 0: // settings of its own, secrets of the template
+		both, settings := all[template], all[own]
+		both.Project, both.insecure = settings.Project, settings.insecure || both.insecure
+		both.proxy, both.noProxy = cmp.Or(settings.proxy, both.proxy), cmp.Or(settings.noProxy, both.noProxy)
 		return &both
+	case own >= 0:
+		return &all[own]
+	case template >= 0:
+		return &all[template]
 	}
-	return template
+	return nil
 }
 
 func (c *Credential) secret() bool {
-	return c.username != "" || c.password != "" || c.bearer != "" || c.sshKey != "" || c.app.key != "" || c.clientKey != ""
-}
-
-// normal is a URL as Argo CD compares them (util/git/git.go, NormalizeGitURL, v3.2.11): in lower case, without ".git" at the end, with its
-// user, port and query.
-func normal(repository string) string {
-	s := strings.ToLower(strings.TrimSpace(repository))
-	if sshPattern.MatchString(s) && !strings.HasPrefix(s, "ssh://") {
-		s = "ssh://" + strings.Replace(s, ":", "/", 1)
+	for _, t := range []secret.Text{c.password, c.bearer, c.sshKey, c.app.key, c.clientKey} {
+		if !t.IsZero() {
+			return true
+		}
 	}
-	u, err := url.Parse(strings.TrimSuffix(s, ".git"))
-	if err != nil {
-		return repository
-	}
-	return strings.TrimPrefix(u.String(), "ssh://")
-}
-
-var sshPattern = regexp.MustCompile(`^(ssh://)?([^/:]*?)@[^@]+$`)
-
-// covers reports whether a template is for a repository: the repository begins with it, as in Argo CD. Here the host must be the same, too:
-// of a URL that only begins like it, the credential would go to somebody else.
-func covers(template, repository string) bool {
-	t, r := parseURL(template), parseURL(repository)
-	return t != nil && r != nil && strings.EqualFold(t.Hostname(), r.Hostname()) && portOf(t) == portOf(r) && t.Scheme == r.Scheme &&
-		strings.HasPrefix(normal(repository), normal(template))
-}
-
-// Same reports whether two URLs are certainly of one repository that is reached in one way: the same scheme, host, port and path, capitals
-// included, and nothing behind it.
-func Same(a, b string) bool {
-	x, y := parseURL(a), parseURL(b)
-	if x == nil || y == nil {
-		return a == b
-	}
-	trim := func(u *url.URL) string { return strings.TrimSuffix(strings.Trim(u.EscapedPath(), "/"), ".git") }
-	return x.Scheme == y.Scheme && strings.EqualFold(x.Hostname(), y.Hostname()) && portOf(x) == portOf(y) && trim(x) == trim(y) &&
-		!behind(x) && !behind(y)
-}
-
-// behind reports whether something follows the path of a URL.
-func behind(u *url.URL) bool { return u.RawQuery != "" || u.ForceQuery || u.Fragment != "" }
-
-func portOf(u *url.URL) string {
-	return cmp.Or(u.Port(), map[string]string{"http": "80", "https": "443", "ssh": "22"}[u.Scheme])
-}
-
-// parseURL also reads URLs as scp has them.
-func parseURL(s string) *url.URL {
-	s = strings.TrimSpace(s)
-	if scp := scpPattern.FindStringSubmatch(s); scp != nil && !strings.Contains(s, "://") {
-		s = "ssh://" + scp[1] + "/" + scp[2]
-	}
-	u, err := url.Parse(s)
-	if err != nil || u.Host == "" {
-		return nil
-	}
-	return u
+	return c.username != ""
 }
 
 // id is the same for the same credential and tells nothing about it.
@@ -194,7 +144,10 @@ func (c *Credential) id() string {
 	if c == nil {
 		return ""
 	}
-	sum := sha256.Sum256(fmt.Appendf(nil, "%+v", *c))
+	sum := sha256.Sum256(fmt.Appendf(nil, "%q %t %v", []string{
+		c.URL, c.Project, c.username, c.password.Reveal(), c.bearer.Reveal(), c.sshKey.Reveal(), c.app.id(), c.clientCert,
+		c.clientKey.Reveal(), c.proxy.Reveal(), c.noProxy,
+	}, []bool{c.Template, c.insecure}, c.err))
 	return hex.EncodeToString(sum[:])
 }
 
@@ -207,7 +160,7 @@ type session interface {
 
 // session prepares to talk to a repository.
 func (r *Remote) session(ctx context.Context, repository string, c *Credential) (session, error) {
-	u := parseURL(repository)
+	u := giturl.Parse(repository)
 	if u == nil {
 		return nil, errors.New("not a URL of a remote repository")
 	}
@@ -217,7 +170,7 @@ func (r *Remote) session(ctx context.Context, repository string, c *Credential) 
 	if c.err != nil {
 		return nil, c.err
 	}
-	if behind(u) {
+	if giturl.HasMore(u) {
 		return nil, errors.New("the URL of a repository must not have a query or a fragment")
 	}
 	endpoint, err := transport.NewEndpoint(repository)
@@ -241,17 +194,17 @@ func (r *Remote) overHTTP(ctx context.Context, u *url.URL, endpoint *transport.E
 	}
 	var auth transport.AuthMethod
 	switch {
-	case c.app.key != "":
+	case !c.app.key.IsZero():
 		token, err := r.tokens.get(ctx, client, c.app, r.Now)
 		if err != nil {
 			return nil, err
 		}
-		auth = &githttp.BasicAuth{Username: "x-access-token", Password: token}
-	case c.bearer != "":
-		auth = &githttp.TokenAuth{Token: c.bearer}
-	case c.username != "" || c.password != "":
+		auth = &githttp.BasicAuth{Username: "x-access-token", Password: token.Reveal()}
+	case !c.bearer.IsZero():
+		auth = &githttp.TokenAuth{Token: c.bearer.Reveal()}
+	case c.username != "" || !c.password.IsZero():
 		// A token alone is a password; most servers want some user with it.
-		auth = &githttp.BasicAuth{Username: cmp.Or(c.username, "git"), Password: c.password}
+		auth = &githttp.BasicAuth{Username: cmp.Or(c.username, "git"), Password: c.password.Reveal()}
 	}
 	return githttp.NewClient(client).NewUploadPackSession(endpoint, auth)
 }
@@ -259,7 +212,7 @@ func (r *Remote) overHTTP(ctx context.Context, u *url.URL, endpoint *transport.E
 // client is an HTTP client that trusts whom Argo CD trusts.
 func (r *Remote) client(ctx context.Context, host string, c *Credential) (*http.Client, error) {
 	t := &http.Transport{
-		TLSClientConfig: &tls.Config{MinVersion: tls.VersionTLS12, InsecureSkipVerify: c.insecure}, //nolint:gosec // the repository's Secret says so
+		TLSClientConfig: &tls.Config{MinVersion: tls.VersionTLS12, InsecureSkipVerify: c.insecure}, // the repository's Secret says so
 		DialContext:     (&net.Dialer{Timeout: 10 * time.Second}).DialContext, TLSHandshakeTimeout: 10 * time.Second,
 		ResponseHeaderTimeout: 30 * time.Second, DisableKeepAlives: true, Proxy: http.ProxyFromEnvironment,
 	}
@@ -275,29 +228,29 @@ func (r *Remote) client(ctx context.Context, host string, c *Credential) (*http.
 			}
 		}
 	}
-	if c.clientKey != "" {
-		pair, err := tls.X509KeyPair([]byte(c.clientCert), []byte(c.clientKey))
+	if !c.clientKey.IsZero() {
+		pair, err := tls.X509KeyPair([]byte(c.clientCert), []byte(c.clientKey.Reveal()))
 		if err != nil {
 			return nil, errors.New("the client certificate in the repository's Secret, or its key, cannot be read")
 		}
 		t.TLSClientConfig.Certificates = []tls.Certificate{pair}
 	}
-	if c.proxy != "" {
-		if _, err := url.Parse(c.proxy); err != nil {
+	if address := c.proxy.Reveal(); address != "" {
+		if _, err := url.Parse(address); err != nil {
 			return nil, errors.New("the proxy in the repository's Secret is not a URL")
 		}
-		proxy := (&httpproxy.Config{HTTPProxy: c.proxy, HTTPSProxy: c.proxy, NoProxy: c.noProxy}).ProxyFunc()
+		proxy := (&httpproxy.Config{HTTPProxy: address, HTTPSProxy: address, NoProxy: c.noProxy}).ProxyFunc()
 		t.Proxy = func(r *http.Request) (*url.URL, error) { return proxy(r.URL) }
 	}
 	return &http.Client{Transport: limitedTransport{t}, CheckRedirect: SameServer}, nil
 }
 
-// SameServer refuses redirects to another server: the policy was not asked about it, and the credential, the certificates and the proxy are
-// not for it.
+// SameServer refuses redirects to another server: the policy was not asked about it, and the credential, the certificates and the
+// proxy are not for it.
 func SameServer(req *http.Request, via []*http.Request) error {
 	first := via[0].URL
-	same := req.URL.Scheme == first.Scheme && portOf(req.URL) == portOf(first) || first.Scheme == "http" && req.URL.Scheme == "https" &&
-		portOf(first) == "80" && portOf(req.URL) == "443"
+	same := req.URL.Scheme == first.Scheme && giturl.Port(req.URL) == giturl.Port(first) || first.Scheme == "http" &&
+		req.URL.Scheme == "https" && giturl.Port(first) == "80" && giturl.Port(req.URL) == "443"
 	if !same || !strings.EqualFold(req.URL.Hostname(), first.Hostname()) {
 		return fmt.Errorf("it redirects to %s://%s, and redirects to another server are refused; use that URL", req.URL.Scheme,
 			req.URL.Host)
@@ -384,5 +337,5 @@ func explain(err error) error {
 	case errors.As(err, &unknown):
 		return errors.New("the server's SSH key is not the one in argocd-ssh-known-hosts-cm")
 	}
-	return errors.New(RedactText(strings.Join(strings.Fields(err.Error()), " ")))
+	return errors.New(giturl.RedactText(strings.Join(strings.Fields(err.Error()), " ")))
 }

@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/argosy-cd/argosy/internal/giturl"
 )
 
 // maxOutput bounds what is read from one git command.
@@ -20,13 +22,13 @@ const maxOutput = 256 << 20
 type git struct {
 	dir string
 	env []string
-	// remote allows commands that talk to a server. It is for repositories that we made: the configuration of any other may be a stranger's, and
-	// names programs that a transport runs.
+	// remote allows commands that talk to a server. It is for repositories that we made: the configuration of any other may be a
+	// stranger's, and names programs that a transport runs.
 	remote bool
 }
 
-// inert are settings that keep the configuration of a repository from naming programs to run. The user's own configuration, such as credential
-// helpers and url.insteadOf, stays: fetching needs it.
+// inert are settings that keep the configuration of a repository from naming programs to run. The user's own configuration, such as
+// credential helpers and url.insteadOf, stays: fetching needs it.
 var inert = []string{"--no-pager", "--no-replace-objects", "-c", "core.fsmonitor=false", "-c", "core.hooksPath=" + os.DevNull}
 
 func (g git) command(ctx context.Context, args ...string) *exec.Cmd {
@@ -93,7 +95,7 @@ func commandError(ctx context.Context, command, stderr string, err error, known 
 			line = strings.TrimPrefix(line, prefix)
 		}
 		if line != "" {
-			lines = append(lines, RedactText(line, known...))
+			lines = append(lines, giturl.RedactText(line, known...))
 		}
 	}
 	if len(lines) == 0 {

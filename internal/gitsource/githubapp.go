@@ -21,13 +21,19 @@ import (
 	"time"
 
 	"github.com/argosy-cd/argosy/internal/flight"
+	"github.com/argosy-cd/argosy/internal/secret"
 )
 
 // githubApp is an installation of a GitHub App.
 type githubApp struct {
-	id, installation int64
-	key              string
-	base             string // of a GitHub Enterprise server's API; "" is github.com
+	number, installation int64
+	key                  secret.Text
+	base                 string // of a GitHub Enterprise server's API; "" is github.com
+}
+
+// id is the same for the same installation and key. It has the key in it.
+func (a githubApp) id() string {
+	return fmt.Sprintf("%d %d %q %q", a.number, a.installation, a.base, a.key.Reveal())
 }
 
 // tokens are those of installations, which GitHub gives for an hour.
@@ -39,21 +45,21 @@ type tokens struct {
 }
 
 type appToken struct {
-	Token   string    `json:"token"`
-	Expires time.Time `json:"expires_at"`
+	Token   secret.Text `json:"token"`
+	Expires time.Time   `json:"expires_at"`
 }
 
 // get returns a token that is valid for some minutes at least.
-func (t *tokens) get(ctx context.Context, client *http.Client, app githubApp, now func() time.Time) (string, error) {
+func (t *tokens) get(ctx context.Context, client *http.Client, app githubApp, now func() time.Time) (secret.Text, error) {
 	t.mu.Lock()
 	have, ok := t.known[app]
 	t.mu.Unlock()
 	if ok && have.Expires.Sub(now()) > 5*time.Minute {
 		return have.Token, nil
 	}
-	token, _, err := t.asking.Do(ctx, fmt.Sprintf("%+v", app), func(ctx context.Context) (appToken, error) { return app.request(ctx, client, now()) })
+	token, _, err := t.asking.Do(ctx, app.id(), func(ctx context.Context) (appToken, error) { return app.request(ctx, client, now()) })
 	if err != nil {
-		return "", fmt.Errorf("GitHub App %d: %w", app.id, err)
+		return secret.Text{}, fmt.Errorf("GitHub App %d: %w", app.number, err)
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -69,7 +75,8 @@ func (a githubApp) request(ctx context.Context, client *http.Client, now time.Ti
 	if err != nil {
 		return token, err
 	}
-	url := fmt.Sprintf("%s/app/installations/%d/access_tokens", strings.TrimSuffix(cmp.Or(a.base, "https://api.github.com"), "/"), a.installation)
+	url := fmt.Sprintf("%s/app/installations/%d/access_tokens", strings.TrimSuffix(cmp.Or(a.base, "https://api.github.com"), "/"),
+		a.installation)
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, url, http.NoBody)
 	if err != nil {
 		return token, errors.New("githubAppEnterpriseBaseUrl is not a URL")
@@ -88,7 +95,7 @@ func (a githubApp) request(ctx context.Context, client *http.Client, now time.Ti
 	if res.StatusCode != http.StatusCreated {
 		return token, fmt.Errorf("no token for installation %d: %s", a.installation, res.Status)
 	}
-	if err := json.Unmarshal(body, &token); err != nil || token.Token == "" {
+	if err := json.Unmarshal(body, &token); err != nil || token.Token.IsZero() {
 		return appToken{}, errors.New("GitHub's answer has no token in it")
 	}
 	return token, nil
@@ -97,7 +104,7 @@ func (a githubApp) request(ctx context.Context, client *http.Client, now time.Ti
 // sign makes the token by which the app itself is known to GitHub: valid for ten minutes, and from a minute ago for clocks
 // that differ.
 func (a githubApp) sign(now time.Time) (string, error) {
-	block, _ := pem.Decode([]byte(a.key))
+	block, _ := pem.Decode([]byte(a.key.Reveal()))
 	if block == nil {
 		return "", errors.New("its private key is not PEM")
 	}
@@ -116,7 +123,7 @@ func (a githubApp) sign(now time.Time) (string, error) {
 	}
 	encode(map[string]string{"alg": "RS256", "typ": "JWT"})
 	text.WriteByte('.')
-	encode(map[string]int64{"iat": now.Add(-time.Minute).Unix(), "exp": now.Add(9 * time.Minute).Unix(), "iss": a.id})
+	encode(map[string]int64{"iat": now.Add(-time.Minute).Unix(), "exp": now.Add(9 * time.Minute).Unix(), "iss": a.number})
 	sum := sha256.Sum256(text.Bytes())
 	signature, err := rsa.SignPKCS1v15(rand.Reader, key, crypto.SHA256, sum[:])
 	if err != nil {

@@ -1,10 +1,10 @@
 // Package gitsource is a read-only view of Git repositories: a work tree as it lies on disk, a revision of a local
 // repository, or a shallow fetch of a remote one, which a cache may keep.
 //
-// For a user it runs their own git command, so that credentials, ignore rules and every repository format work as the user
-// has them. The configuration of a repository on disk makes it run no program, and so nothing is fetched into a partial clone. For a server, Remote fetches without it, with Argo CD's credentials. It never writes to a repository, lets git ask for no password, never follows a link out of a tree, and
-// refuses trees and files over its limits, and work trees that are not complete. URLs in errors have no credentials
-// in them.
+// For a user it runs their own git command, so that credentials, ignore rules and every repository format work as the user has them. The
+// configuration of a repository on disk makes it run no program, and so nothing is fetched into a partial clone. For a server, Remote
+// fetches without it, with Argo CD's credentials. It never writes to a repository, lets git ask for no password, never follows a link out
+// of a tree, and refuses trees and files over its limits, and work trees that are not complete. URLs in errors have no credentials in them.
 package gitsource
 
 import (
@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"github.com/argosy-cd/argosy/internal/flight"
+	"github.com/argosy-cd/argosy/internal/giturl"
 )
 
 // Config configures a Source.
@@ -71,9 +72,12 @@ type Source struct {
 
 // New returns a Source.
 func New(cfg Config) *Source {
-	s := &Source{cfg: cfg, local: map[string]Local{}, trees: map[[2]string]*Tree{}, failed: map[[2]string]error{}, noted: map[string]bool{}, turns: map[string]chan struct{}{}}
+	s := &Source{
+		cfg: cfg, local: map[string]Local{}, trees: map[[2]string]*Tree{}, failed: map[[2]string]error{}, noted: map[string]bool{},
+		turns: map[string]chan struct{}{},
+	}
 	for _, l := range cfg.Local {
-		s.local[Key(l.URL)] = l
+		s.local[giturl.Key(l.URL)] = l
 	}
 	return s
 }
@@ -99,7 +103,7 @@ func (s *Source) Tree(ctx context.Context, url, revision string) (*Tree, error) 
 	if revision == "" {
 		revision = "HEAD"
 	}
-	id := [2]string{Key(url), revision}
+	id := [2]string{giturl.Key(url), revision}
 	if t, err := s.opened(id); t != nil || err != nil {
 		return t, err
 	}
@@ -111,7 +115,7 @@ func (s *Source) Tree(ctx context.Context, url, revision string) (*Tree, error) 
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		if err != nil {
-			err = fmt.Errorf("repository %s: %w", Redact(url), err)
+			err = fmt.Errorf("repository %s: %w", giturl.Redact(url), err)
 			if ctx.Err() == nil { // a server that cannot be reached is asked once
 				s.failed[id] = err
 			}
@@ -139,13 +143,13 @@ func (s *Source) openListed(ctx context.Context, url, revision string) (*Tree, e
 		return nil, err
 	}
 	for _, name := range t.submodules {
-		s.note(fmt.Sprintf("%s: the content of submodule %s is not here; Argo CD would look into it", Redact(url), name))
+		s.note(fmt.Sprintf("%s: the content of submodule %s is not here; Argo CD would look into it", giturl.Redact(url), name))
 	}
 	return t, nil
 }
 
 func (s *Source) open(ctx context.Context, url, revision string) (*Tree, error) {
-	if l, ok := s.local[Key(url)]; ok {
+	if l, ok := s.local[giturl.Key(url)]; ok {
 		return s.openLocal(ctx, url, l, revision)
 	}
 	if s.cfg.Offline {
@@ -154,19 +158,10 @@ func (s *Source) open(ctx context.Context, url, revision string) (*Tree, error) 
 		}
 		return nil, errors.New("not mapped to a local one, and offline; map it with --repo URL=PATH")
 	}
-	if s.cfg.NoPaths && isPath(url) {
+	if s.cfg.NoPaths && giturl.IsPath(url) {
 		return nil, errors.New("it is a path of this machine, which is read only if it is mapped with --repo URL=PATH")
 	}
 	return s.fetch(ctx, url, revision)
-}
-
-// isPath reports whether a URL is a path of this machine, as git takes it.
-func isPath(url string) bool {
-	scheme, _, ok := strings.Cut(url, "://")
-	if ok {
-		return strings.EqualFold(scheme, "file")
-	}
-	return scpPattern.FindStringSubmatch(url) == nil
 }
 
 // pinPattern matches revisions that are meant to stay the same: commits, long and short.
@@ -207,7 +202,7 @@ func (s *Source) openLocal(ctx context.Context, url string, l Local, revision st
 	case revision == "HEAD" || strings.TrimPrefix(revision, "refs/heads/") == repo.branch(ctx):
 		return &Tree{repo: repo, dir: abs}, nil
 	case l.Branch != "" && strings.TrimPrefix(revision, "refs/heads/") == l.Branch:
-		s.note(fmt.Sprintf("%s: the work tree %s stands for branch %s, as if it was merged", Redact(url), l.Path, l.Branch))
+		s.note(fmt.Sprintf("%s: the work tree %s stands for branch %s, as if it was merged", giturl.Redact(url), l.Path, l.Branch))
 		return &Tree{repo: repo, dir: abs}, nil
 	case repo.isBranch(ctx, revision):
 		return repo.at(ctx, revision)
@@ -215,7 +210,8 @@ func (s *Source) openLocal(ctx context.Context, url string, l Local, revision st
 		return repo.at(ctx, revision)
 	}
 	// A checkout of a pull request often has no branch but its own, so this may be right, and must be said.
-	s.note(fmt.Sprintf("%s: revision %q is not known in %s and is answered from the work tree as it is on disk", Redact(url), revision, l.Path))
+	s.note(fmt.Sprintf("%s: revision %q is not known in %s and is answered from the work tree as it is on disk", giturl.Redact(url),
+		revision, l.Path))
 	return &Tree{repo: repo, dir: abs}, nil
 }
 
@@ -233,8 +229,8 @@ func (s *Source) note(line string) {
 	}
 }
 
-// fetchTimeout bounds a fetch; a server that does not answer would hold it for ever.
-const fetchTimeout = 3 * time.Minute
+// fetchTimeout bounds a fetch; a server that does not answer would hold it for ever. Tests change it.
+var fetchTimeout = 3 * time.Minute
 
 // fetch gets one revision of a remote repository, without history, into a temporary bare repository.
 func (s *Source) fetch(ctx context.Context, url, revision string) (*Tree, error) {
@@ -310,8 +306,8 @@ func TopLevel(ctx context.Context, env []string, dir string) (string, error) {
 	return repo.top, nil
 }
 
-// DefaultBranch returns the branch that a repository is cloned with: HEAD of the remote "origin" or, if that is not known here, main or master.
-// It is "" if there is none of these.
+// DefaultBranch returns the branch that a repository is cloned with: HEAD of the remote "origin" or, if that is not known here, main or
+// master. It is "" if there is none of these.
 func DefaultBranch(ctx context.Context, env []string, dir string) string {
 	repo, err := findRepository(ctx, env, dir)
 	if err != nil || repo == nil {

@@ -2,6 +2,7 @@ package gitsource
 
 import (
 	"context"
+	"errors"
 	"maps"
 	"os"
 	"os/exec"
@@ -69,10 +70,15 @@ func TestPathspec(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, pattern := range []string{
-		"a.json", "*.json", "apps", "apps/", "apps/b", "apps/b/", "apps/*/config.json", "apps/**/config.json", "**/config.json", "**", "*", "?.json",
-		"apps/[ab]/config.json", "apps/[!a]/config.json", "apps/[^a]*", "apps/[a-b]*/*", "apps/[[:upper:]]/*", "apps/[[:digit:][:lower:]][0-9]/f", "apps/x\\[1\\]/*",
-		"apps/x[1]/config.json", "apps/star\\*name/f", "apps/star*name/f", "./apps/a", "apps/../a.json", "apps//a", "nothing", "apps/b*", "apps/?/config.json",
-		"apps/[", "apps/[a", "apps/[]a]*", "apps/with space/*", ".hidden", "apps/ü/*", "*/f", "a*n", "apps/b/config.json/", "*g.json", "apps/[b-a]/*", "apps/\\a/*", "[[:]", "apps/[[:]*", "apps/[[:alpha]*", "apps/[[:alpha:]", "apps/[[:alpha:]]/*", "apps/[[:nope:]]/*", "apps/[[:]b]*", "apps/[[:b]*",
+		"a.json", "*.json", "apps", "apps/", "apps/b", "apps/b/", "apps/*/config.json", "apps/**/config.json", "**/config.json", "**", "*",
+		"?.json",
+		"apps/[ab]/config.json", "apps/[!a]/config.json", "apps/[^a]*", "apps/[a-b]*/*", "apps/[[:upper:]]/*",
+		"apps/[[:digit:][:lower:]][0-9]/f", "apps/x\\[1\\]/*",
+		"apps/x[1]/config.json", "apps/star\\*name/f", "apps/star*name/f", "./apps/a", "apps/../a.json", "apps//a", "nothing", "apps/b*",
+		"apps/?/config.json",
+		"apps/[", "apps/[a", "apps/[]a]*", "apps/with space/*", ".hidden", "apps/ü/*", "*/f", "a*n", "apps/b/config.json/", "*g.json",
+		"apps/[b-a]/*", "apps/\\a/*", "[[:]", "apps/[[:]*", "apps/[[:alpha]*", "apps/[[:alpha:]", "apps/[[:alpha:]]/*", "apps/[[:nope:]]/*",
+		"apps/[[:]b]*", "apps/[[:b]*",
 	} {
 		t.Run(pattern, func(t *testing.T) {
 			want := strings.Split(runGit(t, dir, "ls-files", "-z", "--", pattern), "\x00")
@@ -103,6 +109,27 @@ func TestPathspecErrors(t *testing.T) {
 	}
 }
 
+// TestPathspecLimits: a pattern has a limit, and matching ends with the request.
+func TestPathspecLimits(t *testing.T) {
+	long := "*[" + strings.Repeat("[:", 400_000)
+	if _, err := parsePathspec(long); err == nil ||
+		err.Error() != `path "*[[:[:[:[:[:[:[:[:[:[:[:[:[:[:[:[:[:[:[:"… has 800002 bytes: at most 1024 are supported, which is less than Git's limit` {
+		t.Error(err)
+	}
+	if p, err := parsePathspec(long[:maxPattern]); err != nil || p.matches("a") {
+		t.Error(err)
+	}
+	tree, err := open(t, Local{Path: newRepository(t, "a", "b"), Revision: "main"}, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	if _, err := tree.Files(ctx, "*nothing"); !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+}
+
 // TestDirectories checks the order of a walk and that a work tree, a revision, a bare repository and a plain
 // directory agree.
 func TestDirectories(t *testing.T) {
@@ -123,7 +150,8 @@ func TestDirectories(t *testing.T) {
 	runGit(t, outer, "commit", "-q", "--message=sub")
 	for name, l := range map[string]Local{
 		"work tree": {Path: dir}, "revision": {Path: dir, Revision: "HEAD"}, "bare": {Path: bare}, "plain": {Path: plain},
-		"directory of a work tree": {Path: filepath.Join(outer, "sub")}, "directory of a revision": {Path: filepath.Join(outer, "sub"), Revision: "main"},
+		"directory of a work tree": {Path: filepath.Join(outer, "sub")},
+		"directory of a revision":  {Path: filepath.Join(outer, "sub"), Revision: "main"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			tree, err := open(t, l, "main")
@@ -231,27 +259,13 @@ func TestFetchRefuses(t *testing.T) {
 	s := New(Config{Env: os.Environ()})
 	defer s.Close()
 	for _, tt := range [][2]string{
-		{"--upload-pack=touch x", "main"}, {"https://127.0.0.1:1/x", "--help"}, {"https://127.0.0.1:1/x", "a:b"}, {"ext::sh -c true", "main"},
+		{"--upload-pack=touch x", "main"},
+		{"https://127.0.0.1:1/x", "--help"},
+		{"https://127.0.0.1:1/x", "a:b"},
+		{"ext::sh -c true", "main"},
 	} {
 		if _, err := s.Tree(context.Background(), tt[0], tt[1]); err == nil {
 			t.Errorf("%v: no error", tt)
-		}
-	}
-}
-
-func TestKey(t *testing.T) {
-	want := "git.example.com/team/repo"
-	for _, url := range []string{
-		"https://git.example.com/team/repo", "https://git.example.com/team/repo.git", "https://git.example.com/team/repo/", "git@git.example.com:team/repo.git",
-		"ssh://git@git.example.com/team/repo.git", "ssh://git@git.example.com:22/team/repo", "https://user:token@Git.Example.com:443/Team/Repo.git", "git.example.com:team/repo",
-	} {
-		if got := Key(url); got != want {
-			t.Errorf("%s: got %s", url, got)
-		}
-	}
-	for _, url := range []string{"https://git.example.com:8443/team/repo", "https://git.example.com/team/repo2", "file:///team/repo", "/team/repo"} {
-		if got := Key(url); got == want {
-			t.Errorf("%s: got %s", url, got)
 		}
 	}
 }
@@ -270,80 +284,6 @@ func TestLastMappingCounts(t *testing.T) {
 	if err != nil || len(dirs) != 1 || dirs[0] != "second" {
 		t.Errorf("got %v, %v", dirs, err)
 	}
-}
-
-func TestRedact(t *testing.T) {
-	digest := "@sha256:" + strings.Repeat("0a", 32)
-	for url, want := range map[string]string{
-		"https://user:pass@host/x.git":       "https://host/x.git",
-		"https://token@host/x.git?private=1": "https://host/x.git",
-		"https://a@b@host/x":                 "https://host/x",
-		"https://u:s3cr/et@host/x":           "https://host/x",
-		"https://u:12/et@host/x":             "https://host/x",
-		"https://u:/@host/x":                 "https://host/x",
-		"https://tok/en@host/x":              "https://host/x",
-		"https://u:p?s#w@host/x":             "https://host/x",
-		"https://u:p%2Fw%40@host/x":          "https://host/x",
-		"https://u:p w@host/x":               "https://host/x",
-		"https://me.name:1/x@host/x":         "https://host/x",
-		"HTTPS://u:p@host/x":                 "HTTPS://host/x",
-		"ssh://git:pw@host:22/x":             "ssh://host:22/x",
-		"https://host:8443/a@b":              "https://b/", // or a password
-		"https://git.example.com/a@b":        "https://git.example.com/a@b",
-		"oci://host:5000/x" + digest:         "oci://host:5000/x" + digest,
-		"oci://u:p/w@host/x" + digest:        "oci://host/x" + digest,
-		"git@host:x.git":                     "git@host:x.git",
-		"git:pw@host:x.git":                  "host:x.git",
-		"https://host/x":                     "https://host/x",
-		"https://[::1]:80/x":                 "https://[::1]:80/x",
-	} {
-		if got := Redact(url); got != want {
-			t.Errorf("%s: got %s, want %s", url, got, want)
-		}
-	}
-	for text, want := range map[string]string{
-		"unable to access 'https://u:p@host/x.git/': refused":                "unable to access 'https://host/x.git/': refused",
-		`Get "https://u:s3/cret@host/x": dial tcp`:                           `Get "https://host/x": dial tcp`,
-		"fetching https://u:12/cret@host/x: no":                              "fetching https://host/x: no",
-		"fetching https://u:se cret@host/x: no":                              "fetching https://host/x: no",
-		"fetching https://u:12 cret@host/x: no":                              "fetching https://host/x: no",
-		"fetching https://u:se'cr\"et@host/x: no":                            "fetching https://host/x: no",
-		"from https://u:p@a/x to https://v:q/r@b/y, and https://c/z?token=s": "from https://a/x to https://b/y, and https://c/z",
-		"https://git.example.com/x failed, write to help@example.com":        "https://git.example.com/x failed, write to help@example.com",
-		"https://localhost:8080/x: no route; write to help@example.com":      "https://localhost:8080/x: no route; write to help@example.com",
-		"dial tcp 127.0.0.1:80: refused, me@example.com":                     "dial tcp 127.0.0.1:80: refused, me@example.com",
-	} {
-		if got := RedactText(text); got != want {
-			t.Errorf("%s: got %s, want %s", text, got, want)
-		}
-	}
-	// A URL that is known is found whatever is in it.
-	if got := RedactText("x https://u:a: b@host/x y", "https://u:a: b@host/x"); got != "x https://host/x y" {
-		t.Error(got)
-	}
-}
-
-// FuzzRedact checks that no password is left of a URL, wherever it is in a text.
-func FuzzRedact(f *testing.F) {
-	for _, password := range []string{"s3cret", "12/34", "a@b", "%2f", "a b", "x?y#z", ":", "/", "'\""} {
-		f.Add(password)
-	}
-	f.Fuzz(func(t *testing.T, password string) {
-		if strings.Contains(password, "://") || strings.ContainsAny(password, "\r\n") {
-			return
-		}
-		secret := "S3CRET" + password + "S3CRET"
-		url := "https://user:" + secret + "@host/x.git"
-		texts := []string{Redact(url), RedactText("fetching "+url+": refused", url)}
-		if !strings.ContainsAny(password, " \t'\"<>`") { // in a text of which nothing is known, these may end a URL
-			texts = append(texts, RedactText("fetching '"+url+"'"))
-		}
-		for _, text := range texts {
-			if strings.Contains(text, "S3CRET") {
-				t.Errorf("%q: %s", url, text)
-			}
-		}
-	})
 }
 
 // FuzzPathspec checks that matching ends and that a name without wildcards matches itself.

@@ -31,8 +31,10 @@ func plant(t *testing.T) planted {
 		t.Fatal(err)
 	}
 	included := filepath.Join(p.dir, "more-config")
-	write(t, included, "[core]\n\tfsmonitor = "+program+"\n\tsshCommand = "+program+"\n\taskPass = "+program+"\n\tpager = "+program+"\n\teditor = "+program+
-		"\n\tgitProxy = "+program+"\n\talternateRefsCommand = "+program+"\n[credential]\n\thelper = "+program+"\n[pager]\n\ttag = "+program+"\n\tls-tree = "+program+"\n")
+	write(t, included, "[core]\n\tfsmonitor = "+program+"\n\tsshCommand = "+program+"\n\taskPass = "+program+"\n\tpager = "+program+
+		"\n\teditor = "+program+
+		"\n\tgitProxy = "+program+"\n\talternateRefsCommand = "+program+"\n[credential]\n\thelper = "+program+"\n[pager]\n\ttag = "+program+
+		"\n\tls-tree = "+program+"\n")
 	for _, kv := range [][2]string{
 		{"include.path", included},
 		{"core.repositoryFormatVersion", "1"},
@@ -68,7 +70,10 @@ func plant(t *testing.T) planted {
 	} {
 		runGit(t, p.dir, "config", kv[0], kv[1])
 	}
-	for _, hook := range []string{"post-index-change", "post-checkout", "reference-transaction", "pre-auto-gc", "fsmonitor-watchman", "query-watchman"} {
+	for _, hook := range []string{
+		"post-index-change", "post-checkout", "reference-transaction", "pre-auto-gc", "fsmonitor-watchman",
+		"query-watchman",
+	} {
 		_ = os.MkdirAll(filepath.Join(p.dir, ".git/hooks"), 0o755)
 		if err := os.Symlink(program, filepath.Join(p.dir, ".git/hooks", hook)); err != nil && !errors.Is(err, fs.ErrExist) {
 			t.Fatal(err)

@@ -10,8 +10,8 @@ import (
 	"github.com/argosy-cd/argosy/internal/gitsource"
 )
 
-// TestRefusedFetch: a server that refuses the user's credentials, one that fails and one that is no Git server are errors without a password,
-// and are asked once.
+// TestRefusedFetch: a server that refuses the user's credentials, one that fails and one that is no Git server are errors without a
+// password, and are asked once.
 func TestRefusedFetch(t *testing.T) {
 	for name, answer := range map[string]func(http.ResponseWriter){
 		"credentials": func(w http.ResponseWriter) {

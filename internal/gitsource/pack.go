@@ -24,8 +24,8 @@ const (
 	maxWork = 16 << 30
 )
 
-// checkPack reads a pack and refuses one that has objects over the limits. It returns how many there are. It keeps little in memory; the library
-// would keep whole objects.
+// checkPack reads a pack and refuses one that has objects over the limits. It returns how many there are. It keeps little in memory; the
+// library would keep whole objects.
 func checkPack(pack io.Reader) (objects int, err error) {
 	r := &packReader{Reader: bufio.NewReaderSize(pack, 64<<10)}
 	head := make([]byte, 12)
@@ -57,7 +57,8 @@ func checkPack(pack io.Reader) (objects int, err error) {
 			return 0, err
 		}
 		if total += result; result > maxObject || total > maxUnpacked {
-			return 0, fmt.Errorf("an object in it has %d bytes, or all %d, over the limits of %d and %d", result, total, int64(maxObject), int64(maxUnpacked))
+			return 0, fmt.Errorf("an object in it has %d bytes, or all %d, over the limits of %d and %d", result, total, int64(maxObject),
+				int64(maxUnpacked))
 		}
 		if err := c.add(o, result); err != nil {
 			return 0, err
@@ -114,7 +115,8 @@ func (c *chains) add(o packed, result int64) error {
 		c.work += bytes
 	}
 	if depth > maxDepth || depth > 0 && bytes > maxChain+maxObject || c.work > maxWork && o.kind == offsetDelta {
-		return fmt.Errorf("its objects are differences to differences over the limits of %d, %d bytes and %d bytes in all", maxDepth, int64(maxChain), int64(maxWork))
+		return fmt.Errorf("its objects are differences to differences over the limits of %d, %d bytes and %d bytes in all", maxDepth,
+			int64(maxChain), int64(maxWork))
 	}
 	return nil
 }

@@ -9,14 +9,29 @@ import (
 // pathspec is a pattern as "git ls-files -- PATTERN" takes it, without magic.
 type pathspec struct {
 	text string
-	wild bool
+	glob []element // nil if it has no wildcards
 }
 
+// element is a star, or the bytes that match at one place.
+type element struct {
+	star  bool
+	bytes [4]uint64
+}
+
+func (e *element) has(c byte) bool { return e.bytes[c/64]>>(c%64)&1 != 0 }
+
+// maxPattern bounds a pattern: each name of a tree may take len(pattern)·len(name) steps, and a set of bytes that is never closed is
+// compiled in quadratic time.
+const maxPattern = 1 << 10
+
 func parsePathspec(s string) (pathspec, error) {
+	if len(s) > maxPattern {
+		return pathspec{}, fmt.Errorf("path %.40q… has %d bytes: at most %d are supported, which is less than Git's limit", s, len(s),
+			maxPattern)
+	}
 	if strings.HasPrefix(s, ":") {
 		return pathspec{}, fmt.Errorf("path %q: Git's magic path specifications are not supported", s)
 	}
-	wild := strings.ContainsAny(s, "*?[\\")
 	// Git cleans a path before it matches, and keeps a slash at its end.
 	clean := path.Clean(s)
 	switch {
@@ -28,7 +43,11 @@ func parsePathspec(s string) (pathspec, error) {
 	if strings.HasSuffix(s, "/") {
 		clean += "/"
 	}
-	return pathspec{clean, wild}, nil
+	p := pathspec{text: clean}
+	if strings.ContainsAny(s, "*?[\\") {
+		p.glob = compile(clean)
+	}
+	return p, nil
 }
 
 func (p pathspec) matches(name string) bool {
@@ -38,23 +57,38 @@ func (p pathspec) matches(name string) bool {
 	if rest, ok := strings.CutPrefix(name, p.text); ok && (rest == "" || rest[0] == '/' || strings.HasSuffix(p.text, "/")) {
 		return true
 	}
-	return p.wild && wildmatch(p.text, name)
+	return p.glob != nil && wildmatch(p.glob, name)
+}
+
+func compile(pattern string) []element {
+	var out []element
+	for len(pattern) > 0 {
+		e, width := element{star: pattern[0] == '*'}, 1
+		for c := 0; c < 256 && !e.star; c++ {
+			var ok bool
+			if width, ok = matchOne(pattern, byte(c)); ok {
+				e.bytes[c/64] |= 1 << (c % 64)
+			}
+		}
+		out, pattern = append(out, e), pattern[width:]
+	}
+	return out
 }
 
 // wildmatch matches as Git does outside of its "glob" magic: a star and a question mark match slashes too. It keeps
 // only the last star to go back to, so it takes at most len(pattern)·len(name) steps.
-func wildmatch(pattern, name string) bool {
+func wildmatch(pattern []element, name string) bool {
 	p, n := 0, 0
 	star, mark := -1, 0
 	for n < len(name) {
 		if p < len(pattern) {
-			if pattern[p] == '*' {
+			if pattern[p].star {
 				star, mark = p, n
 				p++
 				continue
 			}
-			if width, ok := matchOne(pattern[p:], name[n]); ok {
-				p += width
+			if pattern[p].has(name[n]) {
+				p++
 				n++
 				continue
 			}
@@ -65,7 +99,7 @@ func wildmatch(pattern, name string) bool {
 		mark++
 		p, n = star+1, mark
 	}
-	for p < len(pattern) && pattern[p] == '*' {
+	for p < len(pattern) && pattern[p].star {
 		p++
 	}
 	return p == len(pattern)

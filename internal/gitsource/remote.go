@@ -14,6 +14,7 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/protocol/packp"
 
 	"github.com/argosy-cd/argosy/internal/flight"
+	"github.com/argosy-cd/argosy/internal/giturl"
 )
 
 // Remote reads remote repositories without the git command, for a server that is asked again and again: each time it asks
@@ -31,18 +32,18 @@ type Remote struct {
 	KnownHosts func(ctx context.Context) ([]byte, error)
 	// CA returns certificates in PEM that a host is to be trusted by, instead of the system's; none for others. Nil is none.
 	CA func(ctx context.Context, host string) ([]byte, error)
-	// Instead returns the URL and the revision that are asked for instead of others, or why they are not to be asked for. Nil is as they are.
+	// Instead returns the URL and the revision that are asked for instead of others, or why they are not to be asked for. Nil is as they
+	// are.
 	Instead func(url, revision string) (string, string, error)
 
 	refs    flight.Group[*packp.AdvRefs]
 	fetches flight.Group[*snapshot]
 	tokens  tokens
 
-	slotsOnce sync.Once
-	slots     chan struct{}
-
-	mu   sync.Mutex
-	kept map[string]*snapshot
+	mu        sync.Mutex
+	kept      map[string]*snapshot
+	unpacking map[string]bool // by owner
+	changed   chan struct{}   // closed when there may be room for those that wait
 }
 
 // Open makes Dir, and removes what an earlier process left there.
@@ -59,15 +60,15 @@ func (r *Remote) Open() error {
 	return os.Mkdir(r.Dir, 0o700)
 }
 
-// Tree opens a repository at a revision; "" is HEAD. A nil credential is none. The tree can be read until the context ends, and for two minutes at least if it never
-// does.
+// Tree opens a repository at a revision; "" is HEAD. A nil credential is none. The tree can be read until the context ends, and for two
+// minutes at least if it never does.
 func (r *Remote) Tree(ctx context.Context, url, revision string, c *Credential) (*Tree, error) {
 	t, err := flight.Safely(func() (*Tree, error) { return r.open(ctx, url, revision, c) })
 	if err != nil {
 		if ctx.Err() != nil {
 			err = context.Cause(ctx)
 		}
-		return nil, fmt.Errorf("repository %s: %w", Redact(url), err)
+		return nil, fmt.Errorf("repository %s: %w", giturl.Redact(url), err)
 	}
 	return t, nil
 }
@@ -84,7 +85,7 @@ func (r *Remote) Commit(ctx context.Context, url, revision string, c *Credential
 		return a.commit.String(), a.session.Close()
 	})
 	if err != nil {
-		return "", fmt.Errorf("repository %s: %w", Redact(url), err)
+		return "", fmt.Errorf("repository %s: %w", giturl.Redact(url), err)
 	}
 	return commit, nil
 }

@@ -10,6 +10,7 @@ import (
 	"crypto/sha256"
 	"crypto/x509"
 	"encoding/base64"
+	"encoding/hex"
 	"encoding/json"
 	"encoding/pem"
 	"errors"
@@ -34,6 +35,7 @@ import (
 	"golang.org/x/crypto/ssh/knownhosts"
 
 	"github.com/argosy-cd/argosy/internal/manifest"
+	"github.com/argosy-cd/argosy/internal/secret"
 )
 
 // gitHTTP serves a directory of repositories by git's own program, to those that allow lets in.
@@ -81,7 +83,8 @@ func content(t *testing.T, tree *Tree, pattern string) map[string]string {
 	return out
 }
 
-// TestInstead: another URL and another revision are asked for, and what is not to be asked for is not; messages have the name that the caller knows.
+// TestInstead: another URL and another revision are asked for, and what is not to be asked for is not; messages have the name that the
+// caller knows.
 func TestInstead(t *testing.T) {
 	work := newRepository(t, "f")
 	handler, packs := gitHTTP(t, filepath.Dir(work), everybody)
@@ -102,7 +105,8 @@ func TestInstead(t *testing.T) {
 		t.Error(err)
 	}
 	asked := packs.Load()
-	if _, err := r.Tree(t.Context(), "https://user:secret@git.example.com/y.git", "main", nil); err == nil || err.Error() != "repository https://git.example.com/y.git: not at hand" {
+	if _, err := r.Tree(t.Context(), "https://user:secret@git.example.com/y.git", "main", nil); err == nil ||
+		err.Error() != "repository https://git.example.com/y.git: not at hand" {
 		t.Error(err)
 	}
 	if packs.Load() != asked {
@@ -127,7 +131,10 @@ func TestRemote(t *testing.T) {
 	url := server.URL + "/" + filepath.Base(work) + "/.git"
 	r := remote(t)
 	old := map[string]string{"apps/a/f": "content of apps/a/f", "apps/b/f": "content of apps/b/f"}
-	for revision, want := range map[string]int{"": 2, "HEAD": 2, "main": 2, "refs/heads/main": 2, "v1.0.0": 2, "v1.1.0": 2, "v1.*": 2, first: 2, "feature/x": 3} {
+	for revision, want := range map[string]int{
+		"": 2, "HEAD": 2, "main": 2, "refs/heads/main": 2, "v1.0.0": 2, "v1.1.0": 2, "v1.*": 2,
+		first: 2, "feature/x": 3,
+	} {
 		tree, err := r.Tree(t.Context(), url, revision, nil)
 		if err != nil {
 			t.Errorf("%q: %v", revision, err)
@@ -144,7 +151,10 @@ func TestRemote(t *testing.T) {
 	if n := packs.Load(); n != 2 {
 		t.Errorf("two commits were fetched %d times", n)
 	}
-	for revision, want := range map[string]string{"none": `there is no branch or tag "none"`, first[:8]: "a commit must have all of its 40 digits", "v3.*": "none of 2 tags satisfies"} {
+	for revision, want := range map[string]string{
+		"none":    `there is no branch or tag "none"`,
+		first[:8]: "a commit must have all of its 40 digits", "v3.*": "none of 2 tags satisfies",
+	} {
 		if _, err := r.Tree(t.Context(), url, revision, nil); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v", revision, err)
 		}
@@ -168,10 +178,14 @@ func TestRemote(t *testing.T) {
 	if n := packs.Load(); n != 3 {
 		t.Errorf("three commits were fetched %d times", n)
 	}
-	if _, err := r.Tree(t.Context(), server.URL+"/none.git", "", nil); err == nil || !strings.HasSuffix(err.Error(), "there is no such repository, or it may not be read") {
+	if _, err := r.Tree(t.Context(), server.URL+"/none.git", "", nil); err == nil ||
+		!strings.HasSuffix(err.Error(), "there is no such repository, or it may not be read") {
 		t.Error(err)
 	}
-	for url, want := range map[string]string{"file:///etc": "not a URL", "/etc": "not a URL", "git://x/y": `scheme "git" is not supported`, "ssh://git@127.0.0.1/x": "there is no SSH key for it"} {
+	for url, want := range map[string]string{
+		"file:///etc": "not a URL", "/etc": "not a URL", "git://x/y": `scheme "git" is not supported`,
+		"ssh://git@127.0.0.1/x": "there is no SSH key for it",
+	} {
 		if _, err := r.Tree(t.Context(), url, "", nil); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", url, err)
 		}
@@ -227,14 +241,15 @@ func TestEviction(t *testing.T) {
 	keep("new", 1<<30)
 	room(1)
 	keep("large", 3<<30)
-	if err := r.makeRoom(); err == nil || !strings.Contains(err.Error(), "take 4096 MiB on disk and 0 MiB of memory, and no more than 2048 and 256 are kept") {
+	if err := r.makeRoom(); err == nil || !strings.Contains(err.Error(),
+		"take 4096 MiB on disk and 0 MiB of memory, and no more than 2048 and 128 are kept") {
 		t.Error(err)
 	}
 	// When the requests have ended, nothing keeps what takes the room of others.
 	stop()
 	for used := true; used; runtime.Gosched() {
 		r.mu.Lock()
-		used = r.kept["large"].users > 0
+		used = len(r.kept["large"].users) > 0
 		r.mu.Unlock()
 	}
 	if err := r.makeRoom(); err != nil {
@@ -243,32 +258,115 @@ func TestEviction(t *testing.T) {
 	using = t.Context()
 	keep("names", 1)
 	r.kept["names"].memory = keepMemory
-	if err := r.makeRoom(); err == nil || !strings.Contains(err.Error(), "256 MiB of memory") {
+	if err := r.makeRoom(); err == nil || !strings.Contains(err.Error(), "128 MiB of memory") {
 		t.Error(err)
 	}
 }
 
+// TestRoom: an owner unpacks one commit at a time, and waits if its other requests use large ones. Others do not, and no request waits for
+// itself.
+func TestRoom(t *testing.T) {
+	r := remote(t)
+	ctx := func(owner string, request int) context.Context { return For(t.Context(), User{owner, request}) }
+	enters := func(ctx context.Context) func() {
+		t.Helper()
+		leave, err := r.enter(ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return leave
+	}
+	waits := func(ctx context.Context) {
+		t.Helper()
+		ended, cancel := context.WithCancel(ctx)
+		cancel()
+		if _, err := r.enter(ended); !errors.Is(err, context.Canceled) {
+			t.Errorf("it did not wait: %v", err)
+		}
+	}
+	leave := enters(ctx("a", 1))
+	waits(ctx("a", 2))
+	enters(ctx("b", 1))()
+	leave()
+	using, stop := context.WithCancel(ctx("a", 1))
+	r.keep(using, "large", &snapshot{memory: keepOwner})
+	waits(ctx("a", 2))
+	enters(ctx("a", 1))()
+	enters(ctx("b", 1))()
+	entered := make(chan struct{})
+	go func() {
+		enters(ctx("a", 2))()
+		close(entered)
+	}()
+	stop()
+	<-entered
+	for i := range unpacksAtOnce {
+		enters(ctx(fmt.Sprint("c", i), 1))
+	}
+	waits(ctx("a", 1))
+}
+
 // secret is a Secret as the API server has it.
-func secret(name, kind string, data ...string) manifest.Object {
+func secretOf(name, kind string, data ...string) manifest.Object {
 	encoded := map[string]any{}
 	for i := 0; i < len(data); i += 2 {
 		encoded[data[i]] = base64.StdEncoding.EncodeToString([]byte(data[i+1]))
 	}
-	return manifest.Object{"kind": "Secret", "metadata": map[string]any{"name": name, "labels": map[string]any{"argocd.argoproj.io/secret-type": kind}}, "data": encoded}
+	return manifest.Object{"kind": "Secret", "metadata": map[string]any{
+		"name":   name,
+		"labels": map[string]any{"argocd.argoproj.io/secret-type": kind},
+	}, "data": encoded}
 }
 
 func parse(_ *testing.T, secrets ...manifest.Object) []Credential { return ParseCredentials(secrets) }
 
+// TestCredentialNeverPrinted: a credential in a log or in an error is not one that is told.
+func TestCredentialNeverPrinted(t *testing.T) {
+	all := parse(t, secretOf("a", "repository", "url", "https://git.example.com/a", "username", "u", "password", "s3cret", "bearerToken",
+		"s3cret", "sshPrivateKey", "s3cret", "tlsClientCertKey", "s3cret", "proxy",
+		"http://u:s3cret@proxy", "githubAppPrivateKey", "s3cret", "githubAppID", "1"))
+	r := remote(t)
+	r.tokens.known = map[githubApp]appToken{all[0].app: {Token: secret.New("s3cret")}}
+	for _, value := range []any{all, all[0], &all[0], all[0].app, r.tokens.known} {
+		for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q", "%x", "%d"} {
+			if text := fmt.Sprintf(verb, value); strings.Contains(text, "s3cret") ||
+				strings.Contains(text, hex.EncodeToString([]byte("s3cret"))) {
+				t.Errorf("%s of %T: %s", verb, value, text)
+			}
+		}
+	}
+}
+
+// TestCredentialID: what differs in anything is another credential.
+func TestCredentialID(t *testing.T) {
+	seen := map[string]string{(*Credential)(nil).id(): "none"}
+	for _, key := range []string{
+		"username", "password", "bearerToken", "sshPrivateKey", "tlsClientCertData", "tlsClientCertKey",
+		"insecure", "proxy", "noProxy", "project", "githubAppPrivateKey", "githubAppID", "githubAppInstallationID",
+		"githubAppEnterpriseBaseUrl",
+	} {
+		value := map[string]string{"insecure": "true", "githubAppID": "1", "githubAppInstallationID": "1"}[key]
+		if value == "" {
+			value = "x"
+		}
+		c := parse(t, secretOf("a", "repository", "url", "https://git.example.com/a", key, value))[0]
+		if other := seen[c.id()]; other != "" {
+			t.Errorf("%s is as %s", key, other)
+		}
+		seen[c.id()] = key
+	}
+}
+
 func TestFindCredential(t *testing.T) {
 	all := parse(t,
-		secret("a", "repository", "url", "https://git.example.com/team/web.git", "username", "u", "password", "1"),
-		secret("b", "repository", "url", "https://git.example.com/team/web", "username", "u", "password", "2", "project", "team"),
-		secret("c", "repository", "url", "https://git.example.com/team/plain", "proxy", "http://proxy"),
-		secret("d", "repo-creds", "url", "https://git.example.com", "username", "u", "password", "3"),
-		secret("e", "repo-creds", "url", "https://git.example.com/team", "username", "u", "password", "4"),
-		secret("f", "repo-creds", "url", "git@git.example.com:team", "sshPrivateKey", "5"),
-		secret("g", "repository", "url", "https://git.example.com/other/x", "password", "6", "project", "other"),
-		secret("h", "repository", "url", "oci://x", "type", "helm"),
+		secretOf("a", "repository", "url", "https://git.example.com/team/web.git", "username", "u", "password", "1"),
+		secretOf("b", "repository", "url", "https://git.example.com/team/web", "username", "u", "password", "2", "project", "team"),
+		secretOf("c", "repository", "url", "https://git.example.com/team/plain", "proxy", "http://proxy"),
+		secretOf("d", "repo-creds", "url", "https://git.example.com", "username", "u", "password", "3"),
+		secretOf("e", "repo-creds", "url", "https://git.example.com/team", "username", "u", "password", "4"),
+		secretOf("f", "repo-creds", "url", "git@git.example.com:team", "sshPrivateKey", "5"),
+		secretOf("g", "repository", "url", "https://git.example.com/other/x", "password", "6", "project", "other"),
+		secretOf("h", "repository", "url", "oci://x", "type", "helm"),
 	)
 	for _, c := range []struct{ url, project, want string }{
 		{"https://git.example.com/team/web", "", "1"},
@@ -296,43 +394,20 @@ func TestFindCredential(t *testing.T) {
 	} {
 		got := ""
 		if found := FindCredential(all, c.url, c.project); found != nil {
-			got = found.password + found.sshKey
+			got = found.password.Reveal() + found.sshKey.Reveal()
 		}
 		if got != c.want {
 			t.Errorf("%s for %q: %q, want %q", c.url, c.project, got, c.want)
 		}
 	}
-	if c := FindCredential(all, "https://git.example.com/team/plain", ""); c.proxy != "http://proxy" {
+	if c := FindCredential(all, "https://git.example.com/team/plain", ""); c.proxy.Reveal() != "http://proxy" {
 		t.Error("the proxy of the repository is lost")
 	}
-	bad := parse(t, secret("x", "repository", "url", "https://127.0.0.1:1/y", "githubAppID", "s3cret"), manifest.Object{"metadata": map[string]any{"name": "y"}, "data": map[string]any{"url": "%"}})
+	bad := parse(t, secretOf("x", "repository", "url", "https://127.0.0.1:1/y", "githubAppID", "s3cret"),
+		manifest.Object{"metadata": map[string]any{"name": "y"}, "data": map[string]any{"url": "%"}})
 	_, err := remote(t).Tree(t.Context(), "https://127.0.0.1:1/y", "", FindCredential(bad, "https://127.0.0.1:1/y", ""))
 	if err == nil || !strings.HasSuffix(err.Error(), "Secret x: data.githubAppID: not a number") {
 		t.Error(err)
-	}
-}
-
-func TestSame(t *testing.T) {
-	for _, c := range []struct {
-		a, b string
-		want bool
-	}{
-		{"https://git.example.com/team/web.git", "https://GIT.example.com:443/team/web/", true},
-		{"https://git.example.com/team/web.git", "https://git.example.com/Team/web", false},
-		{"https://git.example.com/team/web.git", "https://git.example.com/team/web.git?x=", false},
-		{"https://git.example.com/team/web.git", "https://git.example.com/team/web.git?", false},
-		{"https://git.example.com/team/web.git", "https://git.example.com/team/web.git#x", false},
-		{"https://git.example.com/team/web.git", "https://git.example.com/team%2Fweb.git", false},
-		{"https://user@git.example.com/team/web", "https://git.example.com/team/web", true},
-		{"git@git.example.com:team/web.git", "ssh://git@git.example.com:22/team/web", true},
-		{"https://git.example.com/team/web", "http://git.example.com/team/web", false},
-		{"https://git.example.com/team/web", "https://git.example.com:22/team/web", false},
-		{"https://git.example.com/team/web", "ssh://git@git.example.com/team/web", false},
-		{"https://git.example.com/team/web", "https://git.example.com/team/web2", false},
-	} {
-		if Same(c.a, c.b) != c.want {
-			t.Errorf("%s and %s: %v", c.a, c.b, !c.want)
-		}
 	}
 }
 
@@ -380,7 +455,8 @@ func TestBomb(t *testing.T) {
 	server := httptest.NewServer(handler)
 	defer server.Close()
 	r := remote(t)
-	if _, err := r.Tree(t.Context(), server.URL+"/"+filepath.Base(work)+"/.git", "main", nil); err == nil || !strings.Contains(err.Error(), "an object in it ") || !strings.Contains(err.Error(), "over the limit") {
+	if _, err := r.Tree(t.Context(), server.URL+"/"+filepath.Base(work)+"/.git", "main", nil); err == nil ||
+		!strings.Contains(err.Error(), "an object in it ") || !strings.Contains(err.Error(), "over the limit") {
 		t.Error(err)
 	}
 }
@@ -413,7 +489,8 @@ func TestHTTPS(t *testing.T) {
 		return certificate, nil
 	}
 	with := func(password string, more ...string) *Credential {
-		return FindCredential(parse(t, secret("a", "repository", append([]string{"url", url, "username", "u", "password", password}, more...)...)), url, "")
+		return FindCredential(parse(t, secretOf("a", "repository", append([]string{"url", url, "username", "u", "password", password},
+			more...)...)), url, "")
 	}
 	if tree, err := r.Tree(t.Context(), url, "main", with("s3cret")); err != nil || len(content(t, tree, "f")) != 1 {
 		t.Error(err)
@@ -426,7 +503,8 @@ func TestHTTPS(t *testing.T) {
 		"none":  {nil, "it wants credentials"},
 		"wrong": {with("wr0ng"), "it wants credentials"},
 	} {
-		if _, err := r.Tree(t.Context(), url, "main", c.credential); err == nil || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "wr0ng") {
+		if _, err := r.Tree(t.Context(), url, "main", c.credential); err == nil || !strings.Contains(err.Error(), c.want) ||
+			strings.Contains(err.Error(), "wr0ng") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -471,7 +549,8 @@ func TestGitHubApp(t *testing.T) {
 	url := server.URL + "/" + filepath.Base(work) + "/.git"
 	text := string(pem.EncodeToMemory(&pem.Block{Type: "RSA PRIVATE KEY", Bytes: x509.MarshalPKCS1PrivateKey(key)}))
 	app := func(installation, key string) *Credential {
-		return FindCredential(parse(t, secret("a", "repo-creds", "url", server.URL, "githubAppID", "7", "githubAppInstallationID", installation, "githubAppPrivateKey", key, "githubAppEnterpriseBaseUrl", server.URL+"/api/v3")), url, "")
+		return FindCredential(parse(t, secretOf("a", "repo-creds", "url", server.URL, "githubAppID", "7", "githubAppInstallationID",
+			installation, "githubAppPrivateKey", key, "githubAppEnterpriseBaseUrl", server.URL+"/api/v3")), url, "")
 	}
 	r := remote(t)
 	r.Now = func() time.Time { return now }
@@ -487,10 +566,12 @@ func TestGitHubApp(t *testing.T) {
 	if _, err := r.Tree(t.Context(), url, "main", app("42", text)); err == nil || given.Load() != 2 { // token-2 is not let in
 		t.Errorf("%v, %d tokens", err, given.Load())
 	}
-	if _, err := r.Tree(t.Context(), url, "main", app("43", text)); err == nil || !strings.Contains(err.Error(), "GitHub App 7: no token for installation 43: 401") {
+	if _, err := r.Tree(t.Context(), url, "main", app("43", text)); err == nil ||
+		!strings.Contains(err.Error(), "GitHub App 7: no token for installation 43: 401") {
 		t.Error(err)
 	}
-	if _, err := r.Tree(t.Context(), url, "main", app("42", "s3cret")); err == nil || !strings.HasSuffix(err.Error(), "GitHub App 7: its private key is not PEM") {
+	if _, err := r.Tree(t.Context(), url, "main", app("42", "s3cret")); err == nil ||
+		!strings.HasSuffix(err.Error(), "GitHub App 7: its private key is not PEM") {
 		t.Error(err)
 	}
 }
@@ -550,16 +631,19 @@ func TestSSH(t *testing.T) {
 	r := remote(t)
 	known := knownhosts.Line([]string{address}, host.PublicKey()) + "\n"
 	r.KnownHosts = func(context.Context) ([]byte, error) { return []byte(known), nil }
-	credential := FindCredential(parse(t, secret("a", "repository", "url", url, "sshPrivateKey", string(pem.EncodeToMemory(block)))), url, "")
+	credential := FindCredential(parse(t, secretOf("a", "repository", "url", url, "sshPrivateKey", string(pem.EncodeToMemory(block)))), url,
+		"")
 	if tree, err := r.Tree(t.Context(), url, "main", credential); err != nil || len(content(t, tree, "f")) != 1 {
 		t.Fatal(err)
 	}
 	known = ""
-	if _, err := r.Tree(t.Context(), url, "main", credential); err == nil || !strings.HasSuffix(err.Error(), "add it to argocd-ssh-known-hosts-cm") {
+	if _, err := r.Tree(t.Context(), url, "main", credential); err == nil ||
+		!strings.HasSuffix(err.Error(), "add it to argocd-ssh-known-hosts-cm") {
 		t.Error(err)
 	}
 	known = knownhosts.Line([]string{address}, client) + "\n"
-	if _, err := r.Tree(t.Context(), url, "main", credential); err == nil || !strings.HasSuffix(err.Error(), "is not the one in argocd-ssh-known-hosts-cm") {
+	if _, err := r.Tree(t.Context(), url, "main", credential); err == nil ||
+		!strings.HasSuffix(err.Error(), "is not the one in argocd-ssh-known-hosts-cm") {
 		t.Error(err)
 	}
 	credential.insecure = true
@@ -577,7 +661,7 @@ func TestSSH(t *testing.T) {
 	if _, err := r.Tree(short, "ssh://git@"+silent.Addr().String()+"/x", "main", credential); !errors.Is(err, context.DeadlineExceeded) {
 		t.Error(err)
 	}
-	credential.sshKey = "s3cret"
+	credential.sshKey = secret.New("s3cret")
 	if _, err := r.Tree(t.Context(), url, "main", credential); err == nil || strings.Contains(err.Error(), "s3cret") {
 		t.Error(err)
 	}
@@ -666,7 +750,7 @@ func TestRedirects(t *testing.T) {
 		}
 	}))
 	defer server.Close()
-	c := &Credential{username: "u", password: "s3cret"}
+	c := &Credential{username: "u", password: secret.New("s3cret")}
 	if _, err := remote(t).Tree(t.Context(), server.URL+"/renamed", "main", c); err != nil {
 		t.Error(err)
 	}
@@ -679,7 +763,8 @@ func TestRedirects(t *testing.T) {
 	if asked.Load() != 0 {
 		t.Error("the other server was asked")
 	}
-	if _, err := remote(t).Tree(t.Context(), server.URL+path+"?x=", "main", c); err == nil || !strings.Contains(err.Error(), "must not have a query") {
+	if _, err := remote(t).Tree(t.Context(), server.URL+path+"?x=", "main", c); err == nil ||
+		!strings.Contains(err.Error(), "must not have a query") {
 		t.Error(err)
 	}
 }

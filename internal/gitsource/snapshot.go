@@ -8,6 +8,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"sync"
 	"time"
@@ -31,8 +32,8 @@ type snapshot struct {
 	memory int64 // about
 	tree   *Tree
 	used   time.Time
-	users  int        // requests that are not done, by their contexts
-	mu     sync.Mutex // the storage is not for concurrent use
+	users  map[User]int // requests that are not done, by their contexts
+	mu     sync.Mutex   // the storage is not for concurrent use
 	store  *filesystem.Storage
 }
 
@@ -40,13 +41,11 @@ type snapshot struct {
 const (
 	keepFor    = time.Hour
 	keepMost   = 64
-	keepMemory = 256 << 20
+	keepMemory = 128 << 20
 	// keepMin is for users whose context never ends.
 	keepMin = 2 * time.Minute
 	// storeCache is the memory for objects of one commit.
 	storeCache = 2 << 20
-	// unpacksAtOnce bounds the memory for packs.
-	unpacksAtOnce = 4
 )
 
 // commit returns a commit that is kept, or fetches it. It is kept until the context ends.
@@ -92,12 +91,19 @@ func (r *Remote) keep(ctx context.Context, key string, snap *snapshot) {
 
 // use keeps a commit until the context ends. The caller holds the lock.
 func (r *Remote) use(ctx context.Context, snap *snapshot) {
-	snap.users++
+	user := userOf(ctx)
+	if snap.users == nil {
+		snap.users = map[User]int{}
+	}
+	snap.users[user]++
 	snap.used = r.Now()
 	context.AfterFunc(ctx, func() {
 		r.mu.Lock()
 		defer r.mu.Unlock()
-		snap.users--
+		if snap.users[user]--; snap.users[user] == 0 {
+			delete(snap.users, user)
+		}
+		r.wake()
 	})
 }
 
@@ -106,6 +112,11 @@ func (r *Remote) use(ctx context.Context, snap *snapshot) {
 func (r *Remote) makeRoom() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	return r.evict()
+}
+
+// evict does so. The caller holds the lock.
+func (r *Remote) evict() error {
 	most := r.MaxDisk
 	if most == 0 {
 		most = 2 << 30
@@ -119,7 +130,7 @@ func (r *Remote) makeRoom() error {
 	for _, key := range keys {
 		old := r.kept[key]
 		age := r.Now().Sub(old.used)
-		if age > keepFor || (old.users == 0 || age > keepMin) && (len(r.kept) >= keepMost || disk >= most || memory >= keepMemory) {
+		if age > keepFor || (len(old.users) == 0 || age > keepMin) && (len(r.kept) >= keepMost || disk >= most || memory >= keepMemory) {
 			delete(r.kept, key)
 			disk -= old.bytes
 			memory -= old.memory
@@ -127,7 +138,8 @@ func (r *Remote) makeRoom() error {
 		}
 	}
 	if disk >= most || memory >= keepMemory {
-		return fmt.Errorf("commits of other repositories that are in use take %d MiB on disk and %d MiB of memory, and no more than %d and %d are kept; try again",
+		return fmt.Errorf("commits of other repositories that are in use take %d MiB on disk and %d MiB of memory, and no more than %d "+
+			"and %d are kept; try again",
 			disk>>20, memory>>20, most>>20, int64(keepMemory)>>20)
 	}
 	return nil
@@ -171,18 +183,12 @@ func (r *Remote) fetch(ctx context.Context, hash plumbing.Hash, refs *packp.AdvR
 		return nil, err
 	}
 	defer pack.Close()
-	select {
-	case r.unpacking() <- struct{}{}:
-		defer func() { <-r.unpacking() }()
-	case <-ctx.Done():
-		return nil, ctx.Err()
+	leave, err := r.enter(ctx)
+	if err != nil {
+		return nil, err
 	}
+	defer leave()
 	return unpack(ctx, pack, hash)
-}
-
-func (r *Remote) unpacking() chan struct{} {
-	r.slotsOnce.Do(func() { r.slots = make(chan struct{}, unpacksAtOnce) })
-	return r.slots
 }
 
 // receive puts what a server sends on disk.
@@ -211,15 +217,18 @@ func unpack(ctx context.Context, pack *os.File, hash plumbing.Hash) (*snapshot, 
 	if err := index(in, dir); err != nil {
 		return nil, err
 	}
-	snap := &snapshot{dir: dir, store: filesystem.NewStorage(osfs.New(dir), cache.NewObjectLRU(storeCache))}
 	info, err := pack.Stat()
 	if err != nil {
 		return nil, err
 	}
-	snap.bytes = info.Size()
-	if snap.tree, err = snap.list(ctx, hash); err != nil {
+	// To open the pack for each directory again would take longer than to read it.
+	snap := &snapshot{dir: dir, bytes: info.Size(), store: filesystem.NewStorageWithOptions(osfs.New(dir), cache.NewObjectLRU(storeCache),
+		filesystem.Options{KeepDescriptors: true})}
+	snap.tree, err = snap.list(ctx, hash)
+	if err = errors.Join(err, snap.store.Close()); err != nil {
 		return nil, err
 	}
+	snap.store = filesystem.NewStorage(osfs.New(dir), cache.NewObjectLRU(storeCache))
 	snap.memory = storeCache + 40*int64(objects) + snap.tree.memory()
 	return snap, nil
 }
@@ -267,6 +276,7 @@ func (f *endingFile) Read(p []byte) (int, error) {
 	if err := f.ctx.Err(); err != nil {
 		return 0, err
 	}
+	runtime.Gosched() // it is long work, and others wait for a processor
 	return f.File.Read(p)
 }
 
@@ -322,7 +332,8 @@ func (s *snapshot) blobs(ctx context.Context, ids []string) ([][]byte, error) {
 			return nil, err
 		}
 		if total += blob.Size; blob.Size > maxFileBytes || total > maxRead {
-			return nil, fmt.Errorf("object %s has %d bytes, over the limit of %d for one and %d for all", id, blob.Size, maxFileBytes, maxRead)
+			return nil, fmt.Errorf("object %s has %d bytes, over the limit of %d for one and %d for all", id, blob.Size, maxFileBytes,
+				maxRead)
 		}
 		r, err := blob.Reader()
 		if err != nil {

@@ -28,10 +28,10 @@ type sshSession struct {
 }
 
 func (r *Remote) overSSH(ctx context.Context, u *url.URL, c *Credential) (_ session, err error) {
-	if c.sshKey == "" {
+	if c.sshKey.IsZero() {
 		return nil, errors.New("there is no SSH key for it in Argo CD's repositories and templates")
 	}
-	signer, err := ssh.ParsePrivateKey([]byte(c.sshKey))
+	signer, err := ssh.ParsePrivateKey([]byte(c.sshKey.Reveal()))
 	if err != nil {
 		return nil, errors.New("the SSH key in the repository's Secret cannot be read")
 	}
@@ -82,7 +82,7 @@ func (r *Remote) overSSH(ctx context.Context, u *url.URL, c *Credential) (_ sess
 // hostKeys makes a connection trust the keys that Argo CD knows.
 func (r *Remote) hostKeys(ctx context.Context, c *Credential, address string, config *ssh.ClientConfig) error {
 	if c.insecure {
-		config.HostKeyCallback = ssh.InsecureIgnoreHostKey() //nolint:gosec // the repository's Secret says so
+		config.HostKeyCallback = ssh.InsecureIgnoreHostKey() // the repository's Secret says so
 		return nil
 	}
 	if r.KnownHosts == nil {

@@ -2,6 +2,7 @@ package gitsource
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -33,6 +34,8 @@ type Tree struct {
 	dir    string      // of the work tree; empty for a commit
 	commit string
 	files  map[string]string // path → object ID, "link" and object ID of a symbolic link; on disk the ID is empty
+	// most bounds the bytes of files that are read at once. Zero is maxRead.
+	most int
 	// blobs reads objects of a commit; nil is by the git command.
 	blobs   func(ctx context.Context, ids []string) ([][]byte, error)
 	viewing sync.Once
@@ -232,6 +235,9 @@ func (t *Tree) Files(ctx context.Context, pattern string) (map[string][]byte, er
 	}
 	var names []string
 	for name := range t.files {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
 		if spec.matches(name) {
 			names = append(names, name)
 		}
@@ -252,6 +258,11 @@ func (t *Tree) View() *tree.View {
 			absent[name] = "it is a submodule, whose content is not here"
 		}
 		t.view = tree.NewView(names, t.content).Without(absent)
+		if t.most > 0 {
+			t.view.Unkept() // its store is near, and many trees are kept
+		}
+		// In repositories that we made is what was fetched.
+		t.view.Foreign = t.repo != nil && t.repo.remote
 	})
 	return t.view
 }
@@ -311,14 +322,14 @@ func (t *Tree) raw(ctx context.Context, name string) ([]byte, error) {
 // read reads files by name.
 func (t *Tree) read(ctx context.Context, names []string) (map[string][]byte, error) {
 	out := make(map[string][]byte, len(names))
-	total := 0
+	total, most := 0, cmp.Or(t.most, maxRead)
 	for _, name := range names {
 		data, err := t.View().Read(ctx, name)
 		if err != nil {
 			return nil, notFound(name, err)
 		}
-		if total += len(data); total > maxRead {
-			return nil, fmt.Errorf("the files are over the limit of %d bytes", maxRead)
+		if total += len(data); total > most {
+			return nil, fmt.Errorf("the files are over the limit of %d bytes", most)
 		}
 		out[name] = data
 	}

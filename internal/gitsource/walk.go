@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"strings"
 
 	"github.com/go-git/go-git/v5/plumbing"
@@ -14,9 +15,11 @@ import (
 // Limits of a tree that a server reads. Trees that refer to one tree many times are a few kilobytes with millions of paths.
 const (
 	maxPaths      = 300_000 // files, directories and submodules
-	maxPathBytes  = 48 << 20
+	maxPathBytes  = 24 << 20
 	maxLevels     = 100
 	maxTreeObject = 8 << 20
+	// maxRemoteRead bounds the files that a generator reads at once.
+	maxRemoteRead = 32 << 20
 )
 
 // list lists a commit as Tree.listCommit does.
@@ -30,60 +33,128 @@ func (s *snapshot) list(ctx context.Context, hash plumbing.Hash) (*Tree, error) 
 	if err != nil {
 		return nil, err
 	}
-	w := &walk{ctx: ctx, snap: s, tree: &Tree{commit: commit.Hash.String(), files: map[string]string{}, blobs: s.blobs}}
-	if err := w.directory("", commit.TreeHash, 1); err != nil {
+	w := &walk{
+		ctx: ctx, snap: s, tree: &Tree{commit: commit.Hash.String(), files: map[string]string{}, most: maxRemoteRead, blobs: s.blobs},
+		known: map[plumbing.Hash][]object.TreeEntry{}, extents: map[plumbing.Hash]extent{},
+	}
+	if _, err := w.measure(commit.TreeHash, 1); err != nil {
+		return nil, err
+	}
+	if err := w.directory("", commit.TreeHash); err != nil {
 		return nil, err
 	}
 	return w.tree, nil
 }
 
 type walk struct {
-	ctx   context.Context
-	snap  *snapshot
-	tree  *Tree
-	paths int
-	bytes int
+	ctx  context.Context
+	snap *snapshot
+	tree *Tree
+	// known are directories that were read, as long as they are few.
+	known   map[plumbing.Hash][]object.TreeEntry
+	entries int // in known
+	extents map[plumbing.Hash]extent
+}
+
+// maxKnown bounds the entries of directories that are remembered.
+const maxKnown = 100_000
+
+// extent is how much is in a directory.
+type extent struct {
+	paths, bytes int // of the paths
+	levels       int
+}
+
+// measure adds up what is in a directory. One that is there many times is read once, so that a tree over the limits is refused before it is
+// walked.
+func (w *walk) measure(hash plumbing.Hash, level int) (x extent, err error) {
+	if x, ok := w.extents[hash]; ok {
+		return x, nil
+	}
+	if level > maxLevels {
+		return x, errLevels
+	}
+	list, err := w.list(hash)
+	if err != nil {
+		return x, err
+	}
+	for _, entry := range list {
+		x.paths++
+		x.bytes += len(entry.Name)
+		if entry.Mode == filemode.Dir {
+			below, err := w.measure(entry.Hash, level+1)
+			if err != nil {
+				return x, err
+			}
+			x.paths += below.paths
+			x.bytes += below.bytes + below.paths*(len(entry.Name)+1)
+			x.levels = max(x.levels, below.levels+1)
+		}
+		if x.paths > maxPaths || x.bytes > maxPathBytes {
+			return x, fmt.Errorf("it has more than %d files and directories, or their names more than %d bytes", maxPaths, maxPathBytes)
+		}
+	}
+	if level+x.levels > maxLevels {
+		return x, errLevels
+	}
+	w.extents[hash] = x
+	return x, nil
+}
+
+var errLevels = fmt.Errorf("it has directories more than %d levels deep", maxLevels)
+
+// list reads a directory.
+func (w *walk) list(hash plumbing.Hash) ([]object.TreeEntry, error) {
+	if list, ok := w.known[hash]; ok {
+		return list, nil
+	}
+	if err := w.ctx.Err(); err != nil {
+		return nil, err
+	}
+	runtime.Gosched() // it is long work, and others wait for a processor
+	o, err := w.snap.store.EncodedObject(plumbing.TreeObject, hash)
+	if err != nil {
+		return nil, err
+	}
+	if o.Size() > maxTreeObject {
+		return nil, fmt.Errorf("the list of one of its directories has %d bytes, over the limit of %d", o.Size(), maxTreeObject)
+	}
+	t, err := object.DecodeTree(w.snap.store, o)
+	if err != nil {
+		return nil, err
+	}
+	if w.entries += len(t.Entries); w.entries <= maxKnown {
+		w.known[hash] = t.Entries
+	}
+	return t.Entries, nil
 }
 
 // directory adds what is in a directory, whose name ends with a slash.
-func (w *walk) directory(name string, hash plumbing.Hash, level int) error {
+func (w *walk) directory(name string, hash plumbing.Hash) error {
 	if err := w.ctx.Err(); err != nil {
 		return err
 	}
-	if level > maxLevels {
-		return fmt.Errorf("it has directories more than %d levels deep", maxLevels)
-	}
-	o, err := w.snap.store.EncodedObject(plumbing.TreeObject, hash)
+	list, err := w.list(hash)
 	if err != nil {
 		return err
 	}
-	if o.Size() > maxTreeObject {
-		return fmt.Errorf("the list of one of its directories has %d bytes, over the limit of %d", o.Size(), maxTreeObject)
-	}
-	list, err := object.DecodeTree(w.snap.store, o)
-	if err != nil {
-		return err
-	}
-	for _, entry := range list.Entries {
-		if err := w.entry(name+entry.Name, entry, level); err != nil {
+	for _, entry := range list {
+		if err := w.entry(name+entry.Name, entry); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (w *walk) entry(name string, entry object.TreeEntry, level int) error {
+func (w *walk) entry(name string, entry object.TreeEntry) error {
 	// No client of Git checks these out.
-	if entry.Name == "" || entry.Name == "." || entry.Name == ".." || strings.EqualFold(entry.Name, ".git") || strings.ContainsAny(entry.Name, "/\x00") {
+	if entry.Name == "" || entry.Name == "." || entry.Name == ".." || strings.EqualFold(entry.Name, ".git") ||
+		strings.ContainsAny(entry.Name, "/\x00") {
 		return fmt.Errorf("it has a file or directory named %q", bounded(entry.Name))
-	}
-	w.paths++
-	if w.bytes += len(name); w.paths > maxPaths || w.bytes > maxPathBytes {
-		return fmt.Errorf("it has more than %d files and directories, or their names more than %d bytes", maxPaths, maxPathBytes)
 	}
 	switch entry.Mode {
 	case filemode.Dir:
-		return w.directory(name+"/", entry.Hash, level+1)
+		return w.directory(name+"/", entry.Hash)
 	case filemode.Submodule:
 		w.tree.submodules = append(w.tree.submodules, name)
 	case filemode.Symlink:

@@ -22,8 +22,11 @@ func builtin(o manifest.Object, version versions.Version) (Health, bool, error) 
 	kind, group := manifest.String(o, "kind"), manifest.Group(o)
 	checks := map[string]func(manifest.Object) Health{
 		"apps/Deployment": deployment, "apps/StatefulSet": statefulSet, "apps/DaemonSet": daemonSet, "apps/ReplicaSet": replicaSet,
-		"extensions/Ingress": ingress, "networking.k8s.io/Ingress": ingress, "/Service": service, "/PersistentVolumeClaim": volumeClaim, "/Pod": pod,
-		"batch/Job": job, "autoscaling/HorizontalPodAutoscaler": func(o manifest.Object) Health { return autoscaler(o, version) }, "apiregistration.k8s.io/APIService": apiService, argo.Group + "/Workflow": workflow,
+		"extensions/Ingress": ingress, "networking.k8s.io/Ingress": ingress, "/Service": service, "/PersistentVolumeClaim": volumeClaim,
+		"/Pod":      pod,
+		"batch/Job": job, "autoscaling/HorizontalPodAutoscaler": func(o manifest.Object) Health {
+			return autoscaler(o, version)
+		}, "apiregistration.k8s.io/APIService": apiService, argo.Group + "/Workflow": workflow,
 	}
 	name := group + "/" + kind
 	check := checks[name]
@@ -31,7 +34,8 @@ func builtin(o manifest.Object, version versions.Version) (Health, bool, error) 
 		return Health{}, false, nil
 	}
 	if _, version, _ := strings.Cut(manifest.String(o, "apiVersion"), "/"); group == "apps" && version != "v1" {
-		return Health{Unknown, fmt.Sprintf("Argo CD has no check for %s of %s", kind, manifest.String(o, "apiVersion")), "built in"}, true, nil
+		return Health{Unknown, fmt.Sprintf("Argo CD has no check for %s of %s", kind, manifest.String(o, "apiVersion")), "built in"}, true,
+			nil
 	}
 	h := check(o)
 	h.Check = "built in"
@@ -90,7 +94,8 @@ func deployment(o manifest.Object) Health {
 		return progressing(unseen)
 	}
 	wanted, set := number(o, "spec", "replicas")
-	updated, all, available := count(o, "status", "updatedReplicas"), count(o, "status", "replicas"), count(o, "status", "availableReplicas")
+	updated, all, available := count(o, "status", "updatedReplicas"), count(o, "status", "replicas"),
+		count(o, "status", "availableReplicas")
 	switch {
 	case manifest.String(condition(o, "Progressing"), "reason") == "ProgressDeadlineExceeded":
 		return Health{Status: Degraded, Message: "its progress deadline is over"}
@@ -135,7 +140,8 @@ func daemonSet(o manifest.Object) Health {
 	if count(o, "metadata", "generation") > count(o, "status", "observedGeneration") {
 		return progressing(unseen)
 	}
-	updated, wanted, available := count(o, "status", "updatedNumberScheduled"), count(o, "status", "desiredNumberScheduled"), count(o, "status", "numberAvailable")
+	updated, wanted, available := count(o, "status", "updatedNumberScheduled"), count(o, "status", "desiredNumberScheduled"),
+		count(o, "status", "numberAvailable")
 	switch {
 	case manifest.String(o, "spec", "updateStrategy", "type") == "OnDelete":
 		return Health{Status: Healthy}
@@ -229,10 +235,14 @@ func autoscaler(o manifest.Object, version versions.Version) Health {
 		}
 		conditions = parsed
 	}
-	failures := []string{"AbleToScale FailedGetScale", "AbleToScale FailedUpdateScale", "ScalingActive FailedGetResourceMetric", "ScalingActive InvalidSelector"}
+	failures := []string{
+		"AbleToScale FailedGetScale", "AbleToScale FailedUpdateScale", "ScalingActive FailedGetResourceMetric",
+		"ScalingActive InvalidSelector",
+	}
 	failureFirst := version.Has(versions.AutoscalerFailureFirst)
 	if failureFirst {
-		failures = append(failures, "ScalingActive FailedGetObjectMetric", "ScalingActive FailedGetPodsMetric", "ScalingActive FailedGetExternalMetric", "ScalingActive FailedComputeMetricsReplicas")
+		failures = append(failures, "ScalingActive FailedGetObjectMetric", "ScalingActive FailedGetPodsMetric",
+			"ScalingActive FailedGetExternalMetric", "ScalingActive FailedComputeMetricsReplicas")
 	}
 	var healthy *Health
 	for _, c := range conditions {

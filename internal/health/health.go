@@ -43,7 +43,8 @@ var ApplicationScript string
 //go:embed applicationset.lua
 var ApplicationSetScript string
 
-// bundled has a line for each kind: group/Kind, perhaps "since" the version that has it first, perhaps "until" the first that does not have it.
+// bundled has a line for each kind: group/Kind, perhaps "since" the version that has it first, perhaps "until" the first that does not have
+// it.
 //
 //go:embed bundled.txt
 var bundled string

@@ -36,8 +36,12 @@ type Script struct {
 // errLimit says that a script was stopped.
 var errLimit = errors.New("limit")
 
-// Lua runs a script on an object. What it returns is read as Argo CD reads it: nothing at all is no status, a word that is none is
-// Unknown.
+// grace is how long a script may take to end after it was stopped.
+const grace = 100 * time.Millisecond
+
+// Lua runs a script on an object. What it returns is read as Argo CD reads it: nothing at all is no status, a word that is none is Unknown.
+// A script is stopped between two steps. One that is in the middle of a step that takes longer, the search for a pattern, is left behind:
+// it computes until the process ends.
 func Lua(s Script, o manifest.Object, limits Limits) (Health, error) {
 	if limits.Time == 0 {
 		limits.Time = time.Second
@@ -50,11 +54,34 @@ func Lua(s Script, o manifest.Object, limits Limits) (Health, error) {
 	timer := time.AfterFunc(limits.Time, func() { stop(fmt.Errorf("it ran for %s, which is the %w", limits.Time, errLimit)) })
 	defer timer.Stop()
 	go watch(ctx, limits.Memory, stop)
+	type answer struct {
+		Health
+		err error
+	}
+	answers := make(chan answer, 1)
+	go func() {
+		h, err := run(ctx, s, o, limits.Now)
+		answers <- answer{h, err}
+	}()
+	select {
+	case a := <-answers:
+		return a.Health, a.err
+	case <-ctx.Done():
+	}
+	select {
+	case a := <-answers:
+		return a.Health, a.err
+	case <-time.After(grace):
+		return Health{}, context.Cause(ctx)
+	}
+}
 
+// run runs a script until the context ends.
+func run(ctx context.Context, s Script, o manifest.Object, now func() time.Time) (Health, error) {
 	l := lua.NewState(lua.Options{SkipOpenLibs: true, RegistrySize: 1024, RegistryMaxSize: 1 << 20, CallStackSize: 200})
 	defer l.Close()
 	l.SetContext(ctx)
-	if err := open(l, s.OpenLibs, limits.Now); err != nil {
+	if err := open(l, s.OpenLibs, now); err != nil {
 		return Health{}, err
 	}
 	l.SetGlobal("actionParams", l.NewTable())
@@ -164,7 +191,8 @@ func osTime(now func() time.Time) lua.LGFunction {
 			}
 			return missing
 		}
-		date := time.Date(field("year", -1), time.Month(field("month", -1)), field("day", -1), field("hour", 12), field("min", 0), field("sec", 0), 0, time.Local)
+		date := time.Date(field("year", -1), time.Month(field("month", -1)), field("day", -1), field("hour", 12), field("min", 0),
+			field("sec", 0), 0, time.Local)
 		l.Push(lua.LNumber(date.Unix()))
 		return 1
 	}
@@ -185,7 +213,10 @@ func osDate(now func() time.Time) lua.LGFunction {
 		}
 		if strings.HasPrefix(format, "*t") {
 			table := l.NewTable()
-			for name, n := range map[string]int{"year": t.Year(), "month": int(t.Month()), "day": t.Day(), "hour": t.Hour(), "min": t.Minute(), "sec": t.Second(), "wday": int(t.Weekday()) + 1} {
+			for name, n := range map[string]int{
+				"year": t.Year(), "month": int(t.Month()), "day": t.Day(), "hour": t.Hour(),
+				"min": t.Minute(), "sec": t.Second(), "wday": int(t.Weekday()) + 1,
+			} {
 				table.RawSetString(name, lua.LNumber(n))
 			}
 			l.Push(table)
@@ -198,7 +229,8 @@ func osDate(now func() time.Time) lua.LGFunction {
 
 func strftime(t time.Time, format string) string {
 	layouts := map[byte]string{
-		'a': "Mon", 'A': "Monday", 'b': "Jan", 'B': "January", 'c': "02 Jan 06 15:04 MST", 'd': "02", 'F': "2006-01-02", 'H': "15", 'I': "03", 'm': "01", 'M': "04", 'p': "PM",
+		'a': "Mon", 'A': "Monday", 'b': "Jan", 'B': "January", 'c': "02 Jan 06 15:04 MST", 'd': "02", 'F': "2006-01-02", 'H': "15",
+		'I': "03", 'm': "01", 'M': "04", 'p': "PM",
 		'Q': ".000", 'S': "05", 'x': "15/04/05", 'X': "15:04:05", 'y': "06", 'Y': "2006", 'z': "-0700", 'Z': "MST",
 	}
 	var b strings.Builder

@@ -6,10 +6,12 @@ import (
 	lua "github.com/yuin/gopher-lua"
 )
 
-// Limits of one step of a script. A script is stopped between two steps, so a step must not take all memory. The time of a search is not bounded: a
-// pattern such as a*a*a*a*b tries every way to divide the text.
+// Limits of one step of a script. A script is stopped between two steps, so a step must not take all memory. The time of a search is not
+// bounded: a pattern such as a*a*a*a*b tries every way to divide the text.
 const (
 	maxString = 16 << 20 // bytes that a function of a library gives
+	// maxSearched bounds a text in which a pattern is searched, and the pattern: the search goes as deep as both are long.
+	maxSearched = 256 << 10
 	// maxCopied bounds what gsub copies: all of the text for each place that it replaces.
 	maxCopied     = 1 << 30
 	maxCoroutines = 200
@@ -44,8 +46,28 @@ func boundLibrary(l *lua.LState, library string, bounds map[string]bound) {
 var stringBounds = map[string]bound{
 	"rep":    func(l *lua.LState) int { return times(len(l.CheckString(1)), l.CheckInt(2)) },
 	"format": formatBound,
-	"gsub":   gsubBound,
-	"gmatch": func(l *lua.LState) int { return times(256, len(l.CheckString(1))) }, // all matches at once
+	"gsub":   searched(gsubBound),
+	"gmatch": searched(func(l *lua.LState) int { return times(256, len(l.CheckString(1))) }), // all matches at once
+	"match":  searched(nothing),
+	"find": func(l *lua.LState) int {
+		if lua.LVAsBool(l.Get(4)) {
+			return 0 // no pattern
+		}
+		return searched(nothing)(l)
+	},
+}
+
+func nothing(*lua.LState) int { return 0 }
+
+// searched is a bound of a function that searches for a pattern.
+func searched(b bound) bound {
+	return func(l *lua.LState) int {
+		size := b(l)
+		if size <= maxString && len(l.CheckString(1))+len(l.CheckString(2)) > maxSearched {
+			l.RaiseError("the text is too large to search for a pattern")
+		}
+		return size
+	}
 }
 
 var tableBounds = map[string]bound{

@@ -1,5 +1,5 @@
-// Package hostile runs hostile inputs in tests: each in a process of its own, with the memory of a deployed sidecar, so that one that kills the
-// process fails its test and nothing else.
+// Package hostile runs hostile inputs in tests: each in a process of its own, with the memory of a deployed sidecar, so that one that kills
+// the process fails its test and nothing else.
 package hostile
 
 import (
@@ -17,7 +17,7 @@ import (
 const memory = 1 << 30
 
 // patience bounds one input. It only ends tests that hang.
-const patience = 2 * time.Minute
+const patience = 10 * time.Minute
 
 const variable = "ARGOSY_HOSTILE_TEST"
 

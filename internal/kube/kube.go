@@ -1,5 +1,6 @@
-// Package kube reads what Argo CD keeps in its cluster: Applications, and the Secrets and ConfigMaps about clusters and
-// repositories. It writes no more than package refresh asks for: an annotation, an Event, a Lease, and ConfigMaps of our own. What it may not read is an error that says so; it never has the content of a Secret.
+// Package kube reads what Argo CD keeps in its cluster: Applications, and the Secrets and ConfigMaps about clusters and repositories. It
+// writes no more than package refresh asks for: an annotation, an Event, a Lease, and ConfigMaps of our own. What it may not read is an
+// error that says so; it never has the content of a Secret.
 package kube
 
 import (
@@ -30,11 +31,15 @@ import (
 
 // Config says where the cluster is.
 type Config struct {
-	// Kubeconfig is a file; "" is the cluster that this process runs in.
+	// Kubeconfig is a file; "" is the cluster that this process runs in, or that of Merged.
 	Kubeconfig string
+	// Merged are the files of $KUBECONFIG, merged as kubectl does: the first that has a value wins, and files that do not exist are
+	// skipped. Nil is none.
+	Merged []string
 	// Namespace is Argo CD's; "" is that of this process, or else argocd.
 	Namespace string
-	// Secrets are the names of Argo CD's Secrets to get one by one, where the right to list them is not given. Nil lists those with Argo CD's labels.
+	// Secrets are the names of Argo CD's Secrets to get one by one, where the right to list them is not given. Nil lists those with Argo
+	// CD's labels.
 	Secrets []string
 }
 
@@ -45,7 +50,8 @@ var ErrNoCluster = errors.New("not in a cluster, and no kubeconfig")
 type Client struct {
 	Namespace string
 	api       dynamic.Interface
-	stream    dynamic.Interface // for requests that do not end
+	read      rest.Interface // for Applications, which are read in pieces
+	endless   rest.Interface // the same, for requests that do not end
 	meta      metadata.Interface
 	named     []string // Secrets
 }
@@ -74,7 +80,7 @@ func PodNamespace() string {
 
 // Open prepares to talk to a cluster.
 func Open(cfg Config) (*Client, error) {
-	config, err := load(cfg.Kubeconfig)
+	config, err := load(cfg)
 	if err != nil {
 		return nil, err
 	}
@@ -85,7 +91,7 @@ func Open(cfg Config) (*Client, error) {
 	c := &Client{Namespace: cfg.Namespace, named: cfg.Secrets}
 	if c.Namespace == "" {
 		c.Namespace = DefaultNamespace
-		if cfg.Kubeconfig == "" {
+		if cfg.Kubeconfig == "" && len(cfg.Merged) == 0 {
 			c.Namespace = PodNamespace()
 		}
 	}
@@ -95,17 +101,44 @@ func Open(cfg Config) (*Client, error) {
 	if c.meta, err = metadata.NewForConfig(config); err != nil {
 		return nil, err
 	}
+	if c.read, err = raw(config); err != nil {
+		return nil, err
+	}
 	endless := rest.CopyConfig(config)
 	endless.Timeout = 0
-	c.stream, err = dynamic.NewForConfig(endless)
+	c.endless, err = raw(endless)
 	return c, err
 }
 
-func load(kubeconfig string) (*rest.Config, error) {
-	if kubeconfig != "" {
-		config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
+// raw returns a client for answers that are not decoded.
+func raw(config *rest.Config) (rest.Interface, error) {
+	config = dynamic.ConfigFor(config)
+	web, err := rest.HTTPClientFor(config)
+	if err != nil {
+		return nil, err
+	}
+	return rest.UnversionedRESTClientForConfigAndClient(config, web)
+}
+
+func load(cfg Config) (*rest.Config, error) {
+	if cfg.Kubeconfig != "" {
+		config, err := clientcmd.BuildConfigFromFlags("", cfg.Kubeconfig)
 		if err != nil {
 			return nil, fmt.Errorf("kubeconfig: %w", err)
+		}
+		return config, nil
+	}
+	if len(cfg.Merged) > 0 {
+		merged, err := (&clientcmd.ClientConfigLoadingRules{Precedence: cfg.Merged}).Load()
+		if err != nil {
+			return nil, fmt.Errorf("KUBECONFIG: %w", err)
+		}
+		config, err := clientcmd.NewDefaultClientConfig(*merged, &clientcmd.ConfigOverrides{}).ClientConfig()
+		if clientcmd.IsEmptyConfig(err) {
+			err = errors.New("there is no cluster in its files")
+		}
+		if err != nil {
+			return nil, fmt.Errorf("KUBECONFIG: %w", err)
 		}
 		return config, nil
 	}
@@ -134,28 +167,45 @@ func (s *sameServer) RoundTrip(r *http.Request) (*http.Response, error) {
 	return s.next.RoundTrip(r)
 }
 
+// childrenFields are what Children needs.
+func childrenFields() manifest.Fields {
+	resources := manifest.Fields{"group": nil, "kind": nil, "namespace": nil, "name": nil, "hook": nil, "status": nil}
+	return manifest.Fields{
+		"spec": {"sources": {}, "destination": {"server": nil, "name": nil}},
+		"status": {"resources": resources, "operationState": {
+			"operation": {"sync": {"dryRun": nil}}, "syncResult": {"resources": resources}, "finishedAt": nil, "startedAt": nil,
+		}},
+	}
+}
+
+// maxChildren bounds what is kept of an Application with children, which is about a hundred bytes for each field of a resource.
+const maxChildren = 8 << 20
+
 // Children implements parent.Live. Argo CD keeps a list of what an Application deploys in its status.
 func (c *Client) Children(ctx context.Context, p argo.Ref) (*parent.Children, error) {
-	o, err := c.api.Resource(applications).Namespace(p.Namespace).Get(ctx, p.Name, metav1.GetOptions{})
+	o, err := c.application(ctx, p, childrenFields(), maxChildren)
 	if apierrors.IsNotFound(err) {
 		return nil, nil
 	}
 	if err != nil {
 		return nil, explain(fmt.Sprintf("reading Application %s", p), err)
 	}
-	sources, _ := manifest.Map(o.Object, "spec")["sources"].([]any)
-	destination := manifest.Map(o.Object, "spec", "destination")
+	sources, _ := manifest.Map(o, "spec")["sources"].([]any)
+	destination := manifest.Map(o, "spec", "destination")
 	server, name := strings.TrimSuffix(manifest.String(destination, "server"), "/"), manifest.String(destination, "name")
 	out := &parent.Children{Sources: max(1, len(sources)), Remote: server != generator.InClusterServer && name != "in-cluster"}
-	list, _ := manifest.Map(o.Object, "status")["resources"].([]any)
+	list, _ := manifest.Map(o, "status")["resources"].([]any)
 	for _, item := range list {
 		r, _ := item.(map[string]any)
 		// Argo CD does not prune hooks.
 		if hook, _ := r["hook"].(bool); !hook && isApplication(r) {
-			out.Applications = append(out.Applications, argo.Ref{Namespace: manifest.String(r, "namespace"), Name: manifest.String(r, "name")})
+			out.Applications = append(out.Applications, argo.Ref{
+				Namespace: manifest.String(r, "namespace"),
+				Name:      manifest.String(r, "name"),
+			})
 		}
 	}
-	out.Pruned, out.PrunedAt = pruned(manifest.Map(o.Object, "status", "operationState"))
+	out.Pruned, out.PrunedAt = pruned(manifest.Map(o, "status", "operationState"))
 	return out, nil
 }
 
@@ -186,54 +236,45 @@ func pruned(operation map[string]any) (out []argo.Ref, at time.Time) {
 
 // Existing implements parent.Live, by a list of each namespace.
 func (c *Client) Existing(ctx context.Context, apps []argo.Ref) (map[argo.Ref]bool, error) {
-	wanted, namespaces, out := map[argo.Ref]bool{}, map[string]bool{}, map[argo.Ref]bool{}
-	for _, a := range apps {
-		wanted[a], namespaces[a.Namespace] = true, true
-	}
-	for namespace := range namespaces {
-		options := metav1.ListOptions{Limit: 500}
-		for {
-			list, err := c.meta.Resource(applications).Namespace(namespace).List(ctx, options)
-			if err != nil {
-				return nil, explain("listing Applications in namespace "+namespace, err)
-			}
-			for _, item := range list.Items {
-				if r := (argo.Ref{Namespace: item.Namespace, Name: item.Name}); wanted[r] {
-					out[r] = true
-				}
-			}
-			if options.Continue = list.Continue; options.Continue == "" {
-				break
-			}
-		}
-	}
-	return out, nil
+	out := map[argo.Ref]bool{}
+	err := c.wanted(ctx, apps, listing{accept: metadataOnly}, func(r argo.Ref, _ manifest.Object, _ error) { out[r] = true })
+	return out, err
 }
 
-// Specs implements parent.Live, by a list of each namespace. Of a page of Applications, only the specs that are wanted are kept.
-func (c *Client) Specs(ctx context.Context, apps []argo.Ref) (map[argo.Ref]map[string]any, error) {
-	wanted, namespaces, out := map[argo.Ref]bool{}, map[string]bool{}, map[argo.Ref]map[string]any{}
+// Specs implements parent.Live, by a list of each namespace.
+func (c *Client) Specs(ctx context.Context, apps []argo.Ref) (specs map[argo.Ref]map[string]any, large []argo.Ref, err error) {
+	source := manifest.Fields{"repoURL": nil, "chart": nil, "targetRevision": nil}
+	l := listing{fields: manifest.Fields{"spec": {"project": nil, "source": source, "sources": source}}}
+	specs = map[argo.Ref]map[string]any{}
+	err = c.wanted(ctx, apps, l, func(r argo.Ref, o manifest.Object, err error) {
+		if err != nil {
+			large = append(large, r)
+			return
+		}
+		specs[r] = manifest.Map(o, "spec")
+	})
+	return specs, large, err
+}
+
+// wanted calls found for those Applications that are there.
+func (c *Client) wanted(ctx context.Context, apps []argo.Ref, l listing, found func(r argo.Ref, o manifest.Object, large error)) error {
+	wanted, namespaces := map[argo.Ref]bool{}, map[string]bool{}
 	for _, a := range apps {
 		wanted[a], namespaces[a.Namespace] = true, true
 	}
 	for namespace := range namespaces {
-		options := metav1.ListOptions{Limit: 100}
-		for {
-			list, err := c.api.Resource(applications).Namespace(namespace).List(ctx, options)
-			if err != nil {
-				return nil, explain("listing Applications in namespace "+namespace, err)
+		l.namespace = namespace
+		_, err := c.list(ctx, l, func(o manifest.Object, large error) {
+			if r := refOf(o); wanted[r] {
+				delete(wanted, r) // a page may be read again
+				found(r, o, large)
 			}
-			for _, item := range list.Items {
-				if r := (argo.Ref{Namespace: item.GetNamespace(), Name: item.GetName()}); wanted[r] {
-					out[r] = manifest.Map(item.Object, "spec")
-				}
-			}
-			if options.Continue = list.GetContinue(); options.Continue == "" {
-				break
-			}
+		})
+		if err != nil {
+			return explain("listing Applications in namespace "+namespace, err)
 		}
 	}
-	return out, nil
+	return nil
 }
 
 // Clusters implements generator.Clusters by Argo CD's Secrets.

@@ -35,7 +35,8 @@ func api(t *testing.T, answers map[string]string, secrets ...string) *kube.Clien
 		switch {
 		case !ok:
 			w.WriteHeader(http.StatusNotFound)
-			body = `{"kind": "Status", "apiVersion": "v1", "status": "Failure", "reason": "NotFound", "code": 404, "message": "no ` + key + `"}`
+			body = `{"kind": "Status", "apiVersion": "v1", "status": "Failure", "reason": "NotFound", "code": 404, "message": "no ` + key +
+				`"}`
 		case body == "forbidden":
 			w.WriteHeader(http.StatusForbidden)
 			body = `{"kind": "Status", "apiVersion": "v1", "status": "Failure", "reason": "Forbidden", "code": 403, "message": "may not"}`
@@ -64,6 +65,44 @@ func open(t *testing.T, url string, secrets ...string) *kube.Client {
 	return c
 }
 
+// TestMerged: the files of $KUBECONFIG are one, and those that do not exist are skipped.
+func TestMerged(t *testing.T) {
+	asked := false
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		asked = true
+		w.Header().Set("Content-Type", "application/json")
+		fmt.Fprint(w, `{"apiVersion": "v1", "kind": "SecretList", "items": []}`)
+	}))
+	t.Cleanup(server.Close)
+	dir := t.TempDir()
+	for name, text := range map[string]string{
+		"contexts": `{"apiVersion": "v1", "kind": "Config", "current-context": "x", "contexts": [{"name": "x", "context": {"cluster": "x", "user": "x"}}]}`,
+		"clusters": `{"apiVersion": "v1", "kind": "Config", "clusters": [{"name": "x", "cluster": {"server": "` + server.URL +
+			`"}}], "users": [{"name": "x", "user": {}}]}`,
+		"later":  `{"apiVersion": "v1", "kind": "Config", "clusters": [{"name": "x", "cluster": {"server": "http://127.0.0.1:1"}}]}`,
+		"broken": "{",
+	} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	in := func(name string) string { return filepath.Join(dir, name) }
+	c, err := kube.Open(kube.Config{Merged: []string{in("none"), in("contexts"), in("clusters"), in("later")}})
+	if err != nil || c.Namespace != "argocd" {
+		t.Fatal(c, err)
+	}
+	if _, err := c.Clusters(t.Context()); err != nil || !asked {
+		t.Errorf("%v, %t", err, asked)
+	}
+	if _, err := kube.Open(kube.Config{Merged: []string{in("none")}}); err == nil ||
+		err.Error() != "KUBECONFIG: there is no cluster in its files" {
+		t.Error(err)
+	}
+	if _, err := kube.Open(kube.Config{Merged: []string{in("broken")}}); err == nil || !strings.HasPrefix(err.Error(), "KUBECONFIG: ") {
+		t.Error(err)
+	}
+}
+
 func TestChildren(t *testing.T) {
 	const path = "/apis/argoproj.io/v1alpha1/namespaces/argocd/applications/"
 	c := api(t, map[string]string{
@@ -80,8 +119,11 @@ func TestChildren(t *testing.T) {
 		strings.TrimSuffix(path, "/"): `{"kind": "PartialObjectMetadataList", "apiVersion": "meta.k8s.io/v1", "items": [{"metadata": {"name": "a", "namespace": "argocd"}}, {"metadata": {"name": "other", "namespace": "argocd"}}]}`,
 	})
 	for name, want := range map[string]*parent.Children{
-		"root": {Applications: []argo.Ref{{Namespace: "argocd", Name: "a"}}, Sources: 1, Pruned: []argo.Ref{{Namespace: "argocd", Name: "gone"}}, PrunedAt: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)},
-		"dry":  {Sources: 1}, "new": {Remote: true, Sources: 2}, "none": nil,
+		"root": {
+			Applications: []argo.Ref{{Namespace: "argocd", Name: "a"}}, Sources: 1,
+			Pruned: []argo.Ref{{Namespace: "argocd", Name: "gone"}}, PrunedAt: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC),
+		},
+		"dry": {Sources: 1}, "new": {Remote: true, Sources: 2}, "none": nil,
 	} {
 		got, err := c.Children(t.Context(), argo.Ref{Namespace: "argocd", Name: name})
 		if diff := cmp.Diff(want, got); err != nil || diff != "" {
@@ -94,19 +136,61 @@ func TestChildren(t *testing.T) {
 		t.Errorf("%v\n%s", err, diff)
 	}
 	full := api(t, map[string]string{
-		strings.TrimSuffix(path, "/"):                            `{"kind": "ApplicationList", "apiVersion": "argoproj.io/v1alpha1", "metadata": {"continue": "more"}, "items": [{"metadata": {"name": "other", "namespace": "argocd"}, "spec": {"project": "x"}}]}`,
-		strings.TrimSuffix(path, "/") + "&more":                  `{"kind": "ApplicationList", "apiVersion": "argoproj.io/v1alpha1", "items": [{"metadata": {"name": "a", "namespace": "argocd"}, "spec": {"project": "default"}, "status": {}}]}`,
+		strings.TrimSuffix(path, "/"): `{"kind": "ApplicationList", "apiVersion": "argoproj.io/v1alpha1", "metadata": {"continue": "more"}, "items": [{"metadata": {"name": "other", "namespace": "argocd"}, "spec": {"project": "x"}}]}`,
+		strings.TrimSuffix(path, "/") +
+			"&more": `{"kind": "ApplicationList", "apiVersion": "argoproj.io/v1alpha1", "items": [{"metadata": {"name": "a", "namespace": "argocd"}, "spec": {"project": "default"}, "status": {}}]}`,
 		"/apis/argoproj.io/v1alpha1/namespaces/far/applications": "forbidden",
 	})
-	specs, err := full.Specs(t.Context(), []argo.Ref{a, b})
+	specs, _, err := full.Specs(t.Context(), []argo.Ref{a, b})
 	if diff := cmp.Diff(map[argo.Ref]map[string]any{a: {"project": "default"}}, specs); err != nil || diff != "" {
 		t.Errorf("%v\n%s", err, diff)
 	}
-	if _, err := full.Specs(t.Context(), []argo.Ref{{Namespace: "far", Name: "a"}}); !errors.Is(err, kube.ErrForbidden) {
+	if _, _, err := full.Specs(t.Context(), []argo.Ref{{Namespace: "far", Name: "a"}}); !errors.Is(err, kube.ErrForbidden) {
 		t.Error(err)
 	}
 	_, err = c.Children(t.Context(), argo.Ref{Namespace: "argocd", Name: "secret"})
 	if !errors.Is(err, kube.ErrForbidden) || err.Error() != "reading Application argocd/secret: forbidden: may not" {
+		t.Error(err)
+	}
+}
+
+// TestLargeApplications: an Application over a limit is named, and does not keep others from being read. What is not needed counts for
+// nothing.
+func TestLargeApplications(t *testing.T) {
+	const path = "/apis/argoproj.io/v1alpha1/namespaces/argocd/applications"
+	parameters := `"helm": {"parameters": [` + strings.Repeat(`{"name":""},`, 50_000) + `{}]}`
+	item := func(name, spec string) string {
+		return `{"apiVersion": "argoproj.io/v1alpha1", "kind": "Application", "metadata": {"name": "` + name +
+			`", "namespace": "argocd"}, "spec": {` + spec + `}}`
+	}
+	source := `"project": "p", "source": {"repoURL": "u", "targetRevision": "r", "path": "x", ` + parameters + `}`
+	list := strings.Join([]string{
+		item("a", source), item("b", `"x": "`+strings.Repeat("x", 4<<20)+`"`),
+		item("c", `"sources": [`+strings.Repeat(`{},`, 50_000)+`{}]`), item("d", `"project": "q"`),
+	}, ",")
+	c := api(t, map[string]string{
+		path: `{"items": [` + list + `], "metadata": {}}`, path + "/a": item("a", source),
+		path + "/b": item("b", `"sources": [`+strings.Repeat(`{},`, 500_000)+`{}]`),
+	})
+	ref := func(name string) argo.Ref { return argo.Ref{Namespace: "argocd", Name: name} }
+	all := []argo.Ref{ref("a"), ref("b"), ref("c"), ref("d"), ref("e")}
+	specs, large, err := c.Specs(t.Context(), all)
+	want := map[argo.Ref]map[string]any{
+		ref("a"): {"project": "p", "source": map[string]any{"repoURL": "u", "targetRevision": "r"}}, ref("d"): {"project": "q"},
+	}
+	if diff := cmp.Diff(want, specs) + cmp.Diff([]argo.Ref{ref("b"), ref("c")}, large); err != nil || diff != "" {
+		t.Errorf("%v\n%s", err, diff)
+	}
+	there, err := c.Existing(t.Context(), all)
+	if diff := cmp.Diff(map[argo.Ref]bool{ref("a"): true, ref("b"): true, ref("c"): true, ref("d"): true}, there); err != nil ||
+		diff != "" {
+		t.Errorf("%v\n%s", err, diff)
+	}
+	if got, err := c.Children(t.Context(), ref("a")); err != nil || got.Sources != 1 {
+		t.Errorf("%v, %v", got, err)
+	}
+	if _, err := c.Children(t.Context(), ref("b")); err == nil ||
+		err.Error() != "reading Application argocd/b: the fields of it that are needed have more than 8192 KiB" {
 		t.Error(err)
 	}
 }
@@ -138,7 +222,9 @@ func TestSecrets(t *testing.T) {
 		}
 	}
 	none := api(t, map[string]string{path + "(cluster)": "forbidden"})
-	if _, err := none.Clusters(t.Context()); !errors.Is(err, kube.ErrForbidden) || !strings.HasPrefix(err.Error(), "reading Argo CD's Secrets of cluster: forbidden: may not; the right comes with deploy/kustomize/cmp-secrets") {
+	if _, err := none.Clusters(t.Context()); !errors.Is(err, kube.ErrForbidden) ||
+		!strings.HasPrefix(err.Error(),
+			"reading Argo CD's Secrets of cluster: forbidden: may not; the right comes with deploy/kustomize/cmp-secrets") {
 		t.Error(err)
 	}
 	if known, err := none.KnownHosts(t.Context()); err != nil || len(known) > 0 {
@@ -151,9 +237,14 @@ func TestNamedSecrets(t *testing.T) {
 	b := func(s string) string { return base64.StdEncoding.EncodeToString([]byte(s)) }
 	const path = "/api/v1/namespaces/argocd/secrets/"
 	secret := func(name, kind string) string {
-		return `{"kind": "Secret", "apiVersion": "v1", "metadata": {"name": "` + name + `", "labels": {"argocd.argoproj.io/secret-type": "` + kind + `"}}, "data": {"url": "` + b("https://x/"+name) + `", "name": "` + b(name) + `", "server": "` + b("https://"+name) + `"}}`
+		return `{"kind": "Secret", "apiVersion": "v1", "metadata": {"name": "` + name +
+			`", "labels": {"argocd.argoproj.io/secret-type": "` + kind + `"}}, "data": {"url": "` + b("https://x/"+name) + `", "name": "` +
+			b(name) + `", "server": "` + b("https://"+name) + `"}}`
 	}
-	answers := map[string]string{path + "repo": secret("repo", "repository"), path + "far": secret("far", "cluster"), path + "other": secret("other", "")}
+	answers := map[string]string{
+		path + "repo": secret("repo", "repository"), path + "far": secret("far", "cluster"),
+		path + "other": secret("other", ""),
+	}
 	c := api(t, answers, "repo", "far", "none", "other")
 	if credentials, err := c.Credentials(t.Context()); err != nil || len(credentials) != 1 || credentials[0].URL != "https://x/repo" {
 		t.Errorf("%v, %v", len(credentials), err)
@@ -177,7 +268,8 @@ func TestRedirect(t *testing.T) {
 	}))
 	defer server.Close()
 	c := open(t, server.URL)
-	if _, err := c.Clusters(t.Context()); err == nil || !strings.Contains(err.Error(), "redirects to") || strings.Contains(err.Error(), "t0ken") {
+	if _, err := c.Clusters(t.Context()); err == nil || !strings.Contains(err.Error(), "redirects to") ||
+		strings.Contains(err.Error(), "t0ken") {
 		t.Error(err)
 	}
 	if asked {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/argosy-cd/argosy/internal/flight"
 	"github.com/argosy-cd/argosy/internal/manifest"
+	"github.com/argosy-cd/argosy/internal/retry"
 )
 
 // Lease makes one of many processes work: the one that holds it. Who has died loses it when nobody has heard from it for Duration, by
@@ -51,12 +52,7 @@ func (l *Lease) Hold(ctx context.Context, work func(ctx context.Context)) {
 	}
 }
 
-func (l *Lease) wait(ctx context.Context) {
-	select {
-	case <-ctx.Done():
-	case <-l.After(l.Pause):
-	}
-}
+func (l *Lease) wait(ctx context.Context) { retry.Wait(ctx, l.After(l.Pause)) }
 
 // lead works, and renews the Lease, until that fails for too long.
 func (l *Lease) lead(ctx context.Context, work func(ctx context.Context)) {
@@ -114,7 +110,10 @@ func (l *Lease) acquire(ctx context.Context) (bool, error) {
 	if apierrors.IsNotFound(err) {
 		// It is not part of the installation: Argo CD, which may install us, does not manage Leases.
 		o, err = client.Create(ctx, &unstructured.Unstructured{Object: map[string]any{
-			"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": map[string]any{"name": l.Name, "namespace": l.Client.Namespace},
+			"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": map[string]any{
+				"name":      l.Name,
+				"namespace": l.Client.Namespace,
+			},
 		}}, metav1.CreateOptions{FieldManager: manager})
 	}
 	if err != nil {

@@ -117,30 +117,33 @@ func (c *Client) publish(ctx context.Context, name string, changes map[string]s3
 	if err != nil {
 		return nil, err
 	}
-	size := 0
-	for key, value := range there {
-		size += len(key) + len(value)
-	}
 	data := map[string]any{}
 	var errs []error
-	for key, r := range changes {
-		if old, err := s3source.DecodeReads([]byte(there[key])); err == nil && (old.At.After(r.At) || old.Same(r) && (len(r.Marks) == 0 || !old.Changed(r.Marks))) {
+	s := &space{texts: there}
+	for key, value := range there {
+		s.size += len(key) + len(value)
+	}
+	for _, key := range slices.Sorted(maps.Keys(changes)) {
+		r := changes[key]
+		if old, err := s3source.DecodeReads([]byte(there[key])); err == nil &&
+			(old.At.After(r.At) || old.Same(r) && (len(r.Marks) == 0 || old.Project == r.Project && !old.Changed(r.Marks))) {
 			continue
 		}
 		text, err := r.Encode()
-		more := len(key) + len(text)
-		if old, ok := there[key]; ok {
-			more = len(text) - len(old)
-		}
-		if err == nil && more > 0 && size+more > maxReadsMap {
-			err = fmt.Errorf("ConfigMap %s is full", name)
+		var evicted []string
+		if err == nil {
+			evicted, err = s.put(key, string(text), r.Project)
 		}
 		if err != nil {
-			errs = append(errs, fmt.Errorf("publishing what %s reads: %w", key, err))
+			errs = append(errs, fmt.Errorf("publishing what %s reads to ConfigMap %s: %w", key, name, err))
 			continue
 		}
+		for _, other := range evicted {
+			data[other] = nil
+			errs = append(errs, fmt.Errorf("what %s reads is no longer published: ConfigMap %s is full, and its project has the most of it",
+				other, name))
+		}
 		data[key] = string(text)
-		size += more
 	}
 	return errors.Join(errs...), c.patchReads(ctx, name, data)
 }
@@ -170,7 +173,8 @@ func (c *Client) patchReads(ctx context.Context, name string, data map[string]an
 	if err != nil {
 		return err
 	}
-	_, err = c.meta.Resource(configMaps).Namespace(c.Namespace).Patch(ctx, name, types.MergePatchType, patch, metav1.PatchOptions{FieldManager: manager})
+	_, err = c.meta.Resource(configMaps).Namespace(c.Namespace).Patch(ctx, name, types.MergePatchType, patch,
+		metav1.PatchOptions{FieldManager: manager})
 	if err != nil {
 		return explain("writing ConfigMap "+name, err)
 	}

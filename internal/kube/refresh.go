@@ -29,7 +29,8 @@ func (c *Client) Refresh(ctx context.Context, app argo.Ref, version string, kind
 	if err != nil {
 		return "", err
 	}
-	o, err := c.meta.Resource(applications).Namespace(app.Namespace).Patch(ctx, app.Name, types.MergePatchType, patch, metav1.PatchOptions{FieldManager: manager})
+	o, err := c.meta.Resource(applications).Namespace(app.Namespace).Patch(ctx, app.Name, types.MergePatchType, patch,
+		metav1.PatchOptions{FieldManager: manager})
 	doing := fmt.Sprintf("asking for a refresh of %s", app)
 	switch {
 	case err == nil:
@@ -50,10 +51,15 @@ func (c *Client) Warn(ctx context.Context, app refresh.App, w refresh.Warning) e
 	sum := sha256.Sum256([]byte(app.UID + w.ID))
 	at := w.At.UTC().Format(time.RFC3339)
 	event := &unstructured.Unstructured{Object: map[string]any{
-		"apiVersion": "v1", "kind": "Event", "type": "Warning", "reason": w.Reason, "message": w.Message, "firstTimestamp": at, "lastTimestamp": at, "count": int64(1),
-		"metadata": map[string]any{"name": fmt.Sprintf("%.230s.", app.Ref.Name) + hex.EncodeToString(sum[:8]), "namespace": app.Ref.Namespace},
+		"apiVersion": "v1", "kind": "Event", "type": "Warning", "reason": w.Reason, "message": w.Message, "firstTimestamp": at,
+		"lastTimestamp": at, "count": int64(1),
+		"metadata": map[string]any{
+			"name":      fmt.Sprintf("%.230s.", app.Ref.Name) + hex.EncodeToString(sum[:8]),
+			"namespace": app.Ref.Namespace,
+		},
 		"involvedObject": map[string]any{
-			"apiVersion": argo.APIVersion, "kind": argo.KindApplication, "namespace": app.Ref.Namespace, "name": app.Ref.Name, "uid": app.UID, "resourceVersion": app.Version,
+			"apiVersion": argo.APIVersion, "kind": argo.KindApplication, "namespace": app.Ref.Namespace, "name": app.Ref.Name,
+			"uid": app.UID, "resourceVersion": app.Version,
 		},
 		"source": map[string]any{"component": manager}, "reportingComponent": manager,
 	}}

@@ -59,9 +59,13 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "application/json")
 	fail := func(code int, reason string) {
 		w.WriteHeader(code)
-		fmt.Fprintf(w, `{"kind": "Status", "apiVersion": "v1", "status": "Failure", "reason": %q, "code": %d, "message": "%s"}`, reason, code, strings.ToLower(reason))
+		fmt.Fprintf(w, `{"kind": "Status", "apiVersion": "v1", "status": "Failure", "reason": %q, "code": %d, "message": "%s"}`, reason,
+			code, strings.ToLower(reason))
 	}
-	reasons := map[int]string{403: "Forbidden", 404: "NotFound", 409: "Conflict", 422: "Invalid", 503: "ServiceUnavailable", 500: "InternalError"}
+	reasons := map[int]string{
+		403: "Forbidden", 404: "NotFound", 409: "Conflict", 422: "Invalid", 503: "ServiceUnavailable",
+		500: "InternalError",
+	}
 	if s.status != 0 {
 		fail(s.status, reasons[s.status])
 		return
@@ -127,7 +131,10 @@ const apps = "/apis/argoproj.io/v1alpha1/namespaces/argocd/applications/"
 
 func TestRefresh(t *testing.T) {
 	s, c := newServer(t)
-	s.set(apps+"a", map[string]any{"apiVersion": argo.APIVersion, "kind": "Application", "metadata": map[string]any{"name": "a", "namespace": "argocd"}})
+	s.set(apps+"a", map[string]any{
+		"apiVersion": argo.APIVersion, "kind": "Application",
+		"metadata": map[string]any{"name": "a", "namespace": "argocd"},
+	})
 	a := argo.Ref{Namespace: "argocd", Name: "a"}
 	version, err := c.Refresh(t.Context(), a, "1", refresh.Hard)
 	if err != nil || version != "2" || manifest.String(s.objects[apps+"a"], "metadata", "annotations", refresh.Annotation) != "hard" {
@@ -142,7 +149,8 @@ func TestRefresh(t *testing.T) {
 	for status, refused := range map[int]bool{403: true, 422: true, 500: false} {
 		s.status = status
 		_, err := c.Refresh(t.Context(), a, "2", refresh.Soft)
-		if err == nil || errors.Is(err, refresh.ErrRefused) != refused || !strings.Contains(err.Error(), "asking for a refresh of argocd/a: ") {
+		if err == nil || errors.Is(err, refresh.ErrRefused) != refused ||
+			!strings.Contains(err.Error(), "asking for a refresh of argocd/a: ") {
 			t.Errorf("%d: %v", status, err)
 		}
 	}
@@ -160,7 +168,8 @@ func TestWarn(t *testing.T) {
 		t.Errorf("%v", s.objects)
 	}
 	for path, o := range s.objects {
-		if !strings.HasPrefix(path, "/api/v1/namespaces/team/events/a.") || manifest.String(o, "involvedObject", "uid") != "u" || manifest.String(o, "type") != "Warning" {
+		if !strings.HasPrefix(path, "/api/v1/namespaces/team/events/a.") || manifest.String(o, "involvedObject", "uid") != "u" ||
+			manifest.String(o, "type") != "Warning" {
 			t.Errorf("%s: %v", path, o)
 		}
 	}
@@ -174,7 +183,8 @@ func TestWarn(t *testing.T) {
 func TestReads(t *testing.T) {
 	s, c := newServer(t)
 	for i := range 8 {
-		s.set(fmt.Sprintf("/api/v1/namespaces/argocd/configmaps/argosy-reads-%d", i), map[string]any{"apiVersion": "v1", "kind": "ConfigMap", "metadata": map[string]any{"name": fmt.Sprintf("argosy-reads-%d", i)}})
+		s.set(fmt.Sprintf("/api/v1/namespaces/argocd/configmaps/argosy-reads-%d", i),
+			map[string]any{"apiVersion": "v1", "kind": "ConfigMap", "metadata": map[string]any{"name": fmt.Sprintf("argosy-reads-%d", i)}})
 	}
 	reads := func(path string, sums ...string) s3source.Reads {
 		sources, err := triggerfile.Parse("x", []byte("bucket: manifests\npath: "+path+"\ninclude: ['*.yaml']"))
@@ -204,7 +214,8 @@ func TestReads(t *testing.T) {
 			t.Fatal(err)
 		}
 		r := got[place]
-		if len(r.Sources) != 1 || r.Sources[0].Path != path || !r.Sources[0].Keeps("a.yaml") || r.Sources[0].Keeps("a.txt") || r.Changed([]bucket.Mark{{Key: "k", Sum: sum}}) != (sum == "") {
+		if len(r.Sources) != 1 || r.Sources[0].Path != path || !r.Sources[0].Keeps("a.yaml") || r.Sources[0].Keeps("a.txt") ||
+			r.Changed([]bucket.Mark{{Key: "k", Sum: sum}}) != (sum == "") {
 			t.Errorf("%+v, want %s %s", r, path, sum)
 		}
 	}
@@ -249,7 +260,8 @@ func TestReads(t *testing.T) {
 	s.objects["/api/v1/namespaces/argocd/configmaps/argosy-reads-0"]["data"] = map[string]any{"argocd.bad.abcd": `{"sources": [{"bucket": "b"}]}`, "nodots": `{"sources": [{"bucket": "manifests", "path": "x"}]}`}
 	s.mu.Unlock()
 	got, err = c.Reads(t.Context())
-	if len(got) < 30 || err == nil || !strings.Contains(err.Error(), "ConfigMap argosy-reads-0: key argocd.bad.abcd: ") || !strings.Contains(err.Error(), "key nodots: it is not NAMESPACE.NAME.SOURCE") {
+	if len(got) < 30 || err == nil || !strings.Contains(err.Error(), "ConfigMap argosy-reads-0: key argocd.bad.abcd: ") ||
+		!strings.Contains(err.Error(), "key nodots: it is not NAMESPACE.NAME.SOURCE") {
 		t.Errorf("%d, %v", len(got), err)
 	}
 	// Too much, and too long.
@@ -260,21 +272,92 @@ func TestReads(t *testing.T) {
 		t.Error(again, err)
 	}
 	s.status = 503
-	if again, err := c.Publish(t.Context(), map[refresh.Place]s3source.Reads{long: reads("x"), good: reads("x", "2")}); err == nil || len(again) != 1 || again[0] != good {
+	if again, err := c.Publish(t.Context(), map[refresh.Place]s3source.Reads{long: reads("x"), good: reads("x", "2")}); err == nil ||
+		len(again) != 1 || again[0] != good {
 		t.Error(again, err)
 	}
 	s.status = 0
 	s.mu.Lock()
 	for i := range 8 {
-		s.objects[fmt.Sprintf("/api/v1/namespaces/argocd/configmaps/argosy-reads-%d", i)]["data"] = map[string]any{"x": strings.Repeat("x", 1<<20)}
+		s.objects[fmt.Sprintf("/api/v1/namespaces/argocd/configmaps/argosy-reads-%d", i)]["data"] = map[string]any{"x": strings.Repeat("x",
+			1<<20)}
 	}
 	s.mu.Unlock()
-	if _, err := c.Publish(t.Context(), map[refresh.Place]s3source.Reads{one: reads("x")}); err == nil || !strings.Contains(err.Error(), "is full") {
+	if _, err := c.Publish(t.Context(), map[refresh.Place]s3source.Reads{one: reads("x")}); err == nil ||
+		!strings.Contains(err.Error(), "is full") {
 		t.Error(err)
 	}
 	_, none := newServer(t)
-	if _, err := none.Publish(t.Context(), map[refresh.Place]s3source.Reads{one: reads("x")}); err == nil || !strings.Contains(err.Error(), "it comes with deploy/kustomize/cmp") {
+	if _, err := none.Publish(t.Context(), map[refresh.Place]s3source.Reads{one: reads("x")}); err == nil ||
+		!strings.Contains(err.Error(), "it comes with deploy/kustomize/cmp") {
 		t.Error(err)
+	}
+}
+
+// TestReadsOfProjects: a project that fills the ConfigMaps keeps no other from being published, and gives way to it. Alone, it may have
+// all.
+func TestReadsOfProjects(t *testing.T) {
+	s, c := newServer(t)
+	for i := range 8 {
+		s.set(fmt.Sprintf("/api/v1/namespaces/argocd/configmaps/argosy-reads-%d", i),
+			map[string]any{"apiVersion": "v1", "kind": "ConfigMap", "metadata": map[string]any{"name": fmt.Sprintf("argosy-reads-%d", i)}})
+	}
+	publish := func(project string, number, length int) error {
+		t.Helper()
+		sources, err := triggerfile.Parse("x", []byte("bucket: manifests\nsources:"+
+			strings.Repeat("\n- path: "+strings.Repeat("x", 1000), length/1000)+"\n- path: y"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		all := map[refresh.Place]s3source.Reads{}
+		for i := range number {
+			all[refresh.Place{
+				App:    argo.Ref{Namespace: "argocd", Name: fmt.Sprintf("%s-%d", project, i)},
+				Origin: "abcd",
+			}] = s3source.Reads{Sources: sources, Marks: []bucket.Mark{{Sum: "1"}}, Project: project}
+		}
+		again, err := c.Publish(t.Context(), all)
+		if len(again) > 0 {
+			t.Errorf("%d may be tried again", len(again))
+		}
+		return err
+	}
+	count := func() map[string]int {
+		t.Helper()
+		out := map[string]int{}
+		for _, o := range s.objects {
+			for _, text := range manifest.Map(o, "data") {
+				var r struct{ Project string }
+				if err := json.Unmarshal([]byte(text.(string)), &r); err != nil {
+					t.Fatal(err)
+				}
+				out[r.Project]++
+			}
+		}
+		return out
+	}
+	if err := publish("evil", 3000, 3000); err == nil || !strings.Contains(err.Error(), "is full, and no project has enough more of it") {
+		t.Error("evil is not refused")
+	}
+	full := count()["evil"]
+	if full < 1500 || full > 2999 {
+		t.Errorf("%d of evil", full)
+	}
+	if err := publish("other", 3000, 3000); err == nil {
+		t.Error("other is not refused")
+	}
+	if err := publish("honest", 400, 0); err == nil || !strings.Contains(err.Error(), "is no longer published: ConfigMap argosy-reads-") {
+		t.Errorf("%.200v", err)
+	}
+	got := count()
+	if got["honest"] != 400 || got["evil"]+got["other"] > full || got["evil"]+got["other"] < full-100 || got["evil"] < full/3 ||
+		got["other"] < full/3 {
+		t.Errorf("%v of %d", got, full)
+	}
+	// Nothing goes back and forth.
+	_ = publish("evil", 3000, 3000)
+	if again := count(); again["honest"] != 400 || again["other"] < full/3 {
+		t.Errorf("%v", again)
 	}
 }
 
@@ -328,7 +411,8 @@ func (e *election) process(name string) (stop context.CancelFunc, states chan st
 	ctx, cancel := context.WithCancel(e.Context())
 	states = make(chan string, 100)
 	l := &kube.Lease{
-		Client: e.client, Name: "argosy-refresh", Holder: name, Duration: 6 * time.Second, Patience: 4 * time.Second, Pause: time.Second, Now: e.time, After: e.after,
+		Client: e.client, Name: "argosy-refresh", Holder: name, Duration: 6 * time.Second, Patience: 4 * time.Second, Pause: time.Second,
+		Now: e.time, After: e.after,
 		Failed: func(err error) { states <- "error: " + err.Error() },
 	}
 	go func() {

@@ -2,8 +2,10 @@ package kube
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"path"
 	"regexp"
 	"slices"
@@ -13,17 +15,18 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/watch"
 
 	"github.com/argosy-cd/argosy/internal/argo"
 	"github.com/argosy-cd/argosy/internal/flight"
 	"github.com/argosy-cd/argosy/internal/manifest"
+	"github.com/argosy-cd/argosy/internal/refresh"
+	"github.com/argosy-cd/argosy/internal/retry"
 )
 
 // Watcher is told about Applications.
 type Watcher struct {
-	Seen func(o manifest.Object)
+	Seen func(app refresh.App)
 	Gone func(app argo.Ref)
 	// Listed is called when all Applications of a namespace have been told; "" is all namespaces.
 	Listed func(namespace string)
@@ -32,21 +35,19 @@ type Watcher struct {
 	Failed func(err error)
 }
 
-const (
-	// watchPage is how many Applications are read at once: a large one has a status of many kilobytes.
-	watchPage = 100
-	// How long is waited before a watch is begun again. One that is forbidden is tried again, too: an API server that has just
-	// started forbids everything.
-	minWait = 500 * time.Millisecond
-	maxWait = 15 * time.Second
-	// instead is how long some namespaces are watched where all of them are forbidden, before that is tried again.
-	instead = time.Minute
-)
+// instead is how long some namespaces are watched where all of them are forbidden, before that is tried again.
+const instead = time.Minute
+
+// watching is how long is waited before a watch is begun again. One that is forbidden is tried again, too: an API server that has just
+// started forbids everything.
+var watching = retry.Backoff{First: 500 * time.Millisecond, Last: 15 * time.Second}
 
 // Watch tells about the Applications in Argo CD's namespace and in others, and about each change, until the context ends. Namespaces
 // may be patterns: then all namespaces are watched, or, where that is forbidden, those that are none.
 //
-// Unlike client-go's reflector it reads pages and keeps none of them: thousands of Applications do not fit into a small container.
+// Unlike client-go's reflector it decodes one Application at a time, and of that only the fields that a refresh.App needs: neither
+// thousands of Applications nor a few large ones fit into a small container. An Application over a limit is not followed; Failed gets its
+// name.
 func (c *Client) Watch(ctx context.Context, namespaces []string, w Watcher) {
 	namespaces = append([]string{c.Namespace}, namespaces...)
 	slices.Sort(namespaces)
@@ -91,7 +92,7 @@ func (f *following) all(ctx context.Context, namespaces []string) {
 			for ctx.Err() == nil {
 				if err := f.one(ctx, namespace, listed); errors.Is(err, ErrForbidden) {
 					listed()
-					pause(ctx, maxWait)
+					retry.Wait(ctx, time.After(watching.Last))
 				}
 			}
 		})
@@ -106,12 +107,12 @@ func (f *following) one(ctx context.Context, namespace string, listed func()) er
 		doing = "watching Applications in all namespaces"
 	}
 	known := map[argo.Ref]bool{}
-	for wait := minWait; ctx.Err() == nil; wait = min(2*wait, maxWait) {
+	for failures := 1; ctx.Err() == nil; failures++ {
 		version, err := f.list(ctx, namespace, known)
 		if err == nil {
 			f.watcher.Listed(namespace)
 			listed()
-			wait = minWait
+			failures = 1
 			err = f.changes(ctx, namespace, version, known)
 		}
 		if ctx.Err() != nil {
@@ -124,36 +125,21 @@ func (f *following) one(ctx context.Context, namespace string, listed func()) er
 		if errors.Is(err, ErrForbidden) {
 			return err
 		}
-		pause(ctx, wait)
+		retry.Wait(ctx, time.After(watching.After(failures)))
 	}
 	return ctx.Err()
-}
-
-func pause(ctx context.Context, d time.Duration) {
-	select {
-	case <-ctx.Done():
-	case <-time.After(d):
-	}
 }
 
 // list tells about all Applications, and about those that are gone since they were known.
 func (f *following) list(ctx context.Context, namespace string, known map[argo.Ref]bool) (version string, err error) {
 	there := map[argo.Ref]bool{}
-	options := metav1.ListOptions{Limit: watchPage}
-	for {
-		page, err := f.client.api.Resource(applications).Namespace(namespace).List(ctx, options)
-		if err != nil {
-			return "", err
+	version, err = f.client.list(ctx, listing{namespace: namespace, fields: refresh.Fields()}, func(o manifest.Object, large error) {
+		if ref, ok := f.seen(o, large); ok {
+			there[ref], known[ref] = true, true
 		}
-		for i := range page.Items {
-			if ref, ok := f.seen(&page.Items[i]); ok {
-				there[ref], known[ref] = true, true
-			}
-		}
-		version, options.Continue = page.GetResourceVersion(), page.GetContinue()
-		if options.Continue == "" {
-			break
-		}
+	})
+	if err != nil {
+		return "", err
 	}
 	for ref := range known {
 		if !there[ref] {
@@ -164,13 +150,18 @@ func (f *following) list(ctx context.Context, namespace string, known map[argo.R
 	return version, nil
 }
 
-func (f *following) seen(o *unstructured.Unstructured) (argo.Ref, bool) {
-	ref := argo.Ref{Namespace: o.GetNamespace(), Name: o.GetName()}
+// seen reports whether an Application is followed.
+func (f *following) seen(o manifest.Object, large error) (argo.Ref, bool) {
+	ref := refOf(o)
 	if !serves(f.patterns, ref.Namespace) {
 		return ref, false
 	}
+	if large != nil {
+		f.watcher.Failed(fmt.Errorf("not following Application %s: %w", ref, large))
+		return ref, false
+	}
 	// Anybody who may write an Application has written it: it must not end the process.
-	if _, err := flight.Safely(func() (any, error) { f.watcher.Seen(o.Object); return nil, nil }); err != nil {
+	if _, err := flight.Safely(func() (any, error) { f.watcher.Seen(refresh.NewApp(o)); return nil, nil }); err != nil {
 		f.watcher.Failed(fmt.Errorf("reading Application %s: %w", ref, err))
 	}
 	return ref, true
@@ -179,47 +170,60 @@ func (f *following) seen(o *unstructured.Unstructured) (argo.Ref, bool) {
 // changes tells about each change, until the server ends that: nil is as it does from time to time.
 func (f *following) changes(ctx context.Context, namespace, version string, known map[argo.Ref]bool) error {
 	for ctx.Err() == nil {
-		w, err := f.client.stream.Resource(applications).Namespace(namespace).Watch(ctx, metav1.ListOptions{ResourceVersion: version, AllowWatchBookmarks: true})
+		w, err := f.client.watch(ctx, namespace, version)
 		if err != nil {
 			return err
 		}
 		version, err = f.drain(w, version, known)
-		w.Stop()
 		if apierrors.IsResourceExpired(err) || apierrors.IsGone(err) {
 			return nil // it must be listed again
 		}
 		if err != nil {
 			return err
 		}
-		pause(ctx, minWait)
+		retry.Wait(ctx, time.After(watching.First))
 	}
 	return nil
 }
 
 // drain handles the events of one watch. It ends without an error when the connection does.
-func (f *following) drain(w watch.Interface, version string, known map[argo.Ref]bool) (string, error) {
-	for event := range w.ResultChan() {
-		if event.Type == watch.Error {
-			return version, apierrors.FromObject(event.Object)
+func (f *following) drain(w io.ReadCloser, version string, known map[argo.Ref]bool) (string, error) {
+	defer func() { _ = w.Close() }()
+	fields := manifest.Fields{"type": nil, "object": withIdentity(refresh.Fields())}
+	for s := newStream(w); ; {
+		s.left = maxPage
+		event, large, err := s.object(fields, maxKept)
+		if err != nil {
+			return version, ended(err)
 		}
-		o, ok := event.Object.(*unstructured.Unstructured)
-		if !ok {
-			return version, fmt.Errorf("the answer has a %T", event.Object)
-		}
-		version = o.GetResourceVersion()
-		switch event.Type {
+		o := manifest.Map(event, "object")
+		switch kind := manifest.String(event, "type"); watch.EventType(kind) {
+		case watch.Error:
+			var failed struct{ Object metav1.Status }
+			if err := json.Unmarshal(s.buf, &failed); err != nil {
+				return version, fmt.Errorf("the answer has an error that is no Status: %w", err)
+			}
+			return version, apierrors.FromObject(&failed.Object)
 		case watch.Added, watch.Modified:
-			if ref, ok := f.seen(o); ok {
+			if ref, ok := f.seen(o, large); ok {
 				known[ref] = true
+			} else if known[ref] {
+				delete(known, ref)
+				f.watcher.Gone(ref)
 			}
 		case watch.Deleted:
-			ref := argo.Ref{Namespace: o.GetNamespace(), Name: o.GetName()}
+			ref := refOf(o)
 			delete(known, ref)
 			f.watcher.Gone(ref)
-		case watch.Bookmark, watch.Error:
+		case watch.Bookmark:
+		default:
+			return version, fmt.Errorf("the answer has an event of type %q", kind)
+		}
+		// One that is too large may end before its version.
+		if now := manifest.String(o, "metadata", "resourceVersion"); now != "" {
+			version = now
 		}
 	}
-	return version, nil
 }
 
 func isPattern(namespace string) bool { return strings.ContainsAny(namespace, "*?[/") }

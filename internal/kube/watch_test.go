@@ -1,19 +1,21 @@
 package kube_test
 
 import (
+	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
 
 	"github.com/argosy-cd/argosy/internal/argo"
 	"github.com/argosy-cd/argosy/internal/kube"
-	"github.com/argosy-cd/argosy/internal/manifest"
+	"github.com/argosy-cd/argosy/internal/refresh"
 )
 
 // feed is an API server with Applications that can be watched.
@@ -25,11 +27,12 @@ type feed struct {
 	forbid   map[string]bool // namespaces; "" is all
 	limits   []string
 	watching []chan string
+	specs    map[string]string // by namespace/name
 }
 
 func (f *feed) object(id string) string {
 	namespace, name, _ := strings.Cut(id, "/")
-	return fmt.Sprintf(`{"apiVersion": "argoproj.io/v1alpha1", "kind": "Application", "metadata": {"namespace": %q, "name": %q, "resourceVersion": "%d"}}`, namespace, name, f.version)
+	return fmt.Sprintf(`{"apiVersion": "argoproj.io/v1alpha1", "kind": "Application", "metadata": {"namespace": %q, "name": %q, "resourceVersion": "%d"}, "spec": %s}`, namespace, name, f.version, cmp.Or(f.specs[id], "{}"))
 }
 
 func (f *feed) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -66,19 +69,28 @@ func (f *feed) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	defer f.mu.Unlock()
 	f.limits = append(f.limits, query.Get("limit"))
-	var items []json.RawMessage
-	next := ""
+	// The metadata of a list is behind its items, as a real server has it.
+	fmt.Fprint(w, `{"apiVersion": "argoproj.io/v1alpha1", "items": [`)
+	limit, err := strconv.Atoi(query.Get("limit"))
+	if err != nil {
+		f.Error(err)
+	}
+	items, last, next := 0, "", ""
 	for _, id := range f.apps {
 		if namespace != "" && !strings.HasPrefix(id, namespace+"/") || id <= query.Get("continue") {
 			continue
 		}
-		if len(items) == 100 {
-			next = f.apps[slices.Index(f.apps, id)-1]
+		if items == limit {
+			next = last
 			break
 		}
-		items = append(items, json.RawMessage(f.object(id)))
+		if items++; items > 1 {
+			fmt.Fprint(w, ",")
+		}
+		fmt.Fprint(w, f.object(id))
+		last = id
 	}
-	_ = json.NewEncoder(w).Encode(map[string]any{"apiVersion": "argoproj.io/v1alpha1", "kind": "ApplicationList", "metadata": map[string]any{"resourceVersion": fmt.Sprint(f.version), "continue": next}, "items": items})
+	fmt.Fprintf(w, `], "kind": "ApplicationList", "metadata": {"resourceVersion": "%d", "continue": %q}}`+"\n", f.version, next)
 }
 
 // send tells who watches, once somebody does.
@@ -112,9 +124,7 @@ func (f *feed) follow(namespaces ...string) chan string {
 	go func() {
 		defer close(done)
 		c.Watch(ctx, namespaces, kube.Watcher{
-			Seen: func(o manifest.Object) {
-				told <- "seen " + manifest.String(o, "metadata", "namespace") + "/" + manifest.String(o, "metadata", "name")
-			},
+			Seen:   func(app refresh.App) { told <- "seen " + app.Ref.String() },
 			Gone:   func(r argo.Ref) { told <- "gone " + r.String() },
 			Listed: func(namespace string) { told <- "listed " + namespace },
 			Synced: func() { told <- "synced" },
@@ -187,5 +197,59 @@ func TestWatchForbidden(t *testing.T) {
 	f.expect(f.follow(`/^o.+r$/`), "seen argocd/a", "seen other/x", "listed ", "synced")
 	// Without the right to that, at least Argo CD's own is.
 	f = &feed{T: t, version: 7, apps: []string{"argocd/a", "other/x", "team-a/b"}, forbid: map[string]bool{"": true}}
-	f.expect(f.follow("team-*"), "failed watching Applications in all namespaces: forbidden: may not", "seen argocd/a", "listed argocd", "synced")
+	f.expect(f.follow("team-*"), "failed watching Applications in all namespaces: forbidden: may not", "seen argocd/a", "listed argocd",
+		"synced")
+}
+
+// TestWatchLarge: large Applications take little memory, and those over a limit are left out by name and keep no others waiting.
+func TestWatchLarge(t *testing.T) {
+	f := &feed{T: t, version: 7, specs: map[string]string{
+		"argocd/m-bytes":   `{"source": {"helm": {"values": "` + strings.Repeat(`\\\"}`, 1<<20) + `"}}}`,
+		"argocd/m-sources": `{"sources": [` + strings.Repeat(`{},`, 100_000) + `{}]}`,
+		"argocd/m-url":     `{"source": {"repoURL": "` + strings.Repeat("x", 1<<20) + `"}}`,
+	}}
+	parameters := `{"project": "evil", "source": {"repoURL": "http://x", "helm": {"parameters": [` +
+		strings.Repeat(`{"name":""},`, 110_000) + `{}]}}}`
+	for i := range 30 {
+		id := fmt.Sprintf("argocd/large-%02d", i)
+		f.apps, f.specs[id] = append(f.apps, id), parameters
+	}
+	f.apps = append(f.apps, "argocd/m-bytes", "argocd/m-sources", "argocd/m-url", "argocd/n")
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	told := f.follow()
+	got := map[string]bool{}
+	for text := <-told; text != "listed argocd"; text = <-told {
+		got[text] = true
+	}
+	runtime.ReadMemStats(&after)
+	// The server needs most of it.
+	if used := (after.TotalAlloc - before.TotalAlloc) >> 20; used > 700 {
+		t.Errorf("%d MiB were allocated", used)
+	}
+	for _, id := range f.apps {
+		if seen := got["seen "+id]; seen == strings.HasPrefix(id, "argocd/m-") {
+			t.Errorf("%s: %t", id, seen)
+		}
+	}
+	const small = "the fields of it that are needed have more than 64 KiB"
+	for name, why := range map[string]string{"m-bytes": "it has more than 4 MiB", "m-sources": small, "m-url": small} {
+		if !got["failed not following Application argocd/"+name+": "+why] {
+			t.Errorf("nothing was told about %s", name)
+		}
+	}
+	f.mu.Lock()
+	if pages := strings.Join(f.limits, " "); pages != "100 20 20" {
+		t.Errorf("pages of %s", pages)
+	}
+	f.mu.Unlock()
+	f.expect(told, "synced")
+	// One that becomes too large is followed no longer.
+	f.send(`{"type": "MODIFIED", "object": ` + f.object("argocd/large-01") + `}`)
+	f.expect(told, "seen argocd/large-01")
+	f.specs["argocd/n"] = f.specs["argocd/m-bytes"]
+	f.send(`{"type": "MODIFIED", "object": ` + f.object("argocd/n") + `}`)
+	f.expect(told, "failed not following Application argocd/n: it has more than 4 MiB", "gone argocd/n")
+	f.send(`{"type": "ADDED", "object": ` + f.object("argocd/late") + `}`)
+	f.expect(told, "seen argocd/late")
 }

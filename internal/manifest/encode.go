@@ -188,42 +188,45 @@ func appendString(dst []byte, s string, indent int) []byte {
 	return appendQuoted(dst, s)
 }
 
+// What isPlain needs to know of a byte: where it may be, and whether a number may have it.
+const (
+	plainFirst = 1 << iota
+	plainLater
+	plainNumber
+	plainAlone // not at the end, and not before a space
+)
+
+var plain = func() (table [256]uint8) {
+	for _, class := range []struct {
+		bytes string
+		is    uint8
+	}{
+		{"0123456789abcdefABCDEFxXoOpPtTzZ_", plainFirst | plainLater | plainNumber},
+		{"ghijklmnqrsuvwyGHIJKLMNQRSUVWY/$(", plainFirst | plainLater},
+		{".+-", plainLater | plainNumber},
+		{"@=*);", plainLater},
+		{": ", plainLater | plainNumber | plainAlone},
+	} {
+		for _, c := range []byte(class.bytes) {
+			table[c] = class.is
+		}
+	}
+	return table
+}()
+
 // isPlain is conservative: what it refuses is quoted, which is always right.
 func isPlain(s string) bool {
-	if s == "" || len(s) > 200 {
+	if s == "" || len(s) > 200 || plain[s[0]]&plainFirst == 0 {
 		return false
 	}
 	numeric := true
 	for i := 0; i < len(s); i++ {
-		c := s[i]
-		switch {
-		case c >= '0' && c <= '9':
-		case c >= 'a' && c <= 'f', c >= 'A' && c <= 'F':
-		case c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z':
-			if strings.IndexByte("xXoOpPtTzZ", c) < 0 {
-				numeric = false
-			}
-		case c == '.' || c == '_' || c == '+' || c == '-':
-			if i == 0 && c != '_' {
-				return false
-			}
-		case c == '/' || c == '@' || c == '=' || c == '*' || c == '(' || c == ')' || c == ';' || c == '$':
-			if i == 0 && c != '/' && c != '$' && c != '(' {
-				return false
-			}
-			numeric = false
-		case c == ':':
-			if i == 0 || i == len(s)-1 || s[i+1] == ' ' {
-				return false
-			}
-		case c == ' ':
-			if i == 0 || i == len(s)-1 {
-				return false
-			}
-			if next := s[i+1]; next == '#' || next == ' ' {
-				return false
-			}
-		default:
+		is := plain[s[i]]
+		if is&plainLater == 0 {
+			return false
+		}
+		numeric = numeric && is&plainNumber != 0
+		if is&plainAlone != 0 && (i == len(s)-1 || s[i+1] == ' ' || s[i] == ' ' && s[i+1] == '#') {
 			return false
 		}
 	}

@@ -10,7 +10,8 @@ import (
 
 // Limits of one input. All that decodes YAML or JSON of others asks Check first.
 const (
-	// MaxBytes bounds the text. The largest object a Kubernetes API server accepts is 3 MiB; this leaves room for a rendered repository in one file.
+	// MaxBytes bounds the text. The largest object a Kubernetes API server accepts is 3 MiB; this leaves room for a rendered repository in
+	// one file.
 	MaxBytes = 16 << 20
 	// maxNodes bounds the values: the parser takes some 300 bytes for each, and two bytes of text are enough for one.
 	maxNodes = 2_000_000
@@ -29,8 +30,8 @@ const (
 // nodeBytes is what a value counts besides its text.
 const nodeBytes = 16
 
-// Check refuses YAML or JSON that takes far more memory than its text suggests: too many values, or aliases that stand for too much. It decides
-// before anything is decoded. Other problems are left to the decoder.
+// Check refuses YAML or JSON that takes far more memory than its text suggests: too many values, or aliases that stand for too much. It
+// decides before anything is decoded. Other problems are left to the decoder.
 func Check(data []byte) error {
 	if len(data) > MaxBytes {
 		return fmt.Errorf("%d bytes is over the limit of %d", len(data), MaxBytes)
@@ -49,8 +50,8 @@ func Check(data []byte) error {
 		if !hasAliases(p.data) {
 			continue
 		}
-		// This is the parser that decodes it, in front of the step that writes what aliases stand for as often as they are there. It refuses
-		// aliases that multiply; strings it shares.
+		// This is the parser that decodes it, in front of the step that writes what aliases stand for as often as they are there. It
+		// refuses aliases that multiply; strings it shares.
 		var v any
 		if err := goyaml.Unmarshal(p.data, &v); err != nil {
 			continue
@@ -62,8 +63,8 @@ func Check(data []byte) error {
 	return nil
 }
 
-// Nodes is an upper bound of the number of values in a YAML or JSON text. Every value has an indicator of its own in front of it; what looks like
-// one in a string counts, too.
+// Nodes is an upper bound of the number of values in a YAML or JSON text. Every value has an indicator of its own in front of it; what
+// looks like one in a string counts, too.
 func Nodes(data []byte) int {
 	n := 1
 	data = narrow(data)
@@ -110,7 +111,8 @@ func hasAliases(data []byte) bool {
 	anchor, alias := false, false
 	data = narrow(data)
 	for i, c := range data {
-		if c != '&' && c != '*' || i+1 == len(data) || !isName(data[i+1]) || i > 0 && !isBlank(data[i-1]) && strings.IndexByte("[{,:-?", data[i-1]) < 0 {
+		if c != '&' && c != '*' || i+1 == len(data) || !isName(data[i+1]) || i > 0 && !isBlank(data[i-1]) &&
+			strings.IndexByte("[{,:-?", data[i-1]) < 0 {
 			continue
 		}
 		anchor, alias = anchor || c == '&', alias || c == '*'

@@ -37,28 +37,40 @@ func TestHostile(t *testing.T) {
 		in   func() string
 		want string
 	}{
-		"aliases of a large string":    {func() string { return aliased(100_000, 100_000) }, "with its aliases replaced it is over the limit of 33554432 bytes"},
-		"aliases after a BOM":          {func() string { return "\uFEFF" + aliased(100_000, 10_000) }, "aliases replaced"},
-		"aliases in UTF-16":            {func() string { return utf16Of(aliased(100_000, 10_000)) }, "aliases replaced"},
-		"aliases behind a line break":  {func() string { return "a: &a " + large + "\nb:\n" + rep("-\u2028 *a\n", 10_000) }, "aliases replaced"},
-		"aliases as keys":              {func() string { return "a: &a " + large + "\nb: [" + rep("{*a : 1},", 10_000) + "]\n" }, "aliases replaced"},
+		"aliases of a large string": {func() string {
+			return aliased(100_000, 100_000)
+		}, "with its aliases replaced it is over the limit of 33554432 bytes"},
+		"aliases after a BOM": {func() string { return "\uFEFF" + aliased(100_000, 10_000) }, "aliases replaced"},
+		"aliases in UTF-16":   {func() string { return utf16Of(aliased(100_000, 10_000)) }, "aliases replaced"},
+		"aliases behind a line break": {func() string {
+			return "a: &a " + large + "\nb:\n" + rep("-\u2028 *a\n", 10_000)
+		}, "aliases replaced"},
+		"aliases as keys": {func() string {
+			return "a: &a " + large + "\nb: [" + rep("{*a : 1},", 10_000) + "]\n"
+		}, "aliases replaced"},
 		"aliases in a second document": {func() string { return "a: b\n---\n" + aliased(100_000, 10_000) }, "aliases replaced"},
-		"merged":                       {func() string { return "a: &a {b: " + large + "}\nc: [" + rep("{<<: *a},", 10_000) + "]\n" }, "aliases replaced"},
-		"aliases that multiply":        {multiplied, "aliasing"},
-		"an alias in a circle":         {func() string { return "a: &a [*a]\n" }, "contains itself"},
-		"many values, block":           {func() string { return rep("-\n", 8_000_000) }, "it has more than 2000000 values"},
-		"many values, flow":            {func() string { return "a: [" + rep("a,", 8_000_000) + "]" }, "more than 2000000 values"},
-		"many values, objects":         {func() string { return "a: [" + rep("{a},", 4_000_000) + "]" }, "more than 2000000 values"},
-		"many values, UTF-16":          {func() string { return utf16Of(rep("-\n", 4_000_000)) }, "more than 2000000 values"},
-		"many values, JSON":            {func() string { return `{"a":[` + rep("0,", 8_000_000) + "0]}" }, "more than 2000000 values"},
-		"many documents":               {func() string { return rep("---\na: 1\n", 1_800_000) }, "more than 2000000 values"},
-		"many errors":                  {func() string { return rep("---\n[\n", 600_000) }, "did not find expected node content"},
-		"many equal keys":              {func() string { return rep("a:\n", 100_000) }, "already set in map"},
-		"deep":                         {func() string { return deep(9_000, "a") }, "values are nested deeper than 200"},
-		"too deep for the parser":      {func() string { return deep(900_000, "a") }, "exceeded max depth"},
-		"deep JSON":                    {func() string { return `{"a":` + rep("[", 900_000) + rep("]", 900_000) + "}" }, "exceeded max depth"},
-		"indentation":                  {func() string { return deep(190, rep("a,", 200_000)) }, "as YAML it is over the limit of 67108864 bytes"},
-		"the most values":              {func() string { return "- [" + rep("{a},", 490_000) + "]" }, "must be an object, it is a list"},
+		"merged": {func() string {
+			return "a: &a {b: " + large + "}\nc: [" + rep("{<<: *a},", 10_000) + "]\n"
+		}, "aliases replaced"},
+		"aliases that multiply":   {multiplied, "aliasing"},
+		"an alias in a circle":    {func() string { return "a: &a [*a]\n" }, "contains itself"},
+		"many values, block":      {func() string { return rep("-\n", 8_000_000) }, "it has more than 2000000 values"},
+		"many values, flow":       {func() string { return "a: [" + rep("a,", 8_000_000) + "]" }, "more than 2000000 values"},
+		"many values, objects":    {func() string { return "a: [" + rep("{a},", 4_000_000) + "]" }, "more than 2000000 values"},
+		"many values, UTF-16":     {func() string { return utf16Of(rep("-\n", 4_000_000)) }, "more than 2000000 values"},
+		"many values, JSON":       {func() string { return `{"a":[` + rep("0,", 8_000_000) + "0]}" }, "more than 2000000 values"},
+		"many documents":          {func() string { return rep("---\na: 1\n", 1_800_000) }, "more than 2000000 values"},
+		"many errors":             {func() string { return rep("---\n[\n", 600_000) }, "did not find expected node content"},
+		"many equal keys":         {func() string { return rep("a:\n", 100_000) }, "already set in map"},
+		"deep":                    {func() string { return deep(9_000, "a") }, "values are nested deeper than 200"},
+		"too deep for the parser": {func() string { return deep(900_000, "a") }, "exceeded max depth"},
+		"deep JSON": {func() string {
+			return `{"a":` + rep("[", 900_000) + rep("]", 900_000) + "}"
+		}, "exceeded max depth"},
+		"indentation": {func() string {
+			return deep(190, rep("a,", 200_000))
+		}, "as YAML it is over the limit of 67108864 bytes"},
+		"the most values": {func() string { return "- [" + rep("{a},", 490_000) + "]" }, "must be an object, it is a list"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			hostile.Refused(t, c.want, func() error {

@@ -53,6 +53,15 @@ type Document struct {
 	Position
 }
 
+// Objects returns the objects of documents, in order.
+func Objects(docs []Document) []Object {
+	objects := make([]Object, len(docs))
+	for i, d := range docs {
+		objects[i] = d.Object
+	}
+	return objects
+}
+
 // Map returns the object at path, or nil where there is none.
 func Map(o Object, path ...string) map[string]any {
 	for _, key := range path {

@@ -31,7 +31,10 @@ func TestDecode(t *testing.T) {
 			{Object{"kind": "A"}, Position{File: "f", Line: 1, Number: 1, Item: "items[0]"}},
 			{Object{"kind": "B"}, Position{File: "f", Line: 1, Number: 1, Item: "items[1] items[0]"}},
 		}},
-		"marker-like text in a scalar": {"a: |\n  ---\n  b\n", []Document{{Object{"a": "---\nb\n"}, Position{File: "f", Line: 1, Number: 1}}}},
+		"marker-like text in a scalar": {"a: |\n  ---\n  b\n", []Document{{
+			Object{"a": "---\nb\n"},
+			Position{File: "f", Line: 1, Number: 1},
+		}}},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -133,8 +136,10 @@ func FuzzString(f *testing.F) {
 	for _, s := range []string{
 		"", "a", "yes", "NO", "null", "~", "0", "01", "0o7", "0b1", "1e3", "1_000", ".5", "+.inf", "-", "--", "---", "a: b", "a:b",
 		"a #b", "#a", "&a", "*a", "!a", "|", ">", "%a", "@a", "`a", "[a", "{a", "'a'", "\"a\"", "a\nb", "a\n", "\na", " a\nb", "a\n b\n\n",
-		"a\n\tb", "a \nb", "\t", "\x00", "\x7f", "\u0085", "\ufeff", "\U0001f600", "=", "<<", "2001-12-14t21:59:43.10-05:00", "1:30:00", "?", "? a",
-		strings.Repeat("k", 2000), strings.Repeat("\x01", 171), strings.Repeat("\x01", 170), strings.Repeat("k", 1022), strings.Repeat("k", 1023), "a\r\nb", "x:", ":x", "a,b", "$x", "(a)", "12e03", "0x_f", "a  b", "...", "...\na",
+		"a\n\tb", "a \nb", "\t", "\x00", "\x7f", "\u0085", "\ufeff", "\U0001f600", "=", "<<", "2001-12-14t21:59:43.10-05:00", "1:30:00",
+		"?", "? a",
+		strings.Repeat("k", 2000), strings.Repeat("\x01", 171), strings.Repeat("\x01", 170), strings.Repeat("k", 1022),
+		strings.Repeat("k", 1023), "a\r\nb", "x:", ":x", "a,b", "$x", "(a)", "12e03", "0x_f", "a  b", "...", "...\na",
 	} {
 		f.Add(s)
 	}

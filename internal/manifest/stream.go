@@ -10,9 +10,10 @@ import (
 	"unicode"
 )
 
-// Stream decodes as Argo CD and kubectl do (YAMLOrJSONDecoder of k8s.io/apimachinery): a line that begins with "---" separates documents and
-// has nothing else on it but a comment, only the first document between two such lines counts, and of two equal keys the last one. Lists stay
-// as they are. Of an input with an error it returns the documents in front of the error, too. Warnings name what is probably a mistake.
+// Stream decodes as Argo CD and kubectl do (YAMLOrJSONDecoder of k8s.io/apimachinery): a line that begins with "---" separates documents
+// and has nothing else on it but a comment, only the first document between two such lines counts, and of two equal keys the last one.
+// Lists stay as they are. Of an input with an error it returns the documents in front of the error, too. Warnings name what is probably a
+// mistake.
 func Stream(file string, data []byte) (docs []Document, warnings []string, err error) {
 	if err := Check(data); err != nil {
 		return nil, nil, fmt.Errorf("%s: %w", file, err)

@@ -18,7 +18,10 @@ func TestStream(t *testing.T) {
 		{"separator first", "---\nk: a\n---\nk: b\n", "f:2 a, f:4: document 2 b"},
 		{"carriage returns", "k: a\r\n---\r\nk: b\r\n", "f:1 a, f:3: document 2 b"},
 		{"mark", "\xef\xbb\xbfk: a\n", "f:1 a"},
-		{"key twice", "k: a\n---\nk: b\nk: c\n", "f:1 a, f:3: document 2 c; f:4: document 2: key \"k\" already set in map; the last one counts"},
+		{
+			"key twice", "k: a\n---\nk: b\nk: c\n",
+			"f:1 a, f:3: document 2 c; f:4: document 2: key \"k\" already set in map; the last one counts",
+		},
 		{"key twice in JSON", "{\"k\": \"a\",\n\"k\": \"b\"}", "f:1 b; f:2: key \"k\" already set in map; the last one counts"},
 		{"text behind a separator", "k: a\n---\nk: b\n--- k: c\n", "f:1 a; f:4: invalid document separator: k: c"},
 		{"longer separator", "k: a\n----\n", "f:2: invalid document separator: -"},
@@ -49,7 +52,10 @@ func TestStream(t *testing.T) {
 
 // FuzzStream: nothing panics, and positions are in the text and in order.
 func FuzzStream(f *testing.F) {
-	for _, s := range []string{"a: b\n---\nc: d\n", "{\"a\": 1}{\"b\": 2}\n---\nx: y", "---\n---\n...\na: b\n...\nc", "%YAML 1.1\n---\n", "\xef\xbb\xbf{a: b}", "a: &a [*a]\n", "{} x"} {
+	for _, s := range []string{
+		"a: b\n---\nc: d\n", "{\"a\": 1}{\"b\": 2}\n---\nx: y", "---\n---\n...\na: b\n...\nc", "%YAML 1.1\n---\n",
+		"\xef\xbb\xbf{a: b}", "a: &a [*a]\n", "{} x",
+	} {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {

@@ -72,9 +72,13 @@ func (p *pinner) keep(ctx context.Context, children []*child) error {
 	for i, c := range children {
 		refs[i] = c.ref
 	}
-	specs, err := p.config.Live.Specs(ctx, refs)
+	specs, large, err := p.config.Live.Specs(ctx, refs)
 	if err != nil {
 		return fmt.Errorf("looking for the commits that Applications have now: %w", err)
+	}
+	if len(large) > 0 {
+		p.warn(fmt.Sprintf("pin: Application %s is too large to be read, so the commits that it has now are not known; Applications that "+
+			"get the new one for that: %d", large[0], len(large)))
 	}
 	k := &keeper{pinner: p, commits: p.config.Commits(p.work), trees: map[[2]string]opened{}, unread: map[string]int{}}
 	for _, c := range children {
@@ -165,8 +169,8 @@ func (k *keeper) compare(ctx context.Context) error {
 	return nil
 }
 
-// present is the commit that the sources of a group have in the cluster, "" if they have none, or several. Only sources of the same repository
-// are believed, and commits that the child itself names are no pins.
+// present is the commit that the sources of a group have in the cluster, "" if they have none, or several. Only sources of the same
+// repository are believed, and commits that the child itself names are no pins.
 func (g *group) present(object, live manifest.Object) string {
 	named := map[string]bool{}
 	for _, s := range argo.Sources(object) {
@@ -177,7 +181,8 @@ func (g *group) present(object, live manifest.Object) string {
 	found := ""
 	for _, s := range argo.Sources(live) {
 		commit := manifest.String(s, "targetRevision")
-		if manifest.String(s, "chart") != "" || !argo.IsCommit(commit) || named[commit] || argo.RepositoryKey(manifest.String(s, "repoURL")) != g.key {
+		if manifest.String(s, "chart") != "" || !argo.IsCommit(commit) || named[commit] ||
+			argo.RepositoryKey(manifest.String(s, "repoURL")) != g.key {
 			continue
 		}
 		if found != "" && found != commit {

@@ -30,7 +30,8 @@ func (k *keeper) content(c *child, g *group, commit string) (content Content, id
 	}
 	list := argo.Deployed(c.object)
 	about := source.Application{
-		Name: c.ref.Name, Namespace: manifest.String(c.object, "spec", "destination", "namespace"), Project: manifest.String(c.object, "spec", "project"),
+		Name: c.ref.Name, Namespace: manifest.String(c.object, "spec", "destination", "namespace"),
+		Project: manifest.String(c.object, "spec", "project"),
 		Several: argo.HasList(manifest.Map(c.object, "spec")),
 	}
 	if c.ref.Namespace != k.config.Namespace {
@@ -46,8 +47,8 @@ func (k *keeper) content(c *child, g *group, commit string) (content Content, id
 	return content, id, nil
 }
 
-// content identifies what an Application has from a repository at a commit: the files below its paths, and all files that its sources reach.
-// Nothing is fetched besides the repository: a chart from elsewhere is the same whatever the commit is.
+// content identifies what an Application has from a repository at a commit: the files below its paths, and all files that its sources
+// reach. Nothing is fetched besides the repository: a chart from elsewhere is the same whatever the commit is.
 func (c Comparison) content(ctx context.Context, content Content) (string, error) {
 	t, err := c.Open(ctx, content.URL, content.Commit)
 	if err != nil {
@@ -130,7 +131,7 @@ func (r *reach) all(ctx context.Context, c Comparison, content Content) error {
 func (r *reach) one(ctx context.Context, result *source.Result, in bool, refs map[string]bool) error {
 	for _, p := range result.Problems {
 		// A chart that is not in the repository does not change with it. Its value files were read.
-		if p.Class != source.Lenient && (p.Class != source.Missing || p.Chart == "") {
+		if p.Class != source.Lenient && p.Class != source.Deprecated && (p.Class != source.Missing || p.Chart == "") {
 			return errContent
 		}
 	}
@@ -167,8 +168,8 @@ func (r *reach) below(ctx context.Context, dir string) error {
 
 func (r *reach) add(name, id string) { fmt.Fprintf(r.hash, "%s\x00%s\x00", name, id) }
 
-// Compared keeps what the contents of Applications were, so that a commit that was compared once is not fetched again. Nil keeps nothing. It
-// is safe for concurrent use.
+// Compared keeps what the contents of Applications were, so that a commit that was compared once is not fetched again. Nil keeps nothing.
+// It is safe for concurrent use.
 type Compared struct {
 	mu           sync.Mutex
 	young, older map[[32]byte]string

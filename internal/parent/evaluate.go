@@ -11,8 +11,8 @@ import (
 	"github.com/argosy-cd/argosy/internal/tree"
 )
 
-// Evaluator evaluates what the authors of applications wrote: documents, templates, charts. It decides nothing, and may do its work in another
-// process.
+// Evaluator evaluates what the authors of applications wrote: documents, templates, charts. It decides nothing, and may do its work in
+// another process.
 type Evaluator interface {
 	// Expand reads the documents of an application, and replaces sets by their Applications. Warnings are there even if there is an error.
 	Expand(ctx context.Context, e Evaluation) (*appset.Expanded, error)

@@ -17,8 +17,8 @@ import (
 // Window is the time over which deletions count together.
 const Window = time.Hour
 
-// Removals remembers which Applications answers have left out lately, so that many small deletions count like a large one. Its zero value is ready. It is the
-// memory of one process; the rest is known from the last sync of the parent (Children.Pruned).
+// Removals remembers which Applications answers have left out lately, so that many small deletions count like a large one. Its zero value
+// is ready. It is the memory of one process; the rest is known from the last sync of the parent (Children.Pruned).
 type Removals struct {
 	mu      sync.Mutex
 	parents map[argo.Ref]map[argo.Ref]time.Time
@@ -98,10 +98,12 @@ func (g *guard) check(ctx context.Context, destination string, children *Childre
 		g.blind = fmt.Sprintf("Application %s is not there, so it is not known what this answer would delete", g.self)
 		return nil
 	case children.Sources > 1:
-		g.blind = fmt.Sprintf("Application %s has %d sources, so it is not known what the answer for one of them would delete", g.self, children.Sources)
+		g.blind = fmt.Sprintf("Application %s has %d sources, so it is not known what the answer for one of them would delete", g.self,
+			children.Sources)
 		return nil
 	}
-	// Argo CD keeps no hook as what it was before. Of two objects of one name the last counts. One with the hook type Skip is not touched, so it stays.
+	// Argo CD keeps no hook as what it was before. Of two objects of one name the last counts. One with the hook type Skip is not touched,
+	// so it stays.
 	stays := map[argo.Ref]bool{}
 	for _, o := range objects {
 		if argo.IsApplication(o) {
@@ -169,9 +171,11 @@ func (g *guard) count(children *Children, there, stays map[argo.Ref]bool) error 
 		names = append(names, child.Name)
 	}
 	if len(before) == 0 {
-		return fmt.Errorf("refused: it would delete %d of %d Applications, and %d may go at once: %s; if this is meant, set the parameter max-delete to %d", len(now), all, allowed, listed(names), total)
+		return fmt.Errorf("refused: it would delete %d of %d Applications, and %d may go at once: %s; if this is meant, set the "+
+			"parameter max-delete to %d", len(now), all, allowed, listed(names), total)
 	}
-	return fmt.Errorf("refused: it would delete %d Applications, with those of the last hour %d of %d, and %d may go in an hour: %s; if this is meant, set the parameter max-delete to %d",
+	return fmt.Errorf("refused: it would delete %d Applications, with those of the last hour %d of %d, and %d may go in an hour: %s; if "+
+		"this is meant, set the parameter max-delete to %d",
 		len(now), total, all, allowed, listed(names), total)
 }
 

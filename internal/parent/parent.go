@@ -24,12 +24,29 @@ import (
 // Parameters of the plugin.
 func Parameters() []argo.Parameter {
 	return []argo.Parameter{
-		{Name: "spec", Title: "ApplicationSet", Help: "an ApplicationSet, the spec of one, or several documents; without it, those in the application's directory are taken"},
-		{Name: "recurse", Title: "Subdirectories", Help: "true: look into the subdirectories of the application's directory, too", Default: "false"},
+		{
+			Name: "spec", Title: "ApplicationSet",
+			Help: "an ApplicationSet, the spec of one, or several documents; without it, those in the application's directory are taken",
+		},
+		{
+			Name: "recurse", Title: "Subdirectories", Help: "true: look into the subdirectories of the application's directory, too",
+			Default: "false",
+		},
 		{Name: "allow-empty", Title: "Allow no Applications", Help: "true: a set may have no Applications", Default: "false"},
-		{Name: "max-delete", Title: "Deletions in an hour", Help: "how many Applications may be removed in an hour: a number, or a percentage of those that were there; by default half of them, and at least 3", Default: "50%"},
-		{Name: "pin", Title: "Pin to commits", Help: "true: Applications get the commit that the answer is made of instead of its branch, so that updates follow the waves; changed: only those whose content is another one", Default: "false"},
-		{Name: "pin-branch", Title: "Branch before pinning", Help: "set by the plugin on an application that it has pinned: the branch that its Applications name; do not set it"},
+		{
+			Name: "max-delete", Title: "Deletions in an hour",
+			Help: "how many Applications may be removed in an hour: a number, or a percentage of those that were there; by default half " +
+				"of them, and at least 3", Default: "50%",
+		},
+		{
+			Name: "pin", Title: "Pin to commits",
+			Help: "true: Applications get the commit that the answer is made of instead of its branch, so that updates follow the waves; " +
+				"changed: only those whose content is another one", Default: "false",
+		},
+		{
+			Name: "pin-branch", Title: "Branch before pinning",
+			Help: "set by the plugin on an application that it has pinned: the branch that its Applications name; do not set it",
+		},
 	}
 }
 
@@ -39,8 +56,9 @@ type Live interface {
 	Children(ctx context.Context, parent argo.Ref) (*Children, error)
 	// Existing returns those Applications that are there.
 	Existing(ctx context.Context, apps []argo.Ref) (map[argo.Ref]bool, error)
-	// Specs returns the specs of those Applications that are there.
-	Specs(ctx context.Context, apps []argo.Ref) (map[argo.Ref]map[string]any, error)
+	// Specs returns project and sources of those Applications that are there; of sources only repoURL, chart and targetRevision. Large are
+	// those that are larger than what is read.
+	Specs(ctx context.Context, apps []argo.Ref) (specs map[argo.Ref]map[string]any, large []argo.Ref, err error)
 }
 
 // Children is what an Application deploys, as far as Argo CD knows.
@@ -89,8 +107,8 @@ type For struct {
 	own appset.Read // what the parent follows, if its Applications are pinned
 }
 
-// At returns the revision to open for a repository at a revision: if Applications are pinned and the parent follows it, it is the commit of the
-// request, whatever the branch is by now.
+// At returns the revision to open for a repository at a revision: if Applications are pinned and the parent follows it, it is the commit of
+// the request, whatever the branch is by now.
 func (f For) At(url, revision string) string {
 	if f.own.Commit != "" && follows(map[string]any{"repoURL": url, "targetRevision": revision}, f.own) {
 		return f.own.Commit
@@ -206,7 +224,8 @@ func parseLimit(text string) (limit, error) {
 	digits, percent := strings.CutSuffix(text, "%")
 	n, err := strconv.Atoi(digits)
 	if err != nil || n < 0 || percent && n > 100 {
-		return limit{}, fmt.Errorf("plugin.parameters: max-delete must be a number such as 5, or a percentage such as 100%%, it is %q", text)
+		return limit{}, fmt.Errorf("plugin.parameters: max-delete must be a number such as 5, or a percentage such as 100%%, it is %q",
+			text)
 	}
 	if percent {
 		return limit{percent: n}, nil

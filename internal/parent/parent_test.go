@@ -40,18 +40,21 @@ type live struct {
 	sources  int
 	err      error
 	specs    map[string]map[string]any
+	large    map[string]bool // Applications whose specs are too large
 	pruned   []string
 	prunedAt time.Time
 }
 
-func (l live) Specs(_ context.Context, refs []argo.Ref) (map[argo.Ref]map[string]any, error) {
-	out := map[argo.Ref]map[string]any{}
+func (l live) Specs(_ context.Context, refs []argo.Ref) (out map[argo.Ref]map[string]any, large []argo.Ref, err error) {
+	out = map[argo.Ref]map[string]any{}
 	for _, r := range refs {
-		if spec := l.specs[r.Name]; spec != nil && r.Namespace == "argocd" {
+		if l.large[r.Name] {
+			large = append(large, r)
+		} else if spec := l.specs[r.Name]; spec != nil && r.Namespace == "argocd" {
 			out[r] = spec
 		}
 	}
-	return out, nil
+	return out, large, nil
 }
 
 func (l live) Children(_ context.Context, p argo.Ref) (*parent.Children, error) {
@@ -105,13 +108,16 @@ func ask(t *testing.T, c parent.Config, files, env map[string]string) ([]string,
 	for name, content := range files {
 		list = append(list, tree.File{Name: name, Data: []byte(content)})
 	}
-	a, err := c.Generate(t.Context(), parent.Request{Call: call, Dir: dir, Repository: func(context.Context) (*tree.View, error) { return tree.Of(list), nil }})
+	a, err := c.Generate(t.Context(), parent.Request{Call: call, Dir: dir, Repository: func(context.Context) (*tree.View, error) {
+		return tree.Of(list), nil
+	}})
 	if err != nil && a.Objects != nil {
 		t.Error("objects and an error")
 	}
 	var got []string
 	for _, o := range a.Objects {
-		line := manifest.String(o, "kind") + " " + manifest.String(o, "metadata", "namespace") + "/" + manifest.String(o, "metadata", "name")
+		line := manifest.String(o, "kind") + " " + manifest.String(o, "metadata", "namespace") + "/" +
+			manifest.String(o, "metadata", "name")
 		if wave := manifest.String(o, "metadata", "annotations", argo.SyncWaveAnnotation); wave != "" {
 			line += " wave " + wave
 		}
@@ -132,15 +138,26 @@ func TestGenerate(t *testing.T) {
 		want       []string
 		err        string
 	}{
-		"a spec":            {env: map[string]string{"PARAM_SPEC": spec}, want: []string{"Application argocd/a", "Application argocd/b"}},
-		"another namespace": {env: map[string]string{"PARAM_SPEC": spec, "ARGOCD_APP_NAME": "team_root"}, want: []string{"Application team/a", "Application team/b"}},
-		"a set":             {env: map[string]string{"PARAM_SPEC": set("x", "4")}, want: []string{"Application argocd/a wave 4", "Application argocd/b wave 4"}},
+		"a spec": {env: map[string]string{"PARAM_SPEC": spec}, want: []string{"Application argocd/a", "Application argocd/b"}},
+		"another namespace": {
+			env:  map[string]string{"PARAM_SPEC": spec, "ARGOCD_APP_NAME": "team_root"},
+			want: []string{"Application team/a", "Application team/b"},
+		},
+		"a set": {
+			env:  map[string]string{"PARAM_SPEC": set("x", "4")},
+			want: []string{"Application argocd/a wave 4", "Application argocd/b wave 4"},
+		},
 		"several documents": {
-			env:  map[string]string{"PARAM_SPEC": configMap + "---\n" + set("x", "4") + "---\n" + strings.NewReplacer("name: a", "name: c", "name: b", "name: d").Replace(spec)},
-			want: []string{"ConfigMap /cm", "Application argocd/a wave 4", "Application argocd/b wave 4", "Application argocd/c", "Application argocd/d"},
+			env: map[string]string{"PARAM_SPEC": configMap + "---\n" + set("x", "4") + "---\n" +
+				strings.NewReplacer("name: a", "name: c", "name: b", "name: d").Replace(spec)},
+			want: []string{
+				"ConfigMap /cm", "Application argocd/a wave 4", "Application argocd/b wave 4", "Application argocd/c",
+				"Application argocd/d",
+			},
 		},
 		"the template's wave": {
-			env:  map[string]string{"PARAM_SPEC": strings.Replace(set("x", "4"), "{name: '{{name}}'}", `{name: '{{name}}', annotations: {argocd.argoproj.io/sync-wave: "7"}}`, 1)},
+			env: map[string]string{"PARAM_SPEC": strings.Replace(set("x", "4"), "{name: '{{name}}'}",
+				`{name: '{{name}}', annotations: {argocd.argoproj.io/sync-wave: "7"}}`, 1)},
 			want: []string{"Application argocd/a wave 7", "Application argocd/b wave 7"},
 		},
 		"kept": {
@@ -148,50 +165,111 @@ func TestGenerate(t *testing.T) {
 			want: []string{"Application argocd/a Prune=false", "Application argocd/b Prune=false"},
 		},
 		"a directory": {
-			files: map[string]string{"apps/1.yaml": configMap, "apps/2.yml": set("x", "-1"), "apps/3.json": `{"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "s"}}`, "apps/sub/4.yaml": "x", "apps/README.md": "x", "5.yaml": "x", "apps/values.yaml": "replicas: 3\n", "apps/4.yaml": `{"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "json"}}`},
-			want:  []string{"ConfigMap /cm", "Application argocd/a wave -1", "Application argocd/b wave -1", "Secret /s", "Secret /json"},
+			files: map[string]string{
+				"apps/1.yaml": configMap, "apps/2.yml": set("x", "-1"),
+				"apps/3.json": `{"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "s"}}`, "apps/sub/4.yaml": "x",
+				"apps/README.md": "x", "5.yaml": "x", "apps/values.yaml": "replicas: 3\n",
+				"apps/4.yaml": `{"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "json"}}`,
+			},
+			want: []string{"ConfigMap /cm", "Application argocd/a wave -1", "Application argocd/b wave -1", "Secret /s", "Secret /json"},
 		},
-		"the root":            {env: map[string]string{"dir": "."}, files: map[string]string{"1.yaml": configMap, "sub/2.yaml": "x"}, want: []string{"ConfigMap /cm"}},
-		"with subdirectories": {env: map[string]string{"PARAM_RECURSE": "true"}, files: map[string]string{"apps/sub/1.yaml": configMap}, want: []string{"ConfigMap /cm"}},
+		"the root": {
+			env: map[string]string{"dir": "."}, files: map[string]string{"1.yaml": configMap, "sub/2.yaml": "x"},
+			want: []string{"ConfigMap /cm"},
+		},
+		"with subdirectories": {
+			env: map[string]string{"PARAM_RECURSE": "true"}, files: map[string]string{"apps/sub/1.yaml": configMap},
+			want: []string{"ConfigMap /cm"},
+		},
 		"a Kustomization": {
 			files: map[string]string{"apps/kustomization.yaml": "resources: [../base]\ncommonAnnotations: {argocd.argoproj.io/sync-wave: \"9\"}\n", "base/kustomization.yaml": "resources: [set.yaml]\n", "base/set.yaml": set("x", "1")},
 			want:  []string{"Application argocd/a wave 9", "Application argocd/b wave 9"},
 		},
 		"a chart": {
-			files: map[string]string{"apps/Chart.yaml": "apiVersion: v2\nname: x\nversion: 1.0.0\n", "apps/values.yaml": "wave: 3\n", "apps/templates/cm.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: {{ .Release.Name }}\n  annotations: {argocd.argoproj.io/sync-wave: {{ .Values.wave | quote }}}\n"},
-			want:  []string{"ConfigMap /root wave 3"},
+			files: map[string]string{
+				"apps/Chart.yaml": "apiVersion: v2\nname: x\nversion: 1.0.0\n", "apps/values.yaml": "wave: 3\n",
+				"apps/templates/cm.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: {{ .Release.Name }}\n  annotations: {argocd.argoproj.io/sync-wave: {{ .Values.wave | quote }}}\n",
+			},
+			want: []string{"ConfigMap /root wave 3"},
 		},
 		"what needs another": {
-			env: map[string]string{"PARAM_SPEC": strings.Replace(set("x", "4"), "{name: '{{name}}'}", `{name: '{{name}}', annotations: {argosy.dev/depends-on: '{{needs}}'}}`, 1) + "---\n" + strings.Replace(child, "{name: plain}", "{name: plain, annotations: {argosy.dev/depends-on: b}}", 1)},
+			env: map[string]string{"PARAM_SPEC": strings.Replace(set("x", "4"), "{name: '{{name}}'}",
+				`{name: '{{name}}', annotations: {argosy.dev/depends-on: '{{needs}}'}}`, 1) + "---\n" +
+				strings.Replace(child, "{name: plain}", "{name: plain, annotations: {argosy.dev/depends-on: b}}", 1)},
 			err: `Application "a": argosy.dev/depends-on: there is no Application "{{needs}}" beside it`,
 		},
 		"what needs another of its set": {
-			env:  map[string]string{"PARAM_SPEC": strings.NewReplacer("{name: b}", "{name: b, needs: a}", "{name: a}", "{name: a, needs: ''}", "{name: '{{name}}'}", `{name: '{{name}}', annotations: {argosy.dev/depends-on: '{{needs}}'}}`).Replace(set("x", "4"))},
+			env: map[string]string{"PARAM_SPEC": strings.NewReplacer("{name: b}", "{name: b, needs: a}", "{name: a}",
+				"{name: a, needs: ''}", "{name: '{{name}}'}",
+				`{name: '{{name}}', annotations: {argosy.dev/depends-on: '{{needs}}'}}`).Replace(set("x", "4"))},
 			want: []string{"Application argocd/a wave 4", "Application argocd/b wave 5"},
 		},
 		"what needs another, in a folder": {
-			files: map[string]string{"apps/1.yaml": strings.Replace(child, "{name: plain}", "{name: plain, annotations: {argosy.dev/depends-on: b}}", 1), "apps/2.yaml": set("x", "4")},
-			want:  []string{"Application /plain wave 5", "Application argocd/a wave 4", "Application argocd/b wave 4"},
+			files: map[string]string{"apps/1.yaml": strings.Replace(child, "{name: plain}",
+				"{name: plain, annotations: {argosy.dev/depends-on: b}}", 1), "apps/2.yaml": set("x", "4")},
+			want: []string{"Application /plain wave 5", "Application argocd/a wave 4", "Application argocd/b wave 4"},
 		},
 		"a plain Application": {files: map[string]string{"apps/a.yaml": child}, want: []string{"Application /plain"}},
 
-		"no set in the spec":     {env: map[string]string{"PARAM_SPEC": configMap}, err: "parameter spec: there is no ApplicationSet in it, and no spec of one (generators and template)"},
-		"not YAML":               {env: map[string]string{"PARAM_SPEC": "generators: [\n"}, err: "parameter spec:"},
-		"an error in the spec":   {env: map[string]string{"PARAM_SPEC": strings.Replace(spec, "{name: b}", "{name: B}", 1)}, err: `parameter spec:1: ApplicationSet: spec.generators[0].list, element 1 {name}: metadata.name: "B" is not a name that Kubernetes allows`},
-		"an empty set":           {env: map[string]string{"PARAM_SPEC": strings.Replace(spec, "{name: a}, {name: b}", "", 1)}, err: "no Applications: the generators gave no parameters"},
-		"nothing":                {files: map[string]string{"apps/README.md": ""}, err: "apps: there are no manifests, so the answer would be empty and delete what is there"},
-		"one of two is broken":   {files: map[string]string{"apps/a.yaml": "{\"apiVersion\": \"v1\", \"kind\": \"X\", \"metadata\": {\"name\": \"a\"}}\n---\nfoo: bar\n"}, err: "apps/a.yaml:3: document 2: Object 'Kind' is missing"},
-		"a broken file":          {files: map[string]string{"apps/a.yaml": "apiVersion: v1\nkind: X\nmetadata: [\n"}, err: "apps/a.yaml:3: "},
-		"rendered twice":         {files: map[string]string{"apps/a.yaml": strings.Replace(child, "plain", "a", 1), "apps/b.yaml": set("x", "1")}, err: `apps/a.yaml:1: Application "a" is rendered by an ApplicationSet, too`},
-		"a flag":                 {env: map[string]string{"PARAM_SPEC": spec, "PARAM_ALLOW_EMPTY": "yes"}, err: `plugin.parameters: allow-empty must be true or false, it is "yes"`},
-		"a limit":                {env: map[string]string{"PARAM_SPEC": spec, "PARAM_MAX_DELETE": "-1"}, err: `plugin.parameters: max-delete must be a number such as 5, or a percentage such as 100%, it is "-1"`},
-		"the policy":             {env: map[string]string{"PARAM_SPEC": spec, "ARGOCD_APP_PROJECT_NAME": "team-a"}, err: `Application "a": project "default" is refused: its parent is in project "team-a"`},
-		"no such directory":      {files: map[string]string{"x": ""}, err: "apps: there is no such directory"},
-		"hidden in a list":       {files: map[string]string{"apps/a.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: x}\nitems: [{apiVersion: argoproj.io/v1alpha1, kind: Application, metadata: {name: hidden}, spec: {project: default}}]\n"}, env: map[string]string{"ARGOCD_APP_PROJECT_NAME": "team-a"}, err: `Application "hidden": project "default" is refused`},
-		"a list of another kind": {env: map[string]string{"PARAM_SPEC": set("x", "1") + "---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: x}\nitems: [{kind: Application}]\n"}, err: `ConfigMap "x": Argo CD takes an object with a list items for that list`},
-		"an operation":           {files: map[string]string{"apps/a.yaml": strings.Replace(child, "project: default", "project: team-a", 1) + "operation: {sync: {}}\n"}, env: map[string]string{"ARGOCD_APP_PROJECT_NAME": "team-a"}, err: `Application "plain": operation is refused`},
-		"a status":               {files: map[string]string{"apps/a.yaml": strings.Replace(child, "project: default", "project: team-a", 1) + "status: {operationState: {phase: Running}}\n"}, env: map[string]string{"ARGOCD_APP_PROJECT_NAME": "team-a"}, err: `Application "plain": status is refused`},
-		"the policy, not a set":  {files: map[string]string{"apps/a.yaml": child}, env: map[string]string{"ARGOCD_APP_PROJECT_NAME": "team-a"}, err: `Application "plain": project "default" is refused`},
+		"no set in the spec": {
+			env: map[string]string{"PARAM_SPEC": configMap},
+			err: "parameter spec: there is no ApplicationSet in it, and no spec of one (generators and template)",
+		},
+		"not YAML": {env: map[string]string{"PARAM_SPEC": "generators: [\n"}, err: "parameter spec:"},
+		"an error in the spec": {
+			env: map[string]string{"PARAM_SPEC": strings.Replace(spec, "{name: b}", "{name: B}", 1)},
+			err: `parameter spec:1: ApplicationSet: spec.generators[0].list, element 1 {name}: metadata.name: "B" is not a name that Kubernetes allows`,
+		},
+		"an empty set": {
+			env: map[string]string{"PARAM_SPEC": strings.Replace(spec, "{name: a}, {name: b}", "", 1)},
+			err: "no Applications: the generators gave no parameters",
+		},
+		"nothing": {
+			files: map[string]string{"apps/README.md": ""},
+			err:   "apps: there are no manifests, so the answer would be empty and delete what is there",
+		},
+		"one of two is broken": {files: map[string]string{"apps/a.yaml": "{\"apiVersion\": \"v1\", \"kind\": \"X\", \"metadata\": {\"name\": \"a\"}}\n---\nfoo: bar\n"}, err: "apps/a.yaml:3: document 2: Object 'Kind' is missing"},
+		"a broken file": {
+			files: map[string]string{"apps/a.yaml": "apiVersion: v1\nkind: X\nmetadata: [\n"},
+			err:   "apps/a.yaml:3: ",
+		},
+		"rendered twice": {files: map[string]string{
+			"apps/a.yaml": strings.Replace(child, "plain", "a", 1),
+			"apps/b.yaml": set("x", "1"),
+		}, err: `apps/a.yaml:1: Application "a" is rendered by an ApplicationSet, too`},
+		"a flag": {
+			env: map[string]string{"PARAM_SPEC": spec, "PARAM_ALLOW_EMPTY": "yes"},
+			err: `plugin.parameters: allow-empty must be true or false, it is "yes"`,
+		},
+		"a limit": {
+			env: map[string]string{"PARAM_SPEC": spec, "PARAM_MAX_DELETE": "-1"},
+			err: `plugin.parameters: max-delete must be a number such as 5, or a percentage such as 100%, it is "-1"`,
+		},
+		"the policy": {
+			env: map[string]string{"PARAM_SPEC": spec, "ARGOCD_APP_PROJECT_NAME": "team-a"},
+			err: `Application "a": project "default" is refused: its parent is in project "team-a"`,
+		},
+		"no such directory": {files: map[string]string{"x": ""}, err: "apps: there is no such directory"},
+		"hidden in a list":  {files: map[string]string{"apps/a.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: x}\nitems: [{apiVersion: argoproj.io/v1alpha1, kind: Application, metadata: {name: hidden}, spec: {project: default}}]\n"}, env: map[string]string{"ARGOCD_APP_PROJECT_NAME": "team-a"}, err: `Application "hidden": project "default" is refused`},
+		"a list of another kind": {
+			env: map[string]string{"PARAM_SPEC": set("x", "1") +
+				"---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: x}\nitems: [{kind: Application}]\n"},
+			err: `ConfigMap "x": Argo CD takes an object with a list items for that list`,
+		},
+		"an operation": {
+			files: map[string]string{"apps/a.yaml": strings.Replace(child, "project: default", "project: team-a",
+				1) + "operation: {sync: {}}\n"}, env: map[string]string{"ARGOCD_APP_PROJECT_NAME": "team-a"},
+			err: `Application "plain": operation is refused`,
+		},
+		"a status": {
+			files: map[string]string{"apps/a.yaml": strings.Replace(child, "project: default", "project: team-a",
+				1) + "status: {operationState: {phase: Running}}\n"}, env: map[string]string{"ARGOCD_APP_PROJECT_NAME": "team-a"},
+			err: `Application "plain": status is refused`,
+		},
+		"the policy, not a set": {
+			files: map[string]string{"apps/a.yaml": child},
+			env:   map[string]string{"ARGOCD_APP_PROJECT_NAME": "team-a"}, err: `Application "plain": project "default" is refused`,
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, err := ask(t, parent.Config{}, c.files, c.env)
@@ -206,7 +284,10 @@ func TestGenerate(t *testing.T) {
 			}
 		})
 	}
-	if got, err := ask(t, parent.Config{}, nil, map[string]string{"PARAM_SPEC": strings.Replace(spec, "{name: a}, {name: b}", "", 1), "PARAM_ALLOW_EMPTY": "true"}); err != nil || len(got) != 0 {
+	if got, err := ask(t, parent.Config{}, nil, map[string]string{
+		"PARAM_SPEC":        strings.Replace(spec, "{name: a}, {name: b}", "", 1),
+		"PARAM_ALLOW_EMPTY": "true",
+	}); err != nil || len(got) != 0 {
 		t.Errorf("%v, %v", got, err)
 	}
 }
@@ -225,22 +306,34 @@ func TestGuard(t *testing.T) {
 		limit string
 		err   string
 	}{
-		"a new parent":                 {live: live{}},
-		"nothing goes":                 {live: live{children: old[:2]}},
-		"three always may":             {live: live{children: old[:5]}},
-		"half may":                     {live: live{children: old[:4]}},
-		"more than half":               {live: live{children: old}, err: refused(8, 10, 5, "c, d, e, f, g, h, i, j")},
-		"never created":                {live: live{children: old, missing: map[string]bool{"c": true, "d": true, "e": true, "f": true, "g": true}}},
-		"half of those that are there": {live: live{children: old, missing: map[string]bool{"c": true, "d": true, "a": true}}, err: refused(6, 7, 3, "e, f, g, h, i, j")},
-		"in another cluster":           {live: live{children: old, missing: map[string]bool{"c": true, "d": true, "e": true, "f": true, "g": true}, remote: true}, err: refused(8, 10, 5, "c, d, e, f, g, h, i, j")},
-		"several sources":              {live: live{children: old, sources: 2}},
-		"a number":                     {live: live{children: old}, limit: "8"},
-		"a smaller number":             {live: live{children: old}, limit: "7", err: refused(8, 10, 7, "c, d, e, f, g, h, i, j")},
-		"none":                         {live: live{children: old[:3]}, limit: "0", err: refused(1, 3, 0, "c")},
-		"a percentage":                 {live: live{children: old}, limit: "80%"},
-		"a small percentage":           {live: live{children: old}, limit: "79%", err: refused(8, 10, 7, "c, d, e, f, g, h, i, j")},
-		"many":                         {live: live{children: many}, err: "x18, x19 and 80 more; if this is meant"},
-		"no answer":                    {live: live{err: errors.New("forbidden")}, err: "looking for Applications that this answer would delete: forbidden"},
+		"a new parent":     {live: live{}},
+		"nothing goes":     {live: live{children: old[:2]}},
+		"three always may": {live: live{children: old[:5]}},
+		"half may":         {live: live{children: old[:4]}},
+		"more than half":   {live: live{children: old}, err: refused(8, 10, 5, "c, d, e, f, g, h, i, j")},
+		"never created": {live: live{children: old, missing: map[string]bool{
+			"c": true, "d": true, "e": true, "f": true,
+			"g": true,
+		}}},
+		"half of those that are there": {
+			live: live{children: old, missing: map[string]bool{"c": true, "d": true, "a": true}},
+			err:  refused(6, 7, 3, "e, f, g, h, i, j"),
+		},
+		"in another cluster": {live: live{children: old, missing: map[string]bool{
+			"c": true, "d": true, "e": true, "f": true,
+			"g": true,
+		}, remote: true}, err: refused(8, 10, 5, "c, d, e, f, g, h, i, j")},
+		"several sources":    {live: live{children: old, sources: 2}},
+		"a number":           {live: live{children: old}, limit: "8"},
+		"a smaller number":   {live: live{children: old}, limit: "7", err: refused(8, 10, 7, "c, d, e, f, g, h, i, j")},
+		"none":               {live: live{children: old[:3]}, limit: "0", err: refused(1, 3, 0, "c")},
+		"a percentage":       {live: live{children: old}, limit: "80%"},
+		"a small percentage": {live: live{children: old}, limit: "79%", err: refused(8, 10, 7, "c, d, e, f, g, h, i, j")},
+		"many":               {live: live{children: many}, err: "x18, x19 and 80 more; if this is meant"},
+		"no answer": {
+			live: live{err: errors.New("forbidden")},
+			err:  "looking for Applications that this answer would delete: forbidden",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			env := map[string]string{"PARAM_SPEC": spec}
@@ -305,7 +398,8 @@ func TestGuardWindow(t *testing.T) {
 	l.prunedAt = now.Add(-time.Hour)
 	wants(answer(l, "a b c d", ""), "")
 	// Both know the same: it counts once.
-	wants(answer(live{children: strings.Fields("a b c d"), pruned: strings.Fields("e f g h"), prunedAt: now}, "a b c", ""), "with those of the last hour 5 of 8")
+	wants(answer(live{children: strings.Fields("a b c d"), pruned: strings.Fields("e f g h"), prunedAt: now}, "a b c", ""),
+		"with those of the last hour 5 of 8")
 }
 
 // TestGuardKeeps: only what Argo CD keeps counts as staying.
@@ -318,7 +412,8 @@ func TestGuardKeeps(t *testing.T) {
 		"presync":           `the hook type "presync" is refused`,
 		"'presync,PreSync'": "refused: it would delete 4 of 4 Applications",
 	} {
-		text := strings.Replace(elements("a b c d"), "{name: '{{name}}'}", "{name: '{{name}}', annotations: {argocd.argoproj.io/hook: "+hook+"}}", 1)
+		text := strings.Replace(elements("a b c d"), "{name: '{{name}}'}",
+			"{name: '{{name}}', annotations: {argocd.argoproj.io/hook: "+hook+"}}", 1)
 		_, err := ask(t, parent.Config{Live: live{children: strings.Fields("a b c d")}}, nil, map[string]string{"PARAM_SPEC": text})
 		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v\nwant %s", hook, err, want)

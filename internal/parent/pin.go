@@ -76,7 +76,8 @@ func follows(source map[string]any, r appset.Read) bool {
 		return false // the API server refuses it
 	}
 	return manifest.String(source, "chart") == "" && !argo.IsCommit(revision) &&
-		argo.RepositoryKey(manifest.String(source, "repoURL")) == argo.RepositoryKey(r.URL) && argo.Revision(revision) == argo.Revision(r.Revision)
+		argo.RepositoryKey(manifest.String(source, "repoURL")) == argo.RepositoryKey(r.URL) &&
+		argo.Revision(revision) == argo.Revision(r.Revision)
 }
 
 // Follows reports whether one of the sources of an Application follows one of some revisions: by pin it gets a commit instead.
@@ -164,7 +165,8 @@ func (p *pinner) reads(set []appset.Read) ([]appset.Read, error) {
 		case r.Commit == "" || twice && (i == len(set) || before == r.Commit):
 			continue
 		case twice:
-			return nil, fmt.Errorf("revision %q of its repository was commit %.12s and then %.12s while it was read", r.Revision, before, r.Commit)
+			return nil, fmt.Errorf("revision %q of its repository was commit %.12s and then %.12s while it was read", r.Revision, before,
+				r.Commit)
 		}
 		commits[id] = r.Commit
 		out = append(out, r)
@@ -172,8 +174,8 @@ func (p *pinner) reads(set []appset.Read) ([]appset.Read, error) {
 	return out, nil
 }
 
-// set writes the commit into the source. A parent of this plugin that pins also gets the name of its branch: it says in its repository which
-// of its own Applications are pinned.
+// set writes the commit into the source. A parent of this plugin that pins also gets the name of its branch: it says in its repository
+// which of its own Applications are pinned.
 func (s *pinned) set() {
 	branch := argo.Revision(manifest.String(s.source, "targetRevision"))
 	s.source["targetRevision"] = s.commit

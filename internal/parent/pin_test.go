@@ -47,7 +47,10 @@ func newRepos(t *testing.T, names ...string) *repos {
 
 func (r *repos) git(dir string, args ...string) string {
 	r.Helper()
-	cmd := exec.CommandContext(r.Context(), "git", append([]string{"-c", "user.name=t", "-c", "user.email=t@example.com", "-c", "protocol.file.allow=always"}, args...)...)
+	cmd := exec.CommandContext(r.Context(), "git", append([]string{
+		"-c", "user.name=t", "-c", "user.email=t@example.com", "-c",
+		"protocol.file.allow=always",
+	}, args...)...)
 	cmd.Dir = dir
 	out, err := cmd.CombinedOutput()
 	if err != nil {
@@ -105,7 +108,8 @@ func (r *repos) commits(parent.For) parent.Commits {
 func (r *repos) pinned(c parent.Config, docs string, env map[string]string) (map[string]string, []string, error) {
 	r.Helper()
 	all := map[string]string{
-		"ARGOCD_APP_NAME": "root", "ARGOCD_APP_NAMESPACE": "argocd", "ARGOCD_APP_PROJECT_NAME": "default", "ARGOCD_APP_SOURCE_REPO_URL": "https://git.example.com/x.git",
+		"ARGOCD_APP_NAME": "root", "ARGOCD_APP_NAMESPACE": "argocd", "ARGOCD_APP_PROJECT_NAME": "default",
+		"ARGOCD_APP_SOURCE_REPO_URL":        "https://git.example.com/x.git",
 		"ARGOCD_APP_SOURCE_TARGET_REVISION": "main", "PARAM_PIN": "true",
 	}
 	maps.Copy(all, env)
@@ -118,7 +122,9 @@ func (r *repos) pinned(c parent.Config, docs string, env map[string]string) (map
 		c.Engine = func(f parent.For) appset.Engine { return appset.Embedded{Git: at{r, f}} }
 	}
 	files := []tree.File{{Name: "apps/all.yaml", Data: []byte(docs)}}
-	a, err := c.Generate(r.Context(), parent.Request{Call: call, Dir: "apps", Repository: func(context.Context) (*tree.View, error) { return tree.Of(files), nil }})
+	a, err := c.Generate(r.Context(), parent.Request{Call: call, Dir: "apps", Repository: func(context.Context) (*tree.View, error) {
+		return tree.Of(files), nil
+	}})
 	got := map[string]string{}
 	for _, o := range a.Objects {
 		var list []string
@@ -163,23 +169,32 @@ func TestPin(t *testing.T) {
 	other := r.commit("y", map[string]string{"c/cm.yaml": configMap, "d/cm.yaml": configMap})
 	const fixed = "0123456789012345678901234567890123456789"
 	for name, c := range map[string]struct{ spec, want string }{
-		"the parent's":           {source("path: a, targetRevision: main"), commit},
-		"spelt another way":      {"source: {repoURL: 'HTTPS://user@git.example.com/X.git/', path: a, targetRevision: refs/heads/main}", commit},
-		"another branch":         {source("path: a, targetRevision: dev"), "dev"},
-		"a tag":                  {source("path: a, targetRevision: v1"), "v1"},
-		"a commit":               {source("path: a, targetRevision: '" + fixed + "'"), fixed},
-		"no revision":            {source("path: a"), ""}, // HEAD, and the parent says main
-		"no string":              {source("path: a, targetRevision: 1"), ""},
-		"another repository":     {"source: {repoURL: https://git.example.com/y, path: a, targetRevision: main}", "main"},
-		"another host":           {"source: {repoURL: https://git.example.org/x, path: a, targetRevision: main}", "main"},
-		"by SSH":                 {"source: {repoURL: 'git@git.example.com:x.git', path: a, targetRevision: main}", "main"},
-		"a chart":                {source("chart: a, targetRevision: main"), "main"},
-		"a hydrator":             {"sourceHydrator: {drySource: {repoURL: https://git.example.com/x, path: a, targetRevision: main}}", ""},
-		"several":                {"sources: [{repoURL: https://charts.example.com, chart: x, targetRevision: 1.0.0}, {repoURL: https://git.example.com/x, ref: values, targetRevision: main}, {repoURL: https://git.example.com/x, path: b, targetRevision: dev}]", "1.0.0, " + commit + ", dev"},
-		"a parent":               {source("path: a, targetRevision: main, plugin: {name: appset, parameters: [{name: pin, string: changed}, {name: pin-branch, string: old}]}"), commit + " of main"},
-		"a parent without pin":   {source("path: a, targetRevision: main, plugin: {name: appset}"), commit},
-		"another plugin":         {source("path: a, targetRevision: main, plugin: {name: other, parameters: [{name: pin, string: 'true'}]}"), commit},
-		"a parent with nonsense": {source("path: a, targetRevision: main, plugin: {name: appset, parameters: [{name: pin, string: what}]}"), commit},
+		"the parent's": {source("path: a, targetRevision: main"), commit},
+		"spelt another way": {
+			"source: {repoURL: 'HTTPS://user@git.example.com/X.git/', path: a, targetRevision: refs/heads/main}",
+			commit,
+		},
+		"another branch":       {source("path: a, targetRevision: dev"), "dev"},
+		"a tag":                {source("path: a, targetRevision: v1"), "v1"},
+		"a commit":             {source("path: a, targetRevision: '" + fixed + "'"), fixed},
+		"no revision":          {source("path: a"), ""}, // HEAD, and the parent says main
+		"no string":            {source("path: a, targetRevision: 1"), ""},
+		"another repository":   {"source: {repoURL: https://git.example.com/y, path: a, targetRevision: main}", "main"},
+		"another host":         {"source: {repoURL: https://git.example.org/x, path: a, targetRevision: main}", "main"},
+		"by SSH":               {"source: {repoURL: 'git@git.example.com:x.git', path: a, targetRevision: main}", "main"},
+		"a chart":              {source("chart: a, targetRevision: main"), "main"},
+		"a hydrator":           {"sourceHydrator: {drySource: {repoURL: https://git.example.com/x, path: a, targetRevision: main}}", ""},
+		"several":              {"sources: [{repoURL: https://charts.example.com, chart: x, targetRevision: 1.0.0}, {repoURL: https://git.example.com/x, ref: values, targetRevision: main}, {repoURL: https://git.example.com/x, path: b, targetRevision: dev}]", "1.0.0, " + commit + ", dev"},
+		"a parent":             {source("path: a, targetRevision: main, plugin: {name: appset, parameters: [{name: pin, string: changed}, {name: pin-branch, string: old}]}"), commit + " of main"},
+		"a parent without pin": {source("path: a, targetRevision: main, plugin: {name: appset}"), commit},
+		"another plugin": {
+			source("path: a, targetRevision: main, plugin: {name: other, parameters: [{name: pin, string: 'true'}]}"),
+			commit,
+		},
+		"a parent with nonsense": {
+			source("path: a, targetRevision: main, plugin: {name: appset, parameters: [{name: pin, string: what}]}"),
+			commit,
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, warnings, err := r.pinned(parent.Config{}, application("a", c.spec), map[string]string{"ARGOCD_APP_REVISION": commit})
@@ -195,20 +210,67 @@ func TestPin(t *testing.T) {
 		want map[string]string
 		err  string
 	}{
-		"not asked for":   {own, map[string]string{"ARGOCD_APP_REVISION": commit, "PARAM_PIN": "false"}, map[string]string{"a": "main"}, ""},
-		"not a value":     {own, map[string]string{"ARGOCD_APP_REVISION": commit, "PARAM_PIN": "yes"}, nil, `plugin.parameters: pin must be true, changed or false, it is "yes"`},
-		"no commit":       {own, map[string]string{"ARGOCD_APP_REVISION": "1.0.0"}, map[string]string{"a": "main"}, ""},
-		"a pinned parent": {own, map[string]string{"ARGOCD_APP_REVISION": commit, "ARGOCD_APP_SOURCE_TARGET_REVISION": commit, "PARAM_PIN_BRANCH": "main"}, map[string]string{"a": commit}, ""},
-		"itself":          {strings.Replace(own, "name: a", "name: root", 1), map[string]string{"ARGOCD_APP_REVISION": commit}, map[string]string{"root": "main"}, ""},
-		"itself, by the namespace of the destination": {strings.Replace(own, "name: a, namespace: argocd", "name: root", 1) + application("b", source("path: a, targetRevision: main")), map[string]string{"ARGOCD_APP_REVISION": commit, "ARGOCD_APP_NAME": "team_root", "ARGOCD_APP_NAMESPACE": "team"}, map[string]string{"root": "main", "b": commit}, ""},
-		"HEAD":              {application("a", source("path: a")) + application("b", source("path: a, targetRevision: HEAD")), map[string]string{"ARGOCD_APP_REVISION": commit, "ARGOCD_APP_SOURCE_TARGET_REVISION": ""}, map[string]string{"a": commit, "b": commit}, ""},
+		"not asked for": {
+			own,
+			map[string]string{"ARGOCD_APP_REVISION": commit, "PARAM_PIN": "false"},
+			map[string]string{"a": "main"},
+			"",
+		},
+		"not a value": {
+			own,
+			map[string]string{"ARGOCD_APP_REVISION": commit, "PARAM_PIN": "yes"},
+			nil,
+			`plugin.parameters: pin must be true, changed or false, it is "yes"`,
+		},
+		"no commit": {own, map[string]string{"ARGOCD_APP_REVISION": "1.0.0"}, map[string]string{"a": "main"}, ""},
+		"a pinned parent": {own, map[string]string{
+			"ARGOCD_APP_REVISION": commit, "ARGOCD_APP_SOURCE_TARGET_REVISION": commit,
+			"PARAM_PIN_BRANCH": "main",
+		}, map[string]string{"a": commit}, ""},
+		"itself": {
+			strings.Replace(own, "name: a", "name: root", 1),
+			map[string]string{"ARGOCD_APP_REVISION": commit},
+			map[string]string{"root": "main"},
+			"",
+		},
+		"itself, by the namespace of the destination": {
+			strings.Replace(own, "name: a, namespace: argocd", "name: root",
+				1) + application("b", source("path: a, targetRevision: main")),
+			map[string]string{"ARGOCD_APP_REVISION": commit, "ARGOCD_APP_NAME": "team_root", "ARGOCD_APP_NAMESPACE": "team"},
+			map[string]string{"root": "main", "b": commit},
+			"",
+		},
+		"HEAD": {
+			application("a", source("path: a")) + application("b", source("path: a, targetRevision: HEAD")),
+			map[string]string{"ARGOCD_APP_REVISION": commit, "ARGOCD_APP_SOURCE_TARGET_REVISION": ""},
+			map[string]string{"a": commit, "b": commit},
+			"",
+		},
 		"an earlier commit": {own, map[string]string{"ARGOCD_APP_REVISION": old}, map[string]string{"a": old}, ""},
 		// The generator reads the commit of the request, not the branch, which has moved on.
-		"directories of the parent's repository": {gitSet("s", "x", "x"), map[string]string{"ARGOCD_APP_REVISION": old}, map[string]string{"s-a": old}, ""},
-		"a generator's repository":               {gitSet("s", "y", "y"), map[string]string{"ARGOCD_APP_REVISION": commit}, map[string]string{"s-c": other, "s-d": other}, ""},
+		"directories of the parent's repository": {
+			gitSet("s", "x", "x"),
+			map[string]string{"ARGOCD_APP_REVISION": old},
+			map[string]string{"s-a": old},
+			"",
+		},
+		"a generator's repository": {
+			gitSet("s", "y", "y"),
+			map[string]string{"ARGOCD_APP_REVISION": commit},
+			map[string]string{"s-c": other, "s-d": other},
+			"",
+		},
 		// By a clock.
-		"a generator's, no commit":   {gitSet("s", "y", "y"), map[string]string{"ARGOCD_APP_REVISION": commit, "ARGOCD_APP_SOURCE_REPO_URL": "https://clock.example.com/x"}, map[string]string{"s-c": other, "s-d": other}, ""},
-		"another than the generator": {gitSet("s", "y", "z"), map[string]string{"ARGOCD_APP_REVISION": commit}, map[string]string{"s-c": "main", "s-d": "main"}, ""},
+		"a generator's, no commit": {gitSet("s", "y", "y"), map[string]string{
+			"ARGOCD_APP_REVISION":        commit,
+			"ARGOCD_APP_SOURCE_REPO_URL": "https://clock.example.com/x",
+		}, map[string]string{"s-c": other, "s-d": other}, ""},
+		"another than the generator": {
+			gitSet("s", "y", "z"),
+			map[string]string{"ARGOCD_APP_REVISION": commit},
+			map[string]string{"s-c": "main", "s-d": "main"},
+			"",
+		},
 		// What one set has read is nothing to another.
 		"another set's": {
 			gitSet("s", "y", "y") + application("p", "source: {repoURL: https://git.example.com/y, path: c, targetRevision: main}"),
@@ -216,15 +278,23 @@ func TestPin(t *testing.T) {
 			map[string]string{"s-c": other, "s-d": other, "p": "main"},
 			"",
 		},
-		"a matrix": {matrixSet("y", "x"), map[string]string{"ARGOCD_APP_REVISION": commit}, map[string]string{"m-c-b": other + ", " + commit, "m-d-b": other + ", " + commit}, ""},
+		"a matrix": {
+			matrixSet("y", "x"),
+			map[string]string{"ARGOCD_APP_REVISION": commit},
+			map[string]string{"m-c-b": other + ", " + commit, "m-d-b": other + ", " + commit},
+			"",
+		},
 		"a merge": {
-			strings.NewReplacer("matrix:", "merge:", "generators: [{git", "mergeKeys: [values.k], generators: [{git", "directories: [{path: '*'}]", "directories: [{path: c}], values: {k: v}", "directories: [{path: b}]", "directories: [{path: b}], values: {k: v}").Replace(matrixSet("y", "x")),
+			strings.NewReplacer("matrix:", "merge:", "generators: [{git", "mergeKeys: [values.k], generators: [{git",
+				"directories: [{path: '*'}]", "directories: [{path: c}], values: {k: v}", "directories: [{path: b}]",
+				"directories: [{path: b}], values: {k: v}").Replace(matrixSet("y", "x")),
 			map[string]string{"ARGOCD_APP_REVISION": commit},
 			map[string]string{"m-c-b": other + ", " + commit},
 			"",
 		},
 		"a revision of the template": {
-			strings.NewReplacer("targetRevision: main", "targetRevision: '{{ if eq .path.basename \"c\" }}main{{ else }}dev{{ end }}'").Replace(gitSet("s", "y", "y")),
+			strings.NewReplacer("targetRevision: main",
+				"targetRevision: '{{ if eq .path.basename \"c\" }}main{{ else }}dev{{ end }}'").Replace(gitSet("s", "y", "y")),
 			map[string]string{"ARGOCD_APP_REVISION": commit},
 			map[string]string{"s-c": other, "s-d": "dev"},
 			"",
@@ -309,9 +379,11 @@ func (d directories) Files(context.Context, string) (map[string][]byte, error) {
 // TestPinMoves: an answer is made of one commit of a repository, or is none.
 func TestPinMoves(t *testing.T) {
 	r := newRepos(t)
-	docs := strings.Replace(gitSet("s", "y", "y"), "]}}]", "]}}, {git: {repoURL: https://git.example.com/y.git, revision: refs/heads/main, directories: [{path: '*'}]}, selector: {matchLabels: {no: such}}}]", 1)
+	docs := strings.Replace(gitSet("s", "y", "y"), "]}}]",
+		"]}}, {git: {repoURL: https://git.example.com/y.git, revision: refs/heads/main, directories: [{path: '*'}]}, selector: {matchLabels: {no: such}}}]", 1)
 	_, _, err := r.pinned(parent.Config{Engine: func(parent.For) appset.Engine { return appset.Embedded{Git: &movingRepos{}} }}, docs, nil)
-	if err == nil || !strings.Contains(err.Error(), `Application "s-a": revision "refs/heads/main" of its repository was commit 000000000000 and then 000000000000`) {
+	if err == nil || !strings.Contains(err.Error(),
+		`Application "s-a": revision "refs/heads/main" of its repository was commit 000000000000 and then 000000000000`) {
 		t.Error(err)
 	}
 }
@@ -320,13 +392,17 @@ func TestPinMoves(t *testing.T) {
 func TestPinChanged(t *testing.T) {
 	kustomization := "resources: [cm.yaml, ../../base]\n"
 	base := map[string]string{
-		"README.md": "x", "base/kustomization.yaml": "resources: [cm.yaml]\n", "base/cm.yaml": strings.Replace(configMap, "cm}", "base}", 1),
+		"README.md": "x", "base/kustomization.yaml": "resources: [cm.yaml]\n",
+		"base/cm.yaml":       strings.Replace(configMap, "cm}", "base}", 1),
 		"apps/plain/cm.yaml": configMap, "apps/k/kustomization.yaml": kustomization, "apps/k/cm.yaml": configMap,
 		"apps/chart/Chart.yaml": "apiVersion: v2\nname: x\nversion: 1.0.0\ndependencies: [{name: lib, version: 1.0.0, repository: 'file://../../lib'}]\n", "apps/chart/templates/cm.yaml": configMap,
-		"lib/Chart.yaml": "apiVersion: v2\nname: lib\nversion: 1.0.0\n", "lib/templates/x.yaml": strings.Replace(configMap, "cm}", "lib}", 1),
-		"values/a.yaml": "a: 1\n", "apps/linked": "->../target", "target/cm.yaml": configMap, "apps/links/cm.yaml": "->../../target/cm.yaml",
+		"lib/Chart.yaml":       "apiVersion: v2\nname: lib\nversion: 1.0.0\n",
+		"lib/templates/x.yaml": strings.Replace(configMap, "cm}", "lib}", 1),
+		"values/a.yaml":        "a: 1\n", "apps/linked": "->../target", "target/cm.yaml": configMap,
+		"apps/links/cm.yaml":     "->../../target/cm.yaml",
 		"apps/jsonnet/x.jsonnet": "import '../../values/a.yaml'", "apps/broken/kustomization.yaml": "resources: [none.yaml]\n",
-		"far/values.yaml": "a: 1\n", "far/kustomization.yaml": "helmCharts: [{name: far, repo: 'https://charts.example.com', version: 1.0.0, valuesFile: values.yaml}]\n",
+		"far/values.yaml":                  "a: 1\n",
+		"far/kustomization.yaml":           "helmCharts: [{name: far, repo: 'https://charts.example.com', version: 1.0.0, valuesFile: values.yaml}]\n",
 		"apps/umbrella/Chart.yaml":         "apiVersion: v2\nname: u\nversion: 1.0.0\ndependencies: [{name: far, version: 1.0.0, repository: 'https://charts.example.com'}]\n",
 		"apps/inflated/kustomization.yaml": "resources: [../../far]\n",
 	}
@@ -354,15 +430,21 @@ func TestPinChanged(t *testing.T) {
 		change map[string]string
 		moves  []string
 	}{
-		"nothing":                  {nil, nil},
-		"somewhere else":           {map[string]string{"README.md": "y", "other/cm.yaml": configMap}, nil},
-		"a file of one":            {map[string]string{"apps/plain/cm.yaml": configMap + "data: {a: b}\n"}, []string{"plain"}},
-		"a new file":               {map[string]string{"apps/plain/sub/more": "x"}, []string{"plain"}},
-		"a file less":              {map[string]string{"apps/k/cm.yaml": "", "apps/k/kustomization.yaml": "resources: [../../base]\n"}, []string{"k"}},
-		"a base":                   {map[string]string{"base/cm.yaml": configMap + "data: {a: b}\n"}, []string{"k"}},
-		"beside a base":            {map[string]string{"base/other.yaml": configMap}, nil},
-		"a dependency":             {map[string]string{"lib/templates/x.yaml": configMap}, []string{"chart", "optional"}},
-		"a file of a dependency":   {map[string]string{"lib/templates/y.yaml": strings.Replace(configMap, "cm}", "y}", 1)}, []string{"chart", "optional"}},
+		"nothing":        {nil, nil},
+		"somewhere else": {map[string]string{"README.md": "y", "other/cm.yaml": configMap}, nil},
+		"a file of one":  {map[string]string{"apps/plain/cm.yaml": configMap + "data: {a: b}\n"}, []string{"plain"}},
+		"a new file":     {map[string]string{"apps/plain/sub/more": "x"}, []string{"plain"}},
+		"a file less": {
+			map[string]string{"apps/k/cm.yaml": "", "apps/k/kustomization.yaml": "resources: [../../base]\n"},
+			[]string{"k"},
+		},
+		"a base":        {map[string]string{"base/cm.yaml": configMap + "data: {a: b}\n"}, []string{"k"}},
+		"beside a base": {map[string]string{"base/other.yaml": configMap}, nil},
+		"a dependency":  {map[string]string{"lib/templates/x.yaml": configMap}, []string{"chart", "optional"}},
+		"a file of a dependency": {
+			map[string]string{"lib/templates/y.yaml": strings.Replace(configMap, "cm}", "y}", 1)},
+			[]string{"chart", "optional"},
+		},
 		"values":                   {map[string]string{"values/a.yaml": "a: 2\n"}, []string{"chart", "refs"}},
 		"values of a far chart":    {map[string]string{"far/values.yaml": "a: 2\n"}, []string{"inflated"}},
 		"values that were missing": {map[string]string{"values/c.yaml": "a: 2\n"}, []string{"optional"}},
@@ -442,7 +524,10 @@ func TestPinChangedBelieves(t *testing.T) {
 	commit := r.commit("x", map[string]string{"b/cm.yaml": configMap})
 	foreign := r.commit("y", map[string]string{"a/cm.yaml": configMap, "other": "x"})
 	spec := func(repo, revision string) map[string]any {
-		return map[string]any{"project": "default", "source": map[string]any{"repoURL": "https://git.example.com/" + repo, "path": "a", "targetRevision": revision}}
+		return map[string]any{"project": "default", "source": map[string]any{
+			"repoURL": "https://git.example.com/" + repo, "path": "a",
+			"targetRevision": revision,
+		}}
 	}
 	plain := application("a", source("path: a, targetRevision: main"))
 	several := map[string]any{"project": "default", "sources": []any{spec("x", old)["source"], spec("x", commit)["source"]}}
@@ -454,18 +539,30 @@ func TestPinChangedBelieves(t *testing.T) {
 		want    string
 		warning string
 	}{
-		"the same":                {spec: spec("x", old), want: old},
-		"spelt another way":       {spec: spec("X.git", old), want: old},
-		"not there":               {want: commit},
-		"on the branch":           {spec: spec("x", "main"), want: commit},
-		"of another repository":   {spec: spec("y", foreign), want: commit},
-		"a commit of another one": {spec: spec("x", foreign), want: commit, warning: "pin: commit " + foreign[:12] + " cannot be compared: repository https://git.example.com/x: there is no revision"},
-		"of another project":      {spec: project, want: commit},
-		"at two commits":          {spec: several, want: commit},
-		"no cluster":              {spec: spec("x", old), config: func(c *parent.Config) { c.Live = nil }, want: commit, warning: "pin: there is no access to a cluster"},
-		"in another cluster":      {spec: spec("x", old), config: func(c *parent.Config) { c.Live = live{children: []string{"a"}, remote: true} }, want: commit, warning: "pin: the Applications are in another cluster"},
-		"a new parent":            {spec: spec("x", old), config: func(c *parent.Config) { c.Live = live{} }, want: commit, warning: "is not there"},
-		"no commits":              {spec: spec("x", old), config: func(c *parent.Config) { c.Commits = nil }, want: commit, warning: "pin: commits cannot be compared here"},
+		"the same":              {spec: spec("x", old), want: old},
+		"spelt another way":     {spec: spec("X.git", old), want: old},
+		"not there":             {want: commit},
+		"on the branch":         {spec: spec("x", "main"), want: commit},
+		"of another repository": {spec: spec("y", foreign), want: commit},
+		"a commit of another one": {
+			spec: spec("x", foreign), want: commit,
+			warning: "pin: commit " + foreign[:12] + " cannot be compared: repository https://git.example.com/x: there is no revision",
+		},
+		"of another project": {spec: project, want: commit},
+		"at two commits":     {spec: several, want: commit},
+		"no cluster": {spec: spec("x", old), config: func(c *parent.Config) {
+			c.Live = nil
+		}, want: commit, warning: "pin: there is no access to a cluster"},
+		"in another cluster": {spec: spec("x", old), config: func(c *parent.Config) {
+			c.Live = live{children: []string{"a"}, remote: true}
+		}, want: commit, warning: "pin: the Applications are in another cluster"},
+		"too large": {spec: spec("x", old), config: func(c *parent.Config) {
+			c.Live = live{children: []string{"a"}, specs: map[string]map[string]any{"a": spec("x", old)}, large: map[string]bool{"a": true}}
+		}, want: commit, warning: "pin: Application argocd/a is too large to be read, so the commits that it has now are not known; Applications that get the new one for that: 1"},
+		"a new parent": {spec: spec("x", old), config: func(c *parent.Config) { c.Live = live{} }, want: commit, warning: "is not there"},
+		"no commits": {spec: spec("x", old), config: func(c *parent.Config) {
+			c.Commits = nil
+		}, want: commit, warning: "pin: commits cannot be compared here"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			config := parent.Config{Live: live{children: []string{"a"}, specs: map[string]map[string]any{"a": c.spec}}, Commits: r.commits}
@@ -489,14 +586,16 @@ func TestPinChangedBelieves(t *testing.T) {
 		l.specs[name] = spec("x", r.commit("x", nil))
 	}
 	last := r.commit("x", nil)
-	got, warnings, err := r.pinned(parent.Config{Live: l, Commits: r.commits}, docs.String(), map[string]string{"ARGOCD_APP_REVISION": last, "PARAM_PIN": "changed"})
+	got, warnings, err := r.pinned(parent.Config{Live: l, Commits: r.commits}, docs.String(),
+		map[string]string{"ARGOCD_APP_REVISION": last, "PARAM_PIN": "changed"})
 	moved := 0
 	for _, revision := range got {
 		if revision == last {
 			moved++
 		}
 	}
-	if err != nil || moved != 25 || len(warnings) != 1 || warnings[0] != "pin: no more than 16 commits are compared for one answer; Applications that get the new commit for that: 25" {
+	if err != nil || moved != 25 || len(warnings) != 1 ||
+		warnings[0] != "pin: no more than 16 commits are compared for one answer; Applications that get the new commit for that: 25" {
 		t.Errorf("%d moved, %q, %v", moved, warnings, err)
 	}
 }

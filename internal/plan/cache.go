@@ -45,7 +45,9 @@ func (l *loader) key(app *Application, spec map[string]any) any {
 	}
 	// Who renders sets, and where the Application is, matters to sets only.
 	var sets any
-	if l.cfg.Sets == SetsByPlugin || slices.ContainsFunc(argo.Deployed(manifest.Object{"spec": spec}), func(s map[string]any) bool { return s["plugin"] != nil }) {
+	if l.cfg.Sets == SetsByPlugin || slices.ContainsFunc(argo.Deployed(manifest.Object{"spec": spec}), func(s map[string]any) bool {
+		return s["plugin"] != nil
+	}) {
 		sets = []any{l.cfg.Sets, app.Position, l.cfg.Clusters, l.cfg.Version}
 	}
 	return []any{app.Namespace, app.Name, l.cfg.Namespace, options, l.cfg.Loader.ValueFileSchemes, sets, spec}

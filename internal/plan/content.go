@@ -130,7 +130,10 @@ func (l *loader) renderSources(app *Application, spec map[string]any) rendered {
 	}
 	refs := l.cfg.Loader.Refs(l.ctx, list)
 	for _, s := range list {
-		o := Source{Repository: manifest.String(s, "repoURL"), Revision: manifest.String(s, "targetRevision"), Path: manifest.String(s, "path"), Chart: manifest.String(s, "chart"), Spec: s}
+		o := Source{
+			Repository: manifest.String(s, "repoURL"), Revision: manifest.String(s, "targetRevision"),
+			Path: manifest.String(s, "path"), Chart: manifest.String(s, "chart"), Spec: s,
+		}
 		if manifest.String(s, "ref") != "" && o.Path == "" && o.Chart == "" {
 			o.Kind = source.Values
 			out.sources = append(out.sources, o)
@@ -175,6 +178,8 @@ func (r *rendered) problem(s *Source, p source.Problem) {
 		r.find(RuleFieldIgnored, "%s", p.Text)
 	case source.Lenient:
 		r.find(RuleLenient, "%s", p.Text)
+	case source.Deprecated:
+		s.Deprecated = append(s.Deprecated, p.Text)
 	}
 }
 
@@ -195,7 +200,10 @@ func (r *rendered) leaf(p source.Problem) bool {
 func (l *loader) source(app *Application, spec, s map[string]any, refs map[string]source.Repository) *source.Result {
 	plugin := manifest.Map(s, "plugin")
 	name := manifest.String(plugin, "name")
-	about := source.Application{Name: app.Name, Namespace: manifest.String(spec, "destination", "namespace"), Project: app.Project, Several: argo.HasList(spec)}
+	about := source.Application{
+		Name: app.Name, Namespace: manifest.String(spec, "destination", "namespace"), Project: app.Project,
+		Several: argo.HasList(spec),
+	}
 	if app.Namespace != l.cfg.Namespace {
 		about.Name = app.Namespace + "_" + app.Name
 	}
@@ -207,7 +215,8 @@ func (l *loader) source(app *Application, spec, s map[string]any, refs map[strin
 		}
 		return l.expand(app, docs, s)
 	case name == "s3" && argo.PluginParameter(plugin, "source") != "":
-		return l.s3(about, "parameter source of "+app.Name, []byte(argo.PluginParameter(plugin, "source")), manifest.String(s, "path"), tree.Of(nil))
+		return l.s3(about, "parameter source of "+app.Name, []byte(argo.PluginParameter(plugin, "source")), manifest.String(s, "path"),
+			tree.Of(nil))
 	case name == "appset":
 		return l.folder(app, about, s, plugin)
 	case name == "s3" || plugin == nil && l.discovers(s):
@@ -224,7 +233,9 @@ func (l *loader) source(app *Application, spec, s map[string]any, refs map[strin
 		loader.BuildOptions, loader.Tool = nil, kind
 	}
 	result := loader.Load(l.ctx, about, s, refs)
-	if l.cfg.Sets == SetsByPlugin && slices.ContainsFunc(result.Documents, func(d manifest.Document) bool { return argo.IsApplicationSet(d.Object) }) {
+	if l.cfg.Sets == SetsByPlugin && slices.ContainsFunc(result.Documents, func(d manifest.Document) bool {
+		return argo.IsApplicationSet(d.Object)
+	}) {
 		return l.expandResult(app, result, s)
 	}
 	return result
@@ -326,7 +337,10 @@ func named(app string, docs []manifest.Document) []manifest.Document {
 			if i > 0 {
 				name = fmt.Sprintf("%s-%d", name, i)
 			}
-			d.Object = manifest.Object{"apiVersion": argo.APIVersion, "kind": argo.KindApplicationSet, "metadata": map[string]any{"name": name}, "spec": d.Object}
+			d.Object = manifest.Object{
+				"apiVersion": argo.APIVersion, "kind": argo.KindApplicationSet,
+				"metadata": map[string]any{"name": name}, "spec": d.Object,
+			}
 		}
 		out = append(out, d)
 	}

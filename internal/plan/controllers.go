@@ -8,7 +8,8 @@ import (
 	"github.com/argosy-cd/argosy/internal/manifest"
 )
 
-// controllers says which objects hold up a wave until a controller has accepted them. Whether such a controller runs cannot be seen in a tree.
+// controllers says which objects hold up a wave until a controller has accepted them. Whether such a controller runs cannot be seen in a
+// tree.
 func (l *loader) controllers() {
 	for _, app := range l.plan.Applications {
 		for _, item := range app.Items {
@@ -17,17 +18,19 @@ func (l *loader) controllers() {
 				continue
 			}
 			if waiting := l.waitsFor(app, item); waiting != "" {
-				l.find(RuleControllerUnknown, app, "%s %s waits until %s accepts it, which cannot be seen here; %s", item.Kind, item.Name, controller, waiting)
+				l.find(RuleControllerUnknown, app, "%s %s waits until %s accepts it, which cannot be seen here; %s", item.Kind, item.Name,
+					controller, waiting)
 			}
 		}
 	}
 }
 
-// acceptedBy returns the controller that must accept an object before Argo CD's own check calls it healthy. It reports false for objects that
-// Argo CD does not wait for, or that have another check.
+// acceptedBy returns the controller that must accept an object before Argo CD's own check calls it healthy. It reports false for objects
+// that Argo CD does not wait for, or that have another check.
 func (l *loader) acceptedBy(item *Item) (string, bool) {
 	o := item.Object
-	if key, err := l.checks().Covers(o); key != "" || err != nil || !item.Waits || item.Group != "gateway.networking.k8s.io" || !health.Bundled(o, l.plan.Version) {
+	if key, err := l.checks().Covers(o); key != "" || err != nil || !item.Waits || item.Group != "gateway.networking.k8s.io" ||
+		!health.Bundled(o, l.plan.Version) {
 		return "", false
 	}
 	switch item.Kind {

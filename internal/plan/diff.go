@@ -73,7 +73,9 @@ func Diff(before, after *Plan) *Difference {
 	d.roots(before, after)
 	d.sets(was, is)
 	// A finding about an Application that is not known any more is not gone.
-	findings := slices.DeleteFunc(diffFindings(before, after), func(c Change) bool { return c.Kind == Gone && slices.Contains(hidden, c.Subject) })
+	findings := slices.DeleteFunc(diffFindings(before, after), func(c Change) bool {
+		return c.Kind == Gone && slices.Contains(hidden, c.Subject)
+	})
 	d.Changes = slices.Concat(d.Changes, diffGates(before, after), findings)
 	return d
 }
@@ -176,7 +178,8 @@ func (d description) knows(app *described, other description, seen []Ref) bool {
 	return true
 }
 
-// mayDeployMore reports whether an Application may deploy Applications that are not in the plan. One that is broken keeps those that it has.
+// mayDeployMore reports whether an Application may deploy Applications that are not in the plan. One that is broken keeps those that it
+// has.
 func (a *Application) mayDeployMore() bool {
 	return a.Broken != "" || a.Hides || slices.ContainsFunc(a.Sources, func(s Source) bool { return s.hides })
 }
@@ -250,7 +253,9 @@ func diffGates(before, after *Plan) []Change {
 			out = append(out, Change{Stops, name, "", now.why})
 		case in && !old.waits && now.waits:
 			out = append(out, Change{Waits, name, old.why, ""})
-		case !in && !now.waits && (len(was) == 0 || slices.ContainsFunc(slices.Collect(maps.Values(was)), func(g gate) bool { return g.waits })):
+		case !in && !now.waits && (len(was) == 0 || slices.ContainsFunc(slices.Collect(maps.Values(was)), func(g gate) bool {
+			return g.waits
+		})):
 			out = append(out, Change{Stops, name, "", now.why})
 		}
 	}

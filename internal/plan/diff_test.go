@@ -16,7 +16,10 @@ import (
 func app(name string, items ...*Item) *Application {
 	return &Application{
 		Ref: Ref{"argocd", name}, Items: items, Sources: []Source{{Repository: "https://x/y", Path: name}},
-		Object: manifest.Object{"apiVersion": argo.APIVersion, "kind": argo.KindApplication, "metadata": map[string]any{"name": name, "namespace": "argocd"}},
+		Object: manifest.Object{
+			"apiVersion": argo.APIVersion, "kind": argo.KindApplication,
+			"metadata": map[string]any{"name": name, "namespace": "argocd"},
+		},
 	}
 }
 
@@ -31,14 +34,18 @@ func (a *Application) unknown(v source.Verdict) *Application {
 
 // child is the item of an Application in a wave.
 func child(wave int, a *Application) *Item {
-	return &Item{Group: argo.Group, Kind: argo.KindApplication, Name: a.Name, Namespace: "argocd", Phase: Sync, Wave: wave, Waits: true, Application: a, Object: a.Object}
+	return &Item{
+		Group: argo.Group, Kind: argo.KindApplication, Name: a.Name, Namespace: "argocd", Phase: Sync, Wave: wave, Waits: true,
+		Application: a, Object: a.Object,
+	}
 }
 
 // set is the item of a set; an unknown one has no children.
 func set(name, unknown string, children ...*Application) *Item {
 	return &Item{
-		Group: argo.Group, Kind: argo.KindApplicationSet, Name: name, Phase: Sync, Children: append([]*Application{}, children...), Unknown: unknown,
-		Object: manifest.Object{"apiVersion": argo.APIVersion, "kind": argo.KindApplicationSet, "metadata": map[string]any{"name": name}},
+		Group: argo.Group, Kind: argo.KindApplicationSet, Name: name, Phase: Sync, Children: append([]*Application{}, children...),
+		Unknown: unknown,
+		Object:  manifest.Object{"apiVersion": argo.APIVersion, "kind": argo.KindApplicationSet, "metadata": map[string]any{"name": name}},
 	}
 }
 
@@ -86,12 +93,22 @@ func TestDiff(t *testing.T) {
 		want          []string
 	}{
 		{"the same", boot(app("root", child(1, app("a")))), boot(app("root", child(1, app("a")))), nil},
-		{"nothing to something", boot(), boot(app("root", child(1, app("a")))), []string{"added a", "added root", "manifests a new root", "manifests of kubectl apply"}},
-		{"something to nothing", boot(app("root", child(1, app("a")))), boot(), []string{"removed a", "removed root", "manifests a removed root", "manifests of kubectl apply"}},
+		{
+			"nothing to something", boot(), boot(app("root", child(1, app("a")))),
+			[]string{"added a", "added root", "manifests a new root", "manifests of kubectl apply"},
+		},
+		{
+			"something to nothing", boot(app("root", child(1, app("a")))), boot(),
+			[]string{"removed a", "removed root", "manifests a removed root", "manifests of kubectl apply"},
+		},
 		{"a root more", boot(app("root")), boot(app("root"), app("other")), []string{"added other", "manifests of kubectl apply"}},
 		{
-			"moved, and deployed by a set", boot(app("root", child(1, app("a")), child(1, app("b")))), boot(app("root", child(2, app("a")), set("s", "", app("b")))),
-			[]string{"moved a: wave 1 of root → wave 2 of root", "moved b: wave 1 of root → wave 0 of root, by the set s", "manifests of root"},
+			"moved, and deployed by a set", boot(app("root", child(1, app("a")), child(1, app("b")))),
+			boot(app("root", child(2, app("a")), set("s", "", app("b")))),
+			[]string{
+				"moved a: wave 1 of root → wave 2 of root", "moved b: wave 1 of root → wave 0 of root, by the set s",
+				"manifests of root",
+			},
 		},
 		{
 			"a set that becomes unknown", boot(app("root", set("s", "", app("a")))), boot(app("root", set("s", "no clusters"))),
@@ -110,7 +127,9 @@ func TestDiff(t *testing.T) {
 			[]string{"removed a", "manifests of root"},
 		},
 		{
-			"children of children of one that is unknown now", boot(app("root", child(0, app("mid", child(0, app("low", child(0, app("leaf")))))))), boot(app("root", child(0, app("mid").unknown(source.Unknown)))),
+			"children of children of one that is unknown now", boot(app("root",
+				child(0, app("mid", child(0, app("low", child(0, app("leaf")))))))),
+			boot(app("root", child(0, app("mid").unknown(source.Unknown)))),
 			[]string{"not compared leaf", "not compared low", "not compared mid"},
 		},
 		{
@@ -118,7 +137,8 @@ func TestDiff(t *testing.T) {
 			[]string{"not compared a", "not compared root"},
 		},
 		{
-			"leaves that are unknown on one side, and on both", boot(app("root", child(0, app("a", configMap("x", "1"))), child(0, app("b").unknown(source.Unknown)))),
+			"leaves that are unknown on one side, and on both", boot(app("root", child(0, app("a", configMap("x", "1"))),
+				child(0, app("b").unknown(source.Unknown)))),
 			boot(app("root", child(0, app("a").unknown(source.Unknown)), child(0, app("b").unknown(source.Unknown)))),
 			[]string{"not compared a", "not compared b"},
 		},
@@ -133,7 +153,8 @@ func TestDiff(t *testing.T) {
 			[]string{"not compared a", "manifests of a: -y +z"},
 		},
 		{
-			"objects", boot(app("root", configMap("x", "1"), configMap("y", "1"), configMap("z", "1"))), boot(app("root", configMap("w", "1"), configMap("z", "1"), configMap("x", "2"))),
+			"objects", boot(app("root", configMap("x", "1"), configMap("y", "1"), configMap("z", "1"))),
+			boot(app("root", configMap("w", "1"), configMap("z", "1"), configMap("x", "2"))),
 			[]string{"manifests of root: +w ~x -y"},
 		},
 	} {
@@ -194,10 +215,12 @@ func TestDiffFindings(t *testing.T) {
 	}
 	before, after := boot(app("root")), boot(app("root"), app("other"))
 	before.Findings = []Finding{
-		finding(RuleSourceBroken, "a", "one"), finding(RuleSourceBroken, "a", "two"), finding(RuleNoHealthCheck, "root", "no health check"), finding(RuleLenient, "b", "twice"),
+		finding(RuleSourceBroken, "a", "one"), finding(RuleSourceBroken, "a", "two"), finding(RuleNoHealthCheck, "root", "no health check"),
+		finding(RuleLenient, "b", "twice"),
 	}
 	after.Findings = []Finding{
-		finding(RuleSourceBroken, "a", "two"), finding(RuleSourceBroken, "a", "one, in other words"), finding(RuleSourceBroken, "a", "three"), finding(RuleNoHealthCheck, ApplyName, "no health check"),
+		finding(RuleSourceBroken, "a", "two"), finding(RuleSourceBroken, "a", "one, in other words"),
+		finding(RuleSourceBroken, "a", "three"), finding(RuleNoHealthCheck, ApplyName, "no health check"),
 	}
 	want := []Change{{Found, "a", "", "three"}, {Gone, "b", "twice", ""}}
 	got := slices.DeleteFunc(Diff(before, after).Changes, func(c Change) bool { return c.Kind != Found && c.Kind != Gone })
@@ -220,8 +243,12 @@ func TestGaps(t *testing.T) {
 	over.Hides = true
 	broken := set("broken", "no template")
 	broken.Broken = true
-	p := boot(app("root", child(0, hides), child(0, over), child(0, app("leaf").unknown(source.Partly)), child(0, app("bad").unknown(source.Broken)), broken, set("unknown", "no clusters")))
-	p.Findings = []Finding{{Rule: RuleSettingsBroken, Subject: "argocd-cm", Message: "not YAML"}, {Rule: RuleSetBroken, Subject: "broken", Message: "no template"}}
+	p := boot(app("root", child(0, hides), child(0, over), child(0, app("leaf").unknown(source.Partly)),
+		child(0, app("bad").unknown(source.Broken)), broken, set("unknown", "no clusters")))
+	p.Findings = []Finding{
+		{Rule: RuleSettingsBroken, Subject: "argocd-cm", Message: "not YAML"},
+		{Rule: RuleSetBroken, Subject: "broken", Message: "no template"},
+	}
 	var brokenNames, unknown, hiding []string
 	for _, g := range p.Gaps() {
 		switch {

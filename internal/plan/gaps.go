@@ -52,7 +52,9 @@ func (p *Plan) Gaps() []Gap {
 		}
 	}
 	for _, f := range p.Findings {
-		if f.Rule.Kind == Broken && !slices.ContainsFunc(out, func(g Gap) bool { return g.Name == f.Subject && g.State == source.Broken.String() }) {
+		if f.Rule.Kind == Broken && !slices.ContainsFunc(out, func(g Gap) bool {
+			return g.Name == f.Subject && g.State == source.Broken.String()
+		}) {
 			out = append(out, Gap{"", f.Subject, source.Broken.String(), f.Message, false})
 		}
 	}

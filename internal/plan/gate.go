@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/argosy-cd/argosy/internal/appset/generator"
 	"github.com/argosy-cd/argosy/internal/argo"
@@ -43,7 +44,9 @@ func (l *loader) cluster(app *Application, d located) {
 		l.find(RuleClustersFromTree, app, "%s: %v, so this cluster is not known", d.Position, err)
 	default:
 		l.clusters = append(l.clusters, c)
-		l.find(RuleClustersFromTree, app, "the clusters are those whose Secrets this tree deploys, such as %s; if Argo CD knows others, list all of them with --clusters", c.Name)
+		l.find(RuleClustersFromTree, app,
+			"the clusters are those whose Secrets this tree deploys, such as %s; if Argo CD knows others, list all of them with --clusters",
+			c.Name)
 	}
 }
 
@@ -57,7 +60,9 @@ func (l *loader) settings(app *Application, at manifest.Position, s *settings.Se
 	}
 	l.found = s
 	if key, _ := s.Health.Covers(anApplication); key != "" {
-		l.find(RuleHealthCheckDeployed, app, "it deploys the health check of Applications (%s), without which no wave waits for any; at the first boot, apply that before the root", s.Origin)
+		l.find(RuleHealthCheckDeployed, app,
+			"it deploys the health check of Applications (%s), without which no wave waits for any; at the first boot, apply that before "+
+				"the root", s.Origin)
 	}
 }
 
@@ -76,6 +81,7 @@ func (l *loader) gates() {
 	l.plan.SyncAware = l.notices("OutOfSync", "Running", "")
 	l.plan.SeesBroken = l.notices("Unknown", "", "ComparisonError")
 	l.plan.KnowsItself = l.knowsItself()
+	l.seesSets = sync.OnceValue(l.looksInto)
 	for _, app := range l.plan.Applications {
 		for _, item := range app.Items {
 			item.Waits, item.Why = l.gate(item)
@@ -108,31 +114,44 @@ func (l *loader) advise() {
 			}
 		}
 		if len(byHand) > 0 {
-			l.find(RuleSyncByHand, app, "%s will not be synced automatically, so the waves behind wait until somebody does", strings.Join(byHand, ", "))
+			l.find(RuleSyncByHand, app, "%s will not be synced automatically, so the waves behind wait until somebody does",
+				strings.Join(byHand, ", "))
 		}
 	}
 	const cure = "argosy health script applications prints one that does"
 	switch {
 	case len(deployed) > 0 && (l.plan.Settings == nil || l.plan.Settings.Partial):
-		l.find(RuleSettingsUnknown, l.plan.Root, "Argo CD's settings were not found, so it is not known whether a wave waits for an Application, such as %s; name them with --customizations", deployed[0])
+		l.find(RuleSettingsUnknown, l.plan.Root,
+			"Argo CD's settings were not found, so it is not known whether a wave waits for an Application, such as %s; name them with "+
+				"--customizations", deployed[0])
 	case len(deployed) > 0:
-		l.find(RuleNoHealthCheck, l.plan.Root, "Argo CD's settings (%s) have no health check for Applications, so no wave waits for one, such as %s; %s", l.plan.Settings.Origin, deployed[0], cure)
+		l.find(RuleNoHealthCheck, l.plan.Root,
+			"Argo CD's settings (%s) have no health check for Applications, so no wave waits for one, such as %s; %s",
+			l.plan.Settings.Origin, deployed[0], cure)
 	}
 	if len(nested) > 0 && !l.plan.SyncAware {
-		l.find(RuleHealthCheckNested, l.plan.Root, "the health check of Applications ignores nested Applications, such as those of %s, as long as none of them exist; %s", nested[0], cure)
+		l.find(RuleHealthCheckNested, l.plan.Root,
+			"the health check of Applications ignores nested Applications, such as those of %s, as long as none of them exist; %s",
+			nested[0], cure)
 	}
 }
 
 // notices asks the health check whether it sees more in an Application than that it calls itself healthy.
 func (l *loader) notices(sync, phase, condition string) bool {
-	status := map[string]any{"health": map[string]any{"status": "Healthy"}, "sync": map[string]any{"status": sync, "comparedTo": map[string]any{}}}
+	status := map[string]any{
+		"health": map[string]any{"status": "Healthy"},
+		"sync":   map[string]any{"status": sync, "comparedTo": map[string]any{}},
+	}
 	if phase != "" {
 		status["operationState"] = map[string]any{"phase": phase}
 	}
 	if condition != "" {
 		status["conditions"] = []any{map[string]any{"type": condition, "message": "x"}}
 	}
-	o := manifest.Object{"apiVersion": argo.APIVersion, "kind": argo.KindApplication, "metadata": map[string]any{"name": "x"}, "spec": map[string]any{}, "status": status}
+	o := manifest.Object{
+		"apiVersion": argo.APIVersion, "kind": argo.KindApplication, "metadata": map[string]any{"name": "x"},
+		"spec": map[string]any{}, "status": status,
+	}
 	h, ok, err := health.Evaluate(o, l.checks(), health.Limits{Version: l.plan.Version})
 	return err == nil && ok && h.Status != "Healthy"
 }
@@ -143,11 +162,13 @@ func (l *loader) knowsItself() bool {
 	o := manifest.Object{
 		"apiVersion": argo.APIVersion, "kind": argo.KindApplication, "spec": map[string]any{},
 		"metadata": map[string]any{
-			"name": name, "namespace": l.cfg.Namespace, "annotations": map[string]any{argo.TrackingAnnotation: fmt.Sprintf("%s:%s/%s:%s/%s", name, argo.Group, argo.KindApplication, l.cfg.Namespace, name)},
+			"name": name, "namespace": l.cfg.Namespace, "annotations": map[string]any{argo.TrackingAnnotation: fmt.Sprintf("%s:%s/%s:%s/%s",
+				name, argo.Group, argo.KindApplication, l.cfg.Namespace, name)},
 		},
 		"status": map[string]any{
-			"controllerNamespace": l.cfg.Namespace, "health": map[string]any{"status": "Progressing"}, "operationState": map[string]any{"phase": "Running"},
-			"sync": map[string]any{"status": "OutOfSync", "comparedTo": map[string]any{}},
+			"controllerNamespace": l.cfg.Namespace, "health": map[string]any{"status": "Progressing"},
+			"operationState": map[string]any{"phase": "Running"},
+			"sync":           map[string]any{"status": "OutOfSync", "comparedTo": map[string]any{}},
 		},
 	}
 	h, ok, err := health.Evaluate(o, l.checks(), health.Limits{})

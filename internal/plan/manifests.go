@@ -44,7 +44,8 @@ func (m Manifests) Told() bool {
 type ID struct{ Group, Kind, Namespace, Name string }
 
 func compareIDs(a, b ID) int {
-	return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Group, b.Group), cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
+	return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Group, b.Group), cmp.Compare(a.Namespace, b.Namespace),
+		cmp.Compare(a.Name, b.Name))
 }
 
 // ApplyName stands for whoever applies the roots of a plan.
@@ -123,7 +124,8 @@ func (d *Difference) sets(was, is description) {
 		m := Manifests{Ref: Ref{by.app.Namespace, by.set}, Set: true}
 		switch {
 		case in && old.item.Unknown != "" && !still && is.knows(&described{parents: []parent{{app: by.app}}}, was, nil):
-			d.Changes = append(d.Changes, Change{Removed, by.set, fmt.Sprintf("%s, a set whose Applications are %s: %s", old.place, unknownOrBroken(old.item), old.item.Unknown), ""})
+			d.Changes = append(d.Changes, Change{Removed, by.set, fmt.Sprintf("%s, a set whose Applications are %s: %s", old.place,
+				unknownOrBroken(old.item), old.item.Unknown), ""})
 			continue
 		case !in || !still || old.item.Unknown != "" || now.item.Unknown != "":
 			continue // its Applications are new, removed or not compared
@@ -172,7 +174,10 @@ func keyed(objects []manifest.Object) (map[objectKey]manifest.Object, []objectKe
 	out, count := map[objectKey]manifest.Object{}, map[ID]int{}
 	var keys []objectKey
 	for _, o := range objects {
-		id := ID{manifest.Group(o), manifest.String(o, "kind"), manifest.String(o, "metadata", "namespace"), manifest.String(o, "metadata", "name")}
+		id := ID{
+			manifest.Group(o), manifest.String(o, "kind"), manifest.String(o, "metadata", "namespace"),
+			manifest.String(o, "metadata", "name"),
+		}
 		id.Name = cmp.Or(id.Name, manifest.String(o, "metadata", "generateName")+"*")
 		key := objectKey{id, count[id]}
 		count[id]++
@@ -272,17 +277,16 @@ func masked(o, other manifest.Object, side string) manifest.Object {
 		}
 	}
 	// kubectl apply keeps a copy of everything here.
-	if meta := manifest.Map(o, "metadata"); manifest.String(meta, "annotations", lastApplied) != "" {
+	if meta := manifest.Map(o, "metadata"); manifest.String(meta, "annotations", manifest.LastApplied) != "" {
 		annotations := maps.Clone(manifest.Map(meta, "annotations"))
-		annotations[lastApplied] = hiddenValue(annotations[lastApplied], manifest.Map(other, "metadata", "annotations")[lastApplied], side)
+		annotations[manifest.LastApplied] = hiddenValue(annotations[manifest.LastApplied],
+			manifest.Map(other, "metadata", "annotations")[manifest.LastApplied], side)
 		meta = maps.Clone(meta)
 		meta["annotations"] = annotations
 		out["metadata"] = meta
 	}
 	return out
 }
-
-const lastApplied = "kubectl.kubernetes.io/last-applied-configuration"
 
 // hidden hides each value of a map, or what is not a map.
 func hidden(v, other any, side string) any {

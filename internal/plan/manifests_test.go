@@ -14,16 +14,53 @@ func TestDiffObjects(t *testing.T) {
 		name, before, after string
 		want                []string
 	}{
-		{"order of objects and fields", "kind: A\nmetadata: {name: a}\nx: 1\n---\nkind: B\nmetadata: {name: b}\n", "kind: B\nmetadata: {name: b}\n---\nx: 1.0\nmetadata: {name: a}\nkind: A\n", nil},
-		{"status and the time of creation", "kind: A\nmetadata: {name: a}\nstatus: {x: 1}\n", "kind: A\nmetadata: {name: a, creationTimestamp: null}\nstatus: {x: 2}\n", nil},
-		{"a time of creation that is one", "kind: A\nmetadata: {name: a}\n", "kind: A\nmetadata: {name: a, creationTimestamp: '2026-01-01T00:00:00Z'}\n", []string{"~ A a"}},
-		{"another version of the API", "apiVersion: x/v1beta1\nkind: A\nmetadata: {name: a}\n", "apiVersion: x/v1\nkind: A\nmetadata: {name: a}\n", []string{"~ A a"}},
-		{"another group", "apiVersion: x/v1\nkind: A\nmetadata: {name: a}\n", "apiVersion: y/v1\nkind: A\nmetadata: {name: a}\n", []string{"- A a", "+ A a"}},
-		{"generated names", "kind: Job\nmetadata: {generateName: j-}\nx: 1\n---\nkind: Job\nmetadata: {generateName: j-}\nx: 2\n", "kind: Job\nmetadata: {generateName: j-}\nx: 1\n---\nkind: Job\nmetadata: {generateName: j-}\nx: 3\n---\nkind: Job\nmetadata: {generateName: j-}\n", []string{"~ Job j-*", "+ Job j-*"}},
-		{"a name with a hash", "kind: ConfigMap\nmetadata: {name: web-7f8k2m4t6b}\nx: 1\n", "kind: ConfigMap\nmetadata: {name: web-2456789bcd}\nx: 2\n", []string{"~ ConfigMap web-2456789bcd was web-7f8k2m4t6b"}},
-		{"names with hashes of two bases", "kind: ConfigMap\nmetadata: {name: web-7f8k2m4t6b}\n", "kind: ConfigMap\nmetadata: {name: api-2456789bcd}\n", []string{"+ ConfigMap api-2456789bcd", "- ConfigMap web-7f8k2m4t6b"}},
-		{"a word that is no hash", "kind: ConfigMap\nmetadata: {name: web-production}\n", "kind: ConfigMap\nmetadata: {name: web-2456789bcd}\n", []string{"+ ConfigMap web-2456789bcd", "- ConfigMap web-production"}},
-		{"a hash in another kind", "kind: Secret\nmetadata: {name: web-7f8k2m4t6b}\n", "kind: ConfigMap\nmetadata: {name: web-2456789bcd}\n", []string{"+ ConfigMap web-2456789bcd", "- Secret web-7f8k2m4t6b"}},
+		{
+			"order of objects and fields", "kind: A\nmetadata: {name: a}\nx: 1\n---\nkind: B\nmetadata: {name: b}\n",
+			"kind: B\nmetadata: {name: b}\n---\nx: 1.0\nmetadata: {name: a}\nkind: A\n", nil,
+		},
+		{
+			"status and the time of creation", "kind: A\nmetadata: {name: a}\nstatus: {x: 1}\n",
+			"kind: A\nmetadata: {name: a, creationTimestamp: null}\nstatus: {x: 2}\n", nil,
+		},
+		{
+			"a time of creation that is one", "kind: A\nmetadata: {name: a}\n",
+			"kind: A\nmetadata: {name: a, creationTimestamp: '2026-01-01T00:00:00Z'}\n",
+			[]string{"~ A a"},
+		},
+		{
+			"another version of the API", "apiVersion: x/v1beta1\nkind: A\nmetadata: {name: a}\n",
+			"apiVersion: x/v1\nkind: A\nmetadata: {name: a}\n",
+			[]string{"~ A a"},
+		},
+		{
+			"another group", "apiVersion: x/v1\nkind: A\nmetadata: {name: a}\n", "apiVersion: y/v1\nkind: A\nmetadata: {name: a}\n",
+			[]string{"- A a", "+ A a"},
+		},
+		{
+			"generated names", "kind: Job\nmetadata: {generateName: j-}\nx: 1\n---\nkind: Job\nmetadata: {generateName: j-}\nx: 2\n",
+			"kind: Job\nmetadata: {generateName: j-}\nx: 1\n---\nkind: Job\nmetadata: {generateName: j-}\nx: 3\n---\nkind: Job\nmetadata: {generateName: j-}\n",
+			[]string{"~ Job j-*", "+ Job j-*"},
+		},
+		{
+			"a name with a hash", "kind: ConfigMap\nmetadata: {name: web-7f8k2m4t6b}\nx: 1\n",
+			"kind: ConfigMap\nmetadata: {name: web-2456789bcd}\nx: 2\n",
+			[]string{"~ ConfigMap web-2456789bcd was web-7f8k2m4t6b"},
+		},
+		{
+			"names with hashes of two bases", "kind: ConfigMap\nmetadata: {name: web-7f8k2m4t6b}\n",
+			"kind: ConfigMap\nmetadata: {name: api-2456789bcd}\n",
+			[]string{"+ ConfigMap api-2456789bcd", "- ConfigMap web-7f8k2m4t6b"},
+		},
+		{
+			"a word that is no hash", "kind: ConfigMap\nmetadata: {name: web-production}\n",
+			"kind: ConfigMap\nmetadata: {name: web-2456789bcd}\n",
+			[]string{"+ ConfigMap web-2456789bcd", "- ConfigMap web-production"},
+		},
+		{
+			"a hash in another kind", "kind: Secret\nmetadata: {name: web-7f8k2m4t6b}\n",
+			"kind: ConfigMap\nmetadata: {name: web-2456789bcd}\n",
+			[]string{"+ ConfigMap web-2456789bcd", "- Secret web-7f8k2m4t6b"},
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var got []string

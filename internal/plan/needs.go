@@ -25,7 +25,8 @@ func (l *loader) needs(app *Application) {
 			case !ok:
 				l.find(RuleNeedsMissing, child, "it needs %s (%s), which %s does not deploy", need, argo.DependsAnnotation, app.Name)
 			case wave >= waves[child.Name]:
-				l.find(RuleNeedsLater, child, "it is in wave %d and needs %s (%s), which is in wave %d: it will not wait for it", waves[child.Name], need, argo.DependsAnnotation, wave)
+				l.find(RuleNeedsLater, child, "it is in wave %d and needs %s (%s), which is in wave %d: it will not wait for it",
+					waves[child.Name], need, argo.DependsAnnotation, wave)
 			}
 		}
 	}

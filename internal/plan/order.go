@@ -19,7 +19,8 @@ const (
 // Deploys reports whether a sync deploys an object: not one that is a hook of something else, or of a deletion.
 func Deploys(o manifest.Object) bool { return order.Deploys(o) }
 
-// sort puts what an Application deploys in the order of its sync. What is applied by hand stays as it is inside a wave, and nothing of it is moved.
+// sort puts what an Application deploys in the order of its sync. What is applied by hand stays as it is inside a wave, and nothing of it
+// is moved.
 func (a *Application) sort() {
 	if a.Applied {
 		slices.SortStableFunc(a.Items, func(i, j *Item) int { return order.Compare(i.Phase, i.Wave, j.Phase, j.Wave) })
@@ -27,7 +28,10 @@ func (a *Application) sort() {
 	}
 	tasks, items := make([]*order.Task, len(a.Items)), make(map[*order.Task]*Item, len(a.Items))
 	for n, i := range a.Items {
-		tasks[n] = &order.Task{Group: i.Group, Kind: i.Kind, Namespace: i.Namespace, Name: i.Name, Phase: i.Phase, Wave: i.Wave, Object: i.Object}
+		tasks[n] = &order.Task{
+			Group: i.Group, Kind: i.Kind, Namespace: i.Namespace, Name: i.Name, Phase: i.Phase, Wave: i.Wave,
+			Object: i.Object,
+		}
 		items[tasks[n]] = i
 	}
 	order.Sort(tasks, a.namespace())

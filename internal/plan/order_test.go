@@ -10,7 +10,8 @@ import (
 
 // objectText is an object with annotations, as YAML.
 func objectText(apiVersion, kind, name string, annotations ...string) string {
-	return fmt.Sprintf("{apiVersion: %s, kind: %s, metadata: {name: %s, annotations: {%s}}}\n", apiVersion, kind, name, strings.Join(annotations, ", "))
+	return fmt.Sprintf("{apiVersion: %s, kind: %s, metadata: {name: %s, annotations: {%s}}}\n", apiVersion, kind, name,
+		strings.Join(annotations, ", "))
 }
 
 const (
@@ -33,7 +34,8 @@ func itemsOf(t *testing.T, cfg Config, files memory) []*Item {
 // TestSettle: Namespaces and CRDs are where the first object that needs them is.
 func TestSettle(t *testing.T) {
 	crd := func(kind string, annotations ...string) string {
-		return strings.Replace(objectText("apiextensions.k8s.io/v1", "CustomResourceDefinition", strings.ToLower(kind)+"s.example.com", annotations...), "}}\n", "}, spec: {group: example.com, names: {kind: "+kind+"}, scope: Namespaced}}\n", 1)
+		return strings.Replace(objectText("apiextensions.k8s.io/v1", "CustomResourceDefinition", strings.ToLower(kind)+"s.example.com",
+			annotations...), "}}\n", "}, spec: {group: example.com, names: {kind: "+kind+"}, scope: Namespaced}}\n", 1)
 	}
 	in := func(namespace, object string) string {
 		return strings.Replace(object, "metadata: {", "metadata: {namespace: "+namespace+", ", 1)
@@ -59,7 +61,8 @@ func TestSettle(t *testing.T) {
 			[]string{"Sync 0 Namespace argocd (wave 1)", "Sync 0 ClusterRole a"},
 		},
 		"the namespace that a ClusterRole names does not count": {
-			[]string{objectText("v1", "Namespace", "web", wave+"'1'"), in("web", objectText("rbac.authorization.k8s.io/v1", "ClusterRole", "a"))},
+			[]string{objectText("v1", "Namespace", "web", wave+"'1'"), in("web",
+				objectText("rbac.authorization.k8s.io/v1", "ClusterRole", "a"))},
 			[]string{"Sync 0 ClusterRole a", "Sync 1 Namespace web"},
 		},
 		"inside a wave": {
@@ -67,8 +70,14 @@ func TestSettle(t *testing.T) {
 			[]string{"Sync 0 Namespace web", "Sync 0 ConfigMap a", "Sync 0 Service b"},
 		},
 		"a CRD, and the namespace of both": {
-			[]string{crd("Web", wave+"'5'"), objectText("v1", "Namespace", "web", wave+"'9'"), in("web", objectText("example.com/v1", "Web", "a", wave+"'2'")), objectText("v1", "ConfigMap", "b", wave+"'2'")},
-			[]string{"Sync 2 ConfigMap b", "Sync 2 Namespace web (wave 9)", "Sync 2 CustomResourceDefinition webs.example.com (wave 5)", "Sync 2 Web a"},
+			[]string{
+				crd("Web", wave+"'5'"), objectText("v1", "Namespace", "web", wave+"'9'"),
+				in("web", objectText("example.com/v1", "Web", "a", wave+"'2'")), objectText("v1", "ConfigMap", "b", wave+"'2'"),
+			},
+			[]string{
+				"Sync 2 ConfigMap b", "Sync 2 Namespace web (wave 9)", "Sync 2 CustomResourceDefinition webs.example.com (wave 5)",
+				"Sync 2 Web a",
+			},
 		},
 		"nobody needs it": {
 			[]string{objectText("v1", "Namespace", "web", wave+"'3'"), crd("Web", wave+"'2'")},

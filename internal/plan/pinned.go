@@ -23,8 +23,8 @@ func parameters(s map[string]any) error {
 	return plugin.Wrong(s)
 }
 
-// unordered says which updates are not ordered although a parent pins its Applications: those of a child at another revision of the parent's
-// repository, and those of the Applications of a pinned child that does not pin them in turn.
+// unordered says which updates are not ordered although a parent pins its Applications: those of a child at another revision of the
+// parent's repository, and those of the Applications of a pinned child that does not pin them in turn.
 func (l *loader) unordered() {
 	for _, app := range l.plan.Applications {
 		for _, s := range app.Sources {
@@ -32,14 +32,17 @@ func (l *loader) unordered() {
 				continue
 			}
 			if paths := manifest.String(app.Object, "metadata", "annotations", argo.PathsAnnotation); paths != "" {
-				l.find(RulePinnedPaths, app, "%s is %q: a commit that changes nothing there does not reach the Applications that it pins", argo.PathsAnnotation, paths)
+				l.find(RulePinnedPaths, app, "%s is %q: a commit that changes nothing there does not reach the Applications that it pins",
+					argo.PathsAnnotation, paths)
 			}
 			own := plugin.Own(s.Spec)
 			for _, child := range app.children() {
 				child.KeepsPin = child.Pinned && plugin.KeepsPins(s.Spec)
 				for _, c := range child.Sources {
 					if !child.Pinned && !child.Itself && c.follows(own.URL) && argo.Revision(c.Revision) != argo.Revision(own.Revision) {
-						l.find(RuleUpdatesUnordered, child, "it follows %s of the repository of %s, which pins its Applications at %s: it syncs by itself, whatever its wave is", argo.Revision(c.Revision), app.Name, argo.Revision(own.Revision))
+						l.find(RuleUpdatesUnordered, child,
+							"it follows %s of the repository of %s, which pins its Applications at %s: it syncs by itself, whatever its "+
+								"wave is", argo.Revision(c.Revision), app.Name, argo.Revision(own.Revision))
 					}
 				}
 			}
@@ -63,7 +66,9 @@ func (l *loader) unpinned(app *Application) {
 		}
 	}
 	if loose > 0 {
-		l.find(RuleUpdatesUnordered, app, "it is pinned, but its own Applications follow a branch of the same repository (%d): they sync by themselves, before it is their turn", loose)
+		l.find(RuleUpdatesUnordered, app,
+			"it is pinned, but its own Applications follow a branch of the same repository (%d): they sync by themselves, before it is "+
+				"their turn", loose)
 	}
 }
 

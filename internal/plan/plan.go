@@ -107,6 +107,7 @@ type loader struct {
 	ready                    map[uintptr]func() rendered // by the spec
 	slots                    chan struct{}
 	stopped                  bool
+	seesSets                 func() bool // whether the health check of sets sees their Applications
 }
 
 func newLoader(ctx context.Context, cfg Config, roots []manifest.Document) *loader {

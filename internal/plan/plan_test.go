@@ -50,7 +50,8 @@ func generated(n int) memory {
 	m := memory{}
 	for i := range n {
 		m[fmt.Sprintf("root/%05d.yaml", i)] = application(fmt.Sprintf("app-%d", i), fmt.Sprintf("apps/%d", i), fmt.Sprint(i%7))
-		m[fmt.Sprintf("apps/%d/a.yaml", i)] = fmt.Sprintf("apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: a%d}\nspec: {replicas: 1}\n---\napiVersion: v1\nkind: Service\nmetadata: {name: a%d}\n", i, i)
+		m[fmt.Sprintf("apps/%d/a.yaml",
+			i)] = fmt.Sprintf("apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: a%d}\nspec: {replicas: 1}\n---\napiVersion: v1\nkind: Service\nmetadata: {name: a%d}\n", i, i)
 	}
 	return m
 }
@@ -75,7 +76,8 @@ func TestMany(t *testing.T) {
 func TestDiamonds(t *testing.T) {
 	m := memory{}
 	for i := range 30 {
-		next := application(fmt.Sprintf("l%d", i), fmt.Sprintf("d%d", i), "0") + "---\n" + application(fmt.Sprintf("r%d", i), fmt.Sprintf("d%d", i), "0")
+		next := application(fmt.Sprintf("l%d", i), fmt.Sprintf("d%d", i), "0") + "---\n" +
+			application(fmt.Sprintf("r%d", i), fmt.Sprintf("d%d", i), "0")
 		m[fmt.Sprintf("d%d/a.yaml", i-1)] = next
 	}
 	p, err := New(t.Context(), config(m), document(t, application("root", "d-1", "0")))
@@ -101,7 +103,8 @@ func TestNotARoot(t *testing.T) {
 
 func FuzzPlan(f *testing.F) {
 	f.Add(application("root", "root", "0"), application("a", "root", "soon")+"---\n"+application("root", "root", "1"), "kind: List\n")
-	f.Add(application("root", "root", "0"), "apiVersion: argoproj.io/v1alpha1\nkind: ApplicationSet\nmetadata: {name: s}\nspec: {generators: [{list: {elements: [{a: b}]}}], template: {metadata: {name: '{{a}}'}, spec: {project: x, destination: {name: y}, source: {path: root}}}}\n", "x: [")
+	f.Add(application("root", "root", "0"),
+		"apiVersion: argoproj.io/v1alpha1\nkind: ApplicationSet\nmetadata: {name: s}\nspec: {generators: [{list: {elements: [{a: b}]}}], template: {metadata: {name: '{{a}}'}, spec: {project: x, destination: {name: y}, source: {path: root}}}}\n", "x: [")
 	f.Fuzz(func(t *testing.T, root, a, b string) {
 		docs, err := manifest.Decode("root.yaml", []byte(root))
 		if err != nil || len(docs) == 0 {
@@ -141,8 +144,11 @@ func TestHealthScripts(t *testing.T) {
 	}{
 		"none":   {},
 		"copies": {script: "return obj.status.health"},
-		"older":  {script: `if obj.status.operationState ~= nil then return {status = "Progressing"} end return {status = "Healthy"}`, aware: true},
-		"ours":   {script: health.ApplicationScript, aware: true, sees: true, knows: true},
+		"older": {
+			script: `if obj.status.operationState ~= nil then return {status = "Progressing"} end return {status = "Healthy"}`,
+			aware:  true,
+		},
+		"ours": {script: health.ApplicationScript, aware: true, sees: true, knows: true},
 	} {
 		cfg := config(memory{"apps/a.yaml": ""})
 		cfg.Settings = &settings.Settings{Health: health.Customizations{}}

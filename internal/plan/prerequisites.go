@@ -82,7 +82,8 @@ func (p *prerequisites) doubtful() {
 		if len(things) > 1 {
 			name = map[string]string{ThingKind: "the CRDs of", ThingNamespace: "the namespaces", ThingProject: "the AppProjects"}[d.What]
 		}
-		p.say(RulePrerequisiteUnknown, d, "nothing that is known of this plan %s %s %s%s; %s", d.verb(), name, some(things), d.in(), o.reason)
+		p.say(RulePrerequisiteUnknown, d, "nothing that is known of this plan %s %s %s%s; %s", d.verb(), name, some(things), d.in(),
+			o.reason)
 	}
 }
 
@@ -172,11 +173,16 @@ func (p *prerequisites) missing(d *demand) {
 		if checked {
 			fails = "a sync with such an object fails before it applies anything"
 		}
-		p.say(RuleKindMissing, d, "nothing in this plan %s %s, which %s%s; unless the cluster has it, %s: say --exists %s if it does", d.verb(), d, d.needed(), broken, fails, d.Name)
+		p.say(RuleKindMissing, d, "nothing in this plan %s %s, which %s%s; unless the cluster has it, %s: say --exists %s if it does",
+			d.verb(), d, d.needed(), broken, fails, d.Name)
 	case ThingNamespace:
-		p.say(RuleNamespaceMissing, d, "nothing in this plan %s %s, which %s%s; unless the cluster has it, a sync that comes to an object in it fails: set CreateNamespace=true, or say --exists Namespace/%s", d.verb(), d, d.needed(), broken, d.Name)
+		p.say(RuleNamespaceMissing, d,
+			"nothing in this plan %s %s, which %s%s; unless the cluster has it, a sync that comes to an object in it fails: set "+
+				"CreateNamespace=true, or say --exists Namespace/%s", d.verb(), d, d.needed(), broken, d.Name)
 	case ThingProject:
-		p.say(RuleProjectMissing, d, "nothing in this plan %s %s, which %s%s; unless the cluster has it, Argo CD neither compares nor syncs what uses it: say --exists AppProject/%s if it does", d.verb(), d, d.needed(), broken, d.Name)
+		p.say(RuleProjectMissing, d,
+			"nothing in this plan %s %s, which %s%s; unless the cluster has it, Argo CD neither compares nor syncs what uses it: say "+
+				"--exists AppProject/%s if it does", d.verb(), d, d.needed(), broken, d.Name)
 	}
 }
 
@@ -230,10 +236,12 @@ func (p *prerequisites) late(d *demand, providers []place) {
 		}
 	}
 	if worst == never {
-		p.sayAt(rule, late[0], "%s needs %s, which only comes with its own sync (%s), and Argo CD wants it before that: a deadlock%s", user, d, by(from), more)
+		p.sayAt(rule, late[0], "%s needs %s, which only comes with its own sync (%s), and Argo CD wants it before that: a deadlock%s", user,
+			d, by(from), more)
 		return
 	}
-	p.sayAt(rule, late[0], "%s needs %s, which comes later, in %s of %s (%s): %s%s", user, d, order.Position(first.other.Phase, first.other.Wave), first.app.Name, by(from), p.effect(d, late[0], first), more)
+	p.sayAt(rule, late[0], "%s needs %s, which comes later, in %s of %s (%s): %s%s", user, d,
+		order.Position(first.other.Phase, first.other.Wave), first.app.Name, by(from), p.effect(d, late[0], first), more)
 }
 
 // by names what brings a thing.
@@ -257,7 +265,8 @@ func (p *prerequisites) effect(d *demand, user place, m meeting) string {
 	case m.user.Waits && p.plan.SyncAware:
 		return fmt.Sprintf("the sync of %s fails, %s waits for it, and never comes: a deadlock", user.app.Name, there)
 	case m.user.Waits:
-		return fmt.Sprintf("the sync of %s fails, and whether %s comes depends on what the health check of Applications makes of that", user.app.Name, there)
+		return fmt.Sprintf("the sync of %s fails, and whether %s comes depends on what the health check of Applications makes of that",
+			user.app.Name, there)
 	}
 	return fmt.Sprintf("the sync of %s fails until then; Argo CD tries it %s", user.app.Name, tries(user.app))
 }

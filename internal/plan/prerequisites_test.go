@@ -29,7 +29,11 @@ func planOf(t *testing.T, cfg Config, files memory) *Plan {
 
 func copying(t *testing.T, script string) *settings.Settings {
 	t.Helper()
-	s, ok, err := settings.FromObject(manifest.Object{"apiVersion": "v1", "kind": "ConfigMap", "metadata": map[string]any{"name": "argocd-cm"}, "data": map[string]any{"resource.customizations.health.argoproj.io_Application": script}})
+	s, ok, err := settings.FromObject(manifest.Object{
+		"apiVersion": "v1", "kind": "ConfigMap",
+		"metadata": map[string]any{"name": "argocd-cm"},
+		"data":     map[string]any{"resource.customizations.health.argoproj.io_Application": script},
+	})
 	if !ok || err != nil {
 		t.Fatal(err)
 	}
@@ -55,7 +59,8 @@ func crdText(group, kind, scope string) string {
 
 // childText is an Application with a destination and sync options.
 func childText(name, wave, namespace string, options ...string) string {
-	text := strings.Replace(application(name, name, wave), "namespace: argocd}, syncPolicy: {automated: {}}", "namespace: "+namespace+"}, syncPolicy: {automated: {}, syncOptions: ["+strings.Join(options, ", ")+"]}", 1)
+	text := strings.Replace(application(name, name, wave), "namespace: argocd}, syncPolicy: {automated: {}}",
+		"namespace: "+namespace+"}, syncPolicy: {automated: {}, syncOptions: ["+strings.Join(options, ", ")+"]}", 1)
 	return text + "---\n"
 }
 
@@ -75,7 +80,10 @@ func TestKindsAndNamespaces(t *testing.T) {
 		requires []string
 	}{
 		"a CRD that nobody deploys": {
-			files:    memory{"root/a.yaml": childText("a", "0", "default"), "a/w.yaml": web + "---\n{apiVersion: example.com/v1, kind: Web, metadata: {name: w2}}\n"},
+			files: memory{
+				"root/a.yaml": childText("a", "0", "default"),
+				"a/w.yaml":    web + "---\n{apiVersion: example.com/v1, kind: Web, metadata: {name: w2}}\n",
+			},
 			want:     []string{"kind-missing a: nothing in this plan deploys the CRD of example.com/Web, which a needs; unless the cluster has it, a sync with such an object fails before it applies anything: say --exists example.com/Web if it does"},
 			requires: []string{"Web w example.com/Web", "Web w2 example.com/Web"},
 		},
@@ -89,48 +97,71 @@ func TestKindsAndNamespaces(t *testing.T) {
 			requires: []string{"Web w example.com/Web unchecked"},
 		},
 		"in the same sync": {
-			files:    memory{"root/a.yaml": childText("a", "0", "default"), "a/w.yaml": web + "---\n" + crdText("example.com", "Web", "Namespaced")},
+			files: memory{
+				"root/a.yaml": childText("a", "0", "default"),
+				"a/w.yaml":    web + "---\n" + crdText("example.com", "Web", "Namespaced"),
+			},
 			requires: []string{"Web w example.com/Web unchecked"},
 		},
 		"in an earlier wave, and the same wave": {
-			files:    memory{"root/a.yaml": childText("a", "1", "default") + childText("b", "1", "default") + childText("crds", "0", "default"), "a/w.yaml": web, "b/w.yaml": web, "crds/w.yaml": crdText("example.com", "Web", "Namespaced")},
+			files: memory{"root/a.yaml": childText("a", "1", "default") + childText("b", "1", "default") + childText("crds", "0",
+				"default"), "a/w.yaml": web, "b/w.yaml": web, "crds/w.yaml": crdText("example.com", "Web", "Namespaced")},
 			requires: []string{"Web w example.com/Web"},
 		},
 		"in a later wave": {
-			files: memory{"root/a.yaml": childText("a", "0", "default") + childText("b", "0", "default") + childText("crds", "3", "default"), "a/w.yaml": web, "b/w.yaml": web, "crds/w.yaml": crdText("example.com", "Web", "Namespaced")},
+			files: memory{"root/a.yaml": childText("a", "0", "default") + childText("b", "0", "default") + childText("crds", "3",
+				"default"), "a/w.yaml": web, "b/w.yaml": web, "crds/w.yaml": crdText("example.com", "Web", "Namespaced")},
 			want: []string{
 				"kind-later a: a needs the CRD of example.com/Web, which comes later, in wave 3 of root (CustomResourceDefinition webs.example.com of crds): the sync of a fails, and whether wave 3 comes depends on what the health check of Applications makes of that (b needs it, too)",
 			},
 			requires: []string{"Web w example.com/Web"},
 		},
 		"with a check that sees syncs": {
-			files: memory{"root/a.yaml": childText("a", "0", "default") + childText("crds", "3", "default"), "a/w.yaml": web, "crds/w.yaml": crdText("example.com", "Web", "Namespaced")}, script: syncAware,
+			files: memory{
+				"root/a.yaml": childText("a", "0", "default") + childText("crds", "3", "default"), "a/w.yaml": web,
+				"crds/w.yaml": crdText("example.com", "Web", "Namespaced"),
+			}, script: syncAware,
 			want:     []string{"kind-later a: a needs the CRD of example.com/Web, which comes later, in wave 3 of root (CustomResourceDefinition webs.example.com of crds): the sync of a fails, wave 3 waits for it, and never comes: a deadlock"},
 			requires: []string{"Web w example.com/Web"},
 		},
 		"with a check that waits for nothing": {
-			files: memory{"root/a.yaml": childText("a", "0", "default") + childText("crds", "3", "default"), "a/w.yaml": web, "crds/w.yaml": crdText("example.com", "Web", "Namespaced")}, script: "none",
+			files: memory{
+				"root/a.yaml": childText("a", "0", "default") + childText("crds", "3", "default"), "a/w.yaml": web,
+				"crds/w.yaml": crdText("example.com", "Web", "Namespaced"),
+			}, script: "none",
 			want:     []string{"kind-later a: a needs the CRD of example.com/Web, which comes later, in wave 3 of root (CustomResourceDefinition webs.example.com of crds): the sync of a fails until then; Argo CD tries it again 5 times"},
 			requires: []string{"Web w example.com/Web"},
 		},
 		"by a child of the one that needs it, in an earlier wave": {
-			files: memory{"root/a.yaml": childText("crds", "0", "default") + "{apiVersion: example.com/v1, kind: Web, metadata: {name: w, annotations: {argocd.argoproj.io/sync-wave: '5'}}}\n", "crds/w.yaml": crdText("example.com", "Web", "Namespaced")},
-			want:  []string{"kind-later root: root needs the CRD of example.com/Web, which only comes with its own sync (CustomResourceDefinition webs.example.com of crds), and Argo CD wants it before that: a deadlock"},
+			files: memory{
+				"root/a.yaml": childText("crds", "0", "default") +
+					"{apiVersion: example.com/v1, kind: Web, metadata: {name: w, annotations: {argocd.argoproj.io/sync-wave: '5'}}}\n",
+				"crds/w.yaml": crdText("example.com", "Web", "Namespaced"),
+			},
+			want: []string{"kind-later root: root needs the CRD of example.com/Web, which only comes with its own sync (CustomResourceDefinition webs.example.com of crds), and Argo CD wants it before that: a deadlock"},
 		},
 		"by a parent, later": {
-			files:    memory{"root/a.yaml": childText("a", "0", "default") + strings.Replace(crdText("example.com", "Web", "Namespaced"), "metadata: {", "metadata: {annotations: {argocd.argoproj.io/sync-wave: '2'}, ", 1), "a/w.yaml": web},
+			files: memory{"root/a.yaml": childText("a", "0", "default") + strings.Replace(crdText("example.com", "Web", "Namespaced"),
+				"metadata: {", "metadata: {annotations: {argocd.argoproj.io/sync-wave: '2'}, ", 1), "a/w.yaml": web},
 			want:     []string{"kind-later a: a needs the CRD of example.com/Web, which comes later, in wave 2 of root (CustomResourceDefinition webs.example.com of root): the sync of a fails, and whether wave 2 comes depends on what the health check of Applications makes of that"},
 			requires: []string{"Web w example.com/Web"},
 		},
 		"made by a controller": {
-			files: memory{"root/a.yaml": childText("a", "0", "default"), "a/w.yaml": "{apiVersion: constraints.gatekeeper.sh/v1beta1, kind: MustHave, metadata: {name: x}}\n---\n{apiVersion: templates.gatekeeper.sh/v1, kind: ConstraintTemplate, metadata: {name: x}, spec: {crd: {spec: {names: {kind: MustHave}}}}}\n"},
-			want:  []string{"kind-missing a: nothing in this plan deploys the CRD of templates.gatekeeper.sh/ConstraintTemplate, which a needs; unless the cluster has it, a sync with such an object fails before it applies anything: say --exists templates.gatekeeper.sh/ConstraintTemplate if it does"},
+			files: memory{
+				"root/a.yaml": childText("a", "0", "default"),
+				"a/w.yaml":    "{apiVersion: constraints.gatekeeper.sh/v1beta1, kind: MustHave, metadata: {name: x}}\n---\n{apiVersion: templates.gatekeeper.sh/v1, kind: ConstraintTemplate, metadata: {name: x}, spec: {crd: {spec: {names: {kind: MustHave}}}}}\n",
+			},
+			want: []string{"kind-missing a: nothing in this plan deploys the CRD of templates.gatekeeper.sh/ConstraintTemplate, which a needs; unless the cluster has it, a sync with such an object fails before it applies anything: say --exists templates.gatekeeper.sh/ConstraintTemplate if it does"},
 			requires: []string{
 				"ConstraintTemplate x templates.gatekeeper.sh/ConstraintTemplate",
 			},
 		},
 		"that a source may have which is not known": {
-			files: memory{"root/a.yaml": childText("a", "0", "default") + strings.Replace(childText("chart", "0", "default"), "path: chart", "chart: x, targetRevision: 1.0.0", 1), "a/w.yaml": web + "---\n{apiVersion: v1, kind: ConfigMap, metadata: {name: c, namespace: shop}}\n"},
+			files: memory{
+				"root/a.yaml": childText("a", "0", "default") + strings.Replace(childText("chart", "0", "default"), "path: chart",
+					"chart: x, targetRevision: 1.0.0", 1),
+				"a/w.yaml": web + "---\n{apiVersion: v1, kind: ConfigMap, metadata: {name: c, namespace: shop}}\n",
+			},
 			want: []string{
 				"prerequisite-unknown a: nothing that is known of this plan creates the namespace shop (for a); the sources of chart, which are not known completely, may",
 				"prerequisite-unknown a: nothing that is known of this plan deploys the CRD of example.com/Web (for a); the sources of chart, which are not known completely, may",
@@ -149,41 +180,62 @@ func TestKindsAndNamespaces(t *testing.T) {
 			},
 		},
 		"that the cluster has, or Kubernetes": {
-			files:  memory{"root/a.yaml": childText("a", "0", "shop"), "a/c.yaml": cm + "---\n{apiVersion: v1, kind: Secret, metadata: {name: s, namespace: kube-system}}\n---\n{apiVersion: v1, kind: Secret, metadata: {name: s, namespace: argocd}}\n"},
+			files: memory{"root/a.yaml": childText("a", "0", "shop"), "a/c.yaml": cm +
+				"---\n{apiVersion: v1, kind: Secret, metadata: {name: s, namespace: kube-system}}\n---\n{apiVersion: v1, kind: Secret, metadata: {name: s, namespace: argocd}}\n"},
 			exists: []Thing{{What: ThingNamespace, Name: "shop"}},
 		},
 		"that the Application creates, and another needs later": {
-			files:    memory{"root/a.yaml": childText("a", "1", "shop") + childText("b", "0", "shop", "CreateNamespace=true"), "a/c.yaml": cm, "b/c.yaml": cm},
+			files: memory{
+				"root/a.yaml": childText("a", "1", "shop") + childText("b", "0", "shop", "CreateNamespace=true"),
+				"a/c.yaml":    cm, "b/c.yaml": cm,
+			},
 			requires: []string{"ConfigMap c shop"},
 		},
 		"that another creates later": {
-			files:    memory{"root/a.yaml": childText("a", "0", "shop") + childText("b", "1", "shop", "CreateNamespace=true"), "a/c.yaml": cm, "b/c.yaml": cm},
+			files: memory{
+				"root/a.yaml": childText("a", "0", "shop") + childText("b", "1", "shop", "CreateNamespace=true"),
+				"a/c.yaml":    cm, "b/c.yaml": cm,
+			},
 			want:     []string{"namespace-later a: a needs the namespace shop, which comes later, in wave 1 of root (CreateNamespace of b): the sync of a fails, and whether wave 1 comes depends on what the health check of Applications makes of that"},
 			requires: []string{"ConfigMap c shop"},
 		},
 		"only the destination's is created": {
-			files:    memory{"root/a.yaml": childText("a", "0", "shop", "CreateNamespace=true"), "a/c.yaml": "{apiVersion: v1, kind: ConfigMap, metadata: {name: c, namespace: other}}\n"},
+			files: memory{
+				"root/a.yaml": childText("a", "0", "shop", "CreateNamespace=true"),
+				"a/c.yaml":    "{apiVersion: v1, kind: ConfigMap, metadata: {name: c, namespace: other}}\n",
+			},
 			want:     []string{"namespace-missing a: nothing in this plan creates the namespace other, which a needs; unless the cluster has it, a sync that comes to an object in it fails: set CreateNamespace=true, or say --exists Namespace/other"},
 			requires: []string{"ConfigMap c other"},
 		},
 		"a manifest of the namespace": {
-			files:    memory{"root/a.yaml": childText("a", "0", "shop"), "a/c.yaml": cm + "---\n{apiVersion: v1, kind: Namespace, metadata: {name: shop}}\n"},
+			files: memory{
+				"root/a.yaml": childText("a", "0", "shop"),
+				"a/c.yaml":    cm + "---\n{apiVersion: v1, kind: Namespace, metadata: {name: shop}}\n",
+			},
 			requires: []string{"ConfigMap c shop"},
 		},
 		"cluster-scoped, or of a scope that is not known": {
-			files:  memory{"root/a.yaml": childText("a", "0", "shop"), "a/c.yaml": "{apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRole, metadata: {name: r}}\n---\n" + web},
+			files: memory{
+				"root/a.yaml": childText("a", "0", "shop"),
+				"a/c.yaml":    "{apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRole, metadata: {name: r}}\n---\n" + web,
+			},
 			exists: []Thing{{What: ThingKind, Name: "example.com/Web"}},
 		},
 		"of a scope that the CRD says": {
-			files: memory{"root/a.yaml": childText("a", "1", "shop") + childText("crds", "0", "default"), "crds/w.yaml": crdText("example.com", "Web", "Cluster") + "---\n" + crdText("example.com", "Shop", "Namespaced"), "a/c.yaml": web + "---\n{apiVersion: example.com/v1, kind: Shop, metadata: {name: s}}\n"},
-			want:  []string{"namespace-missing a: nothing in this plan creates the namespace shop, which a needs; unless the cluster has it, a sync that comes to an object in it fails: set CreateNamespace=true, or say --exists Namespace/shop"},
+			files: memory{
+				"root/a.yaml": childText("a", "1", "shop") + childText("crds", "0", "default"),
+				"crds/w.yaml": crdText("example.com", "Web", "Cluster") + "---\n" + crdText("example.com", "Shop", "Namespaced"),
+				"a/c.yaml":    web + "---\n{apiVersion: example.com/v1, kind: Shop, metadata: {name: s}}\n",
+			},
+			want: []string{"namespace-missing a: nothing in this plan creates the namespace shop, which a needs; unless the cluster has it, a sync that comes to an object in it fails: set CreateNamespace=true, or say --exists Namespace/shop"},
 			requires: []string{
 				"Shop s example.com/Shop shop", "Web w example.com/Web",
 			},
 		},
 		"the same sync, in an earlier wave than a child that creates it": {
-			files: memory{"root/a.yaml": childText("a", "1", "shop", "CreateNamespace=true") + "{apiVersion: v1, kind: ConfigMap, metadata: {name: c, namespace: shop}}\n", "a/c.yaml": cm},
-			want:  []string{"namespace-later root: root needs the namespace shop, which comes later, in wave 1 of root (CreateNamespace of a): the sync of root fails in wave 0, and never comes to wave 1"},
+			files: memory{"root/a.yaml": childText("a", "1", "shop", "CreateNamespace=true") +
+				"{apiVersion: v1, kind: ConfigMap, metadata: {name: c, namespace: shop}}\n", "a/c.yaml": cm},
+			want: []string{"namespace-later root: root needs the namespace shop, which comes later, in wave 1 of root (CreateNamespace of a): the sync of root fails in wave 0, and never comes to wave 1"},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -228,8 +280,10 @@ func TestKindsAndNamespaces(t *testing.T) {
 
 func TestProvides(t *testing.T) {
 	p := planOf(t, Config{}, memory{
-		"root/a.yaml": childText("a", "0", "shop", "CreateNamespace=true") + "{apiVersion: argoproj.io/v1alpha1, kind: AppProject, metadata: {name: p}}\n",
-		"a/x.yaml":    crdText("example.com", "Web", "Cluster") + "---\n{apiVersion: v1, kind: Namespace, metadata: {name: team}}\n---\n{apiVersion: argoproj.io/v1alpha1, kind: AppProject, metadata: {name: elsewhere}}\n",
+		"root/a.yaml": childText("a", "0", "shop", "CreateNamespace=true") +
+			"{apiVersion: argoproj.io/v1alpha1, kind: AppProject, metadata: {name: p}}\n",
+		"a/x.yaml": crdText("example.com", "Web", "Cluster") +
+			"---\n{apiVersion: v1, kind: Namespace, metadata: {name: team}}\n---\n{apiVersion: argoproj.io/v1alpha1, kind: AppProject, metadata: {name: elsewhere}}\n",
 	})
 	var got []string
 	for _, app := range p.Applications {
@@ -242,7 +296,10 @@ func TestProvides(t *testing.T) {
 			}
 		}
 	}
-	want := []string{"root p AppProject p", "a Namespace shop", "a team Namespace team", "a webs.example.com CustomResourceDefinition example.com/Web"}
+	want := []string{
+		"root p AppProject p", "a Namespace shop", "a team Namespace team",
+		"a webs.example.com CustomResourceDefinition example.com/Web",
+	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
@@ -250,7 +307,8 @@ func TestProvides(t *testing.T) {
 
 func TestParseThing(t *testing.T) {
 	for text, want := range map[string]Thing{
-		"cert-manager.io/Certificate": {What: ThingKind, Name: "cert-manager.io/Certificate"}, "Namespace/a": {What: ThingNamespace, Name: "a"}, "AppProject/b": {What: ThingProject, Name: "b"},
+		"cert-manager.io/Certificate": {What: ThingKind, Name: "cert-manager.io/Certificate"},
+		"Namespace/a":                 {What: ThingNamespace, Name: "a"}, "AppProject/b": {What: ThingProject, Name: "b"},
 		"Namespace": {}, "Namespace/": {}, "/Web": {}, "apps/Deployment": {}, "example.com/web": {}, "example.com/v1/Web": {}, "": {},
 	} {
 		got, err := ParseThing(text)
@@ -278,8 +336,14 @@ func TestProjects(t *testing.T) {
 		refused, forbid  string // of the Application a, and its first item that is
 		requires, exists string
 	}{
-		"permits":         {files: memory{"root/a.yaml": project("p", "-1", all) + in(childText("a", "0", "default"), "p"), "a/c.yaml": cm}, requires: "p"},
-		"nobody deploys":  {files: memory{"root/a.yaml": in(childText("a", "0", "default"), "p"), "a/c.yaml": cm}, requires: "p", want: []string{"project-missing a: nothing in this plan deploys the AppProject p, which a needs; unless the cluster has it, Argo CD neither compares nor syncs what uses it: say --exists AppProject/p if it does"}},
+		"permits": {
+			files:    memory{"root/a.yaml": project("p", "-1", all) + in(childText("a", "0", "default"), "p"), "a/c.yaml": cm},
+			requires: "p",
+		},
+		"nobody deploys": {
+			files: memory{"root/a.yaml": in(childText("a", "0", "default"), "p"), "a/c.yaml": cm}, requires: "p",
+			want: []string{"project-missing a: nothing in this plan deploys the AppProject p, which a needs; unless the cluster has it, Argo CD neither compares nor syncs what uses it: say --exists AppProject/p if it does"},
+		},
 		"the cluster has": {files: memory{"root/a.yaml": in(childText("a", "0", "default"), "p"), "a/c.yaml": cm}, exists: "p"},
 		"comes later": {
 			files: memory{"root/a.yaml": project("p", "2", all) + in(childText("a", "0", "default"), "p"), "a/c.yaml": cm}, requires: "p",
@@ -290,29 +354,52 @@ func TestProjects(t *testing.T) {
 			want: []string{"project-later a: a needs the AppProject p, which only comes with its own sync (AppProject p of a), and Argo CD wants it before that: a deadlock"},
 		},
 		"forbids the source": {
-			files: memory{"root/a.yaml": project("p", "-1", "sourceRepos: ['https://other/*'], destinations: [{server: '*', namespace: '*'}]") + in(childText("a", "0", "default"), "p"), "a/c.yaml": cm}, requires: "p",
-			refused: "the project p does not permit the repository of a source", want: []string{"project-forbids a: the project p does not permit the repository of a source: Argo CD refuses a (InvalidSpecError)"},
+			files: memory{"root/a.yaml": project("p", "-1",
+				"sourceRepos: ['https://other/*'], destinations: [{server: '*', namespace: '*'}]") + in(childText("a", "0", "default"),
+				"p"), "a/c.yaml": cm}, requires: "p",
+			refused: "the project p does not permit the repository of a source",
+			want:    []string{"project-forbids a: the project p does not permit the repository of a source: Argo CD refuses a (InvalidSpecError)"},
 		},
 		"forbids the destination": {
-			files: memory{"root/a.yaml": project("p", "-1", "sourceRepos: ['*'], destinations: [{name: in-cluster, namespace: team-*}]") + in(childText("a", "0", "default"), "p") + in(childText("b", "0", "default"), "p"), "a/c.yaml": cm, "b/c.yaml": cm}, requires: "p",
-			refused: "the project p does not permit the destination in-cluster/default", want: []string{"project-forbids a: the project p does not permit the destination in-cluster/default: Argo CD refuses a, b (InvalidSpecError)"},
+			files: memory{"root/a.yaml": project("p", "-1",
+				"sourceRepos: ['*'], destinations: [{name: in-cluster, namespace: team-*}]") + in(childText("a", "0", "default"),
+				"p") + in(childText("b", "0", "default"), "p"), "a/c.yaml": cm, "b/c.yaml": cm}, requires: "p",
+			refused: "the project p does not permit the destination in-cluster/default",
+			want:    []string{"project-forbids a: the project p does not permit the destination in-cluster/default: Argo CD refuses a, b (InvalidSpecError)"},
 		},
 		"forbids a kind": {
-			files: memory{"root/a.yaml": project("p", "-1", all) + in(childText("a", "0", "default"), "p"), "a/c.yaml": cm + "---\n{apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRole, metadata: {name: r}}\n"}, requires: "p",
-			forbid: kind + "rbac.authorization.k8s.io/ClusterRole", want: []string{"project-forbids a: " + kind + "rbac.authorization.k8s.io/ClusterRole: no sync of a begins"},
+			files: memory{
+				"root/a.yaml": project("p", "-1", all) + in(childText("a", "0", "default"), "p"),
+				"a/c.yaml":    cm + "---\n{apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRole, metadata: {name: r}}\n",
+			},
+			requires: "p",
+			forbid:   kind + "rbac.authorization.k8s.io/ClusterRole", want: []string{"project-forbids a: " + kind +
+				"rbac.authorization.k8s.io/ClusterRole: no sync of a begins"},
 		},
 		"forbids a namespace": {
-			files: memory{"root/a.yaml": project("p", "-1", "sourceRepos: ['*'], destinations: [{server: '*', namespace: default}]") + in(childText("a", "0", "default"), "p"), "a/c.yaml": strings.Replace(cm, "name: c", "name: c, namespace: kube-system", 1)}, requires: "p",
-			forbid: "the project p does not permit the namespace kube-system", want: []string{"project-forbids a: the project p does not permit the namespace kube-system: no sync of a begins"},
+			files: memory{
+				"root/a.yaml": project("p", "-1",
+					"sourceRepos: ['*'], destinations: [{server: '*', namespace: default}]") + in(childText("a", "0", "default"), "p"),
+				"a/c.yaml": strings.Replace(cm, "name: c", "name: c, namespace: kube-system", 1),
+			}, requires: "p",
+			forbid: "the project p does not permit the namespace kube-system",
+			want:   []string{"project-forbids a: the project p does not permit the namespace kube-system: no sync of a begins"},
 		},
 		"forbids the namespace that is created": {
-			files: memory{"root/a.yaml": project("p", "-1", all) + in(childText("a", "0", "shop", "CreateNamespace=true"), "p"), "a/c.yaml": cm}, requires: "p",
+			files: memory{
+				"root/a.yaml": project("p", "-1", all) + in(childText("a", "0", "shop", "CreateNamespace=true"), "p"),
+				"a/c.yaml":    cm,
+			}, requires: "p",
 			forbid: "the project p does not permit Namespaces, such as the one that CreateNamespace=true creates",
 			want:   []string{"project-forbids a: the project p does not permit Namespaces, such as the one that CreateNamespace=true creates: no sync of a begins"},
 		},
-		"global projects may permit more": {files: memory{"root/a.yaml": project("p", "-1", "") + in(childText("a", "0", "default"), "p"), "a/c.yaml": cm}, requires: "p", settings: "- {projectName: x}"},
+		"global projects may permit more": {files: memory{
+			"root/a.yaml": project("p", "-1", "") + in(childText("a", "0", "default"), "p"),
+			"a/c.yaml":    cm,
+		}, requires: "p", settings: "- {projectName: x}"},
 		"a repository of its own": {
-			files: memory{"root/a.yaml": project("p", "-1", "destinations: [{server: '*', namespace: '*'}]") + in(childText("a", "0", "default"), "p") + "{apiVersion: v1, kind: Secret, metadata: {name: r, labels: {argocd.argoproj.io/secret-type: repository}}, stringData: {project: p, url: 'https://x/y'}}\n", "a/c.yaml": cm}, requires: "p",
+			files: memory{"root/a.yaml": project("p", "-1", "destinations: [{server: '*', namespace: '*'}]") + in(childText("a", "0",
+				"default"), "p") + "{apiVersion: v1, kind: Secret, metadata: {name: r, labels: {argocd.argoproj.io/secret-type: repository}}, stringData: {project: p, url: 'https://x/y'}}\n", "a/c.yaml": cm}, requires: "p",
 		},
 		"the default project, which is narrowed": {
 			files: memory{"root/a.yaml": project("default", "0", "sourceRepos: ['*']"), "a/c.yaml": cm},
@@ -380,17 +467,24 @@ func TestVolumes(t *testing.T) {
 		"of nobody":                 {class(waits, "") + claim("1", named) + late, []string{nobody}, true, 0},
 		"of nobody, and at the end": {class(waits, "") + claim("1", named), nil, true, 0},
 		"bound at once":             {class("Immediate", "") + claim("1", named) + pod("2"), nil, false, 0},
-		"by default":                {class(waits, "storageclass.kubernetes.io/is-default-class: 'true'") + claim("1", "") + pod("2"), []string{locked}, true, 1},
-		"no default":                {class(waits, "") + claim("1", "") + pod("2"), nil, false, 0},
-		"no class":                  {class(waits, "storageclass.kubernetes.io/is-default-class: 'true'") + claim("1", "storageClassName: ''") + pod("2"), nil, false, 0},
-		"another class":             {class(waits, "") + claim("1", "storageClassName: other") + pod("2"), nil, false, 0},
-		"a volume that it names":    {class(waits, "") + claim("1", named+", volumeName: v") + pod("2"), nil, false, 0},
+		"by default": {
+			class(waits, "storageclass.kubernetes.io/is-default-class: 'true'") + claim("1", "") + pod("2"),
+			[]string{locked},
+			true, 1,
+		},
+		"no default": {class(waits, "") + claim("1", "") + pod("2"), nil, false, 0},
+		"no class": {class(waits, "storageclass.kubernetes.io/is-default-class: 'true'") + claim("1",
+			"storageClassName: ''") + pod("2"), nil, false, 0},
+		"another class":          {class(waits, "") + claim("1", "storageClassName: other") + pod("2"), nil, false, 0},
+		"a volume that it names": {class(waits, "") + claim("1", named+", volumeName: v") + pod("2"), nil, false, 0},
 		"of a StatefulSet": {
-			class(waits, "") + strings.Replace(claim("1", named), "name: data", "name: data-db-0", 1) + "{apiVersion: apps/v1, kind: StatefulSet, metadata: {name: db, annotations: {argocd.argoproj.io/sync-wave: '1'}}, spec: {volumeClaimTemplates: [{metadata: {name: data}}]}}\n---\n" + late,
+			class(waits, "") + strings.Replace(claim("1", named), "name: data", "name: data-db-0", 1) +
+				"{apiVersion: apps/v1, kind: StatefulSet, metadata: {name: db, annotations: {argocd.argoproj.io/sync-wave: '1'}}, spec: {volumeClaimTemplates: [{metadata: {name: data}}]}}\n---\n" + late,
 			nil, true, 1,
 		},
 		"perhaps of one that is not known": {
-			class(waits, "") + claim("1", named) + strings.Replace(application("u", "b", "1"), "path: b}", "path: b, plugin: {name: other}}", 1) + "---\n" + late, nil, false, 0,
+			class(waits, "") + claim("1", named) + strings.Replace(application("u", "b", "1"), "path: b}",
+				"path: b, plugin: {name: other}}", 1) + "---\n" + late, nil, false, 0,
 		},
 		"of another Application": {class(waits, "") + claim("1", named) + application("b", "b", "1") + "---\n" + late, nil, true, 1},
 	} {
@@ -425,20 +519,23 @@ func TestRollouts(t *testing.T) {
 		rollout bool
 		rule    string
 	}{
-		"no strategy":          {set("", one) + late, &on, false, false, ""},
-		"unknown":              {set(rolling, one) + late, nil, false, true, "rollout-unknown"},
-		"on":                   {set(rolling, one) + late, &on, true, true, ""},
-		"off":                  {set(rolling, one) + late, &off, false, true, "rollout-ignored"},
-		"off, with no wave":    {set(rolling, one), &off, false, true, ""},
-		"no steps":             {set("type: RollingSync, rollingSync: {}", one) + late, &on, false, false, ""},
-		"of the tree":          {set(rolling, one) + late + "---\n{apiVersion: v1, kind: ConfigMap, metadata: {name: argocd-cmd-params-cm, namespace: argocd}, data: {applicationsetcontroller.enable.progressive.syncs: 'true'}}\n", nil, true, true, ""},
-		"of another namespace": {set(rolling, one) + late + "---\n{apiVersion: v1, kind: ConfigMap, metadata: {name: argocd-cmd-params-cm, namespace: x}, data: {applicationsetcontroller.enable.progressive.syncs: 'true'}}\n", nil, false, true, "rollout-unknown"},
-		"a broken set":         {set("", "{list: {elements: x}}") + late, &off, true, false, ""},
+		"no strategy":       {set("", one) + late, &on, false, false, ""},
+		"unknown":           {set(rolling, one) + late, nil, false, true, "rollout-unknown"},
+		"on":                {set(rolling, one) + late, &on, true, true, ""},
+		"off":               {set(rolling, one) + late, &off, false, true, "rollout-ignored"},
+		"off, with no wave": {set(rolling, one), &off, false, true, ""},
+		"no steps":          {set("type: RollingSync, rollingSync: {}", one) + late, &on, false, false, ""},
+		"of the tree": {set(rolling, one) + late +
+			"---\n{apiVersion: v1, kind: ConfigMap, metadata: {name: argocd-cmd-params-cm, namespace: argocd}, data: {applicationsetcontroller.enable.progressive.syncs: 'true'}}\n", nil, true, true, ""},
+		"of another namespace": {set(rolling, one) + late +
+			"---\n{apiVersion: v1, kind: ConfigMap, metadata: {name: argocd-cmd-params-cm, namespace: x}, data: {applicationsetcontroller.enable.progressive.syncs: 'true'}}\n", nil, false, true, "rollout-unknown"},
+		"a broken set": {set("", "{list: {elements: x}}") + late, &off, true, false, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := planOf(t, Config{ProgressiveSyncs: c.flag}, memory{"root/a.yaml": c.objects, "none/a.yaml": ""})
 			for _, i := range p.Root.Items {
-				if i.Kind == argo.KindApplicationSet && (i.Waits != c.waits || i.Rollout != c.rollout || i.Broken && !strings.Contains(i.Why, "Degraded")) {
+				if i.Kind == argo.KindApplicationSet && (i.Waits != c.waits || i.Rollout != c.rollout || i.Broken &&
+					!strings.Contains(i.Why, "Degraded")) {
 					t.Errorf("waits %v, rollout %v: %s", i.Waits, i.Rollout, i.Why)
 				}
 			}

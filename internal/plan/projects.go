@@ -17,7 +17,8 @@ type refusal struct {
 	users         []place
 }
 
-// permissions finds what the projects of the plan do not permit. Projects that are not in the plan permit everything, as far as that is known.
+// permissions finds what the projects of the plan do not permit. Projects that are not in the plan permit everything, as far as that is
+// known.
 func (p *prerequisites) permissions() {
 	if s := p.plan.Settings; s != nil && s.GlobalProjects {
 		return // they may permit more
@@ -103,7 +104,8 @@ func (p *prerequisites) allowed(project argo.Project, server, name, namespace st
 	key := [...]string{project.Name, server, name, namespace}
 	yes, ok := p.permitted[key] // thousands of objects ask the same
 	if !ok {
-		yes = project.ScopedClusters() || project.AllowsDestination(server, name, namespace) || p.scoped(project.Name, "cluster", "server", server)
+		yes = project.ScopedClusters() || project.AllowsDestination(server, name, namespace) ||
+			p.scoped(project.Name, "cluster", "server", server)
 		p.permitted[key] = yes
 	}
 	return yes
@@ -148,7 +150,8 @@ func (p *prerequisites) forbidden(app *Application, item *Item, project argo.Pro
 func (p *prerequisites) scoped(project, kind, field, value string) bool {
 	for _, app := range p.plan.Applications {
 		for _, item := range app.Items {
-			if item.Group != "" || item.Kind != "Secret" || manifest.String(item.Object, "metadata", "labels", "argocd.argoproj.io/secret-type") != kind {
+			if item.Group != "" || item.Kind != "Secret" || manifest.String(item.Object, "metadata", "labels",
+				"argocd.argoproj.io/secret-type") != kind {
 				continue
 			}
 			if secret(item.Object, "project") == project && secret(item.Object, field) == value {

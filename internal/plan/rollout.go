@@ -41,20 +41,21 @@ func (l *loader) progressiveSyncs() *bool {
 
 const setHealthy = "an ApplicationSet is healthy as soon as its Applications exist"
 
-// setGate says whether the next wave waits for an ApplicationSet: for one whose Applications cannot be made, for its rollout, or because a health check
-// of the settings looks at its Applications.
+// setGate says whether the next wave waits for an ApplicationSet: for one whose Applications cannot be made, for its rollout, or because a
+// health check of the settings looks at its Applications.
 func (l *loader) setGate(item *Item) (bool, string) {
 	if item.Broken {
 		return true, "its Applications cannot be made (ErrorOccurred), so it is Degraded, which fails the wave"
 	}
-	if key, err := l.checks().Covers(item.Object); key != "" && err == nil && l.looksInto() {
+	if key, err := l.checks().Covers(item.Object); key != "" && err == nil && l.seesSets() {
 		return true, "health check " + key
 	}
 	switch on := l.plan.ProgressiveSyncs; {
 	case !item.Rollout:
 		return false, setHealthy
 	case on == nil:
-		return false, "it is not known whether the applicationset-controller has --enable-progressive-syncs, without which it ignores RollingSync, and " + setHealthy
+		return false, "it is not known whether the applicationset-controller has --enable-progressive-syncs, without which it ignores " +
+			"RollingSync, and " + setHealthy
 	case !*on:
 		return false, "the applicationset-controller ignores RollingSync without --enable-progressive-syncs, and " + setHealthy
 	}
@@ -64,12 +65,20 @@ func (l *loader) setGate(item *Item) (bool, string) {
 // looksInto asks the health check of sets in the settings whether it sees a set's Applications.
 func (l *loader) looksInto() bool {
 	status := map[string]any{
-		"conditions": []any{map[string]any{"type": "ErrorOccurred", "status": "False"}, map[string]any{"type": "ParametersGenerated", "status": "True"}, map[string]any{"type": "ResourcesUpToDate", "status": "True"}},
+		"conditions": []any{
+			map[string]any{"type": "ErrorOccurred", "status": "False"},
+			map[string]any{"type": "ParametersGenerated", "status": "True"},
+			map[string]any{"type": "ResourcesUpToDate", "status": "True"},
+		},
 		"resources": []any{map[string]any{
-			"group": argo.Group, "kind": argo.KindApplication, "version": "v1alpha1", "namespace": "argocd", "name": "x", "status": "OutOfSync", "health": map[string]any{"status": "Progressing"},
+			"group": argo.Group, "kind": argo.KindApplication, "version": "v1alpha1", "namespace": "argocd", "name": "x",
+			"status": "OutOfSync", "health": map[string]any{"status": "Progressing"},
 		}},
 	}
-	o := manifest.Object{"apiVersion": argo.APIVersion, "kind": argo.KindApplicationSet, "metadata": map[string]any{"name": "x"}, "spec": map[string]any{}, "status": status}
+	o := manifest.Object{
+		"apiVersion": argo.APIVersion, "kind": argo.KindApplicationSet, "metadata": map[string]any{"name": "x"},
+		"spec": map[string]any{}, "status": status,
+	}
 	h, ok, err := health.Evaluate(o, l.checks(), health.Limits{})
 	return err == nil && ok && h.Status != "Healthy"
 }
@@ -83,10 +92,12 @@ func (l *loader) rollouts() {
 				continue
 			}
 			f := Finding{Rule: RuleRolloutUnknown, Subject: item.Name, Position: item.Position, Origin: app.Origin}
-			f.Message = "it has RollingSync; whether the waves behind it wait for its rollout depends on --enable-progressive-syncs of the applicationset-controller, which is not known: say --progressive-syncs on or off"
+			f.Message = "it has RollingSync; whether the waves behind it wait for its rollout depends on --enable-progressive-syncs of " +
+				"the applicationset-controller, which is not known: say --progressive-syncs on or off"
 			if l.plan.ProgressiveSyncs != nil {
 				f.Rule = RuleRolloutIgnored
-				f.Message = "it has RollingSync, which the applicationset-controller ignores without --enable-progressive-syncs: all its Applications sync at once, and the waves behind it do not wait for them"
+				f.Message = "it has RollingSync, which the applicationset-controller ignores without --enable-progressive-syncs: all its " +
+					"Applications sync at once, and the waves behind it do not wait for them"
 			}
 			l.note(f)
 		}

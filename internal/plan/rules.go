@@ -59,13 +59,16 @@ var (
 	}
 	RuleNameTwice = Rule{
 		"name-twice", Broken, Error,
-		"Two different Applications have one name in one namespace. Whichever is applied last wins, and the two replace each other for ever.",
+		"Two different Applications have one name in one namespace. Whichever is applied last wins, and the two replace each other for " +
+			"ever.",
 		"Rename one of them.",
 	}
 	RuleSourceUnknown = Rule{
 		"source-unknown", Unknown, Warning,
-		"Nothing of the source is available here: a chart, a repository or an artifact could not be fetched, or a plugin that is not known makes its manifests.",
-		"Fetch it (without --offline), vendor the chart (--charts), map the repository (--repo URL=PATH), or say what the plugin does (--plugin).",
+		"Nothing of the source is available here: a chart, a repository or an artifact could not be fetched, or a plugin that is not " +
+			"known makes its manifests.",
+		"Fetch it (without --offline), vendor the chart (--charts), map the repository (--repo URL=PATH), or say what the plugin does " +
+			"(--plugin).",
 	}
 	RuleSourcePartly = Rule{
 		"source-partly-known", Unknown, Warning,
@@ -74,7 +77,8 @@ var (
 	}
 	RuleSetUnknown = Rule{
 		"set-unknown", Unknown, Warning,
-		"A generator of the ApplicationSet needs something that is not available here, such as the clusters of Argo CD or the API of a Git host. Its Applications are missing from the plan.",
+		"A generator of the ApplicationSet needs something that is not available here, such as the clusters of Argo CD or the API of a " +
+			"Git host. Its Applications are missing from the plan.",
 		"Give the clusters with --clusters, or accept the set with --allow-unknown.",
 	}
 	RuleFieldIgnored = Rule{
@@ -94,7 +98,8 @@ var (
 	}
 	RuleControllerUnknown = Rule{
 		"controller-unknown", Unknown, Warning,
-		"Argo CD calls the object Progressing until a controller has accepted it. Without that controller the waves behind it never start. Whether one runs, and when, cannot be seen in the tree.",
+		"Argo CD calls the object Progressing until a controller has accepted it. Without that controller the waves behind it never " +
+			"start. Whether one runs, and when, cannot be seen in the tree.",
 		"Deploy the controller in an earlier wave, or move the object to the last wave of an Application that nothing waits for.",
 	}
 	RuleTooLarge = Rule{
@@ -109,12 +114,14 @@ var (
 	}
 	RuleClusterUnknown = Rule{
 		"cluster-unknown", Unknown, Warning,
-		"The Application deploys Applications to a cluster that may be Argo CD's own under another name, or another one with an Argo CD of its own. They are not planned.",
+		"The Application deploys Applications to a cluster that may be Argo CD's own under another name, or another one with an Argo CD " +
+			"of its own. They are not planned.",
 		"List the clusters with --clusters. An entry with server https://kubernetes.default.svc is a name of Argo CD's own cluster.",
 	}
 	RuleClustersFromTree = Rule{
 		"clusters-from-tree", Unknown, Info,
-		"Clusters are known only from Secrets in this tree. Argo CD may know others, which were added by hand or by another tool, and cluster generators would use them, too.",
+		"Clusters are known only from Secrets in this tree. Argo CD may know others, which were added by hand or by another tool, and " +
+			"cluster generators would use them, too.",
 		"List all clusters with --clusters.",
 	}
 	RuleSeveralParents = Rule{
@@ -149,32 +156,38 @@ var (
 	}
 	RuleUpdatesUnordered = Rule{
 		"updates-unordered", Ordering, Warning,
-		"The parent pins its Applications to commits, so that updates follow the waves, but this one, or those that it deploys, follow a branch. They sync themselves as soon as a commit arrives.",
+		"The parent pins its Applications to commits, so that updates follow the waves, but this one, or those that it deploys, follow a " +
+			"branch. They sync themselves as soon as a commit arrives.",
 		"Give it the revision of its parent, or render it by the plugin appset with the parameter pin.",
 	}
 	RulePinnedPaths = Rule{
 		"pinned-by-paths", Ordering, Warning,
-		"The Application pins others to commits, and has the annotation " + argo.PathsAnnotation + ". Argo CD does not render it again for a commit outside of these paths, so the commit does not reach its Applications.",
+		"The Application pins others to commits, and has the annotation " + argo.PathsAnnotation +
+			". Argo CD does not render it again for a commit outside of these paths, so the commit does not reach its Applications.",
 		"Remove the annotation, or name the paths of all of its Applications in it.",
 	}
 	RuleRolloutIgnored = Rule{
 		"rollout-ignored", Ordering, Warning,
-		"The ApplicationSet has RollingSync, and the applicationset-controller runs without --enable-progressive-syncs. It ignores the steps, and no wave waits for a rollout.",
+		"The ApplicationSet has RollingSync, and the applicationset-controller runs without --enable-progressive-syncs. It ignores the " +
+			"steps, and no wave waits for a rollout.",
 		"Set applicationsetcontroller.enable.progressive.syncs in argocd-cmd-params-cm, or render the set by the plugin appset.",
 	}
 	RuleRolloutUnknown = Rule{
 		"rollout-unknown", Unknown, Info,
-		"The ApplicationSet has RollingSync. With --enable-progressive-syncs it is Progressing during a rollout, and the waves behind it wait; without, they do not.",
+		"The ApplicationSet has RollingSync. With --enable-progressive-syncs it is Progressing during a rollout, and the waves behind it " +
+			"wait; without, they do not.",
 		"Say which it is with --progressive-syncs on or off.",
 	}
 	RuleKindMissing = Rule{
 		"kind-missing", Ordering, Warning,
-		"Nobody in the plan deploys the CRD of a kind. Unless the cluster has it, a sync with such an object fails before it applies anything.",
+		"Nobody in the plan deploys the CRD of a kind. Unless the cluster has it, a sync with such an object fails before it applies " +
+			"anything.",
 		"Deploy the CRD in an earlier wave, or say --exists GROUP/KIND if the cluster has it.",
 	}
 	RuleKindLater = Rule{
 		"kind-later", Ordering, Error,
-		"The CRD of a kind comes later than an object of that kind. A sync wants all kinds before it begins, unless it deploys their CRDs itself.",
+		"The CRD of a kind comes later than an object of that kind. A sync wants all kinds before it begins, unless it deploys their " +
+			"CRDs itself.",
 		"Deploy the CRD in an earlier wave, or set SkipDryRunOnMissingResource=true if the order is right otherwise.",
 	}
 	RuleNamespaceMissing = Rule{
@@ -189,27 +202,32 @@ var (
 	}
 	RuleProjectMissing = Rule{
 		"project-missing", Ordering, Warning,
-		"Nobody in the plan deploys the AppProject of an Application. Unless the cluster has it, Argo CD does not compare or sync the Application.",
+		"Nobody in the plan deploys the AppProject of an Application. Unless the cluster has it, Argo CD does not compare or sync the " +
+			"Application.",
 		"Deploy the AppProject in an earlier wave, or say --exists AppProject/NAME if the cluster has it.",
 	}
 	RuleProjectLater = Rule{
 		"project-later", Ordering, Error,
-		"The AppProject of an Application comes later than the Application, or by the Application itself. Argo CD refuses the Application until then.",
+		"The AppProject of an Application comes later than the Application, or by the Application itself. Argo CD refuses the " +
+			"Application until then.",
 		"Deploy the AppProject in an earlier wave, or apply it before the root.",
 	}
 	RuleProjectForbids = Rule{
 		"project-forbids", Ordering, Error,
-		"The AppProject in this plan does not permit the source, the destination or a kind of an Application. Argo CD refuses the Application, or its syncs do not begin.",
+		"The AppProject in this plan does not permit the source, the destination or a kind of an Application. Argo CD refuses the " +
+			"Application, or its syncs do not begin.",
 		"Correct the AppProject, or the Application.",
 	}
 	RulePrerequisiteUnknown = Rule{
 		"prerequisite-unknown", Unknown, Info,
-		"Something needs a kind, a namespace or a project that nobody in the plan is known to bring. A source that is not known may bring it.",
+		"Something needs a kind, a namespace or a project that nobody in the plan is known to bring. A source that is not known may " +
+			"bring it.",
 		"Make the sources available, or say what the cluster has with --exists.",
 	}
 	RuleVolumeWaits = Rule{
 		"volume-waits", Ordering, Error,
-		"A PersistentVolumeClaim with WaitForFirstConsumer is not bound before a Pod uses it. In a wave before its Pod it is never healthy, and later waves wait for ever.",
+		"A PersistentVolumeClaim with WaitForFirstConsumer is not bound before a Pod uses it. In a wave before its Pod it is never " +
+			"healthy, and later waves wait for ever.",
 		"Put the claim in the wave of the workload that mounts it.",
 	}
 	RuleNoHealthCheck = Rule{
@@ -219,7 +237,8 @@ var (
 	}
 	RuleHealthCheckNested = Rule{
 		"health-check-ignores-nested", Ordering, Warning,
-		"The health check of Applications copies status.health. An Application that deploys Applications is healthy as long as none of them exist, so the next wave can start too early.",
+		"The health check of Applications copies status.health. An Application that deploys Applications is healthy as long as none of " +
+			"them exist, so the next wave can start too early.",
 		"Install the one that argosy health script applications prints.",
 	}
 	RuleHealthCheckDeployed = Rule{
@@ -234,7 +253,8 @@ var (
 	}
 	RuleHydrated = Rule{
 		"hydrated", Advice, Info,
-		"The Application has a source hydrator. The plan shows its dry source; Argo CD deploys what the hydrator has pushed to the branch of syncSource, which may be older.",
+		"The Application has a source hydrator. The plan shows its dry source; Argo CD deploys what the hydrator has pushed to the " +
+			"branch of syncSource, which may be older.",
 		"Compare with that branch.",
 	}
 	RuleOtherNamespace = Rule{
@@ -244,7 +264,8 @@ var (
 	}
 	RuleAlternatives = Rule{
 		"roots-of-one-name", Advice, Warning,
-		"Several roots have one name and different specs. They may be alternatives, such as environments; applied to one cluster, the last one wins. The first is planned.",
+		"Several roots have one name and different specs. They may be alternatives, such as environments; applied to one cluster, the " +
+			"last one wins. The first is planned.",
 		"Name the root that you apply.",
 	}
 	RuleLenient = Rule{
@@ -254,7 +275,8 @@ var (
 	}
 	RuleVersionNearest = Rule{
 		"version-not-known", Advice, Info,
-		"The tree deploys a version of Argo CD that is older or newer than those whose differences Argosy knows. The plan is that of the nearest one.",
+		"The tree deploys a version of Argo CD that is older or newer than those whose differences Argosy knows. The plan is that of the " +
+			"nearest one.",
 		"Read the release notes of that version, or choose another with --argocd-version.",
 	}
 	RuleExcluded = Rule{
@@ -268,10 +290,14 @@ var (
 func Rules() []Rule {
 	all := []Rule{
 		RuleSourceBroken, RuleApplicationInvalid, RuleSetBroken, RuleNameTwice, RuleSettingsBroken,
-		RuleSourceUnknown, RuleSourcePartly, RuleSetUnknown, RuleFieldIgnored, RuleControllerUnknown, RuleTooLarge, RuleClusterUnknown, RuleClustersFromTree, RuleSettingsUnknown, RuleRolloutUnknown, RulePrerequisiteUnknown,
-		RuleKindLater, RuleNamespaceLater, RuleProjectLater, RuleProjectForbids, RuleVolumeWaits, RuleKindMissing, RuleNamespaceMissing, RuleProjectMissing,
-		RuleNoHealthCheck, RuleHealthCheckNested, RuleRolloutIgnored, RuleSeveralParents, RuleCycle, RuleWaveNotANumber, RuleSyncByHand, RuleNeedsMissing, RuleNeedsLater, RuleUpdatesUnordered, RulePinnedPaths,
-		RuleSetEmpty, RuleHydrated, RuleHealthCheckDeployed, RuleOtherCluster, RuleOtherNamespace, RuleAlternatives, RuleLenient, RuleExcluded,
+		RuleSourceUnknown, RuleSourcePartly, RuleSetUnknown, RuleFieldIgnored, RuleControllerUnknown, RuleTooLarge, RuleClusterUnknown,
+		RuleClustersFromTree, RuleSettingsUnknown, RuleRolloutUnknown, RulePrerequisiteUnknown,
+		RuleKindLater, RuleNamespaceLater, RuleProjectLater, RuleProjectForbids, RuleVolumeWaits, RuleKindMissing, RuleNamespaceMissing,
+		RuleProjectMissing,
+		RuleNoHealthCheck, RuleHealthCheckNested, RuleRolloutIgnored, RuleSeveralParents, RuleCycle, RuleWaveNotANumber, RuleSyncByHand,
+		RuleNeedsMissing, RuleNeedsLater, RuleUpdatesUnordered, RulePinnedPaths,
+		RuleSetEmpty, RuleHydrated, RuleHealthCheckDeployed, RuleOtherCluster, RuleOtherNamespace, RuleAlternatives, RuleLenient,
+		RuleExcluded,
 		RuleVersionNearest,
 	}
 	return all

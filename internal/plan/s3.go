@@ -21,7 +21,8 @@ import (
 	"github.com/argosy-cd/argosy/internal/tree"
 )
 
-// trigger is what the plugin s3 does with a directory that has a trigger file, nil without one. Named says that the source names the plugin.
+// trigger is what the plugin s3 does with a directory that has a trigger file, nil without one. Named says that the source names the
+// plugin.
 func (l *loader) trigger(about source.Application, s map[string]any, named bool) *source.Result {
 	repo, err := l.cfg.Loader.Open(l.ctx, manifest.String(s, "repoURL"), cmp.Or(manifest.String(s, "targetRevision"), "HEAD"))
 	if err != nil && named {

@@ -59,7 +59,10 @@ func (l *loader) set(app *Application, item *Item, set *expanded, ancestors []Re
 		l.note(Finding{Rule: RuleLenient, Subject: item.Name, Position: item.Position, Origin: app.Origin, Message: w})
 	}
 	if len(set.apps) == 0 {
-		l.note(Finding{Rule: RuleSetEmpty, Subject: item.Name, Position: item.Position, Origin: app.Origin, Message: "its generators give no Applications"})
+		l.note(Finding{
+			Rule: RuleSetEmpty, Subject: item.Name, Position: item.Position, Origin: app.Origin,
+			Message: "its generators give no Applications",
+		})
 	}
 	for i, d := range set.apps {
 		item.Children = append(item.Children, l.application(d, fmt.Sprintf("Application %d of the set %s", i+1, item.Name), ancestors))

@@ -47,7 +47,8 @@ type prerequisites struct {
 	demands   map[Thing]*demand
 	inOrder   []*demand
 	doubts    []*doubt
-	// scopes are whether custom kinds are namespaced, made are kinds that controllers make from objects of the plan, by cluster, and makers those that may make any.
+	// scopes are whether custom kinds are namespaced, made are kinds that controllers make from objects of the plan, by cluster, and makers
+	// those that may make any.
 	scopes map[string]bool
 	made   map[Thing]bool
 	makers map[string]string
@@ -64,7 +65,8 @@ type prerequisites struct {
 // prerequisites finds what must be in a cluster before something else can be there, who brings it, and when that is too late.
 func (l *loader) prerequisites() {
 	p := &prerequisites{
-		loader: l, providers: map[Thing][]place{}, demands: map[Thing]*demand{}, scopes: map[string]bool{}, made: map[Thing]bool{}, makers: map[string]string{}, unknown: map[string][]string{},
+		loader: l, providers: map[Thing][]place{}, demands: map[Thing]*demand{}, scopes: map[string]bool{}, made: map[Thing]bool{},
+		makers: map[string]string{}, unknown: map[string][]string{},
 		deployers: map[*Application]place{}, objects: map[string][]*Item{}, permitted: map[[4]string]bool{},
 	}
 	for _, app := range l.plan.Applications {
@@ -165,8 +167,10 @@ func (p *prerequisites) controllers(item *Item, cluster string) {
 		for _, names := range []string{"names", "claimNames"} {
 			p.made[Thing{ThingKind, cluster, manifest.String(o, "spec", "group") + "/" + manifest.String(o, "spec", names, "kind")}] = true
 		}
-	case "operators.coreos.com/Subscription", "olm.operatorframework.io/ClusterExtension", "pkg.crossplane.io/Provider", "pkg.crossplane.io/Configuration", "helm.cattle.io/HelmChart",
-		"helm.toolkit.fluxcd.io/HelmRelease", "kustomize.toolkit.fluxcd.io/Kustomization", "kro.run/ResourceGraphDefinition", "operator.cluster.x-k8s.io/InfrastructureProvider":
+	case "operators.coreos.com/Subscription", "olm.operatorframework.io/ClusterExtension", "pkg.crossplane.io/Provider",
+		"pkg.crossplane.io/Configuration", "helm.cattle.io/HelmChart",
+		"helm.toolkit.fluxcd.io/HelmRelease", "kustomize.toolkit.fluxcd.io/Kustomization", "kro.run/ResourceGraphDefinition",
+		"operator.cluster.x-k8s.io/InfrastructureProvider":
 		p.makers[cluster] = item.Kind + " " + item.Name
 	}
 }
@@ -250,10 +254,13 @@ func (p *prerequisites) isThere(t Thing) bool {
 	if t.What != ThingNamespace {
 		return false
 	}
-	return t.Cluster == generator.InClusterServer && t.Name == p.cfg.Namespace || slices.Contains([]string{"default", "kube-system", "kube-public", "kube-node-lease"}, t.Name)
+	return t.Cluster == generator.InClusterServer && t.Name == p.cfg.Namespace ||
+		slices.Contains([]string{"default", "kube-system", "kube-public", "kube-node-lease"}, t.Name)
 }
 
 // resolved reports whether a cluster is known by its address. Others may be one cluster under two names.
 func (p *prerequisites) resolved(cluster string) bool {
-	return cluster == generator.InClusterServer || slices.ContainsFunc(p.cfg.Clusters, func(c generator.Cluster) bool { return c.Server == cluster })
+	return cluster == generator.InClusterServer || slices.ContainsFunc(p.cfg.Clusters, func(c generator.Cluster) bool {
+		return c.Server == cluster
+	})
 }

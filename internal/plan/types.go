@@ -112,6 +112,8 @@ type Source struct {
 
 	hides    bool // what is not known may have Applications
 	mentions bool // and what is known names some
+	// Deprecated are fields that a later version of its engine may refuse, each with its file.
+	Deprecated []string
 }
 
 // Item is an object that an Application deploys.

@@ -87,6 +87,7 @@ func (l *loader) decideVersion(given versions.Version) {
 	}
 	if _, exact, ok := versions.Nearest(l.version.text); given == 0 && ok && !exact {
 		app := cmp.Or(l.version.app, p.Root)
-		l.find(RuleVersionNearest, app, "Argo CD %s (%s) is not a version that is known here, %s to %s; the plan is that of %s", l.version.text, l.version.from, versions.Oldest, versions.Newest, p.Version)
+		l.find(RuleVersionNearest, app, "Argo CD %s (%s) is not a version that is known here, %s to %s; the plan is that of %s",
+			l.version.text, l.version.from, versions.Oldest, versions.Newest, p.Version)
 	}
 }

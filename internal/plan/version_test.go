@@ -53,13 +53,25 @@ func TestVersionOfTree(t *testing.T) {
 		"no version":   {memory{"root/a.yaml": image("latest")}, 0, 5, VersionNotSeen, false},
 		"operator":     {memory{"root/a.yaml": operator}, 0, 3, "ArgoCD x (root/a.yaml:1)", false},
 		"chart":        {memory{"root/a.yaml": chart}, 0, 4, "Application argo-cd (root/a.yaml:1)", false},
-		"image first":  {memory{"root/a.yaml": operator, "root/b.yaml": image("v3.4.1")}, 0, 4, "Deployment argocd-server (root/b.yaml:1)", false},
-		"a child":      {memory{"root/a.yaml": application("child", "child", "0"), "child/a.yaml": image("v3.4.1")}, 0, 4, "Deployment argocd-server (child/a.yaml:1)", false},
+		"image first": {
+			memory{"root/a.yaml": operator, "root/b.yaml": image("v3.4.1")},
+			0, 4, "Deployment argocd-server (root/b.yaml:1)",
+			false,
+		},
+		"a child": {
+			memory{"root/a.yaml": application("child", "child", "0"), "child/a.yaml": image("v3.4.1")},
+			0, 4,
+			"Deployment argocd-server (child/a.yaml:1)", false,
+		},
 		"elsewhere": {
-			memory{"root/a.yaml": strings.ReplaceAll(application("child", "child", "0"), "name: in-cluster, ", "server: https://prod.example.com, "), "child/a.yaml": image("v3.4.1")},
+			memory{"root/a.yaml": strings.ReplaceAll(application("child", "child", "0"), "name: in-cluster, ",
+				"server: https://prod.example.com, "), "child/a.yaml": image("v3.4.1")},
 			0, 5, VersionNotSeen, false,
 		},
-		"other namespace": {memory{"root/a.yaml": strings.ReplaceAll(image("v3.2.11"), "argocd-server", "argocd-server, namespace: other")}, 0, 5, VersionNotSeen, false},
+		"other namespace": {
+			memory{"root/a.yaml": strings.ReplaceAll(image("v3.2.11"), "argocd-server", "argocd-server, namespace: other")},
+			0, 5, VersionNotSeen, false,
+		},
 		"a base": {
 			memory{"root/kustomization.yaml": "resources: ['https://github.com/argoproj/argo-cd//manifests/cluster-install?ref=v3.3.4']\n"},
 			0, 3, "the sources of root (root.yaml:1)", false,
@@ -100,7 +112,8 @@ func TestVersionOfTree(t *testing.T) {
 }
 
 func TestVersionOfSettings(t *testing.T) {
-	s, err := settings.Parse("argocd.yaml", []byte("apiVersion: argoproj.io/v1beta1\nkind: ArgoCD\nmetadata: {name: x}\nspec: {version: v3.2.3}\n"))
+	s, err := settings.Parse("argocd.yaml",
+		[]byte("apiVersion: argoproj.io/v1beta1\nkind: ArgoCD\nmetadata: {name: x}\nspec: {version: v3.2.3}\n"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -114,7 +127,9 @@ func TestVersionOfSettings(t *testing.T) {
 
 func TestControllerUnknown(t *testing.T) {
 	object := func(kind, wave string) string {
-		return "apiVersion: gateway.networking.k8s.io/v1\nkind: " + kind + "\nmetadata: {name: lan, annotations: {argocd.argoproj.io/sync-wave: '" + wave + "'}}\nspec: {controllerName: example.com/gateway}\n"
+		return "apiVersion: gateway.networking.k8s.io/v1\nkind: " + kind +
+			"\nmetadata: {name: lan, annotations: {argocd.argoproj.io/sync-wave: '" + wave +
+			"'}}\nspec: {controllerName: example.com/gateway}\n"
 	}
 	later := "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: later, annotations: {argocd.argoproj.io/sync-wave: '5'}}\n"
 	check := "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: argocd-cm, namespace: argocd}\ndata: {resource.customizations.health.argoproj.io_Application: 'return {status = obj.status.health.status}'}\n"
@@ -123,20 +138,40 @@ func TestControllerUnknown(t *testing.T) {
 		older string // with 3.4
 		newer string // with 3.5
 	}{
-		"a later wave": {memory{"root/a.yaml": object("GatewayClass", "1"), "root/b.yaml": later}, "", "GatewayClass lan waits until the controller example.com/gateway accepts it, which cannot be seen here; the waves of root behind wave 1 wait for it"},
-		"a policy":     {memory{"root/a.yaml": object("BackendTLSPolicy", "1"), "root/b.yaml": later}, "", "BackendTLSPolicy lan waits until the controller of its Gateway accepts it, which cannot be seen here; the waves of root behind wave 1 wait for it"},
+		"a later wave": {
+			memory{"root/a.yaml": object("GatewayClass", "1"), "root/b.yaml": later},
+			"",
+			"GatewayClass lan waits until the controller example.com/gateway accepts it, which cannot be seen here; the waves of root behind wave 1 wait for it",
+		},
+		"a policy": {
+			memory{"root/a.yaml": object("BackendTLSPolicy", "1"), "root/b.yaml": later},
+			"",
+			"BackendTLSPolicy lan waits until the controller of its Gateway accepts it, which cannot be seen here; the waves of root behind wave 1 wait for it",
+		},
 		"the last":     {memory{"root/a.yaml": object("GatewayClass", "6"), "root/b.yaml": later}, "", ""},
 		"another kind": {memory{"root/a.yaml": object("ReferenceGrant", "1"), "root/b.yaml": later}, "", ""},
 		"own check": {
-			memory{"root/a.yaml": object("GatewayClass", "1"), "root/b.yaml": later, "root/cm.yaml": strings.ReplaceAll(check, "argoproj.io_Application", "gateway.networking.k8s.io_GatewayClass")}, "", "",
+			memory{
+				"root/a.yaml": object("GatewayClass", "1"), "root/b.yaml": later,
+				"root/cm.yaml": strings.ReplaceAll(check, "argoproj.io_Application", "gateway.networking.k8s.io_GatewayClass"),
+			}, "", "",
 		},
 		"a parent": {
-			memory{"root/a.yaml": application("child", "child", "0"), "root/b.yaml": later, "child/a.yaml": object("GatewayClass", "0"), "root/cm.yaml": check},
+			memory{
+				"root/a.yaml": application("child", "child", "0"), "root/b.yaml": later, "child/a.yaml": object("GatewayClass", "0"),
+				"root/cm.yaml": check,
+			},
 			"", "GatewayClass lan waits until the controller example.com/gateway accepts it, which cannot be seen here; the waves of root behind child wait for it",
 		},
-		"a parent that does not wait": {memory{"root/a.yaml": application("child", "child", "0"), "root/b.yaml": later, "child/a.yaml": object("GatewayClass", "0")}, "", ""},
+		"a parent that does not wait": {memory{
+			"root/a.yaml": application("child", "child", "0"), "root/b.yaml": later,
+			"child/a.yaml": object("GatewayClass", "0"),
+		}, "", ""},
 		"a parent's parent": {
-			memory{"root/a.yaml": application("middle", "middle", "0"), "root/b.yaml": later, "root/cm.yaml": check, "middle/a.yaml": application("child", "child", "0"), "child/a.yaml": object("GatewayClass", "0")},
+			memory{
+				"root/a.yaml": application("middle", "middle", "0"), "root/b.yaml": later, "root/cm.yaml": check,
+				"middle/a.yaml": application("child", "child", "0"), "child/a.yaml": object("GatewayClass", "0"),
+			},
 			"", "GatewayClass lan waits until the controller example.com/gateway accepts it, which cannot be seen here; the waves of root behind middle wait for it",
 		},
 	} {

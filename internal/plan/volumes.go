@@ -42,7 +42,8 @@ func (p *prerequisites) class(claim *Item, cluster string) *Item {
 	}
 	for _, item := range p.objects[cluster] {
 		annotations := manifest.Map(item.Object, "metadata", "annotations")
-		standard := annotations["storageclass.kubernetes.io/is-default-class"] == "true" || annotations["storageclass.beta.kubernetes.io/is-default-class"] == "true"
+		standard := annotations["storageclass.kubernetes.io/is-default-class"] == "true" ||
+			annotations["storageclass.beta.kubernetes.io/is-default-class"] == "true"
 		if item.Kind == "StorageClass" && (named && item.Name == name || !named && standard) {
 			return item
 		}
@@ -73,10 +74,14 @@ func (p *prerequisites) claim(app *Application, claim *Item, cluster string, use
 	}
 	switch {
 	case len(consumers) == 0 && !unknown:
-		p.sayAt(RuleVolumeWaits, place{app, claim}, "PersistentVolumeClaim %s is bound only when a Pod uses it (WaitForFirstConsumer of StorageClass %s), and nothing in this plan does: everything behind it waits for ever", claim.Name, class.Name)
+		p.sayAt(RuleVolumeWaits, place{app, claim},
+			"PersistentVolumeClaim %s is bound only when a Pod uses it (WaitForFirstConsumer of StorageClass %s), and nothing in this "+
+				"plan does: everything behind it waits for ever", claim.Name, class.Name)
 	case len(consumers) > 0 && !slices.ContainsFunc(consumers, func(c place) bool { return p.together(place{app, claim}, c) }):
 		c := consumers[0]
-		p.sayAt(RuleVolumeWaits, place{app, claim}, "PersistentVolumeClaim %s is bound only when a Pod uses it (WaitForFirstConsumer of StorageClass %s), and %s %s, which does, comes later and waits for it: a deadlock; put both in one wave", claim.Name, class.Name, c.item.Kind, c.item.Name)
+		p.sayAt(RuleVolumeWaits, place{app, claim},
+			"PersistentVolumeClaim %s is bound only when a Pod uses it (WaitForFirstConsumer of StorageClass %s), and %s %s, which does, "+
+				"comes later and waits for it: a deadlock; put both in one wave", claim.Name, class.Name, c.item.Kind, c.item.Name)
 	}
 }
 

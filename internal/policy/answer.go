@@ -7,24 +7,38 @@ import (
 	"github.com/argosy-cd/argosy/internal/argo"
 	"github.com/argosy-cd/argosy/internal/argo/order"
 	"github.com/argosy-cd/argosy/internal/manifest"
+	"github.com/argosy-cd/argosy/internal/words"
 )
 
-// Answer returns nil if a plugin may answer with objects for a parent, whichever plugin it is. Objects without a namespace are deployed to that of the
-// parent's destination. The warnings are about objects that Argo CD takes and does not deploy.
+// maxProblems bounds the problems of an answer that are reported, and the warnings that have details. Each object can have some.
+const maxProblems = 100
+
+// Answer returns nil if a plugin may answer with objects for a parent, whichever plugin it is. Objects without a namespace are deployed to
+// that of the parent's destination. The warnings are about objects that Argo CD takes and does not deploy.
 func (p *Policy) Answer(parent Parent, destination string, objects []manifest.Object) (warnings []string, err error) {
 	var errs []error
 	for _, o := range objects {
+		if len(errs) >= maxProblems {
+			errs = append(errs, fmt.Errorf("checking stopped after %d problems; there may be more", len(errs)))
+			break
+		}
 		// Also of Applications that only look as if they were of another kind.
 		if _, ok := o["items"].([]any); ok {
-			errs = append(errs, fmt.Errorf("%s: Argo CD takes an object with a list items for that list, and deploys what is in it instead", title(o)))
+			errs = append(errs, fmt.Errorf("%s: Argo CD takes an object with a list items for that list, and deploys what is in it instead",
+				title(o)))
 		}
 		hook, unknown := order.UnknownHook(o)
 		own := manifest.Group(o) == argo.Group && isOwn(manifest.String(o, "kind"))
 		switch {
 		case unknown && own:
-			errs = append(errs, fmt.Errorf("%s: the hook type %q is refused: Argo CD does not know it, so it would not deploy the object, and delete it if it is there", title(o), hook))
+			errs = append(errs, fmt.Errorf("%s: the hook type %s is refused: Argo CD does not know it, so it would not deploy the "+
+				"object, and delete it if it is there", title(o), quote(hook)))
+		case unknown && len(warnings) >= maxProblems:
+			warnings = append(warnings, "one more object has a hook type that Argo CD does not know")
 		case unknown:
-			warnings = append(warnings, fmt.Sprintf("%s: Argo CD does not know the hook type %q, so it does not deploy the object, and deletes it if it is there", title(o), hook))
+			warnings = append(warnings,
+				fmt.Sprintf("%s: Argo CD does not know the hook type %s, so it does not deploy the object, and deletes it if it is there",
+					title(o), quote(hook)))
 		}
 		if own {
 			errs = append(errs, p.own(parent, destination, o)...)
@@ -43,24 +57,31 @@ func (p *Policy) own(parent Parent, destination string, o manifest.Object) (errs
 	if kind == argo.KindAppProject || p.Unrestricted(parent) {
 		return nil
 	}
-	if present(o["operation"]) {
+	// Argo CD begins an operation that is there, even an empty one.
+	if o["operation"] != nil {
 		errs = append(errs, fmt.Errorf("%s: operation is refused: it syncs from any source, past the policy", title(o)))
 	}
 	if present(o["status"]) {
-		errs = append(errs, fmt.Errorf("%s: status is refused: Argo CD goes on with an operation that is in it, past the policy; remove status from the manifest", title(o)))
+		errs = append(errs, fmt.Errorf("%s: status is refused: Argo CD goes on with an operation that is in it, past the policy; remove "+
+			"status from the manifest", title(o)))
 	}
 	if kind == argo.KindApplicationSet {
-		return append(errs, fmt.Errorf("%s is refused: Argo CD would generate Applications from it, past the policy; use the plugin appset, which asks the policy about them", title(o)))
+		return append(errs, fmt.Errorf("%s is refused: Argo CD would generate Applications from it, past the policy; use the plugin "+
+			"appset, which asks the policy about them", title(o)))
 	}
 	ref := Ref(o, destination)
-	return append(errs, p.Application(parent, Child{
+	err := p.Application(parent, Child{
 		Name: ref.Name, Namespace: ref.Namespace, Project: manifest.String(o, "spec", "project"),
 		Server: manifest.String(o, "spec", "destination", "server"), Cluster: manifest.String(o, "spec", "destination", "name"),
 		Destination: manifest.String(o, "spec", "destination", "namespace"), Repositories: argo.Repositories(o),
-	}))
+	})
+	if err != nil {
+		errs = append(errs, err)
+	}
+	return errs
 }
 
-// present reports whether a field says anything: tools write an empty status.
+// present reports whether a status says anything: tools write an empty one.
 func present(field any) bool {
 	m, ok := field.(map[string]any)
 	return field != nil && (!ok || len(m) > 0)
@@ -76,5 +97,11 @@ func Ref(o manifest.Object, destination string) argo.Ref {
 }
 
 func title(o manifest.Object) string {
-	return fmt.Sprintf("%s %q", manifest.String(o, "kind"), manifest.String(o, "metadata", "name"))
+	return words.Shorten(manifest.String(o, "kind"), maxQuoted) + " " + quote(manifest.String(o, "metadata", "name"))
 }
+
+// maxQuoted bounds a value in a message. Names in Kubernetes have up to 253 bytes.
+const maxQuoted = 300
+
+// quote is a value for messages. Authors of applications choose values, and their length.
+func quote(value string) string { return fmt.Sprintf("%q", words.Shorten(value, maxQuoted)) }

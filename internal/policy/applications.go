@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/argosy-cd/argosy/internal/argo"
+	"github.com/argosy-cd/argosy/internal/words"
 )
 
 // ApplicationRule allows Applications to be generated.
@@ -64,7 +65,7 @@ func (p *Policy) Unrestricted(parent Parent) bool { return parent.Admin && !p.ru
 func (p *Policy) Application(parent Parent, c Child) error {
 	err := p.application(parent, c)
 	if err != nil {
-		return fmt.Errorf("Application %q: %w", c.Name, err)
+		return fmt.Errorf("Application %s: %w", quote(c.Name), err)
 	}
 	return nil
 }
@@ -77,12 +78,12 @@ func (p *Policy) application(parent Parent, c Child) error {
 		case parent.Project == "":
 			return errors.New("refused: the parent's project is not known, ARGOCD_APP_PROJECT_NAME is not set")
 		case c.Project != parent.Project:
-			return fmt.Errorf("project %q is refused: its parent is in project %q, which may generate for itself only; a rule in "+
+			return fmt.Errorf("project %s is refused: its parent is in project %q, which may generate for itself only; a rule in "+
 				"projects[].applications of the policy file can allow more (--policy), or make it a project of administrators "+
-				"(--admin-projects)", c.Project, parent.Project)
+				"(--admin-projects)", quote(c.Project), parent.Project)
 		case c.Namespace != parent.Namespace:
-			return fmt.Errorf("namespace %q is refused: its parent is in namespace %q; a rule in projects[].applications of the policy "+
-				"file can allow more (--policy)", c.Namespace, parent.Namespace)
+			return fmt.Errorf("namespace %s is refused: its parent is in namespace %q; a rule in projects[].applications of the policy "+
+				"file can allow more (--policy)", quote(c.Namespace), parent.Namespace)
 		}
 		return nil
 	}
@@ -96,15 +97,16 @@ func (p *Policy) application(parent Parent, c Child) error {
 
 func (r ApplicationRule) allows(parent Parent, c Child) (reason string, passed int) {
 	if !matchAny(r.Projects, c.Project) {
-		return fmt.Sprintf("projects does not include %q", c.Project), 0
+		return fmt.Sprintf("projects does not include %s", quote(c.Project)), 0
 	}
 	switch {
 	case len(r.Namespaces) == 0 && c.Namespace != parent.Namespace:
-		return fmt.Sprintf("namespaces is not set, and the namespace %q is not that of the parent", c.Namespace), 1
+		return fmt.Sprintf("namespaces is not set, and the namespace %s is not that of the parent", quote(c.Namespace)), 1
 	case len(r.Namespaces) > 0 && !matchAny(r.Namespaces, c.Namespace):
-		return fmt.Sprintf("namespaces does not include %q", c.Namespace), 1
+		return fmt.Sprintf("namespaces does not include %s", quote(c.Namespace)), 1
 	case len(r.Destinations) > 0 && !slices.ContainsFunc(r.Destinations, func(d Destination) bool { return d.allows(c) }):
-		return fmt.Sprintf("destinations does not include namespace %q of %s", c.Destination, cmp.Or(c.Server, c.Cluster)), 2
+		return fmt.Sprintf("destinations does not include namespace %s of %s", quote(c.Destination),
+			words.Shorten(cmp.Or(c.Server, c.Cluster), maxQuoted)), 2
 	}
 	for _, repository := range c.Repositories {
 		if !r.reads(repository) {
@@ -173,16 +175,15 @@ func (p *Policy) API(parent Parent, resource string) error {
 	})
 }
 
-// climbs reports whether a URL has a path that leads up again, and would be below what it is not, or a query that could end like the host
-// of a pattern.
+// climbs reports whether a URL may reach something other than it says: a path that leads up again would be below what it is not, and a
+// query could end like the host of a pattern. A server may decode a path again, so an encoded % is refused, too.
 func climbs(address string) bool {
 	decoded, err := url.PathUnescape(address)
-	return err != nil || strings.ContainsAny(decoded, "?#\\ \t\n") || slices.ContainsFunc(strings.Split(decoded, "/"), func(s string) bool {
-		return s == "." || s == ".."
-	})
+	return err != nil || strings.ContainsAny(decoded, "%?#\\ \t\n") ||
+		slices.ContainsFunc(strings.Split(decoded, "/"), func(s string) bool { return s == "." || s == ".." })
 }
 
-// Printable is a URL for messages: quoted, and without a user.
+// Printable is a URL for messages: quoted, shortened, and without a user.
 func Printable(repository string) string {
 	if scheme, rest, ok := strings.Cut(repository, "://"); ok {
 		host, path, _ := strings.Cut(rest, "/")
@@ -191,5 +192,5 @@ func Printable(repository string) string {
 		}
 		repository = scheme + "://" + host + "/" + path
 	}
-	return fmt.Sprintf("%q", repository)
+	return quote(repository)
 }

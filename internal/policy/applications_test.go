@@ -27,7 +27,10 @@ func TestApplication(t *testing.T) {
 		t.Fatal(err)
 	}
 	parent := Parent{Project: "team-a", Namespace: "argocd"}
-	ok := Child{Name: "web", Namespace: "argocd", Project: "team-a", Server: "https://kubernetes.default.svc", Destination: "team-a-web", Repositories: []string{"https://git.example.com/team-a/web.git"}}
+	ok := Child{
+		Name: "web", Namespace: "argocd", Project: "team-a", Server: "https://kubernetes.default.svc", Destination: "team-a-web",
+		Repositories: []string{"https://git.example.com/team-a/web.git"},
+	}
 	const refused = `Application "web": refused by policy.yaml for project "team-a": projects[0].applications[0].`
 	for name, c := range map[string]struct {
 		change func(*Child)
@@ -40,16 +43,33 @@ func TestApplication(t *testing.T) {
 		"repositories": {func(c *Child) {
 			c.Repositories = []string{"https://charts.example.org/charts/x", "git@git.example.com:team-a/web"}
 		}, ""},
-		"project":          {func(c *Child) { c.Project = "infra" }, strings.Replace(refused, "[0].", "[1].", 2)},
-		"namespace":        {func(c *Child) { c.Namespace = "kube-system" }, refused + `namespaces is not set, and the namespace "kube-system" is not that of the parent`},
-		"destination":      {func(c *Child) { c.Destination = "kube-system" }, refused + `destinations does not include namespace "kube-system" of https://kubernetes.default.svc`},
+		"project": {func(c *Child) { c.Project = "infra" }, strings.Replace(refused, "[0].", "[1].", 2)},
+		"namespace": {func(c *Child) {
+			c.Namespace = "kube-system"
+		}, refused + `namespaces is not set, and the namespace "kube-system" is not that of the parent`},
+		"destination": {func(c *Child) {
+			c.Destination = "kube-system"
+		}, refused + `destinations does not include namespace "kube-system" of https://kubernetes.default.svc`},
 		"shared elsewhere": {func(c *Child) { c.Destination = "shared" }, refused + `destinations does not include namespace "shared"`},
-		"repository":       {func(c *Child) { c.Repositories = append(c.Repositories, "https://u:p@git.example.com/team-b/x") }, refused + `repositories does not include "https://git.example.com/team-b/x"`},
-		"neighbour":        {func(c *Child) { c.Repositories = []string{"https://git.example.com/team-ab/x"} }, refused + "repositories"},
-		"up":               {func(c *Child) { c.Repositories = []string{"https://git.example.com/team-a/../secret"} }, refused + "repositories"},
-		"up, encoded":      {func(c *Child) { c.Repositories = []string{"https://git.example.com/team-a/%2e%2e/secret"} }, refused + "repositories"},
-		"query":            {func(c *Child) { c.Repositories = []string{"https://evil.test?.example.org/charts"} }, refused + "repositories"},
-		"host":             {func(c *Child) { c.Repositories = []string{"https://evil.test/.example.org/charts"} }, refused + "repositories"},
+		"repository": {func(c *Child) {
+			c.Repositories = append(c.Repositories, "https://u:p@git.example.com/team-b/x")
+		}, refused + `repositories does not include "https://git.example.com/team-b/x"`},
+		"neighbour": {func(c *Child) { c.Repositories = []string{"https://git.example.com/team-ab/x"} }, refused + "repositories"},
+		"up": {func(c *Child) {
+			c.Repositories = []string{"https://git.example.com/team-a/../secret"}
+		}, refused + "repositories"},
+		"up, encoded": {func(c *Child) {
+			c.Repositories = []string{"https://git.example.com/team-a/%2e%2e/secret"}
+		}, refused + "repositories"},
+		"up, twice": {func(c *Child) {
+			c.Repositories = []string{"https://git.example.com/team-a/%252e%252e/secret"}
+		}, refused + "repositories"},
+		"query": {func(c *Child) {
+			c.Repositories = []string{"https://evil.test?.example.org/charts"}
+		}, refused + "repositories"},
+		"host": {func(c *Child) {
+			c.Repositories = []string{"https://evil.test/.example.org/charts"}
+		}, refused + "repositories"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			child := ok
@@ -68,10 +88,14 @@ func TestApplication(t *testing.T) {
 			}
 		})
 	}
-	if err := p.Application(Parent{Project: "platform"}, Child{Project: "x", Namespace: "y", Repositories: []string{"anything/../at all"}}); err != nil {
+	if err := p.Application(Parent{Project: "platform"}, Child{
+		Project: "x", Namespace: "y",
+		Repositories: []string{"anything/../at all"},
+	}); err != nil {
 		t.Error(err)
 	}
-	if err := p.Application(Parent{Project: "empty", Admin: true}, ok); err == nil || !strings.HasSuffix(err.Error(), "projects[2] (empty) allows no Applications") {
+	if err := p.Application(Parent{Project: "empty", Admin: true}, ok); err == nil ||
+		!strings.HasSuffix(err.Error(), "projects[2] (empty) allows no Applications") {
 		t.Error(err)
 	}
 	if err := p.Generator(parent, "https://git.example.com/team-a/x"); err != nil {
@@ -98,8 +122,14 @@ func TestNoRules(t *testing.T) {
 			}{
 				{Parent{Project: "default", Namespace: "argocd", Admin: true}, ""},
 				{Parent{Project: "infra", Namespace: "argocd"}, ""},
-				{Parent{Project: "team-a", Namespace: "argocd"}, `Application "web": project "infra" is refused: its parent is in project "team-a"`},
-				{Parent{Project: "infra", Namespace: "team-a"}, `Application "web": namespace "argocd" is refused: its parent is in namespace "team-a"`},
+				{
+					Parent{Project: "team-a", Namespace: "argocd"},
+					`Application "web": project "infra" is refused: its parent is in project "team-a"`,
+				},
+				{
+					Parent{Project: "infra", Namespace: "team-a"},
+					`Application "web": namespace "argocd" is refused: its parent is in namespace "team-a"`,
+				},
 				{Parent{}, `Application "web": refused: the parent's project is not known`},
 			} {
 				err := p.Application(c.parent, child)
@@ -118,7 +148,8 @@ func TestNoRules(t *testing.T) {
 }
 
 func TestApplicationRuleErrors(t *testing.T) {
-	_, err := Parse("policy.yaml", []byte("projects:\n- name: a\n  applications:\n  - projects: []\n    destinations: [{namespace: '['}]\n  - repositories: ['']\n"))
+	_, err := Parse("policy.yaml",
+		[]byte("projects:\n- name: a\n  applications:\n  - projects: []\n    destinations: [{namespace: '['}]\n  - repositories: ['']\n"))
 	if err == nil {
 		t.Fatal("no error")
 	}

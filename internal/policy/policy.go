@@ -195,16 +195,16 @@ func (p *Policy) Repository(bucket, path string) error {
 // allows returns "" or what speaks against an access, and how many things did not.
 func (r S3Rule) allows(a S3Access) (reason string, passed int) {
 	if !matchAny(r.Buckets, a.Bucket) {
-		return fmt.Sprintf("buckets does not include %q", a.Bucket), 0
+		return fmt.Sprintf("buckets does not include %s", quote(a.Bucket)), 0
 	}
 	if len(r.Prefixes) > 0 && !below(r.Prefixes, a.Path) {
-		return fmt.Sprintf("prefixes does not include %q", cmp.Or(a.Path, "/")), 1
+		return fmt.Sprintf("prefixes does not include %s", quote(cmp.Or(a.Path, "/"))), 1
 	}
 	if a.Endpoint != "" && !matchAny(trimmed(r.Endpoints), strings.TrimSuffix(a.Endpoint, "/")) {
-		return fmt.Sprintf("endpoints does not include %q", a.Endpoint), 2
+		return fmt.Sprintf("endpoints does not include %s", quote(a.Endpoint)), 2
 	}
 	if a.Role != "" && !matchAny(r.Roles, a.Role) {
-		return fmt.Sprintf("roles does not include %q", a.Role), 3
+		return fmt.Sprintf("roles does not include %s", quote(a.Role)), 3
 	}
 	return "", 4
 }

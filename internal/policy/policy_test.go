@@ -31,17 +31,50 @@ func TestS3(t *testing.T) {
 
 		"endpoint with a slash": {S3Access{"team-a", "minio", "a", "https://minio:9000", ""}, ""},
 		"IPv6":                  {S3Access{"team-a", "minio", "a", "http://[::1]:9000/", ""}, ""},
-		"neighbour":             {S3Access{"team-a", "artifacts", "apps/team-2", "", ""}, refused + `"team-a": projects[0].s3[0].prefixes does not include "apps/team-2"`},
-		"parent":                {S3Access{"team-a", "artifacts", "apps", "", ""}, refused + `"team-a": projects[0].s3[0].prefixes does not include "apps"`},
-		"whole bucket":          {S3Access{"team-a", "artifacts", "", "", ""}, refused + `"team-a": projects[0].s3[0].prefixes does not include "/"`},
-		"wildcard, slash":       {S3Access{"team-a", "x-public", "charts/a/b/stable", "", ""}, refused + `"team-a": projects[0].s3[0].prefixes does not include "charts/a/b/stable"`},
-		"bucket":                {S3Access{"team-a", "other", "apps/team", "", ""}, refused + `"team-a": projects[0].s3[1].buckets does not include "other"`},
-		"endpoint":              {S3Access{"team-a", "minio", "a", "https://evil.test/.example.com", ""}, refused + `"team-a": projects[0].s3[1].endpoints does not include "https://evil.test/.example.com"`},
-		"no endpoints":          {S3Access{"team-a", "artifacts", "apps/team", "https://s3.example.com", ""}, refused + `"team-a": projects[0].s3[0].endpoints does not include "https://s3.example.com"`},
-		"role":                  {S3Access{"team-a", "minio", "a", "", "arn:aws:iam::2:role/team-a"}, refused + `"team-a": projects[0].s3[1].roles does not include "arn:aws:iam::2:role/team-a"`},
-		"empty":                 {S3Access{"empty", "artifacts", "apps/team", "", ""}, refused + `"empty": projects[1] (empty) allows nothing in S3`},
-		"unknown project":       {S3Access{"other", "artifacts", "apps/team", "", ""}, `refused by policy.yaml: no entry of projects is for project "other"`},
-		"no project":            {S3Access{"", "artifacts", "apps/team", "", ""}, "refused by policy.yaml: the application's project is not known, ARGOCD_APP_PROJECT_NAME is not set"},
+		"neighbour": {
+			S3Access{"team-a", "artifacts", "apps/team-2", "", ""},
+			refused + `"team-a": projects[0].s3[0].prefixes does not include "apps/team-2"`,
+		},
+		"parent": {
+			S3Access{"team-a", "artifacts", "apps", "", ""},
+			refused + `"team-a": projects[0].s3[0].prefixes does not include "apps"`,
+		},
+		"whole bucket": {
+			S3Access{"team-a", "artifacts", "", "", ""},
+			refused + `"team-a": projects[0].s3[0].prefixes does not include "/"`,
+		},
+		"wildcard, slash": {
+			S3Access{"team-a", "x-public", "charts/a/b/stable", "", ""},
+			refused + `"team-a": projects[0].s3[0].prefixes does not include "charts/a/b/stable"`,
+		},
+		"bucket": {
+			S3Access{"team-a", "other", "apps/team", "", ""},
+			refused + `"team-a": projects[0].s3[1].buckets does not include "other"`,
+		},
+		"endpoint": {
+			S3Access{"team-a", "minio", "a", "https://evil.test/.example.com", ""},
+			refused + `"team-a": projects[0].s3[1].endpoints does not include "https://evil.test/.example.com"`,
+		},
+		"no endpoints": {
+			S3Access{"team-a", "artifacts", "apps/team", "https://s3.example.com", ""},
+			refused + `"team-a": projects[0].s3[0].endpoints does not include "https://s3.example.com"`,
+		},
+		"role": {
+			S3Access{"team-a", "minio", "a", "", "arn:aws:iam::2:role/team-a"},
+			refused + `"team-a": projects[0].s3[1].roles does not include "arn:aws:iam::2:role/team-a"`,
+		},
+		"empty": {
+			S3Access{"empty", "artifacts", "apps/team", "", ""},
+			refused + `"empty": projects[1] (empty) allows nothing in S3`,
+		},
+		"unknown project": {
+			S3Access{"other", "artifacts", "apps/team", "", ""},
+			`refused by policy.yaml: no entry of projects is for project "other"`,
+		},
+		"no project": {
+			S3Access{"", "artifacts", "apps/team", "", ""},
+			"refused by policy.yaml: the application's project is not known, ARGOCD_APP_PROJECT_NAME is not set",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := ""

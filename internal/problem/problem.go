@@ -5,6 +5,7 @@ package problem
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 )
 
 // All takes an error apart into its problems.
@@ -43,3 +44,23 @@ func Usagef(format string, args ...any) error { return UsageError{fmt.Errorf(for
 
 // ErrFound ends a command that has found what it looks for, and has said so: the exit code is 3, and nothing more is printed.
 var ErrFound = errors.New("found")
+
+// Path puts the file in front of an error about one, where the eye looks for it.
+func Path(err error) error {
+	var pe *fs.PathError
+	if errors.As(err, &pe) {
+		return fmt.Errorf("%s: %w", pe.Path, pe.Err)
+	}
+	return err
+}
+
+// Innermost is the cause of an error, without what wraps it.
+func Innermost(err error) error {
+	for {
+		inner := errors.Unwrap(err)
+		if inner == nil {
+			return err
+		}
+		err = inner
+	}
+}

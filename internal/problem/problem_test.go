@@ -3,6 +3,7 @@ package problem
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"testing"
 )
 
@@ -17,5 +18,32 @@ func TestWrap(t *testing.T) {
 	}
 	if Wrap(nil, func(e error) error { return e }) != nil || All(nil) != nil {
 		t.Error("nil does not stay nil")
+	}
+}
+
+func TestPath(t *testing.T) {
+	for _, c := range []struct {
+		err  error
+		want string
+	}{
+		{&fs.PathError{Op: "open", Path: "a/b", Err: fs.ErrNotExist}, "a/b: file does not exist"},
+		{fmt.Errorf("deep: %w", &fs.PathError{Op: "open", Path: "a/b", Err: fs.ErrPermission}), "a/b: permission denied"},
+		{errors.New("no file"), "no file"},
+	} {
+		if got := Path(c.err); got.Error() != c.want {
+			t.Errorf("got %q, want %q", got, c.want)
+		}
+	}
+	if !errors.Is(Path(&fs.PathError{Err: fs.ErrNotExist}), fs.ErrNotExist) {
+		t.Error("the cause is lost")
+	}
+}
+
+func TestInnermost(t *testing.T) {
+	cause := errors.New("cause")
+	for _, err := range []error{cause, fmt.Errorf("a: %w", cause), fmt.Errorf("a: %w", fmt.Errorf("b: %w", cause))} {
+		if got := Innermost(err); got.Error() != "cause" {
+			t.Errorf("%v: got %v", err, got)
+		}
 	}
 }

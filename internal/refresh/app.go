@@ -44,14 +44,31 @@ type Source struct {
 	Plain  bool   // Argo CD has found that it needs no plugin
 }
 
-// NewApp reads an Application.
+// Fields are the fields of an Application that NewApp reads.
+func Fields() manifest.Fields {
+	source := manifest.Fields{"repoURL": nil, "targetRevision": nil, "path": nil, "plugin": {"name": nil}}
+	return manifest.Fields{
+		"metadata": {
+			"namespace": nil, "name": nil, "uid": nil, "resourceVersion": nil, "deletionTimestamp": nil,
+			"annotations": {Annotation: nil, skipAnnotation: nil},
+		},
+		"spec": {"project": nil, "source": source, "sources": source, "syncPolicy": {"automated": {"selfHeal": nil, "enabled": nil}}},
+		"status": {
+			"sync": {"revision": nil, "revisions": nil}, "sourceType": nil, "sourceTypes": nil, "reconciledAt": nil,
+			"conditions": {"type": nil},
+		},
+	}
+}
+
+// NewApp reads an Application, of which Fields are enough.
 func NewApp(o manifest.Object) App {
 	notes := manifest.Map(o, "metadata", "annotations")
 	_, pending := notes[Annotation]
 	_, deleted := manifest.Map(o, "metadata")["deletionTimestamp"]
 	a := App{
 		Ref: argo.Ref{Namespace: manifest.String(o, "metadata", "namespace"), Name: manifest.String(o, "metadata", "name")},
-		UID: manifest.String(o, "metadata", "uid"), Version: manifest.String(o, "metadata", "resourceVersion"), Project: manifest.String(o, "spec", "project"),
+		UID: manifest.String(o, "metadata", "uid"), Version: manifest.String(o, "metadata", "resourceVersion"),
+		Project: manifest.String(o, "spec", "project"),
 		Pending: pending, Leave: deleted || manifest.String(notes, skipAnnotation) == "true",
 	}
 	sources := argo.Sources(o)
@@ -60,7 +77,8 @@ func NewApp(o manifest.Object) App {
 	}
 	for _, s := range sources {
 		a.Sources = append(a.Sources, Source{
-			URL: manifest.String(s, "repoURL"), Target: manifest.String(s, "targetRevision"), Plugin: manifest.String(s, "plugin", "name"), Origin: argo.SourceOrigin(s),
+			URL: manifest.String(s, "repoURL"), Target: manifest.String(s, "targetRevision"), Plugin: manifest.String(s, "plugin", "name"),
+			Origin: argo.SourceOrigin(s),
 		})
 	}
 	sync := manifest.Map(o, "status", "sync")
@@ -107,9 +125,17 @@ func (a *App) revision(source int) string {
 
 // Triggers tells what makes a source worth a look.
 type Triggers struct {
-	// Hosts are patterns of those that serve trigger repositories, such as appset-repo.*, with or without a port.
+	// Hosts are patterns of those that serve trigger repositories, such as repo-*.example.com, with or without a port.
 	Hosts  []string
 	Clocks *trigger.Clocks
+}
+
+// DefaultHosts are the names of the Service appset-repo in Argo CD's namespace. One of the same name in a tenant's namespace is not
+// trusted.
+func DefaultHosts(namespace string) []string {
+	const service = "appset-repo"
+	full := service + "." + namespace
+	return []string{service, full, full + ".svc", full + ".svc.cluster.local"}
 }
 
 // intervalClock ticks at the interval of everything that has no schedule of its own.

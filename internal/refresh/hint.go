@@ -71,7 +71,9 @@ func (h *hints) back(taken *hints, now time.Time) {
 		}
 		mine, known := h.keys[bucket]
 		if !known {
-			h.keys[bucket] = keys
+			if len(h.keys) < maxHinted {
+				h.keys[bucket] = maps.Clone(keys) // looks that run have the other
+			}
 			continue
 		}
 		if keys == nil || mine == nil || len(keys)+len(mine) > maxHints {

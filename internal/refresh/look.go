@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/argosy-cd/argosy/internal/argo"
@@ -35,14 +34,14 @@ type Looks struct {
 }
 
 const (
-	// looking is how many requests to S3 run at once.
-	looking     = 16
 	lookTimeout = 20 * time.Second
 	hintTimeout = 8 * time.Second
 )
 
-// RunLooks looks at S3 at each tick of the interval, or where there are hints, until the context ends.
+// RunLooks looks at S3 at each tick of the interval, or where there are hints, until the context ends. It does not wait for looks that take
+// long.
 func (c *Controller) RunLooks(ctx context.Context) {
+	defer c.looks.Wait()
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	for {
@@ -53,7 +52,7 @@ func (c *Controller) RunLooks(ctx context.Context) {
 		case <-c.look:
 		}
 		wait := time.Hour
-		if next := c.LookStep(ctx); !next.IsZero() {
+		if next := c.startLooks(ctx); !next.IsZero() {
 			wait = min(wait, next.Sub(c.cfg.Now()))
 		}
 		timer.Reset(max(wait, 0))
@@ -69,6 +68,13 @@ func (c *Controller) pokeLook() {
 
 // LookStep looks at what is due, and returns when to look again; zero is when there is a hint.
 func (c *Controller) LookStep(ctx context.Context) (next time.Time) {
+	next = c.startLooks(ctx)
+	c.looks.Wait()
+	return next
+}
+
+// startLooks is LookStep that does not wait for the looks.
+func (c *Controller) startLooks(ctx context.Context) (next time.Time) {
 	c.mu.Lock()
 	now := c.cfg.Now()
 	only, next := c.hints.take(now)
@@ -97,24 +103,36 @@ func (c *Controller) LookStep(ctx context.Context) (next time.Time) {
 	return next
 }
 
-// lookAt compares what applications have seen with what is there. It reports whether it is known what they read.
+// lookAt begins to compare what applications have seen with what is there. It reports whether it is known what they read.
 func (c *Controller) lookAt(ctx context.Context, only *hints) bool {
-	v := &view{c: c, ctx: ctx, only: only, apps: c.known(), now: c.cfg.Now(), tried: map[argo.Ref]map[string]bool{}, failed: map[string]*failure{}}
-	var group sync.WaitGroup
-	group.Go(v.heads)
+	v := &view{
+		c: c, ctx: ctx, only: only, apps: c.known(), now: c.cfg.Now(), tried: map[argo.Ref]map[string]bool{},
+		batches: map[string]*batch{},
+	}
+	v.heads()
 	known := v.reads()
-	group.Wait()
 	if ctx.Err() != nil {
 		return known
 	}
 	if only == nil && known {
 		c.sweep(v.tried)
+		c.resume(v.batches)
 	}
-	for _, text := range slices.Sorted(maps.Keys(v.failed)) {
-		f := v.failed[text]
-		c.cfg.Observe(Event{App: f.app, Why: "look", What: fmt.Sprintf("for %d applications", f.times), Err: f.err})
+	c.reportLooks(&v.failures)
+	for project, b := range v.batches {
+		if c.begin(project, only) {
+			c.looks.Go(func() { c.run(v, project, b) })
+		}
 	}
 	return known
+}
+
+// reportLooks tells about looks that failed.
+func (c *Controller) reportLooks(f *failures) {
+	for _, text := range slices.Sorted(maps.Keys(f.by)) {
+		f := f.by[text]
+		c.cfg.Observe(Event{App: f.app, Why: "look", What: fmt.Sprintf("for %d applications", f.times), Err: f.err})
+	}
 }
 
 // sweep forgets what was found in places that applications no longer read.

@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/argosy-cd/argosy/internal/argo"
@@ -15,6 +17,7 @@ import (
 	"github.com/argosy-cd/argosy/internal/s3source"
 	"github.com/argosy-cd/argosy/internal/s3source/triggerfile"
 	"github.com/argosy-cd/argosy/internal/tree"
+	"github.com/argosy-cd/argosy/internal/trigger"
 )
 
 // reader adds an application with a trigger file.
@@ -38,7 +41,10 @@ func (w *world) generate(name, file string) {
 	defer func() { w.store.OnList = quiet }()
 	config := s3source.Config{
 		Open: func(context.Context, triggerfile.Access) (*bucket.Reader, error) {
-			return &bucket.Reader{Store: w.store, Bucket: "bkt", Limits: bucket.Limits{Objects: 1e4, ObjectBytes: 1e6, Bytes: 1e8, Parallel: 4, ParallelBytes: 1e8, Attempts: 1}}, nil
+			return &bucket.Reader{Store: w.store, Bucket: "bkt", Limits: bucket.Limits{
+				Objects: 1e4, ObjectBytes: 1e6, Bytes: 1e8,
+				Parallel: 4, ParallelBytes: 1e8, Attempts: 1,
+			}}, nil
 		},
 		App: argo.Call{Project: "default"},
 	}
@@ -120,8 +126,10 @@ func TestChanged(t *testing.T) {
 	w.store.Set("b/cm.yaml", "x: 1")
 	w.store.Set("b.tgz", "x: 1")
 	files := map[string]string{
-		"a": "bucket: bkt\npath: a", "filtered": "bucket: bkt\npath: a\ninclude: [other*.yaml]\nexclude: [cm.yaml]", "b": "bucket: bkt\npath: b", "archive": "bucket: bkt\npath: b.tgz",
-		"both": "sources: [{bucket: bkt, path: a}, {bucket: bkt, path: b}]", "pinned": "bucket: bkt\npath: a\ndigest: sha256:" + strings.Repeat("0", 64),
+		"a": "bucket: bkt\npath: a", "filtered": "bucket: bkt\npath: a\ninclude: [other*.yaml]\nexclude: [cm.yaml]",
+		"b": "bucket: bkt\npath: b", "archive": "bucket: bkt\npath: b.tgz",
+		"both":   "sources: [{bucket: bkt, path: a}, {bucket: bkt, path: b}]",
+		"pinned": "bucket: bkt\npath: a\ndigest: sha256:" + strings.Repeat("0", 64),
 	}
 	for name, file := range files {
 		w.reader(name, file)
@@ -212,7 +220,8 @@ func TestBucketRepository(t *testing.T) {
 	w.failures = nil
 	w.pass(interval, c)
 	w.want("away", map[string]int{})
-	if got := strings.Join(w.failures, "\n"); got != "argocd/app-0 look for 3 applications: "+url+" is away" && !strings.Contains(got, "look for 3 applications: "+url+" is away") {
+	if got := strings.Join(w.failures, "\n"); got != "argocd/app-0 look for 3 applications: "+url+" is away" &&
+		!strings.Contains(got, "look for 3 applications: "+url+" is away") {
 		t.Error(got)
 	}
 	if len(w.warned) > 0 {
@@ -328,7 +337,8 @@ func TestPolicy(t *testing.T) {
 	w.store.Set("a/cm.yaml", "x: 2")
 	w.pass(interval, c)
 	w.want("refused", map[string]int{})
-	if n := w.listed(); n != 0 || len(w.failures) != 1 || !strings.Contains(w.failures[0], `no entry of projects is for project "default"`) {
+	if n := w.listed(); n != 0 || len(w.failures) != 1 || !strings.Contains(w.failures[0],
+		`no entry of projects is for project "default"`) {
 		t.Errorf("%d listings, %v", n, w.failures)
 	}
 }
@@ -444,4 +454,79 @@ func TestHangingLook(t *testing.T) {
 	w.add("a", "http://appset-repo/s3/bkt/a.git")
 	w.pass(interval, c)
 	w.want("no answer", map[string]int{})
+}
+
+// TestHostThatNeverAnswers: a project whose repositories never answer keeps no other project from being looked at, in this tick or the
+// next, and is asked less often.
+func TestHostThatNeverAnswers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const good = "http://good.example.com/s3/bkt/good.git"
+		ctx, cancel := context.WithCancel(t.Context())
+		var mu sync.Mutex
+		asked, running, most := map[string]int{}, 0, 0
+		w := newWorld(t)
+		now := time.Now
+		c := w.controller(func(cfg *refresh.Config) {
+			cfg.Now, cfg.Triggers.Clocks, cfg.Triggers.Hosts = now, &trigger.Clocks{Interval: interval, Now: now}, []string{"*.example.com"}
+			cfg.Looks.Head = func(ctx context.Context, url string) (string, error) {
+				mu.Lock()
+				asked[url]++
+				mu.Unlock()
+				if url == good {
+					return "head", nil
+				}
+				mu.Lock()
+				running++
+				most = max(most, running)
+				mu.Unlock()
+				<-ctx.Done()
+				mu.Lock()
+				running--
+				mu.Unlock()
+				return "", context.Cause(ctx)
+			}
+		})
+		c.Seen(refresh.App{Ref: ref("good"), Project: "good", Sources: []refresh.Source{{URL: good}}})
+		for i := range 100 {
+			c.Seen(refresh.App{
+				Ref: ref(fmt.Sprint("evil-", i)), Project: "evil",
+				Sources: []refresh.Source{{URL: fmt.Sprintf("http://evil-%d.example.com/s3/bkt/x.git", i)}},
+			})
+		}
+		done := make(chan struct{})
+		go func() { defer close(done); c.RunLooks(ctx) }()
+		time.Sleep(10*interval + time.Second)
+		cancel()
+		<-done
+		if asked[good] < 10 || asked[good] > 11 {
+			t.Errorf("the good one was asked %d times in 10 ticks", asked[good])
+		}
+		if most > 8 {
+			t.Errorf("%d slots of one project", most)
+		}
+		for i := range 100 {
+			if n := asked[fmt.Sprintf("http://evil-%d.example.com/s3/bkt/x.git", i)]; n < 1 || n > 3 {
+				t.Errorf("%d was asked %d times", i, n)
+			}
+		}
+	})
+}
+
+func TestDefaultHosts(t *testing.T) {
+	for host, want := range map[string]bool{
+		"appset-repo": true, "appset-repo.argo": true, "appset-repo.argo.svc": true, "appset-repo.argo.svc.cluster.local:8080": true,
+		"appset-repo.team": false, "appset-repo.team.svc": false, "appset-repo.argo.team.svc": false, "appset-repo.example.com": false,
+	} {
+		w := newWorld(t)
+		asked := false
+		c := w.controller(func(cfg *refresh.Config) {
+			cfg.Triggers.Hosts = refresh.DefaultHosts("argo")
+			cfg.Looks.Head = func(context.Context, string) (string, error) { asked = true; return "head", nil }
+		})
+		c.Seen(refresh.App{Ref: ref("a"), Sources: []refresh.Source{{URL: "http://" + host + "/s3/bkt/a.git"}}})
+		c.LookStep(t.Context())
+		if asked != want {
+			t.Errorf("%s: %t", host, asked)
+		}
+	}
 }

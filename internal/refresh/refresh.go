@@ -18,6 +18,7 @@ import (
 
 	"github.com/argosy-cd/argosy/internal/argo"
 	"github.com/argosy-cd/argosy/internal/bucket"
+	"github.com/argosy-cd/argosy/internal/retry"
 	"github.com/argosy-cd/argosy/internal/trigger"
 )
 
@@ -89,13 +90,16 @@ const (
 	most = 25
 	// parallel requests to the API.
 	parallel = 8
-	// Patience with an API that is away, and with content that cannot be deployed.
-	minBackoff = time.Second
-	maxBackoff = 30 * time.Second
-	maxRetry   = time.Hour
+	// maxRetry is the patience with content that cannot be deployed.
+	maxRetry = time.Hour
+	// idle is how long Run waits where nothing is due.
+	idle = 30 * time.Second
 	// maxAge is when what a hint has found is too old to be asked for without another look.
 	maxAge = 2 * time.Second
 )
+
+// backoff is for an API that is away.
+var backoff = retry.Backoff{First: time.Second, Last: 30 * time.Second}
 
 // Controller knows Applications and asks for looks at them. It is safe for concurrent use.
 type Controller struct {
@@ -103,14 +107,19 @@ type Controller struct {
 	wake chan struct{} // for Run
 	look chan struct{} // for RunLooks
 
-	mu      sync.Mutex
-	apps    map[argo.Ref]*entry
-	since   time.Time // when it began to ask
-	until   time.Time // when it may ask again
-	backoff time.Duration
-	hints   hints
-	polled  int64          // the latest tick that S3 was looked at for
-	gone    map[Place]bool // that the last look found
+	looks sync.WaitGroup // that run
+	slots *slots
+
+	mu     sync.Mutex
+	apps   map[argo.Ref]*entry
+	since  time.Time // when it began to ask
+	until  time.Time // when it may ask again
+	away   int       // steps in a row of which no request had an answer
+	hints  hints
+	polled int64              // the latest tick that S3 was looked at for
+	gone   map[Place]bool     // that the last look found
+	busy   map[string]*hints  // projects whose looks run, with the hints that came since
+	silent map[string]silence // looks that had no answer in time, by key
 }
 
 type entry struct {
@@ -147,14 +156,17 @@ type finding struct {
 
 // New returns a controller that knows nothing yet.
 func New(cfg Config) *Controller {
-	return &Controller{cfg: cfg, wake: make(chan struct{}, 1), look: make(chan struct{}, 1), apps: map[argo.Ref]*entry{}, polled: -1}
+	return &Controller{
+		cfg: cfg, wake: make(chan struct{}, 1), look: make(chan struct{}, 1), slots: newSlots(), apps: map[argo.Ref]*entry{}, polled: -1,
+		busy: map[string]*hints{}, silent: map[string]silence{},
+	}
 }
 
 // Begin tells that from now on it is this controller that asks.
 func (c *Controller) Begin() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.since, c.until, c.backoff, c.polled = c.cfg.Now(), time.Time{}, 0, -1
+	c.since, c.until, c.away, c.polled = c.cfg.Now(), time.Time{}, 0, -1
 }
 
 // Seen is told each new state of an Application.

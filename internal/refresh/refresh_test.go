@@ -2,6 +2,7 @@ package refresh_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -52,7 +53,10 @@ type ask struct {
 }
 
 func newWorld(t *testing.T) *world {
-	w := &world{T: t, now: time.Unix(1_700_000_040, 0).UTC(), apps: map[argo.Ref]*refresh.App{}, store: &buckettest.Memory{}, reads: map[refresh.Place]s3source.Reads{}, heads: map[string]string{}}
+	w := &world{
+		T: t, now: time.Unix(1_700_000_040, 0).UTC(), apps: map[argo.Ref]*refresh.App{}, store: &buckettest.Memory{},
+		reads: map[refresh.Place]s3source.Reads{}, heads: map[string]string{},
+	}
 	w.clocks = &trigger.Clocks{Interval: interval, Now: w.time}
 	w.store.OnList = func(string) error { w.mu.Lock(); defer w.mu.Unlock(); w.lists++; return nil }
 	return w
@@ -64,8 +68,11 @@ func (w *world) time() time.Time { return w.now }
 func (w *world) controller(change ...func(*refresh.Config)) *refresh.Controller {
 	reader := &bucket.Reader{Store: w.store, Bucket: "b", Limits: bucket.DefaultLimits}
 	cfg := refresh.Config{
-		API: w, Triggers: refresh.Triggers{Hosts: []string{"appset-repo", "appset-repo.*"}, Clocks: w.clocks}, Interval: interval, Spread: 15 * time.Second, Now: w.time,
+		API: w, Triggers: refresh.Triggers{Hosts: []string{"appset-repo", "appset-repo.*"}, Clocks: w.clocks}, Interval: interval,
+		Spread: 15 * time.Second, Now: w.time,
 		Observe: func(e refresh.Event) {
+			w.mu.Lock()
+			defer w.mu.Unlock()
 			if e.Err != nil {
 				w.failures = append(w.failures, fmt.Sprintf("%s %s %s: %v", e.App, e.Why, e.What, e.Err))
 			}
@@ -393,7 +400,11 @@ func TestTwoSources(t *testing.T) {
 	w := newWorld(t)
 	c := w.controller()
 	w.change("two", func(a *refresh.App) {
-		a.Sources = []refresh.Source{{URL: "https://git.example.com/x.git"}, {URL: "http://appset-repo/appset.git"}, {URL: "http://appset-repo/appset.git", Plugin: "appset-v2"}}
+		a.Sources = []refresh.Source{
+			{URL: "https://git.example.com/x.git"},
+			{URL: "http://appset-repo/appset.git"},
+			{URL: "http://appset-repo/appset.git", Plugin: "appset-v2"},
+		}
 	})
 	w.pass(interval, c)
 	w.want("first", map[string]int{"two normal": 1})
@@ -427,17 +438,27 @@ spec: {syncPolicy: {automated: {enabled: false}}}
 		t.Fatal(err)
 	}
 	call, err := argo.NewCall(func(name string) string {
-		return map[string]string{"ARGOCD_APP_SOURCE_REPO_URL": "http://x", "ARGOCD_APP_SOURCE_PATH": "dir", "PARAM_SOURCE": "bucket: b"}[name]
+		return map[string]string{
+			"ARGOCD_APP_SOURCE_REPO_URL": "http://x", "ARGOCD_APP_SOURCE_PATH": "dir",
+			"PARAM_SOURCE": "bucket: b",
+		}[name]
 	}, s3source.Parameters())
 	if err != nil {
 		t.Fatal(err)
 	}
 	want := []refresh.App{
 		{
-			Ref: argo.Ref{Namespace: "team", Name: "a"}, UID: "u", Version: "7", Project: "p", Revisions: []string{"r1", "r2"}, Looked: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), Failed: true, Pending: true, SyncsOnce: true,
-			Sources: []refresh.Source{{URL: "http://appset-repo/appset.git", Target: "main", Plugin: "appset"}, {URL: "http://x", Plugin: "s3", Origin: call.Origin()}},
+			Ref: argo.Ref{Namespace: "team", Name: "a"}, UID: "u", Version: "7", Project: "p", Revisions: []string{"r1", "r2"},
+			Looked: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), Failed: true, Pending: true, SyncsOnce: true,
+			Sources: []refresh.Source{
+				{URL: "http://appset-repo/appset.git", Target: "main", Plugin: "appset"},
+				{URL: "http://x", Plugin: "s3", Origin: call.Origin()},
+			},
 		},
-		{Ref: argo.Ref{Namespace: "argocd", Name: "b"}, Revisions: []string{"r"}, Leave: true, Sources: []refresh.Source{{URL: "http://x"}}},
+		{
+			Ref: argo.Ref{Namespace: "argocd", Name: "b"}, Revisions: []string{"r"}, Leave: true,
+			Sources: []refresh.Source{{URL: "http://x"}},
+		},
 		{Ref: argo.Ref{Name: "c"}, Leave: true},
 	}
 	for i, d := range docs {
@@ -449,6 +470,14 @@ spec: {syncPolicy: {automated: {enabled: false}}}
 		}
 		if diff := cmp.Diff(want[i], got); diff != "" {
 			t.Errorf("%d:\n%s", i, diff)
+		}
+		data, err := json.Marshal(d.Object)
+		if err != nil {
+			t.Fatal(err)
+		}
+		fields, err := manifest.Pick(data, refresh.Fields(), 64<<10)
+		if diff := cmp.Diff(refresh.NewApp(d.Object), refresh.NewApp(fields)); err != nil || diff != "" {
+			t.Errorf("%d: of Fields alone: %v\n%s", i, err, diff)
 		}
 	}
 }
@@ -513,7 +542,10 @@ func TestSomeFail(t *testing.T) {
 func TestOrigin(t *testing.T) {
 	origin := func(url, path, target string) (inCall, inSpec string) {
 		call, err := argo.NewCall(func(name string) string {
-			return map[string]string{"ARGOCD_APP_SOURCE_REPO_URL": url, "ARGOCD_APP_SOURCE_PATH": path, "ARGOCD_APP_SOURCE_TARGET_REVISION": target}[name]
+			return map[string]string{
+				"ARGOCD_APP_SOURCE_REPO_URL": url, "ARGOCD_APP_SOURCE_PATH": path,
+				"ARGOCD_APP_SOURCE_TARGET_REVISION": target,
+			}[name]
 		}, nil)
 		if err != nil {
 			t.Fatal(err)
@@ -522,7 +554,11 @@ func TestOrigin(t *testing.T) {
 	}
 	all := map[string]string{}
 	for name, group := range map[string][][3]string{
-		"https":    {{"https://git.example.com/Org/x.git", "apps", "main"}, {"https://git.example.com/org/x", "apps/", "main"}, {"https://user@git.example.com/org/x/", "./apps", "main"}},
+		"https": {
+			{"https://git.example.com/Org/x.git", "apps", "main"},
+			{"https://git.example.com/org/x", "apps/", "main"},
+			{"https://user@git.example.com/org/x/", "./apps", "main"},
+		},
 		"ssh":      {{"git@git.example.com:org/x.git", "apps", "main"}, {"ssh://git@git.example.com/org/x", "apps", "main"}},
 		"path":     {{"https://git.example.com/org/x", "other", "main"}},
 		"revision": {{"https://git.example.com/org/x", "apps", "0123456789012345678901234567890123456789"}},

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/argosy-cd/argosy/internal/argo"
@@ -38,7 +37,7 @@ func (c *Controller) Run(ctx context.Context) {
 			return
 		case <-time.After(gap):
 		}
-		wait := maxBackoff
+		wait := idle
 		if !next.IsZero() {
 			wait = min(wait, next.Sub(c.cfg.Now()))
 		}
@@ -51,19 +50,12 @@ func (c *Controller) Step(ctx context.Context) (next time.Time) {
 	now := c.cfg.Now()
 	requests, next := c.collect(now)
 	results := make([]result, len(requests))
-	var group sync.WaitGroup
-	free := make(chan struct{}, parallel)
-	for i, r := range requests {
-		free <- struct{}{}
-		group.Go(func() {
-			defer func() { <-free }()
-			results[i].version, results[i].err = c.cfg.API.Refresh(ctx, r.app.Ref, r.app.Version, r.kind)
-			if results[i].err == nil {
-				results[i].warned = c.warn(ctx, r)
-			}
-		})
-	}
-	group.Wait()
+	each(parallel, requests, func(i int, r request) {
+		results[i].version, results[i].err = c.cfg.API.Refresh(ctx, r.app.Ref, r.app.Version, r.kind)
+		if results[i].err == nil {
+			results[i].warned = c.warn(ctx, r)
+		}
+	})
 	answered := c.cfg.Now()
 	var away []int
 	for i, r := range requests {
@@ -80,7 +72,10 @@ func (c *Controller) Step(ctx context.Context) (next time.Time) {
 	if len(away) > 0 {
 		// An API that is away is one problem, however many applications have it.
 		r := requests[away[0]]
-		c.cfg.Observe(Event{App: r.app.Ref, Kind: r.kind, Why: r.reasons[0].why, What: fmt.Sprintf("and %d others", len(away)-1), Err: results[away[0]].err})
+		c.cfg.Observe(Event{
+			App: r.app.Ref, Kind: r.kind, Why: r.reasons[0].why, What: fmt.Sprintf("and %d others", len(away)-1),
+			Err: results[away[0]].err,
+		})
 	}
 	return earlier(next, c.breathe(answered, len(requests), len(away)))
 }
@@ -103,11 +98,11 @@ func (c *Controller) breathe(now time.Time, asked, away int) time.Time {
 	defer c.mu.Unlock()
 	switch {
 	case asked > 0 && away == asked:
-		c.backoff = min(max(2*c.backoff, minBackoff), maxBackoff)
-		c.until = now.Add(c.backoff)
+		c.away++
+		c.until = now.Add(backoff.After(c.away))
 		return c.until
 	case asked > 0:
-		c.backoff = 0
+		c.away = 0
 	}
 	return time.Time{}
 }
@@ -180,7 +175,7 @@ func (c *Controller) settle(r request, now time.Time, res result) time.Time {
 	switch {
 	case res.away():
 		e.failed++
-		e.until = now.Add(min(minBackoff<<min(e.failed-1, 10), maxBackoff))
+		e.until = now.Add(backoff.After(e.failed))
 		return e.until
 	case errors.Is(res.err, ErrConflict):
 		e.stale = r.app.Version
@@ -208,7 +203,8 @@ func (c *Controller) settle(r request, now time.Time, res result) time.Time {
 	return now.Add(gap)
 }
 
-const notDeployed = "what is in S3 has changed, but not the revision in Git, which is synced already; without selfHeal Argo CD will not deploy it by itself. Set spec.syncPolicy.automated.selfHeal, or use a bucket repository"
+const notDeployed = "what is in S3 has changed, but not the revision in Git, which is synced already; without selfHeal Argo CD will not " +
+	"deploy it by itself. Set spec.syncPolicy.automated.selfHeal, or use a bucket repository"
 
 // bites reports whether a new look is all that happens.
 func (r request) bites(x reason) bool { return x.kind == Hard && r.app.SyncsOnce }

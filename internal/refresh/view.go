@@ -6,9 +6,8 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
-	"maps"
+	"net/url"
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/argosy-cd/argosy/internal/argo"
@@ -25,26 +24,36 @@ type view struct {
 	apps map[argo.Ref]App
 	now  time.Time
 
-	mu     sync.Mutex
-	tried  map[argo.Ref]map[string]bool // places that were looked at, whatever came of it
-	failed map[string]*failure          // by text
+	tried    map[argo.Ref]map[string]bool // places that are looked at, whatever comes of it
+	failures                              // of no project
+	batches  map[string]*batch            // by project
 }
 
-type failure struct {
-	app   argo.Ref
-	times int
-	err   error
+// add adds a look of a project at places of its applications.
+func (v *view) add(project string, t task, places ...Place) *batch {
+	b := v.batches[project]
+	if b == nil {
+		b = &batch{}
+		v.batches[project] = b
+	}
+	for _, p := range places {
+		if v.tried[p.App] == nil {
+			v.tried[p.App] = map[string]bool{}
+		}
+		v.tried[p.App][p.Origin] = true
+	}
+	b.tasks = append(b.tasks, t)
+	return b
 }
 
 // found takes note of what an application has not seen in a place; nil is nothing. It is known at once: one look that takes long is
 // no reason for others to wait.
 func (v *view) found(app argo.Ref, place string, f *finding) {
-	v.try(app, place)
 	v.c.mu.Lock()
 	defer v.c.mu.Unlock()
 	e := v.c.apps[app]
-	if e == nil {
-		return
+	if e == nil || !slices.Equal(e.app.Sources, v.apps[app].Sources) {
+		return // it has changed since
 	}
 	old, known := e.found[place]
 	switch {
@@ -57,34 +66,12 @@ func (v *view) found(app argo.Ref, place string, f *finding) {
 	}
 }
 
-func (v *view) try(app argo.Ref, place string) {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	if v.tried[app] == nil {
-		v.tried[app] = map[string]bool{}
-	}
-	v.tried[app][place] = true
-}
-
 // fail takes note of a look that failed. Where there was a hint it is believed.
-func (v *view) fail(app argo.Ref, place string, f finding, err error) {
+func (v *view) fail(b *batch, app argo.Ref, place string, f finding, err error) {
 	if v.only != nil {
 		v.found(app, place, v.unknown(f))
 	}
-	v.try(app, place)
-	v.problem(app, err)
-}
-
-// problem is told once, however many applications have it.
-func (v *view) problem(app argo.Ref, err error) {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	f := v.failed[err.Error()]
-	if f == nil {
-		f = &failure{app: app, err: err}
-		v.failed[err.Error()] = f
-	}
-	f.times++
+	b.add(app, err)
 }
 
 // deadline bounds one look: who notifies does not wait for long.
@@ -102,51 +89,64 @@ func (v *view) unknown(f finding) *finding {
 	return &f
 }
 
-// each calls f for all elements, some at a time.
-func each[T any](list []T, f func(T)) {
-	var group sync.WaitGroup
-	free := make(chan struct{}, looking)
-	for _, x := range list {
-		free <- struct{}{}
-		group.Go(func() {
-			defer func() { <-free }()
-			f(x)
-		})
-	}
-	group.Wait()
-}
-
-// heads looks at bucket repositories, each once.
+// heads looks at bucket repositories, each once for each project.
 func (v *view) heads() {
 	type user struct {
 		app    App
 		source int
 	}
-	users := map[string][]user{}
+	type look struct{ project, url string }
+	users := map[look][]user{}
 	for _, app := range v.apps {
 		for i, s := range app.Sources {
 			if u, ok := v.c.cfg.Triggers.bucket(s); ok && !app.Leave && v.only.about(app.Ref, u, "") {
-				users[s.URL] = append(users[s.URL], user{app, i})
+				l := look{app.Project, s.URL}
+				users[l] = append(users[l], user{app, i})
 			}
 		}
 	}
-	each(slices.Sorted(maps.Keys(users)), func(url string) {
-		ctx, cancel := v.deadline()
-		defer cancel()
-		head, err := v.c.cfg.Looks.Head(ctx, url)
-		for _, u := range users[url] {
-			place := fmt.Sprintf("source %d", u.source)
-			f := finding{id: head, where: url, source: u.source, at: v.now}
-			switch {
-			case err != nil:
-				v.fail(u.app.Ref, place, f, err)
-			case u.app.revision(u.source) == head:
-				v.found(u.app.Ref, place, nil)
-			default:
-				v.found(u.app.Ref, place, &f)
+	for l, list := range users {
+		t := task{key: l.project + " " + l.url, host: hostOf(l.url)}
+		var places []Place
+		for _, u := range list {
+			places = append(places, Place{u.app.Ref, sourcePlace(u.source)})
+		}
+		var b *batch
+		begun := func(u user) finding { return finding{where: l.url, source: u.source, at: v.now} }
+		t.fail = func(err error) {
+			for _, u := range list {
+				v.fail(b, u.app.Ref, sourcePlace(u.source), begun(u), err)
 			}
 		}
-	})
+		t.look = func(ctx context.Context) error {
+			head, err := v.c.cfg.Looks.Head(ctx, l.url)
+			if err != nil {
+				return err
+			}
+			for _, u := range list {
+				f := begun(u)
+				f.id = head
+				if u.app.revision(u.source) == head {
+					v.found(u.app.Ref, sourcePlace(u.source), nil)
+				} else {
+					v.found(u.app.Ref, sourcePlace(u.source), &f)
+				}
+			}
+			return nil
+		}
+		b = v.add(l.project, t, places...)
+	}
+}
+
+func sourcePlace(i int) string { return fmt.Sprintf("source %d", i) }
+
+// hostOf is the host of a URL without its port: one machine has many ports.
+func hostOf(address string) string {
+	u, err := url.Parse(address)
+	if err != nil {
+		return address
+	}
+	return u.Hostname()
 }
 
 // read is what a place reads.
@@ -160,7 +160,7 @@ type read struct {
 func (v *view) reads() bool {
 	published, err := v.c.cfg.Looks.Reads(v.ctx)
 	if err != nil {
-		v.problem(argo.Ref{}, err) // some of it may have been understood
+		v.failures.add(argo.Ref{}, err) // some of it may have been understood
 	}
 	var list []read
 	var gone []Place
@@ -186,24 +186,33 @@ func (v *view) reads() bool {
 	rounds := v.rounds(list)
 	rules, err := v.c.cfg.Looks.Policy()
 	if err != nil {
-		v.problem(argo.Ref{}, err)
+		v.failures.add(argo.Ref{}, err)
 		return false
 	}
-	each(list, func(r read) {
-		ctx, cancel := v.deadline()
-		defer cancel()
-		config := s3source.Config{Open: rounds.open, Policy: rules, App: argo.Call{Project: r.app.Project}, File: "looking at what it reads"}
-		marks, err := config.Look(ctx, r.Reads)
-		f := finding{id: markID(marks), where: r.Sources[0].URL().String(), source: -1, at: v.now}
-		switch {
-		case err != nil:
-			v.fail(r.App, r.Origin, f, err)
-		case r.Changed(marks):
-			v.found(r.App, r.Origin, &f)
-		default:
-			v.found(r.App, r.Origin, nil)
+	for _, r := range list {
+		var b *batch
+		f := finding{where: r.Sources[0].URL().String(), source: -1, at: v.now}
+		t := task{key: fmt.Sprintf("%s %s %s", r.app.Project, r.App, r.Origin), host: cmp.Or(hostOf(r.Sources[0].Endpoint), "S3")}
+		t.fail = func(err error) { v.fail(b, r.App, r.Origin, f, err) }
+		t.look = func(ctx context.Context) error {
+			config := s3source.Config{
+				Open: rounds.open, Policy: rules, App: argo.Call{Project: r.app.Project},
+				File: "looking at what it reads",
+			}
+			marks, err := config.Look(ctx, r.Reads)
+			if err != nil {
+				return err
+			}
+			if f := f; r.Changed(marks) {
+				f.id = markID(marks)
+				v.found(r.App, r.Origin, &f)
+			} else {
+				v.found(r.App, r.Origin, nil)
+			}
+			return nil
 		}
-	})
+		b = v.add(r.app.Project, t, r.Place)
+	}
 	return published != nil
 }
 
@@ -241,7 +250,7 @@ func (v *view) forget(gone []Place) {
 		return
 	}
 	if err := v.c.cfg.Looks.Forget(v.ctx, twice); err != nil {
-		v.problem(argo.Ref{}, err)
+		v.failures.add(argo.Ref{}, err)
 	}
 }
 

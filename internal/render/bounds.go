@@ -20,8 +20,8 @@ var (
 	cut = regexp.MustCompile(`\n---.*\n`)
 )
 
-// boundAliases refuses resources whose aliases multiply, or lead in a circle: Kustomize replaces them by what they stand for, without a limit.
-// It reads them with the parser that Kustomize has. What that cannot read Kustomize refuses itself.
+// boundAliases refuses resources whose aliases multiply, or lead in a circle: Kustomize replaces them by what they stand for, without a
+// limit. It reads them with the parser that Kustomize has. What that cannot read Kustomize refuses itself.
 func boundAliases(data []byte) error {
 	if err := manifest.Check(data); err != nil {
 		return err
@@ -85,7 +85,10 @@ func (l *localCheck) work(top string) work {
 		w := work{1, l.resourcesIn[dir], 0}
 		for _, below := range l.below[dir] {
 			b := measure(below)
-			w = work{min(w.builds+b.builds, maxBuilds+1), min(w.out+b.out, maxComparisons), min(w.comparisons+b.comparisons, maxComparisons+1)}
+			w = work{
+				min(w.builds+b.builds, maxBuilds+1), min(w.out+b.out, maxComparisons),
+				min(w.comparisons+b.comparisons, maxComparisons+1),
+			}
 		}
 		w.comparisons = min(w.comparisons+w.out*w.out, maxComparisons+1)
 		known[dir] = w
@@ -101,11 +104,13 @@ func (l *localCheck) boundBuilds(top string) (small bool, err error) {
 	case w.builds > maxBuilds:
 		return false, fmt.Errorf("it leads to more than %d Kustomizations, some of them in many ways", maxBuilds)
 	case w.comparisons > maxComparisons:
-		return false, fmt.Errorf("too many resources go through its Kustomizations: %d at the end, and more than %d comparisons of them", w.out, maxComparisons)
+		return false, fmt.Errorf("too many resources go through its Kustomizations: %d at the end, and more than %d comparisons of them",
+			w.out, maxComparisons)
 	}
 	small = w.builds <= maxAlone && w.comparisons <= maxAloneComparisons
 	if l.schema && !small {
-		return false, fmt.Errorf("one of its Kustomizations has a schema of its own (openapi), so that no other build can run meanwhile; it may lead to %d Kustomizations and %d comparisons of resources", maxAlone, maxAloneComparisons)
+		return false, fmt.Errorf("one of its Kustomizations has a schema of its own (openapi), so that no other build can run meanwhile; "+
+			"it may lead to %d Kustomizations and %d comparisons of resources", maxAlone, maxAloneComparisons)
 	}
 	return small, nil
 }

@@ -17,9 +17,10 @@ import (
 	"github.com/argosy-cd/argosy/internal/tree"
 )
 
-// localCheck keeps Kustomize from fetching and running anything: it has no switch for that. It reads what Kustomize will read, with Kustomize's
-// own decoders, which ignore the case of names. Whatever names a file must be a file that is there, which is also the better message. What is
-// remote is fetched by ours, or left out; charts are rendered by ours; and the Kustomizations that name them are written anew.
+// localCheck keeps Kustomize from fetching and running anything: it has no switch for that. It reads what Kustomize will read, with
+// Kustomize's own decoders, which ignore the case of names. Whatever names a file must be a file that is there, which is also the better
+// message. What is remote is fetched by ours, or left out; charts are rendered by ours; and the Kustomizations that name them are written
+// anew.
 type localCheck struct {
 	ctx     context.Context
 	k       Kustomization
@@ -34,6 +35,7 @@ type localCheck struct {
 	errs        []error
 	missing     []error
 	warnings    []string
+	deprecated  []string
 }
 
 // at is a field of a Kustomization.
@@ -131,6 +133,7 @@ func (l *localCheck) directory(from at, dir string, plugins *at) string {
 	if modernize(&k) || changed {
 		l.write(name, &k)
 	}
+	l.deprecates(name, &k)
 	return name
 }
 

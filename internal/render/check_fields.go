@@ -206,11 +206,14 @@ func remote(s string, clonable bool) bool {
 	if strings.HasPrefix(s, "http:") || strings.HasPrefix(s, "https:") {
 		return true
 	}
-	return clonable && (strings.Contains(s, "://") || strings.Contains(s, "@") || strings.HasPrefix(s, "git::") || strings.HasPrefix(s, "github.com"))
+	return clonable && (strings.Contains(s, "://") || strings.Contains(s, "@") || strings.HasPrefix(s, "git::") ||
+		strings.HasPrefix(s, "github.com"))
 }
 
 // looksRemote is for messages only.
 func looksRemote(s string) bool {
-	return remote(s, true) || slices.ContainsFunc([]string{".git/", ".git?", "_git/", "?ref=", "//"}, func(part string) bool { return strings.Contains(s, part) }) ||
+	return remote(s, true) || slices.ContainsFunc([]string{".git/", ".git?", "_git/", "?ref=", "//"}, func(part string) bool {
+		return strings.Contains(s, part)
+	}) ||
 		strings.HasSuffix(s, ".git")
 }

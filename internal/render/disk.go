@@ -16,8 +16,8 @@ import (
 // root is where Kustomize sees the source.
 const root = "/source"
 
-// disk is what Kustomize sees: the source, repositories that were fetched beside it, and files that we have written over both. Kustomize has a
-// file system in memory, but that one wants all files at once, and knows few characters in names.
+// disk is what Kustomize sees: the source, repositories that were fetched beside it, and files that we have written over both. Kustomize
+// has a file system in memory, but that one wants all files at once, and knows few characters in names.
 type disk struct {
 	filesys.FileSystem // nothing, for what a build does not use
 	ctx                context.Context

@@ -12,7 +12,8 @@ import (
 	"github.com/argosy-cd/argosy/internal/manifest"
 )
 
-// Edits are what the source of an Application changes in its Kustomization (spec.source.kustomize). Argo CD runs "kustomize edit" for most of them.
+// Edits are what the source of an Application changes in its Kustomization (spec.source.kustomize). Argo CD runs "kustomize edit" for most
+// of them.
 type Edits struct {
 	NamePrefix, NameSuffix, Namespace string
 	Images                            []string // name=new:tag, name:tag, name@digest
@@ -43,7 +44,8 @@ func (e *Edits) fits(data []byte) error {
 
 // writes reports whether there are edits that write the Kustomization anew before patches are added.
 func (e *Edits) writes() bool {
-	return e.NamePrefix != "" || e.NameSuffix != "" || e.Namespace != "" || len(e.Images)+len(e.Replicas)+len(e.CommonLabels)+len(e.CommonAnnotations) > 0
+	return e.NamePrefix != "" || e.NameSuffix != "" || e.Namespace != "" ||
+		len(e.Images)+len(e.Replicas)+len(e.CommonLabels)+len(e.CommonAnnotations) > 0
 }
 
 // apply makes the edits.
@@ -74,7 +76,8 @@ func (e *Edits) images(k *types.Kustomization) error {
 		}
 		for _, old := range k.Images {
 			if old.Name == image.Name {
-				image.NewName, image.NewTag, image.Digest = preserved(image.NewName, old.NewName), preserved(image.NewTag, old.NewTag), preserved(image.Digest, old.Digest)
+				image.NewName, image.NewTag, image.Digest = preserved(image.NewName, old.NewName), preserved(image.NewTag, old.NewTag),
+					preserved(image.Digest, old.Digest)
 			}
 		}
 		image.NewName, image.NewTag, image.Digest = preserved(image.NewName, ""), preserved(image.NewTag, ""), preserved(image.Digest, "")

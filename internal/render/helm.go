@@ -88,7 +88,8 @@ func Helm(ctx context.Context, files []tree.File, o Options) (rendered *Rendered
 		return nil, err
 	}
 	if k := c.Metadata.KubeVersion; k != "" && !chartutil.IsCompatibleRange(k, capabilities.KubeVersion.Version) {
-		return nil, fmt.Errorf("%s: the chart requires Kubernetes %s, the cluster has %s", o.URL("Chart.yaml"), k, capabilities.KubeVersion.Version)
+		return nil, fmt.Errorf("%s: the chart requires Kubernetes %s, the cluster has %s", o.URL("Chart.yaml"), k,
+			capabilities.KubeVersion.Version)
 	}
 	release := common.ReleaseOptions{Name: o.Chart.ReleaseName, Namespace: o.Chart.Namespace, Revision: 1, IsInstall: true}
 	// Helm's own validation of values would fetch schemas that a chart refers to.
@@ -141,7 +142,9 @@ func loadChart(files []tree.File, o Options) (*helmchart.Chart, error) {
 	if err != nil {
 		return nil, err
 	}
-	c.Metadata.Dependencies = slices.DeleteFunc(c.Metadata.Dependencies, func(d *helmchart.Dependency) bool { return d != nil && slices.Contains(o.Chart.Without, d.Name) })
+	c.Metadata.Dependencies = slices.DeleteFunc(c.Metadata.Dependencies, func(d *helmchart.Dependency) bool {
+		return d != nil && slices.Contains(o.Chart.Without, d.Name)
+	})
 	if c.Metadata.Type == "library" {
 		return nil, fmt.Errorf("%s: the chart is a library, which cannot be deployed", o.URL("Chart.yaml"))
 	}
@@ -176,7 +179,8 @@ type MissingError struct {
 }
 
 func (e *MissingError) Error() string {
-	return fmt.Sprintf("%s: dependencies %s are not in charts/; package the chart with \"helm dependency build\"", e.File, strings.Join(e.Names, ", "))
+	return fmt.Sprintf("%s: dependencies %s are not in charts/; package the chart with \"helm dependency build\"", e.File,
+		strings.Join(e.Names, ", "))
 }
 
 func missingDependencies(c *helmchart.Chart) []string {
@@ -238,7 +242,10 @@ func templates(rendered map[string]string, o Options) []tree.File {
 		}
 		_, inside, _ := strings.Cut(name, "/")
 		// Documents end with one newline, as from helm template: it is in the text of a last block scalar.
-		files = append(files, tree.File{Name: o.URL(inside) + " (rendered)", Data: []byte(strings.TrimPrefix(separator.ReplaceAllString(text, "\n---\n"), "\n") + "\n")})
+		files = append(files, tree.File{
+			Name: o.URL(inside) + " (rendered)",
+			Data: []byte(strings.TrimPrefix(separator.ReplaceAllString(text, "\n---\n"), "\n") + "\n"),
+		})
 	}
 	tree.Sort(files)
 	return files

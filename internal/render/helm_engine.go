@@ -19,8 +19,8 @@ import (
 	"github.com/argosy-cd/argosy/internal/manifest"
 )
 
-// Helm's engine gives each template its values, and executes it without a limit of any kind. So it gets templates that only call renderName, with
-// their values, and the real ones are executed by package template.
+// Helm's engine gives each template its values, and executes it without a limit of any kind. So it gets templates that only call
+// renderName, with their values, and the real ones are executed by package template.
 const (
 	renderName = "argosyRender"
 	stub       = "{{" + renderName + " .}}"
@@ -65,7 +65,8 @@ func collect(c *helmchart.Chart, templates map[string]*common.File) {
 		collect(sub, templates)
 	}
 	for _, f := range c.Templates {
-		if library := c.Metadata != nil && strings.EqualFold(c.Metadata.Type, "library"); library && !strings.HasPrefix(path.Base(f.Name), "_") {
+		if library := c.Metadata != nil && strings.EqualFold(c.Metadata.Type, "library"); library &&
+			!strings.HasPrefix(path.Base(f.Name), "_") {
 			continue
 		}
 		templates[path.Join(c.ChartFullPath(), f.Name)] = f
@@ -200,7 +201,10 @@ func intoError(s string, into any, fail func(string)) error {
 func helms(name string, v any) any {
 	var got any
 	keep := func(v any) string { got = v; return "" }
-	c := &helmchart.Chart{Metadata: &helmchart.Metadata{Name: "c"}, Templates: []*common.File{{Name: "t", Data: []byte("{{ keep (" + name + " .Values.v) }}")}}}
+	c := &helmchart.Chart{
+		Metadata:  &helmchart.Metadata{Name: "c"},
+		Templates: []*common.File{{Name: "t", Data: []byte("{{ keep (" + name + " .Values.v) }}")}},
+	}
 	values := common.Values{"Values": common.Values{"v": v}}
 	if _, err := (engine.Engine{CustomTemplateFuncs: map[string]any{"keep": keep}}).Render(c, values); err != nil {
 		return err.Error()

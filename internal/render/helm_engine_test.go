@@ -22,11 +22,17 @@ func loaded(t *testing.T, templates map[string]string) (*helmchart.Chart, common
 		{Name: "values.yaml", Data: []byte("a: {b: [1, 2.5, x, true, null], c: \"\"}\nlist: [{n: 1}, {n: 2}]\ntext: \"{{ .Values.a.b }} {{ include \\\"own\\\" . }}\"\nnothing: null\nsub: {x: over}\nglobal: {g: 1}\n")},
 		{Name: "conf/a.txt", Data: []byte("one\ntwo\n")},
 		{Name: "conf/b.bin", Data: []byte{0, 1, 255}},
-		{Name: "templates/_own.tpl", Data: []byte(`{{ define "own" }}own of {{ .Chart.Name }}{{ end }}{{ define "both" }}parent{{ end }}{{ define "empty" }}x{{ end }}`)},
+		{
+			Name: "templates/_own.tpl",
+			Data: []byte(`{{ define "own" }}own of {{ .Chart.Name }}{{ end }}{{ define "both" }}parent{{ end }}{{ define "empty" }}x{{ end }}`),
+		},
 		{Name: "templates/_z.tpl", Data: []byte(`{{ define "empty" }}{{/* nothing */}}{{ end }}`)},
 		{Name: "charts/sub/Chart.yaml", Data: []byte("apiVersion: v2\nname: sub\nversion: 1.0.0\n")},
 		{Name: "charts/sub/values.yaml", Data: []byte("x: default\ny: 3\n")},
-		{Name: "charts/sub/templates/a.yaml", Data: []byte(`{{ define "both" }}child{{ end }}{{ .Values.x }} {{ .Values.y }} {{ .Values.global.g }} {{ include "both" . }} {{ .Template.Name }} {{ .Template.BasePath }}`)},
+		{
+			Name: "charts/sub/templates/a.yaml",
+			Data: []byte(`{{ define "both" }}child{{ end }}{{ .Values.x }} {{ .Values.y }} {{ .Values.global.g }} {{ include "both" . }} {{ .Template.Name }} {{ .Template.BasePath }}`),
+		},
 		{Name: "charts/lib/Chart.yaml", Data: []byte("apiVersion: v2\nname: lib\nversion: 1.0.0\ntype: library\n")},
 		{Name: "charts/lib/templates/_l.tpl", Data: []byte(`{{ define "lib" }}lib{{ . }}{{ end }}`)},
 		{Name: "charts/lib/templates/not.yaml", Data: []byte(`{{ fail "a library has no templates" }}`)},
@@ -38,7 +44,8 @@ func loaded(t *testing.T, templates map[string]string) (*helmchart.Chart, common
 	if err != nil {
 		t.Fatal(err)
 	}
-	values, err := valuesutil.ToRenderValuesWithSchemaValidation(c, map[string]any{}, common.ReleaseOptions{Name: "r", Namespace: "n", IsInstall: true}, common.DefaultCapabilities, true)
+	values, err := valuesutil.ToRenderValuesWithSchemaValidation(c, map[string]any{},
+		common.ReleaseOptions{Name: "r", Namespace: "n", IsInstall: true}, common.DefaultCapabilities, true)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -66,9 +73,14 @@ func TestSameAsHelm(t *testing.T) {
 		`{{ printf "%s %v %d %q %T" "a" .Values.a 3 "x" .Values.list }} {{ print 1 2 "a" }} {{ println "x" }} {{ html "<a>" }} {{ js "'" }} {{ urlquery "a b" }} {{ len .Values.list }} {{ index .Values.a.b 2 }} {{ slice "abcd" 1 2 }}`,
 		`{{- "trim" -}}   x {{- /* c */ -}} y {{ block "blk" . }}b{{ .Release.Name }}{{ end }} {{ 1.0 }} {{ 'a' }} {{ nil | default 3 }}`,
 		`{{ list 1 "a" .Values.list | toJson }} {{ first (list 1 2) }} {{ rest (list 1 2) }} {{ concat (list 1) (list 2) }} {{ append (list 1) 2 }} {{ has 1 (list 1) }} {{ dig "a" "c" "d" (dict "a" (dict)) }} {{ pick (dict "a" 1 "b" 2) "a" }} {{ coalesce nil "" 3 }} {{ ternary 1 2 true }}`,
-		`{{ .Values.a.b.c }}`, `{{ .Values.nothing.x.y }}`, `{{ fail "stop" }}`, "\n{{ include \"own\" . }}{{ required \"need\" .Values.missing }}", `{{ include "nope" . }}`, `{{ if }}`, `{{ nofunc }}`, `{{ env "HOME" }}`,
-		`{{ eq .Values.list .Values.list }}`, `{{ index .Values.a.b 99 }}`, `{{ tpl "{{ fail \"in tpl\" }}" . }}`, `{{ tpl "{{ if }}" . }}`, `{{ template "nope" . }}`, `{{ mustToDate "2006" "x" }}`, `{{ .Values.text.x }}`, `{{ range 1 2 }}{{ end }}`, `{{ lt 1 "a" }}`,
-		`{{ define "r" }}{{ if lt . 20 }}{{ . }}{{ include "r" (add1 .) }}{{ end }}{{ end }}{{ include "r" 1 }}`, `{{ include "own" . | upper | quote | trunc 4 }}`, `{{ regexReplaceAll "a(b)" "xabx" "${1}" }} {{ repeat 3 "x" }} {{ until 3 }} {{ seq 3 }}`,
+		`{{ .Values.a.b.c }}`, `{{ .Values.nothing.x.y }}`, `{{ fail "stop" }}`,
+		"\n{{ include \"own\" . }}{{ required \"need\" .Values.missing }}", `{{ include "nope" . }}`, `{{ if }}`, `{{ nofunc }}`,
+		`{{ env "HOME" }}`,
+		`{{ eq .Values.list .Values.list }}`, `{{ index .Values.a.b 99 }}`, `{{ tpl "{{ fail \"in tpl\" }}" . }}`, `{{ tpl "{{ if }}" . }}`,
+		`{{ template "nope" . }}`, `{{ mustToDate "2006" "x" }}`, `{{ .Values.text.x }}`, `{{ range 1 2 }}{{ end }}`, `{{ lt 1 "a" }}`,
+		`{{ define "r" }}{{ if lt . 20 }}{{ . }}{{ include "r" (add1 .) }}{{ end }}{{ end }}{{ include "r" 1 }}`,
+		`{{ include "own" . | upper | quote | trunc 4 }}`,
+		`{{ regexReplaceAll "a(b)" "xabx" "${1}" }} {{ repeat 3 "x" }} {{ until 3 }} {{ seq 3 }}`,
 	}
 	for i, text := range texts {
 		t.Run(fmt.Sprintf("%d %.30q", i, text), func(t *testing.T) {

@@ -21,8 +21,8 @@ type chartSize struct {
 	bytes int64
 }
 
-// boundChart refuses a chart that is too large when all archives in it are unpacked, and YAML in it that is too large when it is decoded. Helm bounds
-// each archive alone. What it cannot read is left to Helm.
+// boundChart refuses a chart that is too large when all archives in it are unpacked, and YAML in it that is too large when it is decoded.
+// Helm bounds each archive alone. What it cannot read is left to Helm.
 func boundChart(files []tree.File) error {
 	var size chartSize
 	for _, f := range files {
@@ -34,7 +34,10 @@ func boundChart(files []tree.File) error {
 }
 
 // decodedByHelm are the files of a chart that Helm decodes.
-var decodedByHelm = map[string]bool{"Chart.yaml": true, "Chart.lock": true, "values.yaml": true, "requirements.yaml": true, "requirements.lock": true}
+var decodedByHelm = map[string]bool{
+	"Chart.yaml": true, "Chart.lock": true, "values.yaml": true, "requirements.yaml": true,
+	"requirements.lock": true,
+}
 
 func (s *chartSize) add(name string, data []byte, depth int) error {
 	if err := s.count(int64(len(data))); err != nil {
@@ -71,13 +74,13 @@ func (s *chartSize) count(bytes int64) error {
 func (s *chartSize) archive(data []byte, depth int) error {
 	unzipped, err := gzip.NewReader(bytes.NewReader(data))
 	if err != nil {
-		return nil //nolint:nilerr // Helm says so
+		return nil // Helm says so
 	}
 	t := tar.NewReader(io.LimitReader(unzipped, maxChartBytes+maxChartFiles*2048))
 	for {
 		h, err := t.Next()
 		if err != nil {
-			return nil //nolint:nilerr // the end, or Helm says so
+			return nil // the end, or Helm says so
 		}
 		name := strings.ReplaceAll(h.Name, `\`, "/")
 		if base := path.Base(name); !decodedByHelm[base] && path.Ext(base) != ".tgz" {
@@ -91,7 +94,7 @@ func (s *chartSize) archive(data []byte, depth int) error {
 		}
 		content, err := io.ReadAll(t)
 		if err != nil {
-			return nil //nolint:nilerr // likewise
+			return nil // likewise
 		}
 		if err := s.add(name, content, depth); err != nil {
 			return err

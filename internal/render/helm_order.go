@@ -54,7 +54,8 @@ func isHook(d manifest.Document) bool {
 
 // hookEvents are those that helm template knows.
 var hookEvents = []string{
-	"pre-install", "post-install", "pre-delete", "post-delete", "pre-upgrade", "post-upgrade", "pre-rollback", "post-rollback", "test", "test-success",
+	"pre-install", "post-install", "pre-delete", "post-delete", "pre-upgrade", "post-upgrade", "pre-rollback", "post-rollback", "test",
+	"test-success",
 }
 
 // unknownHook reports whether helm template leaves an object out, such as those of Helm 2 with crd-install.

@@ -23,7 +23,9 @@ func validateValues(c *helmchart.Chart, values any) error {
 		errs = append(errs, validateAgainst(c, values))
 	}
 	// The loader goes over a map.
-	subcharts := slices.SortedFunc(slices.Values(c.Dependencies()), func(a, b *helmchart.Chart) int { return cmp.Compare(a.Name(), b.Name()) })
+	subcharts := slices.SortedFunc(slices.Values(c.Dependencies()), func(a, b *helmchart.Chart) int {
+		return cmp.Compare(a.Name(), b.Name())
+	})
 	for _, sub := range subcharts {
 		m, ok := asMap(values)
 		if !ok {
@@ -99,7 +101,9 @@ func withoutRemote(err error) (warnings []string, rest error) {
 	for _, e := range problem.All(err) {
 		var remote remoteSchemaError
 		if errors.As(e, &remote) {
-			warnings = append(warnings, fmt.Sprintf("values.schema.json of chart %s refers to %s, which is not fetched, so the values are not checked", remote.chart, remote.url))
+			warnings = append(warnings,
+				fmt.Sprintf("values.schema.json of chart %s refers to %s, which is not fetched, so the values are not checked",
+					remote.chart, remote.url))
 			continue
 		}
 		errs = append(errs, e)

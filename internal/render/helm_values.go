@@ -50,7 +50,8 @@ func (s Set) into(values map[string]any) error {
 	}
 }
 
-// escaped escapes the commas of a value, which would begin another, as Argo CD does: not in {lists}, and not those that are escaped already.
+// escaped escapes the commas of a value, which would begin another, as Argo CD does: not in {lists}, and not those that are escaped
+// already.
 func escaped(value string) string {
 	if strings.HasPrefix(value, "{") && strings.HasSuffix(value, "}") {
 		return value

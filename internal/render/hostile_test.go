@@ -56,50 +56,114 @@ func TestHostileCharts(t *testing.T) {
 		// deadline is for what only a deadline ends.
 		deadline time.Duration
 	}{
-		"a template calls itself":       {files: template(`{{ define "x" }}` + ifs(`{{ template "x" . }}`) + `{{ end }}{{ template "x" . }}`), want: "Chart.yaml: rendering: c/templates/a.yaml: templates, control structures and parentheses are nested deeper than 1000"},
-		"a template includes itself":    {files: template(`{{ define "x" }}` + ifs(`{{ include "x" . }}`) + `{{ end }}{{ include "x" . }}`), want: "nested deeper than 1000"},
-		"templates include each other":  {files: template(circle(900)), want: "nested deeper than 1000"},
-		"includes in parentheses":       {files: template(`{{ define "x" }}{{ ` + rep("(", 900) + `include "x" .` + rep(")", 900) + `}}{{ end }}{{ include "x" . }}`), want: "nested deeper than 1000"},
-		"tpl of itself":                 {files: template(`{{ $x := "{{ tpl .x . }}" }}{{ tpl $x (dict "x" $x "Template" .Template) }}`), want: "nested deeper than 1000"},
-		"tpl that doubles":              {files: template(`{{ $x := "{{ tpl .x . }}{{ tpl .x . }}" }}{{ tpl $x (dict "x" $x "Template" .Template) }}`), want: "nested deeper than 1000"},
-		"tpl that grows":                {files: template(`{{ $x := "{{ tpl (print .x .x) (dict \"x\" (print .x .x)) }}" }}{{ tpl $x (dict "x" $x "Template" .Template) }}`), want: "placeholders"},
-		"nested ifs":                    {files: template(rep("{{ if 1 }}", 100_000)), want: "more than 10000 control structures"},
-		"nested ifs in tpl":             {files: template(`{{ tpl (repeat 100000 "{{ if 1 }}") . }}`), want: "more than 10000 control structures"},
-		"repeat":                        {files: template(`{{ repeat 500000000 "x" }}`), want: "repeat would give more"},
-		"repeat in tpl":                 {files: template(`{{ tpl "{{ repeat 500000000 \"x\" }}" . }}`), want: "repeat would give more"},
-		"until":                         {files: template(`{{ until 1000000000 }}`), want: "until would give more"},
-		"random text":                   {files: template(`{{ randAlphaNum 1000000000 }}`), want: "randAlphaNum would give more"},
-		"a long loop":                   {files: template(`{{ range until 10000 }}{{ range until 10000 }}{{ end }}{{ end }}`), want: "too many steps"},
+		"a template calls itself": {
+			files: template(`{{ define "x" }}` + ifs(`{{ template "x" . }}`) +
+				`{{ end }}{{ template "x" . }}`),
+			want: "Chart.yaml: rendering: c/templates/a.yaml: templates, control structures and parentheses are nested deeper than 1000",
+		},
+		"a template includes itself": {
+			files: template(`{{ define "x" }}` + ifs(`{{ include "x" . }}`) + `{{ end }}{{ include "x" . }}`),
+			want:  "nested deeper than 1000",
+		},
+		"templates include each other": {files: template(circle(900)), want: "nested deeper than 1000"},
+		"includes in parentheses": {files: template(`{{ define "x" }}{{ ` + rep("(", 900) + `include "x" .` + rep(")", 900) +
+			`}}{{ end }}{{ include "x" . }}`), want: "nested deeper than 1000"},
+		"tpl of itself": {
+			files: template(`{{ $x := "{{ tpl .x . }}" }}{{ tpl $x (dict "x" $x "Template" .Template) }}`),
+			want:  "nested deeper than 1000",
+		},
+		"tpl that doubles": {
+			files: template(`{{ $x := "{{ tpl .x . }}{{ tpl .x . }}" }}{{ tpl $x (dict "x" $x "Template" .Template) }}`),
+			want:  "nested deeper than 1000",
+		},
+		"tpl that grows": {files: template(`{{ $x := "{{ tpl (print .x .x) (dict \"x\" (print .x .x)) }}" }}{{ tpl $x (dict "x" $x "Template" .Template) }}`), want: "placeholders"},
+		"nested ifs":     {files: template(rep("{{ if 1 }}", 100_000)), want: "more than 10000 control structures"},
+		"nested ifs in tpl": {
+			files: template(`{{ tpl (repeat 100000 "{{ if 1 }}") . }}`),
+			want:  "more than 10000 control structures",
+		},
+		"repeat":        {files: template(`{{ repeat 500000000 "x" }}`), want: "repeat would give more"},
+		"repeat in tpl": {files: template(`{{ tpl "{{ repeat 500000000 \"x\" }}" . }}`), want: "repeat would give more"},
+		"until":         {files: template(`{{ until 1000000000 }}`), want: "until would give more"},
+		"random text":   {files: template(`{{ randAlphaNum 1000000000 }}`), want: "randAlphaNum would give more"},
+		"a long loop": {
+			files: template(`{{ range until 10000 }}{{ range until 10000 }}{{ end }}{{ end }}`),
+			want:  "too many steps",
+		},
 		"a loop that the deadline ends": {files: template(`{{ range until 100000 }}{{ $x := toYaml $.Values }}{{ $y := regexMatch "(a?){50}b" (repeat 1000 "a") }}{{ end }}`), want: "c/templates/a.yaml: ", deadline: time.Second},
-		"keys of RSA":                   {files: template(`{{ range until 1000 }}{{ $x := genPrivateKey "ecdsa" }}{{ end }}`), want: "too many steps"},
-		"output":                        {files: template(`{{ $x := repeat 1000000 "x" }}{{ range until 100000 }}{{ $x }}{{ end }}`), want: "over the limit"},
-		"output of includes":            {files: template(`{{ define "x" }}{{ repeat 4000000 "x" }}{{ end }}{{ range until 1000 }}{{ $x := include "x" . }}{{ end }}`), want: "over the limit"},
-		"output of many templates":      {files: outputs, want: "over the limit"},
-		"a list that doubles":           {files: template(`{{ $l := list 1 2 }}{{ range until 60 }}{{ $l = concat $l $l }}{{ end }}`), want: "over the limit"},
-		"a tree that doubles":           {files: template(`{{ $l := list 1 2 }}{{ range until 60 }}{{ $l = list $l $l }}{{ end }}{{ toYaml $l }}`), want: "over the limit"},
-		"a tree that doubles, printed":  {files: template(`{{ $l := list 1 2 }}{{ range until 60 }}{{ $l = list $l $l }}{{ end }}{{ $l }}`), want: "over the limit"},
-		"a dict in itself":              {files: template(`{{ $d := dict }}{{ $_ := set $d "d" $d }}{{ $d }}`), want: "over the limit"},
-		"a dict in itself, as JSON":     {files: template(`{{ $d := dict }}{{ $_ := set $d "d" $d }}{{ toJson $d }}`), want: "over the limit"},
-		"a dict in itself, compared":    {files: template(`{{ $d := dict }}{{ $_ := set $d "d" $d }}{{ eq $d $d }}`), want: "over the limit"},
-		"a dict in itself, pretty":      {files: template(`{{ $d := dict }}{{ $_ := set $d "d" $d }}{{ toYamlPretty $d }}`), want: "over the limit"},
-		"a dict in itself, as TOML":     {files: template(`{{ $d := dict }}{{ $_ := set $d "d" $d }}{{ toToml $d }}`), want: "over the limit"},
-		"a dict in itself, merged":      {files: template(`{{ $d := dict }}{{ $_ := set $d "d" $d }}{{ $x := merge (dict) $d }}`), want: "over the limit"},
-		"values in themselves":          {files: template(`{{ $_ := set .Values "v" .Values }}{{ .Values }}`), want: "over the limit"},
-		"all values kept":               {files: template(`{{ $l := list }}{{ range until 5000 }}{{ $l = append $l (repeat 4000000 "x") }}{{ end }}`), want: "over the limit"},
-		"from YAML":                     {files: template(`{{ fromYaml (repeat 2000000 "-\n") }}`), want: "fromYaml would give more"},
-		"from YAML with aliases":        {files: template(`{{ fromYaml (printf "a: &a %s\nb: [%s]" (repeat 100000 "x") (repeat 10000 "*a,")) }}`), want: "aliases replaced"},
-		"files":                         {files: template(`{{ range until 1000000 }}{{ $x := $.Files.Get "values.yaml" }}{{ $y := $.Files.AsConfig }}{{ $z := $.Files.Glob "**" }}{{ end }}`), want: "none", deadline: time.Second},
-		"aliases in values":             {files: func() []tree.File { return files("Chart.yaml", chartFile, "values.yaml", aliased) }, want: "values.yaml: with its aliases replaced it is over the limit"},
-		"aliases in Chart.yaml":         {files: func() []tree.File { return files("Chart.yaml", chartFile+aliased) }, want: "Chart.yaml: with its aliases replaced"},
-		"aliases in Chart.lock":         {files: func() []tree.File { return files("Chart.yaml", chartFile, "Chart.lock", aliased) }, want: "Chart.lock: with its aliases replaced"},
+		"keys of RSA": {
+			files: template(`{{ range until 1000 }}{{ $x := genPrivateKey "ecdsa" }}{{ end }}`),
+			want:  "too many steps",
+		},
+		"output": {
+			files: template(`{{ $x := repeat 1000000 "x" }}{{ range until 100000 }}{{ $x }}{{ end }}`),
+			want:  "over the limit",
+		},
+		"output of includes":       {files: template(`{{ define "x" }}{{ repeat 4000000 "x" }}{{ end }}{{ range until 1000 }}{{ $x := include "x" . }}{{ end }}`), want: "over the limit"},
+		"output of many templates": {files: outputs, want: "over the limit"},
+		"a list that doubles": {
+			files: template(`{{ $l := list 1 2 }}{{ range until 60 }}{{ $l = concat $l $l }}{{ end }}`),
+			want:  "over the limit",
+		},
+		"a tree that doubles": {
+			files: template(`{{ $l := list 1 2 }}{{ range until 60 }}{{ $l = list $l $l }}{{ end }}{{ toYaml $l }}`),
+			want:  "over the limit",
+		},
+		"a tree that doubles, printed": {
+			files: template(`{{ $l := list 1 2 }}{{ range until 60 }}{{ $l = list $l $l }}{{ end }}{{ $l }}`),
+			want:  "over the limit",
+		},
+		"a dict in itself": {files: template(`{{ $d := dict }}{{ $_ := set $d "d" $d }}{{ $d }}`), want: "over the limit"},
+		"a dict in itself, as JSON": {
+			files: template(`{{ $d := dict }}{{ $_ := set $d "d" $d }}{{ toJson $d }}`),
+			want:  "over the limit",
+		},
+		"a dict in itself, compared": {
+			files: template(`{{ $d := dict }}{{ $_ := set $d "d" $d }}{{ eq $d $d }}`),
+			want:  "over the limit",
+		},
+		"a dict in itself, pretty": {
+			files: template(`{{ $d := dict }}{{ $_ := set $d "d" $d }}{{ toYamlPretty $d }}`),
+			want:  "over the limit",
+		},
+		"a dict in itself, as TOML": {
+			files: template(`{{ $d := dict }}{{ $_ := set $d "d" $d }}{{ toToml $d }}`),
+			want:  "over the limit",
+		},
+		"a dict in itself, merged": {
+			files: template(`{{ $d := dict }}{{ $_ := set $d "d" $d }}{{ $x := merge (dict) $d }}`),
+			want:  "over the limit",
+		},
+		"values in themselves": {files: template(`{{ $_ := set .Values "v" .Values }}{{ .Values }}`), want: "over the limit"},
+		"all values kept":      {files: template(`{{ $l := list }}{{ range until 5000 }}{{ $l = append $l (repeat 4000000 "x") }}{{ end }}`), want: "over the limit"},
+		"from YAML":            {files: template(`{{ fromYaml (repeat 2000000 "-\n") }}`), want: "fromYaml would give more"},
+		"from YAML with aliases": {
+			files: template(`{{ fromYaml (printf "a: &a %s\nb: [%s]" (repeat 100000 "x") (repeat 10000 "*a,")) }}`),
+			want:  "aliases replaced",
+		},
+		"files": {files: template(`{{ range until 1000000 }}{{ $x := $.Files.Get "values.yaml" }}{{ $y := $.Files.AsConfig }}{{ $z := $.Files.Glob "**" }}{{ end }}`), want: "none", deadline: time.Second},
+		"aliases in values": {files: func() []tree.File {
+			return files("Chart.yaml", chartFile, "values.yaml", aliased)
+		}, want: "values.yaml: with its aliases replaced it is over the limit"},
+		"aliases in Chart.yaml": {files: func() []tree.File {
+			return files("Chart.yaml", chartFile+aliased)
+		}, want: "Chart.yaml: with its aliases replaced"},
+		"aliases in Chart.lock": {files: func() []tree.File {
+			return files("Chart.yaml", chartFile, "Chart.lock", aliased)
+		}, want: "Chart.lock: with its aliases replaced"},
 		"aliases in a subchart": {files: func() []tree.File {
-			return files("Chart.yaml", chartFile, "charts/s/Chart.yaml", "apiVersion: v2\nname: s\nversion: 1.0.0\n", "charts/s/values.yaml", aliased)
+			return files("Chart.yaml", chartFile, "charts/s/Chart.yaml", "apiVersion: v2\nname: s\nversion: 1.0.0\n",
+				"charts/s/values.yaml", aliased)
 		}, want: "charts/s/values.yaml: with its aliases replaced"},
 		"aliases in an archive": {files: func() []tree.File {
-			return files("Chart.yaml", chartFile, "charts/s.tgz", packed("s/Chart.yaml", "apiVersion: v2\nname: s\nversion: 1.0.0\n", "s/values.yaml", aliased))
+			return files("Chart.yaml", chartFile, "charts/s.tgz", packed("s/Chart.yaml", "apiVersion: v2\nname: s\nversion: 1.0.0\n",
+				"s/values.yaml", aliased))
 		}, want: "s/values.yaml: with its aliases replaced"},
 		"aliases in a template": {files: template(aliased), want: "aliases replaced"},
-		"archives":              {files: archives, want: "Chart.yaml: with its dependencies the chart is over the limit of 134217728 bytes"},
+		"archives": {
+			files: archives,
+			want:  "Chart.yaml: with its dependencies the chart is over the limit of 134217728 bytes",
+		},
 		"archives in an archive": {files: func() []tree.File {
 			return files("Chart.yaml", chartFile, "charts/s.tgz", archiveOf(10, subchart("x", 40, 4<<20)))
 		}, want: "the chart is over the limit"},
@@ -107,10 +171,17 @@ func TestHostileCharts(t *testing.T) {
 		"files of archives": {files: func() []tree.File {
 			return files("Chart.yaml", chartFile, "charts/a.tgz", subchart("a", 15_000, 1), "charts/b.tgz", subchart("b", 15_000, 1))
 		}, want: "the chart has more than 20000 files"},
-		"a million files":          {files: func() []tree.File { return manyFiles(1_000_000, "") }, want: "the chart has more than 20000 files"},
-		"rules of .helmignore":     {files: func() []tree.File { return manyFiles(15_000, rep("a*b\n", 100_000)) }, want: ".helmignore: 100001 rules are too many for 15002 files"},
-		"aliases of a dependency":  {files: dependencies, want: "Chart.yaml: 5000 dependencies are over the limit of 200"},
-		"indexes":                  {files: template(object("a")), set: indexes(), want: "the indexes of all parameters are over the limit of 1000000"},
+		"a million files": {files: func() []tree.File {
+			return manyFiles(1_000_000, "")
+		}, want: "the chart has more than 20000 files"},
+		"rules of .helmignore": {files: func() []tree.File {
+			return manyFiles(15_000, rep("a*b\n", 100_000))
+		}, want: ".helmignore: 100001 rules are too many for 15002 files"},
+		"aliases of a dependency": {files: dependencies, want: "Chart.yaml: 5000 dependencies are over the limit of 200"},
+		"indexes": {
+			files: template(object("a")), set: indexes(),
+			want: "the indexes of all parameters are over the limit of 1000000",
+		},
 		"values with a long error": {files: template(`{{ fail (repeat 4000000 "x") }}`), want: "xxx"},
 		"a regular expression":     {files: template(`{{ regexMatch (repeat 3000 "x{1000}") "" }}`), want: "regexMatch would give more"},
 	} {
@@ -118,7 +189,10 @@ func TestHostileCharts(t *testing.T) {
 			hostile.Refused(t, c.want, func() error {
 				ctx, cancel := context.WithTimeout(context.Background(), cmp.Or(c.deadline, time.Minute))
 				defer cancel()
-				_, err := render.Helm(ctx, c.files(), render.Options{Lenient: true, Chart: render.Chart{ReleaseName: "r", Namespace: "n", Set: c.set}})
+				_, err := render.Helm(ctx, c.files(), render.Options{
+					Lenient: true,
+					Chart:   render.Chart{ReleaseName: "r", Namespace: "n", Set: c.set},
+				})
 				if err == nil || c.want == "none" { // the deadline ends it
 					return errors.New("none")
 				}
@@ -203,16 +277,46 @@ func TestHostileKustomizations(t *testing.T) {
 		pairs []string
 		want  string
 	}{
-		"aliases in a resource":       {[]string{"kustomization.yaml", "resources: [a.yaml]\n", "a.yaml", object + aliased}, "aliases replaced"},
-		"aliases in a patch":          {[]string{"kustomization.yaml", "resources: [a.yaml]\npatches: [{path: b.yaml}]\n", "a.yaml", object, "b.yaml", object + aliased}, "aliases replaced"},
-		"aliases in a Kustomization":  {[]string{"kustomization.yaml", "resources: [a.yaml]\n" + aliased, "a.yaml", object}, "aliases replaced"},
-		"aliases in a configuration":  {[]string{"kustomization.yaml", "resources: [a.yaml]\nconfigurations: [b.yaml]\n", "a.yaml", object, "b.yaml", aliased}, "aliases replaced"},
-		"aliases in crds":             {[]string{"kustomization.yaml", "resources: [a.yaml]\ncrds: [b.yaml]\n", "a.yaml", object, "b.yaml", aliased}, "aliases replaced"},
-		"aliases in a schema":         {[]string{"kustomization.yaml", "resources: [a.yaml]\nopenapi: {path: b.yaml}\n", "a.yaml", object, "b.yaml", aliased}, "aliases replaced"},
-		"aliases in replacements":     {[]string{"kustomization.yaml", "resources: [a.yaml]\nreplacements: [{path: b.yaml}]\n", "a.yaml", object, "b.yaml", aliased}, "aliases replaced"},
-		"aliases in values":           {[]string{"kustomization.yaml", "helmCharts: [{name: c, valuesInline: {x: y}}]\n", "charts/c/Chart.yaml", chartFile, "charts/c/values.yaml", aliased}, "aliases replaced"},
-		"many values":                 {[]string{"kustomization.yaml", "resources: [a.yaml]\n", "a.yaml", object + "x: [" + rep("a,", 4_000_000) + "]\n"}, "more than 2000000 values"},
-		"many values, Kustomization":  {[]string{"kustomization.yaml", "resources: [a.yaml]\nx: [" + rep("a,", 4_000_000) + "]\n", "a.yaml", object}, "more than 2000000 values"},
+		"aliases in a resource": {
+			[]string{"kustomization.yaml", "resources: [a.yaml]\n", "a.yaml", object + aliased},
+			"aliases replaced",
+		},
+		"aliases in a patch": {[]string{
+			"kustomization.yaml", "resources: [a.yaml]\npatches: [{path: b.yaml}]\n", "a.yaml", object,
+			"b.yaml", object + aliased,
+		}, "aliases replaced"},
+		"aliases in a Kustomization": {
+			[]string{"kustomization.yaml", "resources: [a.yaml]\n" + aliased, "a.yaml", object},
+			"aliases replaced",
+		},
+		"aliases in a configuration": {[]string{
+			"kustomization.yaml", "resources: [a.yaml]\nconfigurations: [b.yaml]\n", "a.yaml", object,
+			"b.yaml", aliased,
+		}, "aliases replaced"},
+		"aliases in crds": {[]string{
+			"kustomization.yaml", "resources: [a.yaml]\ncrds: [b.yaml]\n", "a.yaml", object, "b.yaml",
+			aliased,
+		}, "aliases replaced"},
+		"aliases in a schema": {[]string{
+			"kustomization.yaml", "resources: [a.yaml]\nopenapi: {path: b.yaml}\n", "a.yaml", object,
+			"b.yaml", aliased,
+		}, "aliases replaced"},
+		"aliases in replacements": {[]string{
+			"kustomization.yaml", "resources: [a.yaml]\nreplacements: [{path: b.yaml}]\n", "a.yaml",
+			object, "b.yaml", aliased,
+		}, "aliases replaced"},
+		"aliases in values": {[]string{
+			"kustomization.yaml", "helmCharts: [{name: c, valuesInline: {x: y}}]\n",
+			"charts/c/Chart.yaml", chartFile, "charts/c/values.yaml", aliased,
+		}, "aliases replaced"},
+		"many values": {[]string{
+			"kustomization.yaml", "resources: [a.yaml]\n", "a.yaml",
+			object + "x: [" + rep("a,", 4_000_000) + "]\n",
+		}, "more than 2000000 values"},
+		"many values, Kustomization": {[]string{
+			"kustomization.yaml", "resources: [a.yaml]\nx: [" + rep("a,", 4_000_000) + "]\n", "a.yaml",
+			object,
+		}, "more than 2000000 values"},
 		"a diamond":                   {diamond(30, 1, ""), "it leads to more than 5000 Kustomizations"},
 		"a diamond of many resources": {diamond(10, 100, ""), "too many resources go through its Kustomizations"},
 		"a diamond with a schema":     {diamond(9, 1, "openapi: {version: v1.21.2}\n"), "so that no other build can run meanwhile"},
@@ -242,7 +346,8 @@ func diamond(levels, resources int, more string) []string {
 			for n := range resources {
 				objects.WriteString("---\n" + object(fmt.Sprintf("x%d", n)))
 			}
-			pairs = append(pairs, fmt.Sprintf("%s%d/kustomization.yaml", s, i), next+"\nnamePrefix: "+s+"-\n", fmt.Sprintf("%s%d/x.yaml", s, i), objects.String())
+			pairs = append(pairs, fmt.Sprintf("%s%d/kustomization.yaml", s, i), next+"\nnamePrefix: "+s+"-\n",
+				fmt.Sprintf("%s%d/x.yaml", s, i), objects.String())
 		}
 	}
 	return pairs

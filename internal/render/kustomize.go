@@ -61,6 +61,9 @@ type Built struct {
 	// Missing is what was left out because it is not available. If that makes the build fail, there are no documents.
 	Missing  []error
 	Warnings []string
+	// Deprecated are the fields that Kustomize will not have for ever, each with its file. Kustomize prints them on standard error, too,
+	// without the file; those that are replaced before it sees them are left out.
+	Deprecated []string
 }
 
 // Build builds a Kustomization. An error is one that Kustomize has, too, however much is available.
@@ -76,12 +79,15 @@ func Build(ctx context.Context, k Kustomization) (built *Built, err error) {
 		}
 	}()
 	d := newDisk(ctx, k.View, k.Read)
-	l := localCheck{ctx: ctx, k: k, disk: d, seen: map[string]bool{}, below: map[string][]string{}, resourcesIn: map[string]int{}, factory: resmap.NewFactory(provider.NewDefaultDepProvider().GetResourceFactory())}
+	l := localCheck{
+		ctx: ctx, k: k, disk: d, seen: map[string]bool{}, below: map[string][]string{}, resourcesIn: map[string]int{},
+		factory: resmap.NewFactory(provider.NewDefaultDepProvider().GetResourceFactory()),
+	}
 	top := d.path(k.Dir)
 	if found := l.directory(at{}, top, nil); found != "" {
 		name = d.name(found)
 	}
-	built = &Built{Missing: l.missing, Warnings: l.warnings}
+	built = &Built{Missing: l.missing, Warnings: l.warnings, Deprecated: l.deprecated}
 	if len(d.unreadable) > 0 {
 		built.Missing = append(built.Missing, d.unreadable...)
 		return built, nil
@@ -104,7 +110,8 @@ func Build(ctx context.Context, k Kustomization) (built *Built, err error) {
 	defer leave()
 	objects, err := build(d, top, k)
 	if err != nil && k.MayRun && strings.Contains(err.Error(), "external plugins disabled") {
-		built.Missing = append(built.Missing, fmt.Errorf("%s: it needs a plugin of Kustomize, and plugins are not run here: %s", k.URL(name), oneLine(err)))
+		built.Missing = append(built.Missing, fmt.Errorf("%s: it needs a plugin of Kustomize, and plugins are not run here: %s",
+			k.URL(name), oneLine(err)))
 		return built, nil
 	}
 	if err != nil {
@@ -117,7 +124,10 @@ func Build(ctx context.Context, k Kustomization) (built *Built, err error) {
 		return nil, err
 	}
 	for i, o := range objects {
-		built.Documents = append(built.Documents, manifest.Document{Object: o, Position: manifest.Position{File: k.URL(name) + " (built)", Number: i + 1}})
+		built.Documents = append(built.Documents, manifest.Document{
+			Object:   o,
+			Position: manifest.Position{File: k.URL(name) + " (built)", Number: i + 1},
+		})
 	}
 	if err := check(built.Documents, !k.Strict); err != nil {
 		return nil, err

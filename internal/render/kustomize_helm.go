@@ -187,7 +187,10 @@ func (l *localCheck) chartFiles(a at, globals types.HelmGlobals, h types.HelmCha
 
 // chartOptions are those of a chart in a Kustomization. Without files, the chart is not available.
 func (l *localCheck) chartOptions(a at, globals types.HelmGlobals, h types.HelmChart, files []tree.File) (Chart, error) {
-	c := Chart{ReleaseName: cmp.Or(h.ReleaseName, "release-name"), Namespace: cmp.Or(h.Namespace, "default"), SkipCRDs: !h.IncludeCRDs, SkipTests: h.SkipTests}
+	c := Chart{
+		ReleaseName: cmp.Or(h.ReleaseName, "release-name"), Namespace: cmp.Or(h.Namespace, "default"), SkipCRDs: !h.IncludeCRDs,
+		SkipTests: h.SkipTests,
+	}
 	if h.NameTemplate != "" {
 		if h.ReleaseName != "" {
 			return c, errors.New("cannot set nameTemplate and releaseName")

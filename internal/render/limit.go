@@ -16,12 +16,12 @@ const (
 	// maxAliased bounds what aliases add to a document in a Kustomization, in values; maxAliasedBytes in bytes.
 	maxAliased      = 500_000
 	maxAliasedBytes = 32 << 20
-	// maxBuilds bounds how many Kustomizations a build goes through: one that is reached in several ways is built each time, so a few files can take
-	// for ever. maxAlone bounds a build that keeps all others waiting.
+	// maxBuilds bounds how many Kustomizations a build goes through: one that is reached in several ways is built each time, so a few files
+	// can take for ever. maxAlone bounds a build that keeps all others waiting.
 	maxBuilds = 5_000
 	maxAlone  = 200
-	// maxComparisons bounds the resources of each Kustomization of a build, squared, together: Kustomize compares each with each. This many take up to
-	// a minute. maxAloneComparisons is for a build that keeps all others waiting.
+	// maxComparisons bounds the resources of each Kustomization of a build, squared, together: Kustomize compares each with each. This many
+	// take up to a minute. maxAloneComparisons is for a build that keeps all others waiting.
 	maxComparisons      = 64_000_000
 	maxAloneComparisons = 1_000_000
 	// MaxValues and MaxBytes bound all manifests that are decoded together, in values and in bytes. Argo CD takes 10 MB from a directory.

@@ -1,14 +1,15 @@
 package render
 
 import (
+	"fmt"
 	"path"
 	"slices"
 
 	"sigs.k8s.io/kustomize/api/types"
 )
 
-// modernize replaces deprecated fields by those that do exactly the same, because Kustomize would warn on standard error, and reports whether
-// there were any.
+// modernize replaces deprecated fields by those that do exactly the same, because Kustomize would warn on standard error, and reports
+// whether there were any.
 func modernize(k *types.Kustomization) bool {
 	if k.Bases == nil && k.ImageTags == nil && k.CommonLabels == nil { //nolint:staticcheck // deprecated, and in use
 		return false
@@ -21,8 +22,8 @@ func modernize(k *types.Kustomization) bool {
 	return true
 }
 
-// strategic checks patchesStrategicMerge, replaces them by patches, which are applied next, and reports whether it has. What Kustomize refuses,
-// and what would show, stays.
+// strategic checks patchesStrategicMerge, replaces them by patches, which are applied next, and reports whether it has. What Kustomize
+// refuses, and what would show, stays.
 func (l *localCheck) strategic(a at, k *types.Kustomization) bool {
 	list := k.PatchesStrategicMerge //nolint:staticcheck // deprecated, and in use
 	var patches []types.Patch
@@ -49,4 +50,21 @@ func (l *localCheck) strategic(a at, k *types.Kustomization) bool {
 	}
 	k.Patches, k.PatchesStrategicMerge = append(patches, k.Patches...), nil //nolint:staticcheck // likewise
 	return true
+}
+
+// deprecates notes the deprecated fields that are left.
+func (l *localCheck) deprecates(name string, k *types.Kustomization) {
+	for _, f := range []struct {
+		set            bool
+		field, instead string
+	}{
+		{k.PatchesJson6902 != nil, "patchesJson6902", "patches"},             //nolint:staticcheck // deprecated, and in use
+		{k.PatchesStrategicMerge != nil, "patchesStrategicMerge", "patches"}, //nolint:staticcheck // likewise
+		{k.Vars != nil, "vars", "replacements"},                              //nolint:staticcheck // likewise
+	} {
+		if line := fmt.Sprintf("%s: Kustomize has deprecated %s; use %s", l.k.URL(l.disk.name(name)), f.field, f.instead); f.set &&
+			!slices.Contains(l.deprecated, line) {
+			l.deprecated = append(l.deprecated, line)
+		}
+	}
 }

@@ -57,7 +57,8 @@ func isFile(ref string) bool {
 	return slices.Contains([]string{".yaml", ".yml", ".json"}, path.Ext(u.Path)) && !strings.Contains(u.Path, "//")
 }
 
-// copied copies a file of the source whose name Kustomize would take for a Git repository, if it did not like what is in it, to a name of ours.
+// copied copies a file of the source whose name Kustomize would take for a Git repository, if it did not like what is in it, to a name of
+// ours.
 func (l *localCheck) copied(a at, s string) (string, bool) {
 	name := path.Join(path.Dir(a.file), s)
 	mount, _ := top(a.file)

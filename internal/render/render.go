@@ -1,8 +1,8 @@
 // Package render has the engines that make Kubernetes objects: of manifests, of a Kustomization, of a Helm chart.
 //
-// They work in memory and in process: no commands, no network, no files but those they are given. What a Kustomization refers to elsewhere is
-// fetched by a Remote, or named as missing; plugins and functions are refused, and so is a chart whose dependencies are not in it. Which engine
-// a directory needs, and what it is told, is the business of package source.
+// They work in memory and in process: no commands, no network, no files but those they are given. What a Kustomization refers to elsewhere
+// is fetched by a Remote, or named as missing; plugins and functions are refused, and so is a chart whose dependencies are not in it. Which
+// engine a directory needs, and what it is told, is the business of package source.
 package render
 
 import (
@@ -110,7 +110,8 @@ func decodeOne(f tree.File, lenient bool) (d decoded, err error) {
 	return d, err
 }
 
-// check refuses objects that no API server takes, because Argo CD's message would not name the file. Argo CD itself takes those that have a kind.
+// check refuses objects that no API server takes, because Argo CD's message would not name the file. Argo CD itself takes those that have a
+// kind.
 func check(docs []manifest.Document, lenient bool) error {
 	var errs []error
 	for _, d := range docs {

@@ -49,7 +49,8 @@ func goldens(t *testing.T) []golden {
 			t.Fatal(err)
 		}
 		for _, file := range values {
-			all[i].options.Chart.ValueFiles = append(all[i].options.Chart.ValueFiles, tree.File{Name: filepath.Base(file), Data: read(t, file)})
+			all[i].options.Chart.ValueFiles = append(all[i].options.Chart.ValueFiles,
+				tree.File{Name: filepath.Base(file), Data: read(t, file)})
 		}
 		if _, err := os.Stat(g.dir + "/object.yaml"); err == nil {
 			v, err := manifest.Value(read(t, g.dir+"/object.yaml"))
@@ -174,8 +175,8 @@ func checkErrors(t *testing.T, cases []errorCase) {
 	}
 }
 
-// directory renders a directory by what is in it, strictly and offline: what is missing is an error, too. It turns a panic into an error, so
-// that it does not hide the other cases.
+// directory renders a directory by what is in it, strictly and offline: what is missing is an error, too. It turns a panic into an error,
+// so that it does not hide the other cases.
 func directory(files []tree.File, o render.Options) (docs []manifest.Document, err error) {
 	defer func() {
 		if r := recover(); r != nil {

@@ -43,7 +43,8 @@ func parseRepository(ref string) (repository, error) {
 
 var userName = regexp.MustCompile("^[a-zA-Z][a-zA-Z0-9-]*@")
 
-// splitHost splits a reference into the host, with scheme and user, and the path. Without a scheme, there must be a user, or it is GitHub's.
+// splitHost splits a reference into the host, with scheme and user, and the path. Without a scheme, there must be a user, or it is
+// GitHub's.
 func splitHost(ref string) (host, inside string, ok bool) {
 	rest, _ := cutPrefixFold(ref, "git::")
 	scheme := ""

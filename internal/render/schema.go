@@ -31,8 +31,8 @@ func newSchema() *schema {
 	return s
 }
 
-// enter waits until a build may run, and returns what ends it. One that changes the schema runs alone, and leaves nothing behind. small says that it
-// does not take long.
+// enter waits until a build may run, and returns what ends it. One that changes the schema runs alone, and leaves nothing behind. small
+// says that it does not take long.
 func (s *schema) enter(ctx context.Context, changes, small bool) (leave func(), err error) {
 	waited := false
 	for {

@@ -33,7 +33,8 @@ func TestAgainstTools(t *testing.T) {
 			cmd := exec.CommandContext(t.Context(), kustomize, "build", dir)
 			if kind == "helm" {
 				o := g.options
-				cmd = exec.CommandContext(t.Context(), helm, "template", o.Chart.ReleaseName, dir, "--namespace", o.Chart.Namespace, "--include-crds", "--kube-version", o.KubeVersion)
+				cmd = exec.CommandContext(t.Context(), helm, "template", o.Chart.ReleaseName, dir, "--namespace", o.Chart.Namespace,
+					"--include-crds", "--kube-version", o.KubeVersion)
 				for _, f := range o.Chart.ValueFiles {
 					cmd.Args = append(cmd.Args, "--values", filepath.Join(g.dir, f.Name))
 				}
@@ -63,7 +64,8 @@ func set(t *testing.T, docs []manifest.Document) map[string]manifest.Object {
 	t.Helper()
 	out := map[string]manifest.Object{}
 	for _, d := range docs {
-		id := fmt.Sprint(d.Object["apiVersion"], " ", d.Object["kind"], " ", manifest.String(d.Object, "metadata", "namespace"), "/", manifest.String(d.Object, "metadata", "name"))
+		id := fmt.Sprint(d.Object["apiVersion"], " ", d.Object["kind"], " ", manifest.String(d.Object, "metadata", "namespace"), "/",
+			manifest.String(d.Object, "metadata", "name"))
 		if out[id] != nil {
 			t.Errorf("%s: %s is there twice", d, id)
 		}

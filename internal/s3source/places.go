@@ -40,7 +40,10 @@ func place(s triggerfile.Source) map[string]any {
 	if s.Path == "" {
 		m["path"] = "/"
 	}
-	for name, value := range map[string]string{"region": s.Region, "endpoint": s.Endpoint, "roleARN": s.RoleARN, "type": s.Type, "digest": s.Digest} {
+	for name, value := range map[string]string{
+		"region": s.Region, "endpoint": s.Endpoint, "roleARN": s.RoleARN, "type": s.Type,
+		"digest": s.Digest,
+	} {
 		if value != "" {
 			m[name] = value
 		}
@@ -57,6 +60,16 @@ func place(s triggerfile.Source) map[string]any {
 		}
 	}
 	return m
+}
+
+// Sources parses the trigger file, or the parameter that an application without one has. The error is that of reading the file.
+func Sources(call argo.Call, file string, data []byte, err error) (name string, sources []triggerfile.Source, _ error) {
+	file, data, err = Trigger(call, file, data, err)
+	if err != nil {
+		return "", nil, err
+	}
+	sources, err = triggerfile.Parse(file, data)
+	return file, sources, err
 }
 
 // Trigger returns the trigger file of an application and what it is called: the file that was read, or the parameter source.

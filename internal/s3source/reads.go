@@ -18,6 +18,8 @@ type Reads struct {
 	// Marks has one for each source. Empty is an application that could not be read.
 	Marks []bucket.Mark
 	At    time.Time // when it was read, to the millisecond
+	// Project is that of the application. It is published so that the space of projects can be compared.
+	Project string
 }
 
 // ReadsOf tells what was read. Without the snapshots it tells what was asked for.
@@ -87,18 +89,19 @@ func (r Reads) Same(other Reads) bool {
 	return errA == nil && errB == nil && string(a) == string(b)
 }
 
-// MaxReads bounds Encode.
-const MaxReads = 16 << 10
+// MaxReads bounds Encode. Most applications need some 300 bytes.
+const MaxReads = 4 << 10
 
 type encodedReads struct {
 	Sources []map[string]any `json:"sources"`
 	Marks   [][2]string      `json:"marks,omitempty"`
 	At      int64            `json:"at,omitempty"`
+	Project string           `json:"project,omitempty"`
 }
 
 // Encode writes reads as JSON. The sources have the names of the trigger file; how a chart is rendered is left out.
 func (r Reads) Encode() ([]byte, error) {
-	var e encodedReads
+	e := encodedReads{Project: r.Project}
 	for _, s := range r.Sources {
 		e.Sources = append(e.Sources, place(s))
 	}
@@ -135,7 +138,7 @@ func DecodeReads(data []byte) (Reads, error) {
 	if len(e.Marks) > 0 && len(e.Marks) != len(sources) {
 		return Reads{}, errors.New("marks must be as many as sources")
 	}
-	r := Reads{Sources: sources}
+	r := Reads{Sources: sources, Project: e.Project}
 	if e.At != 0 {
 		r.At = time.UnixMilli(e.At)
 	}

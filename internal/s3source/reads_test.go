@@ -22,13 +22,16 @@ func TestReads(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := s3source.Reads{Sources: sources, Marks: []bucket.Mark{{Sum: "1"}, {Key: "charts/web-1.2.3.tgz", Sum: "2"}, {Sum: "3"}}, At: time.UnixMilli(1_700_000_000_123)}
+	r := s3source.Reads{
+		Sources: sources, Marks: []bucket.Mark{{Sum: "1"}, {Key: "charts/web-1.2.3.tgz", Sum: "2"}, {Sum: "3"}},
+		At: time.UnixMilli(1_700_000_000_123), Project: "p",
+	}
 	data, err := r.Encode()
 	if err != nil {
 		t.Fatal(err)
 	}
 	got, err := s3source.DecodeReads(data)
-	if err != nil || !got.Same(r) || got.Changed(r.Marks) || !got.At.Equal(r.At) {
+	if err != nil || !got.Same(r) || got.Changed(r.Marks) || !got.At.Equal(r.At) || got.Project != "p" {
 		t.Errorf("%v\n%s", err, data)
 	}
 	var prefixes []string
@@ -42,8 +45,10 @@ func TestReads(t *testing.T) {
 		t.Error("patterns are lost")
 	}
 	for text, want := range map[string]string{
-		`{`: "unexpected end", `{"sources": []}`: "sources must have 1 to 50 elements", `{"sources": [{"bucket": "one", "path": "x", "endpoint": "file:///etc"}]}`: "endpoint",
-		`{"sources": [{"bucket": "one", "path": "x"}], "marks": [["", ""], ["", ""]]}`: "marks must be as many as sources", strings.Repeat(" ", s3source.MaxReads+1): "over the limit",
+		`{`: "unexpected end", `{"sources": []}`: "sources must have 1 to 50 elements",
+		`{"sources": [{"bucket": "one", "path": "x", "endpoint": "file:///etc"}]}`:     "endpoint",
+		`{"sources": [{"bucket": "one", "path": "x"}], "marks": [["", ""], ["", ""]]}`: "marks must be as many as sources",
+		strings.Repeat(" ", s3source.MaxReads+1):                                       "over the limit",
 	} {
 		if _, err := s3source.DecodeReads([]byte(text)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%.60s: %v", text, err)

@@ -42,7 +42,8 @@ type Config struct {
 // Parameters of the s3 plugin.
 func Parameters() []argo.Parameter {
 	return []argo.Parameter{{
-		Name: "source", Title: "Trigger file", Help: "what " + triggerfile.Name + " would have, for an application whose directory has none: bucket, path, …",
+		Name: "source", Title: "Trigger file", Help: "what " + triggerfile.Name +
+			" would have, for an application whose directory has none: bucket, path, …",
 	}}
 }
 
@@ -87,7 +88,10 @@ func (c Config) Check(sources []triggerfile.Source) error {
 }
 
 func (c Config) allowed(s triggerfile.Source) error {
-	return c.wrap(s, c.Policy.S3(policy.S3Access{Project: c.App.Project, Bucket: s.Bucket, Path: s.Path, Endpoint: strings.TrimSuffix(s.Endpoint, "/"), Role: s.RoleARN}))
+	return c.wrap(s, c.Policy.S3(policy.S3Access{
+		Project: c.App.Project, Bucket: s.Bucket, Path: s.Path,
+		Endpoint: strings.TrimSuffix(s.Endpoint, "/"), Role: s.RoleARN,
+	}))
 }
 
 // wrap says which source of several a problem is in.
@@ -112,7 +116,8 @@ func (c Config) read(ctx context.Context, s triggerfile.Source, used int64) (*bu
 // request is what a source reads.
 func request(s triggerfile.Source) bucket.Request {
 	return bucket.Request{
-		Path: s.Path, File: archive.Suffix(s.Path) != "" || tree.IsManifest(s.Path), Digest: s.Digest, Select: func(names []string) (func(string) bool, error) { return choose(s, names) },
+		Path: s.Path, File: archive.Suffix(s.Path) != "" || tree.IsManifest(s.Path), Digest: s.Digest,
+		Select: func(names []string) (func(string) bool, error) { return choose(s, names) },
 	}
 }
 
@@ -213,7 +218,9 @@ func (c Config) render(ctx context.Context, f Fetched) ([]manifest.Document, err
 }
 
 // documents renders files by the rules of Git directories, and strictly: they were made for this.
-func (c Config) documents(ctx context.Context, s triggerfile.Source, kind string, files []tree.File, url func(string) string) ([]manifest.Document, error) {
+func (c Config) documents(ctx context.Context, s triggerfile.Source, kind string, files []tree.File,
+	url func(string) string,
+) ([]manifest.Document, error) {
 	if kind == triggerfile.Manifests {
 		if s.Helm != nil {
 			return nil, fmt.Errorf("%s: helm is set, but there is no Chart.yaml", s.URL())
@@ -314,7 +321,8 @@ func (c Config) valueFile(name string, files []tree.File) ([]byte, error) {
 	case onlyBeside:
 		return inGit, nil
 	case ok && gitErr == nil:
-		return nil, fmt.Errorf("%s is in the chart and beside the trigger file; write %s%s for the latter, or rename it", name, triggerfile.GitPrefix, name)
+		return nil, fmt.Errorf("%s is in the chart and beside the trigger file; write %s%s for the latter, or rename it", name,
+			triggerfile.GitPrefix, name)
 	case ok:
 		return inChart, nil
 	case gitErr == nil:

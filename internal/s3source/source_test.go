@@ -26,13 +26,16 @@ func (w world) config(git map[string]string) Config {
 	for name, text := range git {
 		dir[name] = &fstest.MapFile{Data: []byte(text)}
 	}
-	return Config{Git: dir, App: argo.Call{App: "app", Namespace: "ns"}, Open: func(_ context.Context, a triggerfile.Access) (*bucket.Reader, error) {
-		m, ok := w[a.Bucket]
-		if !ok {
-			return nil, errors.New("there is no such bucket")
-		}
-		return &bucket.Reader{Store: m, Bucket: a.Bucket, ID: a.Bucket, Limits: bucket.DefaultLimits}, nil
-	}}
+	return Config{
+		Git: dir, App: argo.Call{App: "app", Namespace: "ns"},
+		Open: func(_ context.Context, a triggerfile.Access) (*bucket.Reader, error) {
+			m, ok := w[a.Bucket]
+			if !ok {
+				return nil, errors.New("there is no such bucket")
+			}
+			return &bucket.Reader{Store: m, Bucket: a.Bucket, ID: a.Bucket, Limits: bucket.DefaultLimits}, nil
+		},
+	}
 }
 
 func names(docs []manifest.Document) string {
@@ -46,10 +49,13 @@ func names(docs []manifest.Document) string {
 func TestGenerate(t *testing.T) {
 	m := &buckettest.Memory{}
 	for key, text := range map[string]string{
-		"plain/b.yml": object("b"), "plain/a.json": `{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a"}}`, "plain/sub/c.YAML": object("c"), "plain/readme.md": "x",
+		"plain/b.yml": object("b"), "plain/a.json": `{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a"}}`,
+		"plain/sub/c.YAML": object("c"), "plain/readme.md": "x",
 		"plain//odd.yaml": object("odd"), "one.yaml": object("one"),
 		"odd/kustomization.yaml": "resources: []\n", "odd//x.yaml": object("x"),
-		"chart/Chart.yaml": "apiVersion: v2\nname: c\nversion: 1.0.0\n", "chart/templates/a.yaml": object("{{ .Release.Name }}-{{ .Values.v }}-{{ .Release.Namespace }}"), "chart/v.yaml": "v: chart\n", "chart/both.yaml": "v: both\n",
+		"chart/Chart.yaml":       "apiVersion: v2\nname: c\nversion: 1.0.0\n",
+		"chart/templates/a.yaml": object("{{ .Release.Name }}-{{ .Values.v }}-{{ .Release.Namespace }}"), "chart/v.yaml": "v: chart\n",
+		"chart/both.yaml": "v: both\n",
 	} {
 		m.Set(key, text)
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/argosy-cd/argosy/internal/appset/generator"
 	"github.com/argosy-cd/argosy/internal/argo/versions"
 	"github.com/argosy-cd/argosy/internal/gitsource"
+	"github.com/argosy-cd/argosy/internal/secret"
 )
 
 // github asks GitHub (applicationset/services/scm_provider/github.go and pull_request/github.go, v3.2.11).
@@ -201,28 +202,28 @@ func hasLabels(wanted, have []string) bool {
 
 // authenticateApp gets a token of the installation of a GitHub App. Its key is in a Secret of Argo CD's namespace, as repositories have it.
 func (a *Asker) authenticateApp(ctx context.Context, q generator.Question, s spec, h *host) error {
-	secret, err := a.secret(ctx, a.Namespace, s.AppSecretName)
+	app, err := a.secret(ctx, a.Namespace, s.AppSecretName)
 	if err != nil {
 		return err
 	}
 	if kinds := []string{"repo-creds", "repository", scmCreds}; a.Strict &&
-		!slices.Contains(kinds, secret.Labels[generator.SecretTypeLabel]) {
+		!slices.Contains(kinds, app.Labels[generator.SecretTypeLabel]) {
 		return fmt.Errorf("the Secret %s is not one of a repository or an SCM: its label %s must be one of %s", s.AppSecretName,
 			generator.SecretTypeLabel, strings.Join(kinds, ", "))
 	}
 	number := func(key string) (int64, error) {
-		if secret.Data[key] == "" {
+		if app.Data[key] == "" {
 			return 0, nil
 		}
-		n, err := strconv.ParseInt(secret.Data[key], 10, 64)
+		n, err := strconv.ParseInt(app.Data[key], 10, 64)
 		if err != nil {
 			return 0, fmt.Errorf("the Secret %s: %s is not a number", s.AppSecretName, key)
 		}
 		return n, nil
 	}
-	key := gitsource.AppKey{PrivateKey: secret.Data["githubAppPrivateKey"], Base: s.API}
+	key := gitsource.AppKey{PrivateKey: secret.New(app.Data["githubAppPrivateKey"]), Base: s.API}
 	if key.Base == "" {
-		key.Base = secret.Data["githubAppEnterpriseBaseUrl"]
+		key.Base = app.Data["githubAppEnterpriseBaseUrl"]
 	}
 	var idErr, installationErr error
 	key.ID, idErr = number("githubAppID")
@@ -230,7 +231,7 @@ func (a *Asker) authenticateApp(ctx context.Context, q generator.Question, s spe
 	if err := errors.Join(idErr, installationErr); err != nil {
 		return err
 	}
-	if key.PrivateKey == "" {
+	if key.PrivateKey.IsZero() {
 		return fmt.Errorf("the Secret %s is not that of a GitHub App: it has no githubAppPrivateKey", s.AppSecretName)
 	}
 	if key.Base != s.API {
@@ -259,8 +260,8 @@ func (a *Asker) authenticateApp(ctx context.Context, q generator.Question, s spe
 	if err != nil {
 		return err
 	}
-	h.authorize("Authorization", "Bearer ", token)
-	h.identity = fmt.Sprintf("app %d installation %d %s", key.ID, key.Installation, digest(key.PrivateKey))
+	h.authorize("Authorization", "Bearer ", token.Reveal())
+	h.identity = fmt.Sprintf("app %d installation %d %s", key.ID, key.Installation, digest(key.PrivateKey.Reveal()))
 	return nil
 }
 
@@ -272,7 +273,7 @@ func (a *Asker) installation(ctx context.Context, h *host, key gitsource.AppKey,
 	}
 	app := &host{
 		client: h.client, http: h.http, base: h.base, header: h.header.Clone(),
-		identity: fmt.Sprintf("app %d %s", key.ID, digest(key.PrivateKey)),
+		identity: fmt.Sprintf("app %d %s", key.ID, digest(key.PrivateKey.Reveal())),
 	}
 	app.left.Store(maxBytes)
 	app.authorize("Authorization", "Bearer ", signed)

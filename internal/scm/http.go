@@ -19,6 +19,7 @@ import (
 
 	"github.com/argosy-cd/argosy/internal/appset/generator"
 	"github.com/argosy-cd/argosy/internal/gitsource"
+	"github.com/argosy-cd/argosy/internal/giturl"
 	"github.com/argosy-cd/argosy/internal/words"
 )
 
@@ -89,7 +90,7 @@ type connection struct {
 func (c *Client) host(conn connection) (*host, error) {
 	u, err := url.Parse(conn.base)
 	if err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" {
-		return nil, fmt.Errorf("%q is not the URL of an API", words.Printable(gitsource.Redact(conn.base)))
+		return nil, fmt.Errorf("%q is not the URL of an API", words.Printable(giturl.Redact(conn.base)))
 	}
 	if u.User != nil || u.RawQuery != "" || u.Fragment != "" {
 		return nil, fmt.Errorf("the URL of the API at %s must not have a user, a query or a fragment", u.Host)

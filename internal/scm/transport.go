@@ -25,7 +25,7 @@ func (c *Client) transport(conn connection) (*http.Transport, error) {
 	}
 	t := &http.Transport{
 		Proxy: gitsource.Proxy(c.Env), DialContext: (&net.Dialer{Timeout: 10 * time.Second, Control: fetch.NotLinkLocal}).DialContext,
-		TLSClientConfig:     &tls.Config{MinVersion: tls.VersionTLS12, InsecureSkipVerify: conn.insecure}, //nolint:gosec // the set says so
+		TLSClientConfig:     &tls.Config{MinVersion: tls.VersionTLS12, InsecureSkipVerify: conn.insecure},
 		TLSHandshakeTimeout: 10 * time.Second, IdleConnTimeout: 30 * time.Second, MaxIdleConnsPerHost: atOnce, MaxConnsPerHost: 2 * atOnce,
 		ForceAttemptHTTP2:      true,
 		MaxResponseHeaderBytes: 1 << 20,

@@ -12,8 +12,8 @@ import (
 // configMapName is the name of the ConfigMap with the settings, in every Argo CD.
 const configMapName = "argocd-cm"
 
-// FromObject reads an object that contains the settings: the ConfigMap argocd-cm in any namespace, or an ArgoCD resource of the operator. It
-// reports false for other objects. Errors start with a key of argocd-cm.
+// FromObject reads an object that contains the settings: the ConfigMap argocd-cm in any namespace, or an ArgoCD resource of the operator.
+// It reports false for other objects. Errors start with a key of argocd-cm.
 func FromObject(o manifest.Object) (s *Settings, ok bool, err error) {
 	name := manifest.String(o, "metadata", "name")
 	switch {
@@ -39,7 +39,8 @@ func isConfigMap(o manifest.Object) bool {
 func operatorData(spec map[string]any) (map[string]any, error) {
 	data := map[string]any{}
 	for field, key := range map[string]string{
-		"kustomizeBuildOptions": keyBuildOptions, "resourceExclusions": keyExclusions, "resourceInclusions": keyInclusions, "resourceCustomizations": keyCustomizations,
+		"kustomizeBuildOptions": keyBuildOptions, "resourceExclusions": keyExclusions, "resourceInclusions": keyInclusions,
+		"resourceCustomizations": keyCustomizations,
 	} {
 		// The operator takes an empty field for an absent one.
 		if v := spec[field]; v != nil && v != "" {

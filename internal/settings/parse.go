@@ -30,7 +30,8 @@ func Parse(file string, data []byte) (*Settings, error) {
 	}
 	switch len(all) {
 	case 0:
-		return nil, fmt.Errorf("%s: no settings of Argo CD in it; it must have the ConfigMap %s or its data, an ArgoCD resource, or values of the chart %s (configs.cm)", file, configMapName, chartName)
+		return nil, fmt.Errorf("%s: no settings of Argo CD in it; it must have the ConfigMap %s or its data, an ArgoCD resource, or "+
+			"values of the chart %s (configs.cm)", file, configMapName, chartName)
 	case 1:
 	default:
 		return nil, fmt.Errorf("%s: settings of two Argo CDs, %s and %s; keep one", file, all[0].settings.Origin, all[1].settings.Origin)

@@ -17,15 +17,16 @@ const (
 	paramsName = "argocd-cmd-params-cm"
 )
 
-// Progressive collects what objects say about --enable-progressive-syncs. The first that says something wins. The zero Progressive knows nothing.
+// Progressive collects what objects say about --enable-progressive-syncs. The first that says something wins. The zero Progressive knows
+// nothing.
 type Progressive struct {
 	on *bool
 	// params says that argocd-cmd-params-cm was seen without the key, reads that the Deployment takes the key from there.
 	params, reads bool
 }
 
-// Known returns whether the option is on; nil is not known. Argo CD's default is off: that counts where both argocd-cmd-params-cm and a Deployment
-// that reads it were seen.
+// Known returns whether the option is on; nil is not known. Argo CD's default is off: that counts where both argocd-cmd-params-cm and a
+// Deployment that reads it were seen.
 func (p *Progressive) Known() *bool {
 	if p.on == nil && p.params && p.reads {
 		off := false
@@ -40,8 +41,8 @@ func (p *Progressive) say(on bool) {
 	}
 }
 
-// Learn reads an object that may say something: argocd-cmd-params-cm, the Deployment of the applicationset-controller, an ArgoCD resource of the operator, or an
-// Application with values of the chart argo-cd. The caller knows that it belongs to the right Argo CD.
+// Learn reads an object that may say something: argocd-cmd-params-cm, the Deployment of the applicationset-controller, an ArgoCD resource
+// of the operator, or an Application with values of the chart argo-cd. The caller knows that it belongs to the right Argo CD.
 func (p *Progressive) Learn(o manifest.Object) {
 	name := manifest.String(o, "metadata", "name")
 	switch {

@@ -28,13 +28,18 @@ func TestProgressive(t *testing.T) {
 		"an argument in the command": {[]string{deployed + "command: [x, --enable-progressive-syncs=true]}]}}}}"}, "on"},
 		"an argument that is off":    {[]string{deployed + "args: [--enable-progressive-syncs=false]}]}}}}"}, "off"},
 		"no argument":                {[]string{deployed + "args: [x]}]}}}}"}, "off"},
-		"a variable":                 {[]string{deployed + "env: [{name: ARGOCD_APPLICATIONSET_CONTROLLER_ENABLE_PROGRESSIVE_SYNCS, value: 'true'}]}]}}}}"}, "on"},
-		"the operator":               {[]string{"{apiVersion: argoproj.io/v1beta1, kind: ArgoCD, spec: {applicationSet: {extraCommandArgs: [--enable-progressive-syncs]}}}"}, "on"},
-		"the operator's params":      {[]string{"{apiVersion: argoproj.io/v1beta1, kind: ArgoCD, spec: {cmdParams: {applicationsetcontroller.enable.progressive.syncs: 'true'}}}"}, "on"},
-		"values":                     {[]string{app + "configs: {params: {applicationsetcontroller.enable.progressive.syncs: true}}}}}}}"}, "on"},
-		"values of an umbrella":      {[]string{app + "argo-cd: {applicationSet: {extraArgs: [--enable-progressive-syncs]}}}}}}}"}, "on"},
-		"a variable in values":       {[]string{app + "applicationSet: {extraEnv: [{name: ARGOCD_APPLICATIONSET_CONTROLLER_ENABLE_PROGRESSIVE_SYNCS, value: 'false'}]}}}}}}"}, "off"},
-		"values without it":          {[]string{app + "configs: {params: {a: b}}}}}}}"}, "unknown"},
+		"a variable": {[]string{deployed +
+			"env: [{name: ARGOCD_APPLICATIONSET_CONTROLLER_ENABLE_PROGRESSIVE_SYNCS, value: 'true'}]}]}}}}"}, "on"},
+		"the operator":          {[]string{"{apiVersion: argoproj.io/v1beta1, kind: ArgoCD, spec: {applicationSet: {extraCommandArgs: [--enable-progressive-syncs]}}}"}, "on"},
+		"the operator's params": {[]string{"{apiVersion: argoproj.io/v1beta1, kind: ArgoCD, spec: {cmdParams: {applicationsetcontroller.enable.progressive.syncs: 'true'}}}"}, "on"},
+		"values": {
+			[]string{app + "configs: {params: {applicationsetcontroller.enable.progressive.syncs: true}}}}}}}"},
+			"on",
+		},
+		"values of an umbrella": {[]string{app + "argo-cd: {applicationSet: {extraArgs: [--enable-progressive-syncs]}}}}}}}"}, "on"},
+		"a variable in values": {[]string{app +
+			"applicationSet: {extraEnv: [{name: ARGOCD_APPLICATIONSET_CONTROLLER_ENABLE_PROGRESSIVE_SYNCS, value: 'false'}]}}}}}}"}, "off"},
+		"values without it": {[]string{app + "configs: {params: {a: b}}}}}}}"}, "unknown"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var p Progressive

@@ -32,7 +32,8 @@ type Settings struct {
 	Version string
 	// GlobalProjects says that projects inherit from others (globalProjects), which are not read.
 	GlobalProjects bool
-	// ProgressiveSyncs says whether the applicationset-controller has --enable-progressive-syncs, if the file that was parsed says so. Nil is not known.
+	// ProgressiveSyncs says whether the applicationset-controller has --enable-progressive-syncs, if the file that was parsed says so. Nil
+	// is not known.
 	ProgressiveSyncs *bool
 	// Partial says that value files, which were not read, may have more settings.
 	Partial bool

@@ -50,8 +50,15 @@ data:
   resource.inclusions: "[]"
 `,
 			want: &Settings{
-				Health:       health.Customizations{"argoproj.io/Application": {Health: "return {}"}, "apps/Deployment": {Health: "return {}", OpenLibs: true}},
-				BuildOptions: ptr("--enable-helm"), Exclusions: []Filter{{[]string{"cilium.io"}, []string{"CiliumIdentity"}, []string{"*"}}}, Inclusions: []Filter{},
+				Health: health.Customizations{
+					"argoproj.io/Application": {Health: "return {}"},
+					"apps/Deployment":         {Health: "return {}", OpenLibs: true},
+				},
+				BuildOptions: ptr("--enable-helm"), Exclusions: []Filter{{
+					[]string{"cilium.io"},
+					[]string{"CiliumIdentity"},
+					[]string{"*"},
+				}}, Inclusions: []Filter{},
 				ValueFileSchemes: []string{"s3", "git"}, Origin: "argocd-cm",
 			},
 		},
@@ -106,8 +113,12 @@ spec:
     kustomize.buildOptions: --load-restrictor LoadRestrictionsNone
 `,
 			want: &Settings{
-				Health:       health.Customizations{"argoproj.io/Application": {Health: "return {}"}, "Service": {Health: "return nil"}, "a/B": {Health: "return 1"}},
-				BuildOptions: ptr("--load-restrictor LoadRestrictionsNone"), Exclusions: []Filter{{Kinds: []string{"Pod"}}}, ValueFileSchemes: schemes, Origin: `ArgoCD "openshift-gitops"`,
+				Health: health.Customizations{
+					"argoproj.io/Application": {Health: "return {}"}, "Service": {Health: "return nil"},
+					"a/B": {Health: "return 1"},
+				},
+				BuildOptions: ptr("--load-restrictor LoadRestrictionsNone"), Exclusions: []Filter{{Kinds: []string{"Pod"}}},
+				ValueFileSchemes: schemes, Origin: `ArgoCD "openshift-gitops"`,
 			},
 			err: "spec.resourceHealthChecks[2]: kind and check must be set",
 		},

@@ -12,8 +12,8 @@ import (
 // imageName is the name of Argo CD's own image, in any registry.
 const imageName = "argocd"
 
-// VersionOf returns the version of Argo CD that an object deploys, such as v3.4.2: by the image of a Deployment or a StatefulSet, or by an ArgoCD
-// resource of the operator. It is "" for other objects, and for an image without a version in its tag.
+// VersionOf returns the version of Argo CD that an object deploys, such as v3.4.2: by the image of a Deployment or a StatefulSet, or by an
+// ArgoCD resource of the operator. It is "" for other objects, and for an image without a version in its tag.
 func VersionOf(o manifest.Object) string {
 	switch kind := manifest.String(o, "kind"); {
 	case manifest.Group(o) == "apps" && (kind == "Deployment" || kind == "StatefulSet"):
@@ -50,7 +50,8 @@ func tag(s string) string {
 	return ""
 }
 
-// VersionOfValues returns the version of Argo CD in values of the chart argo-cd, or of one that depends on it; "" if they leave it to the chart.
+// VersionOfValues returns the version of Argo CD in values of the chart argo-cd, or of one that depends on it; "" if they leave it to the
+// chart.
 func VersionOfValues(values map[string]any) string {
 	for _, v := range []map[string]any{values, manifest.Map(values, chartName), manifest.Map(values, "argocd")} {
 		if t := tag(manifest.String(v, "global", "image", "tag")); t != "" {

@@ -8,7 +8,8 @@ import (
 
 func TestVersion(t *testing.T) {
 	workload := func(kind, image string) string {
-		return "{apiVersion: apps/v1, kind: " + kind + ", spec: {template: {spec: {containers: [{image: 'redis:7.2.1'}, {image: '" + image + "'}]}}}}"
+		return "{apiVersion: apps/v1, kind: " + kind + ", spec: {template: {spec: {containers: [{image: 'redis:7.2.1'}, {image: '" + image +
+			"'}]}}}}"
 	}
 	application := func(source string) string {
 		return "{apiVersion: argoproj.io/v1alpha1, kind: Application, spec: {source: " + source + "}}"

@@ -199,7 +199,8 @@ func (b *Boot) Causes() []Cause {
 		case r.Refused != "":
 			add(false, "Argo CD does not deploy it: %s", r.Refused)
 		case r.GivenUp:
-			add(strings.HasPrefix(r.Failure, argo.KindApplication+" "), "its sync was given up after %s, because %s; Argo CD does not try the same revision again", attempts(r.Attempts), r.Failure)
+			add(strings.HasPrefix(r.Failure, argo.KindApplication+" "),
+				"its sync was given up after %s, because %s; Argo CD does not try the same revision again", attempts(r.Attempts), r.Failure)
 		case len(r.WaitsFor) > 0:
 			add(r.relays, "its sync waits for %s", list(r.WaitsFor))
 		case r.Old() && r.byHand:

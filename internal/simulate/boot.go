@@ -68,7 +68,8 @@ type Run struct {
 	// Unhealthy are objects of its own at the end, and what they are.
 	Unhealthy []string
 	GivenUp   bool
-	// Failure says why its last sync failed, "" if it did not; Broken why its manifests cannot be made, Refused why Argo CD does not look at it at all.
+	// Failure says why its last sync failed, "" if it did not; Broken why its manifests cannot be made, Refused why Argo CD does not look
+	// at it at all.
 	Failure, Broken, Refused string
 	// Touched says that an update changes it.
 	Touched bool
@@ -122,7 +123,9 @@ type Waited struct {
 
 // Done reports whether all Applications became healthy, and no sync was given up, except for those that somebody has to sync by hand.
 func (b *Boot) Done() bool {
-	return !slices.ContainsFunc(b.Runs, func(r *Run) bool { return r.GivenUp || r.Old() && !r.byHand || r.Health != Healthy && !r.ByHand() })
+	return !slices.ContainsFunc(b.Runs, func(r *Run) bool {
+		return r.GivenUp || r.Old() && !r.byHand || r.Health != Healthy && !r.ByHand()
+	})
 }
 
 // ByHand reports whether an Application is there, and waits for somebody to sync it.

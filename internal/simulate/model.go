@@ -15,7 +15,8 @@ type Model struct {
 	// Refresh is from when an Application is made until its sync begins, Apply the time to apply a wave, Notice until a change of health is
 	// seen by a sync, Pause between waves, Generate until the controller has made the Applications of a set.
 	Refresh, Apply, Notice, Pause, Generate time.Duration
-	// Grace is how long Argo CD says nothing about an Application whose manifests it cannot make, Resync how often it looks at one by itself.
+	// Grace is how long Argo CD says nothing about an Application whose manifests it cannot make, Resync how often it looks at one by
+	// itself.
 	Grace, Resync time.Duration
 	// Jitter makes each time of a workload longer by up to this part of it, by chance.
 	Jitter float64
@@ -28,11 +29,14 @@ type Model struct {
 func DefaultModel() Model {
 	return Model{
 		Kinds: map[string]time.Duration{
-			"Deployment": 20 * time.Second, "StatefulSet": 40 * time.Second, "DaemonSet": 20 * time.Second, "ReplicaSet": 20 * time.Second, "Pod": 15 * time.Second, "Job": 30 * time.Second,
-			"PersistentVolumeClaim": 2 * time.Second, "CustomResourceDefinition": time.Second, "APIService": 20 * time.Second, "Ingress": 2 * time.Second, "Certificate": 30 * time.Second,
+			"Deployment": 20 * time.Second, "StatefulSet": 40 * time.Second, "DaemonSet": 20 * time.Second, "ReplicaSet": 20 * time.Second,
+			"Pod": 15 * time.Second, "Job": 30 * time.Second,
+			"PersistentVolumeClaim": 2 * time.Second, "CustomResourceDefinition": time.Second, "APIService": 20 * time.Second,
+			"Ingress": 2 * time.Second, "Certificate": 30 * time.Second,
 			"Service": 0, "HorizontalPodAutoscaler": 0, "PersistentVolume": 0, "Namespace": 0, UnknownContent: 20 * time.Second,
 		},
-		Refresh: time.Second, Apply: time.Second, Notice: time.Second, Pause: 2 * time.Second, Generate: 2 * time.Second, Grace: 3 * time.Minute, Resync: 3 * time.Minute, Horizon: 24 * time.Hour,
+		Refresh: time.Second, Apply: time.Second, Notice: time.Second, Pause: 2 * time.Second, Generate: 2 * time.Second,
+		Grace: 3 * time.Minute, Resync: 3 * time.Minute, Horizon: 24 * time.Hour,
 	}
 }
 
@@ -41,7 +45,8 @@ const UnknownContent = "unknown content of"
 
 // simple are the kinds with a health check that run nothing. All others are workloads: what takes time, and goes wrong.
 var simple = []string{
-	"ApplicationSet", "BackendTLSPolicy", "CustomResourceDefinition", "GatewayClass", "HorizontalPodAutoscaler", "Ingress", "Namespace", "PersistentVolume", "PersistentVolumeClaim", "Service",
+	"ApplicationSet", "BackendTLSPolicy", "CustomResourceDefinition", "GatewayClass", "HorizontalPodAutoscaler", "Ingress", "Namespace",
+	"PersistentVolume", "PersistentVolumeClaim", "Service",
 }
 
 func workload(kind string) bool { return !slices.Contains(simple, kind) }

@@ -12,7 +12,10 @@ func (s *simulation) prepare(p *plan.Application, parent *app, own *item, number
 		return a
 	}
 	a := &app{
-		Run:  &Run{Name: s.names[p], Wave: number, Created: -1, Started: -1, Synced: -1, Healthy: -1, Objects: len(p.Items), byHand: !p.Automated && parent != nil, Broken: p.Broken},
+		Run: &Run{
+			Name: s.names[p], Wave: number, Created: -1, Started: -1, Synced: -1, Healthy: -1, Objects: len(p.Items),
+			byHand: !p.Automated && parent != nil, Broken: p.Broken,
+		},
 		plan: p, parent: parent, health: Missing,
 	}
 	a.leaf = true
@@ -42,7 +45,9 @@ func (s *simulation) prepare(p *plan.Application, parent *app, own *item, number
 	}
 	a.several = a.several || len(a.waves) > 1
 	unknown := slices.ContainsFunc(p.Sources, func(s plan.Source) bool { return s.Unknown != "" })
-	if unknown || len(s.faults[a.Name]) > 0 && !slices.ContainsFunc(a.items, func(x *item) bool { return x.checked && x.Application == nil && workload(x.Kind) }) {
+	if unknown || len(s.faults[a.Name]) > 0 && !slices.ContainsFunc(a.items, func(x *item) bool {
+		return x.checked && x.Application == nil && workload(x.Kind)
+	}) {
 		// What is not known takes time, and what has nothing that could go wrong is asked to.
 		x := s.item(a, &plan.Item{Kind: UnknownContent, Name: a.Name, Phase: plan.Sync, Waits: true})
 		if len(a.waves) == 0 {

@@ -39,8 +39,8 @@ func expect(t *testing.T, b *simulate.Boot, health map[string]simulate.Health, b
 	}
 }
 
-// TestKindMissing: a sync does not begin if a kind is not there, so nothing of it is applied; with a check that sees it the boot ends there, without one
-// the next wave goes on, if Argo CD is old enough to call the Application healthy.
+// TestKindMissing: a sync does not begin if a kind is not there, so nothing of it is applied; with a check that sees it the boot ends
+// there, without one the next wave goes on, if Argo CD is old enough to call the Application healthy.
 func TestKindMissing(t *testing.T) {
 	widget := plan.Thing{What: plan.ThingKind, Name: "example.com/Widget"}
 	build := func(provider bool) (*plan.Plan, *plan.Item) {
@@ -82,7 +82,8 @@ func TestKindMissing(t *testing.T) {
 	expect(t, run(t, p, simulate.DefaultModel()), map[string]simulate.Health{"x": simulate.Healthy, "y": simulate.Healthy}, "")
 }
 
-// TestNamespaceMissing: an object without its namespace fails the sync when it is applied; others of its wave are applied. A sync can make its own.
+// TestNamespaceMissing: an object without its namespace fails the sync when it is applied; others of its wave are applied. A sync can make
+// its own.
 func TestNamespaceMissing(t *testing.T) {
 	space := []plan.Thing{{What: plan.ThingNamespace, Name: "shop"}}
 	tr := &tree{}
@@ -90,34 +91,40 @@ func TestNamespaceMissing(t *testing.T) {
 	d.Requires = space
 	x := tr.app("x", d, object("ConfigMap", 0))
 	p := tr.plan(tr.app("root", child(x, 0)))
-	expect(t, run(t, p, simulate.DefaultModel()), map[string]simulate.Health{"x": simulate.Healthy}, "x: its sync was given up after 6 attempts, because there is no Namespace shop, which Deployment deployment needs")
+	expect(t, run(t, p, simulate.DefaultModel()), map[string]simulate.Health{"x": simulate.Healthy},
+		"x: its sync was given up after 6 attempts, because there is no Namespace shop, which Deployment deployment needs")
 	x.Provides = space
 	expect(t, run(t, p, simulate.DefaultModel()), map[string]simulate.Health{"x": simulate.Healthy}, "")
 }
 
-// TestProject: an Application without its project is not looked at; when the project comes, Argo CD sees it some time. What a project forbids stays so.
+// TestProject: an Application without its project is not looked at; when the project comes, Argo CD sees it some time. What a project
+// forbids stays so.
 func TestProject(t *testing.T) {
 	project := []plan.Thing{{What: plan.ThingProject, Name: "shop"}}
 	tr := &tree{}
 	x, y := tr.app("x", object("Deployment", 0)), tr.app("y", object("Deployment", 0))
 	x.Requires = project
 	p := tr.plan(tr.app("root", child(x, 0), child(y, 1)))
-	expect(t, run(t, p, simulate.DefaultModel()), map[string]simulate.Health{"x": simulate.Unknown, "y": "-"}, "x: Argo CD does not deploy it: AppProject shop is not there")
+	expect(t, run(t, p, simulate.DefaultModel()), map[string]simulate.Health{"x": simulate.Unknown, "y": "-"},
+		"x: Argo CD does not deploy it: AppProject shop is not there")
 	made := named("AppProject", "shop", 0)
 	made.Waits, made.Provides = false, project
 	p.Root.Items = append([]*plan.Item{made}, p.Root.Items...)
 	expect(t, run(t, p, simulate.DefaultModel()), map[string]simulate.Health{"x": simulate.Healthy, "y": simulate.Healthy}, "")
 	made.Wave = 1
 	slices.SortStableFunc(p.Root.Items, func(a, b *plan.Item) int { return a.Wave - b.Wave })
-	expect(t, run(t, p, simulate.DefaultModel()), map[string]simulate.Health{"x": simulate.Unknown, "y": "-"}, "AppProject shop is not there")
+	expect(t, run(t, p, simulate.DefaultModel()), map[string]simulate.Health{"x": simulate.Unknown, "y": "-"},
+		"AppProject shop is not there")
 	x.Requires, x.Refused = nil, "project shop does not allow the source"
-	expect(t, run(t, p, simulate.DefaultModel()), map[string]simulate.Health{"x": simulate.Unknown, "y": "-"}, "x: Argo CD does not deploy it: project shop does not allow the source")
+	expect(t, run(t, p, simulate.DefaultModel()), map[string]simulate.Health{"x": simulate.Unknown, "y": "-"},
+		"x: Argo CD does not deploy it: project shop does not allow the source")
 	x.Refused, x.Items[0].Forbidden = "", "project shop does not list its kind"
-	expect(t, run(t, p, simulate.DefaultModel()), map[string]simulate.Health{"x": simulate.Missing, "y": "-"}, "because Deployment deployment is not allowed: project shop does not list its kind")
+	expect(t, run(t, p, simulate.DefaultModel()), map[string]simulate.Health{"x": simulate.Missing, "y": "-"},
+		"because Deployment deployment is not allowed: project shop does not list its kind")
 }
 
-// TestItself: a root that holds itself in a wave that is waited for. A check that looks at syncs waits for ever, unless it knows itself; one that repeats
-// what the root says waits only for what is there, and before 3.4 for what is missing.
+// TestItself: a root that holds itself in a wave that is waited for. A check that looks at syncs waits for ever, unless it knows itself;
+// one that repeats what the root says waits only for what is there, and before 3.4 for what is missing.
 func TestItself(t *testing.T) {
 	tr := &tree{}
 	x, y := tr.app("x", object("Deployment", 0)), tr.app("y", object("Deployment", 0))
@@ -128,13 +135,15 @@ func TestItself(t *testing.T) {
 	p.SyncAware, p.KnowsItself = true, true
 	expect(t, run(t, p, simulate.DefaultModel()), map[string]simulate.Health{"root": simulate.Healthy, "y": simulate.Healthy}, "")
 	p.KnowsItself = false
-	expect(t, run(t, p, simulate.DefaultModel()), map[string]simulate.Health{"x": simulate.Healthy, "y": "-"}, "root: its sync waits for Application root")
+	expect(t, run(t, p, simulate.DefaultModel()), map[string]simulate.Health{"x": simulate.Healthy, "y": "-"},
+		"root: its sync waits for Application root")
 	p.SyncAware = false
 	expect(t, run(t, p, simulate.DefaultModel()), map[string]simulate.Health{"root": simulate.Healthy, "y": simulate.Healthy}, "")
 	root.Items = append(root.Items, object("Deployment", 1))
 	expect(t, run(t, p, simulate.DefaultModel()), map[string]simulate.Health{"root": simulate.Healthy, "y": simulate.Healthy}, "")
 	p.Version = versions.Oldest
-	expect(t, run(t, p, simulate.DefaultModel()), map[string]simulate.Health{"root": simulate.Missing, "y": "-"}, "root: its sync waits for Application root")
+	expect(t, run(t, p, simulate.DefaultModel()), map[string]simulate.Health{"root": simulate.Missing, "y": "-"},
+		"root: its sync waits for Application root")
 }
 
 // TestMissingCounts: what is not there yet makes an Application Missing before 3.4, unless its check is a script of Argo CD's own.
@@ -143,7 +152,12 @@ func TestMissingCounts(t *testing.T) {
 		version versions.Version
 		bundled bool
 		want    simulate.Health
-	}{{versions.Oldest, false, simulate.Missing}, {versions.Oldest, true, simulate.Healthy}, {4, false, simulate.Healthy}, {4, true, simulate.Healthy}} {
+	}{
+		{versions.Oldest, false, simulate.Missing},
+		{versions.Oldest, true, simulate.Healthy},
+		{4, false, simulate.Healthy},
+		{4, true, simulate.Healthy},
+	} {
 		tr := &tree{}
 		later := named("Certificate", "c", 1)
 		later.Bundled = c.bundled
@@ -158,10 +172,12 @@ func TestMissingCounts(t *testing.T) {
 	}
 }
 
-// TestDegradedWaits: something Degraded fails a sync when the rest of its wave is done, and never if the rest never is. It stays failed, even if it recovers.
+// TestDegradedWaits: something Degraded fails a sync when the rest of its wave is done, and never if the rest never is. It stays failed,
+// even if it recovers.
 func TestDegradedWaits(t *testing.T) {
 	tr := &tree{}
-	bad, slow, next := tr.app("bad", object("Deployment", 0)), tr.app("slow", object("Deployment", 0)), tr.app("next", object("Deployment", 0))
+	bad, slow, next := tr.app("bad", object("Deployment", 0)), tr.app("slow", object("Deployment", 0)),
+		tr.app("next", object("Deployment", 0))
 	p := tr.plan(tr.app("root", child(bad, 0), child(slow, 0), child(next, 1)))
 	m := simulate.DefaultModel()
 	m.Applications = map[string]time.Duration{"slow": 5 * time.Minute}
@@ -185,7 +201,8 @@ func TestDegradedWaits(t *testing.T) {
 	expect(t, b, map[string]simulate.Health{"next": "-"}, "root: its sync waits for Application slow")
 }
 
-// TestLastWaveWithHook: a hook in the last wave is waited for, and so is everything beside it if there are several waves; what is Degraded then fails the sync.
+// TestLastWaveWithHook: a hook in the last wave is waited for, and so is everything beside it if there are several waves; what is Degraded
+// then fails the sync.
 func TestLastWaveWithHook(t *testing.T) {
 	for _, several := range []bool{false, true} {
 		tr := &tree{}
@@ -199,7 +216,10 @@ func TestLastWaveWithHook(t *testing.T) {
 		if late := b.Find("x").Synced > 40*s; late != several {
 			t.Errorf("several %t: synced at %s\n%s", several, b.Find("x").Synced, lines(b))
 		}
-		if b := run(t, tr.plan(x), simulate.DefaultModel(), simulate.Fault{App: "x", Kind: simulate.Degrade, From: 5 * s}); !b.Find("x").GivenUp {
+		if b := run(t, tr.plan(x), simulate.DefaultModel(), simulate.Fault{
+			App: "x", Kind: simulate.Degrade,
+			From: 5 * s,
+		}); !b.Find("x").GivenUp {
 			t.Errorf("several %t\n%s", several, lines(b))
 		}
 	}
@@ -212,19 +232,24 @@ func TestSets(t *testing.T) {
 	xs := set("xs", 0, x)
 	p := tr.plan(tr.app("root", xs, child(y, 1)))
 	never := simulate.Fault{App: "x", Kind: simulate.Never}
-	expect(t, run(t, p, simulate.DefaultModel(), never), map[string]simulate.Health{"root": simulate.Healthy, "x": simulate.Progressing, "y": simulate.Healthy}, "x: Deployment deployment is Progressing")
+	expect(t, run(t, p, simulate.DefaultModel(), never), map[string]simulate.Health{
+		"root": simulate.Healthy, "x": simulate.Progressing,
+		"y": simulate.Healthy,
+	}, "x: Deployment deployment is Progressing")
 	xs.Awaits, xs.Waits = true, true
 	expect(t, run(t, p, simulate.DefaultModel(), never), map[string]simulate.Health{"y": "-"}, "root: its sync waits for ApplicationSet xs")
 	b := run(t, p, simulate.DefaultModel())
 	if expect(t, b, map[string]simulate.Health{"y": simulate.Healthy}, ""); b.Find("y").Created < b.Find("x").Healthy {
 		t.Error(lines(b))
 	}
-	expect(t, run(t, p, simulate.DefaultModel(), simulate.Fault{App: "x", Kind: simulate.Fail}), map[string]simulate.Health{"y": "-"}, "root: its sync was given up after 6 attempts, because ApplicationSet xs is Degraded")
+	expect(t, run(t, p, simulate.DefaultModel(), simulate.Fault{App: "x", Kind: simulate.Fail}), map[string]simulate.Health{"y": "-"},
+		"root: its sync was given up after 6 attempts, because ApplicationSet xs is Degraded")
 	broken := set("zs", 0)
 	broken.Children, broken.Broken, broken.Unknown = []*plan.Application{}, true, "no such field"
 	p.Root.Items = append([]*plan.Item{broken}, p.Root.Items...)
 	xs.Awaits, xs.Waits = false, false
-	expect(t, run(t, p, simulate.DefaultModel()), map[string]simulate.Health{"x": simulate.Healthy, "y": "-"}, "ApplicationSet zs is Degraded")
+	expect(t, run(t, p, simulate.DefaultModel()), map[string]simulate.Health{"x": simulate.Healthy, "y": "-"},
+		"ApplicationSet zs is Degraded")
 }
 
 // TestWorkloads: what fails depends on the kind, not on how long it takes.
@@ -264,7 +289,8 @@ func version(i *plan.Item, n int64) *plan.Item {
 // commit is a root with a in wave 0, b in wave 1, both nested in the second parent if there is one, at some versions.
 func commit(pinned, keeps bool, a, b, c int64) *plan.Plan {
 	tr := &tree{}
-	first, second, other := tr.app("a", version(object("Deployment", 0), a)), tr.app("b", version(object("Deployment", 0), b)), tr.app("c", version(object("Deployment", 0), c))
+	first, second, other := tr.app("a", version(object("Deployment", 0), a)), tr.app("b", version(object("Deployment", 0), b)),
+		tr.app("c", version(object("Deployment", 0), c))
 	for _, x := range []*plan.Application{first, second, other} {
 		x.Pinned, x.KeepsPin = pinned, keeps
 	}
@@ -273,7 +299,8 @@ func commit(pinned, keeps bool, a, b, c int64) *plan.Plan {
 	return p
 }
 
-// TestUpdate: children that follow the branch change all at once; those that are pinned change in order, and not before what is before them is healthy.
+// TestUpdate: children that follow the branch change all at once; those that are pinned change in order, and not before what is before them
+// is healthy.
 func TestUpdate(t *testing.T) {
 	update := func(pinned, keeps bool, faults ...simulate.Fault) *simulate.Boot {
 		t.Helper()
@@ -301,13 +328,17 @@ func TestUpdate(t *testing.T) {
 		t.Error(diff)
 	}
 	for _, b := range []*simulate.Boot{update(false, false), pinned, keeps} {
-		if expect(t, b, map[string]simulate.Health{"root": simulate.Healthy, "a": simulate.Healthy, "b": simulate.Healthy, "c": simulate.Healthy}, ""); !b.Done() || !b.Update {
+		if expect(t, b, map[string]simulate.Health{
+			"root": simulate.Healthy, "a": simulate.Healthy, "b": simulate.Healthy,
+			"c": simulate.Healthy,
+		}, ""); !b.Done() || !b.Update {
 			t.Error(lines(b))
 		}
 	}
 	never := simulate.Fault{App: "a", Kind: simulate.Never}
 	b := update(true, true, never)
-	expect(t, b, map[string]simulate.Health{"a": simulate.Progressing, "b": simulate.Healthy}, "root: its sync waits for Application a; a: Deployment deployment is Progressing; b: it runs what it ran before")
+	expect(t, b, map[string]simulate.Health{"a": simulate.Progressing, "b": simulate.Healthy},
+		"root: its sync waits for Application a; a: Deployment deployment is Progressing; b: it runs what it ran before")
 	if !b.Find("b").Old() || b.Find("c").Old() || b.Done() {
 		t.Error(reached(b))
 	}
@@ -357,7 +388,8 @@ func TestUpdateOfSet(t *testing.T) {
 		return tr.plan(tr.app("root", version(set("xs", 0, children...), 1)))
 	}
 	b := update(t, with("one", "two"), with("two", "three"))
-	if expect(t, b, map[string]simulate.Health{"three": simulate.Healthy}, ""); !b.Done() || b.Find("three").Created < 0 || b.Find("two").Touched || strings.Join(b.Removed, " ") != "one" {
+	if expect(t, b, map[string]simulate.Health{"three": simulate.Healthy}, ""); !b.Done() || b.Find("three").Created < 0 ||
+		b.Find("two").Touched || strings.Join(b.Removed, " ") != "one" {
 		t.Errorf("%v\n%s", b.Removed, lines(b))
 	}
 }
@@ -386,7 +418,8 @@ func TestUpdateOfSpec(t *testing.T) {
 	}
 }
 
-// TestUpdateOfProject: a healthy cluster has what it needs. What a project forbids from now on is not deployed, and nobody syncs what is synced by hand.
+// TestUpdateOfProject: a healthy cluster has what it needs. What a project forbids from now on is not deployed, and nobody syncs what is
+// synced by hand.
 func TestUpdateOfProject(t *testing.T) {
 	with := func(n int64, refused string, automated bool) *plan.Plan {
 		tr := &tree{}
@@ -399,7 +432,8 @@ func TestUpdateOfProject(t *testing.T) {
 	if b := update(t, with(1, "", true), with(2, "", true)); !b.Done() {
 		t.Error(lines(b))
 	}
-	expect(t, update(t, with(1, "", true), with(1, "project x", true)), map[string]simulate.Health{"a": simulate.Unknown}, "a: Argo CD does not deploy it: project x")
+	expect(t, update(t, with(1, "", true), with(1, "project x", true)), map[string]simulate.Health{"a": simulate.Unknown},
+		"a: Argo CD does not deploy it: project x")
 	b := update(t, with(1, "", false), with(2, "", false))
 	if expect(t, b, nil, "a: it runs what it ran before until somebody syncs it"); !b.Done() || !b.Find("a").Old() {
 		t.Error(lines(b))

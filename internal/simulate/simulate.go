@@ -1,11 +1,12 @@
-// Package simulate runs a boot before it happens: a plan, how long things take, and what goes wrong, to what happens when. It also runs what a new
-// revision does to a cluster that has booted.
+// Package simulate runs a boot before it happens: a plan, how long things take, and what goes wrong, to what happens when. It also runs
+// what a new revision does to a cluster that has booted.
 //
-// It follows Argo CD's rules, those of the plan's version of it. A sync begins only if the kinds of all objects are there and its project allows them. It applies its waves
-// one after the other; the next one starts when everything of the last one that has a health check is healthy, and two seconds after it was applied at the
-// earliest. The last wave is not waited for, unless it has hooks. An object that cannot be applied fails the sync at once; one that is Degraded fails it when the rest of its wave
-// is done. A sync that failed is tried again with a backoff, from its first wave, as often as the Application says; then it stays failed. An Application is
-// as healthy as what it deploys. The Applications of an ApplicationSet that the controller makes are nobody's wave.
+// It follows Argo CD's rules, those of the plan's version of it. A sync begins only if the kinds of all objects are there and its project
+// allows them. It applies its waves one after the other; the next one starts when everything of the last one that has a health check is
+// healthy, and two seconds after it was applied at the earliest. The last wave is not waited for, unless it has hooks. An object that
+// cannot be applied fails the sync at once; one that is Degraded fails it when the rest of its wave is done. A sync that failed is tried
+// again with a backoff, from its first wave, as often as the Application says; then it stays failed. An Application is as healthy as what
+// it deploys. The Applications of an ApplicationSet that the controller makes are nobody's wave.
 //
 // The same input gives the same boot.
 package simulate
@@ -125,8 +126,9 @@ func Simulate(p *plan.Plan, m Model, faults ...Fault) (*Boot, error) {
 
 func newSimulation(p *plan.Plan, m Model, faults []Fault) (*simulation, error) {
 	s := &simulation{
-		model: m, faults: map[string][]Fault{}, boot: &Boot{by: map[string]*Run{}}, apps: map[*plan.Application]*app{}, refs: map[plan.Ref]*app{}, items: map[*plan.Item]*item{}, claims: map[*plan.Item][]*item{},
-		random:  rand.New(rand.NewPCG(m.Seed, 0)), //nolint:gosec // a simulation that can be repeated
+		model: m, faults: map[string][]Fault{}, boot: &Boot{by: map[string]*Run{}}, apps: map[*plan.Application]*app{},
+		refs: map[plan.Ref]*app{}, items: map[*plan.Item]*item{}, claims: map[*plan.Item][]*item{},
+		random:  rand.New(rand.NewPCG(m.Seed, 0)), // a simulation that can be repeated
 		present: map[plan.Thing]bool{}, awaited: map[plan.Thing][]*app{},
 	}
 	s.aware, s.sees, s.knows, s.lenient = p.SyncAware, p.SeesBroken, p.KnowsItself, p.Version.Has(versions.MissingNotCounted)

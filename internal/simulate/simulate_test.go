@@ -20,7 +20,10 @@ const s = time.Second
 type tree struct{ apps []*plan.Application }
 
 func (t *tree) app(name string, items ...*plan.Item) *plan.Application {
-	a := &plan.Application{Ref: plan.Ref{Namespace: "argocd", Name: name}, Automated: true, Items: items, Retry: plan.Retry{Limit: 5, First: 5 * s, Factor: 2, Most: 3 * time.Minute}}
+	a := &plan.Application{
+		Ref: plan.Ref{Namespace: "argocd", Name: name}, Automated: true, Items: items,
+		Retry: plan.Retry{Limit: 5, First: 5 * s, Factor: 2, Most: 3 * time.Minute},
+	}
 	t.apps = append(t.apps, a)
 	return a
 }
@@ -62,7 +65,8 @@ func lines(b *simulate.Boot) string {
 // two is a root with x in wave 1, y in wave 2, and z of a set in wave 2.
 func two() (*tree, *plan.Plan) {
 	t := &tree{}
-	x, y, z := t.app("x", object("ConfigMap", 0), object("Deployment", 0)), t.app("y", object("Deployment", 0)), t.app("z", object("Job", 0))
+	x, y, z := t.app("x", object("ConfigMap", 0), object("Deployment", 0)), t.app("y", object("Deployment", 0)),
+		t.app("z", object("Job", 0))
 	root := t.app("root", child(x, 1), child(y, 2), set("zs", 2, z))
 	slices.Reverse(t.apps)
 	return t, t.plan(root)
@@ -122,7 +126,10 @@ func TestBoot(t *testing.T) {
 	for _, l := range b.CriticalPath() {
 		legs = append(legs, fmt.Sprintf("%s-%s %s %s", l.From, l.To, l.App, l.What))
 	}
-	if diff := cmp.Diff([]string{"0s-2s root begins", "2s-4s x begins", "4s-24s x Deployment deployment", "24s-29s root goes on from wave 1", "29s-31s z begins", "31s-1m1s z Job job"}, legs); diff != "" {
+	if diff := cmp.Diff([]string{
+		"0s-2s root begins", "2s-4s x begins", "4s-24s x Deployment deployment",
+		"24s-29s root goes on from wave 1", "29s-31s z begins", "31s-1m1s z Job job",
+	}, legs); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -183,7 +190,8 @@ func TestFail(t *testing.T) {
 		t.Error("tried for ever, but not done")
 	}
 	// Degraded for a while after the wave has passed hurts nobody.
-	if b := run(t, p, simulate.DefaultModel(), simulate.Fault{App: "x", Kind: simulate.Degrade, From: 60 * s, To: 70 * s}); !b.Done() || b.Find("root").Attempts != 1 {
+	if b := run(t, p, simulate.DefaultModel(), simulate.Fault{App: "x", Kind: simulate.Degrade, From: 60 * s, To: 70 * s}); !b.Done() ||
+		b.Find("root").Attempts != 1 {
 		t.Error(lines(b))
 	}
 }
@@ -242,7 +250,8 @@ func TestMendedAtAnyTime(t *testing.T) {
 	}
 }
 
-// TestPathPastNested: a wave that passes a parent of others too early is on the critical path as such, and not the time that the parent takes.
+// TestPathPastNested: a wave that passes a parent of others too early is on the critical path as such, and not the time that the parent
+// takes.
 func TestPathPastNested(t *testing.T) {
 	tr := &tree{}
 	inner := tr.app("inner", object("Deployment", 0))
@@ -307,12 +316,13 @@ func TestHooks(t *testing.T) {
 	}
 }
 
-// TestMissingChild: an Application that is not there does not lower its parent's health, so a health check that looks at nothing else lets the next
-// wave of the grandparent go on too early; one that looks at syncs does not.
+// TestMissingChild: an Application that is not there does not lower its parent's health, so a health check that looks at nothing else lets
+// the next wave of the grandparent go on too early; one that looks at syncs does not.
 func TestMissingChild(t *testing.T) {
 	for aware, want := range map[bool]bool{true: true, false: false} {
 		tr := &tree{}
-		first, second, late := tr.app("first", object("Deployment", 0)), tr.app("second", object("Deployment", 0)), tr.app("late", object("Deployment", 0))
+		first, second, late := tr.app("first", object("Deployment", 0)), tr.app("second", object("Deployment", 0)),
+			tr.app("late", object("Deployment", 0))
 		mid := tr.app("mid", child(first, 0), child(second, 1))
 		p := tr.plan(tr.app("root", child(mid, 0), child(late, 1)))
 		p.SyncAware = aware
@@ -335,7 +345,10 @@ func TestSameName(t *testing.T) {
 	if b.Find("argocd/a") == nil || b.Find("other/a") == nil || len(b.CriticalPath()) == 0 {
 		t.Error(lines(b))
 	}
-	if b := run(t, p, simulate.DefaultModel(), simulate.Fault{App: "other/a", Kind: simulate.Never}); b.Find("argocd/a").Health != simulate.Healthy || b.Find("c").Created >= 0 {
+	if b := run(t, p, simulate.DefaultModel(), simulate.Fault{
+		App:  "other/a",
+		Kind: simulate.Never,
+	}); b.Find("argocd/a").Health != simulate.Healthy || b.Find("c").Created >= 0 {
 		t.Error(lines(b))
 	}
 }
@@ -366,7 +379,8 @@ func TestByHand(t *testing.T) {
 
 func TestUnknown(t *testing.T) {
 	_, p := two()
-	if _, err := simulate.Simulate(p, simulate.DefaultModel(), simulate.Fault{App: "none", Kind: simulate.Never}); err == nil || err.Error() != `there is no Application "none" in the plan` {
+	if _, err := simulate.Simulate(p, simulate.DefaultModel(), simulate.Fault{App: "none", Kind: simulate.Never}); err == nil ||
+		err.Error() != `there is no Application "none" in the plan` {
 		t.Error(err)
 	}
 	m := simulate.DefaultModel()
@@ -437,7 +451,7 @@ func chance(r *rand.Rand, n int) (*tree, *plan.Plan) {
 // TestProperties holds boots by chance to what is always true.
 func TestProperties(t *testing.T) {
 	for seed := range uint64(300) {
-		r := rand.New(rand.NewPCG(seed, 1)) //nolint:gosec // by chance, but the same each time
+		r := rand.New(rand.NewPCG(seed, 1)) // by chance, but the same each time
 		tr, p := chance(r, 3+r.IntN(20))
 		m := simulate.DefaultModel()
 		m.Seed = seed
@@ -473,7 +487,8 @@ func TestProperties(t *testing.T) {
 		m.Applications = nil
 		// Two that never become healthy block what each of them blocks.
 		one, other := tr.apps[r.IntN(len(tr.apps))].Name, tr.apps[r.IntN(len(tr.apps))].Name
-		first, both := run(t, p, m, simulate.Fault{App: one, Kind: simulate.Never}), run(t, p, m, simulate.Fault{App: one, Kind: simulate.Never}, simulate.Fault{App: other, Kind: simulate.Never})
+		first, both := run(t, p, m, simulate.Fault{App: one, Kind: simulate.Never}),
+			run(t, p, m, simulate.Fault{App: one, Kind: simulate.Never}, simulate.Fault{App: other, Kind: simulate.Never})
 		ordered(t, seed, p, both)
 		for i, x := range first.Runs {
 			if x.Health != simulate.Healthy && both.Runs[i].Health == simulate.Healthy {
@@ -483,7 +498,10 @@ func TestProperties(t *testing.T) {
 		// What fails and is mended, at any time, lets every boot end, in order, and one sync runs at a time.
 		var faults []simulate.Fault
 		for _, name := range slices.Compact(slices.Sorted(slices.Values([]string{one, other}))) {
-			faults = append(faults, simulate.Fault{App: name, Kind: simulate.Fail, Mended: 1 + time.Duration(r.Int64N(int64(20*time.Minute)))})
+			faults = append(faults, simulate.Fault{
+				App: name, Kind: simulate.Fail,
+				Mended: 1 + time.Duration(r.Int64N(int64(20*time.Minute))),
+			})
 		}
 		mended := run(t, p, m, faults...)
 		if !mended.Done() {
@@ -523,7 +541,8 @@ func ordered(t *testing.T, seed uint64, p *plan.Plan, b *simulate.Boot) {
 					continue
 				}
 				if e := b.Find(earlier.Name); e.Healthy < 0 || e.Healthy > b.Find(later.Name).Created {
-					t.Errorf("seed %d: %s (wave %d) was made at %s, %s (wave %d) was healthy at %s", seed, later.Name, later.Wave, b.Find(later.Name).Created, earlier.Name, earlier.Wave, e.Healthy)
+					t.Errorf("seed %d: %s (wave %d) was made at %s, %s (wave %d) was healthy at %s", seed, later.Name, later.Wave,
+						b.Find(later.Name).Created, earlier.Name, earlier.Wave, e.Healthy)
 				}
 			}
 		}
@@ -537,7 +556,8 @@ func BenchmarkSimulate(b *testing.B) {
 	for i := range 50 {
 		var items []*plan.Item
 		for j := range 100 {
-			items = append(items, child(tr.app(fmt.Sprintf("app-%d-%d", i, j), object("ConfigMap", 0), object("Deployment", 0), object("Service", 0)), j%5))
+			items = append(items, child(tr.app(fmt.Sprintf("app-%d-%d", i, j), object("ConfigMap", 0), object("Deployment", 0),
+				object("Service", 0)), j%5))
 		}
 		slices.SortStableFunc(items, func(a, b *plan.Item) int { return a.Wave - b.Wave })
 		sets = append(sets, child(tr.app(fmt.Sprintf("set-%d", i), items...), i/10))

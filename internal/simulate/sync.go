@@ -65,7 +65,10 @@ func (s *simulation) next(a *app) {
 	w := a.waves[a.wave]
 	a.applied = false
 	a.step = len(s.boot.Steps)
-	s.boot.Steps = append(s.boot.Steps, Step{App: a.Name, Phase: w.phase, Wave: w.number, Start: s.now, End: -1, Last: a.wave == len(a.waves)-1})
+	s.boot.Steps = append(s.boot.Steps, Step{
+		App: a.Name, Phase: w.phase, Wave: w.number, Start: s.now, End: -1,
+		Last: a.wave == len(a.waves)-1,
+	})
 	detail := strconv.Itoa(w.number)
 	if w.phase != plan.Sync {
 		detail += " " + w.phase
@@ -139,7 +142,8 @@ func (s *simulation) claim(x *item) {
 	}
 }
 
-// awaits reports whether a sync waits for an object of its wave: of the last one only if there are hooks, and then for all if there are several waves.
+// awaits reports whether a sync waits for an object of its wave: of the last one only if there are hooks, and then for all if there are
+// several waves.
 func (a *app) awaits(x *item) bool {
 	w := a.waves[a.wave]
 	return x.checked && (a.wave < len(a.waves)-1 || w.hooks && (x.Hook || a.several))

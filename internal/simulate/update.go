@@ -7,14 +7,31 @@ import (
 	"github.com/argosy-cd/argosy/internal/plan"
 )
 
-// Update runs what a new revision does to a cluster that has booted with an old one and is healthy. An Application that follows the branch is
-// synced as soon as Argo CD sees the revision; one that is pinned to a commit, when the sync of its parent gives it the new one.
+// Update runs what a new revision does to a cluster that has booted with an old one and is healthy. An Application that follows the branch
+// is synced as soon as Argo CD sees the revision; one that is pinned to a commit, when the sync of its parent gives it the new one.
 func Update(before, after *plan.Plan, m Model, faults ...Fault) (*Boot, error) {
 	s, err := newSimulation(after, m, faults)
 	if err != nil {
 		return nil, err
 	}
 	s.boot.Update = true
+	s.adoptAll(before, after)
+	root := s.apps[after.Root]
+	s.touch(root, map[*app]bool{})
+	if !root.there {
+		s.create(root)
+	}
+	for _, p := range after.Applications {
+		if a := s.apps[p]; a != nil && a.there {
+			s.notice(a, a == root)
+		}
+	}
+	s.run()
+	return s.boot, nil
+}
+
+// adoptAll puts what was planned before the update into the cluster, healthy.
+func (s *simulation) adoptAll(before, after *plan.Plan) {
 	old := map[plan.Ref]*plan.Application{}
 	for _, a := range before.Applications {
 		old[a.Ref] = a
@@ -41,29 +58,21 @@ func Update(before, after *plan.Plan, m Model, faults ...Fault) (*Boot, error) {
 			s.boot.Removed = append(s.boot.Removed, a.Name)
 		}
 	}
-	root := s.apps[after.Root]
-	s.touch(root, map[*app]bool{})
-	if !root.there {
-		s.create(root)
+}
+
+// notice has Argo CD see the new revision of an Application that is there, by itself.
+func (s *simulation) notice(a *app, root bool) {
+	if root && a.existed || !root && a.Touched && !a.plan.Pinned && !a.respecified {
+		s.after(s.model.Refresh, func() { s.arrive(a) })
 	}
-	for _, p := range after.Applications {
-		a := s.apps[p]
-		if a == nil || !a.there {
-			continue
-		}
-		switch {
-		case a == root && root.existed, a != root && a.Touched && !p.Pinned && !a.respecified:
-			s.after(m.Refresh, func() { s.arrive(a) })
-		}
-		for _, x := range a.items {
-			// The controller sees what a generator reads by itself, whatever the parent does.
-			if x.Children != nil && x.applied && !x.changed && slices.ContainsFunc(x.Children, func(c *plan.Application) bool { return s.apps[c] != nil && !s.apps[c].there }) {
-				s.after(m.Refresh, func() { s.generate(a, x) })
-			}
+	for _, x := range a.items {
+		// The controller sees what a generator reads by itself, whatever the parent does.
+		if x.Children != nil && x.applied && !x.changed && slices.ContainsFunc(x.Children, func(c *plan.Application) bool {
+			return s.apps[c] != nil && !s.apps[c].there
+		}) {
+			s.after(s.model.Refresh, func() { s.generate(a, x) })
 		}
 	}
-	s.run()
-	return s.boot, nil
 }
 
 // key names an object in the plan of an Application.
@@ -92,7 +101,8 @@ func (s *simulation) adopt(a *app, was *plan.Application) {
 		x.changed = i != nil && !x.Hook && !reflect.DeepEqual(i.Object, x.Object)
 		a.Touched = a.Touched || x.changed
 	}
-	a.Touched = a.Touched || len(items) > 0 || a.Broken != was.Broken || a.plan.Refused != was.Refused || forbidden(a.plan) != forbidden(was)
+	a.Touched = a.Touched || len(items) > 0 || a.Broken != was.Broken || a.plan.Refused != was.Refused ||
+		forbidden(a.plan) != forbidden(was)
 	other := !sameSources(a.plan, was) || !sameGaps(a.plan, was)
 	for _, x := range a.items {
 		// What is asked to go wrong is new, whatever it is.

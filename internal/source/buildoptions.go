@@ -13,9 +13,11 @@ import (
 
 // buildFlags are the flags of "kustomize build" 5.7, with true for those that are switches.
 var buildFlags = map[string]bool{
-	"enable-helm": true, "helm-debug": true, "enable-alpha-plugins": true, "enable-exec": true, "enable-managedby-label": true, "network": true,
+	"enable-helm": true, "helm-debug": true, "enable-alpha-plugins": true, "enable-exec": true, "enable-managedby-label": true,
+	"network":         true,
 	"as-current-user": true, "stack-trace": true, "help": true, "h": true,
-	"load-restrictor": false, "reorder": false, "helm-command": false, "helm-api-versions": false, "helm-kube-version": false, "output": false, "o": false,
+	"load-restrictor": false, "reorder": false, "helm-command": false, "helm-api-versions": false, "helm-kube-version": false,
+	"output": false, "o": false,
 	"network-name": false, "mount": false, "env": false, "e": false,
 }
 
@@ -73,7 +75,10 @@ func parseFlags(words []string) (map[string]string, error) {
 		}
 		flags[name] = value
 	}
-	for name, legal := range map[string][]string{"load-restrictor": {"", "LoadRestrictionsNone", "LoadRestrictionsRootOnly"}, "reorder": {"", "none", "legacy"}} {
+	for name, legal := range map[string][]string{
+		"load-restrictor": {"", "LoadRestrictionsNone", "LoadRestrictionsRootOnly"},
+		"reorder":         {"", "none", "legacy"},
+	} {
 		if !slices.Contains(legal, flags[name]) {
 			return nil, fmt.Errorf("illegal flag value --%s %s", name, flags[name])
 		}

@@ -86,7 +86,8 @@ func ours(t *testing.T, c sourcetest.Case) *source.Result {
 			return repo, err
 		},
 		Environment: source.Environment{
-			BuildOptions: &c.Settings.BuildOptions, KustomizeVersions: []string{}, KubeVersion: c.Settings.KubeVersion, APIVersions: c.Settings.APIVersions, Unbounded: true,
+			BuildOptions: &c.Settings.BuildOptions, KustomizeVersions: []string{}, KubeVersion: c.Settings.KubeVersion,
+			APIVersions: c.Settings.APIVersions, Unbounded: true,
 		},
 	}
 	list := argo.Deployed(app)

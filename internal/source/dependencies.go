@@ -21,8 +21,8 @@ type dependency struct {
 	Alias      string `json:"alias"`
 }
 
-// dependencies does what "helm dependency build" does, for those dependencies that are not in the chart: it returns their files, and the names
-// of those that are not available.
+// dependencies does what "helm dependency build" does, for those dependencies that are not in the chart: it returns their files, and the
+// names of those that are not available.
 func (j *job) dependencies(files []tree.File, names []string, chart render.Chart) (more []tree.File, without []string, err error) {
 	all, err := j.declared(files)
 	if err != nil {
@@ -100,7 +100,8 @@ func (j *job) about(d dependency) string {
 func (j *job) dependency(d dependency) (files []tree.File, missing, err error) {
 	if local, ok := strings.CutPrefix(d.Repository, "file://"); ok {
 		dir := path.Join(j.dir, local)
-		if _, kind, err := j.View.Resolve(j.ctx, dir); err != nil || kind != tree.Directory || dir == ".." || strings.HasPrefix(dir, "../") {
+		if _, kind, err := j.View.Resolve(j.ctx, dir); err != nil || kind != tree.Directory || dir == ".." ||
+			strings.HasPrefix(dir, "../") {
 			return nil, nil, fmt.Errorf("%sdirectory %s not found", j.about(d), local)
 		}
 		files, err := j.chartFiles(dir)
@@ -124,8 +125,8 @@ func (j *job) dependency(d dependency) (files []tree.File, missing, err error) {
 	return files, nil, nil
 }
 
-// switchedOff reports whether a condition is certainly false: its first path is false in the values of the chart. Whatever the chart does not
-// say, the dependency itself may.
+// switchedOff reports whether a condition is certainly false: its first path is false in the values of the chart. Whatever the chart does
+// not say, the dependency itself may.
 func switchedOff(condition string, values map[string]any) bool {
 	first, _, _ := strings.Cut(condition, ",")
 	parts := strings.Split(strings.TrimSpace(first), ".")

@@ -26,7 +26,8 @@ const skipMarker = "+argocd:skip-file-rendering"
 // directory reads plain manifests and Jsonnet. Argo CD does not look into a directory whose path is a link.
 func (j *job) directory() error {
 	if j.linked != "" {
-		j.note(Lenient, "%s: the path is a symbolic link to %s, and Argo CD finds no manifests behind it: nothing is deployed; set path to %s", j.linked, j.dir, j.dir)
+		j.note(Lenient, "%s: the path is a symbolic link to %s, and Argo CD finds no manifests behind it: nothing is deployed; set path "+
+			"to %s", j.linked, j.dir, j.dir)
 		return nil
 	}
 	names, err := j.manifests()
@@ -42,7 +43,8 @@ func (j *job) directory() error {
 		case err != nil:
 			return err
 		case values > render.MaxValues || bytesRead > render.MaxBytes:
-			return fmt.Errorf("%s: all manifests together are over the limit of %d values or %d bytes", j.URL(name), render.MaxValues, render.MaxBytes)
+			return fmt.Errorf("%s: all manifests together are over the limit of %d values or %d bytes", j.URL(name), render.MaxValues,
+				render.MaxBytes)
 		case bytes.Contains(data, []byte(skipMarker)):
 			continue
 		case strings.HasSuffix(name, ".jsonnet") && !j.Unbounded:
@@ -99,7 +101,8 @@ func (j *job) manifests() ([]string, error) {
 	return names, errors.Join(append(errs, err)...)
 }
 
-// pattern is directory.include or directory.exclude, nil if it is not set. A star also stands for slashes. A pattern that is none matches nothing.
+// pattern is directory.include or directory.exclude, nil if it is not set. A star also stands for slashes. A pattern that is none matches
+// nothing.
 func (j *job) pattern(options map[string]any, field string) func(string) bool {
 	text := manifest.String(options, field)
 	if text == "" {
@@ -164,7 +167,8 @@ func (j *job) json(name string, data []byte) error {
 	return nil
 }
 
-// looksLikeManifest reports whether Argo CD takes a file that it cannot read for a manifest with a mistake in it, and not for something else.
+// looksLikeManifest reports whether Argo CD takes a file that it cannot read for a manifest with a mistake in it, and not for something
+// else.
 func looksLikeManifest(data []byte) bool {
 	for _, word := range []string{"apiVersion:", "kind:", "metadata:"} {
 		if !bytes.Contains(data, []byte(word)) {

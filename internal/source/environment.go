@@ -34,7 +34,8 @@ func (j *job) environment() func(string) string {
 // revision is the commit. That of a work tree is not known before it is committed.
 func (j *job) revision() string {
 	if j.Commit == "" {
-		j.note(Lenient, "it uses $ARGOCD_APP_REVISION, the commit that is deployed, which a work tree does not have yet; HEAD stands for it here")
+		j.note(Lenient, "it uses $ARGOCD_APP_REVISION, the commit that is deployed, which a work tree does not have yet; HEAD stands for "+
+			"it here")
 	}
 	return cmp.Or(j.Commit, "HEAD")
 }

@@ -7,7 +7,10 @@ import (
 
 // FuzzExpand compares with os.Expand.
 func FuzzExpand(f *testing.F) {
-	for _, s := range []string{"", "$", "a$", "$a", "${a}", "${a", "${}", "$$", "${$}", "$1a", "$-", "$.", "x${a.b}y$a-b", "${*}", "${*a}", "$ä"} {
+	for _, s := range []string{
+		"", "$", "a$", "$a", "${a}", "${a", "${}", "$$", "${$}", "$1a", "$-", "$.", "x${a.b}y$a-b", "${*}", "${*a}",
+		"$ä",
+	} {
 		f.Add(s)
 	}
 	value := func(name string) string { return "<" + name + ">" }

@@ -7,25 +7,30 @@ import (
 	"github.com/argosy-cd/argosy/internal/manifest"
 )
 
-// honoured are the fields of a source that are honoured, by their path; a field that is not here is named in a problem, so that one that a new
-// Argo CD brings cannot be missed. A path with a star stands for everything below it.
+// honoured are the fields of a source that are honoured, by their path; a field that is not here is named in a problem, so that one that a
+// new Argo CD brings cannot be missed. A path with a star stands for everything below it.
 var honoured = map[Kind][]string{
 	"": {"repoURL", "path", "targetRevision", "chart", "ref", "name"},
 	Helm: {
-		"helm.releaseName", "helm.values", "helm.valuesObject.*", "helm.valueFiles", "helm.ignoreMissingValueFiles", "helm.namespace", "helm.kubeVersion",
+		"helm.releaseName", "helm.values", "helm.valuesObject.*", "helm.valueFiles", "helm.ignoreMissingValueFiles", "helm.namespace",
+		"helm.kubeVersion",
 		"helm.apiVersions", "helm.skipCrds", "helm.skipTests", "helm.skipSchemaValidation", "helm.parameters.name", "helm.parameters.value",
 		"helm.parameters.forceString", "helm.fileParameters.name", "helm.fileParameters.path",
 		"helm.passCredentials", // about fetching, which is done with the user's own credentials here
 		"helm.version",         // Argo CD 3 has only one
 	},
 	Kustomize: {
-		"kustomize.namePrefix", "kustomize.nameSuffix", "kustomize.namespace", "kustomize.images", "kustomize.replicas.name", "kustomize.replicas.count",
-		"kustomize.patches.*", "kustomize.components", "kustomize.ignoreMissingComponents", "kustomize.commonLabels.*", "kustomize.commonAnnotations.*",
-		"kustomize.forceCommonLabels", "kustomize.forceCommonAnnotations", "kustomize.commonAnnotationsEnvsubst", "kustomize.labelWithoutSelector",
+		"kustomize.namePrefix", "kustomize.nameSuffix", "kustomize.namespace", "kustomize.images", "kustomize.replicas.name",
+		"kustomize.replicas.count",
+		"kustomize.patches.*", "kustomize.components", "kustomize.ignoreMissingComponents", "kustomize.commonLabels.*",
+		"kustomize.commonAnnotations.*",
+		"kustomize.forceCommonLabels", "kustomize.forceCommonAnnotations", "kustomize.commonAnnotationsEnvsubst",
+		"kustomize.labelWithoutSelector",
 		"kustomize.labelIncludeTemplates", "kustomize.kubeVersion", "kustomize.apiVersions",
 	},
 	Directory: {
-		"directory.recurse", "directory.include", "directory.exclude", "directory.jsonnet.libs", "directory.jsonnet.extVars.*", "directory.jsonnet.tlas.*",
+		"directory.recurse", "directory.include", "directory.exclude", "directory.jsonnet.libs", "directory.jsonnet.extVars.*",
+		"directory.jsonnet.tlas.*",
 	},
 	Plugin: {"plugin.*"}, // by whoever knows the plugin
 }

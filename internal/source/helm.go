@@ -37,6 +37,9 @@ func (j *job) helm() error {
 		if more, o.Chart.Without, err = j.dependencies(files, missing.Names, chart); err != nil {
 			return err
 		}
+		if err := j.ctx.Err(); err != nil {
+			return err
+		}
 		rendered, err = render.Helm(j.ctx, slices.Concat(files, more), o)
 	}
 	switch {

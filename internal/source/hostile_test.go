@@ -21,7 +21,9 @@ func TestHostile(t *testing.T) {
 		spec  map[string]any
 		want  string
 	}{
-		"aliases": {files: func() []tree.File { return []tree.File{{Name: "a.yaml", Data: []byte(object + aliased)}} }, want: "a.yaml: with its aliases replaced"},
+		"aliases": {files: func() []tree.File {
+			return []tree.File{{Name: "a.yaml", Data: []byte(object + aliased)}}
+		}, want: "a.yaml: with its aliases replaced"},
 		"many files of many values": {files: func() []tree.File {
 			var out []tree.File
 			for i := range 5 {
@@ -52,7 +54,10 @@ func TestHostile(t *testing.T) {
 				for k, v := range c.spec {
 					spec[k] = v
 				}
-				return source.Render(context.Background(), source.Request{Repository: source.Repository{View: tree.Of(c.files())}, Spec: spec}).Err()
+				return source.Render(context.Background(), source.Request{
+					Repository: source.Repository{View: tree.Of(c.files())},
+					Spec:       spec,
+				}).Err()
 			})
 		})
 	}

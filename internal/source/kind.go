@@ -17,8 +17,8 @@ var tools = []struct {
 	name  string // in Argo CD's errors
 }{{"kustomize", Kustomize, "Kustomize"}, {"helm", Helm, "Helm"}, {"directory", Directory, "Directory"}, {"plugin", Plugin, "Plugin"}}
 
-// normalize drops the fields of a source that say which tool it needs, but nothing else. Argo CD does so (NormalizeSource), but forgets to for
-// a list of sources.
+// normalize drops the fields of a source that say which tool it needs, but nothing else. Argo CD does so (NormalizeSource), but forgets to
+// for a list of sources.
 func (j *job) normalize() {
 	if j.Several {
 		return

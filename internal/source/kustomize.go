@@ -22,8 +22,9 @@ func (j *job) kustomize() error {
 		return err
 	}
 	k := render.Kustomization{
-		View: j.View, Dir: j.dir, Edits: edits, Remote: j.Remote, Strict: j.Strict, URL: j.URL, KubeVersion: j.KubeVersion, APIVersions: j.APIVersions,
-		Read: func(name string) { j.used("", name) },
+		View: j.View, Dir: j.dir, Edits: edits, Remote: j.Remote, Strict: j.Strict, URL: j.URL, KubeVersion: j.KubeVersion,
+		APIVersions: j.APIVersions,
+		Read:        func(name string) { j.used("", name) },
 	}
 	if v := manifest.String(j.spec, "kustomize", "kubeVersion"); v != "" {
 		k.KubeVersion = v
@@ -40,6 +41,9 @@ func (j *job) kustomize() error {
 	}
 	j.lacks(built.Missing...)
 	j.warn(built.Warnings)
+	for _, line := range built.Deprecated {
+		j.note(Deprecated, "%s", line)
+	}
 	j.add(built.Documents)
 	return nil
 }
@@ -52,7 +56,8 @@ func (j *job) edits() (*render.Edits, error) {
 	}
 	flag := func(name string) bool { b, _ := k[name].(bool); return b }
 	e := &render.Edits{
-		NamePrefix: manifest.String(k, "namePrefix"), NameSuffix: manifest.String(k, "nameSuffix"), Namespace: manifest.String(k, "namespace"),
+		NamePrefix: manifest.String(k, "namePrefix"), NameSuffix: manifest.String(k, "nameSuffix"),
+		Namespace:   manifest.String(k, "namespace"),
 		ForceLabels: flag("forceCommonLabels"), ForceAnnotations: flag("forceCommonAnnotations"),
 		WithoutSelectors: flag("labelWithoutSelector"), IncludeTemplates: flag("labelIncludeTemplates"),
 		CommonLabels: map[string]string{}, CommonAnnotations: map[string]string{}, Replicas: map[string]int64{},

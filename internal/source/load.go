@@ -44,15 +44,15 @@ func (l Loader) Refs(ctx context.Context, sources []map[string]any) map[string]R
 		if ref == "" {
 			continue
 		}
-		repo := Repository{Err: invalid, chart: manifest.String(s, "chart") != ""}
-		if invalid == nil && !repo.chart {
+		repo := Repository{Err: invalid, Ref: Ref{Chart: manifest.String(s, "chart") != ""}}
+		if invalid == nil && !repo.Ref.Chart {
 			opened, err := l.Open(ctx, manifest.String(s, "repoURL"), revision(s))
 			if err != nil {
-				opened.missing = err
+				opened.Ref.Missing = err
 			}
 			repo = opened
 		}
-		repo.url, repo.revision = gitURL(manifest.String(s, "repoURL")), revision(s)
+		repo.Ref.URL, repo.Ref.Revision = gitURL(manifest.String(s, "repoURL")), revision(s)
 		refs["$"+ref] = repo
 	}
 	return refs
@@ -78,23 +78,34 @@ func (l Loader) Load(ctx context.Context, app Application, spec map[string]any, 
 		if err != nil {
 			return withoutChart(ctx, r, chart, err)
 		}
-		r.View, r.Commit = tree.Of(files), manifest.String(spec, "targetRevision")
+		r.View, r.Commit = fetched(files), manifest.String(spec, "targetRevision")
 		r.URL = func(name string) string { return "chart " + chart + ": " + name }
 	case strings.HasPrefix(url, "oci://"):
 		files, err := l.artifact(ctx, url, manifest.String(spec, "targetRevision"))
 		if err != nil {
 			return &Result{Kind: Directory, Verdict: Unknown, Problems: []Problem{{Class: Missing, Text: oneLine(err).Error()}}}
 		}
-		r.View = tree.Of(files)
+		r.View = fetched(files)
 		r.URL = func(name string) string { return url + ": " + name }
 	default:
 		repo, err := l.Open(ctx, url, revision(spec))
 		if err != nil {
-			return &Result{Kind: Directory, Verdict: Unknown, Problems: []Problem{{Class: Missing, Text: oneLine(err).Error()}}, Mentions: true} // for all that is known
+			// for all that is known
+			return &Result{
+				Kind: Directory, Verdict: Unknown, Problems: []Problem{{Class: Missing, Text: oneLine(err).Error()}},
+				Mentions: true,
+			}
 		}
 		r.Repository = repo
 	}
 	return Render(ctx, r)
+}
+
+// fetched is a view of files that were fetched.
+func fetched(files []tree.File) *tree.View {
+	v := tree.Of(files)
+	v.Foreign = true
+	return v
 }
 
 func (l Loader) chart(ctx context.Context, url, chart, version string) ([]tree.File, error) {

@@ -29,10 +29,11 @@ type Class int
 
 // Classes of problems.
 const (
-	Missing Class = iota // something is not available here
-	Failure              // Argo CD fails, too
-	Ignored              // a field is not honoured here
-	Lenient              // Argo CD takes it, but it is a mistake
+	Missing    Class = iota // something is not available here
+	Failure                 // Argo CD fails, too
+	Ignored                 // a field is not honoured here
+	Lenient                 // Argo CD takes it, but it is a mistake
+	Deprecated              // Argo CD takes it, and a later version may not
 )
 
 // note adds a problem, once, and returns it.
@@ -52,7 +53,8 @@ func (j *job) note(class Class, format string, args ...any) *Problem {
 // maxProblems bounds those of one source.
 const maxProblems = 100
 
-// fail notes errors that Argo CD has, too. One that is about our own limits, or about reading, is not: nobody knows what Argo CD finds there.
+// fail notes errors that Argo CD has, too. One that is about our own limits, or about reading, is not: nobody knows what Argo CD finds
+// there.
 func (j *job) fail(err error) {
 	for _, e := range problem.All(err) {
 		class := Failure

@@ -50,22 +50,25 @@ func (j *job) checkRefs() error {
 			continue
 		}
 		r, ok := j.Refs[first]
-		before, twice := revisions[r.url]
+		before, twice := revisions[r.Ref.URL]
 		switch {
 		case !ok && len(j.Refs) == 0:
 			errs = append(errs, fmt.Errorf("source referenced %q, but no source has a 'ref' field defined", first))
 		case !ok:
-			errs = append(errs, fmt.Errorf("source referenced %q, which is not one of the available sources (%s)", first, strings.Join(manifest.Keys(j.Refs), ", ")))
-		case r.chart:
+			errs = append(errs, fmt.Errorf("source referenced %q, which is not one of the available sources (%s)", first,
+				strings.Join(manifest.Keys(j.Refs), ", ")))
+		case r.Ref.Chart:
 			errs = append(errs, fmt.Errorf("source referenced %q, which is a chart; Argo CD takes value files from Git only", first))
-		case twice && before != r.revision:
-			errs = append(errs, fmt.Errorf("cannot reference multiple revisions for the same repository: %s references %q, another %q", first, r.revision, before))
-		case r.url == own && r.Commit != "" && j.Commit != "" && r.Commit != j.Commit:
-			errs = append(errs, fmt.Errorf("cannot reference a different revision of the same repository: %s references %q", first, r.revision))
+		case twice && before != r.Ref.Revision:
+			errs = append(errs, fmt.Errorf("cannot reference multiple revisions for the same repository: %s references %q, another %q",
+				first, r.Ref.Revision, before))
+		case r.Ref.URL == own && r.Commit != "" && j.Commit != "" && r.Commit != j.Commit:
+			errs = append(errs, fmt.Errorf("cannot reference a different revision of the same repository: %s references %q", first,
+				r.Ref.Revision))
 		case r.View != nil:
 			errs = append(errs, j.checkLinks(first, r.View))
 		}
-		j.fetched[r.url], revisions[r.url] = true, r.revision
+		j.fetched[r.Ref.URL], revisions[r.Ref.URL] = true, r.Ref.Revision
 	}
 	return errors.Join(errs...)
 }

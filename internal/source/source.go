@@ -1,9 +1,9 @@
-// Package source is the one way from the source of an Application to its manifests, by the rules of Argo CD 3.2: which tool a directory needs,
-// what the tool is told, and which files it reads.
+// Package source is the one way from the source of an Application to its manifests, by the rules of Argo CD 3.2: which tool a directory
+// needs, what the tool is told, and which files it reads.
 //
-// Only what is reached is read. The answer has a verdict. What is not available here, such as a chart in a repository that cannot be reached,
-// makes a source partly known or unknown, and is named; an error that Argo CD has, too, makes it broken. Nothing is run, and nothing is fetched
-// but by the Remote of the request. Fields of a source that are not honoured are named.
+// Only what is reached is read. The answer has a verdict. What is not available here, such as a chart in a repository that cannot be
+// reached, makes a source partly known or unknown, and is named; an error that Argo CD has, too, makes it broken. Nothing is run, and
+// nothing is fetched but by the Remote of the request. Fields of a source that are not honoured are named.
 package source
 
 import (
@@ -71,7 +71,10 @@ func (a Application) release() string {
 // Environment is what is known besides the source. The zero Environment fetches nothing and knows no settings.
 type Environment struct {
 	// Remote fetches charts, bases and files. Nil fetches nothing.
-	Remote render.Remote
+	Remote render.Remote `json:"-"`
+	// Foreign renders sources that are not the user's own, elsewhere, such as in a process with limits: those that were fetched, and those
+	// for which something is fetched. Nil renders all sources here.
+	Foreign func(ctx context.Context, r Request) *Result `json:"-"`
 	// BuildOptions are kustomize.buildOptions of Argo CD's settings. Nil is not known: charts are rendered then.
 	BuildOptions *string
 	// KustomizeVersions are the versions of Kustomize that Argo CD's settings register. Nil is not known: a source may name any.
@@ -87,27 +90,35 @@ type Environment struct {
 
 // Repository is one at a revision.
 type Repository struct {
-	View *tree.View
+	View *tree.View `json:"-"`
 	// Commit is what the revision stands for; "" if that is not known, as for a work tree.
 	Commit string
 	// Err is why Argo CD renders no source of an Application that has this one as a ref. Nil is no reason.
-	Err error
-
-	missing       error  // why a ref is not available
-	url, revision string // of a ref
-	chart         bool   // the ref is a chart
+	Err error `json:"-"`
+	// Ref is set for a source that others refer to.
+	Ref Ref
 }
 
-// Request asks for the manifests of a source.
+// Ref is how a source that others refer to is named.
+type Ref struct {
+	URL, Revision string
+	// Chart says that it is a chart.
+	Chart bool
+	// Missing is why it is not available, nil if it is.
+	Missing error `json:"-"`
+}
+
+// Request asks for the manifests of a source. It can be encoded as JSON, except for what is a function, a repository's content, or an
+// error.
 type Request struct {
 	Application
 	Environment
 	// Spec is the source, as the Application has it.
-	Spec map[string]any
+	Spec map[string]any `json:"-"`
 	// Repository is that of the source, or the files of its chart.
 	Repository
 	// Refs are the sources of the Application that have a ref, by "$" and its name. One without a View is not available.
-	Refs map[string]Repository
+	Refs map[string]Repository `json:"-"`
 	// Kind forces a tool; "" is as Argo CD finds out.
 	Kind Kind
 	// Recurse looks into the subdirectories of a plain directory.
@@ -117,7 +128,7 @@ type Request struct {
 	// Plugin is for our own plugins: Argo CD has checked the links of the repository before, and the path of the source may be a link.
 	Plugin bool
 	// URL returns what a file is called in messages; nil is its name.
-	URL func(name string) string
+	URL func(name string) string `json:"-"`
 }
 
 // Input is a file that a source is made of.
@@ -136,7 +147,8 @@ type Result struct {
 	Inputs []Input
 	// Mentions says of a source that is not known completely that what is there names Applications or sets.
 	Mentions bool
-	// Pinned says of each document of our plugin appset whether it is an Application that gets a commit in the place of its branch. Nil is none.
+	// Pinned says of each document of our plugin appset whether it is an Application that gets a commit in the place of its branch. Nil is
+	// none.
 	Pinned []bool
 }
 
@@ -170,6 +182,9 @@ type job struct {
 
 // Render makes the manifests of a source.
 func Render(ctx context.Context, r Request) *Result {
+	if r.Foreign != nil {
+		return renderOwn(ctx, r)
+	}
 	j := newJob(ctx, r)
 	if err := j.render(); err != nil {
 		j.fail(err)

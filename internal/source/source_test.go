@@ -73,7 +73,10 @@ func (r remote) File(_ context.Context, url string) ([]byte, error) {
 
 func (r remote) Chart(_ context.Context, _, name, version string) ([]tree.File, error) {
 	text, err := r.get(name + " " + version)
-	return []tree.File{{Name: "Chart.yaml", Data: []byte("apiVersion: v2\nname: " + name + "\nversion: 1.0.0\n")}, {Name: "templates/a.yaml", Data: []byte(text)}}, err
+	return []tree.File{
+		{Name: "Chart.yaml", Data: []byte("apiVersion: v2\nname: " + name + "\nversion: 1.0.0\n")},
+		{Name: "templates/a.yaml", Data: []byte(text)},
+	}, err
 }
 
 func (r remote) Artifact(_ context.Context, url, _ string) ([]tree.File, error) {
@@ -83,7 +86,8 @@ func (r remote) Artifact(_ context.Context, url, _ string) ([]tree.File, error) 
 
 // TestVerdicts: what is missing makes a source partly known or unknown, what Argo CD refuses makes it broken.
 func TestVerdicts(t *testing.T) {
-	dependency := chartFile + "dependencies: [{name: sub, version: 1.0.0, repository: https://charts.example.com, condition: sub.enabled}]\n"
+	dependency := chartFile +
+		"dependencies: [{name: sub, version: 1.0.0, repository: https://charts.example.com, condition: sub.enabled}]\n"
 	for _, tt := range []struct {
 		name, spec string
 		files      []string
@@ -93,12 +97,40 @@ func TestVerdicts(t *testing.T) {
 		{"directory", "", []string{"a.yaml", object("a"), "values.yaml", "x: y\n"}, nil, "known: a"},
 		{"nothing", "", []string{"README.md", ""}, nil, "known:"},
 		{"no such path", "path: nowhere", []string{"a.yaml", ""}, nil, "broken:\nfailure nowhere: there is no such directory"},
-		{"broken manifest", "", []string{"a.yaml", object("a"), "b.yaml", "apiVersion: v1\nkind: X\nmetadata: [\n"}, nil, "broken:\nfailure b.yaml:3: did not find expected node content"},
-		{"all broken manifests", "", []string{"a.json", "", "b.json", "x"}, nil, "broken:\nfailure a.json: EOF\nfailure b.json: invalid character 'x' looking for beginning of value"},
-		{"key twice", "", []string{"a.yaml", "apiVersion: v1\nkind: X\nmetadata: {name: a}\nkind: Z\n"}, nil, "known: a\nlenient a.yaml:4: key \"kind\" already set in map; the last one counts"},
-		{"document behind its end", "", []string{"a.yaml", object("a") + "...\n" + object("b")}, nil, "known: a\nlenient a.yaml:3: a document behind \"...\" is not read; separate documents by \"---\""},
-		{"pattern", "directory: {include: '[a'}", []string{"a.yaml", object("a")}, nil, "known:\nlenient source.directory.include: \"[a\" is no pattern (unexpected end of input), so it matches nothing"},
-		{"plugin", "plugin: {name: x}", nil, nil, "unknown:\nmissing the plugin \"x\" renders it, which is not known here; say what it does with --plugin"},
+		{
+			"broken manifest", "",
+			[]string{"a.yaml", object("a"), "b.yaml", "apiVersion: v1\nkind: X\nmetadata: [\n"},
+			nil,
+			"broken:\nfailure b.yaml:3: did not find expected node content",
+		},
+		{
+			"all broken manifests", "",
+			[]string{"a.json", "", "b.json", "x"},
+			nil,
+			"broken:\nfailure a.json: EOF\nfailure b.json: invalid character 'x' looking for beginning of value",
+		},
+		{
+			"key twice", "",
+			[]string{"a.yaml", "apiVersion: v1\nkind: X\nmetadata: {name: a}\nkind: Z\n"},
+			nil,
+			"known: a\nlenient a.yaml:4: key \"kind\" already set in map; the last one counts",
+		},
+		{
+			"document behind its end", "",
+			[]string{"a.yaml", object("a") + "...\n" + object("b")},
+			nil,
+			"known: a\nlenient a.yaml:3: a document behind \"...\" is not read; separate documents by \"---\"",
+		},
+		{
+			"pattern", "directory: {include: '[a'}",
+			[]string{"a.yaml", object("a")},
+			nil,
+			"known:\nlenient source.directory.include: \"[a\" is no pattern (unexpected end of input), so it matches nothing",
+		},
+		{
+			"plugin", "plugin: {name: x}", nil, nil,
+			"unknown:\nmissing the plugin \"x\" renders it, which is not known here; say what it does with --plugin",
+		},
 		{
 			"made-up field", "new: 1\ndirectory: {recurse: true, made: {up: x}}",
 			[]string{"a.yaml", object("a")},
@@ -141,9 +173,21 @@ func TestVerdicts(t *testing.T) {
 			remote{},
 			"partly known: a\nmissing Chart.yaml: dependency sub 1.0.0: sub 1.0.0: no route to host",
 		},
-		{"dependency that is there", "", []string{"Chart.yaml", dependency, "templates/a.yaml", object("a")}, remote{map[string]string{"sub 1.0.0": object("b")}}, "known: b a"},
-		{"dependency that is switched off", "", []string{"Chart.yaml", dependency, "values.yaml", "sub: {enabled: false}\n", "templates/a.yaml", object("a")}, nil, "known: a"},
-		{"dependency that is switched off by a parameter", "helm: {parameters: [{name: sub.enabled, value: 'false'}]}", []string{"Chart.yaml", dependency, "templates/a.yaml", object("a")}, nil, "known: a"},
+		{
+			"dependency that is there", "",
+			[]string{"Chart.yaml", dependency, "templates/a.yaml", object("a")},
+			remote{map[string]string{"sub 1.0.0": object("b")}},
+			"known: b a",
+		},
+		{"dependency that is switched off", "", []string{
+			"Chart.yaml", dependency, "values.yaml", "sub: {enabled: false}\n",
+			"templates/a.yaml", object("a"),
+		}, nil, "known: a"},
+		{
+			"dependency that is switched off by a parameter", "helm: {parameters: [{name: sub.enabled, value: 'false'}]}",
+			[]string{"Chart.yaml", dependency, "templates/a.yaml", object("a")},
+			nil, "known: a",
+		},
 		{
 			"template that needs a dependency", "",
 			[]string{"Chart.yaml", dependency, "templates/a.yaml", "{{ include \"sub.x\" . }}"},
@@ -160,12 +204,25 @@ func TestVerdicts(t *testing.T) {
 		},
 		{
 			"remote values that are there", "helm: {valueFiles: ['https://example.com/v.yaml']}",
-			[]string{"Chart.yaml", chartFile, "templates/a.yaml", "{apiVersion: v1, kind: ConfigMap, metadata: {name: {{ .Values.name }}}}"},
+			[]string{
+				"Chart.yaml", chartFile, "templates/a.yaml",
+				"{apiVersion: v1, kind: ConfigMap, metadata: {name: {{ .Values.name }}}}",
+			},
 			remote{map[string]string{"https://example.com/v.yaml": "name: far\n"}},
 			"known: far",
 		},
-		{"values of a scheme", "helm: {valueFiles: ['s3://bucket/v.yaml']}", []string{"Chart.yaml", chartFile}, remote{}, "broken:\nfailure helm.valueFiles: the URL scheme 's3' is not allowed"},
-		{"no values", "helm: {valueFiles: [v.yaml]}", []string{"Chart.yaml", chartFile}, nil, "broken:\nfailure helm.valueFiles: v.yaml: there is no such file"},
+		{
+			"values of a scheme", "helm: {valueFiles: ['s3://bucket/v.yaml']}",
+			[]string{"Chart.yaml", chartFile},
+			remote{},
+			"broken:\nfailure helm.valueFiles: the URL scheme 's3' is not allowed",
+		},
+		{
+			"no values", "helm: {valueFiles: [v.yaml]}",
+			[]string{"Chart.yaml", chartFile},
+			nil,
+			"broken:\nfailure helm.valueFiles: v.yaml: there is no such file",
+		},
 		{
 			"name by chance", "helm: {releaseName: 'x-{{ randAlpha 5 }}'}",
 			[]string{"Chart.yaml", chartFile, "templates/a.yaml", object("a")},
@@ -175,7 +232,10 @@ func TestVerdicts(t *testing.T) {
 		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			r := source.Request{Spec: spec(t, "{repoURL: x}"), Repository: view(tt.files...), Application: source.Application{Name: "app", Namespace: "ns"}}
+			r := source.Request{
+				Spec: spec(t, "{repoURL: x}"), Repository: view(tt.files...),
+				Application: source.Application{Name: "app", Namespace: "ns"},
+			}
 			if tt.spec != "" {
 				r.Spec = spec(t, tt.spec)
 			}
@@ -234,15 +294,42 @@ func TestRefs(t *testing.T) {
 		want    string
 	}{
 		{"fine", []string{git("chart", values), git("values", "ref: v")}, "known: file"},
-		{"unavailable", []string{git("chart", values), git("gone", "ref: v")}, "partly known: own\nmissing helm.valueFiles: $v/v.yaml: no route to host"},
-		{"one source", []string{git("chart", "ref: v, "+values)}, "broken:\nfailure source referenced \"$v\", but no source has a 'ref' field defined"},
-		{"another", []string{git("chart", values), git("values", "ref: w")}, "broken:\nfailure source referenced \"$v\", which is not one of the available sources ($w)"},
-		{"twice", []string{git("chart", ""), git("values", "ref: v"), git("chart", "ref: v")}, "broken:\nfailure sources: several of them have the ref \"v\""},
-		{"name", []string{git("chart", ""), git("values", "ref: v.w")}, "broken:\nfailure sources: ref \"v.w\" cannot contain any special characters except '_' and '-'"},
-		{"chart", []string{git("chart", values), "{repoURL: x, chart: demo, ref: v}"}, "broken:\nfailure source referenced \"$v\", which is a chart; Argo CD takes value files from Git only"},
+		{
+			"unavailable",
+			[]string{git("chart", values), git("gone", "ref: v")},
+			"partly known: own\nmissing helm.valueFiles: $v/v.yaml: no route to host",
+		},
+		{
+			"one source",
+			[]string{git("chart", "ref: v, "+values)},
+			"broken:\nfailure source referenced \"$v\", but no source has a 'ref' field defined",
+		},
+		{
+			"another",
+			[]string{git("chart", values), git("values", "ref: w")},
+			"broken:\nfailure source referenced \"$v\", which is not one of the available sources ($w)",
+		},
+		{
+			"twice",
+			[]string{git("chart", ""), git("values", "ref: v"), git("chart", "ref: v")},
+			"broken:\nfailure sources: several of them have the ref \"v\"",
+		},
+		{
+			"name",
+			[]string{git("chart", ""), git("values", "ref: v.w")},
+			"broken:\nfailure sources: ref \"v.w\" cannot contain any special characters except '_' and '-'",
+		},
+		{
+			"chart",
+			[]string{git("chart", values), "{repoURL: x, chart: demo, ref: v}"},
+			"broken:\nfailure source referenced \"$v\", which is a chart; Argo CD takes value files from Git only",
+		},
 		{
 			"revisions",
-			[]string{git("chart", "helm: {valueFiles: [$v/v.yaml, $w/v.yaml]}"), git("values", "ref: v"), git("values", "ref: w, targetRevision: v2")},
+			[]string{
+				git("chart", "helm: {valueFiles: [$v/v.yaml, $w/v.yaml]}"), git("values", "ref: v"),
+				git("values", "ref: w, targetRevision: v2"),
+			},
 			"broken:\nfailure cannot reference multiple revisions for the same repository: $w references \"v2\", another \"HEAD\"",
 		},
 		{
@@ -254,7 +341,8 @@ func TestRefs(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			loader := source.Loader{Open: func(_ context.Context, url, revision string) (source.Repository, error) {
 				repo := map[string]source.Repository{
-					"chart":  view("Chart.yaml", chartFile, "values.yaml", "name: own\n", "templates/a.yaml", "{apiVersion: v1, kind: ConfigMap, metadata: {name: {{ .Values.name }}}}"),
+					"chart": view("Chart.yaml", chartFile, "values.yaml", "name: own\n", "templates/a.yaml",
+						"{apiVersion: v1, kind: ConfigMap, metadata: {name: {{ .Values.name }}}}"),
 					"values": view("v.yaml", "name: file\n"),
 				}[url]
 				if repo.View == nil {
@@ -282,10 +370,16 @@ func TestInputs(t *testing.T) {
 		files      []string
 		want       string
 	}{
-		{"directory", "directory: {exclude: b*}", []string{"a.yaml", object("a"), "b.yaml", "x", "README.md", "x", ".argocd-source.yaml", "{}"}, "/.argocd-source.yaml /a.yaml"},
+		{"directory", "directory: {exclude: b*}", []string{
+			"a.yaml", object("a"), "b.yaml", "x", "README.md", "x", ".argocd-source.yaml",
+			"{}",
+		}, "/.argocd-source.yaml /a.yaml"},
 		{
 			"Kustomization", "path: o",
-			[]string{"o/kustomization.yaml", "resources: [../base]\n", "base/kustomization.yaml", "resources: [a.yaml]\n", "base/a.yaml", object("a"), "base/b.yaml", "x", "c.yaml", ""},
+			[]string{
+				"o/kustomization.yaml", "resources: [../base]\n", "base/kustomization.yaml", "resources: [a.yaml]\n", "base/a.yaml",
+				object("a"), "base/b.yaml", "x", "c.yaml", "",
+			},
 			"/base/a.yaml /base/kustomization.yaml /o/kustomization.yaml",
 		},
 		{
@@ -295,7 +389,8 @@ func TestInputs(t *testing.T) {
 		},
 	} {
 		r := source.Render(t.Context(), source.Request{
-			Application: source.Application{Name: "app"}, Spec: spec(t, tt.spec), Repository: view(tt.files...), Refs: map[string]source.Repository{"$r": view("w.yaml", "", "z.yaml", "")},
+			Application: source.Application{Name: "app"}, Spec: spec(t, tt.spec), Repository: view(tt.files...),
+			Refs: map[string]source.Repository{"$r": view("w.yaml", "", "z.yaml", "")},
 		})
 		var got []string
 		for _, i := range r.Inputs {
@@ -333,17 +428,23 @@ func TestDetect(t *testing.T) {
 // TestUnrelated: what Argo CD passes over in a directory, and what it does not, whatever it looks like.
 func TestUnrelated(t *testing.T) {
 	for content, want := range map[string]source.Verdict{
-		"replicas: 3\n": source.Known, "": source.Known, "# nothing\n": source.Known, "- a\n": source.Known, "a: [\n": source.Known, "kind: X\n": source.Known,
+		"replicas: 3\n": source.Known, "": source.Known, "# nothing\n": source.Known, "- a\n": source.Known, "a: [\n": source.Known,
+		"kind: X\n": source.Known,
 		"apiVersion: v1\nkind: X\nmetadata: {name: a}\n": source.Known, "apiVersion: v1\nkind: X\nmetadata: [\n": source.Broken,
-		`{"apiVersion": "v1", "kind": "X", "metadata": {"name": "a"}}`: source.Known, `{"apiVersion": "v1", "kind": "List", "items": [{"apiVersion": "v1", "kind": "X"}]}`: source.Known,
-		"kind: X\n---\nfoo: bar\n": source.Broken, "foo: bar\n---\n" + `{"apiVersion": "v1", "kind": "X"}`: source.Known, "kind: List\nitems: [1]\n": source.Broken,
+		`{"apiVersion": "v1", "kind": "X", "metadata": {"name": "a"}}`:                       source.Known,
+		`{"apiVersion": "v1", "kind": "List", "items": [{"apiVersion": "v1", "kind": "X"}]}`: source.Known,
+		"kind: X\n---\nfoo: bar\n": source.Broken, "foo: bar\n---\n" + `{"apiVersion": "v1", "kind": "X"}`: source.Known,
+		"kind: List\nitems: [1]\n": source.Broken,
 	} {
 		r := source.Render(t.Context(), source.Request{Spec: map[string]any{}, Repository: view("a.yaml", content)})
 		if r.Verdict != want {
 			t.Errorf("%q: %s", content, describe(r))
 		}
 	}
-	if r := source.Render(t.Context(), source.Request{Spec: map[string]any{}, Repository: view("a.json", "{}")}); r.Verdict != source.Broken {
+	if r := source.Render(t.Context(), source.Request{
+		Spec:       map[string]any{},
+		Repository: view("a.json", "{}"),
+	}); r.Verdict != source.Broken {
 		t.Error("JSON is never passed over")
 	}
 }
@@ -356,7 +457,9 @@ func TestLinks(t *testing.T) {
 		for _, name := range names {
 			all[name] = !strings.Contains(name, "/")
 		}
-		return source.Repository{View: tree.NewView(all, func(_ context.Context, name string) ([]byte, error) { return []byte(content[name]), nil })}
+		return source.Repository{View: tree.NewView(all, func(_ context.Context, name string) ([]byte, error) {
+			return []byte(content[name]), nil
+		})}
 	}
 	for _, tt := range []struct {
 		repo   source.Repository
@@ -364,9 +467,15 @@ func TestLinks(t *testing.T) {
 		plugin bool
 		want   string
 	}{
-		{linked("app/a.yaml", "link"), "link", false, "known:\nlenient link: the path is a symbolic link to app, and Argo CD finds no manifests behind it: nothing is deployed; set path to app"},
+		{
+			linked("app/a.yaml", "link"), "link", false,
+			"known:\nlenient link: the path is a symbolic link to app, and Argo CD finds no manifests behind it: nothing is deployed; set path to app",
+		},
 		{linked("app/a.yaml", "link"), "link", true, "known: a"},
-		{linked("app/a.yaml", "out"), "app", false, "broken:\nfailure out: it is a symbolic link out of the repository, and Argo CD refuses a repository with one"},
+		{
+			linked("app/a.yaml", "out"), "app", false,
+			"broken:\nfailure out: it is a symbolic link out of the repository, and Argo CD refuses a repository with one",
+		},
 		{linked("app/a.yaml", "out"), "app", true, "known: a"},
 	} {
 		r := source.Render(t.Context(), source.Request{Spec: map[string]any{"path": tt.path}, Repository: tt.repo, Plugin: tt.plugin})
@@ -380,7 +489,10 @@ func TestLinks(t *testing.T) {
 func TestCancelled(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if r := source.Render(ctx, source.Request{Spec: map[string]any{}, Repository: view("a.yaml", object("a"))}); describe(r) != "unknown:\nmissing context canceled" {
+	if r := source.Render(ctx, source.Request{
+		Spec:       map[string]any{},
+		Repository: view("a.yaml", object("a")),
+	}); describe(r) != "unknown:\nmissing context canceled" {
 		t.Error(describe(r))
 	}
 }
@@ -403,7 +515,8 @@ func TestBuildOptions(t *testing.T) {
 	} {
 		r := source.Render(t.Context(), source.Request{
 			Environment: source.Environment{BuildOptions: &options}, Spec: map[string]any{},
-			Repository: view("kustomization.yaml", "helmCharts: [{name: c}]\n", "charts/c/Chart.yaml", chartFile, "charts/c/values.yaml", "", "charts/c/templates/a.yaml", object("a")),
+			Repository: view("kustomization.yaml", "helmCharts: [{name: c}]\n", "charts/c/Chart.yaml", chartFile, "charts/c/values.yaml",
+				"", "charts/c/templates/a.yaml", object("a")),
 		})
 		if diff := cmp.Diff(want, describe(r)); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", options, diff)

@@ -57,10 +57,11 @@ func (j *job) valueFile(name string, optional bool) (*tree.File, error) {
 	if first, rest, _ := strings.Cut(name, "/"); strings.HasPrefix(name, "$") {
 		if r, ok := j.Refs[first]; ok {
 			switch {
-			case j.Several && !j.fetched[r.url]:
-				return nil, fmt.Errorf("%s: Argo CD fetches the repository of %s only for the value files of the Application itself, not for those of .argocd-source.yaml", name, first)
+			case j.Several && !j.fetched[r.Ref.URL]:
+				return nil, fmt.Errorf("%s: Argo CD fetches the repository of %s only for the value files of the Application itself, not "+
+					"for those of .argocd-source.yaml", name, first)
 			case r.View == nil:
-				why := r.missing
+				why := r.Ref.Missing
 				if why == nil {
 					why = fmt.Errorf("the repository of the source %s is not available here", first)
 				}

@@ -35,7 +35,8 @@ type Node struct {
 	Flow bool
 	// Marked says that it has an anchor or a tag; Start is the first byte of that then.
 	Marked bool
-	// Start is the offset of its first byte, End the one behind its last. End is 0 unless it is a scalar on one line without anchor and tag.
+	// Start is the offset of its first byte, End the one behind its last. End is 0 unless it is a scalar on one line without anchor and
+	// tag.
 	Start, End int
 	// Fields are those of an object, in order, equal keys included.
 	Fields []NodeField
@@ -123,7 +124,10 @@ func (t text) offset(line, column int) int {
 }
 
 func (t text) node(n *yaml.Node) *Node {
-	out := &Node{Start: t.offset(n.Line, n.Column), Flow: n.Style&yaml.FlowStyle != 0, Marked: n.Anchor != "" || n.Style&yaml.TaggedStyle != 0}
+	out := &Node{
+		Start: t.offset(n.Line, n.Column), Flow: n.Style&yaml.FlowStyle != 0,
+		Marked: n.Anchor != "" || n.Style&yaml.TaggedStyle != 0,
+	}
 	switch n.Kind {
 	case yaml.MappingNode:
 		out.Kind = ObjectNode
@@ -162,7 +166,8 @@ func (t text) end(n *yaml.Node, start int) int {
 	return 0
 }
 
-// quoted is the offset behind a quoted scalar. escape makes the character behind it a part of the scalar; in single quotes it is the quote itself, doubled.
+// quoted is the offset behind a quoted scalar. escape makes the character behind it a part of the scalar; in single quotes it is the quote
+// itself, doubled.
 func (t text) quoted(start int, quote, escape byte) int {
 	if start >= len(t.data) || t.data[start] != quote {
 		return 0

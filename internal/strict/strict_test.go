@@ -63,11 +63,14 @@ any: text
 
 func TestRefusals(t *testing.T) {
 	for name, c := range map[string]struct{ in, want string }{
-		"all together": {"colr: red\ncount: many\ncount: 2\nparts: [{}]\ndeep: 1\n", `f.yaml:1:1: unknown field "colr"; did you mean "color"?
+		"all together": {
+			"colr: red\ncount: many\ncount: 2\nparts: [{}]\ndeep: 1\n",
+			`f.yaml:1:1: unknown field "colr"; did you mean "color"?
 f.yaml:2:8: count must be a whole number, it is a string
 f.yaml:3:1: count is given twice, first in line 2
 f.yaml:4:9: parts[0].name must be set
-f.yaml:5:7: deep must be true or false, it is a number`},
+f.yaml:5:7: deep must be true or false, it is a number`,
+		},
 		"number for a string":  {"color: 1.10\n", `f.yaml:1:8: color must be a string, it is a number; write "1.10"`},
 		"bool for a string":    {"color: true\n", `f.yaml:1:8: color must be a string, it is a boolean; write "true"`},
 		"nothing for a string": {"color:\n", "f.yaml:1:7: color must be a string, it is empty"},
@@ -84,10 +87,16 @@ f.yaml:5:7: deep must be true or false, it is a number`},
 		"tagged bool":          {"deep: !!bool maybe\n", `f.yaml:1:7: deep must be true or false, it is "maybe"`},
 		"tagged name":          {"!!binary color: red\n", "f.yaml:1:1: the name of a field must be plain text"},
 		"date":                 {"color: 2024-01-01\n", `f.yaml:1:8: color must be a string, it is a date; write "2024-01-01"`},
-		"large number":         {"any: 9223372036854775808\n", "f.yaml:1:6: any: 9223372036854775808 is not a number that JSON and 64 bits can hold; write it as a string"},
-		"not a number":         {"values: {a: .nan}\n", "f.yaml:1:13: values.a: .nan is not a number that JSON and 64 bits can hold; write it as a string"},
-		"recursive alias":      {"any: &a [*a]\n", "f.yaml:1:10: values are nested deeper than 64"},
-		"too large":            {strings.Repeat("#", MaxBytes+1), "f.yaml: 1048577 bytes is over the limit of 1048576"},
+		"large number": {
+			"any: 9223372036854775808\n",
+			"f.yaml:1:6: any: 9223372036854775808 is not a number that JSON and 64 bits can hold; write it as a string",
+		},
+		"not a number": {
+			"values: {a: .nan}\n",
+			"f.yaml:1:13: values.a: .nan is not a number that JSON and 64 bits can hold; write it as a string",
+		},
+		"recursive alias": {"any: &a [*a]\n", "f.yaml:1:10: values are nested deeper than 64"},
+		"too large":       {strings.Repeat("#", MaxBytes+1), "f.yaml: 1048577 bytes is over the limit of 1048576"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := Decode("f.yaml", []byte(c.in), new(file))

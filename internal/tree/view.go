@@ -11,10 +11,13 @@ import (
 	"sync"
 )
 
-// View is a directory whose files are read when they are wanted, and once: a work tree, a commit, an archive. Symbolic links lead where they
-// lead inside of it; one that leads out of it, to nothing or in a circle is an error only for whoever follows it. It is safe for concurrent
-// use, and never changes.
+// View is a directory whose files are read when they are wanted, and once: a work tree, a commit, an archive. Symbolic links lead where
+// they lead inside of it; one that leads out of it, to nothing or in a circle is an error only for whoever follows it. It is safe for
+// concurrent use, and never changes.
 type View struct {
+	// Foreign says that it was fetched, and is not the user's own. It is set before the view is used.
+	Foreign bool
+
 	links map[string]bool     // every name that is a file (false) or a link (true)
 	dirs  map[string][]string // names in each directory, in order
 	read  func(ctx context.Context, name string) ([]byte, error)
@@ -24,16 +27,17 @@ type View struct {
 	mu      sync.Mutex
 	kept    map[string][]byte
 	size    int64
+	most    int64   // of kept
 	outside *string // what Outside found; nil if it was not called
 }
 
 // maxKept bounds the bytes of files that a View keeps for the next reader.
 const maxKept = 128 << 20
 
-// NewView returns a view of files. names has all of them, with true for symbolic links, and read returns the content of a file, or the target
-// of a link.
+// NewView returns a view of files. names has all of them, with true for symbolic links, and read returns the content of a file, or the
+// target of a link.
 func NewView(names map[string]bool, read func(ctx context.Context, name string) ([]byte, error)) *View {
-	v := &View{links: names, dirs: map[string][]string{".": nil}, read: read, kept: map[string][]byte{}}
+	v := &View{links: names, dirs: map[string][]string{".": nil}, read: read, kept: map[string][]byte{}, most: maxKept}
 	seen := map[string]bool{}
 	for name := range names {
 		for name != "." && !seen[name] {
@@ -49,6 +53,12 @@ func NewView(names map[string]bool, read func(ctx context.Context, name string) 
 	return v
 }
 
+// Unkept returns the view without a memory of what was read: each reader reads anew.
+func (v *View) Unkept() *View {
+	v.most = -1
+	return v
+}
+
 // Without returns the view with directories whose content is not here, by name, and why. Whoever reaches one has an error.
 func (v *View) Without(absent map[string]string) *View {
 	v.absent = absent
@@ -60,6 +70,16 @@ func (v *View) Without(absent map[string]string) *View {
 		}
 	}
 	return v
+}
+
+// Fresh returns a view of the same files that keeps none of their content yet.
+func (v *View) Fresh() *View {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return &View{
+		Foreign: v.Foreign, links: v.links, dirs: v.dirs, read: v.read, absent: v.absent, kept: map[string][]byte{},
+		outside: v.outside,
+	}
 }
 
 // Of returns a view of files in memory.
@@ -207,7 +227,7 @@ func (v *View) content(ctx context.Context, name string) ([]byte, error) {
 	}
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	if v.size+int64(len(data)) <= maxKept {
+	if v.size+int64(len(data)) <= v.most {
 		v.kept[name] = data
 		v.size += int64(len(data))
 	}
@@ -326,15 +346,16 @@ func (w *walk) directory(ctx context.Context, as, real string, above []string) e
 	return nil
 }
 
-// Select returns the wanted files: links to files under their own name, and what is behind links to directories if the selection wants it. A
-// wanted link that leads out of the view, to nothing or in a circle is an error.
+// Select returns the wanted files: links to files under their own name, and what is behind links to directories if the selection wants it.
+// A wanted link that leads out of the view, to nothing or in a circle is an error.
 func (v *View) Select(ctx context.Context, wanted Selection) ([]File, error) {
 	var out []File
 	size := int64(0)
 	add := func(name string) error {
 		data, err := v.Read(ctx, name)
 		if size += int64(len(data)); wanted.Links && size > maxLinked {
-			return UnreadableError{fmt.Errorf("%s: the files up to this one have more than %d MiB, counting what symbolic links lead to", name, maxLinked>>20)}
+			return UnreadableError{fmt.Errorf("%s: the files up to this one have more than %d MiB, counting what symbolic links lead to",
+				name, maxLinked>>20)}
 		}
 		if err == nil && (wanted.MaxBytes == 0 || int64(len(data)) <= wanted.MaxBytes) {
 			out = append(out, File{name, data})

@@ -39,10 +39,12 @@ func (r *recorder) get(_ context.Context, name string) ([]byte, error) {
 }
 
 func TestResolve(t *testing.T) {
-	v, _ := links("a/f", "content", "a/b/g", "g", "l", "->a", "a/up", "->../a/b", "a/f2", "->f", "chain", "->l/f2", "out", "->../x", "abs", "->/etc", "gone", "->nowhere", "circle", "->circle2",
+	v, _ := links("a/f", "content", "a/b/g", "g", "l", "->a", "a/up", "->../a/b", "a/f2", "->f", "chain", "->l/f2", "out", "->../x", "abs",
+		"->/etc", "gone", "->nowhere", "circle", "->circle2",
 		"circle2", "->circle", "detour", "->a/../../x/y", "dot", "->.", "long", "->a/./b/../f")
 	for name, want := range map[string]string{
-		"a/f": "a/f file", "a": "a directory", ".": ". directory", "a/": "a directory", "l": "a directory", "l/f": "a/f file", "l/up/g": "a/b/g file", "chain": "a/f file", "dot/dot/l/f": "a/f file",
+		"a/f": "a/f file", "a": "a directory", ".": ". directory", "a/": "a directory", "l": "a directory", "l/f": "a/f file",
+		"l/up/g": "a/b/g file", "chain": "a/f file", "dot/dot/l/f": "a/f file",
 		"long": "a/f file", "nothing": "nothing none", "a/f/x": "a/f/x none", "gone": "nowhere none", "gone/x": "nowhere/x none",
 		"out": "out: it is a symbolic link out of the repository", "abs/passwd": "abs: it is a symbolic link out of the repository",
 		"detour": "detour: it is a symbolic link out of the repository", "circle": "circle: it is a symbolic link that leads in a circle",
@@ -110,7 +112,8 @@ func TestOutside(t *testing.T) {
 }
 
 func TestWalk(t *testing.T) {
-	v, _ := links("b", "", "a/x", "", "a.b/y", "", "a-b", "", "l", "->a", "a/back", "->..", "gone", "->nowhere", "out", "->/x", "sub/l2", "->../a.b", "f", "->b")
+	v, _ := links("b", "", "a/x", "", "a.b/y", "", "a-b", "", "l", "->a", "a/back", "->..", "gone", "->nowhere", "out", "->/x", "sub/l2",
+		"->../a.b", "f", "->b")
 	walk := func(dir string, follow bool) string {
 		var got []string
 		err := v.Walk(t.Context(), dir, follow, func(name string, kind tree.Kind) error {
@@ -177,7 +180,8 @@ func TestLinkBomb(t *testing.T) {
 		t.Error(files, err)
 	}
 	big := strings.Repeat("x", 9<<20)
-	v, _ = links("d/f", big, "a/l0", "->../d", "a/l1", "->../d", "b/l0", "->../a", "b/l1", "->../a", "c/l0", "->../b", "c/l1", "->../b", "e/l0", "->../c", "e/l1", "->../c",
+	v, _ = links("d/f", big, "a/l0", "->../d", "a/l1", "->../d", "b/l0", "->../a", "b/l1", "->../a", "c/l0", "->../b", "c/l1", "->../b",
+		"e/l0", "->../c", "e/l1", "->../c",
 		"g/l0", "->../e", "g/l1", "->../e", "h/l0", "->../g", "h/l1", "->../g")
 	_, err = v.Select(t.Context(), tree.Selection{Dir: "h", Links: true})
 	if err == nil || !strings.Contains(err.Error(), "more than 512 MiB") {
@@ -202,7 +206,9 @@ func TestSelect(t *testing.T) {
 		{tree.In("d", func(name string) bool { return name != "d/a" }), "d/b d/l"},
 		{tree.Selection{Dir: "d", MaxBytes: 5}, "d/a d/l"},
 		{tree.Selection{Dir: "d", Links: true}, "d/s/dead: it is a symbolic link to something that is not there"},
-		{tree.Selection{Dir: "d", Links: true, Keep: func(name string) bool { return !strings.HasSuffix(name, "dead") }}, "d/a d/b d/l d/s/x"},
+		{tree.Selection{Dir: "d", Links: true, Keep: func(name string) bool {
+			return !strings.HasSuffix(name, "dead")
+		}}, "d/a d/b d/l d/s/x"},
 		{tree.Selection{Names: []string{"e/x", "d/l", "nothing", "d", "d/l"}}, "d/l e/x"},
 		{tree.Selection{Names: []string{}}, ""},
 		{tree.In("nothing", nil), ""},
@@ -247,10 +253,36 @@ func TestAbsent(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if _, err := v.Select(t.Context(), tree.Selection{Dir: "a"}); !errors.As(err, &unreadable) || err.Error() != "a/sub: it is a submodule" {
+	if _, err := v.Select(t.Context(), tree.Selection{Dir: "a"}); !errors.As(err, &unreadable) ||
+		err.Error() != "a/sub: it is a submodule" {
 		t.Error(err)
 	}
 	if files, err := v.Select(t.Context(), tree.Selection{Dir: "b"}); err != nil || len(files) != 1 {
 		t.Error(files, err)
+	}
+}
+
+// TestUnkept: a view without a memory reads each time.
+func TestUnkept(t *testing.T) {
+	reads := 0
+	view := func() *tree.View {
+		return tree.NewView(map[string]bool{"a": false}, func(context.Context, string) ([]byte, error) {
+			reads++
+			return []byte("x"), nil
+		})
+	}
+	for _, c := range []struct {
+		view *tree.View
+		want int
+	}{{view(), 1}, {view().Unkept(), 3}} {
+		reads = 0
+		for range 3 {
+			if data, err := c.view.Read(t.Context(), "a"); err != nil || string(data) != "x" {
+				t.Errorf("%q, %v", data, err)
+			}
+		}
+		if reads != c.want {
+			t.Errorf("read %d times, want %d", reads, c.want)
+		}
 	}
 }

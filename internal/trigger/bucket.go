@@ -127,9 +127,14 @@ func (b *Bucket) read(ctx context.Context, reader *bucket.Reader) (*state, error
 	}
 	var content []gitserver.Object
 	top := root.objects(&content)
-	commit := gitserver.Commit{Tree: top, Date: snapshot.Modified.Truncate(time.Second), Message: fmt.Sprintf("%s\n\n%s", url, snapshot.Digest)}.Object()
+	commit := gitserver.Commit{
+		Tree: top, Date: snapshot.Modified.Truncate(time.Second),
+		Message: fmt.Sprintf("%s\n\n%s", url, snapshot.Digest),
+	}.Object()
 	s.hash = commit.Hash()
-	s.history = gitserver.History{Commits: []gitserver.Object{commit}, Content: func(int) ([]gitserver.Object, error) { return content, nil }}
+	s.history = gitserver.History{Commits: []gitserver.Object{commit}, Content: func(int) ([]gitserver.Object, error) {
+		return content, nil
+	}}
 	return s, nil
 }
 

@@ -37,7 +37,8 @@ func TestBucket(t *testing.T) {
 	w := &world{T: t}
 	m := &buckettest.Memory{}
 	for key, text := range map[string]string{
-		"apps/a.yaml": "a: 1\n", "apps/a/b.yaml": "b: 1\n", "apps/a-b/c.yaml": "c: 1\n", "apps/deep/er/ümlaut file.yaml": "d: 1\n", "apps/empty": "", "apps-2/x": "no",
+		"apps/a.yaml": "a: 1\n", "apps/a/b.yaml": "b: 1\n", "apps/a-b/c.yaml": "c: 1\n", "apps/deep/er/ümlaut file.yaml": "d: 1\n",
+		"apps/empty": "", "apps-2/x": "no",
 	} {
 		m.Set(key, text)
 	}
@@ -47,7 +48,10 @@ func TestBucket(t *testing.T) {
 	w.git("clone", "-q", url, clone)
 	w.git("-C", clone, "fsck", "--strict", "--full")
 	first := w.git("-C", clone, "rev-parse", "HEAD")
-	for name, want := range map[string]string{"a.yaml": "a: 1\n", "a/b.yaml": "b: 1\n", "a-b/c.yaml": "c: 1\n", "deep/er/ümlaut file.yaml": "d: 1\n", "empty": ""} {
+	for name, want := range map[string]string{
+		"a.yaml": "a: 1\n", "a/b.yaml": "b: 1\n", "a-b/c.yaml": "c: 1\n",
+		"deep/er/ümlaut file.yaml": "d: 1\n", "empty": "",
+	} {
 		if got, err := os.ReadFile(filepath.Join(clone, name)); err != nil || string(got) != want {
 			t.Errorf("%s: %q, %v", name, got, err)
 		}
@@ -136,7 +140,8 @@ func TestBucketHangs(t *testing.T) {
 	defer close(release)
 	m.OnList = func(string) error { <-release; return nil }
 	b.patience = time.Millisecond
-	if now, err := b.Head(t.Context()); err != nil || now != head || b.Err() == nil || !strings.Contains(b.Err().Error(), "not finished after 1ms") {
+	if now, err := b.Head(t.Context()); err != nil || now != head || b.Err() == nil ||
+		!strings.Contains(b.Err().Error(), "not finished after 1ms") {
 		t.Errorf("%s, %v, %v", now, err, b.Err())
 	}
 }
@@ -172,7 +177,8 @@ func TestBucketPast(t *testing.T) {
 		t.Fatal(err)
 	}
 	open := func() *Bucket {
-		return NewBucket(&bucket.Reader{Store: bucket.Coalesce(store), Bucket: "test", ID: store.ID(), Limits: bucket.DefaultLimits}, "apps")
+		return NewBucket(&bucket.Reader{Store: bucket.Coalesce(store), Bucket: "test", ID: store.ID(), Limits: bucket.DefaultLimits},
+			"apps")
 	}
 	put := func(key, text string) {
 		t.Helper()

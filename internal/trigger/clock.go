@@ -9,7 +9,6 @@ package trigger
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"hash/fnv"
 	"iter"
@@ -21,6 +20,7 @@ import (
 	"time"
 
 	"github.com/argosy-cd/argosy/internal/gitserver"
+	"github.com/argosy-cd/argosy/internal/words"
 )
 
 const (
@@ -121,7 +121,10 @@ func (c *Clock) commit(tick int64) commit {
 	if x, ok := c.commits[tick]; ok {
 		return x
 	}
-	spec := gitserver.Commit{Tree: emptyTree.Hash(), Date: c.at(tick), Message: fmt.Sprintf("%s: tick %d, every %s", c.name, tick, c.interval)}
+	spec := gitserver.Commit{
+		Tree: emptyTree.Hash(), Date: c.at(tick),
+		Message: fmt.Sprintf("%s: tick %d, every %s", c.name, tick, c.interval),
+	}
 	if p, ok := parent(tick); ok {
 		h := c.commit(p).hash
 		spec.Parent = &h
@@ -232,11 +235,12 @@ func (c *Clocks) parse(path string) (*Clock, error) {
 	}
 	interval, err := time.ParseDuration(parts[1])
 	if err != nil {
-		return nil, errors.Join(gitserver.ErrNotFound, fmt.Errorf("%q is not a duration", parts[1]))
+		return nil, &gitserver.NotFoundError{Reason: fmt.Sprintf("%q in its path is not a duration; it must be one such as 90s, 10m or "+
+			"1h30m", words.Shorten(parts[1], 40))}
 	}
 	x, err := NewClock(name, interval, true, c.Now)
 	if err != nil {
-		return nil, errors.Join(gitserver.ErrNotFound, err)
+		return nil, &gitserver.NotFoundError{Reason: err.Error()}
 	}
 	return x, nil
 }

@@ -2,6 +2,7 @@ package trigger
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -143,7 +144,8 @@ func TestGit(t *testing.T) {
 			git("-C", bare, "fetch", "origin", "--tags", "--force", "--prune")
 			git("-C", bare, "checkout", "--force", w.head(url))
 
-			if out, err := w.try(append(p, "-C", clone, "push", "origin", "HEAD:refs/heads/main")...); err == nil || !strings.Contains(out, "403") {
+			if out, err := w.try(append(p, "-C", clone, "push", "origin", "HEAD:refs/heads/main")...); err == nil ||
+				!strings.Contains(out, "403") {
 				t.Errorf("a push: %v\n%s", err, out)
 			}
 			if out, err := w.try(append(p, "ls-remote", w.url+"/none.git")...); err == nil || !strings.Contains(out, "not found") {
@@ -231,10 +233,22 @@ func TestPaths(t *testing.T) {
 	c := &Clocks{Interval: time.Minute, Now: time.Now}
 	for path, ok := range map[string]bool{
 		"appset.git": true, "every/10m/team-a.git": true, "every/1h30m/x.git": true,
-		"appset": false, "every/10m/.git": false, "every/0s/x.git": false, "every/-1m/x.git": false, "every/1ms/x.git": false, "every/1500ms/x.git": false,
-		"every/10000h/x.git": false, "every/soon/x.git": false, "every/10m/a/b.git": false, "every/10m/../x.git": false, "": false, "../appset.git": false, "every/10m/%2e.git": false,
+		"appset": false, "every/10m/.git": false, "every/0s/x.git": false, "every/-1m/x.git": false, "every/1ms/x.git": false,
+		"every/1500ms/x.git": false,
+		"every/10000h/x.git": false, "every/soon/x.git": false, "every/10m/a/b.git": false, "every/10m/../x.git": false, "": false,
+		"../appset.git": false, "every/10m/%2e.git": false,
 	} {
 		if _, err := c.Open(path); (err == nil) != ok {
+			t.Errorf("%q: %v", path, err)
+		}
+	}
+	for path, want := range map[string]string{
+		"every/banana/x.git": `there is no such repository: "banana" in its path is not a duration; it must be one such as 90s, 10m or 1h30m`,
+		"every/10/x.git":     `there is no such repository: "10" in its path is not a duration; it must be one such as 90s, 10m or 1h30m`,
+		"every/0s/x.git":     "there is no such repository: the interval must be 1s to 8784h0m0s, it is 0s",
+		"never/10m/x.git":    "there is no such repository",
+	} {
+		if _, err := c.Open(path); err == nil || err.Error() != want || !errors.Is(err, gitserver.ErrNotFound) {
 			t.Errorf("%q: %v", path, err)
 		}
 	}

@@ -1,4 +1,5 @@
-// Package words has the small words of reports and messages: numbers with their nouns, lists that are cut, and names that are safe to print.
+// Package words has the small words of reports and messages: numbers with their nouns, lists that are cut, and names that are safe to
+// print.
 package words
 
 import (

@@ -6,55 +6,93 @@ import (
 	"sync"
 )
 
-// budget is a number of bytes that jobs share. Whoever asks first gets it first.
+// budget is a number of bytes that jobs share. An owner gets at most half of them, so that no owner keeps all others waiting, and owners
+// take turns. The owner "" is nobody in particular, and gets all.
 type budget struct {
 	mu      sync.Mutex
 	size    int64
 	free    int64
+	held    map[string]int64
 	waiting []*claim
 }
 
 type claim struct {
+	owner string
 	bytes int64
 	ready chan struct{}
 }
 
-func newBudget(size int64) *budget { return &budget{size: size, free: size} }
+func newBudget(size int64) *budget { return &budget{size: size, free: size, held: map[string]int64{}} }
 
-// acquire waits for so many bytes, or for all of them if that is less, until the context ends. What it returns gives them back, once.
-func (b *budget) acquire(ctx context.Context, bytes int64) (release func(), err error) {
-	c := &claim{min(bytes, b.size), make(chan struct{})}
+// share is the most that an owner gets.
+func (b *budget) share(owner string) int64 {
+	if owner == "" {
+		return b.size
+	}
+	return b.size / 2
+}
+
+// acquire waits for so many bytes, or for the owner's whole share if that is less, until the context ends. The returned function releases
+// them, once.
+func (b *budget) acquire(ctx context.Context, owner string, bytes int64) (release func(), err error) {
+	c := &claim{owner, min(bytes, b.share(owner)), make(chan struct{})}
 	b.mu.Lock()
 	b.waiting = append(b.waiting, c)
 	b.serve()
 	b.mu.Unlock()
+	release = sync.OnceFunc(func() {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		b.drop(c)
+	})
 	select {
 	case <-c.ready:
-		return sync.OnceFunc(func() { b.giveBack(c.bytes) }), nil
+		return release, nil
 	case <-ctx.Done():
+		release()
+		return nil, context.Cause(ctx)
 	}
-	b.mu.Lock()
-	defer b.mu.Unlock()
+}
+
+// drop ends a claim, whether it waits or not.
+func (b *budget) drop(c *claim) {
 	if i := slices.Index(b.waiting, c); i >= 0 {
 		b.waiting = slices.Delete(b.waiting, i, i+1)
 	} else {
 		b.free += c.bytes
+		if b.held[c.owner] -= c.bytes; b.held[c.owner] == 0 {
+			delete(b.held, c.owner)
+		}
 	}
 	b.serve()
-	return nil, context.Cause(ctx)
 }
 
-func (b *budget) giveBack(bytes int64) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.free += bytes
-	b.serve()
-}
-
+// serve gives what is free to those that wait. One whose owner has its share does not keep others waiting; one that is too large for what
+// is free does, or it would wait for ever.
 func (b *budget) serve() {
-	for len(b.waiting) > 0 && b.waiting[0].bytes <= b.free {
-		b.free -= b.waiting[0].bytes
-		close(b.waiting[0].ready)
-		b.waiting = b.waiting[1:]
+	for i := 0; i < len(b.waiting); {
+		c := b.waiting[i]
+		if b.held[c.owner]+c.bytes > b.share(c.owner) {
+			i++
+			continue
+		}
+		if c.bytes > b.free {
+			return
+		}
+		b.free -= c.bytes
+		b.held[c.owner] += c.bytes
+		close(c.ready)
+		// Other owners are next.
+		var others, own []*claim
+		for _, w := range b.waiting {
+			switch {
+			case w == c:
+			case w.owner == c.owner:
+				own = append(own, w)
+			default:
+				others = append(others, w)
+			}
+		}
+		b.waiting, i = slices.Concat(others, own), 0
 	}
 }

@@ -11,15 +11,18 @@ import (
 )
 
 // allowed are the system calls of the Go runtime, and reading and writing what is open. Everything else is refused with EPERM. So a worker
-// opens nothing, neither file nor socket, starts no program, and touches no other process.
+// opens nothing, neither file nor socket, starts no program, and touches no other process. mremap is not among them: it enlarges the stack,
+// which RLIMIT_DATA does not count.
 var allowed = append([]uintptr{
 	unix.SYS_READ, unix.SYS_WRITE, unix.SYS_READV, unix.SYS_WRITEV, unix.SYS_CLOSE, unix.SYS_FSTAT, unix.SYS_LSEEK, unix.SYS_FCNTL,
-	unix.SYS_MMAP, unix.SYS_MUNMAP, unix.SYS_MPROTECT, unix.SYS_MREMAP, unix.SYS_MADVISE, unix.SYS_MINCORE, unix.SYS_BRK,
-	unix.SYS_FUTEX, unix.SYS_SCHED_YIELD, unix.SYS_SCHED_GETAFFINITY, unix.SYS_NANOSLEEP, unix.SYS_CLOCK_NANOSLEEP, unix.SYS_CLOCK_GETTIME, unix.SYS_CLOCK_GETRES, unix.SYS_GETTIMEOFDAY,
+	unix.SYS_MUNMAP, unix.SYS_MPROTECT, unix.SYS_MADVISE, unix.SYS_MINCORE, unix.SYS_BRK,
+	unix.SYS_FUTEX, unix.SYS_SCHED_YIELD, unix.SYS_SCHED_GETAFFINITY, unix.SYS_NANOSLEEP, unix.SYS_CLOCK_NANOSLEEP, unix.SYS_CLOCK_GETTIME,
+	unix.SYS_CLOCK_GETRES, unix.SYS_GETTIMEOFDAY,
 	unix.SYS_RT_SIGACTION, unix.SYS_RT_SIGPROCMASK, unix.SYS_RT_SIGRETURN, unix.SYS_SIGALTSTACK, unix.SYS_RESTART_SYSCALL,
 	unix.SYS_GETPID, unix.SYS_GETTID, unix.SYS_EXIT, unix.SYS_EXIT_GROUP, unix.SYS_SET_ROBUST_LIST, unix.SYS_RSEQ, unix.SYS_MEMBARRIER,
 	unix.SYS_EPOLL_CREATE1, unix.SYS_EPOLL_CTL, unix.SYS_EPOLL_PWAIT, unix.SYS_EVENTFD2, unix.SYS_PIPE2,
-	unix.SYS_TIMER_CREATE, unix.SYS_TIMER_SETTIME, unix.SYS_TIMER_DELETE, unix.SYS_SETITIMER, unix.SYS_GETRANDOM, unix.SYS_GETRUSAGE, unix.SYS_UNAME,
+	unix.SYS_TIMER_CREATE, unix.SYS_TIMER_SETTIME, unix.SYS_TIMER_DELETE, unix.SYS_SETITIMER, unix.SYS_GETRANDOM, unix.SYS_GETRUSAGE,
+	unix.SYS_UNAME,
 }, allowedHere...)
 
 // Offsets in struct seccomp_data.
@@ -27,7 +30,11 @@ const (
 	offsetCall = 0
 	offsetArch = 4
 	offsetArg0 = 16 // its lower half
+	offsetArg3 = offsetArg0 + 3*8
 )
+
+// uncounted are the flags of mmap for memory that RLIMIT_DATA does not count.
+const uncounted = unix.MAP_SHARED | unix.MAP_GROWSDOWN | unix.MAP_HUGETLB
 
 // filterCalls makes the kernel refuse all calls but the allowed ones, for all threads of this process and for ever.
 func filterCalls() error {
@@ -74,6 +81,12 @@ func filter(pid uint32) []unix.SockFilter {
 		{Code: equal, Jf: 4, K: unix.SYS_TGKILL},
 		{Code: load, K: offsetArg0},
 		{Code: equal, Jf: 1, K: pid},
+		{Code: ret, K: allow},
+		{Code: ret, K: deny},
+		// Memory that its limit counts.
+		{Code: equal, Jf: 4, K: unix.SYS_MMAP},
+		{Code: load, K: offsetArg3},
+		{Code: set, Jt: 1, K: uncounted},
 		{Code: ret, K: allow},
 		{Code: ret, K: deny},
 		// Names for mappings, which the runtime gives.

@@ -11,6 +11,12 @@ import (
 // maxCPU bounds the seconds that a worker computes in its life. Its host kills it much earlier; this is for a host that cannot.
 const maxCPU = 1200
 
+// maxMainStack bounds the stack of the first thread, which Go hardly uses and RLIMIT_DATA does not count. It is the usual limit.
+const maxMainStack = 8 << 20
+
+// reserved is how many addresses a worker may have without memory. The Go runtime reserves about 1.5 GiB.
+const reserved = 4 << 30
+
 // confine takes from this process what it does not need. It is called before anything that is not trusted is read.
 func confine(memory int64, filtered bool) Confinement {
 	// If the container has no memory left, the system ends a worker and not its host.
@@ -19,18 +25,26 @@ func confine(memory int64, filtered bool) Confinement {
 	for _, l := range []struct {
 		what  int
 		limit uint64
-	}{{unix.RLIMIT_CORE, 0}, {unix.RLIMIT_FSIZE, 0}, {unix.RLIMIT_NOFILE, 32}, {unix.RLIMIT_CPU, maxCPU}} {
+	}{
+		{unix.RLIMIT_CORE, 0},
+		{unix.RLIMIT_FSIZE, 0},
+		{unix.RLIMIT_NOFILE, 32},
+		{unix.RLIMIT_CPU, maxCPU},
+		{unix.RLIMIT_STACK, maxMainStack},
+	} {
 		if err := unix.Setrlimit(l.what, &unix.Rlimit{Cur: l.limit, Max: l.limit}); err != nil {
 			errs = append(errs, fmt.Errorf("limit %d: %w", l.what, err))
 		}
 	}
-	// RLIMIT_AS would count what Go reserves and never uses, a gigabyte and more. RLIMIT_DATA counts what can be written.
+	// RLIMIT_DATA counts what can be written. RLIMIT_AS also counts what Go reserves and never uses, a gigabyte and more. It bounds the
+	// rest: the tables of pages that are only read, and stacks.
 	hard := uint64(memory) + overhead
 	c := Confinement{Memory: true, Calls: true}
 	if overhead > 1<<40 {
 		c.Memory = false
 		errs = append(errs, errors.New("limit of memory: not with the race detector"))
-	} else if err := unix.Setrlimit(unix.RLIMIT_DATA, &unix.Rlimit{Cur: hard, Max: hard}); err != nil {
+	} else if err := errors.Join(unix.Setrlimit(unix.RLIMIT_DATA, &unix.Rlimit{Cur: hard, Max: hard}),
+		unix.Setrlimit(unix.RLIMIT_AS, &unix.Rlimit{Cur: hard + reserved, Max: hard + reserved})); err != nil {
 		c.Memory = false
 		errs = append(errs, fmt.Errorf("limit of memory: %w", err))
 	}

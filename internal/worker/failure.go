@@ -1,6 +1,8 @@
 package worker
 
 import (
+	"cmp"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -15,6 +17,7 @@ const (
 	ReasonStack     = "stack"     // something calls itself without an end
 	ReasonCPU       = "cpu"       // it computed for longer than it may
 	ReasonCrash     = "crash"     // it ended in another way, or had a panic
+	ReasonKilled    = "killed"    // somebody else has killed it, such as the kernel in search of memory
 	ReasonProtocol  = "protocol"  // it sent something that it must not send
 	ReasonCancelled = "cancelled" // nobody waits for its answer any more
 	ReasonUsed      = "used"      // it has worked enough
@@ -31,8 +34,10 @@ type KilledError struct {
 
 func (e *KilledError) Error() string {
 	what := map[string]string{
-		ReasonMemory: "needs more memory than a request may have", ReasonStack: "calls itself without an end", ReasonCPU: "computes for longer than a request may",
-		ReasonCrash: "crashed", ReasonProtocol: "sent an answer that is not valid",
+		ReasonMemory: "needs more memory than a request may have", ReasonStack: "calls itself without an end",
+		ReasonCPU:   "computes for longer than a request may",
+		ReasonCrash: "crashed", ReasonKilled: "was killed by the system, as when the container has no memory left",
+		ReasonProtocol: "sent an answer that is not valid",
 	}[e.Reason]
 	text := "the worker that was " + e.Doing + " was stopped: it " + what
 	if e.Limit != "" {
@@ -41,19 +46,35 @@ func (e *KilledError) Error() string {
 	return text
 }
 
+// LargeError says that an answer takes more memory than a worker has.
+type LargeError struct{ Bytes, Limit int64 }
+
+func (e *LargeError) Error() string {
+	return fmt.Sprintf("the answer takes %d MiB of memory, and the limit is %d MiB, --worker-memory", e.Bytes>>20, e.Limit>>20)
+}
+
 // failed is an error on its way from a worker.
 type failed struct {
-	Problems []failedProblem `json:"problems,omitempty"`
-	Panic    string          `json:"panic,omitempty"`
-	Stack    string          `json:"stack,omitempty"`
+	Problems bounded[failedProblem] `json:"problems,omitempty"`
+	Panic    string                 `json:"panic,omitempty"`
+	Stack    string                 `json:"stack,omitempty"`
 	// Tired says that the worker should not work any more.
 	Tired bool `json:"tired,omitempty"`
 }
 
 // failedProblem is one problem of an error, and the problems that the host has answered with and that it comes from, from 1.
 type failedProblem struct {
-	Text string `json:"text"`
-	Asks []int  `json:"asks,omitempty"`
+	Text string       `json:"text"`
+	Asks bounded[int] `json:"asks,omitempty"`
+}
+
+// bounded is a list of at most maxFailedProblems.
+type bounded[T any] []T
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (b *bounded[T]) UnmarshalJSON(data []byte) (err error) {
+	*b, err = DecodeList[T](data, maxFailedProblems)
+	return err
 }
 
 // askError is, in a worker, a problem that the other side has answered with.
@@ -71,6 +92,8 @@ func Asked(err error) bool { return errors.As(err, new(*askError)) }
 const (
 	maxFailedProblems = 1000
 	maxFailedText     = 32 << 10
+	// maxFailedTexts bounds all texts together, and what they come from. As JSON they are at most six times as long.
+	maxFailedTexts = maxStatus / 8
 )
 
 // encodeFailure makes an error ready to be sent.
@@ -78,17 +101,23 @@ func encodeFailure(err error) failed {
 	var out failed
 	var p *flight.PanicError
 	if errors.As(err, &p) {
-		out.Panic, out.Stack = shorten(fmt.Sprint(p.Value)), shorten(string(p.Stack))
+		// "" would be none.
+		out.Panic, out.Stack = cmp.Or(shorten(fmt.Sprint(p.Value)), "without a word"), shorten(string(p.Stack))
 		return out
 	}
+	length := 0
 	for i, e := range problem.All(err) {
-		if i == maxFailedProblems {
+		p := failedProblem{Text: shorten(e.Error()), Asks: asks(e)}
+		p.Asks = p.Asks[:min(len(p.Asks), maxFailedProblems)]
+		if length += p.length(); i == maxFailedProblems || length > maxFailedTexts {
 			break
 		}
-		out.Problems = append(out.Problems, failedProblem{shorten(e.Error()), asks(e)})
+		out.Problems = append(out.Problems, p)
 	}
 	return out
 }
+
+func (p failedProblem) length() int { return len(p.Text) + len(p.Asks) }
 
 // asks are the problems of the host in an error.
 func asks(err error) []int {
@@ -109,7 +138,9 @@ func asks(err error) []int {
 	return nil
 }
 
+// shorten bounds a text, and makes it one that JSON does not change.
 func shorten(text string) string {
+	text = strings.ToValidUTF8(text, "\ufffd")
 	if len(text) > maxFailedText {
 		return strings.ToValidUTF8(text[:maxFailedText], "") + "…"
 	}
@@ -129,6 +160,21 @@ func (e *remoteError) Is(target error) bool { return errors.Is(errors.Join(e.cau
 
 // As implements errors.As.
 func (e *remoteError) As(target any) bool { return errors.As(errors.Join(e.causes...), target) }
+
+// parseFailure reads an error.
+func parseFailure(status string) (f failed, err error) {
+	if len(status) > maxStatus || json.Unmarshal([]byte(status), &f) != nil {
+		return failed{}, errProtocol
+	}
+	length := 0
+	for _, p := range f.Problems {
+		length += p.length()
+	}
+	if length > maxFailedTexts || len(f.Panic) > 2*maxFailedText || len(f.Stack) > 2*maxFailedText {
+		return failed{}, errProtocol
+	}
+	return f, nil
+}
 
 // decode returns the error of a worker, nil if there is none.
 func (f failed) decode(answers []error) error {

@@ -1,12 +1,13 @@
 package worker
 
 import (
-	"bufio"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"strings"
+	"time"
 	"unicode"
 
 	"github.com/argosy-cd/argosy/internal/flight"
@@ -24,58 +25,131 @@ type Job struct {
 	Doing func(string)
 	// What is what the job does, for messages, such as "rendering a chart".
 	What string
+	// Cost is how much memory the decoded answer takes, in bytes; an error means that it is not valid. Nil is for jobs whose answer has at
+	// most MaxSmall bytes.
+	Cost func(Message) (int64, error)
+	// LargeAsks lets the worker ask with up to MaxSmall bytes (Host.AskLarge). Other questions have at most 64 KiB.
+	LargeAsks bool
+	// Owner is who the job is for, such as a project. One owner's answers take at most half of Config.Large. "" is nobody in particular:
+	// there is no such limit.
+	Owner string
+	// Time bounds how long the worker takes, without the time that Answer takes. Zero is no limit but that of the context.
+	Time time.Duration
+
+	sent *sent
 }
 
 // Limits of one job.
 const (
-	maxAsks = 200_000
+	// maxAsks bounds the questions of a worker, together with what it says about its work, and maxAsked their bytes.
+	maxAsks  = 200_000
+	maxAsked = 1 << 30
+	// maxProblems bounds the answers to a worker that are errors, and maxProblemTexts their bytes. They are kept until the job ends.
+	maxProblems     = 10_000
+	maxProblemTexts = 1 << 20
 	// maxAnswers bounds the bytes of all answers to a worker.
 	maxAnswers = 16 << 30
-	// largeFrame is where the bytes of an answer begin to count for all jobs together.
-	largeFrame = 1 << 20
 )
 
-// Do has a worker do a job, and returns its answer. A large answer counts against Config.Large until ctx ends.
+// Do has a worker do a job, and returns its answer. A large answer counts against Config.Large until ctx ends: one context may have only
+// one large answer. If somebody else kills the worker, such as the kernel in search of memory, another one does the job once more.
 func (p *Pool) Do(ctx context.Context, j Job) (Message, error) {
+	j.sent = &sent{}
+	defer j.sent.free()
+	m, reason, err := p.try(ctx, j)
+	if reason == ReasonKilled {
+		j.sent.free()
+		m, _, err = p.try(ctx, j)
+	}
+	if err == nil {
+		err = p.claim(ctx, j, m)
+	}
+	if err != nil {
+		return Message{}, err
+	}
+	return m, nil
+}
+
+// sent is the memory of an answer as a worker sends it. It is free again when there is memory for the decoded one.
+type sent struct{ release func() }
+
+func (s *sent) free() {
+	if s.release != nil {
+		s.release()
+		s.release = nil
+	}
+}
+
+// claim waits until there is memory for a decoded answer. Those that are decoded do not wait for those that are read, so they do not wait
+// for each other.
+func (p *Pool) claim(ctx context.Context, j Job, m Message) error {
+	if j.Cost == nil {
+		return nil
+	}
+	cost, err := j.Cost(m)
+	if err != nil || cost <= MaxSmall {
+		return err
+	}
+	if cost > p.cfg.Memory {
+		return &LargeError{cost, p.cfg.Memory}
+	}
+	release, err := p.decoded.acquire(ctx, j.Owner, cost)
+	if err == nil {
+		context.AfterFunc(ctx, release)
+	}
+	return err
+}
+
+// try has one worker do a job. The reason says why that worker was not kept, "" if it was.
+func (p *Pool) try(ctx context.Context, j Job) (m Message, reason string, err error) {
 	select {
 	case p.slots <- struct{}{}:
 	case <-ctx.Done():
-		return Message{}, context.Cause(ctx)
+		return Message{}, "", context.Cause(ctx)
 	}
 	w, err := p.take(ctx)
 	if err != nil {
 		<-p.slots
-		return Message{}, err
+		return Message{}, "", err
 	}
 	p.busy.Add(1)
 	w.jobs++
 	w.doing = j.What
-	m, reason, err := p.converse(ctx, w, j)
-	p.busy.Add(-1)
-	if reason == "" && w.jobs >= p.cfg.Jobs {
+	stop := w.watch(p.cfg.Long)
+	m, reason, err = p.converse(ctx, w, j)
+	if lowered := stop(); lowered && reason == "" {
 		reason = ReasonUsed
 	}
-	if reason == "" {
+	p.busy.Add(-1)
+	worn := reason == "" && w.jobs >= p.cfg.Jobs
+	if reason == "" && !worn {
 		p.keep(w)
 		<-p.slots
-		return m, err
+		return m, "", err
+	}
+	if worn {
+		// It is nobody's fault: a new one is there when the next job comes, and the slot is free then.
+		p.end(w, ReasonUsed, j.Kind)
+		go p.refill()
+		return m, ReasonUsed, err
 	}
 	p.end(w, reason, j.Kind)
-	// A new one is there when the next job comes; the slot is free then.
-	go p.refill()
-	return m, err
+	// Whoever uses up a worker waits for the new one: the next job must not.
+	p.refill()
+	return m, reason, err
 }
 
 // converse talks with a worker until it has answered. The reason says why it must not be used again, "" if it may.
 func (p *Pool) converse(ctx context.Context, w *process, j Job) (m Message, reason string, err error) {
 	stop := context.AfterFunc(ctx, w.kill)
 	defer stop()
-	t := &talk{pool: p, ctx: ctx, process: w, job: j}
+	t := &talk{pool: p, ctx: ctx, process: w, job: j, clock: newClock(j.Time, w.kill)}
 	status, m, err := t.run()
 	var f failed
-	if err == nil && json.Unmarshal([]byte(status), &f) != nil {
-		err = errProtocol
+	if err == nil {
+		f, err = parseFailure(status)
 	}
+	t.clock.stop()
 	if err == nil {
 		err := f.decode(t.problems)
 		switch {
@@ -83,7 +157,7 @@ func (p *Pool) converse(ctx context.Context, w *process, j Job) (m Message, reas
 			return Message{}, ReasonCancelled, context.Cause(ctx)
 		case errors.As(err, new(*flight.PanicError)):
 			return Message{}, ReasonCrash, err
-		case f.Tired:
+		case f.Tired, t.clock.over():
 			return m, ReasonUsed, err
 		}
 		return m, "", err
@@ -96,17 +170,29 @@ func (p *Pool) converse(ctx context.Context, w *process, j Job) (m Message, reas
 	switch {
 	case errors.As(err, &own):
 		return Message{}, ReasonUsed, own.error
+	case t.clock.over():
+		reason = ReasonCPU
 	case errors.Is(err, errProtocol):
 		reason = ReasonProtocol
 	default:
 		w.wait()
-		reason = w.reason(p.cfg.Memory)
+		reason = w.reason(p.limit())
 	}
 	killed := &KilledError{Reason: reason, Doing: w.doing}
-	if reason == ReasonMemory {
+	if t.clock.over() {
+		killed.Limit = j.Time.String()
+	} else if reason == ReasonMemory {
 		killed.Limit = fmt.Sprintf("%d MiB, --worker-memory", p.cfg.Memory>>20)
 	}
 	return Message{}, reason, killed
+}
+
+// limit is the memory at which the system ends a worker.
+func (p *Pool) limit() int64 {
+	if p.Confinement().Memory {
+		return p.cfg.Memory
+	}
+	return math.MaxInt64
 }
 
 // ownError is one of the host itself.
@@ -118,9 +204,12 @@ type talk struct {
 	ctx      context.Context
 	process  *process
 	job      Job
-	asks     int
+	clock    *clock
+	frames   int   // that the worker has sent
+	asked    int64 // bytes in them
 	sent     int64
 	problems []error // that were answers
+	texts    int     // bytes of them
 }
 
 func (t *talk) run() (status string, m Message, err error) {
@@ -131,7 +220,7 @@ func (t *talk) run() (status string, m Message, err error) {
 		return "", Message{}, err
 	}
 	for {
-		kind, name, m, err := t.receive(t.process.in)
+		kind, name, m, err := t.receive()
 		if err != nil {
 			return "", Message{}, err
 		}
@@ -143,7 +232,7 @@ func (t *talk) run() (status string, m Message, err error) {
 			if t.job.Doing != nil {
 				t.job.Doing(t.process.doing)
 			}
-		case frameAsk:
+		case frameAsk, frameLarge:
 			if err := t.answer(name, m); err != nil {
 				return "", Message{}, err
 			}
@@ -154,31 +243,40 @@ func (t *talk) run() (status string, m Message, err error) {
 }
 
 // receive reads a frame of a worker, within the limits of its kind.
-func (t *talk) receive(r *bufio.Reader) (kind byte, name string, m Message, err error) {
-	kind, size, err := readHead(r)
+func (t *talk) receive() (kind byte, name string, m Message, err error) {
+	kind, size, err := readHead(t.process.in)
 	if err != nil {
 		return 0, "", Message{}, err
 	}
-	if size > frameLimit(kind) {
+	if size > frameLimit(kind) || size > MaxSmall && t.job.Cost == nil || kind == frameLarge && !t.job.LargeAsks {
 		return 0, "", Message{}, errProtocol
 	}
-	if size > largeFrame {
-		release, err := t.pool.large.acquire(t.ctx, int64(size))
-		if err != nil {
+	if kind != frameResult {
+		if t.frames, t.asked = t.frames+1, t.asked+int64(size); t.frames > maxAsks || t.asked > maxAsked {
+			return 0, "", Message{}, errProtocol
+		}
+	}
+	if size > MaxSmall {
+		if int64(size) > t.pool.cfg.Memory {
+			return 0, "", Message{}, &ownError{&LargeError{int64(size), t.pool.cfg.Memory}}
+		}
+		t.job.sent.free()
+		if t.job.sent.release, err = t.pool.large.acquire(t.ctx, t.job.Owner, int64(size)); err != nil {
 			return 0, "", Message{}, &ownError{err}
 		}
-		context.AfterFunc(t.ctx, release)
 	}
-	name, m, err = readBody(r, size)
+	name, m, err = readBody(t.process.in, size)
 	return kind, name, m, err
 }
 
 // answer answers what a worker asks for.
 func (t *talk) answer(kind string, m Message) error {
-	if t.asks++; t.asks > maxAsks || t.job.Answer == nil {
+	if len(kind) > maxKind || t.job.Answer == nil {
 		return errProtocol
 	}
+	t.clock.stop()
 	got, err := flight.Safely(func() (Message, error) { return t.job.Answer(t.ctx, kind, m) })
+	t.clock.start()
 	if t.ctx.Err() != nil {
 		return context.Cause(t.ctx)
 	}
@@ -191,7 +289,9 @@ func (t *talk) answer(kind string, m Message) error {
 		if f.Panic != "" {
 			return &ownError{err}
 		}
-		t.problems = append(t.problems, problem.All(err)[:len(f.Problems)]...)
+		if !t.keep(problem.All(err)[:len(f.Problems)]) {
+			return &ownError{errRefused}
+		}
 		text, jsonErr := json.Marshal(f)
 		if jsonErr != nil {
 			return &ownError{jsonErr}
@@ -202,6 +302,19 @@ func (t *talk) answer(kind string, m Message) error {
 		return errProtocol
 	}
 	return writeFrame(t.process.out, frameAnswer, status, got)
+}
+
+// errRefused says that a worker asked in vain too often.
+var errRefused = fmt.Errorf("the job asks for too many things that are missing or not allowed; the limits are %d problems and %s of text",
+	maxProblems, bytesOf(maxProblemTexts))
+
+// keep keeps problems that a worker was answered with, because its own may come from them. It reports whether there is room for them.
+func (t *talk) keep(problems []error) bool {
+	for _, p := range problems {
+		t.texts += len(p.Error())
+	}
+	t.problems = append(t.problems, problems...)
+	return len(t.problems) <= maxProblems && t.texts <= maxProblemTexts
 }
 
 // printable is a text of a worker for messages.

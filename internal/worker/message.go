@@ -2,6 +2,7 @@ package worker
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/binary"
 	"encoding/json"
 	"errors"
@@ -22,6 +23,32 @@ func NewMessage(head any, blobs ...[]byte) (Message, error) {
 	return Message{data, blobs}, err
 }
 
+// DecodeList reads a JSON list that has at most so many elements. Further ones are an error, and nothing is allocated for them.
+func DecodeList[T any](data []byte, most int) ([]T, error) {
+	d := json.NewDecoder(bytes.NewReader(data))
+	switch first, err := d.Token(); {
+	case err != nil:
+		return nil, err
+	case first == nil:
+		return nil, nil // null
+	case first != json.Delim('['):
+		return nil, errors.New("it is not a list")
+	}
+	var out []T
+	for d.More() {
+		var v T
+		if len(out) == most {
+			return nil, fmt.Errorf("there are more than %d elements", most)
+		}
+		if err := d.Decode(&v); err != nil {
+			return nil, err
+		}
+		out = append(out, v)
+	}
+	_, err := d.Token()
+	return out, err
+}
+
 // Decode reads the head.
 func (m Message) Decode(head any) error { return json.Unmarshal(m.Head, head) }
 
@@ -30,6 +57,7 @@ const (
 	frameHello  = 'H' // of a worker that is ready
 	frameJob    = 'J'
 	frameAsk    = 'Q' // of a worker in the middle of a job
+	frameLarge  = 'L' // the same, for jobs whose worker may send much
 	frameAnswer = 'A'
 	frameDoing  = 'P' // of a worker: what it is about to do
 	frameResult = 'R' // of a worker: the end of a job
@@ -39,8 +67,13 @@ const (
 const (
 	maxHello  = 4 << 10
 	maxDoing  = 256
-	maxAsk    = 8 << 20
+	maxAsk    = 64 << 10
+	maxKind   = 64 // of the name of a question
 	maxResult = 128 << 20
+	// MaxSmall bounds the bytes of a message that does not wait for others. Each worker may have sent one of them.
+	MaxSmall = 4 << 20
+	// maxStatus bounds the bytes of an error.
+	maxStatus = 2 << 20
 	// maxSent bounds what is sent to a worker at once.
 	maxSent = 512 << 20
 	// maxBlobs bounds the blobs of one message.
@@ -56,6 +89,8 @@ func frameLimit(kind byte) int {
 		return maxDoing
 	case frameAsk:
 		return maxAsk
+	case frameLarge:
+		return MaxSmall
 	case frameResult:
 		return maxResult
 	}
@@ -77,9 +112,17 @@ func frameSize(name string, m Message) int {
 // checkSize refuses a message that the other side would not take.
 func checkSize(what, name string, m Message, limit int) error {
 	if size := frameSize(name, m); size > limit || len(m.Blobs) > maxBlobs {
-		return fmt.Errorf("%s has %d MiB in %d parts, and a worker's limit is %d MiB", what, size>>20, len(m.Blobs), limit>>20)
+		return fmt.Errorf("%s has %s in %d parts, and a worker's limit is %s", what, bytesOf(size), len(m.Blobs), bytesOf(limit))
 	}
 	return nil
+}
+
+// bytesOf is a number of bytes for people.
+func bytesOf(n int) string {
+	if n < 1<<20 {
+		return fmt.Sprintf("%d KiB", n>>10)
+	}
+	return fmt.Sprintf("%d MiB", n>>20)
 }
 
 // writeFrame writes a frame: a name, such as that of a job, and a message.
@@ -117,8 +160,11 @@ func readHead(r *bufio.Reader) (kind byte, size int, err error) {
 	return head[0], int(binary.BigEndian.Uint32(head[1:])), nil
 }
 
-// readBody reads the content of a frame.
+// readBody reads the content of a frame. A name that is too long is seen before there is memory for the frame.
 func readBody(r *bufio.Reader, size int) (name string, m Message, err error) {
+	if start, err := r.Peek(min(size, 4)); err == nil && len(start) == 4 && binary.BigEndian.Uint32(start) > maxStatus {
+		return "", Message{}, errProtocol
+	}
 	data := make([]byte, size)
 	if _, err := io.ReadFull(r, data); err != nil {
 		return "", Message{}, err
@@ -142,9 +188,9 @@ func parseBody(data []byte) (name string, m Message, err error) {
 		data = data[n:]
 		return part
 	}
-	name = string(next())
+	title := next()
 	m.Head = next()
-	if err != nil || len(data) < 4 {
+	if err != nil || len(data) < 4 || len(title) > maxStatus {
 		return "", Message{}, errProtocol
 	}
 	n := int(binary.BigEndian.Uint32(data))
@@ -158,5 +204,5 @@ func parseBody(data []byte) (name string, m Message, err error) {
 	if err != nil || len(data) > 0 {
 		return "", Message{}, errProtocol
 	}
-	return name, m, nil
+	return string(title), m, nil
 }

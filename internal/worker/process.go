@@ -25,6 +25,8 @@ type process struct {
 	errors *tail
 	jobs   int
 	doing  string
+	// inherited is what the system counts as the process's own memory, though it was the host's.
+	inherited int64
 
 	ended chan struct{}
 	once  sync.Once
@@ -46,7 +48,10 @@ func startProcess(ctx context.Context, s *spawner, cfg Config) (*process, Confin
 	if err != nil {
 		return nil, Confinement{}, errors.Join(err, fromHost.Close(), toWorker.Close())
 	}
-	w := &process{in: bufio.NewReaderSize(fromWorker, 64<<10), out: bufio.NewWriterSize(toWorker, 64<<10), pipes: []*os.File{fromWorker, toWorker}, errors: &tail{}, ended: make(chan struct{})}
+	w := &process{
+		in: bufio.NewReaderSize(fromWorker, 64<<10), out: bufio.NewWriterSize(toWorker, 64<<10),
+		pipes: []*os.File{fromWorker, toWorker}, errors: &tail{}, ended: make(chan struct{}),
+	}
 	path := cfg.Path
 	if path == "" {
 		if path, err = executable(); err != nil {
@@ -56,11 +61,16 @@ func startProcess(ctx context.Context, s *spawner, cfg Config) (*process, Confin
 	w.cmd = exec.Command(path) //nolint:noctx // it outlives the call that starts it
 	w.cmd.Args = append(append([]string{}, cfg.Args...), strconv.FormatInt(cfg.Memory, 10), strconv.FormatBool(!cfg.unfiltered))
 	// Nothing of the host's environment: no token, no keys, no addresses.
-	w.cmd.Env = []string{"GOMAXPROCS=2", "GOTRACEBACK=single", "GOMEMLIMIT=" + strconv.FormatInt(cfg.Memory*8/10, 10)}
+	w.cmd.Env = []string{
+		"GOMAXPROCS=2", "GOTRACEBACK=single", "GOGC=" + strconv.Itoa(cfg.GCPercent),
+		"GOMEMLIMIT=" + strconv.FormatInt(cfg.Memory*8/10, 10),
+	}
 	w.cmd.Dir = string(os.PathSeparator)
 	w.cmd.ExtraFiles = []*os.File{fromHost, toHost}
-	w.cmd.Stderr = w.errors
+	// All three are given, because an image may have no /dev/null.
+	w.cmd.Stdin, w.cmd.Stdout, w.cmd.Stderr = fromHost, w.errors, w.errors
 	w.cmd.WaitDelay = time.Second // if something else has its standard error
+	w.inherited = ownPeak()
 	err = s.start(w.cmd)
 	_, _ = fromHost.Close(), toHost.Close()
 	if err != nil {
@@ -82,10 +92,15 @@ func startProcess(ctx context.Context, s *spawner, cfg Config) (*process, Confin
 
 // executable is this program, even if its file was replaced.
 func executable() (string, error) {
-	if runtime.GOOS == "linux" {
-		return "/proc/self/exe", nil
+	const self = "/proc/self/exe"
+	if _, err := os.Lstat(self); err == nil && runtime.GOOS == "linux" {
+		return self, nil
 	}
-	return os.Executable()
+	if name, err := os.Executable(); err == nil {
+		return name, nil
+	}
+	// Without /proc, the system does not say.
+	return exec.LookPath(os.Args[0])
 }
 
 // hello waits until a worker is ready.
@@ -132,6 +147,41 @@ func (w *process) close() {
 	}
 }
 
+// watch lowers the priority of a worker that computes for longer than that, so that short jobs are not slowed down by long ones. The caller
+// ends it by what it returns, which reports whether that has happened: the worker cannot get its priority back.
+func (w *process) watch(long time.Duration) (stop func() (lowered bool)) {
+	pid := w.cmd.Process.Pid
+	began := computed(pid)
+	var mu sync.Mutex
+	done, lowered := false, false
+	var timer *time.Timer
+	mu.Lock()
+	defer mu.Unlock()
+	timer = time.AfterFunc(long, func() {
+		mu.Lock()
+		defer mu.Unlock()
+		if done || w.exited() {
+			return
+		}
+		// It may have waited, for its host or for a processor.
+		if left := long - (computed(pid) - began); left > 0 {
+			timer.Reset(max(left, minWatch))
+			return
+		}
+		lowered = lower(pid)
+	})
+	return func() bool {
+		mu.Lock()
+		defer mu.Unlock()
+		done = true
+		timer.Stop()
+		return lowered
+	}
+}
+
+// minWatch is how long a worker is not looked at again at least.
+const minWatch = 50 * time.Millisecond
+
 // exited reports whether a worker has ended.
 func (w *process) exited() bool {
 	select {
@@ -149,14 +199,16 @@ func (w *process) reason(memory int64) string {
 	switch {
 	case strings.Contains(text, "stack overflow"):
 		return ReasonStack
-	case strings.Contains(text, "out of memory"), strings.Contains(text, "cannot allocate memory"), strings.Contains(text, "failed to create new OS thread"):
+	case strings.Contains(text, "out of memory"), strings.Contains(text, "cannot allocate memory"),
+		strings.Contains(text, "failed to create new OS thread"), strings.Contains(text, "pthread_create failed"):
 		return ReasonMemory
 	case strings.Contains(text, "SIGXCPU"):
 		return ReasonCPU
-	case status.Signaled() && status.Signal() == syscall.SIGKILL: // the system had no memory left
-		return ReasonMemory
-	case strings.Contains(text, "SIGSEGV") && strings.Contains(text, "goroutine 0 gp="), strings.Contains(text, "fatal error: ") && peak(w.cmd.ProcessState) > memory*3/4:
-		// Without memory, the runtime fails in many ways.
+	case status.Signaled() && status.Signal() == syscall.SIGKILL:
+		return ReasonKilled
+	case strings.Contains(text, "SIGSEGV") && strings.Contains(text, "goroutine 0 gp="),
+		peak(w.cmd.ProcessState) > max(memory/2, w.inherited):
+		// Without memory, the runtime fails in many ways, and not always with words.
 		return ReasonMemory
 	}
 	return ReasonCrash

@@ -25,16 +25,23 @@ type Host struct {
 }
 
 // Ask asks the host for something and waits for the answer.
-func (h *Host) Ask(kind string, m Message) (Message, error) {
+func (h *Host) Ask(kind string, m Message) (Message, error) { return h.question(frameAsk, kind, m) }
+
+// AskLarge is Ask for questions of up to MaxSmall bytes. The job must have LargeAsks.
+func (h *Host) AskLarge(kind string, m Message) (Message, error) {
+	return h.question(frameLarge, kind, m)
+}
+
+func (h *Host) question(frame byte, kind string, m Message) (Message, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.lost != nil {
 		return Message{}, h.lost
 	}
-	if err := checkSize("what is asked for", kind, m, maxAsk); err != nil {
+	if err := checkSize("what is asked for", kind, m, frameLimit(frame)); err != nil {
 		return Message{}, err
 	}
-	status, answer, err := h.ask(kind, m)
+	status, answer, err := h.ask(frame, kind, m)
 	if err != nil {
 		h.lost = err
 		return Message{}, err
@@ -42,8 +49,8 @@ func (h *Host) Ask(kind string, m Message) (Message, error) {
 	if status == "" {
 		return answer, nil
 	}
-	var f failed
-	if err := json.Unmarshal([]byte(status), &f); err != nil {
+	f, err := parseFailure(status)
+	if err != nil {
 		h.lost = err
 		return Message{}, err
 	}
@@ -55,8 +62,8 @@ func (h *Host) Ask(kind string, m Message) (Message, error) {
 	return Message{}, errors.Join(errs...)
 }
 
-func (h *Host) ask(kind string, m Message) (status string, answer Message, err error) {
-	if err := writeFrame(h.out, frameAsk, kind, m); err != nil {
+func (h *Host) ask(frame byte, kind string, m Message) (status string, answer Message, err error) {
+	if err := writeFrame(h.out, frame, kind, m); err != nil {
 		return "", Message{}, err
 	}
 	return h.read(frameAnswer)
@@ -84,8 +91,8 @@ func (h *Host) Doing(what string) {
 	}
 }
 
-// Serve does jobs, one after the other, until its host closes in. hello is what the host is told first, and tired says whether it should get
-// another worker for the next job.
+// Serve does jobs, one after the other, until its host closes in. hello is what the host is told first, and tired says whether it should
+// get another worker for the next job.
 func Serve(in io.Reader, out io.Writer, hello any, handlers map[string]Handler, tired func() bool) error {
 	h := &Host{in: bufio.NewReaderSize(in, 64<<10), out: bufio.NewWriterSize(out, 64<<10)}
 	greeting, err := NewMessage(hello)

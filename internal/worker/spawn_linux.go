@@ -5,6 +5,7 @@ import (
 	"os/exec"
 	"runtime"
 	"syscall"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -13,15 +14,21 @@ import (
 // children have the thread's priority.
 type spawner struct{ calls chan func() }
 
-// niceness puts workers behind their host, which must answer everybody.
+// niceness is how far workers are behind their host, which must answer everybody.
 const niceness = 5
+
+// lowest is the least priority that there is.
+const lowest = 19
 
 func newSpawner() *spawner {
 	s := &spawner{calls: make(chan func())}
 	go func() {
 		// It is not unlocked: the thread ends with the goroutine.
 		runtime.LockOSThread()
-		_ = unix.Setpriority(unix.PRIO_PROCESS, unix.Gettid(), niceness)
+		if own, err := unix.Getpriority(unix.PRIO_PROCESS, 0); err == nil {
+			// The kernel answers with 20 minus the niceness.
+			_ = unix.Setpriority(unix.PRIO_PROCESS, unix.Gettid(), min(20-own+niceness, lowest))
+		}
 		for call := range s.calls {
 			call()
 		}
@@ -43,10 +50,30 @@ func killGroup(p *os.Process) {
 	_ = p.Kill()
 }
 
-// peak is the most memory that a process had.
+// computed is how long a process has computed, in all its threads.
+func computed(pid int) time.Duration {
+	var t unix.Timespec
+	// The number of a process's clock: see CPUCLOCK_SCHED in the kernel's include/linux/posix-timers_types.h.
+	if unix.ClockGettime(int32(^pid<<3|2), &t) != nil {
+		return 0
+	}
+	return time.Duration(t.Nano())
+}
+
+// lower puts the processes of a group behind all others. It reports whether that is so.
+func lower(group int) bool { return unix.Setpriority(unix.PRIO_PGRP, group, lowest) == nil }
+
+// peak is the most memory that a process had, or its host when it started the process: the kernel takes the one for the other.
 func peak(s *os.ProcessState) int64 {
 	if usage, ok := s.SysUsage().(*syscall.Rusage); ok {
 		return usage.Maxrss << 10
 	}
 	return 0
+}
+
+// ownPeak is the most memory that this process had.
+func ownPeak() int64 {
+	var usage syscall.Rusage
+	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &usage)
+	return usage.Maxrss << 10
 }

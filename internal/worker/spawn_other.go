@@ -5,6 +5,7 @@ package worker
 import (
 	"os"
 	"os/exec"
+	"time"
 )
 
 // spawner starts processes.
@@ -18,4 +19,10 @@ func (*spawner) close() {}
 
 func killGroup(p *os.Process) { _ = p.Kill() }
 
+func computed(int) time.Duration { return 0 }
+
+func lower(int) bool { return false }
+
 func peak(*os.ProcessState) int64 { return 0 }
+
+func ownPeak() int64 { return 0 }

@@ -1,8 +1,8 @@
 // Package worker does work that is not trusted in other processes: the same program, started ahead, without credentials, files or network.
 //
 // A worker does one job at a time. It gets data, asks its host for more in the middle, and answers with data; what it sends is read within
-// limits, and never believed. The operating system bounds its memory and its time. One that reaches a limit, crashes, breaks the protocol or
-// works for somebody who has gone is killed, and the next job gets a fresh one; all others go on. So a job can hurt nobody but itself.
+// limits, and never believed. The operating system bounds its memory and its time. One that reaches a limit, crashes, breaks the protocol
+// or works for somebody who has gone is killed, and the next job gets a fresh one; all others go on. So a job can hurt nobody but itself.
 //
 // What the system offers beyond limits, such as a filter of system calls, is used where it is there; Pool.Confinement says what is.
 package worker
@@ -27,9 +27,17 @@ type Config struct {
 	Idle int
 	// Memory bounds the bytes of each. Zero is DefaultMemory.
 	Memory int64
+	// GCPercent is how much garbage workers may have, in percent of what they use, as in debug.SetGCPercent: with more they are faster and
+	// larger. Zero is 100.
+	GCPercent int
 	// Jobs is after how many jobs a worker is replaced. Zero is 500.
 	Jobs int
-	// Large bounds the bytes of large answers that are at hand at once, in all jobs. Zero is 64 MiB.
+	// Long is how long a job may compute before it yields to all others: its worker gets the lowest priority, and no other job. Zero is 250
+	// ms.
+	Long time.Duration
+	// Large bounds the bytes of large answers that are at hand at once, in all jobs; as they are sent, and decoded. An owner of jobs has at
+	// most half of it. A larger answer counts as so much: it comes alone, or with that of one other owner. No answer takes more than
+	// Memory. Zero is 64 MiB.
 	Large int64
 	// Ended is called for each worker that has ended. Nil is nobody.
 	Ended func(Ended)
@@ -37,8 +45,12 @@ type Config struct {
 	unfiltered bool // this system's kernel and the filter of system calls do not go together
 }
 
-// DefaultMemory is the default of Config.Memory.
-const DefaultMemory = 128 << 20
+const (
+	// DefaultMemory is the default of Config.Memory.
+	DefaultMemory = 128 << 20
+	// MinMemory is the least that an ordinary chart needs.
+	MinMemory = 64 << 20
+)
 
 // Ended is a worker that has ended.
 type Ended struct {
@@ -54,7 +66,8 @@ type Pool struct {
 	spawn *spawner
 	// slots has one for each worker that may be there. A free slot has a worker that waits, or none.
 	slots chan struct{}
-	large *budget
+	// large is for answers that are read, decoded for those that are used.
+	large, decoded *budget
 
 	mu          sync.Mutex
 	idle        []*process
@@ -82,8 +95,14 @@ func Open(ctx context.Context, cfg Config) (*Pool, error) {
 	if cfg.Memory == 0 {
 		cfg.Memory = DefaultMemory
 	}
+	if cfg.GCPercent == 0 {
+		cfg.GCPercent = 100
+	}
 	if cfg.Jobs == 0 {
 		cfg.Jobs = 500
+	}
+	if cfg.Long == 0 {
+		cfg.Long = 250 * time.Millisecond
 	}
 	if cfg.Large == 0 {
 		cfg.Large = 64 << 20
@@ -91,7 +110,10 @@ func Open(ctx context.Context, cfg Config) (*Pool, error) {
 	if cfg.Ended == nil {
 		cfg.Ended = func(Ended) {}
 	}
-	p := &Pool{cfg: cfg, slots: make(chan struct{}, cfg.Workers), large: newBudget(cfg.Large), spawn: newSpawner()}
+	p := &Pool{
+		cfg: cfg, slots: make(chan struct{}, cfg.Workers), large: newBudget(cfg.Large), decoded: newBudget(cfg.Large),
+		spawn: newSpawner(),
+	}
 	first, err := p.start(ctx)
 	if err != nil && ctx.Err() == nil {
 		p.cfg.unfiltered = true
@@ -195,7 +217,11 @@ func (p *Pool) take(ctx context.Context) (*process, error) {
 			if closed {
 				return nil, errClosed
 			}
-			return p.start(ctx)
+			w, err := p.start(ctx)
+			if err != nil && ctx.Err() == nil {
+				w, err = p.start(ctx) // somebody may have killed it
+			}
+			return w, err
 		}
 		w := p.idle[n-1]
 		p.idle = p.idle[:n-1]

@@ -137,7 +137,8 @@ func awaitPort(ctx context.Context, address string) error {
 
 func (b *bench) environment() []string {
 	return append(os.Environ(),
-		"AWS_ENDPOINT_URL_S3="+b.endpoint, "AWS_ENDPOINT_URL="+b.endpoint, "AWS_ACCESS_KEY_ID="+accessKey, "AWS_SECRET_ACCESS_KEY="+secretKey, "AWS_REGION=us-east-1",
+		"AWS_ENDPOINT_URL_S3="+b.endpoint, "AWS_ENDPOINT_URL="+b.endpoint, "AWS_ACCESS_KEY_ID="+accessKey,
+		"AWS_SECRET_ACCESS_KEY="+secretKey, "AWS_REGION=us-east-1",
 		"AWS_CONFIG_FILE="+os.DevNull, "AWS_SHARED_CREDENTIALS_FILE="+os.DevNull, "AWS_EC2_METADATA_DISABLED=true",
 		"ARGOSY_CACHE_DIR="+filepath.Join(b.dir, "cache"), "RCLONE_CONFIG="+os.DevNull,
 		"RCLONE_CONFIG_R_TYPE=s3", "RCLONE_CONFIG_R_PROVIDER=Other", "RCLONE_CONFIG_R_ENDPOINT="+b.endpoint,
@@ -225,7 +226,8 @@ func (b *bench) peers(ctx context.Context, w io.Writer, n int) error {
 		if i == 0 {
 			ours = [2]measure{cold, unchanged}
 		}
-		fmt.Fprintf(w, "| %s | %s | %s | %s | %s | %d MB |\n", t.name, round(cold.elapsed), ratio(i, cold, ours[0]), round(unchanged.elapsed), ratio(i, unchanged, ours[1]), max(cold.memory, unchanged.memory)/1e6)
+		fmt.Fprintf(w, "| %s | %s | %s | %s | %s | %d MB |\n", t.name, round(cold.elapsed), ratio(i, cold, ours[0]),
+			round(unchanged.elapsed), ratio(i, unchanged, ours[1]), max(cold.memory, unchanged.memory)/1e6)
 	}
 	return nil
 }
@@ -238,7 +240,8 @@ func (b *bench) growth(ctx context.Context, w io.Writer, sizes []int) error {
 		if err != nil {
 			return err
 		}
-		fmt.Fprintf(w, "| %d objects | %s | %s | %d MB |\n", n, round(cold.elapsed), round(unchanged.elapsed), max(cold.memory, unchanged.memory)/1e6)
+		fmt.Fprintf(w, "| %d objects | %s | %s | %d MB |\n", n, round(cold.elapsed), round(unchanged.elapsed),
+			max(cold.memory, unchanged.memory)/1e6)
 	}
 	return nil
 }

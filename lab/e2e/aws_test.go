@@ -5,7 +5,7 @@ import (
 	"crypto"
 	"crypto/ecdsa"
 	"crypto/elliptic"
-	"crypto/md5" //nolint:gosec // SQS sums bodies with it
+	"crypto/md5" // SQS sums bodies with it
 	"crypto/rand"
 	"crypto/rsa"
 	"crypto/sha256"
@@ -56,7 +56,8 @@ func newSNS(t *testing.T) *fakeSNS {
 	}
 	issue := func(name string, parent *x509.Certificate, key, parentKey crypto.Signer) (*x509.Certificate, []byte) {
 		x := &x509.Certificate{
-			SerialNumber: big.NewInt(time.Now().UnixNano()), Subject: pkix.Name{CommonName: name}, DNSNames: []string{name}, NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
+			SerialNumber: big.NewInt(time.Now().UnixNano()), Subject: pkix.Name{CommonName: name}, DNSNames: []string{name},
+			NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
 			IsCA: parent == nil, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign,
 		}
 		if parent == nil {
@@ -133,7 +134,8 @@ func serveConnect(conn net.Conn, config *tls.Config, handler http.Handler) {
 func (s *fakeSNS) sign(t *testing.T, kind, id, text, token string) string {
 	t.Helper()
 	m := map[string]string{
-		"Type": kind, "MessageId": id, "TopicArn": topicARN, "Message": text, "Timestamp": time.Now().UTC().Format("2006-01-02T15:04:05.000Z"), "SignatureVersion": "2",
+		"Type": kind, "MessageId": id, "TopicArn": topicARN, "Message": text,
+		"Timestamp": time.Now().UTC().Format("2006-01-02T15:04:05.000Z"), "SignatureVersion": "2",
 		"SigningCertURL": "https://" + snsHost + "/SimpleNotificationService-0123456789abcdef.pem",
 	}
 	names := []string{"Message", "MessageId", "Timestamp", "TopicArn", "Type"}
@@ -212,7 +214,8 @@ func (q *fakeSQS) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "application/x-amz-json-1.0")
 	switch r.Header.Get("X-Amz-Target") {
 	case "AmazonSQS.ReceiveMessage":
-		_ = json.NewEncoder(w).Encode(map[string]any{"Messages": q.receive(r, min(in.MaxNumberOfMessages, 10), time.Duration(in.WaitTimeSeconds)*time.Second)})
+		_ = json.NewEncoder(w).Encode(map[string]any{"Messages": q.receive(r, min(in.MaxNumberOfMessages, 10),
+			time.Duration(in.WaitTimeSeconds)*time.Second)})
 	case "AmazonSQS.DeleteMessageBatch":
 		var done []map[string]string
 		q.mu.Lock()
@@ -243,8 +246,11 @@ func (q *fakeSQS) receive(r *http.Request, most int, wait time.Duration) (out []
 			}
 			q.next++
 			m.hidden, m.receipt = time.Now().Add(30*time.Second), fmt.Sprint("receipt-", q.next)
-			sum := md5.Sum([]byte(m.body)) //nolint:gosec // see the import
-			out = append(out, map[string]string{"MessageId": m.id, "ReceiptHandle": m.receipt, "Body": m.body, "MD5OfBody": hex.EncodeToString(sum[:])})
+			sum := md5.Sum([]byte(m.body)) // see the import
+			out = append(out, map[string]string{
+				"MessageId": m.id, "ReceiptHandle": m.receipt, "Body": m.body,
+				"MD5OfBody": hex.EncodeToString(sum[:]),
+			})
 		}
 		arrived := q.arrived
 		q.mu.Unlock()
@@ -270,12 +276,14 @@ func TestNotifications(t *testing.T) {
 	k.value("note", "note-file", "1")
 	k.value("note", "note-git", "1")
 	sns, sqs := newSNS(t), newSQS(t)
-	receiver := k.events([]string{"HTTPS_PROXY=" + sns.proxy, "SSL_CERT_FILE=" + sns.ca, "AWS_ENDPOINT_URL_SQS=" + sqs.URL}, "--sns-topic", topicARN, "--sqs-queue", sqs.URL+"/123456789012/manifests")
+	receiver := k.events([]string{"HTTPS_PROXY=" + sns.proxy, "SSL_CERT_FILE=" + sns.ca, "AWS_ENDPOINT_URL_SQS=" + sqs.URL}, "--sns-topic",
+		topicARN, "--sqs-queue", sqs.URL+"/123456789012/manifests")
 
 	records := func(event string) string {
 		var list []string
 		for _, name := range []string{"file", "git"} {
-			list = append(list, fmt.Sprintf(`{"eventName": "%s", "s3": {"bucket": {"name": "note"}, "object": {"key": "%s/cm.yaml"}}}`, event, name))
+			list = append(list, fmt.Sprintf(`{"eventName": "%s", "s3": {"bucket": {"name": "note"}, "object": {"key": "%s/cm.yaml"}}}`,
+				event, name))
 		}
 		return `{"Records": [` + strings.Join(list, ", ") + `]}`
 	}
@@ -342,8 +350,10 @@ func TestNotifications(t *testing.T) {
 	}
 	metrics := k.get(receiver + "/metrics")
 	for _, want := range []string{
-		`{result="accepted",sender="sns"} 1`, `{result="duplicate",sender="sns"} 2`, `{result="confirmed",sender="sns"} 1`, `{result="wrong signature",sender="sns"} 1`, `{result="unknown sender",sender="sns"} 1`,
-		`{result="accepted",sender="eventbridge"} 2`, `{result="unknown sender",sender="eventbridge"} 1`, `{result="accepted",sender="sqs"} 4`,
+		`{result="accepted",sender="sns"} 1`, `{result="duplicate",sender="sns"} 2`, `{result="confirmed",sender="sns"} 1`,
+		`{result="wrong signature",sender="sns"} 1`, `{result="unknown sender",sender="sns"} 1`,
+		`{result="accepted",sender="eventbridge"} 2`, `{result="unknown sender",sender="eventbridge"} 1`,
+		`{result="accepted",sender="sqs"} 4`,
 	} {
 		if !strings.Contains(metrics, "argosy_events_total"+want) {
 			t.Errorf("metrics have no %s", want)

@@ -20,8 +20,8 @@ import (
 	"github.com/argosy-cd/argosy/lab"
 )
 
-// seed is examples/cluster in a lab of its own: with its sets rendered by our plugin and one of them at the ticks of a clock, as examples/demo lays it
-// over, or by the controller. Some of it is in S3.
+// seed is examples/cluster in a lab of its own: with its sets rendered by our plugin and one of them at the ticks of a clock, as
+// examples/demo lays it over, or by the controller. Some of it is in S3.
 type seed struct {
 	*kit
 	repo   *lab.Repo
@@ -120,7 +120,8 @@ func (x *seed) simulate(args ...string) simulated {
 	x.Helper()
 	file := filepath.Join(x.TempDir(), "root.yaml")
 	x.must(os.WriteFile(file, []byte(x.root), 0o644))
-	out := x.argosyMay(3, append([]string{"simulate", "-o", "json", "--argocd-version", "3.2", "--repo", x.repo.URL + "=" + x.dir, file}, args...)...)
+	out := x.argosyMay(3, append([]string{"simulate", "-o", "json", "--argocd-version", "3.2", "--repo", x.repo.URL + "=" + x.dir, file},
+		args...)...)
 	var s simulated
 	x.must(json.Unmarshal([]byte(out), &s))
 	want := 29
@@ -133,8 +134,8 @@ func (x *seed) simulate(args ...string) simulated {
 	return s
 }
 
-// agrees compares the journal with the simulation: the same Applications were made, and one was made when another was healthy if it was in the
-// simulation, too.
+// agrees compares the journal with the simulation: the same Applications were made, and one was made when another was healthy if it was in
+// the simulation, too.
 func (x *seed) agrees(s simulated) {
 	x.Helper()
 	made, healthy := map[string]int64{}, map[string]int64{}
@@ -161,7 +162,8 @@ func (x *seed) agrees(s simulated) {
 			}
 			waited++
 			if healthy[a.Name] == 0 || healthy[a.Name] > made[b.Name] {
-				x.Errorf("%s (wave %d) was made at %d, and %s (wave %d) was healthy at %d; in the simulation it waited", b.Name, b.Wave, made[b.Name], a.Name, a.Wave, healthy[a.Name])
+				x.Errorf("%s (wave %d) was made at %d, and %s (wave %d) was healthy at %d; in the simulation it waited", b.Name, b.Wave,
+					made[b.Name], a.Name, a.Wave, healthy[a.Name])
 			}
 		}
 	}
@@ -198,7 +200,7 @@ func (x *seed) ordered(s simulated) {
 	}
 }
 
-// TestSeedBoot is the boot that this project was founded for: by applying the root alone, waves 0, 1, 2, 4, 5 and 6 in order, with sets that the
+// TestSeedBoot boots examples/cluster: by applying the root alone, waves 0, 1, 2, 4, 5 and 6 in order, with sets that the
 // plugin renders and some of the sources in S3; three times with LONG. What runs already is adopted.
 func TestSeedBoot(t *testing.T) {
 	t.Parallel()
@@ -281,9 +283,10 @@ func (x *seed) running(file, namespace string) *unstructured.Unstructured {
 	return o
 }
 
-// TestSeedStops: a component that never becomes healthy stops everything behind it, as in the simulation, and its repair lets the boot go on by
-// itself. With the stock controller, nothing waits for a set, and what it makes is what we would make. The Applications follow the branch: pinned ones
-// would get the repair only with the next sync of the root, which this one holds up until the Deployment's own deadline of ten minutes.
+// TestSeedStops: a component that never becomes healthy stops everything behind it, as in the simulation, and its repair lets the boot go
+// on by itself. With the stock controller, nothing waits for a set, and what it makes is what we would make. The Applications follow the
+// branch: pinned ones would get the repair only with the next sync of the root, which this one holds up until the Deployment's own deadline
+// of ten minutes.
 func TestSeedStops(t *testing.T) {
 	t.Parallel()
 	for name, plugin := range map[string]bool{"plugin": true, "stock": false} {
@@ -293,7 +296,8 @@ func TestSeedStops(t *testing.T) {
 			data, err := os.ReadFile(filepath.Join(x.dir, file))
 			x.must(err)
 			whole := string(data)
-			x.commit(map[string]string{file: strings.Replace(whole, "    spec:\n", "    spec:\n      nodeSelector: {lab.example.com/none: \"true\"}\n", 1)})
+			x.commit(map[string]string{file: strings.Replace(whole, "    spec:\n",
+				"    spec:\n      nodeSelector: {lab.example.com/none: \"true\"}\n", 1)})
 			s := x.simulate("--never", "reloader")
 			x.apply(x.root)
 			for _, a := range s.Applications {

@@ -45,7 +45,8 @@ func TestBucketRepository(t *testing.T) {
 	}
 	put("kustomize/kustomization.yaml", "resources: [cm.yaml]\nnamePrefix: gitb-\n")
 	put("chart/Chart.yaml", "apiVersion: v2\nname: chart\nversion: 1.0.0\n")
-	put("chart/templates/cm.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: gitb-chart}\ndata: {value: {{ .Values.value | quote }}}\n")
+	put("chart/templates/cm.yaml",
+		"apiVersion: v1\nkind: ConfigMap\nmetadata: {name: gitb-chart}\ndata: {value: {{ .Values.value | quote }}}\n")
 	deploy("1")
 	repo := func(name string) string {
 		return fmt.Sprintf("repoURL: %s/s3/gitb/%s.git, targetRevision: main", url, name)
@@ -53,7 +54,8 @@ func TestBucketRepository(t *testing.T) {
 	k.apply(
 		k.bucketApp("gitb-plain", "[{"+repo("plain")+", path: .}]"),
 		k.bucketApp("gitb-kustomize", "[{"+repo("kustomize")+", path: .}]"),
-		k.bucketApp("gitb-chart", "[{"+repo("chart")+", path: ., helm: {valueFiles: [$values/values.yaml]}}, {"+repo("values")+", ref: values}]"),
+		k.bucketApp("gitb-chart", "[{"+repo("chart")+", path: ., helm: {valueFiles: [$values/values.yaml]}}, {"+repo("values")+
+			", ref: values}]"),
 	)
 	names := []string{"gitb-plain", "gitb-kustomize", "gitb-chart"}
 	for _, name := range names {
@@ -79,7 +81,8 @@ func TestBucketRepository(t *testing.T) {
 	}
 	for _, name := range names {
 		o := k.wait(name, func(*unstructured.Unstructured) bool { return true })
-		if text(o, "status", "health", "status") != "Healthy" || text(o, "status", "sync", "status") != "Synced" || !k.exists("ConfigMap", name, name) {
+		if text(o, "status", "health", "status") != "Healthy" || text(o, "status", "sync", "status") != "Synced" ||
+			!k.exists("ConfigMap", name, name) {
 			t.Errorf("%s while S3 is away: %v", name, o.Object["status"])
 		}
 	}
@@ -87,7 +90,8 @@ func TestBucketRepository(t *testing.T) {
 
 	// Back to an earlier revision, as a rollback does.
 	k.must(k.lab.Patch(k.ctx, application, lab.Namespace, "gitb-plain", `{"spec": {"syncPolicy": {"automated": null}}}`))
-	k.must(k.lab.Patch(k.ctx, application, lab.Namespace, "gitb-plain", fmt.Sprintf(`{"operation": {"sync": {"revisions": [%q], "sources": [{"repoURL": "%s/s3/gitb/plain.git", "path": ".", "targetRevision": "main"}]}}}`, first, url)))
+	k.must(k.lab.Patch(k.ctx, application, lab.Namespace, "gitb-plain",
+		fmt.Sprintf(`{"operation": {"sync": {"revisions": [%q], "sources": [{"repoURL": "%s/s3/gitb/plain.git", "path": ".", "targetRevision": "main"}]}}}`, first, url)))
 	k.value("gitb-plain", "gitb-plain", "1")
 }
 

@@ -24,7 +24,8 @@ func TestDeploy(t *testing.T) {
 	k.must(err)
 	overlay := filepath.Join(k.TempDir(), "overlay")
 	k.must(os.CopyFS(overlay, os.DirFS(root)))
-	k.must(os.WriteFile(filepath.Join(overlay, "kustomization.yaml"), []byte("resources: [appset-repo]\ncomponents: [appset-repo-buckets]\n"), 0o600))
+	k.must(os.WriteFile(filepath.Join(overlay, "kustomization.yaml"),
+		[]byte("resources: [appset-repo]\ncomponents: [appset-repo-buckets]\n"), 0o600))
 	buckets, err := exec.CommandContext(k.ctx, k.lab.Tools.Path("kustomize"), "build", overlay).CombinedOutput()
 	if err != nil || !strings.Contains(string(buckets), "--users=/users/users") {
 		t.Fatalf("%v\n%s", err, buckets)
@@ -43,7 +44,10 @@ func TestDeploy(t *testing.T) {
 	})
 	k.must(err)
 	// What selects nothing in particular would select all of Argo CD.
-	for kind, field := range map[string]string{"PodDisruptionBudget.policy": "selector", "Service": "selector", "NetworkPolicy.networking.k8s.io": "podSelector"} {
+	for kind, field := range map[string]string{
+		"PodDisruptionBudget.policy": "selector", "Service": "selector",
+		"NetworkPolicy.networking.k8s.io": "podSelector",
+	} {
 		o, err := k.lab.Get(k.ctx, kind, lab.Namespace, "appset-repo")
 		k.must(err)
 		if o == nil {

@@ -61,8 +61,10 @@ func (k *kit) events(env []string, args ...string) string {
 	k.must(os.WriteFile(secrets, []byte(secret+"\nanother-one-for-rotation\n"), 0o600))
 	address, err := lab.FreeAddress()
 	k.must(err)
-	env = append(append(k.s3Environment(), "ARGOSY_KUBECONFIG="+kubeconfig, "ARGOSY_ARGOCD_NAMESPACE="+lab.Namespace, "ARGOSY_TRIGGER_HOSTS=127.0.0.1"), env...)
-	p, err := k.lab.Run(k.ctx, "argosy-events", argosy, append([]string{"events", "--listen", address, "--secrets", secrets}, args...), env, lab.Answers("http://"+address+"/readyz"))
+	env = append(append(k.s3Environment(), "ARGOSY_KUBECONFIG="+kubeconfig, "ARGOSY_ARGOCD_NAMESPACE="+lab.Namespace,
+		"ARGOSY_TRIGGER_HOSTS=127.0.0.1"), env...)
+	p, err := k.lab.Run(k.ctx, "argosy-events", argosy, append([]string{"events", "--listen", address, "--secrets", secrets}, args...), env,
+		lab.Answers("http://"+address+"/readyz"))
 	k.must(err)
 	k.Cleanup(p.Kill)
 	return "http://" + address
@@ -74,7 +76,8 @@ func (k *kit) gateway(webhook string) string {
 	address, err := lab.FreeAddress()
 	k.must(err)
 	env := []string{"ROOT_ACCESS_KEY=" + k.lab.S3AccessKey, "ROOT_SECRET_KEY=" + k.lab.S3SecretKey}
-	p, err := k.lab.Run(k.ctx, "s3-gateway", k.lab.Tools.Path("versitygw"), []string{"--port", address, "--event-webhook-url", webhook, "posix", filepath.Join(k.lab.Dir, "s3")}, env, lab.Listens(address))
+	p, err := k.lab.Run(k.ctx, "s3-gateway", k.lab.Tools.Path("versitygw"),
+		[]string{"--port", address, "--event-webhook-url", webhook, "posix", filepath.Join(k.lab.Dir, "s3")}, env, lab.Listens(address))
 	k.must(err)
 	k.Cleanup(p.Kill)
 	return "http://" + address
@@ -96,11 +99,20 @@ func (k *kit) fresh() (put func(value string)) {
 		}
 	}
 	put("1")
-	k.commit(map[string]string{"file/s3-source.yaml": "bucket: " + p + "\npath: file\n", "once/s3-source.yaml": "bucket: " + p + "\npath: once\n"})
+	k.commit(map[string]string{
+		"file/s3-source.yaml": "bucket: " + p + "\npath: file\n",
+		"once/s3-source.yaml": "bucket: " + p + "\npath: once\n",
+	})
 	k.apply(
 		k.app(app{name: p + "-file", path: "file", plugin: "s3"}),
-		k.app(app{name: p + "-once", path: "once", plugin: "s3", policy: "{automated: {prune: true}, syncOptions: [CreateNamespace=true]}"}),
-		k.app(app{name: p + "-git", path: ".", repo: &lab.Repo{URL: repo + "/s3/" + p + "/git.git"}, policy: "{automated: {prune: true}, syncOptions: [CreateNamespace=true]}"}),
+		k.app(app{
+			name: p + "-once", path: "once", plugin: "s3",
+			policy: "{automated: {prune: true}, syncOptions: [CreateNamespace=true]}",
+		}),
+		k.app(app{
+			name: p + "-git", path: ".", repo: &lab.Repo{URL: repo + "/s3/" + p + "/git.git"},
+			policy: "{automated: {prune: true}, syncOptions: [CreateNamespace=true]}",
+		}),
 	)
 	return put
 }
@@ -222,7 +234,8 @@ func TestWebhook(t *testing.T) {
 	}
 	// Strangers.
 	for what, code := range map[string]int{
-		k.refused(receiver, `{"Records": []}`, "Bearer wrong"): http.StatusUnauthorized, k.refused(receiver, `{}`, "Bearer "+secret): http.StatusBadRequest,
+		k.refused(receiver, `{"Records": []}`, "Bearer wrong"):            http.StatusUnauthorized,
+		k.refused(receiver, `{}`, "Bearer "+secret):                       http.StatusBadRequest,
 		k.refused(receiver, strings.Repeat(" ", 2<<20), "Bearer "+secret): http.StatusRequestEntityTooLarge,
 	} {
 		if !strings.HasPrefix(what, fmt.Sprint(code)) {
@@ -230,7 +243,10 @@ func TestWebhook(t *testing.T) {
 		}
 	}
 	metrics := k.get(receiver + "/metrics")
-	for _, want := range []string{`argosy_events_total{result="unknown sender",sender="webhook"} 1`, `argosy_events_total{result="malformed",sender="webhook"} 1`, `argosy_events_total{result="too large",sender="webhook"} 1`} {
+	for _, want := range []string{
+		`argosy_events_total{result="unknown sender",sender="webhook"} 1`,
+		`argosy_events_total{result="malformed",sender="webhook"} 1`, `argosy_events_total{result="too large",sender="webhook"} 1`,
+	} {
 		if !strings.Contains(metrics, want) {
 			t.Errorf("metrics have no %s", want)
 		}

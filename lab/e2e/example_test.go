@@ -50,8 +50,8 @@ func exampleRepo(ctx context.Context, t *testing.T, l *lab.Lab) (repo *lab.Repo,
 	return repo, dir
 }
 
-// asTheController checks that the Applications that the stock controller has made are those that "argosy appset generate" prints, and that there are no
-// others but the ones in Git.
+// asTheController checks that the Applications that the stock controller has made are those that "argosy appset generate" prints, and that
+// there are no others but the ones in Git.
 func (x *seed) asTheController() {
 	x.Helper()
 	rendered := generate(x.ctx, x.T, x.repo.URL+"="+x.dir, filepath.Join(x.dir, "infrastructure/controllers/argocd/apps"))

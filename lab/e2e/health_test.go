@@ -9,18 +9,19 @@ import (
 	"github.com/argosy-cd/argosy/lab"
 )
 
-// TestHealthScript runs our health check of Applications in real Argo CD. What fools the seed's (TestStaleHealthy) does not fool
+// TestHealthScript runs our health check of Applications in real Argo CD. A stale status.health (TestStaleHealthy) does not fool
 // it: a child whose spec has just changed does not let the next wave through. And a child that may not sync now does not
 // hold it up.
 func TestHealthScript(t *testing.T) {
 	k := newKit(t, "script")
-	k.settings(map[string]string{healthKey: k.argosy("health", "script", "applications")})
+	k.ourHealthCheck()
 	// The child's new manifests take longer than Argo CD's pause of 2 s between waves.
 	k.plugin("script", "sleep 8; cat *.yaml")
 	k.project("script")
 	windowed := func(a app) string { return strings.Replace(k.app(a), "project: default", "project: script", 1) }
 	k.commit(map[string]string{
-		"a/d.yaml": deployment("a", true), "bad/d.yaml": deployment("bad", false), "b/d.yaml": deployment("b", true), "w/cm.yaml": configMap("w", "1"),
+		"a/d.yaml": deployment("a", true), "bad/d.yaml": deployment("bad", false), "b/d.yaml": deployment("b", true),
+		"w/cm.yaml":   configMap("w", "1"),
 		"root/a.yaml": k.app(app{name: "script-a", path: "a", wave: "0"}),
 		"root/w.yaml": windowed(app{name: "script-w", path: "w", wave: "0"}),
 		"root/b.yaml": k.app(app{name: "script-b", path: "b", wave: "1"}),
@@ -48,7 +49,8 @@ func TestHealthScript(t *testing.T) {
 	k.await("Application", root, "health Healthy")
 
 	// Out of sync, in a window that allows no sync.
-	k.must(k.lab.Patch(k.ctx, "AppProject.argoproj.io", lab.Namespace, "script", `{"spec": {"syncWindows": [{"kind": "deny", "schedule": "* * * * *", "duration": "24h", "applications": ["*"]}]}}`))
+	k.must(k.lab.Patch(k.ctx, "AppProject.argoproj.io", lab.Namespace, "script",
+		`{"spec": {"syncWindows": [{"kind": "deny", "schedule": "* * * * *", "duration": "24h", "applications": ["*"]}]}}`))
 	k.commit(map[string]string{
 		"w/cm.yaml":   configMap("w", "2"),
 		"root/w.yaml": strings.Replace(windowed(app{name: "script-w", path: "w", wave: "0"}), "path: \"w\"", "path: \"./w\"", 1),

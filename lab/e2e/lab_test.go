@@ -15,6 +15,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
 
@@ -58,6 +59,18 @@ func TestStrictRBAC(t *testing.T) {
 	_, err = client.Resource(schema.GroupVersionResource{Version: "v1", Resource: "secrets"}).List(k.ctx, metav1.ListOptions{})
 	if !apierrors.IsForbidden(err) && !apierrors.IsUnauthorized(err) {
 		t.Errorf("an anonymous reader of all secrets gets %v", err)
+	}
+}
+
+// TestVersion: the API server says its version in a way that kubectl, charts and Argo CD can read.
+func TestVersion(t *testing.T) {
+	k := newKit(t, "version")
+	client, err := discovery.NewDiscoveryClientForConfig(k.lab.API().Config)
+	k.must(err)
+	v, err := client.ServerVersion()
+	k.must(err)
+	if v.Major != "1" || v.Minor == "" || !strings.HasPrefix(v.GitVersion, "v1."+v.Minor+".") {
+		t.Errorf("%+v", v)
 	}
 }
 

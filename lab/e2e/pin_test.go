@@ -14,13 +14,15 @@ import (
 
 // version is a deployment of a version. One that does not become healthy is Degraded after some seconds.
 func version(name, version string, healthy bool) string {
-	return strings.NewReplacer("pause:1", "pause:"+version, "replicas: 1", "replicas: 1\n  progressDeadlineSeconds: 4").Replace(deployment(name, healthy))
+	return strings.NewReplacer("pause:1", "pause:"+version, "replicas: 1",
+		"replicas: 1\n  progressDeadlineSeconds: 4").Replace(deployment(name, healthy))
 }
 
 // parent is an Application of the plugin appset for a folder. A sync that failed takes the newest commit when it is tried again.
 func (k *kit) parent(name, folder string, parameters ...string) string {
 	a := strings.Replace(k.setApp(name, "default", parameters...), "path: app\n", "path: "+folder+"\n", 1)
-	return strings.Replace(a, "selfHeal: true}", "selfHeal: true}, retry: {limit: 10, refresh: true, backoff: {duration: 2s, factor: 1}}", 1)
+	return strings.Replace(a, "selfHeal: true}", "selfHeal: true}, retry: {limit: 10, refresh: true, backoff: {duration: 2s, factor: 1}}",
+		1)
 }
 
 // target waits until an Application has a target revision.
@@ -51,12 +53,13 @@ func (k *kit) inOrder(after lab.Entry, commit string) lab.Entry {
 	return told
 }
 
-// rollback syncs an Application to a commit, with automated sync off. The end of a sync that is still running takes an operation with it that was written
-// meanwhile, so it is asked for until it is seen.
+// rollback syncs an Application to a commit, with automated sync off. The end of a sync that is still running takes an operation with it
+// that was written meanwhile, so it is asked for until it is seen.
 func (k *kit) rollback(name, commit string) {
 	k.Helper()
 	for k.ctx.Err() == nil {
-		k.must(k.lab.Patch(k.ctx, application, lab.Namespace, name, `{"spec": {"syncPolicy": {"automated": null}}, "operation": {"sync": {"revision": "`+commit+`"}}}`))
+		k.must(k.lab.Patch(k.ctx, application, lab.Namespace, name,
+			`{"spec": {"syncPolicy": {"automated": null}}, "operation": {"sync": {"revision": "`+commit+`"}}}`))
 		ctx, cancel := context.WithTimeout(k.ctx, 20*time.Second)
 		_, err := k.lab.Wait(ctx, application, lab.Namespace, name, func(o *unstructured.Unstructured) bool {
 			return o != nil && text(o, "status", "operationState", "operation", "sync", "revision") == commit
@@ -69,11 +72,11 @@ func (k *kit) rollback(name, commit string) {
 	k.Fatalf("%s is not rolled back", name)
 }
 
-// TestPin: updates in order. A commit changes wave 0 and wave 1. By pin, wave 1 hears of it only when wave 0 is healthy with it, or with the
-// repair. Children that follow the branch change at once.
+// TestPin: updates in order. A commit changes wave 0 and wave 1. By pin, wave 1 hears of it only when wave 0 is healthy with it, or with
+// the repair. Children that follow the branch change at once.
 func TestPin(t *testing.T) {
 	k := newKit(t, "pin")
-	k.settings(map[string]string{healthKey: k.argosy("health", "script", "applications")})
+	k.ourHealthCheck()
 	k.plugins(native)
 	children := func(folder string, names ...string) map[string]string {
 		out := map[string]string{}
@@ -94,7 +97,8 @@ func TestPin(t *testing.T) {
 	for _, list := range []map[string]string{
 		children("pinned", "a", "b"), children("loose", "x", "y"), children("nested", "deep"),
 		// A parent in a last wave, which pins its own child.
-		{"pinned/nested.yaml": strings.Replace(k.parent("pin-nested", "nested", "pin", "true"), "namespace: argocd}", `namespace: argocd, annotations: {argocd.argoproj.io/sync-wave: "2"}}`, 1)},
+		{"pinned/nested.yaml": strings.Replace(k.parent("pin-nested", "nested", "pin", "true"), "namespace: argocd}",
+			`namespace: argocd, annotations: {argocd.argoproj.io/sync-wave: "2"}}`, 1)},
 	} {
 		for name, content := range list {
 			files[name] = content
@@ -122,7 +126,8 @@ func TestPin(t *testing.T) {
 	// The repair.
 	third := k.commit(versions("3", true, names...))
 	told := k.inOrder(start, third)
-	if healthy := k.awaitAfter(k.target(start, "pin-a", third), "Application", "pin-a", "health Healthy"); told.Revision < healthy.Revision {
+	if healthy := k.awaitAfter(k.target(start, "pin-a", third), "Application", "pin-a",
+		"health Healthy"); told.Revision < healthy.Revision {
 		t.Error("b was told about the repair before a was healthy")
 	}
 	if e, ok := k.journal.First("Application", "pin-b", "target "+second, 0); ok {
@@ -153,15 +158,15 @@ func TestPin(t *testing.T) {
 	t.Logf("%s", time.Since(k.began).Round(time.Second))
 }
 
-// TestPinMany: 60 children, or 200 with LONG, with the rights of deploy/ and in a lab that looks at nothing by itself. By pin: changed a commit reaches those that
-// it changes; by pin: true it reaches all.
+// TestPinMany: 60 children, or 200 with LONG, with the rights of deploy/ and in a lab that looks at nothing by itself. By pin: changed a
+// commit reaches those that it changes; by pin: true it reaches all.
 func TestPinMany(t *testing.T) {
 	many := 60
 	if long {
 		many = 200
 	}
 	k := newPatientKit(t, "pinmany")
-	k.settings(map[string]string{healthKey: k.argosy("health", "script", "applications")})
+	k.ourHealthCheck()
 	k.replica(0, k.rights())
 	name := func(i int) string { return fmt.Sprintf("pinmany-%03d", i) }
 	file := func(i int) string { return fmt.Sprintf("apps/%03d/cm.yaml", i) }
@@ -185,8 +190,10 @@ spec:
 	// settled waits until a child is synced at a target revision, and nothing is about to happen.
 	settled := func(i int, target string) *unstructured.Unstructured {
 		return k.wait(name(i), func(o *unstructured.Unstructured) bool {
-			return text(o, "spec", "source", "targetRevision") == target && text(o, "status", "sync", "comparedTo", "source", "targetRevision") == target &&
-				text(o, "status", "sync", "status") == "Synced" && text(o, "status", "operationState", "phase") == "Succeeded" && o.Object["operation"] == nil
+			return text(o, "spec", "source", "targetRevision") == target &&
+				text(o, "status", "sync", "comparedTo", "source", "targetRevision") == target &&
+				text(o, "status", "sync", "status") == "Synced" && text(o, "status", "operationState", "phase") == "Succeeded" &&
+				o.Object["operation"] == nil
 		})
 	}
 	// history is how many syncs children have had, in all.
@@ -224,7 +231,8 @@ spec:
 			}
 		}
 		k.wait("pinmany", func(o *unstructured.Unstructured) bool {
-			return text(o, "status", "sync", "revision") == commit && text(o, "status", "sync", "status") == "Synced" && o.Object["operation"] == nil
+			return text(o, "status", "sync", "revision") == commit && text(o, "status", "sync", "status") == "Synced" &&
+				o.Object["operation"] == nil
 		})
 		took := time.Since(at)
 		for i := range many {

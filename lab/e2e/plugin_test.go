@@ -36,7 +36,8 @@ func (k *kit) plugins(how string, env ...string) []*lab.Process {
 	if how == native {
 		address, err := lab.FreeAddress()
 		k.must(err)
-		p, err := k.lab.Run(k.ctx, "argosy-cmp", argosy, []string{"cmp", "--socket-dir", k.lab.PluginDir, "--listen", address}, env, lab.Answers("http://"+address+"/readyz"))
+		p, err := k.lab.Run(k.ctx, "argosy-cmp", argosy, []string{"cmp", "--socket-dir", k.lab.PluginDir, "--listen", address}, env,
+			lab.Answers("http://"+address+"/readyz"))
 		k.must(err)
 		out = append(out, p)
 	} else {
@@ -133,7 +134,8 @@ func TestPlugin(t *testing.T) {
 
 			// Too much would go: six of seven, and one is gone already in this hour.
 			k.apply(k.setApp(p, "default", "spec", k.listSpec("two", names[0])))
-			message = k.failure(p, "it would delete 6 Applications, with those of the last hour 7 of 8, and 4 may go in an hour: "+strings.Join(names[1:7], ", "))
+			message = k.failure(p, "it would delete 6 Applications, with those of the last hour 7 of 8, and 4 may go in an hour: "+
+				strings.Join(names[1:7], ", "))
 			t.Log("guard:", message)
 			for _, name := range names[:7] {
 				if !k.exists(application, lab.Namespace, name) {
@@ -152,7 +154,8 @@ func TestPlugin(t *testing.T) {
 			// Another project may not generate for default.
 			k.project(p)
 			k.apply(k.setApp(p+"-team", p, "spec", k.listSpec("one", p+"-team-a")))
-			t.Log("policy:", k.failure(p+"-team", fmt.Sprintf(`Application "%s-team-a": project "default" is refused: its parent is in project %q`, p, p)))
+			t.Log("policy:", k.failure(p+"-team",
+				fmt.Sprintf(`Application "%s-team-a": project "default" is refused: its parent is in project %q`, p, p)))
 		})
 	}
 }
@@ -160,7 +163,8 @@ func TestPlugin(t *testing.T) {
 // project makes an AppProject that may do everything.
 func (k *kit) project(name string) {
 	k.Helper()
-	k.apply("apiVersion: argoproj.io/v1alpha1\nkind: AppProject\nmetadata: {name: " + name + ", namespace: argocd}\nspec: {sourceRepos: ['*'], destinations: [{namespace: '*', server: '*'}]}\n")
+	k.apply("apiVersion: argoproj.io/v1alpha1\nkind: AppProject\nmetadata: {name: " + name +
+		", namespace: argocd}\nspec: {sourceRepos: ['*'], destinations: [{namespace: '*', server: '*'}]}\n")
 }
 
 // TestPluginParameters: Argo CD's API has the plugin's parameters, which is where its user interface takes them from.
@@ -172,7 +176,8 @@ func TestPluginParameters(t *testing.T) {
 			k.plugins(how)
 			k.commit(map[string]string{"app/cm.yaml": configMap("cm", "1")})
 			body := fmt.Sprintf(`{"source": {"repoURL": %q, "path": "app", "targetRevision": "main", "plugin": {"name": "appset"}}, "appName": "x", "appProject": "default"}`, k.repo.URL)
-			req, err := http.NewRequestWithContext(k.ctx, http.MethodPost, k.lab.ArgoCDURL+"/api/v1/repositories/"+url.QueryEscape(k.repo.URL)+"/appdetails", strings.NewReader(body))
+			req, err := http.NewRequestWithContext(k.ctx, http.MethodPost,
+				k.lab.ArgoCDURL+"/api/v1/repositories/"+url.QueryEscape(k.repo.URL)+"/appdetails", strings.NewReader(body))
 			k.must(err)
 			req.Header.Set("Authorization", "Bearer "+k.lab.ArgoCDToken)
 			req.Header.Set("Content-Type", "application/json")
@@ -224,12 +229,14 @@ func TestPluginPolicy(t *testing.T) {
 		k.setApp("rule-elsewhere", "rule", "spec", k.listSpec("one", "kube-system")),
 		k.setApp("rule-project", "rule", "spec", strings.Replace(spec, "project: default", "project: infra", 1)),
 		k.setApp("rule-default", "default", "spec", spec),
-		k.setApp("rule-generator", "rule", "spec", strings.Replace(spec, "generators: [", "generators: [{git: {repoURL: "+other.URL+", revision: main, directories: [{path: '*'}]}}, ", 1)),
+		k.setApp("rule-generator", "rule", "spec", strings.Replace(spec, "generators: [",
+			"generators: [{git: {repoURL: "+other.URL+", revision: main, directories: [{path: '*'}]}}, ", 1)),
 	)
 	k.await("Application", "rule-a", "health Healthy")
 	const refused = "refused by "
 	for name, want := range map[string]string{
-		"rule-elsewhere": `Application "kube-system": ` + refused + file + ` for project "rule": projects[0].applications[0].destinations does not include namespace "kube-system"`,
+		"rule-elsewhere": `Application "kube-system": ` + refused + file +
+			` for project "rule": projects[0].applications[0].destinations does not include namespace "kube-system"`,
 		"rule-project":   `projects[0].applications[0].projects does not include "infra"`,
 		"rule-default":   `no entry of projects is for project "default"`,
 		"rule-generator": `projects[0].applications[0].repositories does not include "` + other.URL + `"`,
@@ -251,11 +258,13 @@ func TestGapClosed(t *testing.T) {
 		"spec": func(k *kit) map[string]string {
 			set := k.set(k.name+"-set", "1", app{name: k.name + "-x", path: "x"})
 			a := k.setApp(k.name+"-set", "default", "spec", set)
-			return map[string]string{"root/set.yaml": strings.Replace(a, "namespace: argocd}", `namespace: argocd, annotations: {argocd.argoproj.io/sync-wave: "1"}}`, 1)}
+			return map[string]string{"root/set.yaml": strings.Replace(a, "namespace: argocd}",
+				`namespace: argocd, annotations: {argocd.argoproj.io/sync-wave: "1"}}`, 1)}
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			k := newKit(t, "closed-"+name)
+			k.ourHealthCheck()
 			k.plugins(native)
 			files := build(k)
 			files["x/d.yaml"], files["y/d.yaml"] = deployment("x", false), deployment("y", true)
@@ -307,7 +316,8 @@ func TestPluginKilled(t *testing.T) {
 		}
 	}()
 	spec := k.listSpec("two", "killed-a", "killed-b")
-	held := strings.Replace(spec, "generators: [", "generators: [{git: {repoURL: http://"+silent+"/x, revision: main, directories: [{path: '*'}]}}, ", 1)
+	held := strings.Replace(spec, "generators: [", "generators: [{git: {repoURL: http://"+silent+
+		"/x, revision: main, directories: [{path: '*'}]}}, ", 1)
 	k.apply(k.setApp("killed", "default", "spec", held))
 	select {
 	case <-asked:
@@ -330,7 +340,10 @@ func TestPluginFolder(t *testing.T) {
 	k := newKit(t, "folder")
 	k.plugins(native)
 	repo, dir := exampleRepo(k.ctx, t, k.lab)
-	root := k.app(app{name: "folder", path: "infrastructure/controllers/argocd/apps", namespace: lab.Namespace, plugin: "appset", repo: repo, policy: "{}"})
+	root := k.app(app{
+		name: "folder", path: "infrastructure/controllers/argocd/apps", namespace: lab.Namespace, plugin: "appset",
+		repo: repo, policy: "{}",
+	})
 	k.apply(root)
 	o := k.wait("folder", func(o *unstructured.Unstructured) bool {
 		resources, _, _ := unstructured.NestedSlice(o.Object, "status", "resources")
@@ -355,7 +368,10 @@ func TestPluginFolder(t *testing.T) {
 	if len(waves) != len(rendered)+9 {
 		t.Errorf("%d Applications, want %d and the 9 that are no set's: %v", len(waves), len(rendered), waves)
 	}
-	for name, want := range map[string]int64{"cilium": 0, "longhorn": 1, "pvc-plumber": 2, "cert-manager": 4, "tempo": 5, "media-jellyfin": 6} {
+	for name, want := range map[string]int64{
+		"cilium": 0, "longhorn": 1, "pvc-plumber": 2, "cert-manager": 4, "tempo": 5,
+		"media-jellyfin": 6,
+	} {
 		if waves[name] != want {
 			t.Errorf("%s is in wave %d, want %d", name, waves[name], want)
 		}
@@ -368,7 +384,10 @@ func TestEngines(t *testing.T) {
 	server := []string{"--engine", "argocd", "--argocd-server", k.lab.ArgoCDURL}
 	token := filepath.Join(t.TempDir(), "token")
 	k.must(os.WriteFile(token, []byte(k.lab.ArgoCDToken+"\n"), 0o600))
-	k.commit(map[string]string{"app/cm.yaml": configMap("cm", "1"), "apps/a/cm.yaml": configMap("a", "1"), "apps/b/cm.yaml": configMap("b", "1")})
+	k.commit(map[string]string{
+		"app/cm.yaml": configMap("cm", "1"), "apps/a/cm.yaml": configMap("a", "1"),
+		"apps/b/cm.yaml": configMap("b", "1"),
+	})
 	git := fmt.Sprintf("  - git: {repoURL: %q, revision: main, directories: [{path: apps/*}]}\n", k.repo.URL)
 	set := func(name, generators, expression string) string {
 		return fmt.Sprintf(`apiVersion: argoproj.io/v1alpha1
@@ -393,9 +412,13 @@ spec:
 		"cluster": set("engine-cluster", "  - clusters: {}\n", "{{ .nameNormalized }}"),
 	}
 	for name, text := range sets {
-		dir := k.directory(map[string]string{"set.yaml": text, "clusters.yaml": "- {name: in-cluster, server: https://kubernetes.default.svc}\n"})
+		dir := k.directory(map[string]string{
+			"set.yaml":      text,
+			"clusters.yaml": "- {name: in-cluster, server: https://kubernetes.default.svc}\n",
+		})
 		file := filepath.Join(dir, "set.yaml")
-		ours := k.argosy("appset", "generate", "--argocd-version", "3.2", "-o", "json", "--clusters", filepath.Join(dir, "clusters.yaml"), file)
+		ours := k.argosy("appset", "generate", "--argocd-version", "3.2", "-o", "json", "--clusters", filepath.Join(dir, "clusters.yaml"),
+			file)
 		theirs := k.argosy(append([]string{"appset", "generate", "-o", "json", "--argocd-token-file", token, file}, server...)...)
 		if ours != theirs {
 			t.Errorf("%s: embedded:\n%s\nargocd:\n%s", name, ours, theirs)
@@ -403,7 +426,8 @@ spec:
 	}
 	// As a plugin, with an error of Argo CD's in the status.
 	k.plugins(native, "ARGOSY_ENGINE=argocd", "ARGOCD_SERVER="+k.lab.ArgoCDURL, "ARGOCD_AUTH_TOKEN="+k.lab.ArgoCDToken)
-	k.apply(k.setApp("engine", "default", "spec", sets["git"]), k.setApp("engine-bad", "default", "spec", strings.Replace(sets["list"], "project: default", "project: none", 1)))
+	k.apply(k.setApp("engine", "default", "spec", sets["git"]), k.setApp("engine-bad", "default", "spec",
+		strings.Replace(sets["list"], "project: default", "project: none", 1)))
 	k.await("Application", "engine-git-a", "health Healthy")
 	k.await("Application", "engine-git-b", "health Healthy")
 	o, err := k.lab.Get(k.ctx, application, lab.Namespace, "engine-git-a")

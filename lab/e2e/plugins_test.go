@@ -41,7 +41,10 @@ func TestEmptyCommit(t *testing.T) {
 	first := k.commit(map[string]string{"app/readme": "x\n"})
 	k.apply(
 		k.app(app{name: "empty-plain", path: "app", plugin: "empty-plain"}),
-		k.app(app{name: "empty-paths", path: "app", plugin: "empty-paths", annotations: map[string]string{"argocd.argoproj.io/manifest-generate-paths": "."}}),
+		k.app(app{
+			name: "empty-paths", path: "app", plugin: "empty-paths",
+			annotations: map[string]string{"argocd.argoproj.io/manifest-generate-paths": "."},
+		}),
 	)
 	for _, name := range []string{"empty-plain", "empty-paths"} {
 		k.atRevision(name, first)
@@ -115,7 +118,7 @@ func TestBucketUnderUnchangedRevision(t *testing.T) {
 }
 
 // TestBlankPlugin: what a plugin leaves out is pruned, without a question. Only when nothing at all is left does Argo CD
-// refuse, in automated sync, unless allowEmpty. (Fact 12.)
+// refuse, in automated sync, unless allowEmpty. The loss of a part is not guarded.
 func TestBlankPlugin(t *testing.T) {
 	k := newKit(t, "blank")
 	manifests := filepath.Join(t.TempDir(), "manifests")

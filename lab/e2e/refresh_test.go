@@ -19,7 +19,10 @@ import (
 
 // patient is a lab whose Argo CD looks at Git once in an hour, unless it is asked to. It is started when it is needed.
 var patient = sync.OnceValues(func() (*lab.Lab, error) {
-	return lab.Start(context.Background(), lab.Config{Progress: os.Stderr, Reconcile: time.Hour, Settings: map[string]string{healthKey: seedLua}})
+	return lab.Start(context.Background(), lab.Config{
+		Progress: os.Stderr, Reconcile: time.Hour,
+		Settings: map[string]string{healthKey: seedLua},
+	})
 })
 
 // newPatientKit is newKit in that lab.
@@ -65,8 +68,10 @@ func (k *kit) replica(n int, kubeconfig string, env ...string) *lab.Process {
 	}
 	address, err := lab.FreeAddress()
 	k.must(err)
-	env = append(append(k.s3Environment(), "ARGOSY_KUBECONFIG="+kubeconfig, "ARGOSY_ARGOCD_NAMESPACE="+lab.Namespace, "ARGOSY_TRIGGER_HOSTS=127.0.0.1"), env...)
-	p, err := k.lab.Run(k.ctx, "argosy-cmp-"+strconv.Itoa(n), argosy, []string{"cmp", "--socket-dir", dir, "--listen", address}, env, lab.Answers("http://"+address+"/readyz"))
+	env = append(append(k.s3Environment(), "ARGOSY_KUBECONFIG="+kubeconfig, "ARGOSY_ARGOCD_NAMESPACE="+lab.Namespace,
+		"ARGOSY_TRIGGER_HOSTS=127.0.0.1"), env...)
+	p, err := k.lab.Run(k.ctx, "argosy-cmp-"+strconv.Itoa(n), argosy, []string{"cmp", "--socket-dir", dir, "--listen", address}, env,
+		lab.Answers("http://"+address+"/readyz"))
 	k.must(err)
 	k.Cleanup(p.Kill)
 	return p
@@ -151,9 +156,11 @@ func TestInterval(t *testing.T) {
 	}
 	names = append(names, "interval-set")
 	k.apply(single,
-		k.bucketApp("interval-multi", fmt.Sprintf("[{repoURL: %s, path: app, targetRevision: main}, {repoURL: %s/every/10s/multi.git, path: ., targetRevision: main}]", k.repo.URL, url)),
+		k.bucketApp("interval-multi",
+			fmt.Sprintf("[{repoURL: %s, path: app, targetRevision: main}, {repoURL: %s/every/10s/multi.git, path: ., targetRevision: main}]", k.repo.URL, url)),
 		k.setApp("interval-git", "default", "spec", strings.ReplaceAll(spec, "interval-child", "interval-git-child")),
-		strings.Replace(k.app(app{name: "interval-skip", path: ".", repo: &lab.Repo{URL: url + "/appset.git"}}), "namespace: argocd", "namespace: argocd\n  annotations: {argocd.argoproj.io/skip-reconcile: \"true\"}", 1))
+		strings.Replace(k.app(app{name: "interval-skip", path: ".", repo: &lab.Repo{URL: url + "/appset.git"}}), "namespace: argocd",
+			"namespace: argocd\n  annotations: {argocd.argoproj.io/skip-reconcile: \"true\"}", 1))
 	// The first one, which will be killed, is not the one that repo-server asks.
 	leader := k.replica(1, kubeconfig, "APPSET_REFRESH_INTERVAL=10s")
 	first := k.holder("")
@@ -270,8 +277,8 @@ func (k *kit) allowed(pattern string) {
 	}
 }
 
-// before reports whether a line of a log is from before the test: processes of tests one after the other have the same logs, and an API server that
-// has just started refuses everything.
+// before reports whether a line of a log is from before the test: processes of tests one after the other have the same logs, and an API
+// server that has just started refuses everything.
 func (k *kit) before(line string) bool {
 	stamp, _, _ := strings.Cut(strings.TrimPrefix(line, "time="), " ")
 	at, err := time.Parse(time.RFC3339Nano, stamp)

@@ -32,7 +32,10 @@ func (k *kit) simulate(rules []rule, args ...string) {
 	k.Helper()
 	cm, err := k.lab.Get(k.ctx, "ConfigMap", lab.Namespace, "argocd-cm")
 	k.must(err)
-	settings, err := json.Marshal(map[string]any{"apiVersion": "v1", "kind": "ConfigMap", "metadata": map[string]any{"name": "argocd-cm"}, "data": cm.Object["data"]})
+	settings, err := json.Marshal(map[string]any{
+		"apiVersion": "v1", "kind": "ConfigMap", "metadata": map[string]any{"name": "argocd-cm"},
+		"data": cm.Object["data"],
+	})
 	k.must(err)
 	dir := k.TempDir()
 	write := func(name, text string) string {
@@ -48,13 +51,15 @@ func (k *kit) simulate(rules []rule, args ...string) {
 	}
 	for _, r := range rules {
 		all := []string{
-			"simulate", "-o", "json", "--offline", "--argocd-version", "3.2", "--progressive-syncs", "on", "--customizations", write("cm.yaml", string(settings)),
+			"simulate", "-o", "json", "--offline", "--argocd-version", "3.2", "--progressive-syncs", "on", "--customizations",
+			write("cm.yaml", string(settings)),
 			"--repo", k.repo.URL + "=" + filepath.Join(dir, "repo"),
 		}
 		for _, name := range r.never {
 			all = append(all, "--never", name)
 		}
-		out := k.argosyMay(3, append(append(all, args...), write("roots.yaml", strings.Join(append(slices.Clone(r.before), k.rootOf(r)), "---\n")))...)
+		out := k.argosyMay(3, append(append(all, args...), write("roots.yaml",
+			strings.Join(append(slices.Clone(r.before), k.rootOf(r)), "---\n")))...)
 		var s struct {
 			Applications []struct {
 				Name, Health, Failure string

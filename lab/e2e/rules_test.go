@@ -88,7 +88,8 @@ func (k *kit) hold(rules []rule) {
 	k.Helper()
 	for _, r := range rules {
 		o := k.wait(r.name, func(o *unstructured.Unstructured) bool {
-			return strings.Contains(text(o, "status", "operationState", "message"), r.message) && (r.phase == "" || text(o, "status", "operationState", "phase") == r.phase) &&
+			return strings.Contains(text(o, "status", "operationState", "message"), r.message) &&
+				(r.phase == "" || text(o, "status", "operationState", "phase") == r.phase) &&
 				(r.health == "" || text(o, "status", "health", "status") == r.health)
 		})
 		for _, object := range r.there {
@@ -99,7 +100,8 @@ func (k *kit) hold(rules []rule) {
 		for child, health := range r.children {
 			k.wait(child, func(o *unstructured.Unstructured) bool { return text(o, "status", "health", "status") == health })
 		}
-		k.Logf("%s: %s, %s, operation %s: %s", r.name, text(o, "status", "sync", "status"), text(o, "status", "health", "status"), text(o, "status", "operationState", "phase"), text(o, "status", "operationState", "message"))
+		k.Logf("%s: %s, %s, operation %s: %s", r.name, text(o, "status", "sync", "status"), text(o, "status", "health", "status"),
+			text(o, "status", "operationState", "phase"), text(o, "status", "operationState", "message"))
 	}
 	for _, r := range rules {
 		for _, object := range r.absent {
@@ -128,7 +130,8 @@ const (
 // TestRulesOfSyncs shows what one sync does, on objects that are no Applications.
 func TestRulesOfSyncs(t *testing.T) {
 	k := newKit(t, "one")
-	k.apply(definition("missing.rules.example.com"), strings.NewReplacer("things", "certificates", "Thing", "Certificate", "thing", "certificate").Replace(definition("cert-manager.io")))
+	k.apply(definition("missing.rules.example.com"), strings.NewReplacer("things", "certificates", "Thing", "Certificate", "thing",
+		"certificate").Replace(definition("cert-manager.io")))
 	rules := []rule{
 		{ // A Namespace and a CRD go to the wave of the first object that needs them.
 			name: "one-deps",
@@ -151,10 +154,12 @@ func TestRulesOfSyncs(t *testing.T) {
 				"one-weight/gate.yaml":   deployment("one-weight-gate", false),
 				"one-weight/before.yaml": annotated(configMap("one-weight-before", "1"), "helm.sh/hook-weight", "-5"),
 				"one-weight/after.yaml":  annotated(configMap("one-weight-after", "1"), "helm.sh/hook-weight", "5"),
-				"one-weight/word.yaml":   annotated(annotated(configMap("one-weight-word", "1"), "helm.sh/hook-weight", "5"), "argocd.argoproj.io/sync-wave", "soon"),
+				"one-weight/word.yaml": annotated(annotated(configMap("one-weight-word", "1"), "helm.sh/hook-weight", "5"),
+					"argocd.argoproj.io/sync-wave", "soon"),
 			},
 			phase: "Running", message: stuck + "one-weight-gate",
-			there: []string{"ConfigMap/one-weight-before", "Deployment.apps/one-weight-gate"}, absent: []string{"ConfigMap/one-weight-after", "ConfigMap/one-weight-word"},
+			there:  []string{"ConfigMap/one-weight-before", "Deployment.apps/one-weight-gate"},
+			absent: []string{"ConfigMap/one-weight-after", "ConfigMap/one-weight-word"},
 		},
 		{ // Nobody deploys the CRD: nothing at all is applied.
 			name: "one-nocrd",
@@ -168,10 +173,11 @@ func TestRulesOfSyncs(t *testing.T) {
 		{ // The same without the dry run: the waves before it are applied.
 			name: "one-nodry",
 			files: map[string]string{
-				"one-nodry/cm.yaml":    inWave(configMap("one-nodry-first", "1"), 0),
-				"one-nodry/same.yaml":  inWave(configMap("one-nodry-same", "1"), 1),
-				"one-nodry/thing.yaml": annotated(inWave(thing("none.rules.example.com", "one-nodry-thing"), 1), "argocd.argoproj.io/sync-options", "SkipDryRunOnMissingResource=true"),
-				"one-nodry/last.yaml":  inWave(configMap("one-nodry-last", "1"), 2),
+				"one-nodry/cm.yaml":   inWave(configMap("one-nodry-first", "1"), 0),
+				"one-nodry/same.yaml": inWave(configMap("one-nodry-same", "1"), 1),
+				"one-nodry/thing.yaml": annotated(inWave(thing("none.rules.example.com", "one-nodry-thing"), 1),
+					"argocd.argoproj.io/sync-options", "SkipDryRunOnMissingResource=true"),
+				"one-nodry/last.yaml": inWave(configMap("one-nodry-last", "1"), 2),
 			},
 			phase: "Running", message: "one or more objects failed to apply",
 			there: []string{"ConfigMap/one-nodry-first", "ConfigMap/one-nodry-same"}, absent: []string{"ConfigMap/one-nodry-last"},
@@ -189,7 +195,8 @@ func TestRulesOfSyncs(t *testing.T) {
 		},
 		{ // The project forbids a kind: nothing is applied.
 			name: "one-nokind", project: "one-nokind",
-			before: []string{project("one-nokind", "clusterResourceWhitelist: [{group: '*', kind: '*'}], namespaceResourceBlacklist: [{group: '', kind: Secret}]")},
+			before: []string{project("one-nokind",
+				"clusterResourceWhitelist: [{group: '*', kind: '*'}], namespaceResourceBlacklist: [{group: '', kind: Secret}]")},
 			files: map[string]string{
 				"one-nokind/cm.yaml":     inWave(configMap("one-nokind-first", "1"), 0),
 				"one-nokind/secret.yaml": inWave("apiVersion: v1\nkind: Secret\nmetadata: {name: one-nokind-secret}\n", 1),
@@ -218,7 +225,8 @@ func TestRulesOfSyncs(t *testing.T) {
 				"one-misslua/a.yaml": inWave(deployment("one-misslua-gate", false), 0),
 				"one-misslua/b.yaml": inWave("apiVersion: cert-manager.io/v1\nkind: Certificate\nmetadata: {name: one-misslua-later}\n", 1),
 			},
-			phase: "Running", message: stuck + "one-misslua-gate", health: "Progressing", absent: []string{"Certificate.cert-manager.io/one-misslua-later"},
+			phase: "Running", message: stuck + "one-misslua-gate", health: "Progressing",
+			absent: []string{"Certificate.cert-manager.io/one-misslua-later"},
 		},
 		{ // Missing: a kind without any check.
 			name: "one-missnone", never: []string{"one-missnone"},
@@ -231,7 +239,8 @@ func TestRulesOfSyncs(t *testing.T) {
 		{ // A Degraded object beside one that is Progressing: the sync goes on.
 			name: "one-degraded", never: []string{"one-degraded"},
 			files: map[string]string{
-				"one-degraded/a.yaml": inWave(strings.Replace(deployment("one-degraded-bad", false), "replicas: 1", "replicas: 1\n  progressDeadlineSeconds: 1", 1), 0),
+				"one-degraded/a.yaml": inWave(strings.Replace(deployment("one-degraded-bad", false), "replicas: 1",
+					"replicas: 1\n  progressDeadlineSeconds: 1", 1), 0),
 				"one-degraded/b.yaml": inWave(deployment("one-degraded-slow", false), 0),
 				"one-degraded/c.yaml": inWave(configMap("one-degraded-later", "1"), 1),
 			},
@@ -264,7 +273,8 @@ func TestRulesOfSyncs(t *testing.T) {
 				"one-pvc/a.yaml": inWave("apiVersion: v1\nkind: PersistentVolumeClaim\nmetadata: {name: one-pvc-claim}\nspec: {storageClassName: one-wait, accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}\n", 0),
 				"one-pvc/b.yaml": inWave(deployment("one-pvc-user", true), 1),
 			},
-			phase: "Running", message: "waiting for healthy state of /PersistentVolumeClaim/one-pvc-claim", absent: []string{"Deployment.apps/one-pvc-user"},
+			phase: "Running", message: "waiting for healthy state of /PersistentVolumeClaim/one-pvc-claim",
+			absent: []string{"Deployment.apps/one-pvc-user"},
 		},
 	}
 	k.start(rules)
@@ -297,7 +307,8 @@ func TestRulesOfSyncs(t *testing.T) {
 
 // project is an AppProject that allows all sources and destinations; more are further fields of its spec, in flow style.
 func project(name, more string) string {
-	return "apiVersion: argoproj.io/v1alpha1\nkind: AppProject\nmetadata: {name: " + name + ", namespace: argocd}\nspec: {sourceRepos: ['*'], destinations: [{namespace: '*', server: '*'}], " + more + "}\n"
+	return "apiVersion: argoproj.io/v1alpha1\nkind: AppProject\nmetadata: {name: " + name +
+		", namespace: argocd}\nspec: {sourceRepos: ['*'], destinations: [{namespace: '*', server: '*'}], " + more + "}\n"
 }
 
 // children are trees whose first wave is an Application that cannot be deployed. The next wave of those that are passed comes all the same.
@@ -308,7 +319,8 @@ func (k *kit) children(passed ...string) []rule {
 		child, next := r.name+"-child", r.name+"-next"
 		group := r.name + ".rules.example.com"
 		r.files = map[string]string{
-			r.name + "/child.yaml":           strings.Replace(k.app(app{name: child, path: path, wave: "0", namespace: r.name}), "project: default", "project: "+project, 1),
+			r.name + "/child.yaml": strings.Replace(k.app(app{name: child, path: path, wave: "0", namespace: r.name}),
+				"project: default", "project: "+project, 1),
 			r.name + "/next.yaml":            k.app(app{name: next, path: r.name + "-next", wave: "1", namespace: r.name}),
 			r.name + "-next/definition.yaml": definition(group),
 			r.name + "-thing/thing.yaml":     thing(group, "thing"),
@@ -317,15 +329,19 @@ func (k *kit) children(passed ...string) []rule {
 		if slices.Contains(passed, short) {
 			r.phase, r.there = "Succeeded", []string{application + "/" + next}
 		} else {
-			r.phase, r.message, r.absent = "Running", "waiting for healthy state of argoproj.io/Application/"+child, []string{application + "/" + next}
+			r.phase, r.message, r.absent = "Running", "waiting for healthy state of argoproj.io/Application/"+child,
+				[]string{application + "/" + next}
 		}
 		rules = append(rules, r)
 	}
 	name := func(short string) string { return k.name + "-" + short }
 	add("noproject", "none", "child", rule{})
-	add("nosource", name("nosource"), "child", rule{before: []string{strings.Replace(project(name("nosource"), ""), "'*'", "https://git.example.com/other", 1)}})
-	add("nodest", name("nodest"), "child", rule{before: []string{strings.Replace(project(name("nodest"), ""), "namespace: '*'", "namespace: other", 1)}})
-	add("nokind", name("nokind"), "child", rule{before: []string{project(name("nokind"), "clusterResourceWhitelist: [{group: '*', kind: '*'}], namespaceResourceBlacklist: [{group: '', kind: ConfigMap}]")}})
+	add("nosource", name("nosource"), "child", rule{before: []string{strings.Replace(project(name("nosource"), ""), "'*'",
+		"https://git.example.com/other", 1)}})
+	add("nodest", name("nodest"), "child", rule{before: []string{strings.Replace(project(name("nodest"), ""), "namespace: '*'",
+		"namespace: other", 1)}})
+	add("nokind", name("nokind"), "child", rule{before: []string{project(name("nokind"),
+		"clusterResourceWhitelist: [{group: '*', kind: '*'}], namespaceResourceBlacklist: [{group: '', kind: ConfigMap}]")}})
 	add("nopath", "default", "none", rule{})
 	add("later", "default", name("later")+"-thing", rule{}) // the next wave has its CRD
 	return rules
@@ -342,8 +358,9 @@ func (k *kit) state(name string) string {
 	return s
 }
 
-// TestRulesOfChildren: Applications that cannot be deployed, with the seed's health check of Applications. The next wave waits for an Application that is
-// Unknown, and does not wait for one that is Healthy although nothing of it could be deployed. If the next wave has what is missing, that helps.
+// TestRulesOfChildren: Applications that cannot be deployed, with a health check of Applications that copies status.health. The next wave
+// waits for an Application that is Unknown, and does not wait for one that is Healthy although nothing of it could be deployed. If the next
+// wave has what is missing, that helps.
 func TestRulesOfChildren(t *testing.T) {
 	k := newKit(t, "kids")
 	rules := k.children("nokind", "nopath", "later")
@@ -364,11 +381,14 @@ func TestRulesOfChildren(t *testing.T) {
 	k.await("Application", "kids-later-child", "operation Succeeded")
 }
 
-// TestRulesWithOurChecks: the same with our health checks of Applications and of ApplicationSets. No wave comes before the one before it is healthy, so
-// a CRD that comes later never comes; and a root that deploys itself does not wait for itself.
+// TestRulesWithOurChecks: the same with our health checks of Applications and of ApplicationSets. No wave comes before the one before it is
+// healthy, so a CRD that comes later never comes; and a root that deploys itself does not wait for itself.
 func TestRulesWithOurChecks(t *testing.T) {
 	k := newKit(t, "ours")
-	k.settings(map[string]string{healthKey: k.argosy("health", "script", "applications"), setHealthKey: k.argosy("health", "script", "applicationsets")})
+	k.settings(map[string]string{
+		healthKey:    k.argosy("health", "script", "applications"),
+		setHealthKey: k.argosy("health", "script", "applicationsets"),
+	})
 	root := app{name: "ours-self", path: "ours-self", wave: "0", namespace: lab.Namespace}
 	rules := append(k.children(), rule{
 		name: "ours-self", root: root, files: map[string]string{
@@ -416,7 +436,8 @@ func TestRulesOfSets(t *testing.T) {
 			files: map[string]string{
 				"good/cm.yaml":  configMap("good", "1"),
 				"other/cm.yaml": configMap("other", "1"),
-				"sets-error/set.yaml": strings.NewReplacer("'{{name}}'", "'{{.none}}'", "spec:\n  generators", "spec:\n  goTemplate: true\n  goTemplateOptions: [missingkey=error]\n  generators").
+				"sets-error/set.yaml": strings.NewReplacer("'{{name}}'", "'{{.none}}'", "spec:\n  generators",
+					"spec:\n  goTemplate: true\n  goTemplateOptions: [missingkey=error]\n  generators").
 					Replace(k.set("sets-error-set", "0", app{name: "sets-error-x", path: "good"})),
 				"sets-error/next.yaml": next("sets-error", "good"),
 			},
@@ -445,12 +466,15 @@ func TestRulesOfSets(t *testing.T) {
 		return text(o, "status", "operationState", "phase") == "Succeeded" && text(o, "status", "sync", "status") == "Synced"
 	})
 
-	// An update of the set, and of the wave behind it. The objects are the same: with one to prune, and no pruning, the controller syncs for ever.
+	// An update of the set, and of the wave behind it. The objects are the same: with one to prune, and no pruning, the controller syncs
+	// for ever.
 	k.commit(map[string]string{"sets-rolling/set.yaml": rolling("worse"), "sets-rolling/next.yaml": next("sets-rolling", "other")})
 	k.wait("sets-rolling", func(o *unstructured.Unstructured) bool {
 		return strings.Contains(text(o, "status", "operationState", "message"), waits)
 	})
-	if o := k.wait("sets-rolling-next", func(*unstructured.Unstructured) bool { return true }); text(o, "spec", "source", "path") != "good" {
+	if o := k.wait("sets-rolling-next", func(*unstructured.Unstructured) bool {
+		return true
+	}); text(o, "spec", "source", "path") != "good" {
 		t.Error("the wave behind the set was updated")
 	}
 	k.commit(map[string]string{"worse/d.yaml": deployment("bad", true)})

@@ -176,13 +176,15 @@ func testS3Kinds(t *testing.T, how string) {
 	k.argosy("s3", "push", "--archive", chart, "s3://"+k.name+"-charts/stable/web-1.0.0.tgz")
 	digest := k.argosy("s3", "push", overlay, "s3://"+k.name+"-config/stable/overlay")
 	k.commit(map[string]string{
-		"app/s3-source.yaml": "version: 1.0.0\nsources:\n- bucket: " + k.name + "-charts\n  path: stable/web-${version}.tgz\n  helm: {valueFiles: [values-git.yaml]}\n" +
+		"app/s3-source.yaml": "version: 1.0.0\nsources:\n- bucket: " + k.name +
+			"-charts\n  path: stable/web-${version}.tgz\n  helm: {valueFiles: [values-git.yaml]}\n" +
 			"- bucket: " + k.name + "-config\n  path: stable/overlay\n  digest: " + digest + "\n",
 		"app/values-git.yaml":      "value: git\n",
 		"refused/s3-source.yaml":   "bucket: test-bucket\npath: apps/demo-app\n",
 		"elsewhere/s3-source.yaml": "bucket: " + k.name + "-config\npath: stable\nendpoint: http://169.254.169.254\n",
 	})
-	k.apply(k.app(app{name: k.name, path: "app", plugin: "s3"}), k.app(app{name: k.name + "-refused", path: "refused", plugin: "s3"}), k.app(app{name: k.name + "-elsewhere", path: "elsewhere", plugin: "s3"}))
+	k.apply(k.app(app{name: k.name, path: "app", plugin: "s3"}), k.app(app{name: k.name + "-refused", path: "refused", plugin: "s3"}),
+		k.app(app{name: k.name + "-elsewhere", path: "elsewhere", plugin: "s3"}))
 	k.await("Application", k.name, "sync Synced")
 	k.value(k.name, k.name+"-overlay", "1")
 	k.value(k.name, k.name+"-chart", "git")

@@ -34,7 +34,10 @@ func (k *kit) sidecarManifests() []*unstructured.Unstructured {
 	k.must(json.Unmarshal(answer, &module))
 	data, err := os.ReadFile(filepath.Join(module.Dir, "manifests/namespace-install.yaml"))
 	k.must(err)
-	component := map[string]string{"install.yaml": string(data), "kustomization.yaml": "namespace: argocd\nresources: [install.yaml]\ncomponents: [cmp, cmp-secrets]\nimages: [{name: argosy, newName: registry.example.com/argosy, newTag: v1}]\n"}
+	component := map[string]string{
+		"install.yaml":       string(data),
+		"kustomization.yaml": "namespace: argocd\nresources: [install.yaml]\ncomponents: [cmp, cmp-secrets]\nimages: [{name: argosy, newName: registry.example.com/argosy, newTag: v1}]\n",
+	}
 	for _, name := range []string{"cmp", "cmp-secrets"} {
 		files, err := filepath.Glob("../../deploy/kustomize/" + name + "/*.yaml")
 		k.must(err)
@@ -75,7 +78,8 @@ func TestSidecarManifests(t *testing.T) {
 		if o.GetKind() == "CustomResourceDefinition" {
 			continue
 		}
-		if strings.HasPrefix(o.GetName(), "argosy-") || o.GetName() == "argocd-repo-server" && o.GetKind() == "Deployment" || o.GetName() == "argocd-cm" {
+		if strings.HasPrefix(o.GetName(), "argosy-") || o.GetName() == "argocd-repo-server" && o.GetKind() == "Deployment" ||
+			o.GetName() == "argocd-cm" {
 			text, err := yaml.Marshal(o.Object)
 			k.must(err)
 			k.must(k.lab.Validate(k.ctx, string(text)))
@@ -85,10 +89,12 @@ func TestSidecarManifests(t *testing.T) {
 	if ours != 15 {
 		t.Errorf("%d objects are ours", ours)
 	}
-	if cm := find(objects, "ConfigMap", "argocd-cm"); strings.TrimSpace(text(cm, "data", healthKey)) != k.argosy("health", "script", "applications") {
+	if cm := find(objects, "ConfigMap", "argocd-cm"); strings.TrimSpace(text(cm, "data", healthKey)) != k.argosy("health", "script",
+		"applications") {
 		t.Error("the health check is not the one that TestHealthScript tests")
 	}
-	containers, _, _ := unstructured.NestedSlice(find(objects, "Deployment", "argocd-repo-server").Object, "spec", "template", "spec", "containers")
+	containers, _, _ := unstructured.NestedSlice(find(objects, "Deployment", "argocd-repo-server").Object, "spec", "template", "spec",
+		"containers")
 	if len(containers) != 2 {
 		t.Fatalf("%d containers", len(containers))
 	}
@@ -172,7 +178,8 @@ template:
     syncPolicy: {automated: {}, syncOptions: [CreateNamespace=true]}
 `, generator, name, k.repo.URL)
 	}
-	git := spec("{git: {repoURL: "+private.URL+backend.Path+", revision: main, directories: [{path: apps/*}]}}", "rights-{{ .path.basename }}")
+	git := spec("{git: {repoURL: "+private.URL+backend.Path+", revision: main, directories: [{path: apps/*}]}}",
+		"rights-{{ .path.basename }}")
 	clusters := spec("{clusters: {selector: {matchLabels: {rights: 'yes'}}}}", "rights-{{ .name }}")
 	k.plugins(native, "ARGOSY_KUBECONFIG="+kubeconfig)
 	k.apply(k.setApp("rights-git", "default", "spec", git), k.setApp("rights-clusters", "default", "spec", clusters))
@@ -185,10 +192,12 @@ template:
 	k.await("Application", "rights-one", "health Healthy")
 	k.await("Application", "rights-rights-far", "health Healthy")
 	// What the guard reads is among the rights: an answer that deletes nothing passes it.
-	k.apply(k.setApp("rights-git", "default", "spec", strings.Replace(git, "finalizers: []", "finalizers: [], labels: {a: b}", 1), "max-delete", "0"))
+	k.apply(k.setApp("rights-git", "default", "spec", strings.Replace(git, "finalizers: []", "finalizers: [], labels: {a: b}", 1),
+		"max-delete", "0"))
 	k.wait("rights-one", func(o *unstructured.Unstructured) bool { return o.GetLabels()["a"] == "b" })
 	// And what it counts by.
-	k.apply(k.setApp("rights-git", "default", "spec", strings.Replace(git, "apps/*", "none/*", 1), "max-delete", "0", "allow-empty", "true"))
+	k.apply(k.setApp("rights-git", "default", "spec", strings.Replace(git, "apps/*", "none/*", 1), "max-delete", "0", "allow-empty",
+		"true"))
 	t.Log(k.failure("rights-git", "refused: it would delete 1 of 1 Applications, and 0 may go at once: rights-one"))
 	if strings.Contains(message, "s3cret-w0rd") {
 		t.Error("the message has a password")
@@ -207,19 +216,24 @@ func TestScratch(t *testing.T) {
 	k.must(os.WriteFile(filepath.Join(root, "argosy"), data, 0o755))
 	k.must(os.Chmod(filepath.Join(root, "work"), 0o777))
 	k.must(os.Chmod(filepath.Join(root, "plugins"), 0o777))
-	cmd := exec.CommandContext(k.ctx, "/argosy", "cmp", "--socket-dir=/plugins", "--work-dir=/work", "--cache-dir=/work/s3", "--listen=none", "--log-format=json")
+	cmd := exec.CommandContext(k.ctx, "/argosy", "cmp", "--socket-dir=/plugins", "--work-dir=/work", "--cache-dir=/work/s3",
+		"--listen=none", "--log-format=json")
 	cmd.Dir, cmd.Env = "/", []string{"AWS_REGION=us-east-1"}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Chroot: root, Credential: &syscall.Credential{Uid: 999, Gid: 999}}
 	var log strings.Builder
 	cmd.Stderr = &log
 	k.must(cmd.Start())
-	for _, err = os.Stat(filepath.Join(root, "plugins/s3.sock")); err != nil && k.ctx.Err() == nil; {
-		time.Sleep(20 * time.Millisecond)
-		_, err = os.Stat(filepath.Join(root, "plugins/s3.sock"))
+	ended := make(chan error, 1)
+	go func() { ended <- cmd.Wait() }()
+	for _, err = os.Stat(filepath.Join(root, "plugins/s3.sock")); err != nil; _, err = os.Stat(filepath.Join(root, "plugins/s3.sock")) {
+		select {
+		case err := <-ended:
+			t.Fatalf("it has ended: %v\n%s", err, log.String())
+		case <-time.After(20 * time.Millisecond):
+		}
 	}
-	k.must(err)
 	k.must(cmd.Process.Signal(syscall.SIGTERM))
-	if err := cmd.Wait(); err != nil {
+	if err := <-ended; err != nil {
 		t.Errorf("%v\n%s", err, log.String())
 	}
 	left, err := filepath.Glob(filepath.Join(root, "plugins", "*.sock"))

@@ -20,7 +20,8 @@ func (k *kit) triggerServer(interval string, env ...string) (url string, p *lab.
 	if slices.ContainsFunc(env, func(kv string) bool { return strings.HasPrefix(kv, "ARGOSY_POLICY=") }) {
 		args = append(args, "--anonymous-buckets")
 	}
-	p, err = k.lab.Run(k.ctx, "appset-repo", argosy, args, append(env, "APPSET_REFRESH_INTERVAL="+interval), lab.Answers("http://"+address+"/healthz"))
+	p, err = k.lab.Run(k.ctx, "appset-repo", argosy, args, append(env, "APPSET_REFRESH_INTERVAL="+interval),
+		lab.Answers("http://"+address+"/healthz"))
 	k.must(err)
 	k.Cleanup(p.Kill)
 	return "http://" + address, p

@@ -13,7 +13,8 @@ import (
 // healthyBefore checks that an Application was healthy before another one existed.
 func (k *kit) healthyBefore(first, second string) {
 	k.Helper()
-	if !k.journal.Before(lab.Entry{Kind: "Application", Name: first, What: "health Healthy"}, lab.Entry{Kind: "Application", Name: second, What: "created"}) {
+	if !k.journal.Before(lab.Entry{Kind: "Application", Name: first, What: "health Healthy"},
+		lab.Entry{Kind: "Application", Name: second, What: "created"}) {
 		k.Errorf("%s was created before %s was healthy", second, first)
 	}
 }
@@ -22,12 +23,13 @@ func (k *kit) healthyBefore(first, second string) {
 func (k *kit) waitsFor(root, child string) {
 	k.Helper()
 	k.wait(root, func(o *unstructured.Unstructured) bool {
-		return strings.Contains(text(o, "status", "operationState", "message"), "waiting for healthy state of argoproj.io/Application/"+child)
+		return strings.Contains(text(o, "status", "operationState", "message"),
+			"waiting for healthy state of argoproj.io/Application/"+child)
 	})
 }
 
-// TestWavesWait: with the health check of the seed, an Application of wave 1 is created when those of wave 0 are healthy.
-// (Facts 21 and 24.)
+// TestWavesWait: with a health check for Applications that copies status.health, an Application of wave 1 is created when those of wave 0
+// are healthy.
 func TestWavesWait(t *testing.T) {
 	k := newKit(t, "waves")
 	k.commit(map[string]string{
@@ -43,7 +45,7 @@ func TestWavesWait(t *testing.T) {
 	k.await("Application", root, "health Healthy")
 }
 
-// TestWavesWithoutHealthCheck: without it nothing waits, because an Application has no health of its own. (Fact 24.)
+// TestWavesWithoutHealthCheck: without it nothing waits, because Argo CD has no built-in health check for Applications since 1.8.
 func TestWavesWithoutHealthCheck(t *testing.T) {
 	k := newKit(t, "nolua")
 	k.settings(map[string]string{healthKey: ""})
@@ -81,7 +83,7 @@ spec:
 }
 
 // TestGap is why this project exists. A wave of ApplicationSets does not wait for their Applications: the set is healthy
-// when they exist. (Fact 18.)
+// when they exist, because its health comes from its own conditions only.
 func TestGap(t *testing.T) {
 	k := newKit(t, "gap")
 	k.commit(map[string]string{
@@ -92,7 +94,8 @@ func TestGap(t *testing.T) {
 	root := k.root()
 	k.await("Application", "gap-y", "health Healthy")
 	k.await("Application", root, "health Healthy")
-	if !k.journal.Before(lab.Entry{Kind: "Application", Name: "gap-x", What: "created"}, lab.Entry{Kind: "Application", Name: "gap-y", What: "created"}) {
+	if !k.journal.Before(lab.Entry{Kind: "Application", Name: "gap-x", What: "created"},
+		lab.Entry{Kind: "Application", Name: "gap-y", What: "created"}) {
 		t.Error("gap-x must be there before gap-y, or this shows nothing")
 	}
 	if _, ok := k.journal.First("Application", "gap-x", "health Healthy", 0); ok {
@@ -101,11 +104,11 @@ func TestGap(t *testing.T) {
 }
 
 // TestGapClosedByNesting: the same with an Application in the place of the set. Wave 2 is not created until the child is
-// repaired, and follows then by itself. With our health check: that of the seed calls the nested Application healthy as long as its own
-// does not exist, which is long on a busy machine.
+// repaired, and follows then by itself. With our health check: one that copies status.health calls the nested Application healthy as long
+// as its child does not exist, which takes long on a busy machine.
 func TestGapClosedByNesting(t *testing.T) {
 	k := newKit(t, "nested")
-	k.settings(map[string]string{healthKey: k.argosy("health", "script", "applications")})
+	k.ourHealthCheck()
 	k.commit(map[string]string{
 		"x/d.yaml": deployment("x", false), "y/d.yaml": deployment("y", true),
 		"set/x.yaml":       k.app(app{name: "nested-x", path: "x"}),
@@ -124,8 +127,8 @@ func TestGapClosedByNesting(t *testing.T) {
 	k.healthyBefore("nested-set", "nested-y")
 }
 
-// TestWaveRules shows fact 21 on one application: kinds without a health check pass at once, waves are in order, the last
-// wave is not awaited; and fact 23: a wave with leading zeros is decimal, one that is not a number is 0.
+// TestWaveRules shows the rules of waves on one application: kinds without a health check pass at once, waves are in order, the last
+// wave is not awaited, a wave with leading zeros is decimal, and one that is not a number is 0.
 func TestWaveRules(t *testing.T) {
 	k := newKit(t, "rules")
 	wave := func(manifest, wave string) string {
@@ -164,8 +167,8 @@ func TestWaveRules(t *testing.T) {
 	}
 }
 
-// TestStaleHealthy: the seed's health check repeats what a child says of itself, even if the child has not looked at its
-// new spec yet. An update then lets the next wave through although the child is about to become unhealthy. (Fact 24.)
+// TestStaleHealthy: a health check that copies status.health reads a stale Healthy as long as Argo CD has not compared the new spec of the
+// child. An update then lets the next wave through although the child is about to become unhealthy.
 func TestStaleHealthy(t *testing.T) {
 	k := newKit(t, "stale")
 	// The child's new manifests take longer than Argo CD's pause of 2 s between waves.
@@ -183,23 +186,24 @@ func TestStaleHealthy(t *testing.T) {
 	created := k.await("Application", "stale-b", "created")
 	degraded := k.awaitAfter(healthy, "Application", "stale-a", "health Progressing")
 	if degraded.Revision < created.Revision {
-		t.Error("stale-b waited for the new state of stale-a: fact 24 is not shown")
+		t.Error("stale-b waited for the new state of stale-a: a copied status.health is not stale")
 	}
 }
 
-// TestBrokenChild: an Application whose manifests cannot be made is Healthy to Argo CD, so the health check of the seed lets the next wave through.
-// Ours does not, until it is mended. That is how argosy simulate has it.
+// TestBrokenChild: an Application whose manifests cannot be made is Healthy to Argo CD, so a health check that copies status.health lets
+// the next wave through. Ours does not, until it is mended. That is how argosy simulate has it.
 func TestBrokenChild(t *testing.T) {
 	t.Parallel()
 	for name, ours := range map[string]bool{"seeds": false, "ours": true} {
 		t.Run(name, func(t *testing.T) {
 			k := newKit(t, "broken"+name)
 			if ours {
-				k.settings(map[string]string{healthKey: k.argosy("health", "script", "applications")})
+				k.ourHealthCheck()
 			}
 			a, b := "broken"+name+"-a", "broken"+name+"-b"
 			k.commit(map[string]string{
-				"a/cm.yaml": configMap("a", "1"), "a/broken.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: [\n", "b/cm.yaml": configMap("b", "1"),
+				"a/cm.yaml": configMap("a", "1"), "a/broken.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: [\n",
+				"b/cm.yaml":   configMap("b", "1"),
 				"root/a.yaml": k.app(app{name: a, path: "a", wave: "0"}),
 				"root/b.yaml": k.app(app{name: b, path: "b", wave: "1"}),
 			})
@@ -225,7 +229,6 @@ func TestBrokenChild(t *testing.T) {
 }
 
 // TestMissingChildDoesNotCount: an Application that has not been synced is Missing, and its parent is Healthy all the same.
-// (Fact 25.)
 func TestMissingChildDoesNotCount(t *testing.T) {
 	k := newKit(t, "missing")
 	k.commit(map[string]string{
@@ -239,7 +242,9 @@ func TestMissingChildDoesNotCount(t *testing.T) {
 	o := k.wait(root, func(o *unstructured.Unstructured) bool {
 		return text(o, "status", "health", "status") == "Healthy" && text(o, "status", "sync", "status") == "Synced"
 	})
-	if child := k.wait("missing-a", func(*unstructured.Unstructured) bool { return true }); text(child, "status", "health", "status") != "Missing" {
+	if child := k.wait("missing-a", func(*unstructured.Unstructured) bool {
+		return true
+	}); text(child, "status", "health", "status") != "Missing" {
 		t.Error("missing-a must be missing, or this shows nothing")
 	}
 	if revision, err := strconv.ParseInt(o.GetResourceVersion(), 10, 64); err != nil || revision < missing.Revision {

@@ -1,5 +1,5 @@
-// Command planbench plans trees of Kustomizations with argosy plan, and builds the same Kustomizations with "kustomize build", started once for
-// each Application, and prints what each took.
+// Command planbench plans trees of Kustomizations with argosy plan, and builds the same Kustomizations with "kustomize build", started once
+// for each Application, and prints what each took.
 package main
 
 import (
@@ -55,7 +55,8 @@ func run(ctx context.Context, w io.Writer) (err error) {
 		return fmt.Errorf("building argosy: %w\n%s", err, out)
 	}
 	fmt.Fprintf(w, "A root with Applications that are Kustomizations, wall time and peak memory, best of %d runs.\n\n", runs)
-	fmt.Fprintln(w, "| Applications, Kustomizations | `argosy plan` | memory | `kustomize build`, once for each | ratio |\n|---|---|---|---|---|")
+	fmt.Fprintln(w, "| Applications, Kustomizations | `argosy plan` | memory | `kustomize build`, once for each | ratio "+
+		"|\n|---|---|---|---|---|")
 	for i, s := range []shape{{97, 0}, {130, 9}} {
 		tree := filepath.Join(dir, fmt.Sprint(i))
 		if err := s.write(tree); err != nil {
@@ -69,7 +70,8 @@ func run(ctx context.Context, w io.Writer) (err error) {
 		if err != nil {
 			return err
 		}
-		fmt.Fprintf(w, "| %d, %d | %s | %d MB | %s | %.1f× |\n", s.applications, s.applications*(s.parts+1), ours.Round(time.Millisecond), memory/1e6, theirs.Round(time.Millisecond), float64(theirs)/float64(ours))
+		fmt.Fprintf(w, "| %d, %d | %s | %d MB | %s | %.1f× |\n", s.applications, s.applications*(s.parts+1), ours.Round(time.Millisecond),
+			memory/1e6, theirs.Round(time.Millisecond), float64(theirs)/float64(ours))
 	}
 	return nil
 }
@@ -120,7 +122,8 @@ func buildAll(ctx context.Context, kustomize, tree string, s shape) (time.Durati
 	return time.Since(start), 0, nil
 }
 
-// write makes the tree: an overlay for each Application, with a Deployment, a Service and a generated ConfigMap, and parts of the same kind.
+// write makes the tree: an overlay for each Application, with a Deployment, a Service and a generated ConfigMap, and parts of the same
+// kind.
 func (s shape) write(dir string) error {
 	var root strings.Builder
 	for i := range s.applications {
@@ -137,7 +140,8 @@ spec:
 		resources := "[manifests.yaml"
 		for j := range s.parts {
 			resources += fmt.Sprintf(", part-%d", j)
-			if err := kustomization(filepath.Join(app, fmt.Sprintf("part-%d", j)), fmt.Sprintf("part-%d-%d", i, j), "[manifests.yaml]"); err != nil {
+			if err := kustomization(filepath.Join(app, fmt.Sprintf("part-%d", j)), fmt.Sprintf("part-%d-%d", i, j),
+				"[manifests.yaml]"); err != nil {
 				return err
 			}
 		}
@@ -160,7 +164,9 @@ spec:
 }
 
 func kustomization(dir, name, resources string) error {
-	text := fmt.Sprintf("resources: %s\nnamespace: %s\nlabels:\n- pairs: {app.kubernetes.io/part-of: %s}\nconfigMapGenerator:\n- name: %s\n  literals: [a=b]\npatches:\n- target: {kind: Deployment, name: %s}\n  patch: |-\n    - {op: replace, path: /spec/replicas, value: 2}\n", resources, name, name, name, name)
+	text := fmt.Sprintf("resources: %s\nnamespace: %s\nlabels:\n- pairs: {app.kubernetes.io/part-of: %s}\nconfigMapGenerator:\n- name: "+
+		"%s\n  literals: [a=b]\npatches:\n- target: {kind: Deployment, name: %s}\n  patch: |-\n    - {op: replace, path: /spec/replicas, "+
+		"value: 2}\n", resources, name, name, name, name)
 	manifests := fmt.Sprintf(`apiVersion: apps/v1
 kind: Deployment
 metadata: {name: %[1]s}
@@ -184,7 +190,8 @@ spec:
   selector: {app: %[1]s}
   ports: [{port: 80, targetPort: 8080}]
 `, name)
-	return errors.Join(writeFile(filepath.Join(dir, "kustomization.yaml"), text), writeFile(filepath.Join(dir, "manifests.yaml"), manifests))
+	return errors.Join(writeFile(filepath.Join(dir, "kustomization.yaml"), text),
+		writeFile(filepath.Join(dir, "manifests.yaml"), manifests))
 }
 
 func writeFile(name, text string) error {

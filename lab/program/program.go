@@ -28,13 +28,15 @@ type binary struct {
 type component struct {
 	name     string
 	programs []binary
+	// stamped is the module whose version the programs report as Kubernetes does. "" is none: they report what their module has.
+	stamped string
 	// files are copied from the folders of modules: module → glob below it.
 	files map[string]string
 }
 
 var components = []component{
 	{name: "etcd", programs: []binary{{"etcd", "go.etcd.io/etcd/server/v3"}}},
-	{name: "kubernetes", programs: []binary{
+	{name: "kubernetes", stamped: "k8s.io/kubernetes", programs: []binary{
 		{"kube-apiserver", "k8s.io/kubernetes/cmd/kube-apiserver"},
 		{"kube-controller-manager", "k8s.io/kubernetes/cmd/kube-controller-manager"},
 		{"kube-scheduler", "k8s.io/kubernetes/cmd/kube-scheduler"},
@@ -122,6 +124,9 @@ func (c component) build(ctx context.Context, log io.Writer, source, cache, prog
 	module := filepath.Join(source, "build", c.name)
 	sum := sha256.New()
 	fmt.Fprintln(sum, runtime.Version(), runtime.GOARCH)
+	if c.stamped != "" {
+		fmt.Fprintln(sum, stampVariables)
+	}
 	for _, name := range []string{"go.mod", "go.sum"} {
 		data, err := os.ReadFile(filepath.Join(module, name))
 		if err != nil {
@@ -146,10 +151,15 @@ func (c component) build(ctx context.Context, log io.Writer, source, cache, prog
 		return "", err
 	}
 	defer os.RemoveAll(temp)
+	flags, err := c.linkerFlags(ctx, module)
+	if err != nil {
+		return "", err
+	}
 	for _, p := range c.programs {
 		start := time.Now()
 		fmt.Fprintf(log, "%s building %s, once\n", progress, p.name)
-		if _, err := goCommand(ctx, module, "build", "-trimpath", "-ldflags=-s -w", "-o", filepath.Join(temp, "bin", p.name), p.pkg); err != nil {
+		if _, err := goCommand(ctx, module, "build", "-trimpath", "-ldflags="+flags, "-o", filepath.Join(temp, "bin", p.name),
+			p.pkg); err != nil {
 			return "", err
 		}
 		fmt.Fprintf(log, "%s built %s in %s\n", progress, p.name, time.Since(start).Round(time.Second))
@@ -160,6 +170,30 @@ func (c component) build(ctx context.Context, log io.Writer, source, cache, prog
 		}
 	}
 	return dir, os.Rename(temp, dir)
+}
+
+// stampVariables are what Kubernetes' own build sets: without them its version is a placeholder that clients cannot parse.
+const stampVariables = "k8s.io/component-base/version.gitVersion k8s.io/component-base/version.gitMajor " +
+	"k8s.io/component-base/version.gitMinor"
+
+func (c component) linkerFlags(ctx context.Context, module string) (string, error) {
+	flags := "-s -w"
+	if c.stamped == "" {
+		return flags, nil
+	}
+	out, err := goCommand(ctx, module, "list", "-m", "-f", "{{.Version}}", c.stamped)
+	if err != nil {
+		return "", err
+	}
+	version := strings.TrimSpace(out)
+	numbers := strings.Split(strings.TrimPrefix(version, "v"), ".")
+	if len(numbers) < 3 {
+		return "", fmt.Errorf("version %q of %s", version, c.stamped)
+	}
+	for i, value := range []string{version, numbers[0], numbers[1]} {
+		flags += " -X " + strings.Fields(stampVariables)[i] + "=" + value
+	}
+	return flags, nil
 }
 
 func copyModuleFiles(ctx context.Context, module, mod, pattern, to string) error {

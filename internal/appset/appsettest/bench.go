@@ -58,7 +58,8 @@ func BenchSet(n int) ([]byte, error) {
 		elements[i] = map[string]any{
 			"name": fmt.Sprintf("Service_%d", i), "team": fmt.Sprintf("team-%d", i%40), "env": []string{"dev", "staging", "prod"}[i%3],
 			"wave": strconv.Itoa(i % 7), "revision": fmt.Sprintf("v1.%d.0", i), "image": map[string]any{"tag": fmt.Sprintf("1.%d", i)},
-			"regions": []any{"eu-central-1", "us-east-1"}, "cluster": map[string]any{"server": fmt.Sprintf("https://cluster-%d.example.com:6443", i%20)},
+			"regions": []any{"eu-central-1", "us-east-1"},
+			"cluster": map[string]any{"server": fmt.Sprintf("https://cluster-%d.example.com:6443", i%20)},
 		}
 	}
 	generators, _ := manifest.Map(docs[0].Object, "spec")["generators"].([]any)

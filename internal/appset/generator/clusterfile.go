@@ -27,7 +27,8 @@ func ParseClusters(file string, data []byte) ([]Cluster, error) {
 	}
 	clusters, err := SecretClusters(docs)
 	if err == nil && len(clusters) == 0 {
-		return nil, fmt.Errorf("%s: no clusters in it; it must be a list of objects with name and server, or Secrets with the label %s: cluster", file, SecretTypeLabel)
+		return nil, fmt.Errorf("%s: no clusters in it; it must be a list of objects with name and server, or Secrets with the label %s: "+
+			"cluster", file, SecretTypeLabel)
 	}
 	return clusters, err
 }
@@ -125,5 +126,8 @@ func secretCluster(o manifest.Object) (Cluster, error) {
 	}
 	f := newFields("metadata", manifest.Map(o, "metadata"), nil)
 	c.Labels, c.Annotations = f.table("labels"), f.table("annotations")
+	// Parameters reach templates of tenants. Argo CD's generator has this annotation (applicationset/generators/cluster.go, 3.2 to 3.5);
+	// its API removes it (util/db/cluster.go).
+	delete(c.Annotations, manifest.LastApplied)
 	return c, errors.Join(f.errs...)
 }

@@ -84,6 +84,12 @@ func TestClusterFromSecret(t *testing.T) {
 		},
 		"both": {in: "{kind: Secret, " + label +
 			", data: {name: b3RoZXI=, server: aHR0cHM6Ly9wcm9k}, stringData: {name: prod, project: infra}}", want: &want},
+		"applied": {
+			in: "{kind: Secret, " + strings.Replace(label, "{team: a}",
+				`{team: a, kubectl.kubernetes.io/last-applied-configuration: '{"stringData": {"config": "s3cret"}}'}`, 1) +
+				", stringData: {name: prod, server: https://prod, project: infra}}",
+			want: &want,
+		},
 		"not base64": {in: "{kind: Secret, " + label + ", data: {server: s3cret!}}", err: "data.server: not base64"},
 		"no server": {
 			in:  "{kind: Secret, " + label + ", stringData: {name: s3cret}}",

@@ -118,8 +118,8 @@ func onceFor(f func(Params) ([]Set, error)) func(Params) ([]Set, error) {
 	}
 }
 
-// interpolated returns the second generator of a matrix as its templates are compiled: without the templates of a matrix or merge inside, which
-// Argo CD does not have, and with values that may wait for parameters of their own.
+// interpolated returns the second generator of a matrix as its templates are compiled: without the templates of a matrix or merge inside,
+// which Argo CD does not have, and with values that may wait for parameters of their own.
 func (r *run) interpolated(entry map[string]any) map[string]any {
 	out := r.withOwnValues(entry)
 	for _, kind := range []string{"matrix", "merge"} {
@@ -191,7 +191,8 @@ func text(v any, size *int) string {
 	return s
 }
 
-// override returns base with the values of top on it, objects joined recursively. Neither is changed. It adds what is in new objects to size.
+// override returns base with the values of top on it, objects joined recursively. Neither is changed. It adds what is in new objects to
+// size.
 func override(base, top map[string]any, size *int) map[string]any {
 	out := make(map[string]any, len(base)+len(top))
 	maps.Copy(out, base)

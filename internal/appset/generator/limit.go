@@ -9,7 +9,8 @@ import (
 const (
 	// DefaultMaxSets is the default of Config.MaxSets.
 	DefaultMaxSets = 50_000
-	// maxParameters bounds the parameters of all sets of one entry of spec.generators. A matrix has those of both sides in each of its sets.
+	// maxParameters bounds the parameters of all sets of one entry of spec.generators. A matrix has those of both sides in each of its
+	// sets.
 	maxParameters = 4_000_000
 	// maxPatterns bounds the patterns of a Git generator, because each directory is held against each of them.
 	maxPatterns = 1_000

@@ -29,7 +29,8 @@ var labelValuePattern = regexp.MustCompile(`^([A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z
 // labelValue is for selectors on labels.
 func labelValue(s string) error {
 	if len(s) > 63 || !labelValuePattern.MatchString(s) {
-		return fmt.Errorf("value %q: a label value has at most 63 letters, digits, dashes, dots and underscores, letters or digits at the ends", s)
+		return fmt.Errorf("value %q: a label value has at most 63 letters, digits, dashes, dots and underscores, letters or digits at "+
+			"the ends", s)
 	}
 	return nil
 }
@@ -120,7 +121,8 @@ func qualifiedName(key string) error {
 		prefix, name = "", key
 	}
 	if found && (len(prefix) > 253 || !prefixPattern.MatchString(prefix)) || len(name) > 63 || !namePattern.MatchString(name) {
-		return errors.New("not a key that a selector can have: at most 63 letters, digits, dashes, dots and underscores, in front of them perhaps a DNS name and a slash")
+		return errors.New("not a key that a selector can have: at most 63 letters, digits, dashes, dots and underscores, in front of " +
+			"them perhaps a DNS name and a slash")
 	}
 	return nil
 }

@@ -28,8 +28,9 @@ const (
 	chartIncludes = 1000
 )
 
-// Chart has the templates of a Helm chart, which call each other by name, with the functions that Helm gives them: those of sprig, include and tpl, and
-// those of its caller. It executes them as text/template does, within limits of steps, of nesting, of values and of output; and it ends with its context.
+// Chart has the templates of a Helm chart, which call each other by name, with the functions that Helm gives them: those of sprig, include
+// and tpl, and those of its caller. It executes them as text/template does, within limits of steps, of nesting, of values and of output;
+// and it ends with its context.
 type Chart struct {
 	budget   budget
 	root     *gotemplate.Template
@@ -68,13 +69,15 @@ func NewChart(ctx context.Context, more map[string]any) *Chart {
 	return c
 }
 
-// shallow are the functions that pass values on and do not look into them. Most get all values of a chart, so weighing those each time would take most
-// of the time.
+// shallow are the functions that pass values on and do not look into them. Most get all values of a chart, so weighing those each time
+// would take most of the time.
 var shallow = func() map[string]bool {
 	m := map[string]bool{}
-	for _, name := range strings.Fields(`default required dict list tuple set unset get hasKey ternary kindIs kindOf typeOf typeIs typeIsLike empty coalesce first mustFirst last mustLast
-		rest mustRest initial mustInitial append push mustAppend mustPush prepend mustPrepend concat keys values pluck pick omit dig slice mustSlice reverse mustReverse has mustHas
-		compact mustCompact chunk mustChunk all any lookup fail`) {
+	for _, name := range strings.Fields(`
+		default required dict list tuple set unset get hasKey ternary kindIs kindOf typeOf typeIs typeIsLike empty coalesce
+		first mustFirst last mustLast rest mustRest initial mustInitial append push mustAppend mustPush prepend mustPrepend
+		concat keys values pluck pick omit dig slice mustSlice reverse mustReverse has mustHas compact mustCompact chunk
+		mustChunk all any lookup fail`) {
 		m[name] = true
 	}
 	return m

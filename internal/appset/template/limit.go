@@ -25,8 +25,8 @@ const (
 	maxText = 1 << 20
 	// maxControls bounds if, range, with, define, block and else in one text: the parser calls itself for each that is inside another.
 	maxControls = 10_000
-	// maxNesting bounds templates, control structures and parentheses inside each other while a template runs. Each takes stack, and Go cannot
-	// recover from a stack that is too large.
+	// maxNesting bounds templates, control structures and parentheses inside each other while a template runs. Each takes stack, and Go
+	// cannot recover from a stack that is too large.
 	maxNesting = 1_000
 	// maxPattern bounds the instructions of a regular expression, which "x{1000}" has a thousand of.
 	maxPattern = 20_000
@@ -120,8 +120,8 @@ func (b *budget) leave(nests int) string {
 	return ""
 }
 
-// check passes on a value that is about to be printed, or that a method gave, unless it is too large. fmt would write all of it to memory, and
-// does not return from one that contains itself.
+// check passes on a value that is about to be printed, or that a method gave, unless it is too large. fmt would write all of it to memory,
+// and does not return from one that contains itself.
 //
 // It passes on reflect.Values, because some types print differently where they have no address.
 func (b *budget) check(v reflect.Value) (reflect.Value, error) {
@@ -244,7 +244,10 @@ func checkArguments(cmd *parse.CommandNode) {
 			arg.Cmds = append(arg.Cmds, call(checkName))
 		default:
 			value := &parse.CommandNode{NodeType: parse.NodeCommand, Pos: arg.Position(), Args: []parse.Node{arg}}
-			cmd.Args[i+1] = &parse.PipeNode{NodeType: parse.NodePipe, Pos: arg.Position(), Cmds: []*parse.CommandNode{value, call(checkName)}}
+			cmd.Args[i+1] = &parse.PipeNode{
+				NodeType: parse.NodePipe, Pos: arg.Position(),
+				Cmds: []*parse.CommandNode{value, call(checkName)},
+			}
 		}
 	}
 }
@@ -296,7 +299,10 @@ var expensive = map[string]int{
 }
 
 // slow are the functions whose work is more than a pass over their arguments, and how much more. Parsers take their time.
-var slow = map[string]int{"fromYaml": 32, "fromYamlArray": 32, "toYaml": 16, "mustToYaml": 16, "toYamlPretty": 16, "fromJson": 4, "mustFromJson": 4, "fromJsonArray": 4, "fromToml": 32, "toToml": 16}
+var slow = map[string]int{
+	"fromYaml": 32, "fromYamlArray": 32, "toYaml": 16, "mustToYaml": 16, "toYamlPretty": 16, "fromJson": 4,
+	"mustFromJson": 4, "fromJsonArray": 4, "fromToml": 32, "toToml": 16,
+}
 
 var errorType = reflect.TypeFor[error]()
 

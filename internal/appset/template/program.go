@@ -177,8 +177,14 @@ var plainWords = []struct {
 	jargon *regexp.Regexp
 	plain  string
 }{
-	{regexp.MustCompile(`can't evaluate field (\S+) in type (interface \{\}|string|float64|bool)$`), "there is no $1, because what is in front of it is not an object"},
-	{regexp.MustCompile(`nil pointer evaluating interface \{\}\.(\S+)$`), "there is no $1, because what is in front of it is missing or null"},
+	{
+		regexp.MustCompile(`can't evaluate field (\S+) in type (interface \{\}|string|float64|bool)$`),
+		"there is no $1, because what is in front of it is not an object",
+	},
+	{
+		regexp.MustCompile(`nil pointer evaluating interface \{\}\.(\S+)$`),
+		"there is no $1, because what is in front of it is missing or null",
+	},
 	{regexp.MustCompile(`invalid value; expected (\S+)$`), "missing or null; a $1 is expected"},
 }
 

@@ -1,10 +1,10 @@
 // Package template renders the templates of ApplicationSets: trees of maps, lists and strings, with placeholders in
 // values and in map keys.
 //
-// It knows both modes of Argo CD: Go templates with sprig, and the older substitution of {{name}}. A tree is compiled
-// once and rendered for each set of parameters. Rendering is a pure function of tree and parameters: functions that
-// answer differently each time are refused, and what sprig leaves to chance (the order of keys) is sorted.
-// Output, size of intermediate values, nesting and number of steps are limited, so no template can hang, exhaust memory or overflow the stack.
+// It knows both modes of Argo CD: Go templates with sprig, and the older substitution of {{name}}. A tree is compiled once and rendered for
+// each set of parameters. Rendering is a pure function of tree and parameters: functions that answer differently each time are refused, and
+// what sprig leaves to chance (the order of keys) is sorted. Output, size of intermediate values, nesting and number of steps are limited,
+// so no template can hang, exhaust memory or overflow the stack.
 //
 // Chart executes the templates of Helm charts within the same limits.
 //
@@ -64,7 +64,10 @@ func New(cfg Config) (*Engine, error) {
 	cfg.MaxValue = orDefault(cfg.MaxValue, 4<<20)
 	cfg.MaxSteps = orDefault(cfg.MaxSteps, 5_000_000)
 	e := &Engine{cfg: cfg, funcs: gotemplate.FuncMap{}, warn: map[string]string{}}
-	e.budget = budget{left: cfg.MaxSteps, maxValue: cfg.MaxValue, maxBound: 16 * cfg.MaxValue, output: maxTotalOutput, made: maxMade, maxMade: maxMade, maxOutput: maxTotalOutput}
+	e.budget = budget{
+		left: cfg.MaxSteps, maxValue: cfg.MaxValue, maxBound: 16 * cfg.MaxValue, output: maxTotalOutput, made: maxMade,
+		maxMade: maxMade, maxOutput: maxTotalOutput,
+	}
 	return e, nil
 }
 
@@ -117,8 +120,8 @@ func (e *Engine) Spent() bool { return e.budget.left < 0 || e.budget.output < 0 
 // Output is how many bytes all renderings so far have put in the place of placeholders.
 func (e *Engine) Output() int { return maxTotalOutput - e.budget.output }
 
-// Optional is an object in a tree whose strings stay as they are written, placeholders and all, if a parameter of theirs is missing. Its keys
-// are not templates.
+// Optional is an object in a tree whose strings stay as they are written, placeholders and all, if a parameter of theirs is missing. Its
+// keys are not templates.
 type Optional map[string]any
 
 // Constant reports whether rendering does not depend on parameters.

@@ -34,24 +34,27 @@ func TestRender(t *testing.T) {
 		in   any
 		want any
 	}{
-		"constant":              {"plain", "plain"},
-		"field":                 {"{{.name}}", "web"},
-		"text and fields":       {"a-{{.name}}-{{ .path.basename }}-{{.values.env}}", "a-web-Web_1-prod"},
-		"trim":                  {"a  {{- .name -}}  b", "awebb"},
-		"piped":                 {"{{ .path.basename | normalize }}", "web-1"},
-		"called":                {"{{ normalize .path.basename | upper }}", "WEB-1"},
-		"number":                {"{{.n}}", "1e+06"},
-		"missing":               {"{{.nope}}", "<no value>"},
-		"nil":                   {"{{.nothing}}", "<no value>"},
-		"index":                 {"{{index .path.segments 1}}", "web"},
-		"comment only":          {"{{/* x */}}", ""},
-		"define":                {`{{define "x"}}<{{.}}>{{end}}{{template "x" .name}}`, "<web>"},
-		"sorted keys":           {`{{ dict "b" 1 "a" 2 "c" 3 | keys | join "," }}`, "a,b,c"},
-		"sorted values":         {`{{ dict "b" 1 "a" 2 | values | join "," }}`, "2,1"},
-		"slug":                  {`{{ slugify 10 true "Feature/some.branch_name" }}`, "feature"},
-		"slug cut hard":         {`{{ slugify 10 false "Feature/some.branch_name" }}`, "feature-so"},
-		"yaml":                  {`{{ toYaml .list }}`, "- a\n- b"},
-		"tree, keys, null, int": {map[string]any{"x-{{.name}}": []any{"{{.name}}", int64(1), nil}, "gone": nil}, map[string]any{"x-web": []any{"web", int64(1), nil}}},
+		"constant":        {"plain", "plain"},
+		"field":           {"{{.name}}", "web"},
+		"text and fields": {"a-{{.name}}-{{ .path.basename }}-{{.values.env}}", "a-web-Web_1-prod"},
+		"trim":            {"a  {{- .name -}}  b", "awebb"},
+		"piped":           {"{{ .path.basename | normalize }}", "web-1"},
+		"called":          {"{{ normalize .path.basename | upper }}", "WEB-1"},
+		"number":          {"{{.n}}", "1e+06"},
+		"missing":         {"{{.nope}}", "<no value>"},
+		"nil":             {"{{.nothing}}", "<no value>"},
+		"index":           {"{{index .path.segments 1}}", "web"},
+		"comment only":    {"{{/* x */}}", ""},
+		"define":          {`{{define "x"}}<{{.}}>{{end}}{{template "x" .name}}`, "<web>"},
+		"sorted keys":     {`{{ dict "b" 1 "a" 2 "c" 3 | keys | join "," }}`, "a,b,c"},
+		"sorted values":   {`{{ dict "b" 1 "a" 2 | values | join "," }}`, "2,1"},
+		"slug":            {`{{ slugify 10 true "Feature/some.branch_name" }}`, "feature"},
+		"slug cut hard":   {`{{ slugify 10 false "Feature/some.branch_name" }}`, "feature-so"},
+		"yaml":            {`{{ toYaml .list }}`, "- a\n- b"},
+		"tree, keys, null, int": {
+			map[string]any{"x-{{.name}}": []any{"{{.name}}", int64(1), nil}, "gone": nil},
+			map[string]any{"x-web": []any{"web", int64(1), nil}},
+		},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -97,38 +100,82 @@ func TestErrors(t *testing.T) {
 		in   any
 		want []string
 	}{
-		"parse":                {Config{Go: true}, "{{ .a", []string{"unclosed action"}},
-		"unknown function":     {Config{Go: true}, "{{ env \"HOME\" }}", []string{`function "env" not defined`}},
-		"missing key":          {Config{Go: true, Options: []string{"missingkey=error"}}, map[string]any{"a": "{{.x}}", "b.c": "{{.y}}"}, []string{`a: <.x>: map has no entry for key "x"`, `"b.c": <.y>: map has no entry for key "y"`}},
-		"option":               {Config{Go: true, Options: []string{"missingkey=panic"}}, "", []string{"missingkey=panic"}},
-		"keys collide":         {Config{Go: true}, map[string]any{"{{.name}}": "1", "web": "2"}, []string{`two keys become "web"`}},
-		"unstable":             {Config{Go: true}, "{{ now }}", []string{"error calling now: it answers differently each time"}},
-		"current time":         {Config{Go: true}, `{{ date "2006" "" }}`, []string{"the date must be a time"}},
-		"panicking function":   {Config{Go: true}, `{{ div 1 0 }}`, []string{"divide by zero"}},
-		"fail":                 {Config{Go: true}, `{{ fail "no" }}`, []string{"no"}},
-		"simple, unclosed":     {Config{}, "{{a}} {{b", []string{`"{{" without "}}"`}},
-		"slugify arguments":    {Config{Go: true}, `{{ slugify "a" "b" }}`, []string{"slugify takes"}},
-		"output":               {Config{Go: true, MaxOutput: 100}, `{{ range until 200 }}x{{end}}`, []string{"the output is over the limit of 100 bytes"}},
-		"output, fast":         {Config{Go: true, MaxOutput: 2}, `{{.name}}{{.name}}`, []string{"over the limit of 2 bytes"}},
-		"output, simple":       {Config{MaxOutput: 2}, `{{name}}{{name}}`, []string{"over the limit of 2 bytes"}},
-		"loop":                 {Config{Go: true, MaxSteps: 1000}, `{{ range 100000000000 }}{{end}}`, []string{"too many steps"}},
-		"exponential calls":    {Config{Go: true, MaxSteps: 100000}, exponential(), []string{"steps"}},
-		"repeat":               {Config{Go: true}, `{{ repeat 1000000000 "xxxxxxxx" }}`, []string{"repeat would give more"}},
-		"until":                {Config{Go: true}, `{{ until 1000000000 }}`, []string{"until would give more"}},
-		"seq":                  {Config{Go: true}, `{{ seq 1 2000000000 }}`, []string{"seq would give more"}},
-		"printf":               {Config{Go: true}, `{{ printf (repeat 1000 "%[1]999999d") 1 }}`, []string{"printf would give more"}},
-		"printf star":          {Config{Go: true}, `{{ printf (repeat 1000 "%[1]*[2]d") 999999 1 }}`, []string{"printf would give more"}},
-		"doubling":             {Config{Go: true}, `{{ $x := "xxxxxxxxxxxxxxxx" }}{{ range until 60 }}{{ $x = cat $x $x }}{{end}}`, []string{"a value is over the limit"}},
-		"doubling by print":    {Config{Go: true}, `{{ $x := "xxxxxxxxxxxxxxxx" }}{{ range until 60 }}{{ $x = print $x $x }}{{end}}`, []string{"a value is over the limit"}},
-		"doubling lists":       {Config{Go: true}, `{{ $x := list 1 2 }}{{ range until 60 }}{{ $x = list $x $x }}{{end}}{{ toJson $x }}`, []string{"a value is over the limit"}},
-		"replace":              {Config{Go: true}, `{{ $x := repeat 100000 "x" }}{{ replace "" $x $x }}`, []string{"replace would give more"}},
-		"join":                 {Config{Go: true}, `{{ join (repeat 1000000 "x") (until 50000) }}`, []string{"join would give more"}},
-		"uniq":                 {Config{Go: true}, `{{ uniq (until 200000) }}`, []string{"uniq would give more"}},
-		"quadratic":            {Config{Go: true}, `{{ $l := until 2000 }}{{ range until 1000 }}{{ $x := uniq $l }}{{end}}`, []string{"steps"}},
-		"slow regex":           {Config{Go: true}, `{{ regexMatch "(a?){1000}(b?){1000}(x?){1000}c" (repeat 1000000 "a") }}`, []string{"regexMatch would give more"}},
-		"slow by design":       {Config{Go: true}, `{{ range until 100 }}{{ derivePassword 1 "long" "p" "u" "s" }}{{end}}`, []string{"steps"}},
-		"contains itself":      {Config{Go: true}, `{{ $d := dict "a" 1 }}{{ $_ := set $d "d" $d }}{{ $d }}`, []string{"a value is over the limit"}},
-		"many expensive calls": {Config{Go: true, MaxSteps: 100000}, `{{ $x := repeat 1000000 "x" }}{{ range until 10000 }}{{ $y := sha256sum $x }}{{end}}`, []string{"steps"}},
+		"parse":            {Config{Go: true}, "{{ .a", []string{"unclosed action"}},
+		"unknown function": {Config{Go: true}, "{{ env \"HOME\" }}", []string{`function "env" not defined`}},
+		"missing key": {
+			Config{Go: true, Options: []string{"missingkey=error"}},
+			map[string]any{"a": "{{.x}}", "b.c": "{{.y}}"},
+			[]string{`a: <.x>: map has no entry for key "x"`, `"b.c": <.y>: map has no entry for key "y"`},
+		},
+		"option":             {Config{Go: true, Options: []string{"missingkey=panic"}}, "", []string{"missingkey=panic"}},
+		"keys collide":       {Config{Go: true}, map[string]any{"{{.name}}": "1", "web": "2"}, []string{`two keys become "web"`}},
+		"unstable":           {Config{Go: true}, "{{ now }}", []string{"error calling now: it answers differently each time"}},
+		"current time":       {Config{Go: true}, `{{ date "2006" "" }}`, []string{"the date must be a time"}},
+		"panicking function": {Config{Go: true}, `{{ div 1 0 }}`, []string{"divide by zero"}},
+		"fail":               {Config{Go: true}, `{{ fail "no" }}`, []string{"no"}},
+		"simple, unclosed":   {Config{}, "{{a}} {{b", []string{`"{{" without "}}"`}},
+		"slugify arguments":  {Config{Go: true}, `{{ slugify "a" "b" }}`, []string{"slugify takes"}},
+		"output": {
+			Config{Go: true, MaxOutput: 100},
+			`{{ range until 200 }}x{{end}}`,
+			[]string{"the output is over the limit of 100 bytes"},
+		},
+		"output, fast":      {Config{Go: true, MaxOutput: 2}, `{{.name}}{{.name}}`, []string{"over the limit of 2 bytes"}},
+		"output, simple":    {Config{MaxOutput: 2}, `{{name}}{{name}}`, []string{"over the limit of 2 bytes"}},
+		"loop":              {Config{Go: true, MaxSteps: 1000}, `{{ range 100000000000 }}{{end}}`, []string{"too many steps"}},
+		"exponential calls": {Config{Go: true, MaxSteps: 100000}, exponential(), []string{"steps"}},
+		"repeat":            {Config{Go: true}, `{{ repeat 1000000000 "xxxxxxxx" }}`, []string{"repeat would give more"}},
+		"until":             {Config{Go: true}, `{{ until 1000000000 }}`, []string{"until would give more"}},
+		"seq":               {Config{Go: true}, `{{ seq 1 2000000000 }}`, []string{"seq would give more"}},
+		"printf":            {Config{Go: true}, `{{ printf (repeat 1000 "%[1]999999d") 1 }}`, []string{"printf would give more"}},
+		"printf star":       {Config{Go: true}, `{{ printf (repeat 1000 "%[1]*[2]d") 999999 1 }}`, []string{"printf would give more"}},
+		"doubling": {
+			Config{Go: true},
+			`{{ $x := "xxxxxxxxxxxxxxxx" }}{{ range until 60 }}{{ $x = cat $x $x }}{{end}}`,
+			[]string{"a value is over the limit"},
+		},
+		"doubling by print": {
+			Config{Go: true},
+			`{{ $x := "xxxxxxxxxxxxxxxx" }}{{ range until 60 }}{{ $x = print $x $x }}{{end}}`,
+			[]string{"a value is over the limit"},
+		},
+		"doubling lists": {
+			Config{Go: true},
+			`{{ $x := list 1 2 }}{{ range until 60 }}{{ $x = list $x $x }}{{end}}{{ toJson $x }}`,
+			[]string{"a value is over the limit"},
+		},
+		"replace": {
+			Config{Go: true},
+			`{{ $x := repeat 100000 "x" }}{{ replace "" $x $x }}`,
+			[]string{"replace would give more"},
+		},
+		"join": {Config{Go: true}, `{{ join (repeat 1000000 "x") (until 50000) }}`, []string{"join would give more"}},
+		"uniq": {Config{Go: true}, `{{ uniq (until 200000) }}`, []string{"uniq would give more"}},
+		"quadratic": {
+			Config{Go: true},
+			`{{ $l := until 2000 }}{{ range until 1000 }}{{ $x := uniq $l }}{{end}}`,
+			[]string{"steps"},
+		},
+		"slow regex": {
+			Config{Go: true},
+			`{{ regexMatch "(a?){1000}(b?){1000}(x?){1000}c" (repeat 1000000 "a") }}`,
+			[]string{"regexMatch would give more"},
+		},
+		"slow by design": {
+			Config{Go: true},
+			`{{ range until 100 }}{{ derivePassword 1 "long" "p" "u" "s" }}{{end}}`,
+			[]string{"steps"},
+		},
+		"contains itself": {
+			Config{Go: true},
+			`{{ $d := dict "a" 1 }}{{ $_ := set $d "d" $d }}{{ $d }}`,
+			[]string{"a value is over the limit"},
+		},
+		"many expensive calls": {
+			Config{Go: true, MaxSteps: 100000},
+			`{{ $x := repeat 1000000 "x" }}{{ range until 10000 }}{{ $y := sha256sum $x }}{{end}}`,
+			[]string{"steps"},
+		},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -214,18 +261,22 @@ func TestWarnings(t *testing.T) {
 // FuzzGo checks that no template hangs, takes much memory or panics, and that rendering is deterministic.
 func FuzzGo(f *testing.F) {
 	for _, s := range []string{
-		"{{.name}}", "a{{.path.basename|normalize}}", `{{range $i, $e := .list}}{{$i}}{{$e}}{{end}}`, `{{define "a"}}{{end}}{{template "a"}}`,
+		"{{.name}}", "a{{.path.basename|normalize}}", `{{range $i, $e := .list}}{{$i}}{{$e}}{{end}}`,
+		`{{define "a"}}{{end}}{{template "a"}}`,
 		`{{ $x := dict "a" .list }}{{ set $x "b" $x | toJson }}`, `{{ printf "%*d" 100 1 }}`, `{{ repeat 10 (repeat 10 "x") }}`,
 		`{{ regexReplaceAll "a*" "baaac" "x" }}`, `{{ with .values }}{{ .env }}{{ end }}`, `{{ slice .list 0 1 }}`, `{{ index .list 5 }}`,
-		`{{ toYaml . | fromYaml | toPrettyJson | nindent 3 }}`, `{{ dig "a" "b" "c" (dict) }}`, `{{ round 1.5 100000000 }}`, `{{ mulf 1e308 1e308 1e308 }}`,
-		`{{ wrapWith 1 "xxxx" "aaaaa" }}`, `{{ semver "1.2.3" }}`, `{{ untilStep 0 10 -1 }}`, `{{ chunk 0 .list }}`, `{{ toDate "2006" "2020" | date "x" }}`,
+		`{{ toYaml . | fromYaml | toPrettyJson | nindent 3 }}`, `{{ dig "a" "b" "c" (dict) }}`, `{{ round 1.5 100000000 }}`,
+		`{{ mulf 1e308 1e308 1e308 }}`,
+		`{{ wrapWith 1 "xxxx" "aaaaa" }}`, `{{ semver "1.2.3" }}`, `{{ untilStep 0 10 -1 }}`, `{{ chunk 0 .list }}`,
+		`{{ toDate "2006" "2020" | date "x" }}`,
 	} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
 		run := func() (any, string) {
 			v, err := render(t, Config{Go: true, MaxSteps: 20000, MaxValue: 1 << 16, MaxOutput: 1 << 16}, s, map[string]any{
-				"name": "web", "list": []any{"a", 1.0}, "path": map[string]any{"basename": "B_c"}, "values": map[string]string{"env": "prod"},
+				"name": "web", "list": []any{"a", 1.0}, "path": map[string]any{"basename": "B_c"},
+				"values": map[string]string{"env": "prod"},
 			})
 			if err != nil {
 				return nil, err.Error()

@@ -7,12 +7,13 @@ import (
 	"github.com/argosy-cd/argosy/internal/manifest"
 )
 
-// builtIn are the groups of Kubernetes itself, with their kinds that are not namespaced. Groups without a dot cannot be those of a CRD, so they
-// need not be here unless they have such kinds.
+// builtIn are the groups of Kubernetes itself, with their kinds that are not namespaced. Groups without a dot cannot be those of a CRD, so
+// they need not be here unless they have such kinds.
 var builtIn = map[string]string{
-	"":                             "Namespace Node PersistentVolume ComponentStatus",
-	"policy":                       "PodSecurityPolicy",
-	"admissionregistration.k8s.io": "MutatingWebhookConfiguration ValidatingWebhookConfiguration ValidatingAdmissionPolicy ValidatingAdmissionPolicyBinding MutatingAdmissionPolicy MutatingAdmissionPolicyBinding",
+	"":       "Namespace Node PersistentVolume ComponentStatus",
+	"policy": "PodSecurityPolicy",
+	"admissionregistration.k8s.io": "MutatingWebhookConfiguration ValidatingWebhookConfiguration ValidatingAdmissionPolicy " +
+		"ValidatingAdmissionPolicyBinding MutatingAdmissionPolicy MutatingAdmissionPolicyBinding",
 	"apiextensions.k8s.io":         "CustomResourceDefinition",
 	"apiregistration.k8s.io":       "APIService",
 	"authentication.k8s.io":        "TokenReview SelfSubjectReview",

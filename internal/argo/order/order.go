@@ -1,5 +1,6 @@
-// Package order knows the order of a sync: which objects a sync deploys, in which phase and wave, and which of them Argo CD moves because others need
-// them. It does what gitops-engine of Argo CD 3.2 does; a test in conformance/ holds it to that. It also knows the kinds of Kubernetes itself.
+// Package order knows the order of a sync: which objects a sync deploys, in which phase and wave, and which of them Argo CD moves because
+// others need them. It does what gitops-engine of Argo CD 3.2 does; a test in conformance/ holds it to that. It also knows the kinds of
+// Kubernetes itself.
 package order
 
 import (
@@ -24,9 +25,12 @@ const (
 var phases = []string{PreSync, Sync, PostSync, SyncFail}
 
 // kinds is the order of kinds inside a wave; those that are not in it come last.
-var kinds = strings.Fields(`Namespace NetworkPolicy ResourceQuota LimitRange PodSecurityPolicy PodDisruptionBudget ServiceAccount Secret SecretList ConfigMap StorageClass
-	PersistentVolume PersistentVolumeClaim CustomResourceDefinition ClusterRole ClusterRoleList ClusterRoleBinding ClusterRoleBindingList Role RoleList RoleBinding
-	RoleBindingList Service DaemonSet Pod ReplicationController ReplicaSet Deployment HorizontalPodAutoscaler StatefulSet Job CronJob IngressClass Ingress APIService`)
+var kinds = strings.Fields(`
+		Namespace NetworkPolicy ResourceQuota LimitRange PodSecurityPolicy PodDisruptionBudget ServiceAccount Secret SecretList
+		ConfigMap StorageClass PersistentVolume PersistentVolumeClaim CustomResourceDefinition ClusterRole ClusterRoleList
+		ClusterRoleBinding ClusterRoleBindingList Role RoleList RoleBinding RoleBindingList Service DaemonSet Pod
+		ReplicationController ReplicaSet Deployment HorizontalPodAutoscaler StatefulSet Job CronJob IngressClass Ingress
+		APIService`)
 
 // Task is an object in one phase of a sync.
 type Task struct {
@@ -39,8 +43,8 @@ type Task struct {
 	Object manifest.Object
 }
 
-// Sort puts the tasks of a sync in order: by phase, wave, kind and name, and then Namespaces and CRDs before the first task that needs them. Destination is the
-// namespace of the Application's destination. Tasks that are equal in all of that stay as they are.
+// Sort puts the tasks of a sync in order: by phase, wave, kind and name, and then Namespaces and CRDs before the first task that needs
+// them. Destination is the namespace of the Application's destination. Tasks that are equal in all of that stay as they are.
 func Sort(tasks []*Task, destination string) {
 	slices.SortStableFunc(tasks, compare)
 	settle(tasks, destination)
@@ -75,8 +79,8 @@ func annotation(o manifest.Object, name string) (string, bool) {
 	return text, ok
 }
 
-// Place returns the phases and the wave of an object, and what is wrong with them. No phase is an object that is not deployed. The weight of a
-// Helm hook is the wave of every object without a sync wave that is a number (pkg/sync/syncwaves of gitops-engine).
+// Place returns the phases and the wave of an object, and what is wrong with them. No phase is an object that is not deployed. The weight
+// of a Helm hook is the wave of every object without a sync wave that is a number (pkg/sync/syncwaves of gitops-engine).
 func Place(o manifest.Object) (phases []string, wave int, problem string) {
 	phases = hookPhases(o)
 	names := map[string]string{argo.SyncWaveAnnotation: "sync wave", helmWeightAnnotation: "hook weight"}
@@ -145,8 +149,9 @@ func IsHook(o manifest.Object) bool {
 	return ok && helm != "crd-install"
 }
 
-// UnknownHook returns the types of a hook of which nobody knows one, and whether an object is such a hook. Argo CD drops it, and so prunes a live object of its
-// name. Hooks of deletions, and those that only Helm runs, are known: they are dropped on purpose. PreDelete is known since Argo CD 3.3.
+// UnknownHook returns the types of a hook of which nobody knows one, and whether an object is such a hook. Argo CD drops it, and so prunes
+// a live object of its name. Hooks of deletions, and those that only Helm runs, are known: they are dropped on purpose. PreDelete is known
+// since Argo CD 3.3.
 func UnknownHook(o manifest.Object) (types string, unknown bool) {
 	if !IsHook(o) || len(hookTypes(o)) > 0 {
 		return "", false
@@ -155,7 +160,10 @@ func UnknownHook(o manifest.Object) (types string, unknown bool) {
 	known := []string{"PreDelete", "PostDelete"}
 	if !own {
 		types, _ = annotation(o, helmHookAnnotation)
-		known = []string{"pre-delete", "post-delete", "pre-rollback", "post-rollback", "test", "test-success", "test-failure", "crd-install"}
+		known = []string{
+			"pre-delete", "post-delete", "pre-rollback", "post-rollback", "test", "test-success", "test-failure",
+			"crd-install",
+		}
 	}
 	return types, !slices.ContainsFunc(fields(types), func(hook string) bool { return slices.Contains(known, hook) })
 }
@@ -178,8 +186,9 @@ func hookPhases(o manifest.Object) []string {
 	return out
 }
 
-// settle does what Argo CD does after sorting: it moves Namespaces, and then CRDs, to the phase and the wave of the first task that needs them, right before
-// that (adjustDeps in pkg/sync/sync_tasks.go of gitops-engine). Objects without a namespace count as those of the destination's, cluster-scoped ones, too.
+// settle does what Argo CD does after sorting: it moves Namespaces, and then CRDs, to the phase and the wave of the first task that needs
+// them, right before that (adjustDeps in pkg/sync/sync_tasks.go of gitops-engine). Objects without a namespace count as those of the
+// destination's, cluster-scoped ones, too.
 func settle(tasks []*Task, destination string) {
 	adjust(tasks, func(t *Task) (string, bool) { return t.Name, IsNamespace(t.Object) }, func(t *Task) string {
 		if ClusterScoped(t.Group, t.Kind) {
@@ -187,7 +196,10 @@ func settle(tasks []*Task, destination string) {
 		}
 		return cmp.Or(t.Namespace, destination)
 	})
-	adjust(tasks, func(t *Task) (string, bool) { kind := DefinedKind(t.Object); return kind, kind != "" }, func(t *Task) string { return t.Group + "/" + t.Kind })
+	adjust(tasks, func(t *Task) (string, bool) {
+		kind := DefinedKind(t.Object)
+		return kind, kind != ""
+	}, func(t *Task) string { return t.Group + "/" + t.Kind })
 }
 
 // adjust moves the tasks that others need. The provider of a key is moved before the first task that needs the key; "" is no key.

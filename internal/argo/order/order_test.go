@@ -61,9 +61,12 @@ func TestPlace(t *testing.T) {
 
 func TestUnknownHook(t *testing.T) {
 	for annotations, want := range map[string]bool{
-		"": false, hook + "PreSync": false, hook + "Skip": false, hook + "'presync, Sync'": false, hook + "PostDelete": false, hook + "PreDelete": false,
-		hook + "presync": true, hook + "''": true, hook + "'presync,postsync'": true, hook + "presync, " + helm + "pre-install": false, hook + "presync, " + helm + "test": true,
-		helm + "pre-install": false, helm + "test": false, helm + "crd-install": false, helm + "pre-delete": false, helm + "preinstall": true,
+		"": false, hook + "PreSync": false, hook + "Skip": false, hook + "'presync, Sync'": false, hook + "PostDelete": false,
+		hook + "PreDelete": false,
+		hook + "presync":   true, hook + "''": true, hook + "'presync,postsync'": true, hook + "presync, " + helm + "pre-install": false,
+		hook + "presync, " + helm + "test": true,
+		helm + "pre-install":               false, helm + "test": false, helm + "crd-install": false, helm + "pre-delete": false,
+		helm + "preinstall": true,
 	} {
 		if _, got := UnknownHook(object(t, annotations)); got != want {
 			t.Errorf("%s: %v", annotations, got)
@@ -76,16 +79,21 @@ func TestUnknownHook(t *testing.T) {
 
 func TestKinds(t *testing.T) {
 	for group, want := range map[string]bool{
-		"": true, "apps": true, "batch": true, "rbac.authorization.k8s.io": true, "storage.k8s.io": true, "gateway.networking.k8s.io": false, "snapshot.storage.k8s.io": false, "monitoring.coreos.com": false,
+		"": true, "apps": true, "batch": true, "rbac.authorization.k8s.io": true, "storage.k8s.io": true,
+		"gateway.networking.k8s.io": false, "snapshot.storage.k8s.io": false, "monitoring.coreos.com": false,
 	} {
 		if BuiltIn(group) != want {
 			t.Errorf("%q: built in is %v", group, !want)
 		}
 	}
-	if !ClusterScoped("rbac.authorization.k8s.io", "ClusterRole") || ClusterScoped("rbac.authorization.k8s.io", "Role") || ClusterScoped("example.com", "ClusterRole") {
+	if !ClusterScoped("rbac.authorization.k8s.io", "ClusterRole") || ClusterScoped("rbac.authorization.k8s.io", "Role") ||
+		ClusterScoped("example.com", "ClusterRole") {
 		t.Error("ClusterRole is cluster-scoped, Role is not")
 	}
-	if got := DefinedKind(manifest.Object{"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition", "spec": map[string]any{"group": "a.b"}}); got != "" {
+	if got := DefinedKind(manifest.Object{
+		"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
+		"spec": map[string]any{"group": "a.b"},
+	}); got != "" {
 		t.Error(got)
 	}
 }

@@ -1,4 +1,5 @@
-// Package versions holds what differs between the versions of Argo CD that we know: each difference has a name and the version that it begins with.
+// Package versions holds what differs between the versions of Argo CD that we know: each difference has a name and the version that it
+// begins with.
 package versions
 
 import (
@@ -50,7 +51,8 @@ func Parse(text string) (Version, error) {
 	return 0, fmt.Errorf("%q is not a version of Argo CD that is known here: %s to %s", text, Oldest, Newest)
 }
 
-// Nearest returns the known version that is nearest to a version of Argo CD, and whether it is that version. It reports false for a text that is no version.
+// Nearest returns the known version that is nearest to a version of Argo CD, and whether it is that version. It reports false for a text
+// that is no version.
 func Nearest(text string) (v Version, exact, ok bool) {
 	m := pattern.FindStringSubmatch(text)
 	if m == nil {

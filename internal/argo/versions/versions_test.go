@@ -3,7 +3,10 @@ package versions
 import "testing"
 
 func TestParse(t *testing.T) {
-	for text, want := range map[string]Version{"3.2": 2, "v3.4.2": 4, "3.5.1+abc": 5, "3.3.0-rc1": 3, "3.1": 0, "3.6": 0, "2.14": 0, "4.2": 0, "": 0, "3": 0, "latest": 0, "3.2x": 0} {
+	for text, want := range map[string]Version{
+		"3.2": 2, "v3.4.2": 4, "3.5.1+abc": 5, "3.3.0-rc1": 3, "3.1": 0, "3.6": 0, "2.14": 0,
+		"4.2": 0, "": 0, "3": 0, "latest": 0, "3.2x": 0,
+	} {
 		got, err := Parse(text)
 		if got != want || (err == nil) != (want != 0) {
 			t.Errorf("%q: %v, %v", text, int(got), err)
@@ -12,7 +15,10 @@ func TestParse(t *testing.T) {
 }
 
 func TestNearest(t *testing.T) {
-	for text, want := range map[string]Version{"v3.1.9": Oldest, "2.14": Oldest, "3.6.0": Newest, "4.2": Newest, "3.4": 4, "3.999": Newest} {
+	for text, want := range map[string]Version{
+		"v3.1.9": Oldest, "2.14": Oldest, "3.6.0": Newest, "4.2": Newest, "3.4": 4,
+		"3.999": Newest,
+	} {
 		got, exact, ok := Nearest(text)
 		if got != want || exact != (text == "3.4") || !ok {
 			t.Errorf("%q: %v, %v, %v", text, int(got), exact, ok)
@@ -30,7 +36,8 @@ func TestDifferences(t *testing.T) {
 	seen := map[string]bool{}
 	last := Oldest
 	for _, d := range Differences() {
-		if seen[d.Name] || d.Name == "" || d.Means == "" || d.Before == "" || d.Area == "" || d.Since <= Oldest || d.Since > Newest || d.Since < last {
+		if seen[d.Name] || d.Name == "" || d.Means == "" || d.Before == "" || d.Area == "" || d.Since <= Oldest || d.Since > Newest ||
+			d.Since < last {
 			t.Errorf("%+v", d)
 		}
 		seen[d.Name] = true

@@ -32,7 +32,8 @@ func Contract(t *testing.T, w bucket.Writer, cannot ...string) {
 	}
 	t.Run("odd keys", func(t *testing.T) {
 		keys := map[string]string{
-			"space": "odd/a b/c d.yaml", "plus": "odd/a+b%2B.yaml", "unicode": "odd/ümlaut/日本.yaml", "punctuation": "odd/!*'();:@&=$,[]~#?.yaml",
+			"space": "odd/a b/c d.yaml", "plus": "odd/a+b%2B.yaml", "unicode": "odd/ümlaut/日本.yaml",
+			"punctuation":   "odd/!*'();:@&=$,[]~#?.yaml",
 			"empty element": "odd//x.yaml", "dots": "odd/a..b/.hidden.yaml", "percent": "odd/%zz%20.yaml",
 			"long": "odd/" + strings.Repeat("x", 1024-len("odd/.yaml")) + ".yaml", "amp": "odd/a&amp;<b>.yaml",
 		}

@@ -113,7 +113,10 @@ func (m *Memory) page(l *bucket.Listing, prefix, last string, size int) (more bo
 			return true
 		}
 		size--
-		l.Objects = append(l.Objects, bucket.Object{Key: k, ETag: tag(m.objects[k]), Size: int64(len(m.objects[k])), Modified: time.Unix(0, 0)})
+		l.Objects = append(l.Objects, bucket.Object{
+			Key: k, ETag: tag(m.objects[k]), Size: int64(len(m.objects[k])),
+			Modified: time.Unix(0, 0),
+		})
 	}
 	return false
 }

@@ -98,7 +98,8 @@ func Answer(status int, code string) Fault {
 	return func(w http.ResponseWriter, _ *http.Request) bool {
 		w.Header().Set("Content-Type", "application/xml")
 		w.WriteHeader(status)
-		_, _ = io.WriteString(w, "<?xml version=\"1.0\"?><Error><Code>"+code+"</Code><Message>a message with\nsecret words</Message><RequestId>1</RequestId></Error>")
+		_, _ = io.WriteString(w, "<?xml version=\"1.0\"?><Error><Code>"+code+
+			"</Code><Message>a message with\nsecret words</Message><RequestId>1</RequestId></Error>")
 		return true
 	}
 }

@@ -9,7 +9,6 @@ import (
 	"net"
 	"net/http"
 	"net/url"
-	"slices"
 	"strings"
 	"syscall"
 
@@ -43,21 +42,16 @@ func (s *Store) cause(right string, err error) string {
 	if text := s.connection(err); text != "" {
 		return text
 	}
+	if text := s.coded(code(err)); text != "" {
+		return text
+	}
 	code, status := code(err), status(err)
 	switch {
-	case code == "NoSuchBucket":
-		return fmt.Sprintf("there is no such bucket%s; check bucket, region and endpoint", s.at())
-	case code == "InvalidBucketName":
-		return "this is not a name that a bucket can have"
-	case slices.Contains([]string{"ExpiredToken", "ExpiredTokenException", "TokenRefreshRequired", "RequestExpired"}, code):
-		return "the credentials have expired; renew the session token or the profile"
-	case slices.Contains([]string{"RequestTimeTooSkewed", "RequestInTheFuture"}, code):
-		return "the clocks of this machine and of the server differ too much; check the time on both"
-	case slices.Contains([]string{"InvalidAccessKeyId", "SignatureDoesNotMatch", "InvalidToken", "InvalidClientTokenId", "AuthFailure", "XAdminUserNotFound"}, code):
-		return fmt.Sprintf("the server%s does not know the credentials or their secret (%s); check where they come from", s.at(), code)
 	case region(err) != "" && region(err) != s.region:
 		return fmt.Sprintf("wrong region: the bucket is in %s, but %s was used; set region", region(err), s.region)
-	case code == "PermanentRedirect" || code == "TemporaryRedirect" || status == http.StatusTemporaryRedirect || status == http.StatusPermanentRedirect || code == "AuthorizationHeaderMalformed" || code == "IllegalLocationConstraintException" || status == http.StatusMovedPermanently:
+	case code == "PermanentRedirect" || code == "TemporaryRedirect" || status == http.StatusTemporaryRedirect ||
+		status == http.StatusPermanentRedirect || code == "AuthorizationHeaderMalformed" || code == "IllegalLocationConstraintException" ||
+		status == http.StatusMovedPermanently:
 		return fmt.Sprintf("wrong region: %s was used and the bucket is in another; set region", s.region)
 	case code == "AccessDenied" || status == http.StatusForbidden || status == http.StatusUnauthorized:
 		return fmt.Sprintf("access denied%s; check that %s may %s", s.at(), s.who(), right)
@@ -70,10 +64,28 @@ func (s *Store) cause(right string, err error) string {
 	}
 }
 
+// coded explains a code that says everything by itself.
+func (s *Store) coded(code string) string {
+	switch code {
+	case "NoSuchBucket":
+		return fmt.Sprintf("there is no such bucket%s; check bucket, region and endpoint", s.at())
+	case "InvalidBucketName":
+		return "this is not a name that a bucket can have"
+	case "ExpiredToken", "ExpiredTokenException", "TokenRefreshRequired", "RequestExpired":
+		return "the credentials have expired; renew the session token or the profile"
+	case "RequestTimeTooSkewed", "RequestInTheFuture":
+		return "the clocks of this machine and of the server differ too much; check the time on both"
+	case "InvalidAccessKeyId", "SignatureDoesNotMatch", "InvalidToken", "InvalidClientTokenId", "AuthFailure", "XAdminUserNotFound":
+		return fmt.Sprintf("the server%s does not know the credentials or their secret (%s); check where they come from", s.at(), code)
+	}
+	return ""
+}
+
 // credentials explains errors on the way to credentials.
 func (s *Store) credentials(err error) string {
 	text := err.Error()
-	if !strings.Contains(text, "get credentials") && !strings.Contains(text, "failed to refresh cached credentials") && operation(err, "STS") == nil {
+	if !strings.Contains(text, "get credentials") && !strings.Contains(text, "failed to refresh cached credentials") &&
+		operation(err, "STS") == nil {
 		return ""
 	}
 	if op := operation(err, "STS"); op != nil {
@@ -94,7 +106,8 @@ func (s *Store) credentials(err error) string {
 		}
 	}
 	if strings.Contains(text, "no EC2 IMDS role found") {
-		return "there are no AWS credentials: not in the environment, in shared files, by web identity, pod identity or instance role; for a public bucket set anonymous"
+		return "there are no AWS credentials: not in the environment, in shared files, by web identity, pod identity or instance role; " +
+			"for a public bucket set anonymous"
 	}
 	_, rest, _ := strings.Cut(text, "failed to refresh cached credentials, ")
 	if rest == "" {

@@ -91,7 +91,9 @@ func TestFaults(t *testing.T) {
 		{"500, twice", buckettest.Times(2, "GET", buckettest.Answer(500, "InternalError")), "a=1 b=1", 2},
 		{"503 SlowDown for listings", buckettest.Times(3, "LIST", buckettest.Answer(503, "SlowDown")), "a=1 b=1", 5},
 		{"truncated", buckettest.Times(2, "GET", buckettest.Truncate), "a=1 b=1", 2},
-		{"connection closed", buckettest.Times(2, "GET", func(http.ResponseWriter, *http.Request) bool { panic(http.ErrAbortHandler) }), "a=1 b=1", 2},
+		{"connection closed", buckettest.Times(2, "GET", func(http.ResponseWriter, *http.Request) bool {
+			panic(http.ErrAbortHandler)
+		}), "a=1 b=1", 2},
 		{"changed between", buckettest.Times(100, "GET", change), "a=2 b=2", 4},
 		{"vanished between", buckettest.Times(100, "GET", vanish), "a=2", 4},
 	} {
@@ -126,18 +128,45 @@ func TestErrors(t *testing.T) {
 		fault      buckettest.Fault
 		want       string
 	}{
-		{"denied listing", "LIST", buckettest.Answer(403, "AccessDenied"), list + "access denied" + at + "; check that the caller's identity may s3:ListBucket on the bucket"},
-		{"denied object", "GET", buckettest.Answer(403, "AccessDenied"), get + "access denied" + at + "; check that the caller's identity may s3:GetObject on it"},
-		{"no bucket", "LIST", buckettest.Answer(404, "NoSuchBucket"), list + "there is no such bucket" + at + "; check bucket, region and endpoint"},
-		{"wrong region", "LIST", region(301, "PermanentRedirect", "eu-west-1"), list + "wrong region: the bucket is in eu-west-1, but us-east-1 was used; set region"},
-		{"wrong region, not told", "LIST", buckettest.Answer(400, "AuthorizationHeaderMalformed"), list + "wrong region: us-east-1 was used and the bucket is in another; set region"},
-		{"expired", "LIST", buckettest.Answer(400, "ExpiredToken"), list + "the credentials have expired; renew the session token or the profile"},
-		{"clock", "LIST", buckettest.Answer(403, "RequestTimeTooSkewed"), list + "the clocks of this machine and of the server differ too much; check the time on both"},
-		{"slow down", "LIST", buckettest.Answer(503, "SlowDown"), list + "the server" + at + " answered 503 SlowDown, 5 times; it is overloaded or down"},
-		{"down", "GET", buckettest.Answer(500, "InternalError"), get + "the server" + at + " answered 500 InternalError, 5 times; it is overloaded or down"},
-		{"truncated", "GET", buckettest.Truncate, get + "the answer of the server" + at + " ended early, 5 times; check the network and proxies between"},
-		{"closed", "LIST", func(http.ResponseWriter, *http.Request) bool { panic(http.ErrAbortHandler) }, list + host + " closed the connection, 5 times; check endpoint and proxies"},
-		{"something else", "LIST", buckettest.Answer(418, "Teapot"), list + "the server" + at + " answered 418 Teapot: a message with secret words"},
+		{
+			"denied listing", "LIST", buckettest.Answer(403, "AccessDenied"),
+			list + "access denied" + at + "; check that the caller's identity may s3:ListBucket on the bucket",
+		},
+		{
+			"denied object", "GET", buckettest.Answer(403, "AccessDenied"),
+			get + "access denied" + at + "; check that the caller's identity may s3:GetObject on it",
+		},
+		{
+			"no bucket", "LIST", buckettest.Answer(404, "NoSuchBucket"),
+			list + "there is no such bucket" + at + "; check bucket, region and endpoint",
+		},
+		{
+			"wrong region", "LIST", region(301, "PermanentRedirect", "eu-west-1"),
+			list + "wrong region: the bucket is in eu-west-1, but us-east-1 was used; set region",
+		},
+		{
+			"wrong region, not told", "LIST", buckettest.Answer(400, "AuthorizationHeaderMalformed"),
+			list + "wrong region: us-east-1 was used and the bucket is in another; set region",
+		},
+		{"expired", "LIST", buckettest.Answer(400, "ExpiredToken"), list +
+			"the credentials have expired; renew the session token or the profile"},
+		{
+			"clock", "LIST", buckettest.Answer(403, "RequestTimeTooSkewed"),
+			list + "the clocks of this machine and of the server differ too much; check the time on both",
+		},
+		{"slow down", "LIST", buckettest.Answer(503, "SlowDown"), list + "the server" + at +
+			" answered 503 SlowDown, 5 times; it is overloaded or down"},
+		{"down", "GET", buckettest.Answer(500, "InternalError"), get + "the server" + at +
+			" answered 500 InternalError, 5 times; it is overloaded or down"},
+		{"truncated", "GET", buckettest.Truncate, get + "the answer of the server" + at +
+			" ended early, 5 times; check the network and proxies between"},
+		{"closed", "LIST", func(http.ResponseWriter, *http.Request) bool {
+			panic(http.ErrAbortHandler)
+		}, list + host + " closed the connection, 5 times; check endpoint and proxies"},
+		{
+			"something else", "LIST", buckettest.Answer(418, "Teapot"),
+			list + "the server" + at + " answered 418 Teapot: a message with secret words",
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			f.Set(buckettest.Times(1000, c.kind, c.fault))
@@ -152,11 +181,15 @@ func TestErrors(t *testing.T) {
 func TestWrongCredentials(t *testing.T) {
 	f := newFaulty(t)
 	const secret = "a-wrong-secret-key"
-	for name, c := range map[string]struct{ key, code string }{"key": {"unknown", "XAdminUserNotFound"}, "secret": {buckettest.AccessKey, "SignatureDoesNotMatch"}} {
+	for name, c := range map[string]struct{ key, code string }{
+		"key":    {"unknown", "XAdminUserNotFound"},
+		"secret": {buckettest.AccessKey, "SignatureDoesNotMatch"},
+	} {
 		t.Setenv("AWS_ACCESS_KEY_ID", c.key)
 		t.Setenv("AWS_SECRET_ACCESS_KEY", secret)
 		_, err := open(t, f.URL).List(t.Context(), "p/", 10)
-		want := "listing s3://test/p/: the server at " + f.URL + " does not know the credentials or their secret (" + c.code + "); check where they come from"
+		want := "listing s3://test/p/: the server at " + f.URL + " does not know the credentials or their secret (" + c.code +
+			"); check where they come from"
 		if err == nil || err.Error() != want {
 			t.Errorf("%s\ngot  %v\nwant %s", name, err, want)
 		}
@@ -184,10 +217,12 @@ func TestUnreachable(t *testing.T) {
 	plain := httptest.NewServer(http.NotFoundHandler())
 	defer plain.Close()
 	for _, c := range []struct{ endpoint, want string }{
-		{closed.URL, "no connection to " + strings.TrimPrefix(closed.URL, "http://") + ": connection refused; check endpoint, network policies and proxies"},
+		{closed.URL, "no connection to " + strings.TrimPrefix(closed.URL, "http://") +
+			": connection refused; check endpoint, network policies and proxies"},
 		{"http://no-such-host.invalid", "there is no host no-such-host.invalid; check endpoint, region and DNS"},
 		{tls.URL, "the certificate of " + strings.TrimPrefix(tls.URL, "https://") + " is not trusted; set AWS_CA_BUNDLE to its authority"},
-		{strings.Replace(plain.URL, "http:", "https:", 1), strings.TrimPrefix(plain.URL, "http://") + " does not speak TLS; check whether endpoint is https or http"},
+		{strings.Replace(plain.URL, "http:", "https:", 1), strings.TrimPrefix(plain.URL, "http://") +
+			" does not speak TLS; check whether endpoint is https or http"},
 	} {
 		_, err := open(t, c.endpoint).List(t.Context(), "p/", 10)
 		if want := "listing s3://test/p/: " + c.want; err == nil || err.Error() != want {
@@ -247,7 +282,8 @@ func tokenService(t *testing.T, check func(form map[string][]string) (status int
 		w.Header().Set("Content-Type", "text/xml")
 		if status, code := check(r.Form); status != 0 {
 			w.WriteHeader(status)
-			_, _ = io.WriteString(w, "<ErrorResponse><Error><Type>Sender</Type><Code>"+code+"</Code><Message>no</Message></Error></ErrorResponse>")
+			_, _ = io.WriteString(w, "<ErrorResponse><Error><Type>Sender</Type><Code>"+code+
+				"</Code><Message>no</Message></Error></ErrorResponse>")
 			return
 		}
 		action := r.Form.Get("Action")
@@ -263,7 +299,8 @@ func tokenService(t *testing.T, check func(form map[string][]string) (status int
 			Result  result `xml:"Result"`
 		}{xml.Name{Local: action + "Response"}, result{credentials{buckettest.AccessKey, buckettest.SecretKey, "", "2099-01-01T00:00:00Z"}}}
 		text, _ := xml.Marshal(answer)
-		out := strings.NewReplacer("<Result>", "<"+action+"Result>", "</Result>", "</"+action+"Result>", "<SessionToken></SessionToken>", "<SessionToken>t</SessionToken>").Replace(string(text))
+		out := strings.NewReplacer("<Result>", "<"+action+"Result>", "</Result>", "</"+action+"Result>", "<SessionToken></SessionToken>",
+			"<SessionToken>t</SessionToken>").Replace(string(text))
 		_, _ = io.WriteString(w, out)
 	}))
 	t.Cleanup(s.Close)
@@ -295,12 +332,14 @@ func TestWebIdentity(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	if form["Action"][0] != "AssumeRoleWithWebIdentity" || form["WebIdentityToken"][0] != "web-identity-token" || form["RoleArn"][0] != "arn:aws:iam::1:role/pod" {
+	if form["Action"][0] != "AssumeRoleWithWebIdentity" || form["WebIdentityToken"][0] != "web-identity-token" ||
+		form["RoleArn"][0] != "arn:aws:iam::1:role/pod" {
 		t.Errorf("%v", form)
 	}
 	deny = true
 	_, err := open(t, "http://127.0.0.1:1").List(t.Context(), "p/", 10)
-	if want := "listing s3://test/p/: getting credentials from STS: the credentials or the web identity token have expired"; err == nil || err.Error() != want {
+	if want := "listing s3://test/p/: getting credentials from STS: the credentials or the web identity token have expired"; err == nil ||
+		err.Error() != want {
 		t.Error(err)
 	}
 }
@@ -334,7 +373,8 @@ func TestAssumeRole(t *testing.T) {
 		t.Errorf("%v", form)
 	}
 	deny = true
-	if err := list("http://127.0.0.1:1"); err == nil || err.Error() != "listing s3://test/p/: assuming role "+role+": access denied; check the trust policy of the role" {
+	if err := list("http://127.0.0.1:1"); err == nil || err.Error() != "listing s3://test/p/: assuming role "+role+
+		": access denied; check the trust policy of the role" {
 		t.Error(err)
 	}
 }
@@ -349,7 +389,8 @@ func TestPodIdentity(t *testing.T) {
 	asked := ""
 	agent := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		asked = r.Header.Get("Authorization")
-		_, _ = io.WriteString(w, `{"AccessKeyId":"`+buckettest.AccessKey+`","SecretAccessKey":"`+buckettest.SecretKey+`","Token":"t","Expiration":"2099-01-01T00:00:00Z"}`)
+		_, _ = io.WriteString(w, `{"AccessKeyId":"`+buckettest.AccessKey+`","SecretAccessKey":"`+buckettest.SecretKey+
+			`","Token":"t","Expiration":"2099-01-01T00:00:00Z"}`)
 	}))
 	defer agent.Close()
 	t.Setenv("AWS_ACCESS_KEY_ID", "")
@@ -379,7 +420,8 @@ func TestInstanceRole(t *testing.T) {
 		case strings.HasSuffix(r.URL.Path, "/security-credentials/"):
 			_, _ = io.WriteString(w, "node-role")
 		case strings.HasSuffix(r.URL.Path, "/security-credentials/node-role"):
-			_, _ = io.WriteString(w, `{"Code":"Success","Type":"AWS-HMAC","AccessKeyId":"`+buckettest.AccessKey+`","SecretAccessKey":"`+buckettest.SecretKey+`","Token":"t","LastUpdated":"2026-01-01T00:00:00Z","Expiration":"2099-01-01T00:00:00Z"}`)
+			_, _ = io.WriteString(w, `{"Code":"Success","Type":"AWS-HMAC","AccessKeyId":"`+buckettest.AccessKey+`","SecretAccessKey":"`+
+				buckettest.SecretKey+`","Token":"t","LastUpdated":"2026-01-01T00:00:00Z","Expiration":"2099-01-01T00:00:00Z"}`)
 		default:
 			w.WriteHeader(http.StatusNotFound)
 		}
@@ -400,8 +442,9 @@ func TestSharedFiles(t *testing.T) {
 	buckettest.Environment(t)
 	dir := t.TempDir()
 	for name, text := range map[string]string{
-		"config":      "[profile ci]\nregion = eu-central-1\n",
-		"credentials": "[ci]\naws_access_key_id = " + buckettest.AccessKey + "\naws_secret_access_key = " + buckettest.SecretKey + "\naws_session_token = t\n",
+		"config": "[profile ci]\nregion = eu-central-1\n",
+		"credentials": "[ci]\naws_access_key_id = " + buckettest.AccessKey + "\naws_secret_access_key = " + buckettest.SecretKey +
+			"\naws_session_token = t\n",
 	} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
@@ -470,7 +513,10 @@ func TestHalfListing(t *testing.T) {
 func TestElsewhere(t *testing.T) {
 	buckettest.Environment(t)
 	asked := false
-	other := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { asked = true; _, _ = io.WriteString(w, "B") }))
+	other := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		asked = true
+		_, _ = io.WriteString(w, "B")
+	}))
 	defer other.Close()
 	o := bucket.Object{Key: "k", ETag: "7fc56270e7a70fa81a5935b72eacbe29", Size: 1} // of A
 	for name, answer := range map[string]http.HandlerFunc{

@@ -44,7 +44,9 @@ type listingDeserializer struct {
 
 func (d *listingDeserializer) ID() string { return d.original.ID() }
 
-func (d *listingDeserializer) HandleDeserialize(ctx context.Context, in middleware.DeserializeInput, next middleware.DeserializeHandler) (middleware.DeserializeOutput, middleware.Metadata, error) {
+func (d *listingDeserializer) HandleDeserialize(ctx context.Context, in middleware.DeserializeInput,
+	next middleware.DeserializeHandler,
+) (middleware.DeserializeOutput, middleware.Metadata, error) {
 	out, metadata, err := next.HandleDeserialize(ctx, in)
 	response, ok := out.RawResponse.(*smithyhttp.Response)
 	if err == nil && ok && response.StatusCode != http.StatusOK && response.StatusCode < 300 {
@@ -85,7 +87,9 @@ type answered struct {
 	err      error
 }
 
-func (a answered) HandleDeserialize(context.Context, middleware.DeserializeInput) (middleware.DeserializeOutput, middleware.Metadata, error) {
+func (a answered) HandleDeserialize(context.Context, middleware.DeserializeInput) (middleware.DeserializeOutput, middleware.Metadata,
+	error,
+) {
 	return a.out, a.metadata, a.err
 }
 
@@ -138,7 +142,8 @@ func (x *listingScanner) step() bool {
 		name = tag[:i]
 	}
 	empty := strings.HasSuffix(tag, "/")
-	if !isName(name) || len(name) < len(tag) && !attribute.MatchString(tag[len(name):]) || len(x.stack) > 8 || len(x.stack) == 0 && name != "ListBucketResult" {
+	if !isName(name) || len(name) < len(tag) && !attribute.MatchString(tag[len(name):]) || len(x.stack) > 8 || len(x.stack) == 0 &&
+		name != "ListBucketResult" {
 		return false
 	}
 	x.stack = append(x.stack, name)

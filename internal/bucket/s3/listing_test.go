@@ -39,7 +39,8 @@ func flatten(body []byte) (string, bool) {
 	}
 	s := fmt.Sprintf("%t %q %q", aws.ToBool(out.IsTruncated), aws.ToString(out.NextContinuationToken), out.EncodingType)
 	for _, o := range out.Contents {
-		s += fmt.Sprintf(" %q %q %d %d", aws.ToString(o.Key), aws.ToString(o.ETag), aws.ToInt64(o.Size), aws.ToTime(o.LastModified).UnixNano())
+		s += fmt.Sprintf(" %q %q %d %d", aws.ToString(o.Key), aws.ToString(o.ETag), aws.ToInt64(o.Size),
+			aws.ToTime(o.LastModified).UnixNano())
 	}
 	return s, true
 }
@@ -71,7 +72,8 @@ func reference(body []byte) (string, error) {
 }
 
 var listings = []string{
-	`<?xml version="1.0" encoding="UTF-8"?>` + "\n" + `<ListBucketResult xmlns="http://s3.amazonaws.com/doc/2006-03-01/"><Name>b</Name><Prefix/><IsTruncated>true</IsTruncated><NextContinuationToken>a&amp;b</NextContinuationToken><EncodingType>url</EncodingType><Contents><Key>a%20b</Key><LastModified>2026-01-01T00:00:00.000Z</LastModified><ETag>&quot;abc&quot;</ETag><Size>12</Size><Owner><ID>x</ID><Key>not this</Key></Owner><StorageClass>STANDARD</StorageClass></Contents><Contents><Key>ü &lt;&gt;</Key><ETag>"d"</ETag><Size>0</Size></Contents></ListBucketResult>`,
+	`<?xml version="1.0" encoding="UTF-8"?>` + "\n" +
+		`<ListBucketResult xmlns="http://s3.amazonaws.com/doc/2006-03-01/"><Name>b</Name><Prefix/><IsTruncated>true</IsTruncated><NextContinuationToken>a&amp;b</NextContinuationToken><EncodingType>url</EncodingType><Contents><Key>a%20b</Key><LastModified>2026-01-01T00:00:00.000Z</LastModified><ETag>&quot;abc&quot;</ETag><Size>12</Size><Owner><ID>x</ID><Key>not this</Key></Owner><StorageClass>STANDARD</StorageClass></Contents><Contents><Key>ü &lt;&gt;</Key><ETag>"d"</ETag><Size>0</Size></Contents></ListBucketResult>`,
 	"<ListBucketResult>\n  <Contents>\n    <Key>k</Key>\n  </Contents>\n  <CommonPrefixes><Prefix>p/</Prefix></CommonPrefixes>\n</ListBucketResult>\n",
 	`<ListBucketResult></ListBucketResult>`,
 	`<ListBucketResult><Contents><Key>it&#39;s</Key><ETag>&#34;e&#34;</ETag></Contents></ListBucketResult>`,
@@ -86,11 +88,16 @@ func TestScanListing(t *testing.T) {
 		}
 	}
 	for _, body := range []string{
-		"", "text", "<Error><Code>x</Code></Error>", "<ListBucketResult>", "<ListBucketResult></Other>", "<ListBucketResult></ListBucketResult><More/>",
-		"<ListBucketResult><Contents><Key>&bogus;</Key></Contents></ListBucketResult>", "<ListBucketResult><Contents><Key>&#1;</Key></Contents></ListBucketResult>",
-		"<ListBucketResult><Contents><Key><![CDATA[x]]></Key></Contents></ListBucketResult>", "<ListBucketResult><!-- x --></ListBucketResult>",
-		"<ListBucketResult><Contents><Size>x</Size></Contents></ListBucketResult>", "<ListBucketResult><Contents><Key>\xff</Key></Contents></ListBucketResult>",
-		"<s3:ListBucketResult></s3:ListBucketResult>", "<ListBucketResult>text<Contents></Contents></ListBucketResult>x", strings.Repeat("<a>", 100),
+		"", "text", "<Error><Code>x</Code></Error>", "<ListBucketResult>", "<ListBucketResult></Other>",
+		"<ListBucketResult></ListBucketResult><More/>",
+		"<ListBucketResult><Contents><Key>&bogus;</Key></Contents></ListBucketResult>",
+		"<ListBucketResult><Contents><Key>&#1;</Key></Contents></ListBucketResult>",
+		"<ListBucketResult><Contents><Key><![CDATA[x]]></Key></Contents></ListBucketResult>",
+		"<ListBucketResult><!-- x --></ListBucketResult>",
+		"<ListBucketResult><Contents><Size>x</Size></Contents></ListBucketResult>",
+		"<ListBucketResult><Contents><Key>\xff</Key></Contents></ListBucketResult>",
+		"<s3:ListBucketResult></s3:ListBucketResult>", "<ListBucketResult>text<Contents></Contents></ListBucketResult>x",
+		strings.Repeat("<a>", 100),
 	} {
 		if got, ok := flatten([]byte(body)); ok {
 			t.Errorf("%s: %s", body, got)
@@ -165,7 +172,8 @@ func BenchmarkUnchanged(b *testing.B) {
 	buckettest.Environment(b)
 	store := open(b, buckettest.Versity(b, "test"))
 	for i := range n {
-		if _, err := store.Put(b.Context(), fmt.Sprintf("p/%05d.yaml", i), []byte(strings.Repeat("x", 2000)), bucket.Condition{}); err != nil {
+		if _, err := store.Put(b.Context(), fmt.Sprintf("p/%05d.yaml", i), []byte(strings.Repeat("x", 2000)),
+			bucket.Condition{}); err != nil {
 			b.Fatal(err)
 		}
 	}
@@ -180,7 +188,10 @@ func BenchmarkUnchanged(b *testing.B) {
 	read()
 	b.Run("listing-alone", func(b *testing.B) {
 		for b.Loop() {
-			if _, err := store.client.ListObjectsV2(b.Context(), &s3.ListObjectsV2Input{Bucket: aws.String("test"), Prefix: aws.String("p/")}, quickListing); err != nil {
+			if _, err := store.client.ListObjectsV2(b.Context(), &s3.ListObjectsV2Input{
+				Bucket: aws.String("test"),
+				Prefix: aws.String("p/"),
+			}, quickListing); err != nil {
 				b.Fatal(err)
 			}
 		}

@@ -74,7 +74,9 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 		}
 	}
 	if c.RoleARN != "" {
-		provider := stscreds.NewAssumeRoleProvider(sts.NewFromConfig(cfg), c.RoleARN, func(o *stscreds.AssumeRoleOptions) { o.RoleSessionName = "argosy" })
+		provider := stscreds.NewAssumeRoleProvider(sts.NewFromConfig(cfg), c.RoleARN, func(o *stscreds.AssumeRoleOptions) {
+			o.RoleSessionName = "argosy"
+		})
 		cfg.Credentials = aws.NewCredentialsCache(provider)
 	}
 	client := s3.NewFromConfig(cfg, func(o *s3.Options) {
@@ -87,7 +89,10 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 		}
 		o.DisableLogOutputChecksumValidationSkipped = true
 	})
-	s := &Store{client: client, bucket: c.Bucket, region: cfg.Region, role: c.RoleARN, endpoint: aws.ToString(client.Options().BaseEndpoint)}
+	s := &Store{
+		client: client, bucket: c.Bucket, region: cfg.Region, role: c.RoleARN,
+		endpoint: aws.ToString(client.Options().BaseEndpoint),
+	}
 	if u, err := url.Parse(s.endpoint); err == nil && u.User != nil {
 		u.User = nil
 		s.endpoint = u.String() // for messages
@@ -120,7 +125,8 @@ func (c Config) sdk(ctx context.Context) (aws.Config, error) {
 		}, nil
 	}
 	options := []func(*config.LoadOptions) error{
-		config.WithHTTPClient(client), config.WithRetryer(retryer), config.WithRequestChecksumCalculation(request), config.WithResponseChecksumValidation(response),
+		config.WithHTTPClient(client), config.WithRetryer(retryer), config.WithRequestChecksumCalculation(request),
+		config.WithResponseChecksumValidation(response),
 		config.WithLogger(logging.Nop{}), // what matters is in the error
 	}
 	if c.Region != "" {

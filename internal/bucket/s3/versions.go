@@ -43,7 +43,8 @@ func (s *Store) Versions(ctx context.Context, prefix string, most int) ([]bucket
 		if !aws.ToBool(page.IsTruncated) {
 			return out, nil
 		}
-		if page.NextKeyMarker == nil || aws.ToString(page.NextKeyMarker) == aws.ToString(in.KeyMarker) && aws.ToString(page.NextVersionIdMarker) == aws.ToString(in.VersionIdMarker) {
+		if page.NextKeyMarker == nil || aws.ToString(page.NextKeyMarker) == aws.ToString(in.KeyMarker) &&
+			aws.ToString(page.NextVersionIdMarker) == aws.ToString(in.VersionIdMarker) {
 			return nil, fmt.Errorf("%s: the server says that there is more, but not how to get it", doing)
 		}
 		in.KeyMarker, in.VersionIdMarker = page.NextKeyMarker, page.NextVersionIdMarker

@@ -78,7 +78,8 @@ func Dial(socket string) (*grpc.ClientConn, error) {
 	dial := func(ctx context.Context, _ string) (net.Conn, error) {
 		return (&net.Dialer{}).DialContext(ctx, "unix", socket)
 	}
-	return grpc.NewClient("passthrough:///plugin", grpc.WithContextDialer(dial), grpc.WithTransportCredentials(insecure.NewCredentials()), grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(100<<20)))
+	return grpc.NewClient("passthrough:///plugin", grpc.WithContextDialer(dial), grpc.WithTransportCredentials(insecure.NewCredentials()),
+		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(100<<20)))
 }
 
 // With asks on a connection of its own.
@@ -138,15 +139,16 @@ func Send[T any](ctx context.Context, open Stream[T], m *pluginpb.Metadata, chun
 		return nil, sending(ctx, "metadata", err)
 	}
 	for part := range chunks {
-		if err := stream.Send(&pluginpb.AppStreamRequest{Request: &pluginpb.AppStreamRequest_File{File: &pluginpb.File{Chunk: part}}}); err != nil {
+		file := &pluginpb.AppStreamRequest_File{File: &pluginpb.File{Chunk: part}}
+		if err := stream.Send(&pluginpb.AppStreamRequest{Request: file}); err != nil {
 			return nil, sending(ctx, "the repository", err)
 		}
 	}
 	return stream.CloseAndRecv()
 }
 
-// sending is why something could not be sent. As the repo-server, it does not ask a plugin that has ended the request for its reason; but if we
-// have, that is it.
+// sending is why something could not be sent. As the repo-server, it does not ask a plugin that has ended the request for its reason; but
+// if we have, that is it.
 func sending(ctx context.Context, what string, err error) error {
 	if ctx.Err() != nil {
 		return status.FromContextError(ctx.Err()).Err()

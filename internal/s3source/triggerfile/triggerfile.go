@@ -217,7 +217,8 @@ func (s *Source) checkHelm(bad func(string, string, ...any)) {
 	}
 	for i, name := range s.Helm.ValueFiles {
 		if !tree.Safe(strings.TrimPrefix(name, GitPrefix)) {
-			bad(fmt.Sprintf("helm.valueFiles[%d]", i), "must be a file below the chart or below the directory of the trigger file, it is %q", name)
+			bad(fmt.Sprintf("helm.valueFiles[%d]", i),
+				"must be a file below the chart or below the directory of the trigger file, it is %q", name)
 		}
 	}
 }

@@ -48,13 +48,19 @@ func TestParse(t *testing.T) {
 	}
 	no := false
 	common := Access{Bucket: "common", Region: "eu-west-1", Endpoint: "https://minio.example.com", ForcePathStyle: &no, Anonymous: true}
-	own := Access{Bucket: "own", Region: "us-east-1", Endpoint: "https://minio.example.com", ForcePathStyle: &no, RoleARN: "arn:aws:iam::123456789012:role/reader"}
+	own := Access{
+		Bucket: "own", Region: "us-east-1", Endpoint: "https://minio.example.com", ForcePathStyle: &no,
+		RoleARN: "arn:aws:iam::123456789012:role/reader",
+	}
 	want := []Source{
 		{Access: common, Path: "a/v1", Version: "v1"},
 		{
 			Access: own, Path: "charts/web-v2.tgz", Version: "v2", Type: "helm", Include: []string{"*.yaml"}, Exclude: []string{"tests/**"},
 			Digest: "sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef",
-			Helm:   &Chart{ReleaseName: "web", Namespace: "shop", ValueFiles: []string{"values-prod.yaml", "$git/values.yaml"}, Values: "a: 1", SkipCRDs: true},
+			Helm: &Chart{
+				ReleaseName: "web", Namespace: "shop", ValueFiles: []string{"values-prod.yaml", "$git/values.yaml"},
+				Values: "a: 1", SkipCRDs: true,
+			},
 		},
 		{Access: common, Path: "", Version: "v1"},
 	}
@@ -90,7 +96,8 @@ func TestPatterns(t *testing.T) {
 	for text, want := range map[string]string{
 		"/a": "must be relative to path, without / or ./ in front", "./a": "must be relative to path, without / or ./ in front",
 		"!a": "must not be negated; use exclude, or include", "web/": `must match files, write "web/**"`,
-		"a{": "has a { without its }", "a}": "has a } without its {", "[a": "has a [ without its ]", "[]": "has a [ without its ]", "[z-a]": "has a class that is not one",
+		"a{": "has a { without its }", "a}": "has a } without its {", "[a": "has a [ without its ]", "[]": "has a [ without its ]",
+		"[z-a]": "has a class that is not one",
 	} {
 		if _, err := parsePattern(text); err == nil || err.Error() != want {
 			t.Errorf("%s: %v, want %s", text, err, want)

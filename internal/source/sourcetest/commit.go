@@ -29,12 +29,13 @@ func CommitEnv() []string {
 	}
 }
 
-// Commit returns the hash of the commit that Git makes of a directory in CommitEnv, without running Git. The module conformance/ checks that
-// Git agrees.
+// Commit returns the hash of the commit that Git makes of a directory in CommitEnv, without running Git. The module conformance/ checks
+// that Git agrees.
 func Commit(tb testing.TB, dir string) string {
 	tb.Helper()
 	tree := hex.EncodeToString(treeHash(tb, dir))
-	return hex.EncodeToString(object("commit", fmt.Appendf(nil, "tree %s\nauthor %s %s\ncommitter %s %s\n\n%s\n", tree, author, date, author, date, message)))
+	return hex.EncodeToString(object("commit", fmt.Appendf(nil, "tree %s\nauthor %s %s\ncommitter %s %s\n\n%s\n", tree, author, date,
+		author, date, message)))
 }
 
 // object returns the hash of a Git object.

@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
-	"slices"
 
 	"github.com/argosy-cd/argosy/internal/parent"
 	"github.com/argosy-cd/argosy/internal/source"
@@ -56,20 +54,31 @@ func (w Workers) Compare(ctx context.Context, c parent.Comparison) ([]parent.Sum
 	if err != nil {
 		return nil, err
 	}
-	host := &compareHost{open: c.Open}
+	host := &compareHost{open: c.Open, views: map[int]*tree.View{}, most: 2 * len(c.Pairs)}
 	if m, err = w.Pool.Do(ctx, worker.Job{Kind: "compare", What: "comparing commits", Message: m, Answer: host.answer}); err != nil {
 		return nil, err
 	}
-	var list []compared
-	if err := m.Decode(&list); err != nil || len(list) != len(c.Pairs) {
+	return decodeCompared(m, len(c.Pairs), host.failed)
+}
+
+// maxSum bounds the bytes of a sum, which is kept for later comparisons.
+const maxSum = 128
+
+// decodeCompared reads the answer for so many pairs.
+func decodeCompared(m worker.Message, pairs int, failed []error) ([]parent.Sums, error) {
+	list, err := worker.DecodeList[compared](m.Head, pairs)
+	if err != nil || len(list) != pairs {
 		return nil, errAnswer
 	}
 	out := make([]parent.Sums, len(list))
 	for i, s := range list {
+		if len(s.Sum[0]) > maxSum || len(s.Sum[1]) > maxSum {
+			return nil, errAnswer
+		}
 		out[i].Sum = s.Sum
 		switch {
-		case s.Open > 0 && s.Open <= len(host.failed):
-			out[i].Err = host.failed[s.Open-1]
+		case s.Open > 0 && s.Open <= len(failed):
+			out[i].Err = failed[s.Open-1]
 		case s.Problem != "":
 			out[i].Err = errors.New(s.Problem)
 		}
@@ -80,71 +89,52 @@ func (w Workers) Compare(ctx context.Context, c parent.Comparison) ([]parent.Sum
 // compareHost answers what a comparison asks for.
 type compareHost struct {
 	open   parent.Commits
-	trees  []parent.Tree
+	views  map[int]*tree.View
 	failed []error
+	most   int // commits that are opened
 }
 
-// ofTree is what a comparison asks for.
-type ofTree struct {
-	URL    string `json:"url,omitempty"`
-	Commit string `json:"commit,omitempty"`
-	Tree   int    `json:"tree,omitempty"`
-	Name   string `json:"name,omitempty"`
+// commit is the head of the answer with a commit's files. Failed says that it could not be opened. Its blobs are the names.
+type commit struct {
+	listing
+	Tree   int      `json:"tree"`
+	IDs    []string `json:"ids"`
+	Failed int      `json:"failed,omitempty"`
 }
-
-// listing is the head of the answer with a commit's files. Failed says that it could not be opened.
-type listing struct {
-	Tree   int               `json:"tree"`
-	Names  []string          `json:"names"`
-	IDs    []string          `json:"ids"`
-	Links  []int             `json:"links,omitempty"`
-	Absent map[string]string `json:"absent,omitempty"`
-	Failed int               `json:"failed,omitempty"`
-}
-
-// maxListing bounds the files of a commit that is compared.
-const maxListing = 500_000
 
 func (h *compareHost) answer(ctx context.Context, kind string, m worker.Message) (worker.Message, error) {
-	var q ofTree
-	if err := m.Decode(&q); err != nil {
-		return worker.Message{}, errAnswer
-	}
 	switch kind {
 	case "open":
-		return h.list(ctx, q)
-	case "read":
-		if q.Tree < 0 || q.Tree >= len(h.trees) {
+		var q ofTree
+		if err := m.Decode(&q); err != nil || len(h.views)+len(h.failed) >= h.most {
 			return worker.Message{}, errAnswer
 		}
-		data, err := h.trees[q.Tree].View().Raw(ctx, q.Name)
-		if err != nil {
-			return worker.Message{}, err
-		}
-		return worker.NewMessage(nil, data)
+		return h.list(ctx, q)
+	case "read":
+		return readTree(ctx, h.views, m)
 	}
 	return worker.Message{}, errAnswer
 }
 
 func (h *compareHost) list(ctx context.Context, q ofTree) (worker.Message, error) {
 	t, err := h.open(ctx, q.URL, q.Commit)
-	if err == nil && len(t.View().All()) > maxListing {
-		err = fmt.Errorf("commit %.12s has more than %d files", q.Commit, maxListing)
+	var c commit
+	var names []string
+	if err == nil {
+		if c.listing, names, err = list(t.View()); err != nil {
+			err = fmt.Errorf("commit %.12s: %w", q.Commit, err)
+		}
 	}
 	if err != nil {
 		h.failed = append(h.failed, err)
-		return worker.NewMessage(listing{Failed: len(h.failed)})
+		return worker.NewMessage(commit{Failed: len(h.failed)}, nil)
 	}
-	all := t.View().All()
-	l := listing{Tree: len(h.trees), Names: slices.Sorted(maps.Keys(all)), Absent: t.View().Absent()}
-	for i, name := range l.Names {
-		l.IDs = append(l.IDs, t.ID(name))
-		if all[name] {
-			l.Links = append(l.Links, i)
-		}
+	for _, name := range names {
+		c.IDs = append(c.IDs, t.ID(name))
 	}
-	h.trees = append(h.trees, t)
-	return worker.NewMessage(l)
+	c.Tree = len(h.views)
+	h.views[c.Tree] = t.View()
+	return worker.NewMessage(c, packNames(names))
 }
 
 // compare is the job in the worker.
@@ -158,6 +148,9 @@ func compare(h *worker.Host, m worker.Message) (worker.Message, error) {
 	for i, pair := range head.Pairs {
 		var p [2]parent.Content
 		for j, one := range pair {
+			if 2*i+j >= len(m.Blobs) {
+				return worker.Message{}, errAnswer
+			}
 			list, err := objects(m.Blobs[2*i+j])
 			if err != nil {
 				return worker.Message{}, err
@@ -195,31 +188,31 @@ type remoteCommits struct {
 	trees map[[2]string]*remoteFiles
 }
 
-func (r *remoteCommits) open(_ context.Context, url, commit string) (parent.Tree, error) {
-	id := [2]string{url, commit}
+func (r *remoteCommits) open(_ context.Context, url, hash string) (parent.Tree, error) {
+	id := [2]string{url, hash}
 	if t := r.trees[id]; t != nil {
 		return t, t.err()
 	}
-	var l listing
-	if _, err := r.ask("open", ofTree{URL: url, Commit: commit}, &l); err != nil {
+	var c commit
+	m, err := r.ask("open", ofTree{URL: url, Commit: hash}, &c)
+	if err != nil {
 		return nil, err
 	}
-	t := &remoteFiles{failed: l.Failed, ids: make(map[string]string, len(l.Names))}
+	if len(m.Blobs) != 1 {
+		return nil, errAnswer
+	}
+	names := unpackNames(m.Blobs[0])
+	if len(names) != len(c.IDs) {
+		return nil, errAnswer
+	}
+	t := &remoteFiles{failed: c.Failed, ids: make(map[string]string, len(names))}
 	r.trees[id] = t
-	names := make(map[string]bool, len(l.Names))
-	for i, name := range l.Names {
-		names[name], t.ids[name] = false, l.IDs[i]
+	for i, name := range names {
+		t.ids[name] = c.IDs[i]
 	}
-	for _, i := range l.Links {
-		names[l.Names[i]] = true
+	if t.view, err = c.view(names, r.reader(c.Tree)); err != nil {
+		return nil, err
 	}
-	t.view = tree.NewView(names, func(_ context.Context, name string) ([]byte, error) {
-		m, err := r.ask("read", ofTree{Tree: l.Tree, Name: name}, new(any))
-		if err != nil || len(m.Blobs) != 1 {
-			return nil, errors.Join(err)
-		}
-		return m.Blobs[0], nil
-	}).Without(l.Absent)
 	return t, t.err()
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/argosy-cd/argosy/internal/appset"
 	"github.com/argosy-cd/argosy/internal/appset/generator"
@@ -49,8 +50,10 @@ func (w Workers) Expand(ctx context.Context, e parent.Evaluation) (*appset.Expan
 		Call: e.Call, Dir: e.Dir, Namespace: e.Namespace, Default: e.Expansion.Namespace, Keep: e.Expansion.Keep,
 		Deployed: e.Expansion.Deployed,
 	}
-	host := &expandHost{engine: e.Expansion.Engine}
-	if engine, ok := e.Expansion.Engine.(appset.Configurable); ok {
+	host := &expandHost{}
+	if engine, ok := e.Expansion.Engine.(appset.Configurable); !ok {
+		host.engine = e.Expansion.Engine
+	} else {
 		c := engine.Config(ctx)
 		x.Embedded, x.EngineNamespace, x.AllowEmpty, x.MaxSets, x.Version, x.Clusters, x.Git = true, c.Namespace, c.AllowEmpty, c.MaxSets,
 			c.Version, c.Clusters != nil, c.Git != nil
@@ -75,20 +78,34 @@ func (w Workers) Expand(ctx context.Context, e parent.Evaluation) (*appset.Expan
 	}
 	warnings := []string(nil)
 	host.warn = func(lines []string) { warnings = lines }
-	m, err := w.Pool.Do(ctx, worker.Job{Kind: "expand", What: what, Message: head, Doing: e.Doing, Answer: host.answer})
+	m, err := w.Pool.Do(ctx, worker.Job{
+		Kind: "expand", What: what, Message: head, Doing: e.Doing, Answer: host.answer,
+		Cost: costOfExpanded, LargeAsks: host.engine != nil, Owner: e.Call.Project,
+	})
 	if err != nil {
 		return &appset.Expanded{Warnings: warnings}, err
 	}
 	return decodeExpanded(m)
 }
 
+// costOfExpanded is the memory that decodeExpanded takes.
+func costOfExpanded(m worker.Message) (int64, error) {
+	head, err := costOfHead(m)
+	if err != nil {
+		return 0, err
+	}
+	size, err := costOfObjects(m)
+	return head + size, err
+}
+
+// decodeExpanded reads an answer that costOfExpanded has accepted.
 func decodeExpanded(m worker.Message) (*appset.Expanded, error) {
 	var head expanded
 	if err := m.Decode(&head); err != nil || len(m.Blobs) != 1 {
 		return nil, errAnswer
 	}
 	list, err := objects(m.Blobs[0])
-	if err != nil || len(list) != len(head.Read) {
+	if err != nil || len(list) != len(head.Read) || !fewWarnings(head.Warnings, maxWarningTexts) {
 		return nil, errAnswer
 	}
 	out := &appset.Expanded{
@@ -109,7 +126,7 @@ func decodeExpanded(m worker.Message) (*appset.Expanded, error) {
 // expandHost answers what the expansion of sets asks for.
 type expandHost struct {
 	archive  parent.Archive
-	engine   appset.Engine
+	engine   appset.Engine // nil if the worker has it: then it must not be asked for templates
 	clusters generator.Clusters
 	git      generator.Repositories
 	apis     generator.APIs
@@ -120,10 +137,19 @@ type expandHost struct {
 
 // Limits of one expansion.
 const (
-	maxTrees    = 200
-	maxAsked    = 2_000
-	maxWarnings = 10_000
+	maxTrees = 200
+	maxAsked = 2_000
+	// maxWarnings bounds the warnings, and maxWarningTexts their bytes. maxFailureTexts is for those that go with an error, as a question.
+	maxWarnings     = 1000
+	maxWarningTexts = 256 << 10
+	maxFailureTexts = 32 << 10
+	// maxSpecs bounds the memory of sets for the engine of the host, and maxSetHeads the bytes of their names.
+	maxSpecs    = 64 << 20
+	maxSetHeads = 1 << 20
 )
+
+// errTrees says that one job reads too many repositories.
+var errTrees = fmt.Errorf("one application reads more than %d repositories", maxTrees)
 
 // question is the head of what an expansion asks for.
 type question struct {
@@ -148,8 +174,11 @@ func (h *expandHost) answer(ctx context.Context, kind string, m worker.Message) 
 		}
 		return readArchive(h.archive, m)
 	case "warnings":
-		var lines []string
-		if err := m.Decode(&lines); err != nil || len(lines) > maxWarnings {
+		if len(m.Blobs) != 1 {
+			return worker.Message{}, errAnswer
+		}
+		lines := unpackNames(m.Blobs[0])
+		if !fewWarnings(lines, maxFailureTexts) {
 			return worker.Message{}, errAnswer
 		}
 		h.warn(lines)
@@ -216,7 +245,7 @@ func (h *expandHost) api(ctx context.Context, m worker.Message) (worker.Message,
 
 func (h *expandHost) tree(ctx context.Context, q question) (worker.Message, error) {
 	if len(h.trees) >= maxTrees {
-		return worker.Message{}, fmt.Errorf("the sets of one application read more than %d repositories", maxTrees)
+		return worker.Message{}, errTrees
 	}
 	t, err := h.git.Tree(ctx, q.URL, q.Revision)
 	if err != nil {
@@ -246,11 +275,18 @@ type generated struct {
 // generate has the engine of the host render sets.
 func (h *expandHost) generate(ctx context.Context, m worker.Message) (worker.Message, error) {
 	var heads []set
+	if h.engine == nil || len(m.Head) > maxSetHeads {
+		return worker.Message{}, errAnswer
+	}
 	if err := m.Decode(&heads); err != nil || len(heads) != len(m.Blobs) {
 		return worker.Message{}, errAnswer
 	}
-	sets := make([]appset.Set, len(heads))
+	sets, total := make([]appset.Set, len(heads)), int64(0)
 	for i, s := range heads {
+		size, err := memory(m.Blobs[i])
+		if total += size; err != nil || total > maxSpecs {
+			return worker.Message{}, errAnswer
+		}
 		spec, err := value(m.Blobs[i])
 		o, ok := spec.(map[string]any)
 		if err != nil || !ok {
@@ -304,19 +340,46 @@ func expand(h *worker.Host, m worker.Message) (worker.Message, error) {
 	out, err := parent.Here{}.Expand(context.Background(), e)
 	if err != nil {
 		if len(out.Warnings) > 0 {
-			lines, headErr := worker.NewMessage(out.Warnings[:min(len(out.Warnings), maxWarnings)])
-			if headErr == nil {
-				_, headErr = h.Ask("warnings", lines)
-			}
-			err = errors.Join(err, headErr)
+			_, askErr := h.Ask("warnings", worker.Message{
+				Head:  []byte("null"),
+				Blobs: [][]byte{packNames(boundWarnings(out.Warnings, maxFailureTexts))},
+			})
+			err = errors.Join(err, askErr)
 		}
 		return worker.Message{}, err
 	}
 	return encodeExpanded(out)
 }
 
+// boundWarnings leaves out warnings that are too many or too long, and says how many.
+func boundWarnings(lines []string, texts int) []string {
+	out := make([]string, 0, min(len(lines), maxWarnings))
+	for i, line := range lines {
+		line = strings.ToValidUTF8(line, "\ufffd") // as JSON has it
+		more := fmt.Sprintf("%d more warnings are left out", len(lines)-i)
+		last := i == len(lines)-1
+		if texts < len(line) || !last && (len(out) == maxWarnings-1 || texts < len(line)+len(more)) {
+			return append(out, more)
+		}
+		texts -= len(line)
+		out = append(out, line)
+	}
+	return out
+}
+
+// fewWarnings reports whether warnings are within the limits of boundWarnings.
+func fewWarnings(lines []string, texts int) bool {
+	for _, line := range lines {
+		texts -= len(line)
+	}
+	return len(lines) <= maxWarnings && texts >= 0
+}
+
 func encodeExpanded(out *appset.Expanded) (worker.Message, error) {
-	head := expanded{Sets: out.Sets, Rendered: out.Rendered, Warnings: out.Warnings, Read: make([]int, len(out.Objects))}
+	head := expanded{
+		Sets: out.Sets, Rendered: out.Rendered, Warnings: boundWarnings(out.Warnings, maxWarningTexts),
+		Read: make([]int, len(out.Objects)),
+	}
 	known := map[*appset.Read]int{}
 	for i, reads := range out.Reads {
 		if len(reads) == 0 {
@@ -335,7 +398,7 @@ func encodeExpanded(out *appset.Expanded) (worker.Message, error) {
 	if err != nil {
 		return worker.Message{}, err
 	}
-	return worker.NewMessage(head, data)
+	return newAnswer(head, data)
 }
 
 // remote is, in a worker, what its host knows.
@@ -394,7 +457,7 @@ func (r *remote) Generate(_ context.Context, sets ...appset.Set) (*appset.Result
 	if err != nil {
 		return nil, err
 	}
-	if m, err = r.host.Ask("sets", m); err != nil {
+	if m, err = r.host.AskLarge("sets", m); err != nil {
 		return nil, err
 	}
 	var head generated

@@ -1,8 +1,8 @@
-// Package job is the work of the plugins that depends on what the authors of applications wrote, done by workers: documents, templates and
-// charts become objects there, and nothing is decided.
+// Package job is the work that depends on what strangers wrote, done by workers: documents, templates and charts become objects there, and
+// nothing is decided. For plugins, these are the authors of applications; for commands that people run, the authors of what is fetched.
 //
-// The host gives a worker what it needs, and answers what it asks for in the middle: clusters, Git repositories, the repository that Argo CD
-// sent. Each answer passes the checks of the host, as if the host itself had asked. What comes back is data, read within limits.
+// The host gives a worker what it needs, and answers what it asks for in the middle: clusters, Git repositories, the repository that Argo
+// CD sent. Each answer passes the checks of the host, as if the host itself had asked. What comes back is data, read within limits.
 package job
 
 import (
@@ -21,7 +21,45 @@ type Workers struct{ Pool *worker.Pool }
 
 // Handlers are what a worker can do.
 func Handlers() map[string]worker.Handler {
-	return map[string]worker.Handler{"expand": expand, "compare": compare, "sources": sources, "render": render}
+	return map[string]worker.Handler{
+		"expand": expand, "compare": small(compare), "sources": small(sources), "render": render,
+		"source": new(listed).renderSource,
+	}
+}
+
+// small refuses answers that the host would refuse.
+func small(handler worker.Handler) worker.Handler {
+	return func(h *worker.Host, m worker.Message) (worker.Message, error) {
+		m, err := handler(h, m)
+		size := len(m.Head)
+		for _, b := range m.Blobs {
+			size += len(b)
+		}
+		if limit := worker.MaxSmall - 1<<10; err == nil && size > limit {
+			return worker.Message{}, fmt.Errorf("the answer has %d bytes, and the limit is %d", size, limit)
+		}
+		return m, err
+	}
+}
+
+// maxHead bounds the bytes of all but the objects in an answer.
+const maxHead = 8 << 20
+
+// newAnswer returns an answer, which may be large.
+func newAnswer(head any, blobs ...[]byte) (worker.Message, error) {
+	m, err := worker.NewMessage(head, blobs...)
+	if err == nil && len(m.Head) > maxHead {
+		err = fmt.Errorf("the problems and warnings about it have %d bytes, and the limit is %d", len(m.Head), maxHead)
+	}
+	return m, err
+}
+
+// costOfHead is the memory that the head of an answer takes at most: an empty object in a list is two bytes and a comma.
+func costOfHead(m worker.Message) (int64, error) {
+	if len(m.Head) > maxHead {
+		return 0, errAnswer
+	}
+	return 32 * int64(len(m.Head)), nil
 }
 
 // errAnswer says that a worker sent something else than it should.

@@ -3,12 +3,14 @@ package job
 import (
 	"bytes"
 	"context"
+	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"math"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -37,7 +39,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-func workers(t *testing.T) Workers {
+func workers(t testing.TB) Workers {
 	t.Helper()
 	p, err := worker.Open(t.Context(), worker.Config{Args: []string{"test-worker"}, Workers: 2})
 	if err != nil {
@@ -117,6 +119,25 @@ func setOf(generators string) map[string]string {
 	return map[string]string{"app/set.yaml": "apiVersion: argoproj.io/v1alpha1\nkind: ApplicationSet\nmetadata: {name: x}\nspec:\n  goTemplate: true\n  generators: " + generators + template, "app/cm.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: x}\ndata: {a: b}\nn: [1, 1.5, 1.0, true, null, 123456789012345678901234567890]\n"}
 }
 
+// evaluation is of the directory app of a packed repository.
+func evaluation(packed []byte, engine appset.Engine) parent.Evaluation {
+	return parent.Evaluation{
+		Call: argo.Call{App: "web", Project: "default"}, Dir: "app", Namespace: "argocd",
+		Expansion: appset.Expansion{Engine: engine, Namespace: "argocd", Keep: true, Deployed: true}, Doing: func(string) {},
+		Repository: func(ctx context.Context) (*tree.View, error) {
+			v, err := archive.View(ctx, func(context.Context) (io.Reader, error) {
+				return bytes.NewReader(packed), nil
+			}, archive.RepositoryLimits)
+			return v, received(err)
+		},
+		Archive: func(context.Context) (parent.Archive, error) { return archiveOf(packed), nil },
+	}
+}
+
+func archiveOf(packed []byte) parent.Archive {
+	return parent.Archive{ReaderAt: bytes.NewReader(packed), Size: int64(len(packed))}
+}
+
 // TestExpand: a worker answers as this process does, errors and warnings included.
 func TestExpand(t *testing.T) {
 	w := workers(t)
@@ -170,19 +191,7 @@ func TestExpand(t *testing.T) {
 			if tt.files == nil {
 				packed = []byte("not an archive")
 			}
-			e := parent.Evaluation{
-				Call: argo.Call{App: "web", Project: "default"}, Dir: "app", Namespace: "argocd",
-				Expansion: appset.Expansion{Engine: tt.engine, Namespace: "argocd", Keep: true, Deployed: true}, Doing: func(string) {},
-				Repository: func(ctx context.Context) (*tree.View, error) {
-					v, err := archive.View(ctx, func(context.Context) (io.Reader, error) {
-						return bytes.NewReader(packed), nil
-					}, archive.RepositoryLimits)
-					return v, received(err)
-				},
-				Archive: func(context.Context) (parent.Archive, error) {
-					return parent.Archive{ReaderAt: bytes.NewReader(packed), Size: int64(len(packed))}, nil
-				},
-			}
+			e := evaluation(packed, tt.engine)
 			want, wantErr := parent.Here{}.Expand(t.Context(), e)
 			got, err := w.Expand(t.Context(), e)
 			if diff := cmp.Diff(fmt.Sprint(wantErr), fmt.Sprint(err)); diff != "" || tt.target != nil && !errors.Is(err, tt.target) {
@@ -251,6 +260,128 @@ func TestCompare(t *testing.T) {
 	}
 }
 
+// TestLies: an answer that says more than its question allows is refused, before there is memory for it.
+func TestLies(t *testing.T) {
+	objects, err := encodeObjects(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	expanded := func(warnings ...string) error {
+		m, err := worker.NewMessage(expanded{Warnings: warnings}, objects)
+		if err == nil {
+			_, err = decodeExpanded(m)
+		}
+		return err
+	}
+	compared := func(head string) error {
+		_, err := decodeCompared(worker.Message{Head: []byte(head)}, 1, nil)
+		return err
+	}
+	comparison := &compareHost{most: 2, views: map[int]*tree.View{}, open: func(_ context.Context, _, commit string) (parent.Tree, error) {
+		if commit == "secret" {
+			return nil, errPolicy
+		}
+		return known{}, nil
+	}}
+	open := func(commit string) error {
+		m, err := worker.NewMessage(ofTree{Commit: commit})
+		if err == nil {
+			_, err = comparison.answer(t.Context(), "open", m)
+		}
+		return err
+	}
+	for _, tt := range []struct {
+		name string
+		err  error
+		want error
+	}{
+		{"as many warnings as there may be", expanded(make([]string, maxWarnings)...), nil},
+		{"more warnings", expanded(make([]string, maxWarnings+1)...), errAnswer},
+		{"a long warning", expanded(strings.Repeat("w", maxWarningTexts+1)), errAnswer},
+		{"a sum", compared(`[{"sum": ["a", "b"]}]`), nil},
+		{"a long sum", compared(`[{"sum": ["", "` + strings.Repeat("a", maxSum+1) + `"]}]`), errAnswer},
+		{"another pair", compared(`[{}, {}]`), errAnswer},
+		{"a commit", open("a"), nil},
+		{"a commit that is refused", open("secret"), nil},
+		{"one commit more", open("b"), errAnswer},
+	} {
+		if !errors.Is(tt.err, tt.want) {
+			t.Errorf("%s: %v, want %v", tt.name, tt.err, tt.want)
+		}
+	}
+	many := worker.Message{Head: []byte(`[` + strings.Repeat("{},", 1_000_000) + `{}]`)}
+	before := allocated()
+	if _, err := decodeCompared(many, 1, nil); err == nil || allocated()-before > 1<<20 {
+		t.Errorf("%d bytes, %v", allocated()-before, err)
+	}
+}
+
+// TestBoundWarnings: warnings that are too many are left out, and that is said.
+func TestBoundWarnings(t *testing.T) {
+	for _, tt := range []struct {
+		name  string
+		lines []string
+		want  int
+		last  string
+	}{
+		{"none", nil, 0, ""},
+		{"few", []string{"a", "b"}, 2, "b"},
+		{"bytes", []string{"a\xffb"}, 1, "a\ufffdb"},
+		{"all", slices.Repeat([]string{"w"}, maxWarnings), maxWarnings, "w"},
+		{"many", slices.Repeat([]string{"w"}, maxWarnings+5), maxWarnings, "6 more warnings are left out"},
+		{"long", []string{"a", strings.Repeat("x", 1800), strings.Repeat("x", 1800), "b"}, 3, "2 more warnings are left out"},
+		{"longest", []string{strings.Repeat("x", 3000)}, 1, "1 more warnings are left out"},
+	} {
+		got := boundWarnings(tt.lines, 2048)
+		if len(got) != tt.want || tt.want > 0 && got[len(got)-1] != tt.last || !fewWarnings(got, 2048) {
+			t.Errorf("%s: %d warnings", tt.name, len(got))
+		}
+	}
+}
+
+// TestMaps: small maps take much more memory than bytes, and are counted as what they take.
+func TestMaps(t *testing.T) {
+	maps := func(n int) []byte {
+		return append(binary.AppendUvarint([]byte{tagList}, uint64(n)), bytes.Repeat([]byte{tagMap, 1, 0, tagNil}, n)...)
+	}
+	const n = 100_000
+	data := maps(n)
+	cost, err := costOfObjects(worker.Message{Blobs: [][]byte{data}})
+	if err != nil || cost < 300*n {
+		t.Errorf("%d bytes, %v", cost, err)
+	}
+	before := allocated()
+	if _, err := objects(data); err != nil || allocated()-before > cost+cost/10 {
+		t.Errorf("%d bytes were allocated, and %d counted: %v", allocated()-before, cost, err)
+	}
+	if _, err := costOfObjects(worker.Message{Blobs: [][]byte{maps(2_000_000)}}); err == nil {
+		t.Error("700 MB are accepted")
+	}
+}
+
+// TestNeverInHost: the host does not evaluate sets for a worker that has the engine.
+func TestNeverInHost(t *testing.T) {
+	spec, err := appendValue(nil, map[string]any{"generators": []any{}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := worker.NewMessage([]set{{Name: "x"}}, spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := (&expandHost{}).answer(t.Context(), "sets", m); !errors.Is(err, errAnswer) {
+		t.Error(err)
+	}
+}
+
+// checked reads a value as a host does.
+func checked(data []byte) (any, error) {
+	if _, err := memory(data); err != nil {
+		return nil, err
+	}
+	return value(data)
+}
+
 func TestValue(t *testing.T) {
 	v := map[string]any{
 		"nil": nil, "true": true, "false": false, "int": int64(math.MinInt64), "float": 1.0, "inf": math.Inf(1), "text": "ä\x00",
@@ -261,7 +392,7 @@ func TestValue(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := value(data)
+	got, err := checked(data)
 	if diff := cmp.Diff(any(v), got); diff != "" || err != nil {
 		t.Error(err, diff)
 	}
@@ -279,7 +410,7 @@ func TestValue(t *testing.T) {
 		{tagList, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1},
 		bytes.Repeat([]byte{tagList, 1}, 2000),
 	} {
-		if v, err := value(bad); err == nil {
+		if v, err := checked(bad); err == nil {
 			t.Errorf("%v is %v", bad, v)
 		}
 	}
@@ -287,28 +418,7 @@ func TestValue(t *testing.T) {
 	if data, err = appendValue(nil, map[string]string{"a": "b"}); err != nil {
 		t.Fatal(err)
 	}
-	if got, err := value(data); err != nil || !cmp.Equal(got, any(map[string]any{"a": "b"})) {
+	if got, err := checked(data); err != nil || !cmp.Equal(got, any(map[string]any{"a": "b"})) {
 		t.Error(got, err)
 	}
-}
-
-func FuzzValue(f *testing.F) {
-	data, err := appendValue(nil, map[string]any{"a": []any{int64(1), 1.5, "x", nil, true, json.Number("99999999999999999999")}})
-	if err != nil {
-		f.Fatal(err)
-	}
-	f.Add(data)
-	f.Fuzz(func(t *testing.T, data []byte) {
-		v, err := value(data)
-		if err != nil {
-			return
-		}
-		again, err := appendValue(nil, v)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := value(again); err != nil {
-			t.Error(err)
-		}
-	})
 }

@@ -55,13 +55,17 @@ func (s *S3) answer(_ context.Context, kind string, m worker.Message) (worker.Me
 	return readArchive(s.Archive, m)
 }
 
-// Sources reads the trigger file of an application: what its sources are called, and where they are. How they are rendered stays in the file.
+// Sources reads the trigger file of an application: what its sources are called, and where they are. How they are rendered stays in the
+// file.
 func (w Workers) Sources(ctx context.Context, s *S3) (file string, list []triggerfile.Source, err error) {
 	m, err := worker.NewMessage(ofS3{Call: s.Call, Dir: s.Dir})
 	if err != nil {
 		return "", nil, err
 	}
-	m, err = w.Pool.Do(ctx, worker.Job{Kind: "sources", What: "reading " + triggerfile.Name, Message: m, Doing: s.Doing, Answer: s.answer})
+	m, err = w.Pool.Do(ctx, worker.Job{
+		Kind: "sources", What: "reading " + triggerfile.Name, Message: m, Doing: s.Doing, Answer: s.answer,
+		Owner: s.Call.Project,
+	})
 	if err != nil {
 		return "", nil, err
 	}
@@ -88,10 +92,18 @@ func (w Workers) Render(ctx context.Context, s *S3, fetched []s3source.Fetched) 
 	if err != nil {
 		return nil, err
 	}
-	m, err = w.Pool.Do(ctx, worker.Job{Kind: "render", What: "rendering what is in S3", Message: m, Doing: s.Doing, Answer: s.answer})
+	m, err = w.Pool.Do(ctx, worker.Job{
+		Kind: "render", What: "rendering what is in S3", Message: m, Doing: s.Doing, Answer: s.answer,
+		Cost: costOfObjects, Owner: s.Call.Project,
+	})
 	if err != nil {
 		return nil, err
 	}
+	return decodeObjects(m)
+}
+
+// decodeObjects reads an answer that is one blob with objects, and that costOfObjects has accepted.
+func decodeObjects(m worker.Message) ([]manifest.Object, error) {
 	if len(m.Blobs) != 1 {
 		return nil, errAnswer
 	}
@@ -102,10 +114,23 @@ func (w Workers) Render(ctx context.Context, s *S3, fetched []s3source.Fetched) 
 	return list, nil
 }
 
+// costOfObjects is the memory that decodeObjects takes. The head is not read.
+func costOfObjects(m worker.Message) (int64, error) {
+	if len(m.Blobs) != 1 {
+		return 0, errAnswer
+	}
+	size, err := memory(m.Blobs[0])
+	if err != nil {
+		return 0, errAnswer
+	}
+	return size + int64(len(m.Blobs[0])), nil
+}
+
 // beside is, in a worker, the directory of the trigger file.
 func beside(h *worker.Host, dir string) fs.FS {
 	return tree.FS(func(name string) ([]byte, error) {
-		files, err := archive.Pick(context.Background(), opener(h), archive.RepositoryLimits, tree.Selection{Names: []string{path.Join(dir, name)}})
+		files, err := archive.Pick(context.Background(), opener(h), archive.RepositoryLimits,
+			tree.Selection{Names: []string{path.Join(dir, name)}})
 		if err == nil && len(files) == 0 {
 			return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrNotExist}
 		}

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"math"
 	"strconv"
 )
@@ -24,7 +25,10 @@ const (
 // Limits of a value that is read.
 const (
 	maxDepth = 1000
-	maxNodes = 4_000_000
+	// maxMemory bounds the bytes that it takes in memory.
+	maxMemory = 512 << 20
+	// mostTimes is how many times more bytes a value may take in memory than as it is sent: it is a map with an empty key.
+	mostTimes = 100
 )
 
 var errValue = errors.New("it is not a value")
@@ -82,17 +86,14 @@ func appendString(dst []byte, s string) []byte {
 	return append(binary.AppendUvarint(dst, uint64(len(s))), s...)
 }
 
-// value reads one value, which must be all there is.
+// value reads one value, which memory has accepted: there are no checks but for keys that are there twice.
 func value(data []byte) (any, error) {
-	r := &reader{data: data, nodes: maxNodes}
-	v := r.value(0)
-	if r.err == nil && len(r.data) > 0 {
-		r.err = errValue
-	}
+	r := &reader{data: data, keys: new(lately), texts: new(lately)}
+	v := r.value()
 	return v, r.err
 }
 
-// objects reads a list of objects.
+// objects reads a list of objects, which memory has accepted.
 func objects(data []byte) ([]map[string]any, error) {
 	v, err := value(data)
 	list, ok := v.([]any)
@@ -114,77 +115,154 @@ func encodeObjects(list []map[string]any) ([]byte, error) {
 	for i, o := range list {
 		all[i] = o
 	}
-	return appendValue(nil, all)
+	data, err := appendValue(nil, all)
+	if err != nil || len(data) < maxMemory/mostTimes {
+		return data, err
+	}
+	if _, err := memory(data); err != nil {
+		return nil, fmt.Errorf("%d objects are too large, or nested too deep, to be sent: the limits are %d MiB in memory and %d levels",
+			len(list), maxMemory>>20, maxDepth)
+	}
+	return data, nil
+}
+
+// memory checks one value, which must be all there is, and returns the bytes that it takes when it is read. Nothing is made room for before
+// that.
+func memory(data []byte) (int64, error) {
+	r := &reader{data: data}
+	size := r.skip(0)
+	if r.err == nil && (len(r.data) > 0 || size > maxMemory) {
+		r.err = errValue
+	}
+	return size, r.err
 }
 
 type reader struct {
-	data  []byte
-	nodes int
-	err   error
+	data        []byte
+	err         error
+	keys, texts *lately
 }
 
-func (r *reader) fail() any {
+// lately has short texts that were read lately: Applications of one set are much the same.
+type lately [256]any
+
+// text returns a text, and the same one if it was read lately.
+func (l *lately) text(data []byte) any {
+	n := len(data)
+	if n == 0 || n > 64 {
+		return string(data)
+	}
+	at := &l[byte(n)*7^data[0]*31^data[n/2]*17^data[n-1]]
+	if s, ok := (*at).(string); !ok || s != string(data) {
+		*at = string(data)
+	}
+	return *at
+}
+
+func (r *reader) fail() int64 {
 	r.err = errValue
-	return nil
+	return 0
 }
 
-func (r *reader) value(depth int) any {
-	if r.nodes--; r.err != nil || len(r.data) == 0 || depth > maxDepth || r.nodes < 0 {
+// skip checks the next value, and returns the bytes that it takes in memory, as Go's maps and slices are.
+func (r *reader) skip(depth int) (size int64) {
+	if len(r.data) == 0 || depth > maxDepth {
 		return r.fail()
 	}
 	tag := r.data[0]
 	r.data = r.data[1:]
 	switch tag {
-	case tagNil:
-		return nil
+	case tagNil, tagFalse, tagTrue:
+		return 0
+	case tagInt:
+		_, n := binary.Varint(r.data)
+		if n <= 0 {
+			return r.fail()
+		}
+		r.data = r.data[n:]
+		return 8
+	case tagFloat:
+		if len(r.data) < 8 {
+			return r.fail()
+		}
+		r.data = r.data[8:]
+		return 8
+	case tagString:
+		return 32 + int64(len(r.bytes()))
+	case tagNumber:
+		text := r.bytes()
+		if !isNumber(string(text)) {
+			return r.fail()
+		}
+		return 32 + int64(len(text))
+	case tagList:
+		n := r.length(1)
+		size = 24 + 16*int64(n)
+		for range n {
+			if size += r.skip(depth + 1); r.err != nil {
+				return 0
+			}
+		}
+		return size
+	case tagMap:
+		n := r.length(2)
+		if size = 48; n > 0 {
+			size += 72 * max(4, int64(n))
+		}
+		for range n {
+			size += 16 + int64(len(r.bytes()))
+			if r.err == nil {
+				size += r.skip(depth + 1)
+			}
+			if r.err != nil {
+				return 0
+			}
+		}
+		return size
+	}
+	return r.fail()
+}
+
+// value reads the next value, which was checked.
+func (r *reader) value() any {
+	tag := r.data[0]
+	r.data = r.data[1:]
+	switch tag {
 	case tagFalse:
 		return false
 	case tagTrue:
 		return true
 	case tagInt:
 		n, size := binary.Varint(r.data)
-		if size <= 0 {
-			return r.fail()
-		}
 		r.data = r.data[size:]
 		return n
 	case tagFloat:
-		if len(r.data) < 8 {
-			return r.fail()
-		}
 		bits := binary.BigEndian.Uint64(r.data)
 		r.data = r.data[8:]
 		return math.Float64frombits(bits)
 	case tagString:
-		return r.text()
+		return r.texts.text(r.bytes())
 	case tagNumber:
-		if n := json.Number(r.text()); isNumber(string(n)) {
-			return n
-		}
-		return r.fail()
+		return json.Number(r.bytes())
 	case tagList:
-		list := make([]any, 0, r.length(1))
-		for range cap(list) {
-			if list = append(list, r.value(depth+1)); r.err != nil {
-				return nil
-			}
+		list := make([]any, r.length(1))
+		for i := range list {
+			list[i] = r.value()
 		}
 		return list
 	case tagMap:
 		n := r.length(2)
 		m := make(map[string]any, n)
 		for range n {
-			key := r.text()
-			if m[key] = r.value(depth + 1); r.err != nil {
-				return nil
-			}
+			key, _ := r.keys.text(r.bytes()).(string)
+			m[key] = r.value()
 		}
 		if len(m) != n {
-			return r.fail() // a key twice
+			r.err = errValue // a key twice
 		}
 		return m
 	}
-	return r.fail()
+	return nil
 }
 
 // isNumber reports whether a text is a whole number.
@@ -201,8 +279,13 @@ func isNumber(text string) bool {
 	return err == nil
 }
 
-// length reads the length of something whose elements have so many bytes at least: no more is made room for than can be there.
+// length reads the length of something whose elements have so many bytes at least: it is no longer than what is there.
 func (r *reader) length(least int) int {
+	if len(r.data) > 0 && r.data[0] < 0x80 && int(r.data[0]) <= (len(r.data)-1)/least { // almost always
+		n := int(r.data[0])
+		r.data = r.data[1:]
+		return n
+	}
 	n, size := binary.Uvarint(r.data)
 	if size <= 0 || n > uint64((len(r.data)-size)/least) {
 		r.err = errValue
@@ -212,13 +295,10 @@ func (r *reader) length(least int) int {
 	return int(n)
 }
 
-func (r *reader) text() string {
+// bytes reads a text.
+func (r *reader) bytes() []byte {
 	n := r.length(1)
-	if r.err != nil || n > len(r.data) {
-		r.err = errValue
-		return ""
-	}
-	s := string(r.data[:n])
+	text := r.data[:n]
 	r.data = r.data[n:]
-	return s
+	return text
 }

@@ -87,7 +87,8 @@ S3:       %s
 Git:      %s/lab.git (clone it, push to it)
 Logs:     %s
 Stop:     make lab-down
-`, s.Kubeconfig, s.ArgoCDURL, s.ArgoCDToken, s.S3Endpoint, s.S3AccessKey, s.S3SecretKey, s.ArgoCDURL, s.S3Endpoint, s.GitURL, filepath.Join(s.Dir, "log"))
+`, s.Kubeconfig, s.ArgoCDURL, s.ArgoCDToken, s.S3Endpoint, s.S3AccessKey, s.S3SecretKey, s.ArgoCDURL, s.S3Endpoint, s.GitURL,
+		filepath.Join(s.Dir, "log"))
 }
 
 // home is the folder of the lab for people.

@@ -51,7 +51,10 @@ func Start(ctx context.Context, c Config) (*Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("starting an S3 server: %w", err)
 	}
-	s := &Server{URL: "http://" + listener.Addr().String(), http: &http.Server{Handler: gofakes3.New(backend, options...).Server(), ReadHeaderTimeout: 10 * time.Second}}
+	s := &Server{URL: "http://" + listener.Addr().String(), http: &http.Server{
+		Handler:           gofakes3.New(backend, options...).Server(),
+		ReadHeaderTimeout: 10 * time.Second,
+	}}
 	go func() { _ = s.http.Serve(listener) }()
 	return s, nil
 }

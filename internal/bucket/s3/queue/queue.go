@@ -14,16 +14,11 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
 	"github.com/aws/smithy-go"
+
+	"github.com/argosy-cd/argosy/internal/events"
 )
 
-// Message is a message that was received, and is hidden from others for a while.
-type Message struct {
-	ID      string
-	Body    string
-	receipt *string
-}
-
-// Queue is a queue.
+// Queue is a queue in SQS. It implements events.Queue.
 type Queue struct {
 	url    string
 	client *sqs.Client
@@ -60,33 +55,34 @@ func Open(ctx context.Context, address string) (*Queue, error) {
 func (q *Queue) String() string { return q.url }
 
 // Receive waits for messages. After a while there may be none.
-func (q *Queue) Receive(ctx context.Context) ([]Message, error) {
+func (q *Queue) Receive(ctx context.Context) ([]events.Message, error) {
 	out, err := q.client.ReceiveMessage(ctx, &sqs.ReceiveMessageInput{QueueUrl: &q.url, MaxNumberOfMessages: 10, WaitTimeSeconds: longPoll})
 	if err != nil {
 		return nil, fmt.Errorf("receiving from %s: %w", q.url, plain(err))
 	}
-	messages := make([]Message, len(out.Messages))
+	messages := make([]events.Message, len(out.Messages))
 	for i, m := range out.Messages {
-		messages[i] = Message{aws.ToString(m.MessageId), aws.ToString(m.Body), m.ReceiptHandle}
+		messages[i] = events.Message{ID: aws.ToString(m.MessageId), Body: aws.ToString(m.Body), Receipt: aws.ToString(m.ReceiptHandle)}
 	}
 	return messages, nil
 }
 
 // Delete removes messages that were received, ten at most.
-func (q *Queue) Delete(ctx context.Context, messages []Message) error {
+func (q *Queue) Delete(ctx context.Context, messages []events.Message) error {
 	if len(messages) == 0 {
 		return nil
 	}
 	entries := make([]types.DeleteMessageBatchRequestEntry, len(messages))
 	for i, m := range messages {
-		entries[i] = types.DeleteMessageBatchRequestEntry{Id: aws.String(strconv.Itoa(i)), ReceiptHandle: m.receipt}
+		entries[i] = types.DeleteMessageBatchRequestEntry{Id: aws.String(strconv.Itoa(i)), ReceiptHandle: &m.Receipt}
 	}
 	out, err := q.client.DeleteMessageBatch(ctx, &sqs.DeleteMessageBatchInput{QueueUrl: &q.url, Entries: entries})
 	if err != nil {
 		return fmt.Errorf("deleting messages from %s: %w", q.url, plain(err))
 	}
 	if len(out.Failed) > 0 {
-		return fmt.Errorf("deleting messages from %s: %d of %d were not: %s", q.url, len(out.Failed), len(messages), aws.ToString(out.Failed[0].Code))
+		return fmt.Errorf("deleting messages from %s: %d of %d were not: %s", q.url, len(out.Failed), len(messages),
+			aws.ToString(out.Failed[0].Code))
 	}
 	return nil
 }

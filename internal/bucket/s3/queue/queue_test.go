@@ -1,7 +1,7 @@
 package queue_test
 
 import (
-	"crypto/md5" //nolint:gosec // SQS sums bodies with it
+	"crypto/md5" // SQS sums bodies with it
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
@@ -33,8 +33,11 @@ func TestQueue(t *testing.T) {
 			w.WriteHeader(http.StatusBadRequest)
 			fmt.Fprint(w, `{"__type": "com.amazonaws.sqs#QueueDoesNotExist", "message": "The specified queue does not exist."}`)
 		case strings.HasSuffix(r.Header.Get("X-Amz-Target"), ".ReceiveMessage"):
-			sum := md5.Sum([]byte("hello")) //nolint:gosec // see the import
-			_ = json.NewEncoder(w).Encode(map[string]any{"Messages": []any{map[string]string{"MessageId": "m", "ReceiptHandle": "r", "Body": "hello", "MD5OfBody": hex.EncodeToString(sum[:])}}})
+			sum := md5.Sum([]byte("hello")) // see the import
+			_ = json.NewEncoder(w).Encode(map[string]any{"Messages": []any{map[string]string{
+				"MessageId": "m", "ReceiptHandle": "r",
+				"Body": "hello", "MD5OfBody": hex.EncodeToString(sum[:]),
+			}}})
 		default:
 			fmt.Fprint(w, `{"Successful": [{"Id": "0"}], "Failed": []}`)
 		}
@@ -62,10 +65,15 @@ func TestQueue(t *testing.T) {
 		}
 	}
 	fail = true
-	if _, err := q.Receive(t.Context()); err == nil || err.Error() != "receiving from "+address+": AWS.SimpleQueueService.NonExistentQueue: The specified queue does not exist." && err.Error() != "receiving from "+address+": QueueDoesNotExist: The specified queue does not exist." {
+	if _, err := q.Receive(t.Context()); err == nil || err.Error() != "receiving from "+address+
+		": AWS.SimpleQueueService.NonExistentQueue: The specified queue does not exist." &&
+		err.Error() != "receiving from "+address+": QueueDoesNotExist: The specified queue does not exist." {
 		t.Error(err)
 	}
-	for _, bad := range []string{"", "manifests", "ftp://x/y/z", "https://sqs.eu-central-1.amazonaws.com", "https://user:s3cret@sqs.eu-central-1.amazonaws.com/1/x"} {
+	for _, bad := range []string{
+		"", "manifests", "ftp://x/y/z", "https://sqs.eu-central-1.amazonaws.com",
+		"https://user:s3cret@sqs.eu-central-1.amazonaws.com/1/x",
+	} {
 		if _, err := queue.Open(t.Context(), bad); err == nil || strings.Contains(err.Error(), "s3cret") {
 			t.Errorf("%q: %v", bad, err)
 		}

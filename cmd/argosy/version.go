@@ -1,0 +1,38 @@
+package main
+
+import (
+	"runtime"
+	"runtime/debug"
+
+	"github.com/spf13/cobra"
+
+	"github.com/argosy-cd/argosy/internal/report"
+	"github.com/argosy-cd/argosy/internal/words"
+)
+
+func newVersionCommand(std stdio) *cobra.Command {
+	output := formatFlag{value: "table", allowed: []string{"table", "json"}}
+	cmd := &cobra.Command{
+		Use:   "version",
+		Short: "Print the version, the Go version and the platform",
+		Args:  noArgs,
+		RunE: func(*cobra.Command, []string) error {
+			platform := runtime.GOOS + "/" + runtime.GOARCH
+			if output.format() == report.JSON {
+				return report.Object(std.out, map[string]any{"version": version(), "go": runtime.Version(), "platform": platform})
+			}
+			return words.Line(std.out, "argosy version %s, %s, %s", version(), runtime.Version(), platform)
+		},
+	}
+	cmd.Flags().VarP(&output, "output", "o", "output format, "+output.usage())
+	return cmd
+}
+
+// version is that of the module the binary was built from.
+func version() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok || info.Main.Version == "" {
+		return "devel"
+	}
+	return info.Main.Version
+}

@@ -1,0 +1,133 @@
+// Package demo boots a cluster that does not exist: the example cluster, or directories of the user.
+//
+// Real are an S3 server and a Git server in this process, trigger repositories that tick, both plugins on their sockets, and a client that
+// does what Argo CD's repo-server does. The cluster is not real: its events are those of a simulation, and each plugin is called when the
+// sync of its Application begins. An answer that differs from the plan is an error. Nothing is left on disk, however the process ends.
+package demo
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/argosy-cd/argosy/internal/appset/generator"
+	"github.com/argosy-cd/argosy/internal/plan"
+	"github.com/argosy-cd/argosy/internal/problem"
+	"github.com/argosy-cd/argosy/internal/simulate"
+	"github.com/argosy-cd/argosy/internal/source"
+	"github.com/argosy-cd/argosy/internal/words"
+)
+
+// Config says what is booted, how fast, and where it is shown. All fields are needed, unless their zero value is described.
+type Config struct {
+	Exhibit *Exhibit
+	Screen  Screen
+	// Program is the command line's name of this program, for commands that are shown.
+	Program string
+	// Speed is how many times as fast as a real boot the demo is.
+	Speed float64
+	// Fail are the names of Applications whose workloads become Degraded. A commit mends them after Repair; 0 is never.
+	Fail   []string
+	Repair time.Duration
+	// Stay goes on after the boot, until the context ends.
+	Stay bool
+	// Namespace is Argo CD's; "" is that of the first root.
+	Namespace string
+	Now       func() time.Time
+
+	// Plan returns the settings that the boot is planned with, except for where repositories are read from.
+	Plan func(git generator.Repositories) (plan.Config, error)
+	// Table writes a plan as a table.
+	Table func(io.Writer, *plan.Plan) error
+	// Plugins opens the plugins appset and s3.
+	Plugins func(Place) (Plugins, error)
+	// HTTP makes a server with limits.
+	HTTP func(http.Handler) *http.Server
+}
+
+// Run boots, and returns the plan of the boot. The error is problem.ErrFound if the boot does not come to its end.
+func Run(ctx context.Context, c Config) (p *plan.Plan, err error) {
+	dir, err := newWorkDir()
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, dir.remove()) }()
+	c.Namespace = argoNamespace(c.Namespace, c.Exhibit.roots)
+	clock := &bootClock{base: c.Now().Truncate(interval), speed: c.Speed}
+	s := &stage{Config: c, exhibit: c.Exhibit, dir: dir.path, time: clock.now}
+	if err := s.open(ctx); err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, s.close()) }()
+	if p, err = s.plan(ctx); err != nil {
+		return nil, err
+	}
+	show := newShow(s, p, clock)
+	if err := show.planned(); err != nil {
+		return nil, err
+	}
+	var faults []simulate.Fault
+	for _, name := range c.Fail {
+		faults = append(faults, simulate.Fault{App: name, Kind: simulate.Fail, Mended: c.Repair})
+	}
+	boot, err := patientBoot(p, c.Repair, faults)
+	if err != nil {
+		return nil, problem.Usage(err)
+	}
+	show.line("\nBOOT, %g times as fast\n", c.Speed)
+	if err := show.run(ctx, boot); err != nil {
+		return nil, err
+	}
+	if c.Stay {
+		show.stay(ctx)
+	}
+	if !boot.Done() {
+		return p, problem.ErrFound
+	}
+	return p, nil
+}
+
+// planned shows the plan.
+func (v *show) planned() error {
+	v.line("PLAN of %s\n", v.stage.exhibit.title)
+	var table strings.Builder
+	if err := v.stage.Table(&table, v.plan); err != nil {
+		return err
+	}
+	v.table(table.String())
+	if names := unnamed(v.plan); len(names) > 0 {
+		does := "does"
+		if len(names) > 1 {
+			does = "do"
+		}
+		v.line("\n%s %s not name the plugin appset, which renders its sets here; without it no wave waits for them, see argosy plan",
+			words.Some(names), does)
+	}
+	return nil
+}
+
+// patientBoot boots until nothing happens any more, or until it is clear that nothing else will: a sync can be tried for ever.
+func patientBoot(p *plan.Plan, repair time.Duration, faults []simulate.Fault) (*simulate.Boot, error) {
+	model := simulate.DefaultModel()
+	usual, err := simulate.Simulate(p, model)
+	if err != nil {
+		return nil, err
+	}
+	model.Horizon = 2*min(usual.Total, model.Horizon) + repair + 15*time.Minute
+	return simulate.Simulate(p, model, faults...)
+}
+
+// unnamed are Applications with sets in Git that do not name the plugin which renders them here.
+func unnamed(p *plan.Plan) []string {
+	var out []string
+	for _, app := range p.Applications {
+		if slices.ContainsFunc(app.Sources, func(s plan.Source) bool { return s.Kind == source.AppSet && namedPlugin(s) == "" }) {
+			out = append(out, words.Printable(app.Name))
+		}
+	}
+	return out
+}

@@ -1,0 +1,155 @@
+package demo
+
+import (
+	"fmt"
+	"io"
+	"regexp"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/argosy-cd/argosy/internal/problem"
+)
+
+// Screen is where a demo is shown.
+type Screen struct {
+	Out io.Writer
+	// Size is that of the terminal that Out is. Nil is no terminal: lines are written, and nothing below them changes.
+	Size func() (width, height int)
+	// Dumb is a terminal that gets lines only.
+	Dumb  bool
+	Color bool
+}
+
+// screen is lines one after the other, and, on a terminal, a part below them that changes.
+type screen struct {
+	Screen
+	plain bool
+	below []string // what is drawn
+	err   error    // of the first line that could not be written
+}
+
+func newScreen(s Screen) *screen { return &screen{Screen: s, plain: s.Size == nil || s.Dumb} }
+
+// line writes a line that stays.
+func (s *screen) line(format string, args ...any) {
+	text := fmt.Sprintf(format, args...)
+	if s.plain {
+		s.write(text + "\n")
+		return
+	}
+	width, _ := s.Size()
+	s.write(s.erase() + s.paint(wrap(text, width)) + "\n" + s.drawn())
+}
+
+// table writes a table: its rows end where the terminal does, other lines are broken there.
+func (s *screen) table(text string) {
+	for line := range strings.Lines(text) {
+		line = strings.TrimSuffix(line, "\n")
+		if !s.plain && strings.HasPrefix(line, "    ") {
+			width, _ := s.Size()
+			line = cut(line, width)
+		}
+		s.line("%s", line)
+	}
+}
+
+// command writes a line that is to be copied, so it is not broken.
+func (s *screen) command(format string, args ...any) {
+	s.write(s.erase() + fmt.Sprintf("  "+format, args...) + "\n" + s.drawn())
+}
+
+// draw replaces what is below the lines.
+func (s *screen) draw(lines []string) {
+	if s.plain {
+		return
+	}
+	erase := s.erase()
+	width, height := s.Size()
+	s.below = nil
+	for i, line := range lines {
+		if i == height-1 {
+			break
+		}
+		s.below = append(s.below, cut(line, width-1))
+	}
+	s.write(erase + s.drawn())
+}
+
+// keep makes what is below the lines some of them.
+func (s *screen) keep() { s.below = nil }
+
+func (s *screen) erase() string {
+	if len(s.below) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("\x1b[%dA\r\x1b[J", len(s.below))
+}
+
+func (s *screen) drawn() string {
+	var b strings.Builder
+	for _, line := range s.below {
+		b.WriteString(s.paint(line) + "\n")
+	}
+	return b.String()
+}
+
+func (s *screen) write(text string) {
+	if _, err := s.Out.Write([]byte(text)); err != nil && s.err == nil {
+		s.err = fmt.Errorf("writing: %w", problem.Innermost(err))
+	}
+}
+
+// Marks of Applications.
+const (
+	markHealthy  = "●"
+	markBusy     = "◐"
+	markDegraded = "✗"
+	markMissing  = "·"
+)
+
+var colors = strings.NewReplacer(markHealthy, "\x1b[32m"+markHealthy+"\x1b[0m", markBusy, "\x1b[33m"+markBusy+"\x1b[0m", markDegraded,
+	"\x1b[31m"+markDegraded+"\x1b[0m")
+
+func (s *screen) paint(text string) string {
+	if !s.Color {
+		return text
+	}
+	return colors.Replace(text)
+}
+
+// wrap breaks a line between words where a terminal ends, and puts the rest below the beginning of its text.
+func wrap(text string, width int) string {
+	var out strings.Builder
+	rest := []rune(text)
+	indent := len(text) - len(strings.TrimLeft(strings.TrimLeft(text, "\n"), " ")) - strings.Count(text, "\n")
+	if stamped.MatchString(text) {
+		indent = 11
+	}
+	indent = max(indent, 0)
+	for pad := 0; len(rest)+pad > width; pad = indent {
+		at := width - pad
+		for at > 0 && rest[at] != ' ' {
+			at--
+		}
+		if strings.TrimSpace(string(rest[:at])) == "" { // a word that is too long
+			break
+		}
+		out.WriteString(string(rest[:at]) + "\n" + strings.Repeat(" ", indent))
+		rest = []rune(strings.TrimLeft(string(rest[at:]), " "))
+		if indent > width/2 {
+			break
+		}
+	}
+	return out.String() + string(rest)
+}
+
+// stamped is a line with a time.
+var stamped = regexp.MustCompile(`^ *[0-9hms]+  `)
+
+// cut makes a line as short as a terminal is wide.
+func cut(line string, width int) string {
+	if utf8.RuneCountInString(line) <= width {
+		return line
+	}
+	return string([]rune(line)[:max(width-1, 0)]) + "…"
+}

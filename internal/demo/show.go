@@ -1,0 +1,297 @@
+package demo
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/argosy-cd/argosy/internal/bucket"
+	"github.com/argosy-cd/argosy/internal/plan"
+	"github.com/argosy-cd/argosy/internal/simulate"
+	"github.com/argosy-cd/argosy/internal/source"
+	"github.com/argosy-cd/argosy/internal/words"
+)
+
+// show plays a boot: the events of a simulation at their time, and at each sync what Argo CD asks the plugins.
+type show struct {
+	*screen
+	stage *stage
+	plan  *plan.Plan
+	boot  *simulate.Boot
+	clock *bootClock
+	apps  map[string]*plan.Application // by the name of their runs
+	state map[string]simulate.Health   // of those that are there
+	next  time.Duration                // tick
+	// healthy are those that became so at one moment, and are not told of yet.
+	healthy []string
+	since   time.Duration
+	// What was really done.
+	asked   map[string]int // by plugin
+	answers map[string]map[string]string
+	commits map[string]string // of clocks, by URL
+	ticks   int
+	last    string // tick, in words
+	wrong   string // at the last tick
+}
+
+func newShow(s *stage, p *plan.Plan, clock *bootClock) *show {
+	v := &show{
+		screen: newScreen(s.Screen), stage: s, plan: p, clock: clock, apps: map[string]*plan.Application{},
+		state: map[string]simulate.Health{},
+		asked: map[string]int{}, answers: map[string]map[string]string{}, commits: map[string]string{}, next: interval,
+	}
+	for app, name := range simulate.Names(p) {
+		v.apps[name] = app
+	}
+	return v
+}
+
+// run plays a boot to its end.
+func (v *show) run(ctx context.Context, b *simulate.Boot) error {
+	v.boot = b
+	if _, err := v.ticked(ctx); err != nil {
+		return err
+	}
+	for _, e := range v.boot.Events {
+		err := v.until(ctx, e.At)
+		if err == nil {
+			err = v.event(ctx, e)
+		}
+		if ctx.Err() != nil {
+			v.flush()
+			return fmt.Errorf("stopped at %s of the boot", words.Clock(v.clock.passed()))
+		}
+		if err != nil {
+			return err
+		}
+	}
+	v.flush()
+	if !v.plain {
+		v.draw(v.picture())
+		v.keep()
+	}
+	v.summary()
+	if v.boot.Done() && v.stage.exhibit.later != nil && v.err == nil {
+		return v.later(ctx)
+	}
+	return v.err
+}
+
+// later is a commit, and a push to S3, after the boot: the next tick finds both.
+func (v *show) later(ctx context.Context) error {
+	v.stage.exhibit = v.stage.exhibit.later
+	if err := v.stage.push(ctx); err != nil {
+		return err
+	}
+	v.line("\nThen somebody updates snapshot-controller and tempo and adds my-apps/home/vaultwarden in Git, and CI pushes a new jellyfin " +
+		"to S3. The next tick finds all of it:\n")
+	_ = v.until(ctx, v.next) // or somebody has seen enough
+	v.draw(nil)
+	if v.err != nil || ctx.Err() != nil {
+		return v.err
+	}
+	return v.update(ctx)
+}
+
+// update tells the order in which a commit reaches the Applications that it changes.
+func (v *show) update(ctx context.Context) error {
+	p, err := v.stage.plan(ctx)
+	if err != nil {
+		return err
+	}
+	u, err := simulate.Update(v.plan, p, simulate.DefaultModel())
+	if err != nil {
+		return err
+	}
+	pinned := map[string]bool{}
+	for app, name := range simulate.Names(p) {
+		pinned[name] = app.Pinned
+	}
+	var runs []*simulate.Run
+	for _, r := range u.Runs {
+		if r.Parent == u.Runs[0].Name && pinned[r.Name] && r.Touched && r.Created >= 0 {
+			runs = append(runs, r)
+		}
+	}
+	v.line("\nThe root pins its Applications, so the commit does not reach them all at once, but wave by wave:\n")
+	for _, r := range runs {
+		v.line("%7s  wave %d: %s gets it, and is Healthy at %s", "+"+words.Clock(r.Created), r.Wave, words.Printable(r.Name),
+			"+"+words.Clock(r.Healthy))
+	}
+	return nil
+}
+
+// until waits for a time of the boot. On the way, clocks tick and the picture changes.
+func (v *show) until(ctx context.Context, at time.Duration) error {
+	for ctx.Err() == nil && v.err == nil && v.clock.passed() < at {
+		v.flush()
+		step := time.Hour
+		if !v.plain {
+			v.draw(v.picture())
+			step = 100 * time.Millisecond
+		}
+		v.clock.wait(ctx, min(at, v.next), step)
+		if v.clock.passed() >= v.next {
+			v.tick(ctx)
+		}
+	}
+	return errors.Join(ctx.Err(), v.err)
+}
+
+// stay goes on after the boot: clocks tick, and what changes is told.
+func (v *show) stay(ctx context.Context) {
+	x := v.stage.exhibit
+	v.line("\nClocks go on to tick, and the plugins are asked again each time. Ctrl-C ends it. Meanwhile:")
+	v.command("git ls-remote %s/%s", v.stage.git, v.stage.clockPath(v.clocks()[0]))
+	v.command("git clone %s/%s", v.stage.git, v.stage.repos[0].path)
+	switch {
+	case !v.boot.Done() && x.later != nil:
+		v.line("  the same with --repair-after 20s goes on by itself")
+	case len(x.artifacts) > 0:
+		at := slices.SortedFunc(maps.Keys(x.artifacts), func(a, b bucket.URL) int { return strings.Compare(a.String(), b.String()) })[0]
+		v.command("AWS_ACCESS_KEY_ID=x AWS_SECRET_ACCESS_KEY=x %s s3 push --endpoint %s DIR %s", v.stage.Program, v.stage.s3.URL, at)
+	case len(v.answers) > 0:
+		v.line("  change in %s what a set or a trigger file makes use of", x.title)
+	}
+	_ = v.until(ctx, math.MaxInt64)
+	v.draw(nil)
+}
+
+// at writes a line with the time of the boot.
+func (v *show) at(t time.Duration, format string, args ...any) {
+	v.flush()
+	v.line("%7s  %s", words.Clock(t), fmt.Sprintf(format, args...))
+}
+
+// flush tells about Applications that became healthy in one moment.
+func (v *show) flush() {
+	if len(v.healthy) == 0 {
+		return
+	}
+	v.line("%7s  %s %s %s Healthy", words.Clock(v.since), markHealthy, words.Some(v.healthy), words.IsAre(len(v.healthy)))
+	v.healthy = nil
+}
+
+// event shows what happens.
+func (v *show) event(ctx context.Context, e simulate.Event) error {
+	app, name := v.apps[e.App], words.Printable(e.App)
+	switch e.What {
+	case simulate.Created:
+		v.state[e.App] = simulate.Progressing
+		if e.Detail == "" {
+			v.at(e.At, "%s is applied, and nothing else", name)
+		}
+	case simulate.SyncStarted:
+		return v.sync(ctx, e, app)
+	case simulate.WaveStarted:
+		if names := childNames(app, e.Detail); len(names) > 0 {
+			v.at(e.At, "%s wave %s: %s", name, e.Detail, words.Some(names))
+		}
+	case simulate.SyncFailed:
+		v.at(e.At, "%s %s: its sync failed: %s", markDegraded, name, words.Harmless(e.Detail))
+	case simulate.SyncGivenUp:
+		v.at(e.At, "%s %s: its sync is given up %s", markDegraded, name, words.Harmless(e.Detail))
+	case simulate.CannotMake:
+		v.state[e.App] = simulate.Degraded
+		v.broken(ctx, e, app)
+	case simulate.Mended:
+		v.at(e.At, "  %s: a commit mends it", name)
+	case simulate.BecameState:
+		v.became(e, name)
+	}
+	return nil
+}
+
+// broken shows why the manifests of an Application cannot be made, as the plugin says it if there is one.
+func (v *show) broken(ctx context.Context, e simulate.Event, app *plan.Application) {
+	why := e.Detail
+	for _, s := range app.Sources {
+		if s.Kind != source.AppSet && s.Kind != source.S3 {
+			continue
+		}
+		s.Unknown, s.Verdict = "", source.Known
+		v.asked[string(s.Kind)]++
+		if _, err := v.stage.generate(ctx, app, s); err != nil {
+			why = err.Error()
+		}
+	}
+	v.at(e.At, "%s %s: Argo CD cannot make its manifests: %s", markDegraded, words.Printable(e.App), words.Harmless(why))
+}
+
+func (v *show) became(e simulate.Event, name string) {
+	before, now := v.state[e.App], simulate.Health(e.Detail)
+	if now == simulate.Healthy && v.apps[e.App].DeploysOthers() && e.At != v.boot.Find(e.App).Healthy {
+		now = simulate.Progressing // of those that are there all are healthy, but more come
+	}
+	v.state[e.App] = now
+	if now == before {
+		return
+	}
+	switch now {
+	case simulate.Healthy:
+		if v.since != e.At {
+			v.flush()
+		}
+		v.healthy, v.since = append(v.healthy, name), e.At
+	case simulate.Degraded:
+		v.at(e.At, "%s %s is Degraded", markDegraded, name)
+	}
+}
+
+// childNames are the Applications of a wave, as an event names it.
+func childNames(app *plan.Application, wave string) []string {
+	number, phase, ok := strings.Cut(wave, " ")
+	if !ok {
+		phase = plan.Sync
+	}
+	var names []string
+	for _, w := range app.Waves() {
+		if strconv.Itoa(w.Wave) != number || w.Phase != phase {
+			continue
+		}
+		for _, i := range w.Items {
+			switch {
+			case i.Application != nil:
+				names = append(names, words.Printable(i.Application.Name))
+			case i.Children != nil:
+				names = append(names, "set "+words.Printable(i.Name))
+			}
+		}
+	}
+	return names
+}
+
+// sync does what Argo CD does when a sync begins: it asks the plugins, and what they answer must be what was planned.
+func (v *show) sync(ctx context.Context, e simulate.Event, app *plan.Application) error {
+	for i, s := range app.Sources {
+		name := pluginOf(s)
+		if name == "" {
+			continue
+		}
+		began := v.stage.Now()
+		objects, err := v.stage.generate(ctx, app, s)
+		if err == nil {
+			err = compareAnswer(app, objects)
+		}
+		if err != nil && namedPlugin(s) == "" && name == "appset" && ctx.Err() == nil {
+			// Nobody has said yet that it is the plugin's.
+			v.at(e.At, "%s %s: if it named the plugin appset, it would not be as planned: %s", markDegraded, words.Printable(app.Name),
+				words.Harmless(err.Error()))
+			continue
+		}
+		if err != nil {
+			return fmt.Errorf("%s: %w", app.Name, err)
+		}
+		v.asked[name]++
+		v.answers[answerKey(e.App, i)] = fingerprints(objects)
+		v.at(e.At, "  %s: the plugin %s answers with %s, as planned (%s)", words.Printable(app.Name), name, describeAnswer(objects),
+			v.stage.Now().Sub(began).Round(time.Millisecond))
+	}
+	return nil
+}

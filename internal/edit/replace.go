@@ -1,0 +1,93 @@
+package edit
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/argosy-cd/argosy/internal/input"
+	"github.com/argosy-cd/argosy/internal/problem"
+)
+
+// replacement is a file that gets other content.
+type replacement struct {
+	file          string
+	before, after []byte
+
+	newFile, oldFile string // with the content, beside the file
+}
+
+// replaceFiles replaces the content of all files, or of none. Each of them has its old or its new content at any time. All content is on
+// disk before the first file is replaced; if one cannot be, those before it get their old content back.
+func replaceFiles(files []replacement, rename func(from, to string) error) (err error) {
+	defer func() {
+		for _, f := range files {
+			for _, name := range []string{f.newFile, f.oldFile} {
+				if name != "" {
+					_ = os.Remove(name) // unless it was renamed
+				}
+			}
+		}
+	}()
+	for i := range files {
+		if err := files[i].stage(); err != nil {
+			return err
+		}
+	}
+	for i, f := range files {
+		if err := rename(f.newFile, f.file); err != nil {
+			errs := []error{fmt.Errorf("%s: %w; nothing was changed", f.file, plainRename(err))}
+			for _, done := range files[:i] {
+				if err := rename(done.oldFile, done.file); err != nil {
+					errs = append(errs, fmt.Errorf("%s: restoring it: %w", done.file, plainRename(err)))
+				}
+			}
+			return errors.Join(errs...)
+		}
+	}
+	return nil
+}
+
+// plainRename is the error of a rename without its two names.
+func plainRename(err error) error {
+	var le *os.LinkError
+	if errors.As(err, &le) {
+		return le.Err
+	}
+	return err
+}
+
+// stage writes both contents into files beside the file.
+func (r *replacement) stage() error {
+	info, err := os.Stat(r.file)
+	if err != nil {
+		return problem.Path(err)
+	}
+	now, err := input.File(r.file)
+	if err != nil {
+		return err
+	}
+	if !bytes.Equal(now, r.before) {
+		return fmt.Errorf("%s: somebody else has changed it in the meantime; run this again", r.file)
+	}
+	if r.newFile, err = writeBeside(r.file, r.after, info.Mode().Perm()); err != nil {
+		return err
+	}
+	r.oldFile, err = writeBeside(r.file, r.before, info.Mode().Perm())
+	return err
+}
+
+// writeBeside writes a new file into the directory of another one, and returns its name.
+func writeBeside(file string, data []byte, mode os.FileMode) (string, error) {
+	f, err := os.CreateTemp(filepath.Dir(file), ".argosy-")
+	if err != nil {
+		return "", problem.Path(err)
+	}
+	_, err = f.Write(data)
+	if err = errors.Join(err, f.Chmod(mode), f.Sync(), f.Close()); err != nil {
+		return f.Name(), problem.Path(err)
+	}
+	return f.Name(), nil
+}

@@ -1,0 +1,140 @@
+package giturl
+
+import (
+	"net/url"
+	"regexp"
+	"strings"
+)
+
+// Key returns what is the same for all URLs of one repository: host and path, without scheme, user, default port and
+// ".git", in lower case.
+func Key(repoURL string) string {
+	s := strings.TrimSpace(repoURL)
+	if scp := scpPattern.FindStringSubmatch(s); scp != nil && !strings.Contains(s, "://") {
+		s = "ssh://" + scp[1] + "/" + scp[2]
+	}
+	u, err := url.Parse(s)
+	if err != nil || u.Host == "" {
+		return strings.TrimSuffix(strings.TrimRight(s, "/"), ".git")
+	}
+	host := u.Hostname()
+	switch port := u.Port(); port {
+	case "", "22", "80", "443":
+	default:
+		host += ":" + port
+	}
+	path := strings.TrimSuffix(strings.Trim(u.Path, "/"), ".git")
+	return strings.ToLower(host + "/" + path)
+}
+
+// IsPath reports whether a URL is a path of this machine, as git takes it.
+func IsPath(repoURL string) bool {
+	scheme, _, ok := strings.Cut(repoURL, "://")
+	if ok {
+		return strings.EqualFold(scheme, "file")
+	}
+	return scpPattern.FindStringSubmatch(repoURL) == nil
+}
+
+// Redact returns a URL without user, password, query and fragment, for messages. Where a password may end is not always clear: what may be
+// a part of one is left out, though it may be a host.
+func Redact(repoURL string) string {
+	scheme, rest, ok := strings.Cut(repoURL, "://")
+	if !ok {
+		// As scp has it; a user has no password there.
+		if user, host, ok := cutLast(repoURL, "@"); ok && strings.Contains(user, ":") {
+			return host
+		}
+		return repoURL
+	}
+	digest := digestPattern.FindString(rest)
+	rest = strings.TrimSuffix(rest, digest)
+	// A password may contain all that ends a host: a slash, a question mark, an at sign. An at sign in a path is known only behind what can
+	// be nothing but a host.
+	if before, behind, ok := cutLast(rest, "@"); ok && !hostPattern.MatchString(before) {
+		rest = behind
+	}
+	if i := strings.IndexAny(rest, "?#"); i >= 0 {
+		rest = rest[:i]
+	}
+	if !strings.Contains(rest, "/") {
+		rest += "/"
+	}
+	return scheme + "://" + rest + digest
+}
+
+var (
+	// digestPattern matches the digest of an OCI artifact.
+	digestPattern = regexp.MustCompile(`@sha256:[0-9a-f]{64}$`)
+	// hostPattern matches a host with a path: it has a dot and no port, which could be the beginning of a password.
+	hostPattern = regexp.MustCompile(`^[A-Za-z0-9-]+(\.[A-Za-z0-9-]+)+/`)
+	// schemePattern matches where a URL begins in a text.
+	schemePattern = regexp.MustCompile(`[A-Za-z][A-Za-z0-9+.-]*://`)
+	portPattern   = regexp.MustCompile(`^[^:]*(:\d*)?[,.;)]*$`)
+)
+
+func cutLast(s, sep string) (before, after string, found bool) {
+	i := strings.LastIndex(s, sep)
+	if i < 0 {
+		return s, "", false
+	}
+	return s[:i], s[i+len(sep):], true
+}
+
+// RedactText redacts all URLs in a text: those that are known by their exact spelling, others as far as they can be recognised.
+func RedactText(text string, known ...string) string {
+	for _, url := range known {
+		if strings.Contains(url, "://") {
+			text = strings.ReplaceAll(text, url, Redact(url))
+		}
+	}
+	var out strings.Builder
+	for {
+		at := schemePattern.FindStringIndex(text)
+		if at == nil {
+			out.WriteString(text)
+			return out.String()
+		}
+		out.WriteString(text[:at[0]])
+		end := urlEnd(text, at[1])
+		word := text[at[0]:end]
+		if strings.ContainsAny(word, "@?#") {
+			word = Redact(word)
+		}
+		out.WriteString(word)
+		text = text[end:]
+	}
+}
+
+// urlEnd finds where a URL in a text ends, whose host or user begins at start. A password may contain blanks and quotes.
+func urlEnd(text string, start int) int {
+	wordEnd := func(from int) int {
+		if i := strings.IndexAny(text[from:], " \t\r\n'\"<>`"); i >= 0 {
+			return from + i
+		}
+		return len(text)
+	}
+	end := wordEnd(start)
+	word := text[start:end]
+	if strings.Contains(word, "@") || strings.HasSuffix(word, ":") {
+		return end
+	}
+	more := text[end:]
+	if next := schemePattern.FindStringIndex(more); next != nil {
+		more = more[:next[0]]
+	}
+	i := strings.LastIndex(more, "@")
+	if i < 0 {
+		return end
+	}
+	authority := word
+	if j := strings.IndexAny(word, "/?#"); j >= 0 {
+		authority = word[:j]
+	}
+	// Behind a host with a port, or without one, a text goes on with a colon or a quote, and may name a mail address.
+	if portPattern.MatchString(authority) && (strings.Contains(more[:i], ": ") || hostPattern.MatchString(authority+"/") &&
+		!strings.Contains(authority, ":")) {
+		return end
+	}
+	return wordEnd(end + i)
+}

@@ -1,0 +1,286 @@
+package kube
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"strconv"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	utilnet "k8s.io/apimachinery/pkg/util/net"
+	"k8s.io/client-go/rest"
+
+	"github.com/argosy-cd/argosy/internal/argo"
+	"github.com/argosy-cd/argosy/internal/manifest"
+)
+
+// Applications are written by tenants, and a decoded one takes fifty times its text. So they are read as a stream, one at a time, and only
+// the fields that are needed are kept.
+const (
+	// firstPage is how many Applications are asked for at once.
+	firstPage = 100
+	// maxPage bounds the bytes of a page. A larger one is asked for again with fewer Applications, so that one page never takes longer than
+	// a request may.
+	maxPage = 32 << 20
+	// maxObject bounds one Application. A Kubernetes API server takes 3 MiB, and etcd 1.5 MiB unless it is told otherwise.
+	maxObject = 4 << 20
+	// maxKept bounds what is kept of one Application, which is some 600 bytes for each of its sources.
+	maxKept = 64 << 10
+)
+
+// metadataOnly asks the API server for nothing else.
+const metadataOnly = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
+
+var (
+	errPage  = fmt.Errorf("the answer has more than %d MiB", maxPage>>20)
+	errLarge = fmt.Errorf("it has more than %d MiB", maxObject>>20)
+)
+
+// listing is a list of Applications.
+type listing struct {
+	namespace string
+	accept    string          // "" is whole objects
+	fields    manifest.Fields // that are kept, besides name, namespace and version
+}
+
+// list calls item for each Application, and returns the version of the list. An item may be told twice. Of one that is too large, item gets
+// its name, and why. It does not keep others from being read.
+func (c *Client) list(ctx context.Context, l listing, item func(o manifest.Object, large error)) (version string, err error) {
+	l.fields = withIdentity(l.fields)
+	options := metav1.ListOptions{Limit: firstPage}
+	for {
+		page, err := c.page(ctx, l, options, item)
+		if errors.Is(err, errPage) && options.Limit > 1 {
+			options.Limit = max(1, options.Limit/5)
+			continue
+		}
+		if err != nil {
+			return "", err
+		}
+		if options.Continue = page.Continue; options.Continue == "" {
+			return page.ResourceVersion, nil
+		}
+	}
+}
+
+func (c *Client) page(ctx context.Context, l listing, options metav1.ListOptions,
+	item func(o manifest.Object, large error),
+) (page metav1.ListMeta, err error) {
+	r := applicationsIn(c.read, l.namespace).Param("limit", strconv.FormatInt(options.Limit, 10))
+	if options.Continue != "" {
+		r = r.Param("continue", options.Continue)
+	}
+	if l.accept != "" {
+		r = r.SetHeader("Accept", l.accept)
+	}
+	body, err := r.Stream(ctx)
+	if err != nil {
+		return page, err
+	}
+	defer func() { _ = body.Close() }()
+	return newStream(body).list(l.fields, item)
+}
+
+// watch opens a stream of events.
+func (c *Client) watch(ctx context.Context, namespace, version string) (io.ReadCloser, error) {
+	return applicationsIn(c.endless, namespace).Param("watch", "true").Param("allowWatchBookmarks", "true").Param("resourceVersion",
+		version).Stream(ctx)
+}
+
+// application reads one Application.
+func (c *Client) application(ctx context.Context, app argo.Ref, fields manifest.Fields, limit int) (manifest.Object, error) {
+	body, err := applicationsIn(c.read, app.Namespace).Name(app.Name).Stream(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = body.Close() }()
+	o, large, err := newStream(body).object(fields, limit)
+	return o, errors.Join(large, err)
+}
+
+func applicationsIn(client rest.Interface, namespace string) *rest.Request {
+	return client.Get().AbsPath("/apis", applications.Group, applications.Version).NamespaceIfScoped(namespace,
+		namespace != metav1.NamespaceAll).
+		Resource(applications.Resource).SetHeader("Accept", "application/json")
+}
+
+// withIdentity adds the fields that every reader needs.
+func withIdentity(fields manifest.Fields) manifest.Fields {
+	out, meta := manifest.Fields{}, manifest.Fields{"name": nil, "namespace": nil, "resourceVersion": nil}
+	maps.Copy(out, fields)
+	maps.Copy(meta, fields["metadata"])
+	out["metadata"] = meta
+	return out
+}
+
+func refOf(o manifest.Object) argo.Ref {
+	return argo.Ref{Namespace: manifest.String(o, "metadata", "namespace"), Name: manifest.String(o, "metadata", "name")}
+}
+
+// stream finds the values in JSON without decoding them. It believes the API server that they are well-formed.
+type stream struct {
+	in   *bufio.Reader
+	left int    // bytes that may be read
+	buf  []byte // the value, up to maxObject
+}
+
+func newStream(r io.Reader) *stream {
+	return &stream{in: bufio.NewReaderSize(r, 64<<10), left: maxPage}
+}
+
+// list reads a list, and calls item for each of its elements.
+func (s *stream) list(fields manifest.Fields, item func(o manifest.Object, large error)) (meta metav1.ListMeta, err error) {
+	if c, err := s.begin(); err != nil || c != '{' {
+		return meta, errors.Join(errors.New("the answer is no list"), unexpected(err))
+	}
+	s.skip()
+	for {
+		c, err := s.begin()
+		if err != nil || c == '}' {
+			return meta, unexpected(err)
+		}
+		data, _, err := s.value()
+		switch key := string(data); {
+		case err != nil:
+		case key == `"items"`:
+			err = s.items(fields, item)
+		default:
+			if data, _, err = s.value(); err == nil && key == `"metadata"` {
+				err = json.Unmarshal(data, &meta)
+			}
+		}
+		if err != nil {
+			return meta, unexpected(err)
+		}
+	}
+}
+
+// items reads the elements of a list, which may be null.
+func (s *stream) items(fields manifest.Fields, item func(o manifest.Object, large error)) error {
+	if c, err := s.begin(); err != nil || c != '[' {
+		_, _, skipped := s.value()
+		return errors.Join(err, skipped)
+	}
+	s.skip()
+	for {
+		c, err := s.begin()
+		if err != nil {
+			return err
+		}
+		if c == ']' {
+			s.skip()
+			return nil
+		}
+		o, large, err := s.object(fields, maxKept)
+		if err != nil {
+			return err
+		}
+		item(o, large)
+	}
+}
+
+// object reads an object. Large says why only the beginning of it is there.
+func (s *stream) object(fields manifest.Fields, limit int) (o manifest.Object, large, err error) {
+	data, whole, err := s.value()
+	if err != nil {
+		return nil, nil, err
+	}
+	o, err = manifest.Pick(data, fields, limit)
+	var over *manifest.PickError
+	switch {
+	case !whole:
+		return o, errLarge, nil
+	case errors.As(err, &over):
+		return o, err, nil
+	case err != nil:
+		return nil, nil, fmt.Errorf("the answer is not understood: %w", err)
+	}
+	return o, nil, nil
+}
+
+// value reads the next value. If it is longer than maxObject, it returns the beginning and false.
+func (s *stream) value() (data []byte, whole bool, err error) {
+	if _, err := s.begin(); err != nil {
+		return nil, false, err
+	}
+	s.buf = s.buf[:0]
+	whole = true
+	depth, quoted, escaped := 0, false, false
+	for {
+		c, err := s.next()
+		if err != nil {
+			return nil, false, unexpected(err)
+		}
+		if whole = whole && len(s.buf) < maxObject; whole {
+			s.buf = append(s.buf, c)
+		}
+		switch {
+		case escaped:
+			escaped = false
+		case quoted && c == '\\':
+			escaped = true
+		case c == '"':
+			quoted = !quoted
+		case quoted:
+		case c == '{' || c == '[':
+			depth++
+		case c == '}' || c == ']':
+			depth--
+		}
+		if depth <= 0 && !quoted && !escaped && (c == '"' || c == '}' || c == ']' || s.delimited()) {
+			return s.buf, whole, nil
+		}
+	}
+}
+
+// delimited reports whether a number, a boolean or null ends here.
+func (s *stream) delimited() bool {
+	next, err := s.in.Peek(1)
+	return err != nil || isSeparator(next[0]) || next[0] == '}' || next[0] == ']'
+}
+
+func isSeparator(c byte) bool {
+	return c == ' ' || c == '\t' || c == '\r' || c == '\n' || c == ',' || c == ':'
+}
+
+// begin returns the first byte of what comes next, which is not read yet. io.EOF says that nothing does.
+func (s *stream) begin() (byte, error) {
+	for {
+		next, err := s.in.Peek(1)
+		if err != nil {
+			return 0, err
+		}
+		if !isSeparator(next[0]) {
+			return next[0], nil
+		}
+		s.skip()
+	}
+}
+
+func (s *stream) skip() { _, _ = s.next() }
+
+func (s *stream) next() (byte, error) {
+	if s.left--; s.left < 0 {
+		return 0, errPage
+	}
+	return s.in.ReadByte()
+}
+
+func unexpected(err error) error {
+	if errors.Is(err, io.EOF) {
+		return io.ErrUnexpectedEOF
+	}
+	return err
+}
+
+// ended is the error of a watch that ends: none if the server, or we, closed it.
+func ended(err error) error {
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || utilnet.IsProbableEOF(err) || utilnet.IsTimeout(err) {
+		return nil
+	}
+	return err
+}

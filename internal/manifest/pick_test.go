@@ -1,0 +1,93 @@
+package manifest_test
+
+import (
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/argosy-cd/argosy/internal/manifest"
+)
+
+var some = manifest.Fields{"metadata": {"name": nil}, "spec": {"on": nil, "tags": nil, "sources": {"url": nil}, "policy": {"heal": nil}}}
+
+func TestPick(t *testing.T) {
+	for name, tt := range map[string]struct {
+		in   string
+		want manifest.Object
+	}{
+		"fields": {
+			`{"kind": "X", "metadata": {"labels": {"a": "b"}, "name": "x"}, "spec": {"on": true, "tags": ["a", "b"], "policy": {}}}`,
+			manifest.Object{"metadata": map[string]any{"name": "x"}, "spec": map[string]any{
+				"on": true, "tags": []any{"a", "b"},
+				"policy": map[string]any{},
+			}},
+		},
+		"elements": {
+			`{"spec": {"sources": [{"url": "u", "helm": {"parameters": [{"name": ""}]}}, {}, 1, [[]], null]}}`,
+			manifest.Object{"spec": map[string]any{"sources": []any{map[string]any{"url": "u"}, map[string]any{}, nil, nil, nil}}},
+		},
+		"other types": {
+			`{"metadata": "text", "spec": {"on": {"a": [1]}, "tags": "a", "policy": null}}`,
+			manifest.Object{"spec": map[string]any{"tags": "a"}},
+		},
+		"last wins": {`{"metadata": {"name": "x"}, "metadata": {"name": "y"}}`, manifest.Object{"metadata": map[string]any{"name": "y"}}},
+	} {
+		got, err := manifest.Pick([]byte(tt.in), some, 1<<10)
+		if diff := cmp.Diff(tt.want, got); err != nil || diff != "" {
+			t.Errorf("%s: %v\n%s", name, err, diff)
+		}
+	}
+	for _, in := range []string{"", "[]", "1", `{"metadata": {`, `{"metadata": {"name": "x"]}`} {
+		if o, err := manifest.Pick([]byte(in), some, 1<<10); err == nil {
+			t.Errorf("%q: %v", in, o)
+		}
+	}
+}
+
+// TestPickLimit: what is not wanted costs nothing, however much it is, and what is wanted has a limit, which small values reach, too.
+func TestPickLimit(t *testing.T) {
+	large := `{"metadata": {"name": "x"}, "spec": {"helm": [` + strings.Repeat(`{"name": ""},`, 100_000) + `1], "on": true}}`
+	if o, err := manifest.Pick([]byte(large), some, 1<<10); err != nil || manifest.String(o, "metadata", "name") != "x" ||
+		manifest.Map(o, "spec")["on"] != true {
+		t.Errorf("%v, %v", o, err)
+	}
+	allocated := testing.AllocsPerRun(2, func() { _, _ = manifest.Pick([]byte(large), some, 1<<10) })
+	if allocated > 1000 {
+		t.Errorf("%.0f allocations for what is skipped", allocated)
+	}
+	for name, in := range map[string]string{
+		"text": `"on": "` + strings.Repeat("x", 1<<10) + `"`, "elements": `"sources": [` + strings.Repeat(`{},`, 100) + `{}]`,
+		"numbers": `"tags": [` + strings.Repeat(`1,`, 100) + `1]`,
+		"again":   strings.Repeat(`"policy": {},`, 100) + `"on": true`,
+	} {
+		o, err := manifest.Pick([]byte(`{"metadata": {"name": "x"}, "spec": {`+in+`}}`), some, 1<<10)
+		var over *manifest.PickError
+		if !errors.As(err, &over) || err.Error() != "the fields of it that are needed have more than 1 KiB" ||
+			manifest.String(o, "metadata", "name") != "x" {
+			t.Errorf("%s: %v, %v", name, o, err)
+		}
+	}
+	if o, err := manifest.Pick([]byte(large[:1000]), some, 1<<10); err == nil || manifest.String(o, "metadata", "name") != "x" {
+		t.Errorf("of a beginning: %v, %v", o, err)
+	}
+}
+
+// FuzzPick: fields are those that the whole decoder has.
+func FuzzPick(f *testing.F) {
+	f.Add([]byte(`{"metadata": {"name": "x"}, "spec": {"sources": [{"url": "u"}, 1], "tags": [1, "a", null], "policy": {"heal": false}}}`))
+	f.Add([]byte(`{"spec": {"sources": [[{"url": "u"}]]}}`))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		got, err := manifest.Pick(data, some, 1<<10)
+		var whole manifest.Object
+		if json.Unmarshal(data, &whole) != nil || err != nil {
+			return
+		}
+		if a, b := manifest.String(got, "metadata", "name"), manifest.String(whole, "metadata", "name"); a != b &&
+			strings.Count(string(data), "metadata") < 2 {
+			t.Errorf("%q, want %q", a, b)
+		}
+	})
+}

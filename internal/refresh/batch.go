@@ -1,0 +1,197 @@
+package refresh
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/argosy-cd/argosy/internal/argo"
+)
+
+// Looks go to hosts that tenants name, and some of these never answer. So projects do not wait for each other: each has its own batch of
+// looks, which may take longer than the interval, and its own slots.
+const (
+	// perProject, perHost and looking are how many looks run at once: of one project, at one host, and in all.
+	perProject = 8
+	perHost    = 16
+	looking    = 32
+	// maxPause is the longest pause after looks that had no answer in time; it begins with one interval.
+	maxPause = 10 * time.Minute
+)
+
+// batch is the looks of one project.
+type batch struct {
+	failures
+	tasks []task
+}
+
+// task is one look.
+type task struct {
+	key  string // of the pause after it
+	host string
+	look func(ctx context.Context) error
+	fail func(err error)
+}
+
+// silence is what is known of a look that had no answer in time.
+type silence struct {
+	times int
+	until time.Time
+}
+
+// failures are errors by their text: each is told once, however many applications have it.
+type failures struct {
+	mu sync.Mutex
+	by map[string]*failure
+}
+
+type failure struct {
+	app   argo.Ref
+	times int
+	err   error
+}
+
+func (f *failures) add(app argo.Ref, err error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.by == nil {
+		f.by = map[string]*failure{}
+	}
+	one := f.by[err.Error()]
+	if one == nil {
+		one = &failure{app: app, err: err}
+		f.by[err.Error()] = one
+	}
+	one.times++
+}
+
+// begin reports whether the looks of a project may begin. If earlier ones still run, the hints are kept until these have ended; a tick
+// comes again.
+func (c *Controller) begin(project string, only *hints) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if late := c.busy[project]; late != nil {
+		late.back(only, c.cfg.Now())
+		return false
+	}
+	c.busy[project] = &hints{}
+	return true
+}
+
+func (c *Controller) run(v *view, project string, b *batch) {
+	each(perProject, b.tasks, func(_ int, t task) {
+		if c.slots.take(v.ctx, t.host) {
+			defer c.slots.free(t.host)
+			c.do(v, t)
+		}
+	})
+	if v.ctx.Err() == nil {
+		c.reportLooks(&b.failures)
+	}
+	c.mu.Lock()
+	late := c.busy[project]
+	delete(c.busy, project)
+	if !late.at.IsZero() {
+		c.hints.back(late, c.cfg.Now())
+		c.pokeLook()
+	}
+	c.mu.Unlock()
+	c.poke()
+}
+
+// do looks, unless there was no answer lately.
+func (c *Controller) do(v *view, t task) {
+	c.mu.Lock()
+	s := c.silent[t.key]
+	c.mu.Unlock()
+	if s.until.After(c.cfg.Now()) {
+		t.fail(fmt.Errorf("host %s has not answered in time; it is asked again later", t.host))
+		return
+	}
+	ctx, cancel := v.deadline()
+	defer cancel()
+	err := t.look(ctx)
+	c.mu.Lock()
+	if err != nil && ctx.Err() != nil && v.ctx.Err() == nil {
+		s.times++
+		s.until = c.cfg.Now().Add(min(c.cfg.Interval<<min(s.times-1, 10), max(maxPause, c.cfg.Interval)))
+		c.silent[t.key] = s
+	} else {
+		delete(c.silent, t.key)
+	}
+	c.mu.Unlock()
+	if err != nil {
+		t.fail(err)
+	}
+}
+
+// resume forgets pauses of looks that nobody needs any more.
+func (c *Controller) resume(batches map[string]*batch) {
+	needed := map[string]bool{}
+	for _, b := range batches {
+		for _, t := range b.tasks {
+			needed[t.key] = true
+		}
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for key := range c.silent {
+		if !needed[key] {
+			delete(c.silent, key)
+		}
+	}
+}
+
+// slots count looks that run, in all and by host.
+type slots struct {
+	mu    sync.Mutex
+	freed sync.Cond
+	all   int
+	hosts map[string]int
+}
+
+func newSlots() *slots {
+	s := &slots{hosts: map[string]int{}}
+	s.freed.L = &s.mu
+	return s
+}
+
+// take waits for a slot. It reports false when the context has ended; looks that run end with it, too, and free theirs.
+func (s *slots) take(ctx context.Context, host string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for ctx.Err() == nil && (s.all >= looking || s.hosts[host] >= perHost) {
+		s.freed.Wait()
+	}
+	if ctx.Err() != nil {
+		return false
+	}
+	s.all++
+	s.hosts[host]++
+	return true
+}
+
+func (s *slots) free(host string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.all--
+	if s.hosts[host]--; s.hosts[host] == 0 {
+		delete(s.hosts, host)
+	}
+	s.freed.Broadcast()
+}
+
+// each calls f for all elements, some at a time.
+func each[T any](atOnce int, list []T, f func(i int, x T)) {
+	var group sync.WaitGroup
+	free := make(chan struct{}, atOnce)
+	for i, x := range list {
+		free <- struct{}{}
+		group.Go(func() {
+			defer func() { <-free }()
+			f(i, x)
+		})
+	}
+	group.Wait()
+}

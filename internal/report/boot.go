@@ -1,0 +1,112 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/argosy-cd/argosy/internal/plan"
+	"github.com/argosy-cd/argosy/internal/simulate"
+	"github.com/argosy-cd/argosy/internal/words"
+)
+
+// Boot prints a simulated boot or update of a plan, as a table, JSON or SVG.
+func Boot(w io.Writer, f Format, p *plan.Plan, b *simulate.Boot) error {
+	switch f {
+	case Table:
+		return bootTable(w, p, b)
+	case JSON:
+		return Object(w, bootObject(p, b))
+	case SVG:
+		return bootSVG(w, headline(p, b), b)
+	}
+	return f.refused("boot")
+}
+
+// headline says in one line what becomes of a boot or an update.
+func headline(p *plan.Plan, b *simulate.Boot) string {
+	applications := len(b.Runs)
+	if p.Root.Applied { // whoever applies the roots is none
+		applications--
+	}
+	what, ends := words.Count(applications, "Application"), "boots in "
+	if b.Update {
+		touched := 0
+		for _, r := range b.Runs {
+			if (r.Touched || r.Created >= 0) && (!p.Root.Applied || r != b.Runs[0]) {
+				touched++
+			}
+		}
+		what, ends = fmt.Sprintf("%s, the update changes %d of them", what, touched), "done in "
+	}
+	verdict := ends + words.Clock(b.Total)
+	if len(p.Summary().Hiding) > 0 {
+		verdict = "is not known completely; what is known " + verdict
+	}
+	switch {
+	case b.Cut:
+		verdict = "does not end within a day"
+	case !b.Done() && b.Update:
+		verdict = "does not end; nothing happens after " + words.Clock(b.Total)
+	case !b.Done():
+		verdict = "does not boot; nothing happens after " + words.Clock(b.Total)
+	}
+	return fmt.Sprintf("%s: %s, %s", words.Printable(b.Runs[0].Name), what, verdict)
+}
+
+// rows are the Applications to show, and those of which there is nothing to show: in a boot they are never made, in an update they do not
+// change.
+func rows(b *simulate.Boot) (shown []*simulate.Run, rest []string) {
+	for _, r := range b.Runs {
+		if r.Created >= 0 || b.Update && r.Old() {
+			shown = append(shown, r)
+		} else {
+			rest = append(rest, r.Name)
+		}
+	}
+	return shown, rest
+}
+
+// restLine says what is not shown.
+func restLine(b *simulate.Boot, rest []string) string {
+	if b.Update {
+		return fmt.Sprintf("unchanged: %d", len(rest))
+	}
+	return "never made: " + words.Harmless(words.Some(rest))
+}
+
+// because are the lines that say why a boot does not end.
+func because(b *simulate.Boot) []string {
+	list := culprits(b)
+	for i, line := range list {
+		if !strings.HasPrefix(line, "and ") {
+			list[i] = "because of " + line
+		}
+	}
+	return list
+}
+
+// culprits are the lines that say why a boot does not end, without those that only wait for others.
+func culprits(b *simulate.Boot) []string {
+	const most = 3
+	var out []string
+	more := 0
+	for _, c := range b.Causes() {
+		switch {
+		case c.Waits || b.Done():
+		case len(out) == most:
+			more++
+		default:
+			out = append(out, words.Harmless(c.String()))
+		}
+	}
+	if more > 0 {
+		out = append(out, fmt.Sprintf("and %d more", more))
+	}
+	if len(out) == 0 && !b.Done() { // they wait for each other
+		for _, line := range b.Blocked()[:min(most, len(b.Blocked()))] {
+			out = append(out, words.Harmless(line))
+		}
+	}
+	return out
+}

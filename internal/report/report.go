@@ -1,0 +1,58 @@
+// Package report prints what the others found out: plans and their differences, simulated boots, and objects. Tables, trees and pictures
+// are for people, JSON and YAML for programs.
+//
+// Names and messages are from files of users. A report for people has no characters that would do something to a terminal, to Markdown or
+// to a drawing; URLs have no passwords. The same input makes the same report, byte for byte.
+package report
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+
+	"github.com/argosy-cd/argosy/internal/manifest"
+)
+
+// Format is how a report is written. Each report has some of them, and refuses others.
+type Format string
+
+// The formats.
+const (
+	Table    Format = "table"
+	JSON     Format = "json"
+	YAML     Format = "yaml"
+	Name     Format = "name" // objects as kubectl names them, a line for each
+	SVG      Format = "svg"
+	Mermaid  Format = "mermaid"
+	DOT      Format = "dot"
+	Markdown Format = "markdown" // for a comment on a pull request
+)
+
+// refused is the error for a format that a report does not have.
+func (f Format) refused(what string) error {
+	return fmt.Errorf("%s: there is no format %q", what, string(f))
+}
+
+// Object prints one object for programs, as JSON.
+func Object(w io.Writer, v map[string]any) error {
+	if err := manifest.WriteJSON(w, v); err != nil {
+		return fmt.Errorf("writing: %w", err)
+	}
+	return nil
+}
+
+// Texts is a list of strings as an object has it.
+func Texts(list []string) []any {
+	out := make([]any, 0, len(list))
+	for _, s := range list {
+		out = append(out, s)
+	}
+	return out
+}
+
+func flush(w *bufio.Writer) error {
+	if err := w.Flush(); err != nil {
+		return fmt.Errorf("writing: %w", err)
+	}
+	return nil
+}

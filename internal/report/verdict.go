@@ -1,0 +1,84 @@
+package report
+
+import (
+	"fmt"
+	"path"
+
+	"github.com/argosy-cd/argosy/internal/argo"
+	"github.com/argosy-cd/argosy/internal/plan"
+	"github.com/argosy-cd/argosy/internal/source"
+	"github.com/argosy-cd/argosy/internal/words"
+)
+
+// Verdict decides whether a plan counts as complete and correct. Broken parts never do, and unknown ones that may hide Applications do only
+// if they are allowed.
+type Verdict struct {
+	// Strict refuses everything unknown that is not allowed.
+	Strict bool
+	// Allow are patterns for the names of Applications and sets that may be unknown, as path.Match has them.
+	Allow []string
+}
+
+// Allowed reports whether something may be unknown.
+func (v Verdict) Allowed(name string) bool {
+	for _, pattern := range v.Allow {
+		if ok, err := path.Match(pattern, name); ok && err == nil {
+			return true
+		}
+	}
+	return false
+}
+
+// Refused is why a plan does not count as complete and correct, in one line for each reason, nil if it does.
+func (v Verdict) Refused(p *plan.Plan) []string {
+	s := p.Summary()
+	var out []string
+	if len(s.Broken) > 0 {
+		out = append(out, fmt.Sprintf("%s broken: %s", thingsAre(len(s.Broken)), words.Some(s.Broken)))
+	}
+	var hidden, unknown []string
+	for _, name := range s.Hiding {
+		if !v.Allowed(name) {
+			hidden = append(hidden, name)
+		}
+	}
+	for _, name := range s.Unknown {
+		if !v.Allowed(name) {
+			unknown = append(unknown, name)
+		}
+	}
+	if len(hidden) > 0 {
+		out = append(out, fmt.Sprintf("the plan is incomplete: what is unknown about %s may hide Applications", words.Some(hidden)))
+	}
+	if v.Strict && len(unknown) > 0 {
+		out = append(out, fmt.Sprintf("%s not known completely: %s", thingsAre(len(unknown)), words.Some(unknown)))
+	}
+	return out
+}
+
+func thingsAre(n int) string {
+	if n == 1 {
+		return "1 Application or set is"
+	}
+	return fmt.Sprintf("%d Applications and sets are", n)
+}
+
+// Gaps are what the verdict refuses of a plan.
+func (v Verdict) Gaps(p *plan.Plan) []plan.Gap {
+	if len(v.Refused(p)) == 0 {
+		return nil
+	}
+	var out []plan.Gap
+	for _, g := range p.Gaps() {
+		if g.State == source.Broken.String() || (g.Hides || v.Strict) && !v.Allowed(g.Name) {
+			out = append(out, g)
+		}
+	}
+	return out
+}
+
+// GapText says in one line what is not known, and why.
+func GapText(g plan.Gap) string {
+	kind := map[string]string{argo.KindApplication: "the Application ", argo.KindApplicationSet: "the set "}[g.Kind]
+	return words.Harmless(fmt.Sprintf("%s%s is %s: %s", kind, g.Name, g.State, words.Shorten(g.Reason, 500)))
+}

@@ -1,0 +1,80 @@
+package report_test
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/argosy-cd/argosy/internal/plan"
+	"github.com/argosy-cd/argosy/internal/report"
+	"github.com/argosy-cd/argosy/internal/source"
+)
+
+func TestVerdict(t *testing.T) {
+	app := func(name string, v source.Verdict, hides bool) *plan.Application {
+		return &plan.Application{Ref: plan.Ref{Name: name}, Hides: hides, Sources: []plan.Source{{Verdict: v, Unknown: "it is away"}}}
+	}
+	broken := app("broken", source.Known, false)
+	broken.Broken = "no YAML"
+	known, unknown, root := app("known", source.Known, false), app("unknown", source.Unknown, false), app("root", source.Partly, true)
+	set := &plan.Application{Ref: plan.Ref{Name: "sets"}, Items: []*plan.Item{{
+		Kind: "ApplicationSet", Name: "set-a",
+		Children: []*plan.Application{}, Unknown: "no clusters",
+	}}}
+	for name, tt := range map[string]struct {
+		verdict report.Verdict
+		apps    []*plan.Application
+		refused []string
+		gaps    []string
+	}{
+		"known":   {report.Verdict{Strict: true}, []*plan.Application{known}, nil, nil},
+		"unknown": {report.Verdict{}, []*plan.Application{known, unknown}, nil, nil},
+		"unknown, strict": {
+			report.Verdict{Strict: true},
+			[]*plan.Application{unknown},
+			[]string{"1 Application or set is not known completely: unknown"},
+			[]string{"the Application unknown is unknown: it is away"},
+		},
+		"strict, but allowed": {report.Verdict{Strict: true, Allow: []string{"un*"}}, []*plan.Application{unknown}, nil, nil},
+		"hides": {
+			report.Verdict{},
+			[]*plan.Application{root, unknown},
+			[]string{"the plan is incomplete: what is unknown about root may hide Applications"},
+			[]string{"the Application root is partly known: it is away"},
+		},
+		"hides, but allowed": {report.Verdict{Allow: []string{"other", "root"}}, []*plan.Application{root, unknown}, nil, nil},
+		"set": {
+			report.Verdict{},
+			[]*plan.Application{set},
+			[]string{"the plan is incomplete: what is unknown about set-a may hide Applications"},
+			[]string{"the set set-a is unknown: no clusters"},
+		},
+		"set, but allowed": {report.Verdict{Allow: []string{"set-?"}}, []*plan.Application{set}, nil, nil},
+		"broken is not to be allowed": {
+			report.Verdict{Allow: []string{"*"}},
+			[]*plan.Application{broken, unknown, root},
+			[]string{"1 Application or set is broken: broken"},
+			[]string{"the Application broken is broken: no YAML"},
+		},
+		"two broken": {
+			report.Verdict{},
+			[]*plan.Application{broken, broken},
+			[]string{"2 Applications and sets are broken: broken, broken"},
+			[]string{"the Application broken is broken: no YAML", "the Application broken is broken: no YAML"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := &plan.Plan{Root: tt.apps[0], Applications: tt.apps}
+			if diff := cmp.Diff(tt.refused, tt.verdict.Refused(p)); diff != "" {
+				t.Errorf("refused (-want +got):\n%s", diff)
+			}
+			var gaps []string
+			for _, g := range tt.verdict.Gaps(p) {
+				gaps = append(gaps, report.GapText(g))
+			}
+			if diff := cmp.Diff(tt.gaps, gaps); diff != "" {
+				t.Errorf("gaps (-want +got):\n%s", diff)
+			}
+		})
+	}
+}

@@ -1,0 +1,146 @@
+package reposerver
+
+import (
+	"bufio"
+	"bytes"
+	"crypto/sha256"
+	"crypto/subtle"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/argosy-cd/argosy/internal/metrics"
+	"github.com/argosy-cd/argosy/internal/serve"
+)
+
+// repoMetrics are what the server tells about itself at /metrics.
+type repoMetrics struct {
+	registry *metrics.Registry
+	requests metrics.Counter
+	seconds  metrics.Histogram
+}
+
+func newMetrics(s *Server) *repoMetrics {
+	m := metrics.New()
+	m.Read("argosy_repo_buckets_failing", "Bucket repositories that serve their last tree because the bucket cannot be read.", s.failing)
+	return &repoMetrics{
+		registry: m,
+		requests: m.Counter("argosy_repo_requests_total", "Requests, by kind of repository, operation and status.", "repository",
+			"operation", "code"),
+		seconds: m.Histogram("argosy_repo_request_seconds", "Time that requests took.",
+			metrics.Buckets{First: 0.001, Factor: 4, Number: 8}, "repository", "operation"),
+	}
+}
+
+// describe puts a request into a class, of which there are few.
+func describe(r *http.Request) (repository, operation string) {
+	switch {
+	case strings.HasPrefix(r.URL.Path, "/s3/"):
+		repository = "bucket"
+	case strings.HasPrefix(r.URL.Path, "/every/") || strings.HasPrefix(r.URL.Path, "/appset.git/"):
+		repository = "clock"
+	default:
+		return "none", "other"
+	}
+	switch {
+	case strings.HasSuffix(r.URL.Path, "/info/refs"):
+		return repository, "refs"
+	case strings.HasSuffix(r.URL.Path, "/git-upload-pack"):
+		return repository, "upload"
+	default:
+		return repository, "other"
+	}
+}
+
+// observe counts requests and writes the access log. Probes are not logged.
+func (m *repoMetrics) observe(next http.Handler, log *slog.Logger, now func() time.Time) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		start := now()
+		seen := &seenResponse{ResponseWriter: w, status: http.StatusOK}
+		next.ServeHTTP(seen, r)
+		took := now().Sub(start)
+		repository, operation := describe(r)
+		m.requests.Add(1, repository, operation, strconv.Itoa(seen.status))
+		m.seconds.Observe(took.Seconds(), repository, operation)
+		if serve.IsProbe(r) {
+			return
+		}
+		log.Info("request", "method", r.Method, "path", r.URL.Path, "status", seen.status, "bytes", seen.bytes, "took",
+			took.Round(time.Microsecond), "from", r.RemoteAddr)
+	})
+}
+
+// seenResponse remembers what was answered.
+type seenResponse struct {
+	http.ResponseWriter
+	status int
+	bytes  int
+}
+
+// Unwrap is for http.ResponseController.
+func (s *seenResponse) Unwrap() http.ResponseWriter { return s.ResponseWriter }
+
+func (s *seenResponse) WriteHeader(status int) {
+	s.status = status
+	s.ResponseWriter.WriteHeader(status)
+}
+
+func (s *seenResponse) Write(p []byte) (int, error) {
+	n, err := s.ResponseWriter.Write(p)
+	s.bytes += n
+	return n, err
+}
+
+// users are those who may read buckets: the sums of their passwords by name.
+type users map[string][sha256.Size]byte
+
+// parseUsers reads lines USER:PASSWORD.
+func parseUsers(file string, data []byte) (users, error) {
+	known := users{}
+	lines := bufio.NewScanner(bytes.NewReader(data))
+	for n := 1; lines.Scan(); n++ {
+		if lines.Text() == "" {
+			continue
+		}
+		user, password, ok := strings.Cut(lines.Text(), ":")
+		if !ok || user == "" || password == "" {
+			return nil, fmt.Errorf("%s:%d: must be USER:PASSWORD", file, n)
+		}
+		known[user] = sha256.Sum256([]byte(password))
+	}
+	if err := errors.Join(lines.Err()); err != nil {
+		return nil, fmt.Errorf("%s: %w", file, err)
+	}
+	if len(known) == 0 {
+		return nil, fmt.Errorf("%s: there are no users in it", file)
+	}
+	return known, nil
+}
+
+// authenticate demands one of the users, except of probes and for clocks, which contain nothing.
+func authenticate(next http.Handler, list func() (users, error)) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if kind, _ := describe(r); serve.IsProbe(r) || kind == "clock" {
+			next.ServeHTTP(w, r)
+			return
+		}
+		known, err := list()
+		if err != nil {
+			http.Error(w, "users cannot be read now; see the server's log", http.StatusServiceUnavailable)
+			return
+		}
+		user, password, _ := r.BasicAuth()
+		want, ok := known[user]
+		got := sha256.Sum256([]byte(password))
+		if equal := subtle.ConstantTimeCompare(got[:], want[:]) == 1; !ok || !equal {
+			w.Header().Set("WWW-Authenticate", `Basic realm="argosy"`)
+			http.Error(w, "user and password are needed", http.StatusUnauthorized)
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}

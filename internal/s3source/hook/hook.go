@@ -1,0 +1,153 @@
+// Package hook is the s3 plugin as commands of Argo CD's own plugin server: they run in the application's directory, and read what Argo CD
+// tells them from the environment.
+//
+// The answer is all or nothing.
+package hook
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/argosy-cd/argosy/internal/argo"
+	"github.com/argosy-cd/argosy/internal/bucket"
+	"github.com/argosy-cd/argosy/internal/input"
+	"github.com/argosy-cd/argosy/internal/manifest"
+	"github.com/argosy-cd/argosy/internal/policy"
+	"github.com/argosy-cd/argosy/internal/problem"
+	"github.com/argosy-cd/argosy/internal/s3source"
+	"github.com/argosy-cd/argosy/internal/s3source/triggerfile"
+	"github.com/argosy-cd/argosy/internal/strict"
+)
+
+// Discover says why an application is for the plugin: the name of its trigger file, or the parameter that it has instead. "" is not.
+func Discover(dir string, getenv func(string) string) (string, error) {
+	if getenv(argo.Variable("source")) != "" {
+		return "parameter source", nil
+	}
+	root, err := input.Dir(dir)
+	if err != nil {
+		return "", err
+	}
+	defer root.Close()
+	info, err := root.Stat(triggerfile.Name)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return "", nil
+	case err != nil:
+		return "", fmt.Errorf("%s: %w", filepath.Join(dir, triggerfile.Name), problem.Innermost(err))
+	case !info.Mode().IsRegular():
+		return "", nil
+	}
+	return triggerfile.Name, nil
+}
+
+// Config is what a trigger file is read with.
+type Config struct {
+	Dir    string // of the application
+	Policy *policy.Policy
+	// Open returns a reader of a bucket.
+	Open func(ctx context.Context, a triggerfile.Access) (*bucket.Reader, error)
+	// Getenv returns a variable that Argo CD has set.
+	Getenv func(string) string
+}
+
+// Source is a trigger file that was read.
+type Source struct {
+	config  s3source.Config
+	sources []triggerfile.Source
+	root    *os.Root
+}
+
+// Open reads the trigger file of a directory. It must be closed.
+func Open(cfg Config) (*Source, error) {
+	root, err := input.Dir(cfg.Dir)
+	if err != nil {
+		return nil, err
+	}
+	s := &Source{root: root}
+	if err := s.read(cfg); err != nil {
+		root.Close()
+		return nil, err
+	}
+	return s, nil
+}
+
+func (s *Source) read(cfg Config) error {
+	call, err := argo.NewCall(cfg.Getenv, s3source.Parameters())
+	if err != nil {
+		return err
+	}
+	file := filepath.Join(cfg.Dir, triggerfile.Name)
+	data, err := readTrigger(s.root, file)
+	file, s.sources, err = s3source.Sources(call, file, data, err)
+	s.config = s3source.Config{Open: cfg.Open, Git: s.root.FS(), Policy: cfg.Policy, App: call, File: file}
+	return err
+}
+
+func readTrigger(root *os.Root, name string) ([]byte, error) {
+	f, err := root.Open(triggerfile.Name)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, errors.Unwrap(err))
+	}
+	defer f.Close()
+	data, err := io.ReadAll(io.LimitReader(f, strict.MaxBytes+1))
+	if err != nil {
+		return nil, problem.Path(err)
+	}
+	return data, nil
+}
+
+// Close closes the directory.
+func (s *Source) Close() error { return s.root.Close() }
+
+// Call is what Argo CD has told.
+func (s *Source) Call() argo.Call { return s.config.App }
+
+// Fetch reads all sources.
+func (s *Source) Fetch(ctx context.Context) ([]s3source.Fetched, error) {
+	return s.config.Fetch(ctx, s.sources)
+}
+
+// Objects reads all sources and renders them. The answer of a project's application is checked by the policy; parent is that application.
+func (s *Source) Objects(ctx context.Context, parent func(argo.Call) policy.Parent) (objects []manifest.Object, warnings []string,
+	err error,
+) {
+	fetched, err := s.Fetch(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	docs, err := render(ctx, s.config, fetched)
+	if err != nil {
+		return nil, nil, err
+	}
+	objects = manifest.Objects(docs)
+	// Without a project nobody has asked but the user.
+	if call := s.config.App; call.Project != "" {
+		warnings, err = s.config.Policy.Answer(parent(call), call.Namespace, objects)
+	}
+	return objects, warnings, err
+}
+
+// render gives up when its time is over. What does not come to an end is left behind.
+func render(ctx context.Context, c s3source.Config, fetched []s3source.Fetched) ([]manifest.Document, error) {
+	type result struct {
+		docs []manifest.Document
+		err  error
+	}
+	done := make(chan result, 1)
+	go func() {
+		docs, err := c.Render(ctx, fetched)
+		done <- result{docs, err}
+	}()
+	select {
+	case r := <-done:
+		return r.docs, r.err
+	case <-ctx.Done():
+		return nil, fmt.Errorf("%s: a chart or a Kustomization takes too long to render: %w", c.File, context.Cause(ctx))
+	}
+}

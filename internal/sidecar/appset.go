@@ -1,0 +1,118 @@
+package sidecar
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/argosy-cd/argosy/internal/appset"
+	"github.com/argosy-cd/argosy/internal/appset/generator"
+	"github.com/argosy-cd/argosy/internal/argo/versions"
+	"github.com/argosy-cd/argosy/internal/argocd"
+	"github.com/argosy-cd/argosy/internal/gitsource"
+	"github.com/argosy-cd/argosy/internal/kube"
+	"github.com/argosy-cd/argosy/internal/parent"
+)
+
+// AppSetConfig says what the appset plugin is connected to.
+type AppSetConfig struct {
+	// Server renders ApplicationSets. Nil is the embedded engine.
+	Server *argocd.Client
+	// Installed is asked for the version of Argo CD, for the embedded engine. Nil is nobody.
+	Installed *argocd.Client
+	// Version is for when Installed has not answered. Zero is the newest.
+	Version versions.Version
+	// Admins are projects whose applications may generate anything while the policy has no rules about that.
+	Admins []string
+	// Namespace is Argo CD's own.
+	Namespace string
+	// API is the cluster. Nil is none.
+	API *kube.Client
+	// APIs says which APIs generators may ask. The zero value is none.
+	APIs APIConfig
+	// Dir is where what is fetched from Git is kept.
+	Dir string
+	Now func() time.Time
+	// Note is told what should be known.
+	Note func(string)
+	// VersionChanged is called with the version of Argo CD, when it is first known and when it changes. Nil is nobody.
+	VersionChanged func(v versions.Version, from string)
+}
+
+// AppSet is the appset plugin, connected.
+type AppSet struct {
+	cfg AppSetConfig
+	// Config is what it works with, without a policy.
+	Config parent.Config
+	// Version is that of Argo CD, for the embedded engine.
+	Version func(context.Context) versions.Version
+	// Remote reads repositories. It must be opened.
+	Remote *gitsource.Remote
+	// Clusters are those that generators know. Nil are those of the cluster that it is connected to.
+	Clusters generator.Clusters
+	// APIs answers the generators of a request that ask APIs.
+	APIs func(parent.For) generator.APIs
+}
+
+// NewAppSet connects the plugin.
+func NewAppSet(cfg AppSetConfig) *AppSet {
+	a := &AppSet{cfg: cfg, Remote: &gitsource.Remote{Dir: cfg.Dir, Now: cfg.Now}}
+	a.APIs = a.apis()
+	a.Version = (&installedVersion{server: cfg.Installed, given: cfg.Version, now: cfg.Now, tell: a.tellVersion}).current
+	a.Config = parent.Config{
+		Engine: a.engine, Admins: cfg.Admins, Namespace: cfg.Namespace, Commits: a.commits, Compared: &parent.Compared{},
+		Removals: &parent.Removals{}, Now: cfg.Now,
+	}
+	if cfg.API == nil {
+		cfg.Note("there is no access to a cluster: Argo CD's clusters and repositories are not known, and answers are not compared with " +
+			"what they would delete")
+		return a
+	}
+	a.Config.Live = cfg.API
+	a.Remote.KnownHosts, a.Remote.CA = cfg.API.KnownHosts, cfg.API.CA
+	return a
+}
+
+func (a *AppSet) engine(f parent.For) appset.Engine {
+	if a.cfg.Server != nil {
+		if !f.Admin {
+			return refusal{fmt.Errorf("the engine argocd reads with rights of its own, past the policy, so it is for applications of "+
+				"administrators' projects (--admin-projects), and this one is in project %q", f.Project)}
+		}
+		return argocd.Engine{Client: a.cfg.Server, Name: f.Call.App, AllowEmpty: f.AllowEmpty}
+	}
+	known := a.knowledge(f)
+	return versioned{appset.Embedded{Clusters: known, Git: known, APIs: a.APIs(f), AllowEmpty: f.AllowEmpty}, a.Version}
+}
+
+// tellVersion notes a version that the server did not tell.
+func (a *AppSet) tellVersion(v versions.Version, from string, err error) {
+	if a.cfg.VersionChanged != nil {
+		a.cfg.VersionChanged(v, from)
+	}
+	if err != nil {
+		a.cfg.Note(fmt.Sprintf("ApplicationSets are rendered as Argo CD %s does (%s): %v", v, from, err))
+	}
+}
+
+func (a *AppSet) knowledge(f parent.For) *knowledge {
+	return &knowledge{plugin: a, For: f, trees: map[[2]string]*gitsource.Tree{}}
+}
+
+// commits opens the commits that Applications are compared at, with the rights of a generator.
+func (a *AppSet) commits(f parent.For) parent.Commits {
+	known := a.knowledge(f)
+	return func(ctx context.Context, url, commit string) (parent.Tree, error) {
+		t, err := known.tree(ctx, url, commit)
+		if err != nil {
+			return nil, err
+		}
+		return t, nil
+	}
+}
+
+// refusal is an engine that renders nothing.
+type refusal struct{ err error }
+
+// Generate implements appset.Engine.
+func (r refusal) Generate(context.Context, ...appset.Set) (*appset.Result, error) { return nil, r.err }

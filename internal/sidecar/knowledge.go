@@ -1,0 +1,98 @@
+package sidecar
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+
+	"github.com/argosy-cd/argosy/internal/appset/generator"
+	"github.com/argosy-cd/argosy/internal/argo"
+	"github.com/argosy-cd/argosy/internal/gitsource"
+	"github.com/argosy-cd/argosy/internal/kube"
+	"github.com/argosy-cd/argosy/internal/parent"
+	"github.com/argosy-cd/argosy/internal/rights"
+)
+
+// knowledge is what the generators of one request may know.
+type knowledge struct {
+	plugin *AppSet
+	parent.For
+
+	mu          sync.Mutex
+	trees       map[[2]string]*gitsource.Tree
+	asked       bool
+	credentials []gitsource.Credential
+}
+
+// Clusters implements generator.Clusters: those of Argo CD that are not another project's own.
+func (k *knowledge) Clusters(ctx context.Context) ([]generator.Cluster, error) {
+	if k.plugin.Clusters != nil {
+		return k.plugin.Clusters.Clusters(ctx)
+	}
+	if k.plugin.cfg.API == nil {
+		return nil, errors.New("there is no access to a cluster, so Argo CD's clusters are not known")
+	}
+	all, err := k.plugin.cfg.API.Clusters(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return slices.DeleteFunc(all, func(c generator.Cluster) bool { return !k.asker().Cluster(c.Project) }), nil
+}
+
+// asker is who the request is for.
+func (k *knowledge) asker() rights.Asker {
+	return rights.Asker{Parent: k.Parent, Repository: k.Call.RepoURL, Policy: k.Policy}
+}
+
+// Tree implements generator.Repositories. A revision is the same commit for the whole request, however it is spelt.
+func (k *knowledge) Tree(ctx context.Context, url, revision string) (generator.Tree, error) {
+	t, err := k.tree(ctx, url, k.At(url, revision))
+	if err != nil {
+		return nil, err
+	}
+	return t, nil
+}
+
+func (k *knowledge) tree(ctx context.Context, url, revision string) (*gitsource.Tree, error) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	c, err := k.credential(ctx, url)
+	if err != nil {
+		return nil, err
+	}
+	id := [2]string{argo.RepositoryKey(url), argo.Revision(revision)}
+	if t := k.trees[id]; t != nil {
+		return t, nil
+	}
+	t, err := k.plugin.Remote.Tree(ctx, url, revision, c)
+	if err != nil {
+		return nil, err
+	}
+	k.trees[id] = t
+	return t, nil
+}
+
+// credential returns what a repository is read with, if the application may have it read.
+func (k *knowledge) credential(ctx context.Context, url string) (*gitsource.Credential, error) {
+	if !k.asked && k.plugin.cfg.API != nil {
+		var err error
+		k.credentials, err = k.plugin.cfg.API.Credentials(ctx)
+		if errors.Is(err, kube.ErrForbidden) {
+			k.plugin.cfg.Note(fmt.Sprintf("repositories are read without credentials: %v", err))
+		} else if err != nil {
+			return nil, err
+		}
+		k.asked = true
+	}
+	c := gitsource.FindCredential(k.credentials, url, k.Project)
+	project := ""
+	if c != nil {
+		project = c.Project
+	}
+	if err := k.asker().ReadRepository(url, project); err != nil {
+		return nil, fmt.Errorf("repository %s: %w", gitsource.Redact(url), err)
+	}
+	return c, nil
+}

@@ -1,0 +1,116 @@
+package sidecar
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/argosy-cd/argosy/internal/appset"
+	"github.com/argosy-cd/argosy/internal/argo/versions"
+	"github.com/argosy-cd/argosy/internal/argocd"
+)
+
+// installedVersion is the version of the Argo CD in the cluster, as far as it can be known.
+type installedVersion struct {
+	// server is asked. Nil is none.
+	server *argocd.Client
+	// given is for when the server has not answered. Zero is the newest.
+	given versions.Version
+	now   func() time.Time
+	// tell is called when the version, or what is known about it, changes.
+	tell func(v versions.Version, from string, err error)
+
+	mu    sync.Mutex
+	asked bool
+	last  versions.Version // what the server said; 0 before that
+	told  string
+	next  time.Time
+}
+
+// How often the server is asked.
+const (
+	versionTimeout = 2 * time.Second
+	versionRetry   = 30 * time.Second
+	versionRefresh = 10 * time.Minute // Argo CD may have been upgraded
+)
+
+// current returns the version, and asks the server if that is due. A server that does not answer delays one request, and fails none: the
+// last answer counts, or the flag, or the newest version.
+func (i *installedVersion) current(ctx context.Context) versions.Version {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	if i.server != nil && (!i.asked || !i.now().Before(i.next)) {
+		i.ask(ctx)
+	} else if i.server == nil && !i.asked {
+		i.asked = true
+		i.report(nil)
+	}
+	return i.best()
+}
+
+func (i *installedVersion) ask(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), versionTimeout)
+	defer cancel()
+	text, err := i.server.Version(ctx)
+	v, exact, ok := versions.Nearest(text)
+	switch {
+	case err != nil:
+	case !ok:
+		err = fmt.Errorf("the Argo CD API server says that it is %q, which is no version", text)
+	case !exact:
+		err = fmt.Errorf("the Argo CD API server is %s, which is not known here (%s to %s), so the nearest is taken", text, versions.Oldest,
+			versions.Newest)
+	}
+	i.asked, i.next = true, i.now().Add(versionRetry)
+	if ok {
+		i.last, i.next = v, i.now().Add(versionRefresh)
+	}
+	i.report(err)
+}
+
+// best is the version that is taken, with what is known.
+func (i *installedVersion) best() versions.Version {
+	switch {
+	case i.last != 0:
+		return i.last
+	case i.given != 0:
+		return i.given
+	}
+	return versions.Newest
+}
+
+func (i *installedVersion) from() string {
+	switch {
+	case i.last != 0:
+		return "server"
+	case i.given != 0:
+		return "flag"
+	}
+	return "newest"
+}
+
+func (i *installedVersion) report(err error) {
+	if line := fmt.Sprint(i.best(), i.from(), err); line != i.told && i.tell != nil {
+		i.told = line
+		i.tell(i.best(), i.from(), err)
+	}
+}
+
+// versioned is the embedded engine with the version of Argo CD at the time of a request.
+type versioned struct {
+	appset.Embedded
+	version func(context.Context) versions.Version
+}
+
+// Generate implements appset.Engine.
+func (v versioned) Generate(ctx context.Context, sets ...appset.Set) (*appset.Result, error) {
+	return appset.Generate(ctx, v.Config(ctx), sets...)
+}
+
+// Config implements appset.Configurable.
+func (v versioned) Config(ctx context.Context) appset.Config {
+	e := v.Embedded
+	e.Version = v.version(ctx)
+	return appset.Config(e)
+}

@@ -1,0 +1,115 @@
+package simulate
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/argosy-cd/argosy/internal/words"
+)
+
+// longestLearnt is more than any boot takes: another time is a mistake.
+const longestLearnt = 30 * 24 * time.Hour
+
+// learn takes times from a boot, by the names that simulations have: from when everything of an Application was applied until it was
+// healthy. The file is what the data is called in messages.
+func learn(file string, data []byte, apply time.Duration, note func(string)) (map[string]time.Duration, error) {
+	var boot struct {
+		Events []learntEvent       `json:"events"`
+		Items  []learntApplication `json:"items"`
+	}
+	if err := json.Unmarshal(data, &boot); err != nil || boot.Events == nil && boot.Items == nil {
+		return nil, fmt.Errorf("%s: it is not a boot: neither a list of Applications in JSON (kubectl get applications -A -o json), nor "+
+			"what -o json writes", file)
+	}
+	var out map[string]time.Duration
+	var err error
+	if boot.Items != nil {
+		out, err = learnCluster(file, boot.Items, note)
+	} else {
+		out, err = learnEvents(file, boot.Events, apply)
+	}
+	if err == nil && len(out) == 0 {
+		err = fmt.Errorf("%s: there is no Application in it whose time until it was healthy is known", file)
+	}
+	return out, err
+}
+
+// learntEvent is an event as -o json writes it.
+type learntEvent struct {
+	At                        float64
+	Application, What, Detail string
+}
+
+func learnEvents(file string, events []learntEvent, apply time.Duration) (map[string]time.Duration, error) {
+	began, out := map[string]float64{}, map[string]time.Duration{}
+	for _, e := range events {
+		switch {
+		case !(e.At >= 0 && e.At <= longestLearnt.Seconds()):
+			return nil, fmt.Errorf("%s: at must be seconds, 0 to %g, it is %g", file, longestLearnt.Seconds(), e.At)
+		case e.What == WaveStarted:
+			began[e.Application] = e.At
+		case e.What == BecameState && e.Detail == string(Healthy):
+			if start, ok := began[e.Application]; ok && e.At >= start {
+				took := time.Duration((e.At - start) * float64(time.Second)).Round(time.Millisecond)
+				out[e.Application] = max(took-apply, 0)
+			}
+		}
+	}
+	return out, nil
+}
+
+// learntApplication is an Application of a cluster, as far as it tells how it came up.
+type learntApplication struct {
+	Kind     string
+	Metadata struct{ Name, Namespace string }
+	Status   struct {
+		Health struct {
+			Status             string
+			LastTransitionTime *time.Time
+		}
+		OperationState struct {
+			Phase      string
+			FinishedAt *time.Time
+		}
+	}
+}
+
+// learnCluster reads when syncs ended, which is when the last wave was applied, and when Applications became healthy. Of one that was
+// synced again later, nobody knows any more.
+func learnCluster(file string, apps []learntApplication, note func(string)) (map[string]time.Duration, error) {
+	namespaces := map[string]int{}
+	for _, a := range apps {
+		if a.Kind != "Application" {
+			return nil, fmt.Errorf("%s: %s %q is in it; it must be a list of Applications", file, words.Printable(a.Kind), a.Metadata.Name)
+		}
+		namespaces[a.Metadata.Name]++
+	}
+	out, forgotten := map[string]time.Duration{}, map[string]bool{}
+	for _, a := range apps {
+		name := a.Metadata.Name
+		if namespaces[name] > 1 {
+			name = a.Metadata.Namespace + "/" + name
+		}
+		healthy, applied := a.Status.Health.LastTransitionTime, a.Status.OperationState.FinishedAt
+		if a.Status.Health.Status != string(Healthy) || healthy == nil || applied == nil || a.Status.OperationState.Phase != "Succeeded" {
+			forgotten[name] = true
+			continue
+		}
+		took := healthy.Sub(*applied)
+		// Both are whole seconds: healthy when it was applied may look like before it.
+		if took < -time.Second || took > longestLearnt {
+			forgotten[name] = true
+			continue
+		}
+		out[name] = max(took, 0)
+	}
+	if len(forgotten) > 0 && len(out) > 0 {
+		names := slices.Sorted(maps.Keys(forgotten))
+		note(fmt.Sprintf("%s: of %s it is not known any more how long they took: not healthy, or synced again since; such as %s", file,
+			words.Count(len(names), "Application"), words.Printable(names[0])))
+	}
+	return out, nil
+}

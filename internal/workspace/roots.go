@@ -1,0 +1,251 @@
+package workspace
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/argosy-cd/argosy/internal/argo"
+	"github.com/argosy-cd/argosy/internal/gitsource"
+	"github.com/argosy-cd/argosy/internal/input"
+	"github.com/argosy-cd/argosy/internal/manifest"
+	"github.com/argosy-cd/argosy/internal/plan"
+	"github.com/argosy-cd/argosy/internal/source"
+	"github.com/argosy-cd/argosy/internal/tree"
+	"github.com/argosy-cd/argosy/internal/words"
+)
+
+// Roots are what a plan begins with.
+type Roots struct {
+	Documents []manifest.Document
+	// Repositories are those of the plan, whose work tree stands for the branch that the roots follow. The Planner closes them.
+	Repositories *Repositories
+}
+
+// Roots reads the roots of files and directories, or finds them if there are no arguments.
+func (p *Planner) Roots(ctx context.Context, args []string) (*Roots, error) {
+	r := &Roots{Repositories: p.Repositories}
+	var err error
+	if len(args) == 0 {
+		if r.Documents, err = p.find(ctx); err != nil {
+			return nil, err
+		}
+	}
+	for _, arg := range args {
+		docs, err := readRoots(ctx, p.Stdin, p.Repositories, arg)
+		if err != nil {
+			return nil, err
+		}
+		r.Documents = append(r.Documents, docs...)
+	}
+	branch := branchOf(ctx, p.Repositories, r.Documents)
+	if branch != "" && p.Repositories.revision == "" && branch != p.Repositories.branch {
+		r.Repositories = p.Repositories.with("", branch)
+		p.branches = append(p.branches, r.Repositories)
+	}
+	return r, nil
+}
+
+// branchOf is the branch that roots in local repositories follow: the one that a change will be merged into. It is "" if they follow HEAD.
+func branchOf(ctx context.Context, repos *Repositories, roots []manifest.Document) string {
+	for _, d := range roots {
+		for _, s := range argo.Deployed(d.Object) {
+			url, revision := manifest.String(s, "repoURL"), manifest.String(s, "targetRevision")
+			if !repos.maps(ctx, url) {
+				continue
+			}
+			if branch := strings.TrimPrefix(revision, "refs/heads/"); repos.mergesInto(ctx, url, branch) {
+				return branch
+			}
+		}
+	}
+	return ""
+}
+
+// readRoots reads the roots of a file, or what would be applied of a directory.
+func readRoots(ctx context.Context, stdin io.Reader, repos *Repositories, arg string) ([]manifest.Document, error) {
+	if info, err := os.Stat(arg); arg != "-" && err == nil && info.IsDir() {
+		return directoryRoots(ctx, repos, arg)
+	}
+	data, err := input.FileOr(stdin, arg)
+	if err != nil {
+		return nil, err
+	}
+	return fileRoots(arg, data)
+}
+
+// fileRoots are the objects of a file, of which one must be an Application or a set.
+func fileRoots(name string, data []byte) ([]manifest.Document, error) {
+	docs, _, err := manifest.DecodeLoose(name, data)
+	if err != nil {
+		return nil, err
+	}
+	return docs, anyRoot(name, docs)
+}
+
+// rootsAt reads the roots of a file or a directory as they are at the revision of the repositories. One that is not there has none.
+func rootsAt(ctx context.Context, repos *Repositories, arg string) ([]manifest.Document, error) {
+	view, name, err := repos.inside(ctx, arg)
+	if err != nil {
+		return nil, err
+	}
+	if _, kind, _ := view.Resolve(ctx, name); kind == tree.Directory {
+		return directoryRoots(ctx, repos, arg)
+	}
+	data, err := repos.file(ctx, arg)
+	if err != nil {
+		return nil, err
+	}
+	return fileRoots(arg, data)
+}
+
+func anyRoot(name string, docs []manifest.Document) error {
+	if slices.ContainsFunc(docs, func(d manifest.Document) bool {
+		return argo.IsApplication(d.Object) || argo.IsApplicationSet(d.Object)
+	}) {
+		return nil
+	}
+	return fmt.Errorf("%s: there is no Application and no ApplicationSet in it", name)
+}
+
+// directoryRoots are what would be applied of a directory: a Kustomization, a chart or plain manifests.
+func directoryRoots(ctx context.Context, repos *Repositories, dir string) ([]manifest.Document, error) {
+	view, name, err := repos.inside(ctx, dir)
+	if errors.Is(err, errOutside) && repos.revision == "" {
+		view, err = gitsource.Disk(dir)
+		name = "."
+	}
+	if err != nil {
+		return nil, err
+	}
+	top := dir // of the view
+	if name != "." {
+		top = filepath.Join(dir, strings.Repeat("../", strings.Count(name, "/")+1))
+	}
+	loader := repos.Loader()
+	loader.Environment.Remote = loader.Remote
+	result := source.Render(ctx, source.Request{
+		Environment: loader.Environment, Repository: source.Repository{View: view},
+		Spec: map[string]any{"path": name}, URL: func(file string) string { return input.Near(filepath.Join(top, file)) },
+	})
+	if err := result.Err(); err != nil {
+		return nil, fmt.Errorf("%s: %w", dir, err)
+	}
+	return result.Documents, anyRoot(dir, result.Documents)
+}
+
+// find looks through the local repositories for the Applications and sets that nobody deploys, and that deploy others.
+func (p *Planner) find(ctx context.Context) ([]manifest.Document, error) {
+	repos := p.Repositories
+	candidates, err := repos.applications(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if len(candidates) == 0 {
+		var urls []string
+		for _, l := range repos.local {
+			urls = append(urls, gitsource.Redact(l.URL))
+		}
+		return nil, fmt.Errorf("no Application in the local repositories has its source in one of them (%s); name the file of the root, "+
+			"or the URL of a repository as its Applications do, --repo URL=PATH",
+			strings.Join(slices.Compact(slices.Sorted(slices.Values(urls))), ", "))
+	}
+	roots, err := p.among(ctx, repos, candidates)
+	switch {
+	case err != nil:
+		return nil, err
+	case len(roots) == 0:
+		return nil, errors.New("there is no Application in the local repositories that deploys others; name the file of the root")
+	case len(roots) == 1 || p.All:
+		repos.noteRoots(roots, candidates)
+		return roots, nil
+	}
+	lines := []string{"there are several roots; name one, or plan all of them with --all:"}
+	for _, d := range roots {
+		lines = append(lines, fmt.Sprintf("  %s   %s %s", d.File, manifest.String(d.Object, "kind"),
+			manifest.String(d.Object, "metadata", "name")))
+	}
+	return nil, errors.New(strings.Join(lines, "\n"))
+}
+
+// noteRoots says which roots were found.
+func (r *Repositories) noteRoots(roots, candidates []manifest.Document) {
+	for _, d := range roots {
+		r.cfg.Note(fmt.Sprintf("found the root %s %s in %s, one of %d Applications and sets in the repository",
+			manifest.String(d.Object, "kind"), words.Printable(manifest.String(d.Object, "metadata", "name")), words.Printable(d.File),
+			len(candidates)))
+	}
+}
+
+// among plans all candidates at once, as if somebody had applied them: a root is one that nobody else deploys.
+func (p *Planner) among(ctx context.Context, repos *Repositories, candidates []manifest.Document) ([]manifest.Document, error) {
+	all := *p
+	all.Deprecated = nil                    // of roots only
+	all.Config.Sets = plan.SetsByController // so that sets are seen
+	planned, err := all.Plan(ctx, &Roots{Documents: candidates, Repositories: repos})
+	if err != nil {
+		return nil, err
+	}
+	return planned.RootsAmong(candidates), nil
+}
+
+// applications returns all Applications and sets in manifests of the local repositories, the Applications only if one of their sources is
+// in one of them. What is not a manifest, such as a template, is none.
+func (r *Repositories) applications(ctx context.Context) ([]manifest.Document, error) {
+	if err := r.ready(ctx); err != nil {
+		return nil, err
+	}
+	if len(r.local) == 0 {
+		return nil, errors.New("there is no local repository to look for a root in; name the file of the root, or a repository with --repo")
+	}
+	ours := func(url string) bool {
+		return slices.ContainsFunc(r.local, func(l gitsource.Local) bool { return gitsource.Key(l.URL) == gitsource.Key(url) })
+	}
+	var out []manifest.Document
+	seen := map[string]bool{} // a repository can be there under several URLs, or in another
+	for _, l := range r.local {
+		if strings.HasPrefix(l.URL, "s3://") {
+			continue
+		}
+		t, err := r.source.Tree(ctx, l.URL, "HEAD")
+		if err != nil {
+			return nil, err
+		}
+		files, err := t.Manifests(ctx)
+		if err != nil {
+			return nil, err
+		}
+		for _, f := range files {
+			name := input.Near(filepath.Join(l.Path, f.Name))
+			if seen[name] || !mentions(f.Data) {
+				continue
+			}
+			seen[name] = true
+			docs, _, err := manifest.DecodeLoose(name, f.Data)
+			if err != nil && !bytes.Contains(f.Data, []byte("{{")) { // and so no template
+				r.cfg.Note(fmt.Sprintf("skipped, although it may be the root: %s", strings.ReplaceAll(err.Error(), "\n", "; ")))
+			}
+			if err != nil {
+				continue
+			}
+			for _, d := range docs {
+				if argo.IsApplication(d.Object) && slices.ContainsFunc(argo.Repositories(d.Object), ours) ||
+					argo.IsApplicationSet(d.Object) {
+					out = append(out, d)
+				}
+			}
+		}
+	}
+	return out, nil
+}
+
+// mentions reports whether a file may have an Application or a set in it.
+func mentions(data []byte) bool {
+	return bytes.Contains(data, []byte(argo.KindApplication)) && bytes.Contains(data, []byte(argo.Group))
+}

@@ -1,0 +1,261 @@
+// Package workspace is what a user works on: the Git repositories on disk and elsewhere that Applications name, the roots in them, and
+// plans of those roots.
+//
+// It reads with the user's own rights: work trees as they lie on disk, other repositories by the user's git, charts and files with the
+// user's credentials. It writes nothing but a cache.
+package workspace
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+
+	"github.com/argosy-cd/argosy/internal/appset/generator"
+	"github.com/argosy-cd/argosy/internal/fetch"
+	"github.com/argosy-cd/argosy/internal/gitsource"
+	"github.com/argosy-cd/argosy/internal/plan"
+	"github.com/argosy-cd/argosy/internal/tree"
+	"github.com/argosy-cd/argosy/internal/words"
+	"github.com/argosy-cd/argosy/internal/worker/job"
+)
+
+// Config says where repositories are, and how they are read.
+type Config struct {
+	// Local are repositories that are answered by a directory. One without a URL is the one that its Applications name.
+	Local []gitsource.Local
+	// Alone says that Local are all local repositories. Otherwise the one of the working directory is one, too, for all of its remotes.
+	Alone bool
+	// Guess is for plans: the repository of the working directory is also the one that its Applications name, and none is a path.
+	Guess bool
+	// Offline fetches nothing.
+	Offline bool
+	// Charts is a directory of vendored charts; "" is none.
+	Charts string
+	// Cache is the directory where fetched content is kept; "" keeps none.
+	Cache string
+	// Env is the environment of git.
+	Env []string
+	// Note is told what a user should know.
+	Note func(line string)
+	// Foreign renders what is fetched. Nil renders it in this process.
+	Foreign *job.Foreign
+}
+
+// Repositories opens the repositories that sets and Applications name. It looks for the repository of the working directory when the first
+// of them is opened, so that sets without any need no Git.
+type Repositories struct {
+	cfg Config
+	// revision answers for all local repositories that have none of their own; "" is the work tree.
+	revision string
+	// branch is what the work tree stands for, besides the branch that is checked out; "" is the default branch of the repository.
+	branch string
+
+	once   sync.Once
+	source *gitsource.Source
+	local  []gitsource.Local
+	remote *fetch.Fetcher
+	err    error
+	// rendered is what plans of these repositories have rendered.
+	rendered plan.Cache
+}
+
+// New returns repositories. They must be closed.
+func New(cfg Config) *Repositories { return &Repositories{cfg: cfg} }
+
+// Tree implements generator.Repositories.
+func (r *Repositories) Tree(ctx context.Context, url, revision string) (generator.Tree, error) {
+	t, err := r.tree(ctx, url, revision)
+	if err != nil {
+		return nil, plan.Absent(err)
+	}
+	return t, nil
+}
+
+func (r *Repositories) tree(ctx context.Context, url, revision string) (*gitsource.Tree, error) {
+	if err := r.ready(ctx); err != nil {
+		return nil, err
+	}
+	return r.source.Tree(ctx, url, revision)
+}
+
+func (r *Repositories) ready(ctx context.Context) error {
+	r.once.Do(func() { r.err = r.open(ctx) })
+	return r.err
+}
+
+// Local returns the local repositories.
+func (r *Repositories) Local(ctx context.Context) ([]gitsource.Local, error) {
+	err := r.ready(ctx)
+	return r.local, err
+}
+
+// open maps the remotes of the repository we stand in, and on top of them what --repo says.
+func (r *Repositories) open(ctx context.Context) error {
+	var remotes []gitsource.Local
+	if !r.cfg.Alone {
+		dir, err := os.Getwd()
+		if err != nil {
+			return err
+		}
+		if remotes, err = gitsource.FindRemotes(ctx, r.cfg.Env, dir); err != nil {
+			return err
+		}
+		if r.cfg.Guess && len(r.cfg.Local) == 0 {
+			top, err := gitsource.TopLevel(ctx, r.cfg.Env, dir)
+			if err != nil {
+				return err
+			}
+			if top != "" {
+				remotes = append(remotes, gitsource.Local{Path: top})
+			}
+		}
+	}
+	local := slices.Concat(remotes, r.cfg.Local)
+	for i, l := range local {
+		local[i].Revision, local[i].Branch = cmp.Or(l.Revision, r.revision), r.branch
+		if r.branch == "" {
+			local[i].Branch = gitsource.DefaultBranch(ctx, r.cfg.Env, l.Path)
+		}
+	}
+	if err := r.guessURLs(ctx, local); err != nil {
+		return err
+	}
+	r.local = slices.DeleteFunc(local, func(l gitsource.Local) bool { return l.URL == "" })
+	r.source = gitsource.New(gitsource.Config{
+		Local: r.local, Offline: r.cfg.Offline, NoPaths: r.cfg.Guess, Env: r.cfg.Env, Cache: joinOr(r.cfg.Cache, "git"),
+		Note: r.cfg.Note,
+	})
+	r.remote = fetch.New(fetch.Config{
+		Dir: joinOr(r.cfg.Cache, "fetched"), Offline: r.cfg.Offline, Charts: r.cfg.Charts, Env: r.cfg.Env,
+		Note: r.cfg.Note,
+	})
+	return nil
+}
+
+// guessURLs finds the URL of directories that have none: the one that their Applications name most often.
+func (r *Repositories) guessURLs(ctx context.Context, local []gitsource.Local) error {
+	for i, l := range local {
+		if l.URL != "" {
+			continue
+		}
+		url, err := r.guessURL(ctx, gitsource.Local{URL: l.Path, Path: l.Path, Revision: l.Revision})
+		if err != nil {
+			return err
+		}
+		named := i >= len(local)-len(r.cfg.Local)
+		switch known := slices.ContainsFunc(local, func(o gitsource.Local) bool {
+			return o.URL != "" && gitsource.Key(o.URL) == gitsource.Key(url)
+		}); {
+		case url == "" && named:
+			return fmt.Errorf("%s: no Application in it has a source that is in it, too, so its URL is not known; name it, as in --repo "+
+				"URL=%s", l.Path, l.Path)
+		case url == "" || known && !named:
+			continue
+		}
+		if !named {
+			r.cfg.Note(fmt.Sprintf("this work tree is taken for %s, which its Applications name", words.Printable(gitsource.Redact(url))))
+		}
+		local[i].URL = url
+	}
+	return nil
+}
+
+// guessURL is the URL of a directory that its Applications name.
+func (r *Repositories) guessURL(ctx context.Context, l gitsource.Local) (string, error) {
+	source := gitsource.New(gitsource.Config{Local: []gitsource.Local{l}, Offline: true, Env: r.cfg.Env})
+	t, err := source.Tree(ctx, l.URL, "HEAD")
+	if err != nil {
+		return "", errors.Join(err, source.Close())
+	}
+	files, err := t.Manifests(ctx)
+	return NamedMost(t.Names(), files), errors.Join(err, source.Close())
+}
+
+// CacheDir is where fetched content is kept, "" if there is no place for it.
+func CacheDir(getenv func(string) string) string {
+	switch own, dir, home := getenv("ARGOSY_CACHE_DIR"), getenv("XDG_CACHE_HOME"), getenv("HOME"); {
+	case own == "none":
+		return ""
+	case own != "":
+		return own
+	case filepath.IsAbs(dir):
+		return filepath.Join(dir, "argosy")
+	case filepath.IsAbs(home):
+		return filepath.Join(home, ".cache", "argosy")
+	}
+	return ""
+}
+
+func joinOr(dir, name string) string {
+	if dir == "" {
+		return ""
+	}
+	return filepath.Join(dir, name)
+}
+
+// with returns the same repositories at a revision, or with another branch for the work tree.
+func (r *Repositories) with(revision, branch string) *Repositories {
+	return &Repositories{cfg: r.cfg, revision: revision, branch: branch}
+}
+
+// file reads a file of the work tree as it is at the revision.
+func (r *Repositories) file(ctx context.Context, name string) ([]byte, error) {
+	view, rel, err := r.inside(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	data, err := view.Read(ctx, rel)
+	if err != nil {
+		return nil, fmt.Errorf("%s: there is no such file at %s", name, r.revision)
+	}
+	return data, nil
+}
+
+// errOutside says that a file is in none of the local repositories.
+var errOutside = errors.New("it is in none of the local repositories")
+
+// inside returns the local repository that a file or directory is in, and its name there.
+func (r *Repositories) inside(ctx context.Context, name string) (*tree.View, string, error) {
+	if err := r.ready(ctx); err != nil {
+		return nil, "", err
+	}
+	full, err := filepath.Abs(name)
+	if err != nil {
+		return nil, "", err
+	}
+	if real, err := filepath.EvalSymlinks(full); err == nil {
+		full = real
+	}
+	for _, l := range r.local {
+		top, err := filepath.Abs(l.Path)
+		if err != nil {
+			return nil, "", err
+		}
+		if real, err := filepath.EvalSymlinks(top); err == nil {
+			top = real
+		}
+		rel, err := filepath.Rel(top, full)
+		if err != nil || !filepath.IsLocal(rel) {
+			continue
+		}
+		t, err := r.source.Tree(ctx, l.URL, "HEAD")
+		if err != nil {
+			return nil, "", err
+		}
+		return t.View(), filepath.ToSlash(rel), nil
+	}
+	return nil, "", fmt.Errorf("%s: %w, so it has no revision %s", name, errOutside, r.revision)
+}
+
+// Close closes them. It may be called twice.
+func (r *Repositories) Close() error {
+	if r.source == nil {
+		return nil
+	}
+	return errors.Join(r.source.Close(), r.remote.Close())
+}
