@@ -26,7 +26,8 @@
 //	internal/argo/versions     data     what differs between versions of Argo CD
 //	internal/argo/order        data     the order of a sync: hooks, phases, waves, and what is moved
 //	internal/appset            logic    ApplicationSet to Applications: render, patch, guard
-//	internal/appset/generator  logic    list, clusters, git, matrix and merge to parameter sets
+//	internal/appset/generator  logic    generators to parameter sets
+//	internal/appset/answers    logic    recorded answers of APIs to generators: files, replay
 //	internal/appset/template   logic    both template modes of ApplicationSets, and the templates of charts, with limits
 //	internal/appset/appsettest test     the cases that compare us with Argo CD
 //	internal/source            logic    the source of an Application, by Argo CD's rules, to documents and a verdict
@@ -50,6 +51,7 @@
 //	internal/bucket/s3         edge     the S3 store, its credentials and its errors
 //	internal/bucket/s3/local   edge     an S3 server in this process
 //	internal/bucket/s3/queue   edge     an SQS queue with notifications
+//	internal/bucket/s3/awsjson edge     services of AWS that speak JSON: CodeCommit
 //	internal/bucket/buckettest test     stores, servers, faults and the contract of stores
 //	internal/s3source          logic    s3-source.yaml to Kubernetes objects
 //	internal/s3source/triggerfile logic s3-source.yaml itself
@@ -65,6 +67,8 @@
 //	internal/cmp/pluginpb      edge     its messages, generated
 //	internal/cmp/client        edge     a client that behaves like Argo CD's repo-server
 //	internal/cmp/cmptest       test     one that can also misbehave
+//	internal/scm               edge     APIs that generators ask: hosts of repositories, plugins, objects of a cluster
+//	internal/scm/scmtest       test     servers that answer like hosts of repositories
 //	internal/cmp/siegetest     test     honest and hostile projects that ask the real sidecar
 //	internal/cmp/siegetest/soak test    a program that has them do so for minutes, and kills the sidecar at random
 //	internal/kube              edge     what Argo CD keeps in its cluster

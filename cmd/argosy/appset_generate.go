@@ -29,6 +29,7 @@ type appsetGenerateOptions struct {
 	plugin      appsetPluginOptions
 	policy      string
 	timeout     time.Duration
+	asking      workspace.Asking
 }
 
 func newAppsetGenerateCommand(std stdio) *cobra.Command {
@@ -96,6 +97,7 @@ The exit code is 0 when it is done, 1 when it failed and 2 when it was called wr
 	flags.BoolVar(&opts.passthrough, "passthrough", false,
 		"print documents that are not ApplicationSets, too, in their place (yaml and json)")
 	flags.BoolVarP(&opts.recursive, "recursive", "R", false, "look into subdirectories of directories")
+	registerAsking(flags, &opts.asking)
 	opts.plugin.register(flags)
 	flags.StringVar(&opts.policy, "policy", "", usageOf("policy"))
 	flags.DurationVar(&opts.timeout, "timeout", defaultHookTimeout, usageOf("timeout"))
@@ -106,12 +108,12 @@ The exit code is 0 when it is done, 1 when it failed and 2 when it was called wr
 
 // onlyFor refuses flags that mean nothing: those for files if there are none, and those of the plugin if there are.
 func onlyFor(flags *pflag.FlagSet, plugin bool) error {
-	without, with := []string{"policy", "admin-projects", "argocd-namespace", "argocd-secrets", "kubeconfig", "timeout"},
+	without, with := []string{"policy", "admin-projects", "argocd-namespace", "argocd-secrets", "kubeconfig", "timeout", "generator-apis"},
 		"without a file or a directory"
 	if plugin {
 		without, with = []string{
 			"repo", "clusters", "namespace", "allow-empty", "offline", "skip-unknown", "passthrough", "recursive",
-			"max-parameter-sets",
+			"max-parameter-sets", "answers", "record", "secrets", "objects",
 		}, "with a file or a directory"
 	}
 	for _, name := range without {
@@ -133,14 +135,20 @@ func runAppsetGenerate(ctx context.Context, std stdio, opts appsetGenerateOption
 	if err != nil {
 		return err
 	}
+	if server != nil && opts.asking.Given() {
+		return usagef("with --engine argocd the server asks APIs, so it goes without --answers, --record, --secrets and --objects")
+	}
 	repos, err := userRepositories(std, opts.repos)
 	if err != nil {
 		return err
 	}
 	repos.Offline = opts.offline
+	apis := opts.asking
+	apis.Allowed, apis.Strict, apis.Offline = opts.plugin.apis.allowed, opts.plugin.apis.strict, opts.offline
+	apis.Client, apis.Getenv = apiClient(std), std.getenv
 	sets := workspace.Sets{
 		Repositories: workspace.New(repos), Clusters: opts.clusters, Recursive: opts.recursive, Passthrough: opts.passthrough,
-		SkipUnknown: opts.skipUnknown,
+		SkipUnknown: opts.skipUnknown, APIs: apis,
 		Config: appset.Config{
 			Namespace: opts.namespace, AllowEmpty: opts.allowEmpty, MaxSets: opts.maxSets,
 			Version: opts.plugin.version.value,

@@ -16,17 +16,21 @@ type appsetPluginOptions struct {
 	engineOptions
 	clusterOptions
 	admins []string
+	apis   apiOptions
 }
 
 func (o *appsetPluginOptions) register(flags *pflag.FlagSet) {
 	o.engineOptions.register(flags)
 	flags.StringSliceVar(&o.admins, "admin-projects", []string{"default"}, usageOf("admin-projects"))
 	o.clusterOptions.register(flags)
+	o.apis.register(flags)
 }
 
 // config connects the plugin with a cluster; nil is none. If it is not served, its engine is not asked for.
 func (o *appsetPluginOptions) config(std stdio, api *kube.Client, served bool) (cfg sidecar.AppSetConfig, err error) {
-	cfg = sidecar.AppSetConfig{Version: o.version.value, Admins: o.admins, Namespace: o.argocd(api), API: api, Now: std.now}
+	cfg = sidecar.AppSetConfig{
+		Version: o.version.value, Admins: o.admins, Namespace: o.argocd(api), API: api, APIs: o.apis.config(std), Now: std.now,
+	}
 	if !served {
 		return cfg, nil
 	}

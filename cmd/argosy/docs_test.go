@@ -50,7 +50,7 @@ func TestPluginPage(t *testing.T) {
 			}
 		}
 	}
-	if applications != 1 || policies != 1 {
+	if applications != 1 || policies != 2 {
 		t.Errorf("%d Applications, %d policies", applications, policies)
 	}
 }

@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/argosy-cd/argosy/internal/scm/scmtest"
 )
 
 func TestMain(m *testing.M) {
@@ -44,6 +46,7 @@ func TestScripts(t *testing.T) {
 		Setup: func(env *testscript.Env) error {
 			setupS3(t, env)
 			env.Setenv("CHARTS", charts(t))
+			env.Setenv("GITHUB", scmtest.New(t, "github").URL)
 			env.Setenv("GIT_CONFIG_GLOBAL", os.DevNull)
 			env.Setenv("GIT_CONFIG_SYSTEM", os.DevNull)
 			for _, who := range []string{"AUTHOR", "COMMITTER"} {

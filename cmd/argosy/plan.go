@@ -51,6 +51,7 @@ func (o *planInput) registerSettings(flags *pflag.FlagSet) {
 	flags.StringSliceVar(&o.Plugins, "plugin", nil,
 		"render sources of the plugin NAME as Kustomize, Helm or plain directories, `NAME=kustomize|helm|directory`; repeatable")
 	flags.StringVar(&o.charts, "charts", "", "`DIR` with vendored charts, NAME-VERSION.tgz")
+	registerAnswers(flags, &o.Answers)
 	flags.StringSliceVar(&o.verdict.Allow, "allow-unknown", nil,
 		"`NAMES` of Applications and sets that may be unknown, with * for any characters")
 }

@@ -61,6 +61,18 @@ var appsetSettings = []setting{
 	},
 	{"kubeconfig", "ARGOSY_KUBECONFIG", "`FILE` that says which cluster Argo CD is in; default: the one that the process runs in, if any"},
 	{"timeout", "ARGOSY_TIMEOUT", ""},
+	{
+		"generator-apis", "ARGOSY_GENERATOR_APIS",
+		"let generators ask hosts of repositories, plugins and the cluster, with the Secrets that sets name, as far as the policy allows",
+	},
+	{
+		"allowed-scm-providers", "ARGOCD_APPLICATIONSET_CONTROLLER_ALLOWED_SCM_PROVIDERS",
+		"`URLS` of APIs that sets may name in api, as Argo CD has them; default: any",
+	},
+	{
+		"token-ref-strict-mode", "ARGOCD_APPLICATIONSET_CONTROLLER_TOKENREF_STRICT_MODE",
+		"use only Secrets with the label argocd.argoproj.io/secret-type=scm-creds as tokens",
+	},
 }
 
 func usageOf(flag string) string {

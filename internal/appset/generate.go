@@ -23,6 +23,8 @@ type Config struct {
 	Clusters generator.Clusters
 	// Git answers Git generators. Nil refuses them.
 	Git generator.Repositories
+	// APIs answers generators that ask hosts of repositories, plugins or the cluster. Nil makes their sets unknown.
+	APIs generator.APIs
 	// AllowEmpty allows a set to have no Applications.
 	AllowEmpty bool
 	// MaxSets bounds the parameter sets of one generator. Zero is generator.DefaultMaxSets.
@@ -115,6 +117,7 @@ func (g *generation) run() {
 		return
 	}
 	cfg := generator.Config{Engine: g.engine, Clusters: g.cfg.Clusters, MaxSets: g.cfg.MaxSets, Version: g.cfg.Version}
+	cfg.APIs, cfg.Set = g.cfg.APIs, generator.SetName{Namespace: g.set.Namespace, Name: g.set.Name}
 	if g.cfg.Git != nil {
 		git := &reader{Repositories: g.cfg.Git}
 		defer func() { g.reads = git.reads }()

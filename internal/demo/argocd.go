@@ -35,7 +35,7 @@ func (s *stage) plan(ctx context.Context) (*plan.Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	facts := Facts{Clusters: generator.Clusters(generator.UnknownClusters{}), Version: p.Version}
+	facts := Facts{Clusters: generator.Clusters(generator.UnknownClusters{}), APIs: cfg.APIs, Version: p.Version}
 	if cfg.Clusters != nil {
 		facts.Clusters = cfg.Clusters
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/argosy-cd/argosy/internal/appset/generator"
+	"github.com/argosy-cd/argosy/internal/appsetplugin"
 	"github.com/argosy-cd/argosy/internal/argo"
 	"github.com/argosy-cd/argosy/internal/argo/versions"
 	"github.com/argosy-cd/argosy/internal/cmp"
@@ -40,6 +41,8 @@ type Plugins struct {
 type Facts struct {
 	// Clusters are those that cluster generators see.
 	Clusters generator.Clusters
+	// APIs answers generators that ask APIs.
+	APIs generator.APIs
 	// Version is that of Argo CD.
 	Version versions.Version
 	// Projects are those of all Applications. In a cluster, --admin-projects or the policy says which of them may generate for others; here
@@ -58,6 +61,7 @@ func openPlugins(at Place, now func() time.Time) Plugins {
 		Served: []cmp.Plugin{side.AppSet(plugin), side.S3(stores.Reader, admin)},
 		Planned: func(f Facts) {
 			plugin.Clusters, plugin.Version = f.Clusters, func(context.Context) versions.Version { return f.Version }
+			plugin.APIs = func(appsetplugin.For) generator.APIs { return f.APIs }
 			for _, project := range f.Projects {
 				if !slices.Contains(plugin.Config.Admins, project) {
 					plugin.Config.Admins = append(plugin.Config.Admins, project)

@@ -34,7 +34,7 @@ var (
 func defaultTransport(env []string) *http.Transport {
 	return &http.Transport{
 		Proxy:               gitsource.Proxy(env),
-		DialContext:         (&net.Dialer{Timeout: 10 * time.Second, KeepAlive: 30 * time.Second, Control: notLinkLocal}).DialContext,
+		DialContext:         (&net.Dialer{Timeout: 10 * time.Second, KeepAlive: 30 * time.Second, Control: NotLinkLocal}).DialContext,
 		TLSHandshakeTimeout: 10 * time.Second,
 		IdleConnTimeout:     30 * time.Second,
 		MaxIdleConnsPerHost: atOnce,
@@ -44,9 +44,9 @@ func defaultTransport(env []string) *http.Transport {
 	}
 }
 
-// notLinkLocal refuses addresses of the link, where clouds serve the credentials of a machine: the repository that names the URL may be a
+// NotLinkLocal refuses addresses of the link, where clouds serve the credentials of a machine: the repository that names the URL may be a
 // stranger's.
-func notLinkLocal(_, address string, _ syscall.RawConn) error {
+func NotLinkLocal(_, address string, _ syscall.RawConn) error {
 	if a, err := netip.ParseAddrPort(address); err == nil && a.Addr().Unmap().IsLinkLocalUnicast() {
 		return fmt.Errorf("%s is a link-local address, from which nothing is fetched", a.Addr())
 	}

@@ -242,12 +242,12 @@ func (r *Remote) client(ctx context.Context, host string, c *Credential) (*http.
 		proxy := (&httpproxy.Config{HTTPProxy: address, HTTPSProxy: address, NoProxy: c.noProxy}).ProxyFunc()
 		t.Proxy = func(r *http.Request) (*url.URL, error) { return proxy(r.URL) }
 	}
-	return &http.Client{Transport: limitedTransport{t}, CheckRedirect: stay}, nil
+	return &http.Client{Transport: limitedTransport{t}, CheckRedirect: SameServer}, nil
 }
 
-// stay refuses redirects to another server: the policy was not asked about it, and the credential, the certificates and the proxy are not
-// for it.
-func stay(req *http.Request, via []*http.Request) error {
+// SameServer refuses redirects to another server: the policy was not asked about it, and the credential, the certificates and the
+// proxy are not for it.
+func SameServer(req *http.Request, via []*http.Request) error {
 	first := via[0].URL
 	same := req.URL.Scheme == first.Scheme && giturl.Port(req.URL) == giturl.Port(first) || first.Scheme == "http" &&
 		req.URL.Scheme == "https" && giturl.Port(first) == "80" && giturl.Port(req.URL) == "443"

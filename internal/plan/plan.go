@@ -119,7 +119,7 @@ func newLoader(ctx context.Context, cfg Config, roots []manifest.Document) *load
 	if cfg.Clusters != nil {
 		clusters = cfg.Clusters
 	}
-	strict := appset.Embedded{Clusters: clusters, Git: cfg.Git, Version: cfg.Version}
+	strict := appset.Embedded{Clusters: clusters, Git: cfg.Git, APIs: cfg.APIs, Version: cfg.Version}
 	lenient := strict
 	lenient.AllowEmpty = true
 	l := &loader{

@@ -14,6 +14,8 @@ type Config struct {
 	Loader source.Loader
 	// Git answers Git generators. An error of it makes a set unknown.
 	Git generator.Repositories
+	// APIs answers generators that ask hosts of repositories, plugins or the cluster. Nil makes their sets unknown.
+	APIs generator.APIs
 	// Clusters are those of Argo CD. Nil is not known, except for those whose Secrets the plan itself deploys.
 	Clusters generator.ClusterList
 	// Namespace is Argo CD's; "" is that of the root.

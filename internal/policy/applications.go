@@ -18,6 +18,7 @@ type ApplicationRule struct {
 	Namespaces   []string      `field:"namespaces" doc:"namespaces that the Applications themselves may be in; * stands for any characters. Default: the parent's own"`
 	Destinations []Destination `field:"destinations" doc:"where the Applications may deploy to. Default: anywhere that their project may"`
 	Repositories []string      `field:"repositories" doc:"repositories that the Applications and Git generators may read: a URL, or the beginning of one up to a slash; * stands for any characters but /, and alone for all. Default: all"`
+	APIs         []string      `field:"apis" doc:"what generators may ask with Secrets: the URL of an API and below it an owner, as in https://api.github.com/acme, or the beginning of it up to a slash; configmap/NAME for a plugin or a clusterDecisionResource; * stands for any characters but /. Default: nothing"`
 }
 
 // Destination is a place that Applications may deploy to.
@@ -125,15 +126,7 @@ func (r ApplicationRule) reads(repository string) bool {
 	if len(r.Repositories) == 0 || slices.Contains(r.Repositories, "*") {
 		return true
 	}
-	// A path that leads up again would be below what it is not, and a query could end like the host of a pattern. A server may decode a
-	// path again, so an encoded % is refused, too.
-	decoded, err := url.PathUnescape(repository)
-	if err != nil || strings.ContainsAny(decoded, "%?#\\ \t\n") || slices.ContainsFunc(strings.Split(decoded, "/"), func(s string) bool {
-		return s == "." || s == ".."
-	}) {
-		return false
-	}
-	return below(r.Repositories, strings.TrimSuffix(repository, "/"))
+	return !climbs(repository) && below(r.Repositories, strings.TrimSuffix(repository, "/"))
 }
 
 // Generator returns nil if a Git generator of a parent may read a repository with credentials that are not the
@@ -157,6 +150,37 @@ func (p *Policy) Generator(parent Parent, repository string) error {
 		}
 		return rules
 	})
+}
+
+// API returns nil if a generator of a parent may ask an API: the URL of an API and below it the owner, or configmap/NAME. Without rules,
+// only administrators may.
+func (p *Policy) API(parent Parent, resource string) error {
+	if !p.ruled() {
+		if parent.Admin {
+			return nil
+		}
+		return fmt.Errorf("%s is refused: generators of project %q may ask no API; a rule in projects[].applications of the policy file "+
+			"can allow it (--policy, apis)", Printable(resource), parent.Project)
+	}
+	return p.decide(parent.Project, "applications", "no Applications", func(project Project) (rules []attempt) {
+		for _, rule := range project.Applications {
+			rules = append(rules, func() (string, int) {
+				if !climbs(resource) && len(rule.APIs) > 0 && below(rule.APIs, strings.TrimSuffix(resource, "/")) {
+					return "", 2
+				}
+				return fmt.Sprintf("apis does not include %s", Printable(resource)), 1
+			})
+		}
+		return rules
+	})
+}
+
+// climbs reports whether a URL may reach something other than it says: a path that leads up again would be below what it is not, and a
+// query could end like the host of a pattern. A server may decode a path again, so an encoded % is refused, too.
+func climbs(address string) bool {
+	decoded, err := url.PathUnescape(address)
+	return err != nil || strings.ContainsAny(decoded, "%?#\\ \t\n") ||
+		slices.ContainsFunc(strings.Split(decoded, "/"), func(s string) bool { return s == "." || s == ".." })
 }
 
 // Printable is a URL for messages: quoted, shortened, and without a user.

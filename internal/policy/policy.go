@@ -98,6 +98,7 @@ func Parse(file string, data []byte) (*Policy, error) {
 			check(at+".projects", rule.Projects...)
 			check(at+".namespaces", rule.Namespaces...)
 			check(at+".repositories", rule.Repositories...)
+			check(at+".apis", rule.APIs...)
 			for k, d := range rule.Destinations {
 				for field, pattern := range map[string]string{"server": d.Server, "name": d.Name, "namespace": d.Namespace} {
 					if where := fmt.Sprintf("%s.destinations[%d].%s", at, k, field); doc.Has(where) {

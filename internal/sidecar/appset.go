@@ -28,6 +28,8 @@ type AppSetConfig struct {
 	Namespace string
 	// API is the cluster. Nil is none.
 	API *kube.Client
+	// APIs says which APIs generators may ask. The zero value is none.
+	APIs APIConfig
 	// Dir is where what is fetched from Git is kept.
 	Dir string
 	Now func() time.Time
@@ -48,11 +50,14 @@ type AppSet struct {
 	Remote *gitsource.Remote
 	// Clusters are those that generators know. Nil are those of the cluster that it is connected to.
 	Clusters generator.Clusters
+	// APIs answers the generators of a request that ask APIs.
+	APIs func(appsetplugin.For) generator.APIs
 }
 
 // NewAppSet connects the plugin.
 func NewAppSet(cfg AppSetConfig) *AppSet {
 	a := &AppSet{cfg: cfg, Remote: &gitsource.Remote{Dir: cfg.Dir, Now: cfg.Now}}
+	a.APIs = a.apis()
 	a.Version = (&installedVersion{server: cfg.Installed, given: cfg.Version, now: cfg.Now, tell: a.tellVersion}).current
 	a.Config = appsetplugin.Config{
 		Engine: a.engine, Admins: cfg.Admins, Namespace: cfg.Namespace, Commits: a.commits, Compared: &appsetplugin.Compared{},
@@ -77,7 +82,7 @@ func (a *AppSet) engine(f appsetplugin.For) appset.Engine {
 		return argocd.Engine{Client: a.cfg.Server, Name: f.Call.App, AllowEmpty: f.AllowEmpty}
 	}
 	known := a.knowledge(f)
-	return versioned{appset.Embedded{Clusters: known, Git: known, AllowEmpty: f.AllowEmpty}, a.Version}
+	return versioned{appset.Embedded{Clusters: known, Git: known, APIs: a.APIs(f), AllowEmpty: f.AllowEmpty}, a.Version}
 }
 
 // tellVersion notes a version that the server did not tell.

@@ -16,12 +16,14 @@ import (
 // Sets renders the ApplicationSets of files.
 type Sets struct {
 	Repositories *Repositories
-	// Config says how to render. Sets fills in Clusters and Git.
+	// Config says how to render. Sets fills in Clusters, Git and APIs.
 	Config appset.Config
 	// Clusters is a file with the clusters that Argo CD knows; "" leaves them unknown.
 	Clusters string
 	// Engine renders the sets; nil is the embedded engine.
 	Engine appset.Engine
+	// APIs asks the APIs of generators.
+	APIs Asking
 	// Recursive reads subdirectories, too.
 	Recursive bool
 	// Passthrough keeps documents that are not sets.
@@ -49,12 +51,17 @@ func (s Sets) Render(ctx context.Context, args []string) ([]manifest.Object, err
 	if err != nil {
 		return nil, err
 	}
+	apis, recorded, err := s.APIs.open(docs)
+	if err != nil {
+		return nil, err
+	}
+	cfg.APIs = apis
 	x := appset.Expansion{Engine: s.Engine, Namespace: cfg.Namespace, Keep: s.Passthrough}
 	if x.Engine == nil {
 		x.Engine = appset.Embedded(cfg)
 	}
 	objects, err := s.expand(ctx, x, docs)
-	err = errors.Join(err, s.Repositories.Close())
+	err = errors.Join(err, s.Repositories.Close(), recorded())
 	if errors.Is(err, appset.ErrEmpty) {
 		s.Note("--allow-empty allows sets without Applications")
 	}

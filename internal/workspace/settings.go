@@ -26,11 +26,15 @@ type Settings struct {
 	Exists []string
 	// Clusters and Customizations are files.
 	Clusters, Customizations string
+	// Answers is a directory with recorded answers of APIs; "" leaves sets whose generators ask an API unknown.
+	Answers string
 }
 
 // Config is how to plan with these settings, except for where repositories are.
 func (s Settings) Config(git generator.Repositories) (plan.Config, error) {
-	cfg := plan.Config{Namespace: s.Namespace, Version: s.Version, Sets: s.Sets, Git: git, Plugins: map[string]source.Kind{}}
+	cfg := plan.Config{
+		Namespace: s.Namespace, Version: s.Version, Sets: s.Sets, Git: git, APIs: Replay(s.Answers), Plugins: map[string]source.Kind{},
+	}
 	for _, text := range s.Plugins {
 		name, kind, ok := strings.Cut(text, "=")
 		if !ok || name == "" || !slices.Contains([]source.Kind{source.Kustomize, source.Helm, source.Directory}, source.Kind(kind)) {

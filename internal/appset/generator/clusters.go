@@ -68,7 +68,7 @@ func (r *run) clusters(f *fields) ([]Set, error) {
 	table := f.table("values")
 	flat := f.boolean("flatList")
 	selected, selErr := newSelector(f.path+".selector", withoutSecretType(wanted), labelValue)
-	values, valErr := r.newValues("values", table)
+	values, valErr := r.newValues(table)
 	valErr = problem.Wrap(valErr, func(e error) error { return fmt.Errorf("%s.%w", f.path, e) })
 	if err := errors.Join(f.err(), selErr, valErr); err != nil {
 		return nil, err

@@ -127,7 +127,7 @@ func TestUnknown(t *testing.T) {
 		t.Fatal(err)
 	}
 	const clusters = "clusters: the clusters of Argo CD are not known; list them with --clusters"
-	const api = "this generator asks an API and is not supported yet"
+	const api = "this generator asks an API, and no API can be asked here"
 	for in, c := range map[string]struct {
 		want    string // the end of the error; "" is no error
 		unknown bool   // the error is Unknown
@@ -143,12 +143,18 @@ func TestUnknown(t *testing.T) {
 		"matrix: {generators: [{list: {elements: []}}, {clusters: {}}]}":                     {"", false},
 		"merge: {mergeKeys: [server], generators: [{clusters: {}}, {list: {elements: []}}]}": {clusters, true},
 		"scmProvider: {github: {organization: x}}":                                           {api, true},
-		"pullRequest: {github: {owner: x, repo: y}}":                                         {api, true},
-		"plugin: {configMapRef: {name: x}}":                                                  {api, true},
-		"clusterDecisionResource: {configMapRef: x}":                                         {api, true},
-		"matrix: {generators: [{scmProvider: {}}, {list: {elements: [{a: b}]}}]}":            {api, true},
-		"list: {elements: [{a: b}]}":                                                         {"", false},
-		"nothing: {}":                                                                        {"git, scmProvider, clusterDecisionResource, pullRequest, matrix, merge, plugin", false},
+		"pullRequest: {github: {owner: x, repo: z}}":                                         {api, true},
+		"pullRequest: {github: {owner: x}}": {
+			"pullRequest.github: repo must be set",
+			false,
+		},
+		"plugin: {configMapRef: {name: x}}":          {api, true},
+		"clusterDecisionResource: {configMapRef: x}": {"name or labelSelector must be set, and not both", false},
+		"scmProvider: {github: {organization: [x]}}": {"scmProvider.github.organization: must be a string, it is a list", false},
+		"scmProvider: {}":                            {"it needs one of github, gitlab, gitea, bitbucketServer, azureDevOps, bitbucket, awsCodeCommit", false},
+		"matrix: {generators: [{scmProvider: {gitlab: {group: x}}}, {list: {elements: [{a: b}]}}]}": {api, true},
+		"list: {elements: [{a: b}]}": {"", false},
+		"nothing: {}":                {"git, scmProvider, clusterDecisionResource, pullRequest, matrix, merge, plugin", false},
 	} {
 		t.Run(in, func(t *testing.T) {
 			_, _, err := Run(context.Background(), Config{Engine: engine, Clusters: UnknownClusters{}}, "spec.generators[0]", value(t, in))

@@ -57,8 +57,8 @@ func (f *fields) boolean(name string) bool {
 }
 func (f *fields) list(name string) []any { return field[[]any](f, name, "a list") }
 
-// number checks the type of a field whose value does not matter here.
-func (f *fields) number(name string) { field[int64](f, name, "a whole number") }
+// requeue checks the type of requeueAfterSeconds, whose value does not matter here.
+func (f *fields) requeue() { field[int64](f, "requeueAfterSeconds", "a whole number") }
 
 // strings reads a list of strings.
 func (f *fields) strings(name string) []string {

@@ -1,7 +1,7 @@
 // Package generator turns the generators of an ApplicationSet into sets of parameters.
 //
-// It answers as Argo CD does, 3.2 to 3.5: list, clusters, git, and matrix and merge of them, with selectors, in both template
-// modes. Clusters and Git trees come from the caller. It differs from Argo CD where that would be silent: an unknown
+// It answers as Argo CD does, 3.2 to 3.5: all generators, and matrix and merge of them, with selectors, in both template
+// modes. Clusters, Git trees and the answers of APIs come from the caller. It differs from Argo CD where that would be silent: an unknown
 // generator, a field of the wrong type and a bad pattern are errors, and the order of the answer is always the same. A generator
 // that is valid but cannot be evaluated here is the error Unknown.
 package generator
@@ -65,6 +65,10 @@ type Config struct {
 	Clusters Clusters
 	// Git answers Git generators. Nil refuses them.
 	Git Repositories
+	// APIs answers generators that ask hosts of repositories, plugins or the cluster. Nil makes them Unknown.
+	APIs APIs
+	// Set is the ApplicationSet of the generators.
+	Set SetName
 	// MaxSets bounds the parameter sets of one generator. Zero is DefaultMaxSets.
 	MaxSets int
 	// Version is the version of Argo CD whose parameters these are. Zero is the newest.
@@ -200,8 +204,14 @@ func (r *run) generate(kind string, f *fields, level int) ([]Set, error) {
 		return r.matrix(f, level)
 	case "merge":
 		return r.merge(f, level)
+	case "scmProvider":
+		return r.scmProvider(f)
+	case "pullRequest":
+		return r.pullRequest(f)
+	case "plugin":
+		return r.plugin(f)
 	default:
-		return nil, fmt.Errorf("%s: %w", f.path, Unknown{"this generator asks an API and is not supported yet"})
+		return r.decision(f)
 	}
 }
 

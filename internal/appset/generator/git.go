@@ -52,7 +52,7 @@ func (r *run) gitSpec(f *fields) (*gitSpec, error) {
 		directories: patterns(f, "directories"), files: patterns(f, "files"),
 	}
 	table := f.table("values")
-	f.number("requeueAfterSeconds")
+	f.requeue()
 	if g.url == "" && len(f.errs) == 0 {
 		f.errs = append(f.errs, fmt.Errorf("%s: repoURL must be set", f.path))
 	}
@@ -75,7 +75,7 @@ func (r *run) gitSpec(f *fields) (*gitSpec, error) {
 		r.warned[f.path+".files: ignored, because directories are set too"] = true
 	}
 	var err error
-	g.values, err = r.newValues("values", table)
+	g.values, err = r.newValues(table)
 	return g, problem.Wrap(err, func(e error) error { return fmt.Errorf("%s.%w", f.path, e) })
 }
 

@@ -10,18 +10,18 @@ import (
 	"github.com/argosy-cd/argosy/internal/manifest"
 )
 
-// values are the templated values of a clusters or git generator. Each sees the other parameters, none sees another
+// values are the templated values of a generator. Each sees the other parameters, none sees another
 // value.
 type values struct {
 	trees map[string]*template.Tree
 	run   *run
 }
 
-func (r *run) newValues(path string, table map[string]string) (*values, error) {
+func (r *run) newValues(table map[string]string) (*values, error) {
 	v := &values{trees: make(map[string]*template.Tree, len(table)), run: r}
 	var errs []error
 	for _, k := range manifest.Keys(table) {
-		tree, err := r.Engine.Compile(path+"."+k, table[k])
+		tree, err := r.Engine.Compile("values."+k, table[k])
 		if err != nil {
 			errs = append(errs, err)
 		}

@@ -2,6 +2,7 @@ package generator
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
@@ -50,6 +51,49 @@ func TestValuesOfSecond(t *testing.T) {
 					t.Errorf("%v, not %s", values, want)
 				}
 			})
+		}
+	}
+}
+
+// decided answers with one decision.
+type decided map[string]any
+
+// Ask implements APIs.
+func (d decided) Ask(context.Context, Question) (*Answer, error) {
+	// Through JSON, as from a worker's host or a file.
+	data, err := json.Marshal(Answer{Decision: &Decision{
+		ConfigMap: map[string]string{"apiVersion": "g/v1", "kind": "xs", "matchKey": "name"},
+		Objects:   []DecisionObject{{Name: "x", Status: map[string]any{"clusters": []any{map[string]any(d)}}}},
+	}})
+	if err != nil {
+		return nil, err
+	}
+	a := &Answer{}
+	return a, json.Unmarshal(data, a)
+}
+
+// TestDecisionsPrinted: values of a decision that are not strings are printed since 3.3.
+func TestDecisionsPrinted(t *testing.T) {
+	engine, err := template.New(template.Config{Go: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	spec := map[string]any{"clusterDecisionResource": map[string]any{"configMapRef": "x", "name": "x"}}
+	for _, v := range versions.All() {
+		apis := decided{"name": InClusterName, "score": int64(1234567), "ok": true}
+		results, _, err := Run(context.Background(), Config{Engine: engine, APIs: apis, Version: v}, "spec.generators[0]", spec)
+		if v == 2 {
+			if err == nil {
+				t.Errorf("%s: no error", v)
+			}
+			continue
+		}
+		if err != nil {
+			t.Fatalf("%s: %v", v, err)
+		}
+		// As the API server's JSON has it in Argo CD: a whole number is an int64.
+		if p := results[0].Sets[0].Params; p["score"] != "1234567" || p["ok"] != "true" || p["server"] != InClusterServer {
+			t.Errorf("%s: %v", v, p)
 		}
 	}
 }

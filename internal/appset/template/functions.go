@@ -63,6 +63,8 @@ var builtins = map[string]any{
 
 var invalidNameChars = regexp.MustCompile("[^-a-z0-9.]")
 
+var invalidSlugChars = regexp.MustCompile("[^a-z0-9]+")
+
 // Normalize makes a DNS name of s as Argo CD's normalize function does: lower case, everything but letters, digits,
 // dots and dashes replaced by a dash, at most 253 characters, no dot or dash at the ends.
 func Normalize(s string) string {

@@ -2,6 +2,16 @@ package versions
 
 // The differences that this program follows.
 var (
+	DecisionsPrinted = Difference{
+		"decisions-printed", 3, "ApplicationSets",
+		"the clusterDecisionResource generator prints numbers and other values of a decision",
+		"a decision whose values are not all strings ends the controller",
+	}
+	AppInstallationFound = Difference{
+		"app-installation-found", 3, "ApplicationSets",
+		"a GitHub App without githubAppInstallationID is looked for among the installations of the organization",
+		"githubAppInstallationID must be set",
+	}
 	ClustersFromSecrets = Difference{
 		"clusters-from-secrets", 4, "ApplicationSets",
 		"the clusters generator reads the Secrets alone: the local cluster comes last, two Secrets with one cluster name are one " +
@@ -41,6 +51,11 @@ var (
 		"an Application whose objects are not all there yet is as healthy as those that are; it is Missing only if none are",
 		"an object that is not there makes its Application Missing if it has a health check in Go or in argocd-cm",
 	}
+	ArchivedRepositories = Difference{
+		"archived-repositories", 5, "ApplicationSets",
+		"scmProvider has excludeArchivedRepos (github, gitea) and includeArchivedRepos (gitlab)",
+		"the API server drops these fields",
+	}
 	AutoscalerFailureFirst = Difference{
 		"autoscaler-failure-first", 5, "health",
 		"a HorizontalPodAutoscaler with any failing condition is Degraded; FailedGetObjectMetric, FailedGetPodsMetric, " +
@@ -52,8 +67,9 @@ var (
 // Differences returns all of them, those of the oldest version first.
 func Differences() []Difference {
 	return []Difference{
+		DecisionsPrinted, AppInstallationFound,
 		ClustersFromSecrets, ClusterConfigUnread, SelectorSeesNested, ValuesKeptForOwn, AutomatedFalseKept, EmptyJsonnetOmitted,
 		MissingNotCounted,
-		AutoscalerFailureFirst,
+		ArchivedRepositories, AutoscalerFailureFirst,
 	}
 }

@@ -31,6 +31,7 @@ type expansion struct {
 	MaxSets         int              `json:"maxSets"`
 	Version         versions.Version `json:"version"`
 	Clusters, Git   bool
+	APIs            bool
 }
 
 // expanded is the head of the answer. Its blob has the objects.
@@ -56,7 +57,8 @@ func (w Workers) Expand(ctx context.Context, e appsetplugin.Evaluation) (*appset
 		c := engine.Config(ctx)
 		x.Embedded, x.EngineNamespace, x.AllowEmpty, x.MaxSets, x.Version, x.Clusters, x.Git = true, c.Namespace, c.AllowEmpty, c.MaxSets,
 			c.Version, c.Clusters != nil, c.Git != nil
-		host.clusters, host.git = c.Clusters, c.Git
+		x.APIs = c.APIs != nil
+		host.clusters, host.git, host.apis = c.Clusters, c.Git, c.APIs
 	}
 	what := "reading the parameter spec"
 	if appsetplugin.Reads(e.Call) {
@@ -127,6 +129,8 @@ type expandHost struct {
 	engine   appset.Engine // nil if the worker has it: then it must not be asked for templates
 	clusters generator.Clusters
 	git      generator.Repositories
+	apis     generator.APIs
+	asked    int // of apis
 	trees    []generator.Tree
 	warn     func([]string)
 }
@@ -134,6 +138,7 @@ type expandHost struct {
 // Limits of one expansion.
 const (
 	maxTrees = 200
+	maxAsked = 2_000
 	// maxWarnings bounds the warnings, and maxWarningTexts their bytes. maxFailureTexts is for those that go with an error, as a question.
 	maxWarnings     = 1000
 	maxWarningTexts = 256 << 10
@@ -189,6 +194,8 @@ func (h *expandHost) answer(ctx context.Context, kind string, m worker.Message) 
 		return worker.NewMessage(list)
 	case "sets":
 		return h.generate(ctx, m)
+	case "api":
+		return h.api(ctx, m)
 	}
 	if err := m.Decode(&q); err != nil || h.git == nil {
 		return worker.Message{}, errAnswer
@@ -218,6 +225,22 @@ func (h *expandHost) answer(ctx context.Context, kind string, m worker.Message) 
 		return worker.NewMessage(names, blobs...)
 	}
 	return worker.Message{}, errAnswer
+}
+
+// api asks an API.
+func (h *expandHost) api(ctx context.Context, m worker.Message) (worker.Message, error) {
+	var q generator.Question
+	if err := m.Decode(&q); err != nil || h.apis == nil {
+		return worker.Message{}, errAnswer
+	}
+	if h.asked++; h.asked > maxAsked {
+		return worker.Message{}, fmt.Errorf("the sets of one application ask APIs more than %d times", maxAsked)
+	}
+	a, err := h.apis.Ask(ctx, q)
+	if err != nil {
+		return worker.Message{}, err
+	}
+	return worker.NewMessage(a)
 }
 
 func (h *expandHost) tree(ctx context.Context, q question) (worker.Message, error) {
@@ -308,6 +331,9 @@ func expand(h *worker.Host, m worker.Message) (worker.Message, error) {
 		}
 		if x.Git {
 			c.Git = remote
+		}
+		if x.APIs {
+			c.APIs = remote
 		}
 		e.Expansion.Engine = appset.Embedded(c)
 	}
@@ -406,6 +432,13 @@ func (r *remote) Tree(_ context.Context, url, revision string) (generator.Tree, 
 		return &remoteCommit{t, *o.Commit}, nil
 	}
 	return t, nil
+}
+
+// Ask implements generator.APIs.
+func (r *remote) Ask(_ context.Context, q generator.Question) (*generator.Answer, error) {
+	a := &generator.Answer{}
+	_, err := r.ask("api", q, a)
+	return a, err
 }
 
 // Generate implements appset.Engine.

@@ -164,6 +164,9 @@ func FuzzAnswer(f *testing.F) {
 		f.Add(host, "files", []byte(`{"tree": 0, "pattern": "*"}`), []byte(nil))
 		f.Add(host, "directories", []byte(`{"tree": 1}`), []byte(nil))
 		f.Add(host, "directories", []byte(`{"tree": -1}`), []byte(nil))
+		f.Add(host, "api", []byte(`{"ask": "repositories", "provider": "github", "spec": {"organization": "acme"}}`), []byte(nil))
+		f.Add(host, "api", []byte(`{"ask": "repositories", "provider": "github", "spec": {"organization": "secret"}}`), []byte(nil))
+		f.Add(host, "api", []byte(`{"ask": 1, "spec": "x"}`), []byte(nil))
 		f.Add(host, "sets", []byte(`[{"Name": "a"}]`), spec)
 		f.Add(host, "open", []byte(`{"url": "u", "commit": "secret"}`), []byte(nil))
 		f.Add(host, "open", []byte(`{"url": "u", "commit": "c"}`), []byte(nil))
@@ -206,7 +209,8 @@ func FuzzAnswer(f *testing.F) {
 			answer, allowed = expansion.answer, []string{"sets", "warnings"}
 		case 2: // the engine is in the worker
 			expansion.archive, expansion.clusters, expansion.git, expansion.trees = archiveOf([]byte(packed)), k, k, []generator.Tree{k}
-			answer, allowed = expansion.answer, []string{"archive", "warnings", "clusters", "tree", "files", "directories"}
+			expansion.apis = k
+			answer, allowed = expansion.answer, []string{"archive", "warnings", "clusters", "tree", "files", "directories", "api"}
 		case 3:
 			answer, allowed = comparison.answer, []string{"open", "read"}
 		case 4:
@@ -244,6 +248,11 @@ func FuzzAnswer(f *testing.F) {
 		case "tree":
 			if err := m.Decode(&q); err != nil || strings.Contains(q.URL, "secret") || len(expansion.trees) != 2 {
 				t.Errorf("%s is opened: %d, %v", head, len(expansion.trees), err)
+			}
+		case "api":
+			var asked generator.Question
+			if err := m.Decode(&asked); err != nil || strings.Contains(string(asked.Spec), "secret") || expansion.asked != 1 {
+				t.Errorf("%s is answered: %v", head, err)
 			}
 		case "files", "directories":
 			if err := m.Decode(&q); err != nil || q.Tree != 0 {

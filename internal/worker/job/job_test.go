@@ -91,9 +91,29 @@ type opaque struct{ appset.Engine }
 
 const template = `
   template:
-    metadata: {name: '{{ or .name .path.basename }}'}
+    metadata: {name: '{{ or .name .repository .branch_slug .path.basename }}'}
     spec: {project: default, source: {repoURL: https://git.example.com/x, path: x}, destination: {name: in-cluster, namespace: x}}
 `
+
+// Ask implements generator.APIs.
+func (known) Ask(_ context.Context, q generator.Question) (*generator.Answer, error) {
+	switch {
+	case strings.Contains(string(q.Spec), "secret"):
+		return nil, errPolicy
+	case q.Ask == generator.AskRepositories:
+		return &generator.Answer{Repositories: []generator.Repository{
+			{Organization: "acme", Repository: "a", Number: 12345678},
+			{Organization: "acme", Repository: "b", ID: "{x}", Labels: []string{}},
+		}, Warnings: []string{"careful"}}, nil
+	case q.Ask == generator.AskBranches:
+		return &generator.Answer{Branches: [][]generator.Branch{{{Name: "main", SHA: "0123456789"}}, {}}}, nil
+	case q.Ask == generator.AskPath:
+		return &generator.Answer{Exists: []bool{q.Path == "x"}}, nil
+	case q.Ask == generator.AskPullRequests:
+		return &generator.Answer{PullRequests: []generator.PullRequest{{Number: 3, Branch: "x", HeadSHA: "abc"}}}, nil
+	}
+	return &generator.Answer{Parameters: []map[string]any{{"name": "p", "n": 1.5, "list": []any{true, nil}}}}, nil
+}
 
 func setOf(generators string) map[string]string {
 	return map[string]string{"app/set.yaml": "apiVersion: argoproj.io/v1alpha1\nkind: ApplicationSet\nmetadata: {name: x}\nspec:\n  goTemplate: true\n  generators: " + generators + template, "app/cm.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: x}\ndata: {a: b}\nn: [1, 1.5, 1.0, true, null, 123456789012345678901234567890]\n"}
@@ -122,11 +142,13 @@ func archiveOf(packed []byte) appsetplugin.Archive {
 func TestExpand(t *testing.T) {
 	w := workers(t)
 	k := known{files: map[string][]byte{"a/config.json": []byte(`{"name": "a"}`), "b/config.json": []byte(`{"name": "b"}`)}}
-	embedded := appset.Embedded{Clusters: k, Git: k}
+	embedded := appset.Embedded{Clusters: k, Git: k, APIs: k}
+	const element = "values: {name: '{{ .repository_id }}{{ .number }}'}"
 	for name, tt := range map[string]struct {
-		files  map[string]string
-		engine appset.Engine
-		target error
+		files   map[string]string
+		engine  appset.Engine
+		target  error
+		renders bool // without an error
 	}{
 		"list":           {files: setOf("[{list: {elements: [{name: a, path: {basename: -x}}]}}]"), engine: embedded},
 		"another engine": {files: setOf("[{list: {elements: [{name: a, path: {basename: -x}}]}}]"), engine: opaque{embedded}},
@@ -135,11 +157,27 @@ func TestExpand(t *testing.T) {
 			files:  setOf("[{git: {repoURL: https://git.example.com/x, revision: main, directories: [{path: 'apps/*'}]}}]"),
 			engine: embedded,
 		},
-		"files":           {files: setOf("[{git: {repoURL: https://git.example.com/x, revision: main, files: [{path: '**/config.json'}]}}]"), engine: embedded},
-		"refused":         {files: setOf("[{git: {repoURL: https://git.example.com/secret, revision: main, files: [{path: '**/config.json'}]}}]"), engine: embedded, target: errPolicy},
-		"refused engine":  {files: setOf("[{git: {repoURL: https://git.example.com/secret, revision: main, files: [{path: '**/config.json'}]}}]"), engine: opaque{embedded}, target: errPolicy},
-		"several errors":  {files: map[string]string{"app/a.yaml": "kind: [", "app/b.yaml": "kind: ["}, engine: embedded},
-		"no such field":   {files: setOf("[{list: {elements: [{name: a, path: {basename: -x}}]}}]\n  nothing: true"), engine: embedded},
+		"files": {
+			files:  setOf("[{git: {repoURL: https://git.example.com/x, revision: main, files: [{path: '**/config.json'}]}}]"),
+			engine: embedded,
+		},
+		"refused":        {files: setOf("[{git: {repoURL: https://git.example.com/secret, revision: main, files: [{path: '**/config.json'}]}}]"), engine: embedded, target: errPolicy},
+		"refused engine": {files: setOf("[{git: {repoURL: https://git.example.com/secret, revision: main, files: [{path: '**/config.json'}]}}]"), engine: opaque{embedded}, target: errPolicy},
+		"several errors": {files: map[string]string{"app/a.yaml": "kind: [", "app/b.yaml": "kind: ["}, engine: embedded},
+		"no such field":  {files: setOf("[{list: {elements: [{name: a, path: {basename: -x}}]}}]\n  nothing: true"), engine: embedded},
+		"repositories": {
+			files:  setOf("[{scmProvider: {github: {organization: acme}, filters: [{pathsExist: [x]}], " + element + "}}]"),
+			engine: embedded, renders: true,
+		},
+		"pull requests": {
+			files: setOf("[{pullRequest: {github: {owner: acme, repo: web}, " + element + "}}]"), engine: embedded,
+			renders: true,
+		},
+		"plugin": {
+			files: setOf("[{plugin: {configMapRef: {name: p}, input: {parameters: {a: 1}}}}]"), engine: embedded,
+			renders: true,
+		},
+		"refused API":     {files: setOf("[{scmProvider: {github: {organization: secret}}}]"), engine: embedded, target: errPolicy},
 		"no applications": {files: setOf("[{list: {elements: []}}]\n  nothing: true"), engine: embedded},
 		"no directory":    {files: map[string]string{"x": ""}, engine: embedded},
 		"damaged archive": {engine: embedded},
@@ -158,6 +196,9 @@ func TestExpand(t *testing.T) {
 			got, err := w.Expand(t.Context(), e)
 			if diff := cmp.Diff(fmt.Sprint(wantErr), fmt.Sprint(err)); diff != "" || tt.target != nil && !errors.Is(err, tt.target) {
 				t.Error(diff, err)
+			}
+			if tt.renders && (err != nil || got.Rendered == 0) {
+				t.Errorf("%v", err)
 			}
 			if err != nil { // warnings are all that counts
 				want, got = &appset.Expanded{Warnings: want.Warnings}, &appset.Expanded{Warnings: got.Warnings}

@@ -1,0 +1,258 @@
+// Package scm asks the APIs that generators of ApplicationSets need: GitHub, GitLab, Gitea, Bitbucket Cloud, Bitbucket Server, Azure DevOps
+// and AWS CodeCommit, plugins over HTTP, and the objects of a cluster. It sends the requests that Argo CD sends and reads of the answers
+// what Argo CD reads; the parameters are made by package generator.
+//
+// Every answer is bounded in pages, items, bytes and time. Redirects lead to the same server or are refused. Answers are kept with their
+// ETags, so that a question whose answer has not changed costs little, and a host that says "wait" is not asked before that time. Errors
+// name the host and what it said; they never have a token in them.
+package scm
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/argosy-cd/argosy/internal/appset/generator"
+	"github.com/argosy-cd/argosy/internal/gitsource"
+)
+
+// Limits of what is asked and answered.
+const (
+	maxPages        = 300
+	maxRepositories = 20_000
+	maxBranches     = 50_000
+	maxPulls        = 20_000
+	maxParameters   = 50_000
+	maxBody         = 32 << 20  // of one answer
+	maxBytes        = 256 << 20 // of all answers to one question
+	atOnce          = 6         // requests to a host
+	requestTimeout  = 30 * time.Second
+	defaultWait     = time.Minute // if a host does not say how long
+	maxWait         = time.Hour
+)
+
+// Client keeps connections, ETags and answers. It is safe for concurrent use, and meant to live as long as the process.
+type Client struct {
+	// Now is the time. It must be set.
+	Now func() time.Time
+	// Env are variables such as HTTPS_PROXY and those of AWS, as os.Environ returns them. Nil is none.
+	Env []string
+	// Bitbucket is the address of Bitbucket Cloud's API for scmProvider, which no set can name. "" is https://api.bitbucket.org/2.0.
+	Bitbucket string
+	// AWS signs and sends requests to AWS. Nil refuses awsCodeCommit.
+	AWS AWS
+
+	mu         sync.Mutex
+	transports map[string]*http.Transport
+	waits      map[string]time.Time
+	store      store
+	kept       store
+	tokens     gitsource.AppTokens
+}
+
+// AWS sends a request to a service of AWS, such as codecommit: operation is the value of X-Amz-Target. An error of the service is an
+// AWSError.
+type AWS interface {
+	Call(ctx context.Context, c AWSCall) ([]byte, error)
+}
+
+// AWSCall is a request to AWS. Zero for Region and Role is what the environment says.
+type AWSCall struct {
+	Service, Operation, Region, Role string
+	Body                             []byte
+}
+
+// AWSError is an error that AWS answered with.
+type AWSError struct{ Code, Message string }
+
+func (e *AWSError) Error() string { return e.Code + ": " + e.Message }
+
+// Asker answers the questions of one caller with its rights.
+type Asker struct {
+	Client *Client
+	// Objects has the Secrets, ConfigMaps and other objects that sets refer to.
+	Objects Objects
+	// Namespace is Argo CD's: plugins, GitHub Apps and decisions are looked for in it.
+	Namespace string
+	// Strict wants the label argocd.argoproj.io/secret-type=scm-creds on Secrets with tokens, as Argo CD does with its token reference
+	// strict mode.
+	Strict bool
+	// Allowed are the API URLs that a set may name; nil is any. It is Argo CD's list of allowed SCM providers, compared letter by letter.
+	Allowed []string
+	// Allow decides about a question before Secrets are read or anything is asked. Nil allows everything.
+	Allow func(Target) error
+	// Token returns a token for a provider at an address where a set names none. Nil is none.
+	Token func(provider, base string) string
+	// Hint says how to make a Secret or another object known. It follows the words that it is not.
+	Hint string
+}
+
+// Target is what a question is about, for decisions.
+type Target struct {
+	// Resource is the address of the API and below it the owner, as in https://api.github.com/acme, or configmap/NAME for a plugin and a
+	// decision.
+	Resource string
+	// Namespace is that of the Secrets; "" if there are none.
+	Namespace string
+	// Role is an AWS role to assume.
+	Role string
+}
+
+// Ask implements generator.APIs.
+func (a *Asker) Ask(ctx context.Context, q generator.Question) (*generator.Answer, error) {
+	s, err := a.open(ctx, q)
+	if err != nil {
+		return nil, err
+	}
+	key := s.key(q)
+	answer, err := s.answer(ctx, q)
+	if err == nil {
+		if n, ok := s.(interface{ warnings() []string }); ok {
+			answer.Warnings = n.warnings()
+		}
+		a.Client.keep(key, answer)
+		return answer, nil
+	}
+	var limit *LimitError
+	if errors.As(err, &limit) {
+		if answer, at := a.Client.keptAnswer(key); answer != nil {
+			answer.Warnings = append(answer.Warnings, fmt.Sprintf("%v; the answer of %s is used", limit, at.UTC().Format(time.RFC3339)))
+			return answer, nil
+		}
+	}
+	return nil, s.clean(err)
+}
+
+// service is a host, or a plugin, opened for one question.
+type service interface {
+	answer(ctx context.Context, q generator.Question) (*generator.Answer, error)
+	// key is the same for the same question with the same credential.
+	key(q generator.Question) string
+	// clean takes secrets out of an error.
+	clean(err error) error
+}
+
+// repositoryHost is what a host does for scmProvider.
+type repositoryHost interface {
+	repositories(ctx context.Context, protocol string) ([]generator.Repository, error)
+	branches(ctx context.Context, r generator.Repository) ([]generator.Branch, error)
+	hasPath(ctx context.Context, r generator.Repository, path string) (bool, error)
+}
+
+// pullRequestHost is what a host does for pullRequest. It reports errNotFound for a repository that the host does not know.
+type pullRequestHost interface {
+	pullRequests(ctx context.Context) ([]generator.PullRequest, error)
+}
+
+var errNotFound = errors.New("not found")
+
+// ask has a host answer a question.
+func ask(ctx context.Context, host any, q generator.Question) (*generator.Answer, error) {
+	out := &generator.Answer{}
+	switch q.Ask {
+	case generator.AskRepositories:
+		h, ok := host.(repositoryHost)
+		if !ok {
+			break
+		}
+		var err error
+		out.Repositories, err = h.repositories(ctx, q.CloneProtocol)
+		return out, err
+	case generator.AskBranches:
+		h, ok := host.(repositoryHost)
+		if !ok {
+			break
+		}
+		out.Branches = make([][]generator.Branch, len(q.Repositories))
+		err := each(ctx, len(q.Repositories), func(ctx context.Context, i int) (err error) {
+			out.Branches[i], err = h.branches(ctx, q.Repositories[i])
+			if err != nil {
+				err = fmt.Errorf("branches of %s: %w", q.Repositories[i], err)
+			}
+			return err
+		})
+		total := 0
+		for _, list := range out.Branches {
+			if total += len(list); total > maxBranches {
+				return nil, fmt.Errorf("there are more than %d branches", maxBranches)
+			}
+		}
+		return out, err
+	case generator.AskPath:
+		h, ok := host.(repositoryHost)
+		if !ok {
+			break
+		}
+		out.Exists = make([]bool, len(q.Repositories))
+		return out, each(ctx, len(q.Repositories), func(ctx context.Context, i int) (err error) {
+			out.Exists[i], err = h.hasPath(ctx, q.Repositories[i], q.Path)
+			if err != nil {
+				err = fmt.Errorf("looking for %q in %s: %w", q.Path, q.Repositories[i], err)
+			}
+			return err
+		})
+	case generator.AskPullRequests:
+		h, ok := host.(pullRequestHost)
+		if !ok {
+			break
+		}
+		var err error
+		if out.PullRequests, err = h.pullRequests(ctx); errors.Is(err, errNotFound) {
+			return &generator.Answer{NotFound: true}, nil
+		}
+		return out, err
+	}
+	return nil, fmt.Errorf("%s cannot be asked for %s", q.Provider, q.Ask)
+}
+
+// each calls f for each index, some at once, and stops at the first error, which is that of the lowest index that failed before the others
+// stopped.
+func each(ctx context.Context, n int, f func(ctx context.Context, i int) error) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	errs := make([]error, n)
+	slots := make(chan struct{}, atOnce)
+	var group sync.WaitGroup
+	for i := range n {
+		slots <- struct{}{}
+		if ctx.Err() != nil {
+			break
+		}
+		group.Go(func() {
+			defer func() { <-slots }()
+			if errs[i] = f(ctx, i); errs[i] != nil {
+				cancel()
+			}
+		})
+	}
+	group.Wait()
+	for _, err := range errs {
+		if err != nil && !errors.Is(err, context.Canceled) {
+			return err
+		}
+	}
+	if i := slices.IndexFunc(errs, func(err error) bool { return err != nil }); i >= 0 {
+		return errs[i]
+	}
+	return context.Cause(ctx)
+}
+
+// digest is a short name for something that must not be read from it.
+func digest(parts ...string) string {
+	sum := sha256.Sum256([]byte(strings.Join(parts, "\x00")))
+	return hex.EncodeToString(sum[:16])
+}
+
+// questionKey identifies a question and the credential that it is asked with.
+func questionKey(credential string, q generator.Question) string {
+	data, _ := json.Marshal(q)
+	return digest(credential, string(data))
+}

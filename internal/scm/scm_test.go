@@ -1,0 +1,565 @@
+package scm_test
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"crypto/rsa"
+	"crypto/x509"
+	"encoding/json"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/argosy-cd/argosy/internal/appset"
+	"github.com/argosy-cd/argosy/internal/appset/generator"
+	"github.com/argosy-cd/argosy/internal/argo/versions"
+	"github.com/argosy-cd/argosy/internal/manifest"
+	"github.com/argosy-cd/argosy/internal/policy"
+	"github.com/argosy-cd/argosy/internal/scm"
+	"github.com/argosy-cd/argosy/internal/scm/scmtest"
+)
+
+var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+
+// objects decodes manifests.
+func objects(t testing.TB, text string) scm.Manifests {
+	t.Helper()
+	docs, err := manifest.Decode("objects.yaml", []byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out scm.Manifests
+	for _, d := range docs {
+		out = append(out, d.Object)
+	}
+	return out
+}
+
+func newAsker(t testing.TB, bitbucket string) *scm.Asker {
+	t.Helper()
+	return &scm.Asker{Client: &scm.Client{Now: func() time.Time {
+		return noon
+	}, Bitbucket: bitbucket}, Objects: objects(t, scmtest.Secret), Namespace: "argocd"}
+}
+
+// render renders a set, as Argo CD 3.5 does.
+func render(t testing.TB, apis generator.APIs, text string) (*appset.Result, error) {
+	t.Helper()
+	docs, err := manifest.Decode("set.yaml", []byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	set, _, err := appset.Parse(docs[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	return appset.Generate(context.Background(), appset.Config{APIs: apis, AllowEmpty: true, Version: versions.Newest}, set)
+}
+
+// TestCases compares the parameters of all cases with the golden file. The module conformance compares them with Argo CD's own.
+func TestCases(t *testing.T) {
+	var out bytes.Buffer
+	for _, c := range scmtest.Cases() {
+		server := scmtest.New(t, c.Provider)
+		res, err := render(t, newAsker(t, server.URL), c.Set(server.URL, true))
+		if (err != nil) != c.IsError(true) {
+			t.Errorf("%s: %v", c.Name, err)
+		}
+		fmt.Fprintf(&out, "== %s\n", c.Name)
+		host := strings.TrimPrefix(server.URL, "http://")
+		if err != nil {
+			fmt.Fprintln(&out, "error:", strings.ReplaceAll(err.Error(), host, "HOST"))
+			continue
+		}
+		for _, w := range res.Warnings {
+			if strings.Contains(w, "<no value>") { // of the template, which is one for all
+				continue
+			}
+			fmt.Fprintln(&out, "warning:", strings.ReplaceAll(w, host, "HOST"))
+		}
+		for _, app := range res.Applications[0] {
+			a := manifest.Map(app, "metadata", "annotations")
+			fmt.Fprint(&out, manifest.String(app, "metadata", "name"))
+			for _, k := range manifest.Keys(a) {
+				if a[k] != "<no value>" {
+					fmt.Fprintf(&out, " %s=%v", k, a[k])
+				}
+			}
+			fmt.Fprintln(&out)
+		}
+	}
+	golden := filepath.Join("testdata", "cases.golden")
+	if os.Getenv("UPDATE") != "" {
+		if err := os.MkdirAll("testdata", 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(golden, out.Bytes(), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(golden)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), out.String()); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// TestOlderFields: what a version does not know is ignored, with a warning.
+func TestOlderFields(t *testing.T) {
+	server := scmtest.New(t, "github")
+	docs, err := manifest.Decode("set.yaml",
+		[]byte(scmtest.Case{Generator: `scmProvider: {github: {organization: acme, api: $API, excludeArchivedRepos: true, tokenRef: {secretName: scm, key: token}}}`}.Set(server.URL, true)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	set, _, err := appset.Parse(docs[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	for version, want := range map[versions.Version]int{4: 4, 5: 3} {
+		res, err := appset.Generate(context.Background(), appset.Config{APIs: newAsker(t, ""), Version: version}, set)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n := len(res.Applications[0]); n != want || strings.Contains(strings.Join(res.Warnings, "\n"),
+			"Argo CD knows it since 3.5") != (version == 4) {
+			t.Errorf("%s: %d, %v", version, n, res.Warnings)
+		}
+	}
+}
+
+// question is one to a server that answers like GitHub.
+func question(server string) generator.Question {
+	spec, _ := json.Marshal(map[string]any{
+		"organization": "acme", "api": server,
+		"tokenRef": map[string]string{"secretName": "scm", "key": "token"},
+	})
+	return generator.Question{
+		Ask: generator.AskRepositories, Set: generator.SetName{Namespace: "argocd", Name: "set"}, Provider: "github",
+		Spec: spec,
+	}
+}
+
+// TestFaults: an answer that is not whole is an error that says who said what, without the token.
+func TestFaults(t *testing.T) {
+	other := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		t.Errorf("another server was asked: %s with %q", r.URL, r.Header.Get("Authorization"))
+	}))
+	defer other.Close()
+	status := func(code int, body string, header ...string) func(http.ResponseWriter, *http.Request) bool {
+		return func(w http.ResponseWriter, _ *http.Request) bool {
+			for i := 0; i < len(header); i += 2 {
+				w.Header().Set(header[i], header[i+1])
+			}
+			w.WriteHeader(code)
+			_, _ = w.Write([]byte(body))
+			return true
+		}
+	}
+	for name, c := range map[string]struct {
+		answer func(http.ResponseWriter, *http.Request) bool
+		want   string
+	}{
+		"401": {
+			status(401, `{"message": "Bad credentials"}`),
+			"HOST answered 401 Unauthorized to GET /api/v3/orgs/acme/repos: Bad credentials",
+		},
+		"403": {status(403, `{"message": "Resource not accessible"}`), "answered 403 Forbidden"},
+		"404": {status(404, `{"message": "Not Found"}`), "answered 404 Not Found"},
+		"500": {status(500, `<html>`), "answered 500 Internal Server Error"},
+		"429": {
+			status(429, ``, "Retry-After", "90"),
+			"HOST allows no more requests until 2026-03-01T12:01:30Z (429 Too Many Requests)",
+		},
+		"429 by date":  {status(429, ``, "Retry-After", "Sun, 01 Mar 2026 12:05:00 GMT"), "until 2026-03-01T12:05:00Z"},
+		"429 by reset": {status(429, ``, "RateLimit-Reset", "1772366460"), "until 2026-03-01T12:01:00Z"},
+		"429 plain":    {status(429, ``), "until 2026-03-01T12:01:00Z"},
+		"429 for ever": {status(429, ``, "Retry-After", "99999999"), "until 2026-03-01T13:00:00Z"},
+		"403 limit": {
+			status(403, `{}`, "X-RateLimit-Remaining", "0", "X-RateLimit-Reset", "1772366700"),
+			"until 2026-03-01T12:05:00Z (403 Forbidden)",
+		},
+		"403 secondary":    {status(403, `{}`, "Retry-After", "5"), "until 2026-03-01T12:00:05Z"},
+		"503":              {status(503, ``, "Retry-After", "7"), "until 2026-03-01T12:00:07Z"},
+		"truncated":        {status(200, `[{"id": 1, "name": "we`), "is not what the API documents: unexpected end of JSON input"},
+		"other shape":      {status(200, `{"id": "x"}`), "is not what the API documents"},
+		"empty":            {status(200, ``), "is empty"},
+		"cut off":          {status(200, `[]`, "Content-Length", "500"), "reading the answer"},
+		"token in message": {status(400, `{"message": "bad token `+scmtest.Token+`"}`), "has a secret in it, and is not shown"},
+		"elsewhere":        {status(302, ``, "Location", other.URL+"/x"), "redirects to another server are refused"},
+		"same page":        {status(200, `[]`, "Link", `<http://x/?page=1>; rel="next"`), "page 1 is followed by page 1"},
+		"sign in":          {status(203, `<html>`, "Content-Type", "text/html"), "asks to sign in"},
+		"endless": {func(w http.ResponseWriter, r *http.Request) bool {
+			block := bytes.Repeat([]byte(" "), 1<<20)
+			for r.Context().Err() == nil {
+				if _, err := w.Write(block); err != nil {
+					break
+				}
+			}
+			return true
+		}, "over the limit of 32 MiB"},
+		"closed": {func(w http.ResponseWriter, _ *http.Request) bool {
+			conn, _, err := http.NewResponseController(w).Hijack()
+			if err == nil {
+				_ = conn.Close()
+			}
+			return true
+		}, "HOST: GET /api/v3/orgs/acme/repos: EOF"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			server := scmtest.New(t, "github")
+			server.Before(c.answer)
+			_, err := newAsker(t, "").Ask(context.Background(), question(server.URL))
+			if err == nil {
+				t.Fatal("no error")
+			}
+			text := strings.ReplaceAll(err.Error(), strings.TrimPrefix(server.URL, "http://"), "HOST")
+			if !strings.Contains(text, c.want) || strings.Contains(text, scmtest.Token) || strings.Contains(text, "\n") {
+				t.Errorf("got %q, want %q in it", text, c.want)
+			}
+		})
+	}
+}
+
+// TestSlow: a question ends with its context.
+func TestSlow(t *testing.T) {
+	server := scmtest.New(t, "github")
+	ctx, cancel := context.WithCancel(context.Background())
+	server.Before(func(w http.ResponseWriter, r *http.Request) bool {
+		w.WriteHeader(http.StatusOK)
+		_ = http.NewResponseController(w).Flush()
+		cancel()
+		<-r.Context().Done()
+		return true
+	})
+	if _, err := newAsker(t, "").Ask(ctx, question(server.URL)); !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+}
+
+// TestRedirect: a redirect to the same server is followed.
+func TestRedirect(t *testing.T) {
+	server := scmtest.New(t, "github")
+	server.Before(func(w http.ResponseWriter, r *http.Request) bool {
+		if strings.Contains(r.URL.Path, "/moved/") || r.URL.Path != "/api/v3/orgs/acme/repos" || r.URL.Query().Get("moved") != "" {
+			return false
+		}
+		http.Redirect(w, r, r.URL.Path+"?moved=yes&"+r.URL.RawQuery, http.StatusMovedPermanently)
+		return true
+	})
+	a, err := newAsker(t, "").Ask(context.Background(), question(server.URL))
+	if err != nil || len(a.Repositories) != 5 {
+		t.Error(a, err)
+	}
+}
+
+// TestConditional: what has not changed is asked for with its ETag, and costs no body.
+func TestConditional(t *testing.T) {
+	server := scmtest.New(t, "github")
+	sent := 0
+	server.Before(func(w http.ResponseWriter, r *http.Request) bool {
+		tag := fmt.Sprintf("%q", r.URL.RequestURI())
+		w.Header().Set("ETag", tag)
+		if r.Header.Get("If-None-Match") == tag {
+			// As GitHub: no Link header with it.
+			w.WriteHeader(http.StatusNotModified)
+			return true
+		}
+		sent++
+		return false
+	})
+	asker := newAsker(t, "")
+	first, err := asker.Ask(context.Background(), question(server.URL))
+	if err != nil {
+		t.Fatal(err)
+	}
+	full := sent
+	second, err := asker.Ask(context.Background(), question(server.URL))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if sent != full || full != 3 {
+		t.Errorf("%d, then %d bodies", full, sent)
+	}
+	if diff := cmp.Diff(first, second); diff != "" {
+		t.Errorf("(-first +second):\n%s", diff)
+	}
+	// Another credential does not see these answers.
+	asker.Objects = objects(t, strings.ReplaceAll(scmtest.Secret, scmtest.Token, "another"))
+	if _, err := asker.Ask(context.Background(), question(server.URL)); err == nil || !strings.Contains(err.Error(), "401") {
+		t.Error(err)
+	}
+}
+
+// TestWait: a host that says wait is not asked before that time; until then the last whole answer counts.
+func TestWait(t *testing.T) {
+	server := scmtest.New(t, "github")
+	asker := newAsker(t, "")
+	now := noon
+	asker.Client.Now = func() time.Time { return now }
+	want, err := asker.Ask(context.Background(), question(server.URL))
+	if err != nil {
+		t.Fatal(err)
+	}
+	server.Requests()
+	limited := func(w http.ResponseWriter, r *http.Request) bool {
+		if r.URL.Query().Get("page") != "2" {
+			return false
+		}
+		w.Header().Set("Retry-After", "60")
+		w.WriteHeader(http.StatusTooManyRequests)
+		return true
+	}
+	server.Before(limited)
+	for i, requests := range []int{2, 0} { // the second time, nothing is asked
+		got, err := asker.Ask(context.Background(), question(server.URL))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(got.Warnings) != 1 || !strings.Contains(got.Warnings[0], "until 2026-03-01T12:01:00Z") ||
+			!strings.Contains(got.Warnings[0], "the answer of 2026-03-01T12:00:00Z is used") {
+			t.Errorf("%d: %q", i, got.Warnings)
+		}
+		if diff := cmp.Diff(want.Repositories, got.Repositories); diff != "" || len(server.Requests()) != requests {
+			t.Errorf("%d: (-want +got):\n%s", i, diff)
+		}
+	}
+	// A question that was not answered before is an error, and asks nothing, either.
+	q := question(server.URL)
+	q.CloneProtocol = "https"
+	var limit *scm.LimitError
+	if _, err := asker.Ask(context.Background(), q); !errors.As(err, &limit) || len(server.Requests()) != 0 {
+		t.Error(err)
+	}
+	now = noon.Add(61 * time.Second)
+	server.Before(nil)
+	if got, err := asker.Ask(context.Background(), q); err != nil || len(got.Warnings) != 0 {
+		t.Error(got, err)
+	}
+}
+
+// TestRights: what sets may name.
+func TestRights(t *testing.T) {
+	server := scmtest.New(t, "github")
+	for name, c := range map[string]struct {
+		change func(*scm.Asker)
+		want   string
+	}{
+		"allowed":     {func(a *scm.Asker) { a.Allowed = []string{"https://other", server.URL} }, ""},
+		"not allowed": {func(a *scm.Asker) { a.Allowed = []string{server.URL + "/"} }, "is not one of those that are allowed"},
+		"strict":      {func(a *scm.Asker) { a.Strict = true }, ""},
+		"strict, plain": {func(a *scm.Asker) {
+			a.Strict, a.Objects = true, objects(t, strings.ReplaceAll(scmtest.Secret, "scm-creds", "x"))
+		}, "must have the label argocd.argoproj.io/secret-type: scm-creds"},
+		"elsewhere": {func(a *scm.Asker) {
+			a.Objects = objects(t, strings.ReplaceAll(scmtest.Secret, "namespace: argocd", "namespace: other"))
+		}, "the Secret scm in namespace argocd is not known"},
+		"refused": {func(a *scm.Asker) {
+			a.Allow = func(t scm.Target) error { return fmt.Errorf("no %s", t.Resource) }
+		}, "no " + server.URL + "/api/v3/acme"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			server.Requests()
+			asker := newAsker(t, "")
+			c.change(asker)
+			_, err := asker.Ask(context.Background(), question(server.URL))
+			if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
+				t.Error(err)
+			}
+			if c.want != "" && len(server.Requests()) > 0 {
+				t.Error("the server was asked")
+			}
+		})
+	}
+}
+
+// TestPermit: the policy decides what is asked, and whose Secrets are used.
+func TestPermit(t *testing.T) {
+	rules, err := policy.Parse("p.yaml", []byte(`
+projects:
+  - name: team
+    applications: [{projects: [team], apis: ['https://api.github.com/acme', 'configmap/team-*']}]
+  - name: platform
+    applications: [{projects: ['*'], apis: ['https://*/acme']}]
+`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	team, admin := policy.Parent{Project: "team", Namespace: "team"}, policy.Parent{Project: "default", Namespace: "argocd", Admin: true}
+	for _, c := range []struct {
+		name    string
+		policy  *policy.Policy
+		parent  policy.Parent
+		target  scm.Target
+		allowed bool
+	}{
+		{"admin", nil, admin, scm.Target{Resource: "https://x/y", Namespace: "anything", Role: "r"}, true},
+		{"no policy", nil, team, scm.Target{Resource: "https://api.github.com/acme"}, false},
+		{"rule", rules, team, scm.Target{Resource: "https://api.github.com/acme", Namespace: "team"}, true},
+		{"below", rules, team, scm.Target{Resource: "https://api.github.com/acme/web", Namespace: "argocd"}, true},
+		{"beside", rules, team, scm.Target{Resource: "https://api.github.com/acme2"}, false},
+		{"up", rules, team, scm.Target{Resource: "https://api.github.com/acme/../other"}, false},
+		{"other host", rules, team, scm.Target{Resource: "https://evil.example.com/acme"}, false},
+		{"other namespace", rules, team, scm.Target{Resource: "https://api.github.com/acme", Namespace: "kube-system"}, false},
+		{"role", rules, team, scm.Target{Resource: "configmap/team-x", Role: "r"}, false},
+		{"plugin", rules, team, scm.Target{Resource: "configmap/team-x"}, true},
+		{"other plugin", rules, team, scm.Target{Resource: "configmap/ours"}, false},
+		{"admin with rules", rules, admin, scm.Target{Resource: "https://api.github.com/acme"}, false},
+		{"pattern", rules, policy.Parent{Project: "platform", Namespace: "p"}, scm.Target{Resource: "https://git.example.com/acme"}, true},
+	} {
+		if err := scm.Permit(c.policy, c.parent, "argocd")(c.target); (err == nil) != c.allowed {
+			t.Errorf("%s: %v", c.name, err)
+		}
+	}
+}
+
+// TestApp: a GitHub App gets a token of its installation, which is looked for since Argo CD 3.3.
+func TestApp(t *testing.T) {
+	key, err := rsa.GenerateKey(rand.Reader, 2048)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := string(pem.EncodeToMemory(&pem.Block{Type: "RSA PRIVATE KEY", Bytes: x509.MarshalPKCS1PrivateKey(key)}))
+	server := scmtest.New(t, "github")
+	tokens := 0
+	server.Before(func(w http.ResponseWriter, r *http.Request) bool {
+		switch r.URL.Path {
+		case "/api/v3/app/installations":
+			w.Header().Set("Content-Type", "application/json")
+			_, _ = w.Write([]byte(`[{"id": 1, "account": {"login": "other"}}, {"id": 77, "account": {"login": "Acme"}}]`))
+		case "/app/installations/77/access_tokens":
+			tokens++
+			w.WriteHeader(http.StatusCreated)
+			_, _ = fmt.Fprintf(w, `{"token": %q, "expires_at": "2026-03-01T13:00:00Z"}`, scmtest.Token)
+		default:
+			return false
+		}
+		return true
+	})
+	secret, err := manifest.Marshal(map[string]any{
+		"apiVersion": "v1", "kind": "Secret", "metadata": map[string]any{"name": "app", "namespace": "argocd"},
+		"stringData": map[string]string{"githubAppID": "5", "githubAppPrivateKey": text},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	asker := newAsker(t, "")
+	asker.Objects = objects(t, string(secret))
+	q := question(server.URL)
+	q.Spec, _ = json.Marshal(map[string]string{"organization": "acme", "api": server.URL, "appSecretName": "app"})
+	for range 2 {
+		if a, err := asker.Ask(context.Background(), q); err != nil || len(a.Repositories) != 5 {
+			t.Fatal(err)
+		}
+	}
+	if tokens != 1 {
+		t.Errorf("%d tokens", tokens)
+	}
+	q.Version = 2
+	if _, err := asker.Ask(context.Background(), q); err == nil || !strings.Contains(err.Error(), "githubAppInstallationID must be set") {
+		t.Error(err)
+	}
+	q.Version, q.Spec = 5, json.RawMessage(fmt.Sprintf(`{"organization": "nobody", "api": %q, "appSecretName": "app"}`, server.URL))
+	if _, err := asker.Ask(context.Background(), q); err == nil ||
+		!strings.Contains(err.Error(), "GitHub App 5 is not installed in nobody") {
+		t.Error(err)
+	}
+}
+
+// TestAddress: an API has one address, however it is written, and nothing leads out of it.
+func TestAddress(t *testing.T) {
+	asker := newAsker(t, "")
+	for _, c := range []struct{ provider, spec, want string }{
+		{"github", `{}`, "https://api.github.com"},
+		{"github", `{"api": "https://git.example.com"}`, "https://git.example.com/api/v3/"},
+		{"github", `{"api": "https://git.example.com/api/v3"}`, "https://git.example.com/api/v3/"},
+		{"github", `{"api": "https://api.example.com"}`, "https://api.example.com/"},
+		{"gitlab", `{}`, "https://gitlab.com/api/v4"},
+		{"gitlab", `{"api": "https://git.example.com/api/v4/"}`, "https://git.example.com/api/v4"},
+		{"bitbucket", `{}`, "https://api.bitbucket.org/2.0"},
+		{"azureDevOps", `{"organization": "a/b"}`, "https://dev.azure.com/a%2Fb"},
+	} {
+		if got, err := asker.Address(generator.Question{Provider: c.provider, Spec: json.RawMessage(c.spec)}); err != nil || got != c.want {
+			t.Errorf("%s %s: %q, %v", c.provider, c.spec, got, err)
+		}
+	}
+	server := scmtest.New(t, "github")
+	for _, spec := range []string{
+		`{"organization": "..", "api": "` + server.URL + `"}`, `{"organization": "acme", "api": "https://user:pass@example.com"}`,
+		`{"organization": "acme", "api": "ftp://example.com"}`,
+		`{"organization": "acme", "api": "https://example.com/?x="}`,
+	} {
+		q := question("")
+		q.Spec = json.RawMessage(spec)
+		_, err := asker.Ask(context.Background(), q)
+		if err == nil || strings.Contains(err.Error(), "pass") {
+			t.Errorf("%s: %v", spec, err)
+		}
+	}
+	for _, r := range server.Requests() {
+		if !strings.HasPrefix(r, "GET /api/v3/orgs/") {
+			t.Error(r)
+		}
+	}
+}
+
+// FuzzAnswers: no answer of a host makes us panic.
+func FuzzAnswers(f *testing.F) {
+	for _, seed := range []string{
+		`[]`, `[{"name": "x", "commit": null}]`, `{"values": [{}], "next": "http://x/?page=2"}`,
+		`{"values": [{"links": {"clone": [{}]}}], "isLastPage": false}`, `{"value": [{"id": null}]}`, `null`,
+		`{"output": {"parameters": [null]}}`, `"`,
+	} {
+		f.Add(seed, 200)
+	}
+	f.Add(`{"typeKey": "GitItemNotFoundException"}`, 404)
+	var body string
+	var code int
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(code)
+		_, _ = w.Write([]byte(body))
+	}))
+	f.Cleanup(server.Close)
+	text := scmtest.Secret + "---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: p}\ndata: {baseUrl: '" + server.URL +
+		"', token: '$scm:token'}\n"
+	asker := newAsker(f, server.URL)
+	asker.Objects = objects(f, text)
+	now := noon
+	asker.Client.Now = func() time.Time { return now }
+	f.Fuzz(func(t *testing.T, text2 string, status int) {
+		body, code = text2, 200+max(0, status)%400
+		now = now.Add(2 * time.Hour) // nobody says wait from the time before
+		for _, c := range []struct{ kind, spec string }{
+			{"scmProvider", `github: {organization: a, api: $API}`},
+			{"scmProvider", `gitlab: {group: a, api: $API}`},
+			{"scmProvider", `gitea: {owner: a, api: $API}`},
+			{"scmProvider", `bitbucket: {owner: a, user: b, appPasswordRef: {secretName: scm, key: token}}`},
+			{"scmProvider", `bitbucketServer: {project: a, api: $API}`},
+			{"scmProvider", `azureDevOps: {organization: a, teamProject: b, api: $API, accessTokenRef: {secretName: scm, key: token}}`},
+			{"pullRequest", `github: {owner: a, repo: b, api: $API}`},
+			{"pullRequest", `gitlab: {project: a, api: $API}`},
+			{"pullRequest", `gitea: {owner: a, repo: b, api: $API}`},
+			{"pullRequest", `bitbucket: {owner: a, repo: b, api: $API}`},
+			{"pullRequest", `bitbucketServer: {project: a, repo: b, api: $API}`},
+			{"pullRequest", `azuredevops: {organization: a, project: c, repo: b, api: $API}`},
+			{"plugin", `configMapRef: {name: p}`},
+		} {
+			_, err := render(t, asker, scmtest.Case{Generator: c.kind + ": {" + c.spec + "}"}.Set(server.URL, true))
+			if err != nil && strings.Contains(err.Error(), scmtest.Token) {
+				t.Error(err)
+			}
+		}
+	})
+}

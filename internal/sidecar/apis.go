@@ -1,0 +1,45 @@
+package sidecar
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/argosy-cd/argosy/internal/appset/generator"
+	"github.com/argosy-cd/argosy/internal/appsetplugin"
+	"github.com/argosy-cd/argosy/internal/scm"
+)
+
+// APIConfig says which APIs generators may ask, and how.
+type APIConfig struct {
+	// Client asks them. Nil is nobody: such sets are refused.
+	Client *scm.Client
+	// Allowed and Strict are Argo CD's own settings, as in scm.Asker.
+	Allowed []string
+	Strict  bool
+}
+
+// apis answers generators with the rights of a request's parent. Tokens of projects that are not administrators' must be marked as such.
+func (a *AppSet) apis() func(appsetplugin.For) generator.APIs {
+	c := a.cfg.APIs
+	return func(f appsetplugin.For) generator.APIs {
+		switch {
+		case c.Client == nil:
+			return refusedAPIs("the generators scmProvider, pullRequest, plugin and clusterDecisionResource are off in this sidecar " +
+				"(--generator-apis)")
+		case a.cfg.API == nil:
+			return refusedAPIs("there is no access to a cluster, so the Secrets that generators name are not known")
+		}
+		return &scm.Asker{
+			Client: c.Client, Objects: a.cfg.API, Namespace: a.cfg.Namespace, Strict: c.Strict || !f.Admin, Allowed: c.Allowed,
+			Allow: scm.Permit(f.Policy, f.Parent, a.cfg.Namespace), Hint: "; it is not there, or it is in another namespace",
+		}
+	}
+}
+
+// refusedAPIs answers nothing, and says why.
+type refusedAPIs string
+
+// Ask implements generator.APIs.
+func (r refusedAPIs) Ask(context.Context, generator.Question) (*generator.Answer, error) {
+	return nil, fmt.Errorf("%w", generator.Unknown{Reason: string(r)})
+}

@@ -1,0 +1,180 @@
+package workspace
+
+import (
+	"context"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/argosy-cd/argosy/internal/appset/answers"
+	"github.com/argosy-cd/argosy/internal/appset/generator"
+	"github.com/argosy-cd/argosy/internal/input"
+	"github.com/argosy-cd/argosy/internal/manifest"
+	"github.com/argosy-cd/argosy/internal/plan"
+	"github.com/argosy-cd/argosy/internal/problem"
+	"github.com/argosy-cd/argosy/internal/scm"
+)
+
+// Asking says how generators that ask APIs are answered. The zero value leaves their sets unknown.
+type Asking struct {
+	// Answers is a directory with recorded answers; "" is none. With Record, APIs are asked and their answers are written to it.
+	Answers string
+	Record  bool
+	// Secrets are files with the credentials that APIs are asked with, Objects files with other objects.
+	Secrets, Objects []string
+	// Allowed and Strict are Argo CD's own settings, as in scm.Asker.
+	Allowed []string
+	Strict  bool
+	// Offline asks no API.
+	Offline bool
+	// Client asks. Nil leaves everything unknown that is neither recorded nor among the objects.
+	Client *scm.Client
+	// Getenv returns variables of the environment; nil is none.
+	Getenv func(string) string
+}
+
+// Given reports whether there is anything but what Argo CD itself is told.
+func (a Asking) Given() bool { return a.Answers != "" || a.Record || len(a.Secrets)+len(a.Objects) > 0 }
+
+// noAnswer is the hint of everything that is not known.
+const noAnswer = "; give it with --secrets FILE, or replay a recorded answer with --answers DIR"
+
+// Replay answers from files. Without a directory everything is unknown.
+func Replay(dir string) generator.APIs {
+	if dir == "" {
+		return notAsked{}
+	}
+	return answers.Replay{FS: os.DirFS(dir), Dir: dir}
+}
+
+// notAsked is for commands that ask no API.
+type notAsked struct{}
+
+// Ask implements generator.APIs.
+func (notAsked) Ask(_ context.Context, q generator.Question) (*generator.Answer, error) {
+	return nil, generator.Unknown{Reason: whoIsAsked(q) +
+		" is not asked here; record its answer with argosy appset generate --record, and replay it with --answers DIR"}
+}
+
+func whoIsAsked(q generator.Question) string {
+	switch q.Ask {
+	case generator.AskParameters:
+		return "the plugin of this generator"
+	case generator.AskDecision:
+		return "the cluster"
+	}
+	return "the API of " + q.Provider
+}
+
+// open returns what answers generators, and what writes a recording. The objects of documents are known, too.
+func (a Asking) open(docs []manifest.Document) (generator.APIs, func() error, error) {
+	done := func() error { return nil }
+	switch {
+	case a.Record && a.Answers == "":
+		return nil, nil, problem.Usagef("--record goes with --answers, the directory that answers are written to")
+	case a.Record && a.Offline:
+		return nil, nil, problem.Usagef("--record asks APIs, so it goes without --offline")
+	case a.Answers != "" && !a.Record:
+		if len(a.Secrets) > 0 {
+			return nil, nil, problem.Usagef("--answers asks no API, so --secrets goes with --record")
+		}
+		return Replay(a.Answers), done, nil
+	case a.Client == nil:
+		return notAsked{}, done, nil
+	}
+	objects, err := readObjects(a.Secrets, a.Objects)
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, d := range docs {
+		objects = append(objects, d.Object)
+	}
+	apis := generator.APIs(asking{
+		asker: &scm.Asker{Client: a.Client, Objects: objects, Strict: a.Strict, Allowed: a.Allowed, Token: a.token, Hint: noAnswer},
+		any:   !a.Offline && (a.Record || len(a.Secrets) > 0), offline: a.Offline,
+	})
+	if !a.Record {
+		return apis, done, nil
+	}
+	record := &answers.Record{APIs: apis}
+	return record, func() error {
+		if err := os.MkdirAll(a.Answers, 0o755); err != nil {
+			return problem.Path(err)
+		}
+		return record.Write(func(name string, data []byte) error { return os.WriteFile(filepath.Join(a.Answers, name), data, 0o644) })
+	}, nil
+}
+
+func readObjects(lists ...[]string) (scm.Manifests, error) {
+	var out scm.Manifests
+	for _, files := range lists {
+		for _, file := range files {
+			data, err := input.File(file)
+			if err != nil {
+				return nil, err
+			}
+			docs, err := manifest.Decode(file, data)
+			if err != nil {
+				return nil, err
+			}
+			for _, d := range docs {
+				out = append(out, d.Object)
+			}
+		}
+	}
+	return out, nil
+}
+
+// asking asks APIs for a command of a user. A set whose API cannot be reached is unknown.
+type asking struct {
+	asker *scm.Asker
+	// any says that every API may be asked; otherwise those that the environment has a token for.
+	any, offline bool
+}
+
+// Ask implements generator.APIs.
+func (a asking) Ask(ctx context.Context, q generator.Question) (*generator.Answer, error) {
+	if q.Ask != generator.AskDecision && !a.any {
+		base, err := a.asker.Address(q)
+		if err != nil || a.offline || a.asker.Token(q.Provider, base) == "" {
+			return nil, generator.Unknown{Reason: whoIsAsked(q) +
+				" is not asked without a credential; give one with --secrets FILE, or replay a recorded answer with --answers DIR"}
+		}
+	}
+	answer, err := a.asker.Ask(ctx, q)
+	if err != nil {
+		return nil, plan.Absent(err)
+	}
+	return answer, nil
+}
+
+// token returns the token of the environment for a host, and for no other: a set can name any address.
+func (a Asking) token(provider, base string) string {
+	if a.Getenv == nil {
+		return ""
+	}
+	var variable, own, public string
+	switch provider {
+	case "github":
+		variable, own, public = "GITHUB_TOKEN", a.Getenv("GITHUB_API_URL"), "https://api.github.com"
+	case "gitlab":
+		variable, own, public = "GITLAB_TOKEN", a.Getenv("CI_SERVER_URL"), "https://gitlab.com"
+	case "gitea":
+		variable, own = "GITEA_TOKEN", a.Getenv("GITEA_SERVER_URL")
+	case "azureDevOps", "azuredevops":
+		variable, public = "AZURE_DEVOPS_EXT_PAT", "https://dev.azure.com"
+	}
+	for _, known := range []string{own, public} {
+		if known != "" && sameOrigin(known, base) {
+			return strings.TrimSpace(a.Getenv(variable))
+		}
+	}
+	return ""
+}
+
+func sameOrigin(a, b string) bool {
+	x, err1 := url.Parse(a)
+	y, err2 := url.Parse(b)
+	return err1 == nil && err2 == nil && x.Host != "" && x.Scheme == y.Scheme && strings.EqualFold(x.Host, y.Host)
+}
