@@ -27,6 +27,7 @@
 //	internal/argo/order        data     the order of a sync: hooks, phases, waves, and what is moved
 //	internal/appset            logic    ApplicationSet to Applications: render, patch, guard
 //	internal/appset/generator  logic    list, clusters, git, matrix and merge to parameter sets
+//	internal/appset/convert    logic    ApplicationSets to Applications that use the plugin, and back, in the text of files
 //	internal/appset/template   logic    both template modes of ApplicationSets, and the templates of charts, with limits
 //	internal/appset/appsettest test     the cases that compare us with Argo CD
 //	internal/source            logic    the source of an Application, by Argo CD's rules, to documents and a verdict
@@ -57,7 +58,7 @@
 //	internal/s3source/hook     edge     the s3 plugin as commands in an application's directory
 //	internal/input             edge     files, directories and standard input that a user names, with limits
 //	internal/workspace         edge     a user's repositories, the roots in them, and plans of those
-//	internal/edit              edge     annotations of Applications in files of work trees: all files or none
+//	internal/edit              edge     Applications in files of users, annotated or converted: all files or none
 //	internal/gitsource         edge     read-only view of Git repositories: work tree, revision, remote
 //	internal/fetch             edge     charts, artifacts and files from elsewhere, kept by digest
 //	internal/cmp               edge     Argo CD's plugin protocol: plugins on Unix sockets
