@@ -178,7 +178,6 @@ func TestGoTemplate(t *testing.T) {
 		res, err := convert.GoTemplate(t.Context(), "in.yaml", c.Input, render)
 		if err != nil {
 			refused++
-			t.Log(c.Name, err)
 			continue
 		}
 		rewritten++
@@ -190,5 +189,8 @@ func TestGoTemplate(t *testing.T) {
 			t.Errorf("%s: %v\n%s\n%s", c.Name, err, diff, res.Data)
 		}
 	}
-	t.Logf("%d rewritten, %d refused", rewritten, refused)
+	// Most of the cases are about parameters that are missing, which the older mode leaves as text.
+	if rewritten < 18 {
+		t.Errorf("%d rewritten, %d refused", rewritten, refused)
+	}
 }
