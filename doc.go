@@ -68,6 +68,7 @@
 //	internal/cmp/siegetest     test     honest and hostile projects that ask the real sidecar
 //	internal/cmp/siegetest/soak test    a program that has them do so for minutes, and kills the sidecar at random
 //	internal/kube              edge     what Argo CD keeps in its cluster
+//	internal/handover          logic    Applications of a live ApplicationSet to the plugin, step by step, and back
 //	internal/refresh           edge     which applications Argo CD must look at again, when and how
 //	internal/events            edge     notifications of S3: webhooks, SNS, EventBridge, SQS
 //	internal/eventserver       edge     argosy events: notifications become refreshes

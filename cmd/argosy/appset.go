@@ -9,6 +9,6 @@ func newAppsetCommand(std stdio) *cobra.Command {
 		Args:  noArgs,
 		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(newAppsetGenerateCommand(std), newAppsetConvertCommand(std))
+	cmd.AddCommand(newAppsetGenerateCommand(std), newAppsetConvertCommand(std), newAppsetHandoverCommand(std))
 	return cmd
 }

@@ -18,7 +18,7 @@ import (
 // Sets renders the ApplicationSets of files.
 type Sets struct {
 	Repositories *Repositories
-	// Config says how to render. Sets fills in Clusters and Git.
+	// Config says how to render. Sets fills in Git, and Clusters unless they are known.
 	Config appset.Config
 	// Clusters is a file with the clusters that Argo CD knows; "" leaves them unknown.
 	Clusters string
@@ -78,7 +78,10 @@ func (s Sets) One(ctx context.Context, set manifest.Object) ([]manifest.Object, 
 // config is how sets are rendered.
 func (s Sets) config() (appset.Config, error) {
 	cfg := s.Config
-	cfg.Clusters, cfg.Git = generator.UnknownClusters{}, s.Repositories
+	cfg.Git = s.Repositories
+	if cfg.Clusters == nil {
+		cfg.Clusters = generator.UnknownClusters{}
+	}
 	if s.Clusters != "" {
 		list, err := readClusters(s.Clusters)
 		if err != nil {
