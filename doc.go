@@ -28,6 +28,7 @@
 //	internal/appset            logic    ApplicationSet to Applications: render, patch, guard
 //	internal/appset/generator  logic    generators to parameter sets
 //	internal/appset/answers    logic    recorded answers of APIs to generators: files, replay
+//	internal/appset/convert    logic    ApplicationSets to Applications that use the plugin, and back, in the text of files
 //	internal/appset/template   logic    both template modes of ApplicationSets, and the templates of charts, with limits
 //	internal/appset/appsettest test     the cases that compare us with Argo CD
 //	internal/source            logic    the source of an Application, by Argo CD's rules, to documents and a verdict
@@ -60,7 +61,7 @@
 //	internal/input             edge     files, directories and standard input that a user names, with limits
 //	internal/workspace         edge     a user's repositories, the roots in them, and plans of those
 //	internal/preview           edge     argosy plan, app render and simulate: from roots to a report and a verdict
-//	internal/edit              edge     annotations of Applications in files of work trees: all files or none
+//	internal/edit              edge     Applications in files of users, annotated or converted: all files or none
 //	internal/gitsource         edge     read-only view of Git repositories: work tree, revision, remote
 //	internal/fetch             edge     charts, artifacts and files from elsewhere, kept by digest
 //	internal/cmp               edge     Argo CD's plugin protocol: plugins on Unix sockets
@@ -72,6 +73,7 @@
 //	internal/cmp/siegetest     test     honest and hostile projects that ask the real sidecar
 //	internal/cmp/siegetest/soak test    a program that has them do so for minutes, and kills the sidecar at random
 //	internal/kube              edge     what Argo CD keeps in its cluster
+//	internal/handover          logic    Applications of a live ApplicationSet to the plugin, step by step, and back
 //	internal/refresh           edge     which applications Argo CD must look at again, when and how
 //	internal/events            edge     notifications of S3: webhooks, SNS, EventBridge, SQS
 //	internal/eventserver       edge     argosy events: notifications become refreshes

@@ -1,5 +1,5 @@
-// Package edit writes annotations of Applications into the files of a user's work trees: sync waves, and the paths that an Application is
-// rendered from.
+// Package edit writes into the files of a user: sync waves of Applications, the paths that an Application is rendered from, and
+// Applications in the place of ApplicationSets.
 //
 // Only an Application that a file has verbatim is edited. All files are changed or none, every other byte stays as it was, and a file that
 // somebody else has changed in the meantime is an error.

@@ -22,7 +22,7 @@ func Documents(stdin io.Reader, args []string, recursive bool) ([]manifest.Docum
 	var docs []manifest.Document
 	var errs []error
 	for _, arg := range args {
-		files, err := manifestFiles(arg, recursive)
+		files, err := Files(arg, recursive)
 		if err != nil {
 			errs = append(errs, err)
 			continue
@@ -43,8 +43,8 @@ func Documents(stdin io.Reader, args []string, recursive bool) ([]manifest.Docum
 	return docs, errors.Join(errs...)
 }
 
-// manifestFiles returns the files that an argument stands for.
-func manifestFiles(arg string, recursive bool) ([]string, error) {
+// Files returns the files that an argument stands for: itself, or the manifests in a directory.
+func Files(arg string, recursive bool) ([]string, error) {
 	if arg == "-" {
 		return []string{arg}, nil
 	}

@@ -5,18 +5,20 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/argosy-cd/argosy/internal/appset"
 	"github.com/argosy-cd/argosy/internal/appset/generator"
 	"github.com/argosy-cd/argosy/internal/input"
 	"github.com/argosy-cd/argosy/internal/manifest"
+	"github.com/argosy-cd/argosy/internal/problem"
 	"github.com/argosy-cd/argosy/internal/words"
 )
 
 // Sets renders the ApplicationSets of files.
 type Sets struct {
 	Repositories *Repositories
-	// Config says how to render. Sets fills in Clusters, Git and APIs.
+	// Config says how to render. Sets fills in Git and APIs, and Clusters unless they are known.
 	Config appset.Config
 	// Clusters is a file with the clusters that Argo CD knows; "" leaves them unknown.
 	Clusters string
@@ -38,14 +40,9 @@ type Sets struct {
 
 // Render renders the sets in files and directories, and closes the repositories: a reader of the answer that goes away may end the process.
 func (s Sets) Render(ctx context.Context, args []string) ([]manifest.Object, error) {
-	cfg := s.Config
-	cfg.Clusters, cfg.Git = generator.UnknownClusters{}, s.Repositories
-	if s.Clusters != "" {
-		list, err := readClusters(s.Clusters)
-		if err != nil {
-			return nil, err
-		}
-		cfg.Clusters = generator.ClusterList(list)
+	cfg, err := s.config()
+	if err != nil {
+		return nil, err
 	}
 	docs, err := input.Documents(s.Stdin, args, s.Recursive)
 	if err != nil {
@@ -66,6 +63,40 @@ func (s Sets) Render(ctx context.Context, args []string) ([]manifest.Object, err
 		s.Note("--allow-empty allows sets without Applications")
 	}
 	return objects, err
+}
+
+// One renders one set, as a file has it. The repositories stay open.
+func (s Sets) One(ctx context.Context, set manifest.Object) ([]manifest.Object, error) {
+	cfg, err := s.config()
+	if err != nil {
+		return nil, err
+	}
+	parsed, _, err := appset.Parse(manifest.Document{Object: set})
+	if err != nil {
+		return nil, err
+	}
+	res, err := appset.Generate(ctx, cfg, parsed)
+	if err != nil {
+		return nil, problem.Wrap(err, func(e error) error { return errors.New(strings.TrimPrefix(e.Error(), parsed.String()+": ")) })
+	}
+	return res.Applications[0], nil
+}
+
+// config is how sets are rendered.
+func (s Sets) config() (appset.Config, error) {
+	cfg := s.Config
+	cfg.Git = s.Repositories
+	if cfg.Clusters == nil {
+		cfg.Clusters = generator.UnknownClusters{}
+	}
+	if s.Clusters != "" {
+		list, err := readClusters(s.Clusters)
+		if err != nil {
+			return cfg, err
+		}
+		cfg.Clusters = generator.ClusterList(list)
+	}
+	return cfg, nil
 }
 
 func (s Sets) expand(ctx context.Context, x appset.Expansion, docs []manifest.Document) ([]manifest.Object, error) {

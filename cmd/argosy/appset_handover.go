@@ -1,0 +1,110 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/argosy-cd/argosy/internal/appset"
+	"github.com/argosy-cd/argosy/internal/appset/convert"
+	"github.com/argosy-cd/argosy/internal/argo"
+	"github.com/argosy-cd/argosy/internal/handover"
+	"github.com/argosy-cd/argosy/internal/workspace"
+)
+
+type appsetHandoverOptions struct {
+	cluster clusterOptions
+	version versionFlag
+	parent  convert.Options
+	source  formatFlag
+	name    string
+	back    bool
+	yes     bool
+	repos   []string
+	timeout time.Duration
+}
+
+func newAppsetHandoverCommand(std stdio) *cobra.Command {
+	opts := appsetHandoverOptions{source: formatFlag{value: "trigger", allowed: []string{"trigger", "git"}}}
+	cmd := &cobra.Command{
+		Use:   "handover [NAMESPACE/]NAME",
+		Short: "Move the Applications of a live ApplicationSet from the controller to the plugin, and back",
+		Long: `Move the Applications of a live ApplicationSet from the applicationset-controller to an Application that uses the
+plugin, and back. No Application is deleted or created on the way, and none is synced unless its manifest
+changes.
+
+Without --yes the steps are printed, and nothing is changed. It does not start if the set, as rendered here,
+and the Applications in the cluster disagree: the differences are printed. Each step looks at the cluster and
+does only what is missing, so a run that was interrupted is run again; --back goes back from any step.
+
+The cluster is that of --kubeconfig or $KUBECONFIG. Cluster generators use Argo CD's Secrets, and Git generators
+read as in "argosy appset generate". See docs/convert.md.`,
+		Example: `  argosy appset handover argocd/web          # the steps
+  argosy appset handover argocd/web --yes    # do them
+  argosy appset handover argocd/web --back --yes`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := fromEnvironment(std, cmd.Flags()); err != nil {
+				return err
+			}
+			return runAppsetHandover(cmd.Context(), std, opts, args[0])
+		},
+	}
+	flags := cmd.Flags()
+	opts.cluster.register(flags)
+	flags.BoolVar(&opts.yes, "yes", false, "do the steps; otherwise they are printed only")
+	flags.BoolVar(&opts.back, "back", false, "go back to the applicationset-controller")
+	flags.StringVar(&opts.name, "name", "", "`NAME` of the new Application; default: that of the set")
+	flags.Var(&opts.source, "source", "source of the new Application: "+opts.source.usage())
+	flags.StringVar(&opts.parent.Trigger, "trigger-url", convert.DefaultTrigger, "`URL` of the server of trigger repositories")
+	flags.DurationVar(&opts.parent.Every, "every", convert.DefaultEvery, "schedule of a set without requeueAfterSeconds")
+	flags.StringVar(&opts.parent.Project, "project", convert.DefaultProject, "`PROJECT` of the new Application")
+	flags.StringArrayVar(&opts.repos, "repo", nil, "answer Git generators for a URL from a local directory, `URL=PATH[@REV]`; repeatable")
+	flags.Var(&opts.version, "argocd-version", usageOf("argocd-version"))
+	flags.DurationVar(&opts.timeout, "timeout", 5*time.Minute, "give up after waiting for this time")
+	return cmd
+}
+
+func runAppsetHandover(ctx context.Context, std stdio, opts appsetHandoverOptions, arg string) error {
+	api, err := opts.cluster.open(kubeconfigs(std))
+	if err != nil {
+		return err
+	}
+	if api == nil {
+		return usagef("no cluster: set --kubeconfig or KUBECONFIG")
+	}
+	namespace, name, ok := strings.Cut(arg, "/")
+	if !ok {
+		namespace, name = api.Namespace, arg
+	}
+	repos, err := userRepositories(std, opts.repos)
+	if err != nil {
+		return err
+	}
+	sets := workspace.Sets{
+		Repositories: workspace.New(repos), Config: appset.Config{Namespace: namespace, Version: opts.version.value, Clusters: api},
+	}
+	defer func() { _ = sets.Repositories.Close() }()
+	opts.parent.Git, opts.parent.Namespace = opts.source.value == "git", namespace
+	waited := time.Duration(0)
+	const pause = time.Second
+	return handover.Config{
+		Cluster: api, Set: argo.Ref{Namespace: namespace, Name: name}, Parent: opts.name, Argo: api.Namespace, Options: opts.parent,
+		Render: sets.One, Back: opts.back, Do: opts.yes,
+		Wait: func(ctx context.Context) error {
+			if waited += pause; waited > opts.timeout {
+				return fmt.Errorf("not done after %s", opts.timeout)
+			}
+			select {
+			case <-ctx.Done():
+				return context.Cause(ctx)
+			case <-time.After(pause):
+				return nil
+			}
+		},
+		Tell: func(line string) { fmt.Fprintln(std.out, line) },
+	}.Run(ctx)
+}

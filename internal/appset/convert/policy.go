@@ -1,0 +1,116 @@
+package convert
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/argosy-cd/argosy/internal/argo"
+	"github.com/argosy-cd/argosy/internal/manifest"
+)
+
+// policy is what the applicationset-controller does with Applications that are there, as fields of their parent.
+type policy struct {
+	updates, deletes bool
+	ignored          []any // ignoreDifferences
+	warnings         []string
+}
+
+func (p *policy) warn(format string, args ...any) {
+	p.warnings = append(p.warnings, fmt.Sprintf(format, args...))
+}
+
+func (p *policy) ignore(rule map[string]any) {
+	rule["group"], rule["kind"] = argo.Group, argo.KindApplication
+	p.ignored = append(p.ignored, rule)
+}
+
+// policyOf reads the fields of a set that are about Applications that are there. See applicationset/utils/policy.go of Argo CD 3.2.
+func policyOf(set manifest.Object) *policy {
+	spec := manifest.Map(set, "spec")
+	p := &policy{updates: true, deletes: true}
+	switch name := manifest.String(spec, "syncPolicy", "applicationsSync"); name {
+	case "create-only":
+		p.updates, p.deletes = false, false
+	case "create-update":
+		p.deletes = false
+	case "create-delete":
+		p.updates = false
+	}
+	if !p.updates {
+		p.ignore(map[string]any{"jsonPointers": []any{"/spec"}})
+		p.warn("spec.syncPolicy.applicationsSync: the spec of existing Applications is left alone, but labels and annotations of the " +
+			"template are still updated")
+	}
+	if !p.deletes && !slices.ContainsFunc(finalizersOf(set), isResources) {
+		p.warn("spec.syncPolicy.applicationsSync: deleting the set deletes its Applications, because the set has no finalizer; deleting the " +
+			"new Application leaves them")
+	}
+	list, _ := spec["ignoreApplicationDifferences"].([]any)
+	for _, v := range list {
+		rule := map[string]any{}
+		for _, k := range []string{"name", "jsonPointers", "jqPathExpressions"} {
+			if m, _ := v.(map[string]any); m[k] != nil {
+				rule[k] = manifest.Copy(m[k])
+			}
+		}
+		p.ignore(rule)
+	}
+	if pointers := preserved(manifest.Map(spec, "preservedFields")); len(pointers) > 0 {
+		p.ignore(map[string]any{"jsonPointers": pointers})
+	}
+	if spec["strategy"] != nil {
+		p.warn("spec.strategy: the applicationset-controller does not act on it any more; argosy appset generate says what the plugin does " +
+			"with it")
+	}
+	return p
+}
+
+// preserved returns JSON pointers to preserved labels and annotations.
+func preserved(fields map[string]any) []any {
+	var out []any
+	for _, kind := range []string{"annotations", "labels"} {
+		list, _ := fields[kind].([]any)
+		for _, v := range list {
+			if key, _ := v.(string); key != "" {
+				out = append(out, "/metadata/"+kind+"/"+strings.NewReplacer("~", "~0", "/", "~1").Replace(key))
+			}
+		}
+	}
+	return out
+}
+
+// syncPolicy is that of the parent. The controller reverts changes of Applications, as selfHeal does.
+func (p *policy) syncPolicy() map[string]any {
+	out := map[string]any{"automated": map[string]any{"prune": p.deletes, "selfHeal": true}}
+	if len(p.ignored) > 0 {
+		out["syncOptions"] = []any{"RespectIgnoreDifferences=true"}
+	}
+	return out
+}
+
+// finalizers are those of the parent. Deleting a set deletes its Applications, unless its policy deletes none; whether an Application
+// deletes its resources then is for its own finalizer to say (preserveResourcesOnDeletion).
+func (p *policy) finalizers(set []any) []any {
+	var out []any
+	has := false
+	for _, f := range set {
+		if isResources(f) {
+			if !p.deletes {
+				continue
+			}
+			has = true
+		}
+		out = append(out, f)
+	}
+	if p.deletes && !has {
+		out = append(out, argo.ResourcesFinalizer)
+	}
+	return out
+}
+
+// isResources reports whether a finalizer is that of Argo CD for deployed resources, in one of its variants.
+func isResources(v any) bool {
+	s, _ := v.(string)
+	return s == argo.ResourcesFinalizer || strings.HasPrefix(s, argo.ResourcesFinalizer+"/")
+}

@@ -1,0 +1,232 @@
+// Package handover moves the Applications of an ApplicationSet from the applicationset-controller to an Application that uses the plugin,
+// and back, in a running cluster.
+//
+// No Application is deleted or created on the way, and none is synced unless its manifest changes. Each step looks at the cluster and does
+// only what is missing, so a run that was interrupted is run again, in either direction. A run does not start if the set, as rendered
+// here, and the Applications in the cluster disagree.
+//
+// The order matters. The new Application is created without automated sync, and renders the set before anything else is changed. Then the
+// controller is stopped for this set, by a generator that it refuses; its answer to that proves that it does not work on the set any more
+// (it works on one set once at a time). Only then the owner references are removed: the controller would set them again, and an Application
+// whose owner is gone is deleted by the garbage collector. See applicationset/controllers/applicationset_controller.go of Argo CD 3.2.
+package handover
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/argosy-cd/argosy/internal/appset/convert"
+	"github.com/argosy-cd/argosy/internal/argo"
+	"github.com/argosy-cd/argosy/internal/manifest"
+)
+
+// Cluster is the API server that Argo CD is in.
+type Cluster interface {
+	// Object returns an Application or an ApplicationSet, nil if it is not there.
+	Object(ctx context.Context, kind string, ref argo.Ref) (manifest.Object, error)
+	// Owned returns the names of all Applications of a namespace with the UIDs of their owners.
+	Owned(ctx context.Context, namespace string) (map[string][]string, error)
+	Create(ctx context.Context, o manifest.Object) error
+	// Patch merges a patch into an object; null removes a field. If the patch names another resourceVersion than the object has, the error
+	// is ErrConflict.
+	Patch(ctx context.Context, kind string, ref argo.Ref, patch map[string]any) error
+	// Delete deletes the object that has the UID. Objects that it owns stay.
+	Delete(ctx context.Context, kind string, ref argo.Ref, uid string) error
+}
+
+// ErrConflict says that somebody else has changed an object in between. The step is tried again.
+var ErrConflict = errors.New("changed by somebody else in the meantime")
+
+// Config is a hand-over.
+type Config struct {
+	Cluster Cluster
+	// Set is the ApplicationSet.
+	Set argo.Ref
+	// Parent is the name of the new Application; "" is the set's.
+	Parent string
+	// Argo is Argo CD's namespace.
+	Argo string
+	// Options say what the new Application looks like.
+	Options convert.Options
+	// Render renders the set.
+	Render convert.Render
+	// Back goes from the plugin to the controller.
+	Back bool
+	// Do does what is missing. Otherwise the steps are told only.
+	Do bool
+	// Wait is called between two looks at the cluster. Its error ends the run.
+	Wait func(ctx context.Context) error
+	// Tell is told about each step. Nil is nobody.
+	Tell func(line string)
+}
+
+// Run does the steps that are missing, or tells them.
+func (c Config) Run(ctx context.Context) error {
+	if c.Tell == nil {
+		c.Tell = func(string) {}
+	}
+	if c.Parent == "" {
+		c.Parent = c.Set.Name
+	}
+	r := &run{Config: c}
+	if err := r.look(ctx); err != nil {
+		return err
+	}
+	if err := r.agree(ctx); err != nil {
+		return err
+	}
+	steps := r.forward()
+	if c.Back {
+		steps = r.backward()
+	}
+	missing := 0
+	for i, s := range steps {
+		done, why := s.done()
+		switch {
+		case done:
+			c.Tell(fmt.Sprintf("%d. done: %s", i+1, s.text))
+			continue
+		case !c.Do:
+			missing++
+			c.Tell(fmt.Sprintf("%d. to do: %s", i+1, s.text))
+			continue
+		}
+		c.Tell(fmt.Sprintf("%d. doing: %s (%s)", i+1, s.text, why))
+		if err := r.step(ctx, s); err != nil {
+			return fmt.Errorf("step %d: %w", i+1, err)
+		}
+	}
+	if missing > 0 {
+		c.Tell("nothing was changed")
+	}
+	return nil
+}
+
+// step is a part of a hand-over.
+type step struct {
+	text string
+	// done reports whether the cluster is as it is after this step, or why it is not.
+	done func() (ok bool, why string)
+	// do does what is missing. It is called again until the step is done, and does nothing if there is nothing left but to wait.
+	do func(ctx context.Context) error
+}
+
+// step does a step, and waits for it.
+func (r *run) step(ctx context.Context, s step) error {
+	for {
+		if err := s.do(ctx); err != nil && !errors.Is(err, ErrConflict) {
+			return err
+		}
+		if err := r.look(ctx); err != nil {
+			return err
+		}
+		ok, why := s.done()
+		if ok {
+			return nil
+		}
+		if err := r.Wait(ctx); err != nil {
+			return fmt.Errorf("%s: %w; run this again to go on, or with --back to go back", why, err)
+		}
+	}
+}
+
+// run is a hand-over and the cluster as it was seen last.
+type run struct {
+	Config
+
+	set    manifest.Object     // as in the cluster; nil is not there
+	parent manifest.Object     // the same
+	owners map[string][]string // of Applications
+	origin manifest.Object     // the set as it is in a file
+	target manifest.Object     // the Application of it
+	names  []string            // of the Applications
+}
+
+func (r *run) parentRef() argo.Ref { return argo.Ref{Namespace: r.Set.Namespace, Name: r.Parent} }
+
+// look reads the cluster.
+func (r *run) look(ctx context.Context) (err error) {
+	if r.set, err = r.Cluster.Object(ctx, argo.KindApplicationSet, r.Set); err != nil {
+		return err
+	}
+	if r.parent, err = r.Cluster.Object(ctx, argo.KindApplication, r.parentRef()); err != nil {
+		return err
+	}
+	if r.owners, err = r.Cluster.Owned(ctx, r.Set.Namespace); err != nil {
+		return err
+	}
+	if r.origin != nil {
+		return nil
+	}
+	r.origin, err = r.original()
+	if err == nil {
+		r.target, _, err = r.Options.Application(r.origin)
+	}
+	if err != nil {
+		return fmt.Errorf("ApplicationSet %s: %w", r.Set, err)
+	}
+	meta := manifest.Map(r.target, "metadata")
+	meta["name"] = r.Parent
+	delete(manifest.Map(meta, "labels"), instanceLabel) // the Application that deploys the set would prune the parent
+	return nil
+}
+
+// original returns the set as it was before: from the set itself, or from the parent if the set is stopped or gone.
+func (r *run) original() (manifest.Object, error) {
+	var fromParent manifest.Object
+	if r.parent != nil {
+		var err error
+		if fromParent, _, err = convert.Set(clean(r.parent)); err != nil {
+			return nil, fmt.Errorf("Application %s is there already, and is not the Application of this set: %w", r.parentRef(), err)
+		}
+		manifest.Map(fromParent, "metadata")["name"] = r.Set.Name
+	}
+	switch {
+	case r.set == nil && r.parent == nil:
+		return nil, errors.New("neither the set nor its Application is in the cluster")
+	case r.set == nil:
+		return fromParent, nil
+	case !isStopped(r.set):
+		out := clean(r.set)
+		if r.parent != nil && difference("spec", out["spec"], fromParent["spec"]) != "" {
+			return nil, fmt.Errorf("Application %s is there already, with another spec than the set: %s", r.parentRef(),
+				difference("spec", out["spec"], fromParent["spec"]))
+		}
+		return out, nil
+	case r.parent == nil:
+		return nil, fmt.Errorf("it is stopped, and Application %s, which has its generators, is gone; apply the set again", r.parentRef())
+	}
+	out := clean(r.set)
+	manifest.Map(out, "spec")["generators"] = manifest.Map(fromParent, "spec")["generators"]
+	return out, nil
+}
+
+// clean returns an object as it would be in a file.
+func clean(o manifest.Object) manifest.Object {
+	out := manifest.Copy(o).(map[string]any)
+	meta := map[string]any{}
+	for _, k := range []string{"name", "namespace", "labels", "annotations", "finalizers"} {
+		if v := manifest.Map(out, "metadata")[k]; v != nil {
+			meta[k] = v
+		}
+	}
+	annotations := manifest.Map(meta, "annotations")
+	for _, k := range []string{argo.TrackingAnnotation, lastApplied, refreshSet, refreshApplication} {
+		delete(annotations, k)
+	}
+	if len(annotations) == 0 {
+		delete(meta, "annotations")
+	}
+	return manifest.Object{"apiVersion": out["apiVersion"], "kind": out["kind"], "metadata": meta, "spec": out["spec"]}
+}
+
+// instanceLabel names the Application that deploys an object, in one of Argo CD's ways of tracking.
+const instanceLabel = "app.kubernetes.io/instance"
+
+// Annotations that are not in files.
+const (
+	lastApplied        = "kubectl.kubernetes.io/last-applied-configuration"
+	refreshSet         = "argocd.argoproj.io/application-set-refresh"
+	refreshApplication = "argocd.argoproj.io/refresh"
+)

@@ -1,0 +1,323 @@
+package handover
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/argosy-cd/argosy/internal/argo"
+	"github.com/argosy-cd/argosy/internal/manifest"
+	"github.com/argosy-cd/argosy/internal/words"
+)
+
+// stopOperator is the beginning of what is not an operator of selectors. The controller refuses a generator with it before it reads or
+// writes any Application, and names it in the condition of the set. The end is different each time, so that an old answer is not taken
+// for a new one.
+const stopOperator = "HandedOverToArgosy"
+
+// stopped are the generators of a set that the controller does not work on.
+func stopped(version string) []any {
+	return []any{map[string]any{
+		"list": map[string]any{"elements": []any{}},
+		"selector": map[string]any{"matchExpressions": []any{map[string]any{
+			"key": "argosy.dev/handover", "operator": stopOperator + version,
+		}}},
+	}}
+}
+
+// stopOf returns the operator that stops the controller for a set, "" if it is not stopped.
+func stopOf(set manifest.Object) string {
+	generators, _ := manifest.Map(set, "spec")["generators"].([]any)
+	if len(generators) != 1 {
+		return ""
+	}
+	generator, _ := generators[0].(map[string]any)
+	expressions, _ := manifest.Map(generator, "selector")["matchExpressions"].([]any)
+	if len(expressions) != 1 {
+		return ""
+	}
+	expression, _ := expressions[0].(map[string]any)
+	if operator := manifest.String(expression, "operator"); strings.HasPrefix(operator, stopOperator) {
+		return operator
+	}
+	return ""
+}
+
+func isStopped(set manifest.Object) bool { return stopOf(set) != "" }
+
+// forward are the steps from the controller to the plugin.
+func (r *run) forward() []step {
+	return []step{
+		{
+			fmt.Sprintf("create Application %s without automated sync, and wait until the plugin renders the same %s for it", r.parentRef(),
+				words.Count(len(r.names), "Application")),
+			r.renders, r.create,
+		},
+		{
+			fmt.Sprintf("stop the applicationset-controller for ApplicationSet %s", r.Set),
+			r.isStopped, r.stop,
+		},
+		{
+			"remove the owner references of the Applications to the set",
+			r.isReleased, r.release,
+		},
+		{
+			fmt.Sprintf("delete ApplicationSet %s, without its Applications", r.Set),
+			func() (bool, string) { return r.set == nil, "the set is still there" },
+			r.deleteSet,
+		},
+		{
+			fmt.Sprintf("turn on automated sync of Application %s, and wait until it has adopted the Applications", r.parentRef()),
+			r.isAdopted, r.adopt,
+		},
+	}
+}
+
+// backward are the steps from the plugin to the controller.
+func (r *run) backward() []step {
+	return []step{
+		{
+			fmt.Sprintf("turn off automated sync of Application %s, and remove its finalizers", r.parentRef()),
+			r.isPaused, r.pause,
+		},
+		{
+			fmt.Sprintf("restore ApplicationSet %s, and wait until the applicationset-controller owns the Applications", r.Set),
+			r.isOwned, r.restore,
+		},
+		{
+			fmt.Sprintf("delete Application %s, without the Applications that it deploys", r.parentRef()),
+			func() (bool, string) { return r.parent == nil, "the Application is still there" },
+			r.deleteParent,
+		},
+	}
+}
+
+// renders reports whether the plugin has rendered the parent.
+func (r *run) renders() (bool, string) {
+	if r.parent == nil {
+		return r.set == nil, "there is no such Application"
+	}
+	if r.set == nil {
+		return true, "" // it was rendered before the set was deleted
+	}
+	conditions, _ := manifest.Map(r.parent, "status")["conditions"].([]any)
+	for _, v := range conditions {
+		if m, _ := v.(map[string]any); strings.HasSuffix(manifest.String(m, "type"), "Error") {
+			return false, fmt.Sprintf("Argo CD says %s: %s", manifest.String(m, "type"), manifest.String(m, "message"))
+		}
+	}
+	if status := manifest.String(r.parent, "status", "sync", "status"); status == "" || status == "Unknown" {
+		return false, "Argo CD has not rendered it yet"
+	}
+	resources, _ := manifest.Map(r.parent, "status")["resources"].([]any)
+	var got []string
+	for _, v := range resources {
+		m, _ := v.(map[string]any)
+		if manifest.String(m, "group") == argo.Group && manifest.String(m, "kind") == argo.KindApplication {
+			got = append(got, manifest.String(m, "name"))
+		}
+	}
+	slices.Sort(got)
+	if !slices.Equal(got, r.names) {
+		return false, fmt.Sprintf("the plugin renders other Applications: %s", words.Some(differing(got, r.names)))
+	}
+	return true, ""
+}
+
+// differing are the names that are in one of two lists.
+func differing(a, b []string) []string {
+	var out []string
+	for _, name := range slices.Concat(a, b) {
+		if slices.Contains(a, name) != slices.Contains(b, name) {
+			out = append(out, name)
+		}
+	}
+	return out
+}
+
+func (r *run) create(ctx context.Context) error {
+	if r.parent != nil {
+		return nil
+	}
+	app := manifest.Copy(r.target).(map[string]any)
+	delete(manifest.Map(app, "metadata"), "finalizers")
+	manifest.Map(app, "metadata")["namespace"] = r.Set.Namespace
+	delete(manifest.Map(app, "spec", "syncPolicy"), "automated")
+	return r.Cluster.Create(ctx, app)
+}
+
+// isStopped reports whether the controller has seen that it is to stop.
+func (r *run) isStopped() (bool, string) {
+	if r.set == nil {
+		return true, ""
+	}
+	if !isStopped(r.set) {
+		return false, "it works on the set"
+	}
+	if manifest.Map(r.set, "metadata")["deletionTimestamp"] != nil {
+		return true, ""
+	}
+	conditions, _ := manifest.Map(r.set, "status")["conditions"].([]any)
+	for _, v := range conditions {
+		m, _ := v.(map[string]any)
+		if manifest.String(m, "type") == "ErrorOccurred" && manifest.String(m, "status") == "True" &&
+			strings.Contains(manifest.String(m, "message"), fmt.Sprintf("%q", stopOf(r.set))) {
+			return true, ""
+		}
+	}
+	return false, "the applicationset-controller has not answered yet; does it run?"
+}
+
+func (r *run) stop(ctx context.Context) error {
+	if r.set == nil || isStopped(r.set) {
+		return nil
+	}
+	version := manifest.String(r.set, "metadata", "resourceVersion")
+	return r.Cluster.Patch(ctx, argo.KindApplicationSet, r.Set, map[string]any{
+		"metadata": map[string]any{"resourceVersion": version},
+		"spec":     map[string]any{"generators": stopped(version)},
+	})
+}
+
+// owned are the Applications that the set owns.
+func (r *run) owned() []string {
+	uid := manifest.String(r.set, "metadata", "uid")
+	var out []string
+	for _, name := range manifest.Keys(r.owners) {
+		if uid != "" && slices.Contains(r.owners[name], uid) {
+			out = append(out, name)
+		}
+	}
+	return out
+}
+
+func (r *run) isReleased() (bool, string) {
+	owned := r.owned()
+	return len(owned) == 0, "the set owns " + words.Count(len(owned), "Application")
+}
+
+func (r *run) release(ctx context.Context) error {
+	uid := manifest.String(r.set, "metadata", "uid")
+	for _, name := range r.owned() {
+		ref := argo.Ref{Namespace: r.Set.Namespace, Name: name}
+		o, err := r.Cluster.Object(ctx, argo.KindApplication, ref)
+		if err != nil || o == nil {
+			return errors.Join(err, fmt.Errorf("Application %s: removing its owner", ref))
+		}
+		list, _ := manifest.Map(o, "metadata")["ownerReferences"].([]any)
+		kept := slices.DeleteFunc(slices.Clone(list), func(v any) bool {
+			m, _ := v.(map[string]any)
+			return manifest.String(m, "uid") == uid
+		})
+		err = r.Cluster.Patch(ctx, argo.KindApplication, ref, map[string]any{"metadata": map[string]any{
+			"resourceVersion": manifest.String(o, "metadata", "resourceVersion"), "ownerReferences": kept,
+		}})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (r *run) deleteSet(ctx context.Context) error {
+	if r.set == nil || manifest.Map(r.set, "metadata")["deletionTimestamp"] != nil {
+		return nil
+	}
+	return r.Cluster.Delete(ctx, argo.KindApplicationSet, r.Set, manifest.String(r.set, "metadata", "uid"))
+}
+
+// isAdopted reports whether the parent has synced its Applications. Before that they lack its mark, so it is out of sync.
+func (r *run) isAdopted() (bool, string) {
+	switch {
+	case r.parent == nil:
+		return false, "there is no such Application"
+	case difference("", r.final(r.parent), r.final(r.target)) != "":
+		return false, "its automated sync is off"
+	case manifest.String(r.parent, "status", "sync", "status") != "Synced":
+		return false, fmt.Sprintf("it is %s: %s", words.OrDash(manifest.String(r.parent, "status", "sync", "status")),
+			words.OrDash(manifest.String(r.parent, "status", "operationState", "message")))
+	}
+	return true, ""
+}
+
+// final are the fields of a parent that are set last.
+func (r *run) final(app manifest.Object) any {
+	meta := manifest.Map(app, "metadata")
+	return map[string]any{"automated": manifest.Map(app, "spec", "syncPolicy")["automated"], "finalizers": meta["finalizers"]}
+}
+
+func (r *run) adopt(ctx context.Context) error {
+	if r.parent == nil {
+		return fmt.Errorf("Application %s is gone", r.parentRef())
+	}
+	if difference("", r.final(r.parent), r.final(r.target)) == "" {
+		return nil
+	}
+	return r.Cluster.Patch(ctx, argo.KindApplication, r.parentRef(), map[string]any{
+		"metadata": map[string]any{"finalizers": manifest.Map(r.target, "metadata")["finalizers"]},
+		"spec":     map[string]any{"syncPolicy": map[string]any{"automated": manifest.Map(r.target, "spec", "syncPolicy")["automated"]}},
+	})
+}
+
+// isPaused reports whether the parent does nothing by itself.
+func (r *run) isPaused() (bool, string) {
+	if r.parent == nil {
+		return true, ""
+	}
+	finalizers, _ := manifest.Map(r.parent, "metadata")["finalizers"].([]any)
+	switch {
+	case manifest.Map(r.parent, "spec", "syncPolicy")["automated"] != nil || len(finalizers) > 0:
+		return false, "it syncs by itself"
+	case r.parent["operation"] != nil || manifest.String(r.parent, "status", "operationState", "phase") == "Running":
+		return false, "a sync of it is running"
+	}
+	return true, ""
+}
+
+func (r *run) pause(ctx context.Context) error {
+	if r.parent == nil || manifest.Map(r.parent, "metadata")["finalizers"] == nil &&
+		manifest.Map(r.parent, "spec", "syncPolicy")["automated"] == nil {
+		return nil
+	}
+	return r.Cluster.Patch(ctx, argo.KindApplication, r.parentRef(), map[string]any{
+		"metadata": map[string]any{"finalizers": nil},
+		"spec":     map[string]any{"syncPolicy": map[string]any{"automated": nil}},
+	})
+}
+
+// isOwned reports whether the controller has all Applications back.
+func (r *run) isOwned() (bool, string) {
+	if r.set == nil || isStopped(r.set) {
+		return false, "the controller has no such set"
+	}
+	missing := differing(r.owned(), r.names)
+	return len(missing) == 0, fmt.Sprintf("the controller does not own %s yet; does it run?", words.Some(missing))
+}
+
+func (r *run) restore(ctx context.Context) error {
+	switch {
+	case r.set == nil:
+		set := manifest.Copy(r.origin).(map[string]any)
+		manifest.Map(set, "metadata")["namespace"] = r.Set.Namespace
+		return r.Cluster.Create(ctx, set)
+	case manifest.Map(r.set, "metadata")["deletionTimestamp"] != nil:
+		return nil // it is created again when it is gone
+	case isStopped(r.set):
+		return r.Cluster.Patch(ctx, argo.KindApplicationSet, r.Set, map[string]any{
+			"spec": map[string]any{"generators": manifest.Map(r.origin, "spec")["generators"]},
+		})
+	}
+	return nil
+}
+
+func (r *run) deleteParent(ctx context.Context) error {
+	if r.parent == nil || manifest.Map(r.parent, "metadata")["deletionTimestamp"] != nil {
+		return nil
+	}
+	if finalizers, _ := manifest.Map(r.parent, "metadata")["finalizers"].([]any); len(finalizers) > 0 {
+		return fmt.Errorf("Application %s has got finalizers again: deleting it would delete its Applications", r.parentRef())
+	}
+	return r.Cluster.Delete(ctx, argo.KindApplication, r.parentRef(), manifest.String(r.parent, "metadata", "uid"))
+}
