@@ -17,7 +17,6 @@ import (
 type Settings struct {
 	Namespace string
 	Version   versions.Version
-	Sets      string // who renders ApplicationSets, as in plan.Config
 	// Plugins are NAME=kustomize, NAME=helm and NAME=directory.
 	Plugins []string
 	// ProgressiveSyncs is "on", "off" or "".
@@ -30,7 +29,7 @@ type Settings struct {
 
 // Config is how to plan with these settings, except for where repositories are.
 func (s Settings) Config(git generator.Repositories) (plan.Config, error) {
-	cfg := plan.Config{Namespace: s.Namespace, Version: s.Version, Sets: s.Sets, Git: git, Plugins: map[string]source.Kind{}}
+	cfg := plan.Config{Namespace: s.Namespace, Version: s.Version, Git: git, Plugins: map[string]source.Kind{}}
 	for _, text := range s.Plugins {
 		name, kind, ok := strings.Cut(text, "=")
 		if !ok || name == "" || !slices.Contains([]source.Kind{source.Kustomize, source.Helm, source.Directory}, source.Kind(kind)) {
