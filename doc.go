@@ -22,6 +22,8 @@
 //	internal/progress          data     how far something is that takes longer than a second
 //	internal/secret            data     texts that are not printed
 //	internal/tree              data     a directory in memory
+//	internal/gittree           logic    the content of a Git repository at a revision: paths, patterns, versions
+//	internal/gittree/gittest   test     repositories for tests
 //	internal/argo              data     Argo CD's own resources: names, and the types of their fields
 //	internal/argo/versions     data     what differs between versions of Argo CD
 //	internal/argo/order        data     the order of a sync: hooks, phases, waves, and what is moved
@@ -62,7 +64,8 @@
 //	internal/workspace         edge     a user's repositories, the roots in them, and plans of those
 //	internal/preview           edge     argosy plan, app render and simulate: from roots to a report and a verdict
 //	internal/edit              edge     Applications in files of users, annotated or converted: all files or none
-//	internal/gitsource         edge     read-only view of Git repositories: work tree, revision, remote
+//	internal/gitsource         edge     Git for people, by the git command: work trees, revisions, fetches
+//	internal/gitremote         edge     Git for servers, by go-git, with Argo CD's credentials
 //	internal/fetch             edge     charts, artifacts and files from elsewhere, kept by digest
 //	internal/cmp               edge     Argo CD's plugin protocol: plugins on Unix sockets
 //	internal/cmp/pluginpb      edge     its messages, generated

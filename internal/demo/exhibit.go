@@ -13,6 +13,7 @@ import (
 	"github.com/argosy-cd/argosy/internal/bucket"
 	"github.com/argosy-cd/argosy/internal/kube"
 	"github.com/argosy-cd/argosy/internal/manifest"
+	"github.com/argosy-cd/argosy/internal/plan"
 	"github.com/argosy-cd/argosy/internal/s3source/triggerfile"
 	"github.com/argosy-cd/argosy/internal/source"
 	"github.com/argosy-cd/argosy/internal/tree"
@@ -25,7 +26,7 @@ type Exhibit struct {
 	roots []manifest.Document
 	// elsewhere fetches what is in none of the repositories. Nil fetches nothing.
 	elsewhere *Elsewhere
-	sets      string // who renders sets, as in plan.Config
+	sets      plan.Renderer // who renders sets, as in plan.Config
 	// artifacts are what CI left in S3.
 	artifacts map[bucket.URL][]tree.File
 	// later is what becomes of it after the boot. Nil is nothing.

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/argosy-cd/argosy/internal/argo"
+	"github.com/argosy-cd/argosy/internal/health"
 	"github.com/argosy-cd/argosy/internal/manifest"
 	"github.com/argosy-cd/argosy/internal/plan"
 	"github.com/argosy-cd/argosy/internal/simulate"
@@ -59,7 +60,7 @@ func (v *show) picture() []string {
 	width, height := v.Size()
 	healthy := 0
 	for _, r := range v.boot.Runs {
-		if v.state[r.Name] == simulate.Healthy {
+		if v.state[r.Name] == health.Healthy {
 			healthy++
 		}
 	}
@@ -72,7 +73,7 @@ func (v *show) picture() []string {
 	if most := max(height-5, 1); len(list) > most {
 		// Those that are done are no news.
 		first := slices.IndexFunc(list, func(g *group) bool {
-			return slices.ContainsFunc(g.runs, func(r *simulate.Run) bool { return v.state[r.Name] != simulate.Healthy })
+			return slices.ContainsFunc(g.runs, func(r *simulate.Run) bool { return v.state[r.Name] != health.Healthy })
 		})
 		first = max(0, min(max(first, 0), len(list)-most))
 		list = list[first : first+most]
@@ -96,10 +97,10 @@ func (v *show) groupLine(g *group, width int) string {
 		switch {
 		case !there:
 			marks.WriteString(markMissing)
-		case state == simulate.Healthy:
+		case state == health.Healthy:
 			marks.WriteString(markHealthy)
 			done++
-		case state == simulate.Degraded:
+		case state == health.Degraded:
 			marks.WriteString(markDegraded)
 			busy = append(busy, words.Printable(r.Name))
 		default:
@@ -119,7 +120,7 @@ func (v *show) groupLine(g *group, width int) string {
 func (v *show) summary() {
 	healthy := 0
 	for _, r := range v.boot.Runs {
-		if r.Health == simulate.Healthy {
+		if r.Health == health.Healthy {
 			healthy++
 		}
 	}

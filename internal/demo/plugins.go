@@ -11,7 +11,7 @@ import (
 	"github.com/argosy-cd/argosy/internal/argo"
 	"github.com/argosy-cd/argosy/internal/argo/versions"
 	"github.com/argosy-cd/argosy/internal/cmp"
-	"github.com/argosy-cd/argosy/internal/gitsource"
+	"github.com/argosy-cd/argosy/internal/gitremote"
 	"github.com/argosy-cd/argosy/internal/policy"
 	"github.com/argosy-cd/argosy/internal/s3source/buckets"
 	"github.com/argosy-cd/argosy/internal/serve"
@@ -23,7 +23,7 @@ type Place struct {
 	// Namespace is Argo CD's.
 	Namespace string
 	// Git reads the repositories that ApplicationSets name.
-	Git *gitsource.Remote
+	Git *gitremote.Remote
 	// S3 is the endpoint of all buckets, which needs no credentials.
 	S3 string
 	// Read is called after each request to S3.

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/argosy-cd/argosy/internal/argo"
 	"github.com/argosy-cd/argosy/internal/plan"
 	"github.com/argosy-cd/argosy/internal/simulate"
 )
@@ -53,11 +54,11 @@ func TestScreen(t *testing.T) {
 // TestPatientBoot: a repair is waited for, however late, and a sync that is tried for ever is not.
 func TestPatientBoot(t *testing.T) {
 	x := &plan.Application{
-		Ref: plan.Ref{Name: "x"}, Automated: true,
+		Ref: argo.Ref{Name: "x"}, Automated: true,
 		Items: []*plan.Item{{Kind: "Deployment", Name: "x", Phase: plan.Sync, Waits: true}},
 	}
 	root := &plan.Application{
-		Ref: plan.Ref{Name: "root"}, Automated: true,
+		Ref: argo.Ref{Name: "root"}, Automated: true,
 		Retry: plan.Retry{Limit: -1, First: time.Second, Factor: 2, Most: time.Minute}, Items: []*plan.Item{
 			{Kind: "Application", Name: "x", Phase: plan.Sync, Waits: true, Application: x},
 			{Kind: "ConfigMap", Name: "y", Phase: plan.Sync, Wave: 1},

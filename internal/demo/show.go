@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/argosy-cd/argosy/internal/bucket"
+	"github.com/argosy-cd/argosy/internal/health"
 	"github.com/argosy-cd/argosy/internal/plan"
 	"github.com/argosy-cd/argosy/internal/simulate"
 	"github.com/argosy-cd/argosy/internal/source"
@@ -26,7 +27,7 @@ type show struct {
 	boot  *simulate.Boot
 	clock *bootClock
 	apps  map[string]*plan.Application // by the name of their runs
-	state map[string]simulate.Health   // of those that are there
+	state map[string]health.Status     // of those that are there
 	next  time.Duration                // tick
 	// healthy are those that became so at one moment, and are not told of yet.
 	healthy []string
@@ -43,7 +44,7 @@ type show struct {
 func newShow(s *stage, p *plan.Plan, clock *bootClock) *show {
 	v := &show{
 		screen: newScreen(s.Screen), stage: s, plan: p, clock: clock, apps: map[string]*plan.Application{},
-		state: map[string]simulate.Health{},
+		state: map[string]health.Status{},
 		asked: map[string]int{}, answers: map[string]map[string]string{}, commits: map[string]string{}, next: interval,
 	}
 	for app, name := range simulate.Names(p) {
@@ -183,7 +184,7 @@ func (v *show) event(ctx context.Context, e simulate.Event) error {
 	app, name := v.apps[e.App], words.Printable(e.App)
 	switch e.What {
 	case simulate.Created:
-		v.state[e.App] = simulate.Progressing
+		v.state[e.App] = health.Progressing
 		if e.Detail == "" {
 			v.at(e.At, "%s is applied, and nothing else", name)
 		}
@@ -198,7 +199,7 @@ func (v *show) event(ctx context.Context, e simulate.Event) error {
 	case simulate.SyncGivenUp:
 		v.at(e.At, "%s %s: its sync is given up %s", markDegraded, name, words.Harmless(e.Detail))
 	case simulate.CannotMake:
-		v.state[e.App] = simulate.Degraded
+		v.state[e.App] = health.Degraded
 		v.broken(ctx, e, app)
 	case simulate.Mended:
 		v.at(e.At, "  %s: a commit mends it", name)
@@ -225,21 +226,21 @@ func (v *show) broken(ctx context.Context, e simulate.Event, app *plan.Applicati
 }
 
 func (v *show) became(e simulate.Event, name string) {
-	before, now := v.state[e.App], simulate.Health(e.Detail)
-	if now == simulate.Healthy && v.apps[e.App].DeploysOthers() && e.At != v.boot.Find(e.App).Healthy {
-		now = simulate.Progressing // of those that are there all are healthy, but more come
+	before, now := v.state[e.App], health.Status(e.Detail)
+	if now == health.Healthy && v.apps[e.App].DeploysOthers() && e.At != v.boot.Find(e.App).Healthy {
+		now = health.Progressing // of those that are there all are healthy, but more come
 	}
 	v.state[e.App] = now
 	if now == before {
 		return
 	}
 	switch now {
-	case simulate.Healthy:
+	case health.Healthy:
 		if v.since != e.At {
 			v.flush()
 		}
 		v.healthy, v.since = append(v.healthy, name), e.At
-	case simulate.Degraded:
+	case health.Degraded:
 		v.at(e.At, "%s %s is Degraded", markDegraded, name)
 	}
 }

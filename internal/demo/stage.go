@@ -22,8 +22,8 @@ import (
 	"github.com/argosy-cd/argosy/internal/bucket/s3"
 	"github.com/argosy-cd/argosy/internal/bucket/s3/local"
 	"github.com/argosy-cd/argosy/internal/cmp"
+	"github.com/argosy-cd/argosy/internal/gitremote"
 	"github.com/argosy-cd/argosy/internal/gitserver"
-	"github.com/argosy-cd/argosy/internal/gitsource"
 	"github.com/argosy-cd/argosy/internal/giturl"
 	"github.com/argosy-cd/argosy/internal/plan"
 	"github.com/argosy-cd/argosy/internal/problem"
@@ -47,7 +47,7 @@ type stage struct {
 	git     string // URL of the Git server
 	sockets map[string]string
 	tell    func(Facts)       // the plugins
-	remote  *gitsource.Remote // the repo-server's
+	remote  *gitremote.Remote // the repo-server's
 	packed  struct {          // the repository that was sent last
 		commit string
 		data   []byte
@@ -178,8 +178,8 @@ func (s *stage) serveGit(ctx context.Context) error {
 }
 
 // newRemote reads from our own Git server, and from nowhere else.
-func (s *stage) newRemote(name string) *gitsource.Remote {
-	return &gitsource.Remote{Dir: filepath.Join(s.dir, name), Now: s.Now, Instead: s.instead}
+func (s *stage) newRemote(name string) *gitremote.Remote {
+	return &gitremote.Remote{Dir: filepath.Join(s.dir, name), Now: s.Now, Instead: s.instead}
 }
 
 // instead finds a repository on our own Git server. Clocks have one branch, and of what lies on disk there is nothing but that.

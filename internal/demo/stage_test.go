@@ -10,7 +10,9 @@ import (
 
 	diff "github.com/google/go-cmp/cmp"
 
+	"github.com/argosy-cd/argosy/internal/argo"
 	"github.com/argosy-cd/argosy/internal/giturl"
+	"github.com/argosy-cd/argosy/internal/health"
 	"github.com/argosy-cd/argosy/internal/plan"
 	"github.com/argosy-cd/argosy/internal/simulate"
 	"github.com/argosy-cd/argosy/internal/trigger"
@@ -80,7 +82,7 @@ func TestEnvironment(t *testing.T) {
 			with(base("jellyfin"), "PARAM_RECURSE=false", `ARGOCD_APP_PARAMETERS=[{"name":"recurse","string":"false"}]`),
 		},
 	} {
-		app := &plan.Application{Ref: plan.Ref{Name: "jellyfin", Namespace: tt.namespace}, Project: "home", Destination: "in-cluster/media"}
+		app := &plan.Application{Ref: argo.Ref{Name: "jellyfin", Namespace: tt.namespace}, Project: "home", Destination: "in-cluster/media"}
 		got := s.environment(app, plan.Source{Repository: testURL, Path: "p", Revision: "main", Spec: tt.spec}, "abc")
 		if d := diff.Diff(tt.want, got); d != "" {
 			t.Errorf("%s: %s", name, d)
@@ -100,8 +102,8 @@ func TestPicture(t *testing.T) {
 	}}
 	v := &show{screen: newScreen(Screen{Size: func() (int, int) {
 		return 80, height
-	}}), boot: boot, clock: &bootClock{}, last: "ticked", state: map[string]simulate.Health{
-		"root": simulate.Progressing, "a": simulate.Healthy, "b": simulate.Degraded, "c": simulate.Progressing,
+	}}), boot: boot, clock: &bootClock{}, last: "ticked", state: map[string]health.Status{
+		"root": health.Progressing, "a": health.Healthy, "b": health.Degraded, "c": health.Progressing,
 	}}
 	want := []string{
 		"",

@@ -200,7 +200,7 @@ func TestInWorkTree(t *testing.T) {
 
 // gitApp has one source in Git.
 func gitApp(path string) *plan.Application {
-	return &plan.Application{Ref: plan.Ref{Name: "x"}, Sources: []plan.Source{{Repository: url, Path: path}}}
+	return &plan.Application{Ref: argo.Ref{Name: "x"}, Sources: []plan.Source{{Repository: url, Path: path}}}
 }
 
 func TestCoversPaths(t *testing.T) {

@@ -60,7 +60,7 @@ type pathWriter struct {
 	plan    *plan.Plan
 	unknown func(app *plan.Application) string
 	// deployments are where Applications are deployed, sets what generates the others.
-	deployments map[plan.Ref][]deployment
+	deployments map[argo.Ref][]deployment
 	sets        map[*plan.Application]deployment
 	// generating are the sets whose templates lack paths, generated the Applications for which they do.
 	generating []deployment
@@ -87,7 +87,7 @@ type generated struct {
 func newPathWriter(editor *editor, p Paths) *pathWriter {
 	w := &pathWriter{
 		editor: editor, open: p.Open, plan: p.Plan, unknown: p.Unknown, skipped: map[string][]string{},
-		deployments: map[plan.Ref][]deployment{}, sets: map[*plan.Application]deployment{}, generated: map[*plan.Item][]generated{},
+		deployments: map[argo.Ref][]deployment{}, sets: map[*plan.Application]deployment{}, generated: map[*plan.Item][]generated{},
 		unfit: map[*plan.Application]bool{},
 	}
 	for _, parent := range p.Plan.Applications {

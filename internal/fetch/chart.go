@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"github.com/argosy-cd/argosy/internal/archive"
-	"github.com/argosy-cd/argosy/internal/gitsource"
+	"github.com/argosy-cd/argosy/internal/gittree"
 	"github.com/argosy-cd/argosy/internal/giturl"
 	"github.com/argosy-cd/argosy/internal/tree"
 )
@@ -21,7 +21,7 @@ func (f *Fetcher) chart(ctx context.Context, repo *repository, name, version str
 	if c != nil || err != nil {
 		return c, err
 	}
-	if gitsource.IsVersion(version) {
+	if gittree.IsVersion(version) {
 		if c := f.kept(name, "chart", repo.url, name, version); c != nil {
 			return c, nil
 		}
@@ -39,7 +39,7 @@ func (f *Fetcher) chart(ctx context.Context, repo *repository, name, version str
 	}
 	r := reference{Version: c.Version, Digest: c.Digest}
 	f.cache.keepReference(r, "chart", repo.url, name, c.Version)
-	if gitsource.IsVersion(version) && version != c.Version {
+	if gittree.IsVersion(version) && version != c.Version {
 		f.cache.keepReference(r, "chart", repo.url, name, version)
 	}
 	return c, nil

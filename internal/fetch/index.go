@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/argosy-cd/argosy/internal/gitsource"
+	"github.com/argosy-cd/argosy/internal/gittree"
 	"github.com/argosy-cd/argosy/internal/manifest"
 )
 
@@ -109,7 +109,7 @@ func choose(versions []string, wanted string) (string, error) {
 			return v, nil
 		}
 	}
-	best, err := gitsource.Highest(orAny(wanted), versions)
+	best, err := gittree.Highest(orAny(wanted), versions)
 	switch {
 	case err != nil:
 		return "", fmt.Errorf("%q is none of its %d versions, and not a constraint", wanted, len(versions))

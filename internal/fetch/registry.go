@@ -14,7 +14,7 @@ import (
 	"oras.land/oras-go/v2/errdef"
 	"oras.land/oras-go/v2/registry/remote"
 
-	"github.com/argosy-cd/argosy/internal/gitsource"
+	"github.com/argosy-cd/argosy/internal/gittree"
 )
 
 // Limits of what a registry says about itself.
@@ -38,7 +38,7 @@ func isContentLayer(mediaType string) bool {
 func (f *Fetcher) registryChart(ctx context.Context, repo *repository, name, version string) (*Chart, error) {
 	at := repo.named(name)
 	chosen := version
-	if !gitsource.IsVersion(version) {
+	if !gittree.IsVersion(version) {
 		tags, err := f.tagsOf(ctx, at)
 		if err != nil {
 			return nil, fmt.Errorf("listing tags: %w", err)
@@ -48,7 +48,7 @@ func (f *Fetcher) registryChart(ctx context.Context, repo *repository, name, ver
 		}
 	}
 	return f.once(ctx, func(ctx context.Context) (*Chart, error) {
-		if gitsource.IsVersion(chosen) {
+		if gittree.IsVersion(chosen) {
 			if c := f.kept(name, "chart", repo.url, name, chosen); c != nil {
 				return c, nil
 			}
@@ -83,7 +83,7 @@ func (f *Fetcher) artifact(ctx context.Context, repo *repository, revision strin
 
 // fixed reports whether a revision always means the same artifact.
 func fixed(revision string) bool {
-	return strings.HasPrefix(revision, digestPrefix) || gitsource.IsVersion(revision)
+	return strings.HasPrefix(revision, digestPrefix) || gittree.IsVersion(revision)
 }
 
 // fetchArtifact follows Argo CD 3.2: a revision is a tag or a digest first, and a constraint if there is none.
@@ -92,7 +92,7 @@ func (f *Fetcher) fetchArtifact(ctx context.Context, repo *repository, name, rev
 	if revision != "" && !strings.ContainsAny(revision, "*^~<>=|, ") {
 		c, err = f.tagged(ctx, repo, name, revision)
 	}
-	if !errors.Is(err, errdef.ErrNotFound) || revision != "" && !gitsource.IsConstraint(revision) {
+	if !errors.Is(err, errdef.ErrNotFound) || revision != "" && !gittree.IsConstraint(revision) {
 		return c, err
 	}
 	tags, err := f.tagsOf(ctx, repo)

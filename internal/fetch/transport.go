@@ -14,7 +14,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/argosy-cd/argosy/internal/gitsource"
+	"github.com/argosy-cd/argosy/internal/gitremote"
 )
 
 const userAgent = "argosy"
@@ -33,7 +33,7 @@ var (
 // defaultTransport has timeouts for everything before the answer; package fetch bounds the answer itself.
 func defaultTransport(env []string) *http.Transport {
 	return &http.Transport{
-		Proxy:               gitsource.Proxy(env),
+		Proxy:               gitremote.Proxy(env),
 		DialContext:         (&net.Dialer{Timeout: 10 * time.Second, KeepAlive: 30 * time.Second, Control: NotLinkLocal}).DialContext,
 		TLSHandshakeTimeout: 10 * time.Second,
 		IdleConnTimeout:     30 * time.Second,

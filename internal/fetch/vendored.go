@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/argosy-cd/argosy/internal/gitsource"
+	"github.com/argosy-cd/argosy/internal/gittree"
 )
 
 // Limits of the folder of vendored charts.
@@ -70,7 +70,7 @@ func (f *Fetcher) vendoredChart(repo *repository, name, version string) (*Chart,
 	found := map[string]vendoredChart{}
 	for _, v := range all {
 		number, ok := strings.CutPrefix(v.stem, path.Base(name)+"-")
-		if !ok || !gitsource.IsVersion(number) || v.host != "" && v.host != repo.host && v.host != repo.parsed.Hostname() {
+		if !ok || !gittree.IsVersion(number) || v.host != "" && v.host != repo.host && v.host != repo.parsed.Hostname() {
 			continue
 		}
 		// An archive for this host is preferred to one for all.

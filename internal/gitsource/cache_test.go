@@ -10,22 +10,23 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/argosy-cd/argosy/internal/gittree/gittest"
 	"github.com/argosy-cd/argosy/internal/tree"
 )
 
 // origin is a bare repository with two commits, a branch, and tags with and without a message.
 func origin(t *testing.T) (work, url string) {
 	t.Helper()
-	work = newRepository(t, "first.yaml")
-	runGit(t, work, "tag", "v1.0.0")
-	write(t, filepath.Join(work, "second.yaml"), "x")
-	runGit(t, work, "add", "--all")
-	runGit(t, work, "commit", "-q", "--message=second")
-	runGit(t, work, "tag", "--annotate", "--message=x", "v1.1.0")
-	runGit(t, work, "branch", "feature/x", "v1.0.0")
+	work = gittest.New(t, "first.yaml")
+	gittest.Run(t, work, "tag", "v1.0.0")
+	gittest.Write(t, filepath.Join(work, "second.yaml"), "x")
+	gittest.Run(t, work, "add", "--all")
+	gittest.Run(t, work, "commit", "-q", "--message=second")
+	gittest.Run(t, work, "tag", "--annotate", "--message=x", "v1.1.0")
+	gittest.Run(t, work, "branch", "feature/x", "v1.0.0")
 	bare := filepath.Join(t.TempDir(), "origin.git")
-	runGit(t, work, "clone", "-q", "--bare", work, bare)
-	runGit(t, work, "remote", "add", "origin", bare)
+	gittest.Run(t, work, "clone", "-q", "--bare", work, bare)
+	gittest.Run(t, work, "remote", "add", "origin", bare)
 	return work, "file://" + bare
 }
 
@@ -73,7 +74,7 @@ func filesOf(t *testing.T, s *Source, url, revision string) []string {
 
 func TestCache(t *testing.T) {
 	work, url := origin(t)
-	first := strings.TrimSpace(runGit(t, work, "rev-parse", "v1.0.0"))
+	first := strings.TrimSpace(gittest.Run(t, work, "rev-parse", "v1.0.0"))
 	one, two := []string{"first.yaml"}, []string{"first.yaml", "second.yaml"}
 	revisions := map[string][]string{
 		"": two, "main": two, "refs/heads/main": two, "v1.1.0": two, "v1.*": two, "1.0.x": one, "feature/x": one, "v1.0.0": one, first: one,
@@ -99,9 +100,9 @@ func TestCache(t *testing.T) {
 		t.Errorf("%d fetches of what is there", n)
 	}
 
-	runGit(t, work, "rm", "-q", "second.yaml")
-	runGit(t, work, "commit", "-q", "--message=third")
-	runGit(t, work, "push", "-q", "origin", "main")
+	gittest.Run(t, work, "rm", "-q", "second.yaml")
+	gittest.Run(t, work, "commit", "-q", "--message=third")
+	gittest.Run(t, work, "push", "-q", "origin", "main")
 	moved := newTraced(t, cache, false)
 	if diff := cmp.Diff(one, filesOf(t, moved.Source, url, "main")); diff != "" {
 		t.Errorf("after a push (-want +got):\n%s", diff)
@@ -111,7 +112,7 @@ func TestCache(t *testing.T) {
 // TestCacheWithoutRemote: a commit that is in the cache needs no remote; a branch does.
 func TestCacheWithoutRemote(t *testing.T) {
 	work, url := origin(t)
-	commit := strings.TrimSpace(runGit(t, work, "rev-parse", "main"))
+	commit := strings.TrimSpace(gittest.Run(t, work, "rev-parse", "main"))
 	cache := t.TempDir()
 	filesOf(t, newTraced(t, cache, false).Source, url, "main")
 	if err := os.RemoveAll(strings.TrimPrefix(url, "file://")); err != nil {
@@ -158,9 +159,9 @@ func TestCacheRepair(t *testing.T) {
 	_, url := origin(t)
 	s := newTraced(t, t.TempDir(), false)
 	dir := s.cachePath(url)
-	write(t, filepath.Join(dir, "config"), "half")
+	gittest.Write(t, filepath.Join(dir, "config"), "half")
 	filesOf(t, s.Source, url, "v1.0.0")
-	write(t, filepath.Join(dir, "shallow.lock"), "")
+	gittest.Write(t, filepath.Join(dir, "shallow.lock"), "")
 	if diff := cmp.Diff([]string{"first.yaml", "second.yaml"}, filesOf(t, s.Source, url, "main")); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
@@ -183,7 +184,7 @@ func TestCacheErrors(t *testing.T) {
 func TestCacheUnusable(t *testing.T) {
 	_, url := origin(t)
 	file := filepath.Join(t.TempDir(), "file")
-	write(t, file, "")
+	gittest.Write(t, file, "")
 	s := newTraced(t, file, false)
 	var notes []string
 	s.cfg.Note = func(line string) { notes = append(notes, line) }

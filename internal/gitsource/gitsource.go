@@ -1,10 +1,10 @@
-// Package gitsource is a read-only view of Git repositories: a work tree as it lies on disk, a revision of a local
+// Package gitsource reads Git repositories for a user, by the git command: a work tree as it lies on disk, a revision of a local
 // repository, or a shallow fetch of a remote one, which a cache may keep.
 //
-// For a user it runs their own git command, so that credentials, ignore rules and every repository format work as the user has them. The
-// configuration of a repository on disk makes it run no program, and so nothing is fetched into a partial clone. For a server, Remote
-// fetches without it, with Argo CD's credentials. It never writes to a repository, lets git ask for no password, never follows a link out
-// of a tree, and refuses trees and files over its limits, and work trees that are not complete. URLs in errors have no credentials in them.
+// Credentials, ignore rules and every repository format work as the user has them. The configuration of a repository on disk makes it run
+// no program, and so nothing is fetched into a partial clone. It never writes to a repository, lets git ask for no password, never follows
+// a link out of a tree, and refuses trees and files over its limits, and work trees that are not complete. URLs in errors have no
+// credentials in them.
 package gitsource
 
 import (
@@ -13,12 +13,12 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/argosy-cd/argosy/internal/flight"
+	"github.com/argosy-cd/argosy/internal/gittree"
 	"github.com/argosy-cd/argosy/internal/giturl"
 )
 
@@ -164,9 +164,6 @@ func (s *Source) open(ctx context.Context, url, revision string) (*Tree, error) 
 	return s.fetch(ctx, url, revision)
 }
 
-// pinPattern matches revisions that are meant to stay the same: commits, long and short.
-var pinPattern = regexp.MustCompile(`^[0-9a-f]{7,64}$`)
-
 func (s *Source) openLocal(ctx context.Context, url string, l Local, revision string) (*Tree, error) {
 	abs, err := filepath.Abs(l.Path)
 	if err != nil {
@@ -217,7 +214,7 @@ func (s *Source) openLocal(ctx context.Context, url string, l Local, revision st
 
 // isPin reports whether a revision cannot be a branch by its looks: a commit, a version or a reference to a tag.
 func isPin(revision string) bool {
-	return pinPattern.MatchString(revision) || IsVersion(revision) || strings.HasPrefix(revision, "refs/tags/")
+	return gittree.MayBeCommit(revision) || gittree.IsVersion(revision) || strings.HasPrefix(revision, "refs/tags/")
 }
 
 func (s *Source) note(line string) {
@@ -229,8 +226,8 @@ func (s *Source) note(line string) {
 	}
 }
 
-// fetchTimeout bounds a fetch; a server that does not answer would hold it for ever. Tests change it.
-var fetchTimeout = 3 * time.Minute
+// fetchTimeout bounds a fetch; a server that does not answer would hold it for ever.
+const fetchTimeout = 3 * time.Minute
 
 // fetch gets one revision of a remote repository, without history, into a temporary bare repository.
 func (s *Source) fetch(ctx context.Context, url, revision string) (*Tree, error) {

@@ -2,10 +2,8 @@ package gitsource
 
 import (
 	"context"
-	"errors"
 	"maps"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -13,42 +11,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/argosy-cd/argosy/internal/gittree/gittest"
 	"github.com/argosy-cd/argosy/internal/tree"
 )
-
-// newRepository commits files to a new repository and returns its directory.
-func newRepository(t *testing.T, files ...string) string {
-	t.Helper()
-	dir := t.TempDir()
-	for _, name := range files {
-		write(t, filepath.Join(dir, name), "content of "+name)
-	}
-	runGit(t, dir, "init", "-q", "--initial-branch=main")
-	runGit(t, dir, "add", "--all", "--force")
-	runGit(t, dir, "commit", "-q", "--message=all", "--allow-empty")
-	return dir
-}
-
-func write(t *testing.T, file, content string) {
-	t.Helper()
-	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(file, []byte(content), 0o644); err != nil {
-		t.Fatal(err)
-	}
-}
-
-func runGit(t *testing.T, dir string, args ...string) string {
-	t.Helper()
-	cmd := exec.Command("git", append([]string{"-c", "user.name=t", "-c", "user.email=t@example.com"}, args...)...)
-	cmd.Dir = dir
-	out, err := cmd.CombinedOutput()
-	if err != nil {
-		t.Fatalf("git %v: %v\n%s", args, err, out)
-	}
-	return string(out)
-}
 
 func open(t *testing.T, l Local, revision string) (*Tree, error) {
 	t.Helper()
@@ -64,7 +29,7 @@ func TestPathspec(t *testing.T) {
 		"a.json", "b.yaml", "apps/a/config.json", "apps/b/config.json", "apps/b/deep/er/config.json", "apps/b-2/config.json",
 		"apps/x[1]/config.json", "apps/star*name/f", "apps/A/F", "apps/ü/f", "apps/with space/f", ".hidden/f", "apps/z9/f", "apps/zz/f",
 	}
-	dir := newRepository(t, files...)
+	dir := gittest.New(t, files...)
 	tree, err := open(t, Local{Path: dir, Revision: "main"}, "")
 	if err != nil {
 		t.Fatal(err)
@@ -81,7 +46,7 @@ func TestPathspec(t *testing.T) {
 		"apps/[[:]b]*", "apps/[[:b]*",
 	} {
 		t.Run(pattern, func(t *testing.T) {
-			want := strings.Split(runGit(t, dir, "ls-files", "-z", "--", pattern), "\x00")
+			want := strings.Split(gittest.Run(t, dir, "ls-files", "-z", "--", pattern), "\x00")
 			want = want[:len(want)-1]
 			slices.Sort(want)
 			found, err := tree.Files(context.Background(), pattern)
@@ -101,53 +66,24 @@ func TestPathspec(t *testing.T) {
 	}
 }
 
-func TestPathspecErrors(t *testing.T) {
-	for _, pattern := range []string{"../x", "/etc/passwd", ":(glob)**", ":!x", ".."} {
-		if _, err := parsePathspec(pattern); err == nil {
-			t.Errorf("%q: no error", pattern)
-		}
-	}
-}
-
-// TestPathspecLimits: a pattern has a limit, and matching ends with the request.
-func TestPathspecLimits(t *testing.T) {
-	long := "*[" + strings.Repeat("[:", 400_000)
-	if _, err := parsePathspec(long); err == nil ||
-		err.Error() != `path "*[[:[:[:[:[:[:[:[:[:[:[:[:[:[:[:[:[:[:[:"… has 800002 bytes: at most 1024 are supported, which is less than Git's limit` {
-		t.Error(err)
-	}
-	if p, err := parsePathspec(long[:maxPattern]); err != nil || p.matches("a") {
-		t.Error(err)
-	}
-	tree, err := open(t, Local{Path: newRepository(t, "a", "b"), Revision: "main"}, "")
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithCancel(context.Background())
-	cancel()
-	if _, err := tree.Files(ctx, "*nothing"); !errors.Is(err, context.Canceled) {
-		t.Error(err)
-	}
-}
-
 // TestDirectories checks the order of a walk and that a work tree, a revision, a bare repository and a plain
 // directory agree.
 func TestDirectories(t *testing.T) {
 	files := []string{"a/b/f", "a-b/f", "a/f", "f", "z/.h/f", "a.c/f"}
 	want := []string{"a", "a/b", "a-b", "a.c", "z", "z/.h"}
-	dir := newRepository(t, files...)
+	dir := gittest.New(t, files...)
 	bare := filepath.Join(t.TempDir(), "bare.git")
-	runGit(t, dir, "clone", "-q", "--bare", dir, bare)
+	gittest.Run(t, dir, "clone", "-q", "--bare", dir, bare)
 	plain := t.TempDir()
 	for _, f := range files {
-		write(t, filepath.Join(plain, f), "")
+		gittest.Write(t, filepath.Join(plain, f), "")
 	}
-	outer := newRepository(t, "elsewhere/f")
+	outer := gittest.New(t, "elsewhere/f")
 	for _, f := range files {
-		write(t, filepath.Join(outer, "sub", f), "")
+		gittest.Write(t, filepath.Join(outer, "sub", f), "")
 	}
-	runGit(t, outer, "add", "--all")
-	runGit(t, outer, "commit", "-q", "--message=sub")
+	gittest.Run(t, outer, "add", "--all")
+	gittest.Run(t, outer, "commit", "-q", "--message=sub")
 	for name, l := range map[string]Local{
 		"work tree": {Path: dir}, "revision": {Path: dir, Revision: "HEAD"}, "bare": {Path: bare}, "plain": {Path: plain},
 		"directory of a work tree": {Path: filepath.Join(outer, "sub")},
@@ -170,9 +106,9 @@ func TestDirectories(t *testing.T) {
 }
 
 func TestLinks(t *testing.T) {
-	dir := newRepository(t, "real/f")
+	dir := gittest.New(t, "real/f")
 	secret := filepath.Join(t.TempDir(), "secret")
-	write(t, secret, "hunter2")
+	gittest.Write(t, secret, "hunter2")
 	for name, target := range map[string]string{"out": secret, "up": "../../../../../../etc/hostname", "in": "real/f"} {
 		if err := os.Symlink(target, filepath.Join(dir, name)); err != nil {
 			t.Fatal(err)
@@ -188,8 +124,8 @@ func TestLinks(t *testing.T) {
 			t.Errorf("%s: got %v, %v", name, files, err)
 		}
 	}
-	runGit(t, dir, "add", "--all")
-	runGit(t, dir, "commit", "-q", "--message=links")
+	gittest.Run(t, dir, "add", "--all")
+	gittest.Run(t, dir, "commit", "-q", "--message=links")
 	tree, err = open(t, Local{Path: dir, Revision: "HEAD"}, "")
 	if err != nil {
 		t.Fatal(err)
@@ -201,8 +137,8 @@ func TestLinks(t *testing.T) {
 
 // TestMost: of a work tree that has what cannot be read, the rest is.
 func TestMost(t *testing.T) {
-	dir := newRepository(t, "a.yaml", "apps/b.yaml")
-	write(t, filepath.Join(dir, "large"), strings.Repeat("x", 101))
+	dir := gittest.New(t, "a.yaml", "apps/b.yaml")
+	gittest.Write(t, filepath.Join(dir, "large"), strings.Repeat("x", 101))
 	for name, to := range map[string]string{"link.yaml": "a.yaml", "folder": "apps", "dangling": "nothing", "out": "/etc/passwd"} {
 		if err := os.Symlink(to, filepath.Join(dir, name)); err != nil {
 			t.Fatal(err)
@@ -232,7 +168,7 @@ func TestMost(t *testing.T) {
 }
 
 func TestOpenErrors(t *testing.T) {
-	dir := newRepository(t, "f")
+	dir := gittest.New(t, "f")
 	for name, tt := range map[string]struct {
 		l    Local
 		rev  string
@@ -272,7 +208,7 @@ func TestFetchRefuses(t *testing.T) {
 
 // TestLastMappingCounts: a repository with a port in its URL, mapped twice.
 func TestLastMappingCounts(t *testing.T) {
-	first, second := newRepository(t, "first/f"), newRepository(t, "second/f")
+	first, second := gittest.New(t, "first/f"), gittest.New(t, "second/f")
 	s := New(Config{Offline: true, Env: os.Environ(), Local: []Local{
 		{URL: "ssh://git@127.0.0.1:2222/x.git", Path: first}, {URL: "http://127.0.0.1:2222/x", Path: second},
 	}})
@@ -286,20 +222,20 @@ func TestLastMappingCounts(t *testing.T) {
 	}
 }
 
-// FuzzPathspec checks that matching ends and that a name without wildcards matches itself.
-func FuzzPathspec(f *testing.F) {
-	f.Add("apps/*/x", "apps/a/x")
-	f.Add("[[:alpha:]-z]", "b")
-	f.Add("****a****b", "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaa")
-	f.Add("\\", "\\")
-	f.Fuzz(func(t *testing.T, pattern, name string) {
-		p, err := parsePathspec(pattern)
-		if err != nil {
-			return
-		}
-		match := p.matches(name)
-		if p.text == name && !match {
-			t.Errorf("%q does not match itself", name)
-		}
-	})
+// TestTreeBomb: a few kilobytes with millions of paths are refused.
+func TestTreeBomb(t *testing.T) {
+	for name, c := range map[string]struct {
+		width, levels int
+		leaf          string
+	}{
+		"files":       {10, 7, "100644 blob BLOB\tf\n"},
+		"directories": {2, 40, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := gittest.Nested(t, c.width, c.levels, c.leaf)
+			if _, err := open(t, Local{Path: dir, Revision: "bomb"}, ""); err == nil || !strings.Contains(err.Error(), "limit") {
+				t.Error(err)
+			}
+		})
+	}
 }

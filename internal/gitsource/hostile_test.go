@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/argosy-cd/argosy/internal/gittree/gittest"
 )
 
 // planted is a repository on disk whose configuration names a program in every way that Git knows. The program leaves a file.
@@ -15,23 +17,23 @@ type planted struct{ dir, missing, mark string }
 
 func plant(t *testing.T) planted {
 	t.Helper()
-	p := planted{dir: newRepository(t, "apps/a.yaml", "big.bin"), mark: filepath.Join(t.TempDir(), "it-ran")}
+	p := planted{dir: gittest.New(t, "apps/a.yaml", "big.bin"), mark: filepath.Join(t.TempDir(), "it-ran")}
 	program := filepath.Join(t.TempDir(), "program")
-	write(t, program, "#!/bin/sh\ntouch "+p.mark+"\nexit 1\n")
+	gittest.Write(t, program, "#!/bin/sh\ntouch "+p.mark+"\nexit 1\n")
 	if err := os.Chmod(program, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	write(t, filepath.Join(p.dir, ".gitattributes"), "* filter=evil diff=evil merge=evil\n")
-	runGit(t, p.dir, "add", "--all")
-	runGit(t, p.dir, "commit", "-q", "--message=attributes")
-	runGit(t, p.dir, "tag", "v1.0.0")
+	gittest.Write(t, filepath.Join(p.dir, ".gitattributes"), "* filter=evil diff=evil merge=evil\n")
+	gittest.Run(t, p.dir, "add", "--all")
+	gittest.Run(t, p.dir, "commit", "-q", "--message=attributes")
+	gittest.Run(t, p.dir, "tag", "v1.0.0")
 	// An object that the clone lacks makes it fetch.
-	p.missing = strings.TrimSpace(runGit(t, p.dir, "rev-parse", "HEAD:big.bin"))
+	p.missing = strings.TrimSpace(gittest.Run(t, p.dir, "rev-parse", "HEAD:big.bin"))
 	if err := os.Remove(filepath.Join(p.dir, ".git/objects", p.missing[:2], p.missing[2:])); err != nil {
 		t.Fatal(err)
 	}
 	included := filepath.Join(p.dir, "more-config")
-	write(t, included, "[core]\n\tfsmonitor = "+program+"\n\tsshCommand = "+program+"\n\taskPass = "+program+"\n\tpager = "+program+
+	gittest.Write(t, included, "[core]\n\tfsmonitor = "+program+"\n\tsshCommand = "+program+"\n\taskPass = "+program+"\n\tpager = "+program+
 		"\n\teditor = "+program+
 		"\n\tgitProxy = "+program+"\n\talternateRefsCommand = "+program+"\n[credential]\n\thelper = "+program+"\n[pager]\n\ttag = "+program+
 		"\n\tls-tree = "+program+"\n")
@@ -68,7 +70,7 @@ func plant(t *testing.T) planted {
 		{"uploadpack.packObjectsHook", program},
 		{"core.hooksPath", filepath.Join(p.dir, ".git/hooks")},
 	} {
-		runGit(t, p.dir, "config", kv[0], kv[1])
+		gittest.Run(t, p.dir, "config", kv[0], kv[1])
 	}
 	for _, hook := range []string{
 		"post-index-change", "post-checkout", "reference-transaction", "pre-auto-gc", "fsmonitor-watchman",
@@ -130,9 +132,9 @@ func TestHostileConfiguration(t *testing.T) {
 // TestHostileWorkTree checks that a repository cannot make another directory its work tree.
 func TestHostileWorkTree(t *testing.T) {
 	private := t.TempDir()
-	write(t, filepath.Join(private, "secret.yaml"), "a secret")
-	dir := newRepository(t, "a.yaml")
-	runGit(t, dir, "config", "core.worktree", private)
+	gittest.Write(t, filepath.Join(private, "secret.yaml"), "a secret")
+	dir := gittest.New(t, "a.yaml")
+	gittest.Run(t, dir, "config", "core.worktree", private)
 	for _, find := range []func() error{
 		func() error { _, err := open(t, Local{Path: dir}, ""); return err },
 		func() error { _, err := FindRemotes(context.Background(), os.Environ(), dir); return err },

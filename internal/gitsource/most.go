@@ -7,8 +7,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strings"
 
+	"github.com/argosy-cd/argosy/internal/gittree"
 	"github.com/argosy-cd/argosy/internal/tree"
 )
 
@@ -24,7 +24,7 @@ func (t *Tree) Most(ctx context.Context, most int64) (files []tree.File, left []
 	}
 	defer root.Close()
 	var total int64
-	for _, name := range t.sorted() {
+	for _, name := range t.Names() {
 		if err := ctx.Err(); err != nil {
 			return nil, nil, err
 		}
@@ -41,8 +41,8 @@ func (t *Tree) Most(ctx context.Context, most int64) (files []tree.File, left []
 		if err != nil {
 			return nil, nil, err
 		}
-		if total += int64(len(data)); total > maxRead {
-			return nil, nil, fmt.Errorf("the files are over the limit of %d bytes", maxRead)
+		if total += int64(len(data)); total > gittree.MaxRead {
+			return nil, nil, fmt.Errorf("the files are over the limit of %d bytes", gittree.MaxRead)
 		}
 		files = append(files, tree.File{Name: name, Data: data})
 	}
@@ -52,8 +52,8 @@ func (t *Tree) Most(ctx context.Context, most int64) (files []tree.File, left []
 // mostOfRevision does the same for a revision, of which links are left.
 func (t *Tree) mostOfRevision(ctx context.Context, most int64) (files []tree.File, left []string, err error) {
 	var total int64
-	for _, name := range t.sorted() {
-		if strings.HasPrefix(t.files[name], linkPrefix) || !tree.Safe(name) {
+	for _, name := range t.Names() {
+		if t.IsLink(name) || !tree.Safe(name) {
 			left = append(left, name)
 			continue
 		}
@@ -65,8 +65,8 @@ func (t *Tree) mostOfRevision(ctx context.Context, most int64) (files []tree.Fil
 			left = append(left, name)
 			continue
 		}
-		if total += int64(len(data)); total > maxRead {
-			return nil, nil, fmt.Errorf("the files are over the limit of %d bytes", maxRead)
+		if total += int64(len(data)); total > gittree.MaxRead {
+			return nil, nil, fmt.Errorf("the files are over the limit of %d bytes", gittree.MaxRead)
 		}
 		files = append(files, tree.File{Name: name, Data: data})
 	}
@@ -76,8 +76,8 @@ func (t *Tree) mostOfRevision(ctx context.Context, most int64) (files []tree.Fil
 // Manifests returns the files that can have manifests in them, by their names, and are of a usual size.
 func (t *Tree) Manifests(ctx context.Context) ([]tree.File, error) {
 	var out []tree.File
-	for _, name := range t.sorted() {
-		if !tree.IsManifest(name) || strings.HasPrefix(t.files[name], linkPrefix) {
+	for _, name := range t.Names() {
+		if !tree.IsManifest(name) || t.IsLink(name) {
 			continue
 		}
 		data, err := t.View().Read(ctx, name)
@@ -93,9 +93,9 @@ func (t *Tree) Manifests(ctx context.Context) ([]tree.File, error) {
 
 // Disk is a directory as it lies on disk, whatever Git says about it.
 func Disk(dir string) (*tree.View, error) {
-	files, err := listDisk(dir)
-	if err != nil {
+	t := &Tree{dir: dir}
+	if err := t.list(context.Background()); err != nil {
 		return nil, err
 	}
-	return (&Tree{dir: dir, files: files}).View(), nil
+	return t.View(), nil
 }

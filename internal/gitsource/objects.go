@@ -9,6 +9,8 @@ import (
 	"os/exec"
 	"strings"
 	"sync"
+
+	"github.com/argosy-cd/argosy/internal/gittree"
 )
 
 // objects reads the objects of a repository by one git process that goes on until it is closed.
@@ -88,8 +90,8 @@ func (r *repository) get(id string) ([]byte, error) {
 	if n, err := fmt.Sscanf(header, "%s %s %d", &name, &kind, &size); n != 3 || err != nil {
 		return nil, fmt.Errorf("git says %q", strings.TrimSpace(header))
 	}
-	if size > maxFileBytes {
-		return nil, fmt.Errorf("%d bytes is over the limit of %d", size, int64(maxFileBytes))
+	if size > gittree.MaxFileBytes {
+		return nil, fmt.Errorf("%d bytes is over the limit of %d", size, int64(gittree.MaxFileBytes))
 	}
 	data := make([]byte, size)
 	if _, err := io.ReadFull(r.out, data); err != nil {

@@ -4,11 +4,12 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/argosy-cd/argosy/internal/gittree/gittest"
 	"github.com/argosy-cd/argosy/internal/tree"
 )
 
 func TestSelect(t *testing.T) {
-	dir := newRepository(t, "a/x", "a/y/z", "a-b/x", "a0/x", "b", "a.c")
+	dir := gittest.New(t, "a/x", "a/y/z", "a-b/x", "a0/x", "b", "a.c")
 	for name, l := range map[string]Local{"disk": {Path: dir}, "commit": {Path: dir, Revision: "HEAD"}} {
 		tr, err := open(t, l, "")
 		if err != nil {

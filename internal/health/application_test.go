@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// seedScript is the health check of Applications that most clusters have: it copies status.health of the child.
-const seedScript = `hs = {}
+// copyScript is the health check of Applications that most clusters have: it copies status.health of the child.
+const copyScript = `hs = {}
 hs.status = "Progressing"
 hs.message = ""
 if obj.status ~= nil then
@@ -65,95 +65,95 @@ func with(replace []string, more ...string) []string {
 	return append(out, more...)
 }
 
-// TestApplicationScript compares our health check with seedScript, which copies status.health. The next wave starts at Healthy.
+// TestApplicationScript compares our health check with copyScript, which copies status.health. The next wave starts at Healthy.
 func TestApplicationScript(t *testing.T) {
 	for name, c := range map[string]struct {
-		replace    []string
-		want, seed string
-		message    string
+		replace      []string
+		want, copied Status
+		message      string
 	}{
-		"healthy": {want: "Healthy", seed: "Healthy"},
+		"healthy": {want: "Healthy", copied: "Healthy"},
 		"new": {
-			replace: []string{"status:\n  health: {status: Healthy}\n", "was:\n"}, want: "Progressing", seed: "Progressing",
+			replace: []string{"status:\n  health: {status: Healthy}\n", "was:\n"}, want: "Progressing", copied: "Progressing",
 			message: "waiting for Argo CD to look at it",
 		},
-		"no health": {replace: []string{"  health: {status: Healthy}\n", ""}, want: "Progressing", seed: "Progressing"},
+		"no health": {replace: []string{"  health: {status: Healthy}\n", ""}, want: "Progressing", copied: "Progressing"},
 		"progressing": {
 			replace: []string{"{status: Healthy}", "{status: Progressing, message: soon}"}, want: "Progressing",
-			seed: "Progressing", message: "soon",
+			copied: "Progressing", message: "soon",
 		},
 		"degraded": {
-			replace: []string{"{status: Healthy}", "{status: Degraded, message: broken}"}, want: "Degraded", seed: "Degraded",
+			replace: []string{"{status: Healthy}", "{status: Degraded, message: broken}"}, want: "Degraded", copied: "Degraded",
 			message: "broken",
 		},
 		"missing": {
 			replace: []string{"{status: Healthy}", "{status: Missing}", "Synced", "OutOfSync"}, want: "Missing",
-			seed: "Missing",
+			copied: "Missing",
 		},
-		"suspended": {replace: []string{"{status: Healthy}", "{status: Suspended}"}, want: "Suspended", seed: "Suspended"},
+		"suspended": {replace: []string{"{status: Healthy}", "{status: Suspended}"}, want: "Suspended", copied: "Suspended"},
 
 		// A stale Healthy: the status is about another spec, or about what was there before a sync.
 		"new path": {
 			replace: []string{
 				"spec:\n  project: default\n  source: {repoURL: https://git.example.com/x, path: web",
 				"spec:\n  project: default\n  source: {repoURL: https://git.example.com/x, path: bad",
-			}, want: "Progressing", seed: "Healthy",
+			}, want: "Progressing", copied: "Healthy",
 			message: "waiting for Argo CD to look at its new source",
 		},
 		"new revision": {
 			replace: []string{"targetRevision: main}\n  destination", "targetRevision: v2}\n  destination"},
-			want:    "Progressing", seed: "Healthy",
+			want:    "Progressing", copied: "Healthy",
 		},
 		"new value": {replace: []string{
 			"targetRevision: main}\n  destination",
 			"targetRevision: main, helm: {parameters: [{name: a, value: b}]}}\n  destination",
-		}, want: "Progressing", seed: "Healthy"},
+		}, want: "Progressing", copied: "Healthy"},
 		"value removed": {replace: []string{
 			"targetRevision: main}\n      destination",
 			"targetRevision: main, helm: {values: x}}\n      destination",
-		}, want: "Progressing", seed: "Healthy"},
+		}, want: "Progressing", copied: "Healthy"},
 		"new destination": {
 			replace: []string{"namespace: web}\nstatus", "namespace: other}\nstatus"}, want: "Progressing",
-			seed: "Healthy", message: "waiting for Argo CD to look at its new destination",
+			copied: "Healthy", message: "waiting for Argo CD to look at its new destination",
 		},
-		"several sources": {replace: []string{"  source: {repoURL: https://git.example.com/x, path: web, targetRevision: main}\n  destination", "  sources: [{repoURL: https://git.example.com/x, path: web}]\n  destination"}, want: "Progressing", seed: "Healthy"},
-		"never compared":  {replace: []string{"    comparedTo:\n      source: {repoURL: https://git.example.com/x, path: web, targetRevision: main}\n      destination: {server: https://kubernetes.default.svc, namespace: web}\n", ""}, want: "Progressing", seed: "Healthy"},
+		"several sources": {replace: []string{"  source: {repoURL: https://git.example.com/x, path: web, targetRevision: main}\n  destination", "  sources: [{repoURL: https://git.example.com/x, path: web}]\n  destination"}, want: "Progressing", copied: "Healthy"},
+		"never compared":  {replace: []string{"    comparedTo:\n      source: {repoURL: https://git.example.com/x, path: web, targetRevision: main}\n      destination: {server: https://kubernetes.default.svc, namespace: web}\n", ""}, want: "Progressing", copied: "Healthy"},
 		"about to sync": {
 			replace: []string{"status:\n  health", "operation: {sync: {}}\nstatus:\n  health", "Synced", "OutOfSync"},
-			want:    "Progressing", seed: "Healthy", message: "a sync is about to start",
+			want:    "Progressing", copied: "Healthy", message: "a sync is about to start",
 		},
 		"syncing": {
 			replace: []string{
 				"{phase: Succeeded}",
 				"{phase: Running, message: waiting for healthy state of apps/Deployment/x}", "Synced", "OutOfSync",
 			}, want: "Progressing",
-			seed: "Healthy", message: "a sync is running: waiting for healthy state of apps/Deployment/x",
+			copied: "Healthy", message: "a sync is running: waiting for healthy state of apps/Deployment/x",
 		},
 		"sync has failed": {
 			replace: []string{"{phase: Succeeded}", "{phase: Failed, message: denied}", "Synced", "OutOfSync"},
-			want:    "Progressing", seed: "Healthy", message: "its last sync has failed: denied",
+			want:    "Progressing", copied: "Healthy", message: "its last sync has failed: denied",
 		},
 		"cannot be compared": {
 			replace: []string{
 				"Synced", "Unknown", "  operationState",
 				"  conditions: [{type: ComparisonError, message: no such path}]\n  operationState",
-			}, want: "Progressing", seed: "Healthy",
+			}, want: "Progressing", copied: "Healthy",
 			message: "no such path",
 		},
 
 		"operation just done, before the comparison": {
-			replace: justSynced, want: "Progressing", seed: "Healthy",
+			replace: justSynced, want: "Progressing", copied: "Healthy",
 			message: "waiting for Argo CD to look at what its sync has done",
 		},
 		"operation just done, in the second of the last comparison": {replace: with(justSynced, "2026-01-01T00:00:05Z",
-			"2026-01-01T00:00:00Z"), want: "Progressing", seed: "Healthy"},
+			"2026-01-01T00:00:00Z"), want: "Progressing", copied: "Healthy"},
 		"operation just done, Degraded before it": {
 			replace: with(justSynced, "{status: Healthy}", "{status: Degraded}"),
-			want:    "Progressing", seed: "Degraded",
+			want:    "Progressing", copied: "Degraded",
 		},
 		"operation just done, Missing before it": {
 			replace: with(justSynced, "{status: Healthy}", "{status: Missing}"),
-			want:    "Progressing", seed: "Missing",
+			want:    "Progressing", copied: "Missing",
 		},
 
 		// What Argo CD 3.4 writes about a new app of apps. Missing objects make it Missing only if all are missing, and its operation is
@@ -161,29 +161,29 @@ func TestApplicationScript(t *testing.T) {
 		"3.4: new, nothing compared": {replace: []string{
 			"status:\n  health: {status: Healthy}\n",
 			"operation: {sync: {}}\nwas:\n",
-		}, want: "Progressing", seed: "Progressing"},
+		}, want: "Progressing", copied: "Progressing"},
 		"3.4: nothing is there, about to sync": {replace: []string{
 			"status:\n  health: {status: Healthy}",
 			"operation: {sync: {}}\nstatus:\n  health: {status: Missing}", "Synced", "OutOfSync", "  operationState: {phase: Succeeded}\n",
 			"",
-		}, want: "Progressing", seed: "Missing"},
+		}, want: "Progressing", copied: "Missing"},
 		"3.4: wave 0 is there, wave 1 is not, syncing": {replace: []string{
 			"status:\n  health", "operation: {sync: {}}\nstatus:\n  health",
 			"Synced", "OutOfSync", "{phase: Succeeded}", "{phase: Running}",
-		}, want: "Progressing", seed: "Healthy"},
-		"3.4: wave 1 was applied, not looked at": {replace: justSynced, want: "Progressing", seed: "Healthy"},
+		}, want: "Progressing", copied: "Healthy"},
+		"3.4: wave 1 was applied, not looked at": {replace: justSynced, want: "Progressing", copied: "Healthy"},
 		"3.4: wave 0 is there, wave 1 has failed": {replace: []string{
 			"{phase: Succeeded}", "{phase: Failed, message: denied}",
 			"Synced", "OutOfSync",
-		}, want: "Progressing", seed: "Healthy"},
+		}, want: "Progressing", copied: "Healthy"},
 		"3.4: nothing is there, not synced by itself": {replace: []string{
 			"{status: Healthy}", "{status: Missing}", "Synced", "OutOfSync",
 			"  operationState: {phase: Succeeded}\n", "",
-		}, want: "Missing", seed: "Missing"},
+		}, want: "Missing", copied: "Missing"},
 		"3.4: partly there, synced by hand, unknowable": {replace: []string{
 			"Synced", "OutOfSync", "  operationState: {phase: Succeeded}\n",
 			"",
-		}, want: "Healthy", seed: "Healthy"},
+		}, want: "Healthy", copied: "Healthy"},
 
 		"no project": {
 			replace: []string{
@@ -191,66 +191,66 @@ func TestApplicationScript(t *testing.T) {
 				"  operationState: {phase: Succeeded}\n",
 				"  conditions: [{type: InvalidSpecError, message: project none does not exist}]\n",
 			},
-			want: "Progressing", seed: "Unknown", message: "project none does not exist",
+			want: "Progressing", copied: "Unknown", message: "project none does not exist",
 		},
 
 		// An Application that deploys itself, whatever it does.
 		"itself": {
 			replace: with(itself, "%ID%", "web:argoproj.io/Application:argocd/web"), want: "Healthy",
-			seed: "Progressing", message: "it deploys itself, so its sync does not wait for it",
+			copied: "Progressing", message: "it deploys itself, so its sync does not wait for it",
 		},
 		"itself, in a namespace of its own": {replace: with(itself, "%ID%", "apps-x_web:argoproj.io/Application:apps-x/web",
-			"namespace: argocd", "namespace: apps-x"), want: "Healthy", seed: "Progressing"},
+			"namespace: argocd", "namespace: apps-x"), want: "Healthy", copied: "Progressing"},
 		"another of its name, elsewhere": {replace: with(itself, "%ID%", "web:argoproj.io/Application:apps-x/web", "namespace: argocd",
-			"namespace: apps-x"), want: "Progressing", seed: "Progressing"},
+			"namespace: apps-x"), want: "Progressing", copied: "Progressing"},
 		"deployed by another": {
 			replace: with(itself, "%ID%", "root:argoproj.io/Application:argocd/web"),
-			want:    "Progressing", seed: "Progressing",
+			want:    "Progressing", copied: "Progressing",
 		},
 		"deployed by another, its own label": {
 			replace: with(itself, "annotations:",
 				"labels: {app.kubernetes.io/instance: web}, annotations:", "%ID%", "root:argoproj.io/Application:argocd/web"),
-			want: "Progressing", seed: "Progressing",
+			want: "Progressing", copied: "Progressing",
 		},
 		"itself, by label": {replace: with(itself, "annotations: {argocd.argoproj.io/tracking-id: '%ID%'}",
-			"labels: {app.kubernetes.io/instance: web}"), want: "Healthy", seed: "Progressing"},
+			"labels: {app.kubernetes.io/instance: web}"), want: "Healthy", copied: "Progressing"},
 		"another, by label": {replace: with(itself, "annotations: {argocd.argoproj.io/tracking-id: '%ID%'}",
-			"labels: {app.kubernetes.io/instance: root}"), want: "Progressing", seed: "Progressing"},
+			"labels: {app.kubernetes.io/instance: root}"), want: "Progressing", copied: "Progressing"},
 		"nothing tracks it": {
 			replace: with(itself, "annotations: {argocd.argoproj.io/tracking-id: '%ID%'}", "labels: {}"),
-			want:    "Progressing", seed: "Progressing",
+			want:    "Progressing", copied: "Progressing",
 		},
 
 		// It does not wait for what will not come.
 		"looked at since its sync": {
 			replace: with(justSynced, "2026-01-01T00:00:05Z", "2025-12-31T23:59:59Z"), want: "Healthy",
-			seed: "Healthy",
+			copied: "Healthy",
 		},
 		"only pruning is left": {
 			replace: with(justSynced, "status: OutOfSync}]", "status: OutOfSync, requiresPruning: true}]"),
-			want:    "Healthy", seed: "Healthy",
+			want:    "Healthy", copied: "Healthy",
 		},
 		"healed, and out of sync again": {replace: with(justSynced, "finishedAt",
-			"operation: {sync: {autoHealAttemptsCount: 1}}, finishedAt"), want: "Healthy", seed: "Healthy"},
-		"out of sync in a sync window": {replace: []string{"Synced", "OutOfSync"}, want: "Healthy", seed: "Healthy"},
+			"operation: {sync: {autoHealAttemptsCount: 1}}, finishedAt"), want: "Healthy", copied: "Healthy"},
+		"out of sync in a sync window": {replace: []string{"Synced", "OutOfSync"}, want: "Healthy", copied: "Healthy"},
 		"synced by hand, drifted": {
 			replace: []string{"Synced", "OutOfSync", "  operationState: {phase: Succeeded}\n", ""},
-			want:    "Healthy", seed: "Healthy",
+			want:    "Healthy", copied: "Healthy",
 		},
-		"failed, but synced since": {replace: []string{"{phase: Succeeded}", "{phase: Failed}"}, want: "Healthy", seed: "Healthy"},
+		"failed, but synced since": {replace: []string{"{phase: Succeeded}", "{phase: Failed}"}, want: "Healthy", copied: "Healthy"},
 		"empty fields": {replace: []string{
 			"targetRevision: main}\n  destination",
 			"targetRevision: main, directory: {recurse: false, jsonnet: {}}, helm: {}}\n  destination",
-		}, want: "Healthy", seed: "Healthy"},
+		}, want: "Healthy", copied: "Healthy"},
 		"a hydrator": {replace: []string{
 			"  source: {repoURL: https://git.example.com/x, path: web, targetRevision: main}\n  destination",
 			"  sourceHydrator: {drySource: {path: web}}\n  destination",
-		}, want: "Healthy", seed: "Healthy"},
+		}, want: "Healthy", copied: "Healthy"},
 		"not reconciled on purpose": {replace: []string{
 			"metadata: {name: web}",
 			"metadata: {name: web, annotations: {argocd.argoproj.io/skip-reconcile: 'true'}}",
 			"path: web, targetRevision: main}\n  destination", "path: new}\n  destination",
-		}, want: "Healthy", seed: "Healthy"},
+		}, want: "Healthy", copied: "Healthy"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			text := strings.NewReplacer(c.replace...).Replace(child)
@@ -258,13 +258,13 @@ func TestApplicationScript(t *testing.T) {
 				t.Fatal("nothing is replaced")
 			}
 			o := object(t, text)
-			for script, want := range map[string]string{ApplicationScript: c.want, seedScript: c.seed} {
+			for script, want := range map[string]Status{ApplicationScript: c.want, copyScript: c.copied} {
 				h, err := Lua(Script{Health: script}, o, Limits{})
 				if err != nil {
 					t.Fatal(err)
 				}
 				if h.Status != want {
-					t.Errorf("%s: %s, want %s", map[bool]string{true: "seed", false: "ours"}[script == seedScript], h.Status, want)
+					t.Errorf("%s: %s, want %s", map[bool]string{true: "copy", false: "ours"}[script == copyScript], h.Status, want)
 				}
 				if script == ApplicationScript && c.message != "" && h.Message != c.message {
 					t.Errorf("message %q", h.Message)
@@ -344,7 +344,7 @@ func TestApplicationSetScript(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if h.Status != c.want || h.Message != c.message {
+			if string(h.Status) != c.want || h.Message != c.message {
 				t.Errorf("%s %q", h.Status, h.Message)
 			}
 		})

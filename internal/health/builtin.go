@@ -322,7 +322,7 @@ func pod(o manifest.Object) Health {
 	return h
 }
 
-func running(o manifest.Object, always bool, containers []map[string]any) string {
+func running(o manifest.Object, always bool, containers []map[string]any) Status {
 	if !always {
 		switch manifest.String(o, "spec", "restartPolicy") {
 		case "OnFailure", "Never": // it is to end

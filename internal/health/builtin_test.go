@@ -201,7 +201,7 @@ func TestBuiltIn(t *testing.T) {
 	} {
 		o := object(t, "{apiVersion: "+tt.apiVersion+", kind: "+tt.kind+", "+tt.rest+"}")
 		h, ok, err := Evaluate(o, nil, Limits{})
-		got := h.Status + ": " + h.Message
+		got := string(h.Status) + ": " + h.Message
 		if !ok {
 			got = "none"
 		}
@@ -239,7 +239,7 @@ func TestEvaluate(t *testing.T) {
 	} {
 		o := object(t, tt.object)
 		h, ok, err := Evaluate(o, checks, Limits{})
-		got := h.Status + " by " + h.Check
+		got := string(h.Status) + " by " + h.Check
 		if !ok {
 			got = "none"
 		}

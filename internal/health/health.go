@@ -15,19 +15,22 @@ import (
 	"github.com/argosy-cd/argosy/internal/manifest"
 )
 
-// Words that Argo CD has for health.
+// Status is Argo CD's word for the health of an object or of an Application.
+type Status string
+
+// The words.
 const (
-	Healthy     = "Healthy"
-	Suspended   = "Suspended"
-	Progressing = "Progressing"
-	Missing     = "Missing"
-	Degraded    = "Degraded"
-	Unknown     = "Unknown"
+	Healthy     Status = "Healthy"
+	Suspended   Status = "Suspended"
+	Progressing Status = "Progressing"
+	Missing     Status = "Missing"
+	Degraded    Status = "Degraded"
+	Unknown     Status = "Unknown"
 )
 
 // Health is the health of an object.
 type Health struct {
-	Status  string
+	Status  Status
 	Message string
 	// Check says what it comes from.
 	Check string

@@ -78,7 +78,7 @@ func TestLua(t *testing.T) {
 				limits.Time = 50 * time.Millisecond
 			}
 			h, err := Lua(Script{c.script, c.open}, o, limits)
-			got := h.Status + ": " + h.Message
+			got := string(h.Status) + ": " + h.Message
 			if err != nil {
 				got = "error: " + err.Error()
 			}
@@ -214,7 +214,7 @@ func TestAutoscalerByVersion(t *testing.T) {
 		}
 		for version, want := range map[versions.Version]string{2: c.older, 4: c.older, 5: c.newer, 0: c.newer} {
 			h, ok, err := Evaluate(o, nil, Limits{Version: version})
-			if got := h.Status + " " + h.Message; got != want || !ok || err != nil {
+			if got := string(h.Status) + " " + h.Message; got != want || !ok || err != nil {
 				t.Errorf("%s, %s: %s, %v", name, version, got, err)
 			}
 		}

@@ -301,7 +301,7 @@ func result(v lua.LValue) (Health, error) {
 		return Health{}, err
 	case wrong:
 		return Health{}, nil
-	case !slices.Contains([]string{Healthy, Suspended, Progressing, Missing, Degraded, Unknown}, h.Status):
+	case !slices.Contains([]Status{Healthy, Suspended, Progressing, Missing, Degraded, Unknown}, h.Status):
 		return Health{Status: Unknown, Message: fmt.Sprintf("the script returns the status %q, which Argo CD does not know", h.Status)}, nil
 	}
 	return h, nil
@@ -323,7 +323,7 @@ func fields(t *lua.LTable) (h Health, wrong bool, err error) {
 		case v.Type() == lua.LTNumber && (math.IsNaN(float64(v.(lua.LNumber))) || math.IsInf(float64(v.(lua.LNumber)), 0)):
 			err = errors.New("the table that it returns has a number in it that is none")
 		}
-		for name, to := range map[string]*string{"status": &h.Status, "message": &h.Message} {
+		for name, to := range map[string]*string{"status": (*string)(&h.Status), "message": &h.Message} {
 			if text, ok := v.(lua.LString); strings.EqualFold(k.String(), name) && ok {
 				*to = string(text)
 			} else if strings.EqualFold(k.String(), name) {

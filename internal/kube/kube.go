@@ -27,7 +27,7 @@ import (
 	"github.com/argosy-cd/argosy/internal/appset/generator"
 	"github.com/argosy-cd/argosy/internal/appsetplugin"
 	"github.com/argosy-cd/argosy/internal/argo"
-	"github.com/argosy-cd/argosy/internal/gitsource"
+	"github.com/argosy-cd/argosy/internal/gitremote"
 	"github.com/argosy-cd/argosy/internal/manifest"
 )
 
@@ -310,12 +310,12 @@ func (c *Client) Clusters(ctx context.Context) ([]generator.Cluster, error) {
 }
 
 // Credentials returns what Argo CD knows about repositories.
-func (c *Client) Credentials(ctx context.Context) ([]gitsource.Credential, error) {
+func (c *Client) Credentials(ctx context.Context) ([]gitremote.Credential, error) {
 	list, err := c.secrets(ctx, "repository", "repo-creds")
 	if err != nil {
 		return nil, err
 	}
-	return gitsource.ParseCredentials(list), nil
+	return gitremote.ParseCredentials(list), nil
 }
 
 // maxSecrets bounds a list. Argo CD itself becomes slow before.

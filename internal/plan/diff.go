@@ -7,29 +7,32 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/argosy-cd/argosy/internal/argo"
 	"github.com/argosy-cd/argosy/internal/argo/order"
 	"github.com/argosy-cd/argosy/internal/source"
 )
 
 // Change is one difference between two plans.
 type Change struct {
-	// Kind is one of added, removed, moved, source, waits, stops, finding, gone.
-	Kind string
+	Kind ChangeKind
 	// Subject is an Application, a set, or a wave of an Application.
 	Subject  string
 	Old, New string
 }
 
+// ChangeKind is what a change does.
+type ChangeKind string
+
 // Kinds of changes. A wave that stops waiting and a new finding are worth a second look.
 const (
-	Added   = "added"
-	Removed = "removed"
-	Moved   = "moved"
-	Sourced = "source"
-	Waits   = "waits" // a wave that waits now, and did not
-	Stops   = "stops" // a wave that waits no more
-	Found   = "finding"
-	Gone    = "gone" // a finding that is no more
+	Added   ChangeKind = "added"
+	Removed ChangeKind = "removed"
+	Moved   ChangeKind = "moved"
+	Sourced ChangeKind = "source"
+	Waits   ChangeKind = "waits" // a wave that waits now, and did not
+	Stops   ChangeKind = "stops" // a wave that waits no more
+	Found   ChangeKind = "finding"
+	Gone    ChangeKind = "gone" // a finding that is no more
 )
 
 // Difference is what changes from one plan to another.
@@ -39,7 +42,7 @@ type Difference struct {
 	// Manifests are the Applications and sets whose objects change, with those that are new or removed.
 	Manifests []Manifests
 	// NotCompared are Applications that are not known completely in one of the plans. They may change, and may be new or removed.
-	NotCompared []Ref
+	NotCompared []argo.Ref
 }
 
 // Diff compares two plans. A plan without a root deploys nothing.
@@ -82,7 +85,7 @@ func Diff(before, after *Plan) *Difference {
 
 // parent is an Application that deploys another: directly, or by a set. The zero parent is somebody who applies it.
 type parent struct {
-	app Ref
+	app argo.Ref
 	set string
 }
 
@@ -103,7 +106,7 @@ type setOf struct {
 
 // description is a plan by what is in it.
 type description struct {
-	apps map[Ref]*described
+	apps map[argo.Ref]*described
 	sets map[parent]setOf
 }
 
@@ -111,7 +114,7 @@ type description struct {
 const byHand = "applied by hand"
 
 func describe(p *Plan) description {
-	d := description{apps: map[Ref]*described{}, sets: map[parent]setOf{}}
+	d := description{apps: map[argo.Ref]*described{}, sets: map[parent]setOf{}}
 	note := func(app *Application, by parent, place string) {
 		if app.Itself {
 			return
@@ -128,7 +131,7 @@ func describe(p *Plan) description {
 	for _, app := range p.Applications {
 		by := parent{app: app.Ref}
 		if app.Applied {
-			by.app = Ref{}
+			by.app = argo.Ref{}
 		}
 		for _, item := range app.Items {
 			place := item.place(app)
@@ -157,12 +160,12 @@ func (i *Item) place(app *Application) string {
 
 // knows reports whether a plan would have an Application of another plan if that were still deployed by the same parents. It would not if
 // one of them, or whatever deployed that, is not known completely.
-func (d description) knows(app *described, other description, seen []Ref) bool {
+func (d description) knows(app *described, other description, seen []argo.Ref) bool {
 	for _, by := range app.parents {
 		if set, ok := d.sets[by]; ok && set.item.Unknown != "" {
 			return false
 		}
-		if by.app == (Ref{}) || slices.Contains(seen, by.app) {
+		if by.app == (argo.Ref{}) || slices.Contains(seen, by.app) {
 			continue
 		}
 		if here := d.apps[by.app]; here != nil {
@@ -199,8 +202,8 @@ func (a *Application) sources() string {
 	return strings.Join(parts, " + ")
 }
 
-func refsOf(plans ...description) []Ref {
-	all := map[Ref]bool{}
+func refsOf(plans ...description) []argo.Ref {
+	all := map[argo.Ref]bool{}
 	for _, d := range plans {
 		for ref := range d.apps {
 			all[ref] = true
@@ -209,7 +212,7 @@ func refsOf(plans ...description) []Ref {
 	return slices.SortedFunc(maps.Keys(all), compareRefs)
 }
 
-func compareRefs(a, b Ref) int {
+func compareRefs(a, b argo.Ref) int {
 	return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.Namespace, b.Namespace))
 }
 

@@ -15,7 +15,7 @@ import (
 // app is an Application that deploys items.
 func app(name string, items ...*Item) *Application {
 	return &Application{
-		Ref: Ref{"argocd", name}, Items: items, Sources: []Source{{Repository: "https://x/y", Path: name}},
+		Ref: argo.Ref{Namespace: "argocd", Name: name}, Items: items, Sources: []Source{{Repository: "https://x/y", Path: name}},
 		Object: manifest.Object{
 			"apiVersion": argo.APIVersion, "kind": argo.KindApplication,
 			"metadata": map[string]any{"name": name, "namespace": "argocd"},
@@ -75,7 +75,7 @@ func boot(roots ...*Application) *Plan {
 		p.Root = roots[0]
 	}
 	if len(roots) > 1 {
-		p.Root = &Application{Ref: Ref{"argocd", ApplyName}, Applied: true}
+		p.Root = &Application{Ref: argo.Ref{Namespace: "argocd", Name: ApplyName}, Applied: true}
 		for _, r := range roots {
 			p.Root.Items = append(p.Root.Items, child(0, r))
 		}
@@ -170,7 +170,7 @@ func TestDiff(t *testing.T) {
 func brief(d *Difference) []string {
 	var out []string
 	for _, c := range d.Changes {
-		line := c.Kind + " " + c.Subject
+		line := string(c.Kind) + " " + c.Subject
 		if c.Kind != Added && c.Kind != Removed || c.Kind == Removed && len(c.Old) > 60 {
 			line += fmt.Sprintf(": %s → %s", c.Old, c.New)
 		}

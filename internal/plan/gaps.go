@@ -21,7 +21,7 @@ type Gap struct {
 // Gaps returns everything that a plan does not know completely, with reasons; Summary has the names.
 func (p *Plan) Gaps() []Gap {
 	var out []Gap
-	sets := map[Ref]bool{} // one can be deployed by several
+	sets := map[argo.Ref]bool{} // one can be deployed by several
 	for _, app := range p.Applications {
 		if verdict := app.Verdict(); verdict != source.Known || app.Hides {
 			g := Gap{argo.KindApplication, app.Name, verdict.String(), app.Broken, app.Hides && verdict != source.Broken}
@@ -38,7 +38,7 @@ func (p *Plan) Gaps() []Gap {
 			out = append(out, g)
 		}
 		for _, item := range app.Items {
-			id := Ref{item.Namespace, item.Name}
+			id := argo.Ref{Namespace: item.Namespace, Name: item.Name}
 			if item.Children == nil || item.Unknown == "" || sets[id] {
 				continue
 			}

@@ -16,11 +16,11 @@ import (
 
 // Manifests is how the objects of an Application change.
 type Manifests struct {
-	Ref
+	argo.Ref
 	// Set says that it is an ApplicationSet, and its objects the Applications that it generates.
 	Set bool
 	// Kind is Added or Removed for an Application that is new or removed itself, "" for one that stays.
-	Kind    string
+	Kind    ChangeKind
 	Objects []ObjectChange
 }
 
@@ -66,7 +66,7 @@ func (a *Application) Objects() []manifest.Object {
 }
 
 // application compares the objects of an Application. Either side may be nil.
-func (d *Difference) application(ref Ref, old, now *described) {
+func (d *Difference) application(ref argo.Ref, old, now *described) {
 	m := Manifests{Ref: ref}
 	var was, is *Application
 	switch {
@@ -113,7 +113,7 @@ func (d *Difference) roots(before, after *Plan) {
 			return []manifest.Object{p.Root.Object}
 		}
 	}
-	d.add(Manifests{Ref: Ref{Name: ApplyName}, Objects: diffObjects(objects(before), objects(after))})
+	d.add(Manifests{Ref: argo.Ref{Name: ApplyName}, Objects: diffObjects(objects(before), objects(after))})
 }
 
 // sets compares the Applications of sets. A set that is removed with Applications that are not known is a change of its own.
@@ -121,7 +121,7 @@ func (d *Difference) sets(was, is description) {
 	for _, by := range sortedParents(was, is) {
 		old, in := was.sets[by]
 		now, still := is.sets[by]
-		m := Manifests{Ref: Ref{by.app.Namespace, by.set}, Set: true}
+		m := Manifests{Ref: argo.Ref{Namespace: by.app.Namespace, Name: by.set}, Set: true}
 		switch {
 		case in && old.item.Unknown != "" && !still && is.knows(&described{parents: []parent{{app: by.app}}}, was, nil):
 			d.Changes = append(d.Changes, Change{Removed, by.set, fmt.Sprintf("%s, a set whose Applications are %s: %s", old.place,

@@ -27,9 +27,6 @@ import (
 	"github.com/argosy-cd/argosy/internal/source"
 )
 
-// Ref names an Application.
-type Ref struct{ Namespace, Name string }
-
 // Limits of a plan.
 const (
 	maxApplications = 50_000
@@ -94,9 +91,9 @@ type loader struct {
 	plan    *Plan
 	engine  appset.Engine // of the controller
 	strict  appset.Engine // of the plugin, which refuses a set without Applications
-	parents map[Ref][]string
-	known   map[Ref]*Application
-	specs   map[Ref]map[string]any
+	parents map[argo.Ref][]string
+	known   map[argo.Ref]*Application
+	specs   map[argo.Ref]map[string]any
 	// found are settings that the plan deploys, clusters those whose Secrets it deploys.
 	found *settings.Settings
 	// adopted says that the settings are those that an earlier plan has found, adoptedClusters that the clusters are.
@@ -124,8 +121,8 @@ func newLoader(ctx context.Context, cfg Config, roots []manifest.Document) *load
 	lenient.AllowEmpty = true
 	l := &loader{
 		ctx: ctx, ending: make(chan struct{}), cfg: cfg, plan: &Plan{Settings: cfg.Settings}, engine: lenient, strict: strict,
-		parents: map[Ref][]string{}, known: map[Ref]*Application{},
-		specs: map[Ref]map[string]any{}, slots: make(chan struct{}, max(runtime.GOMAXPROCS(0), cfg.parallel())),
+		parents: map[argo.Ref][]string{}, known: map[argo.Ref]*Application{},
+		specs: map[argo.Ref]map[string]any{}, slots: make(chan struct{}, max(runtime.GOMAXPROCS(0), cfg.parallel())),
 	}
 	if cfg.Settings != nil {
 		l.seeVersion(nil, fromSettings, cfg.Settings.Version, cfg.Settings.Origin)
@@ -150,7 +147,7 @@ func (l *loader) run(roots []manifest.Document) {
 		return
 	}
 	root := &Application{
-		Ref: Ref{l.cfg.Namespace, appliedName}, Destination: generator.InClusterServer + "/" + l.cfg.Namespace, Automated: true,
+		Ref: argo.Ref{Namespace: l.cfg.Namespace, Name: appliedName}, Destination: generator.InClusterServer + "/" + l.cfg.Namespace, Automated: true,
 		Applied: true, Position: roots[0].Position,
 	}
 	l.plan.Root, l.plan.Applications = root, []*Application{root}
@@ -195,7 +192,7 @@ func (l *loader) note(f Finding) {
 func (l *loader) newApplication(d manifest.Document, origin string) *Application {
 	o := d.Object
 	app := &Application{
-		Ref:      Ref{manifest.String(o, "metadata", "namespace"), manifest.String(o, "metadata", "name")},
+		Ref:      argo.Ref{Namespace: manifest.String(o, "metadata", "namespace"), Name: manifest.String(o, "metadata", "name")},
 		Project:  manifest.String(o, "spec", "project"),
 		Position: d.Position, Origin: origin, Object: o,
 	}
@@ -212,7 +209,7 @@ func (l *loader) newApplication(d manifest.Document, origin string) *Application
 }
 
 // application plans one Application. Its ancestors are those that it is deployed by, origin says which set has generated it.
-func (l *loader) application(d manifest.Document, origin string, ancestors []Ref) *Application {
+func (l *loader) application(d manifest.Document, origin string, ancestors []argo.Ref) *Application {
 	app := l.newApplication(d, origin)
 	spec := manifest.Map(d.Object, "spec")
 	if i := slices.Index(ancestors, app.Ref); i >= 0 {
@@ -272,7 +269,7 @@ func (l *loader) application(d manifest.Document, origin string, ancestors []Ref
 	return app
 }
 
-func chain(refs []Ref) string {
+func chain(refs []argo.Ref) string {
 	var names []string
 	for _, r := range refs {
 		names = append(names, r.Name)
@@ -281,7 +278,7 @@ func chain(refs []Ref) string {
 }
 
 // deploy finds what an Application deploys.
-func (l *loader) deploy(app *Application, spec map[string]any, ancestors []Ref) {
+func (l *loader) deploy(app *Application, spec map[string]any, ancestors []argo.Ref) {
 	content := l.content(app, spec)
 	app.Sources = content.sources
 	for _, f := range content.findings {
@@ -343,9 +340,9 @@ func (l *loader) local(spec map[string]any) bool {
 }
 
 // items adds what an Application deploys.
-func (l *loader) items(app *Application, spec map[string]any, docs []located, ancestors []Ref) {
+func (l *loader) items(app *Application, spec map[string]any, docs []located, ancestors []argo.Ref) {
 	if ancestors == nil {
-		ancestors = []Ref{app.Ref}
+		ancestors = []argo.Ref{app.Ref}
 	}
 	docs = l.deployed(app, docs)
 	l.prepare(app, docs, spec)

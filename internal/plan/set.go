@@ -8,6 +8,7 @@ import (
 
 	"github.com/argosy-cd/argosy/internal/appset"
 	"github.com/argosy-cd/argosy/internal/appset/generator"
+	"github.com/argosy-cd/argosy/internal/argo"
 	"github.com/argosy-cd/argosy/internal/manifest"
 	"github.com/argosy-cd/argosy/internal/problem"
 )
@@ -34,7 +35,7 @@ func (l *loader) render(d manifest.Document) *expanded {
 }
 
 // set plans the Applications of a set.
-func (l *loader) set(app *Application, item *Item, set *expanded, ancestors []Ref) {
+func (l *loader) set(app *Application, item *Item, set *expanded, ancestors []argo.Ref) {
 	item.Children = []*Application{}
 	item.Rollout = isRollout(item.Object)
 	if set.err != nil {

@@ -3,6 +3,7 @@ package plan
 import (
 	"slices"
 
+	"github.com/argosy-cd/argosy/internal/argo"
 	"github.com/argosy-cd/argosy/internal/source"
 )
 
@@ -21,7 +22,7 @@ func (s Summary) Complete() bool { return len(s.Broken)+len(s.Hiding) == 0 }
 // Summary counts.
 func (p *Plan) Summary() Summary {
 	var s Summary
-	sets := map[Ref]bool{} // one can be deployed by several
+	sets := map[argo.Ref]bool{} // one can be deployed by several
 	for _, app := range p.Applications {
 		if !app.Applied {
 			s.Applications++
@@ -44,7 +45,7 @@ func (p *Plan) Summary() Summary {
 			if item.Children == nil {
 				continue
 			}
-			id := Ref{item.Namespace, item.Name}
+			id := argo.Ref{Namespace: item.Namespace, Name: item.Name}
 			if sets[id] {
 				continue
 			}

@@ -2,6 +2,7 @@ package plan
 
 import (
 	"github.com/argosy-cd/argosy/internal/appset/generator"
+	"github.com/argosy-cd/argosy/internal/argo"
 	"github.com/argosy-cd/argosy/internal/argo/versions"
 	"github.com/argosy-cd/argosy/internal/manifest"
 	"github.com/argosy-cd/argosy/internal/settings"
@@ -21,7 +22,7 @@ type Config struct {
 	// Namespace is Argo CD's; "" is that of the root.
 	Namespace string
 	// Sets is who renders ApplicationSets; "" is who does as it stands.
-	Sets string
+	Sets Renderer
 	// Settings are those of Argo CD. Nil are those that the plan itself deploys.
 	Settings *settings.Settings
 	// Plugins says of plugins of the user what they do, by name.
@@ -39,15 +40,18 @@ type Config struct {
 	Cache *Cache
 }
 
+// Renderer is who renders ApplicationSets.
+type Renderer string
+
 // Who may render ApplicationSets, whatever the Applications say.
 const (
-	SetsByController = "controller" // Argo CD's applicationset-controller
-	SetsByPlugin     = "plugin"     // the plugin appset
+	SetsByController Renderer = "controller" // Argo CD's applicationset-controller
+	SetsByPlugin     Renderer = "plugin"     // the plugin appset
 )
 
 // Application is an Application and what it deploys.
 type Application struct {
-	Ref
+	argo.Ref
 	Project     string
 	Destination string // cluster/namespace
 	Sources     []Source

@@ -60,7 +60,7 @@ func (v Simulation) both(ctx context.Context, c *report.Comparison, f func(i int
 	if err != nil {
 		return err
 	}
-	for i, sets := range []string{plan.SetsByController, plan.SetsByPlugin} {
+	for i, sets := range []plan.Renderer{plan.SetsByController, plan.SetsByPlugin} {
 		v.Planner.Config.Sets = sets
 		if c.Plans[i], err = v.Planner.Plan(ctx, roots); err != nil {
 			return err

@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"github.com/argosy-cd/argosy/internal/bucket"
-	"github.com/argosy-cd/argosy/internal/gitsource"
+	"github.com/argosy-cd/argosy/internal/gitremote"
 	"github.com/argosy-cd/argosy/internal/kube"
 	"github.com/argosy-cd/argosy/internal/metrics"
 	"github.com/argosy-cd/argosy/internal/policy"
@@ -64,7 +64,7 @@ type Refresher struct {
 func New(cfg Config) *Refresher {
 	r := &Refresher{cfg: cfg, heads: bucketHeads{
 		api: cfg.API, now: cfg.Now,
-		remote: &gitsource.Remote{Now: cfg.Now, KnownHosts: cfg.API.KnownHosts, CA: cfg.API.CA},
+		remote: &gitremote.Remote{Now: cfg.Now, KnownHosts: cfg.API.KnownHosts, CA: cfg.API.CA},
 	}}
 	m := cfg.Metrics
 	r.requests = m.Counter("argosy_refresh_requests_total",
@@ -195,20 +195,20 @@ func (r *Refresher) observe(e refresh.Event) {
 // bucketHeads asks bucket repositories for their commit.
 type bucketHeads struct {
 	api    *kube.Client
-	remote *gitsource.Remote
+	remote *gitremote.Remote
 	now    func() time.Time
 
 	mu          sync.Mutex
-	credentials []gitsource.Credential
+	credentials []gitremote.Credential
 	read        time.Time
 }
 
 func (b *bucketHeads) head(ctx context.Context, url string) (string, error) {
-	return b.remote.Commit(ctx, url, "", gitsource.FindCredential(b.known(ctx), url, ""))
+	return b.remote.Commit(ctx, url, "", gitremote.FindCredential(b.known(ctx), url, ""))
 }
 
 // known returns Argo CD's credentials, which are read again after a minute. Who may not read them asks without.
-func (b *bucketHeads) known(ctx context.Context) []gitsource.Credential {
+func (b *bucketHeads) known(ctx context.Context) []gitremote.Credential {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.read.IsZero() || b.now().Sub(b.read) > time.Minute {

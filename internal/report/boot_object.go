@@ -25,7 +25,7 @@ func bootObject(p *plan.Plan, b *simulate.Boot) map[string]any {
 		apps = append(apps, runObject(r, b.Update))
 	}
 	for _, e := range b.Events {
-		o := map[string]any{"at": seconds(e.At), "application": e.App, "what": e.What}
+		o := map[string]any{"at": seconds(e.At), "application": e.App, "what": string(e.What)}
 		if e.Detail != "" {
 			o["detail"] = e.Detail
 		}

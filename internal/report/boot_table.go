@@ -9,6 +9,7 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"github.com/argosy-cd/argosy/internal/health"
 	"github.com/argosy-cd/argosy/internal/plan"
 	"github.com/argosy-cd/argosy/internal/simulate"
 	"github.com/argosy-cd/argosy/internal/words"
@@ -119,7 +120,7 @@ func bar(r *simulate.Run, total time.Duration) string {
 	end, mark := r.Healthy, "●"
 	if end < 0 {
 		end, mark = total, "…"
-		if r.Health == simulate.Degraded || r.GivenUp {
+		if r.Health == health.Degraded || r.GivenUp {
 			mark = "✗"
 		}
 	}

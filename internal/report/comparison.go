@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"text/tabwriter"
 
+	"github.com/argosy-cd/argosy/internal/health"
 	"github.com/argosy-cd/argosy/internal/plan"
 	"github.com/argosy-cd/argosy/internal/simulate"
 	"github.com/argosy-cd/argosy/internal/words"
@@ -56,7 +57,7 @@ func (c *Comparison) table(w io.Writer) error {
 	row("Applications healthy", func(i int) string {
 		n := 0
 		for _, r := range c.Boots[i].Runs {
-			if r.Health == simulate.Healthy {
+			if r.Health == health.Healthy {
 				n++
 			}
 		}

@@ -103,7 +103,7 @@ type section struct {
 // sections are the parts of a report, in order.
 func (d *Difference) sections() []section {
 	var out []section
-	add := func(kind, title, sign string) {
+	add := func(kind plan.ChangeKind, title, sign string) {
 		s := section{title: title, sign: sign}
 		for _, c := range d.Diff.Changes {
 			if c.Kind == kind {

@@ -141,7 +141,7 @@ func (d *Difference) json(w io.Writer) error {
 	gaps("before", d.Before)
 	gaps("after", d.After)
 	for _, c := range d.Diff.Changes {
-		changes = append(changes, map[string]any{"kind": c.Kind, "subject": c.Subject, "old": c.Old, "new": c.New})
+		changes = append(changes, map[string]any{"kind": string(c.Kind), "subject": c.Subject, "old": c.Old, "new": c.New})
 	}
 	for _, m := range d.Diff.Manifests {
 		manifests = append(manifests, d.manifestsObject(m))

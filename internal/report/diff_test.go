@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/argosy-cd/argosy/internal/argo"
 	"github.com/argosy-cd/argosy/internal/manifest"
 	"github.com/argosy-cd/argosy/internal/plan"
 	"github.com/argosy-cd/argosy/internal/report"
@@ -70,9 +71,9 @@ func TestComment(t *testing.T) {
 	for i := range many {
 		name := fmt.Sprintf("application-%04d", i)
 		d.Diff.Changes = append(d.Diff.Changes, plan.Change{Kind: plan.Added, Subject: name, New: "wave 1 of root"})
-		d.Diff.NotCompared = append(d.Diff.NotCompared, plan.Ref{Name: name})
+		d.Diff.NotCompared = append(d.Diff.NotCompared, argo.Ref{Name: name})
 		d.Diff.Manifests = append(d.Diff.Manifests, plan.Manifests{
-			Ref:     plan.Ref{Name: name},
+			Ref:     argo.Ref{Name: name},
 			Objects: []plan.ObjectChange{{ID: plan.ID{Kind: "ConfigMap", Name: name}, New: manifest.Object{}}},
 		})
 	}
@@ -114,7 +115,7 @@ func TestUnified(t *testing.T) {
 		t.Errorf("%d lines of a new object, %q", len(all), all[:4])
 	}
 	d := &report.Difference{Manifests: true, Diff: &plan.Difference{Manifests: []plan.Manifests{{
-		Ref:     plan.Ref{Name: "web"},
+		Ref:     argo.Ref{Name: "web"},
 		Objects: []plan.ObjectChange{c},
 	}}}}
 	var b bytes.Buffer

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/argosy-cd/argosy/internal/argo"
 	"github.com/argosy-cd/argosy/internal/manifest"
 	"github.com/argosy-cd/argosy/internal/plan"
 	"github.com/argosy-cd/argosy/internal/report"
@@ -30,7 +31,7 @@ func TestLocated(t *testing.T) {
 
 // TestManyFindings: what is true of many Applications is told once.
 func TestManyFindings(t *testing.T) {
-	p := &plan.Plan{Root: &plan.Application{Ref: plan.Ref{Name: "root"}}}
+	p := &plan.Plan{Root: &plan.Application{Ref: argo.Ref{Name: "root"}}}
 	for i := range 20 {
 		p.Findings = append(p.Findings, plan.Finding{
 			Rule: plan.RuleNoHealthCheck, Subject: fmt.Sprintf("app-%02d", i),

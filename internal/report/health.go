@@ -45,7 +45,7 @@ func (c Checked) object() manifest.Object {
 	o := manifest.Object{
 		"kind": manifest.String(c.Object, "kind"), "namespace": manifest.String(c.Object, "metadata", "namespace"),
 		"name":   manifest.String(c.Object, "metadata", "name"),
-		"status": c.Health.Status, "message": c.Health.Message, "check": c.Health.Check,
+		"status": string(c.Health.Status), "message": c.Health.Message, "check": c.Health.Check,
 	}
 	switch {
 	case !c.Found && c.Bundled:

@@ -8,12 +8,13 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/argosy-cd/argosy/internal/argo"
 	"github.com/argosy-cd/argosy/internal/plan"
 	"github.com/argosy-cd/argosy/internal/words"
 )
 
 // Manifests prints how the manifests of one Application change since a revision, as a unified diff.
-func Manifests(out io.Writer, d *plan.Difference, app plan.Ref, revision string) error {
+func Manifests(out io.Writer, d *plan.Difference, app argo.Ref, revision string) error {
 	w := bufio.NewWriter(out)
 	for _, m := range d.Manifests {
 		if m.Ref != app || m.Set {

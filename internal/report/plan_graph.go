@@ -6,6 +6,7 @@ import (
 	"io"
 	"strings"
 
+	"github.com/argosy-cd/argosy/internal/argo"
 	"github.com/argosy-cd/argosy/internal/plan"
 	"github.com/argosy-cd/argosy/internal/words"
 )
@@ -31,7 +32,7 @@ type graphEdge struct {
 // newGraph collects Applications and sets. An Application that contains itself is an edge back to it.
 func newGraph(p *plan.Plan) *graph {
 	g := &graph{}
-	refs := map[plan.Ref]string{}
+	refs := map[argo.Ref]string{}
 	for _, app := range p.Applications {
 		label, unknown := app.Name, false
 		for _, s := range app.Sources {

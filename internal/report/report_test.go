@@ -15,6 +15,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/argosy-cd/argosy/internal/argo"
 	"github.com/argosy-cd/argosy/internal/argo/versions"
 	"github.com/argosy-cd/argosy/internal/health"
 	"github.com/argosy-cd/argosy/internal/manifest"
@@ -32,7 +33,7 @@ type stage struct {
 
 func (s *stage) app(name string, items ...*plan.Item) *plan.Application {
 	a := &plan.Application{
-		Ref: plan.Ref{Namespace: s.say("argocd"), Name: s.say(name)}, Project: s.say("default"),
+		Ref: argo.Ref{Namespace: s.say("argocd"), Name: s.say(name)}, Project: s.say("default"),
 		Destination: s.say("https://kubernetes.default.svc/" + name),
 		Sources: []plan.Source{{
 			Repository: "https://user:s3cret@git.example.com/" + s.say("cluster.git"), Revision: s.say("main"), Path: s.say("apps/" + name),
@@ -97,7 +98,7 @@ func (s *stage) difference() *report.Difference {
 		return manifest.Object{"kind": "ConfigMap", "data": map[string]any{"text": s.say(value)}}
 	}
 	id := plan.ID{Group: s.say("apps"), Kind: s.say("Deployment"), Namespace: s.say("web"), Name: s.say("web")}
-	ref := func(name string) plan.Ref { return plan.Ref{Namespace: s.say("argocd"), Name: s.say(name)} }
+	ref := func(name string) argo.Ref { return argo.Ref{Namespace: s.say("argocd"), Name: s.say(name)} }
 	unknown := plan.Gap{Kind: "ApplicationSet", Name: s.say("zs"), State: "unknown", Reason: s.say("no clusters are known"), Hides: true}
 	return &report.Difference{
 		Revision: s.say("main"), Manifests: true, Command: s.say("argosy plan --diff main --manifests"),
@@ -124,9 +125,9 @@ func (s *stage) difference() *report.Difference {
 				{Ref: ref("old"), Kind: plan.Removed, Objects: []plan.ObjectChange{{ID: id, Old: config("a")}}},
 				// only hashes of a Secret differ
 				{Ref: ref("zs"), Set: true, Objects: []plan.ObjectChange{{ID: id, Old: config("a"), New: config("a")}}},
-				{Ref: plan.Ref{Name: plan.ApplyName}, Objects: []plan.ObjectChange{{ID: id, New: config("a")}}},
+				{Ref: argo.Ref{Name: plan.ApplyName}, Objects: []plan.ObjectChange{{ID: id, New: config("a")}}},
 			},
-			NotCompared: []plan.Ref{ref("z")},
+			NotCompared: []argo.Ref{ref("z")},
 		},
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"github.com/argosy-cd/argosy/internal/argo"
 	"github.com/argosy-cd/argosy/internal/plan"
 )
 
@@ -57,7 +58,7 @@ func TestSVGNames(t *testing.T) {
 // TestPlanSVG: a plan has a title, a legend, a column as wide as its names, and marks for waves that never begin.
 func TestPlanSVG(t *testing.T) {
 	app := func(name, broken string) *plan.Application {
-		return &plan.Application{Ref: plan.Ref{Name: name}, Broken: broken}
+		return &plan.Application{Ref: argo.Ref{Name: name}, Broken: broken}
 	}
 	child := func(a *plan.Application, wave int) *plan.Item {
 		return &plan.Item{Kind: "Application", Name: a.Name, Application: a, Phase: plan.Sync, Wave: wave, Waits: true}

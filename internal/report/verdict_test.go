@@ -5,6 +5,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/argosy-cd/argosy/internal/argo"
 	"github.com/argosy-cd/argosy/internal/plan"
 	"github.com/argosy-cd/argosy/internal/report"
 	"github.com/argosy-cd/argosy/internal/source"
@@ -12,12 +13,12 @@ import (
 
 func TestVerdict(t *testing.T) {
 	app := func(name string, v source.Verdict, hides bool) *plan.Application {
-		return &plan.Application{Ref: plan.Ref{Name: name}, Hides: hides, Sources: []plan.Source{{Verdict: v, Unknown: "it is away"}}}
+		return &plan.Application{Ref: argo.Ref{Name: name}, Hides: hides, Sources: []plan.Source{{Verdict: v, Unknown: "it is away"}}}
 	}
 	broken := app("broken", source.Known, false)
 	broken.Broken = "no YAML"
 	known, unknown, root := app("known", source.Known, false), app("unknown", source.Unknown, false), app("root", source.Partly, true)
-	set := &plan.Application{Ref: plan.Ref{Name: "sets"}, Items: []*plan.Item{{
+	set := &plan.Application{Ref: argo.Ref{Name: "sets"}, Items: []*plan.Item{{
 		Kind: "ApplicationSet", Name: "set-a",
 		Children: []*plan.Application{}, Unknown: "no clusters",
 	}}}

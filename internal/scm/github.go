@@ -11,7 +11,7 @@ import (
 
 	"github.com/argosy-cd/argosy/internal/appset/generator"
 	"github.com/argosy-cd/argosy/internal/argo/versions"
-	"github.com/argosy-cd/argosy/internal/gitsource"
+	"github.com/argosy-cd/argosy/internal/gitremote"
 	"github.com/argosy-cd/argosy/internal/secret"
 )
 
@@ -221,7 +221,7 @@ func (a *Asker) authenticateApp(ctx context.Context, q generator.Question, s spe
 		}
 		return n, nil
 	}
-	key := gitsource.AppKey{PrivateKey: secret.New(app.Data["githubAppPrivateKey"]), Base: s.API}
+	key := gitremote.AppKey{PrivateKey: secret.New(app.Data["githubAppPrivateKey"]), Base: s.API}
 	if key.Base == "" {
 		key.Base = app.Data["githubAppEnterpriseBaseUrl"]
 	}
@@ -266,7 +266,7 @@ func (a *Asker) authenticateApp(ctx context.Context, q generator.Question, s spe
 }
 
 // installation looks for the installation of an App in an organization.
-func (a *Asker) installation(ctx context.Context, h *host, key gitsource.AppKey, owner string) (int64, error) {
+func (a *Asker) installation(ctx context.Context, h *host, key gitremote.AppKey, owner string) (int64, error) {
 	signed, err := key.Sign(a.now())
 	if err != nil {
 		return 0, err

@@ -18,7 +18,7 @@ import (
 	"time"
 
 	"github.com/argosy-cd/argosy/internal/appset/generator"
-	"github.com/argosy-cd/argosy/internal/gitsource"
+	"github.com/argosy-cd/argosy/internal/gitremote"
 	"github.com/argosy-cd/argosy/internal/giturl"
 	"github.com/argosy-cd/argosy/internal/words"
 )
@@ -103,7 +103,7 @@ func (c *Client) host(conn connection) (*host, error) {
 		return nil, err
 	}
 	h := &host{client: c, base: u, header: http.Header{"User-Agent": {"argosy"}, "Accept": {"application/json"}}}
-	h.http = &http.Client{Transport: t, CheckRedirect: gitsource.SameServer, Timeout: cmp.Or(conn.timeout, requestTimeout)}
+	h.http = &http.Client{Transport: t, CheckRedirect: gitremote.SameServer, Timeout: cmp.Or(conn.timeout, requestTimeout)}
 	h.left.Store(maxBytes)
 	return h, nil
 }

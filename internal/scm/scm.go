@@ -21,7 +21,7 @@ import (
 	"time"
 
 	"github.com/argosy-cd/argosy/internal/appset/generator"
-	"github.com/argosy-cd/argosy/internal/gitsource"
+	"github.com/argosy-cd/argosy/internal/gitremote"
 )
 
 // Limits of what is asked and answered.
@@ -55,7 +55,7 @@ type Client struct {
 	waits      map[string]time.Time
 	store      store
 	kept       store
-	tokens     gitsource.AppTokens
+	tokens     gitremote.AppTokens
 }
 
 // AWS sends a request to a service of AWS, such as codecommit: operation is the value of X-Amz-Target. An error of the service is an

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/argosy-cd/argosy/internal/fetch"
-	"github.com/argosy-cd/argosy/internal/gitsource"
+	"github.com/argosy-cd/argosy/internal/gitremote"
 )
 
 // maxTransports bounds the ways in which certificates are checked.
@@ -24,7 +24,7 @@ func (c *Client) transport(conn connection) (*http.Transport, error) {
 		return t, nil
 	}
 	t := &http.Transport{
-		Proxy: gitsource.Proxy(c.Env), DialContext: (&net.Dialer{Timeout: 10 * time.Second, Control: fetch.NotLinkLocal}).DialContext,
+		Proxy: gitremote.Proxy(c.Env), DialContext: (&net.Dialer{Timeout: 10 * time.Second, Control: fetch.NotLinkLocal}).DialContext,
 		TLSClientConfig:     &tls.Config{MinVersion: tls.VersionTLS12, InsecureSkipVerify: conn.insecure},
 		TLSHandshakeTimeout: 10 * time.Second, IdleConnTimeout: 30 * time.Second, MaxIdleConnsPerHost: atOnce, MaxConnsPerHost: 2 * atOnce,
 		ForceAttemptHTTP2:      true,

@@ -10,7 +10,8 @@ import (
 	"github.com/argosy-cd/argosy/internal/appsetplugin"
 	"github.com/argosy-cd/argosy/internal/argo/versions"
 	"github.com/argosy-cd/argosy/internal/argocd"
-	"github.com/argosy-cd/argosy/internal/gitsource"
+	"github.com/argosy-cd/argosy/internal/gitremote"
+	"github.com/argosy-cd/argosy/internal/gittree"
 	"github.com/argosy-cd/argosy/internal/kube"
 )
 
@@ -47,7 +48,7 @@ type AppSet struct {
 	// Version is that of Argo CD, for the embedded engine.
 	Version func(context.Context) versions.Version
 	// Remote reads repositories. It must be opened.
-	Remote *gitsource.Remote
+	Remote *gitremote.Remote
 	// Clusters are those that generators know. Nil are those of the cluster that it is connected to.
 	Clusters generator.Clusters
 	// APIs answers the generators of a request that ask APIs.
@@ -56,7 +57,7 @@ type AppSet struct {
 
 // NewAppSet connects the plugin.
 func NewAppSet(cfg AppSetConfig) *AppSet {
-	a := &AppSet{cfg: cfg, Remote: &gitsource.Remote{Dir: cfg.Dir, Now: cfg.Now}}
+	a := &AppSet{cfg: cfg, Remote: &gitremote.Remote{Dir: cfg.Dir, Now: cfg.Now}}
 	a.APIs = a.apis()
 	a.Version = (&installedVersion{server: cfg.Installed, given: cfg.Version, now: cfg.Now, tell: a.tellVersion}).current
 	a.Config = appsetplugin.Config{
@@ -96,7 +97,7 @@ func (a *AppSet) tellVersion(v versions.Version, from string, err error) {
 }
 
 func (a *AppSet) knowledge(f appsetplugin.For) *knowledge {
-	return &knowledge{plugin: a, For: f, trees: map[[2]string]*gitsource.Tree{}}
+	return &knowledge{plugin: a, For: f, trees: map[[2]string]*gittree.Tree{}}
 }
 
 // commits opens the commits that Applications are compared at, with the rights of a generator.

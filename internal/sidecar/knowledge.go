@@ -10,7 +10,8 @@ import (
 	"github.com/argosy-cd/argosy/internal/appset/generator"
 	"github.com/argosy-cd/argosy/internal/appsetplugin"
 	"github.com/argosy-cd/argosy/internal/argo"
-	"github.com/argosy-cd/argosy/internal/gitsource"
+	"github.com/argosy-cd/argosy/internal/gitremote"
+	"github.com/argosy-cd/argosy/internal/gittree"
 	"github.com/argosy-cd/argosy/internal/giturl"
 	"github.com/argosy-cd/argosy/internal/kube"
 	"github.com/argosy-cd/argosy/internal/rights"
@@ -22,9 +23,9 @@ type knowledge struct {
 	appsetplugin.For
 
 	mu          sync.Mutex
-	trees       map[[2]string]*gitsource.Tree
+	trees       map[[2]string]*gittree.Tree
 	asked       bool
-	credentials []gitsource.Credential
+	credentials []gitremote.Credential
 }
 
 // Clusters implements generator.Clusters: those of Argo CD that are not another project's own.
@@ -56,7 +57,7 @@ func (k *knowledge) Tree(ctx context.Context, url, revision string) (generator.T
 	return t, nil
 }
 
-func (k *knowledge) tree(ctx context.Context, url, revision string) (*gitsource.Tree, error) {
+func (k *knowledge) tree(ctx context.Context, url, revision string) (*gittree.Tree, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	c, err := k.credential(ctx, url)
@@ -76,7 +77,7 @@ func (k *knowledge) tree(ctx context.Context, url, revision string) (*gitsource.
 }
 
 // credential returns what a repository is read with, if the application may have it read.
-func (k *knowledge) credential(ctx context.Context, url string) (*gitsource.Credential, error) {
+func (k *knowledge) credential(ctx context.Context, url string) (*gitremote.Credential, error) {
 	if !k.asked && k.plugin.cfg.API != nil {
 		var err error
 		k.credentials, err = k.plugin.cfg.API.Credentials(ctx)
@@ -87,7 +88,7 @@ func (k *knowledge) credential(ctx context.Context, url string) (*gitsource.Cred
 		}
 		k.asked = true
 	}
-	c := gitsource.FindCredential(k.credentials, url, k.Project)
+	c := gitremote.FindCredential(k.credentials, url, k.Project)
 	project := ""
 	if c != nil {
 		project = c.Project

@@ -9,7 +9,7 @@ import (
 	"github.com/argosy-cd/argosy/internal/argo"
 	"github.com/argosy-cd/argosy/internal/bucket"
 	"github.com/argosy-cd/argosy/internal/cmp"
-	"github.com/argosy-cd/argosy/internal/gitsource"
+	"github.com/argosy-cd/argosy/internal/gitremote"
 	"github.com/argosy-cd/argosy/internal/manifest"
 	"github.com/argosy-cd/argosy/internal/policy"
 	"github.com/argosy-cd/argosy/internal/s3source"
@@ -32,7 +32,7 @@ func (s *Sidecar) AppSet(a *AppSet) cmp.Plugin {
 			if s.workers != nil {
 				config.Evaluator = job.Workers{Pool: s.workers}
 			}
-			ctx = gitsource.For(ctx, gitsource.User{Owner: r.Project, Request: r})
+			ctx = gitremote.For(ctx, gitremote.User{Owner: r.Project, Request: r})
 			answer, err := config.Generate(ctx, appsetplugin.Request{
 				Call: r.Call, Dir: r.Dir, Repository: r.View, Archive: archiveOf(r),
 				Doing: r.Doing,

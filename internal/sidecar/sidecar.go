@@ -22,7 +22,7 @@ import (
 	"github.com/argosy-cd/argosy/internal/argo/versions"
 	"github.com/argosy-cd/argosy/internal/bucket"
 	"github.com/argosy-cd/argosy/internal/cmp"
-	"github.com/argosy-cd/argosy/internal/gitsource"
+	"github.com/argosy-cd/argosy/internal/gitremote"
 	"github.com/argosy-cd/argosy/internal/policy"
 	"github.com/argosy-cd/argosy/internal/problem"
 	"github.com/argosy-cd/argosy/internal/refresher"
@@ -69,7 +69,7 @@ type Sidecar struct {
 	metrics *sidecarMetrics
 	policy  *serve.File[*policy.Policy]
 	server  *cmp.Server
-	git     *gitsource.Remote    // nil without the plugin appset
+	git     *gitremote.Remote    // nil without the plugin appset
 	reads   *publisher           // nil is nobody to tell
 	refresh *refresher.Refresher // nil does not keep the interval
 	workers *worker.Pool         // nil evaluates in this process

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/argosy-cd/argosy/internal/argo"
+	"github.com/argosy-cd/argosy/internal/health"
 	"github.com/argosy-cd/argosy/internal/plan"
 )
 
@@ -130,7 +131,7 @@ func Blast(p *plan.Plan, m Model) ([]Radius, error) {
 			names = nil
 			for i, x := range b.Runs {
 				// An Application that only reports what it deploys is not blocked by it.
-				if x.Health != Healthy && base.Runs[i].Health == Healthy && x.Name != r.Name && !ancestor(b, x.Name, r.Name) {
+				if x.Health != health.Healthy && base.Runs[i].Health == health.Healthy && x.Name != r.Name && !ancestor(b, x.Name, r.Name) {
 					names = append(names, x.Name)
 				}
 			}
@@ -209,7 +210,7 @@ func (b *Boot) Causes() []Cause {
 			add(true, "it runs what it ran before")
 		case r.Created < 0 && !r.existed && b.Update:
 			add(true, "it is never made")
-		case r.byHand && r.Created >= 0 && r.Health != Healthy:
+		case r.byHand && r.Created >= 0 && r.Health != health.Healthy:
 			add(false, "nobody syncs it; it has no automated sync")
 		}
 		if len(r.Unhealthy) > 0 {

@@ -3,48 +3,45 @@ package simulate
 import (
 	"slices"
 	"time"
+
+	"github.com/argosy-cd/argosy/internal/health"
 )
 
-// Health of an object or an Application, as Argo CD calls it.
-type Health string
-
-// States of health.
+// States that are no health of Argo CD's.
 const (
-	None        Health = "" // it has no health check
-	Healthy     Health = "Healthy"
-	Progressing Health = "Progressing"
-	Missing     Health = "Missing"
-	Degraded    Health = "Degraded"
-	Unknown     Health = "Unknown" // Argo CD does not look at what it deploys
-	// Broken is no health of Argo CD's: it cannot make the manifests of the Application, which it then calls Healthy.
-	Broken Health = "Broken"
+	none health.Status = "" // there is no health check
+	// Broken is an Application whose manifests Argo CD cannot make, and which it then calls Healthy.
+	Broken health.Status = "Broken"
 )
 
-// rank is how bad a state is; an Application has the worst of what it deploys.
-func (h Health) rank() int {
-	return slices.Index([]Health{None, Healthy, Progressing, Missing, Degraded, Unknown}, h)
+// rank is how bad a state is; an Application has the worst of what it deploys. It is Unknown if Argo CD does not look at what it deploys.
+func rank(h health.Status) int {
+	return slices.Index([]health.Status{none, health.Healthy, health.Progressing, health.Missing, health.Degraded, health.Unknown}, h)
 }
 
 // What happens to an Application.
+type What string
+
+// The things that happen.
 const (
-	Created     = "created"
-	Changed     = "changed" // a new revision has reached it
-	SyncStarted = "sync"
-	WaveStarted = "wave"
-	SyncFailed  = "sync failed"
-	SyncGivenUp = "sync given up"
-	Synced      = "synced"
-	BecameState = "health" // with the new state
-	Mended      = "mended" // by a commit
-	CannotMake  = "broken" // its manifests
-	Refused     = "refused"
+	Created     What = "created"
+	Changed     What = "changed" // a new revision has reached it
+	SyncStarted What = "sync"
+	WaveStarted What = "wave"
+	SyncFailed  What = "sync failed"
+	SyncGivenUp What = "sync given up"
+	Synced      What = "synced"
+	BecameState What = "health" // with the new state
+	Mended      What = "mended" // by a commit
+	CannotMake  What = "broken" // its manifests
+	Refused     What = "refused"
 )
 
 // Event is something that happens.
 type Event struct {
 	At     time.Duration
 	App    string
-	What   string
+	What   What
 	Detail string
 }
 
@@ -62,7 +59,7 @@ type Run struct {
 	Started  time.Duration // its sync
 	Synced   time.Duration
 	Healthy  time.Duration // for the last time
-	Health   Health        // at the end
+	Health   health.Status // at the end
 	Attempts int
 	WaitsFor []string // at the end: objects that its sync waits for
 	// Unhealthy are objects of its own at the end, and what they are.
@@ -124,7 +121,7 @@ type Waited struct {
 // Done reports whether all Applications became healthy, and no sync was given up, except for those that somebody has to sync by hand.
 func (b *Boot) Done() bool {
 	return !slices.ContainsFunc(b.Runs, func(r *Run) bool {
-		return r.GivenUp || r.Old() && !r.byHand || r.Health != Healthy && !r.ByHand()
+		return r.GivenUp || r.Old() && !r.byHand || r.Health != health.Healthy && !r.ByHand()
 	})
 }
 

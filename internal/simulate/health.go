@@ -1,9 +1,11 @@
 package simulate
 
+import "github.com/argosy-cd/argosy/internal/health"
+
 // ripen schedules what becomes of a workload.
 func (s *simulation) ripen(a *app, x *item) {
 	took := s.model.duration(a.Name, x.Kind, s.random)
-	state := Healthy
+	state := health.Healthy
 	for _, f := range s.faults[a.Name] {
 		if !workload(x.Kind) {
 			break
@@ -15,7 +17,7 @@ func (s *simulation) ripen(a *app, x *item) {
 			if a.mended {
 				continue
 			}
-			state = Degraded
+			state = health.Degraded
 			if f.Mended > 0 {
 				s.after(took+f.Mended, func() { s.mend(a, x) })
 			}
@@ -23,14 +25,14 @@ func (s *simulation) ripen(a *app, x *item) {
 			if f.To > 0 && f.To <= s.now {
 				continue
 			}
-			s.after(max(f.From-s.now, 0), func() { s.change(a, x, Degraded) })
+			s.after(max(f.From-s.now, 0), func() { s.change(a, x, health.Degraded) })
 			if f.To > 0 {
-				s.after(max(f.To-s.now, took), func() { s.change(a, x, Healthy) })
+				s.after(max(f.To-s.now, took), func() { s.change(a, x, health.Healthy) })
 			}
 		}
 	}
 	s.after(took, func() {
-		if x.health == Progressing {
+		if x.health == health.Progressing {
 			s.change(a, x, state)
 		}
 	})
@@ -42,8 +44,8 @@ func (s *simulation) mend(a *app, x *item) {
 		a.mended = true
 		s.event(a, Mended, "")
 	}
-	if x.health == Degraded { // and not a hook that runs again
-		s.change(a, x, Healthy)
+	if x.health == health.Degraded { // and not a hook that runs again
+		s.change(a, x, health.Healthy)
 	}
 	for above := a; above != nil; above = above.parent {
 		above.fresh = true
@@ -56,7 +58,7 @@ func (s *simulation) mend(a *app, x *item) {
 // generate is a set that the controller takes care of: it makes its Applications, and then says that it has.
 func (s *simulation) generate(a *app, x *item) {
 	if x.checked {
-		s.become(a, x, Progressing)
+		s.become(a, x, health.Progressing)
 	}
 	s.after(s.model.Generate, func() {
 		for _, c := range x.Children {
@@ -76,10 +78,10 @@ func (s *simulation) settle(x *item) {
 	if !x.checked || !x.applied {
 		return
 	}
-	health := Healthy
+	state := health.Healthy
 	switch {
 	case x.Broken:
-		health = Degraded
+		state = health.Degraded
 	case x.Awaits:
 		for _, c := range x.Children {
 			child := s.apps[c]
@@ -87,21 +89,21 @@ func (s *simulation) settle(x *item) {
 				continue
 			}
 			switch child.health {
-			case Healthy:
-			case Degraded:
-				health = Degraded
+			case health.Healthy:
+			case health.Degraded:
+				state = health.Degraded
 			default:
-				if health == Healthy {
-					health = Progressing
+				if state == health.Healthy {
+					state = health.Progressing
 				}
 			}
 		}
 	}
-	s.change(x.app, x, health)
+	s.change(x.app, x, state)
 }
 
 // change gives an object a new health, and lets its Application know.
-func (s *simulation) change(a *app, x *item, h Health) {
+func (s *simulation) change(a *app, x *item, h health.Status) {
 	if x.health == h {
 		return
 	}
@@ -110,9 +112,9 @@ func (s *simulation) change(a *app, x *item, h Health) {
 	s.after(s.model.Notice, func() { s.check(a) })
 }
 
-func (s *simulation) become(a *app, x *item, h Health) {
+func (s *simulation) become(a *app, x *item, h health.Status) {
 	x.health = h
-	if h == Healthy && !x.itself() {
+	if h == health.Healthy && !x.itself() {
 		a.last, a.lastSince = Waited{Object: x.String()}, x.first
 		if x.child != nil {
 			a.last.App = x.child.Name
@@ -121,9 +123,9 @@ func (s *simulation) become(a *app, x *item, h Health) {
 }
 
 // shows is what the health check says of an Application to the one that deploys it.
-func (s *simulation) shows(x *item) Health {
+func (s *simulation) shows(x *item) health.Status {
 	if x.itself() && s.aware && s.knows {
-		return Healthy
+		return health.Healthy
 	}
 	return x.child.health
 }
@@ -132,16 +134,16 @@ func (s *simulation) shows(x *item) Health {
 func (s *simulation) rate(a *app) {
 	worst := s.aggregate(a)
 	if busy := s.aware && (a.running || !a.ok && !a.byHand); busy || !a.compared {
-		worst = Progressing
+		worst = health.Progressing
 	}
 	if a.Broken != "" && a.compared {
-		worst = Healthy // as there is nothing that is not
+		worst = health.Healthy // as there is nothing that is not
 		if s.sees {
-			worst = Progressing
+			worst = health.Progressing
 		}
 	}
 	if a.Refused != "" {
-		worst = Unknown
+		worst = health.Unknown
 	}
 	if worst == a.health {
 		return
@@ -149,7 +151,7 @@ func (s *simulation) rate(a *app) {
 	a.health = worst
 	a.Healthy = -1
 	if a.Broken == "" {
-		if worst == Healthy {
+		if worst == health.Healthy {
 			a.Healthy = s.now
 		}
 		s.event(a, BecameState, "%s", worst)
@@ -159,14 +161,14 @@ func (s *simulation) rate(a *app) {
 			s.after(s.model.Notice, func() { s.change(x.app, x, s.shows(x)) })
 		}
 	}
-	if x := a.set; x != nil && x.Awaits && x.health != Missing {
+	if x := a.set; x != nil && x.Awaits && x.health != health.Missing {
 		s.after(s.model.Notice, func() { s.settle(x) })
 	}
 }
 
 // aggregate is the health of what an Application deploys: the worst. Hooks and itself do not count.
-func (s *simulation) aggregate(a *app) Health {
-	worst, some, live := Healthy, false, false
+func (s *simulation) aggregate(a *app) health.Status {
+	worst, some, live := health.Healthy, false, false
 	for _, x := range a.items {
 		if x.Hook {
 			continue
@@ -174,22 +176,22 @@ func (s *simulation) aggregate(a *app) Health {
 		some, live = true, live || x.applied
 		h := x.health
 		if !x.applied {
-			h = Missing
+			h = health.Missing
 		}
 		switch {
 		case x.itself():
 			continue
-		case h == Missing && !x.applied && (s.lenient || !x.checked || x.Bundled):
+		case h == health.Missing && !x.applied && (s.lenient || !x.checked || x.Bundled):
 			continue
-		case x.Application != nil && (h == Missing || h == Unknown):
+		case x.Application != nil && (h == health.Missing || h == health.Unknown):
 			continue
 		}
-		if h.rank() > worst.rank() {
+		if rank(h) > rank(worst) {
 			worst = h
 		}
 	}
-	if s.lenient && some && !live && Missing.rank() > worst.rank() {
-		return Missing
+	if s.lenient && some && !live && rank(health.Missing) > rank(worst) {
+		return health.Missing
 	}
 	return worst
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/argosy-cd/argosy/internal/health"
 	"github.com/argosy-cd/argosy/internal/words"
 )
 
@@ -39,8 +40,9 @@ func learn(file string, data []byte, apply time.Duration, note func(string)) (ma
 
 // learntEvent is an event as -o json writes it.
 type learntEvent struct {
-	At                        float64
-	Application, What, Detail string
+	At                  float64
+	Application, Detail string
+	What                What
 }
 
 func learnEvents(file string, events []learntEvent, apply time.Duration) (map[string]time.Duration, error) {
@@ -51,7 +53,7 @@ func learnEvents(file string, events []learntEvent, apply time.Duration) (map[st
 			return nil, fmt.Errorf("%s: at must be seconds, 0 to %g, it is %g", file, longestLearnt.Seconds(), e.At)
 		case e.What == WaveStarted:
 			began[e.Application] = e.At
-		case e.What == BecameState && e.Detail == string(Healthy):
+		case e.What == BecameState && e.Detail == string(health.Healthy):
 			if start, ok := began[e.Application]; ok && e.At >= start {
 				took := time.Duration((e.At - start) * float64(time.Second)).Round(time.Millisecond)
 				out[e.Application] = max(took-apply, 0)
@@ -94,7 +96,7 @@ func learnCluster(file string, apps []learntApplication, note func(string)) (map
 			name = a.Metadata.Namespace + "/" + name
 		}
 		healthy, applied := a.Status.Health.LastTransitionTime, a.Status.OperationState.FinishedAt
-		if a.Status.Health.Status != string(Healthy) || healthy == nil || applied == nil || a.Status.OperationState.Phase != "Succeeded" {
+		if a.Status.Health.Status != string(health.Healthy) || healthy == nil || applied == nil || a.Status.OperationState.Phase != "Succeeded" {
 			forgotten[name] = true
 			continue
 		}

@@ -67,17 +67,21 @@ func (m *Model) duration(app, kind string, random *rand.Rand) time.Duration {
 	return d
 }
 
+// FaultKind is how a fault goes on.
+type FaultKind string
+
 // Kinds of faults.
 const (
-	Fail    = "fail"    // its workloads become Degraded, until a commit mends them
-	Never   = "never"   // they never become healthy
-	Degrade = "degrade" // they are Degraded for a time
+	Fail    FaultKind = "fail"    // its workloads become Degraded, until a commit mends them
+	Never   FaultKind = "never"   // they never become healthy
+	Degrade FaultKind = "degrade" // they are Degraded for a time
 )
 
 // Fault is something that goes wrong with the workloads of an Application.
 type Fault struct {
-	App, Kind string
-	From, To  time.Duration // of Degrade; To 0 is for ever
+	App      string
+	Kind     FaultKind
+	From, To time.Duration // of Degrade; To 0 is for ever
 	// Mended is when a commit mends what failed, after it did; 0 is never.
 	Mended time.Duration
 }

@@ -3,6 +3,7 @@ package simulate
 import (
 	"slices"
 
+	"github.com/argosy-cd/argosy/internal/health"
 	"github.com/argosy-cd/argosy/internal/plan"
 )
 
@@ -16,7 +17,7 @@ func (s *simulation) prepare(p *plan.Application, parent *app, own *item, number
 			Name: s.names[p], Wave: number, Created: -1, Started: -1, Synced: -1, Healthy: -1, Objects: len(p.Items),
 			byHand: !p.Automated && parent != nil, Broken: p.Broken,
 		},
-		plan: p, parent: parent, health: Missing,
+		plan: p, parent: parent, health: health.Missing,
 	}
 	a.leaf = true
 	if parent != nil {
@@ -74,9 +75,9 @@ func (s *simulation) prepare(p *plan.Application, parent *app, own *item, number
 }
 
 func (s *simulation) item(a *app, i *plan.Item) *item {
-	x := &item{Item: i, app: a, health: Missing, checked: i.Waits || i.Children != nil && !a.plan.Applied}
+	x := &item{Item: i, app: a, health: health.Missing, checked: i.Waits || i.Children != nil && !a.plan.Applied}
 	if !x.checked {
-		x.health = None
+		x.health = none
 	}
 	a.items, s.items[i] = append(a.items, x), x
 	for _, c := range i.Consumers {

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/argosy-cd/argosy/internal/argo/versions"
+	"github.com/argosy-cd/argosy/internal/health"
 	"github.com/argosy-cd/argosy/internal/manifest"
 	"github.com/argosy-cd/argosy/internal/plan"
 	"github.com/argosy-cd/argosy/internal/simulate"
@@ -23,7 +24,7 @@ func named(kind, name string, wave int) *plan.Item {
 }
 
 // expect checks what became of Applications: their health, "-" for one that was never made, and the first line of what blocks.
-func expect(t *testing.T, b *simulate.Boot, health map[string]simulate.Health, blocked string) {
+func expect(t *testing.T, b *simulate.Boot, health map[string]health.Status, blocked string) {
 	t.Helper()
 	for name, want := range health {
 		got := b.Find(name).Health
@@ -58,12 +59,12 @@ func TestKindMissing(t *testing.T) {
 	p, user := build(false)
 	p.SyncAware = true
 	missing := "x: its sync was given up after 6 attempts, because there is no CustomResourceDefinition example.com/Widget, which Widget w needs"
-	expect(t, run(t, p, simulate.DefaultModel()), map[string]simulate.Health{"x": simulate.Progressing, "y": "-"}, missing)
+	expect(t, run(t, p, simulate.DefaultModel()), map[string]health.Status{"x": health.Progressing, "y": "-"}, missing)
 	p.SyncAware = false
-	expect(t, run(t, p, simulate.DefaultModel()), map[string]simulate.Health{"x": simulate.Missing, "y": "-"}, missing)
+	expect(t, run(t, p, simulate.DefaultModel()), map[string]health.Status{"x": health.Missing, "y": "-"}, missing)
 	p.Version = versions.Oldest
 	b := run(t, p, simulate.DefaultModel())
-	expect(t, b, map[string]simulate.Health{"x": simulate.Healthy, "y": simulate.Healthy}, missing)
+	expect(t, b, map[string]health.Status{"x": health.Healthy, "y": health.Healthy}, missing)
 	if b.Done() {
 		t.Error("done")
 	}
@@ -77,9 +78,9 @@ func TestKindMissing(t *testing.T) {
 	// One that comes later is a deadlock, or comes in time for an attempt if nothing waits.
 	p, _ = build(true)
 	p.SyncAware = true
-	expect(t, run(t, p, simulate.DefaultModel()), map[string]simulate.Health{"y": "-"}, missing)
+	expect(t, run(t, p, simulate.DefaultModel()), map[string]health.Status{"y": "-"}, missing)
 	p.SyncAware, p.Version = false, versions.Oldest
-	expect(t, run(t, p, simulate.DefaultModel()), map[string]simulate.Health{"x": simulate.Healthy, "y": simulate.Healthy}, "")
+	expect(t, run(t, p, simulate.DefaultModel()), map[string]health.Status{"x": health.Healthy, "y": health.Healthy}, "")
 }
 
 // TestNamespaceMissing: an object without its namespace fails the sync when it is applied; others of its wave are applied. A sync can make
@@ -91,10 +92,10 @@ func TestNamespaceMissing(t *testing.T) {
 	d.Requires = space
 	x := tr.app("x", d, object("ConfigMap", 0))
 	p := tr.plan(tr.app("root", child(x, 0)))
-	expect(t, run(t, p, simulate.DefaultModel()), map[string]simulate.Health{"x": simulate.Healthy},
+	expect(t, run(t, p, simulate.DefaultModel()), map[string]health.Status{"x": health.Healthy},
 		"x: its sync was given up after 6 attempts, because there is no Namespace shop, which Deployment deployment needs")
 	x.Provides = space
-	expect(t, run(t, p, simulate.DefaultModel()), map[string]simulate.Health{"x": simulate.Healthy}, "")
+	expect(t, run(t, p, simulate.DefaultModel()), map[string]health.Status{"x": health.Healthy}, "")
 }
 
 // TestProject: an Application without its project is not looked at; when the project comes, Argo CD sees it some time. What a project
@@ -105,21 +106,21 @@ func TestProject(t *testing.T) {
 	x, y := tr.app("x", object("Deployment", 0)), tr.app("y", object("Deployment", 0))
 	x.Requires = project
 	p := tr.plan(tr.app("root", child(x, 0), child(y, 1)))
-	expect(t, run(t, p, simulate.DefaultModel()), map[string]simulate.Health{"x": simulate.Unknown, "y": "-"},
+	expect(t, run(t, p, simulate.DefaultModel()), map[string]health.Status{"x": health.Unknown, "y": "-"},
 		"x: Argo CD does not deploy it: AppProject shop is not there")
 	made := named("AppProject", "shop", 0)
 	made.Waits, made.Provides = false, project
 	p.Root.Items = append([]*plan.Item{made}, p.Root.Items...)
-	expect(t, run(t, p, simulate.DefaultModel()), map[string]simulate.Health{"x": simulate.Healthy, "y": simulate.Healthy}, "")
+	expect(t, run(t, p, simulate.DefaultModel()), map[string]health.Status{"x": health.Healthy, "y": health.Healthy}, "")
 	made.Wave = 1
 	slices.SortStableFunc(p.Root.Items, func(a, b *plan.Item) int { return a.Wave - b.Wave })
-	expect(t, run(t, p, simulate.DefaultModel()), map[string]simulate.Health{"x": simulate.Unknown, "y": "-"},
+	expect(t, run(t, p, simulate.DefaultModel()), map[string]health.Status{"x": health.Unknown, "y": "-"},
 		"AppProject shop is not there")
 	x.Requires, x.Refused = nil, "project shop does not allow the source"
-	expect(t, run(t, p, simulate.DefaultModel()), map[string]simulate.Health{"x": simulate.Unknown, "y": "-"},
+	expect(t, run(t, p, simulate.DefaultModel()), map[string]health.Status{"x": health.Unknown, "y": "-"},
 		"x: Argo CD does not deploy it: project shop does not allow the source")
 	x.Refused, x.Items[0].Forbidden = "", "project shop does not list its kind"
-	expect(t, run(t, p, simulate.DefaultModel()), map[string]simulate.Health{"x": simulate.Missing, "y": "-"},
+	expect(t, run(t, p, simulate.DefaultModel()), map[string]health.Status{"x": health.Missing, "y": "-"},
 		"because Deployment deployment is not allowed: project shop does not list its kind")
 }
 
@@ -133,16 +134,16 @@ func TestItself(t *testing.T) {
 	root.Items = append([]*plan.Item{own}, root.Items...)
 	p := tr.plan(root)
 	p.SyncAware, p.KnowsItself = true, true
-	expect(t, run(t, p, simulate.DefaultModel()), map[string]simulate.Health{"root": simulate.Healthy, "y": simulate.Healthy}, "")
+	expect(t, run(t, p, simulate.DefaultModel()), map[string]health.Status{"root": health.Healthy, "y": health.Healthy}, "")
 	p.KnowsItself = false
-	expect(t, run(t, p, simulate.DefaultModel()), map[string]simulate.Health{"x": simulate.Healthy, "y": "-"},
+	expect(t, run(t, p, simulate.DefaultModel()), map[string]health.Status{"x": health.Healthy, "y": "-"},
 		"root: its sync waits for Application root")
 	p.SyncAware = false
-	expect(t, run(t, p, simulate.DefaultModel()), map[string]simulate.Health{"root": simulate.Healthy, "y": simulate.Healthy}, "")
+	expect(t, run(t, p, simulate.DefaultModel()), map[string]health.Status{"root": health.Healthy, "y": health.Healthy}, "")
 	root.Items = append(root.Items, object("Deployment", 1))
-	expect(t, run(t, p, simulate.DefaultModel()), map[string]simulate.Health{"root": simulate.Healthy, "y": simulate.Healthy}, "")
+	expect(t, run(t, p, simulate.DefaultModel()), map[string]health.Status{"root": health.Healthy, "y": health.Healthy}, "")
 	p.Version = versions.Oldest
-	expect(t, run(t, p, simulate.DefaultModel()), map[string]simulate.Health{"root": simulate.Missing, "y": "-"},
+	expect(t, run(t, p, simulate.DefaultModel()), map[string]health.Status{"root": health.Missing, "y": "-"},
 		"root: its sync waits for Application root")
 }
 
@@ -151,12 +152,12 @@ func TestMissingCounts(t *testing.T) {
 	for _, c := range []struct {
 		version versions.Version
 		bundled bool
-		want    simulate.Health
+		want    health.Status
 	}{
-		{versions.Oldest, false, simulate.Missing},
-		{versions.Oldest, true, simulate.Healthy},
-		{4, false, simulate.Healthy},
-		{4, true, simulate.Healthy},
+		{versions.Oldest, false, health.Missing},
+		{versions.Oldest, true, health.Healthy},
+		{4, false, health.Healthy},
+		{4, true, health.Healthy},
 	} {
 		tr := &tree{}
 		later := named("Certificate", "c", 1)
@@ -198,7 +199,7 @@ func TestDegradedWaits(t *testing.T) {
 	if failure(b) >= 0 {
 		t.Error(lines(b))
 	}
-	expect(t, b, map[string]simulate.Health{"next": "-"}, "root: its sync waits for Application slow")
+	expect(t, b, map[string]health.Status{"next": "-"}, "root: its sync waits for Application slow")
 }
 
 // TestLastWaveWithHook: a hook in the last wave is waited for, and so is everything beside it if there are several waves; what is Degraded
@@ -232,23 +233,23 @@ func TestSets(t *testing.T) {
 	xs := set("xs", 0, x)
 	p := tr.plan(tr.app("root", xs, child(y, 1)))
 	never := simulate.Fault{App: "x", Kind: simulate.Never}
-	expect(t, run(t, p, simulate.DefaultModel(), never), map[string]simulate.Health{
-		"root": simulate.Healthy, "x": simulate.Progressing,
-		"y": simulate.Healthy,
+	expect(t, run(t, p, simulate.DefaultModel(), never), map[string]health.Status{
+		"root": health.Healthy, "x": health.Progressing,
+		"y": health.Healthy,
 	}, "x: Deployment deployment is Progressing")
 	xs.Awaits, xs.Waits = true, true
-	expect(t, run(t, p, simulate.DefaultModel(), never), map[string]simulate.Health{"y": "-"}, "root: its sync waits for ApplicationSet xs")
+	expect(t, run(t, p, simulate.DefaultModel(), never), map[string]health.Status{"y": "-"}, "root: its sync waits for ApplicationSet xs")
 	b := run(t, p, simulate.DefaultModel())
-	if expect(t, b, map[string]simulate.Health{"y": simulate.Healthy}, ""); b.Find("y").Created < b.Find("x").Healthy {
+	if expect(t, b, map[string]health.Status{"y": health.Healthy}, ""); b.Find("y").Created < b.Find("x").Healthy {
 		t.Error(lines(b))
 	}
-	expect(t, run(t, p, simulate.DefaultModel(), simulate.Fault{App: "x", Kind: simulate.Fail}), map[string]simulate.Health{"y": "-"},
+	expect(t, run(t, p, simulate.DefaultModel(), simulate.Fault{App: "x", Kind: simulate.Fail}), map[string]health.Status{"y": "-"},
 		"root: its sync was given up after 6 attempts, because ApplicationSet xs is Degraded")
 	broken := set("zs", 0)
 	broken.Children, broken.Broken, broken.Unknown = []*plan.Application{}, true, "no such field"
 	p.Root.Items = append([]*plan.Item{broken}, p.Root.Items...)
 	xs.Awaits, xs.Waits = false, false
-	expect(t, run(t, p, simulate.DefaultModel()), map[string]simulate.Health{"x": simulate.Healthy, "y": "-"},
+	expect(t, run(t, p, simulate.DefaultModel()), map[string]health.Status{"x": health.Healthy, "y": "-"},
 		"ApplicationSet zs is Degraded")
 }
 
@@ -267,7 +268,7 @@ func TestWorkloads(t *testing.T) {
 
 // TestFirstConsumer: a claim that waits for its first consumer is bound when that is applied: never, if it is in a later wave.
 func TestFirstConsumer(t *testing.T) {
-	for wave, want := range map[int]simulate.Health{0: simulate.Healthy, 1: simulate.Progressing} {
+	for wave, want := range map[int]health.Status{0: health.Healthy, 1: health.Progressing} {
 		tr := &tree{}
 		user, claim := object("Deployment", wave), object("PersistentVolumeClaim", 0)
 		claim.FirstConsumer, claim.Consumers = true, []*plan.Item{user}
@@ -276,7 +277,7 @@ func TestFirstConsumer(t *testing.T) {
 		if wave == 1 {
 			blocked = "x: its sync waits for PersistentVolumeClaim persistentvolumeclaim"
 		}
-		expect(t, run(t, tr.plan(x), simulate.DefaultModel()), map[string]simulate.Health{"x": want}, blocked)
+		expect(t, run(t, tr.plan(x), simulate.DefaultModel()), map[string]health.Status{"x": want}, blocked)
 	}
 }
 
@@ -328,16 +329,16 @@ func TestUpdate(t *testing.T) {
 		t.Error(diff)
 	}
 	for _, b := range []*simulate.Boot{update(false, false), pinned, keeps} {
-		if expect(t, b, map[string]simulate.Health{
-			"root": simulate.Healthy, "a": simulate.Healthy, "b": simulate.Healthy,
-			"c": simulate.Healthy,
+		if expect(t, b, map[string]health.Status{
+			"root": health.Healthy, "a": health.Healthy, "b": health.Healthy,
+			"c": health.Healthy,
 		}, ""); !b.Done() || !b.Update {
 			t.Error(lines(b))
 		}
 	}
 	never := simulate.Fault{App: "a", Kind: simulate.Never}
 	b := update(true, true, never)
-	expect(t, b, map[string]simulate.Health{"a": simulate.Progressing, "b": simulate.Healthy},
+	expect(t, b, map[string]health.Status{"a": health.Progressing, "b": health.Healthy},
 		"root: its sync waits for Application a; a: Deployment deployment is Progressing; b: it runs what it ran before")
 	if !b.Find("b").Old() || b.Find("c").Old() || b.Done() {
 		t.Error(reached(b))
@@ -388,7 +389,7 @@ func TestUpdateOfSet(t *testing.T) {
 		return tr.plan(tr.app("root", version(set("xs", 0, children...), 1)))
 	}
 	b := update(t, with("one", "two"), with("two", "three"))
-	if expect(t, b, map[string]simulate.Health{"three": simulate.Healthy}, ""); !b.Done() || b.Find("three").Created < 0 ||
+	if expect(t, b, map[string]health.Status{"three": health.Healthy}, ""); !b.Done() || b.Find("three").Created < 0 ||
 		b.Find("two").Touched || strings.Join(b.Removed, " ") != "one" {
 		t.Errorf("%v\n%s", b.Removed, lines(b))
 	}
@@ -432,7 +433,7 @@ func TestUpdateOfProject(t *testing.T) {
 	if b := update(t, with(1, "", true), with(2, "", true)); !b.Done() {
 		t.Error(lines(b))
 	}
-	expect(t, update(t, with(1, "", true), with(1, "project x", true)), map[string]simulate.Health{"a": simulate.Unknown},
+	expect(t, update(t, with(1, "", true), with(1, "project x", true)), map[string]health.Status{"a": health.Unknown},
 		"a: Argo CD does not deploy it: project x")
 	b := update(t, with(1, "", false), with(2, "", false))
 	if expect(t, b, nil, "a: it runs what it ran before until somebody syncs it"); !b.Done() || !b.Find("a").Old() {

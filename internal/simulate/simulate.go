@@ -17,7 +17,9 @@ import (
 	"math/rand/v2"
 	"time"
 
+	"github.com/argosy-cd/argosy/internal/argo"
 	"github.com/argosy-cd/argosy/internal/argo/versions"
+	"github.com/argosy-cd/argosy/internal/health"
 	"github.com/argosy-cd/argosy/internal/plan"
 )
 
@@ -30,7 +32,7 @@ type simulation struct {
 	queue  queue
 	serial int
 	apps   map[*plan.Application]*app
-	refs   map[plan.Ref]*app
+	refs   map[argo.Ref]*app
 	items  map[*plan.Item]*item
 	claims map[*plan.Item][]*item // that wait for a consumer, by consumer
 	names  map[*plan.Application]string
@@ -67,7 +69,7 @@ type app struct {
 	applied     bool
 	wave        int
 	step        int // in boot.Steps
-	health      Health
+	health      health.Status
 	// compared says that Argo CD has looked at it; since is when its wave was applied.
 	compared bool
 	since    time.Duration
@@ -99,7 +101,7 @@ type item struct {
 	applied bool
 	changed bool // by an update
 	result  result
-	health  Health
+	health  health.Status
 	since   time.Duration // when it was applied in this wave
 	first   time.Duration // when it was applied first
 	child   *app          // it is this Application, and may be itself or one that others deploy, too
@@ -127,7 +129,7 @@ func Simulate(p *plan.Plan, m Model, faults ...Fault) (*Boot, error) {
 func newSimulation(p *plan.Plan, m Model, faults []Fault) (*simulation, error) {
 	s := &simulation{
 		model: m, faults: map[string][]Fault{}, boot: &Boot{by: map[string]*Run{}}, apps: map[*plan.Application]*app{},
-		refs: map[plan.Ref]*app{}, items: map[*plan.Item]*item{}, claims: map[*plan.Item][]*item{},
+		refs: map[argo.Ref]*app{}, items: map[*plan.Item]*item{}, claims: map[*plan.Item][]*item{},
 		random:  rand.New(rand.NewPCG(m.Seed, 0)), // a simulation that can be repeated
 		present: map[plan.Thing]bool{}, awaited: map[plan.Thing][]*app{},
 	}
@@ -173,7 +175,7 @@ func (s *simulation) after(d time.Duration, do func()) {
 	heap.Push(&s.queue, &task{at: s.now + d, serial: s.serial, do: do})
 }
 
-func (s *simulation) event(a *app, what, format string, args ...any) {
+func (s *simulation) event(a *app, what What, format string, args ...any) {
 	s.boot.Events = append(s.boot.Events, Event{s.now, a.Name, what, fmt.Sprintf(format, args...)})
 }
 
@@ -243,7 +245,7 @@ func (s *simulation) finish() {
 		a.Health = a.health
 		switch {
 		case !a.there:
-			a.Health = Missing
+			a.Health = health.Missing
 		case a.Broken != "":
 			a.Health = Broken
 		}
@@ -251,7 +253,7 @@ func (s *simulation) finish() {
 			a.Healthy = max(a.Healthy, a.Created, a.Synced)
 		}
 		for _, x := range a.items {
-			if x.applied && x.child == nil && !x.looksInto() && (x.health == Progressing || x.health == Degraded) {
+			if x.applied && x.child == nil && !x.looksInto() && (x.health == health.Progressing || x.health == health.Degraded) {
 				a.Unhealthy = append(a.Unhealthy, x.String()+" is "+string(x.health))
 			}
 		}

@@ -10,6 +10,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/argosy-cd/argosy/internal/argo"
+	"github.com/argosy-cd/argosy/internal/health"
 	"github.com/argosy-cd/argosy/internal/plan"
 	"github.com/argosy-cd/argosy/internal/simulate"
 )
@@ -21,7 +23,7 @@ type tree struct{ apps []*plan.Application }
 
 func (t *tree) app(name string, items ...*plan.Item) *plan.Application {
 	a := &plan.Application{
-		Ref: plan.Ref{Namespace: "argocd", Name: name}, Automated: true, Items: items,
+		Ref: argo.Ref{Namespace: "argocd", Name: name}, Automated: true, Items: items,
 		Retry: plan.Retry{Limit: 5, First: 5 * s, Factor: 2, Most: 3 * time.Minute},
 	}
 	t.apps = append(t.apps, a)
@@ -138,7 +140,7 @@ func TestBoot(t *testing.T) {
 func TestNever(t *testing.T) {
 	_, p := two()
 	b := run(t, p, simulate.DefaultModel(), simulate.Fault{App: "x", Kind: simulate.Never})
-	if b.Done() || b.Find("y").Created >= 0 || b.Find("z").Created >= 0 || b.Find("x").Health != simulate.Progressing {
+	if b.Done() || b.Find("y").Created >= 0 || b.Find("z").Created >= 0 || b.Find("x").Health != health.Progressing {
 		t.Error(lines(b))
 	}
 	if got := strings.Join(b.Blocked(), "; "); got != "root: its sync waits for Application x; x: Deployment deployment is Progressing" {
@@ -149,7 +151,7 @@ func TestNever(t *testing.T) {
 	x, y := tr.app("x", object("Deployment", 0)), tr.app("y", object("Deployment", 0))
 	root := tr.app("root", set("xs", 1, x), child(y, 2))
 	b = run(t, tr.plan(root), simulate.DefaultModel(), simulate.Fault{App: "x", Kind: simulate.Never})
-	if b.Find("y").Health != simulate.Healthy || b.Find("root").Health != simulate.Healthy || b.Find("x").Health != simulate.Progressing {
+	if b.Find("y").Health != health.Healthy || b.Find("root").Health != health.Healthy || b.Find("x").Health != health.Progressing {
 		t.Error(lines(b))
 	}
 }
@@ -181,7 +183,7 @@ func TestFail(t *testing.T) {
 	// With a repair in time the boot goes on; too late, it does not.
 	for until, healthy := range map[time.Duration]bool{100 * s: true, 10 * time.Minute: false} {
 		b := run(t, p, simulate.DefaultModel(), simulate.Fault{App: "x", Kind: simulate.Degrade, From: 10 * s, To: until})
-		if b.Find("x").Health != simulate.Healthy || b.Done() != healthy {
+		if b.Find("x").Health != health.Healthy || b.Done() != healthy {
 			t.Errorf("until %s: %t\n%s", until, b.Done(), lines(b))
 		}
 	}
@@ -348,7 +350,7 @@ func TestSameName(t *testing.T) {
 	if b := run(t, p, simulate.DefaultModel(), simulate.Fault{
 		App:  "other/a",
 		Kind: simulate.Never,
-	}); b.Find("argocd/a").Health != simulate.Healthy || b.Find("c").Created >= 0 {
+	}); b.Find("argocd/a").Health != health.Healthy || b.Find("c").Created >= 0 {
 		t.Error(lines(b))
 	}
 }
@@ -491,7 +493,7 @@ func TestProperties(t *testing.T) {
 			run(t, p, m, simulate.Fault{App: one, Kind: simulate.Never}, simulate.Fault{App: other, Kind: simulate.Never})
 		ordered(t, seed, p, both)
 		for i, x := range first.Runs {
-			if x.Health != simulate.Healthy && both.Runs[i].Health == simulate.Healthy {
+			if x.Health != health.Healthy && both.Runs[i].Health == health.Healthy {
 				t.Errorf("seed %d: %s is healthy when %s is broken, too", seed, x.Name, other)
 			}
 		}

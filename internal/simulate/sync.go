@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/argosy-cd/argosy/internal/health"
 	"github.com/argosy-cd/argosy/internal/plan"
 )
 
@@ -21,7 +22,7 @@ func (s *simulation) start(a *app) {
 	for _, x := range a.items {
 		x.result = pending
 		if x.Hook && x.applied { // hooks are run again
-			x.applied, x.health = false, Missing
+			x.applied, x.health = false, health.Missing
 		}
 	}
 	if why := s.invalid(a); why != "" {
@@ -123,7 +124,7 @@ func (s *simulation) put(a *app, x *item) {
 		s.generate(a, x)
 	case x.checked:
 		x.first = s.now
-		s.become(a, x, Progressing)
+		s.become(a, x, health.Progressing)
 		if !x.FirstConsumer {
 			s.ripen(a, x)
 		}
@@ -137,7 +138,7 @@ func (s *simulation) put(a *app, x *item) {
 // claim binds a PersistentVolumeClaim that waits for its first consumer, if it and one of its consumers are there.
 func (s *simulation) claim(x *item) {
 	used := slices.ContainsFunc(x.Consumers, func(i *plan.Item) bool { return s.items[i] != nil && s.items[i].applied })
-	if x.FirstConsumer && x.applied && x.health == Progressing && used {
+	if x.FirstConsumer && x.applied && x.health == health.Progressing && used {
 		s.ripen(x.app, x)
 	}
 }
@@ -160,9 +161,9 @@ func (s *simulation) check(a *app) {
 		for _, x := range w.items {
 			switch {
 			case x.result != running:
-			case x.health == Degraded:
+			case x.health == health.Degraded:
 				x.result = failed
-			case !x.checked || x.health == Healthy:
+			case !x.checked || x.health == health.Healthy:
 				x.result = succeeded
 			}
 		}

@@ -26,8 +26,8 @@ func TestTimes(t *testing.T) {
 	files := map[string]string{
 		"model.yaml": "kinds: {Deployment: 7s, Job: 1m}\napplications: {web: 5s}\n", "bad.yaml": "kinds: {Deployment: soon}\n",
 		"unknown.yaml": "kind: {}\n",
-		"cluster.json": aCluster, "boot.json": strings.NewReplacer(`"wave"`, `"`+simulate.WaveStarted+`"`, `"health"`,
-			`"`+simulate.BecameState+`"`).Replace(aBoot),
+		"cluster.json": aCluster, "boot.json": strings.NewReplacer(`"wave"`, `"`+string(simulate.WaveStarted)+`"`, `"health"`,
+			`"`+string(simulate.BecameState)+`"`).Replace(aBoot),
 		"others.json": strings.ReplaceAll(aCluster, `"web"`, `"other"`),
 		"pods.json":   `{"items": [{"kind": "Pod", "metadata": {"name": "x"}}]}`, "no.json": "x",
 		"late.json": `{"events": [{"at": 1e9, "application": "web"}]}`, "never.json": `{"items": []}`,

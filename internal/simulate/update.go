@@ -4,6 +4,8 @@ import (
 	"reflect"
 	"slices"
 
+	"github.com/argosy-cd/argosy/internal/argo"
+	"github.com/argosy-cd/argosy/internal/health"
 	"github.com/argosy-cd/argosy/internal/plan"
 )
 
@@ -32,7 +34,7 @@ func Update(before, after *plan.Plan, m Model, faults ...Fault) (*Boot, error) {
 
 // adoptAll puts what was planned before the update into the cluster, healthy.
 func (s *simulation) adoptAll(before, after *plan.Plan) {
-	old := map[plan.Ref]*plan.Application{}
+	old := map[argo.Ref]*plan.Application{}
 	for _, a := range before.Applications {
 		old[a.Ref] = a
 		// What a healthy cluster runs has got what it needs, whoever has brought it.
@@ -82,7 +84,7 @@ func keyOf(i *plan.Item) key { return key{i.Group, i.Kind, i.Namespace, i.Name, 
 
 // adopt puts an Application into the cluster as it was before the update.
 func (s *simulation) adopt(a *app, was *plan.Application) {
-	a.there, a.existed, a.compared, a.ok, a.health, a.Healthy = true, true, true, true, Healthy, 0
+	a.there, a.existed, a.compared, a.ok, a.health, a.Healthy = true, true, true, true, health.Healthy, 0
 	items := map[key]*plan.Item{}
 	for _, i := range was.Items {
 		items[keyOf(i)] = i
@@ -96,7 +98,7 @@ func (s *simulation) adopt(a *app, was *plan.Application) {
 		delete(items, keyOf(x.Item))
 		x.applied = true
 		if x.checked {
-			x.health = Healthy
+			x.health = health.Healthy
 		}
 		x.changed = i != nil && !x.Hook && !reflect.DeepEqual(i.Object, x.Object)
 		a.Touched = a.Touched || x.changed

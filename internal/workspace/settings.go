@@ -17,7 +17,6 @@ import (
 type Settings struct {
 	Namespace string
 	Version   versions.Version
-	Sets      string // who renders ApplicationSets, as in plan.Config
 	// Plugins are NAME=kustomize, NAME=helm and NAME=directory.
 	Plugins []string
 	// ProgressiveSyncs is "on", "off" or "".
@@ -33,7 +32,7 @@ type Settings struct {
 // Config is how to plan with these settings, except for where repositories are.
 func (s Settings) Config(git generator.Repositories) (plan.Config, error) {
 	cfg := plan.Config{
-		Namespace: s.Namespace, Version: s.Version, Sets: s.Sets, Git: git, APIs: Replay(s.Answers), Plugins: map[string]source.Kind{},
+		Namespace: s.Namespace, Version: s.Version, Git: git, APIs: Replay(s.Answers), Plugins: map[string]source.Kind{},
 	}
 	for _, text := range s.Plugins {
 		name, kind, ok := strings.Cut(text, "=")

@@ -1,4 +1,9 @@
-package gitsource
+// Package gitremote reads remote Git repositories for a server, without the git command and with Argo CD's credentials: each time it asks
+// which commit a revision is, and it fetches a commit once, without history.
+//
+// Who may not see a repository does not get a commit that somebody else has fetched. Answers, packs, trees, memory and disk have limits.
+// URLs in errors have no credentials in them.
+package gitremote
 
 import (
 	"context"
@@ -14,8 +19,12 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/protocol/packp"
 
 	"github.com/argosy-cd/argosy/internal/flight"
+	"github.com/argosy-cd/argosy/internal/gittree"
 	"github.com/argosy-cd/argosy/internal/giturl"
 )
+
+// fetchTimeout bounds a fetch; a server that does not answer would hold it for ever. Tests change it.
+var fetchTimeout = 3 * time.Minute
 
 // Remote reads remote repositories without the git command, for a server that is asked again and again: each time it asks
 // the repository which commit a revision is, with the credential of who asks, and fetches a commit, without history, once.
@@ -62,8 +71,8 @@ func (r *Remote) Open() error {
 
 // Tree opens a repository at a revision; "" is HEAD. A nil credential is none. The tree can be read until the context ends, and for two
 // minutes at least if it never does.
-func (r *Remote) Tree(ctx context.Context, url, revision string, c *Credential) (*Tree, error) {
-	t, err := flight.Safely(func() (*Tree, error) { return r.open(ctx, url, revision, c) })
+func (r *Remote) Tree(ctx context.Context, url, revision string, c *Credential) (*gittree.Tree, error) {
+	t, err := flight.Safely(func() (*gittree.Tree, error) { return r.open(ctx, url, revision, c) })
 	if err != nil {
 		if ctx.Err() != nil {
 			err = context.Cause(ctx)
@@ -130,7 +139,7 @@ func (r *Remote) ask(ctx context.Context, url, revision string, c *Credential) (
 	return a, nil
 }
 
-func (r *Remote) open(ctx context.Context, url, revision string, c *Credential) (*Tree, error) {
+func (r *Remote) open(ctx context.Context, url, revision string, c *Credential) (*gittree.Tree, error) {
 	whole := ctx
 	ctx, cancel := context.WithTimeout(ctx, fetchTimeout)
 	defer cancel()
@@ -158,14 +167,14 @@ func resolveRefs(refs *packp.AdvRefs, revision string) (plumbing.Hash, error) {
 		}
 		return *refs.Head, nil
 	}
-	if IsConstraint(revision) {
+	if gittree.IsConstraint(revision) {
 		var tags []string
 		for name := range refs.References {
 			if tag, ok := strings.CutPrefix(name, "refs/tags/"); ok && !strings.HasSuffix(tag, "^{}") {
 				tags = append(tags, tag)
 			}
 		}
-		tag, err := highest(revision, tags)
+		tag, err := gittree.HighestTag(revision, tags)
 		if err != nil {
 			return plumbing.ZeroHash, err
 		}
@@ -182,7 +191,7 @@ func resolveRefs(refs *packp.AdvRefs, revision string) (plumbing.Hash, error) {
 	if plumbing.IsHash(revision) {
 		return plumbing.NewHash(revision), nil
 	}
-	if pinPattern.MatchString(revision) {
+	if gittree.MayBeCommit(revision) {
 		return plumbing.ZeroHash, fmt.Errorf("there is no branch or tag %q; a commit must have all of its 40 digits", revision)
 	}
 	return plumbing.ZeroHash, fmt.Errorf("there is no branch or tag %q", revision)

@@ -1,4 +1,4 @@
-package gitsource
+package gitremote
 
 import (
 	"context"
@@ -10,6 +10,8 @@ import (
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/filemode"
 	"github.com/go-git/go-git/v5/plumbing/object"
+
+	"github.com/argosy-cd/argosy/internal/gittree"
 )
 
 // Limits of a tree that a server reads. Trees that refer to one tree many times are a few kilobytes with millions of paths.
@@ -22,8 +24,8 @@ const (
 	maxRemoteRead = 32 << 20
 )
 
-// list lists a commit as Tree.listCommit does.
-func (s *snapshot) list(ctx context.Context, hash plumbing.Hash) (*Tree, error) {
+// list lists a commit, and returns about how much memory the list takes.
+func (s *snapshot) list(ctx context.Context, hash plumbing.Hash) (t *gittree.Tree, memory int64, err error) {
 	commit, err := object.GetCommit(s.store, hash)
 	if errors.Is(err, plumbing.ErrObjectNotFound) { // a tag of a tag
 		if tag, tagErr := object.GetTag(s.store, hash); tagErr == nil {
@@ -31,25 +33,34 @@ func (s *snapshot) list(ctx context.Context, hash plumbing.Hash) (*Tree, error) 
 		}
 	}
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
+	files := map[string]string{}
 	w := &walk{
-		ctx: ctx, snap: s, tree: &Tree{commit: commit.Hash.String(), files: map[string]string{}, most: maxRemoteRead, blobs: s.blobs},
+		ctx: ctx, snap: s, tree: gittree.Config{
+			Commit: commit.Hash.String(), Files: files, MaxRead: maxRemoteRead, Near: true, // many trees are kept
+			Read: func(ctx context.Context, name string) ([]byte, error) {
+				return s.blob(ctx, strings.TrimPrefix(files[name], gittree.Link))
+			},
+		},
 		known: map[plumbing.Hash][]object.TreeEntry{}, extents: map[plumbing.Hash]extent{},
 	}
 	if _, err := w.measure(commit.TreeHash, 1); err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	if err := w.directory("", commit.TreeHash); err != nil {
-		return nil, err
+		return nil, 0, err
 	}
-	return w.tree, nil
+	for name, id := range files {
+		memory += 2 * (int64(len(name)+len(id)) + 64) // the view has the names, too
+	}
+	return gittree.New(w.tree), memory, nil
 }
 
 type walk struct {
 	ctx  context.Context
 	snap *snapshot
-	tree *Tree
+	tree gittree.Config
 	// known are directories that were read, as long as they are few.
 	known   map[plumbing.Hash][]object.TreeEntry
 	entries int // in known
@@ -156,22 +167,13 @@ func (w *walk) entry(name string, entry object.TreeEntry) error {
 	case filemode.Dir:
 		return w.directory(name+"/", entry.Hash)
 	case filemode.Submodule:
-		w.tree.submodules = append(w.tree.submodules, name)
+		w.tree.Submodules = append(w.tree.Submodules, name)
 	case filemode.Symlink:
-		w.tree.files[name] = linkPrefix + entry.Hash.String()
+		w.tree.Files[name] = gittree.Link + entry.Hash.String()
 	default:
-		w.tree.files[name] = entry.Hash.String()
+		w.tree.Files[name] = entry.Hash.String()
 	}
 	return nil
 }
 
 func bounded(name string) string { return name[:min(len(name), 60)] }
-
-// memory is about how much a list of files takes.
-func (t *Tree) memory() int64 {
-	total := int64(0)
-	for name, id := range t.files {
-		total += int64(len(name)+len(id)) + 64
-	}
-	return 2 * total // the view has the names, too
-}

@@ -1,4 +1,4 @@
-package gitsource
+package gitremote
 
 import (
 	"context"
@@ -23,6 +23,8 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/protocol/packp/capability"
 	"github.com/go-git/go-git/v5/plumbing/protocol/packp/sideband"
 	"github.com/go-git/go-git/v5/storage/filesystem"
+
+	"github.com/argosy-cd/argosy/internal/gittree"
 )
 
 // snapshot is a commit on disk.
@@ -30,7 +32,7 @@ type snapshot struct {
 	dir    string
 	bytes  int64 // on disk
 	memory int64 // about
-	tree   *Tree
+	tree   *gittree.Tree
 	used   time.Time
 	users  map[User]int // requests that are not done, by their contexts
 	mu     sync.Mutex   // the storage is not for concurrent use
@@ -224,12 +226,13 @@ func unpack(ctx context.Context, pack *os.File, hash plumbing.Hash) (*snapshot, 
 	// To open the pack for each directory again would take longer than to read it.
 	snap := &snapshot{dir: dir, bytes: info.Size(), store: filesystem.NewStorageWithOptions(osfs.New(dir), cache.NewObjectLRU(storeCache),
 		filesystem.Options{KeepDescriptors: true})}
-	snap.tree, err = snap.list(ctx, hash)
+	var listed int64
+	snap.tree, listed, err = snap.list(ctx, hash)
 	if err = errors.Join(err, snap.store.Close()); err != nil {
 		return nil, err
 	}
 	snap.store = filesystem.NewStorage(osfs.New(dir), cache.NewObjectLRU(storeCache))
-	snap.memory = storeCache + 40*int64(objects) + snap.tree.memory()
+	snap.memory = storeCache + 40*int64(objects) + listed
 	return snap, nil
 }
 
@@ -317,34 +320,25 @@ func (c *cappedReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// blobs reads objects.
-func (s *snapshot) blobs(ctx context.Context, ids []string) ([][]byte, error) {
+// blob reads an object.
+func (s *snapshot) blob(ctx context.Context, id string) ([]byte, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	out := make([][]byte, 0, len(ids))
-	total := int64(0)
-	for _, id := range ids {
-		if err := ctx.Err(); err != nil {
-			return nil, err
-		}
-		blob, err := object.GetBlob(s.store, plumbing.NewHash(id))
-		if err != nil {
-			return nil, err
-		}
-		if total += blob.Size; blob.Size > maxFileBytes || total > maxRead {
-			return nil, fmt.Errorf("object %s has %d bytes, over the limit of %d for one and %d for all", id, blob.Size, maxFileBytes,
-				maxRead)
-		}
-		r, err := blob.Reader()
-		if err != nil {
-			return nil, err
-		}
-		data, err := io.ReadAll(io.LimitReader(r, maxFileBytes))
-		_ = r.Close()
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, data)
+	if err := ctx.Err(); err != nil {
+		return nil, err
 	}
-	return out, nil
+	blob, err := object.GetBlob(s.store, plumbing.NewHash(id))
+	if err != nil {
+		return nil, err
+	}
+	if blob.Size > gittree.MaxFileBytes {
+		return nil, fmt.Errorf("object %s has %d bytes, over the limit of %d", id, blob.Size, gittree.MaxFileBytes)
+	}
+	r, err := blob.Reader()
+	if err != nil {
+		return nil, err
+	}
+	data, err := io.ReadAll(io.LimitReader(r, gittree.MaxFileBytes))
+	_ = r.Close()
+	return data, err
 }

@@ -1,4 +1,4 @@
-package gitsource
+package gitremote
 
 import (
 	"bytes"
@@ -34,6 +34,8 @@ import (
 	"golang.org/x/crypto/ssh"
 	"golang.org/x/crypto/ssh/knownhosts"
 
+	"github.com/argosy-cd/argosy/internal/gittree"
+	"github.com/argosy-cd/argosy/internal/gittree/gittest"
 	"github.com/argosy-cd/argosy/internal/manifest"
 	"github.com/argosy-cd/argosy/internal/secret"
 )
@@ -43,7 +45,7 @@ func gitHTTP(t *testing.T, dir string, allow func(*http.Request) bool) (http.Han
 	t.Helper()
 	var packs atomic.Int64
 	backend := &cgi.Handler{
-		Path: filepath.Join(strings.TrimSpace(runGit(t, dir, "--exec-path")), "git-http-backend"),
+		Path: filepath.Join(strings.TrimSpace(gittest.Run(t, dir, "--exec-path")), "git-http-backend"),
 		Env:  []string{"GIT_PROJECT_ROOT=" + dir, "GIT_HTTP_EXPORT_ALL=1"}, InheritEnv: []string{"PATH"},
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -70,7 +72,7 @@ func remote(t *testing.T) *Remote {
 	return r
 }
 
-func content(t *testing.T, tree *Tree, pattern string) map[string]string {
+func content(t *testing.T, tree *gittree.Tree, pattern string) map[string]string {
 	t.Helper()
 	files, err := tree.Files(t.Context(), pattern)
 	if err != nil {
@@ -86,7 +88,7 @@ func content(t *testing.T, tree *Tree, pattern string) map[string]string {
 // TestInstead: another URL and another revision are asked for, and what is not to be asked for is not; messages have the name that the
 // caller knows.
 func TestInstead(t *testing.T) {
-	work := newRepository(t, "f")
+	work := gittest.New(t, "f")
 	handler, packs := gitHTTP(t, filepath.Dir(work), everybody)
 	server := httptest.NewServer(handler)
 	defer server.Close()
@@ -97,7 +99,7 @@ func TestInstead(t *testing.T) {
 		}
 		return "", "", errors.New("not at hand")
 	}
-	head := strings.TrimSpace(runGit(t, work, "rev-parse", "HEAD"))
+	head := strings.TrimSpace(gittest.Run(t, work, "rev-parse", "HEAD"))
 	if got, err := r.Commit(t.Context(), "https://git.example.com/x.git", "release", nil); got != head || err != nil {
 		t.Errorf("%s, %v", got, err)
 	}
@@ -115,16 +117,16 @@ func TestInstead(t *testing.T) {
 }
 
 func TestRemote(t *testing.T) {
-	work := newRepository(t, "apps/a/f", "apps/b/f")
-	runGit(t, work, "tag", "v1.0.0")
-	runGit(t, work, "tag", "-a", "-m", "x", "v1.1.0")
-	first := strings.TrimSpace(runGit(t, work, "rev-parse", "HEAD"))
-	runGit(t, work, "checkout", "-q", "-b", "feature/x")
-	write(t, filepath.Join(work, "apps/c/f"), "new")
-	runGit(t, work, "add", "--all")
-	runGit(t, work, "commit", "-q", "-m", "c")
-	runGit(t, work, "checkout", "-q", "main")
-	runGit(t, work, "config", "uploadpack.allowReachableSHA1InWant", "true")
+	work := gittest.New(t, "apps/a/f", "apps/b/f")
+	gittest.Run(t, work, "tag", "v1.0.0")
+	gittest.Run(t, work, "tag", "-a", "-m", "x", "v1.1.0")
+	first := strings.TrimSpace(gittest.Run(t, work, "rev-parse", "HEAD"))
+	gittest.Run(t, work, "checkout", "-q", "-b", "feature/x")
+	gittest.Write(t, filepath.Join(work, "apps/c/f"), "new")
+	gittest.Run(t, work, "add", "--all")
+	gittest.Run(t, work, "commit", "-q", "-m", "c")
+	gittest.Run(t, work, "checkout", "-q", "main")
+	gittest.Run(t, work, "config", "uploadpack.allowReachableSHA1InWant", "true")
 	handler, packs := gitHTTP(t, filepath.Dir(work), everybody)
 	server := httptest.NewServer(handler)
 	defer server.Close()
@@ -160,9 +162,9 @@ func TestRemote(t *testing.T) {
 		}
 	}
 	// A branch that moves is a new commit, at once.
-	write(t, filepath.Join(work, "apps/d/f"), "new")
-	runGit(t, work, "add", "--all")
-	runGit(t, work, "commit", "-q", "-m", "d")
+	gittest.Write(t, filepath.Join(work, "apps/d/f"), "new")
+	gittest.Run(t, work, "add", "--all")
+	gittest.Run(t, work, "commit", "-q", "-m", "d")
 	var wg sync.WaitGroup
 	for range 10 {
 		wg.Go(func() {
@@ -413,7 +415,7 @@ func TestFindCredential(t *testing.T) {
 
 // TestUsersDoNotShare: a URL with a password in it does not open the repository to those who ask without.
 func TestUsersDoNotShare(t *testing.T) {
-	work := newRepository(t, "f")
+	work := gittest.New(t, "f")
 	entered, release := make(chan struct{}, 100), make(chan struct{})
 	handler, _ := gitHTTP(t, filepath.Dir(work), func(r *http.Request) bool {
 		_, password, _ := r.BasicAuth()
@@ -447,10 +449,10 @@ func TestUsersDoNotShare(t *testing.T) {
 
 // TestBomb: a small pack that becomes large is refused before it is unpacked.
 func TestBomb(t *testing.T) {
-	work := newRepository(t, "f")
-	write(t, filepath.Join(work, "zeros"), strings.Repeat("\x00", maxObject+1))
-	runGit(t, work, "add", "--all")
-	runGit(t, work, "commit", "-q", "-m", "zeros")
+	work := gittest.New(t, "f")
+	gittest.Write(t, filepath.Join(work, "zeros"), strings.Repeat("\x00", maxObject+1))
+	gittest.Run(t, work, "add", "--all")
+	gittest.Run(t, work, "commit", "-q", "-m", "zeros")
 	handler, _ := gitHTTP(t, filepath.Dir(work), everybody)
 	server := httptest.NewServer(handler)
 	defer server.Close()
@@ -472,7 +474,7 @@ func FuzzCheckPack(f *testing.F) {
 
 // TestHTTPS: user and password, a CA of Argo CD's, and errors without secrets.
 func TestHTTPS(t *testing.T) {
-	work := newRepository(t, "f")
+	work := gittest.New(t, "f")
 	handler, _ := gitHTTP(t, filepath.Dir(work), func(r *http.Request) bool {
 		user, password, _ := r.BasicAuth()
 		return user == "u" && password == "s3cret"
@@ -527,7 +529,7 @@ func TestGitHubApp(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	work := newRepository(t, "f")
+	work := gittest.New(t, "f")
 	git, _ := gitHTTP(t, filepath.Dir(work), func(r *http.Request) bool {
 		user, password, _ := r.BasicAuth()
 		return user == "x-access-token" && password == "token-1"
@@ -605,7 +607,7 @@ func checkJWT(token string, key *rsa.PublicKey, now time.Time) error {
 
 // TestSSH against an SSH server that runs git's own program.
 func TestSSH(t *testing.T) {
-	work := newRepository(t, "f")
+	work := gittest.New(t, "f")
 	_, hostKey, err := ed25519.GenerateKey(rand.Reader)
 	if err != nil {
 		t.Fatal(err)
@@ -727,7 +729,7 @@ func serveSSH(c net.Conn, config *ssh.ServerConfig) {
 
 // TestRedirects: a redirect on the same server is followed, one to another server is not, and the other never sees a credential.
 func TestRedirects(t *testing.T) {
-	work := newRepository(t, "f")
+	work := gittest.New(t, "f")
 	handler, _ := gitHTTP(t, filepath.Dir(work), everybody)
 	var asked atomic.Int64
 	other := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
