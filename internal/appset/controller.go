@@ -16,7 +16,8 @@ func (s Set) controllerWarnings(apps []manifest.Object, deployed bool) []string 
 	case kind != "" && kind != "AllAtOnce" && kind != "RollingSync":
 		out = append(out, fmt.Sprintf("spec.strategy.type: %q is unknown, so all Applications are deployed at once", kind))
 	case RollingSteps(s.Spec) != nil && !deployed:
-		out = append(out, "spec.strategy: RollingSync is not in these Applications: the applicationset-controller follows its steps, and the "+
+		out = append(out, "spec.strategy: RollingSync is not in these Applications: the applicationset-controller follows its steps, and "+
+			"the "+
 			"appset plugin turns them into sync waves")
 	}
 	switch policy := manifest.String(s.Spec, "syncPolicy", "applicationsSync"); policy {
@@ -29,12 +30,14 @@ func (s Set) controllerWarnings(apps []manifest.Object, deployed bool) []string 
 	}
 	for _, field := range []string{"annotations", "labels"} {
 		if keys := s.preserved(field, apps); len(keys) > 0 {
-			out = append(out, fmt.Sprintf("spec.preservedFields.%s: %s: the template sets it, so each sync of the parent sets it again; leave it "+
+			out = append(out, fmt.Sprintf("spec.preservedFields.%s: %s: the template sets it, so each sync of the parent sets it again; "+
+				"leave it "+
 				"out of the template, or name it in the parent Application,%s", field, listed(keys), respect))
 		}
 	}
 	if list, _ := s.Spec["ignoreApplicationDifferences"].([]any); len(list) > 0 {
-		out = append(out, "spec.ignoreApplicationDifferences: no effect with the appset plugin, so each sync of the parent sets these fields "+
+		out = append(out, "spec.ignoreApplicationDifferences: no effect with the appset plugin, so each sync of the parent sets these "+
+			"fields "+
 			"again; to prevent that, the parent Application needs them"+respect)
 	}
 	return out

@@ -56,7 +56,8 @@ func (x Expansion) roll(out *Expanded, rollouts []*rollout) error {
 			return r.set.errorf("%w", err)
 		}
 		if r.waves > 1 && !x.Pinned {
-			r.warn("spec.strategy: the steps order creation and changes of Applications; new commits in their repositories follow the steps " +
+			r.warn("spec.strategy: the steps order creation and changes of Applications; new commits in their repositories follow the " +
+				"steps " +
 				"only with the parameter pin")
 		}
 		for _, w := range r.warnings {
@@ -210,7 +211,8 @@ func (r *rollout) step(path string, step map[string]any) {
 	for i, v := range expressions {
 		e, _ := v.(map[string]any)
 		if operator := manifest.String(e, "operator"); operator != "In" && operator != "NotIn" {
-			r.warn("%s.matchExpressions[%d].operator: %q is neither In nor NotIn; as in Argo CD, it matches Applications without the label %q",
+			r.warn("%s.matchExpressions[%d].operator: %q is neither In nor NotIn; as in Argo CD, it matches Applications without the "+
+				"label %q",
 				path, i, operator, manifest.String(e, "key"))
 		}
 	}
@@ -273,8 +275,8 @@ func selects(step map[string]any, app manifest.Object) bool {
 }
 
 // maxUpdate returns how many Applications of a step are updated at once, and whether it is written as Argo CD reads it: a number, or a
-// percentage that is rounded down, but to 1 at least (updateApplicationSetApplicationStatusProgress in applicationset/controllers, v3.2.11).
-// 0 is none.
+// percentage that is rounded down, but to 1 at least (updateApplicationSetApplicationStatusProgress in applicationset/controllers,
+// v3.2.11). 0 is none.
 func maxUpdate(v any, of int) (most int, valid bool) {
 	switch v := v.(type) {
 	case nil:
