@@ -71,7 +71,11 @@ func compareAPIs(t *testing.T, set, bitbucket string, fails bool, objects string
 	for i := range want {
 		want[i].TypeMeta = metav1.TypeMeta{Kind: "Application", APIVersion: "argoproj.io/v1alpha1"}
 	}
-	if diff := cmp.Diff(typed(t, want), typed(t, got), cmpopts.EquateEmpty(), cmp.Transformer("raw", rawJSON)); diff != "" {
+	options := cmp.Options{cmpopts.EquateEmpty(), cmp.Transformer("raw", rawJSON)}
+	if strings.Contains(set, "merge:") { // Argo CD's order is that of a map
+		options = append(options, cmpopts.SortSlices(func(a, b v1alpha1.Application) bool { return a.Name < b.Name }))
+	}
+	if diff := cmp.Diff(typed(t, want), typed(t, got), options); diff != "" {
 		t.Errorf("(-Argo CD +ours):\n%s", diff)
 	}
 	if len(want) == 0 && !fails {

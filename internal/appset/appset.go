@@ -78,8 +78,7 @@ func (s Set) preservesResources() bool {
 	return v
 }
 
-// warnings are about fields that the applicationset-controller acts on after it has made the Applications, which
-// nobody does here, and about fields that nobody knows.
+// warnings are about fields that nobody knows.
 func (s Set) warnings() []string {
 	var out []string
 	for _, name := range argo.ApplicationSetSpec().Unknown(s.Spec) {
@@ -95,19 +94,6 @@ func (s Set) warnings() []string {
 	for _, k := range manifest.Keys(meta) {
 		if !isTemplateMetadata(k) && meta[k] != nil {
 			out = append(out, fmt.Sprintf("spec.template.metadata.%s: not a field of a template, ignored", k))
-		}
-	}
-	if policy := manifest.String(s.Spec, "syncPolicy", "applicationsSync"); policy != "" && policy != "sync" {
-		out = append(out, fmt.Sprintf("spec.syncPolicy.applicationsSync: %q is a matter of the applicationset-controller; the appset "+
-			"plugin always updates Applications, and keeps those of create-only and create-update from being pruned", policy))
-	}
-	for field, why := range map[string]string{
-		"strategy":                     "progressive syncs are a matter of the applicationset-controller; use sync waves in the template",
-		"preservedFields":              "a matter of the applicationset-controller; use ignoreDifferences of the parent Application",
-		"ignoreApplicationDifferences": "a matter of the applicationset-controller; use ignoreDifferences of the parent Application",
-	} {
-		if s.Spec[field] != nil {
-			out = append(out, fmt.Sprintf("spec.%s: %s", field, why))
 		}
 	}
 	return out

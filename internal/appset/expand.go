@@ -45,9 +45,11 @@ type Expansion struct {
 	// Keep keeps documents that are not sets, in their place.
 	Keep bool
 	// Deployed says that the Applications are to be deployed in the place of their sets: they inherit the sync wave of their
-	// set, those that need others (argo.DependsAnnotation) have a wave behind theirs, and they are not pruned if the set says
-	// that its Applications are not deleted.
+	// set, those that need others (argo.DependsAnnotation) have a wave behind theirs, steps of a RollingSync are waves, and they are
+	// not deleted if the set says so.
 	Deployed bool
+	// Pinned says that Applications are pinned to commits afterwards.
+	Pinned bool
 }
 
 // Expanded is what an Expansion gives.
@@ -91,15 +93,29 @@ func (x Expansion) Expand(ctx context.Context, docs []manifest.Document) (*Expan
 		if err != nil {
 			return out, err
 		}
-		if err := x.place(out, docs, isSet, sets, res); err != nil {
-			return out, err
+		return out, x.deploy(out, docs, isSet, sets, res)
+	}
+	return out, x.deploy(out, docs, isSet, nil, &Result{})
+}
+
+// deploy puts Applications in their places and waves.
+func (x Expansion) deploy(out *Expanded, docs []manifest.Document, isSet []bool, sets []Set, res *Result) error {
+	if err := x.place(out, docs, isSet, sets, res); err != nil {
+		return err
+	}
+	var rollouts []*rollout
+	for i, set := range sets {
+		for _, w := range set.controllerWarnings(res.Applications[i], x.Deployed) {
+			out.Warnings = append(out.Warnings, fmt.Sprintf("%s: %s", set, w))
 		}
-		return out, x.assign(out)
+		if apps := res.Applications[i]; RollingSteps(set.Spec) != nil && len(apps) > 0 {
+			rollouts = append(rollouts, &rollout{set: set, apps: apps})
+		}
 	}
-	if err := x.place(out, docs, isSet, nil, &Result{}); err != nil {
-		return out, err
+	if err := x.assign(out); err != nil || !x.Deployed {
+		return err
 	}
-	return out, x.assign(out)
+	return x.roll(out, rollouts)
 }
 
 // Known leaves out the sets that need something that is not available here, such as clusters, and says for each what that is.
@@ -194,16 +210,19 @@ func (s Set) deploy(app manifest.Object, out *Expanded) {
 	}
 	if s.keepsApplications() {
 		options, _ := annotations[argo.SyncOptionsAnnotation].(string)
-		if !strings.Contains(options, "Prune=") {
-			annotations[argo.SyncOptionsAnnotation] = strings.Trim(options+",Prune=false", ",")
+		for _, option := range []string{"Prune=", "Delete="} {
+			if !strings.Contains(options, option) {
+				options = strings.Trim(options+","+option+"false", ",")
+			}
 		}
+		annotations[argo.SyncOptionsAnnotation] = options
 	}
 	if len(annotations) > 0 {
 		metadata(app)["annotations"] = annotations
 	}
 }
 
-// keepsApplications reports whether the set's Applications are not to be deleted when their parameters go.
+// keepsApplications reports whether the set's Applications are not to be deleted, neither when their parameters go nor with the set.
 func (s Set) keepsApplications() bool {
 	switch manifest.String(s.Spec, "syncPolicy", "applicationsSync") {
 	case "create-only", "create-update":

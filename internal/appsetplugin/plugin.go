@@ -162,7 +162,7 @@ func (c Config) Generate(ctx context.Context, r Request) (*Answer, error) {
 	}
 	res, err := c.Evaluator.Expand(ctx, Evaluation{
 		Call: r.Call, Dir: r.Dir, Namespace: c.Namespace, Repository: r.Repository, Archive: r.Archive, Doing: r.Doing,
-		Expansion: appset.Expansion{Engine: c.Engine(work), Namespace: self.Namespace, Keep: true, Deployed: true},
+		Expansion: appset.Expansion{Engine: c.Engine(work), Namespace: self.Namespace, Keep: true, Deployed: true, Pinned: pin != pinNone},
 	})
 	if res == nil {
 		res = &appset.Expanded{}

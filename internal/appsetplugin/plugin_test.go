@@ -162,7 +162,7 @@ func TestGenerate(t *testing.T) {
 		},
 		"kept": {
 			env:  map[string]string{"PARAM_SPEC": spec + "syncPolicy: {applicationsSync: create-update}\n"},
-			want: []string{"Application argocd/a Prune=false", "Application argocd/b Prune=false"},
+			want: []string{"Application argocd/a Prune=false,Delete=false", "Application argocd/b Prune=false,Delete=false"},
 		},
 		"a directory": {
 			files: map[string]string{

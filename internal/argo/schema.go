@@ -265,7 +265,9 @@ var applicationSetSpec = object(map[string]Type{
 	"syncPolicy": object(map[string]Type{"preserveResourcesOnDeletion": boolean, "applicationsSync": text}),
 	"strategy": object(map[string]Type{
 		"type": text, "deletionOrder": text,
-		"rollingSync": object(map[string]Type{"steps": list(object(nil))}),
+		"rollingSync": object(map[string]Type{"steps": list(object(map[string]Type{
+			"matchExpressions": list(object(union(with(text, "key", "operator"), map[string]Type{"values": texts}))), "maxUpdate": count,
+		}))}),
 	}),
 	"preservedFields":              object(with(texts, "annotations", "labels")),
 	"ignoreApplicationDifferences": list(object(union(with(text, "name"), with(texts, "jsonPointers", "jqPathExpressions")))),

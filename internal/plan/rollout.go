@@ -3,6 +3,7 @@ package plan
 import (
 	"cmp"
 
+	"github.com/argosy-cd/argosy/internal/appset"
 	"github.com/argosy-cd/argosy/internal/appset/generator"
 	"github.com/argosy-cd/argosy/internal/argo"
 	"github.com/argosy-cd/argosy/internal/health"
@@ -11,9 +12,7 @@ import (
 
 // isRollout reports whether a set asks for RollingSync, with steps.
 func isRollout(set manifest.Object) bool {
-	strategy := manifest.Map(set, "spec", "strategy")
-	steps, _ := manifest.Map(strategy, "rollingSync")["steps"].([]any)
-	return manifest.String(strategy, "type") == "RollingSync" && len(steps) > 0
+	return appset.RollingSteps(manifest.Map(set, "spec")) != nil
 }
 
 // progressiveFrom takes from what is deployed beside Argo CD whether RollingSync counts.

@@ -143,16 +143,17 @@ func (a *Asker) secret(ctx context.Context, namespace, name string) (*Secret, er
 		s, err = a.Objects.Secret(ctx, namespace, name)
 	}
 	if err == nil && s == nil {
-		err = generator.Unknown{Reason: fmt.Sprintf("the Secret %s in namespace %s is not known%s", name, orAny(namespace), a.Hint)}
+		err = generator.Unknown{Reason: fmt.Sprintf("the Secret %s%s is not known%s", name, where(namespace), a.Hint)}
 	}
 	return s, err
 }
 
-func orAny(namespace string) string {
+// where says where something is, as far as that is known.
+func where(namespace string) string {
 	if namespace == "" {
-		return "of the set"
+		return ""
 	}
-	return namespace
+	return " in namespace " + namespace
 }
 
 // token reads what a reference names; a nil reference is "" (applicationset/utils/kubernetes.go, v3.2.11).
@@ -198,7 +199,7 @@ func (a *Asker) configMap(ctx context.Context, namespace, name string) (map[stri
 		data, err = a.Objects.ConfigMap(ctx, namespace, name)
 	}
 	if err == nil && data == nil {
-		err = generator.Unknown{Reason: fmt.Sprintf("the ConfigMap %s in namespace %s is not known%s", name, orAny(namespace), a.Hint)}
+		err = generator.Unknown{Reason: fmt.Sprintf("the ConfigMap %s%s is not known%s", name, where(namespace), a.Hint)}
 	}
 	return data, err
 }

@@ -194,10 +194,23 @@ func (s hostService) answer(ctx context.Context, q generator.Question) (*generat
 	return ask(ctx, s.provider, q)
 }
 
+// environment returns the token that the user has for a host, "" if there is none.
+func (a *Asker) environment(q generator.Question, h *host) string {
+	if a.Token == nil {
+		return ""
+	}
+	return a.Token(q.Provider, h.base.String())
+}
+
 // authenticate reads the credential that a set names, and sends it with each request.
 func (a *Asker) authenticate(ctx context.Context, q generator.Question, s spec, h *host) error {
 	if s.AppSecretName != "" && q.Provider == "github" {
-		return a.authenticateApp(ctx, q, s, h)
+		err := a.authenticateApp(ctx, q, s, h)
+		if token := a.environment(q, h); errors.As(err, new(generator.Unknown)) && token != "" {
+			h.authorize("Authorization", "Bearer ", token)
+			return nil
+		}
+		return err
 	}
 	ref, user := cmp.Or(s.TokenRef, s.AccessTokenRef, s.AppPasswordRef), s.User
 	bearer := s.BearerToken != nil
@@ -208,8 +221,8 @@ func (a *Asker) authenticate(ctx context.Context, q generator.Question, s spec, 
 		ref, user = s.BasicAuth.PasswordRef, s.BasicAuth.Username
 	}
 	token, err := a.token(ctx, q.Set, ref)
-	if token == "" && a.Token != nil && (err == nil || errors.As(err, new(generator.Unknown))) {
-		if token = a.Token(q.Provider, h.base.String()); token != "" {
+	if token == "" && (err == nil || errors.As(err, new(generator.Unknown))) {
+		if token = a.environment(q, h); token != "" {
 			err = nil
 		}
 	}

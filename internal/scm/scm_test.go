@@ -467,6 +467,17 @@ func TestApp(t *testing.T) {
 	if tokens != 1 {
 		t.Errorf("%d tokens", tokens)
 	}
+	// Without the Secret, a token of the user does, and nothing else.
+	known := asker.Objects
+	asker.Objects = objects(t, "")
+	if _, err := asker.Ask(context.Background(), q); err == nil || !strings.Contains(err.Error(), "the Secret app in namespace argocd is not known") {
+		t.Error(err)
+	}
+	asker.Token = func(string, string) string { return scmtest.Token }
+	if a, err := asker.Ask(context.Background(), q); err != nil || len(a.Repositories) != 5 {
+		t.Error(err)
+	}
+	asker.Objects, asker.Token = known, nil
 	q.Version = 2
 	if _, err := asker.Ask(context.Background(), q); err == nil || !strings.Contains(err.Error(), "githubAppInstallationID must be set") {
 		t.Error(err)

@@ -25,6 +25,7 @@ type expansion struct {
 	Default         string           `json:"default"`
 	Keep            bool             `json:"keep"`
 	Deployed        bool             `json:"deployed"`
+	Pinned          bool             `json:"pinned"`
 	Embedded        bool             `json:"embedded"` // the engine is that of this program; otherwise the host has it
 	EngineNamespace string           `json:"engineNamespace,omitempty"`
 	AllowEmpty      bool             `json:"allowEmpty"`
@@ -48,7 +49,7 @@ type expanded struct {
 func (w Workers) Expand(ctx context.Context, e appsetplugin.Evaluation) (*appset.Expanded, error) {
 	x := expansion{
 		Call: e.Call, Dir: e.Dir, Namespace: e.Namespace, Default: e.Expansion.Namespace, Keep: e.Expansion.Keep,
-		Deployed: e.Expansion.Deployed,
+		Deployed: e.Expansion.Deployed, Pinned: e.Expansion.Pinned,
 	}
 	host := &expandHost{}
 	if engine, ok := e.Expansion.Engine.(appset.Configurable); !ok {
@@ -318,7 +319,7 @@ func expand(h *worker.Host, m worker.Message) (worker.Message, error) {
 	remote := &remote{h}
 	e := appsetplugin.Evaluation{
 		Call: x.Call, Dir: x.Dir, Namespace: x.Namespace, Doing: h.Doing,
-		Expansion: appset.Expansion{Namespace: x.Default, Keep: x.Keep, Deployed: x.Deployed, Engine: remote},
+		Expansion: appset.Expansion{Namespace: x.Default, Keep: x.Keep, Deployed: x.Deployed, Pinned: x.Pinned, Engine: remote},
 		Repository: func(ctx context.Context) (*tree.View, error) {
 			v, err := archive.View(ctx, opener(h), archive.RepositoryLimits)
 			return v, received(err)

@@ -1,0 +1,325 @@
+package appset
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/argosy-cd/argosy/internal/argo"
+	"github.com/argosy-cd/argosy/internal/argo/order"
+	"github.com/argosy-cd/argosy/internal/manifest"
+)
+
+// RollingSteps returns the steps of a spec with RollingSync, nil if it has none. Argo CD then deploys all Applications at once.
+func RollingSteps(spec map[string]any) []any {
+	strategy := manifest.Map(spec, "strategy")
+	steps, _ := manifest.Map(strategy, "rollingSync")["steps"].([]any)
+	if manifest.String(strategy, "type") != "RollingSync" || len(steps) == 0 {
+		return nil
+	}
+	return steps
+}
+
+// rollout is a set with RollingSync.
+type rollout struct {
+	set    Set
+	apps   []manifest.Object
+	anchor int   // the lowest wave of the Applications
+	rank   []int // for each Application how many waves are between it and the anchor; notSelected for one that no step selects
+	waves  int   // how many the steps take
+
+	warnings []string
+}
+
+const notSelected = -1
+
+// maxSelections bounds the bytes of steps times Applications, so the time that it takes to compare labels with steps.
+const maxSelections = 1 << 30
+
+const maxStepWarnings = 20
+
+// roll gives the Applications of sets with RollingSync the waves of their steps. A set starts at the lowest wave of its Applications; later
+// waves of the answer move back to make room for the steps, so that they still wait for the whole set.
+func (x Expansion) roll(out *Expanded, rollouts []*rollout) error {
+	if len(rollouts) == 0 {
+		return nil
+	}
+	extra := map[int]int{}
+	for _, r := range rollouts {
+		if err := r.assign(); err != nil {
+			out.Objects = nil
+			return r.set.errorf("%w", err)
+		}
+		if r.waves > 1 && !x.Pinned {
+			r.warn("spec.strategy: the steps order creation and changes of Applications; new commits in their repositories follow the " +
+				"steps " +
+				"only with the parameter pin")
+		}
+		for _, w := range r.warnings {
+			out.Warnings = append(out.Warnings, fmt.Sprintf("%s: %s", r.set, w))
+		}
+		extra[r.anchor] = max(extra[r.anchor], r.waves-1)
+	}
+	moved := movedBy(extra)
+	rolled, last := map[string]bool{}, math.MinInt
+	for _, r := range rollouts {
+		for i, app := range r.apps {
+			rolled[x.id(app)] = true
+			if r.rank[i] != notSelected {
+				setWave(app, moved(r.anchor)+r.rank[i])
+				last = max(last, waveOf(app))
+			}
+		}
+	}
+	for i, o := range out.Objects {
+		if argo.IsApplication(o) && rolled[x.id(o)] {
+			continue
+		}
+		wave := waveOf(o)
+		if to := moved(wave); to != wave {
+			out.Objects[i] = inWave(o, to)
+			wave = to
+		}
+		last = max(last, wave)
+	}
+	// Nobody syncs these, so nothing may wait for them.
+	for _, r := range rollouts {
+		for i, app := range r.apps {
+			if r.rank[i] == notSelected {
+				setWave(app, max(last, r.anchor))
+			}
+		}
+	}
+	return stepsAgainstNeeds(out)
+}
+
+// movedBy returns where a wave goes when others take so many more waves.
+func movedBy(extra map[int]int) func(wave int) int {
+	anchors := slices.Sorted(maps.Keys(extra))
+	sums := make([]int, len(anchors)+1)
+	for i, anchor := range anchors {
+		sums[i+1] = sums[i] + extra[anchor]
+	}
+	return func(wave int) int {
+		before, _ := slices.BinarySearch(anchors, wave)
+		return wave + sums[before]
+	}
+}
+
+// stepsAgainstNeeds reports Applications that need one of a later step.
+func stepsAgainstNeeds(out *Expanded) error {
+	waves := map[string]int{}
+	for _, o := range out.Objects {
+		if argo.IsApplication(o) {
+			waves[manifest.String(o, "metadata", "name")] = waveOf(o)
+		}
+	}
+	var errs []error
+	for _, o := range out.Objects {
+		name := manifest.String(o, "metadata", "name")
+		for _, need := range argo.Dependencies(o) {
+			if argo.IsApplication(o) && waves[need] >= waves[name] {
+				errs = append(errs, fmt.Errorf("%s %q: %s: it needs %q, and the steps of a RollingSync deploy it before that, or together",
+					argo.KindApplication, name, argo.DependsAnnotation, need))
+			}
+		}
+	}
+	if len(errs) > 0 {
+		out.Objects = nil
+	}
+	return errors.Join(errs...)
+}
+
+func waveOf(o manifest.Object) int {
+	_, wave, _ := order.Place(o)
+	return wave
+}
+
+// setWave gives an Application a wave.
+func setWave(app manifest.Object, wave int) {
+	meta := metadata(app)
+	annotations, ok := meta["annotations"].(map[string]any)
+	if !ok {
+		annotations = map[string]any{}
+		meta["annotations"] = annotations
+	}
+	annotations[argo.SyncWaveAnnotation] = strconv.Itoa(wave)
+}
+
+// inWave returns an object in a wave. The object itself may belong to somebody else and stays as it is.
+func inWave(o manifest.Object, wave int) manifest.Object {
+	out, meta := maps.Clone(o), maps.Clone(manifest.Map(o, "metadata"))
+	if meta == nil {
+		meta = map[string]any{}
+	}
+	if annotations, ok := meta["annotations"].(map[string]any); ok {
+		meta["annotations"] = maps.Clone(annotations)
+	}
+	out["metadata"] = meta
+	setWave(out, wave)
+	return out
+}
+
+// assign finds the step of each Application. It decides who syncs an Application, too: the controller turns automated sync off and syncs
+// selected Applications itself, so here those sync automatically and the others do not.
+func (r *rollout) assign() error {
+	steps := RollingSteps(r.set.Spec)
+	if size := manifest.Size(steps); size > maxSelections/len(r.apps) {
+		return fmt.Errorf("spec.strategy.rollingSync.steps: %d bytes are too many for %d Applications", size, len(r.apps))
+	}
+	r.rank = slices.Repeat([]int{notSelected}, len(r.apps))
+	r.anchor = math.MaxInt
+	for _, app := range r.apps {
+		r.anchor = min(r.anchor, waveOf(app))
+	}
+	for i, v := range steps {
+		step, _ := v.(map[string]any)
+		r.step(fmt.Sprintf("spec.strategy.rollingSync.steps[%d]", i), step)
+	}
+	var left []string
+	for i, app := range r.apps {
+		if r.rank[i] == notSelected {
+			left = append(left, manifest.String(app, "metadata", "name"))
+			setAutomated(app, false)
+		}
+	}
+	if len(left) > 0 {
+		r.warn("spec.strategy: no step selects %s; as in Argo CD, automated sync is off, and somebody must sync by hand", listed(left))
+	}
+	return nil
+}
+
+// step selects the Applications of a step.
+func (r *rollout) step(path string, step map[string]any) {
+	var selected []int
+	var twice []string
+	for i, app := range r.apps {
+		switch {
+		case !selects(step, app):
+		case r.rank[i] != notSelected:
+			twice = append(twice, manifest.String(app, "metadata", "name"))
+		default:
+			selected = append(selected, i)
+		}
+	}
+	expressions, _ := step["matchExpressions"].([]any)
+	for i, v := range expressions {
+		e, _ := v.(map[string]any)
+		if operator := manifest.String(e, "operator"); operator != "In" && operator != "NotIn" {
+			r.warn("%s.matchExpressions[%d].operator: %q is neither In nor NotIn; as in Argo CD, it matches Applications without the "+
+				"label %q",
+				path, i, operator, manifest.String(e, "key"))
+		}
+	}
+	if len(twice) > 0 {
+		r.warn("%s: an earlier step already selects %s; the first step counts", path, listed(twice))
+	}
+	most, valid := maxUpdate(step["maxUpdate"], len(selected))
+	if !valid {
+		r.warn("%s.maxUpdate: neither a number nor a percentage; as in Argo CD, one Application is updated at a time", path)
+	}
+	r.place(selected, most)
+}
+
+// warn notes a problem. After some of them it notes only that there are more.
+func (r *rollout) warn(format string, args ...any) {
+	switch n := len(r.warnings); {
+	case n < maxStepWarnings:
+		r.warnings = append(r.warnings, fmt.Sprintf(format, args...))
+	case n == maxStepWarnings:
+		r.warnings = append(r.warnings, "spec.strategy: there are more problems with the steps")
+	}
+}
+
+// place gives the Applications of a step their ranks, at most so many of them the same. None at all means that they are synced by hand, and
+// that the next step waits for that.
+func (r *rollout) place(selected []int, most int) {
+	slices.SortStableFunc(selected, func(a, b int) int { return cmp.Compare(waveOf(r.apps[a]), waveOf(r.apps[b])) })
+	inWave := 0
+	for n, i := range selected {
+		if n == 0 || inWave == most || waveOf(r.apps[selected[n-1]]) != waveOf(r.apps[i]) {
+			r.waves++
+			inWave = 0
+		}
+		inWave++
+		r.rank[i] = r.waves - 1
+		setAutomated(r.apps[i], most > 0)
+	}
+}
+
+// selects reports whether a step selects an Application (buildAppDependencyList in applicationset/controllers, v3.2.11).
+func selects(step map[string]any, app manifest.Object) bool {
+	expressions, _ := step["matchExpressions"].([]any)
+	labels := manifest.Map(app, "metadata", "labels")
+	for _, v := range expressions {
+		e, _ := v.(map[string]any)
+		operator := manifest.String(e, "operator")
+		label, ok := labels[manifest.String(e, "key")].(string)
+		if !ok {
+			if operator == "In" {
+				return false
+			}
+			continue
+		}
+		values, _ := e["values"].([]any)
+		if in := slices.Contains(values, any(label)); operator != "In" && operator != "NotIn" || in != (operator == "In") {
+			return false
+		}
+	}
+	return true
+}
+
+// maxUpdate returns how many Applications of a step are updated at once, and whether it is written as Argo CD reads it: a number, or a
+// percentage that is rounded down, but to 1 at least (updateApplicationSetApplicationStatusProgress in applicationset/controllers,
+// v3.2.11). 0 is none.
+func maxUpdate(v any, of int) (most int, valid bool) {
+	switch v := v.(type) {
+	case nil:
+		return of, true
+	case int64:
+		return int(max(0, v)), true
+	case string:
+		if v == "0%" {
+			return 0, true
+		}
+		digits, ok := strings.CutSuffix(v, "%")
+		percent, err := strconv.Atoi(digits)
+		if !ok || err != nil {
+			return 1, false
+		}
+		return max(1, min(percent, 1e6)*of/100), true
+	}
+	return 1, false
+}
+
+// setAutomated turns automated sync on, if it is not, or off, if it is.
+func setAutomated(app manifest.Object, on bool) {
+	automated, ok := manifest.Map(app, "spec", "syncPolicy")["automated"].(map[string]any)
+	if is := ok && automated["enabled"] != false; is == on {
+		return
+	}
+	if !on {
+		automated["enabled"] = false
+		return
+	}
+	spec := manifest.Map(app, "spec")
+	policy, ok := spec["syncPolicy"].(map[string]any)
+	if !ok {
+		policy = map[string]any{}
+		spec["syncPolicy"] = policy
+	}
+	policy["automated"] = map[string]any{"enabled": true}
+}
+
+// listed names some things of many.
+func listed(names []string) string {
+	if n := len(names); n > maxNames {
+		return fmt.Sprintf("%s and %d more", strings.Join(names[:maxNames], ", "), n-maxNames)
+	}
+	return strings.Join(names, ", ")
+}
