@@ -425,8 +425,10 @@ func TestRefused(t *testing.T) {
 			want: `Application web-a: spec.source.path is "other" in the cluster, and "a" in the set`,
 		},
 		"no automated sync": {
-			change: func(c *cluster) { delete(manifest.Map(c.objects["Application/web-a"], "spec", "syncPolicy"), "automated") },
-			want:   `Application web-a: spec.syncPolicy.automated is "" in the cluster, and "map[]" in the set`,
+			change: func(c *cluster) {
+				delete(manifest.Map(c.objects["Application/web-a"], "spec", "syncPolicy"), "automated")
+			},
+			want: `Application web-a: spec.syncPolicy.automated is "" in the cluster, and "map[]" in the set`,
 		},
 		"another label": {
 			change: func(c *cluster) { manifest.Map(c.objects["Application/web-b"], "metadata", "labels")["app"] = "x" },

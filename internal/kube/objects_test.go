@@ -12,7 +12,6 @@ import (
 	"github.com/argosy-cd/argosy/internal/manifest"
 )
 
-
 func TestObjects(t *testing.T) {
 	const sets = "/apis/argoproj.io/v1alpha1/namespaces/argocd/applicationsets/"
 	s, c := newServer(t)
