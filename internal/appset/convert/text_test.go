@@ -83,7 +83,11 @@ func TestRefused(t *testing.T) {
 			strings.Replace(plain, "[{list: {elements: [{name: a}]}}]", "text", 1),
 			`x.yaml:1: ApplicationSet "web": spec.generators: must be a list`,
 		},
-		"field":      {plain + "more: 1\n", `more: not a field of an ApplicationSet`},
+		"field": {plain + "more: 1\n", `more: not a field of an ApplicationSet`},
+		"its own name": {
+			strings.Replace(plain, "{name: '{{name}}'}", "{name: web}", 1),
+			`spec.template.metadata.name: its Application is called "web", too, and would replace the new one; rename the set`,
+		},
 		"no spec":    {"apiVersion: argoproj.io/v1alpha1\nkind: ApplicationSet\nmetadata: {name: web}\n", "spec must be an object"},
 		"status":     {plain + "status: {}\n", "it was read from a cluster"},
 		"a mistake":  {plain + " x\n", "x.yaml:"},
