@@ -116,9 +116,11 @@ func runAppsetConvert(ctx context.Context, std stdio, opts appsetConvertOptions,
 	case opts.style.value == "folder" && opts.reverse:
 		c.Change, c.Becomes, c.Nothing = convert.ReverseFolder, "without the plugin now", "no Application found that uses the plugin"
 	case opts.style.value == "folder":
-		c.Change, c.Becomes, c.Nothing = convert.Folder, "rendered by the plugin now", "no Application found that does not use the plugin yet"
+		c.Change, c.Becomes, c.Nothing = convert.Folder, "rendered by the plugin now",
+			"no Application found that does not use the plugin yet"
 	case opts.reverse:
-		c.Change, c.Becomes, c.Nothing = convert.Reverse, "an ApplicationSet now", "no Application found that has a set in the plugin's parameter"
+		c.Change, c.Becomes, c.Nothing = convert.Reverse, "an ApplicationSet now",
+			"no Application found that has a set in the plugin's parameter"
 	case opts.goTemplate:
 		repos, err := userRepositories(std, opts.repos)
 		if err != nil {

@@ -45,7 +45,12 @@ read as in "argosy appset generate". See docs/convert.md.`,
 		Example: `  argosy appset handover argocd/web          # the steps
   argosy appset handover argocd/web --yes    # do them
   argosy appset handover argocd/web --back --yes`,
-		Args: cobra.ExactArgs(1),
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) != 1 {
+				return usagef("the name of one ApplicationSet is needed")
+			}
+			return nil
+		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := fromEnvironment(std, cmd.Flags()); err != nil {
 				return err

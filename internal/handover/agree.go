@@ -26,7 +26,8 @@ func (r *run) agree(ctx context.Context) error {
 		name := manifest.String(app, "metadata", "name")
 		r.names = append(r.names, name)
 		if name == r.Parent {
-			errs = append(errs, fmt.Errorf("Application %s has the name of the new parent; choose another one with --name", name))
+			errs = append(errs, fmt.Errorf("%s %s has the name of the new parent; choose another one with --name",
+				argo.KindApplication, name))
 			continue
 		}
 		live, err := r.Cluster.Object(ctx, argo.KindApplication, argo.Ref{Namespace: r.Set.Namespace, Name: name})
@@ -34,13 +35,13 @@ func (r *run) agree(ctx context.Context) error {
 			return err
 		}
 		if why := r.differs(app, live); why != "" {
-			errs = append(errs, fmt.Errorf("Application %s: %s", name, why))
+			errs = append(errs, fmt.Errorf("%s %s: %s", argo.KindApplication, name, why))
 		}
 	}
 	slices.Sort(r.names)
 	for _, name := range r.owned() {
 		if !slices.Contains(r.names, name) {
-			errs = append(errs, fmt.Errorf("Application %s: it is in the cluster, and the set does not render it", name))
+			errs = append(errs, fmt.Errorf("%s %s: it is in the cluster, and the set does not render it", argo.KindApplication, name))
 		}
 	}
 	if len(errs) > 0 {

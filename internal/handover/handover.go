@@ -178,7 +178,8 @@ func (r *run) original() (manifest.Object, error) {
 	if r.parent != nil {
 		var err error
 		if fromParent, _, err = convert.Set(clean(r.parent)); err != nil {
-			return nil, fmt.Errorf("Application %s is there already, and is not the Application of this set: %w", r.parentRef(), err)
+			return nil, fmt.Errorf("%s %s is there already, and is not the Application of this set: %w", argo.KindApplication,
+				r.parentRef(), err)
 		}
 		manifest.Map(fromParent, "metadata")["name"] = r.Set.Name
 	}
@@ -190,7 +191,7 @@ func (r *run) original() (manifest.Object, error) {
 	case !isStopped(r.set):
 		out := clean(r.set)
 		if r.parent != nil && difference("spec", out["spec"], fromParent["spec"]) != "" {
-			return nil, fmt.Errorf("Application %s is there already, with another spec than the set: %s", r.parentRef(),
+			return nil, fmt.Errorf("%s %s is there already, with another spec than the set: %s", argo.KindApplication, r.parentRef(),
 				difference("spec", out["spec"], fromParent["spec"]))
 		}
 		return out, nil

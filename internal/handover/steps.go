@@ -204,7 +204,7 @@ func (r *run) release(ctx context.Context) error {
 		ref := argo.Ref{Namespace: r.Set.Namespace, Name: name}
 		o, err := r.Cluster.Object(ctx, argo.KindApplication, ref)
 		if err != nil || o == nil {
-			return errors.Join(err, fmt.Errorf("Application %s: removing its owner", ref))
+			return errors.Join(err, fmt.Errorf("%s %s: removing its owner", argo.KindApplication, ref))
 		}
 		list, _ := manifest.Map(o, "metadata")["ownerReferences"].([]any)
 		kept := slices.DeleteFunc(slices.Clone(list), func(v any) bool {
@@ -250,7 +250,7 @@ func (r *run) final(app manifest.Object) any {
 
 func (r *run) adopt(ctx context.Context) error {
 	if r.parent == nil {
-		return fmt.Errorf("Application %s is gone", r.parentRef())
+		return fmt.Errorf("%s %s is gone", argo.KindApplication, r.parentRef())
 	}
 	if difference("", r.final(r.parent), r.final(r.target)) == "" {
 		return nil
@@ -317,7 +317,7 @@ func (r *run) deleteParent(ctx context.Context) error {
 		return nil
 	}
 	if finalizers, _ := manifest.Map(r.parent, "metadata")["finalizers"].([]any); len(finalizers) > 0 {
-		return fmt.Errorf("Application %s has got finalizers again: deleting it would delete its Applications", r.parentRef())
+		return fmt.Errorf("%s %s has got finalizers again: deleting it would delete its Applications", argo.KindApplication, r.parentRef())
 	}
 	return r.Cluster.Delete(ctx, argo.KindApplication, r.parentRef(), manifest.String(r.parent, "metadata", "uid"))
 }

@@ -82,6 +82,10 @@ func check(set manifest.Object) error {
 		errs = append(errs, errors.New("it was read from a cluster (metadata.uid, status); convert the manifest that was applied, "+
 			"or use argosy appset handover"))
 	}
+	if name := manifest.String(meta, "name"); name != "" && manifest.String(set, "spec", "template", "metadata", "name") == name {
+		errs = append(errs, fmt.Errorf("spec.template.metadata.name: its Application is called %q, too, and would replace the new one; "+
+			"rename the set", name))
+	}
 	for _, key := range manifest.Keys(set) {
 		if !slices.Contains([]string{"apiVersion", "kind", "metadata", "spec", "status"}, key) {
 			errs = append(errs, fmt.Errorf("%s: not a field of an ApplicationSet", key))

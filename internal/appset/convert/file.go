@@ -25,7 +25,7 @@ type Result struct {
 
 // File returns a file with Applications in the place of its sets.
 func (o Options) File(file string, data []byte) (*Result, error) {
-	return each(file, data, argo.IsApplicationSet, func(e *edit) error { return o.toApplication(e) })
+	return each(file, data, argo.IsApplicationSet, o.toApplication)
 }
 
 // Reverse returns a file with sets in the place of the Applications that have them in the parameter of the plugin.
@@ -105,8 +105,9 @@ func (o Options) toApplication(e *edit) error {
 			return appErr
 		}
 		e.warnings = warnings
+		lines := specLines(manifest.Map(app, "spec"))
 		var s []splice
-		if s, err = e.splices(app, func(b block) string { return indent(specLines(manifest.Map(app, "spec")), spaces(b.inner)) }); err == nil {
+		if s, err = e.splices(app, func(b block) string { return indent(lines, spaces(b.inner)) }); err == nil {
 			err = e.finish(apply(e.data, s), func(got manifest.Object) bool {
 				back, _, err := Set(got)
 				return err == nil && reflect.DeepEqual(got, app) && reflect.DeepEqual(back, set)

@@ -77,7 +77,7 @@ func prove(ctx context.Context, set manifest.Object, render Render) (manifest.Ob
 	}
 	for i := range want {
 		if !reflect.DeepEqual(want[i], got[i]) {
-			return nil, fmt.Errorf("Application %q would be different: %s", manifest.String(want[i], "metadata", "name"),
+			return nil, fmt.Errorf("%s %q would be different: %s", argo.KindApplication, manifest.String(want[i], "metadata", "name"),
 				difference("", want[i], got[i]))
 		}
 	}
@@ -244,18 +244,17 @@ func access(base string, names []string) string {
 			base += "." + name
 			continue
 		}
-		out := "index " + base
 		if base == "" {
-			out = "index ."
+			base = "."
 		}
+		keys := []string{"index", base}
 		for _, name := range names[i:] {
-			if _, err := strconv.Atoi(name); err == nil {
-				out += " " + name
-			} else {
-				out += " `" + name + "`"
+			if _, err := strconv.Atoi(name); err != nil {
+				name = "`" + name + "`"
 			}
+			keys = append(keys, name)
 		}
-		return out
+		return strings.Join(keys, " ")
 	}
 	return base
 }

@@ -43,8 +43,8 @@ func policyOf(set manifest.Object) *policy {
 			"template are still updated")
 	}
 	if !p.deletes && !slices.ContainsFunc(finalizersOf(set), isResources) {
-		p.warn("spec.syncPolicy.applicationsSync: deleting the set deletes its Applications, because the set has no finalizer; deleting the " +
-			"new Application leaves them")
+		p.warn("spec.syncPolicy.applicationsSync: deleting the set deletes its Applications, because the set has no finalizer; " +
+			"deleting the new Application leaves them")
 	}
 	list, _ := spec["ignoreApplicationDifferences"].([]any)
 	for _, v := range list {
@@ -60,8 +60,8 @@ func policyOf(set manifest.Object) *policy {
 		p.ignore(map[string]any{"jsonPointers": pointers})
 	}
 	if spec["strategy"] != nil {
-		p.warn("spec.strategy: the applicationset-controller does not act on it any more; argosy appset generate says what the plugin does " +
-			"with it")
+		p.warn("spec.strategy: the applicationset-controller does not act on it any more; argosy appset generate says what the " +
+			"plugin does with it")
 	}
 	return p
 }

@@ -1,0 +1,175 @@
+package e2e
+
+import (
+	"bufio"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/argosy-cd/argosy/lab"
+)
+
+// applicationSet is the kind of sets in the lab.
+const applicationSet = "ApplicationSet.argoproj.io"
+
+// handover runs the command. If kill is not "", it is killed when it says that it does this step, and that must happen.
+func (k *kit) handover(kill string, args ...string) {
+	k.Helper()
+	args = append([]string{
+		"appset", "handover", "argocd/" + k.name, "--yes", "--source", "git", "--argocd-version", "3.2",
+		"--argocd-namespace", lab.Namespace,
+	}, args...)
+	cmd := exec.CommandContext(k.ctx, argosy, args...)
+	cmd.Env = append(os.Environ(), "ARGOSY_KUBECONFIG="+k.lab.Kubeconfig)
+	cmd.Dir = k.TempDir() // no repository of ours answers for the set's
+	var talk strings.Builder
+	cmd.Stderr = &talk
+	out, err := cmd.StdoutPipe()
+	k.must(err)
+	k.must(cmd.Start())
+	killed := false
+	for lines := bufio.NewScanner(out); lines.Scan(); {
+		k.Log(lines.Text())
+		if kill != "" && strings.HasPrefix(lines.Text(), kill+". doing") {
+			killed = true
+			k.must(cmd.Process.Kill())
+			break
+		}
+	}
+	err = cmd.Wait()
+	if kill == "" && err != nil {
+		k.Fatalf("%v: %s", err, talk.String())
+	}
+	if killed != (kill != "") {
+		k.Fatalf("not killed at step %s: %v, %s", kill, err, talk.String())
+	}
+}
+
+// identity is what must not change of an Application and of its workload.
+func (k *kit) identity(names []string) map[string]string {
+	k.Helper()
+	out := map[string]string{}
+	for _, name := range names {
+		o, err := k.lab.Get(k.ctx, application, lab.Namespace, name)
+		k.must(err)
+		workload, err := k.lab.Get(k.ctx, "ConfigMap", name, "cm")
+		k.must(err)
+		if o == nil || workload == nil {
+			k.Fatalf("%s: the Application or its workload is gone", name)
+		}
+		out[name] = fmt.Sprintf("UID %s, workload %s of version %s, synced at %s", o.GetUID(), workload.GetUID(), workload.GetResourceVersion(),
+			text(o, "status", "operationState", "startedAt"))
+	}
+	return out
+}
+
+// unchanged compares identities.
+func (k *kit) unchanged(before map[string]string, names []string) {
+	k.Helper()
+	for name, now := range k.identity(names) {
+		if before[name] != now {
+			k.Errorf("%s: before %s, now %s", name, before[name], now)
+		}
+	}
+}
+
+// TestHandover moves 20 Applications from the stock controller to the plugin, and back, also when the command is killed at each of its steps.
+// Neither the Applications nor their workloads change, and no Application syncs.
+func TestHandover(t *testing.T) {
+	k := newKit(t, "handover")
+	k.ourHealthCheck()
+	k.plugins(native)
+	files, names := map[string]string{}, []string{}
+	for i := range 20 {
+		name := fmt.Sprintf("%s-%02d", k.name, i)
+		names = append(names, name)
+		files["apps/"+name+"/cm.yaml"] = configMap("cm", "1")
+	}
+	k.commit(files)
+	k.apply(fmt.Sprintf(`apiVersion: argoproj.io/v1alpha1
+kind: ApplicationSet
+metadata: {name: %s, namespace: argocd, labels: {team: shop}}
+spec:
+  goTemplate: true
+  generators: [{git: {repoURL: %q, revision: main, directories: [{path: apps/*}]}}]
+  template:
+    metadata: {name: '{{.path.basename}}', labels: {app: '{{.path.basename}}'}}
+    spec:
+      project: default
+      source: {repoURL: %q, path: '{{.path.path}}', targetRevision: main}
+      destination: {server: https://kubernetes.default.svc, namespace: '{{.path.basename}}'}
+      syncPolicy: {automated: {prune: true}, syncOptions: [CreateNamespace=true]}
+`, k.name, k.repo.URL, k.repo.URL))
+	for _, name := range names {
+		k.await("Application", name, "health Healthy")
+		k.await("Application", name, "sync Synced")
+	}
+	before := k.identity(names)
+
+	handedOver := func() {
+		k.Helper()
+		if k.exists(applicationSet, lab.Namespace, k.name) {
+			t.Error("the set is still there")
+		}
+		k.wait(k.name, func(o *unstructured.Unstructured) bool { return text(o, "status", "sync", "status") == "Synced" })
+		k.unchanged(before, names)
+	}
+	controlled := func() {
+		k.Helper()
+		if k.exists(application, lab.Namespace, k.name) {
+			t.Error("the parent is still there")
+		}
+		set, err := k.lab.Get(k.ctx, applicationSet, lab.Namespace, k.name)
+		k.must(err)
+		if set == nil || set.GetLabels()["team"] != "shop" {
+			t.Fatalf("the set is %v", set)
+		}
+		for _, name := range names {
+			k.wait(name, func(o *unstructured.Unstructured) bool {
+				owners := o.GetOwnerReferences()
+				return len(owners) == 1 && owners[0].UID == set.GetUID()
+			})
+		}
+		k.unchanged(before, names)
+	}
+
+	k.handover("")
+	handedOver()
+	k.handover("", "--back")
+	controlled()
+
+	// Killed at each step on the way there, and gone on, or back.
+	for step := 1; step <= 5; step++ {
+		k.handover(fmt.Sprint(step))
+		if step%2 == 0 {
+			k.handover("", "--back")
+			controlled()
+			k.handover("")
+		} else {
+			k.handover("")
+		}
+		handedOver()
+		// And on the way back.
+		if step <= 3 {
+			k.handover(fmt.Sprint(step), "--back")
+		}
+		k.handover("", "--back")
+		controlled()
+	}
+
+	// Both still do their work: the plugin deploys a new directory, and the controller another one.
+	k.handover("")
+	handedOver()
+	k.commit(map[string]string{"apps/" + k.name + "-new/cm.yaml": configMap("cm", "1")})
+	k.await("Application", k.name+"-new", "health Healthy")
+	k.handover("", "--back")
+	k.commit(map[string]string{"apps/" + k.name + "-more/cm.yaml": configMap("cm", "1")})
+	k.must(k.lab.Patch(k.ctx, applicationSet, lab.Namespace, k.name,
+		`{"metadata": {"annotations": {"argocd.argoproj.io/application-set-refresh": "true"}}}`))
+	k.await("Application", k.name+"-more", "health Healthy")
+	controlled()
+}
