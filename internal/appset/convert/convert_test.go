@@ -129,7 +129,8 @@ func same(t *testing.T, engine appset.Engine, set, app manifest.Object) bool {
 	}
 	for _, o := range got { // the plugin's own way to keep Applications
 		notes := manifest.Map(o, "metadata", "annotations")
-		if notes[argo.SyncOptionsAnnotation] == "Prune=false" && manifest.String(set, "spec", "syncPolicy", "applicationsSync") != "" {
+		keeps, _ := notes[argo.SyncOptionsAnnotation].(string)
+		if strings.HasPrefix(keeps, "Prune=false") && manifest.String(set, "spec", "syncPolicy", "applicationsSync") != "" {
 			delete(notes, argo.SyncOptionsAnnotation)
 			if len(notes) == 0 {
 				delete(manifest.Map(o, "metadata"), "annotations")
