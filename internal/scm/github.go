@@ -201,8 +201,13 @@ func hasLabels(wanted, have []string) bool {
 }
 
 // authenticateApp gets a token of the installation of a GitHub App. Its key is in a Secret of Argo CD's namespace, as repositories have it.
+// If that is not known, a token of the user does.
 func (a *Asker) authenticateApp(ctx context.Context, q generator.Question, s spec, h *host) error {
 	app, err := a.secret(ctx, a.Namespace, s.AppSecretName)
+	if token := a.environment(q, h); token != "" && errors.As(err, new(generator.Unknown)) {
+		h.authorize("Authorization", "Bearer ", token)
+		return nil
+	}
 	if err != nil {
 		return err
 	}

@@ -205,12 +205,7 @@ func (a *Asker) environment(q generator.Question, h *host) string {
 // authenticate reads the credential that a set names, and sends it with each request.
 func (a *Asker) authenticate(ctx context.Context, q generator.Question, s spec, h *host) error {
 	if s.AppSecretName != "" && q.Provider == "github" {
-		err := a.authenticateApp(ctx, q, s, h)
-		if token := a.environment(q, h); errors.As(err, new(generator.Unknown)) && token != "" {
-			h.authorize("Authorization", "Bearer ", token)
-			return nil
-		}
-		return err
+		return a.authenticateApp(ctx, q, s, h)
 	}
 	ref, user := cmp.Or(s.TokenRef, s.AccessTokenRef, s.AppPasswordRef), s.User
 	bearer := s.BearerToken != nil

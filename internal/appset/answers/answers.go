@@ -15,6 +15,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -179,9 +180,22 @@ func decode(data []byte) (*file, error) {
 	d := json.NewDecoder(strings.NewReader(string(text)))
 	d.DisallowUnknownFields()
 	if err := d.Decode(f); err != nil {
-		return nil, errors.New(strings.TrimPrefix(err.Error(), "json: "))
+		return nil, plain(err)
 	}
 	return f, nil
+}
+
+// plain says in words of YAML what the decoder says in words of Go.
+func plain(err error) error {
+	var wrong *json.UnmarshalTypeError
+	if !errors.As(err, &wrong) {
+		return errors.New(strings.TrimPrefix(err.Error(), "json: "))
+	}
+	kind := map[reflect.Kind]string{
+		reflect.String: "a string", reflect.Int64: "a whole number", reflect.Bool: "true or false", reflect.Slice: "a list",
+	}[wrong.Type.Kind()]
+	return fmt.Errorf("%s: must be %s, it is a value of the kind %s", cmp.Or(wrong.Field, "the file"), cmp.Or(kind, "an object"),
+		wrong.Value)
 }
 
 // answer answers about repositories one by one.

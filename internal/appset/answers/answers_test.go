@@ -154,6 +154,13 @@ func TestUnknown(t *testing.T) {
 			strings.Replace(recorded, "repositories:", "repos:", 1), question(generator.AskRepositories, ""),
 			`unknown field "repos"`, false,
 		},
+		"a number": {
+			recorded + "pullRequests: [{headSHA: 123}]\n", question(generator.AskRepositories, ""),
+			"pullRequests.headSHA: must be a string, it is a value of the kind number", false,
+		},
+		"a list": {
+			"question: []\n", question(generator.AskRepositories, ""), "question: must be an object, it is a value of the kind array", false,
+		},
 		"not YAML": {"a: [", question(generator.AskRepositories, ""), name, false},
 		"other question": {recorded, generator.Question{
 			Ask: generator.AskPullRequests, Provider: "github",
