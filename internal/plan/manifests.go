@@ -48,9 +48,6 @@ func compareIDs(a, b ID) int {
 		cmp.Compare(a.Name, b.Name))
 }
 
-// ApplyName stands for whoever applies the roots of a plan.
-const ApplyName = "kubectl apply"
-
 // Objects returns what an Application deploys, each object once, in the order of deployment.
 func (a *Application) Objects() []manifest.Object {
 	var out []manifest.Object

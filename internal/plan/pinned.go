@@ -15,6 +15,16 @@ func pins(s map[string]any, o manifest.Object, reads []appset.Read) bool {
 	return argo.IsApplication(o) && plugin.Pins(s) && plugin.Follows(o, append(slices.Clip(reads), plugin.Own(s)))
 }
 
+// pinnedBy notes whether one more parent gives the Application a commit. One that gives it a branch undoes what the others do. The plugin
+// does not pin the parent itself, and whoever applies it by hand does so before any parent does.
+func (a *Application) pinnedBy(parent *Application, pinned bool) {
+	if a.Itself || parent.Applied {
+		return
+	}
+	a.loose = a.loose || !pinned
+	a.Pinned = !a.loose
+}
+
 // parameters says which parameters the plugin appset refuses, if a source names it.
 func parameters(s map[string]any) error {
 	if manifest.String(s, "plugin", "name") != plugin.PluginName {
@@ -27,6 +37,9 @@ func parameters(s map[string]any) error {
 // parent's repository, and those of the Applications of a pinned child that does not pin them in turn.
 func (l *loader) unordered() {
 	for _, app := range l.plan.Applications {
+		app.KeepsPin = app.Pinned
+	}
+	for _, app := range l.plan.Applications {
 		for _, s := range app.Sources {
 			if !plugin.Pins(s.Spec) {
 				continue
@@ -37,7 +50,7 @@ func (l *loader) unordered() {
 			}
 			own := plugin.Own(s.Spec)
 			for _, child := range app.children() {
-				child.KeepsPin = child.Pinned && plugin.KeepsPins(s.Spec)
+				child.KeepsPin = child.KeepsPin && plugin.KeepsPins(s.Spec)
 				for _, c := range child.Sources {
 					if !child.Pinned && !child.Itself && c.follows(own.URL) && argo.Revision(c.Revision) != argo.Revision(own.Revision) {
 						l.find(RuleUpdatesUnordered, child,

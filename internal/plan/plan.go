@@ -138,8 +138,8 @@ func (c Config) parallel() int {
 	return 2
 }
 
-// appliedName is that of the Application that stands for whoever applies the roots.
-const appliedName = "everything"
+// ApplyName is that of the Application that stands for whoever applies the roots of a plan. No other can have it.
+const ApplyName = "kubectl apply"
 
 func (l *loader) run(roots []manifest.Document) {
 	if len(roots) == 1 && argo.IsApplication(roots[0].Object) {
@@ -147,7 +147,7 @@ func (l *loader) run(roots []manifest.Document) {
 		return
 	}
 	root := &Application{
-		Ref: argo.Ref{Namespace: l.cfg.Namespace, Name: appliedName}, Destination: generator.InClusterServer + "/" + l.cfg.Namespace, Automated: true,
+		Ref: argo.Ref{Namespace: l.cfg.Namespace, Name: ApplyName}, Destination: generator.InClusterServer + "/" + l.cfg.Namespace, Automated: true,
 		Applied: true, Position: roots[0].Position,
 	}
 	l.plan.Root, l.plan.Applications = root, []*Application{root}
@@ -221,7 +221,7 @@ func (l *loader) application(d manifest.Document, origin string, ancestors []arg
 	}
 	if len(ancestors) > 0 {
 		by := ancestors[len(ancestors)-1].Name
-		if by != appliedName && !slices.Contains(l.parents[app.Ref], by) {
+		if by != ApplyName && !slices.Contains(l.parents[app.Ref], by) {
 			l.parents[app.Ref] = append(l.parents[app.Ref], by)
 		}
 	}
@@ -360,8 +360,7 @@ func (l *loader) items(app *Application, spec map[string]any, docs []located, an
 			away++
 		case argo.IsApplication(d.Object):
 			item.Application = l.application(app.in(d.Document), d.origin, ancestors)
-			// The plugin does not pin the parent itself.
-			item.Application.Pinned = d.pinned && !item.Application.Itself
+			item.Application.pinnedBy(app, d.pinned)
 		case argo.IsApplicationSet(d.Object):
 			l.set(app, item, d.set, ancestors)
 		}

@@ -66,6 +66,8 @@ func (l *loader) set(app *Application, item *Item, set *expanded, ancestors []ar
 		})
 	}
 	for i, d := range set.apps {
-		item.Children = append(item.Children, l.application(d, fmt.Sprintf("Application %d of the set %s", i+1, item.Name), ancestors))
+		child := l.application(d, fmt.Sprintf("Application %d of the set %s", i+1, item.Name), ancestors)
+		child.pinnedBy(app, false) // the controller writes what the template says
+		item.Children = append(item.Children, child)
 	}
 }

@@ -75,9 +75,9 @@ type Application struct {
 	// Requires is what must be in the cluster before Argo CD compares it, its project; Provides is what its sync makes besides its items,
 	// its namespace.
 	Requires, Provides []Thing
-	// Pinned says that its parent gives it a commit, not a branch: a new commit reaches it only by the parent's sync.
+	// Pinned says that all of its parents give it a commit, not a branch: a new commit reaches it only by a parent's sync.
 	Pinned bool
-	// KeepsPin says that it keeps its commit if a new one does not change it.
+	// KeepsPin says that it keeps its commit if a new one does not change it, whichever parent syncs.
 	KeepsPin bool
 	// Object is the Application itself.
 	Object manifest.Object
@@ -86,7 +86,8 @@ type Application struct {
 	// Origin says which set has generated it, "" for one that is in a file.
 	Origin string
 
-	away bool // it deploys Applications to a cluster that is not known
+	loose bool // a parent gives it a branch
+	away  bool // it deploys Applications to a cluster that is not known
 }
 
 // Verdict is how much of it is known: that of its worst source.

@@ -54,7 +54,7 @@ func (p planned) application(app *plan.Application) map[string]any {
 		return o
 	}
 	p.told[app] = true
-	var sources []any
+	sources := []any{}
 	for _, s := range app.Sources {
 		source := map[string]any{"repoURL": giturl.Redact(s.Repository), "kind": string(s.Kind), "verdict": s.Verdict.String()}
 		for key, value := range map[string]string{"path": s.Path, "chart": s.Chart, "targetRevision": s.Revision, "unknown": s.Unknown} {

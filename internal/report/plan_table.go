@@ -51,7 +51,7 @@ func versionFrom(p *plan.Plan) string {
 func planSection(w io.Writer, app *plan.Application, resources bool) {
 	from := "from " + words.Printable(describePlanSources(app))
 	if app.Applied {
-		from = "applied by hand"
+		from = "by hand"
 	}
 	fmt.Fprintf(w, "%s, %s\n", words.Printable(app.Name), from)
 	waves := app.Waves()

@@ -1,5 +1,4 @@
-// Package retry has the waits between attempts of work that goes on for as long as a process runs: each twice as long as the one before, up
-// to a limit. It has no clock.
+// Package retry has the waits between attempts: each twice as long as the one before, up to a limit. It has no clock.
 package retry
 
 import (

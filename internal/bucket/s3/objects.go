@@ -23,6 +23,7 @@ import (
 
 	"github.com/argosy-cd/argosy/internal/bucket"
 	"github.com/argosy-cd/argosy/internal/flight"
+	"github.com/argosy-cd/argosy/internal/retry"
 )
 
 // sumKey is the metadata in which Put notes the digest of an object.
@@ -100,13 +101,14 @@ func (s *Store) Get(ctx context.Context, o bucket.Object) ([]byte, error) {
 		case !errors.Is(err, errBody) || attempt == attempts:
 			return nil, s.explain(ctx, doing, "s3:GetObject on it", err)
 		}
-		select {
-		case <-ctx.Done():
+		if !retry.Wait(ctx, time.After(backoff.After(attempt))) {
 			return nil, s.explain(ctx, doing, "", ctx.Err())
-		case <-time.After(time.Duration(attempt) * 50 * time.Millisecond):
 		}
 	}
 }
+
+// backoff is for answers that did not arrive to their end.
+var backoff = retry.Backoff{First: 50 * time.Millisecond, Last: 200 * time.Millisecond}
 
 // errBody says that an answer did not arrive to its end, which the SDK does not repeat.
 var errBody = errors.New("the answer ended early")
