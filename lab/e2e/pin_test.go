@@ -55,11 +55,14 @@ func (k *kit) inOrder(after lab.Entry, commit string) lab.Entry {
 
 // rollback syncs an Application to a commit, with automated sync off. The end of a sync that is still running takes an operation with it
 // that was written meanwhile, so it is asked for until it is seen.
+// The state of the last sync goes, because Argo CD merges the new one into it: behind a partial sync, as self-healing makes them, a whole
+// one would be partial, too.
 func (k *kit) rollback(name, commit string) {
 	k.Helper()
 	for k.ctx.Err() == nil {
 		k.must(k.lab.Patch(k.ctx, application, lab.Namespace, name,
-			`{"spec": {"syncPolicy": {"automated": null}}, "operation": {"sync": {"revision": "`+commit+`"}}}`))
+			`{"spec": {"syncPolicy": {"automated": null}}, "status": {"operationState": null}, "operation": {"sync": {"revision": "`+
+				commit+`"}}}`))
 		ctx, cancel := context.WithTimeout(k.ctx, 20*time.Second)
 		_, err := k.lab.Wait(ctx, application, lab.Namespace, name, func(o *unstructured.Unstructured) bool {
 			return o != nil && text(o, "status", "operationState", "operation", "sync", "revision") == commit
