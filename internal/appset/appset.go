@@ -79,8 +79,8 @@ func (s Set) preservesResources() bool {
 }
 
 // warnings are about fields that the applicationset-controller acts on after it has made the Applications, which
-// nobody does here, and about fields that nobody knows.
-func (s Set) warnings() []string {
+// nobody does without it, and about fields that nobody knows.
+func (s Set) warnings(controller bool) []string {
 	var out []string
 	for _, name := range argo.ApplicationSetSpec().Unknown(s.Spec) {
 		out = append(out, fmt.Sprintf("spec.%s: unknown field, ignored", name))
@@ -96,6 +96,9 @@ func (s Set) warnings() []string {
 		if !isTemplateMetadata(k) && meta[k] != nil {
 			out = append(out, fmt.Sprintf("spec.template.metadata.%s: not a field of a template, ignored", k))
 		}
+	}
+	if controller {
+		return out
 	}
 	if policy := manifest.String(s.Spec, "syncPolicy", "applicationsSync"); policy != "" && policy != "sync" {
 		out = append(out, fmt.Sprintf("spec.syncPolicy.applicationsSync: %q is a matter of the applicationset-controller; the appset "+

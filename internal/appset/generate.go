@@ -29,6 +29,9 @@ type Config struct {
 	MaxSets int
 	// Version is the version of Argo CD whose Applications these are. Zero is the newest.
 	Version versions.Version
+	// Controller says that Argo CD's applicationset-controller makes the Applications, and so nobody is warned about fields that only it
+	// acts on.
+	Controller bool
 }
 
 // ErrEmpty is the error for a set without Applications.
@@ -103,7 +106,7 @@ func (g *generation) full() bool {
 }
 
 func (g *generation) run() {
-	g.warnings = g.set.warnings()
+	g.warnings = g.set.warnings(g.cfg.Controller)
 	slices.Sort(g.warnings)
 	if err := g.compile(); err != nil {
 		g.fail(err)

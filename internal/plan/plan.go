@@ -121,7 +121,7 @@ func newLoader(ctx context.Context, cfg Config, roots []manifest.Document) *load
 	}
 	strict := appset.Embedded{Clusters: clusters, Git: cfg.Git, Version: cfg.Version}
 	lenient := strict
-	lenient.AllowEmpty = true
+	lenient.AllowEmpty, lenient.Controller = true, true
 	l := &loader{
 		ctx: ctx, ending: make(chan struct{}), cfg: cfg, plan: &Plan{Settings: cfg.Settings}, engine: lenient, strict: strict,
 		parents: map[Ref][]string{}, known: map[Ref]*Application{},

@@ -312,6 +312,8 @@ type Finding struct {
 	// Origin says which set has generated the Application, "" for one that is in a file.
 	Origin  string
 	Message string
+	// Field is the path of the field that it is about, in the object at Position. Nil is the object.
+	Field []string
 }
 
 // same reports whether two findings of different plans are the same one, whatever their words are.

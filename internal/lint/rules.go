@@ -1,0 +1,8 @@
+package lint
+
+// own returns the rules of this package.
+func own() []Rule {
+	return []Rule{
+		ruleNoReason,
+	}
+}
