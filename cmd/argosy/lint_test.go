@@ -71,7 +71,7 @@ func lintTree(t *testing.T, files []txtar.File) []string {
 		}
 	}
 	args := []string{
-		"lint", "--offline", "--fail-on", "never", "-o", "json", "--exists", "all", "--repo", "https://git.example.com/cluster=" + dir,
+		"lint", "--offline", "--fail-on", "never", "-o", "json", "--exists", "all", "--allow-unknown", "from-s3", "--repo", "https://git.example.com/cluster=" + dir,
 	}
 	if _, err := os.Stat(filepath.Join(dir, "settings.yaml")); err == nil {
 		args = append(args, "--customizations", filepath.Join(dir, "settings.yaml"))

@@ -49,6 +49,9 @@ func Check(p *plan.Plan) ([]plan.Finding, []NotChecked) {
 			continue
 		}
 		if f.Field == nil {
+			f.Field = fieldOf(f.Message)
+		}
+		if f.Field == nil {
 			f.Field = rule.field
 		}
 		out = append(out, f)

@@ -1,6 +1,9 @@
 package lint
 
 import (
+	"regexp"
+	"strings"
+
 	"github.com/argosy-cd/argosy/internal/argo"
 	"github.com/argosy-cd/argosy/internal/plan"
 )
@@ -13,6 +16,18 @@ var (
 	fieldProject = []string{"spec", "project"}
 	fieldSync    = []string{"spec", "syncPolicy"}
 )
+
+// inMessage matches the path of a field in the message of a finding.
+var inMessage = regexp.MustCompile(`(?:^|[ .])((?:spec|metadata)(?:\.[A-Za-z]+|\[\d+\])*): `)
+
+// fieldOf is the path of the field that a message names, nil if it names none.
+func fieldOf(message string) []string {
+	m := inMessage.FindStringSubmatch(message)
+	if m == nil {
+		return nil
+	}
+	return strings.Split(strings.ReplaceAll(m[1], "[", ".["), ".")
+}
 
 // placed is the family of a rule of the planner, and the field that it is about.
 type placed struct {
@@ -28,6 +43,7 @@ func describe(r plan.Rule) Rule {
 		plan.RuleAlternatives.Name:     {Names, []string{"metadata", "name"}},
 		plan.RuleOtherNamespace.Name:   {Names, []string{"metadata", "namespace"}},
 		plan.RuleSetBroken.Name:        {Templates, nil},
+		plan.RulePlaceholderLeft.Name:  {Templates, nil},
 		plan.RuleSetEmpty.Name:         {Templates, []string{"spec", "generators"}},
 		plan.RuleKindLater.Name:        {Prerequisites, nil},
 		plan.RuleKindMissing.Name:      {Prerequisites, nil},

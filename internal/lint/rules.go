@@ -3,6 +3,11 @@ package lint
 // own returns the rules of this package.
 func own() []Rule {
 	return []Rule{
-		ruleNoReason,
+		ruleSetGate, ruleTemplateWave, ruleAlwaysHealthy,
+		ruleGatesItself, ruleRetryForEver, ruleS3Unnamed, ruleNoSelfHeal,
+		ruleFinalizerUnknown, ruleApplicationHook, ruleAllowEmpty, ruleLeavesObjects,
+		ruleSharedObject,
+		ruleTemplatedProject, ruleMissingKey,
+		ruleSyncOption, ruleNoReason,
 	}
 }
