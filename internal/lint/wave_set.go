@@ -21,7 +21,11 @@ var ruleSetGate = Rule{
 	check: func(p *pass) {
 		for _, app := range p.applications() {
 			for _, item := range app.Items {
-				if item.Children == nil || item.Awaits || item.Rollout || !behind(app, item) {
+				switch {
+				case item.Children == nil || item.Awaits || item.Rollout || !behind(app, item):
+					continue
+				case p.Settings == nil || p.Settings.Partial:
+					p.missed = "Argo CD's settings were not found; they may have a health check of ApplicationSets that waits for Applications"
 					continue
 				}
 				p.found = append(p.found, plan.Finding{
