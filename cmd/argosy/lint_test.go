@@ -166,7 +166,9 @@ func TestLintCluster(t *testing.T) {
 		}); code != 0 {
 			t.Fatal(talk.String())
 		}
-		var report struct{ Findings []struct{ Rule, Severity, Message string } }
+		var report struct {
+			Findings []struct{ Rule, Severity, Message string }
+		}
 		if err := json.Unmarshal(out.Bytes(), &report); err != nil {
 			t.Fatal(err)
 		}

@@ -95,7 +95,8 @@ func newRootCommand(std stdio) *cobra.Command {
 	cmd.SetErr(std.err)
 	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return problem.Usage(err) })
 	cmd.AddCommand(newAppCommand(std), newAppsetCommand(std), newS3Command(std), newRepoCommand(std), newCmpCommand(std),
-		newHealthCommand(std), newPlanCommand(std), newLintCommand(std), newSimulateCommand(std), newDemoCommand(std), newEventsCommand(std),
+		newHealthCommand(std), newPlanCommand(std), newLintCommand(std), newSimulateCommand(std), newDemoCommand(std),
+		newEventsCommand(std),
 		newVersionCommand(std))
 	cmd.SetHelpCommand(newHelpCommand(cmd))
 	addCompletion(cmd)

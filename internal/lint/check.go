@@ -73,15 +73,8 @@ func Check(p *plan.Plan) ([]plan.Finding, []NotChecked) {
 // find notes something about a field of an Application.
 func (p *pass) find(app *plan.Application, field []string, format string, args ...any) {
 	p.found = append(p.found, plan.Finding{
-		Rule: p.rule.Rule, Subject: app.Name, Position: app.Position, Origin: app.Origin, Field: field, Message: fmt.Sprintf(format, args...),
-	})
-}
-
-// object notes something about a field of an object that an Application deploys.
-func (p *pass) object(app *plan.Application, item *plan.Item, field []string, format string, args ...any) {
-	p.found = append(p.found, plan.Finding{
-		Rule: p.rule.Rule, Subject: app.Name, Position: item.Position, Field: field,
-		Message: fmt.Sprintf("%s %s: %s", item.Kind, item.Name, fmt.Sprintf(format, args...)),
+		Rule: p.rule.Rule, Subject: app.Name, Position: app.Position, Origin: app.Origin, Field: field,
+		Message: fmt.Sprintf(format, args...),
 	})
 }
 
@@ -113,7 +106,8 @@ func (p *pass) sets() []set {
 		for _, item := range app.Items {
 			if item.Children != nil {
 				out = append(out, set{
-					manifest.Document{Object: item.Object, Position: item.Position}, item.Name, manifest.Map(item.Object, "spec"), item, app,
+					manifest.Document{Object: item.Object, Position: item.Position}, item.Name, manifest.Map(item.Object,
+						"spec"), item, app,
 				})
 			}
 		}

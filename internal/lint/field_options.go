@@ -26,7 +26,8 @@ var ruleSyncOption = Rule{
 		Cure:  "Write the option as Argo CD does, with its capitals, as in CreateNamespace=true.",
 	},
 	Family: Fields,
-	Why: "Options are compared as texts (SyncOptions.HasOption in pkg/apis/application/v1alpha1/types.go); the known ones are in the controller and " +
+	Why: "Options are compared as texts (SyncOptions.HasOption in pkg/apis/application/v1alpha1/types.go); the known ones are in the " +
+		"controller and " +
 		"in pkg/sync/common/types.go of gitops-engine (read in 3.2.11 to 3.5.6).",
 	check: func(p *pass) {
 		for _, app := range p.applications() {

@@ -128,7 +128,8 @@ func (l *locator) origin(at manifest.Position, m made) manifest.Position {
 			continue
 		}
 		for _, d := range f.docs {
-			if manifest.String(d.Object, "kind") == manifest.String(m.object, "kind") && manifest.Group(d.Object) == manifest.Group(m.object) &&
+			if manifest.String(d.Object, "kind") == manifest.String(m.object,
+				"kind") && manifest.Group(d.Object) == manifest.Group(m.object) &&
 				manifest.String(d.Object, "metadata", "name") == manifest.String(m.object, "metadata", "name") {
 				at := d.Position
 				at.File = input.Path

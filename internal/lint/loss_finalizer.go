@@ -16,12 +16,14 @@ const (
 var ruleFinalizerUnknown = Rule{
 	Rule: plan.Rule{
 		Name: "finalizer-unknown", Kind: plan.Ordering, Severity: plan.Error,
-		Means: "Argo CD does not know the finalizer of the Application, so nobody removes it. The Application can be deleted, but never goes away, " +
+		Means: "Argo CD does not know the finalizer of the Application, so nobody removes it. The Application can be deleted, but never " +
+			"goes away, " +
 			"and a wave or a prune that waits for that does not end.",
 		Cure: "Write " + resourcesFinalizer + ", or " + resourcesFinalizer + "/background.",
 	},
 	Family: Loss,
-	Why: "Argo CD removes its own finalizers only: the one for resources, alone or with /foreground or /background, and those of PreDelete and " +
+	Why: "Argo CD removes its own finalizers only: the one for resources, alone or with /foreground or /background, and those of " +
+		"PreDelete and " +
 		"PostDelete hooks (pkg/apis/application/v1alpha1/application_defaults.go, read in 3.2.11 to 3.5.6).",
 	check: func(p *pass) {
 		known := []string{resourcesFinalizer, resourcesFinalizer + "/foreground", resourcesFinalizer + "/background"}
@@ -39,8 +41,9 @@ var ruleFinalizerUnknown = Rule{
 var ruleLeavesObjects = Rule{
 	Rule: plan.Rule{
 		Name: "no-finalizer", Kind: plan.Advice, Severity: plan.Info,
-		Means: "The Application has no finalizer for its resources. If its parent prunes it, its objects stay in the cluster, and nobody owns them.",
-		Cure:  "Add the finalizer " + resourcesFinalizer + " if the objects are to go, too.",
+		Means: "The Application has no finalizer for its resources. If its parent prunes it, its objects stay in the cluster, and " +
+			"nobody owns them.",
+		Cure: "Add the finalizer " + resourcesFinalizer + " if the objects are to go, too.",
 	},
 	Family: Loss,
 	Why:    "Argo CD deletes the objects of an Application only if it has that finalizer. A set adds it to what it generates.",

@@ -10,7 +10,8 @@ import (
 var ruleApplicationHook = Rule{
 	Rule: plan.Rule{
 		Name: "application-is-hook", Kind: plan.Ordering, Severity: plan.Error,
-		Means: "The Application is a hook. Each sync of its parent deletes it and creates it again; with a finalizer for its resources, everything " +
+		Means: "The Application is a hook. Each sync of its parent deletes it and creates it again; with a finalizer for its resources, " +
+			"everything " +
 			"that it has deployed is deleted, too.",
 		Cure: "Remove the hook annotation, and order the Application with a sync wave.",
 	},

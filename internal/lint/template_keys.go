@@ -11,8 +11,9 @@ import (
 var ruleMissingKey = Rule{
 	Rule: plan.Rule{
 		Name: "missingkey-not-error", Kind: plan.Advice, Severity: plan.Info,
-		Means: "A parameter that does not exist becomes the text <no value> in a Go template, and the Application gets a wrong name, path or value.",
-		Cure:  "Set goTemplateOptions: [missingkey=error].",
+		Means: "A parameter that does not exist becomes the text <no value> in a Go template, and the Application gets a wrong name, " +
+			"path or value.",
+		Cure: "Set goTemplateOptions: [missingkey=error].",
 	},
 	Family: Templates,
 	Why: "Argo CD's docs recommend the option; it is not the default, so that old sets go on working " +
@@ -35,13 +36,15 @@ var ruleTemplatedProject = Rule{
 		Cure: "Write the project into the template.",
 	},
 	Family: Templates,
-	Why: "The set creates Applications in any project; Argo CD's docs ask that only administrators control the source of a templated project " +
+	Why: "The set creates Applications in any project; Argo CD's docs ask that only administrators control the source of a templated " +
+		"project " +
 		"(docs/operator-manual/applicationset/Generators-Git.md, read in 3.2.11).",
 	check: func(p *pass) {
 		for _, s := range p.sets() {
 			project := manifest.String(s.spec, "template", "spec", "project")
 			if g := outside(s.spec["generators"]); g != "" && strings.Contains(project, "{{") {
-				p.set(s, []string{"template", "spec", "project"}, "the project comes from a parameter, and the generator %s takes parameters from repositories", g)
+				p.set(s, []string{"template", "spec", "project"},
+					"the project comes from a parameter, and the generator %s takes parameters from repositories", g)
 			}
 		}
 	},

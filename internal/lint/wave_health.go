@@ -21,12 +21,14 @@ var ruleAlwaysHealthy = Rule{
 		}
 		for _, status := range []string{"Progressing", "Degraded"} {
 			o := manifest.Object{
-				"apiVersion": argo.APIVersion, "kind": argo.KindApplication, "metadata": map[string]any{"name": "x"}, "spec": map[string]any{},
+				"apiVersion": argo.APIVersion, "kind": argo.KindApplication, "metadata": map[string]any{"name": "x"},
+				"spec":   map[string]any{},
 				"status": map[string]any{"health": map[string]any{"status": status}, "sync": map[string]any{"status": "Synced"}},
 			}
 			h, ok, err := health.Evaluate(o, p.Settings.Health, health.Limits{Version: p.Version})
 			if err == nil && ok && h.Status == "Healthy" {
-				p.find(p.Root, nil, "the health check of Applications (%s) calls an Application Healthy that is %s", p.Settings.Origin, status)
+				p.find(p.Root, nil,
+					"the health check of Applications (%s) calls an Application Healthy that is %s", p.Settings.Origin, status)
 				return
 			}
 		}

@@ -25,7 +25,8 @@ var ruleSetGate = Rule{
 				case item.Children == nil || item.Awaits || item.Rollout || !behind(app, item):
 					continue
 				case p.Settings == nil || p.Settings.Partial:
-					p.missed = "Argo CD's settings were not found; they may have a health check of ApplicationSets that waits for Applications"
+					p.missed = "Argo CD's settings were not found; they may have a health check of ApplicationSets that waits for " +
+						"Applications"
 					continue
 				}
 				p.found = append(p.found, plan.Finding{
@@ -50,7 +51,8 @@ var ruleTemplateWave = Rule{
 		for _, s := range p.sets() {
 			wave := manifest.String(s.spec, "template", "metadata", "annotations", argo.SyncWaveAnnotation)
 			if s.item != nil && strings.TrimSpace(wave) != "" {
-				p.set(s, append([]string{"template"}, fieldWave...), "the applicationset-controller ignores the sync wave %s of the template", wave)
+				p.set(s, append([]string{"template"}, fieldWave...),
+					"the applicationset-controller ignores the sync wave %s of the template", wave)
 			}
 		}
 	},

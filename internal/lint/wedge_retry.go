@@ -13,7 +13,8 @@ var ruleRetryForEver = Rule{
 		Cure: "Set a limit, such as 5, or retry.refresh: true, which retries with the newest commit.",
 	},
 	Family: Wedges,
-	Why: "autoSync skips an Application whose operation is in progress, and a failed operation with retries left is in progress; a retry keeps " +
+	Why: "autoSync skips an Application whose operation is in progress, and a failed operation with retries left is in progress; a " +
+		"retry keeps " +
 		"the revisions of the operation unless retry.refresh is set (controller/appcontroller.go, read in 3.2.11). The setting " +
 		"controller.sync.timeout.seconds, 0 by default, would end the operation.",
 	check: func(p *pass) {

@@ -9,7 +9,8 @@ import (
 var ruleS3Unnamed = Rule{
 	Rule: plan.Rule{
 		Name: "s3-plugin-not-named", Kind: plan.Ordering, Severity: plan.Warning,
-		Means: "Argo CD finds the plugin s3 by discovery. If discovery fails, for example while the sidecar restarts, it deploys the directory as " +
+		Means: "Argo CD finds the plugin s3 by discovery. If discovery fails, for example while the sidecar restarts, it deploys the " +
+			"directory as " +
 			"plain manifests, and may prune what came from S3.",
 		Cure: "Name the plugin: source.plugin.name: s3.",
 	},

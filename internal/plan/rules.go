@@ -302,7 +302,8 @@ func Rules() []Rule {
 		RuleProjectMissing,
 		RuleNoHealthCheck, RuleHealthCheckNested, RuleRolloutIgnored, RuleSeveralParents, RuleCycle, RuleWaveNotANumber, RuleSyncByHand,
 		RuleNeedsMissing, RuleNeedsLater, RuleUpdatesUnordered, RulePinnedPaths,
-		RuleSetEmpty, RulePlaceholderLeft, RuleHydrated, RuleHealthCheckDeployed, RuleOtherCluster, RuleOtherNamespace, RuleAlternatives, RuleLenient,
+		RuleSetEmpty, RulePlaceholderLeft, RuleHydrated, RuleHealthCheckDeployed, RuleOtherCluster, RuleOtherNamespace,
+		RuleAlternatives, RuleLenient,
 		RuleExcluded,
 		RuleVersionNearest,
 	}

@@ -48,11 +48,13 @@ func versionsOf(r lint.Rule) string {
 // Index is the page of the docs that names all rules.
 func Index() string {
 	var b strings.Builder
-	b.WriteString("# Findings\n\nWhat `argosy plan`, `simulate`, `demo` and `lint` find in a boot. Each finding has a rule, which keeps its " +
+	b.WriteString("# Findings\n\nWhat `argosy plan`, `simulate`, `demo` and `lint` find in a boot. Each finding has a rule, which keeps " +
+		"its " +
 		"name, a severity and a\nposition in your files. In a plan, broken ones, and unknown ones that may hide Applications, make the " +
 		"exit code 3.\n[lint](lint.md) has its own rules besides those of the plan.\n")
 	for _, family := range lint.Families() {
-		fmt.Fprintf(&b, "\n## [%s](lint/%s.md)\n\n%s\n\n| rule | severity | what happens |\n|---|---|---|\n", family, family, family.About())
+		fmt.Fprintf(&b,
+			"\n## [%s](lint/%s.md)\n\n%s\n\n| rule | severity | what happens |\n|---|---|---|\n", family, family, family.About())
 		for _, r := range lint.Rules() {
 			if r.Family == family {
 				fmt.Fprintf(&b, "| [`%s`](lint/%s.md#%s) | %s | %s |\n", r.Name, family, r.Name, r.Severity, r.Title())

@@ -143,7 +143,8 @@ func github(w io.Writer, r *lint.Report) {
 			escapeData.Replace(words.Printable(message(f))+"\nfix: "+f.Rule.Cure))
 	}
 	for _, n := range r.NotChecked {
-		fmt.Fprintf(w, "::notice title=%s::%s\n", escapeProperty.Replace(n.Rule.Name), escapeData.Replace("not checked: "+words.Printable(reason(n))))
+		fmt.Fprintf(w, "::notice title=%s::%s\n", escapeProperty.Replace(n.Rule.Name),
+			escapeData.Replace("not checked: "+words.Printable(reason(n))))
 	}
 }
 
