@@ -8,6 +8,6 @@ func own() []Rule {
 		ruleFinalizerUnknown, ruleApplicationHook, ruleAllowEmpty, ruleLeavesObjects,
 		ruleSharedObject,
 		ruleTemplatedProject, ruleMissingKey,
-		ruleSyncOption, ruleNoReason,
+		ruleFieldUnknown, ruleSyncOption, ruleNoReason,
 	}
 }
