@@ -18,7 +18,8 @@ var ruleFieldUnknown = Rule{
 		Cure:  "Correct the name of the field, or move the field to where it belongs.",
 	},
 	Family: Fields,
-	Why: "The CRD of Applications lists all fields, and the API server prunes others (manifests/crds/application-crd.yaml, read in 3.2.11 and " +
+	Why: "The CRD of Applications lists all fields, and the API server prunes others (manifests/crds/application-crd.yaml, read in " +
+		"3.2.11 and " +
 		"3.5.6). kubectl apply refuses such an Application.",
 	check: func(p *pass) {
 		for _, app := range p.applications() {
