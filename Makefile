@@ -9,7 +9,7 @@ SOAK     ?= 10m
 LINT     := bin/golangci-lint
 PACKAGE  := github.com/argosy-cd/argosy
 MODULES  := . conformance lab tools
-GENERATED := docs/cli docs/findings.md docs/versions.md schemas deploy/s3-cmp deploy/appset-cmp deploy/kustomize/cmp examples/demo
+GENERATED := docs/cli docs/findings.md docs/lint docs/versions.md schemas deploy/s3-cmp deploy/appset-cmp deploy/kustomize/cmp examples/demo
 
 .PHONY: help
 help: ## list the targets
@@ -62,7 +62,7 @@ $(LINT): tools/go.mod tools/go.sum
 	cd tools && go build -o ../$@ github.com/golangci/golangci-lint/v2/cmd/golangci-lint
 
 .PHONY: generate
-generate: ## write the generated files: docs/cli, docs/findings.md, docs/versions.md, schemas, plugin.yaml of each plugin
+generate: ## write the generated files: docs/cli, docs/findings.md, docs/lint, docs/versions.md, schemas, plugin.yaml of each plugin
 	UPDATE=1 go test -count=1 -run 'TestReference' ./cmd/argosy
 
 .PHONY: generate-check

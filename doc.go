@@ -42,6 +42,8 @@
 //	internal/appsetplugin      logic    the appset plugin: the Applications of an application
 //	internal/plan              logic    a boot before it happens: who deploys whom, in which order, and what waits
 //	internal/simulate          logic    a boot, event by event, under Argo CD's rules
+//	internal/lint              logic    rules over a plan, and their findings at lines of files
+//	internal/lint/format       logic    findings for people, for programs and beside code
 //	internal/report            logic    plans, their differences and boots as tables, JSON and pictures
 //	internal/policy            logic    what Argo CD projects may make us do
 //	internal/rights            logic    whose credential may be used for which repository, and who may know which cluster

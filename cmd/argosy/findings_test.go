@@ -1,36 +1,41 @@
 package main
 
 import (
-	"fmt"
 	"os"
-	"strings"
+	"path/filepath"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/argosy-cd/argosy/internal/plan"
+	"github.com/argosy-cd/argosy/internal/lint"
+	"github.com/argosy-cd/argosy/internal/lint/format"
 )
 
-// TestReferenceFindings holds docs/findings.md to the table of rules. UPDATE=1 writes it.
+// TestReferenceFindings holds docs/findings.md and docs/lint to the table of rules. UPDATE=1 writes them.
 func TestReferenceFindings(t *testing.T) {
-	const file = "../../docs/findings.md"
-	var b strings.Builder
-	b.WriteString("# Findings\n\nWhat `argosy plan`, `simulate` and `demo` find in a boot. Each finding has a rule, which keeps its name, a kind, a severity and a\nposition in your files. Broken ones, and unknown ones that may hide Applications, make the exit code 3.\n")
-	seen := map[string]bool{}
-	for _, kind := range []plan.Kind{plan.Broken, plan.Unknown, plan.Ordering, plan.Advice} {
-		fmt.Fprintf(&b, "\n## %s%s\n", strings.ToUpper(string(kind[:1])), kind[1:])
-		for _, r := range plan.Rules() {
-			if r.Kind != kind {
-				continue
-			}
-			if seen[r.Name] || r.Means == "" || r.Cure == "" || r.Severity == "" {
-				t.Errorf("%s is there twice, or says too little", r.Name)
-			}
-			seen[r.Name] = true
-			fmt.Fprintf(&b, "\n### %s\n\n%s, %s. %s\n\n%s\n", r.Name, r.Kind, r.Severity, r.Means, r.Cure)
+	writtenPage(t, "../../docs/findings.md", format.Index())
+	pages := map[string]bool{}
+	for _, family := range lint.Families() {
+		name := string(family) + ".md"
+		pages[name] = true
+		writtenPage(t, filepath.Join("../../docs/lint", name), format.Page(family, func(rule string) string { return exampleDiff(t, rule) }))
+	}
+	files, err := os.ReadDir("../../docs/lint")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range files {
+		if !pages[f.Name()] {
+			t.Errorf("docs/lint/%s: there is no such family", f.Name())
 		}
 	}
-	writtenPage(t, file, b.String())
+	seen := map[string]bool{}
+	for _, r := range lint.Rules() {
+		if seen[r.Name] || r.Means == "" || r.Cure == "" || r.Severity == "" || r.Family == "" || !r.OfPlanner() && r.Why == "" {
+			t.Errorf("%s is there twice, or says too little", r.Name)
+		}
+		seen[r.Name] = true
+	}
 }
 
 // writtenPage holds a page of the docs to what it is written from, or writes it.

@@ -12,6 +12,7 @@ import (
 	"github.com/argosy-cd/argosy/internal/appsetplugin"
 	"github.com/argosy-cd/argosy/internal/argo"
 	"github.com/argosy-cd/argosy/internal/health"
+	"github.com/argosy-cd/argosy/internal/lint"
 	"github.com/argosy-cd/argosy/internal/manifest"
 	"github.com/argosy-cd/argosy/internal/policy"
 	"github.com/argosy-cd/argosy/internal/s3source"
@@ -23,6 +24,7 @@ func TestReferenceFiles(t *testing.T) {
 	for name, want := range map[string][]byte{
 		"schemas/s3-source.json": schemaFile(t, triggerfile.Schema()),
 		"schemas/policy.json":    schemaFile(t, policy.Schema()),
+		"schemas/lint.json":      schemaFile(t, lint.ConfigSchema()),
 		"deploy/s3-cmp/plugin.yaml": pluginFile(t, "s3",
 			"and those of the AWS SDK: AWS_REGION, AWS_ENDPOINT_URL_S3, AWS_CA_BUNDLE, …", s3Settings, s3source.Parameters(), "discover",
 			"init", "generate"),

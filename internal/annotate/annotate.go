@@ -11,9 +11,7 @@ import (
 	"fmt"
 	"maps"
 	"reflect"
-	"regexp"
 	"slices"
-	"strconv"
 
 	"github.com/argosy-cd/argosy/internal/manifest"
 	"github.com/argosy-cd/argosy/internal/strict"
@@ -48,7 +46,7 @@ func (e Edit) apply(data []byte) ([]byte, error) {
 	if v, ok := annotations[e.Key]; ok && v == e.Value {
 		return data, nil
 	}
-	n, err := e.node(data)
+	n, err := strict.At(data, e.At)
 	if err != nil {
 		return nil, err
 	}
@@ -79,29 +77,6 @@ func (e Edit) find(docs []manifest.Document) manifest.Object {
 		}
 	}
 	return nil
-}
-
-var itemIndex = regexp.MustCompile(`items\[(\d+)\]`)
-
-// node returns the node of the object.
-func (e Edit) node(data []byte) (*strict.Node, error) {
-	docs, err := strict.Nodes(data)
-	if err != nil {
-		return nil, err
-	}
-	if e.At.Number < 1 || e.At.Number > len(docs) {
-		return nil, errors.New("the document is not there")
-	}
-	n := docs[e.At.Number-1]
-	for _, m := range itemIndex.FindAllStringSubmatch(e.At.Item, -1) {
-		i, err := strconv.Atoi(m[1])
-		list, ok := n.Field("items")
-		if err != nil || !ok || i >= len(list.Value.Items) {
-			return nil, fmt.Errorf("%s is not written here", e.At.Item)
-		}
-		n = list.Value.Items[i]
-	}
-	return n, nil
 }
 
 // same reports whether two files have the same objects in the same documents.

@@ -141,6 +141,7 @@ func (l *loader) renderSources(app *Application, spec map[string]any) rendered {
 		}
 		result := l.source(app, spec, s, refs)
 		o.Kind, o.Verdict, o.Inputs, o.mentions = result.Kind, result.Verdict, result.Inputs, result.Mentions
+		o.Sets = result.Sets
 		for _, p := range result.Problems {
 			out.problem(&o, p)
 		}
@@ -320,7 +321,9 @@ func (l *loader) expand(app *Application, docs []manifest.Document, s map[string
 	case err != nil:
 		return failed(source.AppSet, err)
 	}
-	out := &source.Result{Kind: source.AppSet}
+	out := &source.Result{Kind: source.AppSet, Sets: slices.DeleteFunc(slices.Clone(docs), func(d manifest.Document) bool {
+		return !argo.IsApplicationSet(d.Object) && !argo.IsBareSpec(d.Object)
+	})}
 	for i, o := range res.Objects {
 		out.Documents = append(out.Documents, manifest.Document{Object: o, Position: app.Position})
 		out.Pinned = append(out.Pinned, pins(s, o, res.Reads[i]))

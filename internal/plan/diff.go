@@ -265,9 +265,23 @@ func diffGates(before, after *Plan) []Change {
 	return out
 }
 
-// diffFindings pairs the findings of two plans. Of findings that are the same but for their words, those with equal words go together.
+// diffFindings are the findings that one of two plans has.
 func diffFindings(before, after *Plan) []Change {
-	was, is := atRoot(before), atRoot(after)
+	is, was := Unpaired(atRoot(after), atRoot(before))
+	var out []Change
+	for _, f := range is {
+		out = append(out, Change{Found, f.Subject, "", f.Message})
+	}
+	for _, f := range was {
+		out = append(out, Change{Gone, f.Subject, f.Message, ""})
+	}
+	return out
+}
+
+// Unpaired returns the findings that only one of two lists has. Of findings that are the same but for their words, those with equal words
+// go together.
+func Unpaired(is, was []Finding) (onlyIs, onlyWas []Finding) {
+	is, was = slices.Clone(is), slices.Clone(was)
 	for _, equal := range []func(f, g Finding) bool{
 		func(f, g Finding) bool { return f.same(g) && f.Message == g.Message },
 		Finding.same,
@@ -280,14 +294,7 @@ func diffFindings(before, after *Plan) []Change {
 			return i >= 0
 		})
 	}
-	var out []Change
-	for _, f := range is {
-		out = append(out, Change{Found, f.Subject, "", f.Message})
-	}
-	for _, f := range was {
-		out = append(out, Change{Gone, f.Subject, f.Message, ""})
-	}
-	return out
+	return is, was
 }
 
 // atRoot returns the findings of a plan. Those about all of it have the same subject and no file, so that they are the same with one root

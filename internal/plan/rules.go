@@ -273,6 +273,12 @@ var (
 		"Argo CD accepts something that is probably a mistake, such as a key that is there twice.",
 		"Correct the file.",
 	}
+	RulePlaceholderLeft = Rule{
+		"placeholder-left", Advice, Warning,
+		"The template of an ApplicationSet without goTemplate has a placeholder that is no parameter, such as one with the dot of Go " +
+			"templates. Argo CD leaves it as it is, braces included.",
+		"Correct the name, or set goTemplate: true. If the braces are meant for something else, ignore the finding.",
+	}
 	RuleVersionNearest = Rule{
 		"version-not-known", Advice, Info,
 		"The tree deploys a version of Argo CD that is older or newer than those whose differences Argosy knows. The plan is that of the " +
@@ -296,7 +302,8 @@ func Rules() []Rule {
 		RuleProjectMissing,
 		RuleNoHealthCheck, RuleHealthCheckNested, RuleRolloutIgnored, RuleSeveralParents, RuleCycle, RuleWaveNotANumber, RuleSyncByHand,
 		RuleNeedsMissing, RuleNeedsLater, RuleUpdatesUnordered, RulePinnedPaths,
-		RuleSetEmpty, RuleHydrated, RuleHealthCheckDeployed, RuleOtherCluster, RuleOtherNamespace, RuleAlternatives, RuleLenient,
+		RuleSetEmpty, RulePlaceholderLeft, RuleHydrated, RuleHealthCheckDeployed, RuleOtherCluster, RuleOtherNamespace,
+		RuleAlternatives, RuleLenient,
 		RuleExcluded,
 		RuleVersionNearest,
 	}
@@ -312,6 +319,8 @@ type Finding struct {
 	// Origin says which set has generated the Application, "" for one that is in a file.
 	Origin  string
 	Message string
+	// Field is the path of the field that it is about, in the object at Position. Nil is the object.
+	Field []string
 }
 
 // same reports whether two findings of different plans are the same one, whatever their words are.

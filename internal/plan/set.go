@@ -8,6 +8,7 @@ import (
 
 	"github.com/argosy-cd/argosy/internal/appset"
 	"github.com/argosy-cd/argosy/internal/appset/generator"
+	"github.com/argosy-cd/argosy/internal/appset/template"
 	"github.com/argosy-cd/argosy/internal/argo"
 	"github.com/argosy-cd/argosy/internal/manifest"
 	"github.com/argosy-cd/argosy/internal/problem"
@@ -57,7 +58,11 @@ func (l *loader) set(app *Application, item *Item, set *expanded, ancestors []ar
 		return
 	}
 	for _, w := range set.warnings {
-		l.note(Finding{Rule: RuleLenient, Subject: item.Name, Position: item.Position, Origin: app.Origin, Message: w})
+		rule := RuleLenient
+		if strings.HasSuffix(w, template.Left) {
+			rule = RulePlaceholderLeft
+		}
+		l.note(Finding{Rule: rule, Subject: item.Name, Position: item.Position, Origin: app.Origin, Message: w})
 	}
 	if len(set.apps) == 0 {
 		l.note(Finding{

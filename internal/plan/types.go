@@ -114,6 +114,8 @@ type Source struct {
 	Inputs []source.Input
 	// Spec is the source as the Application has it.
 	Spec map[string]any
+	// Sets are the ApplicationSets that the plugin appset renders.
+	Sets []manifest.Document
 
 	hides    bool // what is not known may have Applications
 	mentions bool // and what is known names some

@@ -150,6 +150,8 @@ type Result struct {
 	// Pinned says of each document of our plugin appset whether it is an Application that gets a commit in the place of its branch. Nil is
 	// none.
 	Pinned []bool
+	// Sets are the ApplicationSets that our plugin appset has rendered.
+	Sets []manifest.Document
 }
 
 // Err is why a source is not known, nil if it is.

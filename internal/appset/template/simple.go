@@ -63,7 +63,7 @@ func (n *simple) render(x *execution) any {
 			if v, ok := x.params[p.name].(string); ok {
 				text = v
 			} else if x.engine.warn[n.path] == "" {
-				x.engine.warn[n.path] = "no parameter " + p.name + ", " + p.text + " is left as it is"
+				x.engine.warn[n.path] = "no parameter " + p.name + ", " + p.text + " " + Left
 			}
 		}
 		x.buf = append(x.buf, text...)

@@ -85,6 +85,9 @@ func (e *Engine) Mutates() bool { return e.mutates }
 // Go reports whether the engine is in Go template mode.
 func (e *Engine) Go() bool { return e.cfg.Go }
 
+// Left ends a warning about a placeholder that is no parameter.
+const Left = "is left as it is"
+
 // Warnings returns, in order, a line for each template that left a placeholder without a value.
 func (e *Engine) Warnings() []string {
 	var out []string

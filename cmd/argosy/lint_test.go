@@ -1,0 +1,185 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/rogpeppe/go-internal/txtar"
+
+	"github.com/argosy-cd/argosy/internal/lint"
+	"github.com/argosy-cd/argosy/internal/textdiff"
+)
+
+const exampleDir = "testdata/lint"
+
+// example returns the files of a rule's example: those of the tree that fails, or of the one that passes. Nil is none.
+func example(t *testing.T, rule, tree string) []txtar.File {
+	t.Helper()
+	file := filepath.Join(exampleDir, rule+".txtar")
+	if _, err := os.Stat(file); err != nil {
+		return nil
+	}
+	archive, err := txtar.ParseFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out []txtar.File
+	for _, f := range archive.Files {
+		for _, prefix := range []string{tree + "/", "both/"} {
+			if name, ok := strings.CutPrefix(f.Name, prefix); ok {
+				out = append(out, txtar.File{Name: name, Data: f.Data})
+			}
+		}
+	}
+	return out
+}
+
+// exampleDiff is what makes the example of a rule pass, "" without an example.
+func exampleDiff(t *testing.T, rule string) string {
+	t.Helper()
+	var b strings.Builder
+	passes := example(t, rule, "passes")
+	for _, f := range example(t, rule, "fails") {
+		i := slices.IndexFunc(passes, func(p txtar.File) bool { return p.Name == f.Name })
+		var now []byte
+		if i >= 0 {
+			now = passes[i].Data
+		}
+		b.Write(textdiff.Unified(f.Name, f.Data, f.Name, now))
+	}
+	return b.String()
+}
+
+// lintTree lints an example, and returns the rules of its findings that are no information, each once, with those that were not checked.
+func lintTree(t *testing.T, files []txtar.File) []string {
+	t.Helper()
+	dir := t.TempDir()
+	for _, f := range files {
+		name := filepath.Join(dir, filepath.FromSlash(f.Name))
+		if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(name, f.Data, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	args := []string{
+		"lint", "--offline", "--fail-on", "never", "-o", "json", "--exists", "all", "--allow-unknown", "from-s3", "--repo", "https://git.example.com/cluster=" + dir,
+	}
+	if _, err := os.Stat(filepath.Join(dir, "settings.yaml")); err == nil {
+		args = append(args, "--customizations", filepath.Join(dir, "settings.yaml"))
+	}
+	return lintRun(t, append(args, filepath.Join(dir, "root.yaml"))...)
+}
+
+func lintRun(t *testing.T, args ...string) []string {
+	t.Helper()
+	var out, talk bytes.Buffer
+	if code := execute(context.Background(), stdio{out: &out, err: &talk, env: os.Environ()}, args); code != 0 {
+		t.Fatalf("exit code %d: %s", code, talk.String())
+	}
+	var report struct {
+		Findings []struct {
+			Rule, Severity, File, Text string
+			Line, Column               int
+		}
+		NotChecked []struct{ Rule string }
+	}
+	if err := json.Unmarshal(out.Bytes(), &report); err != nil {
+		t.Fatal(err)
+	}
+	var rules []string
+	for _, f := range report.Findings {
+		if f.Line == 0 || f.Column == 0 || f.Text == "" {
+			t.Errorf("%s has no line: %+v", f.Rule, f)
+		}
+		rules = append(rules, f.Rule)
+	}
+	for _, n := range report.NotChecked {
+		rules = append(rules, "not checked: "+n.Rule)
+	}
+	slices.Sort(rules)
+	return slices.Compact(rules)
+}
+
+// TestLintExamples: the failing example of each rule has that finding and no other, at a line of a file; the passing one has none at all.
+func TestLintExamples(t *testing.T) {
+	var left []string
+	for _, r := range lint.Rules() {
+		fails := example(t, r.Name, "fails")
+		if fails == nil {
+			if !r.OfPlanner() {
+				left = append(left, r.Name)
+			}
+			continue
+		}
+		t.Run(r.Name, func(t *testing.T) {
+			want := []string{r.Name}
+			if r.Name == "ignore-without-reason" { // it silences nothing
+				want = append(want, "wave-not-a-number")
+			}
+			if diff := cmp.Diff(want, lintTree(t, fails)); diff != "" {
+				t.Errorf("the failing example (-want +got):\n%s", diff)
+			}
+			if got := lintTree(t, example(t, r.Name, "passes")); len(got) > 0 {
+				t.Errorf("the passing example has %s", got)
+			}
+		})
+	}
+	if len(left) > 0 {
+		t.Errorf("rules without an example: %s", left)
+	}
+	files, err := os.ReadDir(exampleDir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range files {
+		if _, ok := lint.Find(strings.TrimSuffix(f.Name(), ".txtar")); !ok {
+			t.Errorf("%s/%s: there is no such rule", exampleDir, f.Name())
+		}
+	}
+}
+
+// TestLintCluster: the example cluster is clean, but for what it is there to show: its sets do not gate. With the plugin appset they do.
+func TestLintCluster(t *testing.T) {
+	root, err := os.ReadFile(clusterRoot)
+	if err != nil {
+		t.Fatal(err)
+	}
+	plugin := filepath.Join(t.TempDir(), "root.yaml")
+	text := strings.Replace(string(root), "    path: infrastructure/controllers/argocd/apps\n",
+		"    path: infrastructure/controllers/argocd/apps\n    plugin: {name: appset}\n", 1)
+	if err := os.WriteFile(plugin, []byte(text), 0o600); err != nil || text == string(root) {
+		t.Fatal(err)
+	}
+	for file, want := range map[string][]string{clusterRoot: {"set-does-not-gate"}, plugin: nil} {
+		var out, talk bytes.Buffer
+		if code := execute(context.Background(), stdio{out: &out, err: &talk, env: os.Environ()}, []string{
+			"lint", "--offline", "-o", "json", "--fail-on", "never", "--repo", clusterURL + "=../../examples/cluster", file,
+		}); code != 0 {
+			t.Fatal(talk.String())
+		}
+		var report struct {
+			Findings []struct{ Rule, Severity, Message string }
+		}
+		if err := json.Unmarshal(out.Bytes(), &report); err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, f := range report.Findings {
+			if f.Severity != "info" {
+				got = append(got, f.Rule)
+			}
+		}
+		if diff := cmp.Diff(want, slices.Compact(got)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s\n%s", file, diff, out.String())
+		}
+	}
+}

@@ -1,0 +1,151 @@
+package lint
+
+import (
+	"fmt"
+
+	"github.com/argosy-cd/argosy/internal/argo"
+	"github.com/argosy-cd/argosy/internal/argo/order"
+	"github.com/argosy-cd/argosy/internal/manifest"
+	"github.com/argosy-cd/argosy/internal/plan"
+)
+
+// NotChecked says that a rule could not be checked completely.
+type NotChecked struct {
+	Rule Rule
+	// Reason is the first one, More how many there are besides.
+	Reason string
+	More   int
+}
+
+// pass is one rule on its way through a plan.
+type pass struct {
+	*plan.Plan
+	rule  Rule
+	found []plan.Finding
+	// missed says why the rule could not be checked; "" is that it could.
+	missed string
+}
+
+// Check runs all rules over a plan. Findings about what is not known become entries of the second list, one for each rule.
+func Check(p *plan.Plan) ([]plan.Finding, []NotChecked) {
+	var out []plan.Finding
+	missing := map[string]int{} // by the rule, from 1
+	var unchecked []NotChecked
+	miss := func(rule Rule, reason string) {
+		if i := missing[rule.Name]; i > 0 {
+			unchecked[i-1].More++
+			return
+		}
+		unchecked = append(unchecked, NotChecked{Rule: rule, Reason: reason})
+		missing[rule.Name] = len(unchecked)
+	}
+	if p.Root == nil { // nothing is deployed
+		return nil, nil
+	}
+	for _, f := range p.Findings {
+		rule := describe(f.Rule)
+		if f.Rule.Kind == plan.Unknown {
+			miss(rule, f.Subject+": "+f.Message)
+			continue
+		}
+		if f.Field == nil {
+			f.Field = fieldOf(f.Message)
+		}
+		if f.Field == nil {
+			f.Field = rule.field
+		}
+		out = append(out, f)
+	}
+	for _, rule := range own() {
+		if rule.check == nil || !p.Version.Between(rule.Since, rule.Until) {
+			continue
+		}
+		c := &pass{Plan: p, rule: rule}
+		rule.check(c)
+		out = append(out, c.found...)
+		if c.missed != "" {
+			miss(rule, c.missed)
+		}
+	}
+	return out, unchecked
+}
+
+// find notes something about a field of an Application.
+func (p *pass) find(app *plan.Application, field []string, format string, args ...any) {
+	p.found = append(p.found, plan.Finding{
+		Rule: p.rule.Rule, Subject: app.Name, Position: app.Position, Origin: app.Origin, Field: field,
+		Message: fmt.Sprintf(format, args...),
+	})
+}
+
+// applications are those that exist: not who applies the roots.
+func (p *pass) applications() []*plan.Application {
+	var out []*plan.Application
+	for _, app := range p.Applications {
+		if !app.Applied && app.Object != nil {
+			out = append(out, app)
+		}
+	}
+	return out
+}
+
+// set is an ApplicationSet of a plan.
+type set struct {
+	manifest.Document
+	name string
+	spec map[string]any
+	// item is where its parent deploys it. Nil is a set that the plugin appset renders.
+	item   *plan.Item
+	parent *plan.Application
+}
+
+// sets returns the ApplicationSets of a plan.
+func (p *pass) sets() []set {
+	var out []set
+	for _, app := range p.Applications {
+		for _, item := range app.Items {
+			if item.Children != nil {
+				out = append(out, set{
+					manifest.Document{Object: item.Object, Position: item.Position}, item.Name, manifest.Map(item.Object,
+						"spec"), item, app,
+				})
+			}
+		}
+		for _, s := range app.Sources {
+			for _, d := range s.Sets {
+				one := set{d, app.Name, d.Object, nil, app}
+				if argo.IsApplicationSet(d.Object) {
+					one.name, one.spec = manifest.String(d.Object, "metadata", "name"), manifest.Map(d.Object, "spec")
+				}
+				out = append(out, one)
+			}
+		}
+	}
+	return out
+}
+
+// goTemplate reports whether a set has Go templates.
+func (s set) goTemplate() bool {
+	on, _ := s.spec["goTemplate"].(bool)
+	return on
+}
+
+// set notes something about a field in the spec of a set.
+func (p *pass) set(s set, field []string, format string, args ...any) {
+	if argo.IsApplicationSet(s.Object) {
+		field = append([]string{"spec"}, field...)
+	}
+	p.found = append(p.found, plan.Finding{
+		Rule: p.rule.Rule, Subject: s.name, Position: s.Position, Field: field, Message: fmt.Sprintf(format, args...),
+	})
+}
+
+// behind reports whether an Application deploys something after an item: in a later wave or phase.
+func behind(app *plan.Application, item *plan.Item) bool {
+	for _, other := range app.Items {
+		if order.Compare(other.Phase, other.Wave, item.Phase, item.Wave) > 0 {
+			return true
+		}
+	}
+	return false
+}

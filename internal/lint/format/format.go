@@ -1,0 +1,162 @@
+// Package format prints reports of the linter: for people, for programs, and for what shows findings beside code: SARIF, JUnit, GitHub and
+// GitLab.
+//
+// Names and messages are from files of users. No format lets them do anything to a terminal, to a workflow command or to XML. The same
+// report makes the same bytes.
+package format
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/argosy-cd/argosy/internal/lint"
+	"github.com/argosy-cd/argosy/internal/manifest"
+	"github.com/argosy-cd/argosy/internal/plan"
+	"github.com/argosy-cd/argosy/internal/words"
+)
+
+// Names returns the names of the formats.
+func Names() []string { return []string{"text", "json", "sarif", "junit", "github", "gitlab"} }
+
+// Write prints a report in a format.
+func Write(w io.Writer, name string, r *lint.Report) error {
+	b := bufio.NewWriter(w)
+	var err error
+	switch name {
+	case "text":
+		text(b, r)
+	case "json":
+		err = manifest.WriteJSON(b, object(r))
+	case "sarif":
+		err = manifest.WriteJSON(b, sarif(r))
+	case "junit":
+		err = junit(b, r)
+	case "github":
+		github(b, r)
+	case "gitlab":
+		err = gitlab(b, r)
+	default:
+		err = fmt.Errorf("there is no format %q", name)
+	}
+	if err == nil {
+		err = b.Flush()
+	}
+	if err != nil {
+		return fmt.Errorf("writing: %w", err)
+	}
+	return nil
+}
+
+// where is file:line:column, as far as it is known.
+func where(f lint.Finding) string {
+	switch {
+	case f.File == "":
+		return "-"
+	case f.Line == 0:
+		return f.File
+	case f.Column == 0:
+		return fmt.Sprintf("%s:%d", f.File, f.Line)
+	}
+	return fmt.Sprintf("%s:%d:%d", f.File, f.Line, f.Column)
+}
+
+// message names the subject, too.
+func message(f lint.Finding) string { return f.Subject() + ": " + f.Message }
+
+func text(w io.Writer, r *lint.Report) {
+	last := ""
+	for _, f := range r.Findings {
+		fmt.Fprintf(w, "%s: %s: %s [%s]\n", words.Printable(where(f)), f.Severity, words.Printable(message(f)), f.Rule.Name)
+		if line := strings.TrimSpace(f.Text); line != "" {
+			fmt.Fprintf(w, "    %s\n", words.Printable(words.Shorten(line, 200)))
+		}
+		if f.Rule.Name != last {
+			fmt.Fprintf(w, "    fix: %s\n", f.Rule.Cure)
+		}
+		last = f.Rule.Name
+	}
+	if len(r.Findings) > 0 && len(r.NotChecked) > 0 {
+		fmt.Fprintln(w)
+	}
+	for _, n := range r.NotChecked {
+		fmt.Fprintf(w, "not checked: %s [%s]\n", words.Printable(reason(n)), n.Rule.Name)
+	}
+	if len(r.Findings)+len(r.NotChecked) > 0 {
+		fmt.Fprintln(w)
+	}
+	fmt.Fprintln(w, summary(r))
+}
+
+func reason(n lint.NotChecked) string {
+	text := words.Shorten(n.Reason, 300)
+	if n.More > 0 {
+		text += fmt.Sprintf("; and %d more", n.More)
+	}
+	return text
+}
+
+func count(r *lint.Report, s plan.Severity) int {
+	n := 0
+	for _, f := range r.Findings {
+		if f.Severity == s {
+			n++
+		}
+	}
+	return n
+}
+
+// summary counts findings, and what was left out.
+func summary(r *lint.Report) string {
+	parts := []string{
+		words.Count(count(r, plan.Error), "error"), words.Count(count(r, plan.Warning), "warning"),
+		fmt.Sprintf("%d for information", count(r, plan.Info)),
+	}
+	for _, left := range []struct {
+		n    int
+		text string
+	}{{r.Silenced, "silenced"}, {r.Off, "off"}, {r.Known, "in the baseline"}, {len(r.NotChecked), "rules not checked completely"}} {
+		if left.n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", left.n, left.text))
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
+// object is a report for programs.
+func object(r *lint.Report) map[string]any {
+	findings, unchecked := []any{}, []any{}
+	for _, f := range r.Findings {
+		o := map[string]any{
+			"rule": f.Rule.Name, "family": string(f.Rule.Family), "severity": string(f.Severity), "message": f.Message,
+			"subjects": texts(f.Subjects), "fix": f.Rule.Cure,
+		}
+		for name, n := range map[string]int{"line": f.Line, "column": f.Column} {
+			if n > 0 {
+				o[name] = int64(n)
+			}
+		}
+		for name, s := range map[string]string{"file": f.File, "text": f.Text} {
+			if s != "" {
+				o[name] = s
+			}
+		}
+		findings = append(findings, o)
+	}
+	for _, n := range r.NotChecked {
+		unchecked = append(unchecked, map[string]any{"rule": n.Rule.Name, "reason": n.Reason, "more": int64(n.More)})
+	}
+	return map[string]any{
+		"findings": findings, "notChecked": unchecked,
+		"left": map[string]any{"silenced": int64(r.Silenced), "off": int64(r.Off), "baseline": int64(r.Known)},
+	}
+}
+
+func texts(list []string) []any {
+	out := make([]any, len(list))
+	for i, s := range list {
+		out[i] = s
+	}
+	return out
+}

@@ -1,0 +1,90 @@
+package format
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/argosy-cd/argosy/internal/lint"
+	"github.com/argosy-cd/argosy/internal/words"
+)
+
+// List prints all rules by family.
+func List(w io.Writer) error {
+	var b strings.Builder
+	for _, family := range lint.Families() {
+		fmt.Fprintf(&b, "%s: %s\n", strings.ToUpper(string(family)), family.About())
+		for _, r := range lint.Rules() {
+			if r.Family == family {
+				fmt.Fprintf(&b, "  %-30s %-8s %s\n", r.Name, r.Severity, r.Title())
+			}
+		}
+	}
+	return words.Line(w, "%s", strings.TrimSuffix(b.String(), "\n"))
+}
+
+// Explain prints all about a rule.
+func Explain(w io.Writer, r lint.Rule) error {
+	text := fmt.Sprintf("%s: %s, %s%s\n\n%s\n", r.Name, r.Severity, r.Family, versionsOf(r), r.Means)
+	if r.Why != "" {
+		text += "\nwhy: " + r.Why + "\n"
+	}
+	return words.Line(w, "%s\nfix: %s", text, r.Cure)
+}
+
+// versionsOf says in which versions of Argo CD it is so.
+func versionsOf(r lint.Rule) string {
+	switch {
+	case r.Since > 0 && r.Until > 0:
+		return fmt.Sprintf(", Argo CD %s to before %s", r.Since, r.Until)
+	case r.Since > 0:
+		return fmt.Sprintf(", since Argo CD %s", r.Since)
+	case r.Until > 0:
+		return fmt.Sprintf(", before Argo CD %s", r.Until)
+	}
+	return ""
+}
+
+// Index is the page of the docs that names all rules.
+func Index() string {
+	var b strings.Builder
+	b.WriteString("# Findings\n\nWhat `argosy plan`, `simulate`, `demo` and `lint` find in a boot. Each finding has a rule, which keeps " +
+		"its " +
+		"name, a severity and a\nposition in your files. In a plan, broken ones, and unknown ones that may hide Applications, make the " +
+		"exit code 3.\n[lint](lint.md) has its own rules besides those of the plan.\n")
+	for _, family := range lint.Families() {
+		fmt.Fprintf(&b,
+			"\n## [%s](lint/%s.md)\n\n%s\n\n| rule | severity | what happens |\n|---|---|---|\n", family, family, family.About())
+		for _, r := range lint.Rules() {
+			if r.Family == family {
+				fmt.Fprintf(&b, "| [`%s`](lint/%s.md#%s) | %s | %s |\n", r.Name, family, r.Name, r.Severity, r.Title())
+			}
+		}
+	}
+	return b.String()
+}
+
+// Page is the page of a family in the docs. Example returns what changes in a rule's example from the tree that fails to the one that
+// passes, "" for none.
+func Page(family lint.Family, example func(rule string) string) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "# Lint: %s\n\n%s\n", family, family.About())
+	for _, r := range lint.Rules() {
+		if r.Family != family {
+			continue
+		}
+		by := "`argosy lint`"
+		if r.OfPlanner() {
+			by = "`argosy plan`, `simulate`, `demo` and `lint`"
+		}
+		fmt.Fprintf(&b, "\n## %s\n\n%s%s; found by %s.\n\n%s\n", r.Name, r.Severity, versionsOf(r), by, r.Means)
+		if r.Why != "" {
+			fmt.Fprintf(&b, "\nWhy: %s\n", r.Why)
+		}
+		fmt.Fprintf(&b, "\nFix: %s\n", r.Cure)
+		if diff := example(r.Name); diff != "" {
+			fmt.Fprintf(&b, "\n```diff\n%s```\n", diff)
+		}
+	}
+	return b.String()
+}

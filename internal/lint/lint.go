@@ -1,0 +1,109 @@
+// Package lint finds what will go wrong in a boot, before it does: it runs rules over a plan, and puts every finding at a line and a column
+// of the user's files.
+//
+// The findings of the planner and those of the rules here are of one kind and in one table. A rule says only what is known: where the
+// settings of Argo CD, a chart or a cluster is missing, the report says once for each rule that it was not checked. A finding can be
+// silenced in place, with a reason.
+package lint
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/argosy-cd/argosy/internal/argo/versions"
+	"github.com/argosy-cd/argosy/internal/plan"
+)
+
+// Family is a group of rules with one page in the docs.
+type Family string
+
+// Families of rules, in the order of the docs.
+const (
+	Waves         Family = "waves"
+	Prerequisites Family = "prerequisites"
+	Wedges        Family = "wedges"
+	Loss          Family = "loss"
+	Names         Family = "names"
+	Templates     Family = "templates"
+	Fields        Family = "fields"
+	Unchecked     Family = "unchecked"
+)
+
+// About says what the rules of a family are about.
+func (f Family) About() string {
+	return map[Family]string{
+		Waves:         "Waves that do not wait, or not for what they seem to.",
+		Prerequisites: "Objects that need something that comes later, or never.",
+		Wedges:        "Boots that stop, and do not go on by themselves.",
+		Loss:          "Objects that are deleted, or left behind, without anybody meaning it.",
+		Names:         "Names and owners of Applications and objects.",
+		Templates:     "Templates and generators of ApplicationSets.",
+		Fields:        "Fields and files that are wrong, or that Argo CD ignores.",
+		Unchecked:     "What could not be checked, because something is not available here.",
+	}[f]
+}
+
+// Families returns all families.
+func Families() []Family {
+	return []Family{Waves, Prerequisites, Wedges, Loss, Names, Templates, Fields, Unchecked}
+}
+
+// Rule is a rule of the planner or of this package.
+type Rule struct {
+	plan.Rule
+	Family Family
+	// Why says what in Argo CD decides it, "" if the rule's meaning has it all.
+	Why string
+	// Since is the first version of Argo CD in which it is so, Until the first in which it is not any more. Zero is no limit.
+	Since, Until versions.Version
+	// field is where the cause of a finding is written, for findings that do not say so themselves.
+	field []string
+	// check finds; nil for a rule of the planner.
+	check func(*pass)
+}
+
+// Title is the first sentence of what happens.
+func (r Rule) Title() string {
+	title, _, _ := strings.Cut(r.Means, ". ")
+	return strings.TrimSuffix(title, ".") + "."
+}
+
+// OfPlanner reports whether the planner finds it, so that the plan shows it, too.
+func (r Rule) OfPlanner() bool { return r.check == nil && r.Name != ruleNoReason.Name }
+
+// Rules returns all rules, by family, and in a family the worst first.
+func Rules() []Rule { return slices.Clone(rules()) }
+
+var rules = sync.OnceValue(func() []Rule {
+	var all []Rule
+	for _, r := range plan.Rules() {
+		all = append(all, describe(r))
+	}
+	all = append(all, own()...)
+	families := Families()
+	slices.SortStableFunc(all, func(a, b Rule) int {
+		return cmp.Or(cmp.Compare(slices.Index(families, a.Family), slices.Index(families, b.Family)),
+			cmp.Compare(rank(b.Severity), rank(a.Severity)))
+	})
+	return all
+})
+
+// Find returns the rule of a name.
+func Find(name string) (Rule, bool) {
+	all := rules()
+	i := slices.IndexFunc(all, func(r Rule) bool { return r.Name == name })
+	if i < 0 {
+		return Rule{}, false
+	}
+	return all[i], true
+}
+
+// Severities returns the severities, the worst last.
+func Severities() []plan.Severity { return []plan.Severity{plan.Info, plan.Warning, plan.Error} }
+
+func rank(s plan.Severity) int { return slices.Index(Severities(), s) }
+
+// AtLeast reports whether a severity is as bad as another, or worse.
+func AtLeast(s, least plan.Severity) bool { return rank(s) >= rank(least) }

@@ -1,0 +1,153 @@
+package lint
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/argosy-cd/argosy/internal/plan"
+	"github.com/argosy-cd/argosy/internal/words"
+)
+
+// Finding is a finding at its place in the user's files.
+type Finding struct {
+	Rule Rule
+	// Severity is that of the rule, or what the configuration says.
+	Severity plan.Severity
+	// Subjects are the Applications and sets that have it.
+	Subjects []string
+	// File is the file on disk, or what the plan calls it if it is not there. Line and Column count from 1; 0 is not known.
+	File         string
+	Line, Column int
+	// Text is the line itself.
+	Text    string
+	Message string
+}
+
+// Subject names the subjects.
+func (f Finding) Subject() string { return words.Some(f.Subjects) }
+
+// Report is what was found.
+type Report struct {
+	Findings   []Finding
+	NotChecked []NotChecked
+	// Silenced, Off and Known count findings that are not in the report: because of a comment, of the configuration, of the baseline.
+	Silenced, Off, Known int
+}
+
+// Worst reports whether a finding is as bad as a severity, or worse.
+func (r *Report) Worst(least plan.Severity) bool {
+	return slices.ContainsFunc(r.Findings, func(f Finding) bool { return AtLeast(f.Severity, least) })
+}
+
+// Options say what a report leaves out.
+type Options struct {
+	Files  Files
+	Config Config
+	// Baseline are findings that are known. The zero Baseline is none.
+	Baseline Baseline
+	// Before is the plan of another revision, whose findings are left out. Nil is none.
+	Before *plan.Plan
+	// Allowed reports whether an Application or a set may be unknown. Nil allows none.
+	Allowed func(name string) bool
+}
+
+// New runs all rules over a plan.
+func New(p *plan.Plan, o Options) *Report {
+	if o.Allowed != nil {
+		p = allow(p, o.Allowed)
+	}
+	found, unchecked := Check(p)
+	if o.Before != nil {
+		before, _ := Check(o.Before)
+		found, _ = plan.Unpaired(found, before)
+	}
+	r := &Report{NotChecked: unchecked}
+	at, known := newLocator(p, o.Files), o.Baseline.counter()
+	all := list{at: map[place]int{}}
+	for _, f := range found {
+		one, file := at.finding(f)
+		severity, on := o.Config.severity(one)
+		one.Severity = severity
+		if file != nil {
+			silent, line := file.silenced(one.Rule.Name, one.Line)
+			if line > 0 {
+				all.add(Finding{
+					Rule: ruleNoReason, Severity: ruleNoReason.Severity, File: one.File, Line: line, Column: 1, Text: file.line(line),
+					Subjects: one.Subjects, Message: "it does not say why " + one.Rule.Name + " is ignored, so it is not",
+				})
+			}
+			if silent {
+				r.Silenced++
+				continue
+			}
+		}
+		if !on {
+			r.Off++
+			continue
+		}
+		all.add(one)
+	}
+	for _, f := range all.findings {
+		if known.has(f) {
+			r.Known++
+			continue
+		}
+		r.Findings = append(r.Findings, f)
+	}
+	slices.SortStableFunc(r.Findings, func(a, b Finding) int {
+		return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column),
+			cmp.Compare(rank(b.Severity), rank(a.Severity)), cmp.Compare(a.Rule.Name, b.Rule.Name))
+	})
+	return r
+}
+
+// allow leaves out what is not known about Applications and sets that may be unknown.
+func allow(p *plan.Plan, allowed func(string) bool) *plan.Plan {
+	out := *p
+	out.Findings = slices.DeleteFunc(slices.Clone(p.Findings), func(f plan.Finding) bool {
+		return f.Rule.Kind == plan.Unknown && allowed(f.Subject)
+	})
+	return &out
+}
+
+// finding puts a finding at its place.
+func (l *locator) finding(f plan.Finding) (Finding, *file) {
+	rule, _ := Find(f.Rule.Name)
+	out := Finding{
+		Rule: rule, Subjects: []string{f.Subject}, Message: strings.TrimPrefix(f.Message, f.Position.String()+": "),
+		File: strings.TrimSuffix(f.Position.File, builtSuffix), Line: f.Position.Line,
+	}
+	file, line, column := l.place(f.Position, f.Field)
+	if file != nil {
+		out.File, out.Line, out.Column, out.Text = file.name, line, column, file.line(line)
+	}
+	return out, file
+}
+
+// list is a list of findings, those that differ only in their subjects once.
+type list struct {
+	findings []Finding
+	at       map[place]int
+}
+
+type place struct {
+	rule, file, message string
+	line, column        int
+}
+
+// add adds a finding, or its subjects to an equal one.
+func (l *list) add(f Finding) {
+	key := place{f.Rule.Name, f.File, f.Message, f.Line, f.Column}
+	i, ok := l.at[key]
+	if !ok {
+		l.at[key] = len(l.findings)
+		l.findings = append(l.findings, f)
+		return
+	}
+	for _, s := range f.Subjects {
+		if g := &l.findings[i]; !slices.Contains(g.Subjects, s) {
+			g.Subjects = append(g.Subjects, s)
+		}
+	}
+}

@@ -1,0 +1,13 @@
+package lint
+
+// own returns the rules of this package.
+func own() []Rule {
+	return []Rule{
+		ruleSetGate, ruleTemplateWave, ruleAlwaysHealthy,
+		ruleGatesItself, ruleRetryForEver, ruleS3Unnamed, ruleNoSelfHeal,
+		ruleFinalizerUnknown, ruleApplicationHook, ruleAllowEmpty, ruleLeavesObjects,
+		ruleSharedObject,
+		ruleTemplatedProject, ruleMissingKey,
+		ruleFieldUnknown, ruleSyncOption, ruleNoReason,
+	}
+}

@@ -1,0 +1,46 @@
+package lint
+
+import "github.com/argosy-cd/argosy/internal/plan"
+
+var ruleGatesItself = Rule{
+	Rule: plan.Rule{
+		Name: "gates-itself", Kind: plan.Ordering, Severity: plan.Error,
+		Means: "An Application deploys itself in a wave before its last, and the health check of Applications is not Healthy while a " +
+			"sync runs. " +
+			"The sync waits for the Application, and the Application for its sync.",
+		Cure: "Put it in its own last wave, or install the health check that argosy health script applications prints.",
+	},
+	Family: Wedges,
+	Why:    "A wave is done when all of its objects are healthy. The installed health check was run on an Application with a running sync.",
+	check: func(p *pass) {
+		for _, app := range p.applications() {
+			for _, item := range app.Items {
+				if a := item.Application; a != nil && a.Itself && a.Ref == app.Ref && item.Waits && p.SyncAware && !p.KnowsItself &&
+					behind(app, item) {
+					p.find(app, fieldWave, "it deploys itself in wave %d, and later waves wait until its own sync has ended", item.Wave)
+				}
+			}
+		}
+	},
+}
+
+var ruleNoSelfHeal = Rule{
+	Rule: plan.Rule{
+		Name: "root-without-self-heal", Kind: plan.Advice, Severity: plan.Info,
+		Means: "The root is synced once for each commit. A child Application that somebody deletes or changes stays so until the next " +
+			"commit.",
+		Cure: "Set syncPolicy.automated.selfHeal: true on the root.",
+	},
+	Family: Wedges,
+	Why: "autoSync skips a commit that was synced successfully, unless selfHeal is set (controller/appcontroller.go, read in 3.2.11). " +
+		"A commit whose sync has failed is not tried again in either case.",
+	check: func(p *pass) {
+		for _, app := range p.roots() {
+			automated := automated(app)
+			if heal, _ := automated["selfHeal"].(bool); app.Automated && !heal && app.DeploysOthers() {
+				p.find(app, []string{"spec", "syncPolicy", "automated"},
+					"it deploys Applications and does not restore those that are changed or deleted")
+			}
+		}
+	},
+}
