@@ -146,7 +146,7 @@ func TestHealth(t *testing.T) {
 		o := d.object()
 		theirs, _ := health.GetResourceHealth(&unstructured.Unstructured{Object: manifest.Copy(o).(map[string]any)}, nil)
 		mine, ok, err := ours.Evaluate(o, nil, ours.Limits{Version: 2})
-		if err != nil || ok != (theirs != nil) || ok && mine.Status != string(theirs.Status) {
+		if err != nil || ok != (theirs != nil) || ok && string(mine.Status) != string(theirs.Status) {
 			t.Fatalf("%v\nArgo CD: %+v\nours:    %+v, %v, %v", o, theirs, mine, ok, err)
 		}
 		seen[fmt.Sprint(o["kind"], " ", mine.Status)]++
