@@ -184,7 +184,7 @@ func TestHealthScripts(t *testing.T) {
 			t.Errorf("%s\nArgo CD: %v\nours:    %v", script, theirErr, err)
 			continue
 		}
-		if err == nil && (mine.Status != string(theirs.Status) || mine.Status != ours.Unknown && mine.Message != theirs.Message) {
+		if err == nil && (string(mine.Status) != string(theirs.Status) || mine.Status != ours.Unknown && mine.Message != theirs.Message) {
 			t.Errorf("%s\nArgo CD: %+v\nours:    %+v", script, theirs, mine)
 		}
 	}
