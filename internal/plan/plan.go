@@ -147,7 +147,8 @@ func (l *loader) run(roots []manifest.Document) {
 		return
 	}
 	root := &Application{
-		Ref: argo.Ref{Namespace: l.cfg.Namespace, Name: ApplyName}, Destination: generator.InClusterServer + "/" + l.cfg.Namespace, Automated: true,
+		Ref:         argo.Ref{Namespace: l.cfg.Namespace, Name: ApplyName},
+		Destination: generator.InClusterServer + "/" + l.cfg.Namespace, Automated: true,
 		Applied: true, Position: roots[0].Position,
 	}
 	l.plan.Root, l.plan.Applications = root, []*Application{root}

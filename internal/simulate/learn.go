@@ -96,7 +96,8 @@ func learnCluster(file string, apps []learntApplication, note func(string)) (map
 			name = a.Metadata.Namespace + "/" + name
 		}
 		healthy, applied := a.Status.Health.LastTransitionTime, a.Status.OperationState.FinishedAt
-		if a.Status.Health.Status != string(health.Healthy) || healthy == nil || applied == nil || a.Status.OperationState.Phase != "Succeeded" {
+		if a.Status.Health.Status != string(health.Healthy) || healthy == nil || applied == nil ||
+			a.Status.OperationState.Phase != "Succeeded" {
 			forgotten[name] = true
 			continue
 		}
