@@ -48,6 +48,8 @@ type Expansion struct {
 	// set, those that need others (argo.DependsAnnotation) have a wave behind theirs, steps of a RollingSync are waves, and they are
 	// not deleted if the set says so.
 	Deployed bool
+	// Controller says that Argo CD's applicationset-controller makes the Applications. So nobody is warned about fields that it acts on.
+	Controller bool
 	// Pinned says that Applications are pinned to commits afterwards.
 	Pinned bool
 }
@@ -105,8 +107,10 @@ func (x Expansion) deploy(out *Expanded, docs []manifest.Document, isSet []bool,
 	}
 	var rollouts []*rollout
 	for i, set := range sets {
-		for _, w := range set.controllerWarnings(res.Applications[i], x.Deployed) {
-			out.Warnings = append(out.Warnings, fmt.Sprintf("%s: %s", set, w))
+		if !x.Controller {
+			for _, w := range set.controllerWarnings(res.Applications[i], x.Deployed) {
+				out.Warnings = append(out.Warnings, fmt.Sprintf("%s: %s", set, w))
+			}
 		}
 		if apps := res.Applications[i]; RollingSteps(set.Spec) != nil && len(apps) > 0 {
 			rollouts = append(rollouts, &rollout{set: set, apps: apps})

@@ -12,9 +12,6 @@ import (
 	"github.com/argosy-cd/argosy/internal/policy"
 )
 
-// PluginName is what sources call the plugin.
-const PluginName = "appset"
-
 // Values of the parameter pin.
 const (
 	pinNone    = "false"
@@ -45,7 +42,7 @@ func Wrong(source map[string]any) error {
 func Pins(source map[string]any) bool {
 	plugin := manifest.Map(source, "plugin")
 	mode, err := parsePin(argo.PluginParameter(plugin, "pin"))
-	return manifest.String(plugin, "name") == PluginName && err == nil && mode != pinNone
+	return argo.IsPlugin(manifest.String(plugin, "name"), argo.PluginAppSet) && err == nil && mode != pinNone
 }
 
 // KeepsPins reports whether Applications that a new commit does not change keep their old one.

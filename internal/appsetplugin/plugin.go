@@ -36,7 +36,7 @@ func Parameters() []argo.Parameter {
 		{
 			Name: "max-delete", Title: "Deletions in an hour",
 			Help: "how many Applications may be removed in an hour: a number, or a percentage of those that were there; by default half " +
-				"of them, and at least 3", Default: "50%",
+				"of them, and at least 3",
 		},
 		{
 			Name: "pin", Title: "Pin to commits",

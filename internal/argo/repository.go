@@ -33,6 +33,20 @@ var commit = regexp.MustCompile(`^[0-9a-f]{40}$`)
 // IsCommit reports whether a revision is the full ID of a commit, which never moves.
 func IsCommit(revision string) bool { return commit.MatchString(revision) }
 
+// Names of our plugins in sources.
+const (
+	PluginAppSet = "appset"
+	PluginS3     = "s3"
+)
+
+var pluginVersion = regexp.MustCompile(`^-v[0-9][-.0-9A-Za-z]*$`)
+
+// IsPlugin reports whether a source's name of a plugin is one of ours, alone or with its version: appset, appset-v2.
+func IsPlugin(name, ours string) bool {
+	version, ok := strings.CutPrefix(name, ours)
+	return ok && (version == "" || pluginVersion.MatchString(version))
+}
+
 // PluginParameter returns a string parameter of the plugin of a source, "" if it is not set.
 func PluginParameter(plugin map[string]any, name string) string {
 	list, _ := plugin["parameters"].([]any)

@@ -46,7 +46,7 @@ func Survived(t *testing.T, f func()) {
 
 func child(t *testing.T, f func()) {
 	t.Helper()
-	if raced {
+	if Raced {
 		t.Skip("the race detector takes more memory than there may be; 'make hostile' runs this without")
 	}
 	if os.Getenv(variable) == t.Name() { //nolint:forbidigo // it is how a test tells its child what to run

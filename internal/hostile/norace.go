@@ -2,4 +2,5 @@
 
 package hostile
 
-const raced = false
+// Raced says that the race detector is on, which takes many times the memory and the time.
+const Raced = false

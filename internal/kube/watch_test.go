@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"github.com/argosy-cd/argosy/internal/argo"
+	"github.com/argosy-cd/argosy/internal/hostile"
 	"github.com/argosy-cd/argosy/internal/kube"
 	"github.com/argosy-cd/argosy/internal/refresh"
 )
@@ -203,6 +204,9 @@ func TestWatchForbidden(t *testing.T) {
 
 // TestWatchLarge: large Applications take little memory, and those over a limit are left out by name and keep no others waiting.
 func TestWatchLarge(t *testing.T) {
+	if hostile.Raced {
+		t.Skip("it is about memory, and takes longer than a request may; 'make hostile' runs it without the race detector")
+	}
 	f := &feed{T: t, version: 7, specs: map[string]string{
 		"argocd/m-bytes":   `{"source": {"helm": {"values": "` + strings.Repeat(`\\\"}`, 1<<20) + `"}}}`,
 		"argocd/m-sources": `{"sources": [` + strings.Repeat(`{},`, 100_000) + `{}]}`,

@@ -178,7 +178,7 @@ func (r *rendered) problem(s *Source, p source.Problem) {
 	case source.Ignored:
 		r.find(RuleFieldIgnored, "%s", p.Text)
 	case source.Lenient:
-		r.find(RuleLenient, "%s", p.Text)
+		r.find(lenientRule(p.Text), "%s", p.Text)
 	case source.Deprecated:
 		s.Deprecated = append(s.Deprecated, p.Text)
 	}
@@ -201,6 +201,7 @@ func (r *rendered) leaf(p source.Problem) bool {
 func (l *loader) source(app *Application, spec, s map[string]any, refs map[string]source.Repository) *source.Result {
 	plugin := manifest.Map(s, "plugin")
 	name := manifest.String(plugin, "name")
+	appSet, s3 := argo.IsPlugin(name, argo.PluginAppSet), argo.IsPlugin(name, argo.PluginS3)
 	about := source.Application{
 		Name: app.Name, Namespace: manifest.String(spec, "destination", "namespace"), Project: app.Project,
 		Several: argo.HasList(spec),
@@ -209,22 +210,22 @@ func (l *loader) source(app *Application, spec, s map[string]any, refs map[strin
 		about.Name = app.Namespace + "_" + app.Name
 	}
 	switch {
-	case name == "appset" && argo.PluginParameter(plugin, "spec") != "":
+	case appSet && argo.PluginParameter(plugin, "spec") != "":
 		docs, err := manifest.Decode("parameter spec of "+app.Name, []byte(argo.PluginParameter(plugin, "spec")))
 		if err != nil {
 			return failed(source.AppSet, err)
 		}
 		return l.expand(app, docs, s)
-	case name == "s3" && argo.PluginParameter(plugin, "source") != "":
+	case s3 && argo.PluginParameter(plugin, "source") != "":
 		return l.s3(about, "parameter source of "+app.Name, []byte(argo.PluginParameter(plugin, "source")), manifest.String(s, "path"),
 			tree.Of(nil))
-	case name == "appset":
+	case appSet:
 		return l.folder(app, about, s, plugin)
-	case name == "s3" || plugin == nil && l.discovers(s):
-		if r := l.trigger(about, s, name == "s3"); r != nil {
+	case s3 || plugin == nil && l.discovers(s):
+		if r := l.trigger(about, s, s3); r != nil {
 			return r
 		}
-		if name == "s3" {
+		if s3 {
 			return failed(source.S3, fmt.Errorf("%s: there is no such file", path.Join(manifest.String(s, "path"), triggerfile.Name)))
 		}
 	}
@@ -324,6 +325,9 @@ func (l *loader) expand(app *Application, docs []manifest.Document, s map[string
 	out := &source.Result{Kind: source.AppSet, Sets: slices.DeleteFunc(slices.Clone(docs), func(d manifest.Document) bool {
 		return !argo.IsApplicationSet(d.Object) && !argo.IsBareSpec(d.Object)
 	})}
+	for _, w := range res.Warnings {
+		out.Problems = append(out.Problems, source.Problem{Class: source.Lenient, Text: w})
+	}
 	for i, o := range res.Objects {
 		out.Documents = append(out.Documents, manifest.Document{Object: o, Position: app.Position})
 		out.Pinned = append(out.Pinned, pins(s, o, res.Reads[i]))

@@ -27,7 +27,7 @@ func (a *Application) pinnedBy(parent *Application, pinned bool) {
 
 // parameters says which parameters the plugin appset refuses, if a source names it.
 func parameters(s map[string]any) error {
-	if manifest.String(s, "plugin", "name") != plugin.PluginName {
+	if !argo.IsPlugin(manifest.String(s, "plugin", "name"), argo.PluginAppSet) {
 		return nil
 	}
 	return plugin.Wrong(s)

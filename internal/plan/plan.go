@@ -11,6 +11,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"path"
 	"reflect"
 	"runtime"
 	"slices"
@@ -215,7 +216,10 @@ func (l *loader) application(d manifest.Document, origin string, ancestors []arg
 	spec := manifest.Map(d.Object, "spec")
 	if i := slices.Index(ancestors, app.Ref); i >= 0 {
 		app.Itself = true
-		if i < len(ancestors)-1 { // a root that contains itself is a custom
+		if !samePlaces(l.specs[app.Ref], spec) {
+			l.find(RuleNameTwice, app, "%s: it has the name of the Application that deploys it, which is another one: its sync makes this one of it",
+				d.Position)
+		} else if i < len(ancestors)-1 { // a root that contains itself is a custom
 			l.find(RuleCycle, app, "it deploys its own parent: %s", chain(append(slices.Clip(ancestors[i:]), app.Ref)))
 		}
 		return app
@@ -268,6 +272,20 @@ func (l *loader) application(d manifest.Document, origin string, ancestors []arg
 	}
 	l.deploy(app, spec, append(slices.Clip(ancestors), app.Ref))
 	return app
+}
+
+// samePlaces reports whether two specs of Applications deploy from the same places, of whichever revision.
+func samePlaces(a, b map[string]any) bool {
+	places := func(spec map[string]any) (out [][4]string) {
+		for _, s := range argo.Sources(manifest.Object{"spec": spec}) {
+			out = append(out, [4]string{
+				argo.RepositoryKey(manifest.String(s, "repoURL")), path.Clean(manifest.String(s, "path")), manifest.String(s, "chart"),
+				manifest.String(s, "plugin", "name"),
+			})
+		}
+		return out
+	}
+	return slices.Equal(places(a), places(b))
 }
 
 func chain(refs []argo.Ref) string {

@@ -23,7 +23,8 @@ type expanded struct {
 
 // render renders a set.
 func (l *loader) render(d manifest.Document) *expanded {
-	x := appset.Expansion{Engine: l.engine, Namespace: cmp.Or(manifest.String(d.Object, "metadata", "namespace"), l.cfg.Namespace)}
+	namespace := cmp.Or(manifest.String(d.Object, "metadata", "namespace"), l.cfg.Namespace)
+	x := appset.Expansion{Engine: l.engine, Namespace: namespace, Controller: true}
 	res, err := x.Expand(l.ctx, []manifest.Document{d})
 	if err != nil {
 		return &expanded{err: err}
@@ -58,11 +59,7 @@ func (l *loader) set(app *Application, item *Item, set *expanded, ancestors []ar
 		return
 	}
 	for _, w := range set.warnings {
-		rule := RuleLenient
-		if strings.HasSuffix(w, template.Left) {
-			rule = RulePlaceholderLeft
-		}
-		l.note(Finding{Rule: rule, Subject: item.Name, Position: item.Position, Origin: app.Origin, Message: w})
+		l.note(Finding{Rule: lenientRule(w), Subject: item.Name, Position: item.Position, Origin: app.Origin, Message: w})
 	}
 	if len(set.apps) == 0 {
 		l.note(Finding{
@@ -75,4 +72,12 @@ func (l *loader) set(app *Application, item *Item, set *expanded, ancestors []ar
 		child.pinnedBy(app, false) // the controller writes what the template says
 		item.Children = append(item.Children, child)
 	}
+}
+
+// lenientRule is the rule of something that Argo CD accepts.
+func lenientRule(text string) Rule {
+	if strings.HasSuffix(text, template.Left) {
+		return RulePlaceholderLeft
+	}
+	return RuleLenient
 }

@@ -166,7 +166,7 @@ func (t Triggers) clock(s Source) (c *trigger.Clock, known bool) {
 			return c, true
 		}
 	}
-	if s.Plugin == "appset" || strings.HasPrefix(s.Plugin, "appset-") {
+	if argo.IsPlugin(s.Plugin, argo.PluginAppSet) {
 		if c, err := t.Clocks.Open(intervalClock); err == nil {
 			return c, false
 		}

@@ -1,15 +1,14 @@
 package sidecar
 
 import (
-	"path/filepath"
-
+	"github.com/argosy-cd/argosy/internal/argo"
 	"github.com/argosy-cd/argosy/internal/problem"
 )
 
 // Check refuses settings of a user that mean nothing.
 func (c Config) Check() error {
 	for _, name := range c.Plugins {
-		if name != "appset" && name != "s3" {
+		if name != argo.PluginAppSet && name != argo.PluginS3 {
 			return problem.Usagef("--plugin must be appset or s3, it is %q", name)
 		}
 	}
@@ -24,8 +23,8 @@ func (c Config) Check() error {
 		return problem.Usagef("--max-repository must be 1 to %d MiB, it is %d", 1<<20, c.MaxUpload)
 	case c.Grace < 0:
 		return problem.Usagef("--grace must not be negative")
-	case c.PluginVersion != "" && filepath.Base(c.PluginVersion) != c.PluginVersion:
-		return problem.Usagef("--plugin-version: %q cannot be part of a file's name", c.PluginVersion)
+	case c.PluginVersion != "" && !argo.IsPlugin(argo.PluginAppSet+"-"+c.PluginVersion, argo.PluginAppSet):
+		return problem.Usagef("--plugin-version must be a v and a number, such as v2, it is %q", c.PluginVersion)
 	}
 	return c.Workers.Check()
 }

@@ -22,7 +22,7 @@ import (
 // AppSet is the appset plugin on a socket.
 func (s *Sidecar) AppSet(a *AppSet) cmp.Plugin {
 	return cmp.Plugin{
-		Name: "appset", Parameters: appsetplugin.Parameters(), Reads: appsetplugin.Reads,
+		Name: argo.PluginAppSet, Parameters: appsetplugin.Parameters(), Reads: appsetplugin.Reads,
 		Generate: func(ctx context.Context, r *cmp.Request) ([]manifest.Object, error) {
 			config := a.Config
 			var err error
@@ -60,7 +60,7 @@ type Open func(context.Context, triggerfile.Access) (*bucket.Reader, error)
 // S3 is the s3 plugin on a socket. The parent of a call is the application that asks.
 func (s *Sidecar) S3(open Open, parentOf func(argo.Call) policy.Parent) cmp.Plugin {
 	return cmp.Plugin{
-		Name: "s3", Discover: triggerfile.Name, Parameters: s3source.Parameters(),
+		Name: argo.PluginS3, Discover: triggerfile.Name, Parameters: s3source.Parameters(),
 		Generate: func(ctx context.Context, r *cmp.Request) ([]manifest.Object, error) {
 			p, err := s.policy.Current()
 			if err != nil {

@@ -15,7 +15,6 @@ import (
 
 	"github.com/argosy-cd/argosy/internal/appset"
 	"github.com/argosy-cd/argosy/internal/appset/generator"
-	"github.com/argosy-cd/argosy/internal/appsetplugin"
 	"github.com/argosy-cd/argosy/internal/argo"
 	"github.com/argosy-cd/argosy/internal/manifest"
 	"github.com/argosy-cd/argosy/internal/problem"
@@ -121,7 +120,7 @@ func (o Options) application(set manifest.Object, parameter string) (manifest.Ob
 		return nil, nil, err
 	}
 	source["plugin"] = map[string]any{
-		"name":       appsetplugin.PluginName,
+		"name":       argo.PluginAppSet,
 		"parameters": []any{map[string]any{"name": "spec", "string": parameter}},
 	}
 	namespace := manifest.String(set, "metadata", "namespace")

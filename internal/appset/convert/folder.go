@@ -6,7 +6,6 @@ import (
 	"reflect"
 	"strings"
 
-	"github.com/argosy-cd/argosy/internal/appsetplugin"
 	"github.com/argosy-cd/argosy/internal/argo"
 	"github.com/argosy-cd/argosy/internal/manifest"
 	"github.com/argosy-cd/argosy/internal/strict"
@@ -19,7 +18,7 @@ func Folder(file string, data []byte) (*Result, error) {
 		if err != nil {
 			return err
 		}
-		plugin := map[string]any{"name": appsetplugin.PluginName}
+		plugin := map[string]any{"name": argo.PluginAppSet}
 		if directory := manifest.Map(source, "directory"); directory["recurse"] == true {
 			plugin["parameters"] = []any{map[string]any{"name": "recurse", "string": "true"}}
 		}
@@ -47,7 +46,7 @@ func ReverseFolder(file string, data []byte) (*Result, error) {
 }
 
 func usesPlugin(o manifest.Object) bool {
-	return manifest.String(o, "spec", "source", "plugin", "name") == appsetplugin.PluginName
+	return argo.IsPlugin(manifest.String(o, "spec", "source", "plugin", "name"), argo.PluginAppSet)
 }
 
 // folderSource returns the source of an Application that deploys a folder of manifests and nothing else.

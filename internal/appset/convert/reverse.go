@@ -6,7 +6,6 @@ import (
 	"reflect"
 	"slices"
 
-	"github.com/argosy-cd/argosy/internal/appsetplugin"
 	"github.com/argosy-cd/argosy/internal/argo"
 	"github.com/argosy-cd/argosy/internal/manifest"
 )
@@ -19,7 +18,7 @@ func IsParent(o manifest.Object) bool {
 // specOf returns the parameter spec of a source of the plugin.
 func specOf(source map[string]any) string {
 	plugin := manifest.Map(source, "plugin")
-	if manifest.String(plugin, "name") != appsetplugin.PluginName {
+	if !argo.IsPlugin(manifest.String(plugin, "name"), argo.PluginAppSet) {
 		return ""
 	}
 	return argo.PluginParameter(plugin, "spec")
