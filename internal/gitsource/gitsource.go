@@ -209,7 +209,10 @@ func (s *Source) openLocal(ctx context.Context, url string, l Local, revision st
 	// A checkout of a pull request often has no branch but its own, so this may be right, and must be said.
 	s.note(fmt.Sprintf("%s: revision %q is not known in %s and is answered from the work tree as it is on disk", giturl.Redact(url),
 		revision, l.Path))
-	return &Tree{repo: repo, dir: abs}, nil
+	return &Tree{
+		repo: repo, dir: abs,
+		instead: fmt.Sprintf("revision %q is not in this clone, and the work tree was read instead; fetch it, or correct it", revision),
+	}, nil
 }
 
 // isPin reports whether a revision cannot be a branch by its looks: a commit, a version or a reference to a tag.

@@ -30,7 +30,11 @@ type Tree struct {
 	files  map[string]string // as in gittree.Config
 	// submodules are the folders of submodules whose content is not here.
 	submodules []string
+	instead    string
 }
+
+// Instead says that this is not the revision that was asked for, and why; "" is that it is.
+func (t *Tree) Instead() string { return t.instead }
 
 // list lists the files, with paths relative to the root of the tree.
 func (t *Tree) list(ctx context.Context) error {

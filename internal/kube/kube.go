@@ -186,6 +186,9 @@ func (s *sameServer) RoundTrip(r *http.Request) (*http.Response, error) {
 	return s.next.RoundTrip(r)
 }
 
+// WrappedRoundTripper lets requests be cancelled.
+func (s *sameServer) WrappedRoundTripper() http.RoundTripper { return s.next }
+
 // childrenFields are what Children needs.
 func childrenFields() manifest.Fields {
 	resources := manifest.Fields{"group": nil, "kind": nil, "namespace": nil, "name": nil, "hook": nil, "status": nil}

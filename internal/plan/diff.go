@@ -29,6 +29,8 @@ const (
 	Removed ChangeKind = "removed"
 	Moved   ChangeKind = "moved"
 	Sourced ChangeKind = "source"
+	Aimed   ChangeKind = "destination" // it deploys to another cluster or namespace
+	Owned   ChangeKind = "project"     // it belongs to another project
 	Waits   ChangeKind = "waits" // a wave that waits now, and did not
 	Stops   ChangeKind = "stops" // a wave that waits no more
 	Found   ChangeKind = "finding"
@@ -69,6 +71,12 @@ func Diff(before, after *Plan) *Difference {
 			}
 			if from, to := old.app.sources(), now.app.sources(); from != to {
 				d.Changes = append(d.Changes, Change{Sourced, ref.Name, from, to})
+			}
+			if from, to := old.app.Destination, now.app.Destination; from != to {
+				d.Changes = append(d.Changes, Change{Aimed, ref.Name, from, to})
+			}
+			if from, to := old.app.Project, now.app.Project; from != to {
+				d.Changes = append(d.Changes, Change{Owned, ref.Name, from, to})
 			}
 		}
 		d.application(ref, old, now)
@@ -285,6 +293,8 @@ func Unpaired(is, was []Finding) (onlyIs, onlyWas []Finding) {
 	for _, equal := range []func(f, g Finding) bool{
 		func(f, g Finding) bool { return f.same(g) && f.Message == g.Message },
 		Finding.same,
+		// It may have got another file.
+		func(f, g Finding) bool { return f.Rule.Name == g.Rule.Name && f.Subject == g.Subject },
 	} {
 		is = slices.DeleteFunc(is, func(f Finding) bool {
 			i := slices.IndexFunc(was, func(g Finding) bool { return equal(f, g) })

@@ -86,9 +86,10 @@ func (l *loader) gates() {
 		for _, item := range app.Items {
 			item.Waits, item.Why = l.gate(item)
 			item.Bundled = item.Waits && item.Why == bundledCheck
+			item.InDoubt = item.Why == settingsUnknown || item.Why == rolloutUnknown
 			item.Awaits = item.Waits && item.Children != nil && !item.Broken
 			if app.Applied {
-				item.Waits, item.Why = false, "it is applied by hand"
+				item.Waits, item.InDoubt, item.Why = false, false, "it is applied by hand"
 			}
 		}
 	}
@@ -178,6 +179,9 @@ func (l *loader) knowsItself() bool {
 // bundledCheck is why a wave waits for what Argo CD has a script of its own for.
 const bundledCheck = "health check of Argo CD's own"
 
+// settingsUnknown is why it is not known whether a wave waits for an Application.
+const settingsUnknown = "Argo CD's settings are not known"
+
 func (l *loader) gate(item *Item) (bool, string) {
 	o := item.Object
 	if argo.IsApplicationSet(o) {
@@ -190,7 +194,7 @@ func (l *loader) gate(item *Item) (bool, string) {
 	case key != "":
 		return true, "health check " + key
 	case argo.IsApplication(o) && (l.plan.Settings == nil || l.plan.Settings.Partial):
-		return false, "Argo CD's settings are not known"
+		return false, settingsUnknown
 	case argo.IsApplication(o):
 		return false, "Argo CD's settings have no health check for Applications"
 	case health.BuiltIn(o):

@@ -40,6 +40,10 @@ func (l *loader) progressiveSyncs() *bool {
 
 const setHealthy = "an ApplicationSet is healthy as soon as its Applications exist"
 
+// rolloutUnknown is why it is not known whether a wave waits for a set.
+const rolloutUnknown = "it is not known whether the applicationset-controller has --enable-progressive-syncs, without which it ignores " +
+	"RollingSync, and " + setHealthy
+
 // setGate says whether the next wave waits for an ApplicationSet: for one whose Applications cannot be made, for its rollout, or because a
 // health check of the settings looks at its Applications.
 func (l *loader) setGate(item *Item) (bool, string) {
@@ -53,8 +57,7 @@ func (l *loader) setGate(item *Item) (bool, string) {
 	case !item.Rollout:
 		return false, setHealthy
 	case on == nil:
-		return false, "it is not known whether the applicationset-controller has --enable-progressive-syncs, without which it ignores " +
-			"RollingSync, and " + setHealthy
+		return false, rolloutUnknown
 	case !*on:
 		return false, "the applicationset-controller ignores RollingSync without --enable-progressive-syncs, and " + setHealthy
 	}

@@ -141,6 +141,8 @@ type Item struct {
 	Repository string
 	// Waits says whether the next wave waits until it is healthy, Why what decides that.
 	Waits bool
+	// InDoubt says that it is not known whether the next wave waits; Waits is false then.
+	InDoubt bool
 	Why   string
 	// Moved says where it was written, if Argo CD moves it to the place of the first object that needs it: "wave 3", "PostSync wave 1"; ""
 	// if it does not.

@@ -125,6 +125,8 @@ func (d *Difference) sections() []section {
 	add(plan.Added, "New Applications", "+")
 	add(plan.Moved, "Applications that move", "~")
 	add(plan.Sourced, "Applications with another source", "~")
+	add(plan.Aimed, "Applications with another destination", "!")
+	add(plan.Owned, "Applications of another project", "!")
 	applications, sets, applied := d.changed()
 	names("Objects that are applied by hand change", applied)
 	names("Manifests of "+words.Count(len(applications), "Application")+" change", applications)

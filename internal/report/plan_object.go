@@ -90,6 +90,9 @@ func (p planned) items(items []*plan.Item) []any {
 		if item.Namespace != "" {
 			o["namespace"] = item.Namespace
 		}
+		if item.InDoubt {
+			o["inDoubt"] = true
+		}
 		if item.Moved != "" {
 			o["moved"] = item.Moved
 		}

@@ -83,7 +83,7 @@ func phaseName(phase string) string {
 // waitText says whether the next wave waits for this one.
 func waitText(wave plan.Wave, last bool) string {
 	var not []string
-	why, waits, shown := "", 0, 0
+	why, waits, shown, doubts := "", 0, 0, 0
 	for _, item := range wave.Items {
 		if item.Application != nil || item.Children != nil {
 			shown++
@@ -93,6 +93,9 @@ func waitText(wave plan.Wave, last bool) string {
 			waits++
 		case item.Application != nil || item.Children != nil:
 			not, why = append(not, item.Name), item.Why
+			if item.InDoubt {
+				doubts++
+			}
 		}
 	}
 	names, anyOf := words.Some(not), ""
@@ -100,6 +103,8 @@ func waitText(wave plan.Wave, last bool) string {
 		names, anyOf = fmt.Sprintf("the %d below", n), "any of "
 	}
 	switch {
+	case doubts > 0 && doubts == len(not) && !last:
+		return fmt.Sprintf("   IT IS NOT KNOWN whether the next wave waits for %s%s: %s", anyOf, names, why)
 	case last && len(not) > 0:
 		return fmt.Sprintf("   is complete before %s %s healthy: %s", names, words.IsAre(len(not)), why)
 	case last:

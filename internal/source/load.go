@@ -98,7 +98,25 @@ func (l Loader) Load(ctx context.Context, app Application, spec map[string]any, 
 		}
 		r.Repository = repo
 	}
-	return Render(ctx, r)
+	return Render(ctx, r).instead(r.Instead)
+}
+
+// instead is the result of another revision than the one that was asked for: nothing of it is certain.
+func (r *Result) instead(why string) *Result {
+	if why == "" {
+		return r
+	}
+	for i, p := range r.Problems {
+		if p.Class == Failure {
+			r.Problems[i].Class = Missing
+		}
+	}
+	r.Problems = append([]Problem{{Class: Missing, Text: why}}, r.Problems...)
+	r.Verdict = Partly
+	if len(r.Documents) == 0 {
+		r.Verdict = Unknown
+	}
+	return r
 }
 
 // fetched is a view of files that were fetched.

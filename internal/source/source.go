@@ -93,6 +93,8 @@ type Repository struct {
 	View *tree.View `json:"-"`
 	// Commit is what the revision stands for; "" if that is not known, as for a work tree.
 	Commit string
+	// Instead says that this is not the revision that was asked for, and why; "" is that it is.
+	Instead string
 	// Err is why Argo CD renders no source of an Application that has this one as a ref. Nil is no reason.
 	Err error `json:"-"`
 	// Ref is set for a source that others refer to.

@@ -29,7 +29,7 @@ func (r *Repositories) Loader() source.Loader {
 			if err != nil {
 				return source.Repository{}, err
 			}
-			return source.Repository{View: t.View(), Commit: t.Commit()}, nil
+			return source.Repository{View: t.View(), Commit: t.Commit(), Instead: t.Instead()}, nil
 		},
 		Remote:      r.Remote(),
 		Environment: environment,

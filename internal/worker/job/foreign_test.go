@@ -396,7 +396,11 @@ func FuzzRendered(f *testing.F) {
 		documents, values)
 	f.Add([]byte(`{"verdict": 9, "positions": null}`), []byte{}, []byte{})
 	f.Fuzz(func(t *testing.T, head, documents, values []byte) {
-		r, err := decodeRendered(worker.Message{Head: head, Blobs: [][]byte{documents, values}})
+		m := worker.Message{Head: head, Blobs: [][]byte{documents, values}}
+		if _, err := costOfRendered(m); err != nil {
+			return
+		}
+		r, err := decodeRendered(m)
 		if err == nil && (r.Verdict < source.Known || r.Verdict > source.Broken || r.Verdict.String() == "") {
 			t.Errorf("it is %d", r.Verdict)
 		}
