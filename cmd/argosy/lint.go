@@ -52,8 +52,9 @@ A comment on the line of a finding, or above it, silences a rule there. It needs
 The file ` + lint.ConfigName + ` in the top directory gives rules other severities, or turns them off. --write-baseline
 writes what is found to a file, and --baseline leaves that out. --diff shows what is new since a revision.
 
-A rule that lacks something, such as Argo CD's settings or a chart, is listed once as not checked; with --strict
-that makes the exit code 3, too. Otherwise it is 3 if a finding is as severe as --fail-on.`,
+A rule that lacks something, such as Argo CD's settings or a chart, is listed once as not checked. The exit code
+is 3 if a finding is as severe as --fail-on, or if something unknown may hide Applications; with --strict, if
+anything is unknown.`,
 		Example: `  argosy lint
   argosy lint --diff main -o github
   argosy lint --explain retry-for-ever`,
@@ -68,7 +69,7 @@ that makes the exit code 3, too. Otherwise it is 3 if a finding is as severe as 
 	flags.StringVar(&opts.write, "write-baseline", "", "write the findings to a baseline `FILE`, and report none")
 	flags.BoolVar(&opts.list, "list", false, "print all rules")
 	flags.StringVar(&opts.explain, "explain", "", "explain a `RULE`: what happens, why, and what to do")
-	flags.Var(&opts.failOn, "fail-on", "lowest severity that makes the exit code 3, "+opts.failOn.usage()+"; default error")
+	flags.Var(&opts.failOn, "fail-on", "lowest severity that makes the exit code 3, `"+opts.failOn.usage()+"`; default error")
 	flags.VarP(&opts.output, "output", "o", "output format, "+opts.output.usage())
 	// Names are from code.
 	_ = cmd.RegisterFlagCompletionFunc("explain", cobra.FixedCompletions(ruleNames(), cobra.ShellCompDirectiveNoFileComp))
@@ -194,8 +195,15 @@ func (o *lintOptions) writeBaseline(std stdio, r *lint.Report) error {
 // exit decides about the exit code.
 func (o *lintOptions) exit(std stdio, p *plan.Plan, r *lint.Report, config lint.Config) error {
 	var found error
-	if least := cmp.Or(o.failOn.value, config.FailOn, string(plan.Error)); least != "never" && r.Worst(plan.Severity(least)) {
+	least := cmp.Or(o.failOn.value, config.FailOn, string(plan.Error))
+	if least != "never" && r.Worst(plan.Severity(least)) {
 		found = errFound
+	}
+	for _, name := range p.Summary().Hiding {
+		if least != "never" && !o.verdict.Allowed(name) {
+			fmt.Fprintln(std.err, words.Harmless(name+" is unknown, and may hide Applications, which were not checked"))
+			found = errFound
+		}
 	}
 	if o.verdict.Strict {
 		for _, g := range p.Gaps() {

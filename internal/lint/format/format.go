@@ -116,10 +116,13 @@ func summary(r *lint.Report) string {
 	for _, left := range []struct {
 		n    int
 		text string
-	}{{r.Silenced, "silenced"}, {r.Off, "off"}, {r.Known, "in the baseline"}, {len(r.NotChecked), "rules not checked completely"}} {
+	}{{r.Silenced, "silenced"}, {r.Off, "off"}, {r.Known, "in the baseline"}} {
 		if left.n > 0 {
 			parts = append(parts, fmt.Sprintf("%d %s", left.n, left.text))
 		}
+	}
+	if n := len(r.NotChecked); n > 0 {
+		parts = append(parts, words.Count(n, "rule")+" not checked completely")
 	}
 	return strings.Join(parts, ", ")
 }
