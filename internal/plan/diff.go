@@ -31,8 +31,8 @@ const (
 	Sourced ChangeKind = "source"
 	Aimed   ChangeKind = "destination" // it deploys to another cluster or namespace
 	Owned   ChangeKind = "project"     // it belongs to another project
-	Waits   ChangeKind = "waits" // a wave that waits now, and did not
-	Stops   ChangeKind = "stops" // a wave that waits no more
+	Waits   ChangeKind = "waits"       // a wave that waits now, and did not
+	Stops   ChangeKind = "stops"       // a wave that waits no more
 	Found   ChangeKind = "finding"
 	Gone    ChangeKind = "gone" // a finding that is no more
 )

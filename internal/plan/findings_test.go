@@ -29,12 +29,15 @@ func TestFindings(t *testing.T) {
 		files memory
 		want  []string
 	}{
-		"nothing":          {memory{"root/a.yaml": application("a", "a", "0"), "a/a.yaml": configMap}, nil},
-		"a broken file":    {memory{"root/a.yaml": application("a", "a", "0"), "a/a.yaml": broken}, []string{"source-broken a"}},
-		"a broken root":    {memory{"root/a.yaml": broken}, []string{"source-broken root"}},
-		"no directory":     {memory{"root/a.yaml": application("a", "nowhere", "0")}, []string{"source-broken a"}},
-		"itself":           {memory{"root/a.yaml": application("root", "root", "0")}, nil},
-		"its own parent":   {memory{"root/a.yaml": application("a", "a", "0"), "a/a.yaml": application("root", "root", "0")}, []string{"cycle root"}},
+		"nothing":        {memory{"root/a.yaml": application("a", "a", "0"), "a/a.yaml": configMap}, nil},
+		"a broken file":  {memory{"root/a.yaml": application("a", "a", "0"), "a/a.yaml": broken}, []string{"source-broken a"}},
+		"a broken root":  {memory{"root/a.yaml": broken}, []string{"source-broken root"}},
+		"no directory":   {memory{"root/a.yaml": application("a", "nowhere", "0")}, []string{"source-broken a"}},
+		"itself":         {memory{"root/a.yaml": application("root", "root", "0")}, nil},
+		"its own parent": {memory{"root/a.yaml": application("a", "a", "0"), "a/a.yaml": application("root", "root", "0")}, []string{"cycle root"}},
+		"the name of its parent": {memory{
+			"root/a.yaml": application("root", "a", "0"), "a/a.yaml": configMap,
+		}, []string{"name-twice root"}},
 		"a wave in words":  {memory{"root/a.yaml": application("a", "a", "soon"), "a/a.yaml": configMap}, []string{"wave-not-a-number root"}},
 		"a wrong type":     {memory{"root/a.yaml": with(application("a", "a", "0"), "path: a", "path: [a]")}, []string{"application-invalid a"}},
 		"one of two specs": {memory{"root/a.yaml": application("a", "a", "0"), "root/b.yaml": application("a", "b", "0"), "a/a.yaml": configMap, "b/a.yaml": configMap}, []string{"name-twice a"}},

@@ -217,7 +217,8 @@ func (l *loader) application(d manifest.Document, origin string, ancestors []arg
 	if i := slices.Index(ancestors, app.Ref); i >= 0 {
 		app.Itself = true
 		if !samePlaces(l.specs[app.Ref], spec) {
-			l.find(RuleNameTwice, app, "%s: it has the name of the Application that deploys it, which is another one: its sync makes this one of it",
+			l.find(RuleNameTwice, app,
+				"%s: it has the name of the Application that deploys it, and another source: the sync of that one replaces it by this one",
 				d.Position)
 		} else if i < len(ancestors)-1 { // a root that contains itself is a custom
 			l.find(RuleCycle, app, "it deploys its own parent: %s", chain(append(slices.Clip(ancestors[i:]), app.Ref)))

@@ -143,7 +143,7 @@ type Item struct {
 	Waits bool
 	// InDoubt says that it is not known whether the next wave waits; Waits is false then.
 	InDoubt bool
-	Why   string
+	Why     string
 	// Moved says where it was written, if Argo CD moves it to the place of the first object that needs it: "wave 3", "PostSync wave 1"; ""
 	// if it does not.
 	Moved string
