@@ -110,7 +110,7 @@ spec:
   goTemplate: true
   generators: [{plugin: {configMapRef: {name: asks-plugin}, input: {parameters: {team: shop}}}}]
   template:
-    metadata: {name: '%[1]s-{{.app}}', labels: {team: '{{.team}}', input: '{{.generator.input.parameters.team}}'}}
+    metadata: {name: '%[1]s-{{.app}}', labels: {team: '{{.team}}'}}
     spec:
       project: default
       source: {repoURL: %[2]q, targetRevision: main, path: app}
@@ -132,7 +132,7 @@ stringData: {token: t0ken}
 		k.await("Application", name, "health Healthy")
 		o, err := k.lab.Get(k.ctx, application, lab.Namespace, name)
 		k.must(err)
-		if labels := o.GetLabels(); labels["team"] != "shop" || labels["input"] != "shop" {
+		if labels := o.GetLabels(); labels["team"] != "shop" {
 			t.Errorf("%s has the labels %v", name, labels)
 		}
 	}
