@@ -53,8 +53,12 @@ func (p *publisher) add(call argo.Call, reads s3source.Reads) {
 	reads.At, reads.Project = p.now(), call.Project
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if old, ok := p.pending[place]; ok && len(reads.Marks) == 0 && old.Same(reads) || len(p.pending) >= maxPending {
+	old, ok := p.pending[place]
+	if ok && len(reads.Marks) == 0 && old.Same(reads) {
 		return
+	}
+	if !ok && len(p.pending) >= maxPending {
+		return // the cluster does not take them; each is told again with the next request of its application
 	}
 	p.pending[place] = reads
 	select {
