@@ -93,8 +93,9 @@ func TestPublisherBounded(t *testing.T) {
 		t.Errorf("%d are kept", len(p.pending))
 	}
 	// What waits already is brought up to date.
-	p.add(argo.Call{App: "app-0"}, s3source.Reads{Marks: []bucket.Mark{{}}})
-	if got := p.pending[refresh.Place{App: argo.Ref{Name: "app-0"}}]; len(got.Marks) != 1 {
+	first := argo.Call{App: "app-0"}
+	p.add(first, s3source.Reads{Marks: []bucket.Mark{{}}})
+	if got := p.pending[refresh.Place{App: argo.Ref{Name: first.App}, Origin: first.Origin()}]; len(got.Marks) != 1 {
 		t.Error("an older state is kept")
 	}
 }
