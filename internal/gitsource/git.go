@@ -206,5 +206,9 @@ func (r *repository) at(ctx context.Context, revision string) (*Tree, error) {
 			return nil, ctx.Err()
 		}
 	}
+	if out, err := r.run(ctx, "rev-parse", "--is-shallow-repository"); err == nil && strings.TrimSpace(out) == "true" {
+		return nil, fmt.Errorf("there is no revision %q in this clone, which is shallow: fetch its history (git fetch --unshallow; "+
+			"fetch-depth: 0 in GitHub Actions)", revision)
+	}
 	return nil, fmt.Errorf("there is no revision %q", revision)
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"maps"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -169,18 +170,23 @@ func TestMost(t *testing.T) {
 
 func TestOpenErrors(t *testing.T) {
 	dir := gittest.New(t, "f")
+	shallow := filepath.Join(t.TempDir(), "shallow")
+	if out, err := exec.Command("git", "clone", "-q", "--depth", "1", "file://"+dir, shallow).CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
 	for name, tt := range map[string]struct {
 		l    Local
 		rev  string
 		want string
 	}{
-		"no directory":         {Local{Path: filepath.Join(dir, "nope")}, "", "no such file"},
-		"a file":               {Local{Path: filepath.Join(dir, "f")}, "", "not a directory"},
-		"no revision":          {Local{Path: dir, Revision: "nope"}, "", `there is no revision "nope"`},
-		"option as a revision": {Local{Path: dir, Revision: "--help"}, "", "there is no revision"},
-		"inside .git":          {Local{Path: filepath.Join(dir, ".git")}, "", "inside a .git directory"},
-		"plain with revision":  {Local{Path: t.TempDir(), Revision: "main"}, "", "not in a Git repository"},
-		"unknown commit":       {Local{Path: dir}, strings.Repeat("0", 40), "there is no revision"},
+		"not in a shallow clone": {Local{Path: shallow, Revision: "HEAD~5"}, "", `"HEAD~5" in this clone, which is shallow: fetch its history`},
+		"no directory":           {Local{Path: filepath.Join(dir, "nope")}, "", "no such file"},
+		"a file":                 {Local{Path: filepath.Join(dir, "f")}, "", "not a directory"},
+		"no revision":            {Local{Path: dir, Revision: "nope"}, "", `there is no revision "nope"`},
+		"option as a revision":   {Local{Path: dir, Revision: "--help"}, "", "there is no revision"},
+		"inside .git":            {Local{Path: filepath.Join(dir, ".git")}, "", "inside a .git directory"},
+		"plain with revision":    {Local{Path: t.TempDir(), Revision: "main"}, "", "not in a Git repository"},
+		"unknown commit":         {Local{Path: dir}, strings.Repeat("0", 40), "there is no revision"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := open(t, tt.l, tt.rev)
