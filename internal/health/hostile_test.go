@@ -13,7 +13,7 @@ import (
 func TestHostile(t *testing.T) {
 	fifo := filepath.Join(t.TempDir(), "x.lua")
 	if err := exec.CommandContext(t.Context(), "mkfifo", fifo).Run(); err != nil {
-		t.Skip("no named pipes here")
+		t.Fatal(err)
 	}
 	const half = `local s = string.rep("x", 8000000); `
 	for name, c := range map[string]struct{ script, want string }{

@@ -13,7 +13,7 @@ func decode(t testing.TB, text string) []manifest.Object {
 	t.Helper()
 	docs, err := manifest.Decode("x.yaml", []byte(text))
 	if err != nil {
-		t.Skip(err)
+		t.Fatal(err)
 	}
 	var out []manifest.Object
 	for _, d := range docs {
@@ -166,6 +166,9 @@ func FuzzAnswer(f *testing.F) {
 	f.Add("apiVersion: argoproj.io/v1\nkind: Application\nmetadata: 1\nspec: [a]\noperation: {}\n")
 	f.Add("{apiVersion: argoproj.io/v1alpha1, kind: ApplicationSet, metadata: {annotations: {helm.sh/hook: 1}}, items: []}")
 	f.Fuzz(func(t *testing.T, text string) {
+		if _, err := manifest.Decode("x.yaml", []byte(text)); err != nil {
+			return
+		}
 		objects := decode(t, text)
 		if _, err := (*Policy)(nil).Answer(Parent{Project: "team-a", Namespace: "argocd"}, "argocd", objects); err != nil {
 			return

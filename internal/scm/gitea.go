@@ -98,21 +98,7 @@ func (g *gitea) hasPath(ctx context.Context, r generator.Repository, path string
 }
 
 func (g *gitea) pullRequests(ctx context.Context) ([]generator.PullRequest, error) {
-	var list []struct {
-		Number int64   `json:"number"`
-		Title  string  `json:"title"`
-		Labels []label `json:"labels"`
-		Head   struct {
-			Ref string `json:"ref"`
-			SHA string `json:"sha"`
-		} `json:"head"`
-		Base struct {
-			Ref string `json:"ref"`
-		} `json:"base"`
-		User struct {
-			Login string `json:"login"`
-		} `json:"user"`
-	}
+	var list []pull
 	err := g.firstPage(ctx, "pull requests", g.repo(g.Repo)+"/pulls", url.Values{"state": {"open"}}, &list)
 	if isMissing(err) {
 		err = errNotFound

@@ -148,24 +148,27 @@ func escapePath(path string) string {
 	return strings.Join(parts, "/")
 }
 
+// pull is a pull request as GitHub answers, and Gitea, too.
+type pull struct {
+	Number int64   `json:"number"`
+	Title  string  `json:"title"`
+	Labels []label `json:"labels"`
+	Head   struct {
+		Ref string `json:"ref"`
+		SHA string `json:"sha"`
+	} `json:"head"`
+	Base struct {
+		Ref string `json:"ref"`
+	} `json:"base"`
+	User struct {
+		Login string `json:"login"`
+	} `json:"user"`
+}
+
 func (g *github) pullRequests(ctx context.Context) ([]generator.PullRequest, error) {
 	var out []generator.PullRequest
 	err := pages(g.host, func(n int) (int, error) {
-		var list []struct {
-			Number int64   `json:"number"`
-			Title  string  `json:"title"`
-			Labels []label `json:"labels"`
-			Head   struct {
-				Ref string `json:"ref"`
-				SHA string `json:"sha"`
-			} `json:"head"`
-			Base struct {
-				Ref string `json:"ref"`
-			} `json:"base"`
-			User struct {
-				Login string `json:"login"`
-			} `json:"user"`
-		}
+		var list []pull
 		header, err := g.get(ctx, "repos/"+url.PathEscape(g.Owner)+"/"+url.PathEscape(g.Repo)+"/pulls", page(n), &list)
 		if isMissing(err) {
 			err = errNotFound

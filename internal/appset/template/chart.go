@@ -182,6 +182,7 @@ func (c *Chart) include(t *gotemplate.Template, name string, data any) (string, 
 const callNests = 4
 
 // tpl is that of Helm: the text sees the templates of who calls it, and what it defines is seen inside of it only.
+// Its errors have the words of Helm, which a test compares.
 func (c *Chart) tpl(parent *gotemplate.Template, text string, data any) (string, error) {
 	if !strings.Contains(text, "{{") { // most values are plain text
 		return strings.ReplaceAll(text, "<no value>", ""), c.budget.make(len(text))
