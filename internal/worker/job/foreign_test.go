@@ -229,7 +229,7 @@ func bombs() (s servers, want map[string]string) {
 	schema += `"a60": {"type": "string"}}, "$ref": "#/definitions/a0"}`
 	patches, resources := "", ""
 	for i := range 3000 {
-		patches += fmt.Sprintf("- {target: {kind: ConfigMap}, patch: '[{op: add, path: /metadata/labels, value: {x: \"%d\"}}]'}\n", i)
+		patches += fmt.Sprintf(`- {target: {kind: ConfigMap}, patch: '[{"op": "add", "path": "/metadata/labels", "value": {"x": "%d"}}]'}`+"\n", i)
 		resources += "---\n" + configMap(fmt.Sprintf("x%d", i))
 	}
 	targets := ""
