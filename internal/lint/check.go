@@ -48,6 +48,9 @@ func Check(p *plan.Plan) ([]plan.Finding, []NotChecked) {
 			miss(rule, f.Subject+": "+f.Message)
 			continue
 		}
+		if f.Rule == plan.RuleLenient && unknownFieldMessage(f.Message) {
+			continue // field-unknown finds it, too
+		}
 		if f.Field == nil {
 			f.Field = fieldOf(f.Message)
 		}
@@ -122,6 +125,43 @@ func (p *pass) sets() []set {
 		}
 	}
 	return out
+}
+
+// generated are the Applications that sets make, by the controller or by the plugin appset.
+func (p *pass) generated() map[*plan.Application]bool {
+	out := map[*plan.Application]bool{}
+	for _, parent := range p.Applications {
+		for _, item := range parent.Items {
+			// The plugin's have no file of their own.
+			if item.Application != nil && item.Position == parent.Position && !parent.Applied {
+				out[item.Application] = true
+			}
+			for _, child := range item.Children {
+				out[child] = true
+			}
+		}
+	}
+	return out
+}
+
+// patched are the Applications of sets that have a patch.
+func (p *pass) patched() map[*plan.Application]bool {
+	out := map[*plan.Application]bool{}
+	for _, s := range p.sets() {
+		if s.spec["templatePatch"] != nil && s.item != nil {
+			for _, child := range s.item.Children {
+				out[child] = true
+			}
+		}
+	}
+	return out
+}
+
+// item notes something about a field of an object.
+func (p *pass) item(item *plan.Item, field []string, format string, args ...any) {
+	p.found = append(p.found, plan.Finding{
+		Rule: p.rule.Rule, Subject: item.Name, Position: item.Position, Field: field, Message: fmt.Sprintf(format, args...),
+	})
 }
 
 // goTemplate reports whether a set has Go templates.

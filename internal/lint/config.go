@@ -65,6 +65,9 @@ func ConfigSchema() map[string]any {
 // severity is that of a finding, and whether it is reported at all.
 func (c Config) severity(f Finding) (plan.Severity, bool) {
 	severity := f.Rule.Severity
+	if f.Rule.Off {
+		severity = off
+	}
 	for _, s := range c.Rules {
 		if s.Rule == f.Rule.Name && matches(s.Files, f.File, true) && matchesAny(s.Names, f.Subjects) {
 			severity = plan.Severity(s.Severity)

@@ -49,10 +49,8 @@ var ruleSyncOption = Rule{
 
 // meant names what was probably meant.
 func meant(name string, names []string) string {
-	for _, n := range names {
-		if strings.EqualFold(n, name) || strings.EqualFold(n, strings.TrimSpace(name)) {
-			return "; did you mean " + n + "?"
-		}
+	if n := nearest(strings.TrimSpace(name), names); n != "" {
+		return "; did you mean " + n + "?"
 	}
 	return ""
 }
