@@ -71,10 +71,14 @@ func lintTree(t *testing.T, files []txtar.File) []string {
 		}
 	}
 	args := []string{
-		"lint", "--offline", "--fail-on", "never", "-o", "json", "--exists", "all", "--allow-unknown", "from-s3", "--repo", "https://git.example.com/cluster=" + dir,
+		"lint", "--offline", "--fail-on", "never", "-o", "json", "--exists", "all", "--allow-unknown", "from-s3,from-api", "--repo", "https://git.example.com/cluster=" + dir,
 	}
 	if _, err := os.Stat(filepath.Join(dir, "settings.yaml")); err == nil {
 		args = append(args, "--customizations", filepath.Join(dir, "settings.yaml"))
+	}
+	// An example may need more flags. They name its files with $DIR.
+	if flags, err := os.ReadFile(filepath.Join(dir, "flags")); err == nil {
+		args = append(args, strings.Fields(strings.ReplaceAll(string(flags), "$DIR", dir))...)
 	}
 	return lintRun(t, append(args, filepath.Join(dir, "root.yaml"))...)
 }

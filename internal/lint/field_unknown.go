@@ -104,7 +104,7 @@ func (s *fieldSearch) walk(f argo.Fields, v any, path []string) {
 
 // elsewhere reports whether another rule is about the field.
 func (s *fieldSearch) elsewhere(name string) bool {
-	return name == "preserveResourcesOnDeletion" || s.kind == argo.KindApplication && argo.Application().Field("spec").Name(name) != name
+	return name == preserveField || s.kind == argo.KindApplication && argo.Application().Field("spec").Name(name) != name
 }
 
 // hint says what a field may have been meant to be.

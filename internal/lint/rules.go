@@ -6,6 +6,7 @@ func own() []Rule {
 		ruleSetGate, ruleTemplateWave, ruleAlwaysHealthy,
 		ruleGatesItself, ruleRetryForEver, ruleS3Unnamed, ruleNoSelfHeal,
 		ruleFinalizerUnknown, ruleApplicationHook, ruleAllowEmpty, ruleLeavesObjects,
+		ruleNameChanges, ruleShrinks, rulePreserve, ruleFinalizerAdded, ruleDeleteHook, ruleCRDPruned,
 		ruleSharedObject,
 		ruleTemplatedProject, ruleMissingKey,
 		ruleFieldUnknown, ruleSyncOption, ruleNoReason,

@@ -66,7 +66,7 @@ func New(ctx context.Context, cfg Config, roots ...manifest.Document) (*Plan, er
 		return nil, err
 	}
 	l.decideVersion(cfg.Version)
-	l.plan.ProgressiveSyncs = l.progressiveSyncs()
+	l.plan.ProgressiveSyncs, l.plan.SetPolicy = l.progressiveSyncs(), l.setPolicy()
 	l.gates()
 	l.controllers()
 	l.advise()
@@ -370,6 +370,9 @@ func (l *loader) items(app *Application, spec map[string]any, docs []located, an
 	for _, d := range docs {
 		items := l.places(app, d.Document)
 		if len(items) == 0 {
+			if order.IsPostDelete(d.Object) {
+				app.DeleteHooks = append(app.DeleteHooks, manifest.String(d.Object, "kind")+" "+manifest.String(d.Object, "metadata", "name"))
+			}
 			continue
 		}
 		item := items[0]

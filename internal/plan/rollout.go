@@ -38,6 +38,14 @@ func (l *loader) progressiveSyncs() *bool {
 	return l.progressive.Known()
 }
 
+// setPolicy is what the applicationset-controller forces on sets: as the settings say, or what the plan deploys.
+func (l *loader) setPolicy() string {
+	if l.cfg.Settings != nil && l.cfg.Settings.SetPolicy != "" {
+		return l.cfg.Settings.SetPolicy
+	}
+	return l.progressive.Policy()
+}
+
 const setHealthy = "an ApplicationSet is healthy as soon as its Applications exist"
 
 // rolloutUnknown is why it is not known whether a wave waits for a set.

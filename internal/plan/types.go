@@ -79,6 +79,8 @@ type Application struct {
 	Pinned bool
 	// KeepsPin says that it keeps its commit if a new one does not change it, whichever parent syncs.
 	KeepsPin bool
+	// DeleteHooks are the hooks of its deletion, each with its kind.
+	DeleteHooks []string
 	// Object is the Application itself.
 	Object manifest.Object
 	// Position is where it is, or the set that generates it.
@@ -199,6 +201,8 @@ type Plan struct {
 	VersionFrom string
 	// ProgressiveSyncs says whether the applicationset-controller has --enable-progressive-syncs; nil is not known.
 	ProgressiveSyncs *bool
+	// SetPolicy is what the applicationset-controller forces on sets, whatever they say themselves; "" is nothing, or not known.
+	SetPolicy string
 	// SyncAware says that the health check of Applications also waits for the end of their syncs, SeesBroken that it does not call one
 	// healthy whose manifests cannot be made, as Argo CD does.
 	SyncAware, SeesBroken bool

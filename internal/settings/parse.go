@@ -47,7 +47,7 @@ func Parse(file string, data []byte) (*Settings, error) {
 			progressive.LearnValues(d.Object)
 		}
 	}
-	all[0].settings.ProgressiveSyncs = progressive.Known()
+	all[0].settings.ProgressiveSyncs, all[0].settings.SetPolicy = progressive.Known(), progressive.Policy()
 	return all[0].settings, problem.Wrap(all[0].err, func(e error) error { return fmt.Errorf("%s: %w", where, e) })
 }
 

@@ -15,14 +15,39 @@ const (
 	progressiveEnv  = "ARGOCD_APPLICATIONSET_CONTROLLER_ENABLE_PROGRESSIVE_SYNCS"
 
 	paramsName = "argocd-cmd-params-cm"
+
+	policyFlag, policyKey, policyEnv       = "--policy", "applicationsetcontroller.policy", "ARGOCD_APPLICATIONSET_CONTROLLER_POLICY"
+	overrideFlag, overrideKey, overrideEnv = "--enable-policy-override", "applicationsetcontroller.enable.policy.override",
+		"ARGOCD_APPLICATIONSET_CONTROLLER_ENABLE_POLICY_OVERRIDE"
 )
 
-// Progressive collects what objects say about --enable-progressive-syncs. The first that says something wins. The zero Progressive knows
-// nothing.
+// Progressive collects what objects say about --enable-progressive-syncs and about the policy of sets. The first that says something wins.
+// The zero Progressive knows nothing.
 type Progressive struct {
 	on *bool
 	// params says that argocd-cmd-params-cm was seen without the key, reads that the Deployment takes the key from there.
 	params, reads bool
+	policy        string
+	override      bool
+}
+
+// Policy is what the applicationset-controller forces on sets whatever they say themselves: sync, create-only, create-update or
+// create-delete. "" is nothing, or not known.
+func (p *Progressive) Policy() string {
+	if p.override {
+		return ""
+	}
+	return p.policy
+}
+
+// sayPolicy notes the two options that decide about policies.
+func (p *Progressive) sayPolicy(policy, override any) {
+	if text, _ := policy.(string); p.policy == "" {
+		p.policy = strings.TrimSpace(text)
+	}
+	if on, ok := boolean(override); ok {
+		p.override = p.override || on
+	}
 }
 
 // Known returns whether the option is on; nil is not known. Argo CD's default is off: that counts where both argocd-cmd-params-cm and a
@@ -52,13 +77,16 @@ func (p *Progressive) Learn(o manifest.Object) {
 			p.say(on)
 		}
 		p.params = true
+		p.sayPolicy(manifest.Map(o, "data")[policyKey], manifest.Map(o, "data")[overrideKey])
 	case manifest.Group(o) == "apps" && manifest.String(o, "kind") == "Deployment" && strings.HasSuffix(name, "applicationset-controller"):
 		p.deployment(o)
 	case manifest.Group(o) == argo.Group && manifest.String(o, "kind") == "ArgoCD":
 		p.controller(manifest.Map(o, "spec", "applicationSet"), "extraCommandArgs", "env")
-		if on, ok := boolean(manifest.Map(o, "spec", "cmdParams")[progressiveKey]); ok {
+		params := manifest.Map(o, "spec", "cmdParams")
+		if on, ok := boolean(params[progressiveKey]); ok {
 			p.say(on)
 		}
+		p.sayPolicy(params[policyKey], params[overrideKey])
 	case argo.IsApplication(o):
 		for _, source := range argo.Sources(o) {
 			if values, err := inline(manifest.Map(source, "helm")); err == nil {
@@ -72,9 +100,11 @@ func (p *Progressive) Learn(o manifest.Object) {
 func (p *Progressive) LearnValues(values map[string]any) {
 	for _, v := range slices.Concat([]map[string]any{values}, nested(values)) {
 		p.controller(manifest.Map(v, "applicationSet"), "extraArgs", "extraEnv")
-		if on, ok := boolean(manifest.Map(v, "configs", "params")[progressiveKey]); ok {
+		params := manifest.Map(v, "configs", "params")
+		if on, ok := boolean(params[progressiveKey]); ok {
 			p.say(on)
 		}
+		p.sayPolicy(params[policyKey], params[overrideKey])
 	}
 }
 
@@ -114,16 +144,27 @@ func (p *Progressive) controller(m map[string]any, args, env string) {
 	for _, item := range list(m[args]) {
 		text, _ := item.(string)
 		flag, value, given := strings.Cut(text, "=")
-		if flag != progressiveFlag {
-			continue
-		}
 		on, ok := boolean(value)
-		p.say(on || !given || !ok)
+		switch flag {
+		case progressiveFlag:
+			p.say(on || !given || !ok)
+		case policyFlag:
+			p.sayPolicy(value, nil)
+		case overrideFlag:
+			p.sayPolicy(nil, on || !given || !ok)
+		}
 	}
 	for _, item := range list(m[env]) {
 		e, _ := item.(map[string]any)
-		if on, ok := boolean(e["value"]); ok && manifest.String(e, "name") == progressiveEnv {
-			p.say(on)
+		switch on, ok := boolean(e["value"]); manifest.String(e, "name") {
+		case progressiveEnv:
+			if ok {
+				p.say(on)
+			}
+		case policyEnv:
+			p.sayPolicy(e["value"], nil)
+		case overrideEnv:
+			p.sayPolicy(nil, e["value"])
 		}
 	}
 }

@@ -35,6 +35,9 @@ type Settings struct {
 	// ProgressiveSyncs says whether the applicationset-controller has --enable-progressive-syncs, if the file that was parsed says so. Nil
 	// is not known.
 	ProgressiveSyncs *bool
+	// SetPolicy is what the applicationset-controller forces on sets (--policy without --enable-policy-override); "" is nothing, or not
+	// known.
+	SetPolicy string
 	// Partial says that value files, which were not read, may have more settings.
 	Partial bool
 	// Origin says where the settings were found, for messages: "argocd-cm at apps/argocd/cm.yaml:1".
