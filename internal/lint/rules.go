@@ -7,7 +7,7 @@ func own() []Rule {
 		ruleGatesItself, ruleRetryForEver, ruleS3Unnamed, ruleNoSelfHeal,
 		ruleFinalizerUnknown, ruleApplicationHook, ruleAllowEmpty, ruleLeavesObjects,
 		ruleNameChanges, ruleShrinks, rulePreserve, ruleFinalizerAdded, ruleDeleteHook, ruleCRDPruned,
-		ruleSharedObject,
+		ruleNameTooLong, ruleNameInvalid, ruleNameFromServer, ruleSharedObject, ruleSetTwice, ruleSetElsewhere, ruleComponent, ruleUnlisted,
 		ruleTemplatedProject, ruleMissingKey,
 		ruleFieldUnknown, ruleSyncOption, ruleNoReason,
 	}

@@ -121,7 +121,7 @@ func newLoader(ctx context.Context, cfg Config, roots []manifest.Document) *load
 	lenient := strict
 	lenient.AllowEmpty = true
 	l := &loader{
-		ctx: ctx, ending: make(chan struct{}), cfg: cfg, plan: &Plan{Settings: cfg.Settings}, engine: lenient, strict: strict,
+		ctx: ctx, ending: make(chan struct{}), cfg: cfg, plan: &Plan{Settings: cfg.Settings, Namespace: cfg.Namespace}, engine: lenient, strict: strict,
 		parents: map[argo.Ref][]string{}, known: map[argo.Ref]*Application{},
 		specs: map[argo.Ref]map[string]any{}, slots: make(chan struct{}, max(runtime.GOMAXPROCS(0), cfg.parallel())),
 	}

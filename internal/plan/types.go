@@ -118,6 +118,9 @@ type Source struct {
 	Spec map[string]any
 	// Sets are the ApplicationSets that the plugin appset renders.
 	Sets []manifest.Document
+	// Unlisted are manifests beside its Kustomizations that none of them reads, Component that its own Kustomization is one.
+	Unlisted  []string
+	Component bool
 
 	hides    bool // what is not known may have Applications
 	mentions bool // and what is known names some
@@ -194,6 +197,8 @@ type Plan struct {
 	Findings []Finding
 	// Applications are all of them, in the order in which they are found.
 	Applications []*Application
+	// Namespace is Argo CD's.
+	Namespace string
 	// Settings are those that were used; nil if none are known.
 	Settings *settings.Settings
 	// Version is that of Argo CD, and VersionFrom where it comes from.

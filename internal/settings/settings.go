@@ -38,6 +38,8 @@ type Settings struct {
 	// SetPolicy is what the applicationset-controller forces on sets (--policy without --enable-policy-override); "" is nothing, or not
 	// known.
 	SetPolicy string
+	// Tracking is how Argo CD marks the objects of an Application: annotation, label or annotation+label; "" is annotation.
+	Tracking string
 	// Partial says that value files, which were not read, may have more settings.
 	Partial bool
 	// Origin says where the settings were found, for messages: "argocd-cm at apps/argocd/cm.yaml:1".
@@ -51,6 +53,7 @@ const (
 	keyInclusions       = "resource.inclusions"
 	keyBuildOptions     = "kustomize.buildOptions"
 	keyValueFileSchemes = "helm.valuesFileSchemes"
+	keyTracking         = "application.resourceTrackingMethod"
 )
 
 // isData reports whether a map is the data of argocd-cm, by a key that only argocd-cm has.
@@ -72,6 +75,7 @@ func isData(data map[string]any) bool {
 // fromData reads the data of argocd-cm. Keys that are absent have Argo CD's defaults.
 func fromData(origin string, data map[string]any) (*Settings, error) {
 	s := &Settings{Origin: origin, ValueFileSchemes: []string{"https", "http"}, GlobalProjects: data["globalProjects"] != nil}
+	s.Tracking, _, _ = text(data, keyTracking) // Argo CD takes the default for another type
 	var errs []error
 	checks, err := health.FromData(data)
 	s.Health = checks
