@@ -2,6 +2,7 @@ package lint
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/argosy-cd/argosy/internal/argo"
 	"github.com/argosy-cd/argosy/internal/argo/order"
@@ -65,12 +66,22 @@ func Check(p *plan.Plan) ([]plan.Finding, []NotChecked) {
 		}
 		c := &pass{Plan: p, rule: rule}
 		rule.check(c)
-		out = append(out, c.found...)
+		out = append(without(out, rule.instead, c.found), c.found...)
 		if c.missed != "" {
 			miss(rule, c.missed)
 		}
 	}
 	return out, unchecked
+}
+
+// without leaves out findings of some rules at the places of others.
+func without(list []plan.Finding, rules []plan.Rule, others []plan.Finding) []plan.Finding {
+	if len(rules) == 0 || len(others) == 0 {
+		return list
+	}
+	return slices.DeleteFunc(list, func(f plan.Finding) bool {
+		return slices.Contains(rules, f.Rule) && slices.ContainsFunc(others, func(g plan.Finding) bool { return f.Position == g.Position })
+	})
 }
 
 // find notes something about a field of an Application.

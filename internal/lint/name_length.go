@@ -1,43 +1,32 @@
 package lint
 
 import (
-	"cmp"
 	"regexp"
 	"strings"
 
 	"github.com/argosy-cd/argosy/internal/manifest"
 	"github.com/argosy-cd/argosy/internal/plan"
-	"github.com/argosy-cd/argosy/internal/source"
 )
 
 // Limits of names.
 const (
-	maxRelease = 53 // of Helm
-	maxLabel   = 63 // of the value of a label
-	maxName    = 253
+	maxLabel = 63 // of the value of a label
+	maxName  = 253
 )
 
 var ruleNameTooLong = Rule{
 	Rule: plan.Rule{
 		Name: "name-too-long", Kind: plan.Broken, Severity: plan.Error,
-		Means: "The name of the Application is too long for what is made of it: the name of a Helm release, which has 53 characters at most, " +
-			"or the value of a label, which has 63. Helm, or the API server, refuses it, and nothing is deployed.",
-		Cure: "Shorten the name, or set helm.releaseName.",
+		Means: "Argo CD marks each object with a label that has the name of the Application, and the name is longer than the 63 characters " +
+			"that the value of a label can have. The API server refuses every object. (A name of more than 53 characters is too long for a " +
+			"Helm release: that is source-broken.)",
+		Cure: "Shorten the name, or use application.resourceTrackingMethod: annotation.",
 	},
 	Family: Names,
-	Why: "Argo CD runs helm template with the name of the Application (newHelmTemplateOpts in reposerver/repository/repository.go), and Helm " +
-		"checks the name; with application.resourceTrackingMethod: label the name is a label of each object (util/argo/resource_tracking.go, " +
-		"read in 3.2.11).",
+	Why: "With application.resourceTrackingMethod: label the label has the whole name; with annotation+label it is cut " +
+		"(util/argo/resource_tracking.go, read in 3.2.11).",
 	check: func(p *pass) {
 		for _, app := range p.applications() {
-			for _, s := range app.Sources {
-				release := cmp.Or(manifest.String(s.Spec, "helm", "releaseName"), app.Name)
-				if s.Kind == source.Helm && len(release) > maxRelease && !strings.Contains(release, "{{") {
-					p.find(app, []string{"metadata", "name"}, "the Helm release %s has %d characters, and Helm allows %d", release, len(release),
-						maxRelease)
-					break
-				}
-			}
 			switch {
 			case len(app.Name) <= maxLabel:
 			case p.Settings == nil || p.Settings.Partial:

@@ -14,8 +14,9 @@ var ruleSetTwice = Rule{
 			"one. They overwrite each other's changes, and if one of them goes, it deletes the set with all of its Applications.",
 		Cure: "Exclude the directory in the generator (exclude: true), or keep the set in one Application.",
 	},
-	Family: Names,
-	Why:    "Argo CD reports SharedResourceWarning (controller/state.go, read in 3.2.11).",
+	Family:  Names,
+	Why:     "Argo CD reports SharedResourceWarning (controller/state.go, read in 3.2.11).",
+	instead: []plan.Rule{plan.RuleSeveralParents, plan.RuleCycle},
 	check: func(p *pass) {
 		roots := p.rootsOf()
 		first := map[object]*plan.Application{}
@@ -46,6 +47,7 @@ var ruleSetElsewhere = Rule{
 	Family: Names,
 	Why: "The controller watches its own namespace and those of --applicationset-namespaces (cmd/argocd-applicationset-controller, read in " +
 		"3.2.11). A set without a namespace goes to the destination of its parent.",
+	instead: []plan.Rule{plan.RuleOtherNamespace},
 	check: func(p *pass) {
 		names := map[string]int{}
 		for _, s := range p.sets() {

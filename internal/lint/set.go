@@ -27,10 +27,14 @@ type generatorNode struct {
 }
 
 // at is the path of a field of a generator.
-func (g *generatorNode) at(field ...string) []string { return slices.Concat(g.path, []string{g.kind}, field) }
+func (g *generatorNode) at(field ...string) []string {
+	return slices.Concat(g.path, []string{g.kind}, field)
+}
 
 // children are the generators inside a matrix or merge.
-func (g *generatorNode) children() []*generatorNode { return generatorsIn(g.spec["generators"], g.at("generators"), g) }
+func (g *generatorNode) children() []*generatorNode {
+	return generatorsIn(g.spec["generators"], g.at("generators"), g)
+}
 
 func generatorsIn(v any, path []string, parent *generatorNode) []*generatorNode {
 	var out []*generatorNode
