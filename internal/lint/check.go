@@ -74,13 +74,13 @@ func Check(p *plan.Plan) ([]plan.Finding, []NotChecked) {
 	return out, unchecked
 }
 
-// without leaves out findings of some rules at the places of others.
-func without(list []plan.Finding, rules []plan.Rule, others []plan.Finding) []plan.Finding {
-	if len(rules) == 0 || len(others) == 0 {
+// without leaves out findings that follow from others at the same place.
+func without(list []plan.Finding, follows func(plan.Finding) bool, others []plan.Finding) []plan.Finding {
+	if follows == nil || len(others) == 0 {
 		return list
 	}
 	return slices.DeleteFunc(list, func(f plan.Finding) bool {
-		return slices.Contains(rules, f.Rule) && slices.ContainsFunc(others, func(g plan.Finding) bool { return f.Position == g.Position })
+		return follows(f) && slices.ContainsFunc(others, func(g plan.Finding) bool { return f.Position == g.Position })
 	})
 }
 

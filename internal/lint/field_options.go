@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/argosy-cd/argosy/internal/argo"
 	"github.com/argosy-cd/argosy/internal/manifest"
 	"github.com/argosy-cd/argosy/internal/plan"
 	"github.com/argosy-cd/argosy/internal/strict"
@@ -41,6 +42,17 @@ var ruleSyncOption = Rule{
 					p.find(app, field, "Argo CD knows no sync option %q%s", option, meant(name, manifest.Keys(syncOptions)))
 				case !slices.Contains(values, value):
 					p.find(app, field, "the sync option %q has no effect; values of %s are %s", option, name, strings.Join(values, ", "))
+				}
+			}
+			for _, item := range app.Items {
+				text := manifest.String(item.Object, "metadata", "annotations", argo.SyncOptionsAnnotation)
+				for option := range strings.SplitSeq(text, ",") {
+					option = strings.TrimSpace(option)
+					name, value, _ := strings.Cut(option, "=")
+					if values, ok := syncOptions[name]; option != "" && (!ok || !slices.Contains(values, value)) {
+						p.item(item, []string{"metadata", "annotations", argo.SyncOptionsAnnotation}, "Argo CD knows no sync option %q%s", option,
+							meant(name, manifest.Keys(syncOptions)))
+					}
 				}
 			}
 		}

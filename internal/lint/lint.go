@@ -62,8 +62,8 @@ type Rule struct {
 	Off bool
 	// field is where the cause of a finding is written, for findings that do not say so themselves.
 	field []string
-	// instead are rules of the planner whose findings about the same object follow from this one, and are left out.
-	instead []plan.Rule
+	// instead reports whether a finding of the planner follows from this one if it is about the same object, and is left out. Nil is none.
+	instead func(plan.Finding) bool
 	// check finds; nil for a rule of the planner.
 	check func(*pass)
 }

@@ -70,6 +70,25 @@ func newLocator(p *plan.Plan, read Files) *locator {
 	return l
 }
 
+// renderedSuffix ends the file of an object that a chart's template makes.
+const renderedSuffix = " (rendered)"
+
+// search finds the keys of a path in a text that is no YAML, each behind the one before, and returns where the last one is that is there.
+func (f *file) search(path []string) (line, column int) {
+	line, column, from := 1, 1, 0
+	_ = f.line(1) // splits it
+	for _, key := range path {
+		for i := from; i < len(f.lines); i++ {
+			text := strings.TrimLeft(f.line(i+1), " -")
+			if rest, ok := strings.CutPrefix(text, key); ok && strings.HasPrefix(strings.TrimLeft(rest, " "), ":") {
+				line, column, from = i+1, 1+len(f.line(i+1))-len(text), i+1
+				break
+			}
+		}
+	}
+	return line, column
+}
+
 // open reads a file, once. It is nil for a file that is not there.
 func (l *locator) open(name string) *file {
 	if f, ok := l.files[name]; ok {
@@ -91,13 +110,20 @@ func (l *locator) place(at manifest.Position, field []string) (f *file, line, co
 	if m, ok := l.built[at]; ok {
 		at = l.origin(at, m)
 	}
+	if name, ok := strings.CutSuffix(at.File, renderedSuffix); ok {
+		if f = l.open(name); f == nil {
+			return nil, 0, 0
+		}
+		line, column = f.search(field)
+		return f, line, column
+	}
 	if f = l.open(strings.TrimSuffix(at.File, builtSuffix)); f == nil {
 		return nil, 0, 0
 	}
 	if at.Number == 0 { // the line is from a message
 		i := slices.IndexFunc(f.docs, func(d manifest.Document) bool { return d.Line == at.Line })
 		if i < 0 {
-			return f, at.Line, min(at.Line, 1)
+			return f, max(at.Line, 1), 1 // at least the file is known
 		}
 		at = f.docs[i].Position
 	}

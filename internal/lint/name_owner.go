@@ -16,7 +16,7 @@ var ruleSetTwice = Rule{
 	},
 	Family:  Names,
 	Why:     "Argo CD reports SharedResourceWarning (controller/state.go, read in 3.2.11).",
-	instead: []plan.Rule{plan.RuleSeveralParents, plan.RuleCycle},
+	instead: func(f plan.Finding) bool { return f.Rule == plan.RuleSeveralParents || f.Rule == plan.RuleCycle },
 	check: func(p *pass) {
 		roots := p.rootsOf()
 		first := map[object]*plan.Application{}
@@ -47,7 +47,7 @@ var ruleSetElsewhere = Rule{
 	Family: Names,
 	Why: "The controller watches its own namespace and those of --applicationset-namespaces (cmd/argocd-applicationset-controller, read in " +
 		"3.2.11). A set without a namespace goes to the destination of its parent.",
-	instead: []plan.Rule{plan.RuleOtherNamespace},
+	instead: func(f plan.Finding) bool { return f.Rule == plan.RuleOtherNamespace },
 	check: func(p *pass) {
 		names := map[string]int{}
 		for _, s := range p.sets() {

@@ -116,7 +116,7 @@ func (l *locator) finding(f plan.Finding) (Finding, *file) {
 	rule, _ := Find(f.Rule.Name)
 	out := Finding{
 		Rule: rule, Subjects: []string{f.Subject}, Message: strings.TrimPrefix(f.Message, f.Position.String()+": "),
-		File: strings.TrimSuffix(f.Position.File, builtSuffix), Line: f.Position.Line,
+		File: strings.TrimSuffix(strings.TrimSuffix(f.Position.File, builtSuffix), renderedSuffix), Line: f.Position.Line,
 	}
 	file, line, column := l.place(f.Position, f.Field)
 	if file != nil {

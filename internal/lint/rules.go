@@ -9,6 +9,9 @@ func own() []Rule {
 		ruleNameChanges, ruleShrinks, rulePreserve, ruleFinalizerAdded, ruleDeleteHook, ruleCRDPruned,
 		ruleNameTooLong, ruleNameInvalid, ruleNameFromServer, ruleSharedObject, ruleSetTwice, ruleSetElsewhere, ruleComponent, ruleUnlisted,
 		ruleTemplatedProject, ruleMissingKey,
+		ruleUnstable, ruleNotEscaped, rulePatchMode, ruleDropsLocal, ruleSelectorNested, ruleVersionLabel, rulePathTwice, ruleNotInterpolated,
+		ruleOwnValues, ruleFastTemplate,
 		ruleFieldUnknown, ruleSyncOption, ruleNoReason,
+		ruleNoStep, ruleStepEmpty, ruleMaxUpdate, rulePolicyIgnored, ruleIgnoreInList, rulePathsMiss, ruleRefPath,
 	}
 }

@@ -65,6 +65,7 @@ func New(ctx context.Context, cfg Config, roots ...manifest.Document) (*Plan, er
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
+	l.plan.Clusters = cfg.Clusters
 	l.decideVersion(cfg.Version)
 	l.plan.ProgressiveSyncs, l.plan.SetPolicy = l.progressiveSyncs(), l.setPolicy()
 	l.gates()
@@ -249,6 +250,11 @@ func (l *loader) application(d manifest.Document, origin string, ancestors []arg
 		app.Broken = cmp.Or(app.Broken, err.Error())
 		l.find(RuleApplicationInvalid, app, "%s: %v", d.Position, err)
 	}
+	for _, field := range unsourced(spec) {
+		app.Broken = cmp.Or(app.Broken, field+" must be set")
+		wrong = append(wrong, errors.New(app.Broken))
+		l.find(RuleApplicationInvalid, app, "%s: %s: it must be set; the API server refuses the Application", d.Position, field)
+	}
 	if app.Namespace != l.cfg.Namespace {
 		l.find(RuleOtherNamespace, app,
 			"it is in namespace %s; Argo CD, which is in %s, watches other namespaces only if application.namespaces lists them",
@@ -273,6 +279,22 @@ func (l *loader) application(d manifest.Document, origin string, ancestors []arg
 	}
 	l.deploy(app, spec, append(slices.Clip(ancestors), app.Ref))
 	return app
+}
+
+// unsourced are the fields of sources that must be set and are not.
+func unsourced(spec map[string]any) []string {
+	var out []string
+	one := func(field string, v any) {
+		if s, ok := v.(map[string]any); ok && manifest.String(s, "repoURL") == "" {
+			out = append(out, field+".repoURL")
+		}
+	}
+	one("spec.source", spec["source"])
+	list, _ := spec["sources"].([]any)
+	for i, v := range list {
+		one(fmt.Sprintf("spec.sources[%d]", i), v)
+	}
+	return out
 }
 
 // samePlaces reports whether two specs of Applications deploy from the same places, of whichever revision.

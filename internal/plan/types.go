@@ -199,6 +199,8 @@ type Plan struct {
 	Applications []*Application
 	// Namespace is Argo CD's.
 	Namespace string
+	// Clusters are those of Argo CD if the caller lists them; nil is not known.
+	Clusters generator.ClusterList
 	// Settings are those that were used; nil if none are known.
 	Settings *settings.Settings
 	// Version is that of Argo CD, and VersionFrom where it comes from.
