@@ -112,17 +112,24 @@ var rulePathsMiss = Rule{
 				continue
 			}
 			var missed []string
+			all := 0
 			for _, s := range app.Sources {
 				if s.Chart != "" || s.Kind != source.Kustomize && s.Kind != source.Helm && s.Kind != source.Directory {
 					continue
 				}
 				for _, in := range s.Inputs {
+					all++
 					if in.Ref == "" && !refreshes(text, s.Path, in.Path) {
 						missed = append(missed, in.Path)
 					}
 				}
 			}
-			if len(missed) > 0 {
+			switch {
+			case len(missed) == 0:
+			case len(missed) == all:
+				p.find(app, fieldPaths, "none of its files is under these paths, which are relative to the path of the source unless they "+
+					"begin with a slash: no commit is deployed")
+			default:
 				p.find(app, fieldPaths, "a change of these files alone is not deployed: %s", words.Some(missed))
 			}
 		}
