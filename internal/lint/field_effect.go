@@ -16,8 +16,8 @@ import (
 var ruleRefPath = Rule{
 	Rule: plan.Rule{
 		Name: "ref-with-path", Kind: plan.Advice, Severity: plan.Info,
-		Means: "A source with a ref has a path, too. Argo CD also renders and deploys what is in the path. $ref in value files is the top of the " +
-			"repository, whatever the path is.",
+		Means: "A source with a ref has a path, too. Argo CD also renders and deploys what is in the path. $ref in value files is " +
+			"the top of the repository, whatever the path is.",
 		Cure: "Remove the path, if the source is there for its value files only.",
 	},
 	Family: Fields,
@@ -46,17 +46,19 @@ var ruleRefPath = Rule{
 var rulePolicyIgnored = Rule{
 	Rule: plan.Rule{
 		Name: "policy-ignored", Kind: plan.Advice, Severity: plan.Warning,
-		Means: "The applicationset-controller has a policy of its own (applicationsetcontroller.policy), and ignores applicationsSync of sets.",
-		Cure:  "Remove applicationsSync, or set applicationsetcontroller.enable.policy.override: \"true\" in argocd-cmd-params-cm.",
+		Means: "The applicationset-controller has a policy of its own (applicationsetcontroller.policy), and ignores " +
+			"applicationsSync of sets.",
+		Cure: "Remove applicationsSync, or set applicationsetcontroller.enable.policy.override: \"true\" in argocd-cmd-params-cm.",
 	},
 	Family: Fields,
-	Why: "With --policy, sets decide only if --enable-policy-override is set (DefaultPolicy in applicationset/utils/policy.go, read in " +
-		"3.2.11).",
+	Why: "With --policy, sets decide only if --enable-policy-override is set (DefaultPolicy in applicationset/utils/policy.go, read " +
+		"in 3.2.11).",
 	check: func(p *pass) {
 		for _, s := range p.sets() {
 			policy := manifest.String(s.spec, "syncPolicy", "applicationsSync")
 			if s.item != nil && p.SetPolicy != "" && policy != "" && policy != p.SetPolicy {
-				p.set(s, []string{"syncPolicy", "applicationsSync"}, "the controller's policy is %s, and %s has no effect", p.SetPolicy, policy)
+				p.set(s, []string{"syncPolicy", "applicationsSync"}, "the controller's policy is %s, and %s has no effect",
+					p.SetPolicy, policy)
 			}
 		}
 	},
@@ -68,8 +70,8 @@ var inList = regexp.MustCompile(`/\d+(/|$)|\[`)
 var ruleIgnoreInList = Rule{
 	Rule: plan.Rule{
 		Name: "ignored-difference-in-list", Kind: plan.Advice, Severity: plan.Warning,
-		Means: "ignoreApplicationDifferences names a field in a list, such as one of sources. As soon as anything else in the list differs, the " +
-			"controller replaces the whole list, and the difference is lost.",
+		Means: "ignoreApplicationDifferences names a field in a list, such as one of sources. As soon as anything else in the list " +
+			"differs, the controller replaces the whole list, and the difference is lost.",
 		Cure: "Ignore the whole list, or use one source.",
 	},
 	Family: Fields,
@@ -97,14 +99,15 @@ var ruleIgnoreInList = Rule{
 var rulePathsMiss = Rule{
 	Rule: plan.Rule{
 		Name: "paths-miss-file", Kind: plan.Advice, Severity: plan.Warning,
-		Means: "The Application is made of a file that " + argo.PathsAnnotation + " does not name. A commit that changes only such files is not " +
-			"deployed.",
-		Cure: "Name the directories of all files in the annotation, from the top of the repository (/base) or relative to the path of the " +
-			"source (../base), with semicolons between them.",
+		Means: "The Application is made of a file that " + argo.PathsAnnotation + " does not name. A commit that changes only such " +
+			"files is not deployed while the manifests of the commit before are cached.",
+		Cure: "Name the directories of all files in the annotation, from the top of the repository (/base) or relative to the path " +
+			"of the source (../base), with semicolons between them.",
 	},
 	Family: Fields,
-	Why: "For a commit that changes no file under these paths, Argo CD takes the manifests of the commit before (GetSourceRefreshPaths and " +
-		"AppFilesHaveChanged in util/app/path/path.go, read in 3.2.11).",
+	Why: "For a commit that changes no file under these paths, Argo CD takes the manifests of the commit before " +
+		"(AppFilesHaveChanged in util/app/path/path.go, UpdateRevisionForPaths in reposerver/repository/repository.go, read in " +
+		"3.2.11).",
 	check: func(p *pass) {
 		for _, app := range p.applications() {
 			text := manifest.String(app.Object, "metadata", "annotations", argo.PathsAnnotation)
@@ -128,7 +131,7 @@ var rulePathsMiss = Rule{
 			case len(missed) == 0:
 			case len(missed) == all:
 				p.find(app, fieldPaths, "none of its files is under these paths, which are relative to the path of the source unless they "+
-					"begin with a slash: no commit is deployed")
+					"begin with a slash: a commit is not deployed while manifests are cached")
 			default:
 				p.find(app, fieldPaths, "a change of these files alone is not deployed: %s", words.Some(missed))
 			}

@@ -27,9 +27,8 @@ var ruleSyncOption = Rule{
 		Cure:  "Write the option as Argo CD does, with its capitals, as in CreateNamespace=true.",
 	},
 	Family: Fields,
-	Why: "Options are compared as texts (SyncOptions.HasOption in pkg/apis/application/v1alpha1/types.go); the known ones are in the " +
-		"controller and " +
-		"in pkg/sync/common/types.go of gitops-engine (read in 3.2.11 to 3.5.6).",
+	Why: "Options are compared as texts (SyncOptions.HasOption in pkg/apis/application/v1alpha1/types.go); the known ones are in " +
+		"the controller and in pkg/sync/common/types.go of gitops-engine (read in 3.2.11 to 3.5.6).",
 	check: func(p *pass) {
 		for _, app := range p.applications() {
 			list, _ := manifest.Map(app.Object, "spec", "syncPolicy")["syncOptions"].([]any)
@@ -50,8 +49,8 @@ var ruleSyncOption = Rule{
 					option = strings.TrimSpace(option)
 					name, value, _ := strings.Cut(option, "=")
 					if values, ok := syncOptions[name]; option != "" && (!ok || !slices.Contains(values, value)) {
-						p.item(item, []string{"metadata", "annotations", argo.SyncOptionsAnnotation}, "Argo CD knows no sync option %q%s", option,
-							meant(name, manifest.Keys(syncOptions)))
+						p.item(item, []string{"metadata", "annotations", argo.SyncOptionsAnnotation},
+							"Argo CD knows no sync option %q%s", option, meant(name, manifest.Keys(syncOptions)))
 					}
 				}
 			}

@@ -13,8 +13,9 @@ import (
 var ruleNoStep = Rule{
 	Rule: plan.Rule{
 		Name: "app-in-no-step", Kind: plan.Ordering, Severity: plan.Warning,
-		Means: "No step of the RollingSync selects the Application. The controller turns its automated sync off, and nobody syncs it.",
-		Cure:  "Give the Application a label that a step selects, or add a step that selects the rest (operator NotIn).",
+		Means: "No step of the RollingSync selects the Application. The controller turns its automated sync off, and nobody syncs " +
+			"it.",
+		Cure: "Give the Application a label that a step selects, or add a step that selects the rest (operator NotIn).",
 	},
 	Family: Fields,
 	Why: "With RollingSync the controller syncs the Applications of the steps, and no others (buildAppDependencyList and " +
@@ -28,7 +29,7 @@ var ruleNoStep = Rule{
 				}
 			}
 			if len(left) > 0 {
-				p.set(s, fieldSteps(), "no step selects %s, so nobody syncs %s", words.Some(left), map[bool]string{true: "it", false: "them"}[len(left) == 1])
+				p.set(s, fieldSteps(), "no step selects %s, and the controller turns automated sync off there", words.Some(left))
 			}
 		})
 	},
@@ -37,8 +38,8 @@ var ruleNoStep = Rule{
 var ruleStepEmpty = Rule{
 	Rule: plan.Rule{
 		Name: "step-without-applications", Kind: plan.Ordering, Severity: plan.Warning,
-		Means: "A step of the RollingSync has no Applications of its own: its labels match none, or those that they match are in an earlier " +
-			"step, which counts. The step does nothing.",
+		Means: "A step of the RollingSync has no Applications of its own: its labels match none, or those that they match are in an " +
+			"earlier step, which counts. The step does nothing.",
 		Cure: "Correct the labels of the step or of the template, or remove the step.",
 	},
 	Family: Fields,
@@ -73,8 +74,8 @@ var ruleMaxUpdate = Rule{
 		Cure:  "Write a number without quotes, or a percentage such as 25%.",
 	},
 	Family: Fields,
-	Why: "A text without % is an error that the controller logs only (updateApplicationSetApplicationStatusProgress in applicationset/" +
-		"controllers/applicationset_controller.go, read in 3.2.11).",
+	Why: "A text without % is an error that the controller logs only (updateApplicationSetApplicationStatusProgress in " +
+		"applicationset/controllers/applicationset_controller.go, read in 3.2.11).",
 	check: func(p *pass) {
 		for _, s := range p.sets() {
 			for i, v := range appset.RollingSteps(s.spec) {

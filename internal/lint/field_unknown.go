@@ -14,13 +14,13 @@ import (
 var ruleFieldUnknown = Rule{
 	Rule: plan.Rule{
 		Name: "field-unknown", Kind: plan.Advice, Severity: plan.Warning,
-		Means: "An Application, ApplicationSet or AppProject has no such field in this version of Argo CD. The API server drops it, and it " +
-			"has no effect.",
+		Means: "An Application, ApplicationSet or AppProject has no such field in this version of Argo CD. The API server drops it, " +
+			"and it has no effect.",
 		Cure: "Correct the name of the field, or move the field to where it belongs.",
 	},
 	Family: Fields,
-	Why: "The CRDs list all fields, and the API server prunes others (manifests/crds, read in 3.2.11 to 3.5.6). kubectl apply refuses such " +
-		"an object.",
+	Why: "The CRDs list all fields, and the API server prunes others (manifests/crds, read in 3.2.11 to 3.5.6). kubectl apply " +
+		"refuses such an object.",
 	check: func(p *pass) {
 		generated, patched := p.generated(), p.patched()
 		for _, app := range p.applications() {
@@ -68,7 +68,7 @@ func fieldPath(path []string) string { return strings.ReplaceAll(strings.Join(pa
 // unknownFields are the fields of an object that the version's CRD does not have.
 func (p *pass) unknownFields(kind string, o manifest.Object) []unknownField {
 	s := fieldSearch{kind: kind, top: argo.FieldsOf(kind), version: p.Version}
-	s.walk(s.top, map[string]any(o), nil)
+	s.walk(s.top, o, nil)
 	return s.found
 }
 
@@ -90,7 +90,7 @@ func (s *fieldSearch) walk(f argo.Fields, v any, path []string) {
 			switch {
 			case f.Has(k, s.version):
 				s.walk(f.Field(k), v[k], here)
-			case s.elsewhere(k) || len(path) == 0 && k == "status":
+			case s.elsewhere(k) || f.Has("clusterDecisionResource", 0): // the engine refuses a generator that it does not know
 			default:
 				s.found = append(s.found, unknownField{here, s.hint(f, k, path)})
 			}
@@ -115,19 +115,20 @@ func (s *fieldSearch) hint(f argo.Fields, name string, path []string) string {
 	if near := nearest(name, f.Names(s.version)); near != "" {
 		return "; did you mean " + near + "?"
 	}
-	// The place that shares the most of the path with where it is.
-	best, most := "", -1
-	for _, other := range s.top.Find(name, s.version) {
-		same := 0
-		for same < len(path) && same < len(other) && path[same] == other[same] {
-			same++
-		}
-		if same > most && len(other) > 1 {
-			best, most = strings.Join(other[:len(other)-1], "."), same
-		}
+	if slices.Contains(path, "generators") { // their fields have the same names, and are not the same
+		return ""
 	}
-	if best != "" {
-		return "; it belongs to " + best
+	// Below where it is, or beside an object that it is in.
+	for n := len(path); n > 0; n-- {
+		at := s.top
+		for _, step := range path[:n] {
+			if !strings.HasPrefix(step, "[") {
+				at = at.Field(step)
+			}
+		}
+		if found := at.Find(name, s.version); len(found) > 0 {
+			return "; it belongs to " + fieldPath(append(slices.Clone(path[:n]), found[0][:len(found[0])-1]...))
+		}
 	}
 	return ""
 }

@@ -123,7 +123,7 @@ func (l *locator) place(at manifest.Position, field []string) (f *file, line, co
 	if at.Number == 0 { // the line is from a message
 		i := slices.IndexFunc(f.docs, func(d manifest.Document) bool { return d.Line == at.Line })
 		if i < 0 {
-			return f, max(at.Line, 1), 1 // at least the file is known
+			return f, at.Line, min(at.Line, 1)
 		}
 		at = f.docs[i].Position
 	}

@@ -13,13 +13,14 @@ import (
 var ruleCRDPruned = Rule{
 	Rule: plan.Rule{
 		Name: "crd-can-be-pruned", Kind: plan.Advice, Severity: plan.Info,
-		Means: "The Application prunes, and deploys CRDs whose objects other Applications deploy. If a new version of its source has a CRD no " +
-			"longer, the sync deletes the CRD, and Kubernetes all objects of that kind.",
-		Cure: "Annotate the CRDs with argocd.argoproj.io/sync-options: Prune=false, or keep them in an Application that does not prune.",
+		Means: "The Application prunes, and deploys CRDs whose objects other Applications deploy. If a new version of its source " +
+			"has a CRD no longer, the sync deletes the CRD, and Kubernetes all objects of that kind.",
+		Cure: "Annotate the CRDs with argocd.argoproj.io/sync-options: Prune=false, or keep them in an Application that does not " +
+			"prune.",
 	},
 	Family: Loss,
-	Why: "A prune deletes all objects that are not in the source any more, CRDs as well, unless they have Prune=false (pkg/sync/" +
-		"sync_context.go of gitops-engine, read in 3.2.11).",
+	Why: "A prune deletes all objects that are not in the source any more, CRDs as well, unless they have Prune=false " +
+		"(pkg/sync/sync_context.go of gitops-engine, read in 3.2.11).",
 	check: func(p *pass) {
 		users := map[string]map[*plan.Application]bool{}
 		for _, app := range p.applications() {
@@ -57,14 +58,14 @@ var ruleCRDPruned = Rule{
 var ruleDeleteHook = Rule{
 	Rule: plan.Rule{
 		Name: "delete-hook-without-source", Kind: plan.Ordering, Severity: plan.Warning,
-		Means: "The Application is generated from a directory that has a PostDelete hook. If the directory is removed, the set deletes the " +
-			"Application, Argo CD cannot render the hook any more, and the Application stays in deletion for ever.",
-		Cure: "Keep the hook outside of the directory, for example in a chart, or remove the finalizer post-delete-finalizer." + argo.Group +
-			" by hand.",
+		Means: "The Application is generated from a directory that has a PostDelete hook. If the directory is removed, the set " +
+			"deletes the Application, Argo CD cannot render the hook any more, and the Application stays in deletion for ever.",
+		Cure: "Keep the hook outside of the directory, for example in a chart, or remove the finalizer " +
+			"post-delete-finalizer.argocd.argoproj.io by hand.",
 	},
 	Family: Loss,
-	Why: "Hooks of a deletion are rendered when it happens, from the target revision of that moment; an error is tried again and again " +
-		"(executePostDeleteHooks in controller/hook.go, read in 3.2.11).",
+	Why: "Hooks of a deletion are rendered when it happens, from the target revision of that moment; an error is tried again and " +
+		"again (executePostDeleteHooks in controller/hook.go, read in 3.2.11).",
 	check: func(p *pass) {
 		for _, s := range p.sets() {
 			if s.item == nil || s.has("git") == nil {

@@ -12,15 +12,15 @@ import (
 var ruleNameChanges = Rule{
 	Rule: plan.Rule{
 		Name: "name-changes", Kind: plan.Advice, Severity: plan.Warning,
-		Means: "The name of the Applications has a parameter that changes while the Application should stay, such as a commit, a version " +
-			"or a label of a cluster. With each change the set deletes the Application, with everything that it has deployed, and creates " +
-			"another.",
+		Means: "The name of the Applications has a parameter that changes while the Application should stay, such as a commit, a " +
+			"version or a label of a cluster. With each change the set deletes the Application, with everything that it has " +
+			"deployed, and creates another.",
 		Cure: "Build the name of parameters that do not change: a directory, the name of a cluster, the number of a pull request.",
 	},
 	Family: Loss,
-	Why: "The controller deletes each Application of the set whose name is not among those that the generators give now (deleteInCluster " +
-		"in applicationset/controllers/applicationset_controller.go, read in 3.2.11). The Applications have the resources finalizer " +
-		"unless preserveResourcesOnDeletion is set.",
+	Why: "The controller deletes each Application of the set whose name is not among those that the generators give now " +
+		"(deleteInCluster in applicationset/controllers/applicationset_controller.go, read in 3.2.11). The Applications have the " +
+		"resources finalizer unless preserveResourcesOnDeletion is set.",
 	check: func(p *pass) {
 		for _, s := range p.sets() {
 			if !s.deletes() {
@@ -70,21 +70,22 @@ func (s set) revisions() []string {
 var ruleShrinks = Rule{
 	Rule: plan.Rule{
 		Name: "generator-can-shrink", Kind: plan.Advice, Severity: plan.Warning,
-		Means: "The Applications come from an API that can answer less without an error, for example because a token has lost the right to " +
-			"see a repository. The set then deletes the Applications that are missing from the answer, with everything that they have " +
-			"deployed.",
+		Means: "The Applications come from an API that can answer less without an error, for example because a token has lost the " +
+			"right to see a repository. The set then deletes the Applications that are missing from the answer, with everything " +
+			"that they have deployed.",
 		Cure: "Set syncPolicy.applicationsSync: create-update on the set, or syncPolicy.preserveResourcesOnDeletion: true.",
 	},
 	Family: Loss,
-	Why: "An error of a generator deletes nothing. An answer without an error is complete for the controller: what is not in it is deleted " +
-		"(Reconcile and deleteInCluster in applicationset/controllers/applicationset_controller.go, read in 3.2.11).",
+	Why: "An error of a generator deletes nothing. An answer without an error is complete for the controller: what is not in it is " +
+		"deleted (Reconcile and deleteInCluster in applicationset/controllers/applicationset_controller.go, read in 3.2.11).",
 	check: func(p *pass) {
 		for _, s := range p.sets() {
 			g := s.has("scmProvider", "plugin", "clusterDecisionResource")
 			if g == nil || s.item == nil || !s.deletes() || p.SetPolicy == "create-only" || p.SetPolicy == "create-update" {
 				continue
 			}
-			p.set(s, g.at(), "if the answer to the generator %s is shorter, the set deletes Applications and what they have deployed", g.kind)
+			p.set(s, g.at(), "if the answer to the generator %s is shorter, the set deletes Applications and what they have deployed",
+				g.kind)
 		}
 	},
 }
@@ -95,13 +96,14 @@ const preserveField = "preserveResourcesOnDeletion"
 var rulePreserve = Rule{
 	Rule: plan.Rule{
 		Name: "preserve-without-effect", Kind: plan.Advice, Severity: plan.Warning,
-		Means: "preserveResourcesOnDeletion has no effect here. If the Application is deleted, so is everything that it has deployed.",
-		Cure: "Write it in spec.syncPolicy of the ApplicationSet, and leave the resources finalizer out of the template. An Application " +
-			"without a set keeps its objects if it has no resources finalizer.",
+		Means: "preserveResourcesOnDeletion has no effect here. If the Application is deleted, so is everything that it has " +
+			"deployed.",
+		Cure: "Write it in spec.syncPolicy of the ApplicationSet, and leave the resources finalizer out of the template. An " +
+			"Application without a set keeps its objects if it has no resources finalizer.",
 	},
 	Family: Loss,
-	Why: "It is a field of the set. The controller leaves out the finalizer that it would add; it removes none that the template has " +
-		"(RenderTemplateParams in applicationset/utils/utils.go, read in 3.2.11).",
+	Why: "It is a field of the set. The controller leaves out the finalizer that it would add; it removes none that the template " +
+		"has (RenderTemplateParams in applicationset/utils/utils.go, read in 3.2.11).",
 	check: func(p *pass) {
 		misplaced := []string{"spec", "syncPolicy", preserveField}
 		generated := p.generated()
@@ -113,14 +115,15 @@ var rulePreserve = Rule{
 		for _, s := range p.sets() {
 			template := manifest.Map(s.spec, "template")
 			if manifest.Map(template, "spec", "syncPolicy")[preserveField] != nil {
-				p.set(s, append([]string{"template"}, misplaced...), "an Application has no field %s; it belongs to spec.syncPolicy of the set",
-					preserveField)
+				p.set(s, append([]string{"template"}, misplaced...),
+					"an Application has no field %s; it belongs to spec.syncPolicy of the set", preserveField)
 			}
 			list, _ := manifest.Map(template, "metadata")["finalizers"].([]any)
 			for i, v := range list {
 				if f, _ := v.(string); s.preserves() && strings.HasPrefix(f, resourcesFinalizer) {
 					p.set(s, []string{"template", "metadata", "finalizers", strict.Index(i)},
-						"the template has the finalizer that %s is to leave out, so a deletion also deletes what was deployed", preserveField)
+						"the template has the finalizer that %s is to leave out, so a deletion also deletes what was deployed",
+						preserveField)
 				}
 			}
 		}
@@ -130,8 +133,8 @@ var rulePreserve = Rule{
 var ruleFinalizerAdded = Rule{
 	Rule: plan.Rule{
 		Name: "finalizer-added", Kind: plan.Advice, Severity: plan.Warning,
-		Means: "The template has an empty list of finalizers. The controller adds the resources finalizer nevertheless, so the deletion of an " +
-			"Application also deletes what it has deployed.",
+		Means: "The template has an empty list of finalizers. The controller adds the resources finalizer nevertheless, so the " +
+			"deletion of an Application also deletes what it has deployed.",
 		Cure: "Set syncPolicy.preserveResourcesOnDeletion: true on the set if the objects are to stay, or remove the list.",
 	},
 	Family: Loss,

@@ -10,8 +10,9 @@ import (
 var ruleSetTwice = Rule{
 	Rule: plan.Rule{
 		Name: "set-has-two-owners", Kind: plan.Ordering, Severity: plan.Warning,
-		Means: "Two Applications deploy one ApplicationSet, for example because the directories of a generator hold the set itself or another " +
-			"one. They overwrite each other's changes, and if one of them goes, it deletes the set with all of its Applications.",
+		Means: "Two Applications deploy one ApplicationSet, for example because the directories of a generator hold the set itself " +
+			"or another one. They overwrite each other's changes, and if one of them goes, it deletes the set with all of its " +
+			"Applications.",
 		Cure: "Exclude the directory in the generator (exclude: true), or keep the set in one Application.",
 	},
 	Family:  Names,
@@ -42,11 +43,12 @@ var ruleSetElsewhere = Rule{
 		Name: "set-in-other-namespace", Kind: plan.Advice, Severity: plan.Warning,
 		Means: "The ApplicationSet is in another namespace than Argo CD. The applicationset-controller ignores it unless " +
 			"applicationsetcontroller.namespaces lists the namespace.",
-		Cure: "Set metadata.namespace to Argo CD's, or list the namespace in applicationsetcontroller.namespaces and application.namespaces.",
+		Cure: "Set metadata.namespace to Argo CD's, or list the namespace in applicationsetcontroller.namespaces and " +
+			"application.namespaces.",
 	},
 	Family: Names,
-	Why: "The controller watches its own namespace and those of --applicationset-namespaces (cmd/argocd-applicationset-controller, read in " +
-		"3.2.11). A set without a namespace goes to the destination of its parent.",
+	Why: "The controller watches its own namespace and those of --applicationset-namespaces (cmd/argocd-applicationset-controller, " +
+		"read in 3.2.11). A set without a namespace goes to the destination of its parent.",
 	instead: func(f plan.Finding) bool { return f.Rule == plan.RuleOtherNamespace },
 	check: func(p *pass) {
 		names := map[string]int{}
@@ -57,7 +59,7 @@ var ruleSetElsewhere = Rule{
 			if s.item == nil {
 				continue
 			}
-			_, destination, _ := cutLast(s.parent.Destination)
+			_, destination := cutLast(s.parent.Destination)
 			namespace := cmp.Or(manifest.String(s.Object, "metadata", "namespace"), destination)
 			if namespace == "" || namespace == p.Namespace {
 				continue
@@ -75,8 +77,8 @@ var ruleSetElsewhere = Rule{
 var ruleComponent = Rule{
 	Rule: plan.Rule{
 		Name: "component-deployed", Kind: plan.Advice, Severity: plan.Warning,
-		Means: "The directory of the Application is a Kustomize Component: a part that other Kustomizations include. Deployed by itself, its " +
-			"objects are there twice, or its patches have nothing to change.",
+		Means: "The directory of the Application is a Kustomize Component: a part that other Kustomizations include. Deployed by " +
+			"itself, its objects are there twice, or its patches have nothing to change.",
 		Cure: "Exclude the directory in the generator (exclude: true), or deploy a Kustomization that includes the Component.",
 	},
 	Family: Names,
@@ -95,8 +97,9 @@ var ruleComponent = Rule{
 var ruleUnlisted = Rule{
 	Rule: plan.Rule{
 		Name: "manifest-not-listed", Kind: plan.Advice, Severity: plan.Info,
-		Means: "A manifest is beside a Kustomization that does not list it. Argo CD does not deploy it, and prunes it if it did before.",
-		Cure:  "List it in resources of the Kustomization, or remove the file.",
+		Means: "A manifest is beside a Kustomization that does not list it. Argo CD does not deploy it, and prunes it if it did " +
+			"before.",
+		Cure: "List it in resources of the Kustomization, or remove the file.",
 	},
 	Family: Names,
 	Why:    "In a directory with a kustomization file, only what that file names is deployed.",

@@ -15,9 +15,8 @@ import (
 var ruleSharedObject = Rule{
 	Rule: plan.Rule{
 		Name: "shared-object", Kind: plan.Ordering, Severity: plan.Warning,
-		Means: "Two Applications deploy one object. Each sync overwrites the other's, one of the two is always OutOfSync, and deleting " +
-			"or pruning in " +
-			"one takes the object from the other.",
+		Means: "Two Applications deploy one object. Each sync overwrites the other's, one of the two is always OutOfSync, and " +
+			"deleting or pruning in one takes the object from the other.",
 		Cure: "Keep the object in one Application.",
 	},
 	Family: Names,
@@ -58,7 +57,7 @@ var ruleSharedObject = Rule{
 type object struct{ cluster, group, kind, namespace, name string }
 
 func newObject(app *plan.Application, item *plan.Item) object {
-	cluster, namespace, _ := cutLast(app.Destination)
+	cluster, namespace := cutLast(app.Destination)
 	if cluster == "in-cluster" {
 		cluster = generator.InClusterServer
 	}
@@ -69,9 +68,9 @@ func newObject(app *plan.Application, item *plan.Item) object {
 	return object{cluster, item.Group, item.Kind, namespace, item.Name}
 }
 
-func cutLast(s string) (before, after string, found bool) {
+func cutLast(s string) (before, after string) {
 	i := strings.LastIndexByte(s, '/')
-	return s[:max(i, 0)], s[i+1:], i >= 0
+	return s[:max(i, 0)], s[i+1:]
 }
 
 func common(a, b []*plan.Application) bool {

@@ -9,8 +9,8 @@ func own() []Rule {
 		ruleNameChanges, ruleShrinks, rulePreserve, ruleFinalizerAdded, ruleDeleteHook, ruleCRDPruned,
 		ruleNameTooLong, ruleNameInvalid, ruleNameFromServer, ruleSharedObject, ruleSetTwice, ruleSetElsewhere, ruleComponent, ruleUnlisted,
 		ruleTemplatedProject, ruleMissingKey,
-		ruleUnstable, ruleNotEscaped, rulePatchMode, ruleDropsLocal, ruleSelectorNested, ruleVersionLabel, rulePathTwice, ruleNotInterpolated,
-		ruleOwnValues, ruleFastTemplate,
+		ruleUnstable, ruleNotEscaped, rulePatchMode, ruleDropsLocal, ruleSelectorNested, ruleVersionLabel, rulePathTwice,
+		ruleNotInterpolated, ruleOwnValues, ruleFastTemplate,
 		ruleFieldUnknown, ruleSyncOption, ruleNoReason,
 		ruleNoStep, ruleStepEmpty, ruleMaxUpdate, rulePolicyIgnored, ruleIgnoreInList, rulePathsMiss, ruleRefPath,
 	}

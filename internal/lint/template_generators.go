@@ -15,13 +15,13 @@ import (
 var ruleDropsLocal = Rule{
 	Rule: plan.Rule{
 		Name: "selector-drops-in-cluster", Kind: plan.Advice, Severity: plan.Warning,
-		Means: "The selector of the clusters generator reads as if it selected Argo CD's own cluster, too. That cluster has no Secret, so it has " +
-			"no labels that a selector sees, and every selector leaves it out.",
+		Means: "The selector of the clusters generator reads as if it selected Argo CD's own cluster, too. That cluster has no " +
+			"Secret, so it has no labels that a selector sees, and every selector leaves it out.",
 		Cure: "Add a Secret for the local cluster (server https://kubernetes.default.svc) with labels, or a generator for it.",
 	},
 	Family: Templates,
-	Why: "Without a Secret, the local cluster is in the list only if the selector is empty (GenerateParams in applicationset/generators/" +
-		"cluster.go, read in 3.2.11).",
+	Why: "Without a Secret, the local cluster is in the list only if the selector is empty (GenerateParams in " +
+		"applicationset/generators/cluster.go, read in 3.2.11).",
 	check: func(p *pass) {
 		for _, s := range p.sets() {
 			for _, g := range s.generators() {
@@ -87,13 +87,13 @@ func selected(selector map[string]any, visit func(key string, values []string, p
 var ruleSelectorNested = Rule{
 	Rule: plan.Rule{
 		Name: "selector-on-labels", Kind: plan.Advice, Severity: plan.Warning,
-		Means: "With Go templates, the selector of a generator does not see labels, annotations and values one by one before Argo CD 3.4. It " +
-			"matches nothing, or, if negative, everything.",
+		Means: "With Go templates, the selector of a generator does not see labels, annotations and values one by one before Argo " +
+			"CD 3.4. It matches nothing, or, if negative, everything.",
 		Cure: "Select clusters by the generator's own selector (clusters.selector), or update Argo CD.",
 	},
 	Family: Templates, Until: versions.SelectorSeesNested.Since,
-	Why: "Before 3.4 each of these objects is one parameter, printed as a Go map (applicationset/generators/generator_spec_processor.go, " +
-		"read in 3.2.11 and 3.4.12).",
+	Why: "Before 3.4 each of these objects is one parameter, printed as a Go map " +
+		"(applicationset/generators/generator_spec_processor.go, read in 3.2.11 and 3.4.12).",
 	check: func(p *pass) {
 		for _, s := range p.sets() {
 			if !s.goTemplate() {
@@ -103,11 +103,12 @@ var ruleSelectorNested = Rule{
 				inside := withChildren([]*generatorNode{g})
 				selected(manifest.Map(g.entry, "selector"), func(key string, _ []string, path []string) {
 					nested := slices.ContainsFunc(inside, func(g *generatorNode) bool {
-						return g.kind == "clusters" && (strings.HasPrefix(key, "metadata.labels.") || strings.HasPrefix(key, "metadata.annotations.")) ||
-							g.spec["values"] != nil && strings.HasPrefix(key, "values.")
+						meta := strings.HasPrefix(key, "metadata.labels.") || strings.HasPrefix(key, "metadata.annotations.")
+						return g.kind == "clusters" && meta || g.spec["values"] != nil && strings.HasPrefix(key, "values.")
 					})
 					if nested {
-						p.set(s, slices.Concat(g.path, []string{"selector"}, path), "the selector does not see %s in Argo CD %s", key, p.Version)
+						p.set(s, slices.Concat(g.path, []string{"selector"}, path), "the selector does not see %s in Argo CD %s", key,
+							p.Version)
 					}
 				})
 			}
@@ -129,13 +130,13 @@ var fullVersion = versions.Difference{Since: 3}
 var ruleVersionLabel = Rule{
 	Rule: plan.Rule{
 		Name: "kubernetes-version-form", Kind: plan.Advice, Severity: plan.Warning,
-		Means: "The selector compares the label " + versionLabel + " with a version of the wrong form: 1.33 before Argo CD 3.3, v1.33.4 since. " +
-			"It selects no cluster.",
+		Means: "The selector compares the label " + versionLabel + " with a version of the wrong form: 1.33 before Argo CD 3.3, " +
+			"v1.33.4 since. It selects no cluster.",
 		Cure: "Write the version as this Argo CD does, or select by a label of your own.",
 	},
 	Family: Templates,
-	Why: "docs/operator-manual/upgrading/3.2-3.3.md; before, the label has major and minor version only (GetServerVersion in pkg/utils/" +
-		"kube/ctl.go of gitops-engine, read in 3.2.11).",
+	Why: "docs/operator-manual/upgrading/3.2-3.3.md; before, the label has major and minor version only (GetServerVersion in " +
+		"pkg/utils/kube/ctl.go of gitops-engine, read in 3.2.11).",
 	check: func(p *pass) {
 		form, like := majorMinor, "1.33"
 		if p.Version.Has(fullVersion) {
@@ -146,8 +147,8 @@ var ruleVersionLabel = Rule{
 				selected(manifest.Map(g.spec, "selector"), func(key string, values []string, path []string) {
 					for _, v := range values {
 						if key == versionLabel && v != "" && !form.MatchString(v) && !strings.Contains(v, "{{") {
-							p.set(s, g.at(append([]string{"selector"}, path...)...), "%s is not the form that the label has in Argo CD %s: %s", v,
-								p.Version, like)
+							p.set(s, g.at(append([]string{"selector"}, path...)...),
+								"%s is not the form that the label has in Argo CD %s: %s", v, p.Version, like)
 						}
 					}
 				})
@@ -159,8 +160,8 @@ var ruleVersionLabel = Rule{
 var rulePathTwice = Rule{
 	Rule: plan.Rule{
 		Name: "path-twice", Kind: plan.Advice, Severity: plan.Warning,
-		Means: "Two git generators of a matrix have the parameter path under one name. With Go templates that of the first wins without a word; " +
-			"without, the set has an error.",
+		Means: "Two git generators of a matrix have the parameter path under one name. With Go templates that of the first wins " +
+			"without a word; without, the set has an error.",
 		Cure: "Set pathParamPrefix on one of them, and use its parameters by that prefix.",
 	},
 	Family: Templates,
@@ -201,14 +202,14 @@ func (s set) usesPath(prefix string) bool {
 var ruleNotInterpolated = Rule{
 	Rule: plan.Rule{
 		Name: "generator-not-interpolated", Kind: plan.Advice, Severity: plan.Warning,
-		Means: "A generator has a placeholder that nothing replaces. Only the second generator of a matrix gets parameters, those of the first; " +
-			"everywhere else the braces are taken as they are written.",
+		Means: "A generator has a placeholder that nothing replaces. Only the second generator of a matrix gets parameters, those " +
+			"of the first; everywhere else the braces are taken as they are written.",
 		Cure: "Put the generator behind the one that gives the parameter, in a matrix.",
 	},
 	Family:  Templates,
 	instead: func(f plan.Finding) bool { return f.Rule == plan.RuleSetEmpty },
-	Why: "Parameters go from the first generator of a matrix to the second, and nowhere else (applicationset/generators/matrix.go and " +
-		"generator_spec_processor.go, read in 3.2.11).",
+	Why: "Parameters go from the first generator of a matrix to the second, and nowhere else (applicationset/generators/matrix.go " +
+		"and generator_spec_processor.go, read in 3.2.11).",
 	check: func(p *pass) {
 		for _, s := range p.sets() {
 			for _, g := range s.generators() {
@@ -257,16 +258,16 @@ var ownParameters = map[string][]string{
 var ruleOwnValues = Rule{
 	Rule: plan.Rule{
 		Name: "values-use-own-parameter", Kind: plan.Advice, Severity: plan.Warning,
-		Means: "A value of the second generator of a matrix uses a parameter of its own. Before Argo CD 3.4 values there are rendered with the " +
-			"parameters of the first generator only, so it has no value.",
+		Means: "A value of the second generator of a matrix uses a parameter of its own. Before Argo CD 3.4 values there are " +
+			"rendered with the parameters of the first generator only, so it has no value.",
 		Cure: "Use the parameter itself in the template, or update Argo CD.",
 	},
 	Family: Templates, Until: versions.ValuesKeptForOwn.Since,
 	instead: func(f plan.Finding) bool {
 		return f.Rule == plan.RuleSetBroken && strings.Contains(f.Message, ".values.")
 	},
-	Why: "Before 3.4.4 the whole second generator is rendered before it runs (applicationset/generators/generator_spec_processor.go, read in " +
-		"3.2.11 and 3.4.12).",
+	Why: "Before 3.4.4 the whole second generator is rendered before it runs " +
+		"(applicationset/generators/generator_spec_processor.go, read in 3.2.11 and 3.4.12).",
 	check: func(p *pass) {
 		for _, s := range p.sets() {
 			for _, g := range s.generators() {

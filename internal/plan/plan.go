@@ -122,7 +122,8 @@ func newLoader(ctx context.Context, cfg Config, roots []manifest.Document) *load
 	lenient := strict
 	lenient.AllowEmpty = true
 	l := &loader{
-		ctx: ctx, ending: make(chan struct{}), cfg: cfg, plan: &Plan{Settings: cfg.Settings, Namespace: cfg.Namespace}, engine: lenient, strict: strict,
+		ctx: ctx, ending: make(chan struct{}), cfg: cfg, plan: &Plan{Settings: cfg.Settings, Namespace: cfg.Namespace},
+		engine: lenient, strict: strict,
 		parents: map[argo.Ref][]string{}, known: map[argo.Ref]*Application{},
 		specs: map[argo.Ref]map[string]any{}, slots: make(chan struct{}, max(runtime.GOMAXPROCS(0), cfg.parallel())),
 	}
@@ -178,7 +179,9 @@ func (l *loader) again() (Config, bool) {
 func (l *loader) find(rule Rule, app *Application, format string, args ...any) {
 	message := fmt.Sprintf(format, args...)
 	f := Finding{Rule: rule, Subject: app.Name, Position: app.Position, Origin: app.Origin, Message: message}
-	if at, ok := locate(message); ok {
+	if strings.HasSuffix(message, source.NoDirectory) {
+		f.Field = []string{"spec", "source", "path"}
+	} else if at, ok := locate(message); ok {
 		f.Position = at
 	}
 	l.note(f)
@@ -393,7 +396,8 @@ func (l *loader) items(app *Application, spec map[string]any, docs []located, an
 		items := l.places(app, d.Document)
 		if len(items) == 0 {
 			if order.IsPostDelete(d.Object) {
-				app.DeleteHooks = append(app.DeleteHooks, manifest.String(d.Object, "kind")+" "+manifest.String(d.Object, "metadata", "name"))
+				hook := manifest.String(d.Object, "kind") + " " + manifest.String(d.Object, "metadata", "name")
+				app.DeleteHooks = append(app.DeleteHooks, hook)
 			}
 			continue
 		}

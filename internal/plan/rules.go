@@ -2,6 +2,7 @@ package plan
 
 import (
 	"cmp"
+	"path"
 	"regexp"
 	"slices"
 	"strconv"
@@ -282,8 +283,8 @@ var (
 	}
 	RuleGlobDeeper = Rule{
 		"glob-matches-deeper", Advice, Warning,
-		"A pattern of a git generator with files matches files in deeper directories than it seems to: * matches slashes, too. There is an " +
-			"Application for each of them.",
+		"A pattern of a git generator with files matches files in deeper directories than it seems to: * matches slashes, too. There " +
+			"is an Application for each of them.",
 		"Exclude the deeper files, or turn on applicationsetcontroller.enable.new.git.file.globbing.",
 	}
 	RuleMergeKey = Rule{
@@ -315,7 +316,8 @@ func Rules() []Rule {
 		RuleProjectMissing,
 		RuleNoHealthCheck, RuleHealthCheckNested, RuleRolloutIgnored, RuleSeveralParents, RuleCycle, RuleWaveNotANumber, RuleSyncByHand,
 		RuleNeedsMissing, RuleNeedsLater, RuleUpdatesUnordered, RulePinnedPaths,
-		RuleSetEmpty, RulePlaceholderLeft, RuleGlobDeeper, RuleMergeKey, RuleHydrated, RuleHealthCheckDeployed, RuleOtherCluster, RuleOtherNamespace,
+		RuleSetEmpty, RulePlaceholderLeft, RuleGlobDeeper, RuleMergeKey,
+		RuleHydrated, RuleHealthCheckDeployed, RuleOtherCluster, RuleOtherNamespace,
 		RuleAlternatives, RuleLenient,
 		RuleExcluded,
 		RuleVersionNearest,
@@ -344,6 +346,9 @@ func (f Finding) same(g Finding) bool {
 // filePattern matches a file, perhaps a line, at the beginning of a message.
 var filePattern = regexp.MustCompile(`^([^\s:"]+(?:/[^\s:"]+|\.[A-Za-z]+))(?::(\d+))?: `)
 
+// templatePattern matches a template of a chart, and a line, in a message.
+var templatePattern = regexp.MustCompile(`[( ][\w.-]+/(templates/[^\s:)]+):(\d+)`)
+
 // sourceField matches a field of a source at the beginning of a message, which looks like a file.
 var sourceField = regexp.MustCompile(`^(?:helm|kustomize|directory|plugin)\.[A-Za-z.]+: `)
 
@@ -353,8 +358,13 @@ func locate(message string) (manifest.Position, bool) {
 	if m == nil || sourceField.MatchString(message) && !strings.HasSuffix(m[1], ".yaml") && !strings.HasSuffix(m[1], ".yml") {
 		return manifest.Position{}, false
 	}
-	line, _ := strconv.Atoi(m[2]) // no line is 0
-	return manifest.Position{File: m[1], Line: line}, true
+	file, number := m[1], m[2]
+	// The error of a chart names the template by the name of the chart.
+	if t := templatePattern.FindStringSubmatch(message); t != nil && path.Base(file) == "Chart.yaml" {
+		file, number = path.Join(path.Dir(file), t[1]), t[2]
+	}
+	line, _ := strconv.Atoi(number) // no line is 0
+	return manifest.Position{File: file, Line: line}, true
 }
 
 // sortFindings puts the worst first, and findings of one rule together.

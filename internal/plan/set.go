@@ -134,6 +134,7 @@ func asksClusters(generators any) bool {
 	list, _ := generators.([]any)
 	return slices.ContainsFunc(list, func(v any) bool {
 		m, _ := v.(map[string]any)
-		return m["clusters"] != nil || asksClusters(manifest.Map(m, "matrix")["generators"]) || asksClusters(manifest.Map(m, "merge")["generators"])
+		return m["clusters"] != nil || asksClusters(manifest.Map(m, "matrix")["generators"]) ||
+			asksClusters(manifest.Map(m, "merge")["generators"])
 	})
 }

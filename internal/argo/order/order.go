@@ -149,8 +149,8 @@ func IsHook(o manifest.Object) bool {
 	return ok && helm != "crd-install"
 }
 
-// IsPostDelete reports whether an object is a hook that Argo CD runs after it has deleted the objects of an Application (isPostDeleteHook in
-// controller/hook.go, v3.2.11).
+// IsPostDelete reports whether an object is a hook that Argo CD runs after it has deleted the objects of an Application (isPostDeleteHook
+// in controller/hook.go, v3.2.11).
 func IsPostDelete(o manifest.Object) bool {
 	own, _ := annotation(o, hookAnnotation)
 	helm, _ := annotation(o, helmHookAnnotation)
