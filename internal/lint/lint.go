@@ -60,6 +60,8 @@ type Rule struct {
 	Since, Until versions.Version
 	// Off says that it is not reported unless the configuration gives it a severity.
 	Off bool
+	// Seen reports whether the lab boots the failing example of the rule, and it goes wrong as the rule says.
+	Seen bool
 	// field is where the cause of a finding is written, for findings that do not say so themselves.
 	field []string
 	// instead reports whether a finding of the planner follows from this one if it is about the same object, and is left out. Nil is none.
@@ -86,6 +88,9 @@ var rules = sync.OnceValue(func() []Rule {
 		all = append(all, describe(r))
 	}
 	all = append(all, own()...)
+	for i := range all {
+		all[i].Seen = slices.Contains(seen, all[i].Name)
+	}
 	families := Families()
 	slices.SortStableFunc(all, func(a, b Rule) int {
 		return cmp.Or(cmp.Compare(slices.Index(families, a.Family), slices.Index(families, b.Family)),

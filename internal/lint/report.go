@@ -83,7 +83,9 @@ func New(p *plan.Plan, o Options) *Report {
 			}
 		}
 		if !on {
-			r.Off++
+			if !one.Rule.Off {
+				r.Off++
+			}
 			continue
 		}
 		all.add(one)
