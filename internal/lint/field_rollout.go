@@ -67,6 +67,30 @@ var ruleStepEmpty = Rule{
 	},
 }
 
+var ruleNoStrategy = Rule{
+	Rule: plan.Rule{
+		Name: "strategy-without-effect", Kind: plan.Ordering, Severity: plan.Warning,
+		Means: "The set has a strategy that the controller does not know, or RollingSync without steps. It deploys all Applications at once.",
+		Cure:  "Write type: RollingSync with at least one step, or remove the strategy.",
+	},
+	Family: Fields,
+	Why: "Only RollingSync with steps is followed (progressiveSyncsRollingSyncStrategyEnabled in applicationset/controllers/" +
+		"applicationset_controller.go, read in 3.2.11).",
+	check: func(p *pass) {
+		for _, s := range p.sets() {
+			strategy := manifest.Map(s.spec, "strategy")
+			switch kind := manifest.String(strategy, "type"); {
+			case s.item == nil: // the plugin warns itself
+			case kind == "RollingSync" && appset.RollingSteps(s.spec) == nil:
+				p.set(s, []string{"strategy", "rollingSync"}, "RollingSync has no steps, so all Applications are deployed at once")
+			case kind != "RollingSync" && manifest.Map(strategy, "rollingSync") != nil,
+				!slices.Contains([]string{"", "AllAtOnce", "RollingSync"}, kind):
+				p.set(s, []string{"strategy", "type"}, "the type %q has no steps, so all Applications are deployed at once", kind)
+			}
+		}
+	},
+}
+
 var ruleMaxUpdate = Rule{
 	Rule: plan.Rule{
 		Name: "max-update-wrong", Kind: plan.Ordering, Severity: plan.Warning,

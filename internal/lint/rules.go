@@ -12,7 +12,7 @@ func own() []Rule {
 		ruleUnstable, ruleNotEscaped, rulePatchMode, ruleDropsLocal, ruleSelectorNested, ruleVersionLabel, rulePathTwice,
 		ruleNotInterpolated, ruleOwnValues, ruleFastTemplate,
 		ruleFieldUnknown, ruleSyncOption, ruleNoReason,
-		ruleNoStep, ruleStepEmpty, ruleMaxUpdate, rulePolicyIgnored, ruleIgnoreInList, rulePathsMiss, ruleRefPath,
+		ruleNoStep, ruleStepEmpty, ruleNoStrategy, ruleMaxUpdate, rulePolicyIgnored, ruleIgnoreInList, rulePathsMiss, ruleRefPath,
 	}
 }
 
