@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -76,16 +77,11 @@ func exampleDiff(t *testing.T, rule string) string {
 func lintTree(t *testing.T, files []txtar.File, args ...string) []string {
 	t.Helper()
 	dir := t.TempDir()
-	for _, f := range files {
-		name := filepath.Join(dir, filepath.FromSlash(f.Name))
-		if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(name, f.Data, 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
 	t.Chdir(dir)
+	writeTree(t, "", files)
+	if slices.Contains(args, "--diff") {
+		commitBefore(t, files)
+	}
 	args = append([]string{
 		"lint", "--offline", "--fail-on", "never", "-o", "json", "--allow-unknown", "from-s3,from-api", "--repo", "https://git.example.com/cluster=" + dir,
 	}, args...)
@@ -93,6 +89,44 @@ func lintTree(t *testing.T, files []txtar.File, args ...string) []string {
 		args = append(args, "--customizations", filepath.Join(dir, "settings.yaml"))
 	}
 	return lintRun(t, append(args, filepath.Join(dir, "root.yaml"))...)
+}
+
+// writeTree writes the files of a tree, or those of a directory in it.
+func writeTree(t *testing.T, under string, files []txtar.File) {
+	t.Helper()
+	for _, f := range files {
+		name, ok := strings.CutPrefix(f.Name, under)
+		if !ok {
+			continue
+		}
+		if err := os.MkdirAll(filepath.Dir(filepath.FromSlash(name)), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.FromSlash(name), f.Data, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// commitBefore commits the tree with its directory before over it. The work tree is without that again.
+func commitBefore(t *testing.T, files []txtar.File) {
+	t.Helper()
+	writeTree(t, "before/", files)
+	for _, args := range [][]string{
+		{"init", "-q"}, {"add", "-A"}, {"-c", "user.name=x", "-c", "user.email=x@example.com", "commit", "-qm", "before"},
+	} {
+		if out, err := exec.Command("git", args...).CombinedOutput(); err != nil {
+			t.Fatalf("%v: %s", err, out)
+		}
+	}
+	for _, f := range files {
+		if name, ok := strings.CutPrefix(f.Name, "before/"); ok {
+			if err := os.Remove(filepath.FromSlash(name)); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	writeTree(t, "", files)
 }
 
 func lintRun(t *testing.T, args ...string) []string {

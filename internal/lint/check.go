@@ -74,6 +74,19 @@ func Check(p *plan.Plan) ([]plan.Finding, []NotChecked) {
 	return out, unchecked
 }
 
+// changes runs the rules that compare a plan with that of another revision.
+func changes(p, before *plan.Plan) []plan.Finding {
+	var out []plan.Finding
+	for _, rule := range own() {
+		if rule.compare != nil && p.Root != nil && before.Root != nil && p.Version.Between(rule.Since, rule.Until) {
+			c := &pass{Plan: p, rule: rule}
+			rule.compare(c, before)
+			out = append(out, c.found...)
+		}
+	}
+	return out
+}
+
 // without leaves out findings that follow from others at the same place.
 func without(list []plan.Finding, follows func(plan.Finding) bool, others []plan.Finding) []plan.Finding {
 	if follows == nil || len(others) == 0 {

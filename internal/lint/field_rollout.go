@@ -70,8 +70,9 @@ var ruleStepEmpty = Rule{
 var ruleNoStrategy = Rule{
 	Rule: plan.Rule{
 		Name: "strategy-without-effect", Kind: plan.Ordering, Severity: plan.Warning,
-		Means: "The set has a strategy that the controller does not know, or RollingSync without steps. It deploys all Applications at once.",
-		Cure:  "Write type: RollingSync with at least one step, or remove the strategy.",
+		Means: "The set has a strategy that the controller does not know, or RollingSync without steps. It deploys all Applications at " +
+			"once.",
+		Cure: "Write type: RollingSync with at least one step, or remove the strategy.",
 	},
 	Family: Fields,
 	Why: "Only RollingSync with steps is followed (progressiveSyncsRollingSyncStrategyEnabled in applicationset/controllers/" +

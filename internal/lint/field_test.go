@@ -23,12 +23,16 @@ func TestUnknownFields(t *testing.T) {
 		{"Application", "{spec: {source: {tagPrefix: v}}}", 4, []string{"spec.source.tagPrefix; Argo CD has it since 3.5"}},
 		{"Application", "{spec: {source: {tagPrefix: v}}}", 5, nil},
 		{"Application", "{spec: {sourceHydrator: {drySource: {helm: {}}}}}", 2, []string{"spec.sourceHydrator.drySource.helm; Argo CD has it since 3.3"}},
-		{"ApplicationSet", "{spec: {generators: [{list: {elements: [{any: thing}], element: []}}]}}", 0,
-			[]string{"spec.generators[0].list.element; did you mean elements?"}},
+		{
+			"ApplicationSet", "{spec: {generators: [{list: {elements: [{any: thing}], element: []}}]}}", 0,
+			[]string{"spec.generators[0].list.element; did you mean elements?"},
+		},
 		{"ApplicationSet", "{spec: {template: {metadata: {ownerReferences: []}}}}", 0, []string{"spec.template.metadata.ownerReferences"}},
 		{"ApplicationSet", "{spec: {gotemplate: true}}", 0, []string{"spec.gotemplate; did you mean goTemplate?"}},
-		{"AppProject", "{spec: {syncWindows: [{syncOverrun: true}], roles: [{policy: []}]}}", 4,
-			[]string{"spec.roles[0].policy", "spec.syncWindows[0].syncOverrun; Argo CD has it since 3.5"}},
+		{
+			"AppProject", "{spec: {syncWindows: [{syncOverrun: true}], roles: [{policy: []}]}}", 4,
+			[]string{"spec.roles[0].policy", "spec.syncWindows[0].syncOverrun; Argo CD has it since 3.5"},
+		},
 	} {
 		p := &pass{Plan: &plan.Plan{Version: c.version}}
 		var got []string
