@@ -26,11 +26,14 @@ func (o *appsetPluginOptions) register(flags *pflag.FlagSet) {
 	o.apis.register(flags)
 }
 
-// config connects the plugin with a cluster; nil is none. If it is not served, its engine is not asked for.
-func (o *appsetPluginOptions) config(std stdio, api *kube.Client, served bool) (cfg sidecar.AppSetConfig, err error) {
-	cfg = sidecar.AppSetConfig{
-		Version: o.Version.Version, Admins: o.admins, Namespace: o.argocd(api), API: api, APIs: o.apis.config(std), Now: std.now,
-	}
+// argocd is the installation that plugins work for, in a cluster; nil is none.
+func (o *appsetPluginOptions) argocd(api *kube.Client) sidecar.ArgoCD {
+	return sidecar.ArgoCD{API: api, Namespace: api.ArgoCD(o.Namespace), Admins: o.admins}
+}
+
+// config says what the plugin is connected to. If it is not served, its engine is not asked for.
+func (o *appsetPluginOptions) config(std stdio, served bool) (cfg sidecar.AppSetConfig, err error) {
+	cfg = sidecar.AppSetConfig{Version: o.Version.Version, APIs: o.apis.config(std), Now: std.now}
 	if !served {
 		return cfg, nil
 	}
@@ -53,12 +56,12 @@ func runAppsetHook(ctx context.Context, std stdio, opts appsetGenerateOptions) e
 	if err != nil {
 		return err
 	}
-	cfg, err := opts.plugin.config(std, api, true)
+	cfg, err := opts.plugin.config(std, true)
 	if err != nil {
 		return err
 	}
 	cfg.Note = std.note
-	answer, err := sidecar.Hook(ctx, cfg, p, std.getenv)
+	answer, err := sidecar.Hook{ArgoCD: opts.plugin.argocd(api), AppSet: cfg, Policy: p, Getenv: std.getenv}.Answer(ctx)
 	for _, w := range answer.Warnings {
 		std.warn(w)
 	}

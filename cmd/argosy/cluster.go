@@ -1,9 +1,6 @@
 package main
 
 import (
-	"path/filepath"
-	"slices"
-
 	"github.com/spf13/pflag"
 
 	"github.com/argosy-cd/argosy/internal/kube"
@@ -24,11 +21,3 @@ func (o *clusterOptions) open(merged []string) (*kube.Client, error) {
 	o.Merged = merged
 	return kube.OpenAny(o.Config)
 }
-
-// kubeconfigs are the files of $KUBECONFIG.
-func kubeconfigs(std stdio) []string {
-	return slices.DeleteFunc(filepath.SplitList(std.getenv("KUBECONFIG")), func(file string) bool { return file == "" })
-}
-
-// argocd is Argo CD's own namespace.
-func (o *clusterOptions) argocd(api *kube.Client) string { return api.ArgoCD(o.Namespace) }

@@ -128,12 +128,13 @@ func runCmp(ctx context.Context, std stdio, opts cmpOptions, asked bool) error {
 	}
 	cfg.Policy = serve.Watch(opts.policy, "the policy", policy.Parse)
 	cfg.Release, cfg.Log, cfg.Now = version(), serve.Log(std.err, opts.log.value), std.now
-	if cfg.AppSet, err = opts.appset.config(std, api, slices.Contains(opts.Plugins, "appset")); err != nil {
+	cfg.ArgoCD = opts.appset.argocd(api)
+	if cfg.AppSet, err = opts.appset.config(std, slices.Contains(opts.Plugins, "appset")); err != nil {
 		return err
 	}
 	cfg.Cache = func() (bucket.Cache, error) { return opts.open(std) }
 	if opts.refreshes {
-		cfg.Refresh = &opts.refresh.Config
+		cfg.Refresh = &opts.refresh.Settings
 	}
 	if std.linger != nil {
 		std.linger(opts.Grace + 3*time.Second)

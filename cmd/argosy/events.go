@@ -74,7 +74,7 @@ func runEvents(ctx context.Context, std stdio, opts eventsOptions) error {
 	if err := opts.refresh.Check(std.now); err != nil {
 		return err
 	}
-	cfg.Refresh = &opts.refresh.Config
+	cfg.Refresh = opts.refresh.Settings
 	api, err := opts.open(kubeconfigs(std))
 	if err != nil {
 		return err
@@ -82,6 +82,6 @@ func runEvents(ctx context.Context, std stdio, opts eventsOptions) error {
 	if api == nil {
 		return errors.New("there is no access to a cluster: this must run in one, or have --kubeconfig or $KUBECONFIG")
 	}
-	cfg.Refresh.API = api
+	cfg.API = api
 	return eventserver.Run(ctx, cfg, opts.server.config(time.Second))
 }

@@ -12,7 +12,6 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/argosy-cd/argosy/cmd/argosy/cli"
-	"github.com/argosy-cd/argosy/internal/appset/generator"
 	"github.com/argosy-cd/argosy/internal/argo"
 	"github.com/argosy-cd/argosy/internal/argo/versions"
 	"github.com/argosy-cd/argosy/internal/plan"
@@ -107,7 +106,7 @@ func (o *planInput) preview(std stdio, roots []string, output formatFlag) (previ
 // planner plans what repositories have, as the flags say.
 func (o *planInput) planner(std stdio, repos workspace.Config) (*workspace.Planner, error) {
 	repos.Offline, repos.Charts = o.offline, o.charts
-	cfg, err := o.config(nil)
+	cfg, err := o.config()
 	return &workspace.Planner{
 		Repositories: workspace.New(repos), Config: cfg, All: o.all, Stdin: std.in,
 		Deprecated: func(line string) { std.warn(words.Harmless(line)) },
@@ -115,17 +114,9 @@ func (o *planInput) planner(std stdio, repos workspace.Config) (*workspace.Plann
 }
 
 // config is what a plan is made with, except for where repositories are.
-func (o *planInput) config(git generator.Repositories) (plan.Config, error) {
+func (o *planInput) config() (plan.Config, error) {
 	o.Version, o.ProgressiveSyncs = o.version.Version, o.progressive.value
-	return o.Config(git)
-}
-
-// userRepositories are read as the user does, those of --repo from directories.
-func userRepositories(std stdio, flags []string) (workspace.Config, error) {
-	cfg := workspace.Config{Cache: workspace.CacheDir(std.getenv), Env: std.env, Note: std.note, Foreign: newForeign(std)}
-	var err error
-	cfg.Local, err = workspace.ParseRepos(flags)
-	return cfg, err
+	return o.Config()
 }
 
 type planOptions struct {

@@ -7,7 +7,7 @@ import (
 )
 
 // refreshOptions are the flags of processes that ask Argo CD to look at applications.
-type refreshOptions struct{ refresher.Config }
+type refreshOptions struct{ refresher.Settings }
 
 func (o *refreshOptions) register(flags *pflag.FlagSet) {
 	flags.StringSliceVar(&o.Hosts, "trigger-hosts", nil, usageOf("trigger-hosts"))

@@ -42,7 +42,7 @@ func (o *cacheOptions) open(std stdio) (bucket.Cache, error) {
 	if o.dir != "none" && (o.size < 1 || o.size > 1<<20) {
 		return nil, usagef("--cache-size must be 1 to %d MiB, it is %d; --cache-dir none is no cache", 1<<20, o.size)
 	}
-	return buckets.Cache{Dir: o.dir, MaxBytes: o.size << 20, Now: std.now, Note: std.note}.Open()
+	return buckets.Cache{Dir: o.dir, MaxBytes: o.size << 20, Now: std.now, Getenv: std.getenv, Note: std.note}.Open()
 }
 
 // transferOptions are the flags of commands that name a bucket themselves.

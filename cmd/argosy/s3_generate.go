@@ -9,11 +9,9 @@ import (
 
 	"github.com/argosy-cd/argosy/cmd/argosy/cli"
 	"github.com/argosy-cd/argosy/internal/kube"
-	"github.com/argosy-cd/argosy/internal/policy"
 	"github.com/argosy-cd/argosy/internal/report"
 	"github.com/argosy-cd/argosy/internal/s3source/hook"
 	"github.com/argosy-cd/argosy/internal/s3source/triggerfile"
-	"github.com/argosy-cd/argosy/internal/serve"
 	"github.com/argosy-cd/argosy/internal/words"
 )
 
@@ -106,10 +104,6 @@ func directory(args []string) string {
 		return "."
 	}
 	return hook.Dir(args[0])
-}
-
-func readPolicy(file string) (*policy.Policy, error) {
-	return serve.Watch(file, "the policy", policy.Parse).Current()
 }
 
 // withSource runs f with the trigger file of a directory, within the deadline.
