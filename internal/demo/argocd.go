@@ -20,12 +20,12 @@ import (
 
 // plan makes the plan of the boot, from what is on the stage.
 func (s *stage) plan(ctx context.Context) (*plan.Plan, error) {
-	cfg, err := s.Plan(s)
+	cfg, err := s.Plan()
 	if err != nil {
 		return nil, err
 	}
 	// What the roots do not bring was there before, or there would be nothing to show.
-	cfg.Sets, cfg.ExistsAll = s.exhibit.sets, true
+	cfg.Git, cfg.Sets, cfg.ExistsAll = s, s.exhibit.sets, true
 	cfg.Loader = source.Loader{Open: s.repository, Environment: source.Environment{Unbounded: true}}
 	if s.exhibit.elsewhere != nil {
 		cfg.Loader = s.exhibit.elsewhere.Loader

@@ -10,7 +10,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"path"
 	"reflect"
 	"runtime"
@@ -25,7 +24,6 @@ import (
 	"github.com/argosy-cd/argosy/internal/argo/versions"
 	"github.com/argosy-cd/argosy/internal/manifest"
 	"github.com/argosy-cd/argosy/internal/settings"
-	"github.com/argosy-cd/argosy/internal/source"
 )
 
 // Limits of a plan.
@@ -316,47 +314,9 @@ func (l *loader) deploy(app *Application, spec map[string]any, ancestors []argo.
 	app.Hides = l.hides(app, spec, len(ancestors) == 1)
 }
 
-// hides reports whether what is not known of an Application may have Applications: it is a root, it deploys others, or it deploys to where
-// Applications are.
-func (l *loader) hides(app *Application, spec map[string]any, root bool) bool {
-	unknown := func(s Source) bool { return s.Verdict == source.Unknown || s.Verdict == source.Partly }
-	switch {
-	case app.away:
-		return true
-	case slices.ContainsFunc(app.Sources, func(s Source) bool { return s.mentions }):
-		return true
-	case root || app.DeploysOthers():
-		return slices.ContainsFunc(app.Sources, unknown)
-	}
-	namespace := manifest.String(spec, "destination", "namespace")
-	here := l.local(spec) || l.cfg.Clusters == nil // it may be
-	return here && (namespace == l.cfg.Namespace || namespace == "") && slices.ContainsFunc(app.Sources, func(s Source) bool {
-		return s.hides
-	})
-}
-
-// server is the API server of the cluster that an Application deploys to, as far as it is known.
-func (l *loader) server(app *Application) string {
-	cluster := strings.TrimSuffix(strings.TrimSuffix(app.Destination, app.namespace()), "/")
-	if l.cfg.Clusters.Local(cluster, "") || l.cfg.Clusters.Local("", cluster) {
-		return generator.InClusterServer
-	}
-	for _, c := range l.cfg.Clusters {
-		if c.Name == cluster {
-			return c.Server
-		}
-	}
-	return cluster
-}
-
 // DeploysOthers reports whether it deploys Applications.
 func (a *Application) DeploysOthers() bool {
 	return slices.ContainsFunc(a.Items, func(i *Item) bool { return i.Application != nil || i.Children != nil })
-}
-
-// local reports whether an Application deploys to Argo CD's own cluster.
-func (l *loader) local(spec map[string]any) bool {
-	return l.cfg.Clusters.Local(manifest.String(spec, "destination", "name"), manifest.String(spec, "destination", "server"))
 }
 
 // items adds what an Application deploys.
@@ -417,25 +377,6 @@ func (l *loader) deployed(app *Application, docs []located) []located {
 		out = append(out, d)
 	}
 	return out
-}
-
-// namespace is that of its destination.
-func (a *Application) namespace() string {
-	return a.Destination[strings.LastIndexByte(a.Destination, '/')+1:]
-}
-
-// in is an Application in the namespace that its parent deploys it to, if it names none. Its spec is the same.
-func (a *Application) in(d manifest.Document) manifest.Document {
-	if manifest.String(d.Object, "metadata", "namespace") != "" {
-		return d
-	}
-	object, meta := maps.Clone(d.Object), maps.Clone(manifest.Map(d.Object, "metadata"))
-	if meta != nil {
-		meta["namespace"] = a.namespace()
-		object["metadata"] = meta
-	}
-	d.Object = object
-	return d
 }
 
 // places reads the places of an object in the order: a hook can have several, what is not deployed has none.
