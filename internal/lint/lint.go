@@ -62,6 +62,8 @@ type Rule struct {
 	field []string
 	// check finds; nil for a rule of the planner.
 	check func(*pass)
+	// fix cures; nil if somebody must choose how.
+	fix fixer
 }
 
 // Title is the first sentence of what happens.
@@ -82,6 +84,9 @@ var rules = sync.OnceValue(func() []Rule {
 		all = append(all, describe(r))
 	}
 	all = append(all, own()...)
+	for i := range all {
+		all[i].fix = fixes[all[i].Name]
+	}
 	families := Families()
 	slices.SortStableFunc(all, func(a, b Rule) int {
 		return cmp.Or(cmp.Compare(slices.Index(families, a.Family), slices.Index(families, b.Family)),

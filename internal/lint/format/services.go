@@ -78,6 +78,7 @@ type testSuite struct {
 	Name     string     `xml:"name,attr"`
 	Tests    int        `xml:"tests,attr"`
 	Failures int        `xml:"failures,attr"`
+	Errors   int        `xml:"errors,attr"`
 	Skipped  int        `xml:"skipped,attr"`
 	Cases    []testCase `xml:"testcase"`
 }
@@ -85,8 +86,9 @@ type testSuite struct {
 type testCase struct {
 	Name    string   `xml:"name,attr"`
 	Class   string   `xml:"classname,attr"`
-	Failure *outcome `xml:"failure"`
 	Skipped *outcome `xml:"skipped"`
+	Failure *outcome `xml:"failure"`
+	Output  string   `xml:"system-out,omitempty"`
 }
 
 type outcome struct {
@@ -95,14 +97,18 @@ type outcome struct {
 	Text    string `xml:",chardata"`
 }
 
-// junit is a report as tests: a finding is one that fails, a rule that was not checked one that was skipped. Information is not a failure.
-func junit(w io.Writer, r *lint.Report) error {
+// junit is a report as tests: a finding that is a failure is one that fails, another one passes and has the finding as its output. A rule
+// that was not checked is one that was skipped.
+func junit(w io.Writer, r *lint.Report, failOn string) error {
 	suite := testSuite{Name: "argosy lint"}
 	for _, f := range r.Findings {
 		c := testCase{Name: f.Rule.Name + " " + where(f), Class: f.Rule.Name}
-		if lint.AtLeast(f.Severity, plan.Warning) {
+		text := f.Text + "\nfix: " + f.Rule.Cure
+		if f.Fails(failOn) {
 			suite.Failures++
-			c.Failure = &outcome{message(f), string(f.Severity), f.Text + "\nfix: " + f.Rule.Cure}
+			c.Failure = &outcome{message(f), string(f.Severity), text}
+		} else {
+			c.Output = string(f.Severity) + ": " + message(f) + "\n" + text
 		}
 		suite.Cases = append(suite.Cases, c)
 	}
