@@ -27,7 +27,7 @@ func TestLintFix(t *testing.T) {
 		t.Run(r.Name, func(t *testing.T) {
 			fails := example(t, r.Name, "fails")
 			dir := writeTree(t, fails)
-			args := append(lintArgs(dir), "--fix")
+			args := append(lintArgs(dir, exampleArgs(t, r.Name)...), "--fix")
 			if got := lintRun(t, args...); slices.Contains(got, r.Name) {
 				t.Errorf("the example still has %s", got)
 			}
