@@ -73,8 +73,17 @@ func where(f lint.Finding) string {
 	return fmt.Sprintf("%s:%d:%d", f.File, f.Line, f.Column)
 }
 
+// Most bytes of a message and of a line of a file in reports for people.
+const (
+	mostMessage = 2000
+	mostLine    = 200
+)
+
 // message names the subject, too.
-func message(f lint.Finding) string { return f.Subject() + ": " + f.Message }
+func message(f lint.Finding) string { return words.Shorten(f.Subject()+": "+f.Message, mostMessage) }
+
+// line is the line of a finding.
+func line(f lint.Finding) string { return words.Shorten(strings.TrimSpace(f.Text), mostLine) }
 
 // Line is a finding on one line.
 func Line(f lint.Finding) string {
@@ -85,8 +94,8 @@ func text(w io.Writer, r *lint.Report) {
 	last := ""
 	for _, f := range r.Findings {
 		fmt.Fprintln(w, Line(f))
-		if line := strings.TrimSpace(f.Text); line != "" {
-			fmt.Fprintf(w, "    %s\n", words.Printable(words.Shorten(line, 200)))
+		if line := line(f); line != "" {
+			fmt.Fprintf(w, "    %s\n", words.Printable(line))
 		}
 		if f.Rule.Name != last {
 			fmt.Fprintf(w, "    fix: %s\n", f.Rule.Cure)
