@@ -77,9 +77,8 @@ const retryLimit = 5
 // likelyFinalizer is the finalizer of Argo CD that was meant, "" if that is not clear: the same but for the case, a plural, or dashes and
 // dots.
 func likelyFinalizer(name string) string {
-	plain := func(s string) string {
-		return strings.NewReplacer("resources", "resource", "finalizers", "finalizer", "-", "", ".", "", "/", "").Replace(strings.ToLower(s))
-	}
+	same := strings.NewReplacer("resources", "resource", "finalizers", "finalizer", "-", "", ".", "", "/", "")
+	plain := func(s string) string { return same.Replace(strings.ToLower(s)) }
 	for _, known := range []string{resourcesFinalizer, resourcesFinalizer + "/foreground", resourcesFinalizer + "/background"} {
 		if name != known && plain(name) == plain(known) {
 			return known
