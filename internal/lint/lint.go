@@ -64,6 +64,8 @@ type Rule struct {
 	field []string
 	// check finds; nil for a rule of the planner.
 	check func(*pass)
+	// fix cures; nil if somebody must choose how.
+	fix fixer
 }
 
 // Title is the first sentence of what happens.
@@ -85,7 +87,7 @@ var rules = sync.OnceValue(func() []Rule {
 	}
 	all = append(all, own()...)
 	for i := range all {
-		all[i].Seen = slices.Contains(seen, all[i].Name)
+		all[i].Seen, all[i].fix = slices.Contains(seen, all[i].Name), fixes[all[i].Name]
 	}
 	families := Families()
 	slices.SortStableFunc(all, func(a, b Rule) int {

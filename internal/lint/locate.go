@@ -86,33 +86,49 @@ func (l *locator) open(name string) *file {
 	return f
 }
 
-// place returns the file of a position, its line and its column; nil for a file that is not there, 0 for a line that is not known.
-func (l *locator) place(at manifest.Position, field []string) (f *file, line, column int) {
+// spot is a place in a file. The zero spot is in no file that is there.
+type spot struct {
+	file         *file
+	line, column int // 0 is not known
+	// at is the object, and path the field in it; nil unless all of it is written there.
+	at   manifest.Position
+	path []string
+}
+
+// place finds the spot of a field of an object.
+func (l *locator) place(at manifest.Position, field []string) spot {
 	if m, ok := l.built[at]; ok {
 		at = l.origin(at, m)
 	}
-	if f = l.open(strings.TrimSuffix(at.File, builtSuffix)); f == nil {
-		return nil, 0, 0
+	f := l.open(strings.TrimSuffix(at.File, builtSuffix))
+	if f == nil {
+		return spot{}
 	}
 	if at.Number == 0 { // the line is from a message
 		i := slices.IndexFunc(f.docs, func(d manifest.Document) bool { return d.Line == at.Line })
 		if i < 0 {
-			return f, at.Line, min(at.Line, 1)
+			return spot{file: f, line: at.Line, column: min(at.Line, 1)}
 		}
 		at = f.docs[i].Position
 	}
 	n, err := strict.Among(f.nodes, at)
 	if err != nil { // a template, whose lines are others once it is rendered
-		return f, 0, 0
+		return spot{file: f}
 	}
+	path := field
 	best, most := n.Find(field...)
 	if most < len(field) { // of an Application, it is in the template of its set
-		if t, steps := n.Find(slices.Concat([]string{"spec", "template"}, field)...); steps > most+2 {
-			best = t
+		inner := slices.Concat([]string{"spec", "template"}, field)
+		if t, steps := n.Find(inner...); steps > most+2 {
+			best, most, path = t, steps, inner
 		}
 	}
-	line, column = best.Place(f.data)
-	return f, line, column
+	s := spot{file: f, at: at}
+	if most == len(path) {
+		s.path = path
+	}
+	s.line, s.column = best.Place(f.data)
+	return s
 }
 
 // origin finds an object that a Kustomization makes among the files that it reads: the only one of its kind and name. Otherwise it is

@@ -22,6 +22,8 @@ type Finding struct {
 	// Text is the line itself.
 	Text    string
 	Message string
+
+	spot spot
 }
 
 // Subject names the subjects.
@@ -35,9 +37,17 @@ type Report struct {
 	Silenced, Off, Known int
 }
 
-// Worst reports whether a finding is as bad as a severity, or worse.
-func (r *Report) Worst(least plan.Severity) bool {
-	return slices.ContainsFunc(r.Findings, func(f Finding) bool { return AtLeast(f.Severity, least) })
+// Never is a limit that no finding reaches.
+const Never = "never"
+
+// Fails reports whether the finding is as bad as a severity, or worse.
+func (f Finding) Fails(failOn string) bool {
+	return failOn != Never && AtLeast(f.Severity, plan.Severity(failOn))
+}
+
+// Fails reports whether a finding is as bad as a severity, or worse.
+func (r *Report) Fails(failOn string) bool {
+	return slices.ContainsFunc(r.Findings, func(f Finding) bool { return f.Fails(failOn) })
 }
 
 // Options say what a report leaves out.
@@ -118,11 +128,11 @@ func (l *locator) finding(f plan.Finding) (Finding, *file) {
 		Rule: rule, Subjects: []string{f.Subject}, Message: strings.TrimPrefix(f.Message, f.Position.String()+": "),
 		File: strings.TrimSuffix(f.Position.File, builtSuffix), Line: f.Position.Line,
 	}
-	file, line, column := l.place(f.Position, f.Field)
-	if file != nil {
-		out.File, out.Line, out.Column, out.Text = file.name, line, column, file.line(line)
+	out.spot = l.place(f.Position, f.Field)
+	if file := out.spot.file; file != nil {
+		out.File, out.Line, out.Column, out.Text = file.name, out.spot.line, out.spot.column, file.line(out.spot.line)
 	}
-	return out, file
+	return out, out.spot.file
 }
 
 // list is a list of findings, those that differ only in their subjects once.
