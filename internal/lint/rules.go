@@ -4,6 +4,8 @@ package lint
 func own() []Rule {
 	return []Rule{
 		ruleSetGate, ruleTemplateWave, ruleAlwaysHealthy,
+		ruleHookNeedsLater,
+		ruleReferenceLater, ruleWebhookBeforeService, ruleServiceMissing, ruleReferenceMissing, ruleClassMissing,
 		ruleGatesItself, ruleRetryForEver, ruleS3Unnamed, ruleNoSelfHeal,
 		ruleFinalizerUnknown, ruleApplicationHook, ruleAllowEmpty, ruleLeavesObjects,
 		ruleSharedObject,

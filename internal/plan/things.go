@@ -17,7 +17,7 @@ func ParseThing(text string) (Thing, error) {
 	what, name, _ := strings.Cut(text, "/")
 	switch {
 	case name == "" || strings.Contains(name, "/"):
-	case what == ThingNamespace || what == ThingProject:
+	case what == ThingNamespace || what == ThingProject || isNamed(what):
 		return Thing{What: what, Name: name}, nil
 	case strings.Contains(what, ".") && name[0] >= 'A' && name[0] <= 'Z':
 		return Thing{What: ThingKind, Name: text}, nil
@@ -83,6 +83,7 @@ func (l *loader) prerequisites() {
 	p.doubtful()
 	p.permissions()
 	p.volumes()
+	l.plan.References = p.references()
 }
 
 // collect notes what an Application provides, and what is not known of it.

@@ -194,6 +194,8 @@ type Plan struct {
 	Applications []*Application
 	// Settings are those that were used; nil if none are known.
 	Settings *settings.Settings
+	// References are what objects name and do not work without.
+	References []Reference
 	// Version is that of Argo CD, and VersionFrom where it comes from.
 	Version     versions.Version
 	VersionFrom string
