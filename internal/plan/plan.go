@@ -67,6 +67,8 @@ func New(ctx context.Context, cfg Config, roots ...manifest.Document) (*Plan, er
 	}
 	l.decideVersion(cfg.Version)
 	l.plan.ProgressiveSyncs = l.progressiveSyncs()
+	l.plan.SyncTimeout, l.plan.WaveDelay = l.syncTimeout.said, l.waveDelay.said
+	l.plan.Clusters, l.plan.ClustersKnown = l.cfg.Clusters, l.cfg.Clusters != nil && !l.adoptedClusters
 	l.gates()
 	l.controllers()
 	l.advise()
@@ -102,6 +104,7 @@ type loader struct {
 	clusters                 generator.ClusterList
 	version                  seenVersion // of Argo CD
 	progressive              settings.Progressive
+	syncTimeout, waveDelay   option
 	ready                    map[uintptr]func() rendered // by the spec
 	slots                    chan struct{}
 	stopped                  bool
@@ -123,7 +126,8 @@ func newLoader(ctx context.Context, cfg Config, roots []manifest.Document) *load
 	l := &loader{
 		ctx: ctx, ending: make(chan struct{}), cfg: cfg, plan: &Plan{Settings: cfg.Settings}, engine: lenient, strict: strict,
 		parents: map[argo.Ref][]string{}, known: map[argo.Ref]*Application{},
-		specs: map[argo.Ref]map[string]any{}, slots: make(chan struct{}, max(runtime.GOMAXPROCS(0), cfg.parallel())),
+		specs: map[argo.Ref]map[string]any{}, syncTimeout: option{Option: settings.SyncTimeout()},
+		waveDelay: option{Option: settings.WaveDelay()}, slots: make(chan struct{}, max(runtime.GOMAXPROCS(0), cfg.parallel())),
 	}
 	if cfg.Settings != nil {
 		l.seeVersion(nil, fromSettings, cfg.Settings.Version, cfg.Settings.Origin)
@@ -307,6 +311,8 @@ func (l *loader) deploy(app *Application, spec map[string]any, ancestors []argo.
 	app.Broken = cmp.Or(app.Broken, content.broken)
 	if content.values != nil {
 		l.progressive.LearnValues(content.values)
+		l.syncTimeout.learn(app, app.Position, func(o *settings.Option) { o.LearnValues(content.values) })
+		l.waveDelay.learn(app, app.Position, func(o *settings.Option) { o.LearnValues(content.values) })
 		if s, ok, err := settings.FromValues(content.values); ok && (l.cfg.Settings == nil || l.adopted) {
 			l.settings(app, app.Position, s, err)
 		}

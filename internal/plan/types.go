@@ -201,9 +201,22 @@ type Plan struct {
 	VersionFrom string
 	// ProgressiveSyncs says whether the applicationset-controller has --enable-progressive-syncs; nil is not known.
 	ProgressiveSyncs *bool
+	// SyncTimeout is the number of seconds after which Argo CD ends a sync, 0 for never, and WaveDelay that between two waves. Nil is not
+	// known.
+	SyncTimeout, WaveDelay *Said
+	// Clusters are those of Argo CD that are known, ClustersKnown says that there are no others.
+	Clusters      generator.ClusterList
+	ClustersKnown bool
 	// SyncAware says that the health check of Applications also waits for the end of their syncs, SeesBroken that it does not call one
 	// healthy whose manifests cannot be made, as Argo CD does.
 	SyncAware, SeesBroken bool
 	// KnowsItself says that the health check does not wait for the sync of an Application that deploys itself.
 	KnowsItself bool
+}
+
+// Said is an option of Argo CD that the plan deploys, and where.
+type Said struct {
+	Value    string
+	App      *Application
+	Position manifest.Position
 }
