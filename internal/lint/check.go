@@ -78,6 +78,14 @@ func (p *pass) find(app *plan.Application, field []string, format string, args .
 	})
 }
 
+// item notes something about a field of an object that an Application deploys, at the Application if the object is in no file.
+func (p *pass) item(app *plan.Application, item *plan.Item, field []string, format string, args ...any) {
+	p.find(app, nil, format, args...)
+	if f := &p.found[len(p.found)-1]; item.Position.File != "" {
+		f.Position, f.Field = item.Position, field
+	}
+}
+
 // applications are those that exist: not who applies the roots.
 func (p *pass) applications() []*plan.Application {
 	var out []*plan.Application

@@ -75,11 +75,7 @@ func by(r plan.Reference) string {
 
 // refer notes something about a reference, at the field that has it.
 func (p *pass) refer(r plan.Reference, format string, args ...any) {
-	p.find(r.App, nil, format, args...)
-	if r.Item.Position.File != "" {
-		f := &p.found[len(p.found)-1]
-		f.Position, f.Field = r.Item.Position, r.Field
-	}
+	p.item(r.App, r.Item, r.Field, format, args...)
 }
 
 var ruleWebhookBeforeService = Rule{

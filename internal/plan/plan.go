@@ -68,6 +68,9 @@ func New(ctx context.Context, cfg Config, roots ...manifest.Document) (*Plan, er
 	l.decideVersion(cfg.Version)
 	l.plan.ProgressiveSyncs = l.progressiveSyncs()
 	l.plan.SyncTimeout, l.plan.WaveDelay = l.syncTimeout.said, l.waveDelay.said
+	if s := l.cfg.Settings; s != nil && s.SyncTimeout != "" {
+		l.plan.SyncTimeout = &Said{Value: s.SyncTimeout, App: l.plan.Root, Position: l.plan.Root.Position}
+	}
 	l.plan.Clusters, l.plan.ClustersKnown = l.cfg.Clusters, l.cfg.Clusters != nil && !l.adoptedClusters
 	l.gates()
 	l.controllers()
