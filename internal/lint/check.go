@@ -2,6 +2,7 @@ package lint
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/argosy-cd/argosy/internal/argo"
 	"github.com/argosy-cd/argosy/internal/argo/order"
@@ -84,6 +85,13 @@ func (p *pass) item(app *plan.Application, item *plan.Item, field []string, form
 	if f := &p.found[len(p.found)-1]; item.Position.File != "" {
 		f.Position, f.Field = item.Position, field
 	}
+}
+
+// has reports whether the planner has found something about an Application or a set, "" for any.
+func (p *pass) has(rule plan.Rule, subject string) bool {
+	return slices.ContainsFunc(p.Findings, func(f plan.Finding) bool {
+		return f.Rule.Name == rule.Name && (subject == "" || f.Subject == subject)
+	})
 }
 
 // applications are those that exist: not who applies the roots.

@@ -56,6 +56,9 @@ var ruleDestinationUnknown = Rule{
 			}) {
 				continue
 			}
+			if p.has(plan.RuleClusterUnknown, app.Name) {
+				continue
+			}
 			if !p.ClustersKnown {
 				p.missed = fmt.Sprintf("%s is for the cluster %s; say with --clusters which clusters there are", app.Name, name+server)
 				continue

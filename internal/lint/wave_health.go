@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/argosy-cd/argosy/internal/argo"
+	"github.com/argosy-cd/argosy/internal/argo/versions"
 	"github.com/argosy-cd/argosy/internal/health"
 	"github.com/argosy-cd/argosy/internal/manifest"
 	"github.com/argosy-cd/argosy/internal/plan"
@@ -105,8 +106,8 @@ var ruleHealthCopies = Rule{
 		"read in 3.2.11).",
 	check: func(p *pass) {
 		waited := p.waited()
-		if len(waited) == 0 || p.alwaysHealthy() != "" {
-			return
+		if len(waited) == 0 || p.alwaysHealthy() != "" || p.has(plan.RuleHealthCheckNested, "") || p.ignoresSync() != nil {
+			return // these have the same cure, and are worse
 		}
 		healthy := map[string]any{"status": "Healthy"}
 		var wrong []string
@@ -182,15 +183,22 @@ var ruleHealthIgnoresSync = Rule{
 	Why: "Missing objects are left out of the health of an Application unless all of them are missing (setApplicationHealth in " +
 		"controller/health.go, read in 3.4.12; 3.2.11 counts them). The installed health check was run on an Application with a running sync.",
 	check: func(p *pass) {
-		if p.SyncAware || p.alwaysHealthy() != "" {
-			return
-		}
-		for _, app := range p.waited() {
-			if waves := app.Waves(); len(waves) > 1 && !app.DeploysOthers() {
-				p.script("the health check of Applications (%s) ignores running syncs; %s is Healthy before its last wave is deployed",
-					p.Settings.Origin, app.Name)
-				return
-			}
+		if app := p.ignoresSync(); app != nil {
+			p.script("the health check of Applications (%s) ignores running syncs; %s can be Healthy before its last wave is deployed",
+				p.Settings.Origin, app.Name)
 		}
 	},
+}
+
+// ignoresSync is an Application with several waves that waves of its parent do not wait for, because the health check ignores syncs.
+func (p *pass) ignoresSync() *plan.Application {
+	if p.SyncAware || !p.Version.Has(versions.MissingNotCounted) || p.alwaysHealthy() != "" {
+		return nil
+	}
+	for _, app := range p.waited() {
+		if len(app.Waves()) > 1 && !app.DeploysOthers() {
+			return app
+		}
+	}
+	return nil
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/argosy-cd/argosy/internal/argo/order"
 	"github.com/argosy-cd/argosy/internal/manifest"
 	"github.com/argosy-cd/argosy/internal/plan"
+	"github.com/argosy-cd/argosy/internal/source"
 	"github.com/argosy-cd/argosy/internal/words"
 )
 
@@ -89,7 +90,7 @@ var ruleWaveInside = Rule{
 	check: func(p *pass) {
 		for _, parent := range p.applications() {
 			for _, item := range parent.Items {
-				if item.Application != nil && !item.Application.Itself {
+				if a := item.Application; a != nil && !a.Itself && a.Verdict() == source.Known {
 					p.inside(parent, item)
 				}
 			}

@@ -73,12 +73,7 @@ func deploysArgo(app *plan.Application, namespace string) bool {
 			return true
 		}
 	}
-	for _, s := range app.Sources {
-		if s.Chart == "argo-cd" && strings.HasSuffix(app.Destination, "/"+namespace) {
-			return true
-		}
-	}
-	return false
+	return app.ArgoCD && strings.HasSuffix(app.Destination, "/"+namespace)
 }
 
 var ruleTriggerPaths = Rule{

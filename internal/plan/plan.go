@@ -313,6 +313,7 @@ func (l *loader) deploy(app *Application, spec map[string]any, ancestors []argo.
 	}
 	app.Broken = cmp.Or(app.Broken, content.broken)
 	if content.values != nil {
+		app.ArgoCD = true
 		l.progressive.LearnValues(content.values)
 		l.syncTimeout.learn(app, app.Position, func(o *settings.Option) { o.LearnValues(content.values) })
 		l.waveDelay.learn(app, app.Position, func(o *settings.Option) { o.LearnValues(content.values) })

@@ -65,6 +65,8 @@ type Application struct {
 	Broken string
 	// Hides says that what is not known of it may have Applications.
 	Hides bool
+	// ArgoCD says that it deploys the chart of Argo CD itself, which is not available here.
+	ArgoCD bool
 	// Itself says that it is deployed by one that it deploys; its items are there.
 	Itself bool
 	// Applied says that it is not there: it stands for whoever applies the roots of the plan by hand.
