@@ -117,7 +117,8 @@ var ruleServiceMissing = Rule{
 		Cure: "Deploy the Service, correct its name and namespace, or say --exists Service/NAME if the cluster has it.",
 	},
 	Family: Prerequisites,
-	Why:    "failurePolicy is Fail unless it is set. Argo CD calls an APIService Progressing until it is Available (pkg/health/health_apiservice.go of gitops-engine, read in 3.2.11).",
+	Why: "failurePolicy is Fail unless it is set. Argo CD calls an APIService Progressing until it is Available " +
+		"(pkg/health/health_apiservice.go of gitops-engine, read in 3.2.11).",
 	check: func(p *pass) {
 		p.missing("never works", func(r plan.Reference) bool { return r.Kind == "Service" && !(isWebhook(r) && ignoresFailure(r)) })
 	},
@@ -147,6 +148,8 @@ var ruleClassMissing = Rule{
 		Cure: "Deploy the class, correct the name, or say --exists KIND/NAME if the cluster has it.",
 	},
 	Family: Prerequisites,
+	Why: "A claim without its StorageClass stays Pending, a Pod with an unknown PriorityClass is refused, and an Ingress or a Gateway of an " +
+		"unknown class is nobody's. Argo CD calls all of them Progressing (pkg/health of gitops-engine, read in 3.2.11).",
 	check: func(p *pass) {
 		p.missing("is never healthy", func(r plan.Reference) bool {
 			return slices.Contains([]string{"StorageClass", "VolumeSnapshotClass", "PriorityClass", "GatewayClass", "IngressClass"}, r.Kind)
