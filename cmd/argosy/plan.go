@@ -76,7 +76,8 @@ func (o *planInput) registerCluster(flags *pflag.FlagSet) {
 		"whether the applicationset-controller has --enable-progressive-syncs, so that RollingSync counts: `on|off`; default as the tree "+
 			"has it")
 	flags.StringSliceVar(&o.Exists, "exists", nil,
-		"`THINGS` that every cluster has before the boot: GROUP/KIND of a custom resource, Namespace/NAME, AppProject/NAME, or all that "+
+		"`THINGS` that every cluster has before the boot: GROUP/KIND of a custom resource, Namespace/NAME, AppProject/NAME, StorageClass/NAME and other classes, "+
+			"issuers, stores and Services, or all that "+
 			"nobody in the plan brings; repeatable")
 }
 

@@ -60,6 +60,8 @@ type Rule struct {
 	Since, Until versions.Version
 	// Seen reports whether the lab boots the failing example of the rule, and it goes wrong as the rule says.
 	Seen bool
+	// Off says that its findings are left out unless the configuration gives the rule a severity.
+	Off bool
 	// field is where the cause of a finding is written, for findings that do not say so themselves.
 	field []string
 	// check finds; nil for a rule of the planner.

@@ -72,10 +72,13 @@ func New(p *plan.Plan, o Options) *Report {
 		before, _ := Check(o.Before)
 		found, _ = plan.Unpaired(found, before)
 	}
-	r := &Report{NotChecked: unchecked}
+	r := &Report{NotChecked: slices.DeleteFunc(unchecked, func(n NotChecked) bool { return !o.Config.uses(n.Rule) })}
 	at, known := newLocator(p, o.Files), o.Baseline.counter()
 	all := list{at: map[place]int{}}
 	for _, f := range found {
+		if rule, _ := Find(f.Rule.Name); !o.Config.uses(rule) {
+			continue
+		}
 		one, file := at.finding(f)
 		severity, on := o.Config.severity(one)
 		one.Severity = severity

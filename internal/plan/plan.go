@@ -65,6 +65,11 @@ func New(ctx context.Context, cfg Config, roots ...manifest.Document) (*Plan, er
 	}
 	l.decideVersion(cfg.Version)
 	l.plan.ProgressiveSyncs = l.progressiveSyncs()
+	l.plan.SyncTimeout, l.plan.WaveDelay = l.syncTimeout.said, l.waveDelay.said
+	if s := l.cfg.Settings; s != nil && s.SyncTimeout != "" {
+		l.plan.SyncTimeout = &Said{Value: s.SyncTimeout, App: l.plan.Root, Position: l.plan.Root.Position}
+	}
+	l.plan.Clusters, l.plan.ClustersKnown = l.cfg.Clusters, l.cfg.Clusters != nil && !l.adoptedClusters
 	l.gates()
 	l.controllers()
 	l.advise()
@@ -100,6 +105,7 @@ type loader struct {
 	clusters                 generator.ClusterList
 	version                  seenVersion // of Argo CD
 	progressive              settings.Progressive
+	syncTimeout, waveDelay   option
 	ready                    map[uintptr]func() rendered // by the spec
 	slots                    chan struct{}
 	stopped                  bool
@@ -121,7 +127,8 @@ func newLoader(ctx context.Context, cfg Config, roots []manifest.Document) *load
 	l := &loader{
 		ctx: ctx, ending: make(chan struct{}), cfg: cfg, plan: &Plan{Settings: cfg.Settings}, engine: lenient, strict: strict,
 		parents: map[argo.Ref][]string{}, known: map[argo.Ref]*Application{},
-		specs: map[argo.Ref]map[string]any{}, slots: make(chan struct{}, max(runtime.GOMAXPROCS(0), cfg.parallel())),
+		specs: map[argo.Ref]map[string]any{}, syncTimeout: option{Option: settings.SyncTimeout()},
+		waveDelay: option{Option: settings.WaveDelay()}, slots: make(chan struct{}, max(runtime.GOMAXPROCS(0), cfg.parallel())),
 	}
 	if cfg.Settings != nil {
 		l.seeVersion(nil, fromSettings, cfg.Settings.Version, cfg.Settings.Origin)
@@ -304,7 +311,10 @@ func (l *loader) deploy(app *Application, spec map[string]any, ancestors []argo.
 	}
 	app.Broken = cmp.Or(app.Broken, content.broken)
 	if content.values != nil {
+		app.ArgoCD = true
 		l.progressive.LearnValues(content.values)
+		l.syncTimeout.learn(app, app.Position, func(o *settings.Option) { o.LearnValues(content.values) })
+		l.waveDelay.learn(app, app.Position, func(o *settings.Option) { o.LearnValues(content.values) })
 		if s, ok, err := settings.FromValues(content.values); ok && (l.cfg.Settings == nil || l.adopted) {
 			l.settings(app, app.Position, s, err)
 		}
