@@ -89,7 +89,7 @@ var rules = sync.OnceValue(func() []Rule {
 	}
 	all = append(all, own()...)
 	for i := range all {
-		all[i].Seen, all[i].fix = slices.Contains(seen, all[i].Name), fixes[all[i].Name]
+		all[i].Seen, all[i].fix = slices.Contains(booted, all[i].Name), fixes[all[i].Name]
 	}
 	families := Families()
 	slices.SortStableFunc(all, func(a, b Rule) int {
