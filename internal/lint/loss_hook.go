@@ -11,8 +11,7 @@ var ruleApplicationHook = Rule{
 	Rule: plan.Rule{
 		Name: "application-is-hook", Kind: plan.Ordering, Severity: plan.Error,
 		Means: "The Application is a hook. Each sync of its parent deletes it, before it is created again or, with the delete policy " +
-			"HookSucceeded, as soon as it is healthy; with a finalizer for its resources, " +
-			"everything that it has deployed is deleted, too.",
+			"HookSucceeded, as soon as it is healthy; with a finalizer for its resources, everything that it has deployed is deleted, too.",
 		Cure: "Remove the hook annotation, and order the Application with a sync wave.",
 	},
 	Family: Loss,

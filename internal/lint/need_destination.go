@@ -41,19 +41,17 @@ func destination(app *plan.Application) (name, server string) {
 var ruleDestinationUnknown = Rule{
 	Rule: plan.Rule{
 		Name: "destination-unknown", Kind: plan.Ordering, Severity: plan.Error,
-		Means: "Argo CD does not know the cluster that an Application is for. It refuses the Application (InvalidSpecError) until somebody " +
-			"adds the cluster.",
+		Means: "Argo CD does not know the cluster that an Application is for. It refuses the Application (InvalidSpecError) until " +
+			"somebody adds the cluster.",
 		Cure: "Correct the name or the server, add the cluster, or list it in the file of --clusters.",
 	},
 	Family: Prerequisites,
-	Why: "A destination must be the cluster that Argo CD runs in, or one with a Secret (GetDestinationCluster in util/argo/argo.go, read in " +
-		"3.2.11). The clusters are those of --clusters.",
+	Why: "A destination must be the cluster that Argo CD runs in, or one with a Secret (GetDestinationCluster in util/argo/argo.go, read " +
+		"in 3.2.11). The clusters are those of --clusters.",
 	check: func(p *pass) {
 		for _, app := range p.applications() {
 			name, server := destination(app)
-			if name != "" && server != "" || p.Clusters.Local(name, server) || slices.ContainsFunc(p.Clusters, func(c generator.Cluster) bool {
-				return name != "" && c.Name == name || server != "" && strings.TrimSuffix(c.Server, "/") == strings.TrimSuffix(server, "/")
-			}) {
+			if name != "" && server != "" || p.Clusters.Local(name, server) || listed(p.Clusters, name, server) {
 				continue
 			}
 			if p.has(plan.RuleClusterUnknown, app.Name) {
@@ -66,4 +64,11 @@ var ruleDestinationUnknown = Rule{
 			p.find(app, fieldDestination, "no cluster %s is known", name+server)
 		}
 	},
+}
+
+// listed reports whether a cluster is in a list.
+func listed(clusters generator.ClusterList, name, server string) bool {
+	return slices.ContainsFunc(clusters, func(c generator.Cluster) bool {
+		return name != "" && c.Name == name || server != "" && strings.TrimSuffix(c.Server, "/") == strings.TrimSuffix(server, "/")
+	})
 }

@@ -12,14 +12,14 @@ import (
 var ruleReferenceLater = Rule{
 	Rule: plan.Rule{
 		Name: "reference-later", Kind: plan.Ordering, Severity: plan.Error,
-		Means: "An object needs another that comes in a later wave: a claim its StorageClass, a Certificate its Issuer, an ExternalSecret " +
-			"its store, a Pod its Secret, ConfigMap, ServiceAccount or PriorityClass. That wave waits until the object is healthy, which " +
-			"it never is.",
+		Means: "An object needs another that comes in a later wave: a claim its StorageClass, a Certificate its Issuer, an " +
+			"ExternalSecret its store, a Pod its Secret, ConfigMap, ServiceAccount or PriorityClass. That wave waits until the object is " +
+			"healthy, which it never is.",
 		Cure: "Deploy what is needed in the same wave, or in an earlier one.",
 	},
 	Family: Prerequisites,
-	Why: "A wave is done when all of its objects are healthy (pkg/sync/sync_context.go of gitops-engine, read in 3.2.11). A claim without " +
-		"its StorageClass is Pending, a Pod without its Secret does not start, and Argo CD calls both Progressing.",
+	Why: "A wave is done when all of its objects are healthy (pkg/sync/sync_context.go of gitops-engine, read in 3.2.11). A claim " +
+		"without its StorageClass is Pending, a Pod without its Secret does not start, and Argo CD calls both Progressing.",
 	check: func(p *pass) {
 		p.deadlocks(func(r plan.Reference) bool { return !r.Item.Hook })
 	},
@@ -33,8 +33,8 @@ var ruleHookNeedsLater = Rule{
 		Cure: "Make what the hook needs a hook of an earlier wave, or the hook one of a later phase.",
 	},
 	Family: Waves,
-	Why: "A sync waits for the end of each hook before it goes on, also of a Helm hook for upgrades, which Argo CD runs at the first sync, " +
-		"too (pkg/sync/hook/helm/type.go of gitops-engine, read in 3.2.11).",
+	Why: "A sync waits for the end of each hook before it goes on, also of a Helm hook for upgrades, which Argo CD runs at the first " +
+		"sync, too (pkg/sync/hook/helm/type.go of gitops-engine, read in 3.2.11).",
 	check: func(p *pass) {
 		p.deadlocks(func(r plan.Reference) bool { return r.Item.Hook })
 	},
@@ -53,7 +53,8 @@ func (p *pass) deadlocks(about func(plan.Reference) bool) {
 			continue
 		}
 		if r.InDoubt {
-			p.missed = fmt.Sprintf("%s: %s comes later; Argo CD's settings were not found, so it is not known whether that waits", r.App.Name,
+			p.missed = fmt.Sprintf("%s: %s comes later; Argo CD's settings were not found, so it is not known whether that waits",
+				r.App.Name,
 				r.Named)
 		}
 		if !r.Holds {
@@ -81,8 +82,8 @@ func (p *pass) refer(r plan.Reference, format string, args ...any) {
 var ruleWebhookBeforeService = Rule{
 	Rule: plan.Rule{
 		Name: "webhook-before-service", Kind: plan.Ordering, Severity: plan.Warning,
-		Means: "A webhook is configured in an earlier wave than the Service that it calls. Until the Service comes, the API server refuses " +
-			"every object that the webhook is for; if it is for what is deployed in between, the sync fails there.",
+		Means: "A webhook is configured in an earlier wave than the Service that it calls. Until the Service comes, the API server " +
+			"refuses every object that the webhook is for; if it is for what is deployed in between, the sync fails there.",
 		Cure: "Put the webhook configuration in the wave of its Service, or in a later one.",
 	},
 	Family: Prerequisites,
@@ -91,7 +92,8 @@ var ruleWebhookBeforeService = Rule{
 	check: func(p *pass) {
 		for _, r := range p.References {
 			if r.Later && isWebhook(r) && !ignoresFailure(r) {
-				p.refer(r, "%s %s calls %s, which comes in %s of %s%s; until then the API server refuses what the webhook is for", r.Item.Kind,
+				p.refer(r, "%s %s calls %s, which comes in %s of %s%s; until then the API server refuses what the webhook is for",
+					r.Item.Kind,
 					r.Item.Name, r.Named, r.Other.At(), r.At.Name, by(r))
 			}
 		}
@@ -112,27 +114,28 @@ func ignoresFailure(r plan.Reference) bool {
 var ruleServiceMissing = Rule{
 	Rule: plan.Rule{
 		Name: "service-missing", Kind: plan.Ordering, Severity: plan.Warning,
-		Means: "Nobody in the plan deploys the Service of a webhook or of an APIService. Unless the cluster has it, the API server refuses " +
-			"every object that the webhook is for, and an APIService is never available, so that waves behind it wait for ever.",
+		Means: "Nobody in the plan deploys the Service of a webhook or of an APIService. Unless the cluster has it, the API server " +
+			"refuses every object that the webhook is for, and an APIService is never available, so that waves behind it wait for ever.",
 		Cure: "Deploy the Service, correct its name and namespace, or say --exists Service/NAME if the cluster has it.",
 	},
 	Family: Prerequisites,
 	Why: "failurePolicy is Fail unless it is set. Argo CD calls an APIService Progressing until it is Available " +
 		"(pkg/health/health_apiservice.go of gitops-engine, read in 3.2.11).",
 	check: func(p *pass) {
-		p.missing("never works", func(r plan.Reference) bool { return r.Kind == "Service" && !(isWebhook(r) && ignoresFailure(r)) })
+		p.missing("never works", func(r plan.Reference) bool { return r.Kind == "Service" && (!isWebhook(r) || !ignoresFailure(r)) })
 	},
 }
 
 var ruleReferenceMissing = Rule{
 	Rule: plan.Rule{
 		Name: "reference-missing", Kind: plan.Ordering, Severity: plan.Warning,
-		Means: "Nobody in the plan deploys the Issuer of a Certificate, or the store of an ExternalSecret. Unless the cluster has it, the " +
-			"object is never ready, and waves behind it wait for ever.",
+		Means: "Nobody in the plan deploys the Issuer of a Certificate, or the store of an ExternalSecret. Unless the cluster has it, " +
+			"the object is never ready, and waves behind it wait for ever.",
 		Cure: "Deploy it, correct the name, or say --exists KIND/NAME if the cluster has it.",
 	},
 	Family: Prerequisites,
-	Why:    "The bundled health checks of Certificate and ExternalSecret wait for their condition Ready (resource_customizations, read in 3.2.11).",
+	Why: "The bundled health checks of Certificate and ExternalSecret wait for their condition Ready (resource_customizations, read in " +
+		"3.2.11).",
 	check: func(p *pass) {
 		p.missing("is never ready", func(r plan.Reference) bool {
 			return slices.Contains([]string{"Issuer", "ClusterIssuer", "SecretStore", "ClusterSecretStore"}, r.Kind)
@@ -143,13 +146,13 @@ var ruleReferenceMissing = Rule{
 var ruleClassMissing = Rule{
 	Rule: plan.Rule{
 		Name: "class-missing", Kind: plan.Ordering, Severity: plan.Info,
-		Means: "Nobody in the plan deploys a StorageClass, VolumeSnapshotClass, PriorityClass, GatewayClass or IngressClass that an object " +
-			"names. Clusters and controllers bring some of them. If nobody does, the object is never healthy.",
+		Means: "Nobody in the plan deploys a StorageClass, VolumeSnapshotClass, PriorityClass, GatewayClass or IngressClass that an " +
+			"object names. Clusters and controllers bring some of them. If nobody does, the object is never healthy.",
 		Cure: "Deploy the class, correct the name, or say --exists KIND/NAME if the cluster has it.",
 	},
 	Family: Prerequisites,
-	Why: "A claim without its StorageClass stays Pending, a Pod with an unknown PriorityClass is refused, and an Ingress or a Gateway of an " +
-		"unknown class is nobody's. Argo CD calls all of them Progressing (pkg/health of gitops-engine, read in 3.2.11).",
+	Why: "A claim without its StorageClass stays Pending, a Pod with an unknown PriorityClass is refused, and an Ingress or a Gateway of " +
+		"an unknown class is nobody's. Argo CD calls all of them Progressing (pkg/health of gitops-engine, read in 3.2.11).",
 	check: func(p *pass) {
 		p.missing("is never healthy", func(r plan.Reference) bool {
 			return slices.Contains([]string{"StorageClass", "VolumeSnapshotClass", "PriorityClass", "GatewayClass", "IngressClass"}, r.Kind)
@@ -187,7 +190,8 @@ func (p *pass) missing(effect string, about func(plan.Reference) bool) {
 		if r.Blocks {
 			behind = ", and everything behind it waits"
 		}
-		p.refer(r, "nothing in this plan deploys %s, which %s %s needs; unless the cluster has it, that %s%s%s", n, r.Item.Kind, r.Item.Name,
+		p.refer(r, "nothing in this plan deploys %s, which %s %s needs; unless the cluster has it, that %s%s%s", n, r.Item.Kind,
+			r.Item.Name,
 			effect, behind, more)
 	}
 }

@@ -102,8 +102,8 @@ var ruleHealthCopies = Rule{
 	},
 	Family: Waves,
 	Why: "The installed health check was run on an Application whose sync status is Unknown, with a ComparisonError, and on one whose " +
-		"status.sync.comparedTo has another revision than its spec. Argo CD keeps Healthy for both (controller/appcontroller.go, " +
-		"read in 3.2.11).",
+		"status.sync.comparedTo has another revision than its spec. Argo CD keeps Healthy for both (controller/appcontroller.go, read in " +
+		"3.2.11).",
 	check: func(p *pass) {
 		waited := p.waited()
 		if len(waited) == 0 || p.alwaysHealthy() != "" || p.has(plan.RuleHealthCheckNested, "") || p.ignoresSync() != nil {
@@ -113,11 +113,13 @@ var ruleHealthCopies = Rule{
 		var wrong []string
 		for text, status := range map[string]map[string]any{
 			"whose manifests cannot be rendered": {
-				"health": healthy, "sync": map[string]any{"status": "Unknown", "comparedTo": seen("2")}, "reconciledAt": "2026-01-01T00:01:00Z",
-				"conditions": []any{map[string]any{"type": "ComparisonError", "message": "x"}},
+				"health": healthy, "sync": map[string]any{"status": "Unknown", "comparedTo": seen("2")},
+				"reconciledAt": "2026-01-01T00:01:00Z",
+				"conditions":   []any{map[string]any{"type": "ComparisonError", "message": "x"}},
 			},
 			"that has not seen its new spec": {
-				"health": healthy, "sync": map[string]any{"status": "Synced", "comparedTo": seen("1")}, "reconciledAt": "2026-01-01T00:01:00Z",
+				"health": healthy, "sync": map[string]any{"status": "Synced", "comparedTo": seen("1")},
+				"reconciledAt":   "2026-01-01T00:01:00Z",
 				"operationState": map[string]any{"phase": "Succeeded", "finishedAt": "2026-01-01T00:00:00Z"},
 			},
 		} {
@@ -143,8 +145,9 @@ func seen(revision string) map[string]any {
 var ruleHealthWithoutStatus = Rule{
 	Rule: plan.Rule{
 		Name: "health-check-without-status", Kind: plan.Ordering, Severity: plan.Warning,
-		Means: "The health check of Applications does not know what to do with an Application that has no status yet, as every new one. If it " +
-			"calls it Healthy, the next wave starts at once. If it fails, the parent reports a ComparisonError until the status is there.",
+		Means: "The health check of Applications does not know what to do with an Application that has no status yet, as every new one. " +
+			"If it calls it Healthy, the next wave starts at once. If it fails, the parent reports a ComparisonError until the status is " +
+			"there.",
 		Cure: installCheck,
 	},
 	Family: Waves,
@@ -174,14 +177,15 @@ var ruleHealthWithoutStatus = Rule{
 var ruleHealthIgnoresSync = Rule{
 	Rule: plan.Rule{
 		Name: "health-check-ignores-sync", Kind: plan.Ordering, Severity: plan.Warning,
-		Means: "The health check of Applications calls an Application Healthy in the middle of its sync. Since Argo CD 3.4, objects that are " +
-			"not there yet do not count, so an Application with several waves is Healthy after each of them, and the next wave of its " +
-			"parent starts too early.",
+		Means: "The health check of Applications calls an Application Healthy in the middle of its sync. Since Argo CD 3.4, objects that " +
+			"are not there yet do not count, so an Application with several waves is Healthy after each of them, and the next wave of " +
+			"its parent starts too early.",
 		Cure: installCheck,
 	},
 	Family: Waves, Since: 4,
 	Why: "Missing objects are left out of the health of an Application unless all of them are missing (setApplicationHealth in " +
-		"controller/health.go, read in 3.4.12; 3.2.11 counts them). The installed health check was run on an Application with a running sync.",
+		"controller/health.go, read in 3.4.12; 3.2.11 counts them). The installed health check was run on an Application with a running " +
+		"sync.",
 	check: func(p *pass) {
 		if app := p.ignoresSync(); app != nil {
 			p.script("the health check of Applications (%s) ignores running syncs; %s can be Healthy before its last wave is deployed",

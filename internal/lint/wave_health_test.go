@@ -15,8 +15,10 @@ import (
 // TestHealthChecks runs the rules on health checks as users have them.
 func TestHealthChecks(t *testing.T) {
 	const (
-		documented = "hs = {}\nhs.status = 'Progressing'\nhs.message = ''\nif obj.status ~= nil then\n  if obj.status.health ~= nil then\n    hs.status = obj.status.health.status\n  end\nend\nreturn hs"
-		running    = "if obj.status.operationState ~= nil and obj.status.operationState.phase == 'Running' then return {status = 'Progressing'} end\n"
+		documented = "hs = {}\nhs.status = 'Progressing'\nhs.message = ''\nif obj.status ~= nil then\n  if obj.status.health ~= nil " +
+			"then\n    hs.status = obj.status.health.status\n  end\nend\nreturn hs"
+		running = "if obj.status.operationState ~= nil and obj.status.operationState.phase == 'Running' then return {status = " +
+			"'Progressing'} end\n"
 	)
 	copies, ignores, without := ruleHealthCopies.Name, ruleHealthIgnoresSync.Name, ruleHealthWithoutStatus.Name
 	for name, c := range map[string]struct {
@@ -25,14 +27,16 @@ func TestHealthChecks(t *testing.T) {
 		synced  bool // the check sees syncs
 		want    []string
 	}{
-		"ours":                          {health.NamedScript("applications"), 4, true, nil},
-		"as documented, 3.2":            {documented, 2, false, []string{copies}},
-		"as documented, 3.4":            {documented, 4, false, []string{ignores}},
-		"it sees syncs":                 {"if obj.status == nil or obj.status.health == nil then return {status = 'Progressing'} end\n" + running + "return obj.status.health", 4, true, []string{copies}},
+		"ours":               {health.NamedScript("applications"), 4, true, nil},
+		"as documented, 3.2": {documented, 2, false, []string{copies}},
+		"as documented, 3.4": {documented, 4, false, []string{ignores}},
+		"it sees syncs": {"if obj.status == nil or obj.status.health == nil then return {status = 'Progressing'} " +
+			"end\n" + running + "return obj.status.health", 4, true, []string{copies}},
 		"an Application without status": {running + "return obj.status.health", 4, true, []string{copies, without}},
-		"Healthy without status":        {"if obj.status == nil then return {status = 'Healthy'} end\n" + health.NamedScript("applications"), 4, true, []string{without}},
-		"always Healthy":                {"return {status = 'Healthy'}", 4, false, []string{ruleAlwaysHealthy.Name}},
-		"none":                          {"", 4, false, nil},
+		"Healthy without status": {"if obj.status == nil then return {status = 'Healthy'} " +
+			"end\n" + health.NamedScript("applications"), 4, true, []string{without}},
+		"always Healthy": {"return {status = 'Healthy'}", 4, false, []string{ruleAlwaysHealthy.Name}},
+		"none":           {"", 4, false, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			data := map[string]any{"resource.customizations.health.argoproj.io_Application": c.script}

@@ -18,8 +18,8 @@ import (
 var ruleWaveDelay = Rule{
 	Rule: plan.Rule{
 		Name: "wave-delay", Kind: plan.Ordering, Severity: plan.Warning,
-		Means: "The pause between waves was made longer. It orders nothing: it begins when a wave was applied, and Argo CD goes on after it " +
-			"whether or not the wave did its work. It makes every sync of every Application longer, and blocks a worker of the " +
+		Means: "The pause between waves was made longer. It orders nothing: it begins when a wave was applied, and Argo CD goes on after " +
+			"it whether or not the wave did its work. It makes every sync of every Application longer, and blocks a worker of the " +
 			"controller meanwhile.",
 		Cure: "Remove the setting, and let waves wait for health: give the kinds in question a health check.",
 	},
@@ -59,8 +59,8 @@ var ruleFollowsBranch = Rule{
 				}
 			}
 			if len(waves) > 1 {
-				p.find(parent, []string{"spec", "source"}, "%s, in %d waves, follow a branch of the same repository: a commit reaches all of "+
-					"them at once", words.Some(names), len(waves))
+				p.find(parent, []string{"spec", "source"}, "%s, in %d waves, follow a branch of the same repository: a commit reaches "+
+					"all of them at once", words.Some(names), len(waves))
 			}
 		}
 	},
@@ -86,7 +86,8 @@ var ruleWaveInside = Rule{
 		Cure: "Remove the wave from the objects, or give it to the Application.",
 	},
 	Family: Waves,
-	Why:    "Sync waves order the objects of one sync, and each Application has its own syncs (pkg/sync/sync_tasks.go of gitops-engine, read in 3.2.11).",
+	Why: "Sync waves order the objects of one sync, and each Application has its own syncs (pkg/sync/sync_tasks.go of gitops-engine, " +
+		"read in 3.2.11).",
 	check: func(p *pass) {
 		for _, parent := range p.applications() {
 			for _, item := range parent.Items {
@@ -110,7 +111,8 @@ func (p *pass) inside(parent *plan.Application, item *plan.Item) {
 			first = i
 		}
 	}
-	if first == nil || wave == "" || wave == own || order.Compare(plan.Sync, first.Wave, plan.Sync, item.Wave) == 0 || first.Position.File == "" {
+	if first == nil || wave == "" || wave == own || order.Compare(plan.Sync, first.Wave, plan.Sync,
+		item.Wave) == 0 || first.Position.File == "" {
 		return
 	}
 	p.item(item.Application, first, fieldWave, "all of its objects are in wave %s, which has no effect; %s deploys it in wave %s", own,
@@ -120,8 +122,8 @@ func (p *pass) inside(parent *plan.Application, item *plan.Item) {
 var ruleWaveGap = Rule{
 	Rule: plan.Rule{
 		Name: "wave-gap", Kind: plan.Ordering, Severity: plan.Info,
-		Means: "A parent has no Applications in a wave between others. That is harmless: Argo CD goes from one wave to the next that there " +
-			"is. It may be a wave whose Application is missing.",
+		Means: "A parent has no Applications in a wave between others. That is harmless: Argo CD goes from one wave to the next that " +
+			"there is. It may be a wave whose Application is missing.",
 		Cure: "Check that nothing is missing; otherwise leave it.",
 	},
 	Family: Waves, Off: true,
@@ -172,15 +174,16 @@ var ruleKindGate = Rule{
 		Cure: "Add a health check for the kind to argocd-cm: resource.customizations.health.GROUP_KIND.",
 	},
 	Family: Waves,
-	Why: "An object without a health check is done when it is applied (pkg/sync/sync_context.go of gitops-engine, read in 3.2.11). The CRD " +
-		"of the kind is in the plan, and its schema has status.conditions.",
+	Why: "An object without a health check is done when it is applied (pkg/sync/sync_context.go of gitops-engine, read in 3.2.11). The " +
+		"CRD of the kind is in the plan, and its schema has status.conditions.",
 	check: func(p *pass) {
 		reports := p.reportingKinds()
 		for _, app := range p.applications() {
 			silent := p.silent(app, reports)
 			for _, kind := range manifest.Keys(silent) {
 				item := silent[kind]
-				p.item(app, item, fieldWave, "Argo CD has no health check for %s, so what comes behind %s does not wait until %s is ready", kind,
+				p.item(app, item, fieldWave, "Argo CD has no health check for %s, so what comes behind %s does not wait until %s is "+
+					"ready", kind,
 					item.At(), item.Name)
 			}
 		}
@@ -197,8 +200,8 @@ func (p *pass) silent(app *plan.Application, reports map[string]bool) map[string
 		}
 		switch has, known := reports[kind]; {
 		case !known:
-			p.missed = cmp.Or(p.missed, fmt.Sprintf("%s: Argo CD has no health check for %s, and its CRD is not in the plan, so it is not known "+
-				"whether there is something to wait for", app.Name, kind))
+			p.missed = cmp.Or(p.missed, fmt.Sprintf("%s: Argo CD has no health check for %s, and its CRD is not in the plan, so it is "+
+				"not known whether there is something to wait for", app.Name, kind))
 		case has:
 			out[kind] = item
 		}
@@ -236,8 +239,8 @@ var ruleHookDeadline = Rule{
 		Cure: "Set spec.activeDeadlineSeconds on the Job, or a sync timeout (controller.sync.timeout.seconds in argocd-cmd-params-cm).",
 	},
 	Family: Waves,
-	Why: "A sync waits for its hooks (pkg/sync/sync_context.go of gitops-engine, read in 3.2.11). backoffLimit counts Pods that failed, and " +
-		"one that waits for its image has not.",
+	Why: "A sync waits for its hooks (pkg/sync/sync_context.go of gitops-engine, read in 3.2.11). backoffLimit counts Pods that failed, " +
+		"and one that waits for its image has not.",
 	check: func(p *pass) {
 		if p.SyncTimeout != nil && p.SyncTimeout.Value != "0" {
 			return

@@ -62,19 +62,23 @@ func TestGatesItself(t *testing.T) {
 		later   *plan.Item
 		want    int
 	}{
-		"3.3":                        {3, deployment, 1},
-		"3.4":                        {4, deployment, 0},
-		"a bundled check":            {3, &plan.Item{Kind: "Certificate", Phase: plan.Sync, Wave: 2, Waits: true, Bundled: true}, 0},
-		"no check":                   {3, &plan.Item{Kind: "ConfigMap", Phase: plan.Sync, Wave: 2}, 0},
-		"a hook is no part of it":    {3, &plan.Item{Kind: "Job", Phase: plan.PostSync, Waits: true, Hook: true}, 0},
-		"an Application":             {3, &plan.Item{Kind: "Application", Phase: plan.Sync, Wave: 2, Waits: true, Application: &plan.Application{}}, 0},
+		"3.3":                     {3, deployment, 1},
+		"3.4":                     {4, deployment, 0},
+		"a bundled check":         {3, &plan.Item{Kind: "Certificate", Phase: plan.Sync, Wave: 2, Waits: true, Bundled: true}, 0},
+		"no check":                {3, &plan.Item{Kind: "ConfigMap", Phase: plan.Sync, Wave: 2}, 0},
+		"a hook is no part of it": {3, &plan.Item{Kind: "Job", Phase: plan.PostSync, Waits: true, Hook: true}, 0},
+		"an Application": {3, &plan.Item{
+			Kind: "Application", Phase: plan.Sync, Wave: 2, Waits: true,
+			Application: &plan.Application{},
+		}, 0},
 		"in its own wave, not later": {3, &plan.Item{Kind: "Deployment", Phase: plan.Sync, Wave: 1, Waits: true}, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			ref := argo.Ref{Namespace: "argocd", Name: "root"}
 			root := &plan.Application{Ref: ref, Object: manifest.Object{}}
 			root.Items = []*plan.Item{
-				{Kind: "Application", Phase: plan.Sync, Wave: 1, Waits: true, Application: &plan.Application{Ref: ref, Itself: true}}, c.later,
+				{Kind: "Application", Phase: plan.Sync, Wave: 1, Waits: true, Application: &plan.Application{Ref: ref, Itself: true}},
+				c.later,
 			}
 			p := &pass{Plan: &plan.Plan{Root: root, Applications: []*plan.Application{root}, Version: c.version}, rule: ruleGatesItself}
 			ruleGatesItself.check(p)
@@ -86,7 +90,10 @@ func TestGatesItself(t *testing.T) {
 }
 
 func TestOff(t *testing.T) {
-	off, on := Rule{Rule: plan.Rule{Name: "wave-gap", Severity: plan.Info}, Off: true}, Rule{Rule: plan.Rule{Name: "retry-for-ever", Severity: plan.Warning}}
+	off, on := Rule{Rule: plan.Rule{Name: "wave-gap", Severity: plan.Info}, Off: true}, Rule{Rule: plan.Rule{
+		Name:     "retry-for-ever",
+		Severity: plan.Warning,
+	}}
 	turned := Config{Rules: []Setting{{Rule: "wave-gap", Severity: "warning"}}}
 	for name, c := range map[string]struct {
 		config Config

@@ -9,8 +9,8 @@ import (
 var ruleGatesItself = Rule{
 	Rule: plan.Rule{
 		Name: "gates-itself", Kind: plan.Ordering, Severity: plan.Error,
-		Means: "An Application, such as a root, deploys itself in a wave before its last, and the health check of Applications does not call " +
-			"it Healthy before its sync has ended. The sync waits for the Application, and the Application for its sync.",
+		Means: "An Application, such as a root, deploys itself in a wave before its last, and the health check of Applications does not " +
+			"call it Healthy before its sync has ended. The sync waits for the Application, and the Application for its sync.",
 		Cure: "Put it in its own last wave, or install the health check that argosy health script applications prints.",
 	},
 	Family: Wedges,
@@ -26,7 +26,8 @@ var ruleGatesItself = Rule{
 				if later := missingLater(app, item); p.SyncAware {
 					p.find(app, fieldWave, "it deploys itself in wave %d, and later waves wait until its own sync has ended", item.Wave)
 				} else if later != nil && !p.Version.Has(versions.MissingNotCounted) {
-					p.find(app, fieldWave, "it deploys itself in wave %d, and is not healthy before %s %s exists, which comes in %s", item.Wave,
+					p.find(app, fieldWave, "it deploys itself in wave %d, and is not healthy before %s %s exists, which comes in %s",
+						item.Wave,
 						later.Kind, later.Name, later.At())
 				}
 			}
@@ -53,8 +54,8 @@ var ruleNoSelfHeal = Rule{
 		Cure: "Set syncPolicy.automated.selfHeal: true on the root.",
 	},
 	Family: Wedges,
-	Why: "autoSync skips a commit that was synced successfully, unless selfHeal is set (controller/appcontroller.go, read in 3.2.11). " +
-		"A commit whose sync has failed is not tried again in either case.",
+	Why: "autoSync skips a commit that was synced successfully, unless selfHeal is set (controller/appcontroller.go, read in 3.2.11). A " +
+		"commit whose sync has failed is not tried again in either case.",
 	check: func(p *pass) {
 		for _, app := range p.roots() {
 			automated := automated(app)

@@ -16,13 +16,13 @@ import (
 var ruleSyncTimeout = Rule{
 	Rule: plan.Rule{
 		Name: "no-sync-timeout", Kind: plan.Ordering, Severity: plan.Info,
-		Means: "A sync that waits for a wave has no end. While it runs, Argo CD starts no other, so a commit that would repair the wave is not " +
-			"deployed until somebody terminates the sync. A public cluster stood still for 14 hours because of that.",
+		Means: "A sync that waits for a wave has no end. While it runs, Argo CD starts no other, so a commit that would repair the wave " +
+			"is not deployed until somebody terminates the sync. A public cluster stood still for 14 hours because of that.",
 		Cure: "Set controller.sync.timeout.seconds in argocd-cmd-params-cm to more than the longest boot takes.",
 	},
 	Family: Wedges,
-	Why: "autoSync skips an Application whose operation is in progress, and an operation ends by itself only after the timeout, which is off " +
-		"by default (controller/appcontroller.go, read in 3.2.11 to 3.5.6).",
+	Why: "autoSync skips an Application whose operation is in progress, and an operation ends by itself only after the timeout, which is " +
+		"off by default (controller/appcontroller.go, read in 3.2.11 to 3.5.6).",
 	check: func(p *pass) {
 		if p.SyncTimeout != nil && p.SyncTimeout.Value != "0" {
 			return
@@ -57,7 +57,8 @@ var ruleArgoGates = Rule{
 		for _, parent := range p.applications() {
 			for _, item := range parent.Items {
 				if a := item.Application; a != nil && !a.Itself && item.Waits && behind(parent, item) && deploysArgo(a, p.Root.Namespace) {
-					p.find(a, fieldWave, "it deploys Argo CD itself, and what %s deploys behind %s waits until it is healthy", parent.Name, item.At())
+					p.find(a, fieldWave, "it deploys Argo CD itself, and what %s deploys behind %s waits until it is healthy",
+						parent.Name, item.At())
 				}
 			}
 		}
@@ -85,8 +86,8 @@ var ruleTriggerPaths = Rule{
 		Cure: "Remove the annotation.",
 	},
 	Family: Wedges,
-	Why: "If no file of the paths has changed, the manifests in the cache are taken for the new revision " +
-		"(UpdateRevisionForPaths in reposerver/repository/repository.go, read in 3.2.11).",
+	Why: "If no file of the paths has changed, the manifests in the cache are taken for the new revision (UpdateRevisionForPaths in " +
+		"reposerver/repository/repository.go, read in 3.2.11).",
 	check: func(p *pass) {
 		for _, app := range p.applications() {
 			paths := manifest.String(app.Object, "metadata", "annotations", argo.PathsAnnotation)
@@ -96,7 +97,8 @@ var ruleTriggerPaths = Rule{
 			for _, s := range app.Sources {
 				pins := plugin.Pins(s.Spec) // pinned-by-paths says so
 				if (s.Kind == source.AppSet || s.Kind == source.S3 || isTrigger(s.Repository)) && !pins {
-					p.find(app, fieldPaths, "its source is rendered from more than its directory (%s); a commit outside of %q does not reach it",
+					p.find(app, fieldPaths, "its source is rendered from more than its directory (%s); a commit outside of %q does not "+
+						"reach it",
 						s.Kind, paths)
 					break
 				}
@@ -121,8 +123,8 @@ func isTrigger(repository string) bool {
 var ruleHardRefresh = Rule{
 	Rule: plan.Rule{
 		Name: "hard-refresh-without-self-heal", Kind: plan.Ordering, Severity: plan.Warning,
-		Means: "The Application is made of content that is not in its Git repository. Argo CD sees a change there only at a hard refresh, and " +
-			"then shows OutOfSync without syncing: it syncs a commit once unless selfHeal is on.",
+		Means: "The Application is made of content that is not in its Git repository. Argo CD sees a change there only at a hard " +
+			"refresh, and then shows OutOfSync without syncing: it syncs a commit once unless selfHeal is on.",
 		Cure: "Use a trigger repository as source (argosy repo), which has a new commit for each change, or set selfHeal: true.",
 	},
 	Family: Wedges,
@@ -136,8 +138,8 @@ var ruleHardRefresh = Rule{
 			}
 			for _, s := range app.Sources {
 				if from := elsewhere(s); from != "" && !isTrigger(s.Repository) {
-					p.find(app, []string{"spec", "syncPolicy", "automated"}, "it reads %s, and its repository has no commit for a change there; "+
-						"without selfHeal a hard refresh deploys nothing", from)
+					p.find(app, []string{"spec", "syncPolicy", "automated"}, "it reads %s, and its repository has no commit for a change "+
+						"there; without selfHeal a hard refresh deploys nothing", from)
 					break
 				}
 			}

@@ -73,7 +73,8 @@ func linksOf(item *Item) []link {
 		l.add(groupSecrets, kind, l.text("spec", "secretStoreRef", "name"), "spec", "secretStoreRef", "name")
 	case groupCerts + "/Certificate":
 		if g := l.text("spec", "issuerRef", "group"); g == "" || g == groupCerts {
-			l.add(groupCerts, cmp.Or(l.text("spec", "issuerRef", "kind"), "Issuer"), l.text("spec", "issuerRef", "name"), "spec", "issuerRef",
+			l.add(groupCerts, cmp.Or(l.text("spec", "issuerRef", "kind"), "Issuer"), l.text("spec", "issuerRef", "name"), "spec",
+				"issuerRef",
 				"name")
 		}
 	case groupGateway + "/Gateway":
@@ -168,7 +169,8 @@ func (l *links) environment(c map[string]any, at func(...string) []string) {
 		m, _ := v.(map[string]any)
 		from := manifest.Map(m, "valueFrom")
 		l.needed("Secret", manifest.Map(from, "secretKeyRef"), "name", at("env", strict.Index(i), "valueFrom", "secretKeyRef", "name"))
-		l.needed("ConfigMap", manifest.Map(from, "configMapKeyRef"), "name", at("env", strict.Index(i), "valueFrom", "configMapKeyRef", "name"))
+		l.needed("ConfigMap", manifest.Map(from, "configMapKeyRef"), "name", at("env", strict.Index(i), "valueFrom", "configMapKeyRef",
+			"name"))
 	}
 	all, _ := c["envFrom"].([]any)
 	for i, v := range all {

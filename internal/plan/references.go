@@ -105,7 +105,10 @@ func (p *prerequisites) bring(r *Reference, user place, providers []place) {
 	for i, provider := range providers {
 		when, m := p.when(&demand{Thing: Thing{What: ThingNamespace}}, user, provider)
 		if when == inTime {
-			*r = Reference{Named: r.Named, App: r.App, Item: r.Item, Field: r.Field, Blocks: r.Blocks, By: Place{provider.app, provider.item}}
+			*r = Reference{Named: r.Named, App: r.App, Item: r.Item, Field: r.Field, Blocks: r.Blocks, By: Place{
+				provider.app,
+				provider.item,
+			}}
 			return
 		}
 		if i == 0 {

@@ -12,7 +12,8 @@ import (
 	"github.com/argosy-cd/argosy/internal/source"
 )
 
-// ParseThing reads GROUP/KIND, Namespace/NAME, AppProject/NAME, or KIND/NAME of something else that objects name, such as a StorageClass. It is a thing of every cluster.
+// ParseThing reads GROUP/KIND, Namespace/NAME, AppProject/NAME, or KIND/NAME of something else that objects name, such as a StorageClass.
+// It is a thing of every cluster.
 func ParseThing(text string) (Thing, error) {
 	what, name, _ := strings.Cut(text, "/")
 	switch {
@@ -22,7 +23,8 @@ func ParseThing(text string) (Thing, error) {
 	case strings.Contains(what, ".") && name[0] >= 'A' && name[0] <= 'Z':
 		return Thing{What: ThingKind, Name: text}, nil
 	}
-	return Thing{}, fmt.Errorf("%q must be GROUP/KIND, such as cert-manager.io/Certificate, Namespace/NAME, AppProject/NAME or StorageClass/NAME", text)
+	return Thing{}, fmt.Errorf("%q must be GROUP/KIND, such as cert-manager.io/Certificate, Namespace/NAME, AppProject/NAME or "+
+		"StorageClass/NAME", text)
 }
 
 // place is an item of an Application; without an item, the Application itself.
