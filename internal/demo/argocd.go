@@ -133,9 +133,9 @@ func (s *stage) environment(app *plan.Application, source plan.Source, commit st
 	if app.Namespace != s.Namespace {
 		name = app.Namespace + "_" + app.Name
 	}
-	namespace := app.Destination[strings.LastIndex(app.Destination, "/")+1:]
 	env := map[string]string{
-		"ARGOCD_APP_NAME": name, "ARGOCD_APP_NAMESPACE": namespace, "ARGOCD_APP_PROJECT_NAME": app.Project, "ARGOCD_APP_REVISION": commit,
+		"ARGOCD_APP_NAME": name, "ARGOCD_APP_NAMESPACE": app.Destination.Namespace, "ARGOCD_APP_PROJECT_NAME": app.Project,
+		"ARGOCD_APP_REVISION":        commit,
 		"ARGOCD_APP_SOURCE_REPO_URL": source.Repository, "ARGOCD_APP_SOURCE_PATH": source.Path,
 		"ARGOCD_APP_SOURCE_TARGET_REVISION": source.Revision,
 	}

@@ -1,16 +1,31 @@
 package plan
 
 import (
+	"cmp"
 	"maps"
-	"strings"
 
 	"github.com/argosy-cd/argosy/internal/appset/generator"
 	"github.com/argosy-cd/argosy/internal/manifest"
 )
 
+// Destination is where an Application deploys to.
+type Destination struct {
+	// Cluster is a name, or the URL of an API server, as the Application has it.
+	Cluster   string
+	Namespace string
+}
+
+func (d Destination) String() string { return d.Cluster + "/" + d.Namespace }
+
+// newDestination reads the destination of a spec.
+func newDestination(spec map[string]any) Destination {
+	d := manifest.Map(spec, "destination")
+	return Destination{cmp.Or(manifest.String(d, "name"), manifest.String(d, "server")), manifest.String(d, "namespace")}
+}
+
 // server is the API server of the cluster that an Application deploys to, as far as it is known.
 func (l *loader) server(app *Application) string {
-	cluster := strings.TrimSuffix(strings.TrimSuffix(app.Destination, app.namespace()), "/")
+	cluster := app.Destination.Cluster
 	if l.cfg.Clusters.Local(cluster, "") || l.cfg.Clusters.Local("", cluster) {
 		return generator.InClusterServer
 	}
@@ -28,9 +43,7 @@ func (l *loader) local(spec map[string]any) bool {
 }
 
 // namespace is that of its destination.
-func (a *Application) namespace() string {
-	return a.Destination[strings.LastIndexByte(a.Destination, '/')+1:]
-}
+func (a *Application) namespace() string { return a.Destination.Namespace }
 
 // in is an Application in the namespace that its parent deploys it to, if it names none. Its spec is the same.
 func (a *Application) in(d manifest.Document) manifest.Document {

@@ -154,7 +154,7 @@ func (l *loader) run(roots []manifest.Document) {
 	}
 	root := &Application{
 		Ref:         argo.Ref{Namespace: l.cfg.Namespace, Name: ApplyName},
-		Destination: generator.InClusterServer + "/" + l.cfg.Namespace, Automated: true,
+		Destination: Destination{generator.InClusterServer, l.cfg.Namespace}, Automated: true,
 		Applied: true, Position: roots[0].Position,
 	}
 	l.plan.Root, l.plan.Applications = root, []*Application{root}
@@ -204,9 +204,7 @@ func (l *loader) newApplication(d manifest.Document, origin string) *Application
 		Position: d.Position, Origin: origin, Object: o,
 	}
 	app.Namespace = cmp.Or(app.Namespace, l.cfg.Namespace)
-	destination := manifest.Map(o, "spec", "destination")
-	app.Destination = cmp.Or(manifest.String(destination, "name"), manifest.String(destination, "server")) + "/" +
-		manifest.String(destination, "namespace")
+	app.Destination = newDestination(manifest.Map(o, "spec"))
 	app.Needs = argo.Dependencies(o)
 	automated, _ := manifest.Map(o, "spec", "syncPolicy")["automated"].(map[string]any)
 	enabled, stated := automated["enabled"].(bool)
