@@ -74,7 +74,7 @@ func New(p *plan.Plan, o Options) *Report {
 	}
 	r := &Report{NotChecked: unchecked}
 	at, known := newLocator(p, o.Files), o.Baseline.counter()
-	all := list{at: map[place]int{}}
+	all := list{at: map[place]int{}, has: map[subject]bool{}}
 	for _, f := range found {
 		one, file := at.finding(f)
 		severity, on := o.Config.severity(one)
@@ -139,6 +139,7 @@ func (l *locator) finding(f plan.Finding) (Finding, *file) {
 type list struct {
 	findings []Finding
 	at       map[place]int
+	has      map[subject]bool
 }
 
 type place struct {
@@ -146,18 +147,26 @@ type place struct {
 	line, column        int
 }
 
+// subject is one of a finding.
+type subject struct {
+	finding int
+	name    string
+}
+
 // add adds a finding, or its subjects to an equal one.
 func (l *list) add(f Finding) {
 	key := place{f.Rule.Name, f.File, f.Message, f.Line, f.Column}
 	i, ok := l.at[key]
 	if !ok {
-		l.at[key] = len(l.findings)
+		i = len(l.findings)
+		l.at[key] = i
 		l.findings = append(l.findings, f)
-		return
+		l.findings[i].Subjects = nil
 	}
 	for _, s := range f.Subjects {
-		if g := &l.findings[i]; !slices.Contains(g.Subjects, s) {
-			g.Subjects = append(g.Subjects, s)
+		if is := (subject{i, s}); !l.has[is] {
+			l.has[is] = true
+			l.findings[i].Subjects = append(l.findings[i].Subjects, s)
 		}
 	}
 }
