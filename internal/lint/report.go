@@ -24,6 +24,8 @@ type Finding struct {
 	Message string
 
 	spot spot
+	// named is the file as the configuration and baselines name it.
+	named string
 }
 
 // Subject names the subjects.
@@ -58,6 +60,8 @@ type Options struct {
 	Baseline Baseline
 	// Before is the plan of another revision, whose findings are left out. Nil is none.
 	Before *plan.Plan
+	// Named is the name of a file for the configuration and baselines. Nil is the name as it is.
+	Named func(file string) string
 	// Allowed reports whether an Application or a set may be unknown. Nil allows none.
 	Allowed func(name string) bool
 }
@@ -77,6 +81,10 @@ func New(p *plan.Plan, o Options) *Report {
 	all := list{at: map[place]int{}, has: map[subject]bool{}}
 	for _, f := range found {
 		one, file := at.finding(f)
+		one.named = one.File
+		if o.Named != nil {
+			one.named = o.Named(one.File)
+		}
 		severity, on := o.Config.severity(one)
 		one.Severity = severity
 		if file != nil {
@@ -84,6 +92,7 @@ func New(p *plan.Plan, o Options) *Report {
 			if line > 0 {
 				all.add(Finding{
 					Rule: ruleNoReason, Severity: ruleNoReason.Severity, File: one.File, Line: line, Column: 1, Text: file.line(line),
+					named: one.named,
 					Subjects: one.Subjects, Message: "it does not say why " + one.Rule.Name + " is ignored, so it is not",
 				})
 			}
