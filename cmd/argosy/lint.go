@@ -67,9 +67,18 @@ anything is unknown.`,
 	flags.Var(&opts.failOn, "fail-on", "lowest severity that makes the exit code 3, `"+opts.failOn.usage()+"`; default error")
 	flags.VarP(&opts.output, "output", "o", "output format, "+opts.output.usage())
 	// Names are from code.
-	_ = cmd.RegisterFlagCompletionFunc("explain", cobra.FixedCompletions(ruleNames(), cobra.ShellCompDirectiveNoFileComp))
+	_ = cmd.RegisterFlagCompletionFunc("explain", cobra.FixedCompletions(describedRules(), cobra.ShellCompDirectiveNoFileComp))
 	opts.completeNames(std, cmd, arguments, map[string]string{"allow-unknown": ""})
 	return cmd
+}
+
+// describedRules are the names of rules and what each is about, for completion.
+func describedRules() []string {
+	var out []string
+	for _, r := range lint.Rules() {
+		out = append(out, r.Name+"\t"+r.Title())
+	}
+	return out
 }
 
 func ruleNames() []string {

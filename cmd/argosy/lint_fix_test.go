@@ -1,7 +1,10 @@
 package main
 
 import (
+	"bytes"
+	"context"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -10,6 +13,7 @@ import (
 	"github.com/rogpeppe/go-internal/txtar"
 
 	"github.com/argosy-cd/argosy/internal/lint"
+	"github.com/argosy-cd/argosy/internal/manifest"
 	"github.com/argosy-cd/argosy/internal/textdiff"
 )
 
@@ -79,4 +83,35 @@ func readTree(t *testing.T, dir string, files []txtar.File) []txtar.File {
 		t.Fatal(err)
 	}
 	return out
+}
+
+// TestHook: the hook for pre-commit is a command that works in a repository.
+func TestHook(t *testing.T) {
+	data, err := os.ReadFile("../../.pre-commit-hooks.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	v, err := manifest.Value(data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	hook, _ := v.([]any)[0].(map[string]any)
+	entry := strings.Fields(manifest.String(hook, "entry"))
+	if hook["language"] != "golang" || entry[0] != "argosy" || hook["pass_filenames"] != false {
+		t.Errorf("%v", hook)
+	}
+	dir := writeTree(t, example(t, "retry-for-ever", "fails"))
+	t.Chdir(dir)
+	for _, args := range [][]string{{"init", "-q"}, {"remote", "add", "origin", "https://git.example.com/cluster"}} {
+		if out, err := exec.Command("git", args...).CombinedOutput(); err != nil {
+			t.Fatalf("%v: %s", err, out)
+		}
+	}
+	for failOn, want := range map[string]int{"error": exitDone, "warning": exitFound} {
+		var out, talk bytes.Buffer
+		code := execute(context.Background(), stdio{out: &out, err: &talk, env: os.Environ()}, append(entry[1:], "--exists", "all", "--fail-on", failOn))
+		if code != want || !strings.Contains(out.String(), "[retry-for-ever]") {
+			t.Errorf("--fail-on %s: exit code %d: %s%s", failOn, code, out.String(), talk.String())
+		}
+	}
 }

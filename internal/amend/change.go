@@ -83,6 +83,14 @@ func together(data []byte, changes []Change, refused []error) ([]byte, error) {
 		splice
 		change int
 	}
+	type place struct {
+		number int
+		item   string
+	}
+	objects := map[place]manifest.Object{}
+	for _, d := range docs {
+		objects[place{d.Number, d.Item}] = d.Object
+	}
 	var list []made
 	t := &text{data, json.Valid(data)}
 	for i, c := range changes {
@@ -97,7 +105,8 @@ func together(data []byte, changes []Change, refused []error) ([]byte, error) {
 	var after []byte
 	end := 0
 	for _, m := range list {
-		o := find(docs, changes[m.change].At)
+		c := changes[m.change]
+		o := objects[place{c.At.Number, c.At.Item}]
 		switch {
 		case m.from < end:
 			refused[m.change] = errors.New("another change is in the same place")
@@ -106,7 +115,7 @@ func together(data []byte, changes []Change, refused []error) ([]byte, error) {
 			refused[m.change] = errors.New("the object is not there")
 			continue
 		}
-		if err := changes[m.change].do(o); err != nil {
+		if err := c.do(o); err != nil {
 			refused[m.change] = err
 			continue
 		}
@@ -119,16 +128,6 @@ func together(data []byte, changes []Change, refused []error) ([]byte, error) {
 		return nil, errors.New("this text cannot be changed without changing something else")
 	}
 	return after, nil
-}
-
-// find returns the object at a position, nil if it is not there.
-func find(docs []manifest.Document, at manifest.Position) manifest.Object {
-	for _, d := range docs {
-		if d.Number == at.Number && d.Item == at.Item {
-			return d.Object
-		}
-	}
-	return nil
 }
 
 // do makes the change in an object.

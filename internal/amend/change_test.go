@@ -2,6 +2,7 @@ package amend
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 	"testing"
 
@@ -165,7 +166,8 @@ func FuzzChange(f *testing.F) {
 				continue
 			}
 			want, _ := manifest.Decode("", data)
-			if err := c.do(find(want, d.Position)); err != nil {
+			i := slices.IndexFunc(want, func(w manifest.Document) bool { return w.Number == d.Number && w.Item == d.Item })
+			if err := c.do(want[i].Object); err != nil {
 				t.Fatal(err)
 			}
 			have, err := manifest.Decode("", got)

@@ -103,7 +103,7 @@ rules:
 		{"clusters/prod/old/a.yaml", []string{"web-b"}, plan.Info},
 		{"clusters/prod/old/a.yaml", []string{"web-a"}, off},
 	} {
-		got, on := config.severity(Finding{Rule: rule, File: c.file, Subjects: c.subjects})
+		got, on := config.severity(Finding{Rule: rule, named: c.file, Subjects: c.subjects})
 		if got != c.want || on != (c.want != off) {
 			t.Errorf("%s %v: %s, %v", c.file, c.subjects, got, on)
 		}
@@ -114,7 +114,7 @@ rules:
 func TestBaseline(t *testing.T) {
 	rule, _ := Find("retry-for-ever")
 	at := func(file string, line int, message string) Finding {
-		return Finding{Rule: rule, File: file, Line: line, Message: message, Subjects: []string{"x"}}
+		return Finding{Rule: rule, named: file, Line: line, Message: message, Subjects: []string{"x"}}
 	}
 	const hostile = "a\n- rule: x\n\x00\u2028 #: {\"'"
 	old := &Report{Findings: []Finding{at("b.yaml", 1, "m"), at("a.yaml", 1, "m"), at("a.yaml", 2, "m"), at("a.yaml", 3, hostile)}}

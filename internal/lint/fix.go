@@ -23,7 +23,7 @@ func (f Finding) cure() []amend.Change {
 	if f.Rule.fix == nil || f.spot.file == nil || f.spot.path == nil {
 		return nil
 	}
-	changes := f.Rule.fix(f, f.spot.object())
+	changes := f.Rule.fix(f, f.spot.file.object(f.spot.at))
 	for i := range changes {
 		changes[i].At = f.spot.at
 	}
@@ -81,16 +81,6 @@ func (r *Report) Fixes() []Fix {
 		out = append(out, fix)
 	}
 	return out
-}
-
-// object is the one at a spot, as its file has it.
-func (s spot) object() manifest.Object {
-	for _, d := range s.file.docs {
-		if d.Number == s.at.Number && d.Item == s.at.Item {
-			return d.Object
-		}
-	}
-	return nil
 }
 
 // suggestion is what the message of a finding says was probably meant, "" for nothing.

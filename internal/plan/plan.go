@@ -98,6 +98,7 @@ type loader struct {
 	parents map[argo.Ref][]string
 	known   map[argo.Ref]*Application
 	specs   map[argo.Ref]map[string]any
+	noted   map[findingKey]bool // findings
 	// found are settings that the plan deploys, clusters those whose Secrets it deploys.
 	found *settings.Settings
 	// adopted says that the settings are those that an earlier plan has found, adoptedClusters that the clusters are.
@@ -126,7 +127,7 @@ func newLoader(ctx context.Context, cfg Config, roots []manifest.Document) *load
 	lenient.AllowEmpty = true
 	l := &loader{
 		ctx: ctx, ending: make(chan struct{}), cfg: cfg, plan: &Plan{Settings: cfg.Settings}, engine: lenient, strict: strict,
-		parents: map[argo.Ref][]string{}, known: map[argo.Ref]*Application{},
+		parents: map[argo.Ref][]string{}, noted: map[findingKey]bool{}, known: map[argo.Ref]*Application{},
 		specs: map[argo.Ref]map[string]any{}, syncTimeout: option{Option: settings.SyncTimeout()},
 		waveDelay: option{Option: settings.WaveDelay()}, slots: make(chan struct{}, max(runtime.GOMAXPROCS(0), cfg.parallel())),
 	}
@@ -190,7 +191,8 @@ func (l *loader) find(rule Rule, app *Application, format string, args ...any) {
 
 // note adds a finding, once.
 func (l *loader) note(f Finding) {
-	if !slices.ContainsFunc(l.plan.Findings, func(g Finding) bool { return g.same(f) && g.Message == f.Message }) {
+	if key := f.key(); !l.noted[key] {
+		l.noted[key] = true
 		l.plan.Findings = append(l.plan.Findings, f)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -82,6 +83,7 @@ func (v Lint) lint(ctx context.Context, o *lint.Options) (p *plan.Plan, r *lint.
 // options reads the configuration and the baseline.
 func (v Lint) options() (lint.Options, error) {
 	o := lint.Options{Allowed: v.Verdict.Allowed}
+	o.Named = named(filepath.Dir(cmp.Or(nearest(lint.ConfigName), nearest(".git"), lint.ConfigName)))
 	if file := cmp.Or(v.Config, nearest(lint.ConfigName)); file != "" {
 		data, err := input.File(file)
 		if err != nil {
@@ -99,6 +101,18 @@ func (v Lint) options() (lint.Options, error) {
 		o.Baseline, err = lint.ParseBaseline(v.Baseline, data)
 	}
 	return o, err
+}
+
+// named returns names of files from a directory, with slashes; of files that are not below it, as they are.
+func named(dir string) func(string) string {
+	top, err := filepath.Abs(dir)
+	return func(file string) string {
+		full, absErr := filepath.Abs(file)
+		if rel, relErr := filepath.Rel(top, full); file != "" && errors.Join(err, absErr, relErr) == nil && filepath.IsLocal(rel) {
+			return filepath.ToSlash(rel)
+		}
+		return file
+	}
 }
 
 // nearest is a file in the working directory or above it, up to the top of the repository; "" is none.

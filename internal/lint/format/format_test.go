@@ -278,7 +278,7 @@ func TestRules(t *testing.T) {
 			continue
 		}
 		line, _, _ := strings.Cut(b.String()[i:], "\n")
-		if strings.HasSuffix(line, " [--fix]") != r.Fixable() || strings.Contains(one.String(), "argosy lint --fix") != r.Fixable() {
+		if strings.Contains(line, " --fix ") != r.Fixable() || strings.Contains(one.String(), "argosy lint --fix") != r.Fixable() {
 			t.Errorf("%s\n%s", line, one.String())
 		}
 		page := Page(r.Family, func(string) string { return "" })

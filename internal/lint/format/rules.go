@@ -16,7 +16,7 @@ func List(w io.Writer) error {
 		fmt.Fprintf(&b, "%s: %s\n", strings.ToUpper(string(family)), family.About())
 		for _, r := range lint.Rules() {
 			if r.Family == family {
-				fmt.Fprintf(&b, "  %-30s %-8s %s%s\n", r.Name, severity(r, "off"), r.Title(), byFix(r, " [--fix]"))
+				fmt.Fprintf(&b, "  %-30s %-8s %-5s %s\n", r.Name, severity(r, "off"), byFix(r, "--fix"), r.Title())
 			}
 		}
 	}
