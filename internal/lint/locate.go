@@ -50,8 +50,16 @@ type made struct {
 	inputs []source.Input
 }
 
-// builtSuffix ends the file of an object that a Kustomization makes.
-const builtSuffix = " (built)"
+// builtSuffix ends the file of an object that a Kustomization makes, renderedSuffix that of one from a template of a chart.
+const (
+	builtSuffix    = " (built)"
+	renderedSuffix = " (rendered)"
+)
+
+// onDisk is the name of the file of a position, without what a plan adds to it.
+func onDisk(at manifest.Position) string {
+	return strings.TrimSuffix(strings.TrimSuffix(at.File, builtSuffix), renderedSuffix)
+}
 
 func newLocator(p *plan.Plan, read Files) *locator {
 	l := &locator{read, map[string]*file{}, map[manifest.Position]made{}}
@@ -91,8 +99,11 @@ func (l *locator) place(at manifest.Position, field []string) (f *file, line, co
 	if m, ok := l.built[at]; ok {
 		at = l.origin(at, m)
 	}
-	if f = l.open(strings.TrimSuffix(at.File, builtSuffix)); f == nil {
+	if f = l.open(onDisk(at)); f == nil {
 		return nil, 0, 0
+	}
+	if strings.HasSuffix(at.File, renderedSuffix) { // its lines are others once it is rendered
+		return f, 0, 0
 	}
 	if at.Number == 0 { // the line is from a message
 		i := slices.IndexFunc(f.docs, func(d manifest.Document) bool { return d.Line == at.Line })
