@@ -60,6 +60,8 @@ type Rule struct {
 	Since, Until versions.Version
 	// Off says that its findings are left out unless the configuration gives the rule a severity.
 	Off bool
+	// Seen reports whether the lab boots the failing example of the rule, and it goes wrong as the rule says.
+	Seen bool
 	// field is where the cause of a finding is written, for findings that do not say so themselves.
 	field []string
 	// check finds; nil for a rule of the planner.
@@ -84,6 +86,9 @@ var rules = sync.OnceValue(func() []Rule {
 		all = append(all, describe(r))
 	}
 	all = append(all, own()...)
+	for i := range all {
+		all[i].Seen = slices.Contains(seen, all[i].Name)
+	}
 	families := Families()
 	slices.SortStableFunc(all, func(a, b Rule) int {
 		return cmp.Or(cmp.Compare(slices.Index(families, a.Family), slices.Index(families, b.Family)),
