@@ -113,12 +113,12 @@ var ruleHealthCopies = Rule{
 		var wrong []string
 		for text, status := range map[string]map[string]any{
 			"whose manifests cannot be rendered": {
-				"health": healthy, "sync": map[string]any{"status": "Unknown", "comparedTo": seen("2")},
+				"health": healthy, "sync": map[string]any{"status": "Unknown", "comparedTo": comparedTo("2")},
 				"reconciledAt": "2026-01-01T00:01:00Z",
 				"conditions":   []any{map[string]any{"type": "ComparisonError", "message": "x"}},
 			},
 			"that has not seen its new spec": {
-				"health": healthy, "sync": map[string]any{"status": "Synced", "comparedTo": seen("1")},
+				"health": healthy, "sync": map[string]any{"status": "Synced", "comparedTo": comparedTo("1")},
 				"reconciledAt":   "2026-01-01T00:01:00Z",
 				"operationState": map[string]any{"phase": "Succeeded", "finishedAt": "2026-01-01T00:00:00Z"},
 			},
@@ -137,8 +137,8 @@ var ruleHealthCopies = Rule{
 	},
 }
 
-// seen is what an Application was compared with.
-func seen(revision string) map[string]any {
+// comparedTo is what an Application was compared with.
+func comparedTo(revision string) map[string]any {
 	return map[string]any{"source": aSource(revision), "destination": map[string]any{"name": "in-cluster", "namespace": "x"}}
 }
 

@@ -3,6 +3,7 @@ package lint
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -112,7 +113,7 @@ func (p *pass) inside(parent *plan.Application, item *plan.Item) {
 		}
 	}
 	if first == nil || wave == "" || wave == own || order.Compare(plan.Sync, first.Wave, plan.Sync,
-		item.Wave) == 0 || first.Position.File == "" {
+		item.Wave) == 0 || !inFile(first) {
 		return
 	}
 	p.item(item.Application, first, fieldWave, "all of its objects are in wave %s, which has no effect; %s deploys it in wave %s", own,
@@ -192,13 +193,22 @@ var ruleKindGate = Rule{
 
 // silent are the first objects of custom kinds, by kind, that report conditions which no wave behind them waits for.
 func (p *pass) silent(app *plan.Application, reports map[string]bool) map[string]*plan.Item {
+	last := math.MinInt
+	for _, item := range app.Items {
+		if item.Phase == plan.Sync && !item.Hook {
+			last = max(last, item.Wave)
+		}
+	}
 	out := map[string]*plan.Item{}
 	for _, item := range app.Items {
 		kind := item.Group + "/" + item.Kind
-		if order.BuiltIn(item.Group) || item.Group == argo.Group || item.Waits || item.InDoubt || out[kind] != nil || !behind(app, item) {
+		if order.BuiltIn(item.Group) || item.Group == argo.Group || item.Hook || item.Waits || out[kind] != nil || item.Wave >= last {
 			continue
 		}
-		switch has, known := reports[kind]; {
+		has, known := reports[kind]
+		switch {
+		case p.Settings == nil || p.Settings.Partial:
+			p.missed = "Argo CD's settings were not found; they may have a health check of " + kind
 		case !known:
 			p.missed = cmp.Or(p.missed, fmt.Sprintf("%s: Argo CD has no health check for %s, and its CRD is not in the plan, so it is "+
 				"not known whether there is something to wait for", app.Name, kind))
@@ -247,7 +257,7 @@ var ruleHookDeadline = Rule{
 		}
 		for _, app := range p.applications() {
 			for _, item := range app.Items {
-				if !item.Hook || item.Group != "batch" || item.Kind != "Job" || item.Phase == plan.SyncFail || item.Position.File == "" ||
+				if !item.Hook || item.Group != "batch" || item.Kind != "Job" || item.Phase == plan.SyncFail || !inFile(item) ||
 					manifest.Map(item.Object, "spec")["activeDeadlineSeconds"] != nil ||
 					manifest.Map(item.Object, "spec", "template", "spec")["activeDeadlineSeconds"] != nil {
 					continue
@@ -257,4 +267,9 @@ var ruleHookDeadline = Rule{
 			}
 		}
 	},
+}
+
+// inFile reports whether an object is written in a file, and not made by a chart, which may be somebody else's.
+func inFile(item *plan.Item) bool {
+	return item.Position.File != "" && !strings.HasSuffix(item.Position.File, renderedSuffix)
 }

@@ -24,7 +24,11 @@ type tree struct {
 	settings          map[string]string
 }
 
-const exampleURL = "https://git.example.com/cluster"
+// exampleURL is the repository of a root, appsURL that of Applications that must not follow the root's. They are one here.
+const (
+	exampleURL = "https://git.example.com/cluster"
+	appsURL    = "https://git.example.com/apps"
+)
 
 // newTree reads the failing example of a rule.
 func (k *kit) newTree(rule string) *tree {
@@ -45,6 +49,7 @@ func (k *kit) newTree(rule string) *tree {
 		}
 	}
 	if text, ok := t.files["settings.yaml"]; ok {
+		text, _, _ = strings.Cut(text, "\n---\n") // argocd-cmd-params-cm comes behind it
 		k.must(yaml.Unmarshal([]byte(text), &t.settings))
 		delete(t.files, "settings.yaml")
 	}
@@ -98,7 +103,7 @@ func (t *tree) rename(key string, part any) any {
 		}
 	case string:
 		switch {
-		case v == exampleURL:
+		case v == exampleURL || v == appsURL:
 			return t.repo.URL
 		case key == "path":
 			return path.Join(t.rule, v)
