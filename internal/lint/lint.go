@@ -58,17 +58,10 @@ type Rule struct {
 	Why string
 	// Since is the first version of Argo CD in which it is so, Until the first in which it is not any more. Zero is no limit.
 	Since, Until versions.Version
-<<<<<<< HEAD
 	// Seen reports whether the lab boots the failing example of the rule, and it goes wrong as the rule says.
 	Seen bool
 	// Off says that its findings are left out unless the configuration gives the rule a severity.
 	Off bool
-=======
-	// Off says that its findings are left out unless the configuration gives the rule a severity.
-	Off bool
-	// Seen reports whether the lab boots the failing example of the rule, and it goes wrong as the rule says.
-	Seen bool
->>>>>>> linta
 	// field is where the cause of a finding is written, for findings that do not say so themselves.
 	field []string
 	// check finds; nil for a rule of the planner.

@@ -143,17 +143,12 @@ func (l *locator) place(at manifest.Position, field []string) spot {
 	if m, ok := l.built[at]; ok {
 		at = l.origin(at, m)
 	}
-<<<<<<< HEAD
-	f := l.open(strings.TrimSuffix(at.File, builtSuffix))
+	f := l.open(onDisk(at))
 	if f == nil {
 		return spot{}
-=======
-	if f = l.open(onDisk(at)); f == nil {
-		return nil, 0, 0
->>>>>>> linta
 	}
 	if strings.HasSuffix(at.File, renderedSuffix) { // its lines are others once it is rendered
-		return f, 0, 0
+		return spot{file: f}
 	}
 	if at.Number == 0 { // the line is from a message
 		i := slices.IndexFunc(f.docs, func(d manifest.Document) bool { return d.Line == at.Line })

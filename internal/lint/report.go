@@ -140,17 +140,11 @@ func (l *locator) finding(f plan.Finding) (Finding, *file) {
 		Rule: rule, Subjects: []string{f.Subject}, Message: strings.TrimPrefix(f.Message, f.Position.String()+": "),
 		File: onDisk(f.Position), Line: f.Position.Line,
 	}
-<<<<<<< HEAD
 	out.spot = l.place(f.Position, f.Field)
 	if file := out.spot.file; file != nil {
 		out.File, out.Line, out.Column, out.Text = file.name, out.spot.line, out.spot.column, file.line(out.spot.line)
-=======
-	file, line, column := l.place(f.Position, f.Field)
-	if file != nil {
-		out.File, out.Line, out.Column, out.Text = file.name, line, column, file.line(line)
 	} else if strings.HasSuffix(f.Position.File, renderedSuffix) {
 		out.Line = 0 // that of the template is not known
->>>>>>> linta
 	}
 	return out, out.spot.file
 }
