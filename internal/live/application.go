@@ -6,6 +6,7 @@ import (
 
 	"github.com/argosy-cd/argosy/internal/argo"
 	"github.com/argosy-cd/argosy/internal/argo/order"
+	"github.com/argosy-cd/argosy/internal/giturl"
 	"github.com/argosy-cd/argosy/internal/health"
 	"github.com/argosy-cd/argosy/internal/manifest"
 	"github.com/argosy-cd/argosy/internal/words"
@@ -165,7 +166,7 @@ func newApplication(o manifest.Object) *Application {
 	}
 	for i, source := range argo.Deployed(o) {
 		if i == 0 {
-			a.Repository, a.Target = shared(manifest.String(source, "repoURL")), shared(manifest.String(source, "targetRevision"))
+			a.Repository, a.Target = shared(giturl.Redact(manifest.String(source, "repoURL"))), shared(manifest.String(source, "targetRevision"))
 		}
 		if a.Plugin == "" {
 			a.Plugin = shared(manifest.String(source, "plugin", "name"))
@@ -268,7 +269,10 @@ func keyIn(r map[string]any) Key {
 // shared is a text that many Applications have, kept once.
 func shared(s string) string { return unique.Make(s).Value() }
 
-func message(o map[string]any) string { return words.Shorten(manifest.String(o, "message"), maxMessage) }
+// message is the message of an entry, without passwords of URLs.
+func message(o map[string]any) string {
+	return giturl.RedactText(words.Shorten(manifest.String(o, "message"), maxMessage))
+}
 
 func at(o map[string]any, path ...string) time.Time {
 	t, err := time.Parse(time.RFC3339, manifest.String(o, path...))

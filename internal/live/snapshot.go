@@ -273,11 +273,6 @@ func (n *Node) waitFor(i int) *Node {
 // Get returns the node of an object, nil if it is not known.
 func (s *Snapshot) Get(key Key) *Node { return s.byKey[key] }
 
-// Known reports whether everything that is watched has been listed at least once, or cannot be.
-func (s *Snapshot) Known() bool {
-	return len(s.Sources) > 0 && !slices.ContainsFunc(s.Sources, func(x Source) bool { return !x.Listed && x.Lost == "" })
-}
-
 // Find returns the Application of a name, NAME or NAMESPACE/NAME; nil if there is none. Several are an error.
 func (s *Snapshot) Find(name string) (*Node, error) {
 	namespace, short, qualified := strings.Cut(name, "/")
@@ -314,3 +309,6 @@ func (s *Snapshot) Title(n *Node) string {
 	}
 	return name
 }
+
+// Namespace is Argo CD's.
+func (s *Snapshot) Namespace() string { return s.namespace }
