@@ -13,6 +13,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"regexp"
 	"time"
 
 	"github.com/argosy-cd/argosy/internal/argo"
@@ -63,6 +64,24 @@ func KeyOf(o manifest.Object) Key {
 // isArgo reports whether k is an Application or an ApplicationSet.
 func (k Key) isArgo() bool {
 	return k.Group == argo.Group && (k.Kind == argo.KindApplication || k.Kind == argo.KindApplicationSet)
+}
+
+var forbidden = regexp.MustCompile(`cannot (\w+) resource "([^"]+)" in API group "([^"]*)"(?: in the namespace "([^"]*)")?`)
+
+// Lacking is the reason why something could not be read: in short, if it is a right that is missing.
+func Lacking(reason string) string {
+	m := forbidden.FindStringSubmatch(reason)
+	if m == nil {
+		return reason
+	}
+	resource, where := m[2], " in all namespaces"
+	if m[3] != "" {
+		resource += "." + m[3]
+	}
+	if m[4] != "" {
+		where = " in namespace " + m[4]
+	}
+	return fmt.Sprintf("no right to %s %s%s", m[1], resource, where)
 }
 
 // maxLine bounds one event of a recording. An API server takes objects of 3 MiB.

@@ -7,6 +7,7 @@ import (
 
 	"github.com/argosy-cd/argosy/internal/argo"
 	"github.com/argosy-cd/argosy/internal/live"
+	"github.com/argosy-cd/argosy/internal/manifest"
 	"github.com/argosy-cd/argosy/internal/words"
 )
 
@@ -164,7 +165,7 @@ func (e *engine) stale(n *live.Node, path []string) {
 	case slices.ContainsFunc(n.Waits, func(w live.Wait) bool { return w.Node == nil }):
 		c.weight = 15 // the new revision may have nothing to do with it
 	default:
-		c.weight = 45 // Applications that it waits for are synced by themselves
+		c.weight = 95 // Applications that it waits for are synced by themselves
 	}
 	e.add(c)
 }
@@ -217,14 +218,18 @@ func (e *engine) idle(n *live.Node, path []string) {
 			out = append(out, r.Key)
 		}
 	}
+	if n.Automated && (op == nil || op.Phase == "Succeeded" && !slices.Equal(op.Revisions, n.Revisions)) {
+		e.window(n, path)
+		return
+	}
 	switch {
 	case !n.Automated:
 		e.add(Cause{
 			Kind: ByHand, App: n, Path: path, Text: title + " is OutOfSync, and has no automated sync", Since: n.SyncSince,
 			Fix: "sync it, or set syncPolicy.automated", Command: []string{"argocd", "app", "sync", title},
 		})
-	case op == nil || op.Phase != "Succeeded" || !slices.Equal(op.Revisions, n.Revisions):
-		// Its sync begins, or has failed: that is said elsewhere.
+	case op.Phase != "Succeeded":
+		// Its sync has failed: that is said elsewhere.
 	case len(op.Only) > 0 && slices.ContainsFunc(out, func(k live.Key) bool { return !within(op.Only, k) }):
 		e.add(Cause{
 			Kind: Partial, App: n, Path: path, Since: op.Finished,
@@ -248,6 +253,50 @@ func (e *engine) idle(n *live.Node, path []string) {
 			Fix: "set syncPolicy.automated.selfHeal, or start a sync", Command: []string{"argocd", "app", "sync", title},
 		})
 	}
+}
+
+// window names the sync windows of an Application whose automated sync has not begun. Argo CD says nothing about them then. Schedules are
+// not evaluated here.
+func (e *engine) window(n *live.Node, path []string) {
+	if e.cluster == nil {
+		return
+	}
+	project, err := e.lookup(live.Key{Group: argo.Group, Kind: argo.KindAppProject, Namespace: e.snapshot.Namespace(), Name: n.Project})
+	if err != nil {
+		return
+	}
+	var windows []string
+	for _, w := range records(manifest.Map(project, "spec")["syncWindows"]) {
+		if applies(w, n) {
+			windows = append(windows, fmt.Sprintf("%s %q for %s", manifest.String(w, "kind"), manifest.String(w, "schedule"),
+				manifest.String(w, "duration")))
+		}
+	}
+	if len(windows) == 0 {
+		return
+	}
+	e.add(Cause{
+		Kind: Window, App: n, Path: path, Since: n.SyncSince, weight: 35,
+		Text: fmt.Sprintf("%s is OutOfSync and its automated sync has not begun; project %q has sync windows for it: %s", e.snapshot.Title(n),
+			n.Project, words.Some(windows)),
+		Fix: "see which window is active; wait, or change syncWindows of the AppProject", Command: []string{"argocd", "proj", "windows", "list", n.Project},
+	})
+}
+
+// applies reports whether a sync window is for an Application: by its name, its namespace or its cluster.
+func applies(window map[string]any, n *live.Node) bool {
+	matches := func(field string, values ...string) bool {
+		for _, pattern := range texts(window[field]) {
+			re, err := argo.Glob(pattern, "")
+			for _, value := range values {
+				if err == nil && value != "" && re.MatchString(value) {
+					return true
+				}
+			}
+		}
+		return false
+	}
+	return matches("applications", n.Name) || matches("namespaces", n.Destination) || matches("clusters", n.Server, n.Cluster)
 }
 
 // within reports whether a sync of some objects is of an object. Argo CD compares group, kind and name.

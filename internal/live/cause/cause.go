@@ -222,7 +222,7 @@ func (e *engine) step(n *live.Node) string {
 
 // blind says that something could not be looked at.
 func (e *engine) blind(what string, err error) {
-	line := words.Shorten(fmt.Sprintf("%s: %v", what, err), 300)
+	line := words.Shorten(fmt.Sprintf("%s: %s", what, live.Lacking(err.Error())), 300)
 	if !e.unseen[line] {
 		e.unseen[line] = true
 		e.report.Unseen = append(e.report.Unseen, line)

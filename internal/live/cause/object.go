@@ -38,7 +38,11 @@ func (e *engine) objects(n *live.Node, path []string) {
 			e.blind("objects of "+e.snapshot.Title(n), fmt.Errorf("%d of %d were looked at", maxObjects, len(keys)))
 			return
 		}
-		e.object(n, append(slices.Clone(path), key.String()), key)
+		step := key.String()
+		if hook := hookOf(n, key); hook != "" {
+			step = hook + " hook " + step
+		}
+		e.object(n, append(slices.Clone(path), step), key)
 	}
 }
 

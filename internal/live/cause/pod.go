@@ -138,7 +138,7 @@ func (e *engine) pod(n *live.Node, path []string, o manifest.Object) {
 	if phase := manifest.String(o, "status", "phase"); phase != "Running" && phase != "" {
 		c.Text = fmt.Sprintf("%s is %s", key, phase)
 	}
-	if hook := e.hookAbove(n, path); hook != "" {
+	if hook := hookAbove(path); hook != "" {
 		c.Kind, c.Text = Hook, fmt.Sprintf("the %s hook has not ended: %s", hook, c.Text)
 		c.Fix, c.Command = "look at its log, or end the sync", kubectlLogs(key, "")
 		c.Since = n.Operation.Started
@@ -147,20 +147,13 @@ func (e *engine) pod(n *live.Node, path []string, o manifest.Object) {
 }
 
 // hookAbove is the type of the hook on the way to an object, "" if there is none.
-func (e *engine) hookAbove(n *live.Node, path []string) string {
-	for _, r := range resultsOf(n) {
-		if r.Hook != "" && slices.Contains(path, r.Key.String()) {
-			return r.Hook
+func hookAbove(path []string) string {
+	for _, step := range path {
+		if hook, _, ok := strings.Cut(step, " hook "); ok {
+			return hook
 		}
 	}
 	return ""
-}
-
-func resultsOf(n *live.Node) []live.Result {
-	if n.Operation == nil {
-		return nil
-	}
-	return n.Operation.Results
 }
 
 func unscheduledFix(message string) string {
