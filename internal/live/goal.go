@@ -56,7 +56,7 @@ func (g Goal) Left(root *Node) []*Node {
 	}
 	var out []*Node
 	root.All(func(n *Node) {
-		ok := !n.Missing && !n.Operation.Running() && !n.Requested
+		ok := !n.Missing && n.Deleting.IsZero() && !n.Operation.Running() && !n.Requested
 		if g.State == "healthy" {
 			ok = ok && n.Health == health.Healthy
 		} else {
@@ -82,6 +82,9 @@ func (n *Node) Describe() string {
 	}
 	if n.Operation.Running() {
 		parts = append(parts, "syncing")
+	}
+	if !n.Deleting.IsZero() {
+		parts = append(parts, "being deleted")
 	}
 	if len(parts) == 0 {
 		return "not reconciled yet"

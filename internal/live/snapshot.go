@@ -234,10 +234,11 @@ func (s *Snapshot) waits(n *Node) []Wait {
 	return out
 }
 
-// Good reports whether an Application exists, is healthy and synced, and nothing of it runs. A set is good if it has rendered its
+// Good reports whether an Application exists, is not being deleted, is healthy and synced, and nothing of it runs. A set is good if it has rendered its
 // Applications.
 func (n *Node) Good() bool {
-	return !n.Missing && n.Health == health.Healthy && (n.Set || n.Sync == "Synced") && !n.Operation.Running() && !n.Requested
+	return !n.Missing && n.Deleting.IsZero() && n.Health == health.Healthy && (n.Set || n.Sync == "Synced") && !n.Operation.Running() &&
+		!n.Requested
 }
 
 // All calls do for a node and everything below it.

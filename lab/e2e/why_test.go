@@ -234,7 +234,7 @@ func whyCases() []whyCase {
 		{name: "plugin", files: map[string]string{"c.yaml": configMap("c", "1")}, wait: unmade, edit: func(app string) string {
 			return strings.Replace(app, "  destination:", "    plugin: {name: nowhere}\n  destination:", 1)
 		}, kind: "plugin", text: "nowhere"},
-		{name: "path", files: map[string]string{"other.txt": ""}, wait: unmade, edit: func(app string) string {
+		{name: "path", files: map[string]string{"other.txt": "x"}, wait: unmade, edit: func(app string) string {
 			return strings.Replace(app, `path: "path"`, `path: "nowhere"`, 1)
 		}, kind: "repository", text: "cannot be read"},
 		{name: "yaml", files: map[string]string{"c.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: [\n"}, wait: unmade, kind: "manifests",

@@ -44,7 +44,7 @@ func (e *engine) application(n *live.Node, path []string) {
 // deletion explains an Application that does not go away.
 func (e *engine) deletion(n *live.Node, path []string) {
 	c := Cause{
-		Kind: Finalizer, App: n, Path: path, Since: n.Deleting, weight: 10,
+		Kind: Finalizer, App: n, Path: path, Since: n.Deleting,
 		Text: fmt.Sprintf("%s is being deleted, and %s", e.snapshot.Title(n), keeps(n.Finalizers)),
 	}
 	if d, ok := n.Condition("DeletionError"); ok {

@@ -180,7 +180,8 @@ func (e *engine) object(n *live.Node, path []string, key live.Key) {
 	case err != nil:
 		return
 	case o == nil:
-		if !n.Deleting.IsZero() {
+		// That nothing was applied is said already, if it is so.
+		if !n.Deleting.IsZero() || slices.ContainsFunc(e.report.Causes, func(c Cause) bool { return c.App == n }) {
 			return
 		}
 		e.add(Cause{Kind: Missing, App: n, Path: path, Text: fmt.Sprintf("%s is not in the cluster", key), Since: n.HealthSince})
