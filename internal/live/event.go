@@ -120,7 +120,7 @@ func Read(name string, r io.Reader, next func(Event)) error {
 			continue
 		}
 		var e Event
-		if err := json.Unmarshal(lines.Bytes(), &e); err != nil && !complete {
+		if err := json.Unmarshal(lines.Bytes(), &e); err != nil && !complete && number > 1 {
 			return nil
 		} else if err != nil {
 			return fmt.Errorf("%s:%d: it is not an event of a recording: %w", name, number, err)

@@ -130,11 +130,27 @@ func waitsFor(s *live.Snapshot, n *live.Node) string {
 	case live.ForDeletion:
 		return "deletion of " + words.Some(names)
 	}
+	if len(n.Waits) == 0 {
+		return trouble(n)
+	}
 	const most = 4
 	if len(names) > most {
 		return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), len(names)-most)
 	}
 	return strings.Join(names, ", ")
+}
+
+// trouble is the first error that Argo CD reports, "" if there is none.
+func trouble(n *live.Node) string {
+	for _, c := range n.Conditions {
+		if strings.HasSuffix(c.Type, "Error") || n.Set && c.Type == "ErrorOccurred" && c.Status == "True" {
+			return fmt.Sprintf("(%s; argosy why says more)", c.Type)
+		}
+	}
+	if op := n.Operation; op != nil && (op.Phase == "Failed" || op.Phase == "Error") {
+		return "(its sync failed; argosy why says more)"
+	}
+	return ""
 }
 
 // unseen are the sources that are not watched.

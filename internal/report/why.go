@@ -43,6 +43,8 @@ func whyHead(s *live.Snapshot, r *cause.Report) string {
 		return "everything is healthy and synced: " + who
 	case len(r.Causes) == 0:
 		return who + ": nothing that could be looked at is wrong"
+	case len(names) > 1:
+		return fmt.Sprintf("%s are not healthy and synced: %s", words.Count(len(names), "root"), who)
 	default:
 		return fmt.Sprintf("%s: %s", who, r.Causes[0].Text)
 	}

@@ -322,7 +322,7 @@ func TestWhy(t *testing.T) {
 	}
 	// Those that break later: a field that cannot change, an object that cannot go, a sync that cannot end.
 	files["immutable/d.yaml"], files["finalizer/c.yaml"] = deployment("d", true), configMap("c", "1")
-	files["finalizer/kept.yaml"] = strings.Replace(configMap("kept", "1"), "{name:", "{finalizers: [example.com/keep], name:", 1)
+	files["finalizer/kept.yaml"] = "apiVersion: v1\nkind: Service\nmetadata: {name: kept, finalizers: [example.com/keep]}\nspec: {ports: [{port: 80}]}\n"
 	files["stale/w.yaml"] = "apiVersion: example.com/v1\nkind: Widget\nmetadata: {name: w}\n"
 	k.commit(files)
 	for _, c := range whyCases() {
@@ -343,7 +343,7 @@ func TestWhy(t *testing.T) {
 	k.await("Application", "why-finalizer", "health Healthy")
 	k.finished("why-stale")
 	k.commit(map[string]string{
-		"immutable/d.yaml": strings.Replace(deployment("d", true), `matchLabels: {app: "d"}`, `matchLabels: {app: "d", more: "1"}`, 1),
+		"immutable/d.yaml": strings.ReplaceAll(deployment("d", true), `abels: {app: "d"}`, `abels: {app: "d", more: "1"}`),
 		"stale/w.yaml":     configMap("fixed", "1"), "finalizer/kept.yaml": "",
 	})
 	for _, c := range whyCases() {
@@ -353,7 +353,7 @@ func TestWhy(t *testing.T) {
 	k.finished("why-immutable")
 	k.whyIs(config, "why-immutable", "immutable-field", "Deployment why-immutable/d")
 	k.wait("why-finalizer", func(o *unstructured.Unstructured) bool {
-		return strings.HasPrefix(text(o, "status", "operationState", "message"), "waiting for deletion of")
+		return text(o, "status", "health", "status") == "Progressing" && text(o, "status", "sync", "status") == "OutOfSync"
 	})
 	k.whyIs(config, "why-finalizer", "finalizer", "example.com/keep")
 	k.wait("why-stale", func(o *unstructured.Unstructured) bool {

@@ -160,14 +160,25 @@ func (e *engine) stale(n *live.Node, path []string) {
 		c.Fix = "end the sync, and start a new one"
 	}
 	switch {
+	case op.Retries > 0 && op.Limit < 0:
+		c.Text += fmt.Sprintf("; it was tried again %s, and will be for ever", times(op.Retries))
 	case op.Retries > 0:
-		c.Text += fmt.Sprintf("; it was tried again %s", times(op.Retries))
+		c.Text += fmt.Sprintf("; it was tried again %s, of %d", times(op.Retries), op.Limit)
+		// The new revision may have nothing to do with it, unless it does not have the object that fails.
+		if !slices.ContainsFunc(op.Results, func(r live.Result) bool { return r.Failed() && !deploys(n, r.Key) }) {
+			c.weight = 15
+		}
 	case slices.ContainsFunc(n.Waits, func(w live.Wait) bool { return w.Node == nil }):
-		c.weight = 15 // the new revision may have nothing to do with it
+		c.weight = 15
 	default:
 		c.weight = 95 // Applications that it waits for are synced by themselves
 	}
 	e.add(c)
+}
+
+// deploys reports whether an object is in the revision that an Application was compared with.
+func deploys(n *live.Node, k live.Key) bool {
+	return slices.ContainsFunc(n.Resources, func(r live.Resource) bool { return r.Key == k && !r.Prune })
 }
 
 // failure explains an object that could not be synced.

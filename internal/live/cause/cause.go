@@ -222,7 +222,11 @@ func (e *engine) step(n *live.Node) string {
 
 // blind says that something could not be looked at.
 func (e *engine) blind(what string, err error) {
-	line := words.Shorten(fmt.Sprintf("%s: %s", what, live.Lacking(err.Error())), 300)
+	line := live.Lacking(err.Error())
+	if line == err.Error() { // a right that is missing is missing for all objects of a kind
+		line = fmt.Sprintf("%s: %s", what, line)
+	}
+	line = words.Shorten(line, 300)
 	if !e.unseen[line] {
 		e.unseen[line] = true
 		e.report.Unseen = append(e.report.Unseen, line)

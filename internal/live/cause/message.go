@@ -80,7 +80,7 @@ var rules = func() []rule {
 		}},
 		{`resource ([^:\s]*):(\S+) is not permitted in project (\S+)`, said{
 			Project, "its project $3 does not allow the kind $2 of group \"$1\"",
-			"add the kind to the AppProject $3: clusterResourceWhitelist, or namespaceResourceWhitelist",
+			"allow the kind in the AppProject $3: clusterResourceWhitelist, namespaceResourceWhitelist or namespaceResourceBlacklist",
 		}},
 		{`namespace (\S+) is not permitted in project '([^']*)'`, said{
 			Project, "its project $2 does not allow namespace $1", "add the namespace to destinations of the AppProject $2",
@@ -166,7 +166,7 @@ func understand(message string) (said, bool) {
 func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
 
 var (
-	rpcError = regexp.MustCompile(`rpc error: code = \w+ desc = `)
+	rpcError = regexp.MustCompile(`rpc error: code = \w+ desc = |error when \w+ "/[^"]*": `)
 	wrappers = regexp.MustCompile(`^(?:Failed to load target state: |failed to generate manifest for source \d+ of \d+: |` +
 		`Manifest generation error \(cached\): |CMP processing failed for application "[^"]*": |error generating manifests in cmp: )+`)
 )

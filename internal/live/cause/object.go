@@ -23,10 +23,30 @@ func remote(n *live.Node) bool {
 	return n.Cluster != "" && n.Cluster != "in-cluster" || n.Server != "" && strings.TrimSuffix(n.Server, "/") != inCluster
 }
 
-// objects looks at what an Application waits for, or at its objects that are not healthy.
+// objects looks at what an Application waits for, or at its objects that are not healthy. If none of them is the reason, one of the others
+// may be about to be deleted: Argo CD calls that Progressing.
 func (e *engine) objects(n *live.Node, path []string) {
-	keys := e.suspects(n)
-	if len(keys) == 0 {
+	before := len(e.report.Causes)
+	e.look(n, path, e.suspects(n), e.object)
+	if len(e.report.Causes) > before || n.Set || n.Good() || n.Operation.Running() || n.Deleting.IsZero() && n.Sync == "Unknown" {
+		return
+	}
+	var others []live.Key
+	for _, r := range n.Resources {
+		if !isApplication(r.Key) && (n.Health == health.Progressing || r.Prune) && !e.hasHealth(r) {
+			others = append(others, r.Key)
+		}
+	}
+	e.look(n, path, others, func(n *live.Node, path []string, key live.Key) {
+		if o, err := e.lookup(key); err == nil && manifest.String(o, "metadata", "deletionTimestamp") != "" {
+			e.stuck(n, path, o)
+		}
+	})
+}
+
+// look calls do for objects, up to a limit.
+func (e *engine) look(n *live.Node, path []string, keys []live.Key, do func(n *live.Node, path []string, key live.Key)) {
+	if len(keys) == 0 || e.cluster == nil {
 		return
 	}
 	if remote(n) {
@@ -42,7 +62,7 @@ func (e *engine) objects(n *live.Node, path []string) {
 		if hook := hookOf(n, key); hook != "" {
 			step = hook + " hook " + step
 		}
-		e.object(n, append(slices.Clone(path), step), key)
+		do(n, append(slices.Clone(path), step), key)
 	}
 }
 
@@ -51,7 +71,7 @@ func (e *engine) suspects(n *live.Node) []live.Key {
 	var out []live.Key
 	seen := map[live.Key]bool{}
 	add := func(k live.Key) {
-		if !seen[k] && !(k.Group == argo.Group && (k.Kind == argo.KindApplication || k.Kind == argo.KindApplicationSet)) {
+		if !seen[k] && !isApplication(k) {
 			seen[k] = true
 			out = append(out, k)
 		}
@@ -89,6 +109,11 @@ func (e *engine) suspects(n *live.Node) []live.Key {
 		}
 	}
 	return out
+}
+
+// isApplication reports whether an object is an Application or a set, which snapshots have.
+func isApplication(k live.Key) bool {
+	return k.Group == argo.Group && (k.Kind == argo.KindApplication || k.Kind == argo.KindApplicationSet)
 }
 
 // hasHealth reports whether Argo CD has a health check for an object, of any version.
