@@ -39,7 +39,9 @@ type Journal struct {
 }
 
 // Journal starts to record kinds, in all namespaces: "Application.argoproj.io", "Deployment.apps".
-func (l *Lab) Journal(ctx context.Context, kinds ...string) (*Journal, error) { return l.Record(ctx, nil, kinds...) }
+func (l *Lab) Journal(ctx context.Context, kinds ...string) (*Journal, error) {
+	return l.Record(ctx, nil, kinds...)
+}
 
 // Record is Journal, and writes a recording as argosy status --recording reads it.
 func (l *Lab) Record(ctx context.Context, out io.Writer, kinds ...string) (*Journal, error) {

@@ -40,7 +40,8 @@ func (o *liveOptions) config(std stdio, cmd *cobra.Command) (cfg follow.Config, 
 		}
 	}
 	cfg = follow.Config{
-		Namespaces: o.namespaces, Namespace: (*kube.Client)(nil).ArgoCD(o.Namespace), Now: std.now, Out: std.out, Err: std.err, Size: std.size,
+		Namespaces: o.namespaces, Namespace: (*kube.Client)(nil).ArgoCD(o.Namespace), Now: std.now,
+		Out: std.out, Err: std.err, Size: std.size,
 	}
 	if o.recording != "" {
 		if o.Kubeconfig != "" || o.Context != "" {

@@ -9,13 +9,13 @@ import (
 
 func TestTracked(t *testing.T) {
 	for value, want := range map[string]argo.Ref{
-		"root:argoproj.io/Application:argocd/x":        {Namespace: "argocd", Name: "root"},
-		"team_root:argoproj.io/Application:argocd/x":   {Namespace: "team", Name: "root"},
-		"root:argoproj.io/Application:argocd/y":        {}, // copied from y
-		"root:argoproj.io/ApplicationSet:argocd/x":     {},
-		"root":                                         {},
-		"":                                             {},
-		":argoproj.io/Application:argocd/x":            {},
+		"root:argoproj.io/Application:argocd/x":      {Namespace: "argocd", Name: "root"},
+		"team_root:argoproj.io/Application:argocd/x": {Namespace: "team", Name: "root"},
+		"root:argoproj.io/Application:argocd/y":      {}, // copied from y
+		"root:argoproj.io/ApplicationSet:argocd/x":   {},
+		"root":                              {},
+		"":                                  {},
+		":argoproj.io/Application:argocd/x": {},
 		"root:argoproj.io/Application:argocd/x:argocd": {},
 	} {
 		o := manifest.Object{

@@ -37,7 +37,7 @@ type kindOf struct {
 // Get implements cause.Cluster.
 func (l *Lookup) Get(ctx context.Context, key live.Key) (manifest.Object, error) {
 	if key.Group == "" && key.Kind == "Secret" {
-		return nil, errors.New("Secrets are not read")
+		return nil, errors.New("contents of Secrets are not read")
 	}
 	k, err := l.kind(ctx, key.Group, key.Kind)
 	if err != nil {

@@ -166,7 +166,8 @@ func newApplication(o manifest.Object) *Application {
 	}
 	for i, source := range argo.Deployed(o) {
 		if i == 0 {
-			a.Repository, a.Target = shared(giturl.Redact(manifest.String(source, "repoURL"))), shared(manifest.String(source, "targetRevision"))
+			a.Repository = shared(giturl.Redact(manifest.String(source, "repoURL")))
+			a.Target = shared(manifest.String(source, "targetRevision"))
 		}
 		if a.Plugin == "" {
 			a.Plugin = shared(manifest.String(source, "plugin", "name"))

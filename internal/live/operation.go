@@ -75,7 +75,8 @@ func newOperation(state map[string]any) *Operation {
 	result := manifest.Map(state, "syncResult")
 	o := &Operation{
 		Phase: shared(manifest.String(state, "phase")), Message: message(state), Started: at(state, "startedAt"),
-		Finished: at(state, "finishedAt"), Retries: int(number(state["retryCount"])), Limit: int(number(manifest.Map(op, "retry")["limit"])),
+		Finished: at(state, "finishedAt"), Retries: int(number(state["retryCount"])),
+		Limit:     int(number(manifest.Map(op, "retry")["limit"])),
 		Automated: manifest.Map(op, "initiatedBy")["automated"] == true, Revisions: revisions(manifest.Map(op, "sync")),
 	}
 	if len(o.Revisions) == 0 {
@@ -88,7 +89,8 @@ func newOperation(state map[string]any) *Operation {
 		// Those that are done tell nothing, and an Application has thousands of them.
 		if phase, status := manifest.String(r, "hookPhase"), manifest.String(r, "status"); phase != "Succeeded" || status == "SyncFailed" {
 			o.Results = append(o.Results, Result{
-				Key: keyIn(r), Status: shared(status), Phase: shared(phase), Hook: shared(manifest.String(r, "hookType")), Message: message(r),
+				Key: keyIn(r), Status: shared(status), Phase: shared(phase), Message: message(r),
+				Hook: shared(manifest.String(r, "hookType")),
 			})
 		}
 	}
@@ -107,7 +109,9 @@ func (o *Operation) awaited() []Result {
 	if o == nil || o.Waits == nil {
 		return nil
 	}
-	named := func(r Result) bool { return r.Group == o.Waits.Group && r.Kind == o.Waits.Kind && r.Name == o.Waits.Name }
+	named := func(r Result) bool {
+		return r.Group == o.Waits.Group && r.Kind == o.Waits.Kind && r.Name == o.Waits.Name
+	}
 	var out []Result
 	for _, r := range o.Results {
 		if named(r) || o.Waits.For != "deletion" && r.Phase == "Running" && (r.Hook != "") == (o.Waits.For == "hook") {

@@ -234,8 +234,8 @@ func (s *Snapshot) waits(n *Node) []Wait {
 	return out
 }
 
-// Good reports whether an Application exists, is not being deleted, is healthy and synced, and nothing of it runs. A set is good if it has rendered its
-// Applications.
+// Good reports whether an Application exists, is not being deleted, is healthy and synced, and nothing of it runs. A set is good if it has
+// rendered its Applications.
 func (n *Node) Good() bool {
 	return !n.Missing && n.Deleting.IsZero() && n.Health == health.Healthy && (n.Set || n.Sync == "Synced") && !n.Operation.Running() &&
 		!n.Requested
@@ -289,7 +289,7 @@ func (s *Snapshot) Find(name string) (*Node, error) {
 	if len(found) > 1 {
 		var names []string
 		for _, n := range found {
-			names = append(names, n.Ref.String())
+			names = append(names, n.String())
 		}
 		return nil, problem.Usagef("there are several Applications %q: %s", name, words.Some(names))
 	}
@@ -303,7 +303,7 @@ func (s *Snapshot) Find(name string) (*Node, error) {
 func (s *Snapshot) Title(n *Node) string {
 	name := n.Name
 	if n.Namespace != s.namespace {
-		name = n.Ref.String()
+		name = n.String()
 	}
 	if n.Set {
 		return fmt.Sprintf("%s %s", argo.KindApplicationSet, name)

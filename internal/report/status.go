@@ -200,7 +200,8 @@ func nodeObject(n *live.Node) map[string]any {
 	for _, w := range n.Waits {
 		entry := map[string]any{"for": string(w.Reason)}
 		if w.Object.Kind != "" {
-			entry["group"], entry["kind"], entry["namespace"], entry["name"] = w.Object.Group, w.Object.Kind, w.Object.Namespace, w.Object.Name
+			entry["group"], entry["kind"] = w.Object.Group, w.Object.Kind
+			entry["namespace"], entry["name"] = w.Object.Namespace, w.Object.Name
 		}
 		waits = append(waits, entry)
 	}

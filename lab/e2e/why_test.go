@@ -216,45 +216,63 @@ func whyCases() []whyCase {
 	unmade := func(k *kit, name string) { k.condition(name, "ComparisonError") }
 	var c whyCase
 	return []whyCase{
-		{name: "crd", files: map[string]string{"w.yaml": "apiVersion: example.com/v1\nkind: Widget\nmetadata: {name: w}\n"}, wait: failed,
-			kind: "missing-crd", text: "Widget"},
+		{
+			name: "crd", files: map[string]string{"w.yaml": "apiVersion: example.com/v1\nkind: Widget\nmetadata: {name: w}\n"}, wait: failed,
+			kind: "missing-crd", text: "Widget",
+		},
 		{name: "namespace", files: map[string]string{"c.yaml": configMap("c", "1")}, wait: failed, edit: func(app string) string {
 			return strings.Replace(app, ", syncOptions: [CreateNamespace=true]", "", 1)
 		}, kind: "missing-namespace", text: "namespace why-namespace does not exist"},
-		{name: "project", files: map[string]string{"c.yaml": configMap("c", "1")}, wait: invalid, edit: c.in("why-closed"), kind: "project",
-			text: "why-closed"},
-		{name: "noproject", files: map[string]string{"c.yaml": configMap("c", "1")}, wait: invalid, edit: c.in("why-nowhere"), kind: "project",
-			text: "why-nowhere does not exist"},
-		{name: "kind", files: map[string]string{"c.yaml": configMap("c", "1")}, wait: failed, edit: c.in("why-nomaps"), kind: "project",
-			text: "does not allow the kind ConfigMap"},
-		{name: "window", files: map[string]string{"c.yaml": configMap("c", "1")}, edit: c.in("why-window"), kind: "sync-window",
+		{
+			name: "project", files: map[string]string{"c.yaml": configMap("c", "1")}, wait: invalid, edit: c.in("why-closed"), kind: "project",
+			text: "why-closed",
+		},
+		{
+			name: "noproject", files: map[string]string{"c.yaml": configMap("c", "1")}, wait: invalid, edit: c.in("why-nowhere"), kind: "project",
+			text: "why-nowhere does not exist",
+		},
+		{
+			name: "kind", files: map[string]string{"c.yaml": configMap("c", "1")}, wait: failed, edit: c.in("why-nomaps"), kind: "project",
+			text: "does not allow the kind ConfigMap",
+		},
+		{
+			name: "window", files: map[string]string{"c.yaml": configMap("c", "1")}, edit: c.in("why-window"), kind: "sync-window",
 			text: "sync windows", wait: func(k *kit, name string) {
 				k.wait(name, func(o *unstructured.Unstructured) bool { return text(o, "status", "sync", "status") == "OutOfSync" })
-			}},
+			},
+		},
 		{name: "plugin", files: map[string]string{"c.yaml": configMap("c", "1")}, wait: unmade, edit: func(app string) string {
 			return strings.Replace(app, "  destination:", "    plugin: {name: nowhere}\n  destination:", 1)
 		}, kind: "plugin", text: "nowhere"},
 		{name: "path", files: map[string]string{"other.txt": "x"}, wait: unmade, edit: func(app string) string {
 			return strings.Replace(app, `path: "path"`, `path: "nowhere"`, 1)
 		}, kind: "repository", text: "cannot be read"},
-		{name: "yaml", files: map[string]string{"c.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: [\n"}, wait: unmade, kind: "manifests",
-			text: "cannot be made"},
-		{name: "hook", files: map[string]string{"j.yaml": hookJob, "c.yaml": configMap("c", "1")}, kind: "unscheduled", text: "finds no node",
+		{
+			name: "yaml", files: map[string]string{"c.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: [\n"}, wait: unmade, kind: "manifests",
+			text: "cannot be made",
+		},
+		{
+			name: "hook", files: map[string]string{"j.yaml": hookJob, "c.yaml": configMap("c", "1")}, kind: "unscheduled", text: "finds no node",
 			wait: func(k *kit, name string) {
 				k.wait(name, func(o *unstructured.Unstructured) bool {
 					return strings.HasPrefix(text(o, "status", "operationState", "message"), "waiting for completion of hook")
 				})
-			}},
+			},
+		},
 		{name: "quota", files: map[string]string{"q.yaml": quota, "d.yaml": deployment("d", true)}, kind: "quota", text: "none", wait: progressing},
 		{name: "volume", files: map[string]string{"v.yaml": claim}, kind: "pending-volume", text: "nowhere does not exist", wait: progressing},
-		{name: "webhook", files: map[string]string{"c.yaml": strings.Replace(configMap("c", "1"), "{name:", "{labels: {why: webhook}, name:", 1)},
-			wait: failed, kind: "webhook", text: "why.example.com"},
-		{name: "manual", files: map[string]string{"c.yaml": configMap("c", "1")}, kind: "manual-sync", text: "no automated sync",
+		{
+			name: "webhook", files: map[string]string{"c.yaml": strings.Replace(configMap("c", "1"), "{name:", "{labels: {why: webhook}, name:", 1)},
+			wait: failed, kind: "webhook", text: "why.example.com",
+		},
+		{
+			name: "manual", files: map[string]string{"c.yaml": configMap("c", "1")}, kind: "manual-sync", text: "no automated sync",
 			edit: func(app string) string {
 				return strings.Replace(app, "automated: {prune: true, selfHeal: true}, ", "", 1)
 			}, wait: func(k *kit, name string) {
 				k.wait(name, func(o *unstructured.Unstructured) bool { return text(o, "status", "sync", "status") == "OutOfSync" })
-			}},
+			},
+		},
 	}
 }
 

@@ -31,8 +31,8 @@ func (e *engine) application(n *live.Node, path []string) {
 			fix = "let Argo CD serve namespace " + n.Namespace + " (application.namespaces), and look at the application controller"
 		}
 		e.add(Cause{
-			Kind: Unreconciled, App: n, Path: path, Text: fmt.Sprintf("no controller has reconciled %s since it was created", title), Fix: fix,
-			Since: n.Created,
+			Kind: Unreconciled, App: n, Path: path, Fix: fix, Since: n.Created,
+			Text: fmt.Sprintf("no controller has reconciled %s since it was created", title),
 		})
 	}
 	e.operation(n, path)
@@ -90,8 +90,8 @@ func (e *engine) conditions(n *live.Node, path []string) bool {
 			s = said{kind: SyncError, text: "its spec is refused"}
 		}
 		e.add(Cause{
-			Kind: s.kind, App: n, Path: path, Text: fmt.Sprintf("%s: %s", e.snapshot.Title(n), s.text), Detail: plain(c.Message), Fix: s.fix,
-			Since: c.Since,
+			Kind: s.kind, App: n, Path: path, Text: fmt.Sprintf("%s: %s", e.snapshot.Title(n), s.text), Detail: plain(c.Message),
+			Fix: s.fix, Since: c.Since,
 		})
 	}
 	return found
@@ -125,7 +125,8 @@ func (e *engine) operation(n *live.Node, path []string) {
 			s = said{kind: SyncError, text: "its sync failed"}
 		}
 		e.add(Cause{
-			Kind: s.kind, App: n, Path: path, Text: fmt.Sprintf("%s: %s", title, s.text), Detail: plain(op.Message), Fix: s.fix, Since: op.Started,
+			Kind: s.kind, App: n, Path: path, Text: fmt.Sprintf("%s: %s", title, s.text), Detail: plain(op.Message),
+			Fix: s.fix, Since: op.Started,
 		})
 	}
 	if op.Running() || op.Retries < op.Limit {
@@ -184,8 +185,8 @@ func deploys(n *live.Node, k live.Key) bool {
 // failure explains an object that could not be synced.
 func (e *engine) failure(n *live.Node, path []string, r live.Result) {
 	s, ok := understand(r.Message)
-	path = append(slices.Clone(path), r.Key.String())
-	title := r.Key.String()
+	path = append(slices.Clone(path), r.String())
+	title := r.String()
 	if r.Hook != "" {
 		title = fmt.Sprintf("%s hook %s", r.Hook, r.Key)
 	}
@@ -259,8 +260,8 @@ func (e *engine) idle(n *live.Node, path []string) {
 	case !n.SelfHeal:
 		e.add(Cause{
 			Kind: SameRevision, App: n, Path: path, Since: n.SyncSince,
-			Text: fmt.Sprintf("%s differs from revision %s, which was synced already; automated sync does not sync a revision twice without selfHeal",
-				title, short(n.Revisions)),
+			Text: fmt.Sprintf("%s differs from revision %s, which was synced already; automated sync does not sync a revision twice "+
+				"without selfHeal", title, short(n.Revisions)),
 			Fix: "set syncPolicy.automated.selfHeal, or start a sync", Command: []string{"argocd", "app", "sync", title},
 		})
 	}
@@ -288,9 +289,10 @@ func (e *engine) window(n *live.Node, path []string) {
 	}
 	e.add(Cause{
 		Kind: Window, App: n, Path: path, Since: n.SyncSince, weight: 35,
-		Text: fmt.Sprintf("%s is OutOfSync and its automated sync has not begun; project %q has sync windows for it: %s", e.snapshot.Title(n),
-			n.Project, words.Some(windows)),
-		Fix: "see which window is active; wait, or change syncWindows of the AppProject", Command: []string{"argocd", "proj", "windows", "list", n.Project},
+		Text: fmt.Sprintf("%s is OutOfSync and its automated sync has not begun; project %q has sync windows for it: %s",
+			e.snapshot.Title(n), n.Project, words.Some(windows)),
+		Fix:     "see which window is active; wait, or change syncWindows of the AppProject",
+		Command: []string{"argocd", "proj", "windows", "list", n.Project},
 	})
 }
 

@@ -293,7 +293,8 @@ func (e *engine) nothing(n *live.Node, path []string) {
 	case n.Missing:
 		c.Text = fmt.Sprintf("%s is not created, and its parent %s is not syncing", e.snapshot.Title(n), e.snapshot.Title(n.Parent))
 	case op.Running():
-		c.Text, c.Detail, c.Since = fmt.Sprintf("%s is syncing; nothing says that anything is wrong", e.snapshot.Title(n)), op.Message, op.Started
+		c.Text = fmt.Sprintf("%s is syncing; nothing says that anything is wrong", e.snapshot.Title(n))
+		c.Detail, c.Since = op.Message, op.Started
 	case n.Requested:
 		c.Text = fmt.Sprintf("a sync of %s was requested and has not begun", e.snapshot.Title(n))
 	default:

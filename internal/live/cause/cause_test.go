@@ -95,7 +95,9 @@ func (blind) Get(context.Context, live.Key) (manifest.Object, error) { return ni
 func (blind) List(context.Context, string, string, string) ([]manifest.Object, error) {
 	return nil, errForbidden
 }
-func (blind) Events(context.Context, live.Key) ([]manifest.Object, error)   { return nil, errForbidden }
+
+func (blind) Events(context.Context, live.Key) ([]manifest.Object, error) { return nil, errForbidden }
+
 func (blind) Checks(context.Context) (health.Customizations, error) { return nil, errForbidden }
 
 // TestBlind: without rights nothing is taken for healthy, and the report says what was not looked at.

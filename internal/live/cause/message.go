@@ -63,7 +63,8 @@ var rules = func() []rule {
 			`field is immutable|updates to statefulset spec for fields other than|may not change once set|is immutable after creation`,
 			said{
 				Immutable, "the change is to a field that cannot be changed",
-				"delete the object so that Argo CD creates it again, or set the annotation argocd.argoproj.io/sync-options: Replace=true,Force=true",
+				"delete the object so that Argo CD creates it again, or set the annotation argocd.argoproj.io/sync-options: " +
+					"Replace=true,Force=true",
 			},
 		},
 		{`metadata\.annotations: Too long`, said{
@@ -86,7 +87,8 @@ var rules = func() []rule {
 			Project, "its project $2 does not allow namespace $1", "add the namespace to destinations of the AppProject $2",
 		}},
 		{`is not permitted to use project '([^']*)'`, said{
-			Project, "its project $1 does not allow Applications of this namespace", "add the namespace to sourceNamespaces of the AppProject $1",
+			Project, "its project $1 does not allow Applications of this namespace",
+			"add the namespace to sourceNamespaces of the AppProject $1",
 		}},
 		{`is not permitted in project|not permitted to use project`, said{
 			Project, "its project does not allow it", "change the AppProject",
@@ -95,7 +97,8 @@ var rules = func() []rule {
 			Finalizer, "its namespace is being deleted", "find what keeps the namespace: kubectl get namespace -o yaml shows conditions",
 		}},
 		{`namespaces "([^"]+)" not found`, said{
-			NoNamespace, "namespace $1 does not exist", "set the sync option CreateNamespace=true, or deploy the namespace in an earlier wave",
+			NoNamespace, "namespace $1 does not exist",
+			"set the sync option CreateNamespace=true, or deploy the namespace in an earlier wave",
 		}},
 		{`is forbidden: User "([^"]+)" cannot (\w+) resource "([^"]+)"`, said{
 			Rights, "$1 may not $2 $3", "give Argo CD's service account the right",
@@ -125,14 +128,18 @@ var rules = func() []rule {
 		{
 			`repository not (?:found|accessible)|authentication required|[Uu]nable to (?:ls-remote|resolve|get repository)|failed to list refs|` +
 				`no such host|could not read Username|app path does not exist|unable to resolve '?`,
-			said{Repository, "its repository, path or revision cannot be read", "correct repoURL, path, targetRevision, or the credentials"},
+			said{
+				Repository, "its repository, path or revision cannot be read",
+				"correct repoURL, path, targetRevision, or the credentials",
+			},
 		},
 		{
 			`[Uu]nable to get cluster|error getting cluster|there are no clusters with|Failed to get destination cluster|cluster .* not found`,
 			said{Destination, "Argo CD does not know the cluster of its destination", "register the cluster, or correct spec.destination"},
 		},
 		{`Failed to load live state|failed to get cluster info|error synchronizing cache state`, said{
-			Destination, "Argo CD cannot read the cluster of its destination", "look at the connection and the rights of Argo CD to that cluster",
+			Destination, "Argo CD cannot read the cluster of its destination",
+			"look at the connection and the rights of Argo CD to that cluster",
 		}},
 		{`Failed to load target state|failed to generate manifest|CMP processing failed|generating manifests in cmp`, said{
 			Manifests, "its manifests cannot be made", "correct the source; argosy app render shows the same offline",

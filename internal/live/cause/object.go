@@ -198,8 +198,8 @@ func (e *engine) object(n *live.Node, path []string, key live.Key) {
 	switch {
 	case errors.Is(err, ErrNoKind):
 		e.add(Cause{
-			Kind: MissingCRD, App: n, Path: path, Text: fmt.Sprintf("%s: the cluster has no kind %s of group %q: its CRD is not installed", key, key.Kind,
-				key.Group), Fix: "deploy the CRD in an earlier wave",
+			Kind: MissingCRD, App: n, Path: path, Fix: "deploy the CRD in an earlier wave",
+			Text: fmt.Sprintf("%s: the cluster has no kind %s of group %q: its CRD is not installed", key, key.Kind, key.Group),
 		})
 		return
 	case err != nil:
@@ -262,8 +262,9 @@ func (e *engine) stuck(n *live.Node, path []string, o manifest.Object) {
 	finalizers := texts(manifest.Map(o, "metadata")["finalizers"])
 	since, _ := time.Parse(time.RFC3339, manifest.String(o, "metadata", "deletionTimestamp"))
 	c := Cause{
-		Kind: Finalizer, App: n, Path: path, Since: since, weight: 10, Text: fmt.Sprintf("%s is being deleted, and %s", key, keeps(finalizers)),
-		Fix: "the controller of the finalizer must run", Command: kubectlOn("get", key, "-o", "jsonpath={.metadata.finalizers}"),
+		Kind: Finalizer, App: n, Path: path, Since: since, weight: 10,
+		Text: fmt.Sprintf("%s is being deleted, and %s", key, keeps(finalizers)),
+		Fix:  "the controller of the finalizer must run", Command: kubectlOn("get", key, "-o", "jsonpath={.metadata.finalizers}"),
 	}
 	if len(finalizers) == 0 {
 		c.Fix, c.Command = "", nil
@@ -285,11 +286,13 @@ func (e *engine) says(n *live.Node, path []string, o manifest.Object, h health.H
 			state, h.Message = string(r.Health), r.Message
 		}
 	}
-	c := Cause{Kind: Degraded, App: n, Path: path, Text: fmt.Sprintf("%s is %s", key, cmp.Or(state, "not healthy")), Detail: plain(h.Message)}
+	c := Cause{Kind: Degraded, App: n, Path: path, Detail: plain(h.Message)}
+	c.Text = fmt.Sprintf("%s is %s", key, cmp.Or(state, "not healthy"))
 	for _, condition := range conditions(o) {
 		kind, status := manifest.String(condition, "type"), manifest.String(condition, "status")
-		wrong := status == "False" && slices.Contains([]string{"Ready", "Available", "Established", "Healthy", "Synced", "Complete"}, kind) ||
-			status == "True" && slices.Contains([]string{"Failed", "Degraded", "Stalled", "ReplicaFailure"}, kind)
+		good := []string{"Ready", "Available", "Established", "Healthy", "Synced", "Complete"}
+		bad := []string{"Failed", "Degraded", "Stalled"}
+		wrong := status == "False" && slices.Contains(good, kind) || status == "True" && slices.Contains(bad, kind)
 		if wrong {
 			c.Detail = plain(strings.TrimSpace(manifest.String(condition, "reason") + ": " + manifest.String(condition, "message")))
 			c.Since, _ = time.Parse(time.RFC3339, manifest.String(condition, "lastTransitionTime"))
@@ -338,7 +341,9 @@ func hookOf(n *live.Node, key live.Key) string {
 	return ""
 }
 
-func conditions(o manifest.Object) []map[string]any { return records(manifest.Map(o, "status")["conditions"]) }
+func conditions(o manifest.Object) []map[string]any {
+	return records(manifest.Map(o, "status")["conditions"])
+}
 
 // condition returns a condition, nil if there is none.
 func condition(o manifest.Object, kind string) map[string]any {

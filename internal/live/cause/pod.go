@@ -73,7 +73,8 @@ func (e *engine) podsRefused(n *live.Node, path []string, key live.Key, message 
 		s = said{kind: Degraded, text: "its pods are refused"}
 	}
 	e.add(Cause{
-		Kind: s.kind, App: n, Path: path, Text: fmt.Sprintf("%s: %s", key, s.text), Detail: words.Shorten(plain(message), maxDetail), Fix: s.fix, Since: at,
+		Kind: s.kind, App: n, Path: path, Text: fmt.Sprintf("%s: %s", key, s.text),
+		Detail: words.Shorten(plain(message), maxDetail), Fix: s.fix, Since: at,
 	})
 }
 
@@ -124,8 +125,8 @@ func (e *engine) pod(n *live.Node, path []string, o manifest.Object) {
 	if c := condition(o, "PodScheduled"); manifest.String(c, "status") == "False" {
 		if !e.claims(n, path, o) {
 			e.add(Cause{
-				Kind: Unscheduled, App: n, Path: path, Text: fmt.Sprintf("%s finds no node", key), Detail: plain(manifest.String(c, "message")),
-				Fix: unscheduledFix(manifest.String(c, "message")), Since: since(c),
+				Kind: Unscheduled, App: n, Path: path, Text: fmt.Sprintf("%s finds no node", key), Since: since(c),
+				Detail: plain(manifest.String(c, "message")), Fix: unscheduledFix(manifest.String(c, "message")),
 			})
 		}
 		return
@@ -199,7 +200,8 @@ func (e *engine) container(n *live.Node, path []string, key live.Key, c map[stri
 		if code := fmt.Sprint(ended["exitCode"]); ended == nil || code == "0" {
 			return false
 		}
-		out.Kind, out.Text = Crash, fmt.Sprintf("container %s of %s ended: %s, exit code %v", name, key, manifest.String(ended, "reason"), ended["exitCode"])
+		out.Kind = Crash
+		out.Text = fmt.Sprintf("container %s of %s ended: %s, exit code %v", name, key, manifest.String(ended, "reason"), ended["exitCode"])
 		out.Fix, out.Command = "look at its log", kubectlLogs(key, name)
 		out.Detail = words.Shorten(plain(manifest.String(ended, "message")), maxDetail)
 	}
@@ -248,16 +250,18 @@ var storageClass = regexp.MustCompile(`storageclass\.storage\.k8s\.io "([^"]+)" 
 // claim explains a volume that is not bound.
 func (e *engine) claim(n *live.Node, path []string, o manifest.Object) {
 	key := live.KeyOf(o)
-	c := Cause{Kind: Volume, App: n, Path: path, Text: fmt.Sprintf("%s is not bound to a volume", key), Fix: "look at the storage class and its provisioner"}
+	c := Cause{Kind: Volume, App: n, Path: path, Text: fmt.Sprintf("%s is not bound to a volume", key)}
+	c.Fix = "look at the storage class and its provisioner"
 	c.Since, _ = time.Parse(time.RFC3339, manifest.String(o, "metadata", "creationTimestamp"))
 	for _, x := range e.events(key) {
-		if x.reason != "ProvisioningFailed" && x.reason != "FailedBinding" && x.reason != "WaitForFirstConsumer" && x.reason != "ExternalProvisioning" {
+		if !slices.Contains([]string{"ProvisioningFailed", "FailedBinding", "WaitForFirstConsumer", "ExternalProvisioning"}, x.reason) {
 			continue
 		}
 		c.Detail = words.Shorten(plain(x.message), maxDetail)
 		switch m := storageClass.FindStringSubmatch(x.message); {
 		case m != nil:
-			c.Text, c.Fix = fmt.Sprintf("%s: the storage class %s does not exist", key, m[1]), "deploy the storage class in an earlier wave, or correct its name"
+			c.Text = fmt.Sprintf("%s: the storage class %s does not exist", key, m[1])
+			c.Fix = "deploy the storage class in an earlier wave, or correct its name"
 		case x.reason == "WaitForFirstConsumer":
 			c.Text = fmt.Sprintf("%s is bound when the first pod uses it, and none does", key)
 			c.Fix = "put the claim into the wave of its pods: a wave that waits for the claim never ends"

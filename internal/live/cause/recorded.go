@@ -27,7 +27,11 @@ func (r Recorded) has(group, kind string) error {
 // Get implements Cluster.
 func (r Recorded) Get(_ context.Context, key live.Key) (manifest.Object, error) {
 	for _, o := range r {
-		if have := live.KeyOf(o); have == key || have.Namespace == "" && have == (live.Key{Group: key.Group, Kind: key.Kind, Name: key.Name}) {
+		have := live.KeyOf(o)
+		if have.Namespace == "" { // of the cluster, whatever the key says
+			have.Namespace = key.Namespace
+		}
+		if have == key {
 			return o, nil
 		}
 	}
@@ -50,8 +54,8 @@ func (r Recorded) Events(_ context.Context, key live.Key) ([]manifest.Object, er
 	var out []manifest.Object
 	for _, o := range r {
 		about := manifest.Map(o, "involvedObject")
-		if manifest.String(o, "kind") == "Event" && manifest.String(about, "kind") == key.Kind && manifest.String(about, "name") == key.Name &&
-			manifest.String(about, "namespace") == key.Namespace {
+		if manifest.String(o, "kind") == "Event" && manifest.String(about, "kind") == key.Kind &&
+			manifest.String(about, "name") == key.Name && manifest.String(about, "namespace") == key.Namespace {
 			out = append(out, o)
 		}
 	}
