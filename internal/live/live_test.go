@@ -3,6 +3,7 @@ package live_test
 import (
 	"bytes"
 	"fmt"
+	"os"
 	"runtime"
 	"slices"
 	"strings"
@@ -355,4 +356,40 @@ func TestSize(t *testing.T) {
 		t.Errorf("%d bytes for each of %d Applications", size, len(s.Nodes))
 	}
 	runtime.KeepAlive(m)
+}
+
+// TestRecordedBoot replays a boot that the lab recorded from Argo CD 3.2.11: a wave waits for a Deployment whose pod fails, is repaired, and
+// the next wave follows. UPDATE=1 writes the states.
+func TestRecordedBoot(t *testing.T) {
+	file, err := os.Open("testdata/boot.jsonl")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	m := live.New("argocd")
+	var states strings.Builder
+	last := ""
+	err = live.Read("testdata/boot.jsonl", file, func(e live.Event) {
+		m.Apply(e)
+		if now := strings.Join(rows(m.Snapshot()), "\n") + "\n\n"; now != last {
+			last = now
+			states.WriteString(now)
+		}
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const golden = "testdata/boot.txt"
+	if os.Getenv("UPDATE") != "" {
+		if err := os.WriteFile(golden, []byte(states.String()), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(golden)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), states.String()); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
 }
