@@ -76,33 +76,47 @@ func exampleDiff(t *testing.T, rule string) string {
 // lintTree lints an example, and returns the rules of its findings that are no information, each once, with those that were not checked.
 func lintTree(t *testing.T, files []txtar.File, args ...string) []string {
 	t.Helper()
-	dir := t.TempDir()
+	dir := writeTree(t, files)
 	t.Chdir(dir)
-	writeTree(t, "", files)
 	if slices.Contains(args, "--diff") {
 		commitBefore(t, files)
 	}
+	return lintRun(t, lintArgs(dir, args...)...)
+}
+
+// writeTree writes files into a new directory.
+func writeTree(t *testing.T, files []txtar.File) string {
+	t.Helper()
+	dir := t.TempDir()
+	writeUnder(t, dir, "", files)
+	return dir
+}
+
+// lintArgs are the arguments that lint an example in a directory, with those of the example.
+func lintArgs(dir string, args ...string) []string {
 	args = append([]string{
 		"lint", "--offline", "--fail-on", "never", "-o", "json", "--allow-unknown", "from-s3,from-api", "--repo", "https://git.example.com/cluster=" + dir,
+		"--repo", "https://git.example.com/apps=" + dir,
 	}, args...)
 	if _, err := os.Stat(filepath.Join(dir, "settings.yaml")); err == nil {
 		args = append(args, "--customizations", filepath.Join(dir, "settings.yaml"))
 	}
-	return lintRun(t, append(args, filepath.Join(dir, "root.yaml"))...)
+	return append(args, filepath.Join(dir, "root.yaml"))
 }
 
-// writeTree writes the files of a tree, or those of a directory in it.
-func writeTree(t *testing.T, under string, files []txtar.File) {
+// writeUnder writes the files of a tree, or those of a directory in it.
+func writeUnder(t *testing.T, dir, under string, files []txtar.File) {
 	t.Helper()
 	for _, f := range files {
 		name, ok := strings.CutPrefix(f.Name, under)
 		if !ok {
 			continue
 		}
-		if err := os.MkdirAll(filepath.Dir(filepath.FromSlash(name)), 0o755); err != nil {
+		name = filepath.Join(dir, filepath.FromSlash(name))
+		if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
 			t.Fatal(err)
 		}
-		if err := os.WriteFile(filepath.FromSlash(name), f.Data, 0o600); err != nil {
+		if err := os.WriteFile(name, f.Data, 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -111,7 +125,7 @@ func writeTree(t *testing.T, under string, files []txtar.File) {
 // commitBefore commits the tree with its directory before over it. The work tree is without that again.
 func commitBefore(t *testing.T, files []txtar.File) {
 	t.Helper()
-	writeTree(t, "before/", files)
+	writeUnder(t, ".", "before/", files)
 	for _, args := range [][]string{
 		{"init", "-q"}, {"add", "-A"}, {"-c", "user.name=x", "-c", "user.email=x@example.com", "commit", "-qm", "before"},
 	} {
@@ -126,7 +140,7 @@ func commitBefore(t *testing.T, files []txtar.File) {
 			}
 		}
 	}
-	writeTree(t, "", files)
+	writeUnder(t, ".", "", files)
 }
 
 func lintRun(t *testing.T, args ...string) []string {

@@ -105,6 +105,21 @@ func (p *pass) find(app *plan.Application, field []string, format string, args .
 	})
 }
 
+// item notes something about a field of an object that an Application deploys, at the Application if the object is in no file.
+func (p *pass) item(app *plan.Application, item *plan.Item, field []string, format string, args ...any) {
+	p.find(app, nil, format, args...)
+	if f := &p.found[len(p.found)-1]; item.Position.File != "" {
+		f.Position, f.Field = item.Position, field
+	}
+}
+
+// has reports whether the planner has found something about an Application or a set, "" for any.
+func (p *pass) has(rule plan.Rule, subject string) bool {
+	return slices.ContainsFunc(p.Findings, func(f plan.Finding) bool {
+		return f.Rule.Name == rule.Name && (subject == "" || f.Subject == subject)
+	})
+}
+
 // applications are those that exist: not who applies the roots.
 func (p *pass) applications() []*plan.Application {
 	var out []*plan.Application
@@ -181,8 +196,8 @@ func (p *pass) patched() map[*plan.Application]bool {
 	return out
 }
 
-// item notes something about a field of an object.
-func (p *pass) item(item *plan.Item, field []string, format string, args ...any) {
+// about notes something about a field of an object, whichever Application deploys it.
+func (p *pass) about(item *plan.Item, field []string, format string, args ...any) {
 	p.found = append(p.found, plan.Finding{
 		Rule: p.rule.Rule, Subject: item.Name, Position: item.Position, Field: field, Message: fmt.Sprintf(format, args...),
 	})

@@ -49,7 +49,7 @@ var ruleSyncOption = Rule{
 					option = strings.TrimSpace(option)
 					name, value, _ := strings.Cut(option, "=")
 					if values, ok := syncOptions[name]; option != "" && (!ok || !slices.Contains(values, value)) {
-						p.item(item, []string{"metadata", "annotations", argo.SyncOptionsAnnotation},
+						p.about(item, []string{"metadata", "annotations", argo.SyncOptionsAnnotation},
 							"Argo CD knows no sync option %q%s", option, meant(name, manifest.Keys(syncOptions)))
 					}
 				}

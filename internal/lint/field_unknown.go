@@ -46,7 +46,7 @@ var ruleFieldUnknown = Rule{
 					continue
 				}
 				for _, u := range p.unknownFields(argo.KindProject, item.Object) {
-					p.item(item, u.path, "an AppProject has no field %s", u)
+					p.about(item, u.path, "an AppProject has no field %s", u)
 				}
 			}
 		}

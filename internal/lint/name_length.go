@@ -59,7 +59,7 @@ var ruleNameInvalid = Rule{
 					continue
 				}
 				if name := manifest.String(item.Object, "metadata", "name"); !namePattern.MatchString(name) || len(name) > maxName {
-					p.item(item, []string{"metadata", "name"}, "%q is not a name that Kubernetes allows", name)
+					p.about(item, []string{"metadata", "name"}, "%q is not a name that Kubernetes allows", name)
 				}
 			}
 		}

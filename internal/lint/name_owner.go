@@ -31,7 +31,7 @@ var ruleSetTwice = Rule{
 				case other == nil:
 					first[id] = app
 				case other != app && common(roots[other], roots[app]):
-					p.item(item, []string{"metadata", "name"}, "%s and %s both deploy this set", other.Name, app.Name)
+					p.about(item, []string{"metadata", "name"}, "%s and %s both deploy this set", other.Name, app.Name)
 				}
 			}
 		}
@@ -59,8 +59,7 @@ var ruleSetElsewhere = Rule{
 			if s.item == nil {
 				continue
 			}
-			_, destination := cutLast(s.parent.Destination)
-			namespace := cmp.Or(manifest.String(s.Object, "metadata", "namespace"), destination)
+			namespace := cmp.Or(manifest.String(s.Object, "metadata", "namespace"), s.parent.Destination.Namespace)
 			if namespace == "" || namespace == p.Namespace {
 				continue
 			}
@@ -68,7 +67,7 @@ var ruleSetElsewhere = Rule{
 			if names[s.name] > 1 {
 				also = "; there is another set of this name"
 			}
-			p.item(s.item, []string{"metadata", "namespace"}, "it is in namespace %s; Argo CD is in %s, and ignores sets elsewhere unless "+
+			p.about(s.item, []string{"metadata", "namespace"}, "it is in namespace %s; Argo CD is in %s, and ignores sets elsewhere unless "+
 				"applicationsetcontroller.namespaces lists their namespace%s", namespace, p.Namespace, also)
 		}
 	},

@@ -29,7 +29,7 @@ var ruleDropsLocal = Rule{
 				if g.kind != "clusters" || !selectsUnlabelled(selector) {
 					continue
 				}
-				if p.Clusters == nil {
+				if !p.ClustersKnown {
 					p.missed = "the clusters of Argo CD are not known; its own may have a Secret (--clusters)"
 					continue
 				}

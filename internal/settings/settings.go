@@ -40,6 +40,8 @@ type Settings struct {
 	SetPolicy string
 	// Tracking is how Argo CD marks the objects of an Application: annotation, label or annotation+label; "" is annotation.
 	Tracking string
+	// SyncTimeout is the number of seconds after which the controller ends a sync, if the file that was parsed says so. "" is not known.
+	SyncTimeout string
 	// Partial says that value files, which were not read, may have more settings.
 	Partial bool
 	// Origin says where the settings were found, for messages: "argocd-cm at apps/argocd/cm.yaml:1".
