@@ -16,8 +16,8 @@ var ruleNameChanged = Rule{
 		Name: "name-template-changed", Kind: plan.Advice, Severity: plan.Error,
 		Means: "The names of a set's Applications are others than in the revision of --diff. The set deletes the Applications with the " +
 			"old names, with everything that they have deployed, and creates others.",
-		Cure: "Keep the old names, or set syncPolicy.preserveResourcesOnDeletion: true on the set before, so that the objects stay and the " +
-			"new Applications adopt them.",
+		Cure: "Keep the old names, or set syncPolicy.preserveResourcesOnDeletion: true on the set before, so that the objects stay and " +
+			"the new Applications adopt them.",
 	},
 	Family: Loss,
 	Why: "The controller deletes each Application of the set whose name is not among those that the generators give now (deleteInCluster " +

@@ -67,8 +67,8 @@ var ruleSetElsewhere = Rule{
 			if names[s.name] > 1 {
 				also = "; there is another set of this name"
 			}
-			p.about(s.item, []string{"metadata", "namespace"}, "it is in namespace %s; Argo CD is in %s, and ignores sets elsewhere unless "+
-				"applicationsetcontroller.namespaces lists their namespace%s", namespace, p.Namespace, also)
+			p.about(s.item, []string{"metadata", "namespace"}, "it is in namespace %s; Argo CD is in %s, and ignores sets elsewhere "+
+				"unless applicationsetcontroller.namespaces lists their namespace%s", namespace, p.Namespace, also)
 		}
 	},
 }
