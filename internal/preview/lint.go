@@ -135,6 +135,9 @@ func (v Lint) write(r *lint.Report) error {
 	if err := lint.NewBaseline(r).Write(&b); err != nil {
 		return err
 	}
+	if _, err := lint.ParseBaseline(v.Write, b.Bytes()); err != nil {
+		return fmt.Errorf("%w; turn rules off in %s, and write a baseline of the rest", err, lint.ConfigName)
+	}
 	if err := edit.Write(v.Write, b.Bytes()); err != nil {
 		return err
 	}
