@@ -96,8 +96,16 @@ func keyOf(o manifest.Object) objectKey {
 	return objectKey{manifest.Group(o), manifest.String(o, "kind"), manifest.String(o, "metadata", "name")}
 }
 
-// builtSuffix ends the file of an object that a Kustomization makes.
-const builtSuffix = " (built)"
+// builtSuffix ends the file of an object that a Kustomization makes, renderedSuffix that of one from a template of a chart.
+const (
+	builtSuffix    = " (built)"
+	renderedSuffix = " (rendered)"
+)
+
+// onDisk is the name of the file of a position, without what a plan adds to it.
+func onDisk(at manifest.Position) string {
+	return strings.TrimSuffix(strings.TrimSuffix(at.File, builtSuffix), renderedSuffix)
+}
 
 func newLocator(p *plan.Plan, read Files) *locator {
 	l := &locator{read, map[string]*file{}, map[manifest.Position]made{}}
@@ -147,9 +155,12 @@ func (l *locator) place(at manifest.Position, field []string) spot {
 	if m, ok := l.built[at]; ok {
 		at = l.origin(at, m)
 	}
-	f := l.open(strings.TrimSuffix(at.File, builtSuffix))
+	f := l.open(onDisk(at))
 	if f == nil {
 		return spot{}
+	}
+	if strings.HasSuffix(at.File, renderedSuffix) { // its lines are others once it is rendered
+		return spot{file: f}
 	}
 	if at.Number == 0 { // the line is from a message
 		i := slices.IndexFunc(f.docs, func(d manifest.Document) bool { return d.Line == at.Line })

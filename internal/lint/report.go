@@ -76,10 +76,13 @@ func New(p *plan.Plan, o Options) *Report {
 		before, _ := Check(o.Before)
 		found, _ = plan.Unpaired(found, before)
 	}
-	r := &Report{NotChecked: unchecked}
+	r := &Report{NotChecked: slices.DeleteFunc(unchecked, func(n NotChecked) bool { return !o.Config.uses(n.Rule) })}
 	at, known := newLocator(p, o.Files), o.Baseline.counter()
 	all := list{at: map[place]int{}, has: map[subject]bool{}}
 	for _, f := range found {
+		if rule, _ := Find(f.Rule.Name); !o.Config.uses(rule) {
+			continue
+		}
 		one, file := at.finding(f)
 		one.named = one.File
 		if o.Named != nil {
@@ -135,11 +138,13 @@ func (l *locator) finding(f plan.Finding) (Finding, *file) {
 	rule, _ := Find(f.Rule.Name)
 	out := Finding{
 		Rule: rule, Subjects: []string{f.Subject}, Message: strings.TrimPrefix(f.Message, f.Position.String()+": "),
-		File: strings.TrimSuffix(f.Position.File, builtSuffix), Line: f.Position.Line,
+		File: onDisk(f.Position), Line: f.Position.Line,
 	}
 	out.spot = l.place(f.Position, f.Field)
 	if file := out.spot.file; file != nil {
 		out.File, out.Line, out.Column, out.Text = file.name, out.spot.line, out.spot.column, file.line(out.spot.line)
+	} else if strings.HasSuffix(f.Position.File, renderedSuffix) {
+		out.Line = 0 // that of the template is not known
 	}
 	return out, out.spot.file
 }

@@ -73,7 +73,7 @@ func Diff(before, after *Plan) *Difference {
 				d.Changes = append(d.Changes, Change{Sourced, ref.Name, from, to})
 			}
 			if from, to := old.app.Destination, now.app.Destination; from != to {
-				d.Changes = append(d.Changes, Change{Aimed, ref.Name, from, to})
+				d.Changes = append(d.Changes, Change{Aimed, ref.Name, from.String(), to.String()})
 			}
 			if from, to := old.app.Project, now.app.Project; from != to {
 				d.Changes = append(d.Changes, Change{Owned, ref.Name, from, to})
