@@ -70,7 +70,7 @@ func (c Config) severity(f Finding) (plan.Severity, bool) {
 		severity = off
 	}
 	for _, s := range c.Rules {
-		if s.Rule == f.Rule.Name && matches(s.Files, f.File, true) && matchesAny(s.Names, f.Subjects) {
+		if s.Rule == f.Rule.Name && matches(s.Files, f.named, true) && matchesAny(s.Names, f.Subjects) {
 			severity = plan.Severity(s.Severity)
 		}
 	}

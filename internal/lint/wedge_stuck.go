@@ -74,7 +74,7 @@ func deploysArgo(app *plan.Application, namespace string) bool {
 			return true
 		}
 	}
-	return app.ArgoCD && strings.HasSuffix(app.Destination, "/"+namespace)
+	return app.ArgoCD && app.Destination.Namespace == namespace
 }
 
 var ruleTriggerPaths = Rule{

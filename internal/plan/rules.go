@@ -329,10 +329,11 @@ type Finding struct {
 	Field []string
 }
 
-// same reports whether two findings of different plans are the same one, whatever their words are.
-func (f Finding) same(g Finding) bool {
-	return f.Rule.Name == g.Rule.Name && f.Subject == g.Subject && f.Position.File == g.Position.File
-}
+// findingKey names a finding.
+type findingKey struct{ rule, subject, file, message string }
+
+// key is the same for findings that say the same about the same.
+func (f Finding) key() findingKey { return findingKey{f.Rule.Name, f.Subject, f.Position.File, f.Message} }
 
 // filePattern matches a file, perhaps a line, at the beginning of a message.
 var filePattern = regexp.MustCompile(`^([^\s:"]+(?:/[^\s:"]+|\.[A-Za-z]+))(?::(\d+))?: `)

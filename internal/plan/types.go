@@ -53,7 +53,7 @@ const (
 type Application struct {
 	argo.Ref
 	Project     string
-	Destination string // cluster/namespace
+	Destination Destination
 	Sources     []Source
 	Items       []*Item // in the order in which they are deployed
 	// Needs are the Applications that it says it needs.

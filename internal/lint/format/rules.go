@@ -16,7 +16,7 @@ func List(w io.Writer) error {
 		fmt.Fprintf(&b, "%s: %s\n", strings.ToUpper(string(family)), family.About())
 		for _, r := range lint.Rules() {
 			if r.Family == family {
-				fmt.Fprintf(&b, "  %-30s %-8s %s\n", r.Name, severity(r, "off"), r.Title())
+				fmt.Fprintf(&b, "  %-30s %-8s %-5s %s\n", r.Name, severity(r, "off"), byFix(r, "--fix"), r.Title())
 			}
 		}
 	}
@@ -29,7 +29,18 @@ func Explain(w io.Writer, r lint.Rule) error {
 	if r.Why != "" {
 		text += "\nwhy: " + r.Why + "\n"
 	}
-	return words.Line(w, "%s\nfix: %s", text, r.Cure)
+	return words.Line(w, "%s\nfix: %s%s", text, r.Cure, byFix(r, fixNote))
+}
+
+// fixNote says that --fix cures a rule.
+const fixNote = " argosy lint --fix does so where it is obvious how."
+
+// byFix is a note about a rule that --fix cures, "" for another one.
+func byFix(r lint.Rule, note string) string {
+	if r.Fixable() {
+		return note
+	}
+	return ""
 }
 
 const byDefault = "off by default"
@@ -91,7 +102,7 @@ func Page(family lint.Family, example func(rule string) string) string {
 		if r.Why != "" {
 			fmt.Fprintf(&b, "\nWhy: %s\n", r.Why)
 		}
-		fmt.Fprintf(&b, "\nFix: %s\n", r.Cure)
+		fmt.Fprintf(&b, "\nFix: %s%s\n", r.Cure, byFix(r, strings.Replace(fixNote, "argosy lint --fix", "`argosy lint --fix`", 1)))
 		if r.Seen {
 			b.WriteString("\nSeen on Argo CD 3.2.11: `TestLint` in `lab/e2e` boots the tree that fails.\n")
 		}
