@@ -219,15 +219,12 @@ func (r *run) undisturbed(ctx context.Context) error {
 	}
 	name, _, _ := strings.Cut(manifest.String(r.set, "metadata", "annotations", argo.TrackingAnnotation), ":")
 	if name == "" {
-		name = manifest.String(r.set, "metadata", "labels", instanceLabel)
+		name = manifest.String(r.set, "metadata", "labels", argo.InstanceLabel)
 	}
 	if name == "" {
 		return nil
 	}
-	ref := argo.Ref{Namespace: r.Argo, Name: name}
-	if namespace, app, ok := strings.Cut(name, "_"); ok {
-		ref = argo.Ref{Namespace: namespace, Name: app}
-	}
+	ref := argo.Instance(name, r.Argo)
 	owner, err := r.Cluster.Object(ctx, argo.KindApplication, ref)
 	if err != nil {
 		return err

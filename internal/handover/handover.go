@@ -187,7 +187,7 @@ func (r *run) look(ctx context.Context) (err error) {
 	}
 	meta := manifest.Map(r.target, "metadata")
 	meta["name"] = r.Parent
-	delete(manifest.Map(meta, "labels"), instanceLabel) // the Application that deploys the set would prune the parent
+	delete(manifest.Map(meta, "labels"), argo.InstanceLabel) // the Application that deploys the set would prune the parent
 	return nil
 }
 
@@ -240,9 +240,6 @@ func clean(o manifest.Object) manifest.Object {
 	}
 	return manifest.Object{"apiVersion": out["apiVersion"], "kind": out["kind"], "metadata": meta, "spec": out["spec"]}
 }
-
-// instanceLabel names the Application that deploys an object, in one of Argo CD's ways of tracking.
-const instanceLabel = "app.kubernetes.io/instance"
 
 // Annotations that are not in files.
 const (

@@ -35,6 +35,8 @@ type Config struct {
 	// Merged are the files of $KUBECONFIG, merged as kubectl does: the first that has a value wins, and files that do not exist are
 	// skipped. Nil is none.
 	Merged []string
+	// Context is that of the kubeconfig; "" is its current one.
+	Context string
 	// Namespace is Argo CD's; "" is that of this process, or else argocd.
 	Namespace string
 	// Secrets are the names of Argo CD's Secrets to get one by one, where the right to list them is not given. Nil lists those with Argo
@@ -137,8 +139,10 @@ func raw(config *rest.Config) (rest.Interface, error) {
 }
 
 func load(cfg Config) (*rest.Config, error) {
+	overrides := &clientcmd.ConfigOverrides{CurrentContext: cfg.Context}
 	if cfg.Kubeconfig != "" {
-		config, err := clientcmd.BuildConfigFromFlags("", cfg.Kubeconfig)
+		rules := &clientcmd.ClientConfigLoadingRules{ExplicitPath: cfg.Kubeconfig}
+		config, err := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, overrides).ClientConfig()
 		if err != nil {
 			return nil, fmt.Errorf("kubeconfig: %w", err)
 		}
@@ -149,7 +153,7 @@ func load(cfg Config) (*rest.Config, error) {
 		if err != nil {
 			return nil, fmt.Errorf("KUBECONFIG: %w", err)
 		}
-		config, err := clientcmd.NewDefaultClientConfig(*merged, &clientcmd.ConfigOverrides{}).ClientConfig()
+		config, err := clientcmd.NewDefaultClientConfig(*merged, overrides).ClientConfig()
 		if clientcmd.IsEmptyConfig(err) {
 			err = errors.New("there is no cluster in its files")
 		}
@@ -263,7 +267,7 @@ func (c *Client) Existing(ctx context.Context, apps []argo.Ref) (map[argo.Ref]bo
 // Specs implements appsetplugin.Live, by a list of each namespace.
 func (c *Client) Specs(ctx context.Context, apps []argo.Ref) (specs map[argo.Ref]map[string]any, large []argo.Ref, err error) {
 	source := manifest.Fields{"repoURL": nil, "chart": nil, "targetRevision": nil}
-	l := listing{fields: manifest.Fields{"spec": {"project": nil, "source": source, "sources": source}}}
+	l := listing{kept: kept{fields: manifest.Fields{"spec": {"project": nil, "source": source, "sources": source}}}}
 	specs = map[argo.Ref]map[string]any{}
 	err = c.wanted(ctx, apps, l, func(r argo.Ref, o manifest.Object, err error) {
 		if err != nil {
