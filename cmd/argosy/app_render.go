@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/argosy-cd/argosy/cmd/argosy/cli"
 	"github.com/argosy-cd/argosy/internal/preview"
 )
 
@@ -37,7 +38,7 @@ Secrets.`,
 		Example: `  argosy app render apps/web.yaml
   argosy app render web --root root.yaml | kubectl apply --dry-run=server -f -
   argosy app render argocd/web --diff main`,
-		Args: exactly(1, "a file with an Application, or the name of one"),
+		Args: cli.Exactly(1, "a file with an Application, or the name of one"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if opts.diff != "" && cmd.Flags().Changed("output") {
 				return usagef("--diff goes without -o")

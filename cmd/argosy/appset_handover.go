@@ -3,26 +3,24 @@ package main
 import (
 	"context"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/argosy-cd/argosy/cmd/argosy/cli"
 	"github.com/argosy-cd/argosy/internal/appset"
 	"github.com/argosy-cd/argosy/internal/appset/convert"
 	"github.com/argosy-cd/argosy/internal/argo"
+	"github.com/argosy-cd/argosy/internal/argo/versions"
 	"github.com/argosy-cd/argosy/internal/handover"
 	"github.com/argosy-cd/argosy/internal/workspace"
 )
 
 type appsetHandoverOptions struct {
+	handover.Config
 	cluster clusterOptions
-	version versionFlag
-	parent  convert.Options
+	version versions.Flag
 	source  formatFlag
-	name    string
-	back    bool
-	yes     bool
 	repos   []string
 	timeout time.Duration
 }
@@ -45,28 +43,21 @@ read as in "argosy appset generate". See docs/convert.md.`,
 		Example: `  argosy appset handover argocd/web          # the steps
   argosy appset handover argocd/web --yes    # do them
   argosy appset handover argocd/web --back --yes`,
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) != 1 {
-				return usagef("the name of one ApplicationSet is needed")
-			}
-			return nil
-		},
+		Args:    cli.Exactly(1, "the name of one ApplicationSet"),
+		PreRunE: preRun(std),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := fromEnvironment(std, cmd.Flags()); err != nil {
-				return err
-			}
 			return runAppsetHandover(cmd.Context(), std, opts, args[0])
 		},
 	}
 	flags := cmd.Flags()
 	opts.cluster.register(flags)
-	flags.BoolVar(&opts.yes, "yes", false, "do the steps; otherwise they are printed only")
-	flags.BoolVar(&opts.back, "back", false, "go back to the applicationset-controller")
-	flags.StringVar(&opts.name, "name", "", "`NAME` of the new Application; default: that of the set")
+	flags.BoolVar(&opts.Do, "yes", false, "do the steps; otherwise they are printed only")
+	flags.BoolVar(&opts.Back, "back", false, "go back to the applicationset-controller")
+	flags.StringVar(&opts.Parent, "name", "", "`NAME` of the new Application; default: that of the set")
 	flags.Var(&opts.source, "source", "source of the new Application: "+opts.source.usage())
-	flags.StringVar(&opts.parent.Trigger, "trigger-url", convert.DefaultTrigger, "`URL` of the server of trigger repositories")
-	flags.DurationVar(&opts.parent.Every, "every", convert.DefaultEvery, "schedule of a set without requeueAfterSeconds")
-	flags.StringVar(&opts.parent.Project, "project", convert.DefaultProject, "`PROJECT` of the new Application")
+	flags.StringVar(&opts.Options.Trigger, "trigger-url", convert.DefaultTrigger, "`URL` of the server of trigger repositories")
+	flags.DurationVar(&opts.Options.Every, "every", convert.DefaultEvery, "schedule of a set without requeueAfterSeconds")
+	flags.StringVar(&opts.Options.Project, "project", convert.DefaultProject, "`PROJECT` of the new Application")
 	flags.StringArrayVar(&opts.repos, "repo", nil, "answer Git generators for a URL from a local directory, `URL=PATH[@REV]`; repeatable")
 	flags.Var(&opts.version, "argocd-version", usageOf("argocd-version"))
 	flags.DurationVar(&opts.timeout, "timeout", 5*time.Minute, "give up after waiting for this time")
@@ -81,35 +72,19 @@ func runAppsetHandover(ctx context.Context, std stdio, opts appsetHandoverOption
 	if api == nil {
 		return usagef("no cluster: set --kubeconfig or KUBECONFIG")
 	}
-	namespace, name, ok := strings.Cut(arg, "/")
-	if !ok {
-		namespace, name = api.Namespace, arg
-	}
 	repos, err := userRepositories(std, opts.repos)
 	if err != nil {
 		return err
 	}
+	cfg := opts.Config
+	cfg.Cluster, cfg.Argo, cfg.Set = api, api.Namespace, argo.ParseRef(arg, api.Namespace)
+	cfg.Options.Git, cfg.Options.Namespace = opts.source.value == "git", cfg.Set.Namespace
 	sets := workspace.Sets{
-		Repositories: workspace.New(repos), Config: appset.Config{Namespace: namespace, Version: opts.version.value, Clusters: api},
+		Repositories: workspace.New(repos),
+		Config:       appset.Config{Namespace: cfg.Set.Namespace, Version: opts.version.Version, Clusters: api},
 	}
 	defer func() { _ = sets.Repositories.Close() }()
-	opts.parent.Git, opts.parent.Namespace = opts.source.value == "git", namespace
-	waited := time.Duration(0)
-	const pause = time.Second
-	return handover.Config{
-		Cluster: api, Set: argo.Ref{Namespace: namespace, Name: name}, Parent: opts.name, Argo: api.Namespace, Options: opts.parent,
-		Render: sets.One, Back: opts.back, Do: opts.yes,
-		Wait: func(ctx context.Context) error {
-			if waited += pause; waited > opts.timeout {
-				return fmt.Errorf("not done after %s", opts.timeout)
-			}
-			select {
-			case <-ctx.Done():
-				return context.Cause(ctx)
-			case <-time.After(pause):
-				return nil
-			}
-		},
-		Tell: func(line string) { fmt.Fprintln(std.out, line) },
-	}.Run(ctx)
+	cfg.Render, cfg.Wait = sets.One, handover.Patience(opts.timeout, time.After)
+	cfg.Tell = func(line string) { fmt.Fprintln(std.out, line) }
+	return cfg.Run(ctx)
 }

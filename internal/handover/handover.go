@@ -15,10 +15,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/argosy-cd/argosy/internal/appset/convert"
 	"github.com/argosy-cd/argosy/internal/argo"
 	"github.com/argosy-cd/argosy/internal/manifest"
+	"github.com/argosy-cd/argosy/internal/retry"
 )
 
 // Cluster is the API server that Argo CD is in.
@@ -59,6 +61,23 @@ type Config struct {
 	Wait func(ctx context.Context) error
 	// Tell is told about each step. Nil is nobody.
 	Tell func(line string)
+}
+
+// pause is between two looks at the cluster.
+const pause = time.Second
+
+// Patience returns a Wait of a second, until it has waited for a time in all. after starts a timer, as time.After does.
+func Patience(most time.Duration, after func(time.Duration) <-chan time.Time) func(ctx context.Context) error {
+	waited := time.Duration(0)
+	return func(ctx context.Context) error {
+		if waited += pause; waited > most {
+			return fmt.Errorf("not done after %s", most)
+		}
+		if !retry.Wait(ctx, after(pause)) {
+			return context.Cause(ctx)
+		}
+		return nil
+	}
 }
 
 // Run does the steps that are missing, or tells them.

@@ -21,7 +21,7 @@ func (l *loader) learn(app *Application, d located) {
 	o := d.Object
 	l.cluster(app, d)
 	l.learnVersion(app, d)
-	l.progressiveFrom(app, d)
+	l.options(app, d)
 	if l.cfg.Settings != nil && !l.adopted {
 		return
 	}

@@ -14,7 +14,7 @@ import (
 func (v Simulation) Compare(ctx context.Context) error {
 	var c report.Comparison
 	err := v.both(ctx, &c, func(i int, model simulate.Model) error {
-		faults, err := simulate.Match(c.Plans[i], v.Faults)
+		faults, err := v.faults(c.Plans[i])
 		if err != nil {
 			return err
 		}

@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"slices"
@@ -11,8 +11,9 @@ import (
 	"github.com/argosy-cd/argosy/internal/words"
 )
 
-// wholeComparison is the command that prints a whole comparison: the given one, with --manifests, as text.
-func wholeComparison(cmd *cobra.Command, roots []string) string {
+// Line is a command as it was called, for a shell, without some of its flags, and with others behind the rest of them. URLs have no
+// passwords. It is "" if it is too long to be shown.
+func Line(cmd *cobra.Command, args, without, with []string) string {
 	line := strings.Fields(cmd.CommandPath())
 	cmd.Flags().Visit(func(f *pflag.Flag) {
 		values := []string{f.Value.String()}
@@ -21,7 +22,7 @@ func wholeComparison(cmd *cobra.Command, roots []string) string {
 		}
 		for _, value := range values {
 			switch {
-			case f.Name == "manifests" || f.Name == "output":
+			case slices.Contains(without, f.Name):
 			case value == "true" && f.Value.Type() == "bool":
 				line = append(line, "--"+f.Name)
 			case f.Name == "repo":
@@ -31,8 +32,8 @@ func wholeComparison(cmd *cobra.Command, roots []string) string {
 			}
 		}
 	})
-	if text := words.Shell(slices.Concat(line, []string{"--manifests"}, roots)); len(text) < 2000 {
+	if text := words.Shell(slices.Concat(line, with, args)); len(text) < 2000 {
 		return text
 	}
-	return "the same command with -o table"
+	return ""
 }
