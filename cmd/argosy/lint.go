@@ -53,7 +53,7 @@ anything is unknown.`,
 	flags := cmd.Flags()
 	opts.register(flags)
 	opts.registerCluster(flags)
-	flags.StringVar(&opts.Since, "diff", "", "report only what is new since a `REVISION`")
+	flags.StringVar(&opts.Since, "diff", "", "report only what is new since a `REVISION`, or with REVISION... since its merge base")
 	flags.StringVar(&opts.Config, "config", "", "configuration `FILE`; default "+lint.ConfigName+" in the working directory or above it")
 	flags.StringVar(&opts.Baseline, "baseline", "", "leave out the findings of a baseline `FILE`")
 	flags.StringVar(&opts.Write, "write-baseline", "", "write the findings to a baseline `FILE`, and report none")

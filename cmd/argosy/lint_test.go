@@ -87,7 +87,7 @@ func lintTree(t *testing.T, files []txtar.File, args ...string) []string {
 	}
 	t.Chdir(dir)
 	args = append([]string{
-		"lint", "--offline", "--fail-on", "never", "-o", "json", "--allow-unknown", "from-s3", "--repo", "https://git.example.com/cluster=" + dir,
+		"lint", "--offline", "--fail-on", "never", "-o", "json", "--allow-unknown", "from-s3*", "--repo", "https://git.example.com/cluster=" + dir,
 	}, args...)
 	if _, err := os.Stat(filepath.Join(dir, "settings.yaml")); err == nil {
 		args = append(args, "--customizations", filepath.Join(dir, "settings.yaml"))

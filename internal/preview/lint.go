@@ -39,7 +39,7 @@ func (v Lint) Report(ctx context.Context) error {
 	}
 	var p *plan.Plan
 	if v.Since != "" {
-		o.Before, p, err = v.Planner.Both(ctx, v.Since, v.Roots)
+		o.Before, p, err = v.both(ctx, v.Since)
 	} else {
 		_, p, err = v.plan(ctx)
 	}
