@@ -15,7 +15,7 @@
 //	internal/manifest          data     Kubernetes documents: decode, find, encode deterministically
 //	internal/problem           data     errors that are lists of problems
 //	internal/strict            data     configuration files: strict decoding with positions, and their JSON Schema
-//	internal/annotate          data     an annotation in the text of a manifest, with every other byte as it was
+//	internal/amend             data     small changes in the text of a manifest, with every other byte as it was
 //	internal/words             data     the small words of reports and messages
 //	internal/textdiff          data     the unified diff of two texts
 //	internal/giturl            data     URLs of repositories: which are of the same one, and how they are printed

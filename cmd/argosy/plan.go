@@ -76,7 +76,8 @@ func (o *planInput) registerCluster(flags *pflag.FlagSet) {
 		"whether the applicationset-controller has --enable-progressive-syncs, so that RollingSync counts: `on|off`; default as the tree "+
 			"has it")
 	flags.StringSliceVar(&o.Exists, "exists", nil,
-		"`THINGS` that every cluster has before the boot: GROUP/KIND of a custom resource, Namespace/NAME, AppProject/NAME, or all that "+
+		"`THINGS` that every cluster has before the boot: GROUP/KIND of a custom resource, Namespace/NAME, AppProject/NAME, StorageClass/NAME and other classes, "+
+			"issuers, stores and Services, or all that "+
 			"nobody in the plan brings; repeatable")
 }
 
@@ -183,6 +184,7 @@ A kind, a namespace or a project that a sync needs and that nothing deploys, or 
 	flags.BoolVar(&opts.request.Since.Manifests, "manifests", false, "with --diff: print how the objects of each Application change")
 	flags.IntVar(&opts.maxDeletions, "max-deletions", 0,
 		"with --diff: exit with 3 if more than `N` Applications will be deleted; default any number")
+	flags.Lookup("max-deletions").DefValue = ""
 	flags.BoolVar(&opts.request.AssignWaves, "assign-waves", false, "write sync waves into the files of Applications that need others ("+
 		argo.DependsAnnotation+"), and print which")
 	flags.BoolVar(&opts.request.Inputs, "inputs", false, "print the files that each Application is rendered from")

@@ -313,22 +313,35 @@ func diffFindings(before, after *Plan) []Change {
 // Unpaired returns the findings that only one of two lists has. Of findings that are the same but for their words, those with equal words
 // go together.
 func Unpaired(is, was []Finding) (onlyIs, onlyWas []Finding) {
-	is, was = slices.Clone(is), slices.Clone(was)
-	for _, equal := range []func(f, g Finding) bool{
-		func(f, g Finding) bool { return f.same(g) && f.Message == g.Message },
-		Finding.same,
+	paired := make([]bool, len(was))
+	onlyIs = slices.Clone(is)
+	for _, key := range []func(Finding) findingKey{
+		Finding.key,
+		func(f Finding) findingKey { return findingKey{f.Rule.Name, f.Subject, f.Position.File, ""} },
 		// It may have got another file.
-		func(f, g Finding) bool { return f.Rule.Name == g.Rule.Name && f.Subject == g.Subject },
+		func(f Finding) findingKey { return findingKey{f.Rule.Name, f.Subject, "", ""} },
 	} {
-		is = slices.DeleteFunc(is, func(f Finding) bool {
-			i := slices.IndexFunc(was, func(g Finding) bool { return equal(f, g) })
-			if i >= 0 {
-				was = slices.Delete(was, i, i+1)
+		left := map[findingKey][]int{}
+		for i, f := range was {
+			if !paired[i] {
+				left[key(f)] = append(left[key(f)], i)
 			}
-			return i >= 0
+		}
+		onlyIs = slices.DeleteFunc(onlyIs, func(f Finding) bool {
+			pair := left[key(f)]
+			if len(pair) == 0 {
+				return false
+			}
+			left[key(f)], paired[pair[0]] = pair[1:], true
+			return true
 		})
 	}
-	return is, was
+	for i, f := range was {
+		if !paired[i] {
+			onlyWas = append(onlyWas, f)
+		}
+	}
+	return onlyIs, onlyWas
 }
 
 // atRoot returns the findings of a plan. Those about all of it have the same subject and no file, so that they are the same with one root

@@ -65,6 +65,11 @@ func New(ctx context.Context, cfg Config, roots ...manifest.Document) (*Plan, er
 	}
 	l.decideVersion(cfg.Version)
 	l.plan.ProgressiveSyncs = l.progressiveSyncs()
+	l.plan.SyncTimeout, l.plan.WaveDelay = l.syncTimeout.said, l.waveDelay.said
+	if s := l.cfg.Settings; s != nil && s.SyncTimeout != "" {
+		l.plan.SyncTimeout = &Said{Value: s.SyncTimeout, App: l.plan.Root, Position: l.plan.Root.Position}
+	}
+	l.plan.Clusters, l.plan.ClustersKnown = l.cfg.Clusters, l.cfg.Clusters != nil && !l.adoptedClusters
 	l.gates()
 	l.controllers()
 	l.advise()
@@ -93,6 +98,7 @@ type loader struct {
 	parents map[argo.Ref][]string
 	known   map[argo.Ref]*Application
 	specs   map[argo.Ref]map[string]any
+	noted   map[findingKey]bool // findings
 	// found are settings that the plan deploys, clusters those whose Secrets it deploys.
 	found *settings.Settings
 	// adopted says that the settings are those that an earlier plan has found, adoptedClusters that the clusters are.
@@ -100,6 +106,7 @@ type loader struct {
 	clusters                 generator.ClusterList
 	version                  seenVersion // of Argo CD
 	progressive              settings.Progressive
+	syncTimeout, waveDelay   option
 	ready                    map[uintptr]func() rendered // by the spec
 	slots                    chan struct{}
 	stopped                  bool
@@ -120,8 +127,9 @@ func newLoader(ctx context.Context, cfg Config, roots []manifest.Document) *load
 	lenient.AllowEmpty = true
 	l := &loader{
 		ctx: ctx, ending: make(chan struct{}), cfg: cfg, plan: &Plan{Settings: cfg.Settings}, engine: lenient, strict: strict,
-		parents: map[argo.Ref][]string{}, known: map[argo.Ref]*Application{},
-		specs: map[argo.Ref]map[string]any{}, slots: make(chan struct{}, max(runtime.GOMAXPROCS(0), cfg.parallel())),
+		parents: map[argo.Ref][]string{}, noted: map[findingKey]bool{}, known: map[argo.Ref]*Application{},
+		specs: map[argo.Ref]map[string]any{}, syncTimeout: option{Option: settings.SyncTimeout()},
+		waveDelay: option{Option: settings.WaveDelay()}, slots: make(chan struct{}, max(runtime.GOMAXPROCS(0), cfg.parallel())),
 	}
 	if cfg.Settings != nil {
 		l.seeVersion(nil, fromSettings, cfg.Settings.Version, cfg.Settings.Origin)
@@ -183,7 +191,8 @@ func (l *loader) find(rule Rule, app *Application, format string, args ...any) {
 
 // note adds a finding, once.
 func (l *loader) note(f Finding) {
-	if !slices.ContainsFunc(l.plan.Findings, func(g Finding) bool { return g.same(f) && g.Message == f.Message }) {
+	if key := f.key(); !l.noted[key] {
+		l.noted[key] = true
 		l.plan.Findings = append(l.plan.Findings, f)
 	}
 }
@@ -302,7 +311,10 @@ func (l *loader) deploy(app *Application, spec map[string]any, ancestors []argo.
 	}
 	app.Broken = cmp.Or(app.Broken, content.broken)
 	if content.values != nil {
+		app.ArgoCD = true
 		l.progressive.LearnValues(content.values)
+		l.syncTimeout.learn(app, app.Position, func(o *settings.Option) { o.LearnValues(content.values) })
+		l.waveDelay.learn(app, app.Position, func(o *settings.Option) { o.LearnValues(content.values) })
 		if s, ok, err := settings.FromValues(content.values); ok && (l.cfg.Settings == nil || l.adopted) {
 			l.settings(app, app.Position, s, err)
 		}

@@ -1,4 +1,4 @@
-package annotate
+package amend
 
 import (
 	"bytes"
@@ -14,8 +14,11 @@ type splice struct {
 	text     string
 }
 
-// text is the text of a file.
-type text struct{ data []byte }
+// text is the text of a file, and whether it is JSON.
+type text struct {
+	data []byte
+	json bool
+}
 
 // set finds out what to write into the object n.
 func (t *text) set(n *strict.Node, e entry) (splice, error) {

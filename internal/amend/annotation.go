@@ -1,9 +1,9 @@
-// Package annotate sets an annotation of a Kubernetes object in the text of its file, and keeps every other byte: comments, quotes,
-// indentation, line ends, flow style, anchors and document markers.
+// Package amend changes a Kubernetes object in the text of its file a little, and keeps every other byte: comments, quotes, indentation,
+// line ends, flow style, anchors and document markers. An Annotation sets an annotation, a Change sets, renames, adds or removes a field.
 //
-// It promises that the objects of the file are the same before and after, except for that annotation: both texts are decoded and compared.
-// It refuses what it cannot edit that way, such as annotations that are an alias, and says what to write by hand.
-package annotate
+// It promises that the objects of the file are the same before and after, except for that change: both texts are decoded and compared. It
+// refuses what it cannot edit that way, such as annotations that are an alias.
+package amend
 
 import (
 	"encoding/json"
@@ -17,15 +17,15 @@ import (
 	"github.com/argosy-cd/argosy/internal/strict"
 )
 
-// Edit is an annotation that an object gets.
-type Edit struct {
+// Annotation is one that an object gets.
+type Annotation struct {
 	// At is the position of the object, as manifest.Decode has it. Its line does not matter.
 	At         manifest.Position
 	Key, Value string
 }
 
 // Apply returns the text of the file with the annotation in it. If the annotation has that value already, it is the same text.
-func (e Edit) Apply(data []byte) ([]byte, error) {
+func (e Annotation) Apply(data []byte) ([]byte, error) {
 	after, err := e.apply(data)
 	if err != nil {
 		return nil, fmt.Errorf("%w; write %s into its annotations yourself", err, entry{e.Key, e.Value}.text(plain))
@@ -33,7 +33,7 @@ func (e Edit) Apply(data []byte) ([]byte, error) {
 	return after, nil
 }
 
-func (e Edit) apply(data []byte) ([]byte, error) {
+func (e Annotation) apply(data []byte) ([]byte, error) {
 	before, err := manifest.Decode(e.At.File, data)
 	if err != nil {
 		return nil, err
@@ -50,7 +50,7 @@ func (e Edit) apply(data []byte) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	s, err := (&text{data}).set(n, entry{e.Key, e.Value})
+	s, err := (&text{data: data}).set(n, entry{e.Key, e.Value})
 	if err != nil {
 		return nil, err
 	}
@@ -70,7 +70,7 @@ func (e Edit) apply(data []byte) ([]byte, error) {
 }
 
 // find returns the object that gets the annotation, nil if it is not there or has no metadata.
-func (e Edit) find(docs []manifest.Document) manifest.Object {
+func (e Annotation) find(docs []manifest.Document) manifest.Object {
 	for _, d := range docs {
 		if d.Number == e.At.Number && d.Item == e.At.Item && manifest.Map(d.Object, "metadata") != nil {
 			return d.Object

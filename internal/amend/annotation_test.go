@@ -1,4 +1,4 @@
-package annotate
+package amend
 
 import (
 	"bytes"
@@ -10,8 +10,8 @@ import (
 	"github.com/argosy-cd/argosy/internal/manifest"
 )
 
-func first(key, value string) Edit {
-	return Edit{At: manifest.Position{File: "f.yaml", Number: 1}, Key: key, Value: value}
+func first(key, value string) Annotation {
+	return Annotation{At: manifest.Position{File: "f.yaml", Number: 1}, Key: key, Value: value}
 }
 
 // TestApply edits texts. In each of them the annotation is "k: ." afterwards.
@@ -121,7 +121,7 @@ func TestOtherObjects(t *testing.T) {
 		{manifest.Position{Number: 2, Item: "items[1]"}, strings.Replace(in, "name: c\n",
 			"name: c\n        annotations:\n            k: \"4\"\n", 1)},
 	} {
-		got, err := Edit{At: c.at, Key: "k", Value: "4"}.Apply([]byte(in))
+		got, err := Annotation{At: c.at, Key: "k", Value: "4"}.Apply([]byte(in))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -185,8 +185,8 @@ func TestScalar(t *testing.T) {
 	}
 }
 
-// FuzzApply checks that an edit changes one annotation and nothing else, wherever it is made.
-func FuzzApply(f *testing.F) {
+// FuzzAnnotation checks that an edit changes one annotation and nothing else, wherever it is made.
+func FuzzAnnotation(f *testing.F) {
 	for _, in := range []string{
 		"metadata:\n  name: a\n  annotations:\n    # c\n    k: 'x'\n", "metadata: {name: a, annotations: }\n---\na: b\n",
 		"metadata:\r\n  name: &n \"a\"\r\nspec: *n\r\n",
@@ -202,7 +202,7 @@ func FuzzApply(f *testing.F) {
 			return
 		}
 		for _, d := range docs {
-			e := Edit{At: d.Position, Key: key, Value: value}
+			e := Annotation{At: d.Position, Key: key, Value: value}
 			after, err := e.Apply(data)
 			if err != nil {
 				continue
