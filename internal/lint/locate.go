@@ -10,6 +10,7 @@ import (
 	"github.com/argosy-cd/argosy/internal/plan"
 	"github.com/argosy-cd/argosy/internal/source"
 	"github.com/argosy-cd/argosy/internal/strict"
+	"github.com/argosy-cd/argosy/internal/words"
 )
 
 // Files reads the user's files by the names that a plan has for them. It returns the name of the file on disk, and false for a file that is
@@ -23,6 +24,8 @@ type file struct {
 	lines [][]byte
 	docs  []manifest.Document
 	nodes []*strict.Node
+	// ignored are the comments that silence rules, by the lines that they are about.
+	ignored map[int][]ignore
 	// places finds nodes, objects are the documents by their places. Both are made when they are needed.
 	places  *strict.Lines
 	objects map[documentKey]manifest.Object
@@ -45,15 +48,24 @@ func (f *file) object(at manifest.Position) manifest.Object {
 	return f.objects[documentKey{at.Number, at.Item}]
 }
 
-// line is the text of a line, from 1, "" if there is none.
-func (f *file) line(n int) string {
+// mostText is how many bytes of a line a finding has: a file may have one long line, and a finding for each word of it.
+const mostText = 1000
+
+// bytes is a line, from 1, without its end; nil if there is none.
+func (f *file) bytes(n int) []byte {
 	if f.lines == nil {
 		f.lines = bytes.Split(f.data, []byte("\n"))
 	}
 	if n < 1 || n > len(f.lines) {
-		return ""
+		return nil
 	}
-	return strings.TrimRight(string(f.lines[n-1]), "\r")
+	return bytes.TrimRight(f.lines[n-1], "\r")
+}
+
+// line is the text of a line, cut if it is long.
+func (f *file) line(n int) string {
+	text := f.bytes(n)
+	return words.Shorten(string(text[:min(len(text), mostText+1)]), mostText)
 }
 
 // locator finds the lines of findings.

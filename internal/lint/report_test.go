@@ -158,6 +158,14 @@ func TestSilence(t *testing.T) {
 	}
 }
 
+// TestLongLine: a finding has a part of a long line only.
+func TestLongLine(t *testing.T) {
+	f := &file{data: []byte("a\r\n" + strings.Repeat("ü", mostText) + "\nb")}
+	if got := f.line(2); len(got) > mostText+10 || !strings.HasSuffix(got, "ü …") || f.line(1) != "a" || f.line(3) != "b" || f.line(4) != "" {
+		t.Errorf("%d bytes: %q", len(got), got)
+	}
+}
+
 // TestReport: findings are at their lines and in order, equal ones once, and what is silenced, off, known, old or allowed is left out.
 func TestReport(t *testing.T) {
 	limit := []string{"spec", "syncPolicy", "retry", "limit"}

@@ -69,7 +69,7 @@ func (v Lint) Report(ctx context.Context) error {
 // lint plans the roots, and runs all rules.
 func (v Lint) lint(ctx context.Context, o *lint.Options) (p *plan.Plan, r *lint.Report, err error) {
 	if v.Since != "" {
-		o.Before, p, err = v.Planner.Both(ctx, v.Since, v.Roots)
+		o.Before, p, err = v.both(ctx, v.Since)
 	} else {
 		_, p, err = v.plan(ctx)
 	}
@@ -134,6 +134,9 @@ func (v Lint) write(r *lint.Report) error {
 	var b bytes.Buffer
 	if err := lint.NewBaseline(r).Write(&b); err != nil {
 		return err
+	}
+	if _, err := lint.ParseBaseline(v.Write, b.Bytes()); err != nil {
+		return fmt.Errorf("%w; turn rules off in %s, and write a baseline of the rest", err, lint.ConfigName)
 	}
 	if err := edit.Write(v.Write, b.Bytes()); err != nil {
 		return err
