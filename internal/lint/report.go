@@ -75,6 +75,7 @@ func New(p *plan.Plan, o Options) *Report {
 	if o.Before != nil {
 		before, _ := Check(o.Before)
 		found, _ = plan.Unpaired(found, before)
+		found = append(found, changes(p, o.Before)...)
 	}
 	r := &Report{NotChecked: slices.DeleteFunc(unchecked, func(n NotChecked) bool { return !o.Config.uses(n.Rule) })}
 	at, known := newLocator(p, o.Files), o.Baseline.counter()
@@ -95,7 +96,7 @@ func New(p *plan.Plan, o Options) *Report {
 			if line > 0 {
 				all.add(Finding{
 					Rule: ruleNoReason, Severity: ruleNoReason.Severity, File: one.File, Line: line, Column: 1, Text: file.line(line),
-					named: one.named,
+					named:    one.named,
 					Subjects: one.Subjects, Message: "it does not say why " + one.Rule.Name + " is ignored, so it is not",
 				})
 			}
