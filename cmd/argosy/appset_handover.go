@@ -51,10 +51,11 @@ read as in "argosy appset generate". See docs/convert.md.`,
 	}
 	flags := cmd.Flags()
 	opts.cluster.register(flags)
+	opts.cluster.registerMerged(flags)
 	flags.BoolVar(&opts.Do, "yes", false, "do the steps; otherwise they are printed only")
 	flags.BoolVar(&opts.Back, "back", false, "go back to the applicationset-controller")
 	flags.StringVar(&opts.Parent, "name", "", "`NAME` of the new Application; default: that of the set")
-	flags.Var(&opts.source, "source", "source of the new Application: "+opts.source.usage())
+	flags.Var(&opts.source, "source", "source of the new Application: `"+opts.source.usage()+"`")
 	flags.StringVar(&opts.Options.Trigger, "trigger-url", convert.DefaultTrigger, "`URL` of the server of trigger repositories")
 	flags.DurationVar(&opts.Options.Every, "every", convert.DefaultEvery, "schedule of a set without requeueAfterSeconds")
 	flags.StringVar(&opts.Options.Project, "project", convert.DefaultProject, "`PROJECT` of the new Application")

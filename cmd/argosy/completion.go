@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"io"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -12,14 +11,9 @@ import (
 	"github.com/argosy-cd/argosy/internal/report"
 )
 
-// completionTime bounds how long a shell waits for names of Applications. After it there are none.
-const completionTime = 3 * time.Second
-
 // names are those of the Applications that roots deploy, planned with what is here: nothing is fetched, printed or read from standard
 // input. What is not known has no names.
 func (o *planInput) names(ctx context.Context, std stdio, roots []string) []string {
-	ctx, cancel := context.WithTimeout(ctx, completionTime)
-	defer cancel()
 	std.in, std.err = bytes.NewReader(nil), io.Discard
 	offline := *o
 	offline.offline, offline.verdict = true, report.Verdict{}

@@ -52,6 +52,7 @@ The cluster is that of --kubeconfig, or of $KUBECONFIG as for kubectl, or the on
 	}
 	flags := cmd.Flags()
 	opts.register(flags)
+	opts.registerMerged(flags)
 	opts.refresh.register(flags)
 	flags.StringVar(&opts.policy, "policy", "", usageOf("policy"))
 	opts.server.register(flags, "127.0.0.1:8090")

@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/argosy-cd/argosy/cmd/argosy/cli"
 	"github.com/argosy-cd/argosy/internal/lint"
 	"github.com/argosy-cd/argosy/internal/lint/format"
 	"github.com/argosy-cd/argosy/internal/preview"
@@ -57,7 +58,7 @@ anything is unknown.`,
 	flags := cmd.Flags()
 	opts.register(flags)
 	opts.registerCluster(flags)
-	flags.StringVar(&opts.Since, "diff", "", "report only what is new since a `REVISION`")
+	flags.StringVar(&opts.Since, "diff", "", "report only what is new since a `REVISION`, or with REVISION... since its merge base")
 	flags.StringVar(&opts.Config, "config", "", "configuration `FILE`; default "+lint.ConfigName+" in the working directory or above it")
 	flags.StringVar(&opts.Baseline, "baseline", "", "leave out the findings of a baseline `FILE`")
 	flags.StringVar(&opts.Write, "write-baseline", "", "write the findings to a baseline `FILE`, and report none")
@@ -101,7 +102,7 @@ func runLint(ctx context.Context, std stdio, opts lintOptions, args []string) er
 		rule, ok := lint.Find(opts.explain)
 		if !ok {
 			text := fmt.Sprintf("there is no rule %q", opts.explain)
-			if names := similar(opts.explain, ruleNames()); len(names) > 0 {
+			if names := cli.Similar(opts.explain, ruleNames()); len(names) > 0 {
 				text += "; did you mean " + words.Some(names) + "?"
 			}
 			return usagef("%s", text)

@@ -122,8 +122,9 @@ func (o *planInput) config() (plan.Config, error) {
 
 type planOptions struct {
 	planInput
-	request preview.Request
-	output  formatFlag
+	request      preview.Request
+	maxDeletions int
+	output       formatFlag
 }
 
 func newPlanCommand(std stdio) *cobra.Command {
@@ -151,7 +152,9 @@ set, a repository. --allow-unknown accepts named ones, --strict refuses everythi
 With --diff it says what changes since a revision: Applications that are deleted, added or moved between
 waves, other sources, waves that stop waiting, and Applications whose manifests change (--manifests prints the
 objects); if a wave stops waiting, or there is a new finding, or one side is incomplete, the exit code is 3.
-With -o markdown it is for a comment on a pull request.
+An Application that nothing prunes stays in the cluster. With --max-deletions the exit code is 3 also if more
+Applications will be deleted. "--diff main..." compares with the last commit that main and HEAD have in common,
+so that commits of others on main do not count. With -o markdown it is for a comment on a pull request.
 
 A wave waits for an Application if Argo CD's settings have a health check for Applications: those of
 --customizations, or those that the plan itself deploys. It does not wait for the Applications of an
@@ -161,9 +164,12 @@ ApplicationSet, unless the plugin appset renders it, or it has RollingSync and t
 A kind, a namespace or a project that a sync needs and that nothing deploys, or something later, is a finding;
 --exists says what the cluster has before the boot.`,
 		Example: `  argosy plan
-  argosy plan --diff main -o markdown apps/root.yaml
+  argosy plan --diff main... -o markdown apps/root.yaml
   argosy plan --repo https://git.example.com/home/cluster.git=. --resources -o json root.yaml`,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if cmd.Flags().Changed("max-deletions") {
+				opts.request.Since.MaxDeletions = &opts.maxDeletions
+			}
 			opts.request.Since.Command = cmp.Or(cli.Line(cmd, args, []string{"manifests", "output"}, []string{"--manifests"}),
 				"the same command with -o table")
 			return runPlan(cmd.Context(), std, opts, args)
@@ -173,8 +179,12 @@ A kind, a namespace or a project that a sync needs and that nothing deploys, or 
 	opts.register(flags)
 	opts.registerCluster(flags)
 	flags.BoolVar(&opts.request.Resources, "resources", false, "show all objects, not only Applications and ApplicationSets")
-	flags.StringVar(&opts.request.Since.Revision, "diff", "", "say what changes in the boot since a `REVISION`, with -o table, json or markdown")
+	flags.StringVar(&opts.request.Since.Revision, "diff", "",
+		"say what changes in the boot since a `REVISION`, or with REVISION... since its merge base; with -o table, json or markdown")
 	flags.BoolVar(&opts.request.Since.Manifests, "manifests", false, "with --diff: print how the objects of each Application change")
+	flags.IntVar(&opts.maxDeletions, "max-deletions", 0,
+		"with --diff: exit with 3 if more than `N` Applications will be deleted; default any number")
+	flags.Lookup("max-deletions").DefValue = ""
 	flags.BoolVar(&opts.request.AssignWaves, "assign-waves", false, "write sync waves into the files of Applications that need others ("+
 		argo.DependsAnnotation+"), and print which")
 	flags.BoolVar(&opts.request.Inputs, "inputs", false, "print the files that each Application is rendered from")

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 	"time"
 
@@ -32,14 +31,7 @@ type stdio struct {
 }
 
 // getenv returns a variable of the environment, "" if it is not set.
-func (s stdio) getenv(name string) string {
-	for _, v := range slices.Backward(s.env) {
-		if value, ok := strings.CutPrefix(v, name+"="); ok {
-			return value
-		}
-	}
-	return ""
-}
+func (s stdio) getenv(name string) string { return cli.Getenv(s.env, name) }
 
 // note says something that the user should know.
 func (s stdio) note(line string) { fmt.Fprintln(s.err, "note:", line) }
@@ -109,6 +101,3 @@ func newRootCommand(std stdio) *cobra.Command {
 	cli.AddCompletion(cmd)
 	return cmd
 }
-
-// similar returns those of names that are close to one that was typed.
-func similar(typed string, names []string) []string { return cli.Similar(typed, names) }

@@ -136,7 +136,7 @@ func (b *Boot) Status(root string) error {
 	return report.Status(b.cfg.Out, b.cfg.Format, s, roots, b.now())
 }
 
-// Pauses of Watch: how long changes are collected, and when ages are drawn again.
+// Pauses: how long changes are collected, and when ages are drawn again.
 const (
 	collect = 300 * time.Millisecond
 	redraw  = 5 * time.Second

@@ -8,6 +8,7 @@ import (
 	"github.com/argosy-cd/argosy/internal/live"
 	"github.com/argosy-cd/argosy/internal/problem"
 	"github.com/argosy-cd/argosy/internal/report"
+	"github.com/argosy-cd/argosy/internal/retry"
 	"github.com/argosy-cd/argosy/internal/words"
 )
 
@@ -47,6 +48,7 @@ func (b *Boot) Wait(ctx context.Context, root string, goals []live.Goal, timeout
 			}
 			return b.late(ctx, root, fmt.Sprintf("after %s: %s", timeout, left))
 		case <-changed:
+			retry.Wait(limited, time.After(collect))
 		case <-time.After(tell):
 		}
 	}

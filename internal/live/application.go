@@ -53,9 +53,10 @@ type Application struct {
 	// Cut says why a part of its status is not known, "" if all is.
 	Cut string
 
-	tracked argo.Ref // by annotation
-	label   string   // of tracking
-	owner   string   // UID of its ApplicationSet
+	deploys []Resource // those of Resources that are Applications and sets and stay
+	tracked argo.Ref   // by annotation
+	label   string     // of tracking
+	owner   string     // UID of its ApplicationSet
 }
 
 // Condition is what Argo CD says about an Application or a set.
@@ -185,7 +186,11 @@ func newApplication(o manifest.Object) *Application {
 		})
 	}
 	for _, r := range objects(status["resources"]) {
-		a.Resources = append(a.Resources, newResource(r))
+		resource := newResource(r)
+		a.Resources = append(a.Resources, resource)
+		if resource.isArgo() && !resource.Prune {
+			a.deploys = append(a.deploys, resource)
+		}
 	}
 	if a.Set {
 		a.judge()

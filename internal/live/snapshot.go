@@ -121,8 +121,8 @@ func compareNodes(a, b *Node) int {
 func (s *Snapshot) parents(keys []Key, sets map[string]Key) map[Key]Key {
 	listed := map[Key]Key{}
 	for _, key := range keys {
-		for _, r := range s.byKey[key].Resources {
-			if r.isArgo() && r.Key != key && !r.Prune {
+		for _, r := range s.byKey[key].deploys {
+			if r.Key != key {
 				if _, twice := listed[r.Key]; !twice {
 					listed[r.Key] = key
 				}
@@ -180,8 +180,8 @@ func (s *Snapshot) cutLoops(keys []Key) {
 
 // addMissing adds the Applications and sets that one deploys and that do not exist yet.
 func (s *Snapshot) addMissing(parent *Node) {
-	for _, r := range parent.Resources {
-		if !r.isArgo() || r.Prune || s.byKey[r.Key] != nil {
+	for _, r := range parent.deploys {
+		if s.byKey[r.Key] != nil {
 			continue
 		}
 		s.byKey[r.Key] = &Node{Parent: parent, Missing: true, Application: &Application{

@@ -69,7 +69,7 @@ func (v Lint) Report(ctx context.Context) error {
 // lint plans the roots, and runs all rules.
 func (v Lint) lint(ctx context.Context, o *lint.Options) (p *plan.Plan, r *lint.Report, err error) {
 	if v.Since != "" {
-		o.Before, p, err = v.Planner.Both(ctx, v.Since, v.Roots)
+		o.Before, p, err = v.both(ctx, v.Since)
 	} else {
 		_, p, err = v.plan(ctx)
 	}

@@ -45,6 +45,8 @@ func (r Request) Check() error {
 		{r.Inputs && (!table && !json || r.Resources), "--inputs goes with -o table and json, and without --resources"},
 		{diff && r.Resources, "--diff is about Applications, without --resources"},
 		{r.Since.Manifests && !diff, "--manifests goes with --diff"},
+		{r.Since.MaxDeletions != nil && *r.Since.MaxDeletions < 0, "--max-deletions must not be negative"},
+		{r.Since.MaxDeletions != nil && !diff, "--max-deletions goes with --diff"},
 	} {
 		if rule.broken {
 			return problem.Usagef("%s", rule.text)

@@ -125,7 +125,7 @@ func (v Simulation) Blast(ctx context.Context) error {
 
 // Update prints what the work tree does to a cluster that has booted from a revision.
 func (v Simulation) Update(ctx context.Context, revision string) error {
-	before, after, err := v.Planner.Both(ctx, revision, v.Roots)
+	before, after, err := v.both(ctx, revision)
 	switch {
 	case err != nil:
 		return err

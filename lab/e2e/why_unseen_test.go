@@ -8,7 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// TestWhyUnseen: causes that were left out while the rules of why were written.
+// TestWhyUnseen: broken Applications that were first asked about when the rules of why were done.
 func TestWhyUnseen(t *testing.T) {
 	k := newKit(t, "unseen")
 	config := k.liveKubeconfig("argosy-why")

@@ -2,7 +2,9 @@ package cli
 
 import (
 	"context"
+	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -41,6 +43,9 @@ func completeValues(cmd *cobra.Command) {
 	}
 }
 
+// completionTime bounds how long a shell waits for names. After it there are none.
+const completionTime = 3 * time.Second
+
 // CompleteNames completes names in flags: each of a list, or one with something behind it, such as "=". The names may depend on the
 // arguments.
 func CompleteNames(cmd *cobra.Command, flags map[string]string, names func(ctx context.Context, args []string) []string) {
@@ -54,7 +59,9 @@ func CompleteNames(cmd *cobra.Command, flags map[string]string, names func(ctx c
 				before = typed[:i+1]
 			}
 			var out []string
-			for _, name := range names(cmd.Context(), args) {
+			ctx, cancel := context.WithTimeout(cmd.Context(), completionTime)
+			defer cancel()
+			for _, name := range names(ctx, args) {
 				if strings.HasPrefix(before+name, typed) {
 					out = append(out, before+name+behind)
 				}
@@ -64,5 +71,18 @@ func CompleteNames(cmd *cobra.Command, flags map[string]string, names func(ctx c
 			}
 			return out, cobra.ShellCompDirectiveNoFileComp
 		})
+	}
+}
+
+// CompleteArgument completes the only argument of a command: a name, or a file if no name begins so.
+func CompleteArgument(cmd *cobra.Command, names func(ctx context.Context) []string) {
+	cmd.ValidArgsFunction = func(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
+		if len(args) > 0 {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		ctx, cancel := context.WithTimeout(cmd.Context(), completionTime)
+		defer cancel()
+		return slices.DeleteFunc(names(ctx), func(name string) bool { return !strings.HasPrefix(name, typed) }),
+			cobra.ShellCompDirectiveDefault
 	}
 }

@@ -3,6 +3,8 @@ package cli
 import (
 	"context"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -32,6 +34,16 @@ func (t Settings) Usage(flag string) string {
 	for _, s := range t {
 		if s.Flag == flag {
 			return s.Usage + " ($" + s.Variable + ")"
+		}
+	}
+	return ""
+}
+
+// Getenv returns a variable of an environment, "" if it is not set. The last one counts.
+func Getenv(env []string, name string) string {
+	for _, v := range slices.Backward(env) {
+		if value, ok := strings.CutPrefix(v, name+"="); ok {
+			return value
 		}
 	}
 	return ""
