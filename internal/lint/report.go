@@ -95,7 +95,7 @@ func New(p *plan.Plan, o Options) *Report {
 			if line > 0 {
 				all.add(Finding{
 					Rule: ruleNoReason, Severity: ruleNoReason.Severity, File: one.File, Line: line, Column: 1, Text: file.line(line),
-					named: one.named,
+					named:    one.named,
 					Subjects: one.Subjects, Message: "it does not say why " + one.Rule.Name + " is ignored, so it is not",
 				})
 			}

@@ -333,7 +333,9 @@ type Finding struct {
 type findingKey struct{ rule, subject, file, message string }
 
 // key is the same for findings that say the same about the same.
-func (f Finding) key() findingKey { return findingKey{f.Rule.Name, f.Subject, f.Position.File, f.Message} }
+func (f Finding) key() findingKey {
+	return findingKey{f.Rule.Name, f.Subject, f.Position.File, f.Message}
+}
 
 // filePattern matches a file, perhaps a line, at the beginning of a message.
 var filePattern = regexp.MustCompile(`^([^\s:"]+(?:/[^\s:"]+|\.[A-Za-z]+))(?::(\d+))?: `)
