@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -77,6 +78,9 @@ func lintTree(t *testing.T, files []txtar.File, args ...string) []string {
 	t.Helper()
 	dir := writeTree(t, files)
 	t.Chdir(dir)
+	if slices.Contains(args, "--diff") {
+		commitBefore(t, files)
+	}
 	return lintRun(t, lintArgs(dir, args...)...)
 }
 
@@ -84,8 +88,31 @@ func lintTree(t *testing.T, files []txtar.File, args ...string) []string {
 func writeTree(t *testing.T, files []txtar.File) string {
 	t.Helper()
 	dir := t.TempDir()
+	writeUnder(t, dir, "", files)
+	return dir
+}
+
+// lintArgs are the arguments that lint an example in a directory, with those of the example.
+func lintArgs(dir string, args ...string) []string {
+	args = append([]string{
+		"lint", "--offline", "--fail-on", "never", "-o", "json", "--allow-unknown", "from-s3*,from-api", "--repo", "https://git.example.com/cluster=" + dir,
+		"--repo", "https://git.example.com/apps=" + dir,
+	}, args...)
+	if _, err := os.Stat(filepath.Join(dir, "settings.yaml")); err == nil {
+		args = append(args, "--customizations", filepath.Join(dir, "settings.yaml"))
+	}
+	return append(args, filepath.Join(dir, "root.yaml"))
+}
+
+// writeUnder writes the files of a tree, or those of a directory in it.
+func writeUnder(t *testing.T, dir, under string, files []txtar.File) {
+	t.Helper()
 	for _, f := range files {
-		name := filepath.Join(dir, filepath.FromSlash(f.Name))
+		name, ok := strings.CutPrefix(f.Name, under)
+		if !ok {
+			continue
+		}
+		name = filepath.Join(dir, filepath.FromSlash(name))
 		if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
 			t.Fatal(err)
 		}
@@ -93,19 +120,27 @@ func writeTree(t *testing.T, files []txtar.File) string {
 			t.Fatal(err)
 		}
 	}
-	return dir
 }
 
-// lintArgs are the arguments that lint an example in a directory, with those of the example.
-func lintArgs(dir string, args ...string) []string {
-	args = append([]string{
-		"lint", "--offline", "--fail-on", "never", "-o", "json", "--allow-unknown", "from-s3*", "--repo", "https://git.example.com/cluster=" + dir,
-		"--repo", "https://git.example.com/apps=" + dir,
-	}, args...)
-	if _, err := os.Stat(filepath.Join(dir, "settings.yaml")); err == nil {
-		args = append(args, "--customizations", filepath.Join(dir, "settings.yaml"))
+// commitBefore commits the tree with its directory before over it. The work tree is without that again.
+func commitBefore(t *testing.T, files []txtar.File) {
+	t.Helper()
+	writeUnder(t, ".", "before/", files)
+	for _, args := range [][]string{
+		{"init", "-q"}, {"add", "-A"}, {"-c", "user.name=x", "-c", "user.email=x@example.com", "commit", "-qm", "before"},
+	} {
+		if out, err := exec.Command("git", args...).CombinedOutput(); err != nil {
+			t.Fatalf("%v: %s", err, out)
+		}
 	}
-	return append(args, filepath.Join(dir, "root.yaml"))
+	for _, f := range files {
+		if name, ok := strings.CutPrefix(f.Name, "before/"); ok {
+			if err := os.Remove(filepath.FromSlash(name)); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	writeUnder(t, ".", "", files)
 }
 
 func lintRun(t *testing.T, args ...string) []string {
@@ -176,6 +211,28 @@ func TestLintExamples(t *testing.T) {
 		if _, ok := lint.Find(strings.TrimSuffix(f.Name(), ".txtar")); !ok {
 			t.Errorf("%s/%s: there is no such rule", exampleDir, f.Name())
 		}
+	}
+}
+
+// TestLintMore: what a rule finds besides its example. The name of a file is that of the rule, a dot and what it is about.
+func TestLintMore(t *testing.T) {
+	files, err := filepath.Glob("testdata/lintmore/*.txtar")
+	if err != nil || len(files) == 0 {
+		t.Fatal(err)
+	}
+	for _, file := range files {
+		name := strings.TrimSuffix(filepath.Base(file), ".txtar")
+		t.Run(name, func(t *testing.T) {
+			more := filepath.Join("..", "lintmore", name)
+			fails, passes, args := example(t, more, "fails"), example(t, more, "passes"), exampleArgs(t, more)
+			rule, _, _ := strings.Cut(name, ".")
+			if diff := cmp.Diff([]string{rule}, lintTree(t, fails, args...)); diff != "" {
+				t.Errorf("what fails (-want +got):\n%s", diff)
+			}
+			if got := lintTree(t, passes, args...); len(got) > 0 {
+				t.Errorf("what passes has %s", got)
+			}
+		})
 	}
 }
 

@@ -25,6 +25,30 @@ func RollingSteps(spec map[string]any) []any {
 	return steps
 }
 
+// Selected returns for each step of a RollingSync the Applications that it selects, also those that an earlier step selects.
+func Selected(spec map[string]any, apps []manifest.Object) [][]int {
+	steps := RollingSteps(spec)
+	out := make([][]int, len(steps))
+	if len(apps) == 0 || manifest.Size(steps) > maxSelections/len(apps) {
+		return out
+	}
+	for i, v := range steps {
+		step, _ := v.(map[string]any)
+		for n, app := range apps {
+			if selects(step, app) {
+				out[i] = append(out[i], n)
+			}
+		}
+	}
+	return out
+}
+
+// ValidMaxUpdate reports whether Argo CD can read maxUpdate of a step.
+func ValidMaxUpdate(v any) bool {
+	_, valid := maxUpdate(v, 1)
+	return valid
+}
+
 // rollout is a set with RollingSync.
 type rollout struct {
 	set    Set

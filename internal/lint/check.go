@@ -49,6 +49,9 @@ func Check(p *plan.Plan) ([]plan.Finding, []NotChecked) {
 			miss(rule, f.Subject+": "+f.Message)
 			continue
 		}
+		if f.Rule == plan.RuleLenient && unknownFieldMessage(f.Message) {
+			continue // field-unknown finds it, too
+		}
 		if f.Field == nil {
 			f.Field = fieldOf(f.Message)
 		}
@@ -63,12 +66,35 @@ func Check(p *plan.Plan) ([]plan.Finding, []NotChecked) {
 		}
 		c := &pass{Plan: p, rule: rule}
 		rule.check(c)
-		out = append(out, c.found...)
+		out = append(without(out, rule.instead, c.found), c.found...)
 		if c.missed != "" {
 			miss(rule, c.missed)
 		}
 	}
 	return out, unchecked
+}
+
+// changes runs the rules that compare a plan with that of another revision.
+func changes(p, before *plan.Plan) []plan.Finding {
+	var out []plan.Finding
+	for _, rule := range own() {
+		if rule.compare != nil && p.Root != nil && before.Root != nil && p.Version.Between(rule.Since, rule.Until) {
+			c := &pass{Plan: p, rule: rule}
+			rule.compare(c, before)
+			out = append(out, c.found...)
+		}
+	}
+	return out
+}
+
+// without leaves out findings that follow from others at the same place.
+func without(list []plan.Finding, follows func(plan.Finding) bool, others []plan.Finding) []plan.Finding {
+	if follows == nil || len(others) == 0 {
+		return list
+	}
+	return slices.DeleteFunc(list, func(f plan.Finding) bool {
+		return follows(f) && slices.ContainsFunc(others, func(g plan.Finding) bool { return f.Position == g.Position })
+	})
 }
 
 // find notes something about a field of an Application.
@@ -138,6 +164,43 @@ func (p *pass) sets() []set {
 		}
 	}
 	return out
+}
+
+// generated are the Applications that sets make, by the controller or by the plugin appset.
+func (p *pass) generated() map[*plan.Application]bool {
+	out := map[*plan.Application]bool{}
+	for _, parent := range p.Applications {
+		for _, item := range parent.Items {
+			// The plugin's have no file of their own.
+			if item.Application != nil && item.Position == parent.Position && !parent.Applied {
+				out[item.Application] = true
+			}
+			for _, child := range item.Children {
+				out[child] = true
+			}
+		}
+	}
+	return out
+}
+
+// patched are the Applications of sets that have a patch.
+func (p *pass) patched() map[*plan.Application]bool {
+	out := map[*plan.Application]bool{}
+	for _, s := range p.sets() {
+		if s.spec["templatePatch"] != nil && s.item != nil {
+			for _, child := range s.item.Children {
+				out[child] = true
+			}
+		}
+	}
+	return out
+}
+
+// about notes something about a field of an object, whichever Application deploys it.
+func (p *pass) about(item *plan.Item, field []string, format string, args ...any) {
+	p.found = append(p.found, plan.Finding{
+		Rule: p.rule.Rule, Subject: item.Name, Position: item.Position, Field: field, Message: fmt.Sprintf(format, args...),
+	})
 }
 
 // goTemplate reports whether a set has Go templates.

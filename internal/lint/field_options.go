@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/argosy-cd/argosy/internal/argo"
 	"github.com/argosy-cd/argosy/internal/manifest"
 	"github.com/argosy-cd/argosy/internal/plan"
 	"github.com/argosy-cd/argosy/internal/strict"
@@ -26,9 +27,8 @@ var ruleSyncOption = Rule{
 		Cure:  "Write the option as Argo CD does, with its capitals, as in CreateNamespace=true.",
 	},
 	Family: Fields,
-	Why: "Options are compared as texts (SyncOptions.HasOption in pkg/apis/application/v1alpha1/types.go); the known ones are in the " +
-		"controller and " +
-		"in pkg/sync/common/types.go of gitops-engine (read in 3.2.11 to 3.5.6).",
+	Why: "Options are compared as texts (SyncOptions.HasOption in pkg/apis/application/v1alpha1/types.go); the known ones are in " +
+		"the controller and in pkg/sync/common/types.go of gitops-engine (read in 3.2.11 to 3.5.6).",
 	check: func(p *pass) {
 		for _, app := range p.applications() {
 			list, _ := manifest.Map(app.Object, "spec", "syncPolicy")["syncOptions"].([]any)
@@ -43,16 +43,25 @@ var ruleSyncOption = Rule{
 					p.find(app, field, "the sync option %q has no effect; values of %s are %s", option, name, strings.Join(values, ", "))
 				}
 			}
+			for _, item := range app.Items {
+				text := manifest.String(item.Object, "metadata", "annotations", argo.SyncOptionsAnnotation)
+				for option := range strings.SplitSeq(text, ",") {
+					option = strings.TrimSpace(option)
+					name, value, _ := strings.Cut(option, "=")
+					if values, ok := syncOptions[name]; option != "" && (!ok || !slices.Contains(values, value)) {
+						p.about(item, []string{"metadata", "annotations", argo.SyncOptionsAnnotation},
+							"Argo CD knows no sync option %q%s", option, meant(name, manifest.Keys(syncOptions)))
+					}
+				}
+			}
 		}
 	},
 }
 
 // meant names what was probably meant.
 func meant(name string, names []string) string {
-	for _, n := range names {
-		if strings.EqualFold(n, name) || strings.EqualFold(n, strings.TrimSpace(name)) {
-			return "; did you mean " + n + "?"
-		}
+	if n := nearest(strings.TrimSpace(name), names); n != "" {
+		return "; did you mean " + n + "?"
 	}
 	return ""
 }

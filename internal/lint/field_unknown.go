@@ -14,50 +14,158 @@ import (
 var ruleFieldUnknown = Rule{
 	Rule: plan.Rule{
 		Name: "field-unknown", Kind: plan.Advice, Severity: plan.Warning,
-		Means: "An Application has no such field. The API server drops it, and it has no effect.",
-		Cure:  "Correct the name of the field, or move the field to where it belongs.",
+		Means: "An Application, ApplicationSet or AppProject has no such field in this version of Argo CD. The API server drops it, " +
+			"and it has no effect.",
+		Cure: "Correct the name of the field, or move the field to where it belongs.",
 	},
 	Family: Fields,
-	Why: "The CRD of Applications lists all fields, and the API server prunes others (manifests/crds/application-crd.yaml, read in " +
-		"3.2.11 and " +
-		"3.5.6). kubectl apply refuses such an Application.",
+	Why: "The CRDs list all fields, and the API server prunes others (manifests/crds, read in 3.2.11 to 3.5.6). kubectl apply " +
+		"refuses such an object.",
 	check: func(p *pass) {
+		generated, patched := p.generated(), p.patched()
 		for _, app := range p.applications() {
-			spec := argo.Application().Field("spec")
-			for _, path := range unknownFields(spec, app.Object["spec"], []string{"spec"}, p.Version) {
-				p.find(app, path, "an Application has no field %s", strings.ReplaceAll(strings.Join(path, "."), ".[", "["))
+			// A generated Application has the fields of its set's template, which is checked itself.
+			if !generated[app] || patched[app] {
+				for _, u := range p.unknownFields(argo.KindApplication, app.Object) {
+					p.find(app, u.path, "an Application has no field %s", u)
+				}
+			}
+		}
+		for _, s := range p.sets() {
+			object := s.Object
+			if !argo.IsApplicationSet(object) {
+				object = manifest.Object{"spec": s.spec}
+			}
+			for _, u := range p.unknownFields(argo.KindApplicationSet, object) {
+				p.set(s, u.path[1:], "an ApplicationSet has no field %s", u)
+			}
+		}
+		for _, app := range p.Applications {
+			for _, item := range app.Items {
+				if item.Group != argo.Group || item.Kind != argo.KindProject {
+					continue
+				}
+				for _, u := range p.unknownFields(argo.KindProject, item.Object) {
+					p.about(item, u.path, "an AppProject has no field %s", u)
+				}
 			}
 		}
 	},
 }
 
-// tagPrefix is a field of sources since Argo CD 3.5.
-var tagPrefix = versions.Difference{Since: 5}
+// unknownField is a field that a kind does not have.
+type unknownField struct {
+	path []string
+	// hint says what was probably meant, or in which version it is.
+	hint string
+}
 
-// unknownFields are the paths of the fields of a value that its type does not have. Fields in another case are invalid, and found by the
-// planner; the source hydrator has more fields in later versions, and is left out.
-func unknownFields(t argo.Type, v any, path []string, version versions.Version) [][]string {
-	var out [][]string
+func (u unknownField) String() string { return fieldPath(u.path) + u.hint }
+
+// fieldPath is a path as people write it.
+func fieldPath(path []string) string { return strings.ReplaceAll(strings.Join(path, "."), ".[", "[") }
+
+// unknownFields are the fields of an object that the version's CRD does not have.
+func (p *pass) unknownFields(kind string, o manifest.Object) []unknownField {
+	s := fieldSearch{kind: kind, top: argo.FieldsOf(kind), version: p.Version}
+	s.walk(s.top, o, nil)
+	return s.found
+}
+
+type fieldSearch struct {
+	kind    string
+	top     argo.Fields
+	version versions.Version
+	found   []unknownField
+}
+
+func (s *fieldSearch) walk(f argo.Fields, v any, path []string) {
 	switch v := v.(type) {
 	case map[string]any:
-		if !t.Closed() {
-			return nil
+		if !f.Listed() {
+			return
 		}
-		unknown := t.Unknown(v)
 		for _, k := range manifest.Keys(v) {
 			here := append(slices.Clone(path), k)
 			switch {
-			case k == "sourceHydrator" || k == "tagPrefix" && version.Has(tagPrefix):
-			case !slices.Contains(unknown, k):
-				out = append(out, unknownFields(t.Field(k), v[k], here, version)...)
-			case t.Name(k) == k:
-				out = append(out, here)
+			case f.Has(k, s.version):
+				s.walk(f.Field(k), v[k], here)
+			case s.elsewhere(k) || f.Has("clusterDecisionResource", 0): // the engine refuses a generator that it does not know
+			default:
+				s.found = append(s.found, unknownField{here, s.hint(f, k, path)})
 			}
 		}
 	case []any:
 		for i, e := range v {
-			out = append(out, unknownFields(t.Item(), e, append(slices.Clone(path), strict.Index(i)), version)...)
+			s.walk(f, e, append(slices.Clone(path), strict.Index(i)))
 		}
 	}
-	return out
+}
+
+// elsewhere reports whether another rule is about the field.
+func (s *fieldSearch) elsewhere(name string) bool {
+	return name == preserveField || s.kind == argo.KindApplication && argo.Application().Field("spec").Name(name) != name
+}
+
+// hint says what a field may have been meant to be.
+func (s *fieldSearch) hint(f argo.Fields, name string, path []string) string {
+	if v := f.Since(name); v > 0 {
+		return "; Argo CD has it since " + v.String()
+	}
+	if near := nearest(name, f.Names(s.version)); near != "" {
+		return "; did you mean " + near + "?"
+	}
+	if slices.Contains(path, "generators") { // their fields have the same names, and are not the same
+		return ""
+	}
+	// Below where it is, or beside an object that it is in.
+	for n := len(path); n > 0; n-- {
+		at := s.top
+		for _, step := range path[:n] {
+			if !strings.HasPrefix(step, "[") {
+				at = at.Field(step)
+			}
+		}
+		if found := at.Find(name, s.version); len(found) > 0 {
+			return "; it belongs to " + fieldPath(append(slices.Clone(path[:n]), found[0][:len(found[0])-1]...))
+		}
+	}
+	return ""
+}
+
+// nearest is the name that differs the least from another, "" if none is near.
+func nearest(name string, names []string) string {
+	best, least := "", min(3, 1+len(name)/3)
+	for _, n := range names {
+		if d := distance(strings.ToLower(name), strings.ToLower(n)); d < least {
+			best, least = n, d
+		}
+	}
+	return best
+}
+
+// distance is how many characters must be inserted, removed or replaced to make one text of another.
+func distance(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		before := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			cost := before
+			if a[i] != b[j] {
+				cost++
+			}
+			before = row[j+1]
+			row[j+1] = min(cost, row[j]+1, row[j+1]+1)
+		}
+	}
+	return row[len(b)]
+}
+
+// unknownFieldMessage reports whether a message of the engine of sets is about a field that it does not know.
+func unknownFieldMessage(text string) bool {
+	return strings.HasSuffix(text, ": unknown field, ignored") || strings.HasSuffix(text, ": not a field of a template, ignored")
 }

@@ -64,8 +64,11 @@ type Rule struct {
 	Off bool
 	// field is where the cause of a finding is written, for findings that do not say so themselves.
 	field []string
-	// check finds; nil for a rule of the planner.
-	check func(*pass)
+	// instead reports whether a finding of the planner follows from this one if it is about the same object, and is left out. Nil is none.
+	instead func(plan.Finding) bool
+	// check finds; nil for a rule of the planner, and for one that compares with the plan of another revision.
+	check   func(*pass)
+	compare func(p *pass, before *plan.Plan)
 	// fix cures; nil if somebody must choose how.
 	fix fixer
 }
@@ -77,7 +80,9 @@ func (r Rule) Title() string {
 }
 
 // OfPlanner reports whether the planner finds it, so that the plan shows it, too.
-func (r Rule) OfPlanner() bool { return r.check == nil && r.Name != ruleNoReason.Name }
+func (r Rule) OfPlanner() bool {
+	return r.check == nil && r.compare == nil && r.Name != ruleNoReason.Name
+}
 
 // Rules returns all rules, by family, and in a family the worst first.
 func Rules() []Rule { return slices.Clone(rules()) }

@@ -125,6 +125,22 @@ func newLocator(p *plan.Plan, read Files) *locator {
 	return l
 }
 
+// search finds the keys of a path in a text that is no YAML, each behind the one before, and returns where the last one is that is there.
+func (f *file) search(path []string) (line, column int) {
+	line, column, from := 1, 1, 0
+	_ = f.line(1) // splits it
+	for _, key := range path {
+		for i := from; i < len(f.lines); i++ {
+			text := strings.TrimLeft(f.line(i+1), " -")
+			if rest, ok := strings.CutPrefix(text, key); ok && strings.HasPrefix(strings.TrimLeft(rest, " "), ":") {
+				line, column, from = i+1, 1+len(f.line(i+1))-len(text), i+1
+				break
+			}
+		}
+	}
+	return line, column
+}
+
 // open reads a file, once. It is nil for a file that is not there.
 func (l *locator) open(name string) *file {
 	if f, ok := l.files[name]; ok {
@@ -160,7 +176,8 @@ func (l *locator) place(at manifest.Position, field []string) spot {
 		return spot{}
 	}
 	if strings.HasSuffix(at.File, renderedSuffix) { // its lines are others once it is rendered
-		return spot{file: f}
+		line, column := f.search(field)
+		return spot{file: f, line: line, column: column}
 	}
 	if at.Number == 0 { // the line is from a message
 		i := slices.IndexFunc(f.docs, func(d manifest.Document) bool { return d.Line == at.Line })

@@ -20,8 +20,14 @@ var (
 // inMessage matches the path of a field in the message of a finding.
 var inMessage = regexp.MustCompile(`(?:^|[ .])((?:spec|metadata)(?:\.[A-Za-z]+|\[\d+\])*): `)
 
+// ofSource matches the path of a field of a source at the beginning of the message of a finding.
+var ofSource = regexp.MustCompile(`^((?:helm|kustomize|directory|plugin)(?:\.[A-Za-z]+|\[\d+\])+): `)
+
 // fieldOf is the path of the field that a message names, nil if it names none.
 func fieldOf(message string) []string {
+	if m := ofSource.FindStringSubmatch(message); m != nil {
+		return strings.Split("spec.source."+strings.ReplaceAll(m[1], "[", ".["), ".")
+	}
 	m := inMessage.FindStringSubmatch(message)
 	if m == nil {
 		return nil
@@ -44,6 +50,8 @@ func describe(r plan.Rule) Rule {
 		plan.RuleOtherNamespace.Name:   {Names, []string{"metadata", "namespace"}},
 		plan.RuleSetBroken.Name:        {Templates, nil},
 		plan.RulePlaceholderLeft.Name:  {Templates, nil},
+		plan.RuleGlobDeeper.Name:       {Templates, nil},
+		plan.RuleMergeKey.Name:         {Templates, nil},
 		plan.RuleSetEmpty.Name:         {Templates, []string{"spec", "generators"}},
 		plan.RuleKindLater.Name:        {Prerequisites, nil},
 		plan.RuleKindMissing.Name:      {Prerequisites, nil},

@@ -75,6 +75,7 @@ func New(p *plan.Plan, o Options) *Report {
 	if o.Before != nil {
 		before, _ := Check(o.Before)
 		found, _ = plan.Unpaired(found, before)
+		found = append(found, changes(p, o.Before)...)
 	}
 	r := &Report{NotChecked: slices.DeleteFunc(unchecked, func(n NotChecked) bool { return !o.Config.uses(n.Rule) })}
 	at, known := newLocator(p, o.Files), o.Baseline.counter()

@@ -11,9 +11,13 @@ func own() []Rule {
 		ruleGatesItself, ruleRetryForEver, ruleS3Unnamed, ruleNoSelfHeal,
 		ruleSyncTimeout, ruleArgoGates, ruleTriggerPaths, ruleHardRefresh,
 		ruleFinalizerUnknown, ruleApplicationHook, ruleAllowEmpty, ruleLeavesObjects,
-		ruleSharedObject,
+		ruleNameChanged, ruleCRDRemoved, ruleNameChanges, ruleShrinks, rulePreserve, ruleFinalizerAdded, ruleDeleteHook, ruleCRDPruned,
+		ruleNameTooLong, ruleNameInvalid, ruleNameFromServer, ruleSharedObject, ruleSetTwice, ruleSetElsewhere, ruleComponent, ruleUnlisted,
 		ruleTemplatedProject, ruleMissingKey,
+		ruleUnstable, ruleNotEscaped, rulePatchMode, ruleDropsLocal, ruleSelectorNested, ruleVersionLabel, rulePathTwice,
+		ruleNotInterpolated, ruleOwnValues, ruleFastTemplate,
 		ruleFieldUnknown, ruleSyncOption, ruleNoReason,
+		ruleNoStep, ruleStepEmpty, ruleNoStrategy, ruleMaxUpdate, rulePolicyIgnored, ruleIgnoreInList, rulePathsMiss, ruleRefPath,
 	}
 }
 

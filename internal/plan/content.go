@@ -142,6 +142,9 @@ func (l *loader) renderSources(app *Application, spec map[string]any) rendered {
 		result := l.source(app, spec, s, refs)
 		o.Kind, o.Verdict, o.Inputs, o.mentions = result.Kind, result.Verdict, result.Inputs, result.Mentions
 		o.Sets = result.Sets
+		if o.Kind == source.Kustomize {
+			o.Unlisted, o.Component = l.beside(s, result)
+		}
 		for _, p := range result.Problems {
 			out.problem(&o, p)
 		}

@@ -44,10 +44,20 @@ func TestFindings(t *testing.T) {
 		"two parents": {memory{
 			"root/a.yaml": application("a", "a", "0"), "root/b.yaml": application("b", "a", "0"), "a/a.yaml": application("c", "c", "0"), "c/a.yaml": configMap,
 		}, []string{"several-parents c"}},
-		"an empty set":   {memory{"root/a.yaml": set("{list: {elements: []}}")}, []string{"set-empty s"}},
-		"a broken set":   {memory{"root/a.yaml": set("{list: {elements: [{a: 'A B'}]}}")}, []string{"set-broken s"}},
-		"unknown":        {memory{"root/a.yaml": set("{scmProvider: {github: {organization: x}}}")}, []string{"set-unknown s"}},
-		"another plugin": {memory{"root/a.yaml": with(application("a", "a", "0"), "path: a", "path: a, plugin: {name: mine}"), "a/a.yaml": configMap}, []string{"source-unknown a"}},
+		"an empty set": {memory{"root/a.yaml": set("{list: {elements: []}}")}, []string{"set-empty s"}},
+		"an empty set of clusters that the tree does not have": {memory{
+			"root/a.yaml": set("{clusters: {selector: {matchLabels: {env: x}}}}"), "root/b.yaml": clusterSecret,
+		}, []string{"clusters-from-tree root"}},
+		"a merge key that is none": {memory{
+			"root/a.yaml": set("{merge: {mergeKeys: [b], generators: [{list: {elements: [{a: x}]}}, {list: {elements: [{b: x}]}}]}}"), "a/a.yaml": configMap,
+		}, []string{"merge-key-absent s"}},
+		"an unknown set with placeholders of Go templates": {memory{
+			"root/a.yaml": with(set("{scmProvider: {github: {organization: x}}}"), "{{a}}", "{{ .a }}"),
+		}, []string{"placeholder-left s", "set-unknown s"}},
+		"a source without a repository": {memory{"root/a.yaml": with(application("a", "a", "0"), "repoURL: https://x/y, ", "")}, []string{"application-invalid a"}},
+		"a broken set":                  {memory{"root/a.yaml": set("{list: {elements: [{a: 'A B'}]}}")}, []string{"set-broken s"}},
+		"unknown":                       {memory{"root/a.yaml": set("{scmProvider: {github: {organization: x}}}")}, []string{"set-unknown s"}},
+		"another plugin":                {memory{"root/a.yaml": with(application("a", "a", "0"), "path: a", "path: a, plugin: {name: mine}"), "a/a.yaml": configMap}, []string{"source-unknown a"}},
 		"another cluster, perhaps": {memory{
 			"root/a.yaml": with(application("a", "a", "0"), "name: in-cluster", "name: far"), "a/a.yaml": application("b", "b", "0"),
 		}, []string{"cluster-unknown a"}},

@@ -24,6 +24,7 @@ import (
 	"github.com/argosy-cd/argosy/internal/argo/versions"
 	"github.com/argosy-cd/argosy/internal/manifest"
 	"github.com/argosy-cd/argosy/internal/settings"
+	"github.com/argosy-cd/argosy/internal/source"
 )
 
 // Limits of a plan.
@@ -64,7 +65,7 @@ func New(ctx context.Context, cfg Config, roots ...manifest.Document) (*Plan, er
 		return nil, err
 	}
 	l.decideVersion(cfg.Version)
-	l.plan.ProgressiveSyncs = l.progressiveSyncs()
+	l.plan.ProgressiveSyncs, l.plan.SetPolicy = l.progressiveSyncs(), l.setPolicy()
 	l.plan.SyncTimeout, l.plan.WaveDelay = l.syncTimeout.said, l.waveDelay.said
 	if s := l.cfg.Settings; s != nil && s.SyncTimeout != "" {
 		l.plan.SyncTimeout = &Said{Value: s.SyncTimeout, App: l.plan.Root, Position: l.plan.Root.Position}
@@ -126,7 +127,8 @@ func newLoader(ctx context.Context, cfg Config, roots []manifest.Document) *load
 	lenient := strict
 	lenient.AllowEmpty = true
 	l := &loader{
-		ctx: ctx, ending: make(chan struct{}), cfg: cfg, plan: &Plan{Settings: cfg.Settings}, engine: lenient, strict: strict,
+		ctx: ctx, ending: make(chan struct{}), cfg: cfg, plan: &Plan{Settings: cfg.Settings, Namespace: cfg.Namespace},
+		engine: lenient, strict: strict,
 		parents: map[argo.Ref][]string{}, noted: map[findingKey]bool{}, known: map[argo.Ref]*Application{},
 		specs: map[argo.Ref]map[string]any{}, syncTimeout: option{Option: settings.SyncTimeout()},
 		waveDelay: option{Option: settings.WaveDelay()}, slots: make(chan struct{}, max(runtime.GOMAXPROCS(0), cfg.parallel())),
@@ -183,7 +185,9 @@ func (l *loader) again() (Config, bool) {
 func (l *loader) find(rule Rule, app *Application, format string, args ...any) {
 	message := fmt.Sprintf(format, args...)
 	f := Finding{Rule: rule, Subject: app.Name, Position: app.Position, Origin: app.Origin, Message: message}
-	if at, ok := locate(message); ok {
+	if strings.HasSuffix(message, source.NoDirectory) {
+		f.Field = []string{"spec", "source", "path"}
+	} else if at, ok := locate(message); ok {
 		f.Position = at
 	}
 	l.note(f)
@@ -254,6 +258,11 @@ func (l *loader) application(d manifest.Document, origin string, ancestors []arg
 		app.Broken = cmp.Or(app.Broken, err.Error())
 		l.find(RuleApplicationInvalid, app, "%s: %v", d.Position, err)
 	}
+	for _, field := range unsourced(spec) {
+		app.Broken = cmp.Or(app.Broken, field+" must be set")
+		wrong = append(wrong, errors.New(app.Broken))
+		l.find(RuleApplicationInvalid, app, "%s: %s: it must be set; the API server refuses the Application", d.Position, field)
+	}
 	if app.Namespace != l.cfg.Namespace {
 		l.find(RuleOtherNamespace, app,
 			"it is in namespace %s; Argo CD, which is in %s, watches other namespaces only if application.namespaces lists them",
@@ -278,6 +287,22 @@ func (l *loader) application(d manifest.Document, origin string, ancestors []arg
 	}
 	l.deploy(app, spec, append(slices.Clip(ancestors), app.Ref))
 	return app
+}
+
+// unsourced are the fields of sources that must be set and are not.
+func unsourced(spec map[string]any) []string {
+	var out []string
+	one := func(field string, v any) {
+		if s, ok := v.(map[string]any); ok && manifest.String(s, "repoURL") == "" {
+			out = append(out, field+".repoURL")
+		}
+	}
+	one("spec.source", spec["source"])
+	list, _ := spec["sources"].([]any)
+	for i, v := range list {
+		one(fmt.Sprintf("spec.sources[%d]", i), v)
+	}
+	return out
 }
 
 // samePlaces reports whether two specs of Applications deploy from the same places, of whichever revision.
@@ -340,6 +365,10 @@ func (l *loader) items(app *Application, spec map[string]any, docs []located, an
 	for _, d := range docs {
 		items := l.places(app, d.Document)
 		if len(items) == 0 {
+			if order.IsPostDelete(d.Object) {
+				hook := manifest.String(d.Object, "kind") + " " + manifest.String(d.Object, "metadata", "name")
+				app.DeleteHooks = append(app.DeleteHooks, hook)
+			}
 			continue
 		}
 		item := items[0]

@@ -519,12 +519,13 @@ func TestRollouts(t *testing.T) {
 		rollout bool
 		rule    string
 	}{
-		"no strategy":       {set("", one) + late, &on, false, false, ""},
-		"unknown":           {set(rolling, one) + late, nil, false, true, "rollout-unknown"},
-		"on":                {set(rolling, one) + late, &on, true, true, ""},
-		"off":               {set(rolling, one) + late, &off, false, true, "rollout-ignored"},
-		"off, with no wave": {set(rolling, one), &off, false, true, ""},
-		"no steps":          {set("type: RollingSync, rollingSync: {}", one) + late, &on, false, false, ""},
+		"no strategy":             {set("", one) + late, &on, false, false, ""},
+		"unknown":                 {set(rolling, one) + late, nil, false, true, "rollout-unknown"},
+		"on":                      {set(rolling, one) + late, &on, true, true, ""},
+		"off":                     {set(rolling, one) + late, &off, false, true, "rollout-ignored"},
+		"off, with no wave":       {set(rolling, one), &off, false, true, "rollout-ignored"},
+		"not known, with no wave": {set(rolling, one), nil, false, true, ""},
+		"no steps":                {set("type: RollingSync, rollingSync: {}", one) + late, &on, false, false, ""},
 		"of the tree": {set(rolling, one) + late +
 			"---\n{apiVersion: v1, kind: ConfigMap, metadata: {name: argocd-cmd-params-cm, namespace: argocd}, data: {applicationsetcontroller.enable.progressive.syncs: 'true'}}\n", nil, true, true, ""},
 		"of another namespace": {set(rolling, one) + late +

@@ -55,6 +55,14 @@ func (l *loader) progressiveSyncs() *bool {
 	return l.progressive.Known()
 }
 
+// setPolicy is what the applicationset-controller forces on sets: as the settings say, or what the plan deploys.
+func (l *loader) setPolicy() string {
+	if l.cfg.Settings != nil && l.cfg.Settings.SetPolicy != "" {
+		return l.cfg.Settings.SetPolicy
+	}
+	return l.progressive.Policy()
+}
+
 const setHealthy = "an ApplicationSet is healthy as soon as its Applications exist"
 
 // rolloutUnknown is why it is not known whether a wave waits for a set.
@@ -107,7 +115,8 @@ func (l *loader) rollouts() {
 	for _, app := range l.plan.Applications {
 		for _, item := range app.Items {
 			last := app.Items[len(app.Items)-1]
-			if !item.Rollout || item.Waits || app.Applied || item.Wave == last.Wave && item.Phase == last.Phase {
+			behind := !app.Applied && (item.Wave != last.Wave || item.Phase != last.Phase)
+			if !item.Rollout || item.Waits || !behind && l.plan.ProgressiveSyncs == nil {
 				continue
 			}
 			f := Finding{Rule: RuleRolloutUnknown, Subject: item.Name, Position: item.Position, Origin: app.Origin}
@@ -116,7 +125,10 @@ func (l *loader) rollouts() {
 			if l.plan.ProgressiveSyncs != nil {
 				f.Rule = RuleRolloutIgnored
 				f.Message = "it has RollingSync, which the applicationset-controller ignores without --enable-progressive-syncs: all its " +
-					"Applications sync at once, and the waves behind it do not wait for them"
+					"Applications sync at once"
+				if behind {
+					f.Message += ", and the waves behind it do not wait for them"
+				}
 			}
 			l.note(f)
 		}

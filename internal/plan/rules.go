@@ -2,9 +2,11 @@ package plan
 
 import (
 	"cmp"
+	"path"
 	"regexp"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/argosy-cd/argosy/internal/argo"
 	"github.com/argosy-cd/argosy/internal/manifest"
@@ -285,6 +287,18 @@ var (
 			"templates. Argo CD leaves it as it is, braces included.",
 		"Correct the name, or set goTemplate: true. If the braces are meant for something else, ignore the finding.",
 	}
+	RuleGlobDeeper = Rule{
+		"glob-matches-deeper", Advice, Warning,
+		"A pattern of a git generator with files matches files in deeper directories than it seems to: * matches slashes, too. There " +
+			"is an Application for each of them.",
+		"Exclude the deeper files, or turn on applicationsetcontroller.enable.new.git.file.globbing.",
+	}
+	RuleMergeKey = Rule{
+		"merge-key-absent", Advice, Warning,
+		"A merge key is no parameter of a generator of the merge, so its parameters are merged with none, or all keys are equal. With Go " +
+			"templates a key with a dot, such as values.name, never is one.",
+		"Name a parameter that all generators of the merge have.",
+	}
 	RuleVersionNearest = Rule{
 		"version-not-known", Advice, Info,
 		"The tree deploys a version of Argo CD that is older or newer than those whose differences Argosy knows. The plan is that of the " +
@@ -308,7 +322,8 @@ func Rules() []Rule {
 		RuleProjectMissing,
 		RuleNoHealthCheck, RuleHealthCheckNested, RuleRolloutIgnored, RuleSeveralParents, RuleCycle, RuleWaveNotANumber, RuleSyncByHand,
 		RuleNeedsCycle, RuleNeedsMissing, RuleNeedsLater, RuleUpdatesUnordered, RulePinnedPaths,
-		RuleSetEmpty, RulePlaceholderLeft, RuleHydrated, RuleHealthCheckDeployed, RuleOtherCluster, RuleOtherNamespace,
+		RuleSetEmpty, RulePlaceholderLeft, RuleGlobDeeper, RuleMergeKey,
+		RuleHydrated, RuleHealthCheckDeployed, RuleOtherCluster, RuleOtherNamespace,
 		RuleAlternatives, RuleLenient,
 		RuleExcluded,
 		RuleVersionNearest,
@@ -340,14 +355,25 @@ func (f Finding) key() findingKey {
 // filePattern matches a file, perhaps a line, at the beginning of a message.
 var filePattern = regexp.MustCompile(`^([^\s:"]+(?:/[^\s:"]+|\.[A-Za-z]+))(?::(\d+))?: `)
 
+// templatePattern matches a template of a chart, and a line, in a message.
+var templatePattern = regexp.MustCompile(`[( ][\w.-]+/(templates/[^\s:)]+):(\d+)`)
+
+// sourceField matches a field of a source at the beginning of a message, which looks like a file.
+var sourceField = regexp.MustCompile(`^(?:helm|kustomize|directory|plugin)\.[A-Za-z.]+: `)
+
 // locate takes the file from the beginning of a message.
 func locate(message string) (manifest.Position, bool) {
 	m := filePattern.FindStringSubmatch(message)
-	if m == nil {
+	if m == nil || sourceField.MatchString(message) && !strings.HasSuffix(m[1], ".yaml") && !strings.HasSuffix(m[1], ".yml") {
 		return manifest.Position{}, false
 	}
-	line, _ := strconv.Atoi(m[2]) // no line is 0
-	return manifest.Position{File: m[1], Line: line}, true
+	file, number := m[1], m[2]
+	// The error of a chart names the template by the name of the chart.
+	if t := templatePattern.FindStringSubmatch(message); t != nil && path.Base(file) == "Chart.yaml" {
+		file, number = path.Join(path.Dir(file), t[1]), t[2]
+	}
+	line, _ := strconv.Atoi(number) // no line is 0
+	return manifest.Position{File: file, Line: line}, true
 }
 
 // sortFindings puts the worst first, and findings of one rule together.

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/argosy-cd/argosy/internal/appset"
@@ -56,12 +58,16 @@ func (l *loader) set(app *Application, item *Item, set *expanded, ancestors []ar
 			}
 			l.note(Finding{Rule: rule, Subject: item.Name, Position: item.Position, Origin: app.Origin, Message: message})
 		}
+		if rule == RuleSetUnknown {
+			l.unreplaced(item, app.Origin)
+		}
 		return
 	}
 	for _, w := range set.warnings {
 		l.note(Finding{Rule: lenientRule(w), Subject: item.Name, Position: item.Position, Origin: app.Origin, Message: w})
 	}
-	if len(set.apps) == 0 {
+	// Clusters that are not in the tree may be selected.
+	if len(set.apps) == 0 && (!l.adoptedClusters || !asksClusters(manifest.Map(item.Object, "spec")["generators"])) {
 		l.note(Finding{
 			Rule: RuleSetEmpty, Subject: item.Name, Position: item.Position, Origin: app.Origin,
 			Message: "its generators give no Applications",
@@ -76,8 +82,59 @@ func (l *loader) set(app *Application, item *Item, set *expanded, ancestors []ar
 
 // lenientRule is the rule of something that Argo CD accepts.
 func lenientRule(text string) Rule {
-	if strings.HasSuffix(text, template.Left) {
+	switch {
+	case strings.HasSuffix(text, template.Left):
 		return RulePlaceholderLeft
+	case strings.HasSuffix(text, generator.Deeper):
+		return RuleGlobDeeper
+	case strings.Contains(text, ".mergeKeys[") && strings.Contains(text, " is "+generator.NoParameter+" of "):
+		return RuleMergeKey
 	}
 	return RuleLenient
+}
+
+// unreplaced finds placeholders of Go templates in a set without goTemplate whose parameters are not known: none has a dot before its name.
+func (l *loader) unreplaced(item *Item, origin string) {
+	spec := manifest.Map(item.Object, "spec")
+	if on, _ := spec["goTemplate"].(bool); on {
+		return
+	}
+	for _, field := range dotted("spec.template", spec["template"]) {
+		l.note(Finding{
+			Rule: RulePlaceholderLeft, Subject: item.Name, Position: item.Position, Origin: origin,
+			Message: field + ": its placeholder is one of Go templates, and " + template.Left,
+		})
+	}
+}
+
+var dottedPattern = regexp.MustCompile(`\{\{-?\s*\.`)
+
+// dotted are the paths of the texts in a value that have a placeholder with a dot.
+func dotted(path string, v any) []string {
+	var out []string
+	switch v := v.(type) {
+	case string:
+		if dottedPattern.MatchString(v) {
+			out = append(out, path)
+		}
+	case map[string]any:
+		for _, k := range manifest.Keys(v) {
+			out = append(out, dotted(path+"."+k, v[k])...)
+		}
+	case []any:
+		for i, e := range v {
+			out = append(out, dotted(fmt.Sprintf("%s[%d]", path, i), e)...)
+		}
+	}
+	return out
+}
+
+// asksClusters reports whether a generator of a set, nested ones included, lists clusters.
+func asksClusters(generators any) bool {
+	list, _ := generators.([]any)
+	return slices.ContainsFunc(list, func(v any) bool {
+		m, _ := v.(map[string]any)
+		return m["clusters"] != nil || asksClusters(manifest.Map(m, "matrix")["generators"]) ||
+			asksClusters(manifest.Map(m, "merge")["generators"])
+	})
 }

@@ -81,6 +81,8 @@ type Application struct {
 	Pinned bool
 	// KeepsPin says that it keeps its commit if a new one does not change it, whichever parent syncs.
 	KeepsPin bool
+	// DeleteHooks are the hooks of its deletion, each with its kind.
+	DeleteHooks []string
 	// Object is the Application itself.
 	Object manifest.Object
 	// Position is where it is, or the set that generates it.
@@ -118,6 +120,9 @@ type Source struct {
 	Spec map[string]any
 	// Sets are the ApplicationSets that the plugin appset renders.
 	Sets []manifest.Document
+	// Unlisted are manifests beside its Kustomizations that none of them reads, Component that its own Kustomization is one.
+	Unlisted  []string
+	Component bool
 
 	hides    bool // what is not known may have Applications
 	mentions bool // and what is known names some
@@ -194,6 +199,8 @@ type Plan struct {
 	Findings []Finding
 	// Applications are all of them, in the order in which they are found.
 	Applications []*Application
+	// Namespace is Argo CD's.
+	Namespace string
 	// Settings are those that were used; nil if none are known.
 	Settings *settings.Settings
 	// References are what objects name and do not work without.
@@ -203,6 +210,8 @@ type Plan struct {
 	VersionFrom string
 	// ProgressiveSyncs says whether the applicationset-controller has --enable-progressive-syncs; nil is not known.
 	ProgressiveSyncs *bool
+	// SetPolicy is what the applicationset-controller forces on sets, whatever they say themselves; "" is nothing, or not known.
+	SetPolicy string
 	// SyncTimeout is the number of seconds after which Argo CD ends a sync, 0 for never, and WaveDelay that between two waves. Nil is not
 	// known.
 	SyncTimeout, WaveDelay *Said

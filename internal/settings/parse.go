@@ -50,7 +50,7 @@ func Parse(file string, data []byte) (*Settings, error) {
 			timeout.LearnValues(d.Object)
 		}
 	}
-	all[0].settings.ProgressiveSyncs = progressive.Known()
+	all[0].settings.ProgressiveSyncs, all[0].settings.SetPolicy = progressive.Known(), progressive.Policy()
 	if value, ok := timeout.Known(); ok {
 		all[0].settings.SyncTimeout = value
 	}

@@ -1,6 +1,7 @@
 package settings
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -8,11 +9,19 @@ import (
 )
 
 // Progressive collects what objects say about --enable-progressive-syncs, by which the applicationset-controller honours RollingSync. The
-// first that says something wins. The zero Progressive knows nothing.
-type Progressive struct{ option Option }
+// first that says something wins. It collects the policy of sets, too. The zero Progressive knows nothing.
+type Progressive struct{ option, policy, override Option }
 
 func (p *Progressive) at() *Option {
 	if p.option.flag == "" {
+		p.policy = Option{
+			flag: "--policy", key: "applicationsetcontroller.policy", env: "ARGOCD_APPLICATIONSET_CONTROLLER_POLICY", valid: policy,
+			of: setController,
+		}
+		p.override = Option{
+			flag: "--enable-policy-override", key: "applicationsetcontroller.enable.policy.override",
+			env: "ARGOCD_APPLICATIONSET_CONTROLLER_ENABLE_POLICY_OVERRIDE", preset: "false", valid: truth, of: setController,
+		}
 		p.option = Option{
 			flag: "--enable-progressive-syncs", key: "applicationsetcontroller.enable.progressive.syncs",
 			env: "ARGOCD_APPLICATIONSET_CONTROLLER_ENABLE_PROGRESSIVE_SYNCS", preset: "false", valid: truth, of: setController,
@@ -32,10 +41,34 @@ func (p *Progressive) Known() *bool {
 }
 
 // Learn reads an object that may say something, as Option.Learn does.
-func (p *Progressive) Learn(o manifest.Object) { p.at().Learn(o) }
+func (p *Progressive) Learn(o manifest.Object) {
+	p.at().Learn(o)
+	p.policy.Learn(o)
+	p.override.Learn(o)
+}
 
 // LearnValues reads values of the chart argo-cd, or of one that depends on it.
-func (p *Progressive) LearnValues(values map[string]any) { p.at().LearnValues(values) }
+func (p *Progressive) LearnValues(values map[string]any) {
+	p.at().LearnValues(values)
+	p.policy.LearnValues(values)
+	p.override.LearnValues(values)
+}
+
+// Policy is what the applicationset-controller forces on sets whatever they say themselves: sync, create-only, create-update or
+// create-delete. "" is nothing, or not known.
+func (p *Progressive) Policy() string {
+	if on, _ := p.override.Known(); on == "true" {
+		return ""
+	}
+	value, _ := p.policy.Known()
+	return value
+}
+
+// policy reads the policy of sets. An empty one is none.
+func policy(v any) (string, bool) {
+	text, _ := v.(string)
+	return text, slices.Contains([]string{"sync", "create-only", "create-update", "create-delete"}, text)
+}
 
 // truth reads a value as Argo CD reads a variable: true or false in any case, and nothing else.
 func truth(v any) (string, bool) {

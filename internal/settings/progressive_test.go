@@ -60,3 +60,28 @@ func TestProgressive(t *testing.T) {
 		})
 	}
 }
+
+// TestPolicy: the policy that the applicationset-controller forces on sets.
+func TestPolicy(t *testing.T) {
+	const params = "{apiVersion: v1, kind: ConfigMap, metadata: {name: argocd-cmd-params-cm}, data: {"
+	for text, want := range map[string]string{
+		params + "applicationsetcontroller.policy: create-only}}":                                                    "create-only",
+		params + "applicationsetcontroller.policy: sync, applicationsetcontroller.enable.policy.override: 'true'}}":  "",
+		params + "applicationsetcontroller.policy: sync, applicationsetcontroller.enable.policy.override: 'false'}}": "sync",
+		params + "a: b}}": "",
+		"{apiVersion: apps/v1, kind: Deployment, metadata: {name: argocd-applicationset-controller}, spec: {template: {spec: {containers: [{args: [--policy=create-update]}]}}}}":                  "create-update",
+		"{apiVersion: apps/v1, kind: Deployment, metadata: {name: argocd-applicationset-controller}, spec: {template: {spec: {containers: [{args: [--policy=sync, --enable-policy-override]}]}}}}": "",
+		"{apiVersion: argoproj.io/v1beta1, kind: ArgoCD, spec: {cmdParams: {applicationsetcontroller.policy: create-delete}}}":                                                                     "create-delete",
+		"{apiVersion: argoproj.io/v1beta1, kind: ArgoCD, spec: {applicationSet: {env: [{name: ARGOCD_APPLICATIONSET_CONTROLLER_POLICY, value: sync}]}}}":                                           "sync",
+	} {
+		docs, err := manifest.Decode("a.yaml", []byte(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var p Progressive
+		p.Learn(docs[0].Object)
+		if got := p.Policy(); got != want {
+			t.Errorf("%s: %q", text, got)
+		}
+	}
+}

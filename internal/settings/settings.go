@@ -35,6 +35,11 @@ type Settings struct {
 	// ProgressiveSyncs says whether the applicationset-controller has --enable-progressive-syncs, if the file that was parsed says so. Nil
 	// is not known.
 	ProgressiveSyncs *bool
+	// SetPolicy is what the applicationset-controller forces on sets (--policy without --enable-policy-override); "" is nothing, or not
+	// known.
+	SetPolicy string
+	// Tracking is how Argo CD marks the objects of an Application: annotation, label or annotation+label; "" is annotation.
+	Tracking string
 	// SyncTimeout is the number of seconds after which the controller ends a sync, if the file that was parsed says so. "" is not known.
 	SyncTimeout string
 	// Partial says that value files, which were not read, may have more settings.
@@ -50,6 +55,7 @@ const (
 	keyInclusions       = "resource.inclusions"
 	keyBuildOptions     = "kustomize.buildOptions"
 	keyValueFileSchemes = "helm.valuesFileSchemes"
+	keyTracking         = "application.resourceTrackingMethod"
 )
 
 // isData reports whether a map is the data of argocd-cm, by a key that only argocd-cm has.
@@ -71,6 +77,7 @@ func isData(data map[string]any) bool {
 // fromData reads the data of argocd-cm. Keys that are absent have Argo CD's defaults.
 func fromData(origin string, data map[string]any) (*Settings, error) {
 	s := &Settings{Origin: origin, ValueFileSchemes: []string{"https", "http"}, GlobalProjects: data["globalProjects"] != nil}
+	s.Tracking, _, _ = text(data, keyTracking) // Argo CD takes the default for another type
 	var errs []error
 	checks, err := health.FromData(data)
 	s.Health = checks

@@ -256,6 +256,9 @@ func (j *job) render() error {
 	}
 }
 
+// NoDirectory ends the problem of a source whose path is not there.
+const NoDirectory = "there is no such directory"
+
 // locate finds the directory of the source.
 func (j *job) locate() error {
 	name := manifest.String(j.spec, "path")
@@ -271,7 +274,7 @@ func (j *job) locate() error {
 	case err != nil:
 		return err
 	case kind == tree.None:
-		return fmt.Errorf("%s: there is no such directory", j.dir)
+		return fmt.Errorf("%s: %s", j.dir, NoDirectory)
 	case kind == tree.Regular:
 		return fmt.Errorf("%s: app path is not a directory", j.dir)
 	}

@@ -19,6 +19,7 @@ type pattern struct {
 }
 
 type gitSpec struct {
+	path                  string // of the generator, for messages
 	url, revision, prefix string
 	directories, files    []pattern
 	values                *values
@@ -48,7 +49,7 @@ func (r *run) git(f *fields) ([]Set, error) {
 
 func (r *run) gitSpec(f *fields) (*gitSpec, error) {
 	g := &gitSpec{
-		url: f.text("repoURL"), revision: f.text("revision"), prefix: f.text("pathParamPrefix"),
+		path: f.path, url: f.text("repoURL"), revision: f.text("revision"), prefix: f.text("pathParamPrefix"),
 		directories: patterns(f, "directories"), files: patterns(f, "files"),
 	}
 	table := f.table("values")
@@ -181,8 +182,9 @@ func (r *run) addPath(params Params, prefix, dir, file string) {
 
 func (r *run) gitFiles(g *gitSpec, tree Tree) ([]Set, error) {
 	files := map[string][]byte{}
+	matched := make([]map[string][]byte, len(g.files))
 	for _, exclude := range []bool{false, true} {
-		for _, p := range g.files {
+		for i, p := range g.files {
 			if p.exclude != exclude {
 				continue
 			}
@@ -190,6 +192,7 @@ func (r *run) gitFiles(g *gitSpec, tree Tree) ([]Set, error) {
 			if err != nil {
 				return nil, err
 			}
+			matched[i] = found
 			for name, data := range found {
 				if exclude {
 					delete(files, name)
@@ -197,6 +200,11 @@ func (r *run) gitFiles(g *gitSpec, tree Tree) ([]Set, error) {
 					files[name] = data
 				}
 			}
+		}
+	}
+	for i, p := range g.files {
+		if deep := deeper(p.path, matched[i], files); deep != "" && !p.exclude {
+			r.warned[fmt.Sprintf("%s.files[%d].path: %q also matches %s, which is %s", g.path, i, p.path, deep, Deeper)] = true
 		}
 	}
 	var sets []Set
@@ -214,6 +222,23 @@ func (r *run) gitFiles(g *gitSpec, tree Tree) ([]Set, error) {
 		}
 	}
 	return sets, errors.Join(errs...)
+}
+
+// Deeper ends a warning about a pattern that matches files in subdirectories.
+const Deeper = "deeper than the pattern"
+
+// deeper is a file that a pattern matches in a deeper directory than it has itself, "" for none: * matches slashes, too. With ** that is
+// meant.
+func deeper(pattern string, matched, files map[string][]byte) string {
+	if strings.Contains(pattern, "**") || !strings.Contains(pattern, "*") {
+		return ""
+	}
+	for _, name := range manifest.Keys(matched) {
+		if _, kept := files[name]; kept && strings.Count(name, "/") > strings.Count(pattern, "/") {
+			return name
+		}
+	}
+	return ""
 }
 
 // decodeObjects reads YAML that is an object, a list of objects, or nothing, which is an empty object.

@@ -154,6 +154,14 @@ func IsHook(o manifest.Object) bool {
 	return ok && helm != "crd-install"
 }
 
+// IsPostDelete reports whether an object is a hook that Argo CD runs after it has deleted the objects of an Application (isPostDeleteHook
+// in controller/hook.go, v3.2.11).
+func IsPostDelete(o manifest.Object) bool {
+	own, _ := annotation(o, hookAnnotation)
+	helm, _ := annotation(o, helmHookAnnotation)
+	return own == "PostDelete" || helm == "post-delete"
+}
+
 // UnknownHook returns the types of a hook of which nobody knows one, and whether an object is such a hook. Argo CD drops it, and so prunes
 // a live object of its name. Hooks of deletions, and those that only Helm runs, are known: they are dropped on purpose. PreDelete is known
 // since Argo CD 3.3.

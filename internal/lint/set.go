@@ -1,0 +1,131 @@
+package lint
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/argosy-cd/argosy/internal/manifest"
+	"github.com/argosy-cd/argosy/internal/strict"
+)
+
+// generatorKinds are the generators of sets.
+var generatorKinds = []string{
+	"clusterDecisionResource", "clusters", "git", "list", "matrix", "merge", "plugin", "pullRequest", "scmProvider",
+}
+
+// generatorNode is a generator of a set, in its place.
+type generatorNode struct {
+	kind string
+	spec map[string]any
+	// entry is what it is in, with its selector. path is that of the entry in the spec of the set.
+	entry map[string]any
+	path  []string
+	// parent is the matrix or merge that it is in, and index its place there.
+	parent *generatorNode
+	index  int
+}
+
+// at is the path of a field of a generator.
+func (g *generatorNode) at(field ...string) []string {
+	return slices.Concat(g.path, []string{g.kind}, field)
+}
+
+// children are the generators inside a matrix or merge.
+func (g *generatorNode) children() []*generatorNode {
+	return generatorsIn(g.spec["generators"], g.at("generators"), g)
+}
+
+func generatorsIn(v any, path []string, parent *generatorNode) []*generatorNode {
+	var out []*generatorNode
+	list, _ := v.([]any)
+	for i, e := range list {
+		entry, _ := e.(map[string]any)
+		for _, kind := range generatorKinds {
+			if spec, ok := entry[kind].(map[string]any); ok {
+				out = append(out, &generatorNode{kind, spec, entry, append(slices.Clone(path), strict.Index(i)), parent, i})
+			}
+		}
+	}
+	return out
+}
+
+// generators returns all generators of a set, nested ones behind those that they are in.
+func (s set) generators() []*generatorNode {
+	return withChildren(generatorsIn(s.spec["generators"], []string{"generators"}, nil))
+}
+
+func withChildren(list []*generatorNode) []*generatorNode {
+	var out []*generatorNode
+	for _, g := range list {
+		out = append(append(out, g), withChildren(g.children())...)
+	}
+	return out
+}
+
+// has returns the first generator of one of these kinds, nil if there is none.
+func (s set) has(kinds ...string) *generatorNode {
+	for _, g := range s.generators() {
+		if slices.Contains(kinds, g.kind) {
+			return g
+		}
+	}
+	return nil
+}
+
+// deletes reports whether the Applications of a set are deleted if their parameters go, and with them what they have deployed.
+func (s set) deletes() bool {
+	switch manifest.String(s.spec, "syncPolicy", "applicationsSync") {
+	case "create-only", "create-update":
+		return false
+	}
+	return !s.preserves()
+}
+
+// preserves reports whether what the Applications of a set have deployed stays if they go.
+func (s set) preserves() bool {
+	on, _ := manifest.Map(s.spec, "syncPolicy")["preserveResourcesOnDeletion"].(bool)
+	return on
+}
+
+// texts calls a function for each text in a value, keys included, with its path.
+func texts(v any, path []string, visit func(path []string, text string)) {
+	switch v := v.(type) {
+	case string:
+		visit(path, v)
+	case map[string]any:
+		for _, k := range manifest.Keys(v) {
+			here := append(slices.Clone(path), k)
+			visit(here, k)
+			texts(v[k], here, visit)
+		}
+	case []any:
+		for i, e := range v {
+			texts(e, append(slices.Clone(path), strict.Index(i)), visit)
+		}
+	}
+}
+
+var (
+	action    = regexp.MustCompile(`(?s)\{\{-?(.*?)-?\}\}`)
+	reference = regexp.MustCompile(`(?:^|[\s(|])\$?\.([A-Za-z_]\w*(?:\.\w+)*)(?:\s+"([^"]*)")?`)
+)
+
+// parameters are the parameters that a text of a set uses, with dots: path.basename, metadata.labels.env.
+func (s set) parameters(text string) []string {
+	var out []string
+	for _, a := range action.FindAllStringSubmatch(text, -1) {
+		if !s.goTemplate() {
+			out = append(out, strings.TrimSpace(a[1]))
+			continue
+		}
+		for _, m := range reference.FindAllStringSubmatch(a[1], -1) {
+			name := m[1]
+			if m[2] != "" && strings.Contains(a[1], "index") {
+				name += "." + m[2]
+			}
+			out = append(out, name)
+		}
+	}
+	return out
+}
