@@ -71,7 +71,7 @@ var fixes = map[string]fixer{
 	},
 }
 
-// retryLimit is that of Argo CD's own examples and of its command line.
+// retryLimit is that of Argo CD's example (docs/operator-manual/application.yaml, read in 3.2.11).
 const retryLimit = 5
 
 // likelyFinalizer is the finalizer of Argo CD that was meant, "" if that is not clear: the same but for the case, a plural, or dashes and
