@@ -95,7 +95,7 @@ func writeTree(t *testing.T, files []txtar.File) string {
 // lintArgs are the arguments that lint an example in a directory, with those of the example.
 func lintArgs(dir string, args ...string) []string {
 	args = append([]string{
-		"lint", "--offline", "--fail-on", "never", "-o", "json", "--allow-unknown", "from-s3*,from-api", "--repo", "https://git.example.com/cluster=" + dir,
+		"lint", "--offline", "--fail-on", "never", "-o", "json", "--allow-unknown", "from-s3*,from-api*", "--repo", "https://git.example.com/cluster=" + dir,
 		"--repo", "https://git.example.com/apps=" + dir,
 	}, args...)
 	if _, err := os.Stat(filepath.Join(dir, "settings.yaml")); err == nil {
