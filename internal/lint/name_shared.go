@@ -32,19 +32,21 @@ var ruleSharedObject = Rule{
 					continue
 				}
 				id := newObject(app, item)
-				for _, other := range owners[id] {
-					pair := [2]*plan.Application{other, app}
-					if other == app || !common(roots[other], roots[app]) {
-						continue
+				// The first one that has it is enough: a set may have thousands of Applications with the same objects.
+				i := slices.IndexFunc(owners[id], func(other *plan.Application) bool {
+					return other != app && common(roots[other], roots[app])
+				})
+				if i < 0 {
+					if n := len(owners[id]); n == 0 || owners[id][n-1] != app {
+						owners[id] = append(owners[id], app)
 					}
-					if shared[pair] == nil {
-						pairs = append(pairs, pair)
-					}
-					shared[pair] = append(shared[pair], fmt.Sprintf("%s %s", item.Kind, item.Name))
+					continue
 				}
-				if !slices.Contains(owners[id], app) {
-					owners[id] = append(owners[id], app)
+				pair := [2]*plan.Application{owners[id][i], app}
+				if shared[pair] == nil {
+					pairs = append(pairs, pair)
 				}
+				shared[pair] = append(shared[pair], fmt.Sprintf("%s %s", item.Kind, item.Name))
 			}
 		}
 		for _, pair := range pairs {

@@ -127,7 +127,7 @@ var ruleWaveGap = Rule{
 			"there is. It may be a wave whose Application is missing.",
 		Cure: "Check that nothing is missing; otherwise leave it.",
 	},
-	Family: Waves, Off: true,
+	Family: Waves,
 	Why: "Argo CD asks for the least wave that is left, whatever its number (tasks.wave in pkg/sync/sync_tasks.go of gitops-engine, read " +
 		"in 3.2.11).",
 	check: func(p *pass) {

@@ -261,7 +261,7 @@ func (e *engine) walk(n *live.Node, path []string) {
 		e.application(n, path)
 		waits := false
 		for _, w := range n.Waits {
-			if w.Node != nil {
+			if w.Node != nil && !w.Node.Good() {
 				waits = true
 				e.walk(w.Node, append(path, e.step(w.Node)))
 			}
