@@ -173,3 +173,71 @@ spec:
 	k.await("Application", k.name+"-more", "health Healthy")
 	controlled()
 }
+
+// folderSet is a set with an Application for each name.
+func (k *kit) folderSet(set string, names ...string) string {
+	var elements []string
+	for _, name := range names {
+		elements = append(elements, fmt.Sprintf("{app: %s}", name))
+	}
+	return fmt.Sprintf(`apiVersion: argoproj.io/v1alpha1
+kind: ApplicationSet
+metadata: {name: %s, namespace: argocd}
+spec:
+  goTemplate: true
+  generators: [{list: {elements: [%s]}}]
+  template:
+    metadata: {name: '{{.app}}', labels: {app: '{{.app}}'}}
+    spec:
+      project: default
+      source: {repoURL: %q, path: 'apps', targetRevision: main}
+      destination: {server: https://kubernetes.default.svc, namespace: '{{.app}}'}
+      syncPolicy: {automated: {prune: true}, syncOptions: [CreateNamespace=true]}
+`, set, strings.Join(elements, ", "), k.repo.URL)
+}
+
+// folder commits two sets of two Applications each, and lets a stock Application deploy them.
+func (k *kit) folder(root string) (names []string) {
+	k.Helper()
+	names = []string{k.name + "-a", k.name + "-b", k.name + "-c", k.name + "-d"}
+	k.commit(map[string]string{
+		"apps/cm.yaml":  configMap("cm", "1"),
+		"sets/one.yaml": k.folderSet(k.name+"-one", names[:2]...), "sets/two.yaml": k.folderSet(k.name+"-two", names[2:]...),
+		"sets/cm.yaml": configMap(k.name+"-beside", "1"),
+	})
+	k.apply(k.app(app{name: root, path: "sets", namespace: lab.Namespace}))
+	for _, name := range names {
+		k.await("Application", name, "health Healthy")
+		k.await("Application", name, "sync Synced")
+	}
+	k.wait(root, func(o *unstructured.Unstructured) bool { return text(o, "status", "sync", "status") == "Synced" })
+	return names
+}
+
+// TestFolderGuard: the plugin on a folder whose sets are live would have Argo CD prune them, and Kubernetes delete their Applications. The
+// answer is refused, the Application says so, and nothing is deleted.
+func TestFolderGuard(t *testing.T) {
+	k := newKit(t, "folderguard")
+	k.ourHealthCheck()
+	k.plugins(native)
+	root := k.name + "-root"
+	names := k.folder(root)
+	before := k.identity(names)
+
+	k.apply(k.app(app{name: root, path: "sets", namespace: lab.Namespace, plugin: "appset"}))
+	t.Log(k.failure(root, "refused: it would prune ApplicationSets, and with them the 4 Applications that they own: "+
+		`folderguard-one, folderguard-two; move them first with "argosy appset handover --folder argocd/folderguard-root"`))
+	k.refresh(root, "hard")
+	k.failure(root, "refused: it would prune ApplicationSets")
+	k.unchanged(before, names)
+	for _, set := range []string{k.name + "-one", k.name + "-two"} {
+		if !k.exists(applicationSet, lab.Namespace, set) {
+			t.Errorf("%s is gone", set)
+		}
+	}
+
+	// Without the plugin everything is as before.
+	k.apply(k.app(app{name: root, path: "sets", namespace: lab.Namespace}))
+	k.wait(root, func(o *unstructured.Unstructured) bool { return text(o, "status", "sync", "status") == "Synced" })
+	k.unchanged(before, names)
+}
