@@ -10,6 +10,7 @@ import (
 
 	"github.com/argosy-cd/argosy/internal/appset/convert"
 	"github.com/argosy-cd/argosy/internal/edit"
+	"github.com/argosy-cd/argosy/internal/manifest"
 	"github.com/argosy-cd/argosy/internal/workspace"
 )
 
@@ -74,7 +75,7 @@ See docs/convert.md, also for a running cluster.`,
 	flags.BoolVarP(&opts.recursive, "recursive", "R", false, "look into subdirectories of directories")
 	flags.StringVar(&opts.clusters, "clusters", "", "`FILE` with the clusters that Argo CD knows, for --go-template")
 	flags.StringArrayVar(&opts.repos, "repo", nil, "answer Git generators for a URL from a local directory, `URL=PATH[@REV]`, for "+
-		"--go-template; repeatable")
+		"--go-template, and read the folder of --style folder from it; repeatable")
 	flags.BoolVar(&opts.offline, "offline", false, "fetch nothing, for --go-template")
 	return cmd
 }
@@ -93,6 +94,7 @@ func (o *appsetConvertOptions) check(args []string) error {
 		return usagef("--style folder leaves the sets as they are")
 	case o.style.value == "set" && !o.goTemplate:
 		return usagef("--style set goes with --go-template")
+	case o.style.value == "folder" && len(o.repos) > 0 && o.clusters == "" && !o.offline:
 	case proof && !o.goTemplate:
 		return usagef("--clusters, --repo and --offline go with --go-template")
 	case o.parent.Every < time.Second:
@@ -116,8 +118,19 @@ func runAppsetConvert(ctx context.Context, std stdio, opts appsetConvertOptions,
 	case opts.style.value == "folder" && opts.reverse:
 		c.Change, c.Becomes, c.Nothing = convert.ReverseFolder, "without the plugin now", "no Application found that uses the plugin"
 	case opts.style.value == "folder":
-		c.Change, c.Becomes, c.Nothing = convert.Folder, "rendered by the plugin now",
-			"no Application found that does not use the plugin yet"
+		repos, err := userRepositories(std, opts.repos)
+		if err != nil {
+			return err
+		}
+		repos.Offline = true
+		here := workspace.New(repos)
+		defer func() { _ = here.Close() }()
+		c.Change = func(file string, data []byte) (*convert.Result, error) {
+			return convert.Folder(file, data, func(source map[string]any) ([]manifest.Object, error) { return here.Sets(ctx, source) })
+		}
+		c.Becomes, c.Nothing = "rendered by the plugin now", "no Application found that does not use the plugin yet"
+		std.note("if the controller renders these sets already, run argosy appset handover --folder before you commit this: a sync " +
+			"would prune the sets, and their Applications with them")
 	case opts.reverse:
 		c.Change, c.Becomes, c.Nothing = convert.Reverse, "an ApplicationSet now",
 			"no Application found that has a set in the plugin's parameter"

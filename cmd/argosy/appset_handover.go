@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -21,9 +22,11 @@ type appsetHandoverOptions struct {
 	parent  convert.Options
 	source  formatFlag
 	name    string
+	folder  bool
 	back    bool
 	yes     bool
 	repos   []string
+	asking  workspace.Asking
 	timeout time.Duration
 }
 
@@ -40,14 +43,18 @@ Without --yes the steps are printed, and nothing is changed. It does not start i
 and the Applications in the cluster disagree: the differences are printed. Each step looks at the cluster and
 does only what is missing, so a run that was interrupted is run again; --back goes back from any step.
 
-The cluster is that of --kubeconfig or $KUBECONFIG. Cluster generators use Argo CD's Secrets, and Git generators
-read as in "argosy appset generate". See docs/convert.md.`,
+With --folder, NAME is an Application that deploys a folder of ApplicationSets. All of these sets are moved, and
+the Application itself gets the plugin.
+
+The cluster is that of --kubeconfig or $KUBECONFIG. Cluster generators use Argo CD's Secrets, Git generators and
+generators that ask APIs read as in "argosy appset generate". See docs/convert.md.`,
 		Example: `  argosy appset handover argocd/web          # the steps
   argosy appset handover argocd/web --yes    # do them
-  argosy appset handover argocd/web --back --yes`,
+  argosy appset handover argocd/web --back --yes
+  argosy appset handover --folder argocd/root --yes`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) != 1 {
-				return usagef("the name of one ApplicationSet is needed")
+				return usagef("the name of one ApplicationSet is needed, or with --folder of one Application")
 			}
 			return nil
 		},
@@ -55,12 +62,18 @@ read as in "argosy appset generate". See docs/convert.md.`,
 			if err := fromEnvironment(std, cmd.Flags()); err != nil {
 				return err
 			}
+			for _, name := range []string{"name", "source", "trigger-url", "every", "project"} {
+				if opts.folder && cmd.Flags().Changed(name) {
+					return usagef("--folder creates no Application, so it goes without --%s", name)
+				}
+			}
 			return runAppsetHandover(cmd.Context(), std, opts, args[0])
 		},
 	}
 	flags := cmd.Flags()
 	opts.cluster.register(flags)
 	flags.BoolVar(&opts.yes, "yes", false, "do the steps; otherwise they are printed only")
+	flags.BoolVar(&opts.folder, "folder", false, "move all ApplicationSets that Application NAME deploys, and put the plugin into its source")
 	flags.BoolVar(&opts.back, "back", false, "go back to the applicationset-controller")
 	flags.StringVar(&opts.name, "name", "", "`NAME` of the new Application; default: that of the set")
 	flags.Var(&opts.source, "source", "source of the new Application: "+opts.source.usage())
@@ -68,6 +81,7 @@ read as in "argosy appset generate". See docs/convert.md.`,
 	flags.DurationVar(&opts.parent.Every, "every", convert.DefaultEvery, "schedule of a set without requeueAfterSeconds")
 	flags.StringVar(&opts.parent.Project, "project", convert.DefaultProject, "`PROJECT` of the new Application")
 	flags.StringArrayVar(&opts.repos, "repo", nil, "answer Git generators for a URL from a local directory, `URL=PATH[@REV]`; repeatable")
+	registerAsking(flags, &opts.asking)
 	flags.Var(&opts.version, "argocd-version", usageOf("argocd-version"))
 	flags.DurationVar(&opts.timeout, "timeout", 5*time.Minute, "give up after waiting for this time")
 	return cmd
@@ -89,16 +103,21 @@ func runAppsetHandover(ctx context.Context, std stdio, opts appsetHandoverOption
 	if err != nil {
 		return err
 	}
+	opts.asking.Getenv, opts.asking.Client = std.getenv, apiClient(std)
 	sets := workspace.Sets{
-		Repositories: workspace.New(repos), Config: appset.Config{Namespace: namespace, Version: opts.version.value, Clusters: api},
+		APIs: opts.asking, Repositories: workspace.New(repos), Config: appset.Config{Namespace: namespace, Version: opts.version.value, Clusters: api},
 	}
 	defer func() { _ = sets.Repositories.Close() }()
+	render, recorded, err := sets.Open()
+	if err != nil {
+		return err
+	}
 	opts.parent.Git, opts.parent.Namespace = opts.source.value == "git", namespace
 	waited := time.Duration(0)
 	const pause = time.Second
-	return handover.Config{
+	cfg := handover.Config{
 		Cluster: api, Set: argo.Ref{Namespace: namespace, Name: name}, Parent: opts.name, Argo: api.Namespace, Options: opts.parent,
-		Render: sets.One, Back: opts.back, Do: opts.yes,
+		Render: render, Back: opts.back, Do: opts.yes,
 		Wait: func(ctx context.Context) error {
 			if waited += pause; waited > opts.timeout {
 				return fmt.Errorf("not done after %s", opts.timeout)
@@ -111,5 +130,9 @@ func runAppsetHandover(ctx context.Context, std stdio, opts appsetHandoverOption
 			}
 		},
 		Tell: func(line string) { fmt.Fprintln(std.out, line) },
-	}.Run(ctx)
+	}
+	if opts.folder {
+		return errors.Join(cfg.RunFolder(ctx), recorded())
+	}
+	return errors.Join(cfg.Run(ctx), recorded())
 }

@@ -80,6 +80,11 @@ func (c Config) Run(ctx context.Context) error {
 	if c.Back {
 		steps = r.backward()
 	}
+	return c.follow(ctx, steps, r.look)
+}
+
+// follow does the steps that are missing, or tells them. Look reads the cluster again.
+func (c Config) follow(ctx context.Context, steps []step, look func(context.Context) error) error {
 	missing := 0
 	for i, s := range steps {
 		done, why := s.done()
@@ -93,7 +98,7 @@ func (c Config) Run(ctx context.Context) error {
 			continue
 		}
 		c.Tell(fmt.Sprintf("%d. doing: %s (%s)", i+1, s.text, why))
-		if err := r.step(ctx, s); err != nil {
+		if err := c.step(ctx, s, look); err != nil {
 			return fmt.Errorf("step %d: %w", i+1, err)
 		}
 	}
@@ -113,19 +118,19 @@ type step struct {
 }
 
 // step does a step, and waits for it.
-func (r *run) step(ctx context.Context, s step) error {
+func (c Config) step(ctx context.Context, s step, look func(context.Context) error) error {
 	for {
 		if err := s.do(ctx); err != nil && !errors.Is(err, ErrConflict) {
 			return err
 		}
-		if err := r.look(ctx); err != nil {
+		if err := look(ctx); err != nil {
 			return err
 		}
 		ok, why := s.done()
 		if ok {
 			return nil
 		}
-		if err := r.Wait(ctx); err != nil {
+		if err := c.Wait(ctx); err != nil {
 			return fmt.Errorf("%s: %w; run this again to go on, or with --back to go back", why, err)
 		}
 	}
@@ -199,7 +204,7 @@ func (r *run) original() (manifest.Object, error) {
 		return nil, fmt.Errorf("it is stopped, and Application %s, which has its generators, is gone; apply the set again", r.parentRef())
 	}
 	out := clean(r.set)
-	manifest.Map(out, "spec")["generators"] = manifest.Map(fromParent, "spec")["generators"]
+	unstop(out, manifest.Map(fromParent, "spec"))
 	return out, nil
 }
 
@@ -213,7 +218,7 @@ func clean(o manifest.Object) manifest.Object {
 		}
 	}
 	annotations := manifest.Map(meta, "annotations")
-	for _, k := range []string{argo.TrackingAnnotation, lastApplied, refreshSet, refreshApplication} {
+	for _, k := range []string{argo.TrackingAnnotation, lastApplied, refreshSet, refreshApplication, stateAnnotation} {
 		delete(annotations, k)
 	}
 	if len(annotations) == 0 {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -26,6 +27,8 @@ type cluster struct {
 	// broken says that the plugin does not answer, and absent that the controller of sets does not run.
 	broken, absent bool
 	deleted        []string
+	// git are the sets of a folder.
+	git []manifest.Object
 }
 
 var errKilled = errors.New("killed")
@@ -84,11 +87,15 @@ func (c *cluster) put(o manifest.Object) {
 
 // controllers lets all controllers work once.
 func (c *cluster) controllers() {
-	if s := c.objects["ApplicationSet/web"]; s != nil && !c.absent {
-		c.setController(s)
+	for _, o := range c.sorted() {
+		if manifest.String(o, "kind") == "ApplicationSet" && !c.absent {
+			c.setController(o)
+		}
 	}
-	for _, o := range c.objects {
-		if manifest.String(o, "spec", "source", "plugin", "name") == "appset" {
+	for _, o := range c.sorted() {
+		if manifest.String(o, "spec", "source", "path") == "sets" {
+			c.folderController(o)
+		} else if manifest.String(o, "spec", "source", "plugin", "name") == "appset" {
 			c.appController(o)
 		}
 	}
@@ -106,6 +113,14 @@ func (c *cluster) controllers() {
 	}
 }
 
+// sorted are the objects, in the order of their names.
+func (c *cluster) sorted() (out []manifest.Object) {
+	for _, key := range slices.Sorted(maps.Keys(c.objects)) {
+		out = append(out, c.objects[key])
+	}
+	return out
+}
+
 func mapsValues(m map[string]manifest.Object) func(func(manifest.Object) bool) {
 	return func(yield func(manifest.Object) bool) {
 		for _, o := range m {
@@ -118,7 +133,7 @@ func mapsValues(m map[string]manifest.Object) func(func(manifest.Object) bool) {
 
 func (c *cluster) setController(s manifest.Object) {
 	if manifest.Map(s, "metadata")["deletionTimestamp"] != nil {
-		delete(c.objects, "ApplicationSet/web")
+		delete(c.objects, "ApplicationSet/"+manifest.String(s, "metadata", "name"))
 		return
 	}
 	generators := manifest.Map(s, "spec")["generators"].([]any)
@@ -137,10 +152,13 @@ func (c *cluster) setController(s manifest.Object) {
 	for _, app := range apps {
 		meta := manifest.Map(app, "metadata")
 		if old := c.objects["Application/"+manifest.String(meta, "name")]; old != nil {
+			if strings.HasPrefix(manifest.String(s, "spec", "syncPolicy", "applicationsSync"), "create-") {
+				continue // in these tests none of those that update
+			}
 			meta["uid"] = manifest.String(old, "metadata", "uid")
 		}
 		meta["ownerReferences"] = []any{map[string]any{
-			"kind": "ApplicationSet", "name": "web", "controller": true, "uid": manifest.String(s, "metadata", "uid"),
+			"kind": "ApplicationSet", "name": manifest.String(s, "metadata", "name"), "controller": true, "uid": manifest.String(s, "metadata", "uid"),
 		}}
 		c.put(app)
 	}

@@ -19,10 +19,13 @@ const applicationSet = "ApplicationSet.argoproj.io"
 // handover runs the command. If kill is not "", it is killed when it says that it does this step, and that must happen.
 func (k *kit) handover(kill string, args ...string) {
 	k.Helper()
-	args = append([]string{
-		"appset", "handover", "argocd/" + k.name, "--yes", "--source", "git", "--argocd-version", "3.2",
-		"--argocd-namespace", lab.Namespace,
-	}, args...)
+	k.move(kill, append([]string{"argocd/" + k.name, "--source", "git"}, args...)...)
+}
+
+// move is handover with all of its arguments.
+func (k *kit) move(kill string, args ...string) {
+	k.Helper()
+	args = append([]string{"appset", "handover", "--yes", "--argocd-version", "3.2", "--argocd-namespace", lab.Namespace}, args...)
 	cmd := exec.CommandContext(k.ctx, argosy, args...)
 	cmd.Env = append(os.Environ(), "ARGOSY_KUBECONFIG="+k.lab.Kubeconfig)
 	cmd.Dir = k.TempDir() // no repository of ours answers for the set's
@@ -239,5 +242,77 @@ func TestFolderGuard(t *testing.T) {
 	// Without the plugin everything is as before.
 	k.apply(k.app(app{name: root, path: "sets", namespace: lab.Namespace}))
 	k.wait(root, func(o *unstructured.Unstructured) bool { return text(o, "status", "sync", "status") == "Synced" })
+	k.unchanged(before, names)
+}
+
+// TestFolderHandover moves the sets of a folder to the plugin in its root, and back, also when the command is killed. Neither the
+// Applications nor their workloads change, and no Application syncs.
+func TestFolderHandover(t *testing.T) {
+	k := newKit(t, "folders")
+	k.ourHealthCheck()
+	k.plugins(native)
+	root := k.name + "-root"
+	names := k.folder(root)
+	before := k.identity(names)
+	synced := func() {
+		k.Helper()
+		k.wait(root, func(o *unstructured.Unstructured) bool { return text(o, "status", "sync", "status") == "Synced" })
+		k.unchanged(before, names)
+		if k.exists(application, lab.Namespace, root+"-handover") {
+			t.Error("the Application of the proof is still there")
+		}
+	}
+	handedOver := func() {
+		k.Helper()
+		synced()
+		for _, set := range []string{k.name + "-one", k.name + "-two"} {
+			if k.exists(applicationSet, lab.Namespace, set) {
+				t.Errorf("%s is still there", set)
+			}
+		}
+	}
+	controlled := func() {
+		k.Helper()
+		synced()
+		for _, name := range names {
+			k.wait(name, func(o *unstructured.Unstructured) bool { return len(o.GetOwnerReferences()) == 1 })
+		}
+		for _, set := range []string{k.name + "-one", k.name + "-two"} {
+			o, err := k.lab.Get(k.ctx, applicationSet, lab.Namespace, set)
+			k.must(err)
+			if o == nil || o.GetAnnotations()["argosy.dev/handover"] != "" {
+				t.Errorf("%s is %v", set, o)
+			}
+		}
+	}
+	there, back := []string{"--folder", "argocd/" + root}, []string{"--folder", "argocd/" + root, "--back"}
+	k.move("", there...)
+	handedOver()
+	k.move("", back...)
+	controlled()
+	for step := 1; step <= 8; step++ {
+		k.move(fmt.Sprint(step), there...)
+		if step%2 == 0 {
+			k.move("", back...)
+			controlled()
+		}
+		k.move("", there...)
+		handedOver()
+		if step <= 5 && step != 4 { // step 4 has nothing to do on the way back
+			k.move(fmt.Sprint(step), back...)
+		}
+		k.move("", back...)
+		controlled()
+	}
+	// Both still do their work.
+	k.commit(map[string]string{"sets/two.yaml": k.folderSet(k.name+"-two", append(names[2:], k.name+"-e")...)})
+	k.refresh(root, "normal")
+	k.await("Application", k.name+"-e", "health Healthy")
+	k.wait(root, func(o *unstructured.Unstructured) bool { return text(o, "status", "sync", "status") == "Synced" })
+	k.move("", there...)
+	handedOver()
+	k.commit(map[string]string{"sets/two.yaml": k.folderSet(k.name+"-two", append(names[2:], k.name+"-e", k.name+"-f")...)})
+	k.refresh(root, "normal")
+	k.await("Application", k.name+"-f", "health Healthy")
 	k.unchanged(before, names)
 }
