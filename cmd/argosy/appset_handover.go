@@ -73,7 +73,8 @@ generators that ask APIs read as in "argosy appset generate". See docs/convert.m
 	flags := cmd.Flags()
 	opts.cluster.register(flags)
 	flags.BoolVar(&opts.yes, "yes", false, "do the steps; otherwise they are printed only")
-	flags.BoolVar(&opts.folder, "folder", false, "move all ApplicationSets that Application NAME deploys, and put the plugin into its source")
+	flags.BoolVar(&opts.folder, "folder", false,
+		"move all ApplicationSets that Application NAME deploys, and put the plugin into its source")
 	flags.BoolVar(&opts.back, "back", false, "go back to the applicationset-controller")
 	flags.StringVar(&opts.name, "name", "", "`NAME` of the new Application; default: that of the set")
 	flags.Var(&opts.source, "source", "source of the new Application: "+opts.source.usage())
@@ -105,7 +106,8 @@ func runAppsetHandover(ctx context.Context, std stdio, opts appsetHandoverOption
 	}
 	opts.asking.Getenv, opts.asking.Client = std.getenv, apiClient(std)
 	sets := workspace.Sets{
-		APIs: opts.asking, Repositories: workspace.New(repos), Config: appset.Config{Namespace: namespace, Version: opts.version.value, Clusters: api},
+		APIs: opts.asking, Repositories: workspace.New(repos),
+		Config: appset.Config{Namespace: namespace, Version: opts.version.value, Clusters: api},
 	}
 	defer func() { _ = sets.Repositories.Close() }()
 	render, recorded, err := sets.Open()

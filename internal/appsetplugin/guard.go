@@ -121,8 +121,8 @@ func (g *guard) check(ctx context.Context, destination string, children *Childre
 	return g.count(children, there, stays)
 }
 
-// sets refuses an answer that would prune ApplicationSets that own Applications: the garbage collector deletes these with their set, whatever
-// the limit is.
+// sets refuses an answer that would prune ApplicationSets that own Applications: the garbage collector deletes these with their set,
+// whatever the limit is.
 func (g *guard) sets(ctx context.Context, destination string, children *Children, objects []manifest.Object) error {
 	if g.live == nil || children == nil || children.Sources > 1 || len(children.Sets) == 0 {
 		return nil

@@ -44,10 +44,10 @@ type folder struct {
 
 // RunFolder moves all sets that an Application deploys to the plugin in the source of this Application, or back. Set is the Application.
 //
-// The order matters here, too. A second Application proves that the plugin renders the same Applications. Then the automated sync of the root
-// is turned off, the sets are stopped, let go and deleted as in Run, and only then the root gets the plugin: with sets that own Applications,
-// the guard of the plugin would refuse to answer. On the way back, a sync of the sets alone, without pruning, brings them again, and the
-// automated sync of the root stays off until the controller owns all of their Applications.
+// The order matters here, too. A second Application proves that the plugin renders the same Applications. Then the automated sync of the
+// root is turned off, the sets are stopped, let go and deleted as in Run, and only then the root gets the plugin: with sets that own
+// Applications, the guard of the plugin would refuse to answer. On the way back, a sync of the sets alone, without pruning, brings them
+// again, and the automated sync of the root stays off until the controller owns all of their Applications.
 func (c Config) RunFolder(ctx context.Context) error {
 	if c.Tell == nil {
 		c.Tell = func(string) {}
@@ -57,7 +57,7 @@ func (c Config) RunFolder(ctx context.Context) error {
 		return err
 	}
 	if f.root == nil {
-		return fmt.Errorf("Application %s is not in the cluster", c.Set)
+		return fmt.Errorf("%s %s is not in the cluster", argo.KindApplication, c.Set)
 	}
 	if err := undisturbed(ctx, c, "Application "+c.Set.String(), f.root); err != nil {
 		return err
@@ -95,7 +95,7 @@ func (f *folder) look(ctx context.Context) (err error) {
 	if text := manifest.String(f.root, "metadata", "annotations", stateAnnotation); text != "" {
 		var s state
 		if err := json.Unmarshal([]byte(text), &s); err != nil || s.Plain == nil || s.Plugin == nil {
-			return fmt.Errorf("Application %s: annotation %s: it is not the state of a hand-over", f.Set, stateAnnotation)
+			return fmt.Errorf("%s %s: annotation %s: it is not the state of a hand-over", argo.KindApplication, f.Set, stateAnnotation)
 		}
 		f.state, f.begun = s, true
 	}
@@ -155,7 +155,7 @@ func fromAnnotation(set manifest.Object) (manifest.Object, error) {
 	return out, nil
 }
 
-// resources are the objects of a kind of Argo CD in the status of the root, hooks left out. They are what it deploys, and what it would prune.
+// resources are the objects of a kind of Argo CD in the status of the root, hooks left out: what it deploys, and what it would prune.
 func (f *folder) resources(kind string) []argo.Ref { return resourcesOf(f.root, kind, nil) }
 
 func resourcesOf(app manifest.Object, kind string, keep func(map[string]any) bool) []argo.Ref {
@@ -163,7 +163,8 @@ func resourcesOf(app manifest.Object, kind string, keep func(map[string]any) boo
 	var out []argo.Ref
 	for _, v := range list {
 		m, _ := v.(map[string]any)
-		if manifest.String(m, "group") == argo.Group && manifest.String(m, "kind") == kind && m["hook"] != true && (keep == nil || keep(m)) {
+		if manifest.String(m, "group") == argo.Group && manifest.String(m, "kind") == kind && m["hook"] != true &&
+			(keep == nil || keep(m)) {
 			out = append(out, argo.Ref{Namespace: manifest.String(m, "namespace"), Name: manifest.String(m, "name")})
 		}
 	}
@@ -176,20 +177,20 @@ func pruned(m map[string]any) bool { return m["requiresPruning"] == true }
 // begin checks that a hand-over may start, and finds its state.
 func (f *folder) begin(ctx context.Context) error {
 	if status := manifest.String(f.root, "status", "sync", "status"); status != "Synced" && !f.Back {
-		return fmt.Errorf("Application %s is %s; it must be Synced before its sets are moved", f.Set, words.OrDash(status))
+		return fmt.Errorf("%s %s is %s; it must be Synced before its sets are moved", argo.KindApplication, f.Set, words.OrDash(status))
 	}
 	destination := manifest.Map(f.root, "spec", "destination")
 	server, name := strings.TrimSuffix(manifest.String(destination, "server"), "/"), manifest.String(destination, "name")
 	if server != generator.InClusterServer && name != "in-cluster" {
-		return fmt.Errorf("Application %s deploys to another cluster, where no controller of this Argo CD has a look at sets", f.Set)
+		return fmt.Errorf("%s %s deploys to another cluster, where this controller renders no sets", argo.KindApplication, f.Set)
 	}
 	f.state = state{Automated: manifest.Map(f.root, "spec", "syncPolicy", "automated")}
 	if f.Back {
 		if why := troubles(f.root); why != "" {
-			return fmt.Errorf("Application %s: %s", f.Set, why)
+			return fmt.Errorf("%s %s: %s", argo.KindApplication, f.Set, why)
 		}
 		if gone := resourcesOf(f.root, argo.KindApplication, pruned); len(gone) > 0 {
-			return fmt.Errorf("Application %s would prune %s; sync it first", f.Set, words.Some(texts(gone)))
+			return fmt.Errorf("%s %s would prune %s; sync it first", argo.KindApplication, f.Set, words.Some(texts(gone)))
 		}
 		f.state.Plain, f.state.Plugin = convert.PlainSource(f.root), manifest.Map(f.root, "spec", "source")
 		f.state.Applications = f.resources(argo.KindApplication)
@@ -198,10 +199,10 @@ func (f *folder) begin(ctx context.Context) error {
 	var err error
 	f.state.Plain = manifest.Map(f.root, "spec", "source")
 	if f.state.Plugin, err = convert.FolderSource(f.root); err != nil {
-		return fmt.Errorf("Application %s: %w", f.Set, err)
+		return fmt.Errorf("%s %s: %w", argo.KindApplication, f.Set, err)
 	}
 	if len(f.sets) == 0 {
-		return fmt.Errorf("Application %s deploys no ApplicationSet", f.Set)
+		return fmt.Errorf("%s %s deploys no ApplicationSet", argo.KindApplication, f.Set)
 	}
 	return f.agree(ctx)
 }
@@ -228,17 +229,17 @@ func (f *folder) agree(ctx context.Context) error {
 		for _, name := range r.names {
 			ref := argo.Ref{Namespace: r.Set.Namespace, Name: name}
 			if other, ok := seen[ref]; ok {
-				errs = append(errs, fmt.Errorf("Application %s: ApplicationSets %s and %s render it", ref, other, r.Set))
+				errs = append(errs, fmt.Errorf("%s %s: ApplicationSets %s and %s render it", argo.KindApplication, ref, other, r.Set))
 			}
 			if seen[ref] = r.Set; ref == f.probeRef() {
-				errs = append(errs, fmt.Errorf("Application %s has the name of the Application for a proof", ref))
+				errs = append(errs, fmt.Errorf("%s %s has the name of the Application for a proof", argo.KindApplication, ref))
 			}
 			f.state.Applications = append(f.state.Applications, ref)
 		}
 	}
 	if len(errs) > 0 {
-		return errors.Join(append([]error{fmt.Errorf("the sets of Application %s and their Applications in the cluster disagree; nothing was "+
-			"changed", f.Set)}, errs...)...)
+		return errors.Join(append([]error{fmt.Errorf("the sets of Application %s and their Applications in the cluster disagree; nothing "+
+			"was changed", f.Set)}, errs...)...)
 	}
 	return nil
 }

@@ -19,7 +19,8 @@ func (f *folder) forward() []step {
 	count := words.Count(len(f.state.Applications), "Application")
 	return []step{
 		{
-			fmt.Sprintf("create Application %s without automated sync, and wait until the plugin renders the same %s for it", f.probeRef(), count),
+			fmt.Sprintf("create Application %s without automated sync, and wait until the plugin renders the same %s for it", f.probeRef(),
+				count),
 			f.isProven, f.prove,
 		},
 		{fmt.Sprintf("turn off automated sync of Application %s", f.Set), f.isPaused, f.pause},
@@ -108,7 +109,7 @@ func (f *folder) isProven() (bool, string) {
 func (f *folder) prove(ctx context.Context) error {
 	if f.probe != nil {
 		if !f.isOurs() {
-			return fmt.Errorf("Application %s is there already, and is not ours", f.probeRef())
+			return fmt.Errorf("%s %s is there already, and is not ours", argo.KindApplication, f.probeRef())
 		}
 		return nil
 	}
@@ -229,7 +230,7 @@ func (r *run) stopRemembering(ctx context.Context) error {
 func (f *folder) put(source func() map[string]any) func(context.Context) error {
 	return func(ctx context.Context) error {
 		if f.root == nil || !f.begun {
-			return fmt.Errorf("Application %s is gone, or was changed by somebody else", f.Set)
+			return fmt.Errorf("%s %s is gone, or was changed by somebody else", argo.KindApplication, f.Set)
 		}
 		old := manifest.Map(f.root, "spec", "source")
 		if difference("source", source(), old) == "" {
@@ -255,7 +256,7 @@ func (f *folder) deleteProbe(ctx context.Context) error {
 		return nil
 	}
 	if finalizers, _ := manifest.Map(f.probe, "metadata")["finalizers"].([]any); len(finalizers) > 0 {
-		return fmt.Errorf("Application %s has got finalizers: deleting it would delete its Applications", f.probeRef())
+		return fmt.Errorf("%s %s has got finalizers: deleting it would delete its Applications", argo.KindApplication, f.probeRef())
 	}
 	return f.Cluster.Delete(ctx, argo.KindApplication, f.probeRef(), manifest.String(f.probe, "metadata", "uid"))
 }
@@ -323,7 +324,8 @@ func (f *folder) isOwned() (bool, string) {
 	var missing []string
 	for _, ref := range f.state.Applications {
 		if slices.Contains(own, ref) || slices.ContainsFunc(f.sets, func(r *run) bool {
-			return r.Set.Namespace == ref.Namespace && slices.ContainsFunc(r.owners[ref.Name], func(uid string) bool { return slices.Contains(uids, uid) })
+			return r.Set.Namespace == ref.Namespace &&
+				slices.ContainsFunc(r.owners[ref.Name], func(uid string) bool { return slices.Contains(uids, uid) })
 		}) {
 			continue
 		}

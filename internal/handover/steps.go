@@ -48,8 +48,8 @@ func stopOf(set manifest.Object) string {
 
 func isStopped(set manifest.Object) bool { return stopOf(set) != "" }
 
-// stopPatch is what stops the controller for a set. The strategy goes, too: a controller that still sees the old owner references would delete
-// Applications of a set that is deleted in reverse order.
+// stopPatch is what stops the controller for a set. The strategy goes, too: if the set is deleted in reverse order, a controller that still
+// sees the old owner references would delete the Applications.
 func stopPatch(set manifest.Object) map[string]any {
 	version := manifest.String(set, "metadata", "resourceVersion")
 	return map[string]any{

@@ -286,7 +286,7 @@ func (c *Client) OwnedBy(ctx context.Context, sets []argo.Ref) (map[argo.Ref]int
 			}
 			seen[app] = true
 			if large != nil {
-				unknown = append(unknown, fmt.Errorf("Application %s: %w", app, large))
+				unknown = append(unknown, fmt.Errorf("%s %s: %w", argo.KindApplication, app, large))
 			}
 			owners, _ := manifest.Map(o, "metadata")["ownerReferences"].([]any)
 			for _, v := range owners {

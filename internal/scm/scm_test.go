@@ -10,6 +10,9 @@ import (
 	"encoding/pem"
 	"errors"
 	"fmt"
+	"io"
+	"log"
+	"math/big"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -301,6 +304,144 @@ func TestConditional(t *testing.T) {
 	if _, err := asker.Ask(context.Background(), question(server.URL)); err == nil || !strings.Contains(err.Error(), "401") {
 		t.Error(err)
 	}
+}
+
+// TestCacheControl: a whole answer is used again for as long as its host allows, for the shortest time of its parts, and not for longer than
+// five minutes.
+func TestCacheControl(t *testing.T) {
+	for name, c := range map[string]struct {
+		first, second string // of page 1 and the others
+		lasts         time.Duration
+	}{
+		"as GitHub":     {"private, max-age=60, s-maxage=60", "private, max-age=60", time.Minute},
+		"one part less": {"max-age=60", "max-age=30", 30 * time.Second},
+		"one part none": {"max-age=60", "", 0},
+		"not at all":    {"no-store, max-age=60", "max-age=60", 0},
+		"ask again":     {"max-age=60, no-cache", "max-age=60", 0},
+		"for ever":      {"max-age=99999999", "max-age=99999999", 5 * time.Minute},
+		"nonsense":      {"max-age=-5", "max-age=x", 0},
+		"old already":   {"max-age=60|50", "max-age=60|50", 10 * time.Second},
+	} {
+		t.Run(name, func(t *testing.T) {
+			server := scmtest.New(t, "github")
+			server.Before(func(w http.ResponseWriter, r *http.Request) bool {
+				text, age, _ := strings.Cut(c.second, "|")
+				if page := r.URL.Query().Get("page"); page == "" || page == "1" {
+					text, age, _ = strings.Cut(c.first, "|")
+				}
+				w.Header().Set("Cache-Control", text)
+				w.Header().Set("Age", age)
+				return false
+			})
+			asker := newAsker(t, "")
+			now := noon
+			asker.Client.Now = func() time.Time { return now }
+			want, err := asker.Ask(context.Background(), question(server.URL))
+			if err != nil {
+				t.Fatal(err)
+			}
+			asked := func(at time.Duration) bool {
+				server.Requests()
+				now = noon.Add(at)
+				got, err := asker.Ask(context.Background(), question(server.URL))
+				if diff := cmp.Diff(want, got); err != nil || diff != "" {
+					t.Errorf("%v\n%s", err, diff)
+				}
+				return len(server.Requests()) > 0
+			}
+			if c.lasts > 0 && asked(c.lasts-time.Second) {
+				t.Errorf("asked again within %s", c.lasts)
+			}
+			if !asked(c.lasts) {
+				t.Errorf("not asked again after %s", c.lasts)
+			}
+			// Another credential does not see the answer, and neither does somebody who may not ask.
+			asker.Allow = func(scm.Target) error { return errors.New("no") }
+			if _, err := asker.Ask(context.Background(), question(server.URL)); err == nil {
+				t.Error("answered to somebody else")
+			}
+		})
+	}
+}
+
+// TestCA: a host with a certificate of a private authority is trusted by caRef, and by nothing else.
+func TestCA(t *testing.T) {
+	for _, c := range []struct{ provider, generator string }{
+		{"gitlab", `scmProvider: {gitlab: {group: acme/platform, api: $API, tokenRef: {secretName: scm, key: token}, TLS}}`},
+		{"gitlab", `pullRequest: {gitlab: {project: acme/web, api: $API, tokenRef: {secretName: scm, key: token}, TLS}}`},
+		{"bitbucketServer", `scmProvider: {bitbucketServer: {project: SHOP, api: $API, bearerToken: {tokenRef: {secretName: scm, key: token}}, TLS}}`},
+		{"bitbucketServer", `pullRequest: {bitbucketServer: {project: SHOP, repo: web, api: $API, bearerToken: {tokenRef: {secretName: scm, key: token}}, TLS}}`},
+	} {
+		server := scmtest.NewTLS(t, c.provider)
+		server.Config.ErrorLog = log.New(io.Discard, "", 0) // handshakes that fail are meant to
+		encode := func(der []byte) string {
+			return string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}))
+		}
+		another := newCA(t)
+		ca, err := manifest.Marshal(map[string]any{
+			"apiVersion": "v1", "kind": "ConfigMap", "metadata": map[string]any{"name": "ca", "namespace": "argocd"},
+			"data": map[string]any{
+				"right": encode(server.Certificate().Raw), "both": encode(another) + encode(server.Certificate().Raw), "wrong": encode(another),
+				"broken": "not a certificate",
+			},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for tls, want := range map[string]string{
+			"":                                        "certificate",
+			"caRef: {configMapName: ca, key: right}":  "",
+			"caRef: {configMapName: ca, key: both}":   "",
+			"insecure: true":                          "",
+			"caRef: {configMapName: ca, key: wrong}":  "certificate",
+			"caRef: {configMapName: ca, key: broken}": "certificate",
+			"caRef: {configMapName: ca, key: none}":   `the ConfigMap ca has no key "none"`,
+			"caRef: {configMapName: other, key: x}":   "the ConfigMap other in namespace argocd is not known",
+		} {
+			asker := newAsker(t, "")
+			asker.Objects = objects(t, scmtest.Secret+"---\n"+string(ca))
+			text := scmtest.Case{Generator: strings.Replace(c.generator, ", TLS", strings.TrimSuffix(", "+tls, ", "), 1)}.Set(server.URL, true)
+			_, err := render(t, asker, text)
+			if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+				t.Errorf("%s with %q: %v", c.generator, tls, err)
+			}
+			if err != nil && len(server.Requests()) > 0 {
+				t.Errorf("%q: it was asked", tls)
+			}
+			server.Requests()
+		}
+	}
+}
+
+// TestPluginCA: a plugin has no caRef, so its certificate must be one that the system trusts.
+func TestPluginCA(t *testing.T) {
+	asked := false
+	server := httptest.NewUnstartedServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { asked = true }))
+	server.Config.ErrorLog = log.New(io.Discard, "", 0)
+	server.StartTLS()
+	t.Cleanup(server.Close)
+	asker := newAsker(t, "")
+	asker.Objects = objects(t, scmtest.Secret+"---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: p}\ndata: {baseUrl: '"+server.URL+
+		"', token: '$scm:token', caRef: x}\n")
+	_, err := render(t, asker, scmtest.Case{Generator: "plugin: {configMapRef: {name: p}}"}.Set(server.URL, true))
+	if err == nil || !strings.Contains(err.Error(), "certificate") || asked {
+		t.Error(err)
+	}
+}
+
+// newCA is a certificate of nobody here.
+func newCA(t *testing.T) []byte {
+	t.Helper()
+	key, err := rsa.GenerateKey(rand.Reader, 2048)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := &x509.Certificate{SerialNumber: big.NewInt(1), NotAfter: noon.AddDate(100, 0, 0), IsCA: true, BasicConstraintsValid: true}
+	der, err := x509.CreateCertificate(rand.Reader, c, c, &key.PublicKey, key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return der
 }
 
 // TestWait: a host that says wait is not asked before that time; until then the last whole answer counts.

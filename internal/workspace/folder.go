@@ -13,8 +13,8 @@ import (
 
 // Sets returns the ApplicationSets that are plain manifests in the folder of a source. Other files of the folder may be anything.
 func (r *Repositories) Sets(ctx context.Context, source map[string]any) ([]manifest.Object, error) {
-	url, revision, dir := manifest.String(source, "repoURL"), manifest.String(source, "targetRevision"), path.Clean(manifest.String(source, "path"))
-	tree, err := r.Tree(ctx, url, revision)
+	dir := path.Clean(manifest.String(source, "path"))
+	tree, err := r.Tree(ctx, manifest.String(source, "repoURL"), manifest.String(source, "targetRevision"))
 	if err != nil {
 		return nil, err
 	}

@@ -28,8 +28,8 @@ func Folder(file string, data []byte, sets func(source map[string]any) ([]manife
 func lostInFolder(root manifest.Object, sets func(source map[string]any) ([]manifest.Object, error)) []string {
 	var out []string
 	if paths := manifest.String(root, "metadata", "annotations", argo.PathsAnnotation); paths != "" {
-		out = append(out, fmt.Sprintf("metadata.annotations: %s: %q: a commit outside of these paths does not render the sets again; add the "+
-			"directories that Git generators read, or remove the annotation", argo.PathsAnnotation, paths))
+		out = append(out, fmt.Sprintf("metadata.annotations: %s: %q: a commit outside of these paths does not render the sets again; add "+
+			"the directories that Git generators read, or remove the annotation", argo.PathsAnnotation, paths))
 	}
 	list, err := sets(manifest.Map(root, "spec", "source"))
 	if err != nil {
