@@ -288,7 +288,19 @@ func (f *folder) finish(ctx context.Context) error {
 	if f.state.Automated != nil {
 		patch["spec"] = map[string]any{"syncPolicy": map[string]any{"automated": f.state.Automated}}
 	}
+	if f.hasSynced() {
+		patch["status"] = map[string]any{"operationState": nil}
+	}
 	return f.Cluster.Patch(ctx, argo.KindApplication, f.Set, patch)
+}
+
+// syncer is who has begun a sync of ours.
+const syncer = "argosy"
+
+// hasSynced reports whether the last sync was ours. Argo CD merges an operation into what is left of the one before, so a sync of some
+// resources must be forgotten, or the next ones are about the same resources (setOperationState, controller/appcontroller.go, v3.2.11).
+func (f *folder) hasSynced() bool {
+	return manifest.String(f.root, "status", "operationState", "operation", "initiatedBy", "username") == syncer
 }
 
 // isPlain reports whether Argo CD has rendered the folder without the plugin.
@@ -337,7 +349,7 @@ func (f *folder) isOwned() (bool, string) {
 	if gone := resourcesOf(f.root, argo.KindApplication, pruned); len(gone) > 0 {
 		return false, fmt.Sprintf("Application %s would prune %s", f.Set, words.Some(texts(gone)))
 	}
-	return !syncing(f.root), "a sync of it is running"
+	return !syncing(f.root) && !f.hasSynced(), "a sync of it is running"
 }
 
 func (f *folder) restore(ctx context.Context) error {
@@ -373,8 +385,12 @@ func (f *folder) restore(ctx context.Context) error {
 		}
 		return f.Cluster.Patch(ctx, argo.KindApplication, f.Set, map[string]any{
 			"metadata":  map[string]any{"resourceVersion": manifest.String(f.root, "metadata", "resourceVersion")},
-			"operation": map[string]any{"initiatedBy": map[string]any{"username": "argosy"}, "sync": sync},
+			"operation": map[string]any{"initiatedBy": map[string]any{"username": syncer}, "sync": sync},
+			"status":    map[string]any{"operationState": nil}, // the same, of an automated sync, which may prune
 		})
+	}
+	if f.hasSynced() {
+		return f.Cluster.Patch(ctx, argo.KindApplication, f.Set, map[string]any{"status": map[string]any{"operationState": nil}})
 	}
 	if manifest.String(f.root, "metadata", "annotations", refreshApplication) != "" {
 		return nil

@@ -141,9 +141,19 @@ func (c *cluster) folderController(p manifest.Object) {
 		}
 		add(live, true, true)
 	}
-	delete(p, "operation")
+	before := manifest.Map(p, "status", "operationState")
+	if op := manifest.Map(p, "operation"); op != nil {
+		if before == nil {
+			before = map[string]any{}
+		}
+		merge(before, map[string]any{"operation": manifest.Copy(op), "phase": "Succeeded"}) // as Argo CD: what is left of the one before stays
+		delete(p, "operation")
+	}
 	compared := map[string]any{"source": manifest.Copy(manifest.Map(p, "spec", "source"))}
 	p["status"] = map[string]any{"sync": map[string]any{"status": status, "comparedTo": compared}, "resources": resources}
+	if before != nil {
+		manifest.Map(p, "status")["operationState"] = before
+	}
 }
 
 // all are the UIDs of the Applications of both sets.
@@ -207,6 +217,9 @@ func (c *cluster) same(before map[string]string) {
 	r := c.objects["Application/root"]
 	if manifest.Map(r, "spec", "syncPolicy", "automated")["selfHeal"] != true || manifest.String(r, "metadata", "annotations", "argosy.dev/handover") != "" {
 		c.Errorf("the root is %v", r)
+	}
+	if who := manifest.String(r, "status", "operationState", "operation", "initiatedBy", "username"); who != "" {
+		c.Error("the sync of some resources is not forgotten")
 	}
 	if c.objects["Application/root-handover"] != nil {
 		c.Error("the Application for the proof is still there")

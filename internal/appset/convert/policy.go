@@ -133,8 +133,8 @@ func Lacking(root, set manifest.Object) []string {
 		if slices.ContainsFunc(have, func(v any) bool { return reflect.DeepEqual(v, rule) }) && slices.Contains(options, any(respect)) {
 			continue
 		}
-		out = append(out, fmt.Sprintf("%s: a sync of the Application that renders the folder overwrites these fields of Applications; add %s "+
-			"to its spec.ignoreDifferences, and %s to its spec.syncPolicy.syncOptions", origin(set, rule), flow(rule), respect))
+		out = append(out, fmt.Sprintf("%s: a sync of the Application that renders the folder overwrites these fields of Applications; "+
+			"add %s to its spec.ignoreDifferences, and %s to its spec.syncPolicy.syncOptions", origin(set, rule), flow(rule), respect))
 	}
 	return out
 }
