@@ -112,10 +112,15 @@ func runAppsetConvert(ctx context.Context, std stdio, opts appsetConvertOptions,
 	opts.parent.Git = opts.source.value == "git"
 	c := edit.Conversion{
 		Change: opts.parent.File, Becomes: "an Application now", Nothing: "no ApplicationSet found",
+		Already: "an Application that uses the plugin", Unique: true, Namespace: opts.parent.Namespace,
 		Write: opts.write, Recursive: opts.recursive, Stdin: std.in, Out: std.out, Warn: std.warn,
+	}
+	if opts.reverse || opts.style.value != "application" {
+		c.Unique = false // names stay
 	}
 	switch {
 	case opts.style.value == "folder" && opts.reverse:
+		c.Already = "without the plugin"
 		c.Change, c.Becomes, c.Nothing = convert.ReverseFolder, "without the plugin now", "no Application found that uses the plugin"
 	case opts.style.value == "folder":
 		repos, err := userRepositories(std, opts.repos)
@@ -129,9 +134,11 @@ func runAppsetConvert(ctx context.Context, std stdio, opts appsetConvertOptions,
 			return convert.Folder(file, data, func(source map[string]any) ([]manifest.Object, error) { return here.Sets(ctx, source) })
 		}
 		c.Becomes, c.Nothing = "rendered by the plugin now", "no Application found that does not use the plugin yet"
+		c.Already = "rendered by the plugin"
 		std.note("if the controller renders these sets already, run argosy appset handover --folder before you commit this: a sync " +
 			"would prune the sets, and their Applications with them")
 	case opts.reverse:
+		c.Already = "an ApplicationSet"
 		c.Change, c.Becomes, c.Nothing = convert.Reverse, "an ApplicationSet now",
 			"no Application found that has a set in the plugin's parameter"
 	case opts.goTemplate:
@@ -145,6 +152,7 @@ func runAppsetConvert(ctx context.Context, std stdio, opts appsetConvertOptions,
 		c.Change = opts.parent.WithGoTemplates(ctx, sets.One, opts.style.value == "set")
 		if opts.style.value == "set" {
 			c.Becomes, c.Nothing = "rewritten to Go templates", "no ApplicationSet found in the older template mode"
+			c.Already = "a Go template"
 		}
 	}
 	return c.Run(args)

@@ -14,7 +14,7 @@ import (
 // Folder returns a file whose Applications deploy their folder by way of the plugin: the sets in the folder stay as they are. Sets returns
 // the sets in the folder of a source; fields of them that lose their effect are warnings.
 func Folder(file string, data []byte, sets func(source map[string]any) ([]manifest.Object, error)) (*Result, error) {
-	return each(file, data, func(o manifest.Object) bool { return argo.IsApplication(o) && !usesPlugin(o) }, func(e *edit) error {
+	return each(file, data, kinds{isPlain, UsesFolder}, func(e *edit) error {
 		source, err := FolderSource(e.object)
 		if err != nil {
 			return err
@@ -46,7 +46,7 @@ func lostInFolder(root manifest.Object, sets func(source map[string]any) ([]mani
 
 // ReverseFolder undoes Folder.
 func ReverseFolder(file string, data []byte) (*Result, error) {
-	return each(file, data, UsesFolder,
+	return each(file, data, kinds{UsesFolder, isPlain},
 		func(e *edit) error {
 			plugin := manifest.Map(e.object, "spec", "source", "plugin")
 			list, _ := plugin["parameters"].([]any)
@@ -93,6 +93,9 @@ func PlainSource(app manifest.Object) map[string]any {
 func UsesFolder(o manifest.Object) bool {
 	return argo.IsApplication(o) && usesPlugin(o) && !IsParent(o)
 }
+
+// isPlain reports whether an object is an Application without the plugin.
+func isPlain(o manifest.Object) bool { return argo.IsApplication(o) && !usesPlugin(o) }
 
 func usesPlugin(o manifest.Object) bool {
 	return argo.IsPlugin(manifest.String(o, "spec", "source", "plugin", "name"), argo.PluginAppSet)
