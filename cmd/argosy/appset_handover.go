@@ -13,6 +13,7 @@ import (
 	"github.com/argosy-cd/argosy/internal/appset/convert"
 	"github.com/argosy-cd/argosy/internal/argo"
 	"github.com/argosy-cd/argosy/internal/handover"
+	"github.com/argosy-cd/argosy/internal/kube"
 	"github.com/argosy-cd/argosy/internal/workspace"
 )
 
@@ -115,10 +116,17 @@ func runAppsetHandover(ctx context.Context, std stdio, opts appsetHandoverOption
 		return err
 	}
 	opts.parent.Git, opts.parent.Namespace = opts.source.value == "git", namespace
+	tracking, err := api.Tracking(ctx)
+	if errors.Is(err, kube.ErrForbidden) {
+		std.warn("it is not known how Argo CD tracks resources, and taken to be by annotation: " + err.Error())
+	} else if err != nil {
+		return err
+	}
 	waited := time.Duration(0)
 	const pause = time.Second
 	cfg := handover.Config{
-		Cluster: api, Set: argo.Ref{Namespace: namespace, Name: name}, Parent: opts.name, Argo: api.Namespace, Options: opts.parent,
+		Cluster: api, Set: argo.Ref{Namespace: namespace, Name: name}, Parent: opts.name, Argo: api.Namespace, Tracking: tracking,
+		Options: opts.parent,
 		Render: render, Back: opts.back, Do: opts.yes,
 		Wait: func(ctx context.Context) error {
 			if waited += pause; waited > opts.timeout {

@@ -72,6 +72,10 @@ func (r *run) differs(want, live manifest.Object) string {
 	if manifest.Map(live, "metadata")["deletionTimestamp"] != nil {
 		return "it is being deleted"
 	}
+	if label := r.Tracking.label(); r.Tracking.byLabel() && manifest.Map(want, "metadata", "labels")[label] != nil {
+		return fmt.Sprintf("metadata.labels.%s: Argo CD tracks resources by this label, so the new parent would replace it; take it out of "+
+			"the template", label)
+	}
 	want, live = manifest.Copy(want).(map[string]any), manifest.Copy(live).(map[string]any)
 	rules, _ := manifest.Map(r.target, "spec")["ignoreDifferences"].([]any)
 	for _, v := range rules {
@@ -110,12 +114,13 @@ func ownersOf(o manifest.Object) []map[string]any {
 	return out
 }
 
-// list are the finalizers, in order. Argo CD adds those for hooks itself.
+// list are the finalizers, in order. Argo CD adds those for hooks itself: PostDelete, and since 3.3 PreDelete.
 func list(o manifest.Object) any {
 	all, _ := manifest.Map(o, "metadata")["finalizers"].([]any)
 	out := []any{}
 	for _, v := range all {
-		if s, _ := v.(string); !strings.HasPrefix(s, "post-delete-finalizer.argocd.argoproj.io") {
+		if s, _ := v.(string); !strings.HasPrefix(s, "post-delete-finalizer.argocd.argoproj.io") &&
+			!strings.HasPrefix(s, "pre-delete-finalizer.argocd.argoproj.io") {
 			out = append(out, v)
 		}
 	}
@@ -244,8 +249,11 @@ func undisturbed(ctx context.Context, c Config, what string, o manifest.Object) 
 // deployedBy returns the Application that deploys an object, by the mark that Argo CD puts on it.
 func (c Config) deployedBy(o manifest.Object) (argo.Ref, bool) {
 	name, _, _ := strings.Cut(manifest.String(o, "metadata", "annotations", argo.TrackingAnnotation), ":")
+	if c.Tracking.Method == "label" {
+		name = ""
+	}
 	if name == "" {
-		name = manifest.String(o, "metadata", "labels", instanceLabel)
+		name = manifest.String(o, "metadata", "labels", c.Tracking.label())
 	}
 	if namespace, app, ok := strings.Cut(name, "_"); ok {
 		return argo.Ref{Namespace: namespace, Name: app}, true

@@ -12,9 +12,11 @@
 package handover
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/argosy-cd/argosy/internal/appset/convert"
 	"github.com/argosy-cd/argosy/internal/argo"
@@ -45,8 +47,9 @@ type Config struct {
 	Set argo.Ref
 	// Parent is the name of the new Application; "" is the set's.
 	Parent string
-	// Argo is Argo CD's namespace.
-	Argo string
+	// Argo is Argo CD's namespace, and Tracking how it marks what an Application deploys.
+	Argo     string
+	Tracking Tracking
 	// Options say what the new Application looks like.
 	Options convert.Options
 	// Render renders the set.
@@ -60,6 +63,19 @@ type Config struct {
 	// Tell is told about each step. Nil is nobody.
 	Tell func(line string)
 }
+
+// Tracking is how Argo CD knows what an Application deploys. The zero value is Argo CD's default: by annotation.
+type Tracking struct {
+	// Method is application.resourceTrackingMethod: annotation, label or annotation+label.
+	Method string
+	// Label is application.instanceLabelKey.
+	Label string
+}
+
+func (t Tracking) label() string { return cmp.Or(t.Label, "app.kubernetes.io/instance") }
+
+// byLabel reports whether Argo CD writes the label.
+func (t Tracking) byLabel() bool { return strings.Contains(t.Method, "label") }
 
 // Run does the steps that are missing, or tells them.
 func (c Config) Run(ctx context.Context) error {
@@ -173,7 +189,7 @@ func (r *run) look(ctx context.Context) (err error) {
 	}
 	meta := manifest.Map(r.target, "metadata")
 	meta["name"] = r.Parent
-	delete(manifest.Map(meta, "labels"), instanceLabel) // the Application that deploys the set would prune the parent
+	delete(manifest.Map(meta, "labels"), r.Tracking.label()) // the Application that deploys the set would prune the parent
 	return nil
 }
 
@@ -226,9 +242,6 @@ func clean(o manifest.Object) manifest.Object {
 	}
 	return manifest.Object{"apiVersion": out["apiVersion"], "kind": out["kind"], "metadata": meta, "spec": out["spec"]}
 }
-
-// instanceLabel names the Application that deploys an object, in one of Argo CD's ways of tracking.
-const instanceLabel = "app.kubernetes.io/instance"
 
 // Annotations that are not in files.
 const (

@@ -544,3 +544,65 @@ func TestBroken(t *testing.T) {
 		})
 	}
 }
+
+// TestTracking: labels are compared with how Argo CD tracks resources.
+func TestTracking(t *testing.T) {
+	for name, test := range map[string]struct {
+		tracking handover.Tracking
+		label    string
+		want     string
+	}{
+		"by annotation":    {label: "app.kubernetes.io/instance"},
+		"by label":         {tracking: handover.Tracking{Method: "label"}, label: "example.com/other"},
+		"in the template":  {tracking: handover.Tracking{Method: "label"}, label: "app.kubernetes.io/instance", want: "the new parent would replace it"},
+		"both":             {tracking: handover.Tracking{Method: "annotation+label"}, label: "app.kubernetes.io/instance", want: "the new parent would replace it"},
+		"another label":    {tracking: handover.Tracking{Method: "label", Label: "example.com/x"}, label: "app.kubernetes.io/instance"},
+		"the other's name": {tracking: handover.Tracking{Method: "label", Label: "example.com/x"}, label: "example.com/x", want: "metadata.labels.example.com/x: Argo CD tracks"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := newCluster(t)
+			labels := manifest.Map(c.objects["ApplicationSet/web"], "spec", "template", "metadata", "labels")
+			labels[test.label] = "mine"
+			c.controllers()
+			cfg := c.config(false)
+			cfg.Tracking = test.tracking
+			err := cfg.Run(t.Context())
+			if (err == nil) != (test.want == "") || err != nil && (!strings.Contains(err.Error(), test.want) || c.writes > 0) {
+				t.Errorf("%d writes, %v", c.writes, err)
+			}
+		})
+	}
+	// Who deploys the set is read from the mark that counts.
+	c := newCluster(t)
+	meta := manifest.Map(c.objects["ApplicationSet/web"], "metadata")
+	meta["annotations"] = map[string]any{argo.TrackingAnnotation: "old:x"}
+	manifest.Map(meta, "labels")["app.kubernetes.io/instance"] = "root"
+	for _, name := range []string{"old", "root"} {
+		automated := map[string]any{"automated": map[string]any{}}
+		if name == "old" {
+			automated = nil
+		}
+		c.put(manifest.Object{"kind": "Application", "metadata": map[string]any{"name": name}, "spec": map[string]any{"syncPolicy": automated}})
+	}
+	cfg := c.config(false)
+	cfg.Tracking.Method = "label"
+	if err := cfg.Run(t.Context()); err == nil || !strings.Contains(err.Error(), "is deployed by Application argocd/root") {
+		t.Error(err)
+	}
+	cfg.Tracking.Method = ""
+	if err := cfg.Run(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestFinalizersOfHooks: Argo CD adds finalizers for hooks itself, since 3.3 also for PreDelete.
+func TestFinalizersOfHooks(t *testing.T) {
+	c := newCluster(t)
+	uids := c.uids()
+	meta := manifest.Map(c.objects["Application/web-a"], "metadata")
+	meta["finalizers"] = append(meta["finalizers"].([]any), "pre-delete-finalizer.argocd.argoproj.io", "post-delete-finalizer.argocd.argoproj.io/cleanup")
+	if err := c.config(false).Run(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	c.handedOver(uids)
+}

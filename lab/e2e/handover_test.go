@@ -316,3 +316,64 @@ func TestFolderHandover(t *testing.T) {
 	k.await("Application", k.name+"-f", "health Healthy")
 	k.unchanged(before, names)
 }
+
+// thereAndBack moves a set of three Applications to the plugin and back, twice. Neither the Applications nor their workloads change.
+func (k *kit) thereAndBack(set func(names ...string) string, there ...string) {
+	k.Helper()
+	k.commit(map[string]string{"apps/cm.yaml": configMap("cm", "1")})
+	names := []string{k.name + "-a", k.name + "-b", k.name + "-c"}
+	k.apply(set(names...))
+	for _, name := range names {
+		k.await("Application", name, "health Healthy")
+		k.await("Application", name, "sync Synced")
+	}
+	before := k.identity(names)
+	for range 2 {
+		k.move("", append([]string{"argocd/" + k.name}, there...)...)
+		k.wait(k.name, func(o *unstructured.Unstructured) bool { return text(o, "status", "sync", "status") == "Synced" })
+		if k.exists(applicationSet, lab.Namespace, k.name) {
+			k.Error("the set is still there")
+		}
+		k.unchanged(before, names)
+		k.move("", append([]string{"argocd/" + k.name, "--back"}, there...)...)
+		if k.exists(application, lab.Namespace, k.name) {
+			k.Error("the parent is still there")
+		}
+		for _, name := range names {
+			k.wait(name, func(o *unstructured.Unstructured) bool { return len(o.GetOwnerReferences()) == 1 })
+		}
+		k.unchanged(before, names)
+	}
+}
+
+// TestHandoverByLabel is a hand-over where Argo CD tracks resources by label, with a trigger repository as source.
+func TestHandoverByLabel(t *testing.T) {
+	k := newKit(t, "bylabel")
+	k.ourHealthCheck()
+	k.settings(map[string]string{"application.resourceTrackingMethod": "label"})
+	k.plugins(native)
+	url, _ := k.triggerServer("1m")
+	k.thereAndBack(func(names ...string) string { return k.folderSet(k.name, names...) }, "--trigger-url", url)
+}
+
+// TestHandoverCreateOnly is a hand-over of a set whose Applications the controller must not update, so it does not own them again by itself.
+// Somebody has changed one of them, and that stays.
+func TestHandoverCreateOnly(t *testing.T) {
+	k := newKit(t, "createonly")
+	k.ourHealthCheck()
+	k.plugins(native)
+	url, _ := k.triggerServer("1m")
+	k.thereAndBack(func(names ...string) string {
+		return strings.Replace(k.folderSet(k.name, names...), "  goTemplate: true\n", "  goTemplate: true\n  syncPolicy: {applicationsSync: create-only}\n", 1)
+	}, "--trigger-url", url)
+	o, err := k.lab.Get(k.ctx, application, lab.Namespace, k.name+"-a")
+	k.must(err)
+	k.must(k.lab.Patch(k.ctx, application, lab.Namespace, k.name+"-a", `{"spec": {"info": [{"name": "changed", "value": "by hand"}]}}`))
+	k.move("", "argocd/"+k.name, "--trigger-url", url)
+	k.move("", "argocd/"+k.name, "--trigger-url", url, "--back")
+	after, err := k.lab.Get(k.ctx, application, lab.Namespace, k.name+"-a")
+	k.must(err)
+	if info, _, _ := unstructured.NestedSlice(after.Object, "spec", "info"); len(info) != 1 || after.GetUID() != o.GetUID() {
+		t.Errorf("the change by hand is lost: %v", after.Object["spec"])
+	}
+}
