@@ -64,7 +64,7 @@
 //	internal/s3source/hook     edge     the s3 plugin as commands in an application's directory
 //	internal/input             edge     files, directories and standard input that a user names, with limits
 //	internal/workspace         edge     a user's repositories, the roots in them, and plans of those
-//	internal/preview           edge     argosy plan, app render and simulate: from roots to a report and a verdict
+//	internal/preview           edge     argosy plan, app render, simulate, lint: from roots to a report and a verdict
 //	internal/edit              edge     Applications in files of users, annotated or converted: all files or none
 //	internal/gitsource         edge     Git for people, by the git command: work trees, revisions, fetches
 //	internal/gitremote         edge     Git for servers, by go-git, with Argo CD's credentials

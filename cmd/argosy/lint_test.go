@@ -14,10 +14,25 @@ import (
 	"github.com/rogpeppe/go-internal/txtar"
 
 	"github.com/argosy-cd/argosy/internal/lint"
+	"github.com/argosy-cd/argosy/internal/plan"
 	"github.com/argosy-cd/argosy/internal/textdiff"
 )
 
 const exampleDir = "testdata/lint"
+
+// exampleArgs are the arguments in the first line of an example: what the cluster has, or where its clusters are listed.
+func exampleArgs(t *testing.T, rule string) []string {
+	t.Helper()
+	archive, err := txtar.ParseFile(filepath.Join(exampleDir, rule+".txtar"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	args, ok := strings.CutPrefix(string(archive.Comment), "args: ")
+	if !ok {
+		return []string{"--exists", "all"}
+	}
+	return strings.Fields(args)
+}
 
 // example returns the files of a rule's example: those of the tree that fails, or of the one that passes. Nil is none.
 func example(t *testing.T, rule, tree string) []txtar.File {
@@ -58,7 +73,7 @@ func exampleDiff(t *testing.T, rule string) string {
 }
 
 // lintTree lints an example, and returns the rules of its findings that are no information, each once, with those that were not checked.
-func lintTree(t *testing.T, files []txtar.File) []string {
+func lintTree(t *testing.T, files []txtar.File, args ...string) []string {
 	t.Helper()
 	dir := t.TempDir()
 	for _, f := range files {
@@ -70,9 +85,10 @@ func lintTree(t *testing.T, files []txtar.File) []string {
 			t.Fatal(err)
 		}
 	}
-	args := []string{
-		"lint", "--offline", "--fail-on", "never", "-o", "json", "--exists", "all", "--allow-unknown", "from-s3", "--repo", "https://git.example.com/cluster=" + dir,
-	}
+	t.Chdir(dir)
+	args = append([]string{
+		"lint", "--offline", "--fail-on", "never", "-o", "json", "--allow-unknown", "from-s3", "--repo", "https://git.example.com/cluster=" + dir,
+	}, args...)
 	if _, err := os.Stat(filepath.Join(dir, "settings.yaml")); err == nil {
 		args = append(args, "--customizations", filepath.Join(dir, "settings.yaml"))
 	}
@@ -115,20 +131,23 @@ func TestLintExamples(t *testing.T) {
 	for _, r := range lint.Rules() {
 		fails := example(t, r.Name, "fails")
 		if fails == nil {
-			if !r.OfPlanner() {
-				left = append(left, r.Name)
-			}
+			left = append(left, r.Name)
 			continue
 		}
 		t.Run(r.Name, func(t *testing.T) {
+			// Before the directory changes.
+			passes, args := example(t, r.Name, "passes"), exampleArgs(t, r.Name)
 			want := []string{r.Name}
+			if r.Kind == plan.Unknown {
+				want = []string{"not checked: " + r.Name}
+			}
 			if r.Name == "ignore-without-reason" { // it silences nothing
 				want = append(want, "wave-not-a-number")
 			}
-			if diff := cmp.Diff(want, lintTree(t, fails)); diff != "" {
+			if diff := cmp.Diff(want, lintTree(t, fails, args...)); diff != "" {
 				t.Errorf("the failing example (-want +got):\n%s", diff)
 			}
-			if got := lintTree(t, example(t, r.Name, "passes")); len(got) > 0 {
+			if got := lintTree(t, passes, args...); len(got) > 0 {
 				t.Errorf("the passing example has %s", got)
 			}
 		})

@@ -58,6 +58,8 @@ type Rule struct {
 	Why string
 	// Since is the first version of Argo CD in which it is so, Until the first in which it is not any more. Zero is no limit.
 	Since, Until versions.Version
+	// Seen reports whether the lab boots the failing example of the rule, and it goes wrong as the rule says.
+	Seen bool
 	// field is where the cause of a finding is written, for findings that do not say so themselves.
 	field []string
 	// check finds; nil for a rule of the planner.
@@ -82,6 +84,9 @@ var rules = sync.OnceValue(func() []Rule {
 		all = append(all, describe(r))
 	}
 	all = append(all, own()...)
+	for i := range all {
+		all[i].Seen = slices.Contains(seen, all[i].Name)
+	}
 	families := Families()
 	slices.SortStableFunc(all, func(a, b Rule) int {
 		return cmp.Or(cmp.Compare(slices.Index(families, a.Family), slices.Index(families, b.Family)),

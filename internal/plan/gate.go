@@ -9,6 +9,7 @@ import (
 
 	"github.com/argosy-cd/argosy/internal/appset/generator"
 	"github.com/argosy-cd/argosy/internal/argo"
+	"github.com/argosy-cd/argosy/internal/argo/versions"
 	"github.com/argosy-cd/argosy/internal/health"
 	"github.com/argosy-cd/argosy/internal/manifest"
 	"github.com/argosy-cd/argosy/internal/problem"
@@ -95,18 +96,28 @@ func (l *loader) gates() {
 	}
 }
 
+// missingCounts reports whether an Application that nobody has synced is not Healthy. Before Argo CD 3.4 a missing object counts only if
+// its kind has a health check in Argo CD's code, or in its settings.
+func (l *loader) missingCounts(app *Application) bool {
+	return l.plan.Version.Has(versions.MissingNotCounted) || len(app.Items) == 0 || slices.ContainsFunc(app.Items, func(i *Item) bool { return i.Waits && !i.Bundled })
+}
+
 // advise says what the health check of Applications does not do.
 func (l *loader) advise() {
 	var deployed, nested []string
 	for _, app := range l.plan.Applications {
-		var byHand []string
+		var byHand, passed []string
 		for _, item := range app.Items {
 			last := app.Items[len(app.Items)-1]
 			if item.Application == nil || item.Application.Itself || app.Applied || item.Wave == last.Wave && item.Phase == last.Phase {
 				continue
 			}
-			if item.Waits && !item.Application.Automated {
+			switch {
+			case !item.Waits || item.Application.Automated:
+			case l.missingCounts(item.Application):
 				byHand = append(byHand, item.Name)
+			default:
+				passed = append(passed, item.Name)
 			}
 			if !item.Waits {
 				deployed = append(deployed, item.Name)
@@ -117,6 +128,10 @@ func (l *loader) advise() {
 		if len(byHand) > 0 {
 			l.find(RuleSyncByHand, app, "%s will not be synced automatically, so the waves behind wait until somebody does",
 				strings.Join(byHand, ", "))
+		}
+		if len(passed) > 0 {
+			l.find(RuleSyncByHand, app, "%s will not be synced automatically; Argo CD calls it Healthy all the same, so the waves behind "+
+				"begin without it", strings.Join(passed, ", "))
 		}
 	}
 	const cure = "argosy health script applications prints one that does"

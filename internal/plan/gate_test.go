@@ -119,3 +119,41 @@ func TestHealthCheckNotices(t *testing.T) {
 		})
 	}
 }
+
+// TestByHand: whether the waves behind an Application wait until somebody syncs it, by the version and by what it deploys.
+func TestByHand(t *testing.T) {
+	settings := customized(t, map[string]any{
+		"resource.customizations.health.argoproj.io_Application": "return {status = obj.status.health.status}",
+	})
+	for name, c := range map[string]struct {
+		version versions.Version
+		deploys string
+		want    string
+	}{
+		"3.3, no check": {3, "v1, kind: ConfigMap", "begin without it"},
+		"3.3, a check":  {3, "apps/v1, kind: Deployment", "wait until somebody does"},
+		"3.4, no check": {4, "v1, kind: ConfigMap", "wait until somebody does"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			cfg := config(memory{
+				"root/a.yaml": with(application("x", "b", "0"), "syncPolicy: {automated: {}}", "syncPolicy: {}"),
+				"root/b.yaml": "{apiVersion: v1, kind: ConfigMap, metadata: {name: y, annotations: {argocd.argoproj.io/sync-wave: '1'}}}\n",
+				"b/a.yaml":    "{apiVersion: " + c.deploys + ", metadata: {name: x}}\n",
+			})
+			cfg.ExistsAll, cfg.Version, cfg.Settings = true, c.version, settings
+			p, err := New(t.Context(), cfg, document(t, application("root", "root", "0")))
+			if err != nil {
+				t.Fatal(err)
+			}
+			var got []string
+			for _, f := range p.Findings {
+				if f.Rule.Name == RuleSyncByHand.Name {
+					got = append(got, f.Message)
+				}
+			}
+			if len(got) != 1 || !strings.HasSuffix(got[0], c.want) {
+				t.Errorf("%q, want %q", got, c.want)
+			}
+		})
+	}
+}

@@ -141,7 +141,8 @@ var (
 	}
 	RuleSyncByHand = Rule{
 		"sync-by-hand", Ordering, Warning,
-		"An Application that is not synced automatically stays OutOfSync. Waves behind it wait until somebody syncs it.",
+		"An Application that is not synced automatically stays OutOfSync. Waves behind it wait until somebody syncs it. Before Argo CD " +
+			"3.4 they do not wait if no kind that it deploys has a health check: it is Healthy with nothing deployed.",
 		"Set syncPolicy.automated.",
 	}
 	RuleNeedsMissing = Rule{

@@ -1,4 +1,4 @@
-// Package preview is argosy plan, app render and simulate: from the roots that a user names to a report of what will happen, and to a
+// Package preview is argosy plan, app render, simulate and lint: from the roots that a user names to a report of what will happen, and to a
 // verdict on it. Data goes to one writer, everything else to another.
 //
 // The error is problem.ErrFound if the report is complete and its verdict is bad: something is broken, unknown or does not end.

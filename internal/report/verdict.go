@@ -42,12 +42,16 @@ func (v Verdict) Allowed(name string) bool {
 
 // Refused is why a plan does not count as complete and correct, in one line for each reason, nil if it does.
 func (v Verdict) Refused(p *plan.Plan) []string {
-	s := p.Summary()
-	var out []string
-	if len(s.Broken) > 0 {
-		out = append(out, fmt.Sprintf("%s broken: %s", thingsAre(len(s.Broken)), words.Some(s.Broken)))
+	if broken := p.Summary().Broken; len(broken) > 0 {
+		return append([]string{fmt.Sprintf("%s broken: %s", thingsAre(len(broken)), words.Some(broken))}, v.Unknown(p)...)
 	}
-	var hidden, unknown []string
+	return v.Unknown(p)
+}
+
+// Unknown is why a plan does not count as complete, in one line for each reason, nil if it does.
+func (v Verdict) Unknown(p *plan.Plan) []string {
+	s := p.Summary()
+	var out, hidden, unknown []string
 	for _, name := range s.Hiding {
 		if !v.Allowed(name) {
 			hidden = append(hidden, name)

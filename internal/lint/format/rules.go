@@ -82,6 +82,9 @@ func Page(family lint.Family, example func(rule string) string) string {
 			fmt.Fprintf(&b, "\nWhy: %s\n", r.Why)
 		}
 		fmt.Fprintf(&b, "\nFix: %s\n", r.Cure)
+		if r.Seen {
+			b.WriteString("\nSeen on Argo CD 3.2.11: `TestLint` in `lab/e2e` boots the tree that fails.\n")
+		}
 		if diff := example(r.Name); diff != "" {
 			fmt.Fprintf(&b, "\n```diff\n%s```\n", diff)
 		}

@@ -1,0 +1,121 @@
+package preview
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/argosy-cd/argosy/internal/input"
+	"github.com/argosy-cd/argosy/internal/lint"
+	"github.com/argosy-cd/argosy/internal/lint/format"
+	"github.com/argosy-cd/argosy/internal/plan"
+	"github.com/argosy-cd/argosy/internal/problem"
+	"github.com/argosy-cd/argosy/internal/words"
+)
+
+// Lint looks for what will go wrong. The zero value of a field changes nothing.
+type Lint struct {
+	Preview
+	// Since is a revision: what was found there is left out.
+	Since string
+	// Config is the configuration file; "" is the nearest one.
+	Config string
+	// Baseline is a file of findings that are left out. Write is one that the findings are written to; then none are reported.
+	Baseline, Write string
+	// FailOn is the lowest severity that is bad; "" is what the configuration says.
+	FailOn string
+}
+
+// Report prints what is found.
+func (v Lint) Report(ctx context.Context) error {
+	o, err := v.options()
+	if err != nil {
+		return err
+	}
+	var p *plan.Plan
+	if v.Since != "" {
+		o.Before, p, err = v.Planner.Both(ctx, v.Since, v.Roots)
+	} else {
+		_, p, err = v.plan(ctx)
+	}
+	if err != nil {
+		return err
+	}
+	o.Files = func(name string) (string, []byte, bool) { return v.Planner.Repositories.Read(ctx, name) }
+	r := lint.New(p, o)
+	if v.Write != "" {
+		return v.write(r)
+	}
+	if err := format.Write(v.Out, string(v.Format), r); err != nil {
+		return err
+	}
+	return v.judge(p, r, cmp.Or(v.FailOn, o.Config.FailOn, string(plan.Error)))
+}
+
+// options reads the configuration and the baseline.
+func (v Lint) options() (lint.Options, error) {
+	o := lint.Options{Allowed: v.Verdict.Allowed}
+	if file := cmp.Or(v.Config, nearest(lint.ConfigName)); file != "" {
+		data, err := input.File(file)
+		if err != nil {
+			return o, err
+		}
+		if o.Config, err = lint.ParseConfig(file, data); err != nil {
+			return o, err
+		}
+	}
+	if v.Baseline == "" {
+		return o, nil
+	}
+	data, err := input.File(v.Baseline)
+	if err == nil {
+		o.Baseline, err = lint.ParseBaseline(v.Baseline, data)
+	}
+	return o, err
+}
+
+// nearest is a file in the working directory or above it, up to the top of the repository; "" is none.
+func nearest(name string) string {
+	for dir := "."; ; dir = filepath.Join(dir, "..") {
+		if _, err := os.Stat(filepath.Join(dir, name)); err == nil {
+			return filepath.Join(dir, name)
+		}
+		if _, err := os.Stat(filepath.Join(dir, ".git")); err == nil {
+			return ""
+		}
+		if full, err := filepath.Abs(dir); err != nil || full == filepath.Dir(full) {
+			return ""
+		}
+	}
+}
+
+func (v Lint) write(r *lint.Report) error {
+	var b bytes.Buffer
+	if err := lint.NewBaseline(r).Write(&b); err != nil {
+		return err
+	}
+	if err := os.WriteFile(v.Write, b.Bytes(), fs.FileMode(0o644)); err != nil {
+		return err
+	}
+	return words.Line(v.Err, "%s: %s", v.Write, words.Count(len(r.Findings), "finding"))
+}
+
+// judge is problem.ErrFound if a finding is as bad as a severity, or if the verdict refuses what is unknown. What is broken is a finding.
+func (v Lint) judge(p *plan.Plan, r *lint.Report, least string) error {
+	if least == "never" {
+		return nil
+	}
+	refused := v.Verdict.Unknown(p)
+	if len(refused) > 0 {
+		fmt.Fprintln(v.Err, words.Harmless(strings.Join(refused, "; ")))
+	}
+	if len(refused) > 0 || r.Worst(plan.Severity(least)) {
+		return problem.ErrFound
+	}
+	return nil
+}
