@@ -361,16 +361,16 @@ func (f *folder) restore(ctx context.Context) error {
 				"group": argo.Group, "kind": argo.KindApplicationSet, "namespace": r.Set.Namespace, "name": r.Set.Name,
 			})
 		case manifest.Map(r.set, "metadata")["deletionTimestamp"] != nil:
+		case isStopped(r.set) && !convert.Updates(r.origin) && !r.ownsRendered(ctx):
+			if err := r.own(ctx); err != nil {
+				return err
+			}
 		case isStopped(r.set):
 			spec := manifest.Map(r.origin, "spec")
 			if err := r.Cluster.Patch(ctx, argo.KindApplicationSet, r.Set, map[string]any{
 				"metadata": map[string]any{"annotations": map[string]any{stateAnnotation: nil}},
 				"spec":     map[string]any{"generators": spec["generators"], "strategy": spec["strategy"]},
 			}); err != nil {
-				return err
-			}
-		case !convert.Updates(r.origin):
-			if err := r.ownRendered(ctx); err != nil {
 				return err
 			}
 		}
@@ -400,15 +400,16 @@ func (f *folder) restore(ctx context.Context) error {
 	})
 }
 
-// ownRendered is own, for a set whose Applications are not known yet.
-func (r *run) ownRendered(ctx context.Context) error {
+// ownsRendered reports whether the set owns all of its Applications. Of a set that cannot be rendered it is taken to own them.
+func (r *run) ownsRendered(ctx context.Context) bool {
 	apps, err := r.Render(ctx, r.origin)
 	if err != nil {
-		return fmt.Errorf("ApplicationSet %s: %w", r.Set, err)
+		return true
 	}
 	r.names = nil
 	for _, app := range apps {
 		r.names = append(r.names, manifest.String(app, "metadata", "name"))
 	}
-	return r.own(ctx)
+	slices.Sort(r.names)
+	return len(differing(r.owned(), r.names)) == 0
 }

@@ -420,10 +420,15 @@ func TestCreateOnly(t *testing.T) {
 				t.Fatal(err)
 			}
 			c.handedOver(uids)
+			manifest.Map(c.objects["Application/web-b"], "spec")["info"] = "by hand"
 			if err := c.config(true).Run(t.Context()); err != nil {
 				t.Fatal(err)
 			}
+			c.controllers()
 			c.untouched(uids)
+			if manifest.String(c.objects["Application/web-b"], "spec", "info") != "by hand" {
+				t.Errorf("%s: the change by hand is lost", policy)
+			}
 			if got, _ := c.Owned(t.Context(), "argocd"); len(got["web-a"]) != 1 || got["web-a"][0] != manifest.String(c.objects["ApplicationSet/web"], "metadata", "uid") {
 				t.Errorf("%s: %v", policy, got)
 			}

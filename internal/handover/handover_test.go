@@ -152,8 +152,8 @@ func (c *cluster) setController(s manifest.Object) {
 	for _, app := range apps {
 		meta := manifest.Map(app, "metadata")
 		if old := c.objects["Application/"+manifest.String(meta, "name")]; old != nil {
-			if strings.HasPrefix(manifest.String(s, "spec", "syncPolicy", "applicationsSync"), "create-") {
-				continue // in these tests none of those that update
+			if strings.HasPrefix(manifest.String(s, "spec", "syncPolicy", "applicationsSync"), "create-") && owned(old) {
+				continue // of those that do not update; what it does not own is new to it
 			}
 			meta["uid"] = manifest.String(old, "metadata", "uid")
 		}

@@ -317,22 +317,26 @@ func (r *run) restore(ctx context.Context) error {
 	case r.set == nil:
 		set := manifest.Copy(r.origin).(map[string]any)
 		manifest.Map(set, "metadata")["namespace"] = r.Set.Namespace
+		if !convert.Updates(r.origin) {
+			manifest.Map(set, "spec")["generators"] = stopped("")
+		}
 		return r.Cluster.Create(ctx, set)
 	case manifest.Map(r.set, "metadata")["deletionTimestamp"] != nil:
 		return nil // it is created again when it is gone
+	case isStopped(r.set) && !convert.Updates(r.origin) && len(differing(r.owned(), r.names)) > 0:
+		return r.own(ctx)
 	case isStopped(r.set):
 		return r.Cluster.Patch(ctx, argo.KindApplicationSet, r.Set, map[string]any{
 			"spec": map[string]any{
 				"generators": manifest.Map(r.origin, "spec")["generators"], "strategy": manifest.Map(r.origin, "spec")["strategy"],
 			},
 		})
-	case !convert.Updates(r.origin):
-		return r.own(ctx)
 	}
 	return nil
 }
 
-// own makes the set the owner of its Applications. A controller that may not update them does not do so itself.
+// own makes a stopped set the owner of its Applications. A controller that may not update Applications takes those that it does not own for
+// new, and overwrites them once (createInCluster in applicationset/controllers, v3.2.11).
 func (r *run) own(ctx context.Context) error {
 	owned := r.owned()
 	for _, name := range r.names {

@@ -2,6 +2,7 @@ package scm_test
 
 import (
 	"bytes"
+	"compress/gzip"
 	"context"
 	"crypto/rand"
 	"crypto/rsa"
@@ -17,6 +18,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -26,6 +28,7 @@ import (
 	"github.com/argosy-cd/argosy/internal/appset"
 	"github.com/argosy-cd/argosy/internal/appset/generator"
 	"github.com/argosy-cd/argosy/internal/argo/versions"
+	"github.com/argosy-cd/argosy/internal/hostile"
 	"github.com/argosy-cd/argosy/internal/manifest"
 	"github.com/argosy-cd/argosy/internal/policy"
 	"github.com/argosy-cd/argosy/internal/scm"
@@ -664,6 +667,151 @@ func TestAddress(t *testing.T) {
 		if !strings.HasPrefix(r, "GET /api/v3/orgs/") {
 			t.Error(r)
 		}
+	}
+}
+
+// TestHostile: a host that wants our memory, our time or our token for somebody else gets an error.
+func TestHostile(t *testing.T) {
+	elsewhere := func(t *testing.T) *httptest.Server {
+		t.Helper()
+		other := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+			t.Errorf("another server was asked: %s with %q", r.URL, r.Header.Get("Authorization"))
+		}))
+		t.Cleanup(other.Close)
+		return other
+	}
+	gitlab := func(server string) generator.Question {
+		q := question(server)
+		q.Provider = "gitlab"
+		q.Spec, _ = json.Marshal(map[string]any{"group": "acme", "api": server, "tokenRef": map[string]string{"secretName": "scm", "key": "token"}})
+		return q
+	}
+	for name, c := range map[string]struct {
+		answer func(t *testing.T) http.HandlerFunc
+		ask    func(server string) generator.Question
+		want   string
+	}{
+		"endless pages": {func(*testing.T) http.HandlerFunc {
+			return func(w http.ResponseWriter, r *http.Request) {
+				page, _ := strconv.Atoi(r.URL.Query().Get("page"))
+				w.Header().Set("Link", fmt.Sprintf(`<http://x/?page=%d>; rel="next"`, page+1))
+				_, _ = w.Write([]byte("[]"))
+			}
+		}, question, "there are more than 300 pages"},
+		"endless pages of GitLab": {func(*testing.T) http.HandlerFunc {
+			return func(w http.ResponseWriter, r *http.Request) {
+				page, _ := strconv.Atoi(r.URL.Query().Get("page"))
+				w.Header().Set("X-Next-Page", strconv.Itoa(page+1))
+				w.Header().Set("X-Total-Pages", "999999")
+				_, _ = w.Write([]byte("[]"))
+			}
+		}, gitlab, "there are more than 300 pages"},
+		"a loop of pages": {func(*testing.T) http.HandlerFunc {
+			return func(w http.ResponseWriter, r *http.Request) {
+				page, _ := strconv.Atoi(r.URL.Query().Get("page"))
+				w.Header().Set("X-Next-Page", strconv.Itoa(3-page))
+				w.Header().Set("X-Total-Pages", "5")
+				_, _ = w.Write([]byte("[]"))
+			}
+		}, gitlab, "page 2 is followed by page 1"},
+		"many items": {func(*testing.T) http.HandlerFunc {
+			items := "[" + strings.Repeat(`{"id": 1, "name": "x"},`, 1000) + `{"id": 1, "name": "x"}]`
+			return func(w http.ResponseWriter, r *http.Request) {
+				page, _ := strconv.Atoi(r.URL.Query().Get("page"))
+				w.Header().Set("Link", fmt.Sprintf(`<http://x/?page=%d>; rel="next"`, page+1))
+				_, _ = w.Write([]byte(items))
+			}
+		}, question, "there are more than 20000 repositories"},
+		"large pages": {func(*testing.T) http.HandlerFunc {
+			body := append([]byte("["), bytes.Repeat([]byte(" "), 30<<20)...)
+			return func(w http.ResponseWriter, r *http.Request) {
+				page, _ := strconv.Atoi(r.URL.Query().Get("page"))
+				w.Header().Set("Link", fmt.Sprintf(`<http://x/?page=%d>; rel="next"`, page+1))
+				_, _ = w.Write(append(body, ']'))
+			}
+		}, question, "or all answers over 256 MiB"},
+		"a link to another host": {func(t *testing.T) http.HandlerFunc {
+			other := elsewhere(t)
+			return func(w http.ResponseWriter, r *http.Request) {
+				if r.URL.Query().Get("page") == "2" {
+					http.Error(w, `{"message": "asked here"}`, http.StatusTeapot)
+					return
+				}
+				w.Header().Set("Link", `<`+other.URL+`/steal?page=2>; rel="next"`)
+				_, _ = w.Write([]byte("[]"))
+			}
+		}, question, "asked here"},
+		"a redirect to another host": {func(t *testing.T) http.HandlerFunc {
+			other := elsewhere(t)
+			return func(w http.ResponseWriter, r *http.Request) {
+				http.Redirect(w, r, other.URL, http.StatusTemporaryRedirect)
+			}
+		}, question, "redirects to another server are refused"},
+		"redirects without end": {func(*testing.T) http.HandlerFunc {
+			return func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, r.URL.Path+"x", http.StatusFound) }
+		}, question, "redirects more than 5 times"},
+		"a bomb of zeros": {func(*testing.T) http.HandlerFunc {
+			var packed bytes.Buffer
+			z := gzip.NewWriter(&packed)
+			block := make([]byte, 1<<20)
+			for range 1 << 10 {
+				_, _ = z.Write(block)
+			}
+			_ = z.Close()
+			return func(w http.ResponseWriter, _ *http.Request) {
+				w.Header().Set("Content-Encoding", "gzip")
+				_, _ = w.Write(packed.Bytes())
+			}
+		}, question, "over the limit of 32 MiB"},
+		"deep": {func(*testing.T) http.HandlerFunc {
+			return func(w http.ResponseWriter, _ *http.Request) {
+				_, _ = w.Write(append([]byte(`[{"x": `), bytes.Repeat([]byte("["), 30<<20)...))
+			}
+		}, question, "is not what the API documents"},
+		"large headers": {func(*testing.T) http.HandlerFunc {
+			return func(w http.ResponseWriter, _ *http.Request) {
+				for i := range 10 {
+					w.Header().Set(fmt.Sprintf("X-%d", i), strings.Repeat("x", 1<<20))
+				}
+				_, _ = w.Write([]byte("[]"))
+			}
+		}, question, "exceeded 1048576"},
+		"a message of control characters": {func(*testing.T) http.HandlerFunc {
+			return func(w http.ResponseWriter, _ *http.Request) {
+				http.Error(w, `{"message": "\u001b[2Jgone\u202e\n\nsecond line"}`, http.StatusBadRequest)
+			}
+		}, question, "answered 400 Bad Request"},
+		"a body that does not end": {func(*testing.T) http.HandlerFunc {
+			return func(w http.ResponseWriter, r *http.Request) {
+				for r.Context().Err() == nil {
+					if _, err := w.Write([]byte(" ")); err != nil {
+						return
+					}
+					_ = http.NewResponseController(w).Flush()
+				}
+			}
+		}, func(string) generator.Question {
+			return generator.Question{
+				Ask: generator.AskParameters, Set: generator.SetName{Namespace: "argocd", Name: "set"}, Spec: json.RawMessage(`{"configMap": "slow"}`),
+			}
+		}, "Timeout"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			hostile.Survived(t, func() {
+				server := httptest.NewServer(c.answer(t))
+				defer server.Close()
+				asker := newAsker(t, "")
+				asker.Objects = objects(t, scmtest.Secret+"---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: slow}\ndata: {baseUrl: '"+server.URL+
+					"', token: '$scm:token', requestTimeout: '1'}\n")
+				_, err := asker.Ask(context.Background(), c.ask(server.URL))
+				if err == nil || !strings.Contains(err.Error(), c.want) {
+					t.Fatalf("got %v, want %q in it", err, c.want)
+				}
+				if text := err.Error(); len(text) > 2000 || strings.Contains(text, scmtest.Token) || strings.ContainsAny(text, "\n\x1b\u202e") {
+					t.Errorf("%.600q", text)
+				}
+			})
+		})
 	}
 }
 
