@@ -12,6 +12,7 @@ import (
 	"github.com/argosy-cd/argosy/internal/argo"
 	"github.com/argosy-cd/argosy/internal/manifest"
 	"github.com/argosy-cd/argosy/internal/strict"
+	"github.com/argosy-cd/argosy/internal/words"
 )
 
 // Result is a file with other manifests in it.
@@ -46,6 +47,9 @@ type edit struct {
 	warnings []string
 }
 
+// maxErrors bounds the problems of one file that are named.
+const maxErrors = 20
+
 // kinds are the objects that are converted, and those that need not be.
 type kinds struct{ match, already func(manifest.Object) bool }
 
@@ -67,10 +71,13 @@ func each(file string, data []byte, k kinds, change func(*edit) error) (*Result,
 				}
 				continue
 			}
-			name := fmt.Sprintf("%s: %s %q", whole.Position, manifest.String(d.Object, "kind"), manifest.String(d.Object, "metadata", "name"))
+			name := fmt.Sprintf("%s: %s %q", whole.Position, manifest.String(d.Object, "kind"),
+				words.Shorten(manifest.String(d.Object, "metadata", "name"), 253))
 			e := &edit{data: p.data, at: d.Position, object: d.Object}
 			if err := e.run(change); err != nil {
-				errs = append(errs, fmt.Errorf("%s: %w", name, err))
+				if errs = append(errs, fmt.Errorf("%s: %w", name, err)); len(errs) == maxErrors {
+					return nil, errors.Join(append(errs, fmt.Errorf("%s: there may be more problems", file))...)
+				}
 				continue
 			}
 			p.data = e.after
@@ -94,6 +101,9 @@ type piece struct {
 	first int // of the documents, among those of the file
 }
 
+// smallest is how many bytes a piece has at least: many documents without content are one.
+const smallest = 256
+
 // cut cuts a file in front of the lines that begin a document, where that gives the same documents.
 func cut(file string, data []byte, whole []manifest.Document) []*piece {
 	one := []*piece{{data, whole, 0}}
@@ -102,7 +112,7 @@ func cut(file string, data []byte, whole []manifest.Document) []*piece {
 		switch {
 		case line[0] == '%': // a directive is for the document behind the marker
 			return one
-		case pos > 0 && bytes.HasPrefix(line, []byte("---")):
+		case pos > starts[len(starts)-1]+smallest && bytes.HasPrefix(line, []byte("---")):
 			starts = append(starts, pos)
 		}
 		pos += len(line)
