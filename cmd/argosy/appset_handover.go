@@ -127,7 +127,7 @@ func runAppsetHandover(ctx context.Context, std stdio, opts appsetHandoverOption
 	cfg := handover.Config{
 		Cluster: api, Set: argo.Ref{Namespace: namespace, Name: name}, Parent: opts.name, Argo: api.Namespace, Tracking: tracking,
 		Options: opts.parent,
-		Render: render, Back: opts.back, Do: opts.yes,
+		Render:  render, Back: opts.back, Do: opts.yes,
 		Wait: func(ctx context.Context) error {
 			if waited += pause; waited > opts.timeout {
 				return fmt.Errorf("not done after %s", opts.timeout)

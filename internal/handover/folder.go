@@ -49,9 +49,7 @@ type folder struct {
 // Applications, the guard of the plugin would refuse to answer. On the way back, a sync of the sets alone, without pruning, brings them
 // again, and the automated sync of the root stays off until the controller owns all of their Applications.
 func (c Config) RunFolder(ctx context.Context) error {
-	if c.Tell == nil {
-		c.Tell = func(string) {}
-	}
+	c.Tell = harmless(c.Tell)
 	f := &folder{Config: c}
 	if err := f.look(ctx); err != nil {
 		return err

@@ -21,6 +21,7 @@ import (
 	"github.com/argosy-cd/argosy/internal/appset/convert"
 	"github.com/argosy-cd/argosy/internal/argo"
 	"github.com/argosy-cd/argosy/internal/manifest"
+	"github.com/argosy-cd/argosy/internal/words"
 )
 
 // Cluster is the API server that Argo CD is in.
@@ -79,9 +80,7 @@ func (t Tracking) byLabel() bool { return strings.Contains(t.Method, "label") }
 
 // Run does the steps that are missing, or tells them.
 func (c Config) Run(ctx context.Context) error {
-	if c.Tell == nil {
-		c.Tell = func(string) {}
-	}
+	c.Tell = harmless(c.Tell)
 	if c.Parent == "" {
 		c.Parent = c.Set.Name
 	}
@@ -97,6 +96,14 @@ func (c Config) Run(ctx context.Context) error {
 		steps = r.backward()
 	}
 	return c.follow(ctx, steps, r.look)
+}
+
+// harmless tells lines without what a terminal would obey: objects of the cluster are written by others.
+func harmless(tell func(string)) func(string) {
+	if tell == nil {
+		return func(string) {}
+	}
+	return func(line string) { tell(words.Harmless(line)) }
 }
 
 // follow does the steps that are missing, or tells them. Look reads the cluster again.

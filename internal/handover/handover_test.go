@@ -233,7 +233,8 @@ func (c *cluster) Owned(context.Context, string) (map[string][]string, error) {
 		out[name] = []string{}
 		owners, _ := manifest.Map(o, "metadata")["ownerReferences"].([]any)
 		for _, v := range owners {
-			out[name] = append(out[name], manifest.String(v.(map[string]any), "uid"))
+			owner, _ := v.(map[string]any)
+			out[name] = append(out[name], manifest.String(owner, "uid"))
 		}
 	}
 	return out, nil

@@ -58,7 +58,7 @@ var proofs = map[string]proof{
 	"project-later":     {nil, func(t *tree) { t.condition("web", "InvalidSpecError") }},
 	"project-missing":   {nil, func(t *tree) { t.condition("web", "InvalidSpecError") }},
 	"project-forbids":   {nil, func(t *tree) { t.condition("web", "InvalidSpecError") }},
-	"volume-waits": {nil, stops("web", "waiting for healthy state of /PersistentVolumeClaim/{data}", "Deployment.apps", "web")},
+	"volume-waits":      {nil, stops("web", "waiting for healthy state of /PersistentVolumeClaim/{data}", "Deployment.apps", "web")},
 	// Wedges.
 	"gates-itself": {nil, stops("root", "waiting for healthy state of argoproj.io/Application/{root}", "ConfigMap", "last")},
 	"sync-by-hand": {well, stops("root", "waiting for healthy state of argoproj.io/Application/{web}", "ConfigMap", "last")},
@@ -90,7 +90,9 @@ var proofs = map[string]proof{
 	}},
 	"application-is-hook": {map[string]string{"apps/first.yaml": configMap("first", "1")}, func(t *tree) {
 		first := t.application("web", synced).GetUID()
-		t.application("root", func(o *unstructured.Unstructured) bool { return text(o, "status", "operationState", "phase") == "Succeeded" })
+		t.application("root", func(o *unstructured.Unstructured) bool {
+			return text(o, "status", "operationState", "phase") == "Succeeded"
+		})
 		t.write(map[string]string{"apps/more.yaml": configMap("more", "1")})
 		t.refresh(t.own("root"), "normal")
 		t.application("web", func(o *unstructured.Unstructured) bool { return o.GetUID() != first })
@@ -112,7 +114,9 @@ var proofs = map[string]proof{
 	}},
 }
 
-func synced(o *unstructured.Unstructured) bool { return text(o, "status", "sync", "status") == "Synced" }
+func synced(o *unstructured.Unstructured) bool {
+	return text(o, "status", "sync", "status") == "Synced"
+}
 
 // gone waits until an object is not there.
 func (t *tree) gone(kind, namespace, name string) {
