@@ -40,7 +40,7 @@ func (c Conversion) collisions(args []string, changed []replacement, names [][]s
 		for _, d := range docs {
 			if argo.IsApplication(d.Object) {
 				ref := c.ref(d.Object)
-				where[ref] = append(where[ref], d.Position.String())
+				where[ref] = append(where[ref], d.String())
 			}
 		}
 	}
@@ -54,11 +54,11 @@ func (c Conversion) collisions(args []string, changed []replacement, names [][]s
 			name := manifest.String(d.Object, "metadata", "name")
 			if others := where[c.ref(d.Object)]; argo.IsApplication(d.Object) && len(others) > 1 && slices.Contains(names[i], name) {
 				other := others[0]
-				if other == d.Position.String() {
+				if other == d.String() {
 					other = others[1]
 				}
-				errs = append(errs, fmt.Errorf("%s: ApplicationSet %q: there is an Application of this name at %s, and the two would be one; "+
-					"rename the set, for example to %q", d.Position, name, other, name+"-set"))
+				errs = append(errs, fmt.Errorf("%s: ApplicationSet %q: there is an Application of this name at %s, and the two would be "+
+					"one; rename the set, for example to %q", d.Position, name, other, name+"-set"))
 			}
 		}
 	}

@@ -73,8 +73,8 @@ func (r *run) differs(want, live manifest.Object) string {
 		return "it is being deleted"
 	}
 	if label := r.Tracking.label(); r.Tracking.byLabel() && manifest.Map(want, "metadata", "labels")[label] != nil {
-		return fmt.Sprintf("metadata.labels.%s: Argo CD tracks resources by this label, so the new parent would replace it; take it out of "+
-			"the template", label)
+		return fmt.Sprintf("metadata.labels.%s: Argo CD tracks resources by this label, so the new parent would replace it; take it out "+
+			"of the template", label)
 	}
 	want, live = manifest.Copy(want).(map[string]any), manifest.Copy(live).(map[string]any)
 	rules, _ := manifest.Map(r.target, "spec")["ignoreDifferences"].([]any)
