@@ -391,6 +391,34 @@ func TestFolderRefused(t *testing.T) {
 	}
 }
 
+func TestFolderPlan(t *testing.T) {
+	c := newFolder(t)
+	for back, want := range map[bool]string{
+		false: `1. to do: create Application argocd/root-handover without automated sync, and wait until the plugin renders the same 6 Applications for it
+2. to do: turn off automated sync of Application argocd/root
+3. to do: stop the applicationset-controller for 2 ApplicationSets
+4. to do: remove the owner references of the Applications to the sets
+5. to do: delete the ApplicationSets, without their Applications
+6. to do: put the plugin into the source of Application argocd/root, and wait until it renders the same 6 Applications
+7. to do: delete Application argocd/root-handover, without the Applications that it renders
+8. to do: set the automated sync of Application argocd/root as it was, and wait until it has adopted the Applications
+nothing was changed`,
+		true: `1. done: delete Application argocd/root-handover, without the Applications that it renders
+2. done: wait until Application argocd/root is Synced`,
+	} {
+		cfg := c.config(back)
+		cfg.Set.Name, cfg.Do = "root", false
+		var lines []string
+		cfg.Tell = func(line string) { lines = append(lines, line) }
+		if err := cfg.RunFolder(t.Context()); err != nil || c.writes > 0 {
+			t.Fatal(err, c.writes)
+		}
+		if got := strings.Join(lines, "\n"); got != want {
+			t.Errorf("%s", got)
+		}
+	}
+}
+
 // TestFolderBroken: a plugin that does not answer ends a run before anything else is changed.
 func TestFolderBroken(t *testing.T) {
 	c := newFolder(t)

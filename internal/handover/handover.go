@@ -112,7 +112,7 @@ func (c Config) follow(ctx context.Context, steps []step, look func(context.Cont
 	for i, s := range steps {
 		done, why := s.done()
 		switch {
-		case done:
+		case done && missing == 0: // what follows a step that is missing is to be done, too
 			c.Tell(fmt.Sprintf("%d. done: %s", i+1, s.text))
 			continue
 		case !c.Do:
