@@ -15,7 +15,7 @@
 //	internal/manifest          data     Kubernetes documents: decode, find, encode deterministically
 //	internal/problem           data     errors that are lists of problems
 //	internal/strict            data     configuration files: strict decoding with positions, and their JSON Schema
-//	internal/annotate          data     an annotation in the text of a manifest, with every other byte as it was
+//	internal/amend             data     small changes in the text of a manifest, with every other byte as it was
 //	internal/words             data     the small words of reports and messages
 //	internal/textdiff          data     the unified diff of two texts
 //	internal/giturl            data     URLs of repositories: which are of the same one, and how they are printed
@@ -42,6 +42,8 @@
 //	internal/appsetplugin      logic    the appset plugin: the Applications of an application
 //	internal/plan              logic    a boot before it happens: who deploys whom, in which order, and what waits
 //	internal/simulate          logic    a boot, event by event, under Argo CD's rules
+//	internal/live              logic    a boot that happens now, from events: Applications, waves, syncs, what waits for what
+//	internal/live/cause        logic    why a live boot waits: from an Application down to the object and its condition
 //	internal/lint              logic    rules over a plan, and their findings at lines of files
 //	internal/lint/format       logic    findings for people, for programs and beside code
 //	internal/report            logic    plans, their differences and boots as tables, JSON and pictures
@@ -80,6 +82,7 @@
 //	internal/kube              edge     what Argo CD keeps in its cluster
 //	internal/handover          logic    Applications of a live ApplicationSet to the plugin, step by step, and back
 //	internal/refresh           edge     which applications Argo CD must look at again, when and how
+//	internal/follow            edge     argosy status, wait and why: from a cluster or a recording to a report
 //	internal/events            edge     notifications of S3: webhooks, SNS, EventBridge, SQS
 //	internal/eventserver       edge     argosy events: notifications become refreshes
 //	internal/refresher         edge     Applications that are followed, and refreshes that are asked for
@@ -94,5 +97,6 @@
 //	internal/worker            edge     processes for work that is not trusted: limits, messages, a pool
 //	internal/worker/job        edge     the work of workers, for plugins and for fetched sources, and what it asks its host for
 //	internal/demo              edge     a boot without a cluster: servers, plugins and a simulation in one process
+//	cmd/argosy/cli             edge     what every command line needs: groups, help, completion, settings from variables
 //	cmd/argosy                 command  the command line
 package argosy

@@ -2,11 +2,14 @@ package lab
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
+	"io"
 	"slices"
 	"strconv"
 	"strings"
 	"sync"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -31,12 +34,19 @@ type Journal struct {
 	changed chan struct{}
 	stop    context.CancelFunc
 	wg      sync.WaitGroup
+	out     io.Writer // of a recording; nil is none
+	err     error     // of the first line that could not be written
 }
 
 // Journal starts to record kinds, in all namespaces: "Application.argoproj.io", "Deployment.apps".
 func (l *Lab) Journal(ctx context.Context, kinds ...string) (*Journal, error) {
+	return l.Record(ctx, nil, kinds...)
+}
+
+// Record is Journal, and writes a recording as argosy status --recording reads it.
+func (l *Lab) Record(ctx context.Context, out io.Writer, kinds ...string) (*Journal, error) {
 	ctx, cancel := context.WithCancel(ctx)
-	j := &Journal{changed: make(chan struct{}), stop: cancel}
+	j := &Journal{changed: make(chan struct{}), stop: cancel, out: out}
 	for _, kind := range kinds {
 		r, err := l.api.resource(kind, "")
 		if err != nil {
@@ -51,6 +61,7 @@ func (l *Lab) Journal(ctx context.Context, kinds ...string) (*Journal, error) {
 		state := map[string]map[string]string{}
 		for i := range list.Items {
 			state[list.Items[i].GetName()] = facts(&list.Items[i])
+			j.write("seen", &list.Items[i])
 		}
 		version := list.GetResourceVersion()
 		short, _, _ := strings.Cut(kind, ".")
@@ -106,6 +117,21 @@ func (j *Journal) Stop() {
 	j.wg.Wait()
 }
 
+// write adds a line to the recording.
+func (j *Journal) write(what string, o *unstructured.Unstructured) {
+	if j.out == nil || j.err != nil {
+		return
+	}
+	line, err := json.Marshal(map[string]any{"at": time.Now().UTC(), "what": what, "object": o.Object})
+	if err == nil {
+		_, err = j.out.Write(append(line, '\n'))
+	}
+	j.err = err
+}
+
+// Err is the first error of writing the recording. Call it after Stop.
+func (j *Journal) Err() error { return j.err }
+
 // facts are what an object says about itself.
 func facts(o *unstructured.Unstructured) map[string]string {
 	out := map[string]string{}
@@ -143,12 +169,14 @@ func (j *Journal) record(kind string, state map[string]map[string]string, event 
 	defer j.mu.Unlock()
 	old := state[name]
 	if event == watch.Deleted {
+		j.write("gone", o)
 		add("deleted")
 		delete(state, name)
 	} else {
 		if old == nil {
 			add("created")
 		}
+		j.write("seen", o)
 		now := facts(o)
 		for _, k := range []string{"deleting", "refresh", "target", "revision", "operation", "sync", "available", "health"} {
 			if v, ok := now[k]; ok {

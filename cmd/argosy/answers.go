@@ -3,8 +3,6 @@ package main
 import (
 	"github.com/spf13/pflag"
 
-	"github.com/argosy-cd/argosy/internal/bucket/s3/awsjson"
-	"github.com/argosy-cd/argosy/internal/scm"
 	"github.com/argosy-cd/argosy/internal/sidecar"
 	"github.com/argosy-cd/argosy/internal/workspace"
 )
@@ -45,8 +43,4 @@ func (o *apiOptions) config(std stdio) sidecar.APIConfig {
 		cfg.Client = apiClient(std)
 	}
 	return cfg
-}
-
-func apiClient(std stdio) *scm.Client {
-	return &scm.Client{Now: std.now, Env: std.env, AWS: &awsjson.Caller{Now: std.now}}
 }

@@ -2,11 +2,10 @@ package main
 
 import (
 	"context"
-	"slices"
-	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/argosy-cd/argosy/cmd/argosy/cli"
 	"github.com/argosy-cd/argosy/internal/preview"
 )
 
@@ -37,7 +36,7 @@ Secrets.`,
 		Example: `  argosy app render apps/web.yaml
   argosy app render web --root root.yaml | kubectl apply --dry-run=server -f -
   argosy app render argocd/web --diff main`,
-		Args: exactly(1, "a file with an Application, or the name of one"),
+		Args: cli.Exactly(1, "a file with an Application, or the name of one"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if opts.diff != "" && cmd.Flags().Changed("output") {
 				return usagef("--diff goes without -o")
@@ -51,15 +50,7 @@ Secrets.`,
 	flags.StringVar(&opts.diff, "diff", "", "print how the manifests change since a `REVISION`")
 	flags.VarP(&opts.output, "output", "o", "output format, "+opts.output.usage())
 	opts.completeNames(std, cmd, func([]string) []string { return opts.roots }, map[string]string{"allow-unknown": ""})
-	cmd.ValidArgsFunction = func(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
-		if len(args) > 0 {
-			return nil, cobra.ShellCompDirectiveNoFileComp
-		}
-		// A shell completes files if no name begins so.
-		return slices.DeleteFunc(opts.names(cmd.Context(), std, opts.roots), func(name string) bool {
-			return !strings.HasPrefix(name, typed)
-		}), cobra.ShellCompDirectiveDefault
-	}
+	cli.CompleteArgument(cmd, func(ctx context.Context) []string { return opts.names(ctx, std, opts.roots) })
 	return cmd
 }
 
@@ -76,7 +67,7 @@ func runAppRender(ctx context.Context, std stdio, opts appRenderOptions, arg str
 		return err
 	}
 	defer v.Planner.Close() //nolint:errcheck // only read from
-	app := preview.Application{Preview: v, Name: arg, Similar: similar}
+	app := preview.Application{Preview: v, Name: arg, Similar: cli.Similar}
 	if opts.diff != "" {
 		return app.Compare(ctx, opts.diff)
 	}

@@ -2,9 +2,6 @@ package main
 
 import (
 	"context"
-	"os"
-	"slices"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -15,19 +12,16 @@ import (
 )
 
 type appsetConvertOptions struct {
-	style, source  formatFlag
-	parent         convert.Options
-	write, reverse bool
-	goTemplate     bool
-	recursive      bool
-	clusters       string
-	repos          []string
-	offline        bool
+	edit.Sets
+	style, source formatFlag
+	clusters      string
+	repos         []string
+	offline       bool
 }
 
 func newAppsetConvertCommand(std stdio) *cobra.Command {
 	opts := appsetConvertOptions{
-		style:  formatFlag{value: "application", allowed: []string{"application", "folder", "set"}},
+		style:  formatFlag{value: edit.StyleApplication, allowed: []string{edit.StyleApplication, edit.StyleFolder, edit.StyleSet}},
 		source: formatFlag{value: "trigger", allowed: []string{"trigger", "git"}},
 	}
 	cmd := &cobra.Command{
@@ -59,20 +53,20 @@ See docs/convert.md, also for a running cluster.`,
 
   # Go templates, proven with the clusters that Argo CD knows
   argosy appset convert --style set --go-template --clusters clusters.yaml --write apps/`,
-		Args: func(_ *cobra.Command, args []string) error { return opts.check(args) },
+		Args: func(_ *cobra.Command, args []string) error { return opts.complete(args) },
 		RunE: func(cmd *cobra.Command, args []string) error { return runAppsetConvert(cmd.Context(), std, opts, args) },
 	}
 	flags := cmd.Flags()
-	flags.BoolVar(&opts.write, "write", false, "replace the files")
-	flags.BoolVar(&opts.reverse, "reverse", false, "turn Applications that use the plugin back into ApplicationSets")
-	flags.Var(&opts.style, "style", "what is converted to what: "+opts.style.usage())
-	flags.Var(&opts.source, "source", "source of the Applications: "+opts.source.usage())
-	flags.StringVar(&opts.parent.Trigger, "trigger-url", convert.DefaultTrigger, "`URL` of the server of trigger repositories")
-	flags.DurationVar(&opts.parent.Every, "every", convert.DefaultEvery, "schedule of sets without requeueAfterSeconds")
-	flags.StringVar(&opts.parent.Project, "project", convert.DefaultProject, "`PROJECT` of the Applications")
-	flags.StringVarP(&opts.parent.Namespace, "namespace", "n", convert.DefaultNamespace, "namespace that sets without one are in")
-	flags.BoolVar(&opts.goTemplate, "go-template", false, "rewrite sets to Go templates, if that is proven to change no Application")
-	flags.BoolVarP(&opts.recursive, "recursive", "R", false, "look into subdirectories of directories")
+	flags.BoolVar(&opts.Write, "write", false, "replace the files")
+	flags.BoolVar(&opts.Reverse, "reverse", false, "turn Applications that use the plugin back into ApplicationSets")
+	flags.Var(&opts.style, "style", "what is converted to what: `"+opts.style.usage()+"`")
+	flags.Var(&opts.source, "source", "source of the Applications: `"+opts.source.usage()+"`")
+	flags.StringVar(&opts.Trigger, "trigger-url", convert.DefaultTrigger, "`URL` of the server of trigger repositories")
+	flags.DurationVar(&opts.Every, "every", convert.DefaultEvery, "schedule of sets without requeueAfterSeconds")
+	flags.StringVar(&opts.Project, "project", convert.DefaultProject, "`PROJECT` of the Applications")
+	flags.StringVarP(&opts.Namespace, "namespace", "n", convert.DefaultNamespace, "namespace that sets without one are in")
+	flags.BoolVar(&opts.GoTemplate, "go-template", false, "rewrite sets to Go templates, if that is proven to change no Application")
+	flags.BoolVarP(&opts.Recursive, "recursive", "R", false, "look into subdirectories of directories")
 	flags.StringVar(&opts.clusters, "clusters", "", "`FILE` with the clusters that Argo CD knows, for --go-template")
 	flags.StringArrayVar(&opts.repos, "repo", nil, "answer Git generators for a URL from a local directory, `URL=PATH[@REV]`, for "+
 		"--go-template, and read the folder of --style folder from it; repeatable")
@@ -80,80 +74,28 @@ See docs/convert.md, also for a running cluster.`,
 	return cmd
 }
 
-// check refuses arguments and flags that mean nothing together.
-func (o *appsetConvertOptions) check(args []string) error {
-	proof := o.clusters != "" || len(o.repos) > 0 || o.offline
-	switch {
-	case len(args) == 0:
-		return usagef("a file, a directory or - is needed")
-	case o.write && slices.Contains(args, "-"):
-		return usagef("--write needs files; standard input cannot be replaced")
-	case o.reverse && o.goTemplate:
-		return usagef("--go-template has no way back")
-	case o.style.value == "folder" && (o.goTemplate || o.source.value == "git"):
-		return usagef("--style folder leaves the sets as they are")
-	case o.style.value == "set" && !o.goTemplate:
-		return usagef("--style set goes with --go-template")
-	case o.style.value == "folder" && len(o.repos) > 0 && o.clusters == "" && !o.offline:
-	case proof && !o.goTemplate:
+// complete takes over what a flag type keeps, and refuses flags that mean nothing together.
+func (o *appsetConvertOptions) complete(args []string) error {
+	o.Style, o.Git = o.style.value, o.source.value == "git"
+	if (o.clusters != "" || len(o.repos) > 0 && o.Style != edit.StyleFolder || o.offline) && !o.GoTemplate {
 		return usagef("--clusters, --repo and --offline go with --go-template")
-	case o.parent.Every < time.Second:
-		return usagef("--every must be at least 1s")
 	}
-	for _, arg := range args {
-		if info, err := os.Stat(arg); o.style.value == "folder" && err == nil && info.IsDir() {
-			return usagef("--style folder: %s is a directory; name the files of the root Applications", arg)
-		}
-	}
-	return nil
+	return o.Check(args)
 }
 
 func runAppsetConvert(ctx context.Context, std stdio, opts appsetConvertOptions, args []string) error {
-	opts.parent.Git = opts.source.value == "git"
-	c := edit.Conversion{
-		Change: opts.parent.File, Becomes: "an Application now", Nothing: "no ApplicationSet found",
-		Already: "an Application that uses the plugin", Unique: true, Namespace: opts.parent.Namespace,
-		Write: opts.write, Recursive: opts.recursive, Stdin: std.in, Out: std.out, Warn: std.warn,
+	repos, err := userRepositories(std, opts.repos)
+	if err != nil {
+		return err
 	}
-	if opts.reverse || opts.style.value != "application" {
-		c.Unique = false // names stay
-	}
-	switch {
-	case opts.style.value == "folder" && opts.reverse:
-		c.Already = "without the plugin"
-		c.Change, c.Becomes, c.Nothing = convert.ReverseFolder, "without the plugin now", "no Application found that uses the plugin"
-	case opts.style.value == "folder":
-		repos, err := userRepositories(std, opts.repos)
-		if err != nil {
-			return err
-		}
-		repos.Offline = true
-		here := workspace.New(repos)
-		defer func() { _ = here.Close() }()
-		c.Change = func(file string, data []byte) (*convert.Result, error) {
-			return convert.Folder(file, data, func(source map[string]any) ([]manifest.Object, error) { return here.Sets(ctx, source) })
-		}
-		c.Becomes, c.Nothing = "rendered by the plugin now", "no Application found that does not use the plugin yet"
-		c.Already = "rendered by the plugin"
+	repos.Offline = opts.offline || opts.Style == edit.StyleFolder
+	sets := workspace.Sets{Repositories: workspace.New(repos), Clusters: opts.clusters}
+	defer func() { _ = sets.Repositories.Close() }()
+	opts.Render, opts.Stdin, opts.Out, opts.Warn = sets.One, std.in, std.out, std.warn
+	opts.InFolder = func(source map[string]any) ([]manifest.Object, error) { return sets.Repositories.Sets(ctx, source) }
+	if opts.Style == edit.StyleFolder && !opts.Reverse {
 		std.note("if the controller renders these sets already, run argosy appset handover --folder before you commit this: a sync " +
 			"would prune the sets, and their Applications with them")
-	case opts.reverse:
-		c.Already = "an ApplicationSet"
-		c.Change, c.Becomes, c.Nothing = convert.Reverse, "an ApplicationSet now",
-			"no Application found that has a set in the plugin's parameter"
-	case opts.goTemplate:
-		repos, err := userRepositories(std, opts.repos)
-		if err != nil {
-			return err
-		}
-		repos.Offline = opts.offline
-		sets := workspace.Sets{Repositories: workspace.New(repos), Clusters: opts.clusters}
-		defer func() { _ = sets.Repositories.Close() }()
-		c.Change = opts.parent.WithGoTemplates(ctx, sets.One, opts.style.value == "set")
-		if opts.style.value == "set" {
-			c.Becomes, c.Nothing = "rewritten to Go templates", "no ApplicationSet found in the older template mode"
-			c.Already = "a Go template"
-		}
 	}
-	return c.Run(args)
+	return opts.Run(ctx, args)
 }

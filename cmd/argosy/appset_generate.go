@@ -11,6 +11,7 @@ import (
 	"github.com/argosy-cd/argosy/internal/appset"
 	"github.com/argosy-cd/argosy/internal/appset/generator"
 	"github.com/argosy-cd/argosy/internal/argocd"
+	"github.com/argosy-cd/argosy/internal/cmp"
 	"github.com/argosy-cd/argosy/internal/report"
 	"github.com/argosy-cd/argosy/internal/workspace"
 )
@@ -100,7 +101,7 @@ The exit code is 0 when it is done, 1 when it failed and 2 when it was called wr
 	registerAsking(flags, &opts.asking)
 	opts.plugin.register(flags)
 	flags.StringVar(&opts.policy, "policy", "", usageOf("policy"))
-	flags.DurationVar(&opts.timeout, "timeout", defaultHookTimeout, usageOf("timeout"))
+	flags.DurationVar(&opts.timeout, "timeout", cmp.DefaultTimeout, usageOf("timeout"))
 	flags.IntVar(&opts.maxSets, "max-parameter-sets", generator.DefaultMaxSets,
 		"refuse a generator that gives more parameter sets than this")
 	return cmd
@@ -131,7 +132,7 @@ func runAppsetGenerate(ctx context.Context, std stdio, opts appsetGenerateOption
 	if opts.passthrough && opts.output.value != "yaml" && opts.output.value != "json" {
 		return usagef("--passthrough goes with -o yaml and -o json")
 	}
-	server, err := opts.plugin.engineOptions.open(std)
+	server, err := opts.plugin.Open(std.getenv(tokenVariable))
 	if err != nil {
 		return err
 	}
@@ -151,7 +152,7 @@ func runAppsetGenerate(ctx context.Context, std stdio, opts appsetGenerateOption
 		SkipUnknown: opts.skipUnknown, APIs: apis,
 		Config: appset.Config{
 			Namespace: opts.namespace, AllowEmpty: opts.allowEmpty, MaxSets: opts.maxSets,
-			Version: opts.plugin.version.value,
+			Version: opts.plugin.Version.Version,
 		},
 		Stdin: std.in, Note: std.note, Warn: std.warn,
 	}

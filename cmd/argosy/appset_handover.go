@@ -4,28 +4,26 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/argosy-cd/argosy/cmd/argosy/cli"
 	"github.com/argosy-cd/argosy/internal/appset"
 	"github.com/argosy-cd/argosy/internal/appset/convert"
 	"github.com/argosy-cd/argosy/internal/argo"
+	"github.com/argosy-cd/argosy/internal/argo/versions"
 	"github.com/argosy-cd/argosy/internal/handover"
 	"github.com/argosy-cd/argosy/internal/kube"
 	"github.com/argosy-cd/argosy/internal/workspace"
 )
 
 type appsetHandoverOptions struct {
+	handover.Config
 	cluster clusterOptions
-	version versionFlag
-	parent  convert.Options
+	version versions.Flag
 	source  formatFlag
-	name    string
 	folder  bool
-	back    bool
-	yes     bool
 	repos   []string
 	asking  workspace.Asking
 	timeout time.Duration
@@ -53,16 +51,9 @@ generators that ask APIs read as in "argosy appset generate". See docs/convert.m
   argosy appset handover argocd/web --yes    # do them
   argosy appset handover argocd/web --back --yes
   argosy appset handover --folder argocd/root --yes`,
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) != 1 {
-				return usagef("the name of one ApplicationSet is needed, or with --folder of one Application")
-			}
-			return nil
-		},
+		Args:    cli.Exactly(1, "the name of one ApplicationSet, or with --folder of one Application"),
+		PreRunE: preRun(std),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := fromEnvironment(std, cmd.Flags()); err != nil {
-				return err
-			}
 			for _, name := range []string{"name", "source", "trigger-url", "every", "project"} {
 				if opts.folder && cmd.Flags().Changed(name) {
 					return usagef("--folder creates no Application, so it goes without --%s", name)
@@ -73,15 +64,16 @@ generators that ask APIs read as in "argosy appset generate". See docs/convert.m
 	}
 	flags := cmd.Flags()
 	opts.cluster.register(flags)
-	flags.BoolVar(&opts.yes, "yes", false, "do the steps; otherwise they are printed only")
+	opts.cluster.registerMerged(flags)
+	flags.BoolVar(&opts.Do, "yes", false, "do the steps; otherwise they are printed only")
 	flags.BoolVar(&opts.folder, "folder", false,
 		"move all ApplicationSets that Application NAME deploys, and put the plugin into its source")
-	flags.BoolVar(&opts.back, "back", false, "go back to the applicationset-controller")
-	flags.StringVar(&opts.name, "name", "", "`NAME` of the new Application; default: that of the set")
-	flags.Var(&opts.source, "source", "source of the new Application: "+opts.source.usage())
-	flags.StringVar(&opts.parent.Trigger, "trigger-url", convert.DefaultTrigger, "`URL` of the server of trigger repositories")
-	flags.DurationVar(&opts.parent.Every, "every", convert.DefaultEvery, "schedule of a set without requeueAfterSeconds")
-	flags.StringVar(&opts.parent.Project, "project", convert.DefaultProject, "`PROJECT` of the new Application")
+	flags.BoolVar(&opts.Back, "back", false, "go back to the applicationset-controller")
+	flags.StringVar(&opts.Parent, "name", "", "`NAME` of the new Application; default: that of the set")
+	flags.Var(&opts.source, "source", "source of the new Application: `"+opts.source.usage()+"`")
+	flags.StringVar(&opts.Options.Trigger, "trigger-url", convert.DefaultTrigger, "`URL` of the server of trigger repositories")
+	flags.DurationVar(&opts.Options.Every, "every", convert.DefaultEvery, "schedule of a set without requeueAfterSeconds")
+	flags.StringVar(&opts.Options.Project, "project", convert.DefaultProject, "`PROJECT` of the new Application")
 	flags.StringArrayVar(&opts.repos, "repo", nil, "answer Git generators for a URL from a local directory, `URL=PATH[@REV]`; repeatable")
 	registerAsking(flags, &opts.asking)
 	flags.Var(&opts.version, "argocd-version", usageOf("argocd-version"))
@@ -97,50 +89,30 @@ func runAppsetHandover(ctx context.Context, std stdio, opts appsetHandoverOption
 	if api == nil {
 		return usagef("no cluster: set --kubeconfig or KUBECONFIG")
 	}
-	namespace, name, ok := strings.Cut(arg, "/")
-	if !ok {
-		namespace, name = api.Namespace, arg
-	}
 	repos, err := userRepositories(std, opts.repos)
 	if err != nil {
+		return err
+	}
+	cfg := opts.Config
+	cfg.Cluster, cfg.Argo, cfg.Set = api, api.Namespace, argo.ParseRef(arg, api.Namespace)
+	cfg.Options.Git, cfg.Options.Namespace = opts.source.value == "git", cfg.Set.Namespace
+	if cfg.Tracking, err = api.Tracking(ctx); errors.Is(err, kube.ErrForbidden) {
+		std.warn("it is not known how Argo CD tracks resources, and taken to be by annotation: " + err.Error())
+	} else if err != nil {
 		return err
 	}
 	opts.asking.Getenv, opts.asking.Client = std.getenv, apiClient(std)
 	sets := workspace.Sets{
 		APIs: opts.asking, Repositories: workspace.New(repos),
-		Config: appset.Config{Namespace: namespace, Version: opts.version.value, Clusters: api},
+		Config: appset.Config{Namespace: cfg.Set.Namespace, Version: opts.version.Version, Clusters: api},
 	}
 	defer func() { _ = sets.Repositories.Close() }()
 	render, recorded, err := sets.Open()
 	if err != nil {
 		return err
 	}
-	opts.parent.Git, opts.parent.Namespace = opts.source.value == "git", namespace
-	tracking, err := api.Tracking(ctx)
-	if errors.Is(err, kube.ErrForbidden) {
-		std.warn("it is not known how Argo CD tracks resources, and taken to be by annotation: " + err.Error())
-	} else if err != nil {
-		return err
-	}
-	waited := time.Duration(0)
-	const pause = time.Second
-	cfg := handover.Config{
-		Cluster: api, Set: argo.Ref{Namespace: namespace, Name: name}, Parent: opts.name, Argo: api.Namespace, Tracking: tracking,
-		Options: opts.parent,
-		Render:  render, Back: opts.back, Do: opts.yes,
-		Wait: func(ctx context.Context) error {
-			if waited += pause; waited > opts.timeout {
-				return fmt.Errorf("not done after %s", opts.timeout)
-			}
-			select {
-			case <-ctx.Done():
-				return context.Cause(ctx)
-			case <-time.After(pause):
-				return nil
-			}
-		},
-		Tell: func(line string) { fmt.Fprintln(std.out, line) },
-	}
+	cfg.Render, cfg.Wait = render, handover.Patience(opts.timeout, time.After)
+	cfg.Tell = func(line string) { fmt.Fprintln(std.out, line) }
 	if opts.folder {
 		return errors.Join(cfg.RunFolder(ctx), recorded())
 	}

@@ -2,10 +2,10 @@ package main
 
 import (
 	"context"
-	"time"
 
 	"github.com/spf13/pflag"
 
+	"github.com/argosy-cd/argosy/cmd/argosy/cli"
 	"github.com/argosy-cd/argosy/internal/kube"
 	"github.com/argosy-cd/argosy/internal/report"
 	"github.com/argosy-cd/argosy/internal/sidecar"
@@ -26,26 +26,24 @@ func (o *appsetPluginOptions) register(flags *pflag.FlagSet) {
 	o.apis.register(flags)
 }
 
-// config connects the plugin with a cluster; nil is none. If it is not served, its engine is not asked for.
-func (o *appsetPluginOptions) config(std stdio, api *kube.Client, served bool) (cfg sidecar.AppSetConfig, err error) {
-	cfg = sidecar.AppSetConfig{
-		Version: o.version.value, Admins: o.admins, Namespace: o.argocd(api), API: api, APIs: o.apis.config(std), Now: std.now,
-	}
+// argocd is the installation that plugins work for, in a cluster; nil is none.
+func (o *appsetPluginOptions) argocd(api *kube.Client) sidecar.ArgoCD {
+	return sidecar.ArgoCD{API: api, Namespace: api.ArgoCD(o.Namespace), Admins: o.admins}
+}
+
+// config says what the plugin is connected to. If it is not served, its engine is not asked for.
+func (o *appsetPluginOptions) config(std stdio, served bool) (cfg sidecar.AppSetConfig, err error) {
+	cfg = sidecar.AppSetConfig{Version: o.Version.Version, APIs: o.apis.config(std), Now: std.now}
 	if !served {
 		return cfg, nil
 	}
-	if cfg.Server, err = o.engineOptions.open(std); err != nil {
-		return cfg, err
-	}
-	if cfg.Server == nil && o.Server != "" {
-		cfg.Installed, err = o.OpenWithoutToken()
-	}
+	cfg.Server, cfg.Installed, err = o.OpenPlugin(std.getenv(tokenVariable))
 	return cfg, err
 }
 
 // runAppsetHook is the appset plugin as a command of Argo CD's own plugin server, in the application's directory.
 func runAppsetHook(ctx context.Context, std stdio, opts appsetGenerateOptions) error {
-	ctx, cancel, err := deadline(ctx, opts.timeout)
+	ctx, cancel, err := cli.Deadline(ctx, opts.timeout)
 	if err != nil {
 		return err
 	}
@@ -54,16 +52,16 @@ func runAppsetHook(ctx context.Context, std stdio, opts appsetGenerateOptions) e
 	if err != nil {
 		return err
 	}
-	api, err := opts.plugin.clusterOptions.open(nil)
+	api, err := opts.plugin.open(nil)
 	if err != nil {
 		return err
 	}
-	cfg, err := opts.plugin.config(std, api, true)
+	cfg, err := opts.plugin.config(std, true)
 	if err != nil {
 		return err
 	}
 	cfg.Note = std.note
-	answer, err := sidecar.Hook(ctx, cfg, p, std.getenv)
+	answer, err := sidecar.Hook{ArgoCD: opts.plugin.argocd(api), AppSet: cfg, Policy: p, Getenv: std.getenv}.Answer(ctx)
 	for _, w := range answer.Warnings {
 		std.warn(w)
 	}
@@ -72,6 +70,3 @@ func runAppsetHook(ctx context.Context, std stdio, opts appsetGenerateOptions) e
 	}
 	return report.Objects(std.out, opts.output.format(), answer.Objects)
 }
-
-// defaultHookTimeout is below what Argo CD waits for.
-const defaultHookTimeout = 45 * time.Second

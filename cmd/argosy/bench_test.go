@@ -21,7 +21,7 @@ func binary(b testing.TB) string {
 	return file
 }
 
-// BenchmarkCommand runs the command as a user does: it starts, and it plans work trees with many Applications of two objects each.
+// BenchmarkCommand runs the command as a user does: it starts, and it plans and lints work trees with many Applications of two objects each.
 func BenchmarkCommand(b *testing.B) {
 	argosy := binary(b)
 	run := func(b *testing.B, args ...string) {
@@ -61,6 +61,10 @@ func BenchmarkCommand(b *testing.B) {
 		}
 		b.Run(fmt.Sprintf("plan of %d Applications", n), func(b *testing.B) {
 			run(b, "plan", "--repo", "https://x/y="+dir, filepath.Join(dir, "root.yaml"))
+		})
+		// The peer of lint is the plan: what the rules cost, with three objects for each Application.
+		b.Run(fmt.Sprintf("lint of %d Applications", n), func(b *testing.B) {
+			run(b, "lint", "--fail-on", "never", "--repo", "https://x/y="+dir, filepath.Join(dir, "root.yaml"))
 		})
 	}
 }

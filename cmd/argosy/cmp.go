@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/argosy-cd/argosy/cmd/argosy/cli"
 	"github.com/argosy-cd/argosy/internal/bucket"
 	"github.com/argosy-cd/argosy/internal/policy"
 	"github.com/argosy-cd/argosy/internal/serve"
@@ -52,7 +53,7 @@ whether that has a new commit, and when what it reads from S3 has changed.
 /healthz, /readyz and /metrics are at --listen. Each request is a line on standard error.`,
 		Example: `  argosy cmp
   argosy cmp --plugin appset --engine argocd --argocd-server argocd-server.argocd.svc`,
-		Args: noArgs,
+		Args: cli.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := errors.Join(fromEnvironment(std, cmd.Flags()), opts.served(cmd.Flags())); err != nil {
 				return err
@@ -96,8 +97,8 @@ func (o *cmpOptions) served(flags *pflag.FlagSet) error {
 		}
 	}
 	for _, s := range refreshSettings {
-		if flags.Changed(s.flag) && !o.refreshes {
-			return usagef("--%s means nothing with --refresh=false", s.flag)
+		if flags.Changed(s.Flag) && !o.refreshes {
+			return usagef("--%s means nothing with --refresh=false", s.Flag)
 		}
 	}
 	return nil
@@ -118,7 +119,7 @@ func runCmp(ctx context.Context, std stdio, opts cmpOptions, asked bool) error {
 	if !asked {
 		files = nil
 	}
-	api, err := opts.appset.clusterOptions.open(files)
+	api, err := opts.appset.open(files)
 	if err != nil {
 		return err
 	}
@@ -127,12 +128,13 @@ func runCmp(ctx context.Context, std stdio, opts cmpOptions, asked bool) error {
 	}
 	cfg.Policy = serve.Watch(opts.policy, "the policy", policy.Parse)
 	cfg.Release, cfg.Log, cfg.Now = version(), serve.Log(std.err, opts.log.value), std.now
-	if cfg.AppSet, err = opts.appset.config(std, api, slices.Contains(opts.Plugins, "appset")); err != nil {
+	cfg.ArgoCD = opts.appset.argocd(api)
+	if cfg.AppSet, err = opts.appset.config(std, slices.Contains(opts.Plugins, "appset")); err != nil {
 		return err
 	}
 	cfg.Cache = func() (bucket.Cache, error) { return opts.open(std) }
 	if opts.refreshes {
-		cfg.Refresh = &opts.refresh.Config
+		cfg.Refresh = &opts.refresh.Settings
 	}
 	if std.linger != nil {
 		std.linger(opts.Grace + 3*time.Second)

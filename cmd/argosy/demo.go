@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/argosy-cd/argosy/cmd/argosy/cli"
 	"github.com/argosy-cd/argosy/internal/demo"
 	"github.com/argosy-cd/argosy/internal/preview"
 	"github.com/argosy-cd/argosy/internal/workspace"
@@ -119,7 +120,7 @@ func (o *demoOptions) exhibit(ctx context.Context, std stdio, roots []string) (*
 // newSweepCommand removes the directory of a demo when its standard input ends.
 func newSweepCommand(std stdio) *cobra.Command {
 	return &cobra.Command{
-		Use: "sweep DIR", Hidden: true, Short: "Remove what a demo has left", Args: exactly(1, "DIR"),
+		Use: "sweep DIR", Hidden: true, Short: "Remove what a demo has left", Args: cli.Exactly(1, "DIR"),
 		RunE: func(_ *cobra.Command, args []string) error { return demo.Sweep(std.in, args[0]) },
 	}
 }

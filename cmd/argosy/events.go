@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/argosy-cd/argosy/cmd/argosy/cli"
 	"github.com/argosy-cd/argosy/internal/eventserver"
 	"github.com/argosy-cd/argosy/internal/policy"
 	"github.com/argosy-cd/argosy/internal/s3source/buckets"
@@ -45,12 +46,13 @@ The cluster is that of --kubeconfig, or of $KUBECONFIG as for kubectl, or the on
 /healthz, /readyz and /metrics are there, too. What is received or refused is a line on standard error.`,
 		Example: `  argosy events --listen :8090 --secrets /secrets/webhook
   argosy events --sqs-queue https://sqs.eu-central-1.amazonaws.com/123456789012/manifests`,
-		Args:    noArgs,
+		Args:    cli.NoArgs,
 		PreRunE: preRun(std),
 		RunE:    func(cmd *cobra.Command, _ []string) error { return runEvents(cmd.Context(), std, opts) },
 	}
 	flags := cmd.Flags()
 	opts.register(flags)
+	opts.registerMerged(flags)
 	opts.refresh.register(flags)
 	flags.StringVar(&opts.policy, "policy", "", usageOf("policy"))
 	opts.server.register(flags, "127.0.0.1:8090")
@@ -73,7 +75,7 @@ func runEvents(ctx context.Context, std stdio, opts eventsOptions) error {
 	if err := opts.refresh.Check(std.now); err != nil {
 		return err
 	}
-	cfg.Refresh = &opts.refresh.Config
+	cfg.Refresh = opts.refresh.Settings
 	api, err := opts.open(kubeconfigs(std))
 	if err != nil {
 		return err
@@ -81,6 +83,6 @@ func runEvents(ctx context.Context, std stdio, opts eventsOptions) error {
 	if api == nil {
 		return errors.New("there is no access to a cluster: this must run in one, or have --kubeconfig or $KUBECONFIG")
 	}
-	cfg.Refresh.API = api
+	cfg.API = api
 	return eventserver.Run(ctx, cfg, opts.server.config(time.Second))
 }

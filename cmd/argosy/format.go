@@ -16,7 +16,11 @@ type formatFlag struct {
 
 func (f *formatFlag) String() string { return f.value }
 func (f *formatFlag) Type() string   { return "FORMAT" }
-func (f *formatFlag) usage() string  { return strings.Join(f.allowed, "|") }
+
+// Values are for completion.
+func (f *formatFlag) Values() []string { return f.allowed }
+
+func (f *formatFlag) usage() string { return strings.Join(f.allowed, "|") }
 
 func (f *formatFlag) Set(s string) error {
 	if !slices.Contains(f.allowed, s) {

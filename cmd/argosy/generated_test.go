@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/argosy-cd/argosy/cmd/argosy/cli"
 	"github.com/argosy-cd/argosy/internal/appsetplugin"
 	"github.com/argosy-cd/argosy/internal/argo"
 	"github.com/argosy-cd/argosy/internal/health"
@@ -92,13 +93,13 @@ func schemaFile(t *testing.T, schema map[string]any) []byte {
 }
 
 // pluginFile is plugin.yaml for Argo CD's own plugin server, which runs a command for each hook.
-func pluginFile(t *testing.T, name, more string, settings []setting, parameters []argo.Parameter, hooks ...string) []byte {
+func pluginFile(t *testing.T, name, more string, settings cli.Settings, parameters []argo.Parameter, hooks ...string) []byte {
 	t.Helper()
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "# For Argo CD's own plugin server (argocd-cmp-server), beside a repo-server. Written by 'make generate'.\n#\n# Settings are variables of the container:\n#\n")
 	for _, s := range settings {
-		usage, _, _ := strings.Cut(usageOf(s.flag), " ($")
-		fmt.Fprintf(&b, "#   %-24s %s\n", s.variable, strings.ReplaceAll(usage, "`", ""))
+		usage, _, _ := strings.Cut(usageOf(s.Flag), " ($")
+		fmt.Fprintf(&b, "#   %-24s %s\n", s.Variable, strings.ReplaceAll(usage, "`", ""))
 	}
 	fmt.Fprintf(&b, "#\n# %s\n", more)
 	spec := map[string]any{}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/argosy-cd/argosy/internal/argo/versions"
 	"github.com/argosy-cd/argosy/internal/health"
 	"github.com/argosy-cd/argosy/internal/report"
 	"github.com/argosy-cd/argosy/internal/workspace"
@@ -13,7 +14,7 @@ import (
 
 type healthCheckOptions struct {
 	workspace.Checks
-	version versionFlag
+	version versions.Flag
 	output  formatFlag
 }
 
@@ -44,21 +45,16 @@ A file has objects as kubectl prints them, with their status; - is standard inpu
 	flags.BoolVar(&opts.OpenLibs, "open-libs", false,
 		"give the script of --lua the libraries that useOpenLibs gives it: string, math, coroutine")
 	flags.StringVar(&opts.Customizations, "customizations", "", "`FILE` with the settings of an Argo CD, argocd-cm")
-	flags.Var(&opts.version, "argocd-version", "`VERSION` of Argo CD whose built-in checks these are, 3.2 to 3.5; default the newest")
+	flags.Var(&opts.version, "argocd-version", "`VERSION` of Argo CD whose built-in checks these are, "+versions.Range()+"; default the newest")
 	flags.VarP(&opts.output, "output", "o", "output format, "+opts.output.usage())
 	return cmd
 }
 
 func runHealthCheck(std stdio, opts healthCheckOptions) error {
-	switch {
-	case len(opts.Files) == 0:
-		return usagef("needed: a file with objects, or - for standard input")
-	case opts.Lua != "" && opts.Customizations != "":
-		return usagef("--lua and --customizations do not go together")
-	case opts.OpenLibs && opts.Lua == "":
-		return usagef("--open-libs goes with --lua; settings have a key for it")
+	if err := opts.Check(); err != nil {
+		return err
 	}
-	opts.Stdin, opts.Limits = std.in, health.Limits{Now: std.now, Version: opts.version.value}
+	opts.Stdin, opts.Limits = std.in, health.Limits{Now: std.now, Version: opts.version.Version}
 	results, err := opts.Run()
 	if err != nil {
 		return err

@@ -179,6 +179,7 @@ func jsonOutputs(t *testing.T) map[string][][]byte {
 	run("boot", append([]string{"simulate", "--update", "main"}, at...)...)
 	run("comparison", append([]string{"simulate", "--compare", "stock"}, at...)...)
 	run("ranking", append([]string{"simulate", "--each"}, at...)...)
+	run("lint-report", append([]string{"lint"}, at...)...)
 	run("comparison-of-rankings", append([]string{"simulate", "--each", "--compare", "stock"}, at...)...)
 
 	for _, rest := range []string{unknownTree, failingTree} {
@@ -190,6 +191,7 @@ func jsonOutputs(t *testing.T) map[string][][]byte {
 		run("plan", append([]string{"plan"}, append(at, filepath.Join(dir, "pins"))...)...)
 		run("inputs", append([]string{"plan", "--inputs"}, at...)...)
 		run("boot", append([]string{"simulate"}, at...)...)
+		run("lint-report", append([]string{"lint"}, at...)...)
 	}
 	return out
 }

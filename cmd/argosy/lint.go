@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/argosy-cd/argosy/cmd/argosy/cli"
 	"github.com/argosy-cd/argosy/internal/lint"
 	"github.com/argosy-cd/argosy/internal/lint/format"
 	"github.com/argosy-cd/argosy/internal/preview"
@@ -42,6 +43,10 @@ A comment on the line of a finding, or above it, silences a rule there. It needs
 The file ` + lint.ConfigName + ` in the top directory gives rules other severities, or turns them off. --write-baseline
 writes what is found to a file, and --baseline leaves that out. --diff shows what is new since a revision.
 
+--fix changes your files where one small change cures a finding, and reports the rest. --list marks the rules that
+it cures. Comments, order and line ends stay, and only files in work trees are changed: all of them, or none. What is
+silenced, off, in the baseline or not new stays as it is.
+
 A rule that lacks something, such as Argo CD's settings or a chart, is listed once as not checked. The exit code
 is 3 if a finding is as severe as --fail-on, or if something unknown may hide Applications; with --strict, if
 anything is unknown.`,
@@ -53,18 +58,28 @@ anything is unknown.`,
 	flags := cmd.Flags()
 	opts.register(flags)
 	opts.registerCluster(flags)
-	flags.StringVar(&opts.Since, "diff", "", "report only what is new since a `REVISION`")
+	flags.StringVar(&opts.Since, "diff", "", "report only what is new since a `REVISION`, or with REVISION... since its merge base")
 	flags.StringVar(&opts.Config, "config", "", "configuration `FILE`; default "+lint.ConfigName+" in the working directory or above it")
 	flags.StringVar(&opts.Baseline, "baseline", "", "leave out the findings of a baseline `FILE`")
 	flags.StringVar(&opts.Write, "write-baseline", "", "write the findings to a baseline `FILE`, and report none")
+	flags.BoolVar(&opts.Fix, "fix", false, "cure findings in their files where one small change does, and report the rest")
 	flags.BoolVar(&opts.list, "list", false, "print all rules")
 	flags.StringVar(&opts.explain, "explain", "", "explain a `RULE`: what happens, why, and what to do")
 	flags.Var(&opts.failOn, "fail-on", "lowest severity that makes the exit code 3, `"+opts.failOn.usage()+"`; default error")
 	flags.VarP(&opts.output, "output", "o", "output format, "+opts.output.usage())
 	// Names are from code.
-	_ = cmd.RegisterFlagCompletionFunc("explain", cobra.FixedCompletions(ruleNames(), cobra.ShellCompDirectiveNoFileComp))
+	_ = cmd.RegisterFlagCompletionFunc("explain", cobra.FixedCompletions(describedRules(), cobra.ShellCompDirectiveNoFileComp))
 	opts.completeNames(std, cmd, arguments, map[string]string{"allow-unknown": ""})
 	return cmd
+}
+
+// describedRules are the names of rules and what each is about, for completion.
+func describedRules() []string {
+	var out []string
+	for _, r := range lint.Rules() {
+		out = append(out, r.Name+"\t"+r.Title())
+	}
+	return out
 }
 
 func ruleNames() []string {
@@ -77,13 +92,17 @@ func ruleNames() []string {
 
 func runLint(ctx context.Context, std stdio, opts lintOptions, args []string) error {
 	switch {
+	case (opts.list || opts.explain != "") && opts.Fix || opts.list && opts.explain != "":
+		return usagef("--list, --explain and --fix exclude each other")
+	case opts.Baseline != "" && opts.Write != "":
+		return usagef("--baseline and --write-baseline exclude each other: a new baseline has all findings")
 	case opts.list:
 		return format.List(std.out)
 	case opts.explain != "":
 		rule, ok := lint.Find(opts.explain)
 		if !ok {
 			text := fmt.Sprintf("there is no rule %q", opts.explain)
-			if names := similar(opts.explain, ruleNames()); len(names) > 0 {
+			if names := cli.Similar(opts.explain, ruleNames()); len(names) > 0 {
 				text += "; did you mean " + words.Some(names) + "?"
 			}
 			return usagef("%s", text)

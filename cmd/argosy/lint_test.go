@@ -75,6 +75,14 @@ func exampleDiff(t *testing.T, rule string) string {
 // lintTree lints an example, and returns the rules of its findings that are no information, each once, with those that were not checked.
 func lintTree(t *testing.T, files []txtar.File, args ...string) []string {
 	t.Helper()
+	dir := writeTree(t, files)
+	t.Chdir(dir)
+	return lintRun(t, lintArgs(dir, args...)...)
+}
+
+// writeTree writes files into a new directory.
+func writeTree(t *testing.T, files []txtar.File) string {
+	t.Helper()
 	dir := t.TempDir()
 	for _, f := range files {
 		name := filepath.Join(dir, filepath.FromSlash(f.Name))
@@ -85,14 +93,19 @@ func lintTree(t *testing.T, files []txtar.File, args ...string) []string {
 			t.Fatal(err)
 		}
 	}
-	t.Chdir(dir)
+	return dir
+}
+
+// lintArgs are the arguments that lint an example in a directory, with those of the example.
+func lintArgs(dir string, args ...string) []string {
 	args = append([]string{
-		"lint", "--offline", "--fail-on", "never", "-o", "json", "--allow-unknown", "from-s3", "--repo", "https://git.example.com/cluster=" + dir,
+		"lint", "--offline", "--fail-on", "never", "-o", "json", "--allow-unknown", "from-s3*", "--repo", "https://git.example.com/cluster=" + dir,
+		"--repo", "https://git.example.com/apps=" + dir,
 	}, args...)
 	if _, err := os.Stat(filepath.Join(dir, "settings.yaml")); err == nil {
 		args = append(args, "--customizations", filepath.Join(dir, "settings.yaml"))
 	}
-	return lintRun(t, append(args, filepath.Join(dir, "root.yaml"))...)
+	return append(args, filepath.Join(dir, "root.yaml"))
 }
 
 func lintRun(t *testing.T, args ...string) []string {

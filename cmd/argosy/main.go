@@ -9,7 +9,7 @@ import (
 	"syscall"
 	"time"
 
-	"golang.org/x/term"
+	"github.com/argosy-cd/argosy/cmd/argosy/cli"
 )
 
 func main() {
@@ -47,21 +47,10 @@ func run() int {
 
 // process is what this process has from outside.
 func process() stdio {
-	std := stdio{
+	return stdio{
 		in: os.Stdin, out: os.Stdout, err: os.Stderr, env: os.Environ(), now: time.Now,
-		terminal: term.IsTerminal(int(os.Stderr.Fd())),
+		terminal: cli.IsTerminal(os.Stderr), size: cli.Size(os.Stdout), quiet: quiet,
 	}
-	std.quiet = quiet
-	if out := int(os.Stdout.Fd()); term.IsTerminal(out) {
-		std.size = func() (int, int) {
-			width, height, err := term.GetSize(out)
-			if err != nil || width < 1 || height < 1 {
-				return 80, 24
-			}
-			return width, height
-		}
-	}
-	return std
 }
 
 // quiet makes libraries print nothing on standard error. Kustomize prints deprecated fields there, for each build and without the file.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"io"
 	"log"
@@ -10,8 +11,9 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/argosy-cd/argosy/internal/appset/generator"
+	"github.com/argosy-cd/argosy/cmd/argosy/cli"
 	"github.com/argosy-cd/argosy/internal/argo"
+	"github.com/argosy-cd/argosy/internal/argo/versions"
 	"github.com/argosy-cd/argosy/internal/plan"
 	"github.com/argosy-cd/argosy/internal/preview"
 	"github.com/argosy-cd/argosy/internal/report"
@@ -26,7 +28,7 @@ type planInput struct {
 	offline     bool
 	charts      string
 	all         bool
-	version     versionFlag
+	version     versions.Flag
 	progressive formatFlag
 	verdict     report.Verdict
 }
@@ -45,7 +47,7 @@ func (o *planInput) registerSettings(flags *pflag.FlagSet) {
 	flags.StringVar(&o.Customizations, "customizations", "",
 		"`FILE` with the settings of Argo CD: argocd-cm, values of the argo-cd chart, or an ArgoCD resource")
 	flags.Var(&o.version, "argocd-version",
-		"`VERSION` of Argo CD, 3.2 to 3.5; default the one that the tree deploys if that can be seen, or the newest")
+		"`VERSION` of Argo CD, "+versions.Range()+"; default the one that the tree deploys if that can be seen, or the newest")
 	flags.StringVarP(&o.Namespace, "namespace", "n", "", "Argo CD's namespace; default that of the root")
 	flags.BoolVar(&o.offline, "offline", false, "fetch nothing: charts, bases and repositories come from the cache or stay unknown")
 	flags.StringSliceVar(&o.Plugins, "plugin", nil,
@@ -74,7 +76,8 @@ func (o *planInput) registerCluster(flags *pflag.FlagSet) {
 		"whether the applicationset-controller has --enable-progressive-syncs, so that RollingSync counts: `on|off`; default as the tree "+
 			"has it")
 	flags.StringSliceVar(&o.Exists, "exists", nil,
-		"`THINGS` that every cluster has before the boot: GROUP/KIND of a custom resource, Namespace/NAME, AppProject/NAME, or all that "+
+		"`THINGS` that every cluster has before the boot: GROUP/KIND of a custom resource, Namespace/NAME, AppProject/NAME, StorageClass/NAME and other classes, "+
+			"issuers, stores and Services, or all that "+
 			"nobody in the plan brings; repeatable")
 }
 
@@ -104,7 +107,7 @@ func (o *planInput) preview(std stdio, roots []string, output formatFlag) (previ
 // planner plans what repositories have, as the flags say.
 func (o *planInput) planner(std stdio, repos workspace.Config) (*workspace.Planner, error) {
 	repos.Offline, repos.Charts = o.offline, o.charts
-	cfg, err := o.config(nil)
+	cfg, err := o.config()
 	return &workspace.Planner{
 		Repositories: workspace.New(repos), Config: cfg, All: o.all, Stdin: std.in,
 		Deprecated: func(line string) { std.warn(words.Harmless(line)) },
@@ -112,29 +115,16 @@ func (o *planInput) planner(std stdio, repos workspace.Config) (*workspace.Plann
 }
 
 // config is what a plan is made with, except for where repositories are.
-func (o *planInput) config(git generator.Repositories) (plan.Config, error) {
-	o.Version, o.ProgressiveSyncs = o.version.value, o.progressive.value
-	return o.Config(git)
-}
-
-// userRepositories are read as the user does, those of --repo from directories.
-func userRepositories(std stdio, flags []string) (workspace.Config, error) {
-	cfg := workspace.Config{Cache: workspace.CacheDir(std.getenv), Env: std.env, Note: std.note, Foreign: newForeign(std)}
-	var err error
-	cfg.Local, err = workspace.ParseRepos(flags)
-	return cfg, err
+func (o *planInput) config() (plan.Config, error) {
+	o.Version, o.ProgressiveSyncs = o.version.Version, o.progressive.value
+	return o.Config()
 }
 
 type planOptions struct {
 	planInput
-	resources  bool
-	diff       string
-	manifests  bool
-	assign     bool
-	inputs     bool
-	writePaths bool
-	output     formatFlag
-	command    string // prints a whole comparison
+	request      preview.Request
+	maxDeletions int
+	output       formatFlag
 }
 
 func newPlanCommand(std stdio) *cobra.Command {
@@ -162,7 +152,9 @@ set, a repository. --allow-unknown accepts named ones, --strict refuses everythi
 With --diff it says what changes since a revision: Applications that are deleted, added or moved between
 waves, other sources, waves that stop waiting, and Applications whose manifests change (--manifests prints the
 objects); if a wave stops waiting, or there is a new finding, or one side is incomplete, the exit code is 3.
-With -o markdown it is for a comment on a pull request.
+An Application that nothing prunes stays in the cluster. With --max-deletions the exit code is 3 also if more
+Applications will be deleted. "--diff main..." compares with the last commit that main and HEAD have in common,
+so that commits of others on main do not count. With -o markdown it is for a comment on a pull request.
 
 A wave waits for an Application if Argo CD's settings have a health check for Applications: those of
 --customizations, or those that the plan itself deploys. It does not wait for the Applications of an
@@ -172,83 +164,47 @@ ApplicationSet, unless the plugin appset renders it, or it has RollingSync and t
 A kind, a namespace or a project that a sync needs and that nothing deploys, or something later, is a finding;
 --exists says what the cluster has before the boot.`,
 		Example: `  argosy plan
-  argosy plan --diff main -o markdown apps/root.yaml
+  argosy plan --diff main... -o markdown apps/root.yaml
   argosy plan --repo https://git.example.com/home/cluster.git=. --resources -o json root.yaml`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			opts.command = wholeComparison(cmd, args)
+			if cmd.Flags().Changed("max-deletions") {
+				opts.request.Since.MaxDeletions = &opts.maxDeletions
+			}
+			opts.request.Since.Command = cmp.Or(cli.Line(cmd, args, []string{"manifests", "output"}, []string{"--manifests"}),
+				"the same command with -o table")
 			return runPlan(cmd.Context(), std, opts, args)
 		},
 	}
 	flags := cmd.Flags()
 	opts.register(flags)
 	opts.registerCluster(flags)
-	flags.BoolVar(&opts.resources, "resources", false, "show all objects, not only Applications and ApplicationSets")
-	flags.StringVar(&opts.diff, "diff", "", "say what changes in the boot since a `REVISION`, with -o table, json or markdown")
-	flags.BoolVar(&opts.manifests, "manifests", false, "with --diff: print how the objects of each Application change")
-	flags.BoolVar(&opts.assign, "assign-waves", false, "write sync waves into the files of Applications that need others ("+
+	flags.BoolVar(&opts.request.Resources, "resources", false, "show all objects, not only Applications and ApplicationSets")
+	flags.StringVar(&opts.request.Since.Revision, "diff", "",
+		"say what changes in the boot since a `REVISION`, or with REVISION... since its merge base; with -o table, json or markdown")
+	flags.BoolVar(&opts.request.Since.Manifests, "manifests", false, "with --diff: print how the objects of each Application change")
+	flags.IntVar(&opts.maxDeletions, "max-deletions", 0,
+		"with --diff: exit with 3 if more than `N` Applications will be deleted; default any number")
+	flags.Lookup("max-deletions").DefValue = ""
+	flags.BoolVar(&opts.request.AssignWaves, "assign-waves", false, "write sync waves into the files of Applications that need others ("+
 		argo.DependsAnnotation+"), and print which")
-	flags.BoolVar(&opts.inputs, "inputs", false, "print the files that each Application is rendered from")
-	flags.BoolVar(&opts.writePaths, "write-paths", false, "write "+argo.PathsAnnotation+" into the files of Applications, and print which")
+	flags.BoolVar(&opts.request.Inputs, "inputs", false, "print the files that each Application is rendered from")
+	flags.BoolVar(&opts.request.WritePaths, "write-paths", false,
+		"write "+argo.PathsAnnotation+" into the files of Applications, and print which")
 	flags.VarP(&opts.output, "output", "o", "output format, "+opts.output.usage()+"; markdown with --diff")
 	opts.completeNames(std, cmd, arguments, map[string]string{"allow-unknown": ""})
 	return cmd
 }
 
 func runPlan(ctx context.Context, std stdio, opts planOptions, args []string) error {
-	if err := opts.check(); err != nil {
-		return err
-	}
-	v, err := opts.preview(std, args, opts.output)
+	r := opts.request
+	r.Format, r.Verdict = opts.output.format(), opts.verdict
+	err := r.Check()
 	if err != nil {
 		return err
 	}
-	defer v.Planner.Close() //nolint:errcheck // only read from
-	switch {
-	case opts.diff != "":
-		return v.Difference(ctx, preview.Difference{Revision: opts.diff, Manifests: opts.manifests, Command: opts.command})
-	case opts.assign:
-		return v.AssignWaves(ctx)
-	case opts.writePaths:
-		return v.WritePaths(ctx)
-	case opts.inputs:
-		return v.Inputs(ctx)
+	if r.Preview, err = opts.preview(std, args, opts.output); err != nil {
+		return err
 	}
-	return v.Plan(ctx, opts.resources)
-}
-
-func (o *planOptions) check() error {
-	format := o.output.value
-	edits := 0
-	for _, on := range []bool{o.assign, o.inputs, o.writePaths, o.diff != ""} {
-		if on {
-			edits++
-		}
-	}
-	picture := format == "mermaid" || format == "dot" || format == "svg"
-	writes := o.assign || o.writePaths
-	for _, rule := range []struct {
-		broken bool
-		text   string
-	}{
-		{edits > 1, "--diff, --assign-waves, --inputs and --write-paths do not go together"},
-		{o.resources && picture, "--resources goes with -o table, json and yaml"},
-		{format == "markdown" && o.diff == "", "-o markdown goes with --diff"},
-		{o.diff != "" && (picture || format == "yaml"), "--diff goes with -o table, json and markdown"},
-		{
-			writes && (o.verdict.Strict || len(o.verdict.Allow) > 0),
-			"--assign-waves and --write-paths go without --strict and --allow-unknown",
-		},
-		{writes && (format != "table" || o.resources), "--assign-waves and --write-paths go without --resources and -o"},
-		{
-			o.inputs && (format != "table" && format != "json" || o.resources),
-			"--inputs goes with -o table and json, and without --resources",
-		},
-		{o.diff != "" && o.resources, "--diff is about Applications, without --resources"},
-		{o.manifests && o.diff == "", "--manifests goes with --diff"},
-	} {
-		if rule.broken {
-			return usagef("%s", rule.text)
-		}
-	}
-	return nil
+	defer r.Planner.Close() //nolint:errcheck // only read from
+	return r.Run(ctx)
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/argosy-cd/argosy/cmd/argosy/cli"
 	"github.com/argosy-cd/argosy/internal/policy"
 	"github.com/argosy-cd/argosy/internal/reposerver"
 	"github.com/argosy-cd/argosy/internal/s3source/buckets"
@@ -20,9 +21,6 @@ type repoOptions struct {
 	users     string
 	everybody bool // may read buckets
 }
-
-// intervalVariable is how often appset.git ticks.
-const intervalVariable = "APPSET_REFRESH_INTERVAL"
 
 func newRepoCommand(std stdio) *cobra.Command {
 	var opts repoOptions
@@ -49,7 +47,7 @@ and for all; further requests get 429 or 503 with Retry-After.
 on standard error.`,
 		Example: `  ` + intervalVariable + `=5m argosy repo --listen :8080
   git ls-remote http://localhost:8080/appset.git`,
-		Args:    noArgs,
+		Args:    cli.NoArgs,
 		PreRunE: preRun(std),
 		RunE:    func(cmd *cobra.Command, _ []string) error { return runRepo(cmd.Context(), std, opts) },
 	}

@@ -7,12 +7,11 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/argosy-cd/argosy/cmd/argosy/cli"
 	"github.com/argosy-cd/argosy/internal/kube"
-	"github.com/argosy-cd/argosy/internal/policy"
 	"github.com/argosy-cd/argosy/internal/report"
 	"github.com/argosy-cd/argosy/internal/s3source/hook"
 	"github.com/argosy-cd/argosy/internal/s3source/triggerfile"
-	"github.com/argosy-cd/argosy/internal/serve"
 	"github.com/argosy-cd/argosy/internal/words"
 )
 
@@ -37,7 +36,7 @@ func newS3DiscoverCommand(std stdio) *cobra.Command {
 		Short: "Print the trigger file of a directory, or nothing if there is none",
 		Long: `Print the name of the trigger file if the directory has one, and nothing if it has not: a plugin's answer to
 the question whether an application is for it.`,
-		Args: atMostOne,
+		Args: cli.AtMostOne,
 		RunE: func(_ *cobra.Command, args []string) error { return runS3Discover(std, directory(args)) },
 	}
 }
@@ -57,7 +56,7 @@ func newS3InitCommand(std stdio) *cobra.Command {
 		Short: "Read the sources of a trigger file into the cache",
 		Long: `Read the sources of a trigger file into the cache, so that generate does not have to. Generate works without
 it, too.` + hookHelp,
-		Args:    atMostOne,
+		Args:    cli.AtMostOne,
 		PreRunE: preRun(std),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return runS3Init(cmd.Context(), std, opts, directory(args))
@@ -82,7 +81,7 @@ that moves while it is read, is an error, and nothing is printed.
 
   # with the policy of the cluster, as an application of a project
   ARGOCD_APP_PROJECT_NAME=team-a argosy s3 generate --policy policy.yaml apps/demo`,
-		Args:    atMostOne,
+		Args:    cli.AtMostOne,
 		PreRunE: preRun(std),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return runS3Generate(cmd.Context(), std, opts, directory(args))
@@ -100,22 +99,11 @@ func (o *s3SourceOptions) register(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&o.policy, "policy", "", usageOf("policy"))
 }
 
-func atMostOne(_ *cobra.Command, args []string) error {
-	if len(args) > 1 {
-		return usagef("at most one directory, not %d arguments", len(args))
-	}
-	return nil
-}
-
 func directory(args []string) string {
 	if len(args) == 0 {
 		return "."
 	}
 	return hook.Dir(args[0])
-}
-
-func readPolicy(file string) (*policy.Policy, error) {
-	return serve.Watch(file, "the policy", policy.Parse).Current()
 }
 
 // withSource runs f with the trigger file of a directory, within the deadline.

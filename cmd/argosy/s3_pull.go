@@ -5,11 +5,12 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/argosy-cd/argosy/cmd/argosy/cli"
 	"github.com/argosy-cd/argosy/internal/bucket/transfer"
 )
 
 type s3PullOptions struct {
-	accessOptions
+	transferOptions
 	cacheOptions
 	pull transfer.Pull
 }
@@ -22,13 +23,13 @@ func newS3PullCommand(std stdio) *cobra.Command {
 		Long: `Copy a snapshot of what is under a path to a directory, as a plugin would read it: one state, verified where
 there is an index, unchanged objects from the cache. Files that are the same already are not touched; an
 archive is unpacked.`,
-		Args:    exactly(2, "s3://BUCKET/PATH and DIR"),
+		Args:    cli.Exactly(2, "s3://BUCKET/PATH and DIR"),
 		PreRunE: preRun(std),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return runS3Pull(cmd.Context(), std, opts, args[0], args[1])
 		},
 	}
-	opts.accessOptions.register(cmd.Flags(), true)
+	opts.transferOptions.register(cmd.Flags(), true)
 	opts.cacheOptions.register(cmd.Flags())
 	cmd.Flags().BoolVar(&opts.pull.Prune, "prune", false, "delete files of the directory that are not in the bucket")
 	cmd.Flags().BoolVar(&opts.pull.DryRun, "dry-run", false, "say what would be done, and do nothing")
@@ -37,26 +38,14 @@ archive is unpacked.`,
 }
 
 func runS3Pull(ctx context.Context, std stdio, opts s3PullOptions, from, dir string) error {
-	pull := opts.pull
-	pull.Dir = dir
-	var err error
-	if pull.URL, err = transfer.ParseURL(from); err != nil {
-		return err
-	}
-	if err := opts.check(); err != nil {
-		return err
-	}
-	if err := pull.Check(); err != nil {
-		return err
-	}
 	ctx, cancel, pool, err := opts.pool(ctx, std)
 	if err != nil {
 		return err
 	}
 	defer cancel()
-	snapshot, err := pull.Read(ctx, opts.reader(pool))
+	user, err := opts.user(std, pool)
 	if err != nil {
 		return err
 	}
-	return pull.Write(std.out, std.err, snapshot)
+	return user.Pull(ctx, opts.pull, from, dir)
 }

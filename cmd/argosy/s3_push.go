@@ -6,22 +6,21 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/argosy-cd/argosy/cmd/argosy/cli"
 	"github.com/argosy-cd/argosy/internal/bucket"
 	"github.com/argosy-cd/argosy/internal/bucket/transfer"
-	"github.com/argosy-cd/argosy/internal/progress"
-	"github.com/argosy-cd/argosy/internal/report"
 	"github.com/argosy-cd/argosy/internal/s3source/buckets"
 )
 
 type s3PushOptions struct {
-	accessOptions
+	transferOptions
 	push    transfer.Push
 	timeout time.Duration
-	output  formatFlag
 }
 
 func newS3PushCommand(std stdio) *cobra.Command {
-	opts := s3PushOptions{output: formatFlag{value: "text", allowed: []string{"text", "json"}}}
+	var opts s3PushOptions
+	opts.output = formatFlag{value: "text", allowed: []string{"text", "json"}}
 	cmd := &cobra.Command{
 		Use:   "push DIR s3://BUCKET/PATH",
 		Short: "Publish a directory, so that readers see the old state or the new one",
@@ -39,7 +38,7 @@ directories make equal archives.`,
 
   # one object
   argosy s3 push --archive out/ s3://artifacts/apps/demo-v1.4.0.tar.gz`,
-		Args: exactly(2, "DIR and s3://BUCKET/PATH"),
+		Args: cli.Exactly(2, "DIR and s3://BUCKET/PATH"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return runS3Push(cmd.Context(), std, opts, args[0], args[1])
 		},
@@ -54,37 +53,14 @@ directories make equal archives.`,
 }
 
 func runS3Push(ctx context.Context, std stdio, opts s3PushOptions, dir, target string) error {
-	push := opts.push
-	var err error
-	if push.URL, err = transfer.ParseURL(target); err != nil {
+	user, err := opts.user(std, &buckets.Pool{Now: std.now})
+	if err != nil {
 		return err
 	}
-	if err := opts.check(); err != nil {
-		return err
-	}
-	if err := push.Check(); err != nil {
-		return err
-	}
-	if push.Files, err = transfer.ReadDir(dir, std.note); err != nil {
-		return err
-	}
-	ctx, cancel, err := deadline(ctx, opts.timeout)
+	ctx, cancel, err := cli.Deadline(ctx, opts.timeout)
 	if err != nil {
 		return err
 	}
 	defer cancel()
-	if push.Store, err = (&buckets.Pool{Now: std.now}).Store(ctx, opts.access(push.URL.Bucket)); err != nil {
-		return err
-	}
-	bar := progress.New(progress.Config{Out: std.err, Terminal: std.terminal, Now: std.now}, "uploading")
-	push.Progress = bar.Report
-	result, err := push.Run(ctx)
-	bar.End()
-	if err != nil {
-		return err
-	}
-	if opts.output.value == "json" {
-		return report.Object(std.out, push.Object(result))
-	}
-	return push.Report(std.out, std.err, result)
+	return user.Push(ctx, opts.push, dir, target)
 }

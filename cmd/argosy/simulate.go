@@ -7,17 +7,12 @@ import (
 
 	"github.com/argosy-cd/argosy/internal/input"
 	"github.com/argosy-cd/argosy/internal/preview"
-	"github.com/argosy-cd/argosy/internal/simulate"
 )
 
 type simulateOptions struct {
 	planInput
-	times   simulate.Times
-	faults  simulate.Faults
-	each    bool
-	compare string
-	update  string
-	output  formatFlag
+	simulation preview.Simulation
+	output     formatFlag
 }
 
 func newSimulateCommand(std stdio) *cobra.Command {
@@ -46,32 +41,32 @@ if the boot does not end, what waits for what; then, or if the plan is broken or
   argosy simulate --duration longhorn=5m --compare stock root.yaml
   argosy simulate --update main --never longhorn root.yaml`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if cmd.Flags().Changed("seed") && opts.times.Jitter == 0 {
+			if cmd.Flags().Changed("seed") && opts.simulation.Times.Jitter == 0 {
 				return usagef("--seed goes with --jitter")
 			}
-			opts.times.Read, opts.times.Note = input.File, std.note
+			opts.simulation.Times.Read, opts.simulation.Times.Note = input.File, std.note
 			return runSimulate(cmd.Context(), std, opts, args)
 		},
 	}
-	flags := cmd.Flags()
+	flags, times, faults := cmd.Flags(), &opts.simulation.Times, &opts.simulation.Faults
 	opts.register(flags)
 	opts.registerCluster(flags)
-	flags.StringArrayVar(&opts.times.Durations, "duration", nil, "the workloads of an Application take so long, `NAME=TIME`; repeatable")
-	flags.StringVar(&opts.times.Model, "model", "", "`FILE` with times by kind and by Application")
-	flags.StringVar(&opts.times.Learn, "learn", "",
+	flags.StringArrayVar(&times.Durations, "duration", nil, "the workloads of an Application take so long, `NAME=TIME`; repeatable")
+	flags.StringVar(&times.Model, "model", "", "`FILE` with times by kind and by Application")
+	flags.StringVar(&times.Learn, "learn", "",
 		"`FILE` with a boot, to take the times of its Applications from: kubectl get applications -A -o json of a cluster that has "+
 			"booted, or -o json")
-	flags.StringSliceVar(&opts.faults.Fail, "fail", nil,
+	flags.StringSliceVar(&faults.Fail, "fail", nil,
 		"`NAMES` of Applications whose workloads become Degraded, with * for any characters")
-	flags.StringSliceVar(&opts.faults.Never, "never", nil,
+	flags.StringSliceVar(&faults.Never, "never", nil,
 		"`NAMES` of Applications whose workloads never become healthy, with * for any characters")
-	flags.StringArrayVar(&opts.faults.Degrade, "degrade", nil,
+	flags.StringArrayVar(&faults.Degrade, "degrade", nil,
 		"workloads are Degraded for a time, `NAME@FROM..TO`, or NAME@FROM for ever, with * for any characters in NAME; repeatable")
-	flags.Float64Var(&opts.times.Jitter, "jitter", 0, "lengthen each workload randomly, by up to this fraction")
-	flags.Uint64Var(&opts.times.Seed, "seed", 1, "random seed for --jitter")
-	flags.BoolVar(&opts.each, "each", false, "rank Applications by what they block, instead of a time line")
-	flags.StringVar(&opts.compare, "compare", "", "stock: compare with the applicationset-controller")
-	flags.StringVar(&opts.update, "update", "", "simulate what the work tree does to a healthy cluster that runs a `REVISION`")
+	flags.Float64Var(&times.Jitter, "jitter", 0, "lengthen each workload randomly, by up to this fraction")
+	flags.Uint64Var(&times.Seed, "seed", 1, "random seed for --jitter")
+	flags.BoolVar(&opts.simulation.Each, "each", false, "rank Applications by what they block, instead of a time line")
+	flags.StringVar(&opts.simulation.Against, "compare", "", "stock: compare with the applicationset-controller")
+	flags.StringVar(&opts.simulation.Since, "update", "", "simulate what the work tree does to a healthy cluster that runs a `REVISION`")
 	flags.VarP(&opts.output, "output", "o", "output format, "+opts.output.usage())
 	opts.completeNames(std, cmd, arguments, map[string]string{
 		"allow-unknown": "", "fail": "", "never": "", "degrade": "@",
@@ -80,45 +75,16 @@ if the boot does not end, what waits for what; then, or if the plan is broken or
 	return cmd
 }
 
-func (o *simulateOptions) check() error {
-	switch {
-	case !(o.times.Jitter >= 0 && o.times.Jitter <= 10): // also not a number
-		return usagef("--jitter must be 0 to 10, it is %g", o.times.Jitter)
-	case o.compare != "" && o.compare != "stock":
-		return usagef("--compare must be stock, it is %q", o.compare)
-	case o.update != "" && (o.each || o.compare != ""):
-		return usagef("--update goes without --each and --compare")
-	case o.each && o.output.value == "svg":
-		return usagef("--each goes with -o table and json")
-	case o.each && len(o.faults.Fail)+len(o.faults.Never)+len(o.faults.Degrade) > 0:
-		return usagef("--each goes without --fail, --never and --degrade")
-	}
-	return nil
-}
-
 func runSimulate(ctx context.Context, std stdio, opts simulateOptions, args []string) error {
-	if err := opts.check(); err != nil {
-		return err
-	}
-	faults, err := opts.faults.Parse()
+	s := opts.simulation
+	s.Format = opts.output.format()
+	err := s.Check()
 	if err != nil {
 		return err
 	}
-	v, err := opts.preview(std, args, opts.output)
-	if err != nil {
+	if s.Preview, err = opts.preview(std, args, opts.output); err != nil {
 		return err
 	}
-	defer v.Planner.Close() //nolint:errcheck // only read from
-	s := preview.Simulation{Preview: v, Times: opts.times, Faults: faults}
-	switch {
-	case opts.update != "":
-		return s.Update(ctx, opts.update)
-	case opts.compare != "" && opts.each:
-		return s.CompareBlast(ctx)
-	case opts.compare != "":
-		return s.Compare(ctx)
-	case opts.each:
-		return s.Blast(ctx)
-	}
-	return s.Boot(ctx)
+	defer s.Planner.Close() //nolint:errcheck // only read from
+	return s.Run(ctx)
 }

@@ -44,7 +44,7 @@ func TestReferenceVersions(t *testing.T) {
 	const file = "../../docs/versions.md"
 	var b strings.Builder
 	fmt.Fprintf(&b, versionsHead, versions.Oldest, versions.Newest)
-	for _, area := range []string{"ApplicationSets", "health"} {
+	for _, area := range []string{"ApplicationSets", "health", "sync"} {
 		fmt.Fprintf(&b, "\n### %s%s\n\n| since | what is so since then | what was so before | rule |\n|---|---|---|---|\n",
 			strings.ToUpper(area[:1]), area[1:])
 		for _, d := range versions.Differences() {

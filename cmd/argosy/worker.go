@@ -7,7 +7,6 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/argosy-cd/argosy/internal/sidecar"
-	"github.com/argosy-cd/argosy/internal/words"
 	"github.com/argosy-cd/argosy/internal/worker"
 	"github.com/argosy-cd/argosy/internal/worker/job"
 )
@@ -23,11 +22,6 @@ func runWorker(args []string) int {
 		return exitFailed
 	}
 	return 0
-}
-
-// newForeign renders what was fetched in processes of its own.
-func newForeign(std stdio) *job.Foreign {
-	return job.NewForeign([]string{"argosy", workerCommand}, func(line string) { std.note(words.Printable(line)) })
 }
 
 func registerWorkers(o *sidecar.Workers, flags *pflag.FlagSet) {

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math/rand/v2"
 	"net"
 	"os"
 	"os/exec"
@@ -16,14 +15,10 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"syscall"
 	"time"
 
-	"github.com/argoproj/argo-cd/v3/cmpserver/apiclient"
-	"github.com/argoproj/argo-cd/v3/util/cmp"
 	"github.com/sirupsen/logrus"
-	"google.golang.org/protobuf/types/known/emptypb"
 )
 
 func main() {
@@ -35,21 +30,6 @@ func main() {
 		stop()
 		os.Exit(1)
 	}
-}
-
-// scenario is a request.
-type scenario struct {
-	name, plugin string
-	repo, app    string // directories
-	env          []string
-	objects      int
-}
-
-// server is one way to run a plugin.
-type server struct {
-	name    string
-	sockets map[string]string
-	pids    map[string]int
 }
 
 func run(ctx context.Context, w io.Writer) (err error) {
@@ -197,133 +177,6 @@ func (b *bench) environment() []string {
 		"PATH="+b.dir+":"+os.Getenv("PATH"))
 }
 
-func (b *bench) write(name string, files map[string]string) (string, error) {
-	dir := filepath.Join(b.dir, name)
-	for name, content := range files {
-		file := filepath.Join(dir, name)
-		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
-			return "", err
-		}
-		if err := os.WriteFile(file, []byte(content), 0o644); err != nil {
-			return "", err
-		}
-	}
-	return dir, nil
-}
-
-func spec(n int) string {
-	var elements []string
-	for i := range n {
-		elements = append(elements, fmt.Sprintf("{name: app-%d, team: team-%d}", i, i%10))
-	}
-	return "goTemplate: true\ngenerators: [{list: {elements: [" + strings.Join(elements, ", ") + `]}}]
-template:
-  metadata: {name: '{{ .name }}', labels: {team: '{{ .team }}'}}
-  spec:
-    project: default
-    source: {repoURL: https://git.example.com/x, path: 'apps/{{ .name }}', targetRevision: main}
-    destination: {server: https://kubernetes.default.svc, namespace: '{{ .name }}'}
-    syncPolicy: {automated: {prune: true}}
-`
-}
-
-func (b *bench) scenarios() ([]scenario, error) {
-	small, err := b.write("small", map[string]string{"app/readme": "x\n"})
-	if err != nil {
-		return nil, err
-	}
-	set := "apiVersion: argoproj.io/v1alpha1\nkind: ApplicationSet\nmetadata: {name: x}\nspec:\n  " +
-		strings.ReplaceAll(strings.TrimSpace(spec(10)), "\n", "\n  ") + "\n"
-	files := map[string]string{"apps/set.yaml": set}
-	noise := make([]byte, 1<<20)
-	for i := range 20 {
-		for j := range noise {
-			noise[j] = byte(rand.Uint32())
-		}
-		files[fmt.Sprintf("assets/%d", i)] = string(noise)
-	}
-	large, err := b.write("large", files)
-	if err != nil {
-		return nil, err
-	}
-	trigger, err := b.write("trigger", map[string]string{"app/s3-source.yaml": "bucket: bench\npath: app\n"})
-	if err != nil {
-		return nil, err
-	}
-	chart, err := b.write("chart", map[string]string{
-		"app/Chart.yaml":  "apiVersion: v2\nname: bench\nversion: 1.0.0\n",
-		"app/values.yaml": "names: [" + strings.Repeat("x, ", 10) + "]\n",
-		"app/templates/cm.yaml": `{{ define "labels" }}{app: {{ .Release.Name | quote }}, chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}}{{ end }}` +
-			"{{ range $i, $name := .Values.names }}\n---\napiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: {{ $name }}-{{ $i }}\n  " +
-			"labels: {{ include \"labels\" $ }}\ndata: {text: {{ repeat 100 $name | quote }}}\n{{ end }}",
-	})
-	if err != nil {
-		return nil, err
-	}
-	return []scenario{
-		{"appset, spec of 10 Applications", "appset", small, filepath.Join(small, "app"), []string{"PARAM_SPEC=" + spec(10)}, 10},
-		{"appset, spec of 1,000 Applications", "appset", small, filepath.Join(small, "app"), []string{"PARAM_SPEC=" + spec(1000)}, 1000},
-		{"appset, folder in a repository of 20 MB", "appset", large, filepath.Join(large, "apps"), nil, 10},
-		{"appset, folder with a chart", "appset", chart, filepath.Join(chart, "app"), nil, 10},
-		{"s3, 10 manifests, unchanged", "s3", trigger, filepath.Join(trigger, "app"), nil, 10},
-	}, nil
-}
-
-// native starts "argosy cmp" with a directory of its own.
-func (b *bench) native(name string, flags ...string) (server, error) {
-	dir := filepath.Join(b.dir, name)
-	s := server{name, map[string]string{}, map[string]int{}}
-	if err := os.Mkdir(dir, 0o755); err != nil {
-		return s, err
-	}
-	c := exec.CommandContext(b.ctx, b.argosy, append([]string{"cmp", "--socket-dir", dir, "--listen", "none"}, flags...)...)
-	c.Env = b.environment()
-	if err := b.start(c); err != nil {
-		return s, err
-	}
-	for _, name := range []string{"appset", "s3"} {
-		s.sockets[name], s.pids[name] = filepath.Join(dir, name+".sock"), c.Process.Pid
-	}
-	return s, awaitSockets(b.ctx, s)
-}
-
-func (b *bench) stock() (server, error) {
-	dir := filepath.Join(b.dir, "s")
-	s := server{"stock", map[string]string{}, map[string]int{}}
-	if err := os.Mkdir(dir, 0o755); err != nil {
-		return s, err
-	}
-	for _, name := range []string{"appset", "s3"} {
-		config, err := filepath.Abs("../deploy/" + name + "-cmp")
-		if err != nil {
-			return s, err
-		}
-		c := exec.CommandContext(b.ctx, b.argocd, "--config-dir-path", config, "--loglevel", "error")
-		c.Env = append(b.environment(), "ARGOCD_BINARY_NAME=argocd-cmp-server", "ARGOCD_PLUGINSOCKFILEPATH="+dir,
-			"ARGOCD_CMP_WORKDIR="+filepath.Join(b.dir, "work-"+name))
-		if err := b.start(c); err != nil {
-			return s, err
-		}
-		s.sockets[name], s.pids[name] = filepath.Join(dir, name+".sock"), c.Process.Pid
-	}
-	return s, awaitSockets(b.ctx, s)
-}
-
-func awaitSockets(ctx context.Context, s server) error {
-	for _, socket := range s.sockets {
-		for {
-			if _, err := os.Stat(socket); err == nil {
-				break
-			}
-			if ctx.Err() != nil {
-				return ctx.Err()
-			}
-			time.Sleep(20 * time.Millisecond)
-		}
-	}
-	return nil
-}
-
 // workers prints what it costs to evaluate in workers. Both servers are asked in turns, so that whatever else the machine does hits both.
 func (b *bench) workers(w io.Writer, scenarios []scenario, native, inside server) error {
 	const n, rounds = 400, 5
@@ -377,127 +230,4 @@ func (b *bench) workers(w io.Writer, scenarios []scenario, native, inside server
 		fmt.Fprintf(w, "| %s: calls per second, 8 at a time | %.0f | %.0f | %.2f× |\n", s.name, without, with, with/without)
 	}
 	return nil
-}
-
-type result struct {
-	median, cpu time.Duration
-	rate        float64
-}
-
-func measure(ctx context.Context, s server, c scenario, n int) (result, error) {
-	var r result
-	if err := call(ctx, s.sockets[c.plugin], c, 0); err != nil { // caches
-		return r, err
-	}
-	before := cpu(s.pids[c.plugin])
-	times := make([]time.Duration, n)
-	for i := range times {
-		began := time.Now()
-		if err := call(ctx, s.sockets[c.plugin], c, i+1); err != nil {
-			return r, err
-		}
-		times[i] = time.Since(began)
-	}
-	r.cpu = (cpu(s.pids[c.plugin]) - before) / time.Duration(n)
-	slices.Sort(times)
-	r.median = times[n/2]
-
-	var err error
-	r.rate, err = crowd(ctx, s, c, n, 0)
-	return r, err
-}
-
-// crowd asks n times, 8 at a time, and returns how many are answered in a second. Revisions are above first.
-func crowd(ctx context.Context, s server, c scenario, n, first int) (float64, error) {
-	began := time.Now()
-	var wg sync.WaitGroup
-	errs := make([]error, 8)
-	for i := range errs {
-		wg.Go(func() {
-			for j := range (n + 7) / 8 {
-				errs[i] = errors.Join(errs[i], call(ctx, s.sockets[c.plugin], c, first+1000*(i+1)+j))
-			}
-		})
-	}
-	wg.Wait()
-	return float64((n+7)/8*8) / time.Since(began).Seconds(), errors.Join(errs...)
-}
-
-// call does what the repo-server does for an application that names its plugin. Each call is for another revision, so
-// that none is answered by the work of another.
-func call(ctx context.Context, socket string, s scenario, i int) error {
-	conn, client, err := apiclient.NewConfigManagementPluginClientSet(socket).NewConfigManagementPluginClient()
-	if err != nil {
-		return err
-	}
-	defer conn.Close()
-	env := append([]string{
-		"ARGOCD_APP_NAME=web", "ARGOCD_APP_PROJECT_NAME=default", "ARGOCD_APP_NAMESPACE=argocd",
-		"ARGOCD_APP_REVISION=" + strconv.Itoa(i), "KUBE_VERSION=1.34.0",
-	}, s.env...)
-	rel, err := filepath.Rel(s.repo, s.app)
-	if err != nil {
-		return err
-	}
-	env = append(env, "ARGOCD_APP_SOURCE_PATH="+rel)
-	config, err := client.CheckPluginConfiguration(ctx, &emptypb.Empty{})
-	if err != nil {
-		return err
-	}
-	if config.IsDiscoveryConfigured {
-		match, err := client.MatchRepository(ctx)
-		if err != nil {
-			return err
-		}
-		if err := cmp.SendRepoStream(ctx, s.app, s.repo, match, env, nil); err != nil {
-			return err
-		}
-		if answer, err := match.CloseAndRecv(); err != nil || !answer.IsSupported {
-			return fmt.Errorf("not supported: %w", err)
-		}
-	}
-	stream, err := client.GenerateManifest(ctx)
-	if err != nil {
-		return err
-	}
-	if err := cmp.SendRepoStream(ctx, s.app, s.repo, stream, env, nil); err != nil {
-		return err
-	}
-	answer, err := stream.CloseAndRecv()
-	if err == nil && len(answer.Manifests) != s.objects {
-		err = fmt.Errorf("%d objects, want %d", len(answer.Manifests), s.objects)
-	}
-	return err
-}
-
-// cpu is the time that a process and those that it has started have used.
-func cpu(pid int) time.Duration {
-	files, _ := filepath.Glob("/proc/[0-9]*/stat")
-	total := 0
-	for _, file := range files {
-		data, err := os.ReadFile(file)
-		if err != nil {
-			continue // it has ended
-		}
-		fields := strings.Fields(string(data[strings.LastIndexByte(string(data), ')')+1:]))
-		if own := strconv.Itoa(pid); filepath.Dir(file) != "/proc/"+own && fields[1] != own {
-			continue
-		}
-		for _, i := range []int{11, 12, 13, 14} { // utime, stime, cutime, cstime, in hundredths of a second
-			n, _ := strconv.Atoi(fields[i])
-			total += n
-		}
-	}
-	return time.Duration(total) * 10 * time.Millisecond
-}
-
-func round(d time.Duration) time.Duration {
-	switch {
-	case d > time.Second:
-		return d.Round(10 * time.Millisecond)
-	case d > 10*time.Millisecond:
-		return d.Round(100 * time.Microsecond)
-	default:
-		return d.Round(10 * time.Microsecond)
-	}
 }

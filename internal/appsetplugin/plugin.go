@@ -93,7 +93,7 @@ type Config struct {
 	Live Live
 	// Removals remembers deletions. Nil is nothing: only one answer and the last sync count together.
 	Removals *Removals
-	// Now is the time for the guard. Nil is for none, if Live is nil.
+	// Now is the time for the guard. It may be nil only if Live is.
 	Now func() time.Time
 	// Namespace is Argo CD's own.
 	Namespace string
@@ -105,7 +105,7 @@ type Config struct {
 	Evaluator Evaluator
 }
 
-// For is what an engine works for.
+// For describes the request being rendered.
 type For struct {
 	policy.Parent
 	Call       argo.Call

@@ -3,7 +3,11 @@
 // newer Argo CD pass through whole.
 package argo
 
-import "github.com/argosy-cd/argosy/internal/manifest"
+import (
+	"strings"
+
+	"github.com/argosy-cd/argosy/internal/manifest"
+)
 
 // Names in Argo CD's API.
 const (
@@ -26,6 +30,14 @@ const (
 type Ref struct{ Namespace, Name string }
 
 func (r Ref) String() string { return r.Namespace + "/" + r.Name }
+
+// ParseRef reads NAMESPACE/NAME, or NAME in a namespace.
+func ParseRef(text, namespace string) Ref {
+	if namespace, name, ok := strings.Cut(text, "/"); ok {
+		return Ref{Namespace: namespace, Name: name}
+	}
+	return Ref{Namespace: namespace, Name: text}
+}
 
 // FieldOrder is the order in which Argo CD renders the fields of an Application: that of its Go types.
 func FieldOrder() []string {

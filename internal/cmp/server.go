@@ -28,7 +28,7 @@ type Config struct {
 	// Dir is where the sockets are; Argo CD looks for them in /home/argocd/cmp-server/plugins.
 	Dir     string
 	Plugins []Plugin
-	// Timeout bounds a request that has no earlier deadline. Zero is 45 s: Argo CD gives up after 60.
+	// Timeout bounds a request that has no earlier deadline. Zero is DefaultTimeout.
 	Timeout time.Duration
 	// Parallel bounds how many calls of plugins run at once. Zero is four for each processor.
 	Parallel int
@@ -46,7 +46,7 @@ type Config struct {
 	Observe func(Event)
 }
 
-// DefaultTimeout is the default of Config.Timeout.
+// DefaultTimeout is less than Argo CD waits by default, which is 60 s, so that users see what was slow.
 const DefaultTimeout = 45 * time.Second
 
 // Server serves plugins.

@@ -20,12 +20,12 @@ import (
 
 // plan makes the plan of the boot, from what is on the stage.
 func (s *stage) plan(ctx context.Context) (*plan.Plan, error) {
-	cfg, err := s.Plan(s)
+	cfg, err := s.Plan()
 	if err != nil {
 		return nil, err
 	}
 	// What the roots do not bring was there before, or there would be nothing to show.
-	cfg.Sets, cfg.ExistsAll = s.exhibit.sets, true
+	cfg.Git, cfg.Sets, cfg.ExistsAll = s, s.exhibit.sets, true
 	cfg.Loader = source.Loader{Open: s.repository, Environment: source.Environment{Unbounded: true}}
 	if s.exhibit.elsewhere != nil {
 		cfg.Loader = s.exhibit.elsewhere.Loader
@@ -133,9 +133,9 @@ func (s *stage) environment(app *plan.Application, source plan.Source, commit st
 	if app.Namespace != s.Namespace {
 		name = app.Namespace + "_" + app.Name
 	}
-	namespace := app.Destination[strings.LastIndex(app.Destination, "/")+1:]
 	env := map[string]string{
-		"ARGOCD_APP_NAME": name, "ARGOCD_APP_NAMESPACE": namespace, "ARGOCD_APP_PROJECT_NAME": app.Project, "ARGOCD_APP_REVISION": commit,
+		"ARGOCD_APP_NAME": name, "ARGOCD_APP_NAMESPACE": app.Destination.Namespace, "ARGOCD_APP_PROJECT_NAME": app.Project,
+		"ARGOCD_APP_REVISION":        commit,
 		"ARGOCD_APP_SOURCE_REPO_URL": source.Repository, "ARGOCD_APP_SOURCE_PATH": source.Path,
 		"ARGOCD_APP_SOURCE_TARGET_REVISION": source.Revision,
 	}

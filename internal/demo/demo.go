@@ -12,7 +12,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/argosy-cd/argosy/internal/appset/generator"
 	"github.com/argosy-cd/argosy/internal/plan"
 	"github.com/argosy-cd/argosy/internal/problem"
 	"github.com/argosy-cd/argosy/internal/report"
@@ -39,7 +38,7 @@ type Config struct {
 	Now       func() time.Time
 
 	// Plan returns the settings that the boot is planned with, except for where repositories are read from.
-	Plan func(git generator.Repositories) (plan.Config, error)
+	Plan func() (plan.Config, error)
 	// Plugins opens the plugins appset and s3. Nil opens those of argosy cmp.
 	Plugins func(Place) (Plugins, error)
 }

@@ -16,7 +16,6 @@ import (
 
 	diff "github.com/google/go-cmp/cmp"
 
-	"github.com/argosy-cd/argosy/internal/appset/generator"
 	"github.com/argosy-cd/argosy/internal/bucket"
 	"github.com/argosy-cd/argosy/internal/cmp"
 	"github.com/argosy-cd/argosy/internal/manifest"
@@ -80,7 +79,7 @@ func newTestDemo(t *testing.T) *testDemo {
 			}}},
 		},
 		Screen: Screen{Out: &d.out}, Program: "argosy", Speed: 1e9, Now: time.Now,
-		Plan:    func(git generator.Repositories) (plan.Config, error) { return plan.Config{Git: git}, nil },
+		Plan:    func() (plan.Config, error) { return plan.Config{}, nil },
 		Plugins: d.plugins,
 	}
 	return d
@@ -168,7 +167,7 @@ func TestRunErrors(t *testing.T) {
 		"no answer": {func(d *testDemo) { d.answers["s3"] = nil }, "blue: the plugin s3: no answer today"},
 		"nobody":    {func(d *testDemo) { d.Fail = []string{"nobody"} }, `there is no Application "nobody" in the plan`},
 		"no settings": {func(d *testDemo) {
-			d.Plan = func(generator.Repositories) (plan.Config, error) { return plan.Config{}, errors.New("no settings") }
+			d.Plan = func() (plan.Config, error) { return plan.Config{}, errors.New("no settings") }
 		}, "no settings"},
 		"no plugins": {func(d *testDemo) {
 			d.Plugins = func(Place) (Plugins, error) { return Plugins{}, errors.New("no plugins") }

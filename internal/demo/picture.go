@@ -112,7 +112,7 @@ func (v *show) groupLine(g *group, width int) string {
 	if len(g.runs) > max(width/3, 10) {
 		text = fmt.Sprintf("%d of %d", done, len(g.runs))
 	}
-	return fmt.Sprintf("         %-22s %s  %s", cut(fmt.Sprintf("%s wave %d", words.Printable(g.parent), g.wave), 22), text,
+	return fmt.Sprintf("         %-22s %s  %s", words.Cut(fmt.Sprintf("%s wave %d", words.Printable(g.parent), g.wave), 22), text,
 		strings.Join(busy, " "))
 }
 

@@ -53,7 +53,7 @@ type Facts struct {
 // openPlugins opens the plugins as argosy cmp does.
 func openPlugins(at Place, now func() time.Time) Plugins {
 	side := sidecar.New(slog.New(slog.DiscardHandler), serve.Watch("", "the policy", policy.Parse))
-	plugin := sidecar.NewAppSet(sidecar.AppSetConfig{Namespace: at.Namespace, Now: now, Note: func(string) {}})
+	plugin := sidecar.NewAppSet(sidecar.ArgoCD{Namespace: at.Namespace}, sidecar.AppSetConfig{Now: now, Note: func(string) {}})
 	plugin.Remote = at.Git
 	stores := &buckets.Pool{Now: now, Local: at.S3, Asked: func(string, error) { at.Read() }}
 	admin := func(c argo.Call) policy.Parent { return policy.Parent{Project: c.Project, Admin: true} }

@@ -5,9 +5,9 @@ import (
 	"io"
 	"regexp"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/argosy-cd/argosy/internal/problem"
+	"github.com/argosy-cd/argosy/internal/words"
 )
 
 // Screen is where a demo is shown.
@@ -47,7 +47,7 @@ func (s *screen) table(text string) {
 		line = strings.TrimSuffix(line, "\n")
 		if !s.plain && strings.HasPrefix(line, "    ") {
 			width, _ := s.Size()
-			line = cut(line, width)
+			line = words.Cut(line, width)
 		}
 		s.line("%s", line)
 	}
@@ -70,7 +70,7 @@ func (s *screen) draw(lines []string) {
 		if i == height-1 {
 			break
 		}
-		s.below = append(s.below, cut(line, width-1))
+		s.below = append(s.below, words.Cut(line, width-1))
 	}
 	s.write(erase + s.drawn())
 }
@@ -145,11 +145,3 @@ func wrap(text string, width int) string {
 
 // stamped is a line with a time.
 var stamped = regexp.MustCompile(`^ *[0-9hms]+  `)
-
-// cut makes a line as short as a terminal is wide.
-func cut(line string, width int) string {
-	if utf8.RuneCountInString(line) <= width {
-		return line
-	}
-	return string([]rune(line)[:max(width-1, 0)]) + "…"
-}

@@ -82,7 +82,7 @@ func TestEnvironment(t *testing.T) {
 			with(base("jellyfin"), "PARAM_RECURSE=false", `ARGOCD_APP_PARAMETERS=[{"name":"recurse","string":"false"}]`),
 		},
 	} {
-		app := &plan.Application{Ref: argo.Ref{Name: "jellyfin", Namespace: tt.namespace}, Project: "home", Destination: "in-cluster/media"}
+		app := &plan.Application{Ref: argo.Ref{Name: "jellyfin", Namespace: tt.namespace}, Project: "home", Destination: plan.Destination{Cluster: "in-cluster", Namespace: "media"}}
 		got := s.environment(app, plan.Source{Repository: testURL, Path: "p", Revision: "main", Spec: tt.spec}, "abc")
 		if d := diff.Diff(tt.want, got); d != "" {
 			t.Errorf("%s: %s", name, d)

@@ -12,7 +12,7 @@ import (
 	"path/filepath"
 	"reflect"
 
-	"github.com/argosy-cd/argosy/internal/annotate"
+	"github.com/argosy-cd/argosy/internal/amend"
 	"github.com/argosy-cd/argosy/internal/gitsource"
 	"github.com/argosy-cd/argosy/internal/giturl"
 	"github.com/argosy-cd/argosy/internal/input"
@@ -187,7 +187,7 @@ func (e *editor) write(list []annotation) error {
 		if !ok {
 			data = e.files[a.file].data
 		}
-		after, err := annotate.Edit{At: a.at, Key: a.key, Value: a.value}.Apply(data)
+		after, err := amend.Annotation{At: a.at, Key: a.key, Value: a.value}.Apply(data)
 		if err != nil {
 			errs = append(errs, fmt.Errorf("%s: %s: %w", a.at, a.name, err))
 			continue

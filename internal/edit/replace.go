@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 
@@ -65,6 +66,9 @@ func (r *replacement) stage() error {
 	if err != nil {
 		return problem.Path(err)
 	}
+	if info.Mode().Perm()&0o200 == 0 {
+		return fmt.Errorf("%s: it is read-only", r.file)
+	}
 	now, err := input.File(r.file)
 	if err != nil {
 		return err
@@ -77,6 +81,33 @@ func (r *replacement) stage() error {
 	}
 	r.oldFile, err = writeBeside(r.file, r.before, info.Mode().Perm())
 	return err
+}
+
+// Write writes a file at once: it has its old or its new content at any time. A link is an error, because it could lead anywhere.
+func Write(file string, data []byte) error {
+	mode := os.FileMode(0o644)
+	switch info, err := os.Lstat(file); {
+	case errors.Is(err, fs.ErrNotExist):
+	case err != nil:
+		return problem.Path(err)
+	case !info.Mode().IsRegular():
+		return fmt.Errorf("%s: it is a link, a directory or a device; name a file", file)
+	case info.Mode().Perm()&0o200 == 0:
+		return fmt.Errorf("%s: it is read-only", file)
+	default:
+		mode = info.Mode().Perm()
+	}
+	beside, err := writeBeside(file, data, mode)
+	if err == nil {
+		err = os.Rename(beside, file)
+	}
+	if err != nil {
+		if beside != "" {
+			_ = os.Remove(beside)
+		}
+		return fmt.Errorf("%s: %w", file, plainRename(err))
+	}
+	return nil
 }
 
 // writeBeside writes a new file into the directory of another one, and returns its name.

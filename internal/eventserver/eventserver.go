@@ -14,6 +14,7 @@ import (
 	"github.com/argosy-cd/argosy/internal/bucket"
 	"github.com/argosy-cd/argosy/internal/bucket/s3/queue"
 	"github.com/argosy-cd/argosy/internal/events"
+	"github.com/argosy-cd/argosy/internal/kube"
 	"github.com/argosy-cd/argosy/internal/metrics"
 	"github.com/argosy-cd/argosy/internal/policy"
 	"github.com/argosy-cd/argosy/internal/problem"
@@ -32,8 +33,9 @@ type Config struct {
 	Policy         *serve.File[*policy.Policy]
 	// Open opens a bucket that applications read.
 	Open func(context.Context, triggerfile.Access) (*bucket.Reader, error)
-	// Refresh has the cluster, and which Applications are followed there.
-	Refresh *refresher.Config
+	// API is the cluster, and Refresh says which Applications are followed there.
+	API     *kube.Client
+	Refresh refresher.Settings
 	// Release is the version of this program.
 	Release string
 	Log     *slog.Logger
@@ -104,8 +106,10 @@ func (s *server) run(ctx context.Context, cfg Config, web serve.Config) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	var group sync.WaitGroup
-	r := *cfg.Refresh
-	r.Open, r.Policy, r.Log, r.Metrics, r.Now, r.Hinted = cfg.Open, cfg.Policy.Current, s.log, s.registry, cfg.Now, true
+	r := refresher.Config{
+		Settings: cfg.Refresh, API: cfg.API, Open: cfg.Open, Policy: cfg.Policy.Current, Log: s.log, Metrics: s.registry, Now: cfg.Now,
+		Hinted: true,
+	}
 	// What is taken from a queue too early is hidden for a while.
 	r.Ready = sync.OnceFunc(func() {
 		for _, l := range s.listeners {

@@ -104,8 +104,8 @@ func TestRun(t *testing.T) {
 	out, log := io.Pipe()
 	cfg := Config{
 		Secrets: secrets, Policy: serve.Watch("", "the policy", policy.Parse),
-		Refresh: &refresher.Config{API: cluster(t, tell), Interval: time.Minute},
-		Log:     serve.Log(log, "text"), Now: time.Now, Release: "v1",
+		API: cluster(t, tell), Refresh: refresher.Settings{Interval: time.Minute},
+		Log: serve.Log(log, "text"), Now: time.Now, Release: "v1",
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)

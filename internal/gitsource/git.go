@@ -195,8 +195,12 @@ func (r *repository) branch(ctx context.Context) string {
 	return strings.TrimSpace(out)
 }
 
-// at returns the tree of a revision: a commit, tag, branch, or branch of the remote "origin".
+// at returns the tree of a revision: a commit, tag, branch, or branch of the remote "origin". With three dots behind it, it is the last
+// commit that HEAD and the revision have in common.
 func (r *repository) at(ctx context.Context, revision string) (*Tree, error) {
+	if name, ok := strings.CutSuffix(revision, "..."); ok {
+		return r.mergeBase(ctx, name)
+	}
 	for _, name := range []string{revision, "refs/remotes/origin/" + revision} {
 		out, err := r.run(ctx, "rev-parse", "--quiet", "--verify", "--end-of-options", name+"^{commit}")
 		if err == nil {
@@ -211,4 +215,21 @@ func (r *repository) at(ctx context.Context, revision string) (*Tree, error) {
 			"fetch-depth: 0 in GitHub Actions)", revision)
 	}
 	return nil, fmt.Errorf("there is no revision %q", revision)
+}
+
+// mergeBase returns the tree of the last commit that HEAD and a revision have in common.
+func (r *repository) mergeBase(ctx context.Context, revision string) (*Tree, error) {
+	t, err := r.at(ctx, revision)
+	if err != nil {
+		return nil, err
+	}
+	out, err := r.run(ctx, "merge-base", t.commit, "HEAD")
+	if err != nil {
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		return nil, fmt.Errorf("HEAD and %q have no commit in common in this clone; a shallow clone needs its history "+
+			"(git fetch --unshallow; fetch-depth: 0 in GitHub Actions)", revision)
+	}
+	return &Tree{repo: r, commit: strings.TrimSpace(out)}, nil
 }

@@ -255,8 +255,5 @@ func (c Config) deployedBy(o manifest.Object) (argo.Ref, bool) {
 	if name == "" {
 		name = manifest.String(o, "metadata", "labels", c.Tracking.label())
 	}
-	if namespace, app, ok := strings.Cut(name, "_"); ok {
-		return argo.Ref{Namespace: namespace, Name: app}, true
-	}
-	return argo.Ref{Namespace: c.Argo, Name: name}, name != ""
+	return argo.Instance(name, c.Argo), name != ""
 }

@@ -17,10 +17,12 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/argosy-cd/argosy/internal/appset/convert"
 	"github.com/argosy-cd/argosy/internal/argo"
 	"github.com/argosy-cd/argosy/internal/manifest"
+	"github.com/argosy-cd/argosy/internal/retry"
 	"github.com/argosy-cd/argosy/internal/words"
 )
 
@@ -73,10 +75,27 @@ type Tracking struct {
 	Label string
 }
 
-func (t Tracking) label() string { return cmp.Or(t.Label, "app.kubernetes.io/instance") }
+func (t Tracking) label() string { return cmp.Or(t.Label, argo.InstanceLabel) }
 
 // byLabel reports whether Argo CD writes the label.
 func (t Tracking) byLabel() bool { return strings.Contains(t.Method, "label") }
+
+// pause is between two looks at the cluster.
+const pause = time.Second
+
+// Patience returns a Wait of a second, until it has waited for a time in all. after starts a timer, as time.After does.
+func Patience(most time.Duration, after func(time.Duration) <-chan time.Time) func(ctx context.Context) error {
+	waited := time.Duration(0)
+	return func(ctx context.Context) error {
+		if waited += pause; waited > most {
+			return fmt.Errorf("not done after %s", most)
+		}
+		if !retry.Wait(ctx, after(pause)) {
+			return context.Cause(ctx)
+		}
+		return nil
+	}
+}
 
 // Run does the steps that are missing, or tells them.
 func (c Config) Run(ctx context.Context) error {

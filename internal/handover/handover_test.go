@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/argosy-cd/argosy/internal/appset"
 	"github.com/argosy-cd/argosy/internal/argo"
@@ -606,4 +607,33 @@ func TestFinalizersOfHooks(t *testing.T) {
 		t.Fatal(err)
 	}
 	c.handedOver(uids)
+}
+
+// TestPatience waits a second each time, and gives up after the time that it was given.
+func TestPatience(t *testing.T) {
+	var timers []time.Duration
+	fired := make(chan time.Time, 10)
+	after := func(d time.Duration) <-chan time.Time {
+		timers = append(timers, d)
+		fired <- time.Time{}
+		return fired
+	}
+	wait := handover.Patience(3*time.Second, after)
+	for range 3 {
+		if err := wait(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := wait(t.Context()); err == nil || err.Error() != "not done after 3s" {
+		t.Errorf("got %v", err)
+	}
+	if want := []time.Duration{time.Second, time.Second, time.Second}; !slices.Equal(timers, want) {
+		t.Errorf("got %v, want %v", timers, want)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	never := func(time.Duration) <-chan time.Time { return nil }
+	if err := handover.Patience(time.Minute, never)(ctx); !errors.Is(err, context.Canceled) {
+		t.Errorf("stopped: %v", err)
+	}
 }

@@ -11,13 +11,11 @@ import (
 	"fmt"
 	"net/http"
 	"os"
-	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/metadata"
@@ -27,7 +25,6 @@ import (
 	"github.com/argosy-cd/argosy/internal/appset/generator"
 	"github.com/argosy-cd/argosy/internal/appsetplugin"
 	"github.com/argosy-cd/argosy/internal/argo"
-	"github.com/argosy-cd/argosy/internal/gitremote"
 	"github.com/argosy-cd/argosy/internal/manifest"
 )
 
@@ -38,6 +35,8 @@ type Config struct {
 	// Merged are the files of $KUBECONFIG, merged as kubectl does: the first that has a value wins, and files that do not exist are
 	// skipped. Nil is none.
 	Merged []string
+	// Context is that of the kubeconfig; "" is its current one.
+	Context string
 	// Namespace is Argo CD's; "" is that of this process, or else argocd.
 	Namespace string
 	// Secrets are the names of Argo CD's Secrets to get one by one, where the right to list them is not given. Nil lists those with Argo
@@ -140,8 +139,10 @@ func raw(config *rest.Config) (rest.Interface, error) {
 }
 
 func load(cfg Config) (*rest.Config, error) {
+	overrides := &clientcmd.ConfigOverrides{CurrentContext: cfg.Context}
 	if cfg.Kubeconfig != "" {
-		config, err := clientcmd.BuildConfigFromFlags("", cfg.Kubeconfig)
+		rules := &clientcmd.ClientConfigLoadingRules{ExplicitPath: cfg.Kubeconfig}
+		config, err := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, overrides).ClientConfig()
 		if err != nil {
 			return nil, fmt.Errorf("kubeconfig: %w", err)
 		}
@@ -152,7 +153,7 @@ func load(cfg Config) (*rest.Config, error) {
 		if err != nil {
 			return nil, fmt.Errorf("KUBECONFIG: %w", err)
 		}
-		config, err := clientcmd.NewDefaultClientConfig(*merged, &clientcmd.ConfigOverrides{}).ClientConfig()
+		config, err := clientcmd.NewDefaultClientConfig(*merged, overrides).ClientConfig()
 		if clientcmd.IsEmptyConfig(err) {
 			err = errors.New("there is no cluster in its files")
 		}
@@ -278,7 +279,7 @@ func (c *Client) OwnedBy(ctx context.Context, sets []argo.Ref) (map[argo.Ref]int
 	var unknown []error
 	owner := manifest.Fields{"apiVersion": nil, "kind": nil, "name": nil}
 	for namespace := range namespaces {
-		l := listing{namespace: namespace, accept: metadataOnly, fields: manifest.Fields{"metadata": {"ownerReferences": owner}}}
+		l := listing{namespace: namespace, accept: metadataOnly, kept: kept{fields: manifest.Fields{"metadata": {"ownerReferences": owner}}}}
 		_, err := c.list(ctx, l, func(o manifest.Object, large error) {
 			app := refOf(o)
 			if seen[app] { // a page may be read again
@@ -307,7 +308,7 @@ func (c *Client) OwnedBy(ctx context.Context, sets []argo.Ref) (map[argo.Ref]int
 // Specs implements appsetplugin.Live, by a list of each namespace.
 func (c *Client) Specs(ctx context.Context, apps []argo.Ref) (specs map[argo.Ref]map[string]any, large []argo.Ref, err error) {
 	source := manifest.Fields{"repoURL": nil, "chart": nil, "targetRevision": nil}
-	l := listing{fields: manifest.Fields{"spec": {"project": nil, "source": source, "sources": source}}}
+	l := listing{kept: kept{fields: manifest.Fields{"spec": {"project": nil, "source": source, "sources": source}}}}
 	specs = map[argo.Ref]map[string]any{}
 	err = c.wanted(ctx, apps, l, func(r argo.Ref, o manifest.Object, err error) {
 		if err != nil {
@@ -338,105 +339,6 @@ func (c *Client) wanted(ctx context.Context, apps []argo.Ref, l listing, found f
 		}
 	}
 	return nil
-}
-
-// Clusters implements generator.Clusters by Argo CD's Secrets.
-func (c *Client) Clusters(ctx context.Context) ([]generator.Cluster, error) {
-	list, err := c.secrets(ctx, "cluster")
-	if err != nil {
-		return nil, err
-	}
-	docs := make([]manifest.Document, len(list))
-	for i, o := range list {
-		docs[i] = manifest.Document{Object: o, Position: manifest.Position{File: "Secret " + manifest.String(o, "metadata", "name")}}
-	}
-	return generator.SecretClusters(docs)
-}
-
-// Credentials returns what Argo CD knows about repositories.
-func (c *Client) Credentials(ctx context.Context) ([]gitremote.Credential, error) {
-	list, err := c.secrets(ctx, "repository", "repo-creds")
-	if err != nil {
-		return nil, err
-	}
-	return gitremote.ParseCredentials(list), nil
-}
-
-// maxSecrets bounds a list. Argo CD itself becomes slow before.
-const maxSecrets = 20_000
-
-// secrets reads Argo CD's Secrets of some kinds.
-func (c *Client) secrets(ctx context.Context, kinds ...string) ([]manifest.Object, error) {
-	doing := "reading Argo CD's Secrets of " + strings.Join(kinds, " and ")
-	if c.named == nil {
-		out, err := c.listSecrets(ctx, doing, kinds)
-		if errors.Is(err, ErrForbidden) {
-			err = fmt.Errorf("%w; the right comes with deploy/kustomize/cmp-secrets", err)
-		}
-		return out, err
-	}
-	var out []manifest.Object
-	for _, name := range c.named {
-		o, err := c.api.Resource(secrets).Namespace(c.Namespace).Get(ctx, name, metav1.GetOptions{})
-		if apierrors.IsNotFound(err) {
-			continue
-		}
-		if err != nil {
-			return nil, explain(doing, err)
-		}
-		if slices.Contains(kinds, o.GetLabels()[generator.SecretTypeLabel]) {
-			out = append(out, o.Object)
-		}
-	}
-	return out, nil
-}
-
-func (c *Client) listSecrets(ctx context.Context, doing string, kinds []string) ([]manifest.Object, error) {
-	options := metav1.ListOptions{LabelSelector: fmt.Sprintf("%s in (%s)", generator.SecretTypeLabel, strings.Join(kinds, ",")), Limit: 500}
-	var out []manifest.Object
-	for {
-		list, err := c.api.Resource(secrets).Namespace(c.Namespace).List(ctx, options)
-		if err != nil {
-			return nil, explain(doing, err)
-		}
-		for _, o := range list.Items {
-			out = append(out, o.Object)
-		}
-		options.Continue = list.GetContinue()
-		if options.Continue == "" {
-			return out, nil
-		}
-		if len(out) > maxSecrets {
-			return nil, fmt.Errorf("there are more than %d Secrets of Argo CD", maxSecrets)
-		}
-	}
-}
-
-// KnownHosts returns the keys of SSH servers that Argo CD trusts.
-func (c *Client) KnownHosts(ctx context.Context) ([]byte, error) {
-	data, err := c.configMap(ctx, "argocd-ssh-known-hosts-cm")
-	return []byte(data["ssh_known_hosts"]), err
-}
-
-// CA returns the certificates that Argo CD trusts for a host; none is the system's.
-func (c *Client) CA(ctx context.Context, host string) ([]byte, error) {
-	data, err := c.configMap(ctx, "argocd-tls-certs-cm")
-	return []byte(data[host]), err
-}
-
-func (c *Client) configMap(ctx context.Context, name string) (map[string]string, error) {
-	o, err := c.api.Resource(configMaps).Namespace(c.Namespace).Get(ctx, name, metav1.GetOptions{})
-	if apierrors.IsNotFound(err) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, explain("reading ConfigMap "+name, err)
-	}
-	out := map[string]string{} // not nil: it is there
-	for key, value := range manifest.Map(o.Object, "data") {
-		out[key], _ = value.(string)
-	}
-	return out, nil
 }
 
 // ErrForbidden says that the service account lacks a right.

@@ -2,6 +2,7 @@ package kube
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -11,6 +12,7 @@ import (
 	"strconv"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	utilnet "k8s.io/apimachinery/pkg/util/net"
 	"k8s.io/client-go/rest"
 
@@ -40,17 +42,25 @@ var (
 	errLarge = fmt.Errorf("it has more than %d MiB", maxObject>>20)
 )
 
-// listing is a list of Applications.
+// listing is a list of Applications, or of another resource.
 type listing struct {
+	resource  schema.GroupVersionResource // zero is Applications
 	namespace string
-	accept    string          // "" is whole objects
-	fields    manifest.Fields // that are kept, besides name, namespace and version
+	accept    string // "" is whole objects
+	kept
+}
+
+// kept is what is kept of an object.
+type kept struct {
+	fields manifest.Fields // besides name, namespace and version
+	light  manifest.Fields // of one that has more than limit; nil is nothing
+	limit  int             // 0 is maxKept
 }
 
 // list calls item for each Application, and returns the version of the list. An item may be told twice. Of one that is too large, item gets
 // its name, and why. It does not keep others from being read.
 func (c *Client) list(ctx context.Context, l listing, item func(o manifest.Object, large error)) (version string, err error) {
-	l.fields = withIdentity(l.fields)
+	l.kept = l.withIdentity()
 	options := metav1.ListOptions{Limit: firstPage}
 	for {
 		page, err := c.page(ctx, l, options, item)
@@ -70,7 +80,7 @@ func (c *Client) list(ctx context.Context, l listing, item func(o manifest.Objec
 func (c *Client) page(ctx context.Context, l listing, options metav1.ListOptions,
 	item func(o manifest.Object, large error),
 ) (page metav1.ListMeta, err error) {
-	r := applicationsIn(c.read, l.namespace).Param("limit", strconv.FormatInt(options.Limit, 10))
+	r := resourceIn(c.read, l.resource, l.namespace).Param("limit", strconv.FormatInt(options.Limit, 10))
 	if options.Continue != "" {
 		r = r.Param("continue", options.Continue)
 	}
@@ -82,39 +92,59 @@ func (c *Client) page(ctx context.Context, l listing, options metav1.ListOptions
 		return page, err
 	}
 	defer func() { _ = body.Close() }()
-	return newStream(body).list(l.fields, item)
+	return newStream(body).list(l.kept, item)
 }
 
 // watch opens a stream of events.
-func (c *Client) watch(ctx context.Context, namespace, version string) (io.ReadCloser, error) {
-	return applicationsIn(c.endless, namespace).Param("watch", "true").Param("allowWatchBookmarks", "true").Param("resourceVersion",
+func (c *Client) watch(ctx context.Context, resource schema.GroupVersionResource, namespace, version string) (io.ReadCloser, error) {
+	return resourceIn(c.endless, resource, namespace).Param("watch", "true").Param("allowWatchBookmarks", "true").Param("resourceVersion",
 		version).Stream(ctx)
 }
 
 // application reads one Application.
 func (c *Client) application(ctx context.Context, app argo.Ref, fields manifest.Fields, limit int) (manifest.Object, error) {
-	body, err := applicationsIn(c.read, app.Namespace).Name(app.Name).Stream(ctx)
+	body, err := resourceIn(c.read, applications, app.Namespace).Name(app.Name).Stream(ctx)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { _ = body.Close() }()
-	o, large, err := newStream(body).object(fields, limit)
+	o, large, err := newStream(body).object(kept{fields: fields, limit: limit})
 	return o, errors.Join(large, err)
 }
 
-func applicationsIn(client rest.Interface, namespace string) *rest.Request {
-	return client.Get().AbsPath("/apis", applications.Group, applications.Version).NamespaceIfScoped(namespace,
-		namespace != metav1.NamespaceAll).
-		Resource(applications.Resource).SetHeader("Accept", "application/json")
+// resourceIn is a request about a resource in a namespace; zero is Applications.
+func resourceIn(client rest.Interface, resource schema.GroupVersionResource, namespace string) *rest.Request {
+	if resource.Empty() {
+		resource = applications
+	}
+	return client.Get().AbsPath("/apis", resource.Group, resource.Version).NamespaceIfScoped(namespace, namespace != metav1.NamespaceAll).
+		Resource(resource.Resource).SetHeader("Accept", "application/json")
 }
 
 // withIdentity adds the fields that every reader needs.
-func withIdentity(fields manifest.Fields) manifest.Fields {
-	out, meta := manifest.Fields{}, manifest.Fields{"name": nil, "namespace": nil, "resourceVersion": nil}
-	maps.Copy(out, fields)
-	maps.Copy(meta, fields["metadata"])
-	out["metadata"] = meta
-	return out
+func (k kept) withIdentity() kept {
+	add := func(fields manifest.Fields) manifest.Fields {
+		out, meta := manifest.Fields{}, manifest.Fields{"name": nil, "namespace": nil, "resourceVersion": nil}
+		maps.Copy(out, fields)
+		maps.Copy(meta, fields["metadata"])
+		out["metadata"] = meta
+		return out
+	}
+	k.fields = add(k.fields)
+	if k.light != nil {
+		k.light = add(k.light)
+	}
+	return k
+}
+
+// inside is what is kept of an event that has the object in a field.
+func (k kept) inside(field string) kept {
+	k = k.withIdentity()
+	k.fields = manifest.Fields{"type": nil, field: k.fields}
+	if k.light != nil {
+		k.light = manifest.Fields{"type": nil, field: k.light}
+	}
+	return k
 }
 
 func refOf(o manifest.Object) argo.Ref {
@@ -133,7 +163,7 @@ func newStream(r io.Reader) *stream {
 }
 
 // list reads a list, and calls item for each of its elements.
-func (s *stream) list(fields manifest.Fields, item func(o manifest.Object, large error)) (meta metav1.ListMeta, err error) {
+func (s *stream) list(k kept, item func(o manifest.Object, large error)) (meta metav1.ListMeta, err error) {
 	if c, err := s.begin(); err != nil || c != '{' {
 		return meta, errors.Join(errors.New("the answer is no list"), unexpected(err))
 	}
@@ -147,7 +177,7 @@ func (s *stream) list(fields manifest.Fields, item func(o manifest.Object, large
 		switch key := string(data); {
 		case err != nil:
 		case key == `"items"`:
-			err = s.items(fields, item)
+			err = s.items(k, item)
 		default:
 			if data, _, err = s.value(); err == nil && key == `"metadata"` {
 				err = json.Unmarshal(data, &meta)
@@ -160,7 +190,7 @@ func (s *stream) list(fields manifest.Fields, item func(o manifest.Object, large
 }
 
 // items reads the elements of a list, which may be null.
-func (s *stream) items(fields manifest.Fields, item func(o manifest.Object, large error)) error {
+func (s *stream) items(k kept, item func(o manifest.Object, large error)) error {
 	if c, err := s.begin(); err != nil || c != '[' {
 		_, _, skipped := s.value()
 		return errors.Join(err, skipped)
@@ -175,7 +205,7 @@ func (s *stream) items(fields manifest.Fields, item func(o manifest.Object, larg
 			s.skip()
 			return nil
 		}
-		o, large, err := s.object(fields, maxKept)
+		o, large, err := s.object(k)
 		if err != nil {
 			return err
 		}
@@ -183,17 +213,24 @@ func (s *stream) items(fields manifest.Fields, item func(o manifest.Object, larg
 	}
 }
 
-// object reads an object. Large says why only the beginning of it is there.
-func (s *stream) object(fields manifest.Fields, limit int) (o manifest.Object, large, err error) {
+// object reads an object. Large says why only the beginning of it is there, or the light fields.
+func (s *stream) object(k kept) (o manifest.Object, large, err error) {
 	data, whole, err := s.value()
 	if err != nil {
 		return nil, nil, err
 	}
-	o, err = manifest.Pick(data, fields, limit)
+	limit := cmp.Or(k.limit, maxKept)
+	o, err = manifest.Pick(data, k.fields, limit)
 	var over *manifest.PickError
 	switch {
 	case !whole:
 		return o, errLarge, nil
+	case errors.As(err, &over) && k.light != nil:
+		large = err
+		if o, err = manifest.Pick(data, k.light, limit); err == nil || errors.As(err, &over) {
+			return o, large, nil
+		}
+		return nil, nil, fmt.Errorf("the answer is not understood: %w", err)
 	case errors.As(err, &over):
 		return o, err, nil
 	case err != nil:

@@ -15,10 +15,12 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/watch"
 
 	"github.com/argosy-cd/argosy/internal/argo"
 	"github.com/argosy-cd/argosy/internal/flight"
+	"github.com/argosy-cd/argosy/internal/live"
 	"github.com/argosy-cd/argosy/internal/manifest"
 	"github.com/argosy-cd/argosy/internal/refresh"
 	"github.com/argosy-cd/argosy/internal/retry"
@@ -49,30 +51,54 @@ var watching = retry.Backoff{First: 500 * time.Millisecond, Last: 15 * time.Seco
 // thousands of Applications nor a few large ones fit into a small container. An Application over a limit is not followed; Failed gets its
 // name.
 func (c *Client) Watch(ctx context.Context, namespaces []string, w Watcher) {
-	namespaces = append([]string{c.Namespace}, namespaces...)
+	f := &following{
+		client: c, what: "Applications", resource: applications, kept: kept{fields: refresh.Fields()},
+		seen: func(o manifest.Object) { w.Seen(refresh.NewApp(o)) }, gone: w.Gone, listed: w.Listed, synced: w.Synced,
+		failed: func(_ string, err error) { w.Failed(err) },
+	}
+	f.follow(ctx, namespaces)
+}
+
+// following is a resource that is watched.
+type following struct {
+	client   *Client
+	what     string // for messages: Applications
+	resource schema.GroupVersionResource
+	kept     kept
+	// optional says that the resource may not exist, which is the same as none of it.
+	optional bool
+	seen     func(o manifest.Object)
+	gone     func(ref argo.Ref)
+	// listed is called when all objects of a namespace have been told; "" is all namespaces. synced is called once, when that is so for
+	// all namespaces that may be seen.
+	listed func(namespace string)
+	synced func()
+	// failed is told what cannot be watched, or what of it cannot be read.
+	failed func(doing string, err error)
+
+	patterns []string
+	once     sync.Once
+}
+
+// follow follows Argo CD's namespace and others, until the context ends.
+func (f *following) follow(ctx context.Context, namespaces []string) {
+	namespaces = append([]string{f.client.Namespace}, namespaces...)
 	slices.Sort(namespaces)
 	namespaces = slices.Compact(namespaces)
-	f := &following{client: c, watcher: w, patterns: namespaces}
+	f.patterns = namespaces
 	plain := slices.DeleteFunc(slices.Clone(namespaces), isPattern)
 	if len(plain) == len(namespaces) {
 		f.all(ctx, plain)
 		return
 	}
 	for ctx.Err() == nil {
-		err := f.one(ctx, metav1.NamespaceAll, func() { f.synced.Do(w.Synced) })
+		err := f.one(ctx, metav1.NamespaceAll, func() { f.once.Do(f.synced) })
 		if errors.Is(err, ErrForbidden) {
 			limited, cancel := context.WithTimeout(ctx, instead)
 			f.all(limited, plain)
 			cancel()
 		}
 	}
-}
-
-type following struct {
-	client   *Client
-	watcher  Watcher
-	patterns []string
-	synced   sync.Once
 }
 
 // all follows several namespaces. One that is forbidden does not keep the others waiting.
@@ -85,7 +111,7 @@ func (f *following) all(ctx context.Context, namespaces []string) {
 			mu.Lock()
 			defer mu.Unlock()
 			if left--; left == 0 {
-				f.synced.Do(f.watcher.Synced)
+				f.once.Do(f.synced)
 			}
 		})
 		group.Go(func() {
@@ -102,15 +128,18 @@ func (f *following) all(ctx context.Context, namespaces []string) {
 
 // one follows a namespace until the context ends or it is forbidden.
 func (f *following) one(ctx context.Context, namespace string, listed func()) error {
-	doing := "watching Applications in namespace " + namespace
-	if namespace == metav1.NamespaceAll {
-		doing = "watching Applications in all namespaces"
-	}
+	doing := "watching " + f.source(namespace)
 	known := map[argo.Ref]bool{}
 	for failures := 1; ctx.Err() == nil; failures++ {
 		version, err := f.list(ctx, namespace, known)
+		if f.optional && apierrors.IsNotFound(err) {
+			f.listed(namespace)
+			listed()
+			retry.Wait(ctx, time.After(watching.Last))
+			continue
+		}
 		if err == nil {
-			f.watcher.Listed(namespace)
+			f.listed(namespace)
 			listed()
 			failures = 1
 			err = f.changes(ctx, namespace, version, known)
@@ -120,7 +149,7 @@ func (f *following) one(ctx context.Context, namespace string, listed func()) er
 		}
 		if err != nil {
 			err = explain(doing, err)
-			f.watcher.Failed(err)
+			f.failed(f.source(namespace), err)
 		}
 		if errors.Is(err, ErrForbidden) {
 			return err
@@ -130,11 +159,20 @@ func (f *following) one(ctx context.Context, namespace string, listed func()) er
 	return ctx.Err()
 }
 
+// source is what is watched in a namespace.
+func (f *following) source(namespace string) string {
+	if namespace == metav1.NamespaceAll {
+		return f.what + " in all namespaces"
+	}
+	return f.what + " in namespace " + namespace
+}
+
 // list tells about all Applications, and about those that are gone since they were known.
 func (f *following) list(ctx context.Context, namespace string, known map[argo.Ref]bool) (version string, err error) {
 	there := map[argo.Ref]bool{}
-	version, err = f.client.list(ctx, listing{namespace: namespace, fields: refresh.Fields()}, func(o manifest.Object, large error) {
-		if ref, ok := f.seen(o, large); ok {
+	l := listing{resource: f.resource, namespace: namespace, kept: f.kept}
+	version, err = f.client.list(ctx, l, func(o manifest.Object, large error) {
+		if ref, ok := f.tell(o, large); ok {
 			there[ref], known[ref] = true, true
 		}
 	})
@@ -144,25 +182,29 @@ func (f *following) list(ctx context.Context, namespace string, known map[argo.R
 	for ref := range known {
 		if !there[ref] {
 			delete(known, ref)
-			f.watcher.Gone(ref)
+			f.gone(ref)
 		}
 	}
 	return version, nil
 }
 
-// seen reports whether an Application is followed.
-func (f *following) seen(o manifest.Object, large error) (argo.Ref, bool) {
+// tell tells about an object, and reports whether it is followed.
+func (f *following) tell(o manifest.Object, large error) (argo.Ref, bool) {
 	ref := refOf(o)
 	if !serves(f.patterns, ref.Namespace) {
 		return ref, false
 	}
-	if large != nil {
-		f.watcher.Failed(fmt.Errorf("not following Application %s: %w", ref, large))
+	name := strings.TrimSuffix(f.what, "s") + " " + ref.String()
+	switch {
+	case large != nil && (f.kept.light == nil || errors.Is(large, errLarge)):
+		f.failed(name, fmt.Errorf("not following %s: %w", name, large))
 		return ref, false
+	case large != nil:
+		o[live.CutField] = large.Error()
 	}
 	// Anybody who may write an Application has written it: it must not end the process.
-	if _, err := flight.Safely(func() (any, error) { f.watcher.Seen(refresh.NewApp(o)); return nil, nil }); err != nil {
-		f.watcher.Failed(fmt.Errorf("reading Application %s: %w", ref, err))
+	if _, err := flight.Safely(func() (any, error) { f.seen(o); return nil, nil }); err != nil {
+		f.failed(name, fmt.Errorf("reading %s: %w", name, err))
 	}
 	return ref, true
 }
@@ -170,7 +212,7 @@ func (f *following) seen(o manifest.Object, large error) (argo.Ref, bool) {
 // changes tells about each change, until the server ends that: nil is as it does from time to time.
 func (f *following) changes(ctx context.Context, namespace, version string, known map[argo.Ref]bool) error {
 	for ctx.Err() == nil {
-		w, err := f.client.watch(ctx, namespace, version)
+		w, err := f.client.watch(ctx, f.resource, namespace, version)
 		if err != nil {
 			return err
 		}
@@ -189,10 +231,10 @@ func (f *following) changes(ctx context.Context, namespace, version string, know
 // drain handles the events of one watch. It ends without an error when the connection does.
 func (f *following) drain(w io.ReadCloser, version string, known map[argo.Ref]bool) (string, error) {
 	defer func() { _ = w.Close() }()
-	fields := manifest.Fields{"type": nil, "object": withIdentity(refresh.Fields())}
+	k := f.kept.inside("object")
 	for s := newStream(w); ; {
 		s.left = maxPage
-		event, large, err := s.object(fields, maxKept)
+		event, large, err := s.object(k)
 		if err != nil {
 			return version, ended(err)
 		}
@@ -205,16 +247,16 @@ func (f *following) drain(w io.ReadCloser, version string, known map[argo.Ref]bo
 			}
 			return version, apierrors.FromObject(&failed.Object)
 		case watch.Added, watch.Modified:
-			if ref, ok := f.seen(o, large); ok {
+			if ref, ok := f.tell(o, large); ok {
 				known[ref] = true
 			} else if known[ref] {
 				delete(known, ref)
-				f.watcher.Gone(ref)
+				f.gone(ref)
 			}
 		case watch.Deleted:
 			ref := refOf(o)
 			delete(known, ref)
-			f.watcher.Gone(ref)
+			f.gone(ref)
 		case watch.Bookmark:
 		default:
 			return version, fmt.Errorf("the answer has an event of type %q", kind)

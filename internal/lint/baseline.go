@@ -41,7 +41,7 @@ func ParseBaseline(file string, data []byte) (Baseline, error) {
 }
 
 // key is the entry of a finding.
-func (f Finding) key() Entry { return Entry{Rule: f.Rule.Name, File: f.File, Message: f.Message} }
+func (f Finding) key() Entry { return Entry{Rule: f.Rule.Name, File: f.named, Message: f.Message} }
 
 // NewBaseline has the findings of a report.
 func NewBaseline(r *Report) Baseline {

@@ -2,6 +2,7 @@ package lint
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/argosy-cd/argosy/internal/argo"
 	"github.com/argosy-cd/argosy/internal/argo/order"
@@ -75,6 +76,21 @@ func (p *pass) find(app *plan.Application, field []string, format string, args .
 	p.found = append(p.found, plan.Finding{
 		Rule: p.rule.Rule, Subject: app.Name, Position: app.Position, Origin: app.Origin, Field: field,
 		Message: fmt.Sprintf(format, args...),
+	})
+}
+
+// item notes something about a field of an object that an Application deploys, at the Application if the object is in no file.
+func (p *pass) item(app *plan.Application, item *plan.Item, field []string, format string, args ...any) {
+	p.find(app, nil, format, args...)
+	if f := &p.found[len(p.found)-1]; item.Position.File != "" {
+		f.Position, f.Field = item.Position, field
+	}
+}
+
+// has reports whether the planner has found something about an Application or a set, "" for any.
+func (p *pass) has(rule plan.Rule, subject string) bool {
+	return slices.ContainsFunc(p.Findings, func(f plan.Finding) bool {
+		return f.Rule.Name == rule.Name && (subject == "" || f.Subject == subject)
 	})
 }
 

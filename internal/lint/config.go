@@ -3,6 +3,7 @@ package lint
 import (
 	"errors"
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/argosy-cd/argosy/internal/plan"
@@ -65,12 +66,20 @@ func ConfigSchema() map[string]any {
 // severity is that of a finding, and whether it is reported at all.
 func (c Config) severity(f Finding) (plan.Severity, bool) {
 	severity := f.Rule.Severity
+	if f.Rule.Off {
+		severity = off
+	}
 	for _, s := range c.Rules {
-		if s.Rule == f.Rule.Name && matches(s.Files, f.File, true) && matchesAny(s.Names, f.Subjects) {
+		if s.Rule == f.Rule.Name && matches(s.Files, f.named, true) && matchesAny(s.Names, f.Subjects) {
 			severity = plan.Severity(s.Severity)
 		}
 	}
 	return severity, severity != off
+}
+
+// uses reports whether findings of a rule can be in a report.
+func (c Config) uses(r Rule) bool {
+	return !r.Off || slices.ContainsFunc(c.Rules, func(s Setting) bool { return s.Rule == r.Name && s.Severity != off })
 }
 
 // matches reports whether one of the patterns matches a name; no patterns match all.

@@ -60,10 +60,14 @@ type Rule struct {
 	Since, Until versions.Version
 	// Seen reports whether the lab boots the failing example of the rule, and it goes wrong as the rule says.
 	Seen bool
+	// Off says that its findings are left out unless the configuration gives the rule a severity.
+	Off bool
 	// field is where the cause of a finding is written, for findings that do not say so themselves.
 	field []string
 	// check finds; nil for a rule of the planner.
 	check func(*pass)
+	// fix cures; nil if somebody must choose how.
+	fix fixer
 }
 
 // Title is the first sentence of what happens.
@@ -85,7 +89,7 @@ var rules = sync.OnceValue(func() []Rule {
 	}
 	all = append(all, own()...)
 	for i := range all {
-		all[i].Seen = slices.Contains(seen, all[i].Name)
+		all[i].Seen, all[i].fix = slices.Contains(booted, all[i].Name), fixes[all[i].Name]
 	}
 	families := Families()
 	slices.SortStableFunc(all, func(a, b Rule) int {

@@ -10,6 +10,7 @@ import (
 	"github.com/argosy-cd/argosy/internal/plan"
 	"github.com/argosy-cd/argosy/internal/source"
 	"github.com/argosy-cd/argosy/internal/strict"
+	"github.com/argosy-cd/argosy/internal/words"
 )
 
 // Files reads the user's files by the names that a plan has for them. It returns the name of the file on disk, and false for a file that is
@@ -23,17 +24,48 @@ type file struct {
 	lines [][]byte
 	docs  []manifest.Document
 	nodes []*strict.Node
+	// ignored are the comments that silence rules, by the lines that they are about.
+	ignored map[int][]ignore
+	// places finds nodes, objects are the documents by their places. Both are made when they are needed.
+	places  *strict.Lines
+	objects map[documentKey]manifest.Object
 }
 
-// line is the text of a line, from 1, "" if there is none.
-func (f *file) line(n int) string {
+// documentKey is the place of a document in its file.
+type documentKey struct {
+	number int
+	item   string
+}
+
+// object is the one at a position, nil if there is none.
+func (f *file) object(at manifest.Position) manifest.Object {
+	if f.objects == nil {
+		f.objects = map[documentKey]manifest.Object{}
+		for _, d := range f.docs {
+			f.objects[documentKey{d.Number, d.Item}] = d.Object
+		}
+	}
+	return f.objects[documentKey{at.Number, at.Item}]
+}
+
+// mostText is how many bytes of a line a finding has: a file may have one long line, and a finding for each word of it.
+const mostText = 1000
+
+// bytes is a line, from 1, without its end; nil if there is none.
+func (f *file) bytes(n int) []byte {
 	if f.lines == nil {
 		f.lines = bytes.Split(f.data, []byte("\n"))
 	}
 	if n < 1 || n > len(f.lines) {
-		return ""
+		return nil
 	}
-	return strings.TrimRight(string(f.lines[n-1]), "\r")
+	return bytes.TrimRight(f.lines[n-1], "\r")
+}
+
+// line is the text of a line, cut if it is long.
+func (f *file) line(n int) string {
+	text := f.bytes(n)
+	return words.Shorten(string(text[:min(len(text), mostText+1)]), mostText)
 }
 
 // locator finds the lines of findings.
@@ -44,26 +76,49 @@ type locator struct {
 	built map[manifest.Position]made
 }
 
-// made is an object that a source makes, and the files that the source is made of.
+// made is an object that a source makes, and the source.
 type made struct {
 	object manifest.Object
-	inputs []source.Input
+	by     *maker
 }
 
-// builtSuffix ends the file of an object that a Kustomization makes.
-const builtSuffix = " (built)"
+// maker is a source that makes objects, and the files that it is made of.
+type maker struct {
+	inputs []source.Input
+	// places are where the files have objects. They are found when they are needed.
+	places map[objectKey][]manifest.Position
+}
+
+// objectKey names an object in files.
+type objectKey struct{ group, kind, name string }
+
+func keyOf(o manifest.Object) objectKey {
+	return objectKey{manifest.Group(o), manifest.String(o, "kind"), manifest.String(o, "metadata", "name")}
+}
+
+// builtSuffix ends the file of an object that a Kustomization makes, renderedSuffix that of one from a template of a chart.
+const (
+	builtSuffix    = " (built)"
+	renderedSuffix = " (rendered)"
+)
+
+// onDisk is the name of the file of a position, without what a plan adds to it.
+func onDisk(at manifest.Position) string {
+	return strings.TrimSuffix(strings.TrimSuffix(at.File, builtSuffix), renderedSuffix)
+}
 
 func newLocator(p *plan.Plan, read Files) *locator {
 	l := &locator{read, map[string]*file{}, map[manifest.Position]made{}}
 	for _, app := range p.Applications {
-		for _, item := range app.Items {
-			if !strings.HasSuffix(item.Position.File, builtSuffix) {
-				continue
+		var by *maker
+		for _, s := range app.Sources {
+			if s.Kind == source.Kustomize || s.Kind == source.AppSet {
+				by = &maker{inputs: s.Inputs}
 			}
-			for _, s := range app.Sources {
-				if s.Kind == source.Kustomize || s.Kind == source.AppSet {
-					l.built[item.Position] = made{item.Object, s.Inputs}
-				}
+		}
+		for _, item := range app.Items {
+			if by != nil && strings.HasSuffix(item.Position.File, builtSuffix) {
+				l.built[item.Position] = made{item.Object, by}
 			}
 		}
 	}
@@ -86,59 +141,85 @@ func (l *locator) open(name string) *file {
 	return f
 }
 
-// place returns the file of a position, its line and its column; nil for a file that is not there, 0 for a line that is not known.
-func (l *locator) place(at manifest.Position, field []string) (f *file, line, column int) {
+// spot is a place in a file. The zero spot is in no file that is there.
+type spot struct {
+	file         *file
+	line, column int // 0 is not known
+	// at is the object, and path the field in it; nil unless all of it is written there.
+	at   manifest.Position
+	path []string
+}
+
+// place finds the spot of a field of an object.
+func (l *locator) place(at manifest.Position, field []string) spot {
 	if m, ok := l.built[at]; ok {
 		at = l.origin(at, m)
 	}
-	if f = l.open(strings.TrimSuffix(at.File, builtSuffix)); f == nil {
-		return nil, 0, 0
+	f := l.open(onDisk(at))
+	if f == nil {
+		return spot{}
+	}
+	if strings.HasSuffix(at.File, renderedSuffix) { // its lines are others once it is rendered
+		return spot{file: f}
 	}
 	if at.Number == 0 { // the line is from a message
 		i := slices.IndexFunc(f.docs, func(d manifest.Document) bool { return d.Line == at.Line })
 		if i < 0 {
-			return f, at.Line, min(at.Line, 1)
+			return spot{file: f, line: at.Line, column: min(at.Line, 1)}
 		}
 		at = f.docs[i].Position
 	}
 	n, err := strict.Among(f.nodes, at)
 	if err != nil { // a template, whose lines are others once it is rendered
-		return f, 0, 0
+		return spot{file: f}
 	}
+	path := field
 	best, most := n.Find(field...)
 	if most < len(field) { // of an Application, it is in the template of its set
-		if t, steps := n.Find(slices.Concat([]string{"spec", "template"}, field)...); steps > most+2 {
-			best = t
+		inner := slices.Concat([]string{"spec", "template"}, field)
+		if t, steps := n.Find(inner...); steps > most+2 {
+			best, most, path = t, steps, inner
 		}
 	}
-	line, column = best.Place(f.data)
-	return f, line, column
+	s := spot{file: f, at: at}
+	if most == len(path) {
+		s.path = path
+	}
+	if f.places == nil {
+		f.places = strict.NewLines(f.data)
+	}
+	s.line, s.column = f.places.Place(best)
+	return s
 }
 
 // origin finds an object that a Kustomization makes among the files that it reads: the only one of its kind and name. Otherwise it is
 // where the Kustomization is.
 func (l *locator) origin(at manifest.Position, m made) manifest.Position {
-	var found []manifest.Position
-	for _, input := range m.inputs {
-		if ext := path.Ext(input.Path); input.Ref != "" || ext != ".yaml" && ext != ".yml" && ext != ".json" {
-			continue
-		}
-		f := l.open(input.Path)
-		if f == nil {
-			continue
-		}
-		for _, d := range f.docs {
-			if manifest.String(d.Object, "kind") == manifest.String(m.object,
-				"kind") && manifest.Group(d.Object) == manifest.Group(m.object) &&
-				manifest.String(d.Object, "metadata", "name") == manifest.String(m.object, "metadata", "name") {
-				at := d.Position
-				at.File = input.Path
-				found = append(found, at)
-			}
+	if m.by.places == nil {
+		m.by.places = map[objectKey][]manifest.Position{}
+		for _, input := range m.by.inputs {
+			l.index(m.by, input)
 		}
 	}
+	found := m.by.places[keyOf(m.object)]
 	if len(found) != 1 {
 		return manifest.Position{File: at.File}
 	}
 	return found[0]
+}
+
+// index notes the objects of a file that a source is made of.
+func (l *locator) index(by *maker, input source.Input) {
+	if ext := path.Ext(input.Path); input.Ref != "" || ext != ".yaml" && ext != ".yml" && ext != ".json" {
+		return
+	}
+	f := l.open(input.Path)
+	if f == nil {
+		return
+	}
+	for _, d := range f.docs {
+		at := d.Position
+		at.File = input.Path
+		by.places[keyOf(d.Object)] = append(by.places[keyOf(d.Object)], at)
+	}
 }

@@ -10,9 +10,8 @@ import (
 var ruleApplicationHook = Rule{
 	Rule: plan.Rule{
 		Name: "application-is-hook", Kind: plan.Ordering, Severity: plan.Error,
-		Means: "The Application is a hook. Each sync of its parent deletes it and creates it again; with a finalizer for its resources, " +
-			"everything " +
-			"that it has deployed is deleted, too.",
+		Means: "The Application is a hook. Each sync of its parent deletes it, before it is created again or, with the delete policy " +
+			"HookSucceeded, as soon as it is healthy; with a finalizer for its resources, everything that it has deployed is deleted, too.",
 		Cure: "Remove the hook annotation, and order the Application with a sync wave.",
 	},
 	Family: Loss,
@@ -27,10 +26,15 @@ var ruleApplicationHook = Rule{
 				annotations := manifest.Map(item.Object, "metadata", "annotations")
 				policy := manifest.String(annotations, "argocd.argoproj.io/hook-delete-policy") +
 					manifest.String(annotations, "helm.sh/hook-delete-policy")
-				if policy == "" || strings.Contains(strings.ToLower(policy), "before") {
-					p.find(item.Application, []string{"metadata", "annotations", "argocd.argoproj.io/hook"},
-						"it is a %s hook, so each sync of %s deletes it and creates it again", item.Phase, parent.Name)
+				policy = strings.ToLower(policy)
+				effect := "deletes it and creates it again"
+				if strings.Contains(policy, "succeeded") {
+					effect = "creates it, and deletes it when it is healthy"
+				} else if policy != "" && !strings.Contains(policy, "before") {
+					continue
 				}
+				p.find(item.Application, []string{"metadata", "annotations", "argocd.argoproj.io/hook"},
+					"it is a %s hook, so each sync of %s %s", item.Phase, parent.Name, effect)
 			}
 		}
 	},

@@ -58,20 +58,15 @@ var ruleSharedObject = Rule{
 type object struct{ cluster, group, kind, namespace, name string }
 
 func newObject(app *plan.Application, item *plan.Item) object {
-	cluster, namespace, _ := cutLast(app.Destination)
+	cluster := app.Destination.Cluster
 	if cluster == "in-cluster" {
 		cluster = generator.InClusterServer
 	}
-	namespace = cmp.Or(item.Namespace, namespace)
+	namespace := cmp.Or(item.Namespace, app.Destination.Namespace)
 	if order.ClusterScoped(item.Group, item.Kind) {
 		namespace = ""
 	}
 	return object{cluster, item.Group, item.Kind, namespace, item.Name}
-}
-
-func cutLast(s string) (before, after string, found bool) {
-	i := strings.LastIndexByte(s, '/')
-	return s[:max(i, 0)], s[i+1:], i >= 0
 }
 
 func common(a, b []*plan.Application) bool {

@@ -55,6 +55,7 @@ func describe(r plan.Rule) Rule {
 		plan.RuleVolumeWaits.Name:      {Prerequisites, fieldWave},
 		plan.RuleWaveNotANumber.Name:   {Waves, fieldWave},
 		plan.RuleNeedsLater.Name:       {Waves, fieldNeeds},
+		plan.RuleNeedsCycle.Name:       {Waves, fieldNeeds},
 		plan.RuleNeedsMissing.Name:     {Waves, fieldNeeds},
 		plan.RulePinnedPaths.Name:      {Waves, fieldPaths},
 		plan.RuleSyncByHand.Name:       {Wedges, fieldSync},

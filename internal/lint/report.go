@@ -22,6 +22,10 @@ type Finding struct {
 	// Text is the line itself.
 	Text    string
 	Message string
+
+	spot spot
+	// named is the file as the configuration and baselines name it.
+	named string
 }
 
 // Subject names the subjects.
@@ -35,9 +39,17 @@ type Report struct {
 	Silenced, Off, Known int
 }
 
-// Worst reports whether a finding is as bad as a severity, or worse.
-func (r *Report) Worst(least plan.Severity) bool {
-	return slices.ContainsFunc(r.Findings, func(f Finding) bool { return AtLeast(f.Severity, least) })
+// Never is a limit that no finding reaches.
+const Never = "never"
+
+// Fails reports whether the finding is as bad as a severity, or worse.
+func (f Finding) Fails(failOn string) bool {
+	return failOn != Never && AtLeast(f.Severity, plan.Severity(failOn))
+}
+
+// Fails reports whether a finding is as bad as a severity, or worse.
+func (r *Report) Fails(failOn string) bool {
+	return slices.ContainsFunc(r.Findings, func(f Finding) bool { return f.Fails(failOn) })
 }
 
 // Options say what a report leaves out.
@@ -48,6 +60,8 @@ type Options struct {
 	Baseline Baseline
 	// Before is the plan of another revision, whose findings are left out. Nil is none.
 	Before *plan.Plan
+	// Named is the name of a file for the configuration and baselines. Nil is the name as it is.
+	Named func(file string) string
 	// Allowed reports whether an Application or a set may be unknown. Nil allows none.
 	Allowed func(name string) bool
 }
@@ -62,11 +76,18 @@ func New(p *plan.Plan, o Options) *Report {
 		before, _ := Check(o.Before)
 		found, _ = plan.Unpaired(found, before)
 	}
-	r := &Report{NotChecked: unchecked}
+	r := &Report{NotChecked: slices.DeleteFunc(unchecked, func(n NotChecked) bool { return !o.Config.uses(n.Rule) })}
 	at, known := newLocator(p, o.Files), o.Baseline.counter()
-	all := list{at: map[place]int{}}
+	all := list{at: map[place]int{}, has: map[subject]bool{}}
 	for _, f := range found {
+		if rule, _ := Find(f.Rule.Name); !o.Config.uses(rule) {
+			continue
+		}
 		one, file := at.finding(f)
+		one.named = one.File
+		if o.Named != nil {
+			one.named = o.Named(one.File)
+		}
 		severity, on := o.Config.severity(one)
 		one.Severity = severity
 		if file != nil {
@@ -74,6 +95,7 @@ func New(p *plan.Plan, o Options) *Report {
 			if line > 0 {
 				all.add(Finding{
 					Rule: ruleNoReason, Severity: ruleNoReason.Severity, File: one.File, Line: line, Column: 1, Text: file.line(line),
+					named: one.named,
 					Subjects: one.Subjects, Message: "it does not say why " + one.Rule.Name + " is ignored, so it is not",
 				})
 			}
@@ -116,19 +138,22 @@ func (l *locator) finding(f plan.Finding) (Finding, *file) {
 	rule, _ := Find(f.Rule.Name)
 	out := Finding{
 		Rule: rule, Subjects: []string{f.Subject}, Message: strings.TrimPrefix(f.Message, f.Position.String()+": "),
-		File: strings.TrimSuffix(f.Position.File, builtSuffix), Line: f.Position.Line,
+		File: onDisk(f.Position), Line: f.Position.Line,
 	}
-	file, line, column := l.place(f.Position, f.Field)
-	if file != nil {
-		out.File, out.Line, out.Column, out.Text = file.name, line, column, file.line(line)
+	out.spot = l.place(f.Position, f.Field)
+	if file := out.spot.file; file != nil {
+		out.File, out.Line, out.Column, out.Text = file.name, out.spot.line, out.spot.column, file.line(out.spot.line)
+	} else if strings.HasSuffix(f.Position.File, renderedSuffix) {
+		out.Line = 0 // that of the template is not known
 	}
-	return out, file
+	return out, out.spot.file
 }
 
 // list is a list of findings, those that differ only in their subjects once.
 type list struct {
 	findings []Finding
 	at       map[place]int
+	has      map[subject]bool
 }
 
 type place struct {
@@ -136,18 +161,26 @@ type place struct {
 	line, column        int
 }
 
+// subject is one of a finding.
+type subject struct {
+	finding int
+	name    string
+}
+
 // add adds a finding, or its subjects to an equal one.
 func (l *list) add(f Finding) {
 	key := place{f.Rule.Name, f.File, f.Message, f.Line, f.Column}
 	i, ok := l.at[key]
 	if !ok {
-		l.at[key] = len(l.findings)
+		i = len(l.findings)
+		l.at[key] = i
 		l.findings = append(l.findings, f)
-		return
+		l.findings[i].Subjects = nil
 	}
 	for _, s := range f.Subjects {
-		if g := &l.findings[i]; !slices.Contains(g.Subjects, s) {
-			g.Subjects = append(g.Subjects, s)
+		if is := (subject{i, s}); !l.has[is] {
+			l.has[is] = true
+			l.findings[i].Subjects = append(l.findings[i].Subjects, s)
 		}
 	}
 }

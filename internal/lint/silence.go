@@ -1,6 +1,7 @@
 package lint
 
 import (
+	"bytes"
 	"regexp"
 	"slices"
 	"strings"
@@ -30,16 +31,23 @@ type ignore struct {
 
 // ignores returns the comments that are about a line: those on it, and those on the comment lines directly above.
 func (f *file) ignores(line int) []ignore {
+	if out, ok := f.ignored[line]; ok { // of many findings on one line, below many comments
+		return out
+	}
 	var out []ignore
 	for at := line; at > 0; at-- {
-		text := f.line(at)
-		if at < line && !strings.HasPrefix(strings.TrimSpace(text), "#") {
+		text := f.bytes(at)
+		if at < line && !bytes.HasPrefix(bytes.TrimSpace(text), []byte("#")) {
 			break
 		}
-		if m := ignorePattern.FindStringSubmatch(text); m != nil {
-			out = append(out, ignore{strings.Split(m[1], ","), strings.TrimSpace(m[2]), at})
+		if m := ignorePattern.FindSubmatch(text); m != nil {
+			out = append(out, ignore{strings.Split(string(m[1]), ","), strings.TrimSpace(string(m[2])), at})
 		}
 	}
+	if f.ignored == nil {
+		f.ignored = map[int][]ignore{}
+	}
+	f.ignored[line] = out
 	return out
 }
 

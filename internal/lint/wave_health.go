@@ -1,36 +1,208 @@
 package lint
 
 import (
+	"slices"
+	"strings"
+
 	"github.com/argosy-cd/argosy/internal/argo"
+	"github.com/argosy-cd/argosy/internal/argo/versions"
 	"github.com/argosy-cd/argosy/internal/health"
 	"github.com/argosy-cd/argosy/internal/manifest"
 	"github.com/argosy-cd/argosy/internal/plan"
 )
 
+// installCheck is the cure of a health check of Applications that is not good enough.
+const installCheck = "Install the one that argosy health script applications prints."
+
 var ruleAlwaysHealthy = Rule{
 	Rule: plan.Rule{
 		Name: "health-check-always-healthy", Kind: plan.Ordering, Severity: plan.Warning,
 		Means: "The health check of Applications calls an Application Healthy that is not. No wave waits for an Application.",
-		Cure:  "Install the one that argosy health script applications prints.",
+		Cure:  installCheck,
 	},
 	Family: Waves,
 	Why:    "The installed health check was run on an Application whose own health is Progressing, and on one whose is Degraded.",
 	check: func(p *pass) {
-		if p.Settings == nil || p.Settings.Partial || p.Root.Applied {
-			return // settings-unknown says so
+		if status := p.alwaysHealthy(); status != "" {
+			p.script("the health check of Applications (%s) calls an Application Healthy that is %s", p.Settings.Origin, status)
 		}
-		for _, status := range []string{"Progressing", "Degraded"} {
-			o := manifest.Object{
-				"apiVersion": argo.APIVersion, "kind": argo.KindApplication, "metadata": map[string]any{"name": "x"},
-				"spec":   map[string]any{},
-				"status": map[string]any{"health": map[string]any{"status": status}, "sync": map[string]any{"status": "Synced"}},
+	},
+}
+
+// alwaysHealthy is a status that the health check of Applications calls Healthy; "" is none.
+func (p *pass) alwaysHealthy() string {
+	for _, status := range []string{"Progressing", "Degraded"} {
+		o := anApplication()
+		o["status"] = map[string]any{"health": map[string]any{"status": status}, "sync": map[string]any{"status": "Synced"}}
+		if h, ok, err := p.probe(o); err == nil && ok && h.Status == health.Healthy {
+			return status
+		}
+	}
+	return ""
+}
+
+// anApplication is one for a health check to look at.
+func anApplication() manifest.Object {
+	return manifest.Object{
+		"apiVersion": argo.APIVersion, "kind": argo.KindApplication,
+		"metadata": map[string]any{"name": "x", "namespace": "argocd"},
+		"spec":     map[string]any{"source": aSource("2"), "destination": map[string]any{"name": "in-cluster", "namespace": "x"}},
+	}
+}
+
+func aSource(revision string) map[string]any {
+	return map[string]any{"repoURL": "https://git.example.com/x", "path": "x", "targetRevision": revision}
+}
+
+// probe runs the health check of Applications, if the settings that are known have one. It is settings-unknown that says that none are.
+func (p *pass) probe(o manifest.Object) (health.Health, bool, error) {
+	if p.Settings == nil || p.Settings.Partial || p.Root.Applied {
+		return health.Health{}, false, nil
+	}
+	if key, err := p.Settings.Health.Covers(o); key == "" || err != nil {
+		return health.Health{}, false, err
+	}
+	return health.Evaluate(o, p.Settings.Health, health.Limits{Version: p.Version})
+}
+
+// script notes something about the health check of Applications: where the plan deploys it, or else at the root.
+func (p *pass) script(format string, args ...any) {
+	p.find(p.Root, nil, format, args...)
+	f := &p.found[len(p.found)-1]
+	for _, app := range p.Applications {
+		for _, item := range app.Items {
+			_, has := manifest.Map(item.Object, "data")[health.ApplicationKey]
+			if has && item.Kind == "ConfigMap" && strings.HasPrefix(p.Settings.Origin, item.Name) && item.Position.File != "" {
+				f.Subject, f.Position, f.Origin, f.Field = app.Name, item.Position, app.Origin, []string{"data", health.ApplicationKey}
+				return
 			}
-			h, ok, err := health.Evaluate(o, p.Settings.Health, health.Limits{Version: p.Version})
-			if err == nil && ok && h.Status == "Healthy" {
-				p.find(p.Root, nil,
-					"the health check of Applications (%s) calls an Application Healthy that is %s", p.Settings.Origin, status)
+		}
+	}
+}
+
+// waited are the Applications that waves behind them wait for.
+func (p *pass) waited() []*plan.Application {
+	var out []*plan.Application
+	for _, parent := range p.applications() {
+		for _, item := range parent.Items {
+			if a := item.Application; a != nil && !a.Itself && item.Waits && behind(parent, item) {
+				out = append(out, a)
+			}
+		}
+	}
+	return out
+}
+
+var ruleHealthCopies = Rule{
+	Rule: plan.Rule{
+		Name: "health-check-copies-health", Kind: plan.Ordering, Severity: plan.Info,
+		Means: "The health check of Applications looks at status.health alone. That is also Healthy for an Application whose manifests " +
+			"cannot be rendered, and for one that has not seen its new spec yet. The next wave starts too early.",
+		Cure: installCheck,
+	},
+	Family: Waves,
+	Why: "The installed health check was run on an Application whose sync status is Unknown, with a ComparisonError, and on one whose " +
+		"status.sync.comparedTo has another revision than its spec. Argo CD keeps Healthy for both (controller/appcontroller.go, read in " +
+		"3.2.11).",
+	check: func(p *pass) {
+		waited := p.waited()
+		if len(waited) == 0 || p.alwaysHealthy() != "" || p.has(plan.RuleHealthCheckNested, "") || p.ignoresSync() != nil {
+			return // these have the same cure, and are worse
+		}
+		healthy := map[string]any{"status": "Healthy"}
+		var wrong []string
+		for text, status := range map[string]map[string]any{
+			"whose manifests cannot be rendered": {
+				"health": healthy, "sync": map[string]any{"status": "Unknown", "comparedTo": comparedTo("2")},
+				"reconciledAt": "2026-01-01T00:01:00Z",
+				"conditions":   []any{map[string]any{"type": "ComparisonError", "message": "x"}},
+			},
+			"that has not seen its new spec": {
+				"health": healthy, "sync": map[string]any{"status": "Synced", "comparedTo": comparedTo("1")},
+				"reconciledAt":   "2026-01-01T00:01:00Z",
+				"operationState": map[string]any{"phase": "Succeeded", "finishedAt": "2026-01-01T00:00:00Z"},
+			},
+		} {
+			o := anApplication()
+			o["status"] = status
+			if h, ok, err := p.probe(o); err == nil && ok && h.Status == health.Healthy {
+				wrong = append(wrong, text)
+			}
+		}
+		if len(wrong) > 0 {
+			slices.Sort(wrong)
+			p.script("the health check of Applications (%s) calls an Application Healthy %s; waves wait for it, such as those behind %s",
+				p.Settings.Origin, strings.Join(wrong, ", and one "), waited[0].Name)
+		}
+	},
+}
+
+// comparedTo is what an Application was compared with.
+func comparedTo(revision string) map[string]any {
+	return map[string]any{"source": aSource(revision), "destination": map[string]any{"name": "in-cluster", "namespace": "x"}}
+}
+
+var ruleHealthWithoutStatus = Rule{
+	Rule: plan.Rule{
+		Name: "health-check-without-status", Kind: plan.Ordering, Severity: plan.Warning,
+		Means: "The health check of Applications does not know what to do with an Application that has no status yet, as every new one. " +
+			"If it calls it Healthy, the next wave starts at once. If it fails, the parent reports a ComparisonError until the status is " +
+			"there.",
+		Cure: installCheck,
+	},
+	Family: Waves,
+	Why: "The installed health check was run on an Application without status, and on one with an empty status. An error of a script is " +
+		"an error of the comparison (setApplicationHealth in controller/health.go, read in 3.2.11).",
+	check: func(p *pass) {
+		if p.alwaysHealthy() != "" {
+			return
+		}
+		for _, status := range []map[string]any{nil, {}} {
+			o := anApplication()
+			if status != nil {
+				o["status"] = status
+			}
+			switch h, ok, err := p.probe(o); {
+			case err != nil:
+				p.script("the health check of Applications (%s) fails on an Application that has no status yet: %v", p.Settings.Origin, err)
+				return
+			case ok && h.Status == health.Healthy:
+				p.script("the health check of Applications (%s) calls an Application Healthy that has no status yet", p.Settings.Origin)
 				return
 			}
 		}
 	},
+}
+
+var ruleHealthIgnoresSync = Rule{
+	Rule: plan.Rule{
+		Name: "health-check-ignores-sync", Kind: plan.Ordering, Severity: plan.Warning,
+		Means: "The health check of Applications calls an Application Healthy in the middle of its sync. Since Argo CD 3.4, objects that " +
+			"are not there yet do not count, so an Application with several waves is Healthy after each of them, and the next wave of " +
+			"its parent starts too early.",
+		Cure: installCheck,
+	},
+	Family: Waves, Since: 4,
+	Why: "Missing objects are left out of the health of an Application unless all of them are missing (setApplicationHealth in " +
+		"controller/health.go, read in 3.4.12; 3.2.11 counts them). The installed health check was run on an Application with a running " +
+		"sync.",
+	check: func(p *pass) {
+		if app := p.ignoresSync(); app != nil {
+			p.script("the health check of Applications (%s) ignores running syncs; %s can be Healthy before its last wave is deployed",
+				p.Settings.Origin, app.Name)
+		}
+	},
+}
+
+// ignoresSync is an Application with several waves that waves of its parent do not wait for, because the health check ignores syncs.
+func (p *pass) ignoresSync() *plan.Application {
+	if p.SyncAware || !p.Version.Has(versions.MissingNotCounted) || p.alwaysHealthy() != "" {
+		return nil
+	}
+	for _, app := range p.waited() {
+		if len(app.Waves()) > 1 && !app.DeploysOthers() {
+			return app
+		}
+	}
+	return nil
 }

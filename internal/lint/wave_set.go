@@ -11,8 +11,8 @@ import (
 var ruleSetGate = Rule{
 	Rule: plan.Rule{
 		Name: "set-does-not-gate", Kind: plan.Ordering, Severity: plan.Warning,
-		Means: "A wave has an ApplicationSet, and later waves do not wait for its Applications. " +
-			"Argo CD calls a set Healthy as soon as it has created its Applications.",
+		Means: "A wave has an ApplicationSet, and later waves do not wait for its Applications. Argo CD calls a set Healthy as soon as " +
+			"it has created its Applications.",
 		Cure: "Render the set by the plugin appset, so that it is an Application and its health that of its children.",
 	},
 	Family: Waves,
@@ -41,8 +41,8 @@ var ruleSetGate = Rule{
 var ruleTemplateWave = Rule{
 	Rule: plan.Rule{
 		Name: "wave-in-set-template", Kind: plan.Ordering, Severity: plan.Warning,
-		Means: "The template of an ApplicationSet has a sync wave. " +
-			"The applicationset-controller creates all Applications at once, and ignores the waves.",
+		Means: "The template of an ApplicationSet has a sync wave. The applicationset-controller creates all Applications at once, and " +
+			"ignores the waves.",
 		Cure: "Render the set by the plugin appset, or use the strategy RollingSync.",
 	},
 	Family: Waves,

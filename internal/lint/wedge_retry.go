@@ -18,6 +18,9 @@ var ruleRetryForEver = Rule{
 		"the revisions of the operation unless retry.refresh is set (controller/appcontroller.go, read in 3.2.11). The setting " +
 		"controller.sync.timeout.seconds, 0 by default, would end the operation.",
 	check: func(p *pass) {
+		if p.SyncTimeout != nil && p.SyncTimeout.Value != "0" {
+			return // an operation that is terminated is not retried
+		}
 		for _, app := range p.applications() {
 			refresh, _ := manifest.Map(app.Object, "spec", "syncPolicy", "retry")["refresh"].(bool)
 			if app.Automated && app.Retry.Limit < 0 && !refresh {

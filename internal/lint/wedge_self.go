@@ -1,27 +1,49 @@
 package lint
 
-import "github.com/argosy-cd/argosy/internal/plan"
+import (
+	"github.com/argosy-cd/argosy/internal/argo/order"
+	"github.com/argosy-cd/argosy/internal/argo/versions"
+	"github.com/argosy-cd/argosy/internal/plan"
+)
 
 var ruleGatesItself = Rule{
 	Rule: plan.Rule{
 		Name: "gates-itself", Kind: plan.Ordering, Severity: plan.Error,
-		Means: "An Application deploys itself in a wave before its last, and the health check of Applications is not Healthy while a " +
-			"sync runs. " +
-			"The sync waits for the Application, and the Application for its sync.",
+		Means: "An Application, such as a root, deploys itself in a wave before its last, and the health check of Applications does not " +
+			"call it Healthy before its sync has ended. The sync waits for the Application, and the Application for its sync.",
 		Cure: "Put it in its own last wave, or install the health check that argosy health script applications prints.",
 	},
 	Family: Wedges,
-	Why:    "A wave is done when all of its objects are healthy. The installed health check was run on an Application with a running sync.",
+	Why: "A wave is done when all of its objects are healthy. The installed health check was run on an Application with a running sync. " +
+		"One that copies status.health waits, too, before Argo CD 3.4: objects of later waves with a health check in Go or in argocd-cm " +
+		"are missing, and so is the Application (setApplicationHealth in controller/health.go, read in 3.2.11).",
 	check: func(p *pass) {
 		for _, app := range p.applications() {
 			for _, item := range app.Items {
-				if a := item.Application; a != nil && a.Itself && a.Ref == app.Ref && item.Waits && p.SyncAware && !p.KnowsItself &&
-					behind(app, item) {
+				if a := item.Application; a == nil || !a.Itself || a.Ref != app.Ref || !item.Waits || p.KnowsItself || !behind(app, item) {
+					continue
+				}
+				if later := missingLater(app, item); p.SyncAware {
 					p.find(app, fieldWave, "it deploys itself in wave %d, and later waves wait until its own sync has ended", item.Wave)
+				} else if later != nil && !p.Version.Has(versions.MissingNotCounted) {
+					p.find(app, fieldWave, "it deploys itself in wave %d, and is not healthy before %s %s exists, which comes in %s",
+						item.Wave,
+						later.Kind, later.Name, later.At())
 				}
 			}
 		}
 	},
+}
+
+// missingLater is an object behind an item that makes its Application Missing, before Argo CD 3.4, as long as it does not exist.
+func missingLater(app *plan.Application, item *plan.Item) *plan.Item {
+	for _, other := range app.Items {
+		if other.Waits && !other.Bundled && !other.Hook && other.Application == nil && other.Children == nil &&
+			order.Compare(other.Phase, other.Wave, item.Phase, item.Wave) > 0 {
+			return other
+		}
+	}
+	return nil
 }
 
 var ruleNoSelfHeal = Rule{
@@ -32,8 +54,8 @@ var ruleNoSelfHeal = Rule{
 		Cure: "Set syncPolicy.automated.selfHeal: true on the root.",
 	},
 	Family: Wedges,
-	Why: "autoSync skips a commit that was synced successfully, unless selfHeal is set (controller/appcontroller.go, read in 3.2.11). " +
-		"A commit whose sync has failed is not tried again in either case.",
+	Why: "autoSync skips a commit that was synced successfully, unless selfHeal is set (controller/appcontroller.go, read in 3.2.11). A " +
+		"commit whose sync has failed is not tried again in either case.",
 	check: func(p *pass) {
 		for _, app := range p.roots() {
 			automated := automated(app)

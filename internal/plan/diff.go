@@ -18,6 +18,8 @@ type Change struct {
 	// Subject is an Application, a set, or a wave of an Application.
 	Subject  string
 	Old, New string
+	// Namespace and Project are those of an Application that is added, removed, left or changed; otherwise "".
+	Namespace, Project string
 }
 
 // ChangeKind is what a change does.
@@ -27,12 +29,14 @@ type ChangeKind string
 const (
 	Added   ChangeKind = "added"
 	Removed ChangeKind = "removed"
+	Left    ChangeKind = "left" // an Application that is not deployed any more, and not deleted: nobody prunes it
 	Moved   ChangeKind = "moved"
 	Sourced ChangeKind = "source"
 	Aimed   ChangeKind = "destination" // it deploys to another cluster or namespace
 	Owned   ChangeKind = "project"     // it belongs to another project
 	Waits   ChangeKind = "waits"       // a wave that waits now, and did not
 	Stops   ChangeKind = "stops"       // a wave that waits no more
+	Doubted ChangeKind = "doubted"     // a wave of which it is not known any more whether it waits
 	Found   ChangeKind = "finding"
 	Gone    ChangeKind = "gone" // a finding that is no more
 )
@@ -53,6 +57,7 @@ type Difference struct {
 // Otherwise it is not compared.
 func Diff(before, after *Plan) *Difference {
 	was, is := describe(before), describe(after)
+	removed := removal{was, is, after.Version}
 	d := &Difference{}
 	var hidden []string
 	for _, ref := range refsOf(was, is) {
@@ -62,33 +67,32 @@ func Diff(before, after *Plan) *Difference {
 			d.NotCompared, hidden = append(d.NotCompared, ref), append(hidden, ref.Name)
 			continue
 		case old == nil:
-			d.Changes = append(d.Changes, Change{Added, ref.Name, "", now.place()})
+			d.change(Added, now.app, "", now.place())
 		case now == nil:
-			d.Changes = append(d.Changes, Change{Removed, ref.Name, old.place(), ""})
+			d.change(removed.kind(removed.deletes(old)), old.app, old.place(), "")
 		default:
-			if from, to := old.place(), now.place(); from != to {
-				d.Changes = append(d.Changes, Change{Moved, ref.Name, from, to})
-			}
-			if from, to := old.app.sources(), now.app.sources(); from != to {
-				d.Changes = append(d.Changes, Change{Sourced, ref.Name, from, to})
-			}
-			if from, to := old.app.Destination, now.app.Destination; from != to {
-				d.Changes = append(d.Changes, Change{Aimed, ref.Name, from, to})
-			}
-			if from, to := old.app.Project, now.app.Project; from != to {
-				d.Changes = append(d.Changes, Change{Owned, ref.Name, from, to})
+			to := now.facts()
+			for i, f := range old.facts() {
+				if f.text != to[i].text {
+					d.change(f.kind, now.app, f.text, to[i].text)
+				}
 			}
 		}
-		d.application(ref, old, now)
+		d.application(ref, old, now, removed)
 	}
 	d.roots(before, after)
-	d.sets(was, is)
+	d.sets(removed)
 	// A finding about an Application that is not known any more is not gone.
 	findings := slices.DeleteFunc(diffFindings(before, after), func(c Change) bool {
 		return c.Kind == Gone && slices.Contains(hidden, c.Subject)
 	})
 	d.Changes = slices.Concat(d.Changes, diffGates(before, after), findings)
 	return d
+}
+
+// change adds a change of an Application.
+func (d *Difference) change(kind ChangeKind, app *Application, from, to string) {
+	d.Changes = append(d.Changes, Change{Kind: kind, Subject: app.Name, Old: from, New: to, Namespace: app.Namespace, Project: app.Project})
 }
 
 // parent is an Application that deploys another: directly, or by a set. The zero parent is somebody who applies it.
@@ -102,6 +106,17 @@ type described struct {
 	app     *Application
 	parents []parent
 	places  []string
+}
+
+// fact is something about an Application whose change has a kind.
+type fact struct {
+	kind ChangeKind
+	text string
+}
+
+// facts are always the same ones.
+func (d *described) facts() []fact {
+	return []fact{{Moved, d.place()}, {Sourced, d.app.sources()}, {Aimed, d.app.Destination.String()}, {Owned, d.app.Project}}
 }
 
 func (d *described) place() string { return strings.Join(d.places, ", ") }
@@ -226,8 +241,8 @@ func compareRefs(a, b argo.Ref) int {
 
 // gate is whether the wave after one waits for its Applications, and why not.
 type gate struct {
-	waits bool
-	why   string
+	waits, doubt bool
+	why          string
 }
 
 // gatesOf returns the gates of waves that have Applications and a wave after them.
@@ -242,8 +257,9 @@ func gatesOf(p *Plan) map[string]gate {
 					continue
 				}
 				applications = true
-				if !item.Waits {
-					g = gate{false, fmt.Sprintf("%s: %s", item.Name, item.Why)}
+				// One that does not wait for sure decides.
+				if !item.Waits && (g.waits || g.doubt || !item.InDoubt) {
+					g = gate{false, item.InDoubt, fmt.Sprintf("%s: %s", item.Name, item.Why)}
 				}
 			}
 			if applications && i < len(waves)-1 && !app.Applied {
@@ -254,6 +270,14 @@ func gatesOf(p *Plan) map[string]gate {
 	return out
 }
 
+// kind is how a gate changes that waited.
+func (g gate) kind() ChangeKind {
+	if g.doubt {
+		return Doubted
+	}
+	return Stops
+}
+
 func diffGates(before, after *Plan) []Change {
 	was, is := gatesOf(before), gatesOf(after)
 	var out []Change
@@ -261,13 +285,13 @@ func diffGates(before, after *Plan) []Change {
 		old, in := was[name]
 		switch now := is[name]; {
 		case in && old.waits && !now.waits:
-			out = append(out, Change{Stops, name, "", now.why})
+			out = append(out, Change{Kind: now.kind(), Subject: name, New: now.why})
 		case in && !old.waits && now.waits:
-			out = append(out, Change{Waits, name, old.why, ""})
+			out = append(out, Change{Kind: Waits, Subject: name, Old: old.why})
 		case !in && !now.waits && (len(was) == 0 || slices.ContainsFunc(slices.Collect(maps.Values(was)), func(g gate) bool {
 			return g.waits
 		})):
-			out = append(out, Change{Stops, name, "", now.why})
+			out = append(out, Change{Kind: now.kind(), Subject: name, New: now.why})
 		}
 	}
 	return out
@@ -278,10 +302,10 @@ func diffFindings(before, after *Plan) []Change {
 	is, was := Unpaired(atRoot(after), atRoot(before))
 	var out []Change
 	for _, f := range is {
-		out = append(out, Change{Found, f.Subject, "", f.Message})
+		out = append(out, Change{Kind: Found, Subject: f.Subject, New: f.Message})
 	}
 	for _, f := range was {
-		out = append(out, Change{Gone, f.Subject, f.Message, ""})
+		out = append(out, Change{Kind: Gone, Subject: f.Subject, Old: f.Message})
 	}
 	return out
 }
@@ -289,22 +313,35 @@ func diffFindings(before, after *Plan) []Change {
 // Unpaired returns the findings that only one of two lists has. Of findings that are the same but for their words, those with equal words
 // go together.
 func Unpaired(is, was []Finding) (onlyIs, onlyWas []Finding) {
-	is, was = slices.Clone(is), slices.Clone(was)
-	for _, equal := range []func(f, g Finding) bool{
-		func(f, g Finding) bool { return f.same(g) && f.Message == g.Message },
-		Finding.same,
+	paired := make([]bool, len(was))
+	onlyIs = slices.Clone(is)
+	for _, key := range []func(Finding) findingKey{
+		Finding.key,
+		func(f Finding) findingKey { return findingKey{f.Rule.Name, f.Subject, f.Position.File, ""} },
 		// It may have got another file.
-		func(f, g Finding) bool { return f.Rule.Name == g.Rule.Name && f.Subject == g.Subject },
+		func(f Finding) findingKey { return findingKey{f.Rule.Name, f.Subject, "", ""} },
 	} {
-		is = slices.DeleteFunc(is, func(f Finding) bool {
-			i := slices.IndexFunc(was, func(g Finding) bool { return equal(f, g) })
-			if i >= 0 {
-				was = slices.Delete(was, i, i+1)
+		left := map[findingKey][]int{}
+		for i, f := range was {
+			if !paired[i] {
+				left[key(f)] = append(left[key(f)], i)
 			}
-			return i >= 0
+		}
+		onlyIs = slices.DeleteFunc(onlyIs, func(f Finding) bool {
+			pair := left[key(f)]
+			if len(pair) == 0 {
+				return false
+			}
+			left[key(f)], paired[pair[0]] = pair[1:], true
+			return true
 		})
 	}
-	return is, was
+	for i, f := range was {
+		if !paired[i] {
+			onlyWas = append(onlyWas, f)
+		}
+	}
+	return onlyIs, onlyWas
 }
 
 // atRoot returns the findings of a plan. Those about all of it have the same subject and no file, so that they are the same with one root

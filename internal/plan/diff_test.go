@@ -99,7 +99,7 @@ func TestDiff(t *testing.T) {
 		},
 		{
 			"something to nothing", boot(app("root", child(1, app("a")))), boot(),
-			[]string{"removed a", "removed root", "manifests a removed root", "manifests of kubectl apply"},
+			[]string{"left a", "left root", "manifests a left root", "manifests of kubectl apply"},
 		},
 		{"a root more", boot(app("root")), boot(app("root"), app("other")), []string{"added other", "manifests of kubectl apply"}},
 		{
@@ -119,11 +119,11 @@ func TestDiff(t *testing.T) {
 			[]string{"not compared a"},
 		},
 		{
-			"a set that is removed while its Applications are unknown", boot(app("root", set("s", "no clusters"))), boot(app("root")),
+			"a set that is removed while its Applications are unknown", boot(app("root", set("s", "no clusters")).pruning()), boot(app("root").pruning()),
 			[]string{"removed s: wave 0 of root, a set whose Applications are unknown: no clusters → ", "manifests of root"},
 		},
 		{
-			"a set that is removed", boot(app("root", set("s", "", app("a")))), boot(app("root")),
+			"a set that is removed", boot(app("root", set("s", "", app("a"))).pruning()), boot(app("root").pruning()),
 			[]string{"removed a", "manifests of root"},
 		},
 		{
@@ -171,7 +171,7 @@ func brief(d *Difference) []string {
 	var out []string
 	for _, c := range d.Changes {
 		line := string(c.Kind) + " " + c.Subject
-		if c.Kind != Added && c.Kind != Removed || c.Kind == Removed && len(c.Old) > 60 {
+		if c.Kind != Added && c.Kind != Removed && c.Kind != Left || c.Kind == Removed && len(c.Old) > 60 {
 			line += fmt.Sprintf(": %s → %s", c.Old, c.New)
 		}
 		out = append(out, line)
@@ -186,6 +186,8 @@ func brief(d *Difference) []string {
 			line = "manifests a new " + m.Name
 		case Removed:
 			line = "manifests a removed " + m.Name
+		case Left:
+			line = "manifests a left " + m.Name
 		}
 		text := ""
 		for _, c := range m.Objects {
@@ -222,7 +224,7 @@ func TestDiffFindings(t *testing.T) {
 		finding(RuleSourceBroken, "a", "two"), finding(RuleSourceBroken, "a", "one, in other words"),
 		finding(RuleSourceBroken, "a", "three"), finding(RuleNoHealthCheck, ApplyName, "no health check"),
 	}
-	want := []Change{{Found, "a", "", "three"}, {Gone, "b", "twice", ""}}
+	want := []Change{{Kind: Found, Subject: "a", New: "three"}, {Kind: Gone, Subject: "b", Old: "twice"}}
 	got := slices.DeleteFunc(Diff(before, after).Changes, func(c Change) bool { return c.Kind != Found && c.Kind != Gone })
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/argosy-cd/argosy/internal/argo"
+	"github.com/argosy-cd/argosy/internal/manifest"
 	"github.com/argosy-cd/argosy/internal/source"
 )
 
@@ -59,4 +60,23 @@ func (p *Plan) Gaps() []Gap {
 		}
 	}
 	return out
+}
+
+// hides reports whether what is not known of an Application may have Applications: it is a root, it deploys others, or it deploys to where
+// Applications are.
+func (l *loader) hides(app *Application, spec map[string]any, root bool) bool {
+	unknown := func(s Source) bool { return s.Verdict == source.Unknown || s.Verdict == source.Partly }
+	switch {
+	case app.away:
+		return true
+	case slices.ContainsFunc(app.Sources, func(s Source) bool { return s.mentions }):
+		return true
+	case root || app.DeploysOthers():
+		return slices.ContainsFunc(app.Sources, unknown)
+	}
+	namespace := manifest.String(spec, "destination", "namespace")
+	here := l.local(spec) || l.cfg.Clusters == nil // it may be
+	return here && (namespace == l.cfg.Namespace || namespace == "") && slices.ContainsFunc(app.Sources, func(s Source) bool {
+		return s.hides
+	})
 }

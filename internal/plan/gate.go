@@ -21,7 +21,7 @@ func (l *loader) learn(app *Application, d located) {
 	o := d.Object
 	l.cluster(app, d)
 	l.learnVersion(app, d)
-	l.progressiveFrom(app, d)
+	l.options(app, d)
 	if l.cfg.Settings != nil && !l.adopted {
 		return
 	}
@@ -99,7 +99,9 @@ func (l *loader) gates() {
 // missingCounts reports whether an Application that nobody has synced is not Healthy. Before Argo CD 3.4 a missing object counts only if
 // its kind has a health check in Argo CD's code, or in its settings.
 func (l *loader) missingCounts(app *Application) bool {
-	return l.plan.Version.Has(versions.MissingNotCounted) || len(app.Items) == 0 || slices.ContainsFunc(app.Items, func(i *Item) bool { return i.Waits && !i.Bundled })
+	return l.plan.Version.Has(versions.MissingNotCounted) || len(app.Items) == 0 || slices.ContainsFunc(app.Items, func(i *Item) bool {
+		return i.Waits && !i.Bundled
+	})
 }
 
 // advise says what the health check of Applications does not do.

@@ -19,7 +19,7 @@ type Manifests struct {
 	argo.Ref
 	// Set says that it is an ApplicationSet, and its objects the Applications that it generates.
 	Set bool
-	// Kind is Added or Removed for an Application that is new or removed itself, "" for one that stays.
+	// Kind is Added, Removed or Left for an Application that is only in one of the plans, "" for one in both.
 	Kind    ChangeKind
 	Objects []ObjectChange
 }
@@ -63,14 +63,14 @@ func (a *Application) Objects() []manifest.Object {
 }
 
 // application compares the objects of an Application. Either side may be nil.
-func (d *Difference) application(ref argo.Ref, old, now *described) {
+func (d *Difference) application(ref argo.Ref, old, now *described, removed removal) {
 	m := Manifests{Ref: ref}
 	var was, is *Application
 	switch {
 	case old == nil:
 		m.Kind, was, is = Added, &Application{}, now.app
 	case now == nil:
-		m.Kind, was, is = Removed, old.app, &Application{}
+		m.Kind, was, is = removed.kind(removed.deletes(old)), old.app, &Application{}
 	default:
 		was, is = old.app, now.app
 	}
@@ -114,15 +114,18 @@ func (d *Difference) roots(before, after *Plan) {
 }
 
 // sets compares the Applications of sets. A set that is removed with Applications that are not known is a change of its own.
-func (d *Difference) sets(was, is description) {
+func (d *Difference) sets(removed removal) {
+	was, is := removed.was, removed.is
 	for _, by := range sortedParents(was, is) {
 		old, in := was.sets[by]
 		now, still := is.sets[by]
 		m := Manifests{Ref: argo.Ref{Namespace: by.app.Namespace, Name: by.set}, Set: true}
 		switch {
 		case in && old.item.Unknown != "" && !still && is.knows(&described{parents: []parent{{app: by.app}}}, was, nil):
-			d.Changes = append(d.Changes, Change{Removed, by.set, fmt.Sprintf("%s, a set whose Applications are %s: %s", old.place,
-				unknownOrBroken(old.item), old.item.Unknown), ""})
+			d.Changes = append(d.Changes, Change{
+				Kind: removed.kind(removed.removes(by.app, old.item.Object, nil)), Subject: by.set,
+				Old: fmt.Sprintf("%s, a set whose Applications are %s: %s", old.place, unknownOrBroken(old.item), old.item.Unknown),
+			})
 			continue
 		case !in || !still || old.item.Unknown != "" || now.item.Unknown != "":
 			continue // its Applications are new, removed or not compared

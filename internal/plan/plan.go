@@ -10,7 +10,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"path"
 	"reflect"
 	"runtime"
@@ -25,7 +24,6 @@ import (
 	"github.com/argosy-cd/argosy/internal/argo/versions"
 	"github.com/argosy-cd/argosy/internal/manifest"
 	"github.com/argosy-cd/argosy/internal/settings"
-	"github.com/argosy-cd/argosy/internal/source"
 )
 
 // Limits of a plan.
@@ -67,6 +65,11 @@ func New(ctx context.Context, cfg Config, roots ...manifest.Document) (*Plan, er
 	}
 	l.decideVersion(cfg.Version)
 	l.plan.ProgressiveSyncs = l.progressiveSyncs()
+	l.plan.SyncTimeout, l.plan.WaveDelay = l.syncTimeout.said, l.waveDelay.said
+	if s := l.cfg.Settings; s != nil && s.SyncTimeout != "" {
+		l.plan.SyncTimeout = &Said{Value: s.SyncTimeout, App: l.plan.Root, Position: l.plan.Root.Position}
+	}
+	l.plan.Clusters, l.plan.ClustersKnown = l.cfg.Clusters, l.cfg.Clusters != nil && !l.adoptedClusters
 	l.gates()
 	l.controllers()
 	l.advise()
@@ -95,6 +98,7 @@ type loader struct {
 	parents map[argo.Ref][]string
 	known   map[argo.Ref]*Application
 	specs   map[argo.Ref]map[string]any
+	noted   map[findingKey]bool // findings
 	// found are settings that the plan deploys, clusters those whose Secrets it deploys.
 	found *settings.Settings
 	// adopted says that the settings are those that an earlier plan has found, adoptedClusters that the clusters are.
@@ -102,6 +106,7 @@ type loader struct {
 	clusters                 generator.ClusterList
 	version                  seenVersion // of Argo CD
 	progressive              settings.Progressive
+	syncTimeout, waveDelay   option
 	ready                    map[uintptr]func() rendered // by the spec
 	slots                    chan struct{}
 	stopped                  bool
@@ -122,8 +127,9 @@ func newLoader(ctx context.Context, cfg Config, roots []manifest.Document) *load
 	lenient.AllowEmpty = true
 	l := &loader{
 		ctx: ctx, ending: make(chan struct{}), cfg: cfg, plan: &Plan{Settings: cfg.Settings}, engine: lenient, strict: strict,
-		parents: map[argo.Ref][]string{}, known: map[argo.Ref]*Application{},
-		specs: map[argo.Ref]map[string]any{}, slots: make(chan struct{}, max(runtime.GOMAXPROCS(0), cfg.parallel())),
+		parents: map[argo.Ref][]string{}, noted: map[findingKey]bool{}, known: map[argo.Ref]*Application{},
+		specs: map[argo.Ref]map[string]any{}, syncTimeout: option{Option: settings.SyncTimeout()},
+		waveDelay: option{Option: settings.WaveDelay()}, slots: make(chan struct{}, max(runtime.GOMAXPROCS(0), cfg.parallel())),
 	}
 	if cfg.Settings != nil {
 		l.seeVersion(nil, fromSettings, cfg.Settings.Version, cfg.Settings.Origin)
@@ -149,7 +155,7 @@ func (l *loader) run(roots []manifest.Document) {
 	}
 	root := &Application{
 		Ref:         argo.Ref{Namespace: l.cfg.Namespace, Name: ApplyName},
-		Destination: generator.InClusterServer + "/" + l.cfg.Namespace, Automated: true,
+		Destination: Destination{generator.InClusterServer, l.cfg.Namespace}, Automated: true,
 		Applied: true, Position: roots[0].Position,
 	}
 	l.plan.Root, l.plan.Applications = root, []*Application{root}
@@ -185,7 +191,8 @@ func (l *loader) find(rule Rule, app *Application, format string, args ...any) {
 
 // note adds a finding, once.
 func (l *loader) note(f Finding) {
-	if !slices.ContainsFunc(l.plan.Findings, func(g Finding) bool { return g.same(f) && g.Message == f.Message }) {
+	if key := f.key(); !l.noted[key] {
+		l.noted[key] = true
 		l.plan.Findings = append(l.plan.Findings, f)
 	}
 }
@@ -199,9 +206,7 @@ func (l *loader) newApplication(d manifest.Document, origin string) *Application
 		Position: d.Position, Origin: origin, Object: o,
 	}
 	app.Namespace = cmp.Or(app.Namespace, l.cfg.Namespace)
-	destination := manifest.Map(o, "spec", "destination")
-	app.Destination = cmp.Or(manifest.String(destination, "name"), manifest.String(destination, "server")) + "/" +
-		manifest.String(destination, "namespace")
+	app.Destination = newDestination(manifest.Map(o, "spec"))
 	app.Needs = argo.Dependencies(o)
 	automated, _ := manifest.Map(o, "spec", "syncPolicy")["automated"].(map[string]any)
 	enabled, stated := automated["enabled"].(bool)
@@ -306,7 +311,10 @@ func (l *loader) deploy(app *Application, spec map[string]any, ancestors []argo.
 	}
 	app.Broken = cmp.Or(app.Broken, content.broken)
 	if content.values != nil {
+		app.ArgoCD = true
 		l.progressive.LearnValues(content.values)
+		l.syncTimeout.learn(app, app.Position, func(o *settings.Option) { o.LearnValues(content.values) })
+		l.waveDelay.learn(app, app.Position, func(o *settings.Option) { o.LearnValues(content.values) })
 		if s, ok, err := settings.FromValues(content.values); ok && (l.cfg.Settings == nil || l.adopted) {
 			l.settings(app, app.Position, s, err)
 		}
@@ -316,47 +324,9 @@ func (l *loader) deploy(app *Application, spec map[string]any, ancestors []argo.
 	app.Hides = l.hides(app, spec, len(ancestors) == 1)
 }
 
-// hides reports whether what is not known of an Application may have Applications: it is a root, it deploys others, or it deploys to where
-// Applications are.
-func (l *loader) hides(app *Application, spec map[string]any, root bool) bool {
-	unknown := func(s Source) bool { return s.Verdict == source.Unknown || s.Verdict == source.Partly }
-	switch {
-	case app.away:
-		return true
-	case slices.ContainsFunc(app.Sources, func(s Source) bool { return s.mentions }):
-		return true
-	case root || app.DeploysOthers():
-		return slices.ContainsFunc(app.Sources, unknown)
-	}
-	namespace := manifest.String(spec, "destination", "namespace")
-	here := l.local(spec) || l.cfg.Clusters == nil // it may be
-	return here && (namespace == l.cfg.Namespace || namespace == "") && slices.ContainsFunc(app.Sources, func(s Source) bool {
-		return s.hides
-	})
-}
-
-// server is the API server of the cluster that an Application deploys to, as far as it is known.
-func (l *loader) server(app *Application) string {
-	cluster := strings.TrimSuffix(strings.TrimSuffix(app.Destination, app.namespace()), "/")
-	if l.cfg.Clusters.Local(cluster, "") || l.cfg.Clusters.Local("", cluster) {
-		return generator.InClusterServer
-	}
-	for _, c := range l.cfg.Clusters {
-		if c.Name == cluster {
-			return c.Server
-		}
-	}
-	return cluster
-}
-
 // DeploysOthers reports whether it deploys Applications.
 func (a *Application) DeploysOthers() bool {
 	return slices.ContainsFunc(a.Items, func(i *Item) bool { return i.Application != nil || i.Children != nil })
-}
-
-// local reports whether an Application deploys to Argo CD's own cluster.
-func (l *loader) local(spec map[string]any) bool {
-	return l.cfg.Clusters.Local(manifest.String(spec, "destination", "name"), manifest.String(spec, "destination", "server"))
 }
 
 // items adds what an Application deploys.
@@ -417,25 +387,6 @@ func (l *loader) deployed(app *Application, docs []located) []located {
 		out = append(out, d)
 	}
 	return out
-}
-
-// namespace is that of its destination.
-func (a *Application) namespace() string {
-	return a.Destination[strings.LastIndexByte(a.Destination, '/')+1:]
-}
-
-// in is an Application in the namespace that its parent deploys it to, if it names none. Its spec is the same.
-func (a *Application) in(d manifest.Document) manifest.Document {
-	if manifest.String(d.Object, "metadata", "namespace") != "" {
-		return d
-	}
-	object, meta := maps.Clone(d.Object), maps.Clone(manifest.Map(d.Object, "metadata"))
-	if meta != nil {
-		meta["namespace"] = a.namespace()
-		object["metadata"] = meta
-	}
-	d.Object = object
-	return d
 }
 
 // places reads the places of an object in the order: a hook can have several, what is not deployed has none.

@@ -8,6 +8,7 @@ import (
 	"github.com/argosy-cd/argosy/internal/argo"
 	"github.com/argosy-cd/argosy/internal/health"
 	"github.com/argosy-cd/argosy/internal/manifest"
+	"github.com/argosy-cd/argosy/internal/settings"
 )
 
 // isRollout reports whether a set asks for RollingSync, with steps.
@@ -15,8 +16,8 @@ func isRollout(set manifest.Object) bool {
 	return appset.RollingSteps(manifest.Map(set, "spec")) != nil
 }
 
-// progressiveFrom takes from what is deployed beside Argo CD whether RollingSync counts.
-func (l *loader) progressiveFrom(app *Application, d located) {
+// options takes from what is deployed beside Argo CD how its controllers run: whether RollingSync counts, how long syncs and waves are.
+func (l *loader) options(app *Application, d located) {
 	namespace := cmp.Or(manifest.String(d.Object, "metadata", "namespace"), app.namespace())
 	if argo.IsApplication(d.Object) {
 		app = l.newApplication(app.in(d.Document), d.origin)
@@ -24,6 +25,22 @@ func (l *loader) progressiveFrom(app *Application, d located) {
 	}
 	if l.server(app) == generator.InClusterServer && namespace == l.cfg.Namespace {
 		l.progressive.Learn(d.Object)
+		l.syncTimeout.learn(app, d.Position, func(o *settings.Option) { o.Learn(d.Object) })
+		l.waveDelay.learn(app, d.Position, func(o *settings.Option) { o.Learn(d.Object) })
+	}
+}
+
+// option is an option of Argo CD and where it is set.
+type option struct {
+	settings.Option
+	said *Said
+}
+
+// learn notes the first place that sets the option.
+func (o *option) learn(app *Application, at manifest.Position, read func(*settings.Option)) {
+	read(&o.Option)
+	if value, ok := o.Known(); ok && o.said == nil {
+		o.said = &Said{value, app, at}
 	}
 }
 

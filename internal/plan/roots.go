@@ -2,7 +2,6 @@ package plan
 
 import (
 	"slices"
-	"strings"
 
 	"github.com/argosy-cd/argosy/internal/argo"
 	"github.com/argosy-cd/argosy/internal/manifest"
@@ -53,7 +52,7 @@ func newDeployments(p *Plan) *deployments {
 	of := func(app *Application) deployed { return deployed{argo.KindApplication, app.Namespace, app.Name} }
 	for _, app := range p.Applications {
 		g.children[of(app)] = nil
-		g.parents[of(app)] = app.DeploysOthers() || app.Hides || app.Broken != "" && strings.HasSuffix(app.Destination, "/"+app.Namespace)
+		g.parents[of(app)] = app.DeploysOthers() || app.Hides || app.Broken != "" && app.namespace() == app.Namespace
 		for _, item := range app.Items {
 			set := deployed{item.Kind, item.Namespace, item.Name}
 			switch {

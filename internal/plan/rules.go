@@ -155,6 +155,11 @@ var (
 		"An Application needs another that is not in an earlier wave, so it does not wait for it.",
 		"Run argosy plan --assign-waves, or render the sets by the plugin appset.",
 	}
+	RuleNeedsCycle = Rule{
+		"needs-cycle", Ordering, Error,
+		"Applications need each other, so no order of waves is right. The plugin appset refuses to render them.",
+		"Remove one of the names from " + argo.DependsAnnotation + ".",
+	}
 	RuleUpdatesUnordered = Rule{
 		"updates-unordered", Ordering, Warning,
 		"The parent pins its Applications to commits, so that updates follow the waves, but this one, or those that it deploys, follow a " +
@@ -302,7 +307,7 @@ func Rules() []Rule {
 		RuleKindLater, RuleNamespaceLater, RuleProjectLater, RuleProjectForbids, RuleVolumeWaits, RuleKindMissing, RuleNamespaceMissing,
 		RuleProjectMissing,
 		RuleNoHealthCheck, RuleHealthCheckNested, RuleRolloutIgnored, RuleSeveralParents, RuleCycle, RuleWaveNotANumber, RuleSyncByHand,
-		RuleNeedsMissing, RuleNeedsLater, RuleUpdatesUnordered, RulePinnedPaths,
+		RuleNeedsCycle, RuleNeedsMissing, RuleNeedsLater, RuleUpdatesUnordered, RulePinnedPaths,
 		RuleSetEmpty, RulePlaceholderLeft, RuleHydrated, RuleHealthCheckDeployed, RuleOtherCluster, RuleOtherNamespace,
 		RuleAlternatives, RuleLenient,
 		RuleExcluded,
@@ -324,10 +329,11 @@ type Finding struct {
 	Field []string
 }
 
-// same reports whether two findings of different plans are the same one, whatever their words are.
-func (f Finding) same(g Finding) bool {
-	return f.Rule.Name == g.Rule.Name && f.Subject == g.Subject && f.Position.File == g.Position.File
-}
+// findingKey names a finding.
+type findingKey struct{ rule, subject, file, message string }
+
+// key is the same for findings that say the same about the same.
+func (f Finding) key() findingKey { return findingKey{f.Rule.Name, f.Subject, f.Position.File, f.Message} }
 
 // filePattern matches a file, perhaps a line, at the beginning of a message.
 var filePattern = regexp.MustCompile(`^([^\s:"]+(?:/[^\s:"]+|\.[A-Za-z]+))(?::(\d+))?: `)

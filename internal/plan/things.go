@@ -12,17 +12,19 @@ import (
 	"github.com/argosy-cd/argosy/internal/source"
 )
 
-// ParseThing reads GROUP/KIND, Namespace/NAME or AppProject/NAME. It is a thing of every cluster.
+// ParseThing reads GROUP/KIND, Namespace/NAME, AppProject/NAME, or KIND/NAME of something else that objects name, such as a StorageClass.
+// It is a thing of every cluster.
 func ParseThing(text string) (Thing, error) {
 	what, name, _ := strings.Cut(text, "/")
 	switch {
 	case name == "" || strings.Contains(name, "/"):
-	case what == ThingNamespace || what == ThingProject:
+	case what == ThingNamespace || what == ThingProject || isNamed(what):
 		return Thing{What: what, Name: name}, nil
 	case strings.Contains(what, ".") && name[0] >= 'A' && name[0] <= 'Z':
 		return Thing{What: ThingKind, Name: text}, nil
 	}
-	return Thing{}, fmt.Errorf("%q must be GROUP/KIND, such as cert-manager.io/Certificate, Namespace/NAME or AppProject/NAME", text)
+	return Thing{}, fmt.Errorf("%q must be GROUP/KIND, such as cert-manager.io/Certificate, Namespace/NAME, AppProject/NAME or "+
+		"StorageClass/NAME", text)
 }
 
 // place is an item of an Application; without an item, the Application itself.
@@ -83,6 +85,7 @@ func (l *loader) prerequisites() {
 	p.doubtful()
 	p.permissions()
 	p.volumes()
+	l.plan.References = p.references()
 }
 
 // collect notes what an Application provides, and what is not known of it.

@@ -53,7 +53,7 @@ const (
 type Application struct {
 	argo.Ref
 	Project     string
-	Destination string // cluster/namespace
+	Destination Destination
 	Sources     []Source
 	Items       []*Item // in the order in which they are deployed
 	// Needs are the Applications that it says it needs.
@@ -65,6 +65,8 @@ type Application struct {
 	Broken string
 	// Hides says that what is not known of it may have Applications.
 	Hides bool
+	// ArgoCD says that it deploys the chart of Argo CD itself, which is not available here.
+	ArgoCD bool
 	// Itself says that it is deployed by one that it deploys; its items are there.
 	Itself bool
 	// Applied says that it is not there: it stands for whoever applies the roots of the plan by hand.
@@ -194,14 +196,29 @@ type Plan struct {
 	Applications []*Application
 	// Settings are those that were used; nil if none are known.
 	Settings *settings.Settings
+	// References are what objects name and do not work without.
+	References []Reference
 	// Version is that of Argo CD, and VersionFrom where it comes from.
 	Version     versions.Version
 	VersionFrom string
 	// ProgressiveSyncs says whether the applicationset-controller has --enable-progressive-syncs; nil is not known.
 	ProgressiveSyncs *bool
+	// SyncTimeout is the number of seconds after which Argo CD ends a sync, 0 for never, and WaveDelay that between two waves. Nil is not
+	// known.
+	SyncTimeout, WaveDelay *Said
+	// Clusters are those of Argo CD that are known, ClustersKnown says that there are no others.
+	Clusters      generator.ClusterList
+	ClustersKnown bool
 	// SyncAware says that the health check of Applications also waits for the end of their syncs, SeesBroken that it does not call one
 	// healthy whose manifests cannot be made, as Argo CD does.
 	SyncAware, SeesBroken bool
 	// KnowsItself says that the health check does not wait for the sync of an Application that deploys itself.
 	KnowsItself bool
+}
+
+// Said is an option of Argo CD that the plan deploys, and where.
+type Said struct {
+	Value    string
+	App      *Application
+	Position manifest.Position
 }

@@ -78,7 +78,7 @@ func (v Application) judge(side string, p *plan.Plan, app *plan.Application) err
 
 // Compare prints how the manifests change since a revision.
 func (v Application) Compare(ctx context.Context, revision string) error {
-	before, after, err := v.Planner.Both(ctx, revision, v.Roots)
+	before, after, err := v.both(ctx, revision)
 	if err != nil {
 		return err
 	}

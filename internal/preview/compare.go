@@ -13,8 +13,8 @@ import (
 // Compare prints two boots: with sets rendered by the controller, and by the plugin.
 func (v Simulation) Compare(ctx context.Context) error {
 	var c report.Comparison
-	err := v.both(ctx, &c, func(i int, model simulate.Model) error {
-		faults, err := simulate.Match(c.Plans[i], v.Faults)
+	err := v.renderers(ctx, &c, func(i int, model simulate.Model) error {
+		faults, err := v.faults(c.Plans[i])
 		if err != nil {
 			return err
 		}
@@ -38,7 +38,7 @@ func (v Simulation) Compare(ctx context.Context) error {
 // CompareBlast prints what each Application blocks, with sets rendered by the controller, and by the plugin.
 func (v Simulation) CompareBlast(ctx context.Context) error {
 	var c report.Comparison
-	err := v.both(ctx, &c, func(i int, model simulate.Model) (err error) {
+	err := v.renderers(ctx, &c, func(i int, model simulate.Model) (err error) {
 		if c.Radii[i], err = simulate.Blast(c.Plans[i], model); err != nil {
 			return fmt.Errorf("with the %s: %w", report.Renderers()[i], err)
 		}
@@ -53,8 +53,8 @@ func (v Simulation) CompareBlast(ctx context.Context) error {
 	return Judge(v.Err, v.Verdict, c.Plans[1])
 }
 
-// both plans with either renderer of sets, and runs f for each plan. The model is that of the first.
-func (v Simulation) both(ctx context.Context, c *report.Comparison, f func(i int, model simulate.Model) error) error {
+// renderers plans with either renderer of sets, and runs f for each plan. The model is that of the first.
+func (v Simulation) renderers(ctx context.Context, c *report.Comparison, f func(i int, model simulate.Model) error) error {
 	var model simulate.Model
 	roots, err := v.Planner.Roots(ctx, v.Roots)
 	if err != nil {
@@ -63,6 +63,9 @@ func (v Simulation) both(ctx context.Context, c *report.Comparison, f func(i int
 	for i, sets := range []plan.Renderer{plan.SetsByController, plan.SetsByPlugin} {
 		v.Planner.Config.Sets = sets
 		if c.Plans[i], err = v.Planner.Plan(ctx, roots); err != nil {
+			return err
+		}
+		if err := v.Verdict.Fits(c.Plans[i]); err != nil {
 			return err
 		}
 		if i == 0 {

@@ -4,12 +4,13 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
 
+	"github.com/argosy-cd/argosy/internal/edit"
 	"github.com/argosy-cd/argosy/internal/input"
 	"github.com/argosy-cd/argosy/internal/lint"
 	"github.com/argosy-cd/argosy/internal/lint/format"
@@ -29,6 +30,8 @@ type Lint struct {
 	Baseline, Write string
 	// FailOn is the lowest severity that is bad; "" is what the configuration says.
 	FailOn string
+	// Fix cures findings in their files first, where one small change does.
+	Fix bool
 }
 
 // Report prints what is found.
@@ -37,29 +40,50 @@ func (v Lint) Report(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	var p *plan.Plan
+	p, r, err := v.lint(ctx, &o)
+	if err != nil {
+		return err
+	}
+	if v.Fix {
+		fixed, err := v.fix(ctx, r)
+		if err != nil {
+			return err
+		}
+		if fixed {
+			v.Planner.Again()
+			if p, r, err = v.lint(ctx, &o); err != nil {
+				return err
+			}
+		}
+	}
+	if v.Write != "" {
+		return v.write(r)
+	}
+	least := cmp.Or(v.FailOn, o.Config.FailOn, string(plan.Error))
+	if err := (format.Printer{Out: v.Out, Err: v.Err, FailOn: least}).Write(string(v.Format), r); err != nil {
+		return err
+	}
+	return v.judge(p, r, least)
+}
+
+// lint plans the roots, and runs all rules.
+func (v Lint) lint(ctx context.Context, o *lint.Options) (p *plan.Plan, r *lint.Report, err error) {
 	if v.Since != "" {
-		o.Before, p, err = v.Planner.Both(ctx, v.Since, v.Roots)
+		o.Before, p, err = v.both(ctx, v.Since)
 	} else {
 		_, p, err = v.plan(ctx)
 	}
 	if err != nil {
-		return err
+		return nil, nil, err
 	}
 	o.Files = func(name string) (string, []byte, bool) { return v.Planner.Repositories.Read(ctx, name) }
-	r := lint.New(p, o)
-	if v.Write != "" {
-		return v.write(r)
-	}
-	if err := format.Write(v.Out, string(v.Format), r); err != nil {
-		return err
-	}
-	return v.judge(p, r, cmp.Or(v.FailOn, o.Config.FailOn, string(plan.Error)))
+	return p, lint.New(p, *o), nil
 }
 
 // options reads the configuration and the baseline.
 func (v Lint) options() (lint.Options, error) {
 	o := lint.Options{Allowed: v.Verdict.Allowed}
+	o.Named = named(filepath.Dir(cmp.Or(nearest(lint.ConfigName), nearest(".git"), lint.ConfigName)))
 	if file := cmp.Or(v.Config, nearest(lint.ConfigName)); file != "" {
 		data, err := input.File(file)
 		if err != nil {
@@ -77,6 +101,18 @@ func (v Lint) options() (lint.Options, error) {
 		o.Baseline, err = lint.ParseBaseline(v.Baseline, data)
 	}
 	return o, err
+}
+
+// named returns names of files from a directory, with slashes; of files that are not below it, as they are.
+func named(dir string) func(string) string {
+	top, err := filepath.Abs(dir)
+	return func(file string) string {
+		full, absErr := filepath.Abs(file)
+		if rel, relErr := filepath.Rel(top, full); file != "" && errors.Join(err, absErr, relErr) == nil && filepath.IsLocal(rel) {
+			return filepath.ToSlash(rel)
+		}
+		return file
+	}
 }
 
 // nearest is a file in the working directory or above it, up to the top of the repository; "" is none.
@@ -99,7 +135,10 @@ func (v Lint) write(r *lint.Report) error {
 	if err := lint.NewBaseline(r).Write(&b); err != nil {
 		return err
 	}
-	if err := os.WriteFile(v.Write, b.Bytes(), fs.FileMode(0o644)); err != nil {
+	if _, err := lint.ParseBaseline(v.Write, b.Bytes()); err != nil {
+		return fmt.Errorf("%w; turn rules off in %s, and write a baseline of the rest", err, lint.ConfigName)
+	}
+	if err := edit.Write(v.Write, b.Bytes()); err != nil {
 		return err
 	}
 	return words.Line(v.Err, "%s: %s", v.Write, words.Count(len(r.Findings), "finding"))
@@ -107,14 +146,14 @@ func (v Lint) write(r *lint.Report) error {
 
 // judge is problem.ErrFound if a finding is as bad as a severity, or if the verdict refuses what is unknown. What is broken is a finding.
 func (v Lint) judge(p *plan.Plan, r *lint.Report, least string) error {
-	if least == "never" {
+	if least == lint.Never {
 		return nil
 	}
 	refused := v.Verdict.Unknown(p)
 	if len(refused) > 0 {
 		fmt.Fprintln(v.Err, words.Harmless(strings.Join(refused, "; ")))
 	}
-	if len(refused) > 0 || r.Worst(plan.Severity(least)) {
+	if len(refused) > 0 || r.Fails(least) {
 		return problem.ErrFound
 	}
 	return nil

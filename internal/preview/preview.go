@@ -58,7 +58,19 @@ func (v Preview) plan(ctx context.Context) (*workspace.Roots, *plan.Plan, error)
 		return nil, nil, err
 	}
 	p, err := v.Planner.Plan(ctx, roots)
+	if err == nil {
+		err = v.Verdict.Fits(p)
+	}
 	return roots, p, err
+}
+
+// both plans the roots at a revision and in the work tree.
+func (v Preview) both(ctx context.Context, revision string) (before, after *plan.Plan, err error) {
+	before, after, err = v.Planner.Both(ctx, revision, v.Roots)
+	if err == nil {
+		err = v.Verdict.Fits(before, after)
+	}
+	return before, after, err
 }
 
 // Judge prints why a verdict refuses a plan. The error is problem.ErrFound then.
@@ -104,13 +116,15 @@ type Difference struct {
 	Revision string
 	// Manifests prints how the objects of each Application change.
 	Manifests bool
+	// MaxDeletions is how many Applications may be deleted. Nil is any number.
+	MaxDeletions *int
 	// Command prints a whole comparison.
 	Command string
 }
 
 // Difference prints what changes from a revision to the work tree.
 func (v Preview) Difference(ctx context.Context, d Difference) error {
-	before, after, err := v.Planner.Both(ctx, d.Revision, v.Roots)
+	before, after, err := v.both(ctx, d.Revision)
 	if err != nil {
 		return err
 	}
@@ -119,7 +133,13 @@ func (v Preview) Difference(ctx context.Context, d Difference) error {
 	if err := r.Write(v.Out, v.Format); err != nil {
 		return err
 	}
-	if r.Worse() {
+	deleted := r.Deletions()
+	tooMany := d.MaxDeletions != nil && len(deleted) > *d.MaxDeletions
+	if tooMany {
+		fmt.Fprintf(v.Err, "%s will be deleted, and --max-deletions allows %d: %s\n", words.Count(len(deleted), "Application"),
+			*d.MaxDeletions, words.Harmless(words.Some(deleted)))
+	}
+	if tooMany || r.Worse() {
 		return problem.ErrFound
 	}
 	return nil

@@ -11,16 +11,64 @@ import (
 	"github.com/argosy-cd/argosy/internal/words"
 )
 
-// Simulation is the boot of the plan.
+// Simulation is what argosy simulate is asked for. With no field set but those of Preview and Times, it is the boot of the plan.
 type Simulation struct {
 	Preview
 	Times  simulate.Times
-	Faults []simulate.Fault // patterns of names included
+	Faults simulate.Faults
+	// Each ranks Applications by what they block, instead of a boot.
+	Each bool
+	// Against compares with another way to render sets, of which "stock" is the only one; "" does not.
+	Against string
+	// Since is an update of a cluster that has booted from a revision, instead of a boot; "" is none.
+	Since string
+}
+
+// Check refuses what does not go together. It needs the format, but no planner.
+func (v Simulation) Check() error {
+	switch {
+	case !(v.Times.Jitter >= 0 && v.Times.Jitter <= 10): // also not a number
+		return problem.Usagef("--jitter must be 0 to 10, it is %g", v.Times.Jitter)
+	case v.Against != "" && v.Against != "stock":
+		return problem.Usagef("--compare must be stock, it is %q", v.Against)
+	case v.Since != "" && (v.Each || v.Against != ""):
+		return problem.Usagef("--update goes without --each and --compare")
+	case v.Each && v.Format == report.SVG:
+		return problem.Usagef("--each goes with -o table and json")
+	case v.Each && len(v.Faults.Fail)+len(v.Faults.Never)+len(v.Faults.Degrade) > 0:
+		return problem.Usagef("--each goes without --fail, --never and --degrade")
+	}
+	_, err := v.Faults.Parse()
+	return err
+}
+
+// Run does what was asked for.
+func (v Simulation) Run(ctx context.Context) error {
+	switch {
+	case v.Since != "":
+		return v.Update(ctx, v.Since)
+	case v.Against != "" && v.Each:
+		return v.CompareBlast(ctx)
+	case v.Against != "":
+		return v.Compare(ctx)
+	case v.Each:
+		return v.Blast(ctx)
+	}
+	return v.Boot(ctx)
+}
+
+// faults are those of a plan, with its Applications in the place of patterns.
+func (v Simulation) faults(p *plan.Plan) ([]simulate.Fault, error) {
+	faults, err := v.Faults.Parse()
+	if err != nil {
+		return nil, err
+	}
+	return simulate.Match(p, faults)
 }
 
 // loaded are the model for a plan, and its faults.
 func (v Simulation) loaded(p *plan.Plan) (model simulate.Model, faults []simulate.Fault, err error) {
-	if faults, err = simulate.Match(p, v.Faults); err != nil {
+	if faults, err = v.faults(p); err != nil {
 		return model, nil, err
 	}
 	model, err = v.Times.Load(p)
@@ -77,7 +125,7 @@ func (v Simulation) Blast(ctx context.Context) error {
 
 // Update prints what the work tree does to a cluster that has booted from a revision.
 func (v Simulation) Update(ctx context.Context, revision string) error {
-	before, after, err := v.Planner.Both(ctx, revision, v.Roots)
+	before, after, err := v.both(ctx, revision)
 	switch {
 	case err != nil:
 		return err

@@ -57,8 +57,8 @@ type Warning struct {
 type Event struct {
 	App  argo.Ref
 	Kind Kind
-	Why  string // clock, s3, bucket
-	What string // tick or content
+	Why  string // clock, s3 or bucket; look for a look at S3 that failed, event for an Event that was not written
+	What string // tick or content, or how many others failed in the same way
 	Late time.Duration
 	Warn string
 	Err  error
@@ -68,7 +68,7 @@ type Event struct {
 type Config struct {
 	API      API
 	Triggers Triggers
-	// Interval is that of looks at S3, and between attempts.
+	// Interval is the first pause between attempts; the next ones are longer. S3 is looked at when the clock of Triggers ticks.
 	Interval time.Duration
 	// Spread is the time that the requests for one tick are spread over.
 	Spread  time.Duration

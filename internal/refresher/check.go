@@ -12,7 +12,7 @@ import (
 )
 
 // Check refuses settings of a user that mean nothing.
-func (c Config) Check(now func() time.Time) error {
+func (c Settings) Check(now func() time.Time) error {
 	for _, p := range c.Hosts {
 		if _, err := path.Match(p, ""); err != nil || p == "" || strings.Contains(p, "/") {
 			return problem.Usagef("--trigger-hosts: %q is not a host or a pattern of hosts", p)

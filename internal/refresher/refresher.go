@@ -23,9 +23,8 @@ import (
 	"github.com/argosy-cd/argosy/internal/trigger"
 )
 
-// Config is what a refresher works with.
-type Config struct {
-	API *kube.Client
+// Settings are what a user decides.
+type Settings struct {
 	// Interval is how often appset.git ticks, and all that has no schedule of its own.
 	Interval time.Duration
 	// Spread is the time over which the refreshes of one tick are spread. Zero is a quarter of the interval, at most a minute.
@@ -34,6 +33,12 @@ type Config struct {
 	Hosts []string
 	// Namespaces have Applications, beside Argo CD's own; * stands for any characters.
 	Namespaces []string
+}
+
+// Config is what a refresher works with.
+type Config struct {
+	Settings
+	API *kube.Client
 	// Open opens a bucket that applications read.
 	Open func(context.Context, triggerfile.Access) (*bucket.Reader, error)
 	// Policy returns what projects may do now.

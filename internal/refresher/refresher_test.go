@@ -64,7 +64,7 @@ func TestWork(t *testing.T) {
 	m := metrics.New()
 	reads := 0
 	r := New(Config{
-		API: cluster(t, &reads), Interval: time.Hour, Now: time.Now, Log: serve.Log(t.Output(), "text"), Metrics: m,
+		API: cluster(t, &reads), Settings: Settings{Interval: time.Hour}, Now: time.Now, Log: serve.Log(t.Output(), "text"), Metrics: m,
 		Hinted: true, Ready: func() { close(ready) },
 	})
 	if r.Known() || r.Hint("b", "k") || !strings.Contains(page(m), "argosy_refresh_applications 0") {

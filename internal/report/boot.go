@@ -51,6 +51,9 @@ func headline(p *plan.Plan, b *simulate.Boot) string {
 	case !b.Done():
 		verdict = "does not boot; nothing happens after " + words.Clock(b.Total)
 	}
+	if names := p.Summary().Unknown; len(names) > 0 {
+		verdict += "; unknown: " + words.Harmless(words.Some(names))
+	}
 	return fmt.Sprintf("%s: %s, %s", words.Printable(b.Runs[0].Name), what, verdict)
 }
 

@@ -42,10 +42,24 @@ func (d *Difference) Write(w io.Writer, f Format) error {
 	return f.refused("comparison")
 }
 
-// Worse reports whether somebody must look at a change: a wave stops waiting, there is a new finding, or the comparison is incomplete.
+// Worse reports whether somebody must look at a change: a wave stops waiting, or may do so, there is a new finding, or the comparison is
+// incomplete.
 func (d *Difference) Worse() bool {
-	bad := func(c plan.Change) bool { return c.Kind == plan.Stops || c.Kind == plan.Found }
+	bad := func(c plan.Change) bool {
+		return c.Kind == plan.Stops || c.Kind == plan.Doubted || c.Kind == plan.Found
+	}
 	return !d.complete() || slices.ContainsFunc(d.Diff.Changes, bad)
+}
+
+// Deletions are the names of the Applications that will be deleted. A set counts as one if its Applications are not known.
+func (d *Difference) Deletions() []string {
+	var names []string
+	for _, c := range d.Diff.Changes {
+		if c.Kind == plan.Removed {
+			names = append(names, c.Subject)
+		}
+	}
+	return names
 }
 
 func (d *Difference) complete() bool { return len(d.Before)+len(d.After) == 0 }
@@ -120,7 +134,9 @@ func (d *Difference) sections() []section {
 		}
 	}
 	add(plan.Removed, "Applications that will be deleted", "-")
+	add(plan.Left, "Applications that stay, because nobody prunes them", "!")
 	add(plan.Stops, "Waves that the next one does not wait for", "!")
+	add(plan.Doubted, "Waves of which it is not known whether the next one waits for them", "?")
 	add(plan.Waits, "Waves that the next one waits for now", "+")
 	add(plan.Added, "New Applications", "+")
 	add(plan.Moved, "Applications that move", "~")

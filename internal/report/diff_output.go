@@ -60,6 +60,8 @@ func manifestsTitle(m plan.Manifests) string {
 		return "manifests of " + name + ", a new Application"
 	case m.Kind == plan.Removed:
 		return "manifests of " + name + ", which will be deleted"
+	case m.Kind == plan.Left:
+		return "manifests of " + name + ", which stays, although nothing deploys it any more"
 	default:
 		return "manifests of " + name
 	}
@@ -141,7 +143,11 @@ func (d *Difference) json(w io.Writer) error {
 	gaps("before", d.Before)
 	gaps("after", d.After)
 	for _, c := range d.Diff.Changes {
-		changes = append(changes, map[string]any{"kind": string(c.Kind), "subject": c.Subject, "old": c.Old, "new": c.New})
+		o := map[string]any{"kind": string(c.Kind), "subject": c.Subject, "old": c.Old, "new": c.New}
+		if c.Namespace != "" {
+			o["namespace"], o["project"] = c.Namespace, c.Project
+		}
+		changes = append(changes, o)
 	}
 	for _, m := range d.Diff.Manifests {
 		manifests = append(manifests, d.manifestsObject(m))

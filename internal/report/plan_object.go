@@ -37,7 +37,7 @@ type planned struct {
 
 func (p planned) application(app *plan.Application) map[string]any {
 	o := map[string]any{
-		"name": app.Name, "namespace": app.Namespace, "project": app.Project, "destination": app.Destination,
+		"name": app.Name, "namespace": app.Namespace, "project": app.Project, "destination": app.Destination.String(),
 		"objects": int64(len(app.Items)),
 	}
 	if app.Itself {

@@ -162,7 +162,7 @@ func applicationRow(app *plan.Application, indent string) []string {
 	}
 	return []string{
 		indent + app.Name, argo.KindApplication, describePlanSources(app),
-		strings.Replace(app.Destination, "https://kubernetes.default.svc/", "in-cluster/", 1), deploys,
+		strings.Replace(app.Destination.String(), "https://kubernetes.default.svc/", "in-cluster/", 1), deploys,
 	}
 }
 

@@ -7,6 +7,7 @@ package report
 
 import (
 	"bufio"
+	"encoding/json"
 	"fmt"
 	"io"
 
@@ -19,6 +20,7 @@ type Format string
 // The formats.
 const (
 	Table    Format = "table"
+	Text     Format = "text" // for people, on one screen
 	JSON     Format = "json"
 	YAML     Format = "yaml"
 	Name     Format = "name" // objects as kubectl names them, a line for each
@@ -36,6 +38,18 @@ func (f Format) refused(what string) error {
 // Object prints one object for programs, as JSON.
 func Object(w io.Writer, v map[string]any) error {
 	if err := manifest.WriteJSON(w, v); err != nil {
+		return fmt.Errorf("writing: %w", err)
+	}
+	return nil
+}
+
+// ObjectLine prints one object for programs on one line, as JSON.
+func ObjectLine(w io.Writer, v map[string]any) error {
+	line, err := json.Marshal(v)
+	if err == nil {
+		_, err = w.Write(append(line, '\n'))
+	}
+	if err != nil {
 		return fmt.Errorf("writing: %w", err)
 	}
 	return nil

@@ -34,7 +34,7 @@ type stage struct {
 func (s *stage) app(name string, items ...*plan.Item) *plan.Application {
 	a := &plan.Application{
 		Ref: argo.Ref{Namespace: s.say("argocd"), Name: s.say(name)}, Project: s.say("default"),
-		Destination: s.say("https://kubernetes.default.svc/" + name),
+		Destination: plan.Destination{Cluster: s.say("https://kubernetes.default.svc"), Namespace: name},
 		Sources: []plan.Source{{
 			Repository: "https://user:s3cret@git.example.com/" + s.say("cluster.git"), Revision: s.say("main"), Path: s.say("apps/" + name),
 			Kind:   source.Directory,

@@ -2,7 +2,10 @@ package report
 
 import (
 	"fmt"
+	"maps"
 	"path"
+	"slices"
+	"strings"
 
 	"github.com/argosy-cd/argosy/internal/argo"
 	"github.com/argosy-cd/argosy/internal/plan"
@@ -38,6 +41,40 @@ func (v Verdict) Allowed(name string) bool {
 		}
 	}
 	return false
+}
+
+// Fits refuses names that are in none of the plans. Patterns may match nothing, and a name that is missing may be in a part that is
+// allowed to be unknown.
+func (v Verdict) Fits(plans ...*plan.Plan) error {
+	names, unknown := map[string]bool{}, map[string]bool{}
+	for _, p := range plans {
+		for _, app := range p.Applications {
+			names[app.Name] = true
+			for _, item := range app.Items {
+				if item.Children != nil {
+					names[item.Name] = true
+				}
+			}
+		}
+		for _, g := range p.Gaps() {
+			if g.Hides && v.Allowed(g.Name) {
+				return nil
+			}
+			names[g.Name], unknown[g.Name] = true, g.State != source.Broken.String()
+		}
+	}
+	maps.DeleteFunc(unknown, func(_ string, is bool) bool { return !is })
+	for _, name := range v.Allow {
+		if names[name] || strings.ContainsAny(name, `*?[\`) {
+			continue
+		}
+		text := "nothing is unknown"
+		if len(unknown) > 0 {
+			text = "unknown are " + words.Some(slices.Sorted(maps.Keys(unknown)))
+		}
+		return problem.Usagef("--allow-unknown: there is no Application and no set %q; %s", name, text)
+	}
+	return nil
 }
 
 // Refused is why a plan does not count as complete and correct, in one line for each reason, nil if it does.

@@ -1,6 +1,7 @@
 package report_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -77,5 +78,28 @@ func TestVerdict(t *testing.T) {
 				t.Errorf("gaps (-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+// TestFits: a name that is nowhere is a mistake, unless an unknown part that is allowed may have it.
+func TestFits(t *testing.T) {
+	known := &plan.Plan{Applications: []*plan.Application{{Ref: argo.Ref{Name: "root"}, Items: []*plan.Item{{Name: "set", Children: []*plan.Application{}}}}}}
+	hides := &plan.Plan{Applications: []*plan.Application{{Ref: argo.Ref{Name: "root"}, Hides: true, Sources: []plan.Source{{Verdict: source.Unknown}}}}}
+	for _, c := range []struct {
+		allow string
+		plans []*plan.Plan
+		want  string
+	}{
+		{"root", []*plan.Plan{known}, ""},
+		{"set", []*plan.Plan{known}, ""},
+		{"nosuch-*", []*plan.Plan{known}, ""},
+		{"nosuch", []*plan.Plan{known}, `--allow-unknown: there is no Application and no set "nosuch"; nothing is unknown`},
+		{"nosuch", []*plan.Plan{known, hides}, `--allow-unknown: there is no Application and no set "nosuch"; unknown are root`},
+		{"nosuch root", []*plan.Plan{hides}, ""},
+	} {
+		err := report.Verdict{Allow: strings.Fields(c.allow)}.Fits(c.plans...)
+		if c.want == "" && err != nil || c.want != "" && (err == nil || err.Error() != c.want) {
+			t.Errorf("%s: got %v, want %s", c.allow, err, c.want)
+		}
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"path"
 
 	"github.com/argosy-cd/argosy/internal/argo"
 	"github.com/argosy-cd/argosy/internal/s3source/triggerfile"
@@ -62,18 +63,25 @@ func place(s triggerfile.Source) map[string]any {
 	return m
 }
 
-// Sources parses the trigger file, or the parameter that an application without one has. The error is that of reading the file.
-func Sources(call argo.Call, file string, data []byte, err error) (name string, sources []triggerfile.Source, _ error) {
-	file, data, err = Trigger(call, file, data, err)
-	if err != nil {
-		return "", nil, err
-	}
-	sources, err = triggerfile.Parse(file, data)
-	return file, sources, err
+// Trigger is the trigger file of an application: what it is called, its text and its sources.
+type Trigger struct {
+	File    string
+	Text    []byte
+	Sources []triggerfile.Source
 }
 
-// Trigger returns the trigger file of an application and what it is called: the file that was read, or the parameter source.
-func Trigger(call argo.Call, file string, data []byte, err error) (name string, text []byte, _ error) {
+// ReadTrigger reads the trigger file in a directory of an application, or the parameter that an application without one has.
+func ReadTrigger(call argo.Call, dir string, files fs.FS) (t Trigger, err error) {
+	t.Text, err = fs.ReadFile(files, triggerfile.Name)
+	if t.File, t.Text, err = trigger(call, path.Join(dir, triggerfile.Name), t.Text, err); err != nil {
+		return t, err
+	}
+	t.Sources, err = triggerfile.Parse(t.File, t.Text)
+	return t, err
+}
+
+// trigger returns the trigger file of an application and what it is called: the file that was read, or the parameter source.
+func trigger(call argo.Call, file string, data []byte, err error) (name string, text []byte, _ error) {
 	parameter := call.Parameter("source")
 	switch {
 	case parameter != "" && err == nil:

@@ -41,13 +41,19 @@ func Parse(file string, data []byte) (*Settings, error) {
 		where = all[0].String()
 	}
 	var progressive Progressive
+	timeout := SyncTimeout()
 	for _, d := range docs {
 		progressive.Learn(d.Object)
+		timeout.Learn(d.Object)
 		if manifest.String(d.Object, "kind") == "" {
 			progressive.LearnValues(d.Object)
+			timeout.LearnValues(d.Object)
 		}
 	}
 	all[0].settings.ProgressiveSyncs = progressive.Known()
+	if value, ok := timeout.Known(); ok {
+		all[0].settings.SyncTimeout = value
+	}
 	return all[0].settings, problem.Wrap(all[0].err, func(e error) error { return fmt.Errorf("%s: %w", where, e) })
 }
 

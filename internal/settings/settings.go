@@ -35,6 +35,8 @@ type Settings struct {
 	// ProgressiveSyncs says whether the applicationset-controller has --enable-progressive-syncs, if the file that was parsed says so. Nil
 	// is not known.
 	ProgressiveSyncs *bool
+	// SyncTimeout is the number of seconds after which the controller ends a sync, if the file that was parsed says so. "" is not known.
+	SyncTimeout string
 	// Partial says that value files, which were not read, may have more settings.
 	Partial bool
 	// Origin says where the settings were found, for messages: "argocd-cm at apps/argocd/cm.yaml:1".

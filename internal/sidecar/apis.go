@@ -26,12 +26,12 @@ func (a *AppSet) apis() func(appsetplugin.For) generator.APIs {
 		case c.Client == nil:
 			return refusedAPIs("the generators scmProvider, pullRequest, plugin and clusterDecisionResource are off in this sidecar " +
 				"(--generator-apis)")
-		case a.cfg.API == nil:
+		case a.argocd.API == nil:
 			return refusedAPIs("there is no access to a cluster, so the Secrets that generators name are not known")
 		}
 		return &scm.Asker{
-			Client: c.Client, Objects: a.cfg.API, Namespace: a.cfg.Namespace, Strict: c.Strict || !f.Admin, Allowed: c.Allowed,
-			Allow: scm.Permit(f.Policy, f.Parent, a.cfg.Namespace), Hint: "; it is not there, or it is in another namespace",
+			Client: c.Client, Objects: a.argocd.API, Namespace: a.argocd.Namespace, Strict: c.Strict || !f.Admin, Allowed: c.Allowed,
+			Allow: scm.Permit(f.Policy, f.Parent, a.argocd.Namespace), Hint: "; it is not there, or it is in another namespace",
 		}
 	}
 }

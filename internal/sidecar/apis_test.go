@@ -70,13 +70,11 @@ func TestGeneratorAPIs(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			cfg := AppSetConfig{
-				Admins: []string{"default"}, Namespace: "argocd", API: api, Dir: t.TempDir(), Now: time.Now, Note: func(string) {},
-			}
+			cfg := AppSetConfig{Dir: t.TempDir(), Now: time.Now, Note: func(string) {}}
 			if !c.off {
 				cfg.APIs.Client = &scm.Client{Now: time.Now}
 			}
-			plugin := NewAppSet(cfg)
+			plugin := NewAppSet(ArgoCD{Admins: []string{"default"}, Namespace: "argocd", API: api}, cfg)
 			plugin.Config.Policy = c.policy
 			env := map[string]string{
 				"ARGOCD_APP_NAME": "root", "ARGOCD_APP_PROJECT_NAME": c.project,

@@ -15,7 +15,17 @@ import (
 	"github.com/argosy-cd/argosy/internal/kube"
 )
 
-// AppSetConfig says what the appset plugin is connected to.
+// ArgoCD is the installation that plugins work for.
+type ArgoCD struct {
+	// API is its cluster. Nil is none.
+	API *kube.Client
+	// Namespace is its own.
+	Namespace string
+	// Admins are projects whose applications may generate anything while the policy has no rules about that.
+	Admins []string
+}
+
+// AppSetConfig says what the appset plugin is connected to, beside Argo CD.
 type AppSetConfig struct {
 	// Server renders ApplicationSets. Nil is the embedded engine.
 	Server *argocd.Client
@@ -23,12 +33,6 @@ type AppSetConfig struct {
 	Installed *argocd.Client
 	// Version is for when Installed has not answered. Zero is the newest.
 	Version versions.Version
-	// Admins are projects whose applications may generate anything while the policy has no rules about that.
-	Admins []string
-	// Namespace is Argo CD's own.
-	Namespace string
-	// API is the cluster. Nil is none.
-	API *kube.Client
 	// APIs says which APIs generators may ask. The zero value is none.
 	APIs APIConfig
 	// Dir is where what is fetched from Git is kept.
@@ -42,7 +46,8 @@ type AppSetConfig struct {
 
 // AppSet is the appset plugin, connected.
 type AppSet struct {
-	cfg AppSetConfig
+	argocd ArgoCD
+	cfg    AppSetConfig
 	// Config is what it works with, without a policy.
 	Config appsetplugin.Config
 	// Version is that of Argo CD, for the embedded engine.
@@ -56,21 +61,21 @@ type AppSet struct {
 }
 
 // NewAppSet connects the plugin.
-func NewAppSet(cfg AppSetConfig) *AppSet {
-	a := &AppSet{cfg: cfg, Remote: &gitremote.Remote{Dir: cfg.Dir, Now: cfg.Now}}
+func NewAppSet(at ArgoCD, cfg AppSetConfig) *AppSet {
+	a := &AppSet{argocd: at, cfg: cfg, Remote: &gitremote.Remote{Dir: cfg.Dir, Now: cfg.Now}}
 	a.APIs = a.apis()
 	a.Version = (&installedVersion{server: cfg.Installed, given: cfg.Version, now: cfg.Now, tell: a.tellVersion}).current
 	a.Config = appsetplugin.Config{
-		Engine: a.engine, Admins: cfg.Admins, Namespace: cfg.Namespace, Commits: a.commits, Compared: &appsetplugin.Compared{},
+		Engine: a.engine, Admins: at.Admins, Namespace: at.Namespace, Commits: a.commits, Compared: &appsetplugin.Compared{},
 		Removals: &appsetplugin.Removals{}, Now: cfg.Now,
 	}
-	if cfg.API == nil {
+	if at.API == nil {
 		cfg.Note("there is no access to a cluster: Argo CD's clusters and repositories are not known, and answers are not compared with " +
 			"what they would delete")
 		return a
 	}
-	a.Config.Live = cfg.API
-	a.Remote.KnownHosts, a.Remote.CA = cfg.API.KnownHosts, cfg.API.CA
+	a.Config.Live = at.API
+	a.Remote.KnownHosts, a.Remote.CA = at.API.KnownHosts, at.API.CA
 	return a
 }
 
@@ -86,7 +91,7 @@ func (a *AppSet) engine(f appsetplugin.For) appset.Engine {
 	return versioned{appset.Embedded{Clusters: known, Git: known, APIs: a.APIs(f), AllowEmpty: f.AllowEmpty}, a.Version}
 }
 
-// tellVersion notes a version that the server did not tell.
+// tellVersion passes on the version of Argo CD, and notes why it is not the one that the server reports.
 func (a *AppSet) tellVersion(v versions.Version, from string, err error) {
 	if a.cfg.VersionChanged != nil {
 		a.cfg.VersionChanged(v, from)

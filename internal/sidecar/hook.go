@@ -12,15 +12,23 @@ import (
 	"github.com/argosy-cd/argosy/internal/workspace"
 )
 
-// Hook answers one request of the appset plugin, for a command of Argo CD's own plugin server, which runs in the application's directory.
-// What it fetches is gone when it is done. The answer has warnings even if there is an error.
-func Hook(ctx context.Context, cfg AppSetConfig, p *policy.Policy, getenv func(string) string) (*appsetplugin.Answer, error) {
+// Hook is the appset plugin as a command of Argo CD's own plugin server, which runs in the application's directory.
+type Hook struct {
+	ArgoCD ArgoCD
+	AppSet AppSetConfig
+	Policy *policy.Policy
+	// Getenv returns a variable that Argo CD has set.
+	Getenv func(string) string
+}
+
+// Answer answers one request. What it fetches is gone when it is done. The answer has warnings even if there is an error.
+func (h Hook) Answer(ctx context.Context) (*appsetplugin.Answer, error) {
 	none := &appsetplugin.Answer{}
-	call, err := argo.NewCall(getenv, appsetplugin.Parameters())
+	call, err := argo.NewCall(h.Getenv, appsetplugin.Parameters())
 	if err != nil {
 		return none, err
 	}
-	checkout, err := workspace.OpenCheckout(getenv("ARGOCD_APP_SOURCE_PATH"))
+	checkout, err := workspace.OpenCheckout(h.Getenv("ARGOCD_APP_SOURCE_PATH"))
 	if err != nil {
 		return none, err
 	}
@@ -30,9 +38,10 @@ func Hook(ctx context.Context, cfg AppSetConfig, p *policy.Policy, getenv func(s
 		return none, err
 	}
 	defer os.RemoveAll(temp) //nolint:errcheck // a temporary directory
+	cfg := h.AppSet
 	cfg.Dir = filepath.Join(temp, "git")
-	plugin := NewAppSet(cfg)
-	plugin.Config.Policy = p
+	plugin := NewAppSet(h.ArgoCD, cfg)
+	plugin.Config.Policy = h.Policy
 	if err := plugin.Remote.Open(); err != nil {
 		return none, err
 	}

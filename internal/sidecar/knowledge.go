@@ -33,10 +33,10 @@ func (k *knowledge) Clusters(ctx context.Context) ([]generator.Cluster, error) {
 	if k.plugin.Clusters != nil {
 		return k.plugin.Clusters.Clusters(ctx)
 	}
-	if k.plugin.cfg.API == nil {
+	if k.plugin.argocd.API == nil {
 		return nil, errors.New("there is no access to a cluster, so Argo CD's clusters are not known")
 	}
-	all, err := k.plugin.cfg.API.Clusters(ctx)
+	all, err := k.plugin.argocd.API.Clusters(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -78,9 +78,9 @@ func (k *knowledge) tree(ctx context.Context, url, revision string) (*gittree.Tr
 
 // credential returns what a repository is read with, if the application may have it read.
 func (k *knowledge) credential(ctx context.Context, url string) (*gitremote.Credential, error) {
-	if !k.asked && k.plugin.cfg.API != nil {
+	if !k.asked && k.plugin.argocd.API != nil {
 		var err error
-		k.credentials, err = k.plugin.cfg.API.Credentials(ctx)
+		k.credentials, err = k.plugin.argocd.API.Credentials(ctx)
 		if errors.Is(err, kube.ErrForbidden) {
 			k.plugin.cfg.Note(fmt.Sprintf("repositories are read without credentials: %v", err))
 		} else if err != nil {

@@ -58,7 +58,7 @@ func connected(t *testing.T, secrets map[string][]map[string]string, note func(s
 	if err != nil {
 		t.Fatal(err)
 	}
-	return NewAppSet(AppSetConfig{API: api, Namespace: "argocd", Note: note})
+	return NewAppSet(ArgoCD{API: api, Namespace: "argocd"}, AppSetConfig{Note: note})
 }
 
 // TestClusters: generators know the clusters of Argo CD that are not another project's own.
@@ -87,7 +87,7 @@ func TestClusters(t *testing.T) {
 			t.Errorf("%+v: %v, %v", c.parent, got, err)
 		}
 	}
-	none := NewAppSet(AppSetConfig{Note: func(string) {}})
+	none := NewAppSet(ArgoCD{}, AppSetConfig{Note: func(string) {}})
 	if _, err := none.knowledge(appsetplugin.For{}).Clusters(t.Context()); err == nil ||
 		!strings.Contains(err.Error(), "there is no access to a cluster") {
 		t.Error(err)

@@ -181,13 +181,8 @@ func (h s3Here) beside(ctx context.Context) fs.FS {
 }
 
 func (h s3Here) sources(ctx context.Context) (string, []triggerfile.Source, error) {
-	data, err := fs.ReadFile(h.beside(ctx), triggerfile.Name)
-	file, data, err := s3source.Trigger(h.request.Call, path.Join(h.request.Dir, triggerfile.Name), data, err)
-	if err != nil {
-		return "", nil, err
-	}
-	list, err := triggerfile.Parse(file, data)
-	return file, list, err
+	t, err := s3source.ReadTrigger(h.request.Call, h.request.Dir, h.beside(ctx))
+	return t.File, t.Sources, err
 }
 
 func (h s3Here) render(ctx context.Context, config s3source.Config, fetched []s3source.Fetched) ([]manifest.Object, error) {

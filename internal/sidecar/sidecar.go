@@ -52,11 +52,12 @@ type Config struct {
 	Timeout, Grace time.Duration
 	Workers        Workers
 	Policy         *serve.File[*policy.Policy]
+	ArgoCD         ArgoCD
 	AppSet         AppSetConfig
 	// Cache opens the cache of the plugin s3; a nil cache is none.
 	Cache func() (bucket.Cache, error)
 	// Refresh keeps the interval, if there is a cluster. Nil does not.
-	Refresh *refresher.Config
+	Refresh *refresher.Settings
 	// Release is the version of this program.
 	Release string
 	Log     *slog.Logger
@@ -205,15 +206,15 @@ func (s *Sidecar) open(ctx context.Context, cfg Config) error {
 
 // openRefresh prepares to keep the interval.
 func (s *Sidecar) openRefresh(cfg Config) {
-	if cfg.AppSet.API == nil || cfg.Refresh == nil {
+	if cfg.ArgoCD.API == nil || cfg.Refresh == nil {
 		return
 	}
 	// What is looked at is not what is read: a cache would be of no use.
 	looks := &buckets.Pool{Now: cfg.Now, Asked: s.metrics.asked}
-	r := *cfg.Refresh
-	r.API, r.Open, r.Policy, r.Log, r.Metrics, r.Now, r.Forget = cfg.AppSet.API, looks.Reader, s.policy.Current, s.log, s.metrics.registry,
-		cfg.Now, true
-	s.refresh = refresher.New(r)
+	s.refresh = refresher.New(refresher.Config{
+		Settings: *cfg.Refresh, API: cfg.ArgoCD.API, Open: looks.Reader, Policy: s.policy.Current, Log: s.log,
+		Metrics: s.metrics.registry, Now: cfg.Now, Forget: true,
+	})
 }
 
 // plugin makes a plugin by its name.
@@ -224,10 +225,10 @@ func (s *Sidecar) plugin(ctx context.Context, cfg Config, name string) (cmp.Plug
 			return cmp.Plugin{}, err
 		}
 		pool := &buckets.Pool{Cache: cache, Now: cfg.Now, Asked: s.metrics.asked}
-		if cfg.AppSet.API != nil {
-			s.reads = newPublisher(cfg.AppSet.API, cfg.Now, func(err error) { cfg.AppSet.Note(err.Error()) })
+		if cfg.ArgoCD.API != nil {
+			s.reads = newPublisher(cfg.ArgoCD.API, cfg.Now, func(err error) { cfg.AppSet.Note(err.Error()) })
 		}
-		parentOf := func(c argo.Call) policy.Parent { return policy.ParentOf(c, cfg.AppSet.Namespace, cfg.AppSet.Admins) }
+		parentOf := func(c argo.Call) policy.Parent { return policy.ParentOf(c, cfg.ArgoCD.Namespace, cfg.ArgoCD.Admins) }
 		return s.S3(pool.Reader, parentOf), nil
 	}
 	work := cfg.WorkDir
@@ -237,7 +238,7 @@ func (s *Sidecar) plugin(ctx context.Context, cfg Config, name string) (cmp.Plug
 	// Of the socket, which no other process has: what one that was killed has left is found again.
 	sum := sha256.Sum256([]byte(filepath.Join(cfg.SocketDir, cfg.PluginVersion)))
 	cfg.AppSet.Dir = filepath.Join(work, "argosy-git-"+hex.EncodeToString(sum[:8]))
-	a := NewAppSet(cfg.AppSet)
+	a := NewAppSet(cfg.ArgoCD, cfg.AppSet)
 	s.git = a.Remote
 	if cfg.AppSet.Server == nil {
 		a.Version(ctx)

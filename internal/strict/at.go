@@ -1,10 +1,10 @@
 package strict
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -61,9 +61,29 @@ func (n *Node) Find(path ...string) (*Node, int) {
 	return last, len(path)
 }
 
-// Place returns the line and the column of a node in its text, from 1. Columns count characters.
-func (n *Node) Place(data []byte) (line, column int) {
-	before := data[:min(n.Start, len(data))]
-	start := 1 + bytes.LastIndexByte(before, '\n')
-	return 1 + bytes.Count(before, []byte("\n")), 1 + utf8.RuneCount(before[start:])
+// Lines finds the lines and columns of nodes in their text.
+type Lines struct {
+	data   []byte
+	starts []int // offsets of the lines
+}
+
+// NewLines returns the lines of a text.
+func NewLines(data []byte) *Lines {
+	l := &Lines{data, []int{0}}
+	for i, c := range data {
+		if c == '\n' {
+			l.starts = append(l.starts, i+1)
+		}
+	}
+	return l
+}
+
+// Place returns the line and the column of a node, from 1. Columns count characters.
+func (l *Lines) Place(n *Node) (line, column int) {
+	offset := min(n.Start, len(l.data))
+	line, found := slices.BinarySearch(l.starts, offset)
+	if found {
+		line++
+	}
+	return line, 1 + utf8.RuneCount(l.data[l.starts[line-1]:offset])
 }

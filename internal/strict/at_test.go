@@ -28,7 +28,7 @@ func TestPlace(t *testing.T) {
 			t.Fatal(err)
 		}
 		n, found := n.Find(c.path...)
-		if line, column := n.Place(data); line != c.line || column != c.column || found != c.found {
+		if line, column := strict.NewLines(data).Place(n); line != c.line || column != c.column || found != c.found {
 			t.Errorf("%v %v: %d:%d, %d steps; want %d:%d, %d", c.at, c.path, line, column, found, c.line, c.column, c.found)
 		}
 	}

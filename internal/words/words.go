@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 	"unicode"
+	"unicode/utf8"
 )
 
 // Count is a number with its noun: "1 object", "2 objects".
@@ -50,6 +51,27 @@ func Shorten(s string, most int) string {
 		return s
 	}
 	return strings.ToValidUTF8(s[:most], "") + " …"
+}
+
+// Cut makes a line as short as a terminal is wide.
+func Cut(line string, width int) string {
+	if utf8.RuneCountInString(line) <= width {
+		return line
+	}
+	return string([]rune(line)[:max(width-1, 0)]) + "…"
+}
+
+// Age is a time since something began, with one unit as kubectl has it: 45s, 12m, 3h, 4d. One before it began is 0s.
+func Age(d time.Duration) string {
+	switch d = max(d, 0); {
+	case d < 2*time.Minute:
+		return fmt.Sprintf("%ds", int(d.Seconds()))
+	case d < 2*time.Hour:
+		return fmt.Sprintf("%dm", int(d.Minutes()))
+	case d < 48*time.Hour:
+		return fmt.Sprintf("%dh", int(d.Hours()))
+	}
+	return fmt.Sprintf("%dd", int(d.Hours()/24))
 }
 
 // Printable is a name as it is, or quoted if a terminal could take it for something else.

@@ -21,6 +21,9 @@ func TestWords(t *testing.T) {
 		words.Shorten("äö", 4): "äö", words.Shorten("äö", 3): "ä …",
 		words.Printable("a b"): "a b", words.Printable("a\x1b[2J"): `"a\x1b[2J"`, words.Printable("a\n"): `"a\n"`,
 		words.Harmless("a\tb\x1b[2J\n"): "a\tb\ufffd[2J\ufffd", words.OrDash(""): "-", words.OrDash("x"): "x",
+		words.Cut("äöü", 3): "äöü", words.Cut("äöüx", 3): "äö…", words.Cut("x", 0): "…",
+		words.Age(-time.Second): "0s", words.Age(90 * time.Second): "90s", words.Age(12 * time.Minute): "12m", words.Age(3 * time.Hour): "3h",
+		words.Age(80 * time.Hour): "3d",
 	} {
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Error(diff)

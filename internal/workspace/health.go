@@ -7,6 +7,7 @@ import (
 
 	"github.com/argosy-cd/argosy/internal/health"
 	"github.com/argosy-cd/argosy/internal/input"
+	"github.com/argosy-cd/argosy/internal/problem"
 	"github.com/argosy-cd/argosy/internal/report"
 	"github.com/argosy-cd/argosy/internal/settings"
 )
@@ -22,6 +23,19 @@ type Checks struct {
 	// Customizations is a file with settings of Argo CD, if there is no script. "" is none: the built-in checks alone.
 	Customizations string
 	Limits         health.Limits
+}
+
+// Check refuses what does not go together.
+func (c Checks) Check() error {
+	switch {
+	case len(c.Files) == 0:
+		return problem.Usagef("needed: a file with objects, or - for standard input")
+	case c.Lua != "" && c.Customizations != "":
+		return problem.Usagef("--lua and --customizations do not go together")
+	case c.OpenLibs && c.Lua == "":
+		return problem.Usagef("--open-libs goes with --lua; settings have a key for it")
+	}
+	return nil
 }
 
 // Run returns the health of all objects, or all errors.

@@ -42,6 +42,12 @@ func (p *Planner) Close() error {
 	return err
 }
 
+// Again makes the planner read the work trees again, because files in them have changed.
+func (p *Planner) Again() {
+	p.branches = append(p.branches, p.Repositories)
+	p.Repositories = p.Repositories.with(p.Repositories.revision, p.Repositories.branch)
+}
+
 // Plan makes a plan of roots.
 func (p *Planner) Plan(ctx context.Context, roots *Roots) (*plan.Plan, error) {
 	cfg, repos := p.Config, roots.Repositories

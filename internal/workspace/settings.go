@@ -30,9 +30,9 @@ type Settings struct {
 }
 
 // Config is how to plan with these settings, except for where repositories are.
-func (s Settings) Config(git generator.Repositories) (plan.Config, error) {
+func (s Settings) Config() (plan.Config, error) {
 	cfg := plan.Config{
-		Namespace: s.Namespace, Version: s.Version, Git: git, APIs: Replay(s.Answers), Plugins: map[string]source.Kind{},
+		Namespace: s.Namespace, Version: s.Version, APIs: Replay(s.Answers), Plugins: map[string]source.Kind{},
 	}
 	for _, text := range s.Plugins {
 		name, kind, ok := strings.Cut(text, "=")

@@ -16,6 +16,7 @@ import (
 	"sync"
 
 	"github.com/argosy-cd/argosy/internal/appset/generator"
+	"github.com/argosy-cd/argosy/internal/bucket/disk"
 	"github.com/argosy-cd/argosy/internal/fetch"
 	"github.com/argosy-cd/argosy/internal/gitsource"
 	"github.com/argosy-cd/argosy/internal/giturl"
@@ -179,17 +180,14 @@ func (r *Repositories) guessURL(ctx context.Context, l gitsource.Local) (string,
 
 // CacheDir is where fetched content is kept, "" if there is no place for it.
 func CacheDir(getenv func(string) string) string {
-	switch own, dir, home := getenv("ARGOSY_CACHE_DIR"), getenv("XDG_CACHE_HOME"), getenv("HOME"); {
-	case own == "none":
+	switch own := getenv("ARGOSY_CACHE_DIR"); own {
+	case "none":
 		return ""
-	case own != "":
+	case "":
+		return disk.UserDir(getenv)
+	default:
 		return own
-	case filepath.IsAbs(dir):
-		return filepath.Join(dir, "argosy")
-	case filepath.IsAbs(home):
-		return filepath.Join(home, ".cache", "argosy")
 	}
-	return ""
 }
 
 func joinOr(dir, name string) string {

@@ -334,7 +334,7 @@ func TestSettings(t *testing.T) {
 		}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			cfg, err := c.settings.Config(nil)
+			cfg, err := c.settings.Config()
 			if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.HasPrefix(err.Error(), c.want)) {
 				t.Errorf("got %v, want %q", err, c.want)
 			}

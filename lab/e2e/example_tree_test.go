@@ -7,7 +7,6 @@ import (
 	"path"
 	"slices"
 	"strings"
-	"sync"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/yaml"
@@ -25,14 +24,21 @@ type tree struct {
 	settings          map[string]string
 }
 
-const exampleURL = "https://git.example.com/cluster"
+// exampleURL is the repository of a root, appsURL that of Applications that must not follow the root's. They are one here.
+const (
+	exampleURL = "https://git.example.com/cluster"
+	appsURL    = "https://git.example.com/apps"
+)
 
 // newTree reads the failing example of a rule.
 func (k *kit) newTree(rule string) *tree {
 	k.Helper()
 	data, err := os.ReadFile("../../cmd/argosy/testdata/lint/" + rule + ".txtar")
 	k.must(err)
-	t := &tree{kit: k, rule: rule, names: map[string]bool{}, namespaces: map[string]bool{}, files: map[string]string{}}
+	own := *k // with a repository of its own: a commit is a new revision for all that is in it
+	own.repo, err = k.lab.Repo(k.ctx, "lint-"+rule)
+	k.must(err)
+	t := &tree{kit: &own, rule: rule, names: map[string]bool{}, namespaces: map[string]bool{}, files: map[string]string{}}
 	_, rest, _ := strings.Cut("\n"+string(data), "\n-- ")
 	for _, part := range strings.Split(rest, "\n-- ") {
 		name, content, _ := strings.Cut(part, " --\n")
@@ -43,6 +49,7 @@ func (k *kit) newTree(rule string) *tree {
 		}
 	}
 	if text, ok := t.files["settings.yaml"]; ok {
+		text, _, _ = strings.Cut(text, "\n---\n") // argocd-cmd-params-cm comes behind it
 		k.must(yaml.Unmarshal([]byte(text), &t.settings))
 		delete(t.files, "settings.yaml")
 	}
@@ -96,7 +103,7 @@ func (t *tree) rename(key string, part any) any {
 		}
 	case string:
 		switch {
-		case v == exampleURL:
+		case v == exampleURL || v == appsURL:
 			return t.repo.URL
 		case key == "path":
 			return path.Join(t.rule, v)
@@ -154,14 +161,9 @@ func (t *tree) manifest(file string) string {
 	return strings.Join(out, "---\n")
 }
 
-// writing is for the work tree of the one repository.
-var writing sync.Mutex
-
 // write commits files of the example, "" deletes one.
 func (t *tree) write(files map[string]string) string {
 	t.Helper()
-	writing.Lock()
-	defer writing.Unlock()
 	maps.Copy(t.files, files)
 	commit := map[string]string{}
 	for file := range files {

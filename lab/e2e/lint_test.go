@@ -51,8 +51,8 @@ var proofs = map[string]proof{
 	"set-does-not-gate":           {sick, passes("ConfigMap", "last")},
 	"health-check-always-healthy": {sick, passes("ConfigMap", "last")},
 	// Prerequisites.
-	"kind-later":        {nil, func(t *tree) { t.operation("thing", "could not find") }},
-	"kind-missing":      {nil, func(t *tree) { t.operation("thing", "could not find") }},
+	"kind-later":        {nil, func(t *tree) { t.operation("thing", "one or more synchronization tasks are not valid") }},
+	"kind-missing":      {nil, func(t *tree) { t.operation("thing", "one or more synchronization tasks are not valid") }},
 	"namespace-later":   {nil, func(t *tree) { t.operation("web", `namespaces "{web}" not found`) }},
 	"namespace-missing": {nil, func(t *tree) { t.operation("web", `namespaces "{web}" not found`) }},
 	"project-later":     {nil, func(t *tree) { t.condition("web", "InvalidSpecError") }},
@@ -63,7 +63,7 @@ var proofs = map[string]proof{
 	"gates-itself": {nil, stops("root", "waiting for healthy state of argoproj.io/Application/{root}", "ConfigMap", "last")},
 	"sync-by-hand": {well, stops("root", "waiting for healthy state of argoproj.io/Application/{web}", "ConfigMap", "last")},
 	"retry-for-ever": {
-		map[string]string{"web/cm.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: web, namespace: nowhere}\n"},
+		map[string]string{"web/cm.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: Not_A_Name}\n"},
 		func(t *tree) {
 			t.operation("web", "Retrying attempt #2")
 			fixed := t.write(map[string]string{"web/cm.yaml": configMap("web", "1")})

@@ -1,5 +1,5 @@
-// Command planbench plans trees of Kustomizations with argosy plan, and builds the same Kustomizations with "kustomize build", started once
-// for each Application, and prints what each took.
+// Command planbench plans trees of Kustomizations with argosy plan, lints them with argosy lint, and builds the same Kustomizations with
+// "kustomize build", started once for each Application, and prints what each took.
 package main
 
 import (
@@ -55,8 +55,8 @@ func run(ctx context.Context, w io.Writer) (err error) {
 		return fmt.Errorf("building argosy: %w\n%s", err, out)
 	}
 	fmt.Fprintf(w, "A root with Applications that are Kustomizations, wall time and peak memory, best of %d runs.\n\n", runs)
-	fmt.Fprintln(w, "| Applications, Kustomizations | `argosy plan` | memory | `kustomize build`, once for each | ratio "+
-		"|\n|---|---|---|---|---|")
+	fmt.Fprintln(w, "| Applications, Kustomizations | `argosy plan` | memory | `argosy lint` | `kustomize build`, once for each | "+
+		"ratio |\n|---|---|---|---|---|---|")
 	for i, s := range []shape{{97, 0}, {130, 9}} {
 		tree := filepath.Join(dir, fmt.Sprint(i))
 		if err := s.write(tree); err != nil {
@@ -66,12 +66,17 @@ func run(ctx context.Context, w io.Writer) (err error) {
 		if err != nil {
 			return err
 		}
+		linted, _, err := best(func() (time.Duration, int64, error) { return lint(ctx, argosy, tree) })
+		if err != nil {
+			return err
+		}
 		theirs, _, err := best(func() (time.Duration, int64, error) { return buildAll(ctx, programs.Path("kustomize"), tree, s) })
 		if err != nil {
 			return err
 		}
-		fmt.Fprintf(w, "| %d, %d | %s | %d MB | %s | %.1f× |\n", s.applications, s.applications*(s.parts+1), ours.Round(time.Millisecond),
-			memory/1e6, theirs.Round(time.Millisecond), float64(theirs)/float64(ours))
+		fmt.Fprintf(w, "| %d, %d | %s | %d MB | %s | %s | %.1f× |\n", s.applications, s.applications*(s.parts+1),
+			ours.Round(time.Millisecond), memory/1e6, linted.Round(time.Millisecond), theirs.Round(time.Millisecond),
+			float64(theirs)/float64(ours))
 	}
 	return nil
 }
@@ -92,7 +97,17 @@ func best(once func() (time.Duration, int64, error)) (least time.Duration, memor
 
 // plan plans the tree, and looks whether all of it is in the plan.
 func plan(ctx context.Context, argosy, tree string, s shape) (time.Duration, int64, error) {
-	cmd := exec.CommandContext(ctx, argosy, "plan", "--offline", "--repo", url+"="+tree, filepath.Join(tree, "root.yaml"))
+	return command(ctx, tree, fmt.Sprintf("%d Applications", s.applications+1), argosy, "plan")
+}
+
+// lint lints the tree, and looks whether there is a report.
+func lint(ctx context.Context, argosy, tree string) (time.Duration, int64, error) {
+	return command(ctx, tree, " for information", argosy, "lint", "--fail-on", "never")
+}
+
+// command runs a command of ours on the tree. Its output must have a text.
+func command(ctx context.Context, tree, want string, args ...string) (time.Duration, int64, error) {
+	cmd := exec.CommandContext(ctx, args[0], append(args[1:], "--offline", "--repo", url+"="+tree, filepath.Join(tree, "root.yaml"))...)
 	var stdout, stderr strings.Builder
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	start := time.Now()
@@ -100,8 +115,8 @@ func plan(ctx context.Context, argosy, tree string, s shape) (time.Duration, int
 		return 0, 0, fmt.Errorf("%w\n%s", err, stderr.String())
 	}
 	elapsed := time.Since(start)
-	if want := fmt.Sprintf("%d Applications", s.applications+1); !strings.Contains(stdout.String(), want) {
-		return 0, 0, fmt.Errorf("the plan does not have %s", want)
+	if !strings.Contains(stdout.String(), want) {
+		return 0, 0, fmt.Errorf("the output does not have %q", want)
 	}
 	var memory int64
 	if usage, ok := cmd.ProcessState.SysUsage().(*syscall.Rusage); ok {

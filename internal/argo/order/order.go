@@ -73,6 +73,11 @@ const (
 	helmWeightAnnotation = "helm.sh/hook-weight"
 )
 
+// Annotations are the annotations that Place reads.
+func Annotations() []string {
+	return []string{argo.SyncWaveAnnotation, hookAnnotation, helmHookAnnotation, helmWeightAnnotation}
+}
+
 // annotation returns an annotation, and whether it is there.
 func annotation(o manifest.Object, name string) (string, bool) {
 	text, ok := manifest.Map(o, "metadata", "annotations")[name].(string)

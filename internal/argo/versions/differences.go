@@ -51,6 +51,11 @@ var (
 		"an Application whose objects are not all there yet is as healthy as those that are; it is Missing only if none are",
 		"an object that is not there makes its Application Missing if it has a health check in Go or in argocd-cm",
 	}
+	PruneOfApplication = Difference{
+		"prune-of-application", 4, "sync",
+		"the sync options Prune=false and Prune=confirm of an Application count for all of its objects that have no such option",
+		"these options count in the annotation of an object only",
+	}
 	ArchivedRepositories = Difference{
 		"archived-repositories", 5, "ApplicationSets",
 		"scmProvider has excludeArchivedRepos (github, gitea) and includeArchivedRepos (gitlab)",
@@ -69,7 +74,7 @@ func Differences() []Difference {
 	return []Difference{
 		DecisionsPrinted, AppInstallationFound,
 		ClustersFromSecrets, ClusterConfigUnread, SelectorSeesNested, ValuesKeptForOwn, AutomatedFalseKept, EmptyJsonnetOmitted,
-		MissingNotCounted,
+		MissingNotCounted, PruneOfApplication,
 		ArchivedRepositories, AutoscalerFailureFirst,
 	}
 }

@@ -48,7 +48,7 @@ func Parse(text string) (Version, error) {
 	if v, exact, ok := Nearest(text); ok && exact {
 		return v, nil
 	}
-	return 0, fmt.Errorf("%q is not a version of Argo CD that is known here: %s to %s", text, Oldest, Newest)
+	return 0, fmt.Errorf("%q is not a version of Argo CD that is known here: %s", text, Range())
 }
 
 // Nearest returns the known version that is nearest to a version of Argo CD, and whether it is that version. It reports false for a text

@@ -133,3 +133,14 @@ func (c *Cache) evict() {
 		}
 	}
 }
+
+// UserDir is the directory of this program in the cache directory of a user, "" if there is none.
+func UserDir(getenv func(string) string) string {
+	if base := getenv("XDG_CACHE_HOME"); filepath.IsAbs(base) {
+		return filepath.Join(base, "argosy")
+	}
+	if home := getenv("HOME"); filepath.IsAbs(home) {
+		return filepath.Join(home, ".cache", "argosy")
+	}
+	return ""
+}

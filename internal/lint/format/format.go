@@ -20,9 +20,17 @@ import (
 // Names returns the names of the formats.
 func Names() []string { return []string{"text", "json", "sarif", "junit", "github", "gitlab"} }
 
+// Printer prints reports. All fields are needed.
+type Printer struct {
+	// Out is for the report, Err for what has no place in it.
+	Out, Err io.Writer
+	// FailOn is the lowest severity that is a failure, or lint.Never.
+	FailOn string
+}
+
 // Write prints a report in a format.
-func Write(w io.Writer, name string, r *lint.Report) error {
-	b := bufio.NewWriter(w)
+func (p Printer) Write(name string, r *lint.Report) error {
+	b := bufio.NewWriter(p.Out)
 	var err error
 	switch name {
 	case "text":
@@ -32,11 +40,14 @@ func Write(w io.Writer, name string, r *lint.Report) error {
 	case "sarif":
 		err = manifest.WriteJSON(b, sarif(r))
 	case "junit":
-		err = junit(b, r)
+		err = junit(b, r, p.FailOn)
 	case "github":
 		github(b, r)
 	case "gitlab":
 		err = gitlab(b, r)
+		for _, n := range r.NotChecked { // the report has no place for them
+			fmt.Fprintln(p.Err, notChecked(n))
+		}
 	default:
 		err = fmt.Errorf("there is no format %q", name)
 	}
@@ -62,15 +73,29 @@ func where(f lint.Finding) string {
 	return fmt.Sprintf("%s:%d:%d", f.File, f.Line, f.Column)
 }
 
+// Most bytes of a message and of a line of a file in reports for people.
+const (
+	mostMessage = 2000
+	mostLine    = 200
+)
+
 // message names the subject, too.
-func message(f lint.Finding) string { return f.Subject() + ": " + f.Message }
+func message(f lint.Finding) string { return words.Shorten(f.Subject()+": "+f.Message, mostMessage) }
+
+// line is the line of a finding.
+func line(f lint.Finding) string { return words.Shorten(strings.TrimSpace(f.Text), mostLine) }
+
+// Line is a finding on one line.
+func Line(f lint.Finding) string {
+	return fmt.Sprintf("%s: %s: %s [%s]", words.Printable(where(f)), f.Severity, words.Printable(message(f)), f.Rule.Name)
+}
 
 func text(w io.Writer, r *lint.Report) {
 	last := ""
 	for _, f := range r.Findings {
-		fmt.Fprintf(w, "%s: %s: %s [%s]\n", words.Printable(where(f)), f.Severity, words.Printable(message(f)), f.Rule.Name)
-		if line := strings.TrimSpace(f.Text); line != "" {
-			fmt.Fprintf(w, "    %s\n", words.Printable(words.Shorten(line, 200)))
+		fmt.Fprintln(w, Line(f))
+		if line := line(f); line != "" {
+			fmt.Fprintf(w, "    %s\n", words.Printable(line))
 		}
 		if f.Rule.Name != last {
 			fmt.Fprintf(w, "    fix: %s\n", f.Rule.Cure)
@@ -81,12 +106,16 @@ func text(w io.Writer, r *lint.Report) {
 		fmt.Fprintln(w)
 	}
 	for _, n := range r.NotChecked {
-		fmt.Fprintf(w, "not checked: %s [%s]\n", words.Printable(reason(n)), n.Rule.Name)
+		fmt.Fprintln(w, notChecked(n))
 	}
 	if len(r.Findings)+len(r.NotChecked) > 0 {
 		fmt.Fprintln(w)
 	}
 	fmt.Fprintln(w, summary(r))
+}
+
+func notChecked(n lint.NotChecked) string {
+	return fmt.Sprintf("not checked: %s [%s]", words.Printable(reason(n)), n.Rule.Name)
 }
 
 func reason(n lint.NotChecked) string {
@@ -133,7 +162,7 @@ func object(r *lint.Report) map[string]any {
 	for _, f := range r.Findings {
 		o := map[string]any{
 			"rule": f.Rule.Name, "family": string(f.Rule.Family), "severity": string(f.Severity), "message": f.Message,
-			"subjects": texts(f.Subjects), "fix": f.Rule.Cure,
+			"subjects": texts(f.Subjects), "fix": f.Rule.Cure, "fixable": f.Fixable(),
 		}
 		for name, n := range map[string]int{"line": f.Line, "column": f.Column} {
 			if n > 0 {

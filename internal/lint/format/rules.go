@@ -16,7 +16,7 @@ func List(w io.Writer) error {
 		fmt.Fprintf(&b, "%s: %s\n", strings.ToUpper(string(family)), family.About())
 		for _, r := range lint.Rules() {
 			if r.Family == family {
-				fmt.Fprintf(&b, "  %-30s %-8s %s\n", r.Name, r.Severity, r.Title())
+				fmt.Fprintf(&b, "  %-30s %-8s %-5s %s\n", r.Name, severity(r, "off"), byFix(r, "--fix"), r.Title())
 			}
 		}
 	}
@@ -25,11 +25,32 @@ func List(w io.Writer) error {
 
 // Explain prints all about a rule.
 func Explain(w io.Writer, r lint.Rule) error {
-	text := fmt.Sprintf("%s: %s, %s%s\n\n%s\n", r.Name, r.Severity, r.Family, versionsOf(r), r.Means)
+	text := fmt.Sprintf("%s: %s, %s%s\n\n%s\n", r.Name, severity(r, byDefault), r.Family, versionsOf(r), r.Means)
 	if r.Why != "" {
 		text += "\nwhy: " + r.Why + "\n"
 	}
-	return words.Line(w, "%s\nfix: %s", text, r.Cure)
+	return words.Line(w, "%s\nfix: %s%s", text, r.Cure, byFix(r, fixNote))
+}
+
+// fixNote says that --fix cures a rule.
+const fixNote = " argosy lint --fix does so where it is obvious how."
+
+// byFix is a note about a rule that --fix cures, "" for another one.
+func byFix(r lint.Rule, note string) string {
+	if r.Fixable() {
+		return note
+	}
+	return ""
+}
+
+const byDefault = "off by default"
+
+// severity is that of a rule's findings, or the given word for a rule that must be turned on.
+func severity(r lint.Rule, off string) string {
+	if r.Off {
+		return off
+	}
+	return string(r.Severity)
 }
 
 // versionsOf says in which versions of Argo CD it is so.
@@ -57,7 +78,7 @@ func Index() string {
 			"\n## [%s](lint/%s.md)\n\n%s\n\n| rule | severity | what happens |\n|---|---|---|\n", family, family, family.About())
 		for _, r := range lint.Rules() {
 			if r.Family == family {
-				fmt.Fprintf(&b, "| [`%s`](lint/%s.md#%s) | %s | %s |\n", r.Name, family, r.Name, r.Severity, r.Title())
+				fmt.Fprintf(&b, "| [`%s`](lint/%s.md#%s) | %s | %s |\n", r.Name, family, r.Name, severity(r, "off"), r.Title())
 			}
 		}
 	}
@@ -77,11 +98,11 @@ func Page(family lint.Family, example func(rule string) string) string {
 		if r.OfPlanner() {
 			by = "`argosy plan`, `simulate`, `demo` and `lint`"
 		}
-		fmt.Fprintf(&b, "\n## %s\n\n%s%s; found by %s.\n\n%s\n", r.Name, r.Severity, versionsOf(r), by, r.Means)
+		fmt.Fprintf(&b, "\n## %s\n\n%s%s; found by %s.\n\n%s\n", r.Name, severity(r, byDefault), versionsOf(r), by, r.Means)
 		if r.Why != "" {
 			fmt.Fprintf(&b, "\nWhy: %s\n", r.Why)
 		}
-		fmt.Fprintf(&b, "\nFix: %s\n", r.Cure)
+		fmt.Fprintf(&b, "\nFix: %s%s\n", r.Cure, byFix(r, strings.Replace(fixNote, "argosy lint --fix", "`argosy lint --fix`", 1)))
 		if r.Seen {
 			b.WriteString("\nSeen on Argo CD 3.2.11: `TestLint` in `lab/e2e` boots the tree that fails.\n")
 		}

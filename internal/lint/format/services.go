@@ -1,12 +1,14 @@
 package format
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"encoding/xml"
 	"fmt"
 	"io"
+	"net/url"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -34,15 +36,16 @@ func sarif(r *lint.Report) map[string]any {
 			"properties":           map[string]any{"family": string(rule.Family)},
 		})
 	}
-	results, notes := []any{}, []any{}
+	results, notes, seen := []any{}, []any{}, prints{}
 	for _, f := range r.Findings {
 		result := map[string]any{
 			"ruleId": f.Rule.Name, "ruleIndex": index[f.Rule.Name], "level": levels[f.Severity][0],
 			"message":             map[string]any{"text": message(f)},
-			"partialFingerprints": map[string]any{"argosy/v1": fingerprint(f)},
+			"partialFingerprints": map[string]any{"argosy/v1": seen.of(f)},
 		}
 		if f.File != "" {
-			location := map[string]any{"artifactLocation": map[string]any{"uri": filepath.ToSlash(f.File)}}
+			uri := url.URL{Path: filepath.ToSlash(f.File)}
+			location := map[string]any{"artifactLocation": map[string]any{"uri": uri.String()}}
 			if f.Line > 0 {
 				location["region"] = map[string]any{"startLine": int64(f.Line), "startColumn": int64(max(f.Column, 1))}
 			}
@@ -67,9 +70,17 @@ func sarif(r *lint.Report) map[string]any {
 	}
 }
 
-// fingerprint is the same for a finding whose line has moved.
-func fingerprint(f lint.Finding) string {
-	sum := sha256.Sum256([]byte(strings.Join([]string{f.Rule.Name, f.File, f.Subject(), f.Message}, "\x00")))
+// prints are fingerprints of findings: the same for one whose line has moved, and different for each finding.
+type prints map[string]int
+
+func (p prints) of(f lint.Finding) string {
+	text := strings.Join([]string{f.Rule.Name, f.File, f.Subject(), f.Message}, "\x00")
+	n := p[text]
+	p[text]++
+	if n > 0 {
+		text += "\x00" + strconv.Itoa(n)
+	}
+	sum := sha256.Sum256([]byte(text))
 	return hex.EncodeToString(sum[:16])
 }
 
@@ -78,6 +89,7 @@ type testSuite struct {
 	Name     string     `xml:"name,attr"`
 	Tests    int        `xml:"tests,attr"`
 	Failures int        `xml:"failures,attr"`
+	Errors   int        `xml:"errors,attr"`
 	Skipped  int        `xml:"skipped,attr"`
 	Cases    []testCase `xml:"testcase"`
 }
@@ -85,8 +97,9 @@ type testSuite struct {
 type testCase struct {
 	Name    string   `xml:"name,attr"`
 	Class   string   `xml:"classname,attr"`
-	Failure *outcome `xml:"failure"`
 	Skipped *outcome `xml:"skipped"`
+	Failure *outcome `xml:"failure"`
+	Output  string   `xml:"system-out,omitempty"`
 }
 
 type outcome struct {
@@ -95,14 +108,18 @@ type outcome struct {
 	Text    string `xml:",chardata"`
 }
 
-// junit is a report as tests: a finding is one that fails, a rule that was not checked one that was skipped. Information is not a failure.
-func junit(w io.Writer, r *lint.Report) error {
+// junit is a report as tests: a finding that is a failure is one that fails, another one passes and has the finding as its output. A rule
+// that was not checked is one that was skipped.
+func junit(w io.Writer, r *lint.Report, failOn string) error {
 	suite := testSuite{Name: "argosy lint"}
 	for _, f := range r.Findings {
 		c := testCase{Name: f.Rule.Name + " " + where(f), Class: f.Rule.Name}
-		if lint.AtLeast(f.Severity, plan.Warning) {
+		text := strings.TrimPrefix(line(f)+"\nfix: "+f.Rule.Cure, "\n")
+		if f.Fails(failOn) {
 			suite.Failures++
-			c.Failure = &outcome{message(f), string(f.Severity), f.Text + "\nfix: " + f.Rule.Cure}
+			c.Failure = &outcome{message(f), string(f.Severity), text}
+		} else {
+			c.Output = string(f.Severity) + ": " + message(f) + "\n" + text
 		}
 		suite.Cases = append(suite.Cases, c)
 	}
@@ -133,7 +150,7 @@ func github(w io.Writer, r *lint.Report) {
 	for _, f := range r.Findings {
 		var at []string
 		if f.File != "" {
-			at = append(at, "file="+escapeProperty.Replace(filepath.ToSlash(f.File)))
+			at = append(at, "file="+escapeProperty.Replace(words.Harmless(filepath.ToSlash(f.File))))
 		}
 		if f.Line > 0 {
 			at = append(at, "line="+strconv.Itoa(f.Line), "col="+strconv.Itoa(max(f.Column, 1)))
@@ -151,11 +168,11 @@ func github(w io.Writer, r *lint.Report) {
 // gitlab writes a report of code quality. It has no place for rules that were not checked.
 func gitlab(w io.Writer, r *lint.Report) error {
 	severities := map[plan.Severity]string{plan.Error: "major", plan.Warning: "minor", plan.Info: "info"}
-	list := []any{}
+	list, seen := []any{}, prints{}
 	for _, f := range r.Findings {
 		list = append(list, map[string]any{
-			"check_name": f.Rule.Name, "description": message(f), "severity": severities[f.Severity], "fingerprint": fingerprint(f),
-			"location": map[string]any{"path": filepath.ToSlash(f.File), "lines": map[string]any{"begin": max(f.Line, 1)}},
+			"check_name": f.Rule.Name, "description": message(f), "severity": severities[f.Severity], "fingerprint": seen.of(f),
+			"location": map[string]any{"path": cmp.Or(filepath.ToSlash(f.File), "."), "lines": map[string]any{"begin": max(f.Line, 1)}},
 		})
 	}
 	enc := json.NewEncoder(w)

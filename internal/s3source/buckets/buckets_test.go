@@ -107,12 +107,9 @@ func TestCache(t *testing.T) {
 		"a user's that is none": {home: file, note: "reading without a cache: "},
 	} {
 		t.Run(name, func(t *testing.T) {
-			t.Setenv("XDG_CACHE_HOME", c.home)
-			if c.home == "" {
-				t.Setenv("HOME", "")
-			}
+			env := map[string]string{"XDG_CACHE_HOME": c.home}
 			var notes []string
-			cache, err := buckets.Cache{Dir: c.dir, MaxBytes: 1 << 20, Now: now, Note: func(line string) {
+			cache, err := buckets.Cache{Dir: c.dir, MaxBytes: 1 << 20, Now: now, Getenv: func(name string) string { return env[name] }, Note: func(line string) {
 				notes = append(notes, line)
 			}}.Open()
 			if (cache != nil) != c.open || (err != nil) != c.fail {

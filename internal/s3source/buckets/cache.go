@@ -18,6 +18,8 @@ type Cache struct {
 	Dir      string
 	MaxBytes int64
 	Now      func() time.Time
+	// Getenv returns a variable of the user's environment.
+	Getenv func(string) string
 	// Note is told what a user should know.
 	Note func(line string)
 }
@@ -29,9 +31,7 @@ func (c Cache) Open() (bucket.Cache, error) {
 	case "none":
 		return nil, nil
 	case "":
-		if base, err := os.UserCacheDir(); err == nil {
-			dir = filepath.Join(base, "argosy")
-		} else {
+		if dir = disk.UserDir(c.Getenv); dir == "" {
 			// A container without a home.
 			dir = filepath.Join(os.TempDir(), "argosy-"+strconv.Itoa(os.Geteuid()))
 		}

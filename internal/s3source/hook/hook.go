@@ -22,6 +22,7 @@ import (
 	"github.com/argosy-cd/argosy/internal/s3source"
 	"github.com/argosy-cd/argosy/internal/s3source/triggerfile"
 	"github.com/argosy-cd/argosy/internal/strict"
+	"github.com/argosy-cd/argosy/internal/tree"
 )
 
 // Discover says why an application is for the plugin: the name of its trigger file, or the parameter that it has instead. "" is not.
@@ -91,9 +92,8 @@ func (s *Source) read(cfg Config) error {
 		return err
 	}
 	file := filepath.Join(cfg.Dir, triggerfile.Name)
-	data, err := readTrigger(s.root, file)
-	file, s.sources, err = s3source.Sources(call, file, data, err)
-	s.config = s3source.Config{Open: cfg.Open, Git: s.root.FS(), Policy: cfg.Policy, App: call, File: file}
+	t, err := s3source.ReadTrigger(call, cfg.Dir, tree.FS(func(string) ([]byte, error) { return readTrigger(s.root, file) }))
+	s.sources, s.config = t.Sources, s3source.Config{Open: cfg.Open, Git: s.root.FS(), Policy: cfg.Policy, App: call, File: t.File}
 	return err
 }
 

@@ -302,3 +302,10 @@ type object = map[string]any
 func labels(names []string) []any {
 	return each(names, func(n string) any { return object{"name": n} })
 }
+
+func (r Repo) defaultOr(name string) string {
+	if r.Default == "" {
+		return name
+	}
+	return r.Default
+}

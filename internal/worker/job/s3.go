@@ -147,20 +147,15 @@ func sources(h *worker.Host, m worker.Message) (worker.Message, error) {
 	if err := m.Decode(&head); err != nil {
 		return worker.Message{}, err
 	}
-	data, err := fs.ReadFile(beside(h, head.Dir), triggerfile.Name)
-	file, text, err := s3source.Trigger(head.Call, path.Join(head.Dir, triggerfile.Name), data, err)
+	t, err := s3source.ReadTrigger(head.Call, head.Dir, beside(h, head.Dir))
 	if err != nil {
 		return worker.Message{}, err
 	}
-	list, err := triggerfile.Parse(file, text)
+	places, err := s3source.PlacesOf(t.Sources)
 	if err != nil {
 		return worker.Message{}, err
 	}
-	places, err := s3source.PlacesOf(list)
-	if err != nil {
-		return worker.Message{}, err
-	}
-	return worker.NewMessage(trigger{file, places}, text)
+	return worker.NewMessage(trigger{t.File, places}, t.Text)
 }
 
 // render is the job that makes objects.

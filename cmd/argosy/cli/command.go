@@ -1,0 +1,93 @@
+// Package cli is what every command line needs, whatever its commands do: groups of commands, help, arguments that are counted,
+// suggestions, completion, and settings that come from flags or from variables. The commands themselves are in cmd/argosy.
+//
+// Every mistake of a user is a problem.UsageError.
+package cli
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/argosy-cd/argosy/internal/problem"
+	"github.com/argosy-cd/argosy/internal/words"
+)
+
+// Group is a command that has nothing but others.
+func Group(use, short string, commands ...*cobra.Command) *cobra.Command {
+	cmd := &cobra.Command{Use: use, Short: short, Args: NoArgs, RunE: help}
+	cmd.AddCommand(commands...)
+	return cmd
+}
+
+func help(cmd *cobra.Command, _ []string) error { return cmd.Help() }
+
+// AddHelp adds cobra's help command, except that help for a command that does not exist is an error.
+func AddHelp(root *cobra.Command) {
+	root.SetHelpCommand(&cobra.Command{
+		Use:   "help [COMMAND]",
+		Short: "Help about any command",
+		RunE: func(_ *cobra.Command, args []string) error {
+			cmd, rest, err := root.Find(args)
+			if err != nil || len(rest) > 0 {
+				return problem.Usagef("there is no command %q%s", strings.Join(args, " "), didYouMean(cmd, rest))
+			}
+			return cmd.Help()
+		},
+	})
+}
+
+// NoArgs refuses arguments of commands that have none, which for a group of commands are unknown commands.
+func NoArgs(cmd *cobra.Command, args []string) error {
+	if len(args) > 0 {
+		return problem.Usagef("unknown command %q for %q%s", args[0], cmd.CommandPath(), didYouMean(cmd, args))
+	}
+	return nil
+}
+
+// Exactly demands a number of arguments.
+func Exactly(n int, names string) cobra.PositionalArgs {
+	return func(_ *cobra.Command, args []string) error {
+		if len(args) != n {
+			return problem.Usagef("needed: %s", names)
+		}
+		return nil
+	}
+}
+
+// AtMostOne demands no argument or one, a directory.
+func AtMostOne(_ *cobra.Command, args []string) error {
+	if len(args) > 1 {
+		return problem.Usagef("at most one directory, not %d arguments", len(args))
+	}
+	return nil
+}
+
+// didYouMean names the commands of a group that are close to the first of the words that were typed.
+func didYouMean(group *cobra.Command, typed []string) string {
+	if group == nil || len(typed) == 0 || typed[0] == "" {
+		return ""
+	}
+	var names []string
+	for _, cmd := range group.Commands() {
+		if cmd.IsAvailableCommand() {
+			names = append(names, cmd.Name())
+		}
+	}
+	if names = Similar(typed[0], names); len(names) == 0 {
+		return ""
+	}
+	return "; did you mean " + words.Some(names) + "?"
+}
+
+// Similar returns those of names that are close to one that was typed, as cobra does for commands.
+func Similar(typed string, names []string) []string {
+	list := &cobra.Command{SuggestionsMinimumDistance: 2}
+	for _, name := range names {
+		list.AddCommand(&cobra.Command{Use: name, Run: func(*cobra.Command, []string) {}})
+	}
+	out := list.SuggestionsFor(typed)
+	slices.Sort(out)
+	return slices.Compact(out)
+}

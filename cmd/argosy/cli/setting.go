@@ -1,0 +1,83 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/argosy-cd/argosy/internal/argo/versions"
+	"github.com/argosy-cd/argosy/internal/problem"
+)
+
+// Setting is a flag that a container sets by a variable.
+type Setting struct{ Flag, Variable, Usage string }
+
+// Settings are a table of them. If a flag is in it twice, the first one explains it.
+type Settings []Setting
+
+// Table makes settings of rows: flag, variable, usage.
+func Table(rows [][3]string) Settings {
+	var t Settings
+	for _, r := range rows {
+		t = append(t, Setting{Flag: r[0], Variable: r[1], Usage: r[2]})
+	}
+	return t
+}
+
+// Usage is the help of a flag.
+func (t Settings) Usage(flag string) string {
+	for _, s := range t {
+		if s.Flag == flag {
+			return s.Usage + " ($" + s.Variable + ")"
+		}
+	}
+	return ""
+}
+
+// Getenv returns a variable of an environment, "" if it is not set. The last one counts.
+func Getenv(env []string, name string) string {
+	for _, v := range slices.Backward(env) {
+		if value, ok := strings.CutPrefix(v, name+"="); ok {
+			return value
+		}
+	}
+	return ""
+}
+
+// PreRun fills in flags that were not given before a command runs.
+func (t Settings) PreRun(getenv func(string) string) func(*cobra.Command, []string) error {
+	return func(cmd *cobra.Command, _ []string) error { return t.Fill(cmd.Flags(), getenv) }
+}
+
+// Fill sets flags that were not given from variables.
+func (t Settings) Fill(flags *pflag.FlagSet, getenv func(string) string) error {
+	for _, s := range t {
+		f := flags.Lookup(s.Flag)
+		value := getenv(s.Variable)
+		if f == nil || f.Changed || value == "" {
+			continue
+		}
+		if err := f.Value.Set(value); err != nil {
+			return problem.Usagef("variable %s: %q is not a %s", s.Variable, value,
+				map[string]string{
+					"int64": "number", "duration": "duration such as 45s", "bool": "true or false",
+					"VERSION": "version of Argo CD that is known, " + versions.Range(),
+				}[f.Value.Type()])
+		}
+	}
+	return nil
+}
+
+// Deadline ends a command after the time of its flag --timeout.
+func Deadline(ctx context.Context, timeout time.Duration) (context.Context, context.CancelFunc, error) {
+	if timeout <= 0 {
+		return nil, nil, problem.Usagef("--timeout must be more than 0")
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, timeout, fmt.Errorf("not finished after %s (--timeout)", timeout))
+	return ctx, cancel, nil
+}

@@ -1,0 +1,153 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/txtar"
+)
+
+// hostileApplication is one with a retry for ever and as many sync options with a mistake, on one line.
+func hostileApplication(name string, options int, more string) string {
+	return fmt.Sprintf("{apiVersion: argoproj.io/v1alpha1, kind: Application, metadata: {name: %s%s}, spec: {project: default, source: {repoURL: https://git.example.com/cluster, path: web}, "+
+		"destination: {name: in-cluster, namespace: web}, syncPolicy: {automated: {}, retry: {limit: -1}, syncOptions: [%s]}}}\n", name, more, strings.Repeat("createNamespace=true, ", options))
+}
+
+// lintHostile lints a tree with a file of Applications, and returns the exit code and what is printed.
+func lintHostile(t *testing.T, text string, args ...string) (dir string, code int, out, talk string) {
+	t.Helper()
+	dir = writeTree(t, []txtar.File{
+		{Name: "root.yaml", Data: []byte("apiVersion: argoproj.io/v1alpha1\nkind: Application\nmetadata: {name: root, namespace: argocd}\nspec:\n  project: default\n" +
+			"  source: {repoURL: https://git.example.com/cluster, path: apps}\n  destination: {name: in-cluster, namespace: argocd}\n  syncPolicy: {automated: {selfHeal: true}}\n")},
+		{Name: "web/cm.yaml", Data: []byte("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: web}\n")},
+		{Name: "apps/hostile.yaml", Data: []byte(text)},
+	})
+	t.Chdir(dir)
+	code, out, talk = lintAgain(args...)
+	return dir, code, out, talk
+}
+
+func lintAgain(args ...string) (code int, out, talk string) {
+	var o, e bytes.Buffer
+	code = execute(context.Background(), stdio{out: &o, err: &e, env: os.Environ()}, append([]string{
+		"lint", "--offline", "--exists", "all", "--fail-on", "never", "--repo", "https://git.example.com/cluster=.", "root.yaml",
+	}, args...))
+	return code, o.String(), e.String()
+}
+
+// oneLine fails unless a text is an error on one line.
+func oneLine(t *testing.T, code int, talk string) {
+	t.Helper()
+	if code != exitFailed || strings.Count(talk, "\n") != 1 || !strings.HasPrefix(talk, "error: ") || len(talk) > 2000 {
+		t.Errorf("exit code %d: %.3000s", code, talk)
+	}
+}
+
+// TestLintHugeLine: a line of megabytes is shown shortened, and fixed with every other byte as it was.
+func TestLintHugeLine(t *testing.T) {
+	huge := ", annotations: {x: \"" + strings.Repeat("ä", 1<<20) + "\"}"
+	dir, code, out, talk := lintHostile(t, hostileApplication("web", 1, huge), "--fix")
+	if code != exitDone || len(out) > 5000 || len(talk) > 5000 {
+		t.Errorf("exit code %d, %d and %d bytes: %.1000s", code, len(out), len(talk), talk)
+	}
+	got, err := os.ReadFile(filepath.Join(dir, "apps/hostile.yaml"))
+	want := strings.NewReplacer("limit: -1", "limit: 5", "createNamespace", "CreateNamespace").Replace(hostileApplication("web", 1, huge))
+	if err != nil || string(got) != want {
+		t.Errorf("%v: %d bytes, want %d", err, len(got), len(want))
+	}
+}
+
+// TestLintManyFindings: as many findings as anybody likes, on one line below as many comments, are a report, and go into a baseline that
+// leaves them all out; a baseline that could not be read again is not written.
+func TestLintManyFindings(t *testing.T) {
+	const n = 20_000
+	text := strings.Repeat("# argosy:ignore\n", n) + hostileApplication("web", n, "")
+	_, code, out, talk := lintHostile(t, text, "-o", "json")
+	var report struct{ Findings []struct{ Rule string } }
+	if err := json.Unmarshal([]byte(out), &report); err != nil || code != exitDone || len(report.Findings) < n {
+		t.Fatalf("exit code %d, %d findings, %v: %.1000s", code, len(report.Findings), err, talk)
+	}
+	if code, _, talk := lintAgain("--write-baseline", "known.yaml"); code != exitDone {
+		t.Fatal(talk)
+	}
+	if code, out, talk := lintAgain("--baseline", "known.yaml", "--fail-on", "info"); code != exitDone || !strings.Contains(out, fmt.Sprintf("%d in the baseline", len(report.Findings))) {
+		t.Errorf("exit code %d: %s%.1000s", code, out, talk)
+	}
+	var different strings.Builder
+	for i := range n {
+		fmt.Fprintf(&different, "---\n%s", hostileApplication(fmt.Sprintf("web-%d", i), 0, fmt.Sprintf(", finalizers: [x-%d.argocd.argoproj.io]", i)))
+	}
+	if err := os.WriteFile("apps/hostile.yaml", []byte(different.String()), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	before, err := os.ReadFile("known.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	code, _, talk = lintAgain("--write-baseline", "known.yaml")
+	oneLine(t, code, talk)
+	if after, err := os.ReadFile("known.yaml"); err != nil || !bytes.Equal(before, after) {
+		t.Errorf("the old baseline is lost: %v", err)
+	}
+}
+
+// TestLintDeep: YAML that nests too deep, or has too many values, is a finding at its file, and --fix leaves it alone.
+func TestLintDeep(t *testing.T) {
+	for name, text := range map[string]string{
+		"deep":   strings.Repeat("[", 100_000),
+		"nested": "a: " + strings.Repeat("{a: ", 5_000) + strings.Repeat("}", 5_000) + "\n",
+		"values": "a: [" + strings.Repeat("1,", 3_000_000) + "]\n",
+		"bomb":   "a: &a [x, x, x, x, x, x, x, x]\nb: &b [*a, *a, *a, *a, *a, *a, *a]\nc: &c [*b, *b, *b, *b, *b, *b, *b]\nd: &d [*c, *c, *c, *c, *c, *c]\ne: &e [*d, *d, *d, *d, *d, *d]\nf: [*e, *e, *e, *e, *e, *e, *e]\n",
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir, code, out, talk := lintHostile(t, hostileApplication("web", 1, "")+"---\n"+text, "--fix")
+			if code != exitDone || !strings.Contains(out, "[source-broken]") || len(out) > 5000 {
+				t.Errorf("exit code %d: %.2000s%.2000s", code, out, talk)
+			}
+			if got, err := os.ReadFile(filepath.Join(dir, "apps/hostile.yaml")); err != nil || string(got) != hostileApplication("web", 1, "")+"---\n"+text {
+				t.Errorf("the file has changed: %v", err)
+			}
+		})
+	}
+}
+
+// TestLintWrites: --write-baseline and --fix do not follow links out of the tree, do not write what is read-only, and leave nothing behind.
+func TestLintWrites(t *testing.T) {
+	dir, code, _, talk := lintHostile(t, hostileApplication("web", 1, ""))
+	if code != exitDone {
+		t.Fatal(talk)
+	}
+	outside := filepath.Join(t.TempDir(), "outside")
+	if err := os.WriteFile(outside, []byte("mine"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile("read-only.yaml", []byte("mine"), 0o400); err != nil {
+		t.Fatal(err)
+	}
+	for name, target := range map[string]string{"link.yaml": outside, "dangling.yaml": filepath.Join(dir, "new.yaml"), "device.yaml": "/dev/null"} {
+		if err := os.Symlink(target, name); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, name := range []string{"link.yaml", "dangling.yaml", "device.yaml", "read-only.yaml", "apps", "missing/known.yaml", "root.yaml/known.yaml"} {
+		code, _, talk := lintAgain("--write-baseline", name)
+		oneLine(t, code, talk)
+	}
+	for _, name := range []string{outside, "read-only.yaml"} {
+		if data, err := os.ReadFile(name); err != nil || string(data) != "mine" {
+			t.Errorf("%s: %q, %v", name, data, err)
+		}
+	}
+	if left, err := filepath.Glob(".argosy-*"); err != nil || len(left) > 0 {
+		t.Errorf("left: %v", left)
+	}
+	if _, err := os.Stat("new.yaml"); err == nil {
+		t.Error("a dangling link was followed")
+	}
+}

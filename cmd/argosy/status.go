@@ -1,0 +1,47 @@
+package main
+
+import (
+	"context"
+
+	"github.com/spf13/cobra"
+
+	"github.com/argosy-cd/argosy/internal/follow"
+)
+
+type statusOptions struct {
+	liveOptions
+	watch  bool
+	output formatFlag
+}
+
+func newStatusCommand(std stdio) *cobra.Command {
+	opts := statusOptions{output: formatFlag{value: "text", allowed: []string{"text", "json"}}}
+	cmd := &cobra.Command{
+		Use:   "status [[NAMESPACE/]ROOT]",
+		Short: "Show where the boot of a cluster stands: waves, health, sync, and what waits for what",
+		Long: `Show where the boot of a live cluster stands: the Applications in the order of their waves, their health and
+sync, since when they have that health, and what each of them waits for. Applications that a parent is going to
+create, and has not yet, are in it, too.
+
+ROOT is an Application, and everything below it is shown; the default is all Applications. The command only
+reads: it watches Applications and ApplicationSets. What it may not read is listed under NOT KNOWN.
+See docs/live.md.`,
+		Example: `  argosy status
+  argosy status root --watch
+  argosy status root -o json`,
+		Args: oneApplication,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return opts.withBoot(std, cmd, opts.output, func(ctx context.Context, b *follow.Boot) error {
+				if opts.watch {
+					return b.Watch(ctx, first(args))
+				}
+				return b.Status(first(args))
+			})
+		},
+	}
+	flags := cmd.Flags()
+	opts.register(flags)
+	flags.BoolVarP(&opts.watch, "watch", "w", false, "print it again each time that it changes; with -o json a line for each state")
+	flags.VarP(&opts.output, "output", "o", "output format, "+opts.output.usage())
+	return cmd
+}

@@ -1,0 +1,66 @@
+package main
+
+import (
+	"context"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/argosy-cd/argosy/internal/follow"
+	"github.com/argosy-cd/argosy/internal/live"
+)
+
+type waitOptions struct {
+	liveOptions
+	goals   []string
+	timeout time.Duration
+}
+
+func newWaitCommand(std stdio) *cobra.Command {
+	opts := waitOptions{}
+	cmd := &cobra.Command{
+		Use:   "wait [NAMESPACE/]ROOT",
+		Short: "Wait until an Application, and everything below it, is healthy, synced or at a revision",
+		Long: `Wait until an Application of a live cluster reaches a state, for pipelines. With several --for, all must be
+reached at the same time.
+
+  --for healthy        it and everything below it is Healthy, exists, and no sync runs
+  --for synced         it and everything below it is Synced, exists, and no sync runs
+  --for revision=SHA   it is Synced to this commit; 7 characters of it are enough
+
+Argo CD may not have seen a new commit yet when everything is still healthy from before, so after a push wait
+for the revision, too. An Application that does not exist yet is waited for.
+
+Exit code 0: reached. 1: the cluster cannot be read, or interrupted. 2: usage. 3: not reached within --timeout;
+standard error then has what is missing, and why, as argosy why prints it. See docs/live.md.`,
+		Example: `  argosy wait root --for healthy --timeout 20m
+  argosy wait root --for revision=$(git rev-parse HEAD) --for healthy`,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) != 1 {
+				return usagef("the name of one Application is needed")
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if opts.timeout <= 0 {
+				return usagef("--timeout must be more than 0, it is %s", opts.timeout)
+			}
+			var goals []live.Goal
+			for _, text := range opts.goals {
+				g, err := live.ParseGoal(text)
+				if err != nil {
+					return usagef("--for: %v", err)
+				}
+				goals = append(goals, g)
+			}
+			return opts.withBoot(std, cmd, formatFlag{value: "text"}, func(ctx context.Context, b *follow.Boot) error {
+				return b.Wait(ctx, args[0], goals, opts.timeout)
+			})
+		},
+	}
+	flags := cmd.Flags()
+	opts.register(flags)
+	flags.StringArrayVar(&opts.goals, "for", []string{"healthy"}, "`STATE` to wait for: healthy, synced or revision=SHA; repeatable")
+	flags.DurationVar(&opts.timeout, "timeout", 10*time.Minute, "give up after this time, with exit code 3")
+	return cmd
+}

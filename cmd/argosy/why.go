@@ -1,0 +1,44 @@
+package main
+
+import (
+	"context"
+
+	"github.com/spf13/cobra"
+
+	"github.com/argosy-cd/argosy/internal/follow"
+)
+
+type whyOptions struct {
+	liveOptions
+	output formatFlag
+}
+
+func newWhyCommand(std stdio) *cobra.Command {
+	opts := whyOptions{output: formatFlag{value: "text", allowed: []string{"text", "json", "markdown"}}}
+	cmd := &cobra.Command{
+		Use:   "why [[NAMESPACE/]APP]",
+		Short: "Explain why an Application, or the boot, waits: from the wave down to the object and its condition",
+		Long: `Explain why an Application of a live cluster is not healthy and synced: the chain from what waits, through waves
+and Applications, down to the object, its condition or its Event. The most likely cause is first, with a command
+that would fix it where there is one.
+
+APP is an Application; the default is everything that is not healthy and synced. The command only reads. What it
+could not look at, for lack of rights or because it is in another cluster, is listed under NOT LOOKED AT. It never
+reads Secrets.
+
+Exit code 0: everything is healthy and synced. 3: something is not. 1: the cluster cannot be read. See
+docs/live.md.`,
+		Example: `  argosy why
+  argosy why longhorn
+  argosy why root -o markdown`,
+		Args: oneApplication,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return opts.withBoot(std, cmd, opts.output, func(ctx context.Context, b *follow.Boot) error {
+				return b.Why(ctx, first(args))
+			})
+		},
+	}
+	opts.register(cmd.Flags())
+	cmd.Flags().VarP(&opts.output, "output", "o", "output format, "+opts.output.usage())
+	return cmd
+}

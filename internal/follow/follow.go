@@ -1,0 +1,237 @@
+// Package follow is argosy status, wait and why: it feeds a model from a live cluster or from a recording, and prints what the model says.
+// It only reads.
+package follow
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/argosy-cd/argosy/internal/kube"
+	"github.com/argosy-cd/argosy/internal/live"
+	"github.com/argosy-cd/argosy/internal/live/cause"
+	"github.com/argosy-cd/argosy/internal/problem"
+	"github.com/argosy-cd/argosy/internal/report"
+	"github.com/argosy-cd/argosy/internal/retry"
+	"github.com/argosy-cd/argosy/internal/words"
+)
+
+// Config is how a boot is followed.
+type Config struct {
+	// Client is the cluster. Nil is a recording.
+	Client *kube.Client
+	// Namespaces are those beside Argo CD's own that have Applications; patterns as Argo CD has them.
+	Namespaces []string
+	// Recording is read instead of a cluster; Name is what it is called. Namespace is Argo CD's.
+	Recording       io.Reader
+	Name, Namespace string
+
+	Now      func() time.Time
+	Out, Err io.Writer
+	Format   report.Format
+	// Size is that of the terminal that Out is. Nil is none.
+	Size func() (width, height int)
+}
+
+// Boot is a boot that is followed.
+type Boot struct {
+	cfg     Config
+	model   *live.Model
+	cluster cause.Cluster
+	now     func() time.Time
+	stop    func()
+}
+
+// Open returns when everything is known that may be. The caller closes it.
+func Open(ctx context.Context, cfg Config) (*Boot, error) {
+	if cfg.Client != nil {
+		return openCluster(ctx, cfg)
+	}
+	b := &Boot{cfg: cfg, model: live.New(cfg.Namespace), stop: func() {}}
+	if err := live.Read(cfg.Name, cfg.Recording, b.model.Apply); err != nil {
+		return nil, err
+	}
+	b.cluster = cause.Recorded(b.model.Objects())
+	b.now = func() time.Time { return b.model.Snapshot().At }
+	return b, nil
+}
+
+func openCluster(ctx context.Context, cfg Config) (*Boot, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	b := &Boot{cfg: cfg, model: live.New(cfg.Client.Namespace), cluster: &kube.Lookup{Client: cfg.Client}, now: cfg.Now}
+	ready, failed := make(chan struct{}), make(chan error, 1)
+	var group sync.WaitGroup
+	group.Go(func() {
+		cfg.Client.Live(ctx, kube.LiveWatch{
+			Namespaces: cfg.Namespaces, Now: cfg.Now, Apply: b.model.Apply, Ready: func() { close(ready) }, Failed: func(err error) {
+				if !errors.Is(err, kube.ErrForbidden) {
+					select {
+					case failed <- err:
+					default:
+					}
+				}
+			},
+		})
+	})
+	b.stop = func() { cancel(); group.Wait() }
+	var err error
+	select {
+	case <-ready:
+		err = b.readable()
+	case err = <-failed:
+	case <-ctx.Done():
+		err = context.Cause(ctx)
+	}
+	if err != nil {
+		b.stop()
+		return nil, err
+	}
+	return b, nil
+}
+
+// readable is the error of a cluster whose Applications may not be read at all.
+func (b *Boot) readable() error {
+	var lost []error
+	for _, s := range b.model.Snapshot().Sources {
+		if s.Listed && strings.HasPrefix(s.Name, "Applications ") {
+			return nil
+		}
+		if s.Lost != "" {
+			lost = append(lost, fmt.Errorf("watching %s: %s", s.Name, s.Lost))
+		}
+	}
+	return errors.Join(lost...)
+}
+
+// Close ends the watches.
+func (b *Boot) Close() { b.stop() }
+
+// roots are the Applications that a name stands for; "" is all that nobody deploys.
+func (b *Boot) roots(s *live.Snapshot, name string) ([]*live.Node, error) {
+	if name == "" {
+		return s.Roots, nil
+	}
+	n, err := s.Find(name)
+	if err == nil && n == nil {
+		err = fmt.Errorf("there is no Application %q", name)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return []*live.Node{n}, nil
+}
+
+// Status prints where a boot stands.
+func (b *Boot) Status(root string) error {
+	s := b.model.Snapshot()
+	roots, err := b.roots(s, root)
+	if err != nil {
+		return err
+	}
+	return report.Status(b.cfg.Out, b.cfg.Format, s, roots, b.now())
+}
+
+// Pauses: how long changes are collected, and when ages are drawn again.
+const (
+	collect = 300 * time.Millisecond
+	redraw  = 5 * time.Second
+)
+
+// Watch prints where a boot stands again each time that it changes, until the context ends: as JSON a line for each state, on a terminal
+// one screen.
+func (b *Boot) Watch(ctx context.Context, root string) error {
+	last := ""
+	for {
+		changed := b.model.Changed()
+		s := b.model.Snapshot()
+		roots, err := b.roots(s, root)
+		if err != nil {
+			return err
+		}
+		var text bytes.Buffer
+		if b.cfg.Format == report.JSON {
+			err = report.ObjectLine(&text, report.StatusObject(s, roots))
+		} else {
+			err = report.Status(&text, b.cfg.Format, s, roots, b.now())
+		}
+		if err != nil {
+			return err
+		}
+		if text.String() != last {
+			last = text.String()
+			if err := b.show(last); err != nil {
+				return err
+			}
+		}
+		if b.cfg.Client == nil {
+			return nil // a recording does not change
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-changed:
+		case <-time.After(redraw):
+		}
+		if !retry.Wait(ctx, time.After(collect)) {
+			return nil
+		}
+	}
+}
+
+// show prints a state, on a terminal over the one before.
+func (b *Boot) show(text string) error {
+	if b.cfg.Size != nil && b.cfg.Format == report.Text {
+		width, height := b.cfg.Size()
+		lines := strings.Split(strings.TrimSuffix(text, "\n"), "\n")
+		if more := len(lines) - (height - 1); more > 0 {
+			lines = append(lines[:max(height-2, 0)], fmt.Sprintf("and %d more lines", more+1))
+		}
+		for i, line := range lines {
+			lines[i] = words.Cut(line, width)
+		}
+		text = "\x1b[H\x1b[J" + strings.Join(lines, "\n") + "\n"
+	} else if b.cfg.Format == report.Text {
+		text += "\n"
+	}
+	if _, err := io.WriteString(b.cfg.Out, text); err != nil {
+		return fmt.Errorf("writing: %w", err)
+	}
+	return nil
+}
+
+// Why prints why an Application waits; "" is all that are not healthy and synced.
+func (b *Boot) Why(ctx context.Context, app string) error {
+	s := b.model.Snapshot()
+	asked, err := b.roots(s, app)
+	if err != nil {
+		return err
+	}
+	r := b.explain(ctx, s, asked, app == "")
+	if err := report.Why(b.cfg.Out, b.cfg.Format, s, r, b.now()); err != nil {
+		return err
+	}
+	if !r.Good() {
+		return problem.ErrFound
+	}
+	return nil
+}
+
+// explain finds causes. Of many, only those that are not good are asked about.
+func (b *Boot) explain(ctx context.Context, s *live.Snapshot, asked []*live.Node, many bool) *cause.Report {
+	if bad := (&cause.Report{}); many {
+		for _, n := range asked {
+			if one := (&cause.Report{Asked: []*live.Node{n}}); !one.Good() {
+				bad.Asked = append(bad.Asked, n)
+			}
+		}
+		if len(bad.Asked) > 0 {
+			asked = bad.Asked
+		}
+	}
+	return cause.Explain(ctx, s, b.cluster, asked...)
+}

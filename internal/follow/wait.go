@@ -1,0 +1,90 @@
+package follow
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/argosy-cd/argosy/internal/live"
+	"github.com/argosy-cd/argosy/internal/problem"
+	"github.com/argosy-cd/argosy/internal/report"
+	"github.com/argosy-cd/argosy/internal/retry"
+	"github.com/argosy-cd/argosy/internal/words"
+)
+
+// Pauses of Wait: how often it says what it waits for, and how long it looks for the reason in the end.
+const (
+	tell    = 10 * time.Second
+	looking = 30 * time.Second
+)
+
+// Wait returns when all goals of a root are reached. After the timeout it says what is not, and why, and returns problem.ErrFound. A root
+// that does not exist is waited for, too.
+func (b *Boot) Wait(ctx context.Context, root string, goals []live.Goal, timeout time.Duration) error {
+	limited, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	told, said := time.Time{}, ""
+	for {
+		changed := b.model.Changed()
+		s := b.model.Snapshot()
+		left, err := b.left(s, root, goals)
+		if err != nil {
+			return err
+		}
+		if left == "" {
+			return nil
+		}
+		if now := b.now(); left != said && now.Sub(told) >= tell {
+			told, said = now, left
+			fmt.Fprintln(b.cfg.Err, words.Harmless("waiting: "+left))
+		}
+		if b.cfg.Client == nil {
+			return b.late(ctx, root, left) // a recording does not change
+		}
+		select {
+		case <-limited.Done():
+			if err := ctx.Err(); err != nil {
+				return fmt.Errorf("interrupted: %s", left)
+			}
+			return b.late(ctx, root, fmt.Sprintf("after %s: %s", timeout, left))
+		case <-changed:
+			retry.Wait(limited, time.After(collect))
+		case <-time.After(tell):
+		}
+	}
+}
+
+// left says what is not reached yet, "" if all is.
+func (b *Boot) left(s *live.Snapshot, root string, goals []live.Goal) (string, error) {
+	n, err := s.Find(root)
+	if err != nil {
+		return "", err
+	}
+	if n == nil {
+		return fmt.Sprintf("there is no Application %q", root), nil
+	}
+	for _, g := range goals {
+		var names []string
+		for _, x := range g.Left(n) {
+			names = append(names, fmt.Sprintf("%s (%s)", s.Title(x), x.Describe()))
+		}
+		if len(names) > 0 {
+			return fmt.Sprintf("not %s: %s", g, words.Some(names)), nil
+		}
+	}
+	return "", nil
+}
+
+// late says that a goal was not reached, and why.
+func (b *Boot) late(ctx context.Context, root, left string) error {
+	fmt.Fprintln(b.cfg.Err, words.Harmless(left))
+	s := b.model.Snapshot()
+	if n, err := s.Find(root); err == nil && n != nil {
+		ctx, cancel := context.WithTimeout(ctx, looking)
+		defer cancel()
+		if err := report.Why(b.cfg.Err, report.Text, s, b.explain(ctx, s, []*live.Node{n}, false), b.now()); err != nil {
+			return err
+		}
+	}
+	return problem.ErrFound
+}

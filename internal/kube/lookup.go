@@ -1,0 +1,178 @@
+package kube
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/argosy-cd/argosy/internal/health"
+	"github.com/argosy-cd/argosy/internal/live"
+	"github.com/argosy-cd/argosy/internal/live/cause"
+	"github.com/argosy-cd/argosy/internal/manifest"
+	"github.com/argosy-cd/argosy/internal/scm"
+	"github.com/argosy-cd/argosy/internal/settings"
+)
+
+// Lookup reads single objects of any kind, for the causes of a boot that waits. It never reads Secrets.
+type Lookup struct {
+	Client *Client
+
+	mu    sync.Mutex
+	kinds map[string]map[string]kindOf // group, kind
+}
+
+// kindOf is how the API server names a kind.
+type kindOf struct {
+	resource   schema.GroupVersionResource
+	namespaced bool
+}
+
+// Get implements cause.Cluster.
+func (l *Lookup) Get(ctx context.Context, key live.Key) (manifest.Object, error) {
+	if key.Group == "" && key.Kind == "Secret" {
+		return nil, errors.New("contents of Secrets are not read")
+	}
+	k, err := l.kind(ctx, key.Group, key.Kind)
+	if err != nil {
+		return nil, err
+	}
+	namespace := key.Namespace
+	if !k.namespaced {
+		namespace = ""
+	}
+	o, err := l.Client.api.Resource(k.resource).Namespace(namespace).Get(ctx, key.Name, metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, explain("reading "+key.String(), err)
+	}
+	return o.Object, nil
+}
+
+// List implements cause.Cluster.
+func (l *Lookup) List(ctx context.Context, group, kind, namespace string) ([]manifest.Object, error) {
+	k, err := l.kind(ctx, group, kind)
+	if err != nil {
+		return nil, err
+	}
+	return l.Client.List(ctx, scm.List{
+		Group: k.resource.Group, Version: k.resource.Version, Resource: k.resource.Resource, Namespace: namespace,
+	})
+}
+
+// maxEvents bounds the Events about one object.
+const maxEvents = 200
+
+// Events implements cause.Cluster.
+func (l *Lookup) Events(ctx context.Context, key live.Key) ([]manifest.Object, error) {
+	namespace := key.Namespace
+	if namespace == "" {
+		namespace = metav1.NamespaceDefault // where those about cluster-scoped objects are
+	}
+	list, err := l.Client.api.Resource(events).Namespace(namespace).List(ctx, metav1.ListOptions{
+		FieldSelector: fmt.Sprintf("involvedObject.kind=%s,involvedObject.name=%s", key.Kind, key.Name), Limit: maxEvents,
+	})
+	if err != nil {
+		return nil, explain("listing Events in namespace "+namespace, err)
+	}
+	out := make([]manifest.Object, 0, len(list.Items))
+	for _, o := range list.Items {
+		out = append(out, o.Object)
+	}
+	return out, nil
+}
+
+// Checks returns the health checks of Argo CD's settings.
+func (l *Lookup) Checks(ctx context.Context) (health.Customizations, error) {
+	const name = "argocd-cm"
+	o, err := l.Client.api.Resource(configMaps).Namespace(l.Client.Namespace).Get(ctx, name, metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
+		return nil, fmt.Errorf("there is no ConfigMap %s in namespace %s", name, l.Client.Namespace)
+	}
+	if err != nil {
+		return nil, explain("reading ConfigMap "+name, err)
+	}
+	s, _, err := settings.FromObject(o.Object)
+	if s == nil {
+		return nil, err
+	}
+	return s.Health, nil // a check that is wrong does not hide the others
+}
+
+// kind asks the API server for a kind: the version that it prefers.
+func (l *Lookup) kind(ctx context.Context, group, kind string) (kindOf, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	known, ok := l.kinds[group]
+	if !ok {
+		var err error
+		if known, err = l.discover(ctx, group); err != nil {
+			return kindOf{}, explain(fmt.Sprintf("discovering the API group %q", group), err)
+		}
+		if l.kinds == nil {
+			l.kinds = map[string]map[string]kindOf{}
+		}
+		l.kinds[group] = known
+	}
+	k, ok := known[kind]
+	if !ok {
+		return kindOf{}, fmt.Errorf("%w %s of group %q", cause.ErrNoKind, kind, group)
+	}
+	return k, nil
+}
+
+// maxVersions bounds the versions of a group that are looked at.
+const maxVersions = 8
+
+// discover returns the kinds of a group, each in the version that the API server prefers, or in the first that has it.
+func (l *Lookup) discover(ctx context.Context, group string) (map[string]kindOf, error) {
+	out := map[string]kindOf{}
+	if group == "" {
+		return out, l.resources(ctx, out, schema.GroupVersion{Version: "v1"}, "/api", "v1")
+	}
+	var g metav1.APIGroup
+	err := l.decode(ctx, &g, "/apis", group)
+	if apierrors.IsNotFound(err) {
+		return out, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	versions := append([]metav1.GroupVersionForDiscovery{g.PreferredVersion}, g.Versions...)
+	for _, v := range versions[:min(len(versions), maxVersions)] {
+		if err := l.resources(ctx, out, schema.GroupVersion{Group: group, Version: v.Version}, "/apis", group, v.Version); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+// resources adds the kinds of a version that are not known yet.
+func (l *Lookup) resources(ctx context.Context, out map[string]kindOf, v schema.GroupVersion, path ...string) error {
+	var list metav1.APIResourceList
+	if err := l.decode(ctx, &list, path...); err != nil {
+		return err
+	}
+	for _, r := range list.APIResources {
+		if _, known := out[r.Kind]; !known && !strings.Contains(r.Name, "/") { // those with a slash are parts of others
+			out[r.Kind] = kindOf{v.WithResource(r.Name), r.Namespaced}
+		}
+	}
+	return nil
+}
+
+func (l *Lookup) decode(ctx context.Context, v any, path ...string) error {
+	data, err := l.Client.read.Get().AbsPath(path...).SetHeader("Accept", "application/json").Do(ctx).Raw()
+	if err != nil {
+		return err
+	}
+	return json.Unmarshal(data, v)
+}

@@ -1,0 +1,336 @@
+package cause
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/argosy-cd/argosy/internal/argo"
+	"github.com/argosy-cd/argosy/internal/live"
+	"github.com/argosy-cd/argosy/internal/manifest"
+	"github.com/argosy-cd/argosy/internal/words"
+)
+
+// application adds the causes that Argo CD itself names: in conditions, and in the state of a sync.
+func (e *engine) application(n *live.Node, path []string) {
+	title := e.snapshot.Title(n)
+	if !n.Deleting.IsZero() {
+		e.deletion(n, path)
+		return
+	}
+	if n.Skipped {
+		e.add(Cause{
+			Kind: Skipped, App: n, Path: path, Text: title + " is not reconciled: its annotation " + live.SkipAnnotation + " says so",
+			Fix: "remove the annotation", Command: kubectl("annotate", n, live.SkipAnnotation+"-"),
+		})
+	}
+	conditions := e.conditions(n, path)
+	if n.Sync == "" && n.Health == "" && n.Compared.IsZero() && !n.Set && !conditions {
+		fix := "look at the application controller"
+		if n.Namespace != e.snapshot.Namespace() {
+			fix = "let Argo CD serve namespace " + n.Namespace + " (application.namespaces), and look at the application controller"
+		}
+		e.add(Cause{
+			Kind: Unreconciled, App: n, Path: path, Fix: fix, Since: n.Created,
+			Text: fmt.Sprintf("no controller has reconciled %s since it was created", title),
+		})
+	}
+	e.operation(n, path)
+	if !n.Operation.Running() && !n.Set {
+		e.idle(n, path)
+	}
+}
+
+// deletion explains an Application that does not go away.
+func (e *engine) deletion(n *live.Node, path []string) {
+	c := Cause{
+		Kind: Finalizer, App: n, Path: path, Since: n.Deleting,
+		Text: fmt.Sprintf("%s is being deleted, and %s", e.snapshot.Title(n), keeps(n.Finalizers)),
+	}
+	if d, ok := n.Condition("DeletionError"); ok {
+		c.Detail = plain(d.Message)
+	}
+	if slices.ContainsFunc(n.Finalizers, func(f string) bool { return strings.HasPrefix(f, argo.ResourcesFinalizer) }) {
+		c.Fix = "Argo CD removes the finalizer when all its objects are deleted"
+	}
+	e.add(c)
+}
+
+func keeps(finalizers []string) string {
+	if len(finalizers) == 0 {
+		return "no finalizer keeps it"
+	}
+	return "it is kept by " + words.Some(finalizers)
+}
+
+// conditions adds a cause for each error that an Application or a set has. It reports whether there is one.
+func (e *engine) conditions(n *live.Node, path []string) bool {
+	found := false
+	for _, c := range n.Conditions {
+		set := n.Set && c.Type == "ErrorOccurred" && c.Status == "True"
+		if !set && (n.Set || !strings.HasSuffix(c.Type, "Error")) {
+			continue
+		}
+		found = true
+		// What an automated sync says about the last sync is in the state of that sync, in full.
+		if c.Type == "SyncError" && strings.HasPrefix(c.Message, "Failed last sync attempt") && n.Operation != nil {
+			continue
+		}
+		s, ok := understand(c.Message)
+		switch {
+		case set && (!ok || s.kind == Manifests):
+			s = said{SetError, "its Applications cannot be generated", "correct the set; argosy appset generate shows the same offline"}
+		case ok && s.kind == Manifests && argo.IsPlugin(n.Plugin, argo.PluginAppSet):
+			s = said{SetError, "its ApplicationSet cannot be rendered", "correct the set; argosy appset generate shows the same offline"}
+		case !ok && c.Type == "SyncError":
+			s = said{kind: SyncError, text: "it cannot be synced"}
+		case !ok && c.Type == "ComparisonError":
+			s = said{kind: Manifests, text: "Argo CD cannot compare it with its source"}
+		case !ok:
+			s = said{kind: SyncError, text: "its spec is refused"}
+		}
+		e.add(Cause{
+			Kind: s.kind, App: n, Path: path, Text: fmt.Sprintf("%s: %s", e.snapshot.Title(n), s.text), Detail: plain(c.Message),
+			Fix: s.fix, Since: c.Since,
+		})
+	}
+	return found
+}
+
+// operation explains a sync that failed, is retried, or is blocked.
+func (e *engine) operation(n *live.Node, path []string) {
+	op, title := n.Operation, e.snapshot.Title(n)
+	if op == nil || op.Phase == "Succeeded" {
+		return
+	}
+	if op.InWindow() {
+		e.add(Cause{
+			Kind: Window, App: n, Path: path, Text: fmt.Sprintf("a sync window of project %q blocks the sync of %s", n.Project, title),
+			Fix:     "wait for the window, or change syncWindows of the AppProject",
+			Command: []string{"argocd", "proj", "windows", "list", n.Project}, Since: op.Started,
+		})
+		return
+	}
+	e.stale(n, path)
+	failed := false
+	for _, r := range op.Results {
+		if r.Failed() {
+			failed = true
+			e.failure(n, path, r)
+		}
+	}
+	if done := op.Phase == "Failed" || op.Phase == "Error"; !failed && (done || op.Retrying()) {
+		s, ok := understand(op.Message)
+		if !ok {
+			s = said{kind: SyncError, text: "its sync failed"}
+		}
+		e.add(Cause{
+			Kind: s.kind, App: n, Path: path, Text: fmt.Sprintf("%s: %s", title, s.text), Detail: plain(op.Message),
+			Fix: s.fix, Since: op.Started,
+		})
+	}
+	if op.Running() || op.Retries < op.Limit {
+		return
+	}
+	if n.Automated && slices.Equal(op.Revisions, n.Revisions) {
+		e.add(Cause{
+			Kind: Retries, App: n, Path: path, Since: op.Finished,
+			Text: fmt.Sprintf("the sync of %s to %s failed and was tried again %s; Argo CD does not try the same revision again", title,
+				short(op.Revisions), times(op.Retries)),
+			Detail: plain(op.Message),
+			Fix:    "when the reason is gone, start a sync", Command: []string{"argocd", "app", "sync", title},
+		})
+	}
+}
+
+// stale names a sync that holds an old revision: Argo CD does not take a new one before the sync has ended.
+func (e *engine) stale(n *live.Node, path []string) {
+	op := n.Operation
+	if !op.Running() || len(op.Revisions) == 0 || len(n.Revisions) == 0 || slices.Equal(op.Revisions, n.Revisions) {
+		return
+	}
+	title := e.snapshot.Title(n)
+	c := Cause{
+		Kind: Stale, App: n, Path: path, Since: op.Started,
+		Text: fmt.Sprintf("the sync of %s still deploys revision %s; the source is at %s, which Argo CD does not take before the sync ends",
+			title, short(op.Revisions), short(n.Revisions)),
+		Detail: plain(op.Message),
+		Fix:    "end the sync; automated sync starts the new revision", Command: []string{"argocd", "app", "terminate-op", title},
+	}
+	if !n.Automated {
+		c.Fix = "end the sync, and start a new one"
+	}
+	switch {
+	case op.Retries > 0 && op.Limit < 0:
+		c.Text += fmt.Sprintf("; it was tried again %s, and will be for ever", times(op.Retries))
+	case op.Retries > 0:
+		c.Text += fmt.Sprintf("; it was tried again %s, of %d", times(op.Retries), op.Limit)
+		// The new revision may have nothing to do with it, unless it does not have the object that fails.
+		if !slices.ContainsFunc(op.Results, func(r live.Result) bool { return r.Failed() && !deploys(n, r.Key) }) {
+			c.weight = 15
+		}
+	case slices.ContainsFunc(n.Waits, func(w live.Wait) bool { return w.Node == nil }):
+		c.weight = 15
+	default:
+		c.weight = 95 // Applications that it waits for are synced by themselves
+	}
+	e.add(c)
+}
+
+// deploys reports whether an object is in the revision that an Application was compared with.
+func deploys(n *live.Node, k live.Key) bool {
+	return slices.ContainsFunc(n.Resources, func(r live.Resource) bool { return r.Key == k && !r.Prune })
+}
+
+// failure explains an object that could not be synced.
+func (e *engine) failure(n *live.Node, path []string, r live.Result) {
+	s, ok := understand(r.Message)
+	path = append(slices.Clone(path), r.String())
+	title := r.String()
+	if r.Hook != "" {
+		title = fmt.Sprintf("%s hook %s", r.Hook, r.Key)
+	}
+	c := Cause{Kind: s.kind, App: n, Path: path, Detail: plain(r.Message), Fix: s.fix, Since: n.Operation.Started}
+	switch {
+	case ok:
+		c.Text = fmt.Sprintf("%s: %s", title, s.text)
+	case r.Hook != "":
+		// Its pods say more, if they are still there.
+		c.Kind, c.Text = Hook, fmt.Sprintf("%s failed", title)
+		before := len(e.report.Causes)
+		e.object(n, path, r.Key)
+		if len(e.report.Causes) > before {
+			return
+		}
+	case r.Status == "SyncFailed":
+		c.Kind, c.Text = SyncError, fmt.Sprintf("%s cannot be applied", title)
+	default:
+		before := len(e.report.Causes)
+		e.object(n, path, r.Key)
+		if len(e.report.Causes) > before {
+			return
+		}
+		c.Kind, c.Text = Degraded, fmt.Sprintf("%s is Degraded, which fails the sync", title)
+	}
+	if s.kind == Immutable {
+		c.Command = kubectlOn("delete", r.Key)
+	}
+	e.add(c)
+}
+
+// idle explains an Application that is not synced, and nothing runs.
+func (e *engine) idle(n *live.Node, path []string) {
+	op, title := n.Operation, e.snapshot.Title(n)
+	if n.Sync != "OutOfSync" || n.Requested {
+		return
+	}
+	var out []live.Key
+	for _, r := range n.Resources {
+		if r.Sync == "OutOfSync" {
+			out = append(out, r.Key)
+		}
+	}
+	if n.Automated && (op == nil || op.Phase == "Succeeded" && !slices.Equal(op.Revisions, n.Revisions)) {
+		e.window(n, path)
+		return
+	}
+	switch {
+	case !n.Automated:
+		e.add(Cause{
+			Kind: ByHand, App: n, Path: path, Text: title + " is OutOfSync, and has no automated sync", Since: n.SyncSince,
+			Fix: "sync it, or set syncPolicy.automated", Command: []string{"argocd", "app", "sync", title},
+		})
+	case op.Phase != "Succeeded":
+		// Its sync has failed: that is said elsewhere.
+	case len(op.Only) > 0 && slices.ContainsFunc(out, func(k live.Key) bool { return !within(op.Only, k) }):
+		e.add(Cause{
+			Kind: Partial, App: n, Path: path, Since: op.Finished,
+			Text: fmt.Sprintf("the last sync of %s was of %s only, and Argo CD syncs no others of this revision", title,
+				words.Count(len(op.Only), "object")),
+			Fix: "remove the state of the last sync; the next one is of everything",
+			Command: append(kubectl("patch", n), "--type", "json", "-p",
+				`[{"op": "remove", "path": "/status/operationState"}]`),
+		})
+	case !n.Prune && !slices.ContainsFunc(n.Resources, func(r live.Resource) bool { return r.Sync == "OutOfSync" && !r.Prune }):
+		e.add(Cause{
+			Kind: SameRevision, App: n, Path: path, Since: n.SyncSince,
+			Text: fmt.Sprintf("%s has objects that are no longer in its source, and its automated sync does not prune", title),
+			Fix:  "set syncPolicy.automated.prune, or prune once", Command: []string{"argocd", "app", "sync", title, "--prune"},
+		})
+	case !n.SelfHeal:
+		e.add(Cause{
+			Kind: SameRevision, App: n, Path: path, Since: n.SyncSince,
+			Text: fmt.Sprintf("%s differs from revision %s, which was synced already; automated sync does not sync a revision twice "+
+				"without selfHeal", title, short(n.Revisions)),
+			Fix: "set syncPolicy.automated.selfHeal, or start a sync", Command: []string{"argocd", "app", "sync", title},
+		})
+	}
+}
+
+// window names the sync windows of an Application whose automated sync has not begun. Argo CD says nothing about them then. Schedules are
+// not evaluated here.
+func (e *engine) window(n *live.Node, path []string) {
+	if e.cluster == nil {
+		return
+	}
+	project, err := e.lookup(live.Key{Group: argo.Group, Kind: argo.KindAppProject, Namespace: e.snapshot.Namespace(), Name: n.Project})
+	if err != nil {
+		return
+	}
+	var windows []string
+	for _, w := range records(manifest.Map(project, "spec")["syncWindows"]) {
+		if applies(w, n) {
+			windows = append(windows, fmt.Sprintf("%s %q for %s", manifest.String(w, "kind"), manifest.String(w, "schedule"),
+				manifest.String(w, "duration")))
+		}
+	}
+	if len(windows) == 0 {
+		return
+	}
+	e.add(Cause{
+		Kind: Window, App: n, Path: path, Since: n.SyncSince, weight: 35,
+		Text: fmt.Sprintf("%s is OutOfSync and its automated sync has not begun; project %q has sync windows for it: %s",
+			e.snapshot.Title(n), n.Project, words.Some(windows)),
+		Fix:     "see which window is active; wait, or change syncWindows of the AppProject",
+		Command: []string{"argocd", "proj", "windows", "list", n.Project},
+	})
+}
+
+// applies reports whether a sync window is for an Application: by its name, its namespace or its cluster.
+func applies(window map[string]any, n *live.Node) bool {
+	matches := func(field string, values ...string) bool {
+		for _, pattern := range texts(window[field]) {
+			re, err := argo.Glob(pattern, "")
+			for _, value := range values {
+				if err == nil && value != "" && re.MatchString(value) {
+					return true
+				}
+			}
+		}
+		return false
+	}
+	return matches("applications", n.Name) || matches("namespaces", n.Destination) || matches("clusters", n.Server, n.Cluster)
+}
+
+// within reports whether a sync of some objects is of an object. Argo CD compares group, kind and name.
+func within(only []live.Key, k live.Key) bool {
+	return slices.ContainsFunc(only, func(o live.Key) bool { return o.Group == k.Group && o.Kind == k.Kind && o.Name == k.Name })
+}
+
+// kubectl is a command about an Application.
+func kubectl(verb string, n *live.Node, more ...string) []string {
+	return append([]string{"kubectl", verb, "application.argoproj.io", "-n", n.Namespace, n.Name}, more...)
+}
+
+// kubectlOn is a command about an object.
+func kubectlOn(verb string, k live.Key, more ...string) []string {
+	kind := strings.ToLower(k.Kind)
+	if k.Group != "" {
+		kind += "." + k.Group
+	}
+	out := []string{"kubectl", verb, kind}
+	if k.Namespace != "" {
+		out = append(out, "-n", k.Namespace)
+	}
+	return append(append(out, k.Name), more...)
+}

@@ -1,0 +1,304 @@
+// Package cause finds out why an Application, or a boot, waits: the chain from what waits down to the object and its condition or Event.
+//
+// It starts from a snapshot of package live, follows what waits for what, and looks at single objects through an interface, within a limit
+// of requests. Causes are ranked: the first is the most likely one. What it could not look at has a name and a reason, and is never taken
+// for healthy.
+package cause
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/argosy-cd/argosy/internal/giturl"
+	"github.com/argosy-cd/argosy/internal/health"
+	"github.com/argosy-cd/argosy/internal/live"
+	"github.com/argosy-cd/argosy/internal/manifest"
+	"github.com/argosy-cd/argosy/internal/words"
+)
+
+// Cluster has the objects that Applications deploy. An error is a reason why something could not be looked at.
+type Cluster interface {
+	// Get returns an object, nil if there is none.
+	Get(ctx context.Context, key live.Key) (manifest.Object, error)
+	// List returns the objects of a kind in a namespace.
+	List(ctx context.Context, group, kind, namespace string) ([]manifest.Object, error)
+	// Events returns the Events about an object.
+	Events(ctx context.Context, key live.Key) ([]manifest.Object, error)
+	// Checks returns the health checks of Argo CD's settings.
+	Checks(ctx context.Context) (health.Customizations, error)
+}
+
+// ErrNoKind says that the cluster does not know a kind.
+var ErrNoKind = errors.New("the cluster has no kind")
+
+// Kind is a sort of cause.
+type Kind string
+
+// Kinds of causes.
+const (
+	ImagePull    Kind = "image-pull"
+	Crash        Kind = "crash"
+	NotReady     Kind = "not-ready"
+	Config       Kind = "missing-config"
+	Unscheduled  Kind = "unscheduled"
+	Volume       Kind = "pending-volume"
+	Quota        Kind = "quota"
+	PodSecurity  Kind = "pod-security"
+	MissingCRD   Kind = "missing-crd"
+	NoNamespace  Kind = "missing-namespace"
+	Webhook      Kind = "webhook"
+	Immutable    Kind = "immutable-field"
+	Invalid      Kind = "invalid-manifest"
+	TooLarge     Kind = "too-large"
+	Conflict     Kind = "conflict"
+	Rights       Kind = "rights"
+	Project      Kind = "project"
+	SyncError    Kind = "sync-error"
+	Hook         Kind = "hook"
+	Retries      Kind = "retries-exhausted"
+	Stale        Kind = "stale-operation"
+	Partial      Kind = "partial-sync"
+	SameRevision Kind = "same-revision"
+	ByHand       Kind = "manual-sync"
+	Window       Kind = "sync-window"
+	Finalizer    Kind = "finalizer"
+	Manifests    Kind = "manifests"
+	SetError     Kind = "applicationset"
+	Plugin       Kind = "plugin"
+	Repository   Kind = "repository"
+	Destination  Kind = "destination"
+	Skipped      Kind = "skip-reconcile"
+	Unreconciled Kind = "not-reconciled"
+	Degraded     Kind = "unhealthy-object"
+	Missing      Kind = "missing-object"
+	Wiped        Kind = "empty-source"
+	Unknown      Kind = "unknown"
+)
+
+// rank is how likely a cause is the first one: the smaller, the more.
+func (k Kind) rank() int {
+	switch k {
+	case Stale:
+		return 5
+	case Retries, Finalizer:
+		return 20
+	case SyncError, Hook:
+		return 30
+	case Degraded, NotReady, Partial, SameRevision, ByHand:
+		return 40
+	case Missing, Unreconciled:
+		return 50
+	case Unknown:
+		return 90
+	}
+	return 10 // the object or the message says exactly what is wrong
+}
+
+// Cause is why something waits.
+type Cause struct {
+	Kind Kind
+	// App is the Application or set that has the cause.
+	App *live.Node
+	// Path leads from what was asked for to the object: "root", "wave 1: longhorn", "Deployment storage/ui".
+	Path []string
+	// Text says in one sentence what is wrong.
+	Text string
+	// Detail is what the cluster says, "" if the text has it all.
+	Detail string
+	// Fix is what to do, and Command how, where there is a command.
+	Fix     string
+	Command []string
+	// Since is when it began; zero is not known.
+	Since time.Time
+	// Blocks says that what was asked for waits for it. Others are wrong, too, and nothing waits for them.
+	Blocks bool
+
+	weight int // of its kind, unless it says otherwise
+}
+
+// Report is why something waits.
+type Report struct {
+	// Asked are the Applications that were asked about.
+	Asked []*live.Node
+	// Causes are in order, the most likely one first.
+	Causes []Cause
+	// Unseen are what could not be looked at, each with its reason.
+	Unseen []string
+}
+
+// Good reports whether everything that was asked about is healthy and synced.
+func (r *Report) Good() bool {
+	for _, root := range r.Asked {
+		good := true
+		root.All(func(n *live.Node) { good = good && n.Good() })
+		if !good {
+			return false
+		}
+	}
+	return true
+}
+
+// Explain finds out why some Applications are not healthy and synced. A nil cluster cannot be looked at.
+func Explain(ctx context.Context, s *live.Snapshot, cluster Cluster, asked ...*live.Node) *Report {
+	e := &engine{
+		ctx: ctx, snapshot: s, cluster: cluster, report: &Report{Asked: asked}, visited: map[*live.Node]bool{}, unseen: map[string]bool{},
+		lists: map[live.Key][]manifest.Object{}, left: maxRequests,
+	}
+	for _, source := range s.Sources {
+		if source.Lost != "" {
+			e.blind(source.Name, errors.New(source.Lost))
+		}
+	}
+	if cluster == nil {
+		e.blind("objects", errors.New("there is no cluster to look at"))
+	} else if e.checks, e.err = cluster.Checks(ctx); e.err != nil {
+		e.blind("Argo CD's health checks", e.err)
+	}
+	e.blocks = true
+	for _, n := range asked {
+		e.walk(n, []string{s.Title(n)})
+	}
+	// Others are wrong, and nothing waits for them.
+	e.blocks = false
+	for _, n := range asked {
+		n.All(func(n *live.Node) {
+			if !n.Missing {
+				e.walk(n, e.path(n))
+			}
+		})
+	}
+	slices.SortStableFunc(e.report.Causes, func(a, b Cause) int {
+		return cmp.Or(cmp.Compare(later(a.Blocks), later(b.Blocks)), cmp.Compare(a.weight, b.weight))
+	})
+	return e.report
+}
+
+func later(blocks bool) int {
+	if blocks {
+		return 0
+	}
+	return 1
+}
+
+// maxRequests bounds the requests about one question, maxObjects the objects of one Application that are looked at.
+const (
+	maxRequests = 400
+	maxObjects  = 40
+)
+
+type engine struct {
+	ctx      context.Context
+	snapshot *live.Snapshot
+	cluster  Cluster
+	checks   health.Customizations
+	err      error
+	report   *Report
+	visited  map[*live.Node]bool
+	unseen   map[string]bool
+	lists    map[live.Key][]manifest.Object // by kind and namespace
+	left     int
+	blocks   bool
+}
+
+// path is how a node is reached from its root.
+func (e *engine) path(n *live.Node) []string {
+	if n.Parent == nil {
+		return []string{e.snapshot.Title(n)}
+	}
+	return append(e.path(n.Parent), e.step(n))
+}
+
+// step is a node below its parent.
+func (e *engine) step(n *live.Node) string {
+	if n.Parent == nil || n.Parent.Set {
+		return e.snapshot.Title(n)
+	}
+	return fmt.Sprintf("wave %d: %s", n.Wave, e.snapshot.Title(n))
+}
+
+// blind says that something could not be looked at.
+func (e *engine) blind(what string, err error) {
+	line := live.Lacking(err.Error())
+	if line == err.Error() { // a right that is missing is missing for all objects of a kind
+		line = fmt.Sprintf("%s: %s", what, line)
+	}
+	line = words.Shorten(line, 300)
+	if !e.unseen[line] {
+		e.unseen[line] = true
+		e.report.Unseen = append(e.report.Unseen, line)
+	}
+}
+
+// add adds a cause, unless the same is there.
+func (e *engine) add(c Cause) {
+	if c.weight == 0 {
+		c.weight = c.Kind.rank()
+	}
+	c.Blocks, c.Text, c.Detail = e.blocks, giturl.RedactText(c.Text), giturl.RedactText(c.Detail)
+	for _, other := range e.report.Causes {
+		if other.Kind == c.Kind && other.App == c.App && other.Text == c.Text {
+			return
+		}
+	}
+	c.Path = slices.Clone(c.Path)
+	e.report.Causes = append(e.report.Causes, c)
+}
+
+// walk follows what a node waits for, and adds the causes that are its own.
+func (e *engine) walk(n *live.Node, path []string) {
+	if e.visited[n] || n.Good() {
+		return
+	}
+	e.visited[n] = true
+	before := len(e.report.Causes)
+	if n.Missing {
+		e.walkMissing(n, path)
+	} else {
+		e.application(n, path)
+		waits := false
+		for _, w := range n.Waits {
+			if w.Node != nil {
+				waits = true
+				e.walk(w.Node, append(path, e.step(w.Node)))
+			}
+		}
+		e.objects(n, path)
+		if waits {
+			return // whatever is wrong is there, and was said once
+		}
+	}
+	if len(e.report.Causes) == before {
+		e.nothing(n, path)
+	}
+}
+
+// walkMissing explains an Application that its parent has not created.
+func (e *engine) walkMissing(n *live.Node, path []string) {
+	parent := n.Parent
+	if !e.visited[parent] {
+		e.walk(parent, append(path, fmt.Sprintf("not created by %s", e.snapshot.Title(parent))))
+	}
+}
+
+// nothing is a node of which nothing says why it is as it is.
+func (e *engine) nothing(n *live.Node, path []string) {
+	c := Cause{Kind: Unknown, App: n, Path: path, Since: n.HealthSince}
+	switch op := n.Operation; {
+	case n.Missing && e.visited[n.Parent] && len(e.report.Causes) > 0:
+		return // the parent is explained
+	case n.Missing:
+		c.Text = fmt.Sprintf("%s is not created, and its parent %s is not syncing", e.snapshot.Title(n), e.snapshot.Title(n.Parent))
+	case op.Running():
+		c.Text = fmt.Sprintf("%s is syncing; nothing says that anything is wrong", e.snapshot.Title(n))
+		c.Detail, c.Since = op.Message, op.Started
+	case n.Requested:
+		c.Text = fmt.Sprintf("a sync of %s was requested and has not begun", e.snapshot.Title(n))
+	default:
+		c.Text = fmt.Sprintf("%s is %s; nothing that could be looked at says why", e.snapshot.Title(n), n.Describe())
+	}
+	e.add(c)
+}

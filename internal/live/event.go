@@ -1,0 +1,155 @@
+// Package live is a model of a boot that happens now: Applications and ApplicationSets of a cluster, who deploys whom, in which wave, what
+// runs and what waits for what. Its input is a stream of events, in the order in which they happened; its output are snapshots that never
+// change. It has no clock, no network and no terminal: time is in the events.
+//
+// It keeps only the fields of an Application that are needed, so thousands of them fit into a small process. What it does not know has a
+// name: a Source that was lost says why.
+package live
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"regexp"
+	"time"
+
+	"github.com/argosy-cd/argosy/internal/argo"
+	"github.com/argosy-cd/argosy/internal/manifest"
+)
+
+// What happened.
+type What string
+
+// What can happen. An object that changed is Seen again.
+const (
+	Seen   What = "seen"   // an object was added, or has changed
+	Gone   What = "gone"   // an object was deleted
+	Listed What = "listed" // all objects of a source have been seen
+	Lost   What = "lost"   // a source cannot be watched
+)
+
+// Event is something that happened. It is a line of a recording.
+type Event struct {
+	At   time.Time `json:"at"`
+	What What      `json:"what"`
+	// Object is what was seen, or the identity of what is gone. An Application may have only Fields.
+	Object manifest.Object `json:"object,omitempty"`
+	// Source is what is listed or lost, such as "Applications in all namespaces".
+	Source string `json:"source,omitempty"`
+	// Reason is why a source is lost.
+	Reason string `json:"reason,omitempty"`
+}
+
+// Key names an object.
+type Key struct{ Group, Kind, Namespace, Name string }
+
+func (k Key) String() string {
+	if k.Namespace == "" {
+		return k.Kind + " " + k.Name
+	}
+	return fmt.Sprintf("%s %s/%s", k.Kind, k.Namespace, k.Name)
+}
+
+// KeyOf is the name of an object.
+func KeyOf(o manifest.Object) Key {
+	return Key{
+		manifest.Group(o), manifest.String(o, "kind"), manifest.String(o, "metadata", "namespace"),
+		manifest.String(o, "metadata", "name"),
+	}
+}
+
+// isArgo reports whether k is an Application or an ApplicationSet.
+func (k Key) isArgo() bool {
+	return k.Group == argo.Group && (k.Kind == argo.KindApplication || k.Kind == argo.KindApplicationSet)
+}
+
+var forbidden = regexp.MustCompile(`cannot (\w+) resource "([^"]+)" in API group "([^"]*)"(?: in the namespace "([^"]*)")?`)
+
+// Lacking is the reason why something could not be read: in short, if it is a right that is missing.
+func Lacking(reason string) string {
+	m := forbidden.FindStringSubmatch(reason)
+	if m == nil {
+		return reason
+	}
+	resource, where := m[2], " in all namespaces"
+	if m[3] != "" {
+		resource += "." + m[3]
+	}
+	if m[4] != "" {
+		where = " in namespace " + m[4]
+	}
+	return fmt.Sprintf("no right to %s %s%s", m[1], resource, where)
+}
+
+// maxLine bounds one event of a recording. An API server takes objects of 3 MiB.
+const maxLine = 8 << 20
+
+// Write appends an event to a recording: a line of JSON.
+func Write(w io.Writer, e Event) error {
+	line, err := json.Marshal(e)
+	if err == nil {
+		_, err = w.Write(append(line, '\n'))
+	}
+	if err != nil {
+		return fmt.Errorf("recording: %w", err)
+	}
+	return nil
+}
+
+// Read calls next for each event of a recording. Name is what it is called in errors. A last line that is not complete is left out: the
+// recorder was killed.
+func Read(name string, r io.Reader, next func(Event)) error {
+	lines := bufio.NewScanner(r)
+	lines.Buffer(make([]byte, 64<<10), maxLine)
+	complete := true
+	lines.Split(func(data []byte, atEOF bool) (int, []byte, error) {
+		if i := bytes.IndexByte(data, '\n'); i >= 0 {
+			return i + 1, data[:i], nil
+		}
+		if atEOF && len(data) > 0 {
+			complete = false
+			return len(data), data, nil
+		}
+		return 0, nil, nil
+	})
+	for number := 1; lines.Scan(); number++ {
+		if len(bytes.TrimSpace(lines.Bytes())) == 0 {
+			continue
+		}
+		var e Event
+		if err := json.Unmarshal(lines.Bytes(), &e); err != nil && !complete && number > 1 {
+			return nil
+		} else if err != nil {
+			return fmt.Errorf("%s:%d: it is not an event of a recording: %w", name, number, err)
+		}
+		if err := e.check(); err != nil {
+			return fmt.Errorf("%s:%d: %w", name, number, err)
+		}
+		next(e)
+	}
+	if err := lines.Err(); errors.Is(err, bufio.ErrTooLong) {
+		return fmt.Errorf("%s: a line has more than %d MiB", name, maxLine>>20)
+	} else if err != nil {
+		return fmt.Errorf("reading %s: %w", name, err)
+	}
+	return nil
+}
+
+func (e Event) check() error {
+	switch e.What {
+	case Seen, Gone:
+		if k := KeyOf(e.Object); k.Kind == "" || k.Name == "" {
+			return errors.New("object: kind and metadata.name must be set")
+		}
+	case Listed, Lost:
+		if e.Source == "" {
+			return errors.New("source must be set")
+		}
+	default:
+		return fmt.Errorf("what must be seen, gone, listed or lost, it is %q", string(e.What))
+	}
+	return nil
+}

@@ -1,0 +1,93 @@
+package live
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/argosy-cd/argosy/internal/health"
+	"github.com/argosy-cd/argosy/internal/problem"
+)
+
+// Goal is a state of a root that somebody waits for.
+type Goal struct {
+	// State is healthy, synced or revision.
+	State string
+	// Revision is the commit, or the beginning of it.
+	Revision string
+}
+
+var commit = regexp.MustCompile(`^[0-9a-zA-Z][0-9a-zA-Z._+-]{0,127}$`)
+
+// ParseGoal reads healthy, synced or revision=SHA.
+func ParseGoal(text string) (Goal, error) {
+	state, revision, given := strings.Cut(text, "=")
+	switch {
+	case !given && (state == "healthy" || state == "synced"):
+		return Goal{State: state}, nil
+	case given && state == "revision" && commit.MatchString(revision):
+		return Goal{State: state, Revision: revision}, nil
+	}
+	return Goal{}, problem.Usagef("%q must be healthy, synced or revision=SHA", text)
+}
+
+func (g Goal) String() string {
+	if g.State == "revision" {
+		return "revision=" + g.Revision
+	}
+	return g.State
+}
+
+// minCommit is the shortest beginning of a commit that is taken for one.
+const minCommit = 7
+
+// Left returns those below a root, and the root, that keep a goal from being reached. None is reached.
+//
+// Healthy and synced are about everything below the root. Missing Applications and syncs that run keep both from being reached. A
+// revision is about the root alone: it was compared with the revision and is synced.
+func (g Goal) Left(root *Node) []*Node {
+	if g.State == "revision" {
+		if is := func(have string) bool {
+			return have == g.Revision || len(g.Revision) >= minCommit && strings.HasPrefix(have, g.Revision)
+		}; slices.ContainsFunc(root.Revisions, is) && root.Sync == "Synced" && !root.Operation.Running() && !root.Requested {
+			return nil
+		}
+		return []*Node{root}
+	}
+	var out []*Node
+	root.All(func(n *Node) {
+		ok := !n.Missing && n.Deleting.IsZero() && !n.Operation.Running() && !n.Requested
+		if g.State == "healthy" {
+			ok = ok && n.Health == health.Healthy
+		} else {
+			ok = ok && (n.Set && n.Health == health.Healthy || n.Sync == "Synced")
+		}
+		if !ok {
+			out = append(out, n)
+		}
+	})
+	return out
+}
+
+// Describe says what state a node is in, for somebody who waits.
+func (n *Node) Describe() string {
+	if n.Missing {
+		return "not created"
+	}
+	parts := []string{}
+	for _, word := range []string{string(n.Health), n.Sync} {
+		if word != "" {
+			parts = append(parts, word)
+		}
+	}
+	if n.Operation.Running() {
+		parts = append(parts, "syncing")
+	}
+	if !n.Deleting.IsZero() {
+		parts = append(parts, "being deleted")
+	}
+	if len(parts) == 0 {
+		return "not reconciled yet"
+	}
+	return strings.Join(parts, ", ")
+}

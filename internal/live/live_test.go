@@ -1,0 +1,411 @@
+package live_test
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/argosy-cd/argosy/internal/argo"
+	"github.com/argosy-cd/argosy/internal/live"
+	"github.com/argosy-cd/argosy/internal/manifest"
+)
+
+var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+
+// object decodes an object.
+func object(t *testing.T, text string) manifest.Object {
+	t.Helper()
+	docs, err := manifest.Decode("test", []byte(text))
+	if err != nil || len(docs) != 1 {
+		t.Fatalf("%d documents, %v\n%s", len(docs), err, text)
+	}
+	return docs[0].Object
+}
+
+// feed applies events to a model, one second after the other.
+type feed struct {
+	*testing.T
+	model *live.Model
+	now   time.Time
+}
+
+func newFeed(t *testing.T) *feed {
+	t.Helper()
+	return &feed{T: t, model: live.New("argocd"), now: noon}
+}
+
+func (f *feed) event(e live.Event) {
+	f.now = f.now.Add(time.Second)
+	e.At = f.now
+	f.model.Apply(e)
+}
+
+func (f *feed) seen(text string) {
+	f.Helper()
+	f.event(live.Event{What: live.Seen, Object: object(f.T, text)})
+}
+
+// app is an Application as YAML. Tracked is the name of its parent, "" for none.
+func app(name, wave, tracked, rest string) string {
+	notes := fmt.Sprintf("argocd.argoproj.io/sync-wave: %q", wave)
+	if tracked != "" {
+		notes += fmt.Sprintf(`, argocd.argoproj.io/tracking-id: "%s:argoproj.io/Application:argocd/%s"`, tracked, name)
+	}
+	return fmt.Sprintf(`apiVersion: argoproj.io/v1alpha1
+kind: Application
+metadata: {name: %s, namespace: argocd, uid: uid-%s, annotations: {%s}}
+spec: {project: default, syncPolicy: {automated: {}}}
+%s`, name, name, notes, rest)
+}
+
+const healthy = "status: {health: {status: Healthy}, sync: {status: Synced, revision: abc1234}, operationState: {phase: Succeeded}}"
+
+// rows are the nodes of a snapshot, a line for each.
+func rows(s *live.Snapshot) []string {
+	var out []string
+	for _, n := range s.Nodes {
+		line := fmt.Sprintf("%s%s wave %d: %s", strings.Repeat("  ", n.Depth), s.Title(n), n.Wave, n.Describe())
+		for _, w := range n.Waits {
+			line += fmt.Sprintf("; %s %s", w.Reason, w.Object.Name)
+			if w.Node != nil {
+				line += "!"
+			}
+		}
+		out = append(out, line)
+	}
+	return out
+}
+
+func (f *feed) want(lines ...string) {
+	f.Helper()
+	if diff := cmp.Diff(lines, rows(f.model.Snapshot())); diff != "" {
+		f.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func TestModel(t *testing.T) {
+	f := newFeed(t)
+	const resources = `
+  resources:
+  - {group: argoproj.io, kind: Application, namespace: argocd, name: one, syncWave: 1, status: Synced}
+  - {group: argoproj.io, kind: Application, namespace: argocd, name: two, syncWave: 2, status: OutOfSync}
+  - {group: argoproj.io, kind: Application, namespace: argocd, name: old, status: OutOfSync, requiresPruning: true}
+  - {kind: ConfigMap, namespace: argocd, name: c, status: Synced}`
+	f.seen(app("root", "0", "", `
+status:
+  health: {status: Progressing, lastTransitionTime: "2026-03-01T11:00:00Z"}
+  sync: {status: OutOfSync, revision: abc1234}
+  operationState:
+    phase: Running
+    message: waiting for healthy state of argoproj.io/Application/one
+    operation: {sync: {revision: abc1234}}
+    syncResult:
+      resources:
+      - {group: argoproj.io, kind: Application, namespace: argocd, name: one, status: Synced, hookPhase: Running}
+      - {kind: ConfigMap, namespace: argocd, name: c, status: Synced, hookPhase: Succeeded}`+resources))
+	f.seen(app("one", "1", "root", "status: {health: {status: Progressing}, sync: {status: Synced}, operationState: {phase: Succeeded}}"))
+	f.want("root wave 0: Progressing, OutOfSync, syncing; health one!",
+		"  one wave 1: Progressing, Synced",
+		"  two wave 2: not created; wave root!")
+	before := f.model.Snapshot()
+	if wave, ok := before.Roots[0].Running(); !ok || wave != 1 {
+		t.Error(wave, ok)
+	}
+	if again := f.model.Snapshot(); again != before {
+		t.Error("nothing happened, and it is another snapshot")
+	}
+	f.seen(app("one", "1", "root", healthy))
+	f.seen(app("two", "2", "root", healthy))
+	f.seen(app("root", "0", "", healthy+"\n"))
+	f.want("root wave 0: Healthy, Synced", "  one wave 1: Healthy, Synced", "  two wave 2: Healthy, Synced")
+	if got := rows(before)[1]; got != "  one wave 1: Progressing, Synced" {
+		t.Errorf("the old snapshot has changed: %s", got)
+	}
+	one, err := f.model.Snapshot().Find("one")
+	if err != nil {
+		t.Fatal(err)
+	}
+	// It was synced from the beginning, nobody knows since when; it became healthy with the third event.
+	if !one.SyncSince.IsZero() || !one.HealthSince.Equal(noon.Add(3*time.Second)) {
+		t.Error(one.SyncSince, one.HealthSince)
+	}
+	f.event(live.Event{What: live.Gone, Object: object(t, app("one", "1", "root", ""))})
+	f.want("root wave 0: Healthy, Synced", "  two wave 2: Healthy, Synced")
+}
+
+// TestParents: who deploys whom, by all the ways in which Argo CD tells.
+func TestParents(t *testing.T) {
+	f := newFeed(t)
+	f.seen(app("root", "0", "root", healthy)) // deploys itself
+	f.seen(strings.Replace(app("labelled", "0", "", healthy), "uid:", "labels: {app.kubernetes.io/instance: root}, uid:", 1))
+	f.seen(app("copied", "0", "", healthy))
+	f.seen(strings.Replace(app("listing", "1", "root", healthy), "status: {", `status: {resources: [
+    {group: argoproj.io, kind: Application, namespace: argocd, name: listed},
+    {group: argoproj.io, kind: ApplicationSet, namespace: argocd, name: set}], `, 1))
+	f.seen(app("listed", "0", "", healthy))
+	f.seen(`
+apiVersion: argoproj.io/v1alpha1
+kind: ApplicationSet
+metadata: {name: set, namespace: argocd, uid: uid-set}
+status: {conditions: [{type: ErrorOccurred, status: "False"}, {type: ResourcesUpToDate, status: "True"}]}`)
+	f.seen(strings.Replace(app("generated", "0", "", healthy), "uid:", "ownerReferences: [{kind: ApplicationSet, uid: uid-set}], uid:", 1))
+	f.seen(strings.Replace(strings.ReplaceAll(app("away", "0", "", healthy), "namespace: argocd", "namespace: team"), "uid:",
+		`labels: {app.kubernetes.io/instance: argocd_root}, uid:`, 1))
+	f.seen(app("a", "0", "b", healthy))
+	f.seen(app("b", "0", "a", healthy))
+	f.want("b wave 0: Healthy, Synced", "  a wave 0: Healthy, Synced", "copied wave 0: Healthy, Synced", "root wave 0: Healthy, Synced",
+		"  team/away wave 0: Healthy, Synced", "  labelled wave 0: Healthy, Synced", "  listing wave 1: Healthy, Synced",
+		"    listed wave 0: Healthy, Synced", "    ApplicationSet set wave 0: Healthy", "      generated wave 0: Healthy, Synced")
+}
+
+func TestWaits(t *testing.T) {
+	for name, c := range map[string]struct{ status, want string }{
+		"hook": {
+			`{phase: Running, message: waiting for completion of hook batch/Job/migrate, syncResult: {resources: [
+        {group: batch, kind: Job, namespace: x, name: migrate, hookType: PreSync, hookPhase: Running}]}}`,
+			"x wave 0: syncing; hook migrate",
+		},
+		"more": {
+			`{phase: Running, message: waiting for healthy state of apps/Deployment/b and 1 more resources, syncResult: {resources: [
+        {group: apps, kind: Deployment, namespace: x, name: a, status: Synced, hookPhase: Running},
+        {group: apps, kind: Deployment, namespace: x, name: b, status: Synced, hookPhase: Running},
+        {group: apps, kind: Deployment, namespace: x, name: done, status: Synced, hookPhase: Succeeded}]}}`,
+			"x wave 0: syncing; health b; health a",
+		},
+		"core kinds have no group": {
+			`{phase: Running, message: waiting for healthy state of /Service/web}`, "x wave 0: syncing; health web",
+		},
+		"deletion": {`{phase: Running, message: waiting for deletion of /PersistentVolumeClaim/data}`, "x wave 0: syncing; deletion data"},
+		"retry": {
+			`{phase: Running, finishedAt: "2026-03-01T12:00:00Z", retryCount: 2, message: one or more objects failed to apply. Retrying attempt}`,
+			"x wave 0: syncing; retry ",
+		},
+		"window": {`{phase: Running, message: Sync operation blocked by sync window}`, "x wave 0: syncing; window "},
+		"over":   {`{phase: Failed, message: waiting for healthy state of apps/Deployment/b}`, "x wave 0: not reconciled yet"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := newFeed(t)
+			f.seen(app("x", "0", "", "status:\n  operationState: "+c.status))
+			f.want(c.want)
+		})
+	}
+	t.Run("nobody", func(t *testing.T) {
+		f := newFeed(t)
+		f.seen(strings.Replace(app("x", "0", "", "status: {sync: {status: OutOfSync}}"), "automated: {}", "automated: {enabled: false}", 1))
+		f.want("x wave 0: OutOfSync; nobody ")
+	})
+	t.Run("child", func(t *testing.T) {
+		f := newFeed(t)
+		f.seen(app("x", "0", "", "status: {health: {status: Degraded}, sync: {status: Synced}}"))
+		f.seen(app("z", "0", "x", "status: {health: {status: Degraded}, sync: {status: Synced}}"))
+		f.want("x wave 0: Degraded, Synced; child z!", "  z wave 0: Degraded, Synced")
+	})
+}
+
+func TestSources(t *testing.T) {
+	f := newFeed(t)
+	changed := f.model.Changed()
+	f.event(live.Event{What: live.Lost, Source: "Applications", Reason: "forbidden"})
+	select {
+	case <-changed:
+	default:
+		t.Error("the change was not told")
+	}
+	f.event(live.Event{What: live.Lost, Source: "Applications", Reason: "forbidden"})
+	s := f.model.Snapshot()
+	if diff := cmp.Diff([]live.Source{{Name: "Applications", Lost: "forbidden", Since: noon.Add(time.Second)}}, s.Sources); diff != "" {
+		t.Error(diff)
+	}
+	f.event(live.Event{What: live.Listed, Source: "Applications"})
+	f.event(live.Event{What: live.Lost, Source: "Applications", Reason: "connection refused"})
+	if got := f.model.Snapshot().Sources[0]; !got.Listed || got.Lost == "" {
+		t.Errorf("it is known as it was: %+v", got)
+	}
+}
+
+func TestFind(t *testing.T) {
+	f := newFeed(t)
+	f.seen(app("x", "0", "", healthy))
+	f.seen(strings.ReplaceAll(app("x", "0", "", healthy), "namespace: argocd", "namespace: team"))
+	s := f.model.Snapshot()
+	if n, err := s.Find("team/x"); err != nil || n == nil || n.Namespace != "team" {
+		t.Error(n, err)
+	}
+	if n, err := s.Find("x"); err == nil || n != nil {
+		t.Error(n, err)
+	}
+	if n, err := s.Find("y"); err != nil || n != nil {
+		t.Error(n, err)
+	}
+}
+
+func TestGoals(t *testing.T) {
+	f := newFeed(t)
+	f.seen(app("root", "0", "", healthy))
+	f.seen(app("a", "1", "root", "status: {health: {status: Healthy}, sync: {status: OutOfSync}, operationState: {phase: Succeeded}}"))
+	f.seen(app("b", "1", "root", "status: {health: {status: Progressing}, sync: {status: Synced}, operationState: {phase: Succeeded}}"))
+	f.seen(app("c", "1", "root", "status: {health: {status: Healthy}, sync: {status: Synced}, operationState: {phase: Running}}"))
+	root := f.model.Snapshot().Roots[0]
+	for text, want := range map[string][]string{
+		"healthy": {"b", "c"}, "synced": {"a", "c"}, "revision=abc1234": nil, "revision=abc12345": {"root"}, "revision=abc": {"root"},
+	} {
+		goal, err := live.ParseGoal(text)
+		if err != nil || goal.String() != text {
+			t.Fatal(goal, err)
+		}
+		var left []string
+		for _, n := range goal.Left(root) {
+			left = append(left, n.Name)
+		}
+		if !slices.Equal(left, want) {
+			t.Errorf("%s: %v, want %v", text, left, want)
+		}
+	}
+	for _, text := range []string{"", "health", "healthy=yes", "revision", "revision=", "revision=a b"} {
+		if _, err := live.ParseGoal(text); err == nil {
+			t.Errorf("%q is no goal", text)
+		}
+	}
+}
+
+func TestRecording(t *testing.T) {
+	events := []live.Event{
+		{At: noon, What: live.Seen, Object: object(t, app("x", "0", "", healthy))},
+		{At: noon, What: live.Listed, Source: "Applications"},
+		{At: noon, What: live.Lost, Source: "Applications", Reason: "gone away"},
+		{At: noon, What: live.Gone, Object: object(t, app("x", "0", "", ""))},
+	}
+	var b bytes.Buffer
+	for _, e := range events {
+		if err := live.Write(&b, e); err != nil {
+			t.Fatal(err)
+		}
+	}
+	read := func(text string) (out []live.Event, err error) {
+		err = live.Read("boot.jsonl", strings.NewReader(text), func(e live.Event) { out = append(out, e) })
+		return out, err
+	}
+	got, err := read(b.String())
+	if diff := cmp.Diff(events, got); diff != "" || err != nil {
+		t.Errorf("%v (-want +got):\n%s", err, diff)
+	}
+	// A recorder that was killed leaves half a line.
+	if got, err := read(b.String()[:b.Len()-10]); err != nil || len(got) != len(events)-1 {
+		t.Error(len(got), err)
+	}
+	for text, want := range map[string]string{
+		"{}\n":                                   `boot.jsonl:1: what must be seen, gone, listed or lost, it is ""`,
+		"\n{\"what\": \"seen\"}\n":               "boot.jsonl:2: object: kind and metadata.name must be set",
+		"{\"what\": \"lost\"}\n":                 "boot.jsonl:1: source must be set",
+		"x\n":                                    "boot.jsonl:1: it is not an event of a recording: invalid character 'x' looking for beginning of value",
+		strings.Repeat("x", (8<<20)+1000) + "\n": "boot.jsonl: a line has more than 8 MiB",
+	} {
+		if _, err := read(text); err == nil || err.Error() != want {
+			t.Errorf("%v, want %s", err, want)
+		}
+	}
+}
+
+// FuzzRead: a recording is a file of a user, and its objects are from tenants.
+func FuzzRead(f *testing.F) {
+	f.Add([]byte(`{"what":"seen","object":{"apiVersion":"argoproj.io/v1alpha1","kind":"Application","metadata":{"name":"x","ownerReferences":[{"kind":"ApplicationSet","uid":""}]},"status":{"operationState":{"phase":"Running","message":"waiting for healthy state of a/b/c"},"resources":[{"group":"argoproj.io","kind":"Application","name":"x"}]}}}` + "\n"))
+	f.Fuzz(func(_ *testing.T, data []byte) {
+		m := live.New("argocd")
+		_ = live.Read("fuzz", bytes.NewReader(data), m.Apply)
+		s := m.Snapshot()
+		for _, n := range s.Nodes {
+			_, _ = n.Running()
+			_ = n.Describe()
+		}
+	})
+}
+
+// thousands is a model with Applications of thirty objects.
+func thousands(apps int) *live.Model {
+	var resources []any
+	for i := range 30 {
+		resources = append(resources, map[string]any{
+			"group": "apps", "version": "v1", "kind": "Deployment", "namespace": "default", "name": fmt.Sprintf("d%d", i), "status": "Synced",
+		})
+	}
+	m := live.New("argocd")
+	for i := range apps {
+		m.Apply(live.Event{At: noon, What: live.Seen, Object: manifest.Object{
+			"apiVersion": argo.APIVersion, "kind": "Application", "metadata": map[string]any{"namespace": "argocd", "name": fmt.Sprintf("a%d", i)},
+			"status": map[string]any{
+				"resources": manifest.Copy(resources), "history": strings.Repeat("x", 100_000), "sync": map[string]any{"status": "Synced"},
+			},
+		}})
+	}
+	return m
+}
+
+// BenchmarkSnapshot is a snapshot after one change among two thousand Applications.
+func BenchmarkSnapshot(b *testing.B) {
+	m := thousands(2000)
+	for b.Loop() {
+		m.Apply(live.Event{At: noon, What: live.Listed, Source: "Applications"})
+		_ = m.Snapshot()
+	}
+}
+
+// TestSize: two thousand Applications of thirty objects take less than 16 KiB each, however large they are in the cluster.
+func TestSize(t *testing.T) {
+	const apps = 2000
+	var before, after runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&before)
+	m := thousands(apps)
+	s := m.Snapshot()
+	runtime.GC()
+	runtime.ReadMemStats(&after)
+	size := (int64(after.HeapAlloc) - int64(before.HeapAlloc)) / apps
+	t.Logf("%d bytes for each of %d Applications", size, len(s.Nodes))
+	if size > 16<<10 || len(s.Nodes) != apps {
+		t.Errorf("%d bytes for each of %d Applications", size, len(s.Nodes))
+	}
+	runtime.KeepAlive(m)
+}
+
+// TestRecordedBoot replays a boot that the lab recorded from Argo CD 3.2.11: a wave waits for a Deployment whose pod fails, is repaired, and
+// the next wave follows. UPDATE=1 writes the states.
+func TestRecordedBoot(t *testing.T) {
+	file, err := os.Open("testdata/boot.jsonl")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	m := live.New("argocd")
+	var states strings.Builder
+	last := ""
+	err = live.Read("testdata/boot.jsonl", file, func(e live.Event) {
+		m.Apply(e)
+		if now := strings.Join(rows(m.Snapshot()), "\n") + "\n\n"; now != last {
+			last = now
+			states.WriteString(now)
+		}
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const golden = "testdata/boot.txt"
+	if os.Getenv("UPDATE") != "" {
+		if err := os.WriteFile(golden, []byte(states.String()), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(golden)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), states.String()); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}

@@ -1,0 +1,119 @@
+package live
+
+import (
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/argosy-cd/argosy/internal/manifest"
+)
+
+// maxObjects bounds the objects beside Applications and sets that a model keeps.
+const maxObjects = 50_000
+
+// Source is a part of the cluster that is watched.
+type Source struct {
+	Name string
+	// Listed says that everything of it is known, Lost why it is not watched; "" is nothing wrong. A source that was listed and then lost
+	// is known as it was.
+	Listed bool
+	Lost   string
+	Since  time.Time
+}
+
+// Model is what is known of a boot. It is safe for concurrent use.
+type Model struct {
+	namespace string
+
+	mu      sync.Mutex
+	at      time.Time
+	apps    map[Key]*Application
+	objects map[Key]manifest.Object
+	sources map[string]Source
+	last    *Snapshot // nil is not made yet
+	changed chan struct{}
+}
+
+// New returns a model of the Argo CD in a namespace.
+func New(namespace string) *Model {
+	return &Model{
+		namespace: namespace, apps: map[Key]*Application{}, objects: map[Key]manifest.Object{}, sources: map[string]Source{},
+		changed: make(chan struct{}),
+	}
+}
+
+// Apply adds an event.
+func (m *Model) Apply(e Event) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if e.At.After(m.at) {
+		m.at = e.At
+	}
+	key := KeyOf(e.Object)
+	switch e.What {
+	case Seen:
+		m.seen(key, e)
+	case Gone:
+		delete(m.apps, key)
+		delete(m.objects, key)
+	case Listed:
+		m.sources[e.Source] = Source{Name: e.Source, Listed: true, Since: e.At}
+	case Lost:
+		s := m.sources[e.Source]
+		if s.Lost == "" {
+			s.Since = e.At
+		}
+		s.Name, s.Lost = e.Source, e.Reason
+		m.sources[e.Source] = s
+	}
+	m.last = nil
+	close(m.changed)
+	m.changed = make(chan struct{})
+}
+
+func (m *Model) seen(key Key, e Event) {
+	if key.isArgo() {
+		a := newApplication(e.Object)
+		a.since(m.apps[key], e.At)
+		m.apps[key] = a
+		return
+	}
+	if _, known := m.objects[key]; !known && len(m.objects) >= maxObjects {
+		const source = "objects"
+		m.sources[source] = Source{Name: source, Lost: "there are too many of them", Since: e.At}
+		return
+	}
+	m.objects[key] = e.Object
+}
+
+// Changed returns a channel that is closed when the next event is applied.
+func (m *Model) Changed() <-chan struct{} {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.changed
+}
+
+// Snapshot returns what is known now. Two snapshots without an event between them are the same.
+func (m *Model) Snapshot() *Snapshot {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.last == nil {
+		m.last = newSnapshot(m.namespace, m.at, m.apps)
+		for _, name := range slices.Sorted(maps.Keys(m.sources)) {
+			m.last.Sources = append(m.last.Sources, m.sources[name])
+		}
+	}
+	return m.last
+}
+
+// Objects returns the objects beside Applications and sets that were seen, which nobody may change.
+func (m *Model) Objects() []manifest.Object {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	out := make([]manifest.Object, 0, len(m.objects))
+	for _, o := range m.objects {
+		out = append(out, o)
+	}
+	return out
+}

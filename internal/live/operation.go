@@ -1,0 +1,134 @@
+package live
+
+import (
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/argosy-cd/argosy/internal/manifest"
+)
+
+// Operation is a sync that runs, or the last one.
+type Operation struct {
+	Phase             string // Running, Terminating, Succeeded, Failed, Error
+	Message           string
+	Started, Finished time.Time
+	// Retries is how often it was tried again, Limit how often it may be; negative is for ever.
+	Retries, Limit int
+	Automated      bool
+	// Revisions are those that it syncs, for each source. None are those of the spec.
+	Revisions []string
+	// Only are the objects that it syncs. None is all.
+	Only []Key
+	// Results are those objects that are not done: they failed, or the sync waits for them.
+	Results []Result
+	// Waits is what it says that it waits for. Nil is nothing.
+	Waits *Awaited
+}
+
+// Result is what became of an object in a sync.
+type Result struct {
+	Key
+	// Status is Synced, SyncFailed, Pruned or PruneSkipped; Phase is Running, Failed or Error.
+	Status, Phase string
+	Hook          string // its type; "" is none
+	Message       string
+}
+
+// Failed reports whether it failed.
+func (r Result) Failed() bool {
+	return r.Status == "SyncFailed" || r.Phase == "Failed" || r.Phase == "Error"
+}
+
+// Awaited is what a sync says that it waits for.
+type Awaited struct {
+	// For is "health", "hook" or "deletion".
+	For               string
+	Group, Kind, Name string
+	More              int // others
+}
+
+// Running reports whether a sync has not ended. One that is tried again later has not.
+func (o *Operation) Running() bool {
+	return o != nil && (o.Phase == "Running" || o.Phase == "Terminating")
+}
+
+// Retrying reports whether a sync failed and waits until it is tried again.
+func (o *Operation) Retrying() bool { return o.Running() && !o.Finished.IsZero() }
+
+// InWindow reports whether a sync window blocks it.
+func (o *Operation) InWindow() bool {
+	return o.Running() && strings.HasPrefix(o.Message, "Sync operation blocked by sync window")
+}
+
+// waiting is a message of the sync engine (setRunningPhase in pkg/sync/sync_context.go of gitops-engine, 3.2 to 3.5).
+var waiting = regexp.MustCompile(
+	`^waiting for (completion of hook|healthy state of|deletion of) ([^/\s]*)/([^/\s]+)/(\S+?)(?: and (\d+) more (?:hooks|resources))?$`)
+
+func newOperation(state map[string]any) *Operation {
+	if state == nil {
+		return nil
+	}
+	op := manifest.Map(state, "operation")
+	result := manifest.Map(state, "syncResult")
+	o := &Operation{
+		Phase: shared(manifest.String(state, "phase")), Message: message(state), Started: at(state, "startedAt"),
+		Finished: at(state, "finishedAt"), Retries: int(number(state["retryCount"])),
+		Limit:     int(number(manifest.Map(op, "retry")["limit"])),
+		Automated: manifest.Map(op, "initiatedBy")["automated"] == true, Revisions: revisions(manifest.Map(op, "sync")),
+	}
+	if len(o.Revisions) == 0 {
+		o.Revisions = revisions(result)
+	}
+	for _, r := range objects(manifest.Map(op, "sync")["resources"]) {
+		o.Only = append(o.Only, keyIn(r))
+	}
+	for _, r := range objects(result["resources"]) {
+		// Those that are done tell nothing, and an Application has thousands of them.
+		if phase, status := manifest.String(r, "hookPhase"), manifest.String(r, "status"); phase != "Succeeded" || status == "SyncFailed" {
+			o.Results = append(o.Results, Result{
+				Key: keyIn(r), Status: shared(status), Phase: shared(phase), Message: message(r),
+				Hook: shared(manifest.String(r, "hookType")),
+			})
+		}
+	}
+	if m := waiting.FindStringSubmatch(o.Message); m != nil && o.Running() {
+		more, _ := strconv.Atoi(m[5])
+		o.Waits = &Awaited{
+			For:   map[string]string{"completion of hook": "hook", "healthy state of": "health", "deletion of": "deletion"}[m[1]],
+			Group: m[2], Kind: m[3], Name: m[4], More: more,
+		}
+	}
+	return o
+}
+
+// awaited are the objects that a sync waits for: all that are running, with the one that its message names first.
+func (o *Operation) awaited() []Result {
+	if o == nil || o.Waits == nil {
+		return nil
+	}
+	named := func(r Result) bool {
+		return r.Group == o.Waits.Group && r.Kind == o.Waits.Kind && r.Name == o.Waits.Name
+	}
+	var out []Result
+	for _, r := range o.Results {
+		if named(r) || o.Waits.For != "deletion" && r.Phase == "Running" && (r.Hook != "") == (o.Waits.For == "hook") {
+			out = append(out, r)
+		}
+	}
+	slices.SortStableFunc(out, func(a, b Result) int {
+		switch {
+		case named(a) == named(b):
+			return 0
+		case named(a):
+			return -1
+		}
+		return 1
+	})
+	if len(out) == 0 {
+		out = append(out, Result{Key: Key{Group: o.Waits.Group, Kind: o.Waits.Kind, Name: o.Waits.Name}})
+	}
+	return out
+}

@@ -1,0 +1,71 @@
+package preview
+
+import (
+	"context"
+
+	"github.com/argosy-cd/argosy/internal/problem"
+	"github.com/argosy-cd/argosy/internal/report"
+)
+
+// Request is what argosy plan is asked for. With no field set but those of Preview, it is the plan.
+type Request struct {
+	Preview
+	// Resources prints all objects, not only Applications and ApplicationSets.
+	Resources bool
+	// Since compares with a revision, unless that is "".
+	Since Difference
+	// AssignWaves and WritePaths write into the files of Applications. Inputs prints the files that each is rendered from.
+	AssignWaves, WritePaths, Inputs bool
+}
+
+// Check refuses what does not go together. It needs the format and the verdict, but no planner.
+func (r Request) Check() error {
+	diff, writes := r.Since.Revision != "", r.AssignWaves || r.WritePaths
+	ways := 0
+	for _, on := range []bool{r.AssignWaves, r.Inputs, r.WritePaths, diff} {
+		if on {
+			ways++
+		}
+	}
+	table, json := r.Format == report.Table, r.Format == report.JSON
+	picture := r.Format == report.Mermaid || r.Format == report.DOT || r.Format == report.SVG
+	for _, rule := range []struct {
+		broken bool
+		text   string
+	}{
+		{ways > 1, "--diff, --assign-waves, --inputs and --write-paths do not go together"},
+		{r.Resources && picture, "--resources goes with -o table, json and yaml"},
+		{r.Format == report.Markdown && !diff, "-o markdown goes with --diff"},
+		{diff && (picture || r.Format == report.YAML), "--diff goes with -o table, json and markdown"},
+		{
+			writes && (r.Verdict.Strict || len(r.Verdict.Allow) > 0),
+			"--assign-waves and --write-paths go without --strict and --allow-unknown",
+		},
+		{writes && (!table || r.Resources), "--assign-waves and --write-paths go without --resources and -o"},
+		{r.Inputs && (!table && !json || r.Resources), "--inputs goes with -o table and json, and without --resources"},
+		{diff && r.Resources, "--diff is about Applications, without --resources"},
+		{r.Since.Manifests && !diff, "--manifests goes with --diff"},
+		{r.Since.MaxDeletions != nil && *r.Since.MaxDeletions < 0, "--max-deletions must not be negative"},
+		{r.Since.MaxDeletions != nil && !diff, "--max-deletions goes with --diff"},
+	} {
+		if rule.broken {
+			return problem.Usagef("%s", rule.text)
+		}
+	}
+	return nil
+}
+
+// Run does what was asked for.
+func (r Request) Run(ctx context.Context) error {
+	switch {
+	case r.Since.Revision != "":
+		return r.Difference(ctx, r.Since)
+	case r.AssignWaves:
+		return r.Preview.AssignWaves(ctx)
+	case r.WritePaths:
+		return r.Preview.WritePaths(ctx)
+	case r.Inputs:
+		return r.Preview.Inputs(ctx)
+	}
+	return r.Plan(ctx, r.Resources)
+}
