@@ -7,6 +7,7 @@ import (
 
 	"github.com/argosy-cd/argosy/internal/appset/convert"
 	"github.com/argosy-cd/argosy/internal/edit"
+	"github.com/argosy-cd/argosy/internal/manifest"
 	"github.com/argosy-cd/argosy/internal/workspace"
 )
 
@@ -68,7 +69,7 @@ See docs/convert.md, also for a running cluster.`,
 	flags.BoolVarP(&opts.Recursive, "recursive", "R", false, "look into subdirectories of directories")
 	flags.StringVar(&opts.clusters, "clusters", "", "`FILE` with the clusters that Argo CD knows, for --go-template")
 	flags.StringArrayVar(&opts.repos, "repo", nil, "answer Git generators for a URL from a local directory, `URL=PATH[@REV]`, for "+
-		"--go-template; repeatable")
+		"--go-template, and read the folder of --style folder from it; repeatable")
 	flags.BoolVar(&opts.offline, "offline", false, "fetch nothing, for --go-template")
 	return cmd
 }
@@ -76,7 +77,7 @@ See docs/convert.md, also for a running cluster.`,
 // complete takes over what a flag type keeps, and refuses flags that mean nothing together.
 func (o *appsetConvertOptions) complete(args []string) error {
 	o.Style, o.Git = o.style.value, o.source.value == "git"
-	if (o.clusters != "" || len(o.repos) > 0 || o.offline) && !o.GoTemplate {
+	if (o.clusters != "" || len(o.repos) > 0 && o.Style != edit.StyleFolder || o.offline) && !o.GoTemplate {
 		return usagef("--clusters, --repo and --offline go with --go-template")
 	}
 	return o.Check(args)
@@ -87,9 +88,14 @@ func runAppsetConvert(ctx context.Context, std stdio, opts appsetConvertOptions,
 	if err != nil {
 		return err
 	}
-	repos.Offline = opts.offline
+	repos.Offline = opts.offline || opts.Style == edit.StyleFolder
 	sets := workspace.Sets{Repositories: workspace.New(repos), Clusters: opts.clusters}
 	defer func() { _ = sets.Repositories.Close() }()
 	opts.Render, opts.Stdin, opts.Out, opts.Warn = sets.One, std.in, std.out, std.warn
+	opts.InFolder = func(source map[string]any) ([]manifest.Object, error) { return sets.Repositories.Sets(ctx, source) }
+	if opts.Style == edit.StyleFolder && !opts.Reverse {
+		std.note("if the controller renders these sets already, run argosy appset handover --folder before you commit this: a sync " +
+			"would prune the sets, and their Applications with them")
+	}
 	return opts.Run(ctx, args)
 }

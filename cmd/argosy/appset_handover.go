@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -13,6 +14,7 @@ import (
 	"github.com/argosy-cd/argosy/internal/argo"
 	"github.com/argosy-cd/argosy/internal/argo/versions"
 	"github.com/argosy-cd/argosy/internal/handover"
+	"github.com/argosy-cd/argosy/internal/kube"
 	"github.com/argosy-cd/argosy/internal/workspace"
 )
 
@@ -21,7 +23,9 @@ type appsetHandoverOptions struct {
 	cluster clusterOptions
 	version versions.Flag
 	source  formatFlag
+	folder  bool
 	repos   []string
+	asking  workspace.Asking
 	timeout time.Duration
 }
 
@@ -38,14 +42,23 @@ Without --yes the steps are printed, and nothing is changed. It does not start i
 and the Applications in the cluster disagree: the differences are printed. Each step looks at the cluster and
 does only what is missing, so a run that was interrupted is run again; --back goes back from any step.
 
-The cluster is that of --kubeconfig or $KUBECONFIG. Cluster generators use Argo CD's Secrets, and Git generators
-read as in "argosy appset generate". See docs/convert.md.`,
+With --folder, NAME is an Application that deploys a folder of ApplicationSets. All of these sets are moved, and
+the Application itself gets the plugin.
+
+The cluster is that of --kubeconfig or $KUBECONFIG. Cluster generators use Argo CD's Secrets, Git generators and
+generators that ask APIs read as in "argosy appset generate". See docs/convert.md.`,
 		Example: `  argosy appset handover argocd/web          # the steps
   argosy appset handover argocd/web --yes    # do them
-  argosy appset handover argocd/web --back --yes`,
-		Args:    cli.Exactly(1, "the name of one ApplicationSet"),
+  argosy appset handover argocd/web --back --yes
+  argosy appset handover --folder argocd/root --yes`,
+		Args:    cli.Exactly(1, "the name of one ApplicationSet, or with --folder of one Application"),
 		PreRunE: preRun(std),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			for _, name := range []string{"name", "source", "trigger-url", "every", "project"} {
+				if opts.folder && cmd.Flags().Changed(name) {
+					return usagef("--folder creates no Application, so it goes without --%s", name)
+				}
+			}
 			return runAppsetHandover(cmd.Context(), std, opts, args[0])
 		},
 	}
@@ -53,6 +66,8 @@ read as in "argosy appset generate". See docs/convert.md.`,
 	opts.cluster.register(flags)
 	opts.cluster.registerMerged(flags)
 	flags.BoolVar(&opts.Do, "yes", false, "do the steps; otherwise they are printed only")
+	flags.BoolVar(&opts.folder, "folder", false,
+		"move all ApplicationSets that Application NAME deploys, and put the plugin into its source")
 	flags.BoolVar(&opts.Back, "back", false, "go back to the applicationset-controller")
 	flags.StringVar(&opts.Parent, "name", "", "`NAME` of the new Application; default: that of the set")
 	flags.Var(&opts.source, "source", "source of the new Application: `"+opts.source.usage()+"`")
@@ -60,6 +75,7 @@ read as in "argosy appset generate". See docs/convert.md.`,
 	flags.DurationVar(&opts.Options.Every, "every", convert.DefaultEvery, "schedule of a set without requeueAfterSeconds")
 	flags.StringVar(&opts.Options.Project, "project", convert.DefaultProject, "`PROJECT` of the new Application")
 	flags.StringArrayVar(&opts.repos, "repo", nil, "answer Git generators for a URL from a local directory, `URL=PATH[@REV]`; repeatable")
+	registerAsking(flags, &opts.asking)
 	flags.Var(&opts.version, "argocd-version", usageOf("argocd-version"))
 	flags.DurationVar(&opts.timeout, "timeout", 5*time.Minute, "give up after waiting for this time")
 	return cmd
@@ -80,12 +96,25 @@ func runAppsetHandover(ctx context.Context, std stdio, opts appsetHandoverOption
 	cfg := opts.Config
 	cfg.Cluster, cfg.Argo, cfg.Set = api, api.Namespace, argo.ParseRef(arg, api.Namespace)
 	cfg.Options.Git, cfg.Options.Namespace = opts.source.value == "git", cfg.Set.Namespace
+	if cfg.Tracking, err = api.Tracking(ctx); errors.Is(err, kube.ErrForbidden) {
+		std.warn("it is not known how Argo CD tracks resources, and taken to be by annotation: " + err.Error())
+	} else if err != nil {
+		return err
+	}
+	opts.asking.Getenv, opts.asking.Client = std.getenv, apiClient(std)
 	sets := workspace.Sets{
-		Repositories: workspace.New(repos),
-		Config:       appset.Config{Namespace: cfg.Set.Namespace, Version: opts.version.Version, Clusters: api},
+		APIs: opts.asking, Repositories: workspace.New(repos),
+		Config: appset.Config{Namespace: cfg.Set.Namespace, Version: opts.version.Version, Clusters: api},
 	}
 	defer func() { _ = sets.Repositories.Close() }()
-	cfg.Render, cfg.Wait = sets.One, handover.Patience(opts.timeout, time.After)
+	render, recorded, err := sets.Open()
+	if err != nil {
+		return err
+	}
+	cfg.Render, cfg.Wait = render, handover.Patience(opts.timeout, time.After)
 	cfg.Tell = func(line string) { fmt.Fprintln(std.out, line) }
-	return cfg.Run(ctx)
+	if opts.folder {
+		return errors.Join(cfg.RunFolder(ctx), recorded())
+	}
+	return errors.Join(cfg.Run(ctx), recorded())
 }

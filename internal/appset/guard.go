@@ -23,7 +23,7 @@ func newGuard() *guard { return &guard{seen: map[[2]string]owner{}} }
 func (g *guard) check(app manifest.Object, from owner) []error {
 	var errs []error
 	name := manifest.String(app, "metadata", "name")
-	if err := checkName(name); err != nil {
+	if err := CheckName(name); err != nil {
 		errs = append(errs, err)
 	} else {
 		id := [2]string{from.set.Namespace, name}
@@ -50,8 +50,8 @@ func (g *guard) check(app manifest.Object, from owner) []error {
 	return errs
 }
 
-// checkName checks a name as Kubernetes does: a DNS subdomain.
-func checkName(name string) error {
+// CheckName checks a name as Kubernetes does: a DNS subdomain.
+func CheckName(name string) error {
 	if name == "" {
 		return fmt.Errorf("metadata.name must be set")
 	}

@@ -201,16 +201,31 @@ func (r *rollout) assign() error {
 	for _, app := range r.apps {
 		r.anchor = min(r.anchor, waveOf(app))
 	}
+	taken := make([]bool, len(r.apps))
+	selected := make([][]int, len(steps))
 	for i, v := range steps {
 		step, _ := v.(map[string]any)
-		r.step(fmt.Sprintf("spec.strategy.rollingSync.steps[%d]", i), step)
+		selected[i] = r.selected(fmt.Sprintf("spec.strategy.rollingSync.steps[%d]", i), step, taken)
 	}
 	var left []string
 	for i, app := range r.apps {
-		if r.rank[i] == notSelected {
+		if !taken[i] {
 			left = append(left, manifest.String(app, "metadata", "name"))
 			setAutomated(app, false)
 		}
+	}
+	for i, v := range steps {
+		of := len(selected[i])
+		if i == 0 {
+			of += len(left) // the controller counts these as the first step's (updateApplicationSetApplicationStatusProgress)
+		}
+		step, _ := v.(map[string]any)
+		most, valid := maxUpdate(step["maxUpdate"], of)
+		if !valid {
+			r.warn("spec.strategy.rollingSync.steps[%d].maxUpdate: neither a number nor a percentage; as in Argo CD, one Application is "+
+				"updated at a time", i)
+		}
+		r.place(selected[i], most)
 	}
 	if len(left) > 0 {
 		r.warn("spec.strategy: no step selects %s; as in Argo CD, automated sync is off, and somebody must sync by hand", listed(left))
@@ -218,17 +233,17 @@ func (r *rollout) assign() error {
 	return nil
 }
 
-// step selects the Applications of a step.
-func (r *rollout) step(path string, step map[string]any) {
-	var selected []int
+// selected returns the Applications of a step that no earlier step has taken.
+func (r *rollout) selected(path string, step map[string]any, taken []bool) (out []int) {
 	var twice []string
 	for i, app := range r.apps {
 		switch {
 		case !selects(step, app):
-		case r.rank[i] != notSelected:
+		case taken[i]:
 			twice = append(twice, manifest.String(app, "metadata", "name"))
 		default:
-			selected = append(selected, i)
+			taken[i] = true
+			out = append(out, i)
 		}
 	}
 	expressions, _ := step["matchExpressions"].([]any)
@@ -241,13 +256,10 @@ func (r *rollout) step(path string, step map[string]any) {
 		}
 	}
 	if len(twice) > 0 {
-		r.warn("%s: an earlier step already selects %s; the first step counts", path, listed(twice))
+		r.warn("%s: an earlier step already selects %s; the first step counts, and Argo CD itself never gets past such a step", path,
+			listed(twice))
 	}
-	most, valid := maxUpdate(step["maxUpdate"], len(selected))
-	if !valid {
-		r.warn("%s.maxUpdate: neither a number nor a percentage; as in Argo CD, one Application is updated at a time", path)
-	}
-	r.place(selected, most)
+	return out
 }
 
 // warn notes a problem. After some of them it notes only that there are more.

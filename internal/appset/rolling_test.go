@@ -91,9 +91,13 @@ func TestRollingSync(t *testing.T) {
 		"nothing selected": {
 			in: rolling("s", "3", in("x"), "a"), want: "a 3" + hand, warnings: []string{"no step selects a"},
 		},
-		"number":           {in: rolling("s", "", "{maxUpdate: 3}", four...), want: "a 0, b 0, c 0, d 1"},
-		"percentage":       {in: rolling("s", "", "{maxUpdate: 50%}", four...), want: "a 0, b 0, c 1, d 1"},
-		"rounded down":     {in: rolling("s", "", "{maxUpdate: 70%}", "a", "b", "c"), want: "a 0, b 0, c 1"},
+		"number":       {in: rolling("s", "", "{maxUpdate: 3}", four...), want: "a 0, b 0, c 0, d 1"},
+		"percentage":   {in: rolling("s", "", "{maxUpdate: 50%}", four...), want: "a 0, b 0, c 1, d 1"},
+		"rounded down": {in: rolling("s", "", "{maxUpdate: 70%}", "a", "b", "c"), want: "a 0, b 0, c 1"},
+		"percentage of the first step": { // those of no step count, as in Argo CD
+			in:   rolling("s", "", "{maxUpdate: 50%, matchExpressions: [{key: env, operator: In, values: [dev]}]}", "a env=dev", "b env=dev", "c", "d"),
+			want: "a 0, b 0, c 0" + hand + ", d 0" + hand, warnings: []string{"no step selects c, d"},
+		},
 		"at least one":     {in: rolling("s", "", "{maxUpdate: 10%}", "a", "b"), want: "a 0, b 1"},
 		"more than all":    {in: rolling("s", "", "{maxUpdate: 200%}", "a", "b"), want: "a 0, b 0"},
 		"not a percentage": {in: rolling("s", "", "{maxUpdate: some}", "a", "b"), want: "a 0, b 1", warnings: []string{"steps[0].maxUpdate: neither a number"}},

@@ -12,6 +12,7 @@ import (
 	"github.com/argosy-cd/argosy/internal/argo/order"
 	"github.com/argosy-cd/argosy/internal/manifest"
 	"github.com/argosy-cd/argosy/internal/policy"
+	"github.com/argosy-cd/argosy/internal/words"
 )
 
 // Window is the time over which deletions count together.
@@ -120,6 +121,51 @@ func (g *guard) check(ctx context.Context, destination string, children *Childre
 	return g.count(children, there, stays)
 }
 
+// sets refuses an answer that would prune ApplicationSets that own Applications: the garbage collector deletes these with their set,
+// whatever the limit is.
+func (g *guard) sets(ctx context.Context, destination string, children *Children, objects []manifest.Object) error {
+	if g.live == nil || children == nil || children.Sources > 1 || len(children.Sets) == 0 {
+		return nil
+	}
+	stays := map[argo.Ref]bool{}
+	for _, o := range objects {
+		if argo.IsApplicationSet(o) {
+			stays[policy.Ref(o, destination)] = !order.IsHook(o)
+		}
+	}
+	gone := slices.DeleteFunc(slices.Clone(children.Sets), func(set argo.Ref) bool { return stays[set] })
+	if len(gone) == 0 {
+		return nil
+	}
+	if children.Remote {
+		return fmt.Errorf("refused: it would prune ApplicationSets in another cluster, and their Applications with them: %s; if this is "+
+			"meant, set the parameter prune-sets to true", listed(names(gone)))
+	}
+	owned, err := g.live.OwnedBy(ctx, gone)
+	if err != nil {
+		return fmt.Errorf("looking for ApplicationSets that this answer would prune: %w", err)
+	}
+	gone = slices.DeleteFunc(gone, func(set argo.Ref) bool { return owned[set] == 0 })
+	if len(gone) == 0 {
+		return nil
+	}
+	total := 0
+	for _, set := range gone {
+		total += owned[set]
+	}
+	return fmt.Errorf("refused: it would prune ApplicationSets, and with them the %s that they own: %s; move them first with "+
+		"\"argosy appset handover --folder %s\"; if deleting is meant, set the parameter prune-sets to true",
+		words.Count(total, "Application"), listed(names(gone)), g.self)
+}
+
+func names(refs []argo.Ref) []string {
+	var out []string
+	for _, r := range refs {
+		out = append(out, r.Name)
+	}
+	return out
+}
+
 // there are the children that are really there: Argo CD also lists Applications that were never created.
 func (g *guard) there(ctx context.Context, children *Children) (map[argo.Ref]bool, error) {
 	if children.Remote {
@@ -166,17 +212,13 @@ func (g *guard) count(children *Children, there, stays map[argo.Ref]bool) error 
 		g.removals.add(g.self, now, g.now)
 		return nil
 	}
-	var names []string
-	for _, child := range now {
-		names = append(names, child.Name)
-	}
 	if len(before) == 0 {
 		return fmt.Errorf("refused: it would delete %d of %d Applications, and %d may go at once: %s; if this is meant, set the "+
-			"parameter max-delete to %d", len(now), all, allowed, listed(names), total)
+			"parameter max-delete to %d", len(now), all, allowed, listed(names(now)), total)
 	}
 	return fmt.Errorf("refused: it would delete %d Applications, with those of the last hour %d of %d, and %d may go in an hour: %s; if "+
 		"this is meant, set the parameter max-delete to %d",
-		len(now), total, all, allowed, listed(names), total)
+		len(now), total, all, allowed, listed(names(now)), total)
 }
 
 // listed is a list of names that does not fill a message.

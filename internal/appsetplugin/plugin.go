@@ -39,6 +39,10 @@ func Parameters() []argo.Parameter {
 				"of them, and at least 3",
 		},
 		{
+			Name: "prune-sets", Title: "Prune ApplicationSets",
+			Help: "true: ApplicationSets that own Applications may be pruned, which deletes these Applications", Default: "false",
+		},
+		{
 			Name: "pin", Title: "Pin to commits",
 			Help: "true: Applications get the commit that the answer is made of instead of its branch, so that updates follow the waves; " +
 				"changed: only those whose content is another one", Default: "false",
@@ -56,6 +60,8 @@ type Live interface {
 	Children(ctx context.Context, parent argo.Ref) (*Children, error)
 	// Existing returns those Applications that are there.
 	Existing(ctx context.Context, apps []argo.Ref) (map[argo.Ref]bool, error)
+	// OwnedBy returns how many Applications each of these ApplicationSets owns. One that owns none is missing.
+	OwnedBy(ctx context.Context, sets []argo.Ref) (map[argo.Ref]int, error)
 	// Specs returns project and sources of those Applications that are there; of sources only repoURL, chart and targetRevision. Large are
 	// those that are larger than what is read.
 	Specs(ctx context.Context, apps []argo.Ref) (specs map[argo.Ref]map[string]any, large []argo.Ref, err error)
@@ -65,6 +71,8 @@ type Live interface {
 type Children struct {
 	// Applications are those that a sync could prune: no hooks.
 	Applications []argo.Ref
+	// Sets are the ApplicationSets that a sync could prune.
+	Sets []argo.Ref
 	// Pruned are those that the last sync has deleted, and PrunedAt is when that was.
 	Pruned   []argo.Ref
 	PrunedAt time.Time
@@ -147,8 +155,9 @@ func (c Config) Generate(ctx context.Context, r Request) (*Answer, error) {
 	allowEmpty, emptyErr := r.Flag("allow-empty")
 	limit, limitErr := parseLimit(r.Parameter("max-delete"))
 	_, recurseErr := r.Flag("recurse")
+	pruneSets, setsErr := r.Flag("prune-sets")
 	pin, pinErr := parsePin(r.Parameter("pin"))
-	if err := errors.Join(emptyErr, limitErr, recurseErr, pinErr); err != nil {
+	if err := errors.Join(emptyErr, limitErr, recurseErr, setsErr, pinErr); err != nil {
 		return &Answer{}, err
 	}
 	if c.Evaluator == nil {
@@ -189,6 +198,9 @@ func (c Config) Generate(ctx context.Context, r Request) (*Answer, error) {
 	children, err := g.children(ctx)
 	if err == nil {
 		err = g.check(ctx, r.Namespace, children, res.Objects)
+	}
+	if err == nil && !pruneSets {
+		err = g.sets(ctx, r.Namespace, children, res.Objects)
 	}
 	if err != nil {
 		return a, err

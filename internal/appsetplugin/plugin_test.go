@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -35,10 +37,12 @@ func set(name, wave string) string {
 // live is a cluster in which the parent has children, some of which are there.
 type live struct {
 	children []string
+	sets     map[string]int // ApplicationSets, and how many Applications each owns
 	missing  map[string]bool
 	remote   bool
 	sources  int
 	err      error
+	ownedErr error
 	specs    map[string]map[string]any
 	large    map[string]bool // Applications whose specs are too large
 	pruned   []string
@@ -61,7 +65,7 @@ func (l live) Children(_ context.Context, p argo.Ref) (*appsetplugin.Children, e
 	if p != (argo.Ref{Namespace: "argocd", Name: "root"}) {
 		return nil, fmt.Errorf("asked for the children of %s", p)
 	}
-	if l.children == nil {
+	if l.children == nil && l.sets == nil {
 		return nil, l.err
 	}
 	out := &appsetplugin.Children{Remote: l.remote, Sources: l.sources, PrunedAt: l.prunedAt}
@@ -71,7 +75,22 @@ func (l live) Children(_ context.Context, p argo.Ref) (*appsetplugin.Children, e
 	for _, name := range l.children {
 		out.Applications = append(out.Applications, argo.Ref{Namespace: "argocd", Name: name})
 	}
+	for _, name := range slices.Sorted(maps.Keys(l.sets)) {
+		out.Sets = append(out.Sets, argo.Ref{Namespace: "argocd", Name: name})
+	}
 	return out, l.err
+}
+
+func (l live) OwnedBy(_ context.Context, sets []argo.Ref) (map[argo.Ref]int, error) {
+	out := map[argo.Ref]int{}
+	for _, set := range sets {
+		if n, ok := l.sets[set.Name]; !ok || set.Namespace != "argocd" {
+			return nil, fmt.Errorf("asked for what %s owns", set)
+		} else if n > 0 {
+			out[set] = n
+		}
+	}
+	return out, l.ownedErr
 }
 
 func (l live) Existing(_ context.Context, refs []argo.Ref) (map[argo.Ref]bool, error) {
@@ -418,5 +437,42 @@ func TestGuardKeeps(t *testing.T) {
 		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v\nwant %s", hook, err, want)
 		}
+	}
+}
+
+// TestGuardSets: an answer that prunes ApplicationSets deletes what they own, so it is refused, whatever max-delete is.
+func TestGuardSets(t *testing.T) {
+	const refused = `refused: it would prune ApplicationSets, and with them the 5 Applications that they own: other, x; move them first with "argosy appset handover --folder argocd/root"; if deleting is meant, set the parameter prune-sets to true`
+	for name, c := range map[string]struct {
+		live  live
+		prune string
+		err   string
+	}{
+		"a folder with live sets": {live: live{sets: map[string]int{"x": 2, "other": 3}}, err: refused},
+		"sets that own nothing":   {live: live{sets: map[string]int{"x": 0, "other": 0}}},
+		"one that owns something": {live: live{sets: map[string]int{"x": 1, "other": 0}}, err: "the 1 Application that they own: x;"},
+		"it is meant":             {live: live{sets: map[string]int{"x": 2}}, prune: "true"},
+		"not a flag":              {live: live{sets: map[string]int{"x": 2}}, prune: "yes", err: "prune-sets must be true or false"},
+		"in another cluster": {
+			live: live{sets: map[string]int{"x": 0}, remote: true},
+			err:  "refused: it would prune ApplicationSets in another cluster, and their Applications with them: x",
+		},
+		"several sources": {live: live{sets: map[string]int{"x": 2}, sources: 2}},
+		"no answer": {
+			live: live{sets: map[string]int{"x": 2}, ownedErr: errors.New("forbidden")},
+			err:  "looking for ApplicationSets that this answer would prune: forbidden",
+		},
+		"none": {live: live{children: []string{"a"}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			env := map[string]string{"PARAM_MAX_DELETE": "100%"}
+			if c.prune != "" {
+				env["PARAM_PRUNE_SETS"] = c.prune
+			}
+			_, err := ask(t, appsetplugin.Config{Live: c.live}, map[string]string{"apps/set.yaml": set("x", "1")}, env)
+			if (err == nil) != (c.err == "") || err != nil && !strings.Contains(err.Error(), c.err) {
+				t.Errorf("%v\nwant %s", err, c.err)
+			}
+		})
 	}
 }

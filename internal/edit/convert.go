@@ -6,9 +6,13 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 
 	"github.com/argosy-cd/argosy/internal/appset/convert"
+	"github.com/argosy-cd/argosy/internal/argo"
 	"github.com/argosy-cd/argosy/internal/input"
+	"github.com/argosy-cd/argosy/internal/manifest"
+	"github.com/argosy-cd/argosy/internal/problem"
 	"github.com/argosy-cd/argosy/internal/words"
 )
 
@@ -18,11 +22,15 @@ type Conversion struct {
 	Change func(file string, data []byte) (*convert.Result, error)
 	// Becomes is what the objects are then, for people, such as "an Application".
 	Becomes string
-	// Nothing is the error if no file has anything to convert.
-	Nothing string
+	// Nothing is the error if no file has anything to convert, and Already what objects are then that need not be converted.
+	Nothing, Already string
+	// Unique refuses an object that would have the name of an Application in another document of the same tree. Namespace is that of
+	// objects that name none.
+	Unique    bool
+	Namespace string
 	// Write replaces the files; otherwise the files that change are printed.
 	Write bool
-	// Recursive reads subdirectories, too.
+	// Recursive reads subdirectories, too, and skips files in directories that are no manifests.
 	Recursive bool
 	Stdin     io.Reader
 	Out       io.Writer
@@ -33,14 +41,18 @@ type Conversion struct {
 func (c Conversion) Run(args []string) error {
 	var changed []replacement
 	var names [][]string
+	var already []string
 	var errs []error
 	for _, arg := range args {
 		files, err := input.Files(arg, c.Recursive)
-		errs = append(errs, err)
+		errs = append(errs, c.hint(err, args))
 		for _, file := range files {
 			data, err := input.FileOr(c.Stdin, file)
 			if err != nil {
 				errs = append(errs, err)
+				continue
+			}
+			if c.skips(arg, file, data) {
 				continue
 			}
 			res, err := c.Change(file, data)
@@ -48,6 +60,7 @@ func (c Conversion) Run(args []string) error {
 				errs = append(errs, err)
 				continue
 			}
+			already = append(already, res.Already...)
 			if len(res.Names) > 0 {
 				changed, names = append(changed, replacement{file: file, before: data, after: res.Data}), append(names, res.Names)
 			}
@@ -60,7 +73,15 @@ func (c Conversion) Run(args []string) error {
 		return err
 	}
 	if len(changed) == 0 {
-		return errors.New(c.Nothing)
+		if len(already) > 0 {
+			return fmt.Errorf("%s; %s %s %s already", c.Nothing, words.Some(already), words.IsAre(len(already)), c.Already)
+		}
+		return c.hint(errors.New(c.Nothing), args)
+	}
+	if c.Unique {
+		if err := c.collisions(args, changed, names); err != nil {
+			return err
+		}
 	}
 	if !c.Write {
 		return c.print(changed)
@@ -76,6 +97,33 @@ func (c Conversion) Run(args []string) error {
 		}
 	}
 	return nil
+}
+
+// hint adds to an error how to look into subdirectories, if there are any.
+func (c Conversion) hint(err error, args []string) error {
+	if err == nil || c.Recursive {
+		return err
+	}
+	for _, arg := range args {
+		entries, readErr := os.ReadDir(arg)
+		if readErr == nil && slices.ContainsFunc(entries, func(e os.DirEntry) bool { return e.IsDir() && e.Name()[0] != '.' }) {
+			return fmt.Errorf("%w; -R looks into subdirectories", err)
+		}
+	}
+	return err
+}
+
+// skips reports whether a file of a directory is no manifest, such as the template of a chart. One that may have an ApplicationSet in it
+// is a warning.
+func (c Conversion) skips(arg, file string, data []byte) bool {
+	if !c.Recursive || file == arg {
+		return false
+	}
+	_, err := manifest.Decode(file, data)
+	if err != nil && bytes.Contains(data, []byte(argo.KindApplicationSet)) {
+		c.Warn(fmt.Sprintf("skipped, it is not a manifest: %v", problem.All(err)[0]))
+	}
+	return err != nil
 }
 
 // print writes files one after the other, as documents of one stream.

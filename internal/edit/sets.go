@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/argosy-cd/argosy/internal/appset/convert"
+	"github.com/argosy-cd/argosy/internal/manifest"
 	"github.com/argosy-cd/argosy/internal/problem"
 )
 
@@ -27,6 +28,8 @@ type Sets struct {
 	// GoTemplate rewrites sets to Go templates, proven by Render.
 	GoTemplate bool
 	Render     convert.Render
+	// InFolder returns the sets in the folder of a source, for StyleFolder.
+	InFolder func(source map[string]any) ([]manifest.Object, error)
 	// Write replaces the files; otherwise the result is printed.
 	Write bool
 	// Recursive reads subdirectories, too.
@@ -62,21 +65,24 @@ func (s Sets) Check(args []string) error {
 
 // Run converts files and directories: all of them, or none and an error.
 func (s Sets) Run(ctx context.Context, args []string) error {
-	c := Conversion{Write: s.Write, Recursive: s.Recursive, Stdin: s.Stdin, Out: s.Out, Warn: s.Warn}
+	c := Conversion{Write: s.Write, Recursive: s.Recursive, Stdin: s.Stdin, Out: s.Out, Warn: s.Warn, Namespace: s.Namespace}
 	switch {
 	case s.Style == StyleFolder && s.Reverse:
-		c.Change, c.Becomes, c.Nothing = convert.ReverseFolder, "without the plugin now", "no Application found that uses the plugin"
+		c.Change, c.Becomes, c.Already = convert.ReverseFolder, "without the plugin now", "without the plugin"
+		c.Nothing = "no Application found that uses the plugin"
 	case s.Style == StyleFolder:
-		c.Change, c.Becomes = convert.Folder, "rendered by the plugin now"
+		c.Change = func(file string, data []byte) (*convert.Result, error) { return convert.Folder(file, data, s.InFolder) }
+		c.Becomes, c.Already = "rendered by the plugin now", "rendered by the plugin"
 		c.Nothing = "no Application found that does not use the plugin yet"
 	case s.Reverse:
-		c.Change, c.Becomes = convert.Reverse, "an ApplicationSet now"
+		c.Change, c.Becomes, c.Already = convert.Reverse, "an ApplicationSet now", "an ApplicationSet"
 		c.Nothing = "no Application found that has a set in the plugin's parameter"
 	case s.Style == StyleSet:
-		c.Change, c.Becomes = s.WithGoTemplates(ctx, s.Render, true), "rewritten to Go templates"
+		c.Change, c.Becomes, c.Already = s.WithGoTemplates(ctx, s.Render, true), "rewritten to Go templates", "a Go template"
 		c.Nothing = "no ApplicationSet found in the older template mode"
 	default:
-		c.Change, c.Becomes, c.Nothing = s.File, "an Application now", "no ApplicationSet found"
+		c.Change, c.Becomes, c.Already = s.File, "an Application now", "an Application that uses the plugin"
+		c.Nothing, c.Unique = "no ApplicationSet found", true
 		if s.GoTemplate {
 			c.Change = s.WithGoTemplates(ctx, s.Render, false)
 		}

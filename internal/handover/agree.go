@@ -14,14 +14,26 @@ import (
 
 // agree compares the set as rendered here with the Applications in the cluster. All differences are one error.
 func (r *run) agree(ctx context.Context) error {
-	if err := r.undisturbed(ctx); err != nil {
+	if err := undisturbed(ctx, r.Config, "ApplicationSet "+r.Set.String(), r.set); err != nil {
 		return err
 	}
+	errs, err := r.compare(ctx)
+	if err != nil {
+		return err
+	}
+	if len(errs) > 0 {
+		return errors.Join(append([]error{fmt.Errorf("ApplicationSet %s and its Applications in the cluster disagree; nothing was changed",
+			r.Set)}, errs...)...)
+	}
+	return nil
+}
+
+// compare renders the set, and returns what is different in the cluster.
+func (r *run) compare(ctx context.Context) (errs []error, err error) {
 	apps, err := r.Render(ctx, r.origin)
 	if err != nil {
-		return fmt.Errorf("ApplicationSet %s: %w", r.Set, err)
+		return nil, fmt.Errorf("ApplicationSet %s: %w", r.Set, err)
 	}
-	var errs []error
 	for _, app := range apps {
 		name := manifest.String(app, "metadata", "name")
 		r.names = append(r.names, name)
@@ -32,7 +44,7 @@ func (r *run) agree(ctx context.Context) error {
 		}
 		live, err := r.Cluster.Object(ctx, argo.KindApplication, argo.Ref{Namespace: r.Set.Namespace, Name: name})
 		if err != nil {
-			return err
+			return nil, err
 		}
 		if why := r.differs(app, live); why != "" {
 			errs = append(errs, fmt.Errorf("%s %s: %s", argo.KindApplication, name, why))
@@ -44,11 +56,7 @@ func (r *run) agree(ctx context.Context) error {
 			errs = append(errs, fmt.Errorf("%s %s: it is in the cluster, and the set does not render it", argo.KindApplication, name))
 		}
 	}
-	if len(errs) > 0 {
-		return errors.Join(append([]error{fmt.Errorf("ApplicationSet %s and its Applications in the cluster disagree; nothing was changed",
-			r.Set)}, errs...)...)
-	}
-	return nil
+	return errs, nil
 }
 
 // differs says in what an Application is not as its set has it.
@@ -63,6 +71,10 @@ func (r *run) differs(want, live manifest.Object) string {
 	}
 	if manifest.Map(live, "metadata")["deletionTimestamp"] != nil {
 		return "it is being deleted"
+	}
+	if label := r.Tracking.label(); r.Tracking.byLabel() && manifest.Map(want, "metadata", "labels")[label] != nil {
+		return fmt.Sprintf("metadata.labels.%s: Argo CD tracks resources by this label, so the new parent would replace it; take it out "+
+			"of the template", label)
 	}
 	want, live = manifest.Copy(want).(map[string]any), manifest.Copy(live).(map[string]any)
 	rules, _ := manifest.Map(r.target, "spec")["ignoreDifferences"].([]any)
@@ -102,12 +114,13 @@ func ownersOf(o manifest.Object) []map[string]any {
 	return out
 }
 
-// list are the finalizers, in order. Argo CD adds those for hooks itself.
+// list are the finalizers, in order. Argo CD adds those for hooks itself: PostDelete, and since 3.3 PreDelete.
 func list(o manifest.Object) any {
 	all, _ := manifest.Map(o, "metadata")["finalizers"].([]any)
 	out := []any{}
 	for _, v := range all {
-		if s, _ := v.(string); !strings.HasPrefix(s, "post-delete-finalizer.argocd.argoproj.io") {
+		if s, _ := v.(string); !strings.HasPrefix(s, "post-delete-finalizer.argocd.argoproj.io") &&
+			!strings.HasPrefix(s, "pre-delete-finalizer.argocd.argoproj.io") {
 			out = append(out, v)
 		}
 	}
@@ -212,20 +225,16 @@ func text(v any) string {
 	return s
 }
 
-// undisturbed refuses a set that another Application deploys by itself: it would undo every step.
-func (r *run) undisturbed(ctx context.Context) error {
-	if r.set == nil {
+// undisturbed refuses an object that another Application deploys by itself: it would undo every step.
+func undisturbed(ctx context.Context, c Config, what string, o manifest.Object) error {
+	if o == nil {
 		return nil
 	}
-	name, _, _ := strings.Cut(manifest.String(r.set, "metadata", "annotations", argo.TrackingAnnotation), ":")
-	if name == "" {
-		name = manifest.String(r.set, "metadata", "labels", argo.InstanceLabel)
-	}
-	if name == "" {
+	ref, ok := c.deployedBy(o)
+	if !ok {
 		return nil
 	}
-	ref := argo.Instance(name, r.Argo)
-	owner, err := r.Cluster.Object(ctx, argo.KindApplication, ref)
+	owner, err := c.Cluster.Object(ctx, argo.KindApplication, ref)
 	if err != nil {
 		return err
 	}
@@ -233,6 +242,18 @@ func (r *run) undisturbed(ctx context.Context) error {
 	if automated == nil || automated["enabled"] == false {
 		return nil
 	}
-	return fmt.Errorf("ApplicationSet %s is deployed by Application %s, which would undo this: turn off its automated sync first, and "+
-		"commit the converted manifest before you turn it on again", r.Set, ref)
+	return fmt.Errorf("%s is deployed by Application %s, which would undo this: turn off its automated sync first, and "+
+		"commit the converted manifest before you turn it on again", what, ref)
+}
+
+// deployedBy returns the Application that deploys an object, by the mark that Argo CD puts on it.
+func (c Config) deployedBy(o manifest.Object) (argo.Ref, bool) {
+	name, _, _ := strings.Cut(manifest.String(o, "metadata", "annotations", argo.TrackingAnnotation), ":")
+	if c.Tracking.Method == "label" {
+		name = ""
+	}
+	if name == "" {
+		name = manifest.String(o, "metadata", "labels", c.Tracking.label())
+	}
+	return argo.Instance(name, c.Argo), name != ""
 }

@@ -12,15 +12,18 @@
 package handover
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/argosy-cd/argosy/internal/appset/convert"
 	"github.com/argosy-cd/argosy/internal/argo"
 	"github.com/argosy-cd/argosy/internal/manifest"
 	"github.com/argosy-cd/argosy/internal/retry"
+	"github.com/argosy-cd/argosy/internal/words"
 )
 
 // Cluster is the API server that Argo CD is in.
@@ -47,8 +50,9 @@ type Config struct {
 	Set argo.Ref
 	// Parent is the name of the new Application; "" is the set's.
 	Parent string
-	// Argo is Argo CD's namespace.
-	Argo string
+	// Argo is Argo CD's namespace, and Tracking how it marks what an Application deploys.
+	Argo     string
+	Tracking Tracking
 	// Options say what the new Application looks like.
 	Options convert.Options
 	// Render renders the set.
@@ -62,6 +66,19 @@ type Config struct {
 	// Tell is told about each step. Nil is nobody.
 	Tell func(line string)
 }
+
+// Tracking is how Argo CD knows what an Application deploys. The zero value is Argo CD's default: by annotation.
+type Tracking struct {
+	// Method is application.resourceTrackingMethod: annotation, label or annotation+label.
+	Method string
+	// Label is application.instanceLabelKey.
+	Label string
+}
+
+func (t Tracking) label() string { return cmp.Or(t.Label, argo.InstanceLabel) }
+
+// byLabel reports whether Argo CD writes the label.
+func (t Tracking) byLabel() bool { return strings.Contains(t.Method, "label") }
 
 // pause is between two looks at the cluster.
 const pause = time.Second
@@ -82,9 +99,7 @@ func Patience(most time.Duration, after func(time.Duration) <-chan time.Time) fu
 
 // Run does the steps that are missing, or tells them.
 func (c Config) Run(ctx context.Context) error {
-	if c.Tell == nil {
-		c.Tell = func(string) {}
-	}
+	c.Tell = harmless(c.Tell)
 	if c.Parent == "" {
 		c.Parent = c.Set.Name
 	}
@@ -99,11 +114,24 @@ func (c Config) Run(ctx context.Context) error {
 	if c.Back {
 		steps = r.backward()
 	}
+	return c.follow(ctx, steps, r.look)
+}
+
+// harmless tells lines without what a terminal would obey: objects of the cluster are written by others.
+func harmless(tell func(string)) func(string) {
+	if tell == nil {
+		return func(string) {}
+	}
+	return func(line string) { tell(words.Harmless(line)) }
+}
+
+// follow does the steps that are missing, or tells them. Look reads the cluster again.
+func (c Config) follow(ctx context.Context, steps []step, look func(context.Context) error) error {
 	missing := 0
 	for i, s := range steps {
 		done, why := s.done()
 		switch {
-		case done:
+		case done && missing == 0: // what follows a step that is missing is to be done, too
 			c.Tell(fmt.Sprintf("%d. done: %s", i+1, s.text))
 			continue
 		case !c.Do:
@@ -112,7 +140,7 @@ func (c Config) Run(ctx context.Context) error {
 			continue
 		}
 		c.Tell(fmt.Sprintf("%d. doing: %s (%s)", i+1, s.text, why))
-		if err := r.step(ctx, s); err != nil {
+		if err := c.step(ctx, s, look); err != nil {
 			return fmt.Errorf("step %d: %w", i+1, err)
 		}
 	}
@@ -132,19 +160,19 @@ type step struct {
 }
 
 // step does a step, and waits for it.
-func (r *run) step(ctx context.Context, s step) error {
+func (c Config) step(ctx context.Context, s step, look func(context.Context) error) error {
 	for {
 		if err := s.do(ctx); err != nil && !errors.Is(err, ErrConflict) {
 			return err
 		}
-		if err := r.look(ctx); err != nil {
+		if err := look(ctx); err != nil {
 			return err
 		}
 		ok, why := s.done()
 		if ok {
 			return nil
 		}
-		if err := r.Wait(ctx); err != nil {
+		if err := c.Wait(ctx); err != nil {
 			return fmt.Errorf("%s: %w; run this again to go on, or with --back to go back", why, err)
 		}
 	}
@@ -187,7 +215,7 @@ func (r *run) look(ctx context.Context) (err error) {
 	}
 	meta := manifest.Map(r.target, "metadata")
 	meta["name"] = r.Parent
-	delete(manifest.Map(meta, "labels"), argo.InstanceLabel) // the Application that deploys the set would prune the parent
+	delete(manifest.Map(meta, "labels"), r.Tracking.label()) // the Application that deploys the set would prune the parent
 	return nil
 }
 
@@ -218,7 +246,7 @@ func (r *run) original() (manifest.Object, error) {
 		return nil, fmt.Errorf("it is stopped, and Application %s, which has its generators, is gone; apply the set again", r.parentRef())
 	}
 	out := clean(r.set)
-	manifest.Map(out, "spec")["generators"] = manifest.Map(fromParent, "spec")["generators"]
+	unstop(out, manifest.Map(fromParent, "spec"))
 	return out, nil
 }
 
@@ -232,7 +260,7 @@ func clean(o manifest.Object) manifest.Object {
 		}
 	}
 	annotations := manifest.Map(meta, "annotations")
-	for _, k := range []string{argo.TrackingAnnotation, lastApplied, refreshSet, refreshApplication} {
+	for _, k := range []string{argo.TrackingAnnotation, lastApplied, refreshSet, refreshApplication, stateAnnotation} {
 		delete(annotations, k)
 	}
 	if len(annotations) == 0 {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -27,6 +28,8 @@ type cluster struct {
 	// broken says that the plugin does not answer, and absent that the controller of sets does not run.
 	broken, absent bool
 	deleted        []string
+	// git are the sets of a folder.
+	git []manifest.Object
 }
 
 var errKilled = errors.New("killed")
@@ -85,11 +88,15 @@ func (c *cluster) put(o manifest.Object) {
 
 // controllers lets all controllers work once.
 func (c *cluster) controllers() {
-	if s := c.objects["ApplicationSet/web"]; s != nil && !c.absent {
-		c.setController(s)
+	for _, o := range c.sorted() {
+		if manifest.String(o, "kind") == "ApplicationSet" && !c.absent {
+			c.setController(o)
+		}
 	}
-	for _, o := range c.objects {
-		if manifest.String(o, "spec", "source", "plugin", "name") == "appset" {
+	for _, o := range c.sorted() {
+		if manifest.String(o, "spec", "source", "path") == "sets" {
+			c.folderController(o)
+		} else if manifest.String(o, "spec", "source", "plugin", "name") == "appset" {
 			c.appController(o)
 		}
 	}
@@ -107,6 +114,14 @@ func (c *cluster) controllers() {
 	}
 }
 
+// sorted are the objects, in the order of their names.
+func (c *cluster) sorted() (out []manifest.Object) {
+	for _, key := range slices.Sorted(maps.Keys(c.objects)) {
+		out = append(out, c.objects[key])
+	}
+	return out
+}
+
 func mapsValues(m map[string]manifest.Object) func(func(manifest.Object) bool) {
 	return func(yield func(manifest.Object) bool) {
 		for _, o := range m {
@@ -119,7 +134,7 @@ func mapsValues(m map[string]manifest.Object) func(func(manifest.Object) bool) {
 
 func (c *cluster) setController(s manifest.Object) {
 	if manifest.Map(s, "metadata")["deletionTimestamp"] != nil {
-		delete(c.objects, "ApplicationSet/web")
+		delete(c.objects, "ApplicationSet/"+manifest.String(s, "metadata", "name"))
 		return
 	}
 	generators := manifest.Map(s, "spec")["generators"].([]any)
@@ -138,10 +153,13 @@ func (c *cluster) setController(s manifest.Object) {
 	for _, app := range apps {
 		meta := manifest.Map(app, "metadata")
 		if old := c.objects["Application/"+manifest.String(meta, "name")]; old != nil {
+			if strings.HasPrefix(manifest.String(s, "spec", "syncPolicy", "applicationsSync"), "create-") && owned(old) {
+				continue // of those that do not update; what it does not own is new to it
+			}
 			meta["uid"] = manifest.String(old, "metadata", "uid")
 		}
 		meta["ownerReferences"] = []any{map[string]any{
-			"kind": "ApplicationSet", "name": "web", "controller": true, "uid": manifest.String(s, "metadata", "uid"),
+			"kind": "ApplicationSet", "name": manifest.String(s, "metadata", "name"), "controller": true, "uid": manifest.String(s, "metadata", "uid"),
 		}}
 		c.put(app)
 	}
@@ -216,7 +234,8 @@ func (c *cluster) Owned(context.Context, string) (map[string][]string, error) {
 		out[name] = []string{}
 		owners, _ := manifest.Map(o, "metadata")["ownerReferences"].([]any)
 		for _, v := range owners {
-			out[name] = append(out[name], manifest.String(v.(map[string]any), "uid"))
+			owner, _ := v.(map[string]any)
+			out[name] = append(out[name], manifest.String(owner, "uid"))
 		}
 	}
 	return out, nil
@@ -526,6 +545,68 @@ func TestBroken(t *testing.T) {
 			c.controlled(uids)
 		})
 	}
+}
+
+// TestTracking: labels are compared with how Argo CD tracks resources.
+func TestTracking(t *testing.T) {
+	for name, test := range map[string]struct {
+		tracking handover.Tracking
+		label    string
+		want     string
+	}{
+		"by annotation":    {label: "app.kubernetes.io/instance"},
+		"by label":         {tracking: handover.Tracking{Method: "label"}, label: "example.com/other"},
+		"in the template":  {tracking: handover.Tracking{Method: "label"}, label: "app.kubernetes.io/instance", want: "the new parent would replace it"},
+		"both":             {tracking: handover.Tracking{Method: "annotation+label"}, label: "app.kubernetes.io/instance", want: "the new parent would replace it"},
+		"another label":    {tracking: handover.Tracking{Method: "label", Label: "example.com/x"}, label: "app.kubernetes.io/instance"},
+		"the other's name": {tracking: handover.Tracking{Method: "label", Label: "example.com/x"}, label: "example.com/x", want: "metadata.labels.example.com/x: Argo CD tracks"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := newCluster(t)
+			labels := manifest.Map(c.objects["ApplicationSet/web"], "spec", "template", "metadata", "labels")
+			labels[test.label] = "mine"
+			c.controllers()
+			cfg := c.config(false)
+			cfg.Tracking = test.tracking
+			err := cfg.Run(t.Context())
+			if (err == nil) != (test.want == "") || err != nil && (!strings.Contains(err.Error(), test.want) || c.writes > 0) {
+				t.Errorf("%d writes, %v", c.writes, err)
+			}
+		})
+	}
+	// Who deploys the set is read from the mark that counts.
+	c := newCluster(t)
+	meta := manifest.Map(c.objects["ApplicationSet/web"], "metadata")
+	meta["annotations"] = map[string]any{argo.TrackingAnnotation: "old:x"}
+	manifest.Map(meta, "labels")["app.kubernetes.io/instance"] = "root"
+	for _, name := range []string{"old", "root"} {
+		automated := map[string]any{"automated": map[string]any{}}
+		if name == "old" {
+			automated = nil
+		}
+		c.put(manifest.Object{"kind": "Application", "metadata": map[string]any{"name": name}, "spec": map[string]any{"syncPolicy": automated}})
+	}
+	cfg := c.config(false)
+	cfg.Tracking.Method = "label"
+	if err := cfg.Run(t.Context()); err == nil || !strings.Contains(err.Error(), "is deployed by Application argocd/root") {
+		t.Error(err)
+	}
+	cfg.Tracking.Method = ""
+	if err := cfg.Run(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestFinalizersOfHooks: Argo CD adds finalizers for hooks itself, since 3.3 also for PreDelete.
+func TestFinalizersOfHooks(t *testing.T) {
+	c := newCluster(t)
+	uids := c.uids()
+	meta := manifest.Map(c.objects["Application/web-a"], "metadata")
+	meta["finalizers"] = append(meta["finalizers"].([]any), "pre-delete-finalizer.argocd.argoproj.io", "post-delete-finalizer.argocd.argoproj.io/cleanup")
+	if err := c.config(false).Run(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	c.handedOver(uids)
 }
 
 // TestPatience waits a second each time, and gives up after the time that it was given.

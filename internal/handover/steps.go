@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/argosy-cd/argosy/internal/appset/convert"
 	"github.com/argosy-cd/argosy/internal/argo"
 	"github.com/argosy-cd/argosy/internal/manifest"
 	"github.com/argosy-cd/argosy/internal/words"
@@ -46,6 +47,25 @@ func stopOf(set manifest.Object) string {
 }
 
 func isStopped(set manifest.Object) bool { return stopOf(set) != "" }
+
+// stopPatch is what stops the controller for a set. The strategy goes, too: if the set is deleted in reverse order, a controller that still
+// sees the old owner references would delete the Applications.
+func stopPatch(set manifest.Object) map[string]any {
+	version := manifest.String(set, "metadata", "resourceVersion")
+	return map[string]any{
+		"metadata": map[string]any{"resourceVersion": version},
+		"spec":     map[string]any{"generators": stopped(version), "strategy": nil},
+	}
+}
+
+// unstop puts back into a set what stopping it has replaced. Spec is the spec before.
+func unstop(set manifest.Object, spec map[string]any) {
+	to := manifest.Map(set, "spec")
+	to["generators"] = spec["generators"]
+	if delete(to, "strategy"); spec["strategy"] != nil {
+		to["strategy"] = spec["strategy"]
+	}
+}
 
 // forward are the steps from the controller to the plugin.
 func (r *run) forward() []step {
@@ -174,11 +194,7 @@ func (r *run) stop(ctx context.Context) error {
 	if r.set == nil || isStopped(r.set) {
 		return nil
 	}
-	version := manifest.String(r.set, "metadata", "resourceVersion")
-	return r.Cluster.Patch(ctx, argo.KindApplicationSet, r.Set, map[string]any{
-		"metadata": map[string]any{"resourceVersion": version},
-		"spec":     map[string]any{"generators": stopped(version)},
-	})
+	return r.Cluster.Patch(ctx, argo.KindApplicationSet, r.Set, stopPatch(r.set))
 }
 
 // owned are the Applications that the set owns.
@@ -301,13 +317,47 @@ func (r *run) restore(ctx context.Context) error {
 	case r.set == nil:
 		set := manifest.Copy(r.origin).(map[string]any)
 		manifest.Map(set, "metadata")["namespace"] = r.Set.Namespace
+		if !convert.Updates(r.origin) {
+			manifest.Map(set, "spec")["generators"] = stopped("")
+		}
 		return r.Cluster.Create(ctx, set)
 	case manifest.Map(r.set, "metadata")["deletionTimestamp"] != nil:
 		return nil // it is created again when it is gone
+	case isStopped(r.set) && !convert.Updates(r.origin) && len(differing(r.owned(), r.names)) > 0:
+		return r.own(ctx)
 	case isStopped(r.set):
 		return r.Cluster.Patch(ctx, argo.KindApplicationSet, r.Set, map[string]any{
-			"spec": map[string]any{"generators": manifest.Map(r.origin, "spec")["generators"]},
+			"spec": map[string]any{
+				"generators": manifest.Map(r.origin, "spec")["generators"], "strategy": manifest.Map(r.origin, "spec")["strategy"],
+			},
 		})
+	}
+	return nil
+}
+
+// own makes a stopped set the owner of its Applications. A controller that may not update Applications takes those that it does not own for
+// new, and overwrites them once (createInCluster in applicationset/controllers, v3.2.11).
+func (r *run) own(ctx context.Context) error {
+	owned := r.owned()
+	for _, name := range r.names {
+		if slices.Contains(owned, name) {
+			continue
+		}
+		ref := argo.Ref{Namespace: r.Set.Namespace, Name: name}
+		o, err := r.Cluster.Object(ctx, argo.KindApplication, ref)
+		if err != nil || o == nil || len(ownersOf(o)) > 0 {
+			return errors.Join(err, fmt.Errorf("%s %s: it is gone, or has another owner", argo.KindApplication, ref))
+		}
+		err = r.Cluster.Patch(ctx, argo.KindApplication, ref, map[string]any{"metadata": map[string]any{
+			"resourceVersion": manifest.String(o, "metadata", "resourceVersion"),
+			"ownerReferences": []any{map[string]any{
+				"apiVersion": argo.APIVersion, "kind": argo.KindApplicationSet, "name": r.Set.Name,
+				"uid": manifest.String(r.set, "metadata", "uid"), "controller": true, "blockOwnerDeletion": true,
+			}},
+		}})
+		if err != nil {
+			return err
+		}
 	}
 	return nil
 }

@@ -102,3 +102,9 @@ func (c *Client) Delete(ctx context.Context, kind string, ref argo.Ref, uid stri
 	}
 	return nil
 }
+
+// Tracking returns how Argo CD marks what an Application deploys.
+func (c *Client) Tracking(ctx context.Context) (handover.Tracking, error) {
+	data, err := c.configMap(ctx, "argocd-cm")
+	return handover.Tracking{Method: data["application.resourceTrackingMethod"], Label: data["application.instanceLabelKey"]}, err
+}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/argosy-cd/argosy/internal/argo"
 	"github.com/argosy-cd/argosy/internal/handover"
+	"github.com/argosy-cd/argosy/internal/kube"
 	"github.com/argosy-cd/argosy/internal/manifest"
 )
 
@@ -68,5 +69,18 @@ func TestOwned(t *testing.T) {
 	}
 	if _, err := c.Owned(t.Context(), "other"); err == nil {
 		t.Error("no error")
+	}
+}
+
+func TestTracking(t *testing.T) {
+	const path = "/api/v1/namespaces/argocd/configmaps/argocd-cm"
+	c := api(t, map[string]string{
+		path: `{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "argocd-cm"}, "data": {"application.resourceTrackingMethod": "label", "application.instanceLabelKey": "x"}}`,
+	})
+	if got, err := c.Tracking(t.Context()); err != nil || got != (handover.Tracking{Method: "label", Label: "x"}) {
+		t.Error(got, err)
+	}
+	if got, err := api(t, map[string]string{path: "forbidden"}).Tracking(t.Context()); !errors.Is(err, kube.ErrForbidden) || got.Method != "" {
+		t.Error(got, err)
 	}
 }

@@ -221,11 +221,15 @@ func (c *Client) Children(ctx context.Context, p argo.Ref) (*appsetplugin.Childr
 	for _, item := range list {
 		r, _ := item.(map[string]any)
 		// Argo CD does not prune hooks.
-		if hook, _ := r["hook"].(bool); !hook && isApplication(r) {
-			out.Applications = append(out.Applications, argo.Ref{
-				Namespace: manifest.String(r, "namespace"),
-				Name:      manifest.String(r, "name"),
-			})
+		if hook, _ := r["hook"].(bool); hook || manifest.String(r, "group") != argo.Group {
+			continue
+		}
+		ref := argo.Ref{Namespace: manifest.String(r, "namespace"), Name: manifest.String(r, "name")}
+		switch manifest.String(r, "kind") {
+		case argo.KindApplication:
+			out.Applications = append(out.Applications, ref)
+		case argo.KindApplicationSet:
+			out.Sets = append(out.Sets, ref)
 		}
 	}
 	out.Pruned, out.PrunedAt = pruned(manifest.Map(o, "status", "operationState"))
@@ -262,6 +266,43 @@ func (c *Client) Existing(ctx context.Context, apps []argo.Ref) (map[argo.Ref]bo
 	out := map[argo.Ref]bool{}
 	err := c.wanted(ctx, apps, listing{accept: metadataOnly}, func(r argo.Ref, _ manifest.Object, _ error) { out[r] = true })
 	return out, err
+}
+
+// OwnedBy implements appsetplugin.Live, by the owner references of the Applications in the namespaces of the sets. Nothing about the sets
+// themselves is read.
+func (c *Client) OwnedBy(ctx context.Context, sets []argo.Ref) (map[argo.Ref]int, error) {
+	wanted, namespaces := map[argo.Ref]bool{}, map[string]bool{}
+	for _, set := range sets {
+		wanted[set], namespaces[set.Namespace] = true, true
+	}
+	out, seen := map[argo.Ref]int{}, map[argo.Ref]bool{}
+	var unknown []error
+	owner := manifest.Fields{"apiVersion": nil, "kind": nil, "name": nil}
+	for namespace := range namespaces {
+		l := listing{namespace: namespace, accept: metadataOnly, kept: kept{fields: manifest.Fields{"metadata": {"ownerReferences": owner}}}}
+		_, err := c.list(ctx, l, func(o manifest.Object, large error) {
+			app := refOf(o)
+			if seen[app] { // a page may be read again
+				return
+			}
+			seen[app] = true
+			if large != nil {
+				unknown = append(unknown, fmt.Errorf("%s %s: %w", argo.KindApplication, app, large))
+			}
+			owners, _ := manifest.Map(o, "metadata")["ownerReferences"].([]any)
+			for _, v := range owners {
+				m, _ := v.(map[string]any)
+				set := argo.Ref{Namespace: namespace, Name: manifest.String(m, "name")}
+				if manifest.String(m, "kind") == argo.KindApplicationSet && wanted[set] {
+					out[set]++
+				}
+			}
+		})
+		if err != nil {
+			return nil, explain("listing Applications in namespace "+namespace, err)
+		}
+	}
+	return out, errors.Join(unknown...)
 }
 
 // Specs implements appsetplugin.Live, by a list of each namespace.

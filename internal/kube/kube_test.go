@@ -108,6 +108,7 @@ func TestChildren(t *testing.T) {
 	c := api(t, map[string]string{
 		path + "root": `{"apiVersion": "argoproj.io/v1alpha1", "kind": "Application", "metadata": {"name": "root"}, "spec": {"source": {}, "destination": {"server": "https://kubernetes.default.svc/"}}, "status": {"resources": [
 			{"group": "argoproj.io", "kind": "Application", "namespace": "argocd", "name": "a"}, {"kind": "ConfigMap", "name": "x"}, {"group": "app.k8s.io", "kind": "Application", "name": "y"},
+			{"group": "argoproj.io", "kind": "ApplicationSet", "namespace": "argocd", "name": "set"}, {"group": "argoproj.io", "kind": "ApplicationSet", "namespace": "argocd", "name": "hook", "hook": true},
 			{"group": "argoproj.io", "kind": "Application", "namespace": "argocd", "name": "hook", "hook": true}],
 			"operationState": {"startedAt": "2026-01-02T03:04:05Z", "syncResult": {"resources": [
 			{"group": "argoproj.io", "kind": "Application", "namespace": "argocd", "name": "a", "status": "Synced"}, {"group": "argoproj.io", "kind": "Application", "namespace": "argocd", "name": "gone", "status": "Pruned"},
@@ -120,7 +121,7 @@ func TestChildren(t *testing.T) {
 	})
 	for name, want := range map[string]*appsetplugin.Children{
 		"root": {
-			Applications: []argo.Ref{{Namespace: "argocd", Name: "a"}}, Sources: 1,
+			Applications: []argo.Ref{{Namespace: "argocd", Name: "a"}}, Sets: []argo.Ref{{Namespace: "argocd", Name: "set"}}, Sources: 1,
 			Pruned: []argo.Ref{{Namespace: "argocd", Name: "gone"}}, PrunedAt: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC),
 		},
 		"dry": {Sources: 1}, "new": {Remote: true, Sources: 2}, "none": nil,
@@ -283,6 +284,34 @@ func TestNoCluster(t *testing.T) {
 		t.Error(err)
 	}
 	if _, err := kube.Open(kube.Config{Kubeconfig: "none"}); err == nil || errors.Is(err, kube.ErrNoCluster) {
+		t.Error(err)
+	}
+}
+
+// TestOwnedBy counts by owner references of the same namespace.
+func TestOwnedBy(t *testing.T) {
+	const path = "/apis/argoproj.io/v1alpha1/namespaces/%s/applications"
+	item := func(name, kind, owner string) string {
+		return fmt.Sprintf(`{"metadata": {"name": %q, "namespace": "argocd", "ownerReferences": [{"apiVersion": "argoproj.io/v1alpha1", "kind": %q, "name": %q, "uid": "1"}]}}`,
+			name, kind, owner)
+	}
+	c := api(t, map[string]string{
+		fmt.Sprintf(path, "argocd"): `{"kind": "PartialObjectMetadataList", "apiVersion": "meta.k8s.io/v1", "items": [` + strings.Join([]string{
+			item("a", "ApplicationSet", "set"), item("b", "ApplicationSet", "set"), item("c", "ApplicationSet", "another"),
+			item("d", "Widget", "set"), item("a", "ApplicationSet", "set"), `{"metadata": {"name": "e", "namespace": "argocd"}}`,
+		}, ",") + `]}`,
+		fmt.Sprintf(path, "far"):    "forbidden",
+		fmt.Sprintf(path, "larger"): `{"items": [{"metadata": {"name": "x", "namespace": "larger", "ownerReferences": [` + strings.Repeat(`{"name":""},`, 50_000) + `{}]}}]}`,
+	})
+	set, free := argo.Ref{Namespace: "argocd", Name: "set"}, argo.Ref{Namespace: "argocd", Name: "free"}
+	got, err := c.OwnedBy(t.Context(), []argo.Ref{set, free})
+	if diff := cmp.Diff(map[argo.Ref]int{set: 2}, got); err != nil || diff != "" {
+		t.Errorf("%v\n%s", err, diff)
+	}
+	if _, err := c.OwnedBy(t.Context(), []argo.Ref{{Namespace: "far", Name: "set"}}); !errors.Is(err, kube.ErrForbidden) {
+		t.Error(err)
+	}
+	if _, err := c.OwnedBy(t.Context(), []argo.Ref{{Namespace: "larger", Name: "set"}}); err == nil || !strings.Contains(err.Error(), "Application larger/x: ") {
 		t.Error(err)
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -76,6 +77,9 @@ type host struct {
 	identity string
 	// left are the bytes that answers may still have.
 	left atomic.Int64
+	// allowed is the shortest time that an answer may be used for, if one was counted.
+	allowed time.Duration
+	counted bool
 	notes
 }
 
@@ -98,13 +102,13 @@ func (c *Client) host(conn connection) (*host, error) {
 	if !strings.HasSuffix(u.Path, "/") {
 		u.Path += "/"
 	}
-	t, err := c.transport(conn)
-	if err != nil {
-		return nil, err
-	}
+	t, usable := c.transport(conn)
 	h := &host{client: c, base: u, header: http.Header{"User-Agent": {"argosy"}, "Accept": {"application/json"}}}
 	h.http = &http.Client{Transport: t, CheckRedirect: gitremote.SameServer, Timeout: cmp.Or(conn.timeout, requestTimeout)}
 	h.left.Store(maxBytes)
+	if !usable {
+		h.note("caRef has no certificate that can be read, so it counts for nothing, as in Argo CD")
+	}
 	return h, nil
 }
 
@@ -185,7 +189,7 @@ func (h *host) get(ctx context.Context, path string, query url.Values, out any) 
 	}
 	if body == nil && have != nil { // not modified
 		header, body = have.header, have.body
-	} else if etag := header.Get("ETag"); etag != "" {
+	} else if etag := header.Get("ETag"); etag != "" && lifetime(header) >= 0 {
 		kept := body
 		if out == nil {
 			kept = []byte{}
@@ -195,6 +199,45 @@ func (h *host) get(ctx context.Context, path string, query url.Values, out any) 
 		h.client.mu.Unlock()
 	}
 	return header, h.decode(u.Path, body, out)
+}
+
+// lifetime is how long a host allows an answer to be used without asking again, by Cache-Control and Age. Below zero it must not be kept.
+func lifetime(header http.Header) time.Duration {
+	seconds := int64(0)
+	for _, directive := range strings.Split(strings.Join(header.Values("Cache-Control"), ","), ",") {
+		name, value, _ := strings.Cut(strings.ToLower(strings.TrimSpace(directive)), "=")
+		switch name {
+		case "no-store":
+			return -1
+		case "no-cache":
+			return 0
+		case "max-age":
+			seconds, _ = strconv.ParseInt(strings.Trim(value, `"`), 10, 32)
+		}
+	}
+	age, _ := strconv.ParseInt(header.Get("Age"), 10, 32)
+	return min(max(0, time.Duration(seconds-max(age, 0))*time.Second), maxFresh)
+}
+
+// count counts what a host allows for one of the answers that a whole answer is made of. The shortest time is that of the whole: pages of
+// different times could miss something.
+func (h *host) count(res *http.Response) {
+	allowed := time.Duration(0)
+	if res.Request != nil && res.Request.Method == http.MethodGet {
+		allowed = lifetime(res.Header)
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if !h.counted || allowed < h.allowed {
+		h.counted, h.allowed = true, allowed
+	}
+}
+
+// lasts is how long the whole answer may be used.
+func (h *host) lasts() time.Duration {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.allowed
 }
 
 // decode reads JSON. An empty body is an error unless nothing is wanted.
@@ -230,6 +273,7 @@ func (h *host) send(req *http.Request, conditional bool) (http.Header, []byte, e
 		return nil, nil, fmt.Errorf("%s: %s: %w", h.base.Host, what, err)
 	}
 	defer func() { _ = res.Body.Close() }()
+	h.count(res)
 	if res.StatusCode == http.StatusNotModified && conditional {
 		return res.Header, nil, nil
 	}

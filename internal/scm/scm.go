@@ -2,9 +2,9 @@
 // and AWS CodeCommit, plugins over HTTP, and the objects of a cluster. It sends the requests that Argo CD sends and reads of the answers
 // what Argo CD reads; the parameters are made by package generator.
 //
-// Every answer is bounded in pages, items, bytes and time. Redirects lead to the same server or are refused. Answers are kept with their
-// ETags, so that a question whose answer has not changed costs little, and a host that says "wait" is not asked before that time. Errors
-// name the host and what it said; they never have a token in them.
+// Every answer is bounded in pages, items, bytes and time. Redirects lead to the same server or are refused. Answers are kept for as long
+// as Cache-Control allows, and with their ETags, so that a question whose answer has not changed costs little, and a host that says "wait"
+// is not asked before that time. Errors name the host and what it said; they never have a token in them.
 package scm
 
 import (
@@ -37,6 +37,7 @@ const (
 	requestTimeout  = 30 * time.Second
 	defaultWait     = time.Minute // if a host does not say how long
 	maxWait         = time.Hour
+	maxFresh        = 5 * time.Minute // in which an answer is used without asking again, whatever its host allows
 )
 
 // Client keeps connections, ETags and answers. It is safe for concurrent use, and meant to live as long as the process.
@@ -113,12 +114,19 @@ func (a *Asker) Ask(ctx context.Context, q generator.Question) (*generator.Answe
 		return nil, err
 	}
 	key := s.key(q)
+	if answer := a.Client.freshAnswer(key); answer != nil {
+		return answer, nil
+	}
 	answer, err := s.answer(ctx, q)
 	if err == nil {
+		allowed := time.Duration(0)
+		if h, ok := s.(interface{ lasts() time.Duration }); ok {
+			allowed = h.lasts()
+		}
 		if n, ok := s.(interface{ warnings() []string }); ok {
 			answer.Warnings = n.warnings()
 		}
-		a.Client.keep(key, answer)
+		a.Client.keep(key, answer, allowed)
 		return answer, nil
 	}
 	var limit *LimitError

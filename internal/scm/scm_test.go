@@ -2,6 +2,7 @@ package scm_test
 
 import (
 	"bytes"
+	"compress/gzip"
 	"context"
 	"crypto/rand"
 	"crypto/rsa"
@@ -10,10 +11,14 @@ import (
 	"encoding/pem"
 	"errors"
 	"fmt"
+	"io"
+	"log"
+	"math/big"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -23,6 +28,7 @@ import (
 	"github.com/argosy-cd/argosy/internal/appset"
 	"github.com/argosy-cd/argosy/internal/appset/generator"
 	"github.com/argosy-cd/argosy/internal/argo/versions"
+	"github.com/argosy-cd/argosy/internal/hostile"
 	"github.com/argosy-cd/argosy/internal/manifest"
 	"github.com/argosy-cd/argosy/internal/policy"
 	"github.com/argosy-cd/argosy/internal/scm"
@@ -303,6 +309,144 @@ func TestConditional(t *testing.T) {
 	}
 }
 
+// TestCacheControl: a whole answer is used again for as long as its host allows, for the shortest time of its parts, and not for longer than
+// five minutes.
+func TestCacheControl(t *testing.T) {
+	for name, c := range map[string]struct {
+		first, second string // of page 1 and the others
+		lasts         time.Duration
+	}{
+		"as GitHub":     {"private, max-age=60, s-maxage=60", "private, max-age=60", time.Minute},
+		"one part less": {"max-age=60", "max-age=30", 30 * time.Second},
+		"one part none": {"max-age=60", "", 0},
+		"not at all":    {"no-store, max-age=60", "max-age=60", 0},
+		"ask again":     {"max-age=60, no-cache", "max-age=60", 0},
+		"for ever":      {"max-age=99999999", "max-age=99999999", 5 * time.Minute},
+		"nonsense":      {"max-age=-5", "max-age=x", 0},
+		"old already":   {"max-age=60|50", "max-age=60|50", 10 * time.Second},
+	} {
+		t.Run(name, func(t *testing.T) {
+			server := scmtest.New(t, "github")
+			server.Before(func(w http.ResponseWriter, r *http.Request) bool {
+				text, age, _ := strings.Cut(c.second, "|")
+				if page := r.URL.Query().Get("page"); page == "" || page == "1" {
+					text, age, _ = strings.Cut(c.first, "|")
+				}
+				w.Header().Set("Cache-Control", text)
+				w.Header().Set("Age", age)
+				return false
+			})
+			asker := newAsker(t, "")
+			now := noon
+			asker.Client.Now = func() time.Time { return now }
+			want, err := asker.Ask(context.Background(), question(server.URL))
+			if err != nil {
+				t.Fatal(err)
+			}
+			asked := func(at time.Duration) bool {
+				server.Requests()
+				now = noon.Add(at)
+				got, err := asker.Ask(context.Background(), question(server.URL))
+				if diff := cmp.Diff(want, got); err != nil || diff != "" {
+					t.Errorf("%v\n%s", err, diff)
+				}
+				return len(server.Requests()) > 0
+			}
+			if c.lasts > 0 && asked(c.lasts-time.Second) {
+				t.Errorf("asked again within %s", c.lasts)
+			}
+			if !asked(c.lasts) {
+				t.Errorf("not asked again after %s", c.lasts)
+			}
+			// Another credential does not see the answer, and neither does somebody who may not ask.
+			asker.Allow = func(scm.Target) error { return errors.New("no") }
+			if _, err := asker.Ask(context.Background(), question(server.URL)); err == nil {
+				t.Error("answered to somebody else")
+			}
+		})
+	}
+}
+
+// TestCA: a host with a certificate of a private authority is trusted by caRef, and by nothing else.
+func TestCA(t *testing.T) {
+	for _, c := range []struct{ provider, generator string }{
+		{"gitlab", `scmProvider: {gitlab: {group: acme/platform, api: $API, tokenRef: {secretName: scm, key: token}, TLS}}`},
+		{"gitlab", `pullRequest: {gitlab: {project: acme/web, api: $API, tokenRef: {secretName: scm, key: token}, TLS}}`},
+		{"bitbucketServer", `scmProvider: {bitbucketServer: {project: SHOP, api: $API, bearerToken: {tokenRef: {secretName: scm, key: token}}, TLS}}`},
+		{"bitbucketServer", `pullRequest: {bitbucketServer: {project: SHOP, repo: web, api: $API, bearerToken: {tokenRef: {secretName: scm, key: token}}, TLS}}`},
+	} {
+		server := scmtest.NewTLS(t, c.provider)
+		server.Config.ErrorLog = log.New(io.Discard, "", 0) // handshakes that fail are meant to
+		encode := func(der []byte) string {
+			return string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}))
+		}
+		another := newCA(t)
+		ca, err := manifest.Marshal(map[string]any{
+			"apiVersion": "v1", "kind": "ConfigMap", "metadata": map[string]any{"name": "ca", "namespace": "argocd"},
+			"data": map[string]any{
+				"right": encode(server.Certificate().Raw), "both": encode(another) + encode(server.Certificate().Raw), "wrong": encode(another),
+				"broken": "not a certificate",
+			},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for tls, want := range map[string]string{
+			"":                                        "certificate",
+			"caRef: {configMapName: ca, key: right}":  "",
+			"caRef: {configMapName: ca, key: both}":   "",
+			"insecure: true":                          "",
+			"caRef: {configMapName: ca, key: wrong}":  "certificate",
+			"caRef: {configMapName: ca, key: broken}": "certificate",
+			"caRef: {configMapName: ca, key: none}":   `the ConfigMap ca has no key "none"`,
+			"caRef: {configMapName: other, key: x}":   "the ConfigMap other in namespace argocd is not known",
+		} {
+			asker := newAsker(t, "")
+			asker.Objects = objects(t, scmtest.Secret+"---\n"+string(ca))
+			text := scmtest.Case{Generator: strings.Replace(c.generator, ", TLS", strings.TrimSuffix(", "+tls, ", "), 1)}.Set(server.URL, true)
+			_, err := render(t, asker, text)
+			if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+				t.Errorf("%s with %q: %v", c.generator, tls, err)
+			}
+			if err != nil && len(server.Requests()) > 0 {
+				t.Errorf("%q: it was asked", tls)
+			}
+			server.Requests()
+		}
+	}
+}
+
+// TestPluginCA: a plugin has no caRef, so its certificate must be one that the system trusts.
+func TestPluginCA(t *testing.T) {
+	asked := false
+	server := httptest.NewUnstartedServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { asked = true }))
+	server.Config.ErrorLog = log.New(io.Discard, "", 0)
+	server.StartTLS()
+	t.Cleanup(server.Close)
+	asker := newAsker(t, "")
+	asker.Objects = objects(t, scmtest.Secret+"---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: p}\ndata: {baseUrl: '"+server.URL+
+		"', token: '$scm:token', caRef: x}\n")
+	_, err := render(t, asker, scmtest.Case{Generator: "plugin: {configMapRef: {name: p}}"}.Set(server.URL, true))
+	if err == nil || !strings.Contains(err.Error(), "certificate") || asked {
+		t.Error(err)
+	}
+}
+
+// newCA is a certificate of nobody here.
+func newCA(t *testing.T) []byte {
+	t.Helper()
+	key, err := rsa.GenerateKey(rand.Reader, 2048)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := &x509.Certificate{SerialNumber: big.NewInt(1), NotAfter: noon.AddDate(100, 0, 0), IsCA: true, BasicConstraintsValid: true}
+	der, err := x509.CreateCertificate(rand.Reader, c, c, &key.PublicKey, key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return der
+}
+
 // TestWait: a host that says wait is not asked before that time; until then the last whole answer counts.
 func TestWait(t *testing.T) {
 	server := scmtest.New(t, "github")
@@ -523,6 +667,151 @@ func TestAddress(t *testing.T) {
 		if !strings.HasPrefix(r, "GET /api/v3/orgs/") {
 			t.Error(r)
 		}
+	}
+}
+
+// TestHostile: a host that wants our memory, our time or our token for somebody else gets an error.
+func TestHostile(t *testing.T) {
+	elsewhere := func(t *testing.T) *httptest.Server {
+		t.Helper()
+		other := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+			t.Errorf("another server was asked: %s with %q", r.URL, r.Header.Get("Authorization"))
+		}))
+		t.Cleanup(other.Close)
+		return other
+	}
+	gitlab := func(server string) generator.Question {
+		q := question(server)
+		q.Provider = "gitlab"
+		q.Spec, _ = json.Marshal(map[string]any{"group": "acme", "api": server, "tokenRef": map[string]string{"secretName": "scm", "key": "token"}})
+		return q
+	}
+	for name, c := range map[string]struct {
+		answer func(t *testing.T) http.HandlerFunc
+		ask    func(server string) generator.Question
+		want   string
+	}{
+		"endless pages": {func(*testing.T) http.HandlerFunc {
+			return func(w http.ResponseWriter, r *http.Request) {
+				page, _ := strconv.Atoi(r.URL.Query().Get("page"))
+				w.Header().Set("Link", fmt.Sprintf(`<http://x/?page=%d>; rel="next"`, page+1))
+				_, _ = w.Write([]byte("[]"))
+			}
+		}, question, "there are more than 300 pages"},
+		"endless pages of GitLab": {func(*testing.T) http.HandlerFunc {
+			return func(w http.ResponseWriter, r *http.Request) {
+				page, _ := strconv.Atoi(r.URL.Query().Get("page"))
+				w.Header().Set("X-Next-Page", strconv.Itoa(page+1))
+				w.Header().Set("X-Total-Pages", "999999")
+				_, _ = w.Write([]byte("[]"))
+			}
+		}, gitlab, "there are more than 300 pages"},
+		"a loop of pages": {func(*testing.T) http.HandlerFunc {
+			return func(w http.ResponseWriter, r *http.Request) {
+				page, _ := strconv.Atoi(r.URL.Query().Get("page"))
+				w.Header().Set("X-Next-Page", strconv.Itoa(3-page))
+				w.Header().Set("X-Total-Pages", "5")
+				_, _ = w.Write([]byte("[]"))
+			}
+		}, gitlab, "page 2 is followed by page 1"},
+		"many items": {func(*testing.T) http.HandlerFunc {
+			items := "[" + strings.Repeat(`{"id": 1, "name": "x"},`, 1000) + `{"id": 1, "name": "x"}]`
+			return func(w http.ResponseWriter, r *http.Request) {
+				page, _ := strconv.Atoi(r.URL.Query().Get("page"))
+				w.Header().Set("Link", fmt.Sprintf(`<http://x/?page=%d>; rel="next"`, page+1))
+				_, _ = w.Write([]byte(items))
+			}
+		}, question, "there are more than 20000 repositories"},
+		"large pages": {func(*testing.T) http.HandlerFunc {
+			body := append([]byte("["), bytes.Repeat([]byte(" "), 30<<20)...)
+			return func(w http.ResponseWriter, r *http.Request) {
+				page, _ := strconv.Atoi(r.URL.Query().Get("page"))
+				w.Header().Set("Link", fmt.Sprintf(`<http://x/?page=%d>; rel="next"`, page+1))
+				_, _ = w.Write(append(body, ']'))
+			}
+		}, question, "or all answers over 256 MiB"},
+		"a link to another host": {func(t *testing.T) http.HandlerFunc {
+			other := elsewhere(t)
+			return func(w http.ResponseWriter, r *http.Request) {
+				if r.URL.Query().Get("page") == "2" {
+					http.Error(w, `{"message": "asked here"}`, http.StatusTeapot)
+					return
+				}
+				w.Header().Set("Link", `<`+other.URL+`/steal?page=2>; rel="next"`)
+				_, _ = w.Write([]byte("[]"))
+			}
+		}, question, "asked here"},
+		"a redirect to another host": {func(t *testing.T) http.HandlerFunc {
+			other := elsewhere(t)
+			return func(w http.ResponseWriter, r *http.Request) {
+				http.Redirect(w, r, other.URL, http.StatusTemporaryRedirect)
+			}
+		}, question, "redirects to another server are refused"},
+		"redirects without end": {func(*testing.T) http.HandlerFunc {
+			return func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, r.URL.Path+"x", http.StatusFound) }
+		}, question, "redirects more than 5 times"},
+		"a bomb of zeros": {func(*testing.T) http.HandlerFunc {
+			var packed bytes.Buffer
+			z := gzip.NewWriter(&packed)
+			block := make([]byte, 1<<20)
+			for range 1 << 10 {
+				_, _ = z.Write(block)
+			}
+			_ = z.Close()
+			return func(w http.ResponseWriter, _ *http.Request) {
+				w.Header().Set("Content-Encoding", "gzip")
+				_, _ = w.Write(packed.Bytes())
+			}
+		}, question, "over the limit of 32 MiB"},
+		"deep": {func(*testing.T) http.HandlerFunc {
+			return func(w http.ResponseWriter, _ *http.Request) {
+				_, _ = w.Write(append([]byte(`[{"x": `), bytes.Repeat([]byte("["), 30<<20)...))
+			}
+		}, question, "is not what the API documents"},
+		"large headers": {func(*testing.T) http.HandlerFunc {
+			return func(w http.ResponseWriter, _ *http.Request) {
+				for i := range 10 {
+					w.Header().Set(fmt.Sprintf("X-%d", i), strings.Repeat("x", 1<<20))
+				}
+				_, _ = w.Write([]byte("[]"))
+			}
+		}, question, "exceeded 1048576"},
+		"a message of control characters": {func(*testing.T) http.HandlerFunc {
+			return func(w http.ResponseWriter, _ *http.Request) {
+				http.Error(w, `{"message": "\u001b[2Jgone\u202e\n\nsecond line"}`, http.StatusBadRequest)
+			}
+		}, question, "answered 400 Bad Request"},
+		"a body that does not end": {func(*testing.T) http.HandlerFunc {
+			return func(w http.ResponseWriter, r *http.Request) {
+				for r.Context().Err() == nil {
+					if _, err := w.Write([]byte(" ")); err != nil {
+						return
+					}
+					_ = http.NewResponseController(w).Flush()
+				}
+			}
+		}, func(string) generator.Question {
+			return generator.Question{
+				Ask: generator.AskParameters, Set: generator.SetName{Namespace: "argocd", Name: "set"}, Spec: json.RawMessage(`{"configMap": "slow"}`),
+			}
+		}, "Timeout"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			hostile.Survived(t, func() {
+				server := httptest.NewServer(c.answer(t))
+				defer server.Close()
+				asker := newAsker(t, "")
+				asker.Objects = objects(t, scmtest.Secret+"---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: slow}\ndata: {baseUrl: '"+server.URL+
+					"', token: '$scm:token', requestTimeout: '1'}\n")
+				_, err := asker.Ask(context.Background(), c.ask(server.URL))
+				if err == nil || !strings.Contains(err.Error(), c.want) {
+					t.Fatalf("got %v, want %q in it", err, c.want)
+				}
+				if text := err.Error(); len(text) > 2000 || strings.Contains(text, scmtest.Token) || strings.ContainsAny(text, "\n\x1b\u202e") {
+					t.Errorf("%.600q", text)
+				}
+			})
+		})
 	}
 }
 

@@ -28,6 +28,7 @@ type entry struct {
 	etag   string
 	header http.Header
 	at     time.Time
+	until  time.Time // it may be used without asking again before this time
 }
 
 func (e *entry) size() int { return len(e.key) + len(e.body) + len(e.etag) + 512 }
@@ -64,15 +65,28 @@ func (s *store) remove(key string) {
 	}
 }
 
-// keep keeps an answer for the time in which its host says "wait".
-func (c *Client) keep(key string, a *generator.Answer) {
+// keep keeps an answer for the time that its host allows, and for that in which it says "wait".
+func (c *Client) keep(key string, a *generator.Answer, allowed time.Duration) {
 	data, err := json.Marshal(a)
 	if err != nil {
 		return
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.kept.put(&entry{key: key, body: data, at: c.Now()})
+	c.kept.put(&entry{key: key, body: data, at: c.Now(), until: c.Now().Add(allowed)})
+}
+
+// freshAnswer returns a copy of an answer that its host allows to be used still; nil is none.
+func (c *Client) freshAnswer(key string) *generator.Answer {
+	c.mu.Lock()
+	e := c.kept.get(key)
+	fresh := e != nil && c.Now().Before(e.until)
+	c.mu.Unlock()
+	if !fresh {
+		return nil
+	}
+	a, _ := c.keptAnswer(key)
+	return a
 }
 
 // keptAnswer returns a copy of the answer that was kept, and when it was given; nil is none.

@@ -2,9 +2,9 @@ package workspace
 
 import (
 	"context"
+	"io/fs"
 	"net/url"
 	"os"
-	"path/filepath"
 	"strings"
 
 	"github.com/argosy-cd/argosy/internal/appset/answers"
@@ -45,7 +45,34 @@ func Replay(dir string) generator.APIs {
 	if dir == "" {
 		return notAsked{}
 	}
-	return answers.Replay{FS: os.DirFS(dir), Dir: dir}
+	return answers.Replay{FS: inside(dir), Dir: dir}
+}
+
+// inside is a directory that no link leads out of: a recorded answer may come from somebody else's branch, and errors quote it.
+type inside string
+
+// Open implements fs.FS.
+func (d inside) Open(name string) (fs.File, error) {
+	root, err := os.OpenRoot(string(d))
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = root.Close() }()
+	f, err := root.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	return f, nil
+}
+
+// Stat implements fs.StatFS, without opening the file.
+func (d inside) Stat(name string) (fs.FileInfo, error) {
+	root, err := os.OpenRoot(string(d))
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = root.Close() }()
+	return root.Stat(name)
 }
 
 // notAsked is for commands that ask no API.
@@ -102,7 +129,12 @@ func (a Asking) open(docs []manifest.Document) (generator.APIs, func() error, er
 		if err := os.MkdirAll(a.Answers, 0o755); err != nil {
 			return problem.Path(err)
 		}
-		return record.Write(func(name string, data []byte) error { return os.WriteFile(filepath.Join(a.Answers, name), data, 0o644) })
+		root, err := os.OpenRoot(a.Answers)
+		if err != nil {
+			return problem.Path(err)
+		}
+		defer func() { _ = root.Close() }()
+		return record.Write(func(name string, data []byte) error { return problem.Path(root.WriteFile(name, data, 0o644)) })
 	}, nil
 }
 

@@ -67,10 +67,26 @@ func (s Sets) Render(ctx context.Context, args []string) ([]manifest.Object, err
 
 // One renders one set, as a file has it. The repositories stay open.
 func (s Sets) One(ctx context.Context, set manifest.Object) ([]manifest.Object, error) {
-	cfg, err := s.config()
+	render, _, err := s.Open()
 	if err != nil {
 		return nil, err
 	}
+	return render(ctx, set)
+}
+
+// Open returns what renders a set, as a file has it, and what writes a recording of APIs. The repositories stay open.
+func (s Sets) Open() (render func(context.Context, manifest.Object) ([]manifest.Object, error), recorded func() error, err error) {
+	cfg, err := s.config()
+	if err != nil {
+		return nil, nil, err
+	}
+	if cfg.APIs, recorded, err = s.APIs.open(nil); err != nil {
+		return nil, nil, err
+	}
+	return func(ctx context.Context, set manifest.Object) ([]manifest.Object, error) { return one(ctx, cfg, set) }, recorded, nil
+}
+
+func one(ctx context.Context, cfg appset.Config, set manifest.Object) ([]manifest.Object, error) {
 	parsed, _, err := appset.Parse(manifest.Document{Object: set})
 	if err != nil {
 		return nil, err

@@ -9,6 +9,8 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"sigs.k8s.io/yaml"
+
 	"github.com/argosy-cd/argosy/lab"
 )
 
@@ -139,4 +141,79 @@ stringData: {token: t0ken}
 	if asked[0].Load() == 0 || asked[1].Load() == 0 {
 		t.Errorf("the plugin was asked %d times by the controller and %d times by us", asked[0].Load(), asked[1].Load())
 	}
+}
+
+// TestAPIRights: with the component cmp-apis, the sidecar may get the Secret and the ConfigMap that a generator names, and no others.
+func TestAPIRights(t *testing.T) {
+	k := newKit(t, "apis")
+	k.ourHealthCheck()
+	objects := k.sidecarManifests()
+	apply := func(kind, name string) {
+		t.Helper()
+		text, err := yaml.Marshal(find(objects, kind, name).Object)
+		k.must(err)
+		k.apply(string(text))
+	}
+	apply("ServiceAccount", "argocd-repo-server")
+	apply("Role", "argosy-cmp")
+	apply("RoleBinding", "argosy-cmp")
+	kubeconfig, err := k.lab.ServiceAccount(k.ctx, lab.Namespace, "argocd-repo-server")
+	k.must(err)
+	on := false
+	for _, env := range k.sidecarContainer(objects).Object["env"].([]any) {
+		m := env.(map[string]any)
+		on = on || m["name"] == "ARGOSY_GENERATOR_APIS" && m["value"] == "true"
+	}
+	if !on {
+		t.Error("the component does not turn APIs on")
+	}
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Header.Get("Authorization") != "Bearer t0ken" {
+			http.Error(w, "no", http.StatusForbidden)
+			return
+		}
+		fmt.Fprint(w, `{"output": {"parameters": [{"app": "x"}]}}`)
+	}))
+	t.Cleanup(server.Close)
+	set := func(name, plugin string) string {
+		return fmt.Sprintf(`apiVersion: argoproj.io/v1alpha1
+kind: ApplicationSet
+metadata: {name: %[1]s, namespace: argocd}
+spec:
+  goTemplate: true
+  generators: [{plugin: {configMapRef: {name: %[3]s}}}]
+  template:
+    metadata: {name: '%[1]s-{{.app}}'}
+    spec:
+      project: default
+      source: {repoURL: %[2]q, targetRevision: main, path: app}
+      destination: {server: https://kubernetes.default.svc, namespace: '%[1]s-{{.app}}'}
+      syncPolicy: {automated: {}, syncOptions: [CreateNamespace=true]}
+`, name, k.repo.URL, plugin)
+	}
+	k.commit(map[string]string{
+		"app/cm.yaml": configMap("cm", "1"), "sets/set.yaml": set("apis-set", "apis-plugin"),
+		"others/set.yaml": set("apis-other", "apis-others"),
+	})
+	plugin := func(name, token string) string {
+		return fmt.Sprintf("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: %s, namespace: %s}\ndata: {token: %q, baseUrl: %q}\n",
+			name, lab.Namespace, "$"+token+":token", server.URL)
+	}
+	secret := func(name string) string {
+		return fmt.Sprintf("apiVersion: v1\nkind: Secret\nmetadata: {name: %s, namespace: %s}\nstringData: {token: t0ken}\n", name, lab.Namespace)
+	}
+	k.apply(plugin("apis-plugin", "apis-token"), plugin("apis-others", "apis-token"), secret("apis-token"), secret("apis-others"))
+	k.plugins(native, "ARGOSY_GENERATOR_APIS=true", "ARGOSY_KUBECONFIG="+kubeconfig)
+	k.apply(k.parent("apis", "sets"), k.parent("apis-beside", "others"))
+	t.Log(k.failure("apis", "reading configmaps argocd/apis-plugin: forbidden"))
+	apply("Role", "argosy-cmp-apis")
+	apply("RoleBinding", "argosy-cmp-apis")
+	k.refresh("apis", "hard")
+	k.await("Application", "apis-set-x", "health Healthy")
+	// Neither another ConfigMap nor, by the one that is allowed, another Secret.
+	k.refresh("apis-beside", "hard")
+	k.failure("apis-beside", "reading configmaps argocd/apis-others: forbidden")
+	k.apply(plugin("apis-plugin", "apis-others"))
+	k.refresh("apis", "hard")
+	k.failure("apis", "reading secrets argocd/apis-others: forbidden")
 }

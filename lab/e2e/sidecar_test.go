@@ -35,10 +35,11 @@ func (k *kit) sidecarManifests() []*unstructured.Unstructured {
 	data, err := os.ReadFile(filepath.Join(module.Dir, "manifests/namespace-install.yaml"))
 	k.must(err)
 	component := map[string]string{
-		"install.yaml":       string(data),
-		"kustomization.yaml": "namespace: argocd\nresources: [install.yaml]\ncomponents: [cmp, cmp-secrets]\nimages: [{name: argosy, newName: registry.example.com/argosy, newTag: v1}]\n",
+		"install.yaml": string(data),
+		"kustomization.yaml": "namespace: argocd\nresources: [install.yaml]\ncomponents: [cmp, cmp-secrets, cmp-apis]\nimages: [{name: argosy, newName: registry.example.com/argosy, newTag: v1}]\n" +
+			"patches:\n- target: {kind: Role, name: argosy-cmp-apis}\n  patch: |-\n    - {op: replace, path: /rules/0/resourceNames, value: [apis-token]}\n    - {op: replace, path: /rules/1/resourceNames, value: [apis-plugin]}\n",
 	}
-	for _, name := range []string{"cmp", "cmp-secrets"} {
+	for _, name := range []string{"cmp", "cmp-secrets", "cmp-apis"} {
 		files, err := filepath.Glob("../../deploy/kustomize/" + name + "/*.yaml")
 		k.must(err)
 		for _, file := range files {
@@ -69,6 +70,23 @@ func find(objects []*unstructured.Unstructured, kind, name string) *unstructured
 	return nil
 }
 
+// sidecarContainer is our container beside the repo-server's.
+func (k *kit) sidecarContainer(objects []*unstructured.Unstructured) *unstructured.Unstructured {
+	k.Helper()
+	containers, _, _ := unstructured.NestedSlice(find(objects, "Deployment", "argocd-repo-server").Object, "spec", "template", "spec",
+		"containers")
+	if len(containers) != 2 {
+		k.Fatalf("%d containers", len(containers))
+	}
+	out := &unstructured.Unstructured{}
+	for _, c := range containers {
+		if m := c.(map[string]any); m["name"] == "argosy-cmp" {
+			out.Object = m
+		}
+	}
+	return out
+}
+
 // TestSidecarManifests lets a real API server check Argo CD with our sidecar, and our binary what the pod starts it with.
 func TestSidecarManifests(t *testing.T) {
 	k := newKit(t, "sidecar")
@@ -86,24 +104,14 @@ func TestSidecarManifests(t *testing.T) {
 			ours++
 		}
 	}
-	if ours != 15 {
+	if ours != 17 {
 		t.Errorf("%d objects are ours", ours)
 	}
 	if cm := find(objects, "ConfigMap", "argocd-cm"); strings.TrimSpace(text(cm, "data", healthKey)) != k.argosy("health", "script",
 		"applications") {
 		t.Error("the health check is not the one that TestHealthScript tests")
 	}
-	containers, _, _ := unstructured.NestedSlice(find(objects, "Deployment", "argocd-repo-server").Object, "spec", "template", "spec",
-		"containers")
-	if len(containers) != 2 {
-		t.Fatalf("%d containers", len(containers))
-	}
-	container := &unstructured.Unstructured{}
-	for _, c := range containers {
-		if m := c.(map[string]any); m["name"] == "argosy-cmp" {
-			container.Object = m
-		}
-	}
+	container := k.sidecarContainer(objects)
 	args, _, _ := unstructured.NestedStringSlice(container.Object, "args")
 	// Flags that it does not know are an error before help is.
 	if out, err := exec.CommandContext(k.ctx, argosy, append(args, "--help")...).CombinedOutput(); err != nil || len(args) == 0 {

@@ -14,6 +14,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"reflect"
 	"slices"
@@ -36,6 +37,8 @@ type file struct {
 	Repositories []repository            `json:"repositories,omitempty"`
 	Parameters   []map[string]any        `json:"parameters,omitempty"`
 	Decision     *generator.Decision     `json:"decision,omitempty"`
+
+	index map[[2]string]int // of the repositories, by owner and name
 }
 
 // repository is a repository with everything that was asked about it.
@@ -149,21 +152,50 @@ func (r Replay) Ask(_ context.Context, q generator.Question) (*generator.Answer,
 func (r Replay) path(s subject) string { return strings.TrimSuffix(r.Dir, "/") + "/" + s.name() }
 
 func (r Replay) read(s subject) (*file, error) {
-	data, err := fs.ReadFile(r.FS, s.name())
+	data, err := r.content(s.name())
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, generator.Unknown{Reason: fmt.Sprintf("there is no recorded answer for %s: %s is missing; record it with --record", s,
 			r.path(s))}
 	case err != nil:
-		return nil, err
-	case len(data) > maxFile:
-		return nil, fmt.Errorf("%s: over the limit of %d MiB", r.path(s), maxFile>>20)
+		return nil, fmt.Errorf("%s: %w", r.path(s), err)
 	}
 	f, err := decode(data)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", r.path(s), err)
 	}
 	return f, nil
+}
+
+// content reads a file that is one, up to the limit.
+func (r Replay) content(name string) ([]byte, error) {
+	info, err := fs.Stat(r.FS, name) // before it is opened: that could wait for somebody to write
+	switch {
+	case err != nil:
+		return nil, cause(err)
+	case !info.Mode().IsRegular():
+		return nil, errors.New("it is not a regular file")
+	case info.Size() > maxFile:
+		return nil, fmt.Errorf("over the limit of %d MiB", maxFile>>20)
+	}
+	f, err := r.FS.Open(name)
+	if err != nil {
+		return nil, cause(err)
+	}
+	defer func() { _ = f.Close() }()
+	data, err := io.ReadAll(io.LimitReader(f, maxFile+1))
+	if err == nil && len(data) > maxFile {
+		err = fmt.Errorf("over the limit of %d MiB", maxFile>>20)
+	}
+	return data, cause(err)
+}
+
+// cause is an error without the path.
+func cause(err error) error {
+	if p := (*fs.PathError)(nil); errors.As(err, &p) {
+		return p.Err
+	}
+	return err
 }
 
 // decode reads a file. Fields that are not known are errors: a misspelt one would lose its Applications.
@@ -225,10 +257,14 @@ func (f *file) answer(q generator.Question, a *generator.Answer) error {
 }
 
 func (f *file) repository(r generator.Repository) *repository {
-	i := slices.IndexFunc(f.Repositories, func(o repository) bool {
-		return o.Organization == r.Organization && o.Repository.Repository == r.Repository
-	})
-	if i < 0 {
+	if len(f.index) == 0 {
+		f.index = map[[2]string]int{}
+		for i, o := range slices.Backward(f.Repositories) { // the first of two counts
+			f.index[[2]string{o.Organization, o.Repository.Repository}] = i
+		}
+	}
+	i, ok := f.index[[2]string{r.Organization, r.Repository}]
+	if !ok {
 		return nil
 	}
 	return &f.Repositories[i]
@@ -261,6 +297,7 @@ func (f *file) encode() ([]byte, error) {
 func (f *file) add(q generator.Question, a *generator.Answer) {
 	switch q.Ask {
 	case generator.AskRepositories:
+		f.index = nil
 		for _, r := range a.Repositories {
 			f.Repositories = append(f.Repositories, repository{Repository: r})
 		}

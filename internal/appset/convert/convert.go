@@ -77,6 +77,8 @@ func check(set manifest.Object) error {
 	switch {
 	case manifest.String(meta, "name") == "":
 		errs = append(errs, errors.New("metadata.name must be set: it becomes the name of the Application"))
+	case appset.CheckName(manifest.String(meta, "name")) != nil:
+		errs = append(errs, appset.CheckName(manifest.String(meta, "name")))
 	case meta["uid"] != nil || set["status"] != nil:
 		errs = append(errs, errors.New("it was read from a cluster (metadata.uid, status); convert the manifest that was applied, "+
 			"or use argosy appset handover"))

@@ -12,6 +12,7 @@ import (
 	"github.com/argosy-cd/argosy/internal/argo"
 	"github.com/argosy-cd/argosy/internal/manifest"
 	"github.com/argosy-cd/argosy/internal/strict"
+	"github.com/argosy-cd/argosy/internal/words"
 )
 
 // Result is a file with other manifests in it.
@@ -19,18 +20,20 @@ type Result struct {
 	Data []byte
 	// Names are the objects that were converted.
 	Names []string
+	// Already are objects that are what others are converted to.
+	Already []string
 	// Warnings name the file, the object and the field.
 	Warnings []string
 }
 
 // File returns a file with Applications in the place of its sets.
 func (o Options) File(file string, data []byte) (*Result, error) {
-	return each(file, data, argo.IsApplicationSet, o.toApplication)
+	return each(file, data, kinds{argo.IsApplicationSet, IsParent}, o.toApplication)
 }
 
 // Reverse returns a file with sets in the place of the Applications that have them in the parameter of the plugin.
 func Reverse(file string, data []byte) (*Result, error) {
-	return each(file, data, IsParent, toSet)
+	return each(file, data, kinds{IsParent, argo.IsApplicationSet}, toSet)
 }
 
 // edit is a document of a file that gets another object.
@@ -44,34 +47,94 @@ type edit struct {
 	warnings []string
 }
 
-// each edits the documents that match, one after the other. All of them are edited, or none.
-func each(file string, data []byte, match func(manifest.Object) bool, change func(*edit) error) (*Result, error) {
+// maxErrors bounds the problems of one file that are named.
+const maxErrors = 20
+
+// kinds are the objects that are converted, and those that need not be.
+type kinds struct{ match, already func(manifest.Object) bool }
+
+// each edits the documents that match, one after the other. All of them are edited, or none. The time that it takes grows with the size of
+// the file, and not with the number of documents times the size.
+func each(file string, data []byte, k kinds, change func(*edit) error) (*Result, error) {
 	before, err := manifest.Decode(file, data)
 	if err != nil {
 		return nil, err
 	}
-	res := &Result{Data: data}
+	res := &Result{}
 	var errs []error
-	for _, d := range before {
-		if !match(d.Object) {
-			continue
+	for _, p := range cut(file, data, before) {
+		for i, d := range p.docs {
+			whole := before[p.first+i]
+			if !k.match(d.Object) {
+				if k.already(d.Object) {
+					res.Already = append(res.Already, manifest.String(d.Object, "metadata", "name"))
+				}
+				continue
+			}
+			name := fmt.Sprintf("%s: %s %q", whole.Position, manifest.String(d.Object, "kind"),
+				words.Shorten(manifest.String(d.Object, "metadata", "name"), 253))
+			e := &edit{data: p.data, at: d.Position, object: d.Object}
+			if err := e.run(change); err != nil {
+				if errs = append(errs, fmt.Errorf("%s: %w", name, err)); len(errs) == maxErrors {
+					return nil, errors.Join(append(errs, fmt.Errorf("%s: there may be more problems", file))...)
+				}
+				continue
+			}
+			p.data = e.after
+			res.Names = append(res.Names, manifest.String(d.Object, "metadata", "name"))
+			for _, w := range e.warnings {
+				res.Warnings = append(res.Warnings, name+": "+w)
+			}
 		}
-		name := fmt.Sprintf("%s: %s %q", d.Position, manifest.String(d.Object, "kind"), manifest.String(d.Object, "metadata", "name"))
-		e := &edit{data: res.Data, at: d.Position, object: d.Object}
-		if err := e.run(change); err != nil {
-			errs = append(errs, fmt.Errorf("%s: %w", name, err))
-			continue
-		}
-		res.Data = e.after
-		res.Names = append(res.Names, manifest.String(d.Object, "metadata", "name"))
-		for _, w := range e.warnings {
-			res.Warnings = append(res.Warnings, name+": "+w)
-		}
+		res.Data = append(res.Data, p.data...)
 	}
 	if len(errs) > 0 {
 		return nil, errors.Join(errs...)
 	}
 	return res, nil
+}
+
+// piece is a part of a file that has whole documents.
+type piece struct {
+	data  []byte
+	docs  []manifest.Document
+	first int // of the documents, among those of the file
+}
+
+// smallest is how many bytes a piece has at least: many documents without content are one.
+const smallest = 256
+
+// cut cuts a file in front of the lines that begin a document, where that gives the same documents.
+func cut(file string, data []byte, whole []manifest.Document) []*piece {
+	one := []*piece{{data, whole, 0}}
+	starts, pos := []int{0}, 0
+	for line := range bytes.Lines(data) {
+		switch {
+		case line[0] == '%': // a directive is for the document behind the marker
+			return one
+		case pos > starts[len(starts)-1]+smallest && bytes.HasPrefix(line, []byte("---")):
+			starts = append(starts, pos)
+		}
+		pos += len(line)
+	}
+	var out []*piece
+	n := 0
+	for i, start := range starts {
+		end := len(data)
+		if i+1 < len(starts) {
+			end = starts[i+1]
+		}
+		docs, err := manifest.Decode(file, data[start:end])
+		if err != nil {
+			return one
+		}
+		out = append(out, &piece{data[start:end:end], docs, n})
+		n += len(docs)
+	}
+	if n != len(whole) {
+		return one
+	}
+	return out
 }
 
 func (e *edit) run(change func(*edit) error) error {

@@ -11,24 +11,42 @@ import (
 	"github.com/argosy-cd/argosy/internal/strict"
 )
 
-// Folder returns a file whose Applications deploy their folder by way of the plugin: the sets in the folder stay as they are.
-func Folder(file string, data []byte) (*Result, error) {
-	return each(file, data, func(o manifest.Object) bool { return argo.IsApplication(o) && !usesPlugin(o) }, func(e *edit) error {
-		source, err := folderSource(e.object)
+// Folder returns a file whose Applications deploy their folder by way of the plugin: the sets in the folder stay as they are. Sets returns
+// the sets in the folder of a source; fields of them that lose their effect are warnings.
+func Folder(file string, data []byte, sets func(source map[string]any) ([]manifest.Object, error)) (*Result, error) {
+	return each(file, data, kinds{isPlain, UsesFolder}, func(e *edit) error {
+		source, err := FolderSource(e.object)
 		if err != nil {
 			return err
 		}
-		plugin := map[string]any{"name": argo.PluginAppSet}
-		if directory := manifest.Map(source, "directory"); directory["recurse"] == true {
-			plugin["parameters"] = []any{map[string]any{"name": "recurse", "string": "true"}}
-		}
-		return e.swap("directory", "plugin", plugin)
+		e.warnings = append(e.warnings, lostInFolder(e.object, sets)...)
+		return e.swap("directory", "plugin", manifest.Map(source, "plugin"))
 	})
+}
+
+// lostInFolder says what has no effect any more when an Application renders its folder with the plugin.
+func lostInFolder(root manifest.Object, sets func(source map[string]any) ([]manifest.Object, error)) []string {
+	var out []string
+	if paths := manifest.String(root, "metadata", "annotations", argo.PathsAnnotation); paths != "" {
+		out = append(out, fmt.Sprintf("metadata.annotations: %s: %q: a commit outside of these paths does not render the sets again; add "+
+			"the directories that Git generators read, or remove the annotation", argo.PathsAnnotation, paths))
+	}
+	list, err := sets(manifest.Map(root, "spec", "source"))
+	if err != nil {
+		return append(out, fmt.Sprintf("its folder is not checked: %v; spec.ignoreApplicationDifferences, spec.preservedFields and "+
+			"spec.syncPolicy.applicationsSync of its sets may lose their effect, and argosy plan has a finding for each", err))
+	}
+	for _, set := range list {
+		for _, w := range Lacking(root, set) {
+			out = append(out, fmt.Sprintf("ApplicationSet %q in its folder: %s", manifest.String(set, "metadata", "name"), w))
+		}
+	}
+	return out
 }
 
 // ReverseFolder undoes Folder.
 func ReverseFolder(file string, data []byte) (*Result, error) {
-	return each(file, data, func(o manifest.Object) bool { return argo.IsApplication(o) && usesPlugin(o) && !IsParent(o) },
+	return each(file, data, kinds{UsesFolder, isPlain},
 		func(e *edit) error {
 			plugin := manifest.Map(e.object, "spec", "source", "plugin")
 			list, _ := plugin["parameters"].([]any)
@@ -38,12 +56,46 @@ func ReverseFolder(file string, data []byte) (*Result, error) {
 						manifest.String(m, "name")))
 				}
 			}
-			if argo.PluginParameter(plugin, "recurse") == "true" {
-				return e.swap("plugin", "directory", map[string]any{"recurse": true})
+			if directory := manifest.Map(PlainSource(e.object), "directory"); directory != nil {
+				return e.swap("plugin", "directory", directory)
 			}
 			return e.swap("plugin", "", nil)
 		})
 }
+
+// FolderSource returns the source of an Application that deploys a folder, with the plugin in it.
+func FolderSource(app manifest.Object) (map[string]any, error) {
+	source, err := folderSource(app)
+	if err != nil {
+		return nil, err
+	}
+	plugin := map[string]any{"name": argo.PluginAppSet}
+	if directory := manifest.Map(source, "directory"); directory["recurse"] == true {
+		plugin["parameters"] = []any{map[string]any{"name": "recurse", "string": "true"}}
+	}
+	out := manifest.Copy(source).(map[string]any)
+	delete(out, "directory")
+	out["plugin"] = plugin
+	return out, nil
+}
+
+// PlainSource returns the source of an Application that renders its folder with the plugin, without the plugin.
+func PlainSource(app manifest.Object) map[string]any {
+	out := manifest.Copy(manifest.Map(app, "spec", "source")).(map[string]any)
+	if argo.PluginParameter(manifest.Map(out, "plugin"), "recurse") == "true" {
+		out["directory"] = map[string]any{"recurse": true}
+	}
+	delete(out, "plugin")
+	return out
+}
+
+// UsesFolder reports whether an Application renders its folder with the plugin.
+func UsesFolder(o manifest.Object) bool {
+	return argo.IsApplication(o) && usesPlugin(o) && !IsParent(o)
+}
+
+// isPlain reports whether an object is an Application without the plugin.
+func isPlain(o manifest.Object) bool { return argo.IsApplication(o) && !usesPlugin(o) }
 
 func usesPlugin(o manifest.Object) bool {
 	return argo.IsPlugin(manifest.String(o, "spec", "source", "plugin", "name"), argo.PluginAppSet)

@@ -23,7 +23,8 @@ func GoTemplate(ctx context.Context, file string, data []byte, render Render) (*
 	old := func(o manifest.Object) bool {
 		return argo.IsApplicationSet(o) && manifest.Map(o, "spec")["goTemplate"] != true
 	}
-	return each(file, data, old, func(e *edit) error {
+	new := func(o manifest.Object) bool { return argo.IsApplicationSet(o) && !old(o) }
+	return each(file, data, kinds{old, new}, func(e *edit) error {
 		after, err := prove(ctx, e.object, render)
 		if err != nil {
 			return fmt.Errorf("not rewritten to Go templates: %w", err)

@@ -2,6 +2,7 @@ package convert
 
 import (
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -84,7 +85,7 @@ func preserved(fields map[string]any) []any {
 func (p *policy) syncPolicy() map[string]any {
 	out := map[string]any{"automated": map[string]any{"prune": p.deletes, "selfHeal": true}}
 	if len(p.ignored) > 0 {
-		out["syncOptions"] = []any{"RespectIgnoreDifferences=true"}
+		out["syncOptions"] = []any{respect}
 	}
 	return out
 }
@@ -113,4 +114,40 @@ func (p *policy) finalizers(set []any) []any {
 func isResources(v any) bool {
 	s, _ := v.(string)
 	return s == argo.ResourcesFinalizer || strings.HasPrefix(s, argo.ResourcesFinalizer+"/")
+}
+
+// Updates reports whether the applicationset-controller updates Applications of a set that are there.
+func Updates(set manifest.Object) bool { return policyOf(set).updates }
+
+// respect is the sync option without which ignored fields are overwritten by a sync.
+const respect = "RespectIgnoreDifferences=true"
+
+// Lacking says what the Application that renders the folder of a set needs, so that the fields of the set about Applications that are there
+// keep their effect. Each line names the field of the set.
+func Lacking(root, set manifest.Object) []string {
+	p := policyOf(set)
+	have, _ := manifest.Map(root, "spec")["ignoreDifferences"].([]any)
+	options, _ := manifest.Map(root, "spec", "syncPolicy")["syncOptions"].([]any)
+	var out []string
+	for _, rule := range p.ignored {
+		if slices.ContainsFunc(have, func(v any) bool { return reflect.DeepEqual(v, rule) }) && slices.Contains(options, any(respect)) {
+			continue
+		}
+		out = append(out, fmt.Sprintf("%s: a sync of the Application that renders the folder overwrites these fields of Applications; "+
+			"add %s to its spec.ignoreDifferences, and %s to its spec.syncPolicy.syncOptions", origin(set, rule), flow(rule), respect))
+	}
+	return out
+}
+
+// origin names the field of a set that a rule comes from.
+func origin(set manifest.Object, rule any) string {
+	m, _ := rule.(map[string]any)
+	pointers, _ := m["jsonPointers"].([]any)
+	switch {
+	case reflect.DeepEqual(pointers, []any{"/spec"}) && !Updates(set):
+		return "spec.syncPolicy.applicationsSync"
+	case len(pointers) > 0 && reflect.DeepEqual(pointers, preserved(manifest.Map(set, "spec", "preservedFields"))):
+		return "spec.preservedFields"
+	}
+	return "spec.ignoreApplicationDifferences"
 }

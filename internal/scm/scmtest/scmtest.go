@@ -125,6 +125,17 @@ func (s *Server) Requests() []string {
 // New starts the server of a provider.
 func New(tb testing.TB, provider string) *Server {
 	tb.Helper()
+	return start(tb, provider, httptest.NewServer)
+}
+
+// NewTLS starts the server of a provider with a certificate of its own, which nobody trusts.
+func NewTLS(tb testing.TB, provider string) *Server {
+	tb.Helper()
+	return start(tb, provider, httptest.NewTLSServer)
+}
+
+func start(tb testing.TB, provider string, listen func(http.Handler) *httptest.Server) *Server {
+	tb.Helper()
 	s := &Server{World: NewWorld()}
 	handlers := map[string]func(*call){
 		"github": s.github, "gitlab": s.gitlab, "gitea": s.gitea, "bitbucket": s.bitbucket, "bitbucketServer": s.bitbucketServer,
@@ -134,7 +145,7 @@ func New(tb testing.TB, provider string) *Server {
 	if handle == nil {
 		tb.Fatalf("no server for %s", provider)
 	}
-	s.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	s.Server = listen(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		s.mu.Lock()
 		s.requests = append(s.requests, r.Method+" "+r.URL.RequestURI())
 		before := s.before
