@@ -279,7 +279,8 @@ func (c *Client) OwnedBy(ctx context.Context, sets []argo.Ref) (map[argo.Ref]int
 	var unknown []error
 	owner := manifest.Fields{"apiVersion": nil, "kind": nil, "name": nil}
 	for namespace := range namespaces {
-		l := listing{namespace: namespace, accept: metadataOnly, kept: kept{fields: manifest.Fields{"metadata": {"ownerReferences": owner}}}}
+		fields := manifest.Fields{"metadata": {"ownerReferences": owner}}
+		l := listing{namespace: namespace, accept: metadataOnly, kept: kept{fields: fields}}
 		_, err := c.list(ctx, l, func(o manifest.Object, large error) {
 			app := refOf(o)
 			if seen[app] { // a page may be read again

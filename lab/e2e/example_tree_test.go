@@ -1,7 +1,6 @@
 package e2e
 
 import (
-	"context"
 	"maps"
 	"os"
 	"path"
@@ -236,15 +235,4 @@ func (t *tree) absent(kind, name string) {
 	if t.exists(kind, lab.Namespace, t.own(name)) {
 		t.Errorf("%s: %s %s is there", t.rule, kind, t.own(name))
 	}
-}
-
-// health is that of an Application, as Argo CD has it now.
-func (t *tree) health(name string) string {
-	t.Helper()
-	o, err := t.lab.Get(context.WithoutCancel(t.ctx), application, lab.Namespace, t.own(name))
-	t.must(err)
-	if o == nil {
-		return "absent"
-	}
-	return text(o, "status", "health", "status")
 }

@@ -172,7 +172,7 @@ func TestAPIRights(t *testing.T) {
 			http.Error(w, "no", http.StatusForbidden)
 			return
 		}
-		fmt.Fprint(w, `{"output": {"parameters": [{"app": "x"}]}}`)
+		_, _ = fmt.Fprint(w, `{"output": {"parameters": [{"app": "x"}]}}`)
 	}))
 	t.Cleanup(server.Close)
 	set := func(name, plugin string) string {
