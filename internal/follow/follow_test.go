@@ -127,6 +127,9 @@ func TestWait(t *testing.T) {
 	go func() {
 		done <- b.Wait(t.Context(), "root", []live.Goal{{State: "healthy"}, {State: "revision", Revision: "abcdef1"}}, time.Hour)
 	}()
+	for talk.String() == "" { // it has not looked yet
+		time.Sleep(time.Millisecond)
+	}
 	a.changes <- app("Degraded", "Synced")
 	a.changes <- app("Healthy", "OutOfSync")
 	select {
