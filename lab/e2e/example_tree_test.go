@@ -52,6 +52,7 @@ func (k *kit) newTree(rule string) *tree {
 		k.must(yaml.Unmarshal([]byte(text), &t.settings))
 		delete(t.files, "settings.yaml")
 	}
+	delete(t.files, "clusters.yaml") // of the command line
 	return t
 }
 
@@ -104,7 +105,7 @@ func (t *tree) rename(key string, part any) any {
 		switch {
 		case v == exampleURL || v == appsURL:
 			return t.repo.URL
-		case key == "path":
+		case key == "path" && !strings.HasPrefix(v, "{{"):
 			return path.Join(t.rule, v)
 		case key == "namespace" && v != lab.Namespace && v != "default" && v != "*":
 			if _, made := t.namespaces[v]; !made {
@@ -113,7 +114,7 @@ func (t *tree) rename(key string, part any) any {
 			return t.own(v)
 		case t.names[v] && slices.Contains([]string{
 			"name", "project", "storageClassName", "claimName", "argosy.dev/depends-on", "ingressClassName", "gatewayClassName",
-			"priorityClassName",
+			"priorityClassName", "serviceAccountName",
 		}, key):
 			return t.own(v)
 		case key == "name" && strings.HasPrefix(v, "{{"):

@@ -47,18 +47,44 @@ func stops(app, message, kind, last string) func(t *tree) {
 // proofs are rules whose failing example goes wrong in Argo CD 3.2.11 as the page of the rule says.
 var proofs = map[string]proof{
 	// Waves.
-	"no-health-check":             {sick, passes(application, "last")},
-	"set-does-not-gate":           {sick, passes("ConfigMap", "last")},
-	"health-check-always-healthy": {sick, passes("ConfigMap", "last")},
+	"no-health-check":   {sick, passes(application, "last")},
+	"set-does-not-gate": {sick, passes("ConfigMap", "last")},
+	"health-check-always-healthy": {sick, func(t *tree) {
+		t.application("web", func(o *unstructured.Unstructured) bool { return text(o, "status", "health", "status") == "Progressing" })
+		t.application("root", func(o *unstructured.Unstructured) bool { return text(o, "status", "health", "status") == "Healthy" })
+	}},
+	"kind-does-not-gate": {nil, func(t *tree) {
+		_, err := t.lab.Wait(t.ctx, "ConfigMap", t.own("web"), t.own("later"), func(o *unstructured.Unstructured) bool { return o != nil })
+		t.must(err)
+		thing, err := t.lab.Get(t.ctx, "Thing.kind-does-not-gate.example.com", t.own("web"), t.own("thing"))
+		t.must(err)
+		if thing == nil || thing.Object["status"] != nil {
+			t.Errorf("the thing has a status, or is not there: %v", thing)
+		}
+	}},
+	"hook-needs-later": {nil, func(t *tree) {
+		t.operation("web", "waiting for completion of hook batch/Job/{migrate}")
+		if t.exists("ServiceAccount", t.own("web"), t.own("migrate")) {
+			t.Error("the account is there")
+		}
+	}},
 	// Prerequisites.
-	"kind-later":        {nil, func(t *tree) { t.operation("thing", "one or more synchronization tasks are not valid") }},
-	"kind-missing":      {nil, func(t *tree) { t.operation("thing", "one or more synchronization tasks are not valid") }},
-	"namespace-later":   {nil, func(t *tree) { t.operation("web", `namespaces "{web}" not found`) }},
-	"namespace-missing": {nil, func(t *tree) { t.operation("web", `namespaces "{web}" not found`) }},
-	"project-later":     {nil, func(t *tree) { t.condition("web", "InvalidSpecError") }},
-	"project-missing":   {nil, func(t *tree) { t.condition("web", "InvalidSpecError") }},
-	"project-forbids":   {nil, func(t *tree) { t.condition("web", "InvalidSpecError") }},
-	"volume-waits":      {nil, stops("web", "waiting for healthy state of /PersistentVolumeClaim/{data}", "Deployment.apps", "web")},
+	"reference-later": {nil, func(t *tree) {
+		t.operation("web", "waiting for healthy state of /PersistentVolumeClaim/{data}")
+		if t.exists("StorageClass.storage.k8s.io", "", t.own("fast")) {
+			t.Error("the class is there")
+		}
+	}},
+	"destination-unknown": {nil, func(t *tree) { t.condition("web", "InvalidSpecError") }},
+	"destination-invalid": {nil, func(t *tree) { t.condition("web", "InvalidSpecError") }},
+	"kind-later":          {nil, func(t *tree) { t.operation("thing", "one or more synchronization tasks are not valid") }},
+	"kind-missing":        {nil, func(t *tree) { t.operation("thing", "one or more synchronization tasks are not valid") }},
+	"namespace-later":     {nil, func(t *tree) { t.operation("web", `namespaces "{web}" not found`) }},
+	"namespace-missing":   {nil, func(t *tree) { t.operation("web", `namespaces "{web}" not found`) }},
+	"project-later":       {nil, func(t *tree) { t.condition("web", "InvalidSpecError") }},
+	"project-missing":     {nil, func(t *tree) { t.condition("web", "InvalidSpecError") }},
+	"project-forbids":     {nil, func(t *tree) { t.condition("web", "InvalidSpecError") }},
+	"volume-waits":        {nil, stops("web", "waiting for healthy state of /PersistentVolumeClaim/{data}", "Deployment.apps", "web")},
 	// Wedges.
 	"gates-itself": {nil, stops("root", "waiting for healthy state of argoproj.io/Application/{root}", "ConfigMap", "last")},
 	"sync-by-hand": {well, stops("root", "waiting for healthy state of argoproj.io/Application/{web}", "ConfigMap", "last")},
@@ -68,7 +94,7 @@ var proofs = map[string]proof{
 			t.operation("web", "Retrying attempt #2")
 			fixed := t.write(map[string]string{"web/cm.yaml": configMap("web", "1")})
 			t.refresh(t.own("web"), "hard")
-			t.operation("web", "Retrying attempt #4")
+			t.operation("web", "Retrying attempt #3")
 			o := t.application("web", func(*unstructured.Unstructured) bool { return true })
 			if got := text(o, "status", "operationState", "syncResult", "revision"); got == fixed {
 				t.Errorf("the operation has found the commit that mends it")
@@ -96,6 +122,39 @@ var proofs = map[string]proof{
 		t.write(map[string]string{"apps/more.yaml": configMap("more", "1")})
 		t.refresh(t.own("root"), "normal")
 		t.application("web", func(o *unstructured.Unstructured) bool { return o.GetUID() != first })
+	}},
+	"name-changes": {nil, func(t *tree) {
+		t.application("web-head", synced)
+		set := strings.Replace(t.files["apps/set.yaml"], "version: HEAD", "version: main", 1)
+		t.write(map[string]string{"apps/set.yaml": set})
+		t.refresh(t.own("root"), "normal")
+		t.application("web-main", synced)
+		t.gone(application, lab.Namespace, t.own("web-head"))
+	}},
+	"finalizer-added": {nil, func(t *tree) {
+		if o := t.application("web", synced); len(o.GetFinalizers()) == 0 {
+			t.Error("finalizer-added: it has no finalizer")
+		}
+	}},
+	"preserve-without-effect": {nil, func(t *tree) {
+		t.application("web", synced)
+		t.must(t.lab.Delete(t.ctx, application, lab.Namespace, t.own("root"))) // which would make the set again
+		t.must(t.lab.Delete(t.ctx, set, lab.Namespace, t.own("apps")))
+		t.gone("ConfigMap", t.own("web"), t.own("web"))
+	}},
+	"delete-hook-without-source": {nil, func(t *tree) {
+		t.application("web", synced)
+		t.write(map[string]string{"web/cm.yaml": "", "web/clean.yaml": ""})
+		t.must(t.lab.Patch(t.ctx, set, lab.Namespace, t.own("apps"),
+			`{"metadata": {"annotations": {"argocd.argoproj.io/application-set-refresh": "true"}}}`))
+		t.application("web", func(o *unstructured.Unstructured) bool { return o.GetDeletionTimestamp() != nil })
+		t.condition("web", "DeletionError")
+	}},
+	"crd-can-be-pruned": {nil, func(t *tree) {
+		t.application("crds", synced)
+		t.write(map[string]string{"crds/crd.yaml": "", "crds/other.yaml": configMap("other", "1")})
+		t.refresh(t.own("crds"), "normal")
+		t.gone("CustomResourceDefinition.apiextensions.k8s.io", "", "things.crd-can-be-pruned.example.com")
 	}},
 	"allow-empty": {nil, func(t *tree) {
 		t.application("web", synced)
