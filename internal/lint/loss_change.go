@@ -4,10 +4,8 @@ import (
 	"slices"
 
 	"github.com/argosy-cd/argosy/internal/argo"
-	"github.com/argosy-cd/argosy/internal/argo/order"
 	"github.com/argosy-cd/argosy/internal/manifest"
 	"github.com/argosy-cd/argosy/internal/plan"
-	"github.com/argosy-cd/argosy/internal/source"
 	"github.com/argosy-cd/argosy/internal/words"
 )
 
@@ -50,45 +48,4 @@ var ruleNameChanged = Rule{
 // ref names a set.
 func (s set) ref() argo.Ref {
 	return argo.Ref{Namespace: manifest.String(s.Object, "metadata", "namespace"), Name: s.name}
-}
-
-var ruleCRDRemoved = Rule{
-	Rule: plan.Rule{
-		Name: "crd-removed", Kind: plan.Advice, Severity: plan.Error,
-		Means: "A CRD that an Application has deployed in the revision of --diff is not deployed any more. The automated sync prunes it, " +
-			"and Kubernetes deletes all objects of that kind.",
-		Cure: "Annotate the CRD with argocd.argoproj.io/sync-options: Prune=false and sync that first, or keep the CRD.",
-	},
-	Family: Loss,
-	Why: "A prune deletes all objects that are not in the source any more, CRDs as well, unless they have Prune=false (pkg/sync/" +
-		"sync_context.go of gitops-engine, read in 3.2.11).",
-	compare: func(p *pass, before *plan.Plan) {
-		now, apps := map[object]bool{}, map[argo.Ref]*plan.Application{}
-		for _, app := range p.applications() {
-			apps[app.Ref] = app
-			for _, item := range app.Items {
-				now[newObject(app, item)] = true
-			}
-		}
-		for _, was := range (&pass{Plan: before}).applications() {
-			app := apps[was.Ref]
-			if app == nil || !app.Automated || app.Verdict() != source.Known {
-				continue
-			}
-			if prune, _ := automated(app)["prune"].(bool); !prune {
-				continue
-			}
-			var gone []string
-			for _, item := range was.Items {
-				if order.DefinedKind(item.Object) != "" && !now[newObject(was, item)] && !order.HasOption(item.Object, "Prune=false") &&
-					!order.HasOption(item.Object, "Prune=confirm") {
-					gone = append(gone, item.Name)
-				}
-			}
-			if len(gone) > 0 {
-				p.find(app, []string{"spec", "syncPolicy", "automated", "prune"},
-					"the sync prunes CRDs, and with them all of their objects: %s", words.Some(gone))
-			}
-		}
-	},
 }

@@ -11,7 +11,7 @@ func own() []Rule {
 		ruleGatesItself, ruleRetryForEver, ruleS3Unnamed, ruleNoSelfHeal,
 		ruleSyncTimeout, ruleArgoGates, ruleTriggerPaths, ruleHardRefresh,
 		ruleFinalizerUnknown, ruleApplicationHook, ruleAllowEmpty, ruleLeavesObjects,
-		ruleNameChanged, ruleCRDRemoved, ruleNameChanges, ruleShrinks, rulePreserve, ruleFinalizerAdded, ruleDeleteHook, ruleCRDPruned,
+		ruleNameChanged, ruleNameChanges, ruleShrinks, rulePreserve, ruleFinalizerAdded, ruleDeleteHook,
 		ruleNameTooLong, ruleNameInvalid, ruleNameFromServer, ruleSharedObject, ruleSetTwice, ruleSetElsewhere, ruleComponent, ruleUnlisted,
 		ruleTemplatedProject, ruleMissingKey,
 		ruleUnstable, ruleNotEscaped, rulePatchMode, ruleDropsLocal, ruleSelectorNested, ruleVersionLabel, rulePathTwice,
@@ -28,5 +28,5 @@ var booted = []string{
 	"volume-waits", "reference-later", "destination-unknown", "destination-invalid",
 	"gates-itself", "sync-by-hand", "retry-for-ever", "root-without-self-heal",
 	"finalizer-unknown", "application-is-hook", "allow-empty", "no-finalizer", "name-changes", "finalizer-added", "preserve-without-effect",
-	"delete-hook-without-source", "crd-can-be-pruned",
+	"delete-hook-without-source",
 }

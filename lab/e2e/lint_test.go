@@ -150,12 +150,6 @@ var proofs = map[string]proof{
 		t.application("web", func(o *unstructured.Unstructured) bool { return o.GetDeletionTimestamp() != nil })
 		t.condition("web", "DeletionError")
 	}},
-	"crd-can-be-pruned": {nil, func(t *tree) {
-		t.application("crds", synced)
-		t.write(map[string]string{"crds/crd.yaml": "", "crds/other.yaml": configMap("other", "1")})
-		t.refresh(t.own("crds"), "normal")
-		t.gone("CustomResourceDefinition.apiextensions.k8s.io", "", "things.crd-can-be-pruned.example.com")
-	}},
 	"allow-empty": {nil, func(t *tree) {
 		t.application("web", synced)
 		t.write(map[string]string{"web/cm.yaml": "", "web/README.md": "#\n"})
@@ -212,6 +206,22 @@ func TestLint(t *testing.T) {
 				})
 			}
 		})
+	}
+}
+
+// TestCRDsStay is why no rule is about CRDs that are pruned: Argo CD gives a CRD no tracking, so it does not prune one that a source has
+// lost.
+func TestCRDsStay(t *testing.T) {
+	k := newKit(t, "crds")
+	k.commit(map[string]string{"app/crd.yaml": definition("stays.example.com"), "app/a.yaml": configMap("crds-a", "1")})
+	k.apply(k.app(app{name: "crds", path: "app"}))
+	k.await("ConfigMap", "crds-a", "created")
+	k.await("CustomResourceDefinition", "things.stays.example.com", "created")
+	k.commit(map[string]string{"app/crd.yaml": "", "app/a.yaml": "", "app/b.yaml": configMap("crds-b", "1")})
+	k.refresh("crds", "normal")
+	k.await("ConfigMap", "crds-a", "deleted")
+	if !k.exists("CustomResourceDefinition.apiextensions.k8s.io", "", "things.stays.example.com") {
+		t.Error("the CRD was pruned")
 	}
 }
 
