@@ -208,10 +208,10 @@ func (t *tree) operation(name, message string) {
 	t.Logf("%s: %s: %s", t.rule, o.GetName(), text(o, "status", "operationState", "message"))
 }
 
-// condition waits until an Application has a condition.
-func (t *tree) condition(name, kind string) {
+// condition waits until the Application web has a condition.
+func (t *tree) condition(kind string) {
 	t.Helper()
-	t.application(name, func(o *unstructured.Unstructured) bool {
+	t.application("web", func(o *unstructured.Unstructured) bool {
 		list, _, _ := unstructured.NestedSlice(o.Object, "status", "conditions")
 		for _, c := range list {
 			if c, ok := c.(map[string]any); ok && c["type"] == kind {

@@ -75,15 +75,15 @@ var proofs = map[string]proof{
 			t.Error("the class is there")
 		}
 	}},
-	"destination-unknown": {nil, func(t *tree) { t.condition("web", "InvalidSpecError") }},
-	"destination-invalid": {nil, func(t *tree) { t.condition("web", "InvalidSpecError") }},
+	"destination-unknown": {nil, func(t *tree) { t.condition("InvalidSpecError") }},
+	"destination-invalid": {nil, func(t *tree) { t.condition("InvalidSpecError") }},
 	"kind-later":          {nil, func(t *tree) { t.operation("thing", "one or more synchronization tasks are not valid") }},
 	"kind-missing":        {nil, func(t *tree) { t.operation("thing", "one or more synchronization tasks are not valid") }},
 	"namespace-later":     {nil, func(t *tree) { t.operation("web", `namespaces "{web}" not found`) }},
 	"namespace-missing":   {nil, func(t *tree) { t.operation("web", `namespaces "{web}" not found`) }},
-	"project-later":       {nil, func(t *tree) { t.condition("web", "InvalidSpecError") }},
-	"project-missing":     {nil, func(t *tree) { t.condition("web", "InvalidSpecError") }},
-	"project-forbids":     {nil, func(t *tree) { t.condition("web", "InvalidSpecError") }},
+	"project-later":       {nil, func(t *tree) { t.condition("InvalidSpecError") }},
+	"project-missing":     {nil, func(t *tree) { t.condition("InvalidSpecError") }},
+	"project-forbids":     {nil, func(t *tree) { t.condition("InvalidSpecError") }},
 	"volume-waits":        {nil, stops("web", "waiting for healthy state of /PersistentVolumeClaim/{data}", "Deployment.apps", "web")},
 	// Wedges.
 	"gates-itself": {nil, stops("root", "waiting for healthy state of argoproj.io/Application/{root}", "ConfigMap", "last")},
@@ -148,7 +148,7 @@ var proofs = map[string]proof{
 		t.must(t.lab.Patch(t.ctx, set, lab.Namespace, t.own("apps"),
 			`{"metadata": {"annotations": {"argocd.argoproj.io/application-set-refresh": "true"}}}`))
 		t.application("web", func(o *unstructured.Unstructured) bool { return o.GetDeletionTimestamp() != nil })
-		t.condition("web", "DeletionError")
+		t.condition("DeletionError")
 	}},
 	"allow-empty": {nil, func(t *tree) {
 		t.application("web", synced)
