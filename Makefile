@@ -31,8 +31,9 @@ test: ## run the tests (the first time, they build the S3 server, helm and kusto
 check: tidy-check fmt-check lint generate-check race hostile ## the one gate: tidy, format, lint, generated files, race tests, hostile inputs
 
 .PHONY: race
+# The race detector waits for a second when a process ends, and the scripts start hundreds.
 race: ## run the tests with the race detector
-	CGO_ENABLED=1 go test -race -timeout 30m ./...
+	GORACE=atexit_sleep_ms=10 CGO_ENABLED=1 go test -race -timeout 30m ./...
 
 # Packages whose tests bound the memory of processes, which the race detector exceeds.
 BOUNDED = $(shell go list -f '{{$$p := .ImportPath}}{{range .TestImports}}{{if eq . "$(PACKAGE)/internal/hostile"}}{{$$p}} {{end}}{{end}}{{range .XTestImports}}{{if eq . "$(PACKAGE)/internal/hostile"}}{{$$p}} {{end}}{{end}}' ./...) ./internal/worker/...

@@ -46,6 +46,7 @@ func TestScripts(t *testing.T) {
 		Setup: func(env *testscript.Env) error {
 			setupS3(t, env)
 			env.Setenv("CHARTS", charts(t))
+			env.Setenv("GORACE", os.Getenv("GORACE"))
 			env.Setenv("GITHUB", scmtest.New(t, "github").URL)
 			env.Setenv("GIT_CONFIG_GLOBAL", os.DevNull)
 			env.Setenv("GIT_CONFIG_SYSTEM", os.DevNull)
