@@ -9,8 +9,6 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"sigs.k8s.io/yaml"
-
 	"github.com/argosy-cd/argosy/lab"
 )
 
@@ -148,12 +146,7 @@ func TestAPIRights(t *testing.T) {
 	k := newKit(t, "apis")
 	k.ourHealthCheck()
 	objects := k.sidecarManifests()
-	apply := func(kind, name string) {
-		t.Helper()
-		text, err := yaml.Marshal(find(objects, kind, name).Object)
-		k.must(err)
-		k.apply(string(text))
-	}
+	apply := func(kind, name string) { k.applyOf(objects, kind, name) }
 	apply("ServiceAccount", "argocd-repo-server")
 	apply("Role", "argosy-cmp")
 	apply("RoleBinding", "argosy-cmp")

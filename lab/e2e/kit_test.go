@@ -93,9 +93,10 @@ func newKitIn(t *testing.T, l *lab.Lab, name string) *kit {
 	return k
 }
 
-// clean deletes this test's sets and Applications, so that they do not keep Argo CD busy. Their resources stay.
+// clean deletes this test's sets and Applications, so that they do not keep Argo CD busy. Their resources stay. Applications that would
+// make a set again go first, and those that a set has made again last.
 func (k *kit) clean() {
-	for _, kind := range []string{"ApplicationSet.argoproj.io", application} {
+	for _, kind := range []string{application, "ApplicationSet.argoproj.io", application} {
 		names, err := k.lab.Names(context.Background(), kind, lab.Namespace)
 		if err != nil {
 			k.Error(err)

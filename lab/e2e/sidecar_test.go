@@ -127,17 +127,28 @@ func TestSidecarManifests(t *testing.T) {
 	k.argosy("s3", "validate", "--policy", policy, "--project", "default", trigger)
 }
 
+// applyOf applies an object of manifests. A binding goes when the test ends, because other tests have the same account.
+func (k *kit) applyOf(objects []*unstructured.Unstructured, kind, name string) {
+	k.Helper()
+	text, err := yaml.Marshal(find(objects, kind, name).Object)
+	k.must(err)
+	k.apply(string(text))
+	if kind != "RoleBinding" {
+		return
+	}
+	k.Cleanup(func() {
+		if err := k.lab.Delete(context.Background(), "RoleBinding.rbac.authorization.k8s.io", lab.Namespace, name); err != nil {
+			k.Error(err)
+		}
+	})
+}
+
 // TestSidecarRights runs the sidecar with the rights that deploy/ gives it, and nothing more: it finds clusters and credentials in
 // Argo CD's Secrets, and knows what an answer would delete. Without the right to Secrets it says so.
 func TestSidecarRights(t *testing.T) {
 	k := newKit(t, "rights")
 	objects := k.sidecarManifests()
-	apply := func(kind, name string) {
-		t.Helper()
-		text, err := yaml.Marshal(find(objects, kind, name).Object)
-		k.must(err)
-		k.apply(string(text))
-	}
+	apply := func(kind, name string) { k.applyOf(objects, kind, name) }
 	apply("ServiceAccount", "argocd-repo-server")
 	apply("Role", "argosy-cmp")
 	apply("RoleBinding", "argosy-cmp")
