@@ -406,6 +406,24 @@ func (e *election) pass(waiting int) {
 	e.mu.Unlock()
 }
 
+// leader lets time pass until one of the processes leads, and returns which. Errors before that are left out.
+func (e *election) leader(waiting int, processes ...chan string) int {
+	e.Helper()
+	for {
+		e.pass(waiting)
+		for i, states := range processes {
+			for len(states) > 0 {
+				switch got := <-states; {
+				case got == "leads":
+					return i
+				case !strings.HasPrefix(got, "error: "):
+					e.Fatal(got)
+				}
+			}
+		}
+	}
+}
+
 // process wants the Lease until it is stopped; states tells when it leads and when it does not.
 func (e *election) process(name string) (stop context.CancelFunc, states chan string) {
 	ctx, cancel := context.WithCancel(e.Context())
@@ -486,33 +504,15 @@ func TestLease(t *testing.T) {
 	e.pass(2)
 	// One of them has it again, and only one.
 	leader, other, stopLeader, stopOther := a, b, stopA, stopB
-	for {
-		e.pass(2)
-		if h := holder(); h == "b" {
-			leader, other, stopLeader, stopOther = b, a, stopB, stopA
-		}
-		if len(leader) > 0 {
-			break
-		}
-	}
-	for got := <-leader; got != "leads"; got = <-leader {
-		if !strings.HasPrefix(got, "error: ") {
-			t.Fatal(got)
-		}
+	if e.leader(2, a, b) == 1 {
+		leader, other, stopLeader, stopOther = b, a, stopB, stopA
 	}
 	// It is told to end, and gives the Lease back: the other need not wait.
 	stopped := e.time()
 	stopLeader()
 	expect(t, leader, "stops")
 	expect(t, leader, "ended")
-	for len(other) == 0 {
-		e.pass(1)
-	}
-	for got := <-other; got != "leads"; got = <-other {
-		if !strings.HasPrefix(got, "error: ") {
-			t.Fatal(got)
-		}
-	}
+	e.leader(1, other)
 	if waited := acquired(stopped); waited > 4*time.Second {
 		t.Errorf("it waited for %s", waited)
 	}

@@ -199,7 +199,7 @@ func TestPluginParameters(t *testing.T) {
 				}
 				names = append(names, p.Name+"="+p.String)
 			}
-			if got := strings.Join(names, " "); got != "spec= recurse=false allow-empty=false max-delete= pin=false pin-branch=" {
+			if got := strings.Join(names, " "); got != "spec= recurse=false allow-empty=false max-delete= prune-sets=false pin=false pin-branch=" {
 				t.Errorf("%s: %s", got, answer)
 			}
 		})
