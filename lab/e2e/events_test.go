@@ -166,9 +166,16 @@ func TestS3Polling(t *testing.T) {
 	if before != 4 {
 		t.Errorf("%d refreshes for two changes of two applications", before)
 	}
-	time.Sleep(25 * time.Second)
-	if after := count(); after != before {
-		t.Errorf("%d refreshes without a change", after-before)
+	for try := 0; ; try++ {
+		time.Sleep(25 * time.Second)
+		after := count()
+		if after == before {
+			break
+		}
+		// On a busy machine one may be late; they must not go on.
+		if before = after; try == 2 {
+			t.Fatal("there are refreshes without a change")
+		}
 	}
 	k.allowed("argosy-cmp-*")
 }
