@@ -26,8 +26,8 @@ APP is an Application; the default is everything that is not healthy and synced.
 could not look at, for lack of rights or because it is in another cluster, is listed under NOT LOOKED AT. It never
 reads Secrets.
 
-Exit code 0: everything is healthy and synced. 3: something is not. 1: the cluster cannot be read. See
-docs/live.md.`,
+Exit code 0: everything is healthy and synced. 3: something is not, or some Applications cannot be watched.
+1: the cluster cannot be read. See docs/live.md.`,
 		Example: `  argosy why
   argosy why longhorn
   argosy why root -o markdown`,

@@ -9,6 +9,7 @@ import (
 	"github.com/argosy-cd/argosy/internal/manifest"
 	"github.com/argosy-cd/argosy/internal/plan"
 	"github.com/argosy-cd/argosy/internal/strict"
+	"github.com/argosy-cd/argosy/internal/words"
 )
 
 var ruleFieldUnknown = Rule{
@@ -135,34 +136,7 @@ func (s *fieldSearch) hint(f argo.Fields, name string, path []string) string {
 
 // nearest is the name that differs the least from another, "" if none is near.
 func nearest(name string, names []string) string {
-	best, least := "", min(3, 1+len(name)/3)
-	for _, n := range names {
-		if d := distance(strings.ToLower(name), strings.ToLower(n)); d < least {
-			best, least = n, d
-		}
-	}
-	return best
-}
-
-// distance is how many characters must be inserted, removed or replaced to make one text of another.
-func distance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		before := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			cost := before
-			if a[i] != b[j] {
-				cost++
-			}
-			before = row[j+1]
-			row[j+1] = min(cost, row[j]+1, row[j+1]+1)
-		}
-	}
-	return row[len(b)]
+	return words.Nearest(name, names, min(3, 1+len(name)/3))
 }
 
 // unknownFieldMessage reports whether a message of the engine of sets is about a field that it does not know.

@@ -35,6 +35,8 @@ func whyHead(s *live.Snapshot, r *cause.Report) string {
 		names = append(names, s.Title(n))
 	}
 	switch who := words.Some(names); {
+	case len(r.Asked) == 0 && r.Blind:
+		return "no Application can be seen"
 	case len(r.Asked) == 0:
 		return "there are no Applications"
 	case r.Good() && len(names) == 1:

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"reflect"
 	"strings"
+
+	"github.com/argosy-cd/argosy/internal/words"
 )
 
 // field is one row of the table that a struct is.
@@ -48,36 +50,15 @@ func (fs fields) find(name string) (field, bool) {
 
 // suggest names the field that was probably meant.
 func (fs fields) suggest(name string) string {
-	best, distance := "", 3
-	for _, f := range fs {
-		if d := editDistance(strings.ToLower(name), strings.ToLower(f.name)); d < distance {
-			best, distance = f.name, d
-		}
+	names := make([]string, len(fs))
+	for i, f := range fs {
+		names[i] = f.name
 	}
+	best := words.Nearest(name, names, 3)
 	if best == "" {
 		return ""
 	}
 	return fmt.Sprintf("; did you mean %q?", best)
-}
-
-func editDistance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			cost := diagonal
-			if a[i] != b[j] {
-				cost++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(cost, row[j]+1, diagonal+1)
-		}
-	}
-	return row[len(b)]
 }
 
 // Schema returns the JSON Schema of the struct v.

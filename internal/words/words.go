@@ -109,3 +109,36 @@ func Line(w io.Writer, format string, args ...any) error {
 	}
 	return nil
 }
+
+// Nearest is the first of the names that differ the least from one that was typed, by fewer characters than the limit and in any case; ""
+// is none.
+func Nearest(typed string, names []string, limit int) string {
+	best, least := "", limit
+	for _, n := range names {
+		if d := distance(strings.ToLower(typed), strings.ToLower(n)); d < least {
+			best, least = n, d
+		}
+	}
+	return best
+}
+
+// distance is how many characters must be inserted, removed or replaced to make one text of another.
+func distance(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		before := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			cost := before
+			if a[i] != b[j] {
+				cost++
+			}
+			before = row[j+1]
+			row[j+1] = min(cost, row[j]+1, row[j+1]+1)
+		}
+	}
+	return row[len(b)]
+}

@@ -128,10 +128,15 @@ type Report struct {
 	Causes []Cause
 	// Unseen are what could not be looked at, each with its reason.
 	Unseen []string
+	// Blind says that some Applications or sets cannot be watched, so there may be others that are not healthy.
+	Blind bool
 }
 
-// Good reports whether everything that was asked about is healthy and synced.
+// Good reports whether everything that was asked about is healthy and synced, as far as all of it is watched.
 func (r *Report) Good() bool {
+	if r.Blind {
+		return false
+	}
 	for _, root := range r.Asked {
 		good := true
 		root.All(func(n *live.Node) { good = good && n.Good() })
@@ -151,6 +156,7 @@ func Explain(ctx context.Context, s *live.Snapshot, cluster Cluster, asked ...*l
 	for _, source := range s.Sources {
 		if source.Lost != "" {
 			e.blind(source.Name, errors.New(source.Lost))
+			e.report.Blind = true
 		}
 	}
 	if cluster == nil {

@@ -115,13 +115,13 @@ func TestBlind(t *testing.T) {
 	}
 }
 
-// TestLost: a source that cannot be watched is named.
+// TestLost: a source that cannot be watched is named, and nothing is called healthy.
 func TestLost(t *testing.T) {
 	m := live.New("argocd")
 	m.Apply(live.Event{At: noon, What: live.Lost, Source: "Applications in all namespaces", Reason: "connection refused"})
 	r := cause.Explain(t.Context(), m.Snapshot(), cause.Recorded{})
-	if len(r.Unseen) == 0 || r.Unseen[0] != "Applications in all namespaces: connection refused" {
-		t.Error(r.Unseen)
+	if len(r.Unseen) == 0 || r.Unseen[0] != "Applications in all namespaces: connection refused" || r.Good() {
+		t.Error(r.Unseen, r.Good())
 	}
 }
 
