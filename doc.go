@@ -97,6 +97,6 @@
 //	internal/worker            edge     processes for work that is not trusted: limits, messages, a pool
 //	internal/worker/job        edge     the work of workers, for plugins and for fetched sources, and what it asks its host for
 //	internal/demo              edge     a boot without a cluster: servers, plugins and a simulation in one process
-//	cmd/argosy/cli             edge     what every command line needs: groups, help, completion, settings from variables
+//	internal/cli               edge     what every command line needs: groups, help, completion, settings from variables
 //	cmd/argosy                 command  the command line
 package argosy

@@ -8,11 +8,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/argosy-cd/argosy/cmd/argosy/cli"
 	"github.com/argosy-cd/argosy/internal/appset"
 	"github.com/argosy-cd/argosy/internal/appset/convert"
 	"github.com/argosy-cd/argosy/internal/argo"
 	"github.com/argosy-cd/argosy/internal/argo/versions"
+	"github.com/argosy-cd/argosy/internal/cli"
 	"github.com/argosy-cd/argosy/internal/handover"
 	"github.com/argosy-cd/argosy/internal/kube"
 	"github.com/argosy-cd/argosy/internal/workspace"

@@ -5,7 +5,7 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/argosy-cd/argosy/cmd/argosy/cli"
+	"github.com/argosy-cd/argosy/internal/cli"
 	"github.com/argosy-cd/argosy/internal/kube"
 	"github.com/argosy-cd/argosy/internal/report"
 	"github.com/argosy-cd/argosy/internal/sidecar"

@@ -7,7 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/argosy-cd/argosy/cmd/argosy/cli"
+	"github.com/argosy-cd/argosy/internal/cli"
 	"github.com/argosy-cd/argosy/internal/report"
 )
 

@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/argosy-cd/argosy/cmd/argosy/cli"
+	"github.com/argosy-cd/argosy/internal/cli"
 	"github.com/argosy-cd/argosy/internal/demo"
 	"github.com/argosy-cd/argosy/internal/preview"
 	"github.com/argosy-cd/argosy/internal/workspace"

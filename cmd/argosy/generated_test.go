@@ -9,9 +9,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/argosy-cd/argosy/cmd/argosy/cli"
 	"github.com/argosy-cd/argosy/internal/appsetplugin"
 	"github.com/argosy-cd/argosy/internal/argo"
+	"github.com/argosy-cd/argosy/internal/cli"
 	"github.com/argosy-cd/argosy/internal/health"
 	"github.com/argosy-cd/argosy/internal/lint"
 	"github.com/argosy-cd/argosy/internal/manifest"

@@ -6,7 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/argosy-cd/argosy/cmd/argosy/cli"
+	"github.com/argosy-cd/argosy/internal/cli"
 	"github.com/argosy-cd/argosy/internal/lint"
 	"github.com/argosy-cd/argosy/internal/lint/format"
 	"github.com/argosy-cd/argosy/internal/preview"

@@ -9,7 +9,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/argosy-cd/argosy/cmd/argosy/cli"
+	"github.com/argosy-cd/argosy/internal/cli"
 )
 
 func main() {

@@ -11,9 +11,9 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/argosy-cd/argosy/cmd/argosy/cli"
 	"github.com/argosy-cd/argosy/internal/argo"
 	"github.com/argosy-cd/argosy/internal/argo/versions"
+	"github.com/argosy-cd/argosy/internal/cli"
 	"github.com/argosy-cd/argosy/internal/plan"
 	"github.com/argosy-cd/argosy/internal/preview"
 	"github.com/argosy-cd/argosy/internal/report"

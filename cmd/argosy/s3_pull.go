@@ -5,8 +5,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/argosy-cd/argosy/cmd/argosy/cli"
 	"github.com/argosy-cd/argosy/internal/bucket/transfer"
+	"github.com/argosy-cd/argosy/internal/cli"
 )
 
 type s3PullOptions struct {

@@ -6,9 +6,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/argosy-cd/argosy/cmd/argosy/cli"
 	"github.com/argosy-cd/argosy/internal/bucket"
 	"github.com/argosy-cd/argosy/internal/bucket/transfer"
+	"github.com/argosy-cd/argosy/internal/cli"
 	"github.com/argosy-cd/argosy/internal/s3source/buckets"
 )
 

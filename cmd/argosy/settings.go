@@ -7,8 +7,8 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/argosy-cd/argosy/cmd/argosy/cli"
 	"github.com/argosy-cd/argosy/internal/argo/versions"
+	"github.com/argosy-cd/argosy/internal/cli"
 )
 
 // s3Settings are the settings of the plugin's hooks, which have no other arguments.

@@ -9,8 +9,8 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/argosy-cd/argosy/cmd/argosy/cli"
 	"github.com/argosy-cd/argosy/internal/argo/versions"
+	"github.com/argosy-cd/argosy/internal/cli"
 	"github.com/argosy-cd/argosy/internal/problem"
 )
 
