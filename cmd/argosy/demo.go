@@ -11,6 +11,7 @@ import (
 	"github.com/argosy-cd/argosy/internal/cli"
 	"github.com/argosy-cd/argosy/internal/demo"
 	"github.com/argosy-cd/argosy/internal/preview"
+	"github.com/argosy-cd/argosy/internal/screen"
 	"github.com/argosy-cd/argosy/internal/workspace"
 )
 
@@ -95,7 +96,7 @@ func runDemo(ctx context.Context, std stdio, opts demoOptions, args []string) (e
 	defer x.Close() //nolint:errcheck // only read from
 	term, cfg := std.getenv("TERM"), opts.Config
 	cfg.Exhibit, cfg.Program, cfg.Stay = x, os.Args[0], !opts.once && std.size != nil
-	cfg.Screen = demo.Screen{Out: std.out, Size: std.size, Dumb: term == "dumb" || term == "", Color: std.getenv("NO_COLOR") == ""}
+	cfg.Screen = screen.Config{Out: std.out, Size: std.size, Dumb: term == "dumb" || term == "", Color: std.getenv("NO_COLOR") == ""}
 	cfg.Namespace, cfg.Now, cfg.Plan = opts.settings.Namespace, std.now, opts.settings.config
 	p, err := demo.Run(ctx, cfg)
 	if err != nil {

@@ -21,12 +21,17 @@ type liveOptions struct {
 }
 
 func (o *liveOptions) register(flags *pflag.FlagSet) {
+	o.registerCluster(flags)
+	flags.StringVar(&o.Namespace, "argocd-namespace", "", usageOf("argocd-namespace"))
+	flags.StringVar(&o.recording, "recording", "", "read a recorded boot from `FILE` instead of a cluster; - is standard input")
+}
+
+// registerCluster are those about the cluster, for a command that needs one.
+func (o *liveOptions) registerCluster(flags *pflag.FlagSet) {
 	flags.StringVar(&o.Kubeconfig, "kubeconfig", "", "kubeconfig `FILE`; default: $KUBECONFIG, ~/.kube/config, or the cluster this runs in")
 	flags.StringVar(&o.Context, "context", "", "`CONTEXT` of the kubeconfig; default: its current one")
-	flags.StringVar(&o.Namespace, "argocd-namespace", "", usageOf("argocd-namespace"))
 	flags.StringSliceVar(&o.namespaces, "application-namespaces", []string{"*"},
 		"`NAMESPACES` beside Argo CD's own that have Applications; * stands for any characters")
-	flags.StringVar(&o.recording, "recording", "", "read a recorded boot from `FILE` instead of a cluster; - is standard input")
 }
 
 // config prepares to follow a boot. The caller closes what it returns.
@@ -93,7 +98,7 @@ func (o *liveOptions) withBoot(std stdio, cmd *cobra.Command, format formatFlag,
 	if err != nil {
 		return err
 	}
-	defer b.Close()
+	defer b.Close() //nolint:errcheck // nothing is recorded
 	return do(cmd.Context(), b)
 }
 
