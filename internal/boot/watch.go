@@ -71,11 +71,11 @@ func (w *watched) look(ctx context.Context, s *live.Snapshot) (bool, error) {
 	if len(s.Stale()) > 0 {
 		return false, nil // what is known may be old
 	}
-	if w.good(ctx, roots) {
-		return true, w.done(s)
-	}
 	if err := w.unwedge(ctx, s, roots); err != nil {
 		return false, err
+	}
+	if w.good(ctx, roots) {
+		return true, w.done(s)
 	}
 	if now := w.Follow.Now(); now.Sub(w.last) >= quiet && now.Sub(w.asked) >= quiet {
 		w.asked = now

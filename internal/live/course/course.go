@@ -178,7 +178,9 @@ func (r *Record) event(at time.Time, what What) Event {
 
 // settled reports whether one is healthy and has nothing to do, and so has everything below it.
 func settled(n *live.Node) bool {
-	done := n.Set || n.Sync == "Synced" || n.Operation != nil && n.Operation.Phase == "Succeeded"
+	// One that stays out of sync, as with drift that nobody heals, is done when Argo CD has looked at what its sync did.
+	op := n.Operation
+	done := n.Set || n.Sync == "Synced" || op != nil && op.Phase == "Succeeded" && n.Compared.After(op.Finished)
 	if n.Missing || n.Health != health.Healthy || n.Operation.Running() || n.Requested || !done {
 		return false
 	}
