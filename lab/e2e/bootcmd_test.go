@@ -10,6 +10,10 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/argosy-cd/argosy/lab"
 )
 
 // bootEvent is a line of argosy boot -o json.
@@ -137,5 +141,94 @@ func TestBootCommand(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// TestBootCommandStops: a component that never becomes healthy stops everything behind it, and the boot says so, also after argosy boot was
+// killed in the middle. Its repair lets a boot go on by itself.
+func TestBootCommandStops(t *testing.T) {
+	x := newSeed(t, true, false)
+	config := x.liveKubeconfig("argosy-boot")
+	const file = "infrastructure/controllers/reloader/reloader.yaml"
+	data, err := os.ReadFile(filepath.Join(x.dir, file))
+	x.must(err)
+	whole := string(data)
+	x.commit(map[string]string{file: strings.Replace(whole, "    spec:\n",
+		"    spec:\n      nodeSelector: {lab.example.com/none: \"true\"}\n", 1)})
+	s := x.simulate("--never", "reloader")
+	killed := x.boot(config)
+	x.await("Application", "longhorn", "created") // in the middle
+	x.must(killed.cmd.Process.Kill())
+	_ = killed.cmd.Wait()
+	x.waitsFor("root", "reloader")
+	x.agrees(s)
+	events := x.boot(config, "--timeout", "45s").end(3)
+	last := events[slices.IndexFunc(events, func(e bootEvent) bool { return e.Event == "compared" })-1]
+	if last.Event != "blocked" || len(last.Why.Causes) == 0 || last.Why.Causes[0].Application.Name != "reloader" {
+		t.Errorf("%+v", last)
+	}
+	if e := events[len(events)-1]; e.Result != "timeout" {
+		t.Errorf("%+v", e)
+	}
+	if out := x.argosyMay(3, "why", "root", "--kubeconfig", config); !strings.Contains(strings.SplitN(out, "\n", 2)[0], "reloader") {
+		t.Error(out)
+	}
+	b := x.boot(config, "--timeout", "10m")
+	x.commit(map[string]string{file: whole})
+	if r := result(b.end(0)); r != "healthy" {
+		t.Errorf("the boot ended with %s", r)
+	}
+	x.ordered(x.simulate())
+}
+
+// TestBootUnwedge: a root retries for ever what cannot be applied, and the fix is in Git. Argo CD stands still, boot names it, and
+// boot --unwedge goes on.
+func TestBootUnwedge(t *testing.T) {
+	k := newKit(t, "wedge")
+	k.ourHealthCheck()
+	config := k.liveKubeconfig("argosy-boot")
+	dir := t.TempDir()
+	commit := func(service string) string {
+		files := map[string]string{
+			"root/svc.yaml": service, "root/a.yaml": k.app(app{name: "wedge-a", path: "a", wave: "1"}), "a/cm.yaml": configMap("a", "1"),
+		}
+		for name, text := range files {
+			k.must(os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o755))
+			k.must(os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644))
+		}
+		return k.commit(files)
+	}
+	const service = "apiVersion: v1\nkind: Service\nmetadata: {name: wedge}\nspec: {clusterIP: None, ports: [{port: 80, protocol: %s}]}\n"
+	first := commit(strings.ReplaceAll(service, "%s", "ICMP"))
+	root := filepath.Join(t.TempDir(), "root.yaml")
+	k.must(os.WriteFile(root, []byte(k.app(app{
+		name: "wedge-root", path: "root", namespace: lab.Namespace,
+		policy: "{automated: {prune: true}, retry: {limit: -1, backoff: {duration: 2s, maxDuration: 2s}}}",
+	})), 0o644))
+	args := []string{root, "--repo", k.repo.URL + "=" + dir, "--argocd-version", "3.2", "--kubeconfig", config, "-o", "json", "--timeout"}
+	b := k.startBoot(append(args, "60s")...)
+	k.wait("wedge-root", func(o *unstructured.Unstructured) bool {
+		n, _, _ := unstructured.NestedInt64(o.Object, "status", "operationState", "retryCount")
+		return n > 0
+	})
+	second := commit(strings.ReplaceAll(service, "%s", "TCP"))
+	k.wait("wedge-root", func(o *unstructured.Unstructured) bool { return text(o, "status", "sync", "revision") == second })
+	events := b.end(3)
+	if !slices.ContainsFunc(events, func(e bootEvent) bool { return e.Event == "stale" && e.Name == "wedge-root" }) {
+		t.Errorf("the stale sync is not named: %s", b.out.String())
+	}
+	o, err := k.lab.Get(k.ctx, application, lab.Namespace, "wedge-root")
+	k.must(err)
+	if at := text(o, "status", "operationState", "operation", "sync", "revision"); at != first {
+		t.Errorf("Argo CD syncs %s by itself, and the old revision is %s", at, first)
+	}
+	events = k.startBoot(append(args, "8m", "--unwedge")...).end(0)
+	for _, want := range []string{"stale", "unwedged", "restarted", "done"} {
+		if !slices.ContainsFunc(events, func(e bootEvent) bool { return e.Event == want }) {
+			t.Errorf("no event %s", want)
+		}
+	}
+	if r := result(events); r != "healthy" {
+		t.Errorf("the boot ended with %s", r)
 	}
 }
