@@ -275,6 +275,10 @@ func TestChecks(t *testing.T) {
 			files: map[string]string{"root.yaml": strings.Replace(rootFile, "'https://git.example.com/x'", "'http://appset-repo.argocd/appset.git'", 1)},
 			check: "trigger http://appset-repo.argocd/appset.git", text: "there is no Service appset-repo in namespace argocd",
 		},
+		"a trigger somewhere else": {
+			files: map[string]string{"root.yaml": strings.Replace(rootFile, "'https://git.example.com/x'", "'https://example.com/appset.git'", 1)},
+			check: "trigger https://example.com/appset.git", verdict: "unknown", text: "not known from here",
+		},
 		"a controller that is down": {
 			change: func(b *booted) {
 				b.server.set("/apis/apps/v1/namespaces/argocd/deployments/repo", map[string]any{
@@ -306,6 +310,27 @@ func TestChecks(t *testing.T) {
 				t.Errorf("%q was written\n%s", b.server.writes, b.out.String())
 			}
 		})
+	}
+}
+
+// TestText: for people, a boot is sentences with times; on a terminal its status is below them.
+func TestText(t *testing.T) {
+	b := newBoot(t, nil)
+	b.obey()
+	b.Follow.Format = report.Text
+	b.Follow.Now = func() time.Time { return time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC) }
+	b.Screen.Size = func() (int, int) { return 200, 40 }
+	if err := boot.Run(t.Context(), b.Config); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		"  ok       api           Kubernetes v1.34.0 answers\n", "Application argocd/root: created\n", "     0s  ● root is Healthy\n",
+		"  WAVE  APPLICATION  HEALTH ", "as planned: 1 Application, in the order of their waves\n",
+		"booted: 1 Application healthy and synced after 0s\n",
+	} {
+		if !strings.Contains(b.out.String(), want) {
+			t.Errorf("no %q in\n%s", want, b.out.String())
+		}
 	}
 }
 

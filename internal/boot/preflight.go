@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/argosy-cd/argosy/internal/argo"
 	"github.com/argosy-cd/argosy/internal/giturl"
@@ -88,9 +89,12 @@ func (b *boot) checkHealth(ctx context.Context) {
 	b.check(Check{Name: name, Verdict: OK, Text: "the health check of Applications answers Healthy to a healthy one, and to no other"})
 }
 
+// scripts is how long a health check may take here: this machine may be slower than Argo CD's, which allows a second.
+const scripts = 20 * time.Second
+
 // tryHealth says what is wrong with the health check of Applications, "" if nothing is.
 func (b *boot) tryHealth(ctx context.Context) string {
-	limits := health.Limits{Now: b.Follow.Now, Version: b.facts.known()}
+	limits := health.Limits{Now: b.Follow.Now, Version: b.facts.known(), Time: scripts}
 	for _, c := range []struct {
 		what string
 		o    manifest.Object
@@ -262,12 +266,8 @@ func (b *boot) trigger(ctx context.Context, shown, address string) Check {
 		return c
 	}
 	parts := strings.Split(u.Hostname(), ".")
-	namespace := b.client.Namespace
-	if len(parts) > 1 {
-		namespace = parts[1]
-	}
-	inCluster := len(parts) < 3 && u.Hostname() != "localhost" || len(parts) > 2 && parts[2] == "svc"
-	if !inCluster {
+	namespace, ok := b.namespaceOf(ctx, parts)
+	if !ok {
 		return c
 	}
 	service, err := b.lookup.Get(ctx, live.Key{Kind: "Service", Namespace: namespace, Name: parts[0]})
@@ -281,4 +281,17 @@ func (b *boot) trigger(ctx context.Context, shown, address string) Check {
 		c.Text += fmt.Sprintf("; the Service %s/%s exists", namespace, parts[0])
 	}
 	return c
+}
+
+// namespaceOf is the namespace of a host that is a Service, and whether it is one: SERVICE, SERVICE.NAMESPACE with a namespace that exists,
+// or SERVICE.NAMESPACE.svc.
+func (b *boot) namespaceOf(ctx context.Context, host []string) (string, bool) {
+	switch {
+	case len(host) == 1:
+		return b.client.Namespace, host[0] != "localhost"
+	case len(host) > 2:
+		return host[1], host[2] == "svc"
+	}
+	o, err := b.lookup.Get(ctx, live.Key{Kind: "Namespace", Name: host[1]})
+	return host[1], host[1] == b.client.Namespace || o != nil && err == nil
 }

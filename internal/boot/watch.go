@@ -126,7 +126,7 @@ func (w *watched) good(ctx context.Context, roots []*live.Node) bool {
 		if err != nil || o == nil {
 			return false
 		}
-		h, err := health.Lua(health.Script{Health: health.ApplicationScript}, o, health.Limits{Now: w.Follow.Now})
+		h, err := health.Lua(health.Script{Health: health.ApplicationScript}, o, health.Limits{Now: w.Follow.Now, Time: scripts})
 		if err != nil || h.Status != health.Healthy {
 			return false
 		}
