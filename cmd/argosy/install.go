@@ -79,6 +79,7 @@ any-namespace (Applications in other namespaces). See docs/install.md.`,
 	flags.StringVar(&target, "for", string(install.Manifests), "who installs Argo CD: "+strings.Join(install.Targets, ", "))
 	flags.StringVar(&dir, "dir", "", "write files into `DIR` instead of printing them")
 	flags.StringSliceVar(&cfg.With, "with", []string{"repo"}, "`PARTS` beside the plugins: "+strings.Join(install.Parts, ", "))
+	flags.BoolVar(&cfg.SidecarOnly, "sidecar-only", false, "only the sidecar and the health check; the rest comes from the chart argosy")
 	flags.StringVar(&cfg.Namespace, "namespace", "argocd", "`NAMESPACE` of Argo CD")
 	flags.StringVar(&cfg.Name, "argocd-name", "argocd", "`NAME` that the names of Argo CD's workloads begin with; for the operator that of the resource ArgoCD")
 	flags.StringVar(&cfg.Image, "image", "", "`IMAGE` of argosy; default: the one of this release")

@@ -72,6 +72,8 @@ type Config struct {
 	Files fs.FS
 	// With are Parts.
 	With []string
+	// SidecarOnly leaves out what is not a part of Argo CD's own objects, because the chart argosy brings it.
+	SidecarOnly bool
 	// Namespace is Argo CD's. Name is what the names of its workloads begin with: argocd-repo-server.
 	Namespace, Name string
 	// Image is ours.
@@ -97,6 +99,9 @@ func Render(ctx context.Context, cfg Config) ([]tree.File, error) {
 	a := additions{rest: objects}
 	a.deployment = a.take("Deployment", repoServer)
 	a.settings = a.take("ConfigMap", "argocd-cm")
+	if cfg.SidecarOnly {
+		a.rest = nil
+	}
 	a.rename(cfg)
 	switch cfg.Target {
 	case Manifests:

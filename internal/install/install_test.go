@@ -194,3 +194,25 @@ func TestDigest(t *testing.T) {
 		}
 	}
 }
+
+// TestSidecarOnly: what the chart argosy brings is left out.
+func TestSidecarOnly(t *testing.T) {
+	for target, want := range map[install.Target]string{
+		install.Manifests: "configmap/argocd-cm deployment.apps/main-repo-server", install.Operator: "argocd.argoproj.io/main serviceaccount/argosy-repo-server",
+	} {
+		cfg := config(target)
+		cfg.SidecarOnly = true
+		if got := strings.Join(slices.Sorted(maps.Keys(objects(t, files(t, cfg)[0]))), " "); got != want {
+			t.Errorf("%s: %s", target, got)
+		}
+	}
+	cfg := config(install.ArgoHelm)
+	cfg.SidecarOnly = true
+	if text := string(files(t, cfg)[0].Data); strings.Contains(text, "extraObjects") {
+		t.Error("the values have objects")
+	}
+	cfg.Target = install.Kustomize
+	if names := strings.Join(tree.Names(files(t, cfg)), " "); names != "argocd-cm.yaml repo-server.yaml kustomization.yaml" {
+		t.Errorf("the component is %s", names)
+	}
+}

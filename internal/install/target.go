@@ -73,16 +73,16 @@ func (a *additions) component() []tree.File {
 		return map[string]any{"path": file, "target": map[string]any{"kind": o["kind"], "name": manifest.String(o, "metadata", "name")}}
 	}
 	k := manifest.Object{
-		"apiVersion": "kustomize.config.k8s.io/v1alpha1", "kind": "Component", "resources": []any{"objects.yaml"},
+		"apiVersion": "kustomize.config.k8s.io/v1alpha1", "kind": "Component",
 		"patches": []any{patch("repo-server.yaml", a.deployment), patch("argocd-cm.yaml", a.settings)},
 	}
 	use := "A part of the component in this directory."
-	return []tree.File{
-		file("argocd-cm.yaml", use, a.settings),
-		file("kustomization.yaml", "Add this directory to the components of the kustomization that has your Argo CD.", k),
-		file("objects.yaml", use, a.rest...),
-		file("repo-server.yaml", use, a.deployment),
+	files := []tree.File{file("argocd-cm.yaml", use, a.settings), file("repo-server.yaml", use, a.deployment)}
+	if len(a.rest) > 0 {
+		k["resources"] = []any{"objects.yaml"}
+		files = append(files, file("objects.yaml", use, a.rest...))
 	}
+	return append(files, file("kustomization.yaml", "Add this directory to the components of the kustomization that has your Argo CD.", k))
 }
 
 // What the chart argo-cd calls its service account and its namespace, whatever the release is called.
@@ -109,11 +109,14 @@ func (a *additions) values() manifest.Object {
 			m["namespace"] = chartNamespace
 		}
 	})
-	return manifest.Object{
-		"configs":      map[string]any{"cm": map[string]any{health.ApplicationKey: a.check()}},
-		"repoServer":   map[string]any{"extraContainers": pod["containers"], "volumes": pod["volumes"]},
-		"extraObjects": a.restAny(),
+	values := manifest.Object{
+		"configs":    map[string]any{"cm": map[string]any{health.ApplicationKey: a.check()}},
+		"repoServer": map[string]any{"extraContainers": pod["containers"], "volumes": pod["volumes"]},
 	}
+	if len(a.rest) > 0 {
+		values["extraObjects"] = a.restAny()
+	}
+	return values
 }
 
 // operatorAccount is the service account of the repo-server, which the operator runs as the default one otherwise.
