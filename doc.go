@@ -100,5 +100,6 @@
 //	internal/worker/job        edge     the work of workers, for plugins and for fetched sources, and what it asks its host for
 //	internal/demo              edge     a boot without a cluster: servers, plugins and a simulation in one process
 //	internal/cli               edge     what every command line needs: groups, help, completion, settings from variables
+//	internal/cli/option        edge     groups of flags that several commands share, and what they configure
 //	cmd/argosy                 command  the command line
 package argosy
