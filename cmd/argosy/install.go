@@ -20,7 +20,8 @@ var released = regexp.MustCompile(`^v\d+\.\d+\.\d+$`)
 
 func newInstallCommand(std stdio) *cobra.Command {
 	cfg := install.Config{Files: deploy.Files}
-	var target, dir string
+	var dir string
+	target := cli.OneOf(install.Targets...)
 	cmd := &cobra.Command{
 		Use:   "install",
 		Short: "Print what to add to an Argo CD: for the chart argo-cd, the operator, Kustomize or kubectl",
@@ -42,7 +43,7 @@ any-namespace (Applications in other namespaces). See docs/install.md.`,
   argosy install --for kustomize --dir argosy --namespace gitops`,
 		Args: cli.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if cfg.Target = install.Target(target); cfg.Target == install.Kustomize && dir == "" {
+			if cfg.Target = install.Target(target.Value); cfg.Target == install.Kustomize && dir == "" {
 				return usagef("--for kustomize writes several files, and needs --dir")
 			}
 			for _, name := range []string{"namespace", "argocd-name"} {
@@ -69,14 +70,14 @@ any-namespace (Applications in other namespaces). See docs/install.md.`,
 			if dir != "" {
 				return edit.Generated(dir, install.Marker, files)
 			}
-			if _, err := std.out.Write(files[0].Data); err != nil {
+			if _, err := std.Out.Write(files[0].Data); err != nil {
 				return fmt.Errorf("writing: %w", err)
 			}
 			return nil
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&target, "for", string(install.Manifests), "who installs Argo CD: "+strings.Join(install.Targets, ", "))
+	flags.Var(&target, "for", "who installs Argo CD, "+target.Usage())
 	flags.StringVar(&dir, "dir", "", "write files into `DIR` instead of printing them")
 	flags.StringSliceVar(&cfg.With, "with", []string{"repo"}, "`PARTS` beside the plugins: "+strings.Join(install.Parts, ", "))
 	flags.BoolVar(&cfg.SidecarOnly, "sidecar-only", false, "only the sidecar and the health check; the rest comes from the chart argosy")
