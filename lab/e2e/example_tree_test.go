@@ -38,21 +38,12 @@ const (
 // newTree reads the failing example of a rule.
 func (k *kit) newTree(rule string) *tree {
 	k.Helper()
-	data, err := os.ReadFile("../../cmd/argosy/testdata/lint/" + rule + ".txtar")
-	k.must(err)
 	own := *k // with a repository of its own: a commit is a new revision for all that is in it
+	var err error
 	own.repo, err = k.lab.Repo(k.ctx, "lint-"+rule)
 	k.must(err)
-	t := &tree{kit: &own, rule: rule, names: map[string]bool{}, namespaces: map[string]bool{}, files: map[string]string{}}
-	_, rest, _ := strings.Cut("\n"+string(data), "\n-- ")
-	for _, part := range strings.Split(rest, "\n-- ") {
-		name, content, _ := strings.Cut(part, " --\n")
-		for _, side := range []string{"both/", "fails/"} {
-			if file, ok := strings.CutPrefix(name, side); ok {
-				t.files[file] = strings.TrimSuffix(content, "\n") + "\n"
-			}
-		}
-	}
+	t := &tree{kit: &own, rule: rule, names: map[string]bool{}, namespaces: map[string]bool{}}
+	t.files, t.settings = k.example(rule)
 	for file, content := range maps.Clone(t.files) {
 		if name, ok := strings.CutPrefix(file, "before/"); ok {
 			t.after = map[string]string{name: t.files[name]}
@@ -60,13 +51,31 @@ func (k *kit) newTree(rule string) *tree {
 			delete(t.files, file)
 		}
 	}
-	if text, ok := t.files["settings.yaml"]; ok {
-		text, _, _ = strings.Cut(text, "\n---\n") // argocd-cmd-params-cm comes behind it
-		k.must(yaml.Unmarshal([]byte(text), &t.settings))
-		delete(t.files, "settings.yaml")
-	}
-	delete(t.files, "clusters.yaml") // of the command line
 	return t
+}
+
+// example returns the files of a failing example, and the settings in argocd-cm that it has; nil is none.
+func (k *kit) example(rule string) (files, settings map[string]string) {
+	k.Helper()
+	data, err := os.ReadFile("../../cmd/argosy/testdata/lint/" + rule + ".txtar")
+	k.must(err)
+	files = map[string]string{}
+	_, rest, _ := strings.Cut("\n"+string(data), "\n-- ")
+	for _, part := range strings.Split(rest, "\n-- ") {
+		name, content, _ := strings.Cut(part, " --\n")
+		for _, side := range []string{"both/", "fails/"} {
+			if file, ok := strings.CutPrefix(name, side); ok {
+				files[file] = strings.TrimSuffix(content, "\n") + "\n"
+			}
+		}
+	}
+	if text, ok := files["settings.yaml"]; ok {
+		text, _, _ = strings.Cut(text, "\n---\n") // argocd-cmd-params-cm comes behind it
+		k.must(yaml.Unmarshal([]byte(text), &settings))
+		delete(files, "settings.yaml")
+	}
+	delete(files, "clusters.yaml") // of the command line
+	return files, settings
 }
 
 // own is the name that an object of the example has in the lab.

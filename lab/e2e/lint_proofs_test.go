@@ -86,6 +86,7 @@ var proofs = map[string]proof{
 		t.application("root", func(o *unstructured.Unstructured) bool { return o.GetAnnotations()["argocd.argoproj.io/tracking-id"] == id })
 	}},
 	"updates-unordered": {
+		prepare: func(t *tree) { _, t.settings = t.example("wave-gap") }, // a check that sees a new revision of a child
 		change: map[string]string{
 			"apps/web.yaml": exampleApp("web", "web", "1", "targetRevision: main"), "web/cm.yaml": configMap("web", "1"),
 			"apps/db.yaml": exampleApp("db", "db", "0", ""), "db/d.yaml": deployment("db", true),
