@@ -36,6 +36,8 @@ type Config struct {
 	Settings map[string]string
 	// ProgressiveSyncs starts the applicationset-controller with --enable-progressive-syncs. Argo CD's own default is false.
 	ProgressiveSyncs bool
+	// WaveDelay is Argo CD's pause between two waves, in whole seconds. Zero is its own default.
+	WaveDelay time.Duration
 }
 
 // Lab is a running cluster.
