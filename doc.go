@@ -28,6 +28,7 @@
 //	internal/argo              data     Argo CD's own resources: names, and the types of their fields
 //	internal/argo/versions     data     what differs between versions of Argo CD
 //	internal/argo/order        data     the order of a sync: hooks, phases, waves, and what is moved
+//	internal/argo/window       data     sync windows: which are open, and when a sync may begin
 //	internal/appset            logic    ApplicationSet to Applications: render, patch, guard
 //	internal/appset/generator  logic    generators to parameter sets
 //	internal/appset/answers    logic    recorded answers of APIs to generators: files, replay

@@ -199,6 +199,23 @@ func (l *Lab) Names(ctx context.Context, kind, namespace string) ([]string, erro
 	return names, nil
 }
 
+// UIDs returns the UIDs of all objects of a kind, in all namespaces.
+func (l *Lab) UIDs(ctx context.Context, kind string) ([]string, error) {
+	r, err := l.api.resource(kind, "")
+	if err != nil {
+		return nil, err
+	}
+	list, err := r.List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return nil, err
+	}
+	uids := make([]string, 0, len(list.Items))
+	for _, o := range list.Items {
+		uids = append(uids, string(o.GetUID()))
+	}
+	return uids, nil
+}
+
 // Delete deletes an object, if it is there.
 func (l *Lab) Delete(ctx context.Context, kind, namespace, name string) error {
 	r, err := l.api.resource(kind, namespace)
