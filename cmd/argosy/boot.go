@@ -7,18 +7,21 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/argosy-cd/argosy/internal/boot"
+	"github.com/argosy-cd/argosy/internal/cli"
+	"github.com/argosy-cd/argosy/internal/cli/option"
+	"github.com/argosy-cd/argosy/internal/report"
 	"github.com/argosy-cd/argosy/internal/screen"
 )
 
 type bootOptions struct {
-	planInput
-	live   liveOptions
+	option.Plan
+	live   option.Live
 	boot   boot.Config
-	output formatFlag
+	output cli.Choice
 }
 
 func newBootCommand(std stdio) *cobra.Command {
-	opts := bootOptions{output: formatFlag{value: "text", allowed: []string{"text", "json"}}}
+	opts := bootOptions{output: cli.OneOf("text", "json")}
 	cmd := &cobra.Command{
 		Use:   "boot [ROOT...]",
 		Short: "Boot a cluster: check it, apply the root, follow the waves to the end, say what blocks",
@@ -46,7 +49,7 @@ interrupted. 3: a check has failed, or not done within --timeout. See docs/live.
 				return err
 			}
 			opts.live.Namespace = opts.Namespace
-			cfg, done, err := opts.live.config(std, cmd)
+			cfg, done, err := opts.live.Follow(std, cmd)
 			if err != nil {
 				return err
 			}
@@ -56,9 +59,9 @@ interrupted. 3: a check has failed, or not done within --timeout. See docs/live.
 		},
 	}
 	flags, b := cmd.Flags(), &opts.boot
-	opts.register(flags)
-	opts.registerCluster(flags)
-	opts.live.registerCluster(flags)
+	opts.Register(flags)
+	opts.RegisterCluster(flags)
+	opts.live.RegisterLive(flags)
 	flags.DurationVar(&b.Timeout, "timeout", 30*time.Minute, "give up after this time, with exit code 3")
 	flags.BoolVar(&b.DryRun, "dry-run", false, "change nothing: plan, check, and ask the API server whether it would take the root")
 	flags.BoolVar(&b.Fix, "fix", false, "repair what a check finds, where that is safe: write the health check of Applications to argocd-cm")
@@ -68,18 +71,18 @@ interrupted. 3: a check has failed, or not done within --timeout. See docs/live.
 	flags.StringVar(&b.Install, "install", "", "install Argo CD first, from a file, a directory, a kustomization or a chart: `PATH`")
 	flags.StringVar(&b.Record, "record", "", "record what happens to `FILE`, for argosy status and why --recording")
 	flags.StringVar(&b.Learn, "learn", "", "write the measured times to `FILE`, for argosy simulate --model")
-	flags.VarP(&opts.output, "output", "o", "output format, "+opts.output.usage()+"; json is a line for each event")
-	opts.completeNames(std, cmd, arguments, map[string]string{"allow-unknown": ""})
+	flags.VarP(&opts.output, "output", "o", "output format, "+opts.output.Usage()+"; json is a line for each event")
+	opts.CompleteNames(std, cmd, option.Arguments, map[string]string{"allow-unknown": ""})
 	return cmd
 }
 
 func runBoot(ctx context.Context, std stdio, opts bootOptions, args []string) (err error) {
-	b, term := opts.boot, std.getenv("TERM")
-	if b.Lint.Preview, err = opts.preview(std, args, opts.output); err != nil {
+	b, term := opts.boot, std.Getenv("TERM")
+	if b.Lint.Preview, err = opts.Prepare(std, args, opts.output); err != nil {
 		return err
 	}
 	defer b.Lint.Planner.Close() //nolint:errcheck // only read from
-	b.Follow.Format = opts.output.format()
-	b.Screen = screen.Config{Size: std.size, Dumb: term == "dumb" || term == "", Color: std.getenv("NO_COLOR") == ""}
+	b.Follow.Format = report.Format(opts.output.Value)
+	b.Screen = screen.Config{Size: std.Size, Dumb: term == "dumb" || term == "", Color: std.Getenv("NO_COLOR") == ""}
 	return boot.Run(ctx, b)
 }
