@@ -64,7 +64,8 @@ interrupted. 3: a check has failed, or not done within --timeout. See docs/live.
 	opts.live.RegisterLive(flags)
 	flags.DurationVar(&b.Timeout, "timeout", 30*time.Minute, "give up after this time, with exit code 3")
 	flags.BoolVar(&b.DryRun, "dry-run", false, "change nothing: plan, check, and ask the API server whether it would take the root")
-	flags.BoolVar(&b.Fix, "fix", false, "repair what a check finds, where that is safe: write the health check of Applications to argocd-cm")
+	flags.BoolVar(&b.Fix, "fix", false,
+		"repair what a check finds, where that is safe: write the health check of Applications to argocd-cm")
 	flags.BoolVar(&b.Unwedge, "unwedge", false, "end syncs that retry an old revision while the source has a new one, and start them again")
 	flags.BoolVar(&b.Force, "force", false, "boot although a check has failed")
 	flags.BoolVar(&b.ForceConflicts, "force-conflicts", false, "take fields of applied objects from other field managers")

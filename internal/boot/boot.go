@@ -87,7 +87,8 @@ var errStopped = problem.ErrFound
 // Run boots. The error is problem.ErrFound if a check has failed or the boot is not done in time, and that was printed.
 func Run(ctx context.Context, c Config) (err error) {
 	b := &boot{
-		Config: c, client: c.Follow.Client, lookup: &kube.Lookup{Client: c.Follow.Client}, output: newOutput(c), wedges: map[live.Key]*wedge{},
+		Config: c, client: c.Follow.Client, lookup: &kube.Lookup{Client: c.Follow.Client}, output: newOutput(c),
+		wedges: map[live.Key]*wedge{},
 	}
 	limited, cancel := context.WithTimeout(ctx, c.Timeout)
 	defer cancel()
@@ -234,7 +235,8 @@ func (b *boot) apply(ctx context.Context) error {
 			text = fmt.Sprintf("%s would be %s", key, result)
 		}
 		b.say("applied", map[string]any{
-			"kind": key.Kind, "namespace": cmp.Or(key.Namespace, b.client.Namespace), "name": key.Name, "result": result, "dryRun": b.DryRun,
+			"kind": key.Kind, "namespace": cmp.Or(key.Namespace, b.client.Namespace), "name": key.Name, "result": result,
+			"dryRun": b.DryRun,
 		}, "%s", text)
 	}
 	return nil
