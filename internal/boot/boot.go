@@ -46,7 +46,7 @@ type Config struct {
 	Force, ForceConflicts bool
 	// DryRun changes nothing: it plans, checks, and asks the API server whether it would take the root.
 	DryRun bool
-	// Install is a file, a directory or a chart with Argo CD; "" installs nothing.
+	// Install is a file of manifests, or a directory of manifests, a kustomization or a chart, with Argo CD; "" installs nothing.
 	Install string
 	// Record and Learn are files that the boot is recorded to, and its times; "" is none.
 	Record, Learn string
@@ -134,7 +134,11 @@ func (b *boot) run(ctx context.Context) (err error) {
 		return err
 	}
 	if b.DryRun {
-		return b.apply(ctx)
+		if err := b.apply(ctx); err != nil {
+			return err
+		}
+		b.say("done", map[string]any{"result": "dry-run"}, "nothing was changed")
+		return nil
 	}
 	b.course = course.New(b.roots...)
 	b.course.Next(b.follow.Snapshot())
