@@ -12,6 +12,7 @@
 // Packages:
 //
 //	examples                   data     the example cluster, to be embedded
+//	deploy                     data     the manifests of what runs in a cluster, to be embedded
 //	internal/manifest          data     Kubernetes documents: decode, find, encode deterministically
 //	internal/problem           data     errors that are lists of problems
 //	internal/strict            data     configuration files: strict decoding with positions, and their JSON Schema
@@ -47,6 +48,7 @@
 //	internal/live/cause        logic    why a live boot waits: from an Application down to the object and its condition
 //	internal/lint              logic    rules over a plan, and their findings at lines of files
 //	internal/lint/format       logic    findings for people, for programs and beside code
+//	internal/install           logic    what to add to an Argo CD, for each way to install one
 //	internal/report            logic    plans, their differences and boots as tables, JSON and pictures
 //	internal/policy            logic    what Argo CD projects may make us do
 //	internal/rights            logic    whose credential may be used for which repository, and who may know which cluster
@@ -99,5 +101,6 @@
 //	internal/worker/job        edge     the work of workers, for plugins and for fetched sources, and what it asks its host for
 //	internal/demo              edge     a boot without a cluster: servers, plugins and a simulation in one process
 //	internal/cli               edge     what every command line needs: groups, help, completion, settings from variables
+//	internal/cli/option        edge     groups of flags that several commands share, and what they configure
 //	cmd/argosy                 command  the command line
 package argosy

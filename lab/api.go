@@ -111,6 +111,11 @@ func (l *Lab) Apply(ctx context.Context, manifests ...string) error {
 	return l.applyAll(ctx, metav1.PatchOptions{FieldManager: "lab", Force: &force}, manifests)
 }
 
+// ApplyAs is like Apply, for another manager of fields. Strictly, and a field that somebody else manages is an error.
+func (l *Lab) ApplyAs(ctx context.Context, manager string, manifests ...string) error {
+	return l.applyAll(ctx, metav1.PatchOptions{FieldManager: manager, FieldValidation: metav1.FieldValidationStrict}, manifests)
+}
+
 // Validate lets the API server check manifests, strictly: unknown and duplicate fields are errors. Nothing is changed.
 func (l *Lab) Validate(ctx context.Context, manifests ...string) error {
 	force := true

@@ -84,7 +84,7 @@ func (l *Lab) startRepoServers(ctx context.Context, group *errgroup.Group) (err 
 // argoEnvironment makes the one binary be a server, and keeps it inside the lab's folder.
 func (l *Lab) argoEnvironment(name string) []string {
 	path := filepath.Dir(l.Tools.Path("helm")) + ":" + filepath.Dir(l.Tools.Path("kustomize")) + ":" + os.Getenv("PATH")
-	return []string{
+	env := []string{
 		"ARGOCD_BINARY_NAME=" + name, "ARGOCD_FAKE_IN_CLUSTER=true", "KUBECONFIG=" + l.Kubeconfig, "PATH=" + path,
 		"ARGOCD_PLUGINSOCKFILEPATH=" + l.PluginDir, "ARGOCD_TLS_DATA_PATH=" + filepath.Join(l.Dir, "argocd/tls"),
 		"ARGOCD_SSH_DATA_PATH=" + filepath.Join(l.Dir, "argocd/ssh"), "ARGOCD_GNUPGHOME=" + filepath.Join(l.Dir, "argocd/gpg"),
@@ -94,6 +94,10 @@ func (l *Lab) argoEnvironment(name string) []string {
 		"ARGOCD_APPLICATION_NAMESPACES=" + OtherNamespaces, "ARGOCD_RECONCILIATION_TIMEOUT=" + l.cfg.Reconcile.String(),
 		"ARGOCD_RECONCILIATION_JITTER=0s",
 	}
+	if l.cfg.WaveDelay > 0 {
+		env = append(env, fmt.Sprint("ARGOCD_SYNC_WAVE_DELAY=", int(l.cfg.WaveDelay.Seconds())))
+	}
+	return env
 }
 
 func (l *Lab) installArgoCD(ctx context.Context, password string) error {

@@ -38,6 +38,8 @@ type Config struct {
 	RepoServers int
 	// ProgressiveSyncs starts the applicationset-controller with --enable-progressive-syncs. Argo CD's own default is false.
 	ProgressiveSyncs bool
+	// WaveDelay is Argo CD's pause between two waves, in whole seconds. Zero is its own default.
+	WaveDelay time.Duration
 }
 
 // Lab is a running cluster.

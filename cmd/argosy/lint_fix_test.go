@@ -109,7 +109,7 @@ func TestHook(t *testing.T) {
 	}
 	for failOn, want := range map[string]int{"error": exitDone, "warning": exitFound} {
 		var out, talk bytes.Buffer
-		code := execute(context.Background(), stdio{out: &out, err: &talk, env: os.Environ()}, append(entry[1:], "--exists", "all", "--fail-on", failOn))
+		code := execute(context.Background(), stdio{Out: &out, Err: &talk, Env: os.Environ()}, append(entry[1:], "--exists", "all", "--fail-on", failOn))
 		if code != want || !strings.Contains(out.String(), "[retry-for-ever]") {
 			t.Errorf("--fail-on %s: exit code %d: %s%s", failOn, code, out.String(), talk.String())
 		}

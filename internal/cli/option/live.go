@@ -1,4 +1,4 @@
-package main
+package option
 
 import (
 	"context"
@@ -8,47 +8,50 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/argosy-cd/argosy/internal/cli"
 	"github.com/argosy-cd/argosy/internal/follow"
 	"github.com/argosy-cd/argosy/internal/kube"
 	"github.com/argosy-cd/argosy/internal/problem"
+	"github.com/argosy-cd/argosy/internal/report"
 )
 
-// liveOptions are the flags of commands that look at a live cluster, or at a recording of one.
-type liveOptions struct {
+// Live are the flags of commands that look at a live cluster, or at a recording of one.
+type Live struct {
 	kube.Config
 	namespaces []string
 	recording  string
 }
 
-func (o *liveOptions) register(flags *pflag.FlagSet) {
+// Register adds the flags.
+func (o *Live) Register(flags *pflag.FlagSet) {
 	flags.StringVar(&o.Kubeconfig, "kubeconfig", "", "kubeconfig `FILE`; default: $KUBECONFIG, ~/.kube/config, or the cluster this runs in")
 	flags.StringVar(&o.Context, "context", "", "`CONTEXT` of the kubeconfig; default: its current one")
-	flags.StringVar(&o.Namespace, "argocd-namespace", "", usageOf("argocd-namespace"))
+	flags.StringVar(&o.Namespace, "argocd-namespace", "", Usage("argocd-namespace"))
 	flags.StringSliceVar(&o.namespaces, "application-namespaces", []string{"*"},
 		"`NAMESPACES` beside Argo CD's own that have Applications; * stands for any characters")
 	flags.StringVar(&o.recording, "recording", "", "read a recorded boot from `FILE` instead of a cluster; - is standard input")
 }
 
 // config prepares to follow a boot. The caller closes what it returns.
-func (o *liveOptions) config(std stdio, cmd *cobra.Command) (cfg follow.Config, done func(), err error) {
-	if err := fromEnvironment(std, cmd.Flags()); err != nil {
+func (o *Live) config(std cli.Std, cmd *cobra.Command) (cfg follow.Config, done func(), err error) {
+	if err := Fill(std, cmd.Flags()); err != nil {
 		return cfg, nil, err
 	}
 	for _, namespace := range o.namespaces {
 		if err := kube.CheckNamespace(namespace); err != nil {
-			return cfg, nil, usagef("--application-namespaces: %v", err)
+			return cfg, nil, problem.Usagef("--application-namespaces: %v", err)
 		}
 	}
 	cfg = follow.Config{
-		Namespaces: o.namespaces, Namespace: (*kube.Client)(nil).ArgoCD(o.Namespace), Now: std.now,
-		Out: std.out, Err: std.err, Size: std.size,
+		Namespaces: o.namespaces, Namespace: (*kube.Client)(nil).ArgoCD(o.Namespace), Now: std.Now,
+		Out: std.Out, Err: std.Err, Size: std.Size,
 	}
 	if o.recording != "" {
 		if o.Kubeconfig != "" || o.Context != "" {
-			return cfg, nil, usagef("--recording goes without --kubeconfig and --context")
+			return cfg, nil, problem.Usagef("--recording goes without --kubeconfig and --context")
 		}
 		if cfg.Name = o.recording; o.recording == "-" {
-			cfg.Recording, cfg.Name = std.in, "standard input"
+			cfg.Recording, cfg.Name = std.In, "standard input"
 			return cfg, func() {}, nil
 		}
 		file, err := os.Open(o.recording)
@@ -68,11 +71,11 @@ func (o *liveOptions) config(std stdio, cmd *cobra.Command) (cfg follow.Config, 
 }
 
 // userKubeconfigs are the files that kubectl reads: $KUBECONFIG, or else ~/.kube/config where it exists.
-func userKubeconfigs(std stdio) []string {
-	if files := kubeconfigs(std); len(files) > 0 {
+func userKubeconfigs(std cli.Std) []string {
+	if files := Kubeconfigs(std); len(files) > 0 {
 		return files
 	}
-	if home := std.getenv("HOME"); home != "" {
+	if home := std.Getenv("HOME"); home != "" {
 		file := filepath.Join(home, ".kube", "config")
 		if _, err := os.Stat(file); err == nil {
 			return []string{file}
@@ -81,34 +84,18 @@ func userKubeconfigs(std stdio) []string {
 	return nil
 }
 
-// withBoot runs do on a boot that is known.
-func (o *liveOptions) withBoot(std stdio, cmd *cobra.Command, format formatFlag, do func(context.Context, *follow.Boot) error) error {
+// WithBoot runs do on a boot that is known.
+func (o *Live) WithBoot(std cli.Std, cmd *cobra.Command, format cli.Choice, do func(context.Context, *follow.Boot) error) error {
 	cfg, done, err := o.config(std, cmd)
 	if err != nil {
 		return err
 	}
 	defer done()
-	cfg.Format = format.format()
+	cfg.Format = report.Format(format.Value)
 	b, err := follow.Open(cmd.Context(), cfg)
 	if err != nil {
 		return err
 	}
 	defer b.Close()
 	return do(cmd.Context(), b)
-}
-
-// oneApplication refuses more than one argument.
-func oneApplication(_ *cobra.Command, args []string) error {
-	if len(args) > 1 {
-		return usagef("at most one Application may be named")
-	}
-	return nil
-}
-
-// first is the only argument, "" if there is none.
-func first(args []string) string {
-	if len(args) == 0 {
-		return ""
-	}
-	return args[0]
 }
