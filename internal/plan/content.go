@@ -53,11 +53,12 @@ type rendered struct {
 
 type found struct {
 	rule    Rule
+	at      manifest.Position // in a file, if that is known
 	message string
 }
 
-func (r *rendered) find(rule Rule, format string, args ...any) {
-	r.findings = append(r.findings, found{rule, fmt.Sprintf(format, args...)})
+func (r *rendered) find(rule Rule, at manifest.Position, message string) {
+	r.findings = append(r.findings, found{rule, at, message})
 }
 
 // prepare begins to render the sources of all Applications among documents, several at a time. content finds them ready.
@@ -125,7 +126,7 @@ func (l *loader) renderSources(app *Application, spec map[string]any) rendered {
 	list := argo.Deployed(manifest.Object{"spec": spec})
 	if len(list) == 0 {
 		out.broken = "it has no source"
-		out.find(RuleApplicationInvalid, "it has no source")
+		out.find(RuleApplicationInvalid, manifest.Position{}, "it has no source")
 		return out
 	}
 	refs := l.cfg.Loader.Refs(l.ctx, list)
@@ -165,7 +166,7 @@ func (r *rendered) problem(s *Source, p source.Problem) {
 	switch p.Class {
 	case source.Failure:
 		r.broken, s.Unknown = cmp.Or(r.broken, p.Text), cmp.Or(s.Unknown, p.Text)
-		r.find(RuleSourceBroken, "%s", p.Text)
+		r.find(RuleSourceBroken, p.At, p.Text)
 	case source.Missing:
 		s.Unknown = cmp.Or(s.Unknown, p.Text)
 		s.hides = s.hides || !r.leaf(p)
@@ -177,11 +178,11 @@ func (r *rendered) problem(s *Source, p source.Problem) {
 		if s.Verdict == source.Partly {
 			rule = RuleSourcePartly
 		}
-		r.find(rule, "%s", p.Text)
+		r.find(rule, p.At, p.Text)
 	case source.Ignored:
-		r.find(RuleFieldIgnored, "%s", p.Text)
+		r.find(RuleFieldIgnored, p.At, p.Text)
 	case source.Lenient:
-		r.find(lenientRule(p.Text), "%s", p.Text)
+		r.find(lenientRule(p.Text), p.At, p.Text)
 	case source.Deprecated:
 		s.Deprecated = append(s.Deprecated, p.Text)
 	}

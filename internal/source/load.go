@@ -150,7 +150,7 @@ func withoutChart(ctx context.Context, r Request, chart string, why error) *Resu
 	// Files of the chart itself are not known.
 	helm := maps.Clone(manifest.Map(r.Spec, "helm"))
 	var elsewhere []any
-	for _, name := range texts(helm["valueFiles"]) {
+	for _, name := range manifest.Strings(helm["valueFiles"]) {
 		first, _, _ := strings.Cut(name, "/")
 		if _, ok := r.Refs[first]; ok {
 			elsewhere = append(elsewhere, name)
