@@ -278,7 +278,7 @@ func (e *engine) window(n *live.Node, path []string) {
 		return
 	}
 	var windows []string
-	for _, w := range records(manifest.Map(project, "spec")["syncWindows"]) {
+	for _, w := range manifest.Maps(manifest.Map(project, "spec")["syncWindows"]) {
 		if applies(w, n) {
 			windows = append(windows, fmt.Sprintf("%s %q for %s", manifest.String(w, "kind"), manifest.String(w, "schedule"),
 				manifest.String(w, "duration")))
@@ -299,7 +299,7 @@ func (e *engine) window(n *live.Node, path []string) {
 // applies reports whether a sync window is for an Application: by its name, its namespace or its cluster.
 func applies(window map[string]any, n *live.Node) bool {
 	matches := func(field string, values ...string) bool {
-		for _, pattern := range texts(window[field]) {
+		for _, pattern := range manifest.Strings(window[field]) {
 			re, err := argo.Glob(pattern, "")
 			for _, value := range values {
 				if err == nil && value != "" && re.MatchString(value) {
