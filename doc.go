@@ -12,6 +12,7 @@
 // Packages:
 //
 //	examples                   data     the example cluster, to be embedded
+//	deploy                     data     the manifests of what runs in a cluster, to be embedded
 //	internal/manifest          data     Kubernetes documents: decode, find, encode deterministically
 //	internal/problem           data     errors that are lists of problems
 //	internal/strict            data     configuration files: strict decoding with positions, and their JSON Schema
@@ -27,6 +28,7 @@
 //	internal/argo              data     Argo CD's own resources: names, and the types of their fields
 //	internal/argo/versions     data     what differs between versions of Argo CD
 //	internal/argo/order        data     the order of a sync: hooks, phases, waves, and what is moved
+//	internal/argo/window       data     sync windows: which are open, and when a sync may begin
 //	internal/appset            logic    ApplicationSet to Applications: render, patch, guard
 //	internal/appset/generator  logic    generators to parameter sets
 //	internal/appset/answers    logic    recorded answers of APIs to generators: files, replay
@@ -46,6 +48,7 @@
 //	internal/live/cause        logic    why a live boot waits: from an Application down to the object and its condition
 //	internal/lint              logic    rules over a plan, and their findings at lines of files
 //	internal/lint/format       logic    findings for people, for programs and beside code
+//	internal/install           logic    what to add to an Argo CD, for each way to install one
 //	internal/report            logic    plans, their differences and boots as tables, JSON and pictures
 //	internal/policy            logic    what Argo CD projects may make us do
 //	internal/rights            logic    whose credential may be used for which repository, and who may know which cluster

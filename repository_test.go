@@ -79,7 +79,7 @@ func (p *pkg) add(f *ast.File) {
 	}
 }
 
-var mapLine = regexp.MustCompile(`(?m)^//\t((?:internal/|cmd/|examples)\S*)\s+(\w+)\s+\S.*$`)
+var mapLine = regexp.MustCompile(`(?m)^//\t((?:internal/|cmd/|examples|deploy)\S*)\s+(\w+)\s+\S.*$`)
 
 // layersOf reads the map: package to layer.
 func layersOf(t *testing.T) map[string]string {

@@ -233,7 +233,7 @@ func (b *Boot) explain(ctx context.Context, s *live.Snapshot, asked []*live.Node
 			asked = bad.Asked
 		}
 	}
-	r := cause.Explain(ctx, s, b.cluster, asked...)
+	r := cause.ExplainAt(ctx, b.now(), s, b.cluster, asked...)
 	r.Blind = r.Blind && many // what is below one Application is in its own status
 	return r
 }

@@ -9,6 +9,7 @@ import (
 	"path"
 	"reflect"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/argosy-cd/argosy/internal/appset"
@@ -251,7 +252,7 @@ func (l *loader) source(app *Application, spec, s map[string]any, refs map[strin
 func failed(kind source.Kind, err error) *source.Result {
 	r := &source.Result{Kind: kind, Verdict: source.Broken}
 	for _, e := range problem.All(err) {
-		r.Problems = append(r.Problems, source.Problem{Class: source.Failure, Text: e.Error()})
+		r.Problems = append(r.Problems, source.NewProblem(source.Failure, e))
 	}
 	return r
 }
@@ -260,7 +261,7 @@ func failed(kind source.Kind, err error) *source.Result {
 func missing(kind source.Kind, err error) *source.Result {
 	r := &source.Result{Kind: kind, Verdict: source.Unknown}
 	for _, e := range problem.All(err) {
-		r.Problems = append(r.Problems, source.Problem{Class: source.Missing, Text: e.Error()})
+		r.Problems = append(r.Problems, source.NewProblem(source.Missing, e))
 	}
 	return r
 }
@@ -330,7 +331,7 @@ func (l *loader) expand(app *Application, docs []manifest.Document, s map[string
 		return !argo.IsApplicationSet(d.Object) && !argo.IsBareSpec(d.Object)
 	})}
 	for _, w := range res.Warnings {
-		out.Problems = append(out.Problems, source.Problem{Class: source.Lenient, Text: w})
+		out.Problems = append(out.Problems, source.Problem{Class: source.Lenient, Text: w, At: warned(out.Sets, w)})
 	}
 	for i, o := range res.Objects {
 		out.Documents = append(out.Documents, manifest.Document{Object: o, Position: app.Position})
@@ -369,4 +370,14 @@ func Absent(err error) error {
 // absent reports whether an error is about something that is not available here.
 func absent(err error) bool {
 	return errors.As(err, new(generator.Unknown)) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
+}
+
+// warned is the position of the set that a warning is about, which begins with it.
+func warned(sets []manifest.Document, warning string) manifest.Position {
+	for _, d := range sets {
+		if strings.HasPrefix(warning, d.String()+": ") {
+			return d.Position
+		}
+	}
+	return manifest.Position{}
 }

@@ -83,7 +83,7 @@ func (l Loader) Load(ctx context.Context, app Application, spec map[string]any, 
 	case strings.HasPrefix(url, "oci://"):
 		files, err := l.artifact(ctx, url, manifest.String(spec, "targetRevision"))
 		if err != nil {
-			return &Result{Kind: Directory, Verdict: Unknown, Problems: []Problem{{Class: Missing, Text: oneLine(err).Error()}}}
+			return &Result{Kind: Directory, Verdict: Unknown, Problems: []Problem{NewProblem(Missing, oneLine(err))}}
 		}
 		r.View = fetched(files)
 		r.URL = func(name string) string { return url + ": " + name }
@@ -92,7 +92,7 @@ func (l Loader) Load(ctx context.Context, app Application, spec map[string]any, 
 		if err != nil {
 			// for all that is known
 			return &Result{
-				Kind: Directory, Verdict: Unknown, Problems: []Problem{{Class: Missing, Text: oneLine(err).Error()}},
+				Kind: Directory, Verdict: Unknown, Problems: []Problem{NewProblem(Missing, oneLine(err))},
 				Mentions: true,
 			}
 		}

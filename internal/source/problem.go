@@ -86,6 +86,12 @@ func (j *job) warn(class Class, errs []error) {
 	}
 }
 
+// NewProblem is one that an error tells, with its position.
+func NewProblem(class Class, err error) Problem {
+	at, _ := manifest.PositionOf(err)
+	return Problem{Class: class, Text: err.Error(), At: at}
+}
+
 // noteError notes an error, with its position.
 func (j *job) noteError(class Class, err error) *Problem {
 	p := j.note(class, "%v", err)
