@@ -49,7 +49,7 @@ func TestWhyHoldout(t *testing.T) {
 		"job/j.yaml":         lateJob, "job/c.yaml": configMap("c", "1"),
 		"edited/c.yaml":   configMap("c", "1"),
 		"priority/d.yaml": strings.Replace(deployment("d", true), "nodeSelector: {}", "priorityClassName: holdout-high", 1),
-		"owner/c.yaml": inNamespace(configMap("shared", "1"), "holdout-shared"), "shared/c.yaml": configMap("shared", "2"),
+		"owner/c.yaml":    inNamespace(configMap("shared", "1"), "holdout-shared"), "shared/c.yaml": configMap("shared", "2"),
 		"unserved/c.yaml": configMap("c", "1"),
 	})
 	k.apply(k.app(app{name: "holdout-owner", path: "owner", namespace: "holdout-shared"}))
