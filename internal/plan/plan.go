@@ -198,7 +198,7 @@ func (l *loader) problems(app *Application, list []found) {
 		if strings.HasSuffix(p.message, source.NoDirectory) {
 			f.Field = []string{"spec", "source", "path"}
 		} else if p.at.File != "" && !strings.Contains(p.at.File, "://") {
-			f.Position = p.at
+			f.Position = manifest.Position{File: p.at.File, Line: p.at.Line} // a line, not a document
 		}
 		l.note(f)
 	}

@@ -85,8 +85,8 @@ func (l *localCheck) position(a at) manifest.Position {
 	return p
 }
 
-// lineOf finds the line of a top-level field, or of an entry below it, in the text of a Kustomization: of the first line that has the text of
-// the entry. Zero is not found. Kustomize ignores the case of names.
+// lineOf finds the line of a top-level field, or of an entry below it, in the text of a Kustomization: of the first line that has the text
+// of the entry. Zero is not found. Kustomize ignores the case of names.
 func lineOf(data []byte, field, entry string) int {
 	key, _, _ := strings.Cut(field, ".")
 	if key == "" {

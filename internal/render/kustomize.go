@@ -111,7 +111,8 @@ func Build(ctx context.Context, k Kustomization) (built *Built, err error) {
 	defer leave()
 	objects, err := build(d, top, k)
 	if err != nil && k.MayRun && strings.Contains(err.Error(), "external plugins disabled") {
-		built.Missing = append(built.Missing, manifest.Errorf(k.URL(name), "it needs a plugin of Kustomize, and plugins are not run here: %s", oneLine(err)))
+		built.Missing = append(built.Missing, manifest.Errorf(k.URL(name),
+			"it needs a plugin of Kustomize, and plugins are not run here: %s", oneLine(err)))
 		return built, nil
 	}
 	if err != nil {
