@@ -93,7 +93,7 @@ func (x *siege) hit(root string, f fault) error {
 	if err := sleep(x.ctx, f.delay); err != nil {
 		return err
 	}
-	if _, late := x.journal.First("Application", root, "operation Succeeded", 0); late {
+	if _, late := x.journal.First("Application", root, "operation Succeeded", 0); late { // "" is none
 		return fmt.Errorf("the boot was over")
 	}
 	p := x.lab.Process(f.process)
@@ -187,6 +187,63 @@ func besieged(t *testing.T, faults func(*siege) []fault) {
 	x.ordered(s)
 	x.agrees(s)
 	x.deployedBefore(s)
+}
+
+// TestFaultsOneSet: 300 Applications of one set, which the plugin renders, while every process is killed; then a change of the set, while
+// all of them are killed again. It takes minutes.
+func TestFaultsOneSet(t *testing.T) {
+	if !long {
+		t.Skip("only with LONG")
+	}
+	ownLane.enter(t)
+	l, err := lab.Start(context.Background(), lab.Config{RepoServers: 2, Reconcile: time.Minute})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(l.Stop)
+	k := newKitIn(t, l, "many")
+	k.ourHealthCheck()
+	k.plugins(native)
+	k.triggerServer("30s")
+	const apps = 300
+	files, names := map[string]string{"app/README": "The set is in the spec of the Application."}, []string{"many"}
+	for i := range apps + 1 {
+		name := fmt.Sprintf("many-%03d", i)
+		files["apps/"+name+"/cm.yaml"] = configMap(name, "1")
+		names = append(names, name)
+	}
+	k.commit(files)
+	set := func(apps int) string {
+		return k.setApp("many", "default", "spec", fmt.Sprintf(`goTemplate: true
+generators: [{list: {elements: [%s]}}]
+template:
+  metadata: {name: '{{.name}}', labels: {apps: "%d"}}
+  spec:
+    project: default
+    source: {repoURL: %q, path: 'apps/{{.name}}', targetRevision: main}
+    destination: {server: https://kubernetes.default.svc, namespace: many}
+    syncPolicy: {automated: {prune: true}, syncOptions: [CreateNamespace=true]}
+`, "{name: "+strings.Join(names[1:apps+1], "}, {name: ")+"}", apps, k.repo.URL))
+	}
+	x := newSiege(k)
+	var faults, again []fault
+	for _, process := range mortal {
+		faults = append(faults, x.fault(process, apps-50))
+		f := x.fault(process, apps)
+		f.created = apps + 1 // with the set itself
+		again = append(again, f)
+	}
+	x.strike("", faults...)
+	k.apply(set(apps))
+	k.must(x.journal.AwaitCount(k.ctx, "Application", "health Healthy", apps+1))
+	x.survived(names[:apps+1])
+	x.strike("", again...)
+	k.apply(set(apps + 1))
+	k.await("Application", names[apps+1], "health Healthy")
+	for _, name := range names[1:] {
+		k.wait(name, func(o *unstructured.Unstructured) bool { return o.GetLabels()["apps"] == fmt.Sprint(apps+1) })
+	}
+	x.survived(names)
 }
 
 // last is how many Applications of the example are created when the last fault begins: those of the last wave are not among them.

@@ -1,13 +1,10 @@
 package e2e
 
 import (
-	"encoding/json"
 	"strings"
 	"testing"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-
-	"github.com/argosy-cd/argosy/lab"
 )
 
 const (
@@ -34,7 +31,8 @@ spec:
 `
 )
 
-// TestWhyHoldout: more broken clusters that were chosen without knowledge of the rules of why.
+// TestWhyHoldout: more broken clusters, chosen without knowledge of the rules of why. When they were first asked about, the first cause was
+// true for all seven; one sentence was wrong (a failed hook had "not ended"), and one did not name the object.
 func TestWhyHoldout(t *testing.T) {
 	k := newKit(t, "holdout")
 	config := k.liveKubeconfig("argosy-why")
@@ -68,37 +66,23 @@ func TestWhyHoldout(t *testing.T) {
 		k.app(app{name: "holdout-unserved", path: "unserved"}), "namespace: argocd\n", "namespace: holdout-elsewhere\n", 1))
 
 	k.finished("holdout-toolong")
-	k.names(config, "holdout-toolong", "ConfigMap holdout-toolong/c", "ServerSideApply=true")
+	k.whyIs(config, "holdout-toolong", "too-large", "ConfigMap holdout-toolong/c")
 	k.finished("holdout-terminating")
-	k.names(config, "holdout-terminating", "namespace holdout-terminating", "being deleted")
+	k.whyIs(config, "holdout-terminating", "finalizer", "its namespace is being deleted")
 	k.finished("holdout-job")
-	k.names(config, "holdout-job", "Job holdout-job/migrate", "DeadlineExceeded")
+	k.whyIs(config, "holdout-job", "hook", "the PreSync hook Job holdout-job/migrate failed")
 	k.await("Application", "holdout-edited", "sync Synced")
 	k.must(k.lab.Patch(k.ctx, "ConfigMap", "holdout-edited", "c", `{"data": {"value": "by hand"}}`))
 	k.wait("holdout-edited", func(o *unstructured.Unstructured) bool { return text(o, "status", "sync", "status") == "OutOfSync" })
-	k.names(config, "holdout-edited", "ConfigMap holdout-edited/c", "self")
+	r := k.whyIs(config, "holdout-edited", "same-revision", "without selfHeal")
+	if len(r.Causes) > 0 && r.Causes[0].Detail != "OutOfSync: ConfigMap holdout-edited/c" {
+		t.Errorf("what was edited is not named: %+v", r.Causes[0])
+	}
 	progressing(k, "holdout-priority")
-	k.names(config, "holdout-priority", "Deployment holdout-priority/d", "holdout-high")
+	k.whyIs(config, "holdout-priority", "missing-config", "PriorityClass holdout-high does not exist")
 	k.finished("holdout-shared")
-	k.names(config, "holdout-shared", "ConfigMap holdout-shared/shared", "holdout-owner")
+	k.whyIs(config, "holdout-shared", "shared-object", "holdout-owner")
 	_, err := k.lab.Wait(k.ctx, application, "holdout-elsewhere", "holdout-unserved", func(o *unstructured.Unstructured) bool { return o != nil })
 	k.must(err)
-	k.names(config, "holdout-elsewhere/holdout-unserved", "holdout-elsewhere", "")
-	_ = lab.Namespace
-}
-
-// names wants texts in the first cause, anywhere.
-func (k *kit) names(kubeconfig, app string, texts ...string) {
-	k.Helper()
-	out := k.argosyMay(3, "why", app, "--kubeconfig", kubeconfig, "-o", "json")
-	var r struct{ Causes []json.RawMessage }
-	if err := json.Unmarshal([]byte(out), &r); err != nil {
-		k.Fatalf("%v\n%s", err, out)
-	}
-	k.Logf("why %s:\n%s", app, out)
-	for _, t := range texts {
-		if len(r.Causes) == 0 || !strings.Contains(string(r.Causes[0]), t) {
-			k.Errorf("why %s: the first cause does not name %q", app, t)
-		}
-	}
+	k.whyIs(config, "holdout-elsewhere/holdout-unserved", "not-reconciled", "holdout-elsewhere/holdout-unserved")
 }

@@ -97,7 +97,7 @@ func (b *bench) create(ctx context.Context) (size int, err error) {
 	for i := 0; i < b.apps; i += tree {
 		root := fmt.Sprintf("root-%02d", i/tree)
 		var children []any
-		for j := i; j < min(i+tree-1, b.apps); j++ {
+		for j := i; j < min(i+tree, b.apps); j++ {
 			children = append(children, map[string]any{
 				"group": "argoproj.io", "version": "v1alpha1", "kind": "Application", "namespace": lab.Namespace, "name": child(j), "status": "Synced",
 			})

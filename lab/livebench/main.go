@@ -156,6 +156,8 @@ func (b *bench) followed(ctx context.Context, w io.Writer) error {
 	} {
 		b.counts.reset()
 		cmd := b.command(ctx, c)
+		var stderr strings.Builder
+		cmd.Stderr = &stderr
 		out, err := cmd.StdoutPipe()
 		if err != nil {
 			return err
@@ -167,8 +169,13 @@ func (b *bench) followed(ctx context.Context, w io.Writer) error {
 		mark := fmt.Sprintf("changed%d", i)
 		go func() { seen <- until(out, mark) }()
 		time.Sleep(5 * time.Second)
-		if err := errors.Join(b.change(ctx, mark), <-seen); err != nil {
-			return err
+		err = b.change(ctx, mark)
+		if err == nil {
+			err = <-seen
+		}
+		if err != nil {
+			_ = cmd.Process.Kill()
+			return fmt.Errorf("%s: %w\n%s", c.name, errors.Join(err, cmd.Wait()), stderr.String())
 		}
 		memory, err := peak(cmd.Process.Pid)
 		if err != nil {
@@ -201,7 +208,7 @@ func until(r io.Reader, text string) error {
 func (b *bench) change(ctx context.Context, mark string) error {
 	var group errgroup.Group
 	group.SetLimit(8)
-	for i := range changes {
+	for i := range min(changes, b.apps/2) {
 		group.Go(func() error {
 			return b.lab.Patch(ctx, application, lab.Namespace, child(i), `{"status": {"health": {"status": "Progressing"}}}`)
 		})

@@ -2,6 +2,7 @@ package cause
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -106,6 +107,14 @@ func (e *engine) operation(n *live.Node, path []string) {
 		e.blockedByWindow(n, path)
 		return
 	}
+	if m := unconfirmed.FindStringSubmatch(op.Message); m != nil && op.Running() {
+		e.add(Cause{
+			Kind: Confirm, App: n, Path: path, Since: op.Started,
+			Text: fmt.Sprintf("the sync of %s waits until somebody confirms that %s may be deleted", title, m[1]), Detail: plain(op.Message),
+			Fix: "confirm it, if it may be deleted", Command: []string{"argocd", "app", "confirm-deletion", title},
+		})
+		return
+	}
 	e.stale(n, path)
 	failed := false
 	for _, r := range op.Results {
@@ -138,9 +147,16 @@ func (e *engine) operation(n *live.Node, path []string) {
 	}
 }
 
-// stale names a sync that holds an old revision: Argo CD does not take a new one before the sync has ended.
+// unconfirmed is a message of the sync engine, of 3.2 and of September 2026.
+var unconfirmed = regexp.MustCompile(`^[Ww]aiting for pruning confirmation of /?(\S+)`)
+
+// stale names a sync that holds an old revision: Argo CD does not take a new one before the sync has ended, or is tried again with
+// retry.refresh.
 func (e *engine) stale(n *live.Node, path []string) {
 	op := n.Operation
+	if op.Refresh && op.Retrying() {
+		return
+	}
 	if !op.Running() || len(op.Revisions) == 0 || len(n.Revisions) == 0 || slices.Equal(op.Revisions, n.Revisions) {
 		return
 	}

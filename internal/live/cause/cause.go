@@ -66,6 +66,7 @@ const (
 	SameRevision Kind = "same-revision"
 	ByHand       Kind = "manual-sync"
 	Window       Kind = "sync-window"
+	Confirm      Kind = "prune-confirmation"
 	Finalizer    Kind = "finalizer"
 	Manifests    Kind = "manifests"
 	SetError     Kind = "applicationset"

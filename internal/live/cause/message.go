@@ -73,7 +73,7 @@ var rules = func() []rule {
 		{`[Rr]eferencing project (\S+) which does not exist`, said{
 			Project, "its project $1 does not exist", "create the AppProject $1 before the Application",
 		}},
-		{`application repo (\S+) is not permitted in project '([^']*)'`, said{
+		{`(?:application|sync source|destination) repo (\S+) is not permitted in project '([^']*)'`, said{
 			Project, "its project $2 does not allow the repository $1", "add the repository to sourceRepos of the AppProject $2",
 		}},
 		{`destination server '([^']*)' and namespace '([^']*)' do not match any of the allowed destinations in project '([^']*)'`, said{
