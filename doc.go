@@ -21,6 +21,7 @@
 //	internal/textdiff          data     the unified diff of two texts
 //	internal/giturl            data     URLs of repositories: which are of the same one, and how they are printed
 //	internal/progress          data     how far something is that takes longer than a second
+//	internal/screen            data     lines for people, and below them a part of the terminal that changes
 //	internal/secret            data     texts that are not printed
 //	internal/tree              data     a directory in memory
 //	internal/gittree           logic    the content of a Git repository at a revision: paths, patterns, versions
@@ -46,6 +47,7 @@
 //	internal/simulate          logic    a boot, event by event, under Argo CD's rules
 //	internal/live              logic    a boot that happens now, from events: Applications, waves, syncs, what waits for what
 //	internal/live/cause        logic    why a live boot waits: from an Application down to the object and its condition
+//	internal/live/course       logic    how a live boot goes: events, times, and the comparison with its plan
 //	internal/lint              logic    rules over a plan, and their findings at lines of files
 //	internal/lint/format       logic    findings for people, for programs and beside code
 //	internal/install           logic    what to add to an Argo CD, for each way to install one
@@ -86,6 +88,7 @@
 //	internal/handover          logic    Applications of a live ApplicationSet to the plugin, step by step, and back
 //	internal/refresh           edge     which applications Argo CD must look at again, when and how
 //	internal/follow            edge     argosy status, wait and why: from a cluster or a recording to a report
+//	internal/boot              edge     argosy boot: preflight, apply, follow to the end, compare with the plan
 //	internal/events            edge     notifications of S3: webhooks, SNS, EventBridge, SQS
 //	internal/eventserver       edge     argosy events: notifications become refreshes
 //	internal/refresher         edge     Applications that are followed, and refreshes that are asked for

@@ -12,6 +12,7 @@ import (
 	"github.com/argosy-cd/argosy/internal/cli/option"
 	"github.com/argosy-cd/argosy/internal/demo"
 	"github.com/argosy-cd/argosy/internal/preview"
+	"github.com/argosy-cd/argosy/internal/screen"
 	"github.com/argosy-cd/argosy/internal/workspace"
 )
 
@@ -96,7 +97,7 @@ func runDemo(ctx context.Context, std stdio, opts demoOptions, args []string) (e
 	defer x.Close() //nolint:errcheck // only read from
 	term, cfg := std.Getenv("TERM"), opts.Config
 	cfg.Exhibit, cfg.Program, cfg.Stay = x, os.Args[0], !opts.once && std.Size != nil
-	cfg.Screen = demo.Screen{Out: std.Out, Size: std.Size, Dumb: term == "dumb" || term == "", Color: std.Getenv("NO_COLOR") == ""}
+	cfg.Screen = screen.Config{Out: std.Out, Size: std.Size, Dumb: term == "dumb" || term == "", Color: std.Getenv("NO_COLOR") == ""}
 	cfg.Namespace, cfg.Now, cfg.Plan = opts.settings.Namespace, std.Now, opts.settings.PlanConfig
 	p, err := demo.Run(ctx, cfg)
 	if err != nil {

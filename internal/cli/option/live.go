@@ -24,16 +24,21 @@ type Live struct {
 
 // Register adds the flags.
 func (o *Live) Register(flags *pflag.FlagSet) {
-	flags.StringVar(&o.Kubeconfig, "kubeconfig", "", "kubeconfig `FILE`; default: $KUBECONFIG, ~/.kube/config, or the cluster this runs in")
-	flags.StringVar(&o.Context, "context", "", "`CONTEXT` of the kubeconfig; default: its current one")
+	o.RegisterLive(flags)
 	flags.StringVar(&o.Namespace, "argocd-namespace", "", Usage("argocd-namespace"))
-	flags.StringSliceVar(&o.namespaces, "application-namespaces", []string{"*"},
-		"`NAMESPACES` beside Argo CD's own that have Applications; * stands for any characters")
 	flags.StringVar(&o.recording, "recording", "", "read a recorded boot from `FILE` instead of a cluster; - is standard input")
 }
 
-// config prepares to follow a boot. The caller closes what it returns.
-func (o *Live) config(std cli.Std, cmd *cobra.Command) (cfg follow.Config, done func(), err error) {
+// RegisterLive adds those about the cluster, for a command that needs one.
+func (o *Live) RegisterLive(flags *pflag.FlagSet) {
+	flags.StringVar(&o.Kubeconfig, "kubeconfig", "", "kubeconfig `FILE`; default: $KUBECONFIG, ~/.kube/config, or the cluster this runs in")
+	flags.StringVar(&o.Context, "context", "", "`CONTEXT` of the kubeconfig; default: its current one")
+	flags.StringSliceVar(&o.namespaces, "application-namespaces", []string{"*"},
+		"`NAMESPACES` beside Argo CD's own that have Applications; * stands for any characters")
+}
+
+// Follow prepares to follow a boot. The caller calls done.
+func (o *Live) Follow(std cli.Std, cmd *cobra.Command) (cfg follow.Config, done func(), err error) {
 	if err := Fill(std, cmd.Flags()); err != nil {
 		return cfg, nil, err
 	}
@@ -86,7 +91,7 @@ func userKubeconfigs(std cli.Std) []string {
 
 // WithBoot runs do on a boot that is known.
 func (o *Live) WithBoot(std cli.Std, cmd *cobra.Command, format cli.Choice, do func(context.Context, *follow.Boot) error) error {
-	cfg, done, err := o.config(std, cmd)
+	cfg, done, err := o.Follow(std, cmd)
 	if err != nil {
 		return err
 	}
@@ -96,6 +101,6 @@ func (o *Live) WithBoot(std cli.Std, cmd *cobra.Command, format cli.Choice, do f
 	if err != nil {
 		return err
 	}
-	defer b.Close()
+	defer b.Close() //nolint:errcheck // nothing is recorded
 	return do(cmd.Context(), b)
 }

@@ -1,4 +1,5 @@
-package demo
+// Package screen shows how something goes: lines one after the other, and, on a terminal, a part below them that changes.
+package screen
 
 import (
 	"fmt"
@@ -10,8 +11,8 @@ import (
 	"github.com/argosy-cd/argosy/internal/words"
 )
 
-// Screen is where a demo is shown.
-type Screen struct {
+// Config is where something is shown.
+type Config struct {
 	Out io.Writer
 	// Size is that of the terminal that Out is. Nil is no terminal: lines are written, and nothing below them changes.
 	Size func() (width, height int)
@@ -20,18 +21,25 @@ type Screen struct {
 	Color bool
 }
 
-// screen is lines one after the other, and, on a terminal, a part below them that changes.
-type screen struct {
-	Screen
+// Screen is lines one after the other, and, on a terminal, a part below them that changes.
+type Screen struct {
+	Config
 	plain bool
 	below []string // what is drawn
 	err   error    // of the first line that could not be written
 }
 
-func newScreen(s Screen) *screen { return &screen{Screen: s, plain: s.Size == nil || s.Dumb} }
+// New returns an empty screen.
+func New(c Config) *Screen { return &Screen{Config: c, plain: c.Size == nil || c.Dumb} }
 
-// line writes a line that stays.
-func (s *screen) line(format string, args ...any) {
+// Plain reports whether there are lines only.
+func (s *Screen) Plain() bool { return s.plain }
+
+// Err is the error of the first line that could not be written.
+func (s *Screen) Err() error { return s.err }
+
+// Line writes a line that stays.
+func (s *Screen) Line(format string, args ...any) {
 	text := fmt.Sprintf(format, args...)
 	if s.plain {
 		s.write(text + "\n")
@@ -41,25 +49,25 @@ func (s *screen) line(format string, args ...any) {
 	s.write(s.erase() + s.paint(wrap(text, width)) + "\n" + s.drawn())
 }
 
-// table writes a table: its rows end where the terminal does, other lines are broken there.
-func (s *screen) table(text string) {
+// Table writes a table: its rows end where the terminal does, other lines are broken there.
+func (s *Screen) Table(text string) {
 	for line := range strings.Lines(text) {
 		line = strings.TrimSuffix(line, "\n")
 		if !s.plain && strings.HasPrefix(line, "    ") {
 			width, _ := s.Size()
 			line = words.Cut(line, width)
 		}
-		s.line("%s", line)
+		s.Line("%s", line)
 	}
 }
 
-// command writes a line that is to be copied, so it is not broken.
-func (s *screen) command(format string, args ...any) {
+// Command writes a line that is to be copied, so it is not broken.
+func (s *Screen) Command(format string, args ...any) {
 	s.write(s.erase() + fmt.Sprintf("  "+format, args...) + "\n" + s.drawn())
 }
 
-// draw replaces what is below the lines.
-func (s *screen) draw(lines []string) {
+// Draw replaces what is below the lines.
+func (s *Screen) Draw(lines []string) {
 	if s.plain {
 		return
 	}
@@ -75,17 +83,17 @@ func (s *screen) draw(lines []string) {
 	s.write(erase + s.drawn())
 }
 
-// keep makes what is below the lines some of them.
-func (s *screen) keep() { s.below = nil }
+// Keep makes what is below the lines some of them.
+func (s *Screen) Keep() { s.below = nil }
 
-func (s *screen) erase() string {
+func (s *Screen) erase() string {
 	if len(s.below) == 0 {
 		return ""
 	}
 	return fmt.Sprintf("\x1b[%dA\r\x1b[J", len(s.below))
 }
 
-func (s *screen) drawn() string {
+func (s *Screen) drawn() string {
 	var b strings.Builder
 	for _, line := range s.below {
 		b.WriteString(s.paint(line) + "\n")
@@ -93,7 +101,7 @@ func (s *screen) drawn() string {
 	return b.String()
 }
 
-func (s *screen) write(text string) {
+func (s *Screen) write(text string) {
 	if _, err := s.Out.Write([]byte(text)); err != nil && s.err == nil {
 		s.err = fmt.Errorf("writing: %w", problem.Innermost(err))
 	}
@@ -101,16 +109,16 @@ func (s *screen) write(text string) {
 
 // Marks of Applications.
 const (
-	markHealthy  = "●"
-	markBusy     = "◐"
-	markDegraded = "✗"
-	markMissing  = "·"
+	Healthy  = "●"
+	Busy     = "◐"
+	Degraded = "✗"
+	Missing  = "·"
 )
 
-var colors = strings.NewReplacer(markHealthy, "\x1b[32m"+markHealthy+"\x1b[0m", markBusy, "\x1b[33m"+markBusy+"\x1b[0m", markDegraded,
-	"\x1b[31m"+markDegraded+"\x1b[0m")
+var colors = strings.NewReplacer(Healthy, "\x1b[32m"+Healthy+"\x1b[0m", Busy, "\x1b[33m"+Busy+"\x1b[0m", Degraded,
+	"\x1b[31m"+Degraded+"\x1b[0m")
 
-func (s *screen) paint(text string) string {
+func (s *Screen) paint(text string) string {
 	if !s.Color {
 		return text
 	}
