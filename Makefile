@@ -110,6 +110,7 @@ bench: ## measure ours and our peers' in one run and print the tables (builds rc
 	cd conformance && go run ./cmpbench
 	cd lab && go run ./bench
 	cd lab && go run ./planbench
+	cd lab && go run ./livebench
 	go test -run '^$$' -bench 'Unchanged|Refs|Plan|Command|Simulate|Step' -benchmem ./internal/bucket/s3 ./internal/trigger ./internal/plan ./internal/simulate ./internal/refresh ./cmd/argosy
 
 .PHONY: soak

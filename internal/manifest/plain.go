@@ -6,7 +6,8 @@ import "unicode/utf8"
 const maxPlain = 1 << 20
 
 // Plain turns a value that YAML gave into what JSON would give, in place: integers become int64. It reports false if JSON might give
-// another value or refuse it: for numbers with a fraction, times, texts that are no UTF-8, and large values. The value may be half done then.
+// another value or refuse it: for numbers with a fraction, times, texts that are no UTF-8, and large values. The value may be half done
+// then.
 func Plain(v any) (any, bool) {
 	left := maxPlain
 	return plainValue(v, 0, &left)
