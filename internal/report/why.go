@@ -23,7 +23,7 @@ func Why(w io.Writer, f Format, s *live.Snapshot, r *cause.Report, now time.Time
 	case Markdown:
 		return whyMarkdown(w, s, r, now)
 	case JSON:
-		return Object(w, whyObject(r))
+		return Object(w, WhyObject(r))
 	}
 	return f.refused("why")
 }
@@ -141,7 +141,8 @@ func whyMarkdown(w io.Writer, s *live.Snapshot, r *cause.Report, now time.Time) 
 	return nil
 }
 
-func whyObject(r *cause.Report) map[string]any {
+// WhyObject is why Applications wait, for programs.
+func WhyObject(r *cause.Report) map[string]any {
 	asked, causes := []any{}, []any{}
 	for _, n := range r.Asked {
 		asked = append(asked, map[string]any{"namespace": n.Namespace, "name": n.Name, "good": n.Good()})
