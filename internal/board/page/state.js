@@ -115,8 +115,7 @@ function reshape() {
 export function newest() {
   const s = store.scene;
   if (!s) return 0;
-  const goes = s.mode === 'live' || s.paced && s.now < s.end && false;
-  return goes && !s.stale && !store.lost ? s.now + (performance.now() - store.received) : s.now;
+  return s.mode === 'live' && !s.stale && !store.lost ? s.now + (performance.now() - store.received) : s.now;
 }
 
 /** moment is the time that is shown. */

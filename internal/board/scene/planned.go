@@ -7,7 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/argosy-cd/argosy/internal/argo"
 	"github.com/argosy-cd/argosy/internal/giturl"
 	"github.com/argosy-cd/argosy/internal/health"
 	"github.com/argosy-cd/argosy/internal/plan"
@@ -416,5 +415,5 @@ func (p *player) set(children []int) State {
 			return State{Is: Healthy, Health: string(health.Healthy)}
 		}
 	}
-	return State{Is: Waiting, Note: argo.KindApplicationSet}
+	return State{Is: Waiting}
 }
