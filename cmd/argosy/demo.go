@@ -40,6 +40,9 @@ With --repo it is your own repository, as it lies on disk, with all ApplicationS
 ROOT is then the file of the root Application, if it is not to be found. Charts, remote bases and other
 repositories are fetched as by argosy plan, unless --offline.
 
+On a terminal a page shows the boot, too (see argosy board): its address is printed, and it can change the
+speed, and break and repair Applications. --listen serves it elsewhere.
+
 On a terminal it goes on after the boot until you stop it: at each tick of the trigger repository, the plugins
 render again, and changes are printed. With --once, and where there is no terminal, it ends with the boot. The
 exit code is 3 if the boot does not end, or if the plan is broken or incomplete.`,
@@ -57,6 +60,7 @@ exit code is 3 if the boot does not end, or if the plan is broken or incomplete.
 	flags.Float64Var(&opts.Speed, "speed", 20, "how many times as fast as a real boot")
 	flags.StringSliceVar(&opts.Fail, "fail", nil, "`NAMES` of Applications whose workloads become Degraded")
 	flags.DurationVar(&opts.Repair, "repair-after", 0, "a commit mends them so long after they became Degraded, in the time of the boot")
+	flags.StringVar(&opts.Listen, "listen", "", "`ADDRESS` of the page that shows the boot, on loopback; default 127.0.0.1:0 on a terminal")
 	flags.BoolVar(&opts.once, "once", false, "exit when the boot is over; default where there is no terminal")
 	flags.StringArrayVar(&opts.repos, "repo", nil,
 		"boot your own repository, `PATH`, or URL=PATH if its Applications do not say its URL; repeatable, also s3://BUCKET=PATH")
@@ -95,6 +99,9 @@ func runDemo(ctx context.Context, std stdio, opts demoOptions, args []string) (e
 	defer x.Close() //nolint:errcheck // only read from
 	term, cfg := std.getenv("TERM"), opts.Config
 	cfg.Exhibit, cfg.Program, cfg.Stay = x, os.Args[0], !opts.once && std.size != nil
+	if cfg.Listen == "" && cfg.Stay {
+		cfg.Listen = "127.0.0.1:0"
+	}
 	cfg.Screen = demo.Screen{Out: std.out, Size: std.size, Dumb: term == "dumb" || term == "", Color: std.getenv("NO_COLOR") == ""}
 	cfg.Namespace, cfg.Now, cfg.Plan = opts.settings.Namespace, std.now, opts.settings.config
 	p, err := demo.Run(ctx, cfg)

@@ -69,8 +69,8 @@ func foreign(r *http.Request) bool {
 	return r.Method != http.MethodGet || r.Header.Get("Sec-Fetch-Mode") != "navigate" || strings.HasPrefix(r.URL.Path, "/api/")
 }
 
-// isLoopback reports whether an address to listen on is reached from this machine only.
-func isLoopback(address string) bool {
+// IsLoopback reports whether an address to listen on is reached from this machine only.
+func IsLoopback(address string) bool {
 	host, _, err := net.SplitHostPort(address)
 	if err != nil {
 		return false

@@ -67,7 +67,7 @@ const (
 
 // New prepares a server.
 func New(cfg Config) (*Server, error) {
-	if cfg.Access == nil && !isLoopback(cfg.Address) {
+	if cfg.Access == nil && !IsLoopback(cfg.Address) {
 		return nil, problem.Usagef("--listen %s is not a loopback address, so others may reach the page: --token-file, --trusted-header or "+
 			"--argocd must say who may see it", cfg.Address)
 	}

@@ -52,9 +52,11 @@ func FromSimulation(p *plan.Plan, m simulate.Model, faults ...simulate.Fault) (*
 	}
 	// A sync can be tried for ever; what happens in the end is clear long before.
 	m.Horizon = 2*min(usual.Total, m.Horizon) + 15*time.Minute
+	mended := time.Duration(0)
 	for _, f := range faults {
-		m.Horizon += f.Mended
+		mended = max(mended, f.Mended)
 	}
+	m.Horizon += mended
 	s := &Simulation{
 		plan: p, model: m, usual: usual, changed: make(chan struct{}), keys: map[string]string{}, names: map[string]string{},
 	}

@@ -58,12 +58,14 @@ export function drawGantt() {
       bars.append(node);
     };
     if (a.planned && a.planned.created >= 0 && a.planned.healthy >= 0) bar('ghost', a.planned.created, a.planned.healthy, '', `planned ${clock(a.planned.created)} to ${clock(a.planned.healthy)}`);
-    a.history.forEach((s, n) => {
-      if (s.is === 'waiting' || s.is === 'unknown') return;
+    for (let n = 0; n < a.history.length; n++) {
+      const s = a.history[n];
+      while (n + 1 < a.history.length && a.history[n + 1].is === s.is) n++;
+      if (s.is === 'waiting' || s.is === 'unknown') continue;
       const to = n + 1 < a.history.length ? a.history[n + 1].at : known;
       // Healthy is the end of a bar, not the rest of the day.
       bar('', s.at, s.is === 'healthy' ? s.at : to, s.is, `${STATES[s.is]} from ${clock(s.at)}${s.note ? ': ' + s.note : ''}`);
-    });
+    }
     for (const l of store.scene?.path || []) if (l.app === a.key) bar('leg', l.from, l.to, '', `critical path: ${l.what}, ${span(l.to - l.from)}`);
     bar('cursor', t, t, '', '');
     const row = el('div', { class: 'bar-row' }, el('button', { type: 'button', title: a.name, onclick: () => select(a.key) }, a.name), bars);

@@ -4,7 +4,7 @@
 import { el, byId, stateIcon, setText } from './dom.js';
 import { store, stateAt, moment, chain, changed } from './state.js';
 import { STATES, MEANS, count, some, span, clock } from './words.js';
-import { running } from './lanes.js';
+import { running, cards } from './lanes.js';
 import { select } from './detail.js';
 
 /** @typedef {import('./state.js').App} App */
@@ -110,4 +110,8 @@ function headline(apps, by, t) {
 }
 
 /** toBlocker shows the blocker. */
-export function toBlocker() { if (blocker) select(blocker); }
+export function toBlocker() {
+  if (!blocker) return;
+  if (store.selected !== blocker) select(blocker);
+  cards.get(blocker)?.node.scrollIntoView({ block: 'nearest', inline: 'center' });
+}

@@ -106,6 +106,14 @@ export function drawLanes() {
   for (const c of cards.values()) drawCard(c, t);
   for (const l of lanes) drawLane(l, t);
   drawFilter(t);
+  if (!placed && store.apps.size) { placed = true; toRunning(); }
+}
+
+let placed = false;
+/** toRunning scrolls to the wave that something happens in. */
+export function toRunning() {
+  const l = running()[0];
+  if (l) l.node.scrollIntoView({ block: 'nearest', inline: 'center' });
 }
 
 /** drawCard draws one card. @param {any} c @param {number} t */

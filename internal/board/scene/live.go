@@ -218,7 +218,7 @@ func stateOf(snap *live.Snapshot, n *live.Node) State {
 	}
 	s.Is = word(n)
 	if s.Is == Failing {
-		s.Note = cmp.Or(trouble(n), s.Note)
+		s.Note = cmp.Or(trouble(n), s.Note, "it is "+n.Describe())
 	}
 	if len(s.Note) > maxNote {
 		s.Note = strings.ToValidUTF8(s.Note[:maxNote], "") + "…"
