@@ -65,11 +65,19 @@ const (
 	maxQuestions, maxQuestionsEach = 8, 4
 )
 
+// CheckAddress refuses an address that others reach, unless it is said who may look.
+func CheckAddress(address string, access Access) error {
+	if access == nil && !IsLoopback(address) {
+		return problem.Usagef("--listen %s is not a loopback address, so others may reach the page: --token-file, --trusted-header or "+
+			"--argocd must say who may see it", address)
+	}
+	return nil
+}
+
 // New prepares a server.
 func New(cfg Config) (*Server, error) {
-	if cfg.Access == nil && !IsLoopback(cfg.Address) {
-		return nil, problem.Usagef("--listen %s is not a loopback address, so others may reach the page: --token-file, --trusted-header or "+
-			"--argocd must say who may see it", cfg.Address)
+	if err := CheckAddress(cfg.Address, cfg.Access); err != nil {
+		return nil, err
 	}
 	s := &Server{
 		cfg: cfg, store: newStore(cfg.Now), secret: rand.Text(), assets: map[string]asset{},
