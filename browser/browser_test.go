@@ -62,7 +62,7 @@ func run(m *testing.M) int {
 }
 
 // patience is for everything that a test waits for. Nothing is as slow; a test that waits so long has failed.
-const patience = 90 * time.Second
+const patience = 60 * time.Second
 
 var address = regexp.MustCompile(`http://127\.0\.0\.1:\d+/`)
 

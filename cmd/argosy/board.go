@@ -55,7 +55,8 @@ See docs/board.md.`,
 					return v.Planner.Plan(ctx, roots)
 				}
 			}
-			if flags := cmd.Flags(); len(args) == 0 && !opts.Simulate || flags.Changed("kubeconfig") || flags.Changed("context") || opts.live.recording != "" {
+			watched := opts.live.Kubeconfig != "" || opts.live.Context != "" || opts.live.recording != ""
+			if watched || len(args) == 0 && !opts.Simulate {
 				cfg, done, err := opts.live.config(std, cmd)
 				if err != nil {
 					return err

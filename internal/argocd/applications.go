@@ -13,7 +13,7 @@ import (
 )
 
 // ErrDenied says that a token is not one of the server's, or not any more.
-var ErrDenied = errors.New("Argo CD does not accept the token")
+var ErrDenied = errors.New("the token is not accepted")
 
 // maxList bounds the list of Applications.
 const maxList = 64 << 20

@@ -35,7 +35,7 @@ func (v Viewer) only(s *scene.Scene) *scene.Scene {
 
 // Access decides who may look.
 type Access interface {
-	// Viewer is who a request is from. The error is a Denied if it is nobody who may look.
+	// Viewer is who a request is from. The error is a DeniedError if it is nobody who may look.
 	Viewer(r *http.Request) (Viewer, error)
 }
 
@@ -45,18 +45,18 @@ type Login interface {
 	Login(w http.ResponseWriter, r *http.Request)
 }
 
-// Denied says that somebody may not look, and how they could.
-type Denied struct {
+// DeniedError says that somebody may not look, and how they could.
+type DeniedError struct {
 	// How is token, argocd or proxy.
 	How string
 	Why string
 }
 
-func (d Denied) Error() string { return d.Why }
+func (d DeniedError) Error() string { return d.Why }
 
 // refuse answers somebody who may not look.
 func (s *Server) refuse(w http.ResponseWriter, err error) {
-	var d Denied
+	var d DeniedError
 	if !errors.As(err, &d) {
 		s.cfg.Log.Warn("who may look cannot be checked", "error", err.Error())
 		http.Error(w, "who may look cannot be checked now; see the server's log", http.StatusServiceUnavailable)
@@ -109,7 +109,7 @@ func (t *token) Viewer(r *http.Request) (Viewer, error) {
 	if c, err := r.Cookie(cookie); err == nil && equal(c.Value, session(want)) {
 		return Viewer{}, nil
 	}
-	return Viewer{}, Denied{"token", "a token is needed"}
+	return Viewer{}, DeniedError{"token", "a token is needed"}
 }
 
 // equal compares in a time that tells nothing, not even the length.
@@ -177,9 +177,9 @@ func (p *proxied) Viewer(r *http.Request) (Viewer, error) {
 				if names := r.Header.Values(p.header); len(names) == 1 && names[0] != "" && len(names[0]) < 200 {
 					return Viewer{Name: names[0]}, nil
 				}
-				return Viewer{}, Denied{"proxy", "the proxy has not said who you are"}
+				return Viewer{}, DeniedError{"proxy", "the proxy has not said who you are"}
 			}
 		}
 	}
-	return Viewer{}, Denied{"proxy", "requests must come through the proxy"}
+	return Viewer{}, DeniedError{"proxy", "requests must come through the proxy"}
 }

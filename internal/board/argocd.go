@@ -54,14 +54,14 @@ func WithArgoCD(l Lister, now func() time.Time) Access {
 func (a *rights) Viewer(r *http.Request) (Viewer, error) {
 	token := argoToken(r)
 	if token == "" {
-		return Viewer{}, Denied{"argocd", "sign in to Argo CD first"}
+		return Viewer{}, DeniedError{"argocd", "sign in to Argo CD first"}
 	}
 	k, err := a.may(r.Context(), token)
 	if err != nil {
 		return Viewer{}, err
 	}
 	if k.keys == nil {
-		return Viewer{}, Denied{"argocd", "Argo CD does not know you any more; sign in again"}
+		return Viewer{}, DeniedError{"argocd", "Argo CD does not know you any more; sign in again"}
 	}
 	return Viewer{Visible: func(key string) bool { return k.keys[key] }}, nil
 }
@@ -123,12 +123,13 @@ func argoToken(r *http.Request) string {
 	if err != nil || n < 1 || n > maxParts {
 		return ""
 	}
+	parts := []string{token}
 	for i := 1; i < n; i++ {
 		part, err := r.Cookie(fmt.Sprintf("%s-%d", argoCookie, i))
 		if err != nil {
 			return ""
 		}
-		token += part.Value
+		parts = append(parts, part.Value)
 	}
-	return token
+	return strings.Join(parts, "")
 }

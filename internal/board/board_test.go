@@ -261,15 +261,19 @@ func TestTrustedHeader(t *testing.T) {
 		values  []string
 		want    int
 	}{
-		{nil, []string{"ann"}, 200}, {nil, nil, 401}, {nil, []string{""}, 401}, {nil, []string{"ann", "root"}, 401},
-		{[]string{"10.0.0.0/8"}, []string{"ann"}, 401}, {[]string{"127.0.0.0/8", "::1/128"}, []string{"ann"}, 200},
+		{nil, []string{"ann"}, 200},
+		{nil, nil, 401},
+		{nil, []string{""}, 401},
+		{nil, []string{"ann", "root"}, 401},
+		{[]string{"10.0.0.0/8"}, []string{"ann"}, 401},
+		{[]string{"127.0.0.0/8", "::1/128"}, []string{"ann"}, 200},
 	} {
 		access, err := WithHeader("X-Forwarded-User", c.proxies)
 		if err != nil {
 			t.Fatal(err)
 		}
 		_, server := serveBoard(t, Config{Access: access})
-		r, _ := http.NewRequestWithContext(t.Context(), "GET", server.URL+"/api/scene", nil)
+		r, _ := http.NewRequestWithContext(t.Context(), http.MethodGet, server.URL+"/api/scene", nil)
 		r.Header["X-Forwarded-User"] = c.values
 		res, err := http.DefaultClient.Do(r)
 		if err != nil {
@@ -349,7 +353,7 @@ func listen(t *testing.T, url string, n int) (names, ids []string, data []map[st
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
-	r, _ := http.NewRequestWithContext(ctx, "GET", url, nil)
+	r, _ := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	res, err := http.DefaultClient.Do(r)
 	if err != nil {
 		t.Fatal(err)

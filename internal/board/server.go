@@ -165,7 +165,7 @@ type first struct {
 	User    string `json:"user,omitempty"`
 }
 
-func (s *Server) scene(w http.ResponseWriter, r *http.Request, who Viewer) {
+func (s *Server) scene(w http.ResponseWriter, _ *http.Request, who Viewer) {
 	current, number, _ := s.store.current()
 	if current == nil {
 		http.Error(w, "the boot is not known yet; try again", http.StatusServiceUnavailable)

@@ -12,6 +12,7 @@ import (
 	"github.com/argosy-cd/argosy/internal/argo/order"
 	"github.com/argosy-cd/argosy/internal/board/scene"
 	"github.com/argosy-cd/argosy/internal/plan"
+	"github.com/argosy-cd/argosy/internal/retry"
 	"github.com/argosy-cd/argosy/internal/simulate"
 )
 
@@ -132,7 +133,7 @@ func (s *Simulation) Run(ctx context.Context, publish func(*scene.Scene)) error 
 		select {
 		case <-ctx.Done():
 		case <-changed:
-			time.Sleep(tick)
+			retry.Wait(ctx, time.After(tick))
 		}
 	}
 	return nil
@@ -235,8 +236,8 @@ func (s *Simulation) Why(_ context.Context, key string, visible func(string) boo
 		}
 		namespace, name, _ := strings.Cut(k, "/")
 		causes = append(causes, map[string]any{
-			"kind": "simulated", "application": map[string]any{"namespace": namespace, "name": name}, "path": []any{c.App}, "text": c.String(),
-			"blocks": true,
+			"kind": "simulated", "application": map[string]any{"namespace": namespace, "name": name}, "path": []any{c.App},
+			"text": c.String(), "blocks": true,
 		})
 	}
 	return map[string]any{"good": len(causes) == 0, "asked": asked, "causes": causes, "notLookedAt": []any{}}, nil
@@ -254,8 +255,8 @@ func (s *Simulation) App(_ context.Context, key string) (*Detail, error) {
 		}
 		for _, i := range app.Items {
 			d.Objects = append(d.Objects, Object{
-				Phase: i.Phase, Wave: i.Wave, Group: i.Group, Kind: i.Kind, Namespace: i.Namespace, Name: i.Name, Hook: i.Hook, Waits: i.Waits,
-				Message: i.Unknown,
+				Phase: i.Phase, Wave: i.Wave, Group: i.Group, Kind: i.Kind, Namespace: i.Namespace, Name: i.Name, Hook: i.Hook,
+				Waits: i.Waits, Message: i.Unknown,
 			})
 		}
 		sortObjects(d.Objects)

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/argosy-cd/argosy/internal/board/scene"
+	"github.com/argosy-cd/argosy/internal/retry"
 )
 
 // Times of a stream of events.
@@ -49,7 +50,7 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request, who Viewer) {
 }
 
 func (st *stream) run() {
-	checked := time.Now()
+	checked := st.cfg.Now()
 	for {
 		current, number, changed := st.store.current()
 		if current != nil && number != st.number && !st.send(current, number) {
@@ -65,7 +66,7 @@ func (st *stream) run() {
 			return
 		case <-changed:
 			pause.Stop()
-			time.Sleep(collect)
+			retry.Wait(st.ends, time.After(collect))
 		case <-pause.C:
 			now := int64(0)
 			if current, _, _ = st.store.current(); current != nil {
@@ -75,12 +76,12 @@ func (st *stream) run() {
 				return
 			}
 		}
-		if st.cfg.Access != nil && time.Since(checked) > recheck {
+		if st.cfg.Access != nil && st.cfg.Now().Sub(checked) > recheck {
 			who, err := st.cfg.Access.Viewer(st.r)
 			if err != nil {
 				return // the browser connects again, and is told
 			}
-			st.who, checked = who, time.Now()
+			st.who, checked = who, st.cfg.Now()
 			if who.Visible != nil {
 				st.number = -1
 			}
@@ -130,7 +131,7 @@ func (st *stream) sendOnly(current *scene.Scene, number int) bool {
 // write sends one event. JSON has no line breaks.
 func (st *stream) write(event string, number int, data []byte) bool {
 	control := http.NewResponseController(st.w)
-	_ = control.SetWriteDeadline(time.Now().Add(stall))
+	_ = control.SetWriteDeadline(st.cfg.Now().Add(stall))
 	if _, err := fmt.Fprintf(st.w, "event: %s\nid: %s\ndata: %s\n\n", event, st.store.id(number), data); err != nil {
 		return false
 	}

@@ -59,7 +59,7 @@ function lane(section, data) {
   const of = el('span', { class: 'of' }), word = el('span', { class: 'word' }), bar = el('i');
   const title = section.root ? waveName(data) : 'Applications';
   const node = el('section', { class: 'lane', 'aria-label': title },
-    el('header', { class: 'lane-head' }, el('div', {}, mark, el('h3', {}, title), word, of), el('div', { class: 'bar' }, bar)),
+    el('header', { class: 'lane-head' }, el('div', {}, mark, el('h2', {}, title), word, of), el('div', { class: 'bar' }, bar)),
     el('ul', { class: 'cards' }, ...data.apps.map((key) => store.apps.get(key)).filter(Boolean).map((app) => item(app, 0))));
   const out = { node, mark, of, word, bar, apps: below(data.apps).filter((a) => !a.set).map((a) => a.key), gate: null, title };
   lanes.push(out);
@@ -67,6 +67,13 @@ function lane(section, data) {
 }
 
 function section(data) {
+  const head = el('header');
+  if (data.root) {
+    for (const key of [...(data.above || []), data.root]) {
+      const app = store.apps.get(key);
+      if (app) head.append(key === data.root && data.above ? '›' : '', card(app));
+    }
+  } else head.append(el('h2', {}, 'Applications that are in no boot'));
   const row = el('div', { class: 'row' });
   data.lanes.forEach((l, i) => {
     const made = lane(data, l);
@@ -76,13 +83,6 @@ function section(data) {
     }
     row.append(made.node);
   });
-  const head = el('header');
-  if (data.root) {
-    for (const key of [...(data.above || []), data.root]) {
-      const app = store.apps.get(key);
-      if (app) head.append(key === data.root && data.above ? '›' : '', card(app));
-    }
-  } else head.append(el('h2', {}, 'Applications that are in no boot'));
   return el('section', { class: 'section' }, head, row);
 }
 

@@ -236,9 +236,11 @@ func word(n *live.Node) Is {
 		return Healthy
 	case n.Health == health.Degraded, trouble(n) != "", op.Retrying():
 		return Failing
+	case op.InWindow():
+		return Manual
 	case op.Running(), n.Requested, !n.Deleting.IsZero():
 		return Running
-	case n.Health == health.Suspended, op.InWindow(), slices.ContainsFunc(n.Waits, func(w live.Wait) bool { return w.Reason == live.ForNobody }):
+	case n.Health == health.Suspended, slices.ContainsFunc(n.Waits, func(w live.Wait) bool { return w.Reason == live.ForNobody }):
 		return Manual
 	case n.Health == "" || n.Health == health.Unknown:
 		return Unknown
