@@ -4,6 +4,7 @@ WORKDIR /src
 COPY go.mod go.sum ./
 RUN go mod download
 COPY cmd cmd
+COPY deploy deploy
 COPY examples examples
 COPY internal internal
 RUN CGO_ENABLED=0 go build -trimpath -ldflags='-s -w' -o /argosy ./cmd/argosy

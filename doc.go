@@ -12,6 +12,7 @@
 // Packages:
 //
 //	examples                   data     the example cluster, to be embedded
+//	deploy                     data     the manifests of what runs in a cluster, to be embedded
 //	internal/manifest          data     Kubernetes documents: decode, find, encode deterministically
 //	internal/problem           data     errors that are lists of problems
 //	internal/strict            data     configuration files: strict decoding with positions, and their JSON Schema
@@ -20,6 +21,7 @@
 //	internal/textdiff          data     the unified diff of two texts
 //	internal/giturl            data     URLs of repositories: which are of the same one, and how they are printed
 //	internal/progress          data     how far something is that takes longer than a second
+//	internal/screen            data     lines for people, and below them a part of the terminal that changes
 //	internal/secret            data     texts that are not printed
 //	internal/tree              data     a directory in memory
 //	internal/gittree           logic    the content of a Git repository at a revision: paths, patterns, versions
@@ -27,6 +29,7 @@
 //	internal/argo              data     Argo CD's own resources: names, and the types of their fields
 //	internal/argo/versions     data     what differs between versions of Argo CD
 //	internal/argo/order        data     the order of a sync: hooks, phases, waves, and what is moved
+//	internal/argo/window       data     sync windows: which are open, and when a sync may begin
 //	internal/appset            logic    ApplicationSet to Applications: render, patch, guard
 //	internal/appset/generator  logic    generators to parameter sets
 //	internal/appset/answers    logic    recorded answers of APIs to generators: files, replay
@@ -45,8 +48,10 @@
 //	internal/live              logic    a boot that happens now, from events: Applications, waves, syncs, what waits for what
 //	internal/board/scene       logic    a boot as the board shows it: from a plan, a simulation, a recording or a live cluster
 //	internal/live/cause        logic    why a live boot waits: from an Application down to the object and its condition
+//	internal/live/course       logic    how a live boot goes: events, times, and the comparison with its plan
 //	internal/lint              logic    rules over a plan, and their findings at lines of files
 //	internal/lint/format       logic    findings for people, for programs and beside code
+//	internal/install           logic    what to add to an Argo CD, for each way to install one
 //	internal/report            logic    plans, their differences and boots as tables, JSON and pictures
 //	internal/policy            logic    what Argo CD projects may make us do
 //	internal/rights            logic    whose credential may be used for which repository, and who may know which cluster
@@ -84,6 +89,7 @@
 //	internal/handover          logic    Applications of a live ApplicationSet to the plugin, step by step, and back
 //	internal/refresh           edge     which applications Argo CD must look at again, when and how
 //	internal/follow            edge     argosy status, wait and why: from a cluster or a recording to a report
+//	internal/boot              edge     argosy boot: preflight, apply, follow to the end, compare with the plan
 //	internal/events            edge     notifications of S3: webhooks, SNS, EventBridge, SQS
 //	internal/eventserver       edge     argosy events: notifications become refreshes
 //	internal/refresher         edge     Applications that are followed, and refreshes that are asked for
@@ -100,5 +106,6 @@
 //	internal/demo              edge     a boot without a cluster: servers, plugins and a simulation in one process
 //	internal/board             edge     argosy board: the page that shows a boot, and who may see it
 //	internal/cli               edge     what every command line needs: groups, help, completion, settings from variables
+//	internal/cli/option        edge     groups of flags that several commands share, and what they configure
 //	cmd/argosy                 command  the command line
 package argosy

@@ -79,7 +79,7 @@ func (p *pkg) add(f *ast.File) {
 	}
 }
 
-var mapLine = regexp.MustCompile(`(?m)^//\t((?:internal/|cmd/|examples)\S*)\s+(\w+)\s+\S.*$`)
+var mapLine = regexp.MustCompile(`(?m)^//\t((?:internal/|cmd/|examples|deploy)\S*)\s+(\w+)\s+\S.*$`)
 
 // layersOf reads the map: package to layer.
 func layersOf(t *testing.T) map[string]string {
@@ -133,8 +133,8 @@ func TestOneDoor(t *testing.T) {
 	for dir, p := range packages(t) {
 		for name := range p.imports {
 			if first, _, _ := strings.Cut(name, "/"); strings.Contains(first, ".") && !strings.HasPrefix(name, module) {
-				if dir == "internal/cli" {
-					dir = "cmd/argosy/cli"
+				if dir == "internal/cli" || strings.HasPrefix(dir, "internal/cli/") {
+					dir = "cmd/argosy/" + dir
 				}
 				doors[name] = append(doors[name], dir)
 			}
@@ -145,6 +145,40 @@ func TestOneDoor(t *testing.T) {
 		if slices.ContainsFunc(dirs[1:], func(dir string) bool { return !strings.HasPrefix(dir, dirs[0]+"/") }) {
 			t.Errorf("%s is imported by %s", name, strings.Join(dirs, ", "))
 		}
+	}
+}
+
+// generated is the line that marks a generated file.
+var generated = regexp.MustCompile(`(?m)^// Code generated .* DO NOT EDIT\.$`)
+
+// TestSizes checks that the command stays wiring, and that a file of the product can be read in one go. Generated files may be longer.
+func TestSizes(t *testing.T) {
+	const mostCommand, mostFile = 2500, 400
+	command := 0
+	for dir := range packages(t) {
+		files, err := filepath.Glob(filepath.Join(dir, "*.go"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, file := range files {
+			data, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if strings.HasSuffix(file, "_test.go") || generated.Match(data) {
+				continue
+			}
+			lines := strings.Count(string(data), "\n")
+			if lines > mostFile {
+				t.Errorf("%s has %d lines, more than %d: split it by meaning", file, lines, mostFile)
+			}
+			if dir == "cmd/argosy" {
+				command += lines
+			}
+		}
+	}
+	if command == 0 || command > mostCommand {
+		t.Errorf("cmd/argosy has %d lines, more than %d: it is for flags, help, exit codes and wiring", command, mostCommand)
 	}
 }
 

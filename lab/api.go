@@ -111,6 +111,11 @@ func (l *Lab) Apply(ctx context.Context, manifests ...string) error {
 	return l.applyAll(ctx, metav1.PatchOptions{FieldManager: "lab", Force: &force}, manifests)
 }
 
+// ApplyAs is like Apply, for another manager of fields. Strictly, and a field that somebody else manages is an error.
+func (l *Lab) ApplyAs(ctx context.Context, manager string, manifests ...string) error {
+	return l.applyAll(ctx, metav1.PatchOptions{FieldManager: manager, FieldValidation: metav1.FieldValidationStrict}, manifests)
+}
+
 // Validate lets the API server check manifests, strictly: unknown and duplicate fields are errors. Nothing is changed.
 func (l *Lab) Validate(ctx context.Context, manifests ...string) error {
 	force := true
@@ -192,6 +197,23 @@ func (l *Lab) Names(ctx context.Context, kind, namespace string) ([]string, erro
 		names = append(names, o.GetName())
 	}
 	return names, nil
+}
+
+// UIDs returns the UIDs of all objects of a kind, in all namespaces.
+func (l *Lab) UIDs(ctx context.Context, kind string) ([]string, error) {
+	r, err := l.api.resource(kind, "")
+	if err != nil {
+		return nil, err
+	}
+	list, err := r.List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return nil, err
+	}
+	uids := make([]string, 0, len(list.Items))
+	for _, o := range list.Items {
+		uids = append(uids, string(o.GetUID()))
+	}
+	return uids, nil
 }
 
 // Delete deletes an object, if it is there.

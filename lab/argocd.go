@@ -22,16 +22,14 @@ func (l *Lab) startArgoCD(ctx context.Context) error {
 	if err := l.installArgoCD(ctx, password); err != nil {
 		return err
 	}
-	repoServer := address(l.ports["repo-server"])
 	redis := address(l.ports["redis"])
 	l.ArgoCDURL = "http://" + address(l.ports["server"])
 	var group errgroup.Group
+	if err := l.startRepoServers(ctx, &group); err != nil {
+		return err
+	}
+	repoServer := l.RepoServer.Address()
 	for _, p := range []*Process{
-		{Name: "argocd-repo-server", ready: portOpen(l.ports["repo-server"]), args: []string{
-			flag("address", "127.0.0.1"), flag("port", l.ports["repo-server"]), flag("metrics-address", "127.0.0.1"),
-			flag("metrics-port", l.ports["repo-server-metrics"]),
-			flag("redis", redis), flag("disable-tls", true),
-		}},
 		{Name: "argocd-application-controller", ready: httpOK(http.DefaultClient,
 			"http://"+address(l.ports["controller-metrics"])+"/healthz"), args: []string{
 			flag("kubeconfig", l.Kubeconfig), flag("namespace", Namespace), flag("metrics-port", l.ports["controller-metrics"]),
@@ -61,10 +59,32 @@ func (l *Lab) startArgoCD(ctx context.Context) error {
 	return l.login(ctx, password)
 }
 
+// startRepoServers starts all replicas, behind one address. Each has its own copies of repositories and its own sockets of plugins.
+func (l *Lab) startRepoServers(ctx context.Context, group *errgroup.Group) (err error) {
+	var addresses []string
+	for n, sockets := range l.PluginDirs {
+		port := l.ports[numbered("repo-server", n)]
+		addresses = append(addresses, address(port))
+		p := &Process{
+			Name: numbered("argocd-repo-server", n), path: l.Tools.Path("argocd"), ready: portOpen(port),
+			env: append(l.argoEnvironment("argocd-repo-server"), "ARGOCD_PLUGINSOCKFILEPATH="+sockets,
+				"TMPDIR="+filepath.Join(l.Dir, numbered("tmp", n))),
+			args: []string{
+				flag("address", "127.0.0.1"), flag("port", port), flag("metrics-address", "127.0.0.1"),
+				flag("metrics-port", l.ports[numbered("repo-server-metrics", n)]),
+				flag("redis", address(l.ports["redis"])), flag("disable-tls", true),
+			},
+		}
+		group.Go(func() error { return l.run(ctx, p) })
+	}
+	l.RepoServer, err = newProxy(addresses...)
+	return err
+}
+
 // argoEnvironment makes the one binary be a server, and keeps it inside the lab's folder.
 func (l *Lab) argoEnvironment(name string) []string {
 	path := filepath.Dir(l.Tools.Path("helm")) + ":" + filepath.Dir(l.Tools.Path("kustomize")) + ":" + os.Getenv("PATH")
-	return []string{
+	env := []string{
 		"ARGOCD_BINARY_NAME=" + name, "ARGOCD_FAKE_IN_CLUSTER=true", "KUBECONFIG=" + l.Kubeconfig, "PATH=" + path,
 		"ARGOCD_PLUGINSOCKFILEPATH=" + l.PluginDir, "ARGOCD_TLS_DATA_PATH=" + filepath.Join(l.Dir, "argocd/tls"),
 		"ARGOCD_SSH_DATA_PATH=" + filepath.Join(l.Dir, "argocd/ssh"), "ARGOCD_GNUPGHOME=" + filepath.Join(l.Dir, "argocd/gpg"),
@@ -74,6 +94,10 @@ func (l *Lab) argoEnvironment(name string) []string {
 		"ARGOCD_APPLICATION_NAMESPACES=" + OtherNamespaces, "ARGOCD_RECONCILIATION_TIMEOUT=" + l.cfg.Reconcile.String(),
 		"ARGOCD_RECONCILIATION_JITTER=0s",
 	}
+	if l.cfg.WaveDelay > 0 {
+		env = append(env, fmt.Sprint("ARGOCD_SYNC_WAVE_DELAY=", int(l.cfg.WaveDelay.Seconds())))
+	}
+	return env
 }
 
 func (l *Lab) installArgoCD(ctx context.Context, password string) error {

@@ -22,6 +22,7 @@ type Entry struct {
 	Revision int64
 	Kind     string // Application
 	Name     string
+	UID      string
 	// What happened: "created", "deleted", and for what an object says about itself a word and its new value:
 	// "health Healthy", "sync Synced", "operation Running", "revision <hash>", "target <revision>", "available", "refresh".
 	What string
@@ -163,7 +164,7 @@ func (j *Journal) record(kind string, state map[string]map[string]string, event 
 	revision, _ := strconv.ParseInt(o.GetResourceVersion(), 10, 64)
 	name := o.GetName()
 	add := func(what string) {
-		j.entries = append(j.entries, Entry{revision, kind, name, strings.TrimSpace(what)})
+		j.entries = append(j.entries, Entry{revision, kind, name, string(o.GetUID()), strings.TrimSpace(what)})
 	}
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -221,6 +222,28 @@ func (j *Journal) Await(ctx context.Context, kind, name, what string, after int6
 	}
 }
 
+// AwaitCount waits until something has happened to so many objects of a kind.
+func (j *Journal) AwaitCount(ctx context.Context, kind, what string, n int) error {
+	for {
+		j.mu.Lock()
+		changed, names := j.changed, map[string]bool{}
+		for _, e := range j.entries {
+			if e.Kind == kind && e.What == what {
+				names[e.Name] = true
+			}
+		}
+		j.mu.Unlock()
+		if len(names) >= n {
+			return nil
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return fmt.Errorf("%d of %d %ss became %q: %w", len(names), n, kind, what, ctx.Err())
+		}
+	}
+}
+
 // Before reports whether the first entry a of an object came before the first entry b of another. Both must be there.
 func (j *Journal) Before(a, b Entry) bool {
 	first, ok1 := j.First(a.Kind, a.Name, a.What, a.Revision)
@@ -235,6 +258,19 @@ func (j *Journal) Entries(kind, name string) []Entry {
 	var out []Entry
 	for _, e := range j.entries {
 		if e.Kind == kind && e.Name == name {
+			out = append(out, e)
+		}
+	}
+	return out
+}
+
+// All returns every object that something happened to.
+func (j *Journal) All(what string) []Entry {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	var out []Entry
+	for _, e := range j.entries {
+		if e.What == what {
 			out = append(out, e)
 		}
 	}

@@ -34,8 +34,12 @@ type Config struct {
 	Reconcile time.Duration
 	// Settings are put into argocd-cm.
 	Settings map[string]string
+	// RepoServers is how many repo-servers there are, each with plugins of its own. Zero is 1.
+	RepoServers int
 	// ProgressiveSyncs starts the applicationset-controller with --enable-progressive-syncs. Argo CD's own default is false.
 	ProgressiveSyncs bool
+	// WaveDelay is Argo CD's pause between two waves, in whole seconds. Zero is its own default.
+	WaveDelay time.Duration
 }
 
 // Lab is a running cluster.
@@ -51,11 +55,12 @@ type Lab struct {
 	S3AccessKey string
 	S3SecretKey string
 
-	// PluginDir is where repo-server looks for sockets of plugins.
-	PluginDir string
+	// PluginDirs is where each repo-server looks for sockets of plugins. PluginDir is the first.
+	PluginDirs []string
+	PluginDir  string
 
-	// Git and S3 are what lies between Argo CD and these servers.
-	Git, S3 *Proxy
+	// Git and S3 are what lies between Argo CD and these servers, RepoServer between Argo CD and its repo-servers.
+	Git, S3, RepoServer *Proxy
 
 	cfg       Config
 	log       io.Writer
@@ -83,6 +88,7 @@ func Start(ctx context.Context, cfg Config) (l *Lab, err error) {
 	if cfg.Reconcile == 0 {
 		cfg.Reconcile = 3 * time.Second
 	}
+	cfg.RepoServers = max(cfg.RepoServers, 1)
 	l = &Lab{Dir: cfg.Dir, Tools: tools, cfg: cfg, log: log, ports: map[string]int{}}
 	if l.Dir == "" {
 		if l.Dir, err = os.MkdirTemp("", "argosy-lab-"); err != nil {
@@ -90,12 +96,19 @@ func Start(ctx context.Context, cfg Config) (l *Lab, err error) {
 		}
 		l.removeDir = true
 	}
-	for _, dir := range []string{"log", "certs", "etcd", "s3", "work", "plugins", "argocd/tls", "argocd/ssh", "argocd/gpg", "tmp"} {
+	for _, dir := range []string{"log", "certs", "etcd", "s3", "work", "argocd/tls", "argocd/ssh", "argocd/gpg", "tmp"} {
 		if err := os.MkdirAll(filepath.Join(l.Dir, dir), 0o755); err != nil {
 			return nil, err
 		}
 	}
-	l.PluginDir = filepath.Join(l.Dir, "plugins")
+	for n := range cfg.RepoServers {
+		dir := filepath.Join(l.Dir, numbered("plugins", n))
+		if err := errors.Join(os.MkdirAll(dir, 0o755), os.MkdirAll(filepath.Join(l.Dir, numbered("tmp", n)), 0o755)); err != nil {
+			return nil, err
+		}
+		l.PluginDirs = append(l.PluginDirs, dir)
+	}
+	l.PluginDir = l.PluginDirs[0]
 	l.token, l.S3AccessKey, l.S3SecretKey = random(), "lab"+random()[:8], random()
 	registry.Lock()
 	registry.labs = append(registry.labs, l)
@@ -111,6 +124,14 @@ func Start(ctx context.Context, cfg Config) (l *Lab, err error) {
 	return l, nil
 }
 
+// numbered is the name of replica n: "tmp", "tmp-2".
+func numbered(name string, n int) string {
+	if n == 0 {
+		return name
+	}
+	return fmt.Sprintf("%s-%d", name, n+1)
+}
+
 func random() string {
 	var b [16]byte
 	_, _ = rand.Read(b[:])
@@ -119,8 +140,11 @@ func random() string {
 
 func (l *Lab) start(ctx context.Context) error {
 	names := []string{
-		"etcd", "etcd-peer", "apiserver", "controller-manager", "scheduler", "kwok", "redis", "s3", "repo-server", "repo-server-metrics",
-		"controller-metrics", "server", "server-metrics", "appset-metrics", "appset-probe", "appset-webhook",
+		"etcd", "etcd-peer", "apiserver", "controller-manager", "scheduler", "kwok", "redis", "s3", "controller-metrics", "server", "server-metrics",
+		"appset-metrics", "appset-probe", "appset-webhook",
+	}
+	for n := range l.cfg.RepoServers {
+		names = append(names, numbered("repo-server", n), numbered("repo-server-metrics", n))
 	}
 	ports, reservation, err := reservePorts(len(names))
 	if err != nil {
@@ -212,7 +236,7 @@ func (l *Lab) run(ctx context.Context, p *Process) error {
 }
 
 // Process returns a process by its name: etcd, kube-apiserver, kube-controller-manager, kube-scheduler, kwok, redis, s3,
-// argocd-repo-server, argocd-application-controller, argocd-server, argocd-applicationset-controller.
+// argocd-repo-server (and argocd-repo-server-2), argocd-application-controller, argocd-server, argocd-applicationset-controller.
 func (l *Lab) Process(name string) *Process {
 	registry.Lock()
 	defer registry.Unlock()
@@ -243,8 +267,10 @@ func (l *Lab) Stop() {
 	if l.git != nil {
 		l.git.close()
 	}
-	if l.S3 != nil {
-		l.S3.close()
+	for _, p := range []*Proxy{l.S3, l.RepoServer} {
+		if p != nil {
+			p.close()
+		}
 	}
 	if l.reservation != nil {
 		_ = l.reservation.Close()

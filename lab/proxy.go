@@ -8,12 +8,14 @@ import (
 	"time"
 )
 
-// Proxy forwards TCP connections to a server, as long as tests let it.
+// Proxy forwards TCP connections to a server, as long as tests let it. Replicas of a server get them in turn, but for those that do not
+// listen.
 type Proxy struct {
 	listener net.Listener
-	target   string
+	targets  []string
 
 	mu    sync.Mutex
+	next  int // target
 	cut   bool
 	delay time.Duration
 	conns map[net.Conn]bool
@@ -21,12 +23,12 @@ type Proxy struct {
 }
 
 // newProxy listens on a free port.
-func newProxy(target string) (*Proxy, error) {
+func newProxy(targets ...string) (*Proxy, error) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return nil, err
 	}
-	p := &Proxy{listener: l, target: target, conns: map[net.Conn]bool{}}
+	p := &Proxy{listener: l, targets: targets, conns: map[net.Conn]bool{}}
 	p.wg.Go(p.accept)
 	return p, nil
 }
@@ -98,7 +100,7 @@ func (p *Proxy) serve(client net.Conn) {
 		return
 	}
 	defer p.drop(client)
-	server, err := (&net.Dialer{Timeout: 5 * time.Second}).DialContext(context.Background(), "tcp", p.target)
+	server, err := p.dial()
 	if err != nil || !p.keep(server) {
 		return
 	}
@@ -107,6 +109,21 @@ func (p *Proxy) serve(client net.Conn) {
 	both.Go(func() { p.copy(server, client) })
 	both.Go(func() { p.copy(client, server) })
 	both.Wait()
+}
+
+// dial connects to the next target that listens.
+func (p *Proxy) dial() (server net.Conn, err error) {
+	for range p.targets {
+		p.mu.Lock()
+		target := p.targets[p.next%len(p.targets)]
+		p.next++
+		p.mu.Unlock()
+		server, err = (&net.Dialer{Timeout: 5 * time.Second}).DialContext(context.Background(), "tcp", target)
+		if err == nil {
+			break
+		}
+	}
+	return server, err
 }
 
 func (p *Proxy) copy(to, from net.Conn) {

@@ -86,3 +86,54 @@ func TestProxy(t *testing.T) {
 		t.Errorf("there and back took %s, two delays are %s", got, 2*delay)
 	}
 }
+
+// TestProxyReplicas: each replica is asked, and one that does not listen is passed over.
+func TestProxyReplicas(t *testing.T) {
+	var asked [2]int
+	addresses := make([]string, 2)
+	listeners := make([]net.Listener, 2)
+	for i := range addresses {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		listeners[i], addresses[i] = l, l.Addr().String()
+		defer l.Close()
+		go func() {
+			for c, err := l.Accept(); err == nil; c, err = l.Accept() {
+				_, _ = c.Write([]byte{byte(i)})
+				c.Close()
+			}
+		}()
+	}
+	p, err := newProxy(addresses...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.close()
+	ask := func() byte {
+		t.Helper()
+		c, err := net.Dial("tcp", p.Address())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		answer, err := bufio.NewReader(c).ReadByte()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return answer
+	}
+	for range 4 {
+		asked[ask()]++
+	}
+	if asked != [2]int{2, 2} {
+		t.Errorf("asked %v", asked)
+	}
+	listeners[0].Close()
+	for range 3 {
+		if n := ask(); n != 1 {
+			t.Errorf("replica %d answered", n)
+		}
+	}
+}

@@ -6,18 +6,19 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/argosy-cd/argosy/internal/cli"
+	"github.com/argosy-cd/argosy/internal/cli/option"
 	"github.com/argosy-cd/argosy/internal/preview"
 )
 
 type appRenderOptions struct {
-	planInput
+	option.Plan
 	roots  []string
 	diff   string
-	output formatFlag
+	output cli.Choice
 }
 
 func newAppRenderCommand(std stdio) *cobra.Command {
-	opts := appRenderOptions{output: formatFlag{value: "yaml", allowed: []string{"yaml", "json", "name"}}}
+	opts := appRenderOptions{output: cli.OneOf("yaml", "json", "name")}
 	cmd := &cobra.Command{
 		Use:   "render FILE|NAME",
 		Short: "Print the manifests that Argo CD would deploy for an Application",
@@ -45,24 +46,24 @@ Secrets.`,
 		},
 	}
 	flags := cmd.Flags()
-	opts.register(flags)
+	opts.Register(flags)
 	flags.StringArrayVar(&opts.roots, "root", nil, "`ROOT` of the tree that NAME is in; repeatable")
 	flags.StringVar(&opts.diff, "diff", "", "print how the manifests change since a `REVISION`")
-	flags.VarP(&opts.output, "output", "o", "output format, "+opts.output.usage())
-	opts.completeNames(std, cmd, func([]string) []string { return opts.roots }, map[string]string{"allow-unknown": ""})
-	cli.CompleteArgument(cmd, func(ctx context.Context) []string { return opts.names(ctx, std, opts.roots) })
+	flags.VarP(&opts.output, "output", "o", "output format, "+opts.output.Usage())
+	opts.CompleteNames(std, cmd, func([]string) []string { return opts.roots }, map[string]string{"allow-unknown": ""})
+	cli.CompleteArgument(cmd, func(ctx context.Context) []string { return opts.Names(ctx, std, opts.roots) })
 	return cmd
 }
 
 func runAppRender(ctx context.Context, std stdio, opts appRenderOptions, arg string) error {
 	roots := opts.roots
 	if preview.IsFile(arg) {
-		if len(opts.roots) > 0 || opts.all {
+		if len(opts.roots) > 0 || opts.All {
 			return usagef("--root and --all go with the name of an Application, not with a file")
 		}
 		roots = []string{arg}
 	}
-	v, err := opts.preview(std, roots, opts.output)
+	v, err := opts.Prepare(std, roots, opts.output)
 	if err != nil {
 		return err
 	}

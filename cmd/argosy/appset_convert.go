@@ -6,6 +6,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/argosy-cd/argosy/internal/appset/convert"
+	"github.com/argosy-cd/argosy/internal/cli"
+	"github.com/argosy-cd/argosy/internal/cli/option"
 	"github.com/argosy-cd/argosy/internal/edit"
 	"github.com/argosy-cd/argosy/internal/manifest"
 	"github.com/argosy-cd/argosy/internal/workspace"
@@ -13,7 +15,7 @@ import (
 
 type appsetConvertOptions struct {
 	edit.Sets
-	style, source formatFlag
+	style, source cli.Choice
 	clusters      string
 	repos         []string
 	offline       bool
@@ -21,8 +23,8 @@ type appsetConvertOptions struct {
 
 func newAppsetConvertCommand(std stdio) *cobra.Command {
 	opts := appsetConvertOptions{
-		style:  formatFlag{value: edit.StyleApplication, allowed: []string{edit.StyleApplication, edit.StyleFolder, edit.StyleSet}},
-		source: formatFlag{value: "trigger", allowed: []string{"trigger", "git"}},
+		style:  cli.OneOf(edit.StyleApplication, edit.StyleFolder, edit.StyleSet),
+		source: cli.OneOf("trigger", "git"),
 	}
 	cmd := &cobra.Command{
 		Use:   "convert FILE|DIR|-...",
@@ -59,8 +61,8 @@ See docs/convert.md, also for a running cluster.`,
 	flags := cmd.Flags()
 	flags.BoolVar(&opts.Write, "write", false, "replace the files")
 	flags.BoolVar(&opts.Reverse, "reverse", false, "turn Applications that use the plugin back into ApplicationSets")
-	flags.Var(&opts.style, "style", "what is converted to what: `"+opts.style.usage()+"`")
-	flags.Var(&opts.source, "source", "source of the Applications: `"+opts.source.usage()+"`")
+	flags.Var(&opts.style, "style", "what is converted to what: `"+opts.style.Usage()+"`")
+	flags.Var(&opts.source, "source", "source of the Applications: `"+opts.source.Usage()+"`")
 	flags.StringVar(&opts.Trigger, "trigger-url", convert.DefaultTrigger, "`URL` of the server of trigger repositories")
 	flags.DurationVar(&opts.Every, "every", convert.DefaultEvery, "schedule of sets without requeueAfterSeconds")
 	flags.StringVar(&opts.Project, "project", convert.DefaultProject, "`PROJECT` of the Applications")
@@ -76,7 +78,7 @@ See docs/convert.md, also for a running cluster.`,
 
 // complete takes over what a flag type keeps, and refuses flags that mean nothing together.
 func (o *appsetConvertOptions) complete(args []string) error {
-	o.Style, o.Git = o.style.value, o.source.value == "git"
+	o.Style, o.Git = o.style.Value, o.source.Value == "git"
 	if (o.clusters != "" || len(o.repos) > 0 && o.Style != edit.StyleFolder || o.offline) && !o.GoTemplate {
 		return usagef("--clusters, --repo and --offline go with --go-template")
 	}
@@ -84,17 +86,17 @@ func (o *appsetConvertOptions) complete(args []string) error {
 }
 
 func runAppsetConvert(ctx context.Context, std stdio, opts appsetConvertOptions, args []string) error {
-	repos, err := userRepositories(std, opts.repos)
+	repos, err := option.Repositories(std, opts.repos)
 	if err != nil {
 		return err
 	}
 	repos.Offline = opts.offline || opts.Style == edit.StyleFolder
 	sets := workspace.Sets{Repositories: workspace.New(repos), Clusters: opts.clusters}
 	defer func() { _ = sets.Repositories.Close() }()
-	opts.Render, opts.Stdin, opts.Out, opts.Warn = sets.One, std.in, std.out, std.warn
+	opts.Render, opts.Stdin, opts.Out, opts.Warn = sets.One, std.In, std.Out, std.Warn
 	opts.InFolder = func(source map[string]any) ([]manifest.Object, error) { return sets.Repositories.Sets(ctx, source) }
 	if opts.Style == edit.StyleFolder && !opts.Reverse {
-		std.note("if the controller renders these sets already, run argosy appset handover --folder before you commit this: a sync " +
+		std.Note("if the controller renders these sets already, run argosy appset handover --folder before you commit this: a sync " +
 			"would prune the sets, and their Applications with them")
 	}
 	return opts.Run(ctx, args)

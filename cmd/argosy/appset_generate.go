@@ -11,6 +11,8 @@ import (
 	"github.com/argosy-cd/argosy/internal/appset"
 	"github.com/argosy-cd/argosy/internal/appset/generator"
 	"github.com/argosy-cd/argosy/internal/argocd"
+	"github.com/argosy-cd/argosy/internal/cli"
+	"github.com/argosy-cd/argosy/internal/cli/option"
 	"github.com/argosy-cd/argosy/internal/cmp"
 	"github.com/argosy-cd/argosy/internal/report"
 	"github.com/argosy-cd/argosy/internal/workspace"
@@ -20,21 +22,21 @@ type appsetGenerateOptions struct {
 	repos       []string
 	clusters    string
 	namespace   string
-	output      formatFlag
+	output      cli.Choice
 	allowEmpty  bool
 	offline     bool
 	skipUnknown bool
 	passthrough bool
 	recursive   bool
 	maxSets     int
-	plugin      appsetPluginOptions
+	plugin      option.AppSetPlugin
 	policy      string
 	timeout     time.Duration
 	asking      workspace.Asking
 }
 
 func newAppsetGenerateCommand(std stdio) *cobra.Command {
-	opts := appsetGenerateOptions{output: formatFlag{value: "yaml", allowed: []string{"yaml", "json", "table", "name"}}}
+	opts := appsetGenerateOptions{output: cli.OneOf("yaml", "json", "table", "name")}
 	cmd := &cobra.Command{
 		Use:   "generate [FILE|DIR|-...]",
 		Short: "Render ApplicationSets to the Applications that Argo CD would make",
@@ -70,13 +72,13 @@ The exit code is 0 when it is done, 1 when it failed and 2 when it was called wr
   kubectl get secret -n argocd -l argocd.argoproj.io/secret-type=cluster -o yaml > clusters.yaml
   argosy appset generate --clusters clusters.yaml --repo https://git.example.com/home/cluster.git=.@v1.2 appset.yaml`,
 		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) == 0 && std.getenv("ARGOCD_APP_NAME") == "" {
+			if len(args) == 0 && std.Getenv("ARGOCD_APP_NAME") == "" {
 				return usagef("a file, a directory or - is needed")
 			}
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := errors.Join(fromEnvironment(std, cmd.Flags()), onlyFor(cmd.Flags(), len(args) == 0)); err != nil {
+			if err := errors.Join(option.Fill(std, cmd.Flags()), onlyFor(cmd.Flags(), len(args) == 0)); err != nil {
 				return err
 			}
 			if len(args) == 0 {
@@ -90,7 +92,7 @@ The exit code is 0 when it is done, 1 when it failed and 2 when it was called wr
 	flags.StringVar(&opts.clusters, "clusters", "",
 		"`FILE` with the clusters that Argo CD knows: a list with name, server, project, labels, annotations, or cluster Secrets")
 	flags.StringVarP(&opts.namespace, "namespace", "n", "", "namespace of sets that name none, and so of their Applications")
-	flags.VarP(&opts.output, "output", "o", "output format, "+opts.output.usage())
+	flags.VarP(&opts.output, "output", "o", "output format, "+opts.output.Usage())
 	flags.BoolVar(&opts.allowEmpty, "allow-empty", false, "allow sets without Applications")
 	flags.BoolVar(&opts.offline, "offline", false, "fetch nothing; a repository that is not local is an error")
 	flags.BoolVar(&opts.skipUnknown, "skip-unknown", false,
@@ -98,10 +100,10 @@ The exit code is 0 when it is done, 1 when it failed and 2 when it was called wr
 	flags.BoolVar(&opts.passthrough, "passthrough", false,
 		"print documents that are not ApplicationSets, too, in their place (yaml and json)")
 	flags.BoolVarP(&opts.recursive, "recursive", "R", false, "look into subdirectories of directories")
-	registerAsking(flags, &opts.asking)
-	opts.plugin.register(flags)
-	flags.StringVar(&opts.policy, "policy", "", usageOf("policy"))
-	flags.DurationVar(&opts.timeout, "timeout", cmp.DefaultTimeout, usageOf("timeout"))
+	option.RegisterAsking(flags, &opts.asking)
+	opts.plugin.Register(flags)
+	flags.StringVar(&opts.policy, "policy", "", option.Usage("policy"))
+	flags.DurationVar(&opts.timeout, "timeout", cmp.DefaultTimeout, option.Usage("timeout"))
 	flags.IntVar(&opts.maxSets, "max-parameter-sets", generator.DefaultMaxSets,
 		"refuse a generator that gives more parameter sets than this")
 	return cmd
@@ -129,24 +131,24 @@ func runAppsetGenerate(ctx context.Context, std stdio, opts appsetGenerateOption
 	if opts.maxSets < 1 {
 		return usagef("--max-parameter-sets must be at least 1")
 	}
-	if opts.passthrough && opts.output.value != "yaml" && opts.output.value != "json" {
+	if opts.passthrough && opts.output.Value != "yaml" && opts.output.Value != "json" {
 		return usagef("--passthrough goes with -o yaml and -o json")
 	}
-	server, err := opts.plugin.Open(std.getenv(tokenVariable))
+	server, err := opts.plugin.Open(std.Getenv(option.TokenVariable))
 	if err != nil {
 		return err
 	}
 	if server != nil && opts.asking.Given() {
 		return usagef("with --engine argocd the server asks APIs, so it goes without --answers, --record, --secrets and --objects")
 	}
-	repos, err := userRepositories(std, opts.repos)
+	repos, err := option.Repositories(std, opts.repos)
 	if err != nil {
 		return err
 	}
 	repos.Offline = opts.offline
 	apis := opts.asking
-	apis.Allowed, apis.Strict, apis.Offline = opts.plugin.apis.allowed, opts.plugin.apis.strict, opts.offline
-	apis.Client, apis.Getenv = apiClient(std), std.getenv
+	apis.Allowed, apis.Strict, apis.Offline = opts.plugin.APIs.Allowed, opts.plugin.APIs.Strict, opts.offline
+	apis.Client, apis.Getenv = option.APIClient(std), std.Getenv
 	sets := workspace.Sets{
 		Repositories: workspace.New(repos), Clusters: opts.clusters, Recursive: opts.recursive, Passthrough: opts.passthrough,
 		SkipUnknown: opts.skipUnknown, APIs: apis,
@@ -154,7 +156,7 @@ func runAppsetGenerate(ctx context.Context, std stdio, opts appsetGenerateOption
 			Namespace: opts.namespace, AllowEmpty: opts.allowEmpty, MaxSets: opts.maxSets,
 			Version: opts.plugin.Version.Version,
 		},
-		Stdin: std.in, Note: std.note, Warn: std.warn,
+		Stdin: std.In, Note: std.Note, Warn: std.Warn,
 	}
 	if server != nil {
 		sets.Engine = argocd.Engine{Client: server, Name: "argosy", AllowEmpty: opts.allowEmpty}
@@ -163,5 +165,5 @@ func runAppsetGenerate(ctx context.Context, std stdio, opts appsetGenerateOption
 	if err != nil {
 		return err
 	}
-	return report.Objects(std.out, opts.output.format(), objects)
+	return report.Objects(std.Out, report.Format(opts.output.Value), objects)
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/argosy-cd/argosy/internal/argo"
 	"github.com/argosy-cd/argosy/internal/argo/versions"
 	"github.com/argosy-cd/argosy/internal/cli"
+	"github.com/argosy-cd/argosy/internal/cli/option"
 	"github.com/argosy-cd/argosy/internal/handover"
 	"github.com/argosy-cd/argosy/internal/kube"
 	"github.com/argosy-cd/argosy/internal/workspace"
@@ -20,9 +21,9 @@ import (
 
 type appsetHandoverOptions struct {
 	handover.Config
-	cluster clusterOptions
+	cluster option.Cluster
 	version versions.Flag
-	source  formatFlag
+	source  cli.Choice
 	folder  bool
 	repos   []string
 	asking  workspace.Asking
@@ -30,7 +31,7 @@ type appsetHandoverOptions struct {
 }
 
 func newAppsetHandoverCommand(std stdio) *cobra.Command {
-	opts := appsetHandoverOptions{source: formatFlag{value: "trigger", allowed: []string{"trigger", "git"}}}
+	opts := appsetHandoverOptions{source: cli.OneOf("trigger", "git")}
 	cmd := &cobra.Command{
 		Use:   "handover [NAMESPACE/]NAME",
 		Short: "Move the Applications of a live ApplicationSet from the controller to the plugin, and back",
@@ -52,7 +53,7 @@ generators that ask APIs read as in "argosy appset generate". See docs/convert.m
   argosy appset handover argocd/web --back --yes
   argosy appset handover --folder argocd/root --yes`,
 		Args:    cli.Exactly(1, "the name of one ApplicationSet, or with --folder of one Application"),
-		PreRunE: preRun(std),
+		PreRunE: option.PreRun(std),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			for _, name := range []string{"name", "source", "trigger-url", "every", "project"} {
 				if opts.folder && cmd.Flags().Changed(name) {
@@ -63,45 +64,45 @@ generators that ask APIs read as in "argosy appset generate". See docs/convert.m
 		},
 	}
 	flags := cmd.Flags()
-	opts.cluster.register(flags)
-	opts.cluster.registerMerged(flags)
+	opts.cluster.Register(flags)
+	opts.cluster.RegisterMerged(flags)
 	flags.BoolVar(&opts.Do, "yes", false, "do the steps; otherwise they are printed only")
 	flags.BoolVar(&opts.folder, "folder", false,
 		"move all ApplicationSets that Application NAME deploys, and put the plugin into its source")
 	flags.BoolVar(&opts.Back, "back", false, "go back to the applicationset-controller")
 	flags.StringVar(&opts.Parent, "name", "", "`NAME` of the new Application; default: that of the set")
-	flags.Var(&opts.source, "source", "source of the new Application: `"+opts.source.usage()+"`")
+	flags.Var(&opts.source, "source", "source of the new Application: `"+opts.source.Usage()+"`")
 	flags.StringVar(&opts.Options.Trigger, "trigger-url", convert.DefaultTrigger, "`URL` of the server of trigger repositories")
 	flags.DurationVar(&opts.Options.Every, "every", convert.DefaultEvery, "schedule of a set without requeueAfterSeconds")
 	flags.StringVar(&opts.Options.Project, "project", convert.DefaultProject, "`PROJECT` of the new Application")
 	flags.StringArrayVar(&opts.repos, "repo", nil, "answer Git generators for a URL from a local directory, `URL=PATH[@REV]`; repeatable")
-	registerAsking(flags, &opts.asking)
-	flags.Var(&opts.version, "argocd-version", usageOf("argocd-version"))
+	option.RegisterAsking(flags, &opts.asking)
+	flags.Var(&opts.version, "argocd-version", option.Usage("argocd-version"))
 	flags.DurationVar(&opts.timeout, "timeout", 5*time.Minute, "give up after waiting for this time")
 	return cmd
 }
 
 func runAppsetHandover(ctx context.Context, std stdio, opts appsetHandoverOptions, arg string) error {
-	api, err := opts.cluster.open(kubeconfigs(std))
+	api, err := opts.cluster.OpenCluster(option.Kubeconfigs(std))
 	if err != nil {
 		return err
 	}
 	if api == nil {
 		return usagef("no cluster: set --kubeconfig or KUBECONFIG")
 	}
-	repos, err := userRepositories(std, opts.repos)
+	repos, err := option.Repositories(std, opts.repos)
 	if err != nil {
 		return err
 	}
 	cfg := opts.Config
 	cfg.Cluster, cfg.Argo, cfg.Set = api, api.Namespace, argo.ParseRef(arg, api.Namespace)
-	cfg.Options.Git, cfg.Options.Namespace = opts.source.value == "git", cfg.Set.Namespace
+	cfg.Options.Git, cfg.Options.Namespace = opts.source.Value == "git", cfg.Set.Namespace
 	if cfg.Tracking, err = api.Tracking(ctx); errors.Is(err, kube.ErrForbidden) {
-		std.warn("it is not known how Argo CD tracks resources, and taken to be by annotation: " + err.Error())
+		std.Warn("it is not known how Argo CD tracks resources, and taken to be by annotation: " + err.Error())
 	} else if err != nil {
 		return err
 	}
-	opts.asking.Getenv, opts.asking.Client = std.getenv, apiClient(std)
+	opts.asking.Getenv, opts.asking.Client = std.Getenv, option.APIClient(std)
 	sets := workspace.Sets{
 		APIs: opts.asking, Repositories: workspace.New(repos),
 		Config: appset.Config{Namespace: cfg.Set.Namespace, Version: opts.version.Version, Clusters: api},
@@ -112,7 +113,7 @@ func runAppsetHandover(ctx context.Context, std stdio, opts appsetHandoverOption
 		return err
 	}
 	cfg.Render, cfg.Wait = render, handover.Patience(opts.timeout, time.After)
-	cfg.Tell = func(line string) { fmt.Fprintln(std.out, line) }
+	cfg.Tell = func(line string) { fmt.Fprintln(std.Out, line) }
 	if opts.folder {
 		return errors.Join(cfg.RunFolder(ctx), recorded())
 	}

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"syscall"
 	"testing"
+	"time"
 )
 
 // binary builds the command.
@@ -27,16 +28,19 @@ func BenchmarkCommand(b *testing.B) {
 	run := func(b *testing.B, args ...string) {
 		b.Helper()
 		var most int64
+		var used time.Duration
 		for b.Loop() {
 			cmd := exec.Command(argosy, args...)
 			if out, err := cmd.CombinedOutput(); err != nil {
 				b.Fatalf("%v\n%s", err, out)
 			}
+			used += cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
 			if usage, ok := cmd.ProcessState.SysUsage().(*syscall.Rusage); ok {
 				most = max(most, usage.Maxrss)
 			}
 		}
 		b.ReportMetric(float64(most)/1024, "MB")
+		b.ReportMetric(used.Seconds()*1000/float64(b.N), "cpu-ms/op") // which other processes hardly change
 	}
 	b.Run("start", func(b *testing.B) { run(b, "--version") })
 	for _, n := range []int{1_000, 5_000} {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/argosy-cd/argosy/internal/bucket"
 	"github.com/argosy-cd/argosy/internal/cli"
+	"github.com/argosy-cd/argosy/internal/cli/option"
 	"github.com/argosy-cd/argosy/internal/policy"
 	"github.com/argosy-cd/argosy/internal/serve"
 	"github.com/argosy-cd/argosy/internal/sidecar"
@@ -18,12 +19,12 @@ import (
 
 type cmpOptions struct {
 	sidecar.Config
-	cacheOptions
-	appset    appsetPluginOptions
-	refresh   refreshOptions
+	cache     option.Cache
+	appset    option.AppSetPlugin
+	refresh   option.Refresh
 	refreshes bool
 	policy    string
-	log       formatFlag
+	log       cli.Choice
 }
 
 func newCmpCommand(std stdio) *cobra.Command {
@@ -55,20 +56,20 @@ whether that has a new commit, and when what it reads from S3 has changed.
   argosy cmp --plugin appset --engine argocd --argocd-server argocd-server.argocd.svc`,
 		Args: cli.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := errors.Join(fromEnvironment(std, cmd.Flags()), opts.served(cmd.Flags())); err != nil {
+			if err := errors.Join(option.Fill(std, cmd.Flags()), opts.served(cmd.Flags())); err != nil {
 				return err
 			}
 			return runCmp(cmd.Context(), std, opts, opts.asked(cmd.Flags()))
 		},
 	}
 	flags := cmd.Flags()
-	opts.register(flags)
-	opts.appset.register(flags)
-	opts.refresh.register(flags)
-	opts.refresh.registerClock(flags)
-	registerWorkers(&opts.Workers, flags)
+	opts.cache.Register(flags)
+	opts.appset.Register(flags)
+	opts.refresh.Register(flags)
+	opts.refresh.RegisterClock(flags)
+	option.RegisterWorkers(&opts.Workers, flags)
 	flags.BoolVar(&opts.refreshes, "refresh", true, "keep the interval, if there is access to a cluster")
-	flags.StringVar(&opts.policy, "policy", "", usageOf("policy"))
+	flags.StringVar(&opts.policy, "policy", "", option.Usage("policy"))
 	flags.StringSliceVar(&opts.Plugins, "plugin", []string{"appset", "s3"}, "`PLUGINS` to serve")
 	flags.StringVar(&opts.PluginVersion, "plugin-version", "", "`VERSION` of the plugins; applications then name appset-VERSION and s3-VERSION")
 	flags.StringVar(&opts.SocketDir, "socket-dir", "/home/argocd/cmp-server/plugins", "`DIR` where Argo CD looks for sockets")
@@ -80,7 +81,7 @@ whether that has a new commit, and when what it reads from S3 has changed.
 			"answered; default, and most: half as many as there are workers; without workers four for each processor")
 	flags.Int64Var(&opts.MaxUpload, "max-repository", 1024, "refuse repositories of more than so many `MIB`, packed")
 	flags.DurationVar(&opts.Grace, "grace", 25*time.Second, "when it is stopped, give running requests so much time")
-	registerLog(flags, &opts.log)
+	option.RegisterLog(flags, &opts.log)
 	return cmd
 }
 
@@ -96,7 +97,7 @@ func (o *cmpOptions) served(flags *pflag.FlagSet) error {
 			}
 		}
 	}
-	for _, s := range refreshSettings {
+	for _, s := range option.RefreshSettings() {
 		if flags.Changed(s.Flag) && !o.refreshes {
 			return usagef("--%s means nothing with --refresh=false", s.Flag)
 		}
@@ -111,33 +112,33 @@ func (o *cmpOptions) asked(flags *pflag.FlagSet) bool {
 
 func runCmp(ctx context.Context, std stdio, opts cmpOptions, asked bool) error {
 	cfg := opts.Config
-	cfg.Timeout = opts.timeout
-	if err := errors.Join(cfg.Check(), opts.refresh.Check(std.now)); err != nil {
+	cfg.Timeout = opts.cache.Timeout
+	if err := errors.Join(cfg.Check(), opts.refresh.Check(std.Now)); err != nil {
 		return err
 	}
-	files := kubeconfigs(std)
+	files := option.Kubeconfigs(std)
 	if !asked {
 		files = nil
 	}
-	api, err := opts.appset.open(files)
+	api, err := opts.appset.OpenCluster(files)
 	if err != nil {
 		return err
 	}
-	if api == nil && len(kubeconfigs(std)) > 0 {
-		std.note("$KUBECONFIG is not used, because no flag asks for a cluster: --refresh, --argocd-namespace, --argocd-secrets")
+	if api == nil && len(option.Kubeconfigs(std)) > 0 {
+		std.Note("$KUBECONFIG is not used, because no flag asks for a cluster: --refresh, --argocd-namespace, --argocd-secrets")
 	}
 	cfg.Policy = serve.Watch(opts.policy, "the policy", policy.Parse)
-	cfg.Release, cfg.Log, cfg.Now = version(), serve.Log(std.err, opts.log.value), std.now
-	cfg.ArgoCD = opts.appset.argocd(api)
-	if cfg.AppSet, err = opts.appset.config(std, slices.Contains(opts.Plugins, "appset")); err != nil {
+	cfg.Release, cfg.Log, cfg.Now = version(), serve.Log(std.Err, opts.log.Value), std.Now
+	cfg.ArgoCD = opts.appset.ArgoCD(api)
+	if cfg.AppSet, err = opts.appset.PluginConfig(std, slices.Contains(opts.Plugins, "appset")); err != nil {
 		return err
 	}
-	cfg.Cache = func() (bucket.Cache, error) { return opts.open(std) }
+	cfg.Cache = func() (bucket.Cache, error) { return opts.cache.Open(std) }
 	if opts.refreshes {
 		cfg.Refresh = &opts.refresh.Settings
 	}
-	if std.linger != nil {
-		std.linger(opts.Grace + 3*time.Second)
+	if std.Linger != nil {
+		std.Linger(opts.Grace + 3*time.Second)
 	}
 	return sidecar.Run(ctx, cfg)
 }

@@ -57,7 +57,7 @@ func startCmp(t *testing.T, env []string, args ...string) (dir, address string, 
 	work := t.TempDir()
 	go func() {
 		args := append([]string{"cmp", "--socket-dir", dir, "--work-dir", work, "--listen", "127.0.0.1:0"}, args...)
-		done <- execute(ctx, stdio{out: io.Discard, err: log, env: env, now: time.Now}, args)
+		done <- execute(ctx, stdio{Out: io.Discard, Err: log, Env: env, Now: time.Now}, args)
 		w.Close()
 	}()
 	found := make(chan string, 1)

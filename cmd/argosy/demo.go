@@ -9,8 +9,10 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/argosy-cd/argosy/internal/cli"
+	"github.com/argosy-cd/argosy/internal/cli/option"
 	"github.com/argosy-cd/argosy/internal/demo"
 	"github.com/argosy-cd/argosy/internal/preview"
+	"github.com/argosy-cd/argosy/internal/screen"
 	"github.com/argosy-cd/argosy/internal/workspace"
 )
 
@@ -19,7 +21,7 @@ type demoOptions struct {
 	once  bool
 	repos []string
 	// settings are about the Argo CD of the user's own repository.
-	settings planInput
+	settings option.Plan
 }
 
 func newDemoCommand(std stdio) *cobra.Command {
@@ -64,7 +66,7 @@ with the boot. The exit code is 3 if the boot does not end, or if the plan is br
 	flags.BoolVar(&opts.once, "once", false, "exit when the boot is over; default where there is no terminal and no --listen")
 	flags.StringArrayVar(&opts.repos, "repo", nil,
 		"boot your own repository, `PATH`, or URL=PATH if its Applications do not say its URL; repeatable, also s3://BUCKET=PATH")
-	opts.settings.registerOwn(flags)
+	opts.settings.RegisterOwn(flags)
 	cmd.AddCommand(newSweepCommand(std))
 	return cmd
 }
@@ -75,7 +77,7 @@ func (o *demoOptions) onlyOwn(flags *pflag.FlagSet, roots []string) error {
 		return usagef("ROOT goes with --repo")
 	}
 	var own pflag.FlagSet
-	new(planInput).registerOwn(&own)
+	new(option.Plan).RegisterOwn(&own)
 	var err error
 	flags.Visit(func(f *pflag.Flag) {
 		if own.Lookup(f.Name) != nil && len(o.repos) == 0 {
@@ -97,30 +99,30 @@ func runDemo(ctx context.Context, std stdio, opts demoOptions, args []string) (e
 		return err
 	}
 	defer x.Close() //nolint:errcheck // only read from
-	term, cfg := std.getenv("TERM"), opts.Config
-	cfg.Exhibit, cfg.Program, cfg.Stay = x, os.Args[0], !opts.once && (std.size != nil || cfg.Listen != "")
+	term, cfg := std.Getenv("TERM"), opts.Config
+	cfg.Exhibit, cfg.Program, cfg.Stay = x, os.Args[0], !opts.once && (std.Size != nil || cfg.Listen != "")
 	if cfg.Listen == "" && cfg.Stay {
 		cfg.Listen = "127.0.0.1:0"
 	}
-	cfg.Screen = demo.Screen{Out: std.out, Size: std.size, Dumb: term == "dumb" || term == "", Color: std.getenv("NO_COLOR") == ""}
-	cfg.Namespace, cfg.Now, cfg.Plan = opts.settings.Namespace, std.now, opts.settings.config
+	cfg.Screen = screen.Config{Out: std.Out, Size: std.Size, Dumb: term == "dumb" || term == "", Color: std.Getenv("NO_COLOR") == ""}
+	cfg.Namespace, cfg.Now, cfg.Plan = opts.settings.Namespace, std.Now, opts.settings.PlanConfig
 	p, err := demo.Run(ctx, cfg)
 	if err != nil {
 		return err
 	}
-	return preview.Judge(std.err, opts.settings.verdict, p)
+	return preview.Judge(std.Err, opts.settings.Verdict, p)
 }
 
 func (o *demoOptions) exhibit(ctx context.Context, std stdio, roots []string) (*demo.Exhibit, error) {
 	if len(o.repos) == 0 {
 		return demo.Example()
 	}
-	cfg, err := userRepositories(std, o.repos)
+	cfg, err := option.Repositories(std, o.repos)
 	if err != nil {
 		return nil, err
 	}
 	return demo.NewOwn(cfg, roots, func(repos workspace.Config) (*workspace.Planner, error) {
-		return o.settings.planner(std, repos)
+		return o.settings.Planner(std, repos)
 	}).Exhibit(ctx)
 }
 
@@ -128,6 +130,6 @@ func (o *demoOptions) exhibit(ctx context.Context, std stdio, roots []string) (*
 func newSweepCommand(std stdio) *cobra.Command {
 	return &cobra.Command{
 		Use: "sweep DIR", Hidden: true, Short: "Remove what a demo has left", Args: cli.Exactly(1, "DIR"),
-		RunE: func(_ *cobra.Command, args []string) error { return demo.Sweep(std.in, args[0]) },
+		RunE: func(_ *cobra.Command, args []string) error { return demo.Sweep(std.In, args[0]) },
 	}
 }

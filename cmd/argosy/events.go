@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/argosy-cd/argosy/internal/cli"
+	"github.com/argosy-cd/argosy/internal/cli/option"
 	"github.com/argosy-cd/argosy/internal/eventserver"
 	"github.com/argosy-cd/argosy/internal/policy"
 	"github.com/argosy-cd/argosy/internal/s3source/buckets"
@@ -15,9 +16,9 @@ import (
 )
 
 type eventsOptions struct {
-	clusterOptions
-	refresh refreshOptions
-	server  serverOptions
+	option.Cluster
+	refresh option.Refresh
+	server  option.Server
 	policy  string
 	secrets string
 	topics  []string
@@ -47,15 +48,15 @@ The cluster is that of --kubeconfig, or of $KUBECONFIG as for kubectl, or the on
 		Example: `  argosy events --listen :8090 --secrets /secrets/webhook
   argosy events --sqs-queue https://sqs.eu-central-1.amazonaws.com/123456789012/manifests`,
 		Args:    cli.NoArgs,
-		PreRunE: preRun(std),
+		PreRunE: option.PreRun(std),
 		RunE:    func(cmd *cobra.Command, _ []string) error { return runEvents(cmd.Context(), std, opts) },
 	}
 	flags := cmd.Flags()
-	opts.register(flags)
-	opts.registerMerged(flags)
-	opts.refresh.register(flags)
-	flags.StringVar(&opts.policy, "policy", "", usageOf("policy"))
-	opts.server.register(flags, "127.0.0.1:8090")
+	opts.Register(flags)
+	opts.RegisterMerged(flags)
+	opts.refresh.Register(flags)
+	flags.StringVar(&opts.policy, "policy", "", option.Usage("policy"))
+	opts.server.Register(flags, "127.0.0.1:8090")
 	flags.StringVar(&opts.secrets, "secrets", "",
 		"`FILE` with the secrets of webhooks and EventBridge, one in each line; it is read again when it changes")
 	flags.StringSliceVar(&opts.topics, "sns-topic", nil, "`ARNS` of SNS topics to hear")
@@ -66,17 +67,17 @@ The cluster is that of --kubeconfig, or of $KUBECONFIG as for kubectl, or the on
 func runEvents(ctx context.Context, std stdio, opts eventsOptions) error {
 	cfg := eventserver.Config{
 		Secrets: opts.secrets, Topics: opts.topics, Queues: opts.queues, Policy: serve.Watch(opts.policy, "the policy", policy.Parse),
-		Open: (&buckets.Pool{Now: std.now}).Reader, Release: version(), Log: serve.Log(std.err, opts.server.log.value), Now: std.now,
+		Open: (&buckets.Pool{Now: std.Now}).Reader, Release: version(), Log: serve.Log(std.Err, opts.server.Log.Value), Now: std.Now,
 	}
 	if err := cfg.Check(); err != nil {
 		return err
 	}
-	opts.refresh.Interval = defaultInterval // there is no clock here
-	if err := opts.refresh.Check(std.now); err != nil {
+	opts.refresh.Interval = option.DefaultInterval // there is no clock here
+	if err := opts.refresh.Check(std.Now); err != nil {
 		return err
 	}
 	cfg.Refresh = opts.refresh.Settings
-	api, err := opts.open(kubeconfigs(std))
+	api, err := opts.OpenCluster(option.Kubeconfigs(std))
 	if err != nil {
 		return err
 	}
@@ -84,5 +85,5 @@ func runEvents(ctx context.Context, std stdio, opts eventsOptions) error {
 		return errors.New("there is no access to a cluster: this must run in one, or have --kubeconfig or $KUBECONFIG")
 	}
 	cfg.API = api
-	return eventserver.Run(ctx, cfg, opts.server.config(time.Second))
+	return eventserver.Run(ctx, cfg, opts.server.Config(time.Second))
 }

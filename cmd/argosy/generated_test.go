@@ -12,6 +12,7 @@ import (
 	"github.com/argosy-cd/argosy/internal/appsetplugin"
 	"github.com/argosy-cd/argosy/internal/argo"
 	"github.com/argosy-cd/argosy/internal/cli"
+	"github.com/argosy-cd/argosy/internal/cli/option"
 	"github.com/argosy-cd/argosy/internal/health"
 	"github.com/argosy-cd/argosy/internal/lint"
 	"github.com/argosy-cd/argosy/internal/manifest"
@@ -27,10 +28,10 @@ func TestReferenceFiles(t *testing.T) {
 		"schemas/policy.json":    schemaFile(t, policy.Schema()),
 		"schemas/lint.json":      schemaFile(t, lint.ConfigSchema()),
 		"deploy/s3-cmp/plugin.yaml": pluginFile(t, "s3",
-			"and those of the AWS SDK: AWS_REGION, AWS_ENDPOINT_URL_S3, AWS_CA_BUNDLE, …", s3Settings, s3source.Parameters(), "discover",
+			"and those of the AWS SDK: AWS_REGION, AWS_ENDPOINT_URL_S3, AWS_CA_BUNDLE, …", option.S3Settings(), s3source.Parameters(), "discover",
 			"init", "generate"),
 		"deploy/appset-cmp/plugin.yaml": pluginFile(t, "appset",
-			"and ARGOCD_AUTH_TOKEN for the engine argocd.", appsetSettings, appsetplugin.Parameters(), "generate"),
+			"and ARGOCD_AUTH_TOKEN for the engine argocd.", option.AppSetSettings(), appsetplugin.Parameters(), "generate"),
 		"deploy/kustomize/cmp/argocd-cm.yaml":                         healthFile(t),
 		"examples/demo/infrastructure/controllers/argocd/values.yaml": demoValues(t),
 	} {
@@ -98,7 +99,7 @@ func pluginFile(t *testing.T, name, more string, settings cli.Settings, paramete
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "# For Argo CD's own plugin server (argocd-cmp-server), beside a repo-server. Written by 'make generate'.\n#\n# Settings are variables of the container:\n#\n")
 	for _, s := range settings {
-		usage, _, _ := strings.Cut(usageOf(s.Flag), " ($")
+		usage, _, _ := strings.Cut(option.Usage(s.Flag), " ($")
 		fmt.Fprintf(&b, "#   %-24s %s\n", s.Variable, strings.ReplaceAll(usage, "`", ""))
 	}
 	fmt.Fprintf(&b, "#\n# %s\n", more)

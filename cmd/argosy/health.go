@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/argosy-cd/argosy/internal/argo/versions"
+	"github.com/argosy-cd/argosy/internal/cli"
 	"github.com/argosy-cd/argosy/internal/health"
 	"github.com/argosy-cd/argosy/internal/report"
 	"github.com/argosy-cd/argosy/internal/workspace"
@@ -15,11 +16,11 @@ import (
 type healthCheckOptions struct {
 	workspace.Checks
 	version versions.Flag
-	output  formatFlag
+	output  cli.Choice
 }
 
 func newHealthCheckCommand(std stdio) *cobra.Command {
-	opts := healthCheckOptions{output: formatFlag{value: "table", allowed: []string{"table", "json", "yaml"}}}
+	opts := healthCheckOptions{output: cli.OneOf("table", "json", "yaml")}
 	cmd := &cobra.Command{
 		Use:   "check FILE...",
 		Short: "Say how healthy objects are, by a Lua script, by the settings of an Argo CD, or by its built-in checks",
@@ -46,7 +47,7 @@ A file has objects as kubectl prints them, with their status; - is standard inpu
 		"give the script of --lua the libraries that useOpenLibs gives it: string, math, coroutine")
 	flags.StringVar(&opts.Customizations, "customizations", "", "`FILE` with the settings of an Argo CD, argocd-cm")
 	flags.Var(&opts.version, "argocd-version", "`VERSION` of Argo CD whose built-in checks these are, "+versions.Range()+"; default the newest")
-	flags.VarP(&opts.output, "output", "o", "output format, "+opts.output.usage())
+	flags.VarP(&opts.output, "output", "o", "output format, "+opts.output.Usage())
 	return cmd
 }
 
@@ -54,12 +55,12 @@ func runHealthCheck(std stdio, opts healthCheckOptions) error {
 	if err := opts.Check(); err != nil {
 		return err
 	}
-	opts.Stdin, opts.Limits = std.in, health.Limits{Now: std.now, Version: opts.version.Version}
+	opts.Stdin, opts.Limits = std.In, health.Limits{Now: std.Now, Version: opts.version.Version}
 	results, err := opts.Run()
 	if err != nil {
 		return err
 	}
-	return report.Health(std.out, opts.output.format(), results)
+	return report.Health(std.Out, report.Format(opts.output.Value), results)
 }
 
 func newHealthScriptCommand(std stdio) *cobra.Command {
@@ -87,7 +88,7 @@ comment at its top says where it is weaker than the plugin.`,
 			return nil
 		},
 		RunE: func(_ *cobra.Command, args []string) error {
-			if _, err := io.WriteString(std.out, health.NamedScript(args[0])); err != nil {
+			if _, err := io.WriteString(std.Out, health.NamedScript(args[0])); err != nil {
 				return fmt.Errorf("writing: %w", err)
 			}
 			return nil

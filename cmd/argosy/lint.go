@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/argosy-cd/argosy/internal/cli"
+	"github.com/argosy-cd/argosy/internal/cli/option"
 	"github.com/argosy-cd/argosy/internal/lint"
 	"github.com/argosy-cd/argosy/internal/lint/format"
 	"github.com/argosy-cd/argosy/internal/preview"
@@ -14,17 +15,17 @@ import (
 )
 
 type lintOptions struct {
-	planInput
+	option.Plan
 	preview.Lint
 	list           bool
 	explain        string
-	failOn, output formatFlag
+	failOn, output cli.Choice
 }
 
 func newLintCommand(std stdio) *cobra.Command {
 	opts := lintOptions{
-		failOn: formatFlag{allowed: []string{"error", "warning", "info", "never"}},
-		output: formatFlag{value: "text", allowed: format.Names()},
+		failOn: cli.Choice{Allowed: []string{"error", "warning", "info", "never"}},
+		output: cli.OneOf(format.Names()...),
 	}
 	cmd := &cobra.Command{
 		Use:   "lint [ROOT...]",
@@ -56,8 +57,8 @@ anything is unknown.`,
 		RunE: func(cmd *cobra.Command, args []string) error { return runLint(cmd.Context(), std, opts, args) },
 	}
 	flags := cmd.Flags()
-	opts.register(flags)
-	opts.registerCluster(flags)
+	opts.Register(flags)
+	opts.RegisterCluster(flags)
 	flags.StringVar(&opts.Since, "diff", "", "report only what is new since a `REVISION`, or with REVISION... since its merge base")
 	flags.StringVar(&opts.Config, "config", "", "configuration `FILE`; default "+lint.ConfigName+" in the working directory or above it")
 	flags.StringVar(&opts.Baseline, "baseline", "", "leave out the findings of a baseline `FILE`")
@@ -65,11 +66,11 @@ anything is unknown.`,
 	flags.BoolVar(&opts.Fix, "fix", false, "cure findings in their files where one small change does, and report the rest")
 	flags.BoolVar(&opts.list, "list", false, "print all rules")
 	flags.StringVar(&opts.explain, "explain", "", "explain a `RULE`: what happens, why, and what to do")
-	flags.Var(&opts.failOn, "fail-on", "lowest severity that makes the exit code 3, `"+opts.failOn.usage()+"`; default error")
-	flags.VarP(&opts.output, "output", "o", "output format, "+opts.output.usage())
+	flags.Var(&opts.failOn, "fail-on", "lowest severity that makes the exit code 3, `"+opts.failOn.Usage()+"`; default error")
+	flags.VarP(&opts.output, "output", "o", "output format, "+opts.output.Usage())
 	// Names are from code.
 	_ = cmd.RegisterFlagCompletionFunc("explain", cobra.FixedCompletions(describedRules(), cobra.ShellCompDirectiveNoFileComp))
-	opts.completeNames(std, cmd, arguments, map[string]string{"allow-unknown": ""})
+	opts.CompleteNames(std, cmd, option.Arguments, map[string]string{"allow-unknown": ""})
 	return cmd
 }
 
@@ -97,7 +98,7 @@ func runLint(ctx context.Context, std stdio, opts lintOptions, args []string) er
 	case opts.Baseline != "" && opts.Write != "":
 		return usagef("--baseline and --write-baseline exclude each other: a new baseline has all findings")
 	case opts.list:
-		return format.List(std.out)
+		return format.List(std.Out)
 	case opts.explain != "":
 		rule, ok := lint.Find(opts.explain)
 		if !ok {
@@ -107,14 +108,14 @@ func runLint(ctx context.Context, std stdio, opts lintOptions, args []string) er
 			}
 			return usagef("%s", text)
 		}
-		return format.Explain(std.out, rule)
+		return format.Explain(std.Out, rule)
 	}
-	opts.all = true
-	v, err := opts.preview(std, args, opts.output)
+	opts.All = true
+	v, err := opts.Prepare(std, args, opts.output)
 	if err != nil {
 		return err
 	}
 	defer v.Planner.Close() //nolint:errcheck // only read from
-	opts.Preview, opts.FailOn = v, opts.failOn.value
+	opts.Preview, opts.FailOn = v, opts.failOn.Value
 	return opts.Report(ctx)
 }

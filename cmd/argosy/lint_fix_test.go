@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -96,6 +97,22 @@ func TestHook(t *testing.T) {
 		t.Fatal(err)
 	}
 	hook, _ := v.([]any)[0].(map[string]any)
+	// The fields of a hook, with their types, as pre-commit documents them; it warns about others, and refuses a hook without the first four.
+	fields := map[string]any{
+		"id": "", "name": "", "entry": "", "language": "", "files": "", "exclude": "", "types": []any{}, "types_or": []any{}, "exclude_types": []any{},
+		"always_run": false, "fail_fast": false, "verbose": false, "pass_filenames": false, "require_serial": false, "description": "",
+		"language_version": "", "minimum_pre_commit_version": "", "args": []any{}, "stages": []any{}, "additional_dependencies": []any{},
+	}
+	for name, value := range hook {
+		if fields[name] == nil || reflect.TypeOf(fields[name]) != reflect.TypeOf(value) {
+			t.Errorf("%s: %v is no field of a hook, or of another type", name, value)
+		}
+	}
+	for _, name := range []string{"id", "name", "entry", "language"} {
+		if manifest.String(hook, name) == "" {
+			t.Errorf("the hook has no %s", name)
+		}
+	}
 	entry := strings.Fields(manifest.String(hook, "entry"))
 	if hook["language"] != "golang" || entry[0] != "argosy" || hook["pass_filenames"] != false {
 		t.Errorf("%v", hook)
@@ -109,7 +126,7 @@ func TestHook(t *testing.T) {
 	}
 	for failOn, want := range map[string]int{"error": exitDone, "warning": exitFound} {
 		var out, talk bytes.Buffer
-		code := execute(context.Background(), stdio{out: &out, err: &talk, env: os.Environ()}, append(entry[1:], "--exists", "all", "--fail-on", failOn))
+		code := execute(context.Background(), stdio{Out: &out, Err: &talk, Env: os.Environ()}, append(entry[1:], "--exists", "all", "--fail-on", failOn))
 		if code != want || !strings.Contains(out.String(), "[retry-for-ever]") {
 			t.Errorf("--fail-on %s: exit code %d: %s%s", failOn, code, out.String(), talk.String())
 		}

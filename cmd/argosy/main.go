@@ -10,11 +10,12 @@ import (
 	"time"
 
 	"github.com/argosy-cd/argosy/internal/cli"
+	"github.com/argosy-cd/argosy/internal/cli/option"
 )
 
 func main() {
 	// A worker has nothing of a command: neither flags nor an environment.
-	if len(os.Args) > 1 && os.Args[1] == workerCommand {
+	if len(os.Args) > 1 && os.Args[1] == option.WorkerCommand {
 		os.Exit(runWorker(os.Args[2:]))
 	}
 	os.Exit(run())
@@ -26,7 +27,7 @@ func run() int {
 	var patience atomic.Int64
 	patience.Store(int64(3 * time.Second))
 	std := process()
-	std.linger = func(d time.Duration) { patience.Store(int64(d)) }
+	std.Linger = func(d time.Duration) { patience.Store(int64(d)) }
 	done := make(chan int, 1)
 	go func() {
 		done <- execute(ctx, std, os.Args[1:])
@@ -48,8 +49,8 @@ func run() int {
 // process is what this process has from outside.
 func process() stdio {
 	return stdio{
-		in: os.Stdin, out: os.Stdout, err: os.Stderr, env: os.Environ(), now: time.Now,
-		terminal: cli.IsTerminal(os.Stderr), size: cli.Size(os.Stdout), quiet: quiet,
+		In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Env: os.Environ(), Now: time.Now,
+		Terminal: cli.IsTerminal(os.Stderr), Size: cli.Size(os.Stdout), Quiet: quiet,
 	}
 }
 

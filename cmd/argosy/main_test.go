@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strconv"
 	"testing"
 
@@ -46,6 +47,11 @@ func TestScripts(t *testing.T) {
 		Setup: func(env *testscript.Env) error {
 			setupS3(t, env)
 			env.Setenv("CHARTS", charts(t))
+			action, err := filepath.Abs("../../action")
+			if err != nil {
+				return err
+			}
+			env.Setenv("ACTION", action)
 			env.Setenv("GORACE", os.Getenv("GORACE"))
 			env.Setenv("GITHUB", scmtest.New(t, "github").URL)
 			env.Setenv("GIT_CONFIG_GLOBAL", os.DevNull)

@@ -3,132 +3,25 @@ package main
 import (
 	"cmp"
 	"context"
-	"io"
-	"log"
-	"log/slog"
-	"runtime/debug"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"github.com/argosy-cd/argosy/internal/argo"
-	"github.com/argosy-cd/argosy/internal/argo/versions"
 	"github.com/argosy-cd/argosy/internal/cli"
-	"github.com/argosy-cd/argosy/internal/plan"
+	"github.com/argosy-cd/argosy/internal/cli/option"
 	"github.com/argosy-cd/argosy/internal/preview"
 	"github.com/argosy-cd/argosy/internal/report"
-	"github.com/argosy-cd/argosy/internal/words"
-	"github.com/argosy-cd/argosy/internal/workspace"
 )
 
-// planInput are the flags that say what is planned.
-type planInput struct {
-	workspace.Settings
-	repos       []string
-	offline     bool
-	charts      string
-	all         bool
-	version     versions.Flag
-	progressive formatFlag
-	verdict     report.Verdict
-}
-
-func (o *planInput) register(flags *pflag.FlagSet) {
-	flags.StringArrayVar(&o.repos, "repo", nil,
-		"read a repository from a local directory, `URL=PATH[@REV]`, or PATH if its Applications name its URL; repeatable")
-	o.registerSettings(flags)
-}
-
-// registerSettings are those about the Argo CD, and about what is elsewhere.
-func (o *planInput) registerSettings(flags *pflag.FlagSet) {
-	flags.BoolVar(&o.all, "all", false, "plan every root that is found, if no ROOT is given")
-	flags.StringVar(&o.Clusters, "clusters", "",
-		"`FILE` with the clusters that Argo CD knows, for cluster generators and for other names of its own cluster")
-	flags.StringVar(&o.Customizations, "customizations", "",
-		"`FILE` with the settings of Argo CD: argocd-cm, values of the argo-cd chart, or an ArgoCD resource")
-	flags.Var(&o.version, "argocd-version",
-		"`VERSION` of Argo CD, "+versions.Range()+"; default the one that the tree deploys if that can be seen, or the newest")
-	flags.StringVarP(&o.Namespace, "namespace", "n", "", "Argo CD's namespace; default that of the root")
-	flags.BoolVar(&o.offline, "offline", false, "fetch nothing: charts, bases and repositories come from the cache or stay unknown")
-	flags.StringSliceVar(&o.Plugins, "plugin", nil,
-		"render sources of the plugin NAME as Kustomize, Helm or plain directories, `NAME=kustomize|helm|directory`; repeatable")
-	flags.StringVar(&o.charts, "charts", "", "`DIR` with vendored charts, NAME-VERSION.tgz")
-	registerAnswers(flags, &o.Answers)
-	flags.StringSliceVar(&o.verdict.Allow, "allow-unknown", nil,
-		"`NAMES` of Applications and sets that may be unknown, with * for any characters")
-}
-
-// registerOwn are those of a demo of the user's own repository.
-func (o *planInput) registerOwn(flags *pflag.FlagSet) {
-	o.registerSettings(flags)
-	o.registerStrict(flags)
-}
-
-func (o *planInput) registerStrict(flags *pflag.FlagSet) {
-	flags.BoolVar(&o.verdict.Strict, "strict", false, "exit with 3 if anything is unknown")
-}
-
-// registerCluster are those about what runs in the cluster before the boot.
-func (o *planInput) registerCluster(flags *pflag.FlagSet) {
-	o.registerStrict(flags)
-	o.progressive = formatFlag{allowed: []string{"on", "off"}}
-	flags.Var(&o.progressive, "progressive-syncs",
-		"whether the applicationset-controller has --enable-progressive-syncs, so that RollingSync counts: `on|off`; default as the tree "+
-			"has it")
-	flags.StringSliceVar(&o.Exists, "exists", nil,
-		"`THINGS` that every cluster has before the boot: GROUP/KIND of a custom resource, Namespace/NAME, AppProject/NAME, StorageClass/NAME and other classes, "+
-			"issuers, stores and Services, or all that "+
-			"nobody in the plan brings; repeatable")
-}
-
-// preview is about roots, in a format. Its planner must be closed.
-func (o *planInput) preview(std stdio, roots []string, output formatFlag) (preview.Preview, error) {
-	v := preview.Preview{Roots: roots, Verdict: o.verdict, Format: output.format(), Out: std.out, Err: std.err}
-	if err := v.Verdict.Check(); err != nil {
-		return v, err
-	}
-	// A plan allocates a lot and soon ends, so it collects half as often: a tenth faster, in under 300 MB.
-	debug.SetGCPercent(200)
-	// Helm's libraries talk to the standard loggers, about what is said here by findings, or not worth a word.
-	log.SetOutput(io.Discard)
-	slog.SetDefault(slog.New(slog.DiscardHandler))
-	if std.quiet != nil {
-		std.quiet()
-	}
-	repos, err := userRepositories(std, o.repos)
-	if err != nil {
-		return v, err
-	}
-	repos.Guess = true
-	v.Planner, err = o.planner(std, repos)
-	return v, err
-}
-
-// planner plans what repositories have, as the flags say.
-func (o *planInput) planner(std stdio, repos workspace.Config) (*workspace.Planner, error) {
-	repos.Offline, repos.Charts = o.offline, o.charts
-	cfg, err := o.config()
-	return &workspace.Planner{
-		Repositories: workspace.New(repos), Config: cfg, All: o.all, Stdin: std.in,
-		Deprecated: func(line string) { std.warn(words.Harmless(line)) },
-	}, err
-}
-
-// config is what a plan is made with, except for where repositories are.
-func (o *planInput) config() (plan.Config, error) {
-	o.Version, o.ProgressiveSyncs = o.version.Version, o.progressive.value
-	return o.Config()
-}
-
 type planOptions struct {
-	planInput
+	option.Plan
 	request      preview.Request
 	maxDeletions int
-	output       formatFlag
+	output       cli.Choice
 }
 
 func newPlanCommand(std stdio) *cobra.Command {
-	opts := planOptions{output: formatFlag{value: "table", allowed: []string{"table", "json", "yaml", "mermaid", "dot", "svg", "markdown"}}}
+	opts := planOptions{output: cli.OneOf("table", "json", "yaml", "mermaid", "dot", "svg", "markdown")}
 	cmd := &cobra.Command{
 		Use:   "plan [ROOT...]",
 		Short: "Say what a root Application will deploy, in which order, and which waves really wait",
@@ -176,8 +69,8 @@ A kind, a namespace or a project that a sync needs and that nothing deploys, or 
 		},
 	}
 	flags := cmd.Flags()
-	opts.register(flags)
-	opts.registerCluster(flags)
+	opts.Register(flags)
+	opts.RegisterCluster(flags)
 	flags.BoolVar(&opts.request.Resources, "resources", false, "show all objects, not only Applications and ApplicationSets")
 	flags.StringVar(&opts.request.Since.Revision, "diff", "",
 		"say what changes in the boot since a `REVISION`, or with REVISION... since its merge base; with -o table, json or markdown")
@@ -190,19 +83,19 @@ A kind, a namespace or a project that a sync needs and that nothing deploys, or 
 	flags.BoolVar(&opts.request.Inputs, "inputs", false, "print the files that each Application is rendered from")
 	flags.BoolVar(&opts.request.WritePaths, "write-paths", false,
 		"write "+argo.PathsAnnotation+" into the files of Applications, and print which")
-	flags.VarP(&opts.output, "output", "o", "output format, "+opts.output.usage()+"; markdown with --diff")
-	opts.completeNames(std, cmd, arguments, map[string]string{"allow-unknown": ""})
+	flags.VarP(&opts.output, "output", "o", "output format, "+opts.output.Usage()+"; markdown with --diff")
+	opts.CompleteNames(std, cmd, option.Arguments, map[string]string{"allow-unknown": ""})
 	return cmd
 }
 
 func runPlan(ctx context.Context, std stdio, opts planOptions, args []string) error {
 	r := opts.request
-	r.Format, r.Verdict = opts.output.format(), opts.verdict
+	r.Format, r.Verdict = report.Format(opts.output.Value), opts.Verdict
 	err := r.Check()
 	if err != nil {
 		return err
 	}
-	if r.Preview, err = opts.preview(std, args, opts.output); err != nil {
+	if r.Preview, err = opts.Prepare(std, args, opts.output); err != nil {
 		return err
 	}
 	defer r.Planner.Close() //nolint:errcheck // only read from

@@ -37,7 +37,7 @@ func TestReadme(t *testing.T) {
 		if slices.Contains(args, "--repo") {
 			args = append(args, "--offline")
 		}
-		code := execute(context.Background(), stdio{out: &out, err: &talk, env: os.Environ()}, args)
+		code := execute(context.Background(), stdio{Out: &out, Err: &talk, Env: os.Environ()}, args)
 		if slices.Contains(args, "--diff") && code == exitFound {
 			code = exitDone // the example is being edited
 		}

@@ -18,7 +18,7 @@ const referenceDir = "../../docs/cli"
 // TestReference holds docs/cli to the commands: a page for each, made of what --help says. UPDATE=1 writes them.
 func TestReference(t *testing.T) {
 	pages := map[string]string{}
-	reference(newRootCommand(stdio{out: os.Stdout, err: os.Stderr}), pages)
+	reference(newRootCommand(stdio{Out: os.Stdout, Err: os.Stderr}), pages)
 	for name, want := range pages {
 		file := filepath.Join(referenceDir, name)
 		if os.Getenv("UPDATE") != "" {

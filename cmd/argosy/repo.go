@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/argosy-cd/argosy/internal/cli"
+	"github.com/argosy-cd/argosy/internal/cli/option"
 	"github.com/argosy-cd/argosy/internal/policy"
 	"github.com/argosy-cd/argosy/internal/reposerver"
 	"github.com/argosy-cd/argosy/internal/s3source/buckets"
@@ -14,8 +15,8 @@ import (
 )
 
 type repoOptions struct {
-	cacheOptions
-	server    serverOptions
+	option.Cache
+	server    option.Server
 	interval  time.Duration
 	policy    string
 	users     string
@@ -30,7 +31,7 @@ func newRepoCommand(std stdio) *cobra.Command {
 		Long: `Serve trigger repositories over smart HTTP. A new commit makes Argo CD ask its plugins again, though nothing
 has changed in Git.
 
-  /appset.git              ticks every $` + intervalVariable + `
+  /appset.git              ticks every $` + option.IntervalVariable + `
   /every/10m/team-a.git    ticks every 10 minutes, at a time of its own; any duration, any name
   /s3/BUCKET/PATH.git      has what is under a path in a bucket, if the policy allows it (repositories.s3)
 
@@ -45,33 +46,34 @@ and for all; further requests get 429 or 503 with Retry-After.
 
 /healthz and /readyz are for probes, /metrics is for Prometheus, / is a page for people. Each request is a line
 on standard error.`,
-		Example: `  ` + intervalVariable + `=5m argosy repo --listen :8080
+		Example: `  ` + option.IntervalVariable + `=5m argosy repo --listen :8080
   git ls-remote http://localhost:8080/appset.git`,
 		Args:    cli.NoArgs,
-		PreRunE: preRun(std),
+		PreRunE: option.PreRun(std),
 		RunE:    func(cmd *cobra.Command, _ []string) error { return runRepo(cmd.Context(), std, opts) },
 	}
-	opts.register(cmd.Flags())
-	opts.server.register(cmd.Flags(), "127.0.0.1:8080")
+	opts.Register(cmd.Flags())
+	opts.server.Register(cmd.Flags(), "127.0.0.1:8080")
 	cmd.Flags().StringVar(&opts.policy, "policy", "", "`FILE` that says which buckets are served; without one, none ($ARGOSY_POLICY)")
 	cmd.Flags().StringVar(&opts.users, "users", "",
 		"`FILE` with lines USER:PASSWORD, who may read buckets, / and /metrics; it is read again when it changes")
 	cmd.Flags().BoolVar(&opts.everybody, "anonymous-buckets", false, "serve buckets to everybody who reaches the server")
-	cmd.Flags().DurationVar(&opts.interval, "interval", defaultInterval, "how often /appset.git ticks ($"+intervalVariable+")")
+	cmd.Flags().DurationVar(&opts.interval, "interval", option.DefaultInterval,
+		"how often /appset.git ticks ($"+option.IntervalVariable+")")
 	return cmd
 }
 
 func runRepo(ctx context.Context, std stdio, opts repoOptions) error {
-	b := &buckets.Pool{Now: std.now}
+	b := &buckets.Pool{Now: std.Now}
 	server, err := reposerver.New(reposerver.Config{
 		Interval: opts.interval, Policy: serve.Watch(opts.policy, "the policy", policy.Parse), Users: opts.users, Anonymous: opts.everybody,
-		Open: b.Reader, Timeout: opts.timeout, Log: serve.Log(std.err, opts.server.log.value), Now: std.now,
+		Open: b.Reader, Timeout: opts.Timeout, Log: serve.Log(std.Err, opts.server.Log.Value), Now: std.Now,
 	})
 	if err != nil {
 		return err
 	}
-	if b.Cache, err = opts.open(std); err != nil {
+	if b.Cache, err = opts.Open(std); err != nil {
 		return err
 	}
-	return server.Run(ctx, opts.server.config(2*time.Second))
+	return server.Run(ctx, opts.server.Config(2*time.Second))
 }

@@ -74,7 +74,7 @@ func TestRepoTLS(t *testing.T) {
 	reader, writer := io.Pipe()
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan int, 1)
-	std := stdio{out: io.Discard, err: writer, env: []string{"ARGOSY_CACHE_DIR=none"}, now: time.Now}
+	std := stdio{Out: io.Discard, Err: writer, Env: []string{"ARGOSY_CACHE_DIR=none"}, Now: time.Now}
 	go func() {
 		ended <- execute(ctx, std, []string{
 			"repo", "--listen", "127.0.0.1:0", "--tls-cert", certFile, "--tls-key", keyFile, "--users",
@@ -133,10 +133,10 @@ func TestRepo(t *testing.T) {
 	}
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan int, 1)
-	std := stdio{out: io.Discard, err: writer, env: []string{
+	std := stdio{Out: io.Discard, Err: writer, Env: []string{
 		"APPSET_REFRESH_INTERVAL=1h", "ARGOSY_POLICY=" + policy,
 		"ARGOSY_CACHE_DIR=none",
-	}, now: time.Now}
+	}, Now: time.Now}
 	go func() {
 		ended <- execute(ctx, std, []string{"repo", "--listen", "127.0.0.1:0", "--anonymous-buckets", "--log-format", "json"})
 	}()

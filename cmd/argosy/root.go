@@ -4,9 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -15,29 +13,8 @@ import (
 	"github.com/argosy-cd/argosy/internal/words"
 )
 
-// stdio is what a command has from outside: data on out, talk on err.
-type stdio struct {
-	in       io.Reader
-	out, err io.Writer
-	env      []string
-	now      func() time.Time
-	terminal bool // err is one
-	// size is that of the terminal that out is. Nil is none.
-	size func() (width, height int)
-	// quiet takes standard error from libraries, which cannot be told to be silent otherwise. Nil cannot.
-	quiet func()
-	// linger makes the process wait longer for a command to end after it was told to. Nil cannot.
-	linger func(time.Duration)
-}
-
-// getenv returns a variable of the environment, "" if it is not set.
-func (s stdio) getenv(name string) string { return cli.Getenv(s.env, name) }
-
-// note says something that the user should know.
-func (s stdio) note(line string) { fmt.Fprintln(s.err, "note:", line) }
-
-// warn says that something is probably wrong.
-func (s stdio) warn(line string) { fmt.Fprintln(s.err, "warning:", line) }
+// stdio is what a command has from outside.
+type stdio = cli.Std
 
 // Exit codes of every command.
 const (
@@ -63,11 +40,11 @@ func execute(ctx context.Context, std stdio, args []string) int {
 		return exitFound
 	}
 	for line := range strings.Lines(err.Error()) {
-		fmt.Fprintln(std.err, "error:", words.Harmless(strings.TrimSuffix(line, "\n")))
+		fmt.Fprintln(std.Err, "error:", words.Harmless(strings.TrimSuffix(line, "\n")))
 	}
 	var usage problem.UsageError
 	if errors.As(err, &usage) {
-		fmt.Fprintf(std.err, "Run '%s --help' for usage.\n", cmd.CommandPath())
+		fmt.Fprintf(std.Err, "Run '%s --help' for usage.\n", cmd.CommandPath())
 		return exitUsage
 	}
 	return exitFailed
@@ -83,13 +60,14 @@ func newRootCommand(std stdio) *cobra.Command {
 		Args:          cli.NoArgs,
 		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.SetIn(std.in)
-	cmd.SetOut(std.out)
-	cmd.SetErr(std.err)
+	cmd.SetIn(std.In)
+	cmd.SetOut(std.Out)
+	cmd.SetErr(std.Err)
 	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return problem.Usage(err) })
 	cmd.AddCommand(newRepoCommand(std), newCmpCommand(std),
 		newPlanCommand(std), newLintCommand(std), newSimulateCommand(std), newDemoCommand(std), newEventsCommand(std),
-		newStatusCommand(std), newWaitCommand(std), newWhyCommand(std), newBoardCommand(std), newVersionCommand(std),
+		newBootCommand(std), newStatusCommand(std), newWaitCommand(std), newWhyCommand(std), newBoardCommand(std), newInstallCommand(std),
+		newVersionCommand(std),
 		cli.Group("app", "One Application, as Argo CD deploys it", newAppRenderCommand(std)),
 		cli.Group("appset", "ApplicationSets without the applicationset-controller",
 			newAppsetGenerateCommand(std), newAppsetConvertCommand(std), newAppsetHandoverCommand(std)),

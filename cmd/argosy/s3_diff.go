@@ -6,16 +6,17 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/argosy-cd/argosy/internal/cli"
+	"github.com/argosy-cd/argosy/internal/cli/option"
 )
 
 type s3DiffOptions struct {
-	transferOptions
-	cacheOptions
+	option.Transfer
+	option.Cache
 }
 
 func newS3DiffCommand(std stdio) *cobra.Command {
 	var opts s3DiffOptions
-	opts.output = formatFlag{value: "text", allowed: []string{"text", "name", "json"}}
+	opts.Output = cli.OneOf("text", "name", "json")
 	cmd := &cobra.Command{
 		Use:   "diff s3://BUCKET/PATH DIR|s3://BUCKET/PATH",
 		Short: "Compare what a path in a bucket has with a directory or another path",
@@ -27,26 +28,26 @@ wrongly.`,
 		Example: `  argosy s3 diff s3://artifacts/apps/demo out/
   argosy s3 diff s3://artifacts/apps/demo/v1.3.0 s3://artifacts/apps/demo/v1.4.0`,
 		Args:    cli.Exactly(2, "s3://BUCKET/PATH and a directory or another s3://BUCKET/PATH"),
-		PreRunE: preRun(std),
+		PreRunE: option.PreRun(std),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return runS3Diff(cmd.Context(), std, opts, args[0], args[1])
 		},
 	}
-	opts.transferOptions.register(cmd.Flags(), true)
-	opts.cacheOptions.register(cmd.Flags())
-	cmd.Flags().VarP(&opts.output, "output", "o", "output format, "+opts.output.usage())
+	opts.Transfer.Register(cmd.Flags(), true)
+	opts.Cache.Register(cmd.Flags())
+	cmd.Flags().VarP(&opts.Output, "output", "o", "output format, "+opts.Output.Usage())
 	return cmd
 }
 
 func runS3Diff(ctx context.Context, std stdio, opts s3DiffOptions, old, other string) error {
-	ctx, cancel, pool, err := opts.pool(ctx, std)
+	ctx, cancel, pool, err := opts.Pool(ctx, std)
 	if err != nil {
 		return err
 	}
 	defer cancel()
-	user, err := opts.user(std, pool)
+	user, err := opts.User(std, pool)
 	if err != nil {
 		return err
 	}
-	return user.Diff(ctx, old, other, opts.output.value == "name")
+	return user.Diff(ctx, old, other, opts.Output.Value == "name")
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/argosy-cd/argosy/internal/cli"
+	"github.com/argosy-cd/argosy/internal/cli/option"
 	"github.com/argosy-cd/argosy/internal/kube"
 	"github.com/argosy-cd/argosy/internal/report"
 	"github.com/argosy-cd/argosy/internal/s3source/hook"
@@ -17,9 +18,9 @@ import (
 
 // s3SourceOptions are the flags of the hooks.
 type s3SourceOptions struct {
-	cacheOptions
+	option.Cache
 	policy string
-	output formatFlag
+	output cli.Choice
 	// For generate.
 	admins    []string
 	namespace string
@@ -42,11 +43,11 @@ the question whether an application is for it.`,
 }
 
 func runS3Discover(std stdio, dir string) error {
-	why, err := hook.Discover(dir, std.getenv)
+	why, err := hook.Discover(dir, std.Getenv)
 	if err != nil || why == "" {
 		return err
 	}
-	return words.Line(std.out, "%s", why)
+	return words.Line(std.Out, "%s", why)
 }
 
 func newS3InitCommand(std stdio) *cobra.Command {
@@ -57,17 +58,17 @@ func newS3InitCommand(std stdio) *cobra.Command {
 		Long: `Read the sources of a trigger file into the cache, so that generate does not have to. Generate works without
 it, too.` + hookHelp,
 		Args:    cli.AtMostOne,
-		PreRunE: preRun(std),
+		PreRunE: option.PreRun(std),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return runS3Init(cmd.Context(), std, opts, directory(args))
 		},
 	}
-	opts.register(cmd)
+	opts.Register(cmd)
 	return cmd
 }
 
 func newS3GenerateCommand(std stdio) *cobra.Command {
-	opts := s3SourceOptions{output: formatFlag{value: "yaml", allowed: []string{"yaml", "json", "name"}}}
+	opts := s3SourceOptions{output: cli.OneOf("yaml", "json", "name")}
 	cmd := &cobra.Command{
 		Use:   "generate [DIR]",
 		Short: "Print the objects that a trigger file leads to",
@@ -82,21 +83,21 @@ that moves while it is read, is an error, and nothing is printed.
   # with the policy of the cluster, as an application of a project
   ARGOCD_APP_PROJECT_NAME=team-a argosy s3 generate --policy policy.yaml apps/demo`,
 		Args:    cli.AtMostOne,
-		PreRunE: preRun(std),
+		PreRunE: option.PreRun(std),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return runS3Generate(cmd.Context(), std, opts, directory(args))
 		},
 	}
-	opts.register(cmd)
-	cmd.Flags().VarP(&opts.output, "output", "o", "output format, "+opts.output.usage())
-	cmd.Flags().StringSliceVar(&opts.admins, "admin-projects", []string{"default"}, usageOf("admin-projects"))
-	cmd.Flags().StringVar(&opts.namespace, "argocd-namespace", "", usageOf("argocd-namespace"))
+	opts.Register(cmd)
+	cmd.Flags().VarP(&opts.output, "output", "o", "output format, "+opts.output.Usage())
+	cmd.Flags().StringSliceVar(&opts.admins, "admin-projects", []string{"default"}, option.Usage("admin-projects"))
+	cmd.Flags().StringVar(&opts.namespace, "argocd-namespace", "", option.Usage("argocd-namespace"))
 	return cmd
 }
 
-func (o *s3SourceOptions) register(cmd *cobra.Command) {
-	o.cacheOptions.register(cmd.Flags())
-	cmd.Flags().StringVar(&o.policy, "policy", "", usageOf("policy"))
+func (o *s3SourceOptions) Register(cmd *cobra.Command) {
+	o.Cache.Register(cmd.Flags())
+	cmd.Flags().StringVar(&o.policy, "policy", "", option.Usage("policy"))
 }
 
 func directory(args []string) string {
@@ -108,16 +109,16 @@ func directory(args []string) string {
 
 // withSource runs f with the trigger file of a directory, within the deadline.
 func withSource(ctx context.Context, std stdio, opts s3SourceOptions, dir string, f func(ctx context.Context, s *hook.Source) error) error {
-	p, err := readPolicy(opts.policy)
+	p, err := option.ReadPolicy(opts.policy)
 	if err != nil {
 		return err
 	}
-	ctx, cancel, pool, err := opts.pool(ctx, std)
+	ctx, cancel, pool, err := opts.Pool(ctx, std)
 	if err != nil {
 		return err
 	}
 	defer cancel()
-	s, err := hook.Open(hook.Config{Dir: dir, Policy: p, Open: pool.Reader, Getenv: std.getenv})
+	s, err := hook.Open(hook.Config{Dir: dir, Policy: p, Open: pool.Reader, Getenv: std.Getenv})
 	if err != nil {
 		return err
 	}
@@ -125,18 +126,18 @@ func withSource(ctx context.Context, std stdio, opts s3SourceOptions, dir string
 }
 
 func runS3Init(ctx context.Context, std stdio, opts s3SourceOptions, dir string) error {
-	return withSource(ctx, std, opts, dir, func(ctx context.Context, s *hook.Source) error { return s.Warm(ctx, std.err) })
+	return withSource(ctx, std, opts, dir, func(ctx context.Context, s *hook.Source) error { return s.Warm(ctx, std.Err) })
 }
 
 func runS3Generate(ctx context.Context, std stdio, opts s3SourceOptions, dir string) error {
 	return withSource(ctx, std, opts, dir, func(ctx context.Context, s *hook.Source) error {
 		objects, warnings, err := s.Objects(ctx, cmp.Or(opts.namespace, kube.PodNamespace()), opts.admins)
 		for _, w := range warnings {
-			std.warn(w)
+			std.Warn(w)
 		}
 		if err != nil {
 			return err
 		}
-		return report.Objects(std.out, opts.output.format(), objects)
+		return report.Objects(std.Out, report.Format(opts.output.Value), objects)
 	})
 }

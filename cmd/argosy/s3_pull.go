@@ -7,11 +7,12 @@ import (
 
 	"github.com/argosy-cd/argosy/internal/bucket/transfer"
 	"github.com/argosy-cd/argosy/internal/cli"
+	"github.com/argosy-cd/argosy/internal/cli/option"
 )
 
 type s3PullOptions struct {
-	transferOptions
-	cacheOptions
+	option.Transfer
+	option.Cache
 	pull transfer.Pull
 }
 
@@ -24,13 +25,13 @@ func newS3PullCommand(std stdio) *cobra.Command {
 there is an index, unchanged objects from the cache. Files that are the same already are not touched; an
 archive is unpacked.`,
 		Args:    cli.Exactly(2, "s3://BUCKET/PATH and DIR"),
-		PreRunE: preRun(std),
+		PreRunE: option.PreRun(std),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return runS3Pull(cmd.Context(), std, opts, args[0], args[1])
 		},
 	}
-	opts.transferOptions.register(cmd.Flags(), true)
-	opts.cacheOptions.register(cmd.Flags())
+	opts.Transfer.Register(cmd.Flags(), true)
+	opts.Cache.Register(cmd.Flags())
 	cmd.Flags().BoolVar(&opts.pull.Prune, "prune", false, "delete files of the directory that are not in the bucket")
 	cmd.Flags().BoolVar(&opts.pull.DryRun, "dry-run", false, "say what would be done, and do nothing")
 	cmd.Flags().StringVar(&opts.pull.Digest, "digest", "", "refuse other content than this, sha256:…")
@@ -38,12 +39,12 @@ archive is unpacked.`,
 }
 
 func runS3Pull(ctx context.Context, std stdio, opts s3PullOptions, from, dir string) error {
-	ctx, cancel, pool, err := opts.pool(ctx, std)
+	ctx, cancel, pool, err := opts.Pool(ctx, std)
 	if err != nil {
 		return err
 	}
 	defer cancel()
-	user, err := opts.user(std, pool)
+	user, err := opts.User(std, pool)
 	if err != nil {
 		return err
 	}

@@ -9,18 +9,19 @@ import (
 	"github.com/argosy-cd/argosy/internal/bucket"
 	"github.com/argosy-cd/argosy/internal/bucket/transfer"
 	"github.com/argosy-cd/argosy/internal/cli"
+	"github.com/argosy-cd/argosy/internal/cli/option"
 	"github.com/argosy-cd/argosy/internal/s3source/buckets"
 )
 
 type s3PushOptions struct {
-	transferOptions
+	option.Transfer
 	push    transfer.Push
 	timeout time.Duration
 }
 
 func newS3PushCommand(std stdio) *cobra.Command {
 	var opts s3PushOptions
-	opts.output = formatFlag{value: "text", allowed: []string{"text", "json"}}
+	opts.Output = cli.OneOf("text", "json")
 	cmd := &cobra.Command{
 		Use:   "push DIR s3://BUCKET/PATH",
 		Short: "Publish a directory, so that readers see the old state or the new one",
@@ -43,17 +44,17 @@ directories make equal archives.`,
 			return runS3Push(cmd.Context(), std, opts, args[0], args[1])
 		},
 	}
-	opts.register(cmd.Flags(), false)
+	opts.Register(cmd.Flags(), false)
 	cmd.Flags().BoolVar(&opts.push.Prune, "prune", false, "delete files of the bucket that are not in the directory")
 	cmd.Flags().BoolVar(&opts.push.DryRun, "dry-run", false, "say what would be done, and do nothing")
 	cmd.Flags().DurationVar(&opts.timeout, "timeout", 10*time.Minute, "give up after this time")
 	cmd.Flags().BoolVar(&opts.push.Archive, "archive", false, "pack the directory into one object")
-	cmd.Flags().VarP(&opts.output, "output", "o", "output format, "+opts.output.usage()+"; text is the digest")
+	cmd.Flags().VarP(&opts.Output, "output", "o", "output format, "+opts.Output.Usage()+"; text is the digest")
 	return cmd
 }
 
 func runS3Push(ctx context.Context, std stdio, opts s3PushOptions, dir, target string) error {
-	user, err := opts.user(std, &buckets.Pool{Now: std.now})
+	user, err := opts.User(std, &buckets.Pool{Now: std.Now})
 	if err != nil {
 		return err
 	}

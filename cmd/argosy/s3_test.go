@@ -126,7 +126,7 @@ func TestExampleS3(t *testing.T) {
 	for line := range strings.Lines(commands) {
 		out.Reset()
 		std := process()
-		std.out, std.err = &out, &talk
+		std.Out, std.Err = &out, &talk
 		if code := execute(t.Context(), std, strings.Fields(line)[1:]); code != exitDone {
 			t.Fatalf("%s: %d\n%s", line, code, talk.String())
 		}

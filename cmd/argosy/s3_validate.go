@@ -3,6 +3,7 @@ package main
 import (
 	"github.com/spf13/cobra"
 
+	"github.com/argosy-cd/argosy/internal/cli/option"
 	"github.com/argosy-cd/argosy/internal/s3source/hook"
 	"github.com/argosy-cd/argosy/internal/s3source/triggerfile"
 )
@@ -33,9 +34,9 @@ func runS3Validate(std stdio, policyFile, project string, args []string) error {
 	if (policyFile == "") != (project == "") {
 		return usagef("--policy and --project go together")
 	}
-	p, err := readPolicy(policyFile)
+	p, err := option.ReadPolicy(policyFile)
 	if err != nil {
 		return err
 	}
-	return hook.ValidateAll(std.out, args, p, project)
+	return hook.ValidateAll(std.Out, args, p, project)
 }

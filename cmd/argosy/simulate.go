@@ -5,18 +5,21 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/argosy-cd/argosy/internal/cli"
+	"github.com/argosy-cd/argosy/internal/cli/option"
 	"github.com/argosy-cd/argosy/internal/input"
 	"github.com/argosy-cd/argosy/internal/preview"
+	"github.com/argosy-cd/argosy/internal/report"
 )
 
 type simulateOptions struct {
-	planInput
+	option.Plan
 	simulation preview.Simulation
-	output     formatFlag
+	output     cli.Choice
 }
 
 func newSimulateCommand(std stdio) *cobra.Command {
-	opts := simulateOptions{output: formatFlag{value: "table", allowed: []string{"table", "json", "svg"}}}
+	opts := simulateOptions{output: cli.OneOf("table", "json", "svg")}
 	cmd := &cobra.Command{
 		Use:   "simulate [ROOT...]",
 		Short: "Run a boot before it happens: when each Application becomes healthy, and what a failure blocks",
@@ -44,13 +47,13 @@ if the boot does not end, what waits for what; then, or if the plan is broken or
 			if cmd.Flags().Changed("seed") && opts.simulation.Times.Jitter == 0 {
 				return usagef("--seed goes with --jitter")
 			}
-			opts.simulation.Times.Read, opts.simulation.Times.Note = input.File, std.note
+			opts.simulation.Times.Read, opts.simulation.Times.Note = input.File, std.Note
 			return runSimulate(cmd.Context(), std, opts, args)
 		},
 	}
 	flags, times, faults := cmd.Flags(), &opts.simulation.Times, &opts.simulation.Faults
-	opts.register(flags)
-	opts.registerCluster(flags)
+	opts.Register(flags)
+	opts.RegisterCluster(flags)
 	flags.StringArrayVar(&times.Durations, "duration", nil, "the workloads of an Application take so long, `NAME=TIME`; repeatable")
 	flags.StringVar(&times.Model, "model", "", "`FILE` with times by kind and by Application")
 	flags.StringVar(&times.Learn, "learn", "",
@@ -67,8 +70,8 @@ if the boot does not end, what waits for what; then, or if the plan is broken or
 	flags.BoolVar(&opts.simulation.Each, "each", false, "rank Applications by what they block, instead of a time line")
 	flags.StringVar(&opts.simulation.Against, "compare", "", "stock: compare with the applicationset-controller")
 	flags.StringVar(&opts.simulation.Since, "update", "", "simulate what the work tree does to a healthy cluster that runs a `REVISION`")
-	flags.VarP(&opts.output, "output", "o", "output format, "+opts.output.usage())
-	opts.completeNames(std, cmd, arguments, map[string]string{
+	flags.VarP(&opts.output, "output", "o", "output format, "+opts.output.Usage())
+	opts.CompleteNames(std, cmd, option.Arguments, map[string]string{
 		"allow-unknown": "", "fail": "", "never": "", "degrade": "@",
 		"duration": "=",
 	})
@@ -77,12 +80,12 @@ if the boot does not end, what waits for what; then, or if the plan is broken or
 
 func runSimulate(ctx context.Context, std stdio, opts simulateOptions, args []string) error {
 	s := opts.simulation
-	s.Format = opts.output.format()
+	s.Format = report.Format(opts.output.Value)
 	err := s.Check()
 	if err != nil {
 		return err
 	}
-	if s.Preview, err = opts.preview(std, args, opts.output); err != nil {
+	if s.Preview, err = opts.Prepare(std, args, opts.output); err != nil {
 		return err
 	}
 	defer s.Planner.Close() //nolint:errcheck // only read from

@@ -5,17 +5,19 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/argosy-cd/argosy/internal/cli"
+	"github.com/argosy-cd/argosy/internal/cli/option"
 	"github.com/argosy-cd/argosy/internal/follow"
 )
 
 type statusOptions struct {
-	liveOptions
+	option.Live
 	watch  bool
-	output formatFlag
+	output cli.Choice
 }
 
 func newStatusCommand(std stdio) *cobra.Command {
-	opts := statusOptions{output: formatFlag{value: "text", allowed: []string{"text", "json"}}}
+	opts := statusOptions{output: cli.OneOf("text", "json")}
 	cmd := &cobra.Command{
 		Use:   "status [[NAMESPACE/]ROOT]",
 		Short: "Show where the boot of a cluster stands: waves, health, sync, and what waits for what",
@@ -29,19 +31,19 @@ See docs/live.md.`,
 		Example: `  argosy status
   argosy status root --watch
   argosy status root -o json`,
-		Args: oneApplication,
+		Args: cli.AtMostOneApplication,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return opts.withBoot(std, cmd, opts.output, func(ctx context.Context, b *follow.Boot) error {
+			return opts.WithBoot(std, cmd, opts.output, func(ctx context.Context, b *follow.Boot) error {
 				if opts.watch {
-					return b.Watch(ctx, first(args))
+					return b.Watch(ctx, cli.First(args))
 				}
-				return b.Status(first(args))
+				return b.Status(cli.First(args))
 			})
 		},
 	}
 	flags := cmd.Flags()
-	opts.register(flags)
+	opts.Register(flags)
 	flags.BoolVarP(&opts.watch, "watch", "w", false, "print it again each time that it changes; with -o json a line for each state")
-	flags.VarP(&opts.output, "output", "o", "output format, "+opts.output.usage())
+	flags.VarP(&opts.output, "output", "o", "output format, "+opts.output.Usage())
 	return cmd
 }

@@ -12,20 +12,20 @@ import (
 )
 
 func newVersionCommand(std stdio) *cobra.Command {
-	output := formatFlag{value: "table", allowed: []string{"table", "json"}}
+	output := cli.OneOf("table", "json")
 	cmd := &cobra.Command{
 		Use:   "version",
 		Short: "Print the version, the Go version and the platform",
 		Args:  cli.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
 			platform := runtime.GOOS + "/" + runtime.GOARCH
-			if output.format() == report.JSON {
-				return report.Object(std.out, map[string]any{"version": version(), "go": runtime.Version(), "platform": platform})
+			if report.Format(output.Value) == report.JSON {
+				return report.Object(std.Out, map[string]any{"version": version(), "go": runtime.Version(), "platform": platform})
 			}
-			return words.Line(std.out, "argosy version %s, %s, %s", version(), runtime.Version(), platform)
+			return words.Line(std.Out, "argosy version %s, %s, %s", version(), runtime.Version(), platform)
 		},
 	}
-	cmd.Flags().VarP(&output, "output", "o", "output format, "+output.usage())
+	cmd.Flags().VarP(&output, "output", "o", "output format, "+output.Usage())
 	return cmd
 }
 

@@ -6,12 +6,14 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/argosy-cd/argosy/internal/cli"
+	"github.com/argosy-cd/argosy/internal/cli/option"
 	"github.com/argosy-cd/argosy/internal/follow"
 	"github.com/argosy-cd/argosy/internal/live"
 )
 
 type waitOptions struct {
-	liveOptions
+	option.Live
 	goals   []string
 	timeout time.Duration
 }
@@ -53,13 +55,13 @@ standard error then has what is missing, and why, as argosy why prints it. See d
 				}
 				goals = append(goals, g)
 			}
-			return opts.withBoot(std, cmd, formatFlag{value: "text"}, func(ctx context.Context, b *follow.Boot) error {
+			return opts.WithBoot(std, cmd, cli.Choice{Value: "text"}, func(ctx context.Context, b *follow.Boot) error {
 				return b.Wait(ctx, args[0], goals, opts.timeout)
 			})
 		},
 	}
 	flags := cmd.Flags()
-	opts.register(flags)
+	opts.Register(flags)
 	flags.StringArrayVar(&opts.goals, "for", []string{"healthy"}, "`STATE` to wait for: healthy, synced or revision=SHA; repeatable")
 	flags.DurationVar(&opts.timeout, "timeout", 10*time.Minute, "give up after this time, with exit code 3")
 	return cmd

@@ -5,16 +5,18 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/argosy-cd/argosy/internal/cli"
+	"github.com/argosy-cd/argosy/internal/cli/option"
 	"github.com/argosy-cd/argosy/internal/follow"
 )
 
 type whyOptions struct {
-	liveOptions
-	output formatFlag
+	option.Live
+	output cli.Choice
 }
 
 func newWhyCommand(std stdio) *cobra.Command {
-	opts := whyOptions{output: formatFlag{value: "text", allowed: []string{"text", "json", "markdown"}}}
+	opts := whyOptions{output: cli.OneOf("text", "json", "markdown")}
 	cmd := &cobra.Command{
 		Use:   "why [[NAMESPACE/]APP]",
 		Short: "Explain why an Application, or the boot, waits: from the wave down to the object and its condition",
@@ -31,14 +33,14 @@ Exit code 0: everything is healthy and synced. 3: something is not, or some Appl
 		Example: `  argosy why
   argosy why longhorn
   argosy why root -o markdown`,
-		Args: oneApplication,
+		Args: cli.AtMostOneApplication,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return opts.withBoot(std, cmd, opts.output, func(ctx context.Context, b *follow.Boot) error {
-				return b.Why(ctx, first(args))
+			return opts.WithBoot(std, cmd, opts.output, func(ctx context.Context, b *follow.Boot) error {
+				return b.Why(ctx, cli.First(args))
 			})
 		},
 	}
-	opts.register(cmd.Flags())
-	cmd.Flags().VarP(&opts.output, "output", "o", "output format, "+opts.output.usage())
+	opts.Register(cmd.Flags())
+	cmd.Flags().VarP(&opts.output, "output", "o", "output format, "+opts.output.Usage())
 	return cmd
 }

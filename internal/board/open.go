@@ -67,7 +67,7 @@ func (r Request) Open(ctx context.Context) (source Source, done func(), err erro
 	if err != nil {
 		return nil, nil, err
 	}
-	return FromCluster(b, planned, r.UI), b.Close, nil
+	return FromCluster(b, planned, r.UI), func() { _ = b.Close() }, nil // nothing is recorded
 }
 
 func (r Request) plan(ctx context.Context) (*Simulation, error) {

@@ -64,6 +64,22 @@ func AtMostOne(_ *cobra.Command, args []string) error {
 	return nil
 }
 
+// AtMostOneApplication demands no argument or one, the name of an Application.
+func AtMostOneApplication(_ *cobra.Command, args []string) error {
+	if len(args) > 1 {
+		return problem.Usagef("at most one Application may be named")
+	}
+	return nil
+}
+
+// First is the first argument, "" if there is none.
+func First(args []string) string {
+	if len(args) == 0 {
+		return ""
+	}
+	return args[0]
+}
+
 // didYouMean names the commands of a group that are close to the first of the words that were typed.
 func didYouMean(group *cobra.Command, typed []string) string {
 	if group == nil || len(typed) == 0 || typed[0] == "" {

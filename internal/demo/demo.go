@@ -16,6 +16,7 @@ import (
 	"github.com/argosy-cd/argosy/internal/plan"
 	"github.com/argosy-cd/argosy/internal/problem"
 	"github.com/argosy-cd/argosy/internal/report"
+	"github.com/argosy-cd/argosy/internal/screen"
 	"github.com/argosy-cd/argosy/internal/simulate"
 	"github.com/argosy-cd/argosy/internal/source"
 	"github.com/argosy-cd/argosy/internal/words"
@@ -24,7 +25,7 @@ import (
 // Config says what is booted, how fast, and where it is shown. All fields are needed, unless their zero value is described.
 type Config struct {
 	Exhibit *Exhibit
-	Screen  Screen
+	Screen  screen.Config
 	// Program is the command line's name of this program, for commands that are shown.
 	Program string
 	// Speed is how many times as fast as a real boot the demo is.
@@ -100,7 +101,7 @@ func Run(ctx context.Context, c Config) (p *plan.Plan, err error) {
 		return nil, err
 	}
 	defer closeBoard()
-	show.line("\nBOOT, %g times as fast\n", c.Speed)
+	show.Line("\nBOOT, %g times as fast\n", c.Speed)
 	if err := show.run(ctx, sim); err != nil {
 		return nil, err
 	}
@@ -115,18 +116,18 @@ func Run(ctx context.Context, c Config) (p *plan.Plan, err error) {
 
 // planned shows the plan.
 func (v *show) planned() error {
-	v.line("PLAN of %s\n", v.stage.exhibit.title)
+	v.Line("PLAN of %s\n", v.stage.exhibit.title)
 	var table strings.Builder
 	if err := report.Plan(&table, report.Table, v.plan, false); err != nil {
 		return err
 	}
-	v.table(table.String())
+	v.Table(table.String())
 	if names := unnamed(v.plan); len(names) > 0 {
 		does := "does"
 		if len(names) > 1 {
 			does = "do"
 		}
-		v.line("\n%s %s not name the plugin appset, which renders its sets here; without it no wave waits for them, see argosy plan",
+		v.Line("\n%s %s not name the plugin appset, which renders its sets here; without it no wave waits for them, see argosy plan",
 			words.Some(names), does)
 	}
 	return nil

@@ -22,6 +22,7 @@ import (
 	"github.com/argosy-cd/argosy/internal/plan"
 	"github.com/argosy-cd/argosy/internal/problem"
 	"github.com/argosy-cd/argosy/internal/s3source/triggerfile"
+	"github.com/argosy-cd/argosy/internal/screen"
 	"github.com/argosy-cd/argosy/internal/tree"
 )
 
@@ -78,7 +79,7 @@ func newTestDemo(t *testing.T) *testDemo {
 				Data: []byte("{apiVersion: v1, kind: ConfigMap, metadata: {name: blue}}"),
 			}}},
 		},
-		Screen: Screen{Out: &d.out}, Program: "argosy", Speed: 1e9, Now: time.Now,
+		Screen: screen.Config{Out: &d.out}, Program: "argosy", Speed: 1e9, Now: time.Now,
 		Plan:    func() (plan.Config, error) { return plan.Config{}, nil },
 		Plugins: d.plugins,
 	}

@@ -30,7 +30,7 @@ func (v *show) open(ctx context.Context, sim *board.Simulation) (stop func(), er
 	stop = func() { cancel(); running.Wait() }
 	select {
 	case url := <-ready:
-		v.line("\nOpen %s to watch the boot.", url)
+		v.Line("\nOpen %s to watch the boot.", url)
 		return stop, nil
 	case err := <-failed:
 		stop()

@@ -9,6 +9,7 @@ import (
 	"github.com/argosy-cd/argosy/internal/health"
 	"github.com/argosy-cd/argosy/internal/manifest"
 	"github.com/argosy-cd/argosy/internal/plan"
+	"github.com/argosy-cd/argosy/internal/screen"
 	"github.com/argosy-cd/argosy/internal/simulate"
 	"github.com/argosy-cd/argosy/internal/words"
 )
@@ -96,15 +97,15 @@ func (v *show) groupLine(g *group, width int) string {
 		state, there := v.state[r.Name]
 		switch {
 		case !there:
-			marks.WriteString(markMissing)
+			marks.WriteString(screen.Missing)
 		case state == health.Healthy:
-			marks.WriteString(markHealthy)
+			marks.WriteString(screen.Healthy)
 			done++
 		case state == health.Degraded:
-			marks.WriteString(markDegraded)
+			marks.WriteString(screen.Degraded)
 			busy = append(busy, words.Printable(r.Name))
 		default:
-			marks.WriteString(markBusy)
+			marks.WriteString(screen.Busy)
 			busy = append(busy, words.Printable(r.Name))
 		}
 	}
@@ -129,27 +130,27 @@ func (v *show) summary() {
 		if len(v.plan.Summary().Hiding) > 0 {
 			name = "what is known of " + name
 		}
-		v.line("\n%s is booted: %s healthy after %s", name, words.Count(healthy, "Application"), words.Clock(v.boot.Total))
+		v.Line("\n%s is booted: %s healthy after %s", name, words.Count(healthy, "Application"), words.Clock(v.boot.Total))
 	} else {
 		after := "nothing happens after "
 		if v.boot.Cut {
 			after = "Argo CD goes on to try; this is "
 		}
-		v.line("\n%s is NOT booted: %d of %s healthy, and %s%s", name, healthy, words.Count(len(v.boot.Runs), "Application"), after,
+		v.Line("\n%s is NOT booted: %d of %s healthy, and %s%s", name, healthy, words.Count(len(v.boot.Runs), "Application"), after,
 			words.Clock(v.boot.Total))
 	}
 	for _, line := range v.boot.Blocked() {
-		v.line("  %s", words.Harmless(line))
+		v.Line("  %s", words.Harmless(line))
 	}
 	if n := v.asked["appset"]; n > 0 {
-		v.line("  plugin appset  answered %s through its socket", often(n))
+		v.Line("  plugin appset  answered %s through its socket", often(n))
 	}
 	if n := v.asked["s3"]; n > 0 {
-		v.line("  plugin s3      answered %s through its socket, with %s to S3", often(n),
+		v.Line("  plugin s3      answered %s through its socket, with %s to S3", often(n),
 			words.Count(int(v.stage.reads.Load()), "request"))
 	}
 	if v.ticks > 0 {
-		v.line("  clocks         ticked %s, and were fetched with Git each time", often(v.ticks))
+		v.Line("  clocks         ticked %s, and were fetched with Git each time", often(v.ticks))
 	}
 	unknown := 0
 	for _, app := range v.apps {
@@ -158,7 +159,7 @@ func (v *show) summary() {
 		}
 	}
 	if unknown > 0 {
-		v.line("  not known      is what %s, see the plan; it is taken for something that takes a while", deploysText(unknown))
+		v.Line("  not known      is what %s, see the plan; it is taken for something that takes a while", deploysText(unknown))
 	}
 }
 

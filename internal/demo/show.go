@@ -15,6 +15,7 @@ import (
 	"github.com/argosy-cd/argosy/internal/bucket"
 	"github.com/argosy-cd/argosy/internal/health"
 	"github.com/argosy-cd/argosy/internal/plan"
+	"github.com/argosy-cd/argosy/internal/screen"
 	"github.com/argosy-cd/argosy/internal/simulate"
 	"github.com/argosy-cd/argosy/internal/source"
 	"github.com/argosy-cd/argosy/internal/words"
@@ -22,7 +23,7 @@ import (
 
 // show plays a boot: the events of a simulation at their time, and at each sync what Argo CD asks the plugins.
 type show struct {
-	*screen
+	*screen.Screen
 	stage *stage
 	plan  *plan.Plan
 	boot  *simulate.Boot
@@ -45,7 +46,7 @@ type show struct {
 
 func newShow(s *stage, p *plan.Plan, clock *bootClock) *show {
 	v := &show{
-		screen: newScreen(s.Screen), stage: s, plan: p, clock: clock, apps: map[string]*plan.Application{},
+		Screen: screen.New(s.Screen), stage: s, plan: p, clock: clock, apps: map[string]*plan.Application{},
 		state: map[string]health.Status{},
 		asked: map[string]int{}, answers: map[string]map[string]string{}, commits: map[string]string{}, next: interval,
 	}
@@ -83,15 +84,15 @@ func (v *show) run(ctx context.Context, sim *board.Simulation) error {
 	}
 	v.flush()
 	v.sim.At(v.clock.passed())
-	if !v.plain {
-		v.draw(v.picture())
-		v.keep()
+	if !v.Plain() {
+		v.Draw(v.picture())
+		v.Keep()
 	}
 	v.summary()
-	if v.boot.Done() && v.stage.exhibit.later != nil && v.err == nil {
+	if v.boot.Done() && v.stage.exhibit.later != nil && v.Err() == nil {
 		return v.later(ctx)
 	}
-	return v.err
+	return v.Err()
 }
 
 // past is how many events of the boot have happened.
@@ -111,12 +112,12 @@ func (v *show) later(ctx context.Context) error {
 	if err := v.stage.push(ctx); err != nil {
 		return err
 	}
-	v.line("\nThen somebody updates snapshot-controller and tempo and adds my-apps/home/vaultwarden in Git, and CI pushes a new jellyfin " +
+	v.Line("\nThen somebody updates snapshot-controller and tempo and adds my-apps/home/vaultwarden in Git, and CI pushes a new jellyfin " +
 		"to S3. The next tick finds all of it:\n")
 	_ = v.until(ctx, v.next) // or somebody has seen enough
-	v.draw(nil)
-	if v.err != nil || ctx.Err() != nil {
-		return v.err
+	v.Draw(nil)
+	if v.Err() != nil || ctx.Err() != nil {
+		return v.Err()
 	}
 	return v.update(ctx)
 }
@@ -141,9 +142,9 @@ func (v *show) update(ctx context.Context) error {
 			runs = append(runs, r)
 		}
 	}
-	v.line("\nThe root pins its Applications, so the commit does not reach them all at once, but wave by wave:\n")
+	v.Line("\nThe root pins its Applications, so the commit does not reach them all at once, but wave by wave:\n")
 	for _, r := range runs {
-		v.line("%7s  wave %d: %s gets it, and is Healthy at %s", "+"+words.Clock(r.Created), r.Wave, words.Printable(r.Name),
+		v.Line("%7s  wave %d: %s gets it, and is Healthy at %s", "+"+words.Clock(r.Created), r.Wave, words.Printable(r.Name),
 			"+"+words.Clock(r.Healthy))
 	}
 	return nil
@@ -151,13 +152,13 @@ func (v *show) update(ctx context.Context) error {
 
 // until waits for a time of the boot. On the way, clocks tick and the picture changes.
 func (v *show) until(ctx context.Context, at time.Duration) error {
-	for ctx.Err() == nil && v.err == nil && v.clock.passed() < at {
+	for ctx.Err() == nil && v.Err() == nil && v.clock.passed() < at {
 		v.flush()
 		step := time.Hour
-		if !v.plain {
-			v.draw(v.picture())
+		if !v.Plain() {
+			v.Draw(v.picture())
 		}
-		if !v.plain || v.stage.Listen != "" {
+		if !v.Plain() || v.stage.Listen != "" {
 			step = 100 * time.Millisecond
 		}
 		v.sim.At(v.clock.passed())
@@ -169,32 +170,32 @@ func (v *show) until(ctx context.Context, at time.Duration) error {
 			v.tick(ctx)
 		}
 	}
-	return errors.Join(ctx.Err(), v.err)
+	return errors.Join(ctx.Err(), v.Err())
 }
 
 // stay goes on after the boot: clocks tick, and what changes is told.
 func (v *show) stay(ctx context.Context) {
 	x := v.stage.exhibit
-	v.line("\nClocks go on to tick, and the plugins are asked again each time. Ctrl-C ends it. Meanwhile:")
-	v.command("git ls-remote %s/%s", v.stage.git, v.stage.clockPath(v.clocks()[0]))
-	v.command("git clone %s/%s", v.stage.git, v.stage.repos[0].path)
+	v.Line("\nClocks go on to tick, and the plugins are asked again each time. Ctrl-C ends it. Meanwhile:")
+	v.Command("git ls-remote %s/%s", v.stage.git, v.stage.clockPath(v.clocks()[0]))
+	v.Command("git clone %s/%s", v.stage.git, v.stage.repos[0].path)
 	switch {
 	case !v.boot.Done() && x.later != nil:
-		v.line("  the same with --repair-after 20s goes on by itself")
+		v.Line("  the same with --repair-after 20s goes on by itself")
 	case len(x.artifacts) > 0:
 		at := slices.SortedFunc(maps.Keys(x.artifacts), func(a, b bucket.URL) int { return strings.Compare(a.String(), b.String()) })[0]
-		v.command("AWS_ACCESS_KEY_ID=x AWS_SECRET_ACCESS_KEY=x %s s3 push --endpoint %s DIR %s", v.stage.Program, v.stage.s3.URL, at)
+		v.Command("AWS_ACCESS_KEY_ID=x AWS_SECRET_ACCESS_KEY=x %s s3 push --endpoint %s DIR %s", v.stage.Program, v.stage.s3.URL, at)
 	case len(v.answers) > 0:
-		v.line("  change in %s what a set or a trigger file makes use of", x.title)
+		v.Line("  change in %s what a set or a trigger file makes use of", x.title)
 	}
 	_ = v.until(ctx, math.MaxInt64)
-	v.draw(nil)
+	v.Draw(nil)
 }
 
 // at writes a line with the time of the boot.
 func (v *show) at(t time.Duration, format string, args ...any) {
 	v.flush()
-	v.line("%7s  %s", words.Clock(t), fmt.Sprintf(format, args...))
+	v.Line("%7s  %s", words.Clock(t), fmt.Sprintf(format, args...))
 }
 
 // flush tells about Applications that became healthy in one moment.
@@ -202,7 +203,7 @@ func (v *show) flush() {
 	if len(v.healthy) == 0 {
 		return
 	}
-	v.line("%7s  %s %s %s Healthy", words.Clock(v.since), markHealthy, words.Some(v.healthy), words.IsAre(len(v.healthy)))
+	v.Line("%7s  %s %s %s Healthy", words.Clock(v.since), screen.Healthy, words.Some(v.healthy), words.IsAre(len(v.healthy)))
 	v.healthy = nil
 }
 
@@ -222,9 +223,9 @@ func (v *show) event(ctx context.Context, e simulate.Event) error {
 			v.at(e.At, "%s wave %s: %s", name, e.Detail, words.Some(names))
 		}
 	case simulate.SyncFailed:
-		v.at(e.At, "%s %s: its sync failed: %s", markDegraded, name, words.Harmless(e.Detail))
+		v.at(e.At, "%s %s: its sync failed: %s", screen.Degraded, name, words.Harmless(e.Detail))
 	case simulate.SyncGivenUp:
-		v.at(e.At, "%s %s: its sync is given up %s", markDegraded, name, words.Harmless(e.Detail))
+		v.at(e.At, "%s %s: its sync is given up %s", screen.Degraded, name, words.Harmless(e.Detail))
 	case simulate.CannotMake:
 		v.state[e.App] = health.Degraded
 		v.broken(ctx, e, app)
@@ -249,7 +250,7 @@ func (v *show) broken(ctx context.Context, e simulate.Event, app *plan.Applicati
 			why = err.Error()
 		}
 	}
-	v.at(e.At, "%s %s: Argo CD cannot make its manifests: %s", markDegraded, words.Printable(e.App), words.Harmless(why))
+	v.at(e.At, "%s %s: Argo CD cannot make its manifests: %s", screen.Degraded, words.Printable(e.App), words.Harmless(why))
 }
 
 func (v *show) became(e simulate.Event, name string) {
@@ -268,7 +269,7 @@ func (v *show) became(e simulate.Event, name string) {
 		}
 		v.healthy, v.since = append(v.healthy, name), e.At
 	case health.Degraded:
-		v.at(e.At, "%s %s is Degraded", markDegraded, name)
+		v.at(e.At, "%s %s is Degraded", screen.Degraded, name)
 	}
 }
 
@@ -309,7 +310,7 @@ func (v *show) sync(ctx context.Context, e simulate.Event, app *plan.Application
 		}
 		if err != nil && namedPlugin(s) == "" && name == "appset" && ctx.Err() == nil {
 			// Nobody has said yet that it is the plugin's.
-			v.at(e.At, "%s %s: if it named the plugin appset, it would not be as planned: %s", markDegraded, words.Printable(app.Name),
+			v.at(e.At, "%s %s: if it named the plugin appset, it would not be as planned: %s", screen.Degraded, words.Printable(app.Name),
 				words.Harmless(err.Error()))
 			continue
 		}

@@ -14,6 +14,7 @@ import (
 	"github.com/argosy-cd/argosy/internal/giturl"
 	"github.com/argosy-cd/argosy/internal/health"
 	"github.com/argosy-cd/argosy/internal/plan"
+	"github.com/argosy-cd/argosy/internal/screen"
 	"github.com/argosy-cd/argosy/internal/simulate"
 	"github.com/argosy-cd/argosy/internal/trigger"
 )
@@ -100,7 +101,7 @@ func TestPicture(t *testing.T) {
 		{Name: "c", Parent: "root", Wave: 1},
 		{Name: "d", Parent: "root", Wave: 2},
 	}}
-	v := &show{screen: newScreen(Screen{Size: func() (int, int) {
+	v := &show{Screen: screen.New(screen.Config{Size: func() (int, int) {
 		return 80, height
 	}}), boot: boot, clock: &bootClock{}, last: "ticked", state: map[string]health.Status{
 		"root": health.Progressing, "a": health.Healthy, "b": health.Degraded, "c": health.Progressing,

@@ -13,6 +13,7 @@ import (
 
 	"github.com/argosy-cd/argosy/internal/bucket"
 	"github.com/argosy-cd/argosy/internal/manifest"
+	"github.com/argosy-cd/argosy/internal/screen"
 	"github.com/argosy-cd/argosy/internal/words"
 )
 
@@ -60,10 +61,10 @@ func (v *show) tick(ctx context.Context) {
 	}
 	if wrong != v.wrong { // it stays so for many ticks
 		for line := range strings.Lines(wrong) {
-			v.at(at, "%s asked again: %s", markDegraded, words.Harmless(strings.TrimSpace(line)))
+			v.at(at, "%s asked again: %s", screen.Degraded, words.Harmless(strings.TrimSpace(line)))
 		}
 		if wrong == "" {
-			v.at(at, "%s asked again: it is mended", markHealthy)
+			v.at(at, "%s asked again: it is mended", screen.Healthy)
 		}
 	}
 	v.wrong = wrong

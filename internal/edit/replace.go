@@ -7,9 +7,11 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/argosy-cd/argosy/internal/input"
 	"github.com/argosy-cd/argosy/internal/problem"
+	"github.com/argosy-cd/argosy/internal/tree"
 )
 
 // replacement is a file that gets other content.
@@ -121,4 +123,28 @@ func writeBeside(file string, data []byte, mode os.FileMode) (string, error) {
 		return f.Name(), problem.Path(err)
 	}
 	return f.Name(), nil
+}
+
+// Generated writes files into a directory, which it makes if it is not there. A file that is there must begin with the marker: then it was
+// generated, too. Nothing is written if one does not.
+func Generated(dir, marker string, files []tree.File) error {
+	for _, f := range files {
+		name := filepath.Join(dir, f.Name)
+		switch old, err := os.ReadFile(name); {
+		case errors.Is(err, fs.ErrNotExist):
+		case err != nil:
+			return problem.Path(err)
+		case !strings.HasPrefix(string(old), marker):
+			return fmt.Errorf("%s: somebody else wrote it; name another directory, or remove it", name)
+		}
+	}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return problem.Path(err)
+	}
+	for _, f := range files {
+		if err := Write(filepath.Join(dir, f.Name), f.Data); err != nil {
+			return err
+		}
+	}
+	return nil
 }

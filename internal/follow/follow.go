@@ -36,6 +36,8 @@ type Config struct {
 	Format   report.Format
 	// Size is that of the terminal that Out is. Nil is none.
 	Size func() (width, height int)
+	// Record gets a recording of what happens in the cluster. Nil records nothing.
+	Record io.Writer
 }
 
 // Boot is a boot that is followed.
@@ -45,6 +47,7 @@ type Boot struct {
 	cluster cause.Cluster
 	now     func() time.Time
 	stop    func()
+	record  *recorder // nil for a recording
 }
 
 // Open returns when everything is known that may be. The caller closes it.
@@ -63,12 +66,15 @@ func Open(ctx context.Context, cfg Config) (*Boot, error) {
 
 func openCluster(ctx context.Context, cfg Config) (*Boot, error) {
 	ctx, cancel := context.WithCancel(ctx)
-	b := &Boot{cfg: cfg, model: live.New(cfg.Client.Namespace), cluster: &kube.Lookup{Client: cfg.Client}, now: cfg.Now}
+	record := &recorder{Cluster: &kube.Lookup{Client: cfg.Client}, now: cfg.Now, namespace: cfg.Client.Namespace, to: cfg.Record}
+	b := &Boot{cfg: cfg, model: live.New(cfg.Client.Namespace), cluster: record, now: cfg.Now, record: record}
 	ready, failed := make(chan struct{}), make(chan error, 1)
 	var group sync.WaitGroup
 	group.Go(func() {
 		cfg.Client.Live(ctx, kube.LiveWatch{
-			Namespaces: cfg.Namespaces, Now: cfg.Now, Apply: b.model.Apply, Ready: func() { close(ready) }, Failed: func(err error) {
+			Namespaces: cfg.Namespaces, Now: cfg.Now, Ready: func() { close(ready) },
+			Apply: func(e live.Event) { record.write(e); b.model.Apply(e) },
+			Failed: func(err error) {
 				if !errors.Is(err, kube.ErrForbidden) {
 					select {
 					case failed <- err:
@@ -114,8 +120,27 @@ func (b *Boot) Model() *live.Model { return b.model }
 // Cluster has the objects that Applications deploy.
 func (b *Boot) Cluster() cause.Cluster { return b.cluster }
 
-// Close ends the watches.
-func (b *Boot) Close() { b.stop() }
+// Close ends the watches. The error is that of the recording.
+func (b *Boot) Close() error {
+	b.stop()
+	if b.record == nil {
+		return nil
+	}
+	return b.record.failed()
+}
+
+// Snapshot returns what is known now.
+func (b *Boot) Snapshot() *live.Snapshot { return b.model.Snapshot() }
+
+// Changed returns a channel that is closed when something happens.
+func (b *Boot) Changed() <-chan struct{} { return b.model.Changed() }
+
+// Explain finds out why some Applications of a snapshot wait.
+func (b *Boot) Explain(ctx context.Context, s *live.Snapshot, asked ...*live.Node) *cause.Report {
+	ctx, cancel := context.WithTimeout(ctx, looking)
+	defer cancel()
+	return b.explain(ctx, s, asked, len(asked) > 1)
+}
 
 // roots are the Applications that a name stands for; "" is all that nobody deploys.
 func (b *Boot) roots(s *live.Snapshot, name string) ([]*live.Node, error) {
@@ -239,7 +264,7 @@ func (b *Boot) explain(ctx context.Context, s *live.Snapshot, asked []*live.Node
 			asked = bad.Asked
 		}
 	}
-	r := cause.Explain(ctx, s, b.cluster, asked...)
+	r := cause.ExplainAt(ctx, b.now(), s, b.cluster, asked...)
 	r.Blind = r.Blind && many // what is below one Application is in its own status
 	return r
 }

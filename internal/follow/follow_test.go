@@ -26,6 +26,7 @@ type api struct {
 	app     string // as JSON
 	changes chan string
 	forbid  bool
+	down    chan struct{} // closed, it answers nothing any more; nil is up
 }
 
 const applications = "/apis/argoproj.io/v1alpha1/applications"
@@ -33,6 +34,13 @@ const applications = "/apis/argoproj.io/v1alpha1/applications"
 func (a *api) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "application/json")
 	watch := r.URL.Query().Get("watch") != ""
+	select {
+	case <-a.down:
+		w.WriteHeader(http.StatusServiceUnavailable)
+		fmt.Fprint(w, `{"kind": "Status", "apiVersion": "v1", "status": "Failure", "reason": "ServiceUnavailable", "code": 503, "message": "down"}`)
+		return
+	default:
+	}
 	switch {
 	case strings.HasSuffix(r.URL.Path, "/applicationsets"):
 		w.WriteHeader(http.StatusNotFound)
@@ -45,6 +53,8 @@ func (a *api) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		for {
 			select {
 			case <-r.Context().Done():
+				return
+			case <-a.down:
 				return
 			case app := <-a.changes:
 				fmt.Fprintf(w, `{"type": "MODIFIED", "object": %s}`+"\n", app)
@@ -114,7 +124,11 @@ func open(t *testing.T, cfg follow.Config) *follow.Boot {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(b.Close)
+	t.Cleanup(func() {
+		if err := b.Close(); err != nil {
+			t.Error(err)
+		}
+	})
 	return b
 }
 
@@ -162,6 +176,40 @@ func TestWaitLate(t *testing.T) {
 	cancel()
 	if err := b.Wait(ended, "root", []live.Goal{{State: "healthy"}}, time.Hour); err == nil || errors.Is(err, problem.ErrFound) {
 		t.Errorf("an interrupted wait is %v", err)
+	}
+}
+
+// TestWaitLost: a state that was reached does not count while the watch is lost.
+func TestWaitLost(t *testing.T) {
+	a := &api{app: app("Healthy", "Synced"), changes: make(chan string), down: make(chan struct{})}
+	var out, talk output
+	b := open(t, config(t, a, &out, &talk))
+	goals := []live.Goal{{State: "healthy"}}
+	if err := b.Wait(t.Context(), "root", goals, time.Minute); err != nil {
+		t.Fatal(err)
+	}
+	close(a.down)
+	for len(b.Snapshot().Stale()) == 0 {
+		<-b.Changed()
+	}
+	if err := b.Wait(t.Context(), "root", goals, time.Millisecond); !errors.Is(err, problem.ErrFound) {
+		t.Error(err)
+	}
+	if want := "after 1ms: the watch of Applications in all namespaces is lost, so what is known may be old: "; !strings.Contains(talk.String(), want) {
+		t.Errorf("no %q in\n%s", want, talk.String())
+	}
+}
+
+// TestRecord: what is watched, and what is looked at for causes, can be replayed.
+func TestRecord(t *testing.T) {
+	var recording, out output
+	cfg := config(t, &api{app: app("Progressing", "Synced")}, &output{}, &output{})
+	cfg.Record = &recording
+	b := open(t, cfg)
+	b.Explain(t.Context(), b.Snapshot(), b.Snapshot().Roots...)
+	r := open(t, follow.Config{Recording: strings.NewReader(recording.String()), Name: "x", Namespace: "argocd", Out: &out, Format: report.Text})
+	if err := r.Status(""); err != nil || !strings.Contains(out.String(), "root         Progressing  Synced") {
+		t.Errorf("%v\n%s\n%s", err, out.String(), recording.String())
 	}
 }
 

@@ -24,6 +24,9 @@ func (b *Boot) Wait(ctx context.Context, root string, goals []live.Goal, timeout
 	limited, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	told, said := time.Time{}, ""
+	for _, source := range b.model.Snapshot().Unwatched() {
+		fmt.Fprintln(b.cfg.Err, words.Harmless(fmt.Sprintf("note: not watched: %s: %s", source.Name, live.Lacking(source.Lost))))
+	}
 	for {
 		changed := b.model.Changed()
 		s := b.model.Snapshot()
@@ -54,8 +57,11 @@ func (b *Boot) Wait(ctx context.Context, root string, goals []live.Goal, timeout
 	}
 }
 
-// left says what is not reached yet, "" if all is.
+// left says what is not reached yet, "" if all is. While a watch is lost, nothing is: what is known may be old.
 func (b *Boot) left(s *live.Snapshot, root string, goals []live.Goal) (string, error) {
+	if lost := s.Stale(); len(lost) > 0 && b.cfg.Client != nil {
+		return fmt.Sprintf("the watch of %s is lost, so what is known may be old: %s", lost[0].Name, live.Lacking(lost[0].Lost)), nil
+	}
 	n, err := s.Find(root)
 	if err != nil {
 		return "", err

@@ -69,7 +69,7 @@ func (r *run) differs(want, live manifest.Object) string {
 			return fmt.Sprintf("it is owned by %s %q", manifest.String(owner, "kind"), manifest.String(owner, "name"))
 		}
 	}
-	if manifest.Map(live, "metadata")["deletionTimestamp"] != nil {
+	if deleting(live) {
 		return "it is being deleted"
 	}
 	if label := r.Tracking.label(); r.Tracking.byLabel() && manifest.Map(want, "metadata", "labels")[label] != nil {

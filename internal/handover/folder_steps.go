@@ -151,28 +151,6 @@ func (f *folder) renders(app manifest.Object, want []argo.Ref) (bool, string) {
 	return true, ""
 }
 
-// troubles says why Argo CD has not compared an Application, "" if it has.
-func troubles(app manifest.Object) string {
-	conditions, _ := manifest.Map(app, "status")["conditions"].([]any)
-	for _, v := range conditions {
-		if m, _ := v.(map[string]any); strings.HasSuffix(manifest.String(m, "type"), "Error") {
-			return fmt.Sprintf("Argo CD says %s: %s", manifest.String(m, "type"), text(manifest.String(m, "message")))
-		}
-	}
-	if status := manifest.String(app, "status", "sync", "status"); status == "" || status == "Unknown" {
-		return "Argo CD has not rendered it yet"
-	}
-	return ""
-}
-
-func texts(refs []argo.Ref) []string {
-	var out []string
-	for _, r := range refs {
-		out = append(out, r.String())
-	}
-	return out
-}
-
 // isPaused reports whether the root does nothing by itself, and the state is kept in it.
 func (f *folder) isPaused() (bool, string) {
 	switch {
@@ -184,10 +162,6 @@ func (f *folder) isPaused() (bool, string) {
 		return false, "a sync of it is running"
 	}
 	return true, ""
-}
-
-func syncing(app manifest.Object) bool {
-	return app["operation"] != nil || manifest.String(app, "status", "operationState", "phase") == "Running"
 }
 
 func (f *folder) pause(ctx context.Context) error {
@@ -252,13 +226,7 @@ func (f *folder) withoutProbe() step {
 }
 
 func (f *folder) deleteProbe(ctx context.Context) error {
-	if f.probe == nil || manifest.Map(f.probe, "metadata")["deletionTimestamp"] != nil {
-		return nil
-	}
-	if finalizers, _ := manifest.Map(f.probe, "metadata")["finalizers"].([]any); len(finalizers) > 0 {
-		return fmt.Errorf("%s %s has got finalizers: deleting it would delete its Applications", argo.KindApplication, f.probeRef())
-	}
-	return f.Cluster.Delete(ctx, argo.KindApplication, f.probeRef(), manifest.String(f.probe, "metadata", "uid"))
+	return f.deleteAlone(ctx, f.probeRef(), f.probe)
 }
 
 // isSynced reports whether the root is as it was, apart from the plugin, and has synced if it does that by itself.
@@ -271,11 +239,8 @@ func (f *folder) isSynced() (bool, string) {
 		return false, "its automated sync is off"
 	case automated == nil || automated["enabled"] == false:
 		return true, ""
-	case manifest.String(f.root, "status", "sync", "status") != "Synced":
-		return false, fmt.Sprintf("it is %s: %s", words.OrDash(manifest.String(f.root, "status", "sync", "status")),
-			words.OrDash(manifest.String(f.root, "status", "operationState", "message")))
 	}
-	return true, ""
+	return isSynced(f.root)
 }
 
 func (f *folder) finish(ctx context.Context) error {
@@ -301,115 +266,4 @@ const syncer = "argosy"
 // resources must be forgotten, or the next ones are about the same resources (setOperationState, controller/appcontroller.go, v3.2.11).
 func (f *folder) hasSynced() bool {
 	return manifest.String(f.root, "status", "operationState", "operation", "initiatedBy", "username") == syncer
-}
-
-// isPlain reports whether Argo CD has rendered the folder without the plugin.
-func (f *folder) isPlain() (bool, string) {
-	if f.root == nil || convert.UsesFolder(f.root) {
-		return false, "it has the plugin"
-	}
-	if why := troubles(f.root); why != "" {
-		return false, why
-	}
-	if manifest.Map(f.root, "status", "sync", "comparedTo", "source", "plugin") != nil {
-		return false, "Argo CD has not rendered it without the plugin yet"
-	}
-	return true, ""
-}
-
-// isOwned reports whether the controller has all Applications, and the root none that it would prune.
-func (f *folder) isOwned() (bool, string) {
-	if ok, why := f.isPlain(); !ok {
-		return false, why
-	}
-	if len(f.sets) == 0 {
-		return false, "its folder has no ApplicationSet"
-	}
-	var uids []string
-	for _, r := range f.sets {
-		if r.set == nil || isStopped(r.set) || manifest.Map(r.set, "metadata")["deletionTimestamp"] != nil {
-			return false, fmt.Sprintf("ApplicationSet %s is not there, or stopped", r.Set)
-		}
-		uids = append(uids, manifest.String(r.set, "metadata", "uid"))
-	}
-	own := resourcesOf(f.root, argo.KindApplication, func(m map[string]any) bool { return !pruned(m) }) // in the folder themselves
-	var missing []string
-	for _, ref := range f.state.Applications {
-		if slices.Contains(own, ref) || slices.ContainsFunc(f.sets, func(r *run) bool {
-			return r.Set.Namespace == ref.Namespace &&
-				slices.ContainsFunc(r.owners[ref.Name], func(uid string) bool { return slices.Contains(uids, uid) })
-		}) {
-			continue
-		}
-		missing = append(missing, ref.String())
-	}
-	if len(missing) > 0 {
-		return false, fmt.Sprintf("the controller does not own %s yet; does it run?", words.Some(missing))
-	}
-	if gone := resourcesOf(f.root, argo.KindApplication, pruned); len(gone) > 0 {
-		return false, fmt.Sprintf("Application %s would prune %s", f.Set, words.Some(texts(gone)))
-	}
-	return !syncing(f.root) && !f.hasSynced(), "a sync of it is running"
-}
-
-func (f *folder) restore(ctx context.Context) error {
-	var missing []any
-	for _, r := range f.sets {
-		switch {
-		case r.set == nil:
-			missing = append(missing, map[string]any{
-				"group": argo.Group, "kind": argo.KindApplicationSet, "namespace": r.Set.Namespace, "name": r.Set.Name,
-			})
-		case manifest.Map(r.set, "metadata")["deletionTimestamp"] != nil:
-		case isStopped(r.set) && !convert.Updates(r.origin) && !r.ownsRendered(ctx):
-			if err := r.own(ctx); err != nil {
-				return err
-			}
-		case isStopped(r.set):
-			spec := manifest.Map(r.origin, "spec")
-			if err := r.Cluster.Patch(ctx, argo.KindApplicationSet, r.Set, map[string]any{
-				"metadata": map[string]any{"annotations": map[string]any{stateAnnotation: nil}},
-				"spec":     map[string]any{"generators": spec["generators"], "strategy": spec["strategy"]},
-			}); err != nil {
-				return err
-			}
-		}
-	}
-	if ok, _ := f.isPlain(); !ok || syncing(f.root) {
-		return nil
-	}
-	if len(missing) > 0 {
-		sync := map[string]any{"prune": false, "resources": missing}
-		if options := manifest.Map(f.root, "spec", "syncPolicy")["syncOptions"]; options != nil {
-			sync["syncOptions"] = options
-		}
-		return f.Cluster.Patch(ctx, argo.KindApplication, f.Set, map[string]any{
-			"metadata":  map[string]any{"resourceVersion": manifest.String(f.root, "metadata", "resourceVersion")},
-			"operation": map[string]any{"initiatedBy": map[string]any{"username": syncer}, "sync": sync},
-			"status":    map[string]any{"operationState": nil}, // the same, of an automated sync, which may prune
-		})
-	}
-	if f.hasSynced() {
-		return f.Cluster.Patch(ctx, argo.KindApplication, f.Set, map[string]any{"status": map[string]any{"operationState": nil}})
-	}
-	if manifest.String(f.root, "metadata", "annotations", refreshApplication) != "" {
-		return nil
-	}
-	return f.Cluster.Patch(ctx, argo.KindApplication, f.Set, map[string]any{ // it may not have seen yet that they are owned
-		"metadata": map[string]any{"annotations": map[string]any{refreshApplication: "normal"}},
-	})
-}
-
-// ownsRendered reports whether the set owns all of its Applications. Of a set that cannot be rendered it is taken to own them.
-func (r *run) ownsRendered(ctx context.Context) bool {
-	apps, err := r.Render(ctx, r.origin)
-	if err != nil {
-		return true
-	}
-	r.names = nil
-	for _, app := range apps {
-		r.names = append(r.names, manifest.String(app, "metadata", "name"))
-	}
-	slices.Sort(r.names)
-	return len(differing(r.owned(), r.names)) == 0
 }

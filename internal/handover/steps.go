@@ -122,14 +122,8 @@ func (r *run) renders() (bool, string) {
 	if r.set == nil {
 		return true, "" // it was rendered before the set was deleted
 	}
-	conditions, _ := manifest.Map(r.parent, "status")["conditions"].([]any)
-	for _, v := range conditions {
-		if m, _ := v.(map[string]any); strings.HasSuffix(manifest.String(m, "type"), "Error") {
-			return false, fmt.Sprintf("Argo CD says %s: %s", manifest.String(m, "type"), manifest.String(m, "message"))
-		}
-	}
-	if status := manifest.String(r.parent, "status", "sync", "status"); status == "" || status == "Unknown" {
-		return false, "Argo CD has not rendered it yet"
+	if why := troubles(r.parent); why != "" {
+		return false, why
 	}
 	resources, _ := manifest.Map(r.parent, "status")["resources"].([]any)
 	var got []string
@@ -144,17 +138,6 @@ func (r *run) renders() (bool, string) {
 		return false, fmt.Sprintf("the plugin renders other Applications: %s", words.Some(differing(got, r.names)))
 	}
 	return true, ""
-}
-
-// differing are the names that are in one of two lists.
-func differing(a, b []string) []string {
-	var out []string
-	for _, name := range slices.Concat(a, b) {
-		if slices.Contains(a, name) != slices.Contains(b, name) {
-			out = append(out, name)
-		}
-	}
-	return out
 }
 
 func (r *run) create(ctx context.Context) error {
@@ -176,7 +159,7 @@ func (r *run) isStopped() (bool, string) {
 	if !isStopped(r.set) {
 		return false, "it works on the set"
 	}
-	if manifest.Map(r.set, "metadata")["deletionTimestamp"] != nil {
+	if deleting(r.set) {
 		return true, ""
 	}
 	conditions, _ := manifest.Map(r.set, "status")["conditions"].([]any)
@@ -238,7 +221,7 @@ func (r *run) release(ctx context.Context) error {
 }
 
 func (r *run) deleteSet(ctx context.Context) error {
-	if r.set == nil || manifest.Map(r.set, "metadata")["deletionTimestamp"] != nil {
+	if r.set == nil || deleting(r.set) {
 		return nil
 	}
 	return r.Cluster.Delete(ctx, argo.KindApplicationSet, r.Set, manifest.String(r.set, "metadata", "uid"))
@@ -251,11 +234,8 @@ func (r *run) isAdopted() (bool, string) {
 		return false, "there is no such Application"
 	case difference("", r.final(r.parent), r.final(r.target)) != "":
 		return false, "its automated sync is off"
-	case manifest.String(r.parent, "status", "sync", "status") != "Synced":
-		return false, fmt.Sprintf("it is %s: %s", words.OrDash(manifest.String(r.parent, "status", "sync", "status")),
-			words.OrDash(manifest.String(r.parent, "status", "operationState", "message")))
 	}
-	return true, ""
+	return isSynced(r.parent)
 }
 
 // final are the fields of a parent that are set last.
@@ -286,7 +266,7 @@ func (r *run) isPaused() (bool, string) {
 	switch {
 	case manifest.Map(r.parent, "spec", "syncPolicy")["automated"] != nil || len(finalizers) > 0:
 		return false, "it syncs by itself"
-	case r.parent["operation"] != nil || manifest.String(r.parent, "status", "operationState", "phase") == "Running":
+	case syncing(r.parent):
 		return false, "a sync of it is running"
 	}
 	return true, ""
@@ -321,7 +301,7 @@ func (r *run) restore(ctx context.Context) error {
 			manifest.Map(set, "spec")["generators"] = stopped("")
 		}
 		return r.Cluster.Create(ctx, set)
-	case manifest.Map(r.set, "metadata")["deletionTimestamp"] != nil:
+	case deleting(r.set):
 		return nil // it is created again when it is gone
 	case isStopped(r.set) && !convert.Updates(r.origin) && len(differing(r.owned(), r.names)) > 0:
 		return r.own(ctx)
@@ -363,11 +343,5 @@ func (r *run) own(ctx context.Context) error {
 }
 
 func (r *run) deleteParent(ctx context.Context) error {
-	if r.parent == nil || manifest.Map(r.parent, "metadata")["deletionTimestamp"] != nil {
-		return nil
-	}
-	if finalizers, _ := manifest.Map(r.parent, "metadata")["finalizers"].([]any); len(finalizers) > 0 {
-		return fmt.Errorf("%s %s has got finalizers again: deleting it would delete its Applications", argo.KindApplication, r.parentRef())
-	}
-	return r.Cluster.Delete(ctx, argo.KindApplication, r.parentRef(), manifest.String(r.parent, "metadata", "uid"))
+	return r.deleteAlone(ctx, r.parentRef(), r.parent)
 }

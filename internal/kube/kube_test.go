@@ -48,7 +48,7 @@ func api(t *testing.T, answers map[string]string, secrets ...string) *kube.Clien
 }
 
 // open returns a client of a server.
-func open(t *testing.T, url string, secrets ...string) *kube.Client {
+func open(t testing.TB, url string, secrets ...string) *kube.Client {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "kubeconfig")
 	config := `{"apiVersion": "v1", "kind": "Config", "current-context": "x", "contexts": [{"name": "x", "context": {"cluster": "x", "user": "x"}}], "clusters": [{"name": "x", "cluster": {"server": "` + url + `"}}], "users": [{"name": "x", "user": {"token": "t0ken"}}]}`

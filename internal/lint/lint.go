@@ -58,8 +58,8 @@ type Rule struct {
 	Why string
 	// Since is the first version of Argo CD in which it is so, Until the first in which it is not any more. Zero is no limit.
 	Since, Until versions.Version
-	// Seen reports whether the lab boots the failing example of the rule, and it goes wrong as the rule says.
-	Seen bool
+	// Shown is how it was seen on real Argo CD.
+	Shown Shown
 	// Off says that its findings are left out unless the configuration gives the rule a severity.
 	Off bool
 	// field is where the cause of a finding is written, for findings that do not say so themselves.
@@ -94,7 +94,7 @@ var rules = sync.OnceValue(func() []Rule {
 	}
 	all = append(all, own()...)
 	for i := range all {
-		all[i].Seen, all[i].fix = slices.Contains(booted, all[i].Name), fixes[all[i].Name]
+		all[i].Shown, all[i].fix = shown(all[i].Name), fixes[all[i].Name]
 	}
 	families := Families()
 	slices.SortStableFunc(all, func(a, b Rule) int {

@@ -48,7 +48,7 @@ func TestIsTrigger(t *testing.T) {
 		"git@git.example.com:appset.git":             false,
 		"":                                           false,
 	} {
-		if got := isTrigger(url); got != want {
+		if got := IsTrigger(url); got != want {
 			t.Errorf("%s: got %t", url, got)
 		}
 	}

@@ -15,7 +15,7 @@ var ruleS3Unnamed = Rule{
 		Cure: "Name the plugin: source.plugin.name: s3.",
 	},
 	Family: Wedges,
-	Why:    "A source that names no plugin is a plain directory if no plugin claims it. Seen on Argo CD 3.2.11.",
+	Why:    "A source that names no plugin is a plain directory if no plugin claims it.",
 	check: func(p *pass) {
 		for _, app := range p.applications() {
 			for _, s := range app.Sources {

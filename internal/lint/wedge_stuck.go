@@ -96,7 +96,7 @@ var ruleTriggerPaths = Rule{
 			}
 			for _, s := range app.Sources {
 				pins := plugin.Pins(s.Spec) // pinned-by-paths says so
-				if (s.Kind == source.AppSet || s.Kind == source.S3 || isTrigger(s.Repository)) && !pins {
+				if (s.Kind == source.AppSet || s.Kind == source.S3 || IsTrigger(s.Repository)) && !pins {
 					p.find(app, fieldPaths, "its source is rendered from more than its directory (%s); a commit outside of %q does not "+
 						"reach it",
 						s.Kind, paths)
@@ -110,8 +110,8 @@ var ruleTriggerPaths = Rule{
 // triggerPath matches the paths of trigger repositories.
 var triggerPath = regexp.MustCompile(`^/(appset|every/[0-9hms]+/[^/]+|s3/.+?)(\.git)?/?$`)
 
-// isTrigger reports whether a repository is one that argosy repo serves: by its Service, or by its path.
-func isTrigger(repository string) bool {
+// IsTrigger reports whether a repository is one that argosy repo serves: by its Service, or by its path.
+func IsTrigger(repository string) bool {
 	u, err := url.Parse(repository)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" {
 		return false
@@ -137,7 +137,7 @@ var ruleHardRefresh = Rule{
 				continue
 			}
 			for _, s := range app.Sources {
-				if from := elsewhere(s); from != "" && !isTrigger(s.Repository) {
+				if from := elsewhere(s); from != "" && !IsTrigger(s.Repository) {
 					p.find(app, []string{"spec", "syncPolicy", "automated"}, "it reads %s, and its repository has no commit for a change "+
 						"there; without selfHeal a hard refresh deploys nothing", from)
 					break

@@ -125,7 +125,7 @@ func LightFields() manifest.Fields {
 			"operationState": {
 				"phase": nil, "message": nil, "startedAt": nil, "finishedAt": nil, "retryCount": nil,
 				"operation": {
-					"initiatedBy": {"automated": nil}, "retry": {"limit": nil},
+					"initiatedBy": {"automated": nil}, "retry": {"limit": nil, "refresh": nil},
 					"sync": {"revision": nil, "revisions": nil, "resources": {"group": nil, "kind": nil, "name": nil}},
 				},
 				"syncResult": {"revision": nil, "revisions": nil},

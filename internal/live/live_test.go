@@ -316,13 +316,33 @@ func TestRecording(t *testing.T) {
 // FuzzRead: a recording is a file of a user, and its objects are from tenants.
 func FuzzRead(f *testing.F) {
 	f.Add([]byte(`{"what":"seen","object":{"apiVersion":"argoproj.io/v1alpha1","kind":"Application","metadata":{"name":"x","ownerReferences":[{"kind":"ApplicationSet","uid":""}]},"status":{"operationState":{"phase":"Running","message":"waiting for healthy state of a/b/c"},"resources":[{"group":"argoproj.io","kind":"Application","name":"x"}]}}}` + "\n"))
-	f.Fuzz(func(_ *testing.T, data []byte) {
+	recorded, err := os.ReadFile("testdata/boot.jsonl")
+	if err != nil {
+		f.Fatal(err)
+	}
+	// Three lines each, and not too long, so that the fuzzer gets on.
+	lines := bytes.SplitAfter(recorded, []byte("\n"))
+	for i := 0; i+3 < len(lines); i += 9 {
+		if seed := bytes.Join(lines[i:i+3], nil); len(seed) < 12<<10 {
+			f.Add(seed)
+		}
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
 		m := live.New("argocd")
 		_ = live.Read("fuzz", bytes.NewReader(data), m.Apply)
 		s := m.Snapshot()
-		for _, n := range s.Nodes {
-			_, _ = n.Running()
-			_ = n.Describe()
+		below := 0
+		for _, root := range s.Roots {
+			root.All(func(n *live.Node) {
+				below++
+				_, _ = n.Running()
+				_ = n.Describe()
+				_ = s.Title(n)
+			})
+		}
+		// Everything is below a root, once.
+		if below != len(s.Nodes) {
+			t.Errorf("%d of %d nodes are below a root", below, len(s.Nodes))
 		}
 	})
 }

@@ -17,7 +17,9 @@ type Operation struct {
 	Started, Finished time.Time
 	// Retries is how often it was tried again, Limit how often it may be; negative is for ever.
 	Retries, Limit int
-	Automated      bool
+	// Refresh says that it is tried again with the latest revision, and not with the one that it began with.
+	Refresh   bool
+	Automated bool
 	// Revisions are those that it syncs, for each source. None are those of the spec.
 	Revisions []string
 	// Only are the objects that it syncs. None is all.
@@ -63,9 +65,9 @@ func (o *Operation) InWindow() bool {
 	return o.Running() && strings.HasPrefix(o.Message, "Sync operation blocked by sync window")
 }
 
-// waiting is a message of the sync engine (setRunningPhase in pkg/sync/sync_context.go of gitops-engine, 3.2 to 3.5).
+// waiting is a message of the sync engine (setRunningPhase in pkg/sync/sync_context.go of gitops-engine, of 3.2 and of September 2026).
 var waiting = regexp.MustCompile(
-	`^waiting for (completion of hook|healthy state of|deletion of) ([^/\s]*)/([^/\s]+)/(\S+?)(?: and (\d+) more (?:hooks|resources))?$`)
+	`^waiting for (completion of hook|healthy state of|deletion of hook|deletion of) ([^/\s]*)/([^/\s]+)/(\S+?)(?: and (\d+) more (?:hooks|resources))?$`)
 
 func newOperation(state map[string]any) *Operation {
 	if state == nil {
@@ -77,6 +79,7 @@ func newOperation(state map[string]any) *Operation {
 		Phase: shared(manifest.String(state, "phase")), Message: message(state), Started: at(state, "startedAt"),
 		Finished: at(state, "finishedAt"), Retries: int(number(state["retryCount"])),
 		Limit:     int(number(manifest.Map(op, "retry")["limit"])),
+		Refresh:   manifest.Map(op, "retry")["refresh"] == true,
 		Automated: manifest.Map(op, "initiatedBy")["automated"] == true, Revisions: revisions(manifest.Map(op, "sync")),
 	}
 	if len(o.Revisions) == 0 {
@@ -97,7 +100,9 @@ func newOperation(state map[string]any) *Operation {
 	if m := waiting.FindStringSubmatch(o.Message); m != nil && o.Running() {
 		more, _ := strconv.Atoi(m[5])
 		o.Waits = &Awaited{
-			For:   map[string]string{"completion of hook": "hook", "healthy state of": "health", "deletion of": "deletion"}[m[1]],
+			For: map[string]string{
+				"completion of hook": "hook", "healthy state of": "health", "deletion of": "deletion", "deletion of hook": "deletion",
+			}[m[1]],
 			Group: m[2], Kind: m[3], Name: m[4], More: more,
 		}
 	}

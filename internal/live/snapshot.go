@@ -311,5 +311,15 @@ func (s *Snapshot) Title(n *Node) string {
 	return name
 }
 
+// Stale returns the sources that were watched and are not any more: what is known of them may be old.
+func (s *Snapshot) Stale() []Source {
+	return slices.DeleteFunc(slices.Clone(s.Sources), func(x Source) bool { return !x.Listed || x.Lost == "" })
+}
+
+// Unwatched returns the sources that were never watched, each with its reason. Applications in them are not known.
+func (s *Snapshot) Unwatched() []Source {
+	return slices.DeleteFunc(slices.Clone(s.Sources), func(x Source) bool { return x.Listed || x.Lost == "" })
+}
+
 // Namespace is Argo CD's.
 func (s *Snapshot) Namespace() string { return s.namespace }

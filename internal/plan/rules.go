@@ -133,7 +133,7 @@ var (
 	}
 	RuleCycle = Rule{
 		"cycle", Ordering, Warning,
-		"An Application deploys its own parent.",
+		"An Application deploys its own parent. The parent then belongs to it, and its syncs overwrite the parent.",
 		"Break the cycle.",
 	}
 	RuleWaveNotANumber = Rule{
@@ -149,13 +149,14 @@ var (
 	}
 	RuleNeedsMissing = Rule{
 		"needs-missing", Ordering, Warning,
-		"An Application needs another that its parent does not deploy, so nothing can wait for it.",
+		"An Application needs another that its parent does not deploy, so nothing can wait for it. The plugin appset refuses to render it.",
 		"Correct the name in " + argo.DependsAnnotation + ", or deploy both by one parent.",
 	}
 	RuleNeedsLater = Rule{
 		"needs-later", Ordering, Warning,
-		"An Application needs another that is not in an earlier wave, so it does not wait for it.",
-		"Run argosy plan --assign-waves, or render the sets by the plugin appset.",
+		"An Application needs another that is not in an earlier wave, so it does not wait for it. The plugin appset gives a wave to an " +
+			"Application that has none, and refuses to render one whose own wave is too early.",
+		"Run argosy plan --assign-waves, or remove the wave and render the Application by the plugin appset.",
 	}
 	RuleNeedsCycle = Rule{
 		"needs-cycle", Ordering, Error,

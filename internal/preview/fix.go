@@ -8,20 +8,44 @@ import (
 	"github.com/argosy-cd/argosy/internal/edit"
 	"github.com/argosy-cd/argosy/internal/lint"
 	"github.com/argosy-cd/argosy/internal/lint/format"
+	"github.com/argosy-cd/argosy/internal/plan"
 	"github.com/argosy-cd/argosy/internal/words"
 )
 
 // mostLines is how many fixes are printed one by one.
 const mostLines = 100
 
-// fix cures findings in their files: in all files, or in none and an error. It says which, and reports whether there are any.
-func (v Lint) fix(ctx context.Context, r *lint.Report) (bool, error) {
+// mostRounds is how often files are fixed. A set that can be rendered again may have Applications with more to fix.
+const mostRounds = 5
+
+// cure fixes findings until none is left that one small change cures, and returns the plan and the report of what is left.
+func (v Lint) cure(ctx context.Context, o *lint.Options, p *plan.Plan, r *lint.Report) (*plan.Plan, *lint.Report, error) {
+	for round := 1; ; round++ {
+		fixed, left, err := v.fix(ctx, r)
+		if err != nil {
+			return nil, nil, err
+		}
+		if !fixed || round == mostRounds {
+			if err := v.lines(left); err != nil || !fixed {
+				return p, r, err
+			}
+		}
+		v.Planner.Again()
+		if p, r, err = v.lint(ctx, o); err != nil || round == mostRounds {
+			return p, r, err
+		}
+	}
+}
+
+// fix cures findings in their files: in all files, or in none and an error. It says which, reports whether there are any, and returns lines
+// about those that it could not cure.
+func (v Lint) fix(ctx context.Context, r *lint.Report) (fixed bool, left []string, err error) {
 	if slices.Contains(v.Roots, "-") {
-		return false, fmt.Errorf("standard input cannot be fixed; name the file of the root")
+		return false, nil, fmt.Errorf("standard input cannot be fixed; name the file of the root")
 	}
 	local, err := v.Planner.Repositories.Local(ctx)
 	if err != nil {
-		return false, err
+		return false, nil, err
 	}
 	fixes := r.Fixes()
 	var files []edit.File
@@ -32,32 +56,33 @@ func (v Lint) fix(ctx context.Context, r *lint.Report) (bool, error) {
 	}
 	outside, err := edit.Files(local, files)
 	if err != nil {
-		return false, err
+		return false, nil, err
 	}
-	var lines []string
+	var done []string
 	for _, f := range fixes {
-		there := !slices.Contains(outside, f.File)
 		for _, one := range f.Fixed {
-			if there {
-				lines = append(lines, "fixed "+format.Line(one))
+			if slices.Contains(outside, f.File) {
+				left = append(left, "not fixed: "+format.Line(one)+": the file is not in a work tree")
 			} else {
-				lines = append(lines, "not fixed: "+format.Line(one)+": the file is not in a work tree")
+				done = append(done, "fixed "+format.Line(one))
 			}
 		}
 		for _, one := range f.Left {
-			lines = append(lines, fmt.Sprintf("not fixed: %s: %s", format.Line(one.Finding), one.Reason))
+			left = append(left, fmt.Sprintf("not fixed: %s: %s", format.Line(one.Finding), one.Reason))
 		}
 	}
+	return len(files) > len(outside), left, v.lines(done)
+}
+
+// lines prints lines, and of many the first.
+func (v Lint) lines(lines []string) error {
 	for i, line := range lines {
 		if i == mostLines && len(lines) > mostLines+1 {
-			line = fmt.Sprintf("and %d more", len(lines)-i)
+			return words.Line(v.Err, "and %d more", len(lines)-i)
 		}
 		if err := words.Line(v.Err, "%s", words.Harmless(line)); err != nil {
-			return false, err
-		}
-		if i == mostLines {
-			break
+			return err
 		}
 	}
-	return len(files) > len(outside), nil
+	return nil
 }

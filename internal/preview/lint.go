@@ -45,15 +45,8 @@ func (v Lint) Report(ctx context.Context) error {
 		return err
 	}
 	if v.Fix {
-		fixed, err := v.fix(ctx, r)
-		if err != nil {
+		if p, r, err = v.cure(ctx, &o, p, r); err != nil {
 			return err
-		}
-		if fixed {
-			v.Planner.Again()
-			if p, r, err = v.lint(ctx, &o); err != nil {
-				return err
-			}
 		}
 	}
 	if v.Write != "" {

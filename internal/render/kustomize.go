@@ -11,6 +11,7 @@ import (
 	"sigs.k8s.io/kustomize/api/krusty"
 	"sigs.k8s.io/kustomize/api/provider"
 	"sigs.k8s.io/kustomize/api/resmap"
+	"sigs.k8s.io/kustomize/api/resource"
 	"sigs.k8s.io/kustomize/api/types"
 	"sigs.k8s.io/kustomize/kyaml/filesys"
 
@@ -150,21 +151,9 @@ func build(disk filesys.FileSystem, dir string, k Kustomization) ([]manifest.Obj
 	if err != nil {
 		return nil, err
 	}
-	// Of the nodes, by way of JSON only: what Kustomize writes is written and read several times, and costs as much as the build.
 	var out []manifest.Object
 	for _, r := range built.Resources() {
-		var text []byte
-		m, err := r.Map()
-		if err == nil {
-			text, err = json.Marshal(m)
-		}
-		if err != nil { // as it would be written
-			text, err = r.MarshalJSON()
-		}
-		if err != nil {
-			return nil, err
-		}
-		v, err := manifest.JSON(text)
+		v, err := object(r)
 		if err != nil {
 			return nil, err
 		}
@@ -175,4 +164,26 @@ func build(disk filesys.FileSystem, dir string, k Kustomization) ([]manifest.Obj
 		out = append(out, o)
 	}
 	return out, nil
+}
+
+// object is a resource, decoded. Of the nodes, and by way of JSON only where that may matter: what Kustomize writes is written and read
+// several times, and costs as much as the build.
+func object(r *resource.Resource) (any, error) {
+	m, err := r.Map()
+	if err == nil {
+		if v, ok := manifest.Plain(m); ok {
+			return v, nil
+		}
+	}
+	var text []byte
+	if err == nil {
+		text, err = json.Marshal(m)
+	}
+	if err != nil { // as it would be written
+		text, err = r.MarshalJSON()
+	}
+	if err != nil {
+		return nil, err
+	}
+	return manifest.JSON(text)
 }

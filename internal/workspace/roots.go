@@ -115,8 +115,30 @@ func anyRoot(name string, docs []manifest.Document) error {
 	return fmt.Errorf("%s: there is no Application and no ApplicationSet in it", name)
 }
 
-// directoryRoots are what would be applied of a directory: a Kustomization, a chart or plain manifests.
+// directoryRoots are what would be applied of a directory, of which one must be an Application or a set.
 func directoryRoots(ctx context.Context, repos *Repositories, dir string) ([]manifest.Document, error) {
+	docs, err := directory(ctx, repos, dir, source.Application{})
+	if err != nil {
+		return nil, err
+	}
+	return docs, anyRoot(dir, docs)
+}
+
+// Manifests are the objects of a file, or of a directory: a Kustomization, a chart or plain manifests. A chart is rendered for a namespace.
+func (p *Planner) Manifests(ctx context.Context, arg, namespace string) ([]manifest.Document, error) {
+	if info, err := os.Stat(arg); arg != "-" && err == nil && info.IsDir() {
+		return directory(ctx, p.Repositories, arg, source.Application{Name: "argocd", Namespace: namespace})
+	}
+	data, err := input.FileOr(p.Stdin, arg)
+	if err != nil {
+		return nil, err
+	}
+	docs, _, err := manifest.DecodeLoose(arg, data)
+	return docs, err
+}
+
+// directory are the objects of a directory: a Kustomization, a chart or plain manifests.
+func directory(ctx context.Context, repos *Repositories, dir string, app source.Application) ([]manifest.Document, error) {
 	view, name, err := repos.inside(ctx, dir)
 	if errors.Is(err, errOutside) && repos.revision == "" {
 		view, err = gitsource.Disk(dir)
@@ -132,13 +154,13 @@ func directoryRoots(ctx context.Context, repos *Repositories, dir string) ([]man
 	loader := repos.Loader()
 	loader.Environment.Remote = loader.Remote
 	result := source.Render(ctx, source.Request{
-		Environment: loader.Environment, Repository: source.Repository{View: view},
+		Application: app, Environment: loader.Environment, Repository: source.Repository{View: view},
 		Spec: map[string]any{"path": name}, URL: func(file string) string { return input.Near(filepath.Join(top, file)) },
 	})
 	if err := result.Err(); err != nil {
 		return nil, fmt.Errorf("%s: %w", dir, err)
 	}
-	return result.Documents, anyRoot(dir, result.Documents)
+	return result.Documents, nil
 }
 
 // find looks through the local repositories for the Applications and sets that nobody deploys, and that deploy others.

@@ -38,8 +38,15 @@ const (
 
 func newSeed(t *testing.T, plugin, pinned bool) *seed {
 	t.Helper()
+	return newSeedIn(t, lab.Config{}, plugin, pinned)
+}
+
+// newSeedIn is newSeed in a lab that is configured otherwise.
+func newSeedIn(t *testing.T, config lab.Config, plugin, pinned bool) *seed {
+	t.Helper()
 	ownLane.enter(t)
-	l, err := lab.Start(context.Background(), lab.Config{Settings: map[string]string{healthKey: seedLua}})
+	config.Settings = map[string]string{healthKey: seedLua}
+	l, err := lab.Start(context.Background(), config)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,6 +6,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"sync/atomic"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/yaml"
@@ -21,6 +22,11 @@ type tree struct {
 	names, namespaces map[string]bool
 	files             map[string]string // as the example has them
 	settings          map[string]string
+	// after are files that come with a second commit; the example has the first one in before/.
+	after map[string]string
+
+	discovered *lab.Process
+	hidden     *atomic.Bool
 }
 
 // exampleURL is the repository of a root, appsURL that of Applications that must not follow the root's. They are one here.
@@ -32,28 +38,44 @@ const (
 // newTree reads the failing example of a rule.
 func (k *kit) newTree(rule string) *tree {
 	k.Helper()
-	data, err := os.ReadFile("../../cmd/argosy/testdata/lint/" + rule + ".txtar")
-	k.must(err)
 	own := *k // with a repository of its own: a commit is a new revision for all that is in it
+	var err error
 	own.repo, err = k.lab.Repo(k.ctx, "lint-"+rule)
 	k.must(err)
-	t := &tree{kit: &own, rule: rule, names: map[string]bool{}, namespaces: map[string]bool{}, files: map[string]string{}}
+	t := &tree{kit: &own, rule: rule, names: map[string]bool{}, namespaces: map[string]bool{}}
+	t.files, t.settings = k.example(rule)
+	for file, content := range maps.Clone(t.files) {
+		if name, ok := strings.CutPrefix(file, "before/"); ok {
+			t.after = map[string]string{name: t.files[name]}
+			t.files[name] = content
+			delete(t.files, file)
+		}
+	}
+	return t
+}
+
+// example returns the files of a failing example, and the settings in argocd-cm that it has; nil is none.
+func (k *kit) example(rule string) (files, settings map[string]string) {
+	k.Helper()
+	data, err := os.ReadFile("../../cmd/argosy/testdata/lint/" + rule + ".txtar")
+	k.must(err)
+	files = map[string]string{}
 	_, rest, _ := strings.Cut("\n"+string(data), "\n-- ")
 	for _, part := range strings.Split(rest, "\n-- ") {
 		name, content, _ := strings.Cut(part, " --\n")
 		for _, side := range []string{"both/", "fails/"} {
 			if file, ok := strings.CutPrefix(name, side); ok {
-				t.files[file] = strings.TrimSuffix(content, "\n") + "\n"
+				files[file] = strings.TrimSuffix(content, "\n") + "\n"
 			}
 		}
 	}
-	if text, ok := t.files["settings.yaml"]; ok {
+	if text, ok := files["settings.yaml"]; ok {
 		text, _, _ = strings.Cut(text, "\n---\n") // argocd-cmd-params-cm comes behind it
-		k.must(yaml.Unmarshal([]byte(text), &t.settings))
-		delete(t.files, "settings.yaml")
+		k.must(yaml.Unmarshal([]byte(text), &settings))
+		delete(files, "settings.yaml")
 	}
-	delete(t.files, "clusters.yaml") // of the command line
-	return t
+	delete(files, "clusters.yaml") // of the command line
+	return files, settings
 }
 
 // own is the name that an object of the example has in the lab.
@@ -65,7 +87,8 @@ func (t *tree) learn() {
 		for _, o := range t.documents(file) {
 			kind, _ := o["kind"].(string)
 			meta, _ := o["metadata"].(map[string]any)
-			if name, ok := meta["name"].(string); ok && kind != "CustomResourceDefinition" && !strings.HasPrefix(name, "argocd-") {
+			if name, ok := meta["name"].(string); ok && kind != "CustomResourceDefinition" &&
+				(kind != "ConfigMap" || !strings.HasPrefix(name, "argocd-")) {
 				t.names[name] = true
 			}
 			if kind == "Namespace" {
@@ -105,7 +128,7 @@ func (t *tree) rename(key string, part any) any {
 		switch {
 		case v == exampleURL || v == appsURL:
 			return t.repo.URL
-		case key == "path" && !strings.HasPrefix(v, "{{"):
+		case key == "path" && !strings.HasPrefix(v, "{{") && !strings.HasPrefix(v, "/"):
 			return path.Join(t.rule, v)
 		case key == "namespace" && v != lab.Namespace && v != "default" && v != "*":
 			if _, made := t.namespaces[v]; !made {
@@ -117,7 +140,7 @@ func (t *tree) rename(key string, part any) any {
 			"priorityClassName", "serviceAccountName",
 		}, key):
 			return t.own(v)
-		case key == "name" && strings.HasPrefix(v, "{{"):
+		case key == "name" && strings.Contains(v, "{{"):
 			return t.own(v)
 		case strings.HasPrefix(v, "example.com/v"):
 			return t.rule + "." + v
@@ -211,22 +234,35 @@ func (t *tree) operation(name, message string) {
 // condition waits until the Application web has a condition.
 func (t *tree) condition(kind string) {
 	t.Helper()
-	t.application("web", func(o *unstructured.Unstructured) bool {
+	t.conditionOf("web", kind)
+}
+
+// conditionOf waits until an Application has a condition, and returns its message.
+func (t *tree) conditionOf(name, kind string) (message string) {
+	t.Helper()
+	t.application(name, func(o *unstructured.Unstructured) bool {
 		list, _, _ := unstructured.NestedSlice(o.Object, "status", "conditions")
 		for _, c := range list {
 			if c, ok := c.(map[string]any); ok && c["type"] == kind {
-				t.Logf("%s: %s: %v", t.rule, o.GetName(), c["message"])
+				message, _ = c["message"].(string)
+				t.Logf("%s: %s: %s", t.rule, o.GetName(), message)
 				return true
 			}
 		}
 		return false
 	})
+	return message
 }
 
 // appears waits for an object of the example, in Argo CD's namespace.
 func (t *tree) appears(kind, name string) {
 	t.Helper()
-	_, err := t.lab.Wait(t.ctx, kind, lab.Namespace, t.own(name), func(o *unstructured.Unstructured) bool { return o != nil })
+	t.appearsIn(kind, lab.Namespace, name)
+}
+
+func (t *tree) appearsIn(kind, namespace, name string) {
+	t.Helper()
+	_, err := t.lab.Wait(t.ctx, kind, namespace, t.own(name), func(o *unstructured.Unstructured) bool { return o != nil })
 	t.must(err)
 }
 

@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -34,12 +35,18 @@ func (k *kit) plugins(how string, env ...string) []*lab.Process {
 	env = append(append(k.s3Environment(), k.clusterEnvironment()...), env...)
 	var out []*lab.Process
 	if how == native {
-		address, err := lab.FreeAddress()
-		k.must(err)
-		p, err := k.lab.Run(k.ctx, "argosy-cmp", argosy, []string{"cmp", "--socket-dir", k.lab.PluginDir, "--listen", address}, env,
-			lab.Answers("http://"+address+"/readyz"))
-		k.must(err)
-		out = append(out, p)
+		for n, dir := range k.lab.PluginDirs {
+			address, err := lab.FreeAddress()
+			k.must(err)
+			name := "argosy-cmp"
+			if n > 0 {
+				name = fmt.Sprintf("%s-%d", name, n+1)
+			}
+			p, err := k.lab.Run(k.ctx, name, argosy, []string{"cmp", "--socket-dir", dir, "--listen", address}, env,
+				lab.Answers("http://"+address+"/readyz"))
+			k.must(err)
+			out = append(out, p)
+		}
 	} else {
 		for _, name := range []string{"appset", "s3"} {
 			config, err := filepath.Abs("../../deploy/" + name + "-cmp")
@@ -53,8 +60,8 @@ func (k *kit) plugins(how string, env ...string) []*lab.Process {
 		for _, p := range out {
 			p.Kill()
 		}
-		for _, name := range []string{"appset", "s3"} {
-			_ = os.Remove(filepath.Join(k.lab.PluginDir, name+".sock"))
+		for _, dir := range k.lab.PluginDirs {
+			_ = errors.Join(os.Remove(filepath.Join(dir, "appset.sock")), os.Remove(filepath.Join(dir, "s3.sock")))
 		}
 	})
 	return out

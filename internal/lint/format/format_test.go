@@ -164,15 +164,19 @@ func TestHostile(t *testing.T) {
 	}
 }
 
-// TestJUnit holds the report to what the schema of Jenkins (xunit-plugin, junit-10.xsd) allows: which element is in which, with which
-// attributes, and counts that are right.
+// TestJUnit holds the report to what the schema of Jenkins (xunit-plugin, junit-10.xsd) says about the elements that it has: which one is
+// in which, which attributes it may have and must have, and where text may be. There is no validator of XML schemas for Go without C, so
+// the test has the schema as a table. The counts must be right, too, which a schema cannot say.
 func TestJUnit(t *testing.T) {
-	allowed := map[string]struct{ parent, attributes []string }{
-		"testsuite":  {[]string{""}, []string{"name", "tests", "failures", "errors", "skipped"}},
-		"testcase":   {[]string{"testsuite"}, []string{"name", "classname"}},
-		"failure":    {[]string{"testcase"}, []string{"message", "type"}},
-		"skipped":    {[]string{"testcase"}, []string{"message", "type"}},
-		"system-out": {[]string{"testcase"}, nil},
+	allowed := map[string]struct {
+		parent, required, optional []string
+		text                       bool
+	}{
+		"testsuite":  {[]string{"", "testsuites", "testsuite"}, []string{"name", "tests", "failures", "errors"}, []string{"skipped"}, false},
+		"testcase":   {[]string{"testsuite"}, []string{"name"}, []string{"classname", "time", "group"}, false},
+		"failure":    {[]string{"testcase"}, nil, []string{"message", "type"}, true},
+		"skipped":    {[]string{"testcase"}, nil, []string{"message", "type"}, true},
+		"system-out": {[]string{"testsuite", "testcase"}, nil, nil, true},
 	}
 	report := ordinary(t)
 	report.Findings[0].Message, report.Findings[1].Message = hostile, hostile
@@ -195,16 +199,25 @@ func TestJUnit(t *testing.T) {
 				if !ok || !slices.Contains(element.parent, stack[len(stack)-1]) {
 					t.Errorf("%s is in %s", name, stack[len(stack)-1])
 				}
+				missing := slices.Clone(element.required)
 				for _, a := range token.Attr {
-					if !slices.Contains(element.attributes, a.Name.Local) {
+					if !slices.Contains(element.required, a.Name.Local) && !slices.Contains(element.optional, a.Name.Local) || a.Name.Space != "" {
 						t.Errorf("%s has %s", name, a.Name.Local)
 					}
+					missing = slices.DeleteFunc(missing, func(required string) bool { return required == a.Name.Local })
 					if name == "testsuite" {
 						counts[a.Name.Local] = a.Value
 					}
 				}
+				if len(missing) > 0 || token.Name.Space != "" {
+					t.Errorf("%s has no %v, or is of %q", name, missing, token.Name.Space)
+				}
 				count[name]++
 				stack = append(stack, name)
+			case xml.CharData:
+				if in := stack[len(stack)-1]; !allowed[in].text && strings.TrimSpace(string(token)) != "" {
+					t.Errorf("%q has the text %q", in, token)
+				}
 			case xml.EndElement:
 				stack = stack[:len(stack)-1]
 			}

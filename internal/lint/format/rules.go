@@ -103,12 +103,23 @@ func Page(family lint.Family, example func(rule string) string) string {
 			fmt.Fprintf(&b, "\nWhy: %s\n", r.Why)
 		}
 		fmt.Fprintf(&b, "\nFix: %s%s\n", r.Cure, byFix(r, strings.Replace(fixNote, "argosy lint --fix", "`argosy lint --fix`", 1)))
-		if r.Seen {
-			b.WriteString("\nSeen on Argo CD 3.2.11: `TestLint` in `lab/e2e` boots the tree that fails.\n")
-		}
+		b.WriteString(shownOf(r.Shown))
 		if diff := example(r.Name); diff != "" {
 			fmt.Fprintf(&b, "\n```diff\n%s```\n", diff)
 		}
 	}
 	return b.String()
+}
+
+// shownOf says how a rule was seen on real Argo CD, "" if nothing is known.
+func shownOf(s lint.Shown) string {
+	switch {
+	case s.Example:
+		return "\nSeen on Argo CD 3.2.11: `" + s.Test + "` in `lab/e2e` boots the tree that fails.\n"
+	case s.Test != "":
+		return "\nSeen on Argo CD 3.2.11: `" + s.Test + "` in `lab/e2e`.\n"
+	case s.Not != "":
+		return "\nNot shown by a test, because " + s.Not + ".\n"
+	}
+	return ""
 }

@@ -2,12 +2,12 @@ package cause
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/argosy-cd/argosy/internal/argo"
 	"github.com/argosy-cd/argosy/internal/live"
-	"github.com/argosy-cd/argosy/internal/manifest"
 	"github.com/argosy-cd/argosy/internal/words"
 )
 
@@ -104,10 +104,14 @@ func (e *engine) operation(n *live.Node, path []string) {
 		return
 	}
 	if op.InWindow() {
+		e.blockedByWindow(n, path)
+		return
+	}
+	if m := unconfirmed.FindStringSubmatch(op.Message); m != nil && op.Running() {
 		e.add(Cause{
-			Kind: Window, App: n, Path: path, Text: fmt.Sprintf("a sync window of project %q blocks the sync of %s", n.Project, title),
-			Fix:     "wait for the window, or change syncWindows of the AppProject",
-			Command: []string{"argocd", "proj", "windows", "list", n.Project}, Since: op.Started,
+			Kind: Confirm, App: n, Path: path, Since: op.Started,
+			Text: fmt.Sprintf("the sync of %s waits until somebody confirms that %s may be deleted", title, m[1]), Detail: plain(op.Message),
+			Fix: "confirm it, if it may be deleted", Command: []string{"argocd", "app", "confirm-deletion", title},
 		})
 		return
 	}
@@ -143,9 +147,16 @@ func (e *engine) operation(n *live.Node, path []string) {
 	}
 }
 
-// stale names a sync that holds an old revision: Argo CD does not take a new one before the sync has ended.
+// unconfirmed is a message of the sync engine, of 3.2 and of September 2026.
+var unconfirmed = regexp.MustCompile(`^[Ww]aiting for pruning confirmation of /?(\S+)`)
+
+// stale names a sync that holds an old revision: Argo CD does not take a new one before the sync has ended, or is tried again with
+// retry.refresh.
 func (e *engine) stale(n *live.Node, path []string) {
 	op := n.Operation
+	if op.Refresh && op.Retrying() {
+		return
+	}
 	if !op.Running() || len(op.Revisions) == 0 || len(n.Revisions) == 0 || slices.Equal(op.Revisions, n.Revisions) {
 		return
 	}
@@ -211,6 +222,9 @@ func (e *engine) failure(n *live.Node, path []string, r live.Result) {
 			return
 		}
 		c.Kind, c.Text = Degraded, fmt.Sprintf("%s is Degraded, which fails the sync", title)
+		if e.healthy[r.Key] {
+			c.Text, c.Detail = fmt.Sprintf("%s was Degraded, which failed the sync; it is Healthy now", title), plain(n.Operation.Message)
+		}
 	}
 	if s.kind == Immutable {
 		c.Command = kubectlOn("delete", r.Key)
@@ -237,7 +251,7 @@ func (e *engine) idle(n *live.Node, path []string) {
 	switch {
 	case !n.Automated:
 		e.add(Cause{
-			Kind: ByHand, App: n, Path: path, Text: title + " is OutOfSync, and has no automated sync", Since: n.SyncSince,
+			Kind: ByHand, App: n, Path: path, Text: title + " is OutOfSync, and has no automated sync", Since: n.SyncSince, Detail: differ(out),
 			Fix: "sync it, or set syncPolicy.automated", Command: []string{"argocd", "app", "sync", title},
 		})
 	case op.Phase != "Succeeded":
@@ -262,54 +276,21 @@ func (e *engine) idle(n *live.Node, path []string) {
 			Kind: SameRevision, App: n, Path: path, Since: n.SyncSince,
 			Text: fmt.Sprintf("%s differs from revision %s, which was synced already; automated sync does not sync a revision twice "+
 				"without selfHeal", title, short(n.Revisions)),
-			Fix: "set syncPolicy.automated.selfHeal, or start a sync", Command: []string{"argocd", "app", "sync", title},
+			Detail: differ(out), Fix: "set syncPolicy.automated.selfHeal, or start a sync", Command: []string{"argocd", "app", "sync", title},
 		})
 	}
 }
 
-// window names the sync windows of an Application whose automated sync has not begun. Argo CD says nothing about them then. Schedules are
-// not evaluated here.
-func (e *engine) window(n *live.Node, path []string) {
-	if e.cluster == nil {
-		return
+// differ names objects that are not as in the source.
+func differ(objects []live.Key) string {
+	if len(objects) == 0 {
+		return ""
 	}
-	project, err := e.lookup(live.Key{Group: argo.Group, Kind: argo.KindAppProject, Namespace: e.snapshot.Namespace(), Name: n.Project})
-	if err != nil {
-		return
+	names := make([]string, len(objects))
+	for i, k := range objects {
+		names[i] = k.String()
 	}
-	var windows []string
-	for _, w := range records(manifest.Map(project, "spec")["syncWindows"]) {
-		if applies(w, n) {
-			windows = append(windows, fmt.Sprintf("%s %q for %s", manifest.String(w, "kind"), manifest.String(w, "schedule"),
-				manifest.String(w, "duration")))
-		}
-	}
-	if len(windows) == 0 {
-		return
-	}
-	e.add(Cause{
-		Kind: Window, App: n, Path: path, Since: n.SyncSince, weight: 35,
-		Text: fmt.Sprintf("%s is OutOfSync and its automated sync has not begun; project %q has sync windows for it: %s",
-			e.snapshot.Title(n), n.Project, words.Some(windows)),
-		Fix:     "see which window is active; wait, or change syncWindows of the AppProject",
-		Command: []string{"argocd", "proj", "windows", "list", n.Project},
-	})
-}
-
-// applies reports whether a sync window is for an Application: by its name, its namespace or its cluster.
-func applies(window map[string]any, n *live.Node) bool {
-	matches := func(field string, values ...string) bool {
-		for _, pattern := range texts(window[field]) {
-			re, err := argo.Glob(pattern, "")
-			for _, value := range values {
-				if err == nil && value != "" && re.MatchString(value) {
-					return true
-				}
-			}
-		}
-		return false
-	}
-	return matches("applications", n.Name) || matches("namespaces", n.Destination) || matches("clusters", n.Server, n.Cluster)
+	return "OutOfSync: " + words.Some(names)
 }
 
 // within reports whether a sync of some objects is of an object. Argo CD compares group, kind and name.

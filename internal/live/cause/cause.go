@@ -58,6 +58,7 @@ const (
 	Rights       Kind = "rights"
 	Project      Kind = "project"
 	SyncError    Kind = "sync-error"
+	Shared       Kind = "shared-object"
 	Hook         Kind = "hook"
 	Retries      Kind = "retries-exhausted"
 	Stale        Kind = "stale-operation"
@@ -65,6 +66,7 @@ const (
 	SameRevision Kind = "same-revision"
 	ByHand       Kind = "manual-sync"
 	Window       Kind = "sync-window"
+	Confirm      Kind = "prune-confirmation"
 	Finalizer    Kind = "finalizer"
 	Manifests    Kind = "manifests"
 	SetError     Kind = "applicationset"
@@ -149,9 +151,15 @@ func (r *Report) Good() bool {
 
 // Explain finds out why some Applications are not healthy and synced. A nil cluster cannot be looked at.
 func Explain(ctx context.Context, s *live.Snapshot, cluster Cluster, asked ...*live.Node) *Report {
+	return ExplainAt(ctx, s.At, s, cluster, asked...)
+}
+
+// ExplainAt is Explain at a time after the last event, by which sync windows may have opened or closed.
+func ExplainAt(ctx context.Context, now time.Time, s *live.Snapshot, cluster Cluster, asked ...*live.Node) *Report {
 	e := &engine{
+		now: now,
 		ctx: ctx, snapshot: s, cluster: cluster, report: &Report{Asked: asked}, visited: map[*live.Node]bool{}, unseen: map[string]bool{},
-		lists: map[live.Key][]manifest.Object{}, left: maxRequests,
+		lists: map[live.Key][]manifest.Object{}, healthy: map[live.Key]bool{}, left: maxRequests,
 	}
 	for _, source := range s.Sources {
 		if source.Lost != "" {
@@ -198,6 +206,7 @@ const (
 
 type engine struct {
 	ctx      context.Context
+	now      time.Time
 	snapshot *live.Snapshot
 	cluster  Cluster
 	checks   health.Customizations
@@ -206,6 +215,7 @@ type engine struct {
 	visited  map[*live.Node]bool
 	unseen   map[string]bool
 	lists    map[live.Key][]manifest.Object // by kind and namespace
+	healthy  map[live.Key]bool              // objects that were looked at
 	left     int
 	blocks   bool
 }

@@ -1,6 +1,7 @@
 package cause_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -168,4 +169,38 @@ func TestRequests(t *testing.T) {
 			t.Errorf("no %q in\n%s", want, text)
 		}
 	}
+}
+
+// FuzzExplain: objects are from tenants, and may be anything.
+func FuzzExplain(f *testing.F) {
+	files, err := filepath.Glob("testdata/*.yaml")
+	if err != nil || len(files) < 10 {
+		f.Fatal(len(files), err)
+	}
+	for _, file := range files {
+		data, err := os.ReadFile(file)
+		if err != nil {
+			f.Fatal(err)
+		}
+		docs, err := manifest.Decode(file, data)
+		if err != nil {
+			f.Fatal(err)
+		}
+		var b bytes.Buffer
+		for _, d := range docs {
+			if err := live.Write(&b, live.Event{At: noon, What: live.Seen, Object: d.Object}); err != nil {
+				f.Fatal(err)
+			}
+		}
+		f.Add(b.Bytes())
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		m := live.New("argocd")
+		_ = live.Read("fuzz", bytes.NewReader(data), m.Apply)
+		s := m.Snapshot()
+		r := cause.ExplainAt(t.Context(), noon, s, cause.Recorded(m.Objects()), s.Roots...)
+		if len(s.Roots) > 0 && !r.Good() && len(r.Causes) == 0 {
+			t.Errorf("nothing is said about\n%s", data)
+		}
+	})
 }

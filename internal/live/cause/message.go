@@ -73,7 +73,7 @@ var rules = func() []rule {
 		{`[Rr]eferencing project (\S+) which does not exist`, said{
 			Project, "its project $1 does not exist", "create the AppProject $1 before the Application",
 		}},
-		{`application repo (\S+) is not permitted in project '([^']*)'`, said{
+		{`(?:application|sync source|destination) repo (\S+) is not permitted in project '([^']*)'`, said{
 			Project, "its project $2 does not allow the repository $1", "add the repository to sourceRepos of the AppProject $2",
 		}},
 		{`destination server '([^']*)' and namespace '([^']*)' do not match any of the allowed destinations in project '([^']*)'`, said{
@@ -114,7 +114,15 @@ var rules = func() []rule {
 			Wiped, "its source is empty, and automated sync refuses to delete everything",
 			"restore the manifests, or set allowEmpty in its automated sync policy",
 		}},
-		{`Shared resource found: (.*)`, said{SyncError, "an object belongs to another Application, too: $1", "remove it from one of them"}},
+		{`Shared resource found: (.*?)(?:\. Retrying attempt .*)?$`, said{
+			Shared, "an object belongs to another Application, too: $1", "remove it from one of them",
+		}},
+		{`no PriorityClass with name (\S+) was found`, said{
+			Config, "PriorityClass $1 does not exist", "deploy the PriorityClass in an earlier wave",
+		}},
+		{`error looking up service account \S+: serviceaccount "([^"]+)" not found`, said{
+			Config, "ServiceAccount $1 does not exist", "deploy the ServiceAccount in an earlier wave",
+		}},
 		{`could not find (?:cmp-server )?plugin(?: with name "([^"]+)")? supporting the given repository`, said{
 			Plugin, "the repo-server finds no plugin $1: its sidecar does not run, or its discovery does not match",
 			"look at the sidecar of the repo-server",

@@ -222,6 +222,7 @@ func (e *engine) object(n *live.Node, path []string, key live.Key) {
 		e.blind("health of "+key.String(), err)
 	}
 	if checked && h.Status == health.Healthy {
+		e.healthy[key] = true
 		return
 	}
 	before := len(e.report.Causes)
@@ -314,9 +315,13 @@ func (e *engine) says(n *live.Node, path []string, o manifest.Object, h health.H
 		break
 	}
 	if hook := hookOf(n, key); hook != "" && c.Kind == Degraded {
-		c.Kind, c.Text = Hook, fmt.Sprintf("the %s hook %s has not ended", hook, key)
-		c.Fix, c.Command = "look at it, or end the sync", []string{"argocd", "app", "terminate-op", e.snapshot.Title(n)}
-		c.Since = n.Operation.Started
+		c.Kind, c.Since = Hook, n.Operation.Started
+		if h.Status == health.Degraded {
+			c.Text, c.Fix = fmt.Sprintf("the %s hook %s failed", hook, key), "correct the hook"
+		} else {
+			c.Text, c.Fix = fmt.Sprintf("the %s hook %s has not ended", hook, key), "look at it, or end the sync"
+			c.Command = []string{"argocd", "app", "terminate-op", e.snapshot.Title(n)}
+		}
 	}
 	if key.Kind == "Service" && c.Kind == Degraded {
 		c.Text, c.Fix = fmt.Sprintf("%s of type LoadBalancer has no address", key), "a controller must give it one"

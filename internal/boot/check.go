@@ -1,0 +1,121 @@
+package boot
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/argosy-cd/argosy/internal/lint"
+	"github.com/argosy-cd/argosy/internal/lint/format"
+	"github.com/argosy-cd/argosy/internal/plan"
+	"github.com/argosy-cd/argosy/internal/words"
+)
+
+// Verdict is what a check says.
+type Verdict string
+
+// Verdicts.
+const (
+	OK      Verdict = "ok"
+	Failed  Verdict = "failed"
+	Unknown Verdict = "unknown"
+)
+
+// Check is something that must be so before a boot.
+type Check struct {
+	Name    string
+	Verdict Verdict
+	// Text says in one sentence what was found.
+	Text string
+	// Fix is what to do, "" if nothing is wrong.
+	Fix string
+
+	mend func(context.Context) error // nil is not safe to do here
+}
+
+// bad reports whether a check ends the boot. What is unknown does with strict.
+func (c Check) bad(strict bool) bool { return c.Verdict == Failed || strict && c.Verdict == Unknown }
+
+// refused reports whether a check ends the boot.
+func (b *boot) refused() bool {
+	return slices.ContainsFunc(b.checks, func(c Check) bool { return c.bad(b.Lint.Verdict.Strict) })
+}
+
+// preflight looks whether the cluster is ready, prints what it finds, and mends what it was told to.
+func (b *boot) preflight(ctx context.Context) error {
+	b.checkArgoCD()
+	if !b.facts.served {
+		b.checked()
+		return b.stop("Argo CD is not there")
+	}
+	b.checkHealth(ctx)
+	b.checkPlugins(ctx)
+	b.checkTriggers(ctx)
+	b.checkThings()
+	b.checkProjects(ctx)
+	b.checkRights(ctx)
+	if b.Fix {
+		if err := b.mend(ctx); err != nil {
+			return err
+		}
+	}
+	b.checked()
+	if b.refused() && !b.Force {
+		return b.stop("nothing was applied")
+	}
+	return nil
+}
+
+// mend repairs what is safe to repair.
+func (b *boot) mend(ctx context.Context) error {
+	for i, c := range b.checks {
+		if c.Verdict != Failed || c.mend == nil {
+			continue
+		}
+		if err := c.mend(ctx); err != nil {
+			return fmt.Errorf("mending %s: %w", c.Name, err)
+		}
+		b.checks[i] = Check{Name: c.Name, Verdict: OK, Text: "mended: " + c.Text}
+	}
+	return nil
+}
+
+// checkPlan says what the plan and lint say.
+func (b *boot) checkPlan() {
+	p := b.found.Plan
+	s := p.Summary()
+	c := Check{Name: "plan", Verdict: OK}
+	c.Text = fmt.Sprintf("%s and %s are planned, for Argo CD %s", words.Count(s.Applications, "Application"), words.Count(s.Sets, "set"),
+		p.Version)
+	if refused := b.Lint.Verdict.Unknown(p); len(refused) > 0 {
+		c.Verdict, c.Text = Unknown, refused[0]
+		c.Fix = "argosy plan says why; --allow-unknown accepts it"
+	}
+	if len(s.Broken) > 0 {
+		c.Verdict, c.Text = Failed, fmt.Sprintf("Argo CD cannot render %s", words.Some(s.Broken))
+		c.Fix = "argosy plan says why"
+	}
+	b.check(c)
+	var errs []lint.Finding
+	for _, f := range b.found.Report.Findings {
+		if f.Fails(b.found.FailOn) && !needs(f.Rule.Rule) && f.Rule.Kind != plan.Broken {
+			errs = append(errs, f)
+		}
+	}
+	c = Check{Name: "lint", Verdict: OK}
+	c.Text = fmt.Sprintf("no finding is an error (%s)", words.Count(len(b.found.Report.Findings), "finding"))
+	if len(errs) > 0 {
+		c.Verdict, c.Fix = Failed, "argosy lint shows all of them"
+		c.Text = format.Line(errs[0])
+		if more := len(errs) - 1; more > 0 {
+			c.Text += fmt.Sprintf("; and %d more", more)
+		}
+	}
+	b.check(c)
+}
+
+// needs reports whether a rule is about something that a plan needs and does not bring, which has checks of its own.
+func needs(r plan.Rule) bool {
+	return slices.ContainsFunc([]plan.Rule{plan.RuleKindMissing, plan.RuleNamespaceMissing, plan.RuleProjectMissing},
+		func(other plan.Rule) bool { return other.Name == r.Name })
+}

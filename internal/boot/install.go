@@ -1,0 +1,143 @@
+package boot
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/argosy-cd/argosy/internal/argo"
+	"github.com/argosy-cd/argosy/internal/health"
+	"github.com/argosy-cd/argosy/internal/kube"
+	"github.com/argosy-cd/argosy/internal/live"
+	"github.com/argosy-cd/argosy/internal/manifest"
+	"github.com/argosy-cd/argosy/internal/retry"
+	"github.com/argosy-cd/argosy/internal/words"
+)
+
+// poll is how often a workload or a CRD of Argo CD is looked at.
+const poll = time.Second
+
+// install applies Argo CD: Namespaces, then CRDs until they are established, then the rest, until its workloads are ready. An object that
+// Argo CD deploys itself by now is left to it.
+func (b *boot) install(ctx context.Context) error {
+	docs, err := b.Lint.Planner.Manifests(ctx, b.Install, b.client.Namespace)
+	if err != nil {
+		return fmt.Errorf("--install: %w", err)
+	}
+	objects := manifest.Objects(docs)
+	slices.SortStableFunc(objects, func(x, y manifest.Object) int { return rank(x) - rank(y) })
+	counts := map[string]int{}
+	var workloads []live.Key
+	crds := slices.IndexFunc(objects, func(o manifest.Object) bool { return rank(o) > 1 })
+	if crds < 0 {
+		crds = len(objects)
+	}
+	for i, o := range objects {
+		if i == crds {
+			if err := b.established(ctx, objects[:crds]); err != nil {
+				return err
+			}
+		}
+		result, key, err := b.installOne(ctx, o)
+		if err != nil {
+			return fmt.Errorf("--install: %w", err)
+		}
+		counts[result]++
+		if kind := key.Kind; key.Group == "apps" && (kind == "Deployment" || kind == "StatefulSet" || kind == "DaemonSet") {
+			workloads = append(workloads, key)
+		}
+	}
+	b.say("installed", map[string]any{
+		"created": int64(counts[kube.Created]), "changed": int64(counts[kube.Changed]), "unchanged": int64(counts[kube.Unchanged]),
+		"leftToArgoCD": int64(counts[left]),
+	}, "installed %s: %d created, %d changed, %d unchanged, %d left to Argo CD, which deploys them", words.Count(len(objects), "object"),
+		counts[kube.Created], counts[kube.Changed], counts[kube.Unchanged], counts[left])
+	for _, key := range workloads {
+		if err := b.await(ctx, key, isReady); err != nil {
+			return err
+		}
+	}
+	b.say("installed", map[string]any{"workloads": int64(len(workloads))}, "%s of Argo CD ready", words.Count(len(workloads), "workload"))
+	return nil
+}
+
+// left is the result for an object that Argo CD deploys.
+const left = "left"
+
+func (b *boot) installOne(ctx context.Context, o manifest.Object) (string, live.Key, error) {
+	key := live.KeyOf(o)
+	_, namespaced, err := b.lookup.Resource(ctx, key.Group, key.Kind)
+	if err != nil {
+		return "", key, err
+	}
+	switch {
+	case !namespaced:
+		key.Namespace = ""
+	case key.Namespace == "":
+		key.Namespace = b.client.Namespace
+	}
+	if key.Kind != "Secret" || key.Group != "" { // contents of Secrets are not read
+		have, err := b.lookup.Get(ctx, key)
+		if err != nil {
+			return "", key, err
+		}
+		if _, tracked := argo.Tracked(have, b.client.Namespace); have != nil && tracked {
+			return left, key, nil
+		}
+	}
+	result, err := b.lookup.Apply(ctx, o, kube.Apply{Namespace: b.client.Namespace, Force: b.ForceConflicts})
+	if errors.Is(err, kube.ErrConflict) {
+		err = fmt.Errorf("%w; take the field with --force-conflicts", err)
+	}
+	return result, key, err
+}
+
+// established waits until the API server serves the kinds of CRDs.
+func (b *boot) established(ctx context.Context, objects []manifest.Object) error {
+	for _, o := range objects {
+		if key := live.KeyOf(o); key.Kind == "CustomResourceDefinition" {
+			if err := b.await(ctx, key, isEstablished); err != nil {
+				return err
+			}
+		}
+	}
+	b.lookup.Forget()
+	return nil
+}
+
+func isEstablished(o manifest.Object) bool {
+	list, _ := manifest.Map(o, "status")["conditions"].([]any)
+	return slices.ContainsFunc(list, func(v any) bool {
+		c, _ := v.(map[string]any)
+		return manifest.String(c, "type") == "Established" && manifest.String(c, "status") == "True"
+	})
+}
+
+// await waits until something holds for an object. When the time is over, the error says what the object is like.
+func (b *boot) await(ctx context.Context, key live.Key, holds func(manifest.Object) bool) error {
+	for told := false; ; {
+		o, err := b.lookup.Get(ctx, key)
+		if err == nil && o != nil && holds(o) {
+			return nil
+		}
+		if err != nil && ctx.Err() == nil {
+			return err
+		}
+		if !told {
+			told = true
+			b.say("waiting", map[string]any{"kind": key.Kind, "namespace": key.Namespace, "name": key.Name}, "waiting for %s", key)
+		}
+		if !retry.Wait(ctx, time.After(poll)) {
+			text := "it is not there"
+			if o != nil {
+				text = "it is not established"
+				if h, ok, err := health.Evaluate(o, nil, health.Limits{}); ok && err == nil {
+					text = fmt.Sprintf("it is %s: %s", h.Status, h.Message)
+				}
+			}
+			return fmt.Errorf("waiting for %s: %s", key, text)
+		}
+	}
+}

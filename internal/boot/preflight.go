@@ -1,0 +1,297 @@
+package boot
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/argosy-cd/argosy/internal/argo"
+	"github.com/argosy-cd/argosy/internal/giturl"
+	"github.com/argosy-cd/argosy/internal/health"
+	"github.com/argosy-cd/argosy/internal/kube"
+	"github.com/argosy-cd/argosy/internal/lint"
+	"github.com/argosy-cd/argosy/internal/live"
+	"github.com/argosy-cd/argosy/internal/manifest"
+	"github.com/argosy-cd/argosy/internal/source"
+	"github.com/argosy-cd/argosy/internal/words"
+)
+
+func splitKind(name string) (group, kind string) {
+	if i := strings.LastIndexByte(name, '/'); i >= 0 {
+		return name[:i], name[i+1:]
+	}
+	return "", name
+}
+
+func isReady(o manifest.Object) bool {
+	h, ok, err := health.Evaluate(o, nil, health.Limits{})
+	return ok && err == nil && h.Status == health.Healthy
+}
+
+// sample is an Application that a health check is tried on, with a health; "" is one without a status.
+func sample(state health.Status) manifest.Object {
+	spec := map[string]any{
+		"project": "default", "source": map[string]any{"repoURL": "https://git.example.com/x", "path": "x"},
+		"destination": map[string]any{"server": "https://kubernetes.default.svc", "namespace": "x"},
+	}
+	o := manifest.Object{
+		"apiVersion": argo.APIVersion, "kind": argo.KindApplication, "spec": spec,
+		"metadata": map[string]any{"name": "x", "namespace": "argocd"},
+	}
+	if state == "" {
+		return o
+	}
+	o["status"] = map[string]any{
+		"health": map[string]any{"status": string(state)}, "reconciledAt": "2026-01-01T00:00:05Z",
+		"sync": map[string]any{
+			"status": "Synced", "comparedTo": map[string]any{"source": spec["source"], "destination": spec["destination"]},
+		},
+		"operationState": map[string]any{"phase": "Succeeded", "finishedAt": "2026-01-01T00:00:00Z"},
+	}
+	return o
+}
+
+// checkHealth tries the health check of Applications: on one without a status, on one that is Progressing, on a healthy one, and on one of
+// the cluster.
+func (b *boot) checkHealth(ctx context.Context) {
+	const name = "health-check"
+	f := b.facts
+	switch {
+	case f.settings == nil && f.settingsErr != nil:
+		b.check(Check{Name: name, Verdict: Unknown, Text: "Argo CD's settings cannot be read: " + live.Lacking(f.settingsErr.Error())})
+		return
+	case f.settings == nil:
+		b.check(Check{
+			Name: name, Verdict: Failed, Text: fmt.Sprintf("there is no ConfigMap %s in namespace %s", settingsName, b.client.Namespace),
+			Fix: "check --namespace; Argo CD comes with this ConfigMap",
+		})
+		return
+	case !f.hasCheck:
+		b.check(Check{
+			Name: name, Verdict: Failed, mend: b.addHealthCheck,
+			Text: settingsName + " has no health check for Applications, so no wave waits for any",
+			Fix: fmt.Sprintf("argosy boot --fix writes it; or put the one that argosy health script applications prints into %s, key %s, "+
+				"and into Git if Argo CD deploys its own settings", settingsName, health.ApplicationKey),
+		})
+		return
+	}
+	if wrong := b.tryHealth(ctx); wrong != "" {
+		b.check(Check{
+			Name: name, Verdict: Failed, Text: "the health check of Applications in " + settingsName + " " + wrong,
+			Fix: fmt.Sprintf("replace %s by the one that argosy health script applications prints", health.ApplicationKey),
+		})
+		return
+	}
+	b.check(Check{Name: name, Verdict: OK, Text: "the health check of Applications answers Healthy to a healthy one, and to no other"})
+}
+
+// scripts is how long a health check may take here: this machine may be slower than Argo CD's, which allows a second.
+const scripts = 20 * time.Second
+
+// tryHealth says what is wrong with the health check of Applications, "" if nothing is.
+func (b *boot) tryHealth(ctx context.Context) string {
+	limits := health.Limits{Now: b.Follow.Now, Version: b.facts.known(), Time: scripts}
+	for _, c := range []struct {
+		what string
+		o    manifest.Object
+		want bool
+	}{
+		{"an Application that Argo CD has not looked at", sample(""), false},
+		{"one that is Progressing", sample(health.Progressing), false},
+		{"one that is Degraded", sample(health.Degraded), false},
+		{"one that is healthy and synced", sample(health.Healthy), true},
+	} {
+		h, _, err := health.Evaluate(c.o, b.facts.settings.Health, limits)
+		if err != nil {
+			return "does not work: " + err.Error()
+		}
+		if (h.Status == health.Healthy) != c.want {
+			return fmt.Sprintf("answers %s to %s", words.OrDash(string(h.Status)), c.what)
+		}
+	}
+	for _, n := range b.follow.Snapshot().Nodes {
+		if n.Set || n.Missing {
+			continue
+		}
+		o, err := b.lookup.Get(ctx, n.Key())
+		if err != nil || o == nil {
+			return "" // it works on others
+		}
+		if h, _, err := health.Evaluate(o, b.facts.settings.Health, limits); err != nil {
+			return fmt.Sprintf("does not work on %s: %v", n.Ref, err)
+		} else if _, itself := argo.Tracked(o, b.client.Namespace); h.Status == health.Healthy && !itself && n.Health != health.Healthy {
+			return fmt.Sprintf("answers Healthy to %s, which is %s", n.Ref, words.OrDash(string(n.Health)))
+		}
+		return ""
+	}
+	return ""
+}
+
+// addHealthCheck writes the health check of Applications to argocd-cm. Nothing else of it changes.
+func (b *boot) addHealthCheck(ctx context.Context) error {
+	_, err := b.lookup.Apply(ctx, manifest.Object{
+		"apiVersion": "v1", "kind": "ConfigMap", "metadata": map[string]any{"name": settingsName, "namespace": b.client.Namespace},
+		"data": map[string]any{health.ApplicationKey: health.ApplicationScript},
+	}, kube.Apply{})
+	if err == nil {
+		b.say("fixed", map[string]any{"check": "health-check"}, "wrote %s to %s", health.ApplicationKey, settingsName)
+	}
+	return err
+}
+
+// plugins are the names of the plugins that a plan needs.
+func (b *boot) plugins() []string {
+	names := map[string]bool{}
+	for _, app := range b.found.Plan.Applications {
+		for _, s := range app.Sources {
+			plugin, named := s.Spec["plugin"].(map[string]any)
+			name := manifest.String(plugin, "name")
+			switch {
+			case name != "":
+			case s.Kind == source.AppSet || s.Kind == source.S3:
+				name = string(s.Kind)
+			case named:
+				name = "(found by discovery)"
+			default:
+				continue
+			}
+			names[name] = true
+		}
+	}
+	return slices.Sorted(maps.Keys(names))
+}
+
+// checkPlugins looks for evidence that plugins answer: an Application that Argo CD has rendered with one, or a sidecar that is ready.
+func (b *boot) checkPlugins(ctx context.Context) {
+	names := b.plugins()
+	if len(names) == 0 {
+		return
+	}
+	pods, err := b.lookup.Labelled(ctx, "", "Pod", b.client.Namespace, "app.kubernetes.io/name=argocd-repo-server")
+	for _, name := range names {
+		c := Check{Name: "plugin " + name, Verdict: Unknown}
+		var rendered, failed string
+		for _, n := range b.follow.Snapshot().Nodes {
+			if n.Missing || n.Plugin != name || n.Sync == "" {
+				continue
+			}
+			if _, wrong := n.Condition("ComparisonError"); wrong || n.Sync == "Unknown" {
+				failed = n.Name
+			} else {
+				rendered = n.Name
+			}
+		}
+		switch {
+		case rendered != "":
+			c.Verdict, c.Text = OK, fmt.Sprintf("Argo CD has rendered the Application %s with it", rendered)
+		case err != nil:
+			c.Text = notRendered + ", and the repo-server's Pods cannot be looked at: " + live.Lacking(err.Error())
+		default:
+			c.Verdict, c.Text, c.Fix = sidecars(pods, name)
+		}
+		if failed != "" && c.Verdict != OK {
+			c.Text += fmt.Sprintf("; Argo CD could not render %s, argosy why %s says more", failed, failed)
+		}
+		b.check(c)
+	}
+}
+
+const notRendered = "Argo CD has rendered no Application with it yet"
+
+// sidecars says what the containers of the repo-server's Pods say about a plugin.
+func sidecars(pods []manifest.Object, plugin string) (Verdict, string, string) {
+	if len(pods) == 0 {
+		return Unknown, notRendered + ", and no Pods of the repo-server can be seen", ""
+	}
+	ready, waiting, others := 0, "", 0
+	for _, pod := range pods {
+		list, _ := manifest.Map(pod, "status")["containerStatuses"].([]any)
+		for _, item := range list {
+			container, _ := item.(map[string]any)
+			name := manifest.String(container, "name")
+			switch {
+			case strings.HasSuffix(name, "repo-server"):
+			case strings.Contains(name, plugin) || strings.Contains(manifest.String(container, "image"), "argosy"):
+				if container["ready"] == true {
+					ready++
+				} else {
+					waiting = name
+				}
+			default:
+				others++
+			}
+		}
+	}
+	switch {
+	case waiting != "":
+		return Failed, fmt.Sprintf("the container %s of a repo-server's Pod is not ready", waiting), "look at the log of that container"
+	case ready > 0:
+		return OK, fmt.Sprintf("its container is ready in %s of the repo-server", words.Count(ready, "Pod")), ""
+	case others > 0:
+		return Unknown, notRendered + ", and no sidecar of the repo-server has its name; another one may serve it", ""
+	}
+	return Failed, "the repo-server's Pods have no sidecar", "add the plugin as a sidecar: docs/plugin.md"
+}
+
+// checkTriggers says what is known about trigger repositories. Only the repo-server knows whether it reaches them.
+func (b *boot) checkTriggers(ctx context.Context) {
+	urls := map[string]string{} // without passwords
+	for _, app := range b.found.Plan.Applications {
+		for _, s := range app.Sources {
+			if lint.IsTrigger(s.Repository) {
+				urls[giturl.Redact(s.Repository)] = s.Repository
+			}
+		}
+	}
+	for _, shown := range slices.Sorted(maps.Keys(urls)) {
+		b.check(b.trigger(ctx, shown, urls[shown]))
+	}
+}
+
+func (b *boot) trigger(ctx context.Context, shown, address string) Check {
+	c := Check{Name: "trigger " + shown, Verdict: Unknown}
+	for _, n := range b.follow.Snapshot().Nodes {
+		if _, wrong := n.Condition("ComparisonError"); !n.Missing && n.Repository == shown && len(n.Revisions) > 0 && !wrong {
+			c.Verdict, c.Text = OK, fmt.Sprintf("Argo CD has compared the Application %s with it", n.Name)
+			return c
+		}
+	}
+	c.Text = "no Application of the cluster was compared with it yet; whether the repo-server reaches it is not known from here"
+	u, err := url.Parse(address)
+	if err != nil {
+		return c
+	}
+	parts := strings.Split(u.Hostname(), ".")
+	namespace, ok := b.namespaceOf(ctx, parts)
+	if !ok {
+		return c
+	}
+	service, err := b.lookup.Get(ctx, live.Key{Kind: "Service", Namespace: namespace, Name: parts[0]})
+	switch {
+	case err != nil:
+		c.Text += "; its Service cannot be looked at: " + live.Lacking(err.Error())
+	case service == nil:
+		c.Verdict, c.Text = Failed, fmt.Sprintf("there is no Service %s in namespace %s", parts[0], namespace)
+		c.Fix = "install argosy repo: docs/repo.md"
+	default:
+		c.Text += fmt.Sprintf("; the Service %s/%s exists", namespace, parts[0])
+	}
+	return c
+}
+
+// namespaceOf is the namespace of a host that is a Service, and whether it is one: SERVICE, SERVICE.NAMESPACE with a namespace that exists,
+// or SERVICE.NAMESPACE.svc.
+func (b *boot) namespaceOf(ctx context.Context, host []string) (string, bool) {
+	switch {
+	case len(host) == 1:
+		return b.client.Namespace, host[0] != "localhost"
+	case len(host) > 2:
+		return host[1], host[2] == "svc"
+	}
+	o, err := b.lookup.Get(ctx, live.Key{Kind: "Namespace", Name: host[1]})
+	return host[1], host[1] == b.client.Namespace || o != nil && err == nil
+}

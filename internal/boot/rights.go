@@ -1,0 +1,157 @@
+package boot
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/argosy-cd/argosy/internal/appset/generator"
+	"github.com/argosy-cd/argosy/internal/argo"
+	"github.com/argosy-cd/argosy/internal/kube"
+	"github.com/argosy-cd/argosy/internal/live"
+	"github.com/argosy-cd/argosy/internal/manifest"
+	"github.com/argosy-cd/argosy/internal/plan"
+	"github.com/argosy-cd/argosy/internal/words"
+)
+
+// checkProjects says whether the projects of the plan exist, and whether those of the cluster permit the Applications.
+func (b *boot) checkProjects(ctx context.Context) {
+	const name = "projects"
+	var missing []string
+	for _, f := range b.found.Plan.Findings {
+		if f.Rule.Name == plan.RuleProjectMissing.Name {
+			missing = append(missing, f.Message)
+		}
+	}
+	if len(missing) > 0 {
+		b.check(Check{
+			Name: name, Verdict: Failed, Text: first(missing), Fix: "create the AppProject before the boot, or deploy it in an earlier wave",
+		})
+		return
+	}
+	used := map[string][]*plan.Application{}
+	brought := map[string]bool{}
+	for _, app := range b.found.Plan.Applications {
+		if !app.Applied {
+			project := cmp.Or(app.Project, argo.DefaultProject)
+			used[project] = append(used[project], app)
+		}
+		for _, item := range app.Items {
+			if item.Kind == argo.KindAppProject {
+				brought[item.Name] = true
+			}
+		}
+	}
+	for _, project := range slices.Sorted(maps.Keys(used)) {
+		if brought[project] {
+			continue // the plan knows what it permits
+		}
+		o, err := b.project(ctx, project)
+		if err != nil {
+			text := fmt.Sprintf("AppProject %s cannot be looked at: %s", project, live.Lacking(err.Error()))
+			b.check(Check{Name: name, Verdict: Unknown, Text: text})
+			return
+		}
+		if o == nil {
+			continue // Argo CD makes default, and others are findings, unless something unknown may bring them
+		}
+		if text := b.forbids(argo.NewProject(o), used[project]); text != "" {
+			b.check(Check{Name: name, Verdict: Failed, Text: text, Fix: fmt.Sprintf("permit it in AppProject %s", project)})
+			return
+		}
+	}
+	text := fmt.Sprintf("%s of the plan: nothing forbids an Application", words.Count(len(used), "project"))
+	b.check(Check{Name: name, Verdict: OK, Text: text})
+}
+
+// forbids says what of some Applications a project of the cluster does not permit, "" if nothing.
+func (b *boot) forbids(p argo.Project, apps []*plan.Application) string {
+	for _, app := range apps {
+		if app.Namespace != "" && app.Namespace != b.client.Namespace && !p.AllowsNamespace(app.Namespace) {
+			return fmt.Sprintf("the project %s does not permit Applications in namespace %s, such as %s", p.Name, app.Namespace, app.Name)
+		}
+		for _, s := range argo.Deployed(app.Object) {
+			if !p.AllowsSource(manifest.String(s, "repoURL")) {
+				return fmt.Sprintf("the project %s does not permit the repository of a source of %s", p.Name, app.Name)
+			}
+		}
+		to := manifest.Map(app.Object, "spec", "destination")
+		server := manifest.String(to, "server")
+		if server == generator.InClusterServer && !p.ScopedClusters() &&
+			!p.AllowsDestination(server, generator.InClusterName, manifest.String(to, "namespace")) {
+			return fmt.Sprintf("the project %s does not permit the destination of %s", p.Name, app.Name)
+		}
+	}
+	return ""
+}
+
+// checkRights asks the API server for the rights of what the boot will do.
+func (b *boot) checkRights(ctx context.Context) {
+	c := Check{Name: "permissions", Verdict: OK, Text: "all rights for the boot are there"}
+	defer func() { b.check(c) }()
+	const role = "docs/live.md has the ClusterRole argosy-boot"
+	lacking := func(rights ...kube.Right) (*kube.Right, bool) {
+		for _, r := range rights {
+			ok, err := b.client.May(ctx, r)
+			if err != nil {
+				c.Verdict, c.Text = Unknown, live.Lacking(err.Error())
+				return nil, false
+			}
+			if !ok {
+				return &r, true
+			}
+		}
+		return nil, true
+	}
+	var rights, wide []kube.Right
+	for _, resource := range []string{"applications", "applicationsets"} {
+		for _, verb := range []string{"list", "watch"} {
+			rights = append(rights, kube.Right{Verb: verb, Group: argo.Group, Resource: resource, Namespace: b.client.Namespace})
+			wide = append(wide, kube.Right{Verb: verb, Group: argo.Group, Resource: resource})
+		}
+	}
+	for _, d := range b.found.Roots {
+		key := live.KeyOf(d.Object)
+		resource, namespaced, err := b.lookup.Resource(ctx, key.Group, key.Kind)
+		if err != nil {
+			continue // applying it says so
+		}
+		r := kube.Right{Group: key.Group, Resource: resource, Name: key.Name}
+		if namespaced {
+			r.Namespace = cmp.Or(key.Namespace, b.client.Namespace)
+		}
+		for _, verb := range []string{"get", "patch"} {
+			r.Verb = verb
+			rights = append(rights, r)
+		}
+		key.Namespace = r.Namespace
+		if o, err := b.lookup.Get(ctx, key); o == nil && err == nil {
+			r.Verb, r.Name = "create", ""
+			rights = append(rights, r)
+		}
+	}
+	if b.Fix {
+		for _, verb := range []string{"get", "patch"} {
+			rights = append(rights, kube.Right{Verb: verb, Resource: "configmaps", Namespace: b.client.Namespace, Name: settingsName})
+		}
+	}
+	if b.Unwedge {
+		for _, verb := range []string{"get", "patch"} {
+			rights = append(rights, kube.Right{Verb: verb, Group: argo.Group, Resource: "applications", Namespace: b.client.Namespace})
+		}
+	}
+	r, ok := lacking(rights...)
+	if !ok {
+		return
+	}
+	if r != nil {
+		c.Verdict, c.Text, c.Fix = Failed, "no right to "+r.String(), role
+		return
+	}
+	if r, ok = lacking(wide...); ok && r != nil {
+		c.Verdict, c.Fix = Unknown, role
+		c.Text = fmt.Sprintf("no right to %s: Applications in other namespaces are not followed", r)
+	}
+}

@@ -1,0 +1,106 @@
+package option
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/argosy-cd/argosy/internal/cli"
+	"github.com/argosy-cd/argosy/internal/follow"
+	"github.com/argosy-cd/argosy/internal/kube"
+	"github.com/argosy-cd/argosy/internal/problem"
+	"github.com/argosy-cd/argosy/internal/report"
+)
+
+// Live are the flags of commands that look at a live cluster, or at a recording of one.
+type Live struct {
+	kube.Config
+	namespaces []string
+	recording  string
+}
+
+// Register adds the flags.
+func (o *Live) Register(flags *pflag.FlagSet) {
+	o.RegisterLive(flags)
+	flags.StringVar(&o.Namespace, "argocd-namespace", "", Usage("argocd-namespace"))
+	flags.StringVar(&o.recording, "recording", "", "read a recorded boot from `FILE` instead of a cluster; - is standard input")
+}
+
+// RegisterLive adds those about the cluster, for a command that needs one.
+func (o *Live) RegisterLive(flags *pflag.FlagSet) {
+	flags.StringVar(&o.Kubeconfig, "kubeconfig", "", "kubeconfig `FILE`; default: $KUBECONFIG, ~/.kube/config, or the cluster this runs in")
+	flags.StringVar(&o.Context, "context", "", "`CONTEXT` of the kubeconfig; default: its current one")
+	flags.StringSliceVar(&o.namespaces, "application-namespaces", []string{"*"},
+		"`NAMESPACES` beside Argo CD's own that have Applications; * stands for any characters")
+}
+
+// Follow prepares to follow a boot. The caller calls done.
+func (o *Live) Follow(std cli.Std, cmd *cobra.Command) (cfg follow.Config, done func(), err error) {
+	if err := Fill(std, cmd.Flags()); err != nil {
+		return cfg, nil, err
+	}
+	for _, namespace := range o.namespaces {
+		if err := kube.CheckNamespace(namespace); err != nil {
+			return cfg, nil, problem.Usagef("--application-namespaces: %v", err)
+		}
+	}
+	cfg = follow.Config{
+		Namespaces: o.namespaces, Namespace: (*kube.Client)(nil).ArgoCD(o.Namespace), Now: std.Now,
+		Out: std.Out, Err: std.Err, Size: std.Size,
+	}
+	if o.recording != "" {
+		if o.Kubeconfig != "" || o.Context != "" {
+			return cfg, nil, problem.Usagef("--recording goes without --kubeconfig and --context")
+		}
+		if cfg.Name = o.recording; o.recording == "-" {
+			cfg.Recording, cfg.Name = std.In, "standard input"
+			return cfg, func() {}, nil
+		}
+		file, err := os.Open(o.recording)
+		if err != nil {
+			return cfg, nil, problem.Path(err)
+		}
+		cfg.Recording = file
+		return cfg, func() { _ = file.Close() }, nil
+	}
+	if o.Kubeconfig == "" {
+		o.Merged = userKubeconfigs(std)
+	}
+	if cfg.Client, err = kube.Open(o.Config); err != nil {
+		return cfg, nil, err
+	}
+	return cfg, func() {}, nil
+}
+
+// userKubeconfigs are the files that kubectl reads: $KUBECONFIG, or else ~/.kube/config where it exists.
+func userKubeconfigs(std cli.Std) []string {
+	if files := Kubeconfigs(std); len(files) > 0 {
+		return files
+	}
+	if home := std.Getenv("HOME"); home != "" {
+		file := filepath.Join(home, ".kube", "config")
+		if _, err := os.Stat(file); err == nil {
+			return []string{file}
+		}
+	}
+	return nil
+}
+
+// WithBoot runs do on a boot that is known.
+func (o *Live) WithBoot(std cli.Std, cmd *cobra.Command, format cli.Choice, do func(context.Context, *follow.Boot) error) error {
+	cfg, done, err := o.Follow(std, cmd)
+	if err != nil {
+		return err
+	}
+	defer done()
+	cfg.Format = report.Format(format.Value)
+	b, err := follow.Open(cmd.Context(), cfg)
+	if err != nil {
+		return err
+	}
+	defer b.Close() //nolint:errcheck // nothing is recorded
+	return do(cmd.Context(), b)
+}

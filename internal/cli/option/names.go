@@ -1,0 +1,34 @@
+package option
+
+import (
+	"bytes"
+	"context"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"github.com/argosy-cd/argosy/internal/cli"
+	"github.com/argosy-cd/argosy/internal/report"
+)
+
+// Names are those of the Applications that roots deploy, planned with what is here: nothing is fetched, printed or read from standard
+// input. What is not known has no names.
+func (o *Plan) Names(ctx context.Context, std cli.Std, roots []string) []string {
+	std.In, std.Err = bytes.NewReader(nil), io.Discard
+	offline := *o
+	offline.offline, offline.Verdict = true, report.Verdict{}
+	v, err := offline.Prepare(std, roots, cli.Choice{})
+	if err != nil {
+		return nil
+	}
+	defer v.Planner.Close() //nolint:errcheck // only read from
+	return v.Names(ctx)
+}
+
+// CompleteNames completes names of Applications in flags, each with something behind it. Roots are those of the arguments, or of a flag.
+func (o *Plan) CompleteNames(std cli.Std, cmd *cobra.Command, roots func(args []string) []string, flags map[string]string) {
+	cli.CompleteNames(cmd, flags, func(ctx context.Context, args []string) []string { return o.Names(ctx, std, roots(args)) })
+}
+
+// Arguments are the roots of a command whose arguments they are.
+func Arguments(args []string) []string { return args }

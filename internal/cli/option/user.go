@@ -1,0 +1,43 @@
+package option
+
+import (
+	"path/filepath"
+	"slices"
+
+	"github.com/argosy-cd/argosy/internal/bucket/s3/awsjson"
+	"github.com/argosy-cd/argosy/internal/cli"
+	"github.com/argosy-cd/argosy/internal/policy"
+	"github.com/argosy-cd/argosy/internal/scm"
+	"github.com/argosy-cd/argosy/internal/serve"
+	"github.com/argosy-cd/argosy/internal/words"
+	"github.com/argosy-cd/argosy/internal/worker/job"
+	"github.com/argosy-cd/argosy/internal/workspace"
+)
+
+// Repositories are read as the user does, those of --repo from directories.
+func Repositories(std cli.Std, flags []string) (workspace.Config, error) {
+	cfg := workspace.Config{Cache: workspace.CacheDir(std.Getenv), Env: std.Env, Note: std.Note, Foreign: newForeign(std)}
+	var err error
+	cfg.Local, err = workspace.ParseRepos(flags)
+	return cfg, err
+}
+
+// newForeign renders what was fetched in processes of its own.
+func newForeign(std cli.Std) *job.Foreign {
+	return job.NewForeign([]string{"argosy", WorkerCommand}, func(line string) { std.Note(words.Printable(line)) })
+}
+
+// ReadPolicy reads the policy of a file; "" is the default policy.
+func ReadPolicy(file string) (*policy.Policy, error) {
+	return serve.Watch(file, "the policy", policy.Parse).Current()
+}
+
+// Kubeconfigs are the files of $KUBECONFIG.
+func Kubeconfigs(std cli.Std) []string {
+	return slices.DeleteFunc(filepath.SplitList(std.Getenv("KUBECONFIG")), func(file string) bool { return file == "" })
+}
+
+// APIClient asks APIs of generators.
+func APIClient(std cli.Std) *scm.Client {
+	return &scm.Client{Now: std.Now, Env: std.Env, AWS: &awsjson.Caller{Now: std.Now}}
+}

@@ -1,0 +1,98 @@
+package follow
+
+import (
+	"context"
+	"io"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/argosy-cd/argosy/internal/health"
+	"github.com/argosy-cd/argosy/internal/live"
+	"github.com/argosy-cd/argosy/internal/live/cause"
+	"github.com/argosy-cd/argosy/internal/manifest"
+)
+
+// settingsName is the ConfigMap with Argo CD's settings.
+const settingsName = "argocd-cm"
+
+// recorder writes what happens to a recording, and the objects that were looked at for causes. After the first error it writes nothing.
+type recorder struct {
+	cause.Cluster
+	now func() time.Time
+	// namespace is Argo CD's.
+	namespace string
+
+	mu  sync.Mutex
+	to  io.Writer // nil writes nothing
+	err error
+}
+
+func (r *recorder) write(e live.Event) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.to != nil && r.err == nil {
+		r.err = live.Write(r.to, e)
+	}
+}
+
+func (r *recorder) failed() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.err
+}
+
+func (r *recorder) seen(objects ...manifest.Object) {
+	if r.to == nil {
+		return
+	}
+	for _, o := range objects {
+		if k := live.KeyOf(o); k.Kind != "" && k.Name != "" {
+			r.write(live.Event{At: r.now(), What: live.Seen, Object: o})
+		}
+	}
+}
+
+// Get implements cause.Cluster.
+func (r *recorder) Get(ctx context.Context, key live.Key) (manifest.Object, error) {
+	o, err := r.Cluster.Get(ctx, key)
+	r.seen(o)
+	return o, err
+}
+
+// List implements cause.Cluster.
+func (r *recorder) List(ctx context.Context, group, kind, namespace string) ([]manifest.Object, error) {
+	list, err := r.Cluster.List(ctx, group, kind, namespace)
+	r.seen(list...)
+	return list, err
+}
+
+// Events implements cause.Cluster.
+func (r *recorder) Events(ctx context.Context, key live.Key) ([]manifest.Object, error) {
+	list, err := r.Cluster.Events(ctx, key)
+	r.seen(list...)
+	return list, err
+}
+
+// Checks implements cause.Cluster. Of the ConfigMap that they are in, only they are recorded: it may have secrets, too.
+func (r *recorder) Checks(ctx context.Context) (health.Customizations, error) {
+	checks, err := r.Cluster.Checks(ctx)
+	if err != nil || r.to == nil {
+		return checks, err
+	}
+	o, err := r.Cluster.Get(ctx, live.Key{Kind: "ConfigMap", Namespace: r.namespace, Name: settingsName})
+	if err != nil || o == nil {
+		return checks, nil // why they could not be read is no matter of the recording
+	}
+	kept := map[string]any{}
+	for key, value := range manifest.Map(o, "data") {
+		if strings.HasPrefix(key, "resource.customizations") {
+			kept[key] = value
+		}
+	}
+	r.seen(manifest.Object{
+		"apiVersion": "v1", "kind": "ConfigMap", "data": kept,
+		"metadata": map[string]any{"namespace": r.namespace, "name": settingsName},
+	})
+	return checks, nil
+}

@@ -1,0 +1,272 @@
+// Package install makes what has to be added to an Argo CD, in the form that its owner installs it by: plain manifests, a Kustomize
+// component, values of the chart argo-cd, or the resource ArgoCD of the operator. All of them are made from the manifests in deploy/.
+package install
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/argosy-cd/argosy/internal/manifest"
+	"github.com/argosy-cd/argosy/internal/policy"
+	"github.com/argosy-cd/argosy/internal/problem"
+	"github.com/argosy-cd/argosy/internal/render"
+	"github.com/argosy-cd/argosy/internal/tree"
+)
+
+// Target is who installs Argo CD.
+type Target string
+
+// Targets.
+const (
+	Manifests Target = "manifests"
+	Kustomize Target = "kustomize"
+	ArgoHelm  Target = "argo-helm"
+	Operator  Target = "operator"
+)
+
+// Targets are all of them.
+var Targets = []string{string(Manifests), string(Kustomize), string(ArgoHelm), string(Operator)}
+
+// part is something that can be added to the plugins.
+type part struct {
+	dir   string // below kustomize
+	base  bool   // it has objects of its own; otherwise it changes others
+	needs string
+}
+
+var parts = map[string]part{
+	"repo":          {dir: "appset-repo", base: true},
+	"buckets":       {dir: "appset-repo-buckets", needs: "repo"},
+	"events":        {dir: "events", base: true},
+	"secrets":       {dir: "cmp-secrets"},
+	"apis":          {dir: "cmp-apis"},
+	"any-namespace": {dir: "any-namespace"},
+}
+
+// Parts are the names of what can be added to the plugins.
+var Parts = slices.Sorted(maps.Keys(parts))
+
+// Names in deploy/, and what they are elsewhere.
+const (
+	namespace  = "argocd"
+	repoServer = namespace + "-repo-server"
+	interval   = "APPSET_REFRESH_INTERVAL"
+	policyKey  = "policy.yaml"
+)
+
+// workloads of Argo CD; the operator and charts have other names for them.
+var workloads = []string{repoServer, namespace + "-application-controller", namespace + "-applicationset-controller", namespace + "-server"}
+
+// Config is what is installed, and where.
+type Config struct {
+	Target Target
+	// Files are those of package deploy.
+	Files fs.FS
+	// With are Parts.
+	With []string
+	// SidecarOnly leaves out what is not a part of Argo CD's own objects, because the chart argosy brings it.
+	SidecarOnly bool
+	// Namespace is Argo CD's. Name is what the names of its workloads begin with: argocd-repo-server.
+	Namespace, Name string
+	// Image is ours.
+	Image string
+	// Interval is how often trigger repositories tick. 0 is the one of deploy/.
+	Interval time.Duration
+	// Policy is the text of a policy file, and PolicyFile what it is called. "" is the one of deploy/.
+	Policy, PolicyFile string
+}
+
+// Marker is in the first line of every file.
+const Marker = "# Written by argosy install"
+
+// Render returns the files to add: several for Kustomize, and one otherwise.
+func Render(ctx context.Context, cfg Config) ([]tree.File, error) {
+	if err := cfg.check(); err != nil {
+		return nil, err
+	}
+	objects, err := build(ctx, cfg)
+	if err != nil {
+		return nil, err
+	}
+	a := additions{rest: objects}
+	a.deployment = a.take("Deployment", repoServer)
+	a.settings = a.take("ConfigMap", "argocd-cm")
+	if cfg.SidecarOnly {
+		a.rest = nil
+	}
+	a.rename(cfg)
+	switch cfg.Target {
+	case Manifests:
+		return []tree.File{file("argosy.yaml", "Add it to a running Argo CD: kubectl apply --server-side -f argosy.yaml",
+			append([]manifest.Object{a.deployment, a.settings}, a.rest...)...)}, nil
+	case Kustomize:
+		return a.component(), nil
+	case ArgoHelm:
+		return []tree.File{file("values.yaml", "Values of the chart argo-cd: helm upgrade … -f values.yaml", a.values())}, nil
+	case Operator:
+		use := "For Argo CD of the operator: kubectl apply --server-side -f argosy.yaml"
+		return []tree.File{file("argosy.yaml", use, a.operator(cfg)...)}, nil
+	default:
+		return nil, problem.Usagef("--for: unknown %q; there are %s", cfg.Target, strings.Join(Targets, ", "))
+	}
+}
+
+var (
+	dnsLabel  = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$`)
+	reference = regexp.MustCompile(`^[\w][\w.:/-]*(@sha256:[0-9a-f]{64})?$`)
+)
+
+func (cfg Config) check() error {
+	switch {
+	case !dnsLabel.MatchString(cfg.Namespace):
+		return problem.Usagef("--namespace: %q is not a name of a namespace", cfg.Namespace)
+	case !dnsLabel.MatchString(cfg.Name):
+		return problem.Usagef("--argocd-name: %q is not a name", cfg.Name)
+	case !reference.MatchString(cfg.Image):
+		return problem.Usagef("--image: %q is not NAME:TAG or NAME@sha256:DIGEST", cfg.Image)
+	case cfg.Interval < 0 || cfg.Interval > 0 && cfg.Interval < time.Second:
+		return problem.Usagef("--interval: %s is shorter than a second", cfg.Interval)
+	}
+	if cfg.Policy != "" {
+		if _, err := policy.Parse(cfg.PolicyFile, []byte(cfg.Policy)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// build has Kustomize put the parts together, around a repo-server and settings that have nothing else.
+func build(ctx context.Context, cfg Config) ([]manifest.Object, error) {
+	k := kustomization{
+		APIVersion: "kustomize.config.k8s.io/v1beta1", Kind: "Kustomization", Namespace: cfg.Namespace,
+		Resources: []string{"argocd.yaml"}, Components: []string{"kustomize/cmp"}, Images: []image{imageOf(cfg.Image)},
+	}
+	for _, name := range cfg.With {
+		p, ok := parts[name]
+		if !ok {
+			return nil, problem.Usagef("--with: unknown %q; there are %s", name, strings.Join(Parts, ", "))
+		}
+		if p.needs != "" && !slices.Contains(cfg.With, p.needs) {
+			return nil, problem.Usagef("--with: %s needs %s", name, p.needs)
+		}
+		if dir := "kustomize/" + p.dir; p.base {
+			k.Resources = append(k.Resources, dir)
+		} else {
+			k.Components = append(k.Components, dir)
+		}
+	}
+	text, err := manifest.Marshal(k)
+	if err != nil {
+		return nil, err
+	}
+	files := []tree.File{{Name: "kustomization.yaml", Data: text}, {Name: "argocd.yaml", Data: []byte(argocd)}}
+	err = fs.WalkDir(cfg.Files, ".", func(name string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		data, err := fs.ReadFile(cfg.Files, name)
+		files = append(files, tree.File{Name: path.Clean(name), Data: data})
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	tree.Sort(files)
+	built, err := render.Build(ctx, render.Kustomization{View: tree.Of(files), Unsorted: true})
+	if err != nil {
+		return nil, err
+	}
+	if err := errors.Join(built.Missing...); err != nil {
+		return nil, err
+	}
+	objects := manifest.Objects(built.Documents)
+	walk(objects, func(m map[string]any) {
+		if m["name"] == interval && cfg.Interval > 0 {
+			m["value"] = cfg.Interval.String()
+		}
+		if _, ok := m[policyKey].(string); ok && cfg.Policy != "" {
+			m[policyKey] = cfg.Policy
+		}
+	})
+	return objects, nil
+}
+
+// argocd is what the plugins are added to, as far as it is ours.
+const argocd = `
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: argocd-repo-server}
+spec: {template: {spec: {containers: []}}}
+---
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: argocd-cm}
+`
+
+type kustomization struct {
+	APIVersion string   `json:"apiVersion"`
+	Kind       string   `json:"kind"`
+	Namespace  string   `json:"namespace"`
+	Resources  []string `json:"resources"`
+	Components []string `json:"components"`
+	Images     []image  `json:"images"`
+}
+
+type image struct {
+	Name   string `json:"name"`
+	New    string `json:"newName"`
+	Tag    string `json:"newTag,omitempty"`
+	Digest string `json:"digest,omitempty"`
+}
+
+// imageOf reads NAME[:TAG][@DIGEST]. With a digest, the tag says nothing.
+func imageOf(ref string) image {
+	i := image{Name: "argosy"}
+	i.New, i.Digest, _ = strings.Cut(ref, "@")
+	if colon := strings.LastIndexByte(i.New, ':'); colon > strings.LastIndexByte(i.New, '/') {
+		i.New, i.Tag = i.New[:colon], i.New[colon+1:]
+	}
+	if i.Digest != "" {
+		i.Tag = ""
+	}
+	return i
+}
+
+// walk calls do with every object in v, however deep.
+func walk(v any, do func(map[string]any)) {
+	switch v := v.(type) {
+	case []manifest.Object:
+		for _, e := range v {
+			walk(e, do)
+		}
+	case []any:
+		for _, e := range v {
+			walk(e, do)
+		}
+	case map[string]any:
+		do(v)
+		for _, e := range v {
+			walk(e, do)
+		}
+	}
+}
+
+// file is one with objects, and with a line that says what to do with them.
+func file(name, use string, objects ...manifest.Object) tree.File {
+	data := fmt.Appendf(nil, "%s. %s\n", Marker, use)
+	for i, o := range objects {
+		if i > 0 || len(objects) > 1 {
+			data = append(data, "---\n"...)
+		}
+		data = manifest.AppendYAML(data, o)
+	}
+	return tree.File{Name: name, Data: data}
+}

@@ -1,0 +1,221 @@
+package kube
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/argosy-cd/argosy/internal/argo"
+	"github.com/argosy-cd/argosy/internal/live"
+	"github.com/argosy-cd/argosy/internal/live/cause"
+	"github.com/argosy-cd/argosy/internal/manifest"
+)
+
+// Results of Apply.
+const (
+	Created   = "created"
+	Changed   = "changed"
+	Unchanged = "unchanged"
+)
+
+// ErrConflict says that another manager has set a field to another value.
+var ErrConflict = errors.New("another manager owns a field")
+
+// Apply is how objects are applied. The zero Apply takes no field from another manager.
+type Apply struct {
+	// Namespace is that of objects that have none and need one.
+	Namespace string
+	// DryRun changes nothing.
+	DryRun bool
+	// Force takes fields from other managers.
+	Force bool
+}
+
+// Apply applies an object on the server, as the field manager argosy, and says whether that changed it. The object is not changed.
+func (l *Lookup) Apply(ctx context.Context, o manifest.Object, how Apply) (result string, err error) {
+	k, err := l.kind(ctx, manifest.Group(o), manifest.String(o, "kind"))
+	if err != nil {
+		return "", err
+	}
+	o, _ = manifest.Copy(o).(map[string]any)
+	u := &unstructured.Unstructured{Object: o}
+	if !k.namespaced {
+		u.SetNamespace("")
+	} else if u.GetNamespace() == "" {
+		u.SetNamespace(how.Namespace)
+	}
+	doing := "applying " + live.KeyOf(o).String()
+	resource := l.Client.api.Resource(k.resource.GroupResource().WithVersion(versionOf(o))).Namespace(u.GetNamespace())
+	before, err := resource.Get(ctx, u.GetName(), metav1.GetOptions{})
+	if err != nil && !apierrors.IsNotFound(err) {
+		return "", explain("reading "+live.KeyOf(o).String(), err)
+	}
+	data, err := json.Marshal(o)
+	if err != nil {
+		return "", fmt.Errorf("%s: %w", doing, err)
+	}
+	options := metav1.PatchOptions{FieldManager: manager, Force: &how.Force, FieldValidation: metav1.FieldValidationStrict}
+	if how.DryRun {
+		options.DryRun = []string{metav1.DryRunAll}
+	}
+	after, err := resource.Patch(ctx, u.GetName(), types.ApplyPatchType, data, options)
+	switch {
+	case apierrors.IsConflict(err):
+		return "", fmt.Errorf("%s: %w: %s", doing, ErrConflict, conflicts(err))
+	case err != nil:
+		return "", explain(doing, err)
+	case before == nil || before.GetUID() == "":
+		return Created, nil
+	case same(before, after):
+		return Unchanged, nil
+	}
+	return Changed, nil
+}
+
+// same reports whether an object was not changed. A dry run has no new version.
+func same(before, after *unstructured.Unstructured) bool {
+	if before.GetResourceVersion() != after.GetResourceVersion() {
+		return false
+	}
+	for _, o := range []*unstructured.Unstructured{before, after} {
+		o.SetManagedFields(nil)
+	}
+	one, _ := json.Marshal(before.Object)
+	other, _ := json.Marshal(after.Object)
+	return string(one) == string(other)
+}
+
+func versionOf(o manifest.Object) string {
+	version := manifest.String(o, "apiVersion")
+	if _, after, ok := strings.Cut(version, "/"); ok {
+		return after
+	}
+	return version
+}
+
+// conflicts names the managers and the fields.
+func conflicts(err error) string {
+	var status apierrors.APIStatus
+	if !errors.As(err, &status) || status.Status().Details == nil || len(status.Status().Details.Causes) == 0 {
+		return err.Error()
+	}
+	var out []string
+	for _, c := range status.Status().Details.Causes {
+		out = append(out, fmt.Sprintf("%s (%s)", c.Field, c.Message))
+	}
+	return strings.Join(out, "; ")
+}
+
+// Forget makes it ask for kinds again, because some were added.
+func (l *Lookup) Forget() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.kinds = nil
+}
+
+// Serves reports whether the API server serves a kind.
+func (l *Lookup) Serves(ctx context.Context, group, kind string) (bool, error) {
+	_, err := l.kind(ctx, group, kind)
+	if errors.Is(err, cause.ErrNoKind) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// ServerVersion is that of Kubernetes. Everybody may ask for it.
+func (c *Client) ServerVersion(ctx context.Context) (string, error) {
+	var v struct{ GitVersion string }
+	if err := (&Lookup{Client: c}).decode(ctx, &v, "/version"); err != nil {
+		return "", fmt.Errorf("asking the API server for its version: %w", err)
+	}
+	return v.GitVersion, nil
+}
+
+// Right is something that a user may do, or not.
+type Right struct{ Verb, Group, Resource, Namespace, Name string }
+
+func (r Right) String() string {
+	resource := r.Resource
+	if r.Group != "" {
+		resource += "." + r.Group
+	}
+	if r.Name != "" {
+		resource += " " + r.Name
+	}
+	if r.Namespace == "" {
+		return r.Verb + " " + resource + " in all namespaces"
+	}
+	return fmt.Sprintf("%s %s in namespace %s", r.Verb, resource, r.Namespace)
+}
+
+// May asks the API server whether the user has a right.
+func (c *Client) May(ctx context.Context, r Right) (bool, error) {
+	review := map[string]any{
+		"apiVersion": "authorization.k8s.io/v1", "kind": "SelfSubjectAccessReview",
+		"spec": map[string]any{"resourceAttributes": map[string]any{
+			"verb": r.Verb, "group": r.Group, "resource": r.Resource, "namespace": r.Namespace, "name": r.Name,
+		}},
+	}
+	resource := schema.GroupVersionResource{Group: "authorization.k8s.io", Version: "v1", Resource: "selfsubjectaccessreviews"}
+	o, err := c.api.Resource(resource).Create(ctx, &unstructured.Unstructured{Object: review}, metav1.CreateOptions{})
+	if err != nil {
+		return false, explain("asking for the right to "+r.String(), err)
+	}
+	allowed, _, _ := unstructured.NestedBool(o.Object, "status", "allowed")
+	return allowed, nil
+}
+
+// Resource is what the API server calls a kind, for rights.
+func (l *Lookup) Resource(ctx context.Context, group, kind string) (resource string, namespaced bool, err error) {
+	k, err := l.kind(ctx, group, kind)
+	return k.resource.Resource, k.namespaced, err
+}
+
+// PatchApplication changes an Application by a merge patch, if it is still at a version. It reports false if it is not.
+func (c *Client) PatchApplication(ctx context.Context, app argo.Ref, version string, patch map[string]any) (bool, error) {
+	meta, _ := manifest.Copy(manifest.Map(patch, "metadata")).(map[string]any)
+	if meta == nil {
+		meta = map[string]any{}
+	}
+	meta["resourceVersion"] = version
+	patch["metadata"] = meta
+	data, err := json.Marshal(patch)
+	if err != nil {
+		return false, err
+	}
+	_, err = c.api.Resource(applications).Namespace(app.Namespace).Patch(ctx, app.Name, types.MergePatchType, data,
+		metav1.PatchOptions{FieldManager: manager})
+	if apierrors.IsConflict(err) {
+		return false, nil
+	}
+	if err != nil {
+		return false, explain(fmt.Sprintf("changing Application %s", app), err)
+	}
+	return true, nil
+}
+
+// Labelled returns the objects of a kind in a namespace that have a label.
+func (l *Lookup) Labelled(ctx context.Context, group, kind, namespace, label string) ([]manifest.Object, error) {
+	k, err := l.kind(ctx, group, kind)
+	if err != nil {
+		return nil, err
+	}
+	options := metav1.ListOptions{LabelSelector: label, Limit: maxObjects}
+	list, err := l.Client.api.Resource(k.resource).Namespace(namespace).List(ctx, options)
+	if err != nil {
+		return nil, explain(fmt.Sprintf("listing %s in namespace %s", k.resource.Resource, namespace), err)
+	}
+	out := make([]manifest.Object, 0, len(list.Items))
+	for _, o := range list.Items {
+		out = append(out, o.Object)
+	}
+	return out, nil
+}

@@ -1,0 +1,168 @@
+package plan
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"path"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/argosy-cd/argosy/internal/argo"
+	"github.com/argosy-cd/argosy/internal/manifest"
+	"github.com/argosy-cd/argosy/internal/settings"
+)
+
+// newApplication reads what an Application says about itself.
+func (l *loader) newApplication(d manifest.Document, origin string) *Application {
+	o := d.Object
+	app := &Application{
+		Ref:      argo.Ref{Namespace: manifest.String(o, "metadata", "namespace"), Name: manifest.String(o, "metadata", "name")},
+		Project:  manifest.String(o, "spec", "project"),
+		Position: d.Position, Origin: origin, Object: o,
+	}
+	app.Namespace = cmp.Or(app.Namespace, l.cfg.Namespace)
+	app.Destination = newDestination(manifest.Map(o, "spec"))
+	app.Needs = argo.Dependencies(o)
+	automated, _ := manifest.Map(o, "spec", "syncPolicy")["automated"].(map[string]any)
+	enabled, stated := automated["enabled"].(bool)
+	app.Automated = automated != nil && (enabled || !stated)
+	app.Retry = newRetry(manifest.Map(o, "spec", "syncPolicy", "retry"))
+	return app
+}
+
+// application plans one Application. Its ancestors are those that it is deployed by, origin says which set has generated it.
+func (l *loader) application(d manifest.Document, origin string, ancestors []argo.Ref) *Application {
+	app := l.newApplication(d, origin)
+	spec := manifest.Map(d.Object, "spec")
+	if i := slices.Index(ancestors, app.Ref); i >= 0 {
+		app.Itself = true
+		if !samePlaces(l.specs[app.Ref], spec) {
+			l.find(RuleNameTwice, app,
+				"%s: it has the name of the Application that deploys it, and another source: the sync of that one replaces it by this one",
+				d.Position)
+		} else if i < len(ancestors)-1 { // a root that contains itself is a custom
+			l.find(RuleCycle, app, "it deploys its own parent: %s", chain(append(slices.Clip(ancestors[i:]), app.Ref)))
+		}
+		return app
+	}
+	if len(ancestors) > 0 {
+		by := ancestors[len(ancestors)-1].Name
+		if by != ApplyName && !slices.Contains(l.parents[app.Ref], by) {
+			l.parents[app.Ref] = append(l.parents[app.Ref], by)
+		}
+	}
+	if known := l.known[app.Ref]; known != nil {
+		if !reflect.DeepEqual(l.specs[app.Ref], spec) {
+			rule := RuleNameTwice
+			if len(l.parents[app.Ref]) == 0 && l.plan.Root != nil && l.plan.Root.Applied { // roots may be alternatives
+				rule = RuleAlternatives
+			}
+			l.find(rule, app, "%s: same name, different spec; first defined at %s", d.Position, known.Position)
+		}
+		return known
+	}
+	l.known[app.Ref], l.specs[app.Ref] = app, spec
+	l.plan.Applications = append(l.plan.Applications, app)
+	// The API server would refuse it.
+	wrong := argo.Application().Check(argo.KindApplication, map[string]any{"spec": d.Object["spec"]})
+	for _, err := range wrong {
+		app.Broken = cmp.Or(app.Broken, err.Error())
+		l.find(RuleApplicationInvalid, app, "%s: %v", d.Position, err)
+	}
+	for _, field := range unsourced(spec) {
+		app.Broken = cmp.Or(app.Broken, field+" must be set")
+		wrong = append(wrong, errors.New(app.Broken))
+		l.find(RuleApplicationInvalid, app, "%s: %s: it must be set; the API server refuses the Application", d.Position, field)
+	}
+	if app.Namespace != l.cfg.Namespace {
+		l.find(RuleOtherNamespace, app,
+			"it is in namespace %s; Argo CD, which is in %s, watches other namespaces only if application.namespaces lists them",
+			app.Namespace, l.cfg.Namespace)
+	}
+	switch {
+	case l.ctx.Err() != nil, len(wrong) > 0:
+		return app
+	case len(l.plan.Applications) > maxApplications:
+		if !l.stopped {
+			l.find(RuleTooLarge, app, "there are more than %d Applications; the plan ends here", maxApplications)
+		}
+		l.stopped, app.Hides = true, true
+		return app
+	case len(ancestors) > maxDepth:
+		l.find(RuleTooLarge, app, "Applications are nested more than %d deep; the plan ends here", maxDepth)
+		app.Hides = true
+		return app
+	}
+	if branch := manifest.String(spec, "sourceHydrator", "syncSource", "targetBranch"); branch != "" {
+		l.find(RuleHydrated, app, "the dry source is shown; Argo CD deploys what the hydrator has pushed to %s", branch)
+	}
+	l.deploy(app, spec, append(slices.Clip(ancestors), app.Ref))
+	return app
+}
+
+// unsourced are the fields of sources that must be set and are not.
+func unsourced(spec map[string]any) []string {
+	var out []string
+	one := func(field string, v any) {
+		if s, ok := v.(map[string]any); ok && manifest.String(s, "repoURL") == "" {
+			out = append(out, field+".repoURL")
+		}
+	}
+	one("spec.source", spec["source"])
+	list, _ := spec["sources"].([]any)
+	for i, v := range list {
+		one(fmt.Sprintf("spec.sources[%d]", i), v)
+	}
+	return out
+}
+
+// samePlaces reports whether two specs of Applications deploy from the same places, of whichever revision.
+func samePlaces(a, b map[string]any) bool {
+	places := func(spec map[string]any) (out [][4]string) {
+		for _, s := range argo.Sources(manifest.Object{"spec": spec}) {
+			out = append(out, [4]string{
+				argo.RepositoryKey(manifest.String(s, "repoURL")), path.Clean(manifest.String(s, "path")), manifest.String(s, "chart"),
+				manifest.String(s, "plugin", "name"),
+			})
+		}
+		return out
+	}
+	return slices.Equal(places(a), places(b))
+}
+
+func chain(refs []argo.Ref) string {
+	var names []string
+	for _, r := range refs {
+		names = append(names, r.Name)
+	}
+	return strings.Join(names, " → ")
+}
+
+// deploy finds what an Application deploys.
+func (l *loader) deploy(app *Application, spec map[string]any, ancestors []argo.Ref) {
+	content := l.content(app, spec)
+	app.Sources = content.sources
+	for _, f := range content.findings {
+		l.find(f.rule, app, "%s", f.message)
+	}
+	app.Broken = cmp.Or(app.Broken, content.broken)
+	if content.values != nil {
+		app.ArgoCD = true
+		l.progressive.LearnValues(content.values)
+		l.syncTimeout.learn(app, app.Position, func(o *settings.Option) { o.LearnValues(content.values) })
+		l.waveDelay.learn(app, app.Position, func(o *settings.Option) { o.LearnValues(content.values) })
+		if s, ok, err := settings.FromValues(content.values); ok && (l.cfg.Settings == nil || l.adopted) {
+			l.settings(app, app.Position, s, err)
+		}
+	}
+	l.contentVersion(app, content)
+	l.items(app, spec, content.docs, ancestors)
+	app.Hides = l.hides(app, spec, len(ancestors) == 1)
+}
+
+// DeploysOthers reports whether it deploys Applications.
+func (a *Application) DeploysOthers() bool {
+	return slices.ContainsFunc(a.Items, func(i *Item) bool { return i.Application != nil || i.Children != nil })
+}
