@@ -8,7 +8,7 @@ FUZZTIME ?= 10s
 SOAK     ?= 10m
 LINT     := bin/golangci-lint
 PACKAGE  := github.com/argosy-cd/argosy
-MODULES  := . conformance lab tools
+MODULES  := . conformance lab browser tools
 # The linter runs all of vet, on the main module and the lab; the tests need not run some of it again.
 UNVETTED := -vet=off
 GENERATED := docs/cli docs/findings.md docs/lint docs/versions.md schemas deploy/s3-cmp deploy/appset-cmp deploy/kustomize/cmp examples/demo
@@ -28,6 +28,17 @@ demo: build ## boot the example cluster, without a cluster
 .PHONY: test
 test: ## run the tests (the first time, they build the S3 server, helm and kustomize that they compare with)
 	go test -timeout 30m ./...
+	$(MAKE) browser
+
+.PHONY: browser
+browser: ## test the board in a real browser (installs Chromium as root, or says what to install)
+	@command -v chromium >/dev/null || command -v google-chrome >/dev/null || test "$$(id -u)" != 0 || ! command -v apt-get >/dev/null || \
+		{ apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq chromium; } || true
+	cd browser && go test -count=1 -timeout 20m ./...
+
+.PHONY: screenshots
+screenshots: build ## write the pictures of the README from the demo: docs/board.png, docs/demo.txt
+	cd browser && go run ./screenshots ../bin/argosy ../docs
 
 .PHONY: check
 check: tidy-check fmt-check lint generate-check race hostile ## the one gate: tidy, format, lint, generated files, race tests, hostile inputs
@@ -60,6 +71,7 @@ fmt-check: $(LINT)
 lint: $(LINT) ## run the linters
 	$(LINT) run ./...
 	cd lab && ../$(LINT) run ./...
+	cd browser && ../$(LINT) run ./...
 
 $(LINT): tools/go.mod tools/go.sum
 	cd tools && go build -o ../$@ github.com/golangci/golangci-lint/v2/cmd/golangci-lint
@@ -110,6 +122,8 @@ bench: ## measure ours and our peers' in one run and print the tables (builds rc
 	cd conformance && go run ./cmpbench
 	cd lab && go run ./bench
 	cd lab && go run ./planbench
+	cd lab && go run ./livebench
+	cd browser && go test -run '^$$' -bench Interaction .
 	go test -run '^$$' -bench 'Unchanged|Refs|Plan|Command|Simulate|Step' -benchmem ./internal/bucket/s3 ./internal/trigger ./internal/plan ./internal/simulate ./internal/refresh ./cmd/argosy
 
 .PHONY: soak

@@ -46,6 +46,7 @@
 //	internal/plan              logic    a boot before it happens: who deploys whom, in which order, and what waits
 //	internal/simulate          logic    a boot, event by event, under Argo CD's rules
 //	internal/live              logic    a boot that happens now, from events: Applications, waves, syncs, what waits for what
+//	internal/board/scene       logic    a boot as the board shows it: from a plan, a simulation, a recording or a live cluster
 //	internal/live/cause        logic    why a live boot waits: from an Application down to the object and its condition
 //	internal/live/course       logic    how a live boot goes: events, times, and the comparison with its plan
 //	internal/lint              logic    rules over a plan, and their findings at lines of files
@@ -103,6 +104,7 @@
 //	internal/worker            edge     processes for work that is not trusted: limits, messages, a pool
 //	internal/worker/job        edge     the work of workers, for plugins and for fetched sources, and what it asks its host for
 //	internal/demo              edge     a boot without a cluster: servers, plugins and a simulation in one process
+//	internal/board             edge     argosy board: the page that shows a boot, and who may see it
 //	internal/cli               edge     what every command line needs: groups, help, completion, settings from variables
 //	internal/cli/option        edge     groups of flags that several commands share, and what they configure
 //	cmd/argosy                 command  the command line

@@ -42,9 +42,12 @@ With --repo it is your own repository, as it lies on disk, with all ApplicationS
 ROOT is then the file of the root Application, if it is not to be found. Charts, remote bases and other
 repositories are fetched as by argosy plan, unless --offline.
 
-On a terminal it goes on after the boot until you stop it: at each tick of the trigger repository, the plugins
-render again, and changes are printed. With --once, and where there is no terminal, it ends with the boot. The
-exit code is 3 if the boot does not end, or if the plan is broken or incomplete.`,
+On a terminal, or with --listen, a page shows the boot, too (see argosy board): its address is printed, and the
+page can change the speed, and break and repair Applications.
+
+Then the demo goes on after the boot until you stop it: at each tick of the trigger repository, the plugins
+render again, and changes are printed. With --once, and where there is neither a terminal nor --listen, it ends
+with the boot. The exit code is 3 if the boot does not end, or if the plan is broken or incomplete.`,
 		Example: `  argosy demo
   argosy demo --fail longhorn --repair-after 20s
   argosy demo --repo . --speed 100`,
@@ -59,7 +62,8 @@ exit code is 3 if the boot does not end, or if the plan is broken or incomplete.
 	flags.Float64Var(&opts.Speed, "speed", 20, "how many times as fast as a real boot")
 	flags.StringSliceVar(&opts.Fail, "fail", nil, "`NAMES` of Applications whose workloads become Degraded")
 	flags.DurationVar(&opts.Repair, "repair-after", 0, "a commit mends them so long after they became Degraded, in the time of the boot")
-	flags.BoolVar(&opts.once, "once", false, "exit when the boot is over; default where there is no terminal")
+	flags.StringVar(&opts.Listen, "listen", "", "`ADDRESS` of the page that shows the boot, on loopback; default 127.0.0.1:0 on a terminal")
+	flags.BoolVar(&opts.once, "once", false, "exit when the boot is over; default where there is no terminal and no --listen")
 	flags.StringArrayVar(&opts.repos, "repo", nil,
 		"boot your own repository, `PATH`, or URL=PATH if its Applications do not say its URL; repeatable, also s3://BUCKET=PATH")
 	opts.settings.RegisterOwn(flags)
@@ -96,7 +100,10 @@ func runDemo(ctx context.Context, std stdio, opts demoOptions, args []string) (e
 	}
 	defer x.Close() //nolint:errcheck // only read from
 	term, cfg := std.Getenv("TERM"), opts.Config
-	cfg.Exhibit, cfg.Program, cfg.Stay = x, os.Args[0], !opts.once && std.Size != nil
+	cfg.Exhibit, cfg.Program, cfg.Stay = x, os.Args[0], !opts.once && (std.Size != nil || cfg.Listen != "")
+	if cfg.Listen == "" && cfg.Stay {
+		cfg.Listen = "127.0.0.1:0"
+	}
 	cfg.Screen = screen.Config{Out: std.Out, Size: std.Size, Dumb: term == "dumb" || term == "", Color: std.Getenv("NO_COLOR") == ""}
 	cfg.Namespace, cfg.Now, cfg.Plan = opts.settings.Namespace, std.Now, opts.settings.PlanConfig
 	p, err := demo.Run(ctx, cfg)

@@ -66,7 +66,8 @@ func newRootCommand(std stdio) *cobra.Command {
 	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return problem.Usage(err) })
 	cmd.AddCommand(newRepoCommand(std), newCmpCommand(std),
 		newPlanCommand(std), newLintCommand(std), newSimulateCommand(std), newDemoCommand(std), newEventsCommand(std),
-		newBootCommand(std), newStatusCommand(std), newWaitCommand(std), newWhyCommand(std), newInstallCommand(std), newVersionCommand(std),
+		newBootCommand(std), newStatusCommand(std), newWaitCommand(std), newWhyCommand(std), newBoardCommand(std), newInstallCommand(std),
+		newVersionCommand(std),
 		cli.Group("app", "One Application, as Argo CD deploys it", newAppRenderCommand(std)),
 		cli.Group("appset", "ApplicationSets without the applicationset-controller",
 			newAppsetGenerateCommand(std), newAppsetConvertCommand(std), newAppsetHandoverCommand(std)),

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/argosy-cd/argosy/internal/board"
 	"github.com/argosy-cd/argosy/internal/plan"
 	"github.com/argosy-cd/argosy/internal/problem"
 	"github.com/argosy-cd/argosy/internal/report"
@@ -36,7 +37,9 @@ type Config struct {
 	Stay bool
 	// Namespace is Argo CD's; "" is that of the first root.
 	Namespace string
-	Now       func() time.Time
+	// Listen is the address of the page that shows the boot, on loopback; "" is none.
+	Listen string
+	Now    func() time.Time
 
 	// Plan returns the settings that the boot is planned with, except for where repositories are read from.
 	Plan func() (plan.Config, error)
@@ -53,6 +56,8 @@ func (c Config) Check() error {
 		return problem.Usagef("--repair-after must be 0 to 24h, it is %s", c.Repair)
 	case len(slices.Compact(slices.Sorted(slices.Values(c.Fail)))) < len(c.Fail):
 		return problem.Usagef("--fail names an Application twice")
+	case c.Listen != "" && !board.IsLoopback(c.Listen):
+		return problem.Usagef("--listen must be a loopback address, such as 127.0.0.1:8484; it is %s", c.Listen)
 	case c.Repair > 0 && len(c.Fail) == 0:
 		return problem.Usagef("--repair-after goes with --fail")
 	}
@@ -70,7 +75,7 @@ func Run(ctx context.Context, c Config) (p *plan.Plan, err error) {
 		c.Plugins = func(at Place) (Plugins, error) { return openPlugins(at, c.Now), nil }
 	}
 	c.Namespace = argoNamespace(c.Namespace, c.Exhibit.roots)
-	clock := &bootClock{base: c.Now().Truncate(interval), speed: c.Speed}
+	clock := newClock(c.Now().Truncate(interval), c.Speed)
 	s := &stage{Config: c, exhibit: c.Exhibit, dir: dir.path, time: clock.now}
 	if err := s.open(ctx); err != nil {
 		return nil, err
@@ -87,18 +92,23 @@ func Run(ctx context.Context, c Config) (p *plan.Plan, err error) {
 	for _, name := range c.Fail {
 		faults = append(faults, simulate.Fault{App: name, Kind: simulate.Fail, Mended: c.Repair})
 	}
-	boot, err := patientBoot(p, c.Repair, faults)
+	sim, err := board.FromSimulation(p, simulate.DefaultModel(), faults...)
 	if err != nil {
 		return nil, problem.Usage(err)
 	}
+	closeBoard, err := show.open(ctx, sim)
+	if err != nil {
+		return nil, err
+	}
+	defer closeBoard()
 	show.Line("\nBOOT, %g times as fast\n", c.Speed)
-	if err := show.run(ctx, boot); err != nil {
+	if err := show.run(ctx, sim); err != nil {
 		return nil, err
 	}
 	if c.Stay {
 		show.stay(ctx)
 	}
-	if !boot.Done() {
+	if !show.boot.Done() {
 		return p, problem.ErrFound
 	}
 	return p, nil
@@ -121,17 +131,6 @@ func (v *show) planned() error {
 			words.Some(names), does)
 	}
 	return nil
-}
-
-// patientBoot boots until nothing happens any more, or until it is clear that nothing else will: a sync can be tried for ever.
-func patientBoot(p *plan.Plan, repair time.Duration, faults []simulate.Fault) (*simulate.Boot, error) {
-	model := simulate.DefaultModel()
-	usual, err := simulate.Simulate(p, model)
-	if err != nil {
-		return nil, err
-	}
-	model.Horizon = 2*min(usual.Total, model.Horizon) + repair + 15*time.Minute
-	return simulate.Simulate(p, model, faults...)
 }
 
 // unnamed are Applications with sets in Git that do not name the plugin which renders them here.

@@ -214,7 +214,7 @@ func (w writer) Write(p []byte) (int, error) { return w(p) }
 // TestClock: time of a boot passes by waiting only.
 func TestClock(t *testing.T) {
 	start := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
-	c := &bootClock{base: start, speed: 1e9}
+	c := newClock(start, 1e9)
 	c.wait(t.Context(), time.Hour, time.Minute)
 	if got := c.now().Sub(start); got != time.Hour {
 		t.Errorf("%s after an hour", got)
@@ -225,7 +225,7 @@ func TestClock(t *testing.T) {
 	}
 	stopped, cancel := context.WithCancel(t.Context())
 	cancel()
-	c.speed = 0.1
+	c.setSpeed(0.1)
 	c.wait(stopped, 2*time.Hour, time.Hour)
 	if got := c.passed(); got != time.Hour+time.Second {
 		t.Errorf("%s after nothing", got)

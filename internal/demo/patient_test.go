@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/argosy-cd/argosy/internal/argo"
+	"github.com/argosy-cd/argosy/internal/board"
 	"github.com/argosy-cd/argosy/internal/plan"
 	"github.com/argosy-cd/argosy/internal/simulate"
 )
@@ -24,9 +25,12 @@ func TestPatientBoot(t *testing.T) {
 	}
 	p := &plan.Plan{Root: root, Applications: []*plan.Application{root, x}}
 	for _, repair := range []time.Duration{0, time.Second, 24 * time.Hour} {
-		b, err := patientBoot(p, repair, []simulate.Fault{{App: "x", Kind: simulate.Fail, Mended: repair}})
-		if err != nil || b.Done() != (repair > 0) || b.Cut != (repair == 0) || b.Total > repair+time.Hour {
-			t.Errorf("%s: done %t, cut %t, %s, %v", repair, b.Done(), b.Cut, b.Total, err)
+		sim, err := board.FromSimulation(p, simulate.DefaultModel(), simulate.Fault{App: "x", Kind: simulate.Fail, Mended: repair})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if b := sim.Boot(); b.Done() != (repair > 0) || b.Cut != (repair == 0) || b.Total > repair+time.Hour {
+			t.Errorf("%s: done %t, cut %t, %s", repair, b.Done(), b.Cut, b.Total)
 		}
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/argosy-cd/argosy/internal/board"
 	"github.com/argosy-cd/argosy/internal/bucket"
 	"github.com/argosy-cd/argosy/internal/health"
 	"github.com/argosy-cd/argosy/internal/plan"
@@ -26,6 +27,7 @@ type show struct {
 	stage *stage
 	plan  *plan.Plan
 	boot  *simulate.Boot
+	sim   *board.Simulation
 	clock *bootClock
 	apps  map[string]*plan.Application // by the name of their runs
 	state map[string]health.Status     // of those that are there
@@ -55,13 +57,20 @@ func newShow(s *stage, p *plan.Plan, clock *bootClock) *show {
 }
 
 // run plays a boot to its end.
-func (v *show) run(ctx context.Context, b *simulate.Boot) error {
-	v.boot = b
+func (v *show) run(ctx context.Context, sim *board.Simulation) error {
+	v.sim, v.boot = sim, sim.Boot()
 	if _, err := v.ticked(ctx); err != nil {
 		return err
 	}
-	for _, e := range v.boot.Events {
+	for i := 0; i < len(v.boot.Events); i++ {
+		e := v.boot.Events[i]
 		err := v.until(ctx, e.At)
+		if now := sim.Boot(); err == nil && now != v.boot {
+			// A viewer has broken or repaired something: what is past stays, what comes is another boot.
+			v.boot = now
+			i = v.past() - 1
+			continue
+		}
 		if err == nil {
 			err = v.event(ctx, e)
 		}
@@ -74,6 +83,7 @@ func (v *show) run(ctx context.Context, b *simulate.Boot) error {
 		}
 	}
 	v.flush()
+	v.sim.At(v.clock.passed())
 	if !v.Plain() {
 		v.Draw(v.picture())
 		v.Keep()
@@ -83,6 +93,17 @@ func (v *show) run(ctx context.Context, b *simulate.Boot) error {
 		return v.later(ctx)
 	}
 	return v.Err()
+}
+
+// past is how many events of the boot have happened.
+func (v *show) past() int {
+	n, _ := slices.BinarySearchFunc(v.boot.Events, v.clock.passed(), func(e simulate.Event, now time.Duration) int {
+		if e.At <= now {
+			return -1
+		}
+		return 1
+	})
+	return n
 }
 
 // later is a commit, and a push to S3, after the boot: the next tick finds both.
@@ -136,7 +157,13 @@ func (v *show) until(ctx context.Context, at time.Duration) error {
 		step := time.Hour
 		if !v.Plain() {
 			v.Draw(v.picture())
+		}
+		if !v.Plain() || v.stage.Listen != "" {
 			step = 100 * time.Millisecond
+		}
+		v.sim.At(v.clock.passed())
+		if at != math.MaxInt64 && v.sim.Boot() != v.boot {
+			return nil
 		}
 		v.clock.wait(ctx, min(at, v.next), step)
 		if v.clock.passed() >= v.next {

@@ -114,6 +114,12 @@ func (b *Boot) readable() error {
 	return errors.Join(lost...)
 }
 
+// Model is what is known of the boot. It goes on to change while a cluster is followed.
+func (b *Boot) Model() *live.Model { return b.model }
+
+// Cluster has the objects that Applications deploy.
+func (b *Boot) Cluster() cause.Cluster { return b.cluster }
+
 // Close ends the watches. The error is that of the recording.
 func (b *Boot) Close() error {
 	b.stop()

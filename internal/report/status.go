@@ -37,14 +37,14 @@ func statusText(w io.Writer, s *live.Snapshot, roots []*live.Node, now time.Time
 			root.All(func(n *live.Node) {
 				fmt.Fprintf(table, "  %s\t%s%s\t%s\t%s\t%s\t%s\n", waveOf(n), strings.Repeat("  ", n.Depth-root.Depth),
 					words.Printable(s.Title(n)), words.OrDash(string(n.Health)), words.OrDash(n.Sync), age(now, n.HealthSince),
-					words.Harmless(waitsFor(s, n)))
+					words.Harmless(WaitsFor(s, n)))
 			})
 		}
 		if err := table.Flush(); err != nil {
 			return fmt.Errorf("writing: %w", err)
 		}
 	}
-	if lost := unseen(s); len(lost) > 0 {
+	if lost := Unseen(s); len(lost) > 0 {
 		fmt.Fprintln(out, "\nNOT KNOWN")
 		for _, line := range lost {
 			fmt.Fprintln(out, "  "+words.Harmless(line))
@@ -100,8 +100,8 @@ func age(now, since time.Time) string {
 	return words.Age(now.Sub(since))
 }
 
-// waitsFor says what an Application waits for.
-func waitsFor(s *live.Snapshot, n *live.Node) string {
+// WaitsFor says what an Application waits for, "" if for nothing.
+func WaitsFor(s *live.Snapshot, n *live.Node) string {
 	if !n.Deleting.IsZero() {
 		return "its deletion"
 	}
@@ -153,8 +153,8 @@ func trouble(n *live.Node) string {
 	return ""
 }
 
-// unseen are the sources that are not watched.
-func unseen(s *live.Snapshot) []string {
+// Unseen are the sources that are not watched, each with its reason.
+func Unseen(s *live.Snapshot) []string {
 	var out []string
 	for _, source := range s.Sources {
 		if source.Lost != "" {

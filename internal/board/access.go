@@ -1,0 +1,185 @@
+package board
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/netip"
+	"regexp"
+	"strings"
+
+	"github.com/argosy-cd/argosy/internal/board/scene"
+	"github.com/argosy-cd/argosy/internal/problem"
+	"github.com/argosy-cd/argosy/internal/secret"
+	"github.com/argosy-cd/argosy/internal/serve"
+	"github.com/argosy-cd/argosy/internal/turnstile"
+)
+
+// Viewer is who looks at a board.
+type Viewer struct {
+	Name string // "" is not known
+	// Visible reports whether an Application may be seen. Nil is all.
+	Visible func(key string) bool
+}
+
+// only is what a viewer may see of a scene.
+func (v Viewer) only(s *scene.Scene) *scene.Scene {
+	if v.Visible == nil {
+		return s
+	}
+	return s.Only(v.Visible)
+}
+
+// Access decides who may look.
+type Access interface {
+	// Viewer is who a request is from. The error is a DeniedError if it is nobody who may look.
+	Viewer(r *http.Request) (Viewer, error)
+}
+
+// Login is an Access with a form for a token.
+type Login interface {
+	Access
+	Login(w http.ResponseWriter, r *http.Request)
+}
+
+// DeniedError says that somebody may not look, and how they could.
+type DeniedError struct {
+	// How is token, argocd or proxy.
+	How string
+	Why string
+}
+
+func (d DeniedError) Error() string { return d.Why }
+
+// refuse answers somebody who may not look.
+func (s *Server) refuse(w http.ResponseWriter, err error) {
+	var d DeniedError
+	if !errors.As(err, &d) {
+		s.cfg.Log.Warn("who may look cannot be checked", "error", err.Error())
+		http.Error(w, "who may look cannot be checked now; see the server's log", http.StatusServiceUnavailable)
+		return
+	}
+	w.Header().Set("Argosy-Login", d.How)
+	http.Error(w, d.Why, http.StatusUnauthorized)
+}
+
+// token lets in who knows the token of a file.
+type token struct {
+	file   *serve.File[secret.Text]
+	secure bool
+}
+
+// minToken is the shortest token that nobody guesses.
+const minToken = 16
+
+// WithToken lets in who knows the token in a file, which is read again when it changes. Secure says that the server has TLS.
+func WithToken(file string, secure bool) (Access, error) {
+	t := &token{secure: secure, file: serve.Watch(file, "the token", func(name string, data []byte) (secret.Text, error) {
+		text := strings.TrimSpace(string(data))
+		if len(text) < minToken || strings.ContainsAny(text, "\r\n") {
+			return secret.Text{}, fmt.Errorf("%s must have one line with a token of at least %d characters", name, minToken)
+		}
+		return secret.New(text), nil
+	})}
+	_, err := t.file.Current()
+	return t, err
+}
+
+const cookie = "argosy-board"
+
+// session is the value of the cookie of those who knew the token. It does not tell the token, and ends with it.
+func session(token secret.Text) string {
+	mac := hmac.New(sha256.New, []byte(token.Reveal()))
+	mac.Write([]byte("argosy board session"))
+	return hex.EncodeToString(mac.Sum(nil))
+}
+
+// Viewer implements Access.
+func (t *token) Viewer(r *http.Request) (Viewer, error) {
+	want, err := t.file.Current()
+	if err != nil {
+		return Viewer{}, err
+	}
+	if given, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer "); ok && equal(given, want.Reveal()) {
+		return Viewer{}, nil
+	}
+	if c, err := r.Cookie(cookie); err == nil && equal(c.Value, session(want)) {
+		return Viewer{}, nil
+	}
+	return Viewer{}, DeniedError{"token", "a token is needed"}
+}
+
+// equal compares in a time that tells nothing, not even the length.
+func equal(a, b string) bool {
+	x, y := sha256.Sum256([]byte(a)), sha256.Sum256([]byte(b))
+	return hmac.Equal(x[:], y[:])
+}
+
+// Login implements Login.
+func (t *token) Login(w http.ResponseWriter, r *http.Request) {
+	var body struct {
+		Token string `json:"token"`
+	}
+	if !decode(w, r, &body) {
+		return
+	}
+	want, err := t.file.Current()
+	if err != nil {
+		http.Error(w, "the token cannot be read now", http.StatusServiceUnavailable)
+		return
+	}
+	if !equal(strings.TrimSpace(body.Token), want.Reveal()) {
+		http.Error(w, "this is not the token", http.StatusUnauthorized)
+		return
+	}
+	http.SetCookie(w, &http.Cookie{
+		Name: cookie, Value: session(want), Path: "/", HttpOnly: true, Secure: t.secure, SameSite: http.SameSiteStrictMode,
+	})
+	w.WriteHeader(http.StatusNoContent)
+}
+
+// proxied lets in whom a proxy names in a header.
+type proxied struct {
+	header  string
+	proxies []netip.Prefix
+}
+
+var headerName = regexp.MustCompile(`^[A-Za-z0-9-]{1,100}$`)
+
+// WithHeader lets in whom a proxy names in a header. Proxies are the networks that it may be in; none is loopback.
+func WithHeader(header string, proxies []string) (Access, error) {
+	if !headerName.MatchString(header) {
+		return nil, problem.Usagef("--trusted-header: %q is not the name of a header", header)
+	}
+	if len(proxies) == 0 {
+		proxies = []string{"127.0.0.0/8", "::1/128"}
+	}
+	p := &proxied{header: header}
+	for _, text := range proxies {
+		network, err := netip.ParsePrefix(text)
+		if err != nil {
+			return nil, problem.Usagef("--trusted-proxies: %q is not a network such as 10.0.0.0/8", text)
+		}
+		p.proxies = append(p.proxies, network.Masked())
+	}
+	return p, nil
+}
+
+// Viewer implements Access.
+func (p *proxied) Viewer(r *http.Request) (Viewer, error) {
+	if ip, err := netip.ParseAddr(turnstile.Client(r)); err == nil {
+		for _, network := range p.proxies {
+			if network.Contains(ip.Unmap().WithZone("")) {
+				// Several are one of the proxy's and one of somebody who wants to be another.
+				if names := r.Header.Values(p.header); len(names) == 1 && names[0] != "" && len(names[0]) < 200 {
+					return Viewer{Name: names[0]}, nil
+				}
+				return Viewer{}, DeniedError{"proxy", "the proxy has not said who you are"}
+			}
+		}
+	}
+	return Viewer{}, DeniedError{"proxy", "requests must come through the proxy"}
+}

@@ -1,0 +1,135 @@
+package board
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/argosy-cd/argosy/internal/argo"
+	"github.com/argosy-cd/argosy/internal/argocd"
+	"github.com/argosy-cd/argosy/internal/board/scene"
+	"github.com/argosy-cd/argosy/internal/flight"
+)
+
+// Lister lists the Applications that the owner of a token may see.
+type Lister interface {
+	Applications(ctx context.Context, token string) ([]argo.Ref, error)
+}
+
+// rights lets in who has signed in to Argo CD, and shows them what they may see there.
+type rights struct {
+	argocd Lister
+	now    func() time.Time
+
+	asking flight.Group[known]
+	mu     sync.Mutex
+	known  map[[sha256.Size]byte]known
+}
+
+// known is what a token may see.
+type known struct {
+	keys   map[string]bool // nil is a token that is refused
+	expire time.Time
+}
+
+// Limits of what is remembered about tokens.
+const (
+	maxTokens = 1000
+	remember  = 20 * time.Second
+)
+
+// WithArgoCD lets in who has a token of Argo CD: in the header Authorization, or in the cookie of its page, which browsers send if both
+// pages have one host.
+func WithArgoCD(l Lister, now func() time.Time) Access {
+	return &rights{argocd: l, now: now, known: map[[sha256.Size]byte]known{}}
+}
+
+// Viewer implements Access.
+func (a *rights) Viewer(r *http.Request) (Viewer, error) {
+	token := argoToken(r)
+	if token == "" {
+		return Viewer{}, DeniedError{"argocd", "sign in to Argo CD first"}
+	}
+	k, err := a.may(r.Context(), token)
+	if err != nil {
+		return Viewer{}, err
+	}
+	if k.keys == nil {
+		return Viewer{}, DeniedError{"argocd", "Argo CD does not know you any more; sign in again"}
+	}
+	return Viewer{Visible: func(key string) bool { return k.keys[key] }}, nil
+}
+
+// may asks Argo CD, and remembers the answer for a short time.
+func (a *rights) may(ctx context.Context, token string) (known, error) {
+	id := sha256.Sum256([]byte(token))
+	a.mu.Lock()
+	k, ok := a.known[id]
+	a.mu.Unlock()
+	if ok && a.now().Before(k.expire) {
+		return k, nil
+	}
+	k, _, err := a.asking.Do(ctx, string(id[:]), func(ctx context.Context) (known, error) {
+		list, err := a.argocd.Applications(ctx, token)
+		k := known{expire: a.now().Add(remember)}
+		switch {
+		case errors.Is(err, argocd.ErrDenied):
+		case err != nil:
+			return k, err
+		default:
+			k.keys = make(map[string]bool, len(list))
+			for _, ref := range list {
+				k.keys[scene.Key(false, ref.Namespace, ref.Name)] = true
+			}
+		}
+		a.mu.Lock()
+		defer a.mu.Unlock()
+		if len(a.known) >= maxTokens {
+			clear(a.known)
+		}
+		a.known[id] = k
+		return k, nil
+	})
+	return k, err
+}
+
+// argoCookie is the name of Argo CD's cookie. One that is too long is in parts: 3:aaa, and in NAME-1 and NAME-2 the rest
+// (util/http/http.go of Argo CD 3.2 to 3.5).
+const argoCookie = "argocd.token"
+
+// maxParts bounds the parts of a cookie.
+const maxParts = 40
+
+// argoToken is the token of a request, "" if it has none.
+func argoToken(r *http.Request) string {
+	if token, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer "); ok {
+		return strings.TrimSpace(token)
+	}
+	first, err := r.Cookie(argoCookie)
+	if err != nil {
+		return ""
+	}
+	number, token, parted := strings.Cut(first.Value, ":")
+	if !parted {
+		return first.Value
+	}
+	n, err := strconv.Atoi(number)
+	if err != nil || n < 1 || n > maxParts {
+		return ""
+	}
+	parts := []string{token}
+	for i := 1; i < n; i++ {
+		part, err := r.Cookie(fmt.Sprintf("%s-%d", argoCookie, i))
+		if err != nil {
+			return ""
+		}
+		parts = append(parts, part.Value)
+	}
+	return strings.Join(parts, "")
+}

@@ -1,0 +1,108 @@
+package board
+
+import (
+	"net"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/argosy-cd/argosy/internal/serve"
+	"github.com/argosy-cd/argosy/internal/turnstile"
+)
+
+// policy is what the page may do: run and load what the server has, and nothing else.
+const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob: data:; connect-src 'self'; " +
+	"base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+
+// guard refuses requests of other sites and for other names, and says what browsers may do with the answers.
+func (s *Server) guard(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		h := w.Header()
+		h.Set("Content-Security-Policy", policy)
+		h.Set("X-Content-Type-Options", "nosniff")
+		h.Set("X-Frame-Options", "DENY")
+		h.Set("Referrer-Policy", "no-referrer")
+		h.Set("Cross-Origin-Opener-Policy", "same-origin")
+		h.Set("Cross-Origin-Resource-Policy", "same-origin")
+		switch {
+		case serve.IsProbe(r): // a kubelet calls it by its address, and it says nothing
+		case !s.named(r.Host):
+			http.Error(w, "this name is not the board's; open it by its own, or name it with --host", http.StatusMisdirectedRequest)
+			return
+		case foreign(r):
+			http.Error(w, "requests of other sites are refused", http.StatusForbidden)
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+// named reports whether a request is for a name of this server. A page of somebody else can let its own name point here, and would then
+// read the answers (DNS rebinding).
+func (s *Server) named(host string) bool {
+	name := host
+	if h, _, err := net.SplitHostPort(host); err == nil {
+		name = h
+	}
+	name = strings.ToLower(strings.TrimSuffix(strings.Trim(name, "[]"), "."))
+	if slices.Contains(s.cfg.Hosts, name) {
+		return true
+	}
+	if len(s.cfg.Hosts) == 0 && s.cfg.Access != nil {
+		return true // its own name has no cookie, token or header
+	}
+	ip := net.ParseIP(name)
+	return name == "localhost" || ip != nil && ip.IsLoopback()
+}
+
+// foreign reports whether a request was made by a page of another site. Opening the board by a link is none.
+func foreign(r *http.Request) bool {
+	if origin := r.Header.Get("Origin"); origin != "" {
+		u, err := url.Parse(origin)
+		return err != nil || u.Host == "" || !strings.EqualFold(u.Host, r.Host)
+	}
+	switch r.Header.Get("Sec-Fetch-Site") {
+	case "", "same-origin", "none":
+		return false
+	}
+	return r.Method != http.MethodGet || r.Header.Get("Sec-Fetch-Mode") != "navigate" || strings.HasPrefix(r.URL.Path, "/api/")
+}
+
+// IsLoopback reports whether an address to listen on is reached from this machine only.
+func IsLoopback(address string) bool {
+	host, _, err := net.SplitHostPort(address)
+	if err != nil {
+		return false
+	}
+	ip := net.ParseIP(host)
+	return host == "localhost" || ip != nil && ip.IsLoopback()
+}
+
+// turn lets requests in as there are places.
+func (s *Server) turn(places *turnstile.Turnstile, do http.HandlerFunc) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		leave, err := places.Enter(r.Context(), turnstile.Client(r))
+		if err != nil {
+			turnstile.Refuse(w, err)
+			return
+		}
+		defer leave()
+		do(w, r)
+	})
+}
+
+// allowed lets viewers in.
+func (s *Server) allowed(places *turnstile.Turnstile, do func(http.ResponseWriter, *http.Request, Viewer)) http.Handler {
+	return s.turn(places, func(w http.ResponseWriter, r *http.Request) {
+		var who Viewer
+		if s.cfg.Access != nil {
+			var err error
+			if who, err = s.cfg.Access.Viewer(r); err != nil {
+				s.refuse(w, err)
+				return
+			}
+		}
+		do(w, r, who)
+	})
+}

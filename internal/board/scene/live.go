@@ -1,0 +1,292 @@
+package scene
+
+import (
+	"cmp"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/argosy-cd/argosy/internal/health"
+	"github.com/argosy-cd/argosy/internal/live"
+	"github.com/argosy-cd/argosy/internal/report"
+)
+
+// Limits of what a tracker remembers.
+const (
+	maxHistory = 200 // states of one Application
+	maxNote    = 300 // bytes of a note
+	// longAgo is the age of a root whose boot is over: then only what is seen from now on is shown.
+	longAgo = 6 * time.Hour
+)
+
+// Tracker turns snapshots of a boot into scenes. It remembers the states of each Application. The zero value is ready.
+type Tracker struct {
+	// Mode is that of the scenes; "" is Live.
+	Mode Mode
+
+	start time.Time
+	apps  map[string]*App
+}
+
+// Observe returns the scene of a snapshot, which must not be older than the one before.
+func (t *Tracker) Observe(snap *live.Snapshot) *Scene {
+	if t.apps == nil {
+		t.apps = map[string]*App{}
+	}
+	if t.start.IsZero() && len(snap.Nodes) > 0 {
+		t.start = begin(snap)
+	}
+	s := &Scene{Mode: cmp.Or(t.Mode, Live), Title: title(snap), Unknown: report.Unseen(snap), Apps: []App{}}
+	if !t.start.IsZero() {
+		s.Start, s.Now = t.start.UnixMilli(), t.ms(snap.At)
+	}
+	states := newStates(snap)
+	there := map[string]bool{}
+	for _, n := range snap.Nodes {
+		key := keyOf(n)
+		there[key] = true
+		s.Apps = append(s.Apps, *t.observe(key, n, states[n], s.Now))
+	}
+	for key := range t.apps {
+		if !there[key] {
+			delete(t.apps, key)
+		}
+	}
+	s.End = s.Now
+	s.Stale = stale(snap)
+	s.arrange()
+	s.Path = s.criticalPath()
+	return s
+}
+
+// begin is when a boot began: when its oldest root was created, or when its watch began if that is long ago.
+func begin(snap *live.Snapshot) time.Time {
+	var first time.Time
+	for _, root := range snap.Roots {
+		if !root.Created.IsZero() && (first.IsZero() || root.Created.Before(first)) && snap.At.Sub(root.Created) < longAgo {
+			first = root.Created
+		}
+	}
+	if first.IsZero() {
+		return snap.At
+	}
+	return first
+}
+
+func (t *Tracker) ms(at time.Time) int64 { return at.Sub(t.start).Milliseconds() }
+
+func title(snap *live.Snapshot) string {
+	var names []string
+	for _, root := range snap.Roots {
+		if len(root.Children) > 0 {
+			names = append(names, snap.Title(root))
+		}
+	}
+	switch len(names) {
+	case 0:
+		return snap.Namespace()
+	case 1, 2:
+		return strings.Join(names, ", ")
+	}
+	return snap.Namespace()
+}
+
+// stale is why a source of Applications is not watched any more, "" if all are, or if some never were.
+func stale(snap *live.Snapshot) string {
+	for _, source := range snap.Sources {
+		if source.Listed && source.Lost != "" {
+			return source.Name + ": " + live.Lacking(source.Lost)
+		}
+	}
+	return ""
+}
+
+func keyOf(n *live.Node) string { return Key(n.Set, n.Namespace, n.Name) }
+
+// observe adds the state of a node to its history.
+func (t *Tracker) observe(key string, n *live.Node, state State, now int64) *App {
+	a := &App{
+		Key: key, Name: n.Name, Namespace: n.Namespace, Set: n.Set, Project: n.Project, Wave: n.Wave, Phase: n.Phase,
+		Source: strings.TrimSuffix(n.Repository+" @ "+n.Target, " @ "),
+	}
+	if n.Parent != nil {
+		a.Parent = keyOf(n.Parent)
+	}
+	old := t.apps[key]
+	state.At = now
+	switch {
+	case old == nil:
+		a.History = t.remembered(n, state)
+	case old.Last().same(state):
+		a.History = old.History
+	default:
+		a.History = append(slices.Clip(old.History), state)
+		if len(a.History) > maxHistory {
+			// The first states say when it was created and synced; those in the middle are least missed.
+			a.History = slices.Delete(a.History, maxHistory/4, maxHistory/4+1)
+		}
+	}
+	t.apps[key] = a
+	return a
+}
+
+// remembered are the states of a node that nobody has watched: its own times tell of them.
+func (t *Tracker) remembered(n *live.Node, state State) []State {
+	if n.Missing {
+		state.At = 0
+		return []State{state}
+	}
+	var out []State
+	add := func(at time.Time, s State) {
+		if !at.IsZero() && t.ms(at) < state.At && (len(out) == 0 || t.ms(at) >= out[len(out)-1].At) {
+			s.At = t.ms(at)
+			out = append(out, s)
+		}
+	}
+	if !n.Created.IsZero() && t.ms(n.Created) > 0 {
+		out = append(out, State{Is: Waiting})
+	}
+	add(n.Created, State{Is: Running, Health: string(health.Progressing)})
+	if op := n.Operation; op != nil && op.Phase == "Succeeded" && n.Sync == "Synced" {
+		add(op.Finished, State{Is: Running, Health: string(health.Progressing), Sync: n.Sync, Operation: op.Phase})
+	}
+	if n.HealthSince.IsZero() || t.ms(n.HealthSince) >= state.At {
+		return append(out, state)
+	}
+	state.At = t.ms(n.HealthSince)
+	if len(out) > 0 {
+		state.At = max(state.At, out[len(out)-1].At)
+	}
+	return append(out, state)
+}
+
+// newStates are the states of all nodes.
+func newStates(snap *live.Snapshot) map[*live.Node]State {
+	out := make(map[*live.Node]State, len(snap.Nodes))
+	for _, n := range snap.Nodes {
+		out[n] = stateOf(snap, n)
+	}
+	// Who waits for one that fails is blocked; those that it waits for may wait for others.
+	blocked := map[*live.Node]bool{}
+	var fails func(n *live.Node, depth int) bool
+	fails = func(n *live.Node, depth int) bool {
+		if known, ok := blocked[n]; ok {
+			return known
+		}
+		blocked[n] = false // a loop ends here
+		own := out[n].Is == Failing
+		for _, w := range n.Waits {
+			if w.Node != nil && w.Node != n && !w.Node.Missing && depth < 100 && fails(w.Node, depth+1) {
+				own = true
+			}
+		}
+		blocked[n] = own
+		return own
+	}
+	for _, n := range snap.Nodes {
+		if out[n].Is == Waiting || out[n].Is == Healthy || out[n].Is == Manual {
+			continue
+		}
+		for _, w := range n.Waits {
+			if w.Node != nil && w.Node != n && !w.Node.Missing && !w.Node.Good() && fails(w.Node, 0) {
+				s := out[n]
+				s.Is = Blocked
+				out[n] = s
+			}
+		}
+	}
+	return out
+}
+
+// stateOf is what a node is by itself.
+func stateOf(snap *live.Snapshot, n *live.Node) State {
+	s := State{Health: string(n.Health), Sync: n.Sync, Note: report.WaitsFor(snap, n)}
+	if op := n.Operation; op != nil {
+		s.Operation = op.Phase
+		if op.Retrying() {
+			s.Operation = "Retrying"
+		}
+	}
+	if wave, ok := n.Running(); ok {
+		s.Wave = &wave
+	}
+	for _, w := range n.Waits {
+		if w.Node != nil {
+			s.Waits = append(s.Waits, keyOf(w.Node))
+		}
+	}
+	s.Is = word(n)
+	if s.Is == Failing {
+		s.Note = cmp.Or(trouble(n), s.Note, "it is "+n.Describe())
+	}
+	if len(s.Note) > maxNote {
+		s.Note = strings.ToValidUTF8(s.Note[:maxNote], "") + "…"
+	}
+	return s
+}
+
+// word is the state of a node without regard to others.
+func word(n *live.Node) Is {
+	op := n.Operation
+	switch {
+	case n.Missing:
+		return Waiting
+	case n.Good():
+		return Healthy
+	case n.Health == health.Degraded, trouble(n) != "", op.Retrying():
+		return Failing
+	case op.InWindow():
+		return Manual
+	case op.Running(), n.Requested, !n.Deleting.IsZero():
+		return Running
+	case n.Health == health.Suspended, slices.ContainsFunc(n.Waits, func(w live.Wait) bool { return w.Reason == live.ForNobody }):
+		return Manual
+	case n.Health == "" || n.Health == health.Unknown:
+		return Unknown
+	}
+	return Running
+}
+
+// trouble is the first error that Argo CD reports about a node, "" if there is none.
+func trouble(n *live.Node) string {
+	for _, c := range n.Conditions {
+		if strings.HasSuffix(c.Type, "Error") || n.Set && c.Type == "ErrorOccurred" && c.Status == "True" {
+			return c.Message
+		}
+	}
+	if op := n.Operation; op != nil && (op.Phase == "Failed" || op.Phase == "Error" || op.Retrying()) {
+		return op.Message
+	}
+	return ""
+}
+
+// maxSteps bounds the moments of a recording that are looked at.
+const maxSteps = 1500
+
+// Replay reads a recording. Name is what it is called in errors, namespace Argo CD's. The model has all of it in the end.
+func Replay(name string, r io.Reader, namespace string) (*Scene, *live.Model, error) {
+	model := live.New(namespace)
+	t := Tracker{Mode: Recorded}
+	var last time.Time
+	step, steps := 500*time.Millisecond, 0
+	listed := false
+	err := live.Read(name, r, func(e live.Event) {
+		// What is listed first is the beginning, not something that happens.
+		if listed && e.At.Sub(last) >= step {
+			t.Observe(model.Snapshot())
+			last = e.At
+			if steps++; steps%maxSteps == 0 {
+				step *= 4 // a recording of days
+			}
+		}
+		listed = listed || e.What == live.Listed
+		model.Apply(e)
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	s := t.Observe(model.Snapshot())
+	s.Stale = "" // it is not expected to change
+	return s, model, nil
+}
