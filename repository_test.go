@@ -311,10 +311,10 @@ func TestSecurityPage(t *testing.T) {
 	}
 }
 
-// TestSecretsAreOptIn: no installation gives the right to read Secrets but the components for it. TestChartSame holds the chart to them.
+// TestSecretsAreOptIn: no installation gives the right to read Secrets but the components for it, and the chart if its values say so.
 func TestSecretsAreOptIn(t *testing.T) {
 	found := 0
-	err := filepath.WalkDir("deploy/kustomize", func(name string, d fs.DirEntry, err error) error {
+	err := filepath.WalkDir("deploy", func(name string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() || filepath.Ext(name) != ".yaml" {
 			return err
 		}
@@ -322,7 +322,11 @@ func TestSecretsAreOptIn(t *testing.T) {
 		if err != nil {
 			return err
 		}
+		asked := "" // the value of the chart that a line depends on
 		for line := range strings.Lines(string(data)) {
+			if _, value, ok := strings.Cut(line, "{{- if .Values."); ok {
+				asked, _, _ = strings.Cut(value, " ")
+			}
 			rule, _, _ := strings.Cut(line, "#")
 			if !strings.Contains(rule, "resources:") || !strings.Contains(rule, "secrets") && !strings.Contains(rule, "*") {
 				continue
@@ -333,6 +337,11 @@ func TestSecretsAreOptIn(t *testing.T) {
 				if !strings.Contains(rule, "resourceNames: [argosy-scm], verbs: [get]") {
 					t.Errorf("%s: %s", name, line)
 				}
+			case "deploy/chart/argosy/templates/sidecar.yaml":
+				byName := strings.Contains(rule, "resourceNames: {{ toJson . }}, verbs: [get]")
+				if asked != "rbac.secrets" && (asked != "rbac.apis.enabled" || !byName) {
+					t.Errorf("%s: %s", name, line)
+				}
 			default:
 				t.Errorf("%s: %s", name, line)
 			}
@@ -340,8 +349,13 @@ func TestSecretsAreOptIn(t *testing.T) {
 		}
 		return nil
 	})
-	if err != nil || found != 2 {
+	if err != nil || found != 4 {
 		t.Errorf("%d rules, %v", found, err)
+	}
+	values, err := os.ReadFile("deploy/chart/argosy/values.yaml")
+	if err != nil || !regexp.MustCompile(`(?m)^rbac:\n  secrets: false `).Match(values) ||
+		!regexp.MustCompile(`(?m)^  apis: .*\n    enabled: false$`).Match(values) {
+		t.Errorf("the values of the chart give the right by default: %v", err)
 	}
 }
 
