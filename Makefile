@@ -9,6 +9,8 @@ SOAK     ?= 10m
 LINT     := bin/golangci-lint
 PACKAGE  := github.com/argosy-cd/argosy
 MODULES  := . conformance lab browser tools
+# The linter runs all of vet, on the main module and the lab; the tests need not run some of it again.
+UNVETTED := -vet=off
 GENERATED := docs/cli docs/findings.md docs/lint docs/versions.md schemas deploy/s3-cmp deploy/appset-cmp deploy/kustomize/cmp examples/demo
 
 .PHONY: help
@@ -44,14 +46,14 @@ check: tidy-check fmt-check lint generate-check race hostile ## the one gate: ti
 .PHONY: race
 # The race detector waits for a second when a process ends, and the scripts start hundreds.
 race: ## run the tests with the race detector
-	GORACE=atexit_sleep_ms=10 CGO_ENABLED=1 go test -race -timeout 30m ./...
+	GORACE=atexit_sleep_ms=10 CGO_ENABLED=1 go test $(UNVETTED) -race -timeout 30m ./...
 
 # Packages whose tests bound the memory of processes, which the race detector exceeds.
 BOUNDED = $(shell go list -f '{{$$p := .ImportPath}}{{range .TestImports}}{{if eq . "$(PACKAGE)/internal/hostile"}}{{$$p}} {{end}}{{end}}{{range .XTestImports}}{{if eq . "$(PACKAGE)/internal/hostile"}}{{$$p}} {{end}}{{end}}' ./...) ./internal/worker/...
 
 .PHONY: hostile
 hostile: ## run hostile inputs with the memory of a deployed sidecar
-	go test -timeout 30m $(BOUNDED)
+	go test $(UNVETTED) -timeout 30m $(BOUNDED)
 
 .PHONY: tidy-check
 tidy-check:
@@ -99,11 +101,11 @@ conformance: ## compare with Argo CD 3.2.11 itself (compiles it; UPDATE=1 writes
 
 .PHONY: e2e
 e2e: ## run the end-to-end tests on a real cluster (builds Kubernetes and Argo CD once)
-	cd lab && go test -count=1 -timeout 60m ./...
+	cd lab && go test $(UNVETTED) -count=1 -timeout 60m ./...
 
 .PHONY: e2e-long
 e2e-long: ## the same with more repetitions and larger numbers
-	cd lab && LONG=1 go test -count=1 -timeout 90m ./...
+	cd lab && LONG=1 go test $(UNVETTED) -count=1 -timeout 90m ./...
 
 .PHONY: lab
 lab: ## start a real cluster for yourself and leave it running
@@ -120,6 +122,7 @@ bench: ## measure ours and our peers' in one run and print the tables (builds rc
 	cd conformance && go run ./cmpbench
 	cd lab && go run ./bench
 	cd lab && go run ./planbench
+	cd lab && go run ./livebench
 	cd browser && go test -run '^$$' -bench Interaction .
 	go test -run '^$$' -bench 'Unchanged|Refs|Plan|Command|Simulate|Step' -benchmem ./internal/bucket/s3 ./internal/trigger ./internal/plan ./internal/simulate ./internal/refresh ./cmd/argosy
 

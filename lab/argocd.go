@@ -83,6 +83,10 @@ func (l *Lab) startRepoServers(ctx context.Context, group *errgroup.Group) (err 
 
 // argoEnvironment makes the one binary be a server, and keeps it inside the lab's folder.
 func (l *Lab) argoEnvironment(name string) []string {
+	believe := l.cfg.Reconcile
+	if l.hooks {
+		believe = 3 * time.Second
+	}
 	path := filepath.Dir(l.Tools.Path("helm")) + ":" + filepath.Dir(l.Tools.Path("kustomize")) + ":" + os.Getenv("PATH")
 	env := []string{
 		"ARGOCD_BINARY_NAME=" + name, "ARGOCD_FAKE_IN_CLUSTER=true", "KUBECONFIG=" + l.Kubeconfig, "PATH=" + path,
@@ -90,9 +94,9 @@ func (l *Lab) argoEnvironment(name string) []string {
 		"ARGOCD_SSH_DATA_PATH=" + filepath.Join(l.Dir, "argocd/ssh"), "ARGOCD_GNUPGHOME=" + filepath.Join(l.Dir, "argocd/gpg"),
 		"ARGOCD_GPG_ENABLED=false", "HOSTNAME=argocd-application-controller-0", "TMPDIR=" + filepath.Join(l.Dir, "tmp"),
 		"ARGOCD_CMP_WORKDIR=" + filepath.Join(l.Dir, "tmp"), "HOME=" + filepath.Join(l.Dir, "tmp"), "GIT_CONFIG_NOSYSTEM=1",
-		// Also how long repo-server believes what it knows about branches.
-		"ARGOCD_APPLICATION_NAMESPACES=" + OtherNamespaces, "ARGOCD_RECONCILIATION_TIMEOUT=" + l.cfg.Reconcile.String(),
-		"ARGOCD_RECONCILIATION_JITTER=0s",
+		"ARGOCD_APPLICATION_NAMESPACES=" + OtherNamespaces, "ARGOCD_RECONCILIATION_JITTER=0s",
+		// How long repo-server believes what it knows about branches; the controller has a flag.
+		"ARGOCD_RECONCILIATION_TIMEOUT=" + believe.String(), fewerCollections,
 	}
 	if l.cfg.WaveDelay > 0 {
 		env = append(env, fmt.Sprint("ARGOCD_SYNC_WAVE_DELAY=", int(l.cfg.WaveDelay.Seconds())))

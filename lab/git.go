@@ -9,8 +9,13 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
 // gitServer serves the bare repositories of a folder by git's own smart-HTTP program.
@@ -53,14 +58,19 @@ func (g *gitServer) close() {
 // Repo is a Git repository of the lab, served over HTTP.
 type Repo struct {
 	// URL is what Argo CD clones from.
-	URL  string
-	work string
+	URL string
+	// Quiet makes commits refresh nothing: Argo CD finds them by polling only.
+	Quiet bool
+	work  string
+	// pushed is called after each push.
+	pushed func(context.Context) error
 }
 
 // Repo creates a repository, with one empty commit on main.
 func (l *Lab) Repo(ctx context.Context, name string) (*Repo, error) {
 	bare := filepath.Join(l.git.dir, name+".git")
 	r := &Repo{URL: "http://" + l.git.proxy.Address() + "/" + name + ".git", work: filepath.Join(l.Dir, "work", name)}
+	r.pushed = func(ctx context.Context) error { return l.pushed(ctx, r.URL) }
 	if err := runGit(ctx, l.Dir, "init", "--quiet", "--bare", "--initial-branch=main", bare); err != nil {
 		return nil, err
 	}
@@ -109,10 +119,53 @@ func (r *Repo) Commit(ctx context.Context, files map[string]string) (string, err
 			return "", err
 		}
 	}
+	if !r.Quiet {
+		if err := r.pushed(ctx); err != nil {
+			return "", err
+		}
+	}
 	cmd := exec.CommandContext(ctx, "git", "rev-parse", "HEAD")
 	cmd.Dir = r.work
 	out, err := cmd.Output()
 	return strings.TrimSpace(string(out)), err
+}
+
+// pushed refreshes the Applications that read a repository, as Argo CD does when a webhook tells it of a push.
+func (l *Lab) pushed(ctx context.Context, url string) error {
+	if !l.hooks {
+		return nil
+	}
+	apps, err := l.api.resource("Application.argoproj.io", "")
+	if err != nil {
+		return err
+	}
+	list, err := apps.List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return err
+	}
+	for _, app := range list.Items {
+		if !reads(app.Object, url) {
+			continue
+		}
+		err := l.Patch(ctx, "Application.argoproj.io", app.GetNamespace(), app.GetName(),
+			`{"metadata": {"annotations": {"argocd.argoproj.io/refresh": "normal"}}}`)
+		if err != nil && !apierrors.IsNotFound(err) {
+			return err
+		}
+	}
+	return nil
+}
+
+// reads reports whether a source of an Application is in a repository.
+func reads(app map[string]any, url string) bool {
+	sources, _, _ := unstructured.NestedSlice(app, "spec", "sources")
+	if source, ok, _ := unstructured.NestedMap(app, "spec", "source"); ok {
+		sources = append(sources, source)
+	}
+	return slices.ContainsFunc(sources, func(s any) bool {
+		source, _ := s.(map[string]any)
+		return source["repoURL"] == url
+	})
 }
 
 // Output runs git and returns what it prints.

@@ -30,7 +30,8 @@ type Config struct {
 	Dir string
 	// Progress gets lines about what is going on. Nil drops them.
 	Progress io.Writer
-	// Reconcile is how often Argo CD looks at Git by itself. Zero is 3 s; Argo CD's own default is 3 min.
+	// Reconcile is how often Argo CD looks at Git by itself; its own default is 3 min. Zero is 10 s, and a commit to a repository of the lab
+	// refreshes the Applications that read it, as a webhook does: polling every few seconds takes most of a lab's processor time.
 	Reconcile time.Duration
 	// Settings are put into argocd-cm.
 	Settings map[string]string
@@ -70,6 +71,7 @@ type Lab struct {
 	api       *API
 	token     string
 	ports     map[string]int
+	hooks     bool // a commit refreshes Applications
 	// reservation keeps the ports from other labs.
 	reservation io.Closer
 }
@@ -85,11 +87,12 @@ func Start(ctx context.Context, cfg Config) (l *Lab, err error) {
 	if err != nil {
 		return nil, err
 	}
+	hooks := false
 	if cfg.Reconcile == 0 {
-		cfg.Reconcile = 3 * time.Second
+		cfg.Reconcile, hooks = 10*time.Second, true
 	}
 	cfg.RepoServers = max(cfg.RepoServers, 1)
-	l = &Lab{Dir: cfg.Dir, Tools: tools, cfg: cfg, log: log, ports: map[string]int{}}
+	l = &Lab{Dir: cfg.Dir, Tools: tools, cfg: cfg, log: log, ports: map[string]int{}, hooks: hooks}
 	if l.Dir == "" {
 		if l.Dir, err = os.MkdirTemp("", "argosy-lab-"); err != nil {
 			return nil, err

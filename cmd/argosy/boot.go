@@ -62,13 +62,16 @@ interrupted. 3: a check has failed, or not done within --timeout. See docs/live.
 	opts.Register(flags)
 	opts.RegisterCluster(flags)
 	opts.live.RegisterLive(flags)
+	flags.Lookup("namespace").Usage = "Argo CD's namespace; default argocd, or in a pod its own"
 	flags.DurationVar(&b.Timeout, "timeout", 30*time.Minute, "give up after this time, with exit code 3")
 	flags.BoolVar(&b.DryRun, "dry-run", false, "change nothing: plan, check, and ask the API server whether it would take the root")
-	flags.BoolVar(&b.Fix, "fix", false, "repair what a check finds, where that is safe: write the health check of Applications to argocd-cm")
+	flags.BoolVar(&b.Fix, "fix", false,
+		"repair what a check finds, where that is safe: write the health check of Applications to argocd-cm")
 	flags.BoolVar(&b.Unwedge, "unwedge", false, "end syncs that retry an old revision while the source has a new one, and start them again")
 	flags.BoolVar(&b.Force, "force", false, "boot although a check has failed")
 	flags.BoolVar(&b.ForceConflicts, "force-conflicts", false, "take fields of applied objects from other field managers")
-	flags.StringVar(&b.Install, "install", "", "install Argo CD first, from a file, a directory, a kustomization or a chart: `PATH`")
+	flags.StringVar(&b.Install, "install", "",
+		"install Argo CD first, from a file of manifests, or a directory of manifests, a kustomization or a chart: `PATH`")
 	flags.StringVar(&b.Record, "record", "", "record what happens to `FILE`, for argosy status and why --recording")
 	flags.StringVar(&b.Learn, "learn", "", "write the measured times to `FILE`, for argosy simulate --model")
 	flags.VarP(&opts.output, "output", "o", "output format, "+opts.output.Usage()+"; json is a line for each event")

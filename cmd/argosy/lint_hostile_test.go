@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -150,5 +151,90 @@ func TestLintWrites(t *testing.T) {
 	}
 	if _, err := os.Stat("new.yaml"); err == nil {
 		t.Error("a dangling link was followed")
+	}
+}
+
+// TestLintFixBytes: --fix changes what it cures and no other byte, whatever the line ends, the beginning and the end of the file are.
+func TestLintFixBytes(t *testing.T) {
+	const text = "apiVersion: argoproj.io/v1alpha1\nkind: Application\nmetadata: {name: web}\nspec:\n  project: default \t # tab\n" +
+		"  source: {repoURL: https://git.example.com/cluster, path: web}\n  destination: {name: in-cluster, namespace: web}\n" +
+		"  syncPolicy:\n    automated: {}\n    retry:\n      limit: -1\t# ü\n---\n# nothing\n---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: x}\n" +
+		"data: {a: \"\\u00e9 \\t\"}\n"
+	for name, text := range map[string]string{
+		"plain":                  text,
+		"no line end at the end": strings.TrimSuffix(text, "\n"),
+		"many at the end":        text + "\n\n  \n",
+		"Windows":                strings.ReplaceAll(text, "\n", "\r\n"),
+		"byte order mark":        "\ufeff" + text,
+		"both":                   "\ufeff" + strings.ReplaceAll(text, "\n", "\r\n"),
+		"a document before":      "---\n" + text + "...\n",
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, code, _, talk := lintHostile(t, text, "--fix")
+			data, err := os.ReadFile("apps/hostile.yaml")
+			if want := strings.Replace(text, "limit: -1", "limit: 5", 1); err != nil || code != exitDone || string(data) != want {
+				t.Errorf("exit code %d, %v: %s%q", code, err, talk, data)
+			}
+		})
+	}
+}
+
+// TestLintFixOthers: beside files that are none, lead elsewhere or explode, --fix ends, and changes neither them nor what they lead to.
+func TestLintFixOthers(t *testing.T) {
+	outside := filepath.Join(t.TempDir(), "outside.yaml")
+	bomb := "a: &a [x, x, x, x, x, x, x, x, x]\n"
+	for c := 'b'; c < 'k'; c++ {
+		bomb += fmt.Sprintf("%c: &%c [%s]\n", c, c, strings.TrimSuffix(strings.Repeat(fmt.Sprintf("*%c, ", c-1), 9), ", "))
+	}
+	kept := map[string]string{
+		outside:          hostileApplication("outside", 1, ""),
+		"apps/bomb.yaml": "apiVersion: argoproj.io/v1alpha1\nkind: Application\nmetadata: {name: bomb}\n" + bomb,
+		"apps/tab.yaml":  "apiVersion: argoproj.io/v1alpha1\nkind: Application\nmetadata:\n\tname: tab\n",
+		"apps/half.yaml": strings.TrimSuffix(hostileApplication("half", 1, ""), "}}}\n"),
+		"apps/not.yaml":  "kind: Application\n\x00\xff\xfe",
+	}
+	_, code, _, talk := lintHostile(t, hostileApplication("web", 0, ""))
+	if code != exitDone {
+		t.Fatal(talk)
+	}
+	for name, text := range kept {
+		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for link, target := range map[string]string{"apps/out.yaml": outside, "apps/loop.yaml": "loop.yaml", "apps/none.yaml": "missing.yaml", "apps/self": "."} {
+		if err := os.Symlink(target, link); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if out, err := exec.Command("mkfifo", "apps/pipe.yaml").CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	// One of them can make the whole source broken, so each is removed in turn: with the last one gone, there is something to fix.
+	for _, name := range []string{
+		"", "out.yaml", "loop.yaml", "none.yaml", "self", "pipe.yaml", "tab.yaml", "half.yaml", "not.yaml", "bomb.yaml",
+	} {
+		if name != "" {
+			if err := os.Remove(filepath.Join("apps", name)); err != nil {
+				t.Fatal(err)
+			}
+			delete(kept, "apps/"+name)
+		}
+		code, out, talk := lintAgain("--fix")
+		if code != exitDone {
+			t.Errorf("without %s: exit code %d: %s%s", name, code, out, talk)
+		}
+		for name, text := range kept {
+			if data, err := os.ReadFile(name); err != nil || string(data) != text {
+				t.Errorf("%s: %v: %q", name, err, data)
+			}
+		}
+		if left, err := filepath.Glob("apps/.argosy-*"); err != nil || len(left) > 0 {
+			t.Errorf("left: %v", left)
+		}
+	}
+	data, err := os.ReadFile("apps/hostile.yaml")
+	if want := strings.Replace(hostileApplication("web", 0, ""), "limit: -1", "limit: 5", 1); err != nil || string(data) != want {
+		t.Errorf("%v: %q", err, data)
 	}
 }

@@ -25,16 +25,20 @@ type Set struct {
 }
 
 // String names the set and its place for messages.
-func (s Set) String() string {
+func (s Set) String() string { return fmt.Sprintf("%s: %s", s.Position, s.title()) }
+
+func (s Set) title() string {
 	if s.Name == "" {
-		return fmt.Sprintf("%s: ApplicationSet", s.Position)
+		return "ApplicationSet"
 	}
-	return fmt.Sprintf("%s: ApplicationSet %q", s.Position, s.Name)
+	return fmt.Sprintf("ApplicationSet %q", s.Name)
 }
 
 // errorf returns an error about a field of the set.
 func (s Set) errorf(format string, args ...any) error {
-	return fmt.Errorf("%s: %w", s, fmt.Errorf(format, args...))
+	at := s.Position
+	at.Number = 0 // the name says which
+	return at.Errorf("%s: %w", s.title(), fmt.Errorf(format, args...))
 }
 
 // Parse reads an ApplicationSet, or the bare spec of one. It reports false for other documents.

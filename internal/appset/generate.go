@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -13,6 +14,7 @@ import (
 	"github.com/argosy-cd/argosy/internal/argo/versions"
 	"github.com/argosy-cd/argosy/internal/manifest"
 	"github.com/argosy-cd/argosy/internal/problem"
+	"github.com/argosy-cd/argosy/internal/words"
 )
 
 // Config is what the rendering of sets needs from outside.
@@ -260,21 +262,35 @@ func (g *generation) render(r generator.Result) {
 			err = errors.Join(g.guard.check(app, owner{g.set, r.Path + ", " + s.Origin.String()})...)
 		}
 		if err != nil {
-			where := fmt.Sprintf("%s, %s {%s}", r.Path, s.Origin, names(s.Params))
-			g.fail(problem.Wrap(err, func(e error) error { return fmt.Errorf("%s: %w", where, e) }))
+			g.fail(problem.Wrap(err, func(e error) error {
+				return fmt.Errorf("%s, %s: %w%s", r.Path, s.Origin, e, missing(e.Error(), s.Params))
+			}))
 			continue
 		}
 		g.apps = append(g.apps, app)
 	}
 }
 
-// names are the names of parameters, of which there can be many.
-func names(params generator.Params) string {
-	keys := manifest.Keys(params)
-	if len(keys) > maxNames {
-		keys = append(keys[:maxNames], "…")
+// noEntry is what a template says about a parameter that is not there.
+var noEntry = regexp.MustCompile(`<\.([^>.]+)>: map has no entry for key "([^"]+)"$`)
+
+// missing names the parameter that may be meant by one that is not there, or, if none is like it, the few that there are.
+func missing(message string, params generator.Params) string {
+	m := noEntry.FindStringSubmatch(message)
+	if m == nil || m[1] != m[2] {
+		return ""
 	}
-	return strings.Join(keys, ", ")
+	keys := manifest.Keys(params)
+	if near := words.Nearest(m[1], keys, min(3, 1+len(m[1])/2)); near != "" {
+		return fmt.Sprintf("; did you mean %q?", near)
+	}
+	switch n := len(keys); {
+	case n > fewNames:
+		return ""
+	case n == 1:
+		return "; the only parameter is " + keys[0]
+	}
+	return "; the parameters are " + strings.Join(keys, ", ")
 }
 
 // charge counts an Application of n bytes.

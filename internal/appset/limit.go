@@ -10,7 +10,9 @@ const (
 	maxAnswer = 100 << 20
 	// maxErrors bounds the errors about one set: the same mistake can be in each of its Applications.
 	maxErrors = 100
-	// maxNames bounds the parameters that an error names.
+	// fewNames bounds the parameters that an error names.
+	fewNames = 8
+	// maxNames bounds the Applications that a warning names.
 	maxNames = 20
 	// maxPairs bounds the work of comparing each element of a list with each of another.
 	maxPairs = 10_000_000

@@ -237,7 +237,7 @@ func TestGenerate(t *testing.T) {
 		"not YAML": {env: map[string]string{"PARAM_SPEC": "generators: [\n"}, err: "parameter spec:"},
 		"an error in the spec": {
 			env: map[string]string{"PARAM_SPEC": strings.Replace(spec, "{name: b}", "{name: B}", 1)},
-			err: `parameter spec:1: ApplicationSet: spec.generators[0].list, element 1 {name}: metadata.name: "B" is not a name that Kubernetes allows`,
+			err: `parameter spec:1: ApplicationSet: spec.generators[0].list, element 1: metadata.name: "B" is not a name that Kubernetes allows`,
 		},
 		"an empty set": {
 			env: map[string]string{"PARAM_SPEC": strings.Replace(spec, "{name: a}, {name: b}", "", 1)},

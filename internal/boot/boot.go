@@ -46,7 +46,7 @@ type Config struct {
 	Force, ForceConflicts bool
 	// DryRun changes nothing: it plans, checks, and asks the API server whether it would take the root.
 	DryRun bool
-	// Install is a file, a directory or a chart with Argo CD; "" installs nothing.
+	// Install is a file of manifests, or a directory of manifests, a kustomization or a chart, with Argo CD; "" installs nothing.
 	Install string
 	// Record and Learn are files that the boot is recorded to, and its times; "" is none.
 	Record, Learn string
@@ -87,7 +87,8 @@ var errStopped = problem.ErrFound
 // Run boots. The error is problem.ErrFound if a check has failed or the boot is not done in time, and that was printed.
 func Run(ctx context.Context, c Config) (err error) {
 	b := &boot{
-		Config: c, client: c.Follow.Client, lookup: &kube.Lookup{Client: c.Follow.Client}, output: newOutput(c), wedges: map[live.Key]*wedge{},
+		Config: c, client: c.Follow.Client, lookup: &kube.Lookup{Client: c.Follow.Client}, output: newOutput(c),
+		wedges: map[live.Key]*wedge{},
 	}
 	limited, cancel := context.WithTimeout(ctx, c.Timeout)
 	defer cancel()
@@ -133,7 +134,11 @@ func (b *boot) run(ctx context.Context) (err error) {
 		return err
 	}
 	if b.DryRun {
-		return b.apply(ctx)
+		if err := b.apply(ctx); err != nil {
+			return err
+		}
+		b.say("done", map[string]any{"result": "dry-run"}, "nothing was changed")
+		return nil
 	}
 	b.course = course.New(b.roots...)
 	b.course.Next(b.follow.Snapshot())
@@ -234,7 +239,8 @@ func (b *boot) apply(ctx context.Context) error {
 			text = fmt.Sprintf("%s would be %s", key, result)
 		}
 		b.say("applied", map[string]any{
-			"kind": key.Kind, "namespace": cmp.Or(key.Namespace, b.client.Namespace), "name": key.Name, "result": result, "dryRun": b.DryRun,
+			"kind": key.Kind, "namespace": cmp.Or(key.Namespace, b.client.Namespace), "name": key.Name, "result": result,
+			"dryRun": b.DryRun,
 		}, "%s", text)
 	}
 	return nil

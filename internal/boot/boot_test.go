@@ -365,7 +365,8 @@ func TestForce(t *testing.T) {
 func TestDryRun(t *testing.T) {
 	b := newBoot(t, nil)
 	b.DryRun = true
-	if events, err := b.run(t); err != nil || find(t, events, "applied").Result != "created" || len(b.server.writes) > 0 {
+	if events, err := b.run(t); err != nil || find(t, events, "applied").Result != "created" || find(t, events, "done").Result != "dry-run" ||
+		len(b.server.writes) > 0 {
 		t.Error(err, b.out.String(), b.server.writes)
 	}
 }

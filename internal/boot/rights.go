@@ -27,7 +27,8 @@ func (b *boot) checkProjects(ctx context.Context) {
 	}
 	if len(missing) > 0 {
 		b.check(Check{
-			Name: name, Verdict: Failed, Text: first(missing), Fix: "create the AppProject before the boot, or deploy it in an earlier wave",
+			Name: name, Verdict: Failed, Text: first(missing),
+			Fix: "create the AppProject before the boot, or deploy it in an earlier wave",
 		})
 		return
 	}

@@ -174,18 +174,18 @@ func newApplication(o manifest.Object) *Application {
 			a.Plugin = shared(manifest.String(source, "plugin", "name"))
 		}
 	}
-	for _, owner := range objects(meta["ownerReferences"]) {
+	for _, owner := range manifest.Maps(meta["ownerReferences"]) {
 		if manifest.String(owner, "kind") == argo.KindApplicationSet {
 			a.owner = manifest.String(owner, "uid")
 		}
 	}
-	for _, c := range objects(status["conditions"]) {
+	for _, c := range manifest.Maps(status["conditions"]) {
 		a.Conditions = append(a.Conditions, Condition{
 			Type: shared(manifest.String(c, "type")), Status: shared(manifest.String(c, "status")),
 			Message: message(c), Since: at(c, "lastTransitionTime"),
 		})
 	}
-	for _, r := range objects(status["resources"]) {
+	for _, r := range manifest.Maps(status["resources"]) {
 		resource := newResource(r)
 		a.Resources = append(a.Resources, resource)
 		if resource.isArgo() && !resource.Prune {
@@ -296,17 +296,6 @@ func number(v any) int64 {
 		return int64(n)
 	}
 	return 0
-}
-
-func objects(v any) []map[string]any {
-	list, _ := v.([]any)
-	out := make([]map[string]any, 0, len(list))
-	for _, item := range list {
-		if m, ok := item.(map[string]any); ok {
-			out = append(out, m)
-		}
-	}
-	return out
 }
 
 func texts(v any) []string {

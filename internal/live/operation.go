@@ -85,10 +85,10 @@ func newOperation(state map[string]any) *Operation {
 	if len(o.Revisions) == 0 {
 		o.Revisions = revisions(result)
 	}
-	for _, r := range objects(manifest.Map(op, "sync")["resources"]) {
+	for _, r := range manifest.Maps(manifest.Map(op, "sync")["resources"]) {
 		o.Only = append(o.Only, keyIn(r))
 	}
-	for _, r := range objects(result["resources"]) {
+	for _, r := range manifest.Maps(result["resources"]) {
 		// Those that are done tell nothing, and an Application has thousands of them.
 		if phase, status := manifest.String(r, "hookPhase"), manifest.String(r, "status"); phase != "Succeeded" || status == "SyncFailed" {
 			o.Results = append(o.Results, Result{

@@ -17,7 +17,7 @@ import (
 // kinds are replaced by their items. file is used in positions and errors only.
 func Decode(file string, data []byte) ([]Document, error) {
 	if err := Check(data); err != nil {
-		return nil, fmt.Errorf("%s: %w", file, err)
+		return nil, Errorf(file, "%w", err)
 	}
 	data = bytes.TrimPrefix(data, []byte("\xef\xbb\xbf"))
 	if docs, ok := decodeJSON(file, data); ok {
@@ -43,7 +43,7 @@ func Decode(file string, data []byte) ([]Document, error) {
 		if o, ok := v.(map[string]any); ok {
 			docs = append(docs, Document{Object: o, Position: pos})
 		} else {
-			errs = append(errs, fmt.Errorf("%s: the document must be an object, it is %s", pos.Document(), TypeName(v)))
+			errs = append(errs, pos.Errorf("the document must be an object, it is %s", TypeName(v)))
 		}
 	}
 	if len(errs) > 0 {
@@ -214,7 +214,7 @@ func syntaxError(file string, err error, first, number int) error {
 			msg, line = msg[len(m[0]):], max(1, first)+n-1
 		}
 	}
-	return fmt.Errorf("%s: %s", Position{File: file, Line: line, Number: number}.Document(), msg)
+	return Position{File: file, Line: line, Number: number}.Errorf("%s", msg)
 }
 
 // Located puts the file, and the line if the error of a decoder begins with one, in front of the error.
@@ -234,7 +234,8 @@ func expand(docs []Document) ([]Document, error) {
 			pos.Item = strings.TrimSpace(fmt.Sprintf("%s items[%d]", pos.Item, i))
 			o, ok := item.(map[string]any)
 			if !ok {
-				return nil, fmt.Errorf("%s: must be an object, it is %s", pos, TypeName(item))
+				pos.Number = 0 // the item is named, and its line
+				return nil, pos.Errorf("must be an object, it is %s", TypeName(item))
 			}
 			nested, err := expand([]Document{{Object: o, Position: pos}})
 			if err != nil {

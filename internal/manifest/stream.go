@@ -14,9 +14,9 @@ import (
 // and has nothing else on it but a comment, only the first document between two such lines counts, and of two equal keys the last one.
 // Lists stay as they are. Of an input with an error it returns the documents in front of the error, too. Warnings name what is probably a
 // mistake.
-func Stream(file string, data []byte) (docs []Document, warnings []string, err error) {
+func Stream(file string, data []byte) (docs []Document, warnings []error, err error) {
 	if err := Check(data); err != nil {
-		return nil, nil, fmt.Errorf("%s: %w", file, err)
+		return nil, nil, Errorf(file, "%w", err)
 	}
 	s := stream{file: file, line: 1}
 	err = s.decode(bytes.TrimPrefix(data, []byte("\xef\xbb\xbf")))
@@ -24,7 +24,7 @@ func Stream(file string, data []byte) (docs []Document, warnings []string, err e
 }
 
 // DecodeLoose is Decode by the rules of Stream.
-func DecodeLoose(file string, data []byte) (docs []Document, warnings []string, err error) {
+func DecodeLoose(file string, data []byte) (docs []Document, warnings []error, err error) {
 	docs, warnings, err = Stream(file, data)
 	if err != nil {
 		return nil, warnings, err
@@ -38,7 +38,7 @@ type stream struct {
 	line     int // of what is decoded next
 	number   int
 	docs     []Document
-	warnings []string
+	warnings []error
 }
 
 func (s *stream) decode(data []byte) error {
@@ -114,7 +114,7 @@ func (s *stream) cut(data []byte) (part, rest []byte, err error) {
 	for text := range bytes.Lines(data) {
 		if after, ok := bytes.CutPrefix(text, []byte("---")); ok {
 			if after = bytes.TrimSpace(after); len(after) > 0 && after[0] != '#' {
-				return nil, nil, fmt.Errorf("%s:%d: invalid document separator: %s", s.file, line, firstRunes(after))
+				return nil, nil, Position{File: s.file, Line: line}.Errorf("invalid document separator: %s", firstRunes(after))
 			}
 			if at > 0 {
 				return data[:at], data[at:], nil
@@ -144,15 +144,24 @@ func (s *stream) yaml(part []byte) error {
 		return syntaxError(s.file, err, s.line, s.number+1)
 	}
 	if line := behindEnd(part); line > 0 {
-		s.warn(fmt.Sprintf("%s:%d: a document behind \"...\" is not read; separate documents by \"---\"", s.file, s.line+line-1))
+		at := Position{File: s.file, Line: s.line + line - 1}
+		s.warn(at.Errorf("a document behind \"...\" is not read; separate documents by \"---\""))
 	}
 	return s.add(v, part, strictErr)
 }
 
-func (s *stream) warn(text string) {
+func (s *stream) warn(err error) {
 	if len(s.warnings) < maxErrors {
-		s.warnings = append(s.warnings, text)
+		s.warnings = append(s.warnings, err)
 	}
+}
+
+// LastCounts says of an error about a key that is there twice that the last one counts.
+func LastCounts(err error) error {
+	if p, ok := PositionOf(err); ok {
+		return p.Errorf("%w; the last one counts", errors.Unwrap(err))
+	}
+	return fmt.Errorf("%w; the last one counts", err)
 }
 
 // isTwice reports whether an error is about a key that is there twice.
@@ -173,11 +182,11 @@ func (s *stream) add(v any, text []byte, twice error) error {
 	}
 	pos := Position{File: s.file, Line: s.line + first + leading(text), Number: s.number}
 	if isTwice(twice) {
-		s.warn(syntaxError(s.file, twice, s.line, s.number).Error() + "; the last one counts")
+		s.warn(LastCounts(syntaxError(s.file, twice, s.line, s.number)))
 	}
 	o, ok := v.(map[string]any)
 	if !ok {
-		return fmt.Errorf("%s: the document must be an object, it is %s", pos.Document(), TypeName(v))
+		return pos.Errorf("the document must be an object, it is %s", TypeName(v))
 	}
 	s.docs = append(s.docs, Document{Object: o, Position: pos})
 	return nil

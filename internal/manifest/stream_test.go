@@ -40,7 +40,10 @@ func TestStream(t *testing.T) {
 		for _, d := range docs {
 			parts = append(parts, d.Document()+" "+manifest.String(d.Object, "k"))
 		}
-		all := append([]string{strings.Join(parts, ", ")}, warnings...)
+		all := []string{strings.Join(parts, ", ")}
+		for _, w := range warnings {
+			all = append(all, w.Error())
+		}
 		if err != nil {
 			all = append(all, err.Error())
 		}

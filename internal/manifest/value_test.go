@@ -239,3 +239,16 @@ func TestAppendOthers(t *testing.T) {
 		}
 	}
 }
+
+func TestLists(t *testing.T) {
+	list := []any{map[string]any{"a": "b"}, "c", nil, int64(1), "d"}
+	if diff := cmp.Diff([]map[string]any{{"a": "b"}}, manifest.Maps(list)); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff([]string{"c", "d"}, manifest.Strings(list)); diff != "" {
+		t.Error(diff)
+	}
+	if len(manifest.Maps("x")) != 0 || len(manifest.Strings(nil)) != 0 {
+		t.Error("what is no list has nothing")
+	}
+}

@@ -39,9 +39,8 @@ func (l *loader) application(d manifest.Document, origin string, ancestors []arg
 	if i := slices.Index(ancestors, app.Ref); i >= 0 {
 		app.Itself = true
 		if !samePlaces(l.specs[app.Ref], spec) {
-			l.find(RuleNameTwice, app,
-				"%s: it has the name of the Application that deploys it, and another source: the sync of that one replaces it by this one",
-				d.Position)
+			l.findAt(RuleNameTwice, app, d.Position,
+				"it has the name of the Application that deploys it, and another source: the sync of that one replaces it by this one")
 		} else if i < len(ancestors)-1 { // a root that contains itself is a custom
 			l.find(RuleCycle, app, "it deploys its own parent: %s", chain(append(slices.Clip(ancestors[i:]), app.Ref)))
 		}
@@ -59,7 +58,7 @@ func (l *loader) application(d manifest.Document, origin string, ancestors []arg
 			if len(l.parents[app.Ref]) == 0 && l.plan.Root != nil && l.plan.Root.Applied { // roots may be alternatives
 				rule = RuleAlternatives
 			}
-			l.find(rule, app, "%s: same name, different spec; first defined at %s", d.Position, known.Position)
+			l.findAt(rule, app, d.Position, "same name, different spec; first defined at %s", known.Position)
 		}
 		return known
 	}
@@ -69,12 +68,12 @@ func (l *loader) application(d manifest.Document, origin string, ancestors []arg
 	wrong := argo.Application().Check(argo.KindApplication, map[string]any{"spec": d.Object["spec"]})
 	for _, err := range wrong {
 		app.Broken = cmp.Or(app.Broken, err.Error())
-		l.find(RuleApplicationInvalid, app, "%s: %v", d.Position, err)
+		l.findAt(RuleApplicationInvalid, app, d.Position, "%v", err)
 	}
 	for _, field := range unsourced(spec) {
 		app.Broken = cmp.Or(app.Broken, field+" must be set")
 		wrong = append(wrong, errors.New(app.Broken))
-		l.find(RuleApplicationInvalid, app, "%s: %s: it must be set; the API server refuses the Application", d.Position, field)
+		l.findAt(RuleApplicationInvalid, app, d.Position, "%s: it must be set; the API server refuses the Application", field)
 	}
 	if app.Namespace != l.cfg.Namespace {
 		l.find(RuleOtherNamespace, app,
@@ -144,9 +143,7 @@ func chain(refs []argo.Ref) string {
 func (l *loader) deploy(app *Application, spec map[string]any, ancestors []argo.Ref) {
 	content := l.content(app, spec)
 	app.Sources = content.sources
-	for _, f := range content.findings {
-		l.find(f.rule, app, "%s", f.message)
-	}
+	l.problems(app, content.findings)
 	app.Broken = cmp.Or(app.Broken, content.broken)
 	if content.values != nil {
 		app.ArgoCD = true

@@ -4,8 +4,6 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-
-	"github.com/argosy-cd/argosy/internal/manifest"
 )
 
 // TestBeside: manifests that no Kustomization lists, and Components that are deployed by themselves.
@@ -34,23 +32,5 @@ func TestBeside(t *testing.T) {
 	}
 	if !s.Component {
 		t.Error("it is a Component")
-	}
-}
-
-// TestLocate: the file and the line in the message of a source.
-func TestLocate(t *testing.T) {
-	for message, want := range map[string]manifest.Position{
-		"a/b.yaml:3: wrong":          {File: "a/b.yaml", Line: 3},
-		"a/b.yaml: wrong":            {File: "a/b.yaml"},
-		"helm.valueFiles: not there": {},
-		"helm.yaml: wrong":           {File: "helm.yaml"},
-		"it has no source":           {},
-		"c/Chart.yaml: parse error at (x/templates/set.yaml:12): no": {File: "c/templates/set.yaml", Line: 12},
-		"c/Chart.yaml: it has no name":                               {File: "c/Chart.yaml"},
-	} {
-		got, ok := locate(message)
-		if got != want || ok != (want.File != "") {
-			t.Errorf("%s: %v, %v", message, got, ok)
-		}
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"path"
 	"reflect"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/argosy-cd/argosy/internal/appset"
@@ -53,11 +54,12 @@ type rendered struct {
 
 type found struct {
 	rule    Rule
+	at      manifest.Position // in a file, if that is known
 	message string
 }
 
-func (r *rendered) find(rule Rule, format string, args ...any) {
-	r.findings = append(r.findings, found{rule, fmt.Sprintf(format, args...)})
+func (r *rendered) find(rule Rule, at manifest.Position, message string) {
+	r.findings = append(r.findings, found{rule, at, message})
 }
 
 // prepare begins to render the sources of all Applications among documents, several at a time. content finds them ready.
@@ -125,7 +127,7 @@ func (l *loader) renderSources(app *Application, spec map[string]any) rendered {
 	list := argo.Deployed(manifest.Object{"spec": spec})
 	if len(list) == 0 {
 		out.broken = "it has no source"
-		out.find(RuleApplicationInvalid, "it has no source")
+		out.find(RuleApplicationInvalid, manifest.Position{}, "it has no source")
 		return out
 	}
 	refs := l.cfg.Loader.Refs(l.ctx, list)
@@ -165,7 +167,7 @@ func (r *rendered) problem(s *Source, p source.Problem) {
 	switch p.Class {
 	case source.Failure:
 		r.broken, s.Unknown = cmp.Or(r.broken, p.Text), cmp.Or(s.Unknown, p.Text)
-		r.find(RuleSourceBroken, "%s", p.Text)
+		r.find(RuleSourceBroken, p.At, p.Text)
 	case source.Missing:
 		s.Unknown = cmp.Or(s.Unknown, p.Text)
 		s.hides = s.hides || !r.leaf(p)
@@ -177,11 +179,11 @@ func (r *rendered) problem(s *Source, p source.Problem) {
 		if s.Verdict == source.Partly {
 			rule = RuleSourcePartly
 		}
-		r.find(rule, "%s", p.Text)
+		r.find(rule, p.At, p.Text)
 	case source.Ignored:
-		r.find(RuleFieldIgnored, "%s", p.Text)
+		r.find(RuleFieldIgnored, p.At, p.Text)
 	case source.Lenient:
-		r.find(lenientRule(p.Text), "%s", p.Text)
+		r.find(lenientRule(p.Text), p.At, p.Text)
 	case source.Deprecated:
 		s.Deprecated = append(s.Deprecated, p.Text)
 	}
@@ -250,7 +252,7 @@ func (l *loader) source(app *Application, spec, s map[string]any, refs map[strin
 func failed(kind source.Kind, err error) *source.Result {
 	r := &source.Result{Kind: kind, Verdict: source.Broken}
 	for _, e := range problem.All(err) {
-		r.Problems = append(r.Problems, source.Problem{Class: source.Failure, Text: e.Error()})
+		r.Problems = append(r.Problems, source.NewProblem(source.Failure, e))
 	}
 	return r
 }
@@ -259,7 +261,7 @@ func failed(kind source.Kind, err error) *source.Result {
 func missing(kind source.Kind, err error) *source.Result {
 	r := &source.Result{Kind: kind, Verdict: source.Unknown}
 	for _, e := range problem.All(err) {
-		r.Problems = append(r.Problems, source.Problem{Class: source.Missing, Text: e.Error()})
+		r.Problems = append(r.Problems, source.NewProblem(source.Missing, e))
 	}
 	return r
 }
@@ -329,7 +331,7 @@ func (l *loader) expand(app *Application, docs []manifest.Document, s map[string
 		return !argo.IsApplicationSet(d.Object) && !argo.IsBareSpec(d.Object)
 	})}
 	for _, w := range res.Warnings {
-		out.Problems = append(out.Problems, source.Problem{Class: source.Lenient, Text: w})
+		out.Problems = append(out.Problems, source.Problem{Class: source.Lenient, Text: w, At: warned(out.Sets, w)})
 	}
 	for i, o := range res.Objects {
 		out.Documents = append(out.Documents, manifest.Document{Object: o, Position: app.Position})
@@ -368,4 +370,14 @@ func Absent(err error) error {
 // absent reports whether an error is about something that is not available here.
 func absent(err error) bool {
 	return errors.As(err, new(generator.Unknown)) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
+}
+
+// warned is the position of the set that a warning is about, which begins with it.
+func warned(sets []manifest.Document, warning string) manifest.Position {
+	for _, d := range sets {
+		if strings.HasPrefix(warning, d.String()+": ") {
+			return d.Position
+		}
+	}
+	return manifest.Position{}
 }

@@ -42,7 +42,7 @@ func (l *loader) cluster(app *Application, d located) {
 	switch {
 	case !ok || namespace != l.cfg.Namespace || l.cfg.Clusters != nil && !l.adoptedClusters:
 	case err != nil:
-		l.find(RuleClustersFromTree, app, "%s: %v, so this cluster is not known", d.Position, err)
+		l.findAt(RuleClustersFromTree, app, d.Position, "%v, so this cluster is not known", err)
 	default:
 		l.clusters = append(l.clusters, c)
 		l.find(RuleClustersFromTree, app,
@@ -54,7 +54,7 @@ func (l *loader) cluster(app *Application, d located) {
 // settings takes the first settings that are found; those of argocd-cm itself win over values of a chart.
 func (l *loader) settings(app *Application, at manifest.Position, s *settings.Settings, err error) {
 	for _, e := range problem.All(err) {
-		l.find(RuleSettingsBroken, app, "%s: %v", at, e)
+		l.findAt(RuleSettingsBroken, app, at, "%v", e)
 	}
 	if s == nil || l.found != nil && (l.found.Origin == s.Origin || !strings.HasPrefix(s.Origin, "argocd-cm")) {
 		return

@@ -85,7 +85,7 @@ func (l *loader) places(app *Application, d manifest.Document) []*Item {
 		})
 	}
 	if len(out) > 0 && problem != "" {
-		l.find(RuleWaveNotANumber, app, "%s: %s %s: %s", d.Position, out[0].Kind, out[0].Name, problem)
+		l.findAt(RuleWaveNotANumber, app, d.Position, "%s %s: %s", out[0].Kind, out[0].Name, problem)
 	}
 	return out
 }

@@ -180,14 +180,28 @@ func (l *loader) again() (Config, bool) {
 
 // find notes something about an Application.
 func (l *loader) find(rule Rule, app *Application, format string, args ...any) {
-	message := fmt.Sprintf(format, args...)
-	f := Finding{Rule: rule, Subject: app.Name, Position: app.Position, Origin: app.Origin, Message: message}
-	if strings.HasSuffix(message, source.NoDirectory) {
-		f.Field = []string{"spec", "source", "path"}
-	} else if at, ok := locate(message); ok {
-		f.Position = at
+	l.note(Finding{Rule: rule, Subject: app.Name, Position: app.Position, Origin: app.Origin, Message: fmt.Sprintf(format, args...)})
+}
+
+// findAt notes something about an Application that is at a position, which the message begins with.
+func (l *loader) findAt(rule Rule, app *Application, at manifest.Position, format string, args ...any) {
+	l.note(Finding{
+		Rule: rule, Subject: app.Name, Position: at, Origin: app.Origin, Message: at.String() + ": " + fmt.Sprintf(format, args...),
+	})
+}
+
+// problems notes what is wrong with the sources of an Application. What is in a file of the repository is there; the rest, also what was
+// fetched from elsewhere, is where the Application is.
+func (l *loader) problems(app *Application, list []found) {
+	for _, p := range list {
+		f := Finding{Rule: p.rule, Subject: app.Name, Position: app.Position, Origin: app.Origin, Message: p.message}
+		if strings.HasSuffix(p.message, source.NoDirectory) {
+			f.Field = []string{"spec", "source", "path"}
+		} else if p.at.File != "" && !strings.Contains(p.at.File, "://") {
+			f.Position = manifest.Position{File: p.at.File, Line: p.at.Line} // a line, not a document
+		}
+		l.note(f)
 	}
-	l.note(f)
 }
 
 // note adds a finding, once.

@@ -2,11 +2,7 @@ package plan
 
 import (
 	"cmp"
-	"path"
-	"regexp"
 	"slices"
-	"strconv"
-	"strings"
 
 	"github.com/argosy-cd/argosy/internal/argo"
 	"github.com/argosy-cd/argosy/internal/manifest"
@@ -351,30 +347,6 @@ type findingKey struct{ rule, subject, file, message string }
 // key is the same for findings that say the same about the same.
 func (f Finding) key() findingKey {
 	return findingKey{f.Rule.Name, f.Subject, f.Position.File, f.Message}
-}
-
-// filePattern matches a file, perhaps a line, at the beginning of a message.
-var filePattern = regexp.MustCompile(`^([^\s:"]+(?:/[^\s:"]+|\.[A-Za-z]+))(?::(\d+))?: `)
-
-// templatePattern matches a template of a chart, and a line, in a message.
-var templatePattern = regexp.MustCompile(`[( ][\w.-]+/(templates/[^\s:)]+):(\d+)`)
-
-// sourceField matches a field of a source at the beginning of a message, which looks like a file.
-var sourceField = regexp.MustCompile(`^(?:helm|kustomize|directory|plugin)\.[A-Za-z.]+: `)
-
-// locate takes the file from the beginning of a message.
-func locate(message string) (manifest.Position, bool) {
-	m := filePattern.FindStringSubmatch(message)
-	if m == nil || sourceField.MatchString(message) && !strings.HasSuffix(m[1], ".yaml") && !strings.HasSuffix(m[1], ".yml") {
-		return manifest.Position{}, false
-	}
-	file, number := m[1], m[2]
-	// The error of a chart names the template by the name of the chart.
-	if t := templatePattern.FindStringSubmatch(message); t != nil && path.Base(file) == "Chart.yaml" {
-		file, number = path.Join(path.Dir(file), t[1]), t[2]
-	}
-	line, _ := strconv.Atoi(number) // no line is 0
-	return manifest.Position{File: file, Line: line}, true
 }
 
 // sortFindings puts the worst first, and findings of one rule together.

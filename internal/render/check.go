@@ -34,14 +34,17 @@ type localCheck struct {
 	stuck       bool // what is missing cannot be left out
 	errs        []error
 	missing     []error
-	warnings    []string
-	deprecated  []string
+	warnings    []error
+	deprecated  []error
 }
 
-// at is a field of a Kustomization.
-type at struct{ file, field string }
+// at is a field of a Kustomization, and an entry of it as it is written there; "" is none.
+type at struct{ file, field, entry string }
 
-func (a at) dot(field string) at { return at{a.file, a.field + "." + field} }
+func (a at) dot(field string) at { return at{a.file, a.field + "." + field, a.entry} }
+
+// of is the same field, and an entry of it.
+func (a at) of(entry string) at { return at{a.file, a.field, entry} }
 
 func (l *localCheck) errorf(a at, format string, args ...any) {
 	if len(l.errs) < maxErrors {
@@ -54,9 +57,15 @@ func (l *localCheck) lacks(a at, format string, args ...any) {
 	if len(l.missing) >= maxErrors {
 		return
 	}
-	if err := l.error(a, format, args...); !slices.ContainsFunc(l.missing, func(e error) bool { return e.Error() == err.Error() }) {
-		l.missing = append(l.missing, err)
+	l.missing = appendOnce(l.missing, l.error(a, format, args...))
+}
+
+// appendOnce adds an error, unless one says the same.
+func appendOnce(list []error, err error) []error {
+	if slices.ContainsFunc(list, func(e error) bool { return e.Error() == err.Error() }) {
+		return list
 	}
+	return append(list, err)
 }
 
 func (l *localCheck) error(a at, format string, args ...any) error {
@@ -64,7 +73,40 @@ func (l *localCheck) error(a at, format string, args ...any) error {
 	if a.field != "" {
 		s = a.field + ": " + s
 	}
-	return fmt.Errorf("%s: %s", l.k.URL(l.disk.name(a.file)), userinfo.ReplaceAllString(s, "$1$2"))
+	return l.position(a).Errorf("%s", userinfo.ReplaceAllString(s, "$1$2"))
+}
+
+// position is where a field, or an entry of it, is written. A file that cannot be read has no lines.
+func (l *localCheck) position(a at) manifest.Position {
+	p := manifest.Position{File: l.k.URL(l.disk.name(a.file))}
+	if data, err := l.disk.original(a.file); err == nil {
+		p.Line = lineOf(data, a.field, a.entry)
+	}
+	return p
+}
+
+// lineOf finds the line of a top-level field, or of an entry below it, in the text of a Kustomization: of the first line that has the text
+// of the entry. Zero is not found. Kustomize ignores the case of names.
+func lineOf(data []byte, field, entry string) int {
+	key, _, _ := strings.Cut(field, ".")
+	if key == "" {
+		return 0
+	}
+	number, at := 0, 0
+	for line := range strings.Lines(string(data)) {
+		number++
+		name, _, isField := strings.Cut(line, ":")
+		switch top := strings.TrimLeft(line, " \t-#") == line; {
+		case at == 0 && isField && strings.EqualFold(strings.Trim(name, `"' `), key) && top:
+			at = number
+		case at > 0 && isField && top && strings.TrimSpace(line) != "":
+			return at // of the field: the entry is not below it
+		}
+		if at > 0 && entry != "" && strings.Contains(line, strings.TrimSpace(entry)) && !strings.HasPrefix(strings.TrimSpace(line), "#") {
+			return number
+		}
+	}
+	return at
 }
 
 // userinfo is a user with a password in a URL, or alone where it may be a token.
@@ -119,7 +161,7 @@ func (l *localCheck) directory(from at, dir string, plugins *at) string {
 			l.errs = append(l.errs, err)
 			return name
 		}
-		l.warnings = append(l.warnings, err.Error()+"; the last one counts")
+		l.warnings = append(l.warnings, manifest.LastCounts(err))
 	}
 	changed := false
 	if from.file == "" && l.k.Edits != nil {
@@ -149,7 +191,7 @@ func (l *localCheck) write(name string, k *types.Kustomization) {
 
 // kustomization checks one, and reports whether it had to be changed.
 func (l *localCheck) kustomization(name string, k *types.Kustomization, plugins *at) bool {
-	in := func(field string) at { return at{name, field} }
+	in := func(field string) at { return at{file: name, field: field} }
 	changed := l.entries(in("resources"), &k.Resources, plugins)
 	changed = l.entries(in("bases"), &k.Bases, plugins) || changed //nolint:staticcheck // deprecated, and in use
 	if changed {
@@ -169,11 +211,11 @@ func (l *localCheck) kustomization(name string, k *types.Kustomization, plugins 
 	}{{in("generators"), &k.Generators}, {in("transformers"), &k.Transformers}, {in("validators"), &k.Validators}} {
 		kept := (*list.plugins)[:0:0]
 		for _, s := range *list.plugins {
-			if list.field == "generators" && l.chartGenerators(list.at, s, k) {
+			if list.field == "generators" && l.chartGenerators(list.of(s), s, k) {
 				changed = true
 				continue
 			}
-			l.plugin(list.at, s)
+			l.plugin(list.of(s), s)
 			kept = append(kept, s)
 		}
 		*list.plugins = kept
@@ -212,6 +254,7 @@ func (l *localCheck) entries(a at, list *[]string, plugins *at) bool {
 	changed := false
 	kept := (*list)[:0:0]
 	for _, s := range *list {
+		a := a.of(s)
 		if copied, ok := l.copied(a, s); ok {
 			changed = true
 			l.entry(a, copied, plugins)

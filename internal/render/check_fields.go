@@ -133,6 +133,7 @@ func (l *localCheck) inline(a at, name string, text []byte) {
 
 // patchFile checks a patch in a file.
 func (l *localCheck) patchFile(a at, name string) {
+	a = a.of(name)
 	l.files(a, name)
 	if data, err := l.disk.ReadFile(path.Join(path.Dir(a.file), name)); err == nil && name != "" {
 		l.inline(a, name, data)
@@ -161,7 +162,7 @@ func (l *localCheck) pairs(a at, p types.KvPairSources) {
 func (l *localCheck) files(a at, names ...string) {
 	for _, s := range names {
 		if s != "" {
-			l.local(a, s, false)
+			l.local(a.of(s), s, false)
 		}
 	}
 }

@@ -88,6 +88,16 @@ func (d *disk) find(file string) (real string, kind tree.Kind) {
 	return path.Join(at, name), kind
 }
 
+// original reads a file as it is in the source, whatever we have written over it.
+func (d *disk) original(name string) ([]byte, error) {
+	real, kind := d.find(name)
+	at, rest := top(real)
+	if kind != tree.Regular || d.mounts[at].view == nil {
+		return nil, fs.ErrNotExist
+	}
+	return d.mounts[at].view.Read(d.ctx, strings.TrimPrefix(rest, "/"))
+}
+
 // note keeps an error of reading: what Kustomize says then is not what Argo CD finds.
 func (d *disk) note(err error) {
 	if errors.As(err, new(tree.UnreadableError)) {

@@ -9,6 +9,7 @@ import (
 	"path"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"helm.sh/helm/v4/pkg/chart/common"
@@ -46,7 +47,7 @@ type Set struct {
 // Rendered is what a chart becomes.
 type Rendered struct {
 	Documents []manifest.Document
-	Warnings  []string
+	Warnings  []error
 }
 
 // Helm renders a Helm chart.
@@ -57,7 +58,7 @@ func Helm(ctx context.Context, files []tree.File, o Options) (rendered *Rendered
 	// Helm's own engine makes errors of panics; the rest of Helm does not.
 	defer func() {
 		if r := recover(); r != nil {
-			rendered, err = nil, fmt.Errorf("%s: a panic in Helm: %.200v", o.URL("Chart.yaml"), r)
+			rendered, err = nil, manifest.Errorf(o.URL("Chart.yaml"), "a panic in Helm: %.200v", r)
 		}
 	}()
 	c, err := loadChart(files, o)
@@ -71,11 +72,9 @@ func Helm(ctx context.Context, files []tree.File, o Options) (rendered *Rendered
 	if err != nil {
 		return nil, err
 	}
-	fail := func(what string, err error) error {
-		return fmt.Errorf("%s: %s: %s", o.URL("Chart.yaml"), what, oneLine(err))
-	}
+	fail := func(what string, err error) error { return o.position(err).Errorf("%s: %s", what, oneLine(err)) }
 	if n := len(c.Metadata.Dependencies); n > maxDependencies {
-		return nil, fmt.Errorf("%s: %d dependencies are over the limit of %d", o.URL("Chart.yaml"), n, maxDependencies)
+		return nil, manifest.Errorf(o.URL("Chart.yaml"), "%d dependencies are over the limit of %d", n, maxDependencies)
 	}
 	if missing := missingDependencies(c); len(missing) > 0 {
 		return nil, &MissingError{File: o.URL("Chart.yaml"), Names: missing}
@@ -88,7 +87,7 @@ func Helm(ctx context.Context, files []tree.File, o Options) (rendered *Rendered
 		return nil, err
 	}
 	if k := c.Metadata.KubeVersion; k != "" && !chartutil.IsCompatibleRange(k, capabilities.KubeVersion.Version) {
-		return nil, fmt.Errorf("%s: the chart requires Kubernetes %s, the cluster has %s", o.URL("Chart.yaml"), k,
+		return nil, manifest.Errorf(o.URL("Chart.yaml"), "the chart requires Kubernetes %s, the cluster has %s", k,
 			capabilities.KubeVersion.Version)
 	}
 	release := common.ReleaseOptions{Name: o.Chart.ReleaseName, Namespace: o.Chart.Namespace, Revision: 1, IsInstall: true}
@@ -97,7 +96,7 @@ func Helm(ctx context.Context, files []tree.File, o Options) (rendered *Rendered
 	if err != nil {
 		return nil, fail("values", err)
 	}
-	var warnings []string
+	var warnings []error
 	if !o.Chart.SkipSchema {
 		err := validateValues(c, top["Values"])
 		if o.Lenient {
@@ -117,6 +116,19 @@ func Helm(ctx context.Context, files []tree.File, o Options) (rendered *Rendered
 	}
 	out.Warnings = append(warnings, out.Warnings...)
 	return out, nil
+}
+
+// inTemplate matches a template of a chart, by the name of the chart, and a line in an error of Helm.
+var inTemplate = regexp.MustCompile(`[( ][\w.-]+/(templates/[^\s:)]+):(\d+)`)
+
+// position is that of an error of Helm: the template that it names, or the chart.
+func (o Options) position(err error) manifest.Position {
+	m := inTemplate.FindStringSubmatch(" " + err.Error())
+	if m == nil {
+		return manifest.Position{File: o.URL("Chart.yaml")}
+	}
+	line, _ := strconv.Atoi(m[2]) // no number is 0
+	return manifest.Position{File: o.URL(m[1]), Line: line}
 }
 
 // objects decodes what a chart has become.
@@ -146,18 +158,18 @@ func loadChart(files []tree.File, o Options) (*helmchart.Chart, error) {
 		return d != nil && slices.Contains(o.Chart.Without, d.Name)
 	})
 	if c.Metadata.Type == "library" {
-		return nil, fmt.Errorf("%s: the chart is a library, which cannot be deployed", o.URL("Chart.yaml"))
+		return nil, manifest.Errorf(o.URL("Chart.yaml"), "the chart is a library, which cannot be deployed")
 	}
 	return c, nil
 }
 
 func readChart(files []tree.File, o Options) (*helmchart.Chart, error) {
 	if err := boundChart(files); err != nil {
-		return nil, fmt.Errorf("%s: %w", o.URL("Chart.yaml"), err)
+		return nil, manifest.Errorf(o.URL("Chart.yaml"), "%w", err)
 	}
 	ignored, err := helmIgnore(files)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %s", o.URL("Chart.yaml"), oneLine(err))
+		return nil, manifest.Errorf(o.URL("Chart.yaml"), "%s", oneLine(err))
 	}
 	var buffered []*archive.BufferedFile
 	for _, f := range files {
@@ -167,7 +179,7 @@ func readChart(files []tree.File, o Options) (*helmchart.Chart, error) {
 	}
 	c, err := loader.LoadFiles(buffered)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %s", o.URL("Chart.yaml"), oneLine(err))
+		return nil, manifest.Errorf(o.URL("Chart.yaml"), "%s", oneLine(err))
 	}
 	return c, nil
 }
@@ -178,8 +190,11 @@ type MissingError struct {
 	Names []string
 }
 
-func (e *MissingError) Error() string {
-	return fmt.Sprintf("%s: dependencies %s are not in charts/; package the chart with \"helm dependency build\"", e.File,
+func (e *MissingError) Error() string { return e.Unwrap().Error() }
+
+// Unwrap returns the error at its position.
+func (e *MissingError) Unwrap() error {
+	return manifest.Errorf(e.File, "dependencies %s are not in charts/; package the chart with \"helm dependency build\"",
 		strings.Join(e.Names, ", "))
 }
 

@@ -2,7 +2,6 @@ package render
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -40,7 +39,7 @@ func checkHeads(docs []manifest.Document) error {
 		for _, name := range manifest.Keys(annotations) {
 			switch v := annotations[name].(type) {
 			case map[string]any, []any:
-				return fmt.Errorf("%s: metadata.annotations.%s: must be a string, it is %s", d.Document(), name, manifest.TypeName(v))
+				return d.Errorf("metadata.annotations.%s: must be a string, it is %s", name, manifest.TypeName(v))
 			}
 		}
 	}

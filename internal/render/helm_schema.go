@@ -96,13 +96,13 @@ func (e remoteSchemaError) Error() string {
 }
 
 // withoutRemote leaves out of errors those about schemas that are elsewhere, and returns them as warnings.
-func withoutRemote(err error) (warnings []string, rest error) {
+func withoutRemote(err error) (warnings []error, rest error) {
 	var errs []error
 	for _, e := range problem.All(err) {
 		var remote remoteSchemaError
 		if errors.As(e, &remote) {
 			warnings = append(warnings,
-				fmt.Sprintf("values.schema.json of chart %s refers to %s, which is not fetched, so the values are not checked",
+				fmt.Errorf("values.schema.json of chart %s refers to %s, which is not fetched, so the values are not checked",
 					remote.chart, remote.url))
 			continue
 		}

@@ -51,20 +51,20 @@ func TestHelmErrors(t *testing.T) {
 		chartFile+"kubeVersion: '>=1.99'\n")
 	add("helmignore", "Chart.yaml: .helmignore: double-star (**) syntax is not supported", ".helmignore", "**/x\n")
 	add("ignored chart", "Chart.yaml: Chart.yaml file is missing", ".helmignore", "Chart.yaml\n")
-	add("required", "Chart.yaml: rendering: execution error at (c/templates/a.yaml:1:6): image.tag is required, see https://example.com",
+	add("required", "templates/a.yaml:1: rendering: execution error at (c/templates/a.yaml:1:6): image.tag is required, see https://example.com",
 		"templates/a.yaml",
 		`a: {{ required "image.tag is required,\n  see https://example.com" .Values.tag }}`)
-	add("required in a partial", "Chart.yaml: rendering: execution error at (c/templates/a.yaml:1:6): set tag", "templates/a.yaml",
+	add("required in a partial", "templates/a.yaml:1: rendering: execution error at (c/templates/a.yaml:1:6): set tag", "templates/a.yaml",
 		`a: {{ include "tag" . }}`,
 		"templates/_tag.tpl", `{{ define "tag" }}{{ required "set tag" .Values.tag }}{{ end }}`)
-	add("fail", "Chart.yaml: rendering: execution error at (c/templates/a.yaml:2:3): no", "templates/a.yaml", "\n{{ fail \"no\" }}")
-	add("syntax", "Chart.yaml: rendering: parse error at (c/templates/a.yaml:2): missing value for if", "templates/a.yaml",
+	add("fail", "templates/a.yaml:2: rendering: execution error at (c/templates/a.yaml:2:3): no", "templates/a.yaml", "\n{{ fail \"no\" }}")
+	add("syntax", "templates/a.yaml:2: rendering: parse error at (c/templates/a.yaml:2): missing value for if", "templates/a.yaml",
 		"a: b\n{{ if }}")
-	add("function", `Chart.yaml: rendering: parse error at (c/templates/a.yaml:1): function "env" not defined`, "templates/a.yaml",
+	add("function", `templates/a.yaml:1: rendering: parse error at (c/templates/a.yaml:1): function "env" not defined`, "templates/a.yaml",
 		`a: {{ env "HOME" }}`)
-	add("nil", `Chart.yaml: rendering: c/templates/a.yaml:1:13 executing "c/templates/a.yaml" at <.Values.a.b.c>: nil pointer evaluating interface {}.b`,
+	add("nil", `templates/a.yaml:1: rendering: c/templates/a.yaml:1:13 executing "c/templates/a.yaml" at <.Values.a.b.c>: nil pointer evaluating interface {}.b`,
 		"templates/a.yaml", "a: {{ .Values.a.b.c }}")
-	add("no partial", `Chart.yaml: rendering: c/templates/a.yaml:1:6 executing "c/templates/a.yaml" at <include "x" .>: error calling include: template: no template "x" associated with template "gotpl"`,
+	add("no partial", `templates/a.yaml:1: rendering: c/templates/a.yaml:1:6 executing "c/templates/a.yaml" at <include "x" .>: error calling include: template: no template "x" associated with template "gotpl"`,
 		"templates/a.yaml", `a: {{ include "x" . }}`)
 	add("values of the chart",
 		"Chart.yaml: cannot load values.yaml: cannot unmarshal yaml document: error unmarshaling JSON: while decoding JSON: json: cannot unmarshal array into Go value of type map[string]interface {}",
@@ -109,7 +109,7 @@ func TestCauseAtEnd(t *testing.T) {
 	} {
 		_, err := directory(files("Chart.yaml", chartFile, "templates/a.yaml", template), render.Options{})
 		got := text(err)
-		if !strings.HasPrefix(got, "Chart.yaml: rendering: ") || !strings.HasSuffix(got, "unable to execute template") || len(got) > 700 ||
+		if !strings.HasPrefix(got, "templates/a.yaml:1: rendering: ") || !strings.HasSuffix(got, "unable to execute template") || len(got) > 700 ||
 			got != strings.ToValidUTF8(got, "?") {
 			t.Errorf("%s: got %d bytes: %s", name, len(got), got)
 		}

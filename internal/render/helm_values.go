@@ -22,7 +22,7 @@ func chartValues(c Chart) (map[string]any, error) {
 		}
 		more, ok := v.(map[string]any)
 		if v != nil && !ok {
-			return nil, fmt.Errorf("%s: values must be an object, they are %s", f.Name, manifest.TypeName(v))
+			return nil, manifest.Errorf(f.Name, "values must be an object, they are %s", manifest.TypeName(v))
 		}
 		values = loader.MergeMaps(values, more)
 	}

@@ -61,10 +61,10 @@ type Built struct {
 	Documents []manifest.Document
 	// Missing is what was left out because it is not available. If that makes the build fail, there are no documents.
 	Missing  []error
-	Warnings []string
+	Warnings []error
 	// Deprecated are the fields that Kustomize will not have for ever, each with its file. Kustomize prints them on standard error, too,
 	// without the file; those that are replaced before it sees them are left out.
-	Deprecated []string
+	Deprecated []error
 }
 
 // Build builds a Kustomization. An error is one that Kustomize has, too, however much is available.
@@ -76,7 +76,7 @@ func Build(ctx context.Context, k Kustomization) (built *Built, err error) {
 	// Kustomize panics over an empty file in crds, a patch without a target and more.
 	defer func() {
 		if r := recover(); r != nil {
-			built, err = nil, fmt.Errorf("%s: a panic in Kustomize: %v", k.URL(name), r)
+			built, err = nil, manifest.Errorf(k.URL(name), "a panic in Kustomize: %v", r)
 		}
 	}()
 	d := newDisk(ctx, k.View, k.Read)
@@ -98,7 +98,7 @@ func Build(ctx context.Context, k Kustomization) (built *Built, err error) {
 	}
 	small, err := l.boundBuilds(top)
 	if err != nil {
-		built.Missing = append(built.Missing, fmt.Errorf("%s: %w", k.URL(name), err))
+		built.Missing = append(built.Missing, manifest.Errorf(k.URL(name), "%w", err))
 		return built, nil
 	}
 	if l.stuck {
@@ -106,18 +106,18 @@ func Build(ctx context.Context, k Kustomization) (built *Built, err error) {
 	}
 	leave, err := kinds.enter(ctx, l.schema, small)
 	if err != nil {
-		return nil, fmt.Errorf("%s: waiting for another build of a Kustomization: %w", k.URL(name), err)
+		return nil, manifest.Errorf(k.URL(name), "waiting for another build of a Kustomization: %w", err)
 	}
 	defer leave()
 	objects, err := build(d, top, k)
 	if err != nil && k.MayRun && strings.Contains(err.Error(), "external plugins disabled") {
-		built.Missing = append(built.Missing, fmt.Errorf("%s: it needs a plugin of Kustomize, and plugins are not run here: %s",
-			k.URL(name), oneLine(err)))
+		built.Missing = append(built.Missing, manifest.Errorf(k.URL(name),
+			"it needs a plugin of Kustomize, and plugins are not run here: %s", oneLine(err)))
 		return built, nil
 	}
 	if err != nil {
 		message := strings.ReplaceAll(strings.ReplaceAll(oneLine(err), root+"/", ""), "'"+root+"'", "'.'")
-		err = fmt.Errorf("%s: %s", k.URL(name), message)
+		err = manifest.Errorf(k.URL(name), "%s", message)
 		if len(l.missing)+len(d.unreadable) > 0 { // it may be for what is missing
 			built.Missing = append(append(built.Missing, d.unreadable...), err)
 			return built, nil

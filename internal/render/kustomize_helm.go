@@ -23,7 +23,7 @@ func (l *localCheck) charts(name string, k *types.Kustomization) {
 		globals = *k.HelmGlobals
 	}
 	for _, c := range k.HelmCharts {
-		l.chart(at{name, "helmCharts"}, globals, c, k)
+		l.chart(at{file: name, field: "helmCharts", entry: c.Name}, globals, c, k)
 	}
 	k.HelmCharts, k.HelmGlobals = nil, nil
 	l.notEmpty(name, k)
@@ -104,7 +104,7 @@ func (l *localCheck) chart(a at, globals types.HelmGlobals, h types.HelmChart, k
 	}
 	rendered, err := Helm(l.ctx, files, o)
 	if err != nil {
-		l.errs = append(l.errs, fmt.Errorf("%s: %s: %s: %w", l.k.URL(l.disk.name(a.file)), a.field, h.Name, err))
+		l.errs = append(l.errs, l.position(a.of(h.Name)).Errorf("%s: %s: %w", a.field, h.Name, err))
 		return
 	}
 	l.warnings = append(l.warnings, rendered.Warnings...)
@@ -228,6 +228,9 @@ type MissingChartError struct {
 	Namespace string
 	error
 }
+
+// Unwrap returns the error at its position.
+func (e *MissingChartError) Unwrap() error { return e.error }
 
 func (l *localCheck) lacksChart(a at, globals types.HelmGlobals, h types.HelmChart, err error) {
 	missing := &MissingChartError{Name: h.Name, Namespace: h.Namespace, error: l.error(a, "%v", err)}

@@ -58,7 +58,7 @@ func TestLocalCharts(t *testing.T) {
 				"a: chart\nb: chart\nc: chart\n",
 				"app/charts/web/templates/cm.yaml",
 				"apiVersion: v1\nkind: ConfigMap\nmetadata: {name: {{ .Release.Name }}}\ndata: {x: {{ .Values.a }} {{ .Values.b }} {{ .Values.c }}}\n"))})
-			got := text(err)
+			got := unlined(err)
 			if err == nil {
 				got = objectNames(docs) + " " + manifest.String(docs[0].Object, "data", "x")
 			}
@@ -76,7 +76,7 @@ func TestChartsRefused(t *testing.T) {
 		"kustomization.yaml: helmCharts: web: must specify --enable-helm (kustomize.buildOptions in Argo CD's settings)": {View: tree.Of(all), NoHelm: true},
 		"kustomization.yaml: helmCharts: web: the chart has no values.yaml, which Kustomize demands":                     {View: tree.Of(all)},
 	} {
-		if _, err := kustomize(k); text(err) != want {
+		if _, err := kustomize(k); unlined(err) != want {
 			t.Errorf("got  %v\nwant %s", err, want)
 		}
 	}

@@ -140,7 +140,7 @@ func TestKustomizationNames(t *testing.T) {
 				t.Errorf("got %v", got)
 			}
 			_, err = directory(files(name, "resources: [b.yaml]\n"), render.Options{})
-			if want := name + `: resources: "b.yaml" is not in the source`; text(err) != want {
+			if want := name + `: resources: "b.yaml" is not in the source`; unlined(err) != want {
 				t.Errorf("got error %v, want %s", err, want)
 			}
 			_, err = directory(files(name, "resources: [a.yaml]\nnamespace: [\n", "a.yaml", object("a")), render.Options{})

@@ -1,7 +1,6 @@
 package render
 
 import (
-	"fmt"
 	"path"
 	"slices"
 
@@ -29,7 +28,7 @@ func (l *localCheck) strategic(a at, k *types.Kustomization) bool {
 	var patches []types.Patch
 	stays := list == nil || slices.Contains(k.BuildMetadata, types.TransformerAnnotations)
 	for _, s := range list {
-		l.patch(a, string(s))
+		l.patch(a.of(string(s)), string(s))
 		if parsed, err := l.slice([]byte(s)); err == nil {
 			if len(parsed) > 0 {
 				patches = append(patches, types.Patch{Patch: string(s)})
@@ -62,9 +61,9 @@ func (l *localCheck) deprecates(name string, k *types.Kustomization) {
 		{k.PatchesStrategicMerge != nil, "patchesStrategicMerge", "patches"}, //nolint:staticcheck // likewise
 		{k.Vars != nil, "vars", "replacements"},                              //nolint:staticcheck // likewise
 	} {
-		if line := fmt.Sprintf("%s: Kustomize has deprecated %s; use %s", l.k.URL(l.disk.name(name)), f.field, f.instead); f.set &&
-			!slices.Contains(l.deprecated, line) {
-			l.deprecated = append(l.deprecated, line)
+		if f.set {
+			err := l.position(at{file: name, field: f.field}).Errorf("Kustomize has deprecated %s; use %s", f.field, f.instead)
+			l.deprecated = appendOnce(l.deprecated, err)
 		}
 	}
 }

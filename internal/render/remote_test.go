@@ -139,7 +139,7 @@ func TestRemote(t *testing.T) {
 			}
 			for _, diff := range []string{
 				cmp.Diff(tt.want, objectNames(built.Documents)), cmp.Diff(tt.calls, strings.Join(r.calls, "\n")),
-				cmp.Diff(tt.missing, text(errors.Join(built.Missing...))),
+				cmp.Diff(tt.missing, unlined(errors.Join(built.Missing...))),
 			} {
 				if diff != "" {
 					t.Errorf("(-want +got):\n%s", diff)

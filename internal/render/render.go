@@ -7,7 +7,6 @@ package render
 
 import (
 	"errors"
-	"fmt"
 	"runtime"
 	"slices"
 	"strings"
@@ -33,7 +32,7 @@ type Options struct {
 }
 
 // Plain decodes manifests, in the order of files.
-func Plain(files []tree.File, lenient bool) ([]manifest.Document, []string, error) {
+func Plain(files []tree.File, lenient bool) ([]manifest.Document, []error, error) {
 	decoded, err := decode(files, lenient)
 	return decoded.docs, decoded.warnings, err
 }
@@ -41,7 +40,7 @@ func Plain(files []tree.File, lenient bool) ([]manifest.Document, []string, erro
 // decoded is what files have.
 type decoded struct {
 	docs     []manifest.Document
-	warnings []string
+	warnings []error
 }
 
 // decode decodes files, on all processors because parsing YAML is the slowest part of everything, and keeps their order.
@@ -86,7 +85,7 @@ func bound(files []tree.File) error {
 	for _, f := range files {
 		values += manifest.Nodes(f.Data)
 		if bytes += len(f.Data); values > MaxValues || bytes > MaxBytes {
-			return fmt.Errorf("%s: all manifests together are over the limit of %d values or %d bytes", f.Name, MaxValues, MaxBytes)
+			return manifest.Errorf(f.Name, "all manifests together are over the limit of %d values or %d bytes", MaxValues, MaxBytes)
 		}
 	}
 	return nil
@@ -96,7 +95,7 @@ func bound(files []tree.File) error {
 func decodeOne(f tree.File, lenient bool) (d decoded, err error) {
 	defer func() {
 		if r := recover(); r != nil {
-			d, err = decoded{}, fmt.Errorf("%s: a panic in the decoder: %.200v", f.Name, r)
+			d, err = decoded{}, manifest.Errorf(f.Name, "a panic in the decoder: %.200v", r)
 		}
 	}()
 	if lenient {
@@ -117,11 +116,11 @@ func check(docs []manifest.Document, lenient bool) error {
 	for _, d := range docs {
 		for _, field := range []string{"apiVersion", "kind"} {
 			if manifest.String(d.Object, field) == "" && (field == "kind" || !lenient) {
-				errs = append(errs, fmt.Errorf("%s: %s must be set, to a string", d.Document(), field))
+				errs = append(errs, d.Errorf("%s must be set, to a string", field))
 			}
 		}
 		if !lenient && manifest.String(d.Object, "metadata", "name") == "" && manifest.String(d.Object, "metadata", "generateName") == "" {
-			errs = append(errs, fmt.Errorf("%s: metadata.name must be set, to a string", d.Document()))
+			errs = append(errs, d.Errorf("metadata.name must be set, to a string"))
 		}
 	}
 	return errors.Join(errs...)

@@ -14,7 +14,7 @@ func TestRemoteSchema(t *testing.T) {
 		"templates/a.yaml", object("a"))
 	r, err := render.Helm(t.Context(), chart, render.Options{Lenient: true, Chart: render.Chart{ReleaseName: "r", Namespace: "n"}})
 	if err != nil || len(r.Documents) != 1 || len(r.Warnings) != 1 ||
-		!strings.Contains(r.Warnings[0], "https://schemas.example.com/a.json, which is not fetched") {
+		!strings.Contains(r.Warnings[0].Error(), "https://schemas.example.com/a.json, which is not fetched") {
 		t.Errorf("%v, %v", r, err)
 	}
 	if _, err := render.Helm(t.Context(), chart, render.Options{Chart: render.Chart{ReleaseName: "r", Namespace: "n"}}); err == nil {

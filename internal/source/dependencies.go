@@ -29,7 +29,7 @@ func (j *job) dependencies(files []tree.File, names []string, chart render.Chart
 		return nil, nil, err
 	}
 	if err := render.CheckLock(files); err != nil {
-		return nil, nil, fmt.Errorf("%s: %w", j.URL(path.Join(j.dir, "Chart.yaml")), err)
+		return nil, nil, manifest.Errorf(j.URL(path.Join(j.dir, "Chart.yaml")), "%w", err)
 	}
 	values, err := render.Values(files, chart)
 	if err != nil {
@@ -48,7 +48,7 @@ func (j *job) dependencies(files []tree.File, names []string, chart render.Chart
 		if missing != nil {
 			without = append(without, d.Name)
 			if !certain || !switchedOff(d.Condition, values) {
-				p := j.note(Missing, "%v", missing)
+				p := j.noteError(Missing, missing)
 				p.Chart, p.Values, p.Namespace = d.Name, manifest.Map(values, cmp.Or(d.Alias, d.Name)), j.namespace()
 			}
 			continue

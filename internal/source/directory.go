@@ -43,12 +43,12 @@ func (j *job) directory() error {
 		case err != nil:
 			return err
 		case values > render.MaxValues || bytesRead > render.MaxBytes:
-			return fmt.Errorf("%s: all manifests together are over the limit of %d values or %d bytes", j.URL(name), render.MaxValues,
+			return manifest.Errorf(j.URL(name), "all manifests together are over the limit of %d values or %d bytes", render.MaxValues,
 				render.MaxBytes)
 		case bytes.Contains(data, []byte(skipMarker)):
 			continue
 		case strings.HasSuffix(name, ".jsonnet") && !j.Unbounded:
-			j.note(Missing, "%s: Jsonnet is not evaluated here, because nothing bounds its time and memory", j.URL(name))
+			j.noteError(Missing, manifest.Errorf(j.URL(name), "Jsonnet is not evaluated here, because nothing bounds its time and memory"))
 		case strings.HasSuffix(name, ".jsonnet"):
 			err = j.jsonnet(name)
 		default:
@@ -84,7 +84,7 @@ func (j *job) manifests() ([]string, error) {
 			_, kind, err := j.View.Resolve(j.ctx, name)
 			switch {
 			case errors.Is(err, tree.ErrOutside):
-				errs = append(errs, fmt.Errorf("%s: illegal filepath in symlink: %w", j.URL(name), tree.ErrOutside))
+				errs = append(errs, manifest.Errorf(j.URL(name), "illegal filepath in symlink: %w", tree.ErrOutside))
 				return nil
 			case err != nil:
 				return err
@@ -130,7 +130,7 @@ func (j *job) file(name string, data []byte) error {
 	docs, warnings, err := manifest.Stream(j.URL(name), data)
 	for i, d := range docs {
 		if manifest.String(d.Object, "kind") == "" {
-			docs, err = docs[:i], fmt.Errorf("%s: Object 'Kind' is missing", d.Document())
+			docs, err = docs[:i], d.Errorf("Object 'Kind' is missing")
 			break
 		}
 	}
@@ -140,7 +140,7 @@ func (j *job) file(name string, data []byte) error {
 	case err != nil:
 		return nil // something else, such as values
 	}
-	j.warn(warnings)
+	j.warn(Lenient, warnings)
 	j.add(docs)
 	return nil
 }
@@ -150,19 +150,19 @@ func (j *job) json(name string, data []byte) error {
 	dec := json.NewDecoder(bytes.NewReader(data))
 	var raw json.RawMessage
 	if err := dec.Decode(&raw); err != nil {
-		return fmt.Errorf("%s: %w", j.URL(name), oneLine(err))
+		return manifest.Errorf(j.URL(name), "%w", oneLine(err))
 	}
 	if dec.More() {
-		return fmt.Errorf("%s: found multiple objects; only single objects are allowed in JSON files", j.URL(name))
+		return manifest.Errorf(j.URL(name), "found multiple objects; only single objects are allowed in JSON files")
 	}
 	docs, warnings, err := manifest.Stream(j.URL(name), data[:dec.InputOffset()])
 	switch {
 	case err != nil:
 		return err
 	case len(docs) > 0 && manifest.String(docs[0].Object, "kind") == "":
-		return fmt.Errorf("%s: Object 'Kind' is missing", docs[0].Document())
+		return docs[0].Errorf("Object 'Kind' is missing")
 	}
-	j.warn(warnings)
+	j.warn(Lenient, warnings)
 	j.add(docs)
 	return nil
 }
@@ -193,10 +193,10 @@ func (j *job) add(docs []manifest.Document) {
 				o, ok := item.(map[string]any)
 				switch {
 				case !ok:
-					j.note(Failure, "%s: items[%d] must be an object, it is %s", d.Document(), i, manifest.TypeName(item))
+					j.noteError(Failure, d.Errorf("items[%d] must be an object, it is %s", i, manifest.TypeName(item)))
 					continue
 				case manifest.String(o, "kind") == "":
-					j.note(Failure, "%s: items[%d]: Object 'Kind' is missing", d.Document(), i)
+					j.noteError(Failure, d.Errorf("items[%d]: Object 'Kind' is missing", i))
 					continue
 				}
 				pos := d.Position

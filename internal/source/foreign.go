@@ -95,6 +95,6 @@ func Stopped(r Request, why error) *Result {
 	if err != nil {
 		kind = Directory
 	}
-	j.note(Missing, "%v", why)
+	j.noteError(Missing, why)
 	return &Result{Kind: kind, Verdict: Unknown, Problems: j.result.Problems, Mentions: true}
 }

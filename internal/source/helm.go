@@ -27,7 +27,7 @@ func (j *job) helm() error {
 		URL: func(name string) string { return j.URL(path.Join(j.dir, name)) }, Chart: chart, Lenient: !j.Strict,
 		KubeVersion: cmp.Or(manifest.String(h, "kubeVersion"), j.KubeVersion), APIVersions: j.APIVersions,
 	}
-	if list := texts(h["apiVersions"]); len(list) > 0 {
+	if list := manifest.Strings(h["apiVersions"]); len(list) > 0 {
 		o.APIVersions = list
 	}
 	rendered, err := render.Helm(j.ctx, files, o)
@@ -49,7 +49,7 @@ func (j *job) helm() error {
 	case err != nil:
 		return err
 	}
-	j.warn(rendered.Warnings)
+	j.warn(Lenient, rendered.Warnings)
 	j.add(rendered.Documents)
 	return nil
 }

@@ -50,7 +50,7 @@ func (j *job) jsonnet(name string) error {
 		return importer.unreadable
 	}
 	if err != nil {
-		return fmt.Errorf("%s: evaluating Jsonnet: %w", j.URL(name), oneLine(err))
+		return manifest.Errorf(j.URL(name), "evaluating Jsonnet: %w", oneLine(err))
 	}
 	var list []json.RawMessage
 	if json.Unmarshal([]byte(text), &list) != nil {
@@ -61,12 +61,12 @@ func (j *job) jsonnet(name string) error {
 		o, ok := v.(map[string]any)
 		switch {
 		case err != nil:
-			return fmt.Errorf("%s: %w", j.URL(name), err)
+			return manifest.Errorf(j.URL(name), "%w", err)
 		case v == nil:
 		case !ok:
-			return fmt.Errorf("%s: it must become an object or a list of objects, it is %s", j.URL(name), manifest.TypeName(v))
+			return manifest.Errorf(j.URL(name), "it must become an object or a list of objects, it is %s", manifest.TypeName(v))
 		case manifest.String(o, "kind") == "":
-			return fmt.Errorf("%s: Object 'Kind' is missing in '%.80s'", j.URL(name), bytes.Join(bytes.Fields(raw), []byte(" ")))
+			return manifest.Errorf(j.URL(name), "Object 'Kind' is missing in '%.80s'", bytes.Join(bytes.Fields(raw), []byte(" ")))
 		default:
 			j.add([]manifest.Document{{Object: o, Position: manifest.Position{File: j.URL(name) + " (evaluated)", Number: i + 1}}})
 		}

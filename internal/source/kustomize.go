@@ -29,7 +29,7 @@ func (j *job) kustomize() error {
 	if v := manifest.String(j.spec, "kustomize", "kubeVersion"); v != "" {
 		k.KubeVersion = v
 	}
-	if list := texts(manifest.Map(j.spec, "kustomize")["apiVersions"]); len(list) > 0 {
+	if list := manifest.Strings(manifest.Map(j.spec, "kustomize")["apiVersions"]); len(list) > 0 {
 		k.APIVersions = list
 	}
 	if err := j.buildOptions(&k); err != nil {
@@ -40,10 +40,8 @@ func (j *job) kustomize() error {
 		return err
 	}
 	j.lacks(built.Missing...)
-	j.warn(built.Warnings)
-	for _, line := range built.Deprecated {
-		j.note(Deprecated, "%s", line)
-	}
+	j.warn(Lenient, built.Warnings)
+	j.warn(Deprecated, built.Deprecated)
 	j.add(built.Documents)
 	return nil
 }
@@ -62,7 +60,7 @@ func (j *job) edits() (*render.Edits, error) {
 		WithoutSelectors: flag("labelWithoutSelector"), IncludeTemplates: flag("labelIncludeTemplates"),
 		CommonLabels: map[string]string{}, CommonAnnotations: map[string]string{}, Replicas: map[string]int64{},
 	}
-	for _, image := range texts(k["images"]) {
+	for _, image := range manifest.Strings(k["images"]) {
 		e.Images = append(e.Images, j.expand(image))
 	}
 	for name, v := range manifest.Map(k, "commonLabels") {
@@ -86,7 +84,7 @@ func (j *job) edits() (*render.Edits, error) {
 		e.Replicas[manifest.String(m, "name")] = n
 	}
 	e.Patches, _ = k["patches"].([]any)
-	for _, c := range texts(k["components"]) {
+	for _, c := range manifest.Strings(k["components"]) {
 		if flag("ignoreMissingComponents") && !j.exists(c) {
 			continue
 		}

@@ -83,7 +83,7 @@ func (l Loader) Load(ctx context.Context, app Application, spec map[string]any, 
 	case strings.HasPrefix(url, "oci://"):
 		files, err := l.artifact(ctx, url, manifest.String(spec, "targetRevision"))
 		if err != nil {
-			return &Result{Kind: Directory, Verdict: Unknown, Problems: []Problem{{Class: Missing, Text: oneLine(err).Error()}}}
+			return &Result{Kind: Directory, Verdict: Unknown, Problems: []Problem{NewProblem(Missing, oneLine(err))}}
 		}
 		r.View = fetched(files)
 		r.URL = func(name string) string { return url + ": " + name }
@@ -92,7 +92,7 @@ func (l Loader) Load(ctx context.Context, app Application, spec map[string]any, 
 		if err != nil {
 			// for all that is known
 			return &Result{
-				Kind: Directory, Verdict: Unknown, Problems: []Problem{{Class: Missing, Text: oneLine(err).Error()}},
+				Kind: Directory, Verdict: Unknown, Problems: []Problem{NewProblem(Missing, oneLine(err))},
 				Mentions: true,
 			}
 		}
@@ -150,7 +150,7 @@ func withoutChart(ctx context.Context, r Request, chart string, why error) *Resu
 	// Files of the chart itself are not known.
 	helm := maps.Clone(manifest.Map(r.Spec, "helm"))
 	var elsewhere []any
-	for _, name := range texts(helm["valueFiles"]) {
+	for _, name := range manifest.Strings(helm["valueFiles"]) {
 		first, _, _ := strings.Cut(name, "/")
 		if _, ok := r.Refs[first]; ok {
 			elsewhere = append(elsewhere, name)

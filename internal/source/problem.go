@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/argosy-cd/argosy/internal/manifest"
 	"github.com/argosy-cd/argosy/internal/problem"
 	"github.com/argosy-cd/argosy/internal/render"
 	"github.com/argosy-cd/argosy/internal/tree"
@@ -17,6 +18,8 @@ type Problem struct {
 	Class Class
 	// Text is one line, with the file in front if there is one.
 	Text string
+	// At is the position in a file, if that is known.
+	At manifest.Position
 	// Chart is the name of the chart that is missing, if it is one, and Values those that it would be rendered with, besides its own.
 	Chart  string
 	Values map[string]any
@@ -61,14 +64,14 @@ func (j *job) fail(err error) {
 		if errors.As(e, new(tree.UnreadableError)) {
 			class = Missing
 		}
-		j.note(class, "%v", e)
+		j.noteError(class, e)
 	}
 }
 
 func (j *job) lacks(errs ...error) {
 	for _, err := range errs {
 		for _, e := range problem.All(err) {
-			p := j.note(Missing, "%v", e)
+			p := j.noteError(Missing, e)
 			var chart *render.MissingChartError
 			if errors.As(e, &chart) {
 				p.Chart, p.Values, p.Namespace = chart.Name, chart.Values, chart.Namespace
@@ -77,10 +80,23 @@ func (j *job) lacks(errs ...error) {
 	}
 }
 
-func (j *job) warn(lines []string) {
-	for _, line := range lines {
-		j.note(Lenient, "%s", line)
+func (j *job) warn(class Class, errs []error) {
+	for _, err := range errs {
+		j.noteError(class, err)
 	}
+}
+
+// NewProblem is one that an error tells, with its position.
+func NewProblem(class Class, err error) Problem {
+	at, _ := manifest.PositionOf(err)
+	return Problem{Class: class, Text: err.Error(), At: at}
+}
+
+// noteError notes an error, with its position.
+func (j *job) noteError(class Class, err error) *Problem {
+	p := j.note(class, "%v", err)
+	p.At, _ = manifest.PositionOf(err)
+	return p
 }
 
 // judge draws the verdict from the problems.

@@ -81,7 +81,7 @@ func gitURL(url string) string {
 // candidates are the names of files that may be of other sources.
 func candidates(spec map[string]any) []string {
 	helm := manifest.Map(spec, "helm")
-	names := texts(helm["valueFiles"])
+	names := manifest.Strings(helm["valueFiles"])
 	list, _ := helm["fileParameters"].([]any)
 	for _, p := range list {
 		m, _ := p.(map[string]any)
@@ -102,7 +102,7 @@ func (j *job) checkLinks(ref string, view *tree.View) error {
 	case name == "":
 		return nil
 	case ref == "":
-		return fmt.Errorf("%s: it is a symbolic link out of the repository, and Argo CD refuses a repository with one", j.URL(name))
+		return manifest.Errorf(j.URL(name), "it is a symbolic link out of the repository, and Argo CD refuses a repository with one")
 	}
 	return fmt.Errorf("%s: %s is a symbolic link out of the repository, and Argo CD refuses a repository with one", ref, name)
 }

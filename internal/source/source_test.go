@@ -147,7 +147,7 @@ func TestVerdicts(t *testing.T) {
 			"remote base", "",
 			[]string{"kustomization.yaml", "resources: [a.yaml, https://example.com/org/repo]\n", "a.yaml", object("a")},
 			nil,
-			"partly known: a\nmissing kustomization.yaml: resources: \"https://example.com/org/repo\" is remote; only files in the source are read",
+			"partly known: a\nmissing kustomization.yaml:1: resources: \"https://example.com/org/repo\" is remote; only files in the source are read",
 		},
 		{
 			"remote base that is there", "",
@@ -159,7 +159,7 @@ func TestVerdicts(t *testing.T) {
 			"nothing but a remote base", "",
 			[]string{"kustomization.yaml", "resources: [https://example.com/org/repo]\n"},
 			remote{},
-			"unknown:\nmissing kustomization.yaml: resources: https://example.com/org/repo: no route to host",
+			"unknown:\nmissing kustomization.yaml:1: resources: https://example.com/org/repo: no route to host",
 		},
 		{
 			"dependency", "",
@@ -193,7 +193,7 @@ func TestVerdicts(t *testing.T) {
 			[]string{"Chart.yaml", dependency, "templates/a.yaml", "{{ include \"sub.x\" . }}"},
 			nil,
 			"unknown:\nmissing Chart.yaml: dependency sub 1.0.0: it is in https://charts.example.com, and nothing is fetched\n" +
-				"missing Chart.yaml: rendering: c/templates/a.yaml:1:3 executing \"c/templates/a.yaml\" at <include \"sub.x\" .>: error calling include: " +
+				"missing templates/a.yaml:1: rendering: c/templates/a.yaml:1:3 executing \"c/templates/a.yaml\" at <include \"sub.x\" .>: error calling include: " +
 				"template: no template \"sub.x\" associated with template \"gotpl\"; it may be for what is missing",
 		},
 		{
@@ -499,7 +499,7 @@ func TestCancelled(t *testing.T) {
 
 func TestBuildOptions(t *testing.T) {
 	for options, want := range map[string]string{
-		"":                           "broken:\nfailure kustomization.yaml: helmCharts: c: must specify --enable-helm (kustomize.buildOptions in Argo CD's settings)",
+		"":                           "broken:\nfailure kustomization.yaml:1: helmCharts: c: must specify --enable-helm (kustomize.buildOptions in Argo CD's settings)",
 		"--enable-helm":              "known: a",
 		"--enable-helm=true":         "known: a",
 		"--enable-helm=maybe":        "broken:\nfailure kustomize.buildOptions in Argo CD's settings: --enable-helm must be true or false, it is \"maybe\"",

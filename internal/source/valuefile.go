@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/argosy-cd/argosy/internal/manifest"
 	"github.com/argosy-cd/argosy/internal/tree"
 )
 
@@ -25,7 +26,7 @@ func (j *job) valueFiles(h map[string]any) ([]tree.File, error) {
 		}
 		return nil
 	}
-	for _, name := range texts(h["valueFiles"]) {
+	for _, name := range manifest.Strings(h["valueFiles"]) {
 		names := []string{name}
 		if !j.Strict && strings.Contains(name, ",") {
 			// Helm splits what Argo CD takes for one name. The second is relative to the chart, or to the machine.

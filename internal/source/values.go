@@ -6,18 +6,6 @@ import (
 	"strings"
 )
 
-// texts returns the strings of a list.
-func texts(v any) []string {
-	list, _ := v.([]any)
-	var out []string
-	for _, e := range list {
-		if s, ok := e.(string); ok {
-			out = append(out, s)
-		}
-	}
-	return out
-}
-
 // count reads a number, or a text with one.
 func count(v any) (int64, bool) {
 	switch v := v.(type) {

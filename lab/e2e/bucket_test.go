@@ -21,7 +21,7 @@ spec:
   project: default
   sources: %s
   destination: {server: https://kubernetes.default.svc, namespace: %s}
-  syncPolicy: {automated: {prune: true}, syncOptions: [CreateNamespace=true]}
+  syncPolicy: {automated: {prune: true}, syncOptions: [CreateNamespace=true, Validate=false]}
 `, name, lab.Namespace, sources, name)
 }
 

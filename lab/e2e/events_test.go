@@ -107,11 +107,11 @@ func (k *kit) fresh() (put func(value string)) {
 		k.app(app{name: p + "-file", path: "file", plugin: "s3"}),
 		k.app(app{
 			name: p + "-once", path: "once", plugin: "s3",
-			policy: "{automated: {prune: true}, syncOptions: [CreateNamespace=true]}",
+			policy: "{automated: {prune: true}, syncOptions: [CreateNamespace=true, Validate=false]}",
 		}),
 		k.app(app{
 			name: p + "-git", path: ".", repo: &lab.Repo{URL: repo + "/s3/" + p + "/git.git"},
-			policy: "{automated: {prune: true}, syncOptions: [CreateNamespace=true]}",
+			policy: "{automated: {prune: true}, syncOptions: [CreateNamespace=true, Validate=false]}",
 		}),
 	)
 	return put

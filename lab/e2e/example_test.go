@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"reflect"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -34,7 +35,7 @@ func exampleRepo(ctx context.Context, t *testing.T, l *lab.Lab) (repo *lab.Repo,
 		if err != nil {
 			return err
 		}
-		files[path] = strings.ReplaceAll(string(data), "https://git.example.com/home/cluster.git", repo.URL)
+		files[path] = unvalidated(strings.ReplaceAll(string(data), "https://git.example.com/home/cluster.git", repo.URL))
 		target := filepath.Join(dir, path)
 		if err := os.MkdirAll(filepath.Dir(target), 0o755); err != nil {
 			return err
@@ -100,4 +101,17 @@ func generate(ctx context.Context, t *testing.T, repo, dir string) map[string]ma
 		t.Fatal("no Applications")
 	}
 	return apps
+}
+
+var (
+	createNamespace = regexp.MustCompile(`(?m)^( *)- CreateNamespace=true$`)
+	automatedFirst  = regexp.MustCompile(`(?m)^( *)syncPolicy:\n( *)automated:$`)
+)
+
+// unvalidated lets the Application of a file apply its manifests without validation, as those of a kit do.
+func unvalidated(text string) string {
+	if createNamespace.MatchString(text) {
+		return createNamespace.ReplaceAllString(text, "$0\n$1- Validate=false")
+	}
+	return automatedFirst.ReplaceAllString(text, "${1}syncPolicy:\n${2}syncOptions: [Validate=false]\n${2}automated:")
 }

@@ -259,6 +259,34 @@ func TestFaults(t *testing.T) {
 	})
 }
 
+// TestFaultsBoot: argosy boot is killed at a random moment, and the cluster boots on. A second one follows it to the end.
+func TestFaultsBoot(t *testing.T) {
+	if !long {
+		t.Skip("only with LONG")
+	}
+	x := newSeed(t, true, true)
+	x.ourHealthCheck()
+	s := x.simulate()
+	siege := newSiege(x.kit)
+	f := siege.fault("argosy boot", last)
+	t.Log(f)
+	killed := x.boot(x.lab.Kubeconfig)
+	x.must(siege.journal.AwaitCount(x.ctx, "Application", "created", f.created))
+	x.must(sleep(x.ctx, f.delay))
+	x.must(killed.cmd.Process.Kill())
+	_ = killed.cmd.Wait()
+	if r := result(x.boot(x.lab.Kubeconfig).end(0)); r != "healthy" {
+		t.Errorf("the second boot ended with %s", r)
+	}
+	names := make([]string, 0, len(s.Applications))
+	for _, a := range s.Applications {
+		names = append(names, a.Name)
+	}
+	siege.survived(names)
+	x.ordered(s)
+	x.deployedBefore(s)
+}
+
 // TestFaultsRepeated: the same process is killed again and again. It takes minutes for each.
 func TestFaultsRepeated(t *testing.T) {
 	if !long {

@@ -33,7 +33,7 @@ spec:
       project: default
       source: {repoURL: %[2]q, targetRevision: main, path: '{{.app}}'}
       destination: {server: https://kubernetes.default.svc, namespace: '%[1]s'}
-      syncPolicy: {syncOptions: [CreateNamespace=true]}
+      syncPolicy: {syncOptions: [CreateNamespace=true, Validate=false]}
 `, name, k.repo.URL)
 }
 
@@ -115,7 +115,7 @@ spec:
       project: default
       source: {repoURL: %[2]q, targetRevision: main, path: app}
       destination: {server: https://kubernetes.default.svc, namespace: '%[1]s-{{.app}}'}
-      syncPolicy: {automated: {}, syncOptions: [CreateNamespace=true]}
+      syncPolicy: {automated: {}, syncOptions: [CreateNamespace=true, Validate=false]}
 `, name, k.repo.URL)
 	}
 	k.commit(map[string]string{"app/cm.yaml": configMap("cm", "1"), "sets/set.yaml": set("asks-ours")})
@@ -181,7 +181,7 @@ spec:
       project: default
       source: {repoURL: %[2]q, targetRevision: main, path: app}
       destination: {server: https://kubernetes.default.svc, namespace: '%[1]s-{{.app}}'}
-      syncPolicy: {automated: {}, syncOptions: [CreateNamespace=true]}
+      syncPolicy: {automated: {}, syncOptions: [CreateNamespace=true, Validate=false]}
 `, name, k.repo.URL, plugin)
 	}
 	k.commit(map[string]string{

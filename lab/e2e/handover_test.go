@@ -105,7 +105,7 @@ spec:
       project: default
       source: {repoURL: %q, path: '{{.path.path}}', targetRevision: main}
       destination: {server: https://kubernetes.default.svc, namespace: '{{.path.basename}}'}
-      syncPolicy: {automated: {prune: true}, syncOptions: [CreateNamespace=true]}
+      syncPolicy: {automated: {prune: true}, syncOptions: [CreateNamespace=true, Validate=false]}
 `, k.name, k.repo.URL, k.repo.URL))
 	for _, name := range names {
 		k.await("Application", name, "health Healthy")
@@ -195,7 +195,7 @@ spec:
       project: default
       source: {repoURL: %q, path: 'apps', targetRevision: main}
       destination: {server: https://kubernetes.default.svc, namespace: '{{.app}}'}
-      syncPolicy: {automated: {prune: true}, syncOptions: [CreateNamespace=true]}
+      syncPolicy: {automated: {prune: true}, syncOptions: [CreateNamespace=true, Validate=false]}
 `, set, strings.Join(elements, ", "), k.repo.URL)
 }
 

@@ -33,9 +33,9 @@ var sick = map[string]string{"web/cm.yaml": deployment("web", false)}
 var well = map[string]string{"web/cm.yaml": deployment("web", true)}
 
 // passes: a wave does not wait for an Application that is not healthy.
-func passes(kind, last string) func(t *tree) {
+func passes(kind string) func(t *tree) {
 	return func(t *tree) {
-		t.appears(kind, last)
+		t.appears(kind, "last")
 		t.application("web", inHealth("Progressing"))
 	}
 }
@@ -104,11 +104,11 @@ func TestLint(t *testing.T) {
 
 // settingsProofs are those that need other settings of Argo CD's processes.
 var settingsProofs = map[string]proof{
-	"rollout-ignored": {change: sick, see: passes("ConfigMap", "last")},
+	"rollout-ignored": {change: sick, see: passes("ConfigMap")},
 	"wave-delay": {
 		change: map[string]string{"web/cm.yaml": sick["web/cm.yaml"], "apps/last.yaml": inWave(configMap("last", "1"), 1)},
 		see: func(t *tree) {
-			passes("ConfigMap", "last")(t)
+			passes("ConfigMap")(t)
 			web := t.application("web", inHealth("Progressing"))
 			last, err := t.lab.Get(t.ctx, "ConfigMap", lab.Namespace, t.own("last"))
 			t.must(err)

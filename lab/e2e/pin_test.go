@@ -185,7 +185,7 @@ spec:
       project: default
       source: {repoURL: %[1]q, targetRevision: main, path: '{{ .path.path }}'}
       destination: {server: https://kubernetes.default.svc, namespace: pinmany}
-      syncPolicy: {automated: {}, syncOptions: [CreateNamespace=true]}
+      syncPolicy: {automated: {}, syncOptions: [CreateNamespace=true, Validate=false]}
 `, k.repo.URL)}
 	for i := range many {
 		files[file(i)] = configMap(name(i), "1")

@@ -80,7 +80,7 @@ template:
     project: default
     source: {repoURL: %q, path: app, targetRevision: main, directory: {include: '*.yaml'}}
     destination: {server: https://kubernetes.default.svc, namespace: '{{name}}'}
-    syncPolicy: {automated: {}, syncOptions: [CreateNamespace=true]}
+    syncPolicy: {automated: {}, syncOptions: [CreateNamespace=true, Validate=false]}
 `, strings.Join(elements, ", "), value, k.repo.URL)
 }
 
@@ -409,7 +409,7 @@ spec:
       project: default
       sources: [{repoURL: %[4]q, path: app, targetRevision: main, directory: {include: '*.yaml'}}]
       destination: {server: https://kubernetes.default.svc, namespace: engine}
-      syncPolicy: {automated: {prune: true}, syncOptions: [CreateNamespace=true], retry: {limit: 3, backoff: {duration: 5s}}}
+      syncPolicy: {automated: {prune: true}, syncOptions: [CreateNamespace=true, Validate=false], retry: {limit: 3, backoff: {duration: 5s}}}
       ignoreDifferences: [{group: apps, kind: Deployment, jsonPointers: [/spec/replicas]}]
 `, name, generators, expression, k.repo.URL)
 	}

@@ -80,7 +80,7 @@ func TestBucketUnderUnchangedRevision(t *testing.T) {
 	k.plugin("bucket", tool+" s3cat bucket cm.yaml",
 		"LAB_S3_ENDPOINT="+k.lab.S3Endpoint, "LAB_S3_ACCESS_KEY="+k.lab.S3AccessKey, "LAB_S3_SECRET_KEY="+k.lab.S3SecretKey)
 	k.commit(map[string]string{"app/readme": "x\n"})
-	k.apply(k.app(app{name: "bucket", path: "app", plugin: "bucket", policy: "{automated: {}, syncOptions: [CreateNamespace=true]}"}))
+	k.apply(k.app(app{name: "bucket", path: "app", plugin: "bucket", policy: "{automated: {}, syncOptions: [CreateNamespace=true, Validate=false]}"}))
 	synced := func(o *unstructured.Unstructured) bool { return text(o, "status", "sync", "status") == "Synced" }
 	k.wait("bucket", synced)
 	value := func() string {

@@ -244,7 +244,7 @@ func TestRulesOfSyncs(t *testing.T) {
 				"one-degraded/b.yaml": inWave(deployment("one-degraded-slow", false), 0),
 				"one-degraded/c.yaml": inWave(configMap("one-degraded-later", "1"), 1),
 			},
-			root:  app{policy: "{automated: {}, syncOptions: [CreateNamespace=true]}"},
+			root:  app{policy: "{automated: {}, syncOptions: [CreateNamespace=true, Validate=false]}"},
 			phase: "Running", message: stuck + "one-degraded-slow", health: "Degraded", absent: []string{"ConfigMap/one-degraded-later"},
 		},
 		{ // A last wave with a Sync hook is awaited, all of it.

@@ -194,7 +194,7 @@ template:
     project: default
     source: {repoURL: %q, path: app, targetRevision: main}
     destination: {server: https://kubernetes.default.svc, namespace: rights}
-    syncPolicy: {automated: {}, syncOptions: [CreateNamespace=true]}
+    syncPolicy: {automated: {}, syncOptions: [CreateNamespace=true, Validate=false]}
 `, generator, name, k.repo.URL)
 	}
 	git := spec("{git: {repoURL: "+private.URL+backend.Path+", revision: main, directories: [{path: apps/*}]}}",

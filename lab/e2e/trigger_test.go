@@ -46,7 +46,7 @@ template:
     project: default
     source: {repoURL: %q, path: '{{ .path.path }}', targetRevision: main}
     destination: {server: https://kubernetes.default.svc, namespace: trigger}
-    syncPolicy: {automated: {}, syncOptions: [CreateNamespace=true]}
+    syncPolicy: {automated: {}, syncOptions: [CreateNamespace=true, Validate=false]}
 `, k.repo.URL, k.repo.URL)
 	k.apply(fmt.Sprintf(`apiVersion: argoproj.io/v1alpha1
 kind: Application

@@ -78,7 +78,7 @@ spec:
       project: default
       source: {repoURL: ` + k.repo.URL + `, targetRevision: main, path: "` + child.path + `"}
       destination: {server: https://kubernetes.default.svc, namespace: ` + k.name + `}
-      syncPolicy: {automated: {}, syncOptions: [CreateNamespace=true]}
+      syncPolicy: {automated: {}, syncOptions: [CreateNamespace=true, Validate=false]}
 `
 }
 
@@ -233,7 +233,7 @@ func TestMissingChildDoesNotCount(t *testing.T) {
 	k := newKit(t, "missing")
 	k.commit(map[string]string{
 		"a/d.yaml":    deployment("a", true),
-		"root/a.yaml": k.app(app{name: "missing-a", path: "a", policy: "{syncOptions: [CreateNamespace=true]}"}),
+		"root/a.yaml": k.app(app{name: "missing-a", path: "a", policy: "{syncOptions: [CreateNamespace=true, Validate=false]}"}),
 	})
 	root := k.root()
 	missing := k.await("Application", "missing-a", "health Missing")

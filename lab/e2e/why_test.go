@@ -221,7 +221,7 @@ func whyCases() []whyCase {
 			kind: "missing-crd", text: "Widget",
 		},
 		{name: "namespace", files: map[string]string{"c.yaml": configMap("c", "1")}, wait: failed, edit: func(app string) string {
-			return strings.Replace(app, ", syncOptions: [CreateNamespace=true]", "", 1)
+			return strings.Replace(app, ", syncOptions: [CreateNamespace=true, Validate=false]", "", 1)
 		}, kind: "missing-namespace", text: "namespace why-namespace does not exist"},
 		{
 			name: "project", files: map[string]string{"c.yaml": configMap("c", "1")}, wait: invalid, edit: c.in("why-closed"), kind: "project",
@@ -355,7 +355,7 @@ func TestWhy(t *testing.T) {
 	}
 	k.apply(k.app(app{
 		name: "why-stale", path: "stale", namespace: "why-stale",
-		policy: "{automated: {}, syncOptions: [CreateNamespace=true], retry: {limit: -1, backoff: {duration: 2s, maxDuration: 2s}}}",
+		policy: "{automated: {}, syncOptions: [CreateNamespace=true, Validate=false], retry: {limit: -1, backoff: {duration: 2s, maxDuration: 2s}}}",
 	}))
 	k.await("Application", "why-immutable", "health Healthy")
 	k.await("Application", "why-finalizer", "health Healthy")

@@ -48,10 +48,9 @@ func (r *run) plugin(f *fields) ([]Set, error) {
 	if err != nil {
 		return nil, err
 	}
-	var sets []Set
-	var errs []error
+	out := collector{run: r, path: f.path, values: values}
 	for i, object := range answer.Parameters {
-		if len(errs) >= maxErrors {
+		if out.full() {
 			break
 		}
 		what := fmt.Sprintf("parameters %d of the plugin", i)
@@ -60,17 +59,11 @@ func (r *run) plugin(f *fields) ([]Set, error) {
 			return nil, fmt.Errorf("%s: %s: %w", f.path, what, err)
 		}
 		params["generator"] = map[string]any{"input": map[string]map[string]RawJSON{"parameters": raw}}
-		if err := r.keep(f.path, len(params)); err != nil {
+		if err := out.add(what, params); err != nil {
 			return nil, err
 		}
-		if err := values.addTo(params); err != nil {
-			errs = append(errs, problem.Wrap(err, func(e error) error { return fmt.Errorf("%s: %s: %w", f.path, what, e) }))
-		}
-		if sets = append(sets, Set{params, Origin{What: what}}); len(sets) > r.MaxSets {
-			return nil, r.tooMany(f.path)
-		}
 	}
-	return sets, errors.Join(errs...)
+	return out.all()
 }
 
 // pluginSpec is the Spec of a Question to a plugin.

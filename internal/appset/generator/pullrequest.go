@@ -96,10 +96,9 @@ func (r *run) pullRequest(f *fields) ([]Set, error) {
 		return nil, fmt.Errorf("%s.%s: the repository is not found; continueOnRepoNotFoundError: true would give no parameters instead",
 			f.path, p.name)
 	}
-	var sets []Set
-	var errs []error
+	out := collector{run: r, path: f.path, values: values}
 	for _, pull := range answer.PullRequests {
-		if len(errs) >= maxErrors {
+		if out.full() {
 			break
 		}
 		if len(filters) > 0 && !slices.ContainsFunc(filters, func(s pullRequestFilter) bool { return s.matches(pull) }) {
@@ -107,17 +106,11 @@ func (r *run) pullRequest(f *fields) ([]Set, error) {
 		}
 		what := fmt.Sprintf("pull request %d", pull.Number)
 		params := r.pullRequestParams(f.path+": "+what, pull)
-		if err := r.keep(f.path, len(params)); err != nil {
+		if err := out.add(what, params); err != nil {
 			return nil, err
 		}
-		if err := values.addTo(params); err != nil {
-			errs = append(errs, problem.Wrap(err, func(e error) error { return fmt.Errorf("%s: %s: %w", f.path, what, e) }))
-		}
-		if sets = append(sets, Set{params, Origin{What: what}}); len(sets) > r.MaxSets {
-			return nil, r.tooMany(f.path)
-		}
 	}
-	return sets, errors.Join(errs...)
+	return out.all()
 }
 
 func (r *run) pullRequestParams(path string, p PullRequest) Params {

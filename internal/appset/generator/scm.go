@@ -94,23 +94,18 @@ func (r *run) scmProvider(f *fields) ([]Set, error) {
 	if err != nil {
 		return nil, err
 	}
-	sets := make([]Set, 0, len(repositories))
-	var errs []error
+	out := collector{run: r, path: f.path, values: g.values}
 	for _, repo := range repositories {
-		if len(errs) >= maxErrors {
+		if out.full() {
 			break
 		}
 		params := repo.params(g.provider)
 		what := fmt.Sprintf("branch %s of %s", repo.Branch, repo)
-		if err := r.keep(f.path, len(params)); err != nil {
+		if err := out.add(what, params); err != nil {
 			return nil, err
 		}
-		if err := g.values.addTo(params); err != nil {
-			errs = append(errs, problem.Wrap(err, func(e error) error { return fmt.Errorf("%s: %s: %w", f.path, what, e) }))
-		}
-		sets = append(sets, Set{params, Origin{What: what}})
 	}
-	return sets, errors.Join(errs...)
+	return out.all()
 }
 
 func (r *run) scmSpec(f *fields) (*scmSpec, error) {

@@ -110,8 +110,8 @@ func (e *engine) operation(n *live.Node, path []string) {
 	if m := unconfirmed.FindStringSubmatch(op.Message); m != nil && op.Running() {
 		e.add(Cause{
 			Kind: Confirm, App: n, Path: path, Since: op.Started,
-			Text: fmt.Sprintf("the sync of %s waits until somebody confirms that %s may be deleted", title, m[1]), Detail: plain(op.Message),
-			Fix: "confirm it, if it may be deleted", Command: []string{"argocd", "app", "confirm-deletion", title},
+			Text:   fmt.Sprintf("the sync of %s waits until somebody confirms that %s may be deleted", title, m[1]),
+			Detail: plain(op.Message), Fix: "confirm it, if it may be deleted", Command: []string{"argocd", "app", "confirm-deletion", title},
 		})
 		return
 	}
@@ -251,8 +251,8 @@ func (e *engine) idle(n *live.Node, path []string) {
 	switch {
 	case !n.Automated:
 		e.add(Cause{
-			Kind: ByHand, App: n, Path: path, Text: title + " is OutOfSync, and has no automated sync", Since: n.SyncSince, Detail: differ(out),
-			Fix: "sync it, or set syncPolicy.automated", Command: []string{"argocd", "app", "sync", title},
+			Kind: ByHand, App: n, Path: path, Text: title + " is OutOfSync, and has no automated sync", Since: n.SyncSince,
+			Detail: differ(out), Fix: "sync it, or set syncPolicy.automated", Command: []string{"argocd", "app", "sync", title},
 		})
 	case op.Phase != "Succeeded":
 		// Its sync has failed: that is said elsewhere.
@@ -276,7 +276,8 @@ func (e *engine) idle(n *live.Node, path []string) {
 			Kind: SameRevision, App: n, Path: path, Since: n.SyncSince,
 			Text: fmt.Sprintf("%s differs from revision %s, which was synced already; automated sync does not sync a revision twice "+
 				"without selfHeal", title, short(n.Revisions)),
-			Detail: differ(out), Fix: "set syncPolicy.automated.selfHeal, or start a sync", Command: []string{"argocd", "app", "sync", title},
+			Detail: differ(out), Fix: "set syncPolicy.automated.selfHeal, or start a sync",
+			Command: []string{"argocd", "app", "sync", title},
 		})
 	}
 }

@@ -260,7 +260,7 @@ func (e *engine) inside(n *live.Node, path []string, o manifest.Object) {
 // stuck explains an object that does not go away.
 func (e *engine) stuck(n *live.Node, path []string, o manifest.Object) {
 	key := live.KeyOf(o)
-	finalizers := texts(manifest.Map(o, "metadata")["finalizers"])
+	finalizers := manifest.Strings(manifest.Map(o, "metadata")["finalizers"])
 	since, _ := time.Parse(time.RFC3339, manifest.String(o, "metadata", "deletionTimestamp"))
 	c := Cause{
 		Kind: Finalizer, App: n, Path: path, Since: since, weight: 10,
@@ -347,7 +347,7 @@ func hookOf(n *live.Node, key live.Key) string {
 }
 
 func conditions(o manifest.Object) []map[string]any {
-	return records(manifest.Map(o, "status")["conditions"])
+	return manifest.Maps(manifest.Map(o, "status")["conditions"])
 }
 
 // condition returns a condition, nil if there is none.
@@ -358,26 +358,4 @@ func condition(o manifest.Object, kind string) map[string]any {
 		}
 	}
 	return nil
-}
-
-func records(v any) []map[string]any {
-	list, _ := v.([]any)
-	var out []map[string]any
-	for _, item := range list {
-		if m, ok := item.(map[string]any); ok {
-			out = append(out, m)
-		}
-	}
-	return out
-}
-
-func texts(v any) []string {
-	list, _ := v.([]any)
-	var out []string
-	for _, item := range list {
-		if s, ok := item.(string); ok {
-			out = append(out, s)
-		}
-	}
-	return out
 }

@@ -93,7 +93,7 @@ func owned(list []manifest.Object, owner manifest.Object) []manifest.Object {
 	uid := manifest.String(owner, "metadata", "uid")
 	var out []manifest.Object
 	for _, o := range list {
-		for _, r := range records(manifest.Map(o, "metadata")["ownerReferences"]) {
+		for _, r := range manifest.Maps(manifest.Map(o, "metadata")["ownerReferences"]) {
 			if uid != "" && manifest.String(r, "uid") == uid {
 				out = append(out, o)
 			}
@@ -116,7 +116,7 @@ func (e *engine) pod(n *live.Node, path []string, o manifest.Object) {
 		return
 	}
 	for _, list := range []string{"initContainerStatuses", "containerStatuses"} {
-		for _, c := range records(manifest.Map(o, "status")[list]) {
+		for _, c := range manifest.Maps(manifest.Map(o, "status")[list]) {
 			if e.container(n, path, key, c) {
 				return
 			}
@@ -222,7 +222,7 @@ func (e *engine) pullMessage(key live.Key) string {
 // claims explains volumes of a pod that are not bound. It reports whether there are any.
 func (e *engine) claims(n *live.Node, path []string, pod manifest.Object) bool {
 	found := false
-	for _, v := range records(manifest.Map(pod, "spec")["volumes"]) {
+	for _, v := range manifest.Maps(manifest.Map(pod, "spec")["volumes"]) {
 		name := manifest.String(v, "persistentVolumeClaim", "claimName")
 		if name == "" {
 			continue

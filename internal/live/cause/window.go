@@ -34,8 +34,8 @@ func (e *engine) window(n *live.Node, path []string) {
 	title := e.snapshot.Title(n)
 	switch {
 	case err != nil:
-		c := e.windowCause(n, path, fmt.Sprintf("%s is OutOfSync and its automated sync has not begun; a sync window of project %q cannot be "+
-			"evaluated", title, n.Project))
+		c := e.windowCause(n, path, fmt.Sprintf("%s is OutOfSync and its automated sync has not begun; a sync window of project %q cannot "+
+			"be evaluated", title, n.Project))
 		c.Detail, c.Fix, c.weight = err.Error(), "correct syncWindows of the AppProject, if they are wrong", 35
 		e.add(c)
 	case !v.Allowed:

@@ -1,0 +1,25 @@
+package manifest
+
+// Maps returns the objects of a list. Everything else in it is left out, and of what is no list there are none.
+func Maps(v any) []map[string]any {
+	list, _ := v.([]any)
+	out := make([]map[string]any, 0, len(list))
+	for _, item := range list {
+		if m, ok := item.(map[string]any); ok {
+			out = append(out, m)
+		}
+	}
+	return out
+}
+
+// Strings returns the strings of a list, in the same way.
+func Strings(v any) []string {
+	list, _ := v.([]any)
+	var out []string
+	for _, item := range list {
+		if s, ok := item.(string); ok {
+			out = append(out, s)
+		}
+	}
+	return out
+}
