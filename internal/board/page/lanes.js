@@ -140,8 +140,7 @@ function drawCard(c, t) {
 /** ageOf is the time on a card: how long something runs, or took. @param {App} app @param {State} state @param {number} t */
 function ageOf(app, state, t) {
   if (state.is === 'planned') return app.planned && app.planned.healthy >= 0 ? clock(app.planned.healthy) : '';
-  if (state.is === 'unknown') return '';
-  if (state.is === 'waiting') return app.planned && app.planned.created >= 0 ? '~' + clock(app.planned.created) : '';
+  if (state.is === 'waiting' || state.is === 'unknown') return '';
   const created = app.history.find((s) => s.is !== 'waiting');
   if (state.is === 'healthy') return created && created.at >= 0 && state.at > created.at ? span(state.at - created.at) : '';
   // Since when it is what it is; running counts from its creation.
@@ -160,7 +159,8 @@ export function since(app, state) {
 function noteOf(app, state) {
   if (state.is === 'planned') return app.note || '';
   if (state.is === 'healthy') return app.set && kin(app.key).length ? 'does not wait for its Applications' : '';
-  if (state.is === 'waiting' && (state.note || '').startsWith('wave ')) return ''; // its lane says it
+  // Its lane says which wave it waits for.
+  if (state.is === 'waiting' && (state.note || '').startsWith('wave ')) return app.planned && app.planned.created >= 0 ? `planned at ${clock(app.planned.created)}` : '';
   if (state.note) return (state.waits?.length ? 'waits for ' : state.is === 'waiting' ? 'waits for ' : '') + state.note;
   if (state.is === 'running') return [state.health, state.sync].filter(Boolean).join(', ');
   return '';
