@@ -89,7 +89,8 @@ func (o *Board) Serve(std cli.Std, cmd *cobra.Command, roots []string, ready fun
 	}
 	defer done()
 	server, err := board.New(board.Config{
-		Config: serving, Source: source, Access: access, Hosts: o.hosts, Log: serve.Log(std.Err, o.server.Log.Value), Now: std.Now, Ready: ready,
+		Config: serving, Source: source, Access: access, Hosts: o.hosts, Log: serve.Log(std.Err, o.server.Log.Value),
+		Now: std.Now, Ready: ready,
 	})
 	if err != nil {
 		return err
