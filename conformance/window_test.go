@@ -60,7 +60,7 @@ func TestWindows(t *testing.T) {
 		app.Name = a.Name
 		app.Spec.Destination = v1alpha1.ApplicationDestination{Namespace: a.Namespace, Server: a.Server, Name: a.Cluster}
 		synctest.Test(t, func(t *testing.T) {
-			time.Sleep(time.Duration(d.Int64N(int64(5 * 365 * 24 * time.Hour))).Truncate(time.Second) + time.Millisecond)
+			time.Sleep(time.Duration(d.Int64N(int64(5*365*24*time.Hour))).Truncate(time.Second) + time.Millisecond)
 			matching := theirs.Spec.SyncWindows.Matches(app)
 			ours := window.For(window.Of(o), a)
 			if matching.HasWindows() != (len(ours) > 0) || matching.HasWindows() && len(*matching) != len(ours) {

@@ -111,7 +111,8 @@ func (e *engine) operation(n *live.Node, path []string) {
 		e.add(Cause{
 			Kind: Confirm, App: n, Path: path, Since: op.Started,
 			Text:   fmt.Sprintf("the sync of %s waits until somebody confirms that %s may be deleted", title, m[1]),
-			Detail: plain(op.Message), Fix: "confirm it, if it may be deleted", Command: []string{"argocd", "app", "confirm-deletion", title},
+			Detail: plain(op.Message), Fix: "confirm it, if it may be deleted",
+			Command: []string{"argocd", "app", "confirm-deletion", title},
 		})
 		return
 	}
