@@ -45,8 +45,8 @@ The file ` + lint.ConfigName + ` in the top directory gives rules other severiti
 writes what is found to a file, and --baseline leaves that out. --diff shows what is new since a revision.
 
 --fix changes your files where one small change cures a finding, and reports the rest. --list marks the rules that
-it cures. Comments, order and line ends stay, and only files in work trees are changed: all of them, or none. What is
-silenced, off, in the baseline or not new stays as it is.
+it cures. Comments, order and line ends stay. Only files in work trees are changed, in at most five rounds; in each
+round all of them or none. What is silenced, off, in the baseline or not new stays as it is.
 
 A rule that lacks something, such as Argo CD's settings or a chart, is listed once as not checked. The exit code
 is 3 if a finding is as severe as --fail-on, or if something unknown may hide Applications; with --strict, if

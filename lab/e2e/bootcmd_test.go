@@ -19,7 +19,7 @@ import (
 // bootEvent is a line of argosy boot -o json.
 type bootEvent struct {
 	Event, Check, Verdict, Text, Result, Name string
-	Wave                                      int
+	Wave, Created, LeftToArgoCD               int
 	Absent, Unplanned, Order                  []string
 	Why                                       whyReport
 }
@@ -85,6 +85,7 @@ func TestBootCommand(t *testing.T) {
 	before := x.running("infrastructure/networking/cilium/agent.yaml", "kube-system")
 	s := x.simulate()
 	record, times := filepath.Join(t.TempDir(), "boot.jsonl"), filepath.Join(t.TempDir(), "times.yaml")
+	board := x.board("--kubeconfig", config)
 	events := x.boot(config, "--record", record, "--learn", times).end(0)
 	for _, e := range events {
 		if e.Event == "preflight" {
@@ -105,6 +106,7 @@ func TestBootCommand(t *testing.T) {
 	}
 	x.ordered(s)
 	x.agrees(s)
+	x.boardAgrees(board, s)
 	after, err := x.lab.Get(x.ctx, "DaemonSet.apps", "kube-system", "cilium")
 	x.must(err)
 	if after.GetUID() != before.GetUID() {
@@ -230,5 +232,67 @@ func TestBootUnwedge(t *testing.T) {
 	}
 	if r := result(events); r != "healthy" {
 		t.Errorf("the boot ended with %s", r)
+	}
+}
+
+// TestBootInstall: argosy boot installs Argo CD by its own manifests, CRDs first, writes the health check, and boots a root whose Application
+// argocd deploys the same manifests: Argo CD adopts what runs, and nothing is made again. A second boot leaves all of it to Argo CD.
+func TestBootInstall(t *testing.T) {
+	ownLane.enter(t)
+	l, err := lab.Start(t.Context(), lab.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(l.Stop)
+	k := newKitIn(t, l, "install")
+	manifests := k.argoManifests("install.yaml")
+	install, err := os.ReadFile(manifests)
+	k.must(err)
+	files := map[string]string{
+		"argocd/install.yaml": string(install), "web/cm.yaml": configMap("web", "1"),
+		"root/argocd.yaml": k.app(app{
+			name: "install-argocd", path: "argocd", namespace: lab.Namespace, policy: "{automated: {}, syncOptions: [ServerSideApply=true]}",
+		}),
+		"root/web.yaml": k.app(app{name: "install-web", path: "web", wave: "1"}),
+	}
+	k.commit(files)
+	dir := k.directory(files)
+	root := filepath.Join(t.TempDir(), "root.yaml")
+	k.must(os.WriteFile(root, []byte(k.app(app{name: "install-root", path: "root", namespace: lab.Namespace})), 0o644))
+	args := []string{
+		root, "--repo", k.repo.URL + "=" + dir, "--argocd-version", "3.2", "--kubeconfig", l.Kubeconfig, "-o", "json", "--install", manifests,
+		"--fix",
+	}
+	events := k.startBoot(args...).end(0)
+	fixed := false
+	for _, e := range events {
+		fixed = fixed || e.Event == "fixed" && e.Check == "health-check"
+		if e.Verdict == "failed" && e.Check != "health-check" {
+			t.Errorf("%s: %s", e.Check, e.Text)
+		}
+	}
+	if first := events[slices.IndexFunc(events, func(e bootEvent) bool { return e.Event == "installed" })]; first.Created < 30 || !fixed {
+		t.Errorf("%d objects were created; the health check was written: %t", first.Created, fixed)
+	}
+	if r := result(events); r != "healthy" {
+		t.Errorf("the boot ended with %s", r)
+	}
+	k.healthyBefore("install-argocd", "install-web")
+	for _, name := range []string{"argocd-repo-server", "argocd-server"} {
+		o, err := l.Get(k.ctx, "Deployment.apps", lab.Namespace, name)
+		k.must(err)
+		if by := o.GetAnnotations()["argocd.argoproj.io/tracking-id"]; by != "install-argocd:apps/Deployment:argocd/"+name {
+			t.Errorf("%s was not adopted: %q", name, by)
+		}
+		if e, ok := k.journal.First("Deployment", name, "deleted", 0); ok {
+			t.Errorf("%s was made again: %+v", name, e)
+		}
+	}
+	again := k.startBoot(args...).end(0)
+	if e := again[slices.IndexFunc(again, func(e bootEvent) bool { return e.Event == "installed" })]; e.Created != 0 || e.LeftToArgoCD < 30 {
+		t.Errorf("the second time %d objects were created, and %d left to Argo CD", e.Created, e.LeftToArgoCD)
+	}
+	if r := result(again); r != "nothing-to-do" {
+		t.Errorf("the second boot ended with %s", r)
 	}
 }

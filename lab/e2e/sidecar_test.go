@@ -23,8 +23,8 @@ import (
 	"github.com/argosy-cd/argosy/lab"
 )
 
-// sidecarManifests is Argo CD's own installation with our component, as Kustomize builds it.
-func (k *kit) sidecarManifests() []*unstructured.Unstructured {
+// argoManifests is a file of Argo CD's own manifests.
+func (k *kit) argoManifests(name string) string {
 	k.Helper()
 	download := exec.CommandContext(k.ctx, "go", "mod", "download", "-json", "github.com/argoproj/argo-cd/v3")
 	download.Dir = "../build/argocd"
@@ -32,7 +32,13 @@ func (k *kit) sidecarManifests() []*unstructured.Unstructured {
 	k.must(err)
 	var module struct{ Dir string }
 	k.must(json.Unmarshal(answer, &module))
-	data, err := os.ReadFile(filepath.Join(module.Dir, "manifests/namespace-install.yaml"))
+	return filepath.Join(module.Dir, "manifests", name)
+}
+
+// sidecarManifests is Argo CD's own installation with our component, as Kustomize builds it.
+func (k *kit) sidecarManifests() []*unstructured.Unstructured {
+	k.Helper()
+	data, err := os.ReadFile(k.argoManifests("namespace-install.yaml"))
 	k.must(err)
 	component := map[string]string{
 		"install.yaml": string(data),
