@@ -147,7 +147,7 @@ func TestDemoTerminal(t *testing.T) {
 	screen.expect("root is booted: 2 Applications healthy after")
 	screen.expect("Ctrl-C ends it")
 	ports := r.ports()
-	if len(ports) != 2 {
+	if len(ports) != 3 { // Git, S3 and the board
 		t.Errorf("it listens on %v", ports)
 	}
 	put(t, filepath.Join(repo, "teams/blue/d.yaml"), `{apiVersion: apps/v1, kind: Deployment, metadata: {name: blue}}`)
