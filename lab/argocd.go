@@ -105,7 +105,7 @@ func (l *Lab) argoEnvironment(name string) []string {
 }
 
 func (l *Lab) installArgoCD(ctx context.Context, password string) error {
-	crds, err := l.Tools.Files("argocd", "manifests/crds/*.yaml")
+	crds, err := l.Tools.Files("argocd", "manifests/crds/*-crd.yaml")
 	if err != nil {
 		return err
 	}

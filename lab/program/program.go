@@ -57,7 +57,7 @@ var components = []component{
 
 // Tools are the built programs and the files that came with them.
 type Tools struct {
-	dirs map[string]string // component → folder in the cache
+	dirs map[string]string // component → folder of its files
 	bins map[string]string // program → path
 }
 
@@ -66,7 +66,7 @@ func (t *Tools) Path(program string) string { return t.bins[program] }
 
 // Files returns the files of a component that match a pattern, for example "kustomize/stage/pod/fast/*.yaml".
 func (t *Tools) Files(component, pattern string) ([]string, error) {
-	return filepath.Glob(filepath.Join(t.dirs[component], "files", filepath.FromSlash(pattern)))
+	return filepath.Glob(filepath.Join(t.dirs[component], filepath.FromSlash(pattern)))
 }
 
 // sourceDir is the folder of the lab, where build/ is.
@@ -110,9 +110,16 @@ func Build(ctx context.Context, log io.Writer, names ...string) (*Tools, error) 
 		if err != nil {
 			return nil, fmt.Errorf("building %s: %w", c.name, err)
 		}
-		t.dirs[c.name] = dir
+		t.dirs[c.name] = filepath.Join(dir, "files")
 		for _, p := range c.programs {
 			t.bins[p.name] = filepath.Join(dir, "bin", p.name)
+		}
+	}
+	// Another version of Argo CD: a checkout of it, with the program in dist/.
+	if checkout := os.Getenv("LAB_ARGOCD"); checkout != "" && t.bins["argocd"] != "" {
+		t.bins["argocd"], t.dirs["argocd"] = filepath.Join(checkout, "dist", "argocd"), checkout
+		if _, err := os.Stat(t.bins["argocd"]); err != nil {
+			return nil, fmt.Errorf("LAB_ARGOCD: %w; go build -o dist/argocd ./cmd makes it", err)
 		}
 	}
 	return t, nil
