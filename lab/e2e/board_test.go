@@ -51,9 +51,9 @@ func (k *kit) scene(board string) boardScene {
 	answer, err := http.DefaultClient.Do(request)
 	k.must(err)
 	defer answer.Body.Close()
-	var s boardScene
-	k.must(json.NewDecoder(answer.Body).Decode(&s))
-	return s
+	var shown struct{ Scene boardScene }
+	k.must(json.NewDecoder(answer.Body).Decode(&shown))
+	return shown.Scene
 }
 
 // boardAgrees compares a board that has watched a boot with the journal of the API server: it has the same Applications, all healthy, and where

@@ -51,8 +51,8 @@ type kit struct {
 // lane lets one test after the other use a lab. Lanes go on side by side.
 type lane struct{ sync.Mutex }
 
-// Lanes of tests: those of the patient lab, and those with a lab of their own.
-var patientLane, ownLane lane
+// Lanes of tests: those of the shared lab, those of the patient one, and those with a lab of their own.
+var sharedLane, patientLane, ownLane lane
 
 // enter waits for the turn of a test.
 func (l *lane) enter(t *testing.T) {
@@ -62,13 +62,11 @@ func (l *lane) enter(t *testing.T) {
 	t.Cleanup(l.Unlock)
 }
 
-// newKit makes a repository and a journal for a test, in a shared lab that it has for itself.
+// newKit makes a repository and a journal for a test.
 func newKit(t *testing.T, name string) *kit {
 	t.Helper()
-	t.Parallel()
-	l := <-free
-	t.Cleanup(func() { free <- l })
-	return newKitIn(t, l, name)
+	sharedLane.enter(t)
+	return newKitIn(t, shared, name)
 }
 
 // newKitIn is newKit in another lab. The deadline is for a test that hangs, not for a slow machine.

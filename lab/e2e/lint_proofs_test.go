@@ -57,12 +57,6 @@ var proofs = map[string]proof{
 			t.Errorf("the thing has a status, or is not there: %v", thing)
 		}
 	}},
-	"hook-needs-later": {see: func(t *tree) {
-		t.operation("web", "waiting for completion of hook batch/Job/{migrate}")
-		if t.exists("ServiceAccount", t.own("web"), t.own("migrate")) {
-			t.Error("the account is there")
-		}
-	}},
 	"needs-cycle":   {change: byPlugin, see: func(t *tree) { t.refuses("they need each other") }},
 	"needs-missing": {change: byPlugin, see: func(t *tree) { t.refuses("there is no Application") }},
 	"needs-later": {change: map[string]string{"db/cm.yaml": deployment("db", false)}, see: func(t *tree) {

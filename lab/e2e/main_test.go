@@ -12,17 +12,11 @@ import (
 	"syscall"
 	"testing"
 
-	"golang.org/x/sync/errgroup"
-
 	"github.com/argosy-cd/argosy/lab"
 )
 
-// free are the labs that tests share, and that no test uses now. Each test has applications, repositories and namespaces of its own, but
-// some change the settings of Argo CD.
-var free = make(chan *lab.Lab, sharedLabs)
-
-// sharedLabs is how many there are: tests wait more than they compute, and a third would not make a run of two cores shorter.
-const sharedLabs = 2
+// shared is the lab of all tests. Each test has applications, repositories and namespaces of its own.
+var shared *lab.Lab
 
 // long is for repetitions and numbers that prove more and take minutes: make e2e-long.
 var long = os.Getenv("LONG") != ""
@@ -45,32 +39,25 @@ func run(m *testing.M) int {
 		lab.StopAll()
 		os.Exit(1)
 	}()
-	defer lab.StopAll()
-	dir, err := os.MkdirTemp("", "argosy-lab-bin-")
+	var err error
+	shared, err = lab.Start(ctx, lab.Config{Progress: os.Stderr, ProgressiveSyncs: true, Settings: map[string]string{healthKey: seedLua}})
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "error:", err)
 		return 1
 	}
-	defer os.RemoveAll(dir)
-	var group errgroup.Group
-	labs := make([]*lab.Lab, sharedLabs)
-	for i := range labs {
-		group.Go(func() (err error) {
-			cfg := lab.Config{Progress: os.Stderr, ProgressiveSyncs: true, Settings: map[string]string{healthKey: seedLua}}
-			labs[i], err = lab.Start(ctx, cfg)
-			return err
-		})
-	}
-	tool, argosy = filepath.Join(dir, "lab-tool"), filepath.Join(dir, "argosy")
-	group.Go(func() error { return build("..", tool, "./cmd/lab") })
-	// Without the directory in it, the binary is made of what other checkouts have compiled.
-	group.Go(func() error { return build("../..", argosy, "-trimpath", "./cmd/argosy") })
-	if err := group.Wait(); err != nil {
-		fmt.Fprintln(os.Stderr, "error:", err)
+	defer shared.Stop()
+	tool = filepath.Join(shared.Dir, "lab-tool")
+	if out, err := exec.Command("go", "build", "-o", tool, "../cmd/lab").CombinedOutput(); err != nil {
+		fmt.Fprintf(os.Stderr, "error: building the lab command: %v\n%s", err, out)
 		return 1
 	}
-	for _, l := range labs {
-		free <- l
+	argosy = filepath.Join(shared.Dir, "bin", "argosy")
+	build := exec.Command("go", "build", "-o", argosy, "./cmd/argosy")
+	build.Dir = "../.."
+	build.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := build.CombinedOutput(); err != nil {
+		fmt.Fprintf(os.Stderr, "error: building argosy: %v\n%s", err, out)
+		return 1
 	}
 	// Tests wait for their lab, and not for each other.
 	if err := flag.Set("test.parallel", "100"); err != nil {
@@ -78,20 +65,9 @@ func run(m *testing.M) int {
 		return 1
 	}
 	code := m.Run()
+	defer lab.StopAll()
 	if code != 0 {
-		for _, l := range labs {
-			fmt.Fprintln(os.Stderr, "logs of a lab:", l.KeepLogs())
-		}
+		fmt.Fprintln(os.Stderr, "logs of the lab:", shared.KeepLogs())
 	}
 	return code
-}
-
-// build builds a program of a directory.
-func build(dir, out string, args ...string) error {
-	cmd := exec.Command("go", append([]string{"build", "-o", out}, args...)...)
-	cmd.Dir, cmd.Env = dir, append(os.Environ(), "CGO_ENABLED=0")
-	if text, err := cmd.CombinedOutput(); err != nil {
-		return fmt.Errorf("building %s: %w\n%s", filepath.Base(out), err, text)
-	}
-	return nil
 }
