@@ -40,19 +40,8 @@ func Of(project manifest.Object) []*Window {
 		out = append(out, &Window{
 			Kind: manifest.String(o, "kind"), Schedule: manifest.String(o, "schedule"), Duration: manifest.String(o, "duration"),
 			TimeZone: manifest.String(o, "timeZone"), ManualSync: o["manualSync"] == true, And: o["andOperator"] == true,
-			Applications: texts(o["applications"]), Namespaces: texts(o["namespaces"]), Clusters: texts(o["clusters"]),
+			Applications: manifest.Strings(o["applications"]), Namespaces: manifest.Strings(o["namespaces"]), Clusters: manifest.Strings(o["clusters"]),
 		})
-	}
-	return out
-}
-
-func texts(v any) []string {
-	list, _ := v.([]any)
-	var out []string
-	for _, item := range list {
-		if s, ok := item.(string); ok {
-			out = append(out, s)
-		}
 	}
 	return out
 }

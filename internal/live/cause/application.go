@@ -63,6 +63,11 @@ func keeps(finalizers []string) string {
 	return "it is kept by " + words.Some(finalizers)
 }
 
+// byPlugin reports whether an error is what a plugin said, and not one of the repo-server before it.
+func byPlugin(message string) bool {
+	return strings.Contains(message, "error generating manifests in cmp: ") || strings.Contains(message, "CMP processing failed ")
+}
+
 // conditions adds a cause for each error that an Application or a set has. It reports whether there is one.
 func (e *engine) conditions(n *live.Node, path []string) bool {
 	found := false
@@ -80,7 +85,7 @@ func (e *engine) conditions(n *live.Node, path []string) bool {
 		switch {
 		case set && (!ok || s.kind == Manifests):
 			s = said{SetError, "its Applications cannot be generated", "correct the set; argosy appset generate shows the same offline"}
-		case ok && s.kind == Manifests && argo.IsPlugin(n.Plugin, argo.PluginAppSet):
+		case ok && s.kind == Manifests && argo.IsPlugin(n.Plugin, argo.PluginAppSet) && byPlugin(c.Message):
 			s = said{SetError, "its ApplicationSet cannot be rendered", "correct the set; argosy appset generate shows the same offline"}
 		case !ok && c.Type == "SyncError":
 			s = said{kind: SyncError, text: "it cannot be synced"}
