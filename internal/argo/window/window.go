@@ -40,7 +40,8 @@ func Of(project manifest.Object) []*Window {
 		out = append(out, &Window{
 			Kind: manifest.String(o, "kind"), Schedule: manifest.String(o, "schedule"), Duration: manifest.String(o, "duration"),
 			TimeZone: manifest.String(o, "timeZone"), ManualSync: o["manualSync"] == true, And: o["andOperator"] == true,
-			Applications: manifest.Strings(o["applications"]), Namespaces: manifest.Strings(o["namespaces"]), Clusters: manifest.Strings(o["clusters"]),
+			Applications: manifest.Strings(o["applications"]), Namespaces: manifest.Strings(o["namespaces"]),
+			Clusters: manifest.Strings(o["clusters"]),
 		})
 	}
 	return out
