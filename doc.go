@@ -99,6 +99,7 @@
 //	internal/reposerver        edge     argosy repo: trigger repositories over HTTP
 //	internal/sidecar           edge     argosy cmp: the plugins beside a repo-server
 //	internal/serve             edge     HTTP as all our servers serve it, and files of settings that change
+//	internal/serve/leaktest    test     goroutines that tests of servers have left behind
 //	internal/metrics           edge     Prometheus
 //	internal/turnstile         edge     how many requests are answered at once, of one client and of all
 //	internal/worker            edge     processes for work that is not trusted: limits, messages, a pool

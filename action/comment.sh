@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Posts a file as the one comment of Argosy on a pull request of GitHub: the first time it is made, then it is changed.
 #
-#   comment.sh FILE    GITHUB_REPOSITORY, PULL_REQUEST and GH_TOKEN are set
+#   comment.sh FILE    GITHUB_REPOSITORY, PULL_REQUEST and GH_TOKEN are set; BOT is who GH_TOKEN is, github-actions[bot] by default
 set -euo pipefail
 marker='<!-- argosy -->'
 body=$(mktemp)
@@ -11,7 +11,9 @@ trap 'rm -f "$body"' EXIT
 	cat "$1"
 } >"$body"
 comments="repos/$GITHUB_REPOSITORY/issues/$PULL_REQUEST/comments"
-id=$(gh api --paginate "$comments" --jq ".[] | select(.body | startswith(\"$marker\")) | .id" | head -n 1)
+# A comment of somebody else that begins in the same way is not changed: its author could change it back.
+export BOT=${BOT:-github-actions[bot]}
+id=$(gh api --paginate "$comments" --jq ".[] | select(.user.login == env.BOT and (.body | startswith(\"$marker\"))) | .id" | sed -n 1p)
 if [ -n "$id" ]; then
 	gh api --silent --method PATCH "repos/$GITHUB_REPOSITORY/issues/comments/$id" -F "body=@$body"
 else

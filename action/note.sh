@@ -13,7 +13,16 @@ trap 'rm -f "$body"' EXIT
 } >"$body"
 # The token goes by standard input: arguments can be seen by others.
 call() { curl --fail --silent --show-error --config - "$@" <<<"header = \"PRIVATE-TOKEN: $GITLAB_TOKEN\""; }
-id=$(call "$notes?per_page=100&sort=asc&order_by=created_at" | grep -o '"id":[0-9]*,"type":[^,]*,"body":"\[argosy\]: # (plan)' | head -n 1 | tr -dc '0-9,' | cut -d, -f1 || true)
+# There may be no jq. A quote in a text is \" in JSON, so no text of somebody else looks like these fields. A note of somebody else that
+# begins in the same way is not changed.
+me=$(call "$CI_API_V4_URL/user" | grep -oE '^\{"id":[0-9]+' | tr -dc 0-9)
+own='"id":[0-9]+(,"type":[^,]*)?,"body":"\[argosy\]: # \(plan\)([^"\\]|\\.)*"(,"attachment":[^,]*)?,"author":\{"id":'$me','
+id=
+for ((page = 1; page <= 100; page++)); do
+	list=$(call "$notes?per_page=100&page=$page&sort=asc&order_by=created_at")
+	id=$(grep -oE "$own" <<<"$list" | sed -n '1s/^"id":\([0-9]*\).*/\1/p' || true)
+	[ -z "$id" ] && [ "$list" != '[]' ] || break
+done
 if [ -n "$id" ]; then
 	call --output /dev/null --request PUT --data-urlencode "body@$body" "$notes/$id"
 else

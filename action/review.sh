@@ -9,19 +9,29 @@
 set -uo pipefail
 base=$1 out=$2
 mkdir -p "$out"
-read -ra both <<<"${ARGOSY_ARGS:-}"
-read -ra plan <<<"${PLAN_ARGS:-}"
-read -ra lint <<<"${LINT_ARGS:-}"
+# Arguments may be on several lines; read returns 1 at the end of its input.
+read -rd '' -a both <<<"${ARGOSY_ARGS:-}" || true
+read -rd '' -a plan <<<"${PLAN_ARGS:-}" || true
+read -rd '' -a lint <<<"${LINT_ARGS:-}" || true
+
+# show prints a log. It has names from the pull request, so GitHub must not take its lines for commands.
+show() {
+	local token=
+	if [ -n "${GITHUB_ACTIONS:-}" ]; then
+		token=$(od -An -N16 -tx1 /dev/urandom | tr -d ' \n')
+		echo "::stop-commands::$token"
+	fi >&2
+	cat "$1" >&2
+	[ -z "$token" ] || echo "::$token::" >&2
+}
 
 argosy plan --diff "$base..." -o markdown "${plan[@]}" "${both[@]}" >"$out/plan.md" 2>"$out/plan.err"
 planned=$?
-cat "$out/plan.err" >&2
+show "$out/plan.err"
 if [ ! -s "$out/plan.md" ]; then
 	{
-		echo "**Argosy could not plan this change** (exit code $planned):"
-		echo '```'
-		cat "$out/plan.err"
-		echo '```'
+		printf '**Argosy could not plan this change** (exit code %s):\n\n' "$planned"
+		head -c 20000 "$out/plan.err" | sed 's/^/    /' # nothing ends a block that is indented
 	} >"$out/plan.md"
 fi
 
@@ -29,10 +39,11 @@ linted=0
 for format in sarif gitlab ${GITHUB_ACTIONS:+github}; do
 	file="$out/lint.$format"
 	[ "$format" = github ] && file=/dev/stdout # GitHub reads annotations from the log
-	argosy lint --diff "$base..." -o "$format" "${lint[@]}" "${both[@]}" >"$file"
+	argosy lint --diff "$base..." -o "$format" "${lint[@]}" "${both[@]}" >"$file" 2>"$out/lint.err"
 	code=$?
 	[ "$code" -gt "$linted" ] && linted=$code
 done
+show "$out/lint.err" # of the last one: they say the same
 
 # Usage and failure are worse than findings.
 worst=0

@@ -1,6 +1,7 @@
 package browser
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -171,11 +172,14 @@ func TestReconnect(t *testing.T) {
 
 func TestToken(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "token")
-	if err := os.WriteFile(file, []byte("correct-horse-battery\n"), 0o600); err != nil {
-		t.Fatal(err)
+	write := func(token string) {
+		if err := os.WriteFile(file, []byte(token+"\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
 	}
-	url, _ := start(t, "board", "--listen", "127.0.0.1:0", "--token-file", file, "--recording",
-		recording(t, boot.Options{Apps: 10, Waves: 2, Done: 2, Fail: -1}))
+	write("correct-horse-battery")
+	args := []string{"board", "--listen", free(t), "--token-file", file, "--recording", recording(t, boot.Options{Apps: 10, Waves: 2, Done: 2, Fail: -1})}
+	url, stop := start(t, args...)
 	ctx, cancel := chromedp.NewContext(tab)
 	defer cancel()
 	p := &page{t, ctx}
@@ -185,4 +189,50 @@ func TestToken(t *testing.T) {
 		t.Error("Applications are shown to everybody")
 	}
 	p.do(chromedp.SendKeys("#token", "correct-horse-battery"+kb.Enter, chromedp.ByQuery), chromedp.WaitVisible(".card", chromedp.ByQuery))
+	// Somebody who may not look any more keeps nothing.
+	stop()
+	write("another-horse-battery")
+	start(t, args...)
+	p.do(chromedp.WaitVisible("#token", chromedp.ByQuery))
+	if got := p.eval(`return document.querySelectorAll('.card').length + ' ' + document.getElementById('f-project').textContent + document.title`); got != "0 All projectsArgosy" {
+		t.Errorf("the page still has %q", got)
+	}
+}
+
+func TestPlan(t *testing.T) {
+	const cluster = "../examples/cluster"
+	url, _ := start(t, "board", "--listen", "127.0.0.1:0", "--offline", "--repo", "https://git.example.com/home/cluster.git="+cluster,
+		cluster+"/infrastructure/controllers/argocd/root.yaml")
+	p := open(t, url, 1440, 900)
+	p.until(lanes, "planned planned planned planned planned planned")
+	p.until(`document.querySelector('#headline').textContent.startsWith('29 Applications will boot in about')`, "true")
+	// A plan has nothing to play.
+	p.until(`['b-play', 'speed', 'b-now'].filter((id) => document.getElementById(id).offsetParent).join()`, "")
+	// What lint finds is listed, and leads to its Application.
+	p.key("f")
+	p.until(`document.querySelector('#dialog h2')?.textContent.endsWith(' findings')`, "true")
+	p.eval(`[...document.querySelectorAll('#dialog .link')].find((b) => b.textContent === 'monitoring').click()`)
+	p.until(`document.querySelector('#detail h2')?.textContent`, "monitoring")
+	p.until(`document.querySelector('#detail .finding .place')?.textContent.startsWith('set-does-not-gate · ')`, "true")
+	p.until(`document.querySelector('#detail .spec')?.textContent.includes('kind: ApplicationSet')`, "true")
+}
+
+// TestNames looks at names that begin alike: they are whole where there is room, and their end is seen where there is none.
+func TestNames(t *testing.T) {
+	name := func(i int) string {
+		return fmt.Sprintf("platform-production-eu-%s-%04d", []string{"frontend", "api"}[i%2], i)
+	}
+	for _, c := range []struct {
+		apps  int
+		width int64
+		cut   string
+	}{{10, 1440, "false"}, {100, 1440, "false"}, {100, 390, "false"}, {500, 1440, "true"}} {
+		url, stop := start(t, "board", "--listen", "127.0.0.1:0", "--recording", recording(t, boot.Options{Apps: c.apps, Waves: 5, Done: 2, Fail: -1, Name: name}))
+		p := open(t, url, c.width, 900)
+		p.until(`[...document.querySelectorAll('.lane .leaf .name')].some((n) => n.scrollHeight > n.clientHeight + 2 || n.firstChild.scrollWidth > n.firstChild.clientWidth + 2 && getComputedStyle(n).display === 'flex')`, c.cut)
+		if got := p.eval(`return [...document.querySelectorAll('.lane .leaf .tail')].filter((n) => n.offsetParent && n.getBoundingClientRect().right > n.closest('.card').getBoundingClientRect().right + 1).length`); got != "0" {
+			t.Errorf("%d Applications, %d px: the ends of %s names are not seen", c.apps, c.width, got)
+		}
+		stop()
+	}
 }

@@ -75,6 +75,10 @@ func (l *Lab) startRepoServers(ctx context.Context, group *errgroup.Group) (err 
 				flag("redis", address(l.ports["redis"])), flag("disable-tls", true),
 			},
 		}
+		if l.Tools.ArgoCDMinor() >= 5 {
+			// It has a default, which it then refuses without TLS.
+			p.args = append(p.args, flag("client-ca-path", ""))
+		}
 		group.Go(func() error { return l.run(ctx, p) })
 	}
 	l.RepoServer, err = newProxy(addresses...)
@@ -88,6 +92,9 @@ func (l *Lab) argoEnvironment(name string) []string {
 		believe = 3 * time.Second
 	}
 	path := filepath.Dir(l.Tools.Path("helm")) + ":" + filepath.Dir(l.Tools.Path("kustomize")) + ":" + os.Getenv("PATH")
+	if wrapper, _ := l.Tools.Files("argocd", "hack/git-verify-wrapper.sh"); len(wrapper) > 0 {
+		path += ":" + filepath.Dir(wrapper[0]) // 3.5 runs it for every source
+	}
 	env := []string{
 		"ARGOCD_BINARY_NAME=" + name, "ARGOCD_FAKE_IN_CLUSTER=true", "KUBECONFIG=" + l.Kubeconfig, "PATH=" + path,
 		"ARGOCD_PLUGINSOCKFILEPATH=" + l.PluginDir, "ARGOCD_TLS_DATA_PATH=" + filepath.Join(l.Dir, "argocd/tls"),

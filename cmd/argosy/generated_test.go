@@ -27,6 +27,7 @@ func TestReferenceFiles(t *testing.T) {
 		"schemas/s3-source.json": schemaFile(t, triggerfile.Schema()),
 		"schemas/policy.json":    schemaFile(t, policy.Schema()),
 		"schemas/lint.json":      schemaFile(t, lint.ConfigSchema()),
+		"schemas/catalog.json":   schemaFile(t, catalog()),
 		"deploy/s3-cmp/plugin.yaml": pluginFile(t, "s3",
 			"and those of the AWS SDK: AWS_REGION, AWS_ENDPOINT_URL_S3, AWS_CA_BUNDLE, …", option.S3Settings(), s3source.Parameters(), "discover",
 			"init", "generate"),

@@ -12,6 +12,8 @@ import (
 	"testing"
 
 	"github.com/rogpeppe/go-internal/txtar"
+
+	"github.com/argosy-cd/argosy/internal/hostile"
 )
 
 // hostileApplication is one with a retry for ever and as many sync options with a mistake, on one line.
@@ -50,8 +52,9 @@ func oneLine(t *testing.T, code int, talk string) {
 	}
 }
 
-// TestLintHugeLine: a line of megabytes is shown shortened, and fixed with every other byte as it was.
-func TestLintHugeLine(t *testing.T) {
+// TestHostileLine: a line of megabytes is shown shortened, and fixed with every other byte as it was.
+func TestHostileLine(t *testing.T) {
+	hostile.Unraced(t)
 	huge := ", annotations: {x: \"" + strings.Repeat("ä", 1<<20) + "\"}"
 	dir, code, out, talk := lintHostile(t, hostileApplication("web", 1, huge), "--fix")
 	if code != exitDone || len(out) > 5000 || len(talk) > 5000 {
@@ -64,9 +67,10 @@ func TestLintHugeLine(t *testing.T) {
 	}
 }
 
-// TestLintManyFindings: as many findings as anybody likes, on one line below as many comments, are a report, and go into a baseline that
+// TestHostileFindings: as many findings as anybody likes, on one line below as many comments, are a report, and go into a baseline that
 // leaves them all out; a baseline that could not be read again is not written.
-func TestLintManyFindings(t *testing.T) {
+func TestHostileFindings(t *testing.T) {
+	hostile.Unraced(t)
 	const n = 5_000
 	text := strings.Repeat("# argosy:ignore\n", n) + hostileApplication("web", n, "")
 	_, code, out, talk := lintHostile(t, text, "-o", "json")

@@ -10,6 +10,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"github.com/argosy-cd/argosy/internal/hostile"
 	"github.com/argosy-cd/argosy/internal/scm/scmtest"
 )
 
@@ -35,14 +36,23 @@ func exits(ts *testscript.TestScript, neg bool, args []string) {
 }
 
 // TestScripts runs the commands as a user does. The scripts read like a manual: one behaviour each.
-func TestScripts(t *testing.T) {
+func TestScripts(t *testing.T) { scripts(t, "testdata/script") }
+
+// TestLargeScripts runs scripts that take minutes with the race detector, which sees nothing new in them.
+func TestLargeScripts(t *testing.T) {
+	hostile.Unraced(t)
+	scripts(t, "testdata/large")
+}
+
+func scripts(t *testing.T, dir string) {
+	t.Helper()
 	testscript.Run(t, testscript.Params{
-		Dir:                 "testdata/script",
+		Dir:                 dir,
 		UpdateScripts:       os.Getenv("UPDATE") != "",
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"exits": exits, "get": download, "s3put": s3put, "s3keys": s3keys, "s3fault": s3fault, "s3count": s3count,
+			"exits": exits, "get": download, "open": open, "s3put": s3put, "s3keys": s3keys, "s3fault": s3fault, "s3count": s3count,
 		},
 		Setup: func(env *testscript.Env) error {
 			setupS3(t, env)

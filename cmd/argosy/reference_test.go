@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -53,7 +54,7 @@ func reference(cmd *cobra.Command, pages map[string]string) {
 	if long == "" {
 		long = cmd.Short
 	}
-	fmt.Fprintf(&b, "%s\n", long)
+	fmt.Fprintf(&b, "%s\n", tables(long))
 	if cmd.Runnable() && !cmd.HasAvailableSubCommands() {
 		fmt.Fprintf(&b, "\n```\n%s\n```\n", cmd.UseLine())
 	}
@@ -82,10 +83,18 @@ func reference(cmd *cobra.Command, pages map[string]string) {
 			if def == "[]" || def == "false" {
 				def = ""
 			}
-			fmt.Fprintf(&b, "| `%s` | %s | %s |\n", name, def, strings.ReplaceAll(usage, "|", "\\|"))
+			cell := strings.NewReplacer("|", `\|`)
+			fmt.Fprintf(&b, "| `%s` | %s | %s |\n", cell.Replace(name), cell.Replace(def), cell.Replace(usage))
 		})
 	}
 	pages[page(cmd)] = b.String()
+}
+
+// tables keeps the lines of a help text that are indented, such as tables, as they are.
+func tables(text string) string {
+	return regexp.MustCompile(`(?m)(^  +\S.*\n?)+`).ReplaceAllStringFunc(text, func(lines string) string {
+		return "```text\n" + strings.ReplaceAll("\n"+strings.TrimRight(lines, "\n"), "\n  ", "\n")[1:] + "\n```\n"
+	})
 }
 
 func page(cmd *cobra.Command) string {

@@ -67,7 +67,7 @@ func newRootCommand(std stdio) *cobra.Command {
 	cmd.AddCommand(newRepoCommand(std), newCmpCommand(std),
 		newPlanCommand(std), newLintCommand(std), newSimulateCommand(std), newDemoCommand(std), newEventsCommand(std),
 		newBootCommand(std), newStatusCommand(std), newWaitCommand(std), newWhyCommand(std), newBoardCommand(std), newInstallCommand(std),
-		newVersionCommand(std),
+		newVersionCommand(std), newManCommand(),
 		cli.Group("app", "One Application, as Argo CD deploys it", newAppRenderCommand(std)),
 		cli.Group("appset", "ApplicationSets without the applicationset-controller",
 			newAppsetGenerateCommand(std), newAppsetConvertCommand(std), newAppsetHandoverCommand(std)),

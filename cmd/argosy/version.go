@@ -29,8 +29,14 @@ func newVersionCommand(std stdio) *cobra.Command {
 	return cmd
 }
 
-// version is that of the module the binary was built from.
+// stamped is the version of a binary that is built where there is no Git: -ldflags='-X main.stamped=v1.2.3'.
+var stamped string
+
+// version is the stamped one, or that of the module the binary was built from: a tag, or the commit after it.
 func version() string {
+	if stamped != "" {
+		return stamped
+	}
 	info, ok := debug.ReadBuildInfo()
 	if !ok || info.Main.Version == "" {
 		return "devel"

@@ -1,5 +1,5 @@
 // Command bench renders the same ApplicationSet with Argo CD's code and with ours, in one process, and prints what
-// each took.
+// each took, in the format of Go's benchmarks.
 package main
 
 import (
@@ -9,7 +9,6 @@ import (
 	"io"
 	"os"
 	"runtime"
-	"strings"
 	"time"
 
 	apptemplate "github.com/argoproj/argo-cd/v3/applicationset/controllers/template"
@@ -39,7 +38,7 @@ type measure struct {
 
 func run(w io.Writer) error {
 	logrus.SetOutput(io.Discard)
-	fmt.Fprintf(w, "| rendering | Argo CD 3.2.11 | Argosy | ratio |\n|---|---|---|---|\n")
+	fmt.Fprintln(w, "argocd: 3.2.11")
 	for _, n := range []int{1_000, 10_000} {
 		object, err := appsettest.BenchSet(n)
 		if err != nil {
@@ -57,15 +56,15 @@ func run(w io.Writer) error {
 		if err != nil {
 			return err
 		}
-		fmt.Fprintf(w, "| %d Applications, time | %s | %s | %.0f× |\n", n, round(theirs.elapsed), round(ours.elapsed),
-			float64(theirs.elapsed)/float64(ours.elapsed))
-		fmt.Fprintf(w, "| %d Applications, allocated | %s | %s | %.0f× |\n", n, mega(theirs.bytes), mega(ours.bytes),
-			float64(theirs.bytes)/float64(ours.bytes))
-		fmt.Fprintf(w, "| %d Applications, allocations | %d | %d | %.0f× |\n", n, theirs.allocs, ours.allocs,
-			float64(theirs.allocs)/float64(ours.allocs))
-		fmt.Fprintf(w, "| %d Applications, from YAML to YAML | – | %s | – |\n", n, round(encoded.elapsed))
+		theirs.print(w, fmt.Sprintf("Render/n=%d/by=argocd", n))
+		ours.print(w, fmt.Sprintf("Render/n=%d/by=argosy", n))
+		encoded.print(w, fmt.Sprintf("RenderYAML/n=%d/by=argosy", n))
 	}
 	return nil
+}
+
+func (m measure) print(w io.Writer, name string) {
+	fmt.Fprintf(w, "Benchmark%s 1 %d ns/op %d B/op %d allocs/op\n", name, m.elapsed.Nanoseconds(), m.bytes, m.allocs)
 }
 
 func upstream(object []byte, n int) (measure, error) {
@@ -138,14 +137,3 @@ func best(runs int, f func() error) (measure, error) {
 	}
 	return best, nil
 }
-
-func round(d time.Duration) string {
-	switch {
-	case d > time.Second:
-		return d.Round(10 * time.Millisecond).String()
-	default:
-		return strings.Replace(d.Round(10*time.Microsecond).String(), "µ", "µ", 1)
-	}
-}
-
-func mega(n uint64) string { return fmt.Sprintf("%.1f MB", float64(n)/1e6) }

@@ -1,5 +1,6 @@
 // Command cmpbench asks our plugins the same things with the client of Argo CD's repo-server: by the sockets of "argosy cmp",
-// by the same with --workers 0, and by Argo CD's own plugin server with our plugin.yaml, and prints what each took.
+// by the same with --workers 0, and by Argo CD's own plugin server with our plugin.yaml. It prints what each took, in the format of
+// Go's benchmarks.
 package main
 
 import (
@@ -80,7 +81,6 @@ func run(ctx context.Context, w io.Writer) (err error) {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(w, "\n| one plugin call | argocd-cmp-server and plugin.yaml | argosy cmp | ratio |\n|---|---|---|---|\n")
 	for _, s := range scenarios {
 		theirs, err := measure(ctx, stock, s, 15)
 		if err != nil {
@@ -90,14 +90,14 @@ func run(ctx context.Context, w io.Writer) (err error) {
 		if err != nil {
 			return fmt.Errorf("%s, native: %w", s.name, err)
 		}
-		fmt.Fprintf(w, "| %s: median | %s | %s | %.0f× |\n", s.name, round(theirs.median), round(ours.median),
-			float64(theirs.median)/float64(ours.median))
-		fmt.Fprintf(w, "| %s: calls per second, 8 at a time | %.1f | %.1f | %.0f× |\n", s.name, theirs.rate, ours.rate,
-			ours.rate/theirs.rate)
-		fmt.Fprintf(w, "| %s: CPU per call | %s | %s | %.0f× |\n", s.name, round(theirs.cpu), round(ours.cpu),
-			float64(theirs.cpu)/float64(max(ours.cpu, 1)))
+		theirs.print(w, "Call/"+s.name+"/by=argocd-cmp-server", 15)
+		ours.print(w, "Call/"+s.name+"/by=argosy", 100)
 	}
 	return nil
+}
+
+func (r result) print(w io.Writer, name string, n int) {
+	fmt.Fprintf(w, "Benchmark%s %d %d ns/op %d cpu-ns/op %.1f calls/s\n", name, n, r.median.Nanoseconds(), r.cpu.Nanoseconds(), r.rate)
 }
 
 type bench struct {
@@ -180,9 +180,8 @@ func (b *bench) environment() []string {
 // workers prints what it costs to evaluate in workers. Both servers are asked in turns, so that whatever else the machine does hits both.
 func (b *bench) workers(w io.Writer, scenarios []scenario, native, inside server) error {
 	const n, rounds = 400, 5
-	fmt.Fprintf(w, "| one plugin call | `--workers 0` | workers | difference |\n|---|---|---|---|\n")
 	for _, s := range scenarios {
-		if strings.Contains(s.name, "20 MB") { // that is Argo CD's time
+		if s.name == "appset-large-repository" { // that is Argo CD's time
 			continue
 		}
 		var times [2][]time.Duration
@@ -216,18 +215,10 @@ func (b *bench) workers(w io.Writer, scenarios []scenario, native, inside server
 			slices.Sort(times[j])
 			slices.Sort(rates[j])
 		}
-		for _, row := range []struct {
-			name string
-			at   int
-		}{{"median", n / 2}, {"p99", n * 99 / 100}} {
-			without, with := times[0][row.at], times[1][row.at]
-			fmt.Fprintf(w, "| %s: %s | %s | %s | %+.2f ms |\n", s.name, row.name, round(without), round(with),
-				(with-without).Seconds()*1000)
+		for j, by := range []string{"no-workers", "workers"} {
+			fmt.Fprintf(w, "BenchmarkWorkers/%s/by=%s %d %d ns/op %d p99-ns/op %d cpu-ns/op %.1f calls/s\n", s.name, by, n,
+				times[j][n/2].Nanoseconds(), times[j][n*99/100].Nanoseconds(), used[j].Nanoseconds(), rates[j][rounds/2])
 		}
-		fmt.Fprintf(w, "| %s: CPU per call | %s | %s | %+.2f ms |\n", s.name, round(used[0]), round(used[1]),
-			(used[1]-used[0]).Seconds()*1000)
-		without, with := rates[0][rounds/2], rates[1][rounds/2]
-		fmt.Fprintf(w, "| %s: calls per second, 8 at a time | %.0f | %.0f | %.2f× |\n", s.name, without, with, with/without)
 	}
 	return nil
 }

@@ -128,14 +128,3 @@ func cpu(pid int) time.Duration {
 	}
 	return time.Duration(total) * 10 * time.Millisecond
 }
-
-func round(d time.Duration) time.Duration {
-	switch {
-	case d > time.Second:
-		return d.Round(10 * time.Millisecond)
-	case d > 10*time.Millisecond:
-		return d.Round(100 * time.Microsecond)
-	default:
-		return d.Round(10 * time.Microsecond)
-	}
-}

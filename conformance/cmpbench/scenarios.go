@@ -80,10 +80,10 @@ func (b *bench) scenarios() ([]scenario, error) {
 		return nil, err
 	}
 	return []scenario{
-		{"appset, spec of 10 Applications", "appset", small, filepath.Join(small, "app"), []string{"PARAM_SPEC=" + spec(10)}, 10},
-		{"appset, spec of 1,000 Applications", "appset", small, filepath.Join(small, "app"), []string{"PARAM_SPEC=" + spec(1000)}, 1000},
-		{"appset, folder in a repository of 20 MB", "appset", large, filepath.Join(large, "apps"), nil, 10},
-		{"appset, folder with a chart", "appset", chart, filepath.Join(chart, "app"), nil, 10},
-		{"s3, 10 manifests, unchanged", "s3", trigger, filepath.Join(trigger, "app"), nil, 10},
+		{"appset-10", "appset", small, filepath.Join(small, "app"), []string{"PARAM_SPEC=" + spec(10)}, 10},
+		{"appset-1000", "appset", small, filepath.Join(small, "app"), []string{"PARAM_SPEC=" + spec(1000)}, 1000},
+		{"appset-large-repository", "appset", large, filepath.Join(large, "apps"), nil, 10},
+		{"appset-chart", "appset", chart, filepath.Join(chart, "app"), nil, 10},
+		{"s3-unchanged", "s3", trigger, filepath.Join(trigger, "app"), nil, 10},
 	}, nil
 }

@@ -39,6 +39,12 @@ type Access interface {
 	Viewer(r *http.Request) (Viewer, error)
 }
 
+// counted is an Access that tells viewers apart who have one address, because they come through a proxy.
+type counted interface {
+	// Client is what the limits of one client are counted for; "" is the address.
+	Client(r *http.Request) string
+}
+
 // Login is an Access with a form for a token.
 type Login interface {
 	Access
@@ -166,6 +172,14 @@ func WithHeader(header string, proxies []string) (Access, error) {
 		p.proxies = append(p.proxies, network.Masked())
 	}
 	return p, nil
+}
+
+// Client implements counted.
+func (p *proxied) Client(r *http.Request) string {
+	if who, err := p.Viewer(r); err == nil {
+		return "viewer " + who.Name
+	}
+	return ""
 }
 
 // Viewer implements Access.

@@ -75,8 +75,11 @@ type Object struct {
 // maxObjects bounds the objects of an Application that are sent.
 const maxObjects = 2000
 
-// ring is how many changes are kept for browsers that were away, or are slow.
-const ring = 256
+// ring is how many changes are kept for browsers that were away, or are slow, and ringBytes how large all of them may be.
+const (
+	ring      = 256
+	ringBytes = 8 << 20
+)
 
 // store has the newest scene and the last changes. Browsers read from it at their own pace: a slow one costs nothing.
 type store struct {
@@ -86,6 +89,7 @@ type store struct {
 	scene   *scene.Scene
 	number  int // of the last change
 	changes []numbered
+	bytes   int // of all changes
 	changed chan struct{}
 	since   time.Time // when the scene was published
 	now     func() time.Time
@@ -93,8 +97,7 @@ type store struct {
 
 type numbered struct {
 	number int
-	delta  *scene.Delta // nil is a new scene
-	data   []byte
+	data   []byte // a delta as JSON; nil is a new scene
 }
 
 func newStore(now func() time.Time) *store {
@@ -108,15 +111,17 @@ func (s *store) publish(next *scene.Scene) {
 	delta, ok := scene.Diff(s.scene, next)
 	change := numbered{number: s.number + 1}
 	if ok {
-		data, err := json.Marshal(delta)
-		if err == nil {
-			change.delta, change.data = delta, data
+		if data, err := json.Marshal(delta); err == nil {
+			change.data = data
 		}
 	}
 	s.number++
 	s.scene, s.since = next, s.now()
-	if s.changes = append(s.changes, change); len(s.changes) > ring {
-		s.changes = append([]numbered(nil), s.changes[len(s.changes)-ring:]...)
+	s.changes, s.bytes = append(s.changes, change), s.bytes+len(change.data)
+	for len(s.changes) > ring || s.bytes > ringBytes {
+		s.bytes -= len(s.changes[0].data)
+		s.changes[0] = numbered{} // the array stays for a while
+		s.changes = s.changes[1:]
 	}
 	close(s.changed)
 	s.changed = make(chan struct{})
@@ -145,7 +150,7 @@ func (s *store) after(number int) ([]numbered, bool) {
 	}
 	out := s.changes[len(s.changes)-missed:]
 	for _, c := range out {
-		if c.delta == nil {
+		if c.data == nil {
 			return nil, false
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
@@ -43,7 +44,7 @@ func example(t *testing.T) *Simulation {
 		return &plan.Item{Kind: "Application", Name: x.Name, Phase: plan.Sync, Wave: wave, Application: x, Waits: true}
 	}
 	root := app("root", item(a, 0), item(b, 1))
-	s, err := FromSimulation(&plan.Plan{Root: root, Applications: []*plan.Application{root, a, b}}, simulate.DefaultModel())
+	s, err := FromSimulation(Checked{Plan: &plan.Plan{Root: root, Applications: []*plan.Application{root, a, b}}}, simulate.DefaultModel())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -445,6 +446,33 @@ func TestPage(t *testing.T) {
 			if _, ok := s.assets[m[1]]; !ok {
 				t.Errorf("%s imports %s, which is not there", name, m[1])
 			}
+		}
+	}
+}
+
+// TestRing: the changes that are kept are bounded, also by one that is larger than all of them may be.
+func TestRing(t *testing.T) {
+	s := newStore(time.Now)
+	base := *example(t).whole
+	size := func() (n int) {
+		for _, c := range s.changes {
+			n += len(c.data)
+		}
+		return n
+	}
+	s.publish(&base)
+	for i := range 3 * ring {
+		next := base
+		next.Title = fmt.Sprint(i)
+		if i%100 == 50 {
+			next.Title += strings.Repeat("x", ringBytes)
+		}
+		s.publish(&next)
+		if s.bytes != size() || s.bytes > ringBytes || len(s.changes) > ring {
+			t.Fatalf("after %d: %d changes with %d bytes, counted as %d", i, len(s.changes), size(), s.bytes)
+		}
+		if _, ok := s.after(s.number - 1); ok == (i%100 == 50) {
+			t.Fatalf("after %d: the newest change is told: %v", i, ok)
 		}
 	}
 }

@@ -5,6 +5,8 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/argosy-cd/argosy/internal/argo"
@@ -22,6 +24,7 @@ import (
 type cluster struct {
 	model   *live.Model
 	objects cause.Cluster
+	now     func() time.Time
 	// scene is that of a recording. Nil is a live cluster.
 	scene   *scene.Scene
 	planned *scene.Scene // nil is none
@@ -30,16 +33,19 @@ type cluster struct {
 
 // FromCluster shows a boot that goes on. Planned is the plan that it is compared with, nil for none; argocd the URL of Argo CD's own page.
 func FromCluster(b *follow.Boot, planned *scene.Scene, argocd string) Source {
-	return &cluster{model: b.Model(), objects: b.Cluster(), planned: planned, argocd: argocd}
+	return &cluster{model: b.Model(), objects: b.Cluster(), now: b.Now, planned: planned, argocd: argocd}
 }
 
-// FromRecording reads a recorded boot. Name is what it is called in errors, namespace Argo CD's.
-func FromRecording(name string, r io.Reader, namespace string, planned *scene.Scene) (Source, error) {
+// FromRecording reads a recorded boot. Name is what it is called in errors, namespace Argo CD's; planned and argocd as in FromCluster.
+func FromRecording(name string, r io.Reader, namespace string, planned *scene.Scene, argocd string) (Source, error) {
 	s, model, err := scene.Replay(name, r, namespace)
 	if err != nil {
 		return nil, err
 	}
-	return &cluster{model: model, objects: cause.Recorded(model.Objects()), scene: s, planned: planned}, nil
+	return &cluster{
+		model: model, objects: cause.Recorded(model.Objects()), now: func() time.Time { return model.Snapshot().At }, scene: s,
+		planned: planned, argocd: argocd,
+	}, nil
 }
 
 // pause is how long changes of a cluster are collected.
@@ -96,29 +102,71 @@ func (c *cluster) Why(ctx context.Context, key string, visible func(string) bool
 		}
 		asked = []*live.Node{n}
 	}
-	r := cause.Explain(ctx, snap, c.objects, asked...)
+	ctx, cancel := context.WithTimeout(ctx, follow.Looking)
+	defer cancel()
+	r := cause.ExplainAt(ctx, c.now(), snap, c.objects, asked...)
 	if visible != nil {
 		r = restricted(snap, r, visible)
 	}
 	return report.WhyObject(r), nil
 }
 
-// restricted leaves out what somebody may not see: causes of other Applications, and the names on the way to a cause.
+// restricted leaves out what somebody may not see: causes of other Applications, the names on the way to a cause, and what Argo CD says
+// about their own if that names others.
 func restricted(snap *live.Snapshot, r *cause.Report, visible func(string) bool) *cause.Report {
 	out := &cause.Report{Asked: r.Asked, Blind: r.Blind}
 	hidden := false
+	var names []string
+	for _, root := range snap.Roots {
+		root.All(func(n *live.Node) {
+			if !visible(scene.Key(n.Set, n.Namespace, n.Name)) {
+				names = append(names, n.Name)
+			}
+		})
+	}
+	tells := func(texts ...string) bool {
+		return slices.ContainsFunc(names, func(name string) bool {
+			return slices.ContainsFunc(texts, func(text string) bool { return mentions(text, name) })
+		})
+	}
 	for _, x := range r.Causes {
 		if !visible(scene.Key(x.App.Set, x.App.Namespace, x.App.Name)) {
 			hidden = true
 			continue
 		}
 		x.Path = []string{snap.Title(x.App)}
+		if tells(x.Detail) {
+			x.Detail = ""
+		}
+		if tells(slices.Concat(x.Command, []string{x.Text, x.Fix})...) {
+			x.Text, x.Fix, x.Command = "it waits for "+scene.Hidden, "", nil
+		}
 		out.Causes = append(out.Causes, x)
 	}
 	if hidden {
 		out.Unseen = append(out.Unseen, "causes of "+scene.Hidden)
 	}
 	return out
+}
+
+// mentions reports whether a text has a name as a word.
+func mentions(text, name string) bool {
+	part := func(b byte) bool { return b == '-' || b == '.' || b >= '0' && b <= '9' || b >= 'a' && b <= 'z' }
+	for from := 0; name != ""; {
+		i := strings.Index(text[from:], name)
+		if i < 0 {
+			return false
+		}
+		i += from
+		end := i + len(name)
+		// A dot may end a sentence.
+		after := end < len(text) && part(text[end]) && (text[end] != '.' || end+1 < len(text) && part(text[end+1]))
+		if (i == 0 || !part(text[i-1])) && !after {
+			return true
+		}
+		from = i + 1
+	}
+	return false
 }
 
 // App implements Source.
@@ -136,6 +184,8 @@ func (c *cluster) App(ctx context.Context, key string) (*Detail, error) {
 	}
 	sortObjects(d.Objects)
 	switch {
+	case n.Unseen != "":
+		d.Note = "it cannot be watched: " + n.Unseen
 	case n.Missing:
 		d.Note = "it is not created yet"
 	case c.scene != nil:

@@ -49,8 +49,9 @@ func (s *Server) named(host string) bool {
 	if slices.Contains(s.cfg.Hosts, name) {
 		return true
 	}
-	if len(s.cfg.Hosts) == 0 && s.cfg.Access != nil {
-		return true // its own name has no cookie, token or header
+	// Under a name of its own, a page has no cookie and knows no token. But it may set a header, and a browser may run beside the proxy.
+	if _, header := s.cfg.Access.(*proxied); len(s.cfg.Hosts) == 0 && s.cfg.Access != nil && !header {
+		return true
 	}
 	ip := net.ParseIP(name)
 	return name == "localhost" || ip != nil && ip.IsLoopback()
@@ -79,10 +80,20 @@ func IsLoopback(address string) bool {
 	return host == "localhost" || ip != nil && ip.IsLoopback()
 }
 
+// client is who the limits of one client are counted for.
+func (s *Server) client(r *http.Request) string {
+	if c, ok := s.cfg.Access.(counted); ok {
+		if name := c.Client(r); name != "" {
+			return name
+		}
+	}
+	return turnstile.Client(r)
+}
+
 // turn lets requests in as there are places.
 func (s *Server) turn(places *turnstile.Turnstile, do http.HandlerFunc) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		leave, err := places.Enter(r.Context(), turnstile.Client(r))
+		leave, err := places.Enter(r.Context(), s.client(r))
 		if err != nil {
 			turnstile.Refuse(w, err)
 			return

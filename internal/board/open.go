@@ -7,7 +7,6 @@ import (
 
 	"github.com/argosy-cd/argosy/internal/board/scene"
 	"github.com/argosy-cd/argosy/internal/follow"
-	"github.com/argosy-cd/argosy/internal/plan"
 	"github.com/argosy-cd/argosy/internal/problem"
 	"github.com/argosy-cd/argosy/internal/simulate"
 )
@@ -15,7 +14,7 @@ import (
 // Request says which boot is shown. Plan, Live or both must be set.
 type Request struct {
 	// Plan makes a plan. Nil is none.
-	Plan func(context.Context) (*plan.Plan, error)
+	Plan func(context.Context) (Checked, error)
 	// Live is a cluster or a recording. Nil is none; with a plan, the boot is compared with it.
 	Live *follow.Config
 	// Simulate plays a simulation of the plan, with faults.
@@ -36,8 +35,8 @@ func (r Request) Check() error {
 	case r.Simulate && r.Live != nil:
 		return problem.Usagef("--simulate goes without a cluster and without a recording")
 	}
-	if u, err := url.Parse(r.UI); r.UI != "" && (err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "") {
-		return problem.Usagef("--argocd and --argocd-ui must be URLs such as https://argocd.example.com, not %q", r.UI)
+	if u, err := url.Parse(r.UI); r.UI != "" && (err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil) {
+		return problem.Usagef("--argocd and --argocd-ui must be URLs such as https://argocd.example.com, without a password")
 	}
 	return nil
 }
@@ -55,12 +54,12 @@ func (r Request) Open(ctx context.Context) (source Source, done func(), err erro
 			return nil, nil, err
 		}
 		if r.Live == nil {
-			return sim, done, nil
+			return sim.Links(r.UI), done, nil
 		}
 		planned = sim.Planned()
 	}
 	if r.Live.Client == nil {
-		source, err = FromRecording(r.Live.Name, r.Live.Recording, r.Live.Namespace, planned)
+		source, err = FromRecording(r.Live.Name, r.Live.Recording, r.Live.Namespace, planned, r.UI)
 		return source, done, err
 	}
 	b, err := follow.Open(ctx, *r.Live)
@@ -82,7 +81,7 @@ func (r Request) plan(ctx context.Context) (*Simulation, error) {
 	if err != nil {
 		return nil, err
 	}
-	if faults, err = simulate.Match(p, faults); err != nil {
+	if faults, err = simulate.Match(p.Plan, faults); err != nil {
 		return nil, err
 	}
 	return FromSimulation(p, simulate.DefaultModel(), faults...)

@@ -20,6 +20,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/argosy-cd/argosy/internal/board/scene"
 	"github.com/argosy-cd/argosy/internal/problem"
 	"github.com/argosy-cd/argosy/internal/serve"
 	"github.com/argosy-cd/argosy/internal/turnstile"
@@ -165,11 +166,32 @@ type first struct {
 	User    string `json:"user,omitempty"`
 }
 
-func (s *Server) scene(w http.ResponseWriter, _ *http.Request, who Viewer) {
-	current, number, _ := s.store.current()
+// begin is how long requests wait for the first scene.
+const begin = 5 * time.Second
+
+// current is the newest scene, with the number of its change; nil is none yet.
+func (s *Server) current(r *http.Request) (*scene.Scene, int) {
+	current, number, changed := s.store.current()
+	if current == nil {
+		wait, cancel := context.WithTimeout(r.Context(), begin)
+		defer cancel()
+		select {
+		case <-wait.Done():
+		case <-changed:
+		}
+		current, number, _ = s.store.current()
+	}
+	return current, number
+}
+
+func (s *Server) scene(w http.ResponseWriter, r *http.Request, who Viewer) {
+	current, number := s.current(r)
 	if current == nil {
 		http.Error(w, "the boot is not known yet; try again", http.StatusServiceUnavailable)
 		return
+	}
+	if who.Visible != nil {
+		number = 0 // how much others change is nothing for them
 	}
 	out := first{ID: s.store.id(number), Scene: who.only(current), User: who.Name}
 	if _, ok := s.cfg.Source.(Controls); ok {
@@ -179,8 +201,8 @@ func (s *Server) scene(w http.ResponseWriter, _ *http.Request, who Viewer) {
 }
 
 // sees reports whether a viewer may see an Application that there is.
-func (s *Server) sees(w http.ResponseWriter, who Viewer, key string) bool {
-	current, _, _ := s.store.current()
+func (s *Server) sees(w http.ResponseWriter, r *http.Request, who Viewer, key string) bool {
+	current, _ := s.current(r)
 	if current != nil {
 		for i := range current.Apps {
 			if a := &current.Apps[i]; a.Key == key && (who.Visible == nil || who.Visible(key)) {
@@ -194,7 +216,7 @@ func (s *Server) sees(w http.ResponseWriter, who Viewer, key string) bool {
 
 func (s *Server) why(w http.ResponseWriter, r *http.Request, who Viewer) {
 	key := r.URL.Query().Get("app")
-	if key != "" && !s.sees(w, who, key) {
+	if key != "" && !s.sees(w, r, who, key) {
 		return
 	}
 	if key == "" && who.Visible != nil {
@@ -211,7 +233,7 @@ func (s *Server) why(w http.ResponseWriter, r *http.Request, who Viewer) {
 
 func (s *Server) app(w http.ResponseWriter, r *http.Request, who Viewer) {
 	key := r.URL.Query().Get("app")
-	if !s.sees(w, who, key) {
+	if !s.sees(w, r, who, key) {
 		return
 	}
 	d, err := s.cfg.Source.App(r.Context(), key)

@@ -11,17 +11,22 @@ import (
 
 	"github.com/argosy-cd/argosy/internal/argo/order"
 	"github.com/argosy-cd/argosy/internal/board/scene"
+	"github.com/argosy-cd/argosy/internal/lint"
 	"github.com/argosy-cd/argosy/internal/plan"
+	"github.com/argosy-cd/argosy/internal/report"
 	"github.com/argosy-cd/argosy/internal/retry"
 	"github.com/argosy-cd/argosy/internal/simulate"
+	"github.com/argosy-cd/argosy/internal/source"
 )
 
 // Simulation is a boot that did not happen: a plan, or a simulation of it.
 type Simulation struct {
 	plan  *plan.Plan
+	found *lint.Report
 	model simulate.Model
 	usual *simulate.Boot
 	only  bool              // it is a plan
+	ui    string            // the URL of Argo CD's own page
 	keys  map[string]string // by the name of a run
 	names map[string]string // the other way round
 
@@ -36,8 +41,14 @@ type Simulation struct {
 	changed chan struct{}
 }
 
+// Checked is a plan, and what lint finds in it. A nil Report is what all rules find without the files.
+type Checked struct {
+	*plan.Plan
+	Report *lint.Report
+}
+
 // FromPlan shows a plan, with the times of its simulated boot.
-func FromPlan(p *plan.Plan, m simulate.Model) (*Simulation, error) {
+func FromPlan(p Checked, m simulate.Model) (*Simulation, error) {
 	s, err := FromSimulation(p, m)
 	if err == nil {
 		s.only = true
@@ -46,7 +57,11 @@ func FromPlan(p *plan.Plan, m simulate.Model) (*Simulation, error) {
 }
 
 // FromSimulation shows a simulated boot, whose time the page moves.
-func FromSimulation(p *plan.Plan, m simulate.Model, faults ...simulate.Fault) (*Simulation, error) {
+func FromSimulation(c Checked, m simulate.Model, faults ...simulate.Fault) (*Simulation, error) {
+	p := c.Plan
+	if c.Report == nil {
+		c.Report = lint.New(p, lint.Options{Files: func(string) (string, []byte, bool) { return "", nil, false }})
+	}
 	usual, err := simulate.Simulate(p, m)
 	if err != nil {
 		return nil, err
@@ -59,7 +74,8 @@ func FromSimulation(p *plan.Plan, m simulate.Model, faults ...simulate.Fault) (*
 	}
 	m.Horizon += mended
 	s := &Simulation{
-		plan: p, model: m, usual: usual, changed: make(chan struct{}), keys: map[string]string{}, names: map[string]string{},
+		plan: p, found: c.Report, model: m, usual: usual, changed: make(chan struct{}),
+		keys: map[string]string{}, names: map[string]string{},
 	}
 	for app, name := range simulate.Names(p) {
 		key := scene.Key(false, app.Namespace, app.Name)
@@ -73,6 +89,12 @@ func (s *Simulation) Pace(speed float64, set func(speed float64)) {
 	s.paced, s.speed, s.pace = true, speed, set
 }
 
+// Links sets the URL of Argo CD's own page.
+func (s *Simulation) Links(ui string) *Simulation {
+	s.ui, s.whole.ArgoCD = ui, ui
+	return s
+}
+
 // simulate runs the boot again with other faults.
 func (s *Simulation) simulate(faults []simulate.Fault) error {
 	boot, err := simulate.Simulate(s.plan, s.model, faults...)
@@ -80,7 +102,8 @@ func (s *Simulation) simulate(faults []simulate.Fault) error {
 		return err
 	}
 	s.faults, s.boot = faults, boot
-	s.whole = scene.Simulate(s.plan, s.usual, boot)
+	s.whole = scene.Simulate(s.plan, s.found, s.usual, boot)
+	s.whole.ArgoCD = s.ui
 	for _, f := range faults {
 		if f.To == 0 && f.Mended == 0 {
 			s.whole.Faults = append(s.whole.Faults, s.keys[f.App])
@@ -111,7 +134,11 @@ func (s *Simulation) At(passed time.Duration) {
 }
 
 // Planned is the plan, to compare with.
-func (s *Simulation) Planned() *scene.Scene { return scene.FromPlan(s.plan, s.usual) }
+func (s *Simulation) Planned() *scene.Scene {
+	out := scene.FromPlan(s.plan, s.found, s.usual)
+	out.ArgoCD = s.ui
+	return out
+}
 
 // tick is how often the scene of a boot that is paced is published.
 const tick = 150 * time.Millisecond
@@ -217,21 +244,29 @@ func (s *Simulation) repaired(faults []simulate.Fault, name string, at time.Dura
 	return out
 }
 
-// Why implements Source: what is wrong in the end.
+// Why implements Source: what is wrong in the end. Of a plan, this is what Argo CD cannot render.
 func (s *Simulation) Why(_ context.Context, key string, visible func(string) bool) (any, error) {
 	boot := s.Boot()
-	asked, causes := []any{}, []any{}
+	causes, members, good := []any{}, map[string]bool{}, true
 	below := func(name string) bool {
 		for r := boot.Find(name); r != nil; r = boot.Find(r.Parent) {
-			if key == "" || s.keys[r.Name] == key {
+			if key == "" || s.keys[r.Name] == key || members[r.Name] {
 				return true
 			}
 		}
 		return false
 	}
+	unknown := s.unknown(key, members, below, visible)
+	for _, r := range boot.Runs {
+		good = good && (r.Done() || !below(r.Name))
+	}
 	for _, c := range boot.Causes() {
+		if !below(c.App) {
+			continue
+		}
+		good = false
 		k := s.keys[c.App]
-		if s.only || c.Waits || !below(c.App) || visible != nil && !visible(k) {
+		if s.only && boot.Find(c.App).Health != simulate.Broken || c.Waits || visible != nil && !visible(k) {
 			continue
 		}
 		namespace, name, _ := strings.Cut(k, "/")
@@ -240,7 +275,47 @@ func (s *Simulation) Why(_ context.Context, key string, visible func(string) boo
 			"text": c.String(), "blocks": true,
 		})
 	}
-	return map[string]any{"good": len(causes) == 0, "asked": asked, "causes": causes, "notLookedAt": []any{}}, nil
+	good = good && len(unknown) == 0
+	return map[string]any{"good": good, "asked": []any{}, "causes": causes, "notLookedAt": report.Texts(unknown)}, nil
+}
+
+// unknown says what is not known of the plan below an Application or a set. It adds the Applications of that set to its members.
+func (s *Simulation) unknown(key string, members map[string]bool, below func(string) bool, visible func(string) bool) []string {
+	names := simulate.Names(s.plan)
+	for _, app := range s.plan.Applications {
+		for _, i := range app.Items {
+			if i.Children != nil && scene.Key(true, i.Namespace, i.Name) == key {
+				for _, c := range i.Children {
+					members[names[c]] = true
+				}
+			}
+		}
+	}
+	var out []string
+	hidden := false
+	note := func(app *plan.Application, format string, args ...any) {
+		if visible != nil && !visible(scene.Key(false, app.Namespace, app.Name)) {
+			hidden = true
+			return
+		}
+		out = append(out, names[app]+": "+fmt.Sprintf(format, args...))
+	}
+	for _, app := range s.plan.Applications {
+		for _, src := range app.Sources {
+			if src.Unknown != "" && src.Verdict != source.Broken && below(names[app]) {
+				note(app, "%s", src.Unknown)
+			}
+		}
+		for _, i := range app.Items {
+			if i.Children != nil && i.Unknown != "" && (below(names[app]) || scene.Key(true, i.Namespace, i.Name) == key) {
+				note(app, "ApplicationSet %s: %s", i.Name, i.Unknown)
+			}
+		}
+	}
+	if hidden {
+		out = append(out, "parts of "+scene.Hidden)
+	}
+	return out
 }
 
 // App implements Source.

@@ -15,7 +15,7 @@ const (
 	beat    = 10 * time.Second       // between signs of life
 	collect = 200 * time.Millisecond // changes of so long are sent together
 	stall   = 20 * time.Second       // for a browser that does not read
-	recheck = 30 * time.Second       // who may see what
+	recheck = 10 * time.Second       // who may see what
 )
 
 // stream sends the changes of a boot to one browser, as server-sent events: scene (all of it), delta, and beat.
@@ -119,11 +119,14 @@ func (st *stream) sendScene(current *scene.Scene, number int) bool {
 func (st *stream) sendOnly(current *scene.Scene, number int) bool {
 	next := st.who.only(current)
 	delta, ok := scene.Diff(st.seen, next)
-	st.seen = next
+	was := st.seen
+	st.seen, st.number = next, number
 	if !ok {
 		return st.sendScene(next, number)
 	}
-	st.number = number
+	if delta.Same(was) {
+		return true // even the number of changes tells something about others
+	}
 	data, err := json.Marshal(delta)
 	return err == nil && st.write("delta", number, data)
 }
@@ -132,6 +135,9 @@ func (st *stream) sendOnly(current *scene.Scene, number int) bool {
 func (st *stream) write(event string, number int, data []byte) bool {
 	control := http.NewResponseController(st.w)
 	_ = control.SetWriteDeadline(st.cfg.Now().Add(stall))
+	if st.who.Visible != nil {
+		number = 0
+	}
 	if _, err := fmt.Fprintf(st.w, "event: %s\nid: %s\ndata: %s\n\n", event, st.store.id(number), data); err != nil {
 		return false
 	}

@@ -72,7 +72,8 @@ type boot struct {
 	client *kube.Client
 	lookup *kube.Lookup
 	facts  facts
-	unseen string // why not every thing that a plan needs could be looked at
+	given  plan.Config       // as the user has set it
+	unseen map[string]string // why not every thing of a sort that a plan needs could be looked at
 	found  *preview.Checked
 	follow *follow.Boot
 	course *course.Course
@@ -87,8 +88,8 @@ var errStopped = problem.ErrFound
 // Run boots. The error is problem.ErrFound if a check has failed or the boot is not done in time, and that was printed.
 func Run(ctx context.Context, c Config) (err error) {
 	b := &boot{
-		Config: c, client: c.Follow.Client, lookup: &kube.Lookup{Client: c.Follow.Client}, output: newOutput(c),
-		wedges: map[live.Key]*wedge{},
+		Config: c, client: c.Follow.Client, lookup: &kube.Lookup{Client: c.Follow.Client, Now: c.Follow.Now}, output: newOutput(c),
+		wedges: map[live.Key]*wedge{}, given: c.Lint.Planner.Config,
 	}
 	limited, cancel := context.WithTimeout(ctx, c.Timeout)
 	defer cancel()
@@ -110,11 +111,13 @@ func (b *boot) run(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	defer record.Close()
+	if record != nil {
+		defer func() { err = b.unrecorded(err, record.Close()) }()
+	}
 	if err := b.reach(ctx); err != nil {
 		return err
 	}
-	if err := b.plan(ctx); err != nil {
+	if err := b.plan(ctx, "nothing was changed in the cluster"); err != nil {
 		return err
 	}
 	if b.Install != "" {
@@ -122,13 +125,17 @@ func (b *boot) run(ctx context.Context) (err error) {
 			return err
 		}
 		b.facts = b.gather(ctx)
+		// The version, the settings, and what the plan needs are others now.
+		if err := b.plan(ctx, "Argo CD is installed, the root was not applied"); err != nil {
+			return err
+		}
 	}
 	if b.facts.served {
 		b.Follow.Err = b.Follow.Out
 		if b.follow, err = follow.Open(ctx, b.Follow); err != nil {
 			return err
 		}
-		defer func() { err = errors.Join(err, b.follow.Close()) }()
+		defer func() { err = b.unrecorded(err, b.follow.Close()) }()
 	}
 	if err := b.preflight(ctx); err != nil {
 		return err
@@ -162,6 +169,20 @@ func (b *boot) recording() (*os.File, error) {
 	return file, nil
 }
 
+// unrecorded is the error of a boot whose recording may have failed. Beside another error, which may be printed already or replaced, it is
+// printed here.
+func (b *boot) unrecorded(err, failed error) error {
+	if failed == nil {
+		return err
+	}
+	failed = fmt.Errorf("the recording is not complete: %w", problem.Path(failed))
+	if err == nil {
+		return failed
+	}
+	b.say("error", map[string]any{"text": failed.Error()}, "error: %v", failed)
+	return err
+}
+
 // reach asks the API server for its version, and finds out what is known of Argo CD.
 func (b *boot) reach(ctx context.Context) error {
 	version, err := b.client.ServerVersion(ctx)
@@ -177,9 +198,13 @@ func (b *boot) reach(ctx context.Context) error {
 	return nil
 }
 
-// plan plans and checks the root, with what is known of the cluster. A plan that is broken ends the boot, unless it is forced.
-func (b *boot) plan(ctx context.Context) error {
+// plan plans and checks the root, with what is known of the cluster; again after an install. A plan that is broken ends the boot, unless it
+// is forced; state says what was changed by then.
+func (b *boot) plan(ctx context.Context, state string) error {
+	b.roots, b.unseen = nil, map[string]string{}
+	b.checks = slices.DeleteFunc(b.checks, func(c Check) bool { return c.Name == planCheck || c.Name == lintCheck })
 	planner := b.Lint.Planner
+	planner.Config = b.given
 	if planner.Config.Namespace == "" {
 		planner.Config.Namespace = b.client.Namespace
 	}
@@ -190,7 +215,13 @@ func (b *boot) plan(ctx context.Context) error {
 		planner.Config.Settings = s
 	}
 	var err error
-	if b.found, err = b.Lint.Check(ctx, func(p *plan.Plan) []plan.Thing { return b.existing(ctx, p) }); err != nil {
+	existing := func(p *plan.Plan) []plan.Thing { return b.existing(ctx, p) }
+	if b.found == nil {
+		b.found, err = b.Lint.Check(ctx, existing)
+	} else {
+		b.found, err = b.Lint.Again(ctx, b.found, existing)
+	}
+	if err != nil {
 		return err
 	}
 	for _, d := range b.found.Roots {
@@ -203,7 +234,7 @@ func (b *boot) plan(ctx context.Context) error {
 	b.checkPlan()
 	if b.refused() && !b.Force {
 		b.checked()
-		return b.stop("nothing was changed in the cluster")
+		return b.stop(state)
 	}
 	return nil
 }

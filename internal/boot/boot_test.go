@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -249,6 +250,20 @@ func TestChecks(t *testing.T) {
 		"a project that is not there": {
 			files: map[string]string{"root.yaml": strings.Replace(rootFile, "project: default", "project: team", 1)}, check: "projects", text: "team",
 		},
+		"a project that may not be read": {
+			files:  map[string]string{"root.yaml": strings.Replace(rootFile, "project: default", "project: team", 1)},
+			change: func(b *booted) { b.server.forbid = []string{"get team"} }, check: "projects", verdict: "unknown",
+			text: "not all could be looked at: ",
+		},
+		"more things than are looked for": {
+			files: map[string]string{"apps/x.yaml": manyNamespaces(600)},
+			change: func(b *booted) {
+				for i := range 600 {
+					path := fmt.Sprintf("/api/v1/namespaces/many-%03d", i)
+					b.server.set(path, map[string]any{"apiVersion": "v1", "kind": "Namespace", "metadata": map[string]any{"name": filepath.Base(path)}})
+				}
+			}, check: "namespaces", verdict: "unknown", text: "only 500 things of a plan are looked for",
+		},
 		"a project that forbids": {
 			change: func(b *booted) {
 				b.server.set("/apis/argoproj.io/v1alpha1/namespaces/argocd/appprojects/default", map[string]any{
@@ -311,6 +326,15 @@ func TestChecks(t *testing.T) {
 			}
 		})
 	}
+}
+
+// manyNamespaces are ConfigMaps, each in a namespace of its own.
+func manyNamespaces(n int) string {
+	var b strings.Builder
+	for i := range n {
+		fmt.Fprintf(&b, "---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: x, namespace: many-%03d}\n", i)
+	}
+	return b.String()
 }
 
 // TestText: for people, a boot is sentences with times; on a terminal its status is below them.
@@ -444,9 +468,11 @@ func stale(automated bool) map[string]any {
 	return o
 }
 
-// TestUnwedge ends a sync that retries an old revision; if Argo CD does not start the next one, it does.
+// TestUnwedge ends a sync that retries an old revision, again if the controller writes over that; if Argo CD does not start the next one, it
+// does.
 func TestUnwedge(t *testing.T) {
-	for name, automated := range map[string]bool{"automated": true, "by hand": false} {
+	for name, writes := range map[string]int{"automated": 2, "by hand": 3, "written over": 3} {
+		automated := name != "by hand"
 		t.Run(name, func(t *testing.T) {
 			b := newBoot(t, nil)
 			if !automated {
@@ -455,12 +481,16 @@ func TestUnwedge(t *testing.T) {
 			began := time.Now()
 			b.Follow.Now = func() time.Time { return began.Add(time.Since(began) * 20) } // ten seconds pass quickly
 			b.Timeout, b.Unwedge = 20*time.Second, true
+			over := name == "written over"
 			applied := sync.OnceFunc(func() { b.server.set(rootPath, stale(automated)) })
 			b.server.react = func(path string, change map[string]any) {
 				status, _ := change["status"].(map[string]any)
 				operation, asked := change["operation"].(map[string]any)
 				switch {
 				case path != rootPath:
+				case status != nil && over:
+					over = false
+					b.server.set(path, map[string]any{"status": map[string]any{"operationState": map[string]any{"phase": "Running"}}})
 				case status != nil: // it is told to end
 					b.server.set(path, map[string]any{
 						"operation": nil, "status": map[string]any{"operationState": map[string]any{"phase": "Failed", "message": "Operation terminated"}},
@@ -485,7 +515,7 @@ func TestUnwedge(t *testing.T) {
 			for _, kind := range []string{"stale", "unwedged", "restarted"} {
 				find(t, events, kind)
 			}
-			if want := map[bool]int{true: 2, false: 3}[automated]; len(b.server.writes) != want {
+			if len(b.server.writes) != writes {
 				t.Errorf("%q", b.server.writes)
 			}
 		})
@@ -551,5 +581,105 @@ metadata: {name: mine}
 	}
 	if !slices.Equal(b.server.writes, []string{crd, deployment, rootPath}) {
 		t.Errorf("%q", b.server.writes)
+	}
+}
+
+// TestPlanAfterInstall: what the install brings is there for the plan, which is for the version that was installed. The root is read once.
+func TestPlanAfterInstall(t *testing.T) {
+	root := strings.Replace(rootFile, "project: default", "project: team", 1)
+	b := newBoot(t, map[string]string{"apps/x.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: y, namespace: far}\n"})
+	b.obey()
+	b.Lint.Planner.Stdin = strings.NewReader(root)
+	b.Lint.Roots = []string{"-"}
+	const deployment = "/apis/apps/v1/namespaces/argocd/deployments/argocd-repo-server"
+	b.server.set(deployment, workload("v3.4.0")) // before
+	obey := b.server.react
+	b.server.react = func(path string, o map[string]any) {
+		if path == deployment {
+			b.server.set(path, map[string]any{"status": map[string]any{"replicas": int64(1), "updatedReplicas": int64(1), "availableReplicas": int64(1)}})
+		}
+		obey(path, o)
+	}
+	b.Install = filepath.Join(t.TempDir(), "install.yaml")
+	text, err := json.Marshal(workload("v3.2.0"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := string(text) + `
+---
+apiVersion: v1
+kind: Namespace
+metadata: {name: far}
+---
+apiVersion: argoproj.io/v1alpha1
+kind: AppProject
+metadata: {name: team}
+spec: {sourceRepos: ['*'], destinations: [{server: '*', namespace: '*'}], clusterResourceWhitelist: [{group: '*', kind: '*'}]}
+`
+	if err := os.WriteFile(b.Install, []byte(all), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	events, err := b.run(t)
+	if err != nil || find(t, events, "done").Result != "healthy" {
+		t.Fatal(err, b.out.String())
+	}
+	if e := find(t, events, "plan"); !strings.HasSuffix(e.Text, "for Argo CD 3.2") {
+		t.Errorf("%+v", e)
+	}
+	for _, check := range []string{"plan", "lint", "namespaces", "projects"} {
+		if n := strings.Count(b.out.String(), `"check":"`+check+`"`); n != 1 {
+			t.Errorf("%s is said %d times\n%s", check, n, b.out.String())
+		}
+	}
+}
+
+// workload is the repo-server of a version.
+func workload(version string) map[string]any {
+	return map[string]any{
+		"apiVersion": "apps/v1", "kind": "Deployment", "metadata": map[string]any{
+			"name": "argocd-repo-server", "labels": map[string]any{"app.kubernetes.io/part-of": "argocd", "app.kubernetes.io/component": "repo-server"},
+		},
+		"spec": map[string]any{"replicas": int64(1), "template": map[string]any{"spec": map[string]any{
+			"containers": []any{map[string]any{"name": "repo-server", "image": "quay.io/argoproj/argocd:" + version}},
+		}}},
+	}
+}
+
+// TestRecordingFails: a recording that cannot be written is an error, and is said also if a check has failed.
+func TestRecordingFails(t *testing.T) {
+	const full = "/dev/full"
+	if _, err := os.Stat(full); err != nil {
+		t.Skip("there is no file that is full")
+	}
+	b := newBoot(t, nil)
+	b.obey()
+	b.Record = full
+	if _, err := b.run(t); err == nil || errors.Is(err, problem.ErrFound) || !strings.Contains(err.Error(), "the recording is not complete") {
+		t.Error(err)
+	}
+	b.server.set(cmPath, map[string]any{"data": map[string]any{health.ApplicationKey: nil}})
+	events, err := b.run(t)
+	if e := find(t, events, "error"); !errors.Is(err, problem.ErrFound) || !strings.HasPrefix(e.Text, "the recording is not complete: ") {
+		t.Error(err, b.out.String())
+	}
+}
+
+// TestRevisions: only commits are cut.
+func TestRevisions(t *testing.T) {
+	const digest, chart = "sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef", "1.2.3-rc1"
+	b := newBoot(t, nil)
+	b.Timeout, b.Follow.Format = 3*time.Second, report.Text
+	state := stale(true)
+	state["status"] = merged(state["status"].(map[string]any), map[string]any{
+		"sync":           map[string]any{"revision": chart},
+		"operationState": map[string]any{"operation": map[string]any{"sync": map[string]any{"revision": digest}}},
+	})
+	applied := sync.OnceFunc(func() { b.server.set(rootPath, state) })
+	b.server.react = func(string, map[string]any) { applied() }
+	if err := boot.Run(t.Context(), b.Config); !errors.Is(err, problem.ErrFound) {
+		t.Error(err)
+	}
+	if want := "old revision (" + digest + "; the source is at " + chart + ")"; !strings.Contains(b.out.String(), want) {
+		t.Errorf("no %q in\n%s", want, b.out.String())
 	}
 }

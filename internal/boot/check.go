@@ -80,11 +80,17 @@ func (b *boot) mend(ctx context.Context) error {
 	return nil
 }
 
+// Names of the checks of a plan.
+const (
+	planCheck = "plan"
+	lintCheck = "lint"
+)
+
 // checkPlan says what the plan and lint say.
 func (b *boot) checkPlan() {
 	p := b.found.Plan
 	s := p.Summary()
-	c := Check{Name: "plan", Verdict: OK}
+	c := Check{Name: planCheck, Verdict: OK}
 	c.Text = fmt.Sprintf("%s and %s are planned, for Argo CD %s", words.Count(s.Applications, "Application"), words.Count(s.Sets, "set"),
 		p.Version)
 	if refused := b.Lint.Verdict.Unknown(p); len(refused) > 0 {
@@ -102,7 +108,7 @@ func (b *boot) checkPlan() {
 			errs = append(errs, f)
 		}
 	}
-	c = Check{Name: "lint", Verdict: OK}
+	c = Check{Name: lintCheck, Verdict: OK}
 	c.Text = fmt.Sprintf("no finding is an error (%s)", words.Count(len(b.found.Report.Findings), "finding"))
 	if len(errs) > 0 {
 		c.Verdict, c.Fix = Failed, "argosy lint shows all of them"

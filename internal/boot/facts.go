@@ -84,7 +84,11 @@ func (b *boot) existing(ctx context.Context, p *plan.Plan) []plan.Thing {
 	var out []plan.Thing
 	look := func(list []plan.Thing) {
 		for _, t := range list {
-			if seen[t] || t.Cluster != generator.InClusterServer || len(seen) >= maxLooks {
+			if seen[t] || t.Cluster != generator.InClusterServer {
+				continue
+			}
+			if len(seen) >= maxLooks {
+				b.blind(t, fmt.Errorf("only %d things of a plan are looked for", maxLooks))
 				continue
 			}
 			seen[t] = true
@@ -108,25 +112,44 @@ func (b *boot) isThere(ctx context.Context, t plan.Thing) bool {
 	case plan.ThingKind:
 		group, kind := splitKind(t.Name)
 		ok, err := b.lookup.Serves(ctx, group, kind)
-		b.blind(err)
+		b.blind(t, err)
 		return ok
 	case plan.ThingNamespace:
 		o, err := b.lookup.Get(ctx, live.Key{Kind: "Namespace", Name: t.Name})
-		b.blind(err)
+		b.blind(t, err)
 		return o != nil
 	case plan.ThingProject:
 		o, err := b.project(ctx, t.Name)
-		b.blind(err)
+		b.blind(t, err)
 		return o != nil
 	}
 	return false
 }
 
-// blind notes the first reason why things could not be looked at.
-func (b *boot) blind(err error) {
-	if err != nil && b.unseen == "" {
-		b.unseen = live.Lacking(err.Error())
+// blind notes the first reason why things like this one could not be looked at.
+func (b *boot) blind(t plan.Thing, err error) {
+	if err != nil && b.unseen[t.What] == "" {
+		b.unseen[t.What] = live.Lacking(err.Error())
 	}
+}
+
+// missing are the findings of a rule: things that the plan needs and nobody brings. It is not known whether they are missing if not all
+// could be looked at. The second result says whether there are any.
+func (b *boot) missing(c Check, what string, rule plan.Rule) (Check, bool) {
+	var texts []string
+	for _, f := range b.found.Plan.Findings {
+		if f.Rule.Name == rule.Name {
+			texts = append(texts, f.Message)
+		}
+	}
+	if len(texts) == 0 {
+		return c, false
+	}
+	c.Verdict, c.Text = Failed, first(texts)
+	if reason := b.unseen[what]; reason != "" {
+		c.Verdict, c.Text = Unknown, fmt.Sprintf("%s; not all could be looked at: %s", c.Text, reason)
+	}
+	return c, true
 }
 
 func (b *boot) project(ctx context.Context, name string) (manifest.Object, error) {
@@ -139,25 +162,21 @@ func (b *boot) project(ctx context.Context, name string) (manifest.Object, error
 // checkThings says which kinds and namespaces the plan needs and nobody brings.
 func (b *boot) checkThings() {
 	for _, t := range []struct {
-		name, noun, fix string
-		rule            plan.Rule
+		name, noun, what, fix string
+		rule                  plan.Rule
 	}{
-		{"crds", "CRD", "deploy it in an earlier wave, or install it before the boot", plan.RuleKindMissing},
-		{"namespaces", "namespace", "set CreateNamespace=true, or create it before the boot", plan.RuleNamespaceMissing},
+		{
+			"crds", "CRD", plan.ThingKind, "deploy it in an earlier wave, or install it before the boot", plan.RuleKindMissing,
+		},
+		{
+			"namespaces", "namespace", plan.ThingNamespace, "set CreateNamespace=true, or create it before the boot",
+			plan.RuleNamespaceMissing,
+		},
 	} {
-		c := Check{Name: t.name, Verdict: OK}
-		c.Text = fmt.Sprintf("every %s that the plan needs is in the cluster, or the plan brings it", t.noun)
-		var texts []string
-		for _, f := range b.found.Plan.Findings {
-			if f.Rule.Name == t.rule.Name {
-				texts = append(texts, f.Message)
-			}
-		}
-		if len(texts) > 0 {
-			c.Verdict, c.Fix, c.Text = Failed, t.fix, first(texts)
-			if b.unseen != "" {
-				c.Verdict, c.Text = Unknown, fmt.Sprintf("%s; not all could be looked at: %s", c.Text, b.unseen)
-			}
+		c, found := b.missing(Check{Name: t.name, Fix: t.fix}, t.what, t.rule)
+		if !found {
+			c.Verdict, c.Fix = OK, ""
+			c.Text = fmt.Sprintf("every %s that the plan needs is in the cluster, or the plan brings it", t.noun)
 		}
 		b.check(c)
 	}

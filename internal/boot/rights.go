@@ -19,17 +19,9 @@ import (
 // checkProjects says whether the projects of the plan exist, and whether those of the cluster permit the Applications.
 func (b *boot) checkProjects(ctx context.Context) {
 	const name = "projects"
-	var missing []string
-	for _, f := range b.found.Plan.Findings {
-		if f.Rule.Name == plan.RuleProjectMissing.Name {
-			missing = append(missing, f.Message)
-		}
-	}
-	if len(missing) > 0 {
-		b.check(Check{
-			Name: name, Verdict: Failed, Text: first(missing),
-			Fix: "create the AppProject before the boot, or deploy it in an earlier wave",
-		})
+	const fix = "create the AppProject before the boot, or deploy it in an earlier wave"
+	if c, found := b.missing(Check{Name: name, Fix: fix}, plan.ThingProject, plan.RuleProjectMissing); found {
+		b.check(c)
 		return
 	}
 	used := map[string][]*plan.Application{}

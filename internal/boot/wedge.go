@@ -4,11 +4,11 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/argosy-cd/argosy/internal/argo"
 	"github.com/argosy-cd/argosy/internal/live"
+	"github.com/argosy-cd/argosy/internal/live/cause"
 	"github.com/argosy-cd/argosy/internal/manifest"
 	"github.com/argosy-cd/argosy/internal/screen"
 )
@@ -21,10 +21,12 @@ type wedge struct {
 	done  bool
 }
 
-// Pauses of unwedge: how long a sync may wait with an old revision if it has not failed, and how long Argo CD has to start the next one.
+// Pauses of unwedge: how long a sync may wait with an old revision if it has not failed, how long Argo CD has to end it or to start the
+// next one, and how long it has between two attempts of a sync.
 const (
 	patience = 5 * time.Minute
 	restart  = 10 * time.Second
+	between  = 3 * time.Second
 )
 
 // unwedge names syncs that hold an old revision while their source has a new one, and with Unwedge ends them and starts them again.
@@ -53,7 +55,7 @@ func (w *watched) unwedgeOne(ctx context.Context, s *live.Snapshot, n *live.Node
 	title := s.Title(n)
 	fields := map[string]any{"namespace": n.Namespace, "name": n.Name, "revisions": n.Revisions, "syncs": n.Operation.Revisions}
 	text := fmt.Sprintf("%s the sync of %s still deploys an old revision (%s; the source is at %s)", screen.Degraded, title,
-		shortly(n.Operation.Revisions), shortly(n.Revisions))
+		cause.Short(n.Operation.Revisions), cause.Short(n.Revisions))
 	if !w.Unwedge {
 		w.say("stale", fields, "%s; --unwedge ends it and starts it again, or: argocd app terminate-op %s", text, title)
 		return nil
@@ -127,11 +129,11 @@ func (w *watched) startAgain(ctx context.Context, s *live.Snapshot, n *live.Node
 	op := n.Operation
 	switch {
 	case op.Running() && op.Started.Equal(known.started):
-		return nil // it ends
+		return w.endAgain(ctx, s, n, known)
 	case op.Running() || n.Requested || n.Sync == "Synced":
 		known.done = true
 		w.say("restarted", map[string]any{"namespace": n.Namespace, "name": n.Name, "by": "argocd"}, "Argo CD syncs %s to %s", s.Title(n),
-			shortly(n.Revisions))
+			cause.Short(n.Revisions))
 		return nil
 	case w.Follow.Now().Sub(known.ended) < restart:
 		return nil
@@ -152,6 +154,28 @@ func (w *watched) startAgain(ctx context.Context, s *live.Snapshot, n *live.Node
 	return nil
 }
 
+// endAgain ends a sync once more that goes on: a controller that is in the middle of an attempt writes its own phase over the one that ends
+// it (setOperationState of controller/appcontroller.go, 3.2 to 3.5).
+func (w *watched) endAgain(ctx context.Context, s *live.Snapshot, n *live.Node, known *wedge) error {
+	pause := restart
+	if n.Operation.Retrying() {
+		pause = between // nobody writes now
+	}
+	if n.Operation.Phase == "Terminating" || w.Follow.Now().Sub(known.ended) < pause {
+		return nil
+	}
+	ok, err := w.terminate(ctx, n)
+	if err != nil {
+		return fmt.Errorf("ending the sync of %s again: %w", n.Ref, err)
+	}
+	if ok {
+		known.ended = w.Follow.Now()
+		fields := map[string]any{"namespace": n.Namespace, "name": n.Name, "revisions": n.Revisions, "syncs": n.Operation.Revisions}
+		w.say("unwedged", fields, "the sync of %s went on; ended it again", s.Title(n))
+	}
+	return nil
+}
+
 // operation is the sync that Argo CD would start for an Application by its policy (autoSync of controller/appcontroller.go, 3.2.11).
 func operation(o manifest.Object) map[string]any {
 	policy := manifest.Map(o, "spec", "syncPolicy")
@@ -167,12 +191,4 @@ func operation(o manifest.Object) map[string]any {
 		out["retry"] = retry
 	}
 	return out
-}
-
-func shortly(revisions []string) string {
-	var out []string
-	for _, r := range revisions {
-		out = append(out, r[:min(len(r), 7)])
-	}
-	return strings.Join(out, ", ")
 }

@@ -92,7 +92,7 @@ func Run(ctx context.Context, c Config) (p *plan.Plan, err error) {
 	for _, name := range c.Fail {
 		faults = append(faults, simulate.Fault{App: name, Kind: simulate.Fail, Mended: c.Repair})
 	}
-	sim, err := board.FromSimulation(p, simulate.DefaultModel(), faults...)
+	sim, err := board.FromSimulation(board.Checked{Plan: p}, simulate.DefaultModel(), faults...)
 	if err != nil {
 		return nil, problem.Usage(err)
 	}

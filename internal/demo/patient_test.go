@@ -25,7 +25,7 @@ func TestPatientBoot(t *testing.T) {
 	}
 	p := &plan.Plan{Root: root, Applications: []*plan.Application{root, x}}
 	for _, repair := range []time.Duration{0, time.Second, 24 * time.Hour} {
-		sim, err := board.FromSimulation(p, simulate.DefaultModel(), simulate.Fault{App: "x", Kind: simulate.Fail, Mended: repair})
+		sim, err := board.FromSimulation(board.Checked{Plan: p}, simulate.DefaultModel(), simulate.Fault{App: "x", Kind: simulate.Fail, Mended: repair})
 		if err != nil {
 			t.Fatal(err)
 		}

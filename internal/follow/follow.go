@@ -66,7 +66,8 @@ func Open(ctx context.Context, cfg Config) (*Boot, error) {
 
 func openCluster(ctx context.Context, cfg Config) (*Boot, error) {
 	ctx, cancel := context.WithCancel(ctx)
-	record := &recorder{Cluster: &kube.Lookup{Client: cfg.Client}, now: cfg.Now, namespace: cfg.Client.Namespace, to: cfg.Record}
+	lookup := &kube.Lookup{Client: cfg.Client, Now: cfg.Now}
+	record := &recorder{Cluster: lookup, now: cfg.Now, namespace: cfg.Client.Namespace, to: cfg.Record}
 	b := &Boot{cfg: cfg, model: live.New(cfg.Client.Namespace), cluster: record, now: cfg.Now, record: record}
 	ready, failed := make(chan struct{}), make(chan error, 1)
 	var group sync.WaitGroup
@@ -120,6 +121,9 @@ func (b *Boot) Model() *live.Model { return b.model }
 // Cluster has the objects that Applications deploy.
 func (b *Boot) Cluster() cause.Cluster { return b.cluster }
 
+// Now is the time of the boot: the clock's, or that of the last event of a recording.
+func (b *Boot) Now() time.Time { return b.now() }
+
 // Close ends the watches. The error is that of the recording.
 func (b *Boot) Close() error {
 	b.stop()
@@ -137,7 +141,7 @@ func (b *Boot) Changed() <-chan struct{} { return b.model.Changed() }
 
 // Explain finds out why some Applications of a snapshot wait.
 func (b *Boot) Explain(ctx context.Context, s *live.Snapshot, asked ...*live.Node) *cause.Report {
-	ctx, cancel := context.WithTimeout(ctx, looking)
+	ctx, cancel := context.WithTimeout(ctx, Looking)
 	defer cancel()
 	return b.explain(ctx, s, asked, len(asked) > 1)
 }

@@ -213,6 +213,32 @@ func TestRecord(t *testing.T) {
 	}
 }
 
+// TestRecordSecrets: a recording has no passwords of repositories, neither in Applications nor in what Argo CD says about them.
+func TestRecordSecrets(t *testing.T) {
+	const text = `{"metadata": {"namespace": "argocd", "name": "root"}, "spec": {"source": {"repoURL": "https://me:s3cret@git.example.com/a"},
+		"sources": [{"repoURL": "https://me:s3cret pass@git.example.com/b"}, {"repoURL": "https://charts.example.com"}],
+		"destination": {"server": "https://10.0.0.1:6443"}},
+		"status": {"health": {"status": "Degraded"}, "sync": {"status": "Unknown"}, "operationState": {"phase": "Failed",
+			"message": "cloning https://me:s3cret@git.example.com/a: denied"},
+		"conditions": [{"type": "ComparisonError", "message": "fetching https://me:s3cret pass@git.example.com/b: denied"}]}}`
+	var recording output
+	cfg := config(t, &api{app: text}, &output{}, &output{})
+	cfg.Record = &recording
+	open(t, cfg)
+	got := recording.String()
+	if strings.Contains(got, "s3cret") || strings.Contains(got, "pass@") {
+		t.Error(got)
+	}
+	for _, want := range []string{
+		`"repoURL":"https://git.example.com/a"`, `"repoURL":"https://charts.example.com"`, `"server":"https://10.0.0.1:6443"`,
+		`cloning https://git.example.com/a: denied`, `fetching https://git.example.com/b: denied`,
+	} {
+		if !strings.Contains(got, want) {
+			t.Errorf("no %s in\n%s", want, got)
+		}
+	}
+}
+
 // TestWatch prints a line for each state.
 func TestWatch(t *testing.T) {
 	a := &api{app: app("Progressing", "Synced"), changes: make(chan string)}

@@ -7,6 +7,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/argosy-cd/argosy/internal/argo"
+	"github.com/argosy-cd/argosy/internal/giturl"
 	"github.com/argosy-cd/argosy/internal/health"
 	"github.com/argosy-cd/argosy/internal/live"
 	"github.com/argosy-cd/argosy/internal/live/cause"
@@ -32,8 +34,59 @@ func (r *recorder) write(e live.Event) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.to != nil && r.err == nil {
+		e.Object = redacted(e.Object)
 		r.err = live.Write(r.to, e)
 	}
+}
+
+// maxKnown bounds the URLs with passwords of one Application that are searched in its messages.
+const maxKnown = 100
+
+// redacted returns a copy of an Application, an ApplicationSet or an Event without the passwords of URLs. Other objects are returned as
+// they are.
+func redacted(o manifest.Object) manifest.Object {
+	if !argo.IsApplication(o) && !argo.IsApplicationSet(o) && manifest.String(o, "kind") != "Event" {
+		return o
+	}
+	const repository = "repoURL"
+	var known []string
+	copied := walk("", o, func(field, text string) string {
+		if field != repository || !strings.ContainsAny(text, "@?#") {
+			return text
+		}
+		if len(known) < maxKnown {
+			known = append(known, text)
+		}
+		return giturl.Redact(text)
+	})
+	copied = walk("", copied, func(field, text string) string {
+		if field == repository {
+			return text
+		}
+		return giturl.RedactText(text, known...)
+	})
+	return copied.(manifest.Object)
+}
+
+// walk returns a copy of a value in which each text is changed. Field is the field that has the value.
+func walk(field string, v any, change func(field, text string) string) any {
+	switch v := v.(type) {
+	case string:
+		return change(field, v)
+	case []any:
+		out := make([]any, len(v))
+		for i, item := range v {
+			out[i] = walk(field, item, change)
+		}
+		return out
+	case map[string]any:
+		out := make(map[string]any, len(v))
+		for name, item := range v {
+			out[name] = walk(name, item, change)
+		}
+		return out
+	}
+	return v
 }
 
 func (r *recorder) failed() error {

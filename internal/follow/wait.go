@@ -12,11 +12,11 @@ import (
 	"github.com/argosy-cd/argosy/internal/words"
 )
 
-// Pauses of Wait: how often it says what it waits for, and how long it looks for the reason in the end.
-const (
-	tell    = 10 * time.Second
-	looking = 30 * time.Second
-)
+// tell is how often Wait says what it waits for.
+const tell = 10 * time.Second
+
+// Looking bounds the search for the reason why something waits.
+const Looking = 30 * time.Second
 
 // Wait returns when all goals of a root are reached. After the timeout it says what is not, and why, and returns problem.ErrFound. A root
 // that does not exist is waited for, too.
@@ -86,7 +86,7 @@ func (b *Boot) late(ctx context.Context, root, left string) error {
 	fmt.Fprintln(b.cfg.Err, words.Harmless(left))
 	s := b.model.Snapshot()
 	if n, err := s.Find(root); err == nil && n != nil {
-		ctx, cancel := context.WithTimeout(ctx, looking)
+		ctx, cancel := context.WithTimeout(ctx, Looking)
 		defer cancel()
 		if err := report.Why(b.cfg.Err, report.Text, s, b.explain(ctx, s, []*live.Node{n}, false), b.now()); err != nil {
 			return err

@@ -44,11 +44,24 @@ func Survived(t *testing.T, f func()) {
 	child(t, f)
 }
 
+// Unraced leaves a test out with the race detector, which takes many times the memory and the time. "make hostile" runs it without: the
+// test has Hostile or Large in its name.
+func Unraced(t *testing.T) {
+	t.Helper()
+	if raced {
+		t.Skip("the race detector takes many times the memory and the time; 'make hostile' runs this without")
+	}
+	if ok, _ := regexp.MatchString(named, t.Name()); !ok {
+		t.Fatalf("'make hostile' runs tests that match %s: give it such a name", named)
+	}
+}
+
+// named are the tests that "make hostile" runs.
+const named = "Hostile|Large"
+
 func child(t *testing.T, f func()) {
 	t.Helper()
-	if Raced {
-		t.Skip("the race detector takes more memory than there may be; 'make hostile' runs this without")
-	}
+	Unraced(t)
 	if os.Getenv(variable) == t.Name() { //nolint:forbidigo // it is how a test tells its child what to run
 		limit(t)
 		f()

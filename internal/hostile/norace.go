@@ -2,5 +2,5 @@
 
 package hostile
 
-// Raced says that the race detector is on, which takes many times the memory and the time.
-const Raced = false
+// raced says that the race detector is on, which takes many times the memory and the time.
+const raced = false

@@ -17,7 +17,7 @@ import (
 
 const chart = "../../deploy/chart/argosy"
 
-func chartObjects(t *testing.T, values string) map[string]manifest.Object {
+func renderChart(t *testing.T, values string) ([]manifest.Object, error) {
 	t.Helper()
 	var all []tree.File
 	err := fs.WalkDir(os.DirFS(chart), ".", func(name string, d fs.DirEntry, err error) error {
@@ -40,10 +40,19 @@ func chartObjects(t *testing.T, values string) map[string]manifest.Object {
 		Chart: render.Chart{ReleaseName: "argosy", Namespace: "gitops", Values: v}, KubeVersion: "1.33.0",
 	})
 	if err != nil {
+		return nil, err
+	}
+	return manifest.Objects(rendered.Documents), nil
+}
+
+func chartObjects(t *testing.T, values string) map[string]manifest.Object {
+	t.Helper()
+	rendered, err := renderChart(t, values)
+	if err != nil {
 		t.Fatal(err)
 	}
 	out := map[string]manifest.Object{}
-	for _, o := range manifest.Objects(rendered.Documents) {
+	for _, o := range rendered {
 		if out[manifest.Name(o)] != nil {
 			t.Errorf("%s is there twice", manifest.Name(o))
 		}
@@ -127,5 +136,55 @@ func TestMetrics(t *testing.T) {
 		if all[name] == nil {
 			t.Errorf("there is no %s", name)
 		}
+	}
+}
+
+// TestValuesStayTexts: values that would be other YAML than they say are refused, or stay texts.
+func TestValuesStayTexts(t *testing.T) {
+	for _, values := range []string{
+		`image: {tag: "v1\n  privileged: true"}`, `image: {repository: "a b"}`, `image: {digest: latest}`, `image: {pullPolicy: "Always\nx: y"}`,
+		`argocd: {name: "x\n  - y"}`, `argocd: {serviceAccount: "x, namespace: kube-system"}`, `argocd: {name: "{{ .Release.Name }}"}`,
+		`repo: {interval: "3m\"}"}`, `repo: {interval: often}`, `repo: {serviceAccountName: "a: b"}`, `repo: {replicas: "2"}`, `repo: {replicas: -1}`,
+		`events: {args: [{a: b}]}`, `events: {serviceAccountAnnotations: {a: 1}}`, `monitoring: {labels: {a: true}}`,
+		`rbac: {apis: {enabled: true, secrets: [""]}}`, `policies: {}`,
+	} {
+		if _, err := renderChart(t, values); err == nil {
+			t.Errorf("%s is not refused", values)
+		}
+	}
+	values := `
+argocd: {serviceAccount: "123"}
+image: {tag: "010"}
+repo: {serviceAccountName: "true", interval: 1h30m}
+events: {enabled: true, args: ["--x=\"\n- y", "{{ fail }}", "null"], serviceAccountAnnotations: {a: "1\n2"}}
+monitoring: {enabled: true, rules: true, dashboard: true, labels: {release: "on"}}
+policy: {projects: [{name: "x\n---\nkind: Secret\n{{ fail }}"}]}
+`
+	got := chartObjects(t, values)
+	for name, o := range got {
+		if manifest.String(o, "metadata", "namespace") != "gitops" {
+			t.Errorf("%s is in %q", name, manifest.String(o, "metadata", "namespace"))
+		}
+	}
+	spec := manifest.Map(got["deployment.apps/appset-repo"], "spec", "template", "spec")
+	if spec["serviceAccountName"] != "true" {
+		t.Errorf("the service account is %v", spec["serviceAccountName"])
+	}
+	container := spec["containers"].([]any)[0].(map[string]any)
+	if image := container["image"]; image != "ghcr.io/argosy-cd/argosy:010" {
+		t.Errorf("the image is %v", image)
+	}
+	args := manifest.Map(got["deployment.apps/argosy-events"], "spec", "template", "spec")["containers"].([]any)[0].(map[string]any)["args"].([]any)
+	if diff := cmp.Diff([]any{"--x=\"\n- y", "{{ fail }}", "null"}, args[len(args)-3:]); diff != "" {
+		t.Error(diff)
+	}
+	subject := got["rolebinding.rbac.authorization.k8s.io/argosy-cmp"]["subjects"].([]any)[0].(map[string]any)
+	if subject["name"] != "123" {
+		t.Errorf("the rights are for %v", subject["name"])
+	}
+	plainPolicy(t, got["configmap/argosy-policy"])
+	project := manifest.Map(got["configmap/argosy-policy"], "data", "policy.yaml")["projects"].([]any)[0].(map[string]any)
+	if project["name"] != "x\n---\nkind: Secret\n{{ fail }}" {
+		t.Errorf("the project is %q", project["name"])
 	}
 }

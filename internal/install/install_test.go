@@ -216,3 +216,40 @@ func TestSidecarOnly(t *testing.T) {
 		t.Errorf("the component is %s", names)
 	}
 }
+
+// TestInjection: a name that would be YAML, a path or a template is refused, for every target.
+func TestInjection(t *testing.T) {
+	for _, bad := range []string{
+		"", "a\n", "a\nb: c", "a\n---\nkind: Secret", `a"`, "a'", "a: b", "a #", "{a}", "{{ .Release.Name }}", "*a", "&a", "!a", "../a", "a/b", "A", "ä", "-a", "a-",
+		strings.Repeat("a", 64),
+	} {
+		for _, target := range install.Targets {
+			for what, change := range map[string]func(*install.Config){
+				"--namespace":   func(c *install.Config) { c.Namespace = bad },
+				"--argocd-name": func(c *install.Config) { c.Name = bad },
+				"--with":        func(c *install.Config) { c.With = []string{bad} },
+				"--image": func(c *install.Config) {
+					if c.Image = bad; bad == "a-" || bad == "a/b" || bad == "A" || len(bad) == 64 { // those are images
+						c.Image = "a b"
+					}
+				},
+			} {
+				cfg := config(install.Target(target))
+				change(&cfg)
+				if out, err := install.Render(t.Context(), cfg); !errors.As(err, new(problem.UsageError)) || !strings.HasPrefix(err.Error(), what) {
+					t.Errorf("%s: %s %q: %d files, %v", target, what, bad, len(out), err)
+				}
+			}
+		}
+	}
+	// Names that are other things in YAML stay names.
+	for _, odd := range []string{"null", "true", "1", "0x1f", "1e3", "on", "y"} {
+		cfg := config(install.Manifests)
+		cfg.Namespace, cfg.Name = odd, odd
+		for name, o := range objects(t, files(t, cfg)[0]) {
+			if ns := manifest.Map(o, "metadata")["namespace"]; ns != odd && ns != nil {
+				t.Errorf("%s is in %#v, want %q", name, ns, odd)
+			}
+		}
+	}
+}

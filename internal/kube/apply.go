@@ -118,7 +118,7 @@ func conflicts(err error) string {
 func (l *Lookup) Forget() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.kinds = nil
+	l.discovered = nil
 }
 
 // Serves reports whether the API server serves a kind.

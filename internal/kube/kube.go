@@ -9,6 +9,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"os"
 	"strings"
@@ -26,6 +27,7 @@ import (
 	"github.com/argosy-cd/argosy/internal/appsetplugin"
 	"github.com/argosy-cd/argosy/internal/argo"
 	"github.com/argosy-cd/argosy/internal/manifest"
+	"github.com/argosy-cd/argosy/internal/words"
 )
 
 // Config says where the cluster is.
@@ -105,7 +107,11 @@ func Open(cfg Config) (*Client, error) {
 	config.Timeout = 15 * time.Second
 	config.QPS, config.Burst = 200, 400 // package refresh has a limit of its own, and a Lease cannot wait
 	config.UserAgent = "argosy"
+	config.WarningHandler = rest.NoWarnings{} // standard error is ours
 	config.Wrap(func(next http.RoundTripper) http.RoundTripper { return &sameServer{next: next} })
+	endless := rest.CopyConfig(config)
+	endless.Timeout = 0
+	config.Wrap(func(next http.RoundTripper) http.RoundTripper { return bounded{next} })
 	c := &Client{Namespace: cfg.Namespace, named: cfg.Secrets}
 	if c.Namespace == "" {
 		c.Namespace = DefaultNamespace
@@ -122,8 +128,6 @@ func Open(cfg Config) (*Client, error) {
 	if c.read, err = raw(config); err != nil {
 		return nil, err
 	}
-	endless := rest.CopyConfig(config)
-	endless.Timeout = 0
 	c.endless, err = raw(endless)
 	return c, err
 }
@@ -168,6 +172,32 @@ func load(cfg Config) (*rest.Config, error) {
 		return nil, ErrNoCluster
 	}
 	return config, err
+}
+
+// bounded ends answers that are too large for a page: client-go reads them into memory.
+type bounded struct{ next http.RoundTripper }
+
+// RoundTrip implements http.RoundTripper.
+func (b bounded) RoundTrip(r *http.Request) (*http.Response, error) {
+	res, err := b.next.RoundTrip(r)
+	if err == nil && res.Body != nil {
+		res.Body = &boundedBody{res.Body, maxPage + 1<<20} // lists say more exactly what is too large
+	}
+	return res, err
+}
+
+type boundedBody struct {
+	io.ReadCloser
+	left int
+}
+
+func (b *boundedBody) Read(p []byte) (int, error) {
+	if b.left <= 0 {
+		return 0, errPage
+	}
+	n, err := b.ReadCloser.Read(p[:min(len(p), b.left)])
+	b.left -= n
+	return n, err
 }
 
 // sameServer refuses redirects to another server, which would get our token.
@@ -346,8 +376,20 @@ func (c *Client) wanted(ctx context.Context, apps []argo.Ref, l listing, found f
 var ErrForbidden = errors.New("forbidden")
 
 func explain(doing string, err error) error {
+	said := &answer{err}
 	if apierrors.IsForbidden(err) || apierrors.IsUnauthorized(err) {
-		return fmt.Errorf("%s: %w: %s", doing, ErrForbidden, err.Error())
+		return fmt.Errorf("%s: %w: %s", doing, ErrForbidden, said.Error())
 	}
-	return fmt.Errorf("%s: %w", doing, err)
+	return fmt.Errorf("%s: %w", doing, said)
 }
+
+// answer is an error with words of the server: one line that no terminal obeys, and not a page of HTML.
+type answer struct{ error }
+
+func (a *answer) Error() string {
+	const most = 600
+	text := words.Shorten(a.error.Error(), 2*most) // before it is split
+	return words.Harmless(words.Shorten(strings.Join(strings.Fields(text), " "), most))
+}
+
+func (a *answer) Unwrap() error { return a.error }

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -175,6 +176,86 @@ func TestLookup(t *testing.T) {
 	}
 }
 
+// TestRediscover: a kind that is added later is found, without a request for each question.
+func TestRediscover(t *testing.T) {
+	var mu sync.Mutex
+	a, requests := answers{}, 0
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		mu.Lock()
+		defer mu.Unlock()
+		requests++
+		a.ServeHTTP(w, r)
+	}))
+	defer server.Close()
+	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	l := &kube.Lookup{Client: open(t, server.URL), Now: func() time.Time { return now }}
+	serves := func(kind string, want bool, most int) {
+		t.Helper()
+		mu.Lock()
+		requests = 0
+		mu.Unlock()
+		if got, err := l.Serves(t.Context(), "example.com", kind); err != nil || got != want {
+			t.Errorf("%s: %t, %v", kind, got, err)
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		if requests > most {
+			t.Errorf("%s: %d requests", kind, requests)
+		}
+	}
+	add := func(path, text string) {
+		mu.Lock()
+		defer mu.Unlock()
+		a[path] = text
+	}
+	serves("Widget", false, 1)
+	add("/apis/example.com", `{"versions": [{"version": "v1"}], "preferredVersion": {"version": "v1"}}`)
+	add("/apis/example.com/v1", `{"resources": [{"name": "widgets", "kind": "Widget"}]}`)
+	serves("Widget", false, 0)
+	now = now.Add(10 * time.Second)
+	serves("Widget", true, 3)
+	add("/apis/example.com/v1", `{"resources": [{"name": "widgets", "kind": "Widget"}, {"name": "gadgets", "kind": "Gadget"}]}`)
+	serves("Gadget", false, 0)
+	now = now.Add(10 * time.Second)
+	serves("Widget", true, 0)
+	serves("Gadget", true, 3)
+}
+
+// TestLookupWaits: a discovery that hangs delays nobody who asks for another group, and nobody beyond the end of his context.
+func TestLookupWaits(t *testing.T) {
+	asked, end := make(chan struct{}, 10), make(chan struct{})
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/apis/slow.example.com" {
+			asked <- struct{}{}
+			select {
+			case <-r.Context().Done():
+			case <-end:
+			}
+		}
+		answers{}.ServeHTTP(w, r)
+	}))
+	defer server.Close()
+	l := &kube.Lookup{Client: open(t, server.URL)}
+	done := make(chan error)
+	go func() {
+		_, err := l.Serves(context.WithoutCancel(t.Context()), "slow.example.com", "X")
+		done <- err
+	}()
+	<-asked
+	if got, err := l.Serves(t.Context(), "other.example.com", "X"); got || err != nil {
+		t.Error(got, err)
+	}
+	over, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := l.Serves(over, "slow.example.com", "X"); !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+	close(end)
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+}
+
 // TestContext: one kubeconfig has several clusters.
 func TestContext(t *testing.T) {
 	server := httptest.NewServer(answers{"/api/v1/namespaces/argocd/configmaps/argocd-cm": `{"data": {}}`})
@@ -202,5 +283,41 @@ func TestContext(t *testing.T) {
 		if _, err := kube.Open(cfg); err == nil || !strings.Contains(err.Error(), `"third"`) {
 			t.Error(err)
 		}
+	}
+}
+
+// TestBounded: an answer without an end is an error, and not all memory; a name is no path and no selector.
+func TestBounded(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		if r.URL.Path == "/api/v1" {
+			fmt.Fprint(w, `{"resources": [{"name": "pods", "kind": "Pod", "namespaced": true}, {"name": "events", "kind": "Event", "namespaced": true}]}`)
+			return
+		}
+		if strings.HasSuffix(r.URL.Path, "/events") {
+			if got := r.URL.Query().Get("fieldSelector"); got != `involvedObject.kind=Pod,involvedObject.name=x\,metadata.name!\=y` {
+				t.Errorf("%s", got)
+			}
+		}
+		part := []byte(`{"metadata": "` + strings.Repeat("x", 1<<20))
+		for r.Context().Err() == nil {
+			if _, err := w.Write(part); err != nil {
+				return
+			}
+		}
+	}))
+	defer server.Close()
+	l := &kube.Lookup{Client: open(t, server.URL)}
+	pod := live.Key{Kind: "Pod", Namespace: "apps", Name: "x"}
+	if _, err := l.Get(t.Context(), pod); err == nil || !strings.Contains(err.Error(), "the answer has more than 32 MiB") {
+		t.Error(err)
+	}
+	pod.Name = "x,metadata.name!=y"
+	if _, err := l.Events(t.Context(), pod); err == nil || !strings.Contains(err.Error(), "the answer has more than 32 MiB") {
+		t.Error(err)
+	}
+	pod.Name = "../../../../api/v1/namespaces/argocd/secrets/argocd-secret"
+	if _, err := l.Get(t.Context(), pod); err == nil || !strings.Contains(err.Error(), "may not contain") {
+		t.Error(err)
 	}
 }

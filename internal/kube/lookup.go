@@ -7,11 +7,14 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/argosy-cd/argosy/internal/flight"
 	"github.com/argosy-cd/argosy/internal/health"
 	"github.com/argosy-cd/argosy/internal/live"
 	"github.com/argosy-cd/argosy/internal/live/cause"
@@ -23,9 +26,23 @@ import (
 // Lookup reads single objects of any kind, for the causes of a boot that waits. It never reads Secrets.
 type Lookup struct {
 	Client *Client
+	// Now is the clock. Nil discovers each API group once, also if a kind is missing in it.
+	Now func() time.Time
 
-	mu    sync.Mutex
-	kinds map[string]map[string]kindOf // group, kind
+	mu         sync.Mutex
+	discovered *discovered // nil is nothing
+}
+
+// discovered are the API groups that the API server was asked for. Requests are made without the lock.
+type discovered struct {
+	groups map[string]groupOf
+	calls  flight.Group[map[string]kindOf]
+}
+
+// groupOf is an API group as it was at a time. One that does not exist has no kinds.
+type groupOf struct {
+	kinds map[string]kindOf
+	at    time.Time
 }
 
 // kindOf is how the API server names a kind.
@@ -77,8 +94,10 @@ func (l *Lookup) Events(ctx context.Context, key live.Key) ([]manifest.Object, e
 	if namespace == "" {
 		namespace = metav1.NamespaceDefault // where those about cluster-scoped objects are
 	}
+	about := fields.AndSelectors(fields.OneTermEqualSelector("involvedObject.kind", key.Kind),
+		fields.OneTermEqualSelector("involvedObject.name", key.Name))
 	list, err := l.Client.api.Resource(events).Namespace(namespace).List(ctx, metav1.ListOptions{
-		FieldSelector: fmt.Sprintf("involvedObject.kind=%s,involvedObject.name=%s", key.Kind, key.Name), Limit: maxEvents,
+		FieldSelector: about.String(), Limit: maxEvents,
 	})
 	if err != nil {
 		return nil, explain("listing Events in namespace "+namespace, err)
@@ -107,26 +126,40 @@ func (l *Lookup) Checks(ctx context.Context) (health.Customizations, error) {
 	return s.Health, nil // a check that is wrong does not hide the others
 }
 
+// rediscover is how long a kind is missing before the API server is asked for its group again: a boot adds kinds.
+const rediscover = 10 * time.Second
+
 // kind asks the API server for a kind: the version that it prefers.
 func (l *Lookup) kind(ctx context.Context, group, kind string) (kindOf, error) {
 	l.mu.Lock()
-	defer l.mu.Unlock()
-	known, ok := l.kinds[group]
-	if !ok {
-		var err error
-		if known, err = l.discover(ctx, group); err != nil {
+	if l.discovered == nil {
+		l.discovered = &discovered{groups: map[string]groupOf{}}
+	}
+	d := l.discovered
+	g, known := d.groups[group]
+	l.mu.Unlock()
+	k, ok := g.kinds[kind]
+	if !ok && (!known || l.now().Sub(g.at) >= rediscover) {
+		kinds, _, err := d.calls.Do(ctx, group, func(ctx context.Context) (map[string]kindOf, error) { return l.discover(ctx, group) })
+		if err != nil {
 			return kindOf{}, explain(fmt.Sprintf("discovering the API group %q", group), err)
 		}
-		if l.kinds == nil {
-			l.kinds = map[string]map[string]kindOf{}
-		}
-		l.kinds[group] = known
+		l.mu.Lock()
+		d.groups[group] = groupOf{kinds, l.now()}
+		l.mu.Unlock()
+		k, ok = kinds[kind]
 	}
-	k, ok := known[kind]
 	if !ok {
 		return kindOf{}, fmt.Errorf("%w %s of group %q", cause.ErrNoKind, kind, group)
 	}
 	return k, nil
+}
+
+func (l *Lookup) now() time.Time {
+	if l.Now == nil {
+		return time.Time{}
+	}
+	return l.Now()
 }
 
 // maxVersions bounds the versions of a group that are looked at.

@@ -71,9 +71,13 @@ func (c *Client) list(ctx context.Context, l listing, item func(o manifest.Objec
 		if err != nil {
 			return "", err
 		}
-		if options.Continue = page.Continue; options.Continue == "" {
+		if page.Continue == "" {
 			return page.ResourceVersion, nil
 		}
+		if page.Continue == options.Continue {
+			return "", errors.New("the list does not end: the same page follows itself")
+		}
+		options.Continue = page.Continue
 	}
 }
 
@@ -167,7 +171,9 @@ func (s *stream) list(k kept, item func(o manifest.Object, large error)) (meta m
 	if c, err := s.begin(); err != nil || c != '{' {
 		return meta, errors.Join(errors.New("the answer is no list"), unexpected(err))
 	}
-	s.skip()
+	if err := s.skip(); err != nil {
+		return meta, err
+	}
 	for {
 		c, err := s.begin()
 		if err != nil || c == '}' {
@@ -195,15 +201,16 @@ func (s *stream) items(k kept, item func(o manifest.Object, large error)) error 
 		_, _, skipped := s.value()
 		return errors.Join(err, skipped)
 	}
-	s.skip()
+	if err := s.skip(); err != nil {
+		return err
+	}
 	for {
 		c, err := s.begin()
 		if err != nil {
 			return err
 		}
 		if c == ']' {
-			s.skip()
-			return nil
+			return s.skip()
 		}
 		o, large, err := s.object(k)
 		if err != nil {
@@ -246,32 +253,68 @@ func (s *stream) value() (data []byte, whole bool, err error) {
 	}
 	s.buf = s.buf[:0]
 	whole = true
-	depth, quoted, escaped := 0, false, false
+	var scan scanner
 	for {
-		c, err := s.next()
-		if err != nil {
+		// What is buffered is scanned at once: byte for byte through the reader takes twice as long.
+		if _, err := s.in.Peek(1); err != nil {
 			return nil, false, unexpected(err)
 		}
-		if whole = whole && len(s.buf) < maxObject; whole {
-			s.buf = append(s.buf, c)
-		}
-		switch {
-		case escaped:
-			escaped = false
-		case quoted && c == '\\':
-			escaped = true
-		case c == '"':
-			quoted = !quoted
-		case quoted:
-		case c == '{' || c == '[':
-			depth++
-		case c == '}' || c == ']':
-			depth--
-		}
-		if depth <= 0 && !quoted && !escaped && (c == '"' || c == '}' || c == ']' || s.delimited()) {
+		part, _ := s.in.Peek(s.in.Buffered())
+		part = part[:min(len(part), max(s.left, 0))]
+		n, ended := scan.end(part)
+		s.left -= n
+		keep := min(n, maxObject-len(s.buf))
+		s.buf = append(s.buf, part[:keep]...)
+		whole = whole && keep == n
+		_, _ = s.in.Discard(n)
+		if ended || scan.bare && scan.depth == 0 && !scan.quoted && s.delimited() {
 			return s.buf, whole, nil
 		}
+		if s.left <= 0 {
+			return nil, false, errPage
+		}
 	}
+}
+
+// scanner finds the end of a value, which comes in parts.
+type scanner struct {
+	depth           int
+	quoted, escaped bool
+	bare            bool // it is a number, a boolean or null, which ends before the next separator
+}
+
+// end returns how many bytes of a part belong to the value, and whether they are its last.
+func (x *scanner) end(part []byte) (n int, ended bool) {
+	for i := 0; i < len(part); i++ {
+		for x.quoted && i < len(part) && (x.escaped || part[i] != '"') {
+			x.escaped = !x.escaped && part[i] == '\\'
+			i++
+		}
+		if i == len(part) {
+			break
+		}
+		switch c := part[i]; {
+		case c == '"':
+			x.quoted = !x.quoted
+		case c == '{' || c == '[':
+			x.depth++
+			continue
+		case c == '}' || c == ']':
+			x.depth--
+		case x.depth == 0:
+			x.bare = true
+			if i+1 == len(part) || isSeparator(part[i+1]) || part[i+1] == '}' || part[i+1] == ']' {
+				return i + 1, i+1 < len(part)
+			}
+			continue
+		default:
+			continue
+		}
+		if x.depth <= 0 && !x.quoted {
+			return i + 1, true
+		}
+	}
+	return len(part), false
 }
 
 // delimited reports whether a number, a boolean or null ends here.
@@ -294,17 +337,19 @@ func (s *stream) begin() (byte, error) {
 		if !isSeparator(next[0]) {
 			return next[0], nil
 		}
-		s.skip()
+		if err := s.skip(); err != nil {
+			return 0, err
+		}
 	}
 }
 
-func (s *stream) skip() { _, _ = s.next() }
-
-func (s *stream) next() (byte, error) {
+// skip reads one byte.
+func (s *stream) skip() error {
 	if s.left--; s.left < 0 {
-		return 0, errPage
+		return errPage
 	}
-	return s.in.ReadByte()
+	_, err := s.in.ReadByte()
+	return err
 }
 
 func unexpected(err error) error {

@@ -78,6 +78,46 @@ type following struct {
 
 	patterns []string
 	once     sync.Once
+
+	mu sync.Mutex
+	// known are the objects that were told, and whether they are followed: false is one that failed. They outlive a watch, so the next list
+	// finds what was deleted in between.
+	known map[argo.Ref]bool
+}
+
+// note keeps that an object was told, and reports whether it was followed before.
+func (f *following) note(ref argo.Ref, followed bool) (before bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.known == nil {
+		f.known = map[argo.Ref]bool{}
+	}
+	before = f.known[ref]
+	f.known[ref] = followed
+	return before
+}
+
+// forget tells that an object is gone.
+func (f *following) forget(ref argo.Ref) {
+	f.mu.Lock()
+	delete(f.known, ref)
+	f.mu.Unlock()
+	f.gone(ref)
+}
+
+// forgetExcept tells that the known objects of a namespace are gone, except those that are still there.
+func (f *following) forgetExcept(namespace string, there map[argo.Ref]bool) {
+	var absent []argo.Ref
+	f.mu.Lock()
+	for ref := range f.known {
+		if !there[ref] && (namespace == metav1.NamespaceAll || namespace == ref.Namespace) {
+			absent = append(absent, ref)
+		}
+	}
+	f.mu.Unlock()
+	for _, ref := range absent {
+		f.forget(ref)
+	}
 }
 
 // follow follows Argo CD's namespace and others, until the context ends.
@@ -129,10 +169,10 @@ func (f *following) all(ctx context.Context, namespaces []string) {
 // one follows a namespace until the context ends or it is forbidden.
 func (f *following) one(ctx context.Context, namespace string, listed func()) error {
 	doing := "watching " + f.source(namespace)
-	known := map[argo.Ref]bool{}
 	for failures := 1; ctx.Err() == nil; failures++ {
-		version, err := f.list(ctx, namespace, known)
+		version, err := f.list(ctx, namespace)
 		if f.optional && apierrors.IsNotFound(err) {
+			f.forgetExcept(namespace, nil)
 			f.listed(namespace)
 			listed()
 			retry.Wait(ctx, time.After(watching.Last))
@@ -142,7 +182,7 @@ func (f *following) one(ctx context.Context, namespace string, listed func()) er
 			f.listed(namespace)
 			listed()
 			failures = 1
-			err = f.changes(ctx, namespace, version, known)
+			err = f.changes(ctx, namespace, version)
 		}
 		if ctx.Err() != nil {
 			break
@@ -168,55 +208,52 @@ func (f *following) source(namespace string) string {
 }
 
 // list tells about all Applications, and about those that are gone since they were known.
-func (f *following) list(ctx context.Context, namespace string, known map[argo.Ref]bool) (version string, err error) {
+func (f *following) list(ctx context.Context, namespace string) (version string, err error) {
 	there := map[argo.Ref]bool{}
 	l := listing{resource: f.resource, namespace: namespace, kept: f.kept}
 	version, err = f.client.list(ctx, l, func(o manifest.Object, large error) {
-		if ref, ok := f.tell(o, large); ok {
-			there[ref], known[ref] = true, true
-		}
+		there[f.tell(o, large)] = true
 	})
 	if err != nil {
 		return "", err
 	}
-	for ref := range known {
-		if !there[ref] {
-			delete(known, ref)
-			f.gone(ref)
-		}
-	}
+	f.forgetExcept(namespace, there)
 	return version, nil
 }
 
-// tell tells about an object, and reports whether it is followed.
-func (f *following) tell(o manifest.Object, large error) (argo.Ref, bool) {
+// tell tells about an object, and returns its name.
+func (f *following) tell(o manifest.Object, large error) argo.Ref {
 	ref := refOf(o)
 	if !serves(f.patterns, ref.Namespace) {
-		return ref, false
+		return ref
 	}
 	name := strings.TrimSuffix(f.what, "s") + " " + ref.String()
 	switch {
 	case large != nil && (f.kept.light == nil || errors.Is(large, errLarge)):
+		if f.note(ref, false) {
+			f.gone(ref) // before the failure: gone ends the failures of an object
+		}
 		f.failed(name, fmt.Errorf("not following %s: %w", name, large))
-		return ref, false
+		return ref
 	case large != nil:
 		o[live.CutField] = large.Error()
 	}
+	f.note(ref, true)
 	// Anybody who may write an Application has written it: it must not end the process.
 	if _, err := flight.Safely(func() (any, error) { f.seen(o); return nil, nil }); err != nil {
 		f.failed(name, fmt.Errorf("reading %s: %w", name, err))
 	}
-	return ref, true
+	return ref
 }
 
 // changes tells about each change, until the server ends that: nil is as it does from time to time.
-func (f *following) changes(ctx context.Context, namespace, version string, known map[argo.Ref]bool) error {
+func (f *following) changes(ctx context.Context, namespace, version string) error {
 	for ctx.Err() == nil {
 		w, err := f.client.watch(ctx, f.resource, namespace, version)
 		if err != nil {
 			return err
 		}
-		version, err = f.drain(w, version, known)
+		version, err = f.drain(w, version)
 		if apierrors.IsResourceExpired(err) || apierrors.IsGone(err) {
 			return nil // it must be listed again
 		}
@@ -229,7 +266,7 @@ func (f *following) changes(ctx context.Context, namespace, version string, know
 }
 
 // drain handles the events of one watch. It ends without an error when the connection does.
-func (f *following) drain(w io.ReadCloser, version string, known map[argo.Ref]bool) (string, error) {
+func (f *following) drain(w io.ReadCloser, version string) (string, error) {
 	defer func() { _ = w.Close() }()
 	k := f.kept.inside("object")
 	for s := newStream(w); ; {
@@ -247,16 +284,9 @@ func (f *following) drain(w io.ReadCloser, version string, known map[argo.Ref]bo
 			}
 			return version, apierrors.FromObject(&failed.Object)
 		case watch.Added, watch.Modified:
-			if ref, ok := f.tell(o, large); ok {
-				known[ref] = true
-			} else if known[ref] {
-				delete(known, ref)
-				f.gone(ref)
-			}
+			f.tell(o, large)
 		case watch.Deleted:
-			ref := refOf(o)
-			delete(known, ref)
-			f.gone(ref)
+			f.forget(refOf(o))
 		case watch.Bookmark:
 		default:
 			return version, fmt.Errorf("the answer has an event of type %q", kind)

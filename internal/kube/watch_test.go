@@ -204,9 +204,7 @@ func TestWatchForbidden(t *testing.T) {
 
 // TestWatchLarge: large Applications take little memory, and those over a limit are left out by name and keep no others waiting.
 func TestWatchLarge(t *testing.T) {
-	if hostile.Raced {
-		t.Skip("it is about memory, and takes longer than a request may; 'make hostile' runs it without the race detector")
-	}
+	hostile.Unraced(t)
 	f := &feed{T: t, version: 7, specs: map[string]string{
 		"argocd/m-bytes":   `{"source": {"helm": {"values": "` + strings.Repeat(`\\\"}`, 1<<20) + `"}}}`,
 		"argocd/m-sources": `{"sources": [` + strings.Repeat(`{},`, 100_000) + `{}]}`,
@@ -253,7 +251,7 @@ func TestWatchLarge(t *testing.T) {
 	f.expect(told, "seen argocd/large-01")
 	f.specs["argocd/n"] = f.specs["argocd/m-bytes"]
 	f.send(`{"type": "MODIFIED", "object": ` + f.object("argocd/n") + `}`)
-	f.expect(told, "failed not following Application argocd/n: it has more than 4 MiB", "gone argocd/n")
+	f.expect(told, "gone argocd/n", "failed not following Application argocd/n: it has more than 4 MiB")
 	f.send(`{"type": "ADDED", "object": ` + f.object("argocd/late") + `}`)
 	f.expect(told, "seen argocd/late")
 }

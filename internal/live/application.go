@@ -47,6 +47,8 @@ type Application struct {
 	Conditions             []Condition
 	// Operation is the last sync, or the one that runs. Nil is none.
 	Operation *Operation
+	// Hydration is the last run of the source hydrator, or the one that runs. Nil is none.
+	Hydration *Hydration
 	// Requested says that a sync is asked for and has not begun.
 	Requested bool
 	Resources []Resource
@@ -81,22 +83,11 @@ type Resource struct {
 
 // Fields are the fields of an Application or ApplicationSet that the model reads.
 func Fields() manifest.Fields {
-	notes := manifest.Fields{argo.TrackingAnnotation: nil, SkipAnnotation: nil}
-	for _, name := range order.Annotations() {
-		notes[name] = nil
-	}
 	source := manifest.Fields{"repoURL": nil, "targetRevision": nil, "chart": nil, "path": nil, "plugin": {"name": nil}}
 	state := manifest.Fields{"status": nil, "lastTransitionTime": nil, "message": nil}
 	fields := LightFields()
-	fields["metadata"] = manifest.Fields{
-		"namespace": nil, "name": nil, "uid": nil, "resourceVersion": nil, "creationTimestamp": nil, "deletionTimestamp": nil,
-		"finalizers": nil, "annotations": notes, "labels": {argo.InstanceLabel: nil}, "ownerReferences": {"kind": nil, "uid": nil},
-	}
-	fields["spec"] = manifest.Fields{
-		"project": nil, "source": source, "sources": source, "sourceHydrator": {"drySource": source},
-		"destination": {"server": nil, "name": nil, "namespace": nil},
-		"syncPolicy":  {"automated": {"enabled": nil, "prune": nil, "selfHeal": nil}},
-	}
+	spec := fields["spec"]
+	spec["source"], spec["sources"], spec["sourceHydrator"] = source, source, manifest.Fields{"drySource": source}
 	result := manifest.Fields{
 		"group": nil, "kind": nil, "namespace": nil, "name": nil, "status": nil, "message": nil, "hookType": nil, "hookPhase": nil,
 	}
@@ -109,13 +100,24 @@ func Fields() manifest.Fields {
 	return fields
 }
 
-// LightFields are Fields without the objects of an Application, for one that has too many.
+// LightFields are Fields without the objects and sources of an Application, for one that has too many.
 func LightFields() manifest.Fields {
+	notes := manifest.Fields{argo.TrackingAnnotation: nil, SkipAnnotation: nil}
+	for _, name := range order.Annotations() {
+		notes[name] = nil
+	}
 	state := manifest.Fields{"status": nil, "lastTransitionTime": nil, "message": nil}
 	return manifest.Fields{
 		"apiVersion": nil, "kind": nil,
-		"metadata": {"namespace": nil, "name": nil, "uid": nil, "resourceVersion": nil, "creationTimestamp": nil, "deletionTimestamp": nil},
-		"spec":     {"project": nil, "destination": {"server": nil, "name": nil, "namespace": nil}},
+		"metadata": {
+			"namespace": nil, "name": nil, "uid": nil, "resourceVersion": nil, "creationTimestamp": nil, "deletionTimestamp": nil,
+			"finalizers": nil, "annotations": notes, "labels": {argo.InstanceLabel: nil}, "ownerReferences": {"kind": nil, "uid": nil},
+		},
+		"spec": {
+			"project": nil, "destination": {"server": nil, "name": nil, "namespace": nil},
+			"syncPolicy":     {"automated": {"enabled": nil, "prune": nil, "selfHeal": nil}},
+			"sourceHydrator": {"drySource": {"repoURL": nil, "targetRevision": nil}},
+		},
 		"operation": {
 			"sync": {"revision": nil},
 		},
@@ -130,6 +132,7 @@ func LightFields() manifest.Fields {
 				},
 				"syncResult": {"revision": nil, "revisions": nil},
 			},
+			"sourceHydrator": {"currentOperation": {"phase": nil, "message": nil, "startedAt": nil, "finishedAt": nil, "drySHA": nil}},
 		},
 	}
 }
@@ -154,6 +157,9 @@ func newApplication(o manifest.Object) *Application {
 		Requested: manifest.Map(o, "operation") != nil, Cut: manifest.String(o, CutField),
 		Operation: newOperation(manifest.Map(status, "operationState")),
 		label:     manifest.String(meta, "labels", argo.InstanceLabel),
+	}
+	if spec["sourceHydrator"] != nil {
+		a.Hydration = newHydration(manifest.Map(status, "sourceHydrator", "currentOperation"))
 	}
 	a.tracked, _ = argo.Tracked(o, "")
 	phases, wave, _ := order.Place(o)

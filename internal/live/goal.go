@@ -43,8 +43,8 @@ const minCommit = 7
 
 // Left returns those below a root, and the root, that keep a goal from being reached. None is reached.
 //
-// Healthy and synced are about everything below the root. Missing Applications and syncs that run keep both from being reached. A
-// revision is about the root alone: it was compared with the revision and is synced.
+// Healthy and synced are about everything below the root. Missing Applications, syncs that run, and a source that was not hydrated keep
+// both from being reached. A revision is about the root alone: it was compared with the revision and is synced.
 func (g Goal) Left(root *Node) []*Node {
 	if g.State == "revision" {
 		if is := func(have string) bool {
@@ -56,9 +56,10 @@ func (g Goal) Left(root *Node) []*Node {
 	}
 	var out []*Node
 	root.All(func(n *Node) {
-		ok := !n.Missing && n.Deleting.IsZero() && !n.Operation.Running() && !n.Requested
+		ok := n.Settled()
 		if g.State == "healthy" {
-			ok = ok && n.Health == health.Healthy
+			// Of one whose objects are not known, only Argo CD's own verdict says that all of them exist.
+			ok = ok && n.Health == health.Healthy && (n.Cut == "" || n.Sync == "Synced")
 		} else {
 			ok = ok && (n.Set && n.Health == health.Healthy || n.Sync == "Synced")
 		}
@@ -71,6 +72,9 @@ func (g Goal) Left(root *Node) []*Node {
 
 // Describe says what state a node is in, for somebody who waits.
 func (n *Node) Describe() string {
+	if n.Unseen != "" {
+		return "cannot be watched: " + n.Unseen
+	}
 	if n.Missing {
 		return "not created"
 	}
@@ -82,6 +86,12 @@ func (n *Node) Describe() string {
 	}
 	if n.Operation.Running() {
 		parts = append(parts, "syncing")
+	}
+	switch {
+	case n.Hydration.Failed():
+		parts = append(parts, "hydration failed")
+	case !n.Hydration.Done():
+		parts = append(parts, "hydrating")
 	}
 	if !n.Deleting.IsZero() {
 		parts = append(parts, "being deleted")

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"os"
+	"reflect"
 	"runtime"
 	"slices"
 	"strings"
@@ -230,6 +231,80 @@ func TestSources(t *testing.T) {
 	}
 }
 
+// TestFound: an Application that could not be read is known again when it can be, or is gone.
+func TestFound(t *testing.T) {
+	f := newFeed(t)
+	lost := live.Event{What: live.Lost, Source: "Application argocd/x", Reason: "it has more than 4 MiB"}
+	f.event(live.Event{What: live.Lost, Source: "Applications in all namespaces", Reason: "forbidden"})
+	names := func(want ...string) {
+		t.Helper()
+		var got []string
+		for _, s := range f.model.Snapshot().Sources {
+			got = append(got, s.Name)
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Error(diff)
+		}
+	}
+	f.event(lost)
+	f.seen(app("y", "0", "", healthy))
+	f.seen("{apiVersion: other.example.com/v1, kind: Application, metadata: {name: x, namespace: argocd}}")
+	names("Application argocd/x", "Applications in all namespaces")
+	f.seen(app("x", "0", "", healthy))
+	names("Applications in all namespaces")
+	f.event(lost)
+	f.event(live.Event{What: live.Gone, Object: object(t, app("x", "0", "", ""))})
+	names("Applications in all namespaces")
+}
+
+// TestLight: an Application without its objects and sources is the same in everything else.
+func TestLight(t *testing.T) {
+	const text = `{"apiVersion": "argoproj.io/v1alpha1", "kind": "Application", "metadata": {"namespace": "argocd", "name": "x", "uid": "u",
+		"finalizers": ["resources-finalizer.argocd.argoproj.io"], "labels": {"app.kubernetes.io/instance": "root"},
+		"annotations": {"argocd.argoproj.io/sync-wave": "3", "argocd.argoproj.io/hook": "PostSync", "argocd.argoproj.io/skip-reconcile": "true",
+			"argocd.argoproj.io/tracking-id": "root:argoproj.io/Application:argocd/x"},
+		"ownerReferences": [{"kind": "ApplicationSet", "uid": "s"}]},
+		"spec": {"project": "p", "syncPolicy": {"automated": {"prune": true, "selfHeal": true}}},
+		"status": {"health": {"status": "Healthy"}, "sync": {"status": "Synced"}, "operationState": {"phase": "Running"}}}`
+	read := func(fields manifest.Fields) live.Application {
+		o, err := manifest.Pick([]byte(text), fields, 1<<20)
+		if err != nil {
+			t.Fatal(err)
+		}
+		f := newFeed(t)
+		f.event(live.Event{What: live.Seen, Object: o})
+		return *f.model.Snapshot().Get(live.KeyOf(o)).Application
+	}
+	whole, light := read(live.Fields()), read(live.LightFields())
+	if !reflect.DeepEqual(whole, light) {
+		t.Errorf("whole %+v\nlight %+v", whole, light)
+	}
+	if !light.Automated || light.Wave != 3 || len(light.Finalizers) != 1 {
+		t.Errorf("%+v", light)
+	}
+}
+
+// TestUnseen: what a parent deploys and nobody may watch is neither missing nor healthy.
+func TestUnseen(t *testing.T) {
+	const children = `status: {health: {status: Healthy}, sync: {status: Synced}, resources: [
+  {group: argoproj.io, kind: Application, namespace: team, name: x}, {group: argoproj.io, kind: Application, namespace: argocd, name: yes-it},
+  {group: argoproj.io, kind: ApplicationSet, namespace: argocd, name: z}, {group: argoproj.io, kind: Application, namespace: argocd, name: large}]}`
+	forbidden := `applications.argoproj.io is forbidden: User "x" cannot list resource "applications" in API group "argoproj.io" at the cluster scope`
+	f := newFeed(t)
+	f.seen(app("root", "0", "", children))
+	f.event(live.Event{What: live.Lost, Source: "Applications in all namespaces", Reason: forbidden})
+	f.event(live.Event{What: live.Listed, Source: "Applications in namespace argocd"})
+	f.event(live.Event{What: live.Lost, Source: "Application argocd/large", Reason: "it has more than 4 MiB"})
+	f.event(live.Event{What: live.Listed, Source: "ApplicationSets in all namespaces"})
+	f.want("root wave 0: Healthy, Synced", "  large wave 0: cannot be watched: it has more than 4 MiB",
+		"  team/x wave 0: cannot be watched: no right to list applications.argoproj.io in all namespaces",
+		"  yes-it wave 0: not created; wave root!", "  ApplicationSet z wave 0: not created; wave root!")
+	goal, _ := live.ParseGoal("healthy")
+	if left := goal.Left(f.model.Snapshot().Roots[0]); len(left) != 4 {
+		t.Errorf("%d are left", len(left))
+	}
+}
+
 func TestFind(t *testing.T) {
 	f := newFeed(t)
 	f.seen(app("x", "0", "", healthy))
@@ -252,9 +327,11 @@ func TestGoals(t *testing.T) {
 	f.seen(app("a", "1", "root", "status: {health: {status: Healthy}, sync: {status: OutOfSync}, operationState: {phase: Succeeded}}"))
 	f.seen(app("b", "1", "root", "status: {health: {status: Progressing}, sync: {status: Synced}, operationState: {phase: Succeeded}}"))
 	f.seen(app("c", "1", "root", "status: {health: {status: Healthy}, sync: {status: Synced}, operationState: {phase: Running}}"))
+	f.seen(strings.Replace(app("d", "1", "root", "status: {health: {status: Healthy}, sync: {status: Synced}, "+
+		"sourceHydrator: {currentOperation: {phase: Failed}}}"), "spec: {", "spec: {sourceHydrator: {drySource: {}}, ", 1))
 	root := f.model.Snapshot().Roots[0]
 	for text, want := range map[string][]string{
-		"healthy": {"b", "c"}, "synced": {"a", "c"}, "revision=abc1234": nil, "revision=abc12345": {"root"}, "revision=abc": {"root"},
+		"healthy": {"b", "c", "d"}, "synced": {"a", "c", "d"}, "revision=abc1234": nil, "revision=abc12345": {"root"}, "revision=abc": {"root"},
 	} {
 		goal, err := live.ParseGoal(text)
 		if err != nil || goal.String() != text {

@@ -54,9 +54,11 @@ func (m *Model) Apply(e Event) {
 	switch e.What {
 	case Seen:
 		m.seen(key, e)
+		m.found(key)
 	case Gone:
 		delete(m.apps, key)
 		delete(m.objects, key)
+		m.found(key)
 	case Listed:
 		m.sources[e.Source] = Source{Name: e.Source, Listed: true, Since: e.At}
 	case Lost:
@@ -70,6 +72,13 @@ func (m *Model) Apply(e Event) {
 	m.last = nil
 	close(m.changed)
 	m.changed = make(chan struct{})
+}
+
+// found ends what was lost about a single Application or set: it can be read again, or is gone.
+func (m *Model) found(key Key) {
+	if key.isArgo() {
+		delete(m.sources, key.String())
+	}
 }
 
 func (m *Model) seen(key Key, e Event) {
@@ -99,10 +108,11 @@ func (m *Model) Snapshot() *Snapshot {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.last == nil {
-		m.last = newSnapshot(m.namespace, m.at, m.apps)
+		var sources []Source
 		for _, name := range slices.Sorted(maps.Keys(m.sources)) {
-			m.last.Sources = append(m.last.Sources, m.sources[name])
+			sources = append(sources, m.sources[name])
 		}
+		m.last = newSnapshot(m.namespace, m.at, m.apps, sources)
 	}
 	return m.last
 }

@@ -65,6 +65,30 @@ func (o *Operation) InWindow() bool {
 	return o.Running() && strings.HasPrefix(o.Message, "Sync operation blocked by sync window")
 }
 
+// Hydration is a run of the source hydrator: it renders the dry source of an Application and commits the result, which is then synced.
+type Hydration struct {
+	Phase             string // Hydrating, Failed, Hydrated
+	Message           string
+	Started, Finished time.Time
+	Revision          string // of the dry source
+}
+
+// Done reports whether the dry source was hydrated, or nothing has to be.
+func (h *Hydration) Done() bool { return h == nil || h.Phase == "Hydrated" }
+
+// Failed reports whether the last run failed. Argo CD tries again after two minutes.
+func (h *Hydration) Failed() bool { return h != nil && h.Phase == "Failed" }
+
+func newHydration(state map[string]any) *Hydration {
+	if state == nil {
+		return nil
+	}
+	return &Hydration{
+		Phase: shared(manifest.String(state, "phase")), Message: message(state), Started: at(state, "startedAt"),
+		Finished: at(state, "finishedAt"), Revision: shared(manifest.String(state, "drySHA")),
+	}
+}
+
 // waiting is a message of the sync engine (setRunningPhase in pkg/sync/sync_context.go of gitops-engine, of 3.2 and of September 2026).
 var waiting = regexp.MustCompile(
 	`^waiting for (completion of hook|healthy state of|deletion of hook|deletion of) ([^/\s]*)/([^/\s]+)/(\S+?)(?: and (\d+) more (?:hooks|resources))?$`)

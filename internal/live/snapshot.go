@@ -31,8 +31,10 @@ type Snapshot struct {
 // Node is an Application or an ApplicationSet in its place.
 type Node struct {
 	*Application
-	// Missing says that its parent is going to create it, and has not yet.
-	Missing  bool
+	// Missing says that its parent is going to create it, and has not yet; or, with Unseen, that it may be there.
+	Missing bool
+	// Unseen is why it cannot be watched, "" if it can.
+	Unseen   string
 	Parent   *Node // nil is a root
 	Children []*Node
 	Depth    int
@@ -63,8 +65,8 @@ type Wait struct {
 	Node *Node
 }
 
-func newSnapshot(namespace string, at time.Time, apps map[Key]*Application) *Snapshot {
-	s := &Snapshot{At: at, namespace: namespace, byKey: make(map[Key]*Node, len(apps))}
+func newSnapshot(namespace string, at time.Time, apps map[Key]*Application, sources []Source) *Snapshot {
+	s := &Snapshot{At: at, Sources: sources, namespace: namespace, byKey: make(map[Key]*Node, len(apps))}
 	keys := make([]Key, 0, len(apps))
 	sets := map[string]Key{} // by UID
 	for key, a := range apps {
@@ -178,17 +180,41 @@ func (s *Snapshot) cutLoops(keys []Key) {
 	}
 }
 
-// addMissing adds the Applications and sets that one deploys and that do not exist yet.
+// addMissing adds the Applications and sets that one deploys and that do not exist yet, or cannot be watched.
 func (s *Snapshot) addMissing(parent *Node) {
 	for _, r := range parent.deploys {
 		if s.byKey[r.Key] != nil {
 			continue
 		}
-		s.byKey[r.Key] = &Node{Parent: parent, Missing: true, Application: &Application{
+		n := &Node{Parent: parent, Missing: true, Unseen: s.unseen(r.Key), Application: &Application{
 			Ref: argo.Ref{Namespace: r.Namespace, Name: r.Name}, Set: r.Kind == argo.KindApplicationSet, Wave: r.Wave, Phase: order.Sync,
 			Health: health.Missing, Sync: r.Sync,
 		}}
+		if n.Unseen != "" {
+			n.Health = health.Unknown
+		}
+		s.byKey[r.Key] = n
 	}
+}
+
+// unseen is why an Application or a set cannot be watched, "" if it can. Package kube names the sources.
+func (s *Snapshot) unseen(k Key) string {
+	reason, listed := "", false
+	for _, source := range s.Sources {
+		switch kind, where, _ := strings.Cut(source.Name, " "); {
+		case kind == k.Kind && where == k.Namespace+"/"+k.Name && source.Lost != "": // it alone
+			return Lacking(source.Lost)
+		case kind != k.Kind+"s" || where != "in all namespaces" && where != "in namespace "+k.Namespace:
+		case source.Listed:
+			listed = true
+		case source.Lost != "":
+			reason = Lacking(source.Lost)
+		}
+	}
+	if listed {
+		return ""
+	}
+	return reason
 }
 
 func (s *Snapshot) place(n *Node, depth int) {
@@ -203,6 +229,8 @@ func (s *Snapshot) place(n *Node, depth int) {
 func (s *Snapshot) waits(n *Node) []Wait {
 	op := n.Operation
 	switch {
+	case n.Unseen != "":
+		return nil
 	case n.Missing:
 		return []Wait{{Reason: ForWave, Object: n.Parent.Key(), Node: n.Parent}}
 	case op.InWindow():
@@ -234,11 +262,31 @@ func (s *Snapshot) waits(n *Node) []Wait {
 	return out
 }
 
-// Good reports whether an Application exists, is not being deleted, is healthy and synced, and nothing of it runs. A set is good if it has
-// rendered its Applications.
+// Good reports whether an Application exists, is not being deleted, is hydrated, healthy and synced, and nothing of it runs. A set is good
+// if it has rendered its Applications.
 func (n *Node) Good() bool {
-	return !n.Missing && n.Deleting.IsZero() && n.Health == health.Healthy && (n.Set || n.Sync == "Synced") && !n.Operation.Running() &&
-		!n.Requested
+	return n.Settled() && n.Health == health.Healthy && (n.Set || n.Sync == "Synced")
+}
+
+// Settled reports whether an Application exists, is not being deleted, was hydrated if it has to be, and nothing of it runs.
+func (n *Node) Settled() bool {
+	return !n.Missing && n.Deleting.IsZero() && n.Hydration.Done() && !n.Operation.Running() && !n.Requested
+}
+
+// Trouble is the first error that Argo CD reports about one: a condition, hydration or a sync that failed. What is "" if there is none.
+func (n *Node) Trouble() (what, message string) {
+	if n.Hydration.Failed() {
+		return "its source was not hydrated", n.Hydration.Message
+	}
+	for _, c := range n.Conditions {
+		if strings.HasSuffix(c.Type, "Error") || n.Set && c.Type == "ErrorOccurred" && c.Status == "True" {
+			return c.Type, c.Message
+		}
+	}
+	if op := n.Operation; op != nil && (op.Phase == "Failed" || op.Phase == "Error") {
+		return "its sync failed", op.Message
+	}
+	return "", ""
 }
 
 // All calls do for a node and everything below it.

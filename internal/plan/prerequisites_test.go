@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/argosy-cd/argosy/internal/appset/generator"
 	"github.com/argosy-cd/argosy/internal/argo"
 	"github.com/argosy-cd/argosy/internal/manifest"
 	"github.com/argosy-cd/argosy/internal/settings"
@@ -183,6 +184,16 @@ func TestKindsAndNamespaces(t *testing.T) {
 			files: memory{"root/a.yaml": childText("a", "0", "shop"), "a/c.yaml": cm +
 				"---\n{apiVersion: v1, kind: Secret, metadata: {name: s, namespace: kube-system}}\n---\n{apiVersion: v1, kind: Secret, metadata: {name: s, namespace: argocd}}\n"},
 			exists: []Thing{{What: ThingNamespace, Name: "shop"}},
+		},
+		"that this cluster has": {
+			files:  memory{"root/a.yaml": childText("a", "0", "shop"), "a/c.yaml": cm},
+			exists: []Thing{{What: ThingNamespace, Cluster: generator.InClusterServer, Name: "shop"}},
+		},
+		"that another cluster has": {
+			files:    memory{"root/a.yaml": childText("a", "0", "shop"), "a/c.yaml": cm},
+			exists:   []Thing{{What: ThingNamespace, Cluster: "https://far.example.com", Name: "shop"}},
+			want:     []string{"namespace-missing a: nothing in this plan creates the namespace shop, which a needs; unless the cluster has it, a sync that comes to an object in it fails: set CreateNamespace=true, or say --exists Namespace/shop"},
+			requires: []string{"ConfigMap c shop"},
 		},
 		"that the Application creates, and another needs later": {
 			files: memory{

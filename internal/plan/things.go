@@ -251,7 +251,7 @@ func (p *prerequisites) need(t Thing, by place) {
 
 // isThere reports whether a thing is there at the beginning.
 func (p *prerequisites) isThere(t Thing) bool {
-	if slices.Contains(p.cfg.Exists, Thing{What: t.What, Name: t.Name}) {
+	if slices.Contains(p.cfg.Exists, t) || slices.Contains(p.cfg.Exists, Thing{What: t.What, Name: t.Name}) {
 		return true
 	}
 	if t.What != ThingNamespace {

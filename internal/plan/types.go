@@ -32,7 +32,7 @@ type Config struct {
 	// ProgressiveSyncs says whether the applicationset-controller has --enable-progressive-syncs; nil is what the plan itself deploys, or
 	// not known.
 	ProgressiveSyncs *bool
-	// Exists is what the cluster has before the boot, besides Kubernetes and Argo CD.
+	// Exists is what the cluster has before the boot, besides Kubernetes and Argo CD. A thing with no Cluster is in every one.
 	Exists []Thing
 	// ExistsAll says that it has everything that nobody in the plan brings.
 	ExistsAll bool

@@ -7,11 +7,13 @@ package report
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
 
 	"github.com/argosy-cd/argosy/internal/manifest"
+	"github.com/argosy-cd/argosy/internal/words"
 )
 
 // Format is how a report is written. Each report has some of them, and refuses others.
@@ -37,7 +39,12 @@ func (f Format) refused(what string) error {
 
 // Object prints one object for programs, as JSON.
 func Object(w io.Writer, v map[string]any) error {
-	if err := manifest.WriteJSON(w, v); err != nil {
+	var b bytes.Buffer
+	err := manifest.WriteJSON(&b, v)
+	if err == nil {
+		_, err = w.Write(words.SafeJSON(b.Bytes()))
+	}
+	if err != nil {
 		return fmt.Errorf("writing: %w", err)
 	}
 	return nil
@@ -47,7 +54,7 @@ func Object(w io.Writer, v map[string]any) error {
 func ObjectLine(w io.Writer, v map[string]any) error {
 	line, err := json.Marshal(v)
 	if err == nil {
-		_, err = w.Write(append(line, '\n'))
+		_, err = w.Write(append(words.SafeJSON(line), '\n'))
 	}
 	if err != nil {
 		return fmt.Errorf("writing: %w", err)

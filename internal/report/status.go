@@ -36,8 +36,8 @@ func statusText(w io.Writer, s *live.Snapshot, roots []*live.Node, now time.Time
 		for _, root := range roots {
 			root.All(func(n *live.Node) {
 				fmt.Fprintf(table, "  %s\t%s%s\t%s\t%s\t%s\t%s\n", waveOf(n), strings.Repeat("  ", n.Depth-root.Depth),
-					words.Printable(s.Title(n)), words.OrDash(string(n.Health)), words.OrDash(n.Sync), age(now, n.HealthSince),
-					words.Harmless(WaitsFor(s, n)))
+					words.Printable(s.Title(n)), words.Printable(words.OrDash(string(n.Health))), words.Printable(words.OrDash(n.Sync)),
+					age(now, n.HealthSince), words.Harmless(WaitsFor(s, n)))
 			})
 		}
 		if err := table.Flush(); err != nil {
@@ -55,7 +55,7 @@ func statusText(w io.Writer, s *live.Snapshot, roots []*live.Node, now time.Time
 
 // summary is the state of trees in one line.
 func summary(s *live.Snapshot, roots []*live.Node) string {
-	all, good, missing := 0, 0, 0
+	all, good, missing, unseen := 0, 0, 0, 0
 	for _, root := range roots {
 		root.All(func(n *live.Node) {
 			if n.Set {
@@ -63,6 +63,8 @@ func summary(s *live.Snapshot, roots []*live.Node) string {
 			}
 			all++
 			switch {
+			case n.Unseen != "":
+				unseen++
 			case n.Missing:
 				missing++
 			case n.Health == health.Healthy:
@@ -76,6 +78,9 @@ func summary(s *live.Snapshot, roots []*live.Node) string {
 	text := fmt.Sprintf("%d of %s healthy", good, words.Count(all, "Application"))
 	if missing > 0 {
 		text += fmt.Sprintf(", %d not created yet", missing)
+	}
+	if unseen > 0 {
+		text += fmt.Sprintf(", %d cannot be watched", unseen)
 	}
 	if len(roots) > 1 {
 		return fmt.Sprintf("%s: %s", words.Count(len(roots), "root"), text)
@@ -99,6 +104,9 @@ func age(now, since time.Time) string {
 	}
 	return words.Age(now.Sub(since))
 }
+
+// MostWaits are the names of what an Application waits for that are said.
+const MostWaits = 4
 
 // WaitsFor says what an Application waits for, "" if for nothing.
 func WaitsFor(s *live.Snapshot, n *live.Node) string {
@@ -133,22 +141,19 @@ func WaitsFor(s *live.Snapshot, n *live.Node) string {
 	if len(n.Waits) == 0 {
 		return trouble(n)
 	}
-	const most = 4
-	if len(names) > most {
-		return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), len(names)-most)
+	if len(names) > MostWaits {
+		return fmt.Sprintf("%s and %d more", strings.Join(names[:MostWaits], ", "), len(names)-MostWaits)
 	}
 	return strings.Join(names, ", ")
 }
 
 // trouble is the first error that Argo CD reports, "" if there is none.
 func trouble(n *live.Node) string {
-	for _, c := range n.Conditions {
-		if strings.HasSuffix(c.Type, "Error") || n.Set && c.Type == "ErrorOccurred" && c.Status == "True" {
-			return fmt.Sprintf("(%s; argosy why says more)", c.Type)
-		}
+	if n.Unseen != "" {
+		return "(it cannot be watched)"
 	}
-	if op := n.Operation; op != nil && (op.Phase == "Failed" || op.Phase == "Error") {
-		return "(its sync failed; argosy why says more)"
+	if what, _ := n.Trouble(); what != "" {
+		return "(" + what + "; argosy why says more)"
 	}
 	return ""
 }
@@ -214,6 +219,9 @@ func nodeObject(n *live.Node) map[string]any {
 	}
 	if n.Cut != "" {
 		o["cut"] = n.Cut
+	}
+	if n.Unseen != "" {
+		o["created"], o["unseen"] = nil, n.Unseen
 	}
 	return o
 }

@@ -60,7 +60,7 @@ type Server struct {
 // Limits of requests at once, for each kind of repository. Each takes some megabytes at most.
 const (
 	maxAtOnce, maxAtOnceEach = 32, 8
-	maxQueue, maxQueueEach   = 512, 128
+	maxQueue, maxQueueEach   = 1024, 128
 	// maxWait is how long a request waits for its turn. Argo CD gives up on a repository after 15 s.
 	maxWait = 10 * time.Second
 )

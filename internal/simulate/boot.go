@@ -120,9 +120,12 @@ type Waited struct {
 
 // Done reports whether all Applications became healthy, and no sync was given up, except for those that somebody has to sync by hand.
 func (b *Boot) Done() bool {
-	return !slices.ContainsFunc(b.Runs, func(r *Run) bool {
-		return r.GivenUp || r.Old() && !r.byHand || r.Health != health.Healthy && !r.ByHand()
-	})
+	return !slices.ContainsFunc(b.Runs, func(r *Run) bool { return !r.Done() })
+}
+
+// Done reports whether an Application became healthy in the end and its sync was not given up, or somebody has to sync it by hand.
+func (r *Run) Done() bool {
+	return !r.GivenUp && (!r.Old() || r.byHand) && (r.Health == health.Healthy || r.ByHand())
 }
 
 // ByHand reports whether an Application is there, and waits for somebody to sync it.

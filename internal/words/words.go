@@ -3,12 +3,14 @@
 package words
 
 import (
+	"bytes"
 	"fmt"
 	"io"
 	"strconv"
 	"strings"
 	"time"
 	"unicode"
+	"unicode/utf16"
 	"unicode/utf8"
 )
 
@@ -92,6 +94,27 @@ func Harmless(s string) string {
 		}
 		return r
 	}, s)
+}
+
+// SafeJSON is JSON with every character escaped that would do something to a terminal. encoding/json escapes those below U+0020 only.
+func SafeJSON(data []byte) []byte {
+	hidden := func(r rune) bool { return r >= 0x7f && !unicode.IsPrint(r) }
+	if !bytes.ContainsFunc(data, hidden) {
+		return data
+	}
+	out := make([]byte, 0, len(data)+len(data)/8)
+	for _, r := range string(data) {
+		switch {
+		case !hidden(r):
+			out = utf8.AppendRune(out, r)
+		case r > 0xffff:
+			high, low := utf16.EncodeRune(r)
+			out = fmt.Appendf(out, `\u%04x\u%04x`, high, low)
+		default:
+			out = fmt.Appendf(out, `\u%04x`, r)
+		}
+	}
+	return out
 }
 
 // OrDash is a text, or a dash in the place of none.

@@ -1,5 +1,5 @@
-// Command bench copies the same objects from the same S3 server with argosy, with rclone and, where it is installed, with
-// the AWS CLI, and prints what each took.
+// Command bench copies the same objects from the same S3 server with argosy, with rclone and, where it is installed, with the AWS CLI, and
+// prints what each took, in the format of Go's benchmarks.
 package main
 
 import (
@@ -13,7 +13,6 @@ import (
 	"os/exec"
 	"os/signal"
 	"path/filepath"
-	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -70,12 +69,33 @@ func run(ctx context.Context, w io.Writer) (err error) {
 			return err
 		}
 	}
-	fmt.Fprintf(w, "Objects of 2 KB on versitygw, wall time and peak memory of the process, best of %d runs.\n\n", runs)
-	if err := b.peers(ctx, w, 1_000); err != nil {
-		return err
+	for _, t := range b.tools {
+		version, err := exec.CommandContext(ctx, t.path, "--version").Output()
+		if err != nil {
+			return fmt.Errorf("%s: %w", t.path, err)
+		}
+		if name := filepath.Base(t.path); name != "argosy" {
+			first, _, _ := strings.Cut(strings.TrimPrefix(string(version), name+" "), "\n")
+			first, _, _ = strings.Cut(first, " ") // the AWS CLI goes on with the machine
+			fmt.Fprintf(w, "%s: %s\n", name, strings.TrimPrefix(first, "aws-cli/"))
+		}
+		for _, n := range sizes {
+			if n != 1_000 && t.name != b.tools[0].name {
+				continue
+			}
+			cold, unchanged, err := b.copy(ctx, t, n)
+			if err != nil {
+				return err
+			}
+			cold.print(w, fmt.Sprintf("Copy/n=%d/cold/by=%s", n, t.name))
+			unchanged.print(w, fmt.Sprintf("Copy/n=%d/unchanged/by=%s", n, t.name))
+		}
 	}
-	fmt.Fprintln(w)
-	return b.growth(ctx, w, sizes)
+	return nil
+}
+
+func (m measure) print(w io.Writer, name string) {
+	fmt.Fprintf(w, "Benchmark%s %d %d ns/op %d peak-B\n", name, runs, m.elapsed.Nanoseconds(), m.memory)
 }
 
 // start builds everything and starts the server.
@@ -107,18 +127,18 @@ func (b *bench) start(ctx context.Context) (stop func(), err error) {
 	}
 	b.endpoint = "http://" + address
 	b.tools = []tool{
-		{name: "argosy s3 pull", path: b.argosy, args: func(prefix, to string) []string {
-			return []string{"s3", "pull", "s3://" + bucket + "/" + prefix, to}
+		{name: "argosy", path: b.argosy, args: func(prefix, to string) []string {
+			return []string{"s3", "pull", "--timeout", "10m", "s3://" + bucket + "/" + prefix, to}
 		}},
-		{name: "rclone sync", path: programs.Path("rclone"), args: func(prefix, to string) []string {
+		{name: "rclone", path: programs.Path("rclone"), args: func(prefix, to string) []string {
 			return []string{"sync", "r:" + bucket + "/" + prefix, to}
 		}},
-		{name: "rclone sync, tuned", path: programs.Path("rclone"), args: func(prefix, to string) []string {
+		{name: "rclone-tuned", path: programs.Path("rclone"), args: func(prefix, to string) []string {
 			return []string{"sync", "--transfers", "32", "--checkers", "32", "--fast-list", "--checksum", "r:" + bucket + "/" + prefix, to}
 		}},
 	}
 	if path, err := exec.LookPath("aws"); err == nil {
-		b.tools = append(b.tools, tool{name: "aws s3 sync", path: path, args: func(prefix, to string) []string {
+		b.tools = append(b.tools, tool{name: "aws", path: path, args: func(prefix, to string) []string {
 			return []string{"s3", "sync", "--only-show-errors", "s3://" + bucket + "/" + prefix, to}
 		}})
 	}
@@ -214,43 +234,3 @@ func (b *bench) once(ctx context.Context, t tool, prefix, to string) (measure, e
 	}
 	return m, nil
 }
-
-func (b *bench) peers(ctx context.Context, w io.Writer, n int) error {
-	fmt.Fprintf(w, "| %d objects | cold | | unchanged | | peak memory |\n|---|---|---|---|---|---|\n", n)
-	var ours [2]measure
-	for i, t := range b.tools {
-		cold, unchanged, err := b.copy(ctx, t, n)
-		if err != nil {
-			return err
-		}
-		if i == 0 {
-			ours = [2]measure{cold, unchanged}
-		}
-		fmt.Fprintf(w, "| %s | %s | %s | %s | %s | %d MB |\n", t.name, round(cold.elapsed), ratio(i, cold, ours[0]),
-			round(unchanged.elapsed), ratio(i, unchanged, ours[1]), max(cold.memory, unchanged.memory)/1e6)
-	}
-	return nil
-}
-
-// growth shows how the time grows with the number of objects.
-func (b *bench) growth(ctx context.Context, w io.Writer, sizes []int) error {
-	fmt.Fprintf(w, "| argosy s3 pull | cold | unchanged | peak memory |\n|---|---|---|---|\n")
-	for _, n := range slices.Sorted(slices.Values(sizes)) {
-		cold, unchanged, err := b.copy(ctx, b.tools[0], n)
-		if err != nil {
-			return err
-		}
-		fmt.Fprintf(w, "| %d objects | %s | %s | %d MB |\n", n, round(cold.elapsed), round(unchanged.elapsed),
-			max(cold.memory, unchanged.memory)/1e6)
-	}
-	return nil
-}
-
-func ratio(i int, theirs, ours measure) string {
-	if i == 0 {
-		return "1×"
-	}
-	return fmt.Sprintf("%.1f×", float64(theirs.elapsed)/float64(ours.elapsed))
-}
-
-func round(d time.Duration) string { return d.Round(time.Millisecond).String() }

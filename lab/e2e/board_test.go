@@ -6,21 +6,25 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
+	"time"
 )
 
 // boardScene is what the page of the board is told, as far as it is compared.
 type boardScene struct {
 	Mode, Stale string
 	Unknown     []string
-	Apps        []struct {
-		Name    string
-		Set     bool
-		History []struct {
-			At     int64
-			Is     string
-			Health string
-		}
+	Apps        []boardApp
+}
+
+type boardApp struct {
+	Name    string
+	Set     bool
+	History []struct {
+		At     int64
+		Is     string
+		Health string
 	}
 }
 
@@ -61,6 +65,17 @@ func (k *kit) scene(board string) boardScene {
 func (x *seed) boardAgrees(board string, s simulated) {
 	x.Helper()
 	shown := x.scene(board)
+	// The board watches by itself, and may hear of the end a moment later.
+	unhealthy := func(a boardApp) bool {
+		return !a.Set && (len(a.History) == 0 || a.History[len(a.History)-1].Is != "healthy")
+	}
+	for range 60 {
+		if !slices.ContainsFunc(shown.Apps, unhealthy) {
+			break
+		}
+		x.must(sleep(x.ctx, time.Second))
+		shown = x.scene(board)
+	}
 	if shown.Mode != "live" || shown.Stale != "" || len(shown.Unknown) > 0 {
 		x.Errorf("the board is %q, %q, and does not know %q", shown.Mode, shown.Stale, shown.Unknown)
 	}
@@ -90,8 +105,7 @@ func (x *seed) boardAgrees(board string, s simulated) {
 		}
 		created, ok := x.journal.First("Application", b.Name, "created", 0)
 		for _, a := range s.Applications {
-			was, known := x.journal.First("Application", a.Name, "health Healthy", 0)
-			if !ok || !known || a.Parent != b.Parent || a.Wave >= b.Wave || was.Revision > created.Revision {
+			if !ok || a.Parent != b.Parent || a.Wave >= b.Wave || !x.goodAt(a.Name, created.Revision) {
 				continue
 			}
 			compared++
@@ -104,4 +118,17 @@ func (x *seed) boardAgrees(board string, s simulated) {
 	if len(made) != len(s.Applications) || compared < 50 {
 		x.Errorf("the board has %d Applications, and %d pairs were compared", len(made), compared)
 	}
+}
+
+// goodAt reports whether an Application was what the board calls healthy when something else happened: also synced, and without a sync.
+// For a wave, health is enough, and Argo CD takes some that is not synced for healthy for a moment.
+func (x *seed) goodAt(name string, revision int64) bool {
+	now := map[string]string{}
+	for _, e := range x.journal.Entries("Application", name) {
+		if e.Revision < revision {
+			what, value, _ := strings.Cut(e.What, " ")
+			now[what] = value
+		}
+	}
+	return now["health"] == "Healthy" && now["sync"] == "Synced" && now["operation"] != "Running"
 }

@@ -14,7 +14,10 @@ import (
 	"testing"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/yaml"
 
 	"github.com/argosy-cd/argosy/lab"
@@ -65,7 +68,27 @@ func newSeedIn(t *testing.T, config lab.Config, plugin, pinned bool) *seed {
 	k.must(err)
 	x.root = string(root)
 	k.plugins(native)
+	if l.Tools.ArgoCDMinor() >= 5 {
+		go x.acceptGateways()
+	}
 	return x
+}
+
+// acceptGateways does what the controller of the example's GatewayClass would. Since 3.5 Argo CD has a check for it: Progressing until it is
+// accepted.
+func (x *seed) acceptGateways() {
+	_, err := x.lab.Wait(x.ctx, application, lab.Namespace, "gateway", func(o *unstructured.Unstructured) bool {
+		return o != nil && text(o, "status", "operationState", "phase") == "Succeeded"
+	})
+	if err == nil {
+		classes := schema.GroupVersionResource{Group: "gateway.networking.k8s.io", Version: "v1", Resource: "gatewayclasses"}
+		_, err = x.lab.API().Dynamic.Resource(classes).Patch(x.ctx, "lan", types.MergePatchType,
+			[]byte(`{"status": {"conditions": [{"type": "Accepted", "status": "True", "reason": "Accepted", "message": "by the lab"}]}}`),
+			metav1.PatchOptions{}, "status")
+	}
+	if err != nil && x.ctx.Err() == nil {
+		x.Error(err)
+	}
 }
 
 // lay lays files over the cluster, as argosy demo does. What is beside a trigger file goes to S3.
@@ -127,7 +150,7 @@ func (x *seed) simulate(args ...string) simulated {
 	x.Helper()
 	file := filepath.Join(x.TempDir(), "root.yaml")
 	x.must(os.WriteFile(file, []byte(x.root), 0o644))
-	out := x.argosyMay(3, append([]string{"simulate", "-o", "json", "--argocd-version", "3.2", "--repo", x.repo.URL + "=" + x.dir, file},
+	out := x.argosyMay(3, append([]string{"simulate", "-o", "json", "--argocd-version", argocdVersion(), "--repo", x.repo.URL + "=" + x.dir, file},
 		args...)...)
 	var s simulated
 	x.must(json.Unmarshal([]byte(out), &s))

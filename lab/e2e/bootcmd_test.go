@@ -38,7 +38,7 @@ func (x *seed) boot(kubeconfig string, more ...string) *booting {
 	file := filepath.Join(x.TempDir(), "root.yaml")
 	x.must(os.WriteFile(file, []byte(x.root), 0o644))
 	return x.startBoot(append([]string{
-		file, "--repo", x.repo.URL + "=" + x.dir, "--argocd-version", "3.2", "--kubeconfig", kubeconfig, "-o", "json",
+		file, "--repo", x.repo.URL + "=" + x.dir, "--argocd-version", argocdVersion(), "--kubeconfig", kubeconfig, "-o", "json",
 	}, more...)...)
 }
 
@@ -207,7 +207,7 @@ func TestBootUnwedge(t *testing.T) {
 		name: "wedge-root", path: "root", namespace: lab.Namespace,
 		policy: "{automated: {prune: true}, retry: {limit: -1, backoff: {duration: 2s, maxDuration: 2s}}}",
 	})), 0o644))
-	args := []string{root, "--repo", k.repo.URL + "=" + dir, "--argocd-version", "3.2", "--kubeconfig", config, "-o", "json", "--timeout"}
+	args := []string{root, "--repo", k.repo.URL + "=" + dir, "--argocd-version", argocdVersion(), "--kubeconfig", config, "-o", "json", "--timeout"}
 	b := k.startBoot(append(args, "60s")...)
 	k.wait("wedge-root", func(o *unstructured.Unstructured) bool {
 		n, _, _ := unstructured.NestedInt64(o.Object, "status", "operationState", "retryCount")
@@ -260,7 +260,7 @@ func TestBootInstall(t *testing.T) {
 	root := filepath.Join(t.TempDir(), "root.yaml")
 	k.must(os.WriteFile(root, []byte(k.app(app{name: "install-root", path: "root", namespace: lab.Namespace})), 0o644))
 	args := []string{
-		root, "--repo", k.repo.URL + "=" + dir, "--argocd-version", "3.2", "--kubeconfig", l.Kubeconfig, "-o", "json", "--install", manifests,
+		root, "--repo", k.repo.URL + "=" + dir, "--argocd-version", argocdVersion(), "--kubeconfig", l.Kubeconfig, "-o", "json", "--install", manifests,
 		"--fix",
 	}
 	events := k.startBoot(args...).end(0)

@@ -80,7 +80,7 @@ func (x *seed) asTheController() {
 // generate runs "argosy appset generate" and returns the Applications by name.
 func generate(ctx context.Context, t *testing.T, repo, dir string) map[string]map[string]any {
 	t.Helper()
-	cmd := exec.CommandContext(ctx, argosy, "appset", "generate", "--argocd-version", "3.2", "--offline", "-o", "json", "--repo", repo, dir)
+	cmd := exec.CommandContext(ctx, argosy, "appset", "generate", "--argocd-version", argocdVersion(), "--offline", "-o", "json", "--repo", repo, dir)
 	var stderr strings.Builder
 	cmd.Stderr = &stderr
 	out, err := cmd.Output()

@@ -45,6 +45,7 @@ type siege struct {
 	journal *lab.Journal
 	random  *rand.Rand
 	wg      sync.WaitGroup
+	down    map[string]*sync.Mutex // by process: it is killed when it has started again
 }
 
 // newSiege prints its seed; FAULTS_SEED repeats one.
@@ -59,7 +60,10 @@ func newSiege(k *kit) *siege {
 	k.Logf("FAULTS_SEED=%d", seed)
 	journal, err := k.lab.Journal(k.ctx, kept...)
 	k.must(err)
-	x := &siege{kit: k, journal: journal, random: rand.New(rand.NewPCG(seed, seed))}
+	x := &siege{kit: k, journal: journal, random: rand.New(rand.NewPCG(seed, seed)), down: map[string]*sync.Mutex{}}
+	for _, process := range mortal {
+		x.down[process] = &sync.Mutex{}
+	}
 	k.Cleanup(func() {
 		x.wg.Wait()
 		journal.Stop()
@@ -96,6 +100,8 @@ func (x *siege) hit(root string, f fault) error {
 	if _, late := x.journal.First("Application", root, "operation Succeeded", 0); late { // "" is none
 		return fmt.Errorf("the boot was over")
 	}
+	x.down[f.process].Lock()
+	defer x.down[f.process].Unlock()
 	p := x.lab.Process(f.process)
 	p.Kill()
 	if err := sleep(x.ctx, f.down); err != nil {

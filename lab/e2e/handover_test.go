@@ -25,7 +25,7 @@ func (k *kit) handover(kill string, args ...string) {
 // move is handover with all of its arguments.
 func (k *kit) move(kill string, args ...string) {
 	k.Helper()
-	args = append([]string{"appset", "handover", "--yes", "--argocd-version", "3.2", "--argocd-namespace", lab.Namespace}, args...)
+	args = append([]string{"appset", "handover", "--yes", "--argocd-version", argocdVersion(), "--argocd-namespace", lab.Namespace}, args...)
 	cmd := exec.CommandContext(k.ctx, argosy, args...)
 	cmd.Env = append(os.Environ(), "ARGOSY_KUBECONFIG="+k.lab.Kubeconfig)
 	cmd.Dir = k.TempDir() // no repository of ours answers for the set's

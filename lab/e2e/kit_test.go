@@ -37,6 +37,9 @@ return hs
 `
 )
 
+// argocdVersion is the version of Argo CD that the labs run, such as 3.2, for --argocd-version.
+func argocdVersion() string { return fmt.Sprintf("3.%d", shared.Tools.ArgoCDMinor()) }
+
 // kit is what a test works with.
 type kit struct {
 	*testing.T

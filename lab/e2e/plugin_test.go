@@ -424,7 +424,7 @@ spec:
 			"clusters.yaml": "- {name: in-cluster, server: https://kubernetes.default.svc}\n",
 		})
 		file := filepath.Join(dir, "set.yaml")
-		ours := k.argosy("appset", "generate", "--argocd-version", "3.2", "-o", "json", "--clusters", filepath.Join(dir, "clusters.yaml"),
+		ours := k.argosy("appset", "generate", "--argocd-version", argocdVersion(), "-o", "json", "--clusters", filepath.Join(dir, "clusters.yaml"),
 			file)
 		theirs := k.argosy(append([]string{"appset", "generate", "-o", "json", "--argocd-token-file", token, file}, server...)...)
 		if ours != theirs {

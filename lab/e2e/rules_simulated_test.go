@@ -51,7 +51,7 @@ func (k *kit) simulate(rules []rule, args ...string) {
 	}
 	for _, r := range rules {
 		all := []string{
-			"simulate", "-o", "json", "--offline", "--argocd-version", "3.2", "--progressive-syncs", "on", "--customizations",
+			"simulate", "-o", "json", "--offline", "--argocd-version", argocdVersion(), "--progressive-syncs", "on", "--customizations",
 			write("cm.yaml", string(settings)),
 			"--repo", k.repo.URL + "=" + filepath.Join(dir, "repo"),
 		}

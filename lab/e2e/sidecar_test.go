@@ -26,6 +26,9 @@ import (
 // argoManifests is a file of Argo CD's own manifests.
 func (k *kit) argoManifests(name string) string {
 	k.Helper()
+	if files, err := k.lab.Tools.Files("argocd", "manifests/"+name); err == nil && len(files) > 0 {
+		return files[0] // of LAB_ARGOCD
+	}
 	download := exec.CommandContext(k.ctx, "go", "mod", "download", "-json", "github.com/argoproj/argo-cd/v3")
 	download.Dir = "../build/argocd"
 	answer, err := download.Output()

@@ -9,6 +9,7 @@ import (
 	"net/http/httputil"
 	"net/url"
 	"sync/atomic"
+	"time"
 
 	"golang.org/x/sync/errgroup"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -42,6 +43,8 @@ func newCounter(l *lab.Lab) (*counter, error) {
 	}
 	c.server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		c.requests.Add(1)
+		println(time.Now().Format("05.000"), r.Method, r.URL.String())
+		defer func() { println(time.Now().Format("05.000"), "END", r.URL.RawQuery) }()
 		proxy.ServeHTTP(&counted{ResponseWriter: w, n: &c.bytes}, r)
 	}))
 	return c, nil

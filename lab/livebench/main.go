@@ -1,5 +1,5 @@
 // Command livebench measures what it costs to look at thousands of Applications on a real API server: argosy status, why and wait, beside
-// kubectl and argocd. Requests and bytes are counted by a proxy in front of the API server.
+// kubectl and argocd, in the format of Go's benchmarks. Requests and bytes are counted by a proxy in front of the API server.
 package main
 
 import (
@@ -74,13 +74,10 @@ func run(ctx context.Context, w io.Writer, apps int) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(w, "%d Applications of %d KB each, with 20 objects and the results of their sync, on a real API server; best of %d runs.\n\n",
-		apps, size>>10, runs)
-	fmt.Fprintln(w, "| command | time | CPU | peak memory | requests | bytes |\n|---|---|---|---|---|---|")
+	fmt.Fprintf(w, "live-applications: %d of %d KB each\n", apps, size>>10)
 	if err := b.once(ctx, w); err != nil {
 		return err
 	}
-	fmt.Fprintf(w, "\nFollowed, while %d of them change:\n\n| command | peak memory | requests | bytes |\n|---|---|---|---|\n", changes)
 	return b.followed(ctx, w)
 }
 
@@ -102,13 +99,13 @@ func (b *bench) commands() []command {
 	argocd := []string{"ARGOCD_BINARY_NAME=argocd", "HOME=" + b.lab.Dir}
 	server := strings.TrimPrefix(b.lab.ArgoCDURL, "http://")
 	return []command{
-		{name: "argosy status", path: b.argosy, args: []string{"status"}},
-		{name: "argosy wait", path: b.argosy, args: []string{"wait", "root-00", "--for", "healthy"}},
-		{name: "argosy why", path: b.argosy, args: []string{"why"}, code: 3},
-		{name: "kubectl get", path: "kubectl", args: []string{"get", "applications", "-A"}},
-		{name: "kubectl get -o json", path: "kubectl", args: []string{"get", "applications", "-A", "-o", "json"}},
+		{name: "argosy-status", path: b.argosy, args: []string{"status"}},
+		{name: "argosy-wait", path: b.argosy, args: []string{"wait", "root-00", "--for", "healthy"}},
+		{name: "argosy-why", path: b.argosy, args: []string{"why"}, code: 3},
+		{name: "kubectl", path: "kubectl", args: []string{"get", "applications", "-A"}},
+		{name: "kubectl-json", path: "kubectl", args: []string{"get", "applications", "-A", "-o", "json"}},
 		{
-			name: "argocd app list, by its server", path: b.lab.Tools.Path("argocd"), env: argocd,
+			name: "argocd", path: b.lab.Tools.Path("argocd"), env: argocd,
 			args: []string{"app", "list", "--plaintext", "--server", server, "--auth-token", b.lab.ArgoCDToken},
 		},
 	}
@@ -136,8 +133,8 @@ func (b *bench) once(ctx context.Context, w io.Writer) error {
 			memory = max(memory, cmd.ProcessState.SysUsage().(*syscall.Rusage).Maxrss*1024)
 			requests, bytes = b.counts.read()
 		}
-		fmt.Fprintf(w, "| `%s` | %s | %s | %d MB | %d | %.1f MB |\n", c.name, best.Round(time.Millisecond), cpu.Round(time.Millisecond),
-			memory/1e6, requests, float64(bytes)/1e6)
+		fmt.Fprintf(w, "BenchmarkLook/by=%s %d %d ns/op %d cpu-ns/op %d peak-B %d requests %d wire-B\n", c.name, runs, best.Nanoseconds(),
+			cpu.Nanoseconds(), memory, requests, bytes)
 	}
 	return nil
 }
@@ -151,8 +148,8 @@ func (b *bench) command(ctx context.Context, c command) *exec.Cmd {
 // followed measures commands that go on, until they have seen all changes.
 func (b *bench) followed(ctx context.Context, w io.Writer) error {
 	for i, c := range []command{
-		{name: "argosy status --watch", path: b.argosy, args: []string{"status", "--watch", "-o", "json"}},
-		{name: "kubectl get -w", path: "kubectl", args: []string{"get", "applications", "-A", "-w"}},
+		{name: "argosy-status", path: b.argosy, args: []string{"status", "--watch", "-o", "json"}},
+		{name: "kubectl", path: "kubectl", args: []string{"get", "applications", "-A", "-w"}},
 	} {
 		b.counts.reset()
 		cmd := b.command(ctx, c)
@@ -184,7 +181,7 @@ func (b *bench) followed(ctx context.Context, w io.Writer) error {
 		_ = cmd.Process.Kill()
 		_ = cmd.Wait()
 		requests, bytes := b.counts.read()
-		fmt.Fprintf(w, "| `%s` | %d MB | %d | %.1f MB |\n", c.name, memory/1e6, requests, float64(bytes)/1e6)
+		fmt.Fprintf(w, "BenchmarkFollow/by=%s 1 %d peak-B %d requests %d wire-B\n", c.name, memory, requests, bytes)
 	}
 	return nil
 }

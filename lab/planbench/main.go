@@ -1,5 +1,6 @@
-// Command planbench plans trees of Kustomizations with argosy plan, lints them with argosy lint, and builds the same Kustomizations with
-// "kustomize build", started once for each Application, and prints what each took.
+// Command planbench plans trees of Kustomizations and of charts with argosy plan, lints them with argosy lint, and renders the same ones
+// with "kustomize build" and "helm template", started once for each Application. It prints what each took, in the format of Go's
+// benchmarks.
 package main
 
 import (
@@ -33,9 +34,17 @@ func main() {
 	}
 }
 
-// shape is a tree: so many Applications, and so many Kustomizations below each.
+// shape is a tree: so many Applications, and so many Kustomizations below each, or charts.
 type shape struct {
+	name                string
 	applications, parts int
+	charts              bool
+}
+
+var shapes = []shape{
+	{name: "97-kustomizations", applications: 97},
+	{name: "1300-kustomizations", applications: 130, parts: 9},
+	{name: "97-charts", applications: 97, charts: true},
 }
 
 func run(ctx context.Context, w io.Writer) (err error) {
@@ -44,7 +53,7 @@ func run(ctx context.Context, w io.Writer) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	programs, err := program.Build(ctx, os.Stderr, "kustomize")
+	programs, err := program.Build(ctx, os.Stderr, "kustomize", "helm")
 	if err != nil {
 		return err
 	}
@@ -54,29 +63,41 @@ func run(ctx context.Context, w io.Writer) (err error) {
 	if out, err := build.CombinedOutput(); err != nil {
 		return fmt.Errorf("building argosy: %w\n%s", err, out)
 	}
-	fmt.Fprintf(w, "A root with Applications that are Kustomizations, wall time and peak memory, best of %d runs.\n\n", runs)
-	fmt.Fprintln(w, "| Applications, Kustomizations | `argosy plan` | memory | `argosy lint` | `kustomize build`, once for each | "+
-		"ratio |\n|---|---|---|---|---|---|")
-	for i, s := range []shape{{97, 0}, {130, 9}} {
-		tree := filepath.Join(dir, fmt.Sprint(i))
+	for _, s := range shapes {
+		tree := filepath.Join(dir, s.name)
 		if err := s.write(tree); err != nil {
 			return err
 		}
-		ours, memory, err := best(func() (time.Duration, int64, error) { return plan(ctx, argosy, tree, s) })
-		if err != nil {
-			return err
+		peer := []string{programs.Path("kustomize"), "build"}
+		if s.charts {
+			peer = []string{programs.Path("helm"), "template", "x"}
 		}
-		linted, _, err := best(func() (time.Duration, int64, error) { return lint(ctx, argosy, tree) })
-		if err != nil {
-			return err
+		for _, by := range []struct {
+			name string
+			once func() (time.Duration, int64, error)
+		}{
+			{"argosy-plan", func() (time.Duration, int64, error) { return plan(ctx, argosy, tree, s) }},
+			{"argosy-lint", func() (time.Duration, int64, error) { return lint(ctx, argosy, tree) }},
+			{"once-for-each", func() (time.Duration, int64, error) { return renderAll(ctx, peer, tree, s) }},
+		} {
+			elapsed, memory, err := best(by.once)
+			if err != nil {
+				return err
+			}
+			fmt.Fprintf(w, "BenchmarkTree/%s/by=%s %d %d ns/op %d peak-B\n", s.name, by.name, runs, elapsed.Nanoseconds(), memory)
 		}
-		theirs, _, err := best(func() (time.Duration, int64, error) { return buildAll(ctx, programs.Path("kustomize"), tree, s) })
+	}
+	return versions(ctx, w, programs)
+}
+
+// versions prints those of the peers.
+func versions(ctx context.Context, w io.Writer, programs *program.Tools) error {
+	for _, args := range [][]string{{"kustomize", "version"}, {"helm", "version", "--short"}} {
+		out, err := exec.CommandContext(ctx, programs.Path(args[0]), args[1:]...).Output()
 		if err != nil {
-			return err
+			return fmt.Errorf("%s: %w", args[0], err)
 		}
-		fmt.Fprintf(w, "| %d, %d | %s | %d MB | %s | %s | %.1f× |\n", s.applications, s.applications*(s.parts+1),
-			ours.Round(time.Millisecond), memory/1e6, linted.Round(time.Millisecond), theirs.Round(time.Millisecond),
-			float64(theirs)/float64(ours))
+		fmt.Fprintf(w, "%s: %s\n", args[0], strings.TrimSpace(string(out)))
 	}
 	return nil
 }
@@ -125,20 +146,24 @@ func command(ctx context.Context, tree, want string, args ...string) (time.Durat
 	return elapsed, memory, nil
 }
 
-// buildAll builds each Application, one after the other.
-func buildAll(ctx context.Context, kustomize, tree string, s shape) (time.Duration, int64, error) {
+// renderAll renders each Application, one after the other. The memory is the most of one.
+func renderAll(ctx context.Context, peer []string, tree string, s shape) (time.Duration, int64, error) {
+	var memory int64
 	start := time.Now()
 	for i := range s.applications {
-		cmd := exec.CommandContext(ctx, kustomize, "build", filepath.Join(tree, "apps", fmt.Sprint(i)))
+		cmd := exec.CommandContext(ctx, peer[0], append(peer[1:], filepath.Join(tree, "apps", fmt.Sprint(i)))...)
 		if out, err := cmd.CombinedOutput(); err != nil {
 			return 0, 0, fmt.Errorf("%w\n%s", err, out)
 		}
+		if usage, ok := cmd.ProcessState.SysUsage().(*syscall.Rusage); ok {
+			memory = max(memory, usage.Maxrss*1024)
+		}
 	}
-	return time.Since(start), 0, nil
+	return time.Since(start), memory, nil
 }
 
-// write makes the tree: an overlay for each Application, with a Deployment, a Service and a generated ConfigMap, and parts of the same
-// kind.
+// write makes the tree: a chart for each Application, or an overlay with a Deployment, a Service and a generated ConfigMap, and parts of
+// the same kind.
 func (s shape) write(dir string) error {
 	var root strings.Builder
 	for i := range s.applications {
@@ -159,6 +184,12 @@ spec:
 				"[manifests.yaml]"); err != nil {
 				return err
 			}
+		}
+		if s.charts {
+			if err := chart(app, fmt.Sprintf("app-%d", i)); err != nil {
+				return err
+			}
+			continue
 		}
 		if err := kustomization(app, fmt.Sprintf("app-%d", i), resources+"]"); err != nil {
 			return err
@@ -207,6 +238,52 @@ spec:
 `, name)
 	return errors.Join(writeFile(filepath.Join(dir, "kustomization.yaml"), text),
 		writeFile(filepath.Join(dir, "manifests.yaml"), manifests))
+}
+
+// chart writes one of the size that helm create makes: helpers, a Deployment, a Service and an account.
+func chart(dir, name string) error {
+	return errors.Join(
+		writeFile(filepath.Join(dir, "Chart.yaml"), fmt.Sprintf("apiVersion: v2\nname: %s\nversion: 1.0.0\n", name)),
+		writeFile(filepath.Join(dir, "values.yaml"), "replicas: 2\nimage: {repository: registry.example.com/x, tag: 1.0.0}\n"+
+			"ports: [8080, 8081, 8082]\nresources: {requests: {cpu: 10m, memory: 64Mi}}\n"),
+		writeFile(filepath.Join(dir, "templates", "_helpers.tpl"), `{{- define "labels" -}}
+app.kubernetes.io/name: {{ .Chart.Name | trunc 63 | trimSuffix "-" }}
+app.kubernetes.io/instance: {{ .Release.Name }}
+app.kubernetes.io/managed-by: {{ .Release.Service }}
+{{- end }}
+`),
+		writeFile(filepath.Join(dir, "templates", "all.yaml"), `apiVersion: apps/v1
+kind: Deployment
+metadata:
+  name: {{ .Release.Name }}-{{ .Chart.Name }}
+  labels: {{- include "labels" . | nindent 4 }}
+spec:
+  replicas: {{ .Values.replicas }}
+  selector:
+    matchLabels: {{- include "labels" . | nindent 6 }}
+  template:
+    metadata:
+      labels: {{- include "labels" . | nindent 8 }}
+    spec:
+      containers:
+        - name: main
+          image: "{{ .Values.image.repository }}:{{ .Values.image.tag | default .Chart.AppVersion }}"
+          ports: {{- range .Values.ports }}
+            - {containerPort: {{ . }}}
+          {{- end }}
+          resources: {{- toYaml .Values.resources | nindent 12 }}
+---
+apiVersion: v1
+kind: Service
+metadata: {name: {{ .Release.Name | quote }}, labels: {{ include "labels" . | fromYaml | toJson }}}
+spec:
+  selector: {{- include "labels" . | nindent 4 }}
+  ports: [{port: 80}]
+---
+apiVersion: v1
+kind: ServiceAccount
+metadata: {name: {{ .Release.Name | quote }}}
+`))
 }
 
 func writeFile(name, text string) error {

@@ -5,6 +5,7 @@ package program
 import (
 	"context"
 	"crypto/sha256"
+	"debug/buildinfo"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -61,6 +62,19 @@ type Tools struct {
 	bins map[string]string // program → path
 }
 
+// ArgoCDMinor is the minor version of Argo CD 3 that is run: 2 for 3.2.11. 0 is not known.
+func (t *Tools) ArgoCDMinor() int {
+	version := ""
+	if data, err := os.ReadFile(filepath.Join(t.dirs["argocd"], "VERSION")); err == nil {
+		version = strings.TrimSpace(string(data)) // a checkout
+	} else if info, err := buildinfo.ReadFile(t.bins["argocd"]); err == nil {
+		version = strings.TrimPrefix(info.Main.Version, "v") // its module is the main one of the program
+	}
+	var minor int
+	_, _ = fmt.Sscanf(version, "3.%d.", &minor)
+	return minor
+}
+
 // Path returns the path of a program.
 func (t *Tools) Path(program string) string { return t.bins[program] }
 
@@ -69,17 +83,22 @@ func (t *Tools) Files(component, pattern string) ([]string, error) {
 	return filepath.Glob(filepath.Join(t.dirs[component], filepath.FromSlash(pattern)))
 }
 
-// sourceDir is the folder of the lab, where build/ is.
+// sourceDir is the folder of the lab, where build/ is: the one around the working directory, or in a folder around it.
 func sourceDir() (string, error) {
-	_, file, _, ok := runtime.Caller(0)
-	if !ok {
-		return "", errors.New("no source information in this binary")
+	dir, err := os.Getwd()
+	if err != nil {
+		return "", err
 	}
-	dir := filepath.Join(filepath.Dir(file), "..")
-	if _, err := os.Stat(filepath.Join(dir, "build")); err != nil {
-		return "", fmt.Errorf("the lab must run from its checkout: %w", err)
+	for ; ; dir = filepath.Dir(dir) {
+		for _, lab := range []string{dir, filepath.Join(dir, "lab")} {
+			if _, err := os.Stat(filepath.Join(lab, "build", "etcd", "go.mod")); err == nil {
+				return lab, nil
+			}
+		}
+		if dir == filepath.Dir(dir) {
+			return "", errors.New("the lab must run in its checkout")
+		}
 	}
-	return dir, nil
 }
 
 // Build returns the programs of components, of which it builds those that are not in the cache. log gets a line for each.

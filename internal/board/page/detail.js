@@ -5,10 +5,13 @@ import { el, byId, icon, stateIcon } from './dom.js';
 import { store, stateAt, moment, chain, times, changed } from './state.js';
 import { STATES, MEANS, clock, span } from './words.js';
 import { ask, control } from './source.js';
+import { cards } from './lanes.js';
+import { finding } from './findings.js';
 
 /** Answers of the server about the Application that is shown. */
 let shown = { key: '', why: /** @type {any} */ (null), app: /** @type {any} */ (null), of: '', error: '' };
 let drawn = '';
+let placed = '';
 
 /** select shows an Application; "" shows none. @param {string} key */
 export function select(key) {
@@ -36,7 +39,9 @@ export function drawDetail() {
   const panel = byId('detail');
   const app = store.apps.get(store.selected);
   panel.hidden = !app;
-  if (!app) { drawn = ''; return; }
+  if (!app) { drawn = ''; placed = ''; return; }
+  // The panel takes room; the card stays in sight.
+  if (placed !== app.key) { placed = app.key; cards.get(app.key)?.node.scrollIntoView({ block: 'nearest', inline: 'nearest' }); }
   const t = moment();
   const state = stateAt(app, t);
   const newest = app.history.length ? app.history[app.history.length - 1] : null;
@@ -62,8 +67,7 @@ function parts(app, state, path, t, open) {
       el('div', { class: 'where' }, `${app.set ? 'ApplicationSet' : 'Application'} in ${app.namespace}${app.project ? `, project ${app.project}` : ''}`),
       el('div', { class: 'where' }, way.join(' › '))),
     el('p', { class: 'state-line', data: { is: state.is } }, el('b', {}, STATES[state.is]),
-      ` ${[state.health, state.sync, state.op ? 'sync ' + state.op : ''].filter(Boolean).join(', ')}${state.health || state.sync ? '.' : MEANS[state.is] + '.'}`,
-      state.note && state.is !== 'waiting' && !(state.waits || []).length ? ' ' + state.note : ''),
+      ` ${sentence(app, state)}`),
     actions(app),
     ...why(app, state, path, t),
     ...timesOf(app),
@@ -71,6 +75,14 @@ function parts(app, state, path, t, open) {
     ...objects(open),
     ...spec(open),
   ];
+}
+
+/** sentence says how an Application is. The causes below say why, if they are known. */
+function sentence(app, state) {
+  if (store.scene?.mode === 'plan') return app.planned && app.planned.healthy >= 0 ? `to become healthy ${clock(app.planned.healthy)} after the start` : MEANS.planned;
+  const facts = [state.health, state.sync, state.op ? 'sync ' + state.op : ''].filter(Boolean).join(', ') || MEANS[state.is];
+  const said = (shown.key === app.key && shown.why?.causes || []).some((c) => c.text.includes(state.note));
+  return facts + (state.note && state.is !== 'waiting' && !(state.waits || []).length && !said ? '. ' + state.note : '');
 }
 
 function actions(app) {
@@ -134,15 +146,17 @@ function timesOf(app) {
 }
 
 function findings(app) {
-  const list = (store.scene?.findings || []).filter((f) => f.app === app.key);
+  const list = (store.scene?.findings || []).filter((f) => f.apps?.includes(app.key));
+  const told = list.some((f) => app.note?.endsWith(f.message));
   if (!list.length && !app.note) return [];
-  return [el('h3', {}, 'Findings'), app.note ? el('div', { class: 'finding' }, app.note) : '',
-    ...list.map((f) => el('div', { class: 'finding', data: { severity: f.severity } }, el('b', {}, `${f.severity} `), f.message, f.cure ? el('div', { class: 'soft' }, f.cure) : ''))];
+  return [el('h3', {}, 'Findings'), app.note && !told ? el('div', { class: 'finding' }, app.note) : '',
+    ...list.map((f) => finding(f))];
 }
 
 function objects(open) {
   const list = shown.app?.objects || [];
-  if (!list.length) return shown.app?.note ? [el('p', { class: 'soft' }, shown.app.note)] : [];
+  const note = shown.app?.note, known = store.apps.get(shown.key)?.note || '';
+  if (!list.length) return note && !known.includes(note) ? [el('p', { class: 'soft' }, note)] : [];
   const rows = [];
   let wave = '';
   for (const o of list) {

@@ -18,6 +18,7 @@ export function toggleEdges() {
 export function drawEdges() {
   const overlay = byId('overlay');
   const board = byId('board');
+  byId('edge-key').hidden = !store.edges;
   if (!store.edges) { if (overlay.firstChild) overlay.replaceChildren(); return; }
   const t = moment();
   /** @type {[string, string, string][]} */
@@ -50,12 +51,13 @@ export function drawEdges() {
   };
   overlay.style.width = `${board.scrollWidth}px`;
   overlay.style.height = `${board.scrollHeight}px`;
-  overlay.replaceChildren(...list.slice(0, MOST).map(([a, b, kind]) => {
+  overlay.replaceChildren(...list.slice(0, MOST).flatMap(([a, b, kind]) => {
     const from = place(a), to = place(b);
-    if (!from || !to) return null;
+    if (!from || !to) return [];
     const right = to.left >= from.right - 1;
     const x1 = right ? from.right : from.left, x2 = right ? to.left : to.left;
     const bend = Math.max(30, Math.abs(x2 - x1) / 2);
-    return svg('path', { class: 'e-' + kind, d: `M${x1} ${from.y} C${x1 + (right ? bend : -bend)} ${from.y} ${x2 - bend} ${to.y} ${x2} ${to.y}` });
-  }).filter(Boolean));
+    return [svg('path', { class: 'e-' + kind, d: `M${x1} ${from.y} C${x1 + (right ? bend : -bend)} ${from.y} ${x2 - bend} ${to.y} ${x2} ${to.y}` }),
+      svg('circle', { class: 'e-' + kind, cx: x2, cy: to.y, r: 4 })];
+  }));
 }

@@ -11,27 +11,35 @@ import { select } from './detail.js';
 
 /** blocker is the Application that others wait for and that does not move; "" is none. */
 export let blocker = '';
-let last = '';
+let last = '', seen = '';
 
 /** drawHero draws it. */
 export function drawHero() {
   const scene = store.scene;
   if (!scene) return;
   const t = moment();
+  drawMode(scene);
+  const same = `${store.shape}|${store.id}|${t}|${store.filter.state}`;
+  if (same === seen) return;
+  seen = same;
   const apps = [...store.apps.values()].filter((a) => !a.set);
   /** @type {Record<string, App[]>} */
   const by = Object.fromEntries(Object.keys(STATES).map((is) => [is, []]));
   for (const a of apps) by[stateAt(a, t).is].push(a);
+  // A set that fails is no Application, and yet not all is well.
+  if (!by.failing.length) by.failing = [...store.apps.values()].filter((a) => a.set && stateAt(a, t).is === 'failing');
   const said = headline(apps, by, t);
   document.title = `${by.failing.length ? '✗ ' : by.healthy.length === apps.length && apps.length ? '✓ ' : ''}${scene.title} · Argosy`;
   setText(byId('title'), scene.title || 'Argosy');
-  drawMode(scene);
   const key = said.text + said.small + JSON.stringify(Object.values(by).map((l) => l.length)) + store.filter.state;
   if (key === last) return;
   last = key;
-  byId('headline').replaceChildren(said.text, said.small ? el('small', {}, ' ' + said.small) : '');
+  byId('headline').replaceChildren(el('bdi', {}, said.text), said.small ? el('small', {}, ' ' + said.small[0].toUpperCase() + said.small.slice(1)) : '');
   byId('hero-icon').replaceChildren(stateIcon(said.is));
   byId('b-why').hidden = !blocker;
+  const findings = scene.findings?.length || 0;
+  byId('b-findings').hidden = !findings;
+  setText(byId('b-findings'), count(findings, 'finding'));
   const shown = ['healthy', 'running', 'manual', 'blocked', 'failing', 'unknown', 'planned', 'waiting'].filter((is) => by[is].length);
   byId('meter').replaceChildren(...shown.map((is) => {
     const bar = el('i', { data: { is } });
@@ -72,25 +80,29 @@ function headline(apps, by, t) {
   if (!apps.length) return { is: 'unknown', text: 'There are no Applications yet', small: '' };
   if (scene.mode === 'plan') {
     const broken = apps.filter((a) => a.note?.startsWith('broken')).length;
-    return { is: broken ? 'failing' : 'planned', text: `${count(apps.length, 'Application')} will boot in about ${span(scene.total)}`,
-      small: [broken ? `${broken} broken` : '', scene.findings?.length ? count(scene.findings.length, 'finding') : ''].filter(Boolean).join(', ') };
+    const unknown = apps.filter((a) => a.note?.startsWith('unknown')).length + [...store.apps.values()].filter((a) => a.set && a.note).length;
+    return { is: broken ? 'failing' : unknown ? 'unknown' : 'planned', text: `${count(apps.length, 'Application')} will boot in ${unknown ? 'at least' : 'about'} ${span(scene.total)}`,
+      small: [broken ? `${broken} broken` : '', unknown ? `${unknown} not known completely` : ''].filter(Boolean).join(', ') };
   }
   if (by.failing.length) {
     // The one that most others wait for is the one to look at.
-    const waits = new Map(by.failing.map((a) => [a.key, 0]));
+    /** @type {Map<string, string[]>} */
+    const waits = new Map(by.failing.map((a) => [a.key, []]));
     for (const a of apps) {
       const is = stateAt(a, t).is;
       if (is === 'healthy' || is === 'failing') continue;
       const end = chain(a, t).at(-1);
-      if (end && waits.has(end.key)) waits.set(end.key, (waits.get(end.key) || 0) + 1);
+      if (end) waits.get(end.key)?.push(is);
     }
-    const worst = by.failing.reduce((a, b) => ((waits.get(b.key) || 0) > (waits.get(a.key) || 0) ? b : a));
+    const behind = (a) => waits.get(a.key) || [];
+    const worst = by.failing.reduce((a, b) => (behind(b).length > behind(a).length ? b : a));
     blocker = worst.key;
-    const n = waits.get(worst.key) || 0;
-    const note = stateAt(worst, t).note;
+    const n = behind(worst).length, blocked = behind(worst).filter((is) => is === 'blocked').length;
+    const held = [blocked ? `${blocked} blocked` : '', n > blocked ? `${(n - blocked).toLocaleString('en')} waiting` : ''].filter(Boolean).join(' and ');
+    const note = stateAt(worst, t).note || stateAt(worst, t).health;
     const more = by.failing.length - 1;
     return { is: 'failing', text: `${worst.name} ${n ? 'blocks the boot' : 'fails'}`,
-      small: [note ? note + '.' : '', n ? `${count(n, 'Application')} ${n === 1 ? 'waits' : 'wait'} for it.` : '', more ? `${more} more ${more === 1 ? 'fails' : 'fail'}.` : ''].filter(Boolean).join(' ') };
+      small: [note ? note + '.' : '', n ? `Behind it: ${held}.` : '', more ? `${more} more ${more === 1 ? 'fails' : 'fail'}.` : ''].filter(Boolean).join(' ') };
   }
   if (by.healthy.length === apps.length) {
     const end = Math.max(...apps.map((a) => stateAt(a, t).at));

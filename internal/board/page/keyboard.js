@@ -11,10 +11,11 @@ import { toggleGantt } from './gantt.js';
 import { toggleEdges } from './edges.js';
 import { toBlocker } from './hero.js';
 import { toggleTheme } from './theme.js';
+import { showFindings } from './findings.js';
 
 const KEYS = [
   ['/', 'search'], ['← ↑ ↓ →', 'move between Applications'], ['Enter', 'show an Application'], ['Esc', 'close the panel, clear the filter'],
-  ['b', 'show what blocks the boot'], ['e', 'show who waits for whom'], ['t', 'time line of each Application'], ['space', 'play or pause'],
+  ['b', 'show what blocks the boot'], ['f', 'findings'], ['e', 'show who waits for whom'], ['t', 'time line of each Application'], ['space', 'play or pause'],
   ['[ ]', 'previous or next change'], ['n', 'newest moment'], ['d', 'light or dark'], ['?', 'these keys'],
 ];
 
@@ -28,7 +29,7 @@ export function help() {
 }
 
 const ACTIONS = {
-  '/': () => byId('q').focus(), b: toBlocker, e: toggleEdges, t: toggleGantt, ' ': play, n: now, d: toggleTheme, '?': help,
+  '/': () => byId('q').focus(), b: toBlocker, f: showFindings, e: toggleEdges, t: toggleGantt, ' ': play, n: now, d: toggleTheme, '?': help,
   '[': () => step(-1), ']': () => step(1),
 };
 
@@ -52,24 +53,21 @@ export function startKeys() {
   });
 }
 
-/** move moves the focus to the nearest card in a direction. @param {HTMLElement} from @param {string} key */
+/** move moves the focus to the nearest card in a direction, as it is on the screen. @param {HTMLElement} from @param {string} key */
 function move(from, key) {
   const shown = [...cards.values()].map((c) => c.node).filter((n) => n.offsetParent);
   if (!shown.length) return false;
   let next = null;
   if (!from.matches('.card')) next = shown.find((n) => n.tabIndex === 0) || shown[0];
-  else if (key === 'ArrowUp' || key === 'ArrowDown') {
-    const lane = from.closest('.lane');
-    const inside = shown.filter((n) => n.closest('.lane') === lane);
-    next = inside[inside.indexOf(from) + (key === 'ArrowDown' ? 1 : -1)] || (lane && key === 'ArrowUp' ? shown[0] : !lane && key === 'ArrowDown' ? shown.find((n) => n.closest('.lane')) : null);
-  } else {
-    const lanes = [...document.querySelectorAll('.lane')].filter((l) => /** @type {HTMLElement} */ (l).offsetParent);
-    const lane = lanes[lanes.indexOf(/** @type {Element} */ (from.closest('.lane'))) + (key === 'ArrowRight' ? 1 : -1)];
-    if (lane) {
-      const y = from.getBoundingClientRect().top;
-      const inside = shown.filter((n) => n.closest('.lane') === lane);
-      const far = (n) => Math.abs(n.getBoundingClientRect().top - y);
-      next = inside.reduce((a, b) => (!a || far(b) < far(a) ? b : a), null);
+  else {
+    const here = from.getBoundingClientRect(), lane = from.closest('.lane');
+    const across = key === 'ArrowLeft' || key === 'ArrowRight', way = key === 'ArrowRight' || key === 'ArrowDown' ? 1 : -1;
+    let best = Infinity;
+    for (const n of shown) {
+      if (n === from || !across && lane && n.closest('.lane') && n.closest('.lane') !== lane) continue;
+      const r = n.getBoundingClientRect();
+      const along = way * (across ? r.left - here.left : r.top - here.top), aside = Math.abs(across ? r.top - here.top : r.left - here.left);
+      if (along > 6 && along + 3 * aside < best) { best = along + 3 * aside; next = n; }
     }
   }
   if (!next) return false;

@@ -3,7 +3,7 @@
 
 import { el, icon, stateIcon, setIcon, setText, byId } from './dom.js';
 import { store, stateAt, moment, kin, matches, filtering } from './state.js';
-import { STATES, clock, span, waveName } from './words.js';
+import { STATES, clock, count, span, waveName } from './words.js';
 import { select } from './detail.js';
 
 /** @typedef {import('./state.js').App} App */
@@ -14,19 +14,31 @@ export const cards = new Map();
 /** @type {any[]} */
 let lanes = [];
 let drawn = -1;
+let seen = '';
 
 /** density is how large cards are, by how many there are. */
 const density = () => (store.apps.size <= 70 ? 'cards' : store.apps.size <= 400 ? 'rows' : 'dots');
 
+/** nameOf is a name whose end is seen even where it does not fit: names of one cluster often begin alike. @param {string} text */
+function nameOf(text) {
+  const chars = [...text];
+  const last = text.length - Math.max(text.lastIndexOf('-'), text.lastIndexOf('.'));
+  const tail = chars.length > 12 ? Math.min(Math.max(last, 5), 11) : 0;
+  return el('span', { class: 'name' }, el('span', { class: 'head' }, chars.slice(0, chars.length - tail).join('')), tail ? el('span', { class: 'tail' }, chars.slice(-tail).join('')) : '');
+}
+
 /** @param {App} app */
 function card(app) {
   const mark = stateIcon('unknown');
-  const name = el('span', { class: 'name' }, app.name);
+  const name = nameOf(app.name);
   const age = el('span', { class: 'age' });
+  // What lint found matters before the boot.
+  const flag = app.findings && store.scene?.mode === 'plan' ? el('span', { class: 'flag', title: count(app.findings, 'warning') }, '▲') : '';
   const note = el('span', { class: 'note' });
+  const parts = [mark, name, el('span', { class: 'meta' }, flag, age), note];
   const node = el('button', { type: 'button', class: 'card' + (kin(app.key).length ? '' : ' leaf'), tabindex: -1, data: { key: app.key }, onclick: () => select(app.key) },
-    mark, name, age, note);
-  cards.set(app.key, { node, mark, name, age, note, app, state: null, text: '' });
+    ...parts);
+  cards.set(app.key, { node, parts, named: true, mark, name, age, note, app, state: null, text: '', leaf: !kin(app.key).length, bad: false });
   return node;
 }
 
@@ -61,7 +73,11 @@ function lane(section, data) {
   const node = el('section', { class: 'lane', 'aria-label': title },
     el('header', { class: 'lane-head' }, el('div', {}, mark, el('h2', {}, title), word, of), el('div', { class: 'bar' }, bar)),
     el('ul', { class: 'cards' }, ...data.apps.map((key) => store.apps.get(key)).filter(Boolean).map((app) => item(app, 0))));
-  const out = { node, mark, of, word, bar, apps: below(data.apps).filter((a) => !a.set).map((a) => a.key), gate: null, title };
+  const all = below(data.apps);
+  // A lane is as wide as its names, if there is room.
+  const longest = all.reduce((n, a) => Math.max(n, a.name.length), 0);
+  node.style.setProperty('--need', `${Math.min(Math.max(Math.round(longest * 7.8) + 112, 204), 400)}px`);
+  const out = { node, mark, of, word, bar, apps: all.filter((a) => !a.set).map((a) => a.key), gate: null, title };
   lanes.push(out);
   return out;
 }
@@ -73,7 +89,7 @@ function section(data) {
       const app = store.apps.get(key);
       if (app) head.append(key === data.root && data.above ? '›' : '', card(app));
     }
-  } else head.append(el('h2', {}, 'Applications that are in no boot'));
+  } else if ((store.scene?.sections.length || 0) > 1) head.append(el('h2', {}, 'Applications that no other one deploys'));
   const row = el('div', { class: 'row' });
   data.lanes.forEach((l, i) => {
     const made = lane(data, l);
@@ -95,6 +111,7 @@ export function drawLanes() {
     drawn = store.shape;
     const focused = /** @type {any} */ (document.activeElement)?.dataset?.key;
     cards.clear();
+    seen = '';
     lanes = [];
     box.dataset.density = density();
     box.replaceChildren(...(store.apps.size ? scene.sections.map(section) : [el('p', { class: 'empty' }, 'There are no Applications yet. They appear here as soon as they are created.')]));
@@ -103,10 +120,27 @@ export function drawLanes() {
     if (focused && cards.has(focused)) cards.get(focused).node.focus({ preventScroll: true });
   }
   const t = moment();
-  for (const c of cards.values()) drawCard(c, t);
-  for (const l of lanes) drawLane(l, t);
+  // A search changes neither cards nor waves.
+  const key = `${store.shape}|${store.id}|${t}|${store.selected}`;
+  if (key !== seen) {
+    seen = key;
+    for (const c of cards.values()) drawCard(c, t);
+    for (const l of lanes) drawLane(l, t);
+    raise();
+  }
   drawFilter(t);
   if (!placed && store.apps.size) { placed = true; toRunning(); }
+}
+
+/** raise puts groups with something that fails first. */
+function raise() {
+  const groups = new Set();
+  for (const c of cards.values()) if (c.state?.is === 'failing') for (let a = store.apps.get(c.app.parent); a && !groups.has(a.key); a = store.apps.get(a.parent)) groups.add(a.key);
+  for (const c of cards.values()) {
+    if (c.leaf || c.bad === groups.has(c.app.key)) continue;
+    c.bad = groups.has(c.app.key);
+    c.node.parentElement?.classList.toggle('bad', c.bad);
+  }
 }
 
 let placed = false;
@@ -125,27 +159,32 @@ function drawCard(c, t) {
   const age = ageOf(app, state, t);
   if (age !== c.text) { c.text = age; c.age.textContent = age; }
   const current = store.selected === app.key, critical = store.critical.has(app.key);
-  if (c.state === state && c.current === current && c.critical === critical) return;
-  c.state = state; c.current = current; c.critical = critical;
+  const late = state.is === 'waiting' && !!app.planned && app.planned.created >= 0 && t > app.planned.created;
+  if (c.state === state && c.current === current && c.critical === critical && c.late === late) return;
+  c.state = state; c.current = current; c.critical = critical; c.late = late;
   c.node.dataset.is = state.is;
+  if (c.leaf && c.node.parentElement?.tagName === 'LI') c.node.parentElement.dataset.leaf = state.is;
+  // A square has nothing inside: thousands of hidden texts cost time with each search.
+  const named = !c.leaf || byId('lanes').dataset.density !== 'dots' || ['running', 'failing', 'manual'].includes(state.is);
+  if (c.named !== named) { c.named = named; c.node.replaceChildren(...(named ? c.parts : [])); }
   setIcon(c.mark, state.is);
-  const note = noteOf(app, state);
+  const note = noteOf(app, state, late);
   setText(c.note, note);
-  c.node.setAttribute('aria-label', `${app.set ? 'ApplicationSet ' : ''}${app.name}, ${STATES[state.is]}${note ? ': ' + note : ''}`);
-  c.node.title = `${app.name}\n${STATES[state.is]}${state.health ? ` (${state.health}${state.sync ? ', ' + state.sync : ''})` : ''}${note ? '\n' + note : ''}`;
+  c.node.setAttribute('aria-label', `${app.set ? 'ApplicationSet ' : ''}${app.name}, ${STATES[state.is]}${note ? ': ' + note : ''}${app.findings && store.scene?.mode === 'plan' ? ', ' + count(app.findings, 'warning') : ''}`);
+  c.node.title = `${app.name}\n${STATES[state.is]}${state.health ? ` (${state.health}${state.sync ? ', ' + state.sync : ''})` : ''}${note ? '\n' + note : ''}${critical ? '\non the critical path' : ''}`;
   if (current) c.node.setAttribute('aria-current', 'true'); else c.node.removeAttribute('aria-current');
   if (critical) c.node.dataset.path = ''; else delete c.node.dataset.path;
 }
 
-/** ageOf is the time on a card: how long something runs, or took. @param {App} app @param {State} state @param {number} t */
+/** ageOf is the time on a card: how long it took to become healthy, or for how long it is what it is. @param {App} app @param {State} state @param {number} t */
 function ageOf(app, state, t) {
-  if (state.is === 'planned') return app.planned && app.planned.healthy >= 0 ? clock(app.planned.healthy) : '';
+  if (store.scene?.mode === 'plan') return app.planned && app.planned.healthy >= 0 ? clock(app.planned.healthy) : '';
   if (state.is === 'waiting' || state.is === 'unknown') return '';
   const created = app.history.find((s) => s.is !== 'waiting');
   if (state.is === 'healthy') return created && created.at >= 0 && state.at > created.at ? span(state.at - created.at) : '';
   // Since when it is what it is; running counts from its creation.
   const from = state.is === 'running' && created ? created.at : since(app, state);
-  return span(t - from);
+  return `for ${span(t - from)}`;
 }
 
 /** since is when a state of this word began. @param {App} app @param {State} state */
@@ -155,14 +194,14 @@ export function since(app, state) {
   return i >= 0 ? app.history[i].at : state.at;
 }
 
-/** noteOf is the second line of a card. @param {App} app @param {State} state */
-function noteOf(app, state) {
-  if (state.is === 'planned') return app.note || '';
+/** noteOf is the second line of a card. @param {App} app @param {State} state @param {boolean} late it should have been created */
+function noteOf(app, state, late) {
+  if (store.scene?.mode === 'plan') return app.note || '';
   if (state.is === 'healthy') return app.set && kin(app.key).length ? 'does not wait for its Applications' : '';
   // Its lane says which wave it waits for.
-  if (state.is === 'waiting' && (state.note || '').startsWith('wave ')) return app.planned && app.planned.created >= 0 ? `planned at ${clock(app.planned.created)}` : '';
+  if (state.is === 'waiting' && (state.note || '').startsWith('wave ')) return app.planned && app.planned.created >= 0 ? `planned at ${clock(app.planned.created)}${late ? ', late' : ''}` : '';
   if (state.note) return (state.waits?.length ? 'waits for ' : state.is === 'waiting' ? 'waits for ' : '') + state.note;
-  if (state.is === 'running') return [state.health, state.sync].filter(Boolean).join(', ');
+  if (state.is === 'running' || state.is === 'failing') return [state.health, state.sync].filter(Boolean).join(', ');
   return '';
 }
 
@@ -173,7 +212,8 @@ function drawLane(l, t) {
   const all = l.apps.length;
   const started = all - n.waiting - n.planned;
   let is = 'waiting';
-  if (n.planned === all) is = 'planned';
+  const plan = store.scene?.mode === 'plan';
+  if (plan) is = n.failing ? 'failing' : 'planned';
   else if (n.failing) is = 'failing';
   else if (n.blocked) is = 'blocked';
   else if (n.healthy === all) is = 'healthy';
@@ -184,11 +224,11 @@ function drawLane(l, t) {
   l.key = key;
   l.node.dataset.is = is;
   setIcon(l.mark, is);
-  setText(l.of, is === 'planned' ? String(all) : `${n.healthy} of ${all}`);
-  setText(l.word, { failing: 'failing', blocked: 'blocked', running: 'running', manual: 'needs somebody' }[is] || '');
+  setText(l.of, plan ? String(all) : `${n.healthy} of ${all}`);
+  setText(l.word, plan && n.failing ? 'broken' : { failing: 'failing', blocked: 'blocked', running: 'running', manual: 'needs somebody' }[is] || '');
   l.bar.style.width = `${all ? (100 * n.healthy) / all : 0}%`;
   if (l.gate) {
-    const open = started > 0;
+    const open = started > 0 && !plan;
     if (open) l.gate.dataset.open = ''; else delete l.gate.dataset.open;
     l.gate.firstChild.firstChild.setAttribute('href', open ? '#i-open' : '#i-lock');
   }

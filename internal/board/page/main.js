@@ -16,6 +16,7 @@ import { startKeys, help } from './keyboard.js';
 import { startTheme, toggleTheme } from './theme.js';
 import { startExport } from './export.js';
 import { login } from './login.js';
+import { showFindings } from './findings.js';
 
 startTheme();
 const address = fromAddress();
@@ -24,6 +25,7 @@ startFilter();
 startKeys();
 startExport();
 byId('b-why').addEventListener('click', toBlocker);
+byId('b-findings').addEventListener('click', showFindings);
 byId('b-edges').addEventListener('click', toggleEdges);
 byId('b-gantt').addEventListener('click', toggleGantt);
 byId('b-theme').addEventListener('click', toggleTheme);

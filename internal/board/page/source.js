@@ -15,6 +15,8 @@ export async function connect(login) {
   try {
     const answer = await fetch('/api/scene', { cache: 'no-store' });
     if (answer.status === 401) {
+      // Somebody who may not look any more keeps nothing, neither on the page nor in its memory.
+      if (store.scene) { location.reload(); return; }
       await login(answer.headers.get('Argosy-Login') || '', (await answer.text()).trim());
       return connect(login);
     }

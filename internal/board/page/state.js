@@ -119,18 +119,28 @@ export function newest() {
 }
 
 /** moment is the time that is shown. */
-export const moment = () => (store.time === null ? newest() : store.time);
+export const moment = () => (store.time === null ? newest() : Math.min(store.time, newest()));
 
 /** stateAt is the state of an Application at a time. @param {App} app @param {number} t @returns {State} */
 export function stateAt(app, t) {
   const h = app.history;
-  if (h.length === 0) return store.scene?.mode === 'plan' ? PLANNED : NOTHING;
+  if (h.length === 0) return store.scene?.mode === 'plan' ? plannedState(app) : NOTHING;
   let low = 0, high = h.length;
   while (low < high) {
     const mid = (low + high) >> 1;
     if (h[mid].at <= t) low = mid + 1; else high = mid;
   }
   return low > 0 ? h[low - 1] : h[0].is === 'waiting' ? h[0] : { at: 0, is: 'waiting' };
+}
+
+/** @type {WeakMap<App, State>} */
+const marked = new WeakMap();
+
+/** plannedState is what a plan says about an Application: it may be broken, or not known. @param {App} app @returns {State} */
+function plannedState(app) {
+  if (!app.note) return PLANNED;
+  if (!marked.has(app)) marked.set(app, { at: 0, is: app.note.startsWith('broken') ? 'failing' : 'unknown', note: app.note });
+  return /** @type {State} */ (marked.get(app));
 }
 
 /** times are when something happened to an Application. @param {App} app @returns {Times} */
@@ -150,11 +160,17 @@ export const kin = (key) => store.children.get(key) || [];
 /** matches reports whether the filter shows an Application. @param {App} app @param {State} state */
 export function matches(app, state) {
   const f = store.filter;
-  if (f.q && !app.name.toLowerCase().includes(f.q) && !app.namespace.toLowerCase().includes(f.q)) return false;
+  if (f.q && !found(app, state, f.q)) return false;
   if (f.state && state.is !== f.state) return false;
   if (f.project && app.project !== f.project) return false;
   if (f.wave && laneOf(app) !== f.wave) return false;
   return true;
+}
+
+/** found reports whether each word is in what is known about an Application; its namespace counts as namespace/name. @param {App} app @param {State} state @param {string} q */
+function found(app, state, q) {
+  const text = `${app.name} ${app.project || ''} ${state.health || ''} ${state.sync || ''}`.toLowerCase();
+  return q.split(/\s+/).every((w) => (w.includes('/') ? `${app.namespace}/${app.name}`.toLowerCase() : text).includes(w));
 }
 
 /** filtering reports whether a filter is set. */

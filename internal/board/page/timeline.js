@@ -54,6 +54,7 @@ export function step(way) {
 
 /** play plays the boot, from the beginning if it is over, or stops. */
 export function play() {
+  if (store.scene?.mode === 'plan') return;
   store.playing = !store.playing;
   if (store.playing && (store.time === null || store.time >= newest())) store.time = 0;
   let before = performance.now();
@@ -78,14 +79,17 @@ export function drawTime() {
   const scene = store.scene;
   if (!scene) return;
   const t = moment(), last = end();
+  // A plan has no moments.
+  document.documentElement.toggleAttribute('data-plan', scene.mode === 'plan');
   const scrub = byId('scrub');
+  scrub.disabled = scene.mode === 'plan';
   const value = String(Math.round((1000 * t) / last));
   if (scrub.value !== value && document.activeElement !== scrub || store.playing || store.time === null) scrub.value = value;
   const date = scene.start ? new Date(scene.start + t).toLocaleTimeString() : '';
   scrub.setAttribute('aria-valuetext', clock(t) + (date ? `, ${date}` : ''));
   const box = byId('clock');
-  const key = clock(t) + clock(last);
-  if (box.dataset.key !== key) { box.dataset.key = key; box.replaceChildren(clock(t), el('span', {}, ' / ' + clock(last))); }
+  const key = scene.mode + clock(t) + clock(last);
+  if (box.dataset.key !== key) { box.dataset.key = key; box.replaceChildren(...(scene.mode === 'plan' ? ['about ' + clock(last)] : [clock(t), el('span', {}, ' / ' + clock(last))])); }
   byId('play-icon').setAttribute('href', store.playing ? '#i-pause' : '#i-play');
   setText(byId('play-text'), store.playing ? 'Pause' : 'Play');
   byId('b-now').setAttribute('aria-pressed', String(store.time === null));
@@ -109,7 +113,6 @@ function chart(last) {
   canvas.width = width;
   canvas.height = height;
   const g = canvas.getContext('2d');
-  const style = getComputedStyle(document.documentElement);
   const color = (name) => { probe.style.color = `var(--${name})`; return getComputedStyle(probe).color; };
   const probe = el('i', { class: 'hide' });
   document.body.append(probe);
@@ -125,7 +128,7 @@ function chart(last) {
       if (to > from) { list[from]++; list[to]--; }
     });
   }
-  const top = 6 * ratio, scale = apps.length ? (height - top) / apps.length : 0;
+  const top = 18 * ratio, scale = apps.length ? (height - top) / apps.length : 0;
   const base = new Float64Array(width);
   for (const is of ORDER) {
     g.fillStyle = color(is);
@@ -136,10 +139,24 @@ function chart(last) {
     }
   }
   if (store.scene?.plan) planned(g, apps, x, height, scale, color('text'), ratio);
+  ticks(g, last, x, height, color('soft'), ratio);
   g.fillStyle = color('path');
   for (const l of store.scene?.path || []) g.fillRect(x(l.from), 0, Math.max(1, x(l.to) - x(l.from) - ratio), 3 * ratio);
   probe.remove();
-  void style;
+}
+
+/** ticks writes times below the line on top. */
+function ticks(g, last, x, height, color, ratio) {
+  const step = [1, 5, 10, 30, 60, 300, 600, 1800, 3600, 7200, 21600, 86400, 604800].map((s) => s * 1000).find((s) => x(s) >= 100 * ratio) || last;
+  g.fillStyle = color;
+  g.font = `${10 * ratio}px ui-monospace, monospace`;
+  g.textBaseline = 'top';
+  for (let t = step; t < last; t += step) {
+    g.globalAlpha = 0.3;
+    g.fillRect(x(t), 0, ratio, height);
+    g.globalAlpha = 1;
+    if (x(t) + 40 * ratio < x(last)) g.fillText(clock(t), x(t) + 4 * ratio, 6 * ratio);
+  }
 }
 
 /** planned draws how many would be healthy by the plan. */

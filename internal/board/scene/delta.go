@@ -61,6 +61,12 @@ func Diff(before, after *Scene) (*Delta, bool) {
 	return d, true
 }
 
+// Same reports whether nothing but the time has changed since a scene.
+func (d *Delta) Same(before *Scene) bool {
+	return len(d.Apps)+len(d.Gone) == 0 && d.Sections == nil && d.Title == before.Title && d.Stale == before.Stale &&
+		d.Speed == before.Speed && slices.Equal(d.Unknown, before.Unknown) && slices.Equal(d.Path, before.Path)
+}
+
 // changed compares an Application with what it was; nil is new.
 func changed(was, is *App) (Change, bool) {
 	c := Change{App: *is}
@@ -114,14 +120,19 @@ func (s *Scene) Only(visible func(key string) bool) *Scene {
 		}
 		out.Apps = append(out.Apps, a)
 	}
+	out.Total = 0
+	for _, a := range out.Apps {
+		if a.Planned != nil {
+			out.Total = max(out.Total, a.Planned.Healthy)
+		}
+	}
+	out.End = max(out.Now, out.Total)
+	if out.Stale != "" {
+		out.Stale = "the cluster cannot be watched" // the reason may name others
+	}
 	for _, leg := range s.Path {
 		if shown[leg.App] {
 			out.Path = append(out.Path, leg)
-		}
-	}
-	for _, f := range s.Findings {
-		if f.App != "" && shown[f.App] {
-			out.Findings = append(out.Findings, f)
 		}
 	}
 	for _, key := range s.Faults {
@@ -129,8 +140,13 @@ func (s *Scene) Only(visible func(key string) bool) *Scene {
 			out.Faults = append(out.Faults, key)
 		}
 	}
-	if len(out.Apps) < len(s.Apps) {
+	if len(out.Apps) == len(s.Apps) {
+		out.Findings = s.Findings
+	} else {
 		out.Title = "your Applications"
+		for i := range out.Apps {
+			out.Apps[i].Findings = 0 // a finding may name others
+		}
 	}
 	out.arrange()
 	return &out

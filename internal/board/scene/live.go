@@ -2,11 +2,13 @@ package scene
 
 import (
 	"cmp"
+	"fmt"
 	"io"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/argosy-cd/argosy/internal/argo"
 	"github.com/argosy-cd/argosy/internal/health"
 	"github.com/argosy-cd/argosy/internal/live"
 	"github.com/argosy-cd/argosy/internal/report"
@@ -211,14 +213,13 @@ func stateOf(snap *live.Snapshot, n *live.Node) State {
 	if wave, ok := n.Running(); ok {
 		s.Wave = &wave
 	}
-	for _, w := range n.Waits {
-		if w.Node != nil {
-			s.Waits = append(s.Waits, keyOf(w.Node))
-		}
-	}
+	s.Waits = waits(n)
 	s.Is = word(n)
-	if s.Is == Failing {
-		s.Note = cmp.Or(trouble(n), s.Note, "it is "+n.Describe())
+	switch {
+	case n.Unseen != "":
+		s.Note = "it cannot be watched: " + n.Unseen
+	case s.Is == Failing:
+		s.Note = cmp.Or(trouble(n), s.Note)
 	}
 	if len(s.Note) > maxNote {
 		s.Note = strings.ToValidUTF8(s.Note[:maxNote], "") + "…"
@@ -226,10 +227,33 @@ func stateOf(snap *live.Snapshot, n *live.Node) State {
 	return s
 }
 
+// maxWaits bounds the keys of a state: a parent of thousands has a new list with each that becomes healthy.
+const maxWaits = 60
+
+// waits are the keys of the Applications that a node waits for, those that fail first, and in any case those that its note names: who may
+// not see one of them must not read its name.
+func waits(n *live.Node) []string {
+	var bad, other []string
+	for _, w := range n.Waits {
+		switch {
+		case w.Node == nil:
+		case w.Node.Health == health.Degraded || word(w.Node) == Failing:
+			bad = append(bad, keyOf(w.Node))
+		case len(other) < maxWaits:
+			other = append(other, keyOf(w.Node))
+		}
+	}
+	bad = bad[:min(len(bad), maxWaits-min(len(other), report.MostWaits))]
+	bad = append(bad, other...)
+	return bad[:min(len(bad), maxWaits)]
+}
+
 // word is the state of a node without regard to others.
 func word(n *live.Node) Is {
 	op := n.Operation
 	switch {
+	case n.Unseen != "":
+		return Unknown
 	case n.Missing:
 		return Waiting
 	case n.Good():
@@ -250,19 +274,20 @@ func word(n *live.Node) Is {
 
 // trouble is the first error that Argo CD reports about a node, "" if there is none.
 func trouble(n *live.Node) string {
-	for _, c := range n.Conditions {
-		if strings.HasSuffix(c.Type, "Error") || n.Set && c.Type == "ErrorOccurred" && c.Status == "True" {
-			return c.Message
-		}
+	if what, message := n.Trouble(); what != "" {
+		return cmp.Or(message, what)
 	}
-	if op := n.Operation; op != nil && (op.Phase == "Failed" || op.Phase == "Error" || op.Retrying()) {
+	if op := n.Operation; op.Retrying() {
 		return op.Message
 	}
 	return ""
 }
 
-// maxSteps bounds the moments of a recording that are looked at.
-const maxSteps = 1500
+// Limits of a recording: the moments that are looked at before fewer are, and the Applications and sets in it.
+const (
+	maxSteps = 1500
+	maxApps  = 20_000
+)
 
 // Replay reads a recording. Name is what it is called in errors, namespace Argo CD's. The model has all of it in the end.
 func Replay(name string, r io.Reader, namespace string) (*Scene, *live.Model, error) {
@@ -271,6 +296,7 @@ func Replay(name string, r io.Reader, namespace string) (*Scene, *live.Model, er
 	var last time.Time
 	step, steps := 500*time.Millisecond, 0
 	listed := false
+	apps := map[live.Key]bool{}
 	err := live.Read(name, r, func(e live.Event) {
 		// What is listed first is the beginning, not something that happens.
 		if listed && e.At.Sub(last) >= step {
@@ -281,8 +307,16 @@ func Replay(name string, r io.Reader, namespace string) (*Scene, *live.Model, er
 			}
 		}
 		listed = listed || e.What == live.Listed
-		model.Apply(e)
+		if k := live.KeyOf(e.Object); k.Group == argo.Group && len(apps) <= maxApps {
+			apps[k] = true
+		}
+		if len(apps) <= maxApps {
+			model.Apply(e)
+		}
 	})
+	if err == nil && len(apps) > maxApps {
+		err = fmt.Errorf("%s: it has more than %d Applications and sets", name, maxApps)
+	}
 	if err != nil {
 		return nil, nil, err
 	}

@@ -1,18 +1,22 @@
 package scene
 
 import (
+	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/argosy-cd/argosy/internal/giturl"
+	"github.com/argosy-cd/argosy/internal/lint"
 	"github.com/argosy-cd/argosy/internal/plan"
 	"github.com/argosy-cd/argosy/internal/simulate"
+	"github.com/argosy-cd/argosy/internal/words"
 )
 
-// FromPlan is a plan, with the times of its simulated boot. Nil is no simulation.
-func FromPlan(p *plan.Plan, boot *simulate.Boot) *Scene {
-	s := &Scene{Mode: Planned, Title: p.Root.Name, Plan: boot != nil, Apps: []App{}}
+// FromPlan is a plan with what lint finds in it (nil is nothing), and with the times of its simulated boot. Nil is no simulation.
+func FromPlan(p *plan.Plan, found *lint.Report, boot *simulate.Boot) *Scene {
+	s := &Scene{Mode: Planned, Title: titleOf(p), Plan: boot != nil, Apps: []App{}}
 	b := newBuilder(p, s)
 	b.application(p.Root, "", 0, plan.Sync)
 	if boot != nil {
@@ -21,14 +25,31 @@ func FromPlan(p *plan.Plan, boot *simulate.Boot) *Scene {
 		b.times(boot)
 		s.Path = b.path(boot)
 	}
-	b.findings()
+	b.findings(found)
 	s.arrange()
 	return s
 }
 
+// titleOf names the root of a plan, or its roots.
+func titleOf(p *plan.Plan) string {
+	if !p.Root.Applied {
+		return p.Root.Name
+	}
+	var names []string
+	for _, i := range p.Root.Items {
+		if i.Application != nil || i.Children != nil {
+			names = append(names, i.Name)
+		}
+	}
+	if len(names) > 3 {
+		return words.Count(len(names), "root")
+	}
+	return strings.Join(names, ", ")
+}
+
 // Simulate is a simulated boot beside its plan: the usual boot, in which nothing fails. Both are boots of the plan.
-func Simulate(p *plan.Plan, usual, boot *simulate.Boot) *Scene {
-	s := FromPlan(p, usual)
+func Simulate(p *plan.Plan, found *lint.Report, usual, boot *simulate.Boot) *Scene {
+	s := FromPlan(p, found, usual)
 	s.Mode = Simulated
 	b := newBuilder(p, s)
 	b.play(boot)
@@ -206,22 +227,57 @@ func (b *builder) path(boot *simulate.Boot) []Leg {
 // maxFindings bounds the findings of a scene.
 const maxFindings = 500
 
-func (b *builder) findings() {
-	for _, f := range b.plan.Findings {
-		if len(b.scene.Findings) == maxFindings {
-			break
+func (b *builder) findings(found *lint.Report) {
+	if found == nil {
+		return
+	}
+	named := map[string][]int{}
+	for i, a := range b.scene.Apps {
+		named[a.Name] = append(named[a.Name], i)
+		named[a.Namespace+"/"+a.Name] = append(named[a.Namespace+"/"+a.Name], i)
+	}
+	worst := slices.Clone(found.Findings)
+	slices.SortStableFunc(worst, func(x, y lint.Finding) int {
+		switch {
+		case x.Severity == y.Severity:
+			return 0
+		case lint.AtLeast(x.Severity, y.Severity):
+			return -1
 		}
+		return 1
+	})
+	for _, f := range worst[:min(len(worst), maxFindings)] {
 		x := Finding{
-			Subject: f.Subject, Rule: f.Rule.Name, Severity: string(f.Rule.Severity), Cure: f.Rule.Cure,
-			Message: giturl.RedactText(f.Message),
+			Subject: f.Subject(), Rule: f.Rule.Name, Severity: string(f.Severity), Cure: f.Rule.Cure, Message: giturl.RedactText(f.Message),
+			File: shortened(f.File),
 		}
-		for i := range b.scene.Apps {
-			if a := &b.scene.Apps[i]; a.Name == f.Subject || a.Namespace+"/"+a.Name == f.Subject {
-				x.App = a.Key
-				a.Findings++
-				break
+		if f.File != "" && f.Line > 0 {
+			x.File += fmt.Sprintf(":%d", f.Line)
+		}
+		for _, subject := range f.Subjects {
+			if at := named[subject]; len(at) > 0 {
+				x.Apps = append(x.Apps, b.scene.Apps[at[0]].Key)
+				if lint.AtLeast(f.Severity, plan.Warning) {
+					b.scene.Apps[at[0]].Findings++
+				}
 			}
 		}
 		b.scene.Findings = append(b.scene.Findings, x)
 	}
+	for _, n := range found.NotChecked {
+		x := Finding{Rule: n.Rule.Name, Severity: "not checked", Cure: n.Rule.Cure, Message: giturl.RedactText(n.Reason)}
+		if n.More > 0 {
+			x.Message += fmt.Sprintf("; and %d more", n.More)
+		}
+		b.scene.Findings = append(b.scene.Findings, x)
+	}
+}
+
+// shortened is the end of a path: where the repository lies on the disk of the server is nothing for viewers.
+func shortened(file string) string {
+	parts := strings.Split(filepath.ToSlash(file), "/")
+	if !filepath.IsAbs(file) || len(parts) <= 4 {
+		return file
+	}
+	return "…/" + strings.Join(parts[len(parts)-4:], "/")
 }

@@ -83,7 +83,7 @@ type App struct {
 	Planned *Times `json:"planned,omitempty"`
 	// Note is what the plan says about it: unknown or broken.
 	Note string `json:"note,omitempty"`
-	// Findings is how many there are about it.
+	// Findings is how many warnings and errors of lint there are about it.
 	Findings int `json:"findings,omitempty"`
 	// History are its states, the oldest first. None is one of a plan.
 	History []State `json:"history"`
@@ -143,10 +143,12 @@ type Leg struct {
 	To   int64  `json:"to"`
 }
 
-// Finding is what will go wrong.
+// Finding is what will go wrong, as argosy lint says.
 type Finding struct {
-	App      string `json:"app,omitempty"` // its key; "" is none
-	Subject  string `json:"subject"`
+	Apps    []string `json:"apps,omitempty"` // their keys
+	Subject string   `json:"subject"`
+	// File is where it is, with its line; "" is not known.
+	File     string `json:"file,omitempty"`
 	Rule     string `json:"rule"`
 	Severity string `json:"severity"`
 	Message  string `json:"message"`

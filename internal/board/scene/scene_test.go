@@ -3,6 +3,7 @@ package scene_test
 import (
 	"encoding/json"
 	"fmt"
+	"io"
 	"os"
 	"slices"
 	"strings"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/argosy-cd/argosy/internal/argo"
 	"github.com/argosy-cd/argosy/internal/board/scene"
+	"github.com/argosy-cd/argosy/internal/lint"
 	"github.com/argosy-cd/argosy/internal/plan"
 	"github.com/argosy-cd/argosy/internal/simulate"
 )
@@ -48,7 +50,7 @@ func simulated(t *testing.T, faults ...simulate.Fault) *scene.Scene {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return scene.Simulate(p, usual, boot)
+	return scene.Simulate(p, nil, usual, boot)
 }
 
 func find(t *testing.T, s *scene.Scene, name string) *scene.App {
@@ -216,7 +218,8 @@ func TestOnly(t *testing.T) {
 	s := simulated(t, simulate.Fault{App: "longhorn", Kind: simulate.Fail})
 	s.Faults = []string{"argocd/longhorn"}
 	s.Unknown = []string{"longhorn"}
-	s.Findings = []scene.Finding{{Subject: "longhorn", Message: "longhorn"}, {App: "argocd/slow", Subject: "slow"}}
+	s.Findings = []scene.Finding{{Subject: "longhorn", Message: "longhorn"}, {Apps: []string{"argocd/slow"}, Subject: "slow", Message: "after longhorn"}}
+	s.Stale, s.Total = "longhorn is gone", s.Total+1
 	for _, visible := range [][]string{{"argocd/slow"}, {"argocd/slow", "argocd/root"}, nil} {
 		t.Run(fmt.Sprint(visible), func(t *testing.T) {
 			only := s.Only(func(key string) bool { return slices.Contains(visible, key) })
@@ -230,6 +233,88 @@ func TestOnly(t *testing.T) {
 			}
 			if len(only.Apps) != len(visible) {
 				t.Errorf("%d Applications are shown", len(only.Apps))
+			}
+		})
+	}
+}
+
+func TestFindings(t *testing.T) {
+	found := []lint.Finding{
+		{Rule: lint.Rule{Rule: plan.Rule{Name: "note", Cure: "c"}}, Severity: plan.Info, Subjects: []string{"root"}, Message: "m"},
+		{
+			Rule: lint.Rule{Rule: plan.Rule{Name: "bad"}}, Severity: plan.Error, Subjects: []string{"argocd/slow", "fast", "gone"}, File: "x.yaml", Line: 7,
+			Message: "https://u:hunter2@git.example.com is away",
+		},
+	}
+	s := scene.FromPlan(tree(), &lint.Report{
+		Findings: found, NotChecked: []lint.NotChecked{{Rule: lint.Rule{Rule: plan.Rule{Name: "blind"}}, Reason: "no settings", More: 2}},
+	}, nil)
+	want := []scene.Finding{
+		{
+			Apps: []string{"argocd/slow", "argocd/fast"}, Subject: "argocd/slow, fast, gone", Rule: "bad", Severity: "error", File: "x.yaml:7",
+			Message: "https://git.example.com/ is away",
+		},
+		{Apps: []string{"argocd/root"}, Subject: "root", Rule: "note", Severity: "info", Message: "m", Cure: "c"},
+		{Rule: "blind", Severity: "not checked", Message: "no settings; and 2 more"},
+	}
+	if diff := cmp.Diff(want, s.Findings); diff != "" {
+		t.Error(diff)
+	}
+	for name, n := range map[string]int{"root": 0, "slow": 1, "fast": 1, "longhorn": 0} {
+		if got := find(t, s, name).Findings; got != n {
+			t.Errorf("%s has %d findings", name, got)
+		}
+	}
+	// Who may not see all Applications gets none, because one may name others.
+	if only := s.Only(func(key string) bool { return key != "argocd/longhorn" }); len(only.Findings) > 0 || find(t, only, "slow").Findings > 0 {
+		t.Errorf("%+v", only)
+	}
+	if all := s.Only(func(string) bool { return true }); len(all.Findings) != 3 {
+		t.Errorf("%+v", all)
+	}
+}
+
+// endless is a reader that never ends.
+type endless string
+
+func (e endless) Read(p []byte) (int, error) {
+	for i := range p {
+		p[i] = e[i%len(e)]
+	}
+	return len(p), nil
+}
+
+func TestHostileRecordings(t *testing.T) {
+	many := func(yield func(string) bool) {
+		for i := range 20_002 {
+			if !yield(fmt.Sprintf(`{"at":"2026-03-01T12:00:00Z","what":"seen","object":{"apiVersion":"argoproj.io/v1alpha1","kind":"Application","metadata":{"namespace":"argocd","name":"a%d"}}}`+"\n", i)) {
+				return
+			}
+		}
+	}
+	for name, c := range map[string]struct {
+		r    io.Reader
+		want string
+	}{
+		"garbage":      {strings.NewReader("\x00\xff{\n"), "x:1: it is not an event of a recording"},
+		"endless line": {endless("{"), "x: a line has more than 8 MiB"},
+		"zeros":        {endless("\x00"), "x: a line has more than 8 MiB"},
+		"deep":         {strings.NewReader(strings.Repeat(`{"object":`, 20_000) + "\n"), "x:1: it is not an event of a recording"},
+		"too many":     {strings.NewReader(strings.Join(slices.Collect(many), "")), "x: it has more than 20000 Applications and sets"},
+		"wrong types":  {strings.NewReader(`{"what":"seen","object":{"kind":7,"metadata":[]}}` + "\n"), "x:1: "},
+		"no times": {strings.NewReader(`{"what":"seen","object":{"apiVersion":"argoproj.io/v1alpha1","kind":"Application","metadata":{"name":"a","creationTimestamp":"never"},` +
+			`"status":{"health":7,"resources":{"a":1},"operationState":[]},"spec":"x"}}` + "\n"), ""},
+		"empty": {strings.NewReader(""), ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s, _, err := scene.Replay("x", c.r, "argocd")
+			if c.want == "" {
+				if err != nil {
+					t.Fatal(err)
+				}
+				sound(t, s)
+			} else if err == nil || !strings.HasPrefix(err.Error(), c.want) {
+				t.Errorf("%v", err)
 			}
 		})
 	}

@@ -11,6 +11,8 @@ import (
 	"github.com/argosy-cd/argosy/internal/board"
 	"github.com/argosy-cd/argosy/internal/cli"
 	"github.com/argosy-cd/argosy/internal/plan"
+	"github.com/argosy-cd/argosy/internal/preview"
+	"github.com/argosy-cd/argosy/internal/problem"
 	"github.com/argosy-cd/argosy/internal/serve"
 )
 
@@ -23,13 +25,15 @@ type Board struct {
 	who     board.Who
 	hosts   []string
 	ca      string
+	planned pflag.FlagSet // those that are about a plan
 }
 
 // Register adds the flags.
 func (o *Board) Register(flags *pflag.FlagSet) {
 	o.live.Register(flags)
-	o.plan.Register(flags)
-	o.plan.RegisterCluster(flags)
+	o.plan.Register(&o.planned)
+	o.plan.RegisterCluster(&o.planned)
+	flags.AddFlagSet(&o.planned)
 	o.server.Register(flags, "127.0.0.1:8484")
 	flags.BoolVar(&o.request.Simulate, "simulate", false, "play the boot of ROOT")
 	flags.StringSliceVar(&o.request.Faults.Fail, "fail", nil,
@@ -60,22 +64,18 @@ func (o *Board) Serve(std cli.Std, cmd *cobra.Command, roots []string, ready fun
 	}
 	r := o.request
 	r.UI = cmp.Or(r.UI, o.who.ArgoCD)
-	if len(roots) > 0 {
+	if len(roots) > 0 || o.plan.All {
 		v, err := o.plan.Prepare(std, roots, cli.Choice{})
 		if err != nil {
 			return err
 		}
 		defer v.Planner.Close() //nolint:errcheck // only read from
-		r.Plan = func(ctx context.Context) (*plan.Plan, error) {
-			found, err := v.Planner.Roots(ctx, roots)
-			if err != nil {
-				return nil, err
-			}
-			return v.Planner.Plan(ctx, found)
-		}
+		r.Plan = o.checked(v)
+	} else if name := set(&o.planned); name != "" {
+		return problem.Usagef("--%s goes with ROOT, or with --all", name)
 	}
 	watched := o.live.Kubeconfig != "" || o.live.Context != "" || o.live.recording != ""
-	if watched || len(roots) == 0 && !r.Simulate {
+	if watched || r.Plan == nil && !r.Simulate {
 		cfg, done, err := o.live.Follow(std, cmd)
 		if err != nil {
 			return err
@@ -96,4 +96,29 @@ func (o *Board) Serve(std cli.Std, cmd *cobra.Command, roots []string, ready fun
 		return err
 	}
 	return server.Run(ctx)
+}
+
+// checked plans, and finds what lint does. With --strict, a plan that is not known completely is refused.
+func (o *Board) checked(v preview.Preview) func(context.Context) (board.Checked, error) {
+	return func(ctx context.Context) (board.Checked, error) {
+		found, err := preview.Lint{Preview: v}.Check(ctx, func(*plan.Plan) []plan.Thing { return nil })
+		if err != nil {
+			return board.Checked{}, err
+		}
+		if v.Verdict.Strict {
+			err = preview.Judge(v.Err, v.Verdict, found.Plan)
+		}
+		return board.Checked{Plan: found.Plan, Report: found.Report}, err
+	}
+}
+
+// set is the first of some flags that was set, "" if none was.
+func set(flags *pflag.FlagSet) string {
+	name := ""
+	flags.VisitAll(func(f *pflag.Flag) {
+		if f.Changed && name == "" {
+			name = f.Name
+		}
+	})
+	return name
 }

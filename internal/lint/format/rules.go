@@ -69,16 +69,15 @@ func versionsOf(r lint.Rule) string {
 // Index is the page of the docs that names all rules.
 func Index() string {
 	var b strings.Builder
-	b.WriteString("# Findings\n\nWhat `argosy plan`, `simulate`, `demo` and `lint` find in a boot. Each finding has a rule, which keeps " +
-		"its " +
-		"name, a severity and a\nposition in your files. In a plan, broken ones, and unknown ones that may hide Applications, make the " +
-		"exit code 3.\n[lint](lint.md) has its own rules besides those of the plan.\n")
+	b.WriteString("# Findings\n\n`argosy plan`, `simulate`, `demo` and `lint` report these findings. Each has a rule, whose name does not change, " +
+		"a severity and a\nposition in your files. In a plan, broken findings, and unknown ones that may hide Applications, make the " +
+		"exit code 3.\n[lint](lint.md) has more rules than the plan; the page of each family says which.\n")
 	for _, family := range lint.Families() {
 		fmt.Fprintf(&b,
 			"\n## [%s](lint/%s.md)\n\n%s\n\n| rule | severity | what happens |\n|---|---|---|\n", family, family, family.About())
 		for _, r := range lint.Rules() {
 			if r.Family == family {
-				fmt.Fprintf(&b, "| [`%s`](lint/%s.md#%s) | %s | %s |\n", r.Name, family, r.Name, severity(r, "off"), r.Title())
+				fmt.Fprintf(&b, "| [`%s`](lint/%s.md#%s) | %s | %s |\n", r.Name, family, r.Name, severity(r, "off"), noHTML(r.Title()))
 			}
 		}
 	}
@@ -98,9 +97,9 @@ func Page(family lint.Family, example func(rule string) string) string {
 		if r.OfPlanner() {
 			by = "`argosy plan`, `simulate`, `demo` and `lint`"
 		}
-		fmt.Fprintf(&b, "\n## %s\n\n%s%s; found by %s.\n\n%s\n", r.Name, severity(r, byDefault), versionsOf(r), by, r.Means)
+		fmt.Fprintf(&b, "\n## %s\n\n%s%s; found by %s.\n\n%s\n", r.Name, severity(r, byDefault), versionsOf(r), by, noHTML(r.Means))
 		if r.Why != "" {
-			fmt.Fprintf(&b, "\nWhy: %s\n", r.Why)
+			fmt.Fprintf(&b, "\nWhy: %s\n", noHTML(r.Why))
 		}
 		fmt.Fprintf(&b, "\nFix: %s%s\n", r.Cure, byFix(r, strings.Replace(fixNote, "argosy lint --fix", "`argosy lint --fix`", 1)))
 		b.WriteString(shownOf(r.Shown))
@@ -110,6 +109,9 @@ func Page(family lint.Family, example func(rule string) string) string {
 	}
 	return b.String()
 }
+
+// noHTML keeps a text such as <no value> from being a tag, which pages do not show.
+func noHTML(text string) string { return strings.ReplaceAll(text, "<", `\<`) }
 
 // shownOf says how a rule was seen on real Argo CD, "" if nothing is known.
 func shownOf(s lint.Shown) string {

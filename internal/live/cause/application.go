@@ -35,6 +35,7 @@ func (e *engine) application(n *live.Node, path []string) {
 			Text: fmt.Sprintf("no controller has reconciled %s since it was created", title),
 		})
 	}
+	e.hydration(n, path)
 	e.operation(n, path)
 	if !n.Operation.Running() && !n.Set {
 		e.idle(n, path)
@@ -102,6 +103,36 @@ func (e *engine) conditions(n *live.Node, path []string) bool {
 	return found
 }
 
+// hydration explains a source hydrator that failed: what it did not commit is not deployed, also while everything is Synced.
+func (e *engine) hydration(n *live.Node, path []string) {
+	if !n.Hydration.Failed() {
+		return
+	}
+	message := plain(strings.TrimPrefix(n.Hydration.Message, "Failed to hydrate: "))
+	s, ok := understand(message)
+	weight := 8 // before what follows from it: a branch to sync that does not exist
+	switch m := hydratedWith.FindStringSubmatch(message); {
+	case m != nil:
+		weight = 9
+		s = said{Hydrator, "it is hydrated together with Application " + m[1] + ", which has an error", "repair " + m[1] + " first"}
+	case ok:
+		s.text = "its source cannot be hydrated: " + s.text
+	default:
+		s = said{Hydrator, "its source cannot be hydrated", "correct spec.sourceHydrator, its dry source, or the credentials to push"}
+	}
+	c := Cause{
+		Kind: s.kind, App: n, Path: path, Text: fmt.Sprintf("%s: %s", e.snapshot.Title(n), s.text), Detail: message, Fix: s.fix,
+		Since: n.Hydration.Finished, weight: weight,
+	}
+	if revision := n.Hydration.Revision; revision != "" {
+		c.Text += fmt.Sprintf(" (revision %s)", Short([]string{revision}))
+	}
+	e.add(c)
+}
+
+// hydratedWith is a message of the hydrator: Applications that are committed together are hydrated together.
+var hydratedWith = regexp.MustCompile(`^cannot hydrate because application (\S+) (?:has an error|and \d+ more have errors)$`)
+
 // operation explains a sync that failed, is retried, or is blocked.
 func (e *engine) operation(n *live.Node, path []string) {
 	op, title := n.Operation, e.snapshot.Title(n)
@@ -146,7 +177,7 @@ func (e *engine) operation(n *live.Node, path []string) {
 		e.add(Cause{
 			Kind: Retries, App: n, Path: path, Since: op.Finished,
 			Text: fmt.Sprintf("the sync of %s to %s failed and was tried again %s; Argo CD does not try the same revision again", title,
-				short(op.Revisions), times(op.Retries)),
+				Short(op.Revisions), times(op.Retries)),
 			Detail: plain(op.Message),
 			Fix:    "when the reason is gone, start a sync", Command: []string{"argocd", "app", "sync", title},
 		})
@@ -170,7 +201,7 @@ func (e *engine) stale(n *live.Node, path []string) {
 	c := Cause{
 		Kind: Stale, App: n, Path: path, Since: op.Started,
 		Text: fmt.Sprintf("the sync of %s still deploys revision %s; the source is at %s, which Argo CD does not take before the sync ends",
-			title, short(op.Revisions), short(n.Revisions)),
+			title, Short(op.Revisions), Short(n.Revisions)),
 		Detail: plain(op.Message),
 		Fix:    "end the sync; automated sync starts the new revision", Command: []string{"argocd", "app", "terminate-op", title},
 	}
@@ -281,7 +312,7 @@ func (e *engine) idle(n *live.Node, path []string) {
 		e.add(Cause{
 			Kind: SameRevision, App: n, Path: path, Since: n.SyncSince,
 			Text: fmt.Sprintf("%s differs from revision %s, which was synced already; automated sync does not sync a revision twice "+
-				"without selfHeal", title, short(n.Revisions)),
+				"without selfHeal", title, Short(n.Revisions)),
 			Detail: differ(out), Fix: "set syncPolicy.automated.selfHeal, or start a sync",
 			Command: []string{"argocd", "app", "sync", title},
 		})

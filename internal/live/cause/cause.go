@@ -69,6 +69,7 @@ const (
 	Confirm      Kind = "prune-confirmation"
 	Finalizer    Kind = "finalizer"
 	Manifests    Kind = "manifests"
+	Hydrator     Kind = "hydrator"
 	SetError     Kind = "applicationset"
 	Plugin       Kind = "plugin"
 	Repository   Kind = "repository"
@@ -149,12 +150,8 @@ func (r *Report) Good() bool {
 	return true
 }
 
-// Explain finds out why some Applications are not healthy and synced. A nil cluster cannot be looked at.
-func Explain(ctx context.Context, s *live.Snapshot, cluster Cluster, asked ...*live.Node) *Report {
-	return ExplainAt(ctx, s.At, s, cluster, asked...)
-}
-
-// ExplainAt is Explain at a time after the last event, by which sync windows may have opened or closed.
+// ExplainAt finds out why some Applications are not healthy and synced. Sync windows are those of a time, which is that of the last event
+// for a recording, and after it for a live cluster. A nil cluster cannot be looked at.
 func ExplainAt(ctx context.Context, now time.Time, s *live.Snapshot, cluster Cluster, asked ...*live.Node) *Report {
 	e := &engine{
 		now: now,
@@ -180,7 +177,7 @@ func ExplainAt(ctx context.Context, now time.Time, s *live.Snapshot, cluster Clu
 	e.blocks = false
 	for _, n := range asked {
 		n.All(func(n *live.Node) {
-			if !n.Missing {
+			if !n.Missing || n.Unseen != "" {
 				e.walk(n, e.path(n))
 			}
 		})
@@ -271,6 +268,10 @@ func (e *engine) walk(n *live.Node, path []string) {
 	}
 	e.visited[n] = true
 	before := len(e.report.Causes)
+	if n.Unseen != "" {
+		e.add(Cause{Kind: Unknown, App: n, Path: path, Text: fmt.Sprintf("%s cannot be watched: %s", e.snapshot.Title(n), n.Unseen)})
+		return
+	}
 	if n.Missing {
 		e.walkMissing(n, path)
 	} else {
@@ -311,6 +312,9 @@ func (e *engine) nothing(n *live.Node, path []string) {
 	case op.Running():
 		c.Text = fmt.Sprintf("%s is syncing; nothing says that anything is wrong", e.snapshot.Title(n))
 		c.Detail, c.Since = op.Message, op.Started
+	case !n.Hydration.Done():
+		c.Text = fmt.Sprintf("the source of %s is being hydrated; nothing says that anything is wrong", e.snapshot.Title(n))
+		c.Detail, c.Since = n.Hydration.Message, n.Hydration.Started
 	case n.Requested:
 		c.Text = fmt.Sprintf("a sync of %s was requested and has not begun", e.snapshot.Title(n))
 	default:

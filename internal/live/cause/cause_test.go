@@ -69,7 +69,7 @@ func TestCases(t *testing.T) {
 	for _, file := range files {
 		t.Run(strings.TrimSuffix(filepath.Base(file), ".yaml"), func(t *testing.T) {
 			s, cluster := boot(t, file)
-			got := print(cause.Explain(t.Context(), s, cluster, s.Roots...))
+			got := print(cause.ExplainAt(t.Context(), s.At, s, cluster, s.Roots...))
 			golden := strings.TrimSuffix(file, ".yaml") + ".txt"
 			if os.Getenv("UPDATE") != "" {
 				if err := os.WriteFile(golden, []byte(got), 0o644); err != nil {
@@ -105,12 +105,12 @@ func (blind) Checks(context.Context) (health.Customizations, error) { return nil
 func TestBlind(t *testing.T) {
 	s, _ := boot(t, "testdata/image-pull.yaml")
 	for _, cluster := range []cause.Cluster{blind{}, nil} {
-		r := cause.Explain(t.Context(), s, cluster, s.Roots...)
+		r := cause.ExplainAt(t.Context(), s.At, s, cluster, s.Roots...)
 		if len(r.Causes) == 0 || r.Causes[0].Kind != cause.Unknown || len(r.Unseen) == 0 || r.Good() {
 			t.Errorf("%v:\n%s", cluster, print(r))
 		}
 	}
-	r := cause.Explain(t.Context(), s, blind{}, s.Roots...)
+	r := cause.ExplainAt(t.Context(), s.At, s, blind{}, s.Roots...)
 	if want := "no right to list pods in namespace apps"; len(r.Unseen) != 1 || r.Unseen[0] != want {
 		t.Errorf("%q, want %q", r.Unseen, want)
 	}
@@ -120,7 +120,8 @@ func TestBlind(t *testing.T) {
 func TestLost(t *testing.T) {
 	m := live.New("argocd")
 	m.Apply(live.Event{At: noon, What: live.Lost, Source: "Applications in all namespaces", Reason: "connection refused"})
-	r := cause.Explain(t.Context(), m.Snapshot(), cause.Recorded{})
+	s := m.Snapshot()
+	r := cause.ExplainAt(t.Context(), s.At, s, cause.Recorded{})
 	if len(r.Unseen) == 0 || r.Unseen[0] != "Applications in all namespaces: connection refused" || r.Good() {
 		t.Error(r.Unseen, r.Good())
 	}
@@ -159,7 +160,7 @@ func TestRequests(t *testing.T) {
 	}
 	s := m.Snapshot()
 	cluster := &many{}
-	r := cause.Explain(t.Context(), s, cluster, s.Roots...)
+	r := cause.ExplainAt(t.Context(), s.At, s, cluster, s.Roots...)
 	if cluster.requests > 400 {
 		t.Errorf("%d requests", cluster.requests)
 	}

@@ -191,8 +191,8 @@ func plain(message string) string {
 	return wrappers.ReplaceAllString(rpcError.ReplaceAllString(oneLine(message), ""), "")
 }
 
-// short is a commit as people write it.
-func short(revisions []string) string {
+// Short are revisions as people write them: commits are cut, versions of charts and digests are not.
+func Short(revisions []string) string {
 	list := make([]string, len(revisions))
 	for i, r := range revisions {
 		if list[i] = r; len(r) == 40 {

@@ -288,17 +288,12 @@ func (e *engine) says(n *live.Node, path []string, o manifest.Object, h health.H
 		}
 	}
 	c := Cause{Kind: Degraded, App: n, Path: path, Detail: plain(h.Message)}
-	c.Text = fmt.Sprintf("%s is %s", key, cmp.Or(state, "not healthy"))
-	for _, condition := range conditions(o) {
-		kind, status := manifest.String(condition, "type"), manifest.String(condition, "status")
-		good := []string{"Ready", "Available", "Established", "Healthy", "Synced", "Complete"}
-		bad := []string{"Failed", "Degraded", "Stalled"}
-		wrong := status == "False" && slices.Contains(good, kind) || status == "True" && slices.Contains(bad, kind)
-		if wrong {
-			c.Detail = plain(strings.TrimSpace(manifest.String(condition, "reason") + ": " + manifest.String(condition, "message")))
-			c.Since, _ = time.Parse(time.RFC3339, manifest.String(condition, "lastTransitionTime"))
-			break
-		}
+	c.Text = fmt.Sprintf("%s is %s", key, state)
+	wrong, fine := told(o)
+	if wrong != nil {
+		c.Detail = plain(strings.TrimSpace(manifest.String(wrong, "reason") + ": " + manifest.String(wrong, "message")))
+		c.Since, _ = time.Parse(time.RFC3339, manifest.String(wrong, "lastTransitionTime"))
+		c.Text = fmt.Sprintf("%s is %s", key, cmp.Or(state, "not healthy"))
 	}
 	if s, ok := understand(c.Detail); ok {
 		c.Kind, c.Text, c.Fix = s.kind, fmt.Sprintf("%s: %s", key, s.text), s.fix
@@ -314,6 +309,16 @@ func (e *engine) says(n *live.Node, path []string, o manifest.Object, h health.H
 		}
 		break
 	}
+	if state == "" && wrong == nil && c.Kind == Degraded {
+		if fine && c.Detail == "" {
+			return
+		}
+		// Only a health check that is not evaluated here knows more.
+		c.weight, c.Text = 60, fmt.Sprintf("%s may not be healthy", key)
+		if len(conditions(o)) == 0 && c.Detail == "" {
+			c.Detail, c.Fix = "no controller has reported conditions of it", "the controller of this kind must run"
+		}
+	}
 	if hook := hookOf(n, key); hook != "" && c.Kind == Degraded {
 		c.Kind, c.Since = Hook, n.Operation.Started
 		if h.Status == health.Degraded {
@@ -328,6 +333,20 @@ func (e *engine) says(n *live.Node, path []string, o manifest.Object, h health.H
 	}
 	c.Detail = words.Shorten(c.Detail, maxDetail)
 	e.add(c)
+}
+
+// told returns the first condition that is not as it should be, nil if there is none, and whether one says that the object is well.
+func told(o manifest.Object) (wrong map[string]any, fine bool) {
+	good := []string{"Ready", "Available", "Established", "Healthy", "Synced", "Complete", "Accepted", "Programmed"}
+	bad := []string{"Failed", "Degraded", "Stalled"}
+	for _, c := range conditions(o) {
+		kind, status := manifest.String(c, "type"), manifest.String(c, "status")
+		if status == "False" && slices.Contains(good, kind) || status == "True" && slices.Contains(bad, kind) {
+			return c, false
+		}
+		fine = fine || status == "True" && slices.Contains(good, kind)
+	}
+	return nil, fine
 }
 
 // maxDetail bounds what is shown of a message.

@@ -131,7 +131,7 @@ func (c *Course) node(s *live.Snapshot, n *live.Node) []Event {
 	}
 	r.place(n)
 	was, now := r.state, state{
-		synced:  !n.Set && n.Sync == "Synced" && !n.Operation.Running() && !n.Requested,
+		synced:  !n.Set && n.Sync == "Synced" && n.Settled(),
 		healthy: settled(n), degraded: n.Health == health.Degraded,
 	}
 	r.state = now
@@ -181,7 +181,7 @@ func settled(n *live.Node) bool {
 	// One that stays out of sync, as with drift that nobody heals, is done when Argo CD has looked at what its sync did.
 	op := n.Operation
 	done := n.Set || n.Sync == "Synced" || op != nil && op.Phase == "Succeeded" && n.Compared.After(op.Finished)
-	if n.Missing || n.Health != health.Healthy || n.Operation.Running() || n.Requested || !done {
+	if !n.Settled() || n.Health != health.Healthy || !done {
 		return false
 	}
 	return !slices.ContainsFunc(n.Children, func(child *live.Node) bool { return !settled(child) })

@@ -173,3 +173,19 @@ func TestGone(t *testing.T) {
 		t.Errorf("(-want +got)\n%s", diff)
 	}
 }
+
+// TestUnhydrated: an Application whose source was not hydrated has what its last commit has. It is not done.
+func TestUnhydrated(t *testing.T) {
+	m, x := live.New("argocd"), course.New(root)
+	m.Apply(seen("root", "", "Healthy", ""))
+	x.Next(m.Snapshot())
+	e := seen("a", "1", "Healthy", "")
+	e.Object["spec"] = map[string]any{"sourceHydrator": map[string]any{"drySource": map[string]any{}}}
+	e.Object["status"].(map[string]any)["sourceHydrator"] = map[string]any{"currentOperation": map[string]any{"phase": "Failed"}}
+	m.Apply(e)
+	for _, e := range x.Next(m.Snapshot()) {
+		if e.What == course.Healthy || e.What == course.Synced || e.What == course.WaveFinished {
+			t.Errorf("%s %s", e.What, e.Title)
+		}
+	}
+}

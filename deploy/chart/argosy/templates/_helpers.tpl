@@ -18,7 +18,7 @@ app.kubernetes.io/part-of: argosy
 {{- end }}
 
 {{- define "argosy.container" -}}
-image: {{ include "argosy.image" . }}
+image: {{ include "argosy.image" . | quote }}
 {{- with .Values.image.pullPolicy }}
 imagePullPolicy: {{ . }}
 {{- end }}
