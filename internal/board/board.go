@@ -11,6 +11,7 @@ import (
 	"crypto/rand"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -148,7 +149,7 @@ func (s *store) after(number int) ([]numbered, bool) {
 	if missed < 0 || missed > len(s.changes) {
 		return nil, false
 	}
-	out := s.changes[len(s.changes)-missed:]
+	out := slices.Clone(s.changes[len(s.changes)-missed:]) // the next one to publish forgets the oldest
 	for _, c := range out {
 		if c.data == nil {
 			return nil, false

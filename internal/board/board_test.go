@@ -475,4 +475,14 @@ func TestRing(t *testing.T) {
 			t.Fatalf("after %d: the newest change is told: %v", i, ok)
 		}
 	}
+	// A slow reader still has its changes when they are forgotten.
+	for i := range 3 * ring {
+		changes, ok := s.after(s.number - len(s.changes))
+		next := base
+		next.Title = fmt.Sprint("later ", i)
+		s.publish(&next)
+		if ok && (changes[0].number == 0 || len(changes[0].data) == 0) {
+			t.Fatalf("%d: the reader has change %d, %q", i, changes[0].number, changes[0].data)
+		}
+	}
 }

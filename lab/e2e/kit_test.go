@@ -137,6 +137,15 @@ func (k *kit) apply(manifests ...string) {
 	k.must(k.lab.Apply(k.ctx, manifests...))
 }
 
+// inForce waits until the API server refuses an object: policies and webhooks are in force some time after they are applied.
+func (k *kit) inForce(manifest string) {
+	k.Helper()
+	for k.lab.Validate(k.ctx, manifest) == nil {
+		time.Sleep(50 * time.Millisecond)
+	}
+	k.must(k.ctx.Err())
+}
+
 // await waits until something has happened to an object of this test.
 func (k *kit) await(kind, name, what string) lab.Entry {
 	k.Helper()

@@ -332,6 +332,7 @@ func TestWhy(t *testing.T) {
 	t.Cleanup(func() {
 		_ = k.lab.Delete(k.ctx, "ValidatingWebhookConfiguration.admissionregistration.k8s.io", "", "why")
 	})
+	k.inForce(strings.Replace(configMap("c", "1"), "{name:", "{labels: {why: webhook}, namespace: default, name:", 1))
 	files := map[string]string{}
 	for _, c := range whyCases() {
 		for name, content := range c.files {

@@ -27,6 +27,7 @@ kind: ValidatingAdmissionPolicyBinding
 metadata: {name: unseen.example.com}
 spec: {policyName: unseen.example.com, validationActions: [Deny]}
 `)
+	k.inForce(strings.Replace(configMap("c", "1"), "{name:", "{labels: {unseen: policy}, namespace: default, name:", 1))
 	k.commit(map[string]string{
 		"policy/c.yaml": strings.Replace(configMap("c", "1"), "{name:", "{labels: {unseen: policy}, name:", 1),
 		"security/n.yaml": "apiVersion: v1\nkind: Namespace\nmetadata: {name: unseen-security, labels: " +
