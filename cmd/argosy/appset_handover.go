@@ -21,7 +21,7 @@ import (
 
 type appsetHandoverOptions struct {
 	handover.Config
-	cluster option.Cluster
+	cluster kube.Config
 	version versions.Flag
 	source  cli.Choice
 	folder  bool
@@ -46,7 +46,7 @@ does only what is missing, so a run that was interrupted is run again; --back go
 With --folder, NAME is an Application that deploys a folder of ApplicationSets. All of these sets are moved, and
 the Application itself gets the plugin.
 
-The cluster is that of --kubeconfig or $KUBECONFIG. Cluster generators use Argo CD's Secrets, Git generators and
+The cluster is the one that kubectl would change. Cluster generators use Argo CD's Secrets, Git generators and
 generators that ask APIs read as in "argosy appset generate". See docs/convert.md.`,
 		Example: `  argosy appset handover argocd/web          # the steps
   argosy appset handover argocd/web --yes    # do them
@@ -64,8 +64,9 @@ generators that ask APIs read as in "argosy appset generate". See docs/convert.m
 		},
 	}
 	flags := cmd.Flags()
-	opts.cluster.Register(flags)
-	opts.cluster.RegisterMerged(flags)
+	option.RegisterUser(flags, &opts.cluster)
+	flags.StringVar(&opts.cluster.Namespace, "argocd-namespace", "", option.Usage("argocd-namespace"))
+	flags.StringSliceVar(&opts.cluster.Secrets, "argocd-secrets", nil, option.Usage("argocd-secrets"))
 	flags.BoolVar(&opts.Do, "yes", false, "do the steps; otherwise they are printed only")
 	flags.BoolVar(&opts.folder, "folder", false,
 		"move all ApplicationSets that Application NAME deploys, and put the plugin into its source")
@@ -83,12 +84,11 @@ generators that ask APIs read as in "argosy appset generate". See docs/convert.m
 }
 
 func runAppsetHandover(ctx context.Context, std stdio, opts appsetHandoverOptions, arg string) error {
-	api, err := opts.cluster.OpenCluster(option.Kubeconfigs(std))
-	if err != nil {
-		return err
-	}
-	if api == nil {
+	api, err := option.OpenUser(std, opts.cluster)
+	if errors.Is(err, kube.ErrNoCluster) {
 		return usagef("no cluster: set --kubeconfig or KUBECONFIG")
+	} else if err != nil {
+		return err
 	}
 	repos, err := option.Repositories(std, opts.repos)
 	if err != nil {

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"cmp"
+	"context"
 	"fmt"
 	"regexp"
 	"strings"
@@ -10,65 +12,67 @@ import (
 
 	"github.com/argosy-cd/argosy/deploy"
 	"github.com/argosy-cd/argosy/internal/cli"
+	"github.com/argosy-cd/argosy/internal/cli/option"
 	"github.com/argosy-cd/argosy/internal/edit"
 	"github.com/argosy-cd/argosy/internal/input"
 	"github.com/argosy-cd/argosy/internal/install"
+	"github.com/argosy-cd/argosy/internal/kube"
+	"github.com/argosy-cd/argosy/internal/live"
 )
 
 // released is the version of a binary that has an image.
 var released = regexp.MustCompile(`^v\d+\.\d+\.\d+$`)
 
+type installOptions struct {
+	install.Config
+	dir           string
+	apply, remove bool
+	force         bool
+	cluster       kube.Config
+}
+
 func newInstallCommand(std stdio) *cobra.Command {
-	cfg := install.Config{Files: deploy.Files}
-	var dir string
+	opts := installOptions{Config: install.Config{Files: deploy.Files}}
 	target := cli.OneOf(install.Targets...)
 	cmd := &cobra.Command{
 		Use:   "install",
-		Short: "Print what to add to an Argo CD: for the chart argo-cd, the operator, Kustomize or kubectl",
+		Short: "Add the plugins to an Argo CD: with --apply, or printed for the chart argo-cd, the operator or Kustomize",
 		Long: `Print what to add to an Argo CD that is there, in the form that its owner installs it by: the plugins as a
 sidecar of its repo-server, the health check of Applications, rights, a policy, and trigger repositories.
-Nothing is changed in a cluster.
 
-  manifests  plain manifests. Those of the repo-server and of argocd-cm have only what is added; apply them
-             with kubectl apply --server-side
+  manifests  plain manifests. Those of the repo-server and of argocd-cm have only what is added
   kustomize  the directory of a component, for the kustomization that has your Argo CD; needs --dir
   argo-helm  values of the chart argo-cd
   operator   what to add to the resource ArgoCD of the operator, and manifests
 
+Nothing is changed in a cluster without --apply or --remove, which are for manifests and the operator. --apply
+adds it (server-side apply, field manager argosy-additions), or nothing if Argo CD is not there, or somebody
+else has set one of the fields. --remove takes all of it away again. kubectl apply would not do: where kubectl
+has installed Argo CD, it removes the fields of Argo CD's own objects that are not printed here.
+
 --with adds parts to the plugins: repo (trigger repositories), buckets (buckets as repositories), events
 (notifications of S3), secrets (clusters and credentials of Argo CD), apis (generators that ask APIs),
 any-namespace (Applications in other namespaces). See docs/install.md.`,
-		Example: `  argosy install --for manifests | kubectl apply --server-side -f -
+		Example: `  argosy install --with repo,secrets            # look at it
+  argosy install --with repo,secrets --apply    # add it
   argosy install --for argo-helm --with repo,secrets > argosy-values.yaml
-  argosy install --for kustomize --dir argosy --namespace gitops`,
+  argosy install --for kustomize --dir argosy --namespace gitops
+  argosy install --remove`,
 		Args: cli.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if cfg.Target = install.Target(target.Value); cfg.Target == install.Kustomize && dir == "" {
-				return usagef("--for kustomize writes several files, and needs --dir")
+			opts.Target = install.Target(target.Value)
+			if err := opts.check(cmd); err != nil {
+				return err
 			}
-			for _, name := range []string{"namespace", "argocd-name"} {
-				if cfg.Target == install.ArgoHelm && cmd.Flags().Changed(name) {
-					return usagef("--%s goes without --for argo-helm: the chart knows it", name)
-				}
+			if opts.apply || opts.remove {
+				return opts.change(cmd.Context(), std)
 			}
-			if cfg.Image == "" && !released.MatchString(version()) {
-				return usagef("--image is needed: this binary (%s) is no release, and has no image", version())
-			} else if cfg.Image == "" {
-				cfg.Image = "ghcr.io/argosy-cd/argosy:" + version()
-			}
-			if cfg.PolicyFile != "" {
-				text, err := input.File(cfg.PolicyFile)
-				if err != nil {
-					return err
-				}
-				cfg.Policy = string(text)
-			}
-			files, err := install.Render(cmd.Context(), cfg)
+			files, err := install.Render(cmd.Context(), opts.Config)
 			if err != nil {
 				return err
 			}
-			if dir != "" {
-				return edit.Generated(dir, install.Marker, files)
+			if opts.dir != "" {
+				return edit.Generated(opts.dir, install.Marker, files)
 			}
 			if _, err := std.Out.Write(files[0].Data); err != nil {
 				return fmt.Errorf("writing: %w", err)
@@ -78,13 +82,79 @@ any-namespace (Applications in other namespaces). See docs/install.md.`,
 	}
 	flags := cmd.Flags()
 	flags.Var(&target, "for", "who installs Argo CD, "+target.Usage())
-	flags.StringVar(&dir, "dir", "", "write files into `DIR` instead of printing them")
-	flags.StringSliceVar(&cfg.With, "with", []string{"repo"}, "`PARTS` beside the plugins: "+strings.Join(install.Parts, ", "))
-	flags.BoolVar(&cfg.SidecarOnly, "sidecar-only", false, "only the sidecar and the health check; the rest comes from the chart argosy")
-	flags.StringVar(&cfg.Namespace, "namespace", "argocd", "`NAMESPACE` of Argo CD")
-	flags.StringVar(&cfg.Name, "argocd-name", "argocd", "`NAME` that the names of Argo CD's workloads begin with; for the operator that of the resource ArgoCD")
-	flags.StringVar(&cfg.Image, "image", "", "`IMAGE` of argosy; default: the one of this release")
-	flags.StringVar(&cfg.PolicyFile, "policy", "", "`FILE` with what projects may do; default: the project default may read all buckets")
-	flags.DurationVar(&cfg.Interval, "interval", 3*time.Minute, "`DURATION` between the ticks of trigger repositories")
+	flags.StringVar(&opts.dir, "dir", "", "write files into `DIR` instead of printing them")
+	flags.StringSliceVar(&opts.With, "with", []string{"repo"}, "`PARTS` beside the plugins: "+strings.Join(install.Parts, ", "))
+	flags.BoolVar(&opts.SidecarOnly, "sidecar-only", false, "only the sidecar and the health check; the rest comes from the chart argosy")
+	flags.StringVar(&opts.Namespace, "namespace", "argocd", "`NAMESPACE` of Argo CD")
+	flags.StringVar(&opts.Name, "argocd-name", "argocd", "`NAME` that the names of Argo CD's workloads begin with; for the operator that of the resource ArgoCD")
+	flags.StringVar(&opts.Image, "image", "", "`IMAGE` of argosy; default: the one of this release")
+	flags.StringVar(&opts.PolicyFile, "policy", "", "`FILE` with what projects may do; default: the project default may read all buckets")
+	flags.DurationVar(&opts.Interval, "interval", 3*time.Minute, "`DURATION` between the ticks of trigger repositories")
+	flags.BoolVar(&opts.apply, "apply", false, "add it to the Argo CD of the cluster")
+	flags.BoolVar(&opts.remove, "remove", false, "take all parts away from the Argo CD of the cluster")
+	flags.BoolVar(&opts.force, "force-conflicts", false, "with --apply, take fields from other field managers")
+	option.RegisterUser(flags, &opts.cluster)
 	return cmd
+}
+
+// check looks at the flags, and fills in the image and the policy.
+func (o *installOptions) check(cmd *cobra.Command) error {
+	changes := o.apply || o.remove
+	switch {
+	case o.apply && o.remove:
+		return usagef("--apply goes without --remove")
+	case changes && o.dir != "":
+		return usagef("--dir goes without --apply and --remove")
+	case changes && o.Target != install.Manifests && o.Target != install.Operator:
+		return usagef("--apply and --remove are for manifests and the operator, not for --for %s", o.Target)
+	case o.Target == install.Kustomize && o.dir == "":
+		return usagef("--for kustomize writes several files, and needs --dir")
+	}
+	for _, name := range []string{"force-conflicts", "kubeconfig", "context"} {
+		if !changes && cmd.Flags().Changed(name) {
+			return usagef("--%s goes with --apply or --remove", name)
+		}
+	}
+	for _, name := range []string{"namespace", "argocd-name"} {
+		if o.Target == install.ArgoHelm && cmd.Flags().Changed(name) {
+			return usagef("--%s goes without --for argo-helm: the chart knows it", name)
+		}
+	}
+	switch {
+	case o.remove:
+		o.With, o.Image = install.Parts, cmp.Or(o.Image, "argosy")
+	case o.Image == "" && !released.MatchString(version()):
+		return usagef("--image is needed: this binary (%s) is no release, and has no image", version())
+	case o.Image == "":
+		o.Image = "ghcr.io/argosy-cd/argosy:" + version()
+	}
+	if o.PolicyFile != "" {
+		text, err := input.File(o.PolicyFile)
+		if err != nil {
+			return err
+		}
+		o.Policy = string(text)
+	}
+	return nil
+}
+
+// change adds it to a cluster, or takes it away.
+func (o *installOptions) change(ctx context.Context, std stdio) error {
+	theirs, ours, err := install.Objects(ctx, o.Config)
+	if err != nil {
+		return err
+	}
+	o.cluster.Namespace = o.Namespace
+	client, err := option.OpenUser(std, o.cluster)
+	if err != nil {
+		return err
+	}
+	i := kube.Install{
+		Lookup: &kube.Lookup{Client: client, Now: std.Now}, Theirs: theirs, Ours: ours, Force: o.force,
+		Tell: func(result string, key live.Key) { fmt.Fprintf(std.Out, "%-9s %s\n", result, key) },
+	}
+	if o.remove {
+		return i.Remove(ctx)
+	}
+	return i.Add(ctx)
 }

@@ -136,7 +136,7 @@ func (b *boot) addHealthCheck(ctx context.Context) error {
 	_, err := b.lookup.Apply(ctx, manifest.Object{
 		"apiVersion": "v1", "kind": "ConfigMap", "metadata": map[string]any{"name": settingsName, "namespace": b.client.Namespace},
 		"data": map[string]any{health.ApplicationKey: health.ApplicationScript},
-	}, kube.Apply{})
+	}, kube.Apply{Additions: true})
 	if err == nil {
 		b.say("fixed", map[string]any{"check": "health-check"}, "wrote %s to %s", health.ApplicationKey, settingsName)
 	}

@@ -89,6 +89,35 @@ const Marker = "# Written by argosy install"
 
 // Render returns the files to add: several for Kustomize, and one otherwise.
 func Render(ctx context.Context, cfg Config) ([]tree.File, error) {
+	a, err := cfg.additions(ctx)
+	if err != nil {
+		return nil, err
+	}
+	switch cfg.Target {
+	case Kustomize:
+		return a.component(), nil
+	case ArgoHelm:
+		return []tree.File{file("values.yaml", "Values of the chart argo-cd: helm upgrade … -f values.yaml", a.values())}, nil
+	default:
+		theirs, ours := a.objects(cfg)
+		return []tree.File{file("argosy.yaml", use, append(theirs, ours...)...)}, nil
+	}
+}
+
+// use warns: kubectl takes over what it has applied to an object before, and removes what is not in the new manifest.
+const use = "argosy install --apply adds it to a running Argo CD. kubectl apply could remove all other fields of Argo CD's own objects."
+
+// Objects are the same, for manifests and the operator: additions to objects of Argo CD, and objects of ours.
+func Objects(ctx context.Context, cfg Config) (theirs, ours []manifest.Object, err error) {
+	a, err := cfg.additions(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	theirs, ours = a.objects(cfg)
+	return theirs, ours, nil
+}
+
+func (cfg Config) additions(ctx context.Context) (*additions, error) {
 	if err := cfg.check(); err != nil {
 		return nil, err
 	}
@@ -96,27 +125,14 @@ func Render(ctx context.Context, cfg Config) ([]tree.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	a := additions{rest: objects}
+	a := &additions{rest: objects}
 	a.deployment = a.take("Deployment", repoServer)
 	a.settings = a.take("ConfigMap", "argocd-cm")
 	if cfg.SidecarOnly {
 		a.rest = nil
 	}
 	a.rename(cfg)
-	switch cfg.Target {
-	case Manifests:
-		return []tree.File{file("argosy.yaml", "Add it to a running Argo CD: kubectl apply --server-side -f argosy.yaml",
-			append([]manifest.Object{a.deployment, a.settings}, a.rest...)...)}, nil
-	case Kustomize:
-		return a.component(), nil
-	case ArgoHelm:
-		return []tree.File{file("values.yaml", "Values of the chart argo-cd: helm upgrade … -f values.yaml", a.values())}, nil
-	case Operator:
-		use := "For Argo CD of the operator: kubectl apply --server-side -f argosy.yaml"
-		return []tree.File{file("argosy.yaml", use, a.operator(cfg)...)}, nil
-	default:
-		return nil, problem.Usagef("--for: unknown %q; there are %s", cfg.Target, strings.Join(Targets, ", "))
-	}
+	return a, nil
 }
 
 var (
@@ -126,6 +142,8 @@ var (
 
 func (cfg Config) check() error {
 	switch {
+	case !slices.Contains(Targets, string(cfg.Target)):
+		return problem.Usagef("--for: unknown %q; there are %s", cfg.Target, strings.Join(Targets, ", "))
 	case !dnsLabel.MatchString(cfg.Namespace):
 		return problem.Usagef("--namespace: %q is not a name of a namespace", cfg.Namespace)
 	case !dnsLabel.MatchString(cfg.Name):

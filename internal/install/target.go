@@ -122,6 +122,15 @@ func (a *additions) values() manifest.Object {
 // operatorAccount is the service account of the repo-server, which the operator runs as the default one otherwise.
 const operatorAccount = "argosy-repo-server"
 
+// objects are additions to objects of Argo CD, or of its operator, and objects of ours.
+func (a *additions) objects(cfg Config) (theirs, ours []manifest.Object) {
+	if cfg.Target == Operator {
+		all := a.operator(cfg)
+		return all[:1:1], all[1:]
+	}
+	return []manifest.Object{a.settings, a.deployment}, a.rest
+}
+
 // operator is the part of the resource ArgoCD that is about us, and our own objects.
 func (a *additions) operator(cfg Config) []manifest.Object {
 	pod := a.pod()

@@ -37,7 +37,13 @@ type Apply struct {
 	DryRun bool
 	// Force takes fields from other managers.
 	Force bool
+	// Additions says that the object has only what is added to one that somebody else brings. These fields have a manager of their own: an
+	// apply takes away what its manager has applied before and the object does not have any more.
+	Additions bool
 }
+
+// additions is the manager of Additions.
+const additions = manager + "-additions"
 
 // Apply applies an object on the server, as the field manager argosy, and says whether that changed it. The object is not changed.
 func (l *Lookup) Apply(ctx context.Context, o manifest.Object, how Apply) (result string, err error) {
@@ -63,6 +69,9 @@ func (l *Lookup) Apply(ctx context.Context, o manifest.Object, how Apply) (resul
 		return "", fmt.Errorf("%s: %w", doing, err)
 	}
 	options := metav1.PatchOptions{FieldManager: manager, Force: &how.Force, FieldValidation: metav1.FieldValidationStrict}
+	if how.Additions {
+		options.FieldManager = additions
+	}
 	if how.DryRun {
 		options.DryRun = []string{metav1.DryRunAll}
 	}

@@ -166,7 +166,7 @@ func (r *Refresher) Lead(ctx context.Context) {
 	var id [4]byte
 	_, _ = rand.Read(id[:])
 	lease := &kube.Lease{
-		Client: r.cfg.API, Name: "argosy-refresh", Holder: host + "_" + hex.EncodeToString(id[:]), Duration: 6 * time.Second,
+		Client: r.cfg.API, Name: kube.RefreshLease, Holder: host + "_" + hex.EncodeToString(id[:]), Duration: 6 * time.Second,
 		Patience: 4 * time.Second, Pause: time.Second,
 		Now: r.cfg.Now, After: time.After, Failed: func(err error) { r.cfg.Log.Warn("leading", "error", err.Error()) },
 	}

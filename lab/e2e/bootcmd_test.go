@@ -278,6 +278,14 @@ func TestBootInstall(t *testing.T) {
 		t.Errorf("the boot ended with %s", r)
 	}
 	k.healthyBefore("install-argocd", "install-web")
+	// --fix added a key to what --install had applied. It took nothing away, not even for a moment.
+	o, err := l.Get(k.ctx, "ConfigMap", lab.Namespace, "argocd-cm")
+	k.must(err)
+	for _, m := range o.GetManagedFields() {
+		if m.Manager == "argosy" && m.Operation == "Apply" && !strings.Contains(m.FieldsV1.String(), "f:labels") {
+			t.Errorf("argosy has applied %s to argocd-cm, and not the labels", m.FieldsV1)
+		}
+	}
 	for _, name := range []string{"argocd-repo-server", "argocd-server"} {
 		o, err := l.Get(k.ctx, "Deployment.apps", lab.Namespace, name)
 		k.must(err)

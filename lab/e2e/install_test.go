@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -9,81 +10,95 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// TestInstall adds what argosy install prints to Argo CD's own manifests, in another namespace, by server-side apply: nothing is in
-// conflict, nothing of Argo CD's is lost, a second time changes nothing, and it can be taken away again.
+// TestInstall adds the plugins to Argo CD's own manifests, in another namespace: nothing is in conflict, nothing of Argo CD's is lost, a second
+// time changes nothing, an upgrade of Argo CD keeps them, and they can be taken away again. An apply takes away what its field manager has
+// applied before, so Argo CD is there by kubectl apply --server-side, by argosy boot --install, and by somebody else.
 func TestInstall(t *testing.T) {
 	k := newKit(t, "install")
-	const ns = "install-gitops"
-	k.apply("apiVersion: v1\nkind: Namespace\nmetadata: {name: " + ns + "}\n")
-	objects := k.sidecarManifests()
-	stock := map[string]*unstructured.Unstructured{}
-	for kind, name := range map[string]string{"Deployment": "argocd-repo-server", "ConfigMap": "argocd-cm", "ServiceAccount": "argocd-repo-server"} {
-		o := find(objects, kind, name)
-		o.SetNamespace(ns)
-		switch kind {
-		case "Deployment":
-			pod, _, _ := unstructured.NestedMap(o.Object, "spec", "template", "spec")
-			without(pod, "containers", "argosy-")
-			without(pod, "volumes", "argosy-")
-			k.must(unstructured.SetNestedMap(o.Object, pod, "spec", "template", "spec"))
-		case "ConfigMap":
-			o.Object["data"] = map[string]any{"url": "https://argocd.example.com"}
-		}
-		text, err := yaml.Marshal(o.Object)
-		k.must(err)
-		k.must(k.lab.ApplyAs(k.ctx, "argocd", string(text)))
-		stock[kind], err = k.lab.Get(k.ctx, kindIn(kind), ns, name)
-		k.must(err)
+	stock := k.stock()
+	for _, manager := range []string{"kubectl", "argosy", "argocd"} {
+		k.installed(manager, "install-"+manager, stock)
 	}
-	additions := k.argosy("install", "--namespace", ns, "--image", "registry.example.com/argosy:v1", "--with", "repo,secrets,events")
-	_, additions, _ = strings.Cut(additions, "---\n")
-	k.must(k.lab.ApplyAs(k.ctx, "kubectl", additions))
-	deployment, err := k.lab.Get(k.ctx, "Deployment.apps", ns, "argocd-repo-server")
-	k.must(err)
-	pod, _, _ := unstructured.NestedMap(deployment.Object, "spec", "template", "spec")
-	if got := names(pod["containers"]); got != "argocd-repo-server argosy-cmp" {
-		t.Errorf("containers %s", got)
-	}
-	settings, err := k.lab.Get(k.ctx, "ConfigMap", ns, "argocd-cm")
-	k.must(err)
-	if data := settings.Object["data"].(map[string]any); len(data) != 2 || data[healthKey] == nil {
-		t.Errorf("argocd-cm has %v", data)
-	}
-	for kind, name := range map[string]string{"RoleBinding.rbac.authorization.k8s.io": "argosy-cmp-secrets", "Deployment.apps": "argosy-events"} {
-		o, err := k.lab.Get(k.ctx, kind, ns, name)
-		k.must(err)
-		if o == nil {
-			t.Errorf("there is no %s", name)
-		}
-	}
-
-	k.must(k.lab.ApplyAs(k.ctx, "kubectl", additions))
-	again, err := k.lab.Get(k.ctx, "Deployment.apps", ns, "argocd-repo-server")
-	k.must(err)
-	if again.GetGeneration() != deployment.GetGeneration() {
-		t.Error("a second time changes it")
-	}
-
-	// What docs/install.md says to take it away: the same manager, without fields.
-	k.must(k.lab.ApplyAs(k.ctx, "kubectl",
-		"apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: argocd-repo-server, namespace: "+ns+"}\n",
-		"apiVersion: v1\nkind: ConfigMap\nmetadata: {name: argocd-cm, namespace: "+ns+"}\n"))
-	for kind, before := range stock {
-		after, err := k.lab.Get(k.ctx, kindIn(kind), ns, before.GetName())
-		k.must(err)
-		for _, part := range []string{"spec", "data"} {
-			if !reflect.DeepEqual(before.Object[part], after.Object[part]) {
-				t.Errorf("%s is not as it was:\n%v\n%v", kind, before.Object[part], after.Object[part])
-			}
-		}
+	out := k.argosyMay(1, "install", "--kubeconfig", k.lab.Kubeconfig, "--namespace", "install-nowhere", "--image", "argosy:v1", "--apply")
+	if out != "" || k.exists("ConfigMap", "install-nowhere", "argocd-cm") {
+		t.Errorf("an Argo CD that is not there: %s", out)
 	}
 }
 
-func kindIn(kind string) string {
-	if kind == "Deployment" {
-		return "Deployment.apps"
+// stock are objects of Argo CD's own manifests that we add something to.
+func (k *kit) stock() []*unstructured.Unstructured {
+	objects := k.sidecarManifests()
+	deployment, settings := find(objects, "Deployment", "argocd-repo-server"), find(objects, "ConfigMap", "argocd-cm")
+	pod, _, _ := unstructured.NestedMap(deployment.Object, "spec", "template", "spec")
+	without(pod, "containers", "argosy-")
+	without(pod, "volumes", "argosy-")
+	k.must(unstructured.SetNestedMap(deployment.Object, pod, "spec", "template", "spec"))
+	settings.Object["data"] = map[string]any{"url": "https://argocd.example.com"}
+	return []*unstructured.Unstructured{deployment, settings, find(objects, "ServiceAccount", "argocd-repo-server")}
+}
+
+// installed adds the plugins to an Argo CD, and takes them away.
+func (k *kit) installed(manager, ns string, stock []*unstructured.Unstructured) {
+	k.Helper()
+	k.apply("apiVersion: v1\nkind: Namespace\nmetadata: {name: " + ns + "}\n")
+	apply := func() {
+		for _, o := range stock {
+			o.SetNamespace(ns)
+			text, err := yaml.Marshal(o.Object)
+			k.must(err)
+			k.must(k.lab.ApplyAs(k.ctx, manager, string(text)))
+		}
 	}
-	return kind
+	get := func(kind, name string) map[string]any {
+		o, err := k.lab.Get(k.ctx, kind, ns, name)
+		k.must(err)
+		out := map[string]any{"spec": o.Object["spec"], "data": o.Object["data"]}
+		out["labels"], _, _ = unstructured.NestedFieldNoCopy(o.Object, "metadata", "labels")
+		return out
+	}
+	apply()
+	deployment, settings := get("Deployment.apps", "argocd-repo-server"), get("ConfigMap", "argocd-cm")
+	args := []string{"install", "--kubeconfig", k.lab.Kubeconfig, "--namespace", ns, "--image", "registry.example.com/argosy:v1"}
+	add := append(slices.Clone(args), "--with", "repo,secrets,events", "--apply")
+	if out := k.argosy(add...); !strings.Contains(out, "changed   Deployment "+ns+"/argocd-repo-server") {
+		k.Errorf("%s: %s", manager, out)
+	}
+	check := func(when string) {
+		k.Helper()
+		spec, _ := get("Deployment.apps", "argocd-repo-server")["spec"].(map[string]any)
+		pod, _, _ := unstructured.NestedMap(spec, "template", "spec")
+		if got := names(pod["containers"]); got != "argocd-repo-server argosy-cmp" {
+			k.Errorf("%s, %s: containers %s", manager, when, got)
+		}
+		now := get("ConfigMap", "argocd-cm")
+		if data, _ := now["data"].(map[string]any); len(data) != 2 || data[healthKey] == nil || !reflect.DeepEqual(now["labels"], settings["labels"]) {
+			k.Errorf("%s, %s: argocd-cm has %v", manager, when, now)
+		}
+		if !k.exists("RoleBinding.rbac.authorization.k8s.io", ns, "argosy-cmp-secrets") || !k.exists("Deployment.apps", ns, "argosy-events") {
+			k.Errorf("%s, %s: something of ours is not there", manager, when)
+		}
+	}
+	check("added")
+	for line := range strings.Lines(k.argosy(add...)) {
+		if !strings.HasPrefix(line, "unchanged ") {
+			k.Errorf("%s, a second time: %s", manager, line)
+		}
+	}
+	apply()
+	check("after Argo CD is applied again")
+	k.argosy(append(args, "--remove")...)
+	if now := get("Deployment.apps", "argocd-repo-server"); !reflect.DeepEqual(now, deployment) {
+		k.Errorf("%s: the repo-server is not as it was:\n%v\n%v", manager, deployment, now)
+	}
+	if now := get("ConfigMap", "argocd-cm"); !reflect.DeepEqual(now, settings) {
+		k.Errorf("%s: argocd-cm is not as it was:\n%v\n%v", manager, settings, now)
+	}
+	if k.exists("RoleBinding.rbac.authorization.k8s.io", ns, "argosy-cmp-secrets") || k.exists("ConfigMap", ns, "argosy-policy") {
+		k.Errorf("%s: something of ours is left", manager)
+	}
+	if out := k.argosy(append(args, "--remove")...); strings.Contains(out, "deleted") {
+		k.Errorf("%s, removed again: %s", manager, out)
+	}
 }
 
 func names(list any) string {

@@ -3,7 +3,6 @@ package option
 import (
 	"context"
 	"os"
-	"path/filepath"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -31,8 +30,7 @@ func (o *Live) Register(flags *pflag.FlagSet) {
 
 // RegisterLive adds those about the cluster, for a command that needs one.
 func (o *Live) RegisterLive(flags *pflag.FlagSet) {
-	flags.StringVar(&o.Kubeconfig, "kubeconfig", "", "kubeconfig `FILE`; default: $KUBECONFIG, ~/.kube/config, or the cluster this runs in")
-	flags.StringVar(&o.Context, "context", "", "`CONTEXT` of the kubeconfig; default: its current one")
+	RegisterUser(flags, &o.Config)
 	flags.StringSliceVar(&o.namespaces, "application-namespaces", []string{"*"},
 		"`NAMESPACES` beside Argo CD's own that have Applications; * stands for any characters")
 }
@@ -66,27 +64,10 @@ func (o *Live) Follow(std cli.Std, cmd *cobra.Command) (cfg follow.Config, done 
 		cfg.Recording = file
 		return cfg, func() { _ = file.Close() }, nil
 	}
-	if o.Kubeconfig == "" {
-		o.Merged = userKubeconfigs(std)
-	}
-	if cfg.Client, err = kube.Open(o.Config); err != nil {
+	if cfg.Client, err = OpenUser(std, o.Config); err != nil {
 		return cfg, nil, err
 	}
 	return cfg, func() {}, nil
-}
-
-// userKubeconfigs are the files that kubectl reads: $KUBECONFIG, or else ~/.kube/config where it exists.
-func userKubeconfigs(std cli.Std) []string {
-	if files := Kubeconfigs(std); len(files) > 0 {
-		return files
-	}
-	if home := std.Getenv("HOME"); home != "" {
-		file := filepath.Join(home, ".kube", "config")
-		if _, err := os.Stat(file); err == nil {
-			return []string{file}
-		}
-	}
-	return nil
 }
 
 // WithBoot runs do on a boot that is known.
