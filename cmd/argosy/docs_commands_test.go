@@ -40,20 +40,22 @@ var docsExits = map[string]int{
 
 // docsNotRun are command lines that no test can run here: why, and the test that runs the command for real. Their flags are checked.
 var docsNotRun = map[string]struct{ why, test string }{
-	"argosy boot root.yaml --dry-run":                          {"a cluster", "internal/boot TestDryRun"},
-	"argosy boot root.yaml":                                    {"a cluster", "lab/e2e TestBootCommand"},
-	"argosy status root":                                       {"a cluster", "lab/e2e TestWhyPods"},
-	"argosy status root --watch":                               {"a cluster", "internal/follow TestWatch"},
-	"argosy wait root --for healthy --timeout 20m":             {"a cluster", "lab/e2e TestWhyPods"},
-	"argosy board":                                             {"a cluster", "lab/e2e TestBootCommand"},
-	"argosy why":                                               {"a cluster", "lab/e2e TestWhyPods"},
-	"argosy appset handover argocd/web":                        {"a cluster", "lab/e2e TestHandover"},
-	"argosy appset handover argocd/web --yes":                  {"a cluster", "lab/e2e TestHandover"},
-	"argosy appset handover argocd/web --back --yes":           {"a cluster", "lab/e2e TestHandover"},
-	"argosy appset handover --folder argocd/root":              {"a cluster", "lab/e2e TestFolderHandover"},
-	"argosy appset handover --folder argocd/root --yes":        {"a cluster", "lab/e2e TestFolderHandover"},
-	"argosy appset handover --folder argocd/root --back --yes": {"a cluster", "lab/e2e TestFolderHandover"},
-	"APPSET_REFRESH_INTERVAL=5m argosy repo --listen :8080":    {"a server, which does not end", "cmd/argosy TestRepoTLS"},
+	"argosy boot root.yaml --dry-run":                               {"a cluster", "internal/boot TestDryRun"},
+	"argosy boot root.yaml":                                         {"a cluster", "lab/e2e TestBootCommand"},
+	"argosy status root":                                            {"a cluster", "lab/e2e TestWhyPods"},
+	"argosy status root --watch":                                    {"a cluster", "internal/follow TestWatch"},
+	"argosy wait root --for healthy --timeout 20m":                  {"a cluster", "lab/e2e TestWhyPods"},
+	"argosy board":                                                  {"a cluster", "lab/e2e TestBootCommand"},
+	"argosy why":                                                    {"a cluster", "lab/e2e TestWhyPods"},
+	"argosy appset handover argocd/web":                             {"a cluster", "lab/e2e TestHandover"},
+	"argosy appset handover argocd/web --yes":                       {"a cluster", "lab/e2e TestHandover"},
+	"argosy appset handover argocd/web --back --yes":                {"a cluster", "lab/e2e TestHandover"},
+	"argosy appset handover --folder argocd/root":                   {"a cluster", "lab/e2e TestFolderHandover"},
+	"argosy appset handover --folder argocd/root --yes":             {"a cluster", "lab/e2e TestFolderHandover"},
+	"argosy appset handover --folder argocd/root --back --yes":      {"a cluster", "lab/e2e TestFolderHandover"},
+	"argosy install --image registry.example.com/argosy:v1 --apply": {"a cluster", "lab/e2e TestInstall"},
+	"argosy install --remove":                                       {"a cluster", "lab/e2e TestInstall"},
+	"APPSET_REFRESH_INTERVAL=5m argosy repo --listen :8080":         {"a server, which does not end", "cmd/argosy TestRepoTLS"},
 }
 
 // docsMore are flags that make a command line quick, or keep it off the network. They change nothing that the page is about.
