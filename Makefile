@@ -133,6 +133,11 @@ conformance: ## compare with Argo CD 3.2.11 itself (compiles it; UPDATE=1 writes
 programs: # Kubernetes, Argo CD and what else the tests compare with, built once for a machine
 	cd lab && go run ./cmd/program etcd kubernetes argocd kwok versitygw helm kustomize >/dev/null
 
+.PHONY: compile
+compile: bin/hugo # what takes longest of the stages that run beside e2e
+	CGO_ENABLED=1 go build -race ./...
+	cd conformance && go build ./...
+
 .PHONY: e2e
 e2e: ## run the end-to-end tests on a real cluster (builds Kubernetes and Argo CD once)
 	cd lab && go test $(UNVETTED) -count=1 -timeout 60m ./...

@@ -139,10 +139,14 @@ func TestPlugin(t *testing.T) {
 			message := k.failure(p, `metadata.name: "NOT_A_NAME" is not a name that Kubernetes allows`)
 			t.Log("error in the spec:", message)
 
-			// Too much would go: six of seven, and one is gone already in this hour.
+			// Too much would go: six of seven, and one is gone already in this hour. The stock plugin is a new process for each call, and knows
+			// this only if Argo CD has not synced once more since.
 			k.apply(k.setApp(p, "default", "spec", k.listSpec("two", names[0])))
-			message = k.failure(p, "it would delete 6 Applications, with those of the last hour 7 of 8, and 4 may go in an hour: "+
-				strings.Join(names[1:7], ", "))
+			refusal := "it would delete 6 "
+			if how == native {
+				refusal += "Applications, with those of the last hour 7 of 8, and 4 may go in an hour: " + strings.Join(names[1:7], ", ")
+			}
+			message = k.failure(p, refusal)
 			t.Log("guard:", message)
 			for _, name := range names[:7] {
 				if !k.exists(application, lab.Namespace, name) {

@@ -232,8 +232,12 @@ func TestInterval(t *testing.T) {
 	gaps := 0
 	for _, name := range names {
 		list := ticks.seen(name)
+		unasked := 0 // Argo CD may compare one without being asked when it watches again
 		for i, s := range list[2:] {
-			if s.refreshes != 1 {
+			if s.refreshes == 0 {
+				unasked++
+			}
+			if s.refreshes > 1 || unasked > 1 {
 				t.Errorf("%s: tick %d with %d refreshes", name, s.tick, s.refreshes)
 			}
 			if s.tick != list[i+1].tick+1 {
