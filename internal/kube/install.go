@@ -63,7 +63,7 @@ func (i *Install) apply(ctx context.Context, o manifest.Object, how Apply) (stri
 	return result, err
 }
 
-// Remove takes the additions away, and then deletes our objects and what our processes have written. It goes on where something cannot be
+// Remove takes the additions away, and then deletes our objects and the Lease of our processes. It goes on where something cannot be
 // deleted, and can be run again.
 func (i *Install) Remove(ctx context.Context) error {
 	for _, o := range i.Theirs {
@@ -82,11 +82,7 @@ func (i *Install) Remove(ctx context.Context) error {
 		}
 		i.Tell(result, key)
 	}
-	namespace := i.Lookup.Client.Namespace
-	keys := []live.Key{{Group: leases.Group, Kind: "Lease", Namespace: namespace, Name: RefreshLease}}
-	for n := range readsMaps {
-		keys = append(keys, live.Key{Kind: "ConfigMap", Namespace: namespace, Name: fmt.Sprintf("%s%d", readsPrefix, n)})
-	}
+	keys := []live.Key{{Group: leases.Group, Kind: "Lease", Namespace: i.Lookup.Client.Namespace, Name: RefreshLease}}
 	for _, o := range i.Ours {
 		keys = append(keys, live.KeyOf(o))
 	}
