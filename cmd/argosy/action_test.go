@@ -123,7 +123,7 @@ func TestActionNote(t *testing.T) {
 	}
 }
 
-// TestActionScripts: scripts of the action, the component and the workflows get what is not theirs by variables. An expression in a script
+// TestActionScripts: scripts of the action, the template for GitLab and the workflows get what is not theirs by variables. An expression in a script
 // would be a part of it, whatever it contains.
 func TestActionScripts(t *testing.T) {
 	files, err := filepath.Glob("../../.github/workflows/*.yml")

@@ -109,6 +109,9 @@ func kindLocalstack(t *testing.T) {
 	for _, o := range manifest.Objects(docs) {
 		all[manifest.Name(o)] = o
 	}
+	if script := manifest.String(all["configmap/buckets"], "data", "buckets.sh"); !strings.HasPrefix(script, "#!/bin/sh\n") {
+		t.Errorf("LocalStack executes the script, which begins with %q", script)
+	}
 	service := all["service/localstack"]
 	port := manifest.Map(service, "spec")["ports"].([]any)[0].(map[string]any)
 	pod := manifest.Map(all["deployment.apps/localstack"], "spec", "template")

@@ -56,7 +56,7 @@ on standard error.`,
 	opts.server.Register(cmd.Flags(), "127.0.0.1:8080")
 	cmd.Flags().StringVar(&opts.policy, "policy", "", "`FILE` that says which buckets are served; without one, none ($ARGOSY_POLICY)")
 	cmd.Flags().StringVar(&opts.users, "users", "",
-		"`FILE` with lines USER:PASSWORD, who may read buckets, / and /metrics; it is read again when it changes")
+		"`FILE` with lines USER:PASSWORD, who may read buckets and /; it is read again when it changes")
 	cmd.Flags().BoolVar(&opts.everybody, "anonymous-buckets", false, "serve buckets to everybody who reaches the server")
 	cmd.Flags().DurationVar(&opts.interval, "interval", option.DefaultInterval,
 		"how often /appset.git ticks ($"+option.IntervalVariable+")")

@@ -121,10 +121,11 @@ func parseUsers(file string, data []byte) (users, error) {
 	return known, nil
 }
 
-// authenticate demands one of the users, except of probes and for clocks, which contain nothing.
+// authenticate demands one of the users, except of probes, of Prometheus, and for clocks, which contain nothing. No label of a metric may
+// name a bucket, an object or a user: everybody reads them.
 func authenticate(next http.Handler, list func() (users, error)) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if kind, _ := describe(r); serve.IsProbe(r) || kind == "clock" {
+		if kind, _ := describe(r); serve.IsProbe(r) || r.URL.Path == "/metrics" || kind == "clock" {
 			next.ServeHTTP(w, r)
 			return
 		}

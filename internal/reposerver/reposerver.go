@@ -29,7 +29,7 @@ type Config struct {
 	Interval time.Duration
 	// Policy says which buckets are served. A file without a name serves none.
 	Policy *serve.File[*policy.Policy]
-	// Users is a file with lines USER:PASSWORD, who may read buckets, the page and the metrics. "" is for everybody what is not a bucket.
+	// Users is a file with lines USER:PASSWORD, who may read buckets and the page. "" is for everybody what is not a bucket.
 	Users string
 	// Anonymous serves buckets to everybody who reaches the server. It excludes Users.
 	Anonymous bool

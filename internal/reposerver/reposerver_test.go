@@ -47,7 +47,9 @@ func TestUsers(t *testing.T) {
 		{"/", "", "", 401},
 		{"/appset.git/info/refs", "", "", 204},
 		{"/every/1m/x.git/info/refs", "", "", 204},
-		{"/metrics", "", "", 401},
+		{"/metrics", "", "", 204},
+		{"/metrics/", "", "", 401},
+		{"//metrics", "", "", 401},
 		{"/healthz", "", "", 204},
 	} {
 		r := httptest.NewRequest(http.MethodGet, c.path, nil)
