@@ -72,6 +72,49 @@ func TestUsers(t *testing.T) {
 	}
 }
 
+// TestMetricsAreOpen: everybody may read metrics, so they name no bucket, no object and no user.
+func TestMetricsAreOpen(t *testing.T) {
+	buckettest.Environment(t)
+	t.Setenv("AWS_ENDPOINT_URL_S3", buckettest.InProcess(t, "artifacts"))
+	file := filepath.Join(t.TempDir(), "users")
+	if err := os.WriteFile(file, []byte("somebody:s3cret\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	server := httptest.NewServer(newServer(t, "repositories: {s3: [{buckets: ['*']}]}\n", Config{Users: file}).Handler())
+	t.Cleanup(server.Close)
+	get := func(path, user string) (int, string) {
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, server.URL+path, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if user != "" {
+			r.SetBasicAuth(user, "s3cret")
+		}
+		res, err := http.DefaultClient.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer res.Body.Close()
+		body, err := io.ReadAll(res.Body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return res.StatusCode, string(body)
+	}
+	for _, user := range []string{"somebody", "stranger", ""} {
+		get("/s3/artifacts/hidden.git/info/refs?service=git-upload-pack", user)
+	}
+	code, text := get("/metrics", "")
+	if code != http.StatusOK || !strings.Contains(text, `argosy_repo_requests_total{code="401",operation="refs",repository="bucket"} 2`) {
+		t.Errorf("%d:\n%s", code, text)
+	}
+	for _, name := range []string{"artifacts", "hidden", "somebody", "stranger", "s3cret"} {
+		if strings.Contains(text, name) {
+			t.Errorf("the metrics have %q:\n%s", name, text)
+		}
+	}
+}
+
 // served is a server of clocks, and of everything in an S3 server of its own.
 func served(t *testing.T, objects map[string]string) (*Server, *httptest.Server) {
 	t.Helper()
