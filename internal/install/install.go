@@ -60,6 +60,8 @@ const (
 	repoServer = namespace + "-repo-server"
 	interval   = "APPSET_REFRESH_INTERVAL"
 	policyKey  = "policy.yaml"
+	// clusterRole is what belongs to no namespace, with its binding.
+	clusterRole = "argosy-applications"
 )
 
 // workloads of Argo CD; the operator and charts have other names for them.

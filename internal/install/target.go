@@ -45,8 +45,12 @@ func (a *additions) check() string { return manifest.String(a.settings, "data", 
 func (a *additions) rename(cfg Config) {
 	all := append([]manifest.Object{a.deployment}, a.rest...)
 	name := func(v any) any {
-		if s, ok := v.(string); ok && slices.Contains(workloads, s) {
+		s, ok := v.(string)
+		switch {
+		case ok && slices.Contains(workloads, s):
 			return cfg.Name + strings.TrimPrefix(s, namespace)
+		case s == clusterRole && cfg.Namespace != namespace:
+			return s + "-" + cfg.Namespace // two Argo CDs in a cluster have one each
 		}
 		return v
 	}
