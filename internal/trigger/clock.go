@@ -27,6 +27,8 @@ const (
 	base = 64
 	// recent is how many ticks can be asked for by their hash: a client may come with one that it was told of before.
 	recent = 4096
+	// kept is how many commits a clock remembers between requests. The history of one is at most some hundred.
+	kept = 1024
 	// Intervals outside of these are mistakes.
 	minInterval = time.Second
 	maxInterval = 366 * 24 * time.Hour
@@ -42,15 +44,12 @@ type Clock struct {
 	phase    time.Duration
 	now      func() time.Time
 
-	mu      sync.Mutex
-	served  int64 // the latest tick
-	commits map[int64]commit
-	ticks   map[gitserver.Hash]int64
-}
-
-type commit struct {
-	hash   gitserver.Hash
-	object gitserver.Object
+	mu     sync.Mutex
+	served int64 // the latest tick
+	// hashes are those of commits by their ticks, and ticks the reverse. The commits themselves are made again for each history: a
+	// thousand clocks remember theirs, and everybody may ask for any of them.
+	hashes map[int64]gitserver.Hash
+	ticks  map[gitserver.Hash]int64
 }
 
 // NewClock returns a clock. With spread, its ticks are moved by a part of the interval that comes from its name, so that a
@@ -62,7 +61,7 @@ func NewClock(name string, interval time.Duration, spread bool, now func() time.
 	if interval%time.Second != 0 {
 		return nil, fmt.Errorf("the interval must be whole seconds, it is %s", interval)
 	}
-	c := &Clock{name: name, interval: interval, now: now, commits: map[int64]commit{}, ticks: map[gitserver.Hash]int64{}}
+	c := &Clock{name: name, interval: interval, now: now, hashes: map[int64]gitserver.Hash{}, ticks: map[gitserver.Hash]int64{}}
 	if spread {
 		h := fnv.New64a()
 		_, _ = h.Write([]byte(name))
@@ -117,51 +116,53 @@ func parent(tick int64) (int64, bool) {
 }
 
 // commit returns the commit of a tick.
-func (c *Clock) commit(tick int64) commit {
-	if x, ok := c.commits[tick]; ok {
-		return x
-	}
+func (c *Clock) commit(tick int64) gitserver.Object {
 	spec := gitserver.Commit{
 		Tree: emptyTree.Hash(), Date: c.at(tick),
 		Message: fmt.Sprintf("%s: tick %d, every %s", c.name, tick, c.interval),
 	}
 	if p, ok := parent(tick); ok {
-		h := c.commit(p).hash
+		h := c.hash(p)
 		spec.Parent = &h
 	}
-	x := commit{object: spec.Object()}
-	x.hash = x.object.Hash()
-	c.commits[tick] = x
-	c.ticks[x.hash] = tick
-	return x
+	return spec.Object()
+}
+
+// hash returns the hash of the commit of a tick.
+func (c *Clock) hash(tick int64) gitserver.Hash {
+	h, ok := c.hashes[tick]
+	if !ok {
+		h = c.commit(tick).Hash()
+		c.hashes[tick], c.ticks[h] = h, tick
+	}
+	return h
 }
 
 // Head implements gitserver.Repository.
 func (c *Clock) Head(context.Context) (gitserver.Hash, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	tick := c.tick()
-	c.forget(tick)
-	return c.commit(tick).hash, nil
+	defer c.forget()
+	return c.hash(c.tick()), nil
 }
 
-// forget keeps the memory of a clock bounded.
-func (c *Clock) forget(tick int64) {
-	if len(c.commits) < 4*recent {
-		return
+// forget keeps the memory of a clock bounded, whatever was asked for.
+func (c *Clock) forget() {
+	if len(c.hashes) > kept {
+		c.hashes, c.ticks = map[int64]gitserver.Hash{}, map[gitserver.Hash]int64{}
+		c.hash(c.served)
 	}
-	c.commits, c.ticks = map[int64]commit{}, map[gitserver.Hash]int64{}
-	c.commit(tick)
 }
 
 // History implements gitserver.Repository.
 func (c *Clock) History(_ context.Context, want gitserver.Hash) (gitserver.History, bool, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	defer c.forget()
 	latest := c.tick()
 	tick, ok := c.ticks[want]
 	for t := latest; !ok && t >= 0 && t > latest-recent; t-- {
-		c.commit(t)
+		c.hash(t)
 		tick, ok = c.ticks[want]
 	}
 	if !ok || tick > latest {
@@ -169,7 +170,7 @@ func (c *Clock) History(_ context.Context, want gitserver.Hash) (gitserver.Histo
 	}
 	var h gitserver.History
 	for more := true; more; tick, more = parent(tick) {
-		h.Commits = append(h.Commits, c.commit(tick).object)
+		h.Commits = append(h.Commits, c.commit(tick))
 	}
 	h.Content = func(int) ([]gitserver.Object, error) { return []gitserver.Object{emptyTree}, nil }
 	return h, true, nil

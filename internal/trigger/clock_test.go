@@ -189,8 +189,34 @@ func TestStateless(t *testing.T) {
 	if longest > 4*base {
 		t.Errorf("a history of %d commits", longest)
 	}
-	if n := len(first.commits); n > 5*recent {
+	if n := len(first.hashes); n > kept {
 		t.Errorf("%d commits are remembered", n)
+	}
+}
+
+// TestUnknownCommit: everybody may ask a clock for any commit, and it remembers no more for that.
+func TestUnknownCommit(t *testing.T) {
+	now := time.Unix(1_700_000_000, 0)
+	c, err := NewClock("x", time.Second, true, func() time.Time { return now })
+	if err != nil {
+		t.Fatal(err)
+	}
+	old, err := c.Head(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	now = now.Add((recent - 1) * time.Second)
+	for _, step := range []struct {
+		want gitserver.Hash
+		ok   bool
+	}{{gitserver.Hash{1}, false}, {old, true}, {gitserver.Hash{2}, false}, {old, true}} {
+		history, ok, err := c.History(t.Context(), step.want)
+		if ok != step.ok || err != nil || ok && history.Commits[0].Hash() != old {
+			t.Errorf("%s: %t, %v", step.want, ok, err)
+		}
+		if len(c.hashes) > kept || len(c.ticks) > kept {
+			t.Errorf("%s: %d commits are remembered", step.want, len(c.hashes))
+		}
 	}
 }
 
