@@ -17,6 +17,9 @@ type Version struct {
 	Deleted bool // a mark that the object was deleted then
 }
 
+// id is of this version alone.
+func (v Version) id() string { return v.Key + "\x00" + v.ID }
+
 // Versioned is a Store that knows what was there before.
 type Versioned interface {
 	Store
@@ -49,7 +52,9 @@ func (r *Reader) Past(ctx context.Context, path string, most int, f func(*Reader
 	contents := &versionContents{byID: map[string][]byte{}}
 	for _, t := range times[:min(len(times), most)] {
 		past := *r
-		past.Store, past.Cache = newAsOf(store, versions, t, contents), nil
+		state := newAsOf(store, versions, t, contents)
+		contents.keep(state)
+		past.Store, past.Cache = state, nil
 		past.Limits.Attempts = 1
 		if done, err := f(&past); done || err != nil {
 			return err
@@ -74,10 +79,23 @@ type asOf struct {
 	contents *versionContents
 }
 
-// versionContents is what was read of versions, for all times.
+// versionContents is what was read of versions. Limits bound what is read of one state, so no more than that is kept.
 type versionContents struct {
 	sync.Mutex
 	byID map[string][]byte
+}
+
+// keep forgets what is not in a state: it is not in any earlier one, either.
+func (c *versionContents) keep(state *asOf) {
+	c.Lock()
+	defer c.Unlock()
+	had := c.byID
+	c.byID = map[string][]byte{}
+	for _, v := range state.latest {
+		if data, ok := had[v.id()]; ok {
+			c.byID[v.id()] = data
+		}
+	}
 }
 
 func newAsOf(store Versioned, versions []Version, t time.Time, contents *versionContents) *asOf {
@@ -109,9 +127,8 @@ func (a *asOf) Get(ctx context.Context, o Object) ([]byte, error) {
 	if !ok || v.ETag != o.ETag {
 		return nil, ErrChanged
 	}
-	id := v.Key + "\x00" + v.ID
 	a.contents.Lock()
-	data, ok := a.contents.byID[id]
+	data, ok := a.contents.byID[v.id()]
 	a.contents.Unlock()
 	if ok {
 		return data, nil
@@ -119,7 +136,7 @@ func (a *asOf) Get(ctx context.Context, o Object) ([]byte, error) {
 	data, err := a.store.GetVersion(ctx, v)
 	if err == nil {
 		a.contents.Lock()
-		a.contents.byID[id] = data
+		a.contents.byID[v.id()] = data
 		a.contents.Unlock()
 	}
 	return data, err
