@@ -38,6 +38,8 @@ type Bucket struct {
 	mu     sync.Mutex
 	states []*state // oldest first
 	err    error
+	begun  int // reads
+	known  int // the latest of them whose end is known
 }
 
 // state is a snapshot as a commit.
@@ -45,6 +47,7 @@ type state struct {
 	hash    gitserver.Hash
 	history gitserver.History
 	bytes   int64
+	read    int // that it comes from
 }
 
 // NewBucket returns a repository of what is under a path.
@@ -78,6 +81,7 @@ func (b *Bucket) Err() error {
 
 // Head implements gitserver.Repository.
 func (b *Bucket) Head(ctx context.Context) (gitserver.Hash, error) {
+	asked := ctx
 	b.mu.Lock()
 	served := len(b.states) > 0
 	b.mu.Unlock()
@@ -86,17 +90,46 @@ func (b *Bucket) Head(ctx context.Context) (gitserver.Hash, error) {
 		ctx, cancel = context.WithTimeoutCause(ctx, b.patience, fmt.Errorf("not finished after %s", b.patience))
 		defer cancel()
 	}
-	now, _, err := b.reads.Do(ctx, "", func(ctx context.Context) (*state, error) { return b.read(ctx, b.reader) })
+	now, _, err := b.reads.Do(ctx, "", b.next)
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.err = err
-	if err == nil {
-		b.keep(now)
+	// Whoever hangs up has learned nothing about the bucket.
+	if err == nil || !errors.Is(asked.Err(), context.Canceled) {
+		b.learn(now, err)
 	}
 	if len(b.states) == 0 {
 		return gitserver.Hash{}, err
 	}
 	return b.states[len(b.states)-1].hash, nil
+}
+
+// next reads the bucket. The state has the number of the read, also if that has failed.
+func (b *Bucket) next(ctx context.Context) (*state, error) {
+	b.mu.Lock()
+	b.begun++
+	n := b.begun
+	b.mu.Unlock()
+	s, err := b.read(ctx, b.reader)
+	if err != nil {
+		s = &state{}
+	}
+	s.read = n
+	return s, err
+}
+
+// learn takes note of what came of a read; nil is one that has not ended in time. An answer may come after that of a later read, which
+// then counts.
+func (b *Bucket) learn(now *state, err error) {
+	if now == nil || now.read >= b.known {
+		b.err = err
+	}
+	if now == nil {
+		return
+	}
+	b.known = max(b.known, now.read)
+	if n := len(b.states); err == nil && (n == 0 || now.read >= b.states[n-1].read) {
+		b.keep(now)
+	}
 }
 
 // keep adds a state, and forgets old ones.

@@ -146,6 +146,64 @@ func TestBucketHangs(t *testing.T) {
 	}
 }
 
+// TestBucketLeft: a client that hangs up says nothing about the bucket.
+func TestBucketLeft(t *testing.T) {
+	m := &buckettest.Memory{}
+	m.Set("apps/a", "1")
+	b := newBucket(m)
+	head, err := b.Head(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, leave := context.WithCancel(t.Context())
+	release := make(chan struct{})
+	defer close(release)
+	m.OnList = func(string) error { leave(); <-release; return nil }
+	if now, err := b.Head(ctx); err != nil || now != head || b.Err() != nil {
+		t.Errorf("%s, %v, %v", now, err, b.Err())
+	}
+}
+
+// TestBucketLate: the answer of a read that comes after that of a later one changes nothing.
+func TestBucketLate(t *testing.T) {
+	m := &buckettest.Memory{}
+	b := newBucket(m)
+	read := func(text string) *state {
+		t.Helper()
+		m.Set("apps/a", text)
+		s, err := b.next(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s
+	}
+	first, second := read("1"), read("2")
+	m.OnList = func(string) error { return errors.New("away") }
+	failed, err := b.next(t.Context())
+	if err == nil {
+		t.Fatal("it is not away")
+	}
+	m.OnList = nil
+	last := read("3")
+	b.learn(second, nil)
+	b.learn(first, nil)
+	if len(b.states) != 1 || b.states[0] != second {
+		t.Errorf("an older state counts: %v", b.states)
+	}
+	b.learn(last, nil)
+	b.learn(failed, err)
+	if len(b.states) != 2 || b.states[1] != last || b.Err() != nil {
+		t.Errorf("an older failure counts: %v, %v", b.states, b.Err())
+	}
+	// It is better than nothing if the later one has failed.
+	b.states, b.known = nil, 0
+	b.learn(failed, err)
+	b.learn(second, nil)
+	if len(b.states) != 1 || b.states[0] != second || b.Err() == nil {
+		t.Errorf("with a later failure: %v, %v", b.states, b.Err())
+	}
+}
+
 func TestBucketForgets(t *testing.T) {
 	m := &buckettest.Memory{}
 	b := newBucket(m)
