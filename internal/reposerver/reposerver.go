@@ -130,9 +130,22 @@ func (s *Server) repositories() http.Handler {
 	mux := http.NewServeMux()
 	// Clocks are ready without any bucket, so a bucket that fails is told, and no reason to send nobody here.
 	serve.Probes{Ready: s.ready, Metrics: s.metrics.registry.Handler()}.Handle(mux)
-	mux.HandleFunc("GET /{$}", s.page)
+	mux.HandleFunc("GET /{$}", s.inTurn(s.page))
 	git := &gitserver.Server{Open: s.repository, Failed: s.failed}
-	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
+	mux.HandleFunc("/", s.inTurn(func(w http.ResponseWriter, r *http.Request) {
+		git.ServeHTTP(w, r)
+		for path, b := range s.served() {
+			if err := b.Err(); err != nil && strings.HasPrefix(r.URL.Path, "/"+path+"/") {
+				s.failed(path, err)
+			}
+		}
+	}))
+	return mux
+}
+
+// inTurn answers requests when it is their turn, and in bounded time.
+func (s *Server) inTurn(next http.HandlerFunc) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
 		leave, err := s.turn(r)
 		if err != nil {
 			turnstile.Refuse(w, err)
@@ -141,14 +154,8 @@ func (s *Server) repositories() http.Handler {
 		defer leave()
 		ctx, cancel := context.WithTimeoutCause(r.Context(), s.cfg.Timeout, fmt.Errorf("not finished after %s (--timeout)", s.cfg.Timeout))
 		defer cancel()
-		git.ServeHTTP(w, r.WithContext(ctx))
-		for path, b := range s.served() {
-			if err := b.Err(); err != nil && strings.HasPrefix(r.URL.Path, "/"+path+"/") {
-				s.failed(path, err)
-			}
-		}
-	})
-	return mux
+		next(w, r.WithContext(ctx))
+	}
 }
 
 func (s *Server) ready() (string, error) {
@@ -175,27 +182,19 @@ func (s *Server) turn(r *http.Request) (leave func(), err error) {
 
 // repository returns the repository at a path.
 func (s *Server) repository(ctx context.Context, path string) (gitserver.Repository, error) {
-	rest, isBucket := strings.CutPrefix(path, "s3/")
-	if !isBucket {
+	if !strings.HasPrefix(path, bucketPrefix) {
 		c, err := s.clocks.Open(path)
 		if err != nil {
 			return nil, err
 		}
 		return c, nil
 	}
-	name, ok := strings.CutSuffix(rest, ".git")
-	url, err := bucket.ParseURL("s3://" + name)
-	if !ok || err != nil || url.Path == "" {
-		return nil, gitserver.ErrNotFound
-	}
-	p, err := s.cfg.Policy.Current()
+	url, err := s.allowed(path)
 	if err != nil {
+		if errors.Is(err, gitserver.ErrNotFound) {
+			s.drop(path)
+		}
 		return nil, err
-	}
-	// Who asks is not told why: whether a bucket exists is not theirs to know.
-	if err := errors.Join(p.Repository(url.Bucket, url.Path), s.readers(p)); err != nil {
-		s.drop(path)
-		return nil, errors.Join(gitserver.ErrNotFound, err)
 	}
 	b := s.find(path)
 	if b == nil {
@@ -206,4 +205,25 @@ func (s *Server) repository(ctx context.Context, path string) (gitserver.Reposit
 		b = s.keep(path, trigger.NewBucket(reader, url.Path))
 	}
 	return servedBucket{b, func() { s.settle(path, b) }}, nil
+}
+
+// bucketPrefix is what the paths of bucket repositories begin with.
+const bucketPrefix = "s3/"
+
+// allowed returns the bucket and the directory of a path, if the policy allows to serve them now.
+func (s *Server) allowed(path string) (bucket.URL, error) {
+	name, ok := strings.CutSuffix(strings.TrimPrefix(path, bucketPrefix), ".git")
+	url, err := bucket.ParseURL("s3://" + name)
+	if !ok || err != nil || url.Path == "" {
+		return url, gitserver.ErrNotFound
+	}
+	p, err := s.cfg.Policy.Current()
+	if err != nil {
+		return url, err
+	}
+	// Who asks is not told why: whether a bucket exists is not theirs to know.
+	if err := errors.Join(p.Repository(url.Bucket, url.Path), s.readers(p)); err != nil {
+		return url, errors.Join(gitserver.ErrNotFound, err)
+	}
+	return url, nil
 }

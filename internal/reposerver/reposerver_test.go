@@ -14,6 +14,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -296,6 +297,64 @@ func TestPolicyChanges(t *testing.T) {
 		if res.StatusCode != step.want || step.want == http.StatusNotFound && len(repos.open)+len(repos.used) > 0 {
 			t.Errorf("%q: %s, remembered %v", step.text, res.Status, repos.used)
 		}
+	}
+}
+
+// TestPage: the page shows what was served last without reading a bucket, and only what the policy allows now.
+func TestPage(t *testing.T) {
+	repos, server := served(t, map[string]string{"p/f": "a: 1\n", "q/f": "a: 1\n"})
+	var asked atomic.Int64
+	repos.cfg.Open = func(ctx context.Context, a triggerfile.Access) (*bucket.Reader, error) {
+		reader, err := openBucket(ctx, a)
+		if err == nil {
+			reader.Store = bucket.Observe(reader.Store, func(string, error) { asked.Add(1) })
+		}
+		return reader, err
+	}
+	get := func(path string) string {
+		t.Helper()
+		res, err := http.Get(server.URL + path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer res.Body.Close()
+		body, err := io.ReadAll(res.Body)
+		if err != nil || res.StatusCode != http.StatusOK {
+			t.Fatalf("%s: %s, %v", path, res.Status, err)
+		}
+		return string(body)
+	}
+	for _, name := range []string{"p", "q"} {
+		get("/s3/artifacts/" + name + ".git/info/refs?service=git-upload-pack")
+	}
+	head, ok := repos.find("s3/artifacts/p.git").Last()
+	if !ok {
+		t.Fatal("nothing was served")
+	}
+	asked.Store(0)
+	page := get("/")
+	for _, want := range []string{"/appset.git", "/s3/artifacts/p.git</code><td><code>" + head.String(), "/s3/artifacts/q.git"} {
+		if !strings.Contains(page, want) {
+			t.Errorf("no %s in %s", want, page)
+		}
+	}
+	if n := asked.Load(); n > 0 {
+		t.Errorf("%d requests to buckets", n)
+	}
+	allowed := "repositories: {s3: [{buckets: [artifacts], prefixes: [p]}]}\n"
+	if err := os.WriteFile(repos.cfg.Policy.Name(), []byte(allowed), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if page := get("/"); !strings.Contains(page, "/s3/artifacts/p.git") || strings.Contains(page, "/s3/artifacts/q.git") {
+		t.Errorf("not as the policy says: %s", page)
+	}
+	// It takes a place, as every request does.
+	full := newServer(t, allowed, Config{Anonymous: true})
+	full.clockTurns.All, full.clockTurns.Queue = 0, 0
+	w := httptest.NewRecorder()
+	full.Handler().ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/", nil))
+	if w.Code == http.StatusOK {
+		t.Error("it was answered out of turn")
 	}
 }
 

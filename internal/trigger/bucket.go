@@ -79,6 +79,21 @@ func (b *Bucket) Err() error {
 	return b.err
 }
 
+// Last returns the commit that was served last, and reports whether there was one. It does not read the bucket.
+func (b *Bucket) Last() (gitserver.Hash, bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.last()
+}
+
+// last does so. The caller holds the lock.
+func (b *Bucket) last() (gitserver.Hash, bool) {
+	if len(b.states) == 0 {
+		return gitserver.Hash{}, false
+	}
+	return b.states[len(b.states)-1].hash, true
+}
+
 // Head implements gitserver.Repository.
 func (b *Bucket) Head(ctx context.Context) (gitserver.Hash, error) {
 	asked := ctx
@@ -97,10 +112,10 @@ func (b *Bucket) Head(ctx context.Context) (gitserver.Hash, error) {
 	if err == nil || !errors.Is(asked.Err(), context.Canceled) {
 		b.learn(now, err)
 	}
-	if len(b.states) == 0 {
-		return gitserver.Hash{}, err
+	if last, ok := b.last(); ok {
+		return last, nil
 	}
-	return b.states[len(b.states)-1].hash, nil
+	return gitserver.Hash{}, err
 }
 
 // next reads the bucket. The state has the number of the read, also if that has failed.
