@@ -21,8 +21,8 @@ type installedVersion struct {
 	// tell is called when the version, or what is known about it, changes.
 	tell func(v versions.Version, from string, err error)
 
+	first sync.Once
 	mu    sync.Mutex
-	asked bool
 	last  versions.Version // what the server said; 0 before that
 	told  string
 	next  time.Time
@@ -35,21 +35,38 @@ const (
 	versionRefresh = 10 * time.Minute // Argo CD may have been upgraded
 )
 
-// current returns the version, and asks the server if that is due. A server that does not answer delays one request, and fails none: the
-// last answer counts, or the flag, or the newest version.
+// current returns the version, and asks the server if that is due. All requests wait for the first answer, so that none is rendered as
+// another version. A server that does not answer later delays one request, and fails none: the last answer counts, or the flag, or the
+// newest version.
 func (i *installedVersion) current(ctx context.Context) versions.Version {
+	i.first.Do(func() { i.ask(ctx) })
+	if i.due() {
+		i.ask(ctx)
+	}
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	if i.server != nil && (!i.asked || !i.now().Before(i.next)) {
-		i.ask(ctx)
-	} else if i.server == nil && !i.asked {
-		i.asked = true
-		i.report(nil)
-	}
 	return i.best()
 }
 
+// due reports whether the caller is to ask the server.
+func (i *installedVersion) due() bool {
+	if i.server == nil {
+		return false
+	}
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	if i.now().Before(i.next) {
+		return false
+	}
+	i.next = i.now().Add(versionRetry)
+	return true
+}
+
 func (i *installedVersion) ask(ctx context.Context) {
+	if i.server == nil {
+		i.report(nil)
+		return
+	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), versionTimeout)
 	defer cancel()
 	text, err := i.server.Version(ctx)
@@ -62,7 +79,9 @@ func (i *installedVersion) ask(ctx context.Context) {
 		err = fmt.Errorf("the Argo CD API server is %s, which is not known here (%s to %s), so the nearest is taken", text, versions.Oldest,
 			versions.Newest)
 	}
-	i.asked, i.next = true, i.now().Add(versionRetry)
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	i.next = i.now().Add(versionRetry)
 	if ok {
 		i.last, i.next = v, i.now().Add(versionRefresh)
 	}

@@ -73,6 +73,51 @@ func TestInstalledVersion(t *testing.T) {
 	}
 }
 
+// TestInstalledVersionSlow: while one request waits for the server, others get the last answer.
+func TestInstalledVersionSlow(t *testing.T) {
+	says := make(chan string)
+	asked := make(chan struct{}, 1)
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		asked <- struct{}{}
+		select {
+		case text := <-says:
+			fmt.Fprintf(w, `{"Version": %q}`, text)
+		case <-r.Context().Done():
+		}
+	}))
+	defer server.Close()
+	client, err := argocd.New(argocd.Config{Server: server.URL})
+	if err != nil {
+		t.Fatal(err)
+	}
+	now := time.Unix(0, 0)
+	i := &installedVersion{server: client, now: func() time.Time { return now }}
+	ask := func() chan versions.Version {
+		got := make(chan versions.Version, 1)
+		go func() { got <- i.current(t.Context()) }()
+		<-asked
+		return got
+	}
+	first := ask()
+	says <- "v3.4.1"
+	if v := <-first; v != 4 {
+		t.Errorf("first %s", v)
+	}
+	now = now.Add(versionRefresh)
+	slow := ask()
+	if v := i.current(t.Context()); v != 4 {
+		t.Errorf("meanwhile %s", v)
+	}
+	select {
+	case says <- "v3.5.0":
+	case <-slow:
+		t.Fatal("others have waited until the server was given up")
+	}
+	if v := <-slow; v != 5 {
+		t.Errorf("at last %s", v)
+	}
+}
+
 func TestInstalledVersionWithoutServer(t *testing.T) {
 	for given, want := range map[versions.Version]string{0: "3.5 newest", 2: "3.2 flag"} {
 		told := ""
