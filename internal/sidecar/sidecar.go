@@ -108,9 +108,7 @@ func Run(ctx context.Context, cfg Config) error {
 		s.server.Close()
 		return err
 	}
-	background := s.background(ctx)
-	err = s.server.Serve(ctx, cfg.Grace)
-	background.Wait()
+	err = s.serve(ctx, cfg.Grace)
 	if s.git != nil {
 		err = errors.Join(err, os.RemoveAll(s.git.Dir))
 	}
@@ -150,6 +148,17 @@ func (s *Sidecar) workerEnded(e worker.Ended) {
 		line, _, _ := strings.Cut(e.Output, "\n")
 		s.log.Warn("worker stopped", "reason", e.Reason, "job", e.Job, "doing", e.Doing, "output", line)
 	}
+}
+
+// serve answers requests, and does what is not asked for, until the context ends or a socket fails.
+func (s *Sidecar) serve(ctx context.Context, grace time.Duration) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	background := s.background(ctx)
+	err := s.server.Serve(ctx, grace)
+	cancel()
+	background.Wait()
+	return err
 }
 
 // background does what is not asked for, until the context ends.
