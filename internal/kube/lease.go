@@ -15,8 +15,8 @@ import (
 	"github.com/argosy-cd/argosy/internal/retry"
 )
 
-// Lease makes one of many processes work: the one that holds it. Who has died loses it when nobody has heard from it for Duration, by
-// the clock of who waits; who cannot reach the API server stops before that.
+// Lease makes one of many processes work: its holder. A holder that stops renewing loses the Lease after Duration, measured on the
+// waiter's clock. A holder that cannot reach the API server stops its work before that.
 //
 // It is the protocol of client-go's leader election, without the hundreds of packages that come with that.
 type Lease struct {
@@ -35,7 +35,7 @@ type Lease struct {
 }
 
 // Hold calls work whenever this process holds the Lease, with a context that ends when it no longer does, until the context ends.
-// It then gives the Lease back.
+// It gives the Lease back then, and whenever work returns or panics, and tries again after Pause.
 func (l *Lease) Hold(ctx context.Context, work func(ctx context.Context)) {
 	last := ""
 	for ctx.Err() == nil {
@@ -54,22 +54,25 @@ func (l *Lease) Hold(ctx context.Context, work func(ctx context.Context)) {
 
 func (l *Lease) wait(ctx context.Context) { retry.Wait(ctx, l.After(l.Pause)) }
 
-// lead works, and renews the Lease, until that fails for too long.
+// lead works, and renews the Lease, until that fails for too long or the work has ended.
 func (l *Lease) lead(ctx context.Context, work func(ctx context.Context)) {
 	inner, cancel := context.WithCancel(ctx)
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
+		defer cancel() // a holder that does nothing would keep others from working
 		if _, err := flight.Safely(func() (any, error) { work(inner); return nil, nil }); err != nil {
 			l.Failed(err)
 		}
 	}()
-	if err := l.renew(ctx); err != nil && ctx.Err() == nil {
+	err := l.renew(inner)
+	lost := inner.Err() == nil
+	if lost {
 		l.Failed(err)
 	}
 	cancel()
 	<-done
-	if ctx.Err() != nil {
+	if !lost {
 		l.release(context.WithoutCancel(ctx))
 	}
 }

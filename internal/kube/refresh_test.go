@@ -426,6 +426,15 @@ func (e *election) leader(waiting int, processes ...chan string) int {
 
 // process wants the Lease until it is stopped; states tells when it leads and when it does not.
 func (e *election) process(name string) (stop context.CancelFunc, states chan string) {
+	return e.works(name, func(ctx context.Context, states chan<- string) {
+		states <- "leads"
+		<-ctx.Done()
+		states <- "stops"
+	})
+}
+
+// works is a process with work of its own.
+func (e *election) works(name string, work func(context.Context, chan<- string)) (stop context.CancelFunc, states chan string) {
 	ctx, cancel := context.WithCancel(e.Context())
 	states = make(chan string, 100)
 	l := &kube.Lease{
@@ -434,11 +443,7 @@ func (e *election) process(name string) (stop context.CancelFunc, states chan st
 		Failed: func(err error) { states <- "error: " + err.Error() },
 	}
 	go func() {
-		l.Hold(ctx, func(ctx context.Context) {
-			states <- "leads"
-			<-ctx.Done()
-			states <- "stops"
-		})
+		l.Hold(ctx, func(ctx context.Context) { work(ctx, states) })
 		states <- "ended"
 	}()
 	return cancel, states
@@ -537,4 +542,38 @@ func TestLease(t *testing.T) {
 	if diff := cmp.Diff("c", holder()); diff != "" {
 		t.Error(diff)
 	}
+}
+
+// TestLeaseWorkEnds: a process whose work has panicked or returned gives the Lease back, and wants it again.
+func TestLeaseWorkEnds(t *testing.T) {
+	s, c := newServer(t)
+	e := &election{T: t, server: s, client: c, now: time.Unix(1_700_000_000, 0)}
+	times := 0
+	stop, states := e.works("a", func(ctx context.Context, states chan<- string) {
+		times++
+		states <- fmt.Sprint("leads ", times)
+		switch times {
+		case 1:
+			panic("oh")
+		case 2:
+			return
+		}
+		<-ctx.Done()
+	})
+	expect(t, states, "leads 1")
+	expect(t, states, "error: panic: oh")
+	for range 20 {
+		e.pass(1)
+	}
+	s.mu.Lock()
+	lease := s.objects["/apis/coordination.k8s.io/v1/namespaces/argocd/leases/argosy-refresh"]
+	transitions := fmt.Sprint(manifest.Map(lease, "spec")["leaseTransitions"])
+	s.mu.Unlock()
+	if transitions != "3" {
+		t.Fatalf("it was taken %s times", transitions)
+	}
+	expect(t, states, "leads 2")
+	expect(t, states, "leads 3")
+	stop()
+	expect(t, states, "ended")
 }
