@@ -2,6 +2,7 @@ package bucket
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/argosy-cd/argosy/internal/flight"
 )
@@ -18,9 +19,13 @@ type coalesced struct {
 }
 
 func (c *coalesced) List(ctx context.Context, prefix string, most int) (Listing, error) {
-	l, _, err := c.lists.Do(ctx, prefix, func(ctx context.Context) (Listing, error) { return c.store.List(ctx, prefix, most) })
+	key := listKey(prefix, most)
+	l, _, err := c.lists.Do(ctx, key, func(ctx context.Context) (Listing, error) { return c.store.List(ctx, prefix, most) })
 	return l, err
 }
+
+// listKey tells listings apart: one that may be longer fails where another does not.
+func listKey(prefix string, most int) string { return fmt.Sprintf("%d %s", most, prefix) }
 
 func (c *coalesced) Get(ctx context.Context, o Object) ([]byte, error) {
 	data, _, err := c.gets.Do(ctx, o.Key+"\x00"+o.ETag, func(ctx context.Context) ([]byte, error) { return c.store.Get(ctx, o) })

@@ -2,7 +2,9 @@ package bucket
 
 import (
 	"context"
+	"sync"
 	"testing"
+	"testing/synctest"
 )
 
 func TestCoalesce(t *testing.T) {
@@ -18,6 +20,45 @@ func TestCoalesce(t *testing.T) {
 	}
 	if gets != 3 || lists != 3 {
 		t.Errorf("requests one after the other were shared: %d, %d", gets, lists)
+	}
+}
+
+// TestCoalesceLimits: listings with different limits are different requests.
+func TestCoalesceLimits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := slow{inside: make(chan int, 2), release: make(chan struct{})}
+		s := Coalesce(store)
+		var group sync.WaitGroup
+		for _, most := range []int{1, 2} {
+			group.Go(func() {
+				if _, err := s.List(t.Context(), "p", most); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		synctest.Wait()
+		if n := len(store.inside); n != 2 {
+			t.Errorf("%d requests", n)
+		}
+		close(store.release)
+		group.Wait()
+	})
+}
+
+// slow lists nothing, when it is told to or the context ends.
+type slow struct {
+	stub
+	inside  chan int // the limits
+	release chan struct{}
+}
+
+func (s slow) List(ctx context.Context, _ string, most int) (Listing, error) {
+	s.inside <- most
+	select {
+	case <-s.release:
+		return Listing{}, nil
+	case <-ctx.Done():
+		return Listing{}, ctx.Err()
 	}
 }
 
