@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"sync"
+
+	"github.com/argosy-cd/argosy/internal/flight"
 )
 
 // Mark is what a snapshot was made from, in a few bytes. Another one later tells whether it would be made from the same.
@@ -74,7 +76,11 @@ func (r *Reader) Look(ctx context.Context, req Request, key string) (Mark, error
 // Round returns a Store for one look at many paths: what was listed is not listed again, and many paths in one directory with no
 // more than a page of objects are listed at once.
 func Round(s Store, prefixes []string) Store {
-	return &round{store: s, prefixes: slices.Compact(slices.Sorted(slices.Values(prefixes)))}
+	r := &round{store: s, known: map[string]listed{}}
+	if prefixes = slices.Compact(slices.Sorted(slices.Values(prefixes))); len(prefixes) >= many {
+		r.around, r.try = common(prefixes[0], prefixes[len(prefixes)-1]), true
+	}
+	return r
 }
 
 const (
@@ -85,19 +91,16 @@ const (
 )
 
 type round struct {
-	store    Store
-	prefixes []string
-
-	asked  sync.Once
-	around string   // the directory around all prefixes
-	all    []Object // in it; nil is not known
+	store  Store
+	around string // the directory around all prefixes, if it is to be tried
+	try    bool
+	calls  flight.Group[Listing]
 
 	mu    sync.Mutex
-	lists map[string]*listed
+	known map[string]listed
 }
 
 type listed struct {
-	once    sync.Once
 	listing Listing
 	err     error
 }
@@ -107,34 +110,38 @@ func (r *round) Get(ctx context.Context, o Object) ([]byte, error) { return r.st
 
 // List implements Store.
 func (r *round) List(ctx context.Context, prefix string, most int) (Listing, error) {
-	r.asked.Do(func() {
-		if len(r.prefixes) < many {
-			return
+	if r.try && strings.HasPrefix(prefix, r.around) {
+		l, err := r.once(ctx, r.around, page-1)
+		if err == nil {
+			return Listing{Objects: within(l.Objects, prefix), Pages: 1}, nil
 		}
-		r.around = common(r.prefixes[0], r.prefixes[len(r.prefixes)-1])
+		if ctx.Err() != nil {
+			return Listing{}, err
+		}
 		// Too many objects, or no right to see them all, is no error: each path is listed by itself.
-		if l, err := r.store.List(ctx, r.around, page-1); err == nil {
-			r.all = append([]Object{}, l.Objects...)
-		}
-	})
-	if r.all != nil && strings.HasPrefix(prefix, r.around) {
-		return Listing{Objects: within(r.all, prefix), Pages: 1}, nil
 	}
-	x := r.list(prefix)
-	x.once.Do(func() { x.listing, x.err = r.store.List(ctx, prefix, most) })
-	return x.listing, x.err
+	return r.once(ctx, prefix, most)
 }
 
-func (r *round) list(prefix string) *listed {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.lists == nil {
-		r.lists = map[string]*listed{}
-	}
-	if r.lists[prefix] == nil {
-		r.lists[prefix] = &listed{}
-	}
-	return r.lists[prefix]
+// once lists what was not listed before. A caller that leaves does not take the answer with it.
+func (r *round) once(ctx context.Context, prefix string, most int) (Listing, error) {
+	key := listKey(prefix, most)
+	l, _, err := r.calls.Do(ctx, key, func(ctx context.Context) (Listing, error) {
+		r.mu.Lock()
+		x, ok := r.known[key]
+		r.mu.Unlock()
+		if ok {
+			return x.listing, x.err
+		}
+		x.listing, x.err = r.store.List(ctx, prefix, most)
+		if ctx.Err() == nil { // the store's own answer
+			r.mu.Lock()
+			r.known[key] = x
+			r.mu.Unlock()
+		}
+		return x.listing, x.err
+	})
+	return l, err
 }
 
 // common is the directory that both are in. Of an ordered list it is that of the first and the last.
