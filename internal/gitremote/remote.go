@@ -99,13 +99,27 @@ func (r *Remote) Commit(ctx context.Context, url, revision string, c *Credential
 	return commit, nil
 }
 
+// errLeft is for callers that shared the session of one that has left: over SSH its connection ends with it.
+var errLeft = errors.New("who asked has left")
+
 // advertised asks for references. Who may not see them does not get a commit that someone else has fetched.
 func (r *Remote) advertised(ctx context.Context, s session, url string, c *Credential) (*packp.AdvRefs, error) {
-	refs, _, err := r.refs.Do(ctx, url+"\x00"+c.id(), s.AdvertisedReferencesContext)
-	if err != nil {
-		return nil, explain(err)
+	for {
+		refs, _, err := r.refs.Do(ctx, url+"\x00"+c.id(), func(call context.Context) (*packp.AdvRefs, error) {
+			refs, err := s.AdvertisedReferencesContext(call)
+			if err != nil && ctx.Err() != nil {
+				err = errLeft
+			}
+			return refs, err
+		})
+		if errors.Is(err, errLeft) && ctx.Err() == nil {
+			continue
+		}
+		if err != nil {
+			return nil, explain(err)
+		}
+		return refs, nil
 	}
-	return refs, nil
 }
 
 // asked is what a repository says about a revision.

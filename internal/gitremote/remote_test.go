@@ -28,8 +28,10 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
+	"github.com/go-git/go-git/v5/plumbing/protocol/packp"
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/crypto/ssh"
 	"golang.org/x/crypto/ssh/knownhosts"
@@ -667,6 +669,59 @@ func TestSSH(t *testing.T) {
 	if _, err := r.Tree(t.Context(), url, "main", credential); err == nil || strings.Contains(err.Error(), "s3cret") {
 		t.Error(err)
 	}
+}
+
+// endingSession is a session that ends with the context of who has opened it, as one over SSH does.
+type endingSession struct {
+	session
+	ctx  context.Context
+	refs chan *packp.AdvRefs
+}
+
+func (s endingSession) AdvertisedReferencesContext(context.Context) (*packp.AdvRefs, error) {
+	select {
+	case refs := <-s.refs:
+		return refs, nil
+	case <-s.ctx.Done():
+		return nil, net.ErrClosed
+	}
+}
+
+// TestSharedSessionEnds: who shares the session of somebody who leaves asks with its own.
+func TestSharedSessionEnds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := &Remote{}
+		want := packp.NewAdvRefs()
+		answers := make(chan *packp.AdvRefs)
+		var group sync.WaitGroup
+		ask := func(ctx context.Context, check func(*packp.AdvRefs, error)) {
+			group.Go(func() {
+				check(r.advertised(ctx, endingSession{ctx: ctx, refs: answers}, "ssh://git@example.com/x", nil))
+			})
+			synctest.Wait()
+		}
+		first, leave := context.WithCancel(t.Context())
+		ask(first, func(_ *packp.AdvRefs, err error) {
+			if err == nil {
+				t.Error("who has left has references")
+			}
+		})
+		for range 3 {
+			ask(t.Context(), func(refs *packp.AdvRefs, err error) {
+				if refs != want || err != nil {
+					t.Errorf("who has stayed: %v", err)
+				}
+			})
+		}
+		leave()
+		synctest.Wait()
+		select {
+		case answers <- want:
+		default:
+			t.Error("nobody has asked again")
+		}
+		group.Wait()
+	})
 }
 
 // sshServer lets a key run git-upload-pack.
