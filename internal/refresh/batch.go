@@ -127,13 +127,7 @@ func (c *Controller) do(v *view, t task) {
 }
 
 // resume forgets pauses of looks that nobody needs any more.
-func (c *Controller) resume(batches map[string]*batch) {
-	needed := map[string]bool{}
-	for _, b := range batches {
-		for _, t := range b.tasks {
-			needed[t.key] = true
-		}
-	}
+func (c *Controller) resume(needed map[string]bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for key := range c.silent {

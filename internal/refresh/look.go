@@ -107,16 +107,18 @@ func (c *Controller) startLooks(ctx context.Context) (next time.Time) {
 func (c *Controller) lookAt(ctx context.Context, only *hints) bool {
 	v := &view{
 		c: c, ctx: ctx, only: only, apps: c.known(), now: c.cfg.Now(), tried: map[argo.Ref]map[string]bool{},
-		batches: map[string]*batch{},
+		batches: map[string]*batch{}, keys: map[string]bool{},
 	}
 	v.heads()
 	known := v.reads()
 	if ctx.Err() != nil {
 		return known
 	}
-	if only == nil && known {
+	if known {
+		c.resume(v.keys)
+	}
+	if known && only == nil {
 		c.sweep(v.tried)
-		c.resume(v.batches)
 	}
 	c.reportLooks(&v.failures)
 	for project, b := range v.batches {

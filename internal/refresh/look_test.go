@@ -512,6 +512,41 @@ func TestHostThatNeverAnswers(t *testing.T) {
 	})
 }
 
+// TestPauseEnds: where only hints make it look, the pause after a look without an answer ends with the Application, too.
+func TestPauseEnds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		asked := 0
+		w := newWorld(t)
+		c := w.controller(func(cfg *refresh.Config) {
+			cfg.Now, cfg.Hinted = time.Now, true
+			cfg.Looks.Head = func(ctx context.Context, _ string) (string, error) {
+				asked++
+				<-ctx.Done()
+				return "", context.Cause(ctx)
+			}
+		})
+		look := func(bucket string, want int) {
+			t.Helper()
+			c.Hint(bucket, "a/cm.yaml")
+			time.Sleep(2 * time.Second)
+			c.LookStep(t.Context())
+			if asked != want {
+				t.Errorf("asked %d times, want %d", asked, want)
+			}
+		}
+		app := refresh.App{Ref: ref("a"), Project: "p", Sources: []refresh.Source{{URL: "http://appset-repo/s3/bkt/a.git"}}}
+		c.Seen(app)
+		look("bkt", 1)
+		look("bkt", 1)   // not so soon
+		look("other", 1) // it is still there
+		look("bkt", 1)
+		c.Gone(app.Ref)
+		look("other", 1)
+		c.Seen(app)
+		look("bkt", 2)
+	})
+}
+
 func TestDefaultHosts(t *testing.T) {
 	for host, want := range map[string]bool{
 		"appset-repo": true, "appset-repo.argo": true, "appset-repo.argo.svc": true, "appset-repo.argo.svc.cluster.local:8080": true,

@@ -27,6 +27,7 @@ type view struct {
 	tried    map[argo.Ref]map[string]bool // places that are looked at, whatever comes of it
 	failures                              // of no project
 	batches  map[string]*batch            // by project
+	keys     map[string]bool              // of the looks at all that applications read, whatever the hints are about
 }
 
 // add adds a look of a project at places of its applications.
@@ -89,24 +90,33 @@ func (v *view) unknown(f finding) *finding {
 	return &f
 }
 
+// look is a bucket repository that a project reads.
+type look struct{ project, url string }
+
+func (l look) key() string { return l.project + " " + l.url }
+
 // heads looks at bucket repositories, each once for each project.
 func (v *view) heads() {
 	type user struct {
 		app    App
 		source int
 	}
-	type look struct{ project, url string }
 	users := map[look][]user{}
 	for _, app := range v.apps {
 		for i, s := range app.Sources {
-			if u, ok := v.c.cfg.Triggers.bucket(s); ok && !app.Leave && v.only.about(app.Ref, u, "") {
-				l := look{app.Project, s.URL}
+			u, ok := v.c.cfg.Triggers.bucket(s)
+			if !ok || app.Leave {
+				continue
+			}
+			l := look{app.Project, s.URL}
+			v.keys[l.key()] = true
+			if v.only.about(app.Ref, u, "") {
 				users[l] = append(users[l], user{app, i})
 			}
 		}
 	}
 	for l, list := range users {
-		t := task{key: l.project + " " + l.url, host: hostOf(l.url)}
+		t := task{key: l.key(), host: hostOf(l.url)}
 		var places []Place
 		for _, u := range list {
 			places = append(places, Place{u.app.Ref, sourcePlace(u.source)})
@@ -156,6 +166,8 @@ type read struct {
 	app App
 }
 
+func (r read) key() string { return fmt.Sprintf("%s %s %s", r.app.Project, r.App, r.Origin) }
+
 // reads looks at what plugins have read. It reports whether that is known.
 func (v *view) reads() bool {
 	published, err := v.c.cfg.Looks.Reads(v.ctx)
@@ -173,8 +185,13 @@ func (v *view) reads() bool {
 			gone = append(gone, place)
 			continue
 		}
-		if !app.Leave && v.about(place, r) {
-			list = append(list, read{place, r, app})
+		if app.Leave {
+			continue
+		}
+		one := read{place, r, app}
+		v.keys[one.key()] = true
+		if v.about(place, r) {
+			list = append(list, one)
 		}
 	}
 	if v.only == nil && published != nil {
@@ -192,7 +209,7 @@ func (v *view) reads() bool {
 	for _, r := range list {
 		var b *batch
 		f := finding{where: r.Sources[0].URL().String(), source: -1, at: v.now}
-		t := task{key: fmt.Sprintf("%s %s %s", r.app.Project, r.App, r.Origin), host: cmp.Or(hostOf(r.Sources[0].Endpoint), "S3")}
+		t := task{key: r.key(), host: cmp.Or(hostOf(r.Sources[0].Endpoint), "S3")}
 		t.fail = func(err error) { v.fail(b, r.App, r.Origin, f, err) }
 		t.look = func(ctx context.Context) error {
 			config := s3source.Config{
