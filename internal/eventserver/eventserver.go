@@ -42,10 +42,10 @@ type Config struct {
 	Now     func() time.Time
 }
 
-// Check refuses settings by which nobody is heard.
+// Check refuses settings without an event source.
 func (c Config) Check() error {
 	if c.Secrets == "" && len(c.Topics) == 0 && len(c.Queues) == 0 {
-		return problem.Usagef("nobody is heard: set --secrets, --sns-topic or --sqs-queue")
+		return problem.Usagef("no event source is configured: set --secrets, --sns-topic or --sqs-queue")
 	}
 	for _, arn := range c.Topics {
 		if parts := strings.Split(arn, ":"); len(parts) != 6 || parts[0] != "arn" || parts[2] != "sns" {

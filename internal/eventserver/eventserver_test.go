@@ -24,7 +24,7 @@ func TestCheck(t *testing.T) {
 		cfg  Config
 		want string
 	}{
-		{Config{}, "nobody is heard"},
+		{Config{}, "no event source is configured"},
 		{Config{Topics: []string{"manifests"}}, `--sns-topic must be an ARN, arn:aws:sns:REGION:ACCOUNT:NAME, it is "manifests"`},
 		{Config{Topics: []string{"arn:aws:sqs:eu-central-1:1:manifests"}}, "must be an ARN"},
 		{Config{Topics: []string{"arn:aws:sns:eu-central-1:1:manifests"}}, ""},
