@@ -40,6 +40,13 @@ const (
 
 // startProcess starts a worker, and returns when it is ready.
 func startProcess(ctx context.Context, s *spawner, cfg Config) (*process, Confinement, error) {
+	path := cfg.Path
+	if path == "" {
+		var err error
+		if path, err = executable(); err != nil {
+			return nil, Confinement{}, err
+		}
+	}
 	fromHost, toWorker, err := os.Pipe()
 	if err != nil {
 		return nil, Confinement{}, err
@@ -51,12 +58,6 @@ func startProcess(ctx context.Context, s *spawner, cfg Config) (*process, Confin
 	w := &process{
 		in: bufio.NewReaderSize(fromWorker, 64<<10), out: bufio.NewWriterSize(toWorker, 64<<10),
 		pipes: []*os.File{fromWorker, toWorker}, errors: &tail{}, ended: make(chan struct{}),
-	}
-	path := cfg.Path
-	if path == "" {
-		if path, err = executable(); err != nil {
-			return nil, Confinement{}, err
-		}
 	}
 	w.cmd = exec.Command(path) //nolint:noctx // it outlives the call that starts it
 	w.cmd.Args = append(append([]string{}, cfg.Args...), strconv.FormatInt(cfg.Memory, 10), strconv.FormatBool(!cfg.unfiltered))
