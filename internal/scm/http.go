@@ -61,8 +61,7 @@ func (n *notes) note(line string) {
 func (n *notes) warnings() []string {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	slices.Sort(n.lines)
-	return slices.Compact(n.lines)
+	return slices.Compact(slices.Sorted(slices.Values(n.lines)))
 }
 
 // host is an API at an address, with a credential.
