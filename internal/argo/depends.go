@@ -38,7 +38,7 @@ func AssignWaves(objects []manifest.Object, least map[string]int) error {
 		}
 	}
 	for _, name := range names {
-		d.wave(name, nil)
+		d.wave(name)
 	}
 	if len(d.errs) > 0 {
 		return errors.Join(d.errs...)
@@ -65,6 +65,7 @@ type dependencies struct {
 	apps  map[string]manifest.Object
 	waves map[string]int
 	wrong map[string]bool
+	path  []string // from the Application that was asked for to the one that is looked at
 	errs  []error
 }
 
@@ -75,18 +76,20 @@ func (d *dependencies) fail(name, format string, args ...any) {
 	d.wrong[name] = true
 }
 
-// wave returns the wave of an Application. The path is how it was come to.
-func (d *dependencies) wave(name string, path []string) int {
+// wave returns the wave of an Application.
+func (d *dependencies) wave(name string) int {
 	if wave, ok := d.waves[name]; ok {
 		return wave
 	}
-	if i := slices.Index(path, name); i >= 0 {
-		d.fail(name, "they need each other: %s", strings.Join(append(slices.Clone(path[i:]), name), " → "))
-		for _, other := range path[i:] {
+	if i := slices.Index(d.path, name); i >= 0 {
+		d.fail(name, "they need each other: %s", strings.Join(append(slices.Clone(d.path[i:]), name), " → "))
+		for _, other := range d.path[i:] {
 			d.wrong[other] = true
 		}
 		return 0
 	}
+	d.path = append(d.path, name)
+	defer func() { d.path = d.path[:len(d.path)-1] }()
 	o := d.apps[name]
 	least, nearest := d.least[name], ""
 	needs := Dependencies(o)
@@ -95,7 +98,7 @@ func (d *dependencies) wave(name string, path []string) int {
 			d.fail(name, "there is no Application %q beside it", need)
 			continue
 		}
-		if wave := d.wave(need, append(slices.Clip(path), name)) + 1; nearest == "" || wave > least {
+		if wave := d.wave(need) + 1; nearest == "" || wave > least {
 			least, nearest = wave, need
 		}
 	}

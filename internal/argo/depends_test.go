@@ -2,6 +2,7 @@ package argo_test
 
 import (
 	"fmt"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -71,5 +72,31 @@ func TestAssignWaves(t *testing.T) {
 				t.Errorf("got  %s\nwant %s", text, c.want)
 			}
 		})
+	}
+}
+
+// TestLongChain: the memory for a chain of Applications grows with its length, and not with its square.
+func TestLongChain(t *testing.T) {
+	const length, each = 3000, 5000
+	var objects []manifest.Object
+	for i := range length {
+		annotations := map[string]any{}
+		if i < length-1 {
+			annotations[argo.DependsAnnotation] = fmt.Sprint("a", i+1)
+		}
+		objects = append(objects, manifest.Object{
+			"apiVersion": argo.APIVersion, "kind": argo.KindApplication,
+			"metadata": map[string]any{"name": fmt.Sprint("a", i), "annotations": annotations},
+		})
+	}
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	err := argo.AssignWaves(objects, nil)
+	runtime.ReadMemStats(&after)
+	if wave := manifest.String(objects[0], "metadata", "annotations", argo.SyncWaveAnnotation); err != nil || wave != fmt.Sprint(length-1) {
+		t.Errorf("%s, %v", wave, err)
+	}
+	if used := after.TotalAlloc - before.TotalAlloc; used > length*each {
+		t.Errorf("%d bytes", used)
 	}
 }
