@@ -77,8 +77,8 @@ race: ## run the tests with the race detector
 UNRACED = $(shell grep -rl --include=*_test.go argosy/internal/hostile cmd internal | xargs -n1 dirname | sort -u | sed 's|^|./|')
 
 .PHONY: hostile
-hostile: ## run hostile and large inputs with the memory of a deployed sidecar, without the race detector
-	go test $(UNVETTED) -timeout 30m -run 'Hostile|Large' $(UNRACED)
+hostile: ## without the race detector: hostile and large inputs, and the command lines of the docs
+	go test $(UNVETTED) -timeout 30m -run 'Hostile|Large|Docs' $(UNRACED)
 	go test $(UNVETTED) -timeout 30m ./internal/worker/...
 
 .PHONY: tidy-check

@@ -16,6 +16,7 @@ import (
 	"github.com/rogpeppe/go-internal/txtar"
 
 	"github.com/argosy-cd/argosy/internal/bucket/buckettest"
+	"github.com/argosy-cd/argosy/internal/hostile"
 	"github.com/argosy-cd/argosy/internal/scm/scmtest"
 )
 
@@ -66,6 +67,7 @@ var docsMore = map[string]string{
 // TestDocsCommands runs the command lines of README.md and docs as they are written, those of a page one after the other in a directory of
 // its own, and compares the output that the pages show. The directory is a copy of testdata/docs/PAGE.txtar, of stage.txtar, or of the examples.
 func TestDocsCommands(t *testing.T) {
+	hostile.Unraced(t) // scripts run the same commands with it
 	stages := newStages(t)
 	seen := map[string]bool{}
 	pages := map[string][]shown{}

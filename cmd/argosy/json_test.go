@@ -13,6 +13,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/argosy-cd/argosy/internal/hostile"
 )
 
 const jsonPage = "../../docs/plan-json.md"
@@ -119,6 +121,7 @@ func walkJSON(t *testing.T, fields map[string]map[string]*jsonField, from, secti
 // TestDocsJSON holds docs/plan-json.md to real outputs: of the example cluster, of small trees with the rare cases, and of the reports'
 // golden files.
 func TestDocsJSON(t *testing.T) {
+	hostile.Unraced(t) // scripts run the same commands with it
 	fields := jsonFields(t)
 	walk := func(from, section string, text []byte) {
 		var v any

@@ -45,7 +45,7 @@ func Survived(t *testing.T, f func()) {
 }
 
 // Unraced leaves a test out with the race detector, which takes many times the memory and the time. "make hostile" runs it without: the
-// test has Hostile or Large in its name.
+// test has Hostile, Large or Docs in its name.
 func Unraced(t *testing.T) {
 	t.Helper()
 	if raced {
@@ -57,7 +57,7 @@ func Unraced(t *testing.T) {
 }
 
 // named are the tests that "make hostile" runs.
-const named = "Hostile|Large"
+const named = "Hostile|Large|Docs"
 
 func child(t *testing.T, f func()) {
 	t.Helper()
