@@ -60,7 +60,7 @@ func FromPlan(p Checked, m simulate.Model) (*Simulation, error) {
 func FromSimulation(c Checked, m simulate.Model, faults ...simulate.Fault) (*Simulation, error) {
 	p := c.Plan
 	if c.Report == nil {
-		c.Report = lint.New(p, lint.Options{Files: func(string) (string, []byte, bool) { return "", nil, false }})
+		c.Report = lint.New(p, lint.Options{Files: func(_, _ string) (string, []byte, bool) { return "", nil, false }})
 	}
 	usual, err := simulate.Simulate(p, m)
 	if err != nil {

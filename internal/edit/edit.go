@@ -54,7 +54,7 @@ func (e *editor) find(parent *plan.Application, item *plan.Item) (place, error) 
 		return e.applied(item.Position, item.Object)
 	}
 	at := item.Position
-	for _, file := range e.onDisk(item.Repository, at.File) {
+	for _, file := range e.onDisk(at.Repository, at.File) {
 		for _, p := range e.places(file, item.Object) {
 			if p.at.Number == at.Number && p.at.Item == at.Item {
 				return p, nil

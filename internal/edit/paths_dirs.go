@@ -32,7 +32,7 @@ func (w *pathWriter) paths(ctx context.Context, app *plan.Application) ([]string
 	for _, s := range app.Sources {
 		own := path.Clean(cmp.Or(s.Path, "."))
 		switch {
-		case !inGit(s):
+		case !s.InGit():
 			continue
 		case own != ".":
 			set.own = append(set.own, own)
@@ -62,17 +62,14 @@ func (w *pathWriter) paths(ctx context.Context, app *plan.Application) ([]string
 	return out, nil
 }
 
-// inGit reports whether a source is in Git, where commits change it.
-func inGit(s plan.Source) bool { return s.Chart == "" && !strings.HasPrefix(s.Repository, "oci://") }
-
 // sourceOf returns the source that an input of s is in, if that is in Git.
 func sourceOf(app *plan.Application, s plan.Source, ref string) (plan.Source, bool) {
 	if ref == "" {
-		return s, inGit(s)
+		return s, s.InGit()
 	}
 	for _, other := range app.Sources {
 		if "$"+manifest.String(other.Spec, "ref") == ref {
-			return other, inGit(other)
+			return other, other.InGit()
 		}
 	}
 	return plan.Source{}, false
@@ -186,7 +183,7 @@ func samePaths(app *plan.Application, value, current string) bool {
 // coversPaths reports whether a change of one of the paths is also one of those that are there.
 func coversPaths(app *plan.Application, paths, current string) bool {
 	for _, s := range app.Sources {
-		if !inGit(s) {
+		if !s.InGit() {
 			continue
 		}
 		own := path.Clean(cmp.Or(s.Path, "."))
@@ -204,7 +201,7 @@ func coversPaths(app *plan.Application, paths, current string) bool {
 func relativePaths(app *plan.Application, paths []string) []string {
 	var own []string
 	for _, s := range app.Sources {
-		if inGit(s) {
+		if s.InGit() {
 			own = append(own, path.Clean(cmp.Or(s.Path, ".")))
 		}
 	}

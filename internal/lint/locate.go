@@ -13,9 +13,9 @@ import (
 	"github.com/argosy-cd/argosy/internal/words"
 )
 
-// Files reads the user's files by the names that a plan has for them. It returns the name of the file on disk, and false for a file that is
-// not there.
-type Files func(name string) (near string, data []byte, ok bool)
+// Files reads the user's files by the names that a plan has for them: in a repository, or on disk if the repository is "". It returns the
+// name of the file on disk, and false for a file that is not there.
+type Files func(repository, name string) (near string, data []byte, ok bool)
 
 // file is a file of the user.
 type file struct {
@@ -71,10 +71,13 @@ func (f *file) line(n int) string {
 // locator finds the lines of findings.
 type locator struct {
 	read  Files
-	files map[string]*file
+	files map[fileKey]*file
 	// built are the objects that a Kustomization makes, by the positions that a plan has for them.
 	built map[manifest.Position]made
 }
+
+// fileKey names a file as a plan does.
+type fileKey struct{ repository, name string }
 
 // made is an object that a source makes, and the source.
 type made struct {
@@ -84,7 +87,8 @@ type made struct {
 
 // maker is a source that makes objects, and the files that it is made of.
 type maker struct {
-	inputs []source.Input
+	repository string
+	inputs     []source.Input
 	// places are where the files have objects. They are found when they are needed.
 	places map[objectKey][]manifest.Position
 }
@@ -108,16 +112,16 @@ func onDisk(at manifest.Position) string {
 }
 
 func newLocator(p *plan.Plan, read Files) *locator {
-	l := &locator{read, map[string]*file{}, map[manifest.Position]made{}}
+	l := &locator{read, map[fileKey]*file{}, map[manifest.Position]made{}}
 	for _, app := range p.Applications {
-		var by *maker
+		makers := map[string]*maker{} // by the repository
 		for _, s := range app.Sources {
 			if s.Kind == source.Kustomize || s.Kind == source.AppSet {
-				by = &maker{inputs: s.Inputs}
+				makers[s.Git()] = &maker{repository: s.Git(), inputs: s.Inputs}
 			}
 		}
 		for _, item := range app.Items {
-			if by != nil && strings.HasSuffix(item.Position.File, builtSuffix) {
+			if by := makers[item.Position.Repository]; by != nil && strings.HasSuffix(item.Position.File, builtSuffix) {
 				l.built[item.Position] = made{item.Object, by}
 			}
 		}
@@ -142,18 +146,19 @@ func (f *file) search(path []string) (line, column int) {
 }
 
 // open reads a file, once. It is nil for a file that is not there.
-func (l *locator) open(name string) *file {
-	if f, ok := l.files[name]; ok {
+func (l *locator) open(repository, name string) *file {
+	key := fileKey{repository, name}
+	if f, ok := l.files[key]; ok {
 		return f
 	}
 	var f *file
-	if near, data, ok := l.read(name); ok {
+	if near, data, ok := l.read(repository, name); ok {
 		f = &file{name: near, data: data}
 		// A template is no manifest, and has no objects.
 		f.docs, _, _ = manifest.DecodeLoose(name, data)
 		f.nodes, _ = strict.Nodes(data)
 	}
-	l.files[name] = f
+	l.files[key] = f
 	return f
 }
 
@@ -171,7 +176,7 @@ func (l *locator) place(at manifest.Position, field []string) spot {
 	if m, ok := l.built[at]; ok {
 		at = l.origin(at, m)
 	}
-	f := l.open(onDisk(at))
+	f := l.open(at.Repository, onDisk(at))
 	if f == nil {
 		return spot{}
 	}
@@ -220,7 +225,7 @@ func (l *locator) origin(at manifest.Position, m made) manifest.Position {
 	}
 	found := m.by.places[keyOf(m.object)]
 	if len(found) != 1 {
-		return manifest.Position{File: at.File}
+		return manifest.Position{Repository: at.Repository, File: at.File}
 	}
 	return found[0]
 }
@@ -230,13 +235,13 @@ func (l *locator) index(by *maker, input source.Input) {
 	if ext := path.Ext(input.Path); input.Ref != "" || ext != ".yaml" && ext != ".yml" && ext != ".json" {
 		return
 	}
-	f := l.open(input.Path)
+	f := l.open(by.repository, input.Path)
 	if f == nil {
 		return
 	}
 	for _, d := range f.docs {
 		at := d.Position
-		at.File = input.Path
+		at.Repository, at.File = by.repository, input.Path
 		by.places[keyOf(d.Object)] = append(by.places[keyOf(d.Object)], at)
 	}
 }

@@ -107,8 +107,9 @@ var ruleUnlisted = Rule{
 			for _, s := range app.Sources {
 				for _, file := range s.Unlisted {
 					p.found = append(p.found, plan.Finding{
-						Rule: p.rule.Rule, Subject: app.Name, Position: manifest.Position{File: file, Line: 1, Number: 1},
-						Message: "no Kustomization lists this manifest, so it is not deployed",
+						Rule: p.rule.Rule, Subject: app.Name,
+						Position: manifest.Position{Repository: s.Git(), File: file, Line: 1, Number: 1},
+						Message:  "no Kustomization lists this manifest, so it is not deployed",
 					})
 				}
 			}

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/argosy-cd/argosy/internal/giturl"
 	"github.com/argosy-cd/argosy/internal/plan"
 	"github.com/argosy-cd/argosy/internal/words"
 )
@@ -16,7 +17,8 @@ type Finding struct {
 	Severity plan.Severity
 	// Subjects are the Applications and sets that have it.
 	Subjects []string
-	// File is the file on disk, or what the plan calls it if it is not there. Line and Column count from 1; 0 is not known.
+	// File is the file on disk, or what the plan calls it if it is not there, behind its repository if that is known. Line and Column count
+	// from 1; 0 is not known.
 	File         string
 	Line, Column int
 	// Text is the line itself.
@@ -86,7 +88,7 @@ func New(p *plan.Plan, o Options) *Report {
 		}
 		one, file := at.finding(f)
 		one.named = one.File
-		if o.Named != nil {
+		if o.Named != nil && (file != nil || f.Position.Repository == "") {
 			one.named = o.Named(one.File)
 		}
 		severity, on := o.Config.severity(one)
@@ -144,10 +146,15 @@ func (l *locator) finding(f plan.Finding) (Finding, *file) {
 	out.spot = l.place(f.Position, f.Field)
 	if file := out.spot.file; file != nil {
 		out.File, out.Line, out.Column, out.Text = file.name, out.spot.line, out.spot.column, file.line(out.spot.line)
-	} else if strings.HasSuffix(f.Position.File, renderedSuffix) {
+		return out, file
+	}
+	if strings.HasSuffix(f.Position.File, renderedSuffix) {
 		out.Line = 0 // that of the template is not known
 	}
-	return out, out.spot.file
+	if url := f.Position.Repository; url != "" { // a file on disk may have the same name
+		out.File = giturl.Redact(url) + ": " + out.File
+	}
+	return out, nil
 }
 
 // list is a list of findings, those that differ only in their subjects once.

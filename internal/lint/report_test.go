@@ -16,7 +16,7 @@ import (
 // files are the files of a user, by the names that a plan has for them.
 type files map[string]string
 
-func (f files) read(name string) (string, []byte, bool) {
+func (f files) read(_, name string) (string, []byte, bool) {
 	data, ok := f[name]
 	return "disk/" + name, []byte(data), ok
 }

@@ -25,6 +25,8 @@ type Position struct {
 	Line   int    // first line of the document, from 1
 	Number int    // of the document in the file, from 1; documents without content do not count
 	Item   string // path inside a List, for example "items[2]"; empty otherwise
+	// Repository is the URL of the Git repository that File is in, "" if File is the name of a file on disk.
+	Repository string
 }
 
 // String formats p as file:line.

@@ -132,10 +132,7 @@ func (l *loader) renderSources(app *Application, spec map[string]any) rendered {
 	}
 	refs := l.cfg.Loader.Refs(l.ctx, list)
 	for _, s := range list {
-		o := Source{
-			Repository: manifest.String(s, "repoURL"), Revision: manifest.String(s, "targetRevision"),
-			Path: manifest.String(s, "path"), Chart: manifest.String(s, "chart"), Spec: s,
-		}
+		o := newSource(s)
 		if manifest.String(s, "ref") != "" && o.Path == "" && o.Chart == "" {
 			o.Kind = source.Values
 			out.sources = append(out.sources, o)
@@ -164,6 +161,7 @@ func (l *loader) renderSources(app *Application, spec map[string]any) rendered {
 
 // problem notes a problem of a source.
 func (r *rendered) problem(s *Source, p source.Problem) {
+	p.At.Repository = s.Git()
 	switch p.Class {
 	case source.Failure:
 		r.broken, s.Unknown = cmp.Or(r.broken, p.Text), cmp.Or(s.Unknown, p.Text)
@@ -240,6 +238,7 @@ func (l *loader) source(app *Application, spec, s map[string]any, refs map[strin
 		loader.BuildOptions, loader.Tool = nil, kind
 	}
 	result := loader.Load(l.ctx, about, s, refs)
+	inRepository(result, s)
 	if l.cfg.Sets == SetsByPlugin && slices.ContainsFunc(result.Documents, func(d manifest.Document) bool {
 		return argo.IsApplicationSet(d.Object)
 	}) {
@@ -280,7 +279,9 @@ func (l *loader) folder(app *Application, about source.Application, s, plugin ma
 			delete(plain, "directory")
 		}
 	}
-	return l.expandResult(app, l.cfg.Loader.Load(l.ctx, about, plain, nil), s)
+	result := l.cfg.Loader.Load(l.ctx, about, plain, nil)
+	inRepository(result, s)
+	return l.expandResult(app, result, s)
 }
 
 // detect finds out what is in the directory of a source.

@@ -198,7 +198,7 @@ func (l *loader) problems(app *Application, list []found) {
 		if strings.HasSuffix(p.message, source.NoDirectory) {
 			f.Field = []string{"spec", "source", "path"}
 		} else if p.at.File != "" && !strings.Contains(p.at.File, "://") {
-			f.Position = manifest.Position{File: p.at.File, Line: p.at.Line} // a line, not a document
+			f.Position = manifest.Position{Repository: p.at.Repository, File: p.at.File, Line: p.at.Line} // a line, not a document
 		}
 		l.note(f)
 	}

@@ -41,6 +41,7 @@ func (l *loader) trigger(about source.Application, s map[string]any, named bool)
 		return missing(source.S3, err)
 	}
 	r := l.s3(about, file, data, dir, repo.View)
+	inRepository(r, s)
 	r.Inputs = append(r.Inputs, source.Input{Path: file})
 	return r
 }

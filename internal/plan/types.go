@@ -143,7 +143,7 @@ type Item struct {
 	// Unknown says why the Applications of an ApplicationSet are not known, "" if they are; Broken that Argo CD does not know them, either.
 	Unknown string
 	Broken  bool
-	// Position and Repository are where it is, if it was read verbatim from a file.
+	// Position is where it is, if it was read verbatim from a file. Repository is that of the source that deploys it.
 	Position   manifest.Position
 	Repository string
 	// Waits says whether the next wave waits until it is healthy, Why what decides that.

@@ -54,7 +54,7 @@ func (v Lint) check(ctx context.Context, roots *workspace.Roots, exists func(*pl
 			return nil, err
 		}
 	}
-	o.Files = func(name string) (string, []byte, bool) { return v.Planner.Repositories.Read(ctx, name) }
+	o.Files = func(url, name string) (string, []byte, bool) { return v.Planner.Repositories.Read(ctx, url, name) }
 	return &Checked{
 		from: roots, Plan: p, Report: lint.New(p, o), Roots: roots.Documents, FailOn: cmp.Or(v.FailOn, o.Config.FailOn, string(plan.Error)),
 	}, nil

@@ -69,7 +69,7 @@ func (v Lint) lint(ctx context.Context, o *lint.Options) (p *plan.Plan, r *lint.
 	if err != nil {
 		return nil, nil, err
 	}
-	o.Files = func(name string) (string, []byte, bool) { return v.Planner.Repositories.Read(ctx, name) }
+	o.Files = func(url, name string) (string, []byte, bool) { return v.Planner.Repositories.Read(ctx, url, name) }
 	return p, lint.New(p, *o), nil
 }
 
