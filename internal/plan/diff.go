@@ -9,6 +9,7 @@ import (
 
 	"github.com/argosy-cd/argosy/internal/argo"
 	"github.com/argosy-cd/argosy/internal/argo/order"
+	"github.com/argosy-cd/argosy/internal/giturl"
 	"github.com/argosy-cd/argosy/internal/source"
 )
 
@@ -210,10 +211,11 @@ func (a *Application) mayDeployMore() bool {
 	return a.Broken != "" || a.Hides || slices.ContainsFunc(a.Sources, func(s Source) bool { return s.hides })
 }
 
+// sources names the sources, without credentials: another password is not another source.
 func (a *Application) sources() string {
 	var parts []string
 	for _, s := range a.Sources {
-		text := s.Repository + " " + cmp.Or(s.Chart, s.Path)
+		text := strings.TrimSuffix(giturl.Redact(s.Repository), "/") + " " + cmp.Or(s.Chart, s.Path)
 		if s.Revision != "" {
 			text += "@" + s.Revision
 		}

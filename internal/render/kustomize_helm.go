@@ -11,6 +11,7 @@ import (
 
 	"sigs.k8s.io/kustomize/api/types"
 
+	"github.com/argosy-cd/argosy/internal/giturl"
 	"github.com/argosy-cd/argosy/internal/manifest"
 	"github.com/argosy-cd/argosy/internal/tree"
 )
@@ -174,7 +175,8 @@ func (l *localCheck) chartFiles(a at, globals types.HelmGlobals, h types.HelmCha
 	case h.Repo == "":
 		l.errorf(a, "the chart %s is not in the source", h.Name)
 	case l.k.Remote == nil:
-		l.lacksChart(a, globals, h, fmt.Errorf("the chart %s %s of %s is not in the source", h.Name, h.Version, h.Repo))
+		l.lacksChart(a, globals, h, fmt.Errorf("the chart %s %s of %s is not in the source", h.Name, h.Version,
+			giturl.Redact(h.Repo)))
 	default:
 		files, err := l.k.Remote.Chart(l.ctx, h.Repo, h.Name, h.Version)
 		if err == nil {

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/argosy-cd/argosy/internal/giturl"
 	"github.com/argosy-cd/argosy/internal/manifest"
 	"github.com/argosy-cd/argosy/internal/render"
 	"github.com/argosy-cd/argosy/internal/tree"
@@ -117,7 +118,7 @@ func (j *job) dependency(d dependency) (files []tree.File, missing, err error) {
 	case d.Repository == "":
 		return nil, nil, fmt.Errorf("%sit is not in charts/, and has no repository", j.about(d))
 	case j.Remote == nil:
-		return nil, fmt.Errorf("%sit is in %s, and nothing is fetched", j.about(d), d.Repository), nil
+		return nil, fmt.Errorf("%sit is in %s, and nothing is fetched", j.about(d), giturl.Redact(d.Repository)), nil
 	}
 	if files, err = j.Remote.Chart(j.ctx, d.Repository, d.Name, d.Version); err != nil {
 		return nil, fmt.Errorf("%s%w", j.about(d), err), nil

@@ -8,6 +8,7 @@ import (
 	"maps"
 	"strings"
 
+	"github.com/argosy-cd/argosy/internal/giturl"
 	"github.com/argosy-cd/argosy/internal/manifest"
 	"github.com/argosy-cd/argosy/internal/render"
 	"github.com/argosy-cd/argosy/internal/tree"
@@ -86,7 +87,7 @@ func (l Loader) Load(ctx context.Context, app Application, spec map[string]any, 
 			return &Result{Kind: Directory, Verdict: Unknown, Problems: []Problem{NewProblem(Missing, oneLine(err))}}
 		}
 		r.View = fetched(files)
-		r.URL = func(name string) string { return url + ": " + name }
+		r.URL = func(name string) string { return giturl.Redact(url) + ": " + name }
 	default:
 		repo, err := l.Open(ctx, url, revision(spec))
 		if err != nil {
@@ -128,14 +129,14 @@ func fetched(files []tree.File) *tree.View {
 
 func (l Loader) chart(ctx context.Context, url, chart, version string) ([]tree.File, error) {
 	if l.Remote == nil {
-		return nil, fmt.Errorf("the chart %s %s of %s is not available here: nothing is fetched", chart, version, url)
+		return nil, fmt.Errorf("the chart %s %s of %s is not available here: nothing is fetched", chart, version, giturl.Redact(url))
 	}
 	return l.Remote.Chart(ctx, url, chart, version)
 }
 
 func (l Loader) artifact(ctx context.Context, url, revision string) ([]tree.File, error) {
 	if l.Remote == nil {
-		return nil, errors.New(url + " is not available here: nothing is fetched")
+		return nil, errors.New(giturl.Redact(url) + " is not available here: nothing is fetched")
 	}
 	return l.Remote.Artifact(ctx, url, revision)
 }

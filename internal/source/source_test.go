@@ -87,7 +87,7 @@ func (r remote) Artifact(_ context.Context, url, _ string) ([]tree.File, error) 
 // TestVerdicts: what is missing makes a source partly known or unknown, what Argo CD refuses makes it broken.
 func TestVerdicts(t *testing.T) {
 	dependency := chartFile +
-		"dependencies: [{name: sub, version: 1.0.0, repository: https://charts.example.com, condition: sub.enabled}]\n"
+		"dependencies: [{name: sub, version: 1.0.0, repository: 'https://bot:t0ken@charts.example.com', condition: sub.enabled}]\n"
 	for _, tt := range []struct {
 		name, spec string
 		files      []string
@@ -165,7 +165,7 @@ func TestVerdicts(t *testing.T) {
 			"dependency", "",
 			[]string{"Chart.yaml", dependency, "templates/a.yaml", object("a")},
 			nil,
-			"partly known: a\nmissing Chart.yaml: dependency sub 1.0.0: it is in https://charts.example.com, and nothing is fetched",
+			"partly known: a\nmissing Chart.yaml: dependency sub 1.0.0: it is in https://charts.example.com/, and nothing is fetched",
 		},
 		{
 			"dependency that cannot be reached", "",
@@ -192,7 +192,7 @@ func TestVerdicts(t *testing.T) {
 			"template that needs a dependency", "",
 			[]string{"Chart.yaml", dependency, "templates/a.yaml", "{{ include \"sub.x\" . }}"},
 			nil,
-			"unknown:\nmissing Chart.yaml: dependency sub 1.0.0: it is in https://charts.example.com, and nothing is fetched\n" +
+			"unknown:\nmissing Chart.yaml: dependency sub 1.0.0: it is in https://charts.example.com/, and nothing is fetched\n" +
 				"missing templates/a.yaml:1: rendering: c/templates/a.yaml:1:3 executing \"c/templates/a.yaml\" at <include \"sub.x\" .>: error calling include: " +
 				"template: no template \"sub.x\" associated with template \"gotpl\"; it may be for what is missing",
 		},
@@ -262,10 +262,10 @@ func TestMissingValues(t *testing.T) {
 		}
 		return view("v.yaml", "a: file\nb: file\n"), nil
 	}}
-	chart := spec(t, "{repoURL: https://charts.example.com, chart: c, targetRevision: 1.0.0, helm: {valueFiles: [$values/v.yaml, own.yaml], values: 'b: own'}}")
+	chart := spec(t, "{repoURL: 'https://bot:t0ken@charts.example.com', chart: c, targetRevision: 1.0.0, helm: {valueFiles: [$values/v.yaml, own.yaml], values: 'b: own'}}")
 	for _, tt := range []struct{ url, want string }{
-		{"values", "unknown:\nmissing the chart c 1.0.0 of https://charts.example.com is not available here: nothing is fetched"},
-		{"gone", "unknown:\nmissing the chart c 1.0.0 of https://charts.example.com is not available here: nothing is fetched\n" +
+		{"values", "unknown:\nmissing the chart c 1.0.0 of https://charts.example.com/ is not available here: nothing is fetched"},
+		{"gone", "unknown:\nmissing the chart c 1.0.0 of https://charts.example.com/ is not available here: nothing is fetched\n" +
 			"missing helm.valueFiles: $values/v.yaml: no route to host"},
 	} {
 		sources := []map[string]any{chart, {"repoURL": tt.url, "ref": "values"}}
