@@ -35,24 +35,28 @@ if [ ! -s "$out/plan.md" ]; then
 	} >"$out/plan.md"
 fi
 
-linted=0
+# worse keeps the worst exit code. Usage and failure are worse than findings.
+worst=0
+worse() {
+	case "$1:$worst" in
+	0:* | 3:[!0]*) ;;
+	*) worst=$1 ;;
+	esac
+}
+worse "$planned"
+
 for format in sarif gitlab ${GITHUB_ACTIONS:+github}; do
 	file="$out/lint.$format"
 	[ "$format" = github ] && file=/dev/stdout # GitHub reads annotations from the log
 	argosy lint --diff "$base..." -o "$format" "${lint[@]}" "${both[@]}" >"$file" 2>"$out/lint.err"
 	code=$?
-	[ "$code" -gt "$linted" ] && linted=$code
-done
-show "$out/lint.err" # of the last one: they say the same
-
-# Usage and failure are worse than findings.
-worst=0
-for code in "$planned" "$linted"; do
-	case "$code:$worst" in
-	0:*) ;;
-	3:0) worst=3 ;;
-	3:*) ;;
-	*) worst=$code ;;
+	worse "$code"
+	case "$code" in
+	0 | 3) ;;
+	*) show "$out/lint.err" ;;
 	esac
 done
+case "$code" in
+0 | 3) show "$out/lint.err" ;; # of the last one: those that do not fail say the same
+esac
 exit "$worst"
