@@ -294,3 +294,18 @@ func TestUnreadable(t *testing.T) {
 		}
 	}
 }
+
+// TestTooLarge: one Application that is too large to be read is named, and the others are followed.
+func TestTooLarge(t *testing.T) {
+	large := `{"metadata": {"namespace": "argocd", "name": "large"}, "x": "` + strings.Repeat("x", 5<<20) + `"}`
+	var out output
+	cfg := config(t, &api{app: app("Healthy", "Synced") + "," + large}, &out, &output{})
+	if err := open(t, cfg).Status(""); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"root", "Application argocd/large: it has more than 4 MiB"} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("%q is not in:\n%s", want, out.String())
+		}
+	}
+}

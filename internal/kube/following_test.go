@@ -50,6 +50,7 @@ func TestKnown(t *testing.T) {
 		seen:   func(o manifest.Object) { told = append(told, "seen "+refOf(o).String()) },
 		gone:   func(r argo.Ref) { told = append(told, "gone "+r.String()) },
 		failed: func(source string, _ error) { told = append(told, "failed "+source) },
+		unread: func(name string, err error) { told = append(told, "unread "+name+": "+err.Error()) },
 	}
 	object := func(namespace, name, rest string) string {
 		return fmt.Sprintf(`{"metadata": {"namespace": %q, "name": %q}%s}`, namespace, name, rest)
@@ -60,7 +61,8 @@ func TestKnown(t *testing.T) {
 		want             []string
 	}{
 		{"", strings.Join([]string{object("a", "x", ""), object("a", "y", ""), object("b", "z", ""), large}, ","), []string{
-			"failed ApplicationSet a/large", "failed ApplicationSets in all namespaces", "seen a/x", "seen a/y", "seen b/z",
+			"failed ApplicationSets in all namespaces", "seen a/x", "seen a/y", "seen b/z",
+			"unread ApplicationSet a/large: it has more than 4 MiB",
 		}},
 		{"a", object("a", "y", ""), []string{"failed ApplicationSets in namespace a", "gone a/large", "gone a/x", "seen a/y"}},
 		{"", object("a", "y", ""), []string{"failed ApplicationSets in all namespaces", "gone b/z", "seen a/y"}},

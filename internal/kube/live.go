@@ -23,7 +23,7 @@ type LiveWatch struct {
 	// Apply gets the events.
 	Apply func(live.Event)
 	Ready func()
-	// Failed gets what cannot be watched, each time that it is tried.
+	// Failed gets what cannot be watched, each time that it is tried. One object that cannot be read is a lost source of the events only.
 	Failed func(error)
 }
 
@@ -47,15 +47,15 @@ func (c *Client) Live(ctx context.Context, w LiveWatch) {
 			w.Ready()
 		}
 	}
+	lost := func(source string, err error) {
+		tell(live.Event{What: live.Lost, Source: source, Reason: strings.TrimPrefix(err.Error(), "watching "+source+": ")})
+	}
 	var group sync.WaitGroup
 	for _, kind := range kinds {
 		f := &following{
 			client: c, what: kind + "s", resource: resourceOf(kind), optional: kind == argo.KindApplicationSet,
 			kept: kept{fields: live.Fields(), light: live.LightFields(), limit: maxLive}, synced: synced,
-			failed: func(source string, err error) {
-				tell(live.Event{What: live.Lost, Source: source, Reason: strings.TrimPrefix(err.Error(), "watching "+source+": ")})
-				w.Failed(err)
-			},
+			failed: func(source string, err error) { lost(source, err); w.Failed(err) }, unread: lost,
 		}
 		f.seen = func(o manifest.Object) {
 			// The items of a list do not name their kind.

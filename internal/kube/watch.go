@@ -55,6 +55,7 @@ func (c *Client) Watch(ctx context.Context, namespaces []string, w Watcher) {
 		client: c, what: "Applications", resource: applications, kept: kept{fields: refresh.Fields()},
 		seen: func(o manifest.Object) { w.Seen(refresh.NewApp(o)) }, gone: w.Gone, listed: w.Listed, synced: w.Synced,
 		failed: func(_ string, err error) { w.Failed(err) },
+		unread: func(name string, err error) { w.Failed(fmt.Errorf("not following %s: %w", name, err)) },
 	}
 	f.follow(ctx, namespaces)
 }
@@ -73,8 +74,8 @@ type following struct {
 	// all namespaces that may be seen.
 	listed func(namespace string)
 	synced func()
-	// failed is told what cannot be watched, or what of it cannot be read.
-	failed func(doing string, err error)
+	// failed is told which source cannot be watched, unread which object of it cannot be read: the others are followed.
+	failed, unread func(name string, err error)
 
 	patterns []string
 	once     sync.Once
@@ -233,7 +234,7 @@ func (f *following) tell(o manifest.Object, large error) argo.Ref {
 		if f.note(ref, false) {
 			f.gone(ref) // before the failure: gone ends the failures of an object
 		}
-		f.failed(name, fmt.Errorf("not following %s: %w", name, large))
+		f.unread(name, large)
 		return ref
 	case large != nil:
 		o[live.CutField] = large.Error()
@@ -241,7 +242,7 @@ func (f *following) tell(o manifest.Object, large error) argo.Ref {
 	f.note(ref, true)
 	// Anybody who may write an Application has written it: it must not end the process.
 	if _, err := flight.Safely(func() (any, error) { f.seen(o); return nil, nil }); err != nil {
-		f.failed(name, fmt.Errorf("reading %s: %w", name, err))
+		f.unread(name, err)
 	}
 	return ref
 }
