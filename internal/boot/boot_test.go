@@ -538,7 +538,8 @@ func TestStale(t *testing.T) {
 	}
 }
 
-// TestInstall applies Argo CD: CRDs first, workloads are waited for, and what Argo CD deploys itself is left to it.
+// TestInstall applies Argo CD: CRDs first, workloads are waited for, also over an API server that does not answer once, and what Argo CD
+// deploys itself is left to it.
 func TestInstall(t *testing.T) {
 	b := newBoot(t, nil)
 	b.obey()
@@ -574,13 +575,14 @@ metadata: {name: mine}
 		}
 		obey(path, o)
 	}
+	b.server.stumble = deployment
 	b.Install = dir
 	events, err := b.run(t)
 	if err != nil || find(t, events, "done").Result != "healthy" {
 		t.Fatal(err, b.out.String())
 	}
-	if !slices.Equal(b.server.writes, []string{crd, deployment, rootPath}) {
-		t.Errorf("%q", b.server.writes)
+	if !slices.Equal(b.server.writes, []string{crd, deployment, rootPath}) || b.server.stumble != "" {
+		t.Errorf("%q, %q", b.server.writes, b.server.stumble)
 	}
 }
 

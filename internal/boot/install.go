@@ -115,21 +115,28 @@ func isEstablished(o manifest.Object) bool {
 	})
 }
 
-// await waits until something holds for an object. When the time is over, the error says what the object is like.
+// await waits until something holds for an object. An API server that does not answer may do so later; one that forbids it does not. When
+// the time is over, the error says what the object is like, or why it could not be read.
 func (b *boot) await(ctx context.Context, key live.Key, holds func(manifest.Object) bool) error {
+	var unread error // the last one
 	for told := false; ; {
 		o, err := b.lookup.Get(ctx, key)
-		if err == nil && o != nil && holds(o) {
+		switch {
+		case err == nil && o != nil && holds(o):
 			return nil
-		}
-		if err != nil && ctx.Err() == nil {
+		case errors.Is(err, kube.ErrForbidden):
 			return err
+		case ctx.Err() == nil:
+			unread = err
 		}
 		if !told {
 			told = true
 			b.say("waiting", map[string]any{"kind": key.Kind, "namespace": key.Namespace, "name": key.Name}, "waiting for %s", key)
 		}
 		if !retry.Wait(ctx, time.After(poll)) {
+			if unread != nil {
+				return fmt.Errorf("waiting for %s: %w", key, unread)
+			}
 			text := "it is not there"
 			if o != nil {
 				text = "it is not established"

@@ -27,6 +27,8 @@ type server struct {
 	writes   []string
 	// forbid are "verb resource" that nobody may.
 	forbid []string
+	// stumble is the path of an object that is not answered once, after it was written; "" is none.
+	stumble string
 	// conflict is the manager that owns what is applied; "" is nobody.
 	conflict string
 	// react is called after each write.
@@ -161,6 +163,11 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	last := filepath.Base(path)
 	if slices.Contains(s.forbid, strings.ToLower(r.Method)+" "+last) {
 		refuse(w, http.StatusForbidden, "Forbidden", "may not")
+		return
+	}
+	if r.Method == http.MethodGet && path == s.stumble && slices.Contains(s.writes, path) {
+		s.stumble = ""
+		refuse(w, http.StatusServiceUnavailable, "ServiceUnavailable", "try again")
 		return
 	}
 	o := s.objects[path]
