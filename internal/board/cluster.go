@@ -94,17 +94,16 @@ func (c *cluster) find(snap *live.Snapshot, key string) *live.Node {
 // Why implements Source.
 func (c *cluster) Why(ctx context.Context, key string, visible func(string) bool) (any, error) {
 	snap := c.model.Snapshot()
-	asked := snap.Roots
-	if key != "" {
-		n := c.find(snap, key)
-		if n == nil {
-			return nil, fmt.Errorf("%s is gone", key)
-		}
-		asked = []*live.Node{n}
-	}
 	ctx, cancel := context.WithTimeout(ctx, follow.Looking)
 	defer cancel()
-	r := cause.ExplainAt(ctx, c.now(), snap, c.objects, asked...)
+	if key == "" {
+		return report.WhyObject(cause.ExplainAll(ctx, c.now(), snap, c.objects, snap.Roots...)), nil
+	}
+	n := c.find(snap, key)
+	if n == nil {
+		return nil, fmt.Errorf("%s is gone", key)
+	}
+	r := cause.ExplainOne(ctx, c.now(), snap, c.objects, n)
 	if visible != nil {
 		r = restricted(snap, r, visible)
 	}

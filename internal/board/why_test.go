@@ -129,3 +129,26 @@ func TestWhyNow(t *testing.T) {
 		t.Errorf("%d of %d without a deadline", objects.without, objects.asked)
 	}
 }
+
+// TestWhyOne: one Application is good, whatever else cannot be watched; all of them are not.
+func TestWhyOne(t *testing.T) {
+	model := live.New("argocd")
+	for _, e := range []live.Event{
+		{What: live.Seen, Object: manifest.Object{
+			"apiVersion": argo.APIVersion, "kind": argo.KindApplication, "metadata": map[string]any{"namespace": "argocd", "name": "web"},
+			"status": map[string]any{"health": map[string]any{"status": "Healthy"}, "sync": map[string]any{"status": "Synced", "revision": "x"}},
+		}},
+		{What: live.Listed, Source: "Applications in namespace argocd"},
+		{What: live.Lost, Source: "Applications in all namespaces", Reason: "you may not"},
+	} {
+		e.At = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+		model.Apply(e)
+	}
+	c := &cluster{model: model, objects: cause.Recorded(nil), now: func() time.Time { return model.Snapshot().At }}
+	for key, good := range map[string]bool{"argocd/web": true, "": false} {
+		answer, err := c.Why(t.Context(), key, nil)
+		if got, _ := answer.(map[string]any)["good"].(bool); err != nil || got != good {
+			t.Errorf("%q: %v, %v", key, answer, err)
+		}
+	}
+}

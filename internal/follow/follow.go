@@ -143,7 +143,10 @@ func (b *Boot) Changed() <-chan struct{} { return b.model.Changed() }
 func (b *Boot) Explain(ctx context.Context, s *live.Snapshot, asked ...*live.Node) *cause.Report {
 	ctx, cancel := context.WithTimeout(ctx, Looking)
 	defer cancel()
-	return b.explain(ctx, s, asked, len(asked) > 1)
+	if len(asked) == 1 {
+		return cause.ExplainOne(ctx, b.now(), s, b.cluster, asked[0])
+	}
+	return cause.ExplainAll(ctx, b.now(), s, b.cluster, asked...)
 }
 
 // roots are the Applications that a name stands for; "" is all that nobody deploys.
@@ -246,7 +249,12 @@ func (b *Boot) Why(ctx context.Context, app string) error {
 	if err != nil {
 		return err
 	}
-	r := b.explain(ctx, s, asked, app == "")
+	var r *cause.Report
+	if app == "" {
+		r = cause.ExplainAll(ctx, b.now(), s, b.cluster, asked...)
+	} else {
+		r = cause.ExplainOne(ctx, b.now(), s, b.cluster, asked[0])
+	}
 	if err := report.Why(b.cfg.Out, b.cfg.Format, s, r, b.now()); err != nil {
 		return err
 	}
@@ -254,21 +262,4 @@ func (b *Boot) Why(ctx context.Context, app string) error {
 		return problem.ErrFound
 	}
 	return nil
-}
-
-// explain finds causes. Of many, only those that are not good are asked about.
-func (b *Boot) explain(ctx context.Context, s *live.Snapshot, asked []*live.Node, many bool) *cause.Report {
-	if bad := (&cause.Report{}); many {
-		for _, n := range asked {
-			if one := (&cause.Report{Asked: []*live.Node{n}}); !one.Good() {
-				bad.Asked = append(bad.Asked, n)
-			}
-		}
-		if len(bad.Asked) > 0 {
-			asked = bad.Asked
-		}
-	}
-	r := cause.ExplainAt(ctx, b.now(), s, b.cluster, asked...)
-	r.Blind = r.Blind && many // what is below one Application is in its own status
-	return r
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/argosy-cd/argosy/internal/live"
+	"github.com/argosy-cd/argosy/internal/live/cause"
 	"github.com/argosy-cd/argosy/internal/problem"
 	"github.com/argosy-cd/argosy/internal/report"
 	"github.com/argosy-cd/argosy/internal/retry"
@@ -88,7 +89,8 @@ func (b *Boot) late(ctx context.Context, root, left string) error {
 	if n, err := s.Find(root); err == nil && n != nil {
 		ctx, cancel := context.WithTimeout(ctx, Looking)
 		defer cancel()
-		if err := report.Why(b.cfg.Err, report.Text, s, b.explain(ctx, s, []*live.Node{n}, false), b.now()); err != nil {
+		r := cause.ExplainOne(ctx, b.now(), s, b.cluster, n)
+		if err := report.Why(b.cfg.Err, report.Text, s, r, b.now()); err != nil {
 			return err
 		}
 	}

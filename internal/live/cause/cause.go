@@ -188,6 +188,22 @@ func ExplainAt(ctx context.Context, now time.Time, s *live.Snapshot, cluster Clu
 	return e.report
 }
 
+// ExplainOne is ExplainAt about one Application. Sources that cannot be watched do not matter: what is below it is in its own status.
+func ExplainOne(ctx context.Context, now time.Time, s *live.Snapshot, cluster Cluster, asked *live.Node) *Report {
+	r := ExplainAt(ctx, now, s, cluster, asked)
+	r.Blind = false
+	return r
+}
+
+// ExplainAll is ExplainAt about many Applications: if some are not good, it is about those only.
+func ExplainAll(ctx context.Context, now time.Time, s *live.Snapshot, cluster Cluster, asked ...*live.Node) *Report {
+	bad := slices.DeleteFunc(slices.Clone(asked), func(n *live.Node) bool { return (&Report{Asked: []*live.Node{n}}).Good() })
+	if len(bad) > 0 {
+		asked = bad
+	}
+	return ExplainAt(ctx, now, s, cluster, asked...)
+}
+
 func later(blocks bool) int {
 	if blocks {
 		return 0
