@@ -142,10 +142,24 @@ func restricted(snap *live.Snapshot, r *cause.Report, visible func(string) bool)
 		}
 		out.Causes = append(out.Causes, x)
 	}
+	for _, line := range r.Unseen {
+		if line = discreet(line); !slices.Contains(out.Unseen, line) {
+			out.Unseen = append(out.Unseen, line)
+		}
+	}
 	if hidden {
 		out.Unseen = append(out.Unseen, "causes of "+scene.Hidden)
 	}
 	return out
+}
+
+// discreet says that something could not be looked at, without naming it: a right that is missing without its namespace, all else in
+// general.
+func discreet(line string) string {
+	if kind, _, _ := strings.Cut(line, " in "); strings.HasPrefix(line, live.NoRight) {
+		return kind
+	}
+	return "some objects could not be read"
 }
 
 // mentions reports whether a text has a name as a word.

@@ -68,6 +68,9 @@ func (k Key) isArgo() bool {
 
 var forbidden = regexp.MustCompile(`cannot (\w+) resource "([^"]+)" in API group "([^"]*)"(?: in the namespace "([^"]*)")?`)
 
+// NoRight begins the reason why something could not be read if it is a right that is missing.
+const NoRight = "no right to "
+
 // Lacking is the reason why something could not be read: in short, if it is a right that is missing.
 func Lacking(reason string) string {
 	m := forbidden.FindStringSubmatch(reason)
@@ -81,7 +84,7 @@ func Lacking(reason string) string {
 	if m[4] != "" {
 		where = " in namespace " + m[4]
 	}
-	return fmt.Sprintf("no right to %s %s%s", m[1], resource, where)
+	return fmt.Sprintf(NoRight+"%s %s%s", m[1], resource, where)
 }
 
 // maxLine bounds one event of a recording. An API server takes objects of 3 MiB.
