@@ -44,6 +44,9 @@ const (
 	remember  = 10 * time.Second
 )
 
+// maxAsking bounds a question to Argo CD: a server that accepts a request and never answers must not keep pages waiting.
+const maxAsking = 10 * time.Second
+
 // WithArgoCD lets in who has a token of Argo CD: in the header Authorization, or in the cookie of its page, which browsers send if both
 // pages have one host.
 func WithArgoCD(l Lister, now func() time.Time) Access {
@@ -87,6 +90,8 @@ func (a *rights) may(ctx context.Context, token string) (known, error) {
 		return k, nil
 	}
 	k, _, err := a.asking.Do(ctx, string(id[:]), func(ctx context.Context) (known, error) {
+		ctx, cancel := context.WithTimeout(ctx, maxAsking)
+		defer cancel()
 		list, err := a.argocd.Applications(ctx, token)
 		k := known{expire: a.now().Add(remember)}
 		switch {
