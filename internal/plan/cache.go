@@ -37,6 +37,13 @@ func (c *Cache) cached(key any, render func() rendered) rendered {
 	return once()
 }
 
+// Forget drops what is kept.
+func (c *Cache) Forget() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.kept = nil
+}
+
 // key is all that the sources of an Application depend on, besides the repositories.
 func (l *loader) key(app *Application, spec map[string]any) any {
 	options := ""

@@ -16,8 +16,8 @@ import (
 // Loader renders sources from these repositories.
 func (r *Repositories) Loader() source.Loader {
 	environment := source.Environment{Unbounded: true}
-	if r.cfg.Foreign != nil {
-		environment.Foreign = r.cfg.Foreign.Render
+	if r.foreign != nil {
+		environment.Foreign = r.foreign.Render
 	}
 	return source.Loader{
 		Open: func(ctx context.Context, url, revision string) (source.Repository, error) {

@@ -45,6 +45,9 @@ func (p *Planner) Close() error {
 // Again makes the planner read the work trees again, because files in them have changed.
 func (p *Planner) Again() {
 	p.branches = append(p.branches, p.Repositories)
+	for _, r := range p.branches {
+		r.rendered.Forget()
+	}
 	p.Repositories = p.Repositories.with(p.Repositories.revision, p.Repositories.branch)
 }
 

@@ -62,12 +62,19 @@ type Repositories struct {
 	local  []gitsource.Local
 	remote *fetch.Fetcher
 	err    error
-	// rendered is what plans of these repositories have rendered.
+	// rendered is what plans of these repositories have rendered, foreign what does so for sources that were fetched; nil is this process.
 	rendered plan.Cache
+	foreign  *job.Sum
 }
 
 // New returns repositories. They must be closed.
-func New(cfg Config) *Repositories { return &Repositories{cfg: cfg} }
+func New(cfg Config) *Repositories {
+	r := &Repositories{cfg: cfg}
+	if cfg.Foreign != nil {
+		r.foreign = cfg.Foreign.Sum()
+	}
+	return r
+}
 
 // Tree implements generator.Repositories.
 func (r *Repositories) Tree(ctx context.Context, url, revision string) (generator.Tree, error) {
@@ -199,7 +206,9 @@ func joinOr(dir, name string) string {
 
 // with returns the same repositories at a revision, or with another branch for the work tree.
 func (r *Repositories) with(revision, branch string) *Repositories {
-	return &Repositories{cfg: r.cfg, revision: revision, branch: branch}
+	out := New(r.cfg)
+	out.revision, out.branch = revision, branch
+	return out
 }
 
 // file reads a file of the work tree as it is at the revision.

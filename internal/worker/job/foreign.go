@@ -31,8 +31,16 @@ type Foreign struct {
 	none bool // there are no workers on this system
 
 	numbers numbers
+}
+
+// Sum renders in the workers of a Foreign, and bounds the sum of what it has rendered: its owner keeps all of it.
+type Sum struct {
+	foreign *Foreign
 	size    atomic.Int64
 }
+
+// Sum returns a Sum that has rendered nothing yet.
+func (f *Foreign) Sum() *Sum { return &Sum{foreign: f} }
 
 // NewForeign renders in two processes, which are started for the first source. args is how this program is called to be a worker.
 func NewForeign(args []string, note func(line string)) *Foreign {
@@ -44,12 +52,12 @@ func NewForeign(args []string, note func(line string)) *Foreign {
 	return &Foreign{Workers: worker.Config{Args: args, Workers: 2, Memory: memory, GCPercent: 300, Long: time.Hour}, Note: note}
 }
 
-// maxRendered bounds the bytes of all that workers have rendered, encoded: the command keeps them.
+// maxRendered bounds the bytes of all that a Sum has rendered, encoded.
 const maxRendered = 512 << 20
 
 // Render implements source.Environment.Foreign.
-func (f *Foreign) Render(ctx context.Context, r source.Request) *source.Result {
-	pool := f.open(ctx)
+func (s *Sum) Render(ctx context.Context, r source.Request) *source.Result {
+	pool := s.foreign.open(ctx)
 	if err := ctx.Err(); err != nil {
 		return source.Stopped(r, err)
 	}
@@ -57,31 +65,31 @@ func (f *Foreign) Render(ctx context.Context, r source.Request) *source.Result {
 		r.Foreign = nil
 		return source.Render(ctx, r)
 	}
-	result, err := f.render(ctx, pool, r)
+	result, err := s.render(ctx, pool, r)
 	if err != nil {
 		return source.Stopped(r, fmt.Errorf("%s: %w", name(r), err))
 	}
 	return result
 }
 
-func (f *Foreign) render(ctx context.Context, pool *worker.Pool, r source.Request) (*source.Result, error) {
+func (s *Sum) render(ctx context.Context, pool *worker.Pool, r source.Request) (*source.Result, error) {
 	// A large answer counts until the context ends.
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	m, host, err := newSourceJob(ctx, r, &f.numbers)
+	m, host, err := newSourceJob(ctx, r, &s.foreign.numbers)
 	if err != nil {
 		return nil, err
 	}
-	limit := cmp.Or(f.Time, 90*time.Second)
+	limit := cmp.Or(s.foreign.Time, 90*time.Second)
 	m, err = pool.Do(ctx, worker.Job{Kind: "source", What: "rendering", Message: m, Answer: host.answer, Time: limit, Cost: costOfRendered})
 	if err != nil {
-		return nil, f.explain(err, limit)
+		return nil, s.foreign.explain(err, limit)
 	}
 	size := int64(0)
 	for _, b := range m.Blobs {
 		size += int64(len(b))
 	}
-	if f.size.Add(size) > maxRendered {
+	if s.size.Add(size) > maxRendered {
 		return nil, fmt.Errorf("all that was fetched becomes more than %d MiB of manifests", maxRendered>>20)
 	}
 	return decodeRendered(m)

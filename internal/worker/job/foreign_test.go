@@ -73,7 +73,7 @@ func TestForeignConformance(t *testing.T) {
 			refs := loader.Refs(t.Context(), list)
 			for _, spec := range list {
 				want := loader.Load(t.Context(), about, spec, refs)
-				loader.Foreign = f.Render
+				loader.Foreign = f.Sum().Render
 				if diff := cmp.Diff(want, loader.Load(t.Context(), about, spec, refs), readable); diff != "" {
 					t.Errorf("(-here +in a worker):\n%s", diff)
 				}
@@ -177,7 +177,7 @@ func TestForeignSource(t *testing.T) {
 			}
 			want := source.Render(t.Context(), r)
 			for range 3 { // the same repository again, which two workers know by then, or one
-				if diff := cmp.Diff(want, f.Render(t.Context(), r), readable); diff != "" {
+				if diff := cmp.Diff(want, f.Sum().Render(t.Context(), r), readable); diff != "" {
 					t.Errorf("(-here +in a worker):\n%s", diff)
 				}
 			}
@@ -307,7 +307,7 @@ func TestForeignHostile(t *testing.T) {
 			view, err := s.Git(ctx, url, revision)
 			return source.Repository{View: view}, err
 		},
-		Remote: s, Environment: source.Environment{Unbounded: true, Foreign: f.Render},
+		Remote: s, Environment: source.Environment{Unbounded: true, Foreign: f.Sum().Render},
 	}}
 	root, err := manifest.Decode("root.yaml",
 		[]byte("apiVersion: argoproj.io/v1alpha1\nkind: Application\nmetadata: {name: root, namespace: argocd}\nspec: {project: default, source: {repoURL: https://git.example.com/own, path: root}, destination: {name: in-cluster, namespace: argocd}}\n"))
@@ -332,16 +332,18 @@ func TestForeignHostile(t *testing.T) {
 	}
 }
 
-// TestForeignSum bounds what workers render all together.
+// TestForeignSum bounds what workers render all together for one plan. The next plan begins anew.
 func TestForeignSum(t *testing.T) {
 	f := foreign(t)
-	f.size.Store(maxRendered)
-	got := f.Render(t.Context(), source.Request{
-		Repository: source.Repository{View: fetchedView(chart())},
-		Spec:       map[string]any{"path": "."},
-	})
+	full := f.Sum()
+	full.size.Store(maxRendered)
+	r := source.Request{Repository: source.Repository{View: fetchedView(chart())}, Spec: map[string]any{"path": "."}}
+	got := full.Render(t.Context(), r)
 	if want := "all that was fetched becomes more than 512 MiB of manifests"; got.Verdict != source.Unknown || got.Err() == nil ||
 		!strings.HasSuffix(got.Err().Error(), want) {
+		t.Errorf("got %s: %v", got.Verdict, got.Err())
+	}
+	if got := f.Sum().Render(t.Context(), r); got.Verdict != source.Known {
 		t.Errorf("got %s: %v", got.Verdict, got.Err())
 	}
 }
@@ -352,7 +354,7 @@ func TestForeignNone(t *testing.T) {
 	f := &Foreign{Workers: worker.Config{Path: os.DevNull}, Note: func(line string) { notes = append(notes, line) }}
 	defer f.Close()
 	for range 2 {
-		got := f.Render(t.Context(), source.Request{
+		got := f.Sum().Render(t.Context(), source.Request{
 			Application: source.Application{Name: "x"},
 			Repository:  source.Repository{View: fetchedView(chart())},
 		})
@@ -370,14 +372,14 @@ func TestForeignAgain(t *testing.T) {
 	f := foreign(t)
 	r := source.Request{Application: source.Application{Name: "x"}, Repository: source.Repository{View: fetchedView(chart())}}
 	for range 2 {
-		if got := f.Render(t.Context(), r); got.Verdict != source.Known {
+		if got := f.Sum().Render(t.Context(), r); got.Verdict != source.Known {
 			t.Error(got)
 		}
 		f.Close()
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if got := f.Render(ctx, r); got.Verdict != source.Unknown {
+	if got := f.Sum().Render(ctx, r); got.Verdict != source.Unknown {
 		t.Error(got)
 	}
 }

@@ -317,7 +317,7 @@ func FuzzSame(f *testing.F) {
 			got, err = summary(w.Compare(t.Context(), c))
 		case 4:
 			r := source.Request{Repository: source.Repository{View: tree.Of(files)}, Spec: map[string]any{"path": "app"}}
-			want, got = became(source.Render(t.Context(), r)), became(elsewhere.Render(t.Context(), r))
+			want, got = became(source.Render(t.Context(), r)), became(elsewhere.Sum().Render(t.Context(), r))
 		}
 		if killed, ok := errors.AsType[*worker.KilledError](err); ok && killed.Reason == worker.ReasonMemory {
 			t.Skip("this process has more memory")
