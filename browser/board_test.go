@@ -164,7 +164,11 @@ func TestReconnect(t *testing.T) {
 	p.until(`document.documentElement.hasAttribute('data-stale') && !document.getElementById('notice').hidden`, "true")
 	p.until(visible, "20")
 	p.until(`document.getElementById('mode').textContent`, "stale")
+	// What cannot be asked now is asked again, without another selection.
+	p.click(".lane .leaf")
+	p.until(`[...document.querySelectorAll('#detail .soft')].some((e) => e.textContent.includes('fetch'))`, "true")
 	start(t, args...)
+	p.until(`[...document.querySelectorAll('#detail .soft')].some((e) => e.textContent.includes('fetch'))`, "false")
 	p.until(`document.getElementById('notice').hidden`, "true")
 	p.until(`document.getElementById('mode').textContent`, "recording")
 	p.until(visible, "20")

@@ -12,6 +12,8 @@ import { finding } from './findings.js';
 let shown = { key: '', why: /** @type {any} */ (null), app: /** @type {any} */ (null), of: '', error: '' };
 let drawn = '';
 let placed = '';
+/** An answer that failed is asked for again after so long. */
+const AGAIN = 3000;
 
 /** select shows an Application; "" shows none. @param {string} key */
 export function select(key) {
@@ -30,6 +32,7 @@ async function load(key, version) {
     if (shown === mine) { mine.why = why; mine.app = app; mine.error = ''; }
   } catch (err) {
     if (shown === mine) mine.error = String(/** @type {Error} */ (err).message);
+    setTimeout(() => { if (shown === mine) { mine.of = ''; changed(); } }, AGAIN);
   }
   if (shown === mine) { drawn = ''; changed(); }
 }
