@@ -23,8 +23,21 @@ type pass struct {
 	*plan.Plan
 	rule  Rule
 	found []plan.Finding
-	// missed says why the rule could not be checked; "" is that it could.
-	missed string
+	// missed are the reasons why the rule could not be checked, each once, in order; none is that it could.
+	missed  []string
+	unknown map[string]bool // by the reason
+}
+
+// miss notes why the rule could not be checked.
+func (p *pass) miss(format string, args ...any) {
+	reason := fmt.Sprintf(format, args...)
+	if p.unknown[reason] {
+		return
+	}
+	if p.unknown == nil {
+		p.unknown = map[string]bool{}
+	}
+	p.unknown[reason], p.missed = true, append(p.missed, reason)
 }
 
 // Check runs all rules over a plan. Findings about what is not known become entries of the second list, one for each rule.
@@ -67,8 +80,8 @@ func Check(p *plan.Plan) ([]plan.Finding, []NotChecked) {
 		c := &pass{Plan: p, rule: rule}
 		rule.check(c)
 		out = append(without(out, rule.instead, c.found), c.found...)
-		if c.missed != "" {
-			miss(rule, c.missed)
+		for _, reason := range c.missed {
+			miss(rule, reason)
 		}
 	}
 	return out, unchecked

@@ -30,8 +30,8 @@ var ruleNameTooLong = Rule{
 			switch {
 			case len(app.Name) <= maxLabel:
 			case p.Settings == nil || p.Settings.Partial:
-				p.missed = "Argo CD's settings were not found; with application.resourceTrackingMethod: label, " +
-					"names have 63 characters at most"
+				p.miss("Argo CD's settings were not found; with application.resourceTrackingMethod: label, " +
+					"names have 63 characters at most")
 			case p.Settings.Tracking == "label":
 				p.find(app, []string{"metadata", "name"}, "the name has %d characters, and is a label of each object, which has %d at most",
 					len(app.Name), maxLabel)

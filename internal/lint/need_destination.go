@@ -1,7 +1,6 @@
 package lint
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
@@ -58,7 +57,7 @@ var ruleDestinationUnknown = Rule{
 				continue
 			}
 			if !p.ClustersKnown {
-				p.missed = fmt.Sprintf("%s is for the cluster %s; say with --clusters which clusters there are", app.Name, name+server)
+				p.miss("%s is for the cluster %s; say with --clusters which clusters there are", app.Name, name+server)
 				continue
 			}
 			p.find(app, fieldDestination, "no cluster %s is known", name+server)

@@ -53,9 +53,7 @@ func (p *pass) deadlocks(about func(plan.Reference) bool) {
 			continue
 		}
 		if r.InDoubt {
-			p.missed = fmt.Sprintf("%s: %s comes later; Argo CD's settings were not found, so it is not known whether that waits",
-				r.App.Name,
-				r.Named)
+			p.miss("%s: %s comes later; Argo CD's settings were not found, so it is not known whether that waits", r.App.Name, r.Named)
 		}
 		if !r.Holds {
 			continue
@@ -168,9 +166,7 @@ func (p *pass) missing(effect string, about func(plan.Reference) bool) {
 		switch {
 		case r.By.App != nil || r.Exists || !about(r):
 		case r.Unknown != "":
-			if p.missed == "" {
-				p.missed = fmt.Sprintf("%s needs %s; %s", r.App.Name, r.Named, r.Unknown)
-			}
+			p.miss("%s needs %s; %s", r.App.Name, r.Named, r.Unknown)
 		default:
 			if users[r.Named] == nil {
 				first[r.Named], inOrder = r, append(inOrder, r.Named)

@@ -2,6 +2,7 @@ package lint
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -232,5 +233,19 @@ func TestVersions(t *testing.T) {
 		if r.Since > 0 && r.Until > 0 && r.Since >= r.Until {
 			t.Errorf("%s is in no version", r.Name)
 		}
+	}
+}
+
+// TestMissed: of several reasons why a rule cannot be checked, the first is told, and how many others there are.
+func TestMissed(t *testing.T) {
+	p := planned()
+	for _, name := range []string{"a", "b", "c"} {
+		o := manifest.Object{"spec": map[string]any{"destination": map[string]any{"name": "far"}}}
+		p.Applications = append(p.Applications, &plan.Application{Ref: argo.Ref{Name: name}, Object: o})
+	}
+	_, unchecked := Check(p)
+	i := slices.IndexFunc(unchecked, func(n NotChecked) bool { return n.Rule.Name == ruleDestinationUnknown.Name })
+	if i < 0 || !strings.HasPrefix(unchecked[i].Reason, "a is for the cluster far;") || unchecked[i].More != 2 {
+		t.Errorf("%+v", unchecked)
 	}
 }

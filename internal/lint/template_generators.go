@@ -30,7 +30,7 @@ var ruleDropsLocal = Rule{
 					continue
 				}
 				if !p.ClustersKnown {
-					p.missed = "the clusters of Argo CD are not known; its own may have a Secret (--clusters)"
+					p.miss("the clusters of Argo CD are not known; its own may have a Secret (--clusters)")
 					continue
 				}
 				if !slices.ContainsFunc(p.Clusters, func(c generator.Cluster) bool {

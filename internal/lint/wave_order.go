@@ -1,7 +1,6 @@
 package lint
 
 import (
-	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -208,10 +207,10 @@ func (p *pass) silent(app *plan.Application, reports map[string]bool) map[string
 		has, known := reports[kind]
 		switch {
 		case p.Settings == nil || p.Settings.Partial:
-			p.missed = "Argo CD's settings were not found; they may have a health check of " + kind
+			p.miss("Argo CD's settings were not found; they may have a health check of %s", kind)
 		case !known:
-			p.missed = cmp.Or(p.missed, fmt.Sprintf("%s: Argo CD has no health check for %s, and its CRD is not in the plan, so it is "+
-				"not known whether there is something to wait for", app.Name, kind))
+			p.miss("%s: Argo CD has no health check for %s, and its CRD is not in the plan, so it is not known whether there is "+
+				"something to wait for", app.Name, kind)
 		case has:
 			out[kind] = item
 		}

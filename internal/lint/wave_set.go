@@ -25,8 +25,8 @@ var ruleSetGate = Rule{
 				case item.Children == nil || item.Awaits || item.Rollout || !behind(app, item):
 					continue
 				case p.Settings == nil || p.Settings.Partial:
-					p.missed = "Argo CD's settings were not found; they may have a health check of ApplicationSets that waits for " +
-						"Applications"
+					p.miss("Argo CD's settings were not found; they may have a health check of ApplicationSets that waits for " +
+						"Applications")
 					continue
 				}
 				p.found = append(p.found, plan.Finding{

@@ -35,7 +35,7 @@ var ruleSyncTimeout = Rule{
 			switch {
 			case !waits || !app.Automated:
 			case p.SyncTimeout == nil:
-				p.missed = app.Name + " has waves that wait; the sync timeout of Argo CD (argocd-cmd-params-cm) was not found"
+				p.miss("%s has waves that wait; the sync timeout of Argo CD (argocd-cmd-params-cm) was not found", app.Name)
 			default:
 				p.find(app, fieldSync, "its waves wait, and a sync that waits has no end (%s)", "controller.sync.timeout.seconds is 0")
 			}
