@@ -1,11 +1,15 @@
 package lint
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/argosy-cd/argosy/internal/argo"
+	"github.com/argosy-cd/argosy/internal/argo/versions"
 	"github.com/argosy-cd/argosy/internal/manifest"
+	"github.com/argosy-cd/argosy/internal/plan"
 )
 
 // newSet reads the spec of a set.
@@ -115,6 +119,36 @@ func TestSelectsUnlabelled(t *testing.T) {
 	} {
 		if got := selectsUnlabelled(newSet(t, text).spec); got != want {
 			t.Errorf("%s: %v", text, got)
+		}
+	}
+}
+
+// TestOwnValues: a value of the second generator uses a parameter that this generator gives.
+func TestOwnValues(t *testing.T) {
+	for _, c := range []struct{ generator, value, want string }{
+		{"scmProvider", "{{.short_sha_7}}", "short_sha_7"},
+		{"scmProvider", "{{.repository_id}}", "repository_id"},
+		{"scmProvider", "{{.branchNormalized}}", "branchNormalized"},
+		{"pullRequest", "{{.head_short_sha_7}}", "head_short_sha_7"},
+		{"pullRequest", "{{.target_branch_slug}}", "target_branch_slug"},
+		{"clusters", "{{.metadata.labels.env}}", "metadata.labels.env"},
+		{"git", "{{.path.basename}}", "path.basename"},
+		{"git", "{{.name}}", ""},
+		{"pullRequest", "{{.short_sha}}", ""},
+	} {
+		spec := newSet(t, "goTemplate: true\ngenerators: [{matrix: {generators: [{list: {}}, {"+c.generator+": {values: {x: '"+c.value+"'}}}]}}]").spec
+		p := &pass{Plan: planned(), rule: ruleOwnValues}
+		p.Version = versions.Oldest
+		p.Root.Items = []*plan.Item{{
+			Name: "apps", Children: []*plan.Application{}, Object: manifest.Object{"apiVersion": argo.APIVersion, "kind": argo.KindApplicationSet, "spec": spec},
+		}}
+		ruleOwnValues.check(p)
+		got := ""
+		for _, f := range p.found {
+			got += strings.TrimSuffix(strings.TrimPrefix(f.Message, "in Argo CD 3.2 the value does not see "), " of its own generator")
+		}
+		if got != c.want {
+			t.Errorf("%s %s: %q, want %q", c.generator, c.value, got, c.want)
 		}
 	}
 }

@@ -247,14 +247,6 @@ func withoutOwn(spec map[string]any) map[string]any {
 	return out
 }
 
-// ownParameters are the parameters that a generator gives whatever it finds.
-var ownParameters = map[string][]string{
-	"git":         {"path"},
-	"clusters":    {"name", "nameNormalized", "server", "project", "metadata"},
-	"scmProvider": {"organization", "repository", "url", "branch", "sha", "short_sha", "labels"},
-	"pullRequest": {"number", "title", "branch", "branch_slug", "target_branch", "head_sha", "head_short_sha", "labels", "author"},
-}
-
 var ruleOwnValues = Rule{
 	Rule: plan.Rule{
 		Name: "values-use-own-parameter", Kind: plan.Advice, Severity: plan.Warning,
@@ -277,7 +269,7 @@ var ruleOwnValues = Rule{
 				texts(g.spec["values"], g.at("values"), func(path []string, text string) {
 					for _, name := range s.parameters(text) {
 						top, _, _ := strings.Cut(name, ".")
-						if slices.Contains(ownParameters[g.kind], top) {
+						if generator.Own(g.kind, top) {
 							p.set(s, path, "in Argo CD %s the value does not see %s of its own generator", p.Version, name)
 							return
 						}

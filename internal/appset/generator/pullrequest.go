@@ -114,6 +114,14 @@ func (r *run) pullRequest(f *fields) ([]Set, error) {
 }
 
 func (r *run) pullRequestParams(path string, p PullRequest) Params {
+	return p.params(r.Engine.Go(), func(name string) {
+		r.warned[fmt.Sprintf("%s: no parameter %s: Argo CD writes letters of other scripts in Latin ones, by a table that is not here",
+			path, name)] = true
+	})
+}
+
+// params are the parameters of a pull request. absent is told of one that it cannot have here.
+func (p PullRequest) params(goTemplate bool, absent func(name string)) Params {
 	params := Params{
 		"number": strconv.FormatInt(p.Number, 10), "title": p.Title, "branch": p.Branch, "target_branch": p.TargetBranch,
 		"author":   p.Author,
@@ -122,14 +130,13 @@ func (r *run) pullRequestParams(path string, p PullRequest) Params {
 	for name, branch := range map[string]string{"branch_slug": p.Branch, "target_branch_slug": p.TargetBranch} {
 		slug, ok := template.Slug(branch)
 		if !ok {
-			r.warned[fmt.Sprintf("%s: no parameter %s: Argo CD writes letters of other scripts in Latin ones, by a table that is not here",
-				path, name)] = true
+			absent(name)
 			continue
 		}
 		params[name] = slug
 	}
 	// The older mode has no labels in Argo CD, either.
-	if r.Engine.Go() {
+	if goTemplate {
 		params["labels"] = p.Labels
 	}
 	return params
