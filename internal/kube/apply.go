@@ -217,14 +217,9 @@ func (l *Lookup) Labelled(ctx context.Context, group, kind, namespace, label str
 	if err != nil {
 		return nil, err
 	}
-	options := metav1.ListOptions{LabelSelector: label, Limit: maxObjects}
-	list, err := l.Client.api.Resource(k.resource).Namespace(namespace).List(ctx, options)
+	list, err := l.Client.pages(ctx, k.resource, namespace, metav1.ListOptions{LabelSelector: label}, maxObjects)
 	if err != nil {
-		return nil, explain(fmt.Sprintf("listing %s in namespace %s", k.resource.Resource, namespace), err)
+		return nil, err
 	}
-	out := make([]manifest.Object, 0, len(list.Items))
-	for _, o := range list.Items {
-		out = append(out, o.Object)
-	}
-	return out, nil
+	return list, nil
 }

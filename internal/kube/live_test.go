@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -319,5 +320,39 @@ func TestBounded(t *testing.T) {
 	pod.Name = "../../../../api/v1/namespaces/argocd/secrets/argocd-secret"
 	if _, err := l.Get(t.Context(), pod); err == nil || !strings.Contains(err.Error(), "may not contain") {
 		t.Error(err)
+	}
+}
+
+// TestPages: a list is read to its end, up to a bound, and one that is cut says so.
+func TestPages(t *testing.T) {
+	for name, c := range map[string]struct {
+		pages int // 0 is no end, -1 the same page again and again
+		want  int
+		err   string
+	}{
+		"all":     {3, 3 * 500, ""},
+		"many":    {0, 2_000, "there are more than 2000 events in namespace apps"},
+		"endless": {-1, 2 * 500, "the list does not end"},
+	} {
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			page, _ := strconv.Atoi(r.URL.Query().Get("continue"))
+			next := strconv.Itoa(page + 1)
+			switch {
+			case page+1 == c.pages:
+				next = ""
+			case c.pages < 0:
+				next = "1"
+			}
+			item := `{"apiVersion": "v1", "kind": "Event", "metadata": {"name": "e"}}`
+			w.Header().Set("Content-Type", "application/json")
+			fmt.Fprintf(w, `{"apiVersion": "v1", "kind": "EventList", "metadata": {"continue": %q}, "items": [%s]}`, next,
+				strings.Repeat(item+",", 499)+item)
+		}))
+		l := &kube.Lookup{Client: open(t, server.URL)}
+		list, err := l.Events(t.Context(), live.Key{Kind: "Pod", Namespace: "apps", Name: "a"})
+		if len(list) != c.want || (err == nil) != (c.err == "") || err != nil && !strings.Contains(err.Error(), c.err) {
+			t.Errorf("%s: %d, %v", name, len(list), err)
+		}
+		server.Close()
 	}
 }

@@ -86,9 +86,9 @@ func (l *Lookup) List(ctx context.Context, group, kind, namespace string) ([]man
 }
 
 // maxEvents bounds the Events about one object.
-const maxEvents = 200
+const maxEvents = 2_000
 
-// Events implements cause.Cluster.
+// Events implements cause.Cluster. If there are too many, it returns some of them with the error.
 func (l *Lookup) Events(ctx context.Context, key live.Key) ([]manifest.Object, error) {
 	namespace := key.Namespace
 	if namespace == "" {
@@ -96,17 +96,7 @@ func (l *Lookup) Events(ctx context.Context, key live.Key) ([]manifest.Object, e
 	}
 	about := fields.AndSelectors(fields.OneTermEqualSelector("involvedObject.kind", key.Kind),
 		fields.OneTermEqualSelector("involvedObject.name", key.Name))
-	list, err := l.Client.api.Resource(events).Namespace(namespace).List(ctx, metav1.ListOptions{
-		FieldSelector: about.String(), Limit: maxEvents,
-	})
-	if err != nil {
-		return nil, explain("listing Events in namespace "+namespace, err)
-	}
-	out := make([]manifest.Object, 0, len(list.Items))
-	for _, o := range list.Items {
-		out = append(out, o.Object)
-	}
-	return out, nil
+	return l.Client.pages(ctx, events, namespace, metav1.ListOptions{FieldSelector: about.String()}, maxEvents)
 }
 
 // Checks returns the health checks of Argo CD's settings.

@@ -62,29 +62,45 @@ func (c *Client) one(ctx context.Context, resource schema.GroupVersionResource, 
 
 // List implements scm.Objects.
 func (c *Client) List(ctx context.Context, q scm.List) ([]manifest.Object, error) {
-	options := metav1.ListOptions{Limit: 500}
+	var options metav1.ListOptions
 	if q.Name != "" {
 		options.FieldSelector = "metadata.name=" + q.Name
 	}
 	resource := schema.GroupVersionResource{Group: q.Group, Version: q.Version, Resource: q.Resource}
-	var out []manifest.Object
-	for {
-		list, err := c.api.Resource(resource).Namespace(q.Namespace).List(ctx, options)
-		if err != nil {
-			return nil, explain(fmt.Sprintf("listing %s.%s in namespace %s", q.Resource, q.Group, q.Namespace), err)
-		}
-		for _, o := range list.Items {
-			out = append(out, o.Object)
-		}
-		if len(out) > maxObjects {
-			return nil, fmt.Errorf("there are more than %d %s.%s", maxObjects, q.Resource, q.Group)
-		}
-		if options.Continue = list.GetContinue(); options.Continue == "" {
-			break
-		}
+	out, err := c.pages(ctx, resource, q.Namespace, options, maxObjects)
+	if err != nil {
+		return nil, err
 	}
 	slices.SortStableFunc(out, func(a, b manifest.Object) int {
 		return strings.Compare(manifest.String(a, "metadata", "name"), manifest.String(b, "metadata", "name"))
 	})
 	return out, nil
+}
+
+// pages lists objects page by page. If there are more than most, it returns that many and an error.
+func (c *Client) pages(
+	ctx context.Context, resource schema.GroupVersionResource, namespace string, options metav1.ListOptions, most int,
+) ([]manifest.Object, error) {
+	options.Limit = 500
+	var out []manifest.Object
+	for {
+		list, err := c.api.Resource(resource).Namespace(namespace).List(ctx, options)
+		if err != nil {
+			return out, explain(fmt.Sprintf("listing %s in namespace %s", resource.GroupResource(), namespace), err)
+		}
+		for _, o := range list.Items {
+			if len(out) == most {
+				return out, fmt.Errorf("there are more than %d %s in namespace %s", most, resource.GroupResource(), namespace)
+			}
+			out = append(out, o.Object)
+		}
+		next := list.GetContinue()
+		if next == "" {
+			return out, nil
+		}
+		if next == options.Continue {
+			return out, errEndless
+		}
+		options.Continue = next
+	}
 }

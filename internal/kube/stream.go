@@ -40,6 +40,8 @@ const metadataOnly = "application/json;as=PartialObjectMetadataList;g=meta.k8s.i
 var (
 	errPage  = fmt.Errorf("the answer has more than %d MiB", maxPage>>20)
 	errLarge = fmt.Errorf("it has more than %d MiB", maxObject>>20)
+
+	errEndless = errors.New("the list does not end: the same page follows itself")
 )
 
 // listing is a list of Applications, or of another resource.
@@ -75,7 +77,7 @@ func (c *Client) list(ctx context.Context, l listing, item func(o manifest.Objec
 			return page.ResourceVersion, nil
 		}
 		if page.Continue == options.Continue {
-			return "", errors.New("the list does not end: the same page follows itself")
+			return "", errEndless
 		}
 		options.Continue = page.Continue
 	}
