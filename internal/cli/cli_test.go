@@ -15,7 +15,7 @@ import (
 )
 
 func TestSettings(t *testing.T) {
-	table := cli.Table([][3]string{{"timeout", "X_TIMEOUT", "give up"}, {"argocd-version", "X_VERSION", "`VERSION`"}, {"timeout", "Y_TIMEOUT", ""}})
+	table := cli.Table([][3]string{{"timeout", "X_TIMEOUT", "give up"}, {"argocd-version", "X_VERSION", "`VERSION`"}, {"timeout", "Y_TIMEOUT", ""}, {"hosts", "X_HOSTS", ""}})
 	if got, want := table.Usage("timeout"), "give up ($X_TIMEOUT)"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
@@ -29,6 +29,7 @@ func TestSettings(t *testing.T) {
 		"a variable":       {env: map[string]string{"X_TIMEOUT": "5s"}, want: 5 * time.Second},
 		"a flag wins":      {env: map[string]string{"X_TIMEOUT": "5s"}, args: []string{"--timeout", "7s"}, want: 7 * time.Second},
 		"no duration":      {env: map[string]string{"X_TIMEOUT": "soon"}, err: `variable X_TIMEOUT: "soon" is not a duration such as 45s`},
+		"no list":          {env: map[string]string{"X_HOSTS": `"a`}, err: `variable X_HOSTS: "\"a" is not a list with commas between its parts`},
 		"no known version": {env: map[string]string{"X_VERSION": "1.0"}, err: `variable X_VERSION: "1.0" is not a version of Argo CD that is known, ` + versions.Range()},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -36,6 +37,7 @@ func TestSettings(t *testing.T) {
 			var version versions.Flag
 			timeout := flags.Duration("timeout", time.Minute, "")
 			flags.Var(&version, "argocd-version", "")
+			flags.StringSlice("hosts", nil, "")
 			if err := flags.Parse(c.args); err != nil {
 				t.Fatal(err)
 			}

@@ -63,11 +63,14 @@ func (t Settings) Fill(flags *pflag.FlagSet, getenv func(string) string) error {
 			continue
 		}
 		if err := f.Value.Set(value); err != nil {
-			return problem.Usagef("variable %s: %q is not a %s", s.Variable, value,
-				map[string]string{
-					"int64": "number", "duration": "duration such as 45s", "bool": "true or false",
-					"VERSION": "version of Argo CD that is known, " + versions.Range(),
-				}[f.Value.Type()])
+			want, ok := map[string]string{
+				"int64": "a number", "duration": "a duration such as 45s", "bool": "true or false",
+				"stringSlice": "a list with commas between its parts", "VERSION": "a version of Argo CD that is known, " + versions.Range(),
+			}[f.Value.Type()]
+			if !ok {
+				return problem.Usagef("variable %s: %v", s.Variable, err)
+			}
+			return problem.Usagef("variable %s: %q is not %s", s.Variable, value, want)
 		}
 	}
 	return nil

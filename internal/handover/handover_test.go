@@ -27,7 +27,9 @@ type cluster struct {
 	dies int
 	// broken says that the plugin does not answer, and absent that the controller of sets does not run.
 	broken, absent bool
-	deleted        []string
+	// gone is an object that is listed, and not there when it is read after the first write.
+	gone    string
+	deleted []string
 	// git are the sets of a folder.
 	git []manifest.Object
 }
@@ -218,7 +220,7 @@ func (c *cluster) written() error {
 
 func (c *cluster) Object(_ context.Context, kind string, ref argo.Ref) (manifest.Object, error) {
 	o := c.objects[kind+"/"+ref.Name]
-	if o == nil {
+	if o == nil || kind+"/"+ref.Name == c.gone && c.writes > 0 {
 		return nil, nil
 	}
 	return manifest.Copy(o).(map[string]any), nil
@@ -526,6 +528,10 @@ func TestBroken(t *testing.T) {
 			func(c *cluster) { c.absent = true },
 			"step 2: the applicationset-controller has not answered yet; does it run?: not done",
 		},
+		"Application": {
+			func(c *cluster) { c.gone = "Application/web-a" },
+			"step 3: removing the owner of Application argocd/web-a: it is not there any more",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := newCluster(t)
@@ -538,7 +544,7 @@ func TestBroken(t *testing.T) {
 			if len(owned["web-a"]) != 1 {
 				t.Errorf("it was released: %v", owned)
 			}
-			c.broken, c.absent = false, false
+			c.broken, c.absent, c.gone = false, false, ""
 			if err := c.config(true).Run(t.Context()); err != nil {
 				t.Fatal(err)
 			}

@@ -202,8 +202,11 @@ func (r *run) release(ctx context.Context) error {
 	for _, name := range r.owned() {
 		ref := argo.Ref{Namespace: r.Set.Namespace, Name: name}
 		o, err := r.Cluster.Object(ctx, argo.KindApplication, ref)
-		if err != nil || o == nil {
-			return errors.Join(err, fmt.Errorf("%s %s: removing its owner", argo.KindApplication, ref))
+		if err == nil && o == nil {
+			err = errors.New("it is not there any more")
+		}
+		if err != nil {
+			return fmt.Errorf("removing the owner of %s %s: %w", argo.KindApplication, ref, err)
 		}
 		list, _ := manifest.Map(o, "metadata")["ownerReferences"].([]any)
 		kept := slices.DeleteFunc(slices.Clone(list), func(v any) bool {

@@ -247,7 +247,7 @@ func (f *following) tell(o manifest.Object, large error) argo.Ref {
 	return ref
 }
 
-// changes tells about each change, until the server ends that: nil is as it does from time to time.
+// changes tells about each change, until the server closes the watch; nil is a normal close.
 func (f *following) changes(ctx context.Context, namespace, version string) error {
 	for ctx.Err() == nil {
 		w, err := f.client.watch(ctx, f.resource, namespace, version)

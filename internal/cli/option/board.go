@@ -52,6 +52,9 @@ func (o *Board) Register(flags *pflag.FlagSet) {
 // Serve serves the page until the context ends. Ready is called with its URL.
 func (o *Board) Serve(std cli.Std, cmd *cobra.Command, roots []string, ready func(url string)) error {
 	ctx, serving := cmd.Context(), o.server.Config(0)
+	if o.ca != "" && o.who.ArgoCD == "" {
+		return problem.Usagef("--argocd-ca goes with --argocd")
+	}
 	access, err := o.who.Access(serving.Cert != "", func(url string) (board.Access, error) {
 		client, err := argocd.Connection{Server: url, CA: o.ca}.OpenWithoutToken()
 		return board.WithArgoCD(client, std.Now), err

@@ -50,8 +50,8 @@ func (o *Live) Follow(std cli.Std, cmd *cobra.Command) (cfg follow.Config, done 
 		Out: std.Out, Err: std.Err, Size: std.Size,
 	}
 	if o.recording != "" {
-		if o.Kubeconfig != "" || o.Context != "" {
-			return cfg, nil, problem.Usagef("--recording goes without --kubeconfig and --context")
+		if o.Kubeconfig != "" || o.Context != "" || cmd.Flags().Changed("application-namespaces") {
+			return cfg, nil, problem.Usagef("--recording goes without --kubeconfig, --context and --application-namespaces")
 		}
 		if cfg.Name = o.recording; o.recording == "-" {
 			cfg.Recording, cfg.Name = std.In, "standard input"
