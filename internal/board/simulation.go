@@ -197,10 +197,10 @@ func (s *Simulation) Control(c Control) error {
 	}
 	faults := slices.Clone(s.faults)
 	if name := s.names[c.Break]; name != "" {
+		faults = slices.DeleteFunc(faults, func(f simulate.Fault) bool { return f.App == name })
 		if len(faults) >= maxFaults {
 			return fmt.Errorf("at most %d faults fit into one boot", maxFaults)
 		}
-		faults = slices.DeleteFunc(faults, func(f simulate.Fault) bool { return f.App == name })
 		return s.simulate(append(faults, s.fault(name, at)))
 	}
 	if name := s.names[c.Repair]; name != "" {

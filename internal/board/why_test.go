@@ -3,6 +3,7 @@ package board
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -150,5 +151,32 @@ func TestWhyOne(t *testing.T) {
 		if got, _ := answer.(map[string]any)["good"].(bool); err != nil || got != good {
 			t.Errorf("%q: %v, %v", key, answer, err)
 		}
+	}
+}
+
+// TestFaults: there are at most so many faults, and one that is there already may be changed.
+func TestFaults(t *testing.T) {
+	root := &plan.Application{Ref: argo.Ref{Namespace: "argocd", Name: "root"}, Automated: true}
+	p := &plan.Plan{Root: root, Applications: []*plan.Application{root}}
+	var keys []string
+	for i := range maxFaults + 1 {
+		a := &plan.Application{
+			Ref: argo.Ref{Namespace: "argocd", Name: fmt.Sprint("a", i)}, Automated: true,
+			Items: []*plan.Item{{Kind: "Deployment", Name: "x", Phase: plan.Sync, Waits: true}},
+		}
+		root.Items = append(root.Items, &plan.Item{Kind: "Application", Name: a.Name, Phase: plan.Sync, Application: a, Waits: true})
+		p.Applications, keys = append(p.Applications, a), append(keys, "argocd/"+a.Name)
+	}
+	s, err := FromSimulation(Checked{Plan: p}, simulate.DefaultModel())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, key := range append(keys[:maxFaults:maxFaults], keys[0]) {
+		if err := s.Control(Control{Break: key}); err != nil {
+			t.Errorf("%s: %v", key, err)
+		}
+	}
+	if err := s.Control(Control{Break: keys[maxFaults]}); err == nil {
+		t.Error("there is one fault too many")
 	}
 }
