@@ -25,15 +25,12 @@ func Boot(w io.Writer, f Format, p *plan.Plan, b *simulate.Boot) error {
 
 // headline says in one line what becomes of a boot or an update.
 func headline(p *plan.Plan, b *simulate.Boot) string {
-	applications := len(b.Runs)
-	if p.Root.Applied { // whoever applies the roots is none
-		applications--
-	}
-	what, ends := words.Count(applications, "Application"), "boots in "
+	applications := b.Applications()
+	what, ends := words.Count(len(applications), "Application"), "boots in "
 	if b.Update {
 		touched := 0
-		for _, r := range b.Runs {
-			if (r.Touched || r.Created >= 0) && (!p.Root.Applied || r != b.Runs[0]) {
+		for _, r := range applications {
+			if r.Touched || r.Created >= 0 {
 				touched++
 			}
 		}

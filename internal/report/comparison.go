@@ -55,13 +55,13 @@ func (c *Comparison) table(w io.Writer) error {
 		return words.Clock(c.Boots[i].Total)
 	})
 	row("Applications healthy", func(i int) string {
-		n := 0
-		for _, r := range c.Boots[i].Runs {
+		n, all := 0, c.Boots[i].Applications()
+		for _, r := range all {
 			if r.Health == health.Healthy {
 				n++
 			}
 		}
-		return fmt.Sprintf("%d of %d", n, len(c.Boots[i].Runs))
+		return fmt.Sprintf("%d of %d", n, len(all))
 	})
 	row("made before an earlier wave was healthy", func(i int) string { return strconv.Itoa(len(soon[i])) })
 	if err := table.Flush(); err != nil {

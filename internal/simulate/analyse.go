@@ -120,7 +120,7 @@ func Blast(p *plan.Plan, m Model) ([]Radius, error) {
 	}
 	blocked := map[class][]string{}
 	var out []Radius
-	for _, r := range base.Runs {
+	for _, r := range base.Applications() {
 		c := class{r.Parent, r.Set, r.phase, r.Wave, r.waits}
 		names, ok := blocked[c]
 		if leaf := r.leaf; !ok || !leaf {

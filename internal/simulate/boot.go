@@ -71,6 +71,7 @@ type Run struct {
 	// Touched says that an update changes it.
 	Touched bool
 
+	applied   bool // it is whoever applies the roots, and no Application
 	byHand    bool
 	waits     bool   // its parent waits for it
 	phase     string // of the parent's sync
@@ -98,6 +99,11 @@ type Boot struct {
 	// Cut says that it was ended by the model's horizon, when things would still have happened.
 	Cut bool
 	by  map[string]*Run
+}
+
+// Applications are the runs without that of whoever applies the roots.
+func (b *Boot) Applications() []*Run {
+	return slices.DeleteFunc(slices.Clone(b.Runs), func(r *Run) bool { return r.applied })
 }
 
 // Step is one wave of a sync.

@@ -15,7 +15,7 @@ func (s *simulation) prepare(p *plan.Application, parent *app, own *item, number
 	a := &app{
 		Run: &Run{
 			Name: s.names[p], Wave: number, Created: -1, Started: -1, Synced: -1, Healthy: -1, Objects: len(p.Items),
-			byHand: !p.Automated && parent != nil, Broken: p.Broken,
+			applied: p.Applied, byHand: !p.Automated && parent != nil, Broken: p.Broken,
 		},
 		plan: p, parent: parent, health: health.Missing,
 	}

@@ -401,6 +401,13 @@ func TestBlast(t *testing.T) {
 	if err != nil || len(flat) != 4 || len(flat[0].Blocks) != 1 || len(flat[1].Blocks) != 1 {
 		t.Errorf("%v, %v", flat, err)
 	}
+	// Whoever applies the roots is none.
+	tr = &tree{}
+	hand := tr.app(plan.ApplyName, child(tr.app("a", object("Deployment", 0)), 1), child(tr.app("b", object("Deployment", 0)), 1))
+	hand.Applied = true
+	if radii, err := simulate.Blast(tr.plan(hand), simulate.DefaultModel()); err != nil || len(radii) != 2 {
+		t.Errorf("%v, %v", radii, err)
+	}
 	_, p := two()
 	radii, err := simulate.Blast(p, simulate.DefaultModel())
 	if err != nil {
