@@ -178,8 +178,7 @@ func (f *folder) begin(ctx context.Context) error {
 		return fmt.Errorf("%s %s is %s; it must be Synced before its sets are moved", argo.KindApplication, f.Set, words.OrDash(status))
 	}
 	destination := manifest.Map(f.root, "spec", "destination")
-	server, name := strings.TrimSuffix(manifest.String(destination, "server"), "/"), manifest.String(destination, "name")
-	if server != generator.InClusterServer && name != "in-cluster" {
+	if !generator.ClusterList(nil).Local(manifest.String(destination, "name"), manifest.String(destination, "server")) {
 		return fmt.Errorf("%s %s deploys to another cluster, where this controller renders no sets", argo.KindApplication, f.Set)
 	}
 	f.state = state{Automated: manifest.Map(f.root, "spec", "syncPolicy", "automated")}

@@ -26,7 +26,7 @@ var ruleSetTwice = Rule{
 				if item.Children == nil {
 					continue
 				}
-				id := newObject(app, item)
+				id := p.newObject(app, item)
 				switch other := first[id]; {
 				case other == nil:
 					first[id] = app

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/argosy-cd/argosy/internal/appset/generator"
 	"github.com/argosy-cd/argosy/internal/argo/order"
 	"github.com/argosy-cd/argosy/internal/plan"
 	"github.com/argosy-cd/argosy/internal/words"
@@ -31,7 +30,7 @@ var ruleSharedObject = Rule{
 				if item.Hook || item.Application != nil || item.Children != nil || strings.HasSuffix(item.Name, "*") {
 					continue
 				}
-				id := newObject(app, item)
+				id := p.newObject(app, item)
 				// The first one that has it is enough: a set may have thousands of Applications with the same objects.
 				i := slices.IndexFunc(owners[id], func(other *plan.Application) bool {
 					return other != app && common(roots[other], roots[app])
@@ -58,16 +57,12 @@ var ruleSharedObject = Rule{
 // object names an object in a cluster.
 type object struct{ cluster, group, kind, namespace, name string }
 
-func newObject(app *plan.Application, item *plan.Item) object {
-	cluster := app.Destination.Cluster
-	if cluster == "in-cluster" {
-		cluster = generator.InClusterServer
-	}
+func (p *pass) newObject(app *plan.Application, item *plan.Item) object {
 	namespace := cmp.Or(item.Namespace, app.Destination.Namespace)
 	if order.ClusterScoped(item.Group, item.Kind) {
 		namespace = ""
 	}
-	return object{cluster, item.Group, item.Kind, namespace, item.Name}
+	return object{p.Clusters.Server(app.Destination.Cluster), item.Group, item.Kind, namespace, item.Name}
 }
 
 func common(a, b []*plan.Application) bool {

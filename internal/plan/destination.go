@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"maps"
 
-	"github.com/argosy-cd/argosy/internal/appset/generator"
 	"github.com/argosy-cd/argosy/internal/manifest"
 )
 
@@ -25,16 +24,7 @@ func newDestination(spec map[string]any) Destination {
 
 // server is the API server of the cluster that an Application deploys to, as far as it is known.
 func (l *loader) server(app *Application) string {
-	cluster := app.Destination.Cluster
-	if l.cfg.Clusters.Local(cluster, "") || l.cfg.Clusters.Local("", cluster) {
-		return generator.InClusterServer
-	}
-	for _, c := range l.cfg.Clusters {
-		if c.Name == cluster {
-			return c.Server
-		}
-	}
-	return cluster
+	return l.cfg.Clusters.Server(app.Destination.Cluster)
 }
 
 // local reports whether an Application deploys to Argo CD's own cluster.

@@ -41,6 +41,20 @@ func (l ClusterList) Local(name, server string) bool {
 	return (name == "" || l.localName(name)) && (server == "" || l.localServer(server))
 }
 
+// Server is the API server of a cluster, which is a name or a URL: that of its entry, InClusterServer for the local one. One that is not
+// known is as it is.
+func (l ClusterList) Server(cluster string) string {
+	if l.Local(cluster, "") || l.Local("", cluster) {
+		return InClusterServer
+	}
+	for _, c := range l {
+		if c.Name == cluster {
+			return c.Server
+		}
+	}
+	return cluster
+}
+
 func (l ClusterList) localName(name string) bool {
 	return name == InClusterName || slices.ContainsFunc(l, func(c Cluster) bool { return c.Name == name && l.localServer(c.Server) })
 }

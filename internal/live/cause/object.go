@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/argosy-cd/argosy/internal/appset/generator"
 	"github.com/argosy-cd/argosy/internal/argo"
 	"github.com/argosy-cd/argosy/internal/health"
 	"github.com/argosy-cd/argosy/internal/live"
@@ -15,13 +16,9 @@ import (
 	"github.com/argosy-cd/argosy/internal/words"
 )
 
-// inCluster is Argo CD's own cluster as a destination.
-const inCluster = "https://kubernetes.default.svc"
-
-// remote reports whether an Application deploys to another cluster.
-func remote(n *live.Node) bool {
-	return n.Cluster != "" && n.Cluster != "in-cluster" || n.Server != "" && strings.TrimSuffix(n.Server, "/") != inCluster
-}
+// remote reports whether an Application deploys to another cluster, as far as its destination tells: the list of clusters is in Secrets,
+// which are not read.
+func remote(n *live.Node) bool { return !generator.ClusterList(nil).Local(n.Cluster, n.Server) }
 
 // objects looks at what an Application waits for, or at its objects that are not healthy. If none of them is the reason, one of the others
 // may be about to be deleted: Argo CD calls that Progressing.
