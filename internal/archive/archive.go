@@ -21,6 +21,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 
 	"github.com/argosy-cd/argosy/internal/tree"
+	"github.com/argosy-cd/argosy/internal/words"
 )
 
 // Limits bound what an archive may contain.
@@ -326,10 +327,4 @@ func tarKind(flag byte) string {
 }
 
 // shorten keeps a name from filling a message.
-func shorten(name string) string {
-	const most = 120
-	if len(name) <= most {
-		return name
-	}
-	return name[:most] + "…"
-}
+func shorten(name string) string { return words.Shorten(name, 120) }

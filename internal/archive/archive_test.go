@@ -277,7 +277,7 @@ func TestHostile(t *testing.T) {
 		{"pax", "x.tgz", gz(pax('x', "x", "comment", zeros+zeros)), "damaged archive: archive/tar: header field too long"},
 		{
 			"long", "x.tar", pax('x', "x", "path", deep) + record('0', "a", "") + end,
-			fmt.Sprintf("entry %q: the name is longer than 1024 bytes", deep[:120]+"…"),
+			fmt.Sprintf("entry %q: the name is longer than 1024 bytes", deep[:120]+" …"),
 		},
 
 		{"file", "x.tar", record('0', "a", zeros+zeros) + end, `entry "a": 1800000 bytes is over the limit of 1048576 for one file`},

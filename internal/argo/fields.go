@@ -25,9 +25,6 @@ type fieldOf struct {
 	of    Fields
 }
 
-// KindProject is an AppProject.
-const KindProject = "AppProject"
-
 // objectMeta are the fields of metadata, which no CRD lists.
 var objectMeta = []string{
 	"annotations", "creationTimestamp", "deletionGracePeriodSeconds", "deletionTimestamp", "finalizers", "generateName", "generation",
@@ -54,7 +51,7 @@ var fieldTables = sync.OnceValue(func() map[string]Fields {
 	for _, name := range objectMeta {
 		meta.table[name] = fieldOf{}
 	}
-	for _, kind := range []string{KindApplication, KindApplicationSet, KindProject} {
+	for _, kind := range []string{KindApplication, KindApplicationSet, KindAppProject} {
 		all[kind].table["metadata"] = fieldOf{of: meta}
 	}
 	return all

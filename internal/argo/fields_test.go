@@ -13,14 +13,14 @@ func TestFieldsOf(t *testing.T) {
 		source.Since("tagPrefix") != 5 || source.Since("helm") != 0 || source.Has("x", 0) {
 		t.Errorf("%v", source.Names(0))
 	}
-	if FieldsOf(KindApplication).Field("status").Listed() || !FieldsOf(KindProject).Field("metadata").Has("labels", 0) || FieldsOf("x").Listed() {
+	if FieldsOf(KindApplication).Field("status").Listed() || !FieldsOf(KindAppProject).Field("metadata").Has("labels", 0) || FieldsOf("x").Listed() {
 		t.Error("what is listed is wrong")
 	}
 	want := [][]string{{"generators", "merge", "mergeKeys"}}
 	if diff := cmp.Diff(want, FieldsOf(KindApplicationSet).Field("spec").Find("mergeKeys", 0)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	if got := FieldsOf(KindProject).Find("nothing", 0); got != nil {
+	if got := FieldsOf(KindAppProject).Find("nothing", 0); got != nil {
 		t.Errorf("%v", got)
 	}
 }

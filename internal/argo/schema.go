@@ -22,9 +22,6 @@ type Type struct {
 // Raw reports whether the field holds arbitrary JSON that Argo CD does not look into.
 func (t Type) Raw() bool { return t.raw }
 
-// Closed reports whether it is an object of which all fields are known.
-func (t Type) Closed() bool { return t.fields != nil }
-
 // Field returns the type of a field of an object.
 func (t Type) Field(name string) Type {
 	if t.values != nil {

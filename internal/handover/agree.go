@@ -10,6 +10,7 @@ import (
 
 	"github.com/argosy-cd/argosy/internal/argo"
 	"github.com/argosy-cd/argosy/internal/manifest"
+	"github.com/argosy-cd/argosy/internal/words"
 )
 
 // agree compares the set as rendered here with the Applications in the cluster. All differences are one error.
@@ -218,11 +219,7 @@ func text(v any) string {
 	if v == nil {
 		return ""
 	}
-	s := fmt.Sprint(v)
-	if len(s) > 80 {
-		s = s[:80] + "…"
-	}
-	return s
+	return words.Shorten(fmt.Sprint(v), 80)
 }
 
 // undisturbed refuses an object that another Application deploys by itself: it would undo every step.

@@ -43,10 +43,10 @@ var ruleFieldUnknown = Rule{
 		}
 		for _, app := range p.Applications {
 			for _, item := range app.Items {
-				if item.Group != argo.Group || item.Kind != argo.KindProject {
+				if item.Group != argo.Group || item.Kind != argo.KindAppProject {
 					continue
 				}
-				for _, u := range p.unknownFields(argo.KindProject, item.Object) {
+				for _, u := range p.unknownFields(argo.KindAppProject, item.Object) {
 					p.about(item, u.path, "an AppProject has no field %s", u)
 				}
 			}

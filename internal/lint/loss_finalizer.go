@@ -4,14 +4,12 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/argosy-cd/argosy/internal/argo"
 	"github.com/argosy-cd/argosy/internal/manifest"
 	"github.com/argosy-cd/argosy/internal/plan"
 )
 
-const (
-	resourcesFinalizer = "resources-finalizer.argocd.argoproj.io"
-	argoFinalizers     = "argocd.argoproj.io"
-)
+const argoFinalizers = "argocd.argoproj.io"
 
 var ruleFinalizerUnknown = Rule{
 	Rule: plan.Rule{
@@ -19,14 +17,14 @@ var ruleFinalizerUnknown = Rule{
 		Means: "Argo CD does not know the finalizer of the Application, so nobody removes it. The Application can be deleted, but never " +
 			"goes away, " +
 			"and a wave or a prune that waits for that does not end.",
-		Cure: "Write " + resourcesFinalizer + ", or " + resourcesFinalizer + "/background.",
+		Cure: "Write " + argo.ResourcesFinalizer + ", or " + argo.ResourcesFinalizer + "/background.",
 	},
 	Family: Loss,
 	Why: "Argo CD removes its own finalizers only: the one for resources, alone or with /foreground or /background, and those of " +
 		"PreDelete and " +
 		"PostDelete hooks (pkg/apis/application/v1alpha1/application_defaults.go, read in 3.2.11 to 3.5.6).",
 	check: func(p *pass) {
-		known := []string{resourcesFinalizer, resourcesFinalizer + "/foreground", resourcesFinalizer + "/background"}
+		known := []string{argo.ResourcesFinalizer, argo.ResourcesFinalizer + "/foreground", argo.ResourcesFinalizer + "/background"}
 		for _, app := range p.applications() {
 			for _, f := range finalizers(app) {
 				hook := strings.HasPrefix(f, "post-delete-finalizer.") || strings.HasPrefix(f, "pre-delete-finalizer.")
@@ -43,7 +41,7 @@ var ruleLeavesObjects = Rule{
 		Name: "no-finalizer", Kind: plan.Advice, Severity: plan.Info,
 		Means: "The Application has no finalizer for its resources. If its parent prunes it, its objects stay in the cluster, and " +
 			"nobody owns them.",
-		Cure: "Add the finalizer " + resourcesFinalizer + " if the objects are to go, too.",
+		Cure: "Add the finalizer " + argo.ResourcesFinalizer + " if the objects are to go, too.",
 	},
 	Family: Loss,
 	Why:    "Argo CD deletes the objects of an Application only if it has that finalizer. A set adds it to what it generates.",

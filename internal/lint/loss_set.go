@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/argosy-cd/argosy/internal/argo"
 	"github.com/argosy-cd/argosy/internal/manifest"
 	"github.com/argosy-cd/argosy/internal/plan"
 	"github.com/argosy-cd/argosy/internal/strict"
@@ -120,7 +121,7 @@ var rulePreserve = Rule{
 			}
 			list, _ := manifest.Map(template, "metadata")["finalizers"].([]any)
 			for i, v := range list {
-				if f, _ := v.(string); s.preserves() && strings.HasPrefix(f, resourcesFinalizer) {
+				if f, _ := v.(string); s.preserves() && strings.HasPrefix(f, argo.ResourcesFinalizer) {
 					p.set(s, []string{"template", "metadata", "finalizers", strict.Index(i)},
 						"the template has the finalizer that %s is to leave out, so a deletion also deletes what was deployed",
 						preserveField)
@@ -144,7 +145,7 @@ var ruleFinalizerAdded = Rule{
 			list, written := manifest.Map(s.spec, "template", "metadata")["finalizers"].([]any)
 			if written && len(list) == 0 && !s.preserves() {
 				p.set(s, []string{"template", "metadata", "finalizers"},
-					"the list is empty, and the controller adds %s", resourcesFinalizer)
+					"the list is empty, and the controller adds %s", argo.ResourcesFinalizer)
 			}
 		}
 	},

@@ -319,9 +319,5 @@ func said(body []byte) string {
 	if text == "" && len(v.Errors) > 0 {
 		text = v.Errors[0].Message
 	}
-	text = strings.Join(strings.Fields(text), " ")
-	if len(text) > 200 {
-		text = text[:200] + "…"
-	}
-	return words.Harmless(text)
+	return words.Harmless(words.OneLine(text, 200))
 }

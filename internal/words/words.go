@@ -55,6 +55,9 @@ func Shorten(s string, most int) string {
 	return strings.ToValidUTF8(s[:most], "") + " …"
 }
 
+// OneLine is what others say, in one line of at most so many bytes.
+func OneLine(s string, most int) string { return Shorten(strings.Join(strings.Fields(s), " "), most) }
+
 // Cut makes a line as short as a terminal is wide.
 func Cut(line string, width int) string {
 	if utf8.RuneCountInString(line) <= width {

@@ -16,6 +16,7 @@ import (
 	smithyhttp "github.com/aws/smithy-go/transport/http"
 
 	"github.com/argosy-cd/argosy/internal/bucket"
+	"github.com/argosy-cd/argosy/internal/words"
 )
 
 // explain turns an error of the SDK into a line for somebody who has just been woken up: what was done, what is wrong,
@@ -233,10 +234,4 @@ func message(err error) string {
 }
 
 // oneLine bounds what others say.
-func oneLine(s string) string {
-	s = strings.Join(strings.Fields(s), " ")
-	if len(s) > 300 {
-		s = s[:300] + "…"
-	}
-	return s
-}
+func oneLine(s string) string { return words.OneLine(s, 300) }
