@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"github.com/argosy-cd/argosy/internal/amend"
-	"github.com/argosy-cd/argosy/internal/argo"
 	"github.com/argosy-cd/argosy/internal/manifest"
 	"github.com/argosy-cd/argosy/internal/strict"
 )
@@ -80,7 +79,7 @@ const retryLimit = 5
 func likelyFinalizer(name string) string {
 	same := strings.NewReplacer("resources", "resource", "finalizers", "finalizer", "-", "", ".", "", "/", "")
 	plain := func(s string) string { return same.Replace(strings.ToLower(s)) }
-	for _, known := range []string{argo.ResourcesFinalizer, argo.ResourcesFinalizer + "/foreground", argo.ResourcesFinalizer + "/background"} {
+	for _, known := range knownFinalizers {
 		if name != known && plain(name) == plain(known) {
 			return known
 		}

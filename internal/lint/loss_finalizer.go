@@ -11,6 +11,9 @@ import (
 
 const argoFinalizers = "argocd.argoproj.io"
 
+// knownFinalizers are those of Applications that Argo CD knows.
+var knownFinalizers = []string{argo.ResourcesFinalizer, argo.ResourcesFinalizer + "/foreground", argo.ResourcesFinalizer + "/background"}
+
 var ruleFinalizerUnknown = Rule{
 	Rule: plan.Rule{
 		Name: "finalizer-unknown", Kind: plan.Ordering, Severity: plan.Error,
@@ -24,11 +27,10 @@ var ruleFinalizerUnknown = Rule{
 		"PreDelete and " +
 		"PostDelete hooks (pkg/apis/application/v1alpha1/application_defaults.go, read in 3.2.11 to 3.5.6).",
 	check: func(p *pass) {
-		known := []string{argo.ResourcesFinalizer, argo.ResourcesFinalizer + "/foreground", argo.ResourcesFinalizer + "/background"}
 		for _, app := range p.applications() {
 			for _, f := range finalizers(app) {
 				hook := strings.HasPrefix(f, "post-delete-finalizer.") || strings.HasPrefix(f, "pre-delete-finalizer.")
-				if strings.Contains(f, argoFinalizers) && !hook && !slices.Contains(known, f) {
+				if strings.Contains(f, argoFinalizers) && !hook && !slices.Contains(knownFinalizers, f) {
 					p.find(app, []string{"metadata", "finalizers"}, "Argo CD does not know the finalizer %s, and never removes it", f)
 				}
 			}
