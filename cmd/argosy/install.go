@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"regexp"
@@ -46,8 +45,8 @@ sidecar of its repo-server, the health check of Applications, rights, a policy, 
   operator   what to add to the resource ArgoCD of the operator, and manifests
 
 Nothing is changed in a cluster without --apply or --remove, which are for manifests and the operator. --apply
-adds it (server-side apply, field manager argosy-additions), or nothing if Argo CD is not there, or somebody
-else has set one of the fields. --remove takes all of it away again. kubectl apply would not do: where kubectl
+adds it (server-side apply, field manager argosy-additions), or nothing if Argo CD is not there, or the API
+server would refuse a part, as when somebody else has set one of the fields. --remove takes all of it away again. kubectl apply would not do: where kubectl
 has installed Argo CD, it removes the fields of Argo CD's own objects that are not printed here.
 
 --with adds parts to the plugins: repo (trigger repositories), buckets (buckets as repositories), events
@@ -110,9 +109,17 @@ func (o *installOptions) check(cmd *cobra.Command) error {
 	case o.Target == install.Kustomize && o.dir == "":
 		return usagef("--for kustomize writes several files, and needs --dir")
 	}
-	for _, name := range []string{"force-conflicts", "kubeconfig", "context"} {
+	for _, name := range []string{"kubeconfig", "context"} {
 		if !changes && cmd.Flags().Changed(name) {
 			return usagef("--%s goes with --apply or --remove", name)
+		}
+	}
+	if o.force && !o.apply {
+		return usagef("--force-conflicts goes with --apply")
+	}
+	for _, name := range []string{"with", "sidecar-only", "image", "policy", "interval"} {
+		if o.remove && cmd.Flags().Changed(name) {
+			return usagef("--remove takes all parts away, and goes without --%s", name)
 		}
 	}
 	for _, name := range []string{"namespace", "argocd-name"} {
@@ -122,7 +129,7 @@ func (o *installOptions) check(cmd *cobra.Command) error {
 	}
 	switch {
 	case o.remove:
-		o.With, o.Image = install.Parts, cmp.Or(o.Image, "argosy")
+		o.With, o.Image = install.Parts, "argosy"
 	case o.Image == "" && !released.MatchString(version()):
 		return usagef("--image is needed: this binary (%s) is no release, and has no image", version())
 	case o.Image == "":

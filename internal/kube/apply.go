@@ -89,13 +89,12 @@ func (l *Lookup) Apply(ctx context.Context, o manifest.Object, how Apply) (resul
 	return Changed, nil
 }
 
-// same reports whether an object was not changed. A dry run has no new version.
+// same reports whether an object was not changed. A controller may have written its status in between, and with it the version.
 func same(before, after *unstructured.Unstructured) bool {
-	if before.GetResourceVersion() != after.GetResourceVersion() {
-		return false
-	}
 	for _, o := range []*unstructured.Unstructured{before, after} {
 		o.SetManagedFields(nil)
+		o.SetResourceVersion("")
+		delete(o.Object, "status")
 	}
 	one, _ := json.Marshal(before.Object)
 	other, _ := json.Marshal(after.Object)

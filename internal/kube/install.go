@@ -30,7 +30,8 @@ type Install struct {
 	Tell func(result string, key live.Key)
 }
 
-// Add applies all objects, or none if Argo CD is not there or an addition is refused. Those of Argo CD come last, because they restart it.
+// Add applies all objects, or none if Argo CD is not there or the API server would refuse one. Those of Argo CD come last, because they
+// restart it.
 func (i *Install) Add(ctx context.Context) error {
 	for _, o := range i.Theirs {
 		have, err := i.Lookup.Get(ctx, live.KeyOf(o))
@@ -40,16 +41,17 @@ func (i *Install) Add(ctx context.Context) error {
 		if have == nil {
 			return fmt.Errorf("there is no %s; --namespace and --argocd-name say where Argo CD is, and what it is called", live.KeyOf(o))
 		}
-		if _, err := i.apply(ctx, o, Apply{DryRun: true, Additions: true}); err != nil {
-			return err
-		}
 	}
-	for n, o := range slices.Concat(i.Ours, i.Theirs) {
-		result, err := i.apply(ctx, o, Apply{Additions: n >= len(i.Ours)})
-		if err != nil {
-			return err
+	for _, dry := range []bool{true, false} {
+		for n, o := range slices.Concat(i.Ours, i.Theirs) {
+			result, err := i.apply(ctx, o, Apply{DryRun: dry, Additions: n >= len(i.Ours)})
+			if err != nil {
+				return err
+			}
+			if !dry {
+				i.Tell(result, live.KeyOf(o))
+			}
 		}
-		i.Tell(result, live.KeyOf(o))
 	}
 	return nil
 }

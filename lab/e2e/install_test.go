@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"fmt"
 	"reflect"
 	"slices"
 	"strings"
@@ -86,7 +87,14 @@ func (k *kit) installed(manager, ns string, stock []*unstructured.Unstructured) 
 	}
 	apply()
 	check("after Argo CD is applied again")
-	k.argosy(append(args, "--remove")...)
+	// Somebody has changed the policy. Nothing is overwritten, not even in part.
+	k.apply(fmt.Sprintf("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: argosy-policy, namespace: %s}\ndata: {policy.yaml: 'projects: []'}\n", ns))
+	newer := append(slices.Clone(add), "--image", "registry.example.com/argosy:v2")
+	if out := k.argosyMay(1, newer...); out != "" || strings.Contains(fmt.Sprint(get("Deployment.apps", "appset-repo")), "argosy:v2") {
+		k.Errorf("%s: a conflict: %s", manager, out)
+	}
+	remove := append(slices.Clone(args[:len(args)-2]), "--remove")
+	k.argosy(remove...)
 	if now := get("Deployment.apps", "argocd-repo-server"); !reflect.DeepEqual(now, deployment) {
 		k.Errorf("%s: the repo-server is not as it was:\n%v\n%v", manager, deployment, now)
 	}
@@ -96,7 +104,7 @@ func (k *kit) installed(manager, ns string, stock []*unstructured.Unstructured) 
 	if k.exists("RoleBinding.rbac.authorization.k8s.io", ns, "argosy-cmp-secrets") || k.exists("ConfigMap", ns, "argosy-policy") {
 		k.Errorf("%s: something of ours is left", manager)
 	}
-	if out := k.argosy(append(args, "--remove")...); strings.Contains(out, "deleted") {
+	if out := k.argosy(remove...); strings.Contains(out, "deleted") {
 		k.Errorf("%s, removed again: %s", manager, out)
 	}
 }
