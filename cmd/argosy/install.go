@@ -46,8 +46,9 @@ sidecar of its repo-server, the health check of Applications, rights, a policy, 
 
 Nothing is changed in a cluster without --apply or --remove, which are for manifests and the operator. --apply
 adds it (server-side apply, field manager argosy-additions), or nothing if Argo CD is not there, or the API
-server would refuse a part, as when somebody else has set one of the fields. --remove takes all of it away again. kubectl apply would not do: where kubectl
-has installed Argo CD, it removes the fields of Argo CD's own objects that are not printed here.
+server would refuse a part, as when somebody else has set one of the fields. --remove takes all of it away
+again. kubectl apply would not do: where kubectl has installed Argo CD, it removes the fields of Argo CD's own
+objects that are not printed here.
 
 --with adds parts to the plugins: repo (trigger repositories), buckets (buckets as repositories), events
 (notifications of S3), secrets (clusters and credentials of Argo CD), apis (generators that ask APIs),
@@ -109,23 +110,8 @@ func (o *installOptions) check(cmd *cobra.Command) error {
 	case o.Target == install.Kustomize && o.dir == "":
 		return usagef("--for kustomize writes several files, and needs --dir")
 	}
-	for _, name := range []string{"kubeconfig", "context"} {
-		if !changes && cmd.Flags().Changed(name) {
-			return usagef("--%s goes with --apply or --remove", name)
-		}
-	}
-	if o.force && !o.apply {
-		return usagef("--force-conflicts goes with --apply")
-	}
-	for _, name := range []string{"with", "sidecar-only", "image", "policy", "interval"} {
-		if o.remove && cmd.Flags().Changed(name) {
-			return usagef("--remove takes all parts away, and goes without --%s", name)
-		}
-	}
-	for _, name := range []string{"namespace", "argocd-name"} {
-		if o.Target == install.ArgoHelm && cmd.Flags().Changed(name) {
-			return usagef("--%s goes without --for argo-helm: the chart knows it", name)
-		}
+	if err := o.alone(cmd.Flags().Changed, changes); err != nil {
+		return err
 	}
 	switch {
 	case o.remove:
@@ -141,6 +127,29 @@ func (o *installOptions) check(cmd *cobra.Command) error {
 			return err
 		}
 		o.Policy = string(text)
+	}
+	return nil
+}
+
+// alone refuses flags that would be ignored.
+func (o *installOptions) alone(given func(string) bool, changes bool) error {
+	for _, name := range []string{"kubeconfig", "context"} {
+		if !changes && given(name) {
+			return usagef("--%s goes with --apply or --remove", name)
+		}
+	}
+	if o.force && !o.apply {
+		return usagef("--force-conflicts goes with --apply")
+	}
+	for _, name := range []string{"with", "sidecar-only", "image", "policy", "interval"} {
+		if o.remove && given(name) {
+			return usagef("--remove takes all parts away, and goes without --%s", name)
+		}
+	}
+	for _, name := range []string{"namespace", "argocd-name"} {
+		if o.Target == install.ArgoHelm && given(name) {
+			return usagef("--%s goes without --for argo-helm: the chart knows it", name)
+		}
 	}
 	return nil
 }
