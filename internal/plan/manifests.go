@@ -10,6 +10,7 @@ import (
 	"slices"
 
 	"github.com/argosy-cd/argosy/internal/argo"
+	"github.com/argosy-cd/argosy/internal/giturl"
 	"github.com/argosy-cd/argosy/internal/manifest"
 	"github.com/argosy-cd/argosy/internal/source"
 )
@@ -265,9 +266,16 @@ func without(m map[string]any, key string) map[string]any {
 }
 
 // masked returns a Secret without its values: of those that differ from the other side it says which side they are of, so that a change is
-// visible and a value, or a hash of a weak one, is not. Other objects stay as they are.
+// visible and a value, or a hash of a weak one, is not. An object of Argo CD loses the passwords in its repository URLs the same way. Other
+// objects stay as they are.
 func masked(o, other manifest.Object, side string) manifest.Object {
-	if manifest.Group(o) != "" || manifest.String(o, "kind") != "Secret" {
+	switch {
+	case o == nil:
+		return nil
+	case manifest.Group(o) == argo.Group:
+		out, _ := withoutPasswords(o, other, side).(map[string]any)
+		return out
+	case manifest.Group(o) != "" || manifest.String(o, "kind") != "Secret":
 		return o
 	}
 	out := maps.Clone(o)
@@ -300,6 +308,43 @@ func hidden(v, other any, side string) any {
 		out[key] = hiddenValue(value, others[key], side)
 	}
 	return out
+}
+
+// userPattern matches a URL that may have a user name or a password.
+var userPattern = regexp.MustCompile(`://\S*@`)
+
+// withoutPasswords returns a copy of a value in which URLs with a user name or a password are redacted.
+func withoutPasswords(v, other any, side string) any {
+	switch v := v.(type) {
+	case map[string]any:
+		others, _ := other.(map[string]any)
+		out := make(map[string]any, len(v))
+		for key, value := range v {
+			out[key] = withoutPasswords(value, others[key], side)
+		}
+		return out
+	case []any:
+		others, _ := other.([]any)
+		out := make([]any, len(v))
+		for i, value := range v {
+			var o any
+			if i < len(others) {
+				o = others[i]
+			}
+			out[i] = withoutPasswords(value, o, side)
+		}
+		return out
+	case string:
+		if !userPattern.MatchString(v) {
+			return v
+		}
+		text := giturl.RedactText(v)
+		if o, _ := other.(string); text != v && o != v && giturl.RedactText(o) == text {
+			text += " " + hiddenValue(v, o, side)
+		}
+		return text
+	}
+	return v
 }
 
 func hiddenValue(v, other any, side string) string {

@@ -125,3 +125,37 @@ func TestSecretsAreMasked(t *testing.T) {
 		})
 	}
 }
+
+// TestPasswordsAreMasked: a password in a URL of an Argo CD object never leaves a comparison, and a change of one is visible.
+func TestPasswordsAreMasked(t *testing.T) {
+	app := func(spec string) string {
+		return "apiVersion: argoproj.io/v1alpha1\nkind: Application\nmetadata: {name: a}\nspec: " + spec + "\n"
+	}
+	for _, c := range []struct{ name, before, after, want string }{
+		{"another path", "{source: {repoURL: 'https://me:hunter2@git.example.com/x', path: a}}",
+			"{source: {repoURL: 'https://me:hunter2@git.example.com/x', path: b}}", "repoURL: https://git.example.com/x\n"},
+		{"another password", "{source: {repoURL: 'https://me:hunter2@git.example.com/x'}}",
+			"{source: {repoURL: 'https://me:hunter3@git.example.com/x'}}", "https://git.example.com/x <hidden, new value>"},
+		{"in a list", "{sources: [{repoURL: 'https://me:hunter2@git.example.com/x'}]}",
+			"{sources: [{repoURL: 'https://me:hunter3@git.example.com/x'}, {repoURL: 'https://hunter4@git.example.com/y'}]}",
+			"https://git.example.com/x <hidden, new value>"},
+		{"in values of Helm", "{source: {helm: {values: 'url: https://hunter2@git.example.com/x'}}}",
+			"{source: {helm: {values: 'url: https://hunter2@git.example.com/y'}}}", "https://git.example.com/y"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			before, after := objectsOf(t, app(c.before)), objectsOf(t, app(c.after))
+			whole := string(manifest.AppendYAML(nil, before[0]))
+			changes := diffObjects(before, after)
+			if len(changes) != 1 {
+				t.Fatal(changes)
+			}
+			old, now := string(manifest.AppendYAML(nil, changes[0].Old)), string(manifest.AppendYAML(nil, changes[0].New))
+			if strings.Contains(old+now, "hunter") || old == now || !strings.Contains(now, c.want) {
+				t.Errorf("%s%s", old, now)
+			}
+			if string(manifest.AppendYAML(nil, before[0])) != whole {
+				t.Error("the object itself was changed")
+			}
+		})
+	}
+}
