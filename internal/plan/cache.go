@@ -52,10 +52,14 @@ func (l *loader) key(app *Application, spec map[string]any) any {
 	}
 	// Who renders sets, and where the Application is, matters to sets only.
 	var sets any
-	if l.cfg.Sets == SetsByPlugin || slices.ContainsFunc(argo.Deployed(manifest.Object{"spec": spec}), func(s map[string]any) bool {
-		return s["plugin"] != nil
-	}) {
+	sources := argo.Deployed(manifest.Object{"spec": spec})
+	if l.cfg.Sets == SetsByPlugin || slices.ContainsFunc(sources, func(s map[string]any) bool { return s["plugin"] != nil }) {
 		sets = []any{l.cfg.Sets, app.Position, l.cfg.Clusters, l.cfg.Version}
 	}
-	return []any{app.Namespace, app.Name, l.cfg.Namespace, options, l.cfg.Loader.ValueFileSchemes, sets, spec}
+	// Versions of Kustomize matter to a source that names one.
+	var kustomize []string
+	if slices.ContainsFunc(sources, func(s map[string]any) bool { return manifest.String(s, "kustomize", "version") != "" }) {
+		kustomize = l.cfg.Loader.KustomizeVersions
+	}
+	return []any{app.Namespace, app.Name, l.cfg.Namespace, options, kustomize, l.cfg.Loader.ValueFileSchemes, sets, spec}
 }

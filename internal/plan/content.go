@@ -235,7 +235,7 @@ func (l *loader) source(app *Application, spec, s map[string]any, refs map[strin
 	loader := l.cfg.Loader
 	if kind, ok := l.cfg.Plugins[name]; ok && plugin != nil {
 		// Argo CD's settings of Kustomize are not the plugin's.
-		loader.BuildOptions, loader.Tool = nil, kind
+		loader.BuildOptions, loader.KustomizeVersions, loader.Tool = nil, nil, kind
 	}
 	result := loader.Load(l.ctx, about, s, refs)
 	inRepository(result, s)

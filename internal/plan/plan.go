@@ -115,6 +115,7 @@ func newLoader(ctx context.Context, cfg Config, roots []manifest.Document) *load
 	cfg.Namespace = cmp.Or(cfg.Namespace, manifest.String(roots[0].Object, "metadata", "namespace"), "argocd")
 	if cfg.Settings != nil {
 		cfg.Loader.BuildOptions, cfg.Loader.ValueFileSchemes = cfg.Settings.BuildOptions, cfg.Settings.ValueFileSchemes
+		cfg.Loader.KustomizeVersions = cfg.Settings.KustomizeVersions
 	}
 	var clusters generator.Clusters = generator.UnknownClusters{}
 	if cfg.Clusters != nil {

@@ -47,6 +47,11 @@ func operatorData(spec map[string]any) (map[string]any, error) {
 			data[key] = v
 		}
 	}
+	versions, _ := spec["kustomizeVersions"].([]any)
+	for _, item := range versions {
+		v, _ := item.(map[string]any)
+		data[keyKustomizeVersion+manifest.String(v, "version")] = v["path"]
+	}
 	list, _ := spec["resourceHealthChecks"].([]any)
 	var errs []error
 	for i, item := range list {

@@ -9,6 +9,7 @@ package settings
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/argosy-cd/argosy/internal/health"
@@ -22,6 +23,8 @@ type Settings struct {
 	Health health.Customizations
 	// BuildOptions are the options of kustomize build. Nil is not known, "" is known to be none.
 	BuildOptions *string
+	// KustomizeVersions are the versions of Kustomize that sources may name. Nil is not known.
+	KustomizeVersions []string
 	// Exclusions are resources that Argo CD does not deploy, besides its built-in exclusions.
 	Exclusions []Filter
 	// Inclusions are the only resources that Argo CD deploys to the clusters that they name. None allow all.
@@ -56,6 +59,8 @@ const (
 	keyBuildOptions     = "kustomize.buildOptions"
 	keyValueFileSchemes = "helm.valuesFileSchemes"
 	keyTracking         = "application.resourceTrackingMethod"
+	keyKustomizeVersion = "kustomize.version."
+	keyKustomizePath    = "kustomize.path."
 )
 
 // isData reports whether a map is the data of argocd-cm, by a key that only argocd-cm has.
@@ -93,6 +98,7 @@ func fromData(origin string, data map[string]any) (*Settings, error) {
 	if s.Inclusions, err = filters(data, keyInclusions); err != nil {
 		errs = append(errs, err)
 	}
+	s.KustomizeVersions = kustomizeVersions(data)
 	schemes, ok, err := text(data, keyValueFileSchemes)
 	if ok {
 		s.ValueFileSchemes = split(schemes)
@@ -101,6 +107,20 @@ func fromData(origin string, data map[string]any) (*Settings, error) {
 		errs = append(errs, err)
 	}
 	return s, errors.Join(problem.All(errors.Join(errs...))...)
+}
+
+// kustomizeVersions returns the versions that keys register, sorted.
+func kustomizeVersions(data map[string]any) []string {
+	out := []string{}
+	for key := range data {
+		for _, prefix := range []string{keyKustomizeVersion, keyKustomizePath} {
+			if version, ok := strings.CutPrefix(key, prefix); ok {
+				out = append(out, version)
+			}
+		}
+	}
+	slices.Sort(out)
+	return out
 }
 
 // text returns the string of a key. It reports false for a key that is absent or has another type.
@@ -128,7 +148,7 @@ func split(list string) []string {
 
 // partial forgets what absent keys would mean, because a file that was not read may have them.
 func (s *Settings) partial(data map[string]any) {
-	s.Partial = true
+	s.Partial, s.KustomizeVersions = true, nil
 	if _, ok := data[keyBuildOptions]; !ok {
 		s.BuildOptions = nil
 	}

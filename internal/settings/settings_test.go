@@ -25,6 +25,9 @@ func ptr(s string) *string { return &s }
 
 var schemes = []string{"https", "http"}
 
+// none are the versions of Kustomize that settings register which name none.
+var none = []string{}
+
 func TestFromObject(t *testing.T) {
 	for name, c := range map[string]struct {
 		in   string
@@ -39,6 +42,8 @@ metadata: {name: argocd-cm, namespace: anywhere}
 data:
   url: https://argocd.example.com
   kustomize.buildOptions: --enable-helm
+  kustomize.path.v5.8.0: /custom-tools/kustomize_5_8
+  kustomize.version.v4.5.7: /custom-tools/kustomize_4_5_7
   helm.valuesFileSchemes: s3, git,
   resource.customizations.health.argoproj.io_Application: return {}
   resource.customizations: |
@@ -59,16 +64,16 @@ data:
 					[]string{"CiliumIdentity"},
 					[]string{"*"},
 				}}, Inclusions: []Filter{},
-				ValueFileSchemes: []string{"s3", "git"}, Origin: "argocd-cm",
+				ValueFileSchemes: []string{"s3", "git"}, KustomizeVersions: []string{"v4.5.7", "v5.8.0"}, Origin: "argocd-cm",
 			},
 		},
 		"argocd-cm without data": {
 			in:   "{apiVersion: v1, kind: ConfigMap, metadata: {name: argocd-cm}}",
-			want: &Settings{Health: health.Customizations{}, BuildOptions: ptr(""), ValueFileSchemes: schemes, Origin: "argocd-cm"},
+			want: &Settings{Health: health.Customizations{}, BuildOptions: ptr(""), ValueFileSchemes: schemes, KustomizeVersions: none, Origin: "argocd-cm"},
 		},
 		"no schemes": {
 			in:   "{apiVersion: v1, kind: ConfigMap, metadata: {name: argocd-cm}, data: {helm.valuesFileSchemes: ''}}",
-			want: &Settings{Health: health.Customizations{}, BuildOptions: ptr(""), ValueFileSchemes: []string{}, Origin: "argocd-cm"},
+			want: &Settings{Health: health.Customizations{}, BuildOptions: ptr(""), ValueFileSchemes: []string{}, KustomizeVersions: none, Origin: "argocd-cm"},
 		},
 		"wrong settings beside right ones": {
 			in: `
@@ -86,7 +91,7 @@ data:
 `,
 			want: &Settings{
 				Health:     health.Customizations{"A": {Health: "return {"}, "B": {Health: "return {}"}},
-				Inclusions: []Filter{{APIGroups: []string{"a{b"}}}, Origin: "argocd-cm",
+				Inclusions: []Filter{{APIGroups: []string{"a{b"}}}, KustomizeVersions: none, Origin: "argocd-cm",
 			},
 			err: `resource.customizations.health.a_b_c: "a_b_c" must be GROUP_KIND or KIND
 health check A: <string> at EOF: syntax error
@@ -102,6 +107,7 @@ kind: ArgoCD
 metadata: {name: openshift-gitops}
 spec:
   kustomizeBuildOptions: --enable-helm
+  kustomizeVersions: [{version: v4.1, path: /path/to/kustomize-4.1}]
   resourceHealthChecks:
   - {group: argoproj.io, kind: Application, check: "return {}"}
   - {kind: Service, check: return nil}
@@ -118,13 +124,13 @@ spec:
 					"a/B": {Health: "return 1"},
 				},
 				BuildOptions: ptr("--load-restrictor LoadRestrictionsNone"), Exclusions: []Filter{{Kinds: []string{"Pod"}}},
-				ValueFileSchemes: schemes, Origin: `ArgoCD "openshift-gitops"`,
+				ValueFileSchemes: schemes, KustomizeVersions: []string{"v4.1"}, Origin: `ArgoCD "openshift-gitops"`,
 			},
 			err: "spec.resourceHealthChecks[2]: kind and check must be set",
 		},
 		"the operator's, without a spec": {
 			in:   "{apiVersion: argoproj.io/v1alpha1, kind: ArgoCD, metadata: {name: x}}",
-			want: &Settings{Health: health.Customizations{}, BuildOptions: ptr(""), ValueFileSchemes: schemes, Origin: `ArgoCD "x"`},
+			want: &Settings{Health: health.Customizations{}, BuildOptions: ptr(""), ValueFileSchemes: schemes, KustomizeVersions: none, Origin: `ArgoCD "x"`},
 		},
 		"another ConfigMap": {in: "{apiVersion: v1, kind: ConfigMap, metadata: {name: argocd-rbac-cm}, data: {kustomize.buildOptions: x}}"},
 		"another kind":      {in: "{apiVersion: example.com/v1, kind: ConfigMap, metadata: {name: argocd-cm}}"},
@@ -133,7 +139,7 @@ spec:
 		"no document":       {in: ""},
 		"data of another type": {
 			in:   "{apiVersion: v1, kind: ConfigMap, metadata: {name: argocd-cm}, data: []}",
-			want: &Settings{Health: health.Customizations{}, BuildOptions: ptr(""), ValueFileSchemes: schemes, Origin: "argocd-cm"},
+			want: &Settings{Health: health.Customizations{}, BuildOptions: ptr(""), ValueFileSchemes: schemes, KustomizeVersions: none, Origin: "argocd-cm"},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -12,7 +12,7 @@ import (
 func inValues(options string) *Settings {
 	return &Settings{
 		Health: health.Customizations{}, BuildOptions: &options, ValueFileSchemes: schemes,
-		Origin: "values of the chart argo-cd",
+		KustomizeVersions: none, Origin: "values of the chart argo-cd",
 	}
 }
 
