@@ -30,9 +30,26 @@ func (sample) FH() *histogram.FloatHistogram { return nil }
 func (sample) Type() chunkenc.ValueType      { return chunkenc.ValFloat }
 func (s sample) Copy() chunks.Sample         { return s }
 
+// series has the sample, and before it one a minute for a counter that has reached its value by one a minute.
 func (s sample) series() storage.Series {
-	return storage.NewListSeries(labels.FromStrings(labels.MetricName, s.metric, "namespace", s.namespace, "instance", s.instance), []chunks.Sample{s})
+	list := []chunks.Sample{s}
+	if strings.HasSuffix(s.metric, "_total") {
+		list = nil
+		for ago := 10; ago >= 0; ago-- {
+			list = append(list, before{sample{value: max(s.value-float64(ago), 0)}, now.Add(-time.Duration(ago) * time.Minute)})
+		}
+	}
+	return storage.NewListSeries(labels.FromStrings(labels.MetricName, s.metric, "namespace", s.namespace, "instance", s.instance), list)
 }
+
+// before is a sample at another time.
+type before struct {
+	sample
+	at time.Time
+}
+
+func (b before) T() int64            { return b.at.UnixMilli() }
+func (b before) Copy() chunks.Sample { return b }
 
 // seriesSet hands out series one by one.
 type seriesSet struct {
@@ -128,6 +145,24 @@ func TestNobodyKeepsTheInterval(t *testing.T) {
 		"--refresh=false, and events run": {append([]sample{calls("a")}, events...), ""},
 		"there are no sidecars":           {nil, ""},
 		"another Argo CD has a leader":    {[]sample{calls("a"), {leading, "argocd", "a", 0}, {leading, "other", "b", 1}, {"argosy_cmp_calls_running", "other", "b", 0}}, "argocd"},
+	} {
+		if got := firing(t, alert, c.samples); got != c.want {
+			t.Errorf("%s: fires for %q, want %q", name, got, c.want)
+		}
+	}
+}
+
+// TestApplicationsNotWatched has Prometheus evaluate the alert.
+func TestApplicationsNotWatched(t *testing.T) {
+	const alert, failures = "ArgosyApplicationsNotWatched", "argosy_refresh_watch_failures_total"
+	for name, c := range map[string]struct {
+		samples []sample
+		want    string
+	}{
+		"no failure":              {[]sample{{failures, "argocd", "a", 0}, {failures, "argocd", "b", 0}}, ""},
+		"one of two cannot":       {[]sample{{failures, "argocd", "a", 0}, {failures, "argocd", "b", 40}}, "argocd"},
+		"that of another Argo CD": {[]sample{{failures, "argocd", "a", 0}, {failures, "other", "b", 40}}, "other"},
+		"nothing watches":         {nil, ""},
 	} {
 		if got := firing(t, alert, c.samples); got != c.want {
 			t.Errorf("%s: fires for %q, want %q", name, got, c.want)

@@ -60,9 +60,10 @@ type Refresher struct {
 	current atomic.Pointer[refresh.Controller] // nil while Applications are not known
 	heads   bucketHeads
 
-	requests metrics.Counter
-	late     metrics.Histogram
-	leading  metrics.Gauge
+	requests  metrics.Counter
+	unwatched metrics.Counter
+	late      metrics.Histogram
+	leading   metrics.Gauge
 }
 
 // New returns a refresher that does nothing yet, and adds its metrics.
@@ -77,6 +78,7 @@ func New(cfg Config) *Refresher {
 	r.late = m.Histogram("argosy_refresh_late_seconds", "Time from a tick, or from when a change was found, to the request.",
 		metrics.Buckets{First: 0.25, Factor: 2, Number: 10}, "why")
 	r.leading = m.Gauge("argosy_refresh_leading", "1 if this process is the one that keeps the interval.")
+	r.unwatched = m.Counter("argosy_refresh_watch_failures_total", "Attempts to watch Applications that failed.")
 	m.Read("argosy_refresh_applications", "Applications that are followed.", func() int { all, _ := r.apps(); return all })
 	m.Read("argosy_refresh_applications_driven", "Those of them with a trigger repository, or the plugin appset.", func() int {
 		_, driven := r.apps()
@@ -149,8 +151,9 @@ func (r *Refresher) Work(ctx context.Context) {
 			group.Go(func() { c.Run(ctx) })
 			group.Go(func() { c.RunLooks(ctx) })
 		},
-		// Once, however often it is tried.
 		Failed: func(err error) {
+			r.unwatched.Add(1)
+			// Once, however often it is tried.
 			if _, again := told.LoadOrStore(err.Error(), true); !again {
 				r.cfg.Log.Warn("watching", "error", err.Error())
 			}

@@ -28,6 +28,9 @@ func cluster(t *testing.T, secrets *int) *kube.Client {
 		case strings.HasSuffix(r.URL.Path, "/secrets"):
 			*secrets++
 			fmt.Fprint(w, `{"kind": "SecretList", "apiVersion": "v1", "metadata": {}, "items": []}`)
+		case strings.Contains(r.URL.Path, "/namespaces/closed/"):
+			w.WriteHeader(http.StatusForbidden)
+			fmt.Fprint(w, `{"kind": "Status", "apiVersion": "v1", "status": "Failure", "reason": "Forbidden", "code": 403, "message": "may not"}`)
 		case !strings.HasSuffix(r.URL.Path, "/applications"):
 			w.WriteHeader(http.StatusNotFound)
 			fmt.Fprint(w, `{"kind": "Status", "apiVersion": "v1", "status": "Failure", "reason": "NotFound", "code": 404}`)
@@ -81,6 +84,33 @@ func TestWork(t *testing.T) {
 	<-ended
 	if r.Known() || r.Hint("b", "k") {
 		t.Error("it still takes hints")
+	}
+}
+
+// TestUnwatched: a namespace that cannot be watched does not keep the others waiting, and is logged and counted.
+func TestUnwatched(t *testing.T) {
+	ready := make(chan struct{})
+	var log strings.Builder
+	m := metrics.New()
+	reads := 0
+	r := New(Config{
+		API: cluster(t, &reads), Settings: Settings{Interval: time.Hour, Namespaces: []string{"closed"}}, Now: time.Now,
+		Log: serve.Log(&log, "text"), Metrics: m, Hinted: true, Ready: func() { close(ready) },
+	})
+	if !strings.Contains(page(m), "argosy_refresh_watch_failures_total 0") {
+		t.Errorf("the counter does not begin with 0:\n%s", page(m))
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan struct{})
+	go func() { r.Work(ctx); close(ended) }()
+	<-ready
+	if got := page(m); !strings.Contains(got, "argosy_refresh_watch_failures_total 1") || !strings.Contains(got, "argosy_refresh_applications 1") {
+		t.Errorf("it is not counted:\n%s", got)
+	}
+	cancel()
+	<-ended
+	if got := log.String(); !strings.Contains(got, `msg=watching error="watching Applications in namespace closed: forbidden: `) {
+		t.Error(got)
 	}
 }
 
