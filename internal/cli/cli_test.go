@@ -2,6 +2,7 @@ package cli_test
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"testing"
 	"time"
@@ -29,7 +30,6 @@ func TestSettings(t *testing.T) {
 		"a variable":       {env: map[string]string{"X_TIMEOUT": "5s"}, want: 5 * time.Second},
 		"a flag wins":      {env: map[string]string{"X_TIMEOUT": "5s"}, args: []string{"--timeout", "7s"}, want: 7 * time.Second},
 		"no duration":      {env: map[string]string{"X_TIMEOUT": "soon"}, err: `variable X_TIMEOUT: "soon" is not a duration such as 45s`},
-		"no list":          {env: map[string]string{"X_HOSTS": `"a`}, err: `variable X_HOSTS: "\"a" is not a list with commas between its parts`},
 		"no known version": {env: map[string]string{"X_VERSION": "1.0"}, err: `variable X_VERSION: "1.0" is not a version of Argo CD that is known, ` + versions.Range()},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -52,6 +52,20 @@ func TestSettings(t *testing.T) {
 				t.Errorf("got %s, %v", *timeout, err)
 			}
 		})
+	}
+}
+
+// TestSettingsLists: variables have lists as Argo CD's settings have them.
+func TestSettingsLists(t *testing.T) {
+	table := cli.Table([][3]string{{"hosts", "X_HOSTS", ""}})
+	for value, want := range map[string]string{
+		"": "[default]", " , ": "[default]", "a": "[a]", "a,b": "[a b]", "a, b": "[a b]", " a ,\n b,\n": "[a b]", "team-*,": "[team-*]",
+	} {
+		var flags pflag.FlagSet
+		hosts := flags.StringSlice("hosts", []string{"default"}, "")
+		if err := table.Fill(&flags, func(string) string { return value }); err != nil || fmt.Sprint(*hosts) != want {
+			t.Errorf("%q: got %q, %v, want %s", value, *hosts, err, want)
+		}
 	}
 }
 

@@ -62,10 +62,18 @@ func (t Settings) Fill(flags *pflag.FlagSet, getenv func(string) string) error {
 		if f == nil || f.Changed || value == "" {
 			continue
 		}
+		if list, ok := f.Value.(pflag.SliceValue); ok {
+			if parts := split(value); len(parts) > 0 {
+				if err := list.Replace(parts); err != nil {
+					return problem.Usagef("variable %s: %v", s.Variable, err)
+				}
+			}
+			continue
+		}
 		if err := f.Value.Set(value); err != nil {
 			want, ok := map[string]string{
 				"int64": "a number", "duration": "a duration such as 45s", "bool": "true or false",
-				"stringSlice": "a list with commas between its parts", "VERSION": "a version of Argo CD that is known, " + versions.Range(),
+				"VERSION": "a version of Argo CD that is known, " + versions.Range(),
 			}[f.Value.Type()]
 			if !ok {
 				return problem.Usagef("variable %s: %v", s.Variable, err)
@@ -74,6 +82,18 @@ func (t Settings) Fill(flags *pflag.FlagSet, getenv func(string) string) error {
 		}
 	}
 	return nil
+}
+
+// split returns the parts of a list as Argo CD does, whose variables we read, too: without spaces and line breaks around them, and without
+// empty ones (StringsFromEnv, util/env/env.go, v3.2.11).
+func split(value string) []string {
+	var out []string
+	for part := range strings.SplitSeq(value, ",") {
+		if part = strings.TrimSpace(part); part != "" {
+			out = append(out, part)
+		}
+	}
+	return out
 }
 
 // Deadline ends a command after the time of its flag --timeout.
