@@ -90,6 +90,9 @@ any-namespace (Applications in other namespaces). See docs/install.md.`,
 	flags.StringVar(&opts.Image, "image", "", "`IMAGE` of argosy; default: the one of this release")
 	flags.StringVar(&opts.PolicyFile, "policy", "", "`FILE` with what projects may do; default: the project default may read all buckets")
 	flags.DurationVar(&opts.Interval, "interval", 3*time.Minute, "`DURATION` between the ticks of trigger repositories")
+	flags.StringArrayVar(&opts.Env, "env", nil, "`NAME=VALUE` of a variable of the sidecar; argosy cmp --help lists them (can be given several times)")
+	flags.StringVar(&opts.EnvSecret, "env-secret", "", "`SECRET` whose keys become variables of the sidecar, such as AWS_ACCESS_KEY_ID")
+	flags.StringVar(&opts.Memory, "memory", "", "memory limit of the sidecar, a `QUANTITY`; default: 1Gi")
 	flags.BoolVar(&opts.apply, "apply", false, "add it to the Argo CD of the cluster")
 	flags.BoolVar(&opts.remove, "remove", false, "take all parts away from the Argo CD of the cluster")
 	flags.BoolVar(&opts.force, "force-conflicts", false, "with --apply, take fields from other field managers")
@@ -141,7 +144,7 @@ func (o *installOptions) alone(given func(string) bool, changes bool) error {
 	if o.force && !o.apply {
 		return usagef("--force-conflicts goes with --apply")
 	}
-	for _, name := range []string{"with", "sidecar-only", "image", "policy", "interval"} {
+	for _, name := range []string{"with", "sidecar-only", "image", "policy", "interval", "env", "env-secret", "memory"} {
 		if o.remove && given(name) {
 			return usagef("--remove takes all parts away, and goes without --%s", name)
 		}
@@ -167,7 +170,10 @@ func (o *installOptions) change(ctx context.Context, std stdio) error {
 	}
 	i := kube.Install{
 		Lookup: &kube.Lookup{Client: client, Now: std.Now}, Theirs: theirs, Ours: ours, Force: o.force,
-		Tell: func(result string, key live.Key) { fmt.Fprintf(std.Out, "%-9s %s\n", result, key) },
+		Sidecar: install.Sidecar, Tell: func(result string, key live.Key) { fmt.Fprintf(std.Out, "%-9s %s\n", result, key) },
+	}
+	if o.Target == install.Operator {
+		i.Later = o.Name + "-repo-server"
 	}
 	if o.remove {
 		return i.Remove(ctx)

@@ -19,7 +19,7 @@ type waitOptions struct {
 }
 
 func newWaitCommand(std stdio) *cobra.Command {
-	opts := waitOptions{}
+	opts := waitOptions{Live: option.Live{Patience: 30 * time.Second}}
 	cmd := &cobra.Command{
 		Use:   "wait [NAMESPACE/]ROOT",
 		Short: "Wait until an Application, and everything below it, is healthy, synced or at a revision",

@@ -1,6 +1,7 @@
 package argo
 
 import (
+	"cmp"
 	"strings"
 
 	"github.com/argosy-cd/argosy/internal/manifest"
@@ -16,6 +17,26 @@ func Instance(value, argoNamespace string) Ref {
 		return Ref{Namespace: namespace, Name: name}
 	}
 	return Ref{Namespace: argoNamespace, Name: value}
+}
+
+// Tracking is how Argo CD marks the objects of an Application. The zero Tracking is by annotation.
+type Tracking struct {
+	// Method is application.resourceTrackingMethod: annotation, label or annotation+label.
+	Method string
+	// Label is application.instanceLabelKey. "" is InstanceLabel.
+	Label string
+}
+
+// Key is the key of the label.
+func (t Tracking) Key() string { return cmp.Or(t.Label, InstanceLabel) }
+
+// ByLabel reports whether Argo CD writes the label.
+func (t Tracking) ByLabel() bool { return strings.Contains(t.Method, "label") }
+
+// Marked reports whether an Application deploys an object: by the annotation, or by the label if Argo CD writes it.
+func (t Tracking) Marked(o manifest.Object) bool {
+	_, tracked := Tracked(o, "")
+	return tracked || t.ByLabel() && manifest.String(o, "metadata", "labels", t.Key()) != ""
 }
 
 // Tracked returns the Application that deploys an object by the tracking annotation. It reports false for an annotation that is missing, or

@@ -72,14 +72,17 @@ type boot struct {
 	client *kube.Client
 	lookup *kube.Lookup
 	facts  facts
-	given  plan.Config       // as the user has set it
-	unseen map[string]string // why not every thing of a sort that a plan needs could be looked at
-	found  *preview.Checked
-	follow *follow.Boot
-	course *course.Course
-	roots  []live.Key
-	began  time.Time // when the root was applied
-	wedges map[live.Key]*wedge
+	given  plan.Config // as the user has set it
+	// distant is another cluster with things of a sort that a plan needs, which are not looked at.
+	distant  map[string]string
+	tracking argo.Tracking
+	unseen   map[string]string // why not every thing of a sort that a plan needs could be looked at
+	found    *preview.Checked
+	follow   *follow.Boot
+	course   *course.Course
+	roots    []live.Key
+	began    time.Time // when the root was applied
+	wedges   map[live.Key]*wedge
 }
 
 // errStopped says that a check has failed, and was printed.
@@ -132,6 +135,7 @@ func (b *boot) run(ctx context.Context) (err error) {
 	}
 	if b.facts.served {
 		b.Follow.Err = b.Follow.Out
+		b.Follow.Patience = quiet
 		if b.follow, err = follow.Open(ctx, b.Follow); err != nil {
 			return err
 		}
@@ -201,7 +205,7 @@ func (b *boot) reach(ctx context.Context) error {
 // plan plans and checks the root, with what is known of the cluster; again after an install. A plan that is broken ends the boot, unless it
 // is forced; state says what was changed by then.
 func (b *boot) plan(ctx context.Context, state string) error {
-	b.roots, b.unseen = nil, map[string]string{}
+	b.roots, b.unseen, b.distant = nil, map[string]string{}, map[string]string{}
 	b.checks = slices.DeleteFunc(b.checks, func(c Check) bool { return c.Name == planCheck || c.Name == lintCheck })
 	planner := b.Lint.Planner
 	planner.Config = b.given
@@ -257,7 +261,11 @@ func (b *boot) apply(ctx context.Context) error {
 	slices.SortStableFunc(docs, func(x, y manifest.Document) int { return rank(x.Object) - rank(y.Object) })
 	how := kube.Apply{Namespace: b.client.Namespace, DryRun: b.DryRun, Force: b.ForceConflicts}
 	for _, d := range docs {
-		result, err := b.lookup.Apply(ctx, d.Object, how)
+		var result string
+		err := kube.Persist(ctx, func() (err error) {
+			result, err = b.lookup.Apply(ctx, d.Object, how)
+			return err
+		})
 		if errors.Is(err, kube.ErrConflict) {
 			err = fmt.Errorf("%w; leave the field to that manager, or take it with --force-conflicts", err)
 		}

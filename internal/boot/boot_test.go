@@ -294,6 +294,34 @@ func TestChecks(t *testing.T) {
 			files: map[string]string{"root.yaml": strings.Replace(rootFile, "'https://git.example.com/x'", "'https://example.com/appset.git'", 1)},
 			check: "trigger https://example.com/appset.git", verdict: "unknown", text: "not known from here",
 		},
+		"a kind that something unknown may bring": {
+			files: map[string]string{
+				"apps/x.yaml": "apiVersion: example.com/v1\nkind: Thing\nmetadata: {name: x}\n", "apps/y.yaml": childOf("{repoURL: 'https://charts.example.com', chart: web, targetRevision: 1.0.0}", "{name: in-cluster, namespace: argocd}"),
+			}, check: "crds", verdict: "unknown", text: "CRD example.com/Thing is not in the cluster, and it is not known whether the plan brings it",
+		},
+		"a namespace of another cluster": {
+			files: map[string]string{
+				"apps/y.yaml": childOf("{repoURL: 'https://git.example.com/x', path: leaf}", "{server: 'https://far.example.com', namespace: far}"), "leaf/x.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: y}\n",
+			}, check: "namespaces", verdict: "unknown", text: "nothing is missing in this cluster; https://far.example.com was not looked at",
+		},
+		"a project that may permit another cluster": {
+			files: map[string]string{
+				"apps/y.yaml": childOf("{repoURL: 'https://git.example.com/x', path: leaf}", "{server: 'https://far.example.com', namespace: far}"), "leaf/x.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: y}\n",
+			},
+			change: func(b *booted) {
+				b.server.set("/apis/argoproj.io/v1alpha1/namespaces/argocd/appprojects/default", map[string]any{
+					"spec": map[string]any{"sourceRepos": []any{"*"}, "destinations": []any{map[string]any{"name": "in-cluster", "namespace": "*"}, map[string]any{"name": "far", "namespace": "*"}}},
+				})
+			}, check: "projects", verdict: "unknown", text: "it is not known whether the project default permits the destination of child",
+		},
+		"a controller without replicas": {
+			change: func(b *booted) {
+				b.server.set("/apis/apps/v1/namespaces/argocd/deployments/repo", map[string]any{
+					"apiVersion": "apps/v1", "kind": "Deployment", "metadata": map[string]any{"labels": map[string]any{"app.kubernetes.io/component": "repo-server"}},
+					"spec": map[string]any{"replicas": int64(0)}, "status": map[string]any{},
+				})
+			}, check: "controllers", text: "repo-server is not ready",
+		},
 		"a controller that is down": {
 			change: func(b *booted) {
 				b.server.set("/apis/apps/v1/namespaces/argocd/deployments/repo", map[string]any{
@@ -326,6 +354,12 @@ func TestChecks(t *testing.T) {
 			}
 		})
 	}
+}
+
+// childOf is an Application with a source and a destination.
+func childOf(source, destination string) string {
+	return fmt.Sprintf("apiVersion: argoproj.io/v1alpha1\nkind: Application\nmetadata: {name: child, namespace: argocd}\n"+
+		"spec: {project: default, source: %s, destination: %s}\n", source, destination)
 }
 
 // manyNamespaces are ConfigMaps, each in a namespace of its own.
@@ -575,14 +609,14 @@ metadata: {name: mine}
 		}
 		obey(path, o)
 	}
-	b.server.stumble = deployment
+	b.server.stumble, b.server.falter = deployment, deployment
 	b.Install = dir
 	events, err := b.run(t)
 	if err != nil || find(t, events, "done").Result != "healthy" {
 		t.Fatal(err, b.out.String())
 	}
-	if !slices.Equal(b.server.writes, []string{crd, deployment, rootPath}) || b.server.stumble != "" {
-		t.Errorf("%q, %q", b.server.writes, b.server.stumble)
+	if !slices.Equal(b.server.writes, []string{crd, deployment, rootPath}) || b.server.stumble+b.server.falter != "" {
+		t.Errorf("%q, %q, %q", b.server.writes, b.server.stumble, b.server.falter)
 	}
 }
 

@@ -58,6 +58,7 @@ func (b *boot) gather(ctx context.Context) facts {
 			f.version = v
 		}
 	}
+	b.tracking, _ = b.client.Tracking(ctx) // the next request says why not
 	o, err := b.lookup.Get(ctx, live.Key{Kind: "ConfigMap", Namespace: b.client.Namespace, Name: settingsName})
 	if f.settingsErr = err; err == nil && o != nil {
 		f.settings, _, f.settingsErr = settings.FromObject(o)
@@ -84,7 +85,13 @@ func (b *boot) existing(ctx context.Context, p *plan.Plan) []plan.Thing {
 	var out []plan.Thing
 	look := func(list []plan.Thing) {
 		for _, t := range list {
-			if seen[t] || t.Cluster != generator.InClusterServer {
+			if seen[t] {
+				continue
+			}
+			if t.Cluster != generator.InClusterServer {
+				// The plan must not call it missing.
+				seen[t], b.distant[t.What] = true, t.Cluster
+				out = append(out, t)
 				continue
 			}
 			if len(seen) >= maxLooks {
@@ -97,6 +104,7 @@ func (b *boot) existing(ctx context.Context, p *plan.Plan) []plan.Thing {
 			}
 		}
 	}
+	look(p.Doubts)
 	for _, app := range p.Applications {
 		look(app.Requires)
 		for _, item := range app.Items {
@@ -175,11 +183,30 @@ func (b *boot) checkThings() {
 	} {
 		c, found := b.missing(Check{Name: t.name, Fix: t.fix}, t.what, t.rule)
 		if !found {
-			c.Verdict, c.Fix = OK, ""
-			c.Text = fmt.Sprintf("every %s that the plan needs is in the cluster, or the plan brings it", t.noun)
+			c = b.present(Check{Name: t.name, Verdict: OK}, t.noun, t.what)
 		}
 		b.check(c)
 	}
+}
+
+// present says that nothing of a sort is missing, as far as that is known.
+func (b *boot) present(c Check, noun, what string) Check {
+	c.Text = fmt.Sprintf("every %s that the plan needs is in the cluster, or the plan brings it", noun)
+	var doubts []string
+	for _, t := range b.found.Plan.Doubts {
+		if t.What == what {
+			doubts = append(doubts, t.Name)
+		}
+	}
+	switch {
+	case len(doubts) > 0 && b.unseen[what] != "":
+		c.Verdict, c.Text = Unknown, fmt.Sprintf("%s %s could not be looked at: %s", noun, words.Some(doubts), b.unseen[what])
+	case len(doubts) > 0:
+		c.Verdict, c.Text = Unknown, fmt.Sprintf("%s %s is not in the cluster, and it is not known whether the plan brings it", noun, words.Some(doubts))
+	case b.distant[what] != "":
+		c.Verdict, c.Text = Unknown, fmt.Sprintf("nothing is missing in this cluster; %s was not looked at", b.distant[what])
+	}
+	return c
 }
 
 // first is the first of several texts, and how many more there are.
@@ -226,8 +253,10 @@ func (b *boot) controllers() Check {
 	c := Check{Name: "controllers", Verdict: Unknown}
 	ready := map[string]bool{}
 	for _, o := range b.facts.workloads {
+		// A workload without replicas is healthy, and does nothing. Another one may do its work.
+		replicas, stated := manifest.Map(o, "spec")["replicas"].(int64)
 		name := component(o)
-		ready[name] = ready[name] || isReady(o)
+		ready[name] = ready[name] || isReady(o) && !(stated && replicas == 0)
 	}
 	var down []string
 	for _, name := range []string{"application-controller", "repo-server"} {

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/argosy-cd/argosy/internal/argo"
 	"github.com/argosy-cd/argosy/internal/health"
 	"github.com/argosy-cd/argosy/internal/kube"
 	"github.com/argosy-cd/argosy/internal/live"
@@ -26,6 +25,8 @@ func (b *boot) install(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("--install: %w", err)
 	}
+	// An Argo CD that cannot be asked deploys nothing yet, or the next request fails.
+	b.tracking, _ = b.client.Tracking(ctx)
 	objects := manifest.Objects(docs)
 	slices.SortStableFunc(objects, func(x, y manifest.Object) int { return rank(x) - rank(y) })
 	counts := map[string]int{}
@@ -40,7 +41,12 @@ func (b *boot) install(ctx context.Context) error {
 				return err
 			}
 		}
-		result, key, err := b.installOne(ctx, o)
+		var result string
+		var key live.Key
+		err := kube.Persist(ctx, func() (err error) {
+			result, key, err = b.installOne(ctx, o)
+			return err
+		})
 		if err != nil {
 			return fmt.Errorf("--install: %w", err)
 		}
@@ -83,7 +89,7 @@ func (b *boot) installOne(ctx context.Context, o manifest.Object) (string, live.
 		if err != nil {
 			return "", key, err
 		}
-		if _, tracked := argo.Tracked(have, b.client.Namespace); have != nil && tracked {
+		if have != nil && b.tracking.Marked(have) {
 			return left, key, nil
 		}
 	}

@@ -123,7 +123,7 @@ func (b *boot) tryHealth(ctx context.Context) string {
 		}
 		if h, _, err := health.Evaluate(o, b.facts.settings.Health, limits); err != nil {
 			return fmt.Sprintf("does not work on %s: %v", n.Ref, err)
-		} else if _, itself := argo.Tracked(o, b.client.Namespace); h.Status == health.Healthy && !itself && n.Health != health.Healthy {
+		} else if h.Status == health.Healthy && !b.tracking.Marked(o) && n.Health != health.Healthy {
 			return fmt.Sprintf("answers Healthy to %s, which is %s", n.Ref, words.OrDash(string(n.Health)))
 		}
 		return ""

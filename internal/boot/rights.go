@@ -37,6 +37,7 @@ func (b *boot) checkProjects(ctx context.Context) {
 			}
 		}
 	}
+	doubt := ""
 	for _, project := range slices.Sorted(maps.Keys(used)) {
 		if brought[project] {
 			continue // the plan knows what it permits
@@ -50,34 +51,48 @@ func (b *boot) checkProjects(ctx context.Context) {
 		if o == nil {
 			continue // Argo CD makes default, and others are findings, unless something unknown may bring them
 		}
-		if text := b.forbids(argo.NewProject(o), used[project]); text != "" {
+		text, unclear := b.forbids(argo.NewProject(o), used[project])
+		if text != "" {
 			b.check(Check{Name: name, Verdict: Failed, Text: text, Fix: fmt.Sprintf("permit it in AppProject %s", project)})
 			return
 		}
+		doubt = cmp.Or(doubt, unclear)
+	}
+	if doubt != "" {
+		b.check(Check{Name: name, Verdict: Unknown, Text: doubt})
+		return
 	}
 	text := fmt.Sprintf("%s of the plan: nothing forbids an Application", words.Count(len(used), "project"))
 	b.check(Check{Name: name, Verdict: OK, Text: text})
 }
 
-// forbids says what of some Applications a project of the cluster does not permit, "" if nothing.
-func (b *boot) forbids(p argo.Project, apps []*plan.Application) string {
+// forbids says what of some Applications a project of the cluster does not permit, "" if nothing, and what is not clear: a cluster has a
+// name and a URL, the project may permit either, and only one of them is known of another cluster.
+func (b *boot) forbids(p argo.Project, apps []*plan.Application) (text, unclear string) {
 	for _, app := range apps {
 		if app.Namespace != "" && app.Namespace != b.client.Namespace && !p.AllowsNamespace(app.Namespace) {
-			return fmt.Sprintf("the project %s does not permit Applications in namespace %s, such as %s", p.Name, app.Namespace, app.Name)
+			return fmt.Sprintf("the project %s does not permit Applications in namespace %s, such as %s", p.Name, app.Namespace, app.Name), ""
 		}
 		for _, s := range argo.Deployed(app.Object) {
 			if !p.AllowsSource(manifest.String(s, "repoURL")) {
-				return fmt.Sprintf("the project %s does not permit the repository of a source of %s", p.Name, app.Name)
+				return fmt.Sprintf("the project %s does not permit the repository of a source of %s", p.Name, app.Name), ""
 			}
 		}
 		to := manifest.Map(app.Object, "spec", "destination")
-		server := manifest.String(to, "server")
-		if server == generator.InClusterServer && !p.ScopedClusters() &&
-			!p.AllowsDestination(server, generator.InClusterName, manifest.String(to, "namespace")) {
-			return fmt.Sprintf("the project %s does not permit the destination of %s", p.Name, app.Name)
+		server, name := manifest.String(to, "server"), manifest.String(to, "name")
+		here := generator.ClusterList(nil).Local(name, server)
+		if here {
+			server, name = generator.InClusterServer, generator.InClusterName
+		}
+		switch allowed := p.AllowsDestination(server, name, manifest.String(to, "namespace")); {
+		case allowed && (here || !p.ScopedClusters()):
+		case here && !p.ScopedClusters():
+			return fmt.Sprintf("the project %s does not permit the destination of %s", p.Name, app.Name), ""
+		default:
+			unclear = fmt.Sprintf("it is not known whether the project %s permits the destination of %s, which is another cluster", p.Name, app.Name)
 		}
 	}
-	return ""
+	return "", unclear
 }
 
 // checkRights asks the API server for the rights of what the boot will do.

@@ -27,8 +27,8 @@ type server struct {
 	writes   []string
 	// forbid are "verb resource" that nobody may.
 	forbid []string
-	// stumble is the path of an object that is not answered once, after it was written; "" is none.
-	stumble string
+	// stumble is the path of an object that is not answered once, after it was written, and falter one that is not written once; "" is none.
+	stumble, falter string
 	// conflict is the manager that owns what is applied; "" is nobody.
 	conflict string
 	// react is called after each write.
@@ -167,6 +167,11 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	if r.Method == http.MethodGet && path == s.stumble && slices.Contains(s.writes, path) {
 		s.stumble = ""
+		refuse(w, http.StatusServiceUnavailable, "ServiceUnavailable", "try again")
+		return
+	}
+	if r.Method == http.MethodPatch && path == s.falter {
+		s.falter = ""
 		refuse(w, http.StatusServiceUnavailable, "ServiceUnavailable", "try again")
 		return
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/argosy-cd/argosy/internal/argo"
 	"github.com/argosy-cd/argosy/internal/health"
+	"github.com/argosy-cd/argosy/internal/kube"
 	"github.com/argosy-cd/argosy/internal/live"
 	"github.com/argosy-cd/argosy/internal/live/cause"
 	"github.com/argosy-cd/argosy/internal/report"
@@ -71,8 +72,8 @@ func (w *watched) look(ctx context.Context, s *live.Snapshot) (bool, error) {
 	if len(s.Stale()) > 0 {
 		return false, nil // what is known may be old
 	}
-	if err := w.unwedge(ctx, s, roots); err != nil {
-		return false, err
+	if err := w.unwedge(ctx, s, roots); err != nil && !kube.Passing(err) {
+		return false, err // the next look is soon
 	}
 	if w.good(ctx, roots) {
 		return true, w.done(s)

@@ -63,6 +63,7 @@ func (w *watched) unwedgeOne(ctx context.Context, s *live.Snapshot, n *live.Node
 	w.say("stale", fields, "%s", text)
 	ok, err := w.terminate(ctx, n)
 	if err != nil {
+		delete(w.wedges, n.Key())
 		return fmt.Errorf("ending the sync of %s: %w", n.Ref, err)
 	}
 	if ok {

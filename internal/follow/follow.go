@@ -38,6 +38,8 @@ type Config struct {
 	Size func() (width, height int)
 	// Record gets a recording of what happens in the cluster. Nil records nothing.
 	Record io.Writer
+	// Patience is how long Open waits for an API server that does not answer. Zero gives up at the first error.
+	Patience time.Duration
 }
 
 // Boot is a boot that is followed.
@@ -86,19 +88,34 @@ func openCluster(ctx context.Context, cfg Config) (*Boot, error) {
 		})
 	})
 	b.stop = func() { cancel(); group.Wait() }
-	var err error
-	select {
-	case <-ready:
-		err = b.readable()
-	case err = <-failed:
-	case <-ctx.Done():
-		err = context.Cause(ctx)
-	}
-	if err != nil {
+	if err := b.opened(ctx, ready, failed); err != nil {
 		b.stop()
 		return nil, err
 	}
 	return b, nil
+}
+
+// opened waits until everything is known that may be. The watches try again by themselves.
+func (b *Boot) opened(ctx context.Context, ready <-chan struct{}, failed <-chan error) error {
+	var last error
+	var expired <-chan time.Time
+	for {
+		select {
+		case <-ready:
+			return b.readable()
+		case err := <-failed:
+			if b.cfg.Patience == 0 || !kube.Passing(err) {
+				return err
+			}
+			if last = err; expired == nil {
+				expired = time.After(b.cfg.Patience)
+			}
+		case <-expired:
+			return last
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
 }
 
 // readable is the error of a cluster whose Applications may not be read at all.

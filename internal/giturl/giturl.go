@@ -4,6 +4,8 @@ import (
 	"net/url"
 	"regexp"
 	"strings"
+
+	"github.com/argosy-cd/argosy/internal/words"
 )
 
 // Key returns what is the same for all URLs of one repository: host and path, without scheme, user, default port and
@@ -79,6 +81,12 @@ func cutLast(s, sep string) (before, after string, found bool) {
 		return s, "", false
 	}
 	return s[:i], s[i+len(sep):], true
+}
+
+// Message returns what somebody else says, without secrets of URLs and with at most so many bytes.
+func Message(text string, most int) string {
+	// A URL that is cut inside its password cannot be recognised. So the text is cut where that does not show.
+	return words.Shorten(RedactText(words.Shorten(text, 2*most)), most)
 }
 
 // RedactText redacts all URLs in a text: those that are known by their exact spelling, others as far as they can be recognised.

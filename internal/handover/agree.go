@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/argosy-cd/argosy/internal/argo"
+	"github.com/argosy-cd/argosy/internal/giturl"
 	"github.com/argosy-cd/argosy/internal/manifest"
 	"github.com/argosy-cd/argosy/internal/words"
 )
@@ -73,7 +74,7 @@ func (r *run) differs(want, live manifest.Object) string {
 	if deleting(live) {
 		return "it is being deleted"
 	}
-	if label := r.Tracking.label(); r.Tracking.byLabel() && manifest.Map(want, "metadata", "labels")[label] != nil {
+	if label := r.Tracking.Key(); r.Tracking.ByLabel() && manifest.Map(want, "metadata", "labels")[label] != nil {
 		return fmt.Sprintf("metadata.labels.%s: Argo CD tracks resources by this label, so the new parent would replace it; take it out "+
 			"of the template", label)
 	}
@@ -97,7 +98,7 @@ func (r *run) differs(want, live manifest.Object) string {
 	for _, field := range []string{"labels", "annotations"} {
 		for key, value := range manifest.Map(want, "metadata", field) {
 			if have := manifest.Map(live, "metadata", field)[key]; have != value {
-				return fmt.Sprintf("metadata.%s.%s is %q in the cluster, and %q in the set", field, key, text(have), text(value))
+				return differ("metadata."+field+"."+key, have, value)
 			}
 		}
 	}
@@ -179,12 +180,20 @@ func difference(path string, want, live any) string {
 	if reflect.DeepEqual(want, live) || text(want) == text(live) && number(want) && number(live) {
 		return ""
 	}
+	return differ(path, live, want)
+}
+
+// differ says that a field differs, without passwords. Settings of Helm and of plugins may be some.
+func differ(path string, live, want any) string {
+	if text(live) == text(want) || strings.Contains(path, ".helm.") || strings.Contains(path, ".plugin.") {
+		return path + " in the cluster differs from that in the set"
+	}
 	return fmt.Sprintf("%s is %q in the cluster, and %q in the set", path, text(live), text(want))
 }
 
 func differenceIn(path, k string, a, b map[string]any) string {
 	if (a[k] == nil) != (b[k] == nil) && k == "automated" { // an empty one means something
-		return fmt.Sprintf("%s.%s is %q in the cluster, and %q in the set", path, k, text(b[k]), text(a[k]))
+		return differ(path+"."+k, b[k], a[k])
 	}
 	return difference(strings.TrimPrefix(path+"."+k, "."), a[k], b[k])
 }
@@ -219,7 +228,7 @@ func text(v any) string {
 	if v == nil {
 		return ""
 	}
-	return words.Shorten(fmt.Sprint(v), 80)
+	return words.Shorten(giturl.RedactText(fmt.Sprint(v)), 80)
 }
 
 // undisturbed refuses an object that another Application deploys by itself: it would undo every step.
@@ -250,7 +259,7 @@ func (c Config) deployedBy(o manifest.Object) (argo.Ref, bool) {
 		name = ""
 	}
 	if name == "" {
-		name = manifest.String(o, "metadata", "labels", c.Tracking.label())
+		name = manifest.String(o, "metadata", "labels", c.Tracking.Key())
 	}
 	return argo.Instance(name, c.Argo), name != ""
 }

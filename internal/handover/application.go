@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/argosy-cd/argosy/internal/argo"
+	"github.com/argosy-cd/argosy/internal/giturl"
 	"github.com/argosy-cd/argosy/internal/manifest"
 	"github.com/argosy-cd/argosy/internal/words"
 )
@@ -19,7 +20,7 @@ func troubles(app manifest.Object) string {
 	conditions, _ := manifest.Map(app, "status")["conditions"].([]any)
 	for _, v := range conditions {
 		if m, _ := v.(map[string]any); strings.HasSuffix(manifest.String(m, "type"), "Error") {
-			return fmt.Sprintf("Argo CD says %s: %s", manifest.String(m, "type"), words.Shorten(manifest.String(m, "message"), maxMessage))
+			return fmt.Sprintf("Argo CD says %s: %s", manifest.String(m, "type"), message(m))
 		}
 	}
 	if status := manifest.String(app, "status", "sync", "status"); status == "" || status == "Unknown" {
@@ -32,7 +33,12 @@ func troubles(app manifest.Object) string {
 func isSynced(app manifest.Object) (bool, string) {
 	status := manifest.String(app, "status", "sync", "status")
 	return status == "Synced", fmt.Sprintf("it is %s: %s", words.OrDash(status),
-		words.OrDash(words.Shorten(manifest.String(app, "status", "operationState", "message"), maxMessage)))
+		words.OrDash(message(manifest.Map(app, "status", "operationState"))))
+}
+
+// message is what Argo CD says, without passwords of URLs.
+func message(o map[string]any) string {
+	return giturl.Message(manifest.String(o, "message"), maxMessage)
 }
 
 // syncing reports whether a sync of an Application is running, or about to.

@@ -24,8 +24,8 @@ type state struct {
 	// Plain and Plugin are the sources of the root in both worlds.
 	Plain  map[string]any `json:"plain"`
 	Plugin map[string]any `json:"plugin"`
-	// Automated is the automated sync of the root, as it was.
-	Automated map[string]any `json:"automated,omitempty"`
+	// Automated is the automated sync of the root, as it was. Nil is none; an empty one is on.
+	Automated map[string]any `json:"automated"`
 	// Sets are the ApplicationSets of the folder, and Applications those that they render.
 	Sets         []argo.Ref `json:"sets,omitempty"`
 	Applications []argo.Ref `json:"applications,omitempty"`

@@ -245,6 +245,28 @@ func TestFolder(t *testing.T) {
 	}
 }
 
+// TestFolderAutomated: the automated sync of the root is as it was, also if it has no options or is off.
+func TestFolderAutomated(t *testing.T) {
+	for name, automated := range map[string]any{"without options": map[string]any{}, "off": nil} {
+		t.Run(name, func(t *testing.T) {
+			c := newFolder(t)
+			policy := manifest.Map(c.objects["Application/root"], "spec", "syncPolicy")
+			if policy["automated"] = automated; automated == nil {
+				delete(policy, "automated")
+			}
+			for _, back := range []bool{false, true} {
+				if err := c.folder(back); err != nil {
+					t.Fatal(err)
+				}
+				got, ok := manifest.Map(c.objects["Application/root"], "spec", "syncPolicy")["automated"]
+				if on, _ := got.(map[string]any); ok != (automated != nil) || ok && (on == nil || len(on) > 0) {
+					t.Errorf("back %t: the automated sync is %v", back, got)
+				}
+			}
+		})
+	}
+}
+
 // TestFolderKilledAtEveryStep ends a run after each of its writes, and then goes on, or back.
 func TestFolderKilledAtEveryStep(t *testing.T) {
 	steps := 0

@@ -12,11 +12,9 @@
 package handover
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/argosy-cd/argosy/internal/appset/convert"
@@ -34,7 +32,7 @@ type Cluster interface {
 	Owned(ctx context.Context, namespace string) (map[string][]string, error)
 	Create(ctx context.Context, o manifest.Object) error
 	// Patch merges a patch into an object; null removes a field. If the patch names another resourceVersion than the object has, the error
-	// is ErrConflict.
+	// is ErrConflict. An error of an API server that does not answer is ErrPassing.
 	Patch(ctx context.Context, kind string, ref argo.Ref, patch map[string]any) error
 	// Delete deletes the object that has the UID. Objects that it owns stay.
 	Delete(ctx context.Context, kind string, ref argo.Ref, uid string) error
@@ -42,6 +40,9 @@ type Cluster interface {
 
 // ErrConflict says that somebody else has changed an object in between. The step is tried again.
 var ErrConflict = errors.New("changed by somebody else in the meantime")
+
+// ErrPassing says that the API server did not answer, or blamed itself. The step is tried again.
+var ErrPassing = errors.New("the API server does not answer")
 
 // Config is a hand-over.
 type Config struct {
@@ -52,7 +53,7 @@ type Config struct {
 	Parent string
 	// Argo is Argo CD's namespace, and Tracking how it marks what an Application deploys.
 	Argo     string
-	Tracking Tracking
+	Tracking argo.Tracking
 	// Options say what the new Application looks like.
 	Options convert.Options
 	// Render renders the set.
@@ -66,19 +67,6 @@ type Config struct {
 	// Tell is told about each step. Nil is nobody.
 	Tell func(line string)
 }
-
-// Tracking is how Argo CD knows what an Application deploys. The zero value is Argo CD's default: by annotation.
-type Tracking struct {
-	// Method is application.resourceTrackingMethod: annotation, label or annotation+label.
-	Method string
-	// Label is application.instanceLabelKey.
-	Label string
-}
-
-func (t Tracking) label() string { return cmp.Or(t.Label, argo.InstanceLabel) }
-
-// byLabel reports whether Argo CD writes the label.
-func (t Tracking) byLabel() bool { return strings.Contains(t.Method, "label") }
 
 // pause is between two looks at the cluster.
 const pause = time.Second
@@ -161,19 +149,25 @@ type step struct {
 
 // step does a step, and waits for it.
 func (c Config) step(ctx context.Context, s step, look func(context.Context) error) error {
+	const cure = "run this again to go on, or with --back to go back"
 	for {
-		if err := s.do(ctx); err != nil && !errors.Is(err, ErrConflict) {
-			return err
+		if err := s.do(ctx); err != nil && !errors.Is(err, ErrConflict) && !errors.Is(err, ErrPassing) {
+			return fmt.Errorf("%w; %s", err, cure)
 		}
-		if err := look(ctx); err != nil {
-			return err
+		// Nothing is done before the cluster was seen: what was sent may have arrived though nobody answered.
+		err := look(ctx)
+		for errors.Is(err, ErrPassing) && c.Wait(ctx) == nil {
+			err = look(ctx)
+		}
+		if err != nil {
+			return fmt.Errorf("%w; %s", err, cure)
 		}
 		ok, why := s.done()
 		if ok {
 			return nil
 		}
 		if err := c.Wait(ctx); err != nil {
-			return fmt.Errorf("%s: %w; run this again to go on, or with --back to go back", why, err)
+			return fmt.Errorf("%s: %w; %s", why, err, cure)
 		}
 	}
 }
@@ -215,7 +209,7 @@ func (r *run) look(ctx context.Context) (err error) {
 	}
 	meta := manifest.Map(r.target, "metadata")
 	meta["name"] = r.Parent
-	delete(manifest.Map(meta, "labels"), r.Tracking.label()) // the Application that deploys the set would prune the parent
+	delete(manifest.Map(meta, "labels"), r.Tracking.Key()) // the Application that deploys the set would prune the parent
 	return nil
 }
 

@@ -446,6 +446,12 @@ func TestRefused(t *testing.T) {
 			},
 			want: `Application web-a: spec.source.path is "other" in the cluster, and "a" in the set`,
 		},
+		"another password": {
+			change: func(c *cluster) {
+				manifest.Map(c.objects["Application/web-a"], "spec", "source")["repoURL"] = "https://me:hunter2@git.example.com/other"
+			},
+			want: `Application web-a: spec.source.repoURL is "https://git.example.com/other" in the cluster, and "`,
+		},
 		"no automated sync": {
 			change: func(c *cluster) {
 				delete(manifest.Map(c.objects["Application/web-a"], "spec", "syncPolicy"), "automated")
@@ -556,16 +562,16 @@ func TestBroken(t *testing.T) {
 // TestTracking: labels are compared with how Argo CD tracks resources.
 func TestTracking(t *testing.T) {
 	for name, test := range map[string]struct {
-		tracking handover.Tracking
+		tracking argo.Tracking
 		label    string
 		want     string
 	}{
 		"by annotation":    {label: "app.kubernetes.io/instance"},
-		"by label":         {tracking: handover.Tracking{Method: "label"}, label: "example.com/other"},
-		"in the template":  {tracking: handover.Tracking{Method: "label"}, label: "app.kubernetes.io/instance", want: "the new parent would replace it"},
-		"both":             {tracking: handover.Tracking{Method: "annotation+label"}, label: "app.kubernetes.io/instance", want: "the new parent would replace it"},
-		"another label":    {tracking: handover.Tracking{Method: "label", Label: "example.com/x"}, label: "app.kubernetes.io/instance"},
-		"the other's name": {tracking: handover.Tracking{Method: "label", Label: "example.com/x"}, label: "example.com/x", want: "metadata.labels.example.com/x: Argo CD tracks"},
+		"by label":         {tracking: argo.Tracking{Method: "label"}, label: "example.com/other"},
+		"in the template":  {tracking: argo.Tracking{Method: "label"}, label: "app.kubernetes.io/instance", want: "the new parent would replace it"},
+		"both":             {tracking: argo.Tracking{Method: "annotation+label"}, label: "app.kubernetes.io/instance", want: "the new parent would replace it"},
+		"another label":    {tracking: argo.Tracking{Method: "label", Label: "example.com/x"}, label: "app.kubernetes.io/instance"},
+		"the other's name": {tracking: argo.Tracking{Method: "label", Label: "example.com/x"}, label: "example.com/x", want: "metadata.labels.example.com/x: Argo CD tracks"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := newCluster(t)

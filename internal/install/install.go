@@ -84,6 +84,7 @@ type Config struct {
 	Interval time.Duration
 	// Policy is the text of a policy file, and PolicyFile what it is called. "" is the one of deploy/.
 	Policy, PolicyFile string
+	Container
 }
 
 // Marker is in the first line of every file.
@@ -139,6 +140,7 @@ func (cfg Config) additions(ctx context.Context) (*additions, error) {
 
 var (
 	dnsLabel  = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$`)
+	dnsName   = regexp.MustCompile(`^[a-z0-9]([-.a-z0-9]{0,251}[a-z0-9])?$`)
 	reference = regexp.MustCompile(`^[\w][\w.:/-]*(@sha256:[0-9a-f]{64})?$`)
 )
 
@@ -160,7 +162,7 @@ func (cfg Config) check() error {
 			return err
 		}
 	}
-	return nil
+	return cfg.Container.check()
 }
 
 // build has Kustomize put the parts together, around a repo-server and settings that have nothing else.
@@ -216,6 +218,7 @@ func build(ctx context.Context, cfg Config) ([]manifest.Object, error) {
 			m[policyKey] = cfg.Policy
 		}
 	})
+	cfg.Container.apply(objects)
 	return objects, nil
 }
 

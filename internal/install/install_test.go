@@ -166,6 +166,10 @@ func TestRefused(t *testing.T) {
 		`--argocd-name: "" is not a name`:                     func(c *install.Config) { c.Name = "" },
 		`--image: "a\nb" is not NAME:TAG`:                     func(c *install.Config) { c.Image = "a\nb" },
 		"--interval: 1ms is shorter than a second":            func(c *install.Config) { c.Interval = time.Millisecond },
+		`--env: "A B" is not NAME=VALUE`:                      func(c *install.Config) { c.Env = []string{"A B=secret"} },
+		`--env: "A" is not NAME=VALUE`:                        func(c *install.Config) { c.Env = []string{"A"} },
+		`--env-secret: "A_B" is not a name of a Secret`:       func(c *install.Config) { c.EnvSecret = "A_B" },
+		`--memory: "2 GB" is not a quantity such as 2Gi`:      func(c *install.Config) { c.Memory = "2 GB" },
 	} {
 		cfg := config(install.Manifests)
 		change(&cfg)
@@ -252,4 +256,55 @@ func TestInjection(t *testing.T) {
 			}
 		}
 	}
+}
+
+// TestContainer: variables, a Secret and the memory of the sidecar are what the user says, for every target.
+func TestContainer(t *testing.T) {
+	for _, target := range install.Targets {
+		t.Run(target, func(t *testing.T) {
+			cfg := config(install.Target(target))
+			cfg.Container = install.Container{
+				Env: []string{"ARGOSY_ARGOCD_VERSION=3.2", "APPSET_REFRESH_INTERVAL=7m", "AWS_REGION=a=b"}, EnvSecret: "aws.keys", Memory: "2Gi",
+			}
+			var text strings.Builder
+			for _, f := range files(t, cfg) {
+				for _, o := range objects(t, f) {
+					text.WriteString(find(o))
+				}
+			}
+			want := `memory 2Gi, from aws.keys, ARGOCD_APPLICATION_NAMESPACES= ARGOSY_ARGOCD_VERSION=3.2 ARGOSY_GENERATOR_APIS=true APPSET_REFRESH_INTERVAL=7m AWS_REGION=a=b`
+			if got := text.String(); sorted(got) != sorted(want) {
+				t.Errorf("got  %s\nwant %s", got, want)
+			}
+		})
+	}
+}
+
+// sorted are the words of a text, in order.
+func sorted(text string) string {
+	return strings.Join(slices.Sorted(slices.Values(strings.Fields(text))), " ")
+}
+
+// find describes the sidecar in an object, wherever it is.
+func find(v any) string {
+	m, _ := v.(map[string]any)
+	if m["name"] == install.Sidecar && m["args"] != nil {
+		from, _ := m["envFrom"].([]any)
+		out := fmt.Sprintf("memory %v, from %s,", manifest.Map(m, "resources", "limits")["memory"],
+			manifest.String(from[0].(map[string]any), "secretRef", "name"))
+		for _, e := range m["env"].([]any) {
+			e, _ := e.(map[string]any)
+			out += fmt.Sprintf(" %s=%s", e["name"], manifest.String(e, "value"))
+		}
+		return out
+	}
+	var out string
+	for _, e := range m {
+		out += find(e)
+	}
+	list, _ := v.([]any)
+	for _, e := range list {
+		out += find(e)
+	}
+	return out
 }

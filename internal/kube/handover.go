@@ -27,6 +27,20 @@ func resourceOf(kind string) schema.GroupVersionResource {
 	return applications
 }
 
+// passes explains an error, which is also ErrPassing of package handover if it may be gone at the next attempt.
+func passes(doing string, err error) error {
+	if Passing(err) {
+		return &passing{explain(doing, err)}
+	}
+	return explain(doing, err)
+}
+
+type passing struct{ error }
+
+func (p *passing) Is(target error) bool { return target == handover.ErrPassing }
+
+func (p *passing) Unwrap() error { return p.error }
+
 // Object implements handover.Cluster.
 func (c *Client) Object(ctx context.Context, kind string, ref argo.Ref) (manifest.Object, error) {
 	o, err := c.api.Resource(resourceOf(kind)).Namespace(ref.Namespace).Get(ctx, ref.Name, metav1.GetOptions{})
@@ -34,7 +48,7 @@ func (c *Client) Object(ctx context.Context, kind string, ref argo.Ref) (manifes
 		return nil, nil
 	}
 	if err != nil {
-		return nil, explain(fmt.Sprintf("reading %s %s", kind, ref), err)
+		return nil, passes(fmt.Sprintf("reading %s %s", kind, ref), err)
 	}
 	return o.Object, nil
 }
@@ -46,7 +60,7 @@ func (c *Client) Owned(ctx context.Context, namespace string) (map[string][]stri
 	for {
 		list, err := c.meta.Resource(applications).Namespace(namespace).List(ctx, options)
 		if err != nil {
-			return nil, explain("listing Applications in namespace "+namespace, err)
+			return nil, passes("listing Applications in namespace "+namespace, err)
 		}
 		for _, o := range list.Items {
 			out[o.Name] = []string{}
@@ -69,7 +83,7 @@ func (c *Client) Create(ctx context.Context, o manifest.Object) error {
 	_, err := c.api.Resource(resourceOf(kind)).Namespace(ref.Namespace).Create(ctx, &unstructured.Unstructured{Object: o},
 		metav1.CreateOptions{FieldManager: manager, FieldValidation: metav1.FieldValidationStrict})
 	if err != nil {
-		return explain(fmt.Sprintf("creating %s %s", kind, ref), err)
+		return passes(fmt.Sprintf("creating %s %s", kind, ref), err)
 	}
 	return nil
 }
@@ -86,7 +100,7 @@ func (c *Client) Patch(ctx context.Context, kind string, ref argo.Ref, patch map
 		return fmt.Errorf("changing %s %s: %w", kind, ref, handover.ErrConflict)
 	}
 	if err != nil {
-		return explain(fmt.Sprintf("changing %s %s", kind, ref), err)
+		return passes(fmt.Sprintf("changing %s %s", kind, ref), err)
 	}
 	return nil
 }
@@ -98,13 +112,13 @@ func (c *Client) Delete(ctx context.Context, kind string, ref argo.Ref, uid stri
 		PropagationPolicy: &orphan, Preconditions: &metav1.Preconditions{UID: &id},
 	})
 	if err != nil && !apierrors.IsNotFound(err) {
-		return explain(fmt.Sprintf("deleting %s %s", kind, ref), err)
+		return passes(fmt.Sprintf("deleting %s %s", kind, ref), err)
 	}
 	return nil
 }
 
 // Tracking returns how Argo CD marks what an Application deploys.
-func (c *Client) Tracking(ctx context.Context) (handover.Tracking, error) {
+func (c *Client) Tracking(ctx context.Context) (argo.Tracking, error) {
 	data, err := c.configMap(ctx, "argocd-cm")
-	return handover.Tracking{Method: data["application.resourceTrackingMethod"], Label: data["application.instanceLabelKey"]}, err
+	return argo.Tracking{Method: data["application.resourceTrackingMethod"], Label: data["application.instanceLabelKey"]}, err
 }

@@ -77,7 +77,7 @@ func TestTracking(t *testing.T) {
 	c := api(t, map[string]string{
 		path: `{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "argocd-cm"}, "data": {"application.resourceTrackingMethod": "label", "application.instanceLabelKey": "x"}}`,
 	})
-	if got, err := c.Tracking(t.Context()); err != nil || got != (handover.Tracking{Method: "label", Label: "x"}) {
+	if got, err := c.Tracking(t.Context()); err != nil || got != (argo.Tracking{Method: "label", Label: "x"}) {
 		t.Error(got, err)
 	}
 	if got, err := api(t, map[string]string{path: "forbidden"}).Tracking(t.Context()); !errors.Is(err, kube.ErrForbidden) || got.Method != "" {

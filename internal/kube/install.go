@@ -9,6 +9,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/argosy-cd/argosy/internal/argo"
 	"github.com/argosy-cd/argosy/internal/live"
 	"github.com/argosy-cd/argosy/internal/manifest"
 )
@@ -16,14 +17,22 @@ import (
 // RefreshLease is the Lease of the process that keeps intervals.
 const RefreshLease = "argosy-refresh"
 
-// Deleted is a result of Remove.
-const Deleted = "deleted"
+// Results of Remove, besides Changed and Unchanged.
+const (
+	Deleted = "deleted"
+	// Left is an object that Helm or Argo CD deploys.
+	Left = "left"
+)
 
 // Install adds things to an Argo CD, and takes them away.
 type Install struct {
 	Lookup *Lookup
 	// Theirs are additions to objects of Argo CD, Ours are whole objects.
 	Theirs, Ours []manifest.Object
+	// Sidecar is the name of our container, for Remove.
+	Sidecar string
+	// Later is the Deployment from which somebody else takes the container away, a moment later: the operator. "" is none.
+	Later string
 	// Force takes fields from other managers.
 	Force bool
 	// Tell is called with each result.
@@ -56,17 +65,21 @@ func (i *Install) Add(ctx context.Context) error {
 	return nil
 }
 
-func (i *Install) apply(ctx context.Context, o manifest.Object, how Apply) (string, error) {
+func (i *Install) apply(ctx context.Context, o manifest.Object, how Apply) (result string, err error) {
 	how.Force = i.Force
-	result, err := i.Lookup.Apply(ctx, o, how)
+	err = Persist(ctx, func() error {
+		result, err = i.Lookup.Apply(ctx, o, how)
+		return err
+	})
 	if errors.Is(err, ErrConflict) {
 		err = fmt.Errorf("%w; take the field with --force-conflicts", err)
 	}
 	return result, err
 }
 
-// Remove takes the additions away, and then deletes our objects and the Lease of our processes. It goes on where something cannot be
-// deleted, and can be run again.
+// Remove takes the additions away, and then deletes our objects and the Lease of our processes, unless a sidecar is left: its Pod would not
+// start again without them. Objects that Helm or Argo CD deploys are left to them. It goes on where something cannot be deleted, and can be
+// run again.
 func (i *Install) Remove(ctx context.Context) error {
 	for _, o := range i.Theirs {
 		key := live.KeyOf(o)
@@ -84,6 +97,9 @@ func (i *Install) Remove(ctx context.Context) error {
 		}
 		i.Tell(result, key)
 	}
+	if err := i.alone(ctx); err != nil {
+		return err
+	}
 	keys := []live.Key{{Group: leases.Group, Kind: "Lease", Namespace: i.Lookup.Client.Namespace, Name: RefreshLease}}
 	for _, o := range i.Ours {
 		keys = append(keys, live.KeyOf(o))
@@ -91,29 +107,58 @@ func (i *Install) Remove(ctx context.Context) error {
 	slices.Reverse(keys)
 	var failed []error
 	for _, key := range keys {
-		there, err := i.Lookup.remove(ctx, key)
-		if failed = append(failed, err); there && err == nil {
-			i.Tell(Deleted, key)
+		result, err := i.Lookup.remove(ctx, key)
+		if failed = append(failed, err); result != "" && err == nil {
+			i.Tell(result, key)
 		}
 	}
 	return errors.Join(failed...)
 }
 
-// remove deletes an object, and reports whether it was there.
-func (l *Lookup) remove(ctx context.Context, key live.Key) (bool, error) {
+// alone refuses to go on while a Deployment has our sidecar. It was added in another way, or to an Argo CD of another name.
+func (i *Install) alone(ctx context.Context) error {
+	list, err := i.Lookup.List(ctx, "apps", "Deployment", i.Lookup.Client.Namespace)
+	if err != nil {
+		return err
+	}
+	for _, o := range list {
+		containers, _ := manifest.Map(o, "spec", "template", "spec")["containers"].([]any)
+		if slices.ContainsFunc(containers, func(v any) bool {
+			c, _ := v.(map[string]any)
+			return manifest.String(c, "name") == i.Sidecar
+		}) && manifest.String(o, "metadata", "name") != i.Later {
+			return fmt.Errorf("%s still has the container %s, and does not start again without the objects that would be deleted; remove the "+
+				"container where it was added (--for operator, --argocd-name NAME, values of the chart argo-cd, a Kustomize component), and run this again",
+				live.KeyOf(o), i.Sidecar)
+		}
+	}
+	return nil
+}
+
+// remove deletes an object, unless it is deployed by Helm or Argo CD. "" says that it was not there.
+func (l *Lookup) remove(ctx context.Context, key live.Key) (result string, err error) {
 	k, err := l.kind(ctx, key.Group, key.Kind)
 	if err != nil {
-		return false, err
+		return "", err
 	}
 	if !k.namespaced {
 		key.Namespace = ""
 	}
-	err = l.Client.api.Resource(k.resource).Namespace(key.Namespace).Delete(ctx, key.Name, metav1.DeleteOptions{})
-	if apierrors.IsNotFound(err) {
-		return false, nil
+	resource := l.Client.api.Resource(k.resource).Namespace(key.Namespace)
+	have, err := resource.Get(ctx, key.Name, metav1.GetOptions{})
+	if err == nil {
+		_, tracked := argo.Tracked(have.Object, l.Client.Namespace)
+		if _, released := have.GetAnnotations()["meta.helm.sh/release-name"]; released || tracked {
+			return Left, nil
+		}
+		uid := have.GetUID()
+		err = resource.Delete(ctx, key.Name, metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &uid}})
 	}
-	if err != nil {
-		return true, explain("deleting "+key.String(), err)
+	switch {
+	case apierrors.IsNotFound(err):
+		return "", nil
+	case err != nil:
+		return "", explain("deleting "+key.String(), err)
 	}
-	return true, nil
+	return Deleted, nil
 }

@@ -166,6 +166,9 @@ func load(cfg Config) (*rest.Config, error) {
 		}
 		return config, nil
 	}
+	if cfg.Context != "" {
+		return nil, fmt.Errorf("--context %s: there is no kubeconfig", cfg.Context)
+	}
 	config, err := rest.InClusterConfig()
 	if errors.Is(err, rest.ErrNotInCluster) || errors.Is(err, os.ErrNotExist) {
 		// Also a pod without a token.

@@ -4,12 +4,12 @@ import (
 	"time"
 	"unique"
 
+	"github.com/argosy-cd/argosy/internal/appset/generator"
 	"github.com/argosy-cd/argosy/internal/argo"
 	"github.com/argosy-cd/argosy/internal/argo/order"
 	"github.com/argosy-cd/argosy/internal/giturl"
 	"github.com/argosy-cd/argosy/internal/health"
 	"github.com/argosy-cd/argosy/internal/manifest"
-	"github.com/argosy-cd/argosy/internal/words"
 )
 
 // SkipAnnotation keeps Argo CD from reconciling an Application.
@@ -56,9 +56,11 @@ type Application struct {
 	Cut string
 
 	deploys []Resource // those of Resources that are Applications and sets and stay
-	tracked argo.Ref   // by annotation
-	label   string     // of tracking
-	owner   string     // UID of its ApplicationSet
+	// controller is the namespace of the Argo CD that has compared it; "" is none yet.
+	controller string
+	tracked    argo.Ref // by annotation
+	label      string   // of tracking
+	owner      string   // UID of its ApplicationSet
 }
 
 // Condition is what Argo CD says about an Application or a set.
@@ -122,7 +124,7 @@ func LightFields() manifest.Fields {
 			"sync": {"revision": nil},
 		},
 		"status": {
-			"health": state, "sync": {"status": nil, "revision": nil, "revisions": nil}, "reconciledAt": nil,
+			"health": state, "sync": {"status": nil, "revision": nil, "revisions": nil}, "reconciledAt": nil, "controllerNamespace": nil,
 			"conditions": {"type": nil, "status": nil, "message": nil, "lastTransitionTime": nil},
 			"operationState": {
 				"phase": nil, "message": nil, "startedAt": nil, "finishedAt": nil, "retryCount": nil,
@@ -156,7 +158,7 @@ func newApplication(o manifest.Object) *Application {
 		Revisions: revisions(manifest.Map(status, "sync")), Compared: at(status, "reconciledAt"),
 		Requested: manifest.Map(o, "operation") != nil, Cut: manifest.String(o, CutField),
 		Operation: newOperation(manifest.Map(status, "operationState")),
-		label:     manifest.String(meta, "labels", argo.InstanceLabel),
+		label:     manifest.String(meta, "labels", argo.InstanceLabel), controller: shared(manifest.String(status, "controllerNamespace")),
 	}
 	if spec["sourceHydrator"] != nil {
 		a.Hydration = newHydration(manifest.Map(status, "sourceHydrator", "currentOperation"))
@@ -191,10 +193,12 @@ func newApplication(o manifest.Object) *Application {
 			Message: message(c), Since: at(c, "lastTransitionTime"),
 		})
 	}
+	// What it deploys to another cluster is for the Argo CD there.
+	elsewhere := a.Server != "" && !generator.ClusterList(nil).Local("", a.Server)
 	for _, r := range manifest.Maps(status["resources"]) {
 		resource := newResource(r)
 		a.Resources = append(a.Resources, resource)
-		if resource.isArgo() && !resource.Prune {
+		if resource.isArgo() && !resource.Prune && !elsewhere {
 			a.deploys = append(a.deploys, resource)
 		}
 	}
@@ -283,7 +287,7 @@ func shared(s string) string { return unique.Make(s).Value() }
 
 // message is the message of an entry, without passwords of URLs.
 func message(o map[string]any) string {
-	return giturl.RedactText(words.Shorten(manifest.String(o, "message"), maxMessage))
+	return giturl.Message(manifest.String(o, "message"), maxMessage)
 }
 
 func at(o map[string]any, path ...string) time.Time {

@@ -166,6 +166,30 @@ status: {conditions: [{type: ErrorOccurred, status: "False"}, {type: ResourcesUp
 		"    listed wave 0: Healthy, Synced", "    ApplicationSet set wave 0: Healthy", "      generated wave 0: Healthy, Synced")
 }
 
+// TestOthers: another Argo CD of the cluster may have Applications of the same names, and what is deployed to another cluster is not here.
+func TestOthers(t *testing.T) {
+	f := newFeed(t)
+	other := func(text string) string { return strings.ReplaceAll(text, "argocd", "team") }
+	f.seen(app("root", "0", "", healthy))
+	f.seen(app("child", "0", "root", healthy))
+	f.seen(other(app("root", "0", "", strings.Replace(healthy, "status: {", "status: {controllerNamespace: argocd, ", 1))))
+	const notes = "argocd.argoproj.io/tracking-id: \"root:argoproj.io/Application:team/stranger\""
+	f.seen(fmt.Sprintf("apiVersion: argoproj.io/v1alpha1\nkind: Application\nmetadata: {name: stranger, namespace: team, annotations: {%s}}\n%s", notes,
+		strings.Replace(healthy, "status: {", "status: {controllerNamespace: team, ", 1)))
+	const there = `
+spec: {project: default, destination: {server: "https://far.example.com", namespace: argocd}}
+status:
+  health: {status: Healthy}
+  sync: {status: Synced, revision: abc1234}
+  operationState: {phase: Succeeded}
+  resources:
+  - {group: argoproj.io, kind: Application, namespace: argocd, name: web, status: Synced}
+  - {group: argoproj.io, kind: Application, namespace: argocd, name: child, status: Synced}`
+	f.seen("apiVersion: argoproj.io/v1alpha1\nkind: Application\nmetadata: {name: hub, namespace: argocd}" + there)
+	f.want("hub wave 0: Healthy, Synced", "root wave 0: Healthy, Synced", "  child wave 0: Healthy, Synced", "team/root wave 0: Healthy, Synced",
+		"  team/stranger wave 0: Healthy, Synced")
+}
+
 func TestWaits(t *testing.T) {
 	for name, c := range map[string]struct{ status, want string }{
 		"hook": {

@@ -136,7 +136,9 @@ func (s *Snapshot) parents(keys []Key, sets map[string]Key) map[Key]Key {
 		a := s.byKey[key].Application
 		set, owned := sets[a.owner]
 		parent, inResources := listed[key]
-		switch tracked, labelled := s.application(a.tracked), s.application(s.instance(a.label)); {
+		// Another Argo CD of the cluster may have Applications of the same names.
+		namespace := cmp.Or(a.controller, s.namespace)
+		switch tracked, labelled := application(a.tracked, namespace), application(instance(a.label), namespace); {
 		case owned && a.owner != "":
 			out[key] = set
 		case s.byKey[tracked] != nil && tracked != key:
@@ -150,16 +152,16 @@ func (s *Snapshot) parents(keys []Key, sets map[string]Key) map[Key]Key {
 	return out
 }
 
-func (s *Snapshot) instance(value string) argo.Ref {
+func instance(value string) argo.Ref {
 	if value == "" {
 		return argo.Ref{}
 	}
-	return argo.Instance(value, s.namespace)
+	return argo.Instance(value, "")
 }
 
-// application is the key of an Application; one without a namespace is in Argo CD's.
-func (s *Snapshot) application(r argo.Ref) Key {
-	return Key{argo.Group, argo.KindApplication, cmp.Or(r.Namespace, s.namespace), r.Name}
+// application is the key of an Application; one without a namespace is in that of its Argo CD.
+func application(r argo.Ref, namespace string) Key {
+	return Key{argo.Group, argo.KindApplication, cmp.Or(r.Namespace, namespace), r.Name}
 }
 
 // cutLoops makes a root of one of those that deploy each other.

@@ -62,6 +62,7 @@ func (p *prerequisites) elsewhere(d *demand) bool {
 		p.doubts, i = append(p.doubts, &doubt{d.What, d.Cluster, reason, nil}), len(p.doubts)
 	}
 	p.doubts[i].demands = append(p.doubts[i].demands, d)
+	p.plan.Doubts = append(p.plan.Doubts, d.Thing)
 	return true
 }
 

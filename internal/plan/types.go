@@ -203,6 +203,8 @@ type Plan struct {
 	Namespace string
 	// Settings are those that were used; nil if none are known.
 	Settings *settings.Settings
+	// Doubts are things that nothing known of the plan brings, and something unknown may.
+	Doubts []Thing
 	// References are what objects name and do not work without.
 	References []Reference
 	// Version is that of Argo CD, and VersionFrom where it comes from.

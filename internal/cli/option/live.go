@@ -3,6 +3,7 @@ package option
 import (
 	"context"
 	"os"
+	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -17,6 +18,8 @@ import (
 // Live are the flags of commands that look at a live cluster, or at a recording of one.
 type Live struct {
 	kube.Config
+	// Patience is how long an API server may not answer at first. Zero gives up at the first error.
+	Patience   time.Duration
 	namespaces []string
 	recording  string
 }
@@ -47,7 +50,7 @@ func (o *Live) Follow(std cli.Std, cmd *cobra.Command) (cfg follow.Config, done 
 	}
 	cfg = follow.Config{
 		Namespaces: o.namespaces, Namespace: (*kube.Client)(nil).ArgoCD(o.Namespace), Now: std.Now,
-		Out: std.Out, Err: std.Err, Size: std.Size,
+		Out: std.Out, Err: std.Err, Size: std.Size, Patience: o.Patience,
 	}
 	if o.recording != "" {
 		if o.Kubeconfig != "" || o.Context != "" || cmd.Flags().Changed("application-namespaces") {

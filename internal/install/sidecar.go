@@ -1,0 +1,67 @@
+package install
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/argosy-cd/argosy/internal/manifest"
+	"github.com/argosy-cd/argosy/internal/problem"
+)
+
+// Sidecar is the name of the container of the plugins.
+const Sidecar = "argosy-cmp"
+
+// Container is what a user decides about the container of the plugins. The zero Container is that of deploy/.
+type Container struct {
+	// Env are variables, as NAME=VALUE. One that deploy/ has is replaced.
+	Env []string
+	// EnvSecret is a Secret whose keys become variables. "" is none.
+	EnvSecret string
+	// Memory is the limit, as Kubernetes writes quantities. "" is that of deploy/.
+	Memory string
+}
+
+var (
+	variable = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+	quantity = regexp.MustCompile(`^[1-9][0-9]*(Mi|Gi|M|G)$`)
+)
+
+func (c Container) check() error {
+	for _, text := range c.Env {
+		if name, _, ok := strings.Cut(text, "="); !ok || !variable.MatchString(name) {
+			return problem.Usagef("--env: %q is not NAME=VALUE", name)
+		}
+	}
+	switch {
+	case c.EnvSecret != "" && !dnsName.MatchString(c.EnvSecret):
+		return problem.Usagef("--env-secret: %q is not a name of a Secret", c.EnvSecret)
+	case c.Memory != "" && !quantity.MatchString(c.Memory):
+		return problem.Usagef("--memory: %q is not a quantity such as 2Gi", c.Memory)
+	}
+	return nil
+}
+
+// apply changes the container of the plugins among the objects of deploy/.
+func (c Container) apply(objects []manifest.Object) {
+	walk(objects, func(m map[string]any) {
+		if m["name"] != Sidecar || m["args"] == nil {
+			return
+		}
+		env, _ := m["env"].([]any)
+		for _, text := range c.Env {
+			name, value, _ := strings.Cut(text, "=")
+			env = append(slices.DeleteFunc(env, func(v any) bool {
+				e, _ := v.(map[string]any)
+				return e["name"] == name
+			}), map[string]any{"name": name, "value": value})
+		}
+		m["env"] = env
+		if c.EnvSecret != "" {
+			m["envFrom"] = []any{map[string]any{"secretRef": map[string]any{"name": c.EnvSecret}}}
+		}
+		if limits := manifest.Map(m, "resources", "limits"); c.Memory != "" && limits != nil {
+			limits["memory"] = c.Memory
+		}
+	})
+}
