@@ -248,8 +248,8 @@ func (c *Client) Children(ctx context.Context, p argo.Ref) (*appsetplugin.Childr
 	}
 	sources, _ := manifest.Map(o, "spec")["sources"].([]any)
 	destination := manifest.Map(o, "spec", "destination")
-	server, name := strings.TrimSuffix(manifest.String(destination, "server"), "/"), manifest.String(destination, "name")
-	out := &appsetplugin.Children{Sources: max(1, len(sources)), Remote: server != generator.InClusterServer && name != "in-cluster"}
+	server, name := manifest.String(destination, "server"), manifest.String(destination, "name")
+	out := &appsetplugin.Children{Sources: max(1, len(sources)), Remote: !generator.ClusterList(nil).Local(name, server)}
 	list, _ := manifest.Map(o, "status")["resources"].([]any)
 	for _, item := range list {
 		r, _ := item.(map[string]any)

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/argosy-cd/argosy/internal/argo"
+	"github.com/argosy-cd/argosy/internal/giturl"
 	"github.com/argosy-cd/argosy/internal/words"
 )
 
@@ -110,7 +111,7 @@ func (r ApplicationRule) allows(parent Parent, c Child) (reason string, passed i
 	}
 	for _, repository := range c.Repositories {
 		if !r.reads(repository) {
-			return fmt.Sprintf("repositories does not include %s", Printable(repository)), 3
+			return fmt.Sprintf("repositories does not include %s", quote(giturl.Redact(repository))), 3
 		}
 	}
 	return "", 4
@@ -143,7 +144,7 @@ func (p *Policy) Generator(parent Parent, repository string) error {
 		for _, rule := range project.Applications {
 			rules = append(rules, func() (string, int) {
 				if !rule.reads(repository) {
-					return fmt.Sprintf("repositories does not include %s", Printable(repository)), 1
+					return fmt.Sprintf("repositories does not include %s", quote(giturl.Redact(repository))), 1
 				}
 				return "", 2
 			})
@@ -160,7 +161,7 @@ func (p *Policy) API(parent Parent, resource string) error {
 			return nil
 		}
 		return fmt.Errorf("%s is refused: generators of project %q may ask no API; a rule in projects[].applications of the policy file "+
-			"can allow it (--policy, apis)", Printable(resource), parent.Project)
+			"can allow it (--policy, apis)", quote(giturl.Redact(resource)), parent.Project)
 	}
 	return p.decide(parent.Project, "applications", "no Applications", func(project Project) (rules []attempt) {
 		for _, rule := range project.Applications {
@@ -168,7 +169,7 @@ func (p *Policy) API(parent Parent, resource string) error {
 				if !climbs(resource) && len(rule.APIs) > 0 && below(rule.APIs, strings.TrimSuffix(resource, "/")) {
 					return "", 2
 				}
-				return fmt.Sprintf("apis does not include %s", Printable(resource)), 1
+				return fmt.Sprintf("apis does not include %s", quote(giturl.Redact(resource))), 1
 			})
 		}
 		return rules
@@ -181,16 +182,4 @@ func climbs(address string) bool {
 	decoded, err := url.PathUnescape(address)
 	return err != nil || strings.ContainsAny(decoded, "%?#\\ \t\n") ||
 		slices.ContainsFunc(strings.Split(decoded, "/"), func(s string) bool { return s == "." || s == ".." })
-}
-
-// Printable is a URL for messages: quoted, shortened, and without a user.
-func Printable(repository string) string {
-	if scheme, rest, ok := strings.Cut(repository, "://"); ok {
-		host, path, _ := strings.Cut(rest, "/")
-		if i := strings.LastIndexByte(host, '@'); i >= 0 {
-			host = host[i+1:]
-		}
-		repository = scheme + "://" + host + "/" + path
-	}
-	return quote(repository)
 }

@@ -54,6 +54,9 @@ func TestApplication(t *testing.T) {
 		"repository": {func(c *Child) {
 			c.Repositories = append(c.Repositories, "https://u:p@git.example.com/team-b/x")
 		}, refused + `repositories does not include "https://git.example.com/team-b/x"`},
+		"a password with a slash": {func(c *Child) {
+			c.Repositories = append(c.Repositories, "https://u:p/p@git.example.com/team-b/x?token=p")
+		}, refused + `repositories does not include "https://git.example.com/team-b/x"`},
 		"neighbour": {func(c *Child) { c.Repositories = []string{"https://git.example.com/team-ab/x"} }, refused + "repositories"},
 		"up": {func(c *Child) {
 			c.Repositories = []string{"https://git.example.com/team-a/../secret"}

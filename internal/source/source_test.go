@@ -200,7 +200,7 @@ func TestVerdicts(t *testing.T) {
 			"remote values", "helm: {valueFiles: ['https://user:secret@example.com/v.yaml']}",
 			[]string{"Chart.yaml", chartFile, "templates/a.yaml", object("a")},
 			nil,
-			"partly known: a\nmissing helm.valueFiles: https://user:xxxxx@example.com/v.yaml is remote",
+			"partly known: a\nmissing helm.valueFiles: https://example.com/v.yaml is remote",
 		},
 		{
 			"remote values that are there", "helm: {valueFiles: ['https://example.com/v.yaml']}",

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/argosy-cd/argosy/internal/giturl"
 	"github.com/argosy-cd/argosy/internal/manifest"
 	"github.com/argosy-cd/argosy/internal/tree"
 )
@@ -113,10 +114,10 @@ func (j *job) remoteFile(u *url.URL) (*tree.File, error) {
 	case !slices.ContainsFunc(allowed, func(s string) bool { return strings.EqualFold(s, u.Scheme) }):
 		return nil, fmt.Errorf("the URL scheme '%s' is not allowed", u.Scheme)
 	case u.Scheme != "http" && u.Scheme != "https":
-		j.lacks(fmt.Errorf("helm.valueFiles: %s: only http and https are fetched here", u.Redacted()))
+		j.lacks(fmt.Errorf("helm.valueFiles: %s: only http and https are fetched here", giturl.Redact(u.String())))
 		return nil, nil
 	case j.Remote == nil:
-		j.lacks(fmt.Errorf("helm.valueFiles: %s is remote", u.Redacted()))
+		j.lacks(fmt.Errorf("helm.valueFiles: %s is remote", giturl.Redact(u.String())))
 		return nil, nil
 	}
 	data, err := j.Remote.File(j.ctx, u.String())
@@ -124,5 +125,5 @@ func (j *job) remoteFile(u *url.URL) (*tree.File, error) {
 		j.lacks(fmt.Errorf("helm.valueFiles: %w", err))
 		return nil, nil
 	}
-	return &tree.File{Name: u.Redacted(), Data: data}, nil
+	return &tree.File{Name: giturl.Redact(u.String()), Data: data}, nil
 }
