@@ -102,6 +102,8 @@ func (l *Lab) argoEnvironment(name string) []string {
 		"ARGOCD_GPG_ENABLED=false", "HOSTNAME=argocd-application-controller-0", "TMPDIR=" + filepath.Join(l.Dir, "tmp"),
 		"ARGOCD_CMP_WORKDIR=" + filepath.Join(l.Dir, "tmp"), "HOME=" + filepath.Join(l.Dir, "tmp"), "GIT_CONFIG_NOSYSTEM=1",
 		"ARGOCD_APPLICATION_NAMESPACES=" + OtherNamespaces, "ARGOCD_RECONCILIATION_JITTER=0s",
+		// Redis is on this machine.
+		"REDIS_COMPRESSION=none",
 		// How long repo-server believes what it knows about branches; the controller has a flag.
 		"ARGOCD_RECONCILIATION_TIMEOUT=" + believe.String(), fewerCollections,
 	}

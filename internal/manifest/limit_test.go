@@ -108,6 +108,7 @@ func multiplied() string {
 
 // TestLarge: what is large and honest is decoded.
 func TestLarge(t *testing.T) {
+	hostile.Unraced(t)
 	var yaml, json strings.Builder
 	json.WriteString(`{"apiVersion":"v1","kind":"List","items":[`)
 	for i := range 20_000 {

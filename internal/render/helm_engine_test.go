@@ -11,6 +11,7 @@ import (
 	helmchart "helm.sh/helm/v4/pkg/chart/v2"
 	"helm.sh/helm/v4/pkg/engine"
 
+	"github.com/argosy-cd/argosy/internal/hostile"
 	"github.com/argosy-cd/argosy/internal/tree"
 )
 
@@ -106,6 +107,7 @@ func TestSameAsHelm(t *testing.T) {
 
 // TestLargeChart: a chart with 2 MB of templates, as the largest public ones have, is within the limits.
 func TestLargeChart(t *testing.T) {
+	hostile.Unraced(t)
 	c, values := loaded(t, largeTemplates())
 	want, err := engine.Engine{}.Render(c, values)
 	if err != nil {

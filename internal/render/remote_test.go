@@ -214,7 +214,7 @@ func TestParallel(t *testing.T) {
 		want[i] = yaml(t, docs) + text(err)
 	}
 	var wg sync.WaitGroup
-	for range 8 {
+	for range 3 {
 		for i, g := range cases {
 			wg.Go(func() {
 				docs, err := directory(g.files, g.options)
