@@ -81,6 +81,13 @@ func (i *Install) apply(ctx context.Context, o manifest.Object, how Apply) (resu
 // start again without them. Objects that Helm or Argo CD deploys are left to them. It goes on where something cannot be deleted, and can be
 // run again.
 func (i *Install) Remove(ctx context.Context) error {
+	changed := []string{i.Later}
+	for _, o := range i.Theirs {
+		changed = append(changed, manifest.String(o, "metadata", "name"))
+	}
+	if err := i.alone(ctx, changed); err != nil {
+		return err
+	}
 	for _, o := range i.Theirs {
 		key := live.KeyOf(o)
 		if have, err := i.Lookup.Get(ctx, key); err != nil {
@@ -97,7 +104,7 @@ func (i *Install) Remove(ctx context.Context) error {
 		}
 		i.Tell(result, key)
 	}
-	if err := i.alone(ctx); err != nil {
+	if err := i.alone(ctx, []string{i.Later}); err != nil {
 		return err
 	}
 	keys := []live.Key{{Group: leases.Group, Kind: "Lease", Namespace: i.Lookup.Client.Namespace, Name: RefreshLease}}
@@ -115,8 +122,8 @@ func (i *Install) Remove(ctx context.Context) error {
 	return errors.Join(failed...)
 }
 
-// alone refuses to go on while a Deployment has our sidecar. It was added in another way, or to an Argo CD of another name.
-func (i *Install) alone(ctx context.Context) error {
+// alone refuses to go on while a Deployment has our sidecar, except some. It was added in another way, or to an Argo CD of another name.
+func (i *Install) alone(ctx context.Context, except []string) error {
 	list, err := i.Lookup.List(ctx, "apps", "Deployment", i.Lookup.Client.Namespace)
 	if err != nil {
 		return err
@@ -126,7 +133,7 @@ func (i *Install) alone(ctx context.Context) error {
 		if slices.ContainsFunc(containers, func(v any) bool {
 			c, _ := v.(map[string]any)
 			return manifest.String(c, "name") == i.Sidecar
-		}) && manifest.String(o, "metadata", "name") != i.Later {
+		}) && !slices.Contains(except, manifest.String(o, "metadata", "name")) {
 			return fmt.Errorf("%s still has the container %s, and does not start again without the objects that would be deleted; remove the "+
 				"container where it was added (--for operator, --argocd-name NAME, values of the chart argo-cd, a Kustomize component), and run this again",
 				live.KeyOf(o), i.Sidecar)

@@ -94,6 +94,11 @@ func (k *kit) installed(manager, ns string, stock []*unstructured.Unstructured) 
 		k.Errorf("%s: a conflict: %s", manager, out)
 	}
 	remove := append(slices.Clone(args[:len(args)-2]), "--remove")
+	// Under another name the sidecar is not found, and does not start again without its policy. Nothing is removed.
+	if out := k.argosyMay(1, append(slices.Clone(remove), "--argocd-name", "other")...); out != "" {
+		k.Errorf("%s: under another name: %s", manager, out)
+	}
+	check("after --remove under another name")
 	k.argosy(remove...)
 	if now := get("Deployment.apps", "argocd-repo-server"); !reflect.DeepEqual(now, deployment) {
 		k.Errorf("%s: the repo-server is not as it was:\n%v\n%v", manager, deployment, now)
