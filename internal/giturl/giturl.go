@@ -85,8 +85,20 @@ func cutLast(s, sep string) (before, after string, found bool) {
 
 // Message returns what somebody else says, without secrets of URLs and with at most so many bytes.
 func Message(text string, most int) string {
-	// A URL that is cut inside its password cannot be recognised. So the text is cut where that does not show.
-	return words.Shorten(RedactText(words.Shorten(text, 2*most)), most)
+	if len(text) > 2*most {
+		text = text[:2*most]
+		// A URL that is cut inside its password cannot be recognised. It is left out: it may show once those before it are shorter.
+		if last := strings.LastIndexAny(text, wordEnds) + 1; strings.Contains(text[last:], "://") {
+			text = text[:last]
+		}
+		text = strings.ToValidUTF8(text, "") + " …"
+	}
+	return words.Shorten(RedactText(text), most)
+}
+
+// Line returns what somebody else says as Message does, on one line that no terminal obeys.
+func Line(text string, most int) string {
+	return words.Harmless(Message(words.OneLine(text, 4*most), most))
 }
 
 // RedactText redacts all URLs in a text: those that are known by their exact spelling, others as far as they can be recognised.
@@ -117,10 +129,13 @@ func RedactText(text string, known ...string) string {
 	}
 }
 
+// wordEnds are the characters that end a URL in a text.
+const wordEnds = " \t\r\n'\"<>`"
+
 // urlEnd finds where a URL in a text ends, whose host or user begins at start. A password may contain blanks and quotes.
 func urlEnd(text string, start int) int {
 	wordEnd := func(from int) int {
-		if i := strings.IndexAny(text[from:], " \t\r\n'\"<>`"); i >= 0 {
+		if i := strings.IndexAny(text[from:], wordEnds); i >= 0 {
 			return from + i
 		}
 		return len(text)

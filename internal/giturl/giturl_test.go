@@ -104,6 +104,22 @@ func TestRedact(t *testing.T) {
 	}
 }
 
+func TestMessage(t *testing.T) {
+	token := "S3CRET" + strings.Repeat("x", 90)
+	twice := "from https://" + token + "@host/a to https://" + token + "@host/b"
+	for _, got := range []string{Message(twice, 80), Line(twice, 80), Message("https://"+token+"@host/a", 20), Line(twice+"\n\x1b[2J", 300)} {
+		if strings.Contains(got, "S3CRET") || strings.ContainsAny(got, "\n\x1b") {
+			t.Error(got)
+		}
+	}
+	if got, want := Message(twice, 80), "from https://host/a to  …"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	if got, want := Line("a\n b "+strings.Repeat("x", 90), 6), "a b xx …"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
 // FuzzRedact checks that no password is left of a URL, wherever it is in a text.
 func FuzzRedact(f *testing.F) {
 	for _, password := range []string{"s3cret", "12/34", "a@b", "%2f", "a b", "x?y#z", ":", "/", "'\""} {
