@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/argosy-cd/argosy/internal/manifest"
+	"github.com/argosy-cd/argosy/internal/words"
 )
 
 // controllerWarnings are about fields that the applicationset-controller acts on after rendering, as far as a parent's sync does not do the
@@ -32,7 +33,7 @@ func (s Set) controllerWarnings(apps []manifest.Object, deployed bool) []string 
 		if keys := s.preserved(field, apps); len(keys) > 0 {
 			out = append(out, fmt.Sprintf("spec.preservedFields.%s: %s: the template sets it, so each sync of the parent sets it again; "+
 				"leave it "+
-				"out of the template, or name it in the parent Application,%s", field, listed(keys), respect))
+				"out of the template, or name it in the parent Application,%s", field, words.First(keys, maxNames), respect))
 		}
 	}
 	if list, _ := s.Spec["ignoreApplicationDifferences"].([]any); len(list) > 0 {

@@ -13,6 +13,7 @@ import (
 	"github.com/argosy-cd/argosy/internal/argo"
 	"github.com/argosy-cd/argosy/internal/argo/order"
 	"github.com/argosy-cd/argosy/internal/manifest"
+	"github.com/argosy-cd/argosy/internal/words"
 )
 
 // RollingSteps returns the steps of a spec with RollingSync, nil if it has none. Argo CD then deploys all Applications at once.
@@ -228,7 +229,8 @@ func (r *rollout) assign() error {
 		r.place(selected[i], most)
 	}
 	if len(left) > 0 {
-		r.warn("spec.strategy: no step selects %s; as in Argo CD, automated sync is off, and somebody must sync by hand", listed(left))
+		r.warn("spec.strategy: no step selects %s; as in Argo CD, automated sync is off, and somebody must sync by hand",
+			words.First(left, maxNames))
 	}
 	return nil
 }
@@ -257,7 +259,7 @@ func (r *rollout) selected(path string, step map[string]any, taken []bool) (out 
 	}
 	if len(twice) > 0 {
 		r.warn("%s: an earlier step already selects %s; the first step counts, and Argo CD itself never gets past such a step", path,
-			listed(twice))
+			words.First(twice, maxNames))
 	}
 	return out
 }
@@ -350,12 +352,4 @@ func setAutomated(app manifest.Object, on bool) {
 		spec["syncPolicy"] = policy
 	}
 	policy["automated"] = map[string]any{"enabled": true}
-}
-
-// listed names some things of many.
-func listed(names []string) string {
-	if n := len(names); n > maxNames {
-		return fmt.Sprintf("%s and %d more", strings.Join(names[:maxNames], ", "), n-maxNames)
-	}
-	return strings.Join(names, ", ")
 }

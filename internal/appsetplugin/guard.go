@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -14,6 +13,9 @@ import (
 	"github.com/argosy-cd/argosy/internal/policy"
 	"github.com/argosy-cd/argosy/internal/words"
 )
+
+// maxNames bounds the Applications that a message names.
+const maxNames = 20
 
 // Window is the time over which deletions count together.
 const Window = time.Hour
@@ -139,7 +141,7 @@ func (g *guard) sets(ctx context.Context, destination string, children *Children
 	}
 	if children.Remote {
 		return fmt.Errorf("refused: it would prune ApplicationSets in another cluster, and their Applications with them: %s; if this is "+
-			"meant, set the parameter prune-sets to true", listed(names(gone)))
+			"meant, set the parameter prune-sets to true", words.First(names(gone), maxNames))
 	}
 	owned, err := g.live.OwnedBy(ctx, gone)
 	if err != nil {
@@ -155,7 +157,7 @@ func (g *guard) sets(ctx context.Context, destination string, children *Children
 	}
 	return fmt.Errorf("refused: it would prune ApplicationSets, and with them the %s that they own: %s; move them first with "+
 		"\"argosy appset handover --folder %s\"; if deleting is meant, set the parameter prune-sets to true",
-		words.Count(total, "Application"), listed(names(gone)), g.self)
+		words.Count(total, "Application"), words.First(names(gone), maxNames), g.self)
 }
 
 func names(refs []argo.Ref) []string {
@@ -214,18 +216,9 @@ func (g *guard) count(children *Children, there, stays map[argo.Ref]bool) error 
 	}
 	if len(before) == 0 {
 		return fmt.Errorf("refused: it would delete %d of %d Applications, and %d may go at once: %s; if this is meant, set the "+
-			"parameter max-delete to %d", len(now), all, allowed, listed(names(now)), total)
+			"parameter max-delete to %d", len(now), all, allowed, words.First(names(now), maxNames), total)
 	}
 	return fmt.Errorf("refused: it would delete %d Applications, with those of the last hour %d of %d, and %d may go in an hour: %s; if "+
 		"this is meant, set the parameter max-delete to %d",
-		len(now), total, all, allowed, listed(names(now)), total)
-}
-
-// listed is a list of names that does not fill a message.
-func listed(names []string) string {
-	const most = 20
-	if len(names) <= most {
-		return strings.Join(names, ", ")
-	}
-	return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), len(names)-most)
+		len(now), total, all, allowed, words.First(names(now), maxNames), total)
 }

@@ -23,6 +23,7 @@ import (
 	"github.com/argosy-cd/argosy/internal/argo"
 	"github.com/argosy-cd/argosy/internal/manifest"
 	"github.com/argosy-cd/argosy/internal/retry"
+	"github.com/argosy-cd/argosy/internal/words"
 )
 
 // Config says how to reach the API server.
@@ -302,9 +303,5 @@ func message(answer []byte) string {
 	if json.Unmarshal(answer, &m) != nil || m.Message == "" {
 		return ""
 	}
-	text := strings.Join(strings.Fields(m.Message), " ")
-	if len(text) > 1000 {
-		text = strings.ToValidUTF8(text[:1000], "") + "…"
-	}
-	return ": " + text
+	return ": " + words.OneLine(m.Message, 1000)
 }

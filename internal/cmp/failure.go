@@ -66,16 +66,12 @@ func Message(err error) string {
 		}
 		parts = append(parts, words.Shorten(e.Error(), maxMessage))
 	}
-	text := strings.Map(func(r rune) rune {
+	return words.Shorten(strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) {
 			return ' '
 		}
 		return r
-	}, strings.Join(parts, "; "))
-	if len(text) > maxMessage {
-		text = strings.ToValidUTF8(text[:maxMessage], "") + "…"
-	}
-	return text
+	}, strings.Join(parts, "; ")), maxMessage)
 }
 
 // maxAnswer is what Argo CD takes, by default.

@@ -15,7 +15,7 @@ func TestMessageIsCheap(t *testing.T) {
 	runtime.ReadMemStats(&before)
 	text := Message(err)
 	runtime.ReadMemStats(&after)
-	if got := after.TotalAlloc - before.TotalAlloc; got > 1<<20 || len(text) > maxMessage+len("…") {
+	if got := after.TotalAlloc - before.TotalAlloc; got > 1<<20 || len(text) > maxMessage+len(" …") {
 		t.Errorf("%d bytes allocated for a message of %d", got, len(text))
 	}
 }

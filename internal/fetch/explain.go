@@ -70,12 +70,4 @@ func registryError(r *errcode.ErrorResponse) error {
 }
 
 // oneLine keeps text that a server wrote from filling a message.
-func oneLine(text string) string {
-	const most = 500
-	text = strings.Join(strings.FieldsFunc(text, func(r rune) bool { return r <= ' ' || r == 0x7f }), " ")
-	text = giturl.RedactText(text)
-	if len(text) > most {
-		text = strings.ToValidUTF8(text[:most], "") + "…"
-	}
-	return text
-}
+func oneLine(text string) string { return giturl.Line(text, 500) }

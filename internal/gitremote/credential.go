@@ -337,5 +337,5 @@ func explain(err error) error {
 	case errors.As(err, &unknown):
 		return errors.New("the server's SSH key is not the one in argocd-ssh-known-hosts-cm")
 	}
-	return errors.New(giturl.RedactText(strings.Join(strings.Fields(err.Error()), " ")))
+	return errors.New(giturl.Line(err.Error(), 600))
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/object"
 
 	"github.com/argosy-cd/argosy/internal/gittree"
+	"github.com/argosy-cd/argosy/internal/words"
 )
 
 // Limits of a tree that a server reads. Trees that refer to one tree many times are a few kilobytes with millions of paths.
@@ -161,7 +162,7 @@ func (w *walk) entry(name string, entry object.TreeEntry) error {
 	// No client of Git checks these out.
 	if entry.Name == "" || entry.Name == "." || entry.Name == ".." || strings.EqualFold(entry.Name, ".git") ||
 		strings.ContainsAny(entry.Name, "/\x00") {
-		return fmt.Errorf("it has a file or directory named %q", bounded(entry.Name))
+		return fmt.Errorf("it has a file or directory named %q", words.Shorten(entry.Name, 60))
 	}
 	switch entry.Mode {
 	case filemode.Dir:
@@ -175,5 +176,3 @@ func (w *walk) entry(name string, entry object.TreeEntry) error {
 	}
 	return nil
 }
-
-func bounded(name string) string { return name[:min(len(name), 60)] }

@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/argosy-cd/argosy/internal/words"
 )
 
 // request is what a client wants and has.
@@ -35,7 +37,7 @@ func (q *request) add(list *[]Hash, text string) error {
 	return nil
 }
 
-func bound(s string) string { return s[:min(len(s), 60)] }
+func bound(s string) string { return words.Shorten(s, 60) }
 
 // argument reads a line that all versions have. It reports false for others.
 func (q *request) argument(text string) (bool, error) {

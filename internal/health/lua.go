@@ -14,6 +14,7 @@ import (
 
 	"github.com/argosy-cd/argosy/internal/argo/versions"
 	"github.com/argosy-cd/argosy/internal/manifest"
+	"github.com/argosy-cd/argosy/internal/words"
 )
 
 // Limits bound a script and say what it runs in. The zero Limits are Argo CD's second, and 256 MiB.
@@ -126,13 +127,16 @@ func watch(ctx context.Context, most uint64, stop func(error)) {
 	}
 }
 
+// maxMessage bounds an error of a script.
+const maxMessage = 600
+
 // message is an error of Lua without its stack.
 func message(err error) string {
 	var api *lua.ApiError
 	if errors.As(err, &api) && api.Type == lua.ApiErrorRun {
-		return strings.Join(strings.Fields(api.Object.String()), " ")
+		return words.OneLine(api.Object.String(), maxMessage)
 	}
-	return strings.Join(strings.Fields(err.Error()), " ")
+	return words.OneLine(err.Error(), maxMessage)
 }
 
 // open gives a script the libraries that Argo CD gives it: base, table, package, and a part of os, which it finds in table and by

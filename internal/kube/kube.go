@@ -390,9 +390,7 @@ func explain(doing string, err error) error {
 type answer struct{ error }
 
 func (a *answer) Error() string {
-	const most = 600
-	text := words.Shorten(a.error.Error(), 2*most) // before it is split
-	return words.Harmless(words.Shorten(strings.Join(strings.Fields(text), " "), most))
+	return words.Harmless(words.OneLine(a.error.Error(), 600))
 }
 
 func (a *answer) Unwrap() error { return a.error }

@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"sigs.k8s.io/yaml"
+
+	"github.com/argosy-cd/argosy/internal/words"
 )
 
 // Unmarshal decodes YAML into a Go value as Argo CD does where it reads data rather than manifests: by way of JSON, so
@@ -34,14 +36,11 @@ func LooseValue(data []byte) (any, error) {
 
 // plainError keeps what the YAML library has to say, on one line.
 func plainError(err error) error {
-	s := strings.Join(strings.Fields(err.Error()), " ")
+	s := words.OneLine(err.Error(), maxMessage)
 	for _, prefix := range []string{
 		"error converting YAML to JSON: ", "error unmarshaling JSON: while decoding JSON: ", "json: ", "yaml: ", "unmarshal errors: ",
 	} {
 		s = strings.TrimPrefix(s, prefix)
-	}
-	if len(s) > maxMessage {
-		s = strings.ToValidUTF8(s[:maxMessage], "") + " …"
 	}
 	return errors.New(s)
 }

@@ -4,10 +4,10 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/argosy-cd/argosy/internal/appset/generator"
 	"github.com/argosy-cd/argosy/internal/argo/order"
+	"github.com/argosy-cd/argosy/internal/words"
 )
 
 // judge says who brings a thing, and fills what needs it.
@@ -139,14 +139,7 @@ func (d *demand) names(users []place) string {
 }
 
 // some lists the first of some names.
-func some(names []string) string {
-	const most = 3
-	names = slices.Compact(slices.Clone(names))
-	if rest := len(names) - most; rest > 1 {
-		return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), rest)
-	}
-	return strings.Join(names, ", ")
-}
+func some(names []string) string { return words.First(slices.Compact(slices.Clone(names)), 3) }
 
 // say notes a finding about a thing, at the first of those that need it.
 func (p *prerequisites) say(rule Rule, d *demand, format string, args ...any) {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/argosy-cd/argosy/internal/manifest"
 	"github.com/argosy-cd/argosy/internal/tree"
+	"github.com/argosy-cd/argosy/internal/words"
 )
 
 // chartSize counts what Helm will load: a chart, its dependencies and the archives in it.
@@ -134,9 +135,4 @@ func boundIndexes(sets []Set) error {
 }
 
 // shorten keeps a name from filling a message.
-func shorten(name string) string {
-	if len(name) <= 120 {
-		return name
-	}
-	return strings.ToValidUTF8(name[:120], "") + "…"
-}
+func shorten(name string) string { return words.Shorten(name, 120) }

@@ -9,13 +9,13 @@ import (
 	"errors"
 	"runtime"
 	"slices"
-	"strings"
 	"sync"
 
 	"sigs.k8s.io/kustomize/api/konfig"
 
 	"github.com/argosy-cd/argosy/internal/manifest"
 	"github.com/argosy-cd/argosy/internal/tree"
+	"github.com/argosy-cd/argosy/internal/words"
 )
 
 // Options say how to render a chart.
@@ -126,14 +126,8 @@ func check(docs []manifest.Document, lenient bool) error {
 	return errors.Join(errs...)
 }
 
-// oneLine is what a library has to say, on one line and bounded. The cause is at the end of it.
-func oneLine(err error) string {
-	s := strings.Join(strings.Fields(err.Error()), " ")
-	if len(s) > 600 {
-		s = strings.ToValidUTF8(s[:200], "") + " … " + strings.ToValidUTF8(s[len(s)-400:], "")
-	}
-	return s
-}
+// oneLine is what a library has to say, on one line and bounded.
+func oneLine(err error) string { return words.Ends(err.Error(), 600) }
 
 // IsKustomization reports whether a file is a Kustomization, by its name.
 func IsKustomization(name string) bool {

@@ -3,7 +3,6 @@ package report
 import (
 	"fmt"
 	"io"
-	"strings"
 	"text/tabwriter"
 
 	"github.com/argosy-cd/argosy/internal/simulate"
@@ -40,10 +39,4 @@ func blastObject(radii []simulate.Radius) []any {
 }
 
 // blocks are the first names of many.
-func blocks(names []string) string {
-	const most = 6
-	if len(names) <= most {
-		return words.Harmless(strings.Join(names, " "))
-	}
-	return fmt.Sprintf("%s and %d more", words.Harmless(strings.Join(names[:most], " ")), len(names)-most)
-}
+func blocks(names []string) string { return words.Harmless(words.First(names, 6)) }

@@ -141,10 +141,7 @@ func WaitsFor(s *live.Snapshot, n *live.Node) string {
 	if len(n.Waits) == 0 {
 		return trouble(n)
 	}
-	if len(names) > MostWaits {
-		return fmt.Sprintf("%s and %d more", strings.Join(names[:MostWaits], ", "), len(names)-MostWaits)
-	}
-	return strings.Join(names, ", ")
+	return words.First(names, MostWaits)
 }
 
 // trouble is the first error that Argo CD reports, "" if there is none.

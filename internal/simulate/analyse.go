@@ -10,6 +10,7 @@ import (
 	"github.com/argosy-cd/argosy/internal/argo"
 	"github.com/argosy-cd/argosy/internal/health"
 	"github.com/argosy-cd/argosy/internal/plan"
+	"github.com/argosy-cd/argosy/internal/words"
 )
 
 // Leg is a part of the critical path: what the boot waited for, and for how long.
@@ -203,7 +204,7 @@ func (b *Boot) Causes() []Cause {
 			add(strings.HasPrefix(r.Failure, argo.KindApplication+" "),
 				"its sync was given up after %s, because %s; Argo CD does not try the same revision again", attempts(r.Attempts), r.Failure)
 		case len(r.WaitsFor) > 0:
-			add(r.relays, "its sync waits for %s", list(r.WaitsFor))
+			add(r.relays, "its sync waits for %s", words.First(r.WaitsFor, 3))
 		case r.Old() && r.byHand:
 			add(false, "it runs what it ran before until somebody syncs it; it has no automated sync")
 		case r.Old():
@@ -214,7 +215,7 @@ func (b *Boot) Causes() []Cause {
 			add(false, "nobody syncs it; it has no automated sync")
 		}
 		if len(r.Unhealthy) > 0 {
-			add(false, "%s", list(r.Unhealthy))
+			add(false, "%s", words.First(r.Unhealthy, 3))
 		}
 	}
 	return out
@@ -234,13 +235,4 @@ func attempts(n int) string {
 		return "1 attempt"
 	}
 	return fmt.Sprintf("%d attempts", n)
-}
-
-// list is some of many.
-func list(names []string) string {
-	const most = 3
-	if len(names) <= most {
-		return strings.Join(names, ", ")
-	}
-	return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), len(names)-most)
 }

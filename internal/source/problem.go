@@ -4,12 +4,12 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/argosy-cd/argosy/internal/manifest"
 	"github.com/argosy-cd/argosy/internal/problem"
 	"github.com/argosy-cd/argosy/internal/render"
 	"github.com/argosy-cd/argosy/internal/tree"
+	"github.com/argosy-cd/argosy/internal/words"
 )
 
 // Problem is why something is not known, or what a reader should know about a source.
@@ -41,7 +41,7 @@ const (
 
 // note adds a problem, once, and returns it.
 func (j *job) note(class Class, format string, args ...any) *Problem {
-	p := Problem{Class: class, Text: strings.Join(strings.Fields(fmt.Sprintf(format, args...)), " ")}
+	p := Problem{Class: class, Text: words.OneLine(fmt.Sprintf(format, args...), maxProblem)}
 	if len(j.result.Problems) >= maxProblems {
 		p.Text = "there are more problems of this kind"
 	}
@@ -53,8 +53,8 @@ func (j *job) note(class Class, format string, args ...any) *Problem {
 	return &j.result.Problems[i]
 }
 
-// maxProblems bounds those of one source.
-const maxProblems = 100
+// maxProblems bounds those of one source, and maxProblem the text of one.
+const maxProblems, maxProblem = 100, 2000
 
 // fail notes errors that Argo CD has, too. One that is about our own limits, or about reading, is not: nobody knows what Argo CD finds
 // there.

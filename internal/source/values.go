@@ -3,7 +3,8 @@ package source
 import (
 	"errors"
 	"strconv"
-	"strings"
+
+	"github.com/argosy-cd/argosy/internal/words"
 )
 
 // count reads a number, or a text with one.
@@ -21,10 +22,4 @@ func count(v any) (int64, bool) {
 }
 
 // oneLine is an error of a library on one line, bounded.
-func oneLine(err error) error {
-	s := strings.Join(strings.Fields(err.Error()), " ")
-	if len(s) > 600 {
-		s = strings.ToValidUTF8(s[:600], "") + " …"
-	}
-	return errors.New(s)
-}
+func oneLine(err error) error { return errors.New(words.OneLine(err.Error(), 600)) }

@@ -3,7 +3,6 @@ package strict
 import (
 	"bytes"
 	"errors"
-	"fmt"
 	"io"
 	"strings"
 	"unicode/utf8"
@@ -11,6 +10,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/argosy-cd/argosy/internal/manifest"
+	"github.com/argosy-cd/argosy/internal/words"
 )
 
 // NodeKind is what a Node is.
@@ -71,7 +71,7 @@ func Nodes(data []byte) ([]*Node, error) {
 		case errors.Is(err, io.EOF):
 			return out, nil
 		case err != nil:
-			return nil, fmt.Errorf("%s", strings.Join(strings.Fields(strings.TrimPrefix(err.Error(), "yaml: ")), " "))
+			return nil, errors.New(words.OneLine(strings.TrimPrefix(err.Error(), "yaml: "), maxMessage))
 		}
 		if len(doc.Content) != 1 {
 			continue

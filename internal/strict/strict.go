@@ -20,6 +20,8 @@ import (
 	"strings"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/argosy-cd/argosy/internal/words"
 )
 
 // MaxBytes bounds a configuration file.
@@ -84,7 +86,7 @@ func parse(file string, data []byte) (*yaml.Node, error) {
 
 // syntaxError puts the line where an editor finds it: "file:3: did not find expected key".
 func syntaxError(file string, err error) error {
-	msg := strings.Join(strings.Fields(strings.TrimPrefix(err.Error(), "yaml: ")), " ")
+	msg := words.OneLine(strings.TrimPrefix(err.Error(), "yaml: "), maxMessage)
 	if rest, ok := strings.CutPrefix(msg, "line "); ok {
 		if line, text, ok := strings.Cut(rest, ": "); ok {
 			if _, err := strconv.Atoi(line); err == nil {
@@ -127,10 +129,7 @@ func (d *decoder) errorf(n *yaml.Node, format string, args ...any) {
 	if len(d.errs) >= maxErrors {
 		return
 	}
-	message := fmt.Sprintf(format, args...)
-	if len(message) > maxMessage {
-		message = strings.ToValidUTF8(message[:maxMessage], "") + "…"
-	}
+	message := words.Shorten(fmt.Sprintf(format, args...), maxMessage)
 	d.errs = append(d.errs, fmt.Errorf("%s:%d:%d: %s", d.doc.file, n.Line, n.Column, message))
 }
 
@@ -338,9 +337,7 @@ func (d *decoder) freeScalar(n *yaml.Node, path string) any {
 }
 
 func join(path, name string) string {
-	if len(name) > maxName {
-		name = strings.ToValidUTF8(name[:maxName], "") + "…"
-	}
+	name = words.Shorten(name, maxName)
 	if path == "" {
 		return name
 	}

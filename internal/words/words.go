@@ -30,9 +30,11 @@ func IsAre(n int) string {
 	return "are"
 }
 
-// Some names the first of many.
-func Some(names []string) string {
-	const most = 8
+// Some names the first eight of many.
+func Some(names []string) string { return First(names, 8) }
+
+// First names the first of many, and counts the others. There are always several others: one name takes no more space than "and 1 more".
+func First(names []string, most int) string {
 	if len(names) <= most+1 {
 		return strings.Join(names, ", ")
 	}
@@ -55,8 +57,29 @@ func Shorten(s string, most int) string {
 	return strings.ToValidUTF8(s[:most], "") + " …"
 }
 
-// OneLine is what others say, in one line of at most so many bytes.
-func OneLine(s string, most int) string { return Shorten(strings.Join(strings.Fields(s), " "), most) }
+// OneLine is what others say, in one line of at most so many bytes. It reads no more of the text than that needs.
+func OneLine(s string, most int) string {
+	var b strings.Builder
+	for word := range strings.FieldsSeq(s) {
+		if b.Len() > most {
+			break
+		}
+		if b.Len() > 0 {
+			b.WriteByte(' ')
+		}
+		b.WriteString(word[:min(len(word), most+1)])
+	}
+	return Shorten(b.String(), most)
+}
+
+// Ends is OneLine with the middle left out, for errors of libraries: they end with the cause. The end has two thirds of the bytes.
+func Ends(s string, most int) string {
+	s = strings.Join(strings.Fields(s), " ")
+	if len(s) <= most {
+		return s
+	}
+	return strings.ToValidUTF8(s[:most/3], "") + " … " + strings.ToValidUTF8(s[len(s)-(most-most/3):], "")
+}
 
 // Cut makes a line as short as a terminal is wide.
 func Cut(line string, width int) string {

@@ -17,6 +17,10 @@ func TestWords(t *testing.T) {
 	for got, want := range map[string]string{
 		words.Count(0, "object"): "0 objects", words.Count(1, "object"): "1 object", words.IsAre(1) + words.IsAre(2): "isare",
 		words.Some(names[:9]): "a, b, c, d, e, f, g, h, i", words.Some(names): "a, b, c, d, e, f, g, h and 2 more", words.Some(nil): "",
+		words.First(names[:3], 2): "a, b, c", words.First(names[:4], 2): "a, b and 2 more",
+		words.OneLine(" a\n\t b ", 3): "a b", words.OneLine("a b c", 3): "a b …", words.OneLine("aaaa b", 3): "aaa …", words.OneLine("aä b", 2): "a …",
+		words.OneLine("", 3): "", words.OneLine("a"+strings.Repeat(" ", 99), 1): "a",
+		words.Ends("a\n b", 3): "a b", words.Ends("first and last", 6): "fi … last", words.Ends("äbcdeö", 3): " … ö",
 		words.Clock(-1): "never", words.Clock(90*time.Second + time.Millisecond): "1m30s",
 		words.Shorten("äö", 4): "äö", words.Shorten("äö", 3): "ä …",
 		words.Printable("a b"): "a b", words.Printable("a\x1b[2J"): `"a\x1b[2J"`, words.Printable("a\n"): `"a\n"`,

@@ -9,6 +9,7 @@ import (
 
 	"github.com/argosy-cd/argosy/internal/flight"
 	"github.com/argosy-cd/argosy/internal/problem"
+	"github.com/argosy-cd/argosy/internal/words"
 )
 
 // Reasons why a worker is replaced.
@@ -140,11 +141,7 @@ func asks(err error) []int {
 
 // shorten bounds a text, and makes it one that JSON does not change.
 func shorten(text string) string {
-	text = strings.ToValidUTF8(text, "\ufffd")
-	if len(text) > maxFailedText {
-		return strings.ToValidUTF8(text[:maxFailedText], "") + "…"
-	}
-	return text
+	return words.Shorten(strings.ToValidUTF8(text, "\ufffd"), maxFailedText)
 }
 
 // remoteError is a problem that a worker had. It is those that the worker was answered with, if it comes from them.

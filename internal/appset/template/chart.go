@@ -11,6 +11,8 @@ import (
 	"text/template/parse"
 
 	"github.com/Masterminds/sprig/v3"
+
+	"github.com/argosy-cd/argosy/internal/words"
 )
 
 // Limits of the templates of one chart. Those of the largest public charts make some 10 MB.
@@ -213,12 +215,7 @@ func (c *Chart) tpl(parent *gotemplate.Template, text string, data any) (string,
 }
 
 // excerpt keeps a text from filling a message: each template that calls another by tpl would add it again.
-func excerpt(text string) string {
-	if len(text) > maxKey {
-		return strings.ToValidUTF8(text[:maxKey], "") + "…"
-	}
-	return text
-}
+func excerpt(text string) string { return words.Shorten(text, maxKey) }
 
 // IsLimit reports whether an error is about a limit, and returns it without the templates that led to it.
 func IsLimit(err error) (error, bool) {

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/argosy-cd/argosy/internal/manifest"
+	"github.com/argosy-cd/argosy/internal/words"
 )
 
 type compiler struct {
@@ -120,9 +121,7 @@ func join(path, key string) string {
 	if len(path) > maxPath {
 		return path
 	}
-	if len(key) > maxKey {
-		key = strings.ToValidUTF8(key[:maxKey], "") + "…"
-	}
+	key = words.Shorten(key, maxKey)
 	if strings.ContainsAny(key, "./[] ") {
 		key = strconv.Quote(key)
 	}

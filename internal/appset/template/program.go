@@ -11,6 +11,8 @@ import (
 	"strings"
 	gotemplate "text/template"
 	"text/template/parse"
+
+	"github.com/argosy-cd/argosy/internal/words"
 )
 
 // program is a string of Go template mode.
@@ -155,7 +157,7 @@ func execError(err error) error {
 	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return err
 	}
-	msg := AsWritten(execPrefix.ReplaceAllString(oneLine(err), ""))
+	msg := AsWritten(execPrefix.ReplaceAllString(words.Ends(err.Error(), maxMessage), ""))
 	// These are the words by which Argo CD tells that a parameter is missing.
 	isMissing := strings.Contains(msg, "map has no entry for key") || strings.Contains(msg, "can't evaluate field")
 	for _, p := range plainWords {
@@ -190,20 +192,11 @@ var plainWords = []struct {
 
 // parseError is about the text of a template.
 func parseError(err error) error {
-	msg := parsePrefix.ReplaceAllString(oneLine(err), "line $1: ")
+	msg := parsePrefix.ReplaceAllString(words.Ends(err.Error(), maxMessage), "line $1: ")
 	for _, name := range removed {
 		if strings.HasSuffix(msg, fmt.Sprintf("function %q not defined", name)) {
 			msg += "; Argo CD removes it from sprig, because it tells about the environment"
 		}
 	}
 	return errors.New(msg)
-}
-
-func oneLine(err error) string {
-	s := strings.ReplaceAll(err.Error(), "\n", " ")
-	if len(s) > maxMessage {
-		// The cause is at the end of it.
-		s = strings.ToValidUTF8(s[:maxMessage/2], "") + " … " + strings.ToValidUTF8(s[len(s)-maxMessage/2:], "")
-	}
-	return s
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/argosy-cd/argosy/internal/health"
 	"github.com/argosy-cd/argosy/internal/live"
 	"github.com/argosy-cd/argosy/internal/report"
+	"github.com/argosy-cd/argosy/internal/words"
 )
 
 // Limits of what a tracker remembers.
@@ -221,9 +222,7 @@ func stateOf(snap *live.Snapshot, n *live.Node) State {
 	case s.Is == Failing:
 		s.Note = cmp.Or(trouble(n), s.Note)
 	}
-	if len(s.Note) > maxNote {
-		s.Note = strings.ToValidUTF8(s.Note[:maxNote], "") + "…"
-	}
+	s.Note = words.Shorten(s.Note, maxNote)
 	return s
 }
 

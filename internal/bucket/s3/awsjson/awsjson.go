@@ -24,6 +24,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/sts"
 
 	"github.com/argosy-cd/argosy/internal/scm"
+	"github.com/argosy-cd/argosy/internal/words"
 )
 
 const (
@@ -102,7 +103,7 @@ func failed(call scm.AWSCall, res *http.Response, body []byte) error {
 	}
 	return fmt.Errorf("%s: %w", call.Operation, &scm.AWSError{
 		Code:    code,
-		Message: strings.Join(strings.Fields(said.Message+said.Upper), " "),
+		Message: words.OneLine(said.Message+said.Upper, 1000),
 	})
 }
 
