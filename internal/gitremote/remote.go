@@ -34,9 +34,7 @@ type Remote struct {
 	Dir string
 	// MaxBytes bounds what one fetch may bring. Zero is 512 MiB.
 	MaxBytes int64
-	// MaxDisk bounds what all commits take. Zero is 2 GiB.
-	MaxDisk int64
-	Now     func() time.Time
+	Now      func() time.Time
 	// KnownHosts returns the keys of SSH servers, as in ~/.ssh/known_hosts. Nil is none.
 	KnownHosts func(ctx context.Context) ([]byte, error)
 	// CA returns certificates in PEM that a host is to be trusted by, instead of the system's; none for others. Nil is none.

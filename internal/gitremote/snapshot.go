@@ -43,6 +43,7 @@ type snapshot struct {
 const (
 	keepFor    = time.Hour
 	keepMost   = 64
+	keepDisk   = 2 << 30
 	keepMemory = 128 << 20
 	// keepMin is for users whose context never ends.
 	keepMin = 2 * time.Minute
@@ -119,10 +120,6 @@ func (r *Remote) makeRoom() error {
 
 // evict does so. The caller holds the lock.
 func (r *Remote) evict() error {
-	most := r.MaxDisk
-	if most == 0 {
-		most = 2 << 30
-	}
 	disk, memory := int64(0), int64(0)
 	for _, snap := range r.kept {
 		disk += snap.bytes
@@ -132,17 +129,18 @@ func (r *Remote) evict() error {
 	for _, key := range keys {
 		old := r.kept[key]
 		age := r.Now().Sub(old.used)
-		if age > keepFor || (len(old.users) == 0 || age > keepMin) && (len(r.kept) >= keepMost || disk >= most || memory >= keepMemory) {
+		full := len(r.kept) >= keepMost || disk >= keepDisk || memory >= keepMemory
+		if age > keepFor || (len(old.users) == 0 || age > keepMin) && full {
 			delete(r.kept, key)
 			disk -= old.bytes
 			memory -= old.memory
 			_ = os.RemoveAll(old.dir)
 		}
 	}
-	if disk >= most || memory >= keepMemory {
+	if disk >= keepDisk || memory >= keepMemory {
 		return fmt.Errorf("commits of other repositories that are in use take %d MiB on disk and %d MiB of memory, and no more than %d "+
 			"and %d are kept; try again",
-			disk>>20, memory>>20, most>>20, int64(keepMemory)>>20)
+			disk>>20, memory>>20, int64(keepDisk)>>20, int64(keepMemory)>>20)
 	}
 	return nil
 }

@@ -28,15 +28,6 @@ func (f filter) keeps(name string) bool {
 	return (len(f.include) == 0 || slices.ContainsFunc(f.include, matches)) && !slices.ContainsFunc(f.exclude, matches)
 }
 
-// Pattern returns what matches a pattern of files, nil for "".
-func Pattern(text string) (func(name string) bool, error) {
-	if text == "" {
-		return nil, nil
-	}
-	p, err := parsePattern(text)
-	return p.match, err
-}
-
 // parsePattern translates a pattern to a regular expression, which takes linear time whatever it is. What can never match a
 // name, as people write it for other programs, is refused: a file that was to be left out would be deployed.
 func parsePattern(text string) (pattern, error) {
