@@ -68,7 +68,7 @@ whether that has a new commit, and when what it reads from S3 has changed.
 	opts.refresh.Register(flags)
 	opts.refresh.RegisterClock(flags)
 	option.RegisterWorkers(&opts.Workers, flags)
-	flags.BoolVar(&opts.refreshes, "refresh", true, "keep the interval, if there is access to a cluster")
+	flags.BoolVar(&opts.refreshes, "refresh", true, "refresh Applications at each --interval; needs access to a cluster")
 	flags.StringVar(&opts.policy, "policy", "", option.Usage("policy"))
 	flags.StringSliceVar(&opts.Plugins, "plugin", []string{"appset", "s3"}, "`PLUGINS` to serve")
 	flags.StringVar(&opts.PluginVersion, "plugin-version", "", "`VERSION` of the plugins; applications then name appset-VERSION and s3-VERSION")
@@ -77,10 +77,10 @@ whether that has a new commit, and when what it reads from S3 has changed.
 		"`DIR` for what is fetched from Git, and for large repositories while they are read; default: the system's for temporary files")
 	flags.StringVar(&opts.Listen, "listen", "127.0.0.1:8089", "`ADDRESS` for health and metrics, or none")
 	flags.IntVar(&opts.Parallel, "parallel", 0,
-		"answer so many requests at once, the others wait; half as many more, in each plugin, for projects of which none is being "+
-			"answered; default, and most: half as many as there are workers; without workers four for each processor")
+		"number of requests answered at once; others wait. Each plugin has half as many extra places for projects with no running "+
+			"request. Default and maximum: half of --workers; without workers, four per processor")
 	flags.Int64Var(&opts.MaxUpload, "max-repository", 1024, "refuse repositories of more than so many `MIB`, packed")
-	flags.DurationVar(&opts.Grace, "grace", 25*time.Second, "when it is stopped, give running requests so much time")
+	flags.DurationVar(&opts.Grace, "grace", 25*time.Second, "time that running requests get to finish when it is stopped")
 	option.RegisterLog(flags, &opts.log)
 	return cmd
 }

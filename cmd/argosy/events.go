@@ -59,7 +59,7 @@ The cluster is that of --kubeconfig, or of $KUBECONFIG as for kubectl, or the on
 	opts.server.Register(flags, "127.0.0.1:8090")
 	flags.StringVar(&opts.secrets, "secrets", "",
 		"`FILE` with the secrets of webhooks and EventBridge, one in each line; it is read again when it changes")
-	flags.StringSliceVar(&opts.topics, "sns-topic", nil, "`ARNS` of SNS topics to hear")
+	flags.StringSliceVar(&opts.topics, "sns-topic", nil, "`ARNS` of SNS topics to accept messages from")
 	flags.StringSliceVar(&opts.queues, "sqs-queue", nil, "`URLS` of SQS queues to read")
 	return cmd
 }

@@ -44,7 +44,7 @@ func (o *Board) Register(flags *pflag.FlagSet) {
 	flags.StringVar(&o.who.Header, "trusted-header", "", "`HEADER` in which a proxy names the viewer")
 	flags.StringSliceVar(&o.who.Proxies, "trusted-proxies", nil, "`NETWORKS` of that proxy, such as 10.0.0.0/8; default loopback")
 	flags.StringVar(&o.who.ArgoCD, "argocd", "", "`URL` of Argo CD: its login and its rights decide who sees which Applications")
-	flags.StringVar(&o.ca, "argocd-ca", "", "`FILE` with certificates in PEM that it is trusted by; default those of the system")
+	flags.StringVar(&o.ca, "argocd-ca", "", "`FILE` with CA certificates for --argocd, in PEM; default: the system's")
 	flags.StringSliceVar(&o.hosts, "host", nil, "`NAMES` by which the page may be opened, besides localhost")
 	flags.StringVar(&o.request.UI, "argocd-ui", "", "`URL` of Argo CD's own page, for links; default that of --argocd")
 }

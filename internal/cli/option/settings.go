@@ -37,7 +37,7 @@ func AppSetSettings() cli.Settings {
 	return cli.Table([][3]string{
 		{"policy", "ARGOSY_POLICY"},
 		{"admin-projects", "ARGOSY_ADMIN_PROJECTS"},
-		{"engine", "ARGOSY_ENGINE", "who renders ApplicationSets: embedded, or argocd, which asks the Argo CD API server"},
+		{"engine", "ARGOSY_ENGINE", "engine that renders ApplicationSets: embedded, or argocd, which asks the Argo CD API server"},
 		{
 			"argocd-version", "ARGOSY_ARGOCD_VERSION",
 			"`VERSION` of Argo CD whose ApplicationSets the engine embedded renders, " + versions.Range() + "; default the newest; in a plugin, the " +
@@ -47,15 +47,15 @@ func AppSetSettings() cli.Settings {
 			"argocd-server", "ARGOCD_SERVER",
 			"`ADDRESS` of the Argo CD API server, for the engine argocd; in a plugin, the engine embedded asks it for its version",
 		},
-		{"argocd-token-file", "ARGOSY_ARGOCD_TOKEN_FILE", "`FILE` with the token for it; default: the token in $ARGOCD_AUTH_TOKEN"},
-		{"argocd-ca", "ARGOSY_ARGOCD_CA", "`FILE` with certificates that it is trusted by; default: the system's"},
-		{"argocd-plaintext", "ARGOSY_ARGOCD_PLAINTEXT", "it speaks no TLS"},
-		{"argocd-insecure", "ARGOSY_ARGOCD_INSECURE", "take any certificate of it"},
+		{"argocd-token-file", "ARGOSY_ARGOCD_TOKEN_FILE", "`FILE` with the token for --argocd-server; default: the token in $ARGOCD_AUTH_TOKEN"},
+		{"argocd-ca", "ARGOSY_ARGOCD_CA", "`FILE` with CA certificates for --argocd-server; default: the system's"},
+		{"argocd-plaintext", "ARGOSY_ARGOCD_PLAINTEXT", "connect to --argocd-server without TLS"},
+		{"argocd-insecure", "ARGOSY_ARGOCD_INSECURE", "accept any certificate of --argocd-server (insecure)"},
 		{"argocd-namespace", "ARGOSY_ARGOCD_NAMESPACE"},
 		{
 			"argocd-secrets", "ARGOSY_ARGOCD_SECRETS",
-			"`NAMES` of Argo CD's Secrets of repositories and clusters to read, by the right to get them; default: all that have Argo CD's " +
-				"labels, by the right to list Secrets",
+			"`NAMES` of Argo CD's Secrets of repositories and clusters to read (needs the right to get them). Default: all Secrets " +
+				"with Argo CD's labels (needs the right to list)",
 		},
 		{"kubeconfig", "ARGOSY_KUBECONFIG", "`FILE` that says which cluster Argo CD is in; default: the one that the process runs in, if any"},
 		{"timeout", "ARGOSY_TIMEOUT"},
@@ -78,7 +78,7 @@ func AppSetSettings() cli.Settings {
 // RefreshSettings are those of processes that ask Argo CD to look at applications.
 func RefreshSettings() cli.Settings {
 	return cli.Table([][3]string{
-		{"interval", IntervalVariable, "how often /appset.git ticks, and everything else that has no schedule of its own"},
+		{"interval", IntervalVariable, "interval of /appset.git, and of every trigger without its own schedule"},
 		{"spread", "ARGOSY_SPREAD", "spread the refreshes of one tick over this time; 0 is a quarter of the interval, at most a minute"},
 		{
 			"trigger-hosts", "ARGOSY_TRIGGER_HOSTS",

@@ -10,8 +10,8 @@ import (
 func RegisterWorkers(o *sidecar.Workers, flags *pflag.FlagSet) {
 	o.Args = []string{"argosy", WorkerCommand}
 	flags.IntVar(&o.Number, "workers", -1,
-		"evaluate templates, manifests and charts in so many processes of their own; 0 does it in this process, where one request can "+
-			"end it for all; default: twice --parallel, or four for each processor, as far as the memory of the container allows")
+		"number of worker processes for templates, manifests and charts; 0: none, and one bad request can end the sidecar for all. "+
+			"Default: twice --parallel, or four for each processor, as far as the memory of the container allows")
 	flags.Int64Var(&o.Memory, "worker-memory", 0,
 		"stop a worker that needs more than so many `MIB`; default: all of them have 60% of the memory of the container, each at most 512")
 }
