@@ -40,7 +40,7 @@ Secrets.`,
 		Args: cli.Exactly(1, "a file with an Application, or the name of one"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if opts.diff != "" && cmd.Flags().Changed("output") {
-				return usagef("--diff goes without -o")
+				return usagef("--diff and -o exclude each other")
 			}
 			return runAppRender(cmd.Context(), std, opts, args[0])
 		},
@@ -59,7 +59,7 @@ func runAppRender(ctx context.Context, std stdio, opts appRenderOptions, arg str
 	roots := opts.roots
 	if preview.IsFile(arg) {
 		if len(opts.roots) > 0 || opts.All {
-			return usagef("--root and --all go with the name of an Application, not with a file")
+			return usagef("--root and --all require the name of an Application, not a file")
 		}
 		roots = []string{arg}
 	}

@@ -80,7 +80,7 @@ See docs/convert.md, also for a running cluster.`,
 func (o *appsetConvertOptions) complete(args []string) error {
 	o.Style, o.Git = o.style.Value, o.source.Value == "git"
 	if (o.clusters != "" || len(o.repos) > 0 && o.Style != edit.StyleFolder || o.offline) && !o.GoTemplate {
-		return usagef("--clusters, --repo and --offline go with --go-template")
+		return usagef("--clusters, --repo and --offline require --go-template")
 	}
 	return o.Check(args)
 }

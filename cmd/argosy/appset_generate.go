@@ -132,14 +132,14 @@ func runAppsetGenerate(ctx context.Context, std stdio, opts appsetGenerateOption
 		return usagef("--max-parameter-sets must be at least 1")
 	}
 	if opts.passthrough && opts.output.Value != "yaml" && opts.output.Value != "json" {
-		return usagef("--passthrough goes with -o yaml and -o json")
+		return usagef("--passthrough requires -o yaml or -o json")
 	}
 	server, err := opts.plugin.Open(std.Getenv(option.TokenVariable))
 	if err != nil {
 		return err
 	}
 	if server != nil && opts.asking.Given() {
-		return usagef("with --engine argocd the server asks APIs, so it goes without --answers, --record, --secrets and --objects")
+		return usagef("--engine argocd excludes --answers, --record, --secrets and --objects: the server asks APIs")
 	}
 	repos, err := option.Repositories(std, opts.repos)
 	if err != nil {

@@ -57,7 +57,7 @@ generators that ask APIs read as in "argosy appset generate". See docs/convert.m
 		RunE: func(cmd *cobra.Command, args []string) error {
 			for _, name := range []string{"name", "source", "trigger-url", "every", "project"} {
 				if opts.folder && cmd.Flags().Changed(name) {
-					return usagef("--folder creates no Application, so it goes without --%s", name)
+					return usagef("--folder and --%s exclude each other: --folder creates no Application", name)
 				}
 			}
 			return runAppsetHandover(cmd.Context(), std, opts, args[0])

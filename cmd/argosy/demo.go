@@ -75,14 +75,14 @@ with the boot. The exit code is 3 if the boot does not end, or if the plan is br
 // onlyOwn refuses roots and flags of the user's own repository if there is none.
 func (o *demoOptions) onlyOwn(flags *pflag.FlagSet, roots []string) error {
 	if len(roots) > 0 && len(o.repos) == 0 {
-		return usagef("ROOT goes with --repo")
+		return usagef("ROOT requires --repo")
 	}
 	var own pflag.FlagSet
 	new(option.Plan).RegisterOwn(&own)
 	var err error
 	flags.Visit(func(f *pflag.Flag) {
 		if own.Lookup(f.Name) != nil && len(o.repos) == 0 {
-			err = usagef("--%s goes with --repo", f.Name)
+			err = usagef("--%s requires --repo", f.Name)
 		}
 	})
 	return err

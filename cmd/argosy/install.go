@@ -105,9 +105,9 @@ func (o *installOptions) check(cmd *cobra.Command) error {
 	changes := o.apply || o.remove
 	switch {
 	case o.apply && o.remove:
-		return usagef("--apply goes without --remove")
+		return usagef("--apply and --remove exclude each other")
 	case changes && o.dir != "":
-		return usagef("--dir goes without --apply and --remove")
+		return usagef("--dir excludes --apply and --remove")
 	case changes && o.Target != install.Manifests && o.Target != install.Operator:
 		return usagef("--apply and --remove are for manifests and the operator, not for --for %s", o.Target)
 	case o.Target == install.Kustomize && o.dir == "":
@@ -138,20 +138,20 @@ func (o *installOptions) check(cmd *cobra.Command) error {
 func (o *installOptions) alone(given func(string) bool, changes bool) error {
 	for _, name := range []string{"kubeconfig", "context"} {
 		if !changes && given(name) {
-			return usagef("--%s goes with --apply or --remove", name)
+			return usagef("--%s requires --apply or --remove", name)
 		}
 	}
 	if o.force && !o.apply {
-		return usagef("--force-conflicts goes with --apply")
+		return usagef("--force-conflicts requires --apply")
 	}
 	for _, name := range []string{"with", "sidecar-only", "image", "policy", "interval", "env", "env-secret", "memory"} {
 		if o.remove && given(name) {
-			return usagef("--remove takes all parts away, and goes without --%s", name)
+			return usagef("--remove and --%s exclude each other: all parts are removed", name)
 		}
 	}
 	for _, name := range []string{"namespace", "argocd-name"} {
 		if o.Target == install.ArgoHelm && given(name) {
-			return usagef("--%s goes without --for argo-helm: the chart knows it", name)
+			return usagef("--%s and --for argo-helm exclude each other: the chart knows it", name)
 		}
 	}
 	return nil

@@ -45,7 +45,7 @@ if the boot does not end, what waits for what; then, or if the plan is broken or
   argosy simulate --update main --never longhorn root.yaml`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if cmd.Flags().Changed("seed") && opts.simulation.Times.Jitter == 0 {
-				return usagef("--seed goes with --jitter")
+				return usagef("--seed requires --jitter")
 			}
 			opts.simulation.Times.Read, opts.simulation.Times.Note = input.File, std.Note
 			return runSimulate(cmd.Context(), std, opts, args)

@@ -29,11 +29,11 @@ func (r Request) Check() error {
 	faults := len(r.Faults.Fail)+len(r.Faults.Never) > 0
 	switch {
 	case faults && !r.Simulate:
-		return problem.Usagef("--fail and --never go with --simulate")
+		return problem.Usagef("--fail and --never require --simulate")
 	case r.Simulate && r.Plan == nil:
-		return problem.Usagef("--simulate goes with ROOT")
+		return problem.Usagef("--simulate requires ROOT")
 	case r.Simulate && r.Live != nil:
-		return problem.Usagef("--simulate goes without a cluster and without a recording")
+		return problem.Usagef("--simulate excludes a cluster and a recording")
 	}
 	if u, err := url.Parse(r.UI); r.UI != "" && (err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil) {
 		return problem.Usagef("--argocd and --argocd-ui must be URLs such as https://argocd.example.com, without a password")
@@ -110,7 +110,7 @@ func (w Who) Access(secure bool, argocd func(url string) (Access, error)) (Acces
 	case len(set) > 1:
 		return nil, problem.Usagef("%s exclude each other", strings.Join(set, " and "))
 	case len(w.Proxies) > 0 && w.Header == "":
-		return nil, problem.Usagef("--trusted-proxies goes with --trusted-header")
+		return nil, problem.Usagef("--trusted-proxies requires --trusted-header")
 	case w.TokenFile != "":
 		return WithToken(w.TokenFile, secure)
 	case w.Header != "":

@@ -59,7 +59,7 @@ func (c Config) Check() error {
 	case c.Listen != "" && !board.IsLoopback(c.Listen):
 		return problem.Usagef("--listen must be a loopback address, such as 127.0.0.1:8484; it is %s", c.Listen)
 	case c.Repair > 0 && len(c.Fail) == 0:
-		return problem.Usagef("--repair-after goes with --fail")
+		return problem.Usagef("--repair-after requires --fail")
 	}
 	return nil
 }

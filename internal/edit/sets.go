@@ -51,7 +51,7 @@ func (s Sets) Check(args []string) error {
 	case s.Style == StyleFolder && (s.GoTemplate || s.Git):
 		return problem.Usagef("--style folder leaves the sets as they are")
 	case s.Style == StyleSet && !s.GoTemplate:
-		return problem.Usagef("--style set goes with --go-template")
+		return problem.Usagef("--style set requires --go-template")
 	case s.Every < time.Second:
 		return problem.Usagef("--every must be at least 1s")
 	}

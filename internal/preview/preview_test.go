@@ -146,29 +146,29 @@ func TestRequestCheck(t *testing.T) {
 			want:    "--diff, --assign-waves, --inputs and --write-paths do not go together",
 		},
 		"a picture of objects": {
-			request: preview.Request{Resources: true}, format: report.DOT, want: "--resources goes with -o table, json and yaml",
+			request: preview.Request{Resources: true}, format: report.DOT, want: "--resources requires -o table, json or yaml",
 		},
-		"a comment without a comparison": {format: report.Markdown, want: "-o markdown goes with --diff"},
+		"a comment without a comparison": {format: report.Markdown, want: "-o markdown requires --diff"},
 		"a picture of a comparison": {
-			request: preview.Request{Since: diff}, format: report.SVG, want: "--diff goes with -o table, json and markdown",
+			request: preview.Request{Since: diff}, format: report.SVG, want: "--diff requires -o table, json or markdown",
 		},
 		"a strict edit": {
 			request: preview.Request{WritePaths: true}, verdict: report.Verdict{Strict: true},
-			want: "--assign-waves and --write-paths go without --strict and --allow-unknown",
+			want: "--assign-waves and --write-paths exclude --strict and --allow-unknown",
 		},
 		"an edit in a format": {
 			request: preview.Request{AssignWaves: true}, format: report.JSON,
-			want: "--assign-waves and --write-paths go without --resources and -o",
+			want: "--assign-waves and --write-paths exclude --resources and -o",
 		},
 		"inputs in a format": {
 			request: preview.Request{Inputs: true}, format: report.YAML,
-			want: "--inputs goes with -o table and json, and without --resources",
+			want: "--inputs requires -o table or json, and excludes --resources",
 		},
 		"a comparison of objects": {
 			request: preview.Request{Since: diff, Resources: true}, want: "--diff is about Applications, without --resources",
 		},
 		"manifests of a plan": {
-			request: preview.Request{Since: preview.Difference{Manifests: true}}, want: "--manifests goes with --diff",
+			request: preview.Request{Since: preview.Difference{Manifests: true}}, want: "--manifests requires --diff",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -193,14 +193,14 @@ func TestSimulationCheck(t *testing.T) {
 		},
 		"against another": {simulation: preview.Simulation{Against: "flux"}, want: `--compare must be stock, it is "flux"`},
 		"an update of all": {
-			simulation: preview.Simulation{Since: "main", Each: true}, want: "--update goes without --each and --compare",
+			simulation: preview.Simulation{Since: "main", Each: true}, want: "--update excludes --each and --compare",
 		},
 		"all with a fault": {
 			simulation: preview.Simulation{Each: true, Faults: simulate.Faults{Never: []string{"x"}}},
-			want:       "--each goes without --fail, --never and --degrade",
+			want:       "--each excludes --fail, --never and --degrade",
 		},
 		"all as a picture": {
-			simulation: preview.Simulation{Each: true, Preview: preview.Preview{Format: report.SVG}}, want: "--each goes with -o table and json",
+			simulation: preview.Simulation{Each: true, Preview: preview.Preview{Format: report.SVG}}, want: "--each requires -o table or json",
 		},
 		"a fault that is none": {
 			simulation: preview.Simulation{Faults: simulate.Faults{Degrade: []string{"x"}}},

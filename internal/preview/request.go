@@ -34,19 +34,19 @@ func (r Request) Check() error {
 		text   string
 	}{
 		{ways > 1, "--diff, --assign-waves, --inputs and --write-paths do not go together"},
-		{r.Resources && picture, "--resources goes with -o table, json and yaml"},
-		{r.Format == report.Markdown && !diff, "-o markdown goes with --diff"},
-		{diff && (picture || r.Format == report.YAML), "--diff goes with -o table, json and markdown"},
+		{r.Resources && picture, "--resources requires -o table, json or yaml"},
+		{r.Format == report.Markdown && !diff, "-o markdown requires --diff"},
+		{diff && (picture || r.Format == report.YAML), "--diff requires -o table, json or markdown"},
 		{
 			writes && (r.Verdict.Strict || len(r.Verdict.Allow) > 0),
-			"--assign-waves and --write-paths go without --strict and --allow-unknown",
+			"--assign-waves and --write-paths exclude --strict and --allow-unknown",
 		},
-		{writes && (!table || r.Resources), "--assign-waves and --write-paths go without --resources and -o"},
-		{r.Inputs && (!table && !json || r.Resources), "--inputs goes with -o table and json, and without --resources"},
+		{writes && (!table || r.Resources), "--assign-waves and --write-paths exclude --resources and -o"},
+		{r.Inputs && (!table && !json || r.Resources), "--inputs requires -o table or json, and excludes --resources"},
 		{diff && r.Resources, "--diff is about Applications, without --resources"},
-		{r.Since.Manifests && !diff, "--manifests goes with --diff"},
+		{r.Since.Manifests && !diff, "--manifests requires --diff"},
 		{r.Since.MaxDeletions != nil && *r.Since.MaxDeletions < 0, "--max-deletions must not be negative"},
-		{r.Since.MaxDeletions != nil && !diff, "--max-deletions goes with --diff"},
+		{r.Since.MaxDeletions != nil && !diff, "--max-deletions requires --diff"},
 	} {
 		if rule.broken {
 			return problem.Usagef("%s", rule.text)

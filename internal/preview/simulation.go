@@ -32,11 +32,11 @@ func (v Simulation) Check() error {
 	case v.Against != "" && v.Against != "stock":
 		return problem.Usagef("--compare must be stock, it is %q", v.Against)
 	case v.Since != "" && (v.Each || v.Against != ""):
-		return problem.Usagef("--update goes without --each and --compare")
+		return problem.Usagef("--update excludes --each and --compare")
 	case v.Each && v.Format == report.SVG:
-		return problem.Usagef("--each goes with -o table and json")
+		return problem.Usagef("--each requires -o table or json")
 	case v.Each && len(v.Faults.Fail)+len(v.Faults.Never)+len(v.Faults.Degrade) > 0:
-		return problem.Usagef("--each goes without --fail, --never and --degrade")
+		return problem.Usagef("--each excludes --fail, --never and --degrade")
 	}
 	_, err := v.Faults.Parse()
 	return err

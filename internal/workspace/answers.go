@@ -99,12 +99,12 @@ func (a Asking) open(docs []manifest.Document) (generator.APIs, func() error, er
 	done := func() error { return nil }
 	switch {
 	case a.Record && a.Answers == "":
-		return nil, nil, problem.Usagef("--record goes with --answers, the directory that answers are written to")
+		return nil, nil, problem.Usagef("--record requires --answers, the directory that answers are written to")
 	case a.Record && a.Offline:
-		return nil, nil, problem.Usagef("--record asks APIs, so it goes without --offline")
+		return nil, nil, problem.Usagef("--record and --offline exclude each other: --record asks APIs")
 	case a.Answers != "" && !a.Record:
 		if len(a.Secrets) > 0 {
-			return nil, nil, problem.Usagef("--answers asks no API, so --secrets goes with --record")
+			return nil, nil, problem.Usagef("--answers asks no API, so --secrets requires --record")
 		}
 		return Replay(a.Answers), done, nil
 	case a.Client == nil:

@@ -33,7 +33,7 @@ func (c Checks) Check() error {
 	case c.Lua != "" && c.Customizations != "":
 		return problem.Usagef("--lua and --customizations do not go together")
 	case c.OpenLibs && c.Lua == "":
-		return problem.Usagef("--open-libs goes with --lua; settings have a key for it")
+		return problem.Usagef("--open-libs requires --lua; settings have a key for it")
 	}
 	return nil
 }

@@ -43,7 +43,7 @@ func (p Push) Check() error {
 	case !p.Archive && packed:
 		return problem.Usagef("PATH ends as the name of an archive does; --archive makes one")
 	case p.Archive && p.Prune:
-		return problem.Usagef("--prune does not go with --archive, which is one object")
+		return problem.Usagef("--prune and --archive exclude each other: an archive is one object")
 	}
 	return nil
 }

@@ -160,7 +160,7 @@ func TestCheck(t *testing.T) {
 	for want, p := range map[string]transfer.Push{
 		"with --archive, PATH must end in .tar.gz, .tgz, .tar.zst or .tar":   {URL: bucket.URL{Path: "x.zip"}, Archive: true},
 		"PATH ends as the name of an archive does; --archive makes one":      {URL: bucket.URL{Path: "x.tgz"}},
-		"--prune does not go with --archive, which is one object":            {URL: bucket.URL{Path: "x.tgz"}, Archive: true, Prune: true},
+		"--prune and --archive exclude each other: an archive is one object": {URL: bucket.URL{Path: "x.tgz"}, Archive: true, Prune: true},
 		"with --archive, PATH must end in .tar.gz, .tgz, .tar.zst or .tar\n": {URL: bucket.URL{Path: "x"}, Archive: true},
 	} {
 		if err := p.Check(); err == nil || err.Error() != strings.TrimSpace(want) {

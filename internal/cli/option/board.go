@@ -53,7 +53,7 @@ func (o *Board) Register(flags *pflag.FlagSet) {
 func (o *Board) Serve(std cli.Std, cmd *cobra.Command, roots []string, ready func(url string)) error {
 	ctx, serving := cmd.Context(), o.server.Config(0)
 	if o.ca != "" && o.who.ArgoCD == "" {
-		return problem.Usagef("--argocd-ca goes with --argocd")
+		return problem.Usagef("--argocd-ca requires --argocd")
 	}
 	access, err := o.who.Access(serving.Cert != "", func(url string) (board.Access, error) {
 		client, err := argocd.Connection{Server: url, CA: o.ca}.OpenWithoutToken()
@@ -75,7 +75,7 @@ func (o *Board) Serve(std cli.Std, cmd *cobra.Command, roots []string, ready fun
 		defer v.Planner.Close() //nolint:errcheck // only read from
 		r.Plan = o.checked(v)
 	} else if name := set(&o.planned); name != "" {
-		return problem.Usagef("--%s goes with ROOT, or with --all", name)
+		return problem.Usagef("--%s requires ROOT or --all", name)
 	}
 	watched := o.live.Kubeconfig != "" || o.live.Context != "" || o.live.recording != ""
 	if watched || r.Plan == nil && !r.Simulate {

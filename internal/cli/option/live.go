@@ -54,7 +54,7 @@ func (o *Live) Follow(std cli.Std, cmd *cobra.Command) (cfg follow.Config, done 
 	}
 	if o.recording != "" {
 		if o.Kubeconfig != "" || o.Context != "" || cmd.Flags().Changed("application-namespaces") {
-			return cfg, nil, problem.Usagef("--recording goes without --kubeconfig, --context and --application-namespaces")
+			return cfg, nil, problem.Usagef("--recording excludes --kubeconfig, --context and --application-namespaces")
 		}
 		if cfg.Name = o.recording; o.recording == "-" {
 			cfg.Recording, cfg.Name = std.In, "standard input"

@@ -187,7 +187,7 @@ func (s *Source) check(doc *strict.Document) []error {
 	}
 	if s.ForcePathStyle != nil && s.Endpoint == "" {
 		// Without path style the bucket's name is part of the host's.
-		bad("forcePathStyle", "goes with an endpoint of the file")
+		bad("forcePathStyle", "requires an endpoint in the file")
 	}
 	if s.RoleARN != "" && !rolePattern.MatchString(s.RoleARN) {
 		bad("roleARN", "must be the ARN of a role, it is %q", s.RoleARN)
