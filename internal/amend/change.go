@@ -135,20 +135,20 @@ func (c Change) do(o manifest.Object) error {
 	if c.Kind == Add {
 		m, ok := Value(o, c.Path...).(map[string]any)
 		if _, has := m[c.Key]; !ok || has {
-			return fmt.Errorf("%s is there already, or has no place", c.Key)
+			return fmt.Errorf("%s already exists, or its parent is not an object", c.Key)
 		}
 		m[c.Key] = c.Value
 		return nil
 	}
 	if len(c.Path) == 0 {
-		return errors.New("an object is not changed as a whole")
+		return errors.New("a change needs a path inside the object")
 	}
 	last := c.Path[len(c.Path)-1]
 	switch parent := Value(o, c.Path[:len(c.Path)-1]...).(type) {
 	case map[string]any:
 		old, ok := parent[last]
 		if _, has := parent[c.Key]; !ok || c.Kind == Rename && has {
-			return errors.New("the field is not there, or its new name is")
+			return errors.New("the field does not exist, or the new name is already used")
 		}
 		switch c.Kind {
 		case Set:

@@ -1,6 +1,8 @@
 package appset
 
-import "fmt"
+import (
+	"fmt"
+)
 
 // Limits of what sets become. Packages template and generator have their own.
 const (
@@ -21,7 +23,7 @@ const (
 // tooMany refuses lists of n and m elements that are compared with each other.
 func tooMany(path string, n, m int) error {
 	if n > 0 && m > maxPairs/n {
-		return fmt.Errorf("%s: lists of %d and %d elements are too long", path, n, m)
+		return fmt.Errorf("%s: cannot merge lists of %d and %d elements: too many comparisons", path, n, m)
 	}
 	return nil
 }

@@ -195,7 +195,8 @@ func inWave(o manifest.Object, wave int) manifest.Object {
 func (r *rollout) assign() error {
 	steps := RollingSteps(r.set.Spec)
 	if size := manifest.Size(steps); size > maxSelections/len(r.apps) {
-		return fmt.Errorf("spec.strategy.rollingSync.steps: %d bytes are too many for %d Applications", size, len(r.apps))
+		return fmt.Errorf("spec.strategy.rollingSync.steps: the steps (%d bytes) are too large to match against %d Applications; use "+
+			"fewer or shorter matchExpressions", size, len(r.apps))
 	}
 	r.rank = slices.Repeat([]int{notSelected}, len(r.apps))
 	r.anchor = math.MaxInt

@@ -129,7 +129,7 @@ func TestRollingSync(t *testing.T) {
 		"disabled":  {in: strings.Replace(rolling("s", "", "{}", "a"), "{prune: true}", "{prune: true, enabled: false}", 1), want: "a 0"},
 		"too much": {
 			in:  rolling("s", "", strings.Repeat(in(strings.Repeat("x, ", 100))+", ", 500)+"{}", strings.Fields(strings.Repeat("a ", 3000))...),
-			err: "too many for 3000 Applications",
+			err: "too large to match against 3000 Applications",
 		},
 		"types": {in: rolling("s", "", "{maxUpdate: 1.5}", "a"), err: "spec.strategy.rollingSync.steps[0].maxUpdate: must be a whole number of 32 bits or a string"},
 	} {

@@ -273,7 +273,7 @@ func TestGenerate(t *testing.T) {
 		"a list of another kind": {
 			env: map[string]string{"PARAM_SPEC": set("x", "1") +
 				"---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: x}\nitems: [{kind: Application}]\n"},
-			err: `ConfigMap "x": Argo CD takes an object with a list items for that list`,
+			err: `ConfigMap "x": Argo CD treats an object with an items list as a List`,
 		},
 		"an operation": {
 			files: map[string]string{"apps/a.yaml": strings.Replace(child, "project: default", "project: team-a",

@@ -148,7 +148,7 @@ func has(r io.Reader, name string, most int64) (bool, error) {
 	}
 	p.enough = func() bool { _, link := p.links[name]; return link || p.names[name] }
 	if err := p.scan(r); errors.Is(err, errTooLarge) {
-		return false, fmt.Errorf("unpacked, it has more than the limit of %d bytes in which a file is looked for", most)
+		return false, fmt.Errorf("searching stopped after %d unpacked bytes", most)
 	} else if err != nil {
 		return false, err
 	}
@@ -156,7 +156,7 @@ func has(r io.Reader, name string, most int64) (bool, error) {
 		return true, nil
 	}
 	if kept > maxKept && p.linkIn(name) != "" {
-		return false, fmt.Errorf("the way to %q is by a link, and there are too many links to follow it", shorten(name))
+		return false, fmt.Errorf("%q is behind a symbolic link, and the archive has too many links", shorten(name))
 	}
 	dir, err := p.resolve(path.Dir(name))
 	target := path.Join(dir, base)

@@ -255,7 +255,7 @@ func TestHas(t *testing.T) {
 func TestHasLimit(t *testing.T) {
 	zeros := record('0', "zeros", strings.Repeat("\x00", 1<<20))
 	found, err := has(strings.NewReader(gz(zeros+record('0', "app/t.yaml", "x")+end)), "app/t.yaml", 1<<20)
-	if found || err == nil || err.Error() != "unpacked, it has more than the limit of 1048576 bytes in which a file is looked for" {
+	if found || err == nil || err.Error() != "searching stopped after 1048576 unpacked bytes" {
 		t.Errorf("%v, %v", found, err)
 	}
 	if found, err := has(strings.NewReader(gz(record('0', "app/t.yaml", "x")+zeros+end)), "app/t.yaml", 1<<20); !found || err != nil {

@@ -54,7 +54,7 @@ func Glob(pattern, separators string) (*regexp.Regexp, error) {
 	}
 	re, err := regexp.Compile(b.String() + `\z`)
 	if err != nil {
-		return nil, errors.New("it has a class that is not one")
+		return nil, errors.New("invalid character class")
 	}
 	return re, nil
 }

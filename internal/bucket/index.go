@@ -90,7 +90,7 @@ func DecodeIndex(data []byte) (Index, error) {
 		case !tree.Safe(e.Path) || internal(e.Path):
 			return Index{}, fmt.Errorf("files[%d].path: %q is not a name below the directory", i, e.Path)
 		case i > 0 && x.Files[i-1].Path >= e.Path:
-			return Index{}, fmt.Errorf("files[%d].path: %q is not behind %q", i, e.Path, x.Files[i-1].Path)
+			return Index{}, fmt.Errorf("files must be sorted: files[%d].path %q must come after %q", i, e.Path, x.Files[i-1].Path)
 		case !sumPattern.MatchString(e.SHA256):
 			return Index{}, fmt.Errorf("files[%d].sha256 must have 64 hexadecimal digits", i)
 		case e.Size < 0:

@@ -78,8 +78,8 @@ func (r *Reader) Read(ctx context.Context, req Request) (*Snapshot, error) {
 			return nil, err
 		}
 		if attempt >= r.Limits.Attempts {
-			return nil, fmt.Errorf("%s: %w, and so it was %d times; somebody writes there, or a push has to be done again", r.url(req),
-				moved, attempt)
+			return nil, fmt.Errorf("%s: %w, in each of %d attempts; another process is writing, or a push did not finish: push again",
+				r.url(req), moved, attempt)
 		}
 		if !retry.Wait(ctx, time.After(backoff.After(attempt))) {
 			return nil, r.late(ctx, req, stats)

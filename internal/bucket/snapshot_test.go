@@ -191,7 +191,7 @@ func TestMovesAlways(t *testing.T) {
 	n := 0
 	m.OnGet = func(string) error { n++; m.Set("p/a", fmt.Sprint(n)); return nil }
 	_, err := newReader(m).Read(t.Context(), bucket.Request{Path: "p"})
-	want := `s3://b/p: "p/a" changed or vanished while it was read, and so it was 4 times; somebody writes there, or a push has to be done again`
+	want := `s3://b/p: "p/a" changed or vanished while it was read, in each of 4 attempts; another process is writing, or a push did not finish: push again`
 	if err == nil || err.Error() != want {
 		t.Error(err)
 	}
@@ -343,7 +343,7 @@ func TestDecodeIndex(t *testing.T) {
 		`{"version":1,"files":[{"path":"x/.argosy/y","sha256":"` + sum +
 			`"}]}`: `files[0].path: "x/.argosy/y" is not a name below the directory`,
 		`{"version":1,"files":[{"path":"b","sha256":"` + sum + `"},{"path":"a","sha256":"` + sum +
-			`"}]}`: `files[1].path: "a" is not behind "b"`,
+			`"}]}`: `files must be sorted: files[1].path "a" must come after "b"`,
 		`{"version":1,"files":[{"path":"b","sha256":"AA"}]}`: "files[0].sha256 must have 64 hexadecimal digits",
 		`{"version":1,"files":[{"path":"b","sha256":"` + sum +
 			`","size":-1}]}`: "files[0].size must not be negative",

@@ -265,7 +265,7 @@ const (
 func (s *Server) Healthy() error {
 	for _, sock := range s.sockets {
 		if info, err := os.Lstat(sock.path); err != nil || !os.SameFile(info, sock.info) {
-			return fmt.Errorf("socket %s is gone, or another process's", sock.path)
+			return fmt.Errorf("socket %s was removed or replaced by another process", sock.path)
 		}
 	}
 	left := s.slots.hung()
@@ -276,7 +276,7 @@ func (s *Server) Healthy() error {
 	now := s.cfg.Now()
 	s.stuck.CompareAndSwap(nil, &now)
 	if since := s.stuck.Load(); since != nil && now.Sub(*since) >= stuckAfter {
-		return fmt.Errorf("%d calls do not end though their requests have", left)
+		return fmt.Errorf("%d plugin calls are still running after their requests ended", left)
 	}
 	return nil
 }

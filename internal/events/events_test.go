@@ -275,7 +275,7 @@ func TestSecrets(t *testing.T) {
 	w.post("/webhook", "x", known, 400, "webhook malformed: not a notification of S3: it is not a JSON object", "")
 	w.post("/webhook", strings.Repeat(" ", events.MaxBody+1), known, 413, "webhook too large: over the limit of 1048576 bytes", "")
 	w.ready = false
-	w.post("/webhook", record, known, 503, "webhook failed: it is not known yet which applications there are", "")
+	w.post("/webhook", record, known, 503, "webhook failed: Applications are still being listed; try again", "")
 	w.receiver.Secrets = func() ([]secret.Text, error) { return nil, errors.New("no file") }
 	w.post("/webhook", record, known, 503, "webhook failed: no file", "")
 
@@ -293,7 +293,7 @@ func TestEventBridge(t *testing.T) {
 		return fmt.Sprintf(`{"id": %q, "source": "aws.s3", "detail-type": "Object Created", "time": %q, "detail": {"bucket": {"name": "b"}, "object": {"key": "a b"}}}`, id, at.Format(time.RFC3339))
 	}
 	w.ready = false
-	w.post("/eventbridge", event("1", start), known, 503, "eventbridge failed: it is not known yet which applications there are", "")
+	w.post("/eventbridge", event("1", start), known, 503, "eventbridge failed: Applications are still being listed; try again", "")
 	w.ready = true
 	w.post("/eventbridge", event("1", start), known, 204, "eventbridge accepted", "b/a b")
 	w.post("/eventbridge", event("1", start), known, 204, "eventbridge duplicate", "")
@@ -333,8 +333,8 @@ func TestSNS(t *testing.T) {
 	}
 	wrong := "sns wrong signature: wrong signature: "
 	for name, want := range map[string]string{
-		"Message": "it is not that of the message", "Timestamp": "",
-		"MessageId": "it is not that of the message", "Subject": "it is not that of the message",
+		"Message": "it does not match the message", "Timestamp": "",
+		"MessageId": "it does not match the message", "Subject": "it does not match the message",
 	} {
 		if want != "" {
 			w.post("/sns", forged(func(m map[string]string) { m[name] += " " }), nil, 403, wrong+want, "")
@@ -363,7 +363,7 @@ func TestSNS(t *testing.T) {
 	}
 	w.post("/sns", forged(func(m map[string]string) {
 		m["SigningCertURL"] = "https://sns.eu-central-1.amazonaws.com/?Action=X&x=/SimpleNotificationService-1.pem"
-	}), nil, 403, wrong+"SigningCertURL is not that of a certificate", "")
+	}), nil, 403, wrong+"SigningCertURL is not a certificate of SNS", "")
 	w.post("/sns", forged(func(m map[string]string) {
 		m["TopicArn"] = topic + "2"
 	}), nil, 401, `sns unknown sender: unknown sender: topic "`+topic+`2" is not one of --sns-topic`, "")

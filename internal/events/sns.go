@@ -167,7 +167,7 @@ func (s *SNS) verify(ctx context.Context, m *message) error {
 		return fmt.Errorf("%w: SignatureVersion must be 1 or 2, it is %q", ErrSignature, cut(m.SignatureVersion))
 	}
 	if err != nil {
-		return fmt.Errorf("%w: it is not that of the message", ErrSignature)
+		return fmt.Errorf("%w: it does not match the message", ErrSignature)
 	}
 	return nil
 }
@@ -193,7 +193,7 @@ func (s *SNS) certificate(ctx context.Context, m *message) (certificate, error) 
 		return certificate{}, err
 	}
 	if !pemPattern.MatchString(u.Path) || u.RawQuery != "" || u.ForceQuery || u.Fragment != "" {
-		return certificate{}, fmt.Errorf("%w: SigningCertURL is not that of a certificate", ErrSignature)
+		return certificate{}, fmt.Errorf("%w: SigningCertURL is not a certificate of SNS", ErrSignature)
 	}
 	key := u.Host + u.Path
 	s.mu.Lock()

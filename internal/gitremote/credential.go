@@ -325,7 +325,7 @@ func explain(err error) error {
 	case err == nil:
 		return nil
 	case errors.Is(err, transport.ErrAuthenticationRequired):
-		return errors.New("it wants credentials, and Argo CD has none for it that may be used here")
+		return errors.New("the server requires credentials, and Argo CD has none for this repository that may be used here")
 	case errors.Is(err, transport.ErrAuthorizationFailed):
 		return errors.New("the credentials that Argo CD has for it are refused")
 	case errors.Is(err, transport.ErrRepositoryNotFound):

@@ -115,8 +115,8 @@ func (c *chains) add(o packed, result int64) error {
 		c.work += bytes
 	}
 	if depth > maxDepth || depth > 0 && bytes > maxChain+maxObject || c.work > maxWork && o.kind == offsetDelta {
-		return fmt.Errorf("its objects are differences to differences over the limits of %d, %d bytes and %d bytes in all", maxDepth,
-			int64(maxChain), int64(maxWork))
+		return fmt.Errorf("delta chains exceed the limits: depth %d, %d bytes for one chain, %d bytes for all", maxDepth, int64(maxChain),
+			int64(maxWork))
 	}
 	return nil
 }

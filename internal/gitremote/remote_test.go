@@ -504,8 +504,8 @@ func TestHTTPS(t *testing.T) {
 		want       string
 	}{
 		// What was fetched for others is not for everybody.
-		"none":  {nil, "it wants credentials"},
-		"wrong": {with("wr0ng"), "it wants credentials"},
+		"none":  {nil, "the server requires credentials"},
+		"wrong": {with("wr0ng"), "the server requires credentials"},
 	} {
 		if _, err := r.Tree(t.Context(), url, "main", c.credential); err == nil || !strings.Contains(err.Error(), c.want) ||
 			strings.Contains(err.Error(), "wr0ng") {

@@ -325,7 +325,7 @@ func fields(t *lua.LTable) (h Health, wrong bool, err error) {
 		case v.Type() == lua.LTFunction || v.Type() == lua.LTUserData:
 			err = fmt.Errorf("the table that it returns has a %s in it", v.Type())
 		case v.Type() == lua.LTNumber && (math.IsNaN(float64(v.(lua.LNumber))) || math.IsInf(float64(v.(lua.LNumber)), 0)):
-			err = errors.New("the table that it returns has a number in it that is none")
+			err = errors.New("the returned table contains NaN or infinity")
 		}
 		for name, to := range map[string]*string{"status": (*string)(&h.Status), "message": &h.Message} {
 			if text, ok := v.(lua.LString); strings.EqualFold(k.String(), name) && ok {

@@ -140,7 +140,7 @@ func (c *Client) publish(ctx context.Context, name string, changes map[string]s3
 		}
 		for _, other := range evicted {
 			data[other] = nil
-			errs = append(errs, fmt.Errorf("what %s reads is no longer published: ConfigMap %s is full, and its project has the most of it",
+			errs = append(errs, fmt.Errorf("evicted the S3 reads of %s from ConfigMap %s: it is full, and that project uses the most space",
 				other, name))
 		}
 		data[key] = string(text)

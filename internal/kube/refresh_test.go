@@ -336,7 +336,7 @@ func TestReadsOfProjects(t *testing.T) {
 		}
 		return out
 	}
-	if err := publish("evil", 3000, 3000); err == nil || !strings.Contains(err.Error(), "is full, and no project has enough more of it") {
+	if err := publish("evil", 3000, 3000); err == nil || !strings.Contains(err.Error(), "is full, and no other project uses enough more space") {
 		t.Error("evil is not refused")
 	}
 	full := count()["evil"]
@@ -346,7 +346,7 @@ func TestReadsOfProjects(t *testing.T) {
 	if err := publish("other", 3000, 3000); err == nil {
 		t.Error("other is not refused")
 	}
-	if err := publish("honest", 400, 0); err == nil || !strings.Contains(err.Error(), "is no longer published: ConfigMap argosy-reads-") {
+	if err := publish("honest", 400, 0); err == nil || !strings.Contains(err.Error(), "from ConfigMap argosy-reads-") {
 		t.Errorf("%.200v", err)
 	}
 	got := count()

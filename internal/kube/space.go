@@ -61,7 +61,7 @@ func (s *space) evict(room, more int, project string) (evicted []string, err err
 		}
 	}
 	if excess < room {
-		return nil, errors.New("it is full, and no project has enough more of it")
+		return nil, errors.New("the ConfigMap is full, and no other project uses enough more space to be evicted")
 	}
 	for until := s.size - room; s.size > until; {
 		largest, most := "", mine

@@ -24,7 +24,7 @@ func (p *Policy) Answer(parent Parent, destination string, objects []manifest.Ob
 		}
 		// Also of Applications that only look as if they were of another kind.
 		if _, ok := o["items"].([]any); ok {
-			errs = append(errs, fmt.Errorf("%s: Argo CD takes an object with a list items for that list, and deploys what is in it instead",
+			errs = append(errs, fmt.Errorf("%s: Argo CD treats an object with an items list as a List, and deploys the items instead",
 				title(o)))
 		}
 		hook, unknown := order.UnknownHook(o)

@@ -72,7 +72,7 @@ func TestAnswer(t *testing.T) {
 		"another Application":  {objects: "apiVersion: app.k8s.io/v1beta1\nkind: Application\nmetadata: {name: x}\nstatus: {a: 1}\n"},
 		"a list": {
 			objects: "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: x}\nitems: [1]\n",
-			err:     `ConfigMap "x": Argo CD takes an object with a list items`, admin: `ConfigMap "x": Argo CD takes`,
+			err:     `ConfigMap "x": Argo CD treats an object with an items list`, admin: `ConfigMap "x": Argo CD treats`,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

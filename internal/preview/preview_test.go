@@ -413,7 +413,7 @@ func TestNothingToUpdate(t *testing.T) {
 		before, changes map[string]string
 		want            string
 	}{
-		"a new root":  {before: before, changes: map[string]string{"root.yaml": tree()["root.yaml"]}, want: "there is no such root at main"},
+		"a new root":  {before: before, changes: map[string]string{"root.yaml": tree()["root.yaml"]}, want: "the root does not exist at main"},
 		"an old root": {before: tree(), changes: map[string]string{"root.yaml": ""}, want: "there is no root now, only at main"},
 	} {
 		t.Run(name, func(t *testing.T) {

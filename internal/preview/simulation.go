@@ -130,7 +130,7 @@ func (v Simulation) Update(ctx context.Context, revision string) error {
 	case err != nil:
 		return err
 	case before.Root == nil:
-		return fmt.Errorf("there is no such root at %s, so there is no cluster to update; name no ROOT if it had another name then",
+		return fmt.Errorf("the root does not exist at %s, so there is nothing to update from; if it was renamed, leave out ROOT",
 			words.Printable(revision))
 	case after.Root == nil:
 		return fmt.Errorf("there is no root now, only at %s", words.Printable(revision))

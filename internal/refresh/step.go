@@ -203,8 +203,8 @@ func (c *Controller) settle(r request, now time.Time, res result) time.Time {
 	return now.Add(gap)
 }
 
-const notDeployed = "what is in S3 has changed, but not the revision in Git, which is synced already; without selfHeal Argo CD will not " +
-	"deploy it by itself. Set spec.syncPolicy.automated.selfHeal, or use a bucket repository"
+const notDeployed = "the content in S3 has changed, but the revision in Git has not. Argo CD does not sync the same revision twice " +
+	"without selfHeal. Set spec.syncPolicy.automated.selfHeal, or use a bucket repository"
 
 // bites reports whether a new look is all that happens.
 func (r request) bites(x reason) bool { return x.kind == Hard && r.app.SyncsOnce }

@@ -44,7 +44,7 @@ func (j *job) helm() error {
 	}
 	switch {
 	case err != nil && len(o.Chart.Without) > 0:
-		j.lacks(fmt.Errorf("%w; it may be for what is missing", err))
+		j.lacks(fmt.Errorf("%w; the missing dependency may be the cause", err))
 		return nil
 	case err != nil:
 		return err

@@ -194,7 +194,7 @@ func TestVerdicts(t *testing.T) {
 			nil,
 			"unknown:\nmissing Chart.yaml: dependency sub 1.0.0: it is in https://charts.example.com/, and nothing is fetched\n" +
 				"missing templates/a.yaml:1: rendering: c/templates/a.yaml:1:3 executing \"c/templates/a.yaml\" at <include \"sub.x\" .>: error calling include: " +
-				"template: no template \"sub.x\" associated with template \"gotpl\"; it may be for what is missing",
+				"template: no template \"sub.x\" associated with template \"gotpl\"; the missing dependency may be the cause",
 		},
 		{
 			"remote values", "helm: {valueFiles: ['https://user:secret@example.com/v.yaml']}",

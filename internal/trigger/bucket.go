@@ -253,7 +253,7 @@ func (d *folder) add(f tree.File) error {
 	}
 	for _, e := range elements[:len(elements)-1] {
 		if _, ok := d.files[e]; ok {
-			return fmt.Errorf("key %q is in something that is a file, too", f.Name)
+			return fmt.Errorf("key %q is below another key; Git cannot store that key as both file and directory", f.Name)
 		}
 		if d.folders[e] == nil {
 			d.folders[e] = newFolder()

@@ -2,6 +2,8 @@
 
 package worker
 
-import "errors"
+import (
+	"errors"
+)
 
-func filterCalls() error { return errors.New("there is none for this processor") }
+func filterCalls() error { return errors.New("not implemented for this processor") }

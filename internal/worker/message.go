@@ -97,8 +97,8 @@ func frameLimit(kind byte) int {
 	return 0
 }
 
-// errProtocol says that a worker does not keep to the protocol.
-var errProtocol = errors.New("it does not keep to the protocol")
+// errProtocol says that a worker violated the protocol.
+var errProtocol = errors.New("the worker violated the protocol")
 
 // frameSize is the length of a frame's content.
 func frameSize(name string, m Message) int {

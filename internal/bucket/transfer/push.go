@@ -86,7 +86,7 @@ func (p Push) archive(ctx context.Context) (*bucket.Published, error) {
 		return nil, fmt.Errorf("verifying: %w", err)
 	}
 	if bucket.Sum(stored) != bucket.Sum(data) {
-		return nil, fmt.Errorf("verifying %s: it is not what was written", p.URL)
+		return nil, fmt.Errorf("verifying %s: the stored object differs from the upload; push again", p.URL)
 	}
 	return result, nil
 }

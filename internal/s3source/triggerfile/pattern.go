@@ -80,7 +80,7 @@ func parsePattern(text string) (pattern, error) {
 	b.WriteString(`$`)
 	re, err := regexp.Compile(b.String())
 	if err != nil {
-		return pattern{}, errors.New("has a class that is not one")
+		return pattern{}, errors.New("has an invalid character class")
 	}
 	return pattern{re, strings.Contains(text, "/") || strings.Contains(text, "**")}, nil
 }

@@ -97,7 +97,7 @@ func TestPatterns(t *testing.T) {
 		"/a": "must be relative to path, without / or ./ in front", "./a": "must be relative to path, without / or ./ in front",
 		"!a": "must not be negated; use exclude, or include", "web/": `must match files, write "web/**"`,
 		"a{": "has a { without its }", "a}": "has a } without its {", "[a": "has a [ without its ]", "[]": "has a [ without its ]",
-		"[z-a]": "has a class that is not one",
+		"[z-a]": "has an invalid character class",
 	} {
 		if _, err := parsePattern(text); err == nil || err.Error() != want {
 			t.Errorf("%s: %v, want %s", text, err, want)

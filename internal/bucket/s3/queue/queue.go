@@ -81,7 +81,7 @@ func (q *Queue) Delete(ctx context.Context, messages []events.Message) error {
 		return fmt.Errorf("deleting messages from %s: %w", q.url, plain(err))
 	}
 	if len(out.Failed) > 0 {
-		return fmt.Errorf("deleting messages from %s: %d of %d were not: %s", q.url, len(out.Failed), len(messages),
+		return fmt.Errorf("deleting messages from %s: %d of %d were not deleted: %s", q.url, len(out.Failed), len(messages),
 			aws.ToString(out.Failed[0].Code))
 	}
 	return nil
