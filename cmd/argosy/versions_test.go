@@ -13,14 +13,15 @@ import (
 const versionsHead = `# Versions of Argo CD
 
 Argosy knows Argo CD %s to %s. Where they differ, the answer differs. ` + "`--argocd-version`" + ` chooses one for ` +
-	"`plan`, `simulate`, `app render`, `demo`,\n`appset generate` and `health check`" + `.
+	"`plan`, `lint`, `simulate`, `app render`,\n`demo`, `board`, `boot`, `appset generate`, `appset handover`, `health check` and `cmp`" + `.
 
 | for | without the flag |
 |---|---|
-| ` + "`plan`, `simulate`, `app render`, `demo`" +
+| ` + "`plan`, `lint`, `simulate`, `app render`, `demo`, `board`" +
 	` | the version that the tree deploys into Argo CD's own namespace: by the image of a Deployment or StatefulSet, an ArgoCD resource, values of the argo-cd chart, or the address of a base in Argo CD's repository; else the newest. ` + "`-o json`" + ` says which, and where from. |
-| ` + "`appset generate` with files, `health check`" + ` | the newest |
-| the appset plugin | the version that the Argo CD API server reports, if ` + "`--argocd-server`" +
+| ` + "`boot`" + ` | the version in the images of Argo CD's workloads; else as for ` + "`plan`" + ` |
+| ` + "`appset generate` with files, `appset handover`, `health check`" + ` | the newest |
+| ` + "`cmp`" + `, the sidecar | the version that the Argo CD API server reports, if ` + "`--argocd-server`" +
 	` is set; until it has answered, that of ` + "`--argocd-version`" + `, else the newest. The log and the metric ` +
 	"`argosy_cmp_argocd_version_info`" + ` say which. |
 

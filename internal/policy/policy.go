@@ -29,7 +29,7 @@ import (
 // File is the policy file.
 type File struct {
 	Projects     []Project    `field:"projects" doc:"what each Argo CD project may use; rules of several entries that match a project add up"`
-	Repositories Repositories `field:"repositories" doc:"what the Git server may serve from S3, to everybody who reaches it"`
+	Repositories Repositories `field:"repositories" doc:"what the Git server may serve from S3, to the users of --users, or to every client with --anonymous-buckets"`
 }
 
 // Repositories is what everybody who reaches the Git server may read from it.
