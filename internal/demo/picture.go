@@ -59,15 +59,15 @@ func groups(b *simulate.Boot) []*group {
 // picture is how far the boot is.
 func (v *show) picture() []string {
 	width, height := v.Size()
-	healthy := 0
-	for _, r := range v.boot.Runs {
+	healthy, runs := 0, v.boot.Applications()
+	for _, r := range runs {
 		if v.state[r.Name] == health.Healthy {
 			healthy++
 		}
 	}
-	all := len(v.boot.Runs)
+	all := len(runs)
 	const bar = 30
-	full := healthy * bar / all
+	full := healthy * bar / max(all, 1)
 	lines := []string{"", fmt.Sprintf("%7s  %s%s  %d of %d healthy", words.Clock(v.clock.passed()), strings.Repeat("█", full),
 		strings.Repeat("░", bar-full), healthy, all)}
 	list := groups(v.boot)
@@ -119,8 +119,8 @@ func (v *show) groupLine(g *group, width int) string {
 
 // summary says what happened.
 func (v *show) summary() {
-	healthy := 0
-	for _, r := range v.boot.Runs {
+	healthy, all := 0, v.boot.Applications()
+	for _, r := range all {
 		if r.Health == health.Healthy {
 			healthy++
 		}
@@ -136,7 +136,7 @@ func (v *show) summary() {
 		if v.boot.Cut {
 			after = "Argo CD goes on to try; this is "
 		}
-		v.Line("\n%s is NOT booted: %d of %s healthy, and %s%s", name, healthy, words.Count(len(v.boot.Runs), "Application"), after,
+		v.Line("\n%s is NOT booted: %d of %s healthy, and %s%s", name, healthy, words.Count(len(all), "Application"), after,
 			words.Clock(v.boot.Total))
 	}
 	for _, line := range v.boot.Blocked() {

@@ -4,6 +4,7 @@
 package input
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -17,8 +18,9 @@ import (
 )
 
 // Documents reads the documents of files, of all manifests in directories, and of standard input ("-"), in the
-// order of the arguments and, in a directory, of names.
-func Documents(stdin io.Reader, args []string, recursive bool) ([]manifest.Document, error) {
+// order of the arguments and, in a directory, of names. Of a directory, files without the text about are not decoded: templates of charts
+// are there, too. "" is none.
+func Documents(stdin io.Reader, args []string, recursive bool, about string) ([]manifest.Document, error) {
 	var docs []manifest.Document
 	var errs []error
 	for _, arg := range args {
@@ -31,6 +33,9 @@ func Documents(stdin io.Reader, args []string, recursive bool) ([]manifest.Docum
 			data, err := FileOr(stdin, file)
 			if err != nil {
 				errs = append(errs, err)
+				continue
+			}
+			if file != arg && !bytes.Contains(data, []byte(about)) {
 				continue
 			}
 			more, err := manifest.Decode(file, data)

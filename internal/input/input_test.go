@@ -41,6 +41,7 @@ func TestDocuments(t *testing.T) {
 		args      []string
 		recursive bool
 		want, err string
+		about     string
 	}{
 		"a file of any name":  {args: []string{"one.txt"}, want: "one"},
 		"a directory":         {args: []string{"dir"}, want: "a b b2"},
@@ -49,10 +50,11 @@ func TestDocuments(t *testing.T) {
 		"in order":            {args: []string{"dir/sub", "-", "one.txt"}, want: "c stdin one"},
 		"nothing in it":       {args: []string{"empty"}, err: "empty: no .yaml, .yml or .json file in this directory"},
 		"all problems":        {args: []string{"no", "one.txt", "bad"}, want: "one", err: "no: no such file or directory\nbad/x.yaml:"},
+		"only some":           {args: []string{"dir", "bad", "one.txt"}, about: "b2", want: "b b2 one"},
 		"standard input only": {args: []string{"-"}, want: "stdin"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			docs, err := input.Documents(strings.NewReader("a: stdin\n"), c.args, c.recursive)
+			docs, err := input.Documents(strings.NewReader("a: stdin\n"), c.args, c.recursive, c.about)
 			if c.err == "" && err != nil || c.err != "" && (err == nil || !strings.HasPrefix(err.Error(), c.err)) {
 				t.Errorf("got %v, want %q", err, c.err)
 			}

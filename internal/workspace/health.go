@@ -40,7 +40,7 @@ func (c Checks) Check() error {
 
 // Run returns the health of all objects, or all errors.
 func (c Checks) Run() ([]report.Checked, error) {
-	docs, err := input.Documents(c.Stdin, c.Files, false)
+	docs, err := input.Documents(c.Stdin, c.Files, false, "")
 	if err != nil {
 		return nil, err
 	}

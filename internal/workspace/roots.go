@@ -231,6 +231,7 @@ func (r *Repositories) applications(ctx context.Context) ([]manifest.Document, e
 		return slices.ContainsFunc(r.local, func(l gitsource.Local) bool { return giturl.Key(l.URL) == giturl.Key(url) })
 	}
 	var out []manifest.Document
+	var charts []string       // with Applications in templates
 	seen := map[string]bool{} // a repository can be there under several URLs, or in another
 	for _, l := range r.local {
 		if strings.HasPrefix(l.URL, "s3://") {
@@ -251,10 +252,12 @@ func (r *Repositories) applications(ctx context.Context) ([]manifest.Document, e
 			}
 			seen[name] = true
 			docs, _, err := manifest.DecodeLoose(name, f.Data)
-			if err != nil && !bytes.Contains(f.Data, []byte("{{")) { // and so no template
-				r.cfg.Note(fmt.Sprintf("skipped, although it may be the root: %s", strings.ReplaceAll(err.Error(), "\n", "; ")))
-			}
 			if err != nil {
+				if chart, _, ok := strings.Cut(name, "/templates/"); ok && bytes.Contains(f.Data, []byte("{{")) {
+					charts = append(charts, chart)
+				} else {
+					r.cfg.Note(fmt.Sprintf("skipped, although it may be the root: %s", strings.ReplaceAll(err.Error(), "\n", "; ")))
+				}
 				continue
 			}
 			for _, d := range docs {
@@ -264,6 +267,10 @@ func (r *Repositories) applications(ctx context.Context) ([]manifest.Document, e
 				}
 			}
 		}
+	}
+	if charts = slices.Compact(charts); len(charts) > 0 {
+		r.cfg.Note("templates of charts have Applications, too, and no root is looked for in them; plan such a chart by its directory: " +
+			words.Printable(words.Some(charts)))
 	}
 	return out, nil
 }

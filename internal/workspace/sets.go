@@ -9,6 +9,7 @@ import (
 
 	"github.com/argosy-cd/argosy/internal/appset"
 	"github.com/argosy-cd/argosy/internal/appset/generator"
+	"github.com/argosy-cd/argosy/internal/argo"
 	"github.com/argosy-cd/argosy/internal/input"
 	"github.com/argosy-cd/argosy/internal/manifest"
 	"github.com/argosy-cd/argosy/internal/problem"
@@ -44,7 +45,11 @@ func (s Sets) Render(ctx context.Context, args []string) ([]manifest.Object, err
 	if err != nil {
 		return nil, err
 	}
-	docs, err := input.Documents(s.Stdin, args, s.Recursive)
+	about := argo.KindApplicationSet
+	if s.Passthrough {
+		about = ""
+	}
+	docs, err := input.Documents(s.Stdin, args, s.Recursive, about)
 	if err != nil {
 		return nil, err
 	}
