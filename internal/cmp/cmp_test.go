@@ -272,7 +272,7 @@ func TestErrors(t *testing.T) {
 		"lines":   {func() error { return errors.New("one\ntwo\x00") }, codes.Unknown, "one two "},
 		"several": {func() error { return errors.Join(errors.New("one"), errors.New("two")) }, codes.Unknown, "one; two"},
 		"many":    {func() error { return errors.Join(many...) }, codes.Unknown, "spec.generators[7]: bad; and 22 more problems"},
-		"long":    {func() error { return errors.New(strings.Repeat("é", 4000)) }, codes.Unknown, "é…"},
+		"long":    {func() error { return errors.New(strings.Repeat("é", 4000)) }, codes.Unknown, "é …"},
 		"panic":   {func() error { panic("oh\nno") }, codes.Internal, "this is a bug in argosy, please report it: panic: oh no"},
 	} {
 		t.Run(name, func(t *testing.T) {
