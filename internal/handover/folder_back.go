@@ -100,7 +100,7 @@ func (f *folder) restore(ctx context.Context) error {
 	if f.hasSynced() {
 		return f.Cluster.Patch(ctx, argo.KindApplication, f.Set, map[string]any{"status": map[string]any{"operationState": nil}})
 	}
-	if manifest.String(f.root, "metadata", "annotations", refreshApplication) != "" {
+	if refreshing(f.root) {
 		return nil
 	}
 	return f.Cluster.Patch(ctx, argo.KindApplication, f.Set, map[string]any{ // it may not have seen yet that they are owned

@@ -151,12 +151,20 @@ func (f *folder) renders(app manifest.Object, want []argo.Ref) (bool, string) {
 	return true, ""
 }
 
+// refreshing reports whether Argo CD is asked to compare an Application, and has not done so yet.
+func refreshing(app manifest.Object) bool {
+	return manifest.String(app, "metadata", "annotations", refreshApplication) != ""
+}
+
 // isPaused reports whether the root does nothing by itself, and the state is kept in it.
 func (f *folder) isPaused() (bool, string) {
 	switch {
 	case f.root == nil:
 		return false, "it is gone"
 	case !f.begun || manifest.Map(f.root, "spec", "syncPolicy")["automated"] != nil:
+		if refreshing(f.root) {
+			return false, "Argo CD is refreshing it"
+		}
 		return false, "it syncs by itself"
 	case syncing(f.root):
 		return false, "a sync of it is running"
@@ -169,6 +177,11 @@ func (f *folder) pause(ctx context.Context) error {
 		return errors.New("it is gone")
 	}
 	if f.begun && manifest.Map(f.root, "spec", "syncPolicy")["automated"] == nil {
+		return nil
+	}
+	// When Argo CD removes the only annotation that it has seen, its patch removes all that were added since, and so the state
+	// (persistAppStatus in controller/appcontroller.go, v3.2.11). The patch below fails if somebody asks for a refresh in between.
+	if refreshing(f.root) {
 		return nil
 	}
 	data, err := json.Marshal(f.state)

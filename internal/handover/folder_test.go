@@ -72,7 +72,12 @@ func (c *cluster) folderController(p manifest.Object) {
 	name := manifest.String(p, "metadata", "name")
 	plugin := manifest.Map(p, "spec", "source", "plugin") != nil
 	meta := manifest.Map(p, "metadata")
-	delete(manifest.Map(meta, "annotations"), "argocd.argoproj.io/refresh")
+	if manifest.Map(meta, "annotations")["argocd.argoproj.io/refresh"] != nil {
+		if delete(manifest.Map(meta, "annotations"), "argocd.argoproj.io/refresh"); c.wipes {
+			delete(meta, "annotations")
+			c.put(p)
+		}
+	}
 	var target []manifest.Object
 	for _, s := range c.git {
 		if !plugin {
@@ -242,6 +247,22 @@ func TestFolder(t *testing.T) {
 			}
 			c.inController(before)
 		}
+	}
+}
+
+// TestFolderRefreshed: Argo CD removes all annotations of the root when it has refreshed it, and the state is not lost.
+func TestFolderRefreshed(t *testing.T) {
+	c := newFolder(t)
+	before := c.all()
+	c.wipes = true
+	for _, back := range []bool{false, true} {
+		manifest.Map(c.objects["Application/root"], "metadata")["annotations"] = map[string]any{"argocd.argoproj.io/refresh": "normal"}
+		if err := c.folder(back); err != nil {
+			t.Fatal(err)
+		}
+		c.wipes = false // on the way back, we ask for a refresh ourselves
+		c.same(before)
+		c.wipes = true
 	}
 }
 

@@ -27,6 +27,8 @@ type cluster struct {
 	dies int
 	// broken says that the plugin does not answer, and absent that the controller of sets does not run.
 	broken, absent bool
+	// wipes says that Argo CD removes all annotations with the one that asks for a refresh.
+	wipes bool
 	// gone is an object that is listed, and not there when it is read after the first write.
 	gone    string
 	deleted []string
