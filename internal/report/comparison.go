@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"text/tabwriter"
 
@@ -67,13 +68,25 @@ func (c *Comparison) table(w io.Writer) error {
 	if err := table.Flush(); err != nil {
 		return err
 	}
-	if len(soon[0]) > 0 {
-		fmt.Fprintln(out, "\nWith the controller, these do not wait:")
-		writeEarly(out, soon[0], "starts")
-	}
 	for i, name := range Renderers() {
-		for _, line := range c.Boots[i].Blocked() {
-			fmt.Fprintf(out, "\nWith the %s: %s\n", name, words.Harmless(line))
+		if len(soon[i]) > 0 {
+			fmt.Fprintf(out, "\nWith the %s, these do not wait:\n", name)
+			writeEarly(out, soon[i], "starts")
+		}
+	}
+	if unknown := slices.ContainsFunc(c.Plans[1].Findings, func(f plan.Finding) bool { return f.Rule.Name == plan.RuleSettingsUnknown.Name }); unknown {
+		fmt.Fprintln(out, "\nArgo CD's settings are not known. Both boots are those of an Argo CD without a health check for Applications, "+
+			"where nothing waits for Applications. --customizations FILE names the settings.")
+	}
+	blocked := [2][]string{c.Boots[0].Blocked(), c.Boots[1].Blocked()}
+	for i, name := range Renderers() {
+		for _, line := range blocked[i] {
+			switch both := slices.Contains(blocked[1-i], line); {
+			case !both:
+				fmt.Fprintf(out, "\nWith the %s: %s\n", name, words.Harmless(line))
+			case i == 0:
+				fmt.Fprintf(out, "\nWith both: %s\n", words.Harmless(line))
+			}
 		}
 	}
 	return out.Flush()
