@@ -58,7 +58,7 @@ func (c Config) Check() error {
 	case c.Timeout <= 0:
 		return problem.Usagef("--timeout must be more than 0, it is %s", c.Timeout)
 	case c.DryRun && (c.Fix || c.Unwedge || c.Install != "" || c.Record != "" || c.Learn != ""):
-		return problem.Usagef("--dry-run goes without --fix, --unwedge, --install, --record and --learn")
+		return problem.Usagef("--dry-run excludes --fix, --unwedge, --install, --record and --learn")
 	case c.Record != "" && c.Record == c.Learn:
 		return problem.Usagef("--record and --learn need two files")
 	}

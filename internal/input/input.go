@@ -18,8 +18,8 @@ import (
 )
 
 // Documents reads the documents of files, of all manifests in directories, and of standard input ("-"), in the
-// order of the arguments and, in a directory, of names. Of a directory, files without the text about are not decoded: templates of charts
-// are there, too. "" is none.
+// order of the arguments and, in a directory, of names. In a directory, a file that cannot be decoded is skipped if it does not have the
+// text about: templates of charts are there, too. With "" it is an error.
 func Documents(stdin io.Reader, args []string, recursive bool, about string) ([]manifest.Document, error) {
 	var docs []manifest.Document
 	var errs []error
@@ -35,10 +35,10 @@ func Documents(stdin io.Reader, args []string, recursive bool, about string) ([]
 				errs = append(errs, err)
 				continue
 			}
-			if file != arg && !bytes.Contains(data, []byte(about)) {
+			more, err := manifest.Decode(file, data)
+			if err != nil && file != arg && !bytes.Contains(data, []byte(about)) {
 				continue
 			}
-			more, err := manifest.Decode(file, data)
 			if err != nil {
 				errs = append(errs, err)
 			}

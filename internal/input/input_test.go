@@ -50,7 +50,8 @@ func TestDocuments(t *testing.T) {
 		"in order":            {args: []string{"dir/sub", "-", "one.txt"}, want: "c stdin one"},
 		"nothing in it":       {args: []string{"empty"}, err: "empty: no .yaml, .yml or .json file in this directory"},
 		"all problems":        {args: []string{"no", "one.txt", "bad"}, want: "one", err: "no: no such file or directory\nbad/x.yaml:"},
-		"only some":           {args: []string{"dir", "bad", "one.txt"}, about: "b2", want: "b b2 one"},
+		"problems of others":  {args: []string{"dir", "bad", "one.txt"}, about: "b2", want: "a b b2 one"},
+		"problems of ours":    {args: []string{"one.txt", "bad"}, about: "a", want: "one", err: "bad/x.yaml:"},
 		"standard input only": {args: []string{"-"}, want: "stdin"},
 	} {
 		t.Run(name, func(t *testing.T) {
