@@ -202,7 +202,8 @@ func (b *boot) present(c Check, noun, what string) Check {
 	case len(doubts) > 0 && b.unseen[what] != "":
 		c.Verdict, c.Text = Unknown, fmt.Sprintf("%s %s could not be looked at: %s", noun, words.Some(doubts), b.unseen[what])
 	case len(doubts) > 0:
-		c.Verdict, c.Text = Unknown, fmt.Sprintf("%s %s is not in the cluster, and it is not known whether the plan brings it", noun, words.Some(doubts))
+		c.Verdict = Unknown
+		c.Text = fmt.Sprintf("%s %s is not in the cluster, and it is not known whether the plan brings it", noun, words.Some(doubts))
 	case b.distant[what] != "":
 		c.Verdict, c.Text = Unknown, fmt.Sprintf("nothing is missing in this cluster; %s was not looked at", b.distant[what])
 	}
@@ -256,7 +257,7 @@ func (b *boot) controllers() Check {
 		// A workload without replicas is healthy, and does nothing. Another one may do its work.
 		replicas, stated := manifest.Map(o, "spec")["replicas"].(int64)
 		name := component(o)
-		ready[name] = ready[name] || isReady(o) && !(stated && replicas == 0)
+		ready[name] = ready[name] || isReady(o) && (!stated || replicas > 0)
 	}
 	var down []string
 	for _, name := range []string{"application-controller", "repo-server"} {

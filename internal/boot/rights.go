@@ -71,7 +71,8 @@ func (b *boot) checkProjects(ctx context.Context) {
 func (b *boot) forbids(p argo.Project, apps []*plan.Application) (text, unclear string) {
 	for _, app := range apps {
 		if app.Namespace != "" && app.Namespace != b.client.Namespace && !p.AllowsNamespace(app.Namespace) {
-			return fmt.Sprintf("the project %s does not permit Applications in namespace %s, such as %s", p.Name, app.Namespace, app.Name), ""
+			return fmt.Sprintf("the project %s does not permit Applications in namespace %s, such as %s", p.Name, app.Namespace,
+				app.Name), ""
 		}
 		for _, s := range argo.Deployed(app.Object) {
 			if !p.AllowsSource(manifest.String(s, "repoURL")) {
@@ -89,7 +90,8 @@ func (b *boot) forbids(p argo.Project, apps []*plan.Application) (text, unclear 
 		case here && !p.ScopedClusters():
 			return fmt.Sprintf("the project %s does not permit the destination of %s", p.Name, app.Name), ""
 		default:
-			unclear = fmt.Sprintf("it is not known whether the project %s permits the destination of %s, which is another cluster", p.Name, app.Name)
+			unclear = fmt.Sprintf("it is not known whether the project %s permits the destination of %s, which is another cluster",
+				p.Name, app.Name)
 		}
 	}
 	return "", unclear

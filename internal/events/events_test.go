@@ -275,7 +275,7 @@ func TestSecrets(t *testing.T) {
 	w.post("/webhook", "x", known, 400, "webhook malformed: not a notification of S3: it is not a JSON object", "")
 	w.post("/webhook", strings.Repeat(" ", events.MaxBody+1), known, 413, "webhook too large: over the limit of 1048576 bytes", "")
 	w.ready = false
-	w.post("/webhook", record, known, 503, "webhook failed: Applications are still being listed; try again", "")
+	w.post("/webhook", record, known, 503, "webhook failed: the Applications are still being listed; try again", "")
 	w.receiver.Secrets = func() ([]secret.Text, error) { return nil, errors.New("no file") }
 	w.post("/webhook", record, known, 503, "webhook failed: no file", "")
 
@@ -293,7 +293,7 @@ func TestEventBridge(t *testing.T) {
 		return fmt.Sprintf(`{"id": %q, "source": "aws.s3", "detail-type": "Object Created", "time": %q, "detail": {"bucket": {"name": "b"}, "object": {"key": "a b"}}}`, id, at.Format(time.RFC3339))
 	}
 	w.ready = false
-	w.post("/eventbridge", event("1", start), known, 503, "eventbridge failed: Applications are still being listed; try again", "")
+	w.post("/eventbridge", event("1", start), known, 503, "eventbridge failed: the Applications are still being listed; try again", "")
 	w.ready = true
 	w.post("/eventbridge", event("1", start), known, 204, "eventbridge accepted", "b/a b")
 	w.post("/eventbridge", event("1", start), known, 204, "eventbridge duplicate", "")

@@ -212,7 +212,7 @@ func (r *Receiver) secret(req *http.Request) error {
 }
 
 // errEarly says that a notification has to come again.
-var errEarly = errors.New("Applications are still being listed; try again")
+var errEarly = errors.New("the Applications are still being listed; try again")
 
 // hint hands on what a body is about.
 func (r *Receiver) hint(data []byte) (Event, error) {

@@ -218,7 +218,7 @@ func build(ctx context.Context, cfg Config) ([]manifest.Object, error) {
 			m[policyKey] = cfg.Policy
 		}
 	})
-	cfg.Container.apply(objects)
+	cfg.apply(objects)
 	return objects, nil
 }
 

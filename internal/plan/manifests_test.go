@@ -132,15 +132,23 @@ func TestPasswordsAreMasked(t *testing.T) {
 		return "apiVersion: argoproj.io/v1alpha1\nkind: Application\nmetadata: {name: a}\nspec: " + spec + "\n"
 	}
 	for _, c := range []struct{ name, before, after, want string }{
-		{"another path", "{source: {repoURL: 'https://me:hunter2@git.example.com/x', path: a}}",
-			"{source: {repoURL: 'https://me:hunter2@git.example.com/x', path: b}}", "repoURL: https://git.example.com/x\n"},
-		{"another password", "{source: {repoURL: 'https://me:hunter2@git.example.com/x'}}",
-			"{source: {repoURL: 'https://me:hunter3@git.example.com/x'}}", "https://git.example.com/x <hidden, new value>"},
-		{"in a list", "{sources: [{repoURL: 'https://me:hunter2@git.example.com/x'}]}",
+		{
+			"another path", "{source: {repoURL: 'https://me:hunter2@git.example.com/x', path: a}}",
+			"{source: {repoURL: 'https://me:hunter2@git.example.com/x', path: b}}", "repoURL: https://git.example.com/x\n",
+		},
+		{
+			"another password", "{source: {repoURL: 'https://me:hunter2@git.example.com/x'}}",
+			"{source: {repoURL: 'https://me:hunter3@git.example.com/x'}}", "https://git.example.com/x <hidden, new value>",
+		},
+		{
+			"in a list", "{sources: [{repoURL: 'https://me:hunter2@git.example.com/x'}]}",
 			"{sources: [{repoURL: 'https://me:hunter3@git.example.com/x'}, {repoURL: 'https://hunter4@git.example.com/y'}]}",
-			"https://git.example.com/x <hidden, new value>"},
-		{"in values of Helm", "{source: {helm: {values: 'url: https://hunter2@git.example.com/x'}}}",
-			"{source: {helm: {values: 'url: https://hunter2@git.example.com/y'}}}", "https://git.example.com/y"},
+			"https://git.example.com/x <hidden, new value>",
+		},
+		{
+			"in values of Helm", "{source: {helm: {values: 'url: https://hunter2@git.example.com/x'}}}",
+			"{source: {helm: {values: 'url: https://hunter2@git.example.com/y'}}}", "https://git.example.com/y",
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			before, after := objectsOf(t, app(c.before)), objectsOf(t, app(c.after))

@@ -74,9 +74,11 @@ func (c *Comparison) table(w io.Writer) error {
 			writeEarly(out, soon[i], "starts")
 		}
 	}
-	if unknown := slices.ContainsFunc(c.Plans[1].Findings, func(f plan.Finding) bool { return f.Rule.Name == plan.RuleSettingsUnknown.Name }); unknown {
-		fmt.Fprintln(out, "\nArgo CD's settings are not known. Both boots are those of an Argo CD without a health check for Applications, "+
-			"where nothing waits for Applications. --customizations FILE names the settings.")
+	if slices.ContainsFunc(c.Plans[1].Findings, func(f plan.Finding) bool {
+		return f.Rule.Name == plan.RuleSettingsUnknown.Name
+	}) {
+		fmt.Fprintln(out, "\nArgo CD's settings are not known. Both boots are those of an Argo CD without a health check for "+
+			"Applications, where nothing waits for Applications. --customizations FILE names the settings.")
 	}
 	blocked := [2][]string{c.Boots[0].Blocked(), c.Boots[1].Blocked()}
 	for i, name := range Renderers() {
