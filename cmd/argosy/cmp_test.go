@@ -248,7 +248,7 @@ func TestCmp(t *testing.T) {
 	if err := os.Rename(s3, s3+".away"); err != nil {
 		t.Fatal(err)
 	}
-	if code, body := get(t, address+"/healthz"); code != 503 || !strings.Contains(body, "s3.sock is gone") {
+	if code, body := get(t, address+"/healthz"); code != 503 || !strings.Contains(body, "s3.sock was removed or replaced") {
 		t.Errorf("%d %s", code, body)
 	}
 	if err := os.Rename(s3+".away", s3); err != nil {

@@ -458,14 +458,14 @@ func TestDeadline(t *testing.T) {
 		r.Doing("rendering a chart")
 		<-never
 		return nil, nil
-	}}, cmp.Config{Timeout: 50 * time.Millisecond, Parallel: 1})
+	}}, cmp.Config{Timeout: time.Second, Parallel: 1})
 	_, err := cmptest.Generate(t.Context(), f.socket, cmptest.Request{Files: map[string]string{"a": ""}})
-	if s := status.Convert(err); s.Code() != codes.DeadlineExceeded || s.Message() != "not finished after 50ms: it was rendering a chart" {
+	if s := status.Convert(err); s.Code() != codes.DeadlineExceeded || s.Message() != "not finished after 1s: it was rendering a chart" {
 		t.Errorf("%v %q", s.Code(), s.Message())
 	}
 	// It is the one call that a project may have left with one slot: its next request waits, and others do not.
 	_, err = cmptest.Generate(t.Context(), f.socket, cmptest.Request{Files: map[string]string{"b": ""}})
-	if s := status.Convert(err); s.Message() != "not finished after 50ms: it was waiting for its turn behind other requests" {
+	if s := status.Convert(err); s.Message() != "not finished after 1s: it was waiting for its turn behind other requests" {
 		t.Errorf("%v %q", s.Code(), s.Message())
 	}
 	if err := f.Healthy(); err != nil {
