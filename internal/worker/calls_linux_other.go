@@ -6,4 +6,4 @@ import (
 	"errors"
 )
 
-func filterCalls() error { return errors.New("not implemented for this processor") }
+func filterCalls() error { return errors.New("there is none for this processor") }
