@@ -68,7 +68,7 @@ small: ## run the tests of the small modules: alert rules by Prometheus's own pa
 	cd tools && go test $(UNVETTED) ./...
 	cd site && go test $(UNVETTED) ./...
 
-# One of our dependencies imports package plugin, so Go would have the C compiler link each of eighty tests, which takes a quarter longer.
+# One of our dependencies imports package plugin, so Go would have the C compiler link each test, which takes a fifth longer.
 LINKED = $(if $(filter linux/amd64,$(shell go env GOOS)/$(shell go env GOARCH)),-ldflags=-linkmode=internal)
 
 .PHONY: race
