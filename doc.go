@@ -20,7 +20,7 @@
 //	internal/words             data     the small words of reports and messages
 //	internal/textdiff          data     the unified diff of two texts
 //	internal/giturl            data     URLs of repositories: which are of the same one, and how they are printed
-//	internal/progress          data     how far something is that takes longer than a second
+//	internal/progress          data     the progress of work that takes longer than a second
 //	internal/screen            data     lines for people, and below them a part of the terminal that changes
 //	internal/secret            data     texts that are not printed
 //	internal/tree              data     a directory in memory
@@ -39,7 +39,7 @@
 //	internal/source            logic    the source of an Application, by Argo CD's rules, to documents and a verdict
 //	internal/source/sourcetest test     the cases that compare the rendering of sources with Argo CD
 //	internal/retry             logic    waits between attempts that grow
-//	internal/flight            logic    callers of the same call share its answer
+//	internal/flight            logic    callers of the same call share its answer; many calls, some at a time
 //	internal/health            logic    health of objects as Argo CD sees it: Lua scripts, core kinds
 //	internal/settings          logic    Argo CD's settings, from all that can contain them: argocd-cm, chart values, the operator
 //	internal/appsetplugin      logic    the appset plugin: the Applications of an application
@@ -87,14 +87,14 @@
 //	internal/cmp/siegetest/soak test    a program that has them do so for minutes, and kills the sidecar at random
 //	internal/kube              edge     what Argo CD keeps in its cluster
 //	internal/handover          logic    Applications of a live ApplicationSet to the plugin, step by step, and back
-//	internal/refresh           edge     which applications Argo CD must look at again, when and how
+//	internal/refresh           edge     which applications Argo CD must refresh, when and how
 //	internal/follow            edge     argosy status, wait and why: from a cluster or a recording to a report
 //	internal/boot              edge     argosy boot: preflight, apply, follow to the end, compare with the plan
 //	internal/events            edge     notifications of S3: webhooks, SNS, EventBridge, SQS
 //	internal/eventserver       edge     argosy events: notifications become refreshes
 //	internal/refresher         edge     Applications that are followed, and refreshes that are asked for
 //	internal/argocd            edge     the Argo CD API server as an engine for ApplicationSets
-//	internal/trigger           edge     repositories that make Argo CD look again: clocks, buckets, files
+//	internal/trigger           edge     repositories that make Argo CD refresh: clocks, buckets, files
 //	internal/gitserver         edge     read-only Git over smart HTTP, from repositories that are computed
 //	internal/reposerver        edge     argosy repo: trigger repositories over HTTP
 //	internal/sidecar           edge     argosy cmp: the plugins beside a repo-server

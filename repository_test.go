@@ -148,6 +148,25 @@ func TestOneDoor(t *testing.T) {
 	}
 }
 
+// sources reads the Go files of a package that are not tests.
+func sources(t *testing.T, dir string) map[string][]byte {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(dir, "*.go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := map[string][]byte{}
+	for _, file := range files {
+		if strings.HasSuffix(file, "_test.go") {
+			continue
+		}
+		if out[file], err = os.ReadFile(file); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return out
+}
+
 // generated is the line that marks a generated file.
 var generated = regexp.MustCompile(`(?m)^// Code generated .* DO NOT EDIT\.$`)
 
@@ -156,16 +175,8 @@ func TestSizes(t *testing.T) {
 	const mostCommand, mostFile = 2500, 400
 	command := 0
 	for dir := range packages(t) {
-		files, err := filepath.Glob(filepath.Join(dir, "*.go"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, file := range files {
-			data, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if strings.HasSuffix(file, "_test.go") || generated.Match(data) {
+		for file, data := range sources(t, dir) {
+			if generated.Match(data) {
 				continue
 			}
 			lines := strings.Count(string(data), "\n")
@@ -193,6 +204,37 @@ func TestPureLogic(t *testing.T) {
 			if p.imports[bad] {
 				t.Errorf("%s imports %s", dir, bad)
 			}
+		}
+	}
+}
+
+// mayWait are files of logic that have a timer, each for a reason.
+var mayWait = map[string]string{
+	"internal/health/lua.go":      "a script is stopped while it runs",
+	"internal/bucket/snapshot.go": "a listing that has moved is read again after a wait",
+}
+
+var clock = regexp.MustCompile(`\btime\.(Now|Since|Until|Sleep|After|AfterFunc|NewTimer|NewTicker|Tick)\(`)
+
+// TestNoClock checks that data and logic get the time, and do not take it.
+func TestNoClock(t *testing.T) {
+	layers, found := layersOf(t), map[string]bool{}
+	for dir := range packages(t) {
+		if layer := layers[dir]; layer != "data" && layer != "logic" {
+			continue
+		}
+		for file, data := range sources(t, dir) {
+			if !clock.Match(data) {
+				continue
+			}
+			if found[filepath.ToSlash(file)] = true; mayWait[filepath.ToSlash(file)] == "" {
+				t.Errorf("%s has a clock: pass the time in", file)
+			}
+		}
+	}
+	for file := range mayWait {
+		if !found[file] {
+			t.Errorf("%s has no clock any more", file)
 		}
 	}
 }

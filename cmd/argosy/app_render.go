@@ -24,13 +24,13 @@ func newAppRenderCommand(std stdio) *cobra.Command {
 		Short: "Print the manifests that Argo CD would deploy for an Application",
 		Long: `Print the manifests that Argo CD would deploy for an Application, in the order of deployment.
 
-FILE has one Application. NAME is an Application in the tree of a root, also one that a set generates; if
-several namespaces have one of this name, name it NAMESPACE/NAME. The root is that of --root, or the one that
-argosy plan finds. Repositories, charts and settings are those of argosy plan.
+FILE contains one Application. NAME is an Application in the tree of a root, also one that an ApplicationSet
+generates; write NAMESPACE/NAME if several namespaces have an Application of this name. The root is that of
+--root, or the one that argosy plan finds. Repositories, charts and settings are those of argosy plan.
 
-Only manifests are printed on standard output; problems are printed on standard error. The exit code is 3 if
-the Application is not known completely, and the known objects are printed; it is 3 also if the Application is
-broken, and nothing is printed. --allow-unknown accepts named Applications.
+Only manifests are printed on standard output; problems are printed on standard error. If the Application is not
+known completely, the known objects are printed; if it is broken, nothing is printed. In both cases the exit code
+is 3. --allow-unknown accepts named Applications.
 
 With --diff it prints how the manifests change since a revision, as a unified diff without the values of
 Secrets.`,

@@ -61,7 +61,7 @@ See docs/convert.md, also for a running cluster.`,
 	flags := cmd.Flags()
 	flags.BoolVar(&opts.Write, "write", false, "replace the files")
 	flags.BoolVar(&opts.Reverse, "reverse", false, "turn Applications that use the plugin back into ApplicationSets")
-	flags.Var(&opts.style, "style", "what is converted to what: `"+opts.style.Usage()+"`")
+	flags.Var(&opts.style, "style", "kind of conversion: `"+opts.style.Usage()+"`")
 	flags.Var(&opts.source, "source", "source of the Applications: `"+opts.source.Usage()+"`")
 	flags.StringVar(&opts.Trigger, "trigger-url", convert.DefaultTrigger, "`URL` of the server of trigger repositories")
 	flags.DurationVar(&opts.Every, "every", convert.DefaultEvery, "schedule of sets without requeueAfterSeconds")

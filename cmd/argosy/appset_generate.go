@@ -47,8 +47,8 @@ document is an ApplicationSet or the bare spec of one. Other documents are left 
 --passthrough.
 
 Git generators are answered from local repositories where there are any: those of --repo, and by default the
-work tree of the Git repository you stand in for all of its remotes. A work tree answers as it lies on disk,
-uncommitted changes included, ignored files not; a revision that is a tag or a commit is taken from the
+work tree of the Git repository you stand in for all of its remotes. A work tree is read as it is on disk:
+with uncommitted changes, without ignored files. A revision that is a tag or a commit is read from the
 repository. Other repositories are fetched, one revision without history, with your own Git credentials.
 
 The answer is all or nothing: if one element is bad, all problems are listed and no Application is printed. No
@@ -56,13 +56,13 @@ Applications at all is an error, because applying an empty answer deletes what w
 
 With --engine argocd an Argo CD API server renders the sets, as "argocd appset generate" has it do.
 
-Without arguments it is the appset plugin, as a command of Argo CD's own plugin server: it answers for the
+Without arguments it is the appset plugin, as a command of Argo CD's own plugin server: it renders the
 application that the environment describes (ARGOCD_APP_NAME, …), with the sets in $PARAM_SPEC or in the
-application's directory. Then the policy and the limit of deletions hold, and the settings are variables, too;
+application's directory. Then the policy and the limit of deletions apply, and settings can also be variables;
 see docs/plugin.md.
 
 The exit code is 0 when it is done, 1 when it failed and 2 when it was called wrongly.`,
-		Example: `  # what the sets of a directory make of the work tree you stand in
+		Example: `  # render the sets of a directory, with the work tree you stand in
   argosy appset generate apps/
 
   # names only, against another checkout
@@ -91,7 +91,7 @@ The exit code is 0 when it is done, 1 when it failed and 2 when it was called wr
 	flags.StringArrayVar(&opts.repos, "repo", nil, "answer Git generators for a URL from a local directory, `URL=PATH[@REV]`; repeatable")
 	flags.StringVar(&opts.clusters, "clusters", "",
 		"`FILE` with the clusters that Argo CD knows: a list with name, server, project, labels, annotations, or cluster Secrets")
-	flags.StringVarP(&opts.namespace, "namespace", "n", "", "namespace of sets that name none, and so of their Applications")
+	flags.StringVarP(&opts.namespace, "namespace", "n", "", "namespace of sets without one, and of their Applications")
 	flags.VarP(&opts.output, "output", "o", "output format, "+opts.output.Usage())
 	flags.BoolVar(&opts.allowEmpty, "allow-empty", false, "allow sets without Applications")
 	flags.BoolVar(&opts.offline, "offline", false, "fetch nothing; a repository that is not local is an error")
@@ -139,7 +139,7 @@ func runAppsetGenerate(ctx context.Context, std stdio, opts appsetGenerateOption
 		return err
 	}
 	if server != nil && opts.asking.Given() {
-		return usagef("--engine argocd excludes --answers, --record, --secrets and --objects: the server asks APIs")
+		return usagef("--engine argocd excludes --answers, --record, --secrets and --objects: the server itself asks the APIs")
 	}
 	repos, err := option.Repositories(std, opts.repos)
 	if err != nil {

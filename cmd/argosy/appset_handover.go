@@ -40,8 +40,8 @@ plugin, and back. No Application is deleted or created on the way, and none is s
 changes.
 
 Without --yes the steps are printed, and nothing is changed. It does not start if the set, as rendered here,
-and the Applications in the cluster disagree: the differences are printed. Each step looks at the cluster and
-does only what is missing, so a run that was interrupted is run again; --back goes back from any step.
+and the Applications in the cluster disagree: the differences are printed. Each step reads the cluster and
+does only what is missing, so an interrupted run can be run again; --back goes back from any step.
 
 With --folder, NAME is an Application that deploys a folder of ApplicationSets. All of these sets are moved, and
 the Application itself gets the plugin.
@@ -98,7 +98,7 @@ func runAppsetHandover(ctx context.Context, std stdio, opts appsetHandoverOption
 	cfg.Cluster, cfg.Argo, cfg.Set = api, api.Namespace, argo.ParseRef(arg, api.Namespace)
 	cfg.Options.Git, cfg.Options.Namespace = opts.source.Value == "git", cfg.Set.Namespace
 	if cfg.Tracking, err = api.Tracking(ctx); errors.Is(err, kube.ErrForbidden) {
-		std.Warn("it is not known how Argo CD tracks resources, and taken to be by annotation: " + err.Error())
+		std.Warn("cannot read how Argo CD tracks resources, assuming annotations: " + err.Error())
 	} else if err != nil {
 		return err
 	}

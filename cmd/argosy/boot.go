@@ -27,19 +27,19 @@ func newBootCommand(std stdio) *cobra.Command {
 		Short: "Boot a cluster: check it, apply the root, follow the waves to the end, say what blocks",
 		Long: `Boot a cluster from a root Application. The root is planned and checked as by argosy plan and argosy lint, the
 cluster is checked, the root is applied (server-side, field manager argosy), and the waves are followed until
-everything is healthy and synced, or until --timeout with what blocks and why, as argosy why says it. In the end
+everything is healthy and synced. After --timeout it prints what blocks and why, as argosy why does. In the end
 the boot is compared with the plan.
 
-ROOT and the flags about repositories are those of argosy plan. What is known of the cluster counts: its version
+ROOT and the flags about repositories are those of argosy plan. The plan uses what the cluster has: its version
 of Argo CD, its settings, its kinds, namespaces and projects.
 
 Each check is ok, failed or unknown, and a failed one has a fix; --fix applies those that are safe: the health
-check of Applications in argocd-cm. A failed check ends the boot before the root is applied, unless --force;
-an unknown one does with --strict. Interrupted or killed, it leaves the cluster as it is, and the next boot goes
-on from there. A second boot finds nothing to do, and changes nothing.
+check of Applications in argocd-cm. A failed check ends the boot before the root is applied, unless --force
+is set; with --strict, an unknown check does, too. Interrupted or killed, it leaves the cluster as it is, and the
+next boot goes on from there. After a complete boot, the next one finds nothing to do, and changes nothing.
 
 Exit code 0: everything is healthy and synced. 1: the cluster cannot be reached or refuses the root, or
-interrupted. 3: a check has failed, or not done within --timeout. See docs/live.md.`,
+the boot was interrupted. 3: a check has failed, or the boot is not done within --timeout. See docs/live.md.`,
 		Example: `  argosy boot
   argosy boot apps/root.yaml --dry-run
   argosy boot apps/root.yaml --fix --timeout 1h --record boot.jsonl
@@ -64,15 +64,15 @@ interrupted. 3: a check has failed, or not done within --timeout. See docs/live.
 	opts.live.RegisterLive(flags)
 	flags.Lookup("namespace").Usage = "Argo CD's namespace; default argocd, or in a pod its own"
 	flags.DurationVar(&b.Timeout, "timeout", 30*time.Minute, "give up after this time, with exit code 3")
-	flags.BoolVar(&b.DryRun, "dry-run", false, "change nothing: plan, check, and ask the API server whether it would take the root")
+	flags.BoolVar(&b.DryRun, "dry-run", false, "change nothing: plan, check, and ask the API server whether it would accept the root")
 	flags.BoolVar(&b.Fix, "fix", false,
 		"repair what a check finds, where that is safe: write the health check of Applications to argocd-cm")
 	flags.BoolVar(&b.Unwedge, "unwedge", false, "end syncs that retry an old revision while the source has a new one, and start them again")
-	flags.BoolVar(&b.Force, "force", false, "boot although a check has failed")
+	flags.BoolVar(&b.Force, "force", false, "boot even if a check fails")
 	flags.BoolVar(&b.ForceConflicts, "force-conflicts", false, "take fields of applied objects from other field managers")
 	flags.StringVar(&b.Install, "install", "",
 		"install Argo CD first, from a file of manifests, or a directory of manifests, a kustomization or a chart: `PATH`")
-	flags.StringVar(&b.Record, "record", "", "record what happens to `FILE`, for argosy status and why --recording")
+	flags.StringVar(&b.Record, "record", "", "write a recording of the boot to `FILE`, for argosy status and why --recording")
 	flags.StringVar(&b.Learn, "learn", "", "write the measured times to `FILE`, for argosy simulate --model")
 	flags.VarP(&opts.output, "output", "o", "output format, "+opts.output.Usage()+"; json is a line for each event")
 	opts.CompleteNames(std, cmd, option.Arguments, map[string]string{"allow-unknown": ""})
@@ -80,12 +80,12 @@ interrupted. 3: a check has failed, or not done within --timeout. See docs/live.
 }
 
 func runBoot(ctx context.Context, std stdio, opts bootOptions, args []string) (err error) {
-	b, term := opts.boot, std.Getenv("TERM")
+	b := opts.boot
 	if b.Lint.Preview, err = opts.Prepare(std, args, opts.output); err != nil {
 		return err
 	}
 	defer b.Lint.Planner.Close() //nolint:errcheck // only read from
 	b.Follow.Format = report.Format(opts.output.Value)
-	b.Screen = screen.Config{Size: std.Size, Dumb: term == "dumb" || term == "", Color: std.Getenv("NO_COLOR") == ""}
+	b.Screen = screen.Config{Size: std.Size, Dumb: std.Dumb(), Color: std.Getenv("NO_COLOR") == ""}
 	return boot.Run(ctx, b)
 }

@@ -47,9 +47,9 @@ too many Applications. The cluster is that of --kubeconfig, or the one that the 
 without them it is not used, so that a sidecar that you try out does not refresh the Applications of the
 cluster that you happen to work with.
 
-It also keeps the interval: one of all replicas asks Argo CD for a refresh of an application when the clock of
-its trigger repository has ticked, every --interval if it has the plugin appset and another repository, to see
-whether that has a new commit, and when what it reads from S3 has changed.
+It also refreshes applications, in one of all replicas. An application is refreshed when the clock of its trigger
+repository ticks, and when the objects that it reads from S3 change. One that has the plugin appset and another
+repository is refreshed every --interval, to find new commits.
 
 /healthz, /readyz and /metrics are at --listen. Each request is a line on standard error.`,
 		Example: `  argosy cmp
@@ -74,7 +74,7 @@ whether that has a new commit, and when what it reads from S3 has changed.
 	flags.StringVar(&opts.PluginVersion, "plugin-version", "", "`VERSION` of the plugins; applications then name appset-VERSION and s3-VERSION")
 	flags.StringVar(&opts.SocketDir, "socket-dir", "/home/argocd/cmp-server/plugins", "`DIR` where Argo CD looks for sockets")
 	flags.StringVar(&opts.WorkDir, "work-dir", "",
-		"`DIR` for what is fetched from Git, and for large repositories while they are read; default: the system's for temporary files")
+		"`DIR` for commits fetched from Git, and for large repositories while they are read; default: the system's temporary directory")
 	flags.StringVar(&opts.Listen, "listen", "127.0.0.1:8089", "`ADDRESS` for health and metrics, or none")
 	flags.IntVar(&opts.Parallel, "parallel", 0,
 		"number of requests answered at once; others wait. Each plugin has half as many extra places for projects with no running "+
@@ -99,7 +99,7 @@ func (o *cmpOptions) served(flags *pflag.FlagSet) error {
 	}
 	for _, s := range option.RefreshSettings() {
 		if flags.Changed(s.Flag) && !o.refreshes {
-			return usagef("--%s means nothing with --refresh=false", s.Flag)
+			return usagef("--%s and --refresh=false exclude each other", s.Flag)
 		}
 	}
 	return nil

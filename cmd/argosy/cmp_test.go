@@ -202,7 +202,7 @@ func TestCmp(t *testing.T) {
 		{
 			s3,
 			cmptest.Request{Files: repository, Dir: "app", Env: map[string]string{"PARAM_SOURCE": "bucket: artifacts\npath: apps/demo\n"}},
-			0, "app/s3-source.yaml is there, and the parameter source is set; one of them is allowed",
+			0, "app/s3-source.yaml exists, and the parameter source is set; only one of them is allowed",
 		},
 	} {
 		got, message := ask(c.socket, c.request)

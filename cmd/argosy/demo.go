@@ -30,16 +30,16 @@ func newDemoCommand(std stdio) *cobra.Command {
 		Use:   "demo [ROOT...]",
 		Short: "Boot the example cluster, or your own repository, without a cluster",
 		Long: `Boot a cluster that does not exist. The example cluster, which is in the program, is planned and booted wave
-by wave, faster than it would be.
+by wave, faster than in real time.
 
-What is real: an S3 server in this process that CI has left something in, a Git server with the repository and
-with trigger repositories that tick, both plugins on the sockets that Argo CD would talk to, and a client that
-does what its repo-server does: it fetches with Git, and asks the plugins for the manifests of each
-Application when its sync begins. What they answer is compared with the plan. What is not real is the cluster:
-when what becomes healthy is that of argosy simulate.
+These parts are real: an S3 server in this process with artifacts of a CI, a Git server with the repository and
+with trigger repositories that tick, both plugins on the sockets that Argo CD would use, and a client that does
+what Argo CD's repo-server does: it fetches with Git, and asks the plugins for the manifests of each Application
+when its sync begins. Their answers are compared with the plan. The cluster is not real: an Application becomes
+healthy when argosy simulate says so.
 
-With --repo it is your own repository, as it lies on disk, with all ApplicationSets rendered by the plugin.
-ROOT is then the file of the root Application, if it is not to be found. Charts, remote bases and other
+With --repo it boots your own repository, as it is on disk, with all ApplicationSets rendered by the plugin.
+ROOT is then the file of the root Application; without it, the root is searched for. Charts, remote bases and other
 repositories are fetched as by argosy plan, unless --offline.
 
 On a terminal, or with --listen, a page shows the boot, too (see argosy board): its address is printed, and the
@@ -100,12 +100,12 @@ func runDemo(ctx context.Context, std stdio, opts demoOptions, args []string) (e
 		return err
 	}
 	defer x.Close() //nolint:errcheck // only read from
-	term, cfg := std.Getenv("TERM"), opts.Config
+	cfg := opts.Config
 	cfg.Exhibit, cfg.Program, cfg.Stay = x, os.Args[0], !opts.once && (std.Size != nil || cfg.Listen != "")
 	if cfg.Listen == "" && cfg.Stay {
 		cfg.Listen = "127.0.0.1:0"
 	}
-	cfg.Screen = screen.Config{Out: std.Out, Size: std.Size, Dumb: term == "dumb" || term == "", Color: std.Getenv("NO_COLOR") == ""}
+	cfg.Screen = screen.Config{Out: std.Out, Size: std.Size, Dumb: std.Dumb(), Color: std.Getenv("NO_COLOR") == ""}
 	cfg.Namespace, cfg.Now, cfg.Plan = opts.settings.Namespace, std.Now, opts.settings.PlanConfig
 	p, err := demo.Run(ctx, cfg)
 	if err != nil {

@@ -29,7 +29,7 @@ func newEventsCommand(std stdio) *cobra.Command {
 	var opts eventsOptions
 	cmd := &cobra.Command{
 		Use:   "events",
-		Short: "Receive notifications of S3, and make Argo CD look at the applications that read there",
+		Short: "Receive notifications of S3, and refresh the applications that read the changed objects",
 		Long: `Receive notifications about objects in S3, and ask Argo CD for a refresh of the applications that read them,
 within a second.
 
@@ -38,13 +38,14 @@ within a second.
   POST /sns           SNS over HTTPS: signatures are checked, subscriptions to --sns-topic are confirmed
   --sqs-queue         messages in SQS, straight from S3, or by way of SNS or EventBridge
 
-A notification is a hint. What is in the bucket is looked at, and only applications that have not seen it are
-refreshed, once: a trigger file's by a hard refresh, a bucket repository's by a soft one. What an application
-reads is known from argosy cmp, which publishes it.
+A notification is only a hint: argosy lists the bucket, and refreshes only applications that have not seen its
+new content, once. An application with a trigger file gets a hard refresh, one with a bucket repository a soft
+refresh. argosy cmp publishes what each application reads.
 
 The cluster is that of --kubeconfig, or of $KUBECONFIG as for kubectl, or the one that the process runs in.
 
-/healthz, /readyz and /metrics are there, too. What is received or refused is a line on standard error.`,
+It also serves /healthz, /readyz and /metrics. Each notification, received or refused, is a line on standard
+error.`,
 		Example: `  argosy events --listen :8090 --secrets /secrets/webhook
   argosy events --sqs-queue https://sqs.eu-central-1.amazonaws.com/123456789012/manifests`,
 		Args:    cli.NoArgs,
@@ -82,7 +83,7 @@ func runEvents(ctx context.Context, std stdio, opts eventsOptions) error {
 		return err
 	}
 	if api == nil {
-		return errors.New("there is no access to a cluster: this must run in one, or have --kubeconfig or $KUBECONFIG")
+		return errors.New("no cluster: run this in a cluster, or set --kubeconfig or KUBECONFIG")
 	}
 	cfg.API = api
 	return eventserver.Run(ctx, cfg, opts.server.Config(time.Second))

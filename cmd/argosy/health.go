@@ -26,10 +26,10 @@ func newHealthCheckCommand(std stdio) *cobra.Command {
 		Short: "Say how healthy objects are, by a Lua script, by the settings of an Argo CD, or by its built-in checks",
 		Long: `Say how healthy objects are, as Argo CD would: by a Lua script, by the health checks in its settings, or by
 the checks for core kinds that it has built in. An object without any check has no health; no sync wave waits
-for it. Scripts for kinds of other projects, which Argo CD brings along, are not here: of such an object only
-that Argo CD has a check is said. Which kinds these are depends on --argocd-version.
+for it. Argo CD's own scripts for kinds of other projects are not included: for such an object, the output
+says only that Argo CD has a check. Which kinds these are depends on --argocd-version.
 
-Scripts have the libraries that Argo CD gives them, a second, and 256 MiB. They never have files or processes.
+Scripts get the libraries that Argo CD gives them, one second, and 256 MiB. They cannot use files or processes.
 
 A file has objects as kubectl prints them, with their status; - is standard input.`,
 		Example: `  kubectl -n argocd get application web -o yaml | argosy health check - --lua health.lua
@@ -42,11 +42,11 @@ A file has objects as kubectl prints them, with their status; - is standard inpu
 	flags := cmd.Flags()
 	flags.StringArrayVarP(&opts.Files, "file", "f", nil,
 		"the same as an argument: `FILE` with objects, or - for standard input; repeatable")
-	flags.StringVar(&opts.Lua, "lua", "", "`FILE` with a Lua script that is asked about all of them")
+	flags.StringVar(&opts.Lua, "lua", "", "`FILE` with a Lua script to run on all objects")
 	flags.BoolVar(&opts.OpenLibs, "open-libs", false,
 		"give the script of --lua the libraries that useOpenLibs gives it: string, math, coroutine")
 	flags.StringVar(&opts.Customizations, "customizations", "", "`FILE` with the settings of an Argo CD, argocd-cm")
-	flags.Var(&opts.version, "argocd-version", "`VERSION` of Argo CD whose built-in checks these are, "+versions.Range()+"; default the newest")
+	flags.Var(&opts.version, "argocd-version", "`VERSION` of Argo CD whose built-in checks are used, "+versions.Range()+"; default the newest")
 	flags.VarP(&opts.output, "output", "o", "output format, "+opts.output.Usage())
 	return cmd
 }

@@ -36,7 +36,7 @@ func newInstallCommand(std stdio) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "install",
 		Short: "Add the plugins to an Argo CD: with --apply, or printed for the chart argo-cd, the operator or Kustomize",
-		Long: `Print what to add to an Argo CD that is there, in the form that its owner installs it by: the plugins as a
+		Long: `Print what to add to an existing Argo CD, in the form in which it is installed: the plugins as a
 sidecar of its repo-server, the health check of Applications, rights, a policy, and trigger repositories.
 
   manifests  plain manifests. Those of the repo-server and of argocd-cm have only what is added
@@ -45,10 +45,10 @@ sidecar of its repo-server, the health check of Applications, rights, a policy, 
   operator   what to add to the resource ArgoCD of the operator, and manifests
 
 Nothing is changed in a cluster without --apply or --remove, which are for manifests and the operator. --apply
-adds it (server-side apply, field manager argosy-additions), or nothing if Argo CD is not there, or the API
-server would refuse a part, as when somebody else has set one of the fields. --remove takes all of it away
-again. kubectl apply would not do: where kubectl has installed Argo CD, it removes the fields of Argo CD's own
-objects that are not printed here.
+adds all parts (server-side apply, field manager argosy-additions), or none if Argo CD is not there, or if the API
+server would refuse one, for example because another field manager owns a field. --remove removes all parts.
+Do not use kubectl apply: where kubectl has installed Argo CD, it removes the fields of Argo CD's own objects
+that are not printed here.
 
 --with adds parts to the plugins: repo (trigger repositories), buckets (buckets as repositories), events
 (notifications of S3), secrets (clusters and credentials of Argo CD), apis (generators that ask APIs),
@@ -81,20 +81,21 @@ any-namespace (Applications in other namespaces). See docs/install.md.`,
 		},
 	}
 	flags := cmd.Flags()
-	flags.Var(&target, "for", "who installs Argo CD, "+target.Usage())
+	flags.Var(&target, "for", "how Argo CD is installed, "+target.Usage())
 	flags.StringVar(&opts.dir, "dir", "", "write files into `DIR` instead of printing them")
 	flags.StringSliceVar(&opts.With, "with", []string{"repo"}, "`PARTS` beside the plugins: "+strings.Join(install.Parts, ", "))
 	flags.BoolVar(&opts.SidecarOnly, "sidecar-only", false, "only the sidecar and the health check; the rest comes from the chart argosy")
 	flags.StringVar(&opts.Namespace, "namespace", "argocd", "`NAMESPACE` of Argo CD")
-	flags.StringVar(&opts.Name, "argocd-name", "argocd", "`NAME` that the names of Argo CD's workloads begin with; for the operator that of the resource ArgoCD")
+	flags.StringVar(&opts.Name, "argocd-name", "argocd",
+		"`NAME` that the names of Argo CD's workloads begin with; for the operator, the name of the ArgoCD resource")
 	flags.StringVar(&opts.Image, "image", "", "`IMAGE` of argosy; default: the one of this release")
 	flags.StringVar(&opts.PolicyFile, "policy", "", "`FILE` with what projects may do; default: the project default may read all buckets")
 	flags.DurationVar(&opts.Interval, "interval", 3*time.Minute, "`DURATION` between the ticks of trigger repositories")
 	flags.StringArrayVar(&opts.Env, "env", nil, "`NAME=VALUE` of a variable of the sidecar; argosy cmp --help lists them (can be given several times)")
 	flags.StringVar(&opts.EnvSecret, "env-secret", "", "`SECRET` whose keys become variables of the sidecar, such as AWS_ACCESS_KEY_ID")
 	flags.StringVar(&opts.Memory, "memory", "", "memory limit of the sidecar, a `QUANTITY`; default: 1Gi")
-	flags.BoolVar(&opts.apply, "apply", false, "add it to the Argo CD of the cluster")
-	flags.BoolVar(&opts.remove, "remove", false, "take all parts away from the Argo CD of the cluster")
+	flags.BoolVar(&opts.apply, "apply", false, "add the parts to the Argo CD of the cluster")
+	flags.BoolVar(&opts.remove, "remove", false, "remove all parts from the Argo CD of the cluster")
 	flags.BoolVar(&opts.force, "force-conflicts", false, "with --apply, take fields from other field managers")
 	option.RegisterUser(flags, &opts.cluster)
 	return cmd
@@ -151,7 +152,7 @@ func (o *installOptions) alone(given func(string) bool, changes bool) error {
 	}
 	for _, name := range []string{"namespace", "argocd-name"} {
 		if o.Target == install.ArgoHelm && given(name) {
-			return usagef("--%s and --for argo-helm exclude each other: the chart knows it", name)
+			return usagef("--%s and --for argo-helm exclude each other: the chart sets it", name)
 		}
 	}
 	return nil

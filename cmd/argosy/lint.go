@@ -42,11 +42,11 @@ A comment on the line of a finding, or above it, silences a rule there. It needs
   # argosy:ignore sync-by-hand this one is synced by the release pipeline
 
 The file ` + lint.ConfigName + ` in the top directory gives rules other severities, or turns them off. --write-baseline
-writes what is found to a file, and --baseline leaves that out. --diff shows what is new since a revision.
+writes the findings to a file, and --baseline leaves them out. --diff shows what is new since a revision.
 
 --fix changes your files where one small change cures a finding, and reports the rest. --list marks the rules that
 it cures. Comments, order and line ends stay. Only files in work trees are changed, in at most five rounds; in each
-round all of them or none. What is silenced, off, in the baseline or not new stays as it is.
+round all of them or none. It fixes no finding that is silenced, off, in the baseline or not new.
 
 A rule that lacks something, such as Argo CD's settings or a chart, is listed once as not checked. The exit code
 is 3 if a finding is as severe as --fail-on, or if something unknown may hide Applications; with --strict, if
@@ -63,7 +63,7 @@ anything is unknown.`,
 	flags.StringVar(&opts.Config, "config", "", "configuration `FILE`; default "+lint.ConfigName+" in the working directory or above it")
 	flags.StringVar(&opts.Baseline, "baseline", "", "leave out the findings of a baseline `FILE`")
 	flags.StringVar(&opts.Write, "write-baseline", "", "write the findings to a baseline `FILE`, and report none")
-	flags.BoolVar(&opts.Fix, "fix", false, "cure findings in their files where one small change does, and report the rest")
+	flags.BoolVar(&opts.Fix, "fix", false, "fix findings that one small change in a file cures, and report the rest")
 	flags.BoolVar(&opts.list, "list", false, "print all rules")
 	flags.StringVar(&opts.explain, "explain", "", "explain a `RULE`: what happens, why, and what to do")
 	flags.Var(&opts.failOn, "fail-on", "lowest severity that makes the exit code 3, `"+opts.failOn.Usage()+"`; default error")

@@ -26,7 +26,7 @@ func newPlanCommand(std stdio) *cobra.Command {
 		Use:   "plan [ROOT...]",
 		Short: "Say what a root Application will deploy, in which order, and which waves really wait",
 		Long: `Say what a root Application will deploy, directly and through other Applications and ApplicationSets: who
-deploys whom, in which wave, in which order, what each wave waits for, and whether it does.
+deploys whom, in which wave, in which order, what each wave waits for, and whether it really waits.
 
 ROOT is a file with Applications and ApplicationSets, or a directory that you would apply; several are planned
 together. Without it, the local repositories are searched for the one Application or set that deploys others
@@ -47,14 +47,14 @@ waves, other sources, waves that stop waiting, and Applications whose manifests 
 objects); if a wave stops waiting, or there is a new finding, or one side is incomplete, the exit code is 3.
 An Application that nothing prunes stays in the cluster. With --max-deletions the exit code is 3 also if more
 Applications will be deleted. "--diff main..." compares with the last commit that main and HEAD have in common,
-so that commits of others on main do not count. With -o markdown it is for a comment on a pull request.
+so that commits of others on main do not count. -o markdown is for a comment on a pull request.
 
 A wave waits for an Application if Argo CD's settings have a health check for Applications: those of
 --customizations, or those that the plan itself deploys. It does not wait for the Applications of an
-ApplicationSet, unless the plugin appset renders it, or it has RollingSync and that counts
+ApplicationSet, unless the plugin appset renders it, or it has RollingSync and progressive syncs are on
 (--progressive-syncs).
 
-A kind, a namespace or a project that a sync needs and that nothing deploys, or something later, is a finding;
+It is a finding if a sync needs a kind, a namespace or a project that is deployed later, or not at all;
 --exists says what the cluster has before the boot.`,
 		Example: `  argosy plan
   argosy plan --diff main... -o markdown apps/root.yaml

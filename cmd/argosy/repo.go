@@ -33,7 +33,7 @@ has changed in Git.
 
   /appset.git              ticks every $` + option.IntervalVariable + `
   /every/10m/team-a.git    ticks every 10 minutes, at a time of its own; any duration, any name
-  /s3/BUCKET/PATH.git      has what is under a path in a bucket, if the policy allows it (repositories.s3)
+  /s3/BUCKET/PATH.git      has the objects under a path in a bucket, if the policy allows it (repositories.s3)
 
 Clocks contain nothing and are open to everybody. Buckets are served to --users, which Argo CD takes from a
 repository Secret (username, password), or to everybody who reaches the server with --anonymous-buckets; one of
@@ -41,8 +41,8 @@ the two must be set if the policy serves any.
 
 Nothing is stored: a commit follows from the name, the interval and the time, or from what is in the bucket, so
 replicas agree and a restart changes nothing. While a bucket cannot be read, or is empty, its last tree is
-served, and /readyz says so. Nothing can be pushed. Requests, waiting ones and memory are bounded, for one client
-and for all; further requests get 429 or 503 with Retry-After.
+served, and /readyz says so. Nothing can be pushed. Running and waiting requests and memory are limited, for one
+client and for all; further requests get 429 or 503 with Retry-After.
 
 /healthz and /readyz are for probes, /metrics is for Prometheus, / is a page for people. Each request is a line
 on standard error.`,
@@ -56,7 +56,7 @@ on standard error.`,
 	opts.server.Register(cmd.Flags(), "127.0.0.1:8080")
 	cmd.Flags().StringVar(&opts.policy, "policy", "", "`FILE` that says which buckets are served; without one, none ($ARGOSY_POLICY)")
 	cmd.Flags().StringVar(&opts.users, "users", "",
-		"`FILE` with lines USER:PASSWORD, who may read buckets and /; it is read again when it changes")
+		"`FILE` with lines USER:PASSWORD, for users that may read buckets and /; it is read again when it changes")
 	cmd.Flags().BoolVar(&opts.everybody, "anonymous-buckets", false, "serve buckets to everybody who reaches the server")
 	cmd.Flags().DurationVar(&opts.interval, "interval", option.DefaultInterval,
 		"how often /appset.git ticks ($"+option.IntervalVariable+")")

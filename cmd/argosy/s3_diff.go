@@ -19,9 +19,9 @@ func newS3DiffCommand(std stdio) *cobra.Command {
 	opts.Output = cli.OneOf("text", "name", "json")
 	cmd := &cobra.Command{
 		Use:   "diff s3://BUCKET/PATH DIR|s3://BUCKET/PATH",
-		Short: "Compare what a path in a bucket has with a directory or another path",
-		Long: `Compare what a path in a bucket has with a directory or with another path: what a push of the second to the
-first would change. Archives are looked into.
+		Short: "Compare a path in a bucket with a directory or another path",
+		Long: `Compare a path in a bucket with a directory or with another path: what a push of the second to the first would
+change. Archives are unpacked and compared file by file.
 
 The exit code is 0 when there is no difference, 3 when there is one, 1 when it failed and 2 when it was called
 wrongly.`,

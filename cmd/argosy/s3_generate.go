@@ -27,7 +27,7 @@ type s3SourceOptions struct {
 }
 
 const hookHelp = `
-As hooks of a plugin they run in the application's directory and read what Argo CD tells them from the environment:
+As a hook of a plugin, this command runs in the application's directory and reads the variables that Argo CD sets:
 ARGOCD_APP_NAME, ARGOCD_APP_NAMESPACE, ARGOCD_APP_PROJECT_NAME, KUBE_VERSION, KUBE_API_VERSIONS. Settings come from flags or
 from variables of the container.`
 
@@ -35,8 +35,8 @@ func newS3DiscoverCommand(std stdio) *cobra.Command {
 	return &cobra.Command{
 		Use:   "discover [DIR]",
 		Short: "Print the trigger file of a directory, or nothing if there is none",
-		Long: `Print the name of the trigger file if the directory has one, and nothing if it has not: a plugin's answer to
-the question whether an application is for it.`,
+		Long: `Print the name of the trigger file if the directory has one, and nothing if it has not: by this Argo CD
+finds out whether the plugin renders an application.`,
 		Args: cli.AtMostOne,
 		RunE: func(_ *cobra.Command, args []string) error { return runS3Discover(std, directory(args)) },
 	}
@@ -71,11 +71,11 @@ func newS3GenerateCommand(std stdio) *cobra.Command {
 	opts := s3SourceOptions{output: cli.OneOf("yaml", "json", "name")}
 	cmd := &cobra.Command{
 		Use:   "generate [DIR]",
-		Short: "Print the objects that a trigger file leads to",
-		Long: `Print the Kubernetes objects that the trigger file of a directory, ` + triggerfile.Name + `, leads to.
+		Short: "Print the objects that a trigger file deploys",
+		Long: `Print the Kubernetes objects that the trigger file of a directory, ` + triggerfile.Name + `, deploys.
 
-The answer is all or nothing: an object that cannot be read, a source without objects, a file that is not valid, anything
-that moves while it is read, is an error, and nothing is printed.
+The answer is all or nothing: an object that cannot be read, a source without objects, a file that is not valid, or an object
+that changes while it is read, is an error, and nothing is printed.
 ` + hookHelp,
 		Example: `  # what Argo CD would deploy from here
   argosy s3 generate

@@ -14,7 +14,7 @@ func newS3ValidateCommand(std stdio) *cobra.Command {
 		Use:   "validate FILE|DIR...",
 		Short: "Check trigger files, and whether a policy allows them",
 		Long: `Check trigger files without reading from S3: unknown fields, wrong types, duplicate keys, paths and patterns.
-All problems are reported together, with line and column. With a policy and a project it is asked, too.`,
+All problems are reported together, with line and column. With --policy and --project, the policy is checked, too.`,
 		Example: `  argosy s3 validate apps/*/` + triggerfile.Name + `
   argosy s3 validate --policy policy.yaml --project team-a apps/demo`,
 		Args: func(_ *cobra.Command, args []string) error {

@@ -24,14 +24,14 @@ func newSimulateCommand(std stdio) *cobra.Command {
 		Use:   "simulate [ROOT...]",
 		Short: "Run a boot before it happens: when each Application becomes healthy, and what a failure blocks",
 		Long: `Run the boot of a root Application by Argo CD's rules, without a cluster: a wave starts when everything of the
-one before that has a health check is healthy; what is Degraded fails a sync, which is tried again with a
-backoff and then given up; the last wave is not waited for.
+one before that has a health check is healthy; a Degraded object fails the sync, which is retried with a backoff
+and then given up; a sync does not wait for its last wave.
 
 ROOT and the flags about repositories are those of argosy plan. How long things take is a small model by kind,
-which --model, --duration and --learn change; with --jitter each takes longer by chance, the same for the same
---seed. It prints a time line, the critical path, where waves cost time that one Application alone needs, and,
-if the boot does not end, what waits for what; then, or if the plan is broken or incomplete, the exit code is
-3.
+which --model, --duration and --learn change; --jitter lengthens each of them randomly, the same way for the same
+--seed. It prints a time line, the critical path, the waves that a single slow Application holds up, and, if the
+boot does not end, what waits for what. The exit code is 3 if the boot does not end, or if the plan is broken or
+incomplete.
 
   --fail x              its workloads become Degraded
   --never x             they never become healthy
@@ -54,7 +54,7 @@ if the boot does not end, what waits for what; then, or if the plan is broken or
 	flags, times, faults := cmd.Flags(), &opts.simulation.Times, &opts.simulation.Faults
 	opts.Register(flags)
 	opts.RegisterCluster(flags)
-	flags.StringArrayVar(&times.Durations, "duration", nil, "the workloads of an Application take so long, `NAME=TIME`; repeatable")
+	flags.StringArrayVar(&times.Durations, "duration", nil, "set how long the workloads of an Application take, `NAME=TIME`; repeatable")
 	flags.StringVar(&times.Model, "model", "", "`FILE` with times by kind and by Application")
 	flags.StringVar(&times.Learn, "learn", "",
 		"`FILE` with a boot, to take the times of its Applications from: kubectl get applications -A -o json of a cluster that has "+

@@ -17,7 +17,7 @@ import (
 	"github.com/argosy-cd/argosy/internal/strict"
 )
 
-// Annotation is one that an object gets.
+// Annotation is an annotation to set on an object.
 type Annotation struct {
 	// At is the position of the object, as manifest.Decode has it. Its line does not matter.
 	At         manifest.Position

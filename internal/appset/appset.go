@@ -11,6 +11,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/argosy-cd/argosy/internal/appset/generator"
 	"github.com/argosy-cd/argosy/internal/argo"
 	"github.com/argosy-cd/argosy/internal/manifest"
 )
@@ -29,7 +30,7 @@ func (s Set) String() string { return fmt.Sprintf("%s: %s", s.Position, s.title(
 
 func (s Set) title() string {
 	if s.Name == "" {
-		return "ApplicationSet"
+		return argo.KindApplicationSet
 	}
 	return fmt.Sprintf("ApplicationSet %q", s.Name)
 }
@@ -82,22 +83,25 @@ func (s Set) preservesResources() bool {
 	return v
 }
 
+// NotOfTemplate ends a warning about a field that a template cannot have.
+const NotOfTemplate = "not a field of a template, ignored"
+
 // warnings are about fields that nobody knows.
 func (s Set) warnings() []string {
 	var out []string
 	for _, name := range argo.ApplicationSetSpec().Unknown(s.Spec) {
-		out = append(out, fmt.Sprintf("spec.%s: unknown field, ignored", name))
+		out = append(out, fmt.Sprintf("spec.%s: %s", name, generator.UnknownField))
 	}
 	tmpl := manifest.Map(s.Spec, "template")
 	for _, k := range manifest.Keys(tmpl) {
 		if k != "metadata" && k != "spec" && k != "apiVersion" && k != "kind" {
-			out = append(out, fmt.Sprintf("spec.template.%s: not a field of a template, ignored", k))
+			out = append(out, fmt.Sprintf("spec.template.%s: %s", k, NotOfTemplate))
 		}
 	}
 	meta := manifest.Map(tmpl, "metadata")
 	for _, k := range manifest.Keys(meta) {
 		if !isTemplateMetadata(k) && meta[k] != nil {
-			out = append(out, fmt.Sprintf("spec.template.metadata.%s: not a field of a template, ignored", k))
+			out = append(out, fmt.Sprintf("spec.template.metadata.%s: %s", k, NotOfTemplate))
 		}
 	}
 	return out

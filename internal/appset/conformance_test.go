@@ -12,6 +12,7 @@ import (
 
 	"github.com/argosy-cd/argosy/internal/appset/appsettest"
 	"github.com/argosy-cd/argosy/internal/argo/versions"
+	"github.com/argosy-cd/argosy/internal/hostile"
 	"github.com/argosy-cd/argosy/internal/manifest"
 )
 
@@ -21,6 +22,7 @@ import (
 // Argo CD's answers are those of its Go types, which add empty fields and drop others; so an empty value on one side
 // may be absent on the other. conformance/ compares the typed objects, exactly.
 func TestConformance(t *testing.T) {
+	hostile.Unraced(t)
 	suite := appsettest.Load(t, "testdata")
 	newer := 0
 	for _, c := range suite.Cases {
@@ -219,8 +221,9 @@ func dropEmpty(v any) any {
 	}
 }
 
-// TestStable renders every case twice and compares the bytes.
-func TestStable(t *testing.T) {
+// TestConformanceStable renders every case twice and compares the bytes.
+func TestConformanceStable(t *testing.T) {
+	hostile.Unraced(t)
 	suite := appsettest.Load(t, "testdata")
 	for _, c := range suite.Cases {
 		if first, second := printed(t, suite, c), printed(t, suite, c); first != second {

@@ -27,10 +27,10 @@ func (e Embedded) Generate(ctx context.Context, sets ...Set) (*Result, error) {
 	return Generate(ctx, Config(e), sets...)
 }
 
-// Configurable is an engine that is the one of this package.
+// Configurable is an engine that renders with this package.
 type Configurable interface {
 	Engine
-	// Config is what it renders with.
+	// Config returns the configuration that it renders with.
 	Config(ctx context.Context) Config
 }
 
@@ -40,7 +40,7 @@ func (e Embedded) Config(context.Context) Config { return Config(e) }
 // Expansion is how documents are expanded.
 type Expansion struct {
 	Engine Engine
-	// Namespace is that of sets that name none, and for Applications that name none.
+	// Namespace is the default namespace of sets and of Applications.
 	Namespace string
 	// Keep keeps documents that are not sets, in their place.
 	Keep bool
@@ -48,7 +48,7 @@ type Expansion struct {
 	// set, those that need others (argo.DependsAnnotation) have a wave behind theirs, steps of a RollingSync are waves, and they are
 	// not deleted if the set says so.
 	Deployed bool
-	// Controller says that Argo CD's applicationset-controller makes the Applications. So nobody is warned about fields that it acts on.
+	// Controller says that Argo CD's applicationset-controller makes the Applications. There are no warnings about fields that it acts on.
 	Controller bool
 	// Pinned says that Applications are pinned to commits afterwards.
 	Pinned bool

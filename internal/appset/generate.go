@@ -36,8 +36,8 @@ type Config struct {
 }
 
 // ErrEmpty is the error for a set without Applications.
-var ErrEmpty = errors.New("no Applications: the generators gave no parameters; an empty answer would delete what was there before, so it " +
-	"must be allowed")
+var ErrEmpty = errors.New("no Applications: the generators gave no parameters; an empty answer would delete the Applications that are " +
+	"there; if that is intended, allow it (--allow-empty, or the plugin's parameter allow-empty)")
 
 // Result is what a run gives.
 type Result struct {
@@ -296,7 +296,7 @@ func missing(message string, params generator.Params) string {
 // charge counts an Application of n bytes.
 func (g *generation) charge(n int) error {
 	if n > maxApplication {
-		return fmt.Errorf("the Application is over the limit of %d bytes, and no API server takes it", maxApplication)
+		return fmt.Errorf("the Application is over the limit of %d bytes, which no API server accepts", maxApplication)
 	}
 	if *g.size += n; *g.size > maxAnswer {
 		return fmt.Errorf("all Applications together are over the limit of %d bytes", maxAnswer)

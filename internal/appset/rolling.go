@@ -149,7 +149,7 @@ func stepsAgainstNeeds(out *Expanded) error {
 		name := manifest.String(o, "metadata", "name")
 		for _, need := range argo.Dependencies(o) {
 			if argo.IsApplication(o) && waves[need] >= waves[name] {
-				errs = append(errs, fmt.Errorf("%s %q: %s: it needs %q, and the steps of a RollingSync deploy it before that, or together",
+				errs = append(errs, fmt.Errorf("%s %q: %s: it needs %q, which the steps of a RollingSync deploy later, or at the same time",
 					argo.KindApplication, name, argo.DependsAnnotation, need))
 			}
 		}

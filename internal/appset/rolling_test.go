@@ -201,7 +201,7 @@ func TestRollingSyncNeeds(t *testing.T) {
 		"inside": {in: rolling("s", "", "{}", "a", "b"), want: "a 1, b 0"},
 		"against": {
 			in:  rolling("s", "", in("dev")+", "+in("prod"), "a env=dev", "b env=prod"),
-			err: `Application "a": argosy.dev/depends-on: it needs "b", and the steps of a RollingSync deploy it before that, or together`,
+			err: `Application "a": argosy.dev/depends-on: it needs "b", which the steps of a RollingSync deploy later, or at the same time`,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

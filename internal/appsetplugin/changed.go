@@ -77,8 +77,8 @@ func (p *pinner) keep(ctx context.Context, children []*child) error {
 		return fmt.Errorf("looking for the commits that Applications have now: %w", err)
 	}
 	if len(large) > 0 {
-		p.warn(fmt.Sprintf("pin: Application %s is too large to be read, so the commits that it has now are not known; Applications that "+
-			"get the new one for that: %d", large[0], len(large)))
+		p.warn(fmt.Sprintf("pin: Application %s is too large to be read, so the commits that it has now are not known; "+
+			"Applications that get the new commit for this reason: %d", large[0], len(large)))
 	}
 	k := &keeper{pinner: p, commits: p.config.Commits(p.work), trees: map[[2]string]opened{}, unread: map[string]int{}}
 	for _, c := range children {
@@ -88,7 +88,7 @@ func (p *pinner) keep(ctx context.Context, children []*child) error {
 		return err
 	}
 	for _, why := range slices.Sorted(maps.Keys(k.unread)) {
-		p.warn(fmt.Sprintf("pin: %s; Applications that get the new commit for that: %d", why, k.unread[why]))
+		p.warn(fmt.Sprintf("pin: %s; Applications that get the new commit for this reason: %d", why, k.unread[why]))
 	}
 	return nil
 }

@@ -28,7 +28,7 @@ type Evaluation struct {
 	// Namespace is Argo CD's own.
 	Namespace string
 	Expansion appset.Expansion
-	// Repository returns the repository, and Archive the same as Argo CD sent it; nil is not as such.
+	// Repository returns the repository, and Archive the same as Argo CD sent it; a nil Archive is none.
 	Repository func(ctx context.Context) (*tree.View, error)
 	Archive    func(ctx context.Context) (Archive, error)
 	Doing      func(what string)

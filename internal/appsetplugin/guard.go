@@ -215,10 +215,10 @@ func (g *guard) count(children *Children, there, stays map[argo.Ref]bool) error 
 		return nil
 	}
 	if len(before) == 0 {
-		return fmt.Errorf("refused: it would delete %d of %d Applications, and %d may go at once: %s; if this is meant, set the "+
-			"parameter max-delete to %d", len(now), all, allowed, words.First(names(now), maxNames), total)
+		return fmt.Errorf("refused: it would delete %d of %d Applications, and at most %d may be deleted at once: %s; if this is "+
+			"meant, set the parameter max-delete to %d", len(now), all, allowed, words.First(names(now), maxNames), total)
 	}
-	return fmt.Errorf("refused: it would delete %d Applications, with those of the last hour %d of %d, and %d may go in an hour: %s; if "+
-		"this is meant, set the parameter max-delete to %d",
+	return fmt.Errorf("refused: it would delete %d Applications, with those of the last hour %d of %d, and at most %d may be deleted in "+
+		"an hour: %s; if this is meant, set the parameter max-delete to %d",
 		len(now), total, all, allowed, words.First(names(now), maxNames), total)
 }

@@ -560,7 +560,7 @@ func TestPinChangedBelieves(t *testing.T) {
 		}, want: commit, warning: "pin: the Applications are in another cluster"},
 		"too large": {spec: spec("x", old), config: func(c *appsetplugin.Config) {
 			c.Live = live{children: []string{"a"}, specs: map[string]map[string]any{"a": spec("x", old)}, large: map[string]bool{"a": true}}
-		}, want: commit, warning: "pin: Application argocd/a is too large to be read, so the commits that it has now are not known; Applications that get the new one for that: 1"},
+		}, want: commit, warning: "pin: Application argocd/a is too large to be read, so the commits that it has now are not known; Applications that get the new commit for this reason: 1"},
 		"a new parent": {spec: spec("x", old), config: func(c *appsetplugin.Config) { c.Live = live{} }, want: commit, warning: "is not there"},
 		"no commits": {spec: spec("x", old), config: func(c *appsetplugin.Config) {
 			c.Commits = nil
@@ -597,7 +597,7 @@ func TestPinChangedBelieves(t *testing.T) {
 		}
 	}
 	if err != nil || moved != 25 || len(warnings) != 1 ||
-		warnings[0] != "pin: no more than 16 commits are compared for one answer; Applications that get the new commit for that: 25" {
+		warnings[0] != "pin: no more than 16 commits are compared for one answer; Applications that get the new commit for this reason: 25" {
 		t.Errorf("%d moved, %q, %v", moved, warnings, err)
 	}
 }

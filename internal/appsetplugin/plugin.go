@@ -45,7 +45,7 @@ func Parameters() []argo.Parameter {
 		{
 			Name: "pin", Title: "Pin to commits",
 			Help: "true: Applications get the commit that the answer is made of instead of its branch, so that updates follow the waves; " +
-				"changed: only those whose content is another one", Default: "false",
+				"changed: only those whose content differs", Default: "false",
 		},
 		{
 			Name: "pin-branch", Title: "Branch before pinning",
@@ -131,9 +131,9 @@ type Request struct {
 	Dir string
 	// Repository returns the repository.
 	Repository func(ctx context.Context) (*tree.View, error)
-	// Archive returns it as Argo CD sent it. Nil is not as such.
+	// Archive returns the repository as Argo CD sent it. Nil is none.
 	Archive func(ctx context.Context) (Archive, error)
-	// Doing is told what is about to be done. Nil is nobody.
+	// Doing is called with the next step, for the message after a timeout. Nil is not called.
 	Doing func(what string)
 }
 

@@ -314,7 +314,7 @@ func TestGenerate(t *testing.T) {
 func TestGuard(t *testing.T) {
 	old := strings.Fields("a b c d e f g h i j")
 	refused := func(n, of, allowed int, names string) string {
-		return fmt.Sprintf("refused: it would delete %d of %d Applications, and %d may go at once: %s; if this is meant, set the parameter max-delete to %d", n, of, allowed, names, n)
+		return fmt.Sprintf("refused: it would delete %d of %d Applications, and at most %d may be deleted at once: %s; if this is meant, set the parameter max-delete to %d", n, of, allowed, names, n)
 	}
 	many := make([]string, 100)
 	for i := range many {
@@ -401,7 +401,7 @@ func TestGuardWindow(t *testing.T) {
 	wants(answer(there(all), "a b c d e f g h", ""), "") // again, before they are gone
 	now = now.Add(30 * time.Minute)
 	wants(answer(there("a b c d e f g h"), "a b c d", ""),
-		"refused: it would delete 4 Applications, with those of the last hour 12 of 16, and 8 may go in an hour: e, f, g, h; if this is meant, set the parameter max-delete to 12")
+		"refused: it would delete 4 Applications, with those of the last hour 12 of 16, and at most 8 may be deleted in an hour: e, f, g, h; if this is meant, set the parameter max-delete to 12")
 	wants(answer(there("a b c d e f g h"), "a b c d", "11"), "max-delete to 12")
 	// What deletes nothing is not refused, whatever was before; and what comes back is not gone.
 	wants(answer(there("a b c d e f g h"), "a b c d e f g h", "0"), "")

@@ -263,7 +263,7 @@ func (p *pick) entry(h *tar.Header, r io.Reader) error {
 		return nil
 	}
 	if !tree.Safe(name) {
-		return errors.New("a name with such characters is not supported")
+		return errors.New("its name has characters that are not supported")
 	}
 	if sparse(h) {
 		return errors.New("it is a sparse file")

@@ -1,6 +1,6 @@
 // Package argo holds what is known about Argo CD's own resources: their kinds, annotations and the types of the fields
-// of an Application. It works on plain manifests; fields that it does not know are nobody's error, so manifests of a
-// newer Argo CD pass through whole.
+// of an Application. It works on plain manifests; unknown fields are no error, so manifests of a newer
+// Argo CD pass through whole.
 package argo
 
 import (
@@ -24,6 +24,21 @@ const (
 	SyncOptionsAnnotation = "argocd.argoproj.io/sync-options"
 	// PathsAnnotation names the files that an Application is made of, so that other commits do not render it again.
 	PathsAnnotation = "argocd.argoproj.io/manifest-generate-paths"
+)
+
+// Sync states of an Application and of its objects.
+const (
+	Synced    = "Synced"
+	OutOfSync = "OutOfSync"
+)
+
+// Phases of a sync, and of the objects and hooks in it.
+const (
+	PhaseRunning     = "Running"
+	PhaseTerminating = "Terminating"
+	PhaseSucceeded   = "Succeeded"
+	PhaseFailed      = "Failed"
+	PhaseError       = "Error"
 )
 
 // Ref names an Application.

@@ -24,9 +24,9 @@ func Dependencies(app manifest.Object) []string {
 	return out
 }
 
-// AssignWaves gives each Application among objects that needs others a sync wave behind theirs, and not before the least one it may have,
-// unless it has one of its own, which must be behind theirs then. It reports Applications that need each other, or some that are not there,
-// and changes nothing if it does.
+// AssignWaves sets the sync wave of each Application that needs others: the first wave after theirs, and at least its entry in least. An
+// Application that sets its own wave keeps it; a wave that is not after those of its needs is an error. Applications that need each other,
+// or need one that is not there, are errors, too. With an error, nothing is changed.
 func AssignWaves(objects []manifest.Object, least map[string]int) error {
 	d := &dependencies{least: least, apps: map[string]manifest.Object{}, waves: map[string]int{}, wrong: map[string]bool{}}
 	var names []string
@@ -104,7 +104,7 @@ func (d *dependencies) wave(name string) int {
 	}
 	own, set := explicit(o)
 	if set && nearest != "" && own < least {
-		d.fail(name, "it is in wave %d by its own annotation, and %s, which it needs, in wave %d", own, nearest, least-1)
+		d.fail(name, "its own annotation puts it into wave %d, but %s, which it needs, is in wave %d", own, nearest, least-1)
 	}
 	if floor, ok := d.least[name]; ok {
 		least = max(least, floor)

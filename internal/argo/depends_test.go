@@ -26,7 +26,7 @@ func TestAssignWaves(t *testing.T) {
 		"behind it":     {"inherits<-a a@7", "a=7 inherits=8"},
 		"contradiction": {
 			"b@1<-a a@1",
-			`Application "b": argosy.dev/depends-on: it is in wave 1 by its own annotation, and a, which it needs, in wave 1`,
+			`Application "b": argosy.dev/depends-on: its own annotation puts it into wave 1, but a, which it needs, is in wave 1`,
 		},
 		"a circle": {"a<-b b<-c c<-a", `Application "a": argosy.dev/depends-on: they need each other: a → b → c → a`},
 		"itself":   {"a<-a", "they need each other: a → a"},

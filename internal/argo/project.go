@@ -1,12 +1,12 @@
 package argo
 
 import (
-	"net/url"
 	"path"
 	"regexp"
 	"slices"
 	"strings"
 
+	"github.com/argosy-cd/argosy/internal/giturl"
 	"github.com/argosy-cd/argosy/internal/manifest"
 )
 
@@ -35,15 +35,15 @@ func (p Project) ScopedClusters() bool { return p.spec["permitOnlyProjectScopedC
 
 // AllowsSource reports whether the project allows a repository.
 func (p Project) AllowsSource(repository string) bool {
-	repository = normalURL(repository)
+	repository = giturl.Compared(repository)
 	allowed := false
 	for _, pattern := range stringList(p.spec["sourceRepos"]) {
 		rest, deny := strings.CutPrefix(pattern, "!")
 		if deny {
 			// Argo CD looks for the ! again after it has made the URL lower case.
-			pattern = "!" + normalURL(rest)
+			pattern = "!" + giturl.Compared(rest)
 		} else {
-			pattern = normalURL(pattern)
+			pattern = giturl.Compared(pattern)
 		}
 		switch {
 		case matches(pattern, repository, "/"):
@@ -135,20 +135,4 @@ func stringList(v any) []string {
 		out = append(out, s)
 	}
 	return out
-}
-
-// sshURL matches URLs of SSH, with their scheme or in the form user@host:path.
-var sshURL = regexp.MustCompile(`^(ssh://)?([^/:]*?)@[^@]+$`)
-
-// normalURL is the URL of a repository as Argo CD compares it; "" for one that is none.
-func normalURL(repository string) string {
-	repository = strings.ToLower(strings.TrimSpace(repository))
-	if sshURL.MatchString(repository) && !strings.HasPrefix(repository, "ssh://") {
-		repository = "ssh://" + strings.Replace(repository, ":", "/", 1)
-	}
-	u, err := url.Parse(strings.TrimSuffix(repository, ".git"))
-	if err != nil {
-		return ""
-	}
-	return strings.TrimPrefix(u.String(), "ssh://")
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/argosy-cd/argosy/internal/argo"
 )
 
-// ErrDenied says that a token is not one of the server's, or not any more.
+// ErrDenied says that the server does not accept a token, or no longer.
 var ErrDenied = errors.New("the token is not accepted")
 
 // maxList bounds the list of Applications.

@@ -11,7 +11,7 @@ const (
 	EngineArgoCD   = "argocd"
 )
 
-// Choice is who renders ApplicationSets, as a user chooses it.
+// Choice is the engine that renders ApplicationSets, as a user chooses it.
 type Choice struct {
 	Connection
 	// Engine is one of the engines.

@@ -18,7 +18,7 @@ import (
 	"github.com/argosy-cd/argosy/internal/turnstile"
 )
 
-// Viewer is who looks at a board.
+// Viewer is a person or a program that reads a board.
 type Viewer struct {
 	Name string // "" is not known
 	// Visible reports whether an Application may be seen. Nil is all.
@@ -35,7 +35,7 @@ func (v Viewer) only(s *scene.Scene) *scene.Scene {
 
 // Access decides who may look.
 type Access interface {
-	// Viewer is who a request is from. The error is a DeniedError if it is nobody who may look.
+	// Viewer returns the viewer that sent a request. The error is a DeniedError if the viewer has no access.
 	Viewer(r *http.Request) (Viewer, error)
 }
 
@@ -51,7 +51,7 @@ type Login interface {
 	Login(w http.ResponseWriter, r *http.Request)
 }
 
-// DeniedError says that somebody may not look, and how they could.
+// DeniedError says that a viewer has no access, and how to get it.
 type DeniedError struct {
 	// How is token, argocd or proxy.
 	How string
@@ -64,8 +64,8 @@ func (d DeniedError) Error() string { return d.Why }
 func (s *Server) refuse(w http.ResponseWriter, err error) {
 	var d DeniedError
 	if !errors.As(err, &d) {
-		s.cfg.Log.Warn("who may look cannot be checked", "error", err.Error())
-		http.Error(w, "who may look cannot be checked now; see the server's log", http.StatusServiceUnavailable)
+		s.cfg.Log.Warn("the rights of a viewer cannot be checked", "error", err.Error())
+		http.Error(w, "your rights cannot be checked now; see the server's log", http.StatusServiceUnavailable)
 		return
 	}
 	w.Header().Set("Argosy-Login", d.How)
@@ -81,7 +81,7 @@ type token struct {
 // minToken is the shortest token that nobody guesses.
 const minToken = 16
 
-// WithToken lets in who knows the token in a file, which is read again when it changes. Secure says that the server has TLS.
+// WithToken lets in viewers that know the token in a file, which is read again when it changes. Secure says that the server has TLS.
 func WithToken(file string, secure bool) (Access, error) {
 	t := &token{secure: secure, file: serve.Watch(file, "the token", func(name string, data []byte) (secret.Text, error) {
 		text := strings.TrimSpace(string(data))
@@ -138,7 +138,7 @@ func (t *token) Login(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if !equal(strings.TrimSpace(body.Token), want.Reveal()) {
-		http.Error(w, "this is not the token", http.StatusUnauthorized)
+		http.Error(w, "wrong token", http.StatusUnauthorized)
 		return
 	}
 	http.SetCookie(w, &http.Cookie{
@@ -155,7 +155,7 @@ type proxied struct {
 
 var headerName = regexp.MustCompile(`^[A-Za-z0-9-]{1,100}$`)
 
-// WithHeader lets in whom a proxy names in a header. Proxies are the networks that it may be in; none is loopback.
+// WithHeader lets in viewers that a proxy names in a header. Proxies are the networks that the proxy may be in; none is loopback.
 func WithHeader(header string, proxies []string) (Access, error) {
 	if !headerName.MatchString(header) {
 		return nil, problem.Usagef("--trusted-header: %q is not the name of a header", header)

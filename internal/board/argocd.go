@@ -47,8 +47,8 @@ const (
 // maxAsking bounds a question to Argo CD: a server that accepts a request and never answers must not keep pages waiting.
 const maxAsking = 10 * time.Second
 
-// WithArgoCD lets in who has a token of Argo CD: in the header Authorization, or in the cookie of its page, which browsers send if both
-// pages have one host.
+// WithArgoCD lets in viewers with a token of Argo CD: in the header Authorization, or in the cookie of its page, which browsers send if
+// both pages have one host.
 func WithArgoCD(l Lister, now func() time.Time) Access {
 	return &rights{argocd: l, now: now, known: map[[sha256.Size]byte]known{}}
 }

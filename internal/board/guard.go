@@ -28,7 +28,8 @@ func (s *Server) guard(next http.Handler) http.Handler {
 		switch {
 		case serve.IsProbe(r): // a kubelet calls it by its address, and it says nothing
 		case !s.named(r.Host):
-			http.Error(w, "this name is not the board's; open it by its own, or name it with --host", http.StatusMisdirectedRequest)
+			http.Error(w, "this host name is not allowed; open the board by its own address, or allow the name with --host",
+				http.StatusMisdirectedRequest)
 			return
 		case foreign(r):
 			http.Error(w, "requests of other sites are refused", http.StatusForbidden)

@@ -66,7 +66,7 @@ const (
 	maxQuestions, maxQuestionsEach = 8, 4
 )
 
-// CheckAddress refuses an address that others reach, unless it is said who may look.
+// CheckAddress refuses an address that other machines reach, unless access decides who may see the board.
 func CheckAddress(address string, access Access) error {
 	if access == nil && !IsLoopback(address) {
 		return problem.Usagef("--listen %s is not a loopback address, so others may reach the page: --token-file, --trusted-header or "+
@@ -220,7 +220,7 @@ func (s *Server) why(w http.ResponseWriter, r *http.Request, who Viewer) {
 		return
 	}
 	if key == "" && who.Visible != nil {
-		http.Error(w, "name an Application", http.StatusBadRequest)
+		http.Error(w, "set the parameter app to an Application", http.StatusBadRequest)
 		return
 	}
 	found, err := s.cfg.Source.Why(r.Context(), key, who.Visible)
@@ -256,7 +256,7 @@ func (s *Server) app(w http.ResponseWriter, r *http.Request, who Viewer) {
 // failed answers a question that could not be.
 func (s *Server) failed(w http.ResponseWriter, r *http.Request, err error) {
 	if r.Context().Err() == nil {
-		s.cfg.Log.Warn("no answer", "path", r.URL.Path, "error", err.Error())
+		s.cfg.Log.Warn("request failed", "path", r.URL.Path, "error", err.Error())
 		http.Error(w, err.Error(), http.StatusBadGateway)
 	}
 }
@@ -271,7 +271,7 @@ func (s *Server) simulate(w http.ResponseWriter, r *http.Request, who Viewer) {
 		return
 	}
 	if subtle.ConstantTimeCompare([]byte(r.Header.Get("Argosy-Control")), []byte(s.secret)) != 1 {
-		http.Error(w, "the header Argosy-Control must be that of the page; load it again", http.StatusForbidden)
+		http.Error(w, "the header Argosy-Control does not match that of the page; load the page again", http.StatusForbidden)
 		return
 	}
 	var c Control

@@ -9,8 +9,10 @@ import (
 	"sync"
 	"time"
 
+	"github.com/argosy-cd/argosy/internal/argo"
 	"github.com/argosy-cd/argosy/internal/argo/order"
 	"github.com/argosy-cd/argosy/internal/board/scene"
+	"github.com/argosy-cd/argosy/internal/health"
 	"github.com/argosy-cd/argosy/internal/lint"
 	"github.com/argosy-cd/argosy/internal/plan"
 	"github.com/argosy-cd/argosy/internal/report"
@@ -209,7 +211,7 @@ func (s *Simulation) Control(c Control) error {
 	return fmt.Errorf("there is no such Application")
 }
 
-// fault breaks an Application from now on: one that is not there yet fails until a commit mends it, the workloads of one that is there
+// fault breaks an Application from now on: one that is not there yet fails until a commit repairs it, the workloads of one that is there
 // become Degraded.
 func (s *Simulation) fault(name string, at time.Duration) simulate.Fault {
 	if r := s.boot.Find(name); r == nil || r.Created < 0 || r.Created >= at {
@@ -222,7 +224,7 @@ func (s *Simulation) fault(name string, at time.Duration) simulate.Fault {
 func (s *Simulation) repaired(faults []simulate.Fault, name string, at time.Duration) []simulate.Fault {
 	failed := time.Duration(-1)
 	for _, e := range s.boot.Events {
-		if e.App == name && e.What == simulate.BecameState && e.Detail == "Degraded" {
+		if e.App == name && e.What == simulate.BecameState && e.Health == health.Degraded {
 			failed = e.At
 			break
 		}
@@ -347,7 +349,7 @@ func (s *Simulation) set(key string) *Detail {
 			if i.Children != nil && scene.Key(true, i.Namespace, i.Name) == key {
 				d := &Detail{Note: i.Unknown, Spec: specOf(i.Object)}
 				for _, c := range i.Children {
-					d.Objects = append(d.Objects, Object{Kind: "Application", Namespace: c.Namespace, Name: c.Name})
+					d.Objects = append(d.Objects, Object{Kind: argo.KindApplication, Namespace: c.Namespace, Name: c.Name})
 				}
 				return d
 			}

@@ -31,7 +31,7 @@ type stream struct {
 func (s *Server) events(w http.ResponseWriter, r *http.Request, who Viewer) {
 	control := http.NewResponseController(w)
 	if err := control.SetReadDeadline(time.Time{}); err != nil {
-		http.Error(w, "events need a connection", http.StatusInternalServerError)
+		http.Error(w, "this connection does not support a stream of events", http.StatusInternalServerError)
 		return
 	}
 	header := w.Header()

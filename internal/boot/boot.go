@@ -1,4 +1,4 @@
-// Package boot is argosy boot: it plans and checks a root, looks whether the cluster is ready for it, applies it, follows it wave by wave
+// Package boot is argosy boot: it plans and checks a root, checks that the cluster is ready for it, applies it, follows it wave by wave
 // until everything is healthy and synced, and says what blocks it and how it differed from the plan.
 //
 // It changes nothing in the cluster but what it was asked for: the root, with Fix the health check of Applications, with Install the
@@ -28,7 +28,7 @@ import (
 	"github.com/argosy-cd/argosy/internal/screen"
 )
 
-// Config is what is booted, and how. The zero value of an option does not do it.
+// Config is what is booted, and how. The zero value of an option turns it off.
 type Config struct {
 	// Lint plans and checks the root.
 	Lint preview.Lint
@@ -44,7 +44,7 @@ type Config struct {
 	Unwedge bool
 	// Force boots although a check has failed, ForceConflicts takes fields from other managers.
 	Force, ForceConflicts bool
-	// DryRun changes nothing: it plans, checks, and asks the API server whether it would take the root.
+	// DryRun changes nothing: it plans, checks, and asks the API server whether it would accept the root.
 	DryRun bool
 	// Install is a file of manifests, or a directory of manifests, a kustomization or a chart, with Argo CD; "" installs nothing.
 	Install string
@@ -251,7 +251,7 @@ func (b *boot) stop(text string) error {
 			names = append(names, c.Name)
 		}
 	}
-	b.say("done", map[string]any{"result": "refused"}, "stopped: %s; %s. --force boots all the same", strings.Join(names, ", "), text)
+	b.say("done", map[string]any{"result": "refused"}, "stopped: %s; %s. --force boots anyway", strings.Join(names, ", "), text)
 	return errStopped
 }
 

@@ -73,9 +73,9 @@ func (b *boot) mend(ctx context.Context) error {
 			continue
 		}
 		if err := c.mend(ctx); err != nil {
-			return fmt.Errorf("mending %s: %w", c.Name, err)
+			return fmt.Errorf("fixing check %s: %w", c.Name, err)
 		}
-		b.checks[i] = Check{Name: c.Name, Verdict: OK, Text: "mended: " + c.Text}
+		b.checks[i] = Check{Name: c.Name, Verdict: OK, Text: "fixed: " + c.Text}
 	}
 	return nil
 }

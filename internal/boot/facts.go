@@ -33,8 +33,6 @@ type facts struct {
 // partOf is the label of everything that belongs to Argo CD.
 const partOf = "app.kubernetes.io/part-of=argocd"
 
-const settingsName = "argocd-cm"
-
 // gather finds out what is known about Argo CD.
 func (b *boot) gather(ctx context.Context) facts {
 	var f facts
@@ -59,7 +57,7 @@ func (b *boot) gather(ctx context.Context) facts {
 		}
 	}
 	b.tracking, _ = b.client.Tracking(ctx) // the next request says why not
-	o, err := b.lookup.Get(ctx, live.Key{Kind: "ConfigMap", Namespace: b.client.Namespace, Name: settingsName})
+	o, err := b.lookup.Get(ctx, live.Key{Kind: "ConfigMap", Namespace: b.client.Namespace, Name: settings.ConfigMap})
 	if f.settingsErr = err; err == nil && o != nil {
 		f.settings, _, f.settingsErr = settings.FromObject(o)
 	}
@@ -241,7 +239,7 @@ func (b *boot) checkArgoCD() {
 		c.Verdict = Unknown
 		c.Text = fmt.Sprintf("no workload in namespace %s has an image with a version of Argo CD; the plan is for %s", b.client.Namespace,
 			b.found.Plan.Version)
-		c.Fix = "say it with --argocd-version"
+		c.Fix = "set it with --argocd-version"
 	} else if !exact {
 		c.Verdict = Unknown
 		c.Text = fmt.Sprintf("Argo CD %s is not known here (%s); the plan is for %s", f.version, versions.Range(), b.found.Plan.Version)

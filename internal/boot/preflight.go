@@ -16,6 +16,7 @@ import (
 	"github.com/argosy-cd/argosy/internal/lint"
 	"github.com/argosy-cd/argosy/internal/live"
 	"github.com/argosy-cd/argosy/internal/manifest"
+	"github.com/argosy-cd/argosy/internal/settings"
 	"github.com/argosy-cd/argosy/internal/source"
 	"github.com/argosy-cd/argosy/internal/words"
 )
@@ -48,9 +49,9 @@ func sample(state health.Status) manifest.Object {
 	o["status"] = map[string]any{
 		"health": map[string]any{"status": string(state)}, "reconciledAt": "2026-01-01T00:00:05Z",
 		"sync": map[string]any{
-			"status": "Synced", "comparedTo": map[string]any{"source": spec["source"], "destination": spec["destination"]},
+			"status": argo.Synced, "comparedTo": map[string]any{"source": spec["source"], "destination": spec["destination"]},
 		},
-		"operationState": map[string]any{"phase": "Succeeded", "finishedAt": "2026-01-01T00:00:00Z"},
+		"operationState": map[string]any{"phase": argo.PhaseSucceeded, "finishedAt": "2026-01-01T00:00:00Z"},
 	}
 	return o
 }
@@ -66,22 +67,23 @@ func (b *boot) checkHealth(ctx context.Context) {
 		return
 	case f.settings == nil:
 		b.check(Check{
-			Name: name, Verdict: Failed, Text: fmt.Sprintf("there is no ConfigMap %s in namespace %s", settingsName, b.client.Namespace),
-			Fix: "check --namespace; Argo CD comes with this ConfigMap",
+			Name: name, Verdict: Failed,
+			Text: fmt.Sprintf("there is no ConfigMap %s in namespace %s", settings.ConfigMap, b.client.Namespace),
+			Fix:  "check --namespace; Argo CD comes with this ConfigMap",
 		})
 		return
 	case !f.hasCheck:
 		b.check(Check{
 			Name: name, Verdict: Failed, mend: b.addHealthCheck,
-			Text: settingsName + " has no health check for Applications, so no wave waits for any",
+			Text: settings.ConfigMap + " has no health check for Applications, so no wave waits for any",
 			Fix: fmt.Sprintf("argosy boot --fix writes it; or put the one that argosy health script applications prints into %s, key %s, "+
-				"and into Git if Argo CD deploys its own settings", settingsName, health.ApplicationKey),
+				"and into Git if Argo CD deploys its own settings", settings.ConfigMap, health.ApplicationKey),
 		})
 		return
 	}
 	if wrong := b.tryHealth(ctx); wrong != "" {
 		b.check(Check{
-			Name: name, Verdict: Failed, Text: "the health check of Applications in " + settingsName + " " + wrong,
+			Name: name, Verdict: Failed, Text: "the health check of Applications in " + settings.ConfigMap + " " + wrong,
 			Fix: fmt.Sprintf("replace %s by the one that argosy health script applications prints", health.ApplicationKey),
 		})
 		return
@@ -134,11 +136,11 @@ func (b *boot) tryHealth(ctx context.Context) string {
 // addHealthCheck writes the health check of Applications to argocd-cm. Nothing else of it changes.
 func (b *boot) addHealthCheck(ctx context.Context) error {
 	_, err := b.lookup.Apply(ctx, manifest.Object{
-		"apiVersion": "v1", "kind": "ConfigMap", "metadata": map[string]any{"name": settingsName, "namespace": b.client.Namespace},
+		"apiVersion": "v1", "kind": "ConfigMap", "metadata": map[string]any{"name": settings.ConfigMap, "namespace": b.client.Namespace},
 		"data": map[string]any{health.ApplicationKey: health.ApplicationScript},
 	}, kube.Apply{Additions: true})
 	if err == nil {
-		b.say("fixed", map[string]any{"check": "health-check"}, "wrote %s to %s", health.ApplicationKey, settingsName)
+		b.say("fixed", map[string]any{"check": "health-check"}, "wrote %s to %s", health.ApplicationKey, settings.ConfigMap)
 	}
 	return err
 }

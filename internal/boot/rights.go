@@ -13,6 +13,7 @@ import (
 	"github.com/argosy-cd/argosy/internal/live"
 	"github.com/argosy-cd/argosy/internal/manifest"
 	"github.com/argosy-cd/argosy/internal/plan"
+	"github.com/argosy-cd/argosy/internal/settings"
 	"github.com/argosy-cd/argosy/internal/words"
 )
 
@@ -62,7 +63,7 @@ func (b *boot) checkProjects(ctx context.Context) {
 		b.check(Check{Name: name, Verdict: Unknown, Text: doubt})
 		return
 	}
-	text := fmt.Sprintf("%s of the plan: nothing forbids an Application", words.Count(len(used), "project"))
+	text := fmt.Sprintf("%s of the plan: all Applications are permitted", words.Count(len(used), "project"))
 	b.check(Check{Name: name, Verdict: OK, Text: text})
 }
 
@@ -144,7 +145,7 @@ func (b *boot) checkRights(ctx context.Context) {
 	}
 	if b.Fix {
 		for _, verb := range []string{"get", "patch"} {
-			rights = append(rights, kube.Right{Verb: verb, Resource: "configmaps", Namespace: b.client.Namespace, Name: settingsName})
+			rights = append(rights, kube.Right{Verb: verb, Resource: "configmaps", Namespace: b.client.Namespace, Name: settings.ConfigMap})
 		}
 	}
 	if b.Unwedge {

@@ -77,7 +77,7 @@ func (w *watched) unwedgeOne(ctx context.Context, s *live.Snapshot, n *live.Node
 // object, or for an Application that gets a new revision by this sync only.
 func (w *watched) wedged(n *live.Node) bool {
 	op := n.Operation
-	if !op.Running() || op.Phase == "Terminating" || len(op.Revisions) == 0 || len(n.Revisions) == 0 ||
+	if !op.Running() || op.Phase == argo.PhaseTerminating || len(op.Revisions) == 0 || len(n.Revisions) == 0 ||
 		slices.Equal(op.Revisions, n.Revisions) {
 		return false
 	}
@@ -112,17 +112,18 @@ func (w *watched) terminate(ctx context.Context, n *live.Node) (bool, error) {
 		}
 		state := manifest.Map(o, "status", "operationState")
 		started, _ := time.Parse(time.RFC3339, manifest.String(state, "startedAt"))
-		if manifest.Map(o, "operation") == nil || manifest.String(state, "phase") != "Running" || !started.Equal(n.Operation.Started) {
+		if manifest.Map(o, "operation") == nil || manifest.String(state, "phase") != argo.PhaseRunning ||
+			!started.Equal(n.Operation.Started) {
 			return false, nil
 		}
 		ok, err := w.client.PatchApplication(ctx, n.Ref, manifest.String(o, "metadata", "resourceVersion"), map[string]any{
-			"status": map[string]any{"operationState": map[string]any{"phase": "Terminating"}},
+			"status": map[string]any{"operationState": map[string]any{"phase": argo.PhaseTerminating}},
 		})
 		if ok || err != nil {
 			return ok, err
 		}
 	}
-	return false, fmt.Errorf("it changes all the time")
+	return false, fmt.Errorf("somebody else keeps changing the Application; run this again")
 }
 
 // startAgain waits for the next sync, and starts it if Argo CD does not.
@@ -131,7 +132,7 @@ func (w *watched) startAgain(ctx context.Context, s *live.Snapshot, n *live.Node
 	switch {
 	case op.Running() && op.Started.Equal(known.started):
 		return w.endAgain(ctx, s, n, known)
-	case op.Running() || n.Requested || n.Sync == "Synced":
+	case op.Running() || n.Requested || n.Sync == argo.Synced:
 		known.done = true
 		w.say("restarted", map[string]any{"namespace": n.Namespace, "name": n.Name, "by": "argocd"}, "Argo CD syncs %s to %s", s.Title(n),
 			cause.Short(n.Revisions))
@@ -162,7 +163,7 @@ func (w *watched) endAgain(ctx context.Context, s *live.Snapshot, n *live.Node, 
 	if n.Operation.Retrying() {
 		pause = between // nobody writes now
 	}
-	if n.Operation.Phase == "Terminating" || w.Follow.Now().Sub(known.ended) < pause {
+	if n.Operation.Phase == argo.PhaseTerminating || w.Follow.Now().Sub(known.ended) < pause {
 		return nil
 	}
 	ok, err := w.terminate(ctx, n)

@@ -106,7 +106,7 @@ func (p Publication) Run(ctx context.Context) (*Published, error) {
 func (x *publishing) alone(ctx context.Context) error {
 	for e := range strings.SplitSeq(x.dir, "/") {
 		if e == IndexName || e+"/" == blobDir {
-			return fmt.Errorf("%s: nothing can be published in a directory of this name", URL{x.Bucket, x.Path})
+			return fmt.Errorf("%s: this path has a name that argosy needs for itself; push to another path", URL{x.Bucket, x.Path})
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(x.objects)) {
@@ -359,28 +359,7 @@ func (x *publishing) clean(ctx context.Context) error {
 
 // each runs n calls, some at a time, to the first error.
 func (x *publishing) each(ctx context.Context, n int, f func(ctx context.Context, i int) error) error {
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	var wg sync.WaitGroup
-	next := make(chan int)
-	for range min(n, x.Limits.Parallel) {
-		wg.Go(func() {
-			for i := range next {
-				if ctx.Err() != nil {
-					continue
-				}
-				if _, err := flight.Safely(func() (any, error) { return nil, f(ctx, i) }); err != nil {
-					cancel(err)
-				}
-			}
-		})
-	}
-	for i := range n {
-		next <- i
-	}
-	close(next)
-	wg.Wait()
-	return context.Cause(ctx)
+	return flight.Each(ctx, x.Limits.Parallel, n, f)
 }
 
 type counter struct {

@@ -281,7 +281,7 @@ func TestNested(t *testing.T) {
 	for _, path := range []string{"x/.argosy", ".argosy-index.json", ".argosy/y"} {
 		p.Path = path
 		if _, err := p.Run(t.Context()); err == nil || !strings.Contains(err.Error(),
-			"nothing can be published in a directory of this name") {
+			"this path has a name that argosy needs for itself; push to another path") {
 			t.Errorf("%s: %v", path, err)
 		}
 	}

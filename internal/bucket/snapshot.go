@@ -246,7 +246,7 @@ func (f *fetch) empty(ctx context.Context) error {
 	reason := "there are no objects in this path, so the answer would be empty"
 	if l, err := f.r.Store.List(ctx, f.req.Path, f.r.Limits.listed()); err == nil && f.req.Path != "" && len(l.Objects) > 0 &&
 		l.Objects[0].Key == f.req.Path {
-		reason = "this is an object and not a directory, and its name does not end as that of an archive or a manifest"
+		reason = "this is an object, not a directory, and its name does not end like that of an archive or a manifest"
 	}
 	return &EmptyError{f.r.url(f.req), reason}
 }
@@ -302,7 +302,7 @@ func (f *fetch) files(ctx context.Context, objects []Object) ([]*file, *Index, e
 			return nil, nil, &movedError{fmt.Sprintf("%q is in the index, but not in the bucket", e.Path)}
 		}
 		if o.Size != e.Size {
-			return nil, nil, &movedError{fmt.Sprintf("%q has not the content that the index says", e.Path)}
+			return nil, nil, &movedError{fmt.Sprintf("the content of %q does not match the index", e.Path)}
 		}
 		listed = append(listed, &file{name: strings.TrimPrefix(e.Path, f.sub), object: o, sum: e.SHA256})
 	}
@@ -336,7 +336,7 @@ func (f *fetch) index(ctx context.Context, o Object) (Index, error) {
 func (f *fetch) verify(s *Snapshot, files []*file) error {
 	for _, x := range files {
 		if x.sum != "" && Sum(x.data) != x.sum {
-			return &movedError{fmt.Sprintf("%q has not the content that the index says", x.name)}
+			return &movedError{fmt.Sprintf("the content of %q does not match the index", x.name)}
 		}
 		s.Files = append(s.Files, tree.File{Name: x.name, Data: x.data})
 		if x.object.Modified.After(s.Modified) {

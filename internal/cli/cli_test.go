@@ -93,3 +93,11 @@ func TestSimilar(t *testing.T) {
 		t.Errorf("got %v", got)
 	}
 }
+
+func TestDumb(t *testing.T) {
+	for term, want := range map[string]bool{"TERM=xterm": false, "TERM=dumb": true, "TERM=": true, "OTHER=xterm": true} {
+		if got := (cli.Std{Env: []string{term}}).Dumb(); got != want {
+			t.Errorf("%s: %v", term, got)
+		}
+	}
+}

@@ -14,7 +14,7 @@ import (
 	"github.com/argosy-cd/argosy/internal/words"
 )
 
-// Group is a command that has nothing but others.
+// Group returns a command that has only subcommands.
 func Group(use, short string, commands ...*cobra.Command) *cobra.Command {
 	cmd := &cobra.Command{Use: use, Short: short, Args: NoArgs, RunE: help}
 	cmd.AddCommand(commands...)

@@ -24,6 +24,9 @@ type Std struct {
 // Getenv returns a variable of the environment, "" if it is not set.
 func (s Std) Getenv(name string) string { return Getenv(s.Env, name) }
 
+// Dumb reports whether the terminal, if there is one, gets lines only.
+func (s Std) Dumb() bool { return s.Getenv("TERM") == "" || s.Getenv("TERM") == "dumb" }
+
 // Note says something that the user should know.
 func (s Std) Note(line string) { fmt.Fprintln(s.Err, "note:", line) }
 

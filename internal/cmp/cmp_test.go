@@ -25,6 +25,7 @@ import (
 	"github.com/argosy-cd/argosy/internal/cmp"
 	"github.com/argosy-cd/argosy/internal/cmp/client"
 	"github.com/argosy-cd/argosy/internal/cmp/cmptest"
+	"github.com/argosy-cd/argosy/internal/hostile"
 	"github.com/argosy-cd/argosy/internal/manifest"
 	"github.com/argosy-cd/argosy/internal/tree"
 )
@@ -202,7 +203,7 @@ func TestBadRequests(t *testing.T) {
 		"checksum": {
 			cmptest.Request{Dir: "app", Files: good.Files, Checksum: strings.Repeat("0", 64)},
 			codes.DataLoss,
-			"the repository that Argo CD sent is damaged: its checksum is another one",
+			"the repository that Argo CD sent is damaged: its checksum does not match",
 		},
 		"empty": {
 			cmptest.Request{Dir: "app", Packed: []byte{}},
@@ -471,7 +472,7 @@ func TestDeadline(t *testing.T) {
 	if err := f.Healthy(); err != nil {
 		t.Errorf("at first: %v", err)
 	}
-	if _, _, left := f.Load(); left != 1 || f.Degraded() != "1 calls go on though their requests have ended" {
+	if _, _, left := f.Load(); left != 1 || f.Degraded() != "1 call of ended requests still running" {
 		t.Errorf("%d left, %q", left, f.Degraded())
 	}
 	close(never)
@@ -491,6 +492,7 @@ func TestDeadline(t *testing.T) {
 
 // TestLargeRepository: 100 MB that do not pack go through a file that has no name; the plugin gets what it wants.
 func TestLargeRepository(t *testing.T) {
+	hostile.Unraced(t)
 	f := serve(t, cmp.Plugin{Generate: files}, cmp.Config{})
 	noise := make([]byte, 1<<20)
 	for i := range noise {
@@ -555,7 +557,7 @@ func TestSockets(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "file.sock"), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := listen("file", ""); err == nil || !strings.HasSuffix(err.Error(), "file.sock: there is something else of this name") {
+	if err := listen("file", ""); err == nil || !strings.HasSuffix(err.Error(), "file.sock: there is something else of this name, which is not a socket; remove it") {
 		t.Error(err)
 	}
 	// Someone takes the socket away: only a restart helps, and what has its name now stays.

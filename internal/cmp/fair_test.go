@@ -168,7 +168,7 @@ func TestDeafCalls(t *testing.T) {
 	cancel()
 	wg.Wait()
 	await(func() bool { running, _, left := f.Load(); return running == 0 && left == 4 })
-	if got := f.Degraded(); got != "4 calls go on though their requests have ended" {
+	if got := f.Degraded(); got != "4 calls of ended requests still running" {
 		t.Error(got)
 	}
 	if err := f.Healthy(); err != nil {

@@ -284,7 +284,7 @@ func (u *upload) finish(err error) {
 	case u.hash == nil:
 		u.drop(&coded{codes.InvalidArgument, errors.New("the repository that Argo CD sent is empty")})
 	case hex.EncodeToString(u.hash.Sum(nil)) != u.checksum:
-		u.drop(&coded{codes.DataLoss, errors.New("the repository that Argo CD sent is damaged: its checksum is another one")})
+		u.drop(&coded{codes.DataLoss, errors.New("the repository that Argo CD sent is damaged: its checksum does not match")})
 	}
 }
 

@@ -21,6 +21,7 @@ import (
 
 	"github.com/argosy-cd/argosy/internal/cmp/pluginpb"
 	"github.com/argosy-cd/argosy/internal/flight"
+	"github.com/argosy-cd/argosy/internal/words"
 )
 
 // Config configures a Server.
@@ -157,7 +158,7 @@ func removeStale(ctx context.Context, path string) error {
 		return err
 	}
 	if info.Mode().Type() != fs.ModeSocket {
-		return fmt.Errorf("socket %s: there is something else of this name", path)
+		return fmt.Errorf("socket %s: there is something else of this name, which is not a socket; remove it", path)
 	}
 	conn, err := (&net.Dialer{Timeout: 2 * time.Second}).DialContext(ctx, "unix", path)
 	if err == nil {
@@ -284,12 +285,12 @@ func (s *Server) Healthy() error {
 // Degraded says what is wrong though requests are answered, or nothing.
 func (s *Server) Degraded() string {
 	if _, _, left := s.slots.load(); left > 0 {
-		return fmt.Sprintf("%d calls go on though their requests have ended", left)
+		return words.Count(left, "call") + " of ended requests still running"
 	}
 	return ""
 }
 
-// Load is how many calls run, how many wait for their turn, and how many go on though their requests have ended.
+// Load is how many calls run, how many wait for their turn, and how many still run although their requests have ended.
 func (s *Server) Load() (running, waiting, left int) { return s.slots.load() }
 
 // Uploads is how many repositories are received or kept for a call, and how many requests wait until there is room for theirs.

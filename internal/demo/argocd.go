@@ -74,7 +74,7 @@ func (s *stage) generate(ctx context.Context, app *plan.Application, source plan
 		// It is found by the file in its directory.
 		found, err := client.Match(ctx, socket, r)
 		if err == nil && !found {
-			err = fmt.Errorf("it does not take %s for its own", source.Path)
+			err = fmt.Errorf("it finds no trigger file in %s", source.Path)
 		}
 		if err != nil {
 			return nil, fmt.Errorf("the plugin %s: %w", name, err)

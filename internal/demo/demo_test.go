@@ -243,10 +243,10 @@ func TestStay(t *testing.T) {
 		line string
 		then func()
 	}{
-		{"Ctrl-C ends it", answer("ConfigMap blue", "Secret more")},
+		{"Ctrl-C ends the demo", answer("ConfigMap blue", "Secret more")},
 		{"  blue: + Secret more\n", answer()},
 		{"✗ asked again: blue: the plugin s3: no answer today\n", answer("ConfigMap blue")},
-		{"● asked again: it is mended\n", func() {}},
+		{"● asked again: the errors are gone\n", func() {}},
 		{"  blue: - Secret more\n", cancel},
 	}
 	d.Screen.Out = writer(func(p []byte) (int, error) {

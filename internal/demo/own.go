@@ -97,14 +97,14 @@ func (o Own) add(ctx context.Context, x *Exhibit, local *gitsource.Local) error 
 		return err
 	}
 	if len(left) > 0 {
-		o.Note(fmt.Sprintf("%s of %s %s not served: over %d MiB, not to be read, a link to something that is no file in it, or with a "+
-			"name that is not for every system; such as %s",
+		o.Note(fmt.Sprintf("%s of %s %s not served: over %d MiB, not readable, a link to something that is no file in it, or with a "+
+			"name that not every system allows; such as %s",
 			words.Count(len(left), "file"), words.Printable(local.Path), words.IsAre(len(left)), maxOwnFile>>20, words.Printable(left[0])))
 	}
 	asked := *local // the URL decides nothing about what is read
 	if local.URL = cmp.Or(local.URL, o.Named(tree.Names(files), files)); local.URL == "" {
-		return fmt.Errorf("%s: no Application in it has a source that is in it, too, so its URL is not known; name it, as in --repo URL=%s",
-			local.Path, local.Path)
+		return fmt.Errorf("%s: no Application in it has its source in it, so the URL of the repository is not known; name the URL, as in "+
+			"--repo URL=%s", local.Path, local.Path)
 	}
 	x.title = strings.TrimPrefix(x.title+", "+words.Printable(local.Path), ", ")
 	x.repos = append(x.repos, exhibitRepo{local.URL, func(ctx context.Context) ([]tree.File, error) {

@@ -124,7 +124,7 @@ func TestOwn(t *testing.T) {
 
 func TestOwnErrors(t *testing.T) {
 	for want, change := range map[string]func(*Own){
-		"no Application in it has a source that is in it": func(o *Own) { o.Named = func([]string, []tree.File) string { return "" } },
+		"no Application in it has its source in it": func(o *Own) { o.Named = func([]string, []tree.File) string { return "" } },
 		"no roots": func(o *Own) {
 			o.Find = func(context.Context, []gitsource.Local, []string) ([]manifest.Document, *Elsewhere, error) {
 				return nil, nil, errors.New("no roots")

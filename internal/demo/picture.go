@@ -134,7 +134,7 @@ func (v *show) summary() {
 	} else {
 		after := "nothing happens after "
 		if v.boot.Cut {
-			after = "Argo CD goes on to try; this is "
+			after = "Argo CD keeps retrying; this is "
 		}
 		v.Line("\n%s is NOT booted: %d of %s healthy, and %s%s", name, healthy, words.Count(len(all), "Application"), after,
 			words.Clock(v.boot.Total))
@@ -159,7 +159,7 @@ func (v *show) summary() {
 		}
 	}
 	if unknown > 0 {
-		v.Line("  not known      is what %s, see the plan; it is taken for something that takes a while", deploysText(unknown))
+		v.Line("  not known      the objects that %s, see the plan; the simulation gives them a default time", deploysText(unknown))
 	}
 }
 

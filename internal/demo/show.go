@@ -7,7 +7,6 @@ import (
 	"maps"
 	"math"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -176,17 +175,17 @@ func (v *show) until(ctx context.Context, at time.Duration) error {
 // stay goes on after the boot: clocks tick, and what changes is told.
 func (v *show) stay(ctx context.Context) {
 	x := v.stage.exhibit
-	v.Line("\nClocks go on to tick, and the plugins are asked again each time. Ctrl-C ends it. Meanwhile:")
+	v.Line("\nClocks keep ticking, and the plugins render again at each tick. Ctrl-C ends the demo. Meanwhile, try:")
 	v.Command("git ls-remote %s/%s", v.stage.git, v.stage.clockPath(v.clocks()[0]))
 	v.Command("git clone %s/%s", v.stage.git, v.stage.repos[0].path)
 	switch {
 	case !v.boot.Done() && x.later != nil:
-		v.Line("  the same with --repair-after 20s goes on by itself")
+		v.Line("  run it again with --repair-after 20s, and a commit repairs it")
 	case len(x.artifacts) > 0:
 		at := slices.SortedFunc(maps.Keys(x.artifacts), func(a, b bucket.URL) int { return strings.Compare(a.String(), b.String()) })[0]
 		v.Command("AWS_ACCESS_KEY_ID=x AWS_SECRET_ACCESS_KEY=x %s s3 push --endpoint %s DIR %s", v.stage.Program, v.stage.s3.URL, at)
 	case len(v.answers) > 0:
-		v.Line("  change in %s what a set or a trigger file makes use of", x.title)
+		v.Line("  change a file in %s that a set or a trigger file uses", x.title)
 	}
 	_ = v.until(ctx, math.MaxInt64)
 	v.Draw(nil)
@@ -219,7 +218,7 @@ func (v *show) event(ctx context.Context, e simulate.Event) error {
 	case simulate.SyncStarted:
 		return v.sync(ctx, e, app)
 	case simulate.WaveStarted:
-		if names := childNames(app, e.Detail); len(names) > 0 {
+		if names := childNames(app, e); len(names) > 0 {
 			v.at(e.At, "%s wave %s: %s", name, e.Detail, words.Some(names))
 		}
 	case simulate.SyncFailed:
@@ -230,7 +229,7 @@ func (v *show) event(ctx context.Context, e simulate.Event) error {
 		v.state[e.App] = health.Degraded
 		v.broken(ctx, e, app)
 	case simulate.Mended:
-		v.at(e.At, "  %s: a commit mends it", name)
+		v.at(e.At, "  %s: a commit repairs it", name)
 	case simulate.BecameState:
 		v.became(e, name)
 	}
@@ -250,11 +249,11 @@ func (v *show) broken(ctx context.Context, e simulate.Event, app *plan.Applicati
 			why = err.Error()
 		}
 	}
-	v.at(e.At, "%s %s: Argo CD cannot make its manifests: %s", screen.Degraded, words.Printable(e.App), words.Harmless(why))
+	v.at(e.At, "%s %s: Argo CD cannot render its manifests: %s", screen.Degraded, words.Printable(e.App), words.Harmless(why))
 }
 
 func (v *show) became(e simulate.Event, name string) {
-	before, now := v.state[e.App], health.Status(e.Detail)
+	before, now := v.state[e.App], e.Health
 	if now == health.Healthy && v.apps[e.App].DeploysOthers() && e.At != v.boot.Find(e.App).Healthy {
 		now = health.Progressing // of those that are there all are healthy, but more come
 	}
@@ -273,15 +272,11 @@ func (v *show) became(e simulate.Event, name string) {
 	}
 }
 
-// childNames are the Applications of a wave, as an event names it.
-func childNames(app *plan.Application, wave string) []string {
-	number, phase, ok := strings.Cut(wave, " ")
-	if !ok {
-		phase = plan.Sync
-	}
+// childNames are the Applications of the wave of an event.
+func childNames(app *plan.Application, e simulate.Event) []string {
 	var names []string
 	for _, w := range app.Waves() {
-		if strconv.Itoa(w.Wave) != number || w.Phase != phase {
+		if w.Wave != e.Wave || w.Phase != e.Phase {
 			continue
 		}
 		for _, i := range w.Items {

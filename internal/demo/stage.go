@@ -192,7 +192,7 @@ func (s *stage) instead(repository, _ string) (string, string, error) {
 	if clock := s.clockPath(repository); clock != "" {
 		return s.git + "/" + clock, "HEAD", nil
 	}
-	return "", "", errors.New("not at hand: a demo reads nothing from the network")
+	return "", "", errors.New("not available: a demo reads nothing from the network")
 }
 
 // clockPath is the path of a trigger repository, "" if it is none.
@@ -299,7 +299,7 @@ func (s *stage) bucketView(name string) (*tree.View, error) {
 		}
 	}
 	if out == nil {
-		return nil, fmt.Errorf("bucket %q is not at hand: a demo reads nothing from the network", name)
+		return nil, fmt.Errorf("bucket %q is not available: a demo reads nothing from the network", name)
 	}
 	return tree.Of(out), nil
 }

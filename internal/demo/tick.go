@@ -64,7 +64,7 @@ func (v *show) tick(ctx context.Context) {
 			v.at(at, "%s asked again: %s", screen.Degraded, words.Harmless(strings.TrimSpace(line)))
 		}
 		if wrong == "" {
-			v.at(at, "%s asked again: it is mended", screen.Healthy)
+			v.at(at, "%s asked again: the errors are gone", screen.Healthy)
 		}
 	}
 	v.wrong = wrong

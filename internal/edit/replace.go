@@ -64,9 +64,12 @@ func plainRename(err error) error {
 
 // stage writes both contents into files beside the file.
 func (r *replacement) stage() error {
-	info, err := os.Stat(r.file)
+	info, err := os.Lstat(r.file)
 	if err != nil {
 		return problem.Path(err)
+	}
+	if info.Mode()&fs.ModeSymlink != 0 { // the link would be replaced, and its file would stay as it is
+		return fmt.Errorf("%s: it is a link; Argosy does not write through links, so name the files that it should change", r.file)
 	}
 	if info.Mode().Perm()&0o200 == 0 {
 		return fmt.Errorf("%s: it is read-only", r.file)

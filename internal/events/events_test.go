@@ -267,8 +267,8 @@ func TestSecrets(t *testing.T) {
 		{"Authorization": {"Basic s3cret"}},
 		{"X-Api-Key": {""}},
 	} {
-		w.post("/webhook", record, header, 401, "webhook unknown sender: unknown sender: it has not the secret", "")
-		w.post("/eventbridge", record, header, 401, "eventbridge unknown sender: unknown sender: it has not the secret", "")
+		w.post("/webhook", record, header, 401, "webhook unknown sender: unknown sender: it does not have the secret", "")
+		w.post("/eventbridge", record, header, 401, "eventbridge unknown sender: unknown sender: it does not have the secret", "")
 	}
 	known := http.Header{"Authorization": {"Bearer s3cret"}}
 	w.post("/webhook", "", known, 204, "webhook ignored", "")

@@ -1,8 +1,8 @@
 // Package events receives notifications about objects in S3, in the forms in which they arrive: webhooks of MinIO and versitygw,
 // SNS, EventBridge, and messages in SQS.
 //
-// A notification is a hint that an object may have changed, and no more: who receives it looks for itself. So duplicates, disorder
-// and loss are harmless, and all a forged one could cause is a look. They are refused nevertheless: webhooks and EventBridge have
+// A notification is a hint that an object may have changed, and no more: the receiver reads the bucket itself. So duplicates, disorder
+// and loss are harmless, and a forged one could only cause a read. Forged ones are refused nevertheless: webhooks and EventBridge have
 // a shared secret, messages of SNS a signature whose certificate comes from AWS, and those in SQS are guarded by the queue. What
 // is too large, too old, or no notification is refused and counted.
 package events

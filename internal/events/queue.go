@@ -26,7 +26,7 @@ type Queue interface {
 	String() string
 }
 
-// Listener hears what is in a queue.
+// Listener receives the notifications in a queue.
 type Listener struct {
 	Queue   Queue
 	Hint    func(Notice) bool

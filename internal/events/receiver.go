@@ -43,14 +43,14 @@ const (
 	Failed    = "failed" // ours
 )
 
-// Receiver hears notifications over HTTP.
+// Receiver receives notifications over HTTP.
 type Receiver struct {
-	// Secrets returns those of webhooks and EventBridge. Nil is nobody's.
+	// Secrets returns the secrets of webhooks and EventBridge. Nil serves neither.
 	Secrets func() ([]secret.Text, error)
-	// SNS hears topics. Nil is none.
+	// SNS checks messages of topics. Nil does not serve /sns.
 	SNS *SNS
 	Now func() time.Time
-	// Hint is told what may have changed. It reports whether that is of any use now.
+	// Hint is called with each object that may have changed. It reports whether the hint can be used now.
 	Hint    func(Notice) bool
 	Observe func(Event)
 
@@ -206,7 +206,7 @@ func (r *Receiver) secret(req *http.Request) error {
 		known |= subtle.ConstantTimeCompare(got[:], want[:])
 	}
 	if known == 0 {
-		return fmt.Errorf("%w: it has not the secret", ErrSender)
+		return fmt.Errorf("%w: it does not have the secret", ErrSender)
 	}
 	return nil
 }

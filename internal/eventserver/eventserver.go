@@ -24,9 +24,9 @@ import (
 	"github.com/argosy-cd/argosy/internal/serve"
 )
 
-// Config says whom to hear, and what to do then.
+// Config says which sources of notifications are used, and which Applications are refreshed.
 type Config struct {
-	// Secrets is a file with the secrets of webhooks and EventBridge; "" hears neither.
+	// Secrets is a file with the secrets of webhooks and EventBridge; "" serves neither.
 	Secrets string
 	// Topics are ARNs of SNS topics, Queues URLs of SQS queues.
 	Topics, Queues []string

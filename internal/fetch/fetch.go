@@ -23,6 +23,7 @@ import (
 	"oras.land/oras-go/v2/registry/remote/auth"
 
 	"github.com/argosy-cd/argosy/internal/giturl"
+	"github.com/argosy-cd/argosy/internal/retry"
 	"github.com/argosy-cd/argosy/internal/tree"
 )
 
@@ -102,7 +103,8 @@ func New(cfg Config) *Fetcher {
 	if cfg.Client != nil && cfg.Client.Transport != nil {
 		f.base = cfg.Client.Transport
 	}
-	f.wire = &wire{slots: make(chan struct{}, atOnce), wait: wait, idle: idleTimeout}
+	f.wire = &wire{slots: make(chan struct{}, atOnce), idle: idleTimeout}
+	f.wire.wait = func(ctx context.Context, d time.Duration) bool { return retry.Wait(ctx, time.After(d)) }
 	f.repositories = sync.OnceValues(f.readRepositories)
 	f.netrc = sync.OnceValue(f.readNetrc)
 	f.vendored = sync.OnceValues(f.listVendored)
@@ -162,7 +164,7 @@ func (f *Fetcher) File(ctx context.Context, address string) ([]byte, error) {
 		return nil, errors.New("file: the address must be an https or http URL")
 	}
 	if f.cfg.Offline {
-		return nil, fmt.Errorf("file %s: not in the cache, and offline", giturl.Redact(address))
+		return nil, fmt.Errorf("file %s: files are not cached, and this is offline", giturl.Redact(address))
 	}
 	return f.files.do(ctx, address, func(ctx context.Context) ([]byte, error) {
 		ctx, cancel := context.WithTimeoutCause(ctx, wholeTimeout, errTimeout)

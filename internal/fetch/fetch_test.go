@@ -123,7 +123,7 @@ func TestCache(t *testing.T) {
 		}
 	}
 	_, err := f.File(t.Context(), "https://127.0.0.1:1/x")
-	wantError(t, err, "file https://127.0.0.1:1/x: not in the cache, and offline")
+	wantError(t, err, "file https://127.0.0.1:1/x: files are not cached, and this is offline")
 	_, err = f.Artifact(t.Context(), "oci://127.0.0.1:1/x", "1.0.0")
 	wantError(t, err, "artifact oci://127.0.0.1:1/x 1.0.0: not in the cache, and offline")
 }
@@ -330,7 +330,7 @@ func TestRetryAfterIsHonoured(t *testing.T) {
 	})
 	f := newFetcher(t, Config{})
 	var waited []time.Duration
-	f.wire.wait = func(_ context.Context, d time.Duration) error { waited = append(waited, d); return nil }
+	f.wire.wait = func(_ context.Context, d time.Duration) bool { waited = append(waited, d); return true }
 	_, err := f.File(t.Context(), s.URL+"/x")
 	wantError(t, err, "503 Service Unavailable")
 	if diff := cmp.Diff([]time.Duration{7 * time.Second}, waited); diff != "" {

@@ -184,7 +184,7 @@ func decoded(res *http.Response, limit int64) ([]byte, error) {
 	if res.Request.Header.Get("Accept-Encoding") == "gzip" && res.Header.Get("Content-Encoding") == "gzip" {
 		r, err := gzip.NewReader(body)
 		if err != nil {
-			return nil, errors.New("the answer is said to be gzip, and is not")
+			return nil, errors.New("the answer has Content-Encoding gzip, but is not gzip")
 		}
 		body = r
 	}

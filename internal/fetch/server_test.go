@@ -166,7 +166,7 @@ func newFetcher(t testing.TB, cfg Config) *Fetcher {
 		cfg.Env = []string{"HOME=" + t.TempDir()}
 	}
 	f := New(cfg)
-	f.wire.wait = func(context.Context, time.Duration) error { return nil }
+	f.wire.wait = func(context.Context, time.Duration) bool { return true }
 	t.Cleanup(func() { f.Close() })
 	return f
 }

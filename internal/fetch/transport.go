@@ -84,7 +84,7 @@ func checkRedirect(req *http.Request, via []*http.Request) error {
 // wire is what all requests share.
 type wire struct {
 	slots chan struct{} // bounds requests at once
-	wait  func(ctx context.Context, d time.Duration) error
+	wait  func(ctx context.Context, d time.Duration) bool
 	idle  time.Duration
 }
 
@@ -105,8 +105,8 @@ func withLimit(ctx context.Context, n int64) context.Context {
 // RoundTrip implements http.RoundTripper.
 func (t boundedTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 	res, err := t.once(req)
-	delay, ok := retry(req, res, err)
-	if !ok || t.wait(req.Context(), delay) != nil {
+	delay, ok := again(req, res, err)
+	if !ok || !t.wait(req.Context(), delay) {
 		return res, err
 	}
 	return t.once(req)
@@ -173,8 +173,8 @@ func causeOf(ctx context.Context, err error) error {
 	return err
 }
 
-// retry reports whether a request is worth a second one, and after which delay.
-func retry(req *http.Request, res *http.Response, err error) (time.Duration, bool) {
+// again reports whether a request is worth a second one, and after which delay.
+func again(req *http.Request, res *http.Response, err error) (time.Duration, bool) {
 	if req.Method != http.MethodGet && req.Method != http.MethodHead || req.Context().Err() != nil {
 		return 0, false
 	}
@@ -193,17 +193,6 @@ func retry(req *http.Request, res *http.Response, err error) (time.Duration, boo
 	}
 	delay := time.Duration(min(seconds, 3600)) * time.Second
 	return delay, delay <= maxRetryAfter
-}
-
-func wait(ctx context.Context, d time.Duration) error {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
 }
 
 // registryTransport refuses http to servers that are not known to speak it only: a registry names its token server, and

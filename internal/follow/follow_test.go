@@ -167,7 +167,7 @@ func TestWaitLate(t *testing.T) {
 	if err := b.Wait(t.Context(), "root", []live.Goal{{State: "healthy"}}, time.Millisecond); !errors.Is(err, problem.ErrFound) {
 		t.Error(err)
 	}
-	for _, want := range []string{"after 1ms: not healthy: root (Progressing, Synced)", "1. root is Progressing, Synced; nothing that could be looked at", "NOT LOOKED AT"} {
+	for _, want := range []string{"after 1ms: not healthy: root (Progressing, Synced)", "1. root is Progressing, Synced; no object that could be read", "NOT LOOKED AT"} {
 		if !strings.Contains(talk.String(), want) {
 			t.Errorf("no %q in\n%s", want, talk.String())
 		}

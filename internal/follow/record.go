@@ -13,10 +13,8 @@ import (
 	"github.com/argosy-cd/argosy/internal/live"
 	"github.com/argosy-cd/argosy/internal/live/cause"
 	"github.com/argosy-cd/argosy/internal/manifest"
+	"github.com/argosy-cd/argosy/internal/settings"
 )
-
-// settingsName is the ConfigMap with Argo CD's settings.
-const settingsName = "argocd-cm"
 
 // recorder writes what happens to a recording, and the objects that were looked at for causes. After the first error it writes nothing.
 type recorder struct {
@@ -133,7 +131,7 @@ func (r *recorder) Checks(ctx context.Context) (health.Customizations, error) {
 	if err != nil || r.to == nil {
 		return checks, err
 	}
-	o, err := r.Cluster.Get(ctx, live.Key{Kind: "ConfigMap", Namespace: r.namespace, Name: settingsName})
+	o, err := r.Cluster.Get(ctx, live.Key{Kind: "ConfigMap", Namespace: r.namespace, Name: settings.ConfigMap})
 	if err != nil || o == nil {
 		return checks, nil // why they could not be read is no matter of the recording
 	}
@@ -145,7 +143,7 @@ func (r *recorder) Checks(ctx context.Context) (health.Customizations, error) {
 	}
 	r.seen(manifest.Object{
 		"apiVersion": "v1", "kind": "ConfigMap", "data": kept,
-		"metadata": map[string]any{"namespace": r.namespace, "name": settingsName},
+		"metadata": map[string]any{"namespace": r.namespace, "name": settings.ConfigMap},
 	})
 	return checks, nil
 }

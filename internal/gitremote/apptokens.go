@@ -8,7 +8,7 @@ import (
 	"github.com/argosy-cd/argosy/internal/secret"
 )
 
-// AppKey is a GitHub App, for those who ask GitHub's API.
+// AppKey is the key of a GitHub App, for requests to GitHub's API.
 type AppKey struct {
 	ID, Installation int64
 	PrivateKey       secret.Text

@@ -24,6 +24,7 @@ import (
 	"github.com/go-git/go-git/v5/storage/filesystem"
 
 	"github.com/argosy-cd/argosy/internal/gittree/gittest"
+	"github.com/argosy-cd/argosy/internal/hostile"
 )
 
 // TestMain gives fetches the time that they need on a busy machine with the race detector.
@@ -144,8 +145,9 @@ func bombPack(size int, bases []int) []byte {
 	return out.Bytes()
 }
 
-// TestDeltaBomb: differences to differences cost memory and time that the size of a pack does not show.
-func TestDeltaBomb(t *testing.T) {
+// TestHostileDeltas: differences to differences cost memory and time that the size of a pack does not show.
+func TestHostileDeltas(t *testing.T) {
+	hostile.Unraced(t)
 	chain := func(n int) []int {
 		var out []int
 		for i := range n {
@@ -170,8 +172,9 @@ func TestDeltaBomb(t *testing.T) {
 	}
 }
 
-// TestEndlessAnswers: servers that never stop talking are left, whatever they talk about.
-func TestEndlessAnswers(t *testing.T) {
+// TestHostileAnswers: servers that never stop talking are left, whatever they talk about.
+func TestHostileAnswers(t *testing.T) {
+	hostile.Unraced(t)
 	packet := func(w io.Writer, text string) error {
 		_, err := fmt.Fprintf(w, "%04x%s", len(text)+4, text)
 		return err

@@ -52,7 +52,7 @@ type Credential struct {
 }
 
 // ParseCredentials reads Argo CD's Secrets of repositories and templates. Those of other kinds, such as OCI registries, are
-// left out. A Secret that is wrong is an error of those who use it, which does not say what is in it.
+// left out. A Secret that is wrong is an error when it is used; the error does not contain the Secret's content.
 func ParseCredentials(secrets []manifest.Object) []Credential {
 	var out []Credential
 	for _, s := range secrets {

@@ -103,7 +103,7 @@ func (c *chains) add(o packed, result int64) error {
 	case offsetDelta:
 		i, found := slices.BinarySearch(c.at, o.base)
 		if !found {
-			return damagedPack(errors.New("a difference to nothing"))
+			return damagedPack(errors.New("a delta has no base"))
 		}
 		bytes, depth = c.bytes[i]+result, c.depth[i]+1
 	case refDelta:
@@ -147,7 +147,7 @@ func objectHead(r *packReader) (o packed, err error) {
 	o.kind, o.size = b>>4&7, int64(b&15)
 	for shift := 4; b&0x80 != 0; shift += 7 {
 		if b, err = r.ReadByte(); err != nil || shift > 56 {
-			return o, damagedPack(cmp.Or(err, errors.New("a size")))
+			return o, damagedPack(cmp.Or(err, errors.New("the size of an object is not valid")))
 		}
 		o.size |= int64(b&0x7f) << shift
 	}
@@ -156,7 +156,7 @@ func objectHead(r *packReader) (o packed, err error) {
 		back := int64(-1)
 		for b = 0x80; b&0x80 != 0; {
 			if b, err = r.ReadByte(); err != nil || back > 1<<40 {
-				return o, damagedPack(cmp.Or(err, errors.New("an offset")))
+				return o, damagedPack(cmp.Or(err, errors.New("the offset of a delta is not valid")))
 			}
 			back = (back+1)<<7 | int64(b&0x7f)
 		}
@@ -180,7 +180,7 @@ func unpackedSize(kind byte, size int64, inflate io.Reader) (int64, error) {
 		}
 		n, err := binary.ReadUvarint(b)
 		if err != nil || n > 1<<62 {
-			return 0, damagedPack(cmp.Or(err, errors.New("a difference")))
+			return 0, damagedPack(cmp.Or(err, errors.New("the size of a delta is not valid")))
 		}
 		result = int64(n)
 		if _, err := io.Copy(io.Discard, b); err != nil {

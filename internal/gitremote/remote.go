@@ -1,8 +1,8 @@
 // Package gitremote reads remote Git repositories for a server, without the git command and with Argo CD's credentials: each time it asks
 // which commit a revision is, and it fetches a commit once, without history.
 //
-// Who may not see a repository does not get a commit that somebody else has fetched. Answers, packs, trees, memory and disk have limits.
-// URLs in errors have no credentials in them.
+// A caller that may not read a repository does not get a commit that another caller has fetched. Answers, packs, trees, memory and disk
+// have limits. URLs in errors have no credentials in them.
 package gitremote
 
 import (
@@ -27,7 +27,7 @@ import (
 var fetchTimeout = 3 * time.Minute
 
 // Remote reads remote repositories without the git command, for a server that is asked again and again: each time it asks
-// the repository which commit a revision is, with the credential of who asks, and fetches a commit, without history, once.
+// the repository which commit a revision is, with the credential of the caller, and fetches a commit, without history, once.
 // It speaks HTTP, HTTPS and SSH.
 type Remote struct {
 	// Dir is where commits are kept, and nothing else is. It is emptied by Open.
@@ -37,10 +37,10 @@ type Remote struct {
 	Now      func() time.Time
 	// KnownHosts returns the keys of SSH servers, as in ~/.ssh/known_hosts. Nil is none.
 	KnownHosts func(ctx context.Context) ([]byte, error)
-	// CA returns certificates in PEM that a host is to be trusted by, instead of the system's; none for others. Nil is none.
+	// CA returns the certificates in PEM to verify a host with; none means the system's. Nil is the system's for every host.
 	CA func(ctx context.Context, host string) ([]byte, error)
-	// Instead returns the URL and the revision that are asked for instead of others, or why they are not to be asked for. Nil is as they
-	// are.
+	// Instead returns the URL and the revision to fetch in the place of others, or an error that refuses them. Nil replaces and refuses
+	// nothing.
 	Instead func(url, revision string) (string, string, error)
 
 	refs    flight.Group[*packp.AdvRefs]
@@ -98,7 +98,7 @@ func (r *Remote) Commit(ctx context.Context, url, revision string, c *Credential
 }
 
 // errLeft is for callers that shared the session of one that has left: over SSH its connection ends with it.
-var errLeft = errors.New("who asked has left")
+var errLeft = errors.New("the request that shared this session was cancelled")
 
 // advertised asks for references. Who may not see them does not get a commit that someone else has fetched.
 func (r *Remote) advertised(ctx context.Context, s session, url string, c *Credential) (*packp.AdvRefs, error) {

@@ -12,7 +12,7 @@ type User struct {
 
 type userKey struct{}
 
-// For says who opens repositories with a context. Without it, it is a user like any other.
+// For sets the user that opens repositories with a context. Contexts without a user share one.
 func For(ctx context.Context, u User) context.Context { return context.WithValue(ctx, userKey{}, u) }
 
 func userOf(ctx context.Context) User {

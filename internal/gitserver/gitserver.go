@@ -57,7 +57,7 @@ func (e *NotFoundError) Is(target error) bool { return target == ErrNotFound }
 type Server struct {
 	// Open returns the repository at a path such as "appset.git", or ErrNotFound, joined with a reason for the log, or a NotFoundError.
 	Open func(ctx context.Context, path string) (Repository, error)
-	// Failed is told about errors that the client is not told; nil: nobody is.
+	// Failed is called with errors that the client does not see. Nil drops them.
 	Failed func(path string, err error)
 }
 
@@ -192,7 +192,7 @@ func (s *Server) upload(w http.ResponseWriter, r *http.Request, repository Repos
 	case "gzip", "x-gzip":
 		z, err := gzip.NewReader(body)
 		if err != nil {
-			return refuse("the request is not packed by gzip, as it says")
+			return refuse("the request has Content-Encoding gzip, but is not gzip")
 		}
 		body = z
 	default:

@@ -119,7 +119,7 @@ func TestRequests(t *testing.T) {
 			"upload-pack: not our ref " + strings.Repeat("0", 40),
 		},
 		{"no hash", "POST", post, "2", lines("command=fetch", delimPkt, "want x", flushPkt), nil, 400, `"x" is not the name of an object`},
-		{"no wants", "POST", post, "2", lines("command=fetch", delimPkt, "done", flushPkt), nil, 400, "nothing is wanted"},
+		{"no wants", "POST", post, "2", lines("command=fetch", delimPkt, "done", flushPkt), nil, 400, "the request wants no objects"},
 		{"command", "POST", post, "2", lines("command=push", flushPkt), nil, 400, `"push" is not a command`},
 		{
 			"depth", "POST", post, "2", lines("command=fetch", delimPkt, want, "deepen -1", flushPkt), nil, 400,
@@ -135,7 +135,7 @@ func TestRequests(t *testing.T) {
 		{"early", "POST", post, "", lines(want), nil, 400, "the request ends early"},
 		{"line", "POST", post, "", lines(want, "frobnicate", flushPkt), nil, 400, `"frobnicate" is not understood`},
 		{"encoding", "POST", post, "", "x", []string{"Content-Encoding", "br"}, 400, "the request has an encoding that is not known"},
-		{"not gzip", "POST", post, "", "x", []string{"Content-Encoding", "gzip"}, 400, "the request is not packed by gzip, as it says"},
+		{"not gzip", "POST", post, "", "x", []string{"Content-Encoding", "gzip"}, 400, "the request has Content-Encoding gzip, but is not gzip"},
 		{
 			"large", "POST", post, "", lines(want, flushPkt) + strings.Repeat(lines("have "+head.String()), 100_000), nil, 400,
 			"more than 20000 objects are named",

@@ -328,7 +328,7 @@ func fetchV2(ctx context.Context, w io.Writer, arguments []string, repository Re
 		}
 	}
 	if len(q.wants) == 0 {
-		return refuse("nothing is wanted")
+		return refuse("the request wants no objects")
 	}
 	a, err := prepare(ctx, repository, q)
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 
 var scpPattern = regexp.MustCompile(`^((?:[^@/:]+@)?[^/:]+):([^/].*)$`)
 
-// Parse reads the URL of a repository, also one as scp has it. Nil has no host, or is no URL.
+// Parse reads the URL of a repository, also in the form of scp. It returns nil for a text that is no URL or has no host.
 func Parse(repoURL string) *url.URL {
 	s := strings.TrimSpace(repoURL)
 	if scp := scpPattern.FindStringSubmatch(s); scp != nil && !strings.Contains(s, "://") {

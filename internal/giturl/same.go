@@ -27,16 +27,19 @@ func Port(u *url.URL) string {
 	return cmp.Or(u.Port(), map[string]string{"http": "80", "https": "443", "ssh": "22"}[u.Scheme])
 }
 
-// Normal is a URL as Argo CD compares them (util/git/git.go, NormalizeGitURL, v3.2.11): in lower case, without ".git" at the end, with its
-// user, port and query.
-func Normal(repository string) string {
+// Normal is a URL in the form in which Argo CD compares URLs. A text that is no URL stays as it is.
+func Normal(repository string) string { return cmp.Or(Compared(repository), repository) }
+
+// Compared is a URL as Argo CD compares them (util/git/git.go, NormalizeGitURL, v3.2.11): in lower case, without ".git" at the end, with
+// its user, port and query; "" for one that is none.
+func Compared(repository string) string {
 	s := strings.ToLower(strings.TrimSpace(repository))
 	if sshPattern.MatchString(s) && !strings.HasPrefix(s, "ssh://") {
 		s = "ssh://" + strings.Replace(s, ":", "/", 1)
 	}
 	u, err := url.Parse(strings.TrimSuffix(s, ".git"))
 	if err != nil {
-		return repository
+		return ""
 	}
 	return strings.TrimPrefix(u.String(), "ssh://")
 }

@@ -32,7 +32,7 @@ func troubles(app manifest.Object) string {
 // isSynced reports whether Argo CD has synced an Application.
 func isSynced(app manifest.Object) (bool, string) {
 	status := manifest.String(app, "status", "sync", "status")
-	return status == "Synced", fmt.Sprintf("it is %s: %s", words.OrDash(status),
+	return status == argo.Synced, fmt.Sprintf("it is %s: %s", words.OrDash(status),
 		words.OrDash(message(manifest.Map(app, "status", "operationState"))))
 }
 
@@ -43,7 +43,7 @@ func message(o map[string]any) string {
 
 // syncing reports whether a sync of an Application is running, or about to.
 func syncing(app manifest.Object) bool {
-	return app["operation"] != nil || manifest.String(app, "status", "operationState", "phase") == "Running"
+	return app["operation"] != nil || manifest.String(app, "status", "operationState", "phase") == argo.PhaseRunning
 }
 
 // deleting reports whether an object is being deleted.
@@ -55,7 +55,8 @@ func (c Config) deleteAlone(ctx context.Context, ref argo.Ref, app manifest.Obje
 		return nil
 	}
 	if finalizers, _ := manifest.Map(app, "metadata")["finalizers"].([]any); len(finalizers) > 0 {
-		return fmt.Errorf("%s %s has got finalizers: deleting it would delete its Applications", argo.KindApplication, ref)
+		return fmt.Errorf("%s %s has finalizers, so deleting it would delete its Applications; remove the finalizers", argo.KindApplication,
+			ref)
 	}
 	return c.Cluster.Delete(ctx, argo.KindApplication, ref, manifest.String(app, "metadata", "uid"))
 }

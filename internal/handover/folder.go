@@ -174,7 +174,7 @@ func pruned(m map[string]any) bool { return m["requiresPruning"] == true }
 
 // begin checks that a hand-over may start, and finds its state.
 func (f *folder) begin(ctx context.Context) error {
-	if status := manifest.String(f.root, "status", "sync", "status"); status != "Synced" && !f.Back {
+	if status := manifest.String(f.root, "status", "sync", "status"); status != argo.Synced && !f.Back {
 		return fmt.Errorf("%s %s is %s; it must be Synced before its sets are moved", argo.KindApplication, f.Set, words.OrDash(status))
 	}
 	destination := manifest.Map(f.root, "spec", "destination")
@@ -233,7 +233,8 @@ func (f *folder) agree(ctx context.Context) error {
 				errs = append(errs, fmt.Errorf("%s %s: ApplicationSets %s and %s render it", argo.KindApplication, ref, other, r.Set))
 			}
 			if seen[ref] = r.Set; ref == f.probeRef() {
-				errs = append(errs, fmt.Errorf("%s %s has the name of the Application for a proof", argo.KindApplication, ref))
+				errs = append(errs, fmt.Errorf("%s %s has the name that argosy needs for a temporary Application; rename it in its set",
+					argo.KindApplication, ref))
 			}
 			f.state.Applications = append(f.state.Applications, ref)
 		}

@@ -109,7 +109,8 @@ func (f *folder) isProven() (bool, string) {
 func (f *folder) prove(ctx context.Context) error {
 	if f.probe != nil {
 		if !f.isOurs() {
-			return fmt.Errorf("%s %s is there already, and is not ours", argo.KindApplication, f.probeRef())
+			return fmt.Errorf("%s %s is there already, and argosy has not created it; this name must be free", argo.KindApplication,
+				f.probeRef())
 		}
 		return nil
 	}
@@ -165,7 +166,7 @@ func (f *folder) isPaused() (bool, string) {
 		if refreshing(f.root) {
 			return false, "Argo CD is refreshing it"
 		}
-		return false, "it syncs by itself"
+		return false, "its automated sync is on"
 	case syncing(f.root):
 		return false, "a sync of it is running"
 	}

@@ -377,7 +377,7 @@ func TestFolderRefused(t *testing.T) {
 				manifest.Map(other, "spec", "source")["plugin"] = map[string]any{"name": "appset"}
 				c.put(other)
 			},
-			"Application argocd/root-handover is there already, and is not ours",
+			"Application argocd/root-handover is there already, and argosy has not created it; this name must be free",
 		},
 		"a set that is gone": {
 			func(c *cluster, _ manifest.Object) { delete(c.objects, "ApplicationSet/web") },

@@ -2,7 +2,7 @@
 // and back, in a running cluster.
 //
 // No Application is deleted or created on the way, and none is synced unless its manifest changes. Each step looks at the cluster and does
-// only what is missing, so a run that was interrupted is run again, in either direction. A run does not start if the set, as rendered
+// only what is missing, so an interrupted run can be run again, in either direction. A run does not start if the set, as rendered
 // here, and the Applications in the cluster disagree.
 //
 // The order matters. The new Application is created without automated sync, and renders the set before anything else is changed. Then the
@@ -60,11 +60,11 @@ type Config struct {
 	Render convert.Render
 	// Back goes from the plugin to the controller.
 	Back bool
-	// Do does what is missing. Otherwise the steps are told only.
+	// Do does the missing steps. False only reports them to Tell.
 	Do bool
 	// Wait is called between two looks at the cluster. Its error ends the run.
 	Wait func(ctx context.Context) error
-	// Tell is told about each step. Nil is nobody.
+	// Tell is called with a line for each step. Nil is not called.
 	Tell func(line string)
 }
 
@@ -85,7 +85,7 @@ func Patience(most time.Duration, after func(time.Duration) <-chan time.Time) fu
 	}
 }
 
-// Run does the steps that are missing, or tells them.
+// Run does the missing steps, or only reports them.
 func (c Config) Run(ctx context.Context) error {
 	c.Tell = harmless(c.Tell)
 	if c.Parent == "" {

@@ -157,7 +157,7 @@ func (r *run) isStopped() (bool, string) {
 		return true, ""
 	}
 	if !isStopped(r.set) {
-		return false, "it works on the set"
+		return false, "the controller still works on the set"
 	}
 	if deleting(r.set) {
 		return true, ""
@@ -268,7 +268,7 @@ func (r *run) isPaused() (bool, string) {
 	finalizers, _ := manifest.Map(r.parent, "metadata")["finalizers"].([]any)
 	switch {
 	case manifest.Map(r.parent, "spec", "syncPolicy")["automated"] != nil || len(finalizers) > 0:
-		return false, "it syncs by itself"
+		return false, "its automated sync is on"
 	case syncing(r.parent):
 		return false, "a sync of it is running"
 	}

@@ -98,7 +98,7 @@ func deployment(o manifest.Object) Health {
 		count(o, "status", "availableReplicas")
 	switch {
 	case manifest.String(condition(o, "Progressing"), "reason") == "ProgressDeadlineExceeded":
-		return Health{Status: Degraded, Message: "its progress deadline is over"}
+		return Health{Status: Degraded, Message: "it has exceeded its progress deadline"}
 	case set && updated < wanted:
 		return progressing("%d of %d replicas are updated", updated, wanted)
 	case all > updated:
@@ -266,7 +266,7 @@ func autoscaler(o manifest.Object, version versions.Version) Health {
 func apiService(o manifest.Object) Health {
 	c := condition(o, "Available")
 	if c == nil {
-		return progressing("nobody has looked at it yet")
+		return progressing("Kubernetes has not checked it yet")
 	}
 	h := Health{Status: Progressing, Message: fmt.Sprintf("%s: %s", manifest.String(c, "reason"), manifest.String(c, "message"))}
 	if manifest.String(c, "status") == "True" {

@@ -20,7 +20,7 @@ func TestBuiltIn(t *testing.T) {
 		{
 			"deadline", "apps/v1", "Deployment",
 			"spec: {replicas: 1}, status: {conditions: [{type: Available}, {type: Progressing, reason: ProgressDeadlineExceeded}]}",
-			"Degraded: its progress deadline is over",
+			"Degraded: it has exceeded its progress deadline",
 		},
 		{
 			"updated", "apps/v1", "Deployment", "spec: {replicas: 3}, status: {updatedReplicas: 1}",
@@ -144,7 +144,7 @@ func TestBuiltIn(t *testing.T) {
 			"Unknown: its annotation with conditions is not JSON",
 		},
 
-		{"new", "apiregistration.k8s.io/v1", "APIService", "status: {}", "Progressing: nobody has looked at it yet"},
+		{"new", "apiregistration.k8s.io/v1", "APIService", "status: {}", "Progressing: Kubernetes has not checked it yet"},
 		{
 			"away", "apiregistration.k8s.io/v1", "APIService",
 			"status: {conditions: [{type: Available, status: 'False', reason: NoEndpoints, message: none}]}",

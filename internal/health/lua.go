@@ -40,9 +40,9 @@ var errLimit = errors.New("limit")
 // grace is how long a script may take to end after it was stopped.
 const grace = 100 * time.Millisecond
 
-// Lua runs a script on an object. What it returns is read as Argo CD reads it: nothing at all is no status, a word that is none is Unknown.
-// A script is stopped between two steps. One that is in the middle of a step that takes longer, the search for a pattern, is left behind:
-// it computes until the process ends.
+// Lua runs a script on an object, and reads its result as Argo CD does: a script that returns nothing gives no status, an unknown word
+// gives Unknown. A script is stopped between two steps. One that is in the middle of a longer step, the search for a pattern, is left
+// behind: it computes until the process ends.
 func Lua(s Script, o manifest.Object, limits Limits) (Health, error) {
 	if limits.Time == 0 {
 		limits.Time = time.Second

@@ -45,7 +45,7 @@ func Survived(t *testing.T, f func()) {
 }
 
 // Unraced leaves a test out with the race detector, which takes many times the memory and the time. "make hostile" runs it without: the
-// test has Hostile, Large or Docs in its name.
+// name of the test has Hostile, Large, Docs or Conformance in it.
 func Unraced(t *testing.T) {
 	t.Helper()
 	if raced {
@@ -57,7 +57,7 @@ func Unraced(t *testing.T) {
 }
 
 // named are the tests that "make hostile" runs.
-const named = "Hostile|Large|Docs"
+const named = "Hostile|Large|Docs|Conformance"
 
 func child(t *testing.T, f func()) {
 	t.Helper()

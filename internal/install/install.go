@@ -18,10 +18,11 @@ import (
 	"github.com/argosy-cd/argosy/internal/policy"
 	"github.com/argosy-cd/argosy/internal/problem"
 	"github.com/argosy-cd/argosy/internal/render"
+	"github.com/argosy-cd/argosy/internal/settings"
 	"github.com/argosy-cd/argosy/internal/tree"
 )
 
-// Target is who installs Argo CD.
+// Target is how Argo CD is installed.
 type Target string
 
 // Targets.
@@ -130,7 +131,7 @@ func (cfg Config) additions(ctx context.Context) (*additions, error) {
 	}
 	a := &additions{rest: objects}
 	a.deployment = a.take("Deployment", repoServer)
-	a.settings = a.take("ConfigMap", "argocd-cm")
+	a.settings = a.take("ConfigMap", settings.ConfigMap)
 	if cfg.SidecarOnly {
 		a.rest = nil
 	}

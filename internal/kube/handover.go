@@ -14,6 +14,7 @@ import (
 	"github.com/argosy-cd/argosy/internal/argo"
 	"github.com/argosy-cd/argosy/internal/handover"
 	"github.com/argosy-cd/argosy/internal/manifest"
+	"github.com/argosy-cd/argosy/internal/settings"
 )
 
 // maxListed bounds the Applications of a namespace whose metadata is kept.
@@ -119,6 +120,6 @@ func (c *Client) Delete(ctx context.Context, kind string, ref argo.Ref, uid stri
 
 // Tracking returns how Argo CD marks what an Application deploys.
 func (c *Client) Tracking(ctx context.Context) (argo.Tracking, error) {
-	data, err := c.configMap(ctx, "argocd-cm")
+	data, err := c.configMap(ctx, settings.ConfigMap)
 	return argo.Tracking{Method: data["application.resourceTrackingMethod"], Label: data["application.instanceLabelKey"]}, err
 }

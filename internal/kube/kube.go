@@ -1,7 +1,7 @@
 // Package kube reads what Argo CD keeps in its cluster: Applications, and the Secrets and ConfigMaps about clusters and repositories. It
 // writes no more than package refresh asks for (an annotation, an Event, a Lease, and ConfigMaps of our own) and, for a user, the
-// ApplicationSets and Applications that package handover changes and the objects that package boot applies. What it may not read is an
-// error that says so; it never has the content of a Secret.
+// ApplicationSets and Applications that package handover changes and the objects that package boot applies. A missing right is an
+// error that names it. No error contains the content of a Secret.
 package kube
 
 import (

@@ -191,7 +191,7 @@ func TestLargeApplications(t *testing.T) {
 		t.Errorf("%v, %v", got, err)
 	}
 	if _, err := c.Children(t.Context(), ref("b")); err == nil ||
-		err.Error() != "reading Application argocd/b: the fields of it that are needed have more than 8192 KiB" {
+		err.Error() != "reading Application argocd/b: its needed fields have more than 8192 KiB" {
 		t.Error(err)
 	}
 }

@@ -80,7 +80,8 @@ func (l *Lease) lead(ctx context.Context, work func(ctx context.Context)) {
 // renew renews the Lease until that fails for too long, or the context ends. Others count from when the API server was told, which is
 // after it was asked: so it has stopped before any of them could begin.
 func (l *Lease) renew(ctx context.Context) error {
-	var last error
+	idle := errors.New("this process did not run meanwhile")
+	last := idle
 	for renewed := l.began; ; {
 		l.wait(ctx)
 		age := l.Now().Sub(renewed)
@@ -94,11 +95,11 @@ func (l *Lease) renew(ctx context.Context) error {
 		held, err := l.acquire(attempt)
 		stop()
 		if held {
-			renewed = l.began
+			renewed, last = l.began, idle
 			continue
 		}
 		if err == nil {
-			return fmt.Errorf("the Lease %s was taken by another", l.Name)
+			return fmt.Errorf("another process has taken the Lease %s", l.Name)
 		}
 		last = err
 	}

@@ -101,13 +101,12 @@ func (l *Lookup) Events(ctx context.Context, key live.Key) ([]manifest.Object, e
 
 // Checks returns the health checks of Argo CD's settings.
 func (l *Lookup) Checks(ctx context.Context) (health.Customizations, error) {
-	const name = "argocd-cm"
-	o, err := l.Client.api.Resource(configMaps).Namespace(l.Client.Namespace).Get(ctx, name, metav1.GetOptions{})
+	o, err := l.Client.api.Resource(configMaps).Namespace(l.Client.Namespace).Get(ctx, settings.ConfigMap, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
-		return nil, fmt.Errorf("there is no ConfigMap %s in namespace %s", name, l.Client.Namespace)
+		return nil, fmt.Errorf("there is no ConfigMap %s in namespace %s", settings.ConfigMap, l.Client.Namespace)
 	}
 	if err != nil {
-		return nil, explain("reading ConfigMap "+name, err)
+		return nil, explain("reading ConfigMap "+settings.ConfigMap, err)
 	}
 	s, _, err := settings.FromObject(o.Object)
 	if s == nil {

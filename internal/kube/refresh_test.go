@@ -17,6 +17,7 @@ import (
 
 	"github.com/argosy-cd/argosy/internal/argo"
 	"github.com/argosy-cd/argosy/internal/bucket"
+	"github.com/argosy-cd/argosy/internal/hostile"
 	"github.com/argosy-cd/argosy/internal/kube"
 	"github.com/argosy-cd/argosy/internal/manifest"
 	"github.com/argosy-cd/argosy/internal/refresh"
@@ -294,9 +295,10 @@ func TestReads(t *testing.T) {
 	}
 }
 
-// TestReadsOfProjects: a project that fills the ConfigMaps keeps no other from being published, and gives way to it. Alone, it may have
+// TestLargeReads: a project that fills the ConfigMaps keeps no other from being published, and gives way to it. Alone, it may have
 // all.
-func TestReadsOfProjects(t *testing.T) {
+func TestLargeReads(t *testing.T) {
+	hostile.Unraced(t)
 	s, c := newServer(t)
 	for i := range 8 {
 		s.set(fmt.Sprintf("/api/v1/namespaces/argocd/configmaps/argosy-reads-%d", i),
@@ -387,7 +389,9 @@ func (e *election) after(d time.Duration) <-chan time.Time {
 }
 
 // pass waits until all processes wait, and lets a second pass.
-func (e *election) pass(waiting int) {
+func (e *election) pass(waiting int) { e.passes(waiting, time.Second) }
+
+func (e *election) passes(waiting int, d time.Duration) {
 	e.Helper()
 	for {
 		e.mu.Lock()
@@ -397,7 +401,7 @@ func (e *election) pass(waiting int) {
 		e.mu.Unlock()
 		time.Sleep(time.Millisecond) // until goroutines are where they should be; no result depends on it
 	}
-	e.now = e.now.Add(time.Second)
+	e.now = e.now.Add(d)
 	timers := e.timers
 	e.timers = nil
 	for _, t := range timers {
@@ -542,6 +546,28 @@ func TestLease(t *testing.T) {
 	if diff := cmp.Diff("c", holder()); diff != "" {
 		t.Error(diff)
 	}
+}
+
+// TestLeaseSuspended: a process that did not run has lost the Lease for that, and not for an error of long ago.
+func TestLeaseSuspended(t *testing.T) {
+	s, c := newServer(t)
+	e := &election{T: t, server: s, client: c, now: time.Unix(1_700_000_000, 0)}
+	answers := func(status int) {
+		e.passes(1, 0) // whatever it has asked is answered
+		s.mu.Lock()
+		s.status = status
+		s.mu.Unlock()
+	}
+	stop, a := e.process("a")
+	defer stop()
+	expect(t, a, "leads")
+	answers(503)
+	e.pass(1)
+	answers(0)
+	e.pass(1)
+	e.passes(1, time.Minute)
+	expect(t, a, "error: the Lease argosy-refresh could not be renewed for 1m0s: this process did not run meanwhile")
+	expect(t, a, "stops")
 }
 
 // TestLeaseWorkEnds: a process whose work has panicked or returned gives the Lease back, and wants it again.

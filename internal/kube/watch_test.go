@@ -234,7 +234,7 @@ func TestWatchLarge(t *testing.T) {
 			t.Errorf("%s: %t", id, seen)
 		}
 	}
-	const small = "the fields of it that are needed have more than 64 KiB"
+	const small = "its needed fields have more than 64 KiB"
 	for name, why := range map[string]string{"m-bytes": "it has more than 4 MiB", "m-sources": small, "m-url": small} {
 		if !got["failed not following Application argocd/"+name+": "+why] {
 			t.Errorf("nothing was told about %s", name)

@@ -34,7 +34,7 @@ func ParseBaseline(file string, data []byte) (Baseline, error) {
 	errs := []error{err}
 	for i, e := range b.Findings {
 		if e.Count < 1 {
-			errs = append(errs, doc.Errorf("findings"+strict.Index(i)+".count", "it must be at least 1"))
+			errs = append(errs, doc.Errorf("findings"+strict.Index(i)+".count", "count must be at least 1"))
 		}
 	}
 	return b, errors.Join(errs...)

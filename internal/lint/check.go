@@ -118,6 +118,9 @@ func (p *pass) find(app *plan.Application, field []string, format string, args .
 	})
 }
 
+// meant adds to the last finding which name was probably meant.
+func (p *pass) meant(name string) { p.found[len(p.found)-1].Meant = name }
+
 // item notes something about a field of an object that an Application deploys, at the Application if the object is in no file.
 func (p *pass) item(app *plan.Application, item *plan.Item, field []string, format string, args ...any) {
 	p.find(app, nil, format, args...)

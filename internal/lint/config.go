@@ -16,12 +16,12 @@ const ConfigName = ".argosy-lint.yaml"
 // Config is the configuration file. The zero Config changes nothing.
 type Config struct {
 	FailOn string    `field:"failOn" enum:"error|warning|info|never" doc:"lowest severity that makes the exit code 3; --fail-on wins; default error"`
-	Rules  []Setting `field:"rules" doc:"severities of rules; of several that match a finding, the last one wins"`
+	Rules  []Setting `field:"rules" doc:"severities of rules; if several match a finding, the last one wins"`
 }
 
 // Setting gives a rule another severity.
 type Setting struct {
-	Rule     string   `field:"rule,required" doc:"name of a rule, as argosy lint --list has it"`
+	Rule     string   `field:"rule,required" doc:"name of a rule, as argosy lint --list prints it"`
 	Severity string   `field:"severity,required" enum:"off|info|warning|error" doc:"severity of its findings; off leaves them out"`
 	Files    []string `field:"files" doc:"only findings in these files; * matches in one directory, a pattern that ends with / everything below it"`
 	Names    []string `field:"names" doc:"only findings about these Applications and sets; * matches any characters but /"`
@@ -42,7 +42,7 @@ func ParseConfig(file string, data []byte) (Config, error) {
 	for i, s := range c.Rules {
 		at := "rules" + strict.Index(i)
 		if _, ok := Find(s.Rule); !ok && s.Rule != "" {
-			errs = append(errs, doc.Errorf(at+".rule", "there is no rule %q; argosy lint --list has all", s.Rule))
+			errs = append(errs, doc.Errorf(at+".rule", "there is no rule %q; argosy lint --list prints all rules", s.Rule))
 		}
 		if s.Severity == off && strings.TrimSpace(s.Reason) == "" {
 			errs = append(errs, doc.Errorf(at+".severity", "a rule that is off needs a reason"))

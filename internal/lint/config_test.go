@@ -149,7 +149,7 @@ func TestBaseline(t *testing.T) {
 	for in, want := range map[string]string{
 		"findings: []\n": "",
 		"{}\n":           "findings",
-		"findings: [{rule: x, message: m, count: 0}]\n":          "b.yaml:1:41: it must be at least 1",
+		"findings: [{rule: x, message: m, count: 0}]\n":          "b.yaml:1:41: count must be at least 1",
 		"findings: [{rule: x, message: m, count: 1, line: 2}]\n": "line",
 		"findings: [{rule: x, message: m, count: many}]\n":       "count",
 	} {

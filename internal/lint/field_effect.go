@@ -87,7 +87,7 @@ var ruleIgnoreInList = Rule{
 					for j, v := range paths {
 						if text, _ := v.(string); inList.MatchString(text) && s.item != nil {
 							p.set(s, []string{"ignoreApplicationDifferences", strict.Index(i), field, strict.Index(j)},
-								"%s is in a list, which any other difference replaces as a whole", text)
+								"%s is in a list, and any other difference in the list replaces the whole list", text)
 						}
 					}
 				}

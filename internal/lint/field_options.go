@@ -38,7 +38,9 @@ var ruleSyncOption = Rule{
 				name, value, _ := strings.Cut(option, "=")
 				switch values, ok := syncOptions[name]; {
 				case !ok:
-					p.find(app, field, "Argo CD knows no sync option %q%s", option, meant(name, manifest.Keys(syncOptions)))
+					near := nearest(strings.TrimSpace(name), manifest.Keys(syncOptions))
+					p.find(app, field, "Argo CD knows no sync option %q%s", option, didYouMean(near))
+					p.meant(near)
 				case !slices.Contains(values, value):
 					p.find(app, field, "the sync option %q has no effect; values of %s are %s", option, name, strings.Join(values, ", "))
 				}
@@ -50,7 +52,7 @@ var ruleSyncOption = Rule{
 					name, value, _ := strings.Cut(option, "=")
 					if values, ok := syncOptions[name]; option != "" && (!ok || !slices.Contains(values, value)) {
 						p.about(item, []string{"metadata", "annotations", argo.SyncOptionsAnnotation},
-							"Argo CD knows no sync option %q%s", option, meant(name, manifest.Keys(syncOptions)))
+							"Argo CD knows no sync option %q%s", option, didYouMean(nearest(name, manifest.Keys(syncOptions))))
 					}
 				}
 			}
@@ -58,10 +60,10 @@ var ruleSyncOption = Rule{
 	},
 }
 
-// meant names what was probably meant.
-func meant(name string, names []string) string {
-	if n := nearest(strings.TrimSpace(name), names); n != "" {
-		return "; did you mean " + n + "?"
+// didYouMean ends a message with the name that was probably meant, if there is one.
+func didYouMean(near string) string {
+	if near == "" {
+		return ""
 	}
-	return ""
+	return "; did you mean " + near + "?"
 }

@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/argosy-cd/argosy/internal/appset"
+	"github.com/argosy-cd/argosy/internal/appset/generator"
 	"github.com/argosy-cd/argosy/internal/argo"
 	"github.com/argosy-cd/argosy/internal/argo/versions"
 	"github.com/argosy-cd/argosy/internal/manifest"
@@ -29,6 +31,7 @@ var ruleFieldUnknown = Rule{
 			if !generated[app] || patched[app] {
 				for _, u := range p.unknownFields(argo.KindApplication, app.Object) {
 					p.find(app, u.path, "an Application has no field %s", u)
+					p.meant(u.meant)
 				}
 			}
 		}
@@ -39,6 +42,7 @@ var ruleFieldUnknown = Rule{
 			}
 			for _, u := range p.unknownFields(argo.KindApplicationSet, object) {
 				p.set(s, u.path[1:], "an ApplicationSet has no field %s", u)
+				p.meant(u.meant)
 			}
 		}
 		for _, app := range p.Applications {
@@ -48,6 +52,7 @@ var ruleFieldUnknown = Rule{
 				}
 				for _, u := range p.unknownFields(argo.KindAppProject, item.Object) {
 					p.about(item, u.path, "an AppProject has no field %s", u)
+					p.meant(u.meant)
 				}
 			}
 		}
@@ -57,8 +62,8 @@ var ruleFieldUnknown = Rule{
 // unknownField is a field that a kind does not have.
 type unknownField struct {
 	path []string
-	// hint says what was probably meant, or in which version it is.
-	hint string
+	// hint says what was probably meant, or in which version it is. meant is the name of that, "" if there is none.
+	hint, meant string
 }
 
 func (u unknownField) String() string { return fieldPath(u.path) + u.hint }
@@ -93,7 +98,8 @@ func (s *fieldSearch) walk(f argo.Fields, v any, path []string) {
 				s.walk(f.Field(k), v[k], here)
 			case s.elsewhere(k) || f.Has("clusterDecisionResource", 0): // the engine refuses a generator that it does not know
 			default:
-				s.found = append(s.found, unknownField{here, s.hint(f, k, path)})
+				hint, meant := s.hint(f, k, path)
+				s.found = append(s.found, unknownField{here, hint, meant})
 			}
 		}
 	case []any:
@@ -108,16 +114,16 @@ func (s *fieldSearch) elsewhere(name string) bool {
 	return name == preserveField || s.kind == argo.KindApplication && argo.Application().Field("spec").Name(name) != name
 }
 
-// hint says what a field may have been meant to be.
-func (s *fieldSearch) hint(f argo.Fields, name string, path []string) string {
+// hint says what a field may have been meant to be, and its name if it is a similar one.
+func (s *fieldSearch) hint(f argo.Fields, name string, path []string) (hint, meant string) {
 	if v := f.Since(name); v > 0 {
-		return "; Argo CD has it since " + v.String()
+		return "; Argo CD has it since " + v.String(), ""
 	}
 	if near := nearest(name, f.Names(s.version)); near != "" {
-		return "; did you mean " + near + "?"
+		return didYouMean(near), near
 	}
 	if slices.Contains(path, "generators") { // their fields have the same names, and are not the same
-		return ""
+		return "", ""
 	}
 	// Below where it is, or beside an object that it is in.
 	for n := len(path); n > 0; n-- {
@@ -128,10 +134,10 @@ func (s *fieldSearch) hint(f argo.Fields, name string, path []string) string {
 			}
 		}
 		if found := at.Find(name, s.version); len(found) > 0 {
-			return "; it belongs to " + fieldPath(append(slices.Clone(path[:n]), found[0][:len(found[0])-1]...))
+			return "; it belongs to " + fieldPath(append(slices.Clone(path[:n]), found[0][:len(found[0])-1]...)), ""
 		}
 	}
-	return ""
+	return "", ""
 }
 
 // nearest is the name that differs the least from another, "" if none is near.
@@ -141,5 +147,5 @@ func nearest(name string, names []string) string {
 
 // unknownFieldMessage reports whether a message of the engine of sets is about a field that it does not know.
 func unknownFieldMessage(text string) bool {
-	return strings.HasSuffix(text, ": unknown field, ignored") || strings.HasSuffix(text, ": not a field of a template, ignored")
+	return strings.HasSuffix(text, generator.UnknownField) || strings.HasSuffix(text, appset.NotOfTemplate)
 }

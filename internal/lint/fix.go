@@ -2,7 +2,6 @@ package lint
 
 import (
 	"fmt"
-	"strings"
 
 	"github.com/argosy-cd/argosy/internal/amend"
 	"github.com/argosy-cd/argosy/internal/manifest"
@@ -81,14 +80,4 @@ func (r *Report) Fixes() []Fix {
 		out = append(out, fix)
 	}
 	return out
-}
-
-// suggestion is what the message of a finding says was probably meant, "" for nothing.
-func suggestion(f Finding) string {
-	_, after, _ := strings.Cut(f.Message, "; did you mean ")
-	name, rest, _ := strings.Cut(after, "?")
-	if rest != "" || strings.ContainsAny(name, " .,[") {
-		return ""
-	}
-	return name
 }

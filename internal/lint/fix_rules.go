@@ -1,6 +1,7 @@
 package lint
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -14,9 +15,7 @@ var fixes = map[string]fixer{
 	ruleSyncOption.Name: func(f Finding, o manifest.Object) []amend.Change {
 		option, _ := amend.Value(o, f.spot.path...).(string)
 		name, value, _ := strings.Cut(option, "=")
-		if near := suggestion(f); near != "" {
-			name = near
-		}
+		name = cmp.Or(f.meant, name)
 		for _, known := range syncOptions[name] {
 			if now := name + "=" + known; strings.EqualFold(known, strings.TrimSpace(value)) && now != option {
 				return f.change(amend.Change{Kind: amend.Set, Value: now})
@@ -25,10 +24,10 @@ var fixes = map[string]fixer{
 		return nil
 	},
 	ruleFieldUnknown.Name: func(f Finding, _ manifest.Object) []amend.Change {
-		if near := suggestion(f); near != "" {
-			return f.change(amend.Change{Kind: amend.Rename, Key: near})
+		if f.meant == "" {
+			return nil
 		}
-		return nil
+		return f.change(amend.Change{Kind: amend.Rename, Key: f.meant})
 	},
 	ruleMissingKey.Name: func(f Finding, o manifest.Object) []amend.Change {
 		spec := f.spot.path[:len(f.spot.path)-1]
@@ -62,7 +61,7 @@ var fixes = map[string]fixer{
 		list, _ := amend.Value(o, f.spot.path...).([]any)
 		for i, v := range list {
 			name, _ := v.(string)
-			if near := likelyFinalizer(name); near != "" && strings.Contains(f.Message, " "+name+",") && !slices.Contains(list, any(near)) {
+			if near := likelyFinalizer(name); near != "" && near == f.meant && !slices.Contains(list, any(near)) {
 				path := slices.Concat(f.spot.path, []string{strict.Index(i)})
 				return []amend.Change{{Path: path, Kind: amend.Set, Value: near}}
 			}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/argosy-cd/argosy/internal/argo"
 	"github.com/argosy-cd/argosy/internal/manifest"
 	"github.com/argosy-cd/argosy/internal/plan"
 )
@@ -25,7 +26,7 @@ func TestFixes(t *testing.T) {
 	for name, c := range map[string]struct {
 		rule          Rule
 		field         []string
-		message       string
+		meant         string
 		before, after string
 	}{
 		"retry":                  {ruleRetryForEver, retry, "", "spec: {syncPolicy: {retry: {limit: -1}}}\n", "spec: {syncPolicy: {retry: {limit: 5}}}\n"},
@@ -33,14 +34,14 @@ func TestFixes(t *testing.T) {
 		"retry from a parameter": {ruleRetryForEver, retry, "", "spec: {template: {spec: {syncPolicy: {retry: {limit: '{{.limit}}'}}}}}\n", ""},
 		"retry not written":      {ruleRetryForEver, retry, "", "spec: {syncPolicy: {retry: {}}}\n", ""},
 		"retry by an alias":      {ruleRetryForEver, retry, "", "x: &x {limit: -1}\nspec: {syncPolicy: {retry: *x}}\n", ""},
-		"option":                 {ruleSyncOption, option, "; did you mean CreateNamespace?", "spec: {syncPolicy: {syncOptions: [createnamespace=TRUE]}}\n", "spec: {syncPolicy: {syncOptions: [CreateNamespace=true]}}\n"},
+		"option":                 {ruleSyncOption, option, "CreateNamespace", "spec: {syncPolicy: {syncOptions: [createnamespace=TRUE]}}\n", "spec: {syncPolicy: {syncOptions: [CreateNamespace=true]}}\n"},
 		"option, its value":      {ruleSyncOption, option, "", "spec: {syncPolicy: {syncOptions: [CreateNamespace=True]}}\n", "spec: {syncPolicy: {syncOptions: [CreateNamespace=true]}}\n"},
-		"option without a value": {ruleSyncOption, option, "; did you mean CreateNamespace?", "spec: {syncPolicy: {syncOptions: [createNamespace]}}\n", ""},
+		"option without a value": {ruleSyncOption, option, "CreateNamespace", "spec: {syncPolicy: {syncOptions: [createNamespace]}}\n", ""},
 		"option of nobody":       {ruleSyncOption, option, "", "spec: {syncPolicy: {syncOptions: [Nonsense=true]}}\n", ""},
-		"field":                  {ruleFieldUnknown, []string{"spec", "projekt"}, "no field spec.projekt; did you mean project?", "spec:\n  projekt: x # y\n", "spec:\n  project: x # y\n"},
-		"field elsewhere":        {ruleFieldUnknown, []string{"spec", "prune"}, "; did you mean spec.syncPolicy.automated.prune?", "spec: {prune: true}\n", ""},
-		"field that is there":    {ruleFieldUnknown, []string{"spec", "projekt"}, "; did you mean project?", "spec: {projekt: x, project: y}\n", ""},
-		"field of nobody":        {ruleFieldUnknown, []string{"spec", "x"}, "an Application has no field spec.x", "spec: {x: 1}\n", ""},
+		"field":                  {ruleFieldUnknown, []string{"spec", "projekt"}, "project", "spec:\n  projekt: x # y\n", "spec:\n  project: x # y\n"},
+		"field elsewhere":        {ruleFieldUnknown, []string{"spec", "prune"}, "", "spec: {prune: true}\n", ""},
+		"field that is there":    {ruleFieldUnknown, []string{"spec", "projekt"}, "project", "spec: {projekt: x, project: y}\n", ""},
+		"field of nobody":        {ruleFieldUnknown, []string{"spec", "x"}, "", "spec: {x: 1}\n", ""},
 		"keys":                   {ruleMissingKey, []string{"spec", "goTemplate"}, "", "spec:\n  goTemplate: true\n  generators: []\n", "spec:\n  goTemplate: true\n  goTemplateOptions: [missingkey=error]\n  generators: []\n"},
 		"keys of the plugin":     {ruleMissingKey, []string{"goTemplate"}, "", "goTemplate: true\ngenerators: []\n", "goTemplate: true\ngoTemplateOptions: [missingkey=error]\ngenerators: []\n"},
 		"keys, chosen":           {ruleMissingKey, []string{"spec", "goTemplate"}, "", "spec: {goTemplate: true, goTemplateOptions: [missingkey=zero]}\n", ""},
@@ -49,12 +50,12 @@ func TestFixes(t *testing.T) {
 		"heal":                   {ruleNoSelfHeal, automated, "", "spec:\n  syncPolicy:\n    automated:\n      # so that it goes\n      prune: true # yes\n", "spec:\n  syncPolicy:\n    automated:\n      # so that it goes\n      prune: true # yes\n      selfHeal: true\n"},
 		"heal, empty":            {ruleNoSelfHeal, automated, "", "spec: {syncPolicy: {automated: {}}}\n", "spec: {syncPolicy: {automated: {selfHeal: true}}}\n"},
 		"heal, chosen":           {ruleNoSelfHeal, automated, "", "spec: {syncPolicy: {automated: {selfHeal: false}}}\n", ""},
-		"finalizer":              {ruleFinalizerUnknown, finalizers, "Argo CD does not know the finalizer Resource-finalizer.argocd.argoproj.io, and", "metadata: {finalizers: [a, Resource-finalizer.argocd.argoproj.io]}\n", "metadata: {finalizers: [a, resources-finalizer.argocd.argoproj.io]}\n"},
-		"finalizer, background":  {ruleFinalizerUnknown, finalizers, "the finalizer resources-finalizer.argocd.argoproj.io.background, and", "metadata:\n  finalizers:\n  - 'resources-finalizer.argocd.argoproj.io.background' # x\n", "metadata:\n  finalizers:\n  - 'resources-finalizer.argocd.argoproj.io/background' # x\n"},
-		"finalizer of nobody":    {ruleFinalizerUnknown, finalizers, "the finalizer foo.argocd.argoproj.io, and", "metadata: {finalizers: [foo.argocd.argoproj.io]}\n", ""},
+		"finalizer":              {ruleFinalizerUnknown, finalizers, argo.ResourcesFinalizer, "metadata: {finalizers: [a, Resource-finalizer.argocd.argoproj.io]}\n", "metadata: {finalizers: [a, resources-finalizer.argocd.argoproj.io]}\n"},
+		"finalizer, background":  {ruleFinalizerUnknown, finalizers, argo.ResourcesFinalizer + "/background", "metadata:\n  finalizers:\n  - 'resources-finalizer.argocd.argoproj.io.background' # x\n", "metadata:\n  finalizers:\n  - 'resources-finalizer.argocd.argoproj.io/background' # x\n"},
+		"finalizer of nobody":    {ruleFinalizerUnknown, finalizers, "", "metadata: {finalizers: [foo.argocd.argoproj.io]}\n", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got := fixed(files{"f": c.before}, plan.Finding{Rule: c.rule.Rule, Subject: "x", Position: at("f", 1, ""), Field: c.field, Message: c.message})
+			got := fixed(files{"f": c.before}, plan.Finding{Rule: c.rule.Rule, Subject: "x", Position: at("f", 1, ""), Field: c.field, Meant: c.meant})
 			after := ""
 			if len(got) > 0 && len(got[0].Fixed) > 0 {
 				after = string(got[0].After)

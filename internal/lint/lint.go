@@ -1,4 +1,4 @@
-// Package lint finds what will go wrong in a boot, before it does: it runs rules over a plan, and puts every finding at a line and a column
+// Package lint finds problems of a boot before it starts: it runs rules over a plan, and puts every finding at a line and a column
 // of the user's files.
 //
 // The findings of the planner and those of the rules here are of one kind and in one table. A rule says only what is known: where the
@@ -34,14 +34,14 @@ const (
 // About says what the rules of a family are about.
 func (f Family) About() string {
 	return map[Family]string{
-		Waves:         "Waves that do not wait, or not for what they seem to.",
+		Waves:         "Waves that do not wait, or wait for less than they seem to.",
 		Prerequisites: "Objects that need something that comes later, or never.",
 		Wedges:        "Boots that stop, and do not go on by themselves.",
-		Loss:          "Objects that are deleted, or left behind, without anybody meaning it.",
+		Loss:          "Objects that are deleted, or left behind, by mistake.",
 		Names:         "Names and owners of Applications and objects.",
 		Templates:     "Templates and generators of ApplicationSets.",
 		Fields:        "Fields and files that are wrong, or that Argo CD ignores.",
-		Unchecked:     "What could not be checked, because something is not available here.",
+		Unchecked:     "Checks that were not possible, because something is not available here.",
 	}[f]
 }
 

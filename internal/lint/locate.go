@@ -100,15 +100,9 @@ func keyOf(o manifest.Object) objectKey {
 	return objectKey{manifest.Group(o), manifest.String(o, "kind"), manifest.String(o, "metadata", "name")}
 }
 
-// builtSuffix ends the file of an object that a Kustomization makes, renderedSuffix that of one from a template of a chart.
-const (
-	builtSuffix    = " (built)"
-	renderedSuffix = " (rendered)"
-)
-
 // onDisk is the name of the file of a position, without what a plan adds to it.
 func onDisk(at manifest.Position) string {
-	return strings.TrimSuffix(strings.TrimSuffix(at.File, builtSuffix), renderedSuffix)
+	return strings.TrimSuffix(strings.TrimSuffix(at.File, manifest.Built), manifest.Rendered)
 }
 
 func newLocator(p *plan.Plan, read Files) *locator {
@@ -121,7 +115,7 @@ func newLocator(p *plan.Plan, read Files) *locator {
 			}
 		}
 		for _, item := range app.Items {
-			if by := makers[item.Position.Repository]; by != nil && strings.HasSuffix(item.Position.File, builtSuffix) {
+			if by := makers[item.Position.Repository]; by != nil && strings.HasSuffix(item.Position.File, manifest.Built) {
 				l.built[item.Position] = made{item.Object, by}
 			}
 		}
@@ -180,7 +174,7 @@ func (l *locator) place(at manifest.Position, field []string) spot {
 	if f == nil {
 		return spot{}
 	}
-	if strings.HasSuffix(at.File, renderedSuffix) { // its lines are others once it is rendered
+	if strings.HasSuffix(at.File, manifest.Rendered) { // its lines are others once it is rendered
 		line, column := f.search(field)
 		return spot{file: f, line: line, column: column}
 	}

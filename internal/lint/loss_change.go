@@ -12,7 +12,7 @@ import (
 var ruleNameChanged = Rule{
 	Rule: plan.Rule{
 		Name: "name-template-changed", Kind: plan.Advice, Severity: plan.Error,
-		Means: "The names of a set's Applications are others than in the revision of --diff. The set deletes the Applications with the " +
+		Means: "The names of a set's Applications differ from those in the revision of --diff. The set deletes the Applications with the " +
 			"old names, with everything that they have deployed, and creates others.",
 		Cure: "Keep the old names, or set syncPolicy.preserveResourcesOnDeletion: true on the set before, so that the objects stay and " +
 			"the new Applications adopt them.",
@@ -39,7 +39,7 @@ var ruleNameChanged = Rule{
 				}
 			}
 			if len(gone) > 0 {
-				p.set(s, field, "the new names delete Applications and what they have deployed: %s", words.Some(gone))
+				p.set(s, field, "because of its new names, the set deletes Applications and what they have deployed: %s", words.Some(gone))
 			}
 		}
 	},

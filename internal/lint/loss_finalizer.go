@@ -32,6 +32,7 @@ var ruleFinalizerUnknown = Rule{
 				hook := strings.HasPrefix(f, "post-delete-finalizer.") || strings.HasPrefix(f, "pre-delete-finalizer.")
 				if strings.Contains(f, argoFinalizers) && !hook && !slices.Contains(knownFinalizers, f) {
 					p.find(app, []string{"metadata", "finalizers"}, "Argo CD does not know the finalizer %s, and never removes it", f)
+					p.meant(likelyFinalizer(f))
 				}
 			}
 		}

@@ -71,22 +71,23 @@ func (s set) revisions() []string {
 var ruleShrinks = Rule{
 	Rule: plan.Rule{
 		Name: "generator-can-shrink", Kind: plan.Advice, Severity: plan.Warning,
-		Means: "The Applications come from an API that can answer less without an error, for example because a token has lost the " +
-			"right to see a repository. The set then deletes the Applications that are missing from the answer, with everything " +
+		Means: "The Applications come from an API that can return fewer results without an error, for example because a token has " +
+			"lost the right to see a repository. The set then deletes the Applications that are missing from the answer, with everything " +
 			"that they have deployed.",
 		Cure: "Set syncPolicy.applicationsSync: create-update on the set, or syncPolicy.preserveResourcesOnDeletion: true.",
 	},
 	Family: Loss,
-	Why: "An error of a generator deletes nothing. An answer without an error is complete for the controller: what is not in it is " +
-		"deleted (Reconcile and deleteInCluster in applicationset/controllers/applicationset_controller.go, read in 3.2.11).",
+	Why: "An error of a generator deletes nothing. The controller takes an answer without an error for complete, and deletes " +
+		"the Applications that are not in it (Reconcile and deleteInCluster in " +
+		"applicationset/controllers/applicationset_controller.go, read in 3.2.11).",
 	check: func(p *pass) {
 		for _, s := range p.sets() {
 			g := s.has("scmProvider", "plugin", "clusterDecisionResource")
 			if g == nil || s.item == nil || !s.deletes() || p.SetPolicy == "create-only" || p.SetPolicy == "create-update" {
 				continue
 			}
-			p.set(s, g.at(), "if the answer to the generator %s is shorter, the set deletes Applications and what they have deployed",
-				g.kind)
+			p.set(s, g.at(), "if the API of the generator %s returns fewer results, the set deletes Applications and what they "+
+				"have deployed", g.kind)
 		}
 	},
 }
@@ -103,7 +104,7 @@ var rulePreserve = Rule{
 			"Application without a set keeps its objects if it has no resources finalizer.",
 	},
 	Family: Loss,
-	Why: "It is a field of the set. The controller leaves out the finalizer that it would add; it removes none that the template " +
+	Why: "It is a field of the set. With it, the controller adds no finalizer, but it does not remove one that the template " +
 		"has (RenderTemplateParams in applicationset/utils/utils.go, read in 3.2.11).",
 	check: func(p *pass) {
 		misplaced := []string{"spec", "syncPolicy", preserveField}

@@ -33,7 +33,7 @@ var ruleNameTooLong = Rule{
 				p.miss("Argo CD's settings were not found; with application.resourceTrackingMethod: label, " +
 					"names have 63 characters at most")
 			case p.Settings.Tracking == "label":
-				p.find(app, []string{"metadata", "name"}, "the name has %d characters, and is a label of each object, which has %d at most",
+				p.find(app, []string{"metadata", "name"}, "the name has %d characters; it is also a label, which has %d at most",
 					len(app.Name), maxLabel)
 			}
 		}
@@ -84,7 +84,7 @@ var ruleNameFromServer = Rule{
 			}
 			for _, a := range action.FindAllString(name, -1) {
 				if params := s.parameters(a); len(params) == 1 && params[0] == "server" && !strings.ContainsAny(a, "|(") {
-					p.set(s, []string{"template", "metadata", "name"}, "the name has the address of a cluster, which no name may have")
+					p.set(s, []string{"template", "metadata", "name"}, "the name has the address of a cluster, which Kubernetes refuses")
 				}
 			}
 		}

@@ -57,7 +57,7 @@ var ruleDestinationUnknown = Rule{
 				continue
 			}
 			if !p.ClustersKnown {
-				p.miss("%s is for the cluster %s; say with --clusters which clusters there are", app.Name, name+server)
+				p.miss("%s is for the cluster %s; list all clusters with --clusters", app.Name, name+server)
 				continue
 			}
 			p.find(app, fieldDestination, "no cluster %s is known", name+server)

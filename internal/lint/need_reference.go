@@ -28,9 +28,9 @@ var ruleReferenceLater = Rule{
 var ruleHookNeedsLater = Rule{
 	Rule: plan.Rule{
 		Name: "hook-needs-later", Kind: plan.Ordering, Severity: plan.Error,
-		Means: "A hook needs something that comes after it, such as a PreSync Job a ServiceAccount or a Secret of the Sync phase. At the " +
+		Means: "A hook needs something that comes after it, such as a PreSync Job that needs a ServiceAccount of the Sync phase. At the " +
 			"first sync the hook never ends, and nothing after it is deployed.",
-		Cure: "Make what the hook needs a hook of an earlier wave, or the hook one of a later phase.",
+		Cure: "Turn what the hook needs into a hook of an earlier wave, or move the hook to a later phase.",
 	},
 	Family: Waves,
 	Why: "A sync waits for the end of each hook before it goes on, also of a Helm hook for upgrades, which Argo CD runs at the first " +
@@ -53,7 +53,8 @@ func (p *pass) deadlocks(about func(plan.Reference) bool) {
 			continue
 		}
 		if r.InDoubt {
-			p.miss("%s: %s comes later; Argo CD's settings were not found, so it is not known whether that waits", r.App.Name, r.Named)
+			p.miss("%s needs %s, which comes later; Argo CD's settings were not found, so it is not known whether that is a deadlock",
+				r.App.Name, r.Named)
 		}
 		if !r.Holds {
 			continue
@@ -81,7 +82,7 @@ var ruleWebhookBeforeService = Rule{
 	Rule: plan.Rule{
 		Name: "webhook-before-service", Kind: plan.Ordering, Severity: plan.Warning,
 		Means: "A webhook is configured in an earlier wave than the Service that it calls. Until the Service comes, the API server " +
-			"refuses every object that the webhook is for; if it is for what is deployed in between, the sync fails there.",
+			"refuses every object that the webhook is for. If such an object is deployed in between, the sync fails there.",
 		Cure: "Put the webhook configuration in the wave of its Service, or in a later one.",
 	},
 	Family: Prerequisites,
@@ -149,8 +150,8 @@ var ruleClassMissing = Rule{
 		Cure: "Deploy the class, correct the name, or say --exists KIND/NAME if the cluster has it.",
 	},
 	Family: Prerequisites,
-	Why: "A claim without its StorageClass stays Pending, a Pod with an unknown PriorityClass is refused, and an Ingress or a Gateway of " +
-		"an unknown class is nobody's. Argo CD calls all of them Progressing (pkg/health of gitops-engine, read in 3.2.11).",
+	Why: "A claim without its StorageClass stays Pending, a Pod with an unknown PriorityClass is refused, and no controller handles an " +
+		"Ingress or a Gateway of an unknown class. Argo CD calls all of them Progressing (pkg/health of gitops-engine, read in 3.2.11).",
 	check: func(p *pass) {
 		p.missing("is never healthy", func(r plan.Reference) bool {
 			return slices.Contains([]string{"StorageClass", "VolumeSnapshotClass", "PriorityClass", "GatewayClass", "IngressClass"}, r.Kind)

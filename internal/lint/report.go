@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/argosy-cd/argosy/internal/giturl"
+	"github.com/argosy-cd/argosy/internal/manifest"
 	"github.com/argosy-cd/argosy/internal/plan"
 	"github.com/argosy-cd/argosy/internal/words"
 )
@@ -25,7 +26,8 @@ type Finding struct {
 	Text    string
 	Message string
 
-	spot spot
+	spot  spot
+	meant string // as plan.Finding has it
 	// named is the file as the configuration and baselines name it.
 	named string
 }
@@ -62,7 +64,7 @@ type Options struct {
 	Baseline Baseline
 	// Before is the plan of another revision, whose findings are left out. Nil is none.
 	Before *plan.Plan
-	// Named is the name of a file for the configuration and baselines. Nil is the name as it is.
+	// Named returns the name by which the configuration and baselines know a file. Nil keeps the name.
 	Named func(file string) string
 	// Allowed reports whether an Application or a set may be unknown. Nil allows none.
 	Allowed func(name string) bool
@@ -99,7 +101,7 @@ func New(p *plan.Plan, o Options) *Report {
 				all.add(Finding{
 					Rule: ruleNoReason, Severity: ruleNoReason.Severity, File: one.File, Line: line, Column: 1, Text: file.line(line),
 					named:    one.named,
-					Subjects: one.Subjects, Message: "it does not say why " + one.Rule.Name + " is ignored, so it is not",
+					Subjects: one.Subjects, Message: "the comment has no reason, so " + one.Rule.Name + " is not ignored",
 				})
 			}
 			if silent {
@@ -141,14 +143,14 @@ func (l *locator) finding(f plan.Finding) (Finding, *file) {
 	rule, _ := Find(f.Rule.Name)
 	out := Finding{
 		Rule: rule, Subjects: []string{f.Subject}, Message: strings.TrimPrefix(f.Message, f.Position.String()+": "),
-		File: onDisk(f.Position), Line: f.Position.Line,
+		File: onDisk(f.Position), Line: f.Position.Line, meant: f.Meant,
 	}
 	out.spot = l.place(f.Position, f.Field)
 	if file := out.spot.file; file != nil {
 		out.File, out.Line, out.Column, out.Text = file.name, out.spot.line, out.spot.column, file.line(out.spot.line)
 		return out, file
 	}
-	if strings.HasSuffix(f.Position.File, renderedSuffix) {
+	if strings.HasSuffix(f.Position.File, manifest.Rendered) {
 		out.Line = 0 // that of the template is not known
 	}
 	if url := f.Position.Repository; url != "" { // a file on disk may have the same name

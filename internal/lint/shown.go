@@ -80,7 +80,7 @@ var shownBy = map[string]string{
 
 // notShown says why no test shows a rule.
 var notShown = map[string]string{
-	"health-check-ignores-sync": "the tests run Argo CD 3.2.11, and it begins with 3.4",
+	"health-check-ignores-sync": "the tests run Argo CD 3.2.11, and the rule is for 3.4 and later",
 	"hook-needs-later":          "the cluster of the tests admits pods without their service account, and ends their Jobs",
 }
 

@@ -14,7 +14,7 @@ var ruleNoReason = Rule{
 	Rule: plan.Rule{
 		Name: "ignore-without-reason", Kind: plan.Advice, Severity: plan.Warning,
 		Means: "A comment argosy:ignore has no reason. It silences nothing.",
-		Cure:  "Write the reason behind the rule: # argosy:ignore RULE because ...",
+		Cure:  "Write the reason after the name of the rule: # argosy:ignore RULE because ...",
 	},
 	Family: Fields,
 	Why:    "Whoever reads the file later must be able to tell whether the finding still may be ignored.",

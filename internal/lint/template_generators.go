@@ -160,8 +160,8 @@ var ruleVersionLabel = Rule{
 var rulePathTwice = Rule{
 	Rule: plan.Rule{
 		Name: "path-twice", Kind: plan.Advice, Severity: plan.Warning,
-		Means: "Two git generators of a matrix have the parameter path under one name. With Go templates that of the first wins " +
-			"without a word; without, the set has an error.",
+		Means: "Two git generators of a matrix have the parameter path under one name. With Go templates Argo CD silently " +
+			"uses that of the first generator; without, it reports an error.",
 		Cure: "Set pathParamPrefix on one of them, and use its parameters by that prefix.",
 	},
 	Family: Templates,

@@ -63,7 +63,7 @@ var ruleUnstable = Rule{
 	Rule: plan.Rule{
 		Name: "function-not-stable", Kind: plan.Broken, Severity: plan.Error,
 		Means: "A template calls a function that answers differently each time. The set changes its Applications with each " +
-			"reconciliation, and a name that it makes deletes and recreates them. The plugin appset refuses such a set.",
+			"reconciliation, and deletes and recreates them if their name comes from the function. The plugin appset refuses such a set.",
 		Cure: "Take the value from a parameter.",
 	},
 	Family: Templates,

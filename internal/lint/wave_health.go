@@ -30,10 +30,10 @@ var ruleAlwaysHealthy = Rule{
 }
 
 // alwaysHealthy is a status that the health check of Applications calls Healthy; "" is none.
-func (p *pass) alwaysHealthy() string {
-	for _, status := range []string{"Progressing", "Degraded"} {
+func (p *pass) alwaysHealthy() health.Status {
+	for _, status := range []health.Status{health.Progressing, health.Degraded} {
 		o := anApplication()
-		o["status"] = map[string]any{"health": map[string]any{"status": status}, "sync": map[string]any{"status": "Synced"}}
+		o["status"] = map[string]any{"health": map[string]any{"status": string(status)}, "sync": map[string]any{"status": argo.Synced}}
 		if h, ok, err := p.probe(o); err == nil && ok && h.Status == health.Healthy {
 			return status
 		}
@@ -109,7 +109,7 @@ var ruleHealthCopies = Rule{
 		if len(waited) == 0 || p.alwaysHealthy() != "" || p.has(plan.RuleHealthCheckNested, "") || p.ignoresSync() != nil {
 			return // these have the same cure, and are worse
 		}
-		healthy := map[string]any{"status": "Healthy"}
+		healthy := map[string]any{"status": string(health.Healthy)}
 		var wrong []string
 		for text, status := range map[string]map[string]any{
 			"whose manifests cannot be rendered": {
@@ -118,9 +118,9 @@ var ruleHealthCopies = Rule{
 				"conditions":   []any{map[string]any{"type": "ComparisonError", "message": "x"}},
 			},
 			"that has not seen its new spec": {
-				"health": healthy, "sync": map[string]any{"status": "Synced", "comparedTo": comparedTo("1")},
+				"health": healthy, "sync": map[string]any{"status": argo.Synced, "comparedTo": comparedTo("1")},
 				"reconciledAt":   "2026-01-01T00:01:00Z",
-				"operationState": map[string]any{"phase": "Succeeded", "finishedAt": "2026-01-01T00:00:00Z"},
+				"operationState": map[string]any{"phase": argo.PhaseSucceeded, "finishedAt": "2026-01-01T00:00:00Z"},
 			},
 		} {
 			o := anApplication()
@@ -145,9 +145,9 @@ func comparedTo(revision string) map[string]any {
 var ruleHealthWithoutStatus = Rule{
 	Rule: plan.Rule{
 		Name: "health-check-without-status", Kind: plan.Ordering, Severity: plan.Warning,
-		Means: "The health check of Applications does not know what to do with an Application that has no status yet, as every new one. " +
-			"If it calls it Healthy, the next wave starts at once. If it fails, the parent reports a ComparisonError until the status is " +
-			"there.",
+		Means: "The health check of Applications does not know what to do with an Application that has no status yet, such as every new " +
+			"one. If it calls it Healthy, the next wave starts at once. If it fails, the parent reports a ComparisonError until the " +
+			"status is there.",
 		Cure: installCheck,
 	},
 	Family: Waves,

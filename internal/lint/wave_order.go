@@ -32,7 +32,7 @@ var ruleWaveDelay = Rule{
 			return // Argo CD's default
 		}
 		if n, err := strconv.Atoi(d.Value); err == nil && n > longest {
-			p.find(d.App, nil, "the pause between waves is %d s; waves do not wait for health by that", n)
+			p.find(d.App, nil, "the pause between waves is %d s; it does not make waves wait for health", n)
 			p.found[len(p.found)-1].Position = d.Position
 		}
 	},
@@ -81,7 +81,7 @@ func followsSame(parent, child *plan.Application) bool {
 var ruleWaveInside = Rule{
 	Rule: plan.Rule{
 		Name: "wave-inside-contradicts", Kind: plan.Ordering, Severity: plan.Info,
-		Means: "All objects of an Application are in one wave, which is another than that of the Application itself. Their wave has no " +
+		Means: "All objects of an Application are in one wave, but not in the wave of the Application itself. Their wave has no " +
 			"effect: the order among Applications is that of the Applications' own waves.",
 		Cure: "Remove the wave from the objects, or give it to the Application.",
 	},
@@ -182,9 +182,8 @@ var ruleKindGate = Rule{
 			silent := p.silent(app, reports)
 			for _, kind := range manifest.Keys(silent) {
 				item := silent[kind]
-				p.item(app, item, fieldWave, "Argo CD has no health check for %s, so what comes behind %s does not wait until %s is "+
-					"ready", kind,
-					item.At(), item.Name)
+				p.item(app, item, fieldWave, "Argo CD has no health check for %s, so the waves behind %s do not wait until %s is ready",
+					kind, item.At(), item.Name)
 			}
 		}
 	},
@@ -270,5 +269,5 @@ var ruleHookDeadline = Rule{
 
 // inFile reports whether an object is written in a file, and not made by a chart, which may be somebody else's.
 func inFile(item *plan.Item) bool {
-	return item.Position.File != "" && !strings.HasSuffix(item.Position.File, renderedSuffix)
+	return item.Position.File != "" && !strings.HasSuffix(item.Position.File, manifest.Rendered)
 }

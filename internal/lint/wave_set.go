@@ -13,7 +13,7 @@ var ruleSetGate = Rule{
 		Name: "set-does-not-gate", Kind: plan.Ordering, Severity: plan.Warning,
 		Means: "A wave has an ApplicationSet, and later waves do not wait for its Applications. Argo CD calls a set Healthy as soon as " +
 			"it has created its Applications.",
-		Cure: "Render the set by the plugin appset, so that it is an Application and its health that of its children.",
+		Cure: "Render the set by the plugin appset. It is then an Application, and its health is that of its children.",
 	},
 	Family: Waves,
 	Why: "The bundled health check of ApplicationSet reads only the conditions of the set " +
@@ -31,7 +31,7 @@ var ruleSetGate = Rule{
 				}
 				p.found = append(p.found, plan.Finding{
 					Rule: p.rule.Rule, Subject: item.Name, Position: item.Position, Field: fieldWave,
-					Message: "what " + app.Name + " deploys in later waves does not wait for the Applications of this set",
+					Message: "the later waves of " + app.Name + " do not wait for the Applications of this set",
 				})
 			}
 		}

@@ -16,7 +16,7 @@ var ruleGatesItself = Rule{
 	Family: Wedges,
 	Why: "A wave is done when all of its objects are healthy. The installed health check was run on an Application with a running sync. " +
 		"One that copies status.health waits, too, before Argo CD 3.4: objects of later waves with a health check in Go or in argocd-cm " +
-		"are missing, and so is the Application (setApplicationHealth in controller/health.go, read in 3.2.11).",
+		"are missing, so the health of the Application is Missing (setApplicationHealth in controller/health.go, read in 3.2.11).",
 	check: func(p *pass) {
 		for _, app := range p.applications() {
 			for _, item := range app.Items {

@@ -57,7 +57,7 @@ var ruleArgoGates = Rule{
 		for _, parent := range p.applications() {
 			for _, item := range parent.Items {
 				if a := item.Application; a != nil && !a.Itself && item.Waits && behind(parent, item) && deploysArgo(a, p.Root.Namespace) {
-					p.find(a, fieldWave, "it deploys Argo CD itself, and what %s deploys behind %s waits until it is healthy",
+					p.find(a, fieldWave, "it deploys Argo CD itself, and the waves of %s behind %s wait until it is healthy",
 						parent.Name, item.At())
 				}
 			}
@@ -166,7 +166,7 @@ func elsewhere(s plan.Source) string {
 	if len(names) == 0 {
 		return ""
 	}
-	return "what its generators ask (" + words.Some(names) + ")"
+	return "the answers to its generators (" + words.Some(names) + ")"
 }
 
 // outsideGit are the generators, nested ones included, that read something outside of Git.

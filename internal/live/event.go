@@ -126,7 +126,7 @@ func Read(name string, r io.Reader, next func(Event)) error {
 		if err := json.Unmarshal(lines.Bytes(), &e); err != nil && !complete && number > 1 {
 			return nil
 		} else if err != nil {
-			return fmt.Errorf("%s:%d: it is not an event of a recording: %w", name, number, err)
+			return fmt.Errorf("%s:%d: not an event of a recording: %w", name, number, err)
 		}
 		if err := e.check(); err != nil {
 			return fmt.Errorf("%s:%d: %w", name, number, err)

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/argosy-cd/argosy/internal/argo"
 	"github.com/argosy-cd/argosy/internal/health"
 	"github.com/argosy-cd/argosy/internal/problem"
 )
@@ -41,7 +42,7 @@ func (g Goal) String() string {
 // minCommit is the shortest beginning of a commit that is taken for one.
 const minCommit = 7
 
-// Left returns those below a root, and the root, that keep a goal from being reached. None is reached.
+// Left returns the nodes that keep a goal from being reached, of the root and everything below it. An empty list is a goal that is reached.
 //
 // Healthy and synced are about everything below the root. Missing Applications, syncs that run, and a source that was not hydrated keep
 // both from being reached. A revision is about the root alone: it was compared with the revision and is synced.
@@ -49,7 +50,7 @@ func (g Goal) Left(root *Node) []*Node {
 	if g.State == "revision" {
 		if is := func(have string) bool {
 			return have == g.Revision || len(g.Revision) >= minCommit && strings.HasPrefix(have, g.Revision)
-		}; slices.ContainsFunc(root.Revisions, is) && root.Sync == "Synced" && !root.Operation.Running() && !root.Requested {
+		}; slices.ContainsFunc(root.Revisions, is) && root.Sync == argo.Synced && !root.Operation.Running() && !root.Requested {
 			return nil
 		}
 		return []*Node{root}
@@ -59,9 +60,9 @@ func (g Goal) Left(root *Node) []*Node {
 		ok := n.Settled()
 		if g.State == "healthy" {
 			// Of one whose objects are not known, only Argo CD's own verdict says that all of them exist.
-			ok = ok && n.Health == health.Healthy && (n.Cut == "" || n.Sync == "Synced")
+			ok = ok && n.Health == health.Healthy && (n.Cut == "" || n.Sync == argo.Synced)
 		} else {
-			ok = ok && (n.Set && n.Health == health.Healthy || n.Sync == "Synced")
+			ok = ok && (n.Set && n.Health == health.Healthy || n.Sync == argo.Synced)
 		}
 		if !ok {
 			out = append(out, n)

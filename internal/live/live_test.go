@@ -405,7 +405,7 @@ func TestRecording(t *testing.T) {
 		"{}\n":                                   `boot.jsonl:1: what must be seen, gone, listed or lost, it is ""`,
 		"\n{\"what\": \"seen\"}\n":               "boot.jsonl:2: object: kind and metadata.name must be set",
 		"{\"what\": \"lost\"}\n":                 "boot.jsonl:1: source must be set",
-		"x\n":                                    "boot.jsonl:1: it is not an event of a recording: invalid character 'x' looking for beginning of value",
+		"x\n":                                    "boot.jsonl:1: not an event of a recording: invalid character 'x' looking for beginning of value",
 		strings.Repeat("x", (8<<20)+1000) + "\n": "boot.jsonl: a line has more than 8 MiB",
 	} {
 		if _, err := read(text); err == nil || err.Error() != want {

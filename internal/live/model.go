@@ -1,6 +1,7 @@
 package live
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 	"sync"
@@ -90,7 +91,7 @@ func (m *Model) seen(key Key, e Event) {
 	}
 	if _, known := m.objects[key]; !known && len(m.objects) >= maxObjects {
 		const source = "objects"
-		m.sources[source] = Source{Name: source, Lost: "there are too many of them", Since: e.At}
+		m.sources[source] = Source{Name: source, Lost: fmt.Sprintf("there are more than %d of them", maxObjects), Since: e.At}
 		return
 	}
 	m.objects[key] = e.Object

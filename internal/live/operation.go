@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/argosy-cd/argosy/internal/argo"
 	"github.com/argosy-cd/argosy/internal/manifest"
 )
 
@@ -15,7 +16,7 @@ type Operation struct {
 	Phase             string // Running, Terminating, Succeeded, Failed, Error
 	Message           string
 	Started, Finished time.Time
-	// Retries is how often it was tried again, Limit how often it may be; negative is for ever.
+	// Retries counts the retries so far, Limit is how many there may be; negative is no limit.
 	Retries, Limit int
 	// Refresh says that it is tried again with the latest revision, and not with the one that it began with.
 	Refresh   bool
@@ -41,7 +42,7 @@ type Result struct {
 
 // Failed reports whether it failed.
 func (r Result) Failed() bool {
-	return r.Status == "SyncFailed" || r.Phase == "Failed" || r.Phase == "Error"
+	return r.Status == "SyncFailed" || r.Phase == argo.PhaseFailed || r.Phase == argo.PhaseError
 }
 
 // Awaited is what a sync says that it waits for.
@@ -52,12 +53,12 @@ type Awaited struct {
 	More              int // others
 }
 
-// Running reports whether a sync has not ended. One that is tried again later has not.
+// Running reports whether a sync has not ended. A sync that will be retried has not ended.
 func (o *Operation) Running() bool {
-	return o != nil && (o.Phase == "Running" || o.Phase == "Terminating")
+	return o != nil && (o.Phase == argo.PhaseRunning || o.Phase == argo.PhaseTerminating)
 }
 
-// Retrying reports whether a sync failed and waits until it is tried again.
+// Retrying reports whether a sync failed and waits for its next retry.
 func (o *Operation) Retrying() bool { return o.Running() && !o.Finished.IsZero() }
 
 // InWindow reports whether a sync window blocks it.
@@ -77,7 +78,7 @@ type Hydration struct {
 func (h *Hydration) Done() bool { return h == nil || h.Phase == "Hydrated" }
 
 // Failed reports whether the last run failed. Argo CD tries again after two minutes.
-func (h *Hydration) Failed() bool { return h != nil && h.Phase == "Failed" }
+func (h *Hydration) Failed() bool { return h != nil && h.Phase == argo.PhaseFailed }
 
 func newHydration(state map[string]any) *Hydration {
 	if state == nil {
@@ -114,7 +115,8 @@ func newOperation(state map[string]any) *Operation {
 	}
 	for _, r := range manifest.Maps(result["resources"]) {
 		// Those that are done tell nothing, and an Application has thousands of them.
-		if phase, status := manifest.String(r, "hookPhase"), manifest.String(r, "status"); phase != "Succeeded" || status == "SyncFailed" {
+		phase, status := manifest.String(r, "hookPhase"), manifest.String(r, "status")
+		if phase != argo.PhaseSucceeded || status == "SyncFailed" {
 			o.Results = append(o.Results, Result{
 				Key: keyIn(r), Status: shared(status), Phase: shared(phase), Message: message(r),
 				Hook: shared(manifest.String(r, "hookType")),
@@ -143,7 +145,7 @@ func (o *Operation) awaited() []Result {
 	}
 	var out []Result
 	for _, r := range o.Results {
-		if named(r) || o.Waits.For != "deletion" && r.Phase == "Running" && (r.Hook != "") == (o.Waits.For == "hook") {
+		if named(r) || o.Waits.For != "deletion" && r.Phase == argo.PhaseRunning && (r.Hook != "") == (o.Waits.For == "hook") {
 			out = append(out, r)
 		}
 	}

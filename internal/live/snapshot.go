@@ -251,7 +251,7 @@ func (s *Snapshot) waits(n *Node) []Wait {
 	if len(out) > 0 || op.Running() {
 		return out
 	}
-	if !n.Set && !n.Automated && n.Sync == "OutOfSync" {
+	if !n.Set && !n.Automated && n.Sync == argo.OutOfSync {
 		out = append(out, Wait{Reason: ForNobody})
 	}
 	if n.Health != health.Healthy || n.Set {
@@ -267,7 +267,7 @@ func (s *Snapshot) waits(n *Node) []Wait {
 // Good reports whether an Application exists, is not being deleted, is hydrated, healthy and synced, and nothing of it runs. A set is good
 // if it has rendered its Applications.
 func (n *Node) Good() bool {
-	return n.Settled() && n.Health == health.Healthy && (n.Set || n.Sync == "Synced")
+	return n.Settled() && n.Health == health.Healthy && (n.Set || n.Sync == argo.Synced)
 }
 
 // Settled reports whether an Application exists, is not being deleted, was hydrated if it has to be, and nothing of it runs.
@@ -275,7 +275,7 @@ func (n *Node) Settled() bool {
 	return !n.Missing && n.Deleting.IsZero() && n.Hydration.Done() && !n.Operation.Running() && !n.Requested
 }
 
-// Trouble is the first error that Argo CD reports about one: a condition, hydration or a sync that failed. What is "" if there is none.
+// Trouble is the first error that Argo CD reports about a node: a condition, hydration or a sync that failed. what is "" without one.
 func (n *Node) Trouble() (what, message string) {
 	if n.Hydration.Failed() {
 		return "its source was not hydrated", n.Hydration.Message
@@ -285,7 +285,7 @@ func (n *Node) Trouble() (what, message string) {
 			return c.Type, c.Message
 		}
 	}
-	if op := n.Operation; op != nil && (op.Phase == "Failed" || op.Phase == "Error") {
+	if op := n.Operation; op != nil && (op.Phase == argo.PhaseFailed || op.Phase == argo.PhaseError) {
 		return "its sync failed", op.Message
 	}
 	return "", ""

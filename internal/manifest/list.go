@@ -1,6 +1,6 @@
 package manifest
 
-// Maps returns the objects of a list. Everything else in it is left out, and of what is no list there are none.
+// Maps returns the objects of a list, without its other elements. A value that is not a list has none.
 func Maps(v any) []map[string]any {
 	list, _ := v.([]any)
 	out := make([]map[string]any, 0, len(list))
@@ -12,7 +12,7 @@ func Maps(v any) []map[string]any {
 	return out
 }
 
-// Strings returns the strings of a list, in the same way.
+// Strings returns the strings of a list, without its other elements. A value that is not a list has none.
 func Strings(v any) []string {
 	list, _ := v.([]any)
 	var out []string

@@ -29,6 +29,12 @@ type Position struct {
 	Repository string
 }
 
+// What ends the File of an object that is in no file: a Kustomization makes it, or a template of a chart.
+const (
+	Built    = " (built)"
+	Rendered = " (rendered)"
+)
+
 // String formats p as file:line.
 func (p Position) String() string {
 	s := p.File

@@ -19,7 +19,7 @@ const pickCost = 64
 type PickError struct{ Limit int }
 
 func (e *PickError) Error() string {
-	return fmt.Sprintf("the fields of it that are needed have more than %d KiB", e.Limit>>10)
+	return fmt.Sprintf("its needed fields have more than %d KiB", e.Limit>>10)
 }
 
 // Pick decodes some fields of a JSON object. It skips all others without decoding them, so they cost no memory, and mistakes in them may

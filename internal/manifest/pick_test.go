@@ -66,7 +66,7 @@ func TestPickLimit(t *testing.T) {
 	} {
 		o, err := manifest.Pick([]byte(`{"metadata": {"name": "x"}, "spec": {`+in+`}}`), some, 1<<10)
 		var over *manifest.PickError
-		if !errors.As(err, &over) || err.Error() != "the fields of it that are needed have more than 1 KiB" ||
+		if !errors.As(err, &over) || err.Error() != "its needed fields have more than 1 KiB" ||
 			manifest.String(o, "metadata", "name") != "x" {
 			t.Errorf("%s: %v, %v", name, o, err)
 		}

@@ -40,7 +40,7 @@ func (l *loader) application(d manifest.Document, origin string, ancestors []arg
 		app.Itself = true
 		if !samePlaces(l.specs[app.Ref], spec) {
 			l.findAt(RuleNameTwice, app, d.Position,
-				"it has the name of the Application that deploys it, and another source: the sync of that one replaces it by this one")
+				"it has the name of the Application that deploys it, but another source: the sync of the parent replaces the parent by it")
 		} else if i < len(ancestors)-1 { // a root that contains itself is a custom
 			l.find(RuleCycle, app, "it deploys its own parent: %s", chain(append(slices.Clip(ancestors[i:]), app.Ref)))
 		}

@@ -121,6 +121,17 @@ func TestRootsAmong(t *testing.T) {
 			"b=two a=one",
 			"b",
 		},
+		"of several clusters": {memory{
+			"dev/a.yaml": application("a", "a", "0"), "prod/a.yaml": application("a", "a", "0"), "a/x.yaml": configMap,
+		}, "root=dev root=prod root=dev a=a", "root root"},
+		"deployed by the second of several clusters": {memory{
+			"dev/a.yaml": application("a", "a", "0"), "prod/mid.yaml": application("mid", "more", "0"),
+			"more/b.yaml": application("b", "a", "0"), "a/x.yaml": configMap,
+		}, "root=dev mid=more root=prod a=a", "root root"},
+		"several clusters that deploy their root": {memory{
+			"dev/root.yaml": application("root", "dev", "0"), "dev/a.yaml": application("a", "a", "0"),
+			"prod/root.yaml": application("root", "prod", "0"), "prod/b.yaml": application("b", "a", "0"), "a/x.yaml": configMap,
+		}, "root=dev root=prod", "root root"},
 		"none has any": {memory{"a/x.yaml": configMap}, "a=a b=a", ""},
 		"it deploys itself": {memory{
 			"apps/root.yaml": application("root", "apps", "0"), "apps/a.yaml": application("a", "a", "0"),
@@ -133,12 +144,14 @@ func TestRootsAmong(t *testing.T) {
 				name, path, _ := strings.Cut(c, "=")
 				docs = append(docs, document(t, application(name, path, "0")))
 			}
-			p, err := New(t.Context(), config(c.files), docs...)
+			roots, err := RootsAmong(docs, func(docs []manifest.Document) (*Plan, error) {
+				return New(t.Context(), config(c.files), docs...)
+			})
 			if err != nil {
 				t.Fatal(err)
 			}
 			var got []string
-			for _, d := range p.RootsAmong(docs) {
+			for _, d := range roots {
 				got = append(got, manifest.String(d.Object, "metadata", "name"))
 			}
 			if strings.Join(got, " ") != c.want {

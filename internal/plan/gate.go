@@ -56,14 +56,14 @@ func (l *loader) settings(app *Application, at manifest.Position, s *settings.Se
 	for _, e := range problem.All(err) {
 		l.findAt(RuleSettingsBroken, app, at, "%v", e)
 	}
-	if s == nil || l.found != nil && (l.found.Origin == s.Origin || !strings.HasPrefix(s.Origin, "argocd-cm")) {
+	if s == nil || l.found != nil && (l.found.Origin == s.Origin || !strings.HasPrefix(s.Origin, settings.ConfigMap)) {
 		return
 	}
 	l.found = s
 	if key, _ := s.Health.Covers(anApplication); key != "" {
 		l.find(RuleHealthCheckDeployed, app,
-			"it deploys the health check of Applications (%s), without which no wave waits for any; at the first boot, apply that before "+
-				"the root", s.Origin)
+			"it deploys the health check of Applications (%s), without which no wave waits for Applications; apply it before the "+
+				"root at the first boot", s.Origin)
 	}
 }
 
@@ -79,7 +79,7 @@ func (l *loader) checks() health.Customizations {
 
 // gates says of each item whether the next wave waits for it.
 func (l *loader) gates() {
-	l.plan.SyncAware = l.notices("OutOfSync", "Running", "")
+	l.plan.SyncAware = l.notices(argo.OutOfSync, argo.PhaseRunning, "")
 	l.plan.SeesBroken = l.notices("Unknown", "", "ComparisonError")
 	l.plan.KnowsItself = l.knowsItself()
 	l.seesSets = sync.OnceValue(l.looksInto)
@@ -128,12 +128,12 @@ func (l *loader) advise() {
 			}
 		}
 		if len(byHand) > 0 {
-			l.find(RuleSyncByHand, app, "%s will not be synced automatically, so the waves behind wait until somebody does",
+			l.find(RuleSyncByHand, app, "%s will not be synced automatically, so the waves behind wait until somebody syncs by hand",
 				strings.Join(byHand, ", "))
 		}
 		if len(passed) > 0 {
-			l.find(RuleSyncByHand, app, "%s will not be synced automatically; Argo CD calls it Healthy all the same, so the waves behind "+
-				"begin without it", strings.Join(passed, ", "))
+			l.find(RuleSyncByHand, app, "%s will not be synced automatically; Argo CD reports Healthy all the same, so the waves behind "+
+				"begin at once", strings.Join(passed, ", "))
 		}
 	}
 	const cure = "argosy health script applications prints one that does"
@@ -157,7 +157,7 @@ func (l *loader) advise() {
 // notices asks the health check whether it sees more in an Application than that it calls itself healthy.
 func (l *loader) notices(sync, phase, condition string) bool {
 	status := map[string]any{
-		"health": map[string]any{"status": "Healthy"},
+		"health": map[string]any{"status": string(health.Healthy)},
 		"sync":   map[string]any{"status": sync, "comparedTo": map[string]any{}},
 	}
 	if phase != "" {
@@ -171,7 +171,7 @@ func (l *loader) notices(sync, phase, condition string) bool {
 		"spec": map[string]any{}, "status": status,
 	}
 	h, ok, err := health.Evaluate(o, l.checks(), health.Limits{Version: l.plan.Version})
-	return err == nil && ok && h.Status != "Healthy"
+	return err == nil && ok && h.Status != health.Healthy
 }
 
 // knowsItself asks the health check whether it lets the sync of an Application that deploys itself go on.
@@ -184,13 +184,13 @@ func (l *loader) knowsItself() bool {
 				name, argo.Group, argo.KindApplication, l.cfg.Namespace, name)},
 		},
 		"status": map[string]any{
-			"controllerNamespace": l.cfg.Namespace, "health": map[string]any{"status": "Progressing"},
-			"operationState": map[string]any{"phase": "Running"},
-			"sync":           map[string]any{"status": "OutOfSync", "comparedTo": map[string]any{}},
+			"controllerNamespace": l.cfg.Namespace, "health": map[string]any{"status": string(health.Progressing)},
+			"operationState": map[string]any{"phase": argo.PhaseRunning},
+			"sync":           map[string]any{"status": argo.OutOfSync, "comparedTo": map[string]any{}},
 		},
 	}
 	h, ok, err := health.Evaluate(o, l.checks(), health.Limits{})
-	return err == nil && ok && h.Status == "Healthy"
+	return err == nil && ok && h.Status == health.Healthy
 }
 
 // bundledCheck is why a wave waits for what Argo CD has a script of its own for.

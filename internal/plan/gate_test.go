@@ -68,7 +68,7 @@ func TestGates(t *testing.T) {
 			with(plain, "{a: b}", "{a: 'A B'}"),
 			map[string]any{},
 			nil, true,
-			"its Applications cannot be made (ErrorOccurred), so it is Degraded, which fails the wave",
+			"its Applications cannot be generated (ErrorOccurred), so it is Degraded, which fails the wave",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -130,9 +130,9 @@ func TestByHand(t *testing.T) {
 		deploys string
 		want    string
 	}{
-		"3.3, no check": {3, "v1, kind: ConfigMap", "begin without it"},
-		"3.3, a check":  {3, "apps/v1, kind: Deployment", "wait until somebody does"},
-		"3.4, no check": {4, "v1, kind: ConfigMap", "wait until somebody does"},
+		"3.3, no check": {3, "v1, kind: ConfigMap", "begin at once"},
+		"3.3, a check":  {3, "apps/v1, kind: Deployment", "wait until somebody syncs by hand"},
+		"3.4, no check": {4, "v1, kind: ConfigMap", "wait until somebody syncs by hand"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			cfg := config(memory{

@@ -1,4 +1,4 @@
-// Package plan knows a boot before it happens: from a root Application to everything that it deploys, directly and through other
+// Package plan predicts a boot: from a root Application to everything that it deploys, directly and through other
 // Applications and ApplicationSets, in the order in which Argo CD will do it, and whether each wave really waits for the one before.
 //
 // It reads repositories and changes nothing. What is not available here makes an Application or a set unknown, and is never taken for

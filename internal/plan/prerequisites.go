@@ -83,7 +83,7 @@ func (p *prerequisites) doubtful() {
 		if len(things) > 1 {
 			name = map[string]string{ThingKind: "the CRDs of", ThingNamespace: "the namespaces", ThingProject: "the AppProjects"}[d.What]
 		}
-		p.say(RulePrerequisiteUnknown, d, "nothing that is known of this plan %s %s %s%s; %s", d.verb(), name, some(things), d.in(),
+		p.say(RulePrerequisiteUnknown, d, "no known part of this plan %s %s %s%s; %s", d.verb(), name, some(things), d.in(),
 			o.reason)
 	}
 }
@@ -259,20 +259,20 @@ func (p *prerequisites) effect(d *demand, user place, m meeting) string {
 	case m.user.Waits && p.plan.SyncAware:
 		return fmt.Sprintf("the sync of %s fails, %s waits for it, and never comes: a deadlock", user.app.Name, there)
 	case m.user.Waits:
-		return fmt.Sprintf("the sync of %s fails, and whether %s comes depends on what the health check of Applications makes of that",
+		return fmt.Sprintf("the sync of %s fails, and whether %s comes depends on the health check of Applications",
 			user.app.Name, there)
 	}
-	return fmt.Sprintf("the sync of %s fails until then; Argo CD tries it %s", user.app.Name, tries(user.app))
+	return fmt.Sprintf("the sync of %s fails until then; Argo CD %s", user.app.Name, tries(user.app))
 }
 
 func tries(app *Application) string {
 	switch n := app.Retry.Limit; {
 	case !app.Automated || n == 0:
-		return "once"
+		return "does not retry it"
 	case n < 0:
-		return "again for ever"
+		return "retries it for ever"
 	default:
-		return fmt.Sprintf("again %d times", n)
+		return fmt.Sprintf("retries it %d times", n)
 	}
 }
 

@@ -113,7 +113,7 @@ func TestKindsAndNamespaces(t *testing.T) {
 			files: memory{"root/a.yaml": childText("a", "0", "default") + childText("b", "0", "default") + childText("crds", "3",
 				"default"), "a/w.yaml": web, "b/w.yaml": web, "crds/w.yaml": crdText("example.com", "Web", "Namespaced")},
 			want: []string{
-				"kind-later a: a needs the CRD of example.com/Web, which comes later, in wave 3 of root (CustomResourceDefinition webs.example.com of crds): the sync of a fails, and whether wave 3 comes depends on what the health check of Applications makes of that (b needs it, too)",
+				"kind-later a: a needs the CRD of example.com/Web, which comes later, in wave 3 of root (CustomResourceDefinition webs.example.com of crds): the sync of a fails, and whether wave 3 comes depends on the health check of Applications (b needs it, too)",
 			},
 			requires: []string{"Web w example.com/Web"},
 		},
@@ -130,7 +130,7 @@ func TestKindsAndNamespaces(t *testing.T) {
 				"root/a.yaml": childText("a", "0", "default") + childText("crds", "3", "default"), "a/w.yaml": web,
 				"crds/w.yaml": crdText("example.com", "Web", "Namespaced"),
 			}, script: "none",
-			want:     []string{"kind-later a: a needs the CRD of example.com/Web, which comes later, in wave 3 of root (CustomResourceDefinition webs.example.com of crds): the sync of a fails until then; Argo CD tries it again 5 times"},
+			want:     []string{"kind-later a: a needs the CRD of example.com/Web, which comes later, in wave 3 of root (CustomResourceDefinition webs.example.com of crds): the sync of a fails until then; Argo CD retries it 5 times"},
 			requires: []string{"Web w example.com/Web"},
 		},
 		"by a child of the one that needs it, in an earlier wave": {
@@ -144,7 +144,7 @@ func TestKindsAndNamespaces(t *testing.T) {
 		"by a parent, later": {
 			files: memory{"root/a.yaml": childText("a", "0", "default") + strings.Replace(crdText("example.com", "Web", "Namespaced"),
 				"metadata: {", "metadata: {annotations: {argocd.argoproj.io/sync-wave: '2'}, ", 1), "a/w.yaml": web},
-			want:     []string{"kind-later a: a needs the CRD of example.com/Web, which comes later, in wave 2 of root (CustomResourceDefinition webs.example.com of root): the sync of a fails, and whether wave 2 comes depends on what the health check of Applications makes of that"},
+			want:     []string{"kind-later a: a needs the CRD of example.com/Web, which comes later, in wave 2 of root (CustomResourceDefinition webs.example.com of root): the sync of a fails, and whether wave 2 comes depends on the health check of Applications"},
 			requires: []string{"Web w example.com/Web"},
 		},
 		"made by a controller": {
@@ -164,8 +164,8 @@ func TestKindsAndNamespaces(t *testing.T) {
 				"a/w.yaml": web + "---\n{apiVersion: v1, kind: ConfigMap, metadata: {name: c, namespace: shop}}\n",
 			},
 			want: []string{
-				"prerequisite-unknown a: nothing that is known of this plan creates the namespace shop (for a); the sources of chart, which are not known completely, may",
-				"prerequisite-unknown a: nothing that is known of this plan deploys the CRD of example.com/Web (for a); the sources of chart, which are not known completely, may",
+				"prerequisite-unknown a: no known part of this plan creates the namespace shop (for a); the sources of chart, which are not known completely, may",
+				"prerequisite-unknown a: no known part of this plan deploys the CRD of example.com/Web (for a); the sources of chart, which are not known completely, may",
 			},
 		},
 		"that a broken source may have": {
@@ -207,7 +207,7 @@ func TestKindsAndNamespaces(t *testing.T) {
 				"root/a.yaml": childText("a", "0", "shop") + childText("b", "1", "shop", "CreateNamespace=true"),
 				"a/c.yaml":    cm, "b/c.yaml": cm,
 			},
-			want:     []string{"namespace-later a: a needs the namespace shop, which comes later, in wave 1 of root (CreateNamespace of b): the sync of a fails, and whether wave 1 comes depends on what the health check of Applications makes of that"},
+			want:     []string{"namespace-later a: a needs the namespace shop, which comes later, in wave 1 of root (CreateNamespace of b): the sync of a fails, and whether wave 1 comes depends on the health check of Applications"},
 			requires: []string{"ConfigMap c shop"},
 		},
 		"only the destination's is created": {
@@ -320,6 +320,8 @@ func TestParseThing(t *testing.T) {
 	for text, want := range map[string]Thing{
 		"cert-manager.io/Certificate": {What: ThingKind, Name: "cert-manager.io/Certificate"},
 		"Namespace/a":                 {What: ThingNamespace, Name: "a"}, "AppProject/b": {What: ThingProject, Name: "b"},
+		"*.example.com/*": {What: ThingKind, Name: "*.example.com/*"}, "example.com/*Monitor": {What: ThingKind, Name: "example.com/*Monitor"},
+		"Namespace/[": {}, "example.com/w*": {},
 		"Namespace": {}, "Namespace/": {}, "/Web": {}, "apps/Deployment": {}, "example.com/web": {}, "example.com/v1/Web": {}, "": {},
 	} {
 		got, err := ParseThing(text)

@@ -22,7 +22,7 @@ type Reference struct {
 	// By is what brings it: the first place that does, the zero Place for none. Later says that no place does in time.
 	By    Place
 	Later bool
-	// At is where the ways to the item and to By part: in At, in the waves of User and of Other. It is set if Later is.
+	// At is the Application below which the item and By are in different waves, those of User and of Other. It is set if Later is.
 	At          *Application
 	User, Other *Item
 	// Holds says that By waits for the item, so that neither works: a deadlock. It is set only if Later is.
@@ -80,7 +80,7 @@ func (p *prerequisites) references() []Reference {
 				r := Reference{Named: n, App: app, Item: item, Field: l.field, Blocks: p.holds(app, item)}
 				p.bring(&r, place{app, item}, providers[inCluster{cluster, n}])
 				if r.By.App == nil {
-					r.Exists = p.cfg.ExistsAll || slices.Contains(p.cfg.Exists, Thing{What: n.Kind, Name: n.Name})
+					r.Exists = p.cfg.ExistsAll || p.cfg.exists(Thing{What: n.Kind, Name: n.Name})
 					r.Unknown = p.whoMay(cluster)
 				}
 				out = append(out, r)

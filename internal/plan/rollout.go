@@ -73,7 +73,7 @@ const rolloutUnknown = "it is not known whether the applicationset-controller ha
 // health check of the settings looks at its Applications.
 func (l *loader) setGate(item *Item) (bool, string) {
 	if item.Broken {
-		return true, "its Applications cannot be made (ErrorOccurred), so it is Degraded, which fails the wave"
+		return true, "its Applications cannot be generated (ErrorOccurred), so it is Degraded, which fails the wave"
 	}
 	if key, err := l.checks().Covers(item.Object); key != "" && err == nil && l.seesSets() {
 		return true, "health check " + key
@@ -99,7 +99,7 @@ func (l *loader) looksInto() bool {
 		},
 		"resources": []any{map[string]any{
 			"group": argo.Group, "kind": argo.KindApplication, "version": "v1alpha1", "namespace": "argocd", "name": "x",
-			"status": "OutOfSync", "health": map[string]any{"status": "Progressing"},
+			"status": argo.OutOfSync, "health": map[string]any{"status": string(health.Progressing)},
 		}},
 	}
 	o := manifest.Object{
@@ -107,7 +107,7 @@ func (l *loader) looksInto() bool {
 		"spec": map[string]any{}, "status": status,
 	}
 	h, ok, err := health.Evaluate(o, l.checks(), health.Limits{})
-	return err == nil && ok && h.Status != "Healthy"
+	return err == nil && ok && h.Status != health.Healthy
 }
 
 // rollouts says which sets have a RollingSync that does not hold back the waves behind them.

@@ -1,40 +1,75 @@
 package plan
 
 import (
+	"reflect"
 	"slices"
 
 	"github.com/argosy-cd/argosy/internal/argo"
 	"github.com/argosy-cd/argosy/internal/manifest"
 )
 
-// RootsAmong returns those candidates that deploy others and that no other candidate deploys; the plan is one of all candidates. Of those
-// that deploy each other, as sets that are deployed by one of their own Applications do, the first is the root.
-func (p *Plan) RootsAmong(candidates []manifest.Document) []manifest.Document {
-	g := newDeployments(p)
-	var out []manifest.Document
-	var chosen []deployed
-	for _, d := range candidates {
-		id := g.find(d.Object, p.Root.Namespace)
-		if id == (deployed{}) || !g.parents[id] {
-			continue
+// RootsAmong returns those candidates that deploy others and that no other candidate deploys. Of those that deploy each other, as sets that
+// are deployed by one of their own Applications do, the first is the root. Candidates of the same name that differ, as the roots of several
+// clusters do, are planned apart, and may be several roots. The function plans candidates as if somebody had applied them.
+func RootsAmong(candidates []manifest.Document, plan func([]manifest.Document) (*Plan, error)) ([]manifest.Document, error) {
+	var all []among
+	for _, docs := range apart(candidates) {
+		p, err := plan(docs)
+		if err != nil {
+			return nil, err
 		}
-		mine := g.below(id)
-		isRoot := true
-		for _, other := range candidates {
-			by := g.find(other.Object, p.Root.Namespace)
-			if by == id || by == (deployed{}) {
-				continue
+		g := newDeployments(p)
+		for _, d := range docs {
+			if id := g.find(d.Object, p.Root.Namespace); id != (deployed{}) {
+				all = append(all, among{d, id, g})
 			}
-			// Whoever deploys it is deployed by it, too, or it is no root.
-			if g.below(by)[id] && (!mine[by] || slices.Contains(chosen, by)) {
-				isRoot = false
-			}
-		}
-		if isRoot && !slices.Contains(chosen, id) {
-			out, chosen = append(out, d), append(chosen, id)
 		}
 	}
-	return out
+	var out []manifest.Document
+	var chosen []deployed
+	for _, c := range all {
+		mine := c.in.below(c.id)
+		isRoot := c.in.parents[c.id] && !slices.ContainsFunc(all, func(by among) bool {
+			// Whoever deploys it is deployed by it, too, or it is no root.
+			return by.id != c.id && by.in.below(by.id)[c.id] && (!mine[by.id] || slices.Contains(chosen, by.id))
+		})
+		if isRoot {
+			out, chosen = append(out, c.Document), append(chosen, c.id)
+		}
+	}
+	return out, nil
+}
+
+// among is a candidate in a plan.
+type among struct {
+	manifest.Document
+	id deployed
+	in *deployments
+}
+
+// apart puts candidates of the same name that differ into several lists, and leaves out those that do not.
+func apart(candidates []manifest.Document) [][]manifest.Document {
+	var lists [][]manifest.Document
+	alike := map[deployed][]manifest.Object{}
+next:
+	for _, d := range candidates {
+		id := deployed{
+			manifest.String(d.Object, "kind"), manifest.String(d.Object, "metadata", "namespace"),
+			manifest.String(d.Object, "metadata", "name"),
+		}
+		for _, o := range alike[id] {
+			if reflect.DeepEqual(o, d.Object) {
+				continue next
+			}
+		}
+		n := len(alike[id])
+		alike[id] = append(alike[id], d.Object)
+		if n == len(lists) {
+			lists = append(lists, nil)
+		}
+		lists[n] = append(lists[n], d)
+	}
+	return lists
 }
 
 // deployed is an Application or a set.

@@ -225,8 +225,8 @@ var (
 	}
 	RulePrerequisiteUnknown = Rule{
 		"prerequisite-unknown", Unknown, Info,
-		"Something needs a kind, a namespace or a project that nobody in the plan is known to bring. A source that is not known may " +
-			"bring it.",
+		"Something needs a kind, a namespace or a project that no known source of the plan deploys. An unknown source may " +
+			"deploy it.",
 		"Make the sources available, or say what the cluster has with --exists.",
 	}
 	RuleVolumeWaits = Rule{
@@ -339,6 +339,8 @@ type Finding struct {
 	Message string
 	// Field is the path of the field that it is about, in the object at Position. Nil is the object.
 	Field []string
+	// Meant is the name that was probably meant instead of the one that is there. "" is not known.
+	Meant string
 }
 
 // findingKey names a finding.

@@ -2,6 +2,7 @@ package plan
 
 import (
 	"fmt"
+	"path"
 	"slices"
 	"strings"
 
@@ -16,15 +17,27 @@ import (
 // It is a thing of every cluster.
 func ParseThing(text string) (Thing, error) {
 	what, name, _ := strings.Cut(text, "/")
+	_, err := path.Match(text, "")
 	switch {
-	case name == "" || strings.Contains(name, "/"):
+	case name == "" || strings.Contains(name, "/") || err != nil:
 	case what == ThingNamespace || what == ThingProject || isNamed(what):
 		return Thing{What: what, Name: name}, nil
-	case strings.Contains(what, ".") && name[0] >= 'A' && name[0] <= 'Z':
+	case strings.Contains(what, ".") && (name[0] >= 'A' && name[0] <= 'Z' || name[0] == '*'):
 		return Thing{What: ThingKind, Name: text}, nil
 	}
 	return Thing{}, fmt.Errorf("%q must be GROUP/KIND, such as cert-manager.io/Certificate, Namespace/NAME, AppProject/NAME or "+
 		"StorageClass/NAME", text)
+}
+
+// exists reports whether a thing is one of those that are there before the boot, of which a name may be a pattern.
+func (c *Config) exists(t Thing) bool {
+	return slices.ContainsFunc(c.Exists, func(e Thing) bool {
+		if e.What != t.What || e.Cluster != "" && e.Cluster != t.Cluster {
+			return false
+		}
+		matched, _ := path.Match(e.Name, t.Name)
+		return matched || e.Name == t.Name
+	})
 }
 
 // place is an item of an Application; without an item, the Application itself.
@@ -251,7 +264,7 @@ func (p *prerequisites) need(t Thing, by place) {
 
 // isThere reports whether a thing is there at the beginning.
 func (p *prerequisites) isThere(t Thing) bool {
-	if slices.Contains(p.cfg.Exists, t) || slices.Contains(p.cfg.Exists, Thing{What: t.What, Name: t.Name}) {
+	if p.cfg.exists(t) {
 		return true
 	}
 	if t.What != ThingNamespace {

@@ -21,7 +21,7 @@ type Config struct {
 	Clusters generator.ClusterList
 	// Namespace is Argo CD's; "" is that of the root.
 	Namespace string
-	// Sets is who renders ApplicationSets; "" is who does as it stands.
+	// Sets says what renders ApplicationSets; "" is what the tree uses for each of them.
 	Sets Renderer
 	// Settings are those of Argo CD. Nil are those that the plan itself deploys.
 	Settings *settings.Settings
@@ -34,7 +34,7 @@ type Config struct {
 	ProgressiveSyncs *bool
 	// Exists is what the cluster has before the boot, besides Kubernetes and Argo CD. A thing with no Cluster is in every one.
 	Exists []Thing
-	// ExistsAll says that it has everything that nobody in the plan brings.
+	// ExistsAll says that the cluster has everything that nothing in the plan deploys.
 	ExistsAll bool
 	// Cache is shared by plans of the same repositories, with the same Loader, Git and Plugins. Nil is one for this plan alone.
 	Cache *Cache
@@ -61,7 +61,7 @@ type Application struct {
 	// Automated says that Argo CD syncs it without being asked, Retry how often it tries.
 	Automated bool
 	Retry     Retry
-	// Broken says why Argo CD cannot make its manifests, so that it deploys nothing of it; "" is nothing that is known here.
+	// Broken says why Argo CD cannot render its manifests, so that it deploys nothing of it; "" is nothing that is known here.
 	Broken string
 	// Hides says that what is not known of it may have Applications.
 	Hides bool
@@ -154,8 +154,8 @@ type Item struct {
 	// Moved says where it was written, if Argo CD moves it to the place of the first object that needs it: "wave 3", "PostSync wave 1"; ""
 	// if it does not.
 	Moved string
-	// Requires is what must be in the cluster before it can be applied and what this plan knows not to be there at the beginning; Provides
-	// is what it is to others.
+	// Requires is what must be in the cluster before it can be applied, without what the cluster has before the boot; Provides is what it
+	// is for others that require it.
 	Requires, Provides []Thing
 	// Unchecked says that its sync begins even if its kind is not there: the same sync deploys the kind, or an option says so.
 	Unchecked bool

@@ -32,12 +32,12 @@ func (p *Policy) Answer(parent Parent, destination string, objects []manifest.Ob
 		switch {
 		case unknown && own:
 			errs = append(errs, fmt.Errorf("%s: the hook type %s is refused: Argo CD does not know it, so it would not deploy the "+
-				"object, and delete it if it is there", title(o), quote(hook)))
+				"object, and would delete it if it exists", title(o), quote(hook)))
 		case unknown && len(warnings) >= maxProblems:
 			warnings = append(warnings, "one more object has a hook type that Argo CD does not know")
 		case unknown:
 			warnings = append(warnings,
-				fmt.Sprintf("%s: Argo CD does not know the hook type %s, so it does not deploy the object, and deletes it if it is there",
+				fmt.Sprintf("%s: Argo CD does not know the hook type %s, so it does not deploy the object, and deletes it if it exists",
 					title(o), quote(hook)))
 		}
 		if own {
@@ -67,7 +67,7 @@ func (p *Policy) own(parent Parent, destination string, o manifest.Object) (errs
 	}
 	if kind == argo.KindApplicationSet {
 		return append(errs, fmt.Errorf("%s is refused: Argo CD would generate Applications from it, past the policy; use the plugin "+
-			"appset, which asks the policy about them", title(o)))
+			"appset, which checks them against the policy", title(o)))
 	}
 	ref := Ref(o, destination)
 	err := p.Application(parent, Child{

@@ -137,7 +137,7 @@ func (p *Policy) Generator(parent Parent, repository string) error {
 		if parent.Admin {
 			return nil
 		}
-		return fmt.Errorf("project %q may use credentials of repositories of its own only; a rule in projects[].applications of the "+
+		return fmt.Errorf("project %q may use credentials of its own repositories only; a rule in projects[].applications of the "+
 			"policy file can allow more (--policy)", parent.Project)
 	}
 	return p.decide(parent.Project, "applications", "no Applications", func(project Project) (rules []attempt) {

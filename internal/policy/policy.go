@@ -1,4 +1,4 @@
-// Package policy is the administrator's word on what applications may make Argosy do with credentials that their
+// Package policy decides, by a file of the administrator, what applications may do with Argosy's credentials, which their
 // authors do not have. One file maps Argo CD projects to what they may use:
 //
 //	projects:
@@ -178,8 +178,8 @@ func (p *Policy) decide(project, field, nothing string, rules func(Project) []at
 	return fmt.Errorf("refused by %s for project %q: %s", p.file, project, nearest)
 }
 
-// Repository returns nil if a directory in a bucket may be served as a Git repository. Without a policy none is: the server
-// does not know who asks.
+// Repository returns nil if a directory in a bucket may be served as a Git repository. Without a policy none may: the server
+// does not know its clients.
 func (p *Policy) Repository(bucket, path string) error {
 	if p == nil {
 		return errors.New("there is no policy file that allows buckets as repositories (--policy, repositories.s3)")

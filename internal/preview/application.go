@@ -100,7 +100,7 @@ func (v Application) Compare(ctx context.Context, revision string) error {
 		}
 	}
 	if slices.Contains(d.NotCompared, app.Ref) && len(errs) == 1 {
-		fmt.Fprintf(v.Err, "unknown: %s: it is not known whether it is on the other side, too: unknown parts may have it\n",
+		fmt.Fprintf(v.Err, "unknown: %s: it is in one of the two plans; unknown parts of the other may have it, too\n",
 			words.Printable(app.Name))
 		errs = append(errs, problem.ErrFound)
 	}

@@ -145,7 +145,7 @@ func (v Preview) Difference(ctx context.Context, d Difference) error {
 	return nil
 }
 
-// Names are those of the Applications that the roots deploy. What is not known has no names.
+// Names returns the names of the Applications that the roots deploy, without those that are not known.
 func (v Preview) Names(ctx context.Context) []string {
 	_, p, err := v.plan(ctx)
 	if err != nil {

@@ -227,7 +227,7 @@ func TestVerdict(t *testing.T) {
 		"broken":             {files: wrong, found: true, talk: "1 Application or set is broken: web\n"},
 		"broken and allowed": {files: wrong, verdict: report.Verdict{Allow: []string{"*"}}, found: true, talk: "1 Application or set is broken: web\n"},
 		"incomplete": {
-			files: incomplete, found: true, talk: "the plan is incomplete: what is unknown about far may hide Applications\n",
+			files: incomplete, found: true, talk: "the plan is incomplete: unknown parts of far may hide Applications\n",
 		},
 		"incomplete and allowed": {files: incomplete, verdict: report.Verdict{Allow: []string{"f*"}, Strict: true}},
 	} {
@@ -385,7 +385,7 @@ func TestSimulation(t *testing.T) {
 		"an update":                {simulation: preview.Simulation{Since: "main"}, out: "db"},
 		"an update without a change": {
 			simulation: preview.Simulation{Since: "main", Faults: simulate.Faults{Never: []string{"web"}}}, out: "db",
-			talk: "note: the update does not change web, so it cannot go wrong\n",
+			talk: "note: the update does not change web, so it cannot fail\n",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

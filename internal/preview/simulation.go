@@ -145,7 +145,7 @@ func (v Simulation) Update(ctx context.Context, revision string) error {
 	}
 	for _, f := range faults {
 		if r := boot.Find(f.App); !r.Touched && r.Created < 0 {
-			fmt.Fprintf(v.Err, "note: the update does not change %s, so it cannot go wrong\n", words.Printable(f.App))
+			fmt.Fprintf(v.Err, "note: the update does not change %s, so it cannot fail\n", words.Printable(f.App))
 		}
 	}
 	if names := notCompared(before, after); len(names) > 0 {
@@ -156,7 +156,7 @@ func (v Simulation) Update(ctx context.Context, revision string) error {
 	// A cluster that runs a broken revision is not healthy.
 	for i, g := range v.Verdict.Gaps(before) {
 		if i < 5 {
-			fmt.Fprintf(v.Err, "at %s, %s; it is taken for healthy\n", words.Printable(revision), report.GapText(g))
+			fmt.Fprintf(v.Err, "at %s, %s; the simulation assumes that it is healthy\n", words.Printable(revision), report.GapText(g))
 		}
 		if err == nil {
 			err = problem.ErrFound

@@ -1,4 +1,4 @@
-// Package progress tells a user how far something is that takes longer than a second.
+// Package progress shows the progress of work that takes longer than a second.
 package progress
 
 import (

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/argosy-cd/argosy/internal/argo"
+	"github.com/argosy-cd/argosy/internal/flight"
+	"github.com/argosy-cd/argosy/internal/retry"
 )
 
 // Looks go to hosts that tenants name, and some of these never answer. So projects do not wait for each other: each has its own batch of
@@ -80,11 +82,14 @@ func (c *Controller) begin(project string, only *hints) bool {
 }
 
 func (c *Controller) run(v *view, project string, b *batch) {
-	each(perProject, b.tasks, func(_ int, t task) {
-		if c.slots.take(v.ctx, t.host) {
+	_ = flight.Each(v.ctx, perProject, len(b.tasks), func(_ context.Context, i int) error {
+		if t := b.tasks[i]; c.slots.take(v.ctx, t.host) {
 			defer c.slots.free(t.host)
-			c.do(v, t)
+			if _, err := flight.Safely(func() (any, error) { c.do(v, t); return nil, nil }); err != nil { // a panic
+				t.fail(err)
+			}
 		}
+		return nil
 	})
 	if v.ctx.Err() == nil {
 		c.reportLooks(&b.failures)
@@ -106,7 +111,7 @@ func (c *Controller) do(v *view, t task) {
 	s := c.silent[t.key]
 	c.mu.Unlock()
 	if s.until.After(c.cfg.Now()) {
-		t.fail(fmt.Errorf("host %s has not answered in time; it is asked again later", t.host))
+		t.fail(fmt.Errorf("host %s has not answered in time; the request is retried later", t.host))
 		return
 	}
 	ctx, cancel := v.deadline()
@@ -115,7 +120,8 @@ func (c *Controller) do(v *view, t task) {
 	c.mu.Lock()
 	if err != nil && ctx.Err() != nil && v.ctx.Err() == nil {
 		s.times++
-		s.until = c.cfg.Now().Add(min(c.cfg.Interval<<min(s.times-1, 10), max(maxPause, c.cfg.Interval)))
+		pause := retry.Backoff{First: c.cfg.Interval, Last: max(maxPause, c.cfg.Interval)}
+		s.until = c.cfg.Now().Add(pause.After(s.times))
 		c.silent[t.key] = s
 	} else {
 		delete(c.silent, t.key)
@@ -174,18 +180,4 @@ func (s *slots) free(host string) {
 		delete(s.hosts, host)
 	}
 	s.freed.Broadcast()
-}
-
-// each calls f for all elements, some at a time.
-func each[T any](atOnce int, list []T, f func(i int, x T)) {
-	var group sync.WaitGroup
-	free := make(chan struct{}, atOnce)
-	for i, x := range list {
-		free <- struct{}{}
-		group.Go(func() {
-			defer func() { <-free }()
-			f(i, x)
-		})
-	}
-	group.Wait()
 }

@@ -1,5 +1,5 @@
-// Package refresh makes Argo CD look at Applications again: when a clock of theirs has ticked, and when what they read from S3
-// has changed. It asks by an annotation, and Argo CD does the rest.
+// Package refresh makes Argo CD refresh Applications: when a clock of theirs has ticked, and when what they read from S3
+// has changed. It requests a refresh by an annotation, and Argo CD does the rest.
 //
 // Nothing is kept: whether an Application has seen a tick, or a bucket's content, is in its own status and in what the plugins
 // have published, so another replica, a restart or the end of an outage goes on where it was, with one request for each
@@ -22,7 +22,7 @@ import (
 	"github.com/argosy-cd/argosy/internal/trigger"
 )
 
-// Kind is how Argo CD looks.
+// Kind is how Argo CD refreshes.
 type Kind string
 
 // Kinds of a refresh, as the annotation has them. Hard forgets generated manifests, too.
@@ -78,7 +78,7 @@ type Config struct {
 	Looks Looks
 	// Knows reports whether all Applications of a namespace are known. Nil is yes.
 	Knows func(namespace string) bool
-	// Hinted says that nobody looks at S3 at the interval, but when there is a hint. What is found is then asked for once.
+	// Hinted says that S3 is read only after a hint, not at the interval. A change is then requested once.
 	Hinted bool
 }
 
@@ -101,7 +101,7 @@ const (
 // backoff is for an API that is away.
 var backoff = retry.Backoff{First: time.Second, Last: 30 * time.Second}
 
-// Controller knows Applications and asks for looks at them. It is safe for concurrent use.
+// Controller knows Applications and requests refreshes of them. It is safe for concurrent use.
 type Controller struct {
 	cfg  Config
 	wake chan struct{} // for Run
@@ -162,7 +162,7 @@ func New(cfg Config) *Controller {
 	}
 }
 
-// Begin tells that from now on it is this controller that asks.
+// Begin says that from now on this controller sends the requests.
 func (c *Controller) Begin() {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/argosy-cd/argosy/internal/argo"
+	"github.com/argosy-cd/argosy/internal/flight"
 )
 
 // request is what is asked for one application.
@@ -50,11 +51,9 @@ func (c *Controller) Step(ctx context.Context) (next time.Time) {
 	now := c.cfg.Now()
 	requests, next := c.collect(now)
 	results := make([]result, len(requests))
-	each(parallel, requests, func(i int, r request) {
-		results[i].version, results[i].err = c.cfg.API.Refresh(ctx, r.app.Ref, r.app.Version, r.kind)
-		if results[i].err == nil {
-			results[i].warned = c.warn(ctx, r)
-		}
+	_ = flight.Each(ctx, parallel, len(requests), func(ctx context.Context, i int) error {
+		results[i] = c.ask(ctx, requests[i])
+		return nil
 	})
 	answered := c.cfg.Now()
 	var away []int
@@ -78,6 +77,18 @@ func (c *Controller) Step(ctx context.Context) (next time.Time) {
 		})
 	}
 	return earlier(next, c.breathe(answered, len(requests), len(away)))
+}
+
+// ask asks for a refresh. A panic is an error of this request.
+func (c *Controller) ask(ctx context.Context, r request) result {
+	answer, err := flight.Safely(func() (out result, err error) {
+		if out.version, err = c.cfg.API.Refresh(ctx, r.app.Ref, r.app.Version, r.kind); err == nil {
+			out.warned = c.warn(ctx, r)
+		}
+		return out, err
+	})
+	answer.err = err
+	return answer
 }
 
 // result is what became of a request.

@@ -214,7 +214,7 @@ func (v *view) reads() bool {
 		t.look = func(ctx context.Context) error {
 			config := s3source.Config{
 				Open: rounds.open, Policy: rules, App: argo.Call{Project: r.app.Project},
-				File: "looking at what it reads",
+				File: "reading its sources in S3",
 			}
 			marks, err := config.Look(ctx, r.Reads)
 			if err != nil {

@@ -1,5 +1,5 @@
-// Package refresher follows the Applications of a cluster and asks Argo CD for a refresh of those that package refresh finds due. It has
-// the log and the metrics about that, and sees to it that one of several processes does it.
+// Package refresher follows the Applications of a cluster and asks Argo CD for a refresh of those that package refresh finds due. It
+// writes the log and the metrics of that, and makes sure that only one of several replicas does it.
 package refresher
 
 import (
@@ -74,13 +74,13 @@ func New(cfg Config) *Refresher {
 	}}
 	m := cfg.Metrics
 	r.requests = m.Counter("argosy_refresh_requests_total",
-		"Refreshes that were asked for, by why, kind and result; why look is a look at S3 that failed.", "why", "kind", "result")
+		"Refreshes that were requested, by why, kind and result; why look is a listing of S3 that failed.", "why", "kind", "result")
 	r.late = m.Histogram("argosy_refresh_late_seconds", "Time from a tick, or from when a change was found, to the request.",
 		metrics.Buckets{First: 0.25, Factor: 2, Number: 10}, "why")
-	r.leading = m.Gauge("argosy_refresh_leading", "1 if this process is the one that keeps the interval.")
+	r.leading = m.Gauge("argosy_refresh_leading", "1 if this process is the leader, which keeps the interval.")
 	r.unwatched = m.Counter("argosy_refresh_watch_failures_total", "Attempts to watch Applications that failed.")
 	m.Read("argosy_refresh_applications", "Applications that are followed.", func() int { all, _ := r.apps(); return all })
-	m.Read("argosy_refresh_applications_driven", "Those of them with a trigger repository, or the plugin appset.", func() int {
+	m.Read("argosy_refresh_applications_driven", "Followed Applications with a trigger repository or the plugin appset.", func() int {
 		_, driven := r.apps()
 		return driven
 	})
@@ -163,7 +163,7 @@ func (r *Refresher) Work(ctx context.Context) {
 	r.current.CompareAndSwap(c, nil)
 }
 
-// Lead works while this process is the one of its kind that does.
+// Lead calls Work while this process is the leader of its replicas.
 func (r *Refresher) Lead(ctx context.Context) {
 	host, _ := os.Hostname()
 	var id [4]byte

@@ -102,7 +102,7 @@ func (l *localCheck) boundBuilds(top string) (small bool, err error) {
 	w := l.work(top)
 	switch {
 	case w.builds > maxBuilds:
-		return false, fmt.Errorf("it leads to more than %d Kustomizations, some of them in many ways", maxBuilds)
+		return false, fmt.Errorf("it builds more than %d Kustomizations, counting those that it includes several times", maxBuilds)
 	case w.comparisons > maxComparisons:
 		return false, fmt.Errorf("too many resources go through its Kustomizations: %d at the end, and more than %d comparisons of them",
 			w.out, maxComparisons)
@@ -110,7 +110,7 @@ func (l *localCheck) boundBuilds(top string) (small bool, err error) {
 	small = w.builds <= maxAlone && w.comparisons <= maxAloneComparisons
 	if l.schema && !small {
 		return false, fmt.Errorf("one of its Kustomizations has a schema of its own (openapi), so that no other build can run meanwhile; "+
-			"it may lead to %d Kustomizations and %d comparisons of resources", maxAlone, maxAloneComparisons)
+			"the limits for that are %d Kustomizations and %d comparisons of resources", maxAlone, maxAloneComparisons)
 	}
 	return small, nil
 }

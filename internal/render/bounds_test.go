@@ -78,7 +78,7 @@ func TestAliases(t *testing.T) {
 // TestDiamonds: a Kustomization that is reached in several ways is built each time; too many ways are not known.
 func TestDiamonds(t *testing.T) {
 	for levels, want := range map[int]string{
-		3: "", 60: "kustomization.yaml: it leads to more than 5000 Kustomizations, some of them in many ways",
+		3: "", 60: "kustomization.yaml: it builds more than 5000 Kustomizations, counting those that it includes several times",
 	} {
 		pairs := []string{"kustomization.yaml", "resources: [a0, b0]\n"}
 		for i := range levels {

@@ -138,7 +138,7 @@ func (l *localCheck) directory(from at, dir string, plugins *at) string {
 	}
 	l.seen[key] = true
 	if len(found) > 1 {
-		l.errorf(at{file: name}, "only one of %s may be there", strings.Join(found, ", "))
+		l.errorf(at{file: name}, "only one of %s may exist", strings.Join(found, ", "))
 		return name
 	}
 	data, err := l.disk.ReadFile(name)

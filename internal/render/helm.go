@@ -222,7 +222,7 @@ func capabilities(o Options) (*common.Capabilities, error) {
 	}
 	v, err := common.ParseKubeVersion(version)
 	if err != nil {
-		return nil, fmt.Errorf("the Kubernetes version %q (KUBE_VERSION) is not one", o.KubeVersion)
+		return nil, fmt.Errorf("the Kubernetes version %q (KUBE_VERSION) is not valid", o.KubeVersion)
 	}
 	c.KubeVersion = *v
 	c.APIVersions = append(slices.Clone(c.APIVersions), o.APIVersions...)
@@ -258,7 +258,7 @@ func templates(rendered map[string]string, o Options) []tree.File {
 		_, inside, _ := strings.Cut(name, "/")
 		// Documents end with one newline, as from helm template: it is in the text of a last block scalar.
 		files = append(files, tree.File{
-			Name: o.URL(inside) + " (rendered)",
+			Name: o.URL(inside) + manifest.Rendered,
 			Data: []byte(strings.TrimPrefix(separator.ReplaceAllString(text, "\n---\n"), "\n") + "\n"),
 		})
 	}

@@ -54,7 +54,7 @@ func (s *chartSize) add(name string, data []byte, depth int) error {
 		return nil
 	}
 	if depth == maxArchives {
-		return fmt.Errorf("%s: archives are inside each other more than %d deep", shorten(name), maxArchives)
+		return fmt.Errorf("%s: archives are nested more than %d deep", shorten(name), maxArchives)
 	}
 	return s.archive(data, depth+1)
 }

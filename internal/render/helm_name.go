@@ -9,7 +9,7 @@ import (
 	"github.com/argosy-cd/argosy/internal/appset/template"
 )
 
-// ErrName says that the template of a release's name uses a function that tells about the machine or answers differently each time.
+// ErrName says that the template of a release's name uses a function whose result depends on the machine or differs each time.
 var ErrName = errors.New("its functions are not available here")
 
 // ReleaseName evaluates the name of a release as helm's --name-template: a template without parameters.

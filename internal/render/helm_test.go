@@ -76,7 +76,7 @@ func TestHelmErrors(t *testing.T) {
 	cases = append(cases, errorCase{
 		"version of Kubernetes", files("Chart.yaml", chartFile),
 		render.Options{KubeVersion: "new"},
-		`the Kubernetes version "new" (KUBE_VERSION) is not one`,
+		`the Kubernetes version "new" (KUBE_VERSION) is not valid`,
 	})
 
 	const schema = "values.schema.json"

@@ -167,7 +167,7 @@ func TestHostileCharts(t *testing.T) {
 		"archives in an archive": {files: func() []tree.File {
 			return files("Chart.yaml", chartFile, "charts/s.tgz", archiveOf(10, subchart("x", 40, 4<<20)))
 		}, want: "the chart is over the limit"},
-		"archives inside each other": {files: nestedArchives, want: "archives are inside each other more than 10 deep"},
+		"archives inside each other": {files: nestedArchives, want: "archives are nested more than 10 deep"},
 		"files of archives": {files: func() []tree.File {
 			return files("Chart.yaml", chartFile, "charts/a.tgz", subchart("a", 15_000, 1), "charts/b.tgz", subchart("b", 15_000, 1))
 		}, want: "the chart has more than 20000 files"},
@@ -317,7 +317,7 @@ func TestHostileKustomizations(t *testing.T) {
 			"kustomization.yaml", "resources: [a.yaml]\nx: [" + rep("a,", 4_000_000) + "]\n", "a.yaml",
 			object,
 		}, "more than 2000000 values"},
-		"a diamond":                   {diamond(30, 1, ""), "it leads to more than 5000 Kustomizations"},
+		"a diamond":                   {diamond(30, 1, ""), "it builds more than 5000 Kustomizations"},
 		"a diamond of many resources": {diamond(10, 100, ""), "too many resources go through its Kustomizations"},
 		"a diamond with a schema":     {diamond(9, 1, "openapi: {version: v1.21.2}\n"), "so that no other build can run meanwhile"},
 	} {

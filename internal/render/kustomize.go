@@ -62,7 +62,7 @@ type Built struct {
 	// Missing is what was left out because it is not available. If that makes the build fail, there are no documents.
 	Missing  []error
 	Warnings []error
-	// Deprecated are the fields that Kustomize will not have for ever, each with its file. Kustomize prints them on standard error, too,
+	// Deprecated are the fields that Kustomize has deprecated, each with its file. Kustomize prints them on standard error, too,
 	// without the file; those that are replaced before it sees them are left out.
 	Deprecated []error
 }
@@ -127,7 +127,7 @@ func Build(ctx context.Context, k Kustomization) (built *Built, err error) {
 	for i, o := range objects {
 		built.Documents = append(built.Documents, manifest.Document{
 			Object:   o,
-			Position: manifest.Position{File: k.URL(name) + " (built)", Number: i + 1},
+			Position: manifest.Position{File: k.URL(name) + manifest.Built, Number: i + 1},
 		})
 	}
 	if err := check(built.Documents, !k.Strict); err != nil {

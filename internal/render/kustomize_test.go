@@ -13,6 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/argosy-cd/argosy/internal/hostile"
 	"github.com/argosy-cd/argosy/internal/render"
 	"github.com/argosy-cd/argosy/internal/tree"
 )
@@ -104,7 +105,7 @@ two/kustomization.yml: resources: "y.yaml" is not in the source`,
 	add("no Kustomization", "resources: [sub]\n", `kustomization.yaml: resources: there is no kustomization.yaml in "sub"`, "sub/a.yaml",
 		object("b"))
 	add("two Kustomizations", "resources: [a.yaml]\n",
-		"kustomization.yaml: only one of kustomization.yaml, kustomization.yml, Kustomization may be there",
+		"kustomization.yaml: only one of kustomization.yaml, kustomization.yml, Kustomization may exist",
 		"kustomization.yml", "resources: [a.yaml]\n", "Kustomization", "resources: [a.yaml]\n")
 	add("cycle", "resources: [sub]\n",
 		"kustomization.yaml: accumulating resources: accumulation err='accumulating resources from 'sub': 'sub' must resolve to a file': "+
@@ -175,9 +176,10 @@ func TestSchemaStays(t *testing.T) {
 	}
 }
 
-// TestNothingOutside lets a Kustomization refer to a server in every way, and looks whether that was asked or a program
+// TestHostileReferences lets a Kustomization refer to a server in every way, and looks whether that was asked or a program
 // was started.
-func TestNothingOutside(t *testing.T) {
+func TestHostileReferences(t *testing.T) {
+	hostile.Unraced(t)
 	outside := watch(t)
 	secure, ssh := strings.Replace(outside.url, "http:", "https:", 1), strings.Replace(outside.url, "http:", "ssh:", 1)
 	refs := []string{

@@ -6,13 +6,14 @@
 package render
 
 import (
+	"context"
 	"errors"
 	"runtime"
 	"slices"
-	"sync"
 
 	"sigs.k8s.io/kustomize/api/konfig"
 
+	"github.com/argosy-cd/argosy/internal/flight"
 	"github.com/argosy-cd/argosy/internal/manifest"
 	"github.com/argosy-cd/argosy/internal/tree"
 	"github.com/argosy-cd/argosy/internal/words"
@@ -53,22 +54,11 @@ func decode(files []tree.File, lenient bool) (decoded, error) {
 		return decoded{}, err
 	}
 	results := make([]result, len(files))
-	next := make(chan int, len(files))
-	for i := range files {
-		next <- i
-	}
-	close(next)
-	var wg sync.WaitGroup
-	for range min(runtime.GOMAXPROCS(0), len(files)) {
-		wg.Go(func() {
-			for i := range next {
-				results[i].decoded, results[i].err = decodeOne(files[i], lenient)
-			}
-		})
-	}
-	wg.Wait()
+	errs := []error{flight.Each(context.Background(), runtime.GOMAXPROCS(0), len(files), func(_ context.Context, i int) error {
+		results[i].decoded, results[i].err = decodeOne(files[i], lenient)
+		return nil
+	})}
 	var all decoded
-	var errs []error
 	for _, r := range results {
 		all.docs, all.warnings = append(all.docs, r.docs...), append(all.warnings, r.warnings...)
 		errs = append(errs, r.err)

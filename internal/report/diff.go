@@ -136,7 +136,7 @@ func (d *Difference) sections() []section {
 	add(plan.Removed, "Applications that will be deleted", "-")
 	add(plan.Left, "Applications that stay, because nobody prunes them", "!")
 	add(plan.Stops, "Waves that the next one does not wait for", "!")
-	add(plan.Doubted, "Waves of which it is not known whether the next one waits for them", "?")
+	add(plan.Doubted, "Waves that the next one may or may not wait for", "?")
 	add(plan.Waits, "Waves that the next one waits for now", "+")
 	add(plan.Added, "New Applications", "+")
 	add(plan.Moved, "Applications that move", "~")

@@ -49,7 +49,7 @@ func (c Checked) object() manifest.Object {
 	}
 	switch {
 	case !c.Found && c.Bundled:
-		o["check"], o["message"] = "Argo CD's own", "this script of Argo CD is not here, so the health is not known"
+		o["check"], o["message"] = "Argo CD's own", "Argosy does not have this script of Argo CD, so the health is not known"
 	case !c.Found:
 		o["check"] = "none"
 	}

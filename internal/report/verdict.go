@@ -23,7 +23,7 @@ type Verdict struct {
 	Allow []string
 }
 
-// Check refuses patterns that are none.
+// Check refuses patterns that are not valid.
 func (v Verdict) Check() error {
 	for _, pattern := range v.Allow {
 		if _, err := path.Match(pattern, ""); err != nil {
@@ -100,7 +100,7 @@ func (v Verdict) Unknown(p *plan.Plan) []string {
 		}
 	}
 	if len(hidden) > 0 {
-		out = append(out, fmt.Sprintf("the plan is incomplete: what is unknown about %s may hide Applications", words.Some(hidden)))
+		out = append(out, fmt.Sprintf("the plan is incomplete: unknown parts of %s may hide Applications", words.Some(hidden)))
 	}
 	if v.Strict && len(unknown) > 0 {
 		out = append(out, fmt.Sprintf("%s not known completely: %s", thingsAre(len(unknown)), words.Some(unknown)))

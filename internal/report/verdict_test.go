@@ -41,14 +41,14 @@ func TestVerdict(t *testing.T) {
 		"hides": {
 			report.Verdict{},
 			[]*plan.Application{root, unknown},
-			[]string{"the plan is incomplete: what is unknown about root may hide Applications"},
+			[]string{"the plan is incomplete: unknown parts of root may hide Applications"},
 			[]string{"the Application root is partly known: it is away"},
 		},
 		"hides, but allowed": {report.Verdict{Allow: []string{"other", "root"}}, []*plan.Application{root, unknown}, nil, nil},
 		"set": {
 			report.Verdict{},
 			[]*plan.Application{set},
-			[]string{"the plan is incomplete: what is unknown about set-a may hide Applications"},
+			[]string{"the plan is incomplete: unknown parts of set-a may hide Applications"},
 			[]string{"the set set-a is unknown: no clusters"},
 		},
 		"set, but allowed": {report.Verdict{Allow: []string{"set-?"}}, []*plan.Application{set}, nil, nil},

@@ -44,7 +44,7 @@ func whyHead(s *live.Snapshot, r *cause.Report) string {
 	case r.Good():
 		return "everything is healthy and synced: " + who
 	case len(r.Causes) == 0:
-		return who + ": nothing that could be looked at is wrong"
+		return who + ": no problem was found in what could be read"
 	case len(names) > 1:
 		return fmt.Sprintf("%s are not healthy and synced: %s", words.Count(len(names), "root"), who)
 	default:

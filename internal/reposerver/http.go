@@ -131,7 +131,7 @@ func authenticate(next http.Handler, list func() (users, error)) http.Handler {
 		}
 		known, err := list()
 		if err != nil {
-			http.Error(w, "users cannot be read now; see the server's log", http.StatusServiceUnavailable)
+			http.Error(w, "the file of users cannot be read now; see the server's log", http.StatusServiceUnavailable)
 			return
 		}
 		user, password, _ := r.BasicAuth()

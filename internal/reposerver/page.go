@@ -32,9 +32,9 @@ func (s *Server) page(w http.ResponseWriter, r *http.Request) {
 			commit = head.String()
 		}
 		if b.Err() != nil {
-			note = "the bucket cannot be read; this is what it had"
+			note = "the bucket cannot be read; the commit is its last known one"
 		}
 		row(path, commit, note)
 	}
-	fmt.Fprintln(w, "</table><p>Any <code>/every/&lt;duration&gt;/&lt;name&gt;.git</code> is one, too.")
+	fmt.Fprintln(w, "</table><p>Any <code>/every/&lt;duration&gt;/&lt;name&gt;.git</code> is a trigger repository, too.")
 }

@@ -29,7 +29,7 @@ type Config struct {
 	Interval time.Duration
 	// Policy says which buckets are served. A file without a name serves none.
 	Policy *serve.File[*policy.Policy]
-	// Users is a file with lines USER:PASSWORD, who may read buckets and the page. "" is for everybody what is not a bucket.
+	// Users is a file with lines USER:PASSWORD: those who may read buckets and the page. With "", everybody may read all but buckets.
 	Users string
 	// Anonymous serves buckets to everybody who reaches the server. It excludes Users.
 	Anonymous bool
@@ -92,10 +92,10 @@ func New(cfg Config) (*Server, error) {
 	return s, nil
 }
 
-// readers says that a policy serves buckets, and that nobody is said to be allowed to read them.
+// readers refuses a policy that serves buckets if no flag says who may read them.
 func (s *Server) readers(p *policy.Policy) error {
 	if p != nil && len(p.Repositories.S3) > 0 && s.cfg.Users == "" && !s.cfg.Anonymous {
-		return fmt.Errorf("%s serves buckets (repositories.s3), and nobody is said to be allowed to read them: set --users FILE, or "+
+		return fmt.Errorf("%s serves buckets (repositories.s3), but no flag says who may read them: set --users FILE, or "+
 			"--anonymous-buckets to serve them to everybody who reaches the server", s.cfg.Policy.Name())
 	}
 	return nil

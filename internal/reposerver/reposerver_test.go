@@ -358,7 +358,7 @@ func TestPage(t *testing.T) {
 	}
 }
 
-// TestNobodyMayRead: a policy that begins to serve buckets while nobody is said to be allowed to read them serves none.
+// TestNobodyMayRead: a policy that begins to serve buckets while no flag says who may read them serves none.
 func TestNobodyMayRead(t *testing.T) {
 	var out strings.Builder
 	s := newServer(t, "projects: []\n", Config{Log: serve.Log(&out, "text")})
@@ -371,7 +371,7 @@ func TestNobodyMayRead(t *testing.T) {
 		t.Errorf("%d, %s", w.Code, out.String())
 	}
 	cfg := s.cfg
-	if _, err := New(cfg); err == nil || !strings.Contains(err.Error(), "policy.yaml serves buckets (repositories.s3), and nobody") {
+	if _, err := New(cfg); err == nil || !strings.Contains(err.Error(), "policy.yaml serves buckets (repositories.s3), but no flag") {
 		t.Error(err)
 	}
 	cfg.Anonymous, cfg.Users = true, "users"

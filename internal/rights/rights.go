@@ -1,5 +1,5 @@
 // Package rights decides what an application may use of what Argo CD has: which of its credentials for which repository, and which of its
-// clusters. A credential or a cluster of a project is for that project and for nobody else. What belongs to no project is for
+// clusters. A credential or a cluster of a project is for that project and for nobody else. A credential or cluster of no project is for
 // administrators, for the application's own repository, and for what the policy allows.
 package rights
 

@@ -85,7 +85,7 @@ func trigger(call argo.Call, file string, data []byte, err error) (name string, 
 	parameter := call.Parameter("source")
 	switch {
 	case parameter != "" && err == nil:
-		return "", nil, fmt.Errorf("%s is there, and the parameter source is set; one of them is allowed", file)
+		return "", nil, fmt.Errorf("%s exists, and the parameter source is set; only one of them is allowed", file)
 	case parameter != "" && errors.Is(err, fs.ErrNotExist):
 		return "parameter source", []byte(parameter), nil
 	case errors.Is(err, fs.ErrNotExist):

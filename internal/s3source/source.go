@@ -42,8 +42,8 @@ type Config struct {
 // Parameters of the s3 plugin.
 func Parameters() []argo.Parameter {
 	return []argo.Parameter{{
-		Name: "source", Title: "Trigger file", Help: "what " + triggerfile.Name +
-			" would have, for an application whose directory has none: bucket, path, …",
+		Name: "source", Title: "Trigger file", Help: "content of " + triggerfile.Name +
+			", for an application whose directory has no such file: bucket, path, …",
 	}}
 }
 

@@ -75,8 +75,8 @@ func TestGenerate(t *testing.T) {
 		"path: chart\nhelm: {values: '{'}":                                                          "s3-source.yaml: helm.values is not YAML: line 1: did not find expected node content",
 		"path: plain\nhelm: {}":                                                                     "s3-source.yaml: s3://abc/plain: helm is set, but there is no Chart.yaml",
 		"path: one.yaml\ntype: helm":                                                                "s3-source.yaml: s3://abc/one.yaml: type is helm, but this is one manifest",
-		"path: plain\ntype: kustomize":                                                              `s3-source.yaml: s3://abc/plain//odd.yaml: this key is not the name of a file, which type kustomize needs`,
-		"path: odd":                                                                                 `s3-source.yaml: s3://abc/odd//x.yaml: this key is not the name of a file, which type kustomize needs`,
+		"path: plain\ntype: kustomize":                                                              `s3-source.yaml: s3://abc/plain//odd.yaml: this key is not a valid file name, which type kustomize needs`,
+		"path: odd":                                                                                 `s3-source.yaml: s3://abc/odd//x.yaml: this key is not a valid file name, which type kustomize needs`,
 		"bucket: none\npath: a":                                                                     "s3-source.yaml: there is no such bucket",
 		"sources: [{path: plain, include: [b.*]}, {path: one.yaml}, {path: plain, include: [a.*]}]": "b one a",
 		"sources: [{path: one.yaml}, {path: x}, {bucket: none, path: y}]": "s3-source.yaml: sources[1]: s3://abc/x: there are no objects in this path, so the answer would be empty\n" +

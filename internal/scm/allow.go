@@ -15,8 +15,8 @@ func Permit(p *policy.Policy, parent policy.Parent, namespace string) func(Targe
 			return err
 		}
 		if t.Namespace != "" && t.Namespace != parent.Namespace && t.Namespace != namespace && !p.Unrestricted(parent) {
-			return fmt.Errorf("the Secrets of namespace %q are not those of its parent, which is in namespace %q", t.Namespace,
-				parent.Namespace)
+			return fmt.Errorf("the Secrets of namespace %q are refused: a set may use those of its parent's namespace, %q, and of "+
+				"Argo CD's", t.Namespace, parent.Namespace)
 		}
 		if t.Role != "" && !parent.Admin {
 			return fmt.Errorf("role %q is refused: only applications of administrators' projects may assume roles", t.Role)

@@ -197,7 +197,7 @@ func codeCommitURL(protocol, ssh, https string) (string, error) {
 	}
 	rest, ok := strings.CutPrefix(https, plain)
 	if !ok {
-		return "", fmt.Errorf("cloneProtocol https-fips: %q is not an address that has one of FIPS", https)
+		return "", fmt.Errorf("cloneProtocol https-fips: %q has no FIPS endpoint", https)
 	}
 	return fips + rest, nil
 }

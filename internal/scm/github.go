@@ -255,7 +255,7 @@ func (a *Asker) authenticateApp(ctx context.Context, q generator.Question, s spe
 	}
 	if key.Installation == 0 {
 		if !versions.Version(q.Version).Has(versions.AppInstallationFound) {
-			return fmt.Errorf("the Secret %s: githubAppInstallationID must be set; Argo CD looks for it since 3.3", s.AppSecretName)
+			return fmt.Errorf("the Secret %s: githubAppInstallationID must be set; only Argo CD 3.3 and later find it", s.AppSecretName)
 		}
 		if key.Installation, err = a.installation(ctx, h, key, s.Organization+s.Owner); err != nil {
 			return err

@@ -106,7 +106,7 @@ func (c *Client) host(conn connection) (*host, error) {
 	h.http = &http.Client{Transport: t, CheckRedirect: gitremote.SameServer, Timeout: cmp.Or(conn.timeout, requestTimeout)}
 	h.left.Store(maxBytes)
 	if !usable {
-		h.note("caRef has no certificate that can be read, so it counts for nothing, as in Argo CD")
+		h.note("caRef has no certificate that can be read, so it is ignored, as in Argo CD")
 	}
 	return h, nil
 }
@@ -142,7 +142,7 @@ func (h *host) clean(err error) error {
 	text := err.Error()
 	for _, s := range h.secrets {
 		if strings.Contains(text, s) {
-			return errors.New(h.base.Host + ": its answer is an error that has a secret in it, and is not shown")
+			return errors.New(h.base.Host + ": it answered with an error that contains a secret, so the error is not shown")
 		}
 	}
 	return err

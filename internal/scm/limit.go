@@ -26,7 +26,7 @@ func (h *host) waiting() error {
 	key := h.credential()
 	until, ok := h.client.waits[key]
 	if ok && h.client.Now().Before(until) {
-		return &LimitError{h.base.Host, until, "it said so before"}
+		return &LimitError{h.base.Host, until, "from an earlier answer"}
 	}
 	delete(h.client.waits, key)
 	return nil

@@ -15,12 +15,12 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"slices"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/argosy-cd/argosy/internal/appset/generator"
+	"github.com/argosy-cd/argosy/internal/flight"
 	"github.com/argosy-cd/argosy/internal/gitremote"
 )
 
@@ -92,7 +92,7 @@ type Asker struct {
 	Allow func(Target) error
 	// Token returns a token for a provider at an address where a set names none. Nil is none.
 	Token func(provider, base string) string
-	// Hint says how to make a Secret or another object known. It follows the words that it is not.
+	// Hint says how to make a Secret or another object known. It is appended to the error that the object is not known.
 	Hint string
 }
 
@@ -221,36 +221,9 @@ func ask(ctx context.Context, host any, q generator.Question) (*generator.Answer
 	return nil, fmt.Errorf("%s cannot be asked for %s", q.Provider, q.Ask)
 }
 
-// each calls f for each index, some at once, and stops at the first error, which is that of the lowest index that failed before the others
-// stopped.
+// each calls f for each index, some at once, to the first error.
 func each(ctx context.Context, n int, f func(ctx context.Context, i int) error) error {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	errs := make([]error, n)
-	slots := make(chan struct{}, atOnce)
-	var group sync.WaitGroup
-	for i := range n {
-		slots <- struct{}{}
-		if ctx.Err() != nil {
-			break
-		}
-		group.Go(func() {
-			defer func() { <-slots }()
-			if errs[i] = f(ctx, i); errs[i] != nil {
-				cancel()
-			}
-		})
-	}
-	group.Wait()
-	for _, err := range errs {
-		if err != nil && !errors.Is(err, context.Canceled) {
-			return err
-		}
-	}
-	if i := slices.IndexFunc(errs, func(err error) bool { return err != nil }); i >= 0 {
-		return errs[i]
-	}
-	return context.Cause(ctx)
+	return flight.Each(ctx, atOnce, n, f)
 }
 
 // digest is a short name for something that must not be read from it.

@@ -203,7 +203,7 @@ func TestFaults(t *testing.T) {
 		"other shape":      {status(200, `{"id": "x"}`), "is not what the API documents"},
 		"empty":            {status(200, ``), "is empty"},
 		"cut off":          {status(200, `[]`, "Content-Length", "500"), "reading the answer"},
-		"token in message": {status(400, `{"message": "bad token `+scmtest.Token+`"}`), "has a secret in it, and is not shown"},
+		"token in message": {status(400, `{"message": "bad token `+scmtest.Token+`"}`), "contains a secret, so the error is not shown"},
 		"elsewhere":        {status(302, ``, "Location", other.URL+"/x"), "redirects to another server are refused"},
 		"same page":        {status(200, `[]`, "Link", `<http://x/?page=1>; rel="next"`), "page 1 is followed by page 1"},
 		"sign in":          {status(203, `<html>`, "Content-Type", "text/html"), "asks to sign in"},

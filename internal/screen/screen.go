@@ -1,4 +1,4 @@
-// Package screen shows how something goes: lines one after the other, and, on a terminal, a part below them that changes.
+// Package screen shows progress: lines one after the other, and, on a terminal, a part below them that changes.
 package screen
 
 import (
@@ -83,7 +83,7 @@ func (s *Screen) Draw(lines []string) {
 	s.write(erase + s.drawn())
 }
 
-// Keep makes what is below the lines some of them.
+// Keep turns the part below the lines into lines that stay.
 func (s *Screen) Keep() { s.below = nil }
 
 func (s *Screen) erase() string {

@@ -1,6 +1,7 @@
 package serve
 
 import (
+	"errors"
 	"net"
 	"sync"
 )
@@ -65,4 +66,13 @@ type countedConn struct {
 func (c *countedConn) Close() error {
 	c.closed()
 	return c.Conn.Close()
+}
+
+// CloseWrite ends what is sent. An HTTP server does that after an answer to a request that it has not read to its end, so that the client
+// gets the answer.
+func (c *countedConn) CloseWrite() error {
+	if half, ok := c.Conn.(interface{ CloseWrite() error }); ok {
+		return half.CloseWrite()
+	}
+	return errors.ErrUnsupported
 }

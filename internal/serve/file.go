@@ -13,7 +13,7 @@ import (
 // MaxFile bounds a file of settings.
 const MaxFile = 16 << 20
 
-// File is a file of settings that is read again when it changes. While it cannot be read there is nothing, not what was before.
+// File is a file of settings that is read again when it changes. While it cannot be read, Current returns an error and not the old content.
 type File[T any] struct {
 	name  string // "" is none
 	what  string
@@ -26,7 +26,7 @@ type File[T any] struct {
 	value T
 }
 
-// Watch prepares to read a file, which is what in messages. Without a name, Current returns the zero value.
+// Watch prepares to read a file, which messages call what. Without a name, Current returns the zero value.
 func Watch[T any](name, what string, parse func(name string, data []byte) (T, error)) *File[T] {
 	return &File[T]{name: name, what: what, parse: parse}
 }

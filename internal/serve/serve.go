@@ -24,7 +24,7 @@ type Config struct {
 	Address string
 	// Cert and Key are files with a certificate and its key, which are read for each handshake. Both empty is no TLS; one alone is refused.
 	Cert, Key string
-	// Patience is for the head of a request; its body and its answer have some times as long. Zero is 10 s.
+	// Patience bounds reading the head of a request; its body and its answer may take a multiple of that. Zero is 10 s.
 	Patience time.Duration
 	// Grace is how long running requests may take when the server stops. Zero ends them at once.
 	Grace time.Duration

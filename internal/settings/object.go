@@ -9,16 +9,16 @@ import (
 	"github.com/argosy-cd/argosy/internal/manifest"
 )
 
-// configMapName is the name of the ConfigMap with the settings, in every Argo CD.
-const configMapName = "argocd-cm"
+// ConfigMap is the name of the ConfigMap with the settings, in every Argo CD.
+const ConfigMap = "argocd-cm"
 
 // FromObject reads an object that contains the settings: the ConfigMap argocd-cm in any namespace, or an ArgoCD resource of the operator.
 // It reports false for other objects. Errors start with a key of argocd-cm.
 func FromObject(o manifest.Object) (s *Settings, ok bool, err error) {
 	name := manifest.String(o, "metadata", "name")
 	switch {
-	case isConfigMap(o) && name == configMapName:
-		s, err = fromData(configMapName, manifest.Map(o, "data"))
+	case isConfigMap(o) && name == ConfigMap:
+		s, err = fromData(ConfigMap, manifest.Map(o, "data"))
 	case manifest.Group(o) == argo.Group && manifest.String(o, "kind") == "ArgoCD":
 		data, dataErr := operatorData(manifest.Map(o, "spec"))
 		s, err = fromData(fmt.Sprintf("ArgoCD %q", name), data)

@@ -31,7 +31,7 @@ func Parse(file string, data []byte) (*Settings, error) {
 	switch len(all) {
 	case 0:
 		return nil, fmt.Errorf("%s: no settings of Argo CD in it; it must have the ConfigMap %s or its data, an ArgoCD resource, or "+
-			"values of the chart %s (configs.cm)", file, configMapName, chartName)
+			"values of the chart %s (configs.cm)", file, ConfigMap, chartName)
 	case 1:
 	default:
 		return nil, fmt.Errorf("%s: settings of two Argo CDs, %s and %s; keep one", file, all[0].settings.Origin, all[1].settings.Origin)
@@ -86,7 +86,7 @@ func fromDocument(o manifest.Object) (*Settings, bool, error) {
 	case kind != "":
 		return nil, false, nil
 	case isData(o):
-		s, err := fromData(configMapName, o)
+		s, err := fromData(ConfigMap, o)
 		return s, true, err
 	default:
 		return FromValues(o)
@@ -99,6 +99,6 @@ func fromOtherConfigMap(o manifest.Object) (*Settings, bool, error) {
 	if !isConfigMap(o) || !isData(data) {
 		return nil, false, nil
 	}
-	s, err := fromData(cmp.Or(manifest.String(o, "metadata", "name"), configMapName), data)
+	s, err := fromData(cmp.Or(manifest.String(o, "metadata", "name"), ConfigMap), data)
 	return s, true, err
 }

@@ -31,7 +31,7 @@ func (a *AppSet) apis() func(appsetplugin.For) generator.APIs {
 		}
 		return &scm.Asker{
 			Client: c.Client, Objects: a.argocd.API, Namespace: a.argocd.Namespace, Strict: c.Strict || !f.Admin, Allowed: c.Allowed,
-			Allow: scm.Permit(f.Policy, f.Parent, a.argocd.Namespace), Hint: "; it is not there, or it is in another namespace",
+			Allow: scm.Permit(f.Policy, f.Parent, a.argocd.Namespace), Hint: "; it does not exist, or is in another namespace",
 		}
 	}
 }

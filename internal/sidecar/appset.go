@@ -70,8 +70,8 @@ func NewAppSet(at ArgoCD, cfg AppSetConfig) *AppSet {
 		Removals: &appsetplugin.Removals{}, Now: cfg.Now,
 	}
 	if at.API == nil {
-		cfg.Note("there is no access to a cluster: Argo CD's clusters and repositories are not known, and answers are not compared with " +
-			"what they would delete")
+		cfg.Note("there is no access to a cluster: Argo CD's clusters and repositories are not known, and Argosy cannot check what an " +
+			"answer would delete")
 		return a
 	}
 	a.Config.Live = at.API
@@ -82,7 +82,7 @@ func NewAppSet(at ArgoCD, cfg AppSetConfig) *AppSet {
 func (a *AppSet) engine(f appsetplugin.For) appset.Engine {
 	if a.cfg.Server != nil {
 		if !f.Admin {
-			return refusal{fmt.Errorf("the engine argocd reads with rights of its own, past the policy, so it is for applications of "+
+			return refusal{fmt.Errorf("the engine argocd reads with rights of its own, past the policy, so it is only for applications of "+
 				"administrators' projects (--admin-projects), and this one is in project %q", f.Project)}
 		}
 		return argocd.Engine{Client: a.cfg.Server, Name: f.Call.App, AllowEmpty: f.AllowEmpty}

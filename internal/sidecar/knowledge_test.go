@@ -112,7 +112,7 @@ func TestCredential(t *testing.T) {
 		{project: "team", url: teams},
 		{
 			project: "team", url: shared,
-			denied: `repository https://git.example.com/shared: project "team" may use credentials of repositories of its own only`,
+			denied: `repository https://git.example.com/shared: project "team" may use credentials of its own repositories only`,
 		},
 		{project: "other", url: "https://user:s3cret@git.example.com/shared", denied: "repository https://git.example.com/shared: "},
 		{project: "default", admin: true, url: shared},

@@ -28,14 +28,14 @@ func newMetrics() *sidecarMetrics {
 		seconds: m.Histogram("argosy_cmp_request_seconds",
 			"Time that requests took, with the time that Argo CD took to send the repository.",
 			metrics.Buckets{First: 0.001, Factor: 4, Number: 9}, "plugin", "method"),
-		shared:    m.Counter("argosy_cmp_shared_total", "Requests that were answered by the call of an identical one."),
+		shared:    m.Counter("argosy_cmp_shared_total", "Requests that shared the call of an identical request."),
 		bytes:     m.Counter("argosy_cmp_received_bytes_total", "Bytes of repositories that Argo CD sent."),
-		generated: m.Counter("argosy_cmp_applications_generated_total", "Applications that ApplicationSets became."),
+		generated: m.Counter("argosy_cmp_applications_generated_total", "Applications that ApplicationSets generated."),
 		s3:        m.Counter("argosy_s3_requests_total", "Requests to S3, by operation and result.", "operation", "result"),
 		cache:     m.Counter("argosy_s3_cache_total", "Objects that were in the cache (hit) or had to be read (miss).", "result"),
 		argocd: m.Gauge("argosy_cmp_argocd_version_info",
-			"1 for the version of Argo CD whose ApplicationSets the engine embedded renders, and what that is known from: server, flag, "+
-				"or newest.", "version", "from"),
+			"1 for the version of Argo CD whose ApplicationSets the engine embedded renders, and where that version comes from: server, "+
+				"flag, or newest.", "version", "from"),
 		ended: m.Counter("argosy_workers_ended_total",
 			"Workers that have ended, by reason: memory, stack, cpu, crash, protocol, killed and cancelled are requests that went wrong.",
 			"reason"),
@@ -50,7 +50,7 @@ func (m *sidecarMetrics) load(s *cmp.Server) {
 		_, waiting, _ := s.Load()
 		return waiting
 	})
-	r.Read("argosy_cmp_calls_left", "Calls of plugins that go on though their requests have ended.", func() int {
+	r.Read("argosy_cmp_calls_left", "Calls of plugins that still run although their requests have ended.", func() int {
 		_, _, left := s.Load()
 		return left
 	})

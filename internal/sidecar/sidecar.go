@@ -92,7 +92,7 @@ func Run(ctx context.Context, cfg Config) error {
 	given := cfg.Parallel
 	cfg.Parallel, cfg.extra = cfg.Workers.places(given, len(cfg.Plugins))
 	if cfg.Parallel < given {
-		s.log.Warn("fewer requests are answered at once than --parallel says: each needs a worker, and others must find one", "parallel",
+		s.log.Warn("fewer requests run at once than --parallel says: each needs a worker, and some are kept for other projects", "parallel",
 			cfg.Parallel, "workers", cfg.Workers.Number)
 	}
 	if s.workers != nil {

@@ -28,7 +28,7 @@ func (o Workers) Check() error {
 	case o.Memory != 0 && (o.Memory < minWorkerMemory || o.Memory > 1<<20):
 		return problem.Usagef("--worker-memory must be %d to %d MiB, it is %d", minWorkerMemory, 1<<20, o.Memory)
 	case o.Memory != 0 && o.Number == 0:
-		return problem.Usagef("--worker-memory means nothing with --workers 0")
+		return problem.Usagef("--worker-memory has no effect with --workers 0")
 	}
 	return nil
 }

@@ -197,18 +197,18 @@ func (b *Boot) Causes() []Cause {
 		}
 		switch {
 		case r.Health == Broken:
-			add(false, "Argo CD cannot make its manifests: %s", r.Broken)
+			add(false, "Argo CD cannot render its manifests: %s", r.Broken)
 		case r.Refused != "":
 			add(false, "Argo CD does not deploy it: %s", r.Refused)
 		case r.GivenUp:
 			add(strings.HasPrefix(r.Failure, argo.KindApplication+" "),
-				"its sync was given up after %s, because %s; Argo CD does not try the same revision again", attempts(r.Attempts), r.Failure)
+				"its sync was given up after %s, because %s; Argo CD does not retry the same revision", attempts(r.Attempts), r.Failure)
 		case len(r.WaitsFor) > 0:
 			add(r.relays, "its sync waits for %s", words.First(r.WaitsFor, 3))
 		case r.Old() && r.byHand:
-			add(false, "it runs what it ran before until somebody syncs it; it has no automated sync")
+			add(false, "it keeps its old revision until somebody syncs it; it has no automated sync")
 		case r.Old():
-			add(true, "it runs what it ran before")
+			add(true, "it keeps its old revision")
 		case r.Created < 0 && !r.existed && b.Update:
 			add(true, "it is never made")
 		case r.byHand && r.Created >= 0 && r.Health != health.Healthy:

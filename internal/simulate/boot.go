@@ -42,7 +42,11 @@ type Event struct {
 	At     time.Duration
 	App    string
 	What   What
-	Detail string
+	Detail string // for people
+	// Health is the new one of BecameState, Attempt the number of the sync of SyncStarted, from 1, Wave and Phase those of WaveStarted.
+	Health        health.Status
+	Attempt, Wave int
+	Phase         string
 }
 
 // Run is what became of an Application. Times that never came are negative.
@@ -65,8 +69,8 @@ type Run struct {
 	// Unhealthy are objects of its own at the end, and what they are.
 	Unhealthy []string
 	GivenUp   bool
-	// Failure says why its last sync failed, "" if it did not; Broken why its manifests cannot be made, Refused why Argo CD does not look
-	// at it at all.
+	// Failure says why its last sync failed, "" if it did not; Broken why its manifests cannot be rendered, Refused why Argo CD does not
+	// compare it at all.
 	Failure, Broken, Refused string
 	// Touched says that an update changes it.
 	Touched bool
@@ -82,7 +86,7 @@ type Run struct {
 	relays    bool // its sync waits only for other Applications, also those of sets
 }
 
-// Old reports whether it runs what it ran before the update, which changes it.
+// Old reports whether an update changes it, and it still runs its old revision.
 func (r *Run) Old() bool { return r.existed && r.Touched && r.Created < 0 }
 
 // Boot is a boot that was simulated.

@@ -154,7 +154,7 @@ func (s *simulation) rate(a *app) {
 		if worst == health.Healthy {
 			a.Healthy = s.now
 		}
-		s.event(a, BecameState, "%s", worst)
+		s.happens(a, Event{What: BecameState, Detail: string(worst), Health: worst})
 	}
 	for _, x := range a.shown {
 		if x.applied && x.checked {

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/argosy-cd/argosy/internal/argo"
 	"github.com/argosy-cd/argosy/internal/health"
 	"github.com/argosy-cd/argosy/internal/words"
 )
@@ -33,7 +34,7 @@ func learn(file string, data []byte, apply time.Duration, note func(string)) (ma
 		out, err = learnEvents(file, boot.Events, apply)
 	}
 	if err == nil && len(out) == 0 {
-		err = fmt.Errorf("%s: there is no Application in it whose time until it was healthy is known", file)
+		err = fmt.Errorf("%s: no Application in it has a known time until it was healthy", file)
 	}
 	return out, err
 }
@@ -84,7 +85,7 @@ type learntApplication struct {
 func learnCluster(file string, apps []learntApplication, note func(string)) (map[string]time.Duration, error) {
 	namespaces := map[string]int{}
 	for _, a := range apps {
-		if a.Kind != "Application" {
+		if a.Kind != argo.KindApplication {
 			return nil, fmt.Errorf("%s: %s %q is in it; it must be a list of Applications", file, words.Printable(a.Kind), a.Metadata.Name)
 		}
 		namespaces[a.Metadata.Name]++
@@ -97,7 +98,7 @@ func learnCluster(file string, apps []learntApplication, note func(string)) (map
 		}
 		healthy, applied := a.Status.Health.LastTransitionTime, a.Status.OperationState.FinishedAt
 		if a.Status.Health.Status != string(health.Healthy) || healthy == nil || applied == nil ||
-			a.Status.OperationState.Phase != "Succeeded" {
+			a.Status.OperationState.Phase != argo.PhaseSucceeded {
 			forgotten[name] = true
 			continue
 		}
@@ -111,7 +112,7 @@ func learnCluster(file string, apps []learntApplication, note func(string)) (map
 	}
 	if len(forgotten) > 0 && len(out) > 0 {
 		names := slices.Sorted(maps.Keys(forgotten))
-		note(fmt.Sprintf("%s: of %s it is not known any more how long they took: not healthy, or synced again since; such as %s", file,
+		note(fmt.Sprintf("%s: the duration of %s is not known: not healthy, or synced again since; such as %s", file,
 			words.Count(len(names), "Application"), words.Printable(names[0])))
 	}
 	return out, nil

@@ -339,7 +339,7 @@ func TestUpdate(t *testing.T) {
 	never := simulate.Fault{App: "a", Kind: simulate.Never}
 	b := update(true, true, never)
 	expect(t, b, map[string]health.Status{"a": health.Progressing, "b": health.Healthy},
-		"root: its sync waits for Application a; a: Deployment deployment is Progressing; b: it runs what it ran before")
+		"root: its sync waits for Application a; a: Deployment deployment is Progressing; b: it keeps its old revision")
 	if !b.Find("b").Old() || b.Find("c").Old() || b.Done() {
 		t.Error(reached(b))
 	}
@@ -414,7 +414,7 @@ func TestUpdateOfSpec(t *testing.T) {
 		t.Error(lines(b))
 	}
 	b = update(t, with("1.0.0"), with("1.1.0"), simulate.Fault{App: "first", Kind: simulate.Never})
-	if expect(t, b, nil, "second: it runs what it ran before"); b.Done() {
+	if expect(t, b, nil, "second: it keeps its old revision"); b.Done() {
 		t.Error(lines(b))
 	}
 }
@@ -436,7 +436,7 @@ func TestUpdateOfProject(t *testing.T) {
 	expect(t, update(t, with(1, "", true), with(1, "project x", true)), map[string]health.Status{"a": health.Unknown},
 		"a: Argo CD does not deploy it: project x")
 	b := update(t, with(1, "", false), with(2, "", false))
-	if expect(t, b, nil, "a: it runs what it ran before until somebody syncs it"); !b.Done() || !b.Find("a").Old() {
+	if expect(t, b, nil, "a: it keeps its old revision until somebody syncs it"); !b.Done() || !b.Find("a").Old() {
 		t.Error(lines(b))
 	}
 }

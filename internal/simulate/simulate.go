@@ -1,4 +1,4 @@
-// Package simulate runs a boot before it happens: a plan, how long things take, and what goes wrong, to what happens when. It also runs
+// Package simulate predicts when each step of a boot happens, from a plan, how long things take, and what goes wrong. It also runs
 // what a new revision does to a cluster that has booted.
 //
 // It follows Argo CD's rules, those of the plan's version of it. A sync begins only if the kinds of all objects are there and its project
@@ -6,7 +6,7 @@
 // healthy, and two seconds after it was applied at the earliest. The last wave is not waited for, unless it has hooks. An object that
 // cannot be applied fails the sync at once; one that is Degraded fails it when the rest of its wave is done. A sync that failed is tried
 // again with a backoff, from its first wave, as often as the Application says; then it stays failed. An Application is as healthy as what
-// it deploys. The Applications of an ApplicationSet that the controller makes are nobody's wave.
+// it deploys. The Applications that the controller makes of an ApplicationSet belong to no wave.
 //
 // The same input gives the same boot.
 package simulate
@@ -176,7 +176,12 @@ func (s *simulation) after(d time.Duration, do func()) {
 }
 
 func (s *simulation) event(a *app, what What, format string, args ...any) {
-	s.boot.Events = append(s.boot.Events, Event{s.now, a.Name, what, fmt.Sprintf(format, args...)})
+	s.happens(a, Event{What: what, Detail: fmt.Sprintf(format, args...)})
+}
+
+func (s *simulation) happens(a *app, e Event) {
+	e.At, e.App = s.now, a.Name
+	s.boot.Events = append(s.boot.Events, e)
 }
 
 // create is the Application object itself.

@@ -286,7 +286,7 @@ func TestBroken(t *testing.T) {
 		if r := b.Find("x"); b.Done() || r.Health != simulate.Broken || r.Started >= 0 || (b.Find("y").Created < 0) != sees {
 			t.Errorf("sees %t: %+v\n%s", sees, r, lines(b))
 		}
-		if got := strings.Join(b.Blocked(), "; "); !strings.Contains(got, "x: Argo CD cannot make its manifests: x.yaml:3: nonsense") {
+		if got := strings.Join(b.Blocked(), "; "); !strings.Contains(got, "x: Argo CD cannot render its manifests: x.yaml:3: nonsense") {
 			t.Error(got)
 		}
 	}

@@ -18,7 +18,7 @@ func (s *simulation) start(a *app) {
 		a.Started = s.now
 	}
 	a.running, a.ok, a.wave, a.applied, a.Failure = true, false, -1, false, ""
-	s.event(a, SyncStarted, "attempt %d", a.Attempts)
+	s.happens(a, Event{What: SyncStarted, Detail: fmt.Sprintf("attempt %d", a.Attempts), Attempt: a.Attempts})
 	for _, x := range a.items {
 		x.result = pending
 		if x.Hook && x.applied { // hooks are run again
@@ -74,7 +74,7 @@ func (s *simulation) next(a *app) {
 	if w.phase != plan.Sync {
 		detail += " " + w.phase
 	}
-	s.event(a, WaveStarted, "%s", detail)
+	s.happens(a, Event{What: WaveStarted, Detail: detail, Wave: w.number, Phase: w.phase})
 	s.after(s.model.Apply, func() { s.apply(a) })
 }
 

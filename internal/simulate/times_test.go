@@ -51,14 +51,14 @@ func TestTimes(t *testing.T) {
 		"no field": {times: simulate.Times{Model: "unknown.yaml"}, err: "unknown.yaml"},
 		"a cluster": {
 			times: simulate.Times{Learn: "cluster.json"}, want: map[string]time.Duration{"web": time.Minute},
-			note: "cluster.json: of 1 Application it is not known any more how long they took: not healthy, or synced again since; such as db",
+			note: "cluster.json: the duration of 1 Application is not known: not healthy, or synced again since; such as db",
 		},
 		"a boot": {
 			times: simulate.Times{Learn: "boot.json"},
 			want:  map[string]time.Duration{"web": 5*s - simulate.DefaultModel().Apply},
 		},
 		"other Applications": {
-			times: simulate.Times{Learn: "others.json"}, note: "others.json: of 1 Application",
+			times: simulate.Times{Learn: "others.json"}, note: "others.json: the duration of 1 Application",
 			err: "others.json: no Application of the plan is in it, except for those that only deploy others",
 		},
 		"no Applications": {
@@ -69,7 +69,7 @@ func TestTimes(t *testing.T) {
 		"too late": {times: simulate.Times{Learn: "late.json"}, err: "late.json: at must be seconds, 0 to "},
 		"nothing to learn": {
 			times: simulate.Times{Learn: "never.json"},
-			err:   "never.json: there is no Application in it whose time until it was healthy is known",
+			err:   "never.json: no Application in it has a known time until it was healthy",
 		},
 		"no file": {times: simulate.Times{Model: "none"}, err: "file does not exist"},
 		"the last wins": {

@@ -39,7 +39,7 @@ func (j *job) buildOptions(k *render.Kustomization) error {
 	k.Anywhere, k.Unsorted = flags["load-restrictor"] == "LoadRestrictionsNone", flags["reorder"] == "none"
 	for _, name := range otherFlags {
 		if _, ok := flags[name]; ok {
-			j.note(Ignored, "--%s of kustomize.buildOptions is not honoured here, so what it changes is not seen", name)
+			j.note(Ignored, "--%s of kustomize.buildOptions is ignored here, so the result may differ from that of Argo CD", name)
 		}
 	}
 	// Argo CD tells Kustomize about the cluster only if charts are mentioned.

@@ -71,6 +71,6 @@ func (j *job) unhonoured(kind Kind) {
 		walk(k, j.spec[k])
 	}
 	for _, name := range names {
-		j.note(Ignored, "source.%s is not honoured here, so what it changes is not seen", name)
+		j.note(Ignored, "source.%s is ignored here, so the result may differ from that of Argo CD", name)
 	}
 }

@@ -56,7 +56,7 @@ func CheckNames(files []File, kind string, url func(name string) string) error {
 	var errs []error
 	for _, f := range files {
 		if !Safe(f.Name) {
-			errs = append(errs, fmt.Errorf("%s: this key is not the name of a file, which type %s needs", url(f.Name), kind))
+			errs = append(errs, fmt.Errorf("%s: this key is not a valid file name, which type %s needs", url(f.Name), kind))
 		}
 	}
 	return errors.Join(errs...)

@@ -234,10 +234,10 @@ func TestSelect(t *testing.T) {
 func TestCheckNames(t *testing.T) {
 	list := []tree.File{{Name: "a"}, {Name: "../c"}, {Name: "a//b"}, {Name: "a/"}, {Name: `d\e`}}
 	err := tree.CheckNames(list, "helm", func(name string) string { return "s3://b/" + name })
-	want := `s3://b/../c: this key is not the name of a file, which type helm needs
-s3://b/a//b: this key is not the name of a file, which type helm needs
-s3://b/a/: this key is not the name of a file, which type helm needs
-s3://b/d\e: this key is not the name of a file, which type helm needs`
+	want := `s3://b/../c: this key is not a valid file name, which type helm needs
+s3://b/a//b: this key is not a valid file name, which type helm needs
+s3://b/a/: this key is not a valid file name, which type helm needs
+s3://b/d\e: this key is not a valid file name, which type helm needs`
 	if err == nil || err.Error() != want {
 		t.Error(err)
 	}

@@ -1,4 +1,4 @@
-// Package trigger holds the repositories that make Argo CD look again: clocks, whose ticks are empty commits, and buckets and files,
+// Package trigger holds the repositories that make Argo CD refresh: clocks, whose ticks are empty commits, and buckets and files,
 // whose commits are what is in them.
 //
 // Clocks and buckets are stateless. A commit of a clock depends on the name of the repository, its interval and its tick, so a restart

@@ -11,7 +11,7 @@ import (
 	"github.com/argosy-cd/argosy/internal/tree"
 )
 
-// Files is a repository whose tree is what it was told last, such as a work tree as it lies on disk. Each change is a commit on top of the
+// Files is a repository whose tree is the last one that Set got, such as a work tree on disk. Each change is a commit on top of the
 // one before; when there are too many, history begins anew.
 type Files struct {
 	// Date and Message are those of every commit.
@@ -31,7 +31,7 @@ type filesCommit struct {
 // maxFilesCommits bounds the history, and with it how many trees are kept.
 const maxFilesCommits = 32
 
-// Set makes files a commit, if they are others than before.
+// Set commits files, if they differ from the last commit.
 func (f *Files) Set(files []tree.File) error {
 	root := newFolder()
 	for _, file := range files {
@@ -65,7 +65,7 @@ func (f *Files) Head(context.Context) (gitserver.Hash, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if len(f.commits) == 0 {
-		return gitserver.Hash{}, errors.New("there is nothing in it yet")
+		return gitserver.Hash{}, errors.New("the repository has no commit yet")
 	}
 	return f.commits[len(f.commits)-1].object.Hash(), nil
 }

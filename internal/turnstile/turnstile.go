@@ -1,4 +1,4 @@
-// Package turnstile bounds how many things are done at once, for all clients together and for each of them, so that no client
+// Package turnstile bounds how many requests run at once, for all clients together and for each of them, so that no client
 // takes the places of the others. Those that find no place wait in a queue, which is bounded in the same way; further ones are refused at
 // once.
 package turnstile

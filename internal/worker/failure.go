@@ -15,7 +15,7 @@ import (
 // Reasons why a worker is replaced.
 const (
 	ReasonMemory    = "memory"    // it wanted more than it may have
-	ReasonStack     = "stack"     // something calls itself without an end
+	ReasonStack     = "stack"     // something recurses without end
 	ReasonCPU       = "cpu"       // it computed for longer than it may
 	ReasonCrash     = "crash"     // it ended in another way, or had a panic
 	ReasonKilled    = "killed"    // somebody else has killed it, such as the kernel in search of memory
@@ -35,7 +35,7 @@ type KilledError struct {
 
 func (e *KilledError) Error() string {
 	what := map[string]string{
-		ReasonMemory: "needs more memory than a request may have", ReasonStack: "calls itself without an end",
+		ReasonMemory: "needs more memory than a request may have", ReasonStack: "recurses without end",
 		ReasonCPU:   "computes for longer than a request may",
 		ReasonCrash: "crashed", ReasonKilled: "was killed by the system, as when the container has no memory left",
 		ReasonProtocol: "sent an answer that is not valid",

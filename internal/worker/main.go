@@ -25,7 +25,7 @@ const maxStack = 48 << 20
 // Main is the program of a worker. args are those behind Config.Args. It returns when its host has gone.
 func Main(args []string, handlers map[string]Handler) error {
 	if len(args) != 2 {
-		return errors.New("a worker is started by a program of its own kind, not by hand")
+		return errors.New("a worker is started by argosy itself, not by hand")
 	}
 	memory, err := strconv.ParseInt(args[0], 10, 64)
 	if err != nil || memory < 1<<20 {
@@ -33,7 +33,7 @@ func Main(args []string, handlers map[string]Handler) error {
 	}
 	in, out := os.NewFile(fdIn, "host"), os.NewFile(fdOut, "host")
 	if _, err := in.Stat(); err != nil {
-		return errors.New("a worker is started by a program of its own kind, not by hand")
+		return errors.New("a worker is started by argosy itself, not by hand")
 	}
 	debug.SetMaxStack(min(maxStack, int(memory/2)))
 	return Serve(in, out, confine(memory, args[1] == "true"), handlers, func() bool { return tired(memory) })

@@ -71,8 +71,8 @@ func startProcess(ctx context.Context, s *spawner, cfg Config) (*process, Confin
 	// All three are given, because an image may have no /dev/null.
 	w.cmd.Stdin, w.cmd.Stdout, w.cmd.Stderr = fromHost, w.errors, w.errors
 	w.cmd.WaitDelay = time.Second // if something else has its standard error
-	w.inherited = ownPeak()
 	err = s.start(w.cmd)
+	w.inherited = ownPeak() // afterwards, because the host may have grown until the process began
 	_, _ = fromHost.Close(), toHost.Close()
 	if err != nil {
 		w.close()

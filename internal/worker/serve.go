@@ -91,7 +91,7 @@ func (h *Host) Doing(what string) {
 	}
 }
 
-// Serve does jobs, one after the other, until its host closes in. hello is what the host is told first, and tired says whether it should
+// Serve does jobs, one after the other, until its host closes in. hello is sent to the host first, and tired says whether it should
 // get another worker for the next job.
 func Serve(in io.Reader, out io.Writer, hello any, handlers map[string]Handler, tired func() bool) error {
 	h := &Host{in: bufio.NewReaderSize(in, 64<<10), out: bufio.NewWriterSize(out, 64<<10)}

@@ -185,7 +185,7 @@ func (p *Pool) Close() {
 	p.spawn.close()
 }
 
-var errClosed = errors.New("there are no workers any more")
+var errClosed = errors.New("the workers were stopped")
 
 // startTimeout bounds how long a worker takes until it is ready, on a machine that has other things to do, too.
 const startTimeout = 30 * time.Second

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -107,9 +108,7 @@ func rootsAt(ctx context.Context, repos *Repositories, arg string) ([]manifest.D
 }
 
 func anyRoot(name string, docs []manifest.Document) error {
-	if slices.ContainsFunc(docs, func(d manifest.Document) bool {
-		return argo.IsApplication(d.Object) || argo.IsApplicationSet(d.Object)
-	}) {
+	if slices.ContainsFunc(docs, deploys) {
 		return nil
 	}
 	return fmt.Errorf("%s: there is no Application and no ApplicationSet in it", name)
@@ -190,32 +189,43 @@ func (p *Planner) find(ctx context.Context) ([]manifest.Document, error) {
 		return roots, nil
 	}
 	lines := []string{"there are several roots; name one, or plan all of them with --all:"}
-	for _, d := range roots {
-		lines = append(lines, fmt.Sprintf("  %s   %s %s", d.File, manifest.String(d.Object, "kind"),
-			manifest.String(d.Object, "metadata", "name")))
+	for rest := roots; len(rest) > 0; {
+		argument, names := rootArgument(rest[0]), []string{}
+		for len(rest) > 0 && rootArgument(rest[0]) == argument { // one argument plans all of them
+			names = append(names, manifest.String(rest[0].Object, "kind")+" "+manifest.String(rest[0].Object, "metadata", "name"))
+			rest = rest[1:]
+		}
+		lines = append(lines, fmt.Sprintf("  %s   %s", argument, words.Some(names)))
 	}
 	return nil, errors.New(strings.Join(lines, "\n"))
+}
+
+// rootArgument is the argument that names a root: its file, or the directory of the Kustomization that makes it.
+func rootArgument(d manifest.Document) string {
+	name, built := strings.CutSuffix(d.File, manifest.Built)
+	if built {
+		name = filepath.Dir(name)
+	}
+	return name
 }
 
 // noteRoots says which roots were found.
 func (r *Repositories) noteRoots(roots, candidates []manifest.Document) {
 	for _, d := range roots {
 		r.cfg.Note(fmt.Sprintf("found the root %s %s in %s, one of %d Applications and sets in the repository",
-			manifest.String(d.Object, "kind"), words.Printable(manifest.String(d.Object, "metadata", "name")), words.Printable(d.File),
-			len(candidates)))
+			manifest.String(d.Object, "kind"), words.Printable(manifest.String(d.Object, "metadata", "name")),
+			words.Printable(rootArgument(d)), len(candidates)))
 	}
 }
 
-// among plans all candidates at once, as if somebody had applied them: a root is one that nobody else deploys.
+// among plans candidates as if somebody had applied them: a root is one that nobody else deploys.
 func (p *Planner) among(ctx context.Context, repos *Repositories, candidates []manifest.Document) ([]manifest.Document, error) {
 	all := *p
 	all.Deprecated = nil                    // of roots only
 	all.Config.Sets = plan.SetsByController // so that sets are seen
-	planned, err := all.Plan(ctx, &Roots{Documents: candidates, Repositories: repos})
-	if err != nil {
-		return nil, err
-	}
-	return planned.RootsAmong(candidates), nil
+	return plan.RootsAmong(candidates, func(docs []manifest.Document) (*plan.Plan, error) {
+		return all.Plan(ctx, &Roots{Documents: docs, Repositories: repos})
+	})
 }
 
 // applications returns all Applications and sets in manifests of the local repositories, the Applications only if one of their sources is
@@ -245,34 +255,57 @@ func (r *Repositories) applications(ctx context.Context) ([]manifest.Document, e
 		if err != nil {
 			return nil, err
 		}
+		users := newOverlays(files)
+		under := map[string][]manifest.Document{} // by Kustomization that people apply: what its files have
 		for _, f := range files {
 			name := input.Near(filepath.Join(l.Path, f.Name))
-			if seen[name] || !mentions(f.Data) {
+			if seen[name] || !mentions(f.Data) || users.patches[f.Name] {
 				continue
 			}
 			seen[name] = true
-			docs, _, err := manifest.DecodeLoose(name, f.Data)
-			if err != nil {
-				if chart, _, ok := strings.Cut(name, "/templates/"); ok && bytes.Contains(f.Data, []byte("{{")) {
-					charts = append(charts, chart)
-				} else {
-					r.cfg.Note(fmt.Sprintf("skipped, although it may be the root: %s", strings.ReplaceAll(err.Error(), "\n", "; ")))
-				}
-				continue
+			docs, chart := r.inFile(name, f.Data)
+			if chart != "" {
+				charts = append(charts, chart)
 			}
-			for _, d := range docs {
-				if argo.IsApplication(d.Object) && slices.ContainsFunc(argo.Repositories(d.Object), ours) ||
-					argo.IsApplicationSet(d.Object) {
-					out = append(out, d)
-				}
+			above := users.above(f.Name)
+			for _, dir := range above {
+				under[dir] = append(under[dir], docs...)
+			}
+			if len(above) == 0 {
+				out = append(out, docs...)
+			}
+		}
+		for _, dir := range slices.Sorted(maps.Keys(under)) {
+			if len(under[dir]) > 0 {
+				out = append(out, r.patched(ctx, l.Path, dir, under[dir])...)
 			}
 		}
 	}
 	if charts = slices.Compact(charts); len(charts) > 0 {
-		r.cfg.Note("templates of charts have Applications, too, and no root is looked for in them; plan such a chart by its directory: " +
+		r.cfg.Note("templates of charts have Applications, too, but are not searched for a root; plan such a chart by its directory: " +
 			words.Printable(words.Some(charts)))
 	}
-	return out, nil
+	return slices.DeleteFunc(out, func(d manifest.Document) bool {
+		return argo.IsApplication(d.Object) && !slices.ContainsFunc(argo.Repositories(d.Object), ours)
+	}), nil
+}
+
+// inFile are the Applications and sets of a file, or the chart of which the file is a template.
+func (r *Repositories) inFile(name string, data []byte) (docs []manifest.Document, chart string) {
+	docs, _, err := manifest.DecodeLoose(name, data)
+	if err != nil {
+		if chart, _, ok := strings.Cut(name, "/templates/"); ok && bytes.Contains(data, []byte("{{")) {
+			return nil, chart
+		}
+		r.cfg.Note(fmt.Sprintf("skipped, although it may be the root: %s", strings.ReplaceAll(err.Error(), "\n", "; ")))
+		return nil, ""
+	}
+	return slices.DeleteFunc(docs, func(d manifest.Document) bool { return !deploys(d) }), ""
+}
+
+// deploys reports whether an object is an Application or a set.
+func deploys(d manifest.Document) bool {
+	return argo.IsApplication(d.Object) || argo.IsApplicationSet(d.Object)
 }
 
 // mentions reports whether a file may have an Application or a set in it.

@@ -161,8 +161,8 @@ func (r *Repositories) guessURLs(ctx context.Context, local []gitsource.Local) e
 			return o.URL != "" && giturl.Key(o.URL) == giturl.Key(url)
 		}); {
 		case url == "" && named:
-			return fmt.Errorf("%s: no Application in it has a source that is in it, too, so its URL is not known; name it, as in --repo "+
-				"URL=%s", l.Path, l.Path)
+			return fmt.Errorf("%s: no Application in it has its source in it, so the URL of the repository is not known; name the URL, as "+
+				"in --repo URL=%s", l.Path, l.Path)
 		case url == "" || known && !named:
 			continue
 		}

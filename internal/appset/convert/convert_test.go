@@ -13,6 +13,7 @@ import (
 	"github.com/argosy-cd/argosy/internal/appset/generator"
 	"github.com/argosy-cd/argosy/internal/appsetplugin"
 	"github.com/argosy-cd/argosy/internal/argo"
+	"github.com/argosy-cd/argosy/internal/hostile"
 	"github.com/argosy-cd/argosy/internal/manifest"
 )
 
@@ -47,6 +48,7 @@ func plugin(t *testing.T, engine appset.Engine, namespace string, app manifest.O
 // TestConformance converts every set of the cases that compare us with Argo CD. What the plugin renders for the Application is what the set
 // renders, and the way back gives the same set.
 func TestConformance(t *testing.T) {
+	hostile.Unraced(t)
 	suite := appsettest.Load(t, "../testdata")
 	converted, rendered := 0, 0
 	for _, c := range suite.Cases {

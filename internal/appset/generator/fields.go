@@ -27,11 +27,14 @@ func newFields(path string, v any, r *run) *fields {
 	return f
 }
 
+// UnknownField ends a warning about a field that a set cannot have.
+const UnknownField = "unknown field, ignored"
+
 // err reports all problems. It is called when every field has been asked for.
 func (f *fields) err() error {
 	for key := range f.value {
 		if !slices.Contains(f.known, key) && f.run != nil {
-			f.run.warned[f.path+"."+key+": unknown field, ignored"] = true
+			f.run.warned[f.path+"."+key+": "+UnknownField] = true
 		}
 	}
 	return errors.Join(f.errs...)

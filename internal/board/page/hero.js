@@ -117,7 +117,7 @@ function headline(apps, by, t) {
     return { is: 'running', text: where, small: busy.length ? `waiting for ${some(busy.map((a) => a.name))}` : '' };
   }
   if (by.running.length && by.healthy.length) return { is: 'running', text: `${by.healthy.length} of ${count(apps.length, 'Application')} healthy`, small: 'the next wave is about to begin' };
-  if (by.manual.length) return { is: 'manual', text: `${some(by.manual.map((a) => a.name))} ${by.manual.length === 1 ? 'needs' : 'need'} somebody`, small: 'to sync or resume' };
+  if (by.manual.length) return { is: 'manual', text: `${some(by.manual.map((a) => a.name))} ${by.manual.length === 1 ? 'needs' : 'need'} action`, small: 'sync or resume by hand' };
   if (by.unknown.length) return { is: 'unknown', text: `The state of ${count(by.unknown.length, 'Application')} is not known`, small: '' };
   return { is: 'waiting', text: 'The boot has not begun', small: scene.plan ? `planned: ${clock(scene.total)}` : '' };
 }

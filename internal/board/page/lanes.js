@@ -225,7 +225,7 @@ function drawLane(l, t) {
   l.node.dataset.is = is;
   setIcon(l.mark, is);
   setText(l.of, plan ? String(all) : `${n.healthy} of ${all}`);
-  setText(l.word, plan && n.failing ? 'broken' : { failing: 'failing', blocked: 'blocked', running: 'running', manual: 'needs somebody' }[is] || '');
+  setText(l.word, plan && n.failing ? 'broken' : { failing: 'failing', blocked: 'blocked', running: 'running', manual: 'needs action' }[is] || '');
   l.bar.style.width = `${all ? (100 * n.healthy) / all : 0}%`;
   if (l.gate) {
     const open = started > 0 && !plan;

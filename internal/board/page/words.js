@@ -3,13 +3,13 @@
 
 /** Words for states, in the order of the page: worst first. */
 export const STATES = {
-  failing: 'failing', blocked: 'blocked', manual: 'needs somebody', running: 'running', unknown: 'unknown', waiting: 'waiting', planned: 'planned', healthy: 'healthy',
+  failing: 'failing', blocked: 'blocked', manual: 'needs action', running: 'running', unknown: 'unknown', waiting: 'waiting', planned: 'planned', healthy: 'healthy',
 };
 
 /** What each state means, for hints. */
 export const MEANS = {
-  failing: 'something of its own is wrong', blocked: 'it waits for an Application that fails', manual: 'somebody must sync or resume it',
-  running: 'it syncs, or becomes healthy', unknown: 'its state is not known', waiting: 'its wave has not come', planned: 'a plan has no state',
+  failing: 'the Application itself has a problem', blocked: 'it waits for an Application that fails', manual: 'it must be synced or resumed by hand',
+  running: 'it syncs, or becomes healthy', unknown: 'its state is not known', waiting: 'its wave has not started', planned: 'a plan has no state',
   healthy: 'healthy and synced',
 };
 

@@ -151,7 +151,7 @@ func (t *Tracker) remembered(n *live.Node, state State) []State {
 		out = append(out, State{Is: Waiting})
 	}
 	add(n.Created, State{Is: Running, Health: string(health.Progressing)})
-	if op := n.Operation; op != nil && op.Phase == "Succeeded" && n.Sync == "Synced" {
+	if op := n.Operation; op != nil && op.Phase == argo.PhaseSucceeded && n.Sync == argo.Synced {
 		add(op.Finished, State{Is: Running, Health: string(health.Progressing), Sync: n.Sync, Operation: op.Phase})
 	}
 	if n.HealthSince.IsZero() || t.ms(n.HealthSince) >= state.At {

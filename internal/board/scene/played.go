@@ -3,9 +3,8 @@ package scene
 import (
 	"fmt"
 	"slices"
-	"strconv"
-	"strings"
 
+	"github.com/argosy-cd/argosy/internal/argo"
 	"github.com/argosy-cd/argosy/internal/health"
 	"github.com/argosy-cd/argosy/internal/simulate"
 	"github.com/argosy-cd/argosy/internal/words"
@@ -70,32 +69,29 @@ func (p *player) event(i int, e simulate.Event) {
 	s.Waits = nil
 	switch e.What {
 	case simulate.Created:
-		s = State{Is: Running, Health: string(health.Progressing), Sync: "OutOfSync"}
+		s = State{Is: Running, Health: string(health.Progressing), Sync: argo.OutOfSync}
 	case simulate.SyncStarted:
-		s.Is, s.Operation, s.Note = Running, "Running", "syncs"
-		if e.Detail != "attempt 1" {
+		s.Is, s.Operation, s.Note = Running, argo.PhaseRunning, "syncs"
+		if e.Attempt > 1 {
 			s.Note = "syncs, " + e.Detail
 		}
 	case simulate.WaveStarted:
-		number, _, _ := strings.Cut(e.Detail, " ")
-		if wave, err := strconv.Atoi(number); err == nil {
-			s.Wave = &wave
-		}
+		s.Wave = &e.Wave
 	case simulate.Synced:
-		s.Sync, s.Operation, s.Wave, s.Note = "Synced", "Succeeded", nil, ""
+		s.Sync, s.Operation, s.Wave, s.Note = argo.Synced, argo.PhaseSucceeded, nil, ""
 		if s.Health == string(health.Healthy) {
 			s.Is = Healthy
 		}
 	case simulate.SyncFailed:
 		s.Is, s.Operation, s.Note, s.Wave = Failing, "Retrying", "its sync failed: "+e.Detail, nil
 	case simulate.SyncGivenUp:
-		s.Is, s.Operation, s.Note, s.Wave = Failing, "Failed", "its sync is given up "+e.Detail, nil
+		s.Is, s.Operation, s.Note, s.Wave = Failing, argo.PhaseFailed, "its sync is given up "+e.Detail, nil
 	case simulate.CannotMake:
-		s.Is, s.Health, s.Sync, s.Note = Failing, string(health.Unknown), "Unknown", "Argo CD cannot make its manifests: "+e.Detail
+		s.Is, s.Health, s.Sync, s.Note = Failing, string(health.Unknown), "Unknown", "Argo CD cannot render its manifests: "+e.Detail
 	case simulate.Refused:
 		s.Is, s.Note = Failing, "Argo CD does not deploy it: "+e.Detail
 	case simulate.Mended:
-		s.Is, s.Note = Running, "a commit mends it"
+		s.Is, s.Note = Running, "a commit repairs it"
 	case simulate.BecameState:
 		s = p.became(e, s)
 	}
@@ -104,7 +100,7 @@ func (p *player) event(i int, e simulate.Event) {
 
 // became is a new health.
 func (p *player) became(e simulate.Event, s State) State {
-	now := health.Status(e.Detail)
+	now := e.Health
 	app := p.names[e.App]
 	if now == health.Healthy && app.DeploysOthers() && e.At != p.boot.Find(e.App).Healthy {
 		now = health.Progressing // all that are there are healthy, but more come
@@ -118,9 +114,9 @@ func (p *player) became(e simulate.Event, s State) State {
 		} else if s.Note == "" || s.Note == "syncs" {
 			s.Note = "its workloads are Degraded"
 		}
-	case s.Operation == "Retrying" || s.Operation == "Failed":
+	case s.Operation == "Retrying" || s.Operation == argo.PhaseFailed:
 		s.Is = Failing
-	case now == health.Healthy && s.Operation != "Running":
+	case now == health.Healthy && s.Operation != argo.PhaseRunning:
 		s.Is, s.Note = Healthy, ""
 	default:
 		s.Is = Running

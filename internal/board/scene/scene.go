@@ -6,6 +6,8 @@ package scene
 
 import (
 	"slices"
+
+	"github.com/argosy-cd/argosy/internal/argo"
 )
 
 // Mode says where a scene comes from.
@@ -27,7 +29,7 @@ const (
 	Waiting Is = "waiting" // its parent has not created it
 	Running Is = "running" // it syncs, or becomes healthy
 	Blocked Is = "blocked" // it is as it is because of another Application that fails
-	Failing Is = "failing" // something of its own is wrong
+	Failing Is = "failing" // the Application itself has a problem
 	Manual  Is = "manual"  // somebody must sync or resume it
 	Healthy Is = "healthy" // it is healthy and synced, and nothing runs
 	Unknown Is = "unknown"
@@ -178,7 +180,7 @@ func (a *App) times() Times {
 		if s.Is != Waiting && t.Created < 0 {
 			t.Created = s.At
 		}
-		if s.Sync == "Synced" && t.Synced < 0 {
+		if s.Sync == argo.Synced && t.Synced < 0 {
 			t.Synced = s.At
 		}
 		if s.Is == Healthy && t.Healthy < 0 {

@@ -296,10 +296,10 @@ func TestHostileRecordings(t *testing.T) {
 		r    io.Reader
 		want string
 	}{
-		"garbage":      {strings.NewReader("\x00\xff{\n"), "x:1: it is not an event of a recording"},
+		"garbage":      {strings.NewReader("\x00\xff{\n"), "x:1: not an event of a recording"},
 		"endless line": {endless("{"), "x: a line has more than 8 MiB"},
 		"zeros":        {endless("\x00"), "x: a line has more than 8 MiB"},
-		"deep":         {strings.NewReader(strings.Repeat(`{"object":`, 20_000) + "\n"), "x:1: it is not an event of a recording"},
+		"deep":         {strings.NewReader(strings.Repeat(`{"object":`, 20_000) + "\n"), "x:1: not an event of a recording"},
 		"too many":     {strings.NewReader(strings.Join(slices.Collect(many), "")), "x: it has more than 20000 Applications and sets"},
 		"wrong types":  {strings.NewReader(`{"what":"seen","object":{"kind":7,"metadata":[]}}` + "\n"), "x:1: "},
 		"no times": {strings.NewReader(`{"what":"seen","object":{"apiVersion":"argoproj.io/v1alpha1","kind":"Application","metadata":{"name":"a","creationTimestamp":"never"},` +

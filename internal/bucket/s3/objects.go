@@ -14,7 +14,6 @@ import (
 	"net/url"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -198,22 +197,14 @@ func (s *Store) Sum(ctx context.Context, key string) (string, error) {
 
 // Delete deletes objects one by one, several at a time: deletion in bulk needs checksums that not all servers have.
 func (s *Store) Delete(ctx context.Context, keys ...string) error {
-	var wg sync.WaitGroup
-	errs := make([]error, len(keys))
-	slots := make(chan struct{}, 16)
-	for i, key := range keys {
-		slots <- struct{}{}
-		wg.Go(func() {
-			defer func() { <-slots }()
-			if _, err := flight.Safely(func() (*s3.DeleteObjectOutput, error) {
-				return s.client.DeleteObject(ctx, &s3.DeleteObjectInput{Bucket: &s.bucket, Key: &key})
-			}); err != nil {
-				errs[i] = s.explain(ctx, "deleting "+s.url(key), "s3:DeleteObject on it", err)
-			}
-		})
-	}
-	wg.Wait()
-	return cmp.Or(errs...)
+	errs := make([]error, len(keys)) // one does not stop the others
+	err := flight.Each(ctx, 16, len(keys), func(ctx context.Context, i int) error {
+		if _, err := s.client.DeleteObject(ctx, &s3.DeleteObjectInput{Bucket: &s.bucket, Key: &keys[i]}); err != nil {
+			errs[i] = s.explain(ctx, "deleting "+s.url(keys[i]), "s3:DeleteObject on it", err)
+		}
+		return nil
+	})
+	return cmp.Or(append(errs, err)...)
 }
 
 func (s *Store) url(key string) string { return bucket.URL{Bucket: s.bucket, Path: key}.String() }

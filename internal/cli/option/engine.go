@@ -6,7 +6,7 @@ import (
 	"github.com/argosy-cd/argosy/internal/argocd"
 )
 
-// Engine are the flags that say who renders ApplicationSets.
+// Engine are the flags that choose the engine that renders ApplicationSets.
 type Engine struct{ argocd.Choice }
 
 // Register adds the flags.

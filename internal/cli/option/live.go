@@ -52,6 +52,9 @@ func (o *Live) Follow(std cli.Std, cmd *cobra.Command) (cfg follow.Config, done 
 		Namespaces: o.namespaces, Namespace: (*kube.Client)(nil).ArgoCD(o.Namespace), Now: std.Now,
 		Out: std.Out, Err: std.Err, Size: std.Size, Patience: o.Patience,
 	}
+	if std.Dumb() {
+		cfg.Size = nil
+	}
 	if o.recording != "" {
 		if o.Kubeconfig != "" || o.Context != "" || cmd.Flags().Changed("application-namespaces") {
 			return cfg, nil, problem.Usagef("--recording excludes --kubeconfig, --context and --application-namespaces")

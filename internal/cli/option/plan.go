@@ -75,8 +75,8 @@ func (o *Plan) RegisterCluster(flags *pflag.FlagSet) {
 			"has it")
 	flags.StringSliceVar(&o.Exists, "exists", nil,
 		"`THINGS` that every cluster has before the boot: GROUP/KIND of a custom resource, Namespace/NAME, AppProject/NAME, StorageClass/NAME and other classes, "+
-			"issuers, stores and Services, or all that "+
-			"nobody in the plan brings; repeatable")
+			"issuers, stores and Services, or all for "+
+			"everything that the plan does not deploy; * stands for any part of a name; repeatable")
 }
 
 // Prepare is a preview of roots, in a format. Its planner must be closed.

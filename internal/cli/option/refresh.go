@@ -6,7 +6,7 @@ import (
 	"github.com/argosy-cd/argosy/internal/refresher"
 )
 
-// Refresh are the flags of processes that ask Argo CD to look at applications.
+// Refresh are the flags of processes that refresh applications.
 type Refresh struct{ refresher.Settings }
 
 // Register adds the flags.

@@ -18,8 +18,8 @@ func S3Settings() cli.Settings {
 	return cli.Table([][3]string{
 		{
 			"policy", "ARGOSY_POLICY",
-			"`FILE` that says what projects may do; without one they may read any bucket, but choose no endpoint and no role, and generate " +
-				"Applications for themselves",
+			"`FILE` that says what projects may do; without one they may read any bucket and generate Applications for " +
+				"themselves, but choose no endpoint and no role",
 		},
 		{
 			"admin-projects", "ARGOSY_ADMIN_PROJECTS",
@@ -75,7 +75,7 @@ func AppSetSettings() cli.Settings {
 	})
 }
 
-// RefreshSettings are those of processes that ask Argo CD to look at applications.
+// RefreshSettings are the settings of processes that refresh applications.
 func RefreshSettings() cli.Settings {
 	return cli.Table([][3]string{
 		{"interval", IntervalVariable, "interval of /appset.git, and of every trigger without its own schedule"},

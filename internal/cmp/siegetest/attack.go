@@ -175,7 +175,7 @@ func diamond(dir string, levels int) map[string]string {
 
 func (w *World) kustomizations() []Attack {
 	return []Attack{
-		named("a diamond of kustomizations", Computing, Request{Dir: "app", Files: diamond("app", 40)}, "it leads to more than"),
+		named("a diamond of kustomizations", Computing, Request{Dir: "app", Files: diamond("app", 40)}, "it builds more than"),
 		named("a small diamond of kustomizations", Computing, Request{Dir: "app", Files: diamond("app", 9)}, ""),
 	}
 }

@@ -1,5 +1,5 @@
-// Package format prints reports of the linter: for people, for programs, and for what shows findings beside code: SARIF, JUnit, GitHub and
-// GitLab.
+// Package format prints reports of the linter: for people, for programs, and for services that show findings beside code: SARIF, JUnit,
+// GitHub and GitLab.
 //
 // Names and messages are from files of users. No format lets them do anything to a terminal, to a workflow command or to XML. The same
 // report makes the same bytes.
@@ -7,8 +7,11 @@ package format
 
 import (
 	"bufio"
+	"cmp"
 	"fmt"
 	"io"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/argosy-cd/argosy/internal/lint"
@@ -111,7 +114,31 @@ func text(w io.Writer, r *lint.Report) {
 	if len(r.Findings)+len(r.NotChecked) > 0 {
 		fmt.Fprintln(w)
 	}
+	if often := often(r); often != "" {
+		fmt.Fprintln(w, often)
+	}
 	fmt.Fprintln(w, summary(r))
+}
+
+// many findings have a line that says which rules they are of.
+const many = 30
+
+// often are the rules that have most of many findings.
+func often(r *lint.Report) string {
+	if len(r.Findings) < many {
+		return ""
+	}
+	number := map[string]int{}
+	for _, f := range r.Findings {
+		number[f.Rule.Name]++
+	}
+	rules := slices.SortedFunc(maps.Keys(number), func(a, b string) int { return cmp.Or(number[b]-number[a], cmp.Compare(a, b)) })
+	var parts []string
+	for _, name := range rules[:min(len(rules), 5)] {
+		parts = append(parts, fmt.Sprintf("%d [%s]", number[name], name))
+	}
+	return "most findings: " + strings.Join(parts, ", ") +
+		"; --explain RULE explains one, --write-baseline FILE accepts those of today"
 }
 
 func notChecked(n lint.NotChecked) string {

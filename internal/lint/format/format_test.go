@@ -121,6 +121,21 @@ func withoutRules(t *testing.T, text string) string {
 	return string(out) + "\n"
 }
 
+// TestMany: which rules many findings are of, and nothing of that for few.
+func TestMany(t *testing.T) {
+	few := ordinary(t)
+	if out, _ := written(t, "text", "", few); strings.Contains(out, "most findings") {
+		t.Error(out)
+	}
+	for range 30 {
+		few.Findings = append(few.Findings, few.Findings[0])
+	}
+	want := "\nmost findings: 31 [needs-later], 3 [retry-for-ever]; --explain RULE explains one, --write-baseline FILE accepts those of today\n"
+	if out, _ := written(t, "text", "", few); !strings.Contains(out, want) {
+		t.Error(out)
+	}
+}
+
 // TestHostile: names and messages of a repository do nothing to what reads a report.
 func TestHostile(t *testing.T) {
 	r := &lint.Report{

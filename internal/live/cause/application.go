@@ -28,7 +28,7 @@ func (e *engine) application(n *live.Node, path []string) {
 	if n.Sync == "" && n.Health == "" && n.Compared.IsZero() && !n.Set && !conditions {
 		fix := "look at the application controller"
 		if n.Namespace != e.snapshot.Namespace() {
-			fix = "let Argo CD serve namespace " + n.Namespace + " (application.namespaces), and look at the application controller"
+			fix = "add namespace " + n.Namespace + " to application.namespaces of Argo CD, and look at the application controller"
 		}
 		e.add(Cause{
 			Kind: Unreconciled, App: n, Path: path, Fix: fix, Since: n.Created,
@@ -93,7 +93,7 @@ func (e *engine) conditions(n *live.Node, path []string) bool {
 		case !ok && c.Type == "ComparisonError":
 			s = said{kind: Manifests, text: "Argo CD cannot compare it with its source"}
 		case !ok:
-			s = said{kind: SyncError, text: "its spec is refused"}
+			s = said{kind: SyncError, text: "Argo CD refuses its spec"}
 		}
 		e.add(Cause{
 			Kind: s.kind, App: n, Path: path, Text: fmt.Sprintf("%s: %s", e.snapshot.Title(n), s.text), Detail: plain(c.Message),
@@ -136,7 +136,7 @@ var hydratedWith = regexp.MustCompile(`^cannot hydrate because application (\S+)
 // operation explains a sync that failed, is retried, or is blocked.
 func (e *engine) operation(n *live.Node, path []string) {
 	op, title := n.Operation, e.snapshot.Title(n)
-	if op == nil || op.Phase == "Succeeded" {
+	if op == nil || op.Phase == argo.PhaseSucceeded {
 		return
 	}
 	if op.InWindow() {
@@ -160,7 +160,7 @@ func (e *engine) operation(n *live.Node, path []string) {
 			e.failure(n, path, r)
 		}
 	}
-	if done := op.Phase == "Failed" || op.Phase == "Error"; !failed && (done || op.Retrying()) {
+	if done := op.Phase == argo.PhaseFailed || op.Phase == argo.PhaseError; !failed && (done || op.Retrying()) {
 		s, ok := understand(op.Message)
 		if !ok {
 			s = said{kind: SyncError, text: "its sync failed"}
@@ -176,7 +176,7 @@ func (e *engine) operation(n *live.Node, path []string) {
 	if n.Automated && slices.Equal(op.Revisions, n.Revisions) {
 		e.add(Cause{
 			Kind: Retries, App: n, Path: path, Since: op.Finished,
-			Text: fmt.Sprintf("the sync of %s to %s failed and was tried again %s; Argo CD does not try the same revision again", title,
+			Text: fmt.Sprintf("the sync of %s to %s failed and was retried %s; Argo CD does not retry the same revision", title,
 				Short(op.Revisions), times(op.Retries)),
 			Detail: plain(op.Message),
 			Fix:    "when the reason is gone, start a sync", Command: []string{"argocd", "app", "sync", title},
@@ -200,8 +200,8 @@ func (e *engine) stale(n *live.Node, path []string) {
 	title := e.snapshot.Title(n)
 	c := Cause{
 		Kind: Stale, App: n, Path: path, Since: op.Started,
-		Text: fmt.Sprintf("the sync of %s still deploys revision %s; the source is at %s, which Argo CD does not take before the sync ends",
-			title, Short(op.Revisions), Short(n.Revisions)),
+		Text: fmt.Sprintf("the sync of %s still deploys revision %s; the source is at %s, which Argo CD does not deploy before the sync "+
+			"ends", title, Short(op.Revisions), Short(n.Revisions)),
 		Detail: plain(op.Message),
 		Fix:    "end the sync; automated sync starts the new revision", Command: []string{"argocd", "app", "terminate-op", title},
 	}
@@ -210,9 +210,9 @@ func (e *engine) stale(n *live.Node, path []string) {
 	}
 	switch {
 	case op.Retries > 0 && op.Limit < 0:
-		c.Text += fmt.Sprintf("; it was tried again %s, and will be for ever", times(op.Retries))
+		c.Text += fmt.Sprintf("; it was retried %s, without a limit", times(op.Retries))
 	case op.Retries > 0:
-		c.Text += fmt.Sprintf("; it was tried again %s, of %d", times(op.Retries), op.Limit)
+		c.Text += fmt.Sprintf("; it was retried %s, of at most %d", times(op.Retries), op.Limit)
 		// The new revision may have nothing to do with it, unless it does not have the object that fails.
 		if !slices.ContainsFunc(op.Results, func(r live.Result) bool { return r.Failed() && !deploys(n, r.Key) }) {
 			c.weight = 15
@@ -272,16 +272,16 @@ func (e *engine) failure(n *live.Node, path []string, r live.Result) {
 // idle explains an Application that is not synced, and nothing runs.
 func (e *engine) idle(n *live.Node, path []string) {
 	op, title := n.Operation, e.snapshot.Title(n)
-	if n.Sync != "OutOfSync" || n.Requested {
+	if n.Sync != argo.OutOfSync || n.Requested {
 		return
 	}
 	var out []live.Key
 	for _, r := range n.Resources {
-		if r.Sync == "OutOfSync" {
+		if r.Sync == argo.OutOfSync {
 			out = append(out, r.Key)
 		}
 	}
-	if n.Automated && (op == nil || op.Phase == "Succeeded" && !slices.Equal(op.Revisions, n.Revisions)) {
+	if n.Automated && (op == nil || op.Phase == argo.PhaseSucceeded && !slices.Equal(op.Revisions, n.Revisions)) {
 		e.window(n, path)
 		return
 	}
@@ -291,18 +291,18 @@ func (e *engine) idle(n *live.Node, path []string) {
 			Kind: ByHand, App: n, Path: path, Text: title + " is OutOfSync, and has no automated sync", Since: n.SyncSince,
 			Detail: differ(out), Fix: "sync it, or set syncPolicy.automated", Command: []string{"argocd", "app", "sync", title},
 		})
-	case op.Phase != "Succeeded":
+	case op.Phase != argo.PhaseSucceeded:
 		// Its sync has failed: that is said elsewhere.
 	case len(op.Only) > 0 && slices.ContainsFunc(out, func(k live.Key) bool { return !within(op.Only, k) }):
 		e.add(Cause{
 			Kind: Partial, App: n, Path: path, Since: op.Finished,
-			Text: fmt.Sprintf("the last sync of %s was of %s only, and Argo CD syncs no others of this revision", title,
+			Text: fmt.Sprintf("the last sync of %s was of %s only, and Argo CD does not sync the other objects of this revision", title,
 				words.Count(len(op.Only), "object")),
-			Fix: "remove the state of the last sync; the next one is of everything",
+			Fix: "remove the state of the last sync; Argo CD then syncs all objects",
 			Command: append(kubectl("patch", n), "--type", "json", "-p",
 				`[{"op": "remove", "path": "/status/operationState"}]`),
 		})
-	case !n.Prune && !slices.ContainsFunc(n.Resources, func(r live.Resource) bool { return r.Sync == "OutOfSync" && !r.Prune }):
+	case !n.Prune && !slices.ContainsFunc(n.Resources, func(r live.Resource) bool { return r.Sync == argo.OutOfSync && !r.Prune }):
 		e.add(Cause{
 			Kind: SameRevision, App: n, Path: path, Since: n.SyncSince,
 			Text: fmt.Sprintf("%s has objects that are no longer in its source, and its automated sync does not prune", title),

@@ -326,15 +326,15 @@ func (e *engine) nothing(n *live.Node, path []string) {
 	case n.Missing:
 		c.Text = fmt.Sprintf("%s is not created, and its parent %s is not syncing", e.snapshot.Title(n), e.snapshot.Title(n.Parent))
 	case op.Running():
-		c.Text = fmt.Sprintf("%s is syncing; nothing says that anything is wrong", e.snapshot.Title(n))
+		c.Text = fmt.Sprintf("%s is syncing; no problem was found", e.snapshot.Title(n))
 		c.Detail, c.Since = op.Message, op.Started
 	case !n.Hydration.Done():
-		c.Text = fmt.Sprintf("the source of %s is being hydrated; nothing says that anything is wrong", e.snapshot.Title(n))
+		c.Text = fmt.Sprintf("the source of %s is being hydrated; no problem was found", e.snapshot.Title(n))
 		c.Detail, c.Since = n.Hydration.Message, n.Hydration.Started
 	case n.Requested:
 		c.Text = fmt.Sprintf("a sync of %s was requested and has not begun", e.snapshot.Title(n))
 	default:
-		c.Text = fmt.Sprintf("%s is %s; nothing that could be looked at says why", e.snapshot.Title(n), n.Describe())
+		c.Text = fmt.Sprintf("%s is %s; no object that could be read says why", e.snapshot.Title(n), n.Describe())
 	}
 	e.add(c)
 }

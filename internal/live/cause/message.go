@@ -62,7 +62,7 @@ var rules = func() []rule {
 		{
 			`field is immutable|updates to statefulset spec for fields other than|may not change once set|is immutable after creation`,
 			said{
-				Immutable, "the change is to a field that cannot be changed",
+				Immutable, "it changes a field that is immutable",
 				"delete the object so that Argo CD creates it again, or set the annotation argocd.argoproj.io/sync-options: " +
 					"Replace=true,Force=true",
 			},
@@ -104,7 +104,7 @@ var rules = func() []rule {
 			Rights, "$1 may not $2 $3", "give Argo CD's service account the right",
 		}},
 		{`Apply failed with \d+ conflicts?: (.*)`, said{
-			Conflict, "another field manager owns a field: $1", "remove the field from one of the two, or set the sync option Force=true",
+			Conflict, "another field manager owns a field: $1", "remove the field from one of the two",
 		}},
 		{
 			`is invalid: (.*)|unknown field "([^"]+)"|error validating data: (.*)|strict decoding error: (.*)|ValidationError\((.*)`,
@@ -150,7 +150,7 @@ var rules = func() []rule {
 			"look at the connection and the rights of Argo CD to that cluster",
 		}},
 		{`Failed to load target state|failed to generate manifest|CMP processing failed|generating manifests in cmp`, said{
-			Manifests, "its manifests cannot be made", "correct the source; argosy app render shows the same offline",
+			Manifests, "its manifests cannot be rendered", "correct the source; argosy app render shows the same offline",
 		}},
 	}
 	out := make([]rule, 0, len(table))

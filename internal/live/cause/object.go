@@ -127,7 +127,7 @@ func (e *engine) hasHealth(r live.Resource) bool {
 // may reports whether one more request may be made.
 func (e *engine) may() bool {
 	if e.left--; e.left < 0 {
-		e.blind("more objects", fmt.Errorf("%d requests were made", maxRequests))
+		e.blind("more objects", fmt.Errorf("the limit of %d requests is reached", maxRequests))
 		return false
 	}
 	return true
@@ -313,7 +313,7 @@ func (e *engine) says(n *live.Node, path []string, o manifest.Object, h health.H
 		// Only a health check that is not evaluated here knows more.
 		c.weight, c.Text = 60, fmt.Sprintf("%s may not be healthy", key)
 		if len(conditions(o)) == 0 && c.Detail == "" {
-			c.Detail, c.Fix = "no controller has reported conditions of it", "the controller of this kind must run"
+			c.Detail, c.Fix = "no controller has reported its conditions", "the controller of this kind must run"
 		}
 	}
 	if hook := hookOf(n, key); hook != "" && c.Kind == Degraded {

@@ -70,7 +70,7 @@ func (e *engine) refused(n *live.Node, path []string, o manifest.Object) bool {
 func (e *engine) podsRefused(n *live.Node, path []string, key live.Key, message string, at time.Time) {
 	s, ok := understand(message)
 	if !ok {
-		s = said{kind: Degraded, text: "its pods are refused"}
+		s = said{kind: Degraded, text: "the API server refuses its pods"}
 	}
 	e.add(Cause{
 		Kind: s.kind, App: n, Path: path, Text: fmt.Sprintf("%s: %s", key, s.text),

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/argosy-cd/argosy/internal/argo"
 	"github.com/argosy-cd/argosy/internal/argo/order"
 	"github.com/argosy-cd/argosy/internal/health"
 	"github.com/argosy-cd/argosy/internal/live"
@@ -131,11 +132,11 @@ func (c *Course) node(s *live.Snapshot, n *live.Node) []Event {
 	}
 	r.place(n)
 	was, now := r.state, state{
-		synced:  !n.Set && n.Sync == "Synced" && n.Settled(),
+		synced:  !n.Set && n.Sync == argo.Synced && n.Settled(),
 		healthy: settled(n), degraded: n.Health == health.Degraded,
 	}
 	r.state = now
-	if applied := n.Operation != nil && n.Operation.Phase == "Succeeded" || n.Set && n.Health == health.Healthy; applied {
+	if applied := n.Operation != nil && n.Operation.Phase == argo.PhaseSucceeded || n.Set && n.Health == health.Healthy; applied {
 		r.Applied = r.first(r.Applied, s.At)
 	}
 	if n.Health == health.Healthy {
@@ -180,7 +181,7 @@ func (r *Record) event(at time.Time, what What) Event {
 func settled(n *live.Node) bool {
 	// One that stays out of sync, as with drift that nobody heals, is done when Argo CD has looked at what its sync did.
 	op := n.Operation
-	done := n.Set || n.Sync == "Synced" || op != nil && op.Phase == "Succeeded" && n.Compared.After(op.Finished)
+	done := n.Set || n.Sync == argo.Synced || op != nil && op.Phase == argo.PhaseSucceeded && n.Compared.After(op.Finished)
 	if !n.Settled() || n.Health != health.Healthy || !done {
 		return false
 	}

@@ -90,7 +90,7 @@ func (s *Sum) render(ctx context.Context, pool *worker.Pool, r source.Request) (
 		size += int64(len(b))
 	}
 	if s.size.Add(size) > maxRendered {
-		return nil, fmt.Errorf("all that was fetched becomes more than %d MiB of manifests", maxRendered>>20)
+		return nil, fmt.Errorf("all fetched sources together render to more than %d MiB of manifests", maxRendered>>20)
 	}
 	return decodeRendered(m)
 }
@@ -103,7 +103,7 @@ func (f *Foreign) explain(err error, limit time.Duration) error {
 	case errors.As(err, new(*flight.PanicError)):
 		return errors.New("rendering it was stopped: it crashed")
 	case errors.As(err, &large):
-		return fmt.Errorf("it becomes manifests that take %d MiB of memory, and the limit is %d MiB", large.Bytes>>20, large.Limit>>20)
+		return fmt.Errorf("it renders to manifests that take %d MiB of memory, and the limit is %d MiB", large.Bytes>>20, large.Limit>>20)
 	}
 	if !errors.As(err, &killed) {
 		return err
@@ -114,7 +114,7 @@ func (f *Foreign) explain(err error, limit time.Duration) error {
 	case worker.ReasonCPU:
 		return fmt.Errorf("rendering it was stopped: it takes longer than %s", limit)
 	case worker.ReasonStack:
-		return errors.New("rendering it was stopped: it calls itself without an end")
+		return errors.New("rendering it was stopped: it recurses without end")
 	}
 	return errors.New("rendering it was stopped: it crashed")
 }

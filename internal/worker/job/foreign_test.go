@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/argosy-cd/argosy/internal/argo"
+	"github.com/argosy-cd/argosy/internal/hostile"
 	"github.com/argosy-cd/argosy/internal/manifest"
 	"github.com/argosy-cd/argosy/internal/plan"
 	"github.com/argosy-cd/argosy/internal/source"
@@ -45,6 +46,7 @@ func ownView(files map[string]string) *tree.View {
 
 // TestForeignConformance: a worker renders all cases as this process does.
 func TestForeignConformance(t *testing.T) {
+	hostile.Unraced(t)
 	f := foreign(t)
 	for _, c := range sourcetest.Cases(t, "../../source/testdata/conformance") {
 		t.Run(c.Name, func(t *testing.T) {
@@ -258,11 +260,11 @@ func bombs() (s servers, want map[string]string) {
 // TestExplain: a source that reached a limit says which.
 func TestExplain(t *testing.T) {
 	for want, err := range map[string]error{
-		"rendering it was stopped: it takes more than 64 MiB of memory":            &worker.KilledError{Reason: worker.ReasonMemory},
-		"rendering it was stopped: it takes longer than 5s":                        &worker.KilledError{Reason: worker.ReasonCPU},
-		"rendering it was stopped: it calls itself without an end":                 &worker.KilledError{Reason: worker.ReasonStack},
-		"rendering it was stopped: it crashed":                                     &worker.KilledError{Reason: worker.ReasonProtocol},
-		"it becomes manifests that take 65 MiB of memory, and the limit is 64 MiB": &worker.LargeError{Bytes: 65 << 20, Limit: 64 << 20},
+		"rendering it was stopped: it takes more than 64 MiB of memory":               &worker.KilledError{Reason: worker.ReasonMemory},
+		"rendering it was stopped: it takes longer than 5s":                           &worker.KilledError{Reason: worker.ReasonCPU},
+		"rendering it was stopped: it recurses without end":                           &worker.KilledError{Reason: worker.ReasonStack},
+		"rendering it was stopped: it crashed":                                        &worker.KilledError{Reason: worker.ReasonProtocol},
+		"it renders to manifests that take 65 MiB of memory, and the limit is 64 MiB": &worker.LargeError{Bytes: 65 << 20, Limit: 64 << 20},
 		errPolicy.Error(): errPolicy,
 	} {
 		f := &Foreign{Workers: worker.Config{Memory: 64 << 20}}
@@ -275,6 +277,7 @@ func TestExplain(t *testing.T) {
 // TestForeignHostile plans a tree with charts, bases and repositories that take all time or all memory. Each of them makes its Application
 // unknown, and everything else is planned.
 func TestForeignHostile(t *testing.T) {
+	hostile.Unraced(t)
 	if testing.Short() {
 		t.Skip("it waits for limits of time")
 	}
@@ -339,7 +342,7 @@ func TestForeignSum(t *testing.T) {
 	full.size.Store(maxRendered)
 	r := source.Request{Repository: source.Repository{View: fetchedView(chart())}, Spec: map[string]any{"path": "."}}
 	got := full.Render(t.Context(), r)
-	if want := "all that was fetched becomes more than 512 MiB of manifests"; got.Verdict != source.Unknown || got.Err() == nil ||
+	if want := "all fetched sources together render to more than 512 MiB of manifests"; got.Verdict != source.Unknown || got.Err() == nil ||
 		!strings.HasSuffix(got.Err().Error(), want) {
 		t.Errorf("got %s: %v", got.Verdict, got.Err())
 	}
