@@ -188,7 +188,7 @@ func TestToken(t *testing.T) {
 	defer cancel()
 	p := &page{t, ctx}
 	p.do(chromedp.Navigate(url), chromedp.WaitVisible("#token", chromedp.ByQuery), chromedp.SendKeys("#token", "wrong"+kb.Enter, chromedp.ByQuery))
-	p.until(`document.querySelector('#dialog [role=alert]').textContent`, "this is not the token")
+	p.until(`document.querySelector('#dialog [role=alert]').textContent`, "wrong token")
 	if p.eval(`return document.querySelectorAll('.card').length`) != "0" {
 		t.Error("Applications are shown to everybody")
 	}

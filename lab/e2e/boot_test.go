@@ -32,6 +32,7 @@ type seed struct {
 	root   string // the manifest of the root
 	plugin bool
 	pinned bool // Applications get a commit instead of the branch
+	whole  bool // also with the CRDs that nothing in it needs
 }
 
 const (
@@ -39,13 +40,14 @@ const (
 	seedApps = "infrastructure/controllers/argocd/apps/my-apps-appset.yaml"
 )
 
-func newSeed(t *testing.T, plugin, pinned bool) *seed {
+// newSeed makes the lab of a seed.
+func newSeed(t *testing.T, s seed) *seed {
 	t.Helper()
-	return newSeedIn(t, lab.Config{}, plugin, pinned)
+	return newSeedIn(t, lab.Config{}, s)
 }
 
 // newSeedIn is newSeed in a lab that is configured otherwise.
-func newSeedIn(t *testing.T, config lab.Config, plugin, pinned bool) *seed {
+func newSeedIn(t *testing.T, config lab.Config, s seed) *seed {
 	t.Helper()
 	ownLane.enter(t)
 	config.Settings = map[string]string{healthKey: seedLua}
@@ -60,8 +62,9 @@ func newSeedIn(t *testing.T, config lab.Config, plugin, pinned bool) *seed {
 		l.Stop()
 	})
 	k := newKitIn(t, l, "seed")
-	x := &seed{kit: k, plugin: plugin, pinned: pinned}
-	x.repo, x.dir = exampleRepo(k.ctx, t, l)
+	x := &s
+	x.kit = k
+	x.repo, x.dir = exampleRepo(k.ctx, t, l, x.whole)
 	k.must(l.Bucket(k.ctx, "artifacts"))
 	x.lay(os.DirFS("../../examples/demo"))
 	root, err := os.ReadFile(filepath.Join(x.dir, seedRoot))
@@ -240,7 +243,7 @@ func TestSeedBoot(t *testing.T) {
 	}
 	for n := range times {
 		t.Run(fmt.Sprint(n+1), func(t *testing.T) {
-			x := newSeed(t, true, true)
+			x := newSeed(t, seed{plugin: true, pinned: true, whole: true})
 			var before *unstructured.Unstructured
 			if n == 0 {
 				before = x.running("infrastructure/networking/cilium/agent.yaml", "kube-system")
@@ -321,7 +324,7 @@ func TestSeedStops(t *testing.T) {
 	t.Parallel()
 	for name, plugin := range map[string]bool{"plugin": true, "stock": false} {
 		t.Run(name, func(t *testing.T) {
-			x := newSeed(t, plugin, false)
+			x := newSeed(t, seed{plugin: plugin})
 			const file = "infrastructure/controllers/reloader/reloader.yaml"
 			data, err := os.ReadFile(filepath.Join(x.dir, file))
 			x.must(err)

@@ -77,10 +77,10 @@ func result(events []bootEvent) string {
 	return events[len(events)-1].Result
 }
 
-// TestBootCommand boots examples/cluster by argosy boot, with exactly the rights of docs/live.md: waves in order, what runs is adopted, the
+// TestBootCommand boots examples/cluster, without the CRDs that nothing in it needs, by argosy boot, with exactly the rights of docs/live.md: waves in order, what runs is adopted, the
 // boot is as planned, and a second one changes nothing.
 func TestBootCommand(t *testing.T) {
-	x := newSeed(t, true, true)
+	x := newSeed(t, seed{plugin: true, pinned: true})
 	config := x.liveKubeconfig("argosy-boot")
 	before := x.running("infrastructure/networking/cilium/agent.yaml", "kube-system")
 	s := x.simulate()
@@ -149,7 +149,7 @@ func TestBootCommand(t *testing.T) {
 // TestBootCommandStops: a component that never becomes healthy stops everything behind it, and the boot says so, also after argosy boot was
 // killed in the middle. Its repair lets a boot go on by itself.
 func TestBootCommandStops(t *testing.T) {
-	x := newSeed(t, true, false)
+	x := newSeed(t, seed{plugin: true})
 	config := x.liveKubeconfig("argosy-boot")
 	const file = "infrastructure/controllers/reloader/reloader.yaml"
 	data, err := os.ReadFile(filepath.Join(x.dir, file))
@@ -186,8 +186,7 @@ func TestBootCommandStops(t *testing.T) {
 // TestBootUnwedge: a root retries for ever what cannot be applied, and the fix is in Git. Argo CD stands still, boot names it, and
 // boot --unwedge goes on.
 func TestBootUnwedge(t *testing.T) {
-	k := newKit(t, "wedge")
-	k.ourHealthCheck()
+	k := newKit(t, "wedge", ourCheck(t))
 	config := k.liveKubeconfig("argosy-boot")
 	dir := t.TempDir()
 	commit := func(service string) string {

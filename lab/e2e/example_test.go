@@ -3,12 +3,15 @@ package e2e
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"io/fs"
 	"os"
 	"os/exec"
+	"path"
 	"path/filepath"
 	"reflect"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -17,8 +20,8 @@ import (
 	"github.com/argosy-cd/argosy/lab"
 )
 
-// exampleRepo commits examples/cluster to a repository of a lab, with that repository's URL in all manifests.
-func exampleRepo(ctx context.Context, t *testing.T, l *lab.Lab) (repo *lab.Repo, dir string) {
+// exampleRepo commits examples/cluster to a repository of a lab, with that repository's URL in all manifests, and with the CRDs that nothing in it needs if it is whole.
+func exampleRepo(ctx context.Context, t *testing.T, l *lab.Lab, whole bool) (repo *lab.Repo, dir string) {
 	t.Helper()
 	repo, err := l.Repo(ctx, "cluster")
 	if err != nil {
@@ -36,19 +39,51 @@ func exampleRepo(ctx context.Context, t *testing.T, l *lab.Lab) (repo *lab.Repo,
 			return err
 		}
 		files[path] = unvalidated(strings.ReplaceAll(string(data), "https://git.example.com/home/cluster.git", repo.URL))
-		target := filepath.Join(dir, path)
-		if err := os.MkdirAll(filepath.Dir(target), 0o755); err != nil {
-			return err
-		}
-		return os.WriteFile(target, []byte(files[path]), 0o644)
+		return nil
 	})
 	if err != nil {
 		t.Fatal(err)
+	}
+	if !whole {
+		withoutCRDs(files)
+	}
+	for path, content := range files {
+		target := filepath.Join(dir, path)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(target), 0o755), os.WriteFile(target, []byte(content), 0o644)); err != nil {
+			t.Fatal(err)
+		}
 	}
 	if _, err := repo.Commit(ctx, files); err != nil {
 		t.Fatal(err)
 	}
 	return repo, dir
+}
+
+var ofKind = regexp.MustCompile(`\bkind: (\w+)`)
+
+// withoutCRDs leaves out the CRDs of which the example has no object, except for the first one of each file. For each CRD, Argo CD reads the
+// schema of the whole cluster several times, which takes half of the processor time of a boot.
+func withoutCRDs(files map[string]string) {
+	used := map[string]bool{}
+	for name, content := range files {
+		if path.Base(name) == "crds.yaml" {
+			continue
+		}
+		for _, m := range ofKind.FindAllStringSubmatch(content, -1) {
+			used[m[1]] = true
+		}
+	}
+	for name, content := range files {
+		if path.Base(name) != "crds.yaml" {
+			continue
+		}
+		docs := strings.Split(content, "\n---\n")
+		files[name] = strings.Join(slices.DeleteFunc(docs, func(doc string) bool {
+			_, names, _ := strings.Cut(doc, "names:")
+			kind := ofKind.FindStringSubmatch(names)
+			return doc != docs[0] && kind != nil && !used[kind[1]]
+		}), "\n---\n")
+	}
 }
 
 // asTheController checks that the Applications that the stock controller has made are those that "argosy appset generate" prints, and that

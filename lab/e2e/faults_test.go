@@ -176,8 +176,8 @@ func (x *seed) deployedBefore(s simulated) {
 // besieged boots examples/cluster with two repo-servers while processes are killed. The faults begin with the root.
 func besieged(t *testing.T, faults func(*siege) []fault) {
 	t.Helper()
-	x := newSeedIn(t, lab.Config{RepoServers: 2}, true, true)
-	x.ourHealthCheck()
+	x := newSeedIn(t, lab.Config{RepoServers: 2}, seed{plugin: true, pinned: true})
+	x.settings(ourCheck(t))
 	s := x.simulate()
 	siege := newSiege(x.kit)
 	siege.strike("root", faults(siege)...)
@@ -207,8 +207,7 @@ func TestFaultsOneSet(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(l.Stop)
-	k := newKitIn(t, l, "many")
-	k.ourHealthCheck()
+	k := newKitIn(t, l, "many", ourCheck(t))
 	k.plugins(native)
 	k.triggerServer("30s")
 	const apps = 300
@@ -270,8 +269,8 @@ func TestFaultsBoot(t *testing.T) {
 	if !long {
 		t.Skip("only with LONG")
 	}
-	x := newSeed(t, true, true)
-	x.ourHealthCheck()
+	x := newSeed(t, seed{plugin: true, pinned: true})
+	x.settings(ourCheck(t))
 	s := x.simulate()
 	siege := newSiege(x.kit)
 	f := siege.fault("argosy boot", last)

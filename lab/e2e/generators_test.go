@@ -40,8 +40,7 @@ spec:
 // TestRollingSync: the steps of a RollingSync are followed in order, by the stock controller and by the plugin, which makes sync waves of
 // them. In step two, one Application is healthy before the other one begins.
 func TestRollingSync(t *testing.T) {
-	k := newKit(t, "rolling")
-	k.ourHealthCheck()
+	k := newKit(t, "rolling", ourCheck(t))
 	k.plugins(native)
 	files := map[string]string{"sets/set.yaml": k.rollingSet("rolling-ours")}
 	for _, name := range []string{"a", "b", "c"} {
@@ -76,8 +75,7 @@ func TestRollingSync(t *testing.T) {
 
 // TestPluginGenerator: a generator that asks an HTTP plugin, with its token, for the stock controller and for the plugin appset.
 func TestPluginGenerator(t *testing.T) {
-	k := newKit(t, "asks")
-	k.ourHealthCheck()
+	k := newKit(t, "asks", ourCheck(t))
 	k.plugins(native, "ARGOSY_GENERATOR_APIS=true")
 	var asked [2]atomic.Int64
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -143,8 +141,7 @@ stringData: {token: t0ken}
 
 // TestAPIRights: with the component cmp-apis, the sidecar may get the Secret and the ConfigMap that a generator names, and no others.
 func TestAPIRights(t *testing.T) {
-	k := newKit(t, "apis")
-	k.ourHealthCheck()
+	k := newKit(t, "apis", ourCheck(t))
 	objects := k.sidecarManifests()
 	apply := func(kind, name string) { k.applyOf(objects, kind, name) }
 	apply("ServiceAccount", "argocd-repo-server")

@@ -83,8 +83,7 @@ func (k *kit) unchanged(before map[string]string, names []string) {
 // TestHandover moves 20 Applications from the stock controller to the plugin, and back, also when the command is killed at each of its steps.
 // Neither the Applications nor their workloads change, and no Application syncs.
 func TestHandover(t *testing.T) {
-	k := newKit(t, "handover")
-	k.ourHealthCheck()
+	k := newKit(t, "handover", ourCheck(t))
 	k.plugins(native)
 	files, names := map[string]string{}, []string{}
 	for i := range 20 {
@@ -220,8 +219,7 @@ func (k *kit) folder(root string) (names []string) {
 // TestFolderGuard: the plugin on a folder whose sets are live would have Argo CD prune them, and Kubernetes delete their Applications. The
 // answer is refused, the Application says so, and nothing is deleted.
 func TestFolderGuard(t *testing.T) {
-	k := newKit(t, "folderguard")
-	k.ourHealthCheck()
+	k := newKit(t, "folderguard", ourCheck(t))
 	k.plugins(native)
 	root := k.name + "-root"
 	names := k.folder(root)
@@ -248,8 +246,7 @@ func TestFolderGuard(t *testing.T) {
 // TestFolderHandover moves the sets of a folder to the plugin in its root, and back, also when the command is killed. Neither the
 // Applications nor their workloads change, and no Application syncs.
 func TestFolderHandover(t *testing.T) {
-	k := newKit(t, "folders")
-	k.ourHealthCheck()
+	k := newKit(t, "folders", ourCheck(t))
 	k.plugins(native)
 	root := k.name + "-root"
 	names := k.folder(root)
@@ -348,9 +345,7 @@ func (k *kit) thereAndBack(set func(names ...string) string, there ...string) {
 
 // TestHandoverByLabel is a hand-over where Argo CD tracks resources by label, with a trigger repository as source.
 func TestHandoverByLabel(t *testing.T) {
-	k := newKit(t, "bylabel")
-	k.ourHealthCheck()
-	k.settings(map[string]string{"application.resourceTrackingMethod": "label"})
+	k := newKit(t, "bylabel", ourCheck(t), map[string]string{"application.resourceTrackingMethod": "label"})
 	k.plugins(native)
 	url, _ := k.triggerServer("1m")
 	k.thereAndBack(func(names ...string) string { return k.folderSet(k.name, names...) }, "--trigger-url", url)
@@ -359,8 +354,7 @@ func TestHandoverByLabel(t *testing.T) {
 // TestHandoverCreateOnly is a hand-over of a set whose Applications the controller must not update, so it does not own them again by itself.
 // Somebody has changed one of them, and that stays.
 func TestHandoverCreateOnly(t *testing.T) {
-	k := newKit(t, "createonly")
-	k.ourHealthCheck()
+	k := newKit(t, "createonly", ourCheck(t))
 	k.plugins(native)
 	url, _ := k.triggerServer("1m")
 	k.thereAndBack(func(names ...string) string {

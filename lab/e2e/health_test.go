@@ -13,8 +13,7 @@ import (
 // it: a child whose spec has just changed does not let the next wave through. And a child that may not sync now does not
 // hold it up.
 func TestHealthScript(t *testing.T) {
-	k := newKit(t, "script")
-	k.ourHealthCheck()
+	k := newKit(t, "script", ourCheck(t))
 	// The child's new manifests take longer than Argo CD's pause of 2 s between waves.
 	k.plugin("script", "sleep 8; cat *.yaml")
 	k.project("script")

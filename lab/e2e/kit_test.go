@@ -3,7 +3,9 @@ package e2e
 import (
 	"context"
 	"fmt"
+	"maps"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -51,29 +53,29 @@ type kit struct {
 	began   time.Time
 }
 
-// lane lets one test after the other use a lab. Lanes go on side by side.
-type lane struct{ sync.Mutex }
+// lane lets as many tests run at once as it has places. Lanes go on side by side.
+type lane chan struct{}
 
 // Lanes of tests: those of the shared lab, those of the patient one, and those with a lab of their own.
-var sharedLane, patientLane, ownLane lane
+var sharedLane, patientLane, ownLane = make(lane, 1), make(lane, 1), make(lane, 2)
 
 // enter waits for the turn of a test.
-func (l *lane) enter(t *testing.T) {
+func (l lane) enter(t *testing.T) {
 	t.Helper()
 	t.Parallel()
-	l.Lock()
-	t.Cleanup(l.Unlock)
+	l <- struct{}{}
+	t.Cleanup(func() { <-l })
 }
 
-// newKit makes a repository and a journal for a test.
-func newKit(t *testing.T, name string) *kit {
+// newKit makes a repository and a journal for a test. Settings are keys of argocd-cm during the test; an empty value removes the key.
+func newKit(t *testing.T, name string, settings ...map[string]string) *kit {
 	t.Helper()
 	sharedLane.enter(t)
-	return newKitIn(t, shared, name)
+	return newKitIn(t, shared, name, settings...)
 }
 
 // newKitIn is newKit in another lab. The deadline is for a test that hangs, not for a slow machine.
-func newKitIn(t *testing.T, l *lab.Lab, name string) *kit {
+func newKitIn(t *testing.T, l *lab.Lab, name string, settings ...map[string]string) *kit {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Minute)
 	k := &kit{T: t, ctx: ctx, lab: l, name: name, began: time.Now()}
@@ -93,6 +95,11 @@ func newKitIn(t *testing.T, l *lab.Lab, name string) *kit {
 		cancel()
 		k.clean()
 	})
+	want := map[string]string{}
+	for _, s := range settings {
+		maps.Copy(want, s)
+	}
+	k.settle(want, true)
 	return k
 }
 
@@ -262,29 +269,65 @@ func configMap(name, value string) string {
 	return fmt.Sprintf("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: %q}\ndata: {value: %q}\n", name, value)
 }
 
-// settings changes keys of argocd-cm for the time of a test; an empty value removes the key.
+// settings changes keys of argocd-cm until the test ends.
 func (k *kit) settings(values map[string]string) {
 	k.Helper()
-	before, err := k.lab.Get(k.ctx, "ConfigMap", lab.Namespace, "argocd-cm")
-	k.must(err)
-	old := map[string]string{}
-	for key := range values {
-		old[key] = text(before, "data", key)
-	}
-	k.must(k.lab.Patch(k.ctx, "ConfigMap", lab.Namespace, "argocd-cm", dataPatch(values)))
-	k.Cleanup(func() {
-		if err := k.lab.Patch(context.Background(), "ConfigMap", lab.Namespace, "argocd-cm", dataPatch(old)); err != nil {
-			k.Error(err)
-		}
-	})
+	k.settle(values, false)
 }
 
-// ourHealthCheck installs the health check of "argosy health script applications" for the time of a test. With one that copies
-// status.health, an Application that Argo CD has not compared yet may count as Healthy, and on a busy machine that takes long.
-func (k *kit) ourHealthCheck() {
+// untouched are the values in argocd-cm of a lab before tests changed them.
+var untouched = struct {
+	sync.Mutex
+	of map[*lab.Lab]map[string]string
+}{of: map[*lab.Lab]map[string]string{}}
+
+// settle changes keys of argocd-cm, if they have other values, and if only, restores all others. Nothing is restored when a test ends: with
+// each change Argo CD forgets the whole cluster and reads it again, and two changes at once can make it miss what happens meanwhile.
+func (k *kit) settle(want map[string]string, only bool) {
 	k.Helper()
-	k.settings(map[string]string{healthKey: k.argosy("health", "script", "applications")})
+	untouched.Lock()
+	defer untouched.Unlock()
+	before := untouched.of[k.lab]
+	if before == nil {
+		before = map[string]string{}
+		untouched.of[k.lab] = before
+	}
+	if len(want)+len(before) == 0 {
+		return
+	}
+	now, err := k.lab.Get(k.ctx, "ConfigMap", lab.Namespace, "argocd-cm")
+	k.must(err)
+	changes := map[string]string{}
+	if only {
+		maps.Copy(changes, before)
+	}
+	for key, value := range want {
+		if _, known := before[key]; !known {
+			before[key] = text(now, "data", key)
+		}
+		changes[key] = value
+	}
+	maps.DeleteFunc(changes, func(key, value string) bool { return text(now, "data", key) == value })
+	if len(changes) > 0 {
+		k.must(k.lab.Patch(k.ctx, "ConfigMap", lab.Namespace, "argocd-cm", dataPatch(changes)))
+	}
 }
+
+// ourCheck is the health check of "argosy health script applications", as a setting. With one that copies status.health, an Application
+// that Argo CD has not compared yet may count as Healthy, and on a busy machine that takes long.
+func ourCheck(t *testing.T) map[string]string {
+	t.Helper()
+	script, err := ourScript()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return map[string]string{healthKey: script}
+}
+
+var ourScript = sync.OnceValues(func() (string, error) {
+	out, err := exec.Command(argosy, "health", "script", "applications").Output()
+	return strings.TrimSpace(string(out)), err
+})
 
 func dataPatch(values map[string]string) string {
 	parts := make([]string, 0, len(values))

@@ -78,8 +78,7 @@ func (k *kit) rollback(name, commit string) {
 // TestPin: updates in order. A commit changes wave 0 and wave 1. By pin, wave 1 hears of it only when wave 0 is healthy with it, or with
 // the repair. Children that follow the branch change at once.
 func TestPin(t *testing.T) {
-	k := newKit(t, "pin")
-	k.ourHealthCheck()
+	k := newKit(t, "pin", ourCheck(t))
 	k.plugins(native)
 	children := func(folder string, names ...string) map[string]string {
 		out := map[string]string{}
@@ -168,8 +167,7 @@ func TestPinMany(t *testing.T) {
 	if long {
 		many = 200
 	}
-	k := newPatientKit(t, "pinmany")
-	k.ourHealthCheck()
+	k := newPatientKit(t, "pinmany", ourCheck(t))
 	k.replica(0, k.rights())
 	name := func(i int) string { return fmt.Sprintf("pinmany-%03d", i) }
 	file := func(i int) string { return fmt.Sprintf("apps/%03d/cm.yaml", i) }

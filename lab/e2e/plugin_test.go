@@ -144,7 +144,7 @@ func TestPlugin(t *testing.T) {
 			k.apply(k.setApp(p, "default", "spec", k.listSpec("two", names[0])))
 			refusal := "it would delete 6 "
 			if how == native {
-				refusal += "Applications, with those of the last hour 7 of 8, and 4 may go in an hour: " + strings.Join(names[1:7], ", ")
+				refusal += "Applications, with those of the last hour 7 of 8, and at most 4 may be deleted in an hour: " + strings.Join(names[1:7], ", ")
 			}
 			message = k.failure(p, refusal)
 			t.Log("guard:", message)
@@ -274,8 +274,7 @@ func TestGapClosed(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			k := newKit(t, "closed-"+name)
-			k.ourHealthCheck()
+			k := newKit(t, "closed-"+name, ourCheck(t))
 			k.plugins(native)
 			files := build(k)
 			files["x/d.yaml"], files["y/d.yaml"] = deployment("x", false), deployment("y", true)
@@ -350,7 +349,7 @@ func TestPluginKilled(t *testing.T) {
 func TestPluginFolder(t *testing.T) {
 	k := newKit(t, "folder")
 	k.plugins(native)
-	repo, dir := exampleRepo(k.ctx, t, k.lab)
+	repo, dir := exampleRepo(k.ctx, t, k.lab, true)
 	root := k.app(app{
 		name: "folder", path: "infrastructure/controllers/argocd/apps", namespace: lab.Namespace, plugin: "appset",
 		repo: repo, policy: "{}",

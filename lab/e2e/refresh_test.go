@@ -26,7 +26,7 @@ var patient = sync.OnceValues(func() (*lab.Lab, error) {
 })
 
 // newPatientKit is newKit in that lab.
-func newPatientKit(t *testing.T, name string) *kit {
+func newPatientKit(t *testing.T, name string, settings ...map[string]string) *kit {
 	t.Helper()
 	patientLane.enter(t)
 	l, err := patient()
@@ -38,7 +38,7 @@ func newPatientKit(t *testing.T, name string) *kit {
 			t.Log("logs of the lab:", l.KeepLogs())
 		}
 	})
-	return newKitIn(t, l, name)
+	return newKitIn(t, l, name, settings...)
 }
 
 // rights applies what deploy/ gives the sidecars, and returns how to use it.

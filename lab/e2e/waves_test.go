@@ -47,8 +47,7 @@ func TestWavesWait(t *testing.T) {
 
 // TestWavesWithoutHealthCheck: without it nothing waits, because Argo CD has no built-in health check for Applications since 1.8.
 func TestWavesWithoutHealthCheck(t *testing.T) {
-	k := newKit(t, "nolua")
-	k.settings(map[string]string{healthKey: ""})
+	k := newKit(t, "nolua", map[string]string{healthKey: ""})
 	k.commit(map[string]string{
 		"a/d.yaml": deployment("a", false), "b/d.yaml": deployment("b", true),
 		"root/a.yaml": k.app(app{name: "nolua-a", path: "a", wave: "0"}),
@@ -107,8 +106,7 @@ func TestGap(t *testing.T) {
 // repaired, and follows then by itself. With our health check: one that copies status.health calls the nested Application healthy as long
 // as its child does not exist, which takes long on a busy machine.
 func TestGapClosedByNesting(t *testing.T) {
-	k := newKit(t, "nested")
-	k.ourHealthCheck()
+	k := newKit(t, "nested", ourCheck(t))
 	k.commit(map[string]string{
 		"x/d.yaml": deployment("x", false), "y/d.yaml": deployment("y", true),
 		"set/x.yaml":       k.app(app{name: "nested-x", path: "x"}),
@@ -194,12 +192,9 @@ func TestStaleHealthy(t *testing.T) {
 // the next wave through. Ours does not, until it is mended. That is how argosy simulate has it.
 func TestBrokenChild(t *testing.T) {
 	t.Parallel()
-	for name, ours := range map[string]bool{"seeds": false, "ours": true} {
+	for name, check := range map[string]map[string]string{"seeds": nil, "ours": ourCheck(t)} {
 		t.Run(name, func(t *testing.T) {
-			k := newKit(t, "broken"+name)
-			if ours {
-				k.ourHealthCheck()
-			}
+			k := newKit(t, "broken"+name, check)
 			a, b := "broken"+name+"-a", "broken"+name+"-b"
 			k.commit(map[string]string{
 				"a/cm.yaml": configMap("a", "1"), "a/broken.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: [\n",
@@ -214,7 +209,7 @@ func TestBrokenChild(t *testing.T) {
 			k.wait(a, func(o *unstructured.Unstructured) bool {
 				return text(o, "status", "sync", "status") == "Unknown" && text(o, "status", "health", "status") == "Healthy"
 			})
-			if !ours {
+			if check == nil {
 				k.await("Application", b, "created")
 				return
 			}

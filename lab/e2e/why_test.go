@@ -125,8 +125,7 @@ func hasCondition(o *unstructured.Unstructured, kind string) bool {
 
 // TestWhyPods: from the root through a wave and a Deployment down to a pod. Nothing is read that docs/live.md does not name.
 func TestWhyPods(t *testing.T) {
-	k := newKit(t, "whypods")
-	k.ourHealthCheck()
+	k := newKit(t, "whypods", ourCheck(t))
 	config, status := k.liveKubeconfig("argosy-why"), k.liveKubeconfig("argosy-status")
 	record, err := os.Create(filepath.Join(t.TempDir(), "boot.jsonl"))
 	k.must(err)
@@ -249,7 +248,7 @@ func whyCases() []whyCase {
 		}, kind: "repository", text: "cannot be read"},
 		{
 			name: "yaml", files: map[string]string{"c.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: [\n"}, wait: unmade, kind: "manifests",
-			text: "cannot be made",
+			text: "cannot be rendered",
 		},
 		{
 			name: "hook", files: map[string]string{"j.yaml": hookJob, "c.yaml": configMap("c", "1")}, kind: "unscheduled", text: "finds no node",
