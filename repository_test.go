@@ -1,6 +1,7 @@
 package argosy_test
 
 import (
+	"errors"
 	"go/ast"
 	"go/parser"
 	"go/token"
@@ -438,6 +439,15 @@ func TestDockerfile(t *testing.T) {
 		}
 	}
 	same(t, "Dockerfile: COPY", need, copied)
+	mod, err := os.ReadFile("go.mod")
+	if err != nil {
+		t.Fatal(err)
+	}
+	image := regexp.MustCompile(`(?m)^FROM golang:(\d+\.\d+) `).FindStringSubmatch(build)
+	wanted := regexp.MustCompile(`(?m)^go (\d+\.\d+)`).FindStringSubmatch(string(mod))
+	if image == nil || wanted == nil || image[1] != wanted[1] {
+		t.Errorf("Dockerfile builds with Go %q, go.mod wants %q", image, wanted)
+	}
 	// Everything but a few directories is kept from the builder.
 	ignore, err := os.ReadFile(".dockerignore")
 	if err != nil {
@@ -464,25 +474,35 @@ func same(t *testing.T, what string, want, got map[string]bool) {
 	}
 }
 
-// TestNoLint allows exceptions only for linters that are on: any other one says that something is checked that is not.
-func TestNoLint(t *testing.T) {
-	config, err := os.ReadFile(".golangci.yml")
-	if err != nil {
+// linters returns the linters that are on in a directory: those of the nearest configuration, as golangci-lint finds it.
+func linters(t *testing.T, dir string) []string {
+	t.Helper()
+	config, err := os.ReadFile(filepath.Join(dir, ".golangci.yml"))
+	switch {
+	case errors.Is(err, fs.ErrNotExist) && dir != ".":
+		return linters(t, filepath.Dir(dir))
+	case err != nil:
 		t.Fatal(err)
 	}
 	on := []string{"errcheck", "govet", "ineffassign", "staticcheck", "unused"} // the standard ones
-	for line := range strings.Lines(string(config)) {
-		if name, ok := strings.CutPrefix(line, "    - "); ok {
-			on = append(on, strings.TrimSpace(name))
-		}
-	}
+	_, enabled, _ := strings.Cut(string(config), "  enable:")
+	enabled, _, _ = strings.Cut(enabled, "  settings:")
+	return append(on, regexp.MustCompile(`[a-z]+`).FindAllString(enabled, -1)...)
+}
+
+// TestNoLint allows exceptions only for linters that are on: any other one says that something is checked that is not.
+func TestNoLint(t *testing.T) {
 	directive := regexp.MustCompile(`//nolint:([a-z,]+)`)
-	err = filepath.WalkDir(".", func(name string, d fs.DirEntry, err error) error {
+	err := filepath.WalkDir(".", func(name string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() || filepath.Ext(name) != ".go" {
 			return err
 		}
 		text, err := os.ReadFile(name)
+		on := []string(nil)
 		for _, m := range directive.FindAllStringSubmatch(string(text), -1) {
+			if on == nil {
+				on = linters(t, filepath.Dir(name))
+			}
 			for linter := range strings.SplitSeq(m[1], ",") {
 				if !slices.Contains(on, linter) {
 					t.Errorf("%s: %s is not on", name, linter)

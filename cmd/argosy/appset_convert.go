@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/argosy-cd/argosy/internal/appset/convert"
+	"github.com/argosy-cd/argosy/internal/argo"
 	"github.com/argosy-cd/argosy/internal/cli"
 	"github.com/argosy-cd/argosy/internal/cli/option"
 	"github.com/argosy-cd/argosy/internal/edit"
@@ -66,9 +67,9 @@ See docs/convert.md, also for a running cluster.`,
 	flags.StringVar(&opts.Trigger, "trigger-url", convert.DefaultTrigger, "`URL` of the server of trigger repositories")
 	flags.DurationVar(&opts.Every, "every", convert.DefaultEvery, "schedule of sets without requeueAfterSeconds")
 	flags.StringVar(&opts.Project, "project", convert.DefaultProject, "`PROJECT` of the Applications")
-	flags.StringVarP(&opts.Namespace, "namespace", "n", convert.DefaultNamespace, "namespace that sets without one are in")
+	flags.StringVarP(&opts.Namespace, "namespace", "n", argo.DefaultNamespace, "namespace that sets without one are in")
 	flags.BoolVar(&opts.GoTemplate, "go-template", false, "rewrite sets to Go templates, if that is proven to change no Application")
-	flags.BoolVarP(&opts.Recursive, "recursive", "R", false, "look into subdirectories of directories")
+	flags.BoolVarP(&opts.Recursive, "recursive", "R", false, "read subdirectories, too")
 	flags.StringVar(&opts.clusters, "clusters", "", "`FILE` with the clusters that Argo CD knows, for --go-template")
 	flags.StringArrayVar(&opts.repos, "repo", nil, "answer Git generators for a URL from a local directory, `URL=PATH[@REV]`, for "+
 		"--go-template, and read the folder of --style folder from it; repeatable")
@@ -76,7 +77,7 @@ See docs/convert.md, also for a running cluster.`,
 	return cmd
 }
 
-// complete takes over what a flag type keeps, and refuses flags that mean nothing together.
+// complete copies the values of typed flags, and refuses flags that require others.
 func (o *appsetConvertOptions) complete(args []string) error {
 	o.Style, o.Git = o.style.Value, o.source.Value == "git"
 	if (o.clusters != "" || len(o.repos) > 0 && o.Style != edit.StyleFolder || o.offline) && !o.GoTemplate {

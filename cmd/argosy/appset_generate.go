@@ -61,7 +61,7 @@ application that the environment describes (ARGOCD_APP_NAME, …), with the sets
 application's directory. Then the policy and the limit of deletions apply, and settings can also be variables;
 see docs/plugin.md.
 
-The exit code is 0 when it is done, 1 when it failed and 2 when it was called wrongly.`,
+Exit codes: 0 done, 1 failed, 2 wrong usage.`,
 		Example: `  # render the sets of a directory, with the work tree you stand in
   argosy appset generate apps/
 
@@ -99,7 +99,7 @@ The exit code is 0 when it is done, 1 when it failed and 2 when it was called wr
 		"leave out sets that need something that is not available here, such as clusters or the API of a Git host, and name them")
 	flags.BoolVar(&opts.passthrough, "passthrough", false,
 		"print documents that are not ApplicationSets, too, in their place (yaml and json)")
-	flags.BoolVarP(&opts.recursive, "recursive", "R", false, "look into subdirectories of directories")
+	flags.BoolVarP(&opts.recursive, "recursive", "R", false, "read subdirectories, too")
 	option.RegisterAsking(flags, &opts.asking)
 	opts.plugin.Register(flags)
 	flags.StringVar(&opts.policy, "policy", "", option.Usage("policy"))
@@ -109,7 +109,7 @@ The exit code is 0 when it is done, 1 when it failed and 2 when it was called wr
 	return cmd
 }
 
-// onlyFor refuses flags that mean nothing: those for files if there are none, and those of the plugin if there are.
+// onlyFor refuses flags without effect: flags for files if there are none, and flags of the plugin if there are files.
 func onlyFor(flags *pflag.FlagSet, plugin bool) error {
 	without, with := []string{"policy", "admin-projects", "argocd-namespace", "argocd-secrets", "kubeconfig", "timeout", "generator-apis"},
 		"without a file or a directory"

@@ -86,7 +86,7 @@ generators that ask APIs read as in "argosy appset generate". See docs/convert.m
 func runAppsetHandover(ctx context.Context, std stdio, opts appsetHandoverOptions, arg string) error {
 	api, err := option.OpenUser(std, opts.cluster)
 	if errors.Is(err, kube.ErrNoCluster) {
-		return usagef("no cluster: set --kubeconfig or KUBECONFIG")
+		return usagef("%w", err)
 	} else if err != nil {
 		return err
 	}

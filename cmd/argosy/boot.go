@@ -35,8 +35,8 @@ of Argo CD, its settings, its kinds, namespaces and projects.
 
 Each check is ok, failed or unknown, and a failed one has a fix; --fix applies those that are safe: the health
 check of Applications in argocd-cm. A failed check ends the boot before the root is applied, unless --force
-is set; with --strict, an unknown check does, too. Interrupted or killed, it leaves the cluster as it is, and the
-next boot goes on from there. After a complete boot, the next one finds nothing to do, and changes nothing.
+is set; with --strict, an unknown check does, too. If the command is interrupted or killed, the cluster stays as
+it is, and the next boot continues from there. A boot after a complete one finds nothing to do.
 
 Exit code 0: everything is healthy and synced. 1: the cluster cannot be reached or refuses the root, or
 the boot was interrupted. 3: a check has failed, or the boot is not done within --timeout. See docs/live.md.`,
@@ -67,8 +67,9 @@ the boot was interrupted. 3: a check has failed, or the boot is not done within 
 	flags.BoolVar(&b.DryRun, "dry-run", false, "change nothing: plan, check, and ask the API server whether it would accept the root")
 	flags.BoolVar(&b.Fix, "fix", false,
 		"repair what a check finds, where that is safe: write the health check of Applications to argocd-cm")
-	flags.BoolVar(&b.Unwedge, "unwedge", false, "end syncs that retry an old revision while the source has a new one, and start them again")
-	flags.BoolVar(&b.Force, "force", false, "boot even if a check fails")
+	flags.BoolVar(&b.Unwedge, "unwedge", false,
+		"end syncs that retry an old revision, or wait with it for 5 minutes, while the source has a new one, and sync the new one")
+	flags.BoolVar(&b.Force, "force", false, "boot even if a check fails; Argo CD must be installed")
 	flags.BoolVar(&b.ForceConflicts, "force-conflicts", false, "take fields of applied objects from other field managers")
 	flags.StringVar(&b.Install, "install", "",
 		"install Argo CD first, from a file of manifests, or a directory of manifests, a kustomization or a chart: `PATH`")

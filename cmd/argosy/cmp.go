@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/argosy-cd/argosy/internal/argo"
 	"github.com/argosy-cd/argosy/internal/bucket"
 	"github.com/argosy-cd/argosy/internal/cli"
 	"github.com/argosy-cd/argosy/internal/cli/option"
@@ -70,7 +71,7 @@ repository is refreshed every --interval, to find new commits.
 	option.RegisterWorkers(&opts.Workers, flags)
 	flags.BoolVar(&opts.refreshes, "refresh", true, "refresh Applications at each --interval; needs access to a cluster")
 	flags.StringVar(&opts.policy, "policy", "", option.Usage("policy"))
-	flags.StringSliceVar(&opts.Plugins, "plugin", []string{"appset", "s3"}, "`PLUGINS` to serve")
+	flags.StringSliceVar(&opts.Plugins, "plugin", []string{argo.PluginAppSet, argo.PluginS3}, "`PLUGINS` to serve")
 	flags.StringVar(&opts.PluginVersion, "plugin-version", "", "`VERSION` of the plugins; applications then name appset-VERSION and s3-VERSION")
 	flags.StringVar(&opts.SocketDir, "socket-dir", "/home/argocd/cmp-server/plugins", "`DIR` where Argo CD looks for sockets")
 	flags.StringVar(&opts.WorkDir, "work-dir", "",
@@ -79,17 +80,20 @@ repository is refreshed every --interval, to find new commits.
 	flags.IntVar(&opts.Parallel, "parallel", 0,
 		"number of requests answered at once; others wait. Each plugin has half as many extra places for projects with no running "+
 			"request. Default and maximum: half of --workers; without workers, four per processor")
-	flags.Int64Var(&opts.MaxUpload, "max-repository", 1024, "refuse repositories of more than so many `MIB`, packed")
-	flags.DurationVar(&opts.Grace, "grace", 25*time.Second, "time that running requests get to finish when it is stopped")
+	flags.Int64Var(&opts.MaxUpload, "max-repository", 1024, "refuse repositories larger than this, packed, in `MIB`")
+	flags.DurationVar(&opts.Grace, "grace", 25*time.Second, "time for running requests to finish when the sidecar stops")
 	option.RegisterLog(flags, &opts.log)
 	return cmd
 }
 
-// served refuses flags of a plugin that is not served: they would mean nothing.
+// served refuses flags of a plugin that is not served: they would have no effect.
 func (o *cmpOptions) served(flags *pflag.FlagSet) error {
 	for plugin, names := range map[string][]string{
-		"appset": {"engine", "argocd-version", "argocd-server", "argocd-token-file", "argocd-ca", "argocd-plaintext", "argocd-insecure"},
-		"s3":     {"cache-dir", "cache-size"},
+		argo.PluginAppSet: {
+			"engine", "argocd-version", "argocd-server", "argocd-token-file", "argocd-ca", "argocd-plaintext",
+			"argocd-insecure",
+		},
+		argo.PluginS3: {"cache-dir", "cache-size"},
 	} {
 		for _, name := range names {
 			if flags.Changed(name) && !slices.Contains(o.Plugins, plugin) {
@@ -130,7 +134,7 @@ func runCmp(ctx context.Context, std stdio, opts cmpOptions, asked bool) error {
 	cfg.Policy = serve.Watch(opts.policy, "the policy", policy.Parse)
 	cfg.Release, cfg.Log, cfg.Now = version(), serve.Log(std.Err, opts.log.Value), std.Now
 	cfg.ArgoCD = opts.appset.ArgoCD(api)
-	if cfg.AppSet, err = opts.appset.PluginConfig(std, slices.Contains(opts.Plugins, "appset")); err != nil {
+	if cfg.AppSet, err = opts.appset.PluginConfig(std, slices.Contains(opts.Plugins, argo.PluginAppSet)); err != nil {
 		return err
 	}
 	cfg.Cache = func() (bucket.Cache, error) { return opts.cache.Open(std) }

@@ -59,14 +59,14 @@ with the boot. The exit code is 3 if the boot does not end, or if the plan is br
 		},
 	}
 	flags := cmd.Flags()
-	flags.Float64Var(&opts.Speed, "speed", 20, "how many times as fast as a real boot")
+	flags.Float64Var(&opts.Speed, "speed", 20, "speed, as a multiple of a real boot")
 	flags.StringSliceVar(&opts.Fail, "fail", nil, "`NAMES` of Applications whose workloads become Degraded")
 	flags.DurationVar(&opts.Repair, "repair-after", 0,
 		"repair the Applications of --fail this long after they became Degraded (simulated time)")
-	flags.StringVar(&opts.Listen, "listen", "", "`ADDRESS` of the page that shows the boot, on loopback; default 127.0.0.1:0 on a terminal")
-	flags.BoolVar(&opts.once, "once", false, "exit when the boot is over; default where there is no terminal and no --listen")
+	flags.StringVar(&opts.Listen, "listen", "", "`ADDRESS` of the page that shows the boot, on loopback; default: 127.0.0.1:0 on a terminal")
+	flags.BoolVar(&opts.once, "once", false, "exit when the boot is over; the default where there is no terminal and no --listen")
 	flags.StringArrayVar(&opts.repos, "repo", nil,
-		"boot your own repository, `PATH`, or URL=PATH if its Applications do not say its URL; repeatable, also s3://BUCKET=PATH")
+		"boot your own repository, `PATH`, or URL=PATH if its Applications do not name its URL; repeatable, also s3://BUCKET=PATH")
 	opts.settings.RegisterOwn(flags)
 	cmd.AddCommand(newSweepCommand(std))
 	return cmd

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -10,6 +9,7 @@ import (
 	"github.com/argosy-cd/argosy/internal/cli"
 	"github.com/argosy-cd/argosy/internal/cli/option"
 	"github.com/argosy-cd/argosy/internal/eventserver"
+	"github.com/argosy-cd/argosy/internal/kube"
 	"github.com/argosy-cd/argosy/internal/policy"
 	"github.com/argosy-cd/argosy/internal/s3source/buckets"
 	"github.com/argosy-cd/argosy/internal/serve"
@@ -83,7 +83,7 @@ func runEvents(ctx context.Context, std stdio, opts eventsOptions) error {
 		return err
 	}
 	if api == nil {
-		return errors.New("no cluster: run this in a cluster, or set --kubeconfig or KUBECONFIG")
+		return kube.ErrNoCluster
 	}
 	cfg.API = api
 	return eventserver.Run(ctx, cfg, opts.server.Config(time.Second))

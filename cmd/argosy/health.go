@@ -45,8 +45,9 @@ A file has objects as kubectl prints them, with their status; - is standard inpu
 	flags.StringVar(&opts.Lua, "lua", "", "`FILE` with a Lua script to run on all objects")
 	flags.BoolVar(&opts.OpenLibs, "open-libs", false,
 		"give the script of --lua the libraries that useOpenLibs gives it: string, math, coroutine")
-	flags.StringVar(&opts.Customizations, "customizations", "", "`FILE` with the settings of an Argo CD, argocd-cm")
-	flags.Var(&opts.version, "argocd-version", "`VERSION` of Argo CD whose built-in checks are used, "+versions.Range()+"; default the newest")
+	flags.StringVar(&opts.Customizations, "customizations", "",
+		"`FILE` with the settings of Argo CD: argocd-cm, values of the argo-cd chart, or an ArgoCD resource")
+	flags.Var(&opts.version, "argocd-version", "`VERSION` of Argo CD whose built-in checks are used, "+versions.Range()+"; default: the newest")
 	flags.VarP(&opts.output, "output", "o", "output format, "+opts.output.Usage())
 	return cmd
 }

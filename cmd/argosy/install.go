@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/argosy-cd/argosy/deploy"
+	"github.com/argosy-cd/argosy/internal/argo"
 	"github.com/argosy-cd/argosy/internal/cli"
 	"github.com/argosy-cd/argosy/internal/cli/option"
 	"github.com/argosy-cd/argosy/internal/edit"
@@ -85,13 +86,13 @@ any-namespace (Applications in other namespaces). See docs/install.md.`,
 	flags.StringVar(&opts.dir, "dir", "", "write files into `DIR` instead of printing them")
 	flags.StringSliceVar(&opts.With, "with", []string{"repo"}, "`PARTS` beside the plugins: "+strings.Join(install.Parts, ", "))
 	flags.BoolVar(&opts.SidecarOnly, "sidecar-only", false, "only the sidecar and the health check; the rest comes from the chart argosy")
-	flags.StringVar(&opts.Namespace, "namespace", "argocd", "`NAMESPACE` of Argo CD")
+	flags.StringVar(&opts.Namespace, "namespace", argo.DefaultNamespace, "`NAMESPACE` of Argo CD")
 	flags.StringVar(&opts.Name, "argocd-name", "argocd",
 		"`NAME` that the names of Argo CD's workloads begin with; for the operator, the name of the ArgoCD resource")
 	flags.StringVar(&opts.Image, "image", "", "`IMAGE` of argosy; default: the one of this release")
 	flags.StringVar(&opts.PolicyFile, "policy", "", "`FILE` with what projects may do; default: the project default may read all buckets")
 	flags.DurationVar(&opts.Interval, "interval", 3*time.Minute, "`DURATION` between the ticks of trigger repositories")
-	flags.StringArrayVar(&opts.Env, "env", nil, "`NAME=VALUE` of a variable of the sidecar; argosy cmp --help lists them (can be given several times)")
+	flags.StringArrayVar(&opts.Env, "env", nil, "`NAME=VALUE` of a variable of the sidecar; argosy cmp --help lists them; repeatable")
 	flags.StringVar(&opts.EnvSecret, "env-secret", "", "`SECRET` whose keys become variables of the sidecar, such as AWS_ACCESS_KEY_ID")
 	flags.StringVar(&opts.Memory, "memory", "", "memory limit of the sidecar, a `QUANTITY`; default: 1Gi")
 	flags.BoolVar(&opts.apply, "apply", false, "add the parts to the Argo CD of the cluster")

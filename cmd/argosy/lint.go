@@ -45,8 +45,9 @@ The file ` + lint.ConfigName + ` in the top directory gives rules other severiti
 writes the findings to a file, and --baseline leaves them out. --diff shows what is new since a revision.
 
 --fix changes your files where one small change cures a finding, and reports the rest. --list marks the rules that
-it cures. Comments, order and line ends stay. Only files in work trees are changed, in at most five rounds; in each
-round all of them or none. It fixes no finding that is silenced, off, in the baseline or not new.
+it cures. Comments, order and line ends stay. Only files in work trees are changed. There are at most five rounds;
+a round changes all its files or none. Findings that are silenced, off, in the baseline, or older than the revision
+of --diff are not fixed.
 
 A rule that lacks something, such as Argo CD's settings or a chart, is listed once as not checked. The exit code
 is 3 if a finding is as severe as --fail-on, or if something unknown may hide Applications; with --strict, if
@@ -59,14 +60,15 @@ anything is unknown.`,
 	flags := cmd.Flags()
 	opts.Register(flags)
 	opts.RegisterCluster(flags)
+	flags.Lookup("all").Usage = "the default here: check every root that is found, if no ROOT is given"
 	flags.StringVar(&opts.Since, "diff", "", "report only what is new since a `REVISION`, or with REVISION... since its merge base")
-	flags.StringVar(&opts.Config, "config", "", "configuration `FILE`; default "+lint.ConfigName+" in the working directory or above it")
+	flags.StringVar(&opts.Config, "config", "", "configuration `FILE`; default: "+lint.ConfigName+" in the working directory or above it")
 	flags.StringVar(&opts.Baseline, "baseline", "", "leave out the findings of a baseline `FILE`")
 	flags.StringVar(&opts.Write, "write-baseline", "", "write the findings to a baseline `FILE`, and report none")
 	flags.BoolVar(&opts.Fix, "fix", false, "fix findings that one small change in a file cures, and report the rest")
 	flags.BoolVar(&opts.list, "list", false, "print all rules")
 	flags.StringVar(&opts.explain, "explain", "", "explain a `RULE`: what happens, why, and what to do")
-	flags.Var(&opts.failOn, "fail-on", "lowest severity that makes the exit code 3, `"+opts.failOn.Usage()+"`; default error")
+	flags.Var(&opts.failOn, "fail-on", "lowest severity that makes the exit code 3, `"+opts.failOn.Usage()+"`; default: error")
 	flags.VarP(&opts.output, "output", "o", "output format, "+opts.output.Usage())
 	// Names are from code.
 	_ = cmd.RegisterFlagCompletionFunc("explain", cobra.FixedCompletions(describedRules(), cobra.ShellCompDirectiveNoFileComp))

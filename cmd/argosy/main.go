@@ -1,4 +1,4 @@
-// Command argosy boots an Argo CD cluster in order, from whatever its manifests are stored in.
+// Command argosy boots an Argo CD cluster in order, from manifests in Git, S3 or an OCI registry.
 package main
 
 import (
@@ -8,13 +8,14 @@ import (
 	"sync/atomic"
 	"syscall"
 	"time"
+	_ "time/tzdata" // the image has no time zones, and sync windows may name one
 
 	"github.com/argosy-cd/argosy/internal/cli"
 	"github.com/argosy-cd/argosy/internal/cli/option"
 )
 
 func main() {
-	// A worker has nothing of a command: neither flags nor an environment.
+	// A worker takes no flags and no settings from the environment.
 	if len(os.Args) > 1 && os.Args[1] == option.WorkerCommand {
 		os.Exit(runWorker(os.Args[2:]))
 	}
@@ -46,7 +47,7 @@ func run() int {
 	}
 }
 
-// process is what this process has from outside.
+// process returns the streams, the environment and the clock of this process.
 func process() stdio {
 	return stdio{
 		In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Env: os.Environ(), Now: time.Now,

@@ -7,7 +7,7 @@ import (
 	"github.com/argosy-cd/argosy/internal/edit"
 )
 
-// newManCommand writes what a package of a release has beside the binary. Users have no need of it.
+// newManCommand is the hidden command that writes manual pages for release packages.
 func newManCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "man DIR", Hidden: true, Short: "Write a manual page for each command", Args: cli.Exactly(1, "DIR"),

@@ -76,7 +76,7 @@ It is a finding if a sync needs a kind, a namespace or a project that is deploye
 		"say what changes in the boot since a `REVISION`, or with REVISION... since its merge base; with -o table, json or markdown")
 	flags.BoolVar(&opts.request.Since.Manifests, "manifests", false, "with --diff: print how the objects of each Application change")
 	flags.IntVar(&opts.maxDeletions, "max-deletions", 0,
-		"with --diff: exit with 3 if more than `N` Applications will be deleted; default any number")
+		"with --diff: exit with 3 if more than `N` Applications will be deleted; default: any number")
 	flags.Lookup("max-deletions").DefValue = ""
 	flags.BoolVar(&opts.request.AssignWaves, "assign-waves", false, "write sync waves into the files of Applications that need others ("+
 		argo.DependsAnnotation+"), and print which")

@@ -13,7 +13,7 @@ import (
 	"github.com/argosy-cd/argosy/internal/words"
 )
 
-// stdio is what a command has from outside.
+// stdio holds the inputs and outputs of a command.
 type stdio = cli.Std
 
 // Exit codes of every command.
@@ -53,7 +53,7 @@ func execute(ctx context.Context, std stdio, args []string) int {
 func newRootCommand(std stdio) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:           "argosy",
-		Short:         "Boot an Argo CD cluster in order, from whatever its manifests are stored in",
+		Short:         "Boot an Argo CD cluster in the order of its waves, from Git, charts or S3",
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		Version:       version(),

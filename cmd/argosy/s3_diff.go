@@ -23,8 +23,7 @@ func newS3DiffCommand(std stdio) *cobra.Command {
 		Long: `Compare a path in a bucket with a directory or with another path: what a push of the second to the first would
 change. Archives are unpacked and compared file by file.
 
-The exit code is 0 when there is no difference, 3 when there is one, 1 when it failed and 2 when it was called
-wrongly.`,
+Exit codes: 0 no difference, 3 a difference, 1 failed, 2 wrong usage.`,
 		Example: `  argosy s3 diff s3://artifacts/apps/demo out/
   argosy s3 diff s3://artifacts/apps/demo/v1.3.0 s3://artifacts/apps/demo/v1.4.0`,
 		Args:    cli.Exactly(2, "s3://BUCKET/PATH and a directory or another s3://BUCKET/PATH"),
@@ -35,6 +34,7 @@ wrongly.`,
 	}
 	opts.Transfer.Register(cmd.Flags(), true)
 	opts.Cache.Register(cmd.Flags())
+	cmd.Flags().Lookup("timeout").Usage = "give up after this time ($ARGOSY_TIMEOUT)"
 	cmd.Flags().VarP(&opts.Output, "output", "o", "output format, "+opts.Output.Usage())
 	return cmd
 }

@@ -34,9 +34,9 @@ from variables of the container.`
 func newS3DiscoverCommand(std stdio) *cobra.Command {
 	return &cobra.Command{
 		Use:   "discover [DIR]",
-		Short: "Print the trigger file of a directory, or nothing if there is none",
-		Long: `Print the name of the trigger file if the directory has one, and nothing if it has not: by this Argo CD
-finds out whether the plugin renders an application.`,
+		Short: "Print the name of the trigger file of a directory, or nothing",
+		Long: `Print the name of the trigger file of a directory, or nothing if there is none. The answer tells Argo CD whether
+the plugin renders an application.`,
 		Args: cli.AtMostOne,
 		RunE: func(_ *cobra.Command, args []string) error { return runS3Discover(std, directory(args)) },
 	}

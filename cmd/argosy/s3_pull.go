@@ -32,6 +32,7 @@ archive is unpacked.`,
 	}
 	opts.Transfer.Register(cmd.Flags(), true)
 	opts.Cache.Register(cmd.Flags())
+	cmd.Flags().Lookup("timeout").Usage = "give up after this time ($ARGOSY_TIMEOUT)"
 	cmd.Flags().BoolVar(&opts.pull.Prune, "prune", false, "delete files of the directory that are not in the bucket")
 	cmd.Flags().BoolVar(&opts.pull.DryRun, "dry-run", false, "say what would be done, and do nothing")
 	cmd.Flags().StringVar(&opts.pull.Digest, "digest", "", "fail if the content has another digest than this, sha256:…")

@@ -32,7 +32,7 @@ All problems are reported together, with line and column. With --policy and --pr
 
 func runS3Validate(std stdio, policyFile, project string, args []string) error {
 	if (policyFile == "") != (project == "") {
-		return usagef("--policy and --project go together")
+		return usagef("--policy and --project require each other")
 	}
 	p, err := option.ReadPolicy(policyFile)
 	if err != nil {

@@ -23,13 +23,13 @@ func newSimulateCommand(std stdio) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "simulate [ROOT...]",
 		Short: "Run a boot before it happens: when each Application becomes healthy, and what a failure blocks",
-		Long: `Run the boot of a root Application by Argo CD's rules, without a cluster: a wave starts when everything of the
-one before that has a health check is healthy; a Degraded object fails the sync, which is retried with a backoff
-and then given up; a sync does not wait for its last wave.
+		Long: `Run the boot of a root Application by Argo CD's rules, without a cluster: a wave starts when all objects of the
+wave before are healthy, where objects without a health check do not count; a Degraded object fails the sync,
+which is retried with a backoff and then given up; a sync does not wait for its last wave.
 
-ROOT and the flags about repositories are those of argosy plan. How long things take is a small model by kind,
-which --model, --duration and --learn change; --jitter lengthens each of them randomly, the same way for the same
---seed. It prints a time line, the critical path, the waves that a single slow Application holds up, and, if the
+ROOT and the flags about repositories are those of argosy plan. A model has the time that each kind takes;
+--model, --duration and --learn change it. --jitter lengthens each time randomly; the same --seed gives the same
+times. It prints a time line, the critical path, the waves that a single slow Application holds up, and, if the
 boot does not end, what waits for what. The exit code is 3 if the boot does not end, or if the plan is broken or
 incomplete.
 
@@ -55,10 +55,10 @@ incomplete.
 	opts.Register(flags)
 	opts.RegisterCluster(flags)
 	flags.StringArrayVar(&times.Durations, "duration", nil, "set how long the workloads of an Application take, `NAME=TIME`; repeatable")
-	flags.StringVar(&times.Model, "model", "", "`FILE` with times by kind and by Application")
+	flags.StringVar(&times.Model, "model", "", "`FILE` with times by kind and by Application, such as argosy boot --learn writes")
 	flags.StringVar(&times.Learn, "learn", "",
-		"`FILE` with a boot, to take the times of its Applications from: kubectl get applications -A -o json of a cluster that has "+
-			"booted, or -o json")
+		"take times from a boot in `FILE`: the output of kubectl get applications -A -o json after it, or of argosy simulate -o json; "+
+			"a file of argosy boot --learn is for --model")
 	flags.StringSliceVar(&faults.Fail, "fail", nil,
 		"`NAMES` of Applications whose workloads become Degraded, with * for any characters")
 	flags.StringSliceVar(&faults.Never, "never", nil,

@@ -22,11 +22,11 @@ func newStatusCommand(std stdio) *cobra.Command {
 		Use:   "status [[NAMESPACE/]ROOT]",
 		Short: "Show where the boot of a cluster stands: waves, health, sync, and what waits for what",
 		Long: `Show where the boot of a live cluster stands: the Applications in the order of their waves, their health and
-sync, since when they have that health, and what each of them waits for. Applications that a parent is going to
-create, and has not yet, are in it, too.
+sync, since when they have that health, and what each of them waits for. Applications that their parent has not
+created yet are listed, too.
 
 ROOT is an Application, and everything below it is shown; the default is all Applications. The command only
-reads: it watches Applications and ApplicationSets. What it may not read is listed under NOT KNOWN.
+reads: it watches Applications and ApplicationSets. Everything it has no right to read is listed under NOT READ.
 See docs/live.md.`,
 		Example: `  argosy status
   argosy status root --watch
@@ -43,7 +43,7 @@ See docs/live.md.`,
 	}
 	flags := cmd.Flags()
 	opts.Register(flags)
-	flags.BoolVarP(&opts.watch, "watch", "w", false, "print it again each time that it changes; with -o json a line for each state")
+	flags.BoolVarP(&opts.watch, "watch", "w", false, "print the status again at each change; with -o json one line for each state")
 	flags.VarP(&opts.output, "output", "o", "output format, "+opts.output.Usage())
 	return cmd
 }

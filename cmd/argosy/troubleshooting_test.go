@@ -46,7 +46,7 @@ func TestDocsTroubleshooting(t *testing.T) {
 
 var (
 	codeSpan   = regexp.MustCompile("`([^`]+)`")
-	formatVerb = regexp.MustCompile(`%[-+#.0-9]*[a-zA-Z]`)
+	formatVerb = regexp.MustCompile(`%(\[\d+\])?[-+#.0-9]*[a-zA-Z]`)
 )
 
 // programTexts are all string literals of the program, with … for verbs of formats, a line each.

@@ -26,15 +26,16 @@ func newWaitCommand(std stdio) *cobra.Command {
 		Long: `Wait until an Application of a live cluster reaches a state, for pipelines. With several --for, all must be
 reached at the same time.
 
-  --for healthy        it and everything below it is Healthy, exists, and no sync runs
-  --for synced         it and everything below it is Synced, exists, and no sync runs
-  --for revision=SHA   it is Synced to this commit; 7 characters of it are enough
+  --for healthy        ROOT and everything below it exist and are Healthy, and no sync runs
+  --for synced         ROOT and everything below it exist and are Synced, and no sync runs
+  --for revision=SHA   ROOT is Synced to this commit; the first 7 characters are enough
 
-Argo CD may not have seen a new commit yet when everything is still healthy from before, so after a push wait
-for the revision, too. An Application that does not exist yet is waited for.
+After a push, everything can still be healthy from the old commit: wait for the revision, too. An Application
+that does not exist yet is waited for.
 
 Exit code 0: reached. 1: the cluster cannot be read, or interrupted. 2: usage. 3: not reached within --timeout;
-standard error then has what is missing, and why, as argosy why prints it. See docs/live.md.`,
+standard error then lists the Applications that did not reach it, and the causes, as argosy why prints them.
+See docs/live.md.`,
 		Example: `  argosy wait root --for healthy --timeout 20m
   argosy wait root --for revision=$(git rev-parse HEAD) --for healthy`,
 		Args: func(_ *cobra.Command, args []string) error {

@@ -21,15 +21,15 @@ func newWhyCommand(std stdio) *cobra.Command {
 		Use:   "why [[NAMESPACE/]APP]",
 		Short: "Explain why an Application, or the boot, waits: from the wave down to the object and its condition",
 		Long: `Explain why an Application of a live cluster is not healthy and synced: the chain from what waits, through waves
-and Applications, down to the object, its condition or its Event. The most likely cause is first, with a command
-that would fix it where there is one.
+and Applications, down to the object, its condition or its Event. The most likely cause is first. Each cause has
+a fix where one is known, and a command where there is one.
 
-APP is an Application; the default is everything that is not healthy and synced. The command only reads. What it
-could not look at, for lack of rights or because it is in another cluster, is listed under NOT LOOKED AT. It never
-reads Secrets.
+APP is an Application; the default is everything that is not healthy and synced. The command only reads. Objects
+that it could not read, for lack of rights or because they are in another cluster, are listed under NOT READ. It
+never reads Secrets.
 
-Exit code 0: everything is healthy and synced. 3: something is not, or some Applications cannot be watched.
-1: the cluster cannot be read. See docs/live.md.`,
+Exit code 0: everything is healthy and synced. 3: something is not healthy or not synced, or, without APP, some
+Applications cannot be watched. 1: the cluster cannot be read. See docs/live.md.`,
 		Example: `  argosy why
   argosy why longhorn
   argosy why root -o markdown`,

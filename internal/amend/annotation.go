@@ -55,7 +55,7 @@ func (e Annotation) apply(data []byte) ([]byte, error) {
 		return nil, err
 	}
 	after := slices.Concat(data[:s.from], []byte(s.text), data[s.to:])
-	// What was written must have done this, and nothing else.
+	// Check that the edit adds the annotation and changes nothing else.
 	annotations = maps.Clone(annotations)
 	if annotations == nil {
 		annotations = map[string]any{}

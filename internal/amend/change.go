@@ -12,7 +12,7 @@ import (
 	"github.com/argosy-cd/argosy/internal/strict"
 )
 
-// Kind says what a Change does.
+// Kind is the kind of a Change.
 type Kind int
 
 // Kinds of changes.
@@ -45,7 +45,7 @@ type Change struct {
 // oneByOne is how many changes are tried alone if they cannot be made together.
 const oneByOne = 50
 
-// Apply makes the changes of a file. It returns the text, and why each change was not made; nil is one that was.
+// Apply makes changes in a file. It returns the new text and one error for each change; nil means the change was made.
 func Apply(data []byte, changes []Change) ([]byte, []error) {
 	refused := make([]error, len(changes))
 	after, err := together(data, changes, refused)
@@ -69,7 +69,7 @@ func Apply(data []byte, changes []Change) ([]byte, []error) {
 	return data, refused
 }
 
-// together makes all changes at once, except for those that are refused. The error says why none can be made.
+// together makes all changes at once, except for refused ones. With an error, it makes none.
 func together(data []byte, changes []Change, refused []error) ([]byte, error) {
 	docs, err := manifest.Decode("", data)
 	if err != nil {
@@ -169,7 +169,7 @@ func (c Change) do(o manifest.Object) error {
 	return errors.New("there is no such field")
 }
 
-// Value returns what is at a path of an object, nil for nothing.
+// Value returns the value at a path of an object; nil if there is none.
 func Value(v any, path ...string) any {
 	for _, step := range path {
 		switch in := v.(type) {
@@ -188,7 +188,7 @@ func Value(v any, path ...string) any {
 	return v
 }
 
-// index is that of a step into a list.
+// index parses a path step as the index of a list element.
 func index(step string) (int, bool) {
 	n, err := strconv.Atoi(strings.TrimSuffix(strings.TrimPrefix(step, "["), "]"))
 	return n, err == nil && n >= 0

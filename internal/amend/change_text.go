@@ -11,7 +11,7 @@ import (
 
 var errPlace = errors.New("the place is an alias, has an anchor or a tag, or is written on several lines")
 
-// change finds out what to write for a change.
+// change returns the edit for a change.
 func (t *text) change(docs []*strict.Node, c Change) (splice, error) {
 	n, err := strict.Among(docs, c.At)
 	if err != nil {

@@ -20,7 +20,7 @@ type text struct {
 	json bool
 }
 
-// set finds out what to write into the object n.
+// set returns the edit that sets an entry in the object n.
 func (t *text) set(n *strict.Node, e entry) (splice, error) {
 	meta, ok := n.Field("metadata")
 	switch {
@@ -133,7 +133,7 @@ func (t *text) addAnnotations(meta strict.NodeField, e entry) (splice, error) {
 	return splice{}, errors.New("it has no annotations yet, and its name is not written on one line")
 }
 
-// below writes lines under the one of an offset.
+// below returns the edit that inserts lines after the line of an offset.
 func (t *text) below(at int, lines ...string) splice {
 	newline, end := t.newline(at), len(t.data)
 	added := strings.Join(lines, newline)

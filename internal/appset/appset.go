@@ -86,7 +86,7 @@ func (s Set) preservesResources() bool {
 // NotOfTemplate ends a warning about a field that a template cannot have.
 const NotOfTemplate = "not a field of a template, ignored"
 
-// warnings are about fields that nobody knows.
+// warnings name the unknown fields of a set.
 func (s Set) warnings() []string {
 	var out []string
 	for _, name := range argo.ApplicationSetSpec().Unknown(s.Spec) {

@@ -54,10 +54,10 @@ type Expansion struct {
 	Pinned bool
 }
 
-// Expanded is what an Expansion gives.
+// Expanded is the result of an Expansion.
 type Expanded struct {
 	Objects []manifest.Object
-	// Reads has for each object what the Git generators of its set have read; nil for one that no set has made.
+	// Reads has for each object the repositories that the Git generators of its set have read; nil for an object of no set.
 	Reads    [][]Read
 	Sets     int // how many there were
 	Rendered int // Applications of sets
@@ -122,7 +122,7 @@ func (x Expansion) deploy(out *Expanded, docs []manifest.Document, isSet []bool,
 	return x.roll(out, rollouts)
 }
 
-// Known leaves out the sets that need something that is not available here, such as clusters, and says for each what that is.
+// Known drops sets that need something unavailable here, such as clusters, and returns an error for each that names the missing thing.
 func (x Expansion) Known(ctx context.Context, docs []manifest.Document) (known []manifest.Document, left []error) {
 	for _, d := range docs {
 		if argo.IsApplicationSet(d.Object) || argo.IsBareSpec(d.Object) {
@@ -136,7 +136,7 @@ func (x Expansion) Known(ctx context.Context, docs []manifest.Document) (known [
 	return known, left
 }
 
-// assign puts Applications behind those that they need.
+// assign moves Applications into waves after the Applications that they need.
 func (x Expansion) assign(out *Expanded) error {
 	if !x.Deployed {
 		return nil
@@ -195,7 +195,7 @@ func (x Expansion) id(app manifest.Object) string {
 	return namespace + "/" + manifest.String(app, "metadata", "name")
 }
 
-// deploy gives an Application what its set would have meant for it in a parent's sync.
+// deploy gives an Application the wave of its set, and protects it from deletion if the set does.
 func (s Set) deploy(app manifest.Object, out *Expanded) {
 	annotations := manifest.Map(metadata(app), "annotations")
 	if annotations == nil {

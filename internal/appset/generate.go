@@ -17,11 +17,11 @@ import (
 	"github.com/argosy-cd/argosy/internal/words"
 )
 
-// Config is what the rendering of sets needs from outside.
+// Config configures the rendering of sets.
 type Config struct {
-	// Namespace is that of sets that name none. Empty leaves it out.
+	// Namespace is the namespace of sets that name none. "" leaves the field out.
 	Namespace string
-	// Clusters are those that Argo CD has a Secret for. Nil is none.
+	// Clusters are Argo CD's clusters. Nil is none.
 	Clusters generator.Clusters
 	// Git answers Git generators. Nil refuses them.
 	Git generator.Repositories
@@ -31,7 +31,7 @@ type Config struct {
 	AllowEmpty bool
 	// MaxSets bounds the parameter sets of one generator. Zero is generator.DefaultMaxSets.
 	MaxSets int
-	// Version is the version of Argo CD whose Applications these are. Zero is the newest.
+	// Version is the version of Argo CD to render for. Zero is the newest.
 	Version versions.Version
 }
 
@@ -39,7 +39,7 @@ type Config struct {
 var ErrEmpty = errors.New("no Applications: the generators gave no parameters; an empty answer would delete the Applications that are " +
 	"there; if that is intended, allow it (--allow-empty, or the plugin's parameter allow-empty)")
 
-// Result is what a run gives.
+// Result is the result of a run.
 type Result struct {
 	// Applications has a list for each set, in the order of its generators and their parameter sets.
 	Applications [][]manifest.Object
@@ -101,7 +101,7 @@ func (g *generation) fail(errs ...error) {
 	}
 }
 
-// full reports whether enough is said about the set: there are many errors, or what follows would be the same error again.
+// full reports whether to stop: there are maxErrors errors, or a limit is reached that each further Application would exceed, too.
 func (g *generation) full() bool {
 	return len(g.errs) >= maxErrors || len(g.errs) > 0 && (g.engine != nil && g.engine.Spent() || *g.size > maxAnswer)
 }
@@ -271,10 +271,10 @@ func (g *generation) render(r generator.Result) {
 	}
 }
 
-// noEntry is what a template says about a parameter that is not there.
+// noEntry matches the error of a template about a missing parameter.
 var noEntry = regexp.MustCompile(`<\.([^>.]+)>: map has no entry for key "([^"]+)"$`)
 
-// missing names the parameter that may be meant by one that is not there, or, if none is like it, the few that there are.
+// missing suggests a parameter for one that does not exist: a similar name, or, without one, all of them if they are few.
 func missing(message string, params generator.Params) string {
 	m := noEntry.FindStringSubmatch(message)
 	if m == nil || m[1] != m[2] {
@@ -348,7 +348,7 @@ func (g *generation) one(tree *template.Tree, plain map[string]any, params gener
 	return app, nil
 }
 
-// typed leaves out what the Go types of Argo CD leave out although it is written.
+// typed drops written fields that Argo CD's Go types drop when they encode them.
 func (g *generation) typed(app manifest.Object) {
 	if !g.cfg.Version.Has(versions.AutomatedFalseKept) {
 		automated := manifest.Map(app, "spec", "syncPolicy", "automated")

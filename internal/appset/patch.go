@@ -11,9 +11,9 @@ import (
 	"github.com/argosy-cd/argosy/internal/manifest"
 )
 
-// applyPatch applies a rendered templatePatch: a strategic merge patch on an Application. The project cannot be
-// patched, so that a patch cannot lead out of it. What Argo CD's controller would not take over from the result cannot
-// be patched either: status, operation, and metadata that a template does not have.
+// applyPatch applies a rendered templatePatch: a strategic merge patch on an Application. The project cannot be patched, so that a patch
+// cannot lead out of it. Fields that Argo CD's controller drops from the result cannot be patched either: status, operation, and metadata
+// that a template does not have.
 func applyPatch(app manifest.Object, text string) (manifest.Object, error) {
 	patch, err := decodePatch(text)
 	if err != nil || patch == nil {

@@ -9,9 +9,9 @@ import (
 
 // Read is a repository that a Git generator has read.
 type Read struct {
-	// URL and Revision are those that the generator names.
+	// URL and Revision are as the generator names them.
 	URL, Revision string
-	// Commit is what the revision stood for; "" if that is not known, as for a work tree.
+	// Commit is the commit of the revision; "" if it is unknown, as for a work tree.
 	Commit string
 }
 

@@ -112,7 +112,7 @@ func (x Expansion) roll(out *Expanded, rollouts []*rollout) error {
 		}
 		last = max(last, wave)
 	}
-	// Nobody syncs these, so nothing may wait for them.
+	// No step syncs these Applications, so no wave may come after them.
 	for _, r := range rollouts {
 		for i, app := range r.apps {
 			if r.rank[i] == notSelected {
@@ -123,7 +123,7 @@ func (x Expansion) roll(out *Expanded, rollouts []*rollout) error {
 	return stepsAgainstNeeds(out)
 }
 
-// movedBy returns where a wave goes when others take so many more waves.
+// movedBy returns the new number of a wave after extra waves were inserted behind some.
 func movedBy(extra map[int]int) func(wave int) int {
 	anchors := slices.Sorted(maps.Keys(extra))
 	sums := make([]int, len(anchors)+1)
@@ -176,7 +176,7 @@ func setWave(app manifest.Object, wave int) {
 	annotations[argo.SyncWaveAnnotation] = strconv.Itoa(wave)
 }
 
-// inWave returns an object in a wave. The object itself may belong to somebody else and stays as it is.
+// inWave returns a copy of an object in a wave. The original may be shared and is not changed.
 func inWave(o manifest.Object, wave int) manifest.Object {
 	out, meta := maps.Clone(o), maps.Clone(manifest.Map(o, "metadata"))
 	if meta == nil {
@@ -190,8 +190,8 @@ func inWave(o manifest.Object, wave int) manifest.Object {
 	return out
 }
 
-// assign finds the step of each Application. It decides who syncs an Application, too: the controller turns automated sync off and syncs
-// selected Applications itself, so here those sync automatically and the others do not.
+// assign finds the step of each Application. It also sets automated sync: the controller turns it off and syncs selected Applications
+// itself, so here selected Applications sync automatically and the others do not.
 func (r *rollout) assign() error {
 	steps := RollingSteps(r.set.Spec)
 	if size := manifest.Size(steps); size > maxSelections/len(r.apps) {

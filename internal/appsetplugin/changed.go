@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/argosy-cd/argosy/internal/argo"
+	"github.com/argosy-cd/argosy/internal/giturl"
 	"github.com/argosy-cd/argosy/internal/manifest"
 	"github.com/argosy-cd/argosy/internal/tree"
 )
@@ -35,7 +36,7 @@ type group struct {
 func (c *child) groups() []*group {
 	var out []*group
 	for _, s := range c.pins {
-		key, revision := argo.RepositoryKey(s.read.URL), argo.Revision(s.read.Revision)
+		key, revision := giturl.Canonical(s.read.URL), argo.Revision(s.read.Revision)
 		i := slices.IndexFunc(out, func(g *group) bool { return g.key == key && g.revision == revision })
 		if i < 0 {
 			i = len(out)
@@ -51,7 +52,7 @@ func (g *group) has(source map[string]any) bool {
 	return slices.ContainsFunc(g.pins, func(s *pinned) bool { return follows(source, s.read) })
 }
 
-// keep lets children stay at the commit that they have if their content is the same at the new one. What is not known counts as changed.
+// keep lets children stay at their commit if their content is the same at the new one. Unknown content counts as changed.
 func (p *pinner) keep(ctx context.Context, children []*child) error {
 	switch {
 	case len(children) == 0:
@@ -117,7 +118,7 @@ type opened struct {
 	err  error
 }
 
-// child adds what is to be compared of a child.
+// child adds the contents of a child to the comparison.
 func (k *keeper) child(c *child, live manifest.Object) {
 	if manifest.String(live, "spec", "project") != manifest.String(c.object, "spec", "project") {
 		return // another one of its name, or none
@@ -182,7 +183,7 @@ func (g *group) present(object, live manifest.Object) string {
 	for _, s := range argo.Sources(live) {
 		commit := manifest.String(s, "targetRevision")
 		if manifest.String(s, "chart") != "" || !argo.IsCommit(commit) || named[commit] ||
-			argo.RepositoryKey(manifest.String(s, "repoURL")) != g.key {
+			giturl.Canonical(manifest.String(s, "repoURL")) != g.key {
 			continue
 		}
 		if found != "" && found != commit {
@@ -198,7 +199,7 @@ type unreadError struct{ error }
 
 // open opens a commit, once.
 func (k *keeper) open(ctx context.Context, url, commit string) (Tree, error) {
-	id := [2]string{argo.RepositoryKey(url), commit}
+	id := [2]string{giturl.Canonical(url), commit}
 	if o, ok := k.trees[id]; ok {
 		return o.tree, o.err
 	}

@@ -15,15 +15,16 @@ import (
 	"sync"
 
 	"github.com/argosy-cd/argosy/internal/argo"
+	"github.com/argosy-cd/argosy/internal/giturl"
 	"github.com/argosy-cd/argosy/internal/manifest"
 	"github.com/argosy-cd/argosy/internal/source"
 	"github.com/argosy-cd/argosy/internal/tree"
 )
 
-// errContent says that the content of an Application is not known, or that Argo CD cannot render it, either.
+// errContent means that the content of an Application is unknown here, or that Argo CD cannot render it.
 var errContent = errors.New("its content is not known")
 
-// content is what a child has from a repository at a commit. Its Sum is there if it was found out before; id is what that is kept under.
+// content returns the content that a child has from a repository at a commit. Its Sum is set if it is cached; id is the key in the cache.
 func (k *keeper) content(c *child, g *group, commit string) (content Content, id [32]byte, err error) {
 	if manifest.Map(c.object, "spec", "sourceHydrator") != nil {
 		return Content{}, id, errContent
@@ -61,7 +62,7 @@ func (c Comparison) content(ctx context.Context, content Content) (string, error
 	return hex.EncodeToString(r.hash.Sum(nil)), nil
 }
 
-// at returns sources with those of a group at a commit.
+// at returns sources, with the sources of a group at a commit.
 func at(list []map[string]any, g *group, commit string) []map[string]any {
 	out := make([]map[string]any, len(list))
 	for i, s := range list {
@@ -84,7 +85,7 @@ type reach struct {
 func (r *reach) all(ctx context.Context, c Comparison, content Content) error {
 	sources := content.Sources
 	in := func(s map[string]any) bool {
-		return manifest.String(s, "chart") == "" && argo.RepositoryKey(manifest.String(s, "repoURL")) == r.key
+		return manifest.String(s, "chart") == "" && giturl.Canonical(manifest.String(s, "repoURL")) == r.key
 	}
 	refs := map[string]bool{}
 	commits := map[string]bool{}
@@ -95,12 +96,12 @@ func (r *reach) all(ctx context.Context, c Comparison, content Content) error {
 		}
 	}
 	if len(commits) != 1 {
-		return errContent // other sources of it are at another revision, which is not at hand
+		return errContent // it has sources at another revision, which is not available
 	}
 	loader := source.Loader{
 		Environment: source.Environment{KubeVersion: c.KubeVersion, APIVersions: c.APIVersions},
 		Open: func(_ context.Context, url, revision string) (source.Repository, error) {
-			if argo.RepositoryKey(url) != r.key || !commits[revision] {
+			if giturl.Canonical(url) != r.key || !commits[revision] {
 				return source.Repository{}, errors.New("it is another repository")
 			}
 			return source.Repository{View: r.tree.View(), Commit: revision}, nil
@@ -112,7 +113,7 @@ func (r *reach) all(ctx context.Context, c Comparison, content Content) error {
 		case manifest.String(s, "ref") != "" && manifest.String(s, "path") == "" && manifest.String(s, "chart") == "":
 			continue // it deploys nothing itself
 		case !in(s) && !slices.ContainsFunc(source.Elsewhere(s), func(ref string) bool { return refs[ref] }):
-			continue // nothing of it is in the repository
+			continue // it reads nothing from the repository
 		}
 		fmt.Fprintf(r.hash, "source %d\x00", i)
 		if err := r.one(ctx, loader.Load(ctx, content.Application, s, others), in(s), refs); err != nil {
@@ -168,14 +169,14 @@ func (r *reach) below(ctx context.Context, dir string) error {
 
 func (r *reach) add(name, id string) { fmt.Fprintf(r.hash, "%s\x00%s\x00", name, id) }
 
-// Compared keeps what the contents of Applications were, so that a commit that was compared once is not fetched again. Nil keeps nothing.
-// It is safe for concurrent use.
+// Compared caches the contents of Applications, so that a commit is not fetched again to compare it. Nil caches nothing. It is safe for
+// concurrent use.
 type Compared struct {
 	mu           sync.Mutex
 	young, older map[[32]byte]string
 }
 
-// maxCompared bounds each half of what is kept.
+// maxCompared bounds the entries of each half of the cache.
 const maxCompared = 20_000
 
 func (c *Compared) get(id [32]byte) (string, bool) {

@@ -55,7 +55,7 @@ func (Here) Expand(ctx context.Context, e Evaluation) (*appset.Expanded, error) 
 	return out, err
 }
 
-// documents are those of the parameter, or of the directory. Only a directory of which everything is known is an answer.
+// documents returns the documents of the parameter, or of the directory. An incomplete directory is an error.
 func (e Evaluation) documents(ctx context.Context) ([]manifest.Document, []string, error) {
 	r := e.Call
 	if spec := r.Parameter("spec"); spec != "" {
@@ -90,17 +90,17 @@ func (e Evaluation) documents(ctx context.Context) ([]manifest.Document, []strin
 	return result.Documents, warnings, result.Err()
 }
 
-// Comparison is Applications whose contents are compared.
+// Comparison is a comparison of contents of Applications.
 type Comparison struct {
 	KubeVersion string
 	APIVersions []string
-	// Pairs have the content that an Application would get, and the one that it has.
+	// Pairs have the new and the current content of each Application.
 	Pairs [][2]Content
 	// Open opens a commit of a repository.
 	Open Commits
 }
 
-// Content is what an Application has from a repository at a commit.
+// Content identifies the content that an Application has from a repository at a commit.
 type Content struct {
 	// URL is the repository as the Application names it, and Key identifies it.
 	URL, Key, Commit string

@@ -27,7 +27,7 @@ type Removals struct {
 	parents map[argo.Ref]map[argo.Ref]time.Time
 }
 
-// recent returns what was left out of a parent's answers within the window.
+// recent returns the Applications left out of a parent's answers within the window.
 func (r *Removals) recent(parent argo.Ref, now time.Time) []argo.Ref {
 	if r == nil {
 		return nil
@@ -43,7 +43,7 @@ func (r *Removals) recent(parent argo.Ref, now time.Time) []argo.Ref {
 	return out
 }
 
-// add remembers what an answer leaves out, and forgets everything that is older than the window.
+// add remembers the Applications that an answer leaves out, and drops entries older than the window.
 func (r *Removals) add(parent argo.Ref, gone []argo.Ref, now time.Time) {
 	if r == nil || len(gone) == 0 {
 		return
@@ -81,7 +81,7 @@ type guard struct {
 	blind    string // why it does not know
 }
 
-// children are what the parent deploys now. Nil is not known, as for a parent that is not there.
+// children returns the Applications that the parent deploys now. Nil means unknown, as for a parent that does not exist.
 func (g *guard) children(ctx context.Context) (*Children, error) {
 	if g.live == nil {
 		return nil, nil
@@ -105,8 +105,8 @@ func (g *guard) check(ctx context.Context, destination string, children *Childre
 			children.Sources)
 		return nil
 	}
-	// Argo CD keeps no hook as what it was before. Of two objects of one name the last counts. One with the hook type Skip is not touched,
-	// so it stays.
+	// An Application that becomes a hook does not stay. Of two objects with the same name the last counts. An object with the hook type
+	// Skip is not touched, so it stays.
 	stays := map[argo.Ref]bool{}
 	for _, o := range objects {
 		if argo.IsApplication(o) {
@@ -184,7 +184,7 @@ func (g *guard) there(ctx context.Context, children *Children) (map[argo.Ref]boo
 	return there, nil
 }
 
-// count compares what goes, now and before in the window, with the limit.
+// count compares the removals, of this answer and of earlier ones in the window, with the limit.
 func (g *guard) count(children *Children, there, stays map[argo.Ref]bool) error {
 	var now, before []argo.Ref
 	for _, child := range children.Applications {

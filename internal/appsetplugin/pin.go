@@ -8,6 +8,7 @@ import (
 
 	"github.com/argosy-cd/argosy/internal/appset"
 	"github.com/argosy-cd/argosy/internal/argo"
+	"github.com/argosy-cd/argosy/internal/giturl"
 	"github.com/argosy-cd/argosy/internal/manifest"
 	"github.com/argosy-cd/argosy/internal/policy"
 )
@@ -38,7 +39,7 @@ func Wrong(source map[string]any) error {
 	return errors.Join(pinErr, limitErr)
 }
 
-// Pins reports whether a source is one of this plugin whose Applications are pinned.
+// Pins reports whether a source uses this plugin with pinned Applications.
 func Pins(source map[string]any) bool {
 	plugin := manifest.Map(source, "plugin")
 	mode, err := parsePin(argo.PluginParameter(plugin, "pin"))
@@ -51,7 +52,7 @@ func KeepsPins(source map[string]any) bool {
 	return Pins(source) && err == nil && mode == pinChanged
 }
 
-// Own is the revision that a source of this plugin follows. One that its parent has pinned follows the branch that it had before.
+// Own returns the revision that a source of this plugin follows. A source that its parent has pinned follows the branch from before.
 func Own(source map[string]any) appset.Read {
 	branch := argo.PluginParameter(manifest.Map(source, "plugin"), "pin-branch")
 	return appset.Read{URL: manifest.String(source, "repoURL"), Revision: cmp.Or(branch, manifest.String(source, "targetRevision"))}
@@ -73,7 +74,7 @@ func follows(source map[string]any, r appset.Read) bool {
 		return false // the API server refuses it
 	}
 	return manifest.String(source, "chart") == "" && !argo.IsCommit(revision) &&
-		argo.RepositoryKey(manifest.String(source, "repoURL")) == argo.RepositoryKey(r.URL) &&
+		giturl.Canonical(manifest.String(source, "repoURL")) == giturl.Canonical(r.URL) &&
 		argo.Revision(revision) == argo.Revision(r.Revision)
 }
 
@@ -96,7 +97,7 @@ type pinner struct {
 	work     For
 	mode     string
 	self     argo.Ref
-	children *Children // nil is not known
+	children *Children // nil if unknown
 	warnings []string
 }
 
@@ -114,7 +115,7 @@ type pinned struct {
 	commit string
 }
 
-// pin changes the Applications of an answer. The parent itself stays as it is: it would never see a new commit again.
+// pin sets the commits in the Applications of an answer. The parent itself is not pinned: it would never see a new commit again.
 func (p *pinner) pin(ctx context.Context, answer *appset.Expanded) error {
 	var children []*child
 	for i, o := range answer.Objects {
@@ -156,7 +157,7 @@ func (p *pinner) reads(set []appset.Read) ([]appset.Read, error) {
 	var out []appset.Read
 	commits := map[[2]string]string{}
 	for i, r := range append(set[:len(set):len(set)], p.work.own) {
-		id := [2]string{argo.RepositoryKey(r.URL), argo.Revision(r.Revision)}
+		id := [2]string{giturl.Canonical(r.URL), argo.Revision(r.Revision)}
 		before, twice := commits[id]
 		switch {
 		case r.Commit == "" || twice && (i == len(set) || before == r.Commit):

@@ -54,26 +54,26 @@ func Parameters() []argo.Parameter {
 	}
 }
 
-// Live is what the cluster has.
+// Live reads Applications and ApplicationSets of the cluster.
 type Live interface {
-	// Children returns what an Application deploys, nil if it is not there.
+	// Children returns the Applications that an Application deploys; nil if it does not exist.
 	Children(ctx context.Context, parent argo.Ref) (*Children, error)
-	// Existing returns those Applications that are there.
+	// Existing returns the Applications that exist.
 	Existing(ctx context.Context, apps []argo.Ref) (map[argo.Ref]bool, error)
 	// OwnedBy returns how many Applications each of these ApplicationSets owns. One that owns none is missing.
 	OwnedBy(ctx context.Context, sets []argo.Ref) (map[argo.Ref]int, error)
-	// Specs returns project and sources of those Applications that are there; of sources only repoURL, chart and targetRevision. Large are
-	// those that are larger than what is read.
+	// Specs returns project and sources of the Applications that exist; of sources only repoURL, chart and targetRevision. Large are those
+	// over the size limit.
 	Specs(ctx context.Context, apps []argo.Ref) (specs map[argo.Ref]map[string]any, large []argo.Ref, err error)
 }
 
-// Children is what an Application deploys, as far as Argo CD knows.
+// Children are the Applications that an Application deploys, as its status has them.
 type Children struct {
-	// Applications are those that a sync could prune: no hooks.
+	// Applications are the children that a sync could prune: no hooks.
 	Applications []argo.Ref
 	// Sets are the ApplicationSets that a sync could prune.
 	Sets []argo.Ref
-	// Pruned are those that the last sync has deleted, and PrunedAt is when that was.
+	// Pruned are the Applications that the last sync has deleted, at PrunedAt.
 	Pruned   []argo.Ref
 	PrunedAt time.Time
 	// Remote says that they are in another cluster, which cannot be asked.
@@ -82,16 +82,16 @@ type Children struct {
 	Sources int
 }
 
-// Config is what the plugin works with.
+// Config configures the plugin.
 type Config struct {
 	// Engine returns the engine for a request.
 	Engine func(For) appset.Engine
 	Policy *policy.Policy
-	// Admins are projects whose applications may generate anything while the policy has no rules about that.
+	// Admins are projects whose applications may generate any Application while the policy has no rules for generated Applications.
 	Admins []string
-	// Live is asked before an answer. Nil is no cluster: what an answer deletes is not known.
+	// Live is read before each answer. Nil is no cluster: deletions are not checked.
 	Live Live
-	// Removals remembers deletions. Nil is nothing: only one answer and the last sync count together.
+	// Removals remembers deletions. Nil counts only one answer and the last sync.
 	Removals *Removals
 	// Now is the time for the guard. It may be nil only if Live is.
 	Now func() time.Time
@@ -99,7 +99,7 @@ type Config struct {
 	Namespace string
 	// Commits returns what opens commits for a request. Nil opens none: by "pin: changed" all Applications get the new commit.
 	Commits func(For) Commits
-	// Compared keeps what commits were compared before. Nil is nothing.
+	// Compared caches comparisons of commits. Nil caches nothing.
 	Compared *Compared
 	// Evaluator evaluates what the authors of applications wrote. Nil is Here.
 	Evaluator Evaluator
@@ -124,7 +124,7 @@ func (f For) At(url, revision string) string {
 	return revision
 }
 
-// Request is what an application asks for.
+// Request is the request of an application.
 type Request struct {
 	argo.Call
 	// Dir is its directory in the repository.
@@ -140,7 +140,7 @@ type Request struct {
 // Reads reports whether an answer needs the repository.
 func Reads(c argo.Call) bool { return c.Parameter("spec") == "" }
 
-// Answer is what the plugin answers.
+// Answer is the answer of the plugin.
 type Answer struct {
 	Objects      []manifest.Object
 	Applications int // generated ones

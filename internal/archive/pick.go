@@ -25,16 +25,16 @@ const (
 	maxNames = 128 << 20
 )
 
-// maxScan bounds what is unpacked of an archive to find the wanted files in it, and maxLook what Has unpacks, for anybody who asks.
+// maxScan bounds the bytes that are unpacked to find wanted files, and maxLook those for Has, which any client can cause.
 const (
 	maxScan = 64 << 30
 	maxLook = 4 << 30
 )
 
-// Pick returns those files of a gzipped tar of a repository that are wanted. Unlike Extract it takes symbolic links, as
-// repositories have them: a wanted name that is, or leads through, a link is the file that the link leads to. A link that
-// leads out of the repository, to nothing or in a circle is an error only if it is wanted itself. What else a repository
-// cannot have, such as names with "..", other kinds of entries or one name twice, is refused.
+// Pick returns those files of a gzipped tar of a repository that are wanted. Unlike Extract it takes symbolic links, as repositories have
+// them: a wanted name that is, or leads through, a link is the file that the link leads to. A link that leads out of the repository, to
+// nothing or in a circle is an error only if it is wanted itself. Entries that no repository has, such as names with "..", devices or
+// duplicate names, are refused.
 func Pick(ctx context.Context, open Opener, limits Limits, wanted tree.Selection) ([]tree.File, error) {
 	p := &pick{limits: limits, open: open, wants: func(name string, size int64) bool {
 		return wanted.Wants(name) && (wanted.MaxBytes == 0 || size <= wanted.MaxBytes)
@@ -94,7 +94,7 @@ func (p *pick) view(ctx context.Context) (*tree.View, error) {
 			failed = fmt.Errorf("large files in more than %d directories are needed", maxScans)
 			return nil, failed
 		}
-		// What is beside it is wanted next.
+		// Files in the same directory are likely to be read next.
 		had, dir := p.files, path.Dir(name)
 		p.wants = func(n string, size int64) bool {
 			return had[n] == nil && path.Dir(n) == dir && size <= lateFile && tree.Safe(n)
@@ -125,7 +125,7 @@ func (p *pick) rewind(ctx context.Context) error {
 	return p.scan(r)
 }
 
-// maxKept bounds what Has keeps of names that matter only if the way to the file is by a link.
+// maxKept bounds the names that Has keeps in case a link leads to the file.
 const maxKept = 4 << 20
 
 // Has reports whether a gzipped tar of a repository has a file of a name, or a link of that name. It reads as far as it
@@ -172,7 +172,7 @@ type pick struct {
 	ignore  func(name, target string) bool     // files, and links to a target, that need not be remembered; nil is none
 	enough  func() bool                        // nil is at the end
 	entries int
-	// nameBytes are those of all names: they and the directories in them are kept.
+	// nameBytes counts the bytes of all names, because they and their directories are kept.
 	nameBytes int64
 	bytes     int64
 	names     map[string]bool // of all files

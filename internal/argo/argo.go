@@ -24,13 +24,45 @@ const (
 	SyncOptionsAnnotation = "argocd.argoproj.io/sync-options"
 	// PathsAnnotation names the files that an Application is made of, so that other commits do not render it again.
 	PathsAnnotation = "argocd.argoproj.io/manifest-generate-paths"
+	// HookAnnotation makes an object a hook.
+	HookAnnotation = "argocd.argoproj.io/hook"
+	// RefreshAnnotation requests a refresh; its value says which kind.
+	RefreshAnnotation = "argocd.argoproj.io/refresh"
+	// SkipReconcileAnnotation keeps Argo CD away from an Application.
+	SkipReconcileAnnotation = "argocd.argoproj.io/skip-reconcile"
+	// SecretTypeLabel says what a Secret of Argo CD describes: a cluster, a repository, credentials.
+	SecretTypeLabel = "argocd.argoproj.io/secret-type"
+)
+
+// Names that Argo CD has unless it is configured otherwise.
+const (
+	// DefaultNamespace is the namespace of Argo CD.
+	DefaultNamespace = "argocd"
+	// InClusterServer is the URL of Argo CD's own cluster.
+	InClusterServer = "https://kubernetes.default.svc"
 )
 
 // Sync states of an Application and of its objects.
 const (
-	Synced    = "Synced"
-	OutOfSync = "OutOfSync"
+	Synced      = "Synced"
+	OutOfSync   = "OutOfSync"
+	SyncUnknown = "Unknown" // not compared
 )
+
+// ResultSyncFailed is the result of a sync for an object that was not applied.
+const ResultSyncFailed = "SyncFailed"
+
+// Types of conditions.
+const (
+	ComparisonError = "ComparisonError" // of an Application
+	ErrorOccurred   = "ErrorOccurred"   // of an ApplicationSet, if its status is True
+)
+
+// IsError reports whether a condition of this type is an error of an Application.
+func IsError(condition string) bool { return strings.HasSuffix(condition, "Error") }
+
+// IsSetError reports whether a condition of this type and status is an error of an ApplicationSet.
+func IsSetError(condition, status string) bool { return condition == ErrorOccurred && status == "True" }
 
 // Phases of a sync, and of the objects and hooks in it.
 const (

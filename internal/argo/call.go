@@ -10,11 +10,12 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/argosy-cd/argosy/internal/giturl"
 	"github.com/argosy-cd/argosy/internal/manifest"
 	"github.com/argosy-cd/argosy/internal/words"
 )
 
-// Parameter is one that a plugin takes: plugin.parameters of an Application.
+// Parameter is a parameter of a plugin: plugin.parameters of an Application.
 type Parameter struct {
 	Name    string
 	Title   string
@@ -22,7 +23,7 @@ type Parameter struct {
 	Default string // what holds when it is not set, in words if it has no value
 }
 
-// Call is what Argo CD tells a plugin about the application that it asks for.
+// Call is what Argo CD passes to a plugin about an application.
 type Call struct {
 	App          string // its name
 	AppNamespace string // its own namespace; "" is Argo CD's
@@ -78,7 +79,7 @@ func Variable(parameter string) string {
 // maxProblems bounds the parameters that are reported as wrong.
 const maxProblems = 20
 
-// check compares what was set with what is known.
+// check refuses parameters that are not known.
 func (c Call) check(all string, known []Parameter) error {
 	if all == "" {
 		return nil
@@ -120,7 +121,7 @@ type callJSON struct {
 
 type plainCall Call
 
-// MarshalJSON implements json.Marshaler: nothing of the call is left out.
+// MarshalJSON implements json.Marshaler. It encodes all of the call.
 func (c Call) MarshalJSON() ([]byte, error) {
 	return json.Marshal(callJSON{plainCall(c), c.parameters})
 }
@@ -162,7 +163,7 @@ func SourceOrigin(source map[string]any) string {
 
 // origin does not care how a URL is spelt: Argo CD tells plugins the URL of its Secret, which may be spelt in another way.
 func origin(url, dir, target string) string {
-	scheme, rest, _ := strings.Cut(RepositoryKey(url), "://")
+	scheme, rest, _ := strings.Cut(giturl.Canonical(url), "://")
 	sum := sha256.Sum256([]byte(scheme + "\x00" + rest + "\x00" + path.Clean(dir) + "\x00" + target))
 	return hex.EncodeToString(sum[:4])
 }

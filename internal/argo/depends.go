@@ -65,7 +65,7 @@ type dependencies struct {
 	apps  map[string]manifest.Object
 	waves map[string]int
 	wrong map[string]bool
-	path  []string // from the Application that was asked for to the one that is looked at
+	path  []string // from the first Application to the current one
 	errs  []error
 }
 

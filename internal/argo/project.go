@@ -13,10 +13,10 @@ import (
 // DefaultProject is the project of Applications that name none. Argo CD makes it, with all rights, if it is not there.
 const DefaultProject = "default"
 
-// Project is what an AppProject allows, by the rules of Argo CD 3.2 (pkg/apis/application/v1alpha1/app_project_types.go).
+// Project evaluates the rules of an AppProject, as Argo CD 3.2 does (pkg/apis/application/v1alpha1/app_project_types.go).
 type Project struct {
 	Name string
-	// spec is that of the AppProject.
+	// spec is the spec of the AppProject.
 	spec map[string]any
 }
 
@@ -121,7 +121,7 @@ func matches(pattern, s, separators string) bool {
 	return globMatches(pattern, s, separators)
 }
 
-// globMatches matches a pattern; one that is none matches nothing.
+// globMatches matches a pattern; an invalid one matches nothing.
 func globMatches(pattern, s, separators string) bool {
 	re, err := Glob(pattern, separators)
 	return err == nil && re.MatchString(s)

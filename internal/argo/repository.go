@@ -5,21 +5,6 @@ import (
 	"strings"
 )
 
-// RepositoryKey is the same for all spellings of the URL of one repository: upper and lower case, a user, slashes and ".git" at the end,
-// and both forms of SSH. Argo CD compares URLs in this way (NormalizeGitURL), but for the user and the slashes. A repository over HTTP and
-// over SSH are two.
-func RepositoryKey(url string) string {
-	url = strings.ToLower(strings.TrimSpace(url))
-	scheme, rest, ok := strings.Cut(url, "://")
-	if !ok {
-		scheme, rest = "ssh", strings.Replace(url, ":", "/", 1)
-	}
-	if _, host, ok := strings.Cut(rest, "@"); ok {
-		rest = host
-	}
-	return scheme + "://" + strings.TrimSuffix(strings.Trim(rest, "/"), ".git")
-}
-
 // Revision is the same for all spellings of one revision: none is HEAD, and a branch may have its full name.
 func Revision(revision string) string {
 	if revision = strings.TrimSpace(revision); revision == "" {

@@ -227,7 +227,7 @@ func (c checker) element(t Type, path string, v any) []error {
 	return c.check(t, path, v)
 }
 
-// describe says what v is instead of a t, and how to mend it where that is obvious.
+// describe names the type of v where a t is expected, and the cure if it is obvious.
 func describe(t Type, v any) string {
 	switch v := v.(type) {
 	case float64, int64:

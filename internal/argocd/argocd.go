@@ -93,7 +93,7 @@ func address(cfg Config) (string, error) {
 // Engine renders sets by the server.
 type Engine struct {
 	Client *Client
-	// Name is that of sets that have none: those of a bare spec.
+	// Name is the name for sets without one, which are bare specs.
 	Name string
 	// AllowEmpty allows a set to have no Applications.
 	AllowEmpty bool
@@ -170,8 +170,8 @@ func decode(answer []byte) ([]manifest.Object, error) {
 	return out, nil
 }
 
-// complete makes an Application of the answer a manifest: with its kind, and without what the server makes of fields that
-// are not set.
+// complete turns an Application of the answer into a manifest: it adds the kind, and drops the values that the server adds for unset
+// fields.
 func complete(app manifest.Object, set appset.Set) {
 	app["apiVersion"], app["kind"] = argo.APIVersion, argo.KindApplication
 	delete(app, "status")
@@ -205,7 +205,7 @@ const (
 
 var backoff = retry.Backoff{First: 500 * time.Millisecond, Last: 2 * time.Second}
 
-// post asks until there is an answer. What the server refuses is not asked again.
+// post sends a request, and retries passing failures up to attempts times. A refusal is not retried.
 func (c *Client) post(ctx context.Context, body []byte) ([]byte, error) {
 	var err error
 	for attempt := range attempts {

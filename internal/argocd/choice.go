@@ -16,7 +16,7 @@ type Choice struct {
 	Connection
 	// Engine is one of the engines.
 	Engine string
-	// Version is that of the embedded engine.
+	// Version is the version of Argo CD for the embedded engine.
 	Version versions.Flag
 }
 
@@ -38,7 +38,7 @@ func (c Choice) Open(token string) (*Client, error) {
 	return c.Connection.Open(token)
 }
 
-// OpenPlugin returns the client of the engine argocd, or one that can only say which version the server has, or neither.
+// OpenPlugin returns the client of the engine argocd, or a client that can only read the server's version, or neither.
 func (c Choice) OpenPlugin(token string) (engine, installed *Client, err error) {
 	engine, err = c.Open(token)
 	if err == nil && engine == nil && c.Server != "" {

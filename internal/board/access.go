@@ -25,7 +25,7 @@ type Viewer struct {
 	Visible func(key string) bool
 }
 
-// only is what a viewer may see of a scene.
+// only returns the part of a scene that the viewer may see.
 func (v Viewer) only(s *scene.Scene) *scene.Scene {
 	if v.Visible == nil {
 		return s
@@ -33,15 +33,15 @@ func (v Viewer) only(s *scene.Scene) *scene.Scene {
 	return s.Only(v.Visible)
 }
 
-// Access decides who may look.
+// Access decides who may view the board.
 type Access interface {
 	// Viewer returns the viewer that sent a request. The error is a DeniedError if the viewer has no access.
 	Viewer(r *http.Request) (Viewer, error)
 }
 
-// counted is an Access that tells viewers apart who have one address, because they come through a proxy.
+// counted is an Access that tells viewers behind one proxy apart.
 type counted interface {
-	// Client is what the limits of one client are counted for; "" is the address.
+	// Client returns the key for per-client limits; "" uses the address.
 	Client(r *http.Request) string
 }
 
@@ -60,7 +60,7 @@ type DeniedError struct {
 
 func (d DeniedError) Error() string { return d.Why }
 
-// refuse answers somebody who may not look.
+// refuse answers a request without access.
 func (s *Server) refuse(w http.ResponseWriter, err error) {
 	var d DeniedError
 	if !errors.As(err, &d) {
@@ -72,13 +72,13 @@ func (s *Server) refuse(w http.ResponseWriter, err error) {
 	http.Error(w, d.Why, http.StatusUnauthorized)
 }
 
-// token lets in who knows the token of a file.
+// token is an Access for viewers that know the token in a file.
 type token struct {
 	file   *serve.File[secret.Text]
 	secure bool
 }
 
-// minToken is the shortest token that nobody guesses.
+// minToken is the minimum length of a token in bytes, against guessing.
 const minToken = 16
 
 // WithToken lets in viewers that know the token in a file, which is read again when it changes. Secure says that the server has TLS.
@@ -96,7 +96,7 @@ func WithToken(file string, secure bool) (Access, error) {
 
 const cookie = "argosy-board"
 
-// session is the value of the cookie of those who knew the token. It does not tell the token, and ends with it.
+// session is the cookie for viewers that gave the token. It does not reveal the token, and is invalid once the token changes.
 func session(token secret.Text) string {
 	mac := hmac.New(sha256.New, []byte(token.Reveal()))
 	mac.Write([]byte("argosy board session"))
@@ -118,7 +118,7 @@ func (t *token) Viewer(r *http.Request) (Viewer, error) {
 	return Viewer{}, DeniedError{"token", "a token is needed"}
 }
 
-// equal compares in a time that tells nothing, not even the length.
+// equal compares in constant time, whatever the lengths.
 func equal(a, b string) bool {
 	x, y := sha256.Sum256([]byte(a)), sha256.Sum256([]byte(b))
 	return hmac.Equal(x[:], y[:])
@@ -187,7 +187,7 @@ func (p *proxied) Viewer(r *http.Request) (Viewer, error) {
 	if ip, err := netip.ParseAddr(turnstile.Client(r)); err == nil {
 		for _, network := range p.proxies {
 			if network.Contains(ip.Unmap().WithZone("")) {
-				// Several are one of the proxy's and one of somebody who wants to be another.
+				// Several values mean that the client has sent one, too, to impersonate another user.
 				if names := r.Header.Values(p.header); len(names) == 1 && names[0] != "" && len(names[0]) < 200 {
 					return Viewer{Name: names[0]}, nil
 				}

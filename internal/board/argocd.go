@@ -22,7 +22,7 @@ type Lister interface {
 	Applications(ctx context.Context, token string) ([]argo.Ref, error)
 }
 
-// rights lets in who has signed in to Argo CD, and shows them what they may see there.
+// rights is an Access for viewers who have signed in to Argo CD. They see the Applications that they may see there.
 type rights struct {
 	argocd Lister
 	now    func() time.Time
@@ -32,13 +32,13 @@ type rights struct {
 	known  map[[sha256.Size]byte]known
 }
 
-// known is what a token may see.
+// known caches the Applications that a token may see.
 type known struct {
-	keys   map[string]bool // nil is a token that is refused
+	keys   map[string]bool // nil for a refused token
 	expire time.Time
 }
 
-// Limits of what is remembered about tokens.
+// Limits of the cache of tokens.
 const (
 	maxTokens = 1000
 	remember  = 10 * time.Second
@@ -69,7 +69,7 @@ func (a *rights) Viewer(r *http.Request) (Viewer, error) {
 	return Viewer{Visible: func(key string) bool { return k.keys[key] }}, nil
 }
 
-// Client implements counted: viewers behind one proxy are told apart by their tokens, as far as Argo CD knows them.
+// Client implements counted: viewers behind one proxy are told apart by their tokens, if Argo CD accepts them.
 func (a *rights) Client(r *http.Request) string {
 	id := sha256.Sum256([]byte(argoToken(r)))
 	a.mu.Lock()
@@ -115,8 +115,8 @@ func (a *rights) may(ctx context.Context, token string) (known, error) {
 	return k, err
 }
 
-// argoCookie is the name of Argo CD's cookie. One that is too long is in parts: 3:aaa, and in NAME-1 and NAME-2 the rest
-// (util/http/http.go of Argo CD 3.2 to 3.5).
+// argoCookie is the name of Argo CD's cookie. A long cookie is in parts: 3:aaa, and the rest in NAME-1 and NAME-2 (util/http/http.go of
+// Argo CD 3.2 to 3.5).
 const argoCookie = "argocd.token"
 
 // maxParts bounds the parts of a cookie.

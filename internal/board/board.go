@@ -24,9 +24,9 @@ import (
 type Source interface {
 	// Run publishes scenes until the context ends. A boot that does not change any more is no reason to return.
 	Run(ctx context.Context, publish func(*scene.Scene)) error
-	// Why explains an Application, "" is the boot. Visible says who may be named; nil is all.
+	// Why explains an Application, or the boot if key is "". It names only visible Applications; a nil visible allows all.
 	Why(ctx context.Context, key string, visible func(key string) bool) (any, error)
-	// App returns the objects and the spec of an Application; nil is none.
+	// App returns the objects and the spec of an Application; nil if there is none.
 	App(ctx context.Context, key string) (*Detail, error)
 }
 
@@ -37,7 +37,7 @@ type Controls interface {
 
 // Control is a change of a simulation.
 type Control struct {
-	// Speed is how many times as fast as a real boot it goes; 0 leaves it.
+	// Speed is the speed as a multiple of real time; 0 keeps the current one.
 	Speed float64 `json:"speed"`
 	// Break and Repair are the keys of an Application; "" is none. At is when, in milliseconds after the start.
 	Break  string `json:"break"`
@@ -52,7 +52,7 @@ type Detail struct {
 	Objects []Object `json:"objects"`
 	// Cut is how many objects are left out.
 	Cut int `json:"cut,omitempty"`
-	// Spec is the Application as YAML, "" if it is not known; Note says why, or what is missing in it.
+	// Spec is the Application as YAML, "" if it is unknown. Note says why it is unknown or incomplete.
 	Spec string `json:"spec,omitempty"`
 	Note string `json:"note,omitempty"`
 }
@@ -82,7 +82,7 @@ const (
 	ringBytes = 8 << 20
 )
 
-// store has the newest scene and the last changes. Browsers read from it at their own pace: a slow one costs nothing.
+// store has the newest scene and the last changes. Each browser reads at its own pace: a slow one does not delay others.
 type store struct {
 	epoch string
 
@@ -128,7 +128,7 @@ func (s *store) publish(next *scene.Scene) {
 	s.changed = make(chan struct{})
 }
 
-// current is the newest scene, with the number of its change; nil is none yet. A live boot goes on while nothing changes.
+// current returns the newest scene, with the number of its change; nil before the first. The time of a live scene advances without changes.
 func (s *store) current() (*scene.Scene, int, <-chan struct{}) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -141,7 +141,7 @@ func (s *store) current() (*scene.Scene, int, <-chan struct{}) {
 	return &out, s.number, s.changed
 }
 
-// after returns the changes since a number, and false if only the whole scene tells them.
+// after returns the changes since a number, and false if the browser needs the whole scene.
 func (s *store) after(number int) ([]numbered, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

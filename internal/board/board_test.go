@@ -162,7 +162,7 @@ func TestDetail(t *testing.T) {
 
 func TestControl(t *testing.T) {
 	s, server := serveBoard(t, Config{})
-	good := map[string]string{"Content-Type": "application/json", "Argosy-Control": s.secret}
+	good := map[string]string{"Content-Type": "application/json", "Argosy-Control": s.secret.Reveal()}
 	with := func(key, value string) map[string]string {
 		out := map[string]string{key: value}
 		for k, v := range good {

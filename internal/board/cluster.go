@@ -20,12 +20,12 @@ import (
 	"github.com/argosy-cd/argosy/internal/retry"
 )
 
-// cluster is a boot that was watched: one that goes on, or a recording.
+// cluster is a real boot: a live one, or a recording.
 type cluster struct {
 	model   *live.Model
 	objects cause.Cluster
 	now     func() time.Time
-	// scene is that of a recording. Nil is a live cluster.
+	// scene is the scene of a recording. Nil for a live cluster.
 	scene   *scene.Scene
 	planned *scene.Scene // nil is none
 	argocd  string
@@ -36,7 +36,7 @@ func FromCluster(b *follow.Boot, planned *scene.Scene, argocd string) Source {
 	return &cluster{model: b.Model(), objects: b.Cluster(), now: b.Now, planned: planned, argocd: argocd}
 }
 
-// FromRecording reads a recorded boot. Name is what it is called in errors, namespace Argo CD's; planned and argocd as in FromCluster.
+// FromRecording reads a recorded boot. name is its name in errors, namespace Argo CD's; planned and argocd are as in FromCluster.
 func FromRecording(name string, r io.Reader, namespace string, planned *scene.Scene, argocd string) (Source, error) {
 	s, model, err := scene.Replay(name, r, namespace)
 	if err != nil {
@@ -110,8 +110,8 @@ func (c *cluster) Why(ctx context.Context, key string, visible func(string) bool
 	return report.WhyObject(r), nil
 }
 
-// restricted leaves out what somebody may not see: causes of other Applications, the names on the way to a cause, and what Argo CD says
-// about their own if that names others.
+// restricted removes from a report what the viewer may not see: causes of other Applications, names on the path to a cause, and texts of
+// Argo CD that name other Applications.
 func restricted(snap *live.Snapshot, r *cause.Report, visible func(string) bool) *cause.Report {
 	out := &cause.Report{Asked: r.Asked, Blind: r.Blind}
 	hidden := false

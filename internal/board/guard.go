@@ -11,11 +11,11 @@ import (
 	"github.com/argosy-cd/argosy/internal/turnstile"
 )
 
-// policy is what the page may do: run and load what the server has, and nothing else.
+// policy lets the page load and run only files of this server.
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob: data:; connect-src 'self'; " +
 	"base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
-// guard refuses requests of other sites and for other names, and says what browsers may do with the answers.
+// guard refuses requests from other sites and for other host names, and sets security headers.
 func (s *Server) guard(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()
@@ -26,7 +26,7 @@ func (s *Server) guard(next http.Handler) http.Handler {
 		h.Set("Cross-Origin-Opener-Policy", "same-origin")
 		h.Set("Cross-Origin-Resource-Policy", "same-origin")
 		switch {
-		case serve.IsProbe(r): // a kubelet calls it by its address, and it says nothing
+		case serve.IsProbe(r): // a kubelet uses the Pod's address, and probes reveal nothing
 		case !s.named(r.Host):
 			http.Error(w, "this host name is not allowed; open the board by its own address, or allow the name with --host",
 				http.StatusMisdirectedRequest)
@@ -39,8 +39,8 @@ func (s *Server) guard(next http.Handler) http.Handler {
 	})
 }
 
-// named reports whether a request is for a name of this server. A page of somebody else can let its own name point here, and would then
-// read the answers (DNS rebinding).
+// named reports whether a request is for a name of this server. Otherwise a foreign page could point its own name here and read the answers
+// (DNS rebinding).
 func (s *Server) named(host string) bool {
 	name := host
 	if h, _, err := net.SplitHostPort(host); err == nil {
@@ -81,7 +81,7 @@ func IsLoopback(address string) bool {
 	return host == "localhost" || ip != nil && ip.IsLoopback()
 }
 
-// client is who the limits of one client are counted for.
+// client is the key for per-client limits.
 func (s *Server) client(r *http.Request) string {
 	if c, ok := s.cfg.Access.(counted); ok {
 		if name := c.Client(r); name != "" {

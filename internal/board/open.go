@@ -24,7 +24,7 @@ type Request struct {
 	UI string
 }
 
-// Check refuses what does not go together.
+// Check refuses flags that require or exclude others.
 func (r Request) Check() error {
 	faults := len(r.Faults.Fail)+len(r.Faults.Never) > 0
 	switch {
@@ -66,7 +66,7 @@ func (r Request) Open(ctx context.Context) (source Source, done func(), err erro
 	if err != nil {
 		return nil, nil, err
 	}
-	return FromCluster(b, planned, r.UI), func() { _ = b.Close() }, nil // nothing is recorded
+	return FromCluster(b, planned, r.UI), func() { _ = b.Close() }, nil // no recording that could fail
 }
 
 func (r Request) plan(ctx context.Context) (*Simulation, error) {
@@ -87,14 +87,14 @@ func (r Request) plan(ctx context.Context) (*Simulation, error) {
 	return FromSimulation(p, simulate.DefaultModel(), faults...)
 }
 
-// Who says who may look. At most one of TokenFile, Header and ArgoCD may be set.
+// Who configures who may view the board. At most one of TokenFile, Header and ArgoCD may be set.
 type Who struct {
-	// TokenFile has a token that viewers must know.
+	// TokenFile holds a token that viewers must send.
 	TokenFile string
 	// Header is set by a proxy that is in one of the networks Proxies.
 	Header  string
 	Proxies []string
-	// ArgoCD is the URL of an Argo CD whose login and rights count.
+	// ArgoCD is the URL of an Argo CD whose login and rights apply.
 	ArgoCD string
 }
 

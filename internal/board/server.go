@@ -22,6 +22,7 @@ import (
 
 	"github.com/argosy-cd/argosy/internal/board/scene"
 	"github.com/argosy-cd/argosy/internal/problem"
+	"github.com/argosy-cd/argosy/internal/secret"
 	"github.com/argosy-cd/argosy/internal/serve"
 	"github.com/argosy-cd/argosy/internal/turnstile"
 )
@@ -29,17 +30,17 @@ import (
 //go:embed page
 var page embed.FS
 
-// Config says what is served, where, and to whom.
+// Config configures a Server.
 type Config struct {
 	serve.Config
 	Source Source
-	// Access decides who may look. Nil is everybody who reaches a loopback address; then other addresses are refused.
+	// Access decides who may view the board. Nil allows everybody, and only on loopback addresses.
 	Access Access
 	// Hosts are names by which the server may be called besides those of loopback. None, with Access set, is any.
 	Hosts []string
 	Log   *slog.Logger
 	Now   func() time.Time
-	// Ready is called with the URL of the page when it can be opened. Nil is nobody.
+	// Ready is called with the URL of the page when the server listens. Nil is not called.
 	Ready func(url string)
 }
 
@@ -47,7 +48,7 @@ type Config struct {
 type Server struct {
 	cfg    Config
 	store  *store
-	secret string // of the page, for controls
+	secret secret.Text // of the page, for controls
 	assets map[string]asset
 	// streams and questions bound what runs at once.
 	streams, requests, questions turnstile.Turnstile
@@ -66,7 +67,7 @@ const (
 	maxQuestions, maxQuestionsEach = 8, 4
 )
 
-// CheckAddress refuses an address that other machines reach, unless access decides who may see the board.
+// CheckAddress refuses an address that other machines can reach, unless access is set.
 func CheckAddress(address string, access Access) error {
 	if access == nil && !IsLoopback(address) {
 		return problem.Usagef("--listen %s is not a loopback address, so others may reach the page: --token-file, --trusted-header or "+
@@ -81,7 +82,7 @@ func New(cfg Config) (*Server, error) {
 		return nil, err
 	}
 	s := &Server{
-		cfg: cfg, store: newStore(cfg.Now), secret: rand.Text(), assets: map[string]asset{},
+		cfg: cfg, store: newStore(cfg.Now), secret: secret.New(rand.Text()), assets: map[string]asset{},
 		streams:   turnstile.Turnstile{All: maxStreams, Each: maxStreamsEach},
 		requests:  turnstile.Turnstile{All: maxRequests, Each: maxRequestsEach, Queue: 256, QueueEach: 64},
 		questions: turnstile.Turnstile{All: maxQuestions, Each: maxQuestionsEach, Queue: 32, QueueEach: 8},
@@ -144,7 +145,7 @@ func (s *Server) Handler() http.Handler {
 	return s.guard(mux)
 }
 
-// asset serves the page and its parts, which are for everybody: they have no content.
+// asset serves the page and its parts to everybody: they contain no data of the boot.
 func (s *Server) asset(w http.ResponseWriter, r *http.Request) {
 	a, ok := s.assets[r.URL.Path]
 	if !ok {
@@ -157,11 +158,11 @@ func (s *Server) asset(w http.ResponseWriter, r *http.Request) {
 	http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(a.data))
 }
 
-// first is what the page needs to begin.
+// first is the data that the page loads first.
 type first struct {
 	ID    string `json:"id"`
 	Scene any    `json:"scene"`
-	// Control is the secret for controls, "" if there are none. User is who looks, "" if everybody may.
+	// Control is the secret for controls, "" if there are none. User is the viewer's name, "" without one.
 	Control string `json:"control,omitempty"`
 	User    string `json:"user,omitempty"`
 }
@@ -191,11 +192,11 @@ func (s *Server) scene(w http.ResponseWriter, r *http.Request, who Viewer) {
 		return
 	}
 	if who.Visible != nil {
-		number = 0 // how much others change is nothing for them
+		number = 0 // the count would reveal changes of hidden Applications
 	}
 	out := first{ID: s.store.id(number), Scene: who.only(current), User: who.Name}
 	if _, ok := s.cfg.Source.(Controls); ok {
-		out.Control = s.secret
+		out.Control = s.secret.Reveal()
 	}
 	answer(w, out)
 }
@@ -270,7 +271,7 @@ func (s *Server) simulate(w http.ResponseWriter, r *http.Request, who Viewer) {
 		http.Error(w, "this boot cannot be changed here", http.StatusNotFound)
 		return
 	}
-	if subtle.ConstantTimeCompare([]byte(r.Header.Get("Argosy-Control")), []byte(s.secret)) != 1 {
+	if subtle.ConstantTimeCompare([]byte(r.Header.Get("Argosy-Control")), []byte(s.secret.Reveal())) != 1 {
 		http.Error(w, "the header Argosy-Control does not match that of the page; load the page again", http.StatusForbidden)
 		return
 	}

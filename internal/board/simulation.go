@@ -43,7 +43,7 @@ type Simulation struct {
 	changed chan struct{}
 }
 
-// Checked is a plan, and what lint finds in it. A nil Report is what all rules find without the files.
+// Checked is a plan with its lint report. A nil Report runs all rules without the files.
 type Checked struct {
 	*plan.Plan
 	Report *lint.Report
@@ -68,7 +68,7 @@ func FromSimulation(c Checked, m simulate.Model, faults ...simulate.Fault) (*Sim
 	if err != nil {
 		return nil, err
 	}
-	// A sync can be tried for ever; what happens in the end is clear long before.
+	// A sync can be retried for ever; the outcome is clear long before.
 	m.Horizon = 2*min(usual.Total, m.Horizon) + 15*time.Minute
 	mended := time.Duration(0)
 	for _, f := range faults {
@@ -120,7 +120,7 @@ func (s *Simulation) wake() {
 	s.changed = make(chan struct{})
 }
 
-// Boot is the boot as it is now. It is another one after a viewer has changed the faults; what is past stays the same.
+// Boot returns the current boot. A viewer who changes the faults replaces its future; the past stays the same.
 func (s *Simulation) Boot() *simulate.Boot {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -211,8 +211,7 @@ func (s *Simulation) Control(c Control) error {
 	return fmt.Errorf("there is no such Application")
 }
 
-// fault breaks an Application from now on: one that is not there yet fails until a commit repairs it, the workloads of one that is there
-// become Degraded.
+// fault breaks an Application from now on: a new one fails until a commit repairs it, the workloads of an existing one become Degraded.
 func (s *Simulation) fault(name string, at time.Duration) simulate.Fault {
 	if r := s.boot.Find(name); r == nil || r.Created < 0 || r.Created >= at {
 		return simulate.Fault{App: name, Kind: simulate.Fail}
@@ -246,7 +245,7 @@ func (s *Simulation) repaired(faults []simulate.Fault, name string, at time.Dura
 	return out
 }
 
-// Why implements Source: what is wrong in the end. Of a plan, this is what Argo CD cannot render.
+// Why implements Source: it names what is wrong at the end of the simulation, or, for a plan alone, what Argo CD cannot render.
 func (s *Simulation) Why(_ context.Context, key string, visible func(string) bool) (any, error) {
 	boot := s.Boot()
 	causes, members, good := []any{}, map[string]bool{}, true
@@ -281,7 +280,7 @@ func (s *Simulation) Why(_ context.Context, key string, visible func(string) boo
 	return map[string]any{"good": good, "asked": []any{}, "causes": causes, "notLookedAt": report.Texts(unknown)}, nil
 }
 
-// unknown says what is not known of the plan below an Application or a set. It adds the Applications of that set to its members.
+// unknown lists the unknown parts of the plan below an Application or a set. It adds the Applications of that set to members.
 func (s *Simulation) unknown(key string, members map[string]bool, below func(string) bool, visible func(string) bool) []string {
 	names := simulate.Names(s.plan)
 	for _, app := range s.plan.Applications {

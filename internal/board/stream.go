@@ -15,7 +15,7 @@ const (
 	beat    = 10 * time.Second       // between signs of life
 	collect = 200 * time.Millisecond // changes of so long are sent together
 	stall   = 20 * time.Second       // for a browser that does not read
-	recheck = 10 * time.Second       // who may see what
+	recheck = 10 * time.Second       // between checks of a viewer's access
 )
 
 // stream sends the changes of a boot to one browser, as server-sent events: scene (all of it), delta, and beat.
@@ -25,7 +25,7 @@ type stream struct {
 	r      *http.Request
 	who    Viewer
 	number int          // of the last change that was sent; -1 is none
-	seen   *scene.Scene // that was sent last, to somebody who may not see all
+	seen   *scene.Scene // last one sent, for a viewer with restricted access
 }
 
 func (s *Server) events(w http.ResponseWriter, r *http.Request, who Viewer) {
@@ -89,7 +89,7 @@ func (st *stream) run() {
 	}
 }
 
-// send sends what is new, up to a change.
+// send sends the changes up to a number.
 func (st *stream) send(current *scene.Scene, number int) bool {
 	if st.who.Visible != nil {
 		return st.sendOnly(current, number)
@@ -115,7 +115,7 @@ func (st *stream) sendScene(current *scene.Scene, number int) bool {
 	return st.write("scene", number, data)
 }
 
-// sendOnly sends what is new to somebody who may not see all.
+// sendOnly sends the changes to a viewer with restricted access.
 func (st *stream) sendOnly(current *scene.Scene, number int) bool {
 	next := st.who.only(current)
 	delta, ok := scene.Diff(st.seen, next)
@@ -125,7 +125,7 @@ func (st *stream) sendOnly(current *scene.Scene, number int) bool {
 		return st.sendScene(next, number)
 	}
 	if delta.Same(was) {
-		return true // even the number of changes tells something about others
+		return true // even an empty delta would reveal changes of hidden Applications
 	}
 	data, err := json.Marshal(delta)
 	return err == nil && st.write("delta", number, data)

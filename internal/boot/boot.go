@@ -1,7 +1,7 @@
 // Package boot is argosy boot: it plans and checks a root, checks that the cluster is ready for it, applies it, follows it wave by wave
 // until everything is healthy and synced, and says what blocks it and how it differed from the plan.
 //
-// It changes nothing in the cluster but what it was asked for: the root, with Fix the health check of Applications, with Install the
+// It changes nothing in the cluster but the following, as requested: the root, with Fix the health check of Applications, with Install the
 // objects of Argo CD, and with Unwedge syncs that hold an old revision. Where it ends early, the cluster stays as it is, and a second boot
 // goes on from there.
 package boot
@@ -28,7 +28,7 @@ import (
 	"github.com/argosy-cd/argosy/internal/screen"
 )
 
-// Config is what is booted, and how. The zero value of an option turns it off.
+// Config configures a boot. The zero value of an option turns it off.
 type Config struct {
 	// Lint plans and checks the root.
 	Lint preview.Lint
@@ -38,7 +38,7 @@ type Config struct {
 	Screen screen.Config
 	// Timeout is how long everything may take.
 	Timeout time.Duration
-	// Fix repairs what a check finds and what is safe to repair.
+	// Fix repairs the findings of checks that are safe to repair.
 	Fix bool
 	// Unwedge ends syncs that hold an old revision.
 	Unwedge bool
@@ -52,7 +52,7 @@ type Config struct {
 	Record, Learn string
 }
 
-// Check refuses what does not go together.
+// Check refuses options that exclude each other.
 func (c Config) Check() error {
 	switch {
 	case c.Timeout <= 0:
@@ -65,7 +65,7 @@ func (c Config) Check() error {
 	return nil
 }
 
-// boot is one that happens.
+// boot is a running boot.
 type boot struct {
 	Config
 	*output
@@ -128,7 +128,7 @@ func (b *boot) run(ctx context.Context) (err error) {
 			return err
 		}
 		b.facts = b.gather(ctx)
-		// The version, the settings, and what the plan needs are others now.
+		// The install may have changed the version, the settings and what is missing.
 		if err := b.plan(ctx, "Argo CD is installed, the root was not applied"); err != nil {
 			return err
 		}
@@ -173,8 +173,8 @@ func (b *boot) recording() (*os.File, error) {
 	return file, nil
 }
 
-// unrecorded is the error of a boot whose recording may have failed. Beside another error, which may be printed already or replaced, it is
-// printed here.
+// unrecorded adds the error of a failed recording to the error of a boot. Beside another error, which may be printed already, it is printed
+// here.
 func (b *boot) unrecorded(err, failed error) error {
 	if failed == nil {
 		return err
@@ -187,7 +187,7 @@ func (b *boot) unrecorded(err, failed error) error {
 	return err
 }
 
-// reach asks the API server for its version, and finds out what is known of Argo CD.
+// reach checks that the API server answers, and gathers facts about Argo CD.
 func (b *boot) reach(ctx context.Context) error {
 	version, err := b.client.ServerVersion(ctx)
 	if err != nil {
@@ -202,8 +202,8 @@ func (b *boot) reach(ctx context.Context) error {
 	return nil
 }
 
-// plan plans and checks the root, with what is known of the cluster; again after an install. A plan that is broken ends the boot, unless it
-// is forced; state says what was changed by then.
+// plan plans and checks the root with the facts of the cluster, and again after an install. A broken plan ends the boot, unless Force is
+// set; state says what was changed by then.
 func (b *boot) plan(ctx context.Context, state string) error {
 	b.roots, b.unseen, b.distant = nil, map[string]string{}, map[string]string{}
 	b.checks = slices.DeleteFunc(b.checks, func(c Check) bool { return c.Name == planCheck || c.Name == lintCheck })
@@ -251,11 +251,22 @@ func (b *boot) stop(text string) error {
 			names = append(names, c.Name)
 		}
 	}
-	b.say("done", map[string]any{"result": "refused"}, "stopped: %s; %s. --force boots anyway", strings.Join(names, ", "), text)
+	b.say("done", map[string]any{"result": "refused"}, "stopped, these checks are not ok: %s; %s. Repair them, or boot anyway with --force",
+		strings.Join(names, ", "), text)
 	return errStopped
 }
 
-// apply applies the objects of the root, those first that others need.
+// absent ends the boot because Argo CD is not installed, as far as that is known, which Force does not change.
+func (b *boot) absent() error {
+	text := "Argo CD is not installed; install it, or run argosy boot --install PATH"
+	if b.facts.servedErr != nil {
+		text = "it is not known whether Argo CD is installed"
+	}
+	b.say("done", map[string]any{"result": "refused"}, "stopped: %s", text)
+	return errStopped
+}
+
+// apply applies the objects of the root; those that others need come first.
 func (b *boot) apply(ctx context.Context) error {
 	docs := slices.Clone(b.found.Roots)
 	slices.SortStableFunc(docs, func(x, y manifest.Document) int { return rank(x.Object) - rank(y.Object) })
@@ -285,7 +296,7 @@ func (b *boot) apply(ctx context.Context) error {
 	return nil
 }
 
-// rank is the place of an object among those that are applied together.
+// rank is the position of an object in the order of apply.
 func rank(o manifest.Object) int {
 	switch kind := manifest.String(o, "kind"); {
 	case kind == "Namespace":

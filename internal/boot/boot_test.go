@@ -226,12 +226,12 @@ func TestChecks(t *testing.T) {
 		"a check that says yes to all": {
 			change: func(b *booted) {
 				b.server.set(cmPath, map[string]any{"data": map[string]any{health.ApplicationKey: `return {status = "Healthy"}`}})
-			}, check: "health-check", text: "answers Healthy to an Application that Argo CD has not looked at",
+			}, check: "health-check", text: "returns Healthy for an Application that Argo CD has not reconciled",
 		},
 		"a check that says no to all": {
 			change: func(b *booted) {
 				b.server.set(cmPath, map[string]any{"data": map[string]any{health.ApplicationKey: `return {status = "Progressing"}`}})
-			}, check: "health-check", text: "answers Progressing to one that is healthy and synced",
+			}, check: "health-check", text: "returns Progressing for a healthy and synced Application",
 		},
 		"a check that does not work": {
 			change: func(b *booted) {
@@ -241,19 +241,20 @@ func TestChecks(t *testing.T) {
 		"a broken plan": {files: map[string]string{"apps/kustomization.yaml": "resources: [none.yaml]\n"}, check: "plan", text: "Argo CD cannot render root"},
 		"a kind that nobody brings": {
 			files: map[string]string{"apps/x.yaml": "apiVersion: example.com/v1\nkind: Thing\nmetadata: {name: x}\n"}, check: "crds",
-			text: "example.com/Thing",
+			text: "the CRD of example.com/Thing, which root needs, and the cluster does not have it",
 		},
 		"a namespace that nobody brings": {
 			files: map[string]string{"apps/x.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: y, namespace: far}\n"}, check: "namespaces",
-			text: "far",
+			text: "the namespace far, which root needs, and the cluster does not have it",
 		},
 		"a project that is not there": {
-			files: map[string]string{"root.yaml": strings.Replace(rootFile, "project: default", "project: team", 1)}, check: "projects", text: "team",
+			files: map[string]string{"root.yaml": strings.Replace(rootFile, "project: default", "project: team", 1)}, check: "projects",
+			text: "the AppProject team, which root needs, and the cluster does not have it",
 		},
 		"a project that may not be read": {
 			files:  map[string]string{"root.yaml": strings.Replace(rootFile, "project: default", "project: team", 1)},
 			change: func(b *booted) { b.server.forbid = []string{"get team"} }, check: "projects", verdict: "unknown",
-			text: "not all could be looked at: ",
+			text: "some could not be read: ",
 		},
 		"more things than are looked for": {
 			files: map[string]string{"apps/x.yaml": manyNamespaces(600)},
@@ -262,7 +263,7 @@ func TestChecks(t *testing.T) {
 					path := fmt.Sprintf("/api/v1/namespaces/many-%03d", i)
 					b.server.set(path, map[string]any{"apiVersion": "v1", "kind": "Namespace", "metadata": map[string]any{"name": filepath.Base(path)}})
 				}
-			}, check: "namespaces", verdict: "unknown", text: "only 500 things of a plan are looked for",
+			}, check: "namespaces", verdict: "unknown", text: "only the first 500 prerequisites of the plan are checked",
 		},
 		"a project that forbids": {
 			change: func(b *booted) {
@@ -302,7 +303,7 @@ func TestChecks(t *testing.T) {
 		"a namespace of another cluster": {
 			files: map[string]string{
 				"apps/y.yaml": childOf("{repoURL: 'https://git.example.com/x', path: leaf}", "{server: 'https://far.example.com', namespace: far}"), "leaf/x.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: y}\n",
-			}, check: "namespaces", verdict: "unknown", text: "nothing is missing in this cluster; https://far.example.com was not looked at",
+			}, check: "namespaces", verdict: "unknown", text: "nothing is missing in this cluster; cluster https://far.example.com was not checked",
 		},
 		"a project that may permit another cluster": {
 			files: map[string]string{

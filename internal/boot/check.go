@@ -11,7 +11,7 @@ import (
 	"github.com/argosy-cd/argosy/internal/words"
 )
 
-// Verdict is what a check says.
+// Verdict is the result of a check.
 type Verdict string
 
 // Verdicts.
@@ -25,15 +25,15 @@ const (
 type Check struct {
 	Name    string
 	Verdict Verdict
-	// Text says in one sentence what was found.
+	// Text is the result in one sentence.
 	Text string
-	// Fix is what to do, "" if nothing is wrong.
+	// Fix is the cure, "" if nothing is wrong.
 	Fix string
 
-	mend func(context.Context) error // nil is not safe to do here
+	mend func(context.Context) error // nil if there is no safe repair
 }
 
-// bad reports whether a check ends the boot. What is unknown does with strict.
+// bad reports whether a check ends the boot. An unknown result ends it only if strict is set.
 func (c Check) bad(strict bool) bool { return c.Verdict == Failed || strict && c.Verdict == Unknown }
 
 // refused reports whether a check ends the boot.
@@ -41,12 +41,12 @@ func (b *boot) refused() bool {
 	return slices.ContainsFunc(b.checks, func(c Check) bool { return c.bad(b.Lint.Verdict.Strict) })
 }
 
-// preflight looks whether the cluster is ready, prints what it finds, and mends what it was told to.
+// preflight checks whether the cluster is ready, repairs findings if Fix is set, and prints the results.
 func (b *boot) preflight(ctx context.Context) error {
 	b.checkArgoCD()
 	if !b.facts.served {
 		b.checked()
-		return b.stop("Argo CD is not there")
+		return b.absent()
 	}
 	b.checkHealth(ctx)
 	b.checkPlugins(ctx)
@@ -66,7 +66,7 @@ func (b *boot) preflight(ctx context.Context) error {
 	return nil
 }
 
-// mend repairs what is safe to repair.
+// mend repairs failed checks that have a repair.
 func (b *boot) mend(ctx context.Context) error {
 	for i, c := range b.checks {
 		if c.Verdict != Failed || c.mend == nil {
@@ -86,7 +86,7 @@ const (
 	lintCheck = "lint"
 )
 
-// checkPlan says what the plan and lint say.
+// checkPlan adds the checks of the plan and of lint.
 func (b *boot) checkPlan() {
 	p := b.found.Plan
 	s := p.Summary()
@@ -120,7 +120,7 @@ func (b *boot) checkPlan() {
 	b.check(c)
 }
 
-// needs reports whether a rule is about something that a plan needs and does not bring, which has checks of its own.
+// needs reports whether a rule is about missing prerequisites, which have their own checks.
 func needs(r plan.Rule) bool {
 	return slices.ContainsFunc([]plan.Rule{plan.RuleKindMissing, plan.RuleNamespaceMissing, plan.RuleProjectMissing},
 		func(other plan.Rule) bool { return other.Name == r.Name })

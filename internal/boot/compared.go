@@ -15,7 +15,7 @@ import (
 	"github.com/argosy-cd/argosy/internal/words"
 )
 
-// compared prints what was planned against what happened.
+// compared prints the differences between the plan and the boot.
 func (w *watched) compared(c *course.Comparison) {
 	if w.json {
 		times := []any{}

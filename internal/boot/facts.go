@@ -3,9 +3,9 @@ package boot
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
-	"github.com/argosy-cd/argosy/internal/appset/generator"
 	"github.com/argosy-cd/argosy/internal/argo"
 	"github.com/argosy-cd/argosy/internal/argo/versions"
 	"github.com/argosy-cd/argosy/internal/live"
@@ -15,7 +15,7 @@ import (
 	"github.com/argosy-cd/argosy/internal/words"
 )
 
-// facts are what is known about the Argo CD of a cluster. An error is why something is not.
+// facts are known about the Argo CD of a cluster. An error says why a fact is missing.
 type facts struct {
 	// served says that the API server serves its kinds.
 	served    bool
@@ -23,7 +23,7 @@ type facts struct {
 	// workloads are its Deployments and StatefulSets.
 	workloads    []manifest.Object
 	workloadsErr error
-	version      string // of an image, "" is not known
+	version      string // of an image, "" if unknown
 	// settings are argocd-cm, nil if there is none; hasCheck says that they have a health check for Applications.
 	settings    *settings.Settings
 	settingsErr error
@@ -33,7 +33,7 @@ type facts struct {
 // partOf is the label of everything that belongs to Argo CD.
 const partOf = "app.kubernetes.io/part-of=argocd"
 
-// gather finds out what is known about Argo CD.
+// gather reads the facts about Argo CD.
 func (b *boot) gather(ctx context.Context) facts {
 	var f facts
 	b.lookup.Forget()
@@ -68,7 +68,7 @@ func (b *boot) gather(ctx context.Context) facts {
 	return f
 }
 
-// known is the version of Argo CD that is nearest to the one in the cluster, 0 if that is not known.
+// known returns the supported version that is nearest to the Argo CD in the cluster, 0 if that is unknown.
 func (f facts) known() versions.Version {
 	v, _, _ := versions.Nearest(f.version)
 	return v
@@ -77,7 +77,7 @@ func (f facts) known() versions.Version {
 // maxLooks bounds the things that are looked for one by one.
 const maxLooks = 500
 
-// existing returns those things that a plan requires that are in the cluster.
+// existing returns the required things of a plan that exist in the cluster.
 func (b *boot) existing(ctx context.Context, p *plan.Plan) []plan.Thing {
 	seen := map[plan.Thing]bool{}
 	var out []plan.Thing
@@ -86,14 +86,14 @@ func (b *boot) existing(ctx context.Context, p *plan.Plan) []plan.Thing {
 			if seen[t] {
 				continue
 			}
-			if t.Cluster != generator.InClusterServer {
+			if t.Cluster != argo.InClusterServer {
 				// The plan must not call it missing.
 				seen[t], b.distant[t.What] = true, t.Cluster
 				out = append(out, t)
 				continue
 			}
 			if len(seen) >= maxLooks {
-				b.blind(t, fmt.Errorf("only %d things of a plan are looked for", maxLooks))
+				b.blind(t, fmt.Errorf("only the first %d prerequisites of the plan are checked", maxLooks))
 				continue
 			}
 			seen[t] = true
@@ -112,7 +112,7 @@ func (b *boot) existing(ctx context.Context, p *plan.Plan) []plan.Thing {
 	return out
 }
 
-// isThere reports whether a thing is in the cluster. One that cannot be looked at is not, and the check of things says so.
+// isThere reports whether a thing exists in the cluster. It is false for a thing that cannot be read; checkThings reports that.
 func (b *boot) isThere(ctx context.Context, t plan.Thing) bool {
 	switch t.What {
 	case plan.ThingKind:
@@ -139,8 +139,8 @@ func (b *boot) blind(t plan.Thing, err error) {
 	}
 }
 
-// missing are the findings of a rule: things that the plan needs and nobody brings. It is not known whether they are missing if not all
-// could be looked at. The second result says whether there are any.
+// missing turns the findings of a rule about missing things into a check. Its verdict is Unknown if not all things could be read. The
+// second result says whether there are any findings.
 func (b *boot) missing(c Check, what string, rule plan.Rule) (Check, bool) {
 	var texts []string
 	for _, f := range b.found.Plan.Findings {
@@ -151,10 +151,16 @@ func (b *boot) missing(c Check, what string, rule plan.Rule) (Check, bool) {
 	if len(texts) == 0 {
 		return c, false
 	}
-	c.Verdict, c.Text = Failed, first(texts)
 	if reason := b.unseen[what]; reason != "" {
-		c.Verdict, c.Text = Unknown, fmt.Sprintf("%s; not all could be looked at: %s", c.Text, reason)
+		c.Verdict, c.Text = Unknown, fmt.Sprintf("%s; some could not be read: %s", first(texts), reason)
+		return c, true
 	}
+	for i, text := range texts {
+		if said, _, ok := strings.Cut(text, "; unless the cluster has it"); ok {
+			texts[i] = said + ", and the cluster does not have it"
+		}
+	}
+	c.Verdict, c.Text = Failed, first(texts)
 	return c, true
 }
 
@@ -165,7 +171,7 @@ func (b *boot) project(ctx context.Context, name string) (manifest.Object, error
 	return b.lookup.Get(ctx, live.Key{Group: argo.Group, Kind: argo.KindAppProject, Namespace: b.client.Namespace, Name: name})
 }
 
-// checkThings says which kinds and namespaces the plan needs and nobody brings.
+// checkThings checks that the kinds and namespaces that the plan needs exist or are deployed.
 func (b *boot) checkThings() {
 	for _, t := range []struct {
 		name, noun, what, fix string
@@ -187,7 +193,7 @@ func (b *boot) checkThings() {
 	}
 }
 
-// present says that nothing of a sort is missing, as far as that is known.
+// present completes a check without missing things: OK, or Unknown if there are doubts.
 func (b *boot) present(c Check, noun, what string) Check {
 	c.Text = fmt.Sprintf("every %s that the plan needs is in the cluster, or the plan brings it", noun)
 	var doubts []string
@@ -198,12 +204,12 @@ func (b *boot) present(c Check, noun, what string) Check {
 	}
 	switch {
 	case len(doubts) > 0 && b.unseen[what] != "":
-		c.Verdict, c.Text = Unknown, fmt.Sprintf("%s %s could not be looked at: %s", noun, words.Some(doubts), b.unseen[what])
+		c.Verdict, c.Text = Unknown, fmt.Sprintf("%s %s could not be read: %s", noun, words.Some(doubts), b.unseen[what])
 	case len(doubts) > 0:
 		c.Verdict = Unknown
 		c.Text = fmt.Sprintf("%s %s is not in the cluster, and it is not known whether the plan brings it", noun, words.Some(doubts))
 	case b.distant[what] != "":
-		c.Verdict, c.Text = Unknown, fmt.Sprintf("nothing is missing in this cluster; %s was not looked at", b.distant[what])
+		c.Verdict, c.Text = Unknown, fmt.Sprintf("nothing is missing in this cluster; cluster %s was not checked", b.distant[what])
 	}
 	return c
 }
@@ -224,7 +230,10 @@ func (b *boot) checkArgoCD() {
 	case f.served:
 		b.check(Check{Name: "argocd", Verdict: OK, Text: "the API server serves Argo CD's kinds"})
 	case f.servedErr != nil:
-		b.check(Check{Name: "argocd", Verdict: Failed, Text: "Argo CD's kinds cannot be looked for: " + f.servedErr.Error(), Fix: install})
+		b.check(Check{
+			Name: "argocd", Verdict: Failed, Text: "reading the kinds of the API server: " + f.servedErr.Error(),
+			Fix: "check the connection and your rights, then run argosy boot again",
+		})
 		return
 	default:
 		b.check(Check{
@@ -237,17 +246,17 @@ func (b *boot) checkArgoCD() {
 	c := Check{Name: "version", Verdict: OK, Text: "Argo CD " + f.version}
 	if _, exact, ok := versions.Nearest(f.version); !ok {
 		c.Verdict = Unknown
-		c.Text = fmt.Sprintf("no workload in namespace %s has an image with a version of Argo CD; the plan is for %s", b.client.Namespace,
-			b.found.Plan.Version)
+		c.Text = fmt.Sprintf("the version of Argo CD is not known: no workload in namespace %s has it in its image; the plan is for %s",
+			b.client.Namespace, b.found.Plan.Version)
 		c.Fix = "set it with --argocd-version"
 	} else if !exact {
 		c.Verdict = Unknown
-		c.Text = fmt.Sprintf("Argo CD %s is not known here (%s); the plan is for %s", f.version, versions.Range(), b.found.Plan.Version)
+		c.Text = fmt.Sprintf("Argosy knows Argo CD %s, not %s; the plan is for %s", versions.Range(), f.version, b.found.Plan.Version)
 	}
 	b.check(c)
 }
 
-// controllers says whether Argo CD runs: by its workloads, or else by what it has reconciled.
+// controllers checks that Argo CD runs: by its workloads, or else by what it has reconciled.
 func (b *boot) controllers() Check {
 	c := Check{Name: "controllers", Verdict: Unknown}
 	ready := map[string]bool{}
@@ -257,25 +266,25 @@ func (b *boot) controllers() Check {
 		name := component(o)
 		ready[name] = ready[name] || isReady(o) && (!stated || replicas > 0)
 	}
-	var down []string
+	var down, absent []string
 	for _, name := range []string{"application-controller", "repo-server"} {
-		if is, known := ready[name]; known && !is {
+		if is, known := ready[name]; !known {
+			absent = append(absent, "no "+name)
+		} else if !is {
 			down = append(down, name)
 		}
 	}
-	_, controller := ready["application-controller"]
-	_, server := ready["repo-server"]
 	switch {
 	case len(down) > 0:
 		c.Verdict, c.Text = Failed, fmt.Sprintf("Argo CD's %s is not ready", words.Some(down))
-		c.Fix = fmt.Sprintf("kubectl -n %s get pods -l %s", b.client.Namespace, partOf)
-	case controller && server:
+		c.Fix = fmt.Sprintf("find the cause: kubectl -n %s get pods -l %s", b.client.Namespace, partOf)
+	case len(absent) == 0:
 		c.Verdict, c.Text = OK, "application-controller and repo-server are ready"
 	case b.facts.workloadsErr != nil:
-		c.Text = "Argo CD's workloads cannot be looked at: " + live.Lacking(b.facts.workloadsErr.Error())
+		c.Text = "Argo CD's workloads cannot be read: " + live.Lacking(b.facts.workloadsErr.Error())
 	default:
-		c.Text = fmt.Sprintf("no application-controller and repo-server with the label %s are in namespace %s; they may run elsewhere",
-			partOf, b.client.Namespace)
+		c.Text = fmt.Sprintf("namespace %s has %s with the label %s; set --namespace if Argo CD is in another one", b.client.Namespace,
+			strings.Join(absent, " and "), partOf)
 	}
 	if c.Verdict == Unknown {
 		if at := b.reconciled(); !at.IsZero() {

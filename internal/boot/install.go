@@ -121,8 +121,8 @@ func isEstablished(o manifest.Object) bool {
 	})
 }
 
-// await waits until something holds for an object. An API server that does not answer may do so later; one that forbids it does not. When
-// the time is over, the error says what the object is like, or why it could not be read.
+// await waits until something holds for an object. It retries if the API server does not answer, but not if it forbids the read. After the
+// timeout, the error describes the object, or says why it could not be read.
 func (b *boot) await(ctx context.Context, key live.Key, holds func(manifest.Object) bool) error {
 	var unread error // the last one
 	for told := false; ; {

@@ -60,7 +60,7 @@ func (o *output) stamp() string {
 	return fmt.Sprintf("%7s  ", words.Clock(o.now().Sub(o.start)))
 }
 
-// check adds a check; checked prints those that were not printed.
+// check adds a check; checked prints the checks that were not printed yet.
 func (o *output) check(c Check) { o.checks = append(o.checks, c) }
 
 func (o *output) checked() {

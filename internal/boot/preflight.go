@@ -37,11 +37,11 @@ func isReady(o manifest.Object) bool {
 func sample(state health.Status) manifest.Object {
 	spec := map[string]any{
 		"project": "default", "source": map[string]any{"repoURL": "https://git.example.com/x", "path": "x"},
-		"destination": map[string]any{"server": "https://kubernetes.default.svc", "namespace": "x"},
+		"destination": map[string]any{"server": argo.InClusterServer, "namespace": "x"},
 	}
 	o := manifest.Object{
 		"apiVersion": argo.APIVersion, "kind": argo.KindApplication, "spec": spec,
-		"metadata": map[string]any{"name": "x", "namespace": "argocd"},
+		"metadata": map[string]any{"name": "x", "namespace": argo.DefaultNamespace},
 	}
 	if state == "" {
 		return o
@@ -56,8 +56,7 @@ func sample(state health.Status) manifest.Object {
 	return o
 }
 
-// checkHealth tries the health check of Applications: on one without a status, on one that is Progressing, on a healthy one, and on one of
-// the cluster.
+// checkHealth tries the health check of Applications on samples, such as a Progressing and a healthy one, and on one of the cluster.
 func (b *boot) checkHealth(ctx context.Context) {
 	const name = "health-check"
 	f := b.facts
@@ -76,25 +75,25 @@ func (b *boot) checkHealth(ctx context.Context) {
 		b.check(Check{
 			Name: name, Verdict: Failed, mend: b.addHealthCheck,
 			Text: settings.ConfigMap + " has no health check for Applications, so no wave waits for any",
-			Fix: fmt.Sprintf("argosy boot --fix writes it; or put the one that argosy health script applications prints into %s, key %s, "+
-				"and into Git if Argo CD deploys its own settings", settings.ConfigMap, health.ApplicationKey),
+			Fix: fmt.Sprintf("run argosy boot --fix, or put the output of \"argosy health script applications\" into %s, key %s; "+
+				"if Argo CD deploys its own settings, into Git, too", settings.ConfigMap, health.ApplicationKey),
 		})
 		return
 	}
 	if wrong := b.tryHealth(ctx); wrong != "" {
 		b.check(Check{
 			Name: name, Verdict: Failed, Text: "the health check of Applications in " + settings.ConfigMap + " " + wrong,
-			Fix: fmt.Sprintf("replace %s by the one that argosy health script applications prints", health.ApplicationKey),
+			Fix: fmt.Sprintf("replace %s by the output of \"argosy health script applications\"", health.ApplicationKey),
 		})
 		return
 	}
-	b.check(Check{Name: name, Verdict: OK, Text: "the health check of Applications answers Healthy to a healthy one, and to no other"})
+	b.check(Check{Name: name, Verdict: OK, Text: "the health check of Applications returns Healthy only for a healthy Application"})
 }
 
 // scripts is how long a health check may take here: this machine may be slower than Argo CD's, which allows a second.
 const scripts = 20 * time.Second
 
-// tryHealth says what is wrong with the health check of Applications, "" if nothing is.
+// tryHealth runs the health check of Applications on samples and a real one. It returns the first problem, "" if there is none.
 func (b *boot) tryHealth(ctx context.Context) string {
 	limits := health.Limits{Now: b.Follow.Now, Version: b.facts.known(), Time: scripts}
 	for _, c := range []struct {
@@ -102,17 +101,17 @@ func (b *boot) tryHealth(ctx context.Context) string {
 		o    manifest.Object
 		want bool
 	}{
-		{"an Application that Argo CD has not looked at", sample(""), false},
-		{"one that is Progressing", sample(health.Progressing), false},
-		{"one that is Degraded", sample(health.Degraded), false},
-		{"one that is healthy and synced", sample(health.Healthy), true},
+		{"an Application that Argo CD has not reconciled", sample(""), false},
+		{"a Progressing Application", sample(health.Progressing), false},
+		{"a Degraded Application", sample(health.Degraded), false},
+		{"a healthy and synced Application", sample(health.Healthy), true},
 	} {
 		h, _, err := health.Evaluate(c.o, b.facts.settings.Health, limits)
 		if err != nil {
 			return "does not work: " + err.Error()
 		}
 		if (h.Status == health.Healthy) != c.want {
-			return fmt.Sprintf("answers %s to %s", words.OrDash(string(h.Status)), c.what)
+			return fmt.Sprintf("returns %s for %s", words.OrDash(string(h.Status)), c.what)
 		}
 	}
 	for _, n := range b.follow.Snapshot().Nodes {
@@ -121,12 +120,12 @@ func (b *boot) tryHealth(ctx context.Context) string {
 		}
 		o, err := b.lookup.Get(ctx, n.Key())
 		if err != nil || o == nil {
-			return "" // it works on others
+			return "" // it works on the samples
 		}
 		if h, _, err := health.Evaluate(o, b.facts.settings.Health, limits); err != nil {
 			return fmt.Sprintf("does not work on %s: %v", n.Ref, err)
 		} else if h.Status == health.Healthy && !b.tracking.Marked(o) && n.Health != health.Healthy {
-			return fmt.Sprintf("answers Healthy to %s, which is %s", n.Ref, words.OrDash(string(n.Health)))
+			return fmt.Sprintf("returns Healthy for %s, which is %s", n.Ref, words.OrDash(string(n.Health)))
 		}
 		return ""
 	}
@@ -181,7 +180,7 @@ func (b *boot) checkPlugins(ctx context.Context) {
 			if n.Missing || n.Plugin != name || n.Sync == "" {
 				continue
 			}
-			if _, wrong := n.Condition("ComparisonError"); wrong || n.Sync == "Unknown" {
+			if _, wrong := n.Condition(argo.ComparisonError); wrong || n.Sync == argo.SyncUnknown {
 				failed = n.Name
 			} else {
 				rendered = n.Name
@@ -191,7 +190,7 @@ func (b *boot) checkPlugins(ctx context.Context) {
 		case rendered != "":
 			c.Verdict, c.Text = OK, fmt.Sprintf("Argo CD has rendered the Application %s with it", rendered)
 		case err != nil:
-			c.Text = notRendered + ", and the repo-server's Pods cannot be looked at: " + live.Lacking(err.Error())
+			c.Text = notRendered + ", and the repo-server's Pods cannot be read: " + live.Lacking(err.Error())
 		default:
 			c.Verdict, c.Text, c.Fix = sidecars(pods, name)
 		}
@@ -204,7 +203,7 @@ func (b *boot) checkPlugins(ctx context.Context) {
 
 const notRendered = "Argo CD has rendered no Application with it yet"
 
-// sidecars says what the containers of the repo-server's Pods say about a plugin.
+// sidecars derives the verdict on a plugin from the containers of the repo-server's Pods.
 func sidecars(pods []manifest.Object, plugin string) (Verdict, string, string) {
 	if len(pods) == 0 {
 		return Unknown, notRendered + ", and no Pods of the repo-server can be seen", ""
@@ -230,7 +229,7 @@ func sidecars(pods []manifest.Object, plugin string) (Verdict, string, string) {
 	}
 	switch {
 	case waiting != "":
-		return Failed, fmt.Sprintf("the container %s of a repo-server's Pod is not ready", waiting), "look at the log of that container"
+		return Failed, fmt.Sprintf("the container %s of a repo-server's Pod is not ready", waiting), "read the log of that container"
 	case ready > 0:
 		return OK, fmt.Sprintf("its container is ready in %s of the repo-server", words.Count(ready, "Pod")), ""
 	case others > 0:
@@ -239,7 +238,7 @@ func sidecars(pods []manifest.Object, plugin string) (Verdict, string, string) {
 	return Failed, "the repo-server's Pods have no sidecar", "add the plugin as a sidecar: docs/plugin.md"
 }
 
-// checkTriggers says what is known about trigger repositories. Only the repo-server knows whether it reaches them.
+// checkTriggers checks trigger repositories as far as possible: only the repo-server knows whether it reaches them.
 func (b *boot) checkTriggers(ctx context.Context) {
 	urls := map[string]string{} // without passwords
 	for _, app := range b.found.Plan.Applications {
@@ -257,7 +256,7 @@ func (b *boot) checkTriggers(ctx context.Context) {
 func (b *boot) trigger(ctx context.Context, shown, address string) Check {
 	c := Check{Name: "trigger " + shown, Verdict: Unknown}
 	for _, n := range b.follow.Snapshot().Nodes {
-		if _, wrong := n.Condition("ComparisonError"); !n.Missing && n.Repository == shown && len(n.Revisions) > 0 && !wrong {
+		if _, wrong := n.Condition(argo.ComparisonError); !n.Missing && n.Repository == shown && len(n.Revisions) > 0 && !wrong {
 			c.Verdict, c.Text = OK, fmt.Sprintf("Argo CD has compared the Application %s with it", n.Name)
 			return c
 		}
@@ -275,7 +274,7 @@ func (b *boot) trigger(ctx context.Context, shown, address string) Check {
 	service, err := b.lookup.Get(ctx, live.Key{Kind: "Service", Namespace: namespace, Name: parts[0]})
 	switch {
 	case err != nil:
-		c.Text += "; its Service cannot be looked at: " + live.Lacking(err.Error())
+		c.Text += "; its Service cannot be read: " + live.Lacking(err.Error())
 	case service == nil:
 		c.Verdict, c.Text = Failed, fmt.Sprintf("there is no Service %s in namespace %s", parts[0], namespace)
 		c.Fix = "install argosy repo: docs/repo.md"

@@ -17,7 +17,7 @@ import (
 	"github.com/argosy-cd/argosy/internal/words"
 )
 
-// checkProjects says whether the projects of the plan exist, and whether those of the cluster permit the Applications.
+// checkProjects checks that the projects of the plan exist, and that those in the cluster permit the Applications.
 func (b *boot) checkProjects(ctx context.Context) {
 	const name = "projects"
 	const fix = "create the AppProject before the boot, or deploy it in an earlier wave"
@@ -45,12 +45,12 @@ func (b *boot) checkProjects(ctx context.Context) {
 		}
 		o, err := b.project(ctx, project)
 		if err != nil {
-			text := fmt.Sprintf("AppProject %s cannot be looked at: %s", project, live.Lacking(err.Error()))
+			text := fmt.Sprintf("AppProject %s cannot be read: %s", project, live.Lacking(err.Error()))
 			b.check(Check{Name: name, Verdict: Unknown, Text: text})
 			return
 		}
 		if o == nil {
-			continue // Argo CD makes default, and others are findings, unless something unknown may bring them
+			continue // Argo CD creates default; other missing projects are findings or doubts of the plan
 		}
 		text, unclear := b.forbids(argo.NewProject(o), used[project])
 		if text != "" {
@@ -67,8 +67,8 @@ func (b *boot) checkProjects(ctx context.Context) {
 	b.check(Check{Name: name, Verdict: OK, Text: text})
 }
 
-// forbids says what of some Applications a project of the cluster does not permit, "" if nothing, and what is not clear: a cluster has a
-// name and a URL, the project may permit either, and only one of them is known of another cluster.
+// forbids returns the first violation of the project, "" if there is none. unclear names a destination that cannot be decided: of another
+// cluster, only the name or the URL is known, and the project may permit either.
 func (b *boot) forbids(p argo.Project, apps []*plan.Application) (text, unclear string) {
 	for _, app := range apps {
 		if app.Namespace != "" && app.Namespace != b.client.Namespace && !p.AllowsNamespace(app.Namespace) {
@@ -84,7 +84,7 @@ func (b *boot) forbids(p argo.Project, apps []*plan.Application) (text, unclear 
 		server, name := manifest.String(to, "server"), manifest.String(to, "name")
 		here := generator.ClusterList(nil).Local(name, server)
 		if here {
-			server, name = generator.InClusterServer, generator.InClusterName
+			server, name = argo.InClusterServer, generator.InClusterName
 		}
 		switch allowed := p.AllowsDestination(server, name, manifest.String(to, "namespace")); {
 		case allowed && (here || !p.ScopedClusters()):
@@ -98,11 +98,11 @@ func (b *boot) forbids(p argo.Project, apps []*plan.Application) (text, unclear 
 	return "", unclear
 }
 
-// checkRights asks the API server for the rights of what the boot will do.
+// checkRights asks the API server whether the user has the rights that the boot needs.
 func (b *boot) checkRights(ctx context.Context) {
 	c := Check{Name: "permissions", Verdict: OK, Text: "all rights for the boot are there"}
 	defer func() { b.check(c) }()
-	const role = "docs/live.md has the ClusterRole argosy-boot"
+	const role = "grant the ClusterRole argosy-boot: docs/live.md"
 	lacking := func(rights ...kube.Right) (*kube.Right, bool) {
 		for _, r := range rights {
 			ok, err := b.client.May(ctx, r)

@@ -19,14 +19,14 @@ import (
 	"github.com/argosy-cd/argosy/internal/words"
 )
 
-// Pauses: how long changes are collected, how often it looks without one, and how long nothing happens before it asks why.
+// Pauses: collect gathers changes, redraw is the interval without changes, quiet is the silence after which causes are printed.
 const (
 	collect = 200 * time.Millisecond
 	redraw  = 2 * time.Second
 	quiet   = 30 * time.Second
 )
 
-// watch follows the boot to its end, or to that of its time.
+// watch follows the boot until it is complete or ctx ends.
 func (b *boot) watch(ctx context.Context) error {
 	b.start = b.began
 	w := &watched{boot: b, last: b.Follow.Now()}
@@ -49,14 +49,14 @@ func (b *boot) watch(ctx context.Context) error {
 // watched is a boot that is followed.
 type watched struct {
 	*boot
-	last   time.Time // something happened
-	asked  time.Time // why
-	said   string    // the cause that was said last
-	lost   string    // watches that were said to be lost
+	last   time.Time // time of the last event
+	asked  time.Time // time of the last search for causes
+	said   string    // the cause that was printed last
+	lost   string    // lost watches that were printed
 	events int
 }
 
-// look takes a snapshot, says what has happened, and reports whether the boot is done.
+// look evaluates a snapshot, prints the events, and reports whether the boot is done.
 func (w *watched) look(ctx context.Context, s *live.Snapshot) (bool, error) {
 	for _, e := range w.course.Next(s) {
 		w.happened(e)
@@ -70,10 +70,10 @@ func (w *watched) look(ctx context.Context, s *live.Snapshot) (bool, error) {
 		return false, err
 	}
 	if len(s.Stale()) > 0 {
-		return false, nil // what is known may be old
+		return false, nil // the snapshot may be stale
 	}
 	if err := w.unwedge(ctx, s, roots); err != nil && !kube.Passing(err) {
-		return false, err // the next look is soon
+		return false, err // a passing error is retried at the next look
 	}
 	if w.good(ctx, roots) {
 		return true, w.done(s)
@@ -97,7 +97,8 @@ func (w *watched) watches(s *live.Snapshot) {
 	case "":
 		w.say("watching", nil, "the watch is back")
 	default:
-		w.say("lost", map[string]any{"watches": report.Texts(names)}, "the watch is lost, so what is known may be old: %s", text)
+		w.say("lost", map[string]any{"watches": report.Texts(names)}, "the watch is lost and is retried; the state may be outdated: %s",
+			text)
 	}
 	w.lost = strings.Join(names, "; ")
 }
@@ -135,7 +136,7 @@ func (w *watched) good(ctx context.Context, roots []*live.Node) bool {
 	return true
 }
 
-// blocked says why nothing happens, if something says so.
+// blocked prints why nothing happens, if there is a known cause.
 func (w *watched) blocked(ctx context.Context, s *live.Snapshot, roots []*live.Node) {
 	if len(roots) == 0 {
 		return
@@ -150,6 +151,9 @@ func (w *watched) blocked(ctx context.Context, s *live.Snapshot, roots []*live.N
 	text := fmt.Sprintf("%s blocked: %s", screen.Degraded, c.Text)
 	if c.Fix != "" {
 		text += "; fix: " + c.Fix
+	}
+	if len(c.Command) > 0 {
+		text += "; command: " + words.Shell(c.Command)
 	}
 	w.say("blocked", map[string]any{"why": report.WhyObject(r)}, "%s", text)
 }
@@ -174,10 +178,10 @@ func (w *watched) done(s *live.Snapshot) error {
 	return w.finish(result, text)
 }
 
-// ended says why the boot is not done when its time is over.
+// ended prints why the boot is not complete at its timeout.
 func (w *watched) ended(ctx context.Context) error {
 	if !errors.Is(ctx.Err(), context.DeadlineExceeded) {
-		return ctx.Err() // somebody interrupted it
+		return ctx.Err() // the user interrupted it
 	}
 	w.close()
 	s := w.follow.Snapshot()

@@ -57,7 +57,7 @@ func (w *watched) unwedgeOne(ctx context.Context, s *live.Snapshot, n *live.Node
 	text := fmt.Sprintf("%s the sync of %s still deploys an old revision (%s; the source is at %s)", screen.Degraded, title,
 		cause.Short(n.Operation.Revisions), cause.Short(n.Revisions))
 	if !w.Unwedge {
-		w.say("stale", fields, "%s; --unwedge ends it and starts it again, or: argocd app terminate-op %s", text, title)
+		w.say("stale", fields, "%s; fix: argosy boot --unwedge, or argocd app terminate-op %s", text, title)
 		return nil
 	}
 	w.say("stale", fields, "%s", text)
@@ -156,12 +156,12 @@ func (w *watched) startAgain(ctx context.Context, s *live.Snapshot, n *live.Node
 	return nil
 }
 
-// endAgain ends a sync once more that goes on: a controller that is in the middle of an attempt writes its own phase over the one that ends
-// it (setOperationState of controller/appcontroller.go, 3.2 to 3.5).
+// endAgain ends a sync again if it goes on: a controller in the middle of an attempt overwrites the phase that ends the sync
+// (setOperationState of controller/appcontroller.go, 3.2 to 3.5).
 func (w *watched) endAgain(ctx context.Context, s *live.Snapshot, n *live.Node, known *wedge) error {
 	pause := restart
 	if n.Operation.Retrying() {
-		pause = between // nobody writes now
+		pause = between // no controller writes now
 	}
 	if n.Operation.Phase == argo.PhaseTerminating || w.Follow.Now().Sub(known.ended) < pause {
 		return nil

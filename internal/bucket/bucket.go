@@ -33,7 +33,7 @@ type Listing struct {
 type Store interface {
 	// List returns the objects whose keys start with prefix. More than most of them are an error.
 	List(ctx context.Context, prefix string, most int) (Listing, error)
-	// Get returns the content of an object. It is ErrChanged if it is no longer the one that was listed.
+	// Get returns the content of an object. The error is ErrChanged if the object has changed since it was listed.
 	Get(ctx context.Context, o Object) ([]byte, error)
 }
 

@@ -11,11 +11,11 @@ import (
 	"strings"
 )
 
-// Cache keeps packs between snapshots. It may forget at any time, and it must not give what was not saved.
+// Cache keeps packs between snapshots. It may evict a pack at any time, and must return only packs that were saved.
 type Cache interface {
 	Load(id string) (Pack, bool)
 	Save(id string, p Pack)
-	// Use tells that what was loaded is still wanted.
+	// Use marks a loaded pack as used.
 	Use(id string)
 }
 
@@ -61,7 +61,7 @@ func (p Pack) Encode() []byte {
 	return binary.LittleEndian.AppendUint32(b, crc32.Checksum(b, castagnoli))
 }
 
-// DecodePack reads a stored pack. What was not written to its end is an error. The pack shares memory with b.
+// DecodePack reads a stored pack. A truncated one is an error. The pack shares memory with b.
 func DecodePack(b []byte) (Pack, error) {
 	if len(b) < len(packMagic)+sha256.Size+8+4 || !bytes.HasPrefix(b, packMagic) {
 		return Pack{}, errors.New("not a pack")

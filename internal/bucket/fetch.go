@@ -15,7 +15,7 @@ type fetch struct {
 	req    Request
 	stats  *Stats
 	dir    string // prefix of the directory whose index, if there is one, decides
-	sub    string // prefix, inside of dir, of what was asked for
+	sub    string // requested prefix inside of dir
 	id     string
 	digest [sha256.Size]byte // of the listing
 	pack   Pack
@@ -110,8 +110,8 @@ func (f *fetch) download(ctx context.Context, files []*file) error {
 	return first
 }
 
-// remember saves what was read, together with what the cache still has of the same listing. Only a complete snapshot says
-// which listing it is of.
+// remember saves the read objects, together with the cached ones of the same listing. Only a complete snapshot sets the listing of the
+// pack.
 func (f *fetch) remember(objects []Object, files []*file, complete bool) {
 	if f.r.Cache == nil || !complete && !f.got {
 		return

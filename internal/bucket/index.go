@@ -103,7 +103,7 @@ func DecodeIndex(data []byte) (Index, error) {
 	return x, nil
 }
 
-// indexAbove returns the nearest directory around one that has an index. Who may not look there is not refused.
+// indexAbove returns the nearest parent directory that has an index. If a parent may not be listed, the search ends without an error.
 func indexAbove(ctx context.Context, store Store, dir string) (above string, found bool, lists int, err error) {
 	for dir != "" {
 		dir = dir[:strings.LastIndexByte(strings.TrimSuffix(dir, "/"), '/')+1]
@@ -122,7 +122,7 @@ func indexAbove(ctx context.Context, store Store, dir string) (above string, fou
 	return "", false, lists, nil
 }
 
-// internal reports whether a name is ours and not a file of the directory.
+// internal reports whether a name is argosy's own, and not a file of the directory.
 func internal(name string) bool {
 	return name[strings.LastIndexByte(name, '/')+1:] == IndexName || strings.HasPrefix(name, blobDir) || strings.Contains(name, "/"+blobDir)
 }

@@ -11,11 +11,11 @@ import (
 	"github.com/argosy-cd/argosy/internal/flight"
 )
 
-// Mark is what a snapshot was made from, in a few bytes. Another one later tells whether it would be made from the same.
+// Mark identifies the state that a snapshot was made from, in a few bytes. An equal Mark later means that nothing has changed.
 type Mark struct {
 	// Key is the object that decides what is there: an index, or the object that was asked for. "" is the listing.
 	Key string
-	Sum string // "" is nothing
+	Sum string // "" if the object does not exist
 }
 
 // markOf is the mark of an attempt that has chosen its files.
@@ -47,8 +47,8 @@ func listingMark(files []*file) Mark {
 	return Mark{Sum: hex.EncodeToString(sum[:])}
 }
 
-// Look returns the mark of what a request would read now, by one listing and nothing else. The key is that of the mark that is
-// to be compared.
+// Look returns the mark of what a request would read now, with one listing and no other request. The key is that of the mark to compare
+// with.
 func (r *Reader) Look(ctx context.Context, req Request, key string) (Mark, error) {
 	if key != "" {
 		l, err := r.Store.List(ctx, key, r.Limits.listed())
@@ -73,8 +73,8 @@ func (r *Reader) Look(ctx context.Context, req Request, key string) (Mark, error
 	return listingMark(files), err
 }
 
-// Round returns a Store for one look at many paths: what was listed is not listed again, and many paths in one directory with no
-// more than a page of objects are listed at once.
+// Round returns a Store for one look at many paths. It lists each prefix once, and many paths in a directory of up to a page of objects
+// together.
 func Round(s Store, prefixes []string) Store {
 	r := &round{store: s, known: map[string]listed{}}
 	if prefixes = slices.Compact(slices.Sorted(slices.Values(prefixes))); len(prefixes) >= many {
@@ -123,7 +123,7 @@ func (r *round) List(ctx context.Context, prefix string, most int) (Listing, err
 	return r.once(ctx, prefix, most)
 }
 
-// once lists what was not listed before. A caller that leaves does not take the answer with it.
+// once lists a prefix once for all callers. A caller that is cancelled does not cancel the listing for others.
 func (r *round) once(ctx context.Context, prefix string, most int) (Listing, error) {
 	key := listKey(prefix, most)
 	l, _, err := r.calls.Do(ctx, key, func(ctx context.Context) (Listing, error) {
@@ -144,7 +144,7 @@ func (r *round) once(ctx context.Context, prefix string, most int) (Listing, err
 	return l, err
 }
 
-// common is the directory that both are in. Of an ordered list it is that of the first and the last.
+// common returns the directory that contains both keys. For an ordered list, pass the first and the last.
 func common(a, b string) string {
 	n := 0
 	for n < len(a) && n < len(b) && a[n] == b[n] {

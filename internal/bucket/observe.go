@@ -2,7 +2,7 @@ package bucket
 
 import "context"
 
-// Observe returns a Store that tells about each request: "list" or "get", and its error. What the store can do besides, it can still do.
+// Observe returns a Store that calls asked with each request, "list" or "get", and its error. It is Versioned if s is.
 func Observe(s Store, asked func(operation string, err error)) Store {
 	o := observed{s, asked}
 	if v, ok := s.(Versioned); ok {

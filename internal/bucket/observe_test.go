@@ -30,25 +30,36 @@ func (versionedStore) GetVersion(context.Context, bucket.Version) ([]byte, error
 	return []byte("x"), nil
 }
 
-// TestObserve: requests are told, and a store that keeps versions is still one, and no other is.
+// TestObserve: requests are observed, and a store that keeps versions is still one behind both wrappers, in either order; no other is.
 func TestObserve(t *testing.T) {
+	read := []string{"list <nil>", "get there is nothing"}
+	past := append(slices.Clone(read), "list <nil>", "get <nil>")
 	for name, c := range map[string]struct {
 		store bucket.Store
+		swap  bool // the wrappers
 		past  error
 		asked []string
 	}{
-		"plain":     {plainStore{}, bucket.ErrUnversioned, []string{"list <nil>", "get there is nothing"}},
-		"versioned": {versionedStore{}, nil, []string{"list <nil>", "get there is nothing", "list <nil>", "get <nil>"}},
+		"plain":              {plainStore{}, false, bucket.ErrUnversioned, read},
+		"plain, swapped":     {plainStore{}, true, bucket.ErrUnversioned, read},
+		"versioned":          {versionedStore{}, false, nil, past},
+		"versioned, swapped": {versionedStore{}, true, nil, past},
 	} {
 		var asked []string
-		store := bucket.Coalesce(bucket.Observe(c.store, func(operation string, err error) {
-			if err == nil {
-				operation += " <nil>"
-			} else {
-				operation += " " + err.Error()
-			}
-			asked = append(asked, operation)
-		}))
+		observe := func(s bucket.Store) bucket.Store {
+			return bucket.Observe(s, func(operation string, err error) {
+				if err == nil {
+					operation += " <nil>"
+				} else {
+					operation += " " + err.Error()
+				}
+				asked = append(asked, operation)
+			})
+		}
+		store := bucket.Coalesce(observe(c.store))
+		if c.swap {
+			store = observe(bucket.Coalesce(c.store))
+		}
 		if _, err := store.List(t.Context(), "p/", 10); err != nil {
 			t.Error(err)
 		}

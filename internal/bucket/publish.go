@@ -28,13 +28,13 @@ type Publication struct {
 	Path   string // directory in the bucket; "" is the whole bucket
 	Files  []tree.File
 	Prune  bool // delete files that are not among Files
-	DryRun bool // say what would be done
+	DryRun bool // change nothing, and return what would be done
 	Limits Limits
 	// Progress is called before and during uploads; nil: not.
 	Progress func(done, total int)
 }
 
-// Published is what was done, or would be.
+// Published is the result of a push, or of a dry run.
 type Published struct {
 	Digest    string   // of the directory, to pin it
 	Uploaded  []string // files that are new or have new content
@@ -49,7 +49,7 @@ type publishing struct {
 	dir     string
 	objects map[string]Object // by name, as listed at the start
 	old     map[string]string // file to digest, in the index at the start
-	same    bool              // that index is ours
+	same    bool              // that index has the same content
 	index   Index             // new
 	bytes   map[string][]byte // by name
 	result  Published
@@ -101,8 +101,8 @@ func (p Publication) Run(ctx context.Context) (*Published, error) {
 	return &x.result, x.write(ctx, changed)
 }
 
-// alone refuses a directory that others are published in, which would not be read any more, or be deleted, and one that is
-// part of what was published around it, which would not be what its index says.
+// alone refuses a directory that contains another published one, whose files would be hidden or deleted, and a directory inside of a
+// published one, whose index would become wrong.
 func (x *publishing) alone(ctx context.Context) error {
 	for e := range strings.SplitSeq(x.dir, "/") {
 		if e == IndexName || e+"/" == blobDir {
@@ -111,13 +111,14 @@ func (x *publishing) alone(ctx context.Context) error {
 	}
 	for _, name := range slices.Sorted(maps.Keys(x.objects)) {
 		if dir, ok := strings.CutSuffix(name, "/"+IndexName); ok {
-			return fmt.Errorf("%s: %s in it was pushed by itself; push to another path, or delete that first", URL{x.Bucket, x.Path}, dir)
+			return fmt.Errorf("%s: %[2]s in it was pushed on its own; push to another path, or delete %[2]s first",
+				URL{x.Bucket, x.Path}, dir)
 		}
 	}
 	above, found, _, err := indexAbove(ctx, x.Store, x.dir)
 	if found {
-		return fmt.Errorf("%s: it is part of %s, which was pushed as a whole; push that, or to another path", URL{x.Bucket, x.Path},
-			URL{x.Bucket, strings.TrimSuffix(above, "/")})
+		return fmt.Errorf("%s: it is part of %[2]s, which was pushed as a whole; push %[2]s again, or push to another path",
+			URL{x.Bucket, x.Path}, URL{x.Bucket, strings.TrimSuffix(above, "/")})
 	}
 	return err
 }
@@ -223,7 +224,7 @@ func (x *publishing) write(ctx context.Context, changed []string) error {
 	if err != nil {
 		return err
 	}
-	// From here on another push may follow ours. What it has written is left alone.
+	// From here on another push may follow. The conditions keep its objects from being overwritten.
 	last := map[string]target{}
 	for _, name := range beside {
 		o, exists := x.objects[name]
@@ -244,7 +245,7 @@ func (x *publishing) write(ctx context.Context, changed []string) error {
 	return x.current(ctx, own)
 }
 
-// current returns nil as long as the index is ours.
+// current returns nil while the index is the one of this push.
 func (x *publishing) current(ctx context.Context, own Object) error {
 	l, err := x.Store.List(ctx, own.Key, x.Limits.listed())
 	if err == nil && (len(l.Objects) == 0 || l.Objects[0].Key != own.Key || l.Objects[0].ETag != own.ETag) {
@@ -281,7 +282,7 @@ func (x *publishing) upload(ctx context.Context, names []string, targets map[str
 		o, err := x.Store.Put(ctx, x.dir+t.name, x.bytes[names[i]], t.condition)
 		put[i] = o
 		if errors.Is(err, ErrChanged) {
-			// Or an answer was lost, and what was repeated finds itself.
+			// Or the answer to the first attempt was lost, and the retry finds its own object.
 			sum, sumErr := x.Store.Sum(ctx, x.dir+t.name)
 			if sumErr != nil || sum != Sum(x.bytes[names[i]]) {
 				return errors.Join(sumErr, x.overtaken())
@@ -325,7 +326,7 @@ func (x *publishing) putIndex(ctx context.Context, index Index, c Condition) (Ob
 	if !errors.Is(err, ErrChanged) {
 		return o, err
 	}
-	// The answer to a first attempt may have been lost, and the one that was repeated finds what that has written.
+	// The answer to the first attempt may have been lost: then the retry finds its own index.
 	sum, sumErr := x.Store.Sum(ctx, key)
 	l, listErr := x.Store.List(ctx, key, x.Limits.listed())
 	if err := errors.Join(sumErr, listErr); err != nil {

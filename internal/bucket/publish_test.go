@@ -270,12 +270,12 @@ func TestNested(t *testing.T) {
 	p := publication(m, map[string]string{"a": "1"})
 	p.Path = ""
 	if _, err := p.Run(t.Context()); err == nil ||
-		err.Error() != "s3://b: p in it was pushed by itself; push to another path, or delete that first" {
+		err.Error() != "s3://b: p in it was pushed on its own; push to another path, or delete p first" {
 		t.Error(err)
 	}
 	p.Path = "p/inside"
 	if _, err := p.Run(t.Context()); err == nil ||
-		err.Error() != "s3://b/p/inside: it is part of s3://b/p, which was pushed as a whole; push that, or to another path" {
+		err.Error() != "s3://b/p/inside: it is part of s3://b/p, which was pushed as a whole; push s3://b/p again, or push to another path" {
 		t.Error(err)
 	}
 	for _, path := range []string{"x/.argosy", ".argosy-index.json", ".argosy/y"} {

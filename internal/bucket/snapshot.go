@@ -16,26 +16,26 @@ import (
 type Reader struct {
 	Store  Store
 	Bucket string // its name, for messages
-	// ID names the bucket and who reads it in the cache: what one identity may read, another may not.
+	// ID identifies the bucket and the reader's identity in the cache: identities have different rights.
 	ID     string
 	Cache  Cache // nil: none
 	Limits Limits
 }
 
-// Request is what to read.
+// Request selects what to read.
 type Request struct {
 	Path string // directory, or key of an object if File is set; "" is the whole bucket
 	File bool   // an object with the key Path is read if there is one; otherwise Path is a directory
 	// Select is given the names of all files and returns which to read. nil reads all.
 	Select func(names []string) (func(name string) bool, error)
-	// Digest is what the content must have, as in Snapshot; "" is any.
+	// Digest is the required digest of the content, as in Snapshot; "" accepts any.
 	Digest string
 }
 
-// Snapshot is what was under a path at one moment.
+// Snapshot is the content under a path at one moment.
 type Snapshot struct {
 	Names  []string    // of all files; of an object that was read as such, its last element
-	Files  []tree.File // those that were selected, ordered by name
+	Files  []tree.File // the selected files, ordered by name
 	Single bool        // the path is an object
 	// Digest identifies the content: of an object its sha256, of a directory the sha256 of what sha256sum prints for its
 	// files. Without an index it is known only if all files were asked for, or a digest was demanded.
@@ -46,7 +46,7 @@ type Snapshot struct {
 	Stats    Stats
 }
 
-// Stats tells what a snapshot cost.
+// Stats counts the cost of a snapshot.
 type Stats struct {
 	Lists, Gets, Cached int
 	Bytes               int64 // of objects that were got
@@ -108,7 +108,7 @@ type file struct {
 	read   bool
 }
 
-// Prefix is what a request lists. Beside an object there may be a directory of the same name.
+// Prefix is the prefix that a request lists. Beside an object there may be a directory of the same name.
 func (q Request) Prefix() string {
 	if q.File {
 		return q.Path
@@ -124,7 +124,7 @@ func (r *Reader) attempt(ctx context.Context, req Request, stats *Stats) (*Snaps
 		return nil, err
 	}
 	if !f.known() && !f.decides(listing.Objects) {
-		// What is new here may be half of a push of a directory around it, which has an index.
+		// New content here may be part of an unfinished push to a parent directory, which has an index.
 		above, found, lists, err := indexAbove(ctx, r.Store, f.dir)
 		stats.Lists += lists
 		if err != nil {
@@ -144,12 +144,12 @@ func (r *Reader) attempt(ctx context.Context, req Request, stats *Stats) (*Snaps
 	}
 	s.Mark = f.markOf(listing.Objects, s, files)
 	if err := f.get(ctx, files); err != nil {
-		// What was read is not read again by the next attempt, or the next process.
+		// The next attempt, or the next process, need not read these objects again.
 		f.remember(listing.Objects, files, false)
 		return nil, err
 	}
 	if listing.Pages > 1 && !s.Indexed && f.pack.Listing != f.digest {
-		// Pages were listed one after the other, and what came from the cache was not asked for again.
+		// The pages of a listing may be of different times, and cached objects were not read again, so list once more.
 		again, err := r.Store.List(ctx, prefix, r.Limits.listed())
 		if err != nil {
 			return nil, err
@@ -241,7 +241,7 @@ func (f *fetch) choose(ctx context.Context, objects []Object) (*Snapshot, []*fil
 	return s, selected, nil
 }
 
-// empty says that there is nothing, or why it only looks like that.
+// empty returns the error that there is nothing to read, or why it only seems so.
 func (f *fetch) empty(ctx context.Context) error {
 	reason := "there are no objects in this path, so the answer would be empty"
 	if l, err := f.r.Store.List(ctx, f.req.Path, f.r.Limits.listed()); err == nil && f.req.Path != "" && len(l.Objects) > 0 &&

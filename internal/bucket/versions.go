@@ -31,14 +31,14 @@ type Versioned interface {
 // ErrUnversioned says that a store does not keep versions.
 var ErrUnversioned = errors.New("the store keeps no versions")
 
-// Past calls f with a Reader of each earlier state of what is below a path, newest first, until it returns true. States
-// are told apart by the second, as far as a store does.
+// Past calls f with a Reader of each earlier state below a path, newest first, until it returns true. It tells states apart by the times of
+// the store, which may be whole seconds.
 func (r *Reader) Past(ctx context.Context, path string, most int, f func(*Reader) (bool, error)) error {
-	store, ok := versioned(r.Store)
+	store, ok := r.Store.(Versioned)
 	if !ok {
 		return ErrUnversioned
 	}
-	// Ten versions of each object are more than anybody goes back.
+	// The limit allows ten versions of each object.
 	versions, err := store.Versions(ctx, directory(path), 10*r.Limits.listed())
 	if err != nil {
 		return err
@@ -63,29 +63,20 @@ func (r *Reader) Past(ctx context.Context, path string, most int, f func(*Reader
 	return nil
 }
 
-// versioned finds a store that keeps versions, also behind Coalesce.
-func versioned(s Store) (Versioned, bool) {
-	if c, ok := s.(*coalesced); ok {
-		s = c.store
-	}
-	v, ok := s.(Versioned)
-	return v, ok
-}
-
-// asOf is a store as it was.
+// asOf is the store as it was at a time.
 type asOf struct {
 	store    Versioned
 	latest   map[string]Version // of each object, at the time
 	contents *versionContents
 }
 
-// versionContents is what was read of versions. Limits bound what is read of one state, so no more than that is kept.
+// versionContents caches the content of versions. It holds one state at most, which Limits bound.
 type versionContents struct {
 	sync.Mutex
 	byID map[string][]byte
 }
 
-// keep forgets what is not in a state: it is not in any earlier one, either.
+// keep drops the contents that are not in a state: no earlier state has them, either.
 func (c *versionContents) keep(state *asOf) {
 	c.Lock()
 	defer c.Unlock()

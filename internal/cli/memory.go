@@ -6,11 +6,11 @@ import (
 	"runtime/metrics"
 )
 
-// Sizes of the heap of a command that allocates a lot and soon ends.
+// Limits of the heap of a command that allocates a lot and soon ends.
 const (
-	// heapFloor is what it may use before it collects garbage.
+	// heapFloor is the heap size below which no garbage is collected.
 	heapFloor = 192 << 20
-	// heapPercent is how much garbage it may have, in percent of what it uses, once it uses a third of that.
+	// heapPercent is the GC percentage, once a third of heapFloor is in use.
 	heapPercent = 200
 )
 

@@ -6,29 +6,29 @@ import (
 	"time"
 )
 
-// Std is what a command has from outside: data on Out, talk on Err.
+// Std holds the inputs and outputs of a command: data goes to Out, messages to Err.
 type Std struct {
 	In       io.Reader
 	Out, Err io.Writer
 	Env      []string
 	Now      func() time.Time
-	Terminal bool // Err is one
-	// Size is that of the terminal that Out is. Nil is none.
+	Terminal bool // Err is a terminal
+	// Size returns the size of the terminal Out. Nil means that Out is no terminal.
 	Size func() (width, height int)
-	// Quiet takes standard error from libraries, which cannot be told to be silent otherwise. Nil cannot.
+	// Quiet discards what libraries write to standard error. Nil does nothing.
 	Quiet func()
-	// Linger makes the process wait longer for a command to end after it was told to. Nil cannot.
+	// Linger sets how long the process waits for a command after a signal. Nil does nothing.
 	Linger func(time.Duration)
 }
 
 // Getenv returns a variable of the environment, "" if it is not set.
 func (s Std) Getenv(name string) string { return Getenv(s.Env, name) }
 
-// Dumb reports whether the terminal, if there is one, gets lines only.
+// Dumb reports whether the terminal supports only plain lines.
 func (s Std) Dumb() bool { return s.Getenv("TERM") == "" || s.Getenv("TERM") == "dumb" }
 
-// Note says something that the user should know.
+// Note prints a note for the user.
 func (s Std) Note(line string) { fmt.Fprintln(s.Err, "note:", line) }
 
-// Warn says that something is probably wrong.
+// Warn prints a warning for the user.
 func (s Std) Warn(line string) { fmt.Fprintln(s.Err, "warning:", line) }

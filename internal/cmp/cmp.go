@@ -31,7 +31,7 @@ import (
 	"github.com/argosy-cd/argosy/internal/manifest"
 )
 
-// Plugin is what one socket serves.
+// Plugin is a plugin, which has its own socket.
 type Plugin struct {
 	Name    string
 	Version string // "" is none
@@ -41,7 +41,7 @@ type Plugin struct {
 	Parameters []argo.Parameter
 	// Reads reports whether an answer needs the repository. Nil is always.
 	Reads func(argo.Call) bool
-	// Generate returns the objects of an application. What it leaves out is deleted.
+	// Generate returns the objects of an application. Argo CD deletes live objects that are missing from it.
 	Generate func(ctx context.Context, r *Request) ([]manifest.Object, error)
 }
 
@@ -128,11 +128,11 @@ func (s *service) MatchRepository(stream grpc.ClientStreamingServer[pluginpb.App
 	if err != nil && stream.Context().Err() != nil {
 		return err
 	}
-	// If this fails, and be it with an error, Argo CD takes the directory for one of plain manifests, and deletes what the
-	// plugin has deployed. So the plugin is said to be the right one, and its own answer will be the error.
+	// If this request fails, Argo CD renders the directory as plain manifests, and deletes what the plugin has deployed. So an error counts
+	// as a match: the plugin's own answer will then be the error.
 	//
-	// If the file is not there, discovery is said to be off: then Argo CD takes the plugin for an application that names
-	// it, and shows what the plugin has to say about that, and not only that no plugin was found.
+	// Without the file, discovery is reported as off: then Argo CD still calls the plugin for an application that names it, and shows the
+	// plugin's error, and not only that no plugin was found.
 	found = found || err != nil
 	return stream.SendAndClose(&pluginpb.RepositoryResponse{IsSupported: found, IsDiscoveryEnabled: found})
 }
@@ -157,8 +157,8 @@ func (s *service) GetParametersAnnouncement(stream grpc.ClientStreamingServer[pl
 	return stream.SendAndClose(out)
 }
 
-// handle reads a request to its end, and then lets do work on it; at once if the repository is not kept. Argo CD does not
-// listen before it has sent everything: who answers earlier is not heard.
+// handle reads a request to its end and calls do; at once if the repository is not kept. The answer waits for the end of the request: Argo
+// CD reads no answer before it has sent everything.
 func (s *service) handle(in stream, method string, reads func(argo.Call) bool,
 	do func(context.Context, *Request, *Event) error,
 ) (err error) {

@@ -9,7 +9,7 @@ import (
 )
 
 const (
-	// smallHead is what is received of a head in any case, beside the window of its stream.
+	// smallHead is the size of a head that is always received, beside the window of its stream.
 	smallHead = 64 << 10
 	// largeHeads is how many larger heads are received at once, in all plugins: each is in memory before it can be counted.
 	largeHeads = 4
@@ -60,7 +60,7 @@ func connOf(ctx context.Context) *conn {
 	return nil
 }
 
-// address is that of a peer, with its connection.
+// address is the address of a peer, with its connection.
 type address struct {
 	net.Addr
 	conn *conn

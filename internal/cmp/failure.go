@@ -74,7 +74,7 @@ func Message(err error) string {
 	}, strings.Join(parts, "; ")), maxMessage)
 }
 
-// maxAnswer is what Argo CD takes, by default.
+// maxAnswer is the size of an answer that Argo CD accepts by default.
 const maxAnswer = 100 << 20
 
 // encode returns objects as Argo CD reads them fastest.

@@ -45,7 +45,7 @@ type lane struct {
 	extra int // passes beyond the common pool
 }
 
-// share is what somebody has, and since when it waits for its turn.
+// share is the units that a tenant or a plugin holds, and the number of its last turn.
 type share struct{ held, turn int }
 
 func (s share) compare(other share) int {
@@ -175,7 +175,7 @@ func (g *gate) admits(t *tenant) (extra, ok bool) {
 	return extra, extra || free
 }
 
-// stuck reports whether a project has work left, and with what runs so much that it may not begin more: what runs may be left, too.
+// stuck reports whether a project has left work, and together with its running work as much as is allowed: running work may be left, too.
 func (g *gate) stuck(t *tenant) bool {
 	if t.running+len(t.left) < g.maxLeft {
 		return false
@@ -189,7 +189,7 @@ func (g *gate) stuck(t *tenant) bool {
 	return n > 0 && t.running+n >= g.maxLeft
 }
 
-// abandon says that the request has ended, and the work goes on.
+// abandon marks the work of a pass as left: its request has ended, and the work goes on.
 func (p *pass) abandon() {
 	p.gate.mu.Lock()
 	defer p.gate.mu.Unlock()
@@ -201,7 +201,7 @@ func (p *pass) abandon() {
 	p.release()
 }
 
-// leave says that the work is done, or that nobody waits for it to begin.
+// leave ends a pass: its work is done, or the request has left the queue.
 func (p *pass) leave() {
 	g, t := p.gate, p.tenant
 	g.mu.Lock()
@@ -240,7 +240,7 @@ func (p *pass) release() {
 	g.serve()
 }
 
-// load is how much works, waits and is left.
+// load counts the running, waiting and left work.
 func (g *gate) load() (running, waiting, left int) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -250,7 +250,7 @@ func (g *gate) load() (running, waiting, left int) {
 	return running, waiting, left
 }
 
-// hung is how much work is left, with no more than maxLeft of each project, in all plugins: one project alone is not what a restart is for.
+// hung counts the left work of all plugins, with at most maxLeft of each project: one project alone must not cause a restart.
 func (g *gate) hung() (n int) {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -7,8 +7,8 @@ import (
 	"google.golang.org/grpc/codes"
 )
 
-// Limits of the heads of requests. A head has what Argo CD says about an application, with all parameters, twice. The resource of an
-// application has 1.5 MiB at most.
+// Limits of the heads of requests. A head has the environment of an application, with all parameters, twice. The resource of an application
+// has 1.5 MiB at most.
 const (
 	// maxMessageSize bounds one message of a request. Argo CD sends a repository in messages of a kilobyte, unless its administrator sets
 	// another size.
@@ -26,7 +26,7 @@ type heads struct {
 	of  map[string]int // projects
 }
 
-// take counts a head, or refuses it. A project that has none is not refused, whatever the others have.
+// take counts a head, or refuses it. The first head of a project is never refused, whatever other projects hold.
 func (h *heads) take(project string, n int) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()

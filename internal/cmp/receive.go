@@ -49,8 +49,8 @@ func (s *service) head(in stream) (*pluginpb.AppStreamRequest, error) {
 	}
 }
 
-// receive reads the head of a request, and keeps what an answer needs of it. A head that is refused is an error in the request: the rest
-// must be read all the same.
+// receive reads the head of a request, and keeps the parts that an answer needs. A refused head is an error in the Request: the rest of the
+// stream must still be read.
 func (s *service) receive(in stream, method string, reads func(argo.Call) bool) (*Request, error) {
 	c := connOf(in.Context())
 	c.begin()
@@ -82,7 +82,7 @@ func (s *service) receive(in stream, method string, reads func(argo.Call) bool) 
 	return r, nil
 }
 
-// request is what a head says.
+// request returns the request that a head describes.
 func (s *service) request(meta *pluginpb.Metadata, method string) *Request {
 	env := make(map[string]string, len(meta.GetEnv()))
 	for _, v := range meta.GetEnv() {
@@ -105,7 +105,7 @@ func (s *service) request(meta *pluginpb.Metadata, method string) *Request {
 	return r
 }
 
-// receive reads a stream to its end, and says when nothing comes for so long.
+// receive reads a stream to its end, and closes stalled if no data arrives for that time.
 func (u *upload) receive(in stream, stall time.Duration) {
 	timer := time.AfterFunc(stall, sync.OnceFunc(func() {
 		close(u.stalled)

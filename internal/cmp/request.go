@@ -20,7 +20,7 @@ import (
 	"github.com/argosy-cd/argosy/internal/tree"
 )
 
-// Request is what Argo CD asks a plugin.
+// Request is a request of Argo CD to a plugin.
 type Request struct {
 	argo.Call
 	// Dir is the application's directory in the repository, "." if it is the root.
@@ -34,7 +34,7 @@ type Request struct {
 	what   atomic.Pointer[string]
 }
 
-// Doing says what a request is about to do, for the message if that takes too long.
+// Doing sets the current step of a request, for the message if it takes too long.
 func (r *Request) Doing(what string) { r.what.Store(&what) }
 
 func (r *Request) doing() string { return *r.what.Load() }
@@ -64,7 +64,7 @@ type readerAt interface {
 	io.ReaderAt
 }
 
-// received says what is being done, and what went wrong with it.
+// received sets the step while a function reads the repository, and wraps its error.
 func received[T any](ctx context.Context, r *Request, read func() (T, error)) (T, error) {
 	before := r.doing()
 	r.Doing("receiving the repository from Argo CD")
@@ -114,9 +114,9 @@ func (s *stoppable) Read(p []byte) (int, error) {
 var errGone = errors.New("the request ended before the repository was complete")
 
 const (
-	// maxMemory is what an upload has in memory; more is in a file.
+	// maxMemory bounds the part of an upload in memory; a larger upload is in a file.
 	maxMemory = 4 << 20
-	// allMemory is what all uploads have in memory; what comes when it is used up is in files.
+	// allMemory bounds the memory of all uploads; once it is used up, further uploads are in files.
 	allMemory = 64 << 20
 	// projectUnits is the room for uploads that a project has in a plugin: for so many small repositories, or for one of the largest that
 	// is allowed.
@@ -150,10 +150,10 @@ type upload struct {
 	units    int   // the room that it takes
 	budget   *budget
 	dir      string
-	unread   bool // nobody wants it
+	unread   bool // the content is not kept
 	ended    chan struct{}
-	stalled  chan struct{} // closed when nothing came for too long
-	// A reader may get what comes in, instead of memory or a file.
+	stalled  chan struct{} // closed after a pause that is too long
+	// reader and writer pass the upload on instead of keeping it. Nil keeps it.
 	reader *io.PipeReader
 	writer *io.PipeWriter
 
@@ -172,7 +172,7 @@ func tooLarge(size, limit int64) error {
 		limit)}
 }
 
-// refuse makes what is still to come unread.
+// refuse sets the error of an upload, and drops its content.
 func (u *upload) refuse(err error) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -190,7 +190,7 @@ func (u *upload) drop(err error) {
 	}
 }
 
-// forget gives back what is in memory.
+// forget frees the memory of an upload.
 func (u *upload) forget() {
 	u.memory = bytes.Buffer{}
 	u.budget.give(u.taken)
@@ -203,7 +203,7 @@ func (u *upload) size() int64 {
 	return u.bytes
 }
 
-// toReader gives what comes in to a reader, and keeps nothing.
+// toReader passes the upload to a reader as it arrives, and keeps nothing.
 func (u *upload) toReader() {
 	u.unread = true
 	u.reader, u.writer = io.Pipe()
@@ -211,7 +211,7 @@ func (u *upload) toReader() {
 
 func (u *upload) stream() io.Reader { return u.reader }
 
-// done says that nobody reads any more.
+// done closes the reader.
 func (u *upload) done() {
 	if u.reader != nil {
 		_ = u.reader.Close()
@@ -220,7 +220,7 @@ func (u *upload) done() {
 
 func (u *upload) write(chunk []byte) {
 	if u.writer != nil {
-		_, _ = u.writer.Write(chunk) // nobody may be reading
+		_, _ = u.writer.Write(chunk) // the reader may be closed
 	}
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -309,7 +309,7 @@ func (u *upload) content(ctx context.Context) (readerAt, error) {
 	}
 }
 
-// close frees what the upload takes. A call that goes on without its request may still read from memory.
+// close frees the memory and the file of an upload. A left call may still read from memory.
 func (u *upload) close() {
 	u.mu.Lock()
 	defer u.mu.Unlock()

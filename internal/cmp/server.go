@@ -70,8 +70,7 @@ type socket struct {
 	health   *health.Server
 }
 
-// Listen makes a socket for each plugin. A socket that a process listens on is not taken from it; one that is left over is
-// replaced.
+// Listen creates a socket for each plugin. A socket with a listener is an error; a stale one is replaced.
 func Listen(ctx context.Context, cfg Config) (*Server, error) {
 	if cfg.Timeout == 0 {
 		cfg.Timeout = DefaultTimeout
@@ -148,7 +147,7 @@ func listen(ctx context.Context, dir string, p Plugin) (*socket, error) {
 	return s, nil
 }
 
-// removeStale removes a socket that nobody listens on.
+// removeStale removes a socket without a listener.
 func removeStale(ctx context.Context, path string) error {
 	info, err := os.Lstat(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -206,7 +205,7 @@ func (s *Server) Paths() []string {
 	return out
 }
 
-// Serve answers until ctx ends, and then finishes what runs, for so long.
+// Serve answers requests until ctx ends. Running requests then have the time grace to finish.
 func (s *Server) Serve(ctx context.Context, grace time.Duration) error {
 	ended := make(chan error, len(s.sockets))
 	room := make(chan struct{}, largeHeads)
@@ -218,7 +217,7 @@ func (s *Server) Serve(ctx context.Context, grace time.Duration) error {
 	case err = <-ended:
 	case <-ctx.Done():
 	}
-	// Nobody new finds it.
+	// Refuse new requests.
 	for _, sock := range s.sockets {
 		sock.health.Shutdown()
 		sock.remove()
@@ -282,7 +281,7 @@ func (s *Server) Healthy() error {
 	return nil
 }
 
-// Degraded says what is wrong though requests are answered, or nothing.
+// Degraded describes a problem of a server that still answers; "" if there is none.
 func (s *Server) Degraded() string {
 	if _, _, left := s.slots.load(); left > 0 {
 		return words.Count(left, "call") + " of ended requests still running"

@@ -18,13 +18,13 @@ import (
 	"github.com/argosy-cd/argosy/internal/tree"
 )
 
-// plan makes the plan of the boot, from what is on the stage.
+// plan plans the boot from the repositories on the stage.
 func (s *stage) plan(ctx context.Context) (*plan.Plan, error) {
 	cfg, err := s.Plan()
 	if err != nil {
 		return nil, err
 	}
-	// What the roots do not bring was there before, or there would be nothing to show.
+	// Assume that the cluster already has everything the roots do not deploy.
 	cfg.Git, cfg.Sets, cfg.ExistsAll = s, s.exhibit.sets, true
 	cfg.Loader = source.Loader{Open: s.repository, Environment: source.Environment{Unbounded: true}}
 	if s.exhibit.elsewhere != nil {
@@ -50,7 +50,7 @@ func (s *stage) plan(ctx context.Context) (*plan.Plan, error) {
 
 func isAppSet(s plan.Source) bool { return s.Kind == source.AppSet }
 
-// pluginOf names the plugin that makes the manifests of a source, "" if Argo CD does it itself, or if they are not at hand.
+// pluginOf names our plugin that renders a source, "" if Argo CD renders it itself or it is not known completely.
 func pluginOf(s plan.Source) string {
 	if s.Verdict == source.Known && (s.Kind == source.AppSet || s.Kind == source.S3) {
 		return string(s.Kind)
@@ -70,8 +70,8 @@ func (s *stage) generate(ctx context.Context, app *plan.Application, source plan
 	r := client.Request{Dir: cmp.Or(source.Path, "."), Env: s.environment(app, source, commit), Packed: data}
 	name := pluginOf(source)
 	socket := s.sockets[name]
-	if namedPlugin(source) == "" && name == "s3" {
-		// It is found by the file in its directory.
+	if namedPlugin(source) == "" && name == argo.PluginS3 {
+		// Argo CD discovers the plugin by the trigger file in the directory.
 		found, err := client.Match(ctx, socket, r)
 		if err == nil && !found {
 			err = fmt.Errorf("it finds no trigger file in %s", source.Path)
@@ -97,7 +97,7 @@ func (s *stage) generate(ctx context.Context, app *plan.Application, source plan
 	return out, nil
 }
 
-// checkout is a repository as it is sent to a plugin. One that is not at hand is empty for a plugin that does not look into it.
+// checkout packs a repository as Argo CD sends it to a plugin. An unavailable one is empty if the plugin does not read it.
 func (s *stage) checkout(ctx context.Context, source plan.Source) (commit string, data []byte, err error) {
 	if _, _, err := s.instead(source.Repository, source.Revision); err != nil && isAppSet(source) {
 		return strings.Repeat("0", 40), client.Pack(nil, nil), nil
@@ -127,7 +127,7 @@ func (s *stage) pack(ctx context.Context, source plan.Source, commit string) ([]
 	return s.packed.data, nil
 }
 
-// environment is what Argo CD tells a plugin. What a cluster can do is left out: the plan does not know it either.
+// environment returns Argo CD's variables for a plugin, without the capabilities of the cluster: the plan does not know them either.
 func (s *stage) environment(app *plan.Application, source plan.Source, commit string) map[string]string {
 	name := app.Name
 	if app.Namespace != s.Namespace {

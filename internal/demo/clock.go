@@ -7,8 +7,7 @@ import (
 	"time"
 )
 
-// bootClock is the time of a boot. It goes on only while nothing is done, so what is done takes no time of the boot, and every demo is the
-// same.
+// bootClock is the clock of a boot. It advances only in wait, so real work takes no time of the boot, and every demo is the same.
 type bootClock struct {
 	base  time.Time // when the boot begins
 	speed atomic.Uint64
@@ -21,15 +20,15 @@ func newClock(base time.Time, speed float64) *bootClock {
 	return c
 }
 
-// setSpeed is how many times as fast as a real boot it goes from now on.
+// setSpeed sets the speed from now on, as a multiple of real time.
 func (c *bootClock) setSpeed(speed float64) { c.speed.Store(math.Float64bits(speed)) }
 
-// passed is how long the boot takes by now.
+// passed is the time since the boot began.
 func (c *bootClock) passed() time.Duration { return time.Duration(c.gone.Load()) }
 
 func (c *bootClock) now() time.Time { return c.base.Add(c.passed()) }
 
-// wait lets time pass, so much at most in ours, up to a time of the boot.
+// wait lets the clock advance up to a time of the boot, for at most so much real time.
 func (c *bootClock) wait(ctx context.Context, to, most time.Duration) {
 	left := to - c.passed()
 	speed := math.Float64frombits(c.speed.Load())

@@ -22,7 +22,7 @@ import (
 	"github.com/argosy-cd/argosy/internal/words"
 )
 
-// Config says what is booted, how fast, and where it is shown. All fields are needed, unless their zero value is described.
+// Config configures a demo. All fields must be set, unless their zero value is described.
 type Config struct {
 	Exhibit *Exhibit
 	Screen  screen.Config
@@ -35,7 +35,7 @@ type Config struct {
 	Repair time.Duration
 	// Stay goes on after the boot, until the context ends.
 	Stay bool
-	// Namespace is Argo CD's; "" is that of the first root.
+	// Namespace is Argo CD's; "" uses the first root's.
 	Namespace string
 	// Listen is the address of the page that shows the boot, on loopback; "" is none.
 	Listen string
@@ -47,7 +47,7 @@ type Config struct {
 	Plugins func(Place) (Plugins, error)
 }
 
-// Check refuses settings of a user that mean nothing.
+// Check refuses invalid settings of the user.
 func (c Config) Check() error {
 	switch {
 	case !(c.Speed >= 0.1 && c.Speed <= 10_000): // also not a number

@@ -10,8 +10,8 @@ import (
 
 	"github.com/argosy-cd/argosy/examples"
 	"github.com/argosy-cd/argosy/internal/appset/generator"
+	"github.com/argosy-cd/argosy/internal/argo"
 	"github.com/argosy-cd/argosy/internal/bucket"
-	"github.com/argosy-cd/argosy/internal/kube"
 	"github.com/argosy-cd/argosy/internal/manifest"
 	"github.com/argosy-cd/argosy/internal/plan"
 	"github.com/argosy-cd/argosy/internal/s3source/triggerfile"
@@ -19,17 +19,17 @@ import (
 	"github.com/argosy-cd/argosy/internal/tree"
 )
 
-// Exhibit is what a demo boots: repositories, and what is in S3.
+// Exhibit is the input of a demo: repositories, and artifacts in S3.
 type Exhibit struct {
 	title string
 	repos []exhibitRepo
 	roots []manifest.Document
-	// elsewhere fetches what is in none of the repositories. Nil fetches nothing.
+	// elsewhere fetches content that is in none of the repositories. Nil fetches nothing.
 	elsewhere *Elsewhere
-	sets      plan.Renderer // who renders sets, as in plan.Config
-	// artifacts are what CI left in S3.
+	sets      plan.Renderer // the renderer of sets, as in plan.Config
+	// artifacts are the files that CI has pushed to S3.
 	artifacts map[bucket.URL][]tree.File
-	// later is what becomes of it after the boot. Nil is nothing.
+	// later replaces it after the boot. Nil keeps it.
 	later *Exhibit
 }
 
@@ -43,7 +43,7 @@ type exhibitRepo struct {
 // exampleURL is the repository that the example cluster names.
 const exampleURL = "https://git.example.com/home/cluster.git"
 
-// Elsewhere fetches what is in none of the repositories of a demo.
+// Elsewhere fetches content that is in none of the repositories of a demo.
 type Elsewhere struct {
 	// Git is for generators, Loader for sources.
 	Git    generator.Repositories
@@ -51,7 +51,7 @@ type Elsewhere struct {
 	Close  func() error
 }
 
-// Close releases what the exhibit has open.
+// Close closes the repositories of the exhibit.
 func (x *Exhibit) Close() error {
 	if x.elsewhere == nil {
 		return nil
@@ -69,7 +69,7 @@ func Example() (*Exhibit, error) {
 	return x, err
 }
 
-// layers is a cluster of directories of the examples, one over the other. What is beside a trigger file is in S3.
+// layers is a cluster from directories of the examples, one over the other. Files beside a trigger file go to S3.
 func layers(dirs ...string) (*Exhibit, error) {
 	files := map[string][]byte{}
 	for i, dir := range dirs {
@@ -135,5 +135,5 @@ func argoNamespace(flag string, roots []manifest.Document) string {
 	if flag == "" && len(roots) > 0 {
 		flag = manifest.String(roots[0].Object, "metadata", "namespace")
 	}
-	return cmp.Or(flag, kube.DefaultNamespace)
+	return cmp.Or(flag, argo.DefaultNamespace)
 }

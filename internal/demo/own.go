@@ -22,7 +22,7 @@ import (
 
 // Own are directories of the user.
 type Own struct {
-	// Local are the directories. A URL s3://BUCKET/PATH is for what CI left in S3; one that is "" becomes the URL that Named finds.
+	// Local are the directories. A URL s3://BUCKET/PATH stands for artifacts in S3; a URL "" is replaced by the one that Named finds.
 	Local []gitsource.Local
 	// Roots are the files of the roots, here or in one of the directories. None are found by Find.
 	Roots []string
@@ -31,9 +31,9 @@ type Own struct {
 
 	// Named returns the URL that Applications in a directory name for it, "" if there is none.
 	Named func(names []string, files []tree.File) string
-	// ReadDir reads what CI left in S3.
+	// ReadDir reads a directory that stands for a bucket.
 	ReadDir func(dir string) ([]tree.File, error)
-	// Find reads the roots, or finds them in the directories, and opens what is elsewhere.
+	// Find reads the roots, or finds them in the directories, and opens the fetcher of remote content.
 	Find func(ctx context.Context, local []gitsource.Local, roots []string) ([]manifest.Document, *Elsewhere, error)
 }
 
@@ -101,7 +101,7 @@ func (o Own) add(ctx context.Context, x *Exhibit, local *gitsource.Local) error 
 			"name that not every system allows; such as %s",
 			words.Count(len(left), "file"), words.Printable(local.Path), words.IsAre(len(left)), maxOwnFile>>20, words.Printable(left[0])))
 	}
-	asked := *local // the URL decides nothing about what is read
+	asked := *local // the URL does not affect what is read
 	if local.URL = cmp.Or(local.URL, o.Named(tree.Names(files), files)); local.URL == "" {
 		return fmt.Errorf("%s: no Application in it has its source in it, so the URL of the repository is not known; name the URL, as in "+
 			"--repo URL=%s", local.Path, local.Path)
@@ -132,10 +132,10 @@ func rootFile(file string, local []gitsource.Local) string {
 // maxOwnFile is the size of the largest file that is served.
 const maxOwnFile = 4 << 20
 
-// read reads a directory as it lies on disk, and says what it leaves out.
+// read reads a directory on disk, and names the files that it leaves out.
 func (o Own) read(ctx context.Context, local gitsource.Local) ([]tree.File, []string, error) {
 	local.URL = cmp.Or(local.URL, local.Path)
-	// A new source each time: one that is kept does not see new files.
+	// Open a new source each time: an open one does not see new files.
 	source := gitsource.New(gitsource.Config{Local: []gitsource.Local{local}, Offline: true, Env: o.Env})
 	t, err := source.Tree(ctx, local.URL, "HEAD")
 	if err != nil {

@@ -72,7 +72,7 @@ func (v *show) picture() []string {
 		strings.Repeat("░", bar-full), healthy, all)}
 	list := groups(v.boot)
 	if most := max(height-5, 1); len(list) > most {
-		// Those that are done are no news.
+		// Begin with the first group that is not healthy.
 		first := slices.IndexFunc(list, func(g *group) bool {
 			return slices.ContainsFunc(g.runs, func(r *simulate.Run) bool { return v.state[r.Name] != health.Healthy })
 		})
@@ -117,7 +117,7 @@ func (v *show) groupLine(g *group, width int) string {
 		strings.Join(busy, " "))
 }
 
-// summary says what happened.
+// summary prints the results of the demo.
 func (v *show) summary() {
 	healthy, all := 0, v.boot.Applications()
 	for _, r := range all {
@@ -142,10 +142,10 @@ func (v *show) summary() {
 	for _, line := range v.boot.Blocked() {
 		v.Line("  %s", words.Harmless(line))
 	}
-	if n := v.asked["appset"]; n > 0 {
+	if n := v.asked[argo.PluginAppSet]; n > 0 {
 		v.Line("  plugin appset  answered %s through its socket", often(n))
 	}
-	if n := v.asked["s3"]; n > 0 {
+	if n := v.asked[argo.PluginS3]; n > 0 {
 		v.Line("  plugin s3      answered %s through its socket, with %s to S3", often(n),
 			words.Count(int(v.stage.reads.Load()), "request"))
 	}

@@ -18,7 +18,7 @@ import (
 	"github.com/argosy-cd/argosy/internal/sidecar"
 )
 
-// Place is where the plugins of a demo are: what they are connected to.
+// Place has the addresses that the plugins of a demo are connected to.
 type Place struct {
 	// Namespace is Argo CD's.
 	Namespace string
@@ -37,16 +37,16 @@ type Plugins struct {
 	Planned func(Facts)
 }
 
-// Facts are what plugins would learn from a cluster, and here learn from the plan.
+// Facts are the facts about a cluster that plugins need. Here they come from the plan.
 type Facts struct {
-	// Clusters are those that cluster generators see.
+	// Clusters are the clusters for cluster generators.
 	Clusters generator.Clusters
 	// APIs answers generators that ask APIs.
 	APIs generator.APIs
-	// Version is that of Argo CD.
+	// Version is the version of Argo CD.
 	Version versions.Version
-	// Projects are those of all Applications. In a cluster, --admin-projects or the policy says which of them may generate for others; here
-	// all may.
+	// Projects are the projects of all Applications. In a cluster, --admin-projects or the policy decides which of them may generate for
+	// others; here all may.
 	Projects []string
 }
 

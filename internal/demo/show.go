@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/argosy-cd/argosy/internal/argo"
 	"github.com/argosy-cd/argosy/internal/board"
 	"github.com/argosy-cd/argosy/internal/bucket"
 	"github.com/argosy-cd/argosy/internal/health"
@@ -31,10 +32,10 @@ type show struct {
 	apps  map[string]*plan.Application // by the name of their runs
 	state map[string]health.Status     // of those that are there
 	next  time.Duration                // tick
-	// healthy are those that became so at one moment, and are not told of yet.
+	// healthy are Applications that became healthy at the same moment and are not printed yet.
 	healthy []string
 	since   time.Duration
-	// What was really done.
+	// Counts and answers of the real plugins and clocks.
 	asked   map[string]int // by plugin
 	answers map[string]map[string]string
 	commits map[string]string // of clocks, by URL
@@ -113,7 +114,7 @@ func (v *show) later(ctx context.Context) error {
 	}
 	v.Line("\nThen somebody updates snapshot-controller and tempo and adds my-apps/home/vaultwarden in Git, and CI pushes a new jellyfin " +
 		"to S3. The next tick finds all of it:\n")
-	_ = v.until(ctx, v.next) // or somebody has seen enough
+	_ = v.until(ctx, v.next) // or until the user ends the demo
 	v.Draw(nil)
 	if v.Err() != nil || ctx.Err() != nil {
 		return v.Err()
@@ -172,7 +173,7 @@ func (v *show) until(ctx context.Context, at time.Duration) error {
 	return errors.Join(ctx.Err(), v.Err())
 }
 
-// stay goes on after the boot: clocks tick, and what changes is told.
+// stay goes on after the boot: clocks tick, and changes are printed.
 func (v *show) stay(ctx context.Context) {
 	x := v.stage.exhibit
 	v.Line("\nClocks keep ticking, and the plugins render again at each tick. Ctrl-C ends the demo. Meanwhile, try:")
@@ -206,7 +207,7 @@ func (v *show) flush() {
 	v.healthy = nil
 }
 
-// event shows what happens.
+// event prints an event of the boot.
 func (v *show) event(ctx context.Context, e simulate.Event) error {
 	app, name := v.apps[e.App], words.Printable(e.App)
 	switch e.What {
@@ -255,7 +256,7 @@ func (v *show) broken(ctx context.Context, e simulate.Event, app *plan.Applicati
 func (v *show) became(e simulate.Event, name string) {
 	before, now := v.state[e.App], e.Health
 	if now == health.Healthy && v.apps[e.App].DeploysOthers() && e.At != v.boot.Find(e.App).Healthy {
-		now = health.Progressing // of those that are there all are healthy, but more come
+		now = health.Progressing // all existing Applications are healthy, but more will come
 	}
 	v.state[e.App] = now
 	if now == before {
@@ -303,8 +304,8 @@ func (v *show) sync(ctx context.Context, e simulate.Event, app *plan.Application
 		if err == nil {
 			err = compareAnswer(app, objects)
 		}
-		if err != nil && namedPlugin(s) == "" && name == "appset" && ctx.Err() == nil {
-			// Nobody has said yet that it is the plugin's.
+		if err != nil && namedPlugin(s) == "" && name == argo.PluginAppSet && ctx.Err() == nil {
+			// The Application does not name the plugin, so a difference is only a warning.
 			v.at(e.At, "%s %s: if it named the plugin appset, it would not be as planned: %s", screen.Degraded, words.Printable(app.Name),
 				words.Harmless(err.Error()))
 			continue

@@ -77,7 +77,7 @@ func (s *stage) open(ctx context.Context) (err error) {
 		}
 	}()
 	for _, r := range s.exhibit.repos {
-		// What is on disk is not for everybody on this machine.
+		// A random name hides the user's files from other users of this machine.
 		name := strings.ToLower(rand.Text()[:10]) + "/cluster.git"
 		s.repos = append(s.repos, servedRepo{
 			giturl.Key(r.url), name,
@@ -106,7 +106,7 @@ func (s *stage) close() error {
 	return errors.Join(errs...)
 }
 
-// look puts what is in the repositories now into commits.
+// look commits the current content of the repositories.
 func (s *stage) look(ctx context.Context) error {
 	s.views = nil
 	for i, r := range s.exhibit.repos {
@@ -121,7 +121,7 @@ func (s *stage) look(ctx context.Context) error {
 	return nil
 }
 
-// serveS3 starts the S3 server and does what CI does.
+// serveS3 starts the S3 server, and pushes the artifacts as CI does.
 func (s *stage) serveS3(ctx context.Context) error {
 	names := map[string]bool{}
 	for u := range s.exhibit.artifacts {
@@ -135,7 +135,7 @@ func (s *stage) serveS3(ctx context.Context) error {
 	return s.push(ctx)
 }
 
-// push puts into S3 what CI has made.
+// push pushes the artifacts to S3.
 func (s *stage) push(ctx context.Context) error {
 	for u, files := range s.exhibit.artifacts {
 		store, err := s3.Open(ctx, s3.Config{Bucket: u.Bucket, Endpoint: s.s3.URL, Anonymous: true, Alone: true, Now: s.Now})
@@ -182,7 +182,7 @@ func (s *stage) newRemote(name string) *gitremote.Remote {
 	return &gitremote.Remote{Dir: filepath.Join(s.dir, name), Now: s.Now, Instead: s.instead}
 }
 
-// instead finds a repository on our own Git server. Clocks have one branch, and of what lies on disk there is nothing but that.
+// instead maps a repository to our own Git server. Clocks have one branch, and directories on disk only their current content.
 func (s *stage) instead(repository, _ string) (string, string, error) {
 	for _, r := range s.repos {
 		if r.key == giturl.Key(repository) {
@@ -288,7 +288,7 @@ func (s *stage) repository(ctx context.Context, url, revision string) (source.Re
 	return s.views[id], nil
 }
 
-// bucketView is what CI left in a bucket.
+// bucketView returns the artifacts in a bucket.
 func (s *stage) bucketView(name string) (*tree.View, error) {
 	var out []tree.File
 	for u, files := range s.exhibit.artifacts {

@@ -16,18 +16,18 @@ import (
 	"github.com/argosy-cd/argosy/internal/words"
 )
 
-// workDir is what a demo has on disk. A process of its own removes it when the demo has ended, however it has: it sees the end of a pipe,
-// which only the end of our process is. What is still written until then is removed, too.
+// workDir is a demo's directory. The sweeper, another process, removes it when its pipe closes, which happens only when this process ends,
+// however it ends. Files written until then are removed, too.
 type workDir struct {
 	path string
-	pipe io.Closer // which is not closed; nil is nobody who would see it
+	pipe io.Closer // write end, never closed; nil if no sweeper runs
 }
 
 const dirPrefix = "argosy-demo-"
 
-// newWorkDir makes a directory. Who removes it is there first.
+// newWorkDir starts a sweeper, and then creates the directory.
 func newWorkDir() (*workDir, error) {
-	base, err := filepath.Abs(os.TempDir()) // the other process is elsewhere
+	base, err := filepath.Abs(os.TempDir()) // the sweeper has another working directory
 	if err != nil || len(base) > 60 {       // a socket's name has 104 characters at most
 		base = "/tmp"
 	}
@@ -38,7 +38,7 @@ func newWorkDir() (*workDir, error) {
 		if err == nil {
 			return d, nil
 		}
-		stop() // before it removes what is somebody else's
+		stop() // before it removes another process's directory
 		if !errors.Is(err, os.ErrExist) {
 			return nil, fmt.Errorf("making a temporary directory: %w", problem.Path(err))
 		}
@@ -46,7 +46,7 @@ func newWorkDir() (*workDir, error) {
 	return nil, fmt.Errorf("making a temporary directory in %s: all names are taken", base)
 }
 
-// watch starts who removes the directory. If that cannot be, we do it alone.
+// watch starts the sweeper process. If that fails, only this process removes the directory.
 func (d *workDir) watch() (stop func()) {
 	stop = func() {}
 	program, err := os.Executable()
@@ -67,7 +67,7 @@ func (d *workDir) watch() (stop func()) {
 	}
 }
 
-// remove removes the directory, as far as nobody writes to it any more.
+// remove removes the directory. If a sweeper runs, an error is ignored: the sweeper removes the rest.
 func (d *workDir) remove() error {
 	if err := os.RemoveAll(d.path); err != nil && d.pipe == nil {
 		return problem.Path(err)
@@ -75,12 +75,12 @@ func (d *workDir) remove() error {
 	return nil
 }
 
-// Sweep removes the directory of a demo when pipe ends. Signals that end the demo do not end it.
+// Sweep removes the directory of a demo when pipe ends. Signals that end the demo are ignored.
 func Sweep(pipe io.Reader, dir string) error {
 	if !strings.HasPrefix(filepath.Base(dir), dirPrefix) {
 		return problem.Usagef("%s is not the directory of a demo", words.Printable(dir))
 	}
-	// Whatever ends the demo by its name, or that of its group, must not end this.
+	// A signal to all processes of this name, or to the process group, must not end the sweeper.
 	signal.Ignore(os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	if _, err := io.Copy(io.Discard, pipe); err != nil {
 		return err

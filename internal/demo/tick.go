@@ -17,7 +17,7 @@ import (
 	"github.com/argosy-cd/argosy/internal/words"
 )
 
-// clocks are the trigger repositories that Applications have, or the one that is always there.
+// clocks returns the trigger repositories of Applications, or, without any, the default one.
 func (v *show) clocks() []string {
 	var out []string
 	for _, r := range v.boot.Runs {
@@ -87,7 +87,7 @@ func (v *show) tick(ctx context.Context) {
 	}
 }
 
-// round is what Argo CD finds when it looks again.
+// round is the result of a refresh of all Applications.
 type round struct {
 	ticked  []string // clocks, and their commits
 	again   int      // Applications that were rendered again
@@ -160,7 +160,7 @@ func fingerprints(objects []manifest.Object) map[string]string {
 // pinned matches the commit that an Application is pinned to.
 var pinned = regexp.MustCompile(`"targetRevision":"([0-9a-f]{40})"`)
 
-// changed says what is new, gone or different in an answer. Applications that only get another commit are one line.
+// changed describes new, removed and different objects of an answer. Applications that only get another commit are one line.
 func changed(app string, before, after map[string]string) []string {
 	var out []string
 	commits := map[string]int{}

@@ -20,12 +20,12 @@ import (
 type Conversion struct {
 	// Change returns a file with other manifests in it. A file that has nothing to convert has no names in its result.
 	Change func(file string, data []byte) (*convert.Result, error)
-	// Becomes is what the objects are then, for people, such as "an Application".
+	// Becomes names the result in messages, such as "an Application".
 	Becomes string
-	// Nothing is the error if no file has anything to convert, and Already what objects are then that need not be converted.
+	// Nothing is the error if no file has anything to convert, and Already describes objects that need no conversion.
 	Nothing, Already string
-	// Unique refuses an object that would have the name of an Application in another document of the same tree. Namespace is that of
-	// objects that name none.
+	// Unique refuses an object that would have the name of an Application in another document of the same tree. Namespace is the namespace
+	// of objects that name none.
 	Unique    bool
 	Namespace string
 	// Write replaces the files; otherwise the files that change are printed.
@@ -113,8 +113,8 @@ func (c Conversion) hint(err error, args []string) error {
 	return err
 }
 
-// skips reports whether a file of a directory is no manifest, such as the template of a chart. One that may have an ApplicationSet in it
-// is a warning.
+// skips reports whether a file of a directory is no manifest, such as a chart's template. It warns about a skipped file that may have an
+// ApplicationSet.
 func (c Conversion) skips(arg, file string, data []byte) bool {
 	if !c.Recursive || file == arg {
 		return false

@@ -2,7 +2,7 @@
 // Applications in the place of ApplicationSets.
 //
 // Only an Application that a file has verbatim is edited. All files are changed or none, every other byte stays as it was, and a file that
-// somebody else has changed in the meantime is an error.
+// has been changed in the meantime is an error.
 package edit
 
 import (
@@ -28,7 +28,7 @@ type place struct {
 	object manifest.Object   // as it is written there
 }
 
-// annotation is one that an Application gets in its file.
+// annotation is an annotation for an Application in its file.
 type annotation struct {
 	place
 	name, key, value string

@@ -10,12 +10,12 @@ import (
 type File struct {
 	// Name is its name on disk.
 	Name string
-	// Before is what the file has now; another content is an error. After is what it gets.
+	// Before is the expected content of the file; any other content is an error. After is the new content.
 	Before, After []byte
 }
 
-// Files replaces the content of files: of all of them, or of none and an error. Links are followed inside of a work tree. A file that is in
-// none stays as it is; outside names those. Of two links to one file, the first one counts.
+// Files replaces the content of files: of all of them, or of none and an error. Links are followed inside of a work tree. A file outside of
+// all work trees is not changed; outside names those files. Of two links to one file, the first one counts.
 func Files(local []gitsource.Local, files []File) (outside []string, err error) {
 	var list []replacement
 	seen := map[string]bool{}

@@ -23,7 +23,7 @@ type Paths struct {
 	Local []gitsource.Local
 	// Open opens a repository of the plan.
 	Open func(ctx context.Context, url, revision string) (source.Repository, error)
-	// Unknown is why an Application is not known completely.
+	// Unknown returns why an Application is not known completely.
 	Unknown func(app *plan.Application) string
 }
 
@@ -53,7 +53,7 @@ func (p Paths) Write(ctx context.Context, out, talk io.Writer) error {
 	return nil
 }
 
-// pathWriter collects what is to be written.
+// pathWriter collects the annotations to write.
 type pathWriter struct {
 	editor  *editor
 	open    func(ctx context.Context, url, revision string) (source.Repository, error)
@@ -155,7 +155,7 @@ func (w *pathWriter) cannot(app *plan.Application) error {
 		if s.Kind != source.AppSet && s.Kind != source.S3 && s.Kind != source.Plugin {
 			continue
 		}
-		// It reads more than its directory, and its repository may be a trigger whose commits are empty.
+		// A plugin reads more than its directory, and its repository may be a trigger with empty commits.
 		cure := ""
 		if pathsOf(app.Object) != "" {
 			cure = "; remove the annotation that it has"
@@ -201,7 +201,7 @@ func (w *pathWriter) places(app *plan.Application, value string) ([]place, error
 // maxTemplatePaths is how many paths a template can have for all Applications of a set.
 const maxTemplatePaths = 5
 
-// templates says what to write into the templates of sets.
+// templates adds the annotations for the templates of sets.
 func (w *pathWriter) templates() {
 	for _, set := range w.generating {
 		file := set.item.Position.String()

@@ -95,7 +95,7 @@ func (p *pathSet) add(s plan.Source, ref, file string) {
 	}
 }
 
-// optional adds what a source would read if it was there.
+// optional adds files that a source would read if they existed.
 func (p *pathSet) optional(app *plan.Application, s plan.Source) error {
 	helm, kustomize := manifest.Map(s.Spec, "helm"), manifest.Map(s.Spec, "kustomize")
 	if on, _ := helm["ignoreMissingValueFiles"].(bool); on {
@@ -159,8 +159,8 @@ func (p *pathSet) list() []string {
 	return out
 }
 
-// around is the directory of a file. If that is the root, or has the Application's own directory in it, it stands for too much, and it is
-// the file itself; except for a chart, of which files that do not exist yet may become a part.
+// around returns the directory of a file, or the file itself if that directory is the root or contains the Application's own one; a chart
+// is always its directory, because files that do not exist yet may become part of it.
 func (p *pathSet) around(file string) string {
 	dir := path.Dir(file)
 	above := dir == "." || slices.ContainsFunc(p.own, func(own string) bool { return own != dir && within(dir, own) })
@@ -175,12 +175,12 @@ func within(dir, name string) bool {
 	return dir == "." || name == dir || strings.HasPrefix(name, dir+"/")
 }
 
-// samePaths reports whether an annotation that is there means the same as the one that would be written.
+// samePaths reports whether the current annotation means the same as the new one.
 func samePaths(app *plan.Application, value, current string) bool {
 	return value == current || coversPaths(app, value, current) && coversPaths(app, current, value)
 }
 
-// coversPaths reports whether a change of one of the paths is also one of those that are there.
+// coversPaths reports whether the current paths cover each of the new paths.
 func coversPaths(app *plan.Application, paths, current string) bool {
 	for _, s := range app.Sources {
 		if !s.InGit() {

@@ -23,8 +23,9 @@ type replacement struct {
 }
 
 // replaceFiles replaces the content of all files, or of none. Each of them has its old or its new content at any time. All content is on
-// disk before the first file is replaced; if one cannot be, those before it get their old content back.
-func replaceFiles(files []replacement, rename func(from, to string) error) (err error) {
+// disk before the first file is replaced; if one cannot be, those before it get their old content back. The old content of a file that
+// cannot be restored stays beside it.
+func replaceFiles(files []replacement, rename func(from, to string) error) error {
 	defer func() {
 		for _, f := range files {
 			for _, name := range []string{f.newFile, f.oldFile} {
@@ -41,16 +42,26 @@ func replaceFiles(files []replacement, rename func(from, to string) error) (err 
 	}
 	for i, f := range files {
 		if err := rename(f.newFile, f.file); err != nil {
-			errs := []error{fmt.Errorf("%s: %w; nothing was changed", f.file, plainRename(err))}
-			for _, done := range files[:i] {
-				if err := rename(done.oldFile, done.file); err != nil {
-					errs = append(errs, fmt.Errorf("%s: restoring it: %w", done.file, plainRename(err)))
-				}
-			}
-			return errors.Join(errs...)
+			return restore(files[:i], fmt.Errorf("%s: %w", f.file, plainRename(err)), rename)
 		}
 	}
 	return nil
+}
+
+// restore gives files their old content back, and adds to the cause whether that worked.
+func restore(files []replacement, cause error, rename func(from, to string) error) error {
+	var errs []error
+	for i, f := range files {
+		if err := rename(f.oldFile, f.file); err != nil {
+			errs = append(errs, fmt.Errorf("%s has its new content: restoring it: %w; its old content is in %s", f.file, plainRename(err),
+				filepath.Base(f.oldFile)))
+			files[i].oldFile = "" // kept
+		}
+	}
+	if errs == nil {
+		return fmt.Errorf("%w; nothing was changed", cause)
+	}
+	return errors.Join(append([]error{cause}, errs...)...)
 }
 
 // plainRename is the error of a rename without its two names.

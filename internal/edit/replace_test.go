@@ -4,28 +4,35 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestReplaceFiles replaces all files or none, keeps their modes, and leaves nothing behind.
+// TestReplaceFiles replaces all files or none, keeps their modes, and leaves nothing behind but the content of files that it cannot restore.
 func TestReplaceFiles(t *testing.T) {
 	broken := errors.New("no space left")
 	for name, c := range map[string]struct {
-		failAt  int // of the renames, from 1
+		failAt  []int // of the renames, from 1
 		changed string
 		want    map[string]string
 		err     string
 	}{
 		"all": {want: map[string]string{"a": "A", "b": "B", "c": "C"}},
 		"the last fails": {
-			failAt: 3, want: map[string]string{"a": "a", "b": "b", "c": "c"},
+			failAt: []int{3}, want: map[string]string{"a": "a", "b": "b", "c": "c"},
 			err: "DIR/c: no space left; nothing was changed",
 		},
 		"the first fails": {
-			failAt: 1, want: map[string]string{"a": "a", "b": "b", "c": "c"},
+			failAt: []int{1}, want: map[string]string{"a": "a", "b": "b", "c": "c"},
 			err: "DIR/a: no space left; nothing was changed",
+		},
+		"a restore fails, too": {
+			failAt: []int{3, 4}, want: map[string]string{"a": "A", "b": "b", "c": "c", "old": "a"},
+			err: "DIR/c: no space left\nDIR/a has its new content: restoring it: no space left; its old content is in old",
 		},
 		"changed meanwhile": {
 			changed: "b", want: map[string]string{"a": "a", "b": "other", "c": "c"},
@@ -49,12 +56,13 @@ func TestReplaceFiles(t *testing.T) {
 			}
 			renames := 0
 			err := replaceFiles(files, func(from, to string) error {
-				if renames++; renames == c.failAt {
+				if renames++; slices.Contains(c.failAt, renames) {
 					return &os.LinkError{Op: "rename", Old: from, New: to, Err: broken}
 				}
 				return os.Rename(from, to)
 			})
-			if got := errText(err, dir); got != c.err {
+			kept := regexp.MustCompile(`\.argosy-\d+`)
+			if got := kept.ReplaceAllString(errText(err, dir), "old"); got != c.err {
 				t.Errorf("got %q, want %q", got, c.err)
 			}
 			got := map[string]string{}
@@ -67,7 +75,7 @@ func TestReplaceFiles(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				got[e.Name()] = string(data)
+				got[kept.ReplaceAllString(e.Name(), "old")] = string(data)
 				if info, err := e.Info(); err != nil || info.Mode().Perm() != 0o640 {
 					t.Errorf("%s: %v, %v", e.Name(), info.Mode(), err)
 				}
@@ -83,5 +91,5 @@ func errText(err error, dir string) string {
 	if err == nil {
 		return ""
 	}
-	return "DIR" + err.Error()[len(dir):]
+	return strings.ReplaceAll(err.Error(), dir, "DIR")
 }

@@ -12,14 +12,14 @@ import (
 	"github.com/argosy-cd/argosy/internal/problem"
 )
 
-// What is converted to what.
+// Styles of the conversion.
 const (
 	StyleApplication = "application" // sets to Applications that use the plugin
 	StyleFolder      = "folder"      // root Applications that deploy sets get the plugin
 	StyleSet         = "set"         // sets to sets with Go templates
 )
 
-// Sets is what argosy appset convert is asked for: ApplicationSets in files become Applications that use the plugin, or the way back.
+// Sets converts ApplicationSets in files into Applications that use the plugin, or back, as argosy appset convert does.
 type Sets struct {
 	convert.Options
 	Style string
@@ -39,7 +39,7 @@ type Sets struct {
 	Warn      func(line string)
 }
 
-// Check refuses files and settings that mean nothing together. It does not need Render and what is behind it.
+// Check refuses files and settings that exclude each other. It does not need Render and the fields behind it.
 func (s Sets) Check(args []string) error {
 	switch {
 	case len(args) == 0:
@@ -47,9 +47,9 @@ func (s Sets) Check(args []string) error {
 	case s.Write && slices.Contains(args, "-"):
 		return problem.Usagef("--write needs files; standard input cannot be replaced")
 	case s.Reverse && s.GoTemplate:
-		return problem.Usagef("--go-template has no way back")
+		return problem.Usagef("--go-template and --reverse exclude each other")
 	case s.Style == StyleFolder && (s.GoTemplate || s.Git):
-		return problem.Usagef("--style folder leaves the sets as they are")
+		return problem.Usagef("--style folder does not change the sets, and excludes --go-template and --source git")
 	case s.Style == StyleSet && !s.GoTemplate:
 		return problem.Usagef("--style set requires --go-template")
 	case s.Every < time.Second:

@@ -54,8 +54,8 @@ type waveEdit struct {
 	wave int
 }
 
-// assignWaves returns the waves of those that an Application deploys and that need others, if they are not in them already. What they
-// have now does not count: it may be from before.
+// assignWaves returns the changed waves of an Application's children that need others. Their current waves are ignored: they may be from an
+// earlier run.
 func assignWaves(app *plan.Application) ([]waveEdit, error) {
 	var objects []manifest.Object
 	var items []*plan.Item

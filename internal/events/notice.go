@@ -1,10 +1,10 @@
 // Package events receives notifications about objects in S3, in the forms in which they arrive: webhooks of MinIO and versitygw,
 // SNS, EventBridge, and messages in SQS.
 //
-// A notification is a hint that an object may have changed, and no more: the receiver reads the bucket itself. So duplicates, disorder
-// and loss are harmless, and a forged one could only cause a read. Forged ones are refused nevertheless: webhooks and EventBridge have
-// a shared secret, messages of SNS a signature whose certificate comes from AWS, and those in SQS are guarded by the queue. What
-// is too large, too old, or no notification is refused and counted.
+// A notification is a hint that an object may have changed, and no more: the receiver reads the bucket itself. So duplicates, disorder and
+// loss are harmless, and a forged one could only cause a read. Forged ones are refused nevertheless: webhooks and EventBridge have a shared
+// secret, messages of SNS a signature whose certificate comes from AWS, and those in SQS are guarded by the queue. A message that is too
+// large, too old or no notification is refused and counted.
 package events
 
 import (
@@ -87,7 +87,7 @@ func parse(data []byte, nested bool) ([]Notice, error) {
 	return nil, fmt.Errorf("%w: it has no Records, is not from aws.s3, and is no Notification of SNS", ErrMalformed)
 }
 
-// decodeError is without what was in the body.
+// decodeError describes a decoding error without the content of the body.
 func decodeError(err error) string {
 	var wrong *json.UnmarshalTypeError
 	if errors.As(err, &wrong) && wrong.Field != "" {
@@ -106,7 +106,7 @@ func (b *body) records() ([]Notice, error) {
 			return nil, err
 		}
 		out = append(out, Notice{r.S3.Bucket.Name, r.S3.Object.Key})
-		// S3 and MinIO escape keys as in a query, versitygw does not. What does not exist is looked for in vain.
+		// S3 and MinIO escape keys as in a query, versitygw does not. Both forms are sent: a lookup of the wrong one finds nothing.
 		if plain, err := url.QueryUnescape(r.S3.Object.Key); err == nil && plain != r.S3.Object.Key {
 			out = append(out, Notice{r.S3.Bucket.Name, plain})
 		}

@@ -13,7 +13,7 @@ import (
 type Message struct {
 	ID   string
 	Body string
-	// Receipt is what the queue deletes it by.
+	// Receipt identifies the message to the queue when it is deleted.
 	Receipt string
 }
 
@@ -37,7 +37,7 @@ type Listener struct {
 // backoff is for a queue that does not answer.
 var backoff = retry.Backoff{First: time.Second, Last: time.Minute}
 
-// Run reads messages until the context ends. Notifications are deleted; anything else is left, for it may be somebody else's.
+// Run reads messages until the context ends. Notifications are deleted; other messages are left, since they may be for another receiver.
 func (l *Listener) Run(ctx context.Context) {
 	for failures := 0; ctx.Err() == nil; {
 		err := l.receive(ctx)
@@ -73,7 +73,7 @@ func (l *Listener) receive(ctx context.Context) error {
 		}
 		for _, n := range notices {
 			if !l.Hint(n) {
-				return errEarly // what is not deleted comes again
+				return errEarly // a message that is not deleted is delivered again
 			}
 		}
 		e.Notices = len(notices)

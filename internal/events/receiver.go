@@ -58,7 +58,7 @@ type Receiver struct {
 	ids map[string]time.Time // of messages that were heard
 }
 
-// endpoint is a path with limits of its own: who can fill one has nothing of the others.
+// endpoint is a path with its own limits, so that a client who exhausts one does not affect the others.
 type endpoint struct {
 	sender string
 	known  func(*http.Request) error
@@ -72,13 +72,13 @@ type endpoint struct {
 func (r *Receiver) Handler() http.Handler {
 	mux := http.NewServeMux()
 	if r.Secrets != nil {
-		// Who has the secret is one of a few.
+		// Clients with the secret are few, so the limits are high.
 		hook := &endpoint{
 			sender: "webhook", known: r.secret, handle: r.webhook, most: MaxBody, within: knownTime,
 			turns: turnstile.Turnstile{All: 64, Each: 32, Queue: 256, QueueEach: 128},
 		}
 		mux.Handle("POST /webhook", r.serve(hook))
-		// MinIO asks whether somebody is there.
+		// MinIO probes the endpoint.
 		mux.Handle("HEAD /webhook", r.serve(hook))
 		mux.Handle("POST /eventbridge", r.serve(&endpoint{
 			sender: "eventbridge", known: r.secret, handle: r.bridge, most: MaxBody, within: knownTime,
@@ -86,7 +86,7 @@ func (r *Receiver) Handler() http.Handler {
 		}))
 	}
 	if r.SNS != nil {
-		// Anybody can send a body, which is known by its signature only when it is there.
+		// The sender is known only after the body was read and its signature checked, so the limits are low.
 		mux.Handle("POST /sns", r.serve(&endpoint{
 			sender: "sns", known: func(*http.Request) error { return nil }, handle: r.notification, most: maxSNS, within: strangerTime,
 			turns: turnstile.Turnstile{All: 64, Each: 8, Queue: 64, QueueEach: 8},
@@ -105,7 +105,7 @@ const (
 	maxWait = 5 * time.Second
 )
 
-// serve asks who is there, reads the body, answers, and tells about it. An answer has no body: it is nobody's business why something
+// serve authenticates a request, reads its body, answers, and reports it to Observe. Answers have no body: they do not say why a request
 // was refused.
 func (r *Receiver) serve(e *endpoint) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
@@ -214,7 +214,7 @@ func (r *Receiver) secret(req *http.Request) error {
 // errEarly says that a notification has to come again.
 var errEarly = errors.New("the Applications are still being listed; try again")
 
-// hint hands on what a body is about.
+// hint parses a body and passes its notices to Hint.
 func (r *Receiver) hint(data []byte) (Event, error) {
 	notices, err := Parse(data)
 	if err != nil {
@@ -233,7 +233,7 @@ func (r *Receiver) hint(data []byte) (Event, error) {
 
 func (r *Receiver) webhook(_ context.Context, data []byte) (Event, error) {
 	if len(data) == 0 {
-		return Event{Result: Ignored}, nil // a test whether somebody is there
+		return Event{Result: Ignored}, nil // a probe
 	}
 	return r.hint(data)
 }
@@ -248,7 +248,7 @@ func (r *Receiver) bridge(_ context.Context, data []byte) (Event, error) {
 	}
 	// EventBridge tries for a day.
 	if age := r.Now().Sub(b.Time); age > 25*time.Hour || age < -ahead {
-		return Event{}, fmt.Errorf("%w: it is of %s", ErrReplay, b.Time.UTC().Format(time.RFC3339))
+		return Event{}, fmt.Errorf("%w: it was sent at %s", ErrReplay, b.Time.UTC().Format(time.RFC3339))
 	}
 	return r.once("eventbridge "+b.ID, data)
 }
@@ -298,7 +298,7 @@ func (r *Receiver) once(id string, data []byte) (Event, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.ids == nil || len(r.ids) >= maxIDs {
-		// One that comes again is then heard twice, which does no harm.
+		// A repeated message is then handled twice, which does no harm.
 		r.ids = map[string]time.Time{}
 	}
 	r.ids[id] = now

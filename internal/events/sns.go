@@ -4,7 +4,7 @@ import (
 	"context"
 	"crypto"
 	"crypto/rsa"
-	"crypto/sha1" // what SNS signs with unless a topic says otherwise
+	"crypto/sha1" // the default signature of SNS
 	"crypto/sha256"
 	"crypto/x509"
 	"encoding/base64"
@@ -46,7 +46,7 @@ const (
 
 // SNS checks and reads messages of SNS topics.
 type SNS struct {
-	Topics []string // ARNs of those that are heard
+	Topics []string // ARNs of the accepted topics
 	Client *http.Client
 	Now    func() time.Time
 
@@ -64,7 +64,7 @@ type certificate struct {
 	read time.Time
 }
 
-// message is what SNS posts.
+// message is a message that SNS posts.
 type message struct {
 	Type             string
 	MessageID        string `json:"MessageId"`
@@ -91,7 +91,7 @@ var (
 	pemPattern  = regexp.MustCompile(`^/SimpleNotificationService-[0-9a-f]+\.pem$`)
 )
 
-// read decodes a message, and checks who it is from.
+// read decodes a message, and checks its topic and its signature.
 func (s *SNS) read(ctx context.Context, data []byte) (*message, error) {
 	var m message
 	if err := json.Unmarshal(data, &m); err != nil {
@@ -119,10 +119,10 @@ func (s *SNS) read(ctx context.Context, data []byte) (*message, error) {
 	return &m, nil
 }
 
-// cut shortens what a stranger has sent.
+// cut shortens untrusted text.
 func cut(text string) string { return fmt.Sprintf("%.100s", text) }
 
-// signed is what the signature is of.
+// signed returns the signed bytes of a message.
 func (m *message) signed() []byte {
 	fields := [][2]string{{"Message", m.Message}, {"MessageId", m.MessageID}}
 	if m.Type == typeNotification {
@@ -186,7 +186,7 @@ func (m *message) amazon(text string) (*url.URL, error) {
 	return u, nil
 }
 
-// certificate returns the certificate of a message. That it is of SNS is known by where it comes from, over TLS, and by its name.
+// certificate returns the certificate of a message. Its host, over TLS, and its name prove that it belongs to SNS.
 func (s *SNS) certificate(ctx context.Context, m *message) (certificate, error) {
 	u, err := m.amazon(m.SigningCertURL)
 	if err != nil {
@@ -206,7 +206,7 @@ func (s *SNS) certificate(ctx context.Context, m *message) (certificate, error) 
 	return c, err
 }
 
-// readCertificate reads a certificate and keeps it. Who sends messages with ever new URLs does not make us ask SNS for each of them.
+// readCertificate fetches a certificate and caches it. Messages with ever new URLs do not cause a request each.
 func (s *SNS) readCertificate(ctx context.Context, u *url.URL, key string) (certificate, error) {
 	if !s.mayRead() {
 		return certificate{}, fmt.Errorf("reading the certificate of SNS: more than %d were read within a minute", maxReads)
@@ -261,7 +261,7 @@ func parseCertificate(data []byte, host string) (certificate, error) {
 	return certificate{key: key, from: x.NotBefore, to: x.NotAfter}, nil
 }
 
-// get fetches from SNS. It follows nothing elsewhere.
+// get fetches from SNS. It follows no redirects.
 func (s *SNS) get(ctx context.Context, u *url.URL) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()

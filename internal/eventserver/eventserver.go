@@ -86,7 +86,7 @@ func Run(ctx context.Context, cfg Config, web serve.Config) error {
 	return s.run(ctx, cfg, web)
 }
 
-// receives hears over HTTP what the settings say.
+// receives returns the HTTP receiver for the configured secrets and topics.
 func (s *server) receives(cfg Config) (*events.Receiver, error) {
 	r := &events.Receiver{Now: cfg.Now, Hint: s.hint, Observe: s.observe}
 	if cfg.Secrets != "" {
@@ -110,7 +110,7 @@ func (s *server) run(ctx context.Context, cfg Config, web serve.Config) error {
 		Settings: cfg.Refresh, API: cfg.API, Open: cfg.Open, Policy: cfg.Policy.Current, Log: s.log, Metrics: s.registry, Now: cfg.Now,
 		Hinted: true,
 	}
-	// What is taken from a queue too early is hidden for a while.
+	// A message that is received too early is hidden in the queue for a while, so listeners start when Applications are known.
 	r.Ready = sync.OnceFunc(func() {
 		for _, l := range s.listeners {
 			group.Go(func() { l.Run(ctx) })
@@ -137,7 +137,7 @@ func (s *server) handler() http.Handler {
 	return mux
 }
 
-// ready waits for Applications: until they are known, a hint could be about none of them.
+// ready fails until Applications are known: before that, hints have no effect.
 func (s *server) ready() (string, error) {
 	if !s.refresher.Known() {
 		return "", errors.New("Applications are not known yet") //nolint:staticcheck // Argo CD writes the kind with a capital
@@ -145,10 +145,10 @@ func (s *server) ready() (string, error) {
 	return "", nil
 }
 
-// hint hands on a notification.
+// hint passes a notification to the refresher.
 func (s *server) hint(n events.Notice) bool { return s.refresher.Hint(n.Bucket, n.Key) }
 
-// observe writes the log, and counts.
+// observe logs and counts a notification.
 func (s *server) observe(e events.Event) {
 	s.received.Add(1, e.Sender, e.Result)
 	fields := []any{"sender", e.Sender, "result", e.Result, "from", e.From, "objects", e.Notices}
@@ -159,7 +159,7 @@ func (s *server) observe(e events.Event) {
 	s.log.Info("notification", fields...)
 }
 
-// minSecret is what nobody guesses.
+// minSecret is the minimum length of a secret in bytes, against guessing.
 const minSecret = 16
 
 // parseSecrets reads a secret from each line.

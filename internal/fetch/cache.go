@@ -98,8 +98,8 @@ func (c *cache) keyPath(kind string, key []string) string {
 	return filepath.Join(c.dir, kind, hex.EncodeToString(sum[:])+".json")
 }
 
-// open makes the directory when it is first needed, and reports whether it can be used. Its references are believed, so
-// nobody else may write to it.
+// open creates the directory when it is first needed, and reports whether it can be used. References in it are trusted, so no other user
+// may write to it.
 func (c *cache) open() bool {
 	c.opened.Do(func() {
 		if c.dir == "" {

@@ -124,7 +124,7 @@ func (f *Fetcher) download(ctx context.Context, a *access, target *url.URL) ([]b
 	}
 }
 
-// keep unpacks an archive and stores it. One that is refused is not stored.
+// keep unpacks an archive and stores it. A refused archive is not stored.
 func (f *Fetcher) keep(name string, data []byte, r reference) (*Chart, error) {
 	c, err := unpack(name, data, r)
 	if err != nil {

@@ -99,7 +99,7 @@ func (t originTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 	return t.other.RoundTrip(req)
 }
 
-// origin is what a credential belongs to: scheme, host and port.
+// origin returns the scheme, host and port that a credential belongs to.
 func origin(u *url.URL) string {
 	port := u.Port()
 	if port == "" {
@@ -108,7 +108,7 @@ func origin(u *url.URL) string {
 	return strings.ToLower(u.Scheme+"://"+u.Hostname()) + ":" + port
 }
 
-// request is what a GET may have besides its URL.
+// request has the options of a GET besides its URL.
 type request struct {
 	limit          int64
 	etag, modified string // of the copy in the cache; "" is none

@@ -17,7 +17,7 @@ import (
 	"github.com/argosy-cd/argosy/internal/gittree"
 )
 
-// Limits of what a registry says about itself.
+// Limits of answers of a registry.
 const (
 	maxManifest = 4 << 20
 	maxLayers   = 10 // as in Argo CD 3.2, util/oci/client.go

@@ -81,15 +81,14 @@ func checkRedirect(req *http.Request, via []*http.Request) error {
 	return nil
 }
 
-// wire is what all requests share.
+// wire is shared by all requests.
 type wire struct {
 	slots chan struct{} // bounds requests at once
 	wait  func(ctx context.Context, d time.Duration) bool
 	idle  time.Duration
 }
 
-// boundedTransport reads each answer into memory, within a limit of size and of silence, and retries once what is likely
-// to pass.
+// boundedTransport reads each answer into memory, within limits of size and of silence, and retries likely transient failures once.
 type boundedTransport struct {
 	next http.RoundTripper
 	*wire

@@ -8,8 +8,8 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// Each calls fn for the numbers from 0 to n-1, some at a time. After an error no more calls begin, and those that run are cancelled. The
-// error is that of the lowest number, and not a cancellation if there is another one.
+// Each calls fn for the numbers from 0 to n-1, some at a time. After an error no more calls begin, and those that run are cancelled. It
+// returns the error of the lowest number, but a cancellation only if there is no other error.
 func Each(ctx context.Context, atOnce, n int, fn func(ctx context.Context, i int) error) error {
 	// Not errgroup's own context: its cause is the first error, which the other calls would report as theirs.
 	ctx, cancel := context.WithCancel(ctx)

@@ -1,7 +1,7 @@
 // Package flight lets callers of the same call share its answer, and makes many calls, some at a time.
 //
-// A call goes on as long as one of its callers waits for it, and is cancelled when the last one leaves. A caller gets the
-// answer, or its own cancellation, never somebody else's. A panic in a call is an error of its callers.
+// A call goes on as long as one of its callers waits for it, and is cancelled when the last one leaves. A caller gets the answer, or its
+// own cancellation, never another caller's. A panic in a call is an error of its callers.
 package flight
 
 import (
@@ -105,8 +105,7 @@ func (f *Group[T]) start(key string, c *call[T]) {
 	}()
 }
 
-// leave makes room for the next call, when one has ended or has been left by everybody: one that does not end although it
-// was cancelled must not hold up the others.
+// leave removes a call that has ended, or that all callers have left: a call that ignores its cancellation must not block later calls.
 func (f *Group[T]) leave(key string, c *call[T]) {
 	switch c {
 	case f.next[key]:

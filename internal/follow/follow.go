@@ -1,5 +1,5 @@
-// Package follow is argosy status, wait and why: it feeds a model from a live cluster or from a recording, and prints what the model says.
-// It only reads.
+// Package follow is argosy status, wait and why: it feeds a model from a live cluster or from a recording, and prints its state. It only
+// reads.
 package follow
 
 import (
@@ -25,18 +25,18 @@ import (
 type Config struct {
 	// Client is the cluster. Nil is a recording.
 	Client *kube.Client
-	// Namespaces are those beside Argo CD's own that have Applications; patterns as Argo CD has them.
+	// Namespaces are namespaces with Applications, beside Argo CD's own; they may be patterns, as in Argo CD.
 	Namespaces []string
-	// Recording is read instead of a cluster; Name is what it is called. Namespace is Argo CD's.
+	// Recording is read instead of a cluster; Name is its name in errors. Namespace is Argo CD's.
 	Recording       io.Reader
 	Name, Namespace string
 
 	Now      func() time.Time
 	Out, Err io.Writer
 	Format   report.Format
-	// Size is that of the terminal that Out is. Nil is none.
+	// Size returns the size of the terminal Out. Nil means that Out is no terminal.
 	Size func() (width, height int)
-	// Record gets a recording of what happens in the cluster. Nil records nothing.
+	// Record receives a recording of the cluster's events. Nil records nothing.
 	Record io.Writer
 	// Patience is how long Open waits for an API server that does not answer. Zero gives up at the first error.
 	Patience time.Duration
@@ -118,7 +118,7 @@ func (b *Boot) opened(ctx context.Context, ready <-chan struct{}, failed <-chan 
 	}
 }
 
-// readable is the error of a cluster whose Applications may not be read at all.
+// readable returns an error if the Applications of the cluster cannot be read at all.
 func (b *Boot) readable() error {
 	var lost []error
 	for _, s := range b.model.Snapshot().Sources {
@@ -132,7 +132,7 @@ func (b *Boot) readable() error {
 	return errors.Join(lost...)
 }
 
-// Model is what is known of the boot. It goes on to change while a cluster is followed.
+// Model returns the model of the boot. It keeps changing while a cluster is followed.
 func (b *Boot) Model() *live.Model { return b.model }
 
 // Cluster has the objects that Applications deploy.
@@ -141,7 +141,7 @@ func (b *Boot) Cluster() cause.Cluster { return b.cluster }
 // Now is the time of the boot: the clock's, or that of the last event of a recording.
 func (b *Boot) Now() time.Time { return b.now() }
 
-// Close ends the watches. The error is that of the recording.
+// Close ends the watches. It returns the error of the recording.
 func (b *Boot) Close() error {
 	b.stop()
 	if b.record == nil {
@@ -150,7 +150,7 @@ func (b *Boot) Close() error {
 	return b.record.failed()
 }
 
-// Snapshot returns what is known now.
+// Snapshot returns the current state.
 func (b *Boot) Snapshot() *live.Snapshot { return b.model.Snapshot() }
 
 // Changed returns a channel that is closed when something happens.
@@ -166,14 +166,14 @@ func (b *Boot) Explain(ctx context.Context, s *live.Snapshot, asked ...*live.Nod
 	return cause.ExplainAll(ctx, b.now(), s, b.cluster, asked...)
 }
 
-// roots are the Applications that a name stands for; "" is all that nobody deploys.
+// roots returns the Applications of a name; "" means all that nothing deploys.
 func (b *Boot) roots(s *live.Snapshot, name string) ([]*live.Node, error) {
 	if name == "" {
 		return s.Roots, nil
 	}
 	n, err := s.Find(name)
 	if err == nil && n == nil {
-		err = fmt.Errorf("there is no Application %q", name)
+		err = fmt.Errorf("there is no Application %q; argosy status lists all", name)
 	}
 	if err != nil {
 		return nil, err

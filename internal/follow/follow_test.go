@@ -167,7 +167,7 @@ func TestWaitLate(t *testing.T) {
 	if err := b.Wait(t.Context(), "root", []live.Goal{{State: "healthy"}}, time.Millisecond); !errors.Is(err, problem.ErrFound) {
 		t.Error(err)
 	}
-	for _, want := range []string{"after 1ms: not healthy: root (Progressing, Synced)", "1. root is Progressing, Synced; no object that could be read", "NOT LOOKED AT"} {
+	for _, want := range []string{"after 1ms: not healthy: root (Progressing, Synced)", "1. root is Progressing, Synced; Argosy found no reason", "NOT READ"} {
 		if !strings.Contains(talk.String(), want) {
 			t.Errorf("no %q in\n%s", want, talk.String())
 		}
@@ -195,7 +195,7 @@ func TestWaitLost(t *testing.T) {
 	if err := b.Wait(t.Context(), "root", goals, time.Millisecond); !errors.Is(err, problem.ErrFound) {
 		t.Error(err)
 	}
-	if want := "after 1ms: the watch of Applications in all namespaces is lost, so what is known may be old: "; !strings.Contains(talk.String(), want) {
+	if want := "after 1ms: the watch of Applications in all namespaces is lost and is retried; the state may be outdated: "; !strings.Contains(talk.String(), want) {
 		t.Errorf("no %q in\n%s", want, talk.String())
 	}
 }

@@ -16,7 +16,7 @@ import (
 	"github.com/argosy-cd/argosy/internal/settings"
 )
 
-// recorder writes what happens to a recording, and the objects that were looked at for causes. After the first error it writes nothing.
+// recorder writes events to a recording, and the objects that were read to find causes. After the first error it writes nothing.
 type recorder struct {
 	cause.Cluster
 	now func() time.Time
@@ -125,7 +125,7 @@ func (r *recorder) Events(ctx context.Context, key live.Key) ([]manifest.Object,
 	return list, err
 }
 
-// Checks implements cause.Cluster. Of the ConfigMap that they are in, only they are recorded: it may have secrets, too.
+// Checks implements cause.Cluster. Only the checks are recorded, and not the rest of their ConfigMap, which may have secrets.
 func (r *recorder) Checks(ctx context.Context) (health.Customizations, error) {
 	checks, err := r.Cluster.Checks(ctx)
 	if err != nil || r.to == nil {

@@ -13,14 +13,14 @@ import (
 	"github.com/argosy-cd/argosy/internal/words"
 )
 
-// tell is how often Wait says what it waits for.
+// tell is the interval at which Wait prints what is missing.
 const tell = 10 * time.Second
 
 // Looking bounds the search for the reason why something waits.
 const Looking = 30 * time.Second
 
-// Wait returns when all goals of a root are reached. After the timeout it says what is not, and why, and returns problem.ErrFound. A root
-// that does not exist is waited for, too.
+// Wait returns when all goals of a root are reached. After the timeout it prints which are not, and why, and returns problem.ErrFound. It
+// also waits for a root that does not exist yet.
 func (b *Boot) Wait(ctx context.Context, root string, goals []live.Goal, timeout time.Duration) error {
 	limited, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
@@ -58,17 +58,18 @@ func (b *Boot) Wait(ctx context.Context, root string, goals []live.Goal, timeout
 	}
 }
 
-// left says what is not reached yet, "" if all is. While a watch is lost, nothing is: what is known may be old.
+// left says what is not reached yet, "" if all goals are. While a watch is lost, no goal counts as reached: the state may be stale.
 func (b *Boot) left(s *live.Snapshot, root string, goals []live.Goal) (string, error) {
 	if lost := s.Stale(); len(lost) > 0 && b.cfg.Client != nil {
-		return fmt.Sprintf("the watch of %s is lost, so what is known may be old: %s", lost[0].Name, live.Lacking(lost[0].Lost)), nil
+		return fmt.Sprintf("the watch of %s is lost and is retried; the state may be outdated: %s", lost[0].Name,
+			live.Lacking(lost[0].Lost)), nil
 	}
 	n, err := s.Find(root)
 	if err != nil {
 		return "", err
 	}
 	if n == nil {
-		return fmt.Sprintf("there is no Application %q", root), nil
+		return fmt.Sprintf("there is no Application %q; argosy status lists all", root), nil
 	}
 	for _, g := range goals {
 		var names []string

@@ -12,7 +12,7 @@ import (
 type AppKey struct {
 	ID, Installation int64
 	PrivateKey       secret.Text
-	// Base is the API of a GitHub Enterprise server; "" is that of github.com.
+	// Base is the API of a GitHub Enterprise server; "" is github.com's.
 	Base string
 }
 

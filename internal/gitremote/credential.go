@@ -25,18 +25,19 @@ import (
 	"golang.org/x/crypto/ssh/knownhosts"
 	"golang.org/x/net/http/httpproxy"
 
+	"github.com/argosy-cd/argosy/internal/argo"
 	"github.com/argosy-cd/argosy/internal/giturl"
 	"github.com/argosy-cd/argosy/internal/manifest"
 	"github.com/argosy-cd/argosy/internal/rights"
 	"github.com/argosy-cd/argosy/internal/secret"
 )
 
-// Credential is what Argo CD knows about a repository, or about all repositories below a URL.
+// Credential is Argo CD's credential of a repository, or of all repositories below a URL.
 type Credential struct {
 	URL string
 	// Template says that it is for all repositories below URL.
 	Template bool
-	// Project is the one that it is for; "" is all.
+	// Project is the project that may use it; "" is none in particular.
 	Project string
 
 	username         string
@@ -58,7 +59,7 @@ func ParseCredentials(secrets []manifest.Object) []Credential {
 	for _, s := range secrets {
 		f := secretFields{object: s}
 		c := Credential{
-			URL: f.text("url"), Template: manifest.String(s, "metadata", "labels", "argocd.argoproj.io/secret-type") == "repo-creds",
+			URL: f.text("url"), Template: manifest.String(s, "metadata", "labels", argo.SecretTypeLabel) == "repo-creds",
 			Project:  f.text("project"),
 			username: f.text("username"), password: f.secret("password"), bearer: f.secret("bearerToken"),
 			sshKey: f.secret("sshPrivateKey"),
@@ -139,7 +140,7 @@ func (c *Credential) secret() bool {
 	return c.username != ""
 }
 
-// id is the same for the same credential and tells nothing about it.
+// id identifies a credential without revealing it.
 func (c *Credential) id() string {
 	if c == nil {
 		return ""
@@ -261,7 +262,7 @@ func SameServer(req *http.Request, via []*http.Request) error {
 	return nil
 }
 
-// maxRefs bounds the list of references; one that is cut off is an error.
+// maxRefs bounds the list of references; a longer one is an error.
 const maxRefs = 32 << 20
 
 // maxAnswerHead bounds what a server says before a pack: acknowledgments and shallow commits, which the library keeps.
@@ -325,9 +326,9 @@ func explain(err error) error {
 	case err == nil:
 		return nil
 	case errors.Is(err, transport.ErrAuthenticationRequired):
-		return errors.New("the server requires credentials, and Argo CD has none for this repository that may be used here")
+		return errors.New("the server requires credentials, and Argo CD has none that this project may use; add a Secret of the repository")
 	case errors.Is(err, transport.ErrAuthorizationFailed):
-		return errors.New("the credentials that Argo CD has for it are refused")
+		return errors.New("the server refuses the credentials that Argo CD has; correct the Secret of the repository")
 	case errors.Is(err, transport.ErrRepositoryNotFound):
 		return errors.New("there is no such repository, or it may not be read")
 	case errors.Is(err, transport.ErrEmptyRemoteRepository):

@@ -36,7 +36,7 @@ func (a githubApp) id() string {
 	return fmt.Sprintf("%d %d %q %q", a.number, a.installation, a.base, a.key.Reveal())
 }
 
-// tokens are those of installations, which GitHub gives for an hour.
+// tokens caches the tokens of installations, which are valid for an hour.
 type tokens struct {
 	asking flight.Group[appToken]
 

@@ -11,13 +11,13 @@ import (
 	"slices"
 )
 
-// Limits of what a pack becomes when it is unpacked. Git's own format has none: a few kilobytes can be gigabytes.
+// Limits of an unpacked pack. Git's format has none: a few kilobytes can become gigabytes.
 const (
 	maxObject   = 64 << 20
 	maxUnpacked = 2 << 30
 	// The library needs some 300 bytes of memory for each.
 	maxObjects = 400_000
-	// maxChain bounds an object with all those that it is a difference to: the library may hold them at once.
+	// maxChain bounds an object with all objects of its delta chain: the library may hold them at once.
 	maxChain = 128 << 20
 	maxDepth = 1000
 	// maxWork bounds the sum of all chains: the library may go through each of them from its beginning.
@@ -88,7 +88,7 @@ func (r *packReader) ReadByte() (byte, error) {
 	return b, err
 }
 
-// chains adds up what objects are differences to.
+// chains adds up the sizes of delta chains.
 type chains struct {
 	at    []int64 // of objects, in order
 	bytes []int64 // of the object and all below it
@@ -123,7 +123,7 @@ func (c *chains) add(o packed, result int64) error {
 
 func damagedPack(err error) error { return fmt.Errorf("the pack is damaged: %w", err) }
 
-// Kinds of objects that are differences to others.
+// Kinds of delta objects.
 const (
 	offsetDelta = 6
 	refDelta    = 7

@@ -26,13 +26,12 @@ import (
 // fetchTimeout bounds a fetch; a server that does not answer would hold it for ever. Tests change it.
 var fetchTimeout = 3 * time.Minute
 
-// Remote reads remote repositories without the git command, for a server that is asked again and again: each time it asks
-// the repository which commit a revision is, with the credential of the caller, and fetches a commit, without history, once.
-// It speaks HTTP, HTTPS and SSH.
+// Remote reads remote repositories without the git command, for long-running servers. For each call it resolves the revision at the
+// repository, with the credential of the caller. It fetches each commit once, without history. It speaks HTTP, HTTPS and SSH.
 type Remote struct {
-	// Dir is where commits are kept, and nothing else is. It is emptied by Open.
+	// Dir holds fetched commits, and nothing else. Open empties it.
 	Dir string
-	// MaxBytes bounds what one fetch may bring. Zero is 512 MiB.
+	// MaxBytes bounds the bytes of one fetch. Zero is 512 MiB.
 	MaxBytes int64
 	Now      func() time.Time
 	// KnownHosts returns the keys of SSH servers, as in ~/.ssh/known_hosts. Nil is none.
@@ -50,12 +49,12 @@ type Remote struct {
 	mu        sync.Mutex
 	kept      map[string]*snapshot
 	unpacking map[string]bool // by owner
-	changed   chan struct{}   // closed when there may be room for those that wait
+	changed   chan struct{}   // closed when waiting fetches may have room
 }
 
 // Open makes Dir, and removes what an earlier process left there.
 func (r *Remote) Open() error {
-	// A revision is what it is when it is asked for.
+	// Each call resolves its revision anew.
 	r.refs.Fresh = true
 	if err := os.RemoveAll(r.Dir); err != nil {
 		return err
@@ -63,7 +62,7 @@ func (r *Remote) Open() error {
 	if err := os.MkdirAll(filepath.Dir(r.Dir), 0o700); err != nil {
 		return err
 	}
-	// Not one that somebody else has made in the meantime.
+	// Mkdir fails if another process has created Dir in the meantime.
 	return os.Mkdir(r.Dir, 0o700)
 }
 
@@ -80,7 +79,7 @@ func (r *Remote) Tree(ctx context.Context, url, revision string, c *Credential) 
 	return t, nil
 }
 
-// Commit asks which commit a revision is, and fetches nothing.
+// Commit resolves a revision to a commit, and fetches nothing.
 func (r *Remote) Commit(ctx context.Context, url, revision string, c *Credential) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, fetchTimeout)
 	defer cancel()
@@ -97,10 +96,10 @@ func (r *Remote) Commit(ctx context.Context, url, revision string, c *Credential
 	return commit, nil
 }
 
-// errLeft is for callers that shared the session of one that has left: over SSH its connection ends with it.
+// errLeft is for callers that shared the session of a cancelled caller: over SSH its connection ends with it.
 var errLeft = errors.New("the request that shared this session was cancelled")
 
-// advertised asks for references. Who may not see them does not get a commit that someone else has fetched.
+// advertised reads the references. A caller without access to them does not get a commit that another caller has fetched.
 func (r *Remote) advertised(ctx context.Context, s session, url string, c *Credential) (*packp.AdvRefs, error) {
 	for {
 		refs, _, err := r.refs.Do(ctx, url+"\x00"+c.id(), func(call context.Context) (*packp.AdvRefs, error) {
@@ -120,9 +119,9 @@ func (r *Remote) advertised(ctx context.Context, s session, url string, c *Crede
 	}
 }
 
-// asked is what a repository says about a revision.
+// asked is the answer of a repository about a revision.
 type asked struct {
-	url     string // that was asked
+	url     string // the repository that has answered
 	session session
 	refs    *packp.AdvRefs
 	commit  plumbing.Hash

@@ -2,8 +2,8 @@ package gitremote
 
 import "context"
 
-// User is a request that opens repositories, and its owner. Owners have separate room in memory: one that needs much waits for itself, and
-// no other does.
+// User is a request that opens repositories, and its owner. Owners have separate room in memory, so that an owner who needs much delays
+// only itself.
 type User struct {
 	Owner string
 	// Request tells the requests of an owner apart, by comparison.
@@ -75,7 +75,7 @@ func (r *Remote) others(user User) (sum int64) {
 	return sum
 }
 
-// wake wakes those that wait for room. The caller holds the lock.
+// wake wakes the fetches that wait for room. The caller holds the lock.
 func (r *Remote) wake() {
 	if r.changed != nil {
 		close(r.changed)

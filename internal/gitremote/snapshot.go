@@ -39,13 +39,13 @@ type snapshot struct {
 	store  *filesystem.Storage
 }
 
-// Commits are kept for some time after they were used last. Those that nobody uses go when there is too much.
+// Commits are kept for some time after their last use. Unused ones are evicted when there are too many, or too large ones.
 const (
 	keepFor    = time.Hour
 	keepMost   = 64
 	keepDisk   = 2 << 30
 	keepMemory = 128 << 20
-	// keepMin is for users whose context never ends.
+	// keepMin is the minimum for callers whose context never ends.
 	keepMin = 2 * time.Minute
 	// storeCache is the memory for objects of one commit.
 	storeCache = 2 << 20
@@ -60,11 +60,11 @@ func (r *Remote) commit(ctx context.Context, key string, fetch func(context.Cont
 		_, shared, err := r.fetches.Do(ctx, key, func(ctx context.Context) (*snapshot, error) {
 			snap, err := fetch(ctx)
 			if err == nil {
-				r.keep(ctx, key, snap) // until those who wait for it have found it
+				r.keep(ctx, key, snap) // until the waiting callers have found it
 			}
 			return snap, err
 		})
-		// What somebody else's session could not do is not this one's error.
+		// Another caller's failed fetch is retried with this caller's session.
 		if err != nil && (!shared || ctx.Err() != nil) {
 			return nil, err
 		}
@@ -110,8 +110,8 @@ func (r *Remote) use(ctx context.Context, snap *snapshot) {
 	})
 }
 
-// makeRoom removes commits that were not used for long, and older ones if there are too many, or too large ones. It fails
-// if those that are in use take too much.
+// makeRoom removes commits that were not used for long, and older ones if there are too many, or too large ones. It fails if the commits in
+// use are too large.
 func (r *Remote) makeRoom() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -203,7 +203,7 @@ func receive(dir string, sent io.Reader) (*os.File, error) {
 	return f, nil
 }
 
-// unpack looks at a pack, and only then gives it to the library, here and not in a process of its own that nobody could end.
+// unpack checks the limits of a pack before the library reads it: in this process, nothing could end that.
 func unpack(ctx context.Context, pack *os.File, hash plumbing.Hash) (*snapshot, error) {
 	in := &endingFile{ctx, pack}
 	if _, err := in.Seek(0, io.SeekStart); err != nil {

@@ -107,7 +107,7 @@ func (r *Remote) hostKeys(ctx context.Context, c *Credential, address string, co
 	if err != nil {
 		return fmt.Errorf("argocd-ssh-known-hosts-cm: %s", strings.ReplaceAll(err.Error(), filepath.Dir(f.Name())+"/", ""))
 	}
-	// Of several keys a server offers the one that is asked for first, which may be one that is not known.
+	// Ask only for key types in known_hosts; otherwise the server may offer an unknown key.
 	config.HostKeyCallback, config.HostKeyAlgorithms = known.HostKeyCallback(), known.HostKeyAlgorithms(address)
 	return nil
 }

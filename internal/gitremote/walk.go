@@ -77,8 +77,8 @@ type extent struct {
 	levels       int
 }
 
-// measure adds up what is in a directory. One that is there many times is read once, so that a tree over the limits is refused before it is
-// walked.
+// measure adds up the content of a directory. A directory that occurs many times is read once, so that a tree over the limits is refused
+// before it is walked.
 func (w *walk) measure(hash plumbing.Hash, level int) (x extent, err error) {
 	if x, ok := w.extents[hash]; ok {
 		return x, nil

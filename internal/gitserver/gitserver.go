@@ -1,8 +1,8 @@
 // Package gitserver serves synthetic Git repositories over smart HTTP: protocol versions 0, 1 and 2, clones and fetches,
 // shallow ones too. Repositories have one branch with a linear history.
 //
-// Nothing can be pushed, because there is no code for it. Partial clones are answered with whole ones, which Git accepts.
-// Requests are bounded in size; a request that is not understood is refused in the way that Git shows to its user.
+// Nothing can be pushed, because there is no code for it. Partial clones are answered with whole ones, which Git accepts. Requests are
+// bounded in size; an unknown request is refused with a message that Git shows to its user.
 package gitserver
 
 import (
@@ -105,7 +105,7 @@ func split(r *http.Request) (path, service string, ok bool) {
 	return strings.TrimPrefix(path, "/"), service, ok
 }
 
-// fail answers with what Git shows: the first line of the body.
+// fail answers with a message that Git shows: the first line of the body.
 func (s *Server) fail(w http.ResponseWriter, path string, err error) {
 	var refused *requestError
 	var told *NotFoundError
@@ -117,7 +117,7 @@ func (s *Server) fail(w http.ResponseWriter, path string, err error) {
 		http.Error(w, told.Error(), http.StatusNotFound)
 	case errors.Is(err, ErrNotFound):
 		if err.Error() != ErrNotFound.Error() && s.Failed != nil {
-			s.Failed(path, err) // who asks is not told why
+			s.Failed(path, err) // the client is not told why
 		}
 		http.Error(w, ErrNotFound.Error(), http.StatusNotFound)
 	case errors.As(err, &refused):
@@ -156,7 +156,7 @@ const (
 		"object-format=sha1 symref=HEAD:" + Branch + " " + agent
 )
 
-// advertise answers the first request: what there is, or, in version 2, what can be asked.
+// advertise answers the first request: with the references, or, in version 2, with the capabilities.
 func advertise(w http.ResponseWriter, r *http.Request, repository Repository) error {
 	var b strings.Builder
 	v := version(r)

@@ -3,7 +3,7 @@ package gitserver
 import (
 	"bytes"
 	"compress/zlib"
-	"crypto/sha1" // what Git names objects by
+	"crypto/sha1" // the hash of Git objects
 	"encoding/binary"
 	"encoding/hex"
 	"fmt"
@@ -54,7 +54,7 @@ func (o Object) Hash() Hash {
 	return Hash(h.Sum(nil))
 }
 
-// Commit is what a commit of a synthetic repository has; who made it is always the same.
+// Commit is a commit of a synthetic repository; its author is always the same.
 type Commit struct {
 	Tree    Hash
 	Parent  *Hash

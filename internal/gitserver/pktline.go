@@ -15,7 +15,7 @@ const (
 	delimPkt = "0001"
 )
 
-// maxLine is what Git allows for one line, with its length.
+// maxLine is Git's limit for one line, with its length.
 const maxLine = 65520
 
 // line is a line of a request, or a mark.

@@ -14,7 +14,7 @@ import (
 	"github.com/argosy-cd/argosy/internal/words"
 )
 
-// request is what a client wants and has.
+// request has the commits that a client wants and has.
 type request struct {
 	wants   []Hash
 	haves   []Hash
@@ -71,16 +71,16 @@ func (q *request) argument(text string) (bool, error) {
 	return true, nil
 }
 
-// answer is what is sent to a client.
+// answer is the answer to a client.
 type answer struct {
 	objects   []Object
-	common    []Hash // of what the client has, what we know
+	common    []Hash // commits of the client that we have, too
 	shallow   []Hash // commits whose parents are not sent
 	unshallow []Hash
 }
 
-// prepare finds out what to send: all of the history of what is wanted, to the depth that is wanted, without what the
-// client has. Histories are short, so a shallow client gets all of it again.
+// prepare selects the commits to send: the history of the wanted commits, to the wanted depth, without commits that the client has.
+// Histories are short, so a shallow client gets all of it again.
 func prepare(ctx context.Context, repository Repository, q *request) (*answer, error) {
 	a := &answer{}
 	slices.SortFunc(q.haves, compareHashes)
@@ -217,7 +217,7 @@ func (q *request) finishV0(ctx context.Context, w http.ResponseWriter, in *bufio
 	if !q.done {
 		return nil // the client goes on in another request
 	}
-	_ = a.pack(w, q.band) // a client that has gone away is no error of ours
+	_ = a.pack(w, q.band) // a client that disconnects is no error
 	return nil
 }
 

@@ -79,7 +79,7 @@ func (s *Source) fetchCached(ctx context.Context, url, revision string) (*Tree, 
 		return nil, err
 	}
 	defer unlock()
-	// Whoever held the lock may have fetched the commit.
+	// The previous holder of the lock may have fetched the commit.
 	if t := s.kept(ctx, url, commit); t != nil {
 		return t, nil
 	}
@@ -178,7 +178,7 @@ func (g git) lookUp(ctx context.Context, url, revision string) (ref, commit stri
 	return revision, hex.EncodeToString(sum[:]), nil
 }
 
-// lock keeps others from writing to a repository in the cache: callers in this process, and other processes.
+// lock locks a repository in the cache for writing, against other callers in this process and other processes.
 func (s *Source) lock(ctx context.Context, dir string) (unlock func(), err error) {
 	s.mu.Lock()
 	turn := s.turns[dir]
@@ -200,7 +200,7 @@ func (s *Source) lock(ctx context.Context, dir string) (unlock func(), err error
 	return func() { release(); <-turn }, nil
 }
 
-// removeStale removes what a git that was killed has left behind. The caller holds the lock.
+// removeStale removes the files that a killed git has left behind. The caller holds the lock.
 func removeStale(dir string) {
 	for _, pattern := range []string{"shallow.lock", "objects/pack/tmp_*", "refs/argosy/*.lock"} {
 		names, _ := filepath.Glob(filepath.Join(dir, filepath.FromSlash(pattern)))

@@ -73,7 +73,7 @@ func (g git) runMost(ctx context.Context, most int, args ...string) (string, err
 	if err != nil {
 		return "", commandError(ctx, args[0], stderr.String(), err, args...)
 	}
-	// What git cannot read it leaves out, with a warning.
+	// git skips a directory that it cannot read, with a warning.
 	if strings.Contains(stderr.String(), "could not open directory") {
 		return "", commandError(ctx, args[0], stderr.String(), nil, args...)
 	}

@@ -29,8 +29,8 @@ type Config struct {
 	Local []Local
 	// Offline refuses to fetch what Local does not have.
 	Offline bool
-	// NoPaths refuses URLs that are paths of this machine and not in Local: what is planned may be somebody else's, and must not read what
-	// lies beside it.
+	// NoPaths refuses URLs that are paths of this machine and not in Local: the planned manifests may be untrusted, and must not read other
+	// files of this machine.
 	NoPaths bool
 	// Env is the environment of git commands, as os.Environ gives it: the user's PATH, home and credentials.
 	Env []string
@@ -43,14 +43,14 @@ type Config struct {
 
 // Local is a repository, or a directory of one, on disk.
 type Local struct {
-	// URL is that of the repository elsewhere.
+	// URL is the URL of the repository, as Applications name it.
 	URL string
 	// Path is a work tree, a directory in one, a bare repository, or a directory that is not under Git at all.
 	Path string
 	// Revision, if set, answers every revision. If not, a work tree answers as it lies on disk, except for revisions
 	// that are a tag, a commit or another branch; a bare repository answers with the revision asked for.
 	Revision string
-	// Branch is one that the work tree stands for besides the one that is checked out: the branch that it will be merged into. "" is none.
+	// Branch is the branch that the work tree will be merged into, and stands for besides the checked-out one. "" is none.
 	Branch string
 }
 
@@ -156,10 +156,10 @@ func (s *Source) open(ctx context.Context, url, revision string) (*Tree, error) 
 		if t := s.kept(ctx, url, revision); t != nil {
 			return t, nil
 		}
-		return nil, errors.New("not mapped to a local one, and offline; map it with --repo URL=PATH")
+		return nil, errors.New("not fetched because of --offline; map it with --repo URL=PATH")
 	}
 	if s.cfg.NoPaths && giturl.IsPath(url) {
-		return nil, errors.New("it is a path of this machine, which is read only if it is mapped with --repo URL=PATH")
+		return nil, errors.New("it is a path of this machine, and not mapped; map it with --repo URL=PATH")
 	}
 	return s.fetch(ctx, url, revision)
 }

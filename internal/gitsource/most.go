@@ -12,8 +12,8 @@ import (
 	"github.com/argosy-cd/argosy/internal/tree"
 )
 
-// Most returns all files that can be read and have no more bytes than that, and the names of the others on disk: larger ones, links that do
-// not lead to a file in the tree, those that may not be read, and those with names that are not for every system.
+// Most returns all readable files of at most so many bytes, and the names of the others on disk: larger ones, links that do not lead to a
+// file in the tree, unreadable files, and names that are not portable.
 func (t *Tree) Most(ctx context.Context, most int64) (files []tree.File, left []string, err error) {
 	if t.dir == "" {
 		return t.mostOfRevision(ctx, most)
@@ -49,7 +49,7 @@ func (t *Tree) Most(ctx context.Context, most int64) (files []tree.File, left []
 	return files, left, nil
 }
 
-// mostOfRevision does the same for a revision, of which links are left.
+// mostOfRevision does the same for a revision, without its links.
 func (t *Tree) mostOfRevision(ctx context.Context, most int64) (files []tree.File, left []string, err error) {
 	var total int64
 	for _, name := range t.Names() {
@@ -91,7 +91,7 @@ func (t *Tree) Manifests(ctx context.Context) ([]tree.File, error) {
 	return out, nil
 }
 
-// Disk is a directory as it lies on disk, whatever Git says about it.
+// Disk returns a directory as it is on disk, without regard to Git.
 func Disk(dir string) (*tree.View, error) {
 	t := &Tree{dir: dir}
 	if err := t.list(context.Background()); err != nil {

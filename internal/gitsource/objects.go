@@ -55,7 +55,7 @@ func (r *repository) blob(ctx context.Context, id string) ([]byte, error) {
 }
 
 func (r *repository) start() error {
-	// Not the context of whoever reads first.
+	// The process outlives the first reader's context.
 	cmd := r.command(context.Background(), "cat-file", "--batch")
 	in, err := cmd.StdinPipe()
 	if err != nil {
@@ -112,7 +112,7 @@ func (r *repository) stop() {
 	r.cmd = nil
 }
 
-// close ends the process when nobody reads any more.
+// close ends the process after the last reader.
 func (t *Tree) close() {
 	if t.repo != nil {
 		t.repo.reading.Lock()

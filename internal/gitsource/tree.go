@@ -28,7 +28,7 @@ type Tree struct {
 	dir    string      // of the work tree; empty for a commit
 	commit string
 	files  map[string]string // as in gittree.Config
-	// submodules are the folders of submodules whose content is not here.
+	// submodules are the folders of submodules whose content is not available.
 	submodules []string
 	instead    string
 }
@@ -55,7 +55,7 @@ func (t *Tree) list(ctx context.Context) error {
 	}
 	t.Tree = gittree.New(gittree.Config{
 		Commit: t.commit, Files: t.files, Submodules: t.submodules, Read: t.read,
-		Foreign: t.repo != nil && t.repo.remote, // in repositories that we made is what was fetched
+		Foreign: t.repo != nil && t.repo.remote, // our own repositories hold fetched content
 	})
 	return nil
 }
@@ -83,7 +83,7 @@ func (t *Tree) read(ctx context.Context, name string) ([]byte, error) {
 }
 
 func (t *Tree) listCommit(ctx context.Context) (map[string]string, error) {
-	// With directories: a tree of nothing else would be walked without an output that can be bounded.
+	// List directories, too: a tree of directories only would be walked without output, and so without a limit.
 	args := []string{"ls-tree", "-r", "-t", "-z", "--full-tree", t.commit}
 	if t.repo.prefix != "" {
 		args = append(args, "--", t.repo.prefix)
@@ -160,14 +160,14 @@ func (t *Tree) addFile(files map[string]string, name string, sparse bool) error 
 	case err != nil:
 		return err
 	case info.IsDir():
-		t.submodules = append(t.submodules, name) // one that is not checked out
+		t.submodules = append(t.submodules, name) // a submodule that is not checked out
 	case readable(info.Mode()):
 		files[name] = onDisk(info.Mode())
 	}
 	return nil
 }
 
-// onDisk is what Tree.files has for a file of the work tree.
+// onDisk returns the entry of Tree.files for a file of the work tree.
 func onDisk(mode fs.FileMode) string {
 	if mode.Type() == fs.ModeSymlink {
 		return gittree.Link
@@ -206,7 +206,7 @@ func listDisk(dir string) (map[string]string, error) {
 }
 
 func readLimited(root *os.Root, name string) ([]byte, error) {
-	// Without waiting: behind a link there may be a pipe that nobody writes to.
+	// Do not block: a link may lead to a pipe without a writer.
 	f, err := root.OpenFile(filepath.FromSlash(name), os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		var pe *fs.PathError

@@ -24,19 +24,19 @@ const (
 	MaxRead      = 256 << 20
 )
 
-// Config is what a tree has.
+// Config configures a tree.
 type Config struct {
-	// Commit is "" for what lies on disk.
+	// Commit is "" for a directory on disk.
 	Commit string
 	// Files are object IDs by path, with Link before those of symbolic links. A file on disk has the ID "".
 	Files map[string]string
-	// Submodules are the folders of submodules whose content is not here.
+	// Submodules are the folders of submodules whose content is not available.
 	Submodules []string
 	// Read reads a file, or where a link leads to.
 	Read func(ctx context.Context, name string) ([]byte, error)
 	// MaxRead bounds the bytes of files that are read at once. Zero is the limit of all trees.
 	MaxRead int
-	// Near says that reading is cheap, so that nothing that was read is kept.
+	// Near says that reading is cheap, so that content is not cached.
 	Near bool
 	// Foreign says that the content was fetched.
 	Foreign bool
@@ -129,7 +129,7 @@ func (t *Tree) View() *tree.View {
 	return t.view
 }
 
-// Commit is the commit of a revision, "" for what lies on disk.
+// Commit is the commit of a revision, "" for a directory on disk.
 func (t *Tree) Commit() string { return t.cfg.Commit }
 
 // ID is the same for files of the same content, in any commit; "" if there is no such file, or the tree is not a commit.
@@ -176,7 +176,7 @@ func (t *Tree) read(ctx context.Context, names []string) (map[string][]byte, err
 	return out, nil
 }
 
-// notFound says of a link that leads nowhere what it is.
+// notFound adds to an error that the name is a dangling link.
 func notFound(name string, err error) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("%s is a symbolic link to something that is no file in the repository", name)

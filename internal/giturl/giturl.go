@@ -8,8 +8,8 @@ import (
 	"github.com/argosy-cd/argosy/internal/words"
 )
 
-// Key returns what is the same for all URLs of one repository: host and path, without scheme, user, default port and
-// ".git", in lower case.
+// Key returns a key that is the same for all URLs of one repository: host and path, without scheme, user, default port and ".git", in lower
+// case.
 func Key(repoURL string) string {
 	s := strings.TrimSpace(repoURL)
 	if scp := scpPattern.FindStringSubmatch(s); scp != nil && !strings.Contains(s, "://") {
@@ -83,7 +83,7 @@ func cutLast(s, sep string) (before, after string, found bool) {
 	return s[:i], s[i+len(sep):], true
 }
 
-// Message returns what somebody else says, without secrets of URLs and with at most so many bytes.
+// Message returns an untrusted message without secrets of URLs, and with at most so many bytes.
 func Message(text string, most int) string {
 	if len(text) > 2*most {
 		text = text[:2*most]
@@ -96,7 +96,7 @@ func Message(text string, most int) string {
 	return words.Shorten(RedactText(text), most)
 }
 
-// Line returns what somebody else says as Message does, on one line that no terminal obeys.
+// Line returns an untrusted message as Message does, on one line and without control characters.
 func Line(text string, most int) string {
 	return words.Harmless(Message(words.OneLine(text, 4*most), most))
 }

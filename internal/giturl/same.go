@@ -19,6 +19,21 @@ func Same(a, b string) bool {
 		!HasMore(x) && !HasMore(y)
 }
 
+// Canonical is the same for all spellings of the URL of one repository that is reached in one way: upper and lower case, a user, slashes
+// and ".git" at the end, and both forms of SSH. Argo CD compares URLs in this way, too, but for the user and the slashes (Normal). A
+// repository over HTTP and over SSH are two; Key ignores the way.
+func Canonical(repository string) string {
+	url := strings.ToLower(strings.TrimSpace(repository))
+	scheme, rest, ok := strings.Cut(url, "://")
+	if !ok {
+		scheme, rest = "ssh", strings.Replace(url, ":", "/", 1)
+	}
+	if _, host, ok := strings.Cut(rest, "@"); ok {
+		rest = host
+	}
+	return scheme + "://" + strings.TrimSuffix(strings.Trim(rest, "/"), ".git")
+}
+
 // HasMore reports whether something follows the path of a URL: a query or a fragment.
 func HasMore(u *url.URL) bool { return u.RawQuery != "" || u.ForceQuery || u.Fragment != "" }
 
@@ -27,7 +42,7 @@ func Port(u *url.URL) string {
 	return cmp.Or(u.Port(), map[string]string{"http": "80", "https": "443", "ssh": "22"}[u.Scheme])
 }
 
-// Normal is a URL in the form in which Argo CD compares URLs. A text that is no URL stays as it is.
+// Normal is a URL in the form in which Argo CD compares URLs. A text that is no URL is returned unchanged.
 func Normal(repository string) string { return cmp.Or(Compared(repository), repository) }
 
 // Compared is a URL as Argo CD compares them (util/git/git.go, NormalizeGitURL, v3.2.11): in lower case, without ".git" at the end, with
@@ -47,7 +62,7 @@ func Compared(repository string) string {
 var sshPattern = regexp.MustCompile(`^(ssh://)?([^/:]*?)@[^@]+$`)
 
 // Covers reports whether a template of credentials is for a repository: the repository begins with it, as in Argo CD. Here the host must be
-// the same, too: of a URL that only begins like it, the credential would go to somebody else.
+// the same, too: a URL that only begins like it may belong to another host, which would get the credential.
 func Covers(template, repository string) bool {
 	t, r := Parse(template), Parse(repository)
 	return t != nil && r != nil && strings.EqualFold(t.Hostname(), r.Hostname()) && Port(t) == Port(r) && t.Scheme == r.Scheme &&

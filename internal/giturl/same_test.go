@@ -40,6 +40,20 @@ func TestNormal(t *testing.T) {
 	}
 }
 
+func TestCanonical(t *testing.T) {
+	for url, want := range map[string]string{
+		"https://me@Git.example.com/Team/Web/": "https://git.example.com/team/web",
+		"https://git.example.com/team/web.git": "https://git.example.com/team/web",
+		"git@git.example.com:team/web.git":     "ssh://git.example.com/team/web",
+		"ssh://git@git.example.com/team/web/":  "ssh://git.example.com/team/web",
+		"http://git.example.com/team/web":      "http://git.example.com/team/web",
+	} {
+		if got := Canonical(url); got != want {
+			t.Errorf("%s: got %s, want %s", url, got, want)
+		}
+	}
+}
+
 func TestCovers(t *testing.T) {
 	for _, c := range []struct {
 		template, repository string

@@ -30,7 +30,7 @@ func (r *run) agree(ctx context.Context) error {
 	return nil
 }
 
-// compare renders the set, and returns what is different in the cluster.
+// compare renders the set, and returns the differences from the cluster.
 func (r *run) compare(ctx context.Context) (errs []error, err error) {
 	apps, err := r.Render(ctx, r.origin)
 	if err != nil {
@@ -61,7 +61,7 @@ func (r *run) compare(ctx context.Context) (errs []error, err error) {
 	return errs, nil
 }
 
-// differs says in what an Application is not as its set has it.
+// differs names the first difference between an Application and its set's manifest, "" if there is none.
 func (r *run) differs(want, live manifest.Object) string {
 	if live == nil {
 		return "the set renders it, and it is not in the cluster"
@@ -116,7 +116,7 @@ func ownersOf(o manifest.Object) []map[string]any {
 	return out
 }
 
-// list are the finalizers, in order. Argo CD adds those for hooks itself: PostDelete, and since 3.3 PreDelete.
+// list returns the finalizers, in order. Argo CD adds those for hooks itself: PostDelete, and since 3.3 PreDelete.
 func list(o manifest.Object) any {
 	all, _ := manifest.Map(o, "metadata")["finalizers"].([]any)
 	out := []any{}
@@ -130,7 +130,7 @@ func list(o manifest.Object) any {
 	return out
 }
 
-// remove removes what a JSON pointer names.
+// remove removes the field at a JSON pointer.
 func remove(o map[string]any, pointer string) {
 	parts := strings.Split(strings.TrimPrefix(pointer, "/"), "/")
 	for i, part := range parts {

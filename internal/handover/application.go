@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/argosy-cd/argosy/internal/argo"
 	"github.com/argosy-cd/argosy/internal/giturl"
@@ -19,11 +18,11 @@ const maxMessage = 1000
 func troubles(app manifest.Object) string {
 	conditions, _ := manifest.Map(app, "status")["conditions"].([]any)
 	for _, v := range conditions {
-		if m, _ := v.(map[string]any); strings.HasSuffix(manifest.String(m, "type"), "Error") {
+		if m, _ := v.(map[string]any); argo.IsError(manifest.String(m, "type")) {
 			return fmt.Sprintf("Argo CD says %s: %s", manifest.String(m, "type"), message(m))
 		}
 	}
-	if status := manifest.String(app, "status", "sync", "status"); status == "" || status == "Unknown" {
+	if status := manifest.String(app, "status", "sync", "status"); status == "" || status == argo.SyncUnknown {
 		return "Argo CD has not rendered it yet"
 	}
 	return ""
@@ -36,7 +35,7 @@ func isSynced(app manifest.Object) (bool, string) {
 		words.OrDash(message(manifest.Map(app, "status", "operationState"))))
 }
 
-// message is what Argo CD says, without passwords of URLs.
+// message is Argo CD's message, without passwords of URLs.
 func message(o map[string]any) string {
 	return giturl.Message(manifest.String(o, "message"), maxMessage)
 }

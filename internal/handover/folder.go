@@ -16,17 +16,17 @@ import (
 	"github.com/argosy-cd/argosy/internal/words"
 )
 
-// stateAnnotation has what a hand-over of a folder must not forget: on the root its state, on a set what stopping it has replaced.
+// stateAnnotation stores the state of a hand-over of a folder: on the root its state, on a set the fields that stopping it has replaced.
 const stateAnnotation = "argosy.dev/handover"
 
-// state is what is known about a folder from the first change to the last.
+// state is the state of a hand-over, from the first change to the last.
 type state struct {
 	// Plain and Plugin are the sources of the root in both worlds.
 	Plain  map[string]any `json:"plain"`
 	Plugin map[string]any `json:"plugin"`
 	// Automated is the automated sync of the root, as it was. Nil is none; an empty one is on.
 	Automated map[string]any `json:"automated"`
-	// Sets are the ApplicationSets of the folder, and Applications those that they render.
+	// Sets are the ApplicationSets of the folder, and Applications their Applications.
 	Sets         []argo.Ref `json:"sets,omitempty"`
 	Applications []argo.Ref `json:"applications,omitempty"`
 }
@@ -38,7 +38,7 @@ type folder struct {
 	root  manifest.Object
 	probe manifest.Object // the Application that proves that the plugin renders the same; nil is not there
 	state state
-	begun bool // the state is that of the cluster
+	begun bool // the state was read from the cluster
 	sets  []*run
 }
 
@@ -116,7 +116,7 @@ func (f *folder) look(ctx context.Context) (err error) {
 		}
 		r.owners = owners[ref.Namespace]
 		if r.set != nil {
-			if by, ok := f.deployedBy(r.set); !ok || by != f.Set { // whoever can edit the root may have written any name into it
+			if by, ok := f.deployedBy(r.set); !ok || by != f.Set { // the state is on the root: its editors may have written any name
 				return fmt.Errorf("ApplicationSet %s is not deployed by Application %s", ref, f.Set)
 			}
 			if r.origin, err = fromAnnotation(r.set); err != nil {

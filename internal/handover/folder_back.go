@@ -104,7 +104,7 @@ func (f *folder) restore(ctx context.Context) error {
 		return nil
 	}
 	return f.Cluster.Patch(ctx, argo.KindApplication, f.Set, map[string]any{ // it may not have seen yet that they are owned
-		"metadata": map[string]any{"annotations": map[string]any{refreshApplication: "normal"}},
+		"metadata": map[string]any{"annotations": map[string]any{argo.RefreshAnnotation: "normal"}},
 	})
 }
 

@@ -89,7 +89,7 @@ func (f *folder) each(do func(*run, context.Context) error) func(context.Context
 	}
 }
 
-// expected are all Applications that the root has with the plugin: those of the sets, and those that are in the folder themselves.
+// expected returns all Applications of the root with the plugin: the Applications of the sets, and those in the folder itself.
 func (f *folder) expected() []argo.Ref {
 	out := slices.Concat(f.state.Applications, f.resources(argo.KindApplication))
 	slices.SortFunc(out, func(a, b argo.Ref) int { return strings.Compare(a.String(), b.String()) })
@@ -152,12 +152,12 @@ func (f *folder) renders(app manifest.Object, want []argo.Ref) (bool, string) {
 	return true, ""
 }
 
-// refreshing reports whether Argo CD is asked to compare an Application, and has not done so yet.
+// refreshing reports whether a requested refresh of an Application is still pending.
 func refreshing(app manifest.Object) bool {
-	return manifest.String(app, "metadata", "annotations", refreshApplication) != ""
+	return manifest.String(app, "metadata", "annotations", argo.RefreshAnnotation) != ""
 }
 
-// isPaused reports whether the root does nothing by itself, and the state is kept in it.
+// isPaused reports whether automated sync of the root is off, and the state is stored on it.
 func (f *folder) isPaused() (bool, string) {
 	switch {
 	case f.root == nil:
@@ -181,7 +181,7 @@ func (f *folder) pause(ctx context.Context) error {
 		return nil
 	}
 	// When Argo CD removes the only annotation that it has seen, its patch removes all that were added since, and so the state
-	// (persistAppStatus in controller/appcontroller.go, v3.2.11). The patch below fails if somebody asks for a refresh in between.
+	// (persistAppStatus in controller/appcontroller.go, v3.2.11). The patch below fails if a refresh is requested in between.
 	if refreshing(f.root) {
 		return nil
 	}
@@ -231,7 +231,7 @@ func (f *folder) put(source func() map[string]any) func(context.Context) error {
 	}
 }
 
-// withoutProbe deletes the Application of the proof. One of that name that is not ours stays.
+// withoutProbe deletes the Application of the proof. Another Application of that name stays.
 func (f *folder) withoutProbe() step {
 	return step{
 		fmt.Sprintf("delete Application %s, without the Applications that it renders", f.probeRef()),
@@ -273,10 +273,10 @@ func (f *folder) finish(ctx context.Context) error {
 	return f.Cluster.Patch(ctx, argo.KindApplication, f.Set, patch)
 }
 
-// syncer is who has begun a sync of ours.
+// syncer marks the syncs that this program has started.
 const syncer = "argosy"
 
-// hasSynced reports whether the last sync was ours. Argo CD merges an operation into what is left of the one before, so a sync of some
+// hasSynced reports whether the last sync is ours. Argo CD merges an operation into what is left of the one before, so a sync of some
 // resources must be forgotten, or the next ones are about the same resources (setOperationState, controller/appcontroller.go, v3.2.11).
 func (f *folder) hasSynced() bool {
 	return manifest.String(f.root, "status", "operationState", "operation", "initiatedBy", "username") == syncer

@@ -38,7 +38,7 @@ type Cluster interface {
 	Delete(ctx context.Context, kind string, ref argo.Ref, uid string) error
 }
 
-// ErrConflict says that somebody else has changed an object in between. The step is tried again.
+// ErrConflict says that an object was changed in between. The step is retried.
 var ErrConflict = errors.New("changed by somebody else in the meantime")
 
 // ErrPassing says that the API server did not answer, or blamed itself. The step is tried again.
@@ -54,7 +54,7 @@ type Config struct {
 	// Argo is Argo CD's namespace, and Tracking how it marks what an Application deploys.
 	Argo     string
 	Tracking argo.Tracking
-	// Options say what the new Application looks like.
+	// Options configure the new Application.
 	Options convert.Options
 	// Render renders the set.
 	Render convert.Render
@@ -105,7 +105,7 @@ func (c Config) Run(ctx context.Context) error {
 	return c.follow(ctx, steps, r.look)
 }
 
-// harmless tells lines without what a terminal would obey: objects of the cluster are written by others.
+// harmless removes control characters from lines: they may quote untrusted objects of the cluster.
 func harmless(tell func(string)) func(string) {
 	if tell == nil {
 		return func(string) {}
@@ -119,7 +119,7 @@ func (c Config) follow(ctx context.Context, steps []step, look func(context.Cont
 	for i, s := range steps {
 		done, why := s.done()
 		switch {
-		case done && missing == 0: // what follows a step that is missing is to be done, too
+		case done && missing == 0: // a done step behind a missing one counts as missing
 			c.Tell(fmt.Sprintf("%d. done: %s", i+1, s.text))
 			continue
 		case !c.Do:
@@ -141,9 +141,9 @@ func (c Config) follow(ctx context.Context, steps []step, look func(context.Cont
 // step is a part of a hand-over.
 type step struct {
 	text string
-	// done reports whether the cluster is as it is after this step, or why it is not.
+	// done reports whether the step is complete in the cluster, or why it is not.
 	done func() (ok bool, why string)
-	// do does what is missing. It is called again until the step is done, and does nothing if there is nothing left but to wait.
+	// do makes the missing changes. It is called again until the step is done, and does nothing if it only has to wait.
 	do func(ctx context.Context) error
 }
 
@@ -154,7 +154,7 @@ func (c Config) step(ctx context.Context, s step, look func(context.Context) err
 		if err := s.do(ctx); err != nil && !errors.Is(err, ErrConflict) && !errors.Is(err, ErrPassing) {
 			return fmt.Errorf("%w; %s", err, cure)
 		}
-		// Nothing is done before the cluster was seen: what was sent may have arrived though nobody answered.
+		// Read the cluster before each change: an earlier change may have arrived although its answer was lost.
 		err := look(ctx)
 		for errors.Is(err, ErrPassing) && c.Wait(ctx) == nil {
 			err = look(ctx)
@@ -254,7 +254,7 @@ func clean(o manifest.Object) manifest.Object {
 		}
 	}
 	annotations := manifest.Map(meta, "annotations")
-	for _, k := range []string{argo.TrackingAnnotation, lastApplied, refreshSet, refreshApplication, stateAnnotation} {
+	for _, k := range []string{argo.TrackingAnnotation, lastApplied, refreshSet, argo.RefreshAnnotation, stateAnnotation} {
 		delete(annotations, k)
 	}
 	if len(annotations) == 0 {
@@ -265,7 +265,6 @@ func clean(o manifest.Object) manifest.Object {
 
 // Annotations that are not in files.
 const (
-	lastApplied        = "kubectl.kubernetes.io/last-applied-configuration"
-	refreshSet         = "argocd.argoproj.io/application-set-refresh"
-	refreshApplication = "argocd.argoproj.io/refresh"
+	lastApplied = "kubectl.kubernetes.io/last-applied-configuration"
+	refreshSet  = "argocd.argoproj.io/application-set-refresh"
 )

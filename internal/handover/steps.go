@@ -23,7 +23,7 @@ func stopped(version string) []any {
 	return []any{map[string]any{
 		"list": map[string]any{"elements": []any{}},
 		"selector": map[string]any{"matchExpressions": []any{map[string]any{
-			"key": "argosy.dev/handover", "operator": stopOperator + version,
+			"key": stateAnnotation, "operator": stopOperator + version,
 		}}},
 	}}
 }
@@ -48,8 +48,8 @@ func stopOf(set manifest.Object) string {
 
 func isStopped(set manifest.Object) bool { return stopOf(set) != "" }
 
-// stopPatch is what stops the controller for a set. The strategy goes, too: if the set is deleted in reverse order, a controller that still
-// sees the old owner references would delete the Applications.
+// stopPatch is the patch that stops the controller for a set. The strategy goes, too: if the set is deleted in reverse order, a controller
+// that still sees the old owner references would delete the Applications.
 func stopPatch(set manifest.Object) map[string]any {
 	version := manifest.String(set, "metadata", "resourceVersion")
 	return map[string]any{
@@ -58,7 +58,7 @@ func stopPatch(set manifest.Object) map[string]any {
 	}
 }
 
-// unstop puts back into a set what stopping it has replaced. Spec is the spec before.
+// unstop restores the fields of a set that stopping it has replaced. Spec is the spec before.
 func unstop(set manifest.Object, spec map[string]any) {
 	to := manifest.Map(set, "spec")
 	to["generators"] = spec["generators"]
@@ -165,7 +165,7 @@ func (r *run) isStopped() (bool, string) {
 	conditions, _ := manifest.Map(r.set, "status")["conditions"].([]any)
 	for _, v := range conditions {
 		m, _ := v.(map[string]any)
-		if manifest.String(m, "type") == "ErrorOccurred" && manifest.String(m, "status") == "True" &&
+		if argo.IsSetError(manifest.String(m, "type"), manifest.String(m, "status")) &&
 			strings.Contains(manifest.String(m, "message"), fmt.Sprintf("%q", stopOf(r.set))) {
 			return true, ""
 		}
@@ -260,7 +260,7 @@ func (r *run) adopt(ctx context.Context) error {
 	})
 }
 
-// isPaused reports whether the parent does nothing by itself.
+// isPaused reports whether automated sync of the parent is off.
 func (r *run) isPaused() (bool, string) {
 	if r.parent == nil {
 		return true, ""
@@ -318,8 +318,8 @@ func (r *run) restore(ctx context.Context) error {
 	return nil
 }
 
-// own makes a stopped set the owner of its Applications. A controller that may not update Applications takes those that it does not own for
-// new, and overwrites them once (createInCluster in applicationset/controllers, v3.2.11).
+// own makes a stopped set the owner of its Applications. A controller that may not update Applications takes Applications without an owner
+// for new, and overwrites them once (createInCluster in applicationset/controllers, v3.2.11).
 func (r *run) own(ctx context.Context) error {
 	owned := r.owned()
 	for _, name := range r.names {

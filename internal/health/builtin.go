@@ -17,7 +17,7 @@ func BuiltIn(o manifest.Object) bool {
 	return ok
 }
 
-// builtin is what Argo CD has in Go, for kinds of Kubernetes itself.
+// builtin runs the checks that Argo CD has in Go, for kinds of Kubernetes itself.
 func builtin(o manifest.Object, version versions.Version) (Health, bool, error) {
 	kind, group := manifest.String(o, "kind"), manifest.Group(o)
 	checks := map[string]func(manifest.Object) Health{
@@ -44,13 +44,7 @@ func builtin(o manifest.Object, version versions.Version) (Health, bool, error) 
 
 // number returns a number of an object, and whether it is there.
 func number(o manifest.Object, path ...string) (int64, bool) {
-	switch v := manifest.Map(o, path[:len(path)-1]...)[path[len(path)-1]].(type) {
-	case int64:
-		return v, true
-	case float64:
-		return int64(v), true
-	}
-	return 0, false
+	return manifest.Number(manifest.Map(o, path[:len(path)-1]...)[path[len(path)-1]])
 }
 
 func count(o manifest.Object, path ...string) int64 {
@@ -67,16 +61,6 @@ func list(o manifest.Object, path ...string) []map[string]any {
 		out = append(out, m)
 	}
 	return out
-}
-
-// condition returns a condition of a status, nil if there is none.
-func condition(o manifest.Object, kind string) map[string]any {
-	for _, c := range list(o, "status", "conditions") {
-		if manifest.String(c, "type") == kind {
-			return c
-		}
-	}
-	return nil
 }
 
 // unseen is about a spec that is newer than the status.
@@ -97,7 +81,7 @@ func deployment(o manifest.Object) Health {
 	updated, all, available := count(o, "status", "updatedReplicas"), count(o, "status", "replicas"),
 		count(o, "status", "availableReplicas")
 	switch {
-	case manifest.String(condition(o, "Progressing"), "reason") == "ProgressDeadlineExceeded":
+	case manifest.String(manifest.Condition(o, "Progressing"), "reason") == "ProgressDeadlineExceeded":
 		return Health{Status: Degraded, Message: "it has exceeded its progress deadline"}
 	case set && updated < wanted:
 		return progressing("%d of %d replicas are updated", updated, wanted)
@@ -157,7 +141,7 @@ func replicaSet(o manifest.Object) Health {
 	if count(o, "metadata", "generation") > count(o, "status", "observedGeneration") {
 		return progressing(unseen)
 	}
-	if c := condition(o, "ReplicaFailure"); manifest.String(c, "status") == "True" {
+	if c := manifest.Condition(o, "ReplicaFailure"); manifest.String(c, "status") == "True" {
 		return Health{Status: Degraded, Message: manifest.String(c, "message")}
 	}
 	wanted, set := number(o, "spec", "replicas")
@@ -167,7 +151,7 @@ func replicaSet(o manifest.Object) Health {
 	return Health{Status: Healthy}
 }
 
-// balanced is the health of what waits for the address of a load balancer.
+// balanced is the health of an object that waits for the address of a load balancer.
 func balanced(o manifest.Object) Health {
 	if len(list(o, "status", "loadBalancer", "ingress")) > 0 {
 		return Health{Status: Healthy}
@@ -264,7 +248,7 @@ func autoscaler(o manifest.Object, version versions.Version) Health {
 }
 
 func apiService(o manifest.Object) Health {
-	c := condition(o, "Available")
+	c := manifest.Condition(o, "Available")
 	if c == nil {
 		return progressing("Kubernetes has not checked it yet")
 	}
@@ -330,7 +314,7 @@ func running(o manifest.Object, always bool, containers []map[string]any) Status
 		}
 		return Unknown
 	}
-	if manifest.String(condition(o, "Ready"), "status") == "True" {
+	if manifest.String(manifest.Condition(o, "Ready"), "status") == "True" {
 		return Healthy
 	}
 	for _, c := range containers {

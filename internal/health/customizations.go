@@ -121,7 +121,7 @@ func (c Customizations) Covers(o manifest.Object) (string, error) {
 	return key, err
 }
 
-// find returns the script for an object: that of its kind, or that of the one pattern that matches.
+// find returns the script for an object: by its kind, or by the one pattern that matches.
 func (c Customizations) find(o manifest.Object) (string, Script, error) {
 	key := manifest.String(o, "kind")
 	if group := manifest.Group(o); group != "" {

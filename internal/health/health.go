@@ -32,7 +32,7 @@ const (
 type Health struct {
 	Status  Status
 	Message string
-	// Check says what it comes from.
+	// Check names the health check that returned it.
 	Check string
 }
 
@@ -112,7 +112,7 @@ const (
 	ApplicationSetKey = customizationsPrefix + "health." + argo.Group + "_" + argo.KindApplicationSet
 )
 
-// Evaluate returns the health of an object. It reports false for one that has none, which no wave waits for.
+// Evaluate returns the health of an object. It reports false for an object without a health check: no wave waits for it.
 func Evaluate(o manifest.Object, c Customizations, l Limits) (Health, bool, error) {
 	if deletion := manifest.String(o, "metadata", "deletionTimestamp"); deletion != "" && !hasHookFinalizer(o) {
 		return Health{Progressing, "it is being deleted", "deletion"}, true, nil

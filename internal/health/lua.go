@@ -17,13 +17,13 @@ import (
 	"github.com/argosy-cd/argosy/internal/words"
 )
 
-// Limits bound a script and say what it runs in. The zero Limits are Argo CD's second, and 256 MiB.
+// Limits bound a script and configure its environment. The zero Limits are one second, as in Argo CD, and 256 MiB.
 type Limits struct {
 	Time   time.Duration
 	Memory uint64
-	// Now is what scripts take for the time. Nil is a time long ago.
+	// Now is the clock of scripts. Nil is a fixed time long ago.
 	Now func() time.Time
-	// Version is the version of Argo CD whose built-in checks these are. Zero is the newest.
+	// Version is the version of Argo CD that decides the built-in checks. Zero is the newest.
 	Version versions.Version
 }
 
@@ -41,8 +41,8 @@ var errLimit = errors.New("limit")
 const grace = 100 * time.Millisecond
 
 // Lua runs a script on an object, and reads its result as Argo CD does: a script that returns nothing gives no status, an unknown word
-// gives Unknown. A script is stopped between two steps. One that is in the middle of a longer step, the search for a pattern, is left
-// behind: it computes until the process ends.
+// gives Unknown. A script is stopped between two steps. A script in a long step, the search for a pattern, cannot be stopped: it runs on in
+// the background.
 func Lua(s Script, o manifest.Object, limits Limits) (Health, error) {
 	if limits.Time == 0 {
 		limits.Time = time.Second
@@ -106,7 +106,7 @@ func (s Script) compile() error {
 	return nil
 }
 
-// watch stops a script that takes too much memory. One statement can double what there is, so this is not exact.
+// watch stops a script that takes too much memory. One statement can double the memory, so this is not exact.
 func watch(ctx context.Context, most uint64, stop func(error)) {
 	sample := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}}
 	metrics.Read(sample)
@@ -166,7 +166,7 @@ func open(l *lua.LState, more bool, now func() time.Time) error {
 		boundLibrary(l, lua.CoroutineLibName, coroutineBounds())
 	}
 	boundLibrary(l, lua.TabLibName, tableBounds)
-	// Files are none of a script's business, and what it prints is not our output.
+	// A script must not read files, and must not print to our output.
 	for _, name := range []string{"dofile", "loadfile", "_printregs"} {
 		l.SetGlobal(name, lua.LNil)
 	}
@@ -311,8 +311,7 @@ func result(v lua.LValue) (Health, error) {
 	return h, nil
 }
 
-// fields takes status and message from a table. Wrong says that they, or the table, are of another type, which Argo CD takes for
-// nothing at all.
+// fields takes status and message from a table. Wrong says that they, or the table, have another type, which Argo CD treats as no result.
 func fields(t *lua.LTable) (h Health, wrong bool, err error) {
 	first := lua.LNil
 	t.ForEach(func(k, v lua.LValue) {

@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// memory is what a deployed sidecar has.
+// memory is the memory of a deployed sidecar.
 const memory = 1 << 30
 
 // patience bounds one input. It only ends tests that hang.

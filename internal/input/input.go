@@ -80,7 +80,7 @@ func Files(arg string, recursive bool) ([]string, error) {
 	return files, err
 }
 
-// isRegular reports whether a file, or what a link points to, can be read without waiting for somebody to write.
+// isRegular reports whether a name, or the target of a link, is a regular file, so that reading does not block.
 func isRegular(path string, d fs.DirEntry) bool {
 	if d.Type()&fs.ModeSymlink == 0 {
 		return d.Type().IsRegular()
@@ -133,7 +133,7 @@ func Dir(dir string) (*os.Root, error) {
 	return root, nil
 }
 
-// Near is a file's name from the working directory, if the file is below it; else the name as it is.
+// Near returns a file's name relative to the working directory, if the file is below it; else the unchanged name.
 func Near(file string) string {
 	here, err := filepath.Abs(".")
 	if err != nil {

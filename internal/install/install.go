@@ -1,5 +1,5 @@
-// Package install makes what has to be added to an Argo CD, in the form that its owner installs it by: plain manifests, a Kustomize
-// component, values of the chart argo-cd, or the resource ArgoCD of the operator. All of them are made from the manifests in deploy/.
+// Package install renders the additions to an Argo CD, in the form in which its owner installs it: plain manifests, a Kustomize component,
+// values of the chart argo-cd, or the resource ArgoCD of the operator. All of them are made from the manifests in deploy/.
 package install
 
 import (
@@ -14,6 +14,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/argosy-cd/argosy/internal/argo"
 	"github.com/argosy-cd/argosy/internal/manifest"
 	"github.com/argosy-cd/argosy/internal/policy"
 	"github.com/argosy-cd/argosy/internal/problem"
@@ -39,7 +40,7 @@ var Targets = []string{string(Manifests), string(Kustomize), string(ArgoHelm), s
 // part is something that can be added to the plugins.
 type part struct {
 	dir   string // below kustomize
-	base  bool   // it has objects of its own; otherwise it changes others
+	base  bool   // it has its own objects; otherwise it changes objects of others
 	needs string
 }
 
@@ -55,31 +56,31 @@ var parts = map[string]part{
 // Parts are the names of what can be added to the plugins.
 var Parts = slices.Sorted(maps.Keys(parts))
 
-// Names in deploy/, and what they are elsewhere.
+// Names in deploy/, and their replacements.
 const (
-	namespace  = "argocd"
+	namespace  = argo.DefaultNamespace
 	repoServer = namespace + "-repo-server"
 	interval   = "APPSET_REFRESH_INTERVAL"
 	policyKey  = "policy.yaml"
-	// clusterRole is what belongs to no namespace, with its binding.
+	// clusterRole is the name of the cluster-scoped role and of its binding.
 	clusterRole = "argosy-applications"
 )
 
 // workloads of Argo CD; the operator and charts have other names for them.
 var workloads = []string{repoServer, namespace + "-application-controller", namespace + "-applicationset-controller", namespace + "-server"}
 
-// Config is what is installed, and where.
+// Config configures an installation.
 type Config struct {
 	Target Target
-	// Files are those of package deploy.
+	// Files are the files of package deploy.
 	Files fs.FS
 	// With are Parts.
 	With []string
-	// SidecarOnly leaves out what is not a part of Argo CD's own objects, because the chart argosy brings it.
+	// SidecarOnly leaves out objects of our own, because the chart argosy deploys them.
 	SidecarOnly bool
-	// Namespace is Argo CD's. Name is what the names of its workloads begin with: argocd-repo-server.
+	// Namespace is Argo CD's. Name is the prefix of its workloads' names, as in argocd-repo-server.
 	Namespace, Name string
-	// Image is ours.
+	// Image is the image of argosy.
 	Image string
 	// Interval is how often trigger repositories tick. 0 is the one of deploy/.
 	Interval time.Duration
@@ -223,7 +224,7 @@ func build(ctx context.Context, cfg Config) ([]manifest.Object, error) {
 	return objects, nil
 }
 
-// argocd is what the plugins are added to, as far as it is ours.
+// argocd has the minimal objects of Argo CD that the components patch.
 const argocd = `
 apiVersion: apps/v1
 kind: Deployment

@@ -12,13 +12,13 @@ import (
 // Sidecar is the name of the container of the plugins.
 const Sidecar = "argosy-cmp"
 
-// Container is what a user decides about the container of the plugins. The zero Container is that of deploy/.
+// Container has the user's settings of the plugins' container. The zero Container keeps those of deploy/.
 type Container struct {
 	// Env are variables, as NAME=VALUE. One that deploy/ has is replaced.
 	Env []string
 	// EnvSecret is a Secret whose keys become variables. "" is none.
 	EnvSecret string
-	// Memory is the limit, as Kubernetes writes quantities. "" is that of deploy/.
+	// Memory is the limit, as Kubernetes writes quantities. "" keeps deploy/'s.
 	Memory string
 }
 

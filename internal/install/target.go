@@ -10,13 +10,13 @@ import (
 	"github.com/argosy-cd/argosy/internal/tree"
 )
 
-// additions are what Argo CD's own objects get, and objects of ours.
+// additions are changes to Argo CD's own objects, and objects of ours.
 type additions struct {
 	deployment, settings manifest.Object
 	rest                 []manifest.Object
 }
 
-// take removes an object from the rest. It is there: package deploy has it.
+// take removes an object from the rest, and returns it. The object exists, since package deploy has it.
 func (a *additions) take(kind, name string) manifest.Object {
 	i := slices.IndexFunc(a.rest, func(o manifest.Object) bool {
 		return manifest.String(o, "kind") == kind && manifest.String(o, "metadata", "name") == name
@@ -70,7 +70,7 @@ func (a *additions) rename(cfg Config) {
 	})
 }
 
-// component is a Kustomize component that needs nothing but its own files.
+// component returns a Kustomize component that needs only its own files.
 func (a *additions) component() []tree.File {
 	patch := func(file string, o manifest.Object) map[string]any {
 		delete(manifest.Map(o, "metadata"), "namespace")
@@ -89,13 +89,13 @@ func (a *additions) component() []tree.File {
 	return append(files, file("kustomization.yaml", "Add this directory to the components of the kustomization that has your Argo CD.", k))
 }
 
-// What the chart argo-cd calls its service account and its namespace, whatever the release is called.
+// Templates of the chart argo-cd for its service account and its namespace, independent of the release's name.
 const (
 	chartAccount   = `{{ include "argo-cd.repoServer.serviceAccountName" . }}`
 	chartNamespace = `{{ include "argo-cd.namespace" . }}`
 )
 
-// values are those of the chart argo-cd. It evaluates templates in them, so texts of ours that look like one are quoted.
+// values returns values for the chart argo-cd. The chart evaluates templates in them, so our texts that look like one are quoted.
 func (a *additions) values() manifest.Object {
 	pod := a.pod()
 	walk([]any{a.deployment, a.restAny()}, func(m map[string]any) {

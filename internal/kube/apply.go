@@ -31,14 +31,14 @@ var ErrConflict = errors.New("another manager owns a field")
 
 // Apply is how objects are applied. The zero Apply takes no field from another manager.
 type Apply struct {
-	// Namespace is that of objects that have none and need one.
+	// Namespace is the namespace of namespaced objects that name none.
 	Namespace string
 	// DryRun changes nothing.
 	DryRun bool
 	// Force takes fields from other managers.
 	Force bool
-	// Additions says that the object has only what is added to one that somebody else brings. These fields have a manager of their own: an
-	// apply takes away what its manager has applied before and the object does not have any more.
+	// Additions says that the object has only additions to an object of another owner. They get their own field manager, because an apply
+	// removes the fields that its manager has applied before and that the object no longer has.
 	Additions bool
 }
 
@@ -138,7 +138,7 @@ func (l *Lookup) Serves(ctx context.Context, group, kind string) (bool, error) {
 	return err == nil, err
 }
 
-// ServerVersion is that of Kubernetes. Everybody may ask for it.
+// ServerVersion returns the version of Kubernetes. It needs no rights.
 func (c *Client) ServerVersion(ctx context.Context) (string, error) {
 	var v struct{ GitVersion string }
 	if err := (&Lookup{Client: c}).decode(ctx, &v, "/version"); err != nil {
@@ -181,7 +181,7 @@ func (c *Client) May(ctx context.Context, r Right) (bool, error) {
 	return allowed, nil
 }
 
-// Resource is what the API server calls a kind, for rights.
+// Resource returns the resource name of a kind, for rights.
 func (l *Lookup) Resource(ctx context.Context, group, kind string) (resource string, namespaced bool, err error) {
 	k, err := l.kind(ctx, group, kind)
 	return k.resource.Resource, k.namespaced, err

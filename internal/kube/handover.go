@@ -118,7 +118,7 @@ func (c *Client) Delete(ctx context.Context, kind string, ref argo.Ref, uid stri
 	return nil
 }
 
-// Tracking returns how Argo CD marks what an Application deploys.
+// Tracking returns how Argo CD marks the objects that an Application deploys.
 func (c *Client) Tracking(ctx context.Context) (argo.Tracking, error) {
 	data, err := c.configMap(ctx, settings.ConfigMap)
 	return argo.Tracking{Method: data["application.resourceTrackingMethod"], Label: data["application.instanceLabelKey"]}, err

@@ -31,7 +31,7 @@ type Install struct {
 	Theirs, Ours []manifest.Object
 	// Sidecar is the name of our container, for Remove.
 	Sidecar string
-	// Later is the Deployment from which somebody else takes the container away, a moment later: the operator. "" is none.
+	// Later is the Deployment whose added container another controller, the operator, removes a moment later. "" is none.
 	Later string
 	// Force takes fields from other managers.
 	Force bool

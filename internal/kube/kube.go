@@ -37,9 +37,9 @@ type Config struct {
 	// Merged are the files of $KUBECONFIG, merged as kubectl does: the first that has a value wins, and files that do not exist are
 	// skipped. Nil is none.
 	Merged []string
-	// Context is that of the kubeconfig; "" is its current one.
+	// Context is a context of the kubeconfig; "" is its current one.
 	Context string
-	// Namespace is Argo CD's; "" is that of this process, or else argocd.
+	// Namespace is Argo CD's; "" uses this process's, or else argocd.
 	Namespace string
 	// Secrets are the names of Argo CD's Secrets to get one by one, where the right to list them is not given. Nil lists those with Argo
 	// CD's labels.
@@ -47,7 +47,7 @@ type Config struct {
 }
 
 // ErrNoCluster says that there is no kubeconfig, and that this process does not run in a cluster.
-var ErrNoCluster = errors.New("not in a cluster, and no kubeconfig")
+var ErrNoCluster = errors.New("no cluster: set --kubeconfig or KUBECONFIG, or run this in a cluster")
 
 // Client reads from one cluster.
 type Client struct {
@@ -70,15 +70,12 @@ var (
 // namespaceFile is where a pod finds its namespace.
 const namespaceFile = "/var/run/secrets/kubernetes.io/serviceaccount/namespace"
 
-// DefaultNamespace is Argo CD's namespace where nothing says otherwise.
-const DefaultNamespace = "argocd"
-
-// PodNamespace is the namespace of the pod, or DefaultNamespace where the process cannot know it.
+// PodNamespace is the namespace of the pod, or argo.DefaultNamespace where the process cannot know it.
 func PodNamespace() string {
 	if data, err := os.ReadFile(namespaceFile); err == nil {
 		return strings.TrimSpace(string(data))
 	}
-	return DefaultNamespace
+	return argo.DefaultNamespace
 }
 
 // OpenAny is Open, except that no cluster is a nil client and no error.
@@ -90,12 +87,12 @@ func OpenAny(cfg Config) (*Client, error) {
 	return c, err
 }
 
-// ArgoCD is the namespace of Argo CD. A nil client knows only the one that was given, if any.
+// ArgoCD returns the namespace of Argo CD. A nil client returns the given one, if any.
 func (c *Client) ArgoCD(given string) string {
 	if c != nil {
 		return c.Namespace
 	}
-	return cmp.Or(given, DefaultNamespace)
+	return cmp.Or(given, argo.DefaultNamespace)
 }
 
 // Open prepares to talk to a cluster.
@@ -107,14 +104,14 @@ func Open(cfg Config) (*Client, error) {
 	config.Timeout = 15 * time.Second
 	config.QPS, config.Burst = 200, 400 // package refresh has a limit of its own, and a Lease cannot wait
 	config.UserAgent = "argosy"
-	config.WarningHandler = rest.NoWarnings{} // standard error is ours
+	config.WarningHandler = rest.NoWarnings{} // libraries must not print to standard error
 	config.Wrap(func(next http.RoundTripper) http.RoundTripper { return &sameServer{next: next} })
 	endless := rest.CopyConfig(config)
 	endless.Timeout = 0
 	config.Wrap(func(next http.RoundTripper) http.RoundTripper { return bounded{next} })
 	c := &Client{Namespace: cfg.Namespace, named: cfg.Secrets}
 	if c.Namespace == "" {
-		c.Namespace = DefaultNamespace
+		c.Namespace = argo.DefaultNamespace
 		if cfg.Kubeconfig == "" && len(cfg.Merged) == 0 {
 			c.Namespace = PodNamespace()
 		}
@@ -211,7 +208,7 @@ type sameServer struct {
 
 // RoundTrip implements http.RoundTripper.
 func (s *sameServer) RoundTrip(r *http.Request) (*http.Response, error) {
-	// The first request is ours.
+	// The first request is our own, not a redirect.
 	host := r.URL.Scheme + "://" + r.URL.Host
 	s.host.CompareAndSwap(nil, &host)
 	if first := *s.host.Load(); host != first {
@@ -223,7 +220,7 @@ func (s *sameServer) RoundTrip(r *http.Request) (*http.Response, error) {
 // WrappedRoundTripper lets requests be cancelled.
 func (s *sameServer) WrappedRoundTripper() http.RoundTripper { return s.next }
 
-// childrenFields are what Children needs.
+// childrenFields are the fields that Children needs.
 func childrenFields() manifest.Fields {
 	resources := manifest.Fields{"group": nil, "kind": nil, "namespace": nil, "name": nil, "hook": nil, "status": nil}
 	return manifest.Fields{

@@ -112,7 +112,7 @@ func (l *Lease) acquire(ctx context.Context) (bool, error) {
 	l.began = l.Now()
 	o, err := client.Get(ctx, l.Name, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
-		// It is not part of the installation: Argo CD, which may install us, does not manage Leases.
+		// The Lease is not part of the installation, because Argo CD, which may install us, does not manage Leases.
 		o, err = client.Create(ctx, &unstructured.Unstructured{Object: map[string]any{
 			"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": map[string]any{
 				"name":      l.Name,
@@ -150,7 +150,7 @@ func (l *Lease) acquire(ctx context.Context) (bool, error) {
 // micro is a time as Kubernetes writes it in Leases.
 func micro(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000000Z") }
 
-// expired reports whether nobody has renewed a Lease for as long as its holder has said. Clocks of other machines do not count.
+// expired reports whether a Lease was not renewed for the duration that its holder has set, measured on our own clock.
 func (l *Lease) expired(o *unstructured.Unstructured, spec map[string]any) bool {
 	now := l.Now()
 	if version := o.GetResourceVersion(); version != l.seen {

@@ -17,19 +17,19 @@ const maxLive = 4 << 20
 
 // LiveWatch is how a live cluster is watched.
 type LiveWatch struct {
-	// Namespaces are those beside Argo CD's own that have Applications; patterns as Argo CD has them.
+	// Namespaces are namespaces with Applications, beside Argo CD's own; they may be patterns, as in Argo CD.
 	Namespaces []string
 	Now        func() time.Time
 	// Apply gets the events.
 	Apply func(live.Event)
 	Ready func()
-	// Failed gets what cannot be watched, each time that it is tried. One object that cannot be read is a lost source of the events only.
+	// Failed is called with each failed attempt to watch a source. An object that cannot be read is only a lost source in the events.
 	Failed func(error)
 }
 
-// Live tells a model about Applications and ApplicationSets, and about each change, until the context ends. Namespaces are beside Argo
-// CD's own and may be patterns; where all namespaces are forbidden, those that are no patterns are watched, and the rest is a source that
-// is lost. Events come one after the other. Ready is called once, when everything that may be seen has been told.
+// Live sends a model events about Applications and ApplicationSets, and about each change, until the context ends. Namespaces are beside
+// Argo CD's own and may be patterns; where all namespaces are forbidden, those that are no patterns are watched, and the rest is a source
+// that is lost. Events come one after the other. Ready is called once, after the first listing of all sources that may be read.
 func (c *Client) Live(ctx context.Context, w LiveWatch) {
 	var mu sync.Mutex
 	tell := func(e live.Event) {

@@ -30,7 +30,7 @@ type Lookup struct {
 	Now func() time.Time
 
 	mu         sync.Mutex
-	discovered *discovered // nil is nothing
+	discovered *discovered // nil before the first lookup
 }
 
 // discovered are the API groups that the API server was asked for. Requests are made without the lock.
@@ -39,7 +39,7 @@ type discovered struct {
 	calls  flight.Group[map[string]kindOf]
 }
 
-// groupOf is an API group as it was at a time. One that does not exist has no kinds.
+// groupOf is an API group as it was at a time. A group that does not exist has no kinds.
 type groupOf struct {
 	kinds map[string]kindOf
 	at    time.Time
@@ -92,7 +92,7 @@ const maxEvents = 2_000
 func (l *Lookup) Events(ctx context.Context, key live.Key) ([]manifest.Object, error) {
 	namespace := key.Namespace
 	if namespace == "" {
-		namespace = metav1.NamespaceDefault // where those about cluster-scoped objects are
+		namespace = metav1.NamespaceDefault // for Events of cluster-scoped objects
 	}
 	about := fields.AndSelectors(fields.OneTermEqualSelector("involvedObject.kind", key.Kind),
 		fields.OneTermEqualSelector("involvedObject.name", key.Name))
@@ -115,7 +115,7 @@ func (l *Lookup) Checks(ctx context.Context) (health.Customizations, error) {
 	return s.Health, nil // a check that is wrong does not hide the others
 }
 
-// rediscover is how long a kind is missing before the API server is asked for its group again: a boot adds kinds.
+// rediscover is how long a kind counts as missing before its group is read again: a boot adds kinds.
 const rediscover = 10 * time.Second
 
 // kind asks the API server for a kind: the version that it prefers.
@@ -184,7 +184,7 @@ func (l *Lookup) resources(ctx context.Context, out map[string]kindOf, v schema.
 		return err
 	}
 	for _, r := range list.APIResources {
-		if _, known := out[r.Kind]; !known && !strings.Contains(r.Name, "/") { // those with a slash are parts of others
+		if _, known := out[r.Kind]; !known && !strings.Contains(r.Name, "/") { // names with a slash are subresources
 			out[r.Kind] = kindOf{v.WithResource(r.Name), r.Namespaced}
 		}
 	}

@@ -18,7 +18,7 @@ import (
 // maxObjects bounds a list of objects that decide about clusters.
 const maxObjects = 5_000
 
-// Secret implements scm.Objects. Where only the right to list is given, it lists the one.
+// Secret implements scm.Objects. With only the right to list, it lists that one Secret.
 func (c *Client) Secret(ctx context.Context, namespace, name string) (*scm.Secret, error) {
 	o, err := c.one(ctx, secrets, namespace, name)
 	if err != nil || o == nil {

@@ -2,6 +2,7 @@ package kube_test
 
 import (
 	"errors"
+	"reflect"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -9,6 +10,7 @@ import (
 	"github.com/argosy-cd/argosy/internal/kube"
 	"github.com/argosy-cd/argosy/internal/manifest"
 	"github.com/argosy-cd/argosy/internal/scm"
+	"github.com/argosy-cd/argosy/internal/secret"
 )
 
 // TestObjects: Secrets by the right to get them, or to list them; what is not there is nil, and what may not be read an error.
@@ -26,12 +28,12 @@ func TestObjects(t *testing.T) {
 		placements + "&more": `{"kind": "PlacementDecisionList", "apiVersion": "cluster.open-cluster-management.io/v1beta1", "items": [{"metadata": {"name": "a"}}]}`,
 	})
 	for namespace, want := range map[string]*scm.Secret{
-		"team": {Labels: map[string]string{"a": "b"}, Data: map[string]string{"token": "token"}},
-		"list": {Labels: map[string]string{}, Data: map[string]string{"token": "list"}}, "other": nil,
+		"team": {Labels: map[string]string{"a": "b"}, Data: map[string]secret.Text{"token": secret.New("token")}},
+		"list": {Labels: map[string]string{}, Data: map[string]secret.Text{"token": secret.New("list")}}, "other": nil,
 	} {
 		got, err := c.Secret(t.Context(), namespace, "scm")
-		if diff := cmp.Diff(want, got); diff != "" || err != nil {
-			t.Errorf("%s: %v (-want +got):\n%s", namespace, err, diff)
+		if !reflect.DeepEqual(want, got) || err != nil {
+			t.Errorf("%s: %v, got %v", namespace, err, got)
 		}
 	}
 	if _, err := c.Secret(t.Context(), "closed", "scm"); !errors.Is(err, kube.ErrForbidden) {

@@ -18,12 +18,12 @@ import (
 	"github.com/argosy-cd/argosy/internal/s3source"
 )
 
-// What applications read is in a few ConfigMaps, one key for each source of an application. One object could not hold what
-// thousands of applications read, and each change of it would be sent whole.
+// Reads of applications are in a few ConfigMaps, one key for each source of an application. One object could not hold the reads of
+// thousands of applications, and each change would send all of it.
 const (
 	readsPrefix = "argosy-reads-"
 	readsMaps   = 8
-	// maxReadsMap is below what the API server takes.
+	// maxReadsMap is below the size limit of the API server.
 	maxReadsMap = 900 << 10
 	maxKey      = 253
 )
@@ -47,7 +47,7 @@ func parseKey(key string) (refresh.Place, bool) {
 	return refresh.Place{App: argo.Ref{Namespace: namespace, Name: rest[:i]}, Origin: rest[i+1:]}, true
 }
 
-// Reads returns what applications read, as far as it can be understood; the error says what cannot.
+// Reads returns the published reads of applications. Invalid entries are skipped and are in the error.
 func (c *Client) Reads(ctx context.Context) (map[refresh.Place]s3source.Reads, error) {
 	out := map[refresh.Place]s3source.Reads{}
 	var bad []error
@@ -82,8 +82,8 @@ func (c *Client) readsMap(ctx context.Context, name string) (map[string]string, 
 	return data, err
 }
 
-// Publish writes what applications read. What could not be read now does not replace what was, and what is older not what is newer. It
-// returns those that may be tried again, and what went wrong.
+// Publish writes the reads of applications. A failed read does not replace a successful one, nor an older read a newer one. It returns the
+// places to retry, and the error.
 func (c *Client) Publish(ctx context.Context, reads map[refresh.Place]s3source.Reads) (again []refresh.Place, err error) {
 	changes := map[string]map[string]s3source.Reads{}
 	places := map[string][]refresh.Place{}
@@ -111,7 +111,7 @@ func (c *Client) Publish(ctx context.Context, reads map[refresh.Place]s3source.R
 	return again, errors.Join(errs...)
 }
 
-// publish writes to one ConfigMap. What it refuses will be refused again.
+// publish writes to one ConfigMap. Refused entries need no retry.
 func (c *Client) publish(ctx context.Context, name string, changes map[string]s3source.Reads) (refused, err error) {
 	there, err := c.readsMap(ctx, name)
 	if err != nil {
@@ -148,7 +148,7 @@ func (c *Client) publish(ctx context.Context, name string, changes map[string]s3
 	return errors.Join(errs...), c.patchReads(ctx, name, data)
 }
 
-// Forget removes what was published.
+// Forget removes published reads.
 func (c *Client) Forget(ctx context.Context, places []refresh.Place) error {
 	changes := map[string]map[string]any{}
 	for _, p := range places {

@@ -18,13 +18,13 @@ import (
 	"github.com/argosy-cd/argosy/internal/refresh"
 )
 
-// manager is who the API server says has written a field.
+// manager is the field manager of our writes.
 const manager = "argosy"
 
 // Refresh implements refresh.API.
 func (c *Client) Refresh(ctx context.Context, app argo.Ref, version string, kind refresh.Kind) (string, error) {
 	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{
-		"resourceVersion": version, "annotations": map[string]string{refresh.Annotation: string(kind)},
+		"resourceVersion": version, "annotations": map[string]string{argo.RefreshAnnotation: string(kind)},
 	}})
 	if err != nil {
 		return "", err
@@ -46,7 +46,7 @@ func (c *Client) Refresh(ctx context.Context, app argo.Ref, version string, kind
 	}
 }
 
-// Warn implements refresh.API by an Event, which has a name of its id: it is there once, whoever writes it.
+// Warn implements refresh.API by an Event. Its name derives from the warning's ID, so that several writers create it once.
 func (c *Client) Warn(ctx context.Context, app refresh.App, w refresh.Warning) error {
 	sum := sha256.Sum256([]byte(app.UID + w.ID))
 	at := w.At.UTC().Format(time.RFC3339)

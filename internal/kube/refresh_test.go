@@ -138,7 +138,7 @@ func TestRefresh(t *testing.T) {
 	})
 	a := argo.Ref{Namespace: "argocd", Name: "a"}
 	version, err := c.Refresh(t.Context(), a, "1", refresh.Hard)
-	if err != nil || version != "2" || manifest.String(s.objects[apps+"a"], "metadata", "annotations", refresh.Annotation) != "hard" {
+	if err != nil || version != "2" || manifest.String(s.objects[apps+"a"], "metadata", "annotations", argo.RefreshAnnotation) != "hard" {
 		t.Errorf("%s, %v, %v", version, err, s.objects)
 	}
 	if _, err := c.Refresh(t.Context(), a, "1", refresh.Soft); !errors.Is(err, refresh.ErrConflict) {
@@ -338,7 +338,7 @@ func TestLargeReads(t *testing.T) {
 		}
 		return out
 	}
-	if err := publish("evil", 3000, 3000); err == nil || !strings.Contains(err.Error(), "is full, and no other project uses enough more space") {
+	if err := publish("evil", 3000, 3000); err == nil || !strings.Contains(err.Error(), "is full, and evicting larger projects would not free enough space") {
 		t.Error("evil is not refused")
 	}
 	full := count()["evil"]

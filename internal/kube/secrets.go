@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/argosy-cd/argosy/internal/appset/generator"
+	"github.com/argosy-cd/argosy/internal/argo"
 	"github.com/argosy-cd/argosy/internal/gitremote"
 	"github.com/argosy-cd/argosy/internal/manifest"
 )
@@ -28,7 +29,7 @@ func (c *Client) Clusters(ctx context.Context) ([]generator.Cluster, error) {
 	return generator.SecretClusters(docs)
 }
 
-// Credentials returns what Argo CD knows about repositories.
+// Credentials returns Argo CD's credentials of repositories.
 func (c *Client) Credentials(ctx context.Context) ([]gitremote.Credential, error) {
 	list, err := c.secrets(ctx, "repository", "repo-creds")
 	if err != nil {
@@ -59,7 +60,7 @@ func (c *Client) secrets(ctx context.Context, kinds ...string) ([]manifest.Objec
 		if err != nil {
 			return nil, explain(doing, err)
 		}
-		if slices.Contains(kinds, o.GetLabels()[generator.SecretTypeLabel]) {
+		if slices.Contains(kinds, o.GetLabels()[argo.SecretTypeLabel]) {
 			out = append(out, o.Object)
 		}
 	}
@@ -67,7 +68,7 @@ func (c *Client) secrets(ctx context.Context, kinds ...string) ([]manifest.Objec
 }
 
 func (c *Client) listSecrets(ctx context.Context, doing string, kinds []string) ([]manifest.Object, error) {
-	options := metav1.ListOptions{LabelSelector: fmt.Sprintf("%s in (%s)", generator.SecretTypeLabel, strings.Join(kinds, ",")), Limit: 500}
+	options := metav1.ListOptions{LabelSelector: fmt.Sprintf("%s in (%s)", argo.SecretTypeLabel, strings.Join(kinds, ",")), Limit: 500}
 	var out []manifest.Object
 	for {
 		list, err := c.api.Resource(secrets).Namespace(c.Namespace).List(ctx, options)

@@ -61,7 +61,8 @@ func (s *space) evict(room, more int, project string) (evicted []string, err err
 		}
 	}
 	if excess < room {
-		return nil, errors.New("the ConfigMap is full, and no other project uses enough more space to be evicted")
+		return nil, errors.New("the ConfigMap is full, and evicting larger projects would not free enough space; read fewer paths of S3 " +
+			"in this project")
 	}
 	for until := s.size - room; s.size > until; {
 		largest, most := "", mine

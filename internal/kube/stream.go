@@ -25,16 +25,16 @@ import (
 const (
 	// firstPage is how many Applications are asked for at once.
 	firstPage = 100
-	// maxPage bounds the bytes of a page. A larger one is asked for again with fewer Applications, so that one page never takes longer than
+	// maxPage bounds the bytes of a page. A larger page is requested again with fewer Applications, so that a page never takes longer than
 	// a request may.
 	maxPage = 32 << 20
 	// maxObject bounds one Application. A Kubernetes API server takes 3 MiB, and etcd 1.5 MiB unless it is told otherwise.
 	maxObject = 4 << 20
-	// maxKept bounds what is kept of one Application, which is some 600 bytes for each of its sources.
+	// maxKept bounds the memory of one decoded Application: some 600 bytes for each of its sources.
 	maxKept = 64 << 10
 )
 
-// metadataOnly asks the API server for nothing else.
+// metadataOnly is the media type of objects with metadata only.
 const metadataOnly = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
 
 var (
@@ -52,15 +52,15 @@ type listing struct {
 	kept
 }
 
-// kept is what is kept of an object.
+// kept selects the fields of an object that are decoded, within a limit.
 type kept struct {
 	fields manifest.Fields // besides name, namespace and version
-	light  manifest.Fields // of one that has more than limit; nil is nothing
+	light  manifest.Fields // of an object over the limit; nil decodes nothing of it
 	limit  int             // 0 is maxKept
 }
 
-// list calls item for each Application, and returns the version of the list. An item may be told twice. Of one that is too large, item gets
-// its name, and why. It does not keep others from being read.
+// list calls item for each Application, and returns the version of the list. item may be called twice for one Application. For one that is
+// too large, item gets its name and the reason, and the others are still read.
 func (c *Client) list(ctx context.Context, l listing, item func(o manifest.Object, large error)) (version string, err error) {
 	l.kept = l.withIdentity()
 	options := metav1.ListOptions{Limit: firstPage}
@@ -143,7 +143,7 @@ func (k kept) withIdentity() kept {
 	return k
 }
 
-// inside is what is kept of an event that has the object in a field.
+// inside selects the same fields of an object that is in a field of an event.
 func (k kept) inside(field string) kept {
 	k = k.withIdentity()
 	k.fields = manifest.Fields{"type": nil, field: k.fields}
@@ -329,7 +329,7 @@ func isSeparator(c byte) bool {
 	return c == ' ' || c == '\t' || c == '\r' || c == '\n' || c == ',' || c == ':'
 }
 
-// begin returns the first byte of what comes next, which is not read yet. io.EOF says that nothing does.
+// begin returns the first byte of the next value without reading it. io.EOF means that there is none.
 func (s *stream) begin() (byte, error) {
 	for {
 		next, err := s.in.Peek(1)

@@ -40,12 +40,11 @@ type Watcher struct {
 // instead is how long some namespaces are watched where all of them are forbidden, before that is tried again.
 const instead = time.Minute
 
-// watching is how long is waited before a watch is begun again. One that is forbidden is tried again, too: an API server that has just
-// started forbids everything.
+// watching is the backoff between watches. A forbidden watch is retried, too: an API server that has just started forbids everything.
 var watching = retry.Backoff{First: 500 * time.Millisecond, Last: 15 * time.Second}
 
-// Watch tells about the Applications in Argo CD's namespace and in others, and about each change, until the context ends. Namespaces
-// may be patterns: then all namespaces are watched, or, where that is forbidden, those that are none.
+// Watch reports the Applications in Argo CD's namespace and in others, and each change, until the context ends. Namespaces may be patterns:
+// then all namespaces are watched, or, where that is forbidden, those that are none.
 //
 // Unlike client-go's reflector it decodes one Application at a time, and of that only the fields that a refresh.App needs: neither
 // thousands of Applications nor a few large ones fit into a small container. An Application over a limit is not followed; Failed gets its
@@ -74,15 +73,15 @@ type following struct {
 	// all namespaces that may be seen.
 	listed func(namespace string)
 	synced func()
-	// failed is told which source cannot be watched, unread which object of it cannot be read: the others are followed.
+	// failed is called with a source that cannot be watched, unread with an object of it that cannot be read: the others are followed.
 	failed, unread func(name string, err error)
 
 	patterns []string
 	once     sync.Once
 
 	mu sync.Mutex
-	// known are the objects that were told, and whether they are followed: false is one that failed. They outlive a watch, so the next list
-	// finds what was deleted in between.
+	// known are the reported objects, and whether they are followed: false if they could not be read. They outlive a watch, so the next
+	// list finds what was deleted in between.
 	known map[argo.Ref]bool
 }
 
@@ -106,7 +105,7 @@ func (f *following) forget(ref argo.Ref) {
 	f.gone(ref)
 }
 
-// forgetExcept tells that the known objects of a namespace are gone, except those that are still there.
+// forgetExcept reports the known objects of a namespace as gone, except those that still exist.
 func (f *following) forgetExcept(namespace string, there map[argo.Ref]bool) {
 	var absent []argo.Ref
 	f.mu.Lock()
@@ -142,7 +141,7 @@ func (f *following) follow(ctx context.Context, namespaces []string) {
 	}
 }
 
-// all follows several namespaces. One that is forbidden does not keep the others waiting.
+// all follows several namespaces. A forbidden one does not delay the others.
 func (f *following) all(ctx context.Context, namespaces []string) {
 	var group sync.WaitGroup
 	var mu sync.Mutex
@@ -200,7 +199,7 @@ func (f *following) one(ctx context.Context, namespace string, listed func()) er
 	return ctx.Err()
 }
 
-// source is what is watched in a namespace.
+// source names what is watched in a namespace.
 func (f *following) source(namespace string) string {
 	if namespace == metav1.NamespaceAll {
 		return f.what + " in all namespaces"
@@ -208,7 +207,7 @@ func (f *following) source(namespace string) string {
 	return f.what + " in namespace " + namespace
 }
 
-// list tells about all Applications, and about those that are gone since they were known.
+// list reports all Applications, and the known ones that are gone.
 func (f *following) list(ctx context.Context, namespace string) (version string, err error) {
 	there := map[argo.Ref]bool{}
 	l := listing{resource: f.resource, namespace: namespace, kept: f.kept}
@@ -240,7 +239,7 @@ func (f *following) tell(o manifest.Object, large error) argo.Ref {
 		o[live.CutField] = large.Error()
 	}
 	f.note(ref, true)
-	// Anybody who may write an Application has written it: it must not end the process.
+	// An Application is untrusted input: a panic must not end the process.
 	if _, err := flight.Safely(func() (any, error) { f.seen(o); return nil, nil }); err != nil {
 		f.unread(name, err)
 	}
@@ -292,7 +291,7 @@ func (f *following) drain(w io.ReadCloser, version string) (string, error) {
 		default:
 			return version, fmt.Errorf("the answer has an event of type %q", kind)
 		}
-		// One that is too large may end before its version.
+		// A large object may be cut off before its version.
 		if now := manifest.String(o, "metadata", "resourceVersion"); now != "" {
 			version = now
 		}

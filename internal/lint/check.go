@@ -40,7 +40,7 @@ func (p *pass) miss(format string, args ...any) {
 	p.unknown[reason], p.missed = true, append(p.missed, reason)
 }
 
-// Check runs all rules over a plan. Findings about what is not known become entries of the second list, one for each rule.
+// Check runs all rules over a plan. Findings about unknown parts become entries of the second list, one for each rule.
 func Check(p *plan.Plan) ([]plan.Finding, []NotChecked) {
 	var out []plan.Finding
 	missing := map[string]int{} // by the rule, from 1
@@ -53,7 +53,7 @@ func Check(p *plan.Plan) ([]plan.Finding, []NotChecked) {
 		unchecked = append(unchecked, NotChecked{Rule: rule, Reason: reason})
 		missing[rule.Name] = len(unchecked)
 	}
-	if p.Root == nil { // nothing is deployed
+	if p.Root == nil { // an empty plan
 		return nil, nil
 	}
 	for _, f := range p.Findings {
@@ -136,7 +136,7 @@ func (p *pass) has(rule plan.Rule, subject string) bool {
 	})
 }
 
-// applications are those that exist: not who applies the roots.
+// applications returns the Applications of the plan, without the one that stands for a manual apply.
 func (p *pass) applications() []*plan.Application {
 	var out []*plan.Application
 	for _, app := range p.Applications {

@@ -63,7 +63,7 @@ func ConfigSchema() map[string]any {
 	return strict.Schema("https://argosy.dev/schemas/lint.json", "Argosy lint ("+ConfigName+")", Config{})
 }
 
-// severity is that of a finding, and whether it is reported at all.
+// severity returns the severity of a finding, and whether it is reported at all.
 func (c Config) severity(f Finding) (plan.Severity, bool) {
 	severity := f.Rule.Severity
 	if f.Rule.Off {

@@ -100,12 +100,12 @@ var rulePathsMiss = Rule{
 	Rule: plan.Rule{
 		Name: "paths-miss-file", Kind: plan.Advice, Severity: plan.Warning,
 		Means: "The Application is made of a file that " + argo.PathsAnnotation + " does not name. A commit that changes only such " +
-			"files is not deployed while the manifests of the commit before are cached.",
+			"files is not deployed as long as the manifests of the previous commit are cached.",
 		Cure: "Name the directories of all files in the annotation, from the top of the repository (/base) or relative to the path " +
 			"of the source (../base), with semicolons between them.",
 	},
 	Family: Fields,
-	Why: "For a commit that changes no file under these paths, Argo CD takes the manifests of the commit before " +
+	Why: "For a commit that changes no file under these paths, Argo CD takes the manifests of the previous commit " +
 		"(AppFilesHaveChanged in util/app/path/path.go, UpdateRevisionForPaths in reposerver/repository/repository.go, read in " +
 		"3.2.11).",
 	check: func(p *pass) {

@@ -62,7 +62,7 @@ var ruleFieldUnknown = Rule{
 // unknownField is a field that a kind does not have.
 type unknownField struct {
 	path []string
-	// hint says what was probably meant, or in which version it is. meant is the name of that, "" if there is none.
+	// hint suggests a field, or names the version that has it. meant is the name of a suggested field, "" if there is none.
 	hint, meant string
 }
 
@@ -114,7 +114,7 @@ func (s *fieldSearch) elsewhere(name string) bool {
 	return name == preserveField || s.kind == argo.KindApplication && argo.Application().Field("spec").Name(name) != name
 }
 
-// hint says what a field may have been meant to be, and its name if it is a similar one.
+// hint suggests a field, and returns its name if that is similar.
 func (s *fieldSearch) hint(f argo.Fields, name string, path []string) (hint, meant string) {
 	if v := f.Since(name); v > 0 {
 		return "; Argo CD has it since " + v.String(), ""

@@ -7,7 +7,7 @@ import (
 	"github.com/argosy-cd/argosy/internal/manifest"
 )
 
-// fixer returns the changes that cure a finding in the object of its file; none if somebody must choose. The finding has the complete path
+// fixer returns the changes that cure a finding in the object of its file; none if the user must choose. The finding has the complete path
 // of its field in that object.
 type fixer func(f Finding, o manifest.Object) []amend.Change
 

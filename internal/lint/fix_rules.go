@@ -10,7 +10,7 @@ import (
 	"github.com/argosy-cd/argosy/internal/strict"
 )
 
-// fixes are the rules that have an obvious cure: one small change that nobody has to think about.
+// fixes are the rules with an obvious cure: one small change that needs no decision.
 var fixes = map[string]fixer{
 	ruleSyncOption.Name: func(f Finding, o manifest.Object) []amend.Change {
 		option, _ := amend.Value(o, f.spot.path...).(string)
@@ -31,7 +31,7 @@ var fixes = map[string]fixer{
 	},
 	ruleMissingKey.Name: func(f Finding, o manifest.Object) []amend.Change {
 		spec := f.spot.path[:len(f.spot.path)-1]
-		if amend.Value(o, slices.Concat(spec, []string{"goTemplateOptions"})...) != nil { // somebody has chosen
+		if amend.Value(o, slices.Concat(spec, []string{"goTemplateOptions"})...) != nil { // the user has chosen
 			return nil
 		}
 		return []amend.Change{{

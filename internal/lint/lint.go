@@ -1,7 +1,7 @@
 // Package lint finds problems of a boot before it starts: it runs rules over a plan, and puts every finding at a line and a column
 // of the user's files.
 //
-// The findings of the planner and those of the rules here are of one kind and in one table. A rule says only what is known: where the
+// The findings of the planner and those of the rules here are of one kind and in one table. A rule reports only known facts: where the
 // settings of Argo CD, a chart or a cluster is missing, the report says once for each rule that it was not checked. A finding can be
 // silenced in place, with a reason.
 package lint
@@ -31,7 +31,7 @@ const (
 	Unchecked     Family = "unchecked"
 )
 
-// About says what the rules of a family are about.
+// About describes the subject of a family's rules.
 func (f Family) About() string {
 	return map[Family]string{
 		Waves:         "Waves that do not wait, or wait for less than they seem to.",
@@ -54,7 +54,7 @@ func Families() []Family {
 type Rule struct {
 	plan.Rule
 	Family Family
-	// Why says what in Argo CD decides it, "" if the rule's meaning has it all.
+	// Why names the behaviour of Argo CD behind the rule, "" if Means says enough.
 	Why string
 	// Since is the first version of Argo CD in which it is so, Until the first in which it is not any more. Zero is no limit.
 	Since, Until versions.Version
@@ -66,14 +66,14 @@ type Rule struct {
 	field []string
 	// instead reports whether a finding of the planner follows from this one if it is about the same object, and is left out. Nil is none.
 	instead func(plan.Finding) bool
-	// check finds; nil for a rule of the planner, and for one that compares with the plan of another revision.
+	// check adds the findings; nil for rules of the planner, and for rules that compare with the plan of another revision.
 	check   func(*pass)
 	compare func(p *pass, before *plan.Plan)
-	// fix cures; nil if somebody must choose how.
+	// fix cures a finding; nil if the user must choose how.
 	fix fixer
 }
 
-// Title is the first sentence of what happens.
+// Title is the first sentence of Means.
 func (r Rule) Title() string {
 	title, _, _ := strings.Cut(r.Means, ". ")
 	return strings.TrimSuffix(title, ".") + "."

@@ -3,6 +3,7 @@ package lint
 import (
 	"strings"
 
+	"github.com/argosy-cd/argosy/internal/argo"
 	"github.com/argosy-cd/argosy/internal/manifest"
 	"github.com/argosy-cd/argosy/internal/plan"
 )
@@ -33,7 +34,7 @@ var ruleApplicationHook = Rule{
 				} else if policy != "" && !strings.Contains(policy, "before") {
 					continue
 				}
-				p.find(item.Application, []string{"metadata", "annotations", "argocd.argoproj.io/hook"},
+				p.find(item.Application, []string{"metadata", "annotations", argo.HookAnnotation},
 					"it is a %s hook, so each sync of %s %s", item.Phase, parent.Name, effect)
 			}
 		}

@@ -3,7 +3,7 @@ package lint
 import (
 	"strings"
 
-	"github.com/argosy-cd/argosy/internal/argo"
+	"github.com/argosy-cd/argosy/internal/giturl"
 	"github.com/argosy-cd/argosy/internal/manifest"
 	"github.com/argosy-cd/argosy/internal/plan"
 	"github.com/argosy-cd/argosy/internal/words"
@@ -42,7 +42,7 @@ func (s set) fromDirectory(app *plan.Application) bool {
 		return false
 	}
 	for _, g := range s.generators() {
-		if g.kind == "git" && argo.RepositoryKey(manifest.String(g.spec, "repoURL")) == argo.RepositoryKey(app.Sources[0].Repository) {
+		if g.kind == "git" && giturl.Canonical(manifest.String(g.spec, "repoURL")) == giturl.Canonical(app.Sources[0].Repository) {
 			return true
 		}
 	}

@@ -38,7 +38,7 @@ var ruleNameChanges = Rule{
 	},
 }
 
-// changes says what a parameter is that changes, "" for one that does not.
+// changes describes a parameter whose value changes over time, "" for any other parameter.
 func (s set) changes(name string) string {
 	last := strings.ToLower(name[strings.LastIndexByte(name, '.')+1:])
 	switch {

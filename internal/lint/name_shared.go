@@ -69,7 +69,7 @@ func common(a, b []*plan.Application) bool {
 	return slices.ContainsFunc(a, func(r *plan.Application) bool { return slices.Contains(b, r) })
 }
 
-// roots are the Applications that somebody applies.
+// roots are the Applications that are applied by hand.
 func (p *pass) roots() []*plan.Application {
 	if !p.Root.Applied {
 		return []*plan.Application{p.Root}

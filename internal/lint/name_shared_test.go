@@ -15,15 +15,15 @@ func TestShared(t *testing.T) {
 		a, b string
 		want int
 	}{
-		{"in-cluster", generator.InClusterServer, 1},
-		{"home", generator.InClusterServer, 1},
+		{"in-cluster", argo.InClusterServer, 1},
+		{"home", argo.InClusterServer, 1},
 		{"home", "in-cluster", 1},
 		{"far", "https://far.example.com", 1},
 		{"home", "far", 0},
 		{"other", "in-cluster", 0},
 	} {
 		p := &pass{Plan: planned(), rule: ruleSharedObject}
-		p.Clusters = generator.ClusterList{{Name: "home", Server: generator.InClusterServer}, {Name: "far", Server: "https://far.example.com"}}
+		p.Clusters = generator.ClusterList{{Name: "home", Server: argo.InClusterServer}, {Name: "far", Server: "https://far.example.com"}}
 		root := &plan.Application{Ref: argo.Ref{Name: "root"}, Object: manifest.Object{}}
 		p.Applications, p.Root.Items = append(p.Applications, root), []*plan.Item{{Application: root}}
 		for i, cluster := range []string{c.a, c.b} {

@@ -13,8 +13,8 @@ var ruleReferenceLater = Rule{
 	Rule: plan.Rule{
 		Name: "reference-later", Kind: plan.Ordering, Severity: plan.Error,
 		Means: "An object needs another that comes in a later wave: a claim its StorageClass, a Certificate its Issuer, an " +
-			"ExternalSecret its store, a Pod its Secret, ConfigMap, ServiceAccount or PriorityClass. That wave waits until the object is " +
-			"healthy, which it never is.",
+			"ExternalSecret its store, a Pod its Secret, ConfigMap, ServiceAccount or PriorityClass. The later wave starts only when the " +
+			"object is healthy, and the object never becomes healthy.",
 		Cure: "Deploy what is needed in the same wave, or in an earlier one.",
 	},
 	Family: Prerequisites,
@@ -40,7 +40,7 @@ var ruleHookNeedsLater = Rule{
 	},
 }
 
-// deadlocks finds references to something that waits for the object that needs it, once for each of what they need.
+// deadlocks finds references to objects that wait for the object that needs them, once for each Application and needed object.
 func (p *pass) deadlocks(about func(plan.Reference) bool) {
 	type key struct {
 		plan.Named
@@ -60,12 +60,12 @@ func (p *pass) deadlocks(about func(plan.Reference) bool) {
 			continue
 		}
 		seen[k] = true
-		p.refer(r, "%s %s needs %s, which comes in %s of %s%s, and that waits for %s: a deadlock", r.Item.Kind, r.Item.Name, r.Named,
+		p.refer(r, "%s %s needs %s, which comes in %s of %s%s, and only after %s: a deadlock", r.Item.Kind, r.Item.Name, r.Named,
 			r.Other.At(), r.At.Name, by(r), r.User.At())
 	}
 }
 
-// by names what brings what a reference names, if that is not the thing itself in the same Application.
+// by names the item that provides a reference, unless that is the object itself in the same Application.
 func by(r plan.Reference) string {
 	if r.By.App == r.At && r.By.Item.Kind == r.Kind {
 		return ""
@@ -115,7 +115,7 @@ var ruleServiceMissing = Rule{
 		Name: "service-missing", Kind: plan.Ordering, Severity: plan.Warning,
 		Means: "Nobody in the plan deploys the Service of a webhook or of an APIService. Unless the cluster has it, the API server " +
 			"refuses every object that the webhook is for, and an APIService is never available, so that waves behind it wait for ever.",
-		Cure: "Deploy the Service, correct its name and namespace, or say --exists Service/NAME if the cluster has it.",
+		Cure: "Deploy the Service, correct its name and namespace, or set --exists Service/NAME if the cluster has it.",
 	},
 	Family: Prerequisites,
 	Why: "failurePolicy is Fail unless it is set. Argo CD calls an APIService Progressing until it is Available " +
@@ -130,7 +130,7 @@ var ruleReferenceMissing = Rule{
 		Name: "reference-missing", Kind: plan.Ordering, Severity: plan.Warning,
 		Means: "Nobody in the plan deploys the Issuer of a Certificate, or the store of an ExternalSecret. Unless the cluster has it, " +
 			"the object is never ready, and waves behind it wait for ever.",
-		Cure: "Deploy it, correct the name, or say --exists KIND/NAME if the cluster has it.",
+		Cure: "Deploy it, correct the name, or set --exists KIND/NAME if the cluster has it.",
 	},
 	Family: Prerequisites,
 	Why: "The bundled health checks of Certificate and ExternalSecret wait for their condition Ready (resource_customizations, read in " +
@@ -147,7 +147,7 @@ var ruleClassMissing = Rule{
 		Name: "class-missing", Kind: plan.Ordering, Severity: plan.Info,
 		Means: "Nobody in the plan deploys a StorageClass, VolumeSnapshotClass, PriorityClass, GatewayClass or IngressClass that an " +
 			"object names. Clusters and controllers bring some of them. If nobody does, the object is never healthy.",
-		Cure: "Deploy the class, correct the name, or say --exists KIND/NAME if the cluster has it.",
+		Cure: "Deploy the class, correct the name, or set --exists KIND/NAME if the cluster has it.",
 	},
 	Family: Prerequisites,
 	Why: "A claim without its StorageClass stays Pending, a Pod with an unknown PriorityClass is refused, and no controller handles an " +
@@ -159,7 +159,7 @@ var ruleClassMissing = Rule{
 	},
 }
 
-// missing finds references to something that nobody brings, once for each of what they need.
+// missing finds references to objects that nothing deploys, once for each object.
 func (p *pass) missing(effect string, about func(plan.Reference) bool) {
 	first, users := map[plan.Named]plan.Reference{}, map[plan.Named][]string{}
 	var inOrder []plan.Named
@@ -181,14 +181,13 @@ func (p *pass) missing(effect string, about func(plan.Reference) bool) {
 		r := first[n]
 		more := ""
 		if len(users[n]) > 1 {
-			more = "; " + words.Some(users[n][1:]) + " need it, too"
+			more = "; also needed by " + words.Some(users[n][1:])
 		}
 		behind := ""
 		if r.Blocks {
 			behind = ", and everything behind it waits"
 		}
-		p.refer(r, "nothing in this plan deploys %s, which %s %s needs; unless the cluster has it, that %s%s%s", n, r.Item.Kind,
-			r.Item.Name,
-			effect, behind, more)
+		p.refer(r, "nothing in this plan deploys %s; unless the cluster has it, %s %s, which needs it, %s%s%s", n, r.Item.Kind,
+			r.Item.Name, effect, behind, more)
 	}
 }

@@ -41,7 +41,7 @@ type placed struct {
 	field  []string
 }
 
-// describe says of a rule of the planner where it belongs. By default that follows from its kind.
+// describe adds the family and the field of a planner's rule. By default they follow from the rule's kind.
 func describe(r plan.Rule) Rule {
 	p, ok := map[string]placed{
 		plan.RuleNameTwice.Name:        {Names, []string{"metadata", "name"}},

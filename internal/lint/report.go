@@ -14,12 +14,12 @@ import (
 // Finding is a finding at its place in the user's files.
 type Finding struct {
 	Rule Rule
-	// Severity is that of the rule, or what the configuration says.
+	// Severity is the configured severity, or else the rule's.
 	Severity plan.Severity
 	// Subjects are the Applications and sets that have it.
 	Subjects []string
-	// File is the file on disk, or what the plan calls it if it is not there, behind its repository if that is known. Line and Column count
-	// from 1; 0 is not known.
+	// File is the file on disk, or, if it is not there, its name in the plan, behind its repository if that is known. Line and Column count
+	// from 1; 0 is unknown.
 	File         string
 	Line, Column int
 	// Text is the line itself.
@@ -35,7 +35,7 @@ type Finding struct {
 // Subject names the subjects.
 func (f Finding) Subject() string { return words.Some(f.Subjects) }
 
-// Report is what was found.
+// Report is the result of lint.
 type Report struct {
 	Findings   []Finding
 	NotChecked []NotChecked
@@ -129,7 +129,7 @@ func New(p *plan.Plan, o Options) *Report {
 	return r
 }
 
-// allow leaves out what is not known about Applications and sets that may be unknown.
+// allow removes the unknown parts of Applications and sets that are allowed to be unknown.
 func allow(p *plan.Plan, allowed func(string) bool) *plan.Plan {
 	out := *p
 	out.Findings = slices.DeleteFunc(slices.Clone(p.Findings), func(f plan.Finding) bool {

@@ -18,7 +18,7 @@ var generatorKinds = []string{
 type generatorNode struct {
 	kind string
 	spec map[string]any
-	// entry is what it is in, with its selector. path is that of the entry in the spec of the set.
+	// entry is the list entry that contains the generator, with its selector. path is the path of the entry in the spec of the set.
 	entry map[string]any
 	path  []string
 	// parent is the matrix or merge that it is in, and index its place there.

@@ -1,6 +1,6 @@
 package lint
 
-// Shown is how a rule was seen on real Argo CD: the name of a test in lab/e2e, or why there is none. The zero Shown says nothing.
+// Shown says how a rule was verified on real Argo CD: by a test in lab/e2e, or why there is none. The zero Shown means unknown.
 type Shown struct {
 	Test string
 	// Example says that the test boots the failing example of the rule.

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/argosy-cd/argosy/internal/appset/generator"
+	"github.com/argosy-cd/argosy/internal/argo"
 	"github.com/argosy-cd/argosy/internal/argo/versions"
 	"github.com/argosy-cd/argosy/internal/manifest"
 	"github.com/argosy-cd/argosy/internal/plan"
@@ -34,7 +35,7 @@ var ruleDropsLocal = Rule{
 					continue
 				}
 				if !slices.ContainsFunc(p.Clusters, func(c generator.Cluster) bool {
-					return strings.TrimRight(c.Server, "/") == generator.InClusterServer
+					return strings.TrimRight(c.Server, "/") == argo.InClusterServer
 				}) {
 					p.set(s, g.at("selector"), "Argo CD's own cluster has no Secret, so the selector leaves it out")
 				}
@@ -51,7 +52,7 @@ func selectsUnlabelled(selector map[string]any) bool {
 		return false
 	}
 	for key := range labels {
-		if key != generator.SecretTypeLabel { // all Secrets of clusters have it
+		if key != argo.SecretTypeLabel { // all Secrets of clusters have it
 			return false
 		}
 	}
@@ -130,8 +131,8 @@ var fullVersion = versions.Difference{Since: 3}
 var ruleVersionLabel = Rule{
 	Rule: plan.Rule{
 		Name: "kubernetes-version-form", Kind: plan.Advice, Severity: plan.Warning,
-		Means: "The selector compares the label " + versionLabel + " with a version of the wrong form: 1.33 before Argo CD 3.3, " +
-			"v1.33.4 since. It selects no cluster.",
+		Means: "The selector compares the label " + versionLabel + " with a version in the wrong form, and selects no " +
+			"cluster. The label is 1.33 before Argo CD 3.3, and v1.33.4 since.",
 		Cure: "Write the version as this Argo CD does, or select by a label of your own.",
 	},
 	Family: Templates,

@@ -19,7 +19,7 @@ var ruleFastTemplate = Rule{
 		Cure: "Set goTemplate: true and goTemplateOptions: [missingkey=error], and put a dot before the parameters: {{.name}}.",
 	},
 	Family: Templates,
-	Off:    true, // it is so for years, and nothing goes wrong
+	Off:    true, // this has been so for years, without harm
 	Why:    "docs/operator-manual/applicationset/Template.md, read in 3.2.11 to 3.5.6.",
 	check: func(p *pass) {
 		for _, s := range p.sets() {

@@ -12,7 +12,8 @@ import (
 )
 
 // installCheck is the cure of a health check of Applications that is not good enough.
-const installCheck = "Install the one that argosy health script applications prints."
+const installCheck = "Run \"argosy health script applications\" and put its output into argocd-cm, key " +
+	"resource.customizations.health.argoproj.io_Application."
 
 var ruleAlwaysHealthy = Rule{
 	Rule: plan.Rule{
@@ -21,7 +22,7 @@ var ruleAlwaysHealthy = Rule{
 		Cure:  installCheck,
 	},
 	Family: Waves,
-	Why:    "The installed health check was run on an Application whose own health is Progressing, and on one whose is Degraded.",
+	Why:    "The installed health check was run on an Application whose own health is Progressing, and on a Degraded one.",
 	check: func(p *pass) {
 		if status := p.alwaysHealthy(); status != "" {
 			p.script("the health check of Applications (%s) calls an Application Healthy that is %s", p.Settings.Origin, status)
@@ -45,7 +46,7 @@ func (p *pass) alwaysHealthy() health.Status {
 func anApplication() manifest.Object {
 	return manifest.Object{
 		"apiVersion": argo.APIVersion, "kind": argo.KindApplication,
-		"metadata": map[string]any{"name": "x", "namespace": "argocd"},
+		"metadata": map[string]any{"name": "x", "namespace": argo.DefaultNamespace},
 		"spec":     map[string]any{"source": aSource("2"), "destination": map[string]any{"name": "in-cluster", "namespace": "x"}},
 	}
 }
@@ -54,7 +55,7 @@ func aSource(revision string) map[string]any {
 	return map[string]any{"repoURL": "https://git.example.com/x", "path": "x", "targetRevision": revision}
 }
 
-// probe runs the health check of Applications, if the settings that are known have one. It is settings-unknown that says that none are.
+// probe runs the health check of Applications, if the known settings have one. The rule settings-unknown reports unknown settings.
 func (p *pass) probe(o manifest.Object) (health.Health, bool, error) {
 	if p.Settings == nil || p.Settings.Partial || p.Root.Applied {
 		return health.Health{}, false, nil
@@ -113,9 +114,9 @@ var ruleHealthCopies = Rule{
 		var wrong []string
 		for text, status := range map[string]map[string]any{
 			"whose manifests cannot be rendered": {
-				"health": healthy, "sync": map[string]any{"status": "Unknown", "comparedTo": comparedTo("2")},
+				"health": healthy, "sync": map[string]any{"status": argo.SyncUnknown, "comparedTo": comparedTo("2")},
 				"reconciledAt": "2026-01-01T00:01:00Z",
-				"conditions":   []any{map[string]any{"type": "ComparisonError", "message": "x"}},
+				"conditions":   []any{map[string]any{"type": argo.ComparisonError, "message": "x"}},
 			},
 			"that has not seen its new spec": {
 				"health": healthy, "sync": map[string]any{"status": argo.Synced, "comparedTo": comparedTo("1")},
@@ -137,7 +138,7 @@ var ruleHealthCopies = Rule{
 	},
 }
 
-// comparedTo is what an Application was compared with.
+// comparedTo returns status.sync.comparedTo of a sample at a revision.
 func comparedTo(revision string) map[string]any {
 	return map[string]any{"source": aSource(revision), "destination": map[string]any{"name": "in-cluster", "namespace": "x"}}
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/argosy-cd/argosy/internal/argo"
 	"github.com/argosy-cd/argosy/internal/argo/order"
+	"github.com/argosy-cd/argosy/internal/giturl"
 	"github.com/argosy-cd/argosy/internal/manifest"
 	"github.com/argosy-cd/argosy/internal/plan"
 	"github.com/argosy-cd/argosy/internal/source"
@@ -70,7 +71,7 @@ var ruleFollowsBranch = Rule{
 func followsSame(parent, child *plan.Application) bool {
 	for _, s := range child.Sources {
 		for _, q := range parent.Sources {
-			if s.Chart == "" && !argo.IsCommit(s.Revision) && argo.RepositoryKey(s.Repository) == argo.RepositoryKey(q.Repository) {
+			if s.Chart == "" && !argo.IsCommit(s.Revision) && giturl.Canonical(s.Repository) == giturl.Canonical(q.Repository) {
 				return true
 			}
 		}
@@ -169,8 +170,8 @@ func gap(parent *plan.Application) (string, []int) {
 var ruleKindGate = Rule{
 	Rule: plan.Rule{
 		Name: "kind-does-not-gate", Kind: plan.Ordering, Severity: plan.Info,
-		Means: "Argo CD has no health check for a custom kind, so later waves start as soon as the object is applied, and not when its " +
-			"controller has done its work, although the kind reports that in status.conditions.",
+		Means: "Argo CD has no health check for a custom kind, so later waves start as soon as the object is applied, before its " +
+			"controller has finished. The kind reports its state in status.conditions, so a check is possible.",
 		Cure: "Add a health check for the kind to argocd-cm: resource.customizations.health.GROUP_KIND.",
 	},
 	Family: Waves,
@@ -217,7 +218,7 @@ func (p *pass) silent(app *plan.Application, reports map[string]bool) map[string
 	return out
 }
 
-// reportingKinds says of the kinds whose CRDs the plan has whether they have status.conditions.
+// reportingKinds reports, for the kinds whose CRDs the plan has, whether they have status.conditions.
 func (p *pass) reportingKinds() map[string]bool {
 	out := map[string]bool{}
 	for _, app := range p.Applications {
@@ -242,8 +243,8 @@ func (p *pass) reportingKinds() map[string]bool {
 var ruleHookDeadline = Rule{
 	Rule: plan.Rule{
 		Name: "hook-without-deadline", Kind: plan.Ordering, Severity: plan.Info,
-		Means: "A hook is a Job without activeDeadlineSeconds. If its Pod cannot start, for example because of its image, the Job never " +
-			"ends, and neither does the sync, which also keeps the commit with the fix from being deployed.",
+		Means: "A hook is a Job without activeDeadlineSeconds. If its Pod cannot start, for example because of its image, the Job " +
+			"and the sync never end, and the commit with the fix is not deployed.",
 		Cure: "Set spec.activeDeadlineSeconds on the Job, or a sync timeout (controller.sync.timeout.seconds in argocd-cmd-params-cm).",
 	},
 	Family: Waves,
@@ -267,7 +268,7 @@ var ruleHookDeadline = Rule{
 	},
 }
 
-// inFile reports whether an object is written in a file, and not made by a chart, which may be somebody else's.
+// inFile reports whether an object is written in a file, and not rendered by a chart, which may be a third party's.
 func inFile(item *plan.Item) bool {
 	return item.Position.File != "" && !strings.HasSuffix(item.Position.File, manifest.Rendered)
 }

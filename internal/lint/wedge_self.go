@@ -11,7 +11,8 @@ var ruleGatesItself = Rule{
 		Name: "gates-itself", Kind: plan.Ordering, Severity: plan.Error,
 		Means: "An Application, such as a root, deploys itself in a wave before its last, and the health check of Applications does not " +
 			"call it Healthy before its sync has ended. The sync waits for the Application, and the Application for its sync.",
-		Cure: "Put it in its own last wave, or install the health check that argosy health script applications prints.",
+		Cure: "Put it in its own last wave, or install the health check: put the output of \"argosy health script applications\" " +
+			"into argocd-cm.",
 	},
 	Family: Wedges,
 	Why: "A wave is done when all of its objects are healthy. The installed health check was run on an Application with a running sync. " +

@@ -47,7 +47,7 @@ var ruleArgoGates = Rule{
 	Rule: plan.Rule{
 		Name: "argocd-gates-root", Kind: plan.Ordering, Severity: plan.Info,
 		Means: "Argo CD deploys itself, and later waves wait until it is healthy. If an update breaks it, the sync of the parent waits " +
-			"with the old commit, so the commit with the fix of the Application does not come, and Argo CD may not be able to render it.",
+			"with the old commit and does not deploy the fix; the broken Argo CD may also be unable to render the fix.",
 		Cure: "Put the Application of Argo CD into the last wave, so that nothing waits for it.",
 	},
 	Family: Wedges,
@@ -147,7 +147,7 @@ var ruleHardRefresh = Rule{
 	},
 }
 
-// elsewhere says what a source reads that is not in Git; "" is nothing.
+// elsewhere names the content outside of Git that a source reads; "" if there is none.
 func elsewhere(s plan.Source) string {
 	if s.Kind == source.S3 {
 		return "a bucket"

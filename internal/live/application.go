@@ -12,13 +12,10 @@ import (
 	"github.com/argosy-cd/argosy/internal/manifest"
 )
 
-// SkipAnnotation keeps Argo CD from reconciling an Application.
-const SkipAnnotation = "argocd.argoproj.io/skip-reconcile"
-
 // maxMessage bounds each message that is kept.
 const maxMessage = 2 << 10
 
-// Application is what is known of an Application or an ApplicationSet. It never changes.
+// Application is the known state of an Application or an ApplicationSet. It never changes.
 type Application struct {
 	argo.Ref
 	// Set says that it is an ApplicationSet.
@@ -39,7 +36,7 @@ type Application struct {
 	// Skipped says that Argo CD is told not to reconcile it.
 	Skipped bool
 	Health  health.Status // "" is not known yet
-	// HealthSince and SyncSince are when they became so; zero is before anybody watched.
+	// HealthSince and SyncSince are the times of the last change; zero if that was before the watch.
 	HealthSince, SyncSince time.Time
 	Sync                   string   // Synced, OutOfSync, Unknown; "" is not known yet
 	Revisions              []string // that it was compared with, for each source
@@ -49,7 +46,7 @@ type Application struct {
 	Operation *Operation
 	// Hydration is the last run of the source hydrator, or the one that runs. Nil is none.
 	Hydration *Hydration
-	// Requested says that a sync is asked for and has not begun.
+	// Requested says that a sync is requested and has not begun.
 	Requested bool
 	Resources []Resource
 	// Cut says why a part of its status is not known, "" if all is.
@@ -63,7 +60,7 @@ type Application struct {
 	owner      string   // UID of its ApplicationSet
 }
 
-// Condition is what Argo CD says about an Application or a set.
+// Condition is a condition of an Application or a set.
 type Condition struct {
 	Type    string
 	Status  string // of an ApplicationSet: True, False, Unknown
@@ -104,7 +101,7 @@ func Fields() manifest.Fields {
 
 // LightFields are Fields without the objects and sources of an Application, for one that has too many.
 func LightFields() manifest.Fields {
-	notes := manifest.Fields{argo.TrackingAnnotation: nil, SkipAnnotation: nil}
+	notes := manifest.Fields{argo.TrackingAnnotation: nil, argo.SkipReconcileAnnotation: nil}
 	for _, name := range order.Annotations() {
 		notes[name] = nil
 	}
@@ -152,7 +149,7 @@ func newApplication(o manifest.Object) *Application {
 		Server:      shared(manifest.String(spec, "destination", "server")),
 		Cluster:     shared(manifest.String(spec, "destination", "name")),
 		Destination: shared(manifest.String(spec, "destination", "namespace")),
-		Skipped:     manifest.String(meta, "annotations", SkipAnnotation) == "true",
+		Skipped:     manifest.String(meta, "annotations", argo.SkipReconcileAnnotation) == "true",
 		Health:      health.Status(shared(manifest.String(status, "health", "status"))),
 		HealthSince: at(status, "health", "lastTransitionTime"), Sync: shared(manifest.String(status, "sync", "status")),
 		Revisions: revisions(manifest.Map(status, "sync")), Compared: at(status, "reconciledAt"),
@@ -193,7 +190,7 @@ func newApplication(o manifest.Object) *Application {
 			Message: message(c), Since: at(c, "lastTransitionTime"),
 		})
 	}
-	// What it deploys to another cluster is for the Argo CD there.
+	// Applications that it deploys to another cluster belong to the Argo CD there.
 	elsewhere := a.Server != "" && !generator.ClusterList(nil).Local("", a.Server)
 	for _, r := range manifest.Maps(status["resources"]) {
 		resource := newResource(r)
@@ -210,13 +207,13 @@ func newApplication(o manifest.Object) *Application {
 
 func newResource(r map[string]any) Resource {
 	return Resource{
-		Key: keyIn(r), Version: shared(manifest.String(r, "version")), Wave: int(number(r["syncWave"])),
+		Key: keyIn(r), Version: shared(manifest.String(r, "version")), Wave: number(r["syncWave"]),
 		Sync: shared(manifest.String(r, "status")), Health: health.Status(shared(manifest.String(r, "health", "status"))),
 		Message: message(manifest.Map(r, "health")), Hook: r["hook"] == true, Prune: r["requiresPruning"] == true,
 	}
 }
 
-// judge gives a set the health that Argo CD gives it, which knows nothing of its Applications (resource_customizations/argoproj.io/
+// judge sets the health of a set by Argo CD's check, which ignores the set's Applications (resource_customizations/argoproj.io/
 // ApplicationSet of Argo CD 3.2 to 3.5).
 func (a *Application) judge() {
 	is := func(kind string) bool {
@@ -229,7 +226,7 @@ func (a *Application) judge() {
 		return false
 	}
 	switch {
-	case is("ErrorOccurred"):
+	case is(argo.ErrorOccurred):
 		a.Health = health.Degraded
 	case is("RolloutProgressing"):
 		a.Health = health.Progressing
@@ -259,7 +256,7 @@ func (a *Application) Key() Key {
 	return Key{argo.Group, kind, a.Namespace, a.Name}
 }
 
-// since keeps when its health and its sync became so, from what was known before. Seen is now.
+// since carries over the times of its health and its sync from the former state. Seen is now.
 func (a *Application) since(old *Application, seen time.Time) {
 	if old == nil {
 		return
@@ -298,16 +295,6 @@ func at(o map[string]any, path ...string) time.Time {
 	return t
 }
 
-func number(v any) int64 {
-	switch n := v.(type) {
-	case int64:
-		return n
-	case float64:
-		return int64(n)
-	}
-	return 0
-}
-
 func texts(v any) []string {
 	list, _ := v.([]any)
 	var out []string
@@ -328,4 +315,9 @@ func revisions(o map[string]any) []string {
 		return []string{shared(one)}
 	}
 	return nil
+}
+
+func number(v any) int {
+	n, _ := manifest.Number(v)
+	return int(n)
 }

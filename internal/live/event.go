@@ -2,8 +2,8 @@
 // runs and what waits for what. Its input is a stream of events, in the order in which they happened; its output are snapshots that never
 // change. It has no clock, no network and no terminal: time is in the events.
 //
-// It keeps only the fields of an Application that are needed, so thousands of them fit into a small process. What it does not know has a
-// name: a Source that was lost says why.
+// It keeps only the fields of an Application that are needed, so thousands of them fit into a small process. Gaps are explicit: a lost
+// Source has its reason.
 package live
 
 import (
@@ -20,10 +20,10 @@ import (
 	"github.com/argosy-cd/argosy/internal/manifest"
 )
 
-// What happened.
+// What is the kind of an event.
 type What string
 
-// What can happen. An object that changed is Seen again.
+// Kinds of events. A changed object is Seen again.
 const (
 	Seen   What = "seen"   // an object was added, or has changed
 	Gone   What = "gone"   // an object was deleted
@@ -31,13 +31,13 @@ const (
 	Lost   What = "lost"   // a source cannot be watched
 )
 
-// Event is something that happened. It is a line of a recording.
+// Event is a change in the cluster, and a line of a recording.
 type Event struct {
 	At   time.Time `json:"at"`
 	What What      `json:"what"`
-	// Object is what was seen, or the identity of what is gone. An Application may have only Fields.
+	// Object is the seen object, or the identity of a deleted one. An Application may have only Fields.
 	Object manifest.Object `json:"object,omitempty"`
-	// Source is what is listed or lost, such as "Applications in all namespaces".
+	// Source is the listed or lost source, such as "Applications in all namespaces".
 	Source string `json:"source,omitempty"`
 	// Reason is why a source is lost.
 	Reason string `json:"reason,omitempty"`
@@ -102,8 +102,7 @@ func Write(w io.Writer, e Event) error {
 	return nil
 }
 
-// Read calls next for each event of a recording. Name is what it is called in errors. A last line that is not complete is left out: the
-// recorder was killed.
+// Read calls next for each event of a recording. name is its name in errors. An incomplete last line is dropped: the recorder was killed.
 func Read(name string, r io.Reader, next func(Event)) error {
 	lines := bufio.NewScanner(r)
 	lines.Buffer(make([]byte, 64<<10), maxLine)
@@ -152,7 +151,7 @@ func (e Event) check() error {
 			return errors.New("source must be set")
 		}
 	default:
-		return fmt.Errorf("what must be seen, gone, listed or lost, it is %q", string(e.What))
+		return fmt.Errorf("field \"what\" must be seen, gone, listed or lost, it is %q", string(e.What))
 	}
 	return nil
 }

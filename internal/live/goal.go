@@ -10,7 +10,7 @@ import (
 	"github.com/argosy-cd/argosy/internal/problem"
 )
 
-// Goal is a state of a root that somebody waits for.
+// Goal is a state of a root to wait for.
 type Goal struct {
 	// State is healthy, synced or revision.
 	State string
@@ -59,7 +59,7 @@ func (g Goal) Left(root *Node) []*Node {
 	root.All(func(n *Node) {
 		ok := n.Settled()
 		if g.State == "healthy" {
-			// Of one whose objects are not known, only Argo CD's own verdict says that all of them exist.
+			// If the objects of a node are unknown, only Synced proves that all of them exist.
 			ok = ok && n.Health == health.Healthy && (n.Cut == "" || n.Sync == argo.Synced)
 		} else {
 			ok = ok && (n.Set && n.Health == health.Healthy || n.Sync == argo.Synced)
@@ -71,7 +71,7 @@ func (g Goal) Left(root *Node) []*Node {
 	return out
 }
 
-// Describe says what state a node is in, for somebody who waits.
+// Describe describes the state of a node.
 func (n *Node) Describe() string {
 	if n.Unseen != "" {
 		return "cannot be watched: " + n.Unseen

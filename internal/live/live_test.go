@@ -402,7 +402,7 @@ func TestRecording(t *testing.T) {
 		t.Error(len(got), err)
 	}
 	for text, want := range map[string]string{
-		"{}\n":                                   `boot.jsonl:1: what must be seen, gone, listed or lost, it is ""`,
+		"{}\n":                                   `boot.jsonl:1: field "what" must be seen, gone, listed or lost, it is ""`,
 		"\n{\"what\": \"seen\"}\n":               "boot.jsonl:2: object: kind and metadata.name must be set",
 		"{\"what\": \"lost\"}\n":                 "boot.jsonl:1: source must be set",
 		"x\n":                                    "boot.jsonl:1: not an event of a recording: invalid character 'x' looking for beginning of value",

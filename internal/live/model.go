@@ -16,14 +16,14 @@ const maxObjects = 50_000
 // Source is a part of the cluster that is watched.
 type Source struct {
 	Name string
-	// Listed says that everything of it is known, Lost why it is not watched; "" is nothing wrong. A source that was listed and then lost
-	// is known as it was.
+	// Listed says that the source was listed, Lost why it is not watched; "" if it is. A source that was listed and then lost keeps its
+	// last state.
 	Listed bool
 	Lost   string
 	Since  time.Time
 }
 
-// Model is what is known of a boot. It is safe for concurrent use.
+// Model is the known state of a boot. It is safe for concurrent use.
 type Model struct {
 	namespace string
 
@@ -32,7 +32,7 @@ type Model struct {
 	apps    map[Key]*Application
 	objects map[Key]manifest.Object
 	sources map[string]Source
-	last    *Snapshot // nil is not made yet
+	last    *Snapshot // nil after a change
 	changed chan struct{}
 }
 
@@ -75,7 +75,7 @@ func (m *Model) Apply(e Event) {
 	m.changed = make(chan struct{})
 }
 
-// found ends what was lost about a single Application or set: it can be read again, or is gone.
+// found removes the lost source of a single Application or set: it can be read again, or is gone.
 func (m *Model) found(key Key) {
 	if key.isArgo() {
 		delete(m.sources, key.String())
@@ -104,7 +104,7 @@ func (m *Model) Changed() <-chan struct{} {
 	return m.changed
 }
 
-// Snapshot returns what is known now. Two snapshots without an event between them are the same.
+// Snapshot returns the current state. Without an event in between, it returns the same snapshot.
 func (m *Model) Snapshot() *Snapshot {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -118,7 +118,7 @@ func (m *Model) Snapshot() *Snapshot {
 	return m.last
 }
 
-// Objects returns the objects beside Applications and sets that were seen, which nobody may change.
+// Objects returns the seen objects that are no Applications or sets. They must not be changed.
 func (m *Model) Objects() []manifest.Object {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -18,20 +18,20 @@ type Operation struct {
 	Started, Finished time.Time
 	// Retries counts the retries so far, Limit is how many there may be; negative is no limit.
 	Retries, Limit int
-	// Refresh says that it is tried again with the latest revision, and not with the one that it began with.
+	// Refresh says that retries use the latest revision, and not the one that it began with.
 	Refresh   bool
 	Automated bool
-	// Revisions are those that it syncs, for each source. None are those of the spec.
+	// Revisions are the synced revisions of the sources. None means those of the spec.
 	Revisions []string
 	// Only are the objects that it syncs. None is all.
 	Only []Key
-	// Results are those objects that are not done: they failed, or the sync waits for them.
+	// Results are the objects that failed, or that the sync waits for.
 	Results []Result
-	// Waits is what it says that it waits for. Nil is nothing.
+	// Waits is the object that its message waits for. Nil if there is none.
 	Waits *Awaited
 }
 
-// Result is what became of an object in a sync.
+// Result is the result of an object in a sync.
 type Result struct {
 	Key
 	// Status is Synced, SyncFailed, Pruned or PruneSkipped; Phase is Running, Failed or Error.
@@ -42,10 +42,10 @@ type Result struct {
 
 // Failed reports whether it failed.
 func (r Result) Failed() bool {
-	return r.Status == "SyncFailed" || r.Phase == argo.PhaseFailed || r.Phase == argo.PhaseError
+	return r.Status == argo.ResultSyncFailed || r.Phase == argo.PhaseFailed || r.Phase == argo.PhaseError
 }
 
-// Awaited is what a sync says that it waits for.
+// Awaited is the object that a sync's message waits for.
 type Awaited struct {
 	// For is "health", "hook" or "deletion".
 	For               string
@@ -102,8 +102,8 @@ func newOperation(state map[string]any) *Operation {
 	result := manifest.Map(state, "syncResult")
 	o := &Operation{
 		Phase: shared(manifest.String(state, "phase")), Message: message(state), Started: at(state, "startedAt"),
-		Finished: at(state, "finishedAt"), Retries: int(number(state["retryCount"])),
-		Limit:     int(number(manifest.Map(op, "retry")["limit"])),
+		Finished: at(state, "finishedAt"), Retries: number(state["retryCount"]),
+		Limit:     number(manifest.Map(op, "retry")["limit"]),
 		Refresh:   manifest.Map(op, "retry")["refresh"] == true,
 		Automated: manifest.Map(op, "initiatedBy")["automated"] == true, Revisions: revisions(manifest.Map(op, "sync")),
 	}
@@ -114,9 +114,9 @@ func newOperation(state map[string]any) *Operation {
 		o.Only = append(o.Only, keyIn(r))
 	}
 	for _, r := range manifest.Maps(result["resources"]) {
-		// Those that are done tell nothing, and an Application has thousands of them.
+		// Skip completed results: an Application can have thousands of them.
 		phase, status := manifest.String(r, "hookPhase"), manifest.String(r, "status")
-		if phase != argo.PhaseSucceeded || status == "SyncFailed" {
+		if phase != argo.PhaseSucceeded || status == argo.ResultSyncFailed {
 			o.Results = append(o.Results, Result{
 				Key: keyIn(r), Status: shared(status), Phase: shared(phase), Message: message(r),
 				Hook: shared(manifest.String(r, "hookType")),
@@ -135,7 +135,7 @@ func newOperation(state map[string]any) *Operation {
 	return o
 }
 
-// awaited are the objects that a sync waits for: all that are running, with the one that its message names first.
+// awaited returns the objects that a sync waits for: all running ones, the one in its message first.
 func (o *Operation) awaited() []Result {
 	if o == nil || o.Waits == nil {
 		return nil

@@ -19,7 +19,7 @@ type Snapshot struct {
 	// At is the time of the last event.
 	At      time.Time
 	Sources []Source
-	// Roots are those that nobody deploys.
+	// Roots are the nodes without a parent.
 	Roots []*Node
 	// Nodes are all Applications and sets, each parent before its children, and those by phase, wave and name.
 	Nodes []*Node
@@ -38,7 +38,7 @@ type Node struct {
 	Parent   *Node // nil is a root
 	Children []*Node
 	Depth    int
-	// Waits are what it waits for.
+	// Waits are the nodes and objects that it waits for.
 	Waits []Wait
 }
 
@@ -53,7 +53,7 @@ const (
 	ForRetry    Reason = "retry"    // its sync failed and is tried again
 	ForWindow   Reason = "window"   // a sync window blocks its sync
 	ForWave     Reason = "wave"     // it is in a later wave of its parent, which has not come to it
-	ForChild    Reason = "child"    // it is as healthy as what it deploys
+	ForChild    Reason = "child"    // its health depends on the children
 	ForNobody   Reason = "nobody"   // it has no automated sync
 )
 
@@ -118,7 +118,7 @@ func compareNodes(a, b *Node) int {
 		strings.Compare(a.Namespace, b.Namespace), compareKeys(a.Key(), b.Key()))
 }
 
-// parents finds who deploys whom: the set that owns an Application, the tracking annotation, the resources of an Application, and last the
+// parents finds the parent of each Application: by the owning set, the tracking annotation, the resources of Applications, and last the
 // tracking label, which charts set, too.
 func (s *Snapshot) parents(keys []Key, sets map[string]Key) map[Key]Key {
 	listed := map[Key]Key{}
@@ -164,7 +164,7 @@ func application(r argo.Ref, namespace string) Key {
 	return Key{argo.Group, argo.KindApplication, cmp.Or(r.Namespace, namespace), r.Name}
 }
 
-// cutLoops makes a root of one of those that deploy each other.
+// cutLoops makes one Application of each cycle a root.
 func (s *Snapshot) cutLoops(keys []Key) {
 	done := map[*Node]bool{}
 	for _, key := range keys {
@@ -227,7 +227,7 @@ func (s *Snapshot) place(n *Node, depth int) {
 	}
 }
 
-// waits are what a node waits for.
+// waits returns the nodes and objects that a node waits for.
 func (s *Snapshot) waits(n *Node) []Wait {
 	op := n.Operation
 	switch {
@@ -275,13 +275,13 @@ func (n *Node) Settled() bool {
 	return !n.Missing && n.Deleting.IsZero() && n.Hydration.Done() && !n.Operation.Running() && !n.Requested
 }
 
-// Trouble is the first error that Argo CD reports about a node: a condition, hydration or a sync that failed. what is "" without one.
+// Trouble returns the first error that Argo CD reports: a condition, a failed hydration or sync. what is "" if there is none.
 func (n *Node) Trouble() (what, message string) {
 	if n.Hydration.Failed() {
 		return "its source was not hydrated", n.Hydration.Message
 	}
 	for _, c := range n.Conditions {
-		if strings.HasSuffix(c.Type, "Error") || n.Set && c.Type == "ErrorOccurred" && c.Status == "True" {
+		if argo.IsError(c.Type) || n.Set && argo.IsSetError(c.Type, c.Status) {
 			return c.Type, c.Message
 		}
 	}
@@ -341,7 +341,7 @@ func (s *Snapshot) Find(name string) (*Node, error) {
 		for _, n := range found {
 			names = append(names, n.String())
 		}
-		return nil, problem.Usagef("there are several Applications %q: %s", name, words.Some(names))
+		return nil, problem.Usagef("there are several Applications %q; name one as NAMESPACE/NAME: %s", name, words.Some(names))
 	}
 	if len(found) == 0 {
 		return nil, nil
@@ -361,12 +361,12 @@ func (s *Snapshot) Title(n *Node) string {
 	return name
 }
 
-// Stale returns the sources that were watched and are not any more: what is known of them may be old.
+// Stale returns the sources whose watch was lost: their state may be out of date.
 func (s *Snapshot) Stale() []Source {
 	return slices.DeleteFunc(slices.Clone(s.Sources), func(x Source) bool { return !x.Listed || x.Lost == "" })
 }
 
-// Unwatched returns the sources that were never watched, each with its reason. Applications in them are not known.
+// Unwatched returns the sources that were never watched, each with its reason. Their Applications are unknown.
 func (s *Snapshot) Unwatched() []Source {
 	return slices.DeleteFunc(slices.Clone(s.Sources), func(x Source) bool { return x.Listed || x.Lost == "" })
 }

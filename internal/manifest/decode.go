@@ -175,7 +175,7 @@ func split(data []byte) []part {
 		}
 		if isMarker(data[pos:end], "---") || isMarker(data[pos:end], "...") {
 			parts = append(parts, part{data[start:pos], startLine})
-			// What follows the marker on its line belongs to the next document.
+			// Text behind the marker on its line belongs to the next document.
 			start, startLine = pos+3, line
 		} else if pos == start && data[pos] == '%' {
 			start, startLine = end, line+1

@@ -93,7 +93,7 @@ func appendList(dst []byte, list []any, indent int) []byte {
 	return dst
 }
 
-// appendValue writes what follows a key's colon or an item's dash: a scalar on the same line, or a nested block.
+// appendValue writes a value behind a key's colon or an item's dash: a scalar on the same line, or a nested block.
 func appendValue(dst []byte, v any, indent int, inList bool) []byte {
 	switch v := v.(type) {
 	case map[string]any:
@@ -188,7 +188,7 @@ func appendString(dst []byte, s string, indent int) []byte {
 	return appendQuoted(dst, s)
 }
 
-// What isPlain needs to know of a byte: where it may be, and whether a number may have it.
+// Properties of a byte for isPlain: where it may be, and whether a number may have it.
 const (
 	plainFirst = 1 << iota
 	plainLater
@@ -214,7 +214,7 @@ var plain = func() (table [256]uint8) {
 	return table
 }()
 
-// isPlain is conservative: what it refuses is quoted, which is always right.
+// isPlain is conservative: any other text is quoted, which is always right.
 func isPlain(s string) bool {
 	if s == "" || len(s) > 200 || plain[s[0]]&plainFirst == 0 {
 		return false

@@ -8,7 +8,7 @@ import (
 	goyaml "sigs.k8s.io/yaml/goyaml.v2"
 )
 
-// Limits of one input. All that decodes YAML or JSON of others asks Check first.
+// Limits of one input. Every decoder of untrusted YAML or JSON calls Check first.
 const (
 	// MaxBytes bounds the text. The largest object a Kubernetes API server accepts is 3 MiB; this leaves room for a rendered repository in
 	// one file.
@@ -23,11 +23,11 @@ const (
 	maxWritten = 4 * MaxBytes
 	// maxErrors bounds the errors and the warnings about one input: each document can have one.
 	maxErrors = 100
-	// maxMessage bounds what the parser has to say, which can be a line for each line of the input.
+	// maxMessage bounds the parser's message, which can have a line for each line of the input.
 	maxMessage = 600
 )
 
-// nodeBytes is what a value counts besides its text.
+// nodeBytes is the size of a value besides its text.
 const nodeBytes = 16
 
 // Check refuses YAML or JSON that takes far more memory than its text suggests: too many values, or aliases that stand for too much. It
@@ -50,8 +50,7 @@ func Check(data []byte) error {
 		if !hasAliases(p.data) {
 			continue
 		}
-		// This is the parser that decodes it, in front of the step that writes what aliases stand for as often as they are there. It
-		// refuses aliases that multiply; strings it shares.
+		// This parser decodes the text, before the step that expands each alias. It refuses aliases that multiply; it shares strings.
 		var v any
 		if err := goyaml.Unmarshal(p.data, &v); err != nil {
 			continue
@@ -98,7 +97,7 @@ func isUTF16(data []byte) bool {
 	return bytes.HasPrefix(data, []byte("\xff\xfe")) || bytes.HasPrefix(data, []byte("\xfe\xff"))
 }
 
-// narrow returns UTF-16 with ASCII characters of one byte each, and any other text as it is.
+// narrow returns UTF-16 with ASCII characters of one byte each, and any other text unchanged.
 func narrow(data []byte) []byte {
 	if !isUTF16(data) {
 		return data

@@ -23,3 +23,26 @@ func Strings(v any) []string {
 	}
 	return out
 }
+
+// Number returns a decoded number without its fraction. It reports whether the value is a number.
+func Number(v any) (int64, bool) {
+	switch n := v.(type) {
+	case int64:
+		return n, true
+	case float64:
+		return int64(n), true
+	case int:
+		return int64(n), true
+	}
+	return 0, false
+}
+
+// Condition returns the condition of a type in the status of an object, nil if there is none.
+func Condition(o Object, kind string) map[string]any {
+	for _, c := range Maps(Map(o, "status")["conditions"]) {
+		if String(c, "type") == kind {
+			return c
+		}
+	}
+	return nil
+}

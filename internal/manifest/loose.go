@@ -34,7 +34,7 @@ func LooseValue(data []byte) (any, error) {
 	return decodeLooseYAML(data)
 }
 
-// plainError keeps what the YAML library has to say, on one line.
+// plainError returns the YAML library's message, on one line.
 func plainError(err error) error {
 	s := words.OneLine(err.Error(), maxMessage)
 	for _, prefix := range []string{

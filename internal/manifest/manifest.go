@@ -29,7 +29,7 @@ type Position struct {
 	Repository string
 }
 
-// What ends the File of an object that is in no file: a Kustomization makes it, or a template of a chart.
+// Suffixes of the File of an object that is in no file, but is built by a Kustomization or rendered from a chart's template.
 const (
 	Built    = " (built)"
 	Rendered = " (rendered)"

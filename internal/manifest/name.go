@@ -5,7 +5,7 @@ import "strings"
 // LastApplied is the annotation in which "kubectl apply" keeps a whole object. That of a Secret has its content.
 const LastApplied = "kubectl.kubernetes.io/last-applied-configuration"
 
-// Name is the name of an object as kubectl prints it: deployment.apps/web. One that is generated ends with a star.
+// Name is the name of an object as kubectl prints it: deployment.apps/web. A generated name ends with a star.
 func Name(o Object) string {
 	kind := strings.ToLower(String(o, "kind"))
 	if group := Group(o); group != "" {

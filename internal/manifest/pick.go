@@ -12,7 +12,7 @@ import (
 // elements.
 type Fields map[string]Fields
 
-// pickCost is about what a value takes in memory beside its text. An empty object of two bytes is a map.
+// pickCost is about the memory of a value besides its text. An empty object of two bytes becomes a map.
 const pickCost = 64
 
 // PickError says that the wanted fields of an object are larger than they may be.
@@ -41,7 +41,7 @@ type picker struct {
 	limit, left int
 }
 
-// begin returns the first byte of what comes next, which is not read yet.
+// begin returns the first byte of the next value without reading it.
 func (p *picker) begin() (byte, error) {
 	for i, c := range p.data {
 		if c != ' ' && c != '\t' && c != '\n' && c != '\r' {
@@ -65,7 +65,7 @@ func (p *picker) expect(want byte) error {
 	return err
 }
 
-// value reads a value. It is nil if it has another type than what is wanted.
+// value reads a value. It is nil if it does not have the wanted type.
 func (p *picker) value(want Fields, inList bool) (any, error) {
 	c, err := p.begin()
 	if err != nil {
@@ -108,7 +108,7 @@ func (p *picker) pay(size int) error {
 	return nil
 }
 
-// more reports whether a list or an object has another element, and reads what is before it or the end.
+// more reports whether a list or an object has another element, and reads the separator or the end.
 func (p *picker) more(first bool, end byte) (bool, error) {
 	c, err := p.begin()
 	if err != nil {

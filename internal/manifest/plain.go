@@ -2,12 +2,12 @@ package manifest
 
 import "unicode/utf8"
 
-// maxPlain is the size up to which Plain answers. It is far below all limits of a decoded value.
+// maxPlain is the largest size that Plain converts. It is far below all limits of a decoded value.
 const maxPlain = 1 << 20
 
-// Plain turns a value that YAML gave into what JSON would give, in place: integers become int64. It reports false if JSON might give
-// another value or refuse it: for numbers with a fraction, times, texts that are no UTF-8, and large values. The value may be half done
-// then.
+// Plain converts a decoded YAML value in place to the value that JSON decodes to: integers become int64. It reports false if JSON might
+// give another value or refuse it: for numbers with a fraction, times, texts that are no UTF-8, and large values. The value may then be
+// partly converted.
 func Plain(v any) (any, bool) {
 	left := maxPlain
 	return plainValue(v, 0, &left)

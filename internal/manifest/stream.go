@@ -35,7 +35,7 @@ func DecodeLoose(file string, data []byte) (docs []Document, warnings []error, e
 
 type stream struct {
 	file     string
-	line     int // of what is decoded next
+	line     int // of the next document
 	number   int
 	docs     []Document
 	warnings []error
@@ -156,7 +156,7 @@ func (s *stream) warn(err error) {
 	}
 }
 
-// LastCounts says of an error about a key that is there twice that the last one counts.
+// LastCounts adds to an error about a duplicate key that the last one counts.
 func LastCounts(err error) error {
 	if p, ok := PositionOf(err); ok {
 		return p.Errorf("%w; the last one counts", errors.Unwrap(err))
@@ -192,7 +192,7 @@ func (s *stream) add(v any, text []byte, twice error) error {
 	return nil
 }
 
-// behindEnd returns the line of what follows the end of the first document, "...", zero if nothing does.
+// behindEnd returns the first line with content behind the end of the first document, "...", zero if there is none.
 func behindEnd(part []byte) int {
 	line, ended := 0, false
 	for text := range bytes.Lines(part) {

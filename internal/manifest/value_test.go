@@ -252,3 +252,27 @@ func TestLists(t *testing.T) {
 		t.Error("what is no list has nothing")
 	}
 }
+
+func TestNumber(t *testing.T) {
+	for _, c := range []struct {
+		v    any
+		want int64
+		ok   bool
+	}{{int64(3), 3, true}, {3.0, 3, true}, {3, 3, true}, {"3", 0, false}, {nil, 0, false}, {true, 0, false}} {
+		if got, ok := manifest.Number(c.v); got != c.want || ok != c.ok {
+			t.Errorf("%#v: got %d, %t", c.v, got, ok)
+		}
+	}
+}
+
+func TestCondition(t *testing.T) {
+	o := manifest.Object{"status": map[string]any{"conditions": []any{nil, "x", map[string]any{"type": "Ready", "status": "True"}}}}
+	if got := manifest.Condition(o, "Ready"); manifest.String(got, "status") != "True" {
+		t.Errorf("got %v", got)
+	}
+	for _, o := range []manifest.Object{nil, {}, {"status": map[string]any{"conditions": "x"}}, o} {
+		if got := manifest.Condition(o, "Synced"); got != nil {
+			t.Errorf("%v: got %v", o, got)
+		}
+	}
+}

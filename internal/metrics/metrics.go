@@ -53,13 +53,13 @@ func (r *Registry) Gauge(name, help string, labels ...string) Gauge {
 // Set sets the number for the values of the labels, in their order.
 func (g Gauge) Set(n int, values ...string) { g.vec.WithLabelValues(values...).Set(float64(n)) }
 
-// Only sets the number for the values of the labels, and removes it for all others.
+// Only sets the gauge for the label values, and removes all other label values.
 func (g Gauge) Only(n int, values ...string) {
 	g.vec.Reset()
 	g.Set(n, values...)
 }
 
-// Read adds a gauge whose number is asked for when the metrics are.
+// Read adds a gauge whose value is read at each scrape.
 func (r *Registry) Read(name, help string, value func() int) {
 	r.inner.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help}, func() float64 { return float64(value()) }))
 }

@@ -10,11 +10,12 @@ import (
 	"strings"
 
 	"github.com/argosy-cd/argosy/internal/argo"
+	"github.com/argosy-cd/argosy/internal/giturl"
 	"github.com/argosy-cd/argosy/internal/manifest"
 	"github.com/argosy-cd/argosy/internal/settings"
 )
 
-// newApplication reads what an Application says about itself.
+// newApplication reads the fields of an Application.
 func (l *loader) newApplication(d manifest.Document, origin string) *Application {
 	o := d.Object
 	app := &Application{
@@ -32,7 +33,7 @@ func (l *loader) newApplication(d manifest.Document, origin string) *Application
 	return app
 }
 
-// application plans one Application. Its ancestors are those that it is deployed by, origin says which set has generated it.
+// application plans one Application. ancestors are the Applications above it; origin names the set that has generated it.
 func (l *loader) application(d manifest.Document, origin string, ancestors []argo.Ref) *Application {
 	app := l.newApplication(d, origin)
 	spec := manifest.Map(d.Object, "spec")
@@ -40,7 +41,7 @@ func (l *loader) application(d manifest.Document, origin string, ancestors []arg
 		app.Itself = true
 		if !samePlaces(l.specs[app.Ref], spec) {
 			l.findAt(RuleNameTwice, app, d.Position,
-				"it has the name of the Application that deploys it, but another source: the sync of the parent replaces the parent by it")
+				"it has the name of its parent, but another source: a sync of the parent overwrites the parent's own spec; rename one")
 		} else if i < len(ancestors)-1 { // a root that contains itself is a custom
 			l.find(RuleCycle, app, "it deploys its own parent: %s", chain(append(slices.Clip(ancestors[i:]), app.Ref)))
 		}
@@ -122,7 +123,7 @@ func samePlaces(a, b map[string]any) bool {
 	places := func(spec map[string]any) (out [][4]string) {
 		for _, s := range argo.Sources(manifest.Object{"spec": spec}) {
 			out = append(out, [4]string{
-				argo.RepositoryKey(manifest.String(s, "repoURL")), path.Clean(manifest.String(s, "path")), manifest.String(s, "chart"),
+				giturl.Canonical(manifest.String(s, "repoURL")), path.Clean(manifest.String(s, "path")), manifest.String(s, "chart"),
 				manifest.String(s, "plugin", "name"),
 			})
 		}
@@ -139,7 +140,7 @@ func chain(refs []argo.Ref) string {
 	return strings.Join(names, " → ")
 }
 
-// deploy finds what an Application deploys.
+// deploy adds the items of an Application.
 func (l *loader) deploy(app *Application, spec map[string]any, ancestors []argo.Ref) {
 	content := l.content(app, spec)
 	app.Sources = content.sources

@@ -64,8 +64,8 @@ func isComponent(file string, data []byte) bool {
 	return len(docs) == 1 && manifest.String(docs[0].Object, "kind") == "Component"
 }
 
-// isManifest reports whether a file has nothing but objects that Argo CD could deploy. Those of Argo CD itself may be applied by hand, and
-// configuration of tools is none.
+// isManifest reports whether a file has nothing but objects that Argo CD could deploy. Objects of Argo CD itself may be applied by hand,
+// and files that configure tools are no manifests.
 func isManifest(file string, data []byte) bool {
 	docs, _, err := manifest.DecodeLoose(file, data)
 	if err != nil || len(docs) == 0 {

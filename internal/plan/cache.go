@@ -11,7 +11,7 @@ import (
 	"github.com/argosy-cd/argosy/internal/source"
 )
 
-// Cache keeps what sources have become, for the second pass of a plan and for other plans. The zero Cache is ready.
+// Cache caches rendered sources, for the second pass of a plan and for other plans. The zero Cache is ready.
 type Cache struct {
 	mu   sync.Mutex
 	kept map[[32]byte]func() rendered
@@ -37,7 +37,7 @@ func (c *Cache) cached(key any, render func() rendered) rendered {
 	return once()
 }
 
-// Forget drops what is kept.
+// Forget empties the cache.
 func (c *Cache) Forget() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -50,7 +50,7 @@ func (l *loader) key(app *Application, spec map[string]any) any {
 	if source.Changes(l.cfg.Loader.BuildOptions) {
 		options = "known: " + *l.cfg.Loader.BuildOptions
 	}
-	// Who renders sets, and where the Application is, matters to sets only.
+	// The renderer of sets and the Application's position matter only to sets.
 	var sets any
 	sources := argo.Deployed(manifest.Object{"spec": spec})
 	if l.cfg.Sets == SetsByPlugin || slices.ContainsFunc(sources, func(s map[string]any) bool { return s["plugin"] != nil }) {

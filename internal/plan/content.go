@@ -40,7 +40,7 @@ func unlocated(docs []manifest.Document) []located {
 	return out
 }
 
-// rendered is what the sources of an Application have.
+// rendered is the rendered content of an Application's sources.
 type rendered struct {
 	sources  []Source
 	docs     []located
@@ -101,13 +101,13 @@ func (l *loader) begin(d manifest.Document) {
 	})
 }
 
-// wait returns when nothing is rendered ahead any more. What has not begun does not begin; what has begun ends, because others share it.
+// wait stops rendering ahead. Renderings that have not begun are dropped; running ones are waited for, because others share them.
 func (l *loader) wait() {
 	close(l.ending)
 	l.working.Wait()
 }
 
-// content is what the sources of an Application have.
+// content returns the rendered content of an Application's sources, which may have been rendered ahead.
 func (l *loader) content(app *Application, spec map[string]any) rendered {
 	id := reflect.ValueOf(spec).Pointer()
 	if ready := l.ready[id]; ready != nil {
@@ -190,8 +190,8 @@ func (r *rendered) problem(s *Source, p source.Problem) {
 // argoChart is Argo CD's own chart.
 const argoChart = "argo-cd"
 
-// leaf reports whether what is missing cannot have Applications: a chart that is known to have none, though it is deployed to where
-// Applications are, or one that is deployed elsewhere.
+// leaf reports whether the missing part cannot have Applications: a chart that is known to have none, or a chart for another namespace than
+// Argo CD's.
 func (r *rendered) leaf(p source.Problem) bool {
 	known := []string{argoChart, "argo-rollouts", "argo-workflows", "argo-events", "argocd-image-updater"}
 	if text, err := json.Marshal(p.Values); err != nil || source.Mentions(text) {
@@ -265,7 +265,7 @@ func missing(kind source.Kind, err error) *source.Result {
 	return r
 }
 
-// folder is what the plugin appset does with a directory.
+// folder renders a directory as the plugin appset does.
 func (l *loader) folder(app *Application, about source.Application, s, plugin map[string]any) *source.Result {
 	plain := map[string]any{}
 	for k, v := range s {
@@ -284,7 +284,7 @@ func (l *loader) folder(app *Application, about source.Application, s, plugin ma
 	return l.expandResult(app, result, s)
 }
 
-// detect finds out what is in the directory of a source.
+// detect returns the kind of a source's directory.
 func (l *loader) detect(s map[string]any) source.Kind {
 	repo, err := l.cfg.Loader.Open(l.ctx, manifest.String(s, "repoURL"), cmp.Or(manifest.String(s, "targetRevision"), "HEAD"))
 	if err != nil {
@@ -309,7 +309,7 @@ func (l *loader) expandResult(app *Application, result *source.Result, s map[str
 	return out
 }
 
-// expand does what the plugin appset does.
+// expand replaces sets by their Applications as the plugin appset does.
 func (l *loader) expand(app *Application, docs []manifest.Document, s map[string]any) *source.Result {
 	if l.cfg.Sets == SetsByController {
 		return &source.Result{Kind: source.AppSet, Documents: named(app.Name, docs)}

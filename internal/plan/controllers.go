@@ -45,7 +45,7 @@ func (l *loader) acceptedBy(item *Item) (string, bool) {
 	return "", false
 }
 
-// waitsFor says what waits until an item of an Application is healthy, "" if nothing does.
+// waitsFor names what waits until an item of an Application is healthy, "" if nothing does.
 func (l *loader) waitsFor(app *Application, item *Item) string {
 	last := app.Items[len(app.Items)-1]
 	if item.Wave != last.Wave || item.Phase != last.Phase {
@@ -54,7 +54,7 @@ func (l *loader) waitsFor(app *Application, item *Item) string {
 	return l.waitsForApplication(app, []*Application{app})
 }
 
-// waitsForApplication says what waits until an Application is healthy: waves of its parent, or of the parent's parent.
+// waitsForApplication names what waits until an Application is healthy: waves of its parent, or of the parent's parent.
 func (l *loader) waitsForApplication(app *Application, seen []*Application) string {
 	for _, parent := range l.plan.Applications {
 		for _, item := range parent.Items {

@@ -22,7 +22,7 @@ func newDestination(spec map[string]any) Destination {
 	return Destination{cmp.Or(manifest.String(d, "name"), manifest.String(d, "server")), manifest.String(d, "namespace")}
 }
 
-// server is the API server of the cluster that an Application deploys to, as far as it is known.
+// server returns the API server of the cluster that an Application deploys to, or the cluster's name if that is all that is known.
 func (l *loader) server(app *Application) string {
 	return l.cfg.Clusters.Server(app.Destination.Cluster)
 }
@@ -32,7 +32,7 @@ func (l *loader) local(spec map[string]any) bool {
 	return l.cfg.Clusters.Local(manifest.String(spec, "destination", "name"), manifest.String(spec, "destination", "server"))
 }
 
-// namespace is that of its destination.
+// namespace is the namespace of its destination.
 func (a *Application) namespace() string { return a.Destination.Namespace }
 
 // in is an Application in the namespace that its parent deploys it to, if it names none. Its spec is the same.

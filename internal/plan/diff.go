@@ -19,30 +19,30 @@ type Change struct {
 	// Subject is an Application, a set, or a wave of an Application.
 	Subject  string
 	Old, New string
-	// Namespace and Project are those of an Application that is added, removed, left or changed; otherwise "".
+	// Namespace and Project are the Application's, if the change is about one that is added, removed, left or changed; otherwise "".
 	Namespace, Project string
 }
 
-// ChangeKind is what a change does.
+// ChangeKind is the kind of a change.
 type ChangeKind string
 
 // Kinds of changes. A wave that stops waiting and a new finding are worth a second look.
 const (
 	Added   ChangeKind = "added"
 	Removed ChangeKind = "removed"
-	Left    ChangeKind = "left" // an Application that is not deployed any more, and not deleted: nobody prunes it
+	Left    ChangeKind = "left" // an Application that is not deployed any more, and not pruned
 	Moved   ChangeKind = "moved"
 	Sourced ChangeKind = "source"
 	Aimed   ChangeKind = "destination" // it deploys to another cluster or namespace
 	Owned   ChangeKind = "project"     // it belongs to another project
 	Waits   ChangeKind = "waits"       // a wave that waits now, and did not
 	Stops   ChangeKind = "stops"       // a wave that waits no more
-	Doubted ChangeKind = "doubted"     // a wave of which it is not known any more whether it waits
+	Doubted ChangeKind = "doubted"     // it is no longer known whether a wave waits
 	Found   ChangeKind = "finding"
 	Gone    ChangeKind = "gone" // a finding that is no more
 )
 
-// Difference is what changes from one plan to another.
+// Difference has the changes from one plan to another.
 type Difference struct {
 	// Changes are those of the boot: Applications first, then waves, then findings.
 	Changes []Change
@@ -83,7 +83,7 @@ func Diff(before, after *Plan) *Difference {
 	}
 	d.roots(before, after)
 	d.sets(removed)
-	// A finding about an Application that is not known any more is not gone.
+	// A finding about an Application that is now unknown does not count as gone.
 	findings := slices.DeleteFunc(diffFindings(before, after), func(c Change) bool {
 		return c.Kind == Gone && slices.Contains(hidden, c.Subject)
 	})
@@ -96,7 +96,7 @@ func (d *Difference) change(kind ChangeKind, app *Application, from, to string) 
 	d.Changes = append(d.Changes, Change{Kind: kind, Subject: app.Name, Old: from, New: to, Namespace: app.Namespace, Project: app.Project})
 }
 
-// parent is an Application that deploys another: directly, or by a set. The zero parent is somebody who applies it.
+// parent is an Application that deploys another: directly, or by a set. The zero parent is a manual apply.
 type parent struct {
 	app argo.Ref
 	set string
@@ -109,7 +109,7 @@ type described struct {
 	places  []string
 }
 
-// fact is something about an Application whose change has a kind.
+// fact is a property of an Application whose change is reported.
 type fact struct {
 	kind ChangeKind
 	text string
@@ -128,7 +128,7 @@ type setOf struct {
 	place string
 }
 
-// description is a plan by what is in it.
+// description indexes the content of a plan.
 type description struct {
 	apps map[argo.Ref]*described
 	sets map[parent]setOf
@@ -182,8 +182,8 @@ func (i *Item) place(app *Application) string {
 	return order.Position(i.Phase, i.Wave) + " of " + app.Name
 }
 
-// knows reports whether a plan would have an Application of another plan if that were still deployed by the same parents. It would not if
-// one of them, or whatever deployed that, is not known completely.
+// knows reports whether a plan would contain an Application of another plan if the same parents still deployed it. It is false if a parent,
+// or an Application above it, is not known completely.
 func (d description) knows(app *described, other description, seen []argo.Ref) bool {
 	for _, by := range app.parents {
 		if set, ok := d.sets[by]; ok && set.item.Unknown != "" {
@@ -205,8 +205,7 @@ func (d description) knows(app *described, other description, seen []argo.Ref) b
 	return true
 }
 
-// mayDeployMore reports whether an Application may deploy Applications that are not in the plan. One that is broken keeps those that it
-// has.
+// mayDeployMore reports whether an Application may deploy Applications that are not in the plan. A broken one keeps its Applications.
 func (a *Application) mayDeployMore() bool {
 	return a.Broken != "" || a.Hides || slices.ContainsFunc(a.Sources, func(s Source) bool { return s.hides })
 }
@@ -259,7 +258,7 @@ func gatesOf(p *Plan) map[string]gate {
 					continue
 				}
 				applications = true
-				// One that does not wait for sure decides.
+				// An item that certainly does not wait decides.
 				if !item.Waits && (g.waits || g.doubt || !item.InDoubt) {
 					g = gate{false, item.InDoubt, fmt.Sprintf("%s: %s", item.Name, item.Why)}
 				}
@@ -312,8 +311,8 @@ func diffFindings(before, after *Plan) []Change {
 	return out
 }
 
-// Unpaired returns the findings that only one of two lists has. Of findings that are the same but for their words, those with equal words
-// go together.
+// Unpaired returns the findings that only one of two lists has. Among findings that differ only in their message, equal messages are paired
+// first.
 func Unpaired(is, was []Finding) (onlyIs, onlyWas []Finding) {
 	paired := make([]bool, len(was))
 	onlyIs = slices.Clone(is)
@@ -346,7 +345,7 @@ func Unpaired(is, was []Finding) (onlyIs, onlyWas []Finding) {
 	return onlyIs, onlyWas
 }
 
-// atRoot returns the findings of a plan. Those about all of it have the same subject and no file, so that they are the same with one root
+// atRoot returns the findings of a plan. Findings about all of it get the same subject and no file, so that they are equal with one root
 // and with several.
 func atRoot(p *Plan) []Finding {
 	out := slices.Clone(p.Findings)

@@ -61,7 +61,7 @@ type NotFound struct {
 	Allowed func(name string) bool
 }
 
-// Err names the Applications that may be meant, and what may hide the one that is.
+// Err suggests similar Applications, and names unknown ones that may deploy it.
 func (n NotFound) Err(name string) error {
 	var names, hiding []string
 	for _, p := range n.Plans {

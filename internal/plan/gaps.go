@@ -11,9 +11,9 @@ import (
 
 // Gap is an Application or a set that a plan does not know completely.
 type Gap struct {
-	// Kind is that of the object; "" is something else, such as a setting.
+	// Kind is the kind of the object; "" for a gap that is no object, such as a setting.
 	Kind, Name string
-	// State says what it is: unknown, partly known or broken. Reason says why.
+	// State is unknown, partly known or broken. Reason says why.
 	State, Reason string
 	// Hides says that Applications may be missing from the plan because of it.
 	Hides bool
@@ -62,8 +62,8 @@ func (p *Plan) Gaps() []Gap {
 	return out
 }
 
-// hides reports whether what is not known of an Application may have Applications: it is a root, it deploys others, or it deploys to where
-// Applications are.
+// hides reports whether the unknown part of an Application may have Applications: it is a root, it deploys others, or its destination is
+// Argo CD's namespace.
 func (l *loader) hides(app *Application, spec map[string]any, root bool) bool {
 	unknown := func(s Source) bool { return s.Verdict == source.Unknown || s.Verdict == source.Partly }
 	switch {

@@ -16,7 +16,7 @@ import (
 	"github.com/argosy-cd/argosy/internal/settings"
 )
 
-// learn takes from what is deployed what it says about Argo CD itself: its settings, and clusters.
+// learn reads the settings and clusters of Argo CD from a deployed object.
 func (l *loader) learn(app *Application, d located) {
 	o := d.Object
 	l.cluster(app, d)
@@ -51,7 +51,7 @@ func (l *loader) cluster(app *Application, d located) {
 	}
 }
 
-// settings takes the first settings that are found; those of argocd-cm itself win over values of a chart.
+// settings keeps the first settings that are found; argocd-cm itself wins over values of a chart.
 func (l *loader) settings(app *Application, at manifest.Position, s *settings.Settings, err error) {
 	for _, e := range problem.All(err) {
 		l.findAt(RuleSettingsBroken, app, at, "%v", e)
@@ -77,10 +77,10 @@ func (l *loader) checks() health.Customizations {
 	return l.plan.Settings.Health
 }
 
-// gates says of each item whether the next wave waits for it.
+// gates sets for each item whether the next wave waits for it.
 func (l *loader) gates() {
 	l.plan.SyncAware = l.notices(argo.OutOfSync, argo.PhaseRunning, "")
-	l.plan.SeesBroken = l.notices("Unknown", "", "ComparisonError")
+	l.plan.SeesBroken = l.notices(argo.SyncUnknown, "", argo.ComparisonError)
 	l.plan.KnowsItself = l.knowsItself()
 	l.seesSets = sync.OnceValue(l.looksInto)
 	for _, app := range l.plan.Applications {
@@ -96,15 +96,15 @@ func (l *loader) gates() {
 	}
 }
 
-// missingCounts reports whether an Application that nobody has synced is not Healthy. Before Argo CD 3.4 a missing object counts only if
-// its kind has a health check in Argo CD's code, or in its settings.
+// missingCounts reports whether an Application that was never synced is not Healthy. Before Argo CD 3.4 a missing object counts only if its
+// kind has a health check in Argo CD's code, or in its settings.
 func (l *loader) missingCounts(app *Application) bool {
 	return l.plan.Version.Has(versions.MissingNotCounted) || len(app.Items) == 0 || slices.ContainsFunc(app.Items, func(i *Item) bool {
 		return i.Waits && !i.Bundled
 	})
 }
 
-// advise says what the health check of Applications does not do.
+// advise adds findings about gaps of the health check of Applications.
 func (l *loader) advise() {
 	var deployed, nested []string
 	for _, app := range l.plan.Applications {
@@ -136,7 +136,7 @@ func (l *loader) advise() {
 				"begin at once", strings.Join(passed, ", "))
 		}
 	}
-	const cure = "argosy health script applications prints one that does"
+	const cure = "\"argosy health script applications\" prints a better one"
 	switch {
 	case len(deployed) > 0 && (l.plan.Settings == nil || l.plan.Settings.Partial):
 		l.find(RuleSettingsUnknown, l.plan.Root,
@@ -144,8 +144,8 @@ func (l *loader) advise() {
 				"--customizations", deployed[0])
 	case len(deployed) > 0:
 		l.find(RuleNoHealthCheck, l.plan.Root,
-			"Argo CD's settings (%s) have no health check for Applications, so no wave waits for one, such as %s; %s",
-			l.plan.Settings.Origin, deployed[0], cure)
+			"Argo CD's settings (%s) have no health check for Applications, so no wave waits for an Application such as %s; "+
+				"\"argosy health script applications\" prints one", l.plan.Settings.Origin, deployed[0])
 	}
 	if len(nested) > 0 && !l.plan.SyncAware {
 		l.find(RuleHealthCheckNested, l.plan.Root,
@@ -193,10 +193,10 @@ func (l *loader) knowsItself() bool {
 	return err == nil && ok && h.Status == health.Healthy
 }
 
-// bundledCheck is why a wave waits for what Argo CD has a script of its own for.
+// bundledCheck is the reason to wait for an object with a health script of Argo CD's own.
 const bundledCheck = "health check of Argo CD's own"
 
-// settingsUnknown is why it is not known whether a wave waits for an Application.
+// settingsUnknown is the reason why it is unknown whether a wave waits for an Application.
 const settingsUnknown = "Argo CD's settings are not known"
 
 func (l *loader) gate(item *Item) (bool, string) {

@@ -8,7 +8,7 @@ import (
 	"github.com/argosy-cd/argosy/internal/manifest"
 )
 
-// items adds what an Application deploys.
+// items adds the objects that an Application deploys.
 func (l *loader) items(app *Application, spec map[string]any, docs []located, ancestors []argo.Ref) {
 	if ancestors == nil {
 		ancestors = []argo.Ref{app.Ref}
@@ -42,8 +42,8 @@ func (l *loader) items(app *Application, spec map[string]any, docs []located, an
 	case away > 0 && l.cfg.Clusters == nil:
 		app.away = true
 		l.find(RuleClusterUnknown, app,
-			"it deploys Applications or sets (%d) to the cluster %s, which may be Argo CD's own; they are not planned: say with "+
-				"--clusters which cluster that is", away, app.Destination)
+			"it deploys Applications or sets (%d) to the cluster %s, which may be Argo CD's own; they are not planned: list the "+
+				"clusters with --clusters", away, app.Destination)
 	case away > 0:
 		l.find(RuleOtherCluster, app,
 			"it deploys Applications or sets (%d) to another cluster, %s, whose own Argo CD deploys them; they are not planned", away,
@@ -53,7 +53,7 @@ func (l *loader) items(app *Application, spec map[string]any, docs []located, an
 	l.needs(app)
 }
 
-// deployed leaves out what Argo CD's settings exclude, and renders sets.
+// deployed drops the objects that Argo CD's settings exclude, and renders sets.
 func (l *loader) deployed(app *Application, docs []located) []located {
 	var out []located
 	for _, d := range docs {
@@ -72,7 +72,7 @@ func (l *loader) deployed(app *Application, docs []located) []located {
 	return out
 }
 
-// places reads the places of an object in the order: a hook can have several, what is not deployed has none.
+// places returns the items of an object, one for each phase: a hook can have several, an object that is not deployed has none.
 func (l *loader) places(app *Application, d manifest.Document) []*Item {
 	o := d.Object
 	phases, wave, problem := order.Place(o)

@@ -36,13 +36,13 @@ func isNamed(kind string) bool {
 	return false
 }
 
-// link is what an object names, and the field where it does.
+// link is the name of another object, and the field that has it.
 type link struct {
 	Named
 	field []string
 }
 
-// links collects what an object names.
+// links collects the links of an object.
 type links struct {
 	object manifest.Object
 	list   []link
@@ -58,7 +58,7 @@ func (l *links) add(group, kind string, name string, field ...string) {
 // text is the text of a field.
 func (l *links) text(field ...string) string { return manifest.String(l.object, field...) }
 
-// linksOf returns what an object names and needs.
+// linksOf returns the objects that an object names and needs.
 func linksOf(item *Item) []link {
 	l := &links{object: item.Object}
 	switch item.Group + "/" + item.Kind {
@@ -107,7 +107,7 @@ func (l *links) service(field ...string) {
 	}
 }
 
-// workload notes what the Pods of a workload need to start.
+// workload adds the objects that the Pods of a workload need to start.
 func (l *links) workload(item *Item) {
 	path := map[string][]string{
 		"/Pod": {"spec"}, "apps/Deployment": {"spec", "template", "spec"}, "apps/StatefulSet": {"spec", "template", "spec"},
@@ -142,7 +142,7 @@ func (l *links) workload(item *Item) {
 }
 
 func isZero(v any) bool {
-	n, ok := number(v)
+	n, ok := manifest.Number(v)
 	return ok && n == 0
 }
 
@@ -180,14 +180,14 @@ func (l *links) environment(c map[string]any, at func(...string) []string) {
 	}
 }
 
-// needed notes what a Pod cannot start without.
+// needed adds a ConfigMap or a Secret that a Pod cannot start without.
 func (l *links) needed(kind string, m map[string]any, key string, field []string) {
 	if m["optional"] != true {
 		l.add("", kind, manifest.String(m, key), field...)
 	}
 }
 
-// brings returns what an item is to references: itself, and the Secret that a controller makes of it.
+// brings returns the objects that an item provides: itself, and the Secret that a controller creates from it.
 func brings(item *Item) []Named {
 	var out []Named
 	if _, ok := nameable[[2]string{item.Group, item.Kind}]; ok {

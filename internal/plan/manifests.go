@@ -49,7 +49,7 @@ func compareIDs(a, b ID) int {
 		cmp.Compare(a.Name, b.Name))
 }
 
-// Objects returns what an Application deploys, each object once, in the order of deployment.
+// Objects returns the objects that an Application deploys, each once, in the order of deployment.
 func (a *Application) Objects() []manifest.Object {
 	var out []manifest.Object
 	seen := map[uintptr]bool{}
@@ -114,7 +114,7 @@ func (d *Difference) roots(before, after *Plan) {
 	d.add(Manifests{Ref: argo.Ref{Name: ApplyName}, Objects: diffObjects(objects(before), objects(after))})
 }
 
-// sets compares the Applications of sets. A set that is removed with Applications that are not known is a change of its own.
+// sets compares the Applications of sets. The removal of a set with unknown Applications is a change of its own.
 func (d *Difference) sets(removed removal) {
 	was, is := removed.was, removed.is
 	for _, by := range sortedParents(was, is) {
@@ -165,7 +165,7 @@ func childObjects(item *Item) []manifest.Object {
 	return out
 }
 
-// objectKey identifies an object among others, also where names are generated or there twice: n counts those before it.
+// objectKey identifies an object of a list, also if its name is generated or not unique: n counts those before it.
 type objectKey struct {
 	ID
 	n int
@@ -188,7 +188,7 @@ func keyed(objects []manifest.Object) (map[objectKey]manifest.Object, []objectKe
 	return out, keys
 }
 
-// diffObjects compares two lists of objects, in whatever order they are.
+// diffObjects compares two lists of objects, regardless of their order.
 func diffObjects(before, after []manifest.Object) []ObjectChange {
 	was, oldKeys := keyed(before)
 	is, newKeys := keyed(after)
@@ -244,7 +244,7 @@ func equal(a, b manifest.Object) bool {
 	return reflect.DeepEqual(a, b) || bytes.Equal(manifest.AppendYAML(nil, a), manifest.AppendYAML(nil, b))
 }
 
-// clean returns an object without what nobody deploys: its status, and the time of its creation that encoders write as null.
+// clean returns an object without fields that no sync deploys: its status, and the creation time that encoders write as null.
 func clean(o manifest.Object) manifest.Object {
 	meta := manifest.Map(o, "metadata")
 	created, stated := meta["creationTimestamp"]
@@ -265,9 +265,9 @@ func without(m map[string]any, key string) map[string]any {
 	return out
 }
 
-// masked returns a Secret without its values: of those that differ from the other side it says which side they are of, so that a change is
-// visible and a value, or a hash of a weak one, is not. An object of Argo CD loses the passwords in its repository URLs the same way. Other
-// objects stay as they are.
+// masked returns a Secret without its values. A value that differs from the other side is replaced by the name of its side, so that a
+// change is visible, and neither the value nor its hash is. An object of Argo CD loses the passwords in its repository URLs the same way.
+// Other objects stay as they are.
 func masked(o, other manifest.Object, side string) manifest.Object {
 	switch {
 	case o == nil:
@@ -296,7 +296,7 @@ func masked(o, other manifest.Object, side string) manifest.Object {
 	return out
 }
 
-// hidden hides each value of a map, or what is not a map.
+// hidden hides each value of a map, or a value that is no map.
 func hidden(v, other any, side string) any {
 	m, ok := v.(map[string]any)
 	if !ok {

@@ -7,8 +7,8 @@ import (
 	"github.com/argosy-cd/argosy/internal/argo"
 )
 
-// needs compares what Applications need with the waves that they are in: without the plugin appset, which assigns waves, the annotation
-// alone does nothing.
+// needs checks that Applications are in later waves than those that they need: without the plugin appset, which assigns waves, the
+// annotation has no effect.
 func (l *loader) needs(app *Application) {
 	waves, children := map[string]int{}, map[string]*Application{}
 	var order []*Application
@@ -38,14 +38,14 @@ func (l *loader) needs(app *Application) {
 			case !ok:
 				l.find(RuleNeedsMissing, child, "it needs %s (%s), which %s does not deploy", need, argo.DependsAnnotation, app.Name)
 			case wave >= waves[child.Name]:
-				l.find(RuleNeedsLater, child, "it is in wave %d and needs %s (%s), which is in wave %d: it will not wait for it",
-					waves[child.Name], need, argo.DependsAnnotation, wave)
+				l.find(RuleNeedsLater, child, "it needs %s (%s) and does not wait for it: it is in wave %d, and %[1]s in wave %[4]d",
+					need, argo.DependsAnnotation, waves[child.Name], wave)
 			}
 		}
 	}
 }
 
-// needCycle returns a way from an Application back to it along what Applications need, without its end; nil if there is none.
+// needCycle returns a cycle of needs from an Application back to it, without its end; nil if there is none.
 func needCycle(apps map[string]*Application, from string) []string {
 	seen := map[string]bool{} // these lead nowhere
 	var walk func(name string) []string

@@ -19,7 +19,7 @@ const (
 // Deploys reports whether a sync deploys an object: not one that is a hook of something else, or of a deletion.
 func Deploys(o manifest.Object) bool { return order.Deploys(o) }
 
-// sort puts what an Application deploys in the order of its sync. What is applied by hand stays as it is inside a wave, and nothing of it
+// sort sorts the items of an Application in the order of its sync. Items that are applied by hand keep their order inside a wave, and none
 // is moved.
 func (a *Application) sort() {
 	if a.Applied {

@@ -6,6 +6,7 @@ import (
 	"github.com/argosy-cd/argosy/internal/appset"
 	plugin "github.com/argosy-cd/argosy/internal/appsetplugin"
 	"github.com/argosy-cd/argosy/internal/argo"
+	"github.com/argosy-cd/argosy/internal/giturl"
 	"github.com/argosy-cd/argosy/internal/manifest"
 )
 
@@ -15,8 +16,8 @@ func pins(s map[string]any, o manifest.Object, reads []appset.Read) bool {
 	return argo.IsApplication(o) && plugin.Pins(s) && plugin.Follows(o, append(slices.Clip(reads), plugin.Own(s)))
 }
 
-// pinnedBy notes whether one more parent gives the Application a commit. One that gives it a branch undoes what the others do. The plugin
-// does not pin the parent itself, and whoever applies it by hand does so before any parent does.
+// pinnedBy records whether one more parent gives the Application a commit. A parent that gives it a branch undoes the pins of the others.
+// The plugin does not pin the parent itself, and a manual apply comes before any parent's sync.
 func (a *Application) pinnedBy(parent *Application, pinned bool) {
 	if a.Itself || parent.Applied {
 		return
@@ -33,8 +34,8 @@ func parameters(s map[string]any) error {
 	return plugin.Wrong(s)
 }
 
-// unordered says which updates are not ordered although a parent pins its Applications: those of a child at another revision of the
-// parent's repository, and those of the Applications of a pinned child that does not pin them in turn.
+// unordered adds findings about updates that are not ordered although a parent pins its Applications: those of a child at another revision
+// of the parent's repository, and those of the Applications of a pinned child that does not pin them in turn.
 func (l *loader) unordered() {
 	for _, app := range l.plan.Applications {
 		app.KeepsPin = app.Pinned
@@ -85,7 +86,7 @@ func (l *loader) unpinned(app *Application) {
 	}
 }
 
-// children are the Applications that it deploys, and those of its sets.
+// children returns the Applications that it deploys, and those of its sets.
 func (a *Application) children() []*Application {
 	var out []*Application
 	for _, item := range a.Items {
@@ -99,5 +100,5 @@ func (a *Application) children() []*Application {
 
 // follows reports whether a source follows a branch of a repository.
 func (s Source) follows(url string) bool {
-	return s.Chart == "" && !argo.IsCommit(s.Revision) && argo.RepositoryKey(s.Repository) == argo.RepositoryKey(url)
+	return s.Chart == "" && !argo.IsCommit(s.Revision) && giturl.Canonical(s.Repository) == giturl.Canonical(url)
 }

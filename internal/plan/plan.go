@@ -1,8 +1,8 @@
 // Package plan predicts a boot: from a root Application to everything that it deploys, directly and through other
 // Applications and ApplicationSets, in the order in which Argo CD will do it, and whether each wave really waits for the one before.
 //
-// It reads repositories and changes nothing. What is not available here makes an Application or a set unknown, and is never taken for
-// nothing; broken files, cycles and children of two parents are findings. None of them ends the plan.
+// It reads repositories and changes nothing. Unavailable content makes an Application or a set unknown, and never counts as empty; broken
+// files, cycles and children of two parents are findings. None of them ends the plan.
 package plan
 
 import (
@@ -30,8 +30,8 @@ const (
 	maxDepth        = 50
 )
 
-// New plans the boot of roots: Applications, ApplicationSets and whatever else is applied by hand. Several of them, or one that is not an
-// Application, are deployed by an Application that stands for whoever applies them.
+// New plans the boot of roots: Applications, ApplicationSets and other objects that are applied by hand. Several roots, or a root that is
+// no Application, are deployed by an Application named ApplyName, which stands for the manual apply.
 func New(ctx context.Context, cfg Config, roots ...manifest.Document) (*Plan, error) {
 	if len(roots) == 0 {
 		return nil, errors.New("there is no root to plan")
@@ -48,7 +48,7 @@ func New(ctx context.Context, cfg Config, roots ...manifest.Document) (*Plan, er
 	}
 	l := newLoader(ctx, cfg, roots)
 	l.run(roots)
-	// What the tree says about Argo CD itself may change what is rendered.
+	// Settings of Argo CD in the tree may change how sources render.
 	if again, ok := l.again(); ok && ctx.Err() == nil {
 		first := l
 		l = newLoader(ctx, again, roots)
@@ -87,7 +87,7 @@ func New(ctx context.Context, cfg Config, roots ...manifest.Document) (*Plan, er
 
 type loader struct {
 	ctx     context.Context
-	ending  chan struct{} // closed: nothing more is rendered ahead
+	ending  chan struct{} // closed to stop rendering ahead
 	working sync.WaitGroup
 	cfg     Config
 	plan    *Plan
@@ -99,7 +99,7 @@ type loader struct {
 	noted   map[findingKey]bool // findings
 	// found are settings that the plan deploys, clusters those whose Secrets it deploys.
 	found *settings.Settings
-	// adopted says that the settings are those that an earlier plan has found, adoptedClusters that the clusters are.
+	// adopted says that the settings were found by an earlier pass, adoptedClusters that the clusters were.
 	adopted, adoptedClusters bool
 	clusters                 generator.ClusterList
 	version                  seenVersion // of Argo CD
@@ -112,7 +112,7 @@ type loader struct {
 }
 
 func newLoader(ctx context.Context, cfg Config, roots []manifest.Document) *loader {
-	cfg.Namespace = cmp.Or(cfg.Namespace, manifest.String(roots[0].Object, "metadata", "namespace"), "argocd")
+	cfg.Namespace = cmp.Or(cfg.Namespace, manifest.String(roots[0].Object, "metadata", "namespace"), argo.DefaultNamespace)
 	if cfg.Settings != nil {
 		cfg.Loader.BuildOptions, cfg.Loader.ValueFileSchemes = cfg.Settings.BuildOptions, cfg.Settings.ValueFileSchemes
 		cfg.Loader.KustomizeVersions = cfg.Settings.KustomizeVersions
@@ -145,7 +145,7 @@ func (c Config) parallel() int {
 	return 2
 }
 
-// ApplyName is that of the Application that stands for whoever applies the roots of a plan. No other can have it.
+// ApplyName is the name of the Application that stands for the manual apply of a plan's roots. No real Application can have it.
 const ApplyName = "kubectl apply"
 
 func (l *loader) run(roots []manifest.Document) {
@@ -155,15 +155,15 @@ func (l *loader) run(roots []manifest.Document) {
 	}
 	root := &Application{
 		Ref:         argo.Ref{Namespace: l.cfg.Namespace, Name: ApplyName},
-		Destination: Destination{generator.InClusterServer, l.cfg.Namespace}, Automated: true,
+		Destination: Destination{argo.InClusterServer, l.cfg.Namespace}, Automated: true,
 		Applied: true, Position: roots[0].Position,
 	}
 	l.plan.Root, l.plan.Applications = root, []*Application{root}
-	l.items(root, map[string]any{"destination": map[string]any{"server": generator.InClusterServer, "namespace": l.cfg.Namespace}},
+	l.items(root, map[string]any{"destination": map[string]any{"server": argo.InClusterServer, "namespace": l.cfg.Namespace}},
 		unlocated(roots), nil)
 }
 
-// again reports whether the plan must be made once more, because of what it deploys, and with what.
+// again reports whether the plan must be made again with the settings, clusters or version that it deploys, and returns the new Config.
 func (l *loader) again() (Config, bool) {
 	cfg, again := l.cfg, false
 	if cfg.Settings == nil && l.found != nil {
@@ -191,8 +191,8 @@ func (l *loader) findAt(rule Rule, app *Application, at manifest.Position, forma
 	})
 }
 
-// problems notes what is wrong with the sources of an Application. What is in a file of the repository is there; the rest, also what was
-// fetched from elsewhere, is where the Application is.
+// problems adds findings for the problems of an Application's sources: at the file of the repository, or else, also for fetched content, at
+// the Application.
 func (l *loader) problems(app *Application, list []found) {
 	for _, p := range list {
 		f := Finding{Rule: p.rule, Subject: app.Name, Position: app.Position, Origin: app.Origin, Message: p.message}

@@ -5,12 +5,12 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/argosy-cd/argosy/internal/appset/generator"
+	"github.com/argosy-cd/argosy/internal/argo"
 	"github.com/argosy-cd/argosy/internal/argo/order"
 	"github.com/argosy-cd/argosy/internal/words"
 )
 
-// judge says who brings a thing, and fills what needs it.
+// judge finds the providers of a thing, and adds it to Requires of its users.
 func (p *prerequisites) judge(d *demand) {
 	providers := p.providers[d.Thing]
 	if len(providers) == 0 && (p.cfg.ExistsAll || p.elsewhere(d)) {
@@ -31,13 +31,13 @@ func (p *prerequisites) judge(d *demand) {
 	p.late(d, providers)
 }
 
-// doubt is why it is not known whether somebody brings things of one kind to a cluster, and those things.
+// doubt is why the plan cannot tell whether things of one kind are deployed to a cluster, and those things.
 type doubt struct {
 	what, cluster, reason string
 	demands               []*demand
 }
 
-// elsewhere reports whether something that is not known may bring a thing that nobody known brings, and notes that.
+// elsewhere reports whether a controller, an unknown source or a cluster's other name may provide the thing, and records the doubt.
 func (p *prerequisites) elsewhere(d *demand) bool {
 	if p.made[d.Thing] {
 		return true
@@ -49,11 +49,11 @@ func (p *prerequisites) elsewhere(d *demand) bool {
 	}
 	switch {
 	case len(unknown) > 0:
-		reason = "the sources of " + some(unknown) + ", which are not known completely, may"
+		reason = some(unknown) + " may deploy it, from sources that are not known completely"
 	case d.What == ThingKind && p.makers[d.Cluster] != "":
-		reason = p.makers[d.Cluster] + " may"
+		reason = p.makers[d.Cluster] + " may deploy it"
 	case !p.resolved(d.Cluster) && p.onAnother(d):
-		reason = "Applications for a cluster that may be the same one under another name do"
+		reason = "Applications for a cluster of another name, perhaps the same cluster, deploy it"
 	default:
 		return false
 	}
@@ -66,7 +66,7 @@ func (p *prerequisites) elsewhere(d *demand) bool {
 	return true
 }
 
-// doubtful says what may come from sources that are not known, in one finding for all things of one kind, those with the most users first.
+// doubtful adds one finding for each doubt, with the things that unknown sources may deploy. The things with the most users come first.
 func (p *prerequisites) doubtful() {
 	for _, o := range p.doubts {
 		slices.SortStableFunc(o.demands, func(a, b *demand) int { return cmp.Compare(len(b.users), len(a.users)) })
@@ -98,7 +98,7 @@ func (p *prerequisites) onAnother(d *demand) bool {
 	return false
 }
 
-// verb is what somebody does who provides a thing.
+// verb says how a provider makes the thing available: it deploys it, or creates it.
 func (d *demand) verb() string {
 	if d.What == ThingNamespace {
 		return "creates"
@@ -115,13 +115,13 @@ func (d *demand) String() string { return d.title() + " " + d.Name + d.in() }
 
 // in names the cluster, if it is not Argo CD's own.
 func (d *demand) in() string {
-	if d.Cluster == generator.InClusterServer {
+	if d.Cluster == argo.InClusterServer {
 		return ""
 	}
 	return " in the cluster " + d.Cluster
 }
 
-// needed says who needs a thing.
+// needed names the users of a thing, with the verb.
 func (d *demand) needed() string {
 	names := d.names(d.users)
 	if len(d.users) == 1 {
@@ -141,7 +141,7 @@ func (d *demand) names(users []place) string {
 // some lists the first of some names.
 func some(names []string) string { return words.First(slices.Compact(slices.Clone(names)), 3) }
 
-// say notes a finding about a thing, at the first of those that need it.
+// say adds a finding about a thing, at its first user.
 func (p *prerequisites) say(rule Rule, d *demand, format string, args ...any) {
 	p.sayAt(rule, d.users[0], format, args...)
 }
@@ -154,7 +154,7 @@ func (p *prerequisites) sayAt(rule Rule, at place, format string, args ...any) {
 	p.note(f)
 }
 
-// missing says that nobody brings a thing.
+// missing adds the finding that nothing in the plan provides a thing.
 func (p *prerequisites) missing(d *demand) {
 	broken := ""
 	if len(p.broken) > 0 {
@@ -167,33 +167,33 @@ func (p *prerequisites) missing(d *demand) {
 		if checked {
 			fails = "a sync with such an object fails before it applies anything"
 		}
-		p.say(RuleKindMissing, d, "nothing in this plan %s %s, which %s%s; unless the cluster has it, %s: say --exists %s if it does",
+		p.say(RuleKindMissing, d, "nothing in this plan %s %s, which %s%s; unless the cluster has it, %s: set --exists %s if it does",
 			d.verb(), d, d.needed(), broken, fails, d.Name)
 	case ThingNamespace:
 		p.say(RuleNamespaceMissing, d,
 			"nothing in this plan %s %s, which %s%s; unless the cluster has it, a sync that comes to an object in it fails: set "+
-				"CreateNamespace=true, or say --exists Namespace/%s", d.verb(), d, d.needed(), broken, d.Name)
+				"CreateNamespace=true, or --exists Namespace/%s", d.verb(), d, d.needed(), broken, d.Name)
 	case ThingProject:
 		p.say(RuleProjectMissing, d,
-			"nothing in this plan %s %s, which %s%s; unless the cluster has it, Argo CD neither compares nor syncs what uses it: say "+
+			"nothing in this plan %s %s, which %s%s; unless the cluster has it, Argo CD neither compares nor syncs what uses it: set "+
 				"--exists AppProject/%s if it does", d.verb(), d, d.needed(), broken, d.Name)
 	}
 }
 
-// When a thing comes, for somebody who needs it.
+// When a thing is provided, compared with when its user needs it.
 const (
 	inTime = iota
 	later
-	never // before it comes, somebody needs it who brings it
+	never // only the sync that needs it deploys it: a deadlock
 )
 
-// meeting is where the ways to two places part: in an Application, by two of its items.
+// meeting is where the paths to two places part: an Application, and its two items on them.
 type meeting struct {
 	app         *Application
 	user, other *Item
 }
 
-// late says that a thing comes too late for some.
+// late adds a finding if a thing is provided too late for some of its users.
 func (p *prerequisites) late(d *demand, providers []place) {
 	var late []place
 	var first meeting
@@ -230,15 +230,15 @@ func (p *prerequisites) late(d *demand, providers []place) {
 		}
 	}
 	if worst == never {
-		p.sayAt(rule, late[0], "%s needs %s, which only comes with its own sync (%s), and Argo CD wants it before that: a deadlock%s", user,
-			d, by(from), more)
+		p.sayAt(rule, late[0], "%s needs %s before its sync begins, but only that sync deploys it (%s): a deadlock%s", user, d,
+			by(from), more)
 		return
 	}
 	p.sayAt(rule, late[0], "%s needs %s, which comes later, in %s of %s (%s): %s%s", user, d,
 		order.Position(first.other.Phase, first.other.Wave), first.app.Name, by(from), p.effect(d, late[0], first), more)
 }
 
-// by names what brings a thing.
+// by names the provider of a thing.
 func by(from place) string {
 	if from.item == nil {
 		return "CreateNamespace of " + from.app.Name
@@ -246,18 +246,18 @@ func by(from place) string {
 	return from.item.Kind + " " + from.item.Name + " of " + from.app.Name
 }
 
-// effect says what happens if a thing comes later.
+// effect says what happens if a thing is provided too late.
 func (p *prerequisites) effect(d *demand, user place, m meeting) string {
 	there, here := order.Position(m.other.Phase, m.other.Wave), order.Position(m.user.Phase, m.user.Wave)
 	switch {
 	case m.user == user.item: // the same sync comes to it first
 		return fmt.Sprintf("the sync of %s fails in %s, and never comes to %s", m.app.Name, here, there)
 	case d.What == ThingProject && m.user.Waits:
-		return fmt.Sprintf("Argo CD refuses %s, %s waits for it, and never comes: a deadlock", user.app.Name, there)
+		return fmt.Sprintf("Argo CD refuses %s until then, and %s starts only when %[1]s is healthy: a deadlock", user.app.Name, there)
 	case d.What == ThingProject:
 		return fmt.Sprintf("Argo CD refuses %s until then", user.app.Name)
 	case m.user.Waits && p.plan.SyncAware:
-		return fmt.Sprintf("the sync of %s fails, %s waits for it, and never comes: a deadlock", user.app.Name, there)
+		return fmt.Sprintf("the sync of %s fails until then, and %s starts only when %[1]s is healthy: a deadlock", user.app.Name, there)
 	case m.user.Waits:
 		return fmt.Sprintf("the sync of %s fails, and whether %s comes depends on the health check of Applications",
 			user.app.Name, there)
@@ -276,7 +276,7 @@ func tries(app *Application) string {
 	}
 }
 
-// way is how somebody comes to a place: from the root, each Application with the item that it goes on with.
+// way is the path from the root to a place: each Application on it, with the item that leads to the next one.
 func (p *prerequisites) way(to place) []place {
 	out := []place{to}
 	for at := p.deployers[to.app]; at.app != nil && len(out) <= maxDepth+1; at = p.deployers[at.app] {
@@ -286,7 +286,7 @@ func (p *prerequisites) way(to place) []place {
 	return out
 }
 
-// when says when a thing comes to those who need it, and where the ways to the two part. Same waves are in time: a retry does it.
+// when compares when a thing is provided and needed, and returns where the two paths part. In the same wave it is in time: a retry helps.
 func (p *prerequisites) when(d *demand, user, from place) (int, meeting) {
 	a, b := p.way(user), p.way(from)
 	for i := 0; i < len(a) && i < len(b) && a[i].app == b[i].app; i++ {

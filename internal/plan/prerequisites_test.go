@@ -7,7 +7,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/argosy-cd/argosy/internal/appset/generator"
 	"github.com/argosy-cd/argosy/internal/argo"
 	"github.com/argosy-cd/argosy/internal/manifest"
 	"github.com/argosy-cd/argosy/internal/settings"
@@ -85,7 +84,7 @@ func TestKindsAndNamespaces(t *testing.T) {
 				"root/a.yaml": childText("a", "0", "default"),
 				"a/w.yaml":    web + "---\n{apiVersion: example.com/v1, kind: Web, metadata: {name: w2}}\n",
 			},
-			want:     []string{"kind-missing a: nothing in this plan deploys the CRD of example.com/Web, which a needs; unless the cluster has it, a sync with such an object fails before it applies anything: say --exists example.com/Web if it does"},
+			want:     []string{"kind-missing a: nothing in this plan deploys the CRD of example.com/Web, which a needs; unless the cluster has it, a sync with such an object fails before it applies anything: set --exists example.com/Web if it does"},
 			requires: []string{"Web w example.com/Web", "Web w2 example.com/Web"},
 		},
 		"that the cluster has": {
@@ -94,7 +93,7 @@ func TestKindsAndNamespaces(t *testing.T) {
 		},
 		"without the check": {
 			files:    memory{"root/a.yaml": childText("a", "0", "default", "SkipDryRunOnMissingResource=true"), "a/w.yaml": web},
-			want:     []string{"kind-missing a: nothing in this plan deploys the CRD of example.com/Web, which a needs; unless the cluster has it, a sync that comes to such an object fails: say --exists example.com/Web if it does"},
+			want:     []string{"kind-missing a: nothing in this plan deploys the CRD of example.com/Web, which a needs; unless the cluster has it, a sync that comes to such an object fails: set --exists example.com/Web if it does"},
 			requires: []string{"Web w example.com/Web unchecked"},
 		},
 		"in the same sync": {
@@ -122,7 +121,7 @@ func TestKindsAndNamespaces(t *testing.T) {
 				"root/a.yaml": childText("a", "0", "default") + childText("crds", "3", "default"), "a/w.yaml": web,
 				"crds/w.yaml": crdText("example.com", "Web", "Namespaced"),
 			}, script: syncAware,
-			want:     []string{"kind-later a: a needs the CRD of example.com/Web, which comes later, in wave 3 of root (CustomResourceDefinition webs.example.com of crds): the sync of a fails, wave 3 waits for it, and never comes: a deadlock"},
+			want:     []string{"kind-later a: a needs the CRD of example.com/Web, which comes later, in wave 3 of root (CustomResourceDefinition webs.example.com of crds): the sync of a fails until then, and wave 3 starts only when a is healthy: a deadlock"},
 			requires: []string{"Web w example.com/Web"},
 		},
 		"with a check that waits for nothing": {
@@ -139,7 +138,7 @@ func TestKindsAndNamespaces(t *testing.T) {
 					"{apiVersion: example.com/v1, kind: Web, metadata: {name: w, annotations: {argocd.argoproj.io/sync-wave: '5'}}}\n",
 				"crds/w.yaml": crdText("example.com", "Web", "Namespaced"),
 			},
-			want: []string{"kind-later root: root needs the CRD of example.com/Web, which only comes with its own sync (CustomResourceDefinition webs.example.com of crds), and Argo CD wants it before that: a deadlock"},
+			want: []string{"kind-later root: root needs the CRD of example.com/Web before its sync begins, but only that sync deploys it (CustomResourceDefinition webs.example.com of crds): a deadlock"},
 		},
 		"by a parent, later": {
 			files: memory{"root/a.yaml": childText("a", "0", "default") + strings.Replace(crdText("example.com", "Web", "Namespaced"),
@@ -152,7 +151,7 @@ func TestKindsAndNamespaces(t *testing.T) {
 				"root/a.yaml": childText("a", "0", "default"),
 				"a/w.yaml":    "{apiVersion: constraints.gatekeeper.sh/v1beta1, kind: MustHave, metadata: {name: x}}\n---\n{apiVersion: templates.gatekeeper.sh/v1, kind: ConstraintTemplate, metadata: {name: x}, spec: {crd: {spec: {names: {kind: MustHave}}}}}\n",
 			},
-			want: []string{"kind-missing a: nothing in this plan deploys the CRD of templates.gatekeeper.sh/ConstraintTemplate, which a needs; unless the cluster has it, a sync with such an object fails before it applies anything: say --exists templates.gatekeeper.sh/ConstraintTemplate if it does"},
+			want: []string{"kind-missing a: nothing in this plan deploys the CRD of templates.gatekeeper.sh/ConstraintTemplate, which a needs; unless the cluster has it, a sync with such an object fails before it applies anything: set --exists templates.gatekeeper.sh/ConstraintTemplate if it does"},
 			requires: []string{
 				"ConstraintTemplate x templates.gatekeeper.sh/ConstraintTemplate",
 			},
@@ -164,18 +163,18 @@ func TestKindsAndNamespaces(t *testing.T) {
 				"a/w.yaml": web + "---\n{apiVersion: v1, kind: ConfigMap, metadata: {name: c, namespace: shop}}\n",
 			},
 			want: []string{
-				"prerequisite-unknown a: no known part of this plan creates the namespace shop (for a); the sources of chart, which are not known completely, may",
-				"prerequisite-unknown a: no known part of this plan deploys the CRD of example.com/Web (for a); the sources of chart, which are not known completely, may",
+				"prerequisite-unknown a: no known part of this plan creates the namespace shop (for a); chart may deploy it, from sources that are not known completely",
+				"prerequisite-unknown a: no known part of this plan deploys the CRD of example.com/Web (for a); chart may deploy it, from sources that are not known completely",
 			},
 		},
 		"that a broken source may have": {
 			files:    memory{"root/a.yaml": childText("a", "0", "default") + childText("gone", "0", "default"), "a/w.yaml": web},
-			want:     []string{"kind-missing a: nothing in this plan deploys the CRD of example.com/Web, which a needs (gone may, but Argo CD cannot render that); unless the cluster has it, a sync with such an object fails before it applies anything: say --exists example.com/Web if it does"},
+			want:     []string{"kind-missing a: nothing in this plan deploys the CRD of example.com/Web, which a needs (gone may, but Argo CD cannot render that); unless the cluster has it, a sync with such an object fails before it applies anything: set --exists example.com/Web if it does"},
 			requires: []string{"Web w example.com/Web"},
 		},
 		"a namespace that nobody creates": {
 			files: memory{"root/a.yaml": childText("a", "0", "shop") + childText("b", "0", "shop"), "a/c.yaml": cm, "b/c.yaml": cm},
-			want:  []string{"namespace-missing a: nothing in this plan creates the namespace shop, which a, b need; unless the cluster has it, a sync that comes to an object in it fails: set CreateNamespace=true, or say --exists Namespace/shop"},
+			want:  []string{"namespace-missing a: nothing in this plan creates the namespace shop, which a, b need; unless the cluster has it, a sync that comes to an object in it fails: set CreateNamespace=true, or --exists Namespace/shop"},
 			requires: []string{
 				"ConfigMap c shop",
 			},
@@ -187,12 +186,12 @@ func TestKindsAndNamespaces(t *testing.T) {
 		},
 		"that this cluster has": {
 			files:  memory{"root/a.yaml": childText("a", "0", "shop"), "a/c.yaml": cm},
-			exists: []Thing{{What: ThingNamespace, Cluster: generator.InClusterServer, Name: "shop"}},
+			exists: []Thing{{What: ThingNamespace, Cluster: argo.InClusterServer, Name: "shop"}},
 		},
 		"that another cluster has": {
 			files:    memory{"root/a.yaml": childText("a", "0", "shop"), "a/c.yaml": cm},
 			exists:   []Thing{{What: ThingNamespace, Cluster: "https://far.example.com", Name: "shop"}},
-			want:     []string{"namespace-missing a: nothing in this plan creates the namespace shop, which a needs; unless the cluster has it, a sync that comes to an object in it fails: set CreateNamespace=true, or say --exists Namespace/shop"},
+			want:     []string{"namespace-missing a: nothing in this plan creates the namespace shop, which a needs; unless the cluster has it, a sync that comes to an object in it fails: set CreateNamespace=true, or --exists Namespace/shop"},
 			requires: []string{"ConfigMap c shop"},
 		},
 		"that the Application creates, and another needs later": {
@@ -215,7 +214,7 @@ func TestKindsAndNamespaces(t *testing.T) {
 				"root/a.yaml": childText("a", "0", "shop", "CreateNamespace=true"),
 				"a/c.yaml":    "{apiVersion: v1, kind: ConfigMap, metadata: {name: c, namespace: other}}\n",
 			},
-			want:     []string{"namespace-missing a: nothing in this plan creates the namespace other, which a needs; unless the cluster has it, a sync that comes to an object in it fails: set CreateNamespace=true, or say --exists Namespace/other"},
+			want:     []string{"namespace-missing a: nothing in this plan creates the namespace other, which a needs; unless the cluster has it, a sync that comes to an object in it fails: set CreateNamespace=true, or --exists Namespace/other"},
 			requires: []string{"ConfigMap c other"},
 		},
 		"a manifest of the namespace": {
@@ -238,7 +237,7 @@ func TestKindsAndNamespaces(t *testing.T) {
 				"crds/w.yaml": crdText("example.com", "Web", "Cluster") + "---\n" + crdText("example.com", "Shop", "Namespaced"),
 				"a/c.yaml":    web + "---\n{apiVersion: example.com/v1, kind: Shop, metadata: {name: s}}\n",
 			},
-			want: []string{"namespace-missing a: nothing in this plan creates the namespace shop, which a needs; unless the cluster has it, a sync that comes to an object in it fails: set CreateNamespace=true, or say --exists Namespace/shop"},
+			want: []string{"namespace-missing a: nothing in this plan creates the namespace shop, which a needs; unless the cluster has it, a sync that comes to an object in it fails: set CreateNamespace=true, or --exists Namespace/shop"},
 			requires: []string{
 				"Shop s example.com/Shop shop", "Web w example.com/Web",
 			},
@@ -355,16 +354,16 @@ func TestProjects(t *testing.T) {
 		},
 		"nobody deploys": {
 			files: memory{"root/a.yaml": in(childText("a", "0", "default"), "p"), "a/c.yaml": cm}, requires: "p",
-			want: []string{"project-missing a: nothing in this plan deploys the AppProject p, which a needs; unless the cluster has it, Argo CD neither compares nor syncs what uses it: say --exists AppProject/p if it does"},
+			want: []string{"project-missing a: nothing in this plan deploys the AppProject p, which a needs; unless the cluster has it, Argo CD neither compares nor syncs what uses it: set --exists AppProject/p if it does"},
 		},
 		"the cluster has": {files: memory{"root/a.yaml": in(childText("a", "0", "default"), "p"), "a/c.yaml": cm}, exists: "p"},
 		"comes later": {
 			files: memory{"root/a.yaml": project("p", "2", all) + in(childText("a", "0", "default"), "p"), "a/c.yaml": cm}, requires: "p",
-			want: []string{"project-later a: a needs the AppProject p, which comes later, in wave 2 of root (AppProject p of root): Argo CD refuses a, wave 2 waits for it, and never comes: a deadlock"},
+			want: []string{"project-later a: a needs the AppProject p, which comes later, in wave 2 of root (AppProject p of root): Argo CD refuses a until then, and wave 2 starts only when a is healthy: a deadlock"},
 		},
 		"comes with it": {
 			files: memory{"root/a.yaml": in(childText("a", "0", "argocd"), "p"), "a/c.yaml": project("p", "0", all)}, requires: "p",
-			want: []string{"project-later a: a needs the AppProject p, which only comes with its own sync (AppProject p of a), and Argo CD wants it before that: a deadlock"},
+			want: []string{"project-later a: a needs the AppProject p before its sync begins, but only that sync deploys it (AppProject p of a): a deadlock"},
 		},
 		"forbids the source": {
 			files: memory{"root/a.yaml": project("p", "-1",

@@ -10,15 +10,14 @@ import (
 	"github.com/argosy-cd/argosy/internal/manifest"
 )
 
-// refusal is something that a project does not permit, and those that it concerns.
+// refusal is a violation of a project, and the Applications with it.
 type refusal struct {
 	project, what string
 	begins        bool // the Application is refused, otherwise its syncs
 	users         []place
 }
 
-// permissions finds what the projects of the plan do not permit. Projects that are not in the plan permit everything, as far as that is
-// known.
+// permissions finds violations of the projects in the plan. Other projects count as permitting everything.
 func (p *prerequisites) permissions() {
 	if s := p.plan.Settings; s != nil && s.GlobalProjects {
 		return // they may permit more
@@ -39,7 +38,7 @@ func (p *prerequisites) permissions() {
 		if name == "" {
 			name = argo.DefaultProject
 		}
-		providers := p.providers[Thing{ThingProject, generator.InClusterServer, name}]
+		providers := p.providers[Thing{ThingProject, argo.InClusterServer, name}]
 		if len(providers) == 0 || app.Applied {
 			continue
 		}
@@ -81,7 +80,7 @@ func (p *prerequisites) refuse(r *refusal) {
 	p.say(RuleProjectForbids, d, "the project %s does not permit %s: %s", r.project, r.what, effect)
 }
 
-// refused is what of an Application its project does not permit: its namespace, its sources or its destination; "" is nothing.
+// refused names the part of an Application that its project does not permit: namespace, source or destination; "" if there is none.
 func (p *prerequisites) refused(app *Application, project argo.Project) string {
 	if app.Namespace != p.cfg.Namespace && !project.AllowsNamespace(app.Namespace) {
 		return "Applications in the namespace " + app.Namespace
@@ -119,10 +118,10 @@ func (p *prerequisites) cluster(app *Application) (server, name string, known bo
 			return c.Server, c.Name, true
 		}
 	}
-	return server, generator.InClusterName, server == generator.InClusterServer
+	return server, generator.InClusterName, server == argo.InClusterServer
 }
 
-// forbidden is what of an item the project does not permit, as far as the scope of its kind is known; "" is nothing.
+// forbidden says why the project does not permit an item, if the scope of its kind is known; "" if it does.
 func (p *prerequisites) forbidden(app *Application, item *Item, project argo.Project) string {
 	// Argo CD checks the namespace that it creates itself, too.
 	if item == app.Items[0] && len(app.Provides) > 0 && !p.isThere(app.Provides[0]) && !project.AllowsKind("", "Namespace", false) {
@@ -151,7 +150,7 @@ func (p *prerequisites) scoped(project, kind, field, value string) bool {
 	for _, app := range p.plan.Applications {
 		for _, item := range app.Items {
 			if item.Group != "" || item.Kind != "Secret" || manifest.String(item.Object, "metadata", "labels",
-				"argocd.argoproj.io/secret-type") != kind {
+				argo.SecretTypeLabel) != kind {
 				continue
 			}
 			if secret(item.Object, "project") == project && secret(item.Object, field) == value {

@@ -10,7 +10,7 @@ import (
 	"github.com/argosy-cd/argosy/internal/manifest"
 )
 
-// removal decides what happens to objects of one plan that another does not have.
+// removal decides what happens to objects that only the first plan has.
 type removal struct {
 	was, is description
 	version versions.Version
@@ -24,8 +24,8 @@ func (removal) kind(deleted bool) ChangeKind {
 	return Left
 }
 
-// deletes reports whether an Application that is not deployed any more is deleted: by an Application that prunes it, by the controller of
-// its set, or with whatever deployed it. Otherwise it stays in the cluster.
+// deletes reports whether an Application that is no longer deployed is deleted: by a parent that prunes it, by the controller of its set,
+// or with its parent. Otherwise it stays in the cluster.
 func (r removal) deletes(app *described, seen ...argo.Ref) bool {
 	return slices.ContainsFunc(app.parents, func(by parent) bool {
 		set, ok := r.was.sets[by]

@@ -19,18 +19,18 @@ type Reference struct {
 	Item *Item
 	// Field is where the item names it.
 	Field []string
-	// By is what brings it: the first place that does, the zero Place for none. Later says that no place does in time.
+	// By is its first provider; the zero Place if there is none. Later says that no provider is in time.
 	By    Place
 	Later bool
 	// At is the Application below which the item and By are in different waves, those of User and of Other. It is set if Later is.
 	At          *Application
 	User, Other *Item
-	// Holds says that By waits for the item, so that neither works: a deadlock. It is set only if Later is.
-	// InDoubt says that this depends on settings of Argo CD that are not known; Holds is false then.
+	// Holds says that By waits for the item: a deadlock. It is set only if Later is. InDoubt says that this depends on unknown settings of
+	// Argo CD; Holds is false then.
 	Holds, InDoubt bool
 	// Blocks says that something waits until the item is healthy.
 	Blocks bool
-	// Exists says that the cluster has it, as far as the caller knows. Unknown says who may bring it if nobody known does; "" is nobody.
+	// Exists says that the cluster has it, according to the caller. Unknown says why it may be deployed if By is zero; "" if it cannot be.
 	Exists  bool
 	Unknown string
 }
@@ -47,7 +47,7 @@ type inCluster struct {
 	Named
 }
 
-// references finds what objects name, who brings it, and when.
+// references finds the objects that others name, with their providers, and when these are deployed.
 func (p *prerequisites) references() []Reference {
 	providers := map[inCluster][]place{}
 	for _, app := range p.plan.Applications {
@@ -100,7 +100,7 @@ func settle(n Named, namespace string) Named {
 	return n
 }
 
-// bring notes who brings something, and whether that is too late.
+// bring sets the provider of a reference, and whether it comes too late.
 func (p *prerequisites) bring(r *Reference, user place, providers []place) {
 	for i, provider := range providers {
 		when, m := p.when(&demand{Thing: Thing{What: ThingNamespace}}, user, provider)
@@ -135,14 +135,14 @@ func (p *prerequisites) waitsUp(user place, app *Application) (waits, inDoubt bo
 	return false, false
 }
 
-// whoMay says what may bring something to a cluster that nobody known brings; "" is nothing.
+// whoMay says why a missing object may still be deployed to the cluster; "" if it cannot be.
 func (p *prerequisites) whoMay(cluster string) string {
 	unknown := slices.Concat(p.unknown[cluster], p.unknown[""])
 	switch {
 	case len(unknown) > 0:
-		return "the sources of " + some(unknown) + ", which are not known completely, may bring it"
+		return some(unknown) + " may deploy it, from sources that are not known completely"
 	case p.makers[cluster] != "":
-		return p.makers[cluster] + " may bring it"
+		return p.makers[cluster] + " may deploy it"
 	case !p.resolved(cluster):
 		return "the cluster may have another name"
 	}

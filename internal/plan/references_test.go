@@ -107,7 +107,7 @@ func TestReferencesUnknown(t *testing.T) {
 		"root/a.yaml": application("a", "a", "0"), "a/c.yaml": "{apiVersion: v1, kind: PersistentVolumeClaim, metadata: {name: c}, spec: {storageClassName: fast}}",
 		"root/b.yaml": "{apiVersion: argoproj.io/v1alpha1, kind: Application, metadata: {name: b}, spec: {project: default, source: {repoURL: https://x/charts, chart: c, targetRevision: 1.0.0}, destination: {name: in-cluster, namespace: b}}}",
 	})
-	want := []string{"c needs StorageClass fast: the sources of b, which are not known completely, may bring it"}
+	want := []string{"c needs StorageClass fast: b may deploy it, from sources that are not known completely"}
 	if diff := cmp.Diff(want, refers(p)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
@@ -125,7 +125,7 @@ func TestNeedsCycle(t *testing.T) {
 	want := []string{
 		"needs-cycle a: they need each other (argosy.dev/depends-on): a → b → c → a",
 		"needs-cycle e: they need each other (argosy.dev/depends-on): e → e",
-		"needs-later d: it is in wave 0 and needs a (argosy.dev/depends-on), which is in wave 0: it will not wait for it",
+		"needs-later d: it needs a (argosy.dev/depends-on) and does not wait for it: it is in wave 0, and a in wave 0",
 	}
 	if diff := cmp.Diff(want, about(p, "needs-")); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)

@@ -21,15 +21,15 @@ func newRetry(retry map[string]any) Retry {
 	if retry != nil {
 		r.Limit = 0
 	}
-	if n, ok := number(retry["limit"]); ok {
-		r.Limit = n
+	if n, ok := manifest.Number(retry["limit"]); ok {
+		r.Limit = int(n)
 	}
 	backoff := manifest.Map(retry, "backoff")
 	if d, err := duration(manifest.String(backoff, "duration")); err == nil {
 		r.First = max(d, 0)
 	}
-	if n, ok := number(backoff["factor"]); ok && n > 0 {
-		r.Factor = n
+	if n, ok := manifest.Number(backoff["factor"]); ok && n > 0 {
+		r.Factor = int(n)
 	}
 	if d, err := duration(manifest.String(backoff, "maxDuration")); err == nil {
 		r.Most = d
@@ -37,24 +37,12 @@ func newRetry(retry map[string]any) Retry {
 	return r
 }
 
-// duration reads what Argo CD takes: 5s, or seconds without a unit.
+// duration parses a duration as Argo CD does: 5s, or seconds without a unit.
 func duration(text string) (time.Duration, error) {
 	if n, err := strconv.Atoi(text); err == nil {
 		return time.Duration(n) * time.Second, nil
 	}
 	return time.ParseDuration(text)
-}
-
-func number(v any) (int, bool) {
-	switch n := v.(type) {
-	case int64:
-		return int(n), true
-	case float64:
-		return int(n), true
-	case int:
-		return n, true
-	}
-	return 0, false
 }
 
 // Wait is the time before the next attempt, after so many.

@@ -4,7 +4,6 @@ import (
 	"cmp"
 
 	"github.com/argosy-cd/argosy/internal/appset"
-	"github.com/argosy-cd/argosy/internal/appset/generator"
 	"github.com/argosy-cd/argosy/internal/argo"
 	"github.com/argosy-cd/argosy/internal/health"
 	"github.com/argosy-cd/argosy/internal/manifest"
@@ -16,14 +15,14 @@ func isRollout(set manifest.Object) bool {
 	return appset.RollingSteps(manifest.Map(set, "spec")) != nil
 }
 
-// options takes from what is deployed beside Argo CD how its controllers run: whether RollingSync counts, how long syncs and waves are.
+// options reads the options of Argo CD's controllers from a deployed object: RollingSync, and the timeouts of syncs and waves.
 func (l *loader) options(app *Application, d located) {
 	namespace := cmp.Or(manifest.String(d.Object, "metadata", "namespace"), app.namespace())
 	if argo.IsApplication(d.Object) {
 		app = l.newApplication(app.in(d.Document), d.origin)
 		namespace = app.namespace()
 	}
-	if l.server(app) == generator.InClusterServer && namespace == l.cfg.Namespace {
+	if l.server(app) == argo.InClusterServer && namespace == l.cfg.Namespace {
 		l.progressive.Learn(d.Object)
 		l.syncTimeout.learn(app, d.Position, func(o *settings.Option) { o.Learn(d.Object) })
 		l.waveDelay.learn(app, d.Position, func(o *settings.Option) { o.Learn(d.Object) })
@@ -44,7 +43,7 @@ func (o *option) learn(app *Application, at manifest.Position, read func(*settin
 	}
 }
 
-// progressiveSyncs reports whether RollingSync counts: as the caller says, or the settings, or what the plan deploys; nil is not known.
+// progressiveSyncs reports whether RollingSync counts: by the Config, the settings, or deployed objects; nil if unknown.
 func (l *loader) progressiveSyncs() *bool {
 	switch {
 	case l.cfg.ProgressiveSyncs != nil:
@@ -55,7 +54,7 @@ func (l *loader) progressiveSyncs() *bool {
 	return l.progressive.Known()
 }
 
-// setPolicy is what the applicationset-controller forces on sets: as the settings say, or what the plan deploys.
+// setPolicy is the policy that the applicationset-controller forces on sets: by the settings, or by deployed objects.
 func (l *loader) setPolicy() string {
 	if l.cfg.Settings != nil && l.cfg.Settings.SetPolicy != "" {
 		return l.cfg.Settings.SetPolicy
@@ -65,12 +64,12 @@ func (l *loader) setPolicy() string {
 
 const setHealthy = "an ApplicationSet is healthy as soon as its Applications exist"
 
-// rolloutUnknown is why it is not known whether a wave waits for a set.
+// rolloutUnknown is the reason why it is unknown whether a wave waits for a set.
 const rolloutUnknown = "it is not known whether the applicationset-controller has --enable-progressive-syncs, without which it ignores " +
 	"RollingSync, and " + setHealthy
 
-// setGate says whether the next wave waits for an ApplicationSet: for one whose Applications cannot be made, for its rollout, or because a
-// health check of the settings looks at its Applications.
+// setGate reports whether the next wave waits for an ApplicationSet: because its Applications cannot be rendered, for its rollout, or
+// because a health check of the settings reads its Applications.
 func (l *loader) setGate(item *Item) (bool, string) {
 	if item.Broken {
 		return true, "its Applications cannot be generated (ErrorOccurred), so it is Degraded, which fails the wave"
@@ -93,12 +92,12 @@ func (l *loader) setGate(item *Item) (bool, string) {
 func (l *loader) looksInto() bool {
 	status := map[string]any{
 		"conditions": []any{
-			map[string]any{"type": "ErrorOccurred", "status": "False"},
+			map[string]any{"type": argo.ErrorOccurred, "status": "False"},
 			map[string]any{"type": "ParametersGenerated", "status": "True"},
 			map[string]any{"type": "ResourcesUpToDate", "status": "True"},
 		},
 		"resources": []any{map[string]any{
-			"group": argo.Group, "kind": argo.KindApplication, "version": "v1alpha1", "namespace": "argocd", "name": "x",
+			"group": argo.Group, "kind": argo.KindApplication, "version": "v1alpha1", "namespace": argo.DefaultNamespace, "name": "x",
 			"status": argo.OutOfSync, "health": map[string]any{"status": string(health.Progressing)},
 		}},
 	}
@@ -121,7 +120,7 @@ func (l *loader) rollouts() {
 			}
 			f := Finding{Rule: RuleRolloutUnknown, Subject: item.Name, Position: item.Position, Origin: app.Origin}
 			f.Message = "it has RollingSync; whether the waves behind it wait for its rollout depends on --enable-progressive-syncs of " +
-				"the applicationset-controller, which is not known: say --progressive-syncs on or off"
+				"the applicationset-controller, which is not known: set --progressive-syncs on or off"
 			if l.plan.ProgressiveSyncs != nil {
 				f.Rule = RuleRolloutIgnored
 				f.Message = "it has RollingSync, which the applicationset-controller ignores without --enable-progressive-syncs: all its " +

@@ -8,9 +8,9 @@ import (
 	"github.com/argosy-cd/argosy/internal/manifest"
 )
 
-// RootsAmong returns those candidates that deploy others and that no other candidate deploys. Of those that deploy each other, as sets that
-// are deployed by one of their own Applications do, the first is the root. Candidates of the same name that differ, as the roots of several
-// clusters do, are planned apart, and may be several roots. The function plans candidates as if somebody had applied them.
+// RootsAmong returns those candidates that deploy others and that no other candidate deploys. In a cycle, as of a set that one of its own
+// Applications deploys, the first is the root. Candidates of the same name that differ, as the roots of several clusters do, are planned
+// apart, and may be several roots. plan plans candidates as if they were applied by hand.
 func RootsAmong(candidates []manifest.Document, plan func([]manifest.Document) (*Plan, error)) ([]manifest.Document, error) {
 	var all []among
 	for _, docs := range apart(candidates) {
@@ -30,7 +30,7 @@ func RootsAmong(candidates []manifest.Document, plan func([]manifest.Document) (
 	for _, c := range all {
 		mine := c.in.below(c.id)
 		isRoot := c.in.parents[c.id] && !slices.ContainsFunc(all, func(by among) bool {
-			// Whoever deploys it is deployed by it, too, or it is no root.
+			// A root may be deployed only by its own descendants that are no roots.
 			return by.id != c.id && by.in.below(by.id)[c.id] && (!mine[by.id] || slices.Contains(chosen, by.id))
 		})
 		if isRoot {
@@ -75,10 +75,10 @@ next:
 // deployed is an Application or a set.
 type deployed struct{ kind, namespace, name string }
 
-// deployments says who deploys whom.
+// deployments has the children of Applications and sets.
 type deployments struct {
 	children map[deployed][]deployed
-	parents  map[deployed]bool // those that deploy others, or may
+	parents  map[deployed]bool // Applications and sets that deploy others, or may
 	known    map[deployed]map[deployed]bool
 }
 
@@ -104,7 +104,7 @@ func newDeployments(p *Plan) *deployments {
 	return g
 }
 
-// find returns what an object is in the plan, nothing if it is not there.
+// find returns the identity of an object in the plan, zero if it is not there.
 func (g *deployments) find(o manifest.Object, namespace string) deployed {
 	for _, in := range []string{manifest.String(o, "metadata", "namespace"), namespace} {
 		id := deployed{manifest.String(o, "kind"), in, manifest.String(o, "metadata", "name")}
@@ -115,7 +115,7 @@ func (g *deployments) find(o manifest.Object, namespace string) deployed {
 	return deployed{}
 }
 
-// below is everything that something deploys, directly or not.
+// below returns everything that an Application or a set deploys, directly or not.
 func (g *deployments) below(id deployed) map[deployed]bool {
 	if known := g.known[id]; known != nil {
 		return known

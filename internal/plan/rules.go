@@ -8,14 +8,14 @@ import (
 	"github.com/argosy-cd/argosy/internal/manifest"
 )
 
-// Kind is what a finding is about.
+// Kind is the kind of a finding.
 type Kind string
 
 // Kinds of findings, in the order of a report.
 const (
 	Broken   Kind = "broken"   // Argo CD fails
 	Unknown  Kind = "unknown"  // it cannot be known here
-	Ordering Kind = "ordering" // the order is not what it seems
+	Ordering Kind = "ordering" // the order is not as written
 	Advice   Kind = "advice"   // worth a look
 )
 
@@ -34,7 +34,7 @@ type Rule struct {
 	Name     string
 	Kind     Kind
 	Severity Severity
-	// Means says what happens in Argo CD, Cure what to do.
+	// Means describes the effect in Argo CD, Cure the remedy.
 	Means, Cure string
 }
 
@@ -130,7 +130,7 @@ var (
 	RuleCycle = Rule{
 		"cycle", Ordering, Warning,
 		"An Application deploys its own parent. The parent then belongs to it, and its syncs overwrite the parent.",
-		"Break the cycle.",
+		"Remove the parent from the files that the Application deploys.",
 	}
 	RuleWaveNotANumber = Rule{
 		"wave-not-a-number", Ordering, Warning,
@@ -140,7 +140,7 @@ var (
 	RuleSyncByHand = Rule{
 		"sync-by-hand", Ordering, Warning,
 		"An Application that is not synced automatically stays OutOfSync. Waves behind it wait until somebody syncs it. Before Argo CD " +
-			"3.4 they do not wait if no kind that it deploys has a health check: it is Healthy with nothing deployed.",
+			"3.4, if no kind that it deploys has a health check, it is Healthy with nothing deployed, and the waves do not wait.",
 		"Set syncPolicy.automated.",
 	}
 	RuleNeedsMissing = Rule{
@@ -150,8 +150,8 @@ var (
 	}
 	RuleNeedsLater = Rule{
 		"needs-later", Ordering, Warning,
-		"An Application needs another that is not in an earlier wave, so it does not wait for it. The plugin appset gives a wave to an " +
-			"Application that has none, and refuses to render one whose own wave is too early.",
+		"An Application needs another one that is in the same wave or in a later one, so it does not wait for it. The plugin " +
+			"appset gives a wave to an Application that has none, and refuses to render one whose own wave is too early.",
 		"Run argosy plan --assign-waves, or remove the wave and render the Application by the plugin appset.",
 	}
 	RuleNeedsCycle = Rule{
@@ -161,8 +161,8 @@ var (
 	}
 	RuleUpdatesUnordered = Rule{
 		"updates-unordered", Ordering, Warning,
-		"The parent pins its Applications to commits, so that updates follow the waves, but this one, or those that it deploys, follow a " +
-			"branch. They sync themselves as soon as a commit arrives.",
+		"The parent pins its Applications to commits, so that updates follow the waves. This Application, or those that it deploys, " +
+			"follow a branch, and sync as soon as a commit arrives.",
 		"Give it the revision of its parent, or render it by the plugin appset with the parameter pin.",
 	}
 	RulePinnedPaths = Rule{
@@ -179,15 +179,15 @@ var (
 	}
 	RuleRolloutUnknown = Rule{
 		"rollout-unknown", Unknown, Info,
-		"The ApplicationSet has RollingSync. With --enable-progressive-syncs it is Progressing during a rollout, and the waves behind it " +
-			"wait; without, they do not.",
-		"Say which it is with --progressive-syncs on or off.",
+		"It is not known whether later waves wait for the RollingSync of the set. They wait if the applicationset-controller runs with " +
+			"--enable-progressive-syncs.",
+		"Set --progressive-syncs on or off.",
 	}
 	RuleKindMissing = Rule{
 		"kind-missing", Ordering, Warning,
 		"Nobody in the plan deploys the CRD of a kind. Unless the cluster has it, a sync with such an object fails before it applies " +
 			"anything.",
-		"Deploy the CRD in an earlier wave, or say --exists GROUP/KIND if the cluster has it.",
+		"Deploy the CRD in an earlier wave, or set --exists GROUP/KIND if the cluster has it.",
 	}
 	RuleKindLater = Rule{
 		"kind-later", Ordering, Error,
@@ -198,7 +198,7 @@ var (
 	RuleNamespaceMissing = Rule{
 		"namespace-missing", Ordering, Warning,
 		"Nobody in the plan creates a namespace. Unless the cluster has it, a sync fails when it comes to an object in it.",
-		"Set the sync option CreateNamespace=true, deploy the Namespace, or say --exists Namespace/NAME if the cluster has it.",
+		"Set the sync option CreateNamespace=true, deploy the Namespace, or set --exists Namespace/NAME if the cluster has it.",
 	}
 	RuleNamespaceLater = Rule{
 		"namespace-later", Ordering, Error,
@@ -209,11 +209,11 @@ var (
 		"project-missing", Ordering, Warning,
 		"Nobody in the plan deploys the AppProject of an Application. Unless the cluster has it, Argo CD does not compare or sync the " +
 			"Application.",
-		"Deploy the AppProject in an earlier wave, or say --exists AppProject/NAME if the cluster has it.",
+		"Deploy the AppProject in an earlier wave, or set --exists AppProject/NAME if the cluster has it.",
 	}
 	RuleProjectLater = Rule{
 		"project-later", Ordering, Error,
-		"The AppProject of an Application comes later than the Application, or by the Application itself. Argo CD refuses the " +
+		"The AppProject of an Application is deployed after the Application, or by the Application itself. Argo CD refuses the " +
 			"Application until then.",
 		"Deploy the AppProject in an earlier wave, or apply it before the root.",
 	}
@@ -227,7 +227,7 @@ var (
 		"prerequisite-unknown", Unknown, Info,
 		"Something needs a kind, a namespace or a project that no known source of the plan deploys. An unknown source may " +
 			"deploy it.",
-		"Make the sources available, or say what the cluster has with --exists.",
+		"Make the sources available, or list what the cluster has with --exists.",
 	}
 	RuleVolumeWaits = Rule{
 		"volume-waits", Ordering, Error,
@@ -238,13 +238,15 @@ var (
 	RuleNoHealthCheck = Rule{
 		"no-health-check", Ordering, Warning,
 		"Argo CD has no health check for Applications since version 1.8. Without one in its settings, no wave waits for an Application.",
-		"Install the one that argosy health script applications prints.",
+		"Run \"argosy health script applications\" and put its output into argocd-cm, key " +
+			"resource.customizations.health.argoproj.io_Application.",
 	}
 	RuleHealthCheckNested = Rule{
 		"health-check-ignores-nested", Ordering, Warning,
 		"The health check of Applications copies status.health. An Application that deploys Applications is healthy as long as none of " +
 			"them exist, so the next wave can start too early.",
-		"Install the one that argosy health script applications prints.",
+		"Run \"argosy health script applications\" and put its output into argocd-cm, key " +
+			"resource.customizations.health.argoproj.io_Application.",
 	}
 	RuleHealthCheckDeployed = Rule{
 		"health-check-in-tree", Advice, Info,
@@ -292,8 +294,8 @@ var (
 	}
 	RuleMergeKey = Rule{
 		"merge-key-absent", Advice, Warning,
-		"A merge key is no parameter of a generator of the merge, so its parameters are merged with none, or all keys are equal. With Go " +
-			"templates a key with a dot, such as values.name, never is one.",
+		"A generator of the merge does not have the merge key as a parameter. Its parameter sets then match none of the others, or all " +
+			"match each other. With Go templates, a key with a dot, such as values.name, is never a parameter.",
 		"Name a parameter that all generators of the merge have.",
 	}
 	RuleVersionNearest = Rule{
@@ -332,14 +334,14 @@ func Rules() []Rule {
 type Finding struct {
 	Rule    Rule
 	Subject string // an Application or a set
-	// Position is where it is in the user's files. For a generated Application it is that of its set.
+	// Position is its position in the user's files; for a generated Application, its set's.
 	Position manifest.Position
-	// Origin says which set has generated the Application, "" for one that is in a file.
+	// Origin names the set that has generated the Application, "" for an Application in a file.
 	Origin  string
 	Message string
 	// Field is the path of the field that it is about, in the object at Position. Nil is the object.
 	Field []string
-	// Meant is the name that was probably meant instead of the one that is there. "" is not known.
+	// Meant is the probably intended name. "" is unknown.
 	Meant string
 }
 

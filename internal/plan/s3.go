@@ -21,15 +21,14 @@ import (
 	"github.com/argosy-cd/argosy/internal/tree"
 )
 
-// trigger is what the plugin s3 does with a directory that has a trigger file, nil without one. Named says that the source names the
-// plugin.
+// trigger renders a directory with a trigger file as the plugin s3 does, nil without one. Named says that the source names the plugin.
 func (l *loader) trigger(about source.Application, s map[string]any, named bool) *source.Result {
 	repo, err := l.cfg.Loader.Open(l.ctx, manifest.String(s, "repoURL"), cmp.Or(manifest.String(s, "targetRevision"), "HEAD"))
 	if err != nil && named {
 		return missing(source.S3, err)
 	}
 	if err != nil {
-		return nil // said by whoever reads the directory
+		return nil // the reader of the directory reports it
 	}
 	dir := path.Clean(cmp.Or(manifest.String(s, "path"), "."))
 	file := path.Join(dir, triggerfile.Name)
@@ -46,7 +45,7 @@ func (l *loader) trigger(about source.Application, s map[string]any, named bool)
 	return r
 }
 
-// s3 does what the plugin s3 does, with buckets that are directories here: a repository s3://BUCKET.
+// s3 renders as the plugin s3 does, with directories for buckets: a repository s3://BUCKET.
 func (l *loader) s3(about source.Application, file string, data []byte, dir string, view *tree.View) *source.Result {
 	sources, err := triggerfile.Parse(file, data)
 	if err != nil {

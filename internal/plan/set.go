@@ -75,7 +75,7 @@ func (l *loader) set(app *Application, item *Item, set *expanded, ancestors []ar
 	}
 	for i, d := range set.apps {
 		child := l.application(d, fmt.Sprintf("Application %d of the set %s", i+1, item.Name), ancestors)
-		child.pinnedBy(app, false) // the controller writes what the template says
+		child.pinnedBy(app, false) // the controller writes the template's revision, a branch
 		item.Children = append(item.Children, child)
 	}
 }

@@ -7,12 +7,12 @@ import (
 	"github.com/argosy-cd/argosy/internal/source"
 )
 
-// Summary counts what a plan knows.
+// Summary counts the content of a plan.
 type Summary struct {
 	Applications, Sets, Objects int
 	// Broken are the Applications and sets that Argo CD cannot render.
 	Broken []string
-	// Unknown are those that are not known completely, Hiding those of them that may hide Applications.
+	// Unknown names incomplete Applications and sets, Hiding those of them that may deploy more Applications.
 	Unknown, Hiding []string
 }
 
@@ -60,7 +60,7 @@ func (p *Plan) Summary() Summary {
 		}
 	}
 	for _, f := range p.Findings {
-		// Whatever else is broken, such as settings and names that are there twice.
+		// Other broken things, such as settings and duplicate names.
 		if f.Rule.Kind == Broken && !slices.Contains(s.Broken, f.Subject) {
 			s.Broken = append(s.Broken, f.Subject)
 		}

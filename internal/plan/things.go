@@ -29,7 +29,7 @@ func ParseThing(text string) (Thing, error) {
 		"StorageClass/NAME", text)
 }
 
-// exists reports whether a thing is one of those that are there before the boot, of which a name may be a pattern.
+// exists reports whether a thing exists before the boot, by Config.Exists, whose names may be patterns.
 func (c *Config) exists(t Thing) bool {
 	return slices.ContainsFunc(c.Exists, func(e Thing) bool {
 		if e.What != t.What || e.Cluster != "" && e.Cluster != t.Cluster {
@@ -51,11 +51,11 @@ type demand struct {
 	Thing
 	users []place
 	items []*Item
-	// unchecked are those of users whose syncs begin all the same.
+	// unchecked are users whose syncs begin without the thing.
 	unchecked map[*Application]bool
 }
 
-// prerequisites knows what a plan needs and what it provides.
+// prerequisites collects the things that a plan needs, and those that it provides.
 type prerequisites struct {
 	*loader
 	providers map[Thing][]place
@@ -77,7 +77,7 @@ type prerequisites struct {
 	permitted map[[4]string]bool
 }
 
-// prerequisites finds what must be in a cluster before something else can be there, who brings it, and when that is too late.
+// prerequisites finds the things that must exist before others can be deployed, their providers, and those that come too late.
 func (l *loader) prerequisites() {
 	p := &prerequisites{
 		loader: l, providers: map[Thing][]place{}, demands: map[Thing]*demand{}, scopes: map[string]bool{}, made: map[Thing]bool{},
@@ -101,7 +101,7 @@ func (l *loader) prerequisites() {
 	l.plan.References = p.references()
 }
 
-// collect notes what an Application provides, and what is not known of it.
+// collect records the things that an Application provides, and its unknown parts.
 func (p *prerequisites) collect(app *Application) {
 	cluster := p.server(app)
 	p.gap(app, cluster)
@@ -123,7 +123,7 @@ func (p *prerequisites) collect(app *Application) {
 	}
 }
 
-// gap notes an Application that may deploy more than the plan has. Argo CD deploys nothing of a broken one.
+// gap records an Application that may deploy more than the plan has. Argo CD deploys nothing of a broken one.
 func (p *prerequisites) gap(app *Application, cluster string) {
 	if app.Verdict() == source.Broken {
 		p.broken = append(p.broken, app.Name)
@@ -137,7 +137,7 @@ func (p *prerequisites) gap(app *Application, cluster string) {
 		return
 	}
 	p.unknown[cluster] = append(p.unknown[cluster], app.Name)
-	if app.namespace() == p.cfg.Namespace && cluster == generator.InClusterServer {
+	if app.namespace() == p.cfg.Namespace && cluster == argo.InClusterServer {
 		p.hiding = append(p.hiding, app.Name)
 	}
 }
@@ -148,7 +148,7 @@ func (a *Application) hasOption(option string) bool {
 	return slices.Contains(options, any(option))
 }
 
-// provide notes what an item is to others.
+// provide records the thing that an item provides.
 func (p *prerequisites) provide(app *Application, item *Item, cluster string) {
 	o := item.Object
 	var t Thing
@@ -159,7 +159,7 @@ func (p *prerequisites) provide(app *Application, item *Item, cluster string) {
 		t = Thing{ThingKind, cluster, order.DefinedKind(o)}
 		p.scopes[t.Name] = manifest.String(o, "spec", "scope") != "Cluster"
 	case argo.IsAppProject(o):
-		if cluster != generator.InClusterServer || app.spaceOf(item) != p.cfg.Namespace {
+		if cluster != argo.InClusterServer || app.spaceOf(item) != p.cfg.Namespace {
 			return
 		}
 		t = Thing{ThingProject, cluster, item.Name}
@@ -211,7 +211,7 @@ func (p *prerequisites) namespaced(item *Item) (namespaced, known bool) {
 	return namespaced, known
 }
 
-// requirements notes what the items of an Application need that is not there at the beginning.
+// requirements records the things that the items of an Application need and that do not exist before the boot.
 func (p *prerequisites) requirements(app *Application) {
 	cluster, own := p.server(app), map[string]bool{}
 	for _, item := range app.Items {
@@ -220,13 +220,13 @@ func (p *prerequisites) requirements(app *Application) {
 		}
 	}
 	if name := app.Project; name != "" && name != argo.DefaultProject {
-		p.need(Thing{ThingProject, generator.InClusterServer, name}, place{app, nil})
+		p.need(Thing{ThingProject, argo.InClusterServer, name}, place{app, nil})
 	}
 	skips := app.hasOption(skipDryRun)
 	for _, item := range app.Items {
 		kind := item.Group + "/" + item.Kind
-		// A cluster that is not known may be Argo CD's own.
-		ofArgoCD := order.OfArgoCD(item.Group, item.Kind) && (cluster == generator.InClusterServer || !p.resolved(cluster))
+		// An unknown cluster may be Argo CD's own.
+		ofArgoCD := order.OfArgoCD(item.Group, item.Kind) && (cluster == argo.InClusterServer || !p.resolved(cluster))
 		if !order.BuiltIn(item.Group) && !ofArgoCD {
 			item.Unchecked = skips || own[kind] || order.HasOption(item.Object, skipDryRun)
 			p.need(Thing{ThingKind, cluster, kind}, place{app, item})
@@ -270,13 +270,13 @@ func (p *prerequisites) isThere(t Thing) bool {
 	if t.What != ThingNamespace {
 		return false
 	}
-	return t.Cluster == generator.InClusterServer && t.Name == p.cfg.Namespace ||
+	return t.Cluster == argo.InClusterServer && t.Name == p.cfg.Namespace ||
 		slices.Contains([]string{"default", "kube-system", "kube-public", "kube-node-lease"}, t.Name)
 }
 
 // resolved reports whether a cluster is known by its address. Others may be one cluster under two names.
 func (p *prerequisites) resolved(cluster string) bool {
-	return cluster == generator.InClusterServer || slices.ContainsFunc(p.cfg.Clusters, func(c generator.Cluster) bool {
+	return cluster == argo.InClusterServer || slices.ContainsFunc(p.cfg.Clusters, func(c generator.Cluster) bool {
 		return c.Server == cluster
 	})
 }

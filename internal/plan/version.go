@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 
-	"github.com/argosy-cd/argosy/internal/appset/generator"
 	"github.com/argosy-cd/argosy/internal/argo"
 	"github.com/argosy-cd/argosy/internal/argo/versions"
 	"github.com/argosy-cd/argosy/internal/manifest"
@@ -38,12 +37,12 @@ type seenVersion struct {
 
 // seeVersion notes a version, unless a better one is known.
 func (l *loader) seeVersion(app *Application, by trust, text, from string) {
-	if text != "" && by > l.version.by && (app == nil || app.namespace() == l.cfg.Namespace && l.server(app) == generator.InClusterServer) {
+	if text != "" && by > l.version.by && (app == nil || app.namespace() == l.cfg.Namespace && l.server(app) == argo.InClusterServer) {
 		l.version = seenVersion{text, from, by, app}
 	}
 }
 
-// learnVersion takes from an object what it says about the version of Argo CD.
+// learnVersion reads the version of Argo CD from an object, if it has one.
 func (l *loader) learnVersion(app *Application, d located) {
 	o := d.Object
 	from := fmt.Sprintf("%s %s (%s)", manifest.String(o, "kind"), manifest.String(o, "metadata", "name"), d.Position)
@@ -61,20 +60,20 @@ func (l *loader) learnVersion(app *Application, d located) {
 	l.seeVersion(app, by, settings.VersionOf(o), from)
 }
 
-// contentVersion takes from sources that are not available what they say about the version of Argo CD.
+// contentVersion reads the version of Argo CD from the values of unavailable sources.
 func (l *loader) contentVersion(app *Application, content rendered) {
 	from := fmt.Sprintf("the sources of %s (%s)", app.Name, app.Position)
 	l.seeVersion(app, fromValues, settings.VersionOfValues(content.values), from)
 	l.seeVersion(app, fromBase, content.version, from)
 }
 
-// nearest returns the known version that is nearest to the one that was seen; 0 if none was.
+// nearest returns the supported version that is nearest to the seen one; 0 if none was seen.
 func (v seenVersion) nearest() versions.Version {
 	n, _, _ := versions.Nearest(v.text)
 	return n
 }
 
-// decideVersion says which version the plan is for, and why. The Config is that of the caller, before anything was seen.
+// decideVersion decides the version of the plan, and why. given is the version in the caller's Config.
 func (l *loader) decideVersion(given versions.Version) {
 	p := l.plan
 	switch {
@@ -87,7 +86,7 @@ func (l *loader) decideVersion(given versions.Version) {
 	}
 	if _, exact, ok := versions.Nearest(l.version.text); given == 0 && ok && !exact {
 		app := cmp.Or(l.version.app, p.Root)
-		l.find(RuleVersionNearest, app, "Argo CD %s (%s) is not a version that is known here, %s to %s; the plan is that of %s",
-			l.version.text, l.version.from, versions.Oldest, versions.Newest, p.Version)
+		l.find(RuleVersionNearest, app, "Argosy knows Argo CD %s to %s, not %s (%s); the plan is for %s", versions.Oldest, versions.Newest,
+			l.version.text, l.version.from, p.Version)
 	}
 }

@@ -51,7 +51,7 @@ func (p *prerequisites) class(claim *Item, cluster string) *Item {
 	return nil
 }
 
-// claim fills what a claim waits for, and says so if that never comes.
+// claim sets the consumers that a claim waits for, and adds a finding if there is none.
 func (p *prerequisites) claim(app *Application, claim *Item, cluster string, users map[[3]string][]place) {
 	class := p.class(claim, cluster)
 	if class == nil || !waitsForConsumer(class) {
@@ -63,7 +63,7 @@ func (p *prerequisites) claim(app *Application, claim *Item, cluster string, use
 			consumers = append(slices.Clip(consumers), set)
 		}
 	}
-	// One that is not known may use it.
+	// An unknown Pod may use it.
 	unknown := len(p.unknown[cluster])+len(p.unknown[""]) > 0
 	claim.FirstConsumer = len(consumers) > 0 || !unknown
 	for _, c := range consumers {

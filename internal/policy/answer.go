@@ -51,7 +51,7 @@ func isOwn(kind string) bool {
 	return kind == argo.KindApplication || kind == argo.KindApplicationSet || kind == argo.KindAppProject
 }
 
-// own returns what speaks against an object of Argo CD's own.
+// own returns the violations of an object of Argo CD's own kinds.
 func (p *Policy) own(parent Parent, destination string, o manifest.Object) (errs []error) {
 	kind := manifest.String(o, "kind")
 	if kind == argo.KindAppProject || p.Unrestricted(parent) {
@@ -59,15 +59,16 @@ func (p *Policy) own(parent Parent, destination string, o manifest.Object) (errs
 	}
 	// Argo CD begins an operation that is there, even an empty one.
 	if o["operation"] != nil {
-		errs = append(errs, fmt.Errorf("%s: operation is refused: it syncs from any source, past the policy", title(o)))
+		errs = append(errs, fmt.Errorf("%s: operation is refused: it syncs from any source, and so bypasses the policy; remove "+
+			"operation from the manifest", title(o)))
 	}
 	if present(o["status"]) {
-		errs = append(errs, fmt.Errorf("%s: status is refused: Argo CD goes on with an operation that is in it, past the policy; remove "+
-			"status from the manifest", title(o)))
+		errs = append(errs, fmt.Errorf("%s: status is refused: Argo CD continues an operation that is in it, which bypasses the policy; "+
+			"remove status from the manifest", title(o)))
 	}
 	if kind == argo.KindApplicationSet {
-		return append(errs, fmt.Errorf("%s is refused: Argo CD would generate Applications from it, past the policy; use the plugin "+
-			"appset, which checks them against the policy", title(o)))
+		return append(errs, fmt.Errorf("%s is refused: Argo CD would generate Applications from it, which bypasses the policy; "+
+			"use the plugin appset, which checks them against the policy", title(o)))
 	}
 	ref := Ref(o, destination)
 	err := p.Application(parent, Child{

@@ -51,7 +51,7 @@ func TestAnswer(t *testing.T) {
 		"an empty operation":      {objects: app("", "operation: {}\n"), err: `Application "web": operation is refused`},
 		"a status": {
 			objects: app("", "status: {operationState: {phase: Running}}\n"),
-			err:     `Application "web": status is refused: Argo CD goes on with an operation`,
+			err:     `Application "web": status is refused: Argo CD continues an operation`,
 		},
 		"an empty status": {objects: app("", "status: {}\noperation: null\n")},
 		"a set": {

@@ -176,8 +176,8 @@ func (p *Policy) API(parent Parent, resource string) error {
 	})
 }
 
-// climbs reports whether a URL may reach something other than it says: a path that leads up again would be below what it is not, and a
-// query could end like the host of a pattern. A server may decode a path again, so an encoded % is refused, too.
+// climbs reports whether a URL may match a pattern and lead elsewhere: a path with ".." leaves the directory of the pattern, and a query
+// could end like the pattern's host. A server may decode a path again, so an encoded % is refused, too.
 func climbs(address string) bool {
 	decoded, err := url.PathUnescape(address)
 	return err != nil || strings.ContainsAny(decoded, "%?#\\ \t\n") ||

@@ -10,10 +10,9 @@
 //	      - projects: [team-a]
 //	        destinations: [{namespace: team-a-*}]
 //
-// and what a Git server may serve from buckets to everybody. With a policy, what no rule allows is refused. Without one,
-// applications read with the identity and from the endpoint of the process, and may not choose others. Applications that
-// are generated for a parent have defaults of their own, which hold as long as no entry has rules about them. A refusal
-// names the rule that came nearest.
+// and what a Git server may serve from buckets to everybody. With a policy, everything is refused that no rule allows. Without one,
+// applications read with the identity and from the endpoint of the process, and may not choose others. Applications that are generated for
+// a parent have defaults of their own, which hold as long as no entry has rules about them. A refusal names the rule that came nearest.
 package policy
 
 import (
@@ -32,12 +31,12 @@ type File struct {
 	Repositories Repositories `field:"repositories" doc:"what the Git server may serve from S3, to the users of --users, or to every client with --anonymous-buckets"`
 }
 
-// Repositories is what everybody who reaches the Git server may read from it.
+// Repositories are the rules for reads from the Git server, by everybody who can reach it.
 type Repositories struct {
 	S3 []S3Rule `field:"s3" doc:"directories in buckets that are served as Git repositories; endpoints and roles do not apply"`
 }
 
-// Project is what the applications of a project may use.
+// Project has the rules for the applications of a project.
 type Project struct {
 	Name string   `field:"name,required" doc:"name of an Argo CD project; * stands for any characters"`
 	S3   []S3Rule `field:"s3" doc:"what its applications may read from S3"`
@@ -53,7 +52,7 @@ type S3Rule struct {
 	Roles     []string `field:"roles" doc:"ARNs of roles that a trigger file may name; * stands for any characters but /. Default: none"`
 }
 
-// Policy decides. A nil Policy is what holds without a file.
+// Policy decides by the rules of a file. A nil Policy applies the defaults without a file.
 type Policy struct {
 	file string
 	File
@@ -117,7 +116,7 @@ func Parse(file string, data []byte) (*Policy, error) {
 	return p, nil
 }
 
-// S3Access is what an application wants to read.
+// S3Access describes a read of an application from S3.
 type S3Access struct {
 	Project  string
 	Bucket   string
@@ -126,7 +125,7 @@ type S3Access struct {
 	Role     string // "" if the application does not choose one
 }
 
-// S3 returns nil if an application may read what it wants to.
+// S3 returns nil if the policy allows the access.
 func (p *Policy) S3(a S3Access) error {
 	if p == nil {
 		switch {
@@ -148,11 +147,10 @@ func (p *Policy) S3(a S3Access) error {
 	})
 }
 
-// attempt asks a rule: "" or what speaks against it, and how many things did not.
+// attempt evaluates a rule: it returns "" or the reason against it, and the number of conditions that passed.
 type attempt func() (reason string, passed int)
 
-// decide returns nil if a rule of an entry for the project allows something, and what the nearest rule has against it if
-// none does.
+// decide returns nil if a rule of an entry for the project allows the request, or else the reason of the nearest rule.
 func (p *Policy) decide(project, field, nothing string, rules func(Project) []attempt) error {
 	nearest, distance := "", -1
 	for i, entry := range p.Projects {
@@ -192,7 +190,7 @@ func (p *Policy) Repository(bucket, path string) error {
 	return fmt.Errorf("refused by %s: no rule of repositories.s3 is for s3://%s/%s", p.file, bucket, path)
 }
 
-// allows returns "" or what speaks against an access, and how many things did not.
+// allows returns "" or the reason against an access, and the number of conditions that passed.
 func (r S3Rule) allows(a S3Access) (reason string, passed int) {
 	if !matchAny(r.Buckets, a.Bucket) {
 		return fmt.Sprintf("buckets does not include %s", quote(a.Bucket)), 0

@@ -19,9 +19,9 @@ import (
 // Application is one Application of the plan.
 type Application struct {
 	Preview
-	// Name is that of the Application, or the file that is the only root and has one.
+	// Name is the name of the Application, or of a file with the only root, an Application.
 	Name string
-	// Similar returns the names that are close to one that was typed.
+	// Similar returns the names that are close to a typed one.
 	Similar func(typed string, names []string) []string
 }
 
@@ -66,8 +66,8 @@ func (v Application) find(plans ...*plan.Plan) (*plan.Application, error) {
 	return nil, plan.NotFound{Plans: plans, Similar: v.Similar, Allowed: v.Verdict.Allowed}.Err(v.Name)
 }
 
-// judge prints what is wrong with an Application, with the side of a comparison in front. The error is problem.ErrFound if the manifests
-// are not all that Argo CD deploys.
+// judge prints the problems of an Application, with the side of a comparison in front. The error is problem.ErrFound if the manifests are
+// incomplete.
 func (v Application) judge(side string, p *plan.Plan, app *plan.Application) error {
 	report.Judgement(v.Err, side, p, app)
 	if verdict := app.Verdict(); verdict == source.Broken || verdict != source.Known && !v.Verdict.Allowed(app.Name) {

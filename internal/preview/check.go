@@ -10,7 +10,7 @@ import (
 	"github.com/argosy-cd/argosy/internal/workspace"
 )
 
-// Checked is a plan, what lint finds in it, and the objects that it begins with.
+// Checked is a plan with its lint report and its roots.
 type Checked struct {
 	Plan   *plan.Plan
 	Report *lint.Report

@@ -18,7 +18,7 @@ const mostLines = 100
 // mostRounds is how often files are fixed. A set that can be rendered again may have Applications with more to fix.
 const mostRounds = 5
 
-// cure fixes findings until none is left that one small change cures, and returns the plan and the report of what is left.
+// cure fixes findings until no fixable one is left, and returns the plan and the report of the rest.
 func (v Lint) cure(ctx context.Context, o *lint.Options, p *plan.Plan, r *lint.Report) (*plan.Plan, *lint.Report, error) {
 	for round := 1; ; round++ {
 		fixed, left, err := v.fix(ctx, r)
@@ -37,8 +37,8 @@ func (v Lint) cure(ctx context.Context, o *lint.Options, p *plan.Plan, r *lint.R
 	}
 }
 
-// fix cures findings in their files: in all files, or in none and an error. It says which, reports whether there are any, and returns lines
-// about those that it could not cure.
+// fix cures findings in their files: in all files, or in none and an error. It prints the fixed findings, reports whether there are any,
+// and returns lines about the others.
 func (v Lint) fix(ctx context.Context, r *lint.Report) (fixed bool, left []string, err error) {
 	if slices.Contains(v.Roots, "-") {
 		return false, nil, fmt.Errorf("standard input cannot be fixed; name the file of the root")

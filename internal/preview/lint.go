@@ -19,22 +19,22 @@ import (
 	"github.com/argosy-cd/argosy/internal/words"
 )
 
-// Lint looks for what will go wrong. The zero value of a field changes nothing.
+// Lint lints a plan. The zero value of a field is its default.
 type Lint struct {
 	Preview
-	// Since is a revision: what was found there is left out.
+	// Since is a revision whose findings are left out.
 	Since string
 	// Config is the configuration file; "" is the nearest one.
 	Config string
-	// Baseline is a file of findings that are left out. Write is one that the findings are written to; then none are reported.
+	// Baseline is a file of findings that are left out. Write is a file that the findings are written to; then none are reported.
 	Baseline, Write string
-	// FailOn is the lowest severity that is bad; "" is what the configuration says.
+	// FailOn is the lowest severity that fails; "" uses the configuration.
 	FailOn string
 	// Fix cures findings in their files first, where one small change does.
 	Fix bool
 }
 
-// Report prints what is found.
+// Report prints the findings.
 func (v Lint) Report(ctx context.Context) error {
 	o, err := v.options()
 	if err != nil {
@@ -137,7 +137,7 @@ func (v Lint) write(r *lint.Report) error {
 	return words.Line(v.Err, "%s: %s", v.Write, words.Count(len(r.Findings), "finding"))
 }
 
-// judge is problem.ErrFound if a finding is as bad as a severity, or if the verdict refuses what is unknown. What is broken is a finding.
+// judge returns problem.ErrFound if a finding has at least a severity, or if the verdict refuses unknown parts. Broken parts are findings.
 func (v Lint) judge(p *plan.Plan, r *lint.Report, least string) error {
 	if least == lint.Never {
 		return nil

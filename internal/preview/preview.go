@@ -1,4 +1,4 @@
-// Package preview is argosy plan, app render, simulate and lint: from the roots that a user names to a report of what will happen, and to a
+// Package preview is argosy plan, app render, simulate and lint: from the roots that a user names to a report of what will happen, and a
 // verdict on it. Data goes to one writer, everything else to another.
 //
 // The error is problem.ErrFound if the report is complete and its verdict is bad: something is broken, unknown or does not end.
@@ -83,7 +83,7 @@ func Judge(w io.Writer, v report.Verdict, p *plan.Plan) error {
 	return problem.ErrFound
 }
 
-// AssignWaves writes sync waves into the files of Applications that need others.
+// AssignWaves writes sync waves into the files of Applications that need others (argo.DependsAnnotation).
 func (v Preview) AssignWaves(ctx context.Context) error {
 	_, local, p, err := v.edited(ctx)
 	if err != nil {
@@ -111,7 +111,7 @@ func (v Preview) edited(ctx context.Context) (*workspace.Repositories, []gitsour
 	return roots.Repositories, local, p, err
 }
 
-// Difference is what changes since a revision.
+// Difference configures a comparison with a revision.
 type Difference struct {
 	Revision string
 	// Manifests prints how the objects of each Application change.
@@ -122,7 +122,7 @@ type Difference struct {
 	Command string
 }
 
-// Difference prints what changes from a revision to the work tree.
+// Difference prints the changes from a revision to the work tree.
 func (v Preview) Difference(ctx context.Context, d Difference) error {
 	before, after, err := v.both(ctx, d.Revision)
 	if err != nil {
@@ -145,7 +145,7 @@ func (v Preview) Difference(ctx context.Context, d Difference) error {
 	return nil
 }
 
-// Names returns the names of the Applications that the roots deploy, without those that are not known.
+// Names returns the names of the known Applications that the roots deploy.
 func (v Preview) Names(ctx context.Context) []string {
 	_, p, err := v.plan(ctx)
 	if err != nil {

@@ -7,7 +7,7 @@ import (
 	"github.com/argosy-cd/argosy/internal/report"
 )
 
-// Request is what argosy plan is asked for. With no field set but those of Preview, it is the plan.
+// Request is a request of argosy plan. With only the fields of Preview set, it prints the plan.
 type Request struct {
 	Preview
 	// Resources prints all objects, not only Applications and ApplicationSets.
@@ -18,7 +18,7 @@ type Request struct {
 	AssignWaves, WritePaths, Inputs bool
 }
 
-// Check refuses what does not go together. It needs the format and the verdict, but no planner.
+// Check refuses flags that exclude each other. It needs the format and the verdict, but no planner.
 func (r Request) Check() error {
 	diff, writes := r.Since.Revision != "", r.AssignWaves || r.WritePaths
 	ways := 0
@@ -33,7 +33,7 @@ func (r Request) Check() error {
 		broken bool
 		text   string
 	}{
-		{ways > 1, "--diff, --assign-waves, --inputs and --write-paths do not go together"},
+		{ways > 1, "--diff, --assign-waves, --inputs and --write-paths exclude each other"},
 		{r.Resources && picture, "--resources requires -o table, json or yaml"},
 		{r.Format == report.Markdown && !diff, "-o markdown requires --diff"},
 		{diff && (picture || r.Format == report.YAML), "--diff requires -o table, json or markdown"},
@@ -55,7 +55,7 @@ func (r Request) Check() error {
 	return nil
 }
 
-// Run does what was asked for.
+// Run runs the request.
 func (r Request) Run(ctx context.Context) error {
 	switch {
 	case r.Since.Revision != "":

@@ -11,20 +11,20 @@ import (
 	"github.com/argosy-cd/argosy/internal/words"
 )
 
-// Simulation is what argosy simulate is asked for. With no field set but those of Preview and Times, it is the boot of the plan.
+// Simulation is a request of argosy simulate. With only the fields of Preview and Times set, it simulates the boot of the plan.
 type Simulation struct {
 	Preview
 	Times  simulate.Times
 	Faults simulate.Faults
-	// Each ranks Applications by what they block, instead of a boot.
+	// Each ranks Applications by the Applications that they block, instead of a boot.
 	Each bool
-	// Against compares with another way to render sets, of which "stock" is the only one; "" does not.
+	// Against compares with another renderer of sets; only "stock" is supported, "" does not compare.
 	Against string
 	// Since is an update of a cluster that has booted from a revision, instead of a boot; "" is none.
 	Since string
 }
 
-// Check refuses what does not go together. It needs the format, but no planner.
+// Check refuses flags that exclude each other. It needs the format, but no planner.
 func (v Simulation) Check() error {
 	switch {
 	case !(v.Times.Jitter >= 0 && v.Times.Jitter <= 10): // also not a number
@@ -42,7 +42,7 @@ func (v Simulation) Check() error {
 	return err
 }
 
-// Run does what was asked for.
+// Run runs the request.
 func (v Simulation) Run(ctx context.Context) error {
 	switch {
 	case v.Since != "":
@@ -57,7 +57,7 @@ func (v Simulation) Run(ctx context.Context) error {
 	return v.Boot(ctx)
 }
 
-// faults are those of a plan, with its Applications in the place of patterns.
+// faults returns the faults for a plan, with patterns replaced by its Applications.
 func (v Simulation) faults(p *plan.Plan) ([]simulate.Fault, error) {
 	faults, err := v.Faults.Parse()
 	if err != nil {
@@ -103,7 +103,7 @@ func (v Simulation) print(p *plan.Plan, boot *simulate.Boot) error {
 	return err
 }
 
-// Blast prints what each Application blocks if it never becomes healthy.
+// Blast prints the Applications that each Application blocks if it never becomes healthy.
 func (v Simulation) Blast(ctx context.Context) error {
 	_, p, err := v.plan(ctx)
 	if err != nil {
@@ -123,7 +123,7 @@ func (v Simulation) Blast(ctx context.Context) error {
 	return Judge(v.Err, v.Verdict, p)
 }
 
-// Update prints what the work tree does to a cluster that has booted from a revision.
+// Update prints the effects of the work tree on a cluster that has booted from a revision.
 func (v Simulation) Update(ctx context.Context, revision string) error {
 	before, after, err := v.both(ctx, revision)
 	switch {
@@ -165,7 +165,7 @@ func (v Simulation) Update(ctx context.Context, revision string) error {
 	return err
 }
 
-// notCompared are the Applications of which parts are not known on a side.
+// notCompared returns the Applications that are incomplete on one side.
 func notCompared(before, after *plan.Plan) []string {
 	var names []string
 	for _, ref := range plan.Diff(before, after).NotCompared {

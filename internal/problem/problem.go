@@ -1,5 +1,5 @@
-// Package problem handles errors that are lists of problems. All problems of one input are reported together, each in
-// one line that says on its own where it is; so what wraps a list must wrap each of its members.
+// Package problem handles errors that are lists of problems. All problems of one input are reported together, each in one line that names
+// its own position; so code that wraps a list must wrap each of its members.
 package problem
 
 import (
@@ -33,7 +33,7 @@ func Wrap(err error, wrap func(error) error) error {
 	return errors.Join(out...)
 }
 
-// UsageError is a problem of how a command was called, such as a flag that means nothing.
+// UsageError is a problem of how a command was called, such as an invalid flag.
 type UsageError struct{ error }
 
 // Usage makes a UsageError of an error.
@@ -42,7 +42,7 @@ func Usage(err error) error { return UsageError{err} }
 // Usagef makes a UsageError.
 func Usagef(format string, args ...any) error { return UsageError{fmt.Errorf(format, args...)} }
 
-// ErrFound ends a command that has found what it looks for, and has said so: the exit code is 3, and nothing more is printed.
+// ErrFound ends a command that has found problems and has printed them: the exit code is 3, and nothing more is printed.
 var ErrFound = errors.New("found")
 
 // Path puts the file in front of an error about one, where the eye looks for it.
@@ -54,7 +54,7 @@ func Path(err error) error {
 	return err
 }
 
-// Innermost is the cause of an error, without what wraps it.
+// Innermost returns the cause of an error, without its wrapping.
 func Innermost(err error) error {
 	for {
 		inner := errors.Unwrap(err)

@@ -53,7 +53,7 @@ func (p *Bar) Report(done, total int) {
 	p.drawn = true
 }
 
-// End leaves the line to others.
+// End clears the line.
 func (p *Bar) End() {
 	if p.drawn {
 		fmt.Fprintf(p.out, "\r%s\r", strings.Repeat(" ", 79))

@@ -13,13 +13,7 @@ import (
 	"github.com/argosy-cd/argosy/internal/trigger"
 )
 
-// Annotations of Argo CD's.
-const (
-	Annotation     = "argocd.argoproj.io/refresh"
-	skipAnnotation = "argocd.argoproj.io/skip-reconcile"
-)
-
-// App is what matters of an Application.
+// App has the relevant fields of an Application.
 type App struct {
 	Ref       argo.Ref
 	UID       string
@@ -29,7 +23,7 @@ type App struct {
 	Revisions []string  // that each source was compared at last
 	Looked    time.Time // when Argo CD compared it last; zero is never
 	Failed    bool      // it could not be compared
-	Pending   bool      // a refresh is asked for already
+	Pending   bool      // a refresh is requested already
 	Leave     bool      // it is being deleted, or not to be reconciled
 	// SyncsOnce says that its automated sync does not heal: a revision that was synced is not synced again.
 	SyncsOnce bool
@@ -50,7 +44,7 @@ func Fields() manifest.Fields {
 	return manifest.Fields{
 		"metadata": {
 			"namespace": nil, "name": nil, "uid": nil, "resourceVersion": nil, "deletionTimestamp": nil,
-			"annotations": {Annotation: nil, skipAnnotation: nil},
+			"annotations": {argo.RefreshAnnotation: nil, argo.SkipReconcileAnnotation: nil},
 		},
 		"spec": {"project": nil, "source": source, "sources": source, "syncPolicy": {"automated": {"selfHeal": nil, "enabled": nil}}},
 		"status": {
@@ -63,13 +57,13 @@ func Fields() manifest.Fields {
 // NewApp reads an Application, of which Fields are enough.
 func NewApp(o manifest.Object) App {
 	notes := manifest.Map(o, "metadata", "annotations")
-	_, pending := notes[Annotation]
+	_, pending := notes[argo.RefreshAnnotation]
 	_, deleted := manifest.Map(o, "metadata")["deletionTimestamp"]
 	a := App{
 		Ref: argo.Ref{Namespace: manifest.String(o, "metadata", "namespace"), Name: manifest.String(o, "metadata", "name")},
 		UID: manifest.String(o, "metadata", "uid"), Version: manifest.String(o, "metadata", "resourceVersion"),
 		Project: manifest.String(o, "spec", "project"),
-		Pending: pending, Leave: deleted || manifest.String(notes, skipAnnotation) == "true",
+		Pending: pending, Leave: deleted || manifest.String(notes, argo.SkipReconcileAnnotation) == "true",
 	}
 	sources := argo.Sources(o)
 	if len(sources) > 1 || len(sources[0]) == 0 {
@@ -103,7 +97,7 @@ func NewApp(o manifest.Object) App {
 	for _, c := range conditions {
 		m, _ := c.(map[string]any)
 		// A failed sync is no failed comparison.
-		if kind := manifest.String(m, "type"); strings.HasSuffix(kind, "Error") && kind != "SyncError" {
+		if kind := manifest.String(m, "type"); argo.IsError(kind) && kind != "SyncError" {
 			a.Failed = true
 		}
 	}
@@ -115,7 +109,7 @@ func NewApp(o manifest.Object) App {
 	return a
 }
 
-// revision is what a source was compared at last.
+// revision returns the revision at which a source was compared last, "" if unknown.
 func (a *App) revision(source int) string {
 	if source < len(a.Revisions) {
 		return a.Revisions[source]
@@ -123,9 +117,9 @@ func (a *App) revision(source int) string {
 	return ""
 }
 
-// Triggers tells what makes a source worth a look.
+// Triggers decides which sources have a trigger.
 type Triggers struct {
-	// Hosts are patterns of those that serve trigger repositories, such as repo-*.example.com, with or without a port.
+	// Hosts are patterns of hosts that serve trigger repositories, such as repo-*.example.com, with or without a port.
 	Hosts  []string
 	Clocks *trigger.Clocks
 }
@@ -147,7 +141,7 @@ var commitPattern = regexp.MustCompile(`^[0-9a-f]{40}$`)
 func (t Triggers) repository(s Source) string {
 	u, err := url.Parse(s.URL)
 	if err != nil || commitPattern.MatchString(s.Target) {
-		return "" // a commit stays what it is
+		return "" // a commit never changes
 	}
 	for _, pattern := range t.Hosts {
 		for _, host := range []string{u.Host, u.Hostname()} {
@@ -176,7 +170,7 @@ func (t Triggers) clock(s Source) (c *trigger.Clock, known bool) {
 
 const bucketPath = "s3/"
 
-// bucket returns what a bucket repository has.
+// bucket returns the bucket's URL of a bucket repository.
 func (t Triggers) bucket(s Source) (bucket.URL, bool) {
 	rest, ok := strings.CutPrefix(t.repository(s), bucketPath)
 	if !ok {

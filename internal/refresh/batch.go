@@ -36,13 +36,13 @@ type task struct {
 	fail func(err error)
 }
 
-// silence is what is known of a look that had no answer in time.
+// silence is the pause after a look without an answer in time.
 type silence struct {
 	times int
 	until time.Time
 }
 
-// failures are errors by their text: each is told once, however many applications have it.
+// failures are errors by their text: each is reported once, however many applications have it.
 type failures struct {
 	mu sync.Mutex
 	by map[string]*failure
@@ -132,7 +132,7 @@ func (c *Controller) do(v *view, t task) {
 	}
 }
 
-// resume forgets pauses of looks that nobody needs any more.
+// resume drops the pauses of looks that are no longer needed.
 func (c *Controller) resume(needed map[string]bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

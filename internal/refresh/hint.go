@@ -10,7 +10,7 @@ import (
 )
 
 const (
-	// settle is how long a first hint waits for those that come with it, and pause is between looks while they keep coming.
+	// settle is how long a first hint waits for further ones, and pause is the time between looks while hints keep coming.
 	settle = 200 * time.Millisecond
 	pause  = time.Second
 	// maxHints is how many keys of one bucket are remembered. With more of them the whole bucket may have changed.
@@ -19,13 +19,13 @@ const (
 	maxHinted = 1000
 )
 
-// hints are places that may have changed. They are only hints: what is there is looked at, so that one which comes twice, too
-// late, out of order or from somebody else does no harm.
+// hints are places that may have changed. Each causes only a look at the bucket, so a hint that is repeated, late, out of order or forged
+// does no harm.
 type hints struct {
 	keys map[string]map[string]bool // by bucket; nil is all of it
-	apps map[argo.Ref]bool          // to look at whatever they read
-	at   time.Time                  // when to look; zero is never
-	last time.Time                  // when was looked
+	apps map[argo.Ref]bool          // to look at, regardless of keys
+	at   time.Time                  // time of the next look; zero is never
+	last time.Time                  // time of the last look
 }
 
 // Hint tells that an object may have been written or removed.
@@ -51,7 +51,7 @@ func (c *Controller) Hint(bucket, key string) {
 	c.pokeLook()
 }
 
-// again looks at what an application reads, a little later.
+// again adds a look at all reads of an application, a little later.
 func (h *hints) again(ref argo.Ref, now time.Time) {
 	if h.apps == nil {
 		h.apps = map[argo.Ref]bool{}
@@ -112,8 +112,8 @@ func indexAbove(key, dir string) bool {
 	return ok && strings.HasPrefix(dir, above) && (above == "" || strings.HasSuffix(above, "/"))
 }
 
-// about reports whether an application's source may have changed: a directory, or an object of that key, and the object that
-// decides what is in it. Nil hints are about everything.
+// about reports whether hints concern an application's source: a directory or an object u, or the object key that decides its content. Nil
+// hints concern everything.
 func (h *hints) about(app argo.Ref, u bucket.URL, key string) bool {
 	if h == nil || h.apps[app] {
 		return true

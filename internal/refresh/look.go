@@ -22,9 +22,9 @@ type Place struct {
 
 // Looks is how S3 is looked at.
 type Looks struct {
-	// Reads returns what applications read, as it was published.
+	// Reads returns the published reads of applications.
 	Reads func(ctx context.Context) (map[Place]s3source.Reads, error)
-	// Forget removes what was published of sources that are gone. Nil leaves them.
+	// Forget removes the published reads of sources that are gone. Nil keeps them.
 	Forget func(ctx context.Context, places []Place) error
 	// Open returns the reader of a bucket, the same one for the same access.
 	Open   func(ctx context.Context, a triggerfile.Access) (*bucket.Reader, error)
@@ -66,7 +66,7 @@ func (c *Controller) pokeLook() {
 	}
 }
 
-// LookStep looks at what is due, and returns when to look again; zero is when there is a hint.
+// LookStep runs the looks that are due, and returns the time of the next one; zero waits for a hint.
 func (c *Controller) LookStep(ctx context.Context) (next time.Time) {
 	next = c.startLooks(ctx)
 	c.looks.Wait()
@@ -93,7 +93,7 @@ func (c *Controller) startLooks(ctx context.Context) (next time.Time) {
 		return next
 	}
 	if !c.lookAt(ctx, only) && ctx.Err() == nil {
-		// Nothing is known; a tick comes again, a hint does not.
+		// The reads could not be loaded. A tick will come again, but a hint will not, so put the hints back.
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		c.hints.back(only, c.cfg.Now())
@@ -103,7 +103,7 @@ func (c *Controller) startLooks(ctx context.Context) (next time.Time) {
 	return next
 }
 
-// lookAt begins to compare what applications have seen with what is there. It reports whether it is known what they read.
+// lookAt starts to compare the content that applications have seen with the current one. It reports whether their reads are known.
 func (c *Controller) lookAt(ctx context.Context, only *hints) bool {
 	v := &view{
 		c: c, ctx: ctx, only: only, apps: c.known(), now: c.cfg.Now(), tried: map[argo.Ref]map[string]bool{},
@@ -129,7 +129,7 @@ func (c *Controller) lookAt(ctx context.Context, only *hints) bool {
 	return known
 }
 
-// reportLooks tells about looks that failed.
+// reportLooks reports failed looks.
 func (c *Controller) reportLooks(f *failures) {
 	for _, text := range slices.Sorted(maps.Keys(f.by)) {
 		f := f.by[text]
@@ -137,7 +137,7 @@ func (c *Controller) reportLooks(f *failures) {
 	}
 }
 
-// sweep forgets what was found in places that applications no longer read.
+// sweep drops findings in places that applications no longer read.
 func (c *Controller) sweep(tried map[argo.Ref]map[string]bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

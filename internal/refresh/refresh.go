@@ -31,14 +31,14 @@ const (
 	Hard Kind = "hard"
 )
 
-// What became of a request, if it was not an API that is away.
+// Results of a request that reached the API server.
 var (
 	ErrConflict = errors.New("it has changed meanwhile")
 	ErrGone     = errors.New("it is gone")
 	ErrRefused  = errors.New("refused")
 )
 
-// API is what requests are made with.
+// API sends the requests.
 type API interface {
 	// Refresh asks for a look at an application, if it is still the version that was seen. Errors are ErrConflict, ErrGone, ErrRefused;
 	// any other is an API that is away.
@@ -47,7 +47,7 @@ type API interface {
 	Warn(ctx context.Context, app App, w Warning) error
 }
 
-// Warning is something that the users of an application should know. It is told once for each ID.
+// Warning is a message for the users of an application. It is sent once for each ID.
 type Warning struct {
 	ID, Reason, Message string
 	At                  time.Time
@@ -64,7 +64,7 @@ type Event struct {
 	Err  error
 }
 
-// Config is what a Controller works with.
+// Config configures a Controller.
 type Config struct {
 	API      API
 	Triggers Triggers
@@ -85,7 +85,7 @@ type Config struct {
 const (
 	// grace is for clocks of other machines that are a little late.
 	grace = time.Second
-	// gap is between steps, and most is what one of them may ask for: no more than a hundred in a second.
+	// gap is the time between steps, and most is the number of requests of a step: no more than a hundred in a second.
 	gap  = 250 * time.Millisecond
 	most = 25
 	// parallel requests to the API.
@@ -94,7 +94,7 @@ const (
 	maxRetry = time.Hour
 	// idle is how long Run waits where nothing is due.
 	idle = 30 * time.Second
-	// maxAge is when what a hint has found is too old to be asked for without another look.
+	// maxAge is how long a finding from a hint may cause a refresh without another look.
 	maxAge = 2 * time.Second
 )
 
@@ -133,7 +133,7 @@ type entry struct {
 	found  map[string]finding // content that was not seen yet, by place
 }
 
-// drive is what makes a source worth a look.
+// drive is the trigger of a source.
 type drive struct {
 	clock  *trigger.Clock
 	known  bool // its commits are the source's revisions
@@ -154,7 +154,7 @@ type finding struct {
 	at     time.Time
 }
 
-// New returns a controller that knows nothing yet.
+// New returns a controller without Applications.
 func New(cfg Config) *Controller {
 	return &Controller{
 		cfg: cfg, wake: make(chan struct{}, 1), look: make(chan struct{}, 1), slots: newSlots(), apps: map[argo.Ref]*entry{}, polled: -1,
@@ -228,7 +228,7 @@ type reason struct {
 	at    time.Time // not before
 }
 
-// reasons are those that an application has, now or later, and when its next clock ticks.
+// reasons returns the reasons to refresh an application, now or later, and the time of its clocks' next tick.
 func (c *Controller) reasons(e *entry) (out []reason, next time.Time) {
 	for i, d := range e.drives {
 		if d.clock == nil || c.cfg.Hinted {
@@ -255,7 +255,7 @@ func (c *Controller) pace(clock *trigger.Clock) (wait, window time.Duration) {
 	return wait, min(c.cfg.Spread, clock.Interval()-2*wait)
 }
 
-// ticked is the reason that a clock is, if the application has not seen its latest tick.
+// ticked returns the reason for a refresh if the application has not seen the latest tick of a clock.
 func (c *Controller) ticked(e *entry, d drive, source int) (reason, bool) {
 	n, at := d.clock.Tick()
 	wait, window := c.pace(d.clock)
@@ -269,7 +269,7 @@ func (c *Controller) ticked(e *entry, d drive, source int) (reason, bool) {
 			return r, false
 		}
 	}
-	// Who asked before us may have asked for this tick. Where no revision shows it, the time of the last look does.
+	// The previous leader may have refreshed for this tick; without a revision, reconciledAt shows it.
 	if (!d.known || e.app.Failed) && at.Before(c.since) && !e.app.Looked.Before(at) {
 		return r, false
 	}
@@ -280,7 +280,7 @@ func (c *Controller) ticked(e *entry, d drive, source int) (reason, bool) {
 	return r, true
 }
 
-// changed is the reason that new content is, until the application has seen it.
+// changed returns the reason for a refresh until the application has seen the new content.
 func (c *Controller) changed(e *entry, place string) (reason, bool) {
 	f := e.found[place]
 	r := reason{why: "s3", place: place, where: f.where, id: f.id, kind: Hard, due: f.at, at: f.at}
@@ -294,7 +294,7 @@ func (c *Controller) changed(e *entry, place string) (reason, bool) {
 		r.at = f.at.Add(offset(e.app.Ref, c.cfg.Spread))
 	}
 	if a := e.asked[place]; a.id == f.id {
-		// It was asked for, and is still not there: it may be content that cannot be deployed.
+		// A refresh did not help: the content may be broken. Back off; with hints, do not retry.
 		r.at = a.at.Add(min(c.cfg.Interval<<min(a.times-1, 10), max(maxRetry, c.cfg.Interval)))
 		return r, !c.cfg.Hinted
 	}
@@ -304,7 +304,7 @@ func (c *Controller) changed(e *entry, place string) (reason, bool) {
 // due returns why an application is to be asked for now, and when to see about it again.
 func (c *Controller) due(e *entry, now time.Time) (ripe []reason, next time.Time) {
 	if e.app.Leave || e.app.Looked.IsZero() || e.stale != "" && e.stale == e.app.Version {
-		return nil, time.Time{} // Argo CD has not looked at all, or the next state will be told
+		return nil, time.Time{} // never compared, or a watch event will follow
 	}
 	if e.until.After(now) {
 		return nil, e.until
@@ -315,7 +315,7 @@ func (c *Controller) due(e *entry, now time.Time) (ripe []reason, next time.Time
 		case r.at.After(now):
 			next = earlier(next, r.at)
 		case e.app.Pending && r.kind == Hard:
-			// The look that was asked for may be Soft, or may have begun before. It is told when it is over.
+			// The pending refresh may be Soft, or may have begun before. A watch event tells its end.
 		default:
 			ripe = append(ripe, r)
 		}

@@ -12,7 +12,7 @@ import (
 	"github.com/argosy-cd/argosy/internal/flight"
 )
 
-// request is what is asked for one application.
+// request is a refresh of one application.
 type request struct {
 	app     App
 	kind    Kind
@@ -32,7 +32,7 @@ func (c *Controller) Run(ctx context.Context) {
 		case <-c.wake:
 		}
 		next := c.Step(ctx)
-		// What is told meanwhile waits, too: a thousand changes are one step.
+		// Changes during the gap are handled by the next step: a thousand changes are one step.
 		select {
 		case <-ctx.Done():
 			return
@@ -46,7 +46,7 @@ func (c *Controller) Run(ctx context.Context) {
 	}
 }
 
-// Step asks for what is due, and returns when the next step is; zero is when something is told.
+// Step requests the refreshes that are due, and returns the time of the next step; zero waits for a change.
 func (c *Controller) Step(ctx context.Context) (next time.Time) {
 	now := c.cfg.Now()
 	requests, next := c.collect(now)
@@ -59,7 +59,7 @@ func (c *Controller) Step(ctx context.Context) (next time.Time) {
 	var away []int
 	for i, r := range requests {
 		if ctx.Err() != nil && results[i].err != nil {
-			return next // nobody waits for the answer
+			return next // the caller has ended
 		}
 		next = earlier(next, c.settle(r, answered, results[i]))
 		if results[i].away() {
@@ -91,19 +91,19 @@ func (c *Controller) ask(ctx context.Context, r request) result {
 	return answer
 }
 
-// result is what became of a request.
+// result is the outcome of a request.
 type result struct {
 	version string // of the application, from now on
 	err     error
-	warned  error // what went wrong with a warning about it
+	warned  error // error from sending a warning about it
 }
 
-// away reports whether there was no answer at all.
+// away reports whether the API server did not answer.
 func (r result) away() bool {
 	return r.err != nil && !errors.Is(r.err, ErrConflict) && !errors.Is(r.err, ErrGone) && !errors.Is(r.err, ErrRefused)
 }
 
-// breathe waits longer and longer while nobody answers.
+// breathe backs off while the API server does not answer.
 func (c *Controller) breathe(now time.Time, asked, away int) time.Time {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -118,7 +118,7 @@ func (c *Controller) breathe(now time.Time, asked, away int) time.Time {
 	return time.Time{}
 }
 
-// collect returns what is due, no more than may be asked for at once.
+// collect returns the due requests, at most as many as one step may send.
 func (c *Controller) collect(now time.Time) (requests []request, next time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -138,7 +138,7 @@ func (c *Controller) collect(now time.Time) (requests []request, next time.Time)
 		}
 		requests = append(requests, r)
 	}
-	// Those that failed are last, and of the others who has waited longest is first.
+	// Order: fewest failures first, then longest wait.
 	slices.SortFunc(requests, func(a, b request) int {
 		return cmp.Or(cmp.Compare(a.failed, b.failed), a.since().Compare(b.since()), cmp.Compare(a.app.Ref.String(), b.app.Ref.String()))
 	})
@@ -148,17 +148,17 @@ func (c *Controller) collect(now time.Time) (requests []request, next time.Time)
 	return requests, next
 }
 
-// passed deals with reasons that need no request.
+// passed reports whether a reason needs no request now, and handles it.
 func (c *Controller) passed(e *entry, r reason, now time.Time) bool {
 	switch {
 	case e.app.Pending && r.why == "clock":
-		// Somebody else's request is answered after the tick.
+		// The pending refresh will be answered after the tick.
 		e.ticks[r.place] = r.tick
 		return true
 	case e.app.Pending:
-		return true // when it is answered, it is told
+		return true // a watch event will tell its end
 	case c.cfg.Hinted && now.Sub(r.due) > maxAge:
-		// It had to wait, and may be good by now.
+		// The finding is old; the application may have seen the content by now.
 		delete(e.found, r.place)
 		c.hints.again(e.app.Ref, now)
 		c.pokeLook()
@@ -175,7 +175,7 @@ func (r request) since() time.Time {
 	return t
 }
 
-// settle takes note of the result of a request, and returns when to try again, if so.
+// settle records the result of a request, and returns when to retry; zero for never.
 func (c *Controller) settle(r request, now time.Time, res result) time.Time {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -220,7 +220,7 @@ const notDeployed = "the content in S3 has changed, but the revision in Git has 
 // bites reports whether a new look is all that happens.
 func (r request) bites(x reason) bool { return x.kind == Hard && r.app.SyncsOnce }
 
-// warn tells the users of an application what Argo CD does not.
+// warn sends the users of an application the warnings that Argo CD does not.
 func (c *Controller) warn(ctx context.Context, r request) error {
 	for _, x := range r.reasons {
 		if r.bites(x) {
@@ -230,7 +230,7 @@ func (c *Controller) warn(ctx context.Context, r request) error {
 	return nil
 }
 
-// report tells what was done.
+// report logs and counts a request.
 func (c *Controller) report(r request, now time.Time, res result) {
 	if errors.Is(res.err, ErrConflict) || errors.Is(res.err, ErrGone) {
 		return
@@ -247,7 +247,7 @@ func (c *Controller) report(r request, now time.Time, res result) {
 	}
 }
 
-// what says in words what is to be seen.
+// what describes a reason in words.
 func (r reason) what() string {
 	if r.why == "clock" {
 		return fmt.Sprintf("%s tick %d", r.place, r.tick)

@@ -24,10 +24,10 @@ type view struct {
 	apps map[argo.Ref]App
 	now  time.Time
 
-	tried    map[argo.Ref]map[string]bool // places that are looked at, whatever comes of it
+	tried    map[argo.Ref]map[string]bool // places that are looked at, with or without success
 	failures                              // of no project
 	batches  map[string]*batch            // by project
-	keys     map[string]bool              // of the looks at all that applications read, whatever the hints are about
+	keys     map[string]bool              // of the looks at all reads, also those without a hint
 }
 
 // add adds a look of a project at places of its applications.
@@ -47,8 +47,8 @@ func (v *view) add(project string, t task, places ...Place) *batch {
 	return b
 }
 
-// found takes note of what an application has not seen in a place; nil is nothing. It is known at once: one look that takes long is
-// no reason for others to wait.
+// found records new content in a place that an application has not seen; nil removes the record. It takes effect at once: a slow look does
+// not delay the others.
 func (v *view) found(app argo.Ref, place string, f *finding) {
 	v.c.mu.Lock()
 	defer v.c.mu.Unlock()
@@ -67,7 +67,7 @@ func (v *view) found(app argo.Ref, place string, f *finding) {
 	}
 }
 
-// fail takes note of a look that failed. Where there was a hint it is believed.
+// fail records a failed look. After a hint, it counts as a change.
 func (v *view) fail(b *batch, app argo.Ref, place string, f finding, err error) {
 	if v.only != nil {
 		v.found(app, place, v.unknown(f))
@@ -75,7 +75,7 @@ func (v *view) fail(b *batch, app argo.Ref, place string, f finding, err error) 
 	b.add(app, err)
 }
 
-// deadline bounds one look: who notifies does not wait for long.
+// deadline bounds one look: a look after a notification has less time.
 func (v *view) deadline() (context.Context, context.CancelFunc) {
 	limit := lookTimeout
 	if v.only != nil {
@@ -84,7 +84,7 @@ func (v *view) deadline() (context.Context, context.CancelFunc) {
 	return context.WithTimeoutCause(v.ctx, limit, fmt.Errorf("not finished after %s", limit))
 }
 
-// unknown is content that may be new, and cannot be looked at. A hint is then believed, but not every second.
+// unknown is a finding for content that cannot be read: the hint counts as a change, but at most every ten seconds.
 func (v *view) unknown(f finding) *finding {
 	f.id = fmt.Sprintf("unknown at %d", v.now.Unix()/10)
 	return &f
@@ -159,7 +159,7 @@ func hostOf(address string) string {
 	return u.Hostname()
 }
 
-// read is what a place reads.
+// read is the reads of a place.
 type read struct {
 	Place
 	s3source.Reads
@@ -168,11 +168,11 @@ type read struct {
 
 func (r read) key() string { return fmt.Sprintf("%s %s %s", r.app.Project, r.App, r.Origin) }
 
-// reads looks at what plugins have read. It reports whether that is known.
+// reads adds looks at the published reads of plugins. It reports whether they are known.
 func (v *view) reads() bool {
 	published, err := v.c.cfg.Looks.Reads(v.ctx)
 	if err != nil {
-		v.failures.add(argo.Ref{}, err) // some of it may have been understood
+		v.failures.add(argo.Ref{}, err) // some entries may be valid
 	}
 	var list []read
 	var gone []Place
@@ -250,7 +250,7 @@ func markID(marks []bucket.Mark) string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// forget removes what is published about sources that were gone a look ago, too: one that is new may not be known yet.
+// forget removes published reads of sources that were gone at the previous look, too: a new source may not be known yet.
 func (v *view) forget(gone []Place) {
 	v.c.mu.Lock()
 	before := v.c.gone
@@ -271,7 +271,7 @@ func (v *view) forget(gone []Place) {
 	}
 }
 
-// rounds are readers for one look, by those that they stand for.
+// rounds are readers for one look, by the readers that they replace.
 type rounds struct {
 	plain func(ctx context.Context, a triggerfile.Access) (*bucket.Reader, error)
 	by    map[*bucket.Reader]*bucket.Reader
@@ -282,7 +282,7 @@ func (v *view) rounds(list []read) *rounds {
 	prefixes := map[*bucket.Reader][]string{}
 	for _, r := range list {
 		for i, s := range r.Sources {
-			// An error is told by who reads.
+			// The read itself reports the error.
 			if reader, err := v.c.cfg.Looks.Open(v.ctx, s.Access); err == nil && s.Digest == "" {
 				prefixes[reader] = append(prefixes[reader], r.Prefix(i))
 			}

@@ -11,7 +11,7 @@ import (
 	"github.com/argosy-cd/argosy/internal/trigger"
 )
 
-// Check refuses settings of a user that mean nothing.
+// Check refuses invalid settings of the user.
 func (c Settings) Check(now func() time.Time) error {
 	for _, p := range c.Hosts {
 		if _, err := path.Match(p, ""); err != nil || p == "" || strings.Contains(p, "/") {

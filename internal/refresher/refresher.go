@@ -23,9 +23,9 @@ import (
 	"github.com/argosy-cd/argosy/internal/trigger"
 )
 
-// Settings are what a user decides.
+// Settings are the user's settings.
 type Settings struct {
-	// Interval is how often appset.git ticks, and all that has no schedule of its own.
+	// Interval is the time between ticks of appset.git, and of all sources without their own schedule.
 	Interval time.Duration
 	// Spread is the time over which the refreshes of one tick are spread. Zero is a quarter of the interval, at most a minute.
 	Spread time.Duration
@@ -35,7 +35,7 @@ type Settings struct {
 	Namespaces []string
 }
 
-// Config is what a refresher works with.
+// Config configures a Refresher.
 type Config struct {
 	Settings
 	API *kube.Client
@@ -46,11 +46,11 @@ type Config struct {
 	Log     *slog.Logger
 	Metrics *metrics.Registry
 	Now     func() time.Time
-	// Hinted says that S3 is looked at when there is a hint, and not at the interval.
+	// Hinted checks S3 when there is a hint, and not at the interval.
 	Hinted bool
-	// Forget removes what was published about applications that are gone.
+	// Forget removes the published reads of deleted applications.
 	Forget bool
-	// Ready is called each time that all Applications are known. Nil is nobody.
+	// Ready is called each time that all Applications are known. Nil is not called.
 	Ready func()
 }
 
@@ -66,7 +66,7 @@ type Refresher struct {
 	leading   metrics.Gauge
 }
 
-// New returns a refresher that does nothing yet, and adds its metrics.
+// New returns a refresher, and registers its metrics. Work starts it.
 func New(cfg Config) *Refresher {
 	r := &Refresher{cfg: cfg, heads: bucketHeads{
 		api: cfg.API, now: cfg.Now,
@@ -94,10 +94,10 @@ func (r *Refresher) apps() (all, driven int) {
 	return 0, 0
 }
 
-// Known reports whether Applications are known, so that a hint can be of any use.
+// Known reports whether Applications are known. Until then, hints have no effect.
 func (r *Refresher) Known() bool { return r.current.Load() != nil }
 
-// Hint tells that an object may have changed. It reports whether that is of any use now.
+// Hint says that an object may have changed. It reports false, without effect, until Applications are known.
 func (r *Refresher) Hint(bucket, key string) bool {
 	c := r.current.Load()
 	if c != nil {
@@ -106,7 +106,7 @@ func (r *Refresher) Hint(bucket, key string) bool {
 	return c != nil
 }
 
-// controller returns one that knows nothing yet.
+// controller returns a new controller without Applications.
 func (r *Refresher) controller(knows func(namespace string) bool) *refresh.Controller {
 	spread := r.cfg.Spread
 	if spread == 0 {
@@ -215,7 +215,7 @@ func (b *bucketHeads) head(ctx context.Context, url string) (string, error) {
 	return b.remote.Commit(ctx, url, "", gitremote.FindCredential(b.known(ctx), url, ""))
 }
 
-// known returns Argo CD's credentials, which are read again after a minute. Who may not read them asks without.
+// known returns Argo CD's credentials, and reads them again after a minute. Without the right to read them, there are none.
 func (b *bucketHeads) known(ctx context.Context) []gitremote.Credential {
 	b.mu.Lock()
 	defer b.mu.Unlock()

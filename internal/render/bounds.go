@@ -20,8 +20,8 @@ var (
 	cut = regexp.MustCompile(`\n---.*\n`)
 )
 
-// boundAliases refuses resources whose aliases multiply, or lead in a circle: Kustomize replaces them by what they stand for, without a
-// limit. It reads them with the parser that Kustomize has. What that cannot read Kustomize refuses itself.
+// boundAliases refuses resources whose aliases multiply, or lead in a circle: Kustomize expands them without a limit. It uses Kustomize's
+// parser: Kustomize itself refuses a text that this cannot read.
 func boundAliases(data []byte) error {
 	if err := manifest.Check(data); err != nil {
 		return err
@@ -49,7 +49,7 @@ func boundAliases(data []byte) error {
 // extent is the size of a document.
 type extent struct{ nodes, bytes int }
 
-// of measures a document with its aliases replaced, and adds what is written to plain. A circle is too large.
+// of measures a document with its aliases expanded, and adds the size as written to plain. A circle counts as too large.
 func (plain *extent) of(n *yaml.Node, known map[*yaml.Node]extent) extent {
 	if n.Alias != nil {
 		if size, ok := known[n.Alias]; ok && size.nodes > 0 {
@@ -70,10 +70,10 @@ func (plain *extent) of(n *yaml.Node, known map[*yaml.Node]extent) extent {
 	return size
 }
 
-// work is that of a build: Kustomizations, the resources that come out, and the comparisons of resources in all Kustomizations together.
+// work is the size of a build: Kustomizations, resulting resources, and comparisons of resources in all Kustomizations together.
 type work struct{ builds, out, comparisons int }
 
-// work measures the build of a directory. One that is reached in several ways counts each time.
+// work measures the build of a directory. A directory that is reached in several ways counts each time.
 func (l *localCheck) work(top string) work {
 	known := map[string]work{}
 	var measure func(dir string) work
@@ -97,7 +97,7 @@ func (l *localCheck) work(top string) work {
 	return measure(top)
 }
 
-// boundBuilds refuses a build that takes too long. Nothing ends one.
+// boundBuilds refuses a build that would take too long: a running build cannot be stopped.
 func (l *localCheck) boundBuilds(top string) (small bool, err error) {
 	w := l.work(top)
 	switch {

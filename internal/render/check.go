@@ -18,9 +18,8 @@ import (
 )
 
 // localCheck keeps Kustomize from fetching and running anything: it has no switch for that. It reads what Kustomize will read, with
-// Kustomize's own decoders, which ignore the case of names. Whatever names a file must be a file that is there, which is also the better
-// message. What is remote is fetched by ours, or left out; charts are rendered by ours; and the Kustomizations that name them are written
-// anew.
+// Kustomize's own decoders, which ignore the case of names. Each named file must exist, which also gives better messages. Remote content is
+// fetched by our own fetcher, or left out; charts are rendered by our own engine; and the Kustomizations that name them are rewritten.
 type localCheck struct {
 	ctx     context.Context
 	k       Kustomization
@@ -31,14 +30,14 @@ type localCheck struct {
 	// resourcesIn are how many resources the files of a Kustomization have, by its directory.
 	resourcesIn map[string]int
 	schema      bool // a Kustomization brings its own
-	stuck       bool // what is missing cannot be left out
+	stuck       bool // the missing part cannot be left out
 	errs        []error
 	missing     []error
 	warnings    []error
 	deprecated  []error
 }
 
-// at is a field of a Kustomization, and an entry of it as it is written there; "" is none.
+// at is a field of a Kustomization, with an entry of it as written; "" is none.
 type at struct{ file, field, entry string }
 
 func (a at) dot(field string) at { return at{a.file, a.field + "." + field, a.entry} }
@@ -112,8 +111,8 @@ func lineOf(data []byte, field, entry string) int {
 // userinfo is a user with a password in a URL, or alone where it may be a token.
 var userinfo = regexp.MustCompile(`(?i)(https?://)[^/\s"'@]*@|(://)[^/\s"'@:]*:[^/\s"'@]*@`)
 
-// directory checks the Kustomization in a directory, and those that it leads to, and returns its name. plugins is the
-// field that wants plugins from it.
+// directory checks the Kustomization in a directory, and those that it refers to, and returns its name. plugins is the field that loads
+// plugins from it.
 func (l *localCheck) directory(from at, dir string, plugins *at) string {
 	dir, _ = l.disk.find(dir)
 	l.below[path.Dir(from.file)] = append(l.below[path.Dir(from.file)], dir)

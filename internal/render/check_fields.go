@@ -14,7 +14,7 @@ import (
 	"github.com/argosy-cd/argosy/internal/manifest"
 )
 
-// resourcesOnly keeps a directory of plugins from changing what is in them after it was checked.
+// resourcesOnly allows only resources in a directory of plugins: other fields could change the plugins after the check.
 func (l *localCheck) resourcesOnly(name string, k types.Kustomization) {
 	k.TypeMeta, k.MetaData, k.Resources, k.Bases = types.TypeMeta{}, nil, nil, nil //nolint:staticcheck // deprecated, and in use
 	if !reflect.DeepEqual(k, types.Kustomization{}) {
@@ -111,7 +111,7 @@ func (l *localCheck) resources(data []byte) (resmap.ResMap, error) {
 	return l.factory.NewResMapFromBytes(data)
 }
 
-// slice is resources, of which several may be the same.
+// slice decodes resources, which may have duplicates.
 func (l *localCheck) slice(data []byte) ([]*resource.Resource, error) {
 	if err := boundAliases(data); err != nil {
 		return nil, err
@@ -174,7 +174,7 @@ func (l *localCheck) decoded(a at, names ...string) {
 	}
 }
 
-// isRemote reports whether something is not in the source. What can be a directory can also be a Git repository.
+// isRemote reports whether an entry is not in the source. An entry that may be a directory may also be a Git repository.
 func (l *localCheck) isRemote(a at, s string, directory bool) bool {
 	return remote(s, directory) || looksRemote(s) && !l.disk.Exists(path.Join(path.Dir(a.file), s))
 }
@@ -197,7 +197,7 @@ func (l *localCheck) local(a at, s string, directory bool) bool {
 	return false
 }
 
-// notFetched is said of what is remote where nothing is fetched.
+// notFetched is the message for remote content without a Remote.
 const notFetched = "%q is remote; only files in the source are read"
 
 // remote reports whether Kustomize might take a name for a URL or, where that is possible, for a Git repository, even if

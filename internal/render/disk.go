@@ -16,10 +16,10 @@ import (
 // root is where Kustomize sees the source.
 const root = "/source"
 
-// disk is what Kustomize sees: the source, repositories that were fetched beside it, and files that we have written over both. Kustomize
-// has a file system in memory, but that one wants all files at once, and knows few characters in names.
+// disk is the file system for Kustomize: the source, fetched repositories beside it, and our own files over both. Kustomize's file system
+// in memory needs all files at once, and allows few characters in names.
 type disk struct {
-	filesys.FileSystem // nothing, for what a build does not use
+	filesys.FileSystem // nil: a build does not use the other methods
 	ctx                context.Context
 	mounts             map[string]mount // by their directory at the root
 	written            map[string][]byte
@@ -27,7 +27,7 @@ type disk struct {
 	unreadable         []error
 }
 
-// mount is a repository, and what it is called in messages.
+// mount is a repository, and its name in messages.
 type mount struct {
 	view *tree.View
 	url  string
@@ -88,7 +88,7 @@ func (d *disk) find(file string) (real string, kind tree.Kind) {
 	return path.Join(at, name), kind
 }
 
-// original reads a file as it is in the source, whatever we have written over it.
+// original reads a file of the source, without our own file over it.
 func (d *disk) original(name string) ([]byte, error) {
 	real, kind := d.find(name)
 	at, rest := top(real)
@@ -98,7 +98,7 @@ func (d *disk) original(name string) ([]byte, error) {
 	return d.mounts[at].view.Read(d.ctx, strings.TrimPrefix(rest, "/"))
 }
 
-// note keeps an error of reading: what Kustomize says then is not what Argo CD finds.
+// note records a read error: Kustomize's result is then not the one of Argo CD.
 func (d *disk) note(err error) {
 	if errors.As(err, new(tree.UnreadableError)) {
 		d.unreadable = append(d.unreadable, err)
@@ -126,7 +126,7 @@ func (d *disk) CleanedAbs(name string) (filesys.ConfirmedDir, string, error) {
 }
 
 func (d *disk) ReadFile(name string) ([]byte, error) {
-	// This is where a build whose caller has gone ends.
+	// A build whose caller is cancelled ends here.
 	if err := d.ctx.Err(); err != nil {
 		return nil, err
 	}
@@ -136,7 +136,7 @@ func (d *disk) ReadFile(name string) ([]byte, error) {
 	}
 	at, rest := top(real)
 	if at == root && d.read != nil {
-		// Not a file that is only ours.
+		// Skip our own files.
 		if name := strings.TrimPrefix(rest, "/"); d.mounts[at].view.Has(name) {
 			d.read(name)
 		}

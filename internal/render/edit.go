@@ -12,14 +12,14 @@ import (
 	"github.com/argosy-cd/argosy/internal/manifest"
 )
 
-// Edits are what the source of an Application changes in its Kustomization (spec.source.kustomize). Argo CD runs "kustomize edit" for most
-// of them.
+// Edits are the changes of an Application's source to its Kustomization (spec.source.kustomize). Argo CD runs "kustomize edit" for most of
+// them.
 type Edits struct {
 	NamePrefix, NameSuffix, Namespace string
 	Images                            []string // name=new:tag, name:tag, name@digest
 	Replicas                          map[string]int64
 	CommonLabels, CommonAnnotations   map[string]string
-	ForceLabels, ForceAnnotations     bool // over those that are there already
+	ForceLabels, ForceAnnotations     bool // also overwrite existing ones
 	WithoutSelectors                  bool // labels are not added to selectors
 	IncludeTemplates                  bool // labels are added to templates, too
 	Components                        []string
@@ -90,7 +90,7 @@ func (e *Edits) images(k *types.Kustomization) error {
 	return nil
 }
 
-// preserved is a part of an image: an asterisk keeps what the Kustomization has.
+// preserved returns a part of an image: an asterisk keeps the Kustomization's value.
 func preserved(value, old string) string {
 	if value == "*" {
 		return old
@@ -114,7 +114,7 @@ func parseImage(text string) (types.Image, error) {
 	return types.Image{Name: key, NewName: name, NewTag: tag, Digest: digest}, nil
 }
 
-// splitImage splits NAME:TAG@DIGEST as Kustomize does: what is in front of the first slash may have a port.
+// splitImage splits NAME:TAG@DIGEST as Kustomize does: the part before the first slash may have a port.
 func splitImage(image string) (name, tag, digest string) {
 	host := max(0, strings.IndexByte(image, '/'))
 	rest := image[host:]
@@ -161,7 +161,7 @@ func (e *Edits) annotations(k *types.Kustomization) error {
 	return merge("annotation", k.CommonAnnotations, e.CommonAnnotations, e.ForceAnnotations)
 }
 
-// merge adds labels or annotations, over those that are there only if it is forced to.
+// merge adds labels or annotations. It overwrites existing ones only if forced is set.
 func merge(what string, to, from map[string]string, forced bool) error {
 	field := map[string]string{"label": "forceCommonLabels", "annotation": "forceCommonAnnotations"}[what]
 	for _, name := range manifest.Keys(from) {

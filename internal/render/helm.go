@@ -37,14 +37,14 @@ type Chart struct {
 	Without []string
 }
 
-// Set is one value, as "helm template --set" has it; String takes the value for text whatever it looks like.
+// Set is one value, as "helm template --set" has it; String sets it as text, even if it looks like a number.
 type Set struct {
 	Name, Value string
 	String      bool
 	File        bool // Value is the content of a file
 }
 
-// Rendered is what a chart becomes.
+// Rendered is the result of a chart.
 type Rendered struct {
 	Documents []manifest.Document
 	Warnings  []error
@@ -121,7 +121,7 @@ func Helm(ctx context.Context, files []tree.File, o Options) (rendered *Rendered
 // inTemplate matches a template of a chart, by the name of the chart, and a line in an error of Helm.
 var inTemplate = regexp.MustCompile(`[( ][\w.-]+/(templates/[^\s:)]+):(\d+)`)
 
-// position is that of an error of Helm: the template that it names, or the chart.
+// position returns the position of an error of Helm: the template that it names, or the chart.
 func (o Options) position(err error) manifest.Position {
 	m := inTemplate.FindStringSubmatch(" " + err.Error())
 	if m == nil {
@@ -131,7 +131,7 @@ func (o Options) position(err error) manifest.Position {
 	return manifest.Position{File: o.URL(m[1]), Line: line}
 }
 
-// objects decodes what a chart has become.
+// objects decodes the rendered templates of a chart.
 func objects(crds, templates []tree.File, o Options) (*Rendered, error) {
 	definitions, definitionsErr := decode(crds, o.Lenient)
 	rest, err := decode(templates, o.Lenient)
@@ -213,7 +213,7 @@ func missingDependencies(c *helmchart.Chart) []string {
 // flag of Helm's build.
 const defaultKubeVersion = "1.34.0"
 
-// capabilities are those of Argo CD's environment, or the defaults of helm template.
+// capabilities returns the capabilities of the cluster, or the defaults of helm template.
 func capabilities(o Options) (*common.Capabilities, error) {
 	c := common.DefaultCapabilities.Copy()
 	version := cmp.Or(o.KubeVersion, defaultKubeVersion)

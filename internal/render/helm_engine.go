@@ -73,7 +73,7 @@ func collect(c *helmchart.Chart, templates map[string]*common.File) {
 	}
 }
 
-// parseOrder is that of Helm's engine, the deepest first: of two templates of one name the last counts.
+// parseOrder is the order of Helm's engine, the deepest first: of two templates with the same name the last counts.
 func parseOrder(templates map[string]*common.File) []string {
 	names := manifest.Keys(templates)
 	slices.SortFunc(names, func(a, b string) int {
@@ -87,7 +87,7 @@ type warning string
 
 func (w warning) Error() string { return string(w) }
 
-// parseError says what Helm says.
+// parseError formats an error of the parser as Helm does.
 func parseError(name string, err error) error {
 	if limit, ok := template.IsLimit(err); ok {
 		return fmt.Errorf("%s: %w", name, limit)
@@ -99,7 +99,7 @@ func parseError(name string, err error) error {
 	return fmt.Errorf("parse error at (%s): %s", tokens[1], tokens[len(tokens)-1])
 }
 
-// execError says what Helm says, for errors that have a place of their own; other errors are nil.
+// execError formats an error of a template as Helm does, if it has a position; else it returns nil.
 func execError(name string, err error) error {
 	if limit, ok := template.IsLimit(err); ok {
 		return fmt.Errorf("%s: %w", name, limit)

@@ -16,14 +16,14 @@ import (
 	"github.com/argosy-cd/argosy/internal/words"
 )
 
-// chartSize counts what Helm will load: a chart, its dependencies and the archives in it.
+// chartSize counts the files that Helm will load: a chart, its dependencies and the archives in it.
 type chartSize struct {
 	files int
 	bytes int64
 }
 
 // boundChart refuses a chart that is too large when all archives in it are unpacked, and YAML in it that is too large when it is decoded.
-// Helm bounds each archive alone. What it cannot read is left to Helm.
+// Helm bounds each archive alone. Files that it cannot read are left to Helm.
 func boundChart(files []tree.File) error {
 	var size chartSize
 	for _, f := range files {
@@ -71,7 +71,7 @@ func (s *chartSize) count(bytes int64) error {
 	return nil
 }
 
-// archive adds the files of an archive. It keeps only those that it looks into.
+// archive adds the files of an archive. It keeps only the ones that it must inspect.
 func (s *chartSize) archive(data []byte, depth int) error {
 	unzipped, err := gzip.NewReader(bytes.NewReader(data))
 	if err != nil {

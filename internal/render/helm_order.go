@@ -32,7 +32,7 @@ func order(docs []manifest.Document) {
 	})
 }
 
-// checkHeads refuses what helm template cannot read in the metadata of an object.
+// checkHeads refuses metadata of an object that helm template cannot read.
 func checkHeads(docs []manifest.Document) error {
 	for _, d := range docs {
 		annotations := manifest.Map(d.Object, "metadata", "annotations")
@@ -51,13 +51,13 @@ func isHook(d manifest.Document) bool {
 	return ok
 }
 
-// hookEvents are those that helm template knows.
+// hookEvents are the hooks that helm template knows.
 var hookEvents = []string{
 	"pre-install", "post-install", "pre-delete", "post-delete", "pre-upgrade", "post-upgrade", "pre-rollback", "post-rollback", "test",
 	"test-success",
 }
 
-// unknownHook reports whether helm template leaves an object out, such as those of Helm 2 with crd-install.
+// unknownHook reports whether helm template drops an object for its hook, such as crd-install of Helm 2.
 func unknownHook(d manifest.Document) bool {
 	events, ok := manifest.Map(d.Object, "metadata", "annotations")["helm.sh/hook"].(string)
 	return ok && d.Item == "" && slices.ContainsFunc(strings.Split(events, ","), func(e string) bool {

@@ -95,7 +95,7 @@ func (e remoteSchemaError) Error() string {
 	return fmt.Sprintf("values.schema.json of chart %s: %v", e.chart, e.err)
 }
 
-// withoutRemote leaves out of errors those about schemas that are elsewhere, and returns them as warnings.
+// withoutRemote moves errors about remote schemas to the warnings.
 func withoutRemote(err error) (warnings []error, rest error) {
 	var errs []error
 	for _, e := range problem.All(err) {

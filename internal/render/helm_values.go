@@ -97,7 +97,7 @@ func plainNumbers(m map[string]any) map[string]any {
 	return out
 }
 
-// Values are those that a chart is rendered with, its own among them, without those of its dependencies.
+// Values returns the values that a chart is rendered with, including its own, without those of its dependencies.
 func Values(files []tree.File, c Chart) (map[string]any, error) {
 	values, err := chartValues(c)
 	if err != nil {

@@ -19,7 +19,7 @@ import (
 	"github.com/argosy-cd/argosy/internal/tree"
 )
 
-// Remote fetches what is elsewhere. Its errors say why something is not available.
+// Remote fetches remote content. Its errors say why the content is not available.
 type Remote interface {
 	// Git returns a Git repository at a revision; "" is HEAD.
 	Git(ctx context.Context, url, revision string) (*tree.View, error)
@@ -29,13 +29,13 @@ type Remote interface {
 	Chart(ctx context.Context, repository, name, version string) ([]tree.File, error)
 }
 
-// Kustomization is one that is to be built. Only the files that it reaches are read.
+// Kustomization is the input of Build. Only the files that it refers to are read.
 type Kustomization struct {
 	View *tree.View
 	Dir  string // in View; "" is the root
 	// Edits are made to it before it is built, as "kustomize edit" would. Nil is none.
 	Edits *Edits
-	// Remote fetches bases, files and charts. Nil is nothing: they are missing.
+	// Remote fetches bases, files and charts. Nil fetches nothing: they are missing.
 	Remote Remote
 	// NoHelm refuses charts, as Kustomize does without --enable-helm.
 	NoHelm bool
@@ -47,19 +47,19 @@ type Kustomization struct {
 	Anywhere bool
 	// Strict refuses keys that are there twice, instead of taking the last.
 	Strict bool
-	// URL returns what a file is called in messages; nil is its name.
+	// URL returns the name of a file in messages; nil uses its path.
 	URL func(name string) string
-	// KubeVersion and APIVersions are what charts are told about the cluster.
+	// KubeVersion and APIVersions are the capabilities of the cluster for charts.
 	KubeVersion string
 	APIVersions []string
-	// Read is called with the name of each file that was read from View, more than once for some. Nil is nobody.
+	// Read is called with the name of each file that was read from View, more than once for some. Nil is not called.
 	Read func(name string)
 }
 
-// Built is what a Kustomization becomes.
+// Built is the result of a Kustomization.
 type Built struct {
 	Documents []manifest.Document
-	// Missing is what was left out because it is not available. If that makes the build fail, there are no documents.
+	// Missing lists unavailable parts that were left out. If the build fails without them, there are no documents.
 	Missing  []error
 	Warnings []error
 	// Deprecated are the fields that Kustomize has deprecated, each with its file. Kustomize prints them on standard error, too,
@@ -67,7 +67,7 @@ type Built struct {
 	Deprecated []error
 }
 
-// Build builds a Kustomization. An error is one that Kustomize has, too, however much is available.
+// Build builds a Kustomization. It returns only errors that Kustomize has, too, also with all remote content.
 func Build(ctx context.Context, k Kustomization) (built *Built, err error) {
 	if k.URL == nil {
 		k.URL = func(name string) string { return name }
@@ -118,7 +118,7 @@ func Build(ctx context.Context, k Kustomization) (built *Built, err error) {
 	if err != nil {
 		message := strings.ReplaceAll(strings.ReplaceAll(oneLine(err), root+"/", ""), "'"+root+"'", "'.'")
 		err = manifest.Errorf(k.URL(name), "%s", message)
-		if len(l.missing)+len(d.unreadable) > 0 { // it may be for what is missing
+		if len(l.missing)+len(d.unreadable) > 0 { // the error may come from a missing part
 			built.Missing = append(append(built.Missing, d.unreadable...), err)
 			return built, nil
 		}
@@ -166,8 +166,8 @@ func build(disk filesys.FileSystem, dir string, k Kustomization) ([]manifest.Obj
 	return out, nil
 }
 
-// object is a resource, decoded. Of the nodes, and by way of JSON only where that may matter: what Kustomize writes is written and read
-// several times, and costs as much as the build.
+// object is a resource, decoded. It decodes the nodes, and goes by way of JSON only where that may differ: Kustomize's own way encodes and
+// decodes several times, and costs as much as the build.
 func object(r *resource.Resource) (any, error) {
 	m, err := r.Map()
 	if err == nil {

@@ -16,7 +16,7 @@ import (
 	"github.com/argosy-cd/argosy/internal/tree"
 )
 
-// charts replaces the charts of a Kustomization by what they become: what Kustomize does with --enable-helm, without running helm.
+// charts replaces the charts of a Kustomization by their rendered objects, as Kustomize does with --enable-helm, but without running helm.
 func (l *localCheck) charts(name string, k *types.Kustomization) {
 	k.FixKustomization() // the older form becomes the newer one
 	var globals types.HelmGlobals
@@ -30,7 +30,7 @@ func (l *localCheck) charts(name string, k *types.Kustomization) {
 	l.notEmpty(name, k)
 }
 
-// notEmpty keeps a Kustomization of which everything was left out from being an error.
+// notEmpty keeps Kustomize from refusing a Kustomization of which everything was left out.
 func (l *localCheck) notEmpty(name string, k *types.Kustomization) {
 	if k.CheckEmpty() != nil || len(k.Resources) == 0 {
 		k.Resources = append(k.Resources, l.fresh(at{file: name}, []byte("# nothing\n")))
@@ -77,7 +77,7 @@ func (l *localCheck) chartGenerators(a at, s string, k *types.Kustomization) boo
 	return len(generators) > 0
 }
 
-// chart renders one chart and adds what it becomes to the resources.
+// chart renders one chart and adds its objects to the resources.
 func (l *localCheck) chart(a at, globals types.HelmGlobals, h types.HelmChart, k *types.Kustomization) {
 	switch {
 	case l.k.NoHelm:
@@ -187,7 +187,7 @@ func (l *localCheck) chartFiles(a at, globals types.HelmGlobals, h types.HelmCha
 	return nil, "", false
 }
 
-// chartOptions are those of a chart in a Kustomization. Without files, the chart is not available.
+// chartOptions returns the options of a chart in a Kustomization. Without files, the chart is not available.
 func (l *localCheck) chartOptions(a at, globals types.HelmGlobals, h types.HelmChart, files []tree.File) (Chart, error) {
 	c := Chart{
 		ReleaseName: cmp.Or(h.ReleaseName, "release-name"), Namespace: cmp.Or(h.Namespace, "default"), SkipCRDs: !h.IncludeCRDs,
@@ -224,9 +224,9 @@ func (l *localCheck) chartOptions(a at, globals types.HelmGlobals, h types.HelmC
 // MissingChartError says that a chart is not available.
 type MissingChartError struct {
 	Name string
-	// Values are those that it would be rendered with, besides its own.
+	// Values are the values that it would be rendered with, besides its own.
 	Values map[string]any
-	// Namespace is that of its release, "" if it is not said.
+	// Namespace is the namespace of its release, "" if it is not set.
 	Namespace string
 	error
 }

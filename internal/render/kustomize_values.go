@@ -14,7 +14,7 @@ import (
 	"github.com/argosy-cd/argosy/internal/tree"
 )
 
-// errNotHere says that something is not available, in contrast to what Kustomize refuses.
+// errNotHere means that a file is not available, in contrast to errors of Kustomize.
 var errNotHere = errors.New("it is not available here")
 
 func notHere(err error, really bool) error {
@@ -24,7 +24,7 @@ func notHere(err error, really bool) error {
 	return fmt.Errorf("%w; %w", err, errNotHere)
 }
 
-// values are those of a chart in a Kustomization: of the file, with those in place over them, under them or instead of them.
+// values returns the values of a chart in a Kustomization: of the file, with the inline ones merged over or under them, or replacing them.
 func (l *localCheck) values(a at, globals types.HelmGlobals, h types.HelmChart, files []tree.File) ([]byte, error) {
 	inline := len(h.ValuesInline) > 0
 	if inline && h.ValuesMerge == "replace" {
@@ -96,7 +96,7 @@ func (l *localCheck) restrict(a at, file string) error {
 	return fmt.Errorf("security; file %q is not in or below %q", l.disk.name(file), l.disk.name(path.Dir(a.file)))
 }
 
-// mergeValues merges values in place into those of a file, by Kustomize's rules; under says that the file wins.
+// mergeValues merges inline values into those of a file, by Kustomize's rules; under says that the file wins.
 func (l *localCheck) mergeValues(file []byte, inline map[string]any, under bool) ([]byte, error) {
 	if err := boundAliases(file); err != nil {
 		return nil, fmt.Errorf("parsing the values file: %w", err)

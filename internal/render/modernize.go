@@ -7,8 +7,8 @@ import (
 	"sigs.k8s.io/kustomize/api/types"
 )
 
-// modernize replaces deprecated fields by those that do exactly the same, because Kustomize would warn on standard error, and reports
-// whether there were any.
+// modernize replaces deprecated fields by exact equivalents, because Kustomize would warn on standard error, and reports whether there were
+// any.
 func modernize(k *types.Kustomization) bool {
 	if k.Bases == nil && k.ImageTags == nil && k.CommonLabels == nil { //nolint:staticcheck // deprecated, and in use
 		return false
@@ -21,8 +21,8 @@ func modernize(k *types.Kustomization) bool {
 	return true
 }
 
-// strategic checks patchesStrategicMerge, replaces them by patches, which are applied next, and reports whether it has. What Kustomize
-// refuses, and what would show, stays.
+// strategic checks patchesStrategicMerge, replaces them by patches, which are applied next, and reports whether it has. Patches that
+// Kustomize refuses, or whose replacement would show in the result, stay.
 func (l *localCheck) strategic(a at, k *types.Kustomization) bool {
 	list := k.PatchesStrategicMerge //nolint:staticcheck // deprecated, and in use
 	var patches []types.Patch

@@ -10,7 +10,7 @@ import (
 	"github.com/argosy-cd/argosy/internal/tree"
 )
 
-// fetch gets what an entry of a Kustomization refers to, a file or a directory of a Git repository, and returns what to write instead.
+// fetch fetches the file or the directory of a Git repository that an entry refers to, and returns the entry that replaces it.
 func (l *localCheck) fetch(a at, ref string, plugins *at) (string, bool) {
 	if l.k.Remote == nil {
 		l.lacks(a, notFetched, ref)

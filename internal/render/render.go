@@ -1,8 +1,8 @@
 // Package render has the engines that make Kubernetes objects: of manifests, of a Kustomization, of a Helm chart.
 //
-// They work in memory and in process: no commands, no network, no files but those they are given. What a Kustomization refers to elsewhere
-// is fetched by a Remote, or named as missing; plugins and functions are refused, and so is a chart whose dependencies are not in it. Which
-// engine a directory needs, and what it is told, is the business of package source.
+// They work in memory and in process: no commands, no network, no files but those they are given. Remote content of a Kustomization is
+// fetched by a Remote, or named as missing; plugins and functions are refused, and so is a chart whose dependencies are not in it. Package
+// source chooses the engine of a directory and its input.
 package render
 
 import (
@@ -21,14 +21,14 @@ import (
 
 // Options say how to render a chart.
 type Options struct {
-	// URL returns what a file is called in messages; nil is its name.
+	// URL returns the name of a file in messages; nil uses its path.
 	URL func(name string) string
-	// Chart says what the chart is told.
+	// Chart is the input of the chart.
 	Chart Chart
-	// KubeVersion and APIVersions are what a chart is told about the cluster.
+	// KubeVersion and APIVersions are the capabilities of the cluster for a chart.
 	KubeVersion string
 	APIVersions []string
-	// Lenient takes what Argo CD takes: objects without a name, and the last of two equal keys.
+	// Lenient accepts what Argo CD accepts: objects without a name, and the last of two equal keys.
 	Lenient bool
 }
 
@@ -38,7 +38,7 @@ func Plain(files []tree.File, lenient bool) ([]manifest.Document, []error, error
 	return decoded.docs, decoded.warnings, err
 }
 
-// decoded is what files have.
+// decoded is the decoded content of files.
 type decoded struct {
 	docs     []manifest.Document
 	warnings []error
@@ -81,7 +81,7 @@ func bound(files []tree.File) error {
 	return nil
 }
 
-// decodeOne decodes a file. A panic here would end the process, because nobody who calls decode could recover from it.
+// decodeOne decodes a file. It recovers panics: it runs in its own goroutine, where callers of decode could not.
 func decodeOne(f tree.File, lenient bool) (d decoded, err error) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -99,8 +99,8 @@ func decodeOne(f tree.File, lenient bool) (d decoded, err error) {
 	return d, err
 }
 
-// check refuses objects that no API server takes, because Argo CD's message would not name the file. Argo CD itself takes those that have a
-// kind.
+// check refuses objects that no API server accepts, because Argo CD's message would not name the file. Argo CD itself accepts any object
+// with a kind.
 func check(docs []manifest.Document, lenient bool) error {
 	var errs []error
 	for _, d := range docs {
@@ -116,7 +116,7 @@ func check(docs []manifest.Document, lenient bool) error {
 	return errors.Join(errs...)
 }
 
-// oneLine is what a library has to say, on one line and bounded.
+// oneLine is a library's message, on one line and bounded.
 func oneLine(err error) string { return words.Ends(err.Error(), 600) }
 
 // IsKustomization reports whether a file is a Kustomization, by its name.

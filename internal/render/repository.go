@@ -13,7 +13,7 @@ type repository struct{ url, dir, revision string }
 
 var errNotRepository = errors.New("not a file in the source, and not the URL of a Git repository")
 
-// parseRepository reads what Kustomize takes for a Git repository, by its rules (NewRepoSpecFromURL): https://host/org/repo//dir?ref=v1,
+// parseRepository parses a reference to a Git repository by Kustomize's rules (NewRepoSpecFromURL): https://host/org/repo//dir?ref=v1,
 // github.com/org/repo/dir, git@host:org/repo.git/dir, and so on.
 func parseRepository(ref string) (repository, error) {
 	var r repository

@@ -12,7 +12,7 @@ var kinds = newSchema()
 
 // schema is a lock for many readers or one writer, which callers can stop to wait for.
 type schema struct {
-	// state holds the state, for who has it. Who changes it wakes those who wait.
+	// state is a one-element channel: receive to lock, send to unlock. Each change closes changed.
 	state chan *state
 }
 
@@ -22,7 +22,7 @@ type state struct {
 	large   int // readers that may take long
 	alone   bool
 	waiting int           // writers: new readers wait for them, or they would never run; but not while they wait for a large one
-	changed chan struct{} // closed when somebody leaves
+	changed chan struct{} // closed and replaced at each change
 }
 
 func newSchema() *schema {
@@ -31,8 +31,8 @@ func newSchema() *schema {
 	return s
 }
 
-// enter waits until a build may run, and returns what ends it. One that changes the schema runs alone, and leaves nothing behind. small
-// says that it does not take long.
+// enter waits until a build may run. The caller calls leave when it ends. A build that changes the schema runs alone, and the schema is
+// reset afterwards. small marks a short build.
 func (s *schema) enter(ctx context.Context, changes, small bool) (leave func(), err error) {
 	waited := false
 	for {
@@ -75,7 +75,7 @@ func (s *schema) enter(ctx context.Context, changes, small bool) (leave func(), 
 	}
 }
 
-// read begins to run beside others.
+// read starts a build that runs beside others, and unlocks the state.
 func (s *schema) read(st *state, small bool) (leave func()) {
 	large := 0
 	if !small {
@@ -92,7 +92,7 @@ func (s *schema) read(st *state, small bool) (leave func()) {
 	}
 }
 
-// alone begins to run alone.
+// alone starts a build that runs alone, and unlocks the state.
 func (s *schema) alone(st *state, after func(*state)) (leave func()) {
 	st.alone = true
 	s.state <- st
@@ -104,7 +104,7 @@ func (s *schema) alone(st *state, after func(*state)) (leave func()) {
 	}
 }
 
-// update changes the state, and wakes those who wait.
+// update changes the state, and wakes the waiting builds.
 func (s *schema) update(change func(*state)) {
 	st := <-s.state
 	change(st)

@@ -9,7 +9,7 @@ import (
 	"github.com/argosy-cd/argosy/internal/words"
 )
 
-// Blast prints what each Application blocks, as a table or JSON.
+// Blast prints the Applications that each Application blocks, as a table or JSON.
 func Blast(w io.Writer, f Format, radii []simulate.Radius) error {
 	switch f {
 	case Table:
@@ -29,7 +29,7 @@ func blastTable(w io.Writer, radii []simulate.Radius) error {
 	return table.Flush()
 }
 
-// blastObject is what each Application blocks, for programs.
+// blastObject is the report of Blast as a JSON object.
 func blastObject(radii []simulate.Radius) []any {
 	list := []any{}
 	for _, r := range radii {

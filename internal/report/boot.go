@@ -23,7 +23,7 @@ func Boot(w io.Writer, f Format, p *plan.Plan, b *simulate.Boot) error {
 	return f.refused("boot")
 }
 
-// headline says in one line what becomes of a boot or an update.
+// headline summarizes a boot or an update in one line.
 func headline(p *plan.Plan, b *simulate.Boot) string {
 	applications := b.Applications()
 	what, ends := words.Count(len(applications), "Application"), "boots in "
@@ -54,8 +54,7 @@ func headline(p *plan.Plan, b *simulate.Boot) string {
 	return fmt.Sprintf("%s: %s, %s", words.Printable(b.Runs[0].Name), what, verdict)
 }
 
-// rows are the Applications to show, and those of which there is nothing to show: in a boot they are never made, in an update they do not
-// change.
+// rows splits Applications into those with a row and those never created (boot) or unchanged (update).
 func rows(b *simulate.Boot) (shown []*simulate.Run, rest []string) {
 	for _, r := range b.Runs {
 		if r.Created >= 0 || b.Update && r.Old() {
@@ -67,12 +66,12 @@ func rows(b *simulate.Boot) (shown []*simulate.Run, rest []string) {
 	return shown, rest
 }
 
-// restLine says what is not shown.
+// restLine counts or names the Applications without a row.
 func restLine(b *simulate.Boot, rest []string) string {
 	if b.Update {
 		return fmt.Sprintf("unchanged: %d", len(rest))
 	}
-	return "never made: " + words.Harmless(words.Some(rest))
+	return "never created: " + words.Harmless(words.Some(rest))
 }
 
 // because are the lines that say why a boot does not end.

@@ -16,7 +16,7 @@ const (
 	bootLabel, bootWidth, bootLine, bootTop = 260, 720, 20, 60
 )
 
-// bootPicture is what all boots of a picture share.
+// bootPicture has the values that all boots of a picture share.
 type bootPicture struct {
 	names *svgNames
 	label int
@@ -33,7 +33,7 @@ func bootSigns() []svgSign {
 		{svgSwatch("never"), "not healthy at the end"},
 		{func(w io.Writer, x, y int) {
 			svgCross(w, x+7, y+2, svgForEver)
-		}, svgForEver + ": without a change it never becomes healthy, or is never made"},
+		}, svgForEver + ": without a change it never becomes healthy, or is never created"},
 	}
 }
 
@@ -83,7 +83,7 @@ func bootText(out io.Writer, x, y int, class, text string) {
 	fmt.Fprintf(out, `<text x="%d" y="%d"%s>%s</text>`+"\n", x, y, class, svgText(text))
 }
 
-// draw draws one boot. What keeps it from ending is at its top, and what is never made is one line.
+// draw draws one boot. The causes of a boot that does not end are at its top, and Applications that are never created are one line.
 func (p bootPicture) draw(out io.Writer, b *simulate.Boot, title string, top int) {
 	end := top + bootHeight(b)
 	y := top + bootTop - 40
@@ -113,14 +113,14 @@ func (p bootPicture) draw(out io.Writer, b *simulate.Boot, title string, top int
 	}
 	x := 10
 	if !b.Update && !b.Cut {
-		svgCross(out, x, y+4, svgForEver+": never made")
+		svgCross(out, x, y+4, svgForEver+": never created")
 		x += 18
 	}
 	bootText(out, x, y+13, "", restLine(b, rest))
 }
 
-// forEver says why an Application never becomes healthy, or never gets an update. "" is one that does, that somebody has to sync by hand,
-// or of a boot whose end is not known.
+// forEver says why an Application never becomes healthy, or never gets an update. It is "" if it does, if it must be synced by hand, or if
+// the end of the boot is unknown.
 func forEver(b *simulate.Boot, r *simulate.Run) string {
 	switch {
 	case b.Cut || r.ByHand():

@@ -61,7 +61,7 @@ func bootTable(w io.Writer, p *plan.Plan, b *simulate.Boot) error {
 	}
 	for _, r := range shown {
 		if r.Set != "" && !r.Awaited {
-			fmt.Fprintln(out, "\n  * made by an ApplicationSet, for which no wave waits")
+			fmt.Fprintln(out, "\n  * created by an ApplicationSet, for which no wave waits")
 			break
 		}
 	}
@@ -98,7 +98,7 @@ func writeUnordered(out io.Writer, p *plan.Plan, b *simulate.Boot) {
 	writeEarly(out, early, "changes")
 }
 
-// writeEarly prints some of those that did not wait.
+// writeEarly prints some of the Applications that did not wait.
 func writeEarly(out io.Writer, list []simulate.Early, verb string) {
 	const most = 10
 	for i, e := range list {
@@ -147,7 +147,7 @@ func writeCosts(out io.Writer, b *simulate.Boot) {
 		}
 	}
 	for _, app := range order[:min(most, len(order))] {
-		lines = append(lines, fmt.Sprintf("%s of %s with nothing that has a health check: what comes after does not wait",
+		lines = append(lines, fmt.Sprintf("%s of %s without any health check: the next wave does not wait",
 			words.Count(waits[app], "wave"), app))
 	}
 	if len(lines) > 0 {

@@ -21,7 +21,7 @@ type Comparison struct {
 	Radii [2][]simulate.Radius // instead of boots
 }
 
-// Renderers are the names of those who render the sets.
+// Renderers are the names of the renderers of sets.
 func Renderers() [2]string { return [2]string{"controller", "plugin"} }
 
 // Write prints the boots side by side, as a table, JSON or SVG.
@@ -64,7 +64,7 @@ func (c *Comparison) table(w io.Writer) error {
 		}
 		return fmt.Sprintf("%d of %d", n, len(all))
 	})
-	row("made before an earlier wave was healthy", func(i int) string { return strconv.Itoa(len(soon[i])) })
+	row("created before an earlier wave was healthy", func(i int) string { return strconv.Itoa(len(soon[i])) })
 	if err := table.Flush(); err != nil {
 		return err
 	}
@@ -105,7 +105,7 @@ func (c *Comparison) object() map[string]any {
 	return out
 }
 
-// WriteBlast prints what each Application blocks in both boots, in the order of the plugin's, as a table or JSON.
+// WriteBlast prints the Applications that each Application blocks in both boots, in the order of the plugin's, as a table or JSON.
 func (c *Comparison) WriteBlast(w io.Writer, f Format) error {
 	switch f {
 	case Table:

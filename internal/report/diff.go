@@ -13,10 +13,10 @@ import (
 
 // Difference is a comparison of two plans that is to be printed.
 type Difference struct {
-	// Revision is that of the plan before.
+	// Revision is the revision of the plan before.
 	Revision string
 	Diff     *plan.Difference
-	// Before and After are what the verdict refuses of each plan. With any, the comparison is incomplete, and says so.
+	// Before and After are the parts of each plan that the verdict refuses. With any, the report says that the comparison is incomplete.
 	Before, After []plan.Gap
 	// Manifests says that the report has how each object changes.
 	Manifests bool
@@ -42,7 +42,7 @@ func (d *Difference) Write(w io.Writer, f Format) error {
 	return f.refused("comparison")
 }
 
-// Worse reports whether somebody must look at a change: a wave stops waiting, or may do so, there is a new finding, or the comparison is
+// Worse reports whether a change needs a review: a wave stops waiting, or may do so, there is a new finding, or the comparison is
 // incomplete.
 func (d *Difference) Worse() bool {
 	bad := func(c plan.Change) bool {
@@ -75,7 +75,7 @@ func (d *Difference) headline() string {
 	return ""
 }
 
-// incomplete says what is not known, and on which side.
+// incomplete names the unknown parts, and their side.
 func (d *Difference) incomplete() string {
 	var both, then, now []string
 	for _, g := range d.Before {
@@ -164,7 +164,7 @@ func (d *Difference) sections() []section {
 	return out
 }
 
-// changed names the Applications and sets whose manifests change and that are in both plans, and the objects that somebody applies.
+// changed names the Applications and sets of both plans whose manifests change, and changed objects that are applied by hand.
 func (d *Difference) changed() (applications, sets, applied []string) {
 	for _, m := range d.Diff.Manifests {
 		switch {

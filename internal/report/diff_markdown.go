@@ -31,7 +31,7 @@ func (c *comment) add(part string) bool {
 	return true
 }
 
-// markdown prints a report for a comment on a pull request. The command prints what did not fit.
+// markdown prints a report for a comment on a pull request. It names the command that prints the parts that did not fit.
 func (d *Difference) markdown(out io.Writer) error {
 	last := ""
 	if line, names := d.notCompared(); len(names) > 0 {
@@ -120,7 +120,7 @@ func fenced(text string) string {
 	return fmt.Sprintf("\n%sdiff\n%s\n%s\n\n", fence, text, fence)
 }
 
-// codeSpan is text as it is, and not Markdown of ours; it also fits into a table.
+// codeSpan returns a text as a code span, so that Markdown in it has no effect; it also fits into a table.
 func codeSpan(s string) string {
 	return "`" + strings.NewReplacer("`", "'", "|", "\\|").Replace(words.Harmless(strings.ReplaceAll(s, "\n", " "))) + "`"
 }

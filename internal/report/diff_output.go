@@ -49,7 +49,7 @@ func (d *Difference) text(out io.Writer) error {
 	return flush(w)
 }
 
-// manifestsTitle says whose objects change.
+// manifestsTitle names the Application or set whose objects change.
 func manifestsTitle(m plan.Manifests) string {
 	switch name := words.Printable(m.Name); {
 	case m.Set:

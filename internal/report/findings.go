@@ -9,7 +9,7 @@ import (
 	"github.com/argosy-cd/argosy/internal/words"
 )
 
-// writeFindings prints the findings of a plan by kind, counted; those that differ only in the Application are told once.
+// writeFindings prints the findings of a plan by kind, counted; findings that differ only in the Application are printed once.
 func writeFindings(w io.Writer, title string, p *plan.Plan) {
 	if len(p.Findings) == 0 {
 		return
@@ -38,7 +38,7 @@ func findingLines(p *plan.Plan, kind plan.Kind) []string {
 		if f.Rule.Kind != kind {
 			continue
 		}
-		// What else is not known of an Application is counted only.
+		// Further unknown parts of an Application are only counted.
 		if kind == plan.Unknown {
 			if g := told[[2]string{f.Rule.Name, f.Subject}]; g != nil {
 				g.more++
@@ -97,7 +97,7 @@ func findingObject(f plan.Finding) map[string]any {
 	return o
 }
 
-// summaryLine counts what is in a plan, and what is not known of it.
+// summaryLine counts the content of a plan, and its unknown parts.
 func summaryLine(p *plan.Plan) string {
 	s := p.Summary()
 	line := fmt.Sprintf("%s, %s, %s", words.Count(s.Applications, "Application"), words.Count(s.Sets, "ApplicationSet"),

@@ -36,7 +36,7 @@ func Manifests(out io.Writer, d *plan.Difference, app argo.Ref, revision string)
 	return flush(w)
 }
 
-// Judgement prints what is wrong with the manifests of an Application, with the side of a comparison in front.
+// Judgement prints the problems of an Application's manifests, with the side of a comparison in front.
 func Judgement(w io.Writer, side string, p *plan.Plan, app *plan.Application) {
 	about := []plan.Rule{
 		plan.RuleSourceBroken, plan.RuleApplicationInvalid, plan.RuleNameTwice, plan.RuleSourceUnknown, plan.RuleSourcePartly,

@@ -83,7 +83,7 @@ func describeDestination(spec map[string]any) string {
 	if cluster == "" {
 		cluster = manifest.String(spec, "destination", "server")
 	}
-	if cluster == "https://kubernetes.default.svc" {
+	if cluster == argo.InClusterServer {
 		cluster = "in-cluster"
 	}
 	return cluster + "/" + words.OrDash(manifest.String(spec, "destination", "namespace"))

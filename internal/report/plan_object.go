@@ -29,7 +29,7 @@ func versionObject(p *plan.Plan) map[string]any {
 	return map[string]any{"version": p.Version.String(), "from": p.VersionFrom}
 }
 
-// planned makes a plan an object. What is deployed twice is told once.
+// planned converts a plan to an object. An Application that is deployed twice has its details once.
 type planned struct {
 	resources bool
 	told      map[*plan.Application]bool

@@ -32,7 +32,7 @@ type svgWave struct {
 	waits bool
 	last  bool
 	boxes []svgBox
-	// blocked says why it never begins; "" is nothing that is known.
+	// blocked says why it never begins; "" if no reason is known.
 	blocked string
 }
 
@@ -94,8 +94,8 @@ func svgSections(p *plan.Plan) []svgSection {
 	return out
 }
 
-// stops reports whether a sync never gets past something: its wave waits for what Argo CD cannot render. An Application counts only if its
-// health check sees that.
+// stops reports whether a sync never gets past an item: its wave waits for an Application or a set that Argo CD cannot render. An
+// Application counts only if its health check sees that.
 func stops(p *plan.Plan, item *plan.Item) bool {
 	broken := item.Broken || p.SeesBroken && item.Application != nil && item.Application.Broken != ""
 	return item.Waits && broken
@@ -179,7 +179,7 @@ func planNames(sections []svgSection) *svgNames {
 			}
 		}
 	}
-	slices.Sort(all) // one that is cut is called the same, wherever it comes first
+	slices.Sort(all) // a cut name does not depend on the order of Applications
 	return newSVGNames(slices.Compact(all)...)
 }
 

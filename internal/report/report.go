@@ -1,8 +1,8 @@
-// Package report prints what the others found out: plans and their differences, simulated boots, and objects. Tables, trees and pictures
+// Package report prints results of other packages: plans and their differences, simulated boots, and objects. Tables, trees and pictures
 // are for people, JSON and YAML for programs.
 //
-// Names and messages are from files of users. A report for people has no characters that would do something to a terminal, to Markdown or
-// to a drawing; URLs have no passwords. The same input makes the same report, byte for byte.
+// Names and messages are from files of users. A report for people has no control characters, and nothing that Markdown or SVG would
+// interpret; URLs have no passwords. The same input makes the same report, byte for byte.
 package report
 
 import (

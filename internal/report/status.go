@@ -45,7 +45,7 @@ func statusText(w io.Writer, s *live.Snapshot, roots []*live.Node, now time.Time
 		}
 	}
 	if lost := Unseen(s); len(lost) > 0 {
-		fmt.Fprintln(out, "\nNOT KNOWN")
+		fmt.Fprintln(out, "\nNOT READ")
 		for _, line := range lost {
 			fmt.Fprintln(out, "  "+words.Harmless(line))
 		}
@@ -105,10 +105,10 @@ func age(now, since time.Time) string {
 	return words.Age(now.Sub(since))
 }
 
-// MostWaits are the names of what an Application waits for that are said.
+// MostWaits bounds the names of what an Application waits for.
 const MostWaits = 4
 
-// WaitsFor says what an Application waits for, "" if for nothing.
+// WaitsFor names what an Application waits for, "" if nothing.
 func WaitsFor(s *live.Snapshot, n *live.Node) string {
 	if !n.Deleting.IsZero() {
 		return "its deletion"
@@ -128,11 +128,11 @@ func WaitsFor(s *live.Snapshot, n *live.Node) string {
 	}
 	switch reason {
 	case live.ForRetry:
-		return fmt.Sprintf("the next attempt of its sync, which failed (%d so far)", n.Operation.Retries)
+		return fmt.Sprintf("the next retry of its sync, which failed (retries so far: %d)", n.Operation.Retries)
 	case live.ForWindow:
 		return "a sync window"
 	case live.ForNobody:
-		return "somebody to sync it"
+		return "a manual sync (it has no automated sync)"
 	case live.ForHook:
 		return "hook " + words.Some(names)
 	case live.ForDeletion:

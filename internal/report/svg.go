@@ -17,7 +17,7 @@ const (
 	svgCrossSize = 10 // pixels
 )
 
-// svgText is text for a drawing: escaped, and with a space for what is not printed.
+// svgText returns text for a drawing: escaped, and with spaces for unprintable characters.
 func svgText(s string) string {
 	return strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", `"`, "&quot;").Replace(strings.Map(func(r rune) rune {
 		if !unicode.IsPrint(r) || r == utf8.RuneError {
@@ -55,7 +55,7 @@ func newSVGNames(names ...string) *svgNames {
 	return n
 }
 
-// of is a name as it is shown. A text that is none of the names stays.
+// of returns the shown form of a name. Other texts stay unchanged.
 func (n *svgNames) of(name string) string {
 	if short, ok := n.short[name]; ok {
 		return short
@@ -71,7 +71,7 @@ func (n *svgNames) text(name string) string {
 	return svgText(name)
 }
 
-// svgWidth is that of the longest of some texts, in pixels.
+// svgWidth is the width of the longest of some texts, in pixels.
 func svgWidth(texts ...string) int {
 	longest := 0
 	for _, text := range texts {
@@ -90,7 +90,7 @@ func middle(s string, most int) string {
 	return string(r[:head]) + "…" + string(r[len(r)-(most-1-head):])
 }
 
-// svgOpen begins a drawing. Its title is what readers of screens and tabs of browsers show.
+// svgOpen begins a drawing. Screen readers and browser tabs show its title.
 func svgOpen(w io.Writer, width, height int, title, style string) {
 	fmt.Fprintf(w,
 		`<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %d %d" width="%d" height="%d" role="img" font-family="system-ui, sans-serif" font-size="13">
@@ -99,7 +99,7 @@ func svgOpen(w io.Writer, width, height int, title, style string) {
 `, width, height, width, height, svgText(title), style)
 }
 
-// svgCross is the mark of what is blocked for ever, with its left upper corner at x and y.
+// svgCross draws the mark of a blocked item, with its left upper corner at x and y.
 func svgCross(w io.Writer, x, y int, why string) {
 	fmt.Fprintf(w, "<path class=\"blocked\" d=\"M%d %dl%d %dm0 -%dl-%d %d\"><title>%s</title></path>\n", x, y, svgCrossSize, svgCrossSize,
 		svgCrossSize, svgCrossSize, svgCrossSize, svgText(why))
@@ -111,7 +111,7 @@ type svgSign struct {
 	text string
 }
 
-// svgLegendHeight is what a legend takes.
+// svgLegendHeight is the height of a legend.
 func svgLegendHeight(signs []svgSign) int { return len(signs)*18 + 8 }
 
 // svgLegend draws a legend.

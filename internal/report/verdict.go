@@ -43,8 +43,8 @@ func (v Verdict) Allowed(name string) bool {
 	return false
 }
 
-// Fits refuses names that are in none of the plans. Patterns may match nothing, and a name that is missing may be in a part that is
-// allowed to be unknown.
+// Fits refuses names that are in none of the plans. Patterns may match nothing, and a missing name may be in a part that is allowed to be
+// unknown.
 func (v Verdict) Fits(plans ...*plan.Plan) error {
 	names, unknown := map[string]bool{}, map[string]bool{}
 	for _, p := range plans {
@@ -70,7 +70,7 @@ func (v Verdict) Fits(plans ...*plan.Plan) error {
 		}
 		text := "nothing is unknown"
 		if len(unknown) > 0 {
-			text = "unknown are " + words.Some(slices.Sorted(maps.Keys(unknown)))
+			text = "these are unknown: " + words.Some(slices.Sorted(maps.Keys(unknown)))
 		}
 		return problem.Usagef("--allow-unknown: there is no Application and no set %q; %s", name, text)
 	}
@@ -115,7 +115,7 @@ func thingsAre(n int) string {
 	return fmt.Sprintf("%d Applications and sets are", n)
 }
 
-// Gaps are what the verdict refuses of a plan.
+// Gaps returns the parts of a plan that the verdict refuses.
 func (v Verdict) Gaps(p *plan.Plan) []plan.Gap {
 	if len(v.Refused(p)) == 0 {
 		return nil
@@ -129,7 +129,7 @@ func (v Verdict) Gaps(p *plan.Plan) []plan.Gap {
 	return out
 }
 
-// GapText says in one line what is not known, and why.
+// GapText describes a gap and its reason in one line.
 func GapText(g plan.Gap) string {
 	kind := map[string]string{argo.KindApplication: "the Application ", argo.KindApplicationSet: "the set "}[g.Kind]
 	return words.Harmless(fmt.Sprintf("%s%s is %s: %s", kind, g.Name, g.State, words.Shorten(g.Reason, 500)))

@@ -94,7 +94,7 @@ func TestFits(t *testing.T) {
 		{"set", []*plan.Plan{known}, ""},
 		{"nosuch-*", []*plan.Plan{known}, ""},
 		{"nosuch", []*plan.Plan{known}, `--allow-unknown: there is no Application and no set "nosuch"; nothing is unknown`},
-		{"nosuch", []*plan.Plan{known, hides}, `--allow-unknown: there is no Application and no set "nosuch"; unknown are root`},
+		{"nosuch", []*plan.Plan{known, hides}, `--allow-unknown: there is no Application and no set "nosuch"; these are unknown: root`},
 		{"nosuch root", []*plan.Plan{hides}, ""},
 	} {
 		err := report.Verdict{Allow: strings.Fields(c.allow)}.Fits(c.plans...)

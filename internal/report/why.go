@@ -28,7 +28,7 @@ func Why(w io.Writer, f Format, s *live.Snapshot, r *cause.Report, now time.Time
 	return f.refused("why")
 }
 
-// whyHead says in one line what was found.
+// whyHead summarizes the causes in one line.
 func whyHead(s *live.Snapshot, r *cause.Report) string {
 	var names []string
 	for _, n := range r.Asked {
@@ -80,7 +80,7 @@ func whyText(w io.Writer, s *live.Snapshot, r *cause.Report, now time.Time) erro
 		}
 	}
 	if len(r.Unseen) > 0 {
-		fmt.Fprintln(out, "\nNOT LOOKED AT")
+		fmt.Fprintln(out, "\nNOT READ")
 		for i, line := range r.Unseen {
 			if i == maxCauses {
 				fmt.Fprintf(out, "  and %d more; -o json has all\n", len(r.Unseen)-maxCauses)
@@ -92,7 +92,7 @@ func whyText(w io.Writer, s *live.Snapshot, r *cause.Report, now time.Time) erro
 	return flush(out)
 }
 
-// causeDetail is what the cluster says, and since when.
+// causeDetail is the cluster's message, and how long the problem exists.
 func causeDetail(c cause.Cause, now time.Time) string {
 	detail := c.Detail
 	if strings.Contains(c.Text, detail) {
@@ -130,7 +130,7 @@ func whyMarkdown(w io.Writer, s *live.Snapshot, r *cause.Report, now time.Time) 
 		c.add(b.String())
 	}
 	if len(r.Unseen) > 0 {
-		c.add(fmt.Sprintf("\nNot looked at: %s\n", codes(r.Unseen[:min(len(r.Unseen), 20)])))
+		c.add(fmt.Sprintf("\nNot read: %s\n", codes(r.Unseen[:min(len(r.Unseen), 20)])))
 	}
 	if c.cut > 0 {
 		c.WriteString(last)

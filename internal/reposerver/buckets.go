@@ -10,7 +10,7 @@ import (
 	"github.com/argosy-cd/argosy/internal/trigger"
 )
 
-// Bucket repositories that are remembered, with the trees that they have served. The others are read again, as after a restart.
+// Limits of the cached bucket repositories, with the trees that they have served. Others are read again, as after a restart.
 const (
 	maxServedBuckets = 100
 	maxServedBytes   = 256 << 20
@@ -45,7 +45,7 @@ func (s *Server) find(path string) *trigger.Bucket {
 	return b
 }
 
-// keep remembers a bucket repository, and returns it, or the one that another request has opened at the same time.
+// keep caches a bucket repository, and returns it, or the one that another request has opened at the same time.
 func (s *Server) keep(path string, b *trigger.Bucket) *trigger.Bucket {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -58,7 +58,7 @@ func (s *Server) keep(path string, b *trigger.Bucket) *trigger.Bucket {
 	return b
 }
 
-// settle forgets a bucket repository that could not be read, such as one that does not exist, and others if it has brought too much.
+// settle drops a bucket repository that could not be read, such as one that does not exist, and evicts others if there is too much content.
 func (s *Server) settle(path string, b *trigger.Bucket) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -97,7 +97,7 @@ func (s *Server) forget(path string) {
 	s.used = slices.DeleteFunc(s.used, func(p string) bool { return p == path })
 }
 
-// evict forgets bucket repositories that were not used for longest: those first that nothing is known of. The one that was used last stays.
+// evict drops the least recently used bucket repositories, those without content first. The most recently used one stays.
 func (s *Server) evict() {
 	total := int64(0)
 	for _, b := range s.open {

@@ -17,7 +17,7 @@ import (
 	"github.com/argosy-cd/argosy/internal/serve"
 )
 
-// repoMetrics are what the server tells about itself at /metrics.
+// repoMetrics are the metrics of the server at /metrics.
 type repoMetrics struct {
 	registry *metrics.Registry
 	requests metrics.Counter
@@ -36,7 +36,7 @@ func newMetrics(s *Server) *repoMetrics {
 	}
 }
 
-// describe puts a request into a class, of which there are few.
+// describe returns the class of a request for metrics; there are few classes.
 func describe(r *http.Request) (repository, operation string) {
 	switch {
 	case strings.HasPrefix(r.URL.Path, "/s3/"):
@@ -74,7 +74,7 @@ func (m *repoMetrics) observe(next http.Handler, log *slog.Logger, now func() ti
 	})
 }
 
-// seenResponse remembers what was answered.
+// seenResponse records the status and the size of an answer.
 type seenResponse struct {
 	http.ResponseWriter
 	status int
@@ -95,7 +95,7 @@ func (s *seenResponse) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// users are those who may read buckets: the sums of their passwords by name.
+// users has the users who may read buckets: hashes of their passwords by name.
 type users map[string][sha256.Size]byte
 
 // parseUsers reads lines USER:PASSWORD.
@@ -122,7 +122,7 @@ func parseUsers(file string, data []byte) (users, error) {
 }
 
 // authenticate demands one of the users, except of probes, of Prometheus, and for clocks, which contain nothing. No label of a metric may
-// name a bucket, an object or a user: everybody reads them.
+// name a bucket, an object or a user: metrics are public.
 func authenticate(next http.Handler, list func() (users, error)) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if kind, _ := describe(r); serve.IsProbe(r) || r.URL.Path == "/metrics" || kind == "clock" {

@@ -23,15 +23,15 @@ import (
 	"github.com/argosy-cd/argosy/internal/turnstile"
 )
 
-// Config is what a server serves, and to whom.
+// Config configures a Server.
 type Config struct {
 	// Interval is how often appset.git ticks.
 	Interval time.Duration
 	// Policy says which buckets are served. A file without a name serves none.
 	Policy *serve.File[*policy.Policy]
-	// Users is a file with lines USER:PASSWORD: those who may read buckets and the page. With "", everybody may read all but buckets.
+	// Users is a file with lines USER:PASSWORD, who may read buckets and the page. With "", everybody may read all but buckets.
 	Users string
-	// Anonymous serves buckets to everybody who reaches the server. It excludes Users.
+	// Anonymous serves buckets to everybody who can reach the server. It excludes Users.
 	Anonymous bool
 	// Open opens a bucket.
 	Open func(context.Context, triggerfile.Access) (*bucket.Reader, error)
@@ -49,7 +49,7 @@ type Server struct {
 	users   *serve.File[users]
 	metrics *repoMetrics
 
-	// Requests for clocks, which are open to everybody, do not take the places of those for buckets.
+	// Requests for clocks, which are open to everybody, do not use the places of requests for buckets.
 	clockTurns, bucketTurns turnstile.Turnstile
 
 	mu   sync.Mutex
@@ -92,7 +92,7 @@ func New(cfg Config) (*Server, error) {
 	return s, nil
 }
 
-// readers refuses a policy that serves buckets if no flag says who may read them.
+// readers refuses a policy that serves buckets unless a flag configures their readers.
 func (s *Server) readers(p *policy.Policy) error {
 	if p != nil && len(p.Repositories.S3) > 0 && s.cfg.Users == "" && !s.cfg.Anonymous {
 		return fmt.Errorf("%s serves buckets (repositories.s3), but no flag says who may read them: set --users FILE, or "+
@@ -128,7 +128,7 @@ func (s *Server) Handler() http.Handler {
 
 func (s *Server) repositories() http.Handler {
 	mux := http.NewServeMux()
-	// Clocks are ready without any bucket, so a bucket that fails is told, and no reason to send nobody here.
+	// Clocks work without any bucket, so a failing bucket is reported, but does not make the server unready.
 	serve.Probes{Ready: s.ready, Metrics: s.metrics.registry.Handler()}.Handle(mux)
 	mux.HandleFunc("GET /{$}", s.inTurn(s.page))
 	git := &gitserver.Server{Open: s.repository, Failed: s.failed}
@@ -159,7 +159,7 @@ func (s *Server) inTurn(next http.HandlerFunc) http.HandlerFunc {
 }
 
 func (s *Server) ready() (string, error) {
-	if failing := s.failing(); failing > 0 { // their names are not everybody's business
+	if failing := s.failing(); failing > 0 { // the probe is public, so it has no names
 		return fmt.Sprintf("ok\nfailing: %d bucket repositories serve their last tree; see the log", failing), nil
 	}
 	return "", nil
@@ -207,7 +207,7 @@ func (s *Server) repository(ctx context.Context, path string) (gitserver.Reposit
 	return servedBucket{b, func() { s.settle(path, b) }}, nil
 }
 
-// bucketPrefix is what the paths of bucket repositories begin with.
+// bucketPrefix is the prefix of the paths of bucket repositories.
 const bucketPrefix = "s3/"
 
 // allowed returns the bucket and the directory of a path, if the policy allows to serve them now.
@@ -221,7 +221,7 @@ func (s *Server) allowed(path string) (bucket.URL, error) {
 	if err != nil {
 		return url, err
 	}
-	// Who asks is not told why: whether a bucket exists is not theirs to know.
+	// The client does not get the reason, which could reveal whether a bucket exists.
 	if err := errors.Join(p.Repository(url.Bucket, url.Path), s.readers(p)); err != nil {
 		return url, errors.Join(gitserver.ErrNotFound, err)
 	}

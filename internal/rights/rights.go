@@ -1,6 +1,6 @@
-// Package rights decides what an application may use of what Argo CD has: which of its credentials for which repository, and which of its
-// clusters. A credential or a cluster of a project is for that project and for nobody else. A credential or cluster of no project is for
-// administrators, for the application's own repository, and for what the policy allows.
+// Package rights decides what an application may use of Argo CD: which credentials for which repository, and which clusters. A credential
+// or a cluster of a project is for that project only. A credential or cluster of no project is for administrators, for the application's
+// own repository, and for what the policy allows.
 package rights
 
 import (
@@ -13,15 +13,15 @@ type Credential struct {
 	URL string
 	// Template says that it is for all repositories below URL.
 	Template bool
-	// Project is the one that it is for; "" is all.
+	// Project is the project that may use it; "" is none in particular.
 	Project string
 	// Complete says that it needs no template: it has secrets, or cannot be read.
 	Complete bool
 }
 
-// Choose returns which credentials a project reads a repository with, -1 for none: that of the repository itself, of the project first, and
-// that of the longest template. Those of other projects are nobody else's. The template is asked for only if there is no credential for the
-// repository, or if that is not complete.
+// Choose returns the indexes of the credentials for a project's read of a repository, -1 for none: the repository's own credential,
+// preferably the project's, and the longest matching template. Credentials of other projects are not used. The template is used only if
+// there is no own credential, or if that is incomplete.
 func Choose(all []Credential, repository, project string) (own, template int) {
 	own, template = -1, -1
 	for i, c := range all {
@@ -47,13 +47,13 @@ type Asker struct {
 	policy.Parent
 	// Repository is the URL of its own.
 	Repository string
-	// Policy is what projects may do. Nil is what they may without one.
+	// Policy has the rules for projects. Nil applies the defaults.
 	Policy *policy.Policy
 }
 
-// ReadRepository returns nil if the application may have a repository read for it. Project is that of the credential that it would be read
-// with; "" is of none, or that there is no credential. Its own repository was read for it by Argo CD, and a credential of its project is
-// its own; for all others the policy decides.
+// ReadRepository returns nil if the application may have a repository read for it. project is the project of the credential for the read;
+// "" if it has none, or there is no credential. Its own repository was read for it by Argo CD, and a credential of its project is its own;
+// for all others the policy decides.
 func (a Asker) ReadRepository(url, project string) error {
 	if giturl.Same(url, a.Repository) || project != "" && project == a.Project {
 		return nil

@@ -63,7 +63,7 @@ func place(s triggerfile.Source) map[string]any {
 	return m
 }
 
-// Trigger is the trigger file of an application: what it is called, its text and its sources.
+// Trigger is the trigger file of an application: its name, its text and its sources.
 type Trigger struct {
 	File    string
 	Text    []byte
@@ -80,7 +80,7 @@ func ReadTrigger(call argo.Call, dir string, files fs.FS) (t Trigger, err error)
 	return t, err
 }
 
-// trigger returns the trigger file of an application and what it is called: the file that was read, or the parameter source.
+// trigger returns the text of an application's trigger file and its name in messages: the file that was read, or the parameter source.
 func trigger(call argo.Call, file string, data []byte, err error) (name string, text []byte, _ error) {
 	parameter := call.Parameter("source")
 	switch {

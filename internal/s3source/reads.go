@@ -12,17 +12,17 @@ import (
 	"github.com/argosy-cd/argosy/internal/s3source/triggerfile"
 )
 
-// Reads is what an application reads from S3, and what was there when it was read.
+// Reads are the sources that an application reads from S3, with the state that was read.
 type Reads struct {
 	Sources []triggerfile.Source
-	// Marks has one for each source. Empty is an application that could not be read.
+	// Marks has one for each source. It is empty if they could not be read.
 	Marks []bucket.Mark
 	At    time.Time // when it was read, to the millisecond
-	// Project is that of the application. It is published so that the space of projects can be compared.
+	// Project is the application's project. It is published to compare the space of projects.
 	Project string
 }
 
-// ReadsOf tells what was read. Without the snapshots it tells what was asked for.
+// ReadsOf returns the reads of sources and their snapshots. Without snapshots, it has only the sources.
 func ReadsOf(sources []triggerfile.Source, fetched []Fetched) Reads {
 	r := Reads{Sources: sources}
 	for _, f := range fetched {
@@ -31,7 +31,7 @@ func ReadsOf(sources []triggerfile.Source, fetched []Fetched) Reads {
 	return r
 }
 
-// pinned is the mark of a source whose content is demanded by a digest: nothing that happens to it is worth a look.
+// pinned returns the mark of a source; with a digest, it is the digest, because no change of the bucket matters.
 func pinned(s triggerfile.Source, m bucket.Mark) bucket.Mark {
 	if s.Digest != "" {
 		return bucket.Mark{Sum: s.Digest}
@@ -39,7 +39,7 @@ func pinned(s triggerfile.Source, m bucket.Mark) bucket.Mark {
 	return m
 }
 
-// Look returns the marks that sources have now. The policy is asked before a bucket is.
+// Look returns the current marks of sources. It checks the policy before it reads a bucket.
 func (c Config) Look(ctx context.Context, r Reads) ([]bucket.Mark, error) {
 	if err := c.Check(r.Sources); err != nil {
 		return nil, err
@@ -66,7 +66,7 @@ func (c Config) look(ctx context.Context, s triggerfile.Source, key string) (buc
 	return reader.Look(ctx, request(s), key)
 }
 
-// Key is the object that decided what a source was; "" is none.
+// Key is the object that decided the content of a source; "" if there was none.
 func (r Reads) Key(i int) string {
 	if i < len(r.Marks) {
 		return r.Marks[i].Key
@@ -74,7 +74,7 @@ func (r Reads) Key(i int) string {
 	return ""
 }
 
-// Prefix is what a look at a source lists.
+// Prefix is the prefix that a look at a source lists.
 func (r Reads) Prefix(i int) string {
 	if key := r.Key(i); key != "" {
 		return key
@@ -148,5 +148,5 @@ func DecodeReads(data []byte) (Reads, error) {
 	return r, nil
 }
 
-// Changed reports whether marks are not those of when it was read.
+// Changed reports whether the marks differ from those of the read.
 func (r Reads) Changed(now []bucket.Mark) bool { return !slices.Equal(r.Marks, now) }

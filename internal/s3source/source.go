@@ -1,11 +1,12 @@
 // Package s3source turns a trigger file, s3-source.yaml in an application's directory, into the manifests that are stored
 // in buckets.
 //
-// The answer is complete or an error: one source that cannot be read, or that has nothing in it, fails all, because
-// what is missing from an answer is deleted from the cluster. The policy is asked before a bucket is.
+// The answer is complete or an error: one source that cannot be read, or that has nothing in it, fails all, because objects that are
+// missing from an answer are deleted from the cluster. The policy is checked before a bucket is read.
 package s3source
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -27,7 +28,7 @@ import (
 	"github.com/argosy-cd/argosy/internal/tree"
 )
 
-// Config is what sources are read with.
+// Config configures how sources are read.
 type Config struct {
 	// Open returns a reader of a bucket.
 	Open func(ctx context.Context, a triggerfile.Access) (*bucket.Reader, error)
@@ -35,7 +36,7 @@ type Config struct {
 	Git    fs.FS
 	Policy *policy.Policy
 	App    argo.Call
-	// File is what the trigger file is called in messages; "" is its name.
+	// File is the name of the trigger file in messages; "" is its default name.
 	File string
 }
 
@@ -47,7 +48,7 @@ func Parameters() []argo.Parameter {
 	}}
 }
 
-// Fetched is a source and what was read of it.
+// Fetched is a source with its snapshot.
 type Fetched struct {
 	Source   triggerfile.Source
 	Snapshot *bucket.Snapshot
@@ -55,7 +56,7 @@ type Fetched struct {
 
 // Fetch reads all sources, one after the other, and returns them in order. The limit of bytes is for all of them together.
 func (c Config) Fetch(ctx context.Context, sources []triggerfile.Source) ([]Fetched, error) {
-	// Refusals first: nothing is read of a file of which a part is not allowed.
+	// Check all sources first: a trigger file is read completely or not at all.
 	if err := c.Check(sources); err != nil {
 		return nil, err
 	}
@@ -78,7 +79,7 @@ func (c Config) Fetch(ctx context.Context, sources []triggerfile.Source) ([]Fetc
 	return out, errors.Join(errs...)
 }
 
-// Check asks the policy about all sources and reads nothing.
+// Check checks all sources against the policy, and reads nothing.
 func (c Config) Check(sources []triggerfile.Source) error {
 	var errs []error
 	for _, s := range sources {
@@ -96,7 +97,7 @@ func (c Config) allowed(s triggerfile.Source) error {
 
 // wrap says which source of several a problem is in.
 func (c Config) wrap(s triggerfile.Source, err error) error {
-	where := first(c.File, triggerfile.Name)
+	where := cmp.Or(c.File, triggerfile.Name)
 	if s.Field() != "" {
 		where += ": " + s.Field()
 	}
@@ -113,7 +114,7 @@ func (c Config) read(ctx context.Context, s triggerfile.Source, used int64) (*bu
 	return reader.Read(ctx, request(s))
 }
 
-// request is what a source reads.
+// request returns the bucket request of a source.
 func request(s triggerfile.Source) bucket.Request {
 	return bucket.Request{
 		Path: s.Path, File: archive.Suffix(s.Path) != "" || tree.IsManifest(s.Path), Digest: s.Digest,
@@ -121,8 +122,8 @@ func request(s triggerfile.Source) bucket.Request {
 	}
 }
 
-// choose says which files of a directory are read: those that the patterns let through and, for plain manifests, only
-// those that can be manifests.
+// choose selects the files of a directory to read: those that the patterns keep, and, for plain manifests, only those that can be
+// manifests.
 func choose(s triggerfile.Source, names []string) (func(string) bool, error) {
 	kept := 0
 	var filtered []string
@@ -153,7 +154,7 @@ func nothing(s triggerfile.Source, n int) string {
 	return fmt.Sprintf("none of its %d files is a manifest (.yaml, .yml, .json)", n)
 }
 
-// kind is the type of a directory: what the file says, or what Argo CD would take it for.
+// kind is the type of a directory: the one in the trigger file, or the one that Argo CD would detect.
 func kind(s triggerfile.Source, names []string) string {
 	if s.Type != "" && s.Type != triggerfile.Archive {
 		return s.Type
@@ -177,7 +178,7 @@ func (c Config) Generate(ctx context.Context, sources []triggerfile.Source) ([]m
 	return c.Render(ctx, fetched)
 }
 
-// Render returns the objects of what was read. A template of a chart that does not end cannot be stopped.
+// Render returns the objects of fetched sources. A chart's template that does not end cannot be stopped.
 func (c Config) Render(ctx context.Context, fetched []Fetched) ([]manifest.Document, error) {
 	var docs []manifest.Document
 	var errs []error
@@ -262,8 +263,7 @@ func manifests(files []tree.File, url func(string) string) ([]manifest.Document,
 	return docs, err
 }
 
-// unpack returns the files of an archive without a directory around all of them, as far as the patterns let them
-// through.
+// unpack returns the files of an archive that the patterns keep, without a directory around all of them.
 func unpack(s triggerfile.Source, files []tree.File) []tree.File {
 	var kept []tree.File
 	for _, f := range tree.Top(files) {
@@ -274,10 +274,10 @@ func unpack(s triggerfile.Source, files []tree.File) []tree.File {
 	return kept
 }
 
-// valuesRef is what the value files of a trigger file are called for the source.
+// valuesRef is the prefix of the trigger file's value files in the source.
 const valuesRef = "$values"
 
-// chart collects what a chart is rendered with: the helm part of a source, and value files.
+// chart collects the input of a chart: the helm part of a source, and value files.
 func (c Config) chart(s triggerfile.Source, files []tree.File) (map[string]any, []tree.File, error) {
 	h := s.Helm
 	if h == nil {
@@ -357,13 +357,4 @@ func readFile(dir fs.FS, name string) ([]byte, error) {
 		err = fmt.Errorf("over the limit of %d bytes", manifest.MaxBytes)
 	}
 	return data, err
-}
-
-func first(texts ...string) string {
-	for _, s := range texts {
-		if s != "" {
-			return s
-		}
-	}
-	return ""
 }

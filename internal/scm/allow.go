@@ -6,9 +6,9 @@ import (
 	"github.com/argosy-cd/argosy/internal/policy"
 )
 
-// Permit decides for a parent by the policy: what may be asked, and which namespace's Secrets may be used for it. Namespace is Argo CD's
-// own. Secrets of the parent's namespace are its own; those of Argo CD's namespace come with the permission to ask. A role of AWS may be
-// assumed for administrators only.
+// Permit returns a function that checks by the policy what a parent may ask, and which namespace's Secrets it may use. Namespace is Argo
+// CD's own. Secrets of the parent's namespace are its own; those of Argo CD's namespace come with the permission to ask. A role of AWS may
+// be assumed for administrators only.
 func Permit(p *policy.Policy, parent policy.Parent, namespace string) func(Target) error {
 	return func(t Target) error {
 		if err := p.API(parent, t.Resource); err != nil {

@@ -21,7 +21,7 @@ type azure struct {
 
 const azureVersion = "7.1-preview.1"
 
-// azurePage is how many pull requests Azure DevOps returns if nobody says how many.
+// azurePage is Azure DevOps's default number of pull requests in an answer.
 const azurePage = 101
 
 func (a *azure) project() string {

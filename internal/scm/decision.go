@@ -48,7 +48,7 @@ func (d *decision) answer(ctx context.Context, _ generator.Question) (*generator
 	}
 	group, version, ok := strings.Cut(data["apiVersion"], "/")
 	if !ok || group == "" || data["kind"] == "" {
-		return &generator.Answer{Decision: out}, nil // the generator says what is wrong
+		return &generator.Answer{Decision: out}, nil // the generator reports the error
 	}
 	objects, err := a.Objects.List(ctx, List{
 		Namespace: a.Namespace, Group: group, Version: version, Resource: data["kind"],

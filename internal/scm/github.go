@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/argosy-cd/argosy/internal/appset/generator"
+	"github.com/argosy-cd/argosy/internal/argo"
 	"github.com/argosy-cd/argosy/internal/argo/versions"
 	"github.com/argosy-cd/argosy/internal/gitremote"
 	"github.com/argosy-cd/argosy/internal/secret"
@@ -207,7 +208,7 @@ func hasLabels(wanted, have []string) bool {
 // If that is not known, a token of the user does.
 func (a *Asker) authenticateApp(ctx context.Context, q generator.Question, s spec, h *host) error {
 	app, err := a.secret(ctx, a.Namespace, s.AppSecretName)
-	if token := a.environment(q, h); token != "" && errors.As(err, new(generator.Unknown)) {
+	if token := a.environment(q, h); !token.IsZero() && errors.As(err, new(generator.Unknown)) {
 		h.authorize("Authorization", "Bearer ", token)
 		return nil
 	}
@@ -215,23 +216,23 @@ func (a *Asker) authenticateApp(ctx context.Context, q generator.Question, s spe
 		return err
 	}
 	if kinds := []string{"repo-creds", "repository", scmCreds}; a.Strict &&
-		!slices.Contains(kinds, app.Labels[generator.SecretTypeLabel]) {
+		!slices.Contains(kinds, app.Labels[argo.SecretTypeLabel]) {
 		return fmt.Errorf("the Secret %s is not one of a repository or an SCM: its label %s must be one of %s", s.AppSecretName,
-			generator.SecretTypeLabel, strings.Join(kinds, ", "))
+			argo.SecretTypeLabel, strings.Join(kinds, ", "))
 	}
 	number := func(key string) (int64, error) {
-		if app.Data[key] == "" {
+		if app.Data[key].IsZero() {
 			return 0, nil
 		}
-		n, err := strconv.ParseInt(app.Data[key], 10, 64)
+		n, err := strconv.ParseInt(app.Data[key].Reveal(), 10, 64)
 		if err != nil {
 			return 0, fmt.Errorf("the Secret %s: %s is not a number", s.AppSecretName, key)
 		}
 		return n, nil
 	}
-	key := gitremote.AppKey{PrivateKey: secret.New(app.Data["githubAppPrivateKey"]), Base: s.API}
+	key := gitremote.AppKey{PrivateKey: app.Data["githubAppPrivateKey"], Base: s.API}
 	if key.Base == "" {
-		key.Base = app.Data["githubAppEnterpriseBaseUrl"]
+		key.Base = app.Data["githubAppEnterpriseBaseUrl"].Reveal()
 	}
 	var idErr, installationErr error
 	key.ID, idErr = number("githubAppID")
@@ -268,7 +269,7 @@ func (a *Asker) authenticateApp(ctx context.Context, q generator.Question, s spe
 	if err != nil {
 		return err
 	}
-	h.authorize("Authorization", "Bearer ", token.Reveal())
+	h.authorize("Authorization", "Bearer ", token)
 	h.identity = fmt.Sprintf("app %d installation %d %s", key.ID, key.Installation, digest(key.PrivateKey.Reveal()))
 	return nil
 }
@@ -284,7 +285,7 @@ func (a *Asker) installation(ctx context.Context, h *host, key gitremote.AppKey,
 		identity: fmt.Sprintf("app %d %s", key.ID, digest(key.PrivateKey.Reveal())),
 	}
 	app.left.Store(maxBytes)
-	app.authorize("Authorization", "Bearer ", signed)
+	app.authorize("Authorization", "Bearer ", secret.New(signed))
 	var id int64
 	err = pages(app, func(n int) (int, error) {
 		var list []struct {

@@ -21,6 +21,7 @@ import (
 	"github.com/argosy-cd/argosy/internal/appset/generator"
 	"github.com/argosy-cd/argosy/internal/gitremote"
 	"github.com/argosy-cd/argosy/internal/giturl"
+	"github.com/argosy-cd/argosy/internal/secret"
 	"github.com/argosy-cd/argosy/internal/words"
 )
 
@@ -69,9 +70,10 @@ type host struct {
 	client *Client
 	http   *http.Client
 	base   *url.URL // its path ends with a slash
-	// header is sent with each request; secrets are taken out of errors.
-	header  http.Header
-	secrets []string
+	// header is sent with each request, and so is authorization. Errors that contain one of secrets are not shown.
+	header        http.Header
+	authorization []credentialHeader
+	secrets       []secret.Text
 	// identity stands for secrets that change, such as the tokens of a GitHub App.
 	identity string
 	// left are the bytes that answers may still have.
@@ -111,28 +113,38 @@ func (c *Client) host(conn connection) (*host, error) {
 	return h, nil
 }
 
-// authorize sends a header with a secret in it.
-func (h *host) authorize(name, prefix, secret string) {
-	if secret == "" {
-		return
-	}
-	h.header.Set(name, prefix+secret)
-	h.secrets = append(h.secrets, secret)
+// credentialHeader is a header with a secret in it.
+type credentialHeader struct {
+	name, prefix string
+	token        secret.Text
 }
 
-func (h *host) basic(user, password string) {
-	h.authorize("Authorization", "Basic ", base64.StdEncoding.EncodeToString([]byte(user+":"+password)))
-	if password != "" {
+// authorize sends a header with a secret in it, with each request.
+func (h *host) authorize(name, prefix string, token secret.Text) {
+	if token.IsZero() {
+		return
+	}
+	h.authorization = append(h.authorization, credentialHeader{name, prefix, token})
+	h.secrets = append(h.secrets, token)
+}
+
+func (h *host) basic(user string, password secret.Text) {
+	h.authorize("Authorization", "Basic ", secret.New(base64.StdEncoding.EncodeToString([]byte(user+":"+password.Reveal()))))
+	if !password.IsZero() {
 		h.secrets = append(h.secrets, password)
 	}
 }
 
-// credential identifies what the host is asked with, and tells nothing about it.
+// credential identifies the credential of requests without revealing it.
 func (h *host) credential() string {
 	if h.identity != "" {
 		return digest(h.base.String(), "as", h.identity)
 	}
-	return digest(append([]string{h.base.String()}, h.secrets...)...)
+	parts := []string{h.base.String()}
+	for _, s := range h.secrets {
+		parts = append(parts, s.Reveal())
+	}
+	return digest(parts...)
 }
 
 func (h *host) key(q generator.Question) string { return questionKey(h.credential(), q) }
@@ -141,7 +153,7 @@ func (h *host) key(q generator.Question) string { return questionKey(h.credentia
 func (h *host) clean(err error) error {
 	text := err.Error()
 	for _, s := range h.secrets {
-		if strings.Contains(text, s) {
+		if strings.Contains(text, s.Reveal()) {
 			return errors.New(h.base.Host + ": it answered with an error that contains a secret, so the error is not shown")
 		}
 	}
@@ -150,7 +162,7 @@ func (h *host) clean(err error) error {
 
 // at is the address of a path below the API's own. The path is escaped already.
 func (h *host) at(path string, query url.Values) (*url.URL, error) {
-	// A name of dots leads to something else than what was allowed.
+	// A path element of dots would lead to another path than the allowed one.
 	if slices.ContainsFunc(strings.Split(path, "/"), func(name string) bool { return name == "." || name == ".." }) {
 		return nil, fmt.Errorf("%s: %q leads out of the API", h.base.Host, path)
 	}
@@ -218,8 +230,8 @@ func lifetime(header http.Header) time.Duration {
 	return min(max(0, time.Duration(seconds-max(age, 0))*time.Second), maxFresh)
 }
 
-// count counts what a host allows for one of the answers that a whole answer is made of. The shortest time is that of the whole: pages of
-// different times could miss something.
+// count records how long one of the host's answers may be cached. The shortest time counts for the combined answer: pages of different
+// times could miss entries.
 func (h *host) count(res *http.Response) {
 	allowed := time.Duration(0)
 	if res.Request != nil && res.Request.Method == http.MethodGet {
@@ -239,7 +251,7 @@ func (h *host) lasts() time.Duration {
 	return h.allowed
 }
 
-// decode reads JSON. An empty body is an error unless nothing is wanted.
+// decode reads JSON. An empty body is an error unless out is nil.
 func (h *host) decode(what string, body []byte, out any) error {
 	if out == nil {
 		return nil
@@ -261,6 +273,9 @@ func (h *host) send(req *http.Request, conditional bool) (http.Header, []byte, e
 	}
 	for name, values := range h.header {
 		req.Header[name] = values
+	}
+	for _, a := range h.authorization {
+		req.Header.Set(a.name, a.prefix+a.token.Reveal())
 	}
 	what := req.Method + " " + req.URL.Path
 	res, err := h.http.Do(req)

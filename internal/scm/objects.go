@@ -8,7 +8,9 @@ import (
 	"strings"
 
 	"github.com/argosy-cd/argosy/internal/appset/generator"
+	"github.com/argosy-cd/argosy/internal/argo"
 	"github.com/argosy-cd/argosy/internal/manifest"
+	"github.com/argosy-cd/argosy/internal/secret"
 )
 
 // Objects are the objects of a cluster that sets refer to.
@@ -23,10 +25,10 @@ type Objects interface {
 // Secret is a Secret, decoded.
 type Secret struct {
 	Labels map[string]string
-	Data   map[string]string
+	Data   map[string]secret.Text
 }
 
-// List says which objects are wanted: those of one name, or all.
+// List selects objects: those of one name, or all.
 type List struct {
 	Namespace, Group, Version, Resource string
 	Name                                string
@@ -60,9 +62,9 @@ func (m Manifests) Secret(_ context.Context, namespace, name string) (*Secret, e
 	return NewSecret(o)
 }
 
-// NewSecret decodes a Secret. Errors name fields, and have nothing of their content.
+// NewSecret decodes a Secret. Errors name fields, and never their content.
 func NewSecret(o manifest.Object) (*Secret, error) {
-	s := &Secret{Labels: map[string]string{}, Data: map[string]string{}}
+	s := &Secret{Labels: map[string]string{}, Data: map[string]secret.Text{}}
 	for key, v := range manifest.Map(o, "metadata", "labels") {
 		s.Labels[key], _ = v.(string)
 	}
@@ -72,10 +74,11 @@ func NewSecret(o manifest.Object) (*Secret, error) {
 		if err != nil {
 			return nil, fmt.Errorf("Secret %s: data.%s: not base64", manifest.String(o, "metadata", "name"), key)
 		}
-		s.Data[key] = string(data)
+		s.Data[key] = secret.New(string(data))
 	}
 	for key, v := range manifest.Map(o, "stringData") {
-		s.Data[key], _ = v.(string)
+		text, _ := v.(string)
+		s.Data[key] = secret.New(text)
 	}
 	return s, nil
 }
@@ -148,7 +151,7 @@ func (a *Asker) secret(ctx context.Context, namespace, name string) (*Secret, er
 	return s, err
 }
 
-// where says where something is, as far as that is known.
+// where names the namespace in a message, if it is known.
 func where(namespace string) string {
 	if namespace == "" {
 		return ""
@@ -156,22 +159,22 @@ func where(namespace string) string {
 	return " in namespace " + namespace
 }
 
-// token reads what a reference names; a nil reference is "" (applicationset/utils/kubernetes.go, v3.2.11).
-func (a *Asker) token(ctx context.Context, set generator.SetName, ref *secretRef) (string, error) {
+// token reads what a reference names; a nil reference is none (applicationset/utils/kubernetes.go, v3.2.11).
+func (a *Asker) token(ctx context.Context, set generator.SetName, ref *secretRef) (secret.Text, error) {
 	if ref == nil {
-		return "", nil
+		return secret.Text{}, nil
 	}
 	s, err := a.secret(ctx, set.Namespace, ref.SecretName)
 	if err != nil {
-		return "", err
+		return secret.Text{}, err
 	}
-	if a.Strict && s.Labels[generator.SecretTypeLabel] != scmCreds {
-		return "", fmt.Errorf("the Secret %s must have the label %s: %s, so that sets may use it", ref.SecretName,
-			generator.SecretTypeLabel, scmCreds)
+	if a.Strict && s.Labels[argo.SecretTypeLabel] != scmCreds {
+		return secret.Text{}, fmt.Errorf("the Secret %s must have the label %s: %s, so that sets may use it", ref.SecretName,
+			argo.SecretTypeLabel, scmCreds)
 	}
 	token, ok := s.Data[ref.Key]
 	if !ok {
-		return "", fmt.Errorf("the Secret %s has no key %q", ref.SecretName, ref.Key)
+		return secret.Text{}, fmt.Errorf("the Secret %s has no key %q", ref.SecretName, ref.Key)
 	}
 	return token, nil
 }

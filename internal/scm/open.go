@@ -12,12 +12,13 @@ import (
 	"time"
 
 	"github.com/argosy-cd/argosy/internal/appset/generator"
+	"github.com/argosy-cd/argosy/internal/secret"
 )
 
-// spec are the fields of all providers. A question has those of one.
+// spec has the fields of all providers. A question has those of one.
 type spec struct {
 	API string `json:"api"`
-	// What is asked for.
+	// The subject of the question.
 	Organization     string `json:"organization"`
 	TeamProject      string `json:"teamProject"`
 	Owner            string `json:"owner"`
@@ -84,7 +85,7 @@ func withSuffix(api, suffix string) string {
 	return api + suffix
 }
 
-// owner is what is asked for below the address.
+// owner is the path of the subject below the address.
 func (s *spec) owner(q generator.Question) string {
 	parts := []string{s.Organization, s.TeamProject, s.Owner, s.Group, s.Project, s.Repo}
 	if strings.EqualFold(q.Provider, "azureDevOps") {
@@ -108,7 +109,7 @@ func (a *Asker) Address(q generator.Question) (string, error) {
 	return s.address(a.Client, q)
 }
 
-// open prepares to ask what a question is about. Nothing is asked before it is allowed.
+// open opens the service of a question. It sends no request before the question is allowed.
 func (a *Asker) open(ctx context.Context, q generator.Question) (service, error) {
 	switch q.Ask {
 	case generator.AskParameters:
@@ -194,10 +195,10 @@ func (s hostService) answer(ctx context.Context, q generator.Question) (*generat
 	return ask(ctx, s.provider, q)
 }
 
-// environment returns the token that the user has for a host, "" if there is none.
-func (a *Asker) environment(q generator.Question, h *host) string {
+// environment returns the token that the user has for a host, a zero one if there is none.
+func (a *Asker) environment(q generator.Question, h *host) secret.Text {
 	if a.Token == nil {
-		return ""
+		return secret.Text{}
 	}
 	return a.Token(q.Provider, h.base.String())
 }
@@ -216,8 +217,8 @@ func (a *Asker) authenticate(ctx context.Context, q generator.Question, s spec, 
 		ref, user = s.BasicAuth.PasswordRef, s.BasicAuth.Username
 	}
 	token, err := a.token(ctx, q.Set, ref)
-	if token == "" && (err == nil || errors.As(err, new(generator.Unknown))) {
-		if token = a.environment(q, h); token != "" {
+	if token.IsZero() && (err == nil || errors.As(err, new(generator.Unknown))) {
+		if token = a.environment(q, h); !token.IsZero() {
 			err = nil
 		}
 	}
@@ -232,10 +233,10 @@ func (a *Asker) authenticate(ctx context.Context, q generator.Question, s spec, 
 	case "gitea":
 		h.authorize("Authorization", "token ", token)
 	case "azureDevOps", "azuredevops":
-		if token == "" && q.Provider == "azureDevOps" {
+		if token.IsZero() && q.Provider == "azureDevOps" {
 			return errors.New("azureDevOps: no access token provided")
 		}
-		if token != "" {
+		if !token.IsZero() {
 			h.basic("", token)
 		}
 	case "bitbucketServer":
@@ -247,7 +248,7 @@ func (a *Asker) authenticate(ctx context.Context, q generator.Question, s spec, 
 	default:
 		if bearer {
 			h.authorize("Authorization", "Bearer ", token)
-		} else if user != "" || token != "" {
+		} else if user != "" || !token.IsZero() {
 			h.basic(user, token)
 		}
 	}

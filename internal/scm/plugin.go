@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/argosy-cd/argosy/internal/appset/generator"
+	"github.com/argosy-cd/argosy/internal/secret"
 )
 
 // plugin asks a plugin (applicationset/generators/plugin.go and services/plugin, v3.2.11).
@@ -64,24 +65,24 @@ func (a *Asker) openPlugin(ctx context.Context, q generator.Question) (service, 
 }
 
 // pluginToken reads the token that a ConfigMap refers to: $SECRET:KEY, or $KEY of the Secret argocd-secret.
-func (a *Asker) pluginToken(ctx context.Context, configMap, ref string) (string, error) {
+func (a *Asker) pluginToken(ctx context.Context, configMap, ref string) (secret.Text, error) {
 	text, ok := strings.CutPrefix(ref, "$")
 	if !ok {
-		return "", fmt.Errorf("the ConfigMap %s: token must refer to a key of a Secret, as in $secret:key", configMap)
+		return secret.Text{}, fmt.Errorf("the ConfigMap %s: token must refer to a key of a Secret, as in $secret:key", configMap)
 	}
 	name, key, ok := strings.Cut(text, ":")
 	if !ok {
 		name, key = "argocd-secret", text
 	}
-	secret, err := a.secret(ctx, a.Namespace, name)
+	s, err := a.secret(ctx, a.Namespace, name)
 	if err != nil {
-		return "", err
+		return secret.Text{}, err
 	}
-	token, ok := secret.Data[key]
+	token, ok := s.Data[key]
 	if !ok {
-		return "", fmt.Errorf("the Secret %s has no key %q", name, key)
+		return secret.Text{}, fmt.Errorf("the Secret %s has no key %q", name, key)
 	}
-	return strings.TrimSpace(token), nil
+	return secret.New(strings.TrimSpace(token.Reveal())), nil
 }
 
 func (p *plugin) answer(ctx context.Context, q generator.Question) (*generator.Answer, error) {

@@ -22,9 +22,10 @@ import (
 	"github.com/argosy-cd/argosy/internal/appset/generator"
 	"github.com/argosy-cd/argosy/internal/flight"
 	"github.com/argosy-cd/argosy/internal/gitremote"
+	"github.com/argosy-cd/argosy/internal/secret"
 )
 
-// Limits of what is asked and answered.
+// Limits of requests and answers.
 const (
 	maxPages        = 300
 	maxRepositories = 20_000
@@ -37,7 +38,7 @@ const (
 	requestTimeout  = 30 * time.Second
 	defaultWait     = time.Minute // if a host does not say how long
 	maxWait         = time.Hour
-	maxFresh        = 5 * time.Minute // in which an answer is used without asking again, whatever its host allows
+	maxFresh        = 5 * time.Minute // the longest time to reuse an answer, even if its host allows more
 )
 
 // Client keeps connections, ETags and answers. It is safe for concurrent use, and meant to live as long as the process.
@@ -65,7 +66,7 @@ type AWS interface {
 	Call(ctx context.Context, c AWSCall) ([]byte, error)
 }
 
-// AWSCall is a request to AWS. Zero for Region and Role is what the environment says.
+// AWSCall is a request to AWS. Zero for Region and Role uses the environment.
 type AWSCall struct {
 	Service, Operation, Region, Role string
 	Body                             []byte
@@ -88,20 +89,20 @@ type Asker struct {
 	Strict bool
 	// Allowed are the API URLs that a set may name; nil is any. It is Argo CD's list of allowed SCM providers, compared letter by letter.
 	Allowed []string
-	// Allow decides about a question before Secrets are read or anything is asked. Nil allows everything.
+	// Allow checks a question before Secrets are read and requests are sent. Nil allows everything.
 	Allow func(Target) error
 	// Token returns a token for a provider at an address where a set names none. Nil is none.
-	Token func(provider, base string) string
-	// Hint says how to make a Secret or another object known. It is appended to the error that the object is not known.
+	Token func(provider, base string) secret.Text
+	// Hint says how to provide a Secret or another object. It is appended to the error that the object is not known.
 	Hint string
 }
 
-// Target is what a question is about, for decisions.
+// Target is the subject of a question, for Allow.
 type Target struct {
 	// Resource is the address of the API and below it the owner, as in https://api.github.com/acme, or configmap/NAME for a plugin and a
 	// decision.
 	Resource string
-	// Namespace is that of the Secrets; "" if there are none.
+	// Namespace is the namespace of the Secrets; "" if there are none.
 	Namespace string
 	// Role is an AWS role to assume.
 	Role string
@@ -148,14 +149,14 @@ type service interface {
 	clean(err error) error
 }
 
-// repositoryHost is what a host does for scmProvider.
+// repositoryHost answers the questions of scmProvider.
 type repositoryHost interface {
 	repositories(ctx context.Context, protocol string) ([]generator.Repository, error)
 	branches(ctx context.Context, r generator.Repository) ([]generator.Branch, error)
 	hasPath(ctx context.Context, r generator.Repository, path string) (bool, error)
 }
 
-// pullRequestHost is what a host does for pullRequest. It reports errNotFound for a repository that the host does not know.
+// pullRequestHost answers the questions of pullRequest. It returns errNotFound for a repository that does not exist.
 type pullRequestHost interface {
 	pullRequests(ctx context.Context) ([]generator.PullRequest, error)
 }
@@ -232,7 +233,7 @@ func digest(parts ...string) string {
 	return hex.EncodeToString(sum[:16])
 }
 
-// questionKey identifies a question and the credential that it is asked with.
+// questionKey identifies a question and its credential.
 func questionKey(credential string, q generator.Question) string {
 	data, _ := json.Marshal(q)
 	return digest(credential, string(data))

@@ -33,6 +33,7 @@ import (
 	"github.com/argosy-cd/argosy/internal/policy"
 	"github.com/argosy-cd/argosy/internal/scm"
 	"github.com/argosy-cd/argosy/internal/scm/scmtest"
+	"github.com/argosy-cd/argosy/internal/secret"
 )
 
 var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
@@ -592,7 +593,7 @@ func TestApp(t *testing.T) {
 		}
 		return true
 	})
-	secret, err := manifest.Marshal(map[string]any{
+	app, err := manifest.Marshal(map[string]any{
 		"apiVersion": "v1", "kind": "Secret", "metadata": map[string]any{"name": "app", "namespace": "argocd"},
 		"stringData": map[string]string{"githubAppID": "5", "githubAppPrivateKey": text},
 	})
@@ -600,7 +601,7 @@ func TestApp(t *testing.T) {
 		t.Fatal(err)
 	}
 	asker := newAsker(t, "")
-	asker.Objects = objects(t, string(secret))
+	asker.Objects = objects(t, string(app))
 	q := question(server.URL)
 	q.Spec, _ = json.Marshal(map[string]string{"organization": "acme", "api": server.URL, "appSecretName": "app"})
 	for range 2 {
@@ -617,7 +618,7 @@ func TestApp(t *testing.T) {
 	if _, err := asker.Ask(context.Background(), q); err == nil || !strings.Contains(err.Error(), "the Secret app in namespace argocd is not known") {
 		t.Error(err)
 	}
-	asker.Token = func(string, string) string { return scmtest.Token }
+	asker.Token = func(string, string) secret.Text { return secret.New(scmtest.Token) }
 	if a, err := asker.Ask(context.Background(), q); err != nil || len(a.Repositories) != 5 {
 		t.Error(err)
 	}

@@ -9,13 +9,13 @@ import (
 	"github.com/argosy-cd/argosy/internal/appset/generator"
 )
 
-// Limits of what is kept between questions.
+// Limits of a store.
 const (
 	maxStore   = 48 << 20 // bytes, of each store
 	maxEntries = 20_000
 )
 
-// store keeps what was answered last, and forgets what was not used for longest. The zero value is empty. The caller locks.
+// store caches answers, and evicts the least recently used ones. The zero value is empty. The caller locks.
 type store struct {
 	entries map[string]*list.Element
 	order   list.List // the most recently used first

@@ -14,7 +14,7 @@ import (
 // Config is where something is shown.
 type Config struct {
 	Out io.Writer
-	// Size is that of the terminal that Out is. Nil is no terminal: lines are written, and nothing below them changes.
+	// Size returns the size of the terminal Out. Nil means that Out is no terminal: only lines are written, without a picture below.
 	Size func() (width, height int)
 	// Dumb is a terminal that gets lines only.
 	Dumb  bool
@@ -25,7 +25,7 @@ type Config struct {
 type Screen struct {
 	Config
 	plain bool
-	below []string // what is drawn
+	below []string // the drawn picture
 	err   error    // of the first line that could not be written
 }
 
@@ -66,7 +66,7 @@ func (s *Screen) Command(format string, args ...any) {
 	s.write(s.erase() + fmt.Sprintf("  "+format, args...) + "\n" + s.drawn())
 }
 
-// Draw replaces what is below the lines.
+// Draw replaces the picture below the lines.
 func (s *Screen) Draw(lines []string) {
 	if s.plain {
 		return

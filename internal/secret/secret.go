@@ -43,8 +43,8 @@ func (t Text) Format(s fmt.State, _ rune) { _, _ = io.WriteString(s, redacted) }
 // MarshalText implements encoding.TextMarshaler, for encoders and logs.
 func (t Text) MarshalText() ([]byte, error) { return []byte(redacted), nil }
 
-// UnmarshalJSON implements json.Unmarshaler: a decoder hides what it reads. A number is its digits, for YAML has no quotes round a password
-// of digits.
+// UnmarshalJSON implements json.Unmarshaler: decoded secrets are hidden, too. A number is its digits, for YAML has no quotes round a
+// password of digits.
 func (t *Text) UnmarshalJSON(data []byte) error {
 	var text string
 	switch err := json.Unmarshal(data, &text); {

@@ -68,8 +68,8 @@ func (c *countedConn) Close() error {
 	return c.Conn.Close()
 }
 
-// CloseWrite ends what is sent. An HTTP server does that after an answer to a request that it has not read to its end, so that the client
-// gets the answer.
+// CloseWrite closes the sending side. An HTTP server does that after it has answered a request without reading all of it, so that the
+// client gets the answer.
 func (c *countedConn) CloseWrite() error {
 	if half, ok := c.Conn.(interface{ CloseWrite() error }); ok {
 		return half.CloseWrite()

@@ -26,15 +26,15 @@ type File[T any] struct {
 	value T
 }
 
-// Watch prepares to read a file, which messages call what. Without a name, Current returns the zero value.
+// Watch returns a File that is read when it changes; what is its name in messages. Without a file name, Current returns the zero value.
 func Watch[T any](name, what string, parse func(name string, data []byte) (T, error)) *File[T] {
 	return &File[T]{name: name, what: what, parse: parse}
 }
 
-// Name is that of the file, "" if there is none.
+// Name returns the name of the file, "" if there is none.
 func (f *File[T]) Name() string { return f.name }
 
-// Current returns what is in the file now.
+// Current returns the current content of the file.
 func (f *File[T]) Current() (T, error) {
 	var none T
 	if f.name == "" {

@@ -40,7 +40,7 @@ type Server struct {
 	grace    time.Duration
 }
 
-// Listen begins to listen, with limits of connections. Run serves, and Close ends what was not run.
+// Listen begins to listen, with limits of connections. Run serves; Close closes a server that was not run.
 func Listen(ctx context.Context, cfg Config, handler http.Handler) (*Server, error) {
 	s := &Server{http: Bounded(handler, cmp.Or(cfg.Patience, patience)), grace: cfg.Grace}
 	var err error
@@ -109,7 +109,7 @@ func (s *Server) Close() error { return s.listener.Close() }
 // certificate loads the certificate for each handshake, so that a renewed one is used.
 func certificate(certFile, keyFile string) (*tls.Config, error) {
 	if certFile == "" || keyFile == "" {
-		return nil, problem.Usagef("--tls-cert and --tls-key go together")
+		return nil, problem.Usagef("--tls-cert and --tls-key require each other")
 	}
 	load := func() (*tls.Certificate, error) {
 		c, err := tls.LoadX509KeyPair(certFile, keyFile)
@@ -134,10 +134,10 @@ func Log(w io.Writer, format string) *slog.Logger {
 	return slog.New(slog.NewTextHandler(w, nil))
 }
 
-// Check is what a probe asks. An error is 503. Without one, note is the answer, and "" is "ok".
+// Check answers a probe. An error is answered with 503. Without one, note is the answer; "" is "ok".
 type Check func() (note string, err error)
 
-// Probes are what each of our servers tells about itself.
+// Probes are the health and metrics endpoints of each of our servers.
 type Probes struct {
 	// Healthy is /healthz, whether a restart would help. Nil is always.
 	Healthy Check
@@ -154,7 +154,7 @@ func (p Probes) Handle(mux *http.ServeMux) {
 	mux.Handle("GET /metrics", p.Metrics)
 }
 
-// IsProbe reports whether a request is one for health, of which there are many.
+// IsProbe reports whether a request is a health probe.
 func IsProbe(r *http.Request) bool { return r.URL.Path == "/healthz" || r.URL.Path == "/readyz" }
 
 func probe(check Check) http.HandlerFunc {

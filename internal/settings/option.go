@@ -24,7 +24,7 @@ var (
 	applicationController = component{"application-controller", "controller", "env", "controller"}
 )
 
-// Option collects what objects say about an option of a component of Argo CD. The first that says something wins.
+// Option collects the values that objects have for an option of a component of Argo CD. The first value wins.
 type Option struct {
 	flag, key, env string // key is that of argocd-cmd-params-cm
 	preset         string // Argo CD's default
@@ -109,7 +109,7 @@ func nested(values map[string]any) []map[string]any {
 	return out
 }
 
-// workload reads the component itself: what it does not say is the default, unless it is read from argocd-cmd-params-cm.
+// workload reads the option of the component itself: unset means the default, unless the component reads argocd-cmd-params-cm.
 func (o *Option) workload(object manifest.Object) {
 	containers, _ := manifest.Map(object, "spec", "template", "spec")["containers"].([]any)
 	for _, item := range containers {

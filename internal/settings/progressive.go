@@ -8,8 +8,8 @@ import (
 	"github.com/argosy-cd/argosy/internal/manifest"
 )
 
-// Progressive collects what objects say about --enable-progressive-syncs, by which the applicationset-controller honours RollingSync. The
-// first that says something wins. It collects the policy of sets, too. The zero Progressive knows nothing.
+// Progressive collects the values that objects have for --enable-progressive-syncs, by which the applicationset-controller honours
+// RollingSync. The first value wins. It collects the policy of sets, too. The zero Progressive has no values.
 type Progressive struct{ option, policy, override Option }
 
 func (p *Progressive) at() *Option {
@@ -30,7 +30,7 @@ func (p *Progressive) at() *Option {
 	return &p.option
 }
 
-// Known returns whether the option is on; nil is not known.
+// Known reports whether the option is on; nil if unknown.
 func (p *Progressive) Known() *bool {
 	value, ok := p.at().Known()
 	if !ok {
@@ -54,8 +54,8 @@ func (p *Progressive) LearnValues(values map[string]any) {
 	p.override.LearnValues(values)
 }
 
-// Policy is what the applicationset-controller forces on sets whatever they say themselves: sync, create-only, create-update or
-// create-delete. "" is nothing, or not known.
+// Policy returns the policy that the applicationset-controller forces on all sets: sync, create-only, create-update or create-delete. ""
+// means none, or unknown.
 func (p *Progressive) Policy() string {
 	if on, _ := p.override.Known(); on == "true" {
 		return ""

@@ -17,7 +17,7 @@ import (
 	"github.com/argosy-cd/argosy/internal/problem"
 )
 
-// Settings are the settings of one Argo CD. The zero Settings are those of an Argo CD about which nothing is known.
+// Settings are the settings of one Argo CD. In the zero Settings, everything is unknown.
 type Settings struct {
 	// Health has the health checks. It is never nil when the settings were read.
 	Health health.Customizations
@@ -38,8 +38,8 @@ type Settings struct {
 	// ProgressiveSyncs says whether the applicationset-controller has --enable-progressive-syncs, if the file that was parsed says so. Nil
 	// is not known.
 	ProgressiveSyncs *bool
-	// SetPolicy is what the applicationset-controller forces on sets (--policy without --enable-policy-override); "" is nothing, or not
-	// known.
+	// SetPolicy is the policy that the applicationset-controller forces on sets (--policy without --enable-policy-override); "" is none, or
+	// unknown.
 	SetPolicy string
 	// Tracking is how Argo CD marks the objects of an Application: annotation, label or annotation+label; "" is annotation.
 	Tracking string
@@ -146,7 +146,7 @@ func split(list string) []string {
 	return out
 }
 
-// partial forgets what absent keys would mean, because a file that was not read may have them.
+// partial makes absent keys unknown instead of default, because a file that was not read may have them.
 func (s *Settings) partial(data map[string]any) {
 	s.Partial, s.KustomizeVersions = true, nil
 	if _, ok := data[keyBuildOptions]; !ok {

@@ -80,7 +80,7 @@ func VersionOfApplication(app manifest.Object) string {
 				return tag(manifest.String(p, "value"))
 			}
 		}
-		values, _ := inline(helm) // whoever renders it says what is wrong
+		values, _ := inline(helm) // the renderer reports the error
 		if v := VersionOfValues(values); v != "" {
 			return v
 		}

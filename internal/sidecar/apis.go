@@ -11,7 +11,7 @@ import (
 
 // APIConfig says which APIs generators may ask, and how.
 type APIConfig struct {
-	// Client asks them. Nil is nobody: such sets are refused.
+	// Client calls the APIs. Nil refuses sets that need one.
 	Client *scm.Client
 	// Allowed and Strict are Argo CD's own settings, as in scm.Asker.
 	Allowed []string

@@ -15,32 +15,32 @@ import (
 	"github.com/argosy-cd/argosy/internal/kube"
 )
 
-// ArgoCD is the installation that plugins work for.
+// ArgoCD is the Argo CD installation of the plugins.
 type ArgoCD struct {
-	// API is its cluster. Nil is none.
+	// API is the client of its cluster. Nil means no cluster.
 	API *kube.Client
-	// Namespace is its own.
+	// Namespace is Argo CD's.
 	Namespace string
-	// Admins are projects whose applications may generate anything while the policy has no rules about that.
+	// Admins are projects whose applications may generate any Application while the policy has no rules for generated Applications.
 	Admins []string
 }
 
-// AppSetConfig says what the appset plugin is connected to, beside Argo CD.
+// AppSetConfig configures the appset plugin, beside Argo CD.
 type AppSetConfig struct {
 	// Server renders ApplicationSets. Nil is the embedded engine.
 	Server *argocd.Client
-	// Installed is asked for the version of Argo CD, for the embedded engine. Nil is nobody.
+	// Installed reports the version of Argo CD, for the embedded engine. Nil uses Version.
 	Installed *argocd.Client
-	// Version is for when Installed has not answered. Zero is the newest.
+	// Version is used until Installed has answered. Zero is the newest.
 	Version versions.Version
-	// APIs says which APIs generators may ask. The zero value is none.
+	// APIs configures which APIs generators may call. The zero value allows none.
 	APIs APIConfig
-	// Dir is where what is fetched from Git is kept.
+	// Dir holds repositories fetched from Git.
 	Dir string
 	Now func() time.Time
-	// Note is told what should be known.
+	// Note is called with warnings.
 	Note func(string)
-	// VersionChanged is called with the version of Argo CD, when it is first known and when it changes. Nil is nobody.
+	// VersionChanged is called with the version of Argo CD, when it is first known and when it changes. Nil is not called.
 	VersionChanged func(v versions.Version, from string)
 }
 
@@ -48,15 +48,15 @@ type AppSetConfig struct {
 type AppSet struct {
 	argocd ArgoCD
 	cfg    AppSetConfig
-	// Config is what it works with, without a policy.
+	// Config is its configuration, without a policy.
 	Config appsetplugin.Config
-	// Version is that of Argo CD, for the embedded engine.
+	// Version returns the version of Argo CD, for the embedded engine.
 	Version func(context.Context) versions.Version
 	// Remote reads repositories. It must be opened.
 	Remote *gitremote.Remote
-	// Clusters are those that generators know. Nil are those of the cluster that it is connected to.
+	// Clusters has the clusters for generators. Nil uses Argo CD's, from the connected cluster.
 	Clusters generator.Clusters
-	// APIs answers the generators of a request that ask APIs.
+	// APIs returns the APIs for the generators of a request.
 	APIs func(appsetplugin.For) generator.APIs
 }
 
@@ -82,8 +82,8 @@ func NewAppSet(at ArgoCD, cfg AppSetConfig) *AppSet {
 func (a *AppSet) engine(f appsetplugin.For) appset.Engine {
 	if a.cfg.Server != nil {
 		if !f.Admin {
-			return refusal{fmt.Errorf("the engine argocd reads with rights of its own, past the policy, so it is only for applications of "+
-				"administrators' projects (--admin-projects), and this one is in project %q", f.Project)}
+			return refusal{fmt.Errorf("the engine argocd reads with rights of its own, and so bypasses the policy: it is only "+
+				"for applications of administrators' projects (--admin-projects), and this one is in project %q", f.Project)}
 		}
 		return argocd.Engine{Client: a.cfg.Server, Name: f.Call.App, AllowEmpty: f.AllowEmpty}
 	}
@@ -91,7 +91,7 @@ func (a *AppSet) engine(f appsetplugin.For) appset.Engine {
 	return versioned{appset.Embedded{Clusters: known, Git: known, APIs: a.APIs(f), AllowEmpty: f.AllowEmpty}, a.Version}
 }
 
-// tellVersion passes on the version of Argo CD, and notes why it is not the one that the server reports.
+// tellVersion reports the version of Argo CD, and notes why it is not the one of the server.
 func (a *AppSet) tellVersion(v versions.Version, from string, err error) {
 	if a.cfg.VersionChanged != nil {
 		a.cfg.VersionChanged(v, from)

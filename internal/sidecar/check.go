@@ -5,7 +5,7 @@ import (
 	"github.com/argosy-cd/argosy/internal/problem"
 )
 
-// Check refuses settings of a user that mean nothing.
+// Check refuses invalid settings of the user.
 func (c Config) Check() error {
 	for _, name := range c.Plugins {
 		if name != argo.PluginAppSet && name != argo.PluginS3 {

@@ -21,7 +21,7 @@ type Hook struct {
 	Getenv func(string) string
 }
 
-// Answer answers one request. What it fetches is gone when it is done. The answer has warnings even if there is an error.
+// Answer answers one request. It removes fetched content at the end. The answer has warnings even if there is an error.
 func (h Hook) Answer(ctx context.Context) (*appsetplugin.Answer, error) {
 	none := &appsetplugin.Answer{}
 	call, err := argo.NewCall(h.Getenv, appsetplugin.Parameters())

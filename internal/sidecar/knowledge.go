@@ -17,7 +17,7 @@ import (
 	"github.com/argosy-cd/argosy/internal/rights"
 )
 
-// knowledge is what the generators of one request may know.
+// knowledge has the clusters and repositories that the generators of one request may read.
 type knowledge struct {
 	plugin *AppSet
 	appsetplugin.For
@@ -28,7 +28,7 @@ type knowledge struct {
 	credentials []gitremote.Credential
 }
 
-// Clusters implements generator.Clusters: those of Argo CD that are not another project's own.
+// Clusters implements generator.Clusters: it returns Argo CD's clusters, without those of other projects.
 func (k *knowledge) Clusters(ctx context.Context) ([]generator.Cluster, error) {
 	if k.plugin.Clusters != nil {
 		return k.plugin.Clusters.Clusters(ctx)
@@ -43,7 +43,7 @@ func (k *knowledge) Clusters(ctx context.Context) ([]generator.Cluster, error) {
 	return slices.DeleteFunc(all, func(c generator.Cluster) bool { return !k.asker().Cluster(c.Project) }), nil
 }
 
-// asker is who the request is for.
+// asker is the application of the request.
 func (k *knowledge) asker() rights.Asker {
 	return rights.Asker{Parent: k.Parent, Repository: k.Call.RepoURL, Policy: k.Policy}
 }
@@ -64,7 +64,7 @@ func (k *knowledge) tree(ctx context.Context, url, revision string) (*gittree.Tr
 	if err != nil {
 		return nil, err
 	}
-	id := [2]string{argo.RepositoryKey(url), argo.Revision(revision)}
+	id := [2]string{giturl.Canonical(url), argo.Revision(revision)}
 	if t := k.trees[id]; t != nil {
 		return t, nil
 	}
@@ -76,7 +76,7 @@ func (k *knowledge) tree(ctx context.Context, url, revision string) (*gittree.Tr
 	return t, nil
 }
 
-// credential returns what a repository is read with, if the application may have it read.
+// credential returns the credential for a repository, if the application may read it.
 func (k *knowledge) credential(ctx context.Context, url string) (*gitremote.Credential, error) {
 	if !k.asked && k.plugin.argocd.API != nil {
 		var err error

@@ -6,7 +6,7 @@ import (
 	"github.com/argosy-cd/argosy/internal/worker"
 )
 
-// sidecarMetrics are what the sidecar tells about itself at /metrics.
+// sidecarMetrics are the metrics of the sidecar at /metrics.
 type sidecarMetrics struct {
 	registry  *metrics.Registry
 	requests  metrics.Counter
@@ -72,7 +72,7 @@ func (m *sidecarMetrics) load(s *cmp.Server) {
 	})
 }
 
-// workers adds how many workers there are, and what confines them.
+// workers adds metrics of the number of workers and their confinement.
 func (m *sidecarMetrics) workers(p *worker.Pool) {
 	r := m.registry
 	r.ReadCounter("argosy_workers_started_total", "Workers that were started.", func() int { return int(p.Stats().Started) })

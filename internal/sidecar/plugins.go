@@ -37,7 +37,7 @@ func (s *Sidecar) AppSet(a *AppSet) cmp.Plugin {
 				Call: r.Call, Dir: r.Dir, Repository: r.View, Archive: archiveOf(r),
 				Doing: r.Doing,
 			})
-			s.warn("appset", r.App, answer.Warnings)
+			s.warn(argo.PluginAppSet, r.App, answer.Warnings)
 			if err == nil {
 				s.metrics.generated.Add(answer.Applications)
 			}
@@ -46,7 +46,7 @@ func (s *Sidecar) AppSet(a *AppSet) cmp.Plugin {
 	}
 }
 
-// archiveOf returns what Argo CD sent for a request.
+// archiveOf returns the repository that Argo CD has sent with a request.
 func archiveOf(r *cmp.Request) func(context.Context) (appsetplugin.Archive, error) {
 	return func(ctx context.Context) (appsetplugin.Archive, error) {
 		content, size, err := r.Archive(ctx)
@@ -91,7 +91,7 @@ func (s *Sidecar) S3(open Open, parentOf func(argo.Call) policy.Parent) cmp.Plug
 				return nil, err
 			}
 			warnings, err := p.Answer(parentOf(r.Call), r.Namespace, objects)
-			s.warn("s3", r.App, warnings)
+			s.warn(argo.PluginS3, r.App, warnings)
 			if err != nil {
 				return nil, err
 			}
@@ -100,7 +100,7 @@ func (s *Sidecar) S3(open Open, parentOf func(argo.Call) policy.Parent) cmp.Plug
 	}
 }
 
-// bounded opens buckets of which a request reads no more than a worker can hold. So all requests together read a part of the memory, and
+// bounded opens buckets with a limit: a request reads no more than a worker can hold. This bounds the memory of all requests together, and
 // nothing is read that could not be rendered.
 func (s *Sidecar) bounded(open Open) Open {
 	return func(ctx context.Context, a triggerfile.Access) (*bucket.Reader, error) {
@@ -130,7 +130,7 @@ func (s *Sidecar) warn(plugin, app string, warnings []string) {
 	}
 }
 
-// s3Evaluator evaluates what the author of an application wrote.
+// s3Evaluator evaluates the untrusted files of an application.
 type s3Evaluator interface {
 	sources(ctx context.Context) (file string, list []triggerfile.Source, err error)
 	render(ctx context.Context, config s3source.Config, fetched []s3source.Fetched) ([]manifest.Object, error)
@@ -191,7 +191,7 @@ func (h s3Here) render(ctx context.Context, config s3source.Config, fetched []s3
 	return manifest.Objects(docs), err
 }
 
-// publish tells what an application reads. Of what could not be read it tells where it should be.
+// publish publishes the reads of an application. After an error, it publishes only the sources.
 func (s *Sidecar) publish(call argo.Call, sources []triggerfile.Source, fetched []s3source.Fetched, err error) {
 	if s.reads == nil || call.App == "" {
 		return

@@ -12,13 +12,13 @@ import (
 	"github.com/argosy-cd/argosy/internal/s3source"
 )
 
-// publication is where what applications read is published.
+// publication stores published reads.
 type publication interface {
-	// Publish returns what may be tried again, and what went wrong.
+	// Publish returns the places to retry, and the error.
 	Publish(ctx context.Context, reads map[refresh.Place]s3source.Reads) (again []refresh.Place, err error)
 }
 
-// publisher tells other processes what applications read from S3.
+// publisher publishes the reads of applications from S3, for other processes.
 type publisher struct {
 	to        publication
 	namespace string // of applications that name none: Argo CD's own
@@ -67,7 +67,7 @@ func (p *publisher) add(call argo.Call, reads s3source.Reads) {
 	}
 }
 
-// run publishes what was added, several at once, until the context ends. A problem is told once, however often it comes again.
+// run publishes what was added, several at once, until the context ends. A repeated problem is reported once.
 func (p *publisher) run(ctx context.Context) {
 	last := ""
 	failures := 0
@@ -105,7 +105,7 @@ func (p *publisher) run(ctx context.Context) {
 	}
 }
 
-// again puts back what could not be published, unless there is something newer.
+// again puts back failed entries, unless there are newer ones.
 func (p *publisher) again(taken map[refresh.Place]s3source.Reads, places []refresh.Place) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

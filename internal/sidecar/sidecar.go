@@ -31,7 +31,7 @@ import (
 	"github.com/argosy-cd/argosy/internal/worker"
 )
 
-// Config is what a sidecar serves, and how.
+// Config configures a sidecar.
 type Config struct {
 	// Plugins are appset, s3 or both.
 	Plugins []string
@@ -71,13 +71,13 @@ type Sidecar struct {
 	policy  *serve.File[*policy.Policy]
 	server  *cmp.Server
 	git     *gitremote.Remote    // nil without the plugin appset
-	reads   *publisher           // nil is nobody to tell
+	reads   *publisher           // nil publishes nothing
 	refresh *refresher.Refresher // nil does not keep the interval
 	workers *worker.Pool         // nil evaluates in this process
 	maxRead int64                // bytes of S3 for one request; 0 is the limit of readers
 }
 
-// New returns a sidecar whose plugins evaluate in this process and tell no cluster anything.
+// New returns a sidecar without workers and without a cluster: plugins evaluate in this process.
 func New(log *slog.Logger, p *serve.File[*policy.Policy]) *Sidecar {
 	return &Sidecar{log: log, metrics: newMetrics(), policy: p}
 }
@@ -101,7 +101,7 @@ func Run(ctx context.Context, cfg Config) error {
 	if err := s.open(ctx, cfg); err != nil {
 		return err
 	}
-	// Health is told until the last request is answered.
+	// The health endpoint works until the last request is answered.
 	web, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
 	if err := s.serveHTTP(ctx, web, cfg); err != nil {
@@ -116,7 +116,7 @@ func Run(ctx context.Context, cfg Config) error {
 	return err
 }
 
-// openWorkers starts the workers, and returns how many of which size.
+// openWorkers starts the workers, and returns their number and size.
 func (s *Sidecar) openWorkers(ctx context.Context, cfg Config) (Workers, error) {
 	container := worker.ContainerMemory()
 	o := cfg.Workers.sized(cfg.Parallel, container)
@@ -150,7 +150,7 @@ func (s *Sidecar) workerEnded(e worker.Ended) {
 	}
 }
 
-// serve answers requests, and does what is not asked for, until the context ends or a socket fails.
+// serve answers requests, publishes reads and refreshes Applications, until ctx ends or a socket fails.
 func (s *Sidecar) serve(ctx context.Context, grace time.Duration) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -161,7 +161,7 @@ func (s *Sidecar) serve(ctx context.Context, grace time.Duration) error {
 	return err
 }
 
-// background does what is not asked for, until the context ends.
+// background publishes reads and refreshes Applications until ctx ends.
 func (s *Sidecar) background(ctx context.Context) *sync.WaitGroup {
 	var group sync.WaitGroup
 	if s.reads != nil {
@@ -213,12 +213,12 @@ func (s *Sidecar) open(ctx context.Context, cfg Config) error {
 	return nil
 }
 
-// openRefresh prepares to keep the interval.
+// openRefresh opens the refresher, if it is configured and there is a cluster.
 func (s *Sidecar) openRefresh(cfg Config) {
 	if cfg.ArgoCD.API == nil || cfg.Refresh == nil {
 		return
 	}
-	// What is looked at is not what is read: a cache would be of no use.
+	// Looks only list objects, so they need no cache.
 	looks := &buckets.Pool{Now: cfg.Now, Asked: s.metrics.asked}
 	s.refresh = refresher.New(refresher.Config{
 		Settings: *cfg.Refresh, API: cfg.ArgoCD.API, Open: looks.Reader, Policy: s.policy.Current, Log: s.log,
@@ -228,7 +228,7 @@ func (s *Sidecar) openRefresh(cfg Config) {
 
 // plugin makes a plugin by its name.
 func (s *Sidecar) plugin(ctx context.Context, cfg Config, name string) (cmp.Plugin, error) {
-	if name == "s3" {
+	if name == argo.PluginS3 {
 		cache, err := cfg.Cache()
 		if err != nil {
 			return cmp.Plugin{}, err
@@ -244,7 +244,7 @@ func (s *Sidecar) plugin(ctx context.Context, cfg Config, name string) (cmp.Plug
 	if work == "" {
 		work = os.TempDir()
 	}
-	// Of the socket, which no other process has: what one that was killed has left is found again.
+	// The name derives from the socket directory, so a restarted sidecar finds the files of a killed one, and removes them.
 	sum := sha256.Sum256([]byte(filepath.Join(cfg.SocketDir, cfg.PluginVersion)))
 	cfg.AppSet.Dir = filepath.Join(work, "argosy-git-"+hex.EncodeToString(sum[:8]))
 	a := NewAppSet(cfg.ArgoCD, cfg.AppSet)
@@ -255,7 +255,7 @@ func (s *Sidecar) plugin(ctx context.Context, cfg Config, name string) (cmp.Plug
 	return s.AppSet(a), nil
 }
 
-// versionChanged says as which version of Argo CD sets are rendered.
+// versionChanged logs the version of Argo CD whose rules sets are rendered by, and sets the metric.
 func (s *Sidecar) versionChanged(v versions.Version, from string) {
 	s.metrics.argocd.Only(1, v.String(), from)
 	s.log.Info("ApplicationSets are rendered as Argo CD does", "argocd", v.String(), "from", from)

@@ -11,24 +11,24 @@ import (
 	"github.com/argosy-cd/argosy/internal/argocd"
 )
 
-// installedVersion is the version of the Argo CD in the cluster, as far as it can be known.
+// installedVersion determines the version of the Argo CD in the cluster.
 type installedVersion struct {
-	// server is asked. Nil is none.
+	// server reports the version. Nil uses given.
 	server *argocd.Client
-	// given is for when the server has not answered. Zero is the newest.
+	// given is used until the server has answered. Zero is the newest.
 	given versions.Version
 	now   func() time.Time
-	// tell is called when the version, or what is known about it, changes.
+	// tell is called when the version, its origin or the error changes.
 	tell func(v versions.Version, from string, err error)
 
 	first sync.Once
 	mu    sync.Mutex
-	last  versions.Version // what the server said; 0 before that
+	last  versions.Version // the server's answer; 0 before the first
 	told  string
 	next  time.Time
 }
 
-// How often the server is asked.
+// Times of requests to the server.
 const (
 	versionTimeout = 2 * time.Second
 	versionRetry   = 30 * time.Second
@@ -76,8 +76,8 @@ func (i *installedVersion) ask(ctx context.Context) {
 	case !ok:
 		err = fmt.Errorf("the Argo CD API server says that it is %q, which is no version", text)
 	case !exact:
-		err = fmt.Errorf("the Argo CD API server is %s, which is not known here (%s to %s), so the nearest is taken", text, versions.Oldest,
-			versions.Newest)
+		err = fmt.Errorf("the Argo CD API server is version %s, and Argosy knows %s to %s; it renders as the nearest",
+			text, versions.Oldest, versions.Newest)
 	}
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -88,7 +88,7 @@ func (i *installedVersion) ask(ctx context.Context) {
 	i.report(err)
 }
 
-// best is the version that is taken, with what is known.
+// best returns the server's version, or the given one, or the newest.
 func (i *installedVersion) best() versions.Version {
 	switch {
 	case i.last != 0:

@@ -20,7 +20,7 @@ type Workers struct {
 	Memory int64
 }
 
-// Check refuses numbers that mean nothing.
+// Check refuses invalid numbers.
 func (o Workers) Check() error {
 	switch {
 	case o.Number < -1:
@@ -67,9 +67,9 @@ func (o Workers) sized(parallel int, container int64) Workers {
 	return o
 }
 
-// places are how many requests are answered at once, and how many more in each plugin for projects of which none is being answered;
-// negative is none. There is a worker for each of them: requests wait where projects are told apart, and not for a worker. A given number
-// is the most; 0 is none.
+// places returns the number of requests that run at once, and of further ones in each plugin, for projects without a running request;
+// negative is none. Each has a worker, so requests wait in the queue, which is fair to projects, and not for a worker. given is the
+// maximum; 0 is none.
 func (o Workers) places(given, plugins int) (parallel, extra int) {
 	if o.Number == 0 {
 		return given, 0 // the server's defaults
@@ -89,8 +89,8 @@ func (o Workers) places(given, plugins int) (parallel, extra int) {
 	return parallel, extra
 }
 
-// limitHost has the Go runtime of this process collect garbage before what the workers leave of the container's memory is used up, unless
-// GOMEMLIMIT says otherwise. 0 is no container.
+// limitHost sets the memory limit of this process's Go runtime to the part of the container's memory that the workers leave, unless
+// GOMEMLIMIT is set. 0 is no container.
 func (o Workers) limitHost(container int64) {
 	if container > 0 && debug.SetMemoryLimit(-1) == math.MaxInt64 {
 		debug.SetMemoryLimit(max(container-int64(o.Number)*o.Memory<<20, container/4) * 9 / 10)

@@ -13,15 +13,15 @@ import (
 	"github.com/argosy-cd/argosy/internal/words"
 )
 
-// Leg is a part of the critical path: what the boot waited for, and for how long.
+// Leg is a part of the critical path: something that the boot waited for, with its times.
 type Leg struct {
 	App      string
 	What     string
 	From, To time.Duration
 }
 
-// CriticalPath returns what the boot took its time for, from its beginning to the Application that became healthy last. Making any
-// of it quicker makes the boot quicker. It is empty if the boot does not end.
+// CriticalPath returns the critical path of the boot, from its beginning to the Application that became healthy last. A shorter leg makes
+// the boot shorter. It is empty if the boot does not end.
 func (b *Boot) CriticalPath() []Leg {
 	if !b.Done() || len(b.Runs) == 0 {
 		return nil
@@ -56,7 +56,7 @@ func (w *walk) healthy(r *Run) {
 		w.leg(r.Name, "sees it", child.Healthy, r.Healthy)
 		r = child
 	}
-	if r.last.Object == "" { // nothing of it has a health check
+	if r.last.Object == "" { // none of its objects has a health check
 		w.before(r, r.Healthy)
 		return
 	}
@@ -64,7 +64,7 @@ func (w *walk) healthy(r *Run) {
 	w.before(r, r.lastSince)
 }
 
-// before is what had to happen in a sync before a time.
+// before adds the legs of a sync before a time.
 func (w *walk) before(r *Run, t time.Duration) {
 	steps := w.steps[r.Name]
 	k := len(steps) - 1
@@ -97,14 +97,14 @@ func (w *walk) before(r *Run, t time.Duration) {
 	}
 }
 
-// Radius is what one Application that never becomes healthy keeps from becoming so.
+// Radius has the Applications that one Application blocks if it never becomes healthy.
 type Radius struct {
 	App    string
 	Blocks []string // others, in the order of the plan
 }
 
-// Blast returns what each Application blocks if it never becomes healthy, those that block most first. Applications of one wave
-// block the same, so that is simulated once.
+// Blast returns the Applications that each Application blocks if it never becomes healthy, those that block most first. Applications of one
+// wave block the same, so one simulation serves all of them.
 func Blast(p *plan.Plan, m Model) ([]Radius, error) {
 	base, err := Simulate(p, m)
 	if err != nil {
@@ -131,7 +131,7 @@ func Blast(p *plan.Plan, m Model) ([]Radius, error) {
 			}
 			names = nil
 			for i, x := range b.Runs {
-				// An Application that only reports what it deploys is not blocked by it.
+				// A parent is unhealthy through its child, and not blocked by it.
 				if x.Health != health.Healthy && base.Runs[i].Health == health.Healthy && x.Name != r.Name && !ancestor(b, x.Name, r.Name) {
 					names = append(names, x.Name)
 				}
@@ -158,13 +158,13 @@ func ancestor(b *Boot, above, name string) bool {
 
 // Cost is a wave that costs time which one Application alone needs.
 type Cost struct {
-	App     string // whose wave it is
+	App     string // the parent of the wave
 	Wave    int
 	Slowest Waited
 	Saves   time.Duration // if it were not in this wave
 }
 
-// Costs returns waves of which one object is much slower than all others, and those that wait for nothing, the most expensive first.
+// Costs returns the waves in which one object is slower than all others, the most expensive first, and the waves that wait for nothing.
 func (b *Boot) Costs() (slow []Cost, idle []Step) {
 	for _, s := range b.Steps {
 		switch {
@@ -179,7 +179,7 @@ func (b *Boot) Costs() (slow []Cost, idle []Step) {
 	return slow, idle
 }
 
-// Cause is why an Application is not what it should be.
+// Cause is the reason why an Application is not healthy.
 type Cause struct {
 	App, Text string
 	// Waits says that it only waits for another Application, or has not been reached, so that the reason is elsewhere.
@@ -188,7 +188,7 @@ type Cause struct {
 
 func (c Cause) String() string { return c.App + ": " + c.Text }
 
-// Causes says of Applications that did not become healthy, or that are not synced, why.
+// Causes returns the reasons why Applications did not become healthy, or are not synced.
 func (b *Boot) Causes() []Cause {
 	var out []Cause
 	for _, r := range b.Runs {
@@ -210,7 +210,7 @@ func (b *Boot) Causes() []Cause {
 		case r.Old():
 			add(true, "it keeps its old revision")
 		case r.Created < 0 && !r.existed && b.Update:
-			add(true, "it is never made")
+			add(true, "it is never created")
 		case r.byHand && r.Created >= 0 && r.Health != health.Healthy:
 			add(false, "nobody syncs it; it has no automated sync")
 		}

@@ -10,16 +10,16 @@ import (
 // States that are no health of Argo CD's.
 const (
 	none health.Status = "" // there is no health check
-	// Broken is an Application whose manifests Argo CD cannot make, and which it then calls Healthy.
+	// Broken is the state of an Application whose manifests Argo CD cannot render; Argo CD itself calls it Healthy.
 	Broken health.Status = "Broken"
 )
 
-// rank is how bad a state is; an Application has the worst of what it deploys. It is Unknown if Argo CD does not look at what it deploys.
+// rank orders states from good to bad; an Application has the worst state of its objects. It is Unknown if Argo CD does not compare it.
 func rank(h health.Status) int {
 	return slices.Index([]health.Status{none, health.Healthy, health.Progressing, health.Missing, health.Degraded, health.Unknown}, h)
 }
 
-// What happens to an Application.
+// What is the kind of an event.
 type What string
 
 // The things that happen.
@@ -43,13 +43,13 @@ type Event struct {
 	App    string
 	What   What
 	Detail string // for people
-	// Health is the new one of BecameState, Attempt the number of the sync of SyncStarted, from 1, Wave and Phase those of WaveStarted.
+	// Health is the new state for BecameState, Attempt the number of the sync for SyncStarted, from 1. Wave and Phase are for WaveStarted.
 	Health        health.Status
 	Attempt, Wave int
 	Phase         string
 }
 
-// Run is what became of an Application. Times that never came are negative.
+// Run is the simulated run of an Application. Times that were never reached are negative.
 type Run struct {
 	Name   string
 	Parent string // "" is the root's
@@ -66,7 +66,7 @@ type Run struct {
 	Health   health.Status // at the end
 	Attempts int
 	WaitsFor []string // at the end: objects that its sync waits for
-	// Unhealthy are objects of its own at the end, and what they are.
+	// Unhealthy are its unhealthy objects at the end, with their states.
 	Unhealthy []string
 	GivenUp   bool
 	// Failure says why its last sync failed, "" if it did not; Broken why its manifests cannot be rendered, Refused why Argo CD does not
@@ -75,12 +75,12 @@ type Run struct {
 	// Touched says that an update changes it.
 	Touched bool
 
-	applied   bool // it is whoever applies the roots, and no Application
+	applied   bool // it stands for the manual apply, and is no Application
 	byHand    bool
 	waits     bool   // its parent waits for it
 	phase     string // of the parent's sync
 	leaf      bool   // it deploys no Applications
-	last      Waited // what became healthy last
+	last      Waited // the object that became healthy last
 	lastSince time.Duration
 	existed   bool // before the update
 	relays    bool // its sync waits only for other Applications, also those of sets
@@ -93,19 +93,19 @@ func (r *Run) Old() bool { return r.existed && r.Touched && r.Created < 0 }
 type Boot struct {
 	Events []Event
 	Runs   []*Run // in the order of the plan
-	// Total is when the last Application became healthy, or when nothing happened any more.
+	// Total is when the last Application became healthy, or the time of the last event.
 	Total time.Duration
 	// Steps are the waves of all syncs, to say where time went.
 	Steps []Step
-	// Update says that it is no boot, but what a new revision does to a cluster that has booted. Removed are Applications that it removes.
+	// Update says that it simulates a new revision in a booted cluster, and no boot. Removed are the Applications that it removes.
 	Update  bool
 	Removed []string
-	// Cut says that it was ended by the model's horizon, when things would still have happened.
+	// Cut says that the model's horizon has ended it before its last event.
 	Cut bool
 	by  map[string]*Run
 }
 
-// Applications are the runs without that of whoever applies the roots.
+// Applications returns the runs, without the one that stands for the manual apply.
 func (b *Boot) Applications() []*Run {
 	return slices.DeleteFunc(slices.Clone(b.Runs), func(r *Run) bool { return r.applied })
 }
@@ -128,18 +128,18 @@ type Waited struct {
 	Took   time.Duration
 }
 
-// Done reports whether all Applications became healthy, and no sync was given up, except for those that somebody has to sync by hand.
+// Done reports whether all Applications became healthy, and no sync was given up, except for Applications that must be synced by hand.
 func (b *Boot) Done() bool {
 	return !slices.ContainsFunc(b.Runs, func(r *Run) bool { return !r.Done() })
 }
 
-// Done reports whether an Application became healthy in the end and its sync was not given up, or somebody has to sync it by hand.
+// Done reports whether an Application became healthy in the end and its sync was not given up, or whether it must be synced by hand.
 func (r *Run) Done() bool {
 	return !r.GivenUp && (!r.Old() || r.byHand) && (r.Health == health.Healthy || r.ByHand())
 }
 
-// ByHand reports whether an Application is there, and waits for somebody to sync it.
+// ByHand reports whether an Application exists, and waits for a manual sync.
 func (r *Run) ByHand() bool { return r.byHand && (r.Created >= 0 || r.existed) }
 
-// Find returns what became of an Application, nil if there is none of that name.
+// Find returns the run of an Application, nil if there is none of that name.
 func (b *Boot) Find(name string) *Run { return b.by[name] }

@@ -9,8 +9,8 @@ import (
 	"github.com/argosy-cd/argosy/internal/problem"
 )
 
-// Faults are what goes wrong, as a user says it: names of Applications, and NAME@FROM..TO for Degrade. Names may be patterns, as path.Match
-// has them.
+// Faults are the faults as the user writes them: names of Applications, and NAME@FROM..TO for Degrade. Names may be patterns, as in
+// path.Match.
 type Faults struct{ Fail, Never, Degrade []string }
 
 // Parse reads them. Names stay as they are; Match finds the Applications.
@@ -56,8 +56,8 @@ func once(faults []Fault) error {
 	return nil
 }
 
-// Match puts the Applications of a plan in the place of patterns, in the order of the plan. A name without a pattern, or one that an
-// Application has, stays. The Application of Applications that stands for several roots has no workloads, and no pattern matches it.
+// Match replaces patterns by the Applications of a plan, in the order of the plan. A name that is no pattern, or that an Application has,
+// stays. The Application of Applications that stands for several roots has no workloads, and no pattern matches it.
 func Match(p *plan.Plan, faults []Fault) ([]Fault, error) {
 	var out []Fault
 	names := Names(p)

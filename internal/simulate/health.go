@@ -2,7 +2,7 @@ package simulate
 
 import "github.com/argosy-cd/argosy/internal/health"
 
-// ripen schedules what becomes of a workload.
+// ripen schedules the states of a workload.
 func (s *simulation) ripen(a *app, x *item) {
 	took := s.model.duration(a.Name, x.Kind, s.random)
 	state := health.Healthy
@@ -38,7 +38,7 @@ func (s *simulation) ripen(a *app, x *item) {
 	})
 }
 
-// mend is a commit that makes an object healthy. Argo CD does not try again what it has given up, but a new revision it does.
+// mend makes an object healthy by a commit. Argo CD does not retry a sync that it has given up, but it syncs a new revision.
 func (s *simulation) mend(a *app, x *item) {
 	if !a.mended {
 		a.mended = true
@@ -122,7 +122,7 @@ func (s *simulation) become(a *app, x *item, h health.Status) {
 	}
 }
 
-// shows is what the health check says of an Application to the one that deploys it.
+// shows returns the health of an Application in its parent, by the health check.
 func (s *simulation) shows(x *item) health.Status {
 	if x.itself() && s.aware && s.knows {
 		return health.Healthy
@@ -130,14 +130,14 @@ func (s *simulation) shows(x *item) health.Status {
 	return x.child.health
 }
 
-// rate computes the health of an Application, which is its parent's to see.
+// rate computes the health of an Application, and reports a change to its parent.
 func (s *simulation) rate(a *app) {
 	worst := s.aggregate(a)
 	if busy := s.aware && (a.running || !a.ok && !a.byHand); busy || !a.compared {
 		worst = health.Progressing
 	}
 	if a.Broken != "" && a.compared {
-		worst = health.Healthy // as there is nothing that is not
+		worst = health.Healthy // it has no unhealthy objects
 		if s.sees {
 			worst = health.Progressing
 		}
@@ -166,7 +166,7 @@ func (s *simulation) rate(a *app) {
 	}
 }
 
-// aggregate is the health of what an Application deploys: the worst. Hooks and itself do not count.
+// aggregate returns the worst health of an Application's objects. Hooks and itself do not count.
 func (s *simulation) aggregate(a *app) health.Status {
 	worst, some, live := health.Healthy, false, false
 	for _, x := range a.items {

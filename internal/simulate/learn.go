@@ -16,15 +16,15 @@ import (
 const longestLearnt = 30 * 24 * time.Hour
 
 // learn takes times from a boot, by the names that simulations have: from when everything of an Application was applied until it was
-// healthy. The file is what the data is called in messages.
+// healthy. file is the name of the data in messages.
 func learn(file string, data []byte, apply time.Duration, note func(string)) (map[string]time.Duration, error) {
 	var boot struct {
 		Events []learntEvent       `json:"events"`
 		Items  []learntApplication `json:"items"`
 	}
 	if err := json.Unmarshal(data, &boot); err != nil || boot.Events == nil && boot.Items == nil {
-		return nil, fmt.Errorf("%s: it is not a boot: neither a list of Applications in JSON (kubectl get applications -A -o json), nor "+
-			"what -o json writes", file)
+		return nil, fmt.Errorf("%s: it is not a boot; it must be the output of kubectl get applications -A -o json, "+
+			"or of argosy simulate -o json; a file of argosy boot --learn is for --model", file)
 	}
 	var out map[string]time.Duration
 	var err error
@@ -39,7 +39,7 @@ func learn(file string, data []byte, apply time.Duration, note func(string)) (ma
 	return out, err
 }
 
-// learntEvent is an event as -o json writes it.
+// learntEvent is an event as argosy simulate -o json writes it.
 type learntEvent struct {
 	At                  float64
 	Application, Detail string
@@ -64,7 +64,7 @@ func learnEvents(file string, events []learntEvent, apply time.Duration) (map[st
 	return out, nil
 }
 
-// learntApplication is an Application of a cluster, as far as it tells how it came up.
+// learntApplication has the fields of a cluster's Application about its boot.
 type learntApplication struct {
 	Kind     string
 	Metadata struct{ Name, Namespace string }
@@ -80,8 +80,8 @@ type learntApplication struct {
 	}
 }
 
-// learnCluster reads when syncs ended, which is when the last wave was applied, and when Applications became healthy. Of one that was
-// synced again later, nobody knows any more.
+// learnCluster reads when syncs ended, which is when the last wave was applied, and when Applications became healthy. An Application that
+// was synced again later has lost these times.
 func learnCluster(file string, apps []learntApplication, note func(string)) (map[string]time.Duration, error) {
 	namespaces := map[string]int{}
 	for _, a := range apps {

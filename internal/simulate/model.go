@@ -15,17 +15,17 @@ type Model struct {
 	// Refresh is from when an Application is made until its sync begins, Apply the time to apply a wave, Notice until a change of health is
 	// seen by a sync, Pause between waves, Generate until the controller has made the Applications of a set.
 	Refresh, Apply, Notice, Pause, Generate time.Duration
-	// Grace is how long Argo CD says nothing about an Application whose manifests it cannot make, Resync how often it looks at one by
-	// itself.
+	// Grace is how long Argo CD does not report that it cannot render the manifests of an Application, Resync the interval of its own
+	// refreshes.
 	Grace, Resync time.Duration
-	// Jitter makes each time of a workload longer by up to this part of it, by chance.
+	// Jitter lengthens each time of a workload by a random part of it, up to this fraction.
 	Jitter float64
 	Seed   uint64
-	// Horizon is when the simulation ends, whatever happens.
+	// Horizon is the time at which the simulation ends at the latest.
 	Horizon time.Duration
 }
 
-// DefaultModel is a cluster that has its images at hand. Pause is Argo CD's, the others are what the lab shows.
+// DefaultModel returns the model of a cluster with cached images. Pause is Argo CD's, the other times were measured in the lab.
 func DefaultModel() Model {
 	return Model{
 		Kinds: map[string]time.Duration{
@@ -40,10 +40,10 @@ func DefaultModel() Model {
 	}
 }
 
-// UnknownContent is the kind of what an Application deploys that is not known here, such as a chart in a repository of charts.
+// UnknownContent is the kind of the placeholder for unknown content of an Application, such as an unavailable chart.
 const UnknownContent = "unknown content of"
 
-// simple are the kinds with a health check that run nothing. All others are workloads: what takes time, and goes wrong.
+// simple are the kinds with a health check that run nothing. All others are workloads, which take time and can fail.
 var simple = []string{
 	"ApplicationSet", "BackendTLSPolicy", "CustomResourceDefinition", "GatewayClass", "HorizontalPodAutoscaler", "Ingress", "Namespace",
 	"PersistentVolume", "PersistentVolumeClaim", "Service",
@@ -51,7 +51,7 @@ var simple = []string{
 
 func workload(kind string) bool { return !slices.Contains(simple, kind) }
 
-// base is what an object takes without chance.
+// base is the duration of an object without jitter.
 func (m *Model) base(app, kind string) time.Duration {
 	if own, ok := m.Applications[app]; ok && workload(kind) {
 		return own
@@ -77,11 +77,11 @@ const (
 	Degrade FaultKind = "degrade" // they are Degraded for a time
 )
 
-// Fault is something that goes wrong with the workloads of an Application.
+// Fault is a fault of the workloads of an Application.
 type Fault struct {
 	App      string
 	Kind     FaultKind
 	From, To time.Duration // of Degrade; To 0 is for ever
-	// Mended is when a commit mends what failed, after it did; 0 is never.
+	// Mended is the time from the failure to the commit that mends it; 0 is never.
 	Mended time.Duration
 }

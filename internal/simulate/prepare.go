@@ -33,7 +33,7 @@ func (s *simulation) prepare(p *plan.Application, parent *app, own *item, number
 	s.boot.Runs = append(s.boot.Runs, a.Run)
 	s.boot.by[a.Name] = a.Run
 	for _, w := range p.Waves() {
-		if w.Phase == plan.SyncFail { // nothing comes after it
+		if w.Phase == plan.SyncFail { // it has no place in the order of waves
 			a.several = true
 			continue
 		}
@@ -49,7 +49,7 @@ func (s *simulation) prepare(p *plan.Application, parent *app, own *item, number
 	if unknown || len(s.faults[a.Name]) > 0 && !slices.ContainsFunc(a.items, func(x *item) bool {
 		return x.checked && x.Application == nil && workload(x.Kind)
 	}) {
-		// What is not known takes time, and what has nothing that could go wrong is asked to.
+		// An Application with an unknown source, or with a fault and no workload, gets one placeholder workload.
 		x := s.item(a, &plan.Item{Kind: UnknownContent, Name: a.Name, Phase: plan.Sync, Waits: true})
 		if len(a.waves) == 0 {
 			a.waves = []wave{{phase: plan.Sync}}
@@ -86,7 +86,7 @@ func (s *simulation) item(a *app, i *plan.Item) *item {
 	return x
 }
 
-// Names are the names of Applications; those that are there in several namespaces have theirs before it.
+// Names returns the name of each Application, with NAMESPACE/ in front if several have the same name.
 func Names(p *plan.Plan) map[*plan.Application]string {
 	times := map[string]int{}
 	for _, a := range p.Applications {

@@ -1,5 +1,5 @@
-// Package simulate predicts when each step of a boot happens, from a plan, how long things take, and what goes wrong. It also runs
-// what a new revision does to a cluster that has booted.
+// Package simulate predicts when each step of a boot happens, from a plan, a model of durations, and faults. It also simulates a new
+// revision in a booted cluster.
 //
 // It follows Argo CD's rules, those of the plan's version of it. A sync begins only if the kinds of all objects are there and its project
 // allows them. It applies its waves one after the other; the next one starts when everything of the last one that has a health check is
@@ -40,9 +40,9 @@ type simulation struct {
 	aware  bool // the health check of Applications looks at syncs, too
 	sees   bool // and at manifests that cannot be made
 	knows  bool // and knows an Application that deploys itself
-	// lenient says that what is missing does not count for the health of an Application.
+	// lenient says that missing objects do not count for the health of an Application.
 	lenient bool
-	// present is what the cluster has got; awaited are Applications that wait for Argo CD to see their project.
+	// present are the things in the cluster; awaited are Applications that wait for their project.
 	present map[plan.Thing]bool
 	awaited map[plan.Thing][]*app
 }
@@ -56,7 +56,7 @@ type app struct {
 	items   []*item
 	parent  *app
 	set     *item   // that made it
-	shown   []*item // that are this Application, in those that deploy it
+	shown   []*item // that are this Application, in its parents
 	there   bool
 	// The sync: which wave, whether its objects are applied, and whether one runs at all.
 	running bool
@@ -70,7 +70,7 @@ type app struct {
 	wave        int
 	step        int // in boot.Steps
 	health      health.Status
-	// compared says that Argo CD has looked at it; since is when its wave was applied.
+	// compared says that Argo CD has compared it; since is when its wave was applied.
 	compared bool
 	since    time.Duration
 }
@@ -83,7 +83,7 @@ type wave struct {
 	hooks  bool
 }
 
-// result is what became of an object in a sync.
+// result is the result of an object in a sync.
 type result int
 
 const (
@@ -112,7 +112,7 @@ func (i *item) String() string { return i.Kind + " " + i.Name }
 // itself reports whether it is the Application that deploys it.
 func (i *item) itself() bool { return i.child == i.app }
 
-// looksInto reports whether its health is that of the Applications of a set.
+// looksInto reports whether its health depends on the Applications of a set.
 func (i *item) looksInto() bool { return i.Awaits && !i.Broken && len(i.Children) > 0 }
 
 // Simulate boots a plan.
@@ -154,7 +154,7 @@ func newSimulation(p *plan.Plan, m Model, faults []Fault) (*simulation, error) {
 	return s, nil
 }
 
-// run does what there is to do, until nothing happens any more.
+// run handles all events in order of time, until there are none, or until the horizon.
 func (s *simulation) run() {
 	for len(s.queue) > 0 {
 		next := heap.Pop(&s.queue).(*task)
@@ -244,7 +244,7 @@ func (s *simulation) provide(things []plan.Thing) {
 	}
 }
 
-// finish says what is left.
+// finish records the final state.
 func (s *simulation) finish() {
 	for _, a := range s.apps {
 		a.Health = a.health
@@ -254,7 +254,7 @@ func (s *simulation) finish() {
 		case a.Broken != "":
 			a.Health = Broken
 		}
-		if s.boot.Update && a.Created >= 0 && a.Healthy >= 0 { // also one that was healthy all the time
+		if s.boot.Update && a.Created >= 0 && a.Healthy >= 0 { // also if it was healthy all the time
 			a.Healthy = max(a.Healthy, a.Created, a.Synced)
 		}
 		for _, x := range a.items {

@@ -78,7 +78,7 @@ func (s *simulation) next(a *app) {
 	s.after(s.model.Apply, func() { s.apply(a) })
 }
 
-// apply applies the objects of a wave. One that cannot be applied does not keep the others from it.
+// apply applies the objects of a wave. An object that cannot be applied does not stop the others.
 func (s *simulation) apply(a *app) {
 	a.applied, a.since = true, s.now
 	why := ""
@@ -189,7 +189,7 @@ func (s *simulation) check(a *app) {
 	})
 }
 
-// passed notes what a wave has waited for.
+// passed records the objects that a wave has waited for.
 func (s *simulation) passed(a *app) {
 	step := &s.boot.Steps[a.step]
 	step.End = s.now

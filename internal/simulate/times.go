@@ -13,7 +13,7 @@ import (
 	"github.com/argosy-cd/argosy/internal/strict"
 )
 
-// Times says how long things take. What comes later wins: the default model, a file, a boot, durations.
+// Times configures durations. Later sources win: the default model, a file, a boot, given durations.
 type Times struct {
 	// Model is a file with times by kind and by Application, Learn one with a boot. "" is none.
 	Model, Learn string
@@ -24,7 +24,7 @@ type Times struct {
 	Seed   uint64
 	// Read reads a file.
 	Read func(file string) ([]byte, error)
-	// Note is told what a user should know.
+	// Note is called with notes for the user.
 	Note func(line string)
 }
 
@@ -108,7 +108,7 @@ func (t Times) readBoot(p *plan.Plan, m *Model) error {
 	}
 	used := 0
 	for app, name := range Names(p) {
-		// A boot may have had others, and what one that deploys others takes is theirs.
+		// Skip Applications that are not in the plan, and parents, whose time is their children's.
 		if d, ok := learnt[name]; ok && !app.DeploysOthers() {
 			m.Applications[name] = d
 			used++

@@ -65,7 +65,7 @@ func TestTimes(t *testing.T) {
 			times: simulate.Times{Learn: "pods.json"},
 			err:   `pods.json: Pod "x" is in it; it must be a list of Applications`,
 		},
-		"no boot":  {times: simulate.Times{Learn: "no.json"}, err: "no.json: it is not a boot: "},
+		"no boot":  {times: simulate.Times{Learn: "no.json"}, err: "no.json: it is not a boot; "},
 		"too late": {times: simulate.Times{Learn: "late.json"}, err: "late.json: at must be seconds, 0 to "},
 		"nothing to learn": {
 			times: simulate.Times{Learn: "never.json"},

@@ -9,8 +9,8 @@ import (
 	"github.com/argosy-cd/argosy/internal/plan"
 )
 
-// Update runs what a new revision does to a cluster that has booted with an old one and is healthy. An Application that follows the branch
-// is synced as soon as Argo CD sees the revision; one that is pinned to a commit, when the sync of its parent gives it the new one.
+// Update simulates a new revision in a cluster that has booted with an old one and is healthy. An Application that follows the branch is
+// synced as soon as Argo CD sees the revision; one that is pinned to a commit, when the sync of its parent gives it the new one.
 func Update(before, after *plan.Plan, m Model, faults ...Fault) (*Boot, error) {
 	s, err := newSimulation(after, m, faults)
 	if err != nil {
@@ -32,12 +32,12 @@ func Update(before, after *plan.Plan, m Model, faults ...Fault) (*Boot, error) {
 	return s.boot, nil
 }
 
-// adoptAll puts what was planned before the update into the cluster, healthy.
+// adoptAll puts the plan from before the update into the cluster, with everything healthy.
 func (s *simulation) adoptAll(before, after *plan.Plan) {
 	old := map[argo.Ref]*plan.Application{}
 	for _, a := range before.Applications {
 		old[a.Ref] = a
-		// What a healthy cluster runs has got what it needs, whoever has brought it.
+		// The cluster is healthy, so all requirements of its Applications exist.
 		s.provide(a.Requires)
 		s.provide(a.Provides)
 		for _, i := range a.Items {
@@ -68,7 +68,7 @@ func (s *simulation) notice(a *app, root bool) {
 		s.after(s.model.Refresh, func() { s.arrive(a) })
 	}
 	for _, x := range a.items {
-		// The controller sees what a generator reads by itself, whatever the parent does.
+		// The controller evaluates generators by itself, without a sync of the parent.
 		if x.Children != nil && x.applied && !x.changed && slices.ContainsFunc(x.Children, func(c *plan.Application) bool {
 			return s.apps[c] != nil && !s.apps[c].there
 		}) {
@@ -107,7 +107,7 @@ func (s *simulation) adopt(a *app, was *plan.Application) {
 		forbidden(a.plan) != forbidden(was)
 	other := !sameSources(a.plan, was) || !sameGaps(a.plan, was)
 	for _, x := range a.items {
-		// What is asked to go wrong is new, whatever it is.
+		// Unknown content changes with its sources or gaps, and in a changed Application that has a fault.
 		if x.Kind == UnknownContent && (other || a.Touched && len(s.faults[a.Name]) > 0) {
 			x.changed, a.Touched = true, true
 		}
@@ -124,7 +124,7 @@ func forbidden(a *plan.Application) string {
 	return ""
 }
 
-// sameSpec reports whether an Application deploys from and to the same places, so that only what is there can have changed.
+// sameSpec reports whether an Application has the same sources and destination, so that only their content can have changed.
 func sameSpec(a, b *plan.Application) bool {
 	return sameSources(a, b) && a.Destination == b.Destination
 }
@@ -141,12 +141,12 @@ func sameSources(a, b *plan.Application) bool {
 	return true
 }
 
-// sameGaps reports whether the same is not known of two Applications. The reason names a chart and its version.
+// sameGaps reports whether the sources of two Applications are unknown for the same reasons. A reason names a chart and its version.
 func sameGaps(a, b *plan.Application) bool {
 	return slices.EqualFunc(a.Sources, b.Sources, func(x, y plan.Source) bool { return x.Unknown == y.Unknown })
 }
 
-// touch finds what a new revision changes: first in what an Application deploys, because those that are pinned get a new spec.
+// touch finds what a new revision changes. Children come first: a pinned one gets a new spec, which changes its parent.
 func (s *simulation) touch(a *app, seen map[*app]bool) {
 	if seen[a] {
 		return
@@ -168,7 +168,7 @@ func (s *simulation) touch(a *app, seen map[*app]bool) {
 	}
 }
 
-// arrive is a new revision that Argo CD sees by itself.
+// arrive lets Argo CD see a new revision by itself.
 func (s *simulation) arrive(a *app) {
 	if a.Created < 0 && a.Touched && !a.byHand {
 		a.Created = s.now
@@ -177,13 +177,13 @@ func (s *simulation) arrive(a *app) {
 	s.compare(a)
 }
 
-// renew is a new spec that the parent's sync gives to an Application.
+// renew gives an Application the new spec from its parent's sync.
 func (s *simulation) renew(a *app) {
 	if a.Created < 0 && !a.byHand {
 		a.Created = s.now
 		s.event(a, Changed, "%s", a.Parent)
 	}
-	if s.aware && !a.running { // the health check sees that Argo CD has not looked at it yet; another one repeats what it was
+	if s.aware && !a.running { // the health check sees that Argo CD has not compared it yet; other checks keep the former state
 		a.compared = false
 		s.rate(a)
 	}
@@ -204,10 +204,10 @@ func (s *simulation) compare(a *app) {
 		return
 	}
 	switch {
-	case !a.Touched || a.byHand || a.ok && a.Synced >= 0: // it has what is new
+	case !a.Touched || a.byHand || a.ok && a.Synced >= 0: // it runs the new revision already
 		s.rate(a)
 	case a.running:
-		a.fresh = a.fresh || a.respecified || a.plan.Pinned // what it syncs is not what it has got now
+		a.fresh = a.fresh || a.respecified || a.plan.Pinned // the running sync has an older spec or revision
 	default:
 		s.start(a)
 	}

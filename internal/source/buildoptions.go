@@ -21,10 +21,10 @@ var buildFlags = map[string]bool{
 	"network-name": false, "mount": false, "env": false, "e": false,
 }
 
-// otherFlags change what Kustomize gives, and are not honoured here.
+// otherFlags change Kustomize's result, and are not honoured here.
 var otherFlags = []string{"enable-managedby-label", "helm-command", "helm-api-versions", "helm-kube-version", "output", "o"}
 
-// buildOptions reads kustomize.buildOptions. Without settings, charts are rendered: who has them in a Kustomization has enabled them.
+// buildOptions reads kustomize.buildOptions. Without settings, charts are rendered: a Kustomization with charts needs them.
 func (j *job) buildOptions(k *render.Kustomization) error {
 	if j.BuildOptions == nil {
 		k.MayRun = true

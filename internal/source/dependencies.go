@@ -88,7 +88,7 @@ func (j *job) declared(files []tree.File) ([]dependency, error) {
 	return all.Dependencies, nil
 }
 
-// about begins what is said about a dependency.
+// about is the prefix of messages about a dependency.
 func (j *job) about(d dependency) string {
 	name := d.Name
 	if d.Alias != "" {
@@ -97,7 +97,7 @@ func (j *job) about(d dependency) string {
 	return fmt.Sprintf("%s: dependency %s %s: ", j.URL(path.Join(j.dir, "Chart.yaml")), name, d.Version)
 }
 
-// dependency returns the files of a dependency, or why they are not available. An error is one that Argo CD has, too.
+// dependency returns the files of a dependency, or why they are not available. err is an error that Argo CD has, too.
 func (j *job) dependency(d dependency) (files []tree.File, missing, err error) {
 	if local, ok := strings.CutPrefix(d.Repository, "file://"); ok {
 		dir := path.Join(j.dir, local)
@@ -126,8 +126,8 @@ func (j *job) dependency(d dependency) (files []tree.File, missing, err error) {
 	return files, nil, nil
 }
 
-// switchedOff reports whether a condition is certainly false: its first path is false in the values of the chart. Whatever the chart does
-// not say, the dependency itself may.
+// switchedOff reports whether a condition is certainly false: its first path is false in the values of the chart. A value that the chart
+// does not set may be set by the dependency itself.
 func switchedOff(condition string, values map[string]any) bool {
 	first, _, _ := strings.Cut(condition, ",")
 	parts := strings.Split(strings.TrimSpace(first), ".")

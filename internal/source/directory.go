@@ -178,7 +178,7 @@ func looksLikeManifest(data []byte) bool {
 	return true
 }
 
-// add adds documents, with lists replaced by what is in them, whatever their kind is.
+// add adds documents, with lists of any kind replaced by their items.
 func (j *job) add(docs []manifest.Document) {
 	for _, d := range docs {
 		v, ok := d.Object["items"]

@@ -6,7 +6,7 @@ import (
 	"github.com/argosy-cd/argosy/internal/manifest"
 )
 
-// environment returns what Argo CD calls the build environment: variables such as $ARGOCD_APP_NAME in parameters, value files and more.
+// environment returns Argo CD's build environment: variables such as $ARGOCD_APP_NAME in parameters, value files and more.
 func (j *job) environment() func(string) string {
 	short := func(n int) string { return j.revision()[:min(n, len(j.revision()))] }
 	variables := map[string]func() string{
@@ -31,7 +31,7 @@ func (j *job) environment() func(string) string {
 	}
 }
 
-// revision is the commit. That of a work tree is not known before it is committed.
+// revision is the commit. A work tree has none before it is committed.
 func (j *job) revision() string {
 	if j.Commit == "" {
 		j.note(Lenient, "it uses $ARGOCD_APP_REVISION, the commit that is deployed, which a work tree does not have yet; HEAD stands for "+

@@ -7,8 +7,8 @@ import (
 	"github.com/argosy-cd/argosy/internal/manifest"
 )
 
-// honoured are the fields of a source that are honoured, by their path; a field that is not here is named in a problem, so that one that a
-// new Argo CD brings cannot be missed. A path with a star stands for everything below it.
+// honoured are the fields of a source that are honoured, by their path; any other field is named in a problem, so that new fields of Argo
+// CD cannot be missed. A path with a star stands for everything below it.
 var honoured = map[Kind][]string{
 	"": {"repoURL", "path", "targetRevision", "chart", "ref", "name"},
 	Helm: {
@@ -32,7 +32,7 @@ var honoured = map[Kind][]string{
 		"directory.recurse", "directory.include", "directory.exclude", "directory.jsonnet.libs", "directory.jsonnet.extVars.*",
 		"directory.jsonnet.tlas.*",
 	},
-	Plugin: {"plugin.*"}, // by whoever knows the plugin
+	Plugin: {"plugin.*"}, // by the caller, who knows the plugin
 }
 
 // unhonoured names the fields of the source that change nothing here.

@@ -87,7 +87,7 @@ func (o *ownOnly) Chart(ctx context.Context, repository, name, version string) (
 	return nil, o.stop()
 }
 
-// Stopped is a source whose rendering was stopped: nothing of it is known, not even whether it has Applications.
+// Stopped is the result of a stopped rendering: all of the source is unknown, also whether it has Applications.
 func Stopped(r Request, why error) *Result {
 	j := newJob(context.Background(), r)
 	j.dir = path.Clean(manifest.String(r.Spec, "path"))

@@ -69,7 +69,7 @@ func (j *job) chartFiles(dir string) ([]tree.File, error) {
 	return out, nil
 }
 
-// chart says what the chart is told: values in the order in which they win, and names.
+// chart returns the input of the chart: values in the order in which they win, and names.
 func (j *job) chart() (render.Chart, error) {
 	h := manifest.Map(j.spec, "helm")
 	flag := func(name string) bool { b, _ := h[name].(bool); return b }
@@ -102,12 +102,12 @@ func (j *job) chart() (render.Chart, error) {
 	return c, err
 }
 
-// namespace is that of the release.
+// namespace is the namespace of the release.
 func (j *job) namespace() string {
 	return cmp.Or(manifest.String(j.spec, "helm", "namespace"), manifest.String(j.spec, "kustomize", "namespace"), j.Namespace)
 }
 
-// releaseName is that of the source, a template without parameters (--name-template), or that of the Application.
+// releaseName is the release name of the source, a template without parameters (--name-template), or the Application's name.
 func (j *job) releaseName(h map[string]any) (string, error) {
 	name := cmp.Or(manifest.String(h, "releaseName"), j.release(), "release-name")
 	if j.Strict {

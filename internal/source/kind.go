@@ -50,7 +50,7 @@ func isUnset(v map[string]any) bool {
 	return true
 }
 
-// kind finds out what makes the manifests: what the source says, or what is in its directory.
+// kind returns the tool of the source: the one that it names, or the one that its directory needs.
 func (j *job) kind() (Kind, error) {
 	if j.Kind != "" {
 		return j.Kind, nil
@@ -75,7 +75,7 @@ func (j *job) kind() (Kind, error) {
 	return Detect(j.View.Names(j.dir)), nil
 }
 
-// isZero reports whether nothing is set in a part of a source.
+// isZero reports whether a part of a source sets no field.
 func isZero(v any) bool {
 	switch v := v.(type) {
 	case map[string]any:

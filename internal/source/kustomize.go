@@ -46,7 +46,7 @@ func (j *job) kustomize() error {
 	return nil
 }
 
-// edits are what the source itself changes in the Kustomization.
+// edits returns the source's own changes to the Kustomization.
 func (j *job) edits() (*render.Edits, error) {
 	k := manifest.Map(j.spec, "kustomize")
 	if isZero(k) {

@@ -14,7 +14,7 @@ import (
 	"github.com/argosy-cd/argosy/internal/tree"
 )
 
-// Remote fetches what is elsewhere.
+// Remote fetches remote content.
 type Remote interface {
 	render.Remote
 	// Artifact returns the files of an artifact in an OCI registry.
@@ -27,13 +27,13 @@ type Loader struct {
 	Open func(ctx context.Context, url, revision string) (Repository, error)
 	// Remote fetches charts and more. Nil fetches nothing.
 	Remote Remote
-	// Tool makes the manifests of sources that name a plugin, in its place; "" is nothing that is known.
+	// Tool renders sources that name a plugin, in its place; "" leaves them unknown.
 	Tool Kind
 	Environment
 }
 
-// Refs opens the sources of an Application that others refer to. One that is not available has no View. An Application with one source has
-// none, even if that has a ref.
+// Refs opens the sources of an Application that have a ref. An unavailable one has no View. An Application with a single source has no
+// refs, even if that has a ref.
 func (l Loader) Refs(ctx context.Context, sources []map[string]any) map[string]Repository {
 	refs := map[string]Repository{}
 	if len(sources) < 2 {
@@ -53,13 +53,13 @@ func (l Loader) Refs(ctx context.Context, sources []map[string]any) map[string]R
 			}
 			repo = opened
 		}
-		repo.Ref.URL, repo.Ref.Revision = gitURL(manifest.String(s, "repoURL")), revision(s)
+		repo.Ref.URL, repo.Ref.Revision = giturl.Normal(manifest.String(s, "repoURL")), revision(s)
 		refs["$"+ref] = repo
 	}
 	return refs
 }
 
-// revision is that of a source in Git.
+// revision is the revision of a source in Git.
 func revision(s map[string]any) string { return cmp.Or(manifest.String(s, "targetRevision"), "HEAD") }
 
 // Load renders one source of an Application.
@@ -102,7 +102,7 @@ func (l Loader) Load(ctx context.Context, app Application, spec map[string]any, 
 	return Render(ctx, r).instead(r.Instead)
 }
 
-// instead is the result of another revision than the one that was asked for: nothing of it is certain.
+// instead marks the result as that of another revision than the requested one: it is not certain.
 func (r *Result) instead(why string) *Result {
 	if why == "" {
 		return r
@@ -141,14 +141,14 @@ func (l Loader) artifact(ctx context.Context, url, revision string) ([]tree.File
 	return l.Remote.Artifact(ctx, url, revision)
 }
 
-// withoutChart is a source whose chart is not available. Its value files are read all the same: one that is missing is an error.
+// withoutChart is the result of a source whose chart is not available. Its value files are read nevertheless: a missing one is an error.
 func withoutChart(ctx context.Context, r Request, chart string, why error) *Result {
 	r.View = tree.Of(nil)
 	j := newJob(ctx, r)
 	j.dir, j.result.Kind = ".", Helm
 	j.result.Problems = []Problem{{Class: Missing, Text: oneLine(why).Error(), Chart: chart, Namespace: j.namespace()}}
 	j.unhonoured(Helm)
-	// Files of the chart itself are not known.
+	// The files of the chart itself are unknown.
 	helm := maps.Clone(manifest.Map(r.Spec, "helm"))
 	var elsewhere []any
 	for _, name := range manifest.Strings(helm["valueFiles"]) {

@@ -15,7 +15,7 @@ func Mentions(text []byte) bool {
 	return bytes.Contains(text, []byte("argoproj.io")) && applicationKind.Match(text)
 }
 
-// mentions reports whether what is there of a source that is not known completely names Applications or sets.
+// mentions reports whether the known part of an incomplete source mentions Applications or sets.
 func (j *job) mentions() bool {
 	names := map[string]bool{}
 	for input := range j.inputs {
@@ -23,7 +23,7 @@ func (j *job) mentions() bool {
 			names[input.Path] = true
 		}
 	}
-	if j.result.Kind == Plugin && j.View != nil { // which reads whatever is in its directory
+	if j.result.Kind == Plugin && j.View != nil { // a plugin may read any file of its directory
 		err := j.View.Walk(j.ctx, j.dir, false, func(name string, kind tree.Kind) error {
 			if kind == tree.Regular && tree.IsManifest(name) && len(names) < maxMentions {
 				names[name] = true
@@ -31,7 +31,7 @@ func (j *job) mentions() bool {
 			return nil
 		})
 		if err != nil {
-			return true // nobody knows
+			return true // unknown counts as yes
 		}
 	}
 	for name := range names {

@@ -89,8 +89,8 @@ func mergePatch(target, patch any) any {
 	return out
 }
 
-// over returns what Go's JSON decoder makes of a value that is decoded into a struct which has another value already: what is not mentioned
-// stays, names are found in any case, and elements of lists are decoded over those that were there.
+// over returns the result of Go's JSON decoder for a value that is decoded into a struct with another value: absent fields stay, names
+// match in any case, and elements of lists are decoded over the former ones.
 func over(t argo.Type, old, v any) any {
 	if v == nil {
 		return old

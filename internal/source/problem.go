@@ -12,18 +12,18 @@ import (
 	"github.com/argosy-cd/argosy/internal/words"
 )
 
-// Problem is why something is not known, or what a reader should know about a source.
+// Problem is the reason for an unknown part of a source, or a note about it.
 type Problem struct {
-	// Class says what it means for the verdict.
+	// Class is its effect on the verdict.
 	Class Class
 	// Text is one line, with the file in front if there is one.
 	Text string
 	// At is the position in a file, if that is known.
 	At manifest.Position
-	// Chart is the name of the chart that is missing, if it is one, and Values those that it would be rendered with, besides its own.
+	// Chart is the name of the missing chart, if it is one, and Values are the values that it would be rendered with, besides its own.
 	Chart  string
 	Values map[string]any
-	// Namespace is that of the chart's release, "" if it is not said.
+	// Namespace is the namespace of the chart's release, "" if it is not set.
 	Namespace string
 }
 
@@ -53,11 +53,10 @@ func (j *job) note(class Class, format string, args ...any) *Problem {
 	return &j.result.Problems[i]
 }
 
-// maxProblems bounds those of one source, and maxProblem the text of one.
+// maxProblems bounds the problems of one source, and maxProblem the text of one.
 const maxProblems, maxProblem = 100, 2000
 
-// fail notes errors that Argo CD has, too. One that is about our own limits, or about reading, is not: nobody knows what Argo CD finds
-// there.
+// fail adds errors that Argo CD has, too. Errors of our own limits, or of reading, are not among them: Argo CD's result is unknown then.
 func (j *job) fail(err error) {
 	for _, e := range problem.All(err) {
 		class := Failure
@@ -86,7 +85,7 @@ func (j *job) warn(class Class, errs []error) {
 	}
 }
 
-// NewProblem is one that an error tells, with its position.
+// NewProblem returns a problem with the text and the position of an error.
 func NewProblem(class Class, err error) Problem {
 	at, _ := manifest.PositionOf(err)
 	return Problem{Class: class, Text: err.Error(), At: at}

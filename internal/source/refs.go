@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"strings"
 
+	"github.com/argosy-cd/argosy/internal/giturl"
 	"github.com/argosy-cd/argosy/internal/manifest"
 	"github.com/argosy-cd/argosy/internal/tree"
 )
@@ -40,7 +41,7 @@ func (j *job) checkRefs() error {
 	if !j.Several {
 		return nil
 	}
-	own := gitURL(manifest.String(j.Spec, "repoURL"))
+	own := giturl.Normal(manifest.String(j.Spec, "repoURL"))
 	j.fetched[own] = true
 	revisions := map[string]string{}
 	var errs []error
@@ -71,11 +72,6 @@ func (j *job) checkRefs() error {
 		j.fetched[r.Ref.URL], revisions[r.Ref.URL] = true, r.Ref.Revision
 	}
 	return errors.Join(errs...)
-}
-
-// gitURL is a URL without what makes no difference.
-func gitURL(url string) string {
-	return strings.ToLower(strings.TrimSuffix(strings.TrimRight(url, "/"), ".git"))
 }
 
 // candidates are the names of files that may be of other sources.

@@ -1,9 +1,9 @@
 // Package source is the one way from the source of an Application to its manifests, by the rules of Argo CD 3.2: which tool a directory
 // needs, what the tool is told, and which files it reads.
 //
-// Only what is reached is read. The answer has a verdict. What is not available here, such as a chart in a repository that cannot be
-// reached, makes a source partly known or unknown, and is named; an error that Argo CD has, too, makes it broken. Nothing is run, and
-// nothing is fetched but by the Remote of the request. Fields of a source that are not honoured are named.
+// Only needed files are read. The answer has a verdict. Unavailable parts, such as a chart in an unreachable repository, make a source
+// partly known or unknown, and are named; an error that Argo CD has, too, makes it broken. Nothing is run, and nothing is fetched but by
+// the Remote of the request. Fields of a source that are not honoured are named.
 package source
 
 import (
@@ -20,7 +20,7 @@ import (
 	"github.com/argosy-cd/argosy/internal/tree"
 )
 
-// Kind is what makes the manifests of a source.
+// Kind is the tool that renders a source.
 type Kind string
 
 // Kinds of sources.
@@ -31,7 +31,7 @@ const (
 	Plugin    Kind = "plugin"
 	AppSet    Kind = "appset" // our plugin
 	S3        Kind = "s3"     // our plugin
-	Values    Kind = "values" // for other sources: it deploys nothing itself
+	Values    Kind = "values" // value files for other sources: it deploys nothing itself
 )
 
 // Verdict says how much of a source is known.
@@ -40,8 +40,8 @@ type Verdict int
 // Verdicts, from the best to the worst.
 const (
 	Known   Verdict = iota // everything that Argo CD would deploy
-	Partly                 // what is missing is named, the rest is there
-	Unknown                // nothing of it is available here
+	Partly                 // missing parts are named, the rest is there
+	Unknown                // no part is available here
 	Broken                 // Argo CD fails, too
 )
 
@@ -49,11 +49,11 @@ func (v Verdict) String() string {
 	return []string{"known", "partly known", "unknown", "broken"}[v]
 }
 
-// Application is what the tools are told about the Application of a source.
+// Application has the fields of a source's Application that tools get.
 type Application struct {
-	// Name is that of the Application, with its namespace and an underscore in front if that is not Argo CD's.
+	// Name is the name of the Application, prefixed with its namespace and an underscore if that is not Argo CD's.
 	Name string
-	// Namespace is that of its destination.
+	// Namespace is the namespace of its destination.
 	Namespace string
 	Project   string
 	// Several says that the Application has a list of sources, even if there is only one in it.
@@ -68,78 +68,77 @@ func (a Application) release() string {
 	return a.Name
 }
 
-// Environment is what is known besides the source. The zero Environment fetches nothing and knows no settings.
+// Environment has the settings and the cluster's facts. The zero Environment fetches nothing and knows no settings.
 type Environment struct {
 	// Remote fetches charts, bases and files. Nil fetches nothing.
 	Remote render.Remote `json:"-"`
 	// Foreign renders sources that are not the user's own, elsewhere, such as in a process with limits: those that were fetched, and those
 	// for which something is fetched. Nil renders all sources here.
 	Foreign func(ctx context.Context, r Request) *Result `json:"-"`
-	// BuildOptions are kustomize.buildOptions of Argo CD's settings. Nil is not known: charts are rendered then.
+	// BuildOptions are kustomize.buildOptions of Argo CD's settings. Nil is unknown: charts are rendered then.
 	BuildOptions *string
-	// KustomizeVersions are the versions of Kustomize that Argo CD's settings register. Nil is not known: a source may name any.
+	// KustomizeVersions are the versions of Kustomize that Argo CD's settings register. Nil is unknown: a source may name any.
 	KustomizeVersions []string
 	// ValueFileSchemes are the schemes of URLs that value files may have. Nil are Argo CD's defaults, https and http.
 	ValueFileSchemes []string
-	// KubeVersion and APIVersions are those of the cluster.
+	// KubeVersion and APIVersions are the cluster's.
 	KubeVersion string
 	APIVersions []string
-	// Unbounded also evaluates Jsonnet, whose time and memory nothing bounds. It is for commands that people run.
+	// Unbounded also evaluates Jsonnet, without limits of time and memory. It is for commands that people run.
 	Unbounded bool
 }
 
-// Repository is one at a revision.
+// Repository is a repository at a revision.
 type Repository struct {
 	View *tree.View `json:"-"`
-	// Commit is what the revision stands for; "" if that is not known, as for a work tree.
+	// Commit is the commit of the revision; "" if it is unknown, as for a work tree.
 	Commit string
-	// Instead says that this is not the revision that was asked for, and why; "" is that it is.
+	// Instead says why this is not the requested revision; "" if it is.
 	Instead string
-	// Err is why Argo CD renders no source of an Application that has this one as a ref. Nil is no reason.
+	// Err is why Argo CD renders no source of an Application with this ref. Nil if it does.
 	Err error `json:"-"`
-	// Ref is set for a source that others refer to.
+	// Ref is set for a source with a ref.
 	Ref Ref
 }
 
-// Ref is how a source that others refer to is named.
+// Ref identifies a source with a ref.
 type Ref struct {
 	URL, Revision string
-	// Chart says that it is a chart.
+	// Chart says that the source is a chart.
 	Chart bool
 	// Missing is why it is not available, nil if it is.
 	Missing error `json:"-"`
 }
 
-// Request asks for the manifests of a source. It can be encoded as JSON, except for what is a function, a repository's content, or an
-// error.
+// Request is a request for the manifests of a source. It can be encoded as JSON, without functions, contents of repositories and errors.
 type Request struct {
 	Application
 	Environment
 	// Spec is the source, as the Application has it.
 	Spec map[string]any `json:"-"`
-	// Repository is that of the source, or the files of its chart.
+	// Repository is the repository of the source, or the files of its chart.
 	Repository
 	// Refs are the sources of the Application that have a ref, by "$" and its name. One without a View is not available.
 	Refs map[string]Repository `json:"-"`
-	// Kind forces a tool; "" is as Argo CD finds out.
+	// Kind forces a tool; "" detects it as Argo CD does.
 	Kind Kind
 	// Recurse looks into the subdirectories of a plain directory.
 	Recurse bool
-	// Strict is for what is ours: it refuses incomplete objects and equal keys, and passes over nothing.
+	// Strict refuses incomplete objects, duplicate keys and charts without their dependencies. The plugin s3 uses it.
 	Strict bool
 	// Plugin is for our own plugins: Argo CD has checked the links of the repository before, and the path of the source may be a link.
 	Plugin bool
-	// URL returns what a file is called in messages; nil is its name.
+	// URL returns the name of a file in messages; nil uses its path.
 	URL func(name string) string `json:"-"`
 }
 
-// Input is a file that a source is made of.
+// Input is a file that was read to render a source.
 type Input struct {
-	// Ref is "" for the repository of the source, and "$name" for that of another.
+	// Ref is "" for the repository of the source, and "$name" for another source's.
 	Ref, Path string
 }
 
-// Result is what a source becomes.
+// Result is the result of rendering a source.
 type Result struct {
 	Kind      Kind
 	Documents []manifest.Document
@@ -147,16 +146,16 @@ type Result struct {
 	Problems  []Problem
 	// Inputs are the files that were read, in order.
 	Inputs []Input
-	// Mentions says of a source that is not known completely that what is there names Applications or sets.
+	// Mentions is set if the known part of an incomplete source mentions Applications or sets, or could not be searched.
 	Mentions bool
-	// Pinned says of each document of our plugin appset whether it is an Application that gets a commit in the place of its branch. Nil is
-	// none.
+	// Pinned reports for each document of our plugin appset whether it is an Application with a commit in the place of its branch. Nil
+	// means none.
 	Pinned []bool
 	// Sets are the ApplicationSets that our plugin appset has rendered.
 	Sets []manifest.Document
 }
 
-// Err is why a source is not known, nil if it is.
+// Err is why a source is not known completely, nil if it is.
 func (r *Result) Err() error {
 	if r.Verdict == Known {
 		return nil
@@ -170,7 +169,7 @@ func (r *Result) Err() error {
 	return errors.Join(errs...)
 }
 
-// job is a request at work.
+// job is the state of a request.
 type job struct {
 	Request
 	ctx    context.Context
@@ -246,9 +245,11 @@ func (j *job) render() error {
 		return j.kustomize()
 	case Plugin:
 		if name := manifest.String(j.spec, "plugin", "name"); name != "" {
-			j.note(Missing, "the plugin %q renders it, which is not known here; say what it does with --plugin", name)
+			j.note(Missing, "the plugin %q renders it, and Argosy does not know this plugin; if it renders as Kustomize, Helm or a plain "+
+				"directory does, set --plugin %s=kustomize|helm|directory", name, name)
 		} else {
-			j.note(Missing, "a plugin that Argo CD finds by its discovery renders it, which is not known here")
+			j.note(Missing, "a plugin that Argo CD finds by its discovery renders it, and Argosy does not know which; "+
+				"name it in source.plugin.name")
 		}
 		return nil
 	default:
@@ -256,7 +257,7 @@ func (j *job) render() error {
 	}
 }
 
-// NoDirectory ends the problem of a source whose path is not there.
+// NoDirectory is the end of the problem text of a source whose path does not exist.
 const NoDirectory = "there is no such directory"
 
 // locate finds the directory of the source.

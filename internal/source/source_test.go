@@ -129,7 +129,7 @@ func TestVerdicts(t *testing.T) {
 		},
 		{
 			"plugin", "plugin: {name: x}", nil, nil,
-			"unknown:\nmissing the plugin \"x\" renders it, which is not known here; say what it does with --plugin",
+			"unknown:\nmissing the plugin \"x\" renders it, and Argosy does not know this plugin; if it renders as Kustomize, Helm or a plain directory does, set --plugin x=kustomize|helm|directory",
 		},
 		{
 			"made-up field", "new: 1\ndirectory: {recurse: true, made: {up: x}}",

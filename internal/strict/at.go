@@ -23,7 +23,7 @@ func At(data []byte, at manifest.Position) (*Node, error) {
 	return Among(docs, at)
 }
 
-// Among is At for a text whose documents are parsed already.
+// Among is At for documents that are parsed already.
 func Among(docs []*Node, at manifest.Position) (*Node, error) {
 	if at.Number < 1 || at.Number > len(docs) {
 		return nil, errors.New("the document is not there")

@@ -13,7 +13,7 @@ import (
 	"github.com/argosy-cd/argosy/internal/words"
 )
 
-// NodeKind is what a Node is.
+// NodeKind is the kind of a Node.
 type NodeKind int
 
 // Kinds of nodes.
@@ -38,16 +38,16 @@ type Node struct {
 	// Start is the offset of its first byte, End the one behind its last. End is 0 unless it is a scalar on one line without anchor and
 	// tag.
 	Start, End int
-	// Fields are those of an object, in order, equal keys included.
+	// Fields are the fields of an object, in order, equal keys included.
 	Fields []NodeField
-	// Items are those of a list.
+	// Items are the items of a list.
 	Items []*Node
 }
 
 // NodeField is a field of an object.
 type NodeField struct{ Key, Value *Node }
 
-// Field returns the field of an object that has a name. Of several equal keys it returns the last.
+// Field returns the field of an object by its name. Of several equal keys it returns the last.
 func (n *Node) Field(name string) (NodeField, bool) {
 	for i := len(n.Fields) - 1; i >= 0; i-- {
 		if k := n.Fields[i].Key; k.Kind == ScalarNode && k.Value == name {

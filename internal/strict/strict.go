@@ -27,14 +27,14 @@ import (
 // MaxBytes bounds a configuration file.
 const MaxBytes = 1 << 20
 
-// Aliases make a small file large, so what is looked at is bounded and not what is written.
+// Aliases make a small file large, so the limits are for the expanded values and not for the text.
 const (
 	maxNodes = 100_000
 	maxDepth = 64
 	maxText  = 4 << 20 // bytes of all strings
 	// An alias of an object with a mistake in it is the same mistake again.
 	maxErrors = 100
-	// maxName bounds a field's name in paths and messages: each path has those of all fields around it.
+	// maxName bounds a field's name in paths and messages: each path has the names of all fields around it.
 	maxName    = 100
 	maxMessage = 600
 )
@@ -275,7 +275,7 @@ func (d *decoder) enum(n *yaml.Node, path string, f field, v reflect.Value) {
 	d.doc.wrong[path] = true
 }
 
-// free decodes a value of any type into what encoding/json would make of it, with int64 for whole numbers.
+// free decodes a value of any type as encoding/json would, but with int64 for whole numbers.
 func (d *decoder) free(n *yaml.Node, path string, depth int) any {
 	if n = d.enter(n, depth); n == nil {
 		return nil
@@ -332,7 +332,7 @@ func (d *decoder) freeScalar(n *yaml.Node, path string) any {
 	case bool:
 		return x
 	default:
-		return n.Value // dates and the like are what is written
+		return n.Value // dates and the like stay as written
 	}
 }
 

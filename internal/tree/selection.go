@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Selection says which files of a repository are wanted: some by name, or those in a directory.
+// Selection selects files of a repository: some by name, or those in a directory.
 type Selection struct {
 	// Names are the wanted files, if there are any.
 	Names []string
@@ -15,7 +15,7 @@ type Selection struct {
 	Keep func(name string) bool
 	// MaxBytes leaves larger files out, as if they were not there. Zero is none.
 	MaxBytes int64
-	// Links also wants what links to directories lead to, under the name of the link.
+	// Links also selects the files behind links to directories, under the name of the link.
 	Links bool
 }
 

@@ -62,8 +62,7 @@ func CheckNames(files []File, kind string, url func(name string) string) error {
 	return errors.Join(errs...)
 }
 
-// Top returns files without the directory that all of them are in, as tar puts around what it packs. Without such a
-// directory it returns them as they are.
+// Top strips the directory that contains all files, as tar adds one. Without such a directory it returns the files unchanged.
 func Top(files []File) []File {
 	if len(files) == 0 {
 		return files
@@ -83,7 +82,7 @@ func Top(files []File) []File {
 	return out
 }
 
-// IsManifest reports whether a file is one that holds Kubernetes objects, by its name.
+// IsManifest reports by its name whether a file may hold Kubernetes objects.
 func IsManifest(name string) bool {
 	switch strings.ToLower(path.Ext(name)) {
 	case ".yaml", ".yml", ".json":

@@ -11,24 +11,23 @@ import (
 	"sync"
 )
 
-// View is a directory whose files are read when they are wanted, and once: a work tree, a commit, an archive. Symbolic links lead where
-// they lead inside of it; one that leads out of it, to nothing or in a circle is an error only for whoever follows it. It is safe for
-// concurrent use, and never changes.
+// View is a directory whose files are read when they are wanted, and once: a work tree, a commit, an archive. Symbolic links work inside of
+// it; following a link that leads out of it, to nothing or in a circle is an error. It is safe for concurrent use, and never changes.
 type View struct {
-	// Foreign says that it was fetched, and is not the user's own. It is set before the view is used.
+	// Foreign says that it was fetched, and is not the user's own. It must be set before the view is used.
 	Foreign bool
 
 	links map[string]bool     // every name that is a file (false) or a link (true)
 	dirs  map[string][]string // names in each directory, in order
 	read  func(ctx context.Context, name string) ([]byte, error)
-	// absent are directories whose content is not here, and why.
+	// absent are directories with unavailable content, and the reasons.
 	absent map[string]string
 
 	mu      sync.Mutex
 	kept    map[string][]byte
 	size    int64
 	most    int64   // of kept
-	outside *string // what Outside found; nil if it was not called
+	outside *string // the result of Outside; nil before its first call
 }
 
 // maxKept bounds the bytes of files that a View keeps for the next reader.
@@ -53,13 +52,13 @@ func NewView(names map[string]bool, read func(ctx context.Context, name string) 
 	return v
 }
 
-// Unkept returns the view without a memory of what was read: each reader reads anew.
+// Unkept returns the view without a cache: each read reads the file again.
 func (v *View) Unkept() *View {
 	v.most = -1
 	return v
 }
 
-// Without returns the view with directories whose content is not here, by name, and why. Whoever reaches one has an error.
+// Without returns the view with directories of unavailable content, by name, with the reasons. Reading in one of them is an error.
 func (v *View) Without(absent map[string]string) *View {
 	v.absent = absent
 	for name := range absent {
@@ -94,7 +93,7 @@ func Of(files []File) *View {
 // All returns the names of all files and links, with true for links. They must not be changed.
 func (v *View) All() map[string]bool { return v.links }
 
-// Absent returns the directories whose content is not here, and why. They must not be changed.
+// Absent returns the directories of unavailable content, with the reasons. The map must not be changed.
 func (v *View) Absent() map[string]string { return v.absent }
 
 // Raw returns the content of a file, or the target of a link.
@@ -105,7 +104,7 @@ func (v *View) Raw(ctx context.Context, name string) ([]byte, error) {
 	return v.content(ctx, name)
 }
 
-// Kind is what a name is.
+// Kind is the kind of a name.
 type Kind int
 
 // Kinds.
@@ -121,13 +120,13 @@ var (
 	errCircle  = errors.New("it is a symbolic link that leads in a circle")
 )
 
-// UnreadableError says that something is there and cannot be read here: it is over a limit of ours, or reading it fails.
+// UnreadableError says that a file exists and cannot be read here: it is over a limit of ours, or reading it fails.
 type UnreadableError struct{ Err error }
 
 func (e UnreadableError) Error() string { return e.Err.Error() }
 func (e UnreadableError) Unwrap() error { return e.Err }
 
-// Resolve follows links, and returns the name without any and what is there. A name that is not there has the kind None and no error.
+// Resolve follows links, and returns the resulting name and its kind. A name that does not exist has the kind None and no error.
 func (v *View) Resolve(ctx context.Context, name string) (real string, kind Kind, err error) {
 	at, rest, links := ".", path.Clean(name), 0
 	for rest != "" {
@@ -177,7 +176,7 @@ func (v *View) Resolve(ctx context.Context, name string) (real string, kind Kind
 	return at, None, nil
 }
 
-// maxPath bounds a path with what links in it lead to.
+// maxPath bounds a path with its links expanded.
 const maxPath = 1 << 16
 
 // Has reports whether a name is a file or a link itself.
@@ -276,8 +275,8 @@ func leaves(dir, target string) bool {
 }
 
 // Walk calls visit for all directories, files and links below a directory, in the order of names as filepath.Walk has it, by their names in
-// the view. A visit of a directory that returns fs.SkipDir passes over what is in it.
-// Links are followed if follow says so, and then never into a directory that is being walked. What visit returns ends the walk.
+// the view. If visit returns fs.SkipDir for a directory, its content is skipped. Links are followed if follow is set, but never into a
+// directory that is being walked. Any other error of visit ends the walk.
 func (v *View) Walk(ctx context.Context, dir string, follow bool, visit func(name string, kind Kind) error) error {
 	if dir == "" {
 		dir = "."
@@ -346,8 +345,8 @@ func (w *walk) directory(ctx context.Context, as, real string, above []string) e
 	return nil
 }
 
-// Select returns the wanted files: links to files under their own name, and what is behind links to directories if the selection wants it.
-// A wanted link that leads out of the view, to nothing or in a circle is an error.
+// Select returns the wanted files: links to files under their own name, and files behind links to directories if the selection has Links. A
+// wanted link that leads out of the view, to nothing or in a circle is an error.
 func (v *View) Select(ctx context.Context, wanted Selection) ([]File, error) {
 	var out []File
 	size := int64(0)

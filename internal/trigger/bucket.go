@@ -39,7 +39,7 @@ type Bucket struct {
 	states []*state // oldest first
 	err    error
 	begun  int // reads
-	known  int // the latest of them whose end is known
+	known  int // the latest of them that has ended
 }
 
 // state is a snapshot as a commit.
@@ -50,7 +50,7 @@ type state struct {
 	read    int // that it comes from
 }
 
-// NewBucket returns a repository of what is under a path.
+// NewBucket returns a repository of the objects under a path.
 func NewBucket(reader *bucket.Reader, path string) *Bucket {
 	// Argo CD gives up on a repository after 15 s.
 	b := &Bucket{reader: reader, path: path, patience: 10 * time.Second, looking: make(chan struct{}, 1)}
@@ -58,7 +58,7 @@ func NewBucket(reader *bucket.Reader, path string) *Bucket {
 	return b
 }
 
-// Bytes is how much content is kept. It is zero as long as the bucket could not be read.
+// Bytes is the size of the cached content. It is zero as long as the bucket could not be read.
 func (b *Bucket) Bytes() int64 {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -69,7 +69,7 @@ func (b *Bucket) Bytes() int64 {
 	return total
 }
 
-// stateOverhead is what a state takes without its content.
+// stateOverhead is the memory of a state without its content.
 const stateOverhead = 4096
 
 // Err is why the bucket could not be read the last time; nil if it could.
@@ -108,7 +108,7 @@ func (b *Bucket) Head(ctx context.Context) (gitserver.Hash, error) {
 	now, _, err := b.reads.Do(ctx, "", b.next)
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	// Whoever hangs up has learned nothing about the bucket.
+	// A cancelled request proves nothing about the bucket.
 	if err == nil || !errors.Is(asked.Err(), context.Canceled) {
 		b.learn(now, err)
 	}
@@ -132,8 +132,8 @@ func (b *Bucket) next(ctx context.Context) (*state, error) {
 	return s, err
 }
 
-// learn takes note of what came of a read; nil is one that has not ended in time. An answer may come after that of a later read, which
-// then counts.
+// learn records the result of a read; nil for one that has not ended in time. A result may come after that of a later read, which then
+// wins.
 func (b *Bucket) learn(now *state, err error) {
 	if now == nil || now.read >= b.known {
 		b.err = err
@@ -220,7 +220,7 @@ func (b *Bucket) past(ctx context.Context, commit gitserver.Hash) (history gitse
 		history, found = s.history, true
 		return true, nil
 	})
-	// Without versions, or without the right to see them, the commit is just not known.
+	// Without versions, or without the right to list them, the commit is unknown.
 	if errors.Is(err, bucket.ErrUnversioned) || errors.Is(err, bucket.ErrDenied) {
 		err = nil
 	}

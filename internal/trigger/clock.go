@@ -1,10 +1,9 @@
-// Package trigger holds the repositories that make Argo CD refresh: clocks, whose ticks are empty commits, and buckets and files,
-// whose commits are what is in them.
+// Package trigger holds the repositories that make Argo CD refresh: clocks, whose ticks are empty commits, and buckets and files, whose
+// commits are their content.
 //
 // Clocks and buckets are stateless. A commit of a clock depends on the name of the repository, its interval and its tick, so a restart
-// changes nothing and any number of replicas agree. History is linear and bounded: the parent of a tick is the one before it, or,
-// at every 64th, the one 64 before, and so on, back to the first of all. A clock that jumps back does not take back
-// what was served.
+// changes nothing and any number of replicas agree. History is linear and bounded: the parent of a tick is the one before it, or, at every
+// 64th, the one 64 before, and so on, back to the first of all. If the system clock jumps back, served ticks stay.
 package trigger
 
 import (
@@ -25,7 +24,7 @@ import (
 
 const (
 	base = 64
-	// recent is how many ticks can be asked for by their hash: a client may come with one that it was told of before.
+	// recent is the number of ticks that can be requested by their hash: a client may have an older one.
 	recent = 4096
 	// kept is how many commits a clock remembers between requests. The history of one is at most some hundred.
 	kept = 1024
@@ -46,8 +45,8 @@ type Clock struct {
 
 	mu     sync.Mutex
 	served int64 // the latest tick
-	// hashes are those of commits by their ticks, and ticks the reverse. The commits themselves are made again for each history: a
-	// thousand clocks remember theirs, and everybody may ask for any of them.
+	// hashes are those of commits by their ticks, and ticks the reverse. The commits themselves are rebuilt for each history, to save
+	// memory: there may be a thousand clocks, and any client may request any of them.
 	hashes map[int64]gitserver.Hash
 	ticks  map[gitserver.Hash]int64
 }
@@ -146,7 +145,7 @@ func (c *Clock) Head(context.Context) (gitserver.Hash, error) {
 	return c.hash(c.tick()), nil
 }
 
-// forget keeps the memory of a clock bounded, whatever was asked for.
+// forget bounds the memory of a clock.
 func (c *Clock) forget() {
 	if len(c.hashes) > kept {
 		c.hashes, c.ticks = map[int64]gitserver.Hash{}, map[gitserver.Hash]int64{}
@@ -185,7 +184,7 @@ type Clocks struct {
 	open map[string]*Clock
 }
 
-// maxClocks bounds how many clocks are remembered; the others are made anew.
+// maxClocks bounds the cached clocks; others are created again.
 const maxClocks = 1000
 
 var namePattern = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$`)

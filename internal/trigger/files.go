@@ -14,7 +14,7 @@ import (
 // Files is a repository whose tree is the last one that Set got, such as a work tree on disk. Each change is a commit on top of the
 // one before; when there are too many, history begins anew.
 type Files struct {
-	// Date and Message are those of every commit.
+	// Date and Message are the same for every commit.
 	Date    time.Time
 	Message string
 

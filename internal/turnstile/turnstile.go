@@ -1,6 +1,5 @@
-// Package turnstile bounds how many requests run at once, for all clients together and for each of them, so that no client
-// takes the places of the others. Those that find no place wait in a queue, which is bounded in the same way; further ones are refused at
-// once.
+// Package turnstile bounds how many requests run at once, for all clients together and for each of them, so that no client takes the places
+// of the others. Requests without a place wait in a queue, which is bounded in the same way; further requests are refused at once.
 package turnstile
 
 import (
@@ -114,7 +113,7 @@ func (t *Turnstile) leave(client string) {
 	}
 }
 
-// Client is who a request is from: the address without its port.
+// Client identifies the client of a request: its address without the port.
 func Client(r *http.Request) string {
 	host, _, err := net.SplitHostPort(r.RemoteAddr)
 	if err != nil {
@@ -131,7 +130,7 @@ func Hasten(w http.ResponseWriter) {
 
 // Abort ends reading the body of a request.
 func Abort(w http.ResponseWriter) {
-	_ = http.NewResponseController(w).SetReadDeadline(time.Unix(1, 0)) // what does not support it is no connection
+	_ = http.NewResponseController(w).SetReadDeadline(time.Unix(1, 0)) // a writer without deadlines is no connection
 }
 
 // Refuse answers a request that was not let in.

@@ -33,7 +33,7 @@ func IsAre(n int) string {
 // Some names the first eight of many.
 func Some(names []string) string { return First(names, 8) }
 
-// First names the first of many, and counts the others. There are always several others: one name takes no more space than "and 1 more".
+// First names the first of many, and counts the others. It never leaves one out: that name takes no more space than "and 1 more".
 func First(names []string, most int) string {
 	if len(names) <= most+1 {
 		return strings.Join(names, ", ")
@@ -57,7 +57,7 @@ func Shorten(s string, most int) string {
 	return strings.ToValidUTF8(s[:most], "") + " …"
 }
 
-// OneLine is what others say, in one line of at most so many bytes. It reads no more of the text than that needs.
+// OneLine returns a text in one line of at most so many bytes. It reads no more of the text than needed.
 func OneLine(s string, most int) string {
 	var b strings.Builder
 	for word := range strings.FieldsSeq(s) {
@@ -102,7 +102,7 @@ func Age(d time.Duration) string {
 	return fmt.Sprintf("%dd", int(d.Hours()/24))
 }
 
-// Printable is a name as it is, or quoted if a terminal could take it for something else.
+// Printable returns a name unchanged, or quoted if a terminal could interpret it.
 func Printable(s string) string {
 	for _, r := range s {
 		if !unicode.IsPrint(r) {
@@ -112,7 +112,7 @@ func Printable(s string) string {
 	return s
 }
 
-// Harmless is a text without what would do something to a terminal.
+// Harmless returns a text without characters that a terminal would interpret.
 func Harmless(s string) string {
 	return strings.Map(func(r rune) rune {
 		if !unicode.IsPrint(r) && r != '\t' {
@@ -122,7 +122,7 @@ func Harmless(s string) string {
 	}, s)
 }
 
-// SafeJSON is JSON with every character escaped that would do something to a terminal. encoding/json escapes those below U+0020 only.
+// SafeJSON returns JSON with every character escaped that a terminal would interpret. encoding/json escapes only those below U+0020.
 func SafeJSON(data []byte) []byte {
 	hidden := func(r rune) bool { return r >= 0x7f && !unicode.IsPrint(r) }
 	if !bytes.ContainsFunc(data, hidden) {
@@ -159,7 +159,7 @@ func Line(w io.Writer, format string, args ...any) error {
 	return nil
 }
 
-// Nearest is the first of the names that differ the least from one that was typed, by fewer characters than the limit and in any case; ""
+// Nearest returns the first of the names that differ the least from a typed one, by fewer characters than the limit and ignoring case; ""
 // is none.
 func Nearest(typed string, names []string, limit int) string {
 	best, least := "", limit

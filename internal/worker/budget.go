@@ -7,7 +7,7 @@ import (
 )
 
 // budget is a number of bytes that jobs share. An owner gets at most half of them, so that no owner keeps all others waiting, and owners
-// take turns. The owner "" is nobody in particular, and gets all.
+// take turns. The owner "" has no such limit.
 type budget struct {
 	mu      sync.Mutex
 	size    int64
@@ -67,8 +67,8 @@ func (b *budget) drop(c *claim) {
 	b.serve()
 }
 
-// serve gives what is free to those that wait. One whose owner has its share does not keep others waiting; one that is too large for what
-// is free does, or it would wait for ever.
+// serve grants free bytes to waiting claims, in order. A claim over its owner's share is skipped. A claim larger than the free bytes blocks
+// those behind it, or it would wait for ever.
 func (b *budget) serve() {
 	for i := 0; i < len(b.waiting); {
 		c := b.waiting[i]

@@ -53,7 +53,7 @@ func filterCalls() error {
 	return nil
 }
 
-// filter is a program for the kernel: it allows some calls to the process of a number, and refuses all others.
+// filter returns a program for the kernel: it allows some system calls to the process pid, and refuses all others.
 func filter(pid uint32) []unix.SockFilter {
 	const (
 		load  = unix.BPF_LD | unix.BPF_W | unix.BPF_ABS

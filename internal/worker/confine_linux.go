@@ -17,7 +17,7 @@ const maxMainStack = 8 << 20
 // reserved is how many addresses a worker may have without memory. The Go runtime reserves about 1.5 GiB.
 const reserved = 4 << 30
 
-// confine takes from this process what it does not need. It is called before anything that is not trusted is read.
+// confine drops the rights that this process does not need. It is called before untrusted data is read.
 func confine(memory int64, filtered bool) Confinement {
 	// If the container has no memory left, the system ends a worker and not its host.
 	_ = os.WriteFile("/proc/self/oom_score_adj", []byte("1000"), 0)
@@ -36,8 +36,8 @@ func confine(memory int64, filtered bool) Confinement {
 			errs = append(errs, fmt.Errorf("limit %d: %w", l.what, err))
 		}
 	}
-	// RLIMIT_DATA counts what can be written. RLIMIT_AS also counts what Go reserves and never uses, a gigabyte and more. It bounds the
-	// rest: the tables of pages that are only read, and stacks.
+	// RLIMIT_DATA counts writable memory. RLIMIT_AS also counts memory that Go reserves and never uses, a gigabyte and more. It bounds the
+	// rest: page tables of memory that is only read, and stacks.
 	hard := uint64(memory) + overhead
 	c := Confinement{Memory: true, Calls: true}
 	if overhead > 1<<40 {

@@ -23,7 +23,7 @@ func ContainerMemory() int64 {
 	return 0
 }
 
-// memoryFiles are the limits of the groups of processes in a file, where they are not those of a container.
+// memoryFiles returns the files with the memory limits of the cgroups in a file, by their paths on the host.
 func memoryFiles(file string) (out []string) {
 	data, err := os.ReadFile(file)
 	if err != nil {

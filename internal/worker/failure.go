@@ -18,9 +18,9 @@ const (
 	ReasonStack     = "stack"     // something recurses without end
 	ReasonCPU       = "cpu"       // it computed for longer than it may
 	ReasonCrash     = "crash"     // it ended in another way, or had a panic
-	ReasonKilled    = "killed"    // somebody else has killed it, such as the kernel in search of memory
+	ReasonKilled    = "killed"    // another process or the kernel, out of memory, has killed it
 	ReasonProtocol  = "protocol"  // it sent something that it must not send
-	ReasonCancelled = "cancelled" // nobody waits for its answer any more
+	ReasonCancelled = "cancelled" // its job was cancelled
 	ReasonUsed      = "used"      // it has worked enough
 	ReasonIdle      = "idle"      // there are more than are kept
 	ReasonClosed    = "closed"    // the pool is
@@ -29,7 +29,7 @@ const (
 // KilledError says that a worker ended before it had answered.
 type KilledError struct {
 	Reason string
-	Doing  string // what the job did then
+	Doing  string // the last step of the job
 	Limit  string // the limit that it reached; "" is none
 }
 
@@ -86,14 +86,14 @@ type askError struct {
 
 func (e *askError) Error() string { return e.text }
 
-// Asked reports whether an error in a worker comes from an answer to what it asked for.
+// Asked reports whether an error in a worker comes from the host's answer to a question.
 func Asked(err error) bool { return errors.As(err, new(*askError)) }
 
 // Limits of an error.
 const (
 	maxFailedProblems = 1000
 	maxFailedText     = 32 << 10
-	// maxFailedTexts bounds all texts together, and what they come from. As JSON they are at most six times as long.
+	// maxFailedTexts bounds all texts together, with the sources of the errors. As JSON they are at most six times as long.
 	maxFailedTexts = maxStatus / 8
 )
 
@@ -139,12 +139,12 @@ func asks(err error) []int {
 	return nil
 }
 
-// shorten bounds a text, and makes it one that JSON does not change.
+// shorten bounds a text, and replaces invalid UTF-8, which JSON would change.
 func shorten(text string) string {
 	return words.Shorten(strings.ToValidUTF8(text, "\ufffd"), maxFailedText)
 }
 
-// remoteError is a problem that a worker had. It is those that the worker was answered with, if it comes from them.
+// remoteError is an error in a worker. If it comes from the host's answers, it wraps their errors.
 type remoteError struct {
 	text   string
 	causes []error

@@ -14,24 +14,23 @@ import (
 	"github.com/argosy-cd/argosy/internal/problem"
 )
 
-// Job is what a worker does.
+// Job is a job for a worker.
 type Job struct {
 	// Kind is the name of its Handler.
 	Kind string
 	Message
-	// Answer answers what the worker asks for. It does not trust what it is asked. Nil is for jobs that ask for nothing.
+	// Answer answers the worker's questions. It must not trust them. Nil is for jobs without questions.
 	Answer func(ctx context.Context, kind string, m Message) (Message, error)
-	// Doing is told what the worker is about to do. Nil is nobody.
+	// Doing is called with each step that the worker begins. Nil is not called.
 	Doing func(string)
-	// What is what the job does, for messages, such as "rendering a chart".
+	// What describes the job in messages, such as "rendering a chart".
 	What string
 	// Cost is how much memory the decoded answer takes, in bytes; an error means that it is not valid. Nil is for jobs whose answer has at
 	// most MaxSmall bytes.
 	Cost func(Message) (int64, error)
 	// LargeAsks lets the worker ask with up to MaxSmall bytes (Host.AskLarge). Other questions have at most 64 KiB.
 	LargeAsks bool
-	// Owner is who the job is for, such as a project. One owner's answers take at most half of Config.Large. "" is nobody in particular:
-	// there is no such limit.
+	// Owner shares out memory, such as by project: the answers of one owner take at most half of Config.Large. "" has no such limit.
 	Owner string
 	// Time bounds how long the worker takes, without the time that Answer takes. Zero is no limit but that of the context.
 	Time time.Duration
@@ -41,7 +40,7 @@ type Job struct {
 
 // Limits of one job.
 const (
-	// maxAsks bounds the questions of a worker, together with what it says about its work, and maxAsked their bytes.
+	// maxAsks bounds the questions and the steps that a worker sends, and maxAsked their bytes.
 	maxAsks  = 200_000
 	maxAsked = 1 << 30
 	// maxProblems bounds the answers to a worker that are errors, and maxProblemTexts their bytes. They are kept until the job ends.
@@ -51,8 +50,8 @@ const (
 	maxAnswers = 16 << 30
 )
 
-// Do has a worker do a job, and returns its answer. A large answer counts against Config.Large until ctx ends: one context may have only
-// one large answer. If somebody else kills the worker, such as the kernel in search of memory, another one does the job once more.
+// Do runs a job in a worker, and returns its answer. A large answer counts against Config.Large until ctx ends: one context may have only
+// one large answer. If another process or the kernel kills the worker, another worker retries the job once.
 func (p *Pool) Do(ctx context.Context, j Job) (Message, error) {
 	j.sent = &sent{}
 	defer j.sent.free()
@@ -70,7 +69,7 @@ func (p *Pool) Do(ctx context.Context, j Job) (Message, error) {
 	return m, nil
 }
 
-// sent is the memory of an answer as a worker sends it. It is free again when there is memory for the decoded one.
+// sent is the memory of an answer as sent. It is released once there is memory for the decoded one.
 type sent struct{ release func() }
 
 func (s *sent) free() {
@@ -80,8 +79,8 @@ func (s *sent) free() {
 	}
 }
 
-// claim waits until there is memory for a decoded answer. Those that are decoded do not wait for those that are read, so they do not wait
-// for each other.
+// claim waits until there is memory for a decoded answer. Decoded answers have their own budget, so that they never wait for answers being
+// read, which may wait for them.
 func (p *Pool) claim(ctx context.Context, j Job, m Message) error {
 	if j.Cost == nil {
 		return nil
@@ -128,13 +127,13 @@ func (p *Pool) try(ctx context.Context, j Job) (m Message, reason string, err er
 		return m, "", err
 	}
 	if worn {
-		// It is nobody's fault: a new one is there when the next job comes, and the slot is free then.
+		// The job is not to blame, so it does not wait: the new worker starts in the background and then frees the slot.
 		p.end(w, ReasonUsed, j.Kind)
 		go p.refill()
 		return m, ReasonUsed, err
 	}
 	p.end(w, reason, j.Kind)
-	// Whoever uses up a worker waits for the new one: the next job must not.
+	// The job that used up the worker waits for the new one, so that the next job need not.
 	p.refill()
 	return m, reason, err
 }
@@ -162,7 +161,7 @@ func (p *Pool) converse(ctx context.Context, w *process, j Job) (m Message, reas
 		}
 		return m, "", err
 	}
-	// It is the cause only if it was there before the worker had ended.
+	// ctx is the cause only if it ended before the worker did, so check it now.
 	if ctx.Err() != nil {
 		return Message{}, ReasonCancelled, context.Cause(ctx)
 	}
@@ -269,7 +268,7 @@ func (t *talk) receive() (kind byte, name string, m Message, err error) {
 	return kind, name, m, err
 }
 
-// answer answers what a worker asks for.
+// answer answers a question of a worker.
 func (t *talk) answer(kind string, m Message) error {
 	if len(kind) > maxKind || t.job.Answer == nil {
 		return errProtocol

@@ -8,7 +8,7 @@ import (
 	"strconv"
 )
 
-// Confinement is what keeps a worker from doing harm.
+// Confinement has the restrictions of a worker.
 type Confinement struct {
 	// Memory says that the system bounds its memory. Without that, only the pool's host is there to see it.
 	Memory bool `json:"memory"`
@@ -22,7 +22,7 @@ type Confinement struct {
 // maxStack bounds a stack, so that recursion without an end is told from a lack of memory.
 const maxStack = 48 << 20
 
-// Main is the program of a worker. args are those behind Config.Args. It returns when its host has gone.
+// Main is the program of a worker. args are those behind Config.Args. It returns when its host has ended.
 func Main(args []string, handlers map[string]Handler) error {
 	if len(args) != 2 {
 		return errors.New("a worker is started by argosy itself, not by hand")

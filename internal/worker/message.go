@@ -10,7 +10,7 @@ import (
 	"io"
 )
 
-// Message is what travels between a process and its worker: a small head, and bytes that are not looked at on the way.
+// Message is a message between a process and its worker: a small head, and opaque bytes.
 type Message struct {
 	// Head is JSON.
 	Head  json.RawMessage
@@ -59,28 +59,28 @@ const (
 	frameAsk    = 'Q' // of a worker in the middle of a job
 	frameLarge  = 'L' // the same, for jobs whose worker may send much
 	frameAnswer = 'A'
-	frameDoing  = 'P' // of a worker: what it is about to do
+	frameDoing  = 'P' // of a worker: its next step
 	frameResult = 'R' // of a worker: the end of a job
 )
 
-// Limits of what a worker may send.
+// Limits of messages of a worker.
 const (
 	maxHello  = 4 << 10
 	maxDoing  = 256
 	maxAsk    = 64 << 10
 	maxKind   = 64 // of the name of a question
 	maxResult = 128 << 20
-	// MaxSmall bounds the bytes of a message that does not wait for others. Each worker may have sent one of them.
+	// MaxSmall bounds the bytes of a message that does not wait for memory. Each worker may have sent one of them.
 	MaxSmall = 4 << 20
 	// maxStatus bounds the bytes of an error.
 	maxStatus = 2 << 20
-	// maxSent bounds what is sent to a worker at once.
+	// maxSent bounds a message to a worker.
 	maxSent = 512 << 20
 	// maxBlobs bounds the blobs of one message.
 	maxBlobs = 1 << 20
 )
 
-// frameLimit is what a worker may send of each kind; 0 is nothing.
+// frameLimit is the size limit of a worker's frames of a kind; 0 refuses them.
 func frameLimit(kind byte) int {
 	switch kind {
 	case frameHello:

@@ -2,5 +2,5 @@
 
 package worker
 
-// overhead is that of a program with C in it: stacks of threads are eight megabytes each, and hardly touched. Releases are without C.
+// overhead is for a program with cgo: stacks of threads are eight megabytes each, and hardly touched. Releases are without cgo.
 const overhead = 192 << 20

@@ -2,5 +2,5 @@
 
 package worker
 
-// overhead is what the Go runtime maps beside the memory that is used: tables for the heap, most of which are never touched. Measured.
+// overhead is the memory that the Go runtime maps besides the used memory: tables for the heap, most of which are never touched. Measured.
 const overhead = 72 << 20

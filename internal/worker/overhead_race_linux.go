@@ -2,5 +2,5 @@
 
 package worker
 
-// overhead is that of the race detector, which maps the memory of everything several times over.
+// overhead is the mapped memory of the race detector, which shadows all memory several times.
 const overhead = 1 << 45

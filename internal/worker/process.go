@@ -25,7 +25,7 @@ type process struct {
 	errors *tail
 	jobs   int
 	doing  string
-	// inherited is what the system counts as the process's own memory, though it was the host's.
+	// inherited is memory of the host that the system counts as the process's own.
 	inherited int64
 
 	ended chan struct{}
@@ -61,7 +61,7 @@ func startProcess(ctx context.Context, s *spawner, cfg Config) (*process, Confin
 	}
 	w.cmd = exec.Command(path) //nolint:noctx // it outlives the call that starts it
 	w.cmd.Args = append(append([]string{}, cfg.Args...), strconv.FormatInt(cfg.Memory, 10), strconv.FormatBool(!cfg.unfiltered))
-	// Nothing of the host's environment: no token, no keys, no addresses.
+	// The worker gets none of the host's environment: no token, no keys, no addresses.
 	w.cmd.Env = []string{
 		"GOMAXPROCS=2", "GOTRACEBACK=single", "GOGC=" + strconv.Itoa(cfg.GCPercent),
 		"GOMEMLIMIT=" + strconv.FormatInt(cfg.Memory*8/10, 10),
@@ -149,7 +149,7 @@ func (w *process) close() {
 }
 
 // watch lowers the priority of a worker that computes for longer than that, so that short jobs are not slowed down by long ones. The caller
-// ends it by what it returns, which reports whether that has happened: the worker cannot get its priority back.
+// ends the watch with stop, which reports whether the priority was lowered: the worker cannot get it back.
 func (w *process) watch(long time.Duration) (stop func() (lowered bool)) {
 	pid := w.cmd.Process.Pid
 	began := computed(pid)
@@ -193,7 +193,7 @@ func (w *process) exited() bool {
 	}
 }
 
-// reason is why a worker has ended that nobody has killed.
+// reason returns why a worker has ended that we have not killed.
 func (w *process) reason(memory int64) string {
 	text := w.errors.String()
 	status, _ := w.cmd.ProcessState.Sys().(syscall.WaitStatus)
@@ -215,7 +215,7 @@ func (w *process) reason(memory int64) string {
 	return ReasonCrash
 }
 
-// tail keeps the beginning of what a worker writes to standard error.
+// tail keeps the beginning of a worker's standard error.
 type tail struct {
 	mu   sync.Mutex
 	text bytes.Buffer

@@ -14,7 +14,7 @@ import (
 // Handler does one kind of job in a worker.
 type Handler func(h *Host, m Message) (Message, error)
 
-// Host is the process that a worker works for, as the worker sees it. It is safe for concurrent use.
+// Host is the worker's connection to its host. It is safe for concurrent use.
 type Host struct {
 	mu  sync.Mutex
 	in  *bufio.Reader
@@ -80,7 +80,7 @@ func (h *Host) read(want byte) (string, Message, error) {
 	return readBody(h.in, size)
 }
 
-// Doing tells the host what is about to be done.
+// Doing tells the host the next step of the job.
 func (h *Host) Doing(what string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

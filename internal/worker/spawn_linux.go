@@ -14,7 +14,7 @@ import (
 // children have the thread's priority.
 type spawner struct{ calls chan func() }
 
-// niceness is how far workers are behind their host, which must answer everybody.
+// niceness is the niceness of workers: their host has priority, because it serves all clients.
 const niceness = 5
 
 // lowest is the least priority that there is.
@@ -23,7 +23,7 @@ const lowest = 19
 func newSpawner() *spawner {
 	s := &spawner{calls: make(chan func())}
 	go func() {
-		// It is not unlocked: the thread ends with the goroutine.
+		// No unlock: the thread ends with the goroutine.
 		runtime.LockOSThread()
 		if own, err := unix.Getpriority(unix.PRIO_PROCESS, 0); err == nil {
 			// The kernel answers with 20 minus the niceness.
@@ -60,7 +60,7 @@ func computed(pid int) time.Duration {
 	return time.Duration(t.Nano())
 }
 
-// lower puts the processes of a group behind all others. It reports whether that is so.
+// lower gives the processes of a group the lowest priority, and reports whether that worked.
 func lower(group int) bool { return unix.Setpriority(unix.PRIO_PGRP, group, lowest) == nil }
 
 // peak is the most memory that a process had, or its host when it started the process: the kernel takes the one for the other.

@@ -1,10 +1,10 @@
 // Package worker does work that is not trusted in other processes: the same program, started ahead, without credentials, files or network.
 //
 // A worker does one job at a time. It gets data, asks its host for more in the middle, and answers with data; what it sends is read within
-// limits, and never believed. The operating system bounds its memory and its time. One that reaches a limit, crashes, breaks the protocol
-// or works for somebody who has gone is killed, and the next job gets a fresh one; all others go on. So a job can hurt nobody but itself.
+// limits, and never believed. The operating system bounds its memory and its time. A worker that reaches a limit, crashes, breaks the
+// protocol or has a cancelled job is killed, and the next job gets a fresh one; all others go on. So a job can hurt only itself.
 //
-// What the system offers beyond limits, such as a filter of system calls, is used where it is there; Pool.Confinement says what is.
+// Further protection of the operating system, such as a filter of system calls, is used where it exists; Pool.Confinement reports it.
 package worker
 
 import (
@@ -27,19 +27,17 @@ type Config struct {
 	Idle int
 	// Memory bounds the bytes of each. Zero is DefaultMemory.
 	Memory int64
-	// GCPercent is how much garbage workers may have, in percent of what they use, as in debug.SetGCPercent: with more they are faster and
-	// larger. Zero is 100.
+	// GCPercent is the garbage collection target of workers, as in debug.SetGCPercent: more is faster, and takes more memory. Zero is 100.
 	GCPercent int
 	// Jobs is after how many jobs a worker is replaced. Zero is 500.
 	Jobs int
 	// Long is how long a job may compute before it yields to all others: its worker gets the lowest priority, and no other job. Zero is 250
 	// ms.
 	Long time.Duration
-	// Large bounds the bytes of large answers that are at hand at once, in all jobs; as they are sent, and decoded. An owner of jobs has at
-	// most half of it. A larger answer counts as so much: it comes alone, or with that of one other owner. No answer takes more than
-	// Memory. Zero is 64 MiB.
+	// Large bounds the bytes of all large answers in memory, of all jobs: once as sent, once decoded. An owner gets at most half of it. A
+	// larger answer counts as that much: it comes alone, or with one of another owner. No answer takes more than Memory. Zero is 64 MiB.
 	Large int64
-	// Ended is called for each worker that has ended. Nil is nobody.
+	// Ended is called for each worker that has ended. Nil is not called.
 	Ended func(Ended)
 
 	unfiltered bool // this system's kernel and the filter of system calls do not go together
@@ -55,9 +53,9 @@ const (
 // Ended is a worker that has ended.
 type Ended struct {
 	Reason string
-	Job    string // what it was to do; "" is nothing
+	Job    string // its last job; "" if it had none
 	Doing  string
-	Output string // what it wrote to standard error, shortened
+	Output string // its standard error, shortened
 }
 
 // Pool has workers, and gives them jobs. It is safe for concurrent use.
@@ -66,7 +64,7 @@ type Pool struct {
 	spawn *spawner
 	// slots has one for each worker that may be there. A free slot has a worker that waits, or none.
 	slots chan struct{}
-	// large is for answers that are read, decoded for those that are used.
+	// large bounds answers that are being read, decoded those in use.
 	large, decoded *budget
 
 	mu          sync.Mutex
@@ -134,7 +132,7 @@ func (p *Pool) warm() {
 		select {
 		case p.slots <- struct{}{}:
 			p.refill()
-		default: // so many are at work already
+		default: // all slots are taken
 			return
 		}
 	}
@@ -154,7 +152,7 @@ func (p *Pool) refill() {
 	<-p.slots
 }
 
-// Confinement is what keeps the workers from doing harm.
+// Confinement returns the restrictions of the workers.
 func (p *Pool) Confinement() Confinement {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -178,7 +176,7 @@ func (p *Pool) Close() {
 	for _, w := range idle {
 		p.end(w, ReasonClosed, "")
 	}
-	// With all slots, nobody works and nobody starts anything any more.
+	// Once all slots are taken, no job runs and no worker starts.
 	for range cap(p.slots) {
 		p.slots <- struct{}{}
 	}
@@ -219,7 +217,7 @@ func (p *Pool) take(ctx context.Context) (*process, error) {
 			}
 			w, err := p.start(ctx)
 			if err != nil && ctx.Err() == nil {
-				w, err = p.start(ctx) // somebody may have killed it
+				w, err = p.start(ctx) // it may have been killed
 			}
 			return w, err
 		}

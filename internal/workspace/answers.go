@@ -14,6 +14,7 @@ import (
 	"github.com/argosy-cd/argosy/internal/plan"
 	"github.com/argosy-cd/argosy/internal/problem"
 	"github.com/argosy-cd/argosy/internal/scm"
+	"github.com/argosy-cd/argosy/internal/secret"
 )
 
 // Asking says how generators that ask APIs are answered. The zero value leaves their sets unknown.
@@ -34,10 +35,10 @@ type Asking struct {
 	Getenv func(string) string
 }
 
-// Given reports whether there is anything but what Argo CD itself is told.
+// Given reports whether there are answers, credentials or objects, beside Argo CD's own settings.
 func (a Asking) Given() bool { return a.Answers != "" || a.Record || len(a.Secrets)+len(a.Objects) > 0 }
 
-// noAnswer is the hint of everything that is not known.
+// noAnswer is the hint for unknown objects and answers.
 const noAnswer = "; give it with --secrets FILE, or replay a recorded answer with --answers DIR"
 
 // Replay answers from files. Without a directory everything is unknown.
@@ -48,7 +49,7 @@ func Replay(dir string) generator.APIs {
 	return answers.Replay{FS: inside(dir), Dir: dir}
 }
 
-// inside is a directory that no link leads out of: a recorded answer may come from somebody else's branch, and errors quote it.
+// inside is a directory that no link leads out of: a recorded answer may come from an untrusted branch, and errors quote it.
 type inside string
 
 // Open implements fs.FS.
@@ -94,7 +95,7 @@ func whoIsAsked(q generator.Question) string {
 	return "the API of " + q.Provider
 }
 
-// open returns what answers generators, and what writes a recording. The objects of documents are known, too.
+// open returns the APIs for generators, and a function that writes a recording. The objects of docs are known to the APIs, too.
 func (a Asking) open(docs []manifest.Document) (generator.APIs, func() error, error) {
 	done := func() error { return nil }
 	switch {
@@ -158,10 +159,10 @@ func readObjects(lists ...[]string) (scm.Manifests, error) {
 	return out, nil
 }
 
-// asking asks APIs for a command of a user. A set whose API cannot be reached is unknown.
+// asking calls APIs for a user's command. A set whose API cannot be reached is unknown.
 type asking struct {
 	asker *scm.Asker
-	// any says that every API may be asked; otherwise those that the environment has a token for.
+	// any allows every API; otherwise only those with a token in the environment.
 	any, offline bool
 }
 
@@ -169,7 +170,7 @@ type asking struct {
 func (a asking) Ask(ctx context.Context, q generator.Question) (*generator.Answer, error) {
 	if q.Ask != generator.AskDecision && !a.any {
 		base, err := a.asker.Address(q)
-		if err != nil || a.offline || a.asker.Token(q.Provider, base) == "" {
+		if err != nil || a.offline || a.asker.Token(q.Provider, base).IsZero() {
 			return nil, generator.Unknown{Reason: whoIsAsked(q) +
 				" is not asked without a credential; give one with --secrets FILE, or replay a recorded answer with --answers DIR"}
 		}
@@ -182,9 +183,9 @@ func (a asking) Ask(ctx context.Context, q generator.Question) (*generator.Answe
 }
 
 // token returns the token of the environment for a host, and for no other: a set can name any address.
-func (a Asking) token(provider, base string) string {
+func (a Asking) token(provider, base string) secret.Text {
 	if a.Getenv == nil {
-		return ""
+		return secret.Text{}
 	}
 	var variable, own, public string
 	switch provider {
@@ -199,10 +200,10 @@ func (a Asking) token(provider, base string) string {
 	}
 	for _, known := range []string{own, public} {
 		if known != "" && sameOrigin(known, base) {
-			return strings.TrimSpace(a.Getenv(variable))
+			return secret.New(strings.TrimSpace(a.Getenv(variable)))
 		}
 	}
-	return ""
+	return secret.Text{}
 }
 
 func sameOrigin(a, b string) bool {

@@ -55,7 +55,7 @@ func (r *Repositories) mergesInto(ctx context.Context, url, revision string) boo
 // Remote fetches with the user's own credentials.
 func (r *Repositories) Remote() source.Remote { return elsewhere{r} }
 
-// elsewhere is what is fetched with the user's own credentials.
+// elsewhere fetches remote content with the user's own credentials.
 type elsewhere struct{ *Repositories }
 
 // Git implements source.Remote.

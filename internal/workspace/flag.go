@@ -23,7 +23,7 @@ func ParseRepos(flags []string) ([]gitsource.Local, error) {
 	return out, nil
 }
 
-// ParseRepo reads a directory, or URL=PATH[@REV]. The URL of a directory alone is not known yet.
+// ParseRepo reads a directory, or URL=PATH[@REV]. A directory alone has no URL yet.
 func ParseRepo(flag string) (gitsource.Local, error) {
 	info, err := os.Stat(flag)
 	switch {

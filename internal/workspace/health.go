@@ -25,13 +25,13 @@ type Checks struct {
 	Limits         health.Limits
 }
 
-// Check refuses what does not go together.
+// Check refuses flags that exclude each other.
 func (c Checks) Check() error {
 	switch {
 	case len(c.Files) == 0:
 		return problem.Usagef("needed: a file with objects, or - for standard input")
 	case c.Lua != "" && c.Customizations != "":
-		return problem.Usagef("--lua and --customizations do not go together")
+		return problem.Usagef("--lua and --customizations exclude each other")
 	case c.OpenLibs && c.Lua == "":
 		return problem.Usagef("--open-libs requires --lua; settings have a key for it")
 	}
@@ -69,7 +69,7 @@ func (c Checks) Run() ([]report.Checked, error) {
 	return results, errors.Join(errs...)
 }
 
-// customizations are those of a script for everything, or of settings.
+// customizations returns one script for all kinds, or the scripts of the settings.
 func (c Checks) customizations() (health.Customizations, error) {
 	if c.Lua != "" {
 		data, err := input.File(c.Lua)

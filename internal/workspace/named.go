@@ -12,8 +12,8 @@ import (
 	"github.com/argosy-cd/argosy/internal/tree"
 )
 
-// NamedMost is the URL of a directory: the one that Applications and sets in it name most often, with paths that are there; "" if they name
-// none. The names are those of all its files, the files those that may be manifests.
+// NamedMost returns the URL of a directory: the one that Applications and sets in it name most often, with existing paths; "" if they name
+// none. names are the names of all its files, files those that may be manifests.
 func NamedMost(names []string, files []tree.File) string {
 	c := naming{dirs: map[string]bool{".": true}, times: map[string]int{}, spelt: map[string]string{}}
 	for _, name := range names {
@@ -65,7 +65,7 @@ func (c naming) walk(v any) {
 	}
 }
 
-// count counts a source, or a Git generator, whose path begins with something that is there.
+// count counts a source, or a Git generator, whose path begins with an existing name.
 func (c naming) count(source map[string]any) {
 	url := manifest.String(source, "repoURL")
 	if url == "" || strings.ContainsAny(url, "{}<>$ ") || manifest.String(source, "chart") != "" {

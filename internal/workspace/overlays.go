@@ -62,7 +62,7 @@ func patches(kustomization manifest.Object) []string {
 	return out
 }
 
-// above are the Kustomizations that deploy a file, directly or through others, and that no other deploys: what people apply.
+// above returns the Kustomizations that people apply for a file: they deploy it, directly or through others, and no other deploys them.
 func (o overlays) above(file string) []string {
 	seen, top := map[string]bool{}, map[string]bool{}
 	queue := slices.Clone(o.users[file])
@@ -82,8 +82,8 @@ func (o overlays) above(file string) []string {
 	return slices.Sorted(maps.Keys(top))
 }
 
-// patched are the Applications and sets of a Kustomization in a local repository at top, or those of its files if it cannot be rendered.
-// One that the Kustomization leaves as it is in its file has the place of the file.
+// patched returns the Applications and sets of a Kustomization in a local repository at top, or those of its files if it cannot be
+// rendered. An unpatched object keeps the position in its file.
 func (r *Repositories) patched(ctx context.Context, top, dir string, files []manifest.Document) []manifest.Document {
 	docs, err := directory(ctx, r, input.Near(filepath.Join(top, dir)), source.Application{})
 	if err != nil {

@@ -14,23 +14,23 @@ import (
 	"github.com/argosy-cd/argosy/internal/words"
 )
 
-// Planner plans what repositories have.
+// Planner plans the roots in repositories.
 type Planner struct {
 	Repositories *Repositories
 	// Config says how to plan. The planner fills in where repositories are: Git, Loader and Cache.
 	Config plan.Config
 	// All plans every root that is found; otherwise several are an error.
 	All bool
-	// Stdin has the root that is called "-".
+	// Stdin has the root "-".
 	Stdin io.Reader
-	// Deprecated is called with each deprecated field that a plan has, with its file, once for each. Nil is nobody.
+	// Deprecated is called once for each deprecated field in a plan, with its file. Nil is not called.
 	Deprecated func(line string)
 
-	branches []*Repositories // as Roots has opened them
+	branches []*Repositories // opened by Roots
 	warned   map[string]bool // lines that Deprecated was called with
 }
 
-// Close closes the repositories, those of Roots included, and ends what renders.
+// Close closes the repositories, those of Roots included, and ends the workers.
 func (p *Planner) Close() error {
 	err := p.Repositories.Close()
 	for _, r := range p.branches {
@@ -79,7 +79,7 @@ func (p *Planner) warn(made *plan.Plan) {
 	}
 }
 
-// then plans the roots as they are at the revision of the repositories. Without any, nothing is deployed.
+// then plans the roots at the base revision. No roots give an empty plan.
 func (p *Planner) then(ctx context.Context, repos *Repositories, args []string) (*plan.Plan, error) {
 	was := &Roots{Repositories: repos}
 	for _, arg := range args {
@@ -131,7 +131,7 @@ func (p *Planner) Both(ctx context.Context, revision string, args []string) (bef
 	return before, after, err
 }
 
-// rootsThen are those of a file or a directory at the revision of the repositories, none if it is not there.
+// rootsThen returns the roots of a file or a directory at the revision of the repositories, none if it does not exist.
 func rootsThen(ctx context.Context, repos *Repositories, arg string) ([]manifest.Document, error) {
 	if arg == "-" {
 		return nil, fmt.Errorf("standard input has no revision %s; name the file of the root", repos.revision)

@@ -23,10 +23,10 @@ import (
 	"github.com/argosy-cd/argosy/internal/words"
 )
 
-// Roots are what a plan begins with.
+// Roots are the roots of a plan.
 type Roots struct {
 	Documents []manifest.Document
-	// Repositories are those of the plan, whose work tree stands for the branch that the roots follow. The Planner closes them.
+	// Repositories are the repositories of the plan; their work tree stands for the branch that the roots follow. The Planner closes them.
 	Repositories *Repositories
 }
 
@@ -70,7 +70,7 @@ func branchOf(ctx context.Context, repos *Repositories, roots []manifest.Documen
 	return ""
 }
 
-// readRoots reads the roots of a file, or what would be applied of a directory.
+// readRoots reads the roots of a file, or of a directory the objects that would be applied.
 func readRoots(ctx context.Context, stdin io.Reader, repos *Repositories, arg string) ([]manifest.Document, error) {
 	if info, err := os.Stat(arg); arg != "-" && err == nil && info.IsDir() {
 		return directoryRoots(ctx, repos, arg)
@@ -82,7 +82,7 @@ func readRoots(ctx context.Context, stdin io.Reader, repos *Repositories, arg st
 	return fileRoots(arg, data)
 }
 
-// fileRoots are the objects of a file, of which one must be an Application or a set.
+// fileRoots returns the objects of a file; at least one must be an Application or a set.
 func fileRoots(name string, data []byte) ([]manifest.Document, error) {
 	docs, _, err := manifest.DecodeLoose(name, data)
 	if err != nil {
@@ -91,7 +91,7 @@ func fileRoots(name string, data []byte) ([]manifest.Document, error) {
 	return docs, anyRoot(name, docs)
 }
 
-// rootsAt reads the roots of a file or a directory as they are at the revision of the repositories. One that is not there has none.
+// rootsAt reads the roots of a file or a directory at the revision of the repositories. It returns none if that does not exist.
 func rootsAt(ctx context.Context, repos *Repositories, arg string) ([]manifest.Document, error) {
 	view, name, err := repos.inside(ctx, arg)
 	if err != nil {
@@ -114,7 +114,7 @@ func anyRoot(name string, docs []manifest.Document) error {
 	return fmt.Errorf("%s: there is no Application and no ApplicationSet in it", name)
 }
 
-// directoryRoots are what would be applied of a directory, of which one must be an Application or a set.
+// directoryRoots returns the objects of a directory that would be applied; at least one must be an Application or a set.
 func directoryRoots(ctx context.Context, repos *Repositories, dir string) ([]manifest.Document, error) {
 	docs, err := directory(ctx, repos, dir, source.Application{})
 	if err != nil {
@@ -162,7 +162,7 @@ func directory(ctx context.Context, repos *Repositories, dir string, app source.
 	return result.Documents, nil
 }
 
-// find looks through the local repositories for the Applications and sets that nobody deploys, and that deploy others.
+// find finds the Applications and sets in the local repositories that deploy others and that no other deploys.
 func (p *Planner) find(ctx context.Context) ([]manifest.Document, error) {
 	repos := p.Repositories
 	candidates, err := repos.applications(ctx)
@@ -218,7 +218,7 @@ func (r *Repositories) noteRoots(roots, candidates []manifest.Document) {
 	}
 }
 
-// among plans candidates as if somebody had applied them: a root is one that nobody else deploys.
+// among returns the roots among candidates, which it plans as if they were applied by hand.
 func (p *Planner) among(ctx context.Context, repos *Repositories, candidates []manifest.Document) ([]manifest.Document, error) {
 	all := *p
 	all.Deprecated = nil                    // of roots only
@@ -229,7 +229,7 @@ func (p *Planner) among(ctx context.Context, repos *Repositories, candidates []m
 }
 
 // applications returns all Applications and sets in manifests of the local repositories, the Applications only if one of their sources is
-// in one of them. What is not a manifest, such as a template, is none.
+// in one of them. Other files, such as templates, have none.
 func (r *Repositories) applications(ctx context.Context) ([]manifest.Document, error) {
 	if err := r.ready(ctx); err != nil {
 		return nil, err
@@ -256,7 +256,7 @@ func (r *Repositories) applications(ctx context.Context) ([]manifest.Document, e
 			return nil, err
 		}
 		users := newOverlays(files)
-		under := map[string][]manifest.Document{} // by Kustomization that people apply: what its files have
+		under := map[string][]manifest.Document{} // by applied Kustomization: the documents of its files
 		for _, f := range files {
 			name := input.Near(filepath.Join(l.Path, f.Name))
 			if seen[name] || !mentions(f.Data) || users.patches[f.Name] {
@@ -290,7 +290,7 @@ func (r *Repositories) applications(ctx context.Context) ([]manifest.Document, e
 	}), nil
 }
 
-// inFile are the Applications and sets of a file, or the chart of which the file is a template.
+// inFile returns the Applications and sets of a file, or the chart to which the file belongs as a template.
 func (r *Repositories) inFile(name string, data []byte) (docs []manifest.Document, chart string) {
 	docs, _, err := manifest.DecodeLoose(name, data)
 	if err != nil {

@@ -35,7 +35,7 @@ type Sets struct {
 	SkipUnknown bool
 	// Stdin is the file that is called "-".
 	Stdin io.Reader
-	// Note and Warn are told what a user should know.
+	// Note and Warn are called with notes and warnings for the user.
 	Note, Warn func(line string)
 }
 
@@ -79,7 +79,7 @@ func (s Sets) One(ctx context.Context, set manifest.Object) ([]manifest.Object, 
 	return render(ctx, set)
 }
 
-// Open returns what renders a set, as a file has it, and what writes a recording of APIs. The repositories stay open.
+// Open returns a function that renders a set as written in a file, and one that writes a recording of APIs. The repositories stay open.
 func (s Sets) Open() (render func(context.Context, manifest.Object) ([]manifest.Object, error), recorded func() error, err error) {
 	cfg, err := s.config()
 	if err != nil {

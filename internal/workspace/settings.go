@@ -13,7 +13,7 @@ import (
 	"github.com/argosy-cd/argosy/internal/source"
 )
 
-// Settings are what a user says about Argo CD and its cluster. The zero value says nothing: the plan takes what the tree has.
+// Settings are the user's settings of Argo CD and its cluster. With the zero value, the plan uses those in the tree.
 type Settings struct {
 	Namespace string
 	Version   versions.Version

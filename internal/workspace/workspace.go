@@ -1,5 +1,5 @@
-// Package workspace is what a user works on: the Git repositories on disk and elsewhere that Applications name, the roots in them, and
-// plans of those roots.
+// Package workspace has the input of a user's commands: the Git repositories on disk and elsewhere that Applications name, the roots in
+// them, and plans of those roots.
 //
 // It reads with the user's own rights: work trees as they lie on disk, other repositories by the user's git, charts and files with the
 // user's credentials. It writes nothing but a cache.
@@ -28,11 +28,11 @@ import (
 
 // Config says where repositories are, and how they are read.
 type Config struct {
-	// Local are repositories that are answered by a directory. One without a URL is the one that its Applications name.
+	// Local are repositories that a directory stands for. A directory without a URL gets the URL that its Applications name.
 	Local []gitsource.Local
-	// Alone says that Local are all local repositories. Otherwise the one of the working directory is one, too, for all of its remotes.
+	// Alone says that Local has all local repositories. Otherwise the working directory's is one, too, under the URLs of its remotes.
 	Alone bool
-	// Guess is for plans: the repository of the working directory is also the one that its Applications name, and none is a path.
+	// Guess is for plans: the working directory also stands for the URL that its Applications name, and URLs must not be paths.
 	Guess bool
 	// Offline fetches nothing.
 	Offline bool
@@ -42,9 +42,9 @@ type Config struct {
 	Cache string
 	// Env is the environment of git.
 	Env []string
-	// Note is told what a user should know.
+	// Note is called with notes for the user.
 	Note func(line string)
-	// Foreign renders what is fetched. Nil renders it in this process.
+	// Foreign renders fetched sources in workers. Nil renders them in this process.
 	Foreign *job.Foreign
 }
 
@@ -54,7 +54,7 @@ type Repositories struct {
 	cfg Config
 	// revision answers for all local repositories that have none of their own; "" is the work tree.
 	revision string
-	// branch is what the work tree stands for, besides the branch that is checked out; "" is the default branch of the repository.
+	// branch is the branch that the work tree stands for, besides the checked-out one; "" is the default branch of the repository.
 	branch string
 
 	once   sync.Once
@@ -62,7 +62,7 @@ type Repositories struct {
 	local  []gitsource.Local
 	remote *fetch.Fetcher
 	err    error
-	// rendered is what plans of these repositories have rendered, foreign what does so for sources that were fetched; nil is this process.
+	// rendered caches rendered sources. foreign renders fetched sources in workers; nil renders them in this process.
 	rendered plan.Cache
 	foreign  *job.Sum
 }
@@ -103,7 +103,7 @@ func (r *Repositories) Local(ctx context.Context) ([]gitsource.Local, error) {
 	return r.local, err
 }
 
-// open maps the remotes of the repository we stand in, and on top of them what --repo says.
+// open maps the remotes of the repository of the working directory, and over them the repositories of --repo.
 func (r *Repositories) open(ctx context.Context) error {
 	var remotes []gitsource.Local
 	if !r.cfg.Alone {
@@ -146,7 +146,7 @@ func (r *Repositories) open(ctx context.Context) error {
 	return nil
 }
 
-// guessURLs finds the URL of directories that have none: the one that their Applications name most often.
+// guessURLs finds the URL of directories without one: the URL that their Applications name most often.
 func (r *Repositories) guessURLs(ctx context.Context, local []gitsource.Local) error {
 	for i, l := range local {
 		if l.URL != "" {

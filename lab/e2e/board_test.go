@@ -62,7 +62,7 @@ func (k *kit) scene(board string) boardScene {
 
 // boardAgrees compares a board that has watched a boot with the journal of the API server: it has the same Applications, all healthy, and where
 // by the journal one of an earlier wave was healthy before another was made, so it was on the board. Argo CD's times are whole seconds.
-func (x *seed) boardAgrees(board string, s simulated) {
+func (x *exampleLab) boardAgrees(board string, s simulated) {
 	x.Helper()
 	shown := x.scene(board)
 	// The board watches by itself, and may hear of the end a moment later.
@@ -122,7 +122,7 @@ func (x *seed) boardAgrees(board string, s simulated) {
 
 // goodAt reports whether an Application was what the board calls healthy when something else happened: also synced, and without a sync.
 // For a wave, health is enough, and Argo CD takes some that is not synced for healthy for a moment.
-func (x *seed) goodAt(name string, revision int64) bool {
+func (x *exampleLab) goodAt(name string, revision int64) bool {
 	now := map[string]string{}
 	for _, e := range x.journal.Entries("Application", name) {
 		if e.Revision < revision {

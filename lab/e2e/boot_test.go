@@ -23,9 +23,9 @@ import (
 	"github.com/argosy-cd/argosy/lab"
 )
 
-// seed is examples/cluster in a lab of its own: with its sets rendered by our plugin and one of them at the ticks of a clock, as
+// exampleLab is examples/cluster in a lab of its own: with its sets rendered by our plugin and one of them at the ticks of a clock, as
 // examples/demo lays it over, or by the controller. Some of it is in S3.
-type seed struct {
+type exampleLab struct {
 	*kit
 	repo   *lab.Repo
 	dir    string
@@ -36,21 +36,21 @@ type seed struct {
 }
 
 const (
-	seedRoot = "infrastructure/controllers/argocd/root.yaml"
-	seedApps = "infrastructure/controllers/argocd/apps/my-apps-appset.yaml"
+	exampleRoot = "infrastructure/controllers/argocd/root.yaml"
+	exampleApps = "infrastructure/controllers/argocd/apps/my-apps-appset.yaml"
 )
 
-// newSeed makes the lab of a seed.
-func newSeed(t *testing.T, s seed) *seed {
+// newExample makes the lab of the example.
+func newExample(t *testing.T, s exampleLab) *exampleLab {
 	t.Helper()
-	return newSeedIn(t, lab.Config{}, s)
+	return newExampleIn(t, lab.Config{}, s)
 }
 
-// newSeedIn is newSeed in a lab that is configured otherwise.
-func newSeedIn(t *testing.T, config lab.Config, s seed) *seed {
+// newExampleIn is newExample in a lab that is configured otherwise.
+func newExampleIn(t *testing.T, config lab.Config, s exampleLab) *exampleLab {
 	t.Helper()
 	ownLane.enter(t)
-	config.Settings = map[string]string{healthKey: seedLua}
+	config.Settings = map[string]string{healthKey: copyingLua}
 	l, err := lab.Start(context.Background(), config)
 	if err != nil {
 		t.Fatal(err)
@@ -61,13 +61,13 @@ func newSeedIn(t *testing.T, config lab.Config, s seed) *seed {
 		}
 		l.Stop()
 	})
-	k := newKitIn(t, l, "seed")
+	k := newKitIn(t, l, "example")
 	x := &s
 	x.kit = k
 	x.repo, x.dir = exampleRepo(k.ctx, t, l, x.whole)
 	k.must(l.Bucket(k.ctx, "artifacts"))
 	x.lay(os.DirFS("../../examples/demo"))
-	root, err := os.ReadFile(filepath.Join(x.dir, seedRoot))
+	root, err := os.ReadFile(filepath.Join(x.dir, exampleRoot))
 	k.must(err)
 	x.root = string(root)
 	k.plugins(native)
@@ -79,7 +79,7 @@ func newSeedIn(t *testing.T, config lab.Config, s seed) *seed {
 
 // acceptGateways does what the controller of the example's GatewayClass would. Since 3.5 Argo CD has a check for it: Progressing until it is
 // accepted.
-func (x *seed) acceptGateways() {
+func (x *exampleLab) acceptGateways() {
 	_, err := x.lab.Wait(x.ctx, application, lab.Namespace, "gateway", func(o *unstructured.Unstructured) bool {
 		return o != nil && text(o, "status", "operationState", "phase") == "Succeeded"
 	})
@@ -95,7 +95,7 @@ func (x *seed) acceptGateways() {
 }
 
 // lay lays files over the cluster, as argosy demo does. What is beside a trigger file goes to S3.
-func (x *seed) lay(over fs.FS) {
+func (x *exampleLab) lay(over fs.FS) {
 	x.Helper()
 	clock, _ := x.triggerServer("30s")
 	replace := []string{"https://git.example.com/home/cluster.git", x.repo.URL, "http://appset-repo.argocd", clock}
@@ -104,7 +104,7 @@ func (x *seed) lay(over fs.FS) {
 	}
 	change := map[string]string{}
 	x.must(fs.WalkDir(over, ".", func(name string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() || name == "README.md" || !x.plugin && (name == seedRoot || name == seedApps) {
+		if err != nil || d.IsDir() || name == "README.md" || !x.plugin && (name == exampleRoot || name == exampleApps) {
 			return err
 		}
 		data, err := fs.ReadFile(over, name)
@@ -124,7 +124,7 @@ func (x *seed) lay(over fs.FS) {
 }
 
 // commit changes files of the cluster's repository; an empty one is removed.
-func (x *seed) commit(files map[string]string) {
+func (x *exampleLab) commit(files map[string]string) {
 	x.Helper()
 	for name, content := range files {
 		file := filepath.Join(x.dir, name)
@@ -149,7 +149,7 @@ type simulated struct {
 	Waiting []string
 }
 
-func (x *seed) simulate(args ...string) simulated {
+func (x *exampleLab) simulate(args ...string) simulated {
 	x.Helper()
 	file := filepath.Join(x.TempDir(), "root.yaml")
 	x.must(os.WriteFile(file, []byte(x.root), 0o644))
@@ -169,7 +169,7 @@ func (x *seed) simulate(args ...string) simulated {
 
 // agrees compares the journal with the simulation: the same Applications were made, and one was made when another was healthy if it was in
 // the simulation, too.
-func (x *seed) agrees(s simulated) {
+func (x *exampleLab) agrees(s simulated) {
 	x.Helper()
 	made, healthy := map[string]int64{}, map[string]int64{}
 	for _, a := range s.Applications {
@@ -204,7 +204,7 @@ func (x *seed) agrees(s simulated) {
 }
 
 // ordered checks that no Application of a wave was made before all of earlier waves were healthy.
-func (x *seed) ordered(s simulated) {
+func (x *exampleLab) ordered(s simulated) {
 	x.Helper()
 	waves, own := map[int][]string{}, map[string]int{}
 	for _, a := range s.Applications {
@@ -233,9 +233,9 @@ func (x *seed) ordered(s simulated) {
 	}
 }
 
-// TestSeedBoot boots examples/cluster: by applying the root alone, waves 0, 1, 2, 4, 5 and 6 in order, with sets that the
+// TestExampleBoot boots examples/cluster: by applying the root alone, waves 0, 1, 2, 4, 5 and 6 in order, with sets that the
 // plugin renders and some of the sources in S3; three times with LONG. What runs already is adopted.
-func TestSeedBoot(t *testing.T) {
+func TestExampleBoot(t *testing.T) {
 	t.Parallel()
 	times := 1
 	if long {
@@ -243,7 +243,7 @@ func TestSeedBoot(t *testing.T) {
 	}
 	for n := range times {
 		t.Run(fmt.Sprint(n+1), func(t *testing.T) {
-			x := newSeed(t, seed{plugin: true, pinned: true, whole: true})
+			x := newExample(t, exampleLab{plugin: true, pinned: true, whole: true})
 			var before *unstructured.Unstructured
 			if n == 0 {
 				before = x.running("infrastructure/networking/cilium/agent.yaml", "kube-system")
@@ -270,7 +270,7 @@ func TestSeedBoot(t *testing.T) {
 }
 
 // learns simulates the boot with the times that the Applications of the cluster themselves tell.
-func (x *seed) learns(before simulated) {
+func (x *exampleLab) learns(before simulated) {
 	x.Helper()
 	list := map[string]any{"kind": "List"}
 	var items []any
@@ -301,7 +301,7 @@ func (x *seed) learns(before simulated) {
 }
 
 // running applies a manifest of the cluster by hand, as somebody did before Argo CD was there.
-func (x *seed) running(file, namespace string) *unstructured.Unstructured {
+func (x *exampleLab) running(file, namespace string) *unstructured.Unstructured {
 	x.Helper()
 	data, err := os.ReadFile(filepath.Join(x.dir, file))
 	x.must(err)
@@ -316,15 +316,15 @@ func (x *seed) running(file, namespace string) *unstructured.Unstructured {
 	return o
 }
 
-// TestSeedStops: a component that never becomes healthy stops everything behind it, as in the simulation, and its repair lets the boot go
+// TestExampleStops: a component that never becomes healthy stops everything behind it, as in the simulation, and its repair lets the boot go
 // on by itself. With the stock controller, nothing waits for a set, and what it makes is what we would make. The Applications follow the
 // branch: pinned ones would get the repair only with the next sync of the root, which this one holds up until the Deployment's own deadline
 // of ten minutes.
-func TestSeedStops(t *testing.T) {
+func TestExampleStops(t *testing.T) {
 	t.Parallel()
 	for name, plugin := range map[string]bool{"plugin": true, "stock": false} {
 		t.Run(name, func(t *testing.T) {
-			x := newSeed(t, seed{plugin: plugin})
+			x := newExample(t, exampleLab{plugin: plugin})
 			const file = "infrastructure/controllers/reloader/reloader.yaml"
 			data, err := os.ReadFile(filepath.Join(x.dir, file))
 			x.must(err)

@@ -32,8 +32,8 @@ type booting struct {
 	stderr bytes.Buffer
 }
 
-// boot starts argosy boot for the root of a seed.
-func (x *seed) boot(kubeconfig string, more ...string) *booting {
+// boot starts argosy boot for the root of the example.
+func (x *exampleLab) boot(kubeconfig string, more ...string) *booting {
 	x.Helper()
 	file := filepath.Join(x.TempDir(), "root.yaml")
 	x.must(os.WriteFile(file, []byte(x.root), 0o644))
@@ -80,7 +80,7 @@ func result(events []bootEvent) string {
 // TestBootCommand boots examples/cluster, without the CRDs that nothing in it needs, by argosy boot, with exactly the rights of docs/live.md: waves in order, what runs is adopted, the
 // boot is as planned, and a second one changes nothing.
 func TestBootCommand(t *testing.T) {
-	x := newSeed(t, seed{plugin: true, pinned: true})
+	x := newExample(t, exampleLab{plugin: true, pinned: true})
 	config := x.liveKubeconfig("argosy-boot")
 	before := x.running("infrastructure/networking/cilium/agent.yaml", "kube-system")
 	s := x.simulate()
@@ -149,7 +149,7 @@ func TestBootCommand(t *testing.T) {
 // TestBootCommandStops: a component that never becomes healthy stops everything behind it, and the boot says so, also after argosy boot was
 // killed in the middle. Its repair lets a boot go on by itself.
 func TestBootCommandStops(t *testing.T) {
-	x := newSeed(t, seed{plugin: true})
+	x := newExample(t, exampleLab{plugin: true})
 	config := x.liveKubeconfig("argosy-boot")
 	const file = "infrastructure/controllers/reloader/reloader.yaml"
 	data, err := os.ReadFile(filepath.Join(x.dir, file))

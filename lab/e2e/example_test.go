@@ -88,7 +88,7 @@ func withoutCRDs(files map[string]string) {
 
 // asTheController checks that the Applications that the stock controller has made are those that "argosy appset generate" prints, and that
 // there are no others but the ones in Git.
-func (x *seed) asTheController() {
+func (x *exampleLab) asTheController() {
 	x.Helper()
 	rendered := generate(x.ctx, x.T, x.repo.URL+"="+x.dir, filepath.Join(x.dir, "infrastructure/controllers/argocd/apps"))
 	live, err := x.lab.Names(x.ctx, application, lab.Namespace)

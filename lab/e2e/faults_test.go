@@ -153,7 +153,7 @@ func (x *siege) survived(names []string) {
 
 // deployedBefore checks that the sync of an Application of an earlier wave had succeeded before one of a later wave was created. Health
 // alone proves little when manifests cannot be rendered: Argo CD calls such an Application Healthy.
-func (x *seed) deployedBefore(s simulated) {
+func (x *exampleLab) deployedBefore(s simulated) {
 	x.Helper()
 	checked := 0
 	for _, b := range s.Applications {
@@ -176,7 +176,7 @@ func (x *seed) deployedBefore(s simulated) {
 // besieged boots examples/cluster with two repo-servers while processes are killed. The faults begin with the root.
 func besieged(t *testing.T, faults func(*siege) []fault) {
 	t.Helper()
-	x := newSeedIn(t, lab.Config{RepoServers: 2}, seed{plugin: true, pinned: true})
+	x := newExampleIn(t, lab.Config{RepoServers: 2}, exampleLab{plugin: true, pinned: true})
 	x.settings(ourCheck(t))
 	s := x.simulate()
 	siege := newSiege(x.kit)
@@ -269,7 +269,7 @@ func TestFaultsBoot(t *testing.T) {
 	if !long {
 		t.Skip("only with LONG")
 	}
-	x := newSeed(t, seed{plugin: true, pinned: true})
+	x := newExample(t, exampleLab{plugin: true, pinned: true})
 	x.settings(ourCheck(t))
 	s := x.simulate()
 	siege := newSiege(x.kit)

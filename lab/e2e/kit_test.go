@@ -22,9 +22,9 @@ const (
 	healthKey   = "resource.customizations.health.argoproj.io_Application"
 	// setHealthKey is for ApplicationSets.
 	setHealthKey = "resource.customizations.health.argoproj.io_ApplicationSet"
-	// seedLua is the health check of Applications that most clusters have: it copies status.health of the child, as the one in Argo CD's
+	// copyingLua is the health check of Applications that most clusters have: it copies status.health of the child, as the one in Argo CD's
 	// documentation does.
-	seedLua = `hs = {}
+	copyingLua = `hs = {}
 hs.status = "Progressing"
 hs.message = ""
 if obj.status ~= nil then

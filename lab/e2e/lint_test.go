@@ -76,11 +76,11 @@ func TestLint(t *testing.T) {
 		}
 		check := tree.settings[healthKey]
 		if tree.settings == nil {
-			check = seedLua
+			check = copyingLua
 		}
 		groups[check] = append(groups[check], tree)
 	}
-	k.settings(map[string]string{healthKey: seedLua})
+	k.settings(map[string]string{healthKey: copyingLua})
 	// Small groups first: the trees of a group keep Argo CD busy in the next one.
 	checks := slices.SortedFunc(maps.Keys(groups), func(a, b string) int {
 		return cmp.Or(cmp.Compare(len(groups[a]), len(groups[b])), cmp.Compare(a, b))

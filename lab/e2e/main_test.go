@@ -40,7 +40,7 @@ func run(m *testing.M) int {
 		os.Exit(1)
 	}()
 	var err error
-	shared, err = lab.Start(ctx, lab.Config{Progress: os.Stderr, ProgressiveSyncs: true, Settings: map[string]string{healthKey: seedLua}})
+	shared, err = lab.Start(ctx, lab.Config{Progress: os.Stderr, ProgressiveSyncs: true, Settings: map[string]string{healthKey: copyingLua}})
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "error:", err)
 		return 1

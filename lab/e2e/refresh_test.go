@@ -21,7 +21,7 @@ import (
 var patient = sync.OnceValues(func() (*lab.Lab, error) {
 	return lab.Start(context.Background(), lab.Config{
 		Progress: os.Stderr, Reconcile: time.Hour,
-		Settings: map[string]string{healthKey: seedLua},
+		Settings: map[string]string{healthKey: copyingLua},
 	})
 })
 

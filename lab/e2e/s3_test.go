@@ -58,7 +58,7 @@ func (k *kit) failure(name, part string) string {
 	return found
 }
 
-// TestS3 is the flow of the S3 plugin's design: CI uploads manifests, an Application refers to a repository with a trigger
+// TestS3 is the flow of the plugin s3: CI uploads manifests, an Application refers to a repository with a trigger
 // file, the plugin downloads and prints, Argo CD applies.
 func TestS3(t *testing.T) {
 	t.Parallel()

@@ -212,7 +212,7 @@ template:
 	k.plugins(native, "ARGOSY_KUBECONFIG="+kubeconfig)
 	k.apply(k.setApp("rights-git", "default", "spec", git), k.setApp("rights-clusters", "default", "spec", clusters))
 	t.Log(k.failure("rights-clusters", "reading Argo CD's Secrets of cluster: forbidden: "))
-	message := k.failure("rights-git", "the server requires credentials, and Argo CD has none for this repository that may be used here")
+	message := k.failure("rights-git", "the server requires credentials, and Argo CD has none that this project may use; add a Secret of the repository")
 	t.Log(message)
 
 	apply("Role", "argosy-cmp-secrets")

@@ -192,7 +192,7 @@ func TestStaleHealthy(t *testing.T) {
 // the next wave through. Ours does not, until it is mended. That is how argosy simulate has it.
 func TestBrokenChild(t *testing.T) {
 	t.Parallel()
-	for name, check := range map[string]map[string]string{"seeds": nil, "ours": ourCheck(t)} {
+	for name, check := range map[string]map[string]string{"copying": nil, "ours": ourCheck(t)} {
 		t.Run(name, func(t *testing.T) {
 			k := newKit(t, "broken"+name, check)
 			a, b := "broken"+name+"-a", "broken"+name+"-b"

@@ -163,7 +163,7 @@ func TestWhyPods(t *testing.T) {
 	}
 	// With the rights of status alone, why says what it could not look at.
 	out = k.argosyMay(3, "why", root, "--kubeconfig", status)
-	if !strings.Contains(out, "NOT LOOKED AT") || !strings.Contains(out, "no right to get deployments.apps in namespace whypods") {
+	if !strings.Contains(out, "NOT READ") || !strings.Contains(out, "no right to get deployments.apps in namespace whypods") {
 		t.Error(out)
 	}
 	wait := exec.CommandContext(k.ctx, argosy, "wait", root, "--kubeconfig", config, "--timeout", "1s")
@@ -232,7 +232,7 @@ func whyCases() []whyCase {
 		},
 		{
 			name: "kind", files: map[string]string{"c.yaml": configMap("c", "1")}, wait: failed, edit: c.in("why-nomaps"), kind: "project",
-			text: "does not allow the kind ConfigMap",
+			text: "does not permit the kind ConfigMap",
 		},
 		{
 			name: "window", files: map[string]string{"c.yaml": configMap("c", "1")}, edit: c.in("why-window"), kind: "sync-window",

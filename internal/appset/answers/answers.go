@@ -113,7 +113,7 @@ func (s subject) String() string {
 	return strings.Join(slices.DeleteFunc([]string{s.Kind, s.Provider, string(s.Spec)}, func(w string) bool { return w == "" }), " ")
 }
 
-// Replay answers from files. It asks nobody.
+// Replay answers questions from recorded files. It sends no requests.
 type Replay struct {
 	FS fs.FS
 	// Dir names the directory in messages.
@@ -167,9 +167,9 @@ func (r Replay) read(s subject) (*file, error) {
 	return f, nil
 }
 
-// content reads a file that is one, up to the limit.
+// content reads a regular file, up to the limit.
 func (r Replay) content(name string) ([]byte, error) {
-	info, err := fs.Stat(r.FS, name) // before it is opened: that could wait for somebody to write
+	info, err := fs.Stat(r.FS, name) // before opening: opening a named pipe blocks until it has a writer
 	switch {
 	case err != nil:
 		return nil, cause(err)
@@ -217,7 +217,7 @@ func decode(data []byte) (*file, error) {
 	return f, nil
 }
 
-// plain says in words of YAML what the decoder says in words of Go.
+// plain rewrites a decoder error from Go types to YAML terms.
 func plain(err error) error {
 	var wrong *json.UnmarshalTypeError
 	if !errors.As(err, &wrong) {
@@ -293,7 +293,7 @@ func (f *file) encode() ([]byte, error) {
 	return manifest.AppendYAML([]byte(head), v), nil
 }
 
-// add adds an answer to what is known.
+// add merges an answer into the file.
 func (f *file) add(q generator.Question, a *generator.Answer) {
 	switch q.Ask {
 	case generator.AskRepositories:

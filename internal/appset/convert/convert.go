@@ -14,18 +14,17 @@ import (
 	"time"
 
 	"github.com/argosy-cd/argosy/internal/appset"
-	"github.com/argosy-cd/argosy/internal/appset/generator"
 	"github.com/argosy-cd/argosy/internal/argo"
+	"github.com/argosy-cd/argosy/internal/giturl"
 	"github.com/argosy-cd/argosy/internal/manifest"
 	"github.com/argosy-cd/argosy/internal/problem"
 )
 
 // Defaults of Options.
 const (
-	DefaultTrigger   = "http://appset-repo.argocd"
-	DefaultEvery     = 3 * time.Minute // the requeue time of the applicationset-controller
-	DefaultProject   = "default"
-	DefaultNamespace = "argocd"
+	DefaultTrigger = "http://appset-repo.argocd"
+	DefaultEvery   = 3 * time.Minute // the requeue time of the applicationset-controller
+	DefaultProject = "default"
 )
 
 // Options say what the Applications look like. The zero value of each field is its default.
@@ -36,9 +35,9 @@ type Options struct {
 	Every time.Duration
 	// Git uses the repository of the set's Git generators as source instead of a trigger repository: its commits are the trigger then.
 	Git bool
-	// Project is that of the Applications.
+	// Project is the project of the Applications.
 	Project string
-	// Namespace is that of sets that name none, as the destination of their Application.
+	// Namespace is the destination namespace of the Application for a set that names none.
 	Namespace string
 }
 
@@ -53,7 +52,7 @@ func (o Options) withDefaults() Options {
 		o.Project = DefaultProject
 	}
 	if o.Namespace == "" {
-		o.Namespace = DefaultNamespace
+		o.Namespace = argo.DefaultNamespace
 	}
 	return o
 }
@@ -133,7 +132,7 @@ func (o Options) application(set manifest.Object, parameter string) (manifest.Ob
 	spec := map[string]any{
 		"project":     o.Project,
 		"source":      source,
-		"destination": map[string]any{"server": generator.InClusterServer, "namespace": namespace},
+		"destination": map[string]any{"server": argo.InClusterServer, "namespace": namespace},
 		"syncPolicy":  p.syncPolicy(),
 	}
 	if len(p.ignored) > 0 {
@@ -234,7 +233,7 @@ func own(generators []any) (map[string]any, error) {
 		switch {
 		case strings.Contains(repo+revision, "{{"):
 			err = fmt.Errorf("repository %q at %q of a Git generator is a template; use a trigger repository", repo, revision)
-		case found != nil && (argo.RepositoryKey(manifest.String(found, "repoURL")) != argo.RepositoryKey(repo) ||
+		case found != nil && (giturl.Canonical(manifest.String(found, "repoURL")) != giturl.Canonical(repo) ||
 			found["targetRevision"] != s["targetRevision"]):
 			err = fmt.Errorf("its Git generators read more than one repository or revision (%s, %s); use a trigger repository",
 				found["repoURL"], repo)

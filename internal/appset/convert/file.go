@@ -20,7 +20,7 @@ type Result struct {
 	Data []byte
 	// Names are the objects that were converted.
 	Names []string
-	// Already are objects that are what others are converted to.
+	// Already are the objects that need no conversion, because they have the target form.
 	Already []string
 	// Warnings name the file, the object and the field.
 	Warnings []string
@@ -50,7 +50,7 @@ type edit struct {
 // maxErrors bounds the problems of one file that are named.
 const maxErrors = 20
 
-// kinds are the objects that are converted, and those that need not be.
+// kinds selects the objects to convert, and those that need no conversion.
 type kinds struct{ match, already func(manifest.Object) bool }
 
 // each edits the documents that match, one after the other. All of them are edited, or none. The time that it takes grows with the size of
@@ -256,7 +256,7 @@ func (e *edit) splices(to manifest.Object, spec func(block) string) ([]splice, e
 	return out, nil
 }
 
-// finish takes a text if the document is what it should be and all others are what they were.
+// finish accepts a text if the document is right and all other documents are unchanged.
 func (e *edit) finish(after []byte, right func(manifest.Object) bool) error {
 	old, err := manifest.Decode(e.at.File, e.data)
 	if err != nil {

@@ -24,7 +24,7 @@ func Folder(file string, data []byte, sets func(source map[string]any) ([]manife
 	})
 }
 
-// lostInFolder says what has no effect any more when an Application renders its folder with the plugin.
+// lostInFolder names fields that lose their effect when an Application renders its folder with the plugin.
 func lostInFolder(root manifest.Object, sets func(source map[string]any) ([]manifest.Object, error)) []string {
 	var out []string
 	if paths := manifest.String(root, "metadata", "annotations", argo.PathsAnnotation); paths != "" {

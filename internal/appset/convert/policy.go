@@ -10,7 +10,7 @@ import (
 	"github.com/argosy-cd/argosy/internal/manifest"
 )
 
-// policy is what the applicationset-controller does with Applications that are there, as fields of their parent.
+// policy is how the applicationset-controller treats existing Applications, as fields of their parent.
 type policy struct {
 	updates, deletes bool
 	ignored          []any // ignoreDifferences
@@ -81,7 +81,7 @@ func preserved(fields map[string]any) []any {
 	return out
 }
 
-// syncPolicy is that of the parent. The controller reverts changes of Applications, as selfHeal does.
+// syncPolicy returns the sync policy of the parent. The controller reverts changes of Applications, as selfHeal does.
 func (p *policy) syncPolicy() map[string]any {
 	out := map[string]any{"automated": map[string]any{"prune": p.deletes, "selfHeal": true}}
 	if len(p.ignored) > 0 {
@@ -90,8 +90,8 @@ func (p *policy) syncPolicy() map[string]any {
 	return out
 }
 
-// finalizers are those of the parent. Deleting a set deletes its Applications, unless its policy deletes none; whether an Application
-// deletes its resources then is for its own finalizer to say (preserveResourcesOnDeletion).
+// finalizers returns the finalizers of the parent. Deleting a set deletes its Applications, unless its policy forbids that; each
+// Application's own finalizer decides whether its resources are deleted (preserveResourcesOnDeletion).
 func (p *policy) finalizers(set []any) []any {
 	var out []any
 	has := false
@@ -110,7 +110,7 @@ func (p *policy) finalizers(set []any) []any {
 	return out
 }
 
-// isResources reports whether a finalizer is that of Argo CD for deployed resources, in one of its variants.
+// isResources reports whether a finalizer is Argo CD's for deployed resources, in one of its variants.
 func isResources(v any) bool {
 	s, _ := v.(string)
 	return s == argo.ResourcesFinalizer || strings.HasPrefix(s, argo.ResourcesFinalizer+"/")
@@ -122,7 +122,7 @@ func Updates(set manifest.Object) bool { return policyOf(set).updates }
 // respect is the sync option without which ignored fields are overwritten by a sync.
 const respect = "RespectIgnoreDifferences=true"
 
-// Lacking says what the Application that renders the folder of a set needs, so that the fields of the set about Applications that are there
+// Lacking lists the fields that the Application that renders a set's folder needs, so that the set's fields about existing Applications
 // keep their effect. Each line names the field of the set.
 func Lacking(root, set manifest.Object) []string {
 	p := policyOf(set)

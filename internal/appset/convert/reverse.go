@@ -57,7 +57,7 @@ func Set(app manifest.Object) (set manifest.Object, warnings []string, err error
 	return set, append(warnings, lost(app, set)...), nil
 }
 
-// lost names what an Application has besides what its set becomes again.
+// lost names the fields of an Application that the set cannot keep.
 func lost(app, set manifest.Object) []string {
 	again, _, err := Options{}.application(set, "")
 	if err != nil {

@@ -16,7 +16,7 @@ type APIs interface {
 	Ask(ctx context.Context, q Question) (*Answer, error)
 }
 
-// Ask says what a Question is about.
+// Ask is the kind of a Question.
 type Ask string
 
 // Questions of the generators.
@@ -29,7 +29,7 @@ const (
 	AskDecision     Ask = "decision"     // clusterDecisionResource: a ConfigMap and the objects that it describes
 )
 
-// Question is what a generator asks. It has names of Secrets, and never their content.
+// Question is a generator's question to an API. It has names of Secrets, and never their content.
 type Question struct {
 	Ask Ask `json:"ask"`
 	// Set is the ApplicationSet of the generator. Secrets are read from its namespace.
@@ -38,7 +38,7 @@ type Question struct {
 	Provider string `json:"provider,omitempty"`
 	// Spec is the object of that field, or of the generator, with known fields of the right type only.
 	Spec json.RawMessage `json:"spec"`
-	// CloneProtocol is that of the generator; "" is the default of the host.
+	// CloneProtocol is the generator's; "" is the default of the host.
 	CloneProtocol string `json:"cloneProtocol,omitempty"`
 	// Repositories and Path belong to AskBranches and AskPath.
 	Repositories []Repository `json:"repositories,omitempty"`
@@ -53,7 +53,7 @@ type SetName struct {
 	Name      string `json:"name,omitempty"`
 }
 
-// Answer is what an API answered. Which field counts depends on the question.
+// Answer is the answer of an API. The question decides which field is set.
 type Answer struct {
 	Repositories []Repository `json:"repositories,omitempty"`
 	// Branches has for each repository of the question its branches, and Exists whether it has the path.
@@ -62,7 +62,7 @@ type Answer struct {
 	// PullRequests are in the order of the host. NotFound says that the host does not know the repository.
 	PullRequests []PullRequest `json:"pullRequests,omitempty"`
 	NotFound     bool          `json:"notFound,omitempty"`
-	// Parameters are those of a plugin.
+	// Parameters are the parameters of a plugin.
 	Parameters []map[string]any `json:"parameters,omitempty"`
 	Decision   *Decision        `json:"decision,omitempty"`
 	// Warnings are lines for the user, such as that Argo CD reads one page only.
@@ -101,7 +101,7 @@ type PullRequest struct {
 	Author       string   `json:"author"`
 }
 
-// Decision is what a clusterDecisionResource generator reads from Argo CD's namespace.
+// Decision has the objects that a clusterDecisionResource generator reads from Argo CD's namespace.
 type Decision struct {
 	// ConfigMap is the data of the ConfigMap that configMapRef names.
 	ConfigMap map[string]string `json:"configMap"`
@@ -115,7 +115,7 @@ type DecisionObject struct {
 	Status map[string]any `json:"status,omitempty"`
 }
 
-// Credentials are the fields of a provider that say how to reach a host, and not what is asked. An answer does not depend on them.
+// Credentials returns the fields of a provider about access to a host. An answer does not depend on them.
 func Credentials() []string {
 	return []string{
 		"accessTokenRef", "appPasswordRef", "appSecretName", "basicAuth", "bearerToken", "caRef", "insecure", "role",

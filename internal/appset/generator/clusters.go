@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/argosy-cd/argosy/internal/appset/template"
+	"github.com/argosy-cd/argosy/internal/argo"
 	"github.com/argosy-cd/argosy/internal/argo/versions"
 	"github.com/argosy-cd/argosy/internal/problem"
 )
@@ -19,11 +20,11 @@ type Cluster struct {
 	Project     string
 	Labels      map[string]string
 	Annotations map[string]string
-	// ConfigError says what is wrong with the config of its Secret, which some versions of Argo CD do not read.
+	// ConfigError is the error of the config in its Secret, which some versions of Argo CD do not read.
 	ConfigError string
 }
 
-// Clusters knows all clusters. It is asked when a generator wants them.
+// Clusters lists all clusters. It is called only if a generator needs them.
 type Clusters interface {
 	Clusters(ctx context.Context) ([]Cluster, error)
 }
@@ -41,11 +42,11 @@ func (l ClusterList) Local(name, server string) bool {
 	return (name == "" || l.localName(name)) && (server == "" || l.localServer(server))
 }
 
-// Server is the API server of a cluster, which is a name or a URL: that of its entry, InClusterServer for the local one. One that is not
-// known is as it is.
+// Server is the API server of a cluster, which is a name or a URL: that of its entry, InClusterServer for the local one. An unknown cluster
+// is returned unchanged.
 func (l ClusterList) Server(cluster string) string {
 	if l.Local(cluster, "") || l.Local("", cluster) {
-		return InClusterServer
+		return argo.InClusterServer
 	}
 	for _, c := range l {
 		if c.Name == cluster {
@@ -61,19 +62,13 @@ func (l ClusterList) localName(name string) bool {
 
 func (l ClusterList) localServer(server string) bool {
 	server = trimSlash(server)
-	return server == InClusterServer || slices.ContainsFunc(l, func(c Cluster) bool {
+	return server == argo.InClusterServer || slices.ContainsFunc(l, func(c Cluster) bool {
 		return c.Name == InClusterName && trimSlash(c.Server) == server
 	})
 }
 
-// InClusterServer is the address of the cluster that Argo CD runs in, which needs no Secret.
-const InClusterServer = "https://kubernetes.default.svc"
-
-// InClusterName is the name of that cluster, unless a Secret for InClusterServer gives it another.
+// InClusterName is the name of Argo CD's own cluster, unless a Secret for argo.InClusterServer gives it another.
 const InClusterName = "in-cluster"
-
-// SecretTypeLabel marks a Secret as one of Argo CD's; its value is "cluster" on those of clusters.
-const SecretTypeLabel = "argocd.argoproj.io/secret-type"
 
 // clusters gives one set for each cluster that matches the selector, or, with flatList, one set with all of them. The
 // local cluster without a Secret has no labels, so any selector excludes it.
@@ -141,7 +136,7 @@ func (r *run) clustersOf(known []Cluster, selected selector, all bool) []listed 
 			matching[c.Name] = c
 		}
 	}
-	local := listed{Cluster{Name: InClusterName, Server: InClusterServer}, true}
+	local := listed{Cluster{Name: InClusterName, Server: argo.InClusterServer}, true}
 	var out []listed
 	if r.Version.Has(versions.ClustersFromSecrets) {
 		// The order is random in Argo CD, so the order of the Secrets is as good.
@@ -151,13 +146,13 @@ func (r *run) clustersOf(known []Cluster, selected selector, all bool) []listed 
 				delete(matching, c.Name)
 			}
 		}
-		if all && !slices.ContainsFunc(out, func(c listed) bool { return c.Server == InClusterServer }) {
+		if all && !slices.ContainsFunc(out, func(c listed) bool { return c.Server == argo.InClusterServer }) {
 			out = append(out, local)
 		}
 		return out
 	}
 	// A Secret with the name of the local cluster stands for it, too.
-	if !slices.ContainsFunc(known, func(c Cluster) bool { return trimSlash(c.Server) == InClusterServer }) {
+	if !slices.ContainsFunc(known, func(c Cluster) bool { return trimSlash(c.Server) == argo.InClusterServer }) {
 		if _, ok := matching[InClusterName]; ok {
 			known = append(slices.Clip(known), local.Cluster)
 		} else if all {
@@ -185,14 +180,14 @@ func configErrors(known []Cluster) error {
 // withoutSecretType drops a wish for another kind of Secret, which Argo CD overwrites.
 func withoutSecretType(selector map[string]any) any {
 	labels, ok := selector["matchLabels"].(map[string]any)
-	if !ok || labels[SecretTypeLabel] == nil {
+	if !ok || labels[argo.SecretTypeLabel] == nil {
 		if selector == nil {
 			return nil
 		}
 		return selector
 	}
 	labels = maps.Clone(labels)
-	delete(labels, SecretTypeLabel)
+	delete(labels, argo.SecretTypeLabel)
 	selector = maps.Clone(selector)
 	selector["matchLabels"] = labels
 	return selector

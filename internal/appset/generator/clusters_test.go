@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/argosy-cd/argosy/internal/appset/template"
+	"github.com/argosy-cd/argosy/internal/argo"
 	"github.com/argosy-cd/argosy/internal/manifest"
 )
 
@@ -39,15 +40,15 @@ func TestLocal(t *testing.T) {
 	}{
 		{"", "", true, true},
 		{"in-cluster", "", true, true},
-		{"", InClusterServer, true, true},
-		{"", InClusterServer + "/", true, true},
-		{"in-cluster", InClusterServer, true, true},
+		{"", argo.InClusterServer, true, true},
+		{"", argo.InClusterServer + "/", true, true},
+		{"in-cluster", argo.InClusterServer, true, true},
 		{"home", "", false, true},
-		{"home", InClusterServer, false, true},
+		{"home", argo.InClusterServer, false, true},
 		{"front", "", false, true},
 		{"", "https://api.example.com/", false, true},
 		{"away", "", false, false},
-		{"away", InClusterServer, false, false},
+		{"away", argo.InClusterServer, false, false},
 		{"in-cluster", "https://away.example.com", false, false},
 		{"", "https://away.example.com", false, false},
 		{"nowhere", "", false, false},
@@ -65,7 +66,7 @@ func TestClusterFromSecret(t *testing.T) {
 	const label = "metadata: {name: x, labels: {argocd.argoproj.io/secret-type: cluster, env: prod}, annotations: {team: a}}"
 	want := Cluster{
 		Name: "prod", Server: "https://prod", Project: "infra",
-		Labels: map[string]string{SecretTypeLabel: "cluster", "env": "prod"}, Annotations: map[string]string{"team": "a"},
+		Labels: map[string]string{argo.SecretTypeLabel: "cluster", "env": "prod"}, Annotations: map[string]string{"team": "a"},
 	}
 	broken := want
 	broken.ConfigError = "data.config: not JSON"

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/argosy-cd/argosy/internal/argo"
 	"github.com/argosy-cd/argosy/internal/argo/versions"
 	"github.com/argosy-cd/argosy/internal/manifest"
 	"github.com/argosy-cd/argosy/internal/problem"
@@ -84,8 +85,8 @@ func (r *run) decisions(d *Decision, known []Cluster, values map[string]string) 
 	if len(d.Objects) == 0 {
 		return nil, errors.New("there is no object of the kind in its ConfigMap that it selects")
 	}
-	if !slices.ContainsFunc(known, func(c Cluster) bool { return c.Server == InClusterServer }) {
-		known = append(slices.Clip(known), Cluster{Name: InClusterName, Server: InClusterServer})
+	if !slices.ContainsFunc(known, func(c Cluster) bool { return c.Server == argo.InClusterServer }) {
+		known = append(slices.Clip(known), Cluster{Name: InClusterName, Server: argo.InClusterServer})
 	}
 	matchKey, listKey := d.ConfigMap["matchKey"], d.ConfigMap["statusListKey"]
 	if matchKey == "" {

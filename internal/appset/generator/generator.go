@@ -56,7 +56,7 @@ type Repositories interface {
 	Tree(ctx context.Context, url, revision string) (Tree, error)
 }
 
-// Config is what generators need from outside.
+// Config configures generators.
 type Config struct {
 	// Engine interpolates values and the children of a matrix; its mode is that of the set.
 	Engine *template.Engine
@@ -71,11 +71,11 @@ type Config struct {
 	Set SetName
 	// MaxSets bounds the parameter sets of one generator. Zero is DefaultMaxSets.
 	MaxSets int
-	// Version is the version of Argo CD whose parameters these are. Zero is the newest.
+	// Version is the version of Argo CD that decides the parameters. Zero is the newest.
 	Version versions.Version
 }
 
-// Result is what one kind of one entry of spec.generators gives.
+// Result is the result of one generator of one entry of spec.generators.
 type Result struct {
 	Kind     string
 	Path     string // spec.generators[0].list
@@ -97,7 +97,7 @@ type run struct {
 	Config
 	ctx    context.Context
 	warned map[string]bool
-	// parameters are those of all sets so far.
+	// parameters counts the parameters of all sets so far.
 	parameters int
 }
 

@@ -1,6 +1,6 @@
 package generator
 
-// Own reports whether a generator of a kind gives a parameter of this name in Go templates, whatever it finds.
+// Own reports whether a generator of a kind always has a parameter of this name in Go templates.
 func Own(kind, name string) bool {
 	var params Params
 	switch kind {

@@ -120,7 +120,7 @@ func (r *run) pullRequestParams(path string, p PullRequest) Params {
 	})
 }
 
-// params are the parameters of a pull request. absent is told of one that it cannot have here.
+// params are the parameters of a pull request. absent is called with each parameter that is not available.
 func (p PullRequest) params(goTemplate bool, absent func(name string)) Params {
 	params := Params{
 		"number": strconv.FormatInt(p.Number, 10), "title": p.Title, "branch": p.Branch, "target_branch": p.TargetBranch,

@@ -150,7 +150,7 @@ func (f *fields) pattern(name string) *regexp.Regexp {
 	return re
 }
 
-// scmRepositories asks for repositories, then for the branches of those that a filter lets through.
+// scmRepositories requests repositories, and then the branches of those that pass a filter.
 func (r *run) scmRepositories(f *fields, g *scmSpec) ([]Repository, error) {
 	question := Question{Provider: g.provider, Spec: g.spec, CloneProtocol: g.protocol}
 	list := question

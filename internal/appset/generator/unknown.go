@@ -29,8 +29,8 @@ func OnlyUnknown(err error) bool {
 // ErrClustersUnknown is the error of UnknownClusters. It is an Unknown.
 var ErrClustersUnknown error = Unknown{"the clusters of Argo CD are not known; list them with --clusters"}
 
-// UnknownClusters is for callers that have no list of clusters. Every clusters generator is Unknown with it, also one that selects
-// all clusters: it would give the local cluster, and nobody knows which others.
+// UnknownClusters is for callers that have no list of clusters. Every clusters generator is Unknown with it, also one that selects all
+// clusters: it would give the local cluster, and unknown others.
 type UnknownClusters struct{}
 
 // Clusters implements Clusters.

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/argosy-cd/argosy/internal/appset/template"
+	"github.com/argosy-cd/argosy/internal/argo"
 	"github.com/argosy-cd/argosy/internal/argo/versions"
 )
 
@@ -92,7 +93,7 @@ func TestDecisionsPrinted(t *testing.T) {
 			t.Fatalf("%s: %v", v, err)
 		}
 		// As the API server's JSON has it in Argo CD: a whole number is an int64.
-		if p := results[0].Sets[0].Params; p["score"] != "1234567" || p["ok"] != "true" || p["server"] != InClusterServer {
+		if p := results[0].Sets[0].Params; p["score"] != "1234567" || p["ok"] != "true" || p["server"] != argo.InClusterServer {
 			t.Errorf("%s: %v", v, p)
 		}
 	}

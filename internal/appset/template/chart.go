@@ -71,8 +71,8 @@ func NewChart(ctx context.Context, more map[string]any) *Chart {
 	return c
 }
 
-// shallow are the functions that pass values on and do not look into them. Most get all values of a chart, so weighing those each time
-// would take most of the time.
+// shallow are the functions that pass values on without reading them. Most get all values of a chart, so to weigh those each time would
+// take most of the time.
 var shallow = func() map[string]bool {
 	m := map[string]bool{}
 	for _, name := range strings.Fields(`
@@ -149,7 +149,7 @@ func (c *Chart) execute(t *gotemplate.Template, name string, data any) (string, 
 	return w.String(), nil
 }
 
-// chargedWriter refuses what all templates together may not write.
+// chargedWriter fails once the templates have written more than the budget allows.
 type chargedWriter struct {
 	strings.Builder
 	budget *budget
@@ -165,7 +165,7 @@ func (w *chargedWriter) Write(p []byte) (int, error) {
 	return w.Builder.Write(p)
 }
 
-// include is that of Helm.
+// include is the function include of Helm.
 func (c *Chart) include(t *gotemplate.Template, name string, data any) (string, error) {
 	if c.included[name] > chartIncludes {
 		return "", fmt.Errorf("rendering template has a nested reference name: %s: %w", name, errors.New("unable to execute template"))
@@ -183,8 +183,8 @@ func (c *Chart) include(t *gotemplate.Template, name string, data any) (string, 
 // callNests is how many control structures a function that executes a template takes the stack of.
 const callNests = 4
 
-// tpl is that of Helm: the text sees the templates of who calls it, and what it defines is seen inside of it only.
-// Its errors have the words of Helm, which a test compares.
+// tpl is the function tpl of Helm: the text can call the templates of its caller, and the templates that it defines are visible only inside
+// of it. Its errors have the words of Helm, which a test compares.
 func (c *Chart) tpl(parent *gotemplate.Template, text string, data any) (string, error) {
 	if !strings.Contains(text, "{{") { // most values are plain text
 		return strings.ReplaceAll(text, "<no value>", ""), c.budget.make(len(text))

@@ -132,7 +132,7 @@ var (
 	checkedPipe     = regexp.MustCompile(` \| ` + checkName)
 )
 
-// AsWritten takes out of an error what is added to templates before they are executed.
+// AsWritten removes the instrumentation of templates from an error.
 func AsWritten(message string) string {
 	return checkedPipe.ReplaceAllString(checkedArgument.ReplaceAllString(message, "$1"), "")
 }

@@ -11,7 +11,7 @@ import (
 const (
 	// stepsPerRender lets a set with many Applications take its time, but not one Application.
 	stepsPerRender = 2_000
-	// maxTotalOutput bounds what all renderings of an Engine give together. Argo CD takes 100 MB from a plugin.
+	// maxTotalOutput bounds the output of all renderings of an Engine. Argo CD accepts 100 MB from a plugin.
 	maxTotalOutput = 100 << 20
 	// maxMade bounds the values that functions make during one rendering, because variables can keep all of them.
 	maxMade = 64 << 20
@@ -38,7 +38,7 @@ type budget struct {
 	left    int
 	output  int // bytes that may still be rendered
 	made    int // bytes that functions may still make
-	nesting int // what is active now
+	nesting int // active nesting
 	calls   int
 	// maxValue bounds one value, maxBound what a call may allocate; maxMade and maxOutput are for messages.
 	maxValue, maxBound, maxMade, maxOutput int
@@ -90,7 +90,7 @@ const (
 	checkName = "argosyCheck"
 )
 
-// functions are those that templates are made to call.
+// functions are the functions that are added to templates.
 func (b *budget) functions() gotemplate.FuncMap {
 	return gotemplate.FuncMap{tickName: b.tick, enterName: b.enter, leaveName: b.leave, checkName: b.check}
 }

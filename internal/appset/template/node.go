@@ -32,7 +32,7 @@ type execution struct {
 	errs   []error
 }
 
-// ended reports whether it makes no sense to go on: there are many errors, or nothing may be rendered any more.
+// ended reports whether to stop: there are many errors, or the budget is used up.
 func (x *execution) ended() bool {
 	return len(x.errs) >= maxErrors || len(x.errs) > 0 && x.engine.Spent()
 }

@@ -61,7 +61,7 @@ var products = map[string]func(args []reflect.Value) int{
 	"mustRegexSplit":             regexList,
 }
 
-// parsed bounds what a parser takes: some 300 bytes for each value.
+// parsed bounds the memory of a parser: some 300 bytes for each value.
 func parsed(a []reflect.Value) int {
 	if text := plain(a[0]); text.Kind() == reflect.String {
 		return mul(256, manifest.Nodes([]byte(text.String())))

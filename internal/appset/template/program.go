@@ -144,7 +144,7 @@ var (
 	parsePrefix = regexp.MustCompile(`^template: [^ ]*:(\d+): `)
 )
 
-// execError strips what text/template says about names and positions of a template that has no name.
+// execError strips the name and the position from an error of text/template.
 func execError(err error) error {
 	var limit *limitError
 	if errors.As(err, &limit) {
@@ -174,7 +174,7 @@ type missingError struct{ text string }
 
 func (e *missingError) Error() string { return e.text }
 
-// plainWords says what text/template says about Go types in words about parameters.
+// plainWords replaces Go types in errors of text/template by words about parameters.
 var plainWords = []struct {
 	jargon *regexp.Regexp
 	plain  string

@@ -2,7 +2,7 @@ package template
 
 import "strings"
 
-// latin is what Argo CD's library writes for the letters from U+00C0 to U+017F.
+// latin has the replacements of Argo CD's library for the letters from U+00C0 to U+017F.
 const latin = "A|A|A|A|A|A|AE|C|E|E|E|E|I|I|I|I|D|N|O|O|O|O|O|x|O|U|U|U|U|Y|Th|ss|a|a|a|a|a|a|ae|c|e|e|e|e|i|i|i|i|d|n|o|o|o|o|o|/|o|" +
 	"u|u|u|u|y|th|y|" +
 	"A|a|A|a|A|a|C|c|C|c|C|c|C|c|D|d|D|d|E|e|E|e|E|e|E|e|E|e|G|g|G|g|G|g|G|g|H|h|H|h|I|i|I|i|I|i|I|i|I|i|IJ|ij|J|j|K|k|k|L|l|L|l|" +

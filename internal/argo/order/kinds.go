@@ -49,7 +49,7 @@ func ClusterScoped(group, kind string) bool {
 	return false
 }
 
-// OfArgoCD reports whether a kind is one that Argo CD brings.
+// OfArgoCD reports whether a kind is installed with Argo CD.
 func OfArgoCD(group, kind string) bool {
 	return group == argo.Group && (kind == argo.KindApplication || kind == argo.KindApplicationSet || kind == argo.KindAppProject)
 }

@@ -68,14 +68,13 @@ func Compare(phase string, wave int, otherPhase string, otherWave int) int {
 
 // Annotations that place an object.
 const (
-	hookAnnotation       = "argocd.argoproj.io/hook"
 	helmHookAnnotation   = "helm.sh/hook"
 	helmWeightAnnotation = "helm.sh/hook-weight"
 )
 
 // Annotations are the annotations that Place reads.
 func Annotations() []string {
-	return []string{argo.SyncWaveAnnotation, hookAnnotation, helmHookAnnotation, helmWeightAnnotation}
+	return []string{argo.SyncWaveAnnotation, argo.HookAnnotation, helmHookAnnotation, helmWeightAnnotation}
 }
 
 // annotation returns an annotation, and whether it is there.
@@ -120,7 +119,7 @@ func Deploys(o manifest.Object) bool { return len(hookPhases(o)) > 0 }
 // hookTypes are the types of a hook that Argo CD knows. Those of Helm count only if there is none of its own.
 func hookTypes(o manifest.Object) []string {
 	var out []string
-	own, _ := annotation(o, hookAnnotation)
+	own, _ := annotation(o, argo.HookAnnotation)
 	for _, hook := range fields(own) {
 		if (hook == skip || slices.Contains(phases, hook)) && !slices.Contains(out, hook) {
 			out = append(out, hook)
@@ -147,7 +146,7 @@ func isSkipped(o manifest.Object) bool { return slices.Equal(hookTypes(o), []str
 
 // IsHook reports whether an object is a hook: also one of types that Argo CD does not know. Helm's crd-install is none.
 func IsHook(o manifest.Object) bool {
-	if _, own := annotation(o, hookAnnotation); own {
+	if _, own := annotation(o, argo.HookAnnotation); own {
 		return !isSkipped(o)
 	}
 	helm, ok := annotation(o, helmHookAnnotation)
@@ -157,19 +156,19 @@ func IsHook(o manifest.Object) bool {
 // IsPostDelete reports whether an object is a hook that Argo CD runs after it has deleted the objects of an Application (isPostDeleteHook
 // in controller/hook.go, v3.2.11).
 func IsPostDelete(o manifest.Object) bool {
-	own, _ := annotation(o, hookAnnotation)
+	own, _ := annotation(o, argo.HookAnnotation)
 	helm, _ := annotation(o, helmHookAnnotation)
 	return own == "PostDelete" || helm == "post-delete"
 }
 
-// UnknownHook returns the types of a hook of which nobody knows one, and whether an object is such a hook. Argo CD drops it, and so prunes
-// a live object of its name. Hooks of deletions, and those that only Helm runs, are known: they are dropped on purpose. PreDelete is known
-// since Argo CD 3.3.
+// UnknownHook reports whether an object is a hook without any known type, and returns its types. Argo CD drops it, and so prunes a live
+// object of its name. Hooks of deletions, and those that only Helm runs, are known: they are dropped on purpose. PreDelete is known since
+// Argo CD 3.3.
 func UnknownHook(o manifest.Object) (types string, unknown bool) {
 	if !IsHook(o) || len(hookTypes(o)) > 0 {
 		return "", false
 	}
-	types, own := annotation(o, hookAnnotation)
+	types, own := annotation(o, argo.HookAnnotation)
 	known := []string{"PreDelete", "PostDelete"}
 	if !own {
 		types, _ = annotation(o, helmHookAnnotation)
@@ -181,7 +180,7 @@ func UnknownHook(o manifest.Object) (types string, unknown bool) {
 	return types, !slices.ContainsFunc(fields(types), func(hook string) bool { return slices.Contains(known, hook) })
 }
 
-// hookPhases are the phases of an object: Sync, unless it is a hook; none for one that a sync does not run.
+// hookPhases returns the phases of an object: Sync, unless it is a hook; none if no sync deploys it.
 func hookPhases(o manifest.Object) []string {
 	switch {
 	case isSkipped(o):
@@ -215,7 +214,7 @@ func settle(tasks []*Task, destination string) {
 	}, func(t *Task) string { return t.Group + "/" + t.Kind })
 }
 
-// adjust moves the tasks that others need. The provider of a key is moved before the first task that needs the key; "" is no key.
+// adjust moves providers: the provider of a key is moved before the first task that needs the key. "" is no key.
 func adjust(tasks []*Task, provides func(*Task) (string, bool), needs func(*Task) string) {
 	first := map[string]int{}
 	for i, t := range tasks {

@@ -2,7 +2,7 @@ package versions
 
 import "errors"
 
-// Range is the text for users of which versions are known, such as "3.2 to 3.5".
+// Range returns the supported versions as text, such as "3.2 to 3.5".
 func Range() string { return Oldest.String() + " to " + Newest.String() }
 
 // Flag is a version that a user chooses, as a flag of a command line. The zero value is no choice.

@@ -75,6 +75,6 @@ type Difference struct {
 	Since Version
 	// Area is the part of Argo CD that it belongs to.
 	Area string
-	// Means says what is so since then, Before what was so.
+	// Means describes the behaviour from that version on, Before the earlier one.
 	Means, Before string
 }

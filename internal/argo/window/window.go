@@ -47,7 +47,7 @@ func Of(project manifest.Object) []*Window {
 	return out
 }
 
-// App is what windows select Applications by. Server and Cluster are the URL and the name of its destination; one of them is empty.
+// App has the fields that windows select by. Server and Cluster are the URL and the name of its destination; one of them is empty.
 type App struct{ Name, Namespace, Server, Cluster string }
 
 // For are the windows that are for an Application (SyncWindows.Matches).
@@ -73,7 +73,7 @@ func (w *Window) matches(a App) bool {
 			continue
 		}
 		if matched = anyMatch(by.patterns, by.values); matched != w.And {
-			break // one that matches is enough, or one that does not
+			break // one element decides
 		}
 	}
 	return matched
@@ -124,7 +124,7 @@ func (w *Window) times() (t times, err error) {
 	return t, nil
 }
 
-// wall is what a clock in the zone shows at a time, as if it were UTC; at is the opposite.
+// wall returns the local time of the zone as if it were UTC; at is the inverse.
 func (t times) wall(at time.Time) time.Time {
 	_, offset := at.In(t.zone).Zone()
 	return at.UTC().Add(time.Duration(offset) * time.Second)
@@ -134,7 +134,7 @@ func (t times) at(wall time.Time) time.Time {
 	return time.Date(wall.Year(), wall.Month(), wall.Day(), wall.Hour(), wall.Minute(), wall.Second(), wall.Nanosecond(), t.zone)
 }
 
-// active reports whether a window is open. One that never opens is open always: Argo CD takes its next time for one long ago.
+// active reports whether a window is open. A window that never opens counts as open: Argo CD takes its zero next time for a past one.
 func (t times) active(at time.Time) bool {
 	wall := t.wall(at)
 	return t.schedule.next(wall.Add(-t.duration)).Before(wall)
@@ -149,7 +149,7 @@ const (
 	horizon     = 365 * 24 * time.Hour
 )
 
-// change is when a window that is open closes, or one that is closed opens. It is zero if that is never, or not soon.
+// change returns when an open window closes, or a closed one opens. It is zero if that is never, or not soon.
 func (t times) change(at time.Time) time.Time {
 	wall := t.wall(at)
 	opened := t.schedule.next(wall.Add(-t.duration))

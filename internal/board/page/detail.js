@@ -122,7 +122,7 @@ function why(app, state, path, t) {
     if (causes.length > 8) out.push(el('p', { class: 'soft' }, `and ${causes.length - 8} more`));
   }
   const blind = shown.key === app.key && shown.why ? shown.why.notLookedAt || [] : [];
-  if (blind.length && causes.length) out.push(el('p', { class: 'soft' }, 'Not looked at: ' + blind.slice(0, 4).join('; ')));
+  if (blind.length && causes.length) out.push(el('p', { class: 'soft' }, 'Not read: ' + blind.slice(0, 4).join('; ')));
   return out;
 }
 

@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// Delta is what changes from one scene to the next.
+// Delta is the difference between two scenes.
 type Delta struct {
 	Now     int64    `json:"now"`
 	End     int64    `json:"end"`
@@ -13,7 +13,7 @@ type Delta struct {
 	Stale   string   `json:"stale,omitempty"`
 	Unknown []string `json:"unknown,omitempty"`
 	Speed   float64  `json:"speed,omitempty"`
-	// Apps are those that are new or have changed.
+	// Apps are the new and changed Applications.
 	Apps []Change `json:"apps,omitempty"`
 	Gone []string `json:"gone,omitempty"`
 	// Sections are the new ones. Nil is unchanged.
@@ -28,7 +28,7 @@ type Change struct {
 	From int `json:"from"`
 }
 
-// Diff returns what changes, and false if that is only told by the whole new scene.
+// Diff returns the changes between two scenes, and false if only the whole new scene has them.
 func Diff(before, after *Scene) (*Delta, bool) {
 	if before == nil || before.Start != after.Start || before.Mode != after.Mode || !slices.Equal(before.Faults, after.Faults) ||
 		before.Plan != after.Plan || before.Total != after.Total {
@@ -67,7 +67,7 @@ func (d *Delta) Same(before *Scene) bool {
 		d.Speed == before.Speed && slices.Equal(d.Unknown, before.Unknown) && slices.Equal(d.Path, before.Path)
 }
 
-// changed compares an Application with what it was; nil is new.
+// changed compares an Application with its former state; nil if it is new.
 func changed(was, is *App) (Change, bool) {
 	c := Change{App: *is}
 	if was == nil {
@@ -86,10 +86,10 @@ func changed(was, is *App) (Change, bool) {
 	return c, true
 }
 
-// Hidden replaces notes that may name Applications which somebody may not see.
+// Hidden replaces notes that may name Applications the viewer may not see.
 const Hidden = "an Application that you may not see"
 
-// Only is the scene for somebody who may see some Applications. A set is seen if one of its Applications is.
+// Only returns the scene with the visible Applications. A set is visible if one of its Applications is.
 func (s *Scene) Only(visible func(key string) bool) *Scene {
 	shown, sets := map[string]bool{}, map[string]bool{}
 	for _, a := range s.Apps { // parents are before their children
@@ -152,7 +152,7 @@ func (s *Scene) Only(visible func(key string) bool) *Scene {
 	return &out
 }
 
-// Until is the scene as it was at a time. What the plan knows stays.
+// Until returns the scene as it was at a time. Data from the plan stays.
 func (s *Scene) Until(now int64) *Scene {
 	out := *s
 	out.Now, out.Apps = min(now, s.Now), slices.Clone(s.Apps)

@@ -19,13 +19,13 @@ import (
 const (
 	maxHistory = 200 // states of one Application
 	maxNote    = 300 // bytes of a note
-	// longAgo is the age of a root whose boot is over: then only what is seen from now on is shown.
+	// longAgo is the age at which the boot of a root counts as over: the scene then begins now.
 	longAgo = 6 * time.Hour
 )
 
 // Tracker turns snapshots of a boot into scenes. It remembers the states of each Application. The zero value is ready.
 type Tracker struct {
-	// Mode is that of the scenes; "" is Live.
+	// Mode is the mode of the scenes; "" is Live.
 	Mode Mode
 
 	start time.Time
@@ -134,7 +134,7 @@ func (t *Tracker) observe(key string, n *live.Node, state State, now int64) *App
 	return a
 }
 
-// remembered are the states of a node that nobody has watched: its own times tell of them.
+// remembered reconstructs the states of a node from before the watch, by its own timestamps.
 func (t *Tracker) remembered(n *live.Node, state State) []State {
 	if n.Missing {
 		state.At = 0
@@ -170,7 +170,7 @@ func newStates(snap *live.Snapshot) map[*live.Node]State {
 	for _, n := range snap.Nodes {
 		out[n] = stateOf(snap, n)
 	}
-	// Who waits for one that fails is blocked; those that it waits for may wait for others.
+	// A node that waits for a failing node is blocked, directly or through others.
 	blocked := map[*live.Node]bool{}
 	var fails func(n *live.Node, depth int) bool
 	fails = func(n *live.Node, depth int) bool {
@@ -202,13 +202,13 @@ func newStates(snap *live.Snapshot) map[*live.Node]State {
 	return out
 }
 
-// stateOf is what a node is by itself.
+// stateOf returns the state of a node without regard to its parents and children.
 func stateOf(snap *live.Snapshot, n *live.Node) State {
 	s := State{Health: string(n.Health), Sync: n.Sync, Note: report.WaitsFor(snap, n)}
 	if op := n.Operation; op != nil {
 		s.Operation = op.Phase
 		if op.Retrying() {
-			s.Operation = "Retrying"
+			s.Operation = Retrying
 		}
 	}
 	if wave, ok := n.Running(); ok {
@@ -229,8 +229,8 @@ func stateOf(snap *live.Snapshot, n *live.Node) State {
 // maxWaits bounds the keys of a state: a parent of thousands has a new list with each that becomes healthy.
 const maxWaits = 60
 
-// waits are the keys of the Applications that a node waits for, those that fail first, and in any case those that its note names: who may
-// not see one of them must not read its name.
+// waits returns the keys of the Applications that a node waits for, failing ones first. It always has those named in the note, so that the
+// note is hidden from viewers who may not see one of them.
 func waits(n *live.Node) []string {
 	var bad, other []string
 	for _, w := range n.Waits {
@@ -288,7 +288,7 @@ const (
 	maxApps  = 20_000
 )
 
-// Replay reads a recording. Name is what it is called in errors, namespace Argo CD's. The model has all of it in the end.
+// Replay reads a recording. name is its name in errors, namespace Argo CD's. The model has its final state.
 func Replay(name string, r io.Reader, namespace string) (*Scene, *live.Model, error) {
 	model := live.New(namespace)
 	t := Tracker{Mode: Recorded}
@@ -297,7 +297,7 @@ func Replay(name string, r io.Reader, namespace string) (*Scene, *live.Model, er
 	listed := false
 	apps := map[live.Key]bool{}
 	err := live.Read(name, r, func(e live.Event) {
-		// What is listed first is the beginning, not something that happens.
+		// The first listing is the initial state, not a series of events.
 		if listed && e.At.Sub(last) >= step {
 			t.Observe(model.Snapshot())
 			last = e.At

@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// criticalPath is what a boot that happened took its time for: from the Application that became healthy last back to the beginning. It is
-// empty if a root is not healthy.
+// criticalPath shows where a real boot spent its time: from the Application that became healthy last back to the beginning. It is empty if
+// a root is not healthy.
 func (s *Scene) criticalPath() []Leg {
 	if len(s.Sections) == 0 || s.Sections[0].Root == "" {
 		return nil

@@ -14,7 +14,7 @@ import (
 	"github.com/argosy-cd/argosy/internal/words"
 )
 
-// FromPlan is a plan with what lint finds in it (nil is nothing), and with the times of its simulated boot. Nil is no simulation.
+// FromPlan returns the scene of a plan with the findings of lint and the times of a simulated boot; both may be nil.
 func FromPlan(p *plan.Plan, found *lint.Report, boot *simulate.Boot) *Scene {
 	s := &Scene{Mode: Planned, Title: titleOf(p), Plan: boot != nil, Apps: []App{}}
 	b := newBuilder(p, s)
@@ -273,7 +273,7 @@ func (b *builder) findings(found *lint.Report) {
 	}
 }
 
-// shortened is the end of a path: where the repository lies on the disk of the server is nothing for viewers.
+// shortened is the end of a path: viewers need not see where the repository is on the server's disk.
 func shortened(file string) string {
 	parts := strings.Split(filepath.ToSlash(file), "/")
 	if !filepath.IsAbs(file) || len(parts) <= 4 {

@@ -83,11 +83,11 @@ func (p *player) event(i int, e simulate.Event) {
 			s.Is = Healthy
 		}
 	case simulate.SyncFailed:
-		s.Is, s.Operation, s.Note, s.Wave = Failing, "Retrying", "its sync failed: "+e.Detail, nil
+		s.Is, s.Operation, s.Note, s.Wave = Failing, Retrying, "its sync failed: "+e.Detail, nil
 	case simulate.SyncGivenUp:
 		s.Is, s.Operation, s.Note, s.Wave = Failing, argo.PhaseFailed, "its sync is given up "+e.Detail, nil
 	case simulate.CannotMake:
-		s.Is, s.Health, s.Sync, s.Note = Failing, string(health.Unknown), "Unknown", "Argo CD cannot render its manifests: "+e.Detail
+		s.Is, s.Health, s.Sync, s.Note = Failing, string(health.Unknown), argo.SyncUnknown, "Argo CD cannot render its manifests: "+e.Detail
 	case simulate.Refused:
 		s.Is, s.Note = Failing, "Argo CD does not deploy it: "+e.Detail
 	case simulate.Mended:
@@ -114,7 +114,7 @@ func (p *player) became(e simulate.Event, s State) State {
 		} else if s.Note == "" || s.Note == "syncs" {
 			s.Note = "its workloads are Degraded"
 		}
-	case s.Operation == "Retrying" || s.Operation == argo.PhaseFailed:
+	case s.Operation == Retrying || s.Operation == argo.PhaseFailed:
 		s.Is = Failing
 	case now == health.Healthy && s.Operation != argo.PhaseRunning:
 		s.Is, s.Note = Healthy, ""
@@ -124,7 +124,7 @@ func (p *player) became(e simulate.Event, s State) State {
 	return s
 }
 
-// settle says of Applications that deploy others what they wait for, after all events of a moment.
+// settle updates what parents wait for, after all events of a moment.
 func (p *player) settle() {
 	touched := map[int]bool{}
 	for i := range p.changed {
@@ -144,7 +144,7 @@ func (p *player) settle() {
 	p.changed = map[int]bool{}
 }
 
-// judge is the state of an Application that deploys others, by theirs.
+// judge derives the state of a parent from its children.
 func (p *player) judge(i int) {
 	a := &p.scene.Apps[i]
 	children := p.children[a.Key]

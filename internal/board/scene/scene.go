@@ -28,9 +28,9 @@ type Is string
 const (
 	Waiting Is = "waiting" // its parent has not created it
 	Running Is = "running" // it syncs, or becomes healthy
-	Blocked Is = "blocked" // it is as it is because of another Application that fails
+	Blocked Is = "blocked" // another Application fails
 	Failing Is = "failing" // the Application itself has a problem
-	Manual  Is = "manual"  // somebody must sync or resume it
+	Manual  Is = "manual"  // a user must sync or resume it
 	Healthy Is = "healthy" // it is healthy and synced, and nothing runs
 	Unknown Is = "unknown"
 )
@@ -44,14 +44,14 @@ type Scene struct {
 	// Now is the newest moment that is known, End the last one that is known or planned.
 	Now int64 `json:"now"`
 	End int64 `json:"end"`
-	// Stale says why the scene does not change any more; "" is that it does, or that nothing is expected to.
+	// Stale says why the scene is out of date; "" if it is not.
 	Stale string `json:"stale,omitempty"`
 	// Unknown are parts of the cluster that cannot be watched, each with its reason.
 	Unknown []string `json:"unknown,omitempty"`
 	// Apps are Applications and ApplicationSets, each parent before its children.
 	Apps     []App     `json:"apps"`
 	Sections []Section `json:"sections"`
-	// Path is what the boot took its time for.
+	// Path is the critical path of the boot.
 	Path []Leg `json:"path,omitempty"`
 	// Plan says that Applications have planned times, and Total when the plan ends.
 	Plan  bool  `json:"plan,omitempty"`
@@ -83,7 +83,7 @@ type App struct {
 	Source string `json:"source,omitempty"`
 	// Planned are its times in the plan. Nil is none.
 	Planned *Times `json:"planned,omitempty"`
-	// Note is what the plan says about it: unknown or broken.
+	// Note says why the plan calls it unknown or broken.
 	Note string `json:"note,omitempty"`
 	// Findings is how many warnings and errors of lint there are about it.
 	Findings int `json:"findings,omitempty"`
@@ -98,15 +98,18 @@ type Times struct {
 	Healthy int64 `json:"healthy"`
 }
 
+// Retrying is the Operation of an Application whose sync has failed and is retried.
+const Retrying = "Retrying"
+
 // State is an Application at a moment.
 type State struct {
 	At     int64  `json:"at"`
 	Is     Is     `json:"is"`
 	Health string `json:"health,omitempty"`
 	Sync   string `json:"sync,omitempty"`
-	// Operation is the phase of its sync: Running, Succeeded, Failed, Error, Retrying.
+	// Operation is the phase of its sync, or Retrying. "" is none.
 	Operation string `json:"op,omitempty"`
-	// Note says in words what it waits for, or what is wrong.
+	// Note says what it waits for, or what is wrong.
 	Note string `json:"note,omitempty"`
 	// Waits are the keys of the Applications that it waits for.
 	Waits []string `json:"waits,omitempty"`
@@ -124,7 +127,7 @@ func (s State) same(o State) bool {
 type Section struct {
 	// Root is a key; "" is for Applications that are in no boot.
 	Root string `json:"root,omitempty"`
-	// Above are the keys of those that deploy the root, the uppermost first.
+	// Above are the keys of the Applications above the root, the uppermost first.
 	Above []string `json:"above,omitempty"`
 	Lanes []Lane   `json:"lanes"`
 }
@@ -133,7 +136,7 @@ type Section struct {
 type Lane struct {
 	Phase string `json:"phase,omitempty"`
 	Wave  int    `json:"wave"`
-	// Apps are the keys of those that are in the wave themselves. What these deploy is below them.
+	// Apps are the keys of the Applications in the wave, without those below them.
 	Apps []string `json:"apps"`
 }
 
@@ -145,7 +148,7 @@ type Leg struct {
 	To   int64  `json:"to"`
 }
 
-// Finding is what will go wrong, as argosy lint says.
+// Finding is a finding of argosy lint.
 type Finding struct {
 	Apps    []string `json:"apps,omitempty"` // their keys
 	Subject string   `json:"subject"`

@@ -41,7 +41,7 @@ func (s *Scene) arrange() {
 		section.Lanes = lanes(children[root.Key])
 		s.Sections = append(s.Sections, section)
 	}
-	// The boot with the most Applications is what people look for.
+	// The boot with the most Applications comes first.
 	sizes := s.sizes(children)
 	slices.SortStableFunc(s.Sections, func(a, b Section) int { return cmp.Compare(sizes[b.Root], sizes[a.Root]) })
 	if len(single) > 0 {

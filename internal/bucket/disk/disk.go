@@ -30,13 +30,13 @@ type Cache struct {
 type Config struct {
 	MaxBytes int64 // of all packs
 	Now      func() time.Time
-	Failed   func() // is told that a pack could not be saved; nil: nobody is
+	Failed   func() // called when a pack could not be saved; nil is not called
 }
 
 // stale is how old a file of a writer that was killed must be before it is removed.
 const stale = time.Hour
 
-// Open makes the directory if need be. It must be the user's own, since what is in it will be deployed.
+// Open creates the directory if it does not exist. It must be the user's own, since its content will be deployed.
 func Open(dir string, c Config) (*Cache, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("making the cache: %w", err)

@@ -19,8 +19,8 @@ import (
 	"github.com/argosy-cd/argosy/internal/words"
 )
 
-// explain turns an error of the SDK into a line for somebody who has just been woken up: what was done, what is wrong,
-// what to check. right is the permission that the request needs.
+// explain turns an error of the SDK into one line: the operation, the problem, and what to check. right is the permission that the request
+// needs.
 func (s *Store) explain(ctx context.Context, doing, right string, err error) error {
 	cause := s.cause(right, err)
 	if ctx.Err() != nil {
@@ -218,7 +218,7 @@ func region(err error) string {
 	return ""
 }
 
-// message is what the server says, or the innermost error.
+// message is the server's message, or the innermost error.
 func message(err error) string {
 	var api smithy.APIError
 	if errors.As(err, &api) && api.ErrorMessage() != "" {
@@ -233,5 +233,5 @@ func message(err error) string {
 	}
 }
 
-// oneLine bounds what others say.
+// oneLine bounds a message from outside.
 func oneLine(s string) string { return words.OneLine(s, 300) }

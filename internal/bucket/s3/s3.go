@@ -26,7 +26,7 @@ import (
 	"github.com/aws/smithy-go/logging"
 )
 
-// Config says where a bucket is and who reads it.
+// Config configures access to a bucket.
 type Config struct {
 	Bucket    string
 	Region    string // "": that of the environment, otherwise us-east-1
@@ -54,7 +54,7 @@ type Store struct {
 	id       string
 }
 
-// Open prepares access to a bucket. Nothing is asked of the network yet, except for what finding a region may need.
+// Open prepares access to a bucket. It sends no requests, except to find the region.
 func Open(ctx context.Context, c Config) (*Store, error) {
 	if c.MaxBackoff == 0 {
 		c.MaxBackoff = 2 * time.Second
@@ -68,7 +68,7 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 		cfg.Region = "us-east-1"
 	}
 	if c.Region != "" && !c.Alone {
-		// Names of buckets are unique in a partition only: the same name is somebody else's in another.
+		// Names of buckets are unique in a partition only: in another one, the name may belong to another account.
 		if own := cmp.Or(ownRegion(ctx), "us-east-1"); partition(own) != partition(c.Region) {
 			return nil, fmt.Errorf("region %s is in another partition of AWS than %s, the region of this process", c.Region, own)
 		}
@@ -138,7 +138,7 @@ func (c Config) sdk(ctx context.Context) (aws.Config, error) {
 	return config.LoadDefaultConfig(ctx, options...)
 }
 
-// ownRegion is the region that the process has without anybody's choice.
+// ownRegion is the default region of the process.
 func ownRegion(ctx context.Context) string {
 	cfg, err := config.LoadDefaultConfig(ctx, config.WithCredentialsProvider(aws.AnonymousCredentials{}))
 	if err != nil {
@@ -147,8 +147,7 @@ func ownRegion(ctx context.Context) string {
 	return cfg.Region
 }
 
-// noRedirects keeps a server from sending us to another one, which nobody has allowed and whose answers would be taken for
-// the bucket's.
+// noRedirects refuses redirects to other servers: they are not allowed, and their answers would count as the bucket's.
 func noRedirects(client aws.HTTPClient) aws.HTTPClient {
 	b, ok := client.(*awshttp.BuildableClient)
 	if !ok {
@@ -170,5 +169,5 @@ func partition(region string) string {
 	return ""
 }
 
-// ID identifies the bucket and who reads it.
+// ID identifies the bucket and the reader's identity.
 func (s *Store) ID() string { return s.id }

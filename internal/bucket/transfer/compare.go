@@ -23,15 +23,15 @@ func ParseURL(arg string) (bucket.URL, error) {
 	return u, nil
 }
 
-// Comparison compares what a path in a bucket has with a directory or with another path.
+// Comparison compares a path in a bucket with a directory or with another path.
 type Comparison struct {
 	Old, New string // URLs, or for New a directory
 	Open     Open
-	// Note is told what is left out of a directory.
+	// Note is called with notes about files of the directory that are left out.
 	Note func(line string)
 }
 
-// Run reads both sides. A path that has nothing is no error on the old side: before the first push, everything is new.
+// Run reads both sides. An empty path is no error on the old side: before the first push, everything is new.
 func (c Comparison) Run(ctx context.Context) (Differences, error) {
 	d := Differences{Old: c.Old, New: c.New, Unified: textdiff.Unified}
 	from, err := c.read(ctx, c.Old)

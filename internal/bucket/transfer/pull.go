@@ -43,7 +43,7 @@ type Pull struct {
 	Dir string
 	// Prune deletes files of the directory that are not in the bucket.
 	Prune bool
-	// DryRun does nothing, and says what would be done.
+	// DryRun changes nothing, and prints what would be done.
 	DryRun bool
 	// Digest refuses other content; "" takes any.
 	Digest string
@@ -59,7 +59,7 @@ func (w Pull) Check() error {
 	return nil
 }
 
-// Read reads what the URL has.
+// Read reads the content at the URL.
 func (w Pull) Read(ctx context.Context, open Open) (*bucket.Snapshot, error) {
 	reader, err := open(ctx, w.URL.Bucket)
 	if err != nil {
@@ -180,8 +180,7 @@ func (p *pulling) replace(f tree.File) error {
 	return err
 }
 
-// prune deletes files that were not read, and directories that are empty then. Hidden ones, such as those of Git, are not
-// touched.
+// prune deletes files that were not read, and directories that are empty then. Hidden files, such as Git's, are not touched.
 func (p *pulling) prune(files []tree.File) error {
 	keep := map[string]bool{".": true}
 	for _, f := range files {

@@ -1,7 +1,7 @@
 // Package transfer moves files between directories and buckets: it pushes, pulls and compares.
 //
-// A push is a change in one moment for everybody who reads with argosy. A pull is one state of the bucket, is written into the directory
-// and nowhere else, and leaves files alone that are the same already.
+// A push is atomic for everybody who reads with argosy. A pull is one state of the bucket, is written into the directory and nowhere else,
+// and leaves files alone that are the same already.
 package transfer
 
 import (
@@ -25,7 +25,7 @@ type Push struct {
 	Archive bool
 	// Prune deletes files of the bucket that are not among Files.
 	Prune bool
-	// DryRun does nothing, and answers what would be done.
+	// DryRun changes nothing, and returns what would be done.
 	DryRun bool
 
 	Store bucket.Writer
@@ -34,7 +34,7 @@ type Push struct {
 	Progress func(done, total int)
 }
 
-// Check refuses what does not go together, without Store and Files.
+// Check refuses options that exclude each other. It does not need Store and Files.
 func (p Push) Check() error {
 	packed := archive.Suffix(p.URL.Path) != ""
 	switch {

@@ -10,13 +10,13 @@ import (
 	"github.com/argosy-cd/argosy/internal/report"
 )
 
-// User is who asks for a transfer, by a command. All fields are needed.
+// User runs transfers for a command. All fields must be set.
 type User struct {
 	// Out is for data, Err for everything else.
 	Out, Err io.Writer
 	// JSON prints data for programs.
 	JSON bool
-	// Note is told what a user should know.
+	// Note is called with notes for the user.
 	Note func(line string)
 	// Bar shows how far uploads are.
 	Bar progress.Config

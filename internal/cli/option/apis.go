@@ -22,7 +22,7 @@ func RegisterAsking(flags *pflag.FlagSet, a *workspace.Asking) {
 	flags.StringArrayVar(&a.Secrets, "secrets", nil,
 		"ask APIs with the tokens in `FILE`: manifests of the Secrets and ConfigMaps that sets name; repeatable")
 	flags.StringArrayVar(&a.Objects, "objects", nil,
-		"`FILE` with ConfigMaps and objects for clusterDecisionResource; by default those among the arguments; repeatable")
+		"`FILE` with ConfigMaps and objects for clusterDecisionResource; repeatable")
 }
 
 // APIs are the flags of the appset plugin about APIs.

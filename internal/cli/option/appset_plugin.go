@@ -29,7 +29,7 @@ func (o *AppSetPlugin) ArgoCD(api *kube.Client) sidecar.ArgoCD {
 	return sidecar.ArgoCD{API: api, Namespace: api.ArgoCD(o.Namespace), Admins: o.admins}
 }
 
-// PluginConfig says what the plugin is connected to. If it is not served, its engine is not asked for.
+// PluginConfig returns the configuration of the plugin. If it is not served, its engine is not opened.
 func (o *AppSetPlugin) PluginConfig(std cli.Std, served bool) (cfg sidecar.AppSetConfig, err error) {
 	cfg = sidecar.AppSetConfig{Version: o.Version.Version, APIs: o.APIs.config(std), Now: std.Now}
 	if !served {

@@ -25,7 +25,7 @@ type Board struct {
 	who     board.Who
 	hosts   []string
 	ca      string
-	planned pflag.FlagSet // those that are about a plan
+	planned pflag.FlagSet // the flags about a plan
 }
 
 // Register adds the flags.
@@ -42,11 +42,11 @@ func (o *Board) Register(flags *pflag.FlagSet) {
 		"`NAMES` of Applications whose workloads never become healthy, with * for any characters")
 	flags.StringVar(&o.who.TokenFile, "token-file", "", "`FILE` with a token that viewers must know; it is read again when it changes")
 	flags.StringVar(&o.who.Header, "trusted-header", "", "`HEADER` in which a proxy names the viewer")
-	flags.StringSliceVar(&o.who.Proxies, "trusted-proxies", nil, "`NETWORKS` of that proxy, such as 10.0.0.0/8; default loopback")
+	flags.StringSliceVar(&o.who.Proxies, "trusted-proxies", nil, "`NETWORKS` of the proxy of --trusted-header, such as 10.0.0.0/8; default: loopback")
 	flags.StringVar(&o.who.ArgoCD, "argocd", "", "`URL` of Argo CD: its login and its rights decide who sees which Applications")
 	flags.StringVar(&o.ca, "argocd-ca", "", "`FILE` with CA certificates for --argocd, in PEM; default: the system's")
 	flags.StringSliceVar(&o.hosts, "host", nil, "`NAMES` by which the page may be opened, besides localhost")
-	flags.StringVar(&o.request.UI, "argocd-ui", "", "`URL` of Argo CD's own page, for links; default that of --argocd")
+	flags.StringVar(&o.request.UI, "argocd-ui", "", "`URL` of Argo CD's own page, for links; default: that of --argocd")
 }
 
 // Serve serves the page until the context ends. Ready is called with its URL.
@@ -101,7 +101,7 @@ func (o *Board) Serve(std cli.Std, cmd *cobra.Command, roots []string, ready fun
 	return server.Run(ctx)
 }
 
-// checked plans, and finds what lint does. With --strict, a plan that is not known completely is refused.
+// checked returns a function that plans and lints. With --strict, it refuses an incomplete plan.
 func (o *Board) checked(v preview.Preview) func(context.Context) (board.Checked, error) {
 	return func(ctx context.Context) (board.Checked, error) {
 		found, err := preview.Lint{Preview: v}.Check(ctx, func(*plan.Plan) []plan.Thing { return nil })

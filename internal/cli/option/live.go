@@ -31,7 +31,7 @@ func (o *Live) Register(flags *pflag.FlagSet) {
 	flags.StringVar(&o.recording, "recording", "", "read a recorded boot from `FILE` instead of a cluster; - is standard input")
 }
 
-// RegisterLive adds those about the cluster, for a command that needs one.
+// RegisterLive adds the flags about the cluster, for a command that needs one.
 func (o *Live) RegisterLive(flags *pflag.FlagSet) {
 	RegisterUser(flags, &o.Config)
 	flags.StringSliceVar(&o.namespaces, "application-namespaces", []string{"*"},

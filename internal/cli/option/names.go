@@ -11,8 +11,8 @@ import (
 	"github.com/argosy-cd/argosy/internal/report"
 )
 
-// Names are those of the Applications that roots deploy, planned with what is here: nothing is fetched, printed or read from standard
-// input. What is not known has no names.
+// Names returns the names of the Applications that roots deploy, from local files: it fetches and prints nothing, and reads no standard
+// input. Unknown Applications are missing.
 func (o *Plan) Names(ctx context.Context, std cli.Std, roots []string) []string {
 	std.In, std.Err = bytes.NewReader(nil), io.Discard
 	offline := *o
@@ -25,10 +25,10 @@ func (o *Plan) Names(ctx context.Context, std cli.Std, roots []string) []string 
 	return v.Names(ctx)
 }
 
-// CompleteNames completes names of Applications in flags, each with something behind it. Roots are those of the arguments, or of a flag.
+// CompleteNames completes names of Applications in flags, each with a suffix. roots returns the roots from the arguments or from a flag.
 func (o *Plan) CompleteNames(std cli.Std, cmd *cobra.Command, roots func(args []string) []string, flags map[string]string) {
 	cli.CompleteNames(cmd, flags, func(ctx context.Context, args []string) []string { return o.Names(ctx, std, roots(args)) })
 }
 
-// Arguments are the roots of a command whose arguments they are.
+// Arguments returns the roots of a command that takes them as arguments.
 func Arguments(args []string) []string { return args }

@@ -16,7 +16,7 @@ import (
 	"github.com/argosy-cd/argosy/internal/workspace"
 )
 
-// Plan are the flags of commands that plan: what is planned, with which settings.
+// Plan are the flags of commands that plan: the roots, and the settings of the plan.
 type Plan struct {
 	workspace.Settings
 	repos   []string
@@ -26,7 +26,7 @@ type Plan struct {
 	All         bool
 	version     versions.Flag
 	progressive cli.Choice
-	// Verdict says what is accepted.
+	// Verdict configures which plans are accepted.
 	Verdict report.Verdict
 }
 
@@ -37,7 +37,7 @@ func (o *Plan) Register(flags *pflag.FlagSet) {
 	o.registerSettings(flags)
 }
 
-// registerSettings adds those about the Argo CD, and about what is elsewhere.
+// registerSettings adds the flags about Argo CD, and about remote content.
 func (o *Plan) registerSettings(flags *pflag.FlagSet) {
 	flags.BoolVar(&o.All, "all", false, "plan every root that is found, if no ROOT is given")
 	flags.StringVar(&o.Clusters, "clusters", "",
@@ -45,8 +45,8 @@ func (o *Plan) registerSettings(flags *pflag.FlagSet) {
 	flags.StringVar(&o.Customizations, "customizations", "",
 		"`FILE` with the settings of Argo CD: argocd-cm, values of the argo-cd chart, or an ArgoCD resource")
 	flags.Var(&o.version, "argocd-version",
-		"`VERSION` of Argo CD, "+versions.Range()+"; default the one that the tree deploys if that can be seen, or the newest")
-	flags.StringVarP(&o.Namespace, "namespace", "n", "", "Argo CD's namespace; default that of the root")
+		"`VERSION` of Argo CD, "+versions.Range()+"; default: the one that the tree deploys if that can be seen, or the newest")
+	flags.StringVarP(&o.Namespace, "namespace", "n", "", "Argo CD's namespace; default: that of the root")
 	flags.BoolVar(&o.offline, "offline", false, "fetch nothing: charts, bases and repositories come from the cache or stay unknown")
 	flags.StringSliceVar(&o.Plugins, "plugin", nil,
 		"render sources of the plugin NAME as Kustomize, Helm or plain directories, `NAME=kustomize|helm|directory`; repeatable")
@@ -56,7 +56,7 @@ func (o *Plan) registerSettings(flags *pflag.FlagSet) {
 		"`NAMES` of Applications and sets that may be unknown, with * for any characters")
 }
 
-// RegisterOwn adds those of a demo of the user's own repository.
+// RegisterOwn adds the flags of a demo of the user's own repository.
 func (o *Plan) RegisterOwn(flags *pflag.FlagSet) {
 	o.registerSettings(flags)
 	o.registerStrict(flags)
@@ -66,13 +66,12 @@ func (o *Plan) registerStrict(flags *pflag.FlagSet) {
 	flags.BoolVar(&o.Verdict.Strict, "strict", false, "exit with 3 if anything is unknown")
 }
 
-// RegisterCluster adds those about what runs in the cluster before the boot.
+// RegisterCluster adds the flags about the state of the cluster before the boot.
 func (o *Plan) RegisterCluster(flags *pflag.FlagSet) {
 	o.registerStrict(flags)
 	o.progressive = cli.Choice{Allowed: []string{"on", "off"}}
 	flags.Var(&o.progressive, "progressive-syncs",
-		"whether the applicationset-controller has --enable-progressive-syncs, so that RollingSync counts: `on|off`; default as the tree "+
-			"has it")
+		"whether the applicationset-controller has --enable-progressive-syncs, so that RollingSync counts: `on|off`; default: as in the tree")
 	flags.StringSliceVar(&o.Exists, "exists", nil,
 		"`THINGS` that every cluster has before the boot: GROUP/KIND of a custom resource, Namespace/NAME, AppProject/NAME, StorageClass/NAME and other classes, "+
 			"issuers, stores and Services, or all for "+
@@ -86,7 +85,7 @@ func (o *Plan) Prepare(std cli.Std, roots []string, output cli.Choice) (preview.
 		return v, err
 	}
 	cli.CollectLate()
-	// Helm's libraries talk to the standard loggers, about what is said here by findings, or not worth a word.
+	// Helm's libraries log to the standard logger. Findings report the problems instead.
 	log.SetOutput(io.Discard)
 	slog.SetDefault(slog.New(slog.DiscardHandler))
 	if std.Quiet != nil {
@@ -101,7 +100,7 @@ func (o *Plan) Prepare(std cli.Std, roots []string, output cli.Choice) (preview.
 	return v, err
 }
 
-// Planner plans what repositories have, as the flags say.
+// Planner returns a planner that is configured by the flags.
 func (o *Plan) Planner(std cli.Std, repos workspace.Config) (*workspace.Planner, error) {
 	repos.Offline, repos.Charts = o.offline, o.charts
 	cfg, err := o.PlanConfig()
@@ -111,7 +110,7 @@ func (o *Plan) Planner(std cli.Std, repos workspace.Config) (*workspace.Planner,
 	}, err
 }
 
-// PlanConfig is what a plan is made with, except for where repositories are.
+// PlanConfig returns the configuration of a plan, without its repositories.
 func (o *Plan) PlanConfig() (plan.Config, error) {
 	o.Version, o.ProgressiveSyncs = o.version.Version, o.progressive.Value
 	return o.Config()

@@ -66,7 +66,7 @@ func (o *Transfer) Register(flags *pflag.FlagSet, reads bool) {
 	}
 }
 
-// User is who asks for a transfer with the buckets of a pool.
+// User returns the configuration of transfers with the buckets of a pool.
 func (o *Transfer) User(std cli.Std, pool *buckets.Pool) (transfer.User, error) {
 	o.named.Pool = pool
 	return transfer.User{

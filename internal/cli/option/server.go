@@ -20,7 +20,7 @@ type Server struct {
 func (o *Server) Register(flags *pflag.FlagSet, address string) {
 	flags.StringVar(&o.listen, "listen", address, "`ADDRESS` to listen on")
 	flags.StringVar(&o.cert, "tls-cert", "", "`FILE` with a certificate, to speak TLS; it is read again when it is renewed")
-	flags.StringVar(&o.key, "tls-key", "", "`FILE` with its key")
+	flags.StringVar(&o.key, "tls-key", "", "`FILE` with the key of --tls-cert")
 	RegisterLog(flags, &o.Log)
 }
 

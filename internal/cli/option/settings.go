@@ -27,7 +27,7 @@ func S3Settings() cli.Settings {
 		},
 		{"argocd-namespace", "ARGOSY_ARGOCD_NAMESPACE", "Argo CD's `NAMESPACE`; default: that of the pod, or argocd"},
 		{"cache-dir", "ARGOSY_CACHE_DIR", "`DIR` for the cache, or none; default: argosy in the user's cache directory"},
-		{"cache-size", "ARGOSY_CACHE_SIZE", "how many `MIB` the cache may have"},
+		{"cache-size", "ARGOSY_CACHE_SIZE", "maximum size of the cache, in `MIB`"},
 		{"timeout", "ARGOSY_TIMEOUT", "give up after this time; Argo CD gives up after 60s"},
 	})
 }
@@ -40,7 +40,7 @@ func AppSetSettings() cli.Settings {
 		{"engine", "ARGOSY_ENGINE", "engine that renders ApplicationSets: embedded, or argocd, which asks the Argo CD API server"},
 		{
 			"argocd-version", "ARGOSY_ARGOCD_VERSION",
-			"`VERSION` of Argo CD whose ApplicationSets the engine embedded renders, " + versions.Range() + "; default the newest; in a plugin, the " +
+			"`VERSION` of Argo CD whose ApplicationSets the engine embedded renders, " + versions.Range() + "; default: the newest; in a plugin, the " +
 				"version that --argocd-server reports wins",
 		},
 		{
@@ -57,7 +57,7 @@ func AppSetSettings() cli.Settings {
 			"`NAMES` of Argo CD's Secrets of repositories and clusters to read (needs the right to get them). Default: all Secrets " +
 				"with Argo CD's labels (needs the right to list)",
 		},
-		{"kubeconfig", "ARGOSY_KUBECONFIG", "`FILE` that says which cluster Argo CD is in; default: the one that the process runs in, if any"},
+		{"kubeconfig", "ARGOSY_KUBECONFIG", "kubeconfig `FILE` of Argo CD's cluster; default: the cluster that the process runs in, if any"},
 		{"timeout", "ARGOSY_TIMEOUT"},
 		{
 			"generator-apis", "ARGOSY_GENERATOR_APIS",

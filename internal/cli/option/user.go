@@ -18,7 +18,7 @@ import (
 	"github.com/argosy-cd/argosy/internal/workspace"
 )
 
-// Repositories are read as the user does, those of --repo from directories.
+// Repositories returns the configuration to read repositories as the user, those of --repo from directories.
 func Repositories(std cli.Std, flags []string) (workspace.Config, error) {
 	cfg := workspace.Config{Cache: workspace.CacheDir(std.Getenv), Env: std.Env, Note: std.Note, Foreign: newForeign(std)}
 	var err error
@@ -26,7 +26,7 @@ func Repositories(std cli.Std, flags []string) (workspace.Config, error) {
 	return cfg, err
 }
 
-// newForeign renders what was fetched in processes of its own.
+// newForeign returns a renderer of fetched sources in worker processes.
 func newForeign(std cli.Std) *job.Foreign {
 	return job.NewForeign([]string{"argosy", WorkerCommand}, func(line string) { std.Note(words.Printable(line)) })
 }

@@ -13,8 +13,8 @@ func RegisterWorkers(o *sidecar.Workers, flags *pflag.FlagSet) {
 		"number of worker processes for templates, manifests and charts; 0: none, and one bad request can end the sidecar for all. "+
 			"Default: twice --parallel, or four for each processor, as far as the memory of the container allows")
 	flags.Int64Var(&o.Memory, "worker-memory", 0,
-		"stop a worker that needs more than so many `MIB`; default: its share of 60% of the container's memory, at most 512")
+		"stop a worker that needs more memory than this, in `MIB`; default: its share of 60% of the container's memory, at most 512")
 }
 
-// WorkerCommand is what this program is called with to be a worker. It is not for people.
+// WorkerCommand is the argument that starts this program as a worker. It is not for users.
 const WorkerCommand = "worker"

@@ -28,7 +28,7 @@ import (
 // Chunk is how many bytes of a repository a message has.
 const Chunk = 1024
 
-// Request is what a plugin is asked about an application.
+// Request is a request to a plugin about an application.
 type Request struct {
 	Dir string // of the application, in the repository
 	Env map[string]string
@@ -116,7 +116,7 @@ func Match(ctx context.Context, socket string, r Request) (bool, error) {
 	})
 }
 
-// plain is what a plugin says, without how it was said.
+// plain is the message of a plugin's error, without the gRPC status.
 func plain(err error) error {
 	if err == nil {
 		return nil

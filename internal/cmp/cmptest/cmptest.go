@@ -16,7 +16,7 @@ import (
 	"github.com/argosy-cd/argosy/internal/tree"
 )
 
-// Request is what Argo CD asks about an application.
+// Request is a request of Argo CD about an application.
 type Request struct {
 	Dir string
 	Env map[string]string
@@ -30,11 +30,11 @@ type Request struct {
 	Size int64
 	// Stop ends the request after so many bytes, by cancelling it. Zero does not.
 	Stop int
-	// Stopping is called before that. Nil is nothing.
+	// Stopping is called before that. Nil is not called.
 	Stopping func()
 	// Chunk is how many bytes a message has. Zero is the client's.
 	Chunk int
-	// Sent is called when everything is sent. Nil is nothing.
+	// Sent is called when everything is sent. Nil is not called.
 	Sent func()
 }
 

@@ -14,16 +14,15 @@ import (
 // Attack is something that a hostile project does.
 type Attack struct {
 	Request
-	// Kind is what it goes for: Computing, Space, Waiting or Passing.
+	// Kind is the target of the attack: Computing, Space, Waiting or Passing.
 	Kind string
 	// Times is how often it is sent at once. Zero is once.
 	Times int
-	// Error is what the error of the sidecar has in it, if it comes before the deadline; "" is for one that may also be answered.
+	// Error is a part of the sidecar's error, if that comes before the deadline; "" if the attack may also be answered.
 	Error string
-	// Before is called before it is sent. Nil is nothing.
+	// Before is called before it is sent. Nil is not called.
 	Before func()
-	// Held is the metric that has at least Places when requests that do not go on are where they want to be. "" is for those that are
-	// answered.
+	// Held is the metric that reaches at least Places once the hanging requests hold what they attack. "" if requests are answered.
 	Held   string
 	Places float64
 }
@@ -32,7 +31,7 @@ type Attack struct {
 const (
 	Computing = "computing" // time
 	Space     = "space"     // memory, or the stack
-	Waiting   = "waiting"   // the place of others
+	Waiting   = "waiting"   // places in the queue
 	Passing   = "passing"   // the policy and the guard
 )
 

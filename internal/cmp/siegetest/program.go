@@ -18,7 +18,7 @@ import (
 	"time"
 )
 
-// What is deployed has so much memory; see deploy/kustomize.
+// Memory of the deployed sidecar; see deploy/kustomize.
 const (
 	Memory       = 1 << 30 // argosy cmp
 	RepoMemory   = 512 << 20
@@ -55,7 +55,7 @@ type Program struct {
 	err error    // of the process
 }
 
-// Run says what to run.
+// Run configures a run of the program.
 type Run struct {
 	File   string // argosy
 	Args   []string
@@ -63,7 +63,7 @@ type Run struct {
 	Memory int64
 	// Alone are more Args, for where its memory is limited in a way that it does not see.
 	Alone []string
-	// Line is called with each line of the log. Nil is nobody.
+	// Line is called with each line of the log. Nil is not called.
 	Line func(string)
 }
 

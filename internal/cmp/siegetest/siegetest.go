@@ -19,20 +19,20 @@ import (
 	"github.com/argosy-cd/argosy/internal/cmp/cmptest"
 )
 
-// Projects of those that ask.
+// Projects of the requests.
 const (
 	Good = "good"
 	Evil = "evil"
 )
 
-// Request is one that a project sends.
+// Request is a request of a project.
 type Request struct {
 	Name   string
 	Plugin string // appset or s3
 	Dir    string
 	Files  map[string]string
 	Packed []byte // instead of Files
-	// Env is that of the request, besides what all have. NUMBER in it is the number of the request.
+	// Env is the environment of the request, besides the common one. NUMBER in it is the number of the request.
 	Env map[string]string
 	// Want are the answers.
 	Want []string

@@ -19,7 +19,7 @@ import (
 	"github.com/argosy-cd/argosy/internal/bucket/s3/local"
 )
 
-// World is what the sidecar talks to: S3, Git servers and the API server of a cluster, some of them hostile.
+// World has the servers that the sidecar talks to: S3, Git servers and the API server of a cluster, some of them hostile.
 type World struct {
 	// Git is the URL that repositories are below.
 	Git string
@@ -136,7 +136,7 @@ func (w *World) Close() {
 	}
 }
 
-// Environment is that of a sidecar in this world.
+// Environment returns the environment of a sidecar in this world.
 func (w *World) Environment() []string {
 	return []string{
 		"PATH=" + os.Getenv("PATH"), "HOME=" + w.Dir, "TMPDIR=" + w.Dir, "ARGOSY_KUBECONFIG=" + w.kubeconfig, "AWS_ENDPOINT_URL_S3=" + w.s3,

@@ -25,7 +25,7 @@ func Names() []string { return []string{"text", "json", "sarif", "junit", "githu
 
 // Printer prints reports. All fields are needed.
 type Printer struct {
-	// Out is for the report, Err for what has no place in it.
+	// Out is for the report, Err for messages that are not part of it.
 	Out, Err io.Writer
 	// FailOn is the lowest severity that is a failure, or lint.Never.
 	FailOn string
@@ -63,7 +63,7 @@ func (p Printer) Write(name string, r *lint.Report) error {
 	return nil
 }
 
-// where is file:line:column, as far as it is known.
+// where returns file:line:column, without unknown parts.
 func where(f lint.Finding) string {
 	switch {
 	case f.File == "":

@@ -113,7 +113,7 @@ func Page(family lint.Family, example func(rule string) string) string {
 // noHTML keeps a text such as <no value> from being a tag, which pages do not show.
 func noHTML(text string) string { return strings.ReplaceAll(text, "<", `\<`) }
 
-// shownOf says how a rule was seen on real Argo CD, "" if nothing is known.
+// shownOf says how a rule was verified on real Argo CD, "" if unknown.
 func shownOf(s lint.Shown) string {
 	switch {
 	case s.Example:

@@ -70,7 +70,7 @@ func sarif(r *lint.Report) map[string]any {
 	}
 }
 
-// prints are fingerprints of findings: the same for one whose line has moved, and different for each finding.
+// prints are fingerprints of findings: they do not change if a line moves, and differ between findings.
 type prints map[string]int
 
 func (p prints) of(f lint.Finding) string {
@@ -108,8 +108,8 @@ type outcome struct {
 	Text    string `xml:",chardata"`
 }
 
-// junit is a report as tests: a finding that is a failure is one that fails, another one passes and has the finding as its output. A rule
-// that was not checked is one that was skipped.
+// junit prints a report as tests: a finding that counts as a failure is a failed test, any other one is the output of a passed test. A rule
+// that was not checked is a skipped test.
 func junit(w io.Writer, r *lint.Report, failOn string) error {
 	suite := testSuite{Name: "argosy lint"}
 	for _, f := range r.Findings {

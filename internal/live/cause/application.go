@@ -20,15 +20,17 @@ func (e *engine) application(n *live.Node, path []string) {
 	}
 	if n.Skipped {
 		e.add(Cause{
-			Kind: Skipped, App: n, Path: path, Text: title + " is not reconciled: its annotation " + live.SkipAnnotation + " says so",
-			Fix: "remove the annotation", Command: kubectl("annotate", n, live.SkipAnnotation+"-"),
+			Kind: Skipped, App: n, Path: path,
+			Text: title + " is not reconciled: its annotation " + argo.SkipReconcileAnnotation + " says so",
+			Fix:  "remove the annotation", Command: kubectl("annotate", n, argo.SkipReconcileAnnotation+"-"),
 		})
 	}
 	conditions := e.conditions(n, path)
 	if n.Sync == "" && n.Health == "" && n.Compared.IsZero() && !n.Set && !conditions {
-		fix := "look at the application controller"
+		fix := "check that the application-controller runs, and read its log"
 		if n.Namespace != e.snapshot.Namespace() {
-			fix = "add namespace " + n.Namespace + " to application.namespaces of Argo CD, and look at the application controller"
+			fix = fmt.Sprintf("list namespace %s in application.namespaces; if it is listed, check that the application-controller runs",
+				n.Namespace)
 		}
 		e.add(Cause{
 			Kind: Unreconciled, App: n, Path: path, Fix: fix, Since: n.Created,
@@ -52,19 +54,22 @@ func (e *engine) deletion(n *live.Node, path []string) {
 		c.Detail = plain(d.Message)
 	}
 	if slices.ContainsFunc(n.Finalizers, func(f string) bool { return strings.HasPrefix(f, argo.ResourcesFinalizer) }) {
-		c.Fix = "Argo CD removes the finalizer when all its objects are deleted"
+		c.Fix = "wait until the objects of the Application are deleted: Argo CD then removes the finalizer"
 	}
 	e.add(c)
 }
 
 func keeps(finalizers []string) string {
-	if len(finalizers) == 0 {
-		return "no finalizer keeps it"
+	switch len(finalizers) {
+	case 0:
+		return "it has no finalizer; the deletion should end soon"
+	case 1:
+		return fmt.Sprintf("the finalizer %s blocks the deletion", finalizers[0])
 	}
-	return "it is kept by " + words.Some(finalizers)
+	return fmt.Sprintf("the finalizers %s block the deletion", words.Some(finalizers))
 }
 
-// byPlugin reports whether an error is what a plugin said, and not one of the repo-server before it.
+// byPlugin reports whether an error comes from a plugin, and not from the repo-server before the plugin was called.
 func byPlugin(message string) bool {
 	return strings.Contains(message, "error generating manifests in cmp: ") || strings.Contains(message, "CMP processing failed ")
 }
@@ -73,24 +78,23 @@ func byPlugin(message string) bool {
 func (e *engine) conditions(n *live.Node, path []string) bool {
 	found := false
 	for _, c := range n.Conditions {
-		set := n.Set && c.Type == "ErrorOccurred" && c.Status == "True"
-		if !set && (n.Set || !strings.HasSuffix(c.Type, "Error")) {
+		if n.Set && !argo.IsSetError(c.Type, c.Status) || !n.Set && !argo.IsError(c.Type) {
 			continue
 		}
 		found = true
-		// What an automated sync says about the last sync is in the state of that sync, in full.
+		// The state of the last sync has this message in full.
 		if c.Type == "SyncError" && strings.HasPrefix(c.Message, "Failed last sync attempt") && n.Operation != nil {
 			continue
 		}
 		s, ok := understand(c.Message)
 		switch {
-		case set && (!ok || s.kind == Manifests):
+		case n.Set && (!ok || s.kind == Manifests):
 			s = said{SetError, "its Applications cannot be generated", "correct the set; argosy appset generate shows the same offline"}
 		case ok && s.kind == Manifests && argo.IsPlugin(n.Plugin, argo.PluginAppSet) && byPlugin(c.Message):
 			s = said{SetError, "its ApplicationSet cannot be rendered", "correct the set; argosy appset generate shows the same offline"}
 		case !ok && c.Type == "SyncError":
 			s = said{kind: SyncError, text: "it cannot be synced"}
-		case !ok && c.Type == "ComparisonError":
+		case !ok && c.Type == argo.ComparisonError:
 			s = said{kind: Manifests, text: "Argo CD cannot compare it with its source"}
 		case !ok:
 			s = said{kind: SyncError, text: "Argo CD refuses its spec"}
@@ -103,14 +107,14 @@ func (e *engine) conditions(n *live.Node, path []string) bool {
 	return found
 }
 
-// hydration explains a source hydrator that failed: what it did not commit is not deployed, also while everything is Synced.
+// hydration explains a failed source hydrator: changes that it did not commit are not deployed, although everything is Synced.
 func (e *engine) hydration(n *live.Node, path []string) {
 	if !n.Hydration.Failed() {
 		return
 	}
 	message := plain(strings.TrimPrefix(n.Hydration.Message, "Failed to hydrate: "))
 	s, ok := understand(message)
-	weight := 8 // before what follows from it: a branch to sync that does not exist
+	weight := 8 // above its consequence: a missing branch to sync
 	switch m := hydratedWith.FindStringSubmatch(message); {
 	case m != nil:
 		weight = 9
@@ -176,10 +180,10 @@ func (e *engine) operation(n *live.Node, path []string) {
 	if n.Automated && slices.Equal(op.Revisions, n.Revisions) {
 		e.add(Cause{
 			Kind: Retries, App: n, Path: path, Since: op.Finished,
-			Text: fmt.Sprintf("the sync of %s to %s failed and was retried %s; Argo CD does not retry the same revision", title,
-				Short(op.Revisions), times(op.Retries)),
+			Text: fmt.Sprintf("the sync of %s to %s failed, %s; automated sync does not start again for this revision", title,
+				Short(op.Revisions), retried(op.Retries)),
 			Detail: plain(op.Message),
-			Fix:    "when the reason is gone, start a sync", Command: []string{"argocd", "app", "sync", title},
+			Fix:    "repair the cause, then start a sync", Command: []string{"argocd", "app", "sync", title},
 		})
 	}
 }
@@ -250,7 +254,7 @@ func (e *engine) failure(n *live.Node, path []string, r live.Result) {
 		if len(e.report.Causes) > before {
 			return
 		}
-	case r.Status == "SyncFailed":
+	case r.Status == argo.ResultSyncFailed:
 		c.Kind, c.Text = SyncError, fmt.Sprintf("%s cannot be applied", title)
 	default:
 		before := len(e.report.Causes)
@@ -269,7 +273,7 @@ func (e *engine) failure(n *live.Node, path []string, r live.Result) {
 	e.add(c)
 }
 
-// idle explains an Application that is not synced, and nothing runs.
+// idle explains an Application that is not synced while no sync runs.
 func (e *engine) idle(n *live.Node, path []string) {
 	op, title := n.Operation, e.snapshot.Title(n)
 	if n.Sync != argo.OutOfSync || n.Requested {
@@ -296,8 +300,8 @@ func (e *engine) idle(n *live.Node, path []string) {
 	case len(op.Only) > 0 && slices.ContainsFunc(out, func(k live.Key) bool { return !within(op.Only, k) }):
 		e.add(Cause{
 			Kind: Partial, App: n, Path: path, Since: op.Finished,
-			Text: fmt.Sprintf("the last sync of %s was of %s only, and Argo CD does not sync the other objects of this revision", title,
-				words.Count(len(op.Only), "object")),
+			Text: fmt.Sprintf("the last sync of %s was partial (%s); automated sync does not sync the other objects of this revision",
+				title, words.Count(len(op.Only), "object")),
 			Fix: "remove the state of the last sync; Argo CD then syncs all objects",
 			Command: append(kubectl("patch", n), "--type", "json", "-p",
 				`[{"op": "remove", "path": "/status/operationState"}]`),

@@ -1,8 +1,8 @@
 // Package cause finds out why an Application, or a boot, waits: the chain from what waits down to the object and its condition or Event.
 //
 // It starts from a snapshot of package live, follows what waits for what, and looks at single objects through an interface, within a limit
-// of requests. Causes are ranked: the first is the most likely one. What it could not look at has a name and a reason, and is never taken
-// for healthy.
+// of requests. Causes are ranked: the first is the most likely one. An object that it could not read is reported with the reason, and never
+// counts as healthy.
 package cause
 
 import (
@@ -106,18 +106,18 @@ type Cause struct {
 	Kind Kind
 	// App is the Application or set that has the cause.
 	App *live.Node
-	// Path leads from what was asked for to the object: "root", "wave 1: longhorn", "Deployment storage/ui".
+	// Path leads from the requested Application to the object: "root", "wave 1: longhorn", "Deployment storage/ui".
 	Path []string
-	// Text says in one sentence what is wrong.
+	// Text describes the problem in one sentence.
 	Text string
-	// Detail is what the cluster says, "" if the text has it all.
+	// Detail is the cluster's message, "" if Text says enough.
 	Detail string
-	// Fix is what to do, and Command how, where there is a command.
+	// Fix is the cure, and Command the command for it, if there is one.
 	Fix     string
 	Command []string
 	// Since is when it began; zero is not known.
 	Since time.Time
-	// Blocks says that what was asked for waits for it. Others are wrong, too, and nothing waits for them.
+	// Blocks says that the requested Application waits for it. Nothing waits for the other causes.
 	Blocks bool
 
 	weight int // of its kind, unless it says otherwise
@@ -129,13 +129,13 @@ type Report struct {
 	Asked []*live.Node
 	// Causes are in order, the most likely one first.
 	Causes []Cause
-	// Unseen are what could not be looked at, each with its reason.
+	// Unseen lists what could not be read, each with its reason.
 	Unseen []string
 	// Blind says that some Applications or sets cannot be watched, so there may be others that are not healthy.
 	Blind bool
 }
 
-// Good reports whether everything that was asked about is healthy and synced, as far as all of it is watched.
+// Good reports whether all requested Applications are healthy and synced, and all of them are watched.
 func (r *Report) Good() bool {
 	if r.Blind {
 		return false
@@ -150,8 +150,8 @@ func (r *Report) Good() bool {
 	return true
 }
 
-// ExplainAt finds out why some Applications are not healthy and synced. Sync windows are those of a time, which is that of the last event
-// for a recording, and after it for a live cluster. A nil cluster cannot be looked at.
+// ExplainAt explains why some Applications are not healthy and synced. Sync windows are evaluated at the time now: that of the last event
+// for a recording, a later one for a live cluster. With a nil cluster, no objects are read.
 func ExplainAt(ctx context.Context, now time.Time, s *live.Snapshot, cluster Cluster, asked ...*live.Node) *Report {
 	e := &engine{
 		now: now,
@@ -277,7 +277,7 @@ func (e *engine) add(c Cause) {
 	e.report.Causes = append(e.report.Causes, c)
 }
 
-// walk follows what a node waits for, and adds the causes that are its own.
+// walk adds the causes of a node, and of the nodes that it waits for.
 func (e *engine) walk(n *live.Node, path []string) {
 	if e.visited[n] || n.Good() {
 		return
@@ -301,7 +301,7 @@ func (e *engine) walk(n *live.Node, path []string) {
 		}
 		e.objects(n, path)
 		if waits {
-			return // whatever is wrong is there, and was said once
+			return // the cause is there, and was added once
 		}
 	}
 	if len(e.report.Causes) == before {
@@ -317,14 +317,18 @@ func (e *engine) walkMissing(n *live.Node, path []string) {
 	}
 }
 
-// nothing is a node of which nothing says why it is as it is.
+// nothing adds the cause of a node without any known problem: it runs, waits, or is not synced.
 func (e *engine) nothing(n *live.Node, path []string) {
 	c := Cause{Kind: Unknown, App: n, Path: path, Since: n.HealthSince}
 	switch op := n.Operation; {
 	case n.Missing && e.visited[n.Parent] && len(e.report.Causes) > 0:
 		return // the parent is explained
 	case n.Missing:
-		c.Text = fmt.Sprintf("%s is not created, and its parent %s is not syncing", e.snapshot.Title(n), e.snapshot.Title(n.Parent))
+		parent := e.snapshot.Title(n.Parent)
+		c.Text = fmt.Sprintf("%s is not created, and its parent %s is not syncing", e.snapshot.Title(n), parent)
+		if !n.Parent.Set {
+			c.Fix, c.Command = "start a sync of "+parent, []string{"argocd", "app", "sync", parent}
+		}
 	case op.Running():
 		c.Text = fmt.Sprintf("%s is syncing; no problem was found", e.snapshot.Title(n))
 		c.Detail, c.Since = op.Message, op.Started
@@ -332,9 +336,10 @@ func (e *engine) nothing(n *live.Node, path []string) {
 		c.Text = fmt.Sprintf("the source of %s is being hydrated; no problem was found", e.snapshot.Title(n))
 		c.Detail, c.Since = n.Hydration.Message, n.Hydration.Started
 	case n.Requested:
-		c.Text = fmt.Sprintf("a sync of %s was requested and has not begun", e.snapshot.Title(n))
+		c.Text = fmt.Sprintf("a sync of %s is requested, and has not begun", e.snapshot.Title(n))
+		c.Fix = "check that the application-controller runs, and read its log"
 	default:
-		c.Text = fmt.Sprintf("%s is %s; no object that could be read says why", e.snapshot.Title(n), n.Describe())
+		c.Text = fmt.Sprintf("%s is %s; Argosy found no reason in the objects that it could read", e.snapshot.Title(n), n.Describe())
 	}
 	e.add(c)
 }

@@ -165,7 +165,7 @@ func TestRequests(t *testing.T) {
 		t.Errorf("%d requests", cluster.requests)
 	}
 	text := strings.Join(r.Unseen, "\n")
-	for _, want := range []string{"more objects: the limit of 400 requests is reached", "objects of a0: 40 of 100 were looked at"} {
+	for _, want := range []string{"more objects: the limit of 400 requests is reached; argosy why APP", "objects of a0: 40 of 100 were read"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("no %q in\n%s", want, text)
 		}

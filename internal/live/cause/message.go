@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// said is what a message of Argo CD or of the API server means.
+// said is the meaning of a message of Argo CD or of the API server.
 type said struct {
 	kind Kind
 	// text completes a sentence that begins with an object.
@@ -14,7 +14,7 @@ type said struct {
 	fix  string
 }
 
-// rule recognises a message. $1 and so on in its texts are what the expression has found.
+// rule recognises a message. $1 and so on in its texts are the groups of the expression.
 type rule struct {
 	re   *regexp.Regexp
 	said said
@@ -74,27 +74,28 @@ var rules = func() []rule {
 			Project, "its project $1 does not exist", "create the AppProject $1 before the Application",
 		}},
 		{`(?:application|sync source|destination) repo (\S+) is not permitted in project '([^']*)'`, said{
-			Project, "its project $2 does not allow the repository $1", "add the repository to sourceRepos of the AppProject $2",
+			Project, "its project $2 does not permit the repository $1", "add the repository to sourceRepos of the AppProject $2",
 		}},
 		{`destination server '([^']*)' and namespace '([^']*)' do not match any of the allowed destinations in project '([^']*)'`, said{
-			Project, "its project $3 does not allow namespace $2 of $1", "add the destination to the AppProject $3",
+			Project, "its project $3 does not permit namespace $2 of $1", "add the destination to the AppProject $3",
 		}},
 		{`resource ([^:\s]*):(\S+) is not permitted in project (\S+)`, said{
-			Project, "its project $3 does not allow the kind $2 of group \"$1\"",
-			"allow the kind in the AppProject $3: clusterResourceWhitelist, namespaceResourceWhitelist or namespaceResourceBlacklist",
+			Project, "its project $3 does not permit the kind $2 of group \"$1\"",
+			"permit the kind in the AppProject $3: clusterResourceWhitelist, namespaceResourceWhitelist or namespaceResourceBlacklist",
 		}},
 		{`namespace (\S+) is not permitted in project '([^']*)'`, said{
-			Project, "its project $2 does not allow namespace $1", "add the namespace to destinations of the AppProject $2",
+			Project, "its project $2 does not permit namespace $1", "add the namespace to destinations of the AppProject $2",
 		}},
 		{`is not permitted to use project '([^']*)'`, said{
-			Project, "its project $1 does not allow Applications of this namespace",
+			Project, "its project $1 does not permit Applications of this namespace",
 			"add the namespace to sourceNamespaces of the AppProject $1",
 		}},
 		{`is not permitted in project|not permitted to use project`, said{
-			Project, "its project does not allow it", "change the AppProject",
+			Project, "its project does not permit it", "permit the source, the destination or the kind in the AppProject",
 		}},
 		{`because it is being terminated`, said{
-			Finalizer, "its namespace is being deleted", "find what keeps the namespace: kubectl get namespace -o yaml shows conditions",
+			Finalizer, "its namespace is being deleted",
+			"repair what blocks the deletion: kubectl get namespace NAME -o yaml shows it in status.conditions",
 		}},
 		{`namespaces "([^"]+)" not found`, said{
 			NoNamespace, "namespace $1 does not exist",
@@ -125,13 +126,14 @@ var rules = func() []rule {
 		}},
 		{`could not find (?:cmp-server )?plugin(?: with name "([^"]+)")? supporting the given repository`, said{
 			Plugin, "the repo-server finds no plugin $1: its sidecar does not run, or its discovery does not match",
-			"look at the sidecar of the repo-server",
+			"check that the sidecar of the repo-server runs, and read its log",
 		}},
 		{`(?:CMP processing failed|generating manifests in cmp).*(?:code = Unavailable|code = DeadlineExceeded)`, said{
-			Plugin, "its plugin does not answer", "look at the sidecar of the repo-server",
+			Plugin, "its plugin does not answer", "check that the sidecar of the repo-server runs, and read its log",
 		}},
 		{`code = Unavailable|connect: connection refused|error while dialing|Error while dialing`, said{
-			Repository, "the repo-server, or its repository, does not answer", "look at the repo-server, and at the URL of the repository",
+			Repository, "the repo-server, or its repository, does not answer",
+			"check that the repo-server runs, and that it reaches the URL of the repository",
 		}},
 		{
 			`repository not (?:found|accessible)|authentication required|[Uu]nable to (?:ls-remote|resolve|get repository)|failed to list refs|` +
@@ -147,7 +149,7 @@ var rules = func() []rule {
 		},
 		{`Failed to load live state|failed to get cluster info|error synchronizing cache state`, said{
 			Destination, "Argo CD cannot read the cluster of its destination",
-			"look at the connection and the rights of Argo CD to that cluster",
+			"check the connection to that cluster, and the rights of Argo CD there",
 		}},
 		{`Failed to load target state|failed to generate manifest|CMP processing failed|generating manifests in cmp`, said{
 			Manifests, "its manifests cannot be rendered", "correct the source; argosy app render shows the same offline",
@@ -160,7 +162,7 @@ var rules = func() []rule {
 	return out
 }()
 
-// understand finds out what a message means. It reports false for one that no rule is for.
+// understand returns the meaning of a message. It reports false if no rule matches.
 func understand(message string) (said, bool) {
 	message = oneLine(message)
 	for _, r := range rules {
@@ -186,7 +188,7 @@ var (
 		`Manifest generation error \(cached\): |CMP processing failed for application "[^"]*": |error generating manifests in cmp: )+`)
 )
 
-// plain is a message on one line, without what wraps it.
+// plain returns a message on one line, without its wrapping.
 func plain(message string) string {
 	return wrappers.ReplaceAllString(rpcError.ReplaceAllString(oneLine(message), ""), "")
 }
@@ -200,6 +202,14 @@ func Short(revisions []string) string {
 		}
 	}
 	return strings.Join(list, ", ")
+}
+
+// retried says how often a sync was tried again.
+func retried(n int) string {
+	if n == 0 {
+		return "not retried"
+	}
+	return "retried " + times(n)
 }
 
 func times(n int) string {

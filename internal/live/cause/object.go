@@ -20,12 +20,12 @@ import (
 // which are not read.
 func remote(n *live.Node) bool { return !generator.ClusterList(nil).Local(n.Cluster, n.Server) }
 
-// objects looks at what an Application waits for, or at its objects that are not healthy. If none of them is the reason, one of the others
-// may be about to be deleted: Argo CD calls that Progressing.
+// objects explains the objects that an Application waits for, or its unhealthy ones. If none of them is the reason, another object may be
+// in deletion: Argo CD calls that Progressing.
 func (e *engine) objects(n *live.Node, path []string) {
 	before := len(e.report.Causes)
 	e.look(n, path, e.suspects(n), e.object)
-	if len(e.report.Causes) > before || n.Set || n.Good() || n.Operation.Running() || n.Deleting.IsZero() && n.Sync == "Unknown" {
+	if len(e.report.Causes) > before || n.Set || n.Good() || n.Operation.Running() || n.Deleting.IsZero() && n.Sync == argo.SyncUnknown {
 		return
 	}
 	var others []live.Key
@@ -52,7 +52,7 @@ func (e *engine) look(n *live.Node, path []string, keys []live.Key, do func(n *l
 	}
 	for i, key := range keys {
 		if i == maxObjects {
-			e.blind("objects of "+e.snapshot.Title(n), fmt.Errorf("%d of %d were looked at", maxObjects, len(keys)))
+			e.blind("objects of "+e.snapshot.Title(n), fmt.Errorf("%d of %d were read", maxObjects, len(keys)))
 			return
 		}
 		step := key.String()
@@ -127,7 +127,7 @@ func (e *engine) hasHealth(r live.Resource) bool {
 // may reports whether one more request may be made.
 func (e *engine) may() bool {
 	if e.left--; e.left < 0 {
-		e.blind("more objects", fmt.Errorf("the limit of %d requests is reached", maxRequests))
+		e.blind("more objects", fmt.Errorf("the limit of %d requests is reached; argosy why APP reads only one Application", maxRequests))
 		return false
 	}
 	return true
@@ -183,7 +183,7 @@ func (e *engine) events(key live.Key) []event {
 	return out
 }
 
-// object explains an object that is not healthy. One that is adds nothing.
+// object explains an unhealthy object. A healthy one adds no cause.
 func (e *engine) object(n *live.Node, path []string, key live.Key) {
 	if key.Namespace == "" { // a message of Argo CD has none
 		key.Namespace = n.Destination
@@ -202,7 +202,7 @@ func (e *engine) object(n *live.Node, path []string, key live.Key) {
 	case err != nil:
 		return
 	case o == nil:
-		// That nothing was applied is said already, if it is so.
+		// Skip it if another cause of the Application explains the missing object.
 		if !n.Deleting.IsZero() || slices.ContainsFunc(e.report.Causes, func(c Cause) bool { return c.App == n }) {
 			return
 		}
@@ -242,7 +242,7 @@ func (e *engine) lookup(key live.Key) (manifest.Object, error) {
 	return o, err
 }
 
-// inside looks at what belongs to an object: replica sets, pods, volumes.
+// inside explains the dependents of an object: replica sets, pods, volumes.
 func (e *engine) inside(n *live.Node, path []string, o manifest.Object) {
 	switch manifest.Group(o) + "/" + manifest.String(o, "kind") {
 	case "apps/Deployment", "apps/StatefulSet", "apps/DaemonSet", "apps/ReplicaSet", "batch/Job":
@@ -261,8 +261,9 @@ func (e *engine) stuck(n *live.Node, path []string, o manifest.Object) {
 	since, _ := time.Parse(time.RFC3339, manifest.String(o, "metadata", "deletionTimestamp"))
 	c := Cause{
 		Kind: Finalizer, App: n, Path: path, Since: since, weight: 10,
-		Text: fmt.Sprintf("%s is being deleted, and %s", key, keeps(finalizers)),
-		Fix:  "the controller of the finalizer must run", Command: kubectlOn("get", key, "-o", "jsonpath={.metadata.finalizers}"),
+		Text:    fmt.Sprintf("%s is being deleted, and %s", key, keeps(finalizers)),
+		Fix:     "start the controller that removes the finalizer; this command shows the finalizers",
+		Command: kubectlOn("get", key, "-o", "jsonpath={.metadata.finalizers}"),
 	}
 	if len(finalizers) == 0 {
 		c.Fix, c.Command = "", nil
@@ -275,7 +276,7 @@ func (e *engine) stuck(n *live.Node, path []string, o manifest.Object) {
 	e.add(c)
 }
 
-// says adds what an object says about itself: a condition that is not as it should be, or its newest warning.
+// says adds the cause that an object itself reports: a bad condition, or its newest warning.
 func (e *engine) says(n *live.Node, path []string, o manifest.Object, h health.Health) {
 	key := live.KeyOf(o)
 	state := string(h.Status)
@@ -311,9 +312,9 @@ func (e *engine) says(n *live.Node, path []string, o manifest.Object, h health.H
 			return
 		}
 		// Only a health check that is not evaluated here knows more.
-		c.weight, c.Text = 60, fmt.Sprintf("%s may not be healthy", key)
+		c.weight, c.Text = 60, fmt.Sprintf("%s is probably not healthy", key)
 		if len(conditions(o)) == 0 && c.Detail == "" {
-			c.Detail, c.Fix = "no controller has reported its conditions", "the controller of this kind must run"
+			c.Detail, c.Fix = "no controller has reported its conditions", "start the controller of this kind, or read its log"
 		}
 	}
 	if hook := hookOf(n, key); hook != "" && c.Kind == Degraded {
@@ -321,12 +322,14 @@ func (e *engine) says(n *live.Node, path []string, o manifest.Object, h health.H
 		if h.Status == health.Degraded {
 			c.Text, c.Fix = fmt.Sprintf("the %s hook %s failed", hook, key), "correct the hook"
 		} else {
-			c.Text, c.Fix = fmt.Sprintf("the %s hook %s has not ended", hook, key), "look at it, or end the sync"
+			c.Text = fmt.Sprintf("the %s hook %s has not ended", hook, key)
+			c.Fix = "find out why it has not ended, or end the sync with this command"
 			c.Command = []string{"argocd", "app", "terminate-op", e.snapshot.Title(n)}
 		}
 	}
 	if key.Kind == "Service" && c.Kind == Degraded {
-		c.Text, c.Fix = fmt.Sprintf("%s of type LoadBalancer has no address", key), "a controller must give it one"
+		c.Text = fmt.Sprintf("%s of type LoadBalancer has no address", key)
+		c.Fix = "install a load balancer controller, or change the type of the Service"
 	}
 	c.Detail = words.Shorten(c.Detail, maxDetail)
 	e.add(c)
@@ -346,7 +349,7 @@ func told(o manifest.Object) (wrong map[string]any, fine bool) {
 	return nil, fine
 }
 
-// maxDetail bounds what is shown of a message.
+// maxDetail bounds the shown part of a message.
 const maxDetail = 400
 
 // hookOf is the type of hook that a sync waits for, "" if the object is none.
@@ -364,14 +367,4 @@ func hookOf(n *live.Node, key live.Key) string {
 
 func conditions(o manifest.Object) []map[string]any {
 	return manifest.Maps(manifest.Map(o, "status")["conditions"])
-}
-
-// condition returns a condition, nil if there is none.
-func condition(o manifest.Object, kind string) map[string]any {
-	for _, c := range conditions(o) {
-		if manifest.String(c, "type") == kind {
-			return c
-		}
-	}
-	return nil
 }

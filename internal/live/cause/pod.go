@@ -25,7 +25,7 @@ func (e *engine) workload(n *live.Node, path []string, o manifest.Object) {
 	owners := []manifest.Object{o}
 	if key.Kind == "Deployment" {
 		sets := owned(e.list("apps", "ReplicaSet", key.Namespace), o)
-		// The newest is the one that should run.
+		// The newest replica set should run.
 		slices.SortStableFunc(sets, func(a, b manifest.Object) int {
 			return strings.Compare(manifest.String(b, "metadata", "creationTimestamp"), manifest.String(a, "metadata", "creationTimestamp"))
 		})
@@ -59,7 +59,7 @@ func (e *engine) workload(n *live.Node, path []string, o manifest.Object) {
 
 // refused explains a workload whose pods the API server refuses.
 func (e *engine) refused(n *live.Node, path []string, o manifest.Object) bool {
-	c := condition(o, "ReplicaFailure")
+	c := manifest.Condition(o, "ReplicaFailure")
 	if manifest.String(c, "status") != "True" {
 		return false
 	}
@@ -105,7 +105,7 @@ func owned(list []manifest.Object, owner manifest.Object) []manifest.Object {
 // ready reports whether a pod is ready or has ended well.
 func ready(pod manifest.Object) bool {
 	phase := manifest.String(pod, "status", "phase")
-	return phase == "Succeeded" || phase == "Running" && manifest.String(condition(pod, "Ready"), "status") == "True"
+	return phase == "Succeeded" || phase == "Running" && manifest.String(manifest.Condition(pod, "Ready"), "status") == "True"
 }
 
 // pod explains a pod that is not ready.
@@ -122,7 +122,7 @@ func (e *engine) pod(n *live.Node, path []string, o manifest.Object) {
 			}
 		}
 	}
-	if c := condition(o, "PodScheduled"); manifest.String(c, "status") == "False" {
+	if c := manifest.Condition(o, "PodScheduled"); manifest.String(c, "status") == "False" {
 		if !e.claims(n, path, o) {
 			e.add(Cause{
 				Kind: Unscheduled, App: n, Path: path, Text: fmt.Sprintf("%s finds no node", key), Since: since(c),
@@ -134,14 +134,14 @@ func (e *engine) pod(n *live.Node, path []string, o manifest.Object) {
 	if e.claims(n, path, o) || e.warnings(n, path, key) {
 		return
 	}
-	c := Cause{Kind: NotReady, App: n, Path: path, Text: fmt.Sprintf("%s is not ready", key), Since: since(condition(o, "Ready"))}
-	c.Detail = plain(cmp.Or(manifest.String(o, "status", "message"), manifest.String(condition(o, "Ready"), "message")))
+	c := Cause{Kind: NotReady, App: n, Path: path, Text: fmt.Sprintf("%s is not ready", key), Since: since(manifest.Condition(o, "Ready"))}
+	c.Detail = plain(cmp.Or(manifest.String(o, "status", "message"), manifest.String(manifest.Condition(o, "Ready"), "message")))
 	if phase := manifest.String(o, "status", "phase"); phase != "Running" && phase != "" {
 		c.Text = fmt.Sprintf("%s is %s", key, phase)
 	}
 	if hook := hookAbove(path); hook != "" {
 		c.Kind, c.Text = Hook, fmt.Sprintf("the %s hook has not ended: %s", hook, c.Text)
-		c.Fix, c.Command = "look at its log, or end the sync", kubectlLogs(key, "")
+		c.Fix, c.Command = "read its log with this command, or end the sync", kubectlLogs(key, "")
 		c.Since = n.Operation.Started
 	}
 	e.add(c)
@@ -193,7 +193,7 @@ func (e *engine) container(n *live.Node, path []string, key live.Key, c map[stri
 			out.Text += fmt.Sprintf(": %s, exit code %v", why, last["exitCode"])
 			out.Since, _ = time.Parse(time.RFC3339, manifest.String(last, "finishedAt"))
 		}
-		out.Fix, out.Command = "look at its log", append(kubectlLogs(key, name), "--previous")
+		out.Fix, out.Command = "read its log", append(kubectlLogs(key, name), "--previous")
 		out.Detail = words.Shorten(cmp.Or(plain(manifest.String(last, "message")), out.Detail), maxDetail)
 	default:
 		ended := manifest.Map(c, "state", "terminated")
@@ -202,14 +202,14 @@ func (e *engine) container(n *live.Node, path []string, key live.Key, c map[stri
 		}
 		out.Kind = Crash
 		out.Text = fmt.Sprintf("container %s of %s ended: %s, exit code %v", name, key, manifest.String(ended, "reason"), ended["exitCode"])
-		out.Fix, out.Command = "look at its log", kubectlLogs(key, name)
+		out.Fix, out.Command = "read its log", kubectlLogs(key, name)
 		out.Detail = words.Shorten(plain(manifest.String(ended, "message")), maxDetail)
 	}
 	e.add(out)
 	return true
 }
 
-// pullMessage is what the kubelet said when it pulled an image; the state of the container says only that it waits.
+// pullMessage is the kubelet's message about a failed image pull; the state of the container says only that it waits.
 func (e *engine) pullMessage(key live.Key) string {
 	for _, x := range e.events(key) {
 		if x.warning && strings.HasPrefix(x.message, "Failed to pull image") {
@@ -251,7 +251,7 @@ var storageClass = regexp.MustCompile(`storageclass\.storage\.k8s\.io "([^"]+)" 
 func (e *engine) claim(n *live.Node, path []string, o manifest.Object) {
 	key := live.KeyOf(o)
 	c := Cause{Kind: Volume, App: n, Path: path, Text: fmt.Sprintf("%s is not bound to a volume", key)}
-	c.Fix = "look at the storage class and its provisioner"
+	c.Fix = "check the storage class and its provisioner"
 	c.Since, _ = time.Parse(time.RFC3339, manifest.String(o, "metadata", "creationTimestamp"))
 	for _, x := range e.events(key) {
 		if !slices.Contains([]string{"ProvisioningFailed", "FailedBinding", "WaitForFirstConsumer", "ExternalProvisioning"}, x.reason) {
@@ -288,10 +288,10 @@ func (e *engine) warnings(n *live.Node, path []string, key live.Key) bool {
 			}
 		case "Unhealthy":
 			c.Kind, c.Text = NotReady, fmt.Sprintf("%s runs, and its probe fails", key)
-			c.Fix, c.Command = "look at its log", kubectlLogs(key, "")
+			c.Fix, c.Command = "read its log", kubectlLogs(key, "")
 		case "FailedCreatePodSandBox", "NetworkNotReady":
 			c.Kind, c.Text = NotReady, fmt.Sprintf("%s has no network", key)
-			c.Fix = "look at the network plugin of the node"
+			c.Fix = "check the network plugin of the node"
 		default:
 			continue
 		}

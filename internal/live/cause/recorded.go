@@ -11,7 +11,7 @@ import (
 	"github.com/argosy-cd/argosy/internal/settings"
 )
 
-// Recorded is a cluster of objects that were recorded. What was not recorded could not be looked at.
+// Recorded is a cluster of recorded objects. Other objects cannot be read.
 type Recorded []manifest.Object
 
 // has reports whether objects of a kind were recorded.

@@ -28,7 +28,7 @@ func (e *engine) blockedByWindow(n *live.Node, path []string) {
 	e.add(c)
 }
 
-// window explains an Application whose automated sync has not begun. Argo CD says nothing about windows then.
+// window explains an Application whose automated sync is blocked by a window. Argo CD does not report that.
 func (e *engine) window(n *live.Node, path []string) {
 	v, err := e.verdict(n, false)
 	title := e.snapshot.Title(n)

@@ -12,7 +12,7 @@ import (
 	"github.com/argosy-cd/argosy/internal/plan"
 )
 
-// Comparison is what was planned against what happened.
+// Comparison compares the plan with the boot.
 type Comparison struct {
 	// Planned and Real count Applications.
 	Planned, Real int
@@ -20,11 +20,11 @@ type Comparison struct {
 	Absent, Unplanned []string
 	// Order says, in a sentence each, which came in another order than their waves.
 	Order []string
-	// Times are those that were measured, in the order in which the Applications came.
+	// Times are the measured times, in the order in which the Applications were created.
 	Times []Time
 }
 
-// Time is what an Application took.
+// Time has the times of an Application.
 type Time struct {
 	Title string
 	Ref   argo.Ref
@@ -92,7 +92,7 @@ func title(p *plan.Plan, r argo.Ref) string {
 	return r.String()
 }
 
-// time is what one took, nothing if it was there before.
+// time returns the times of a node, none if it existed before the boot.
 func (r *Record) time(ref argo.Ref, began time.Time) []Time {
 	if r.Before || r.Healthy.IsZero() {
 		return nil
@@ -107,7 +107,7 @@ func (r *Record) time(ref argo.Ref, began time.Time) []Time {
 	return []Time{t}
 }
 
-// disorder finds those that came before one of an earlier wave of the same parent, or before it was healthy if the parent waits for it.
+// disorder finds Applications created before one of an earlier wave of their parent, or before that was healthy if the parent waits.
 func (c *Course) disorder(waits map[argo.Ref]bool) []string {
 	siblings := map[live.Key][]*Record{}
 	for _, r := range c.Records() {

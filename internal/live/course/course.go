@@ -15,14 +15,14 @@ import (
 	"github.com/argosy-cd/argosy/internal/live"
 )
 
-// What happened.
+// What is the kind of an event.
 type What string
 
-// What can happen.
+// Kinds of events.
 const (
 	Created      What = "created"
 	Synced       What = "synced"
-	Healthy      What = "healthy" // and, if it deploys others, all of them
+	Healthy      What = "healthy" // itself and everything that it deploys
 	Degraded     What = "degraded"
 	Gone         What = "gone"
 	WaveStarted  What = "wave-started"  // the first Application of a wave exists
@@ -39,17 +39,17 @@ type Event struct {
 	// Wave is its own wave in its parent, or for events of a wave the number of the wave; Phase likewise.
 	Wave  int
 	Phase string
-	// Parent is the title of the one that deploys it, "" for a root.
+	// Parent is the title of the Application that deploys it, "" for a root.
 	Parent string
-	// Applications are the titles of those in a wave.
+	// Applications are the titles of a wave's Applications.
 	Applications []string
 }
 
-// Record is what is known about one that exists, or existed.
+// Record holds what is known about an Application or a set that exists, or existed.
 type Record struct {
 	Key   live.Key
 	Title string
-	// Parent is the one that deploys it; the zero Key is nobody.
+	// Parent is the Application that deploys it; the zero Key for a root.
 	Parent live.Key
 	Wave   int
 	Phase  string
@@ -66,10 +66,10 @@ type Record struct {
 	state state
 }
 
-// state is what events compare.
+// state is compared to find events.
 type state struct{ synced, healthy, degraded, gone bool }
 
-// Course is how a boot goes. It is not safe for concurrent use.
+// Course follows a boot. It is not safe for concurrent use.
 type Course struct {
 	roots   []live.Key
 	records map[live.Key]*Record
@@ -89,7 +89,7 @@ func New(roots ...live.Key) *Course {
 	return &Course{roots: roots, records: map[live.Key]*Record{}, waves: map[wave]*state{}}
 }
 
-// Next takes the next snapshot, and returns what has happened since the one before, in the order of the tree. The first one has no events.
+// Next takes the next snapshot, and returns the events since the previous one, in the order of the tree. The first one has no events.
 func (c *Course) Next(s *live.Snapshot) []Event {
 	var out []Event
 	there := map[live.Key]bool{}
@@ -117,7 +117,7 @@ func (c *Course) Next(s *live.Snapshot) []Event {
 	return out
 }
 
-// node notes what has happened to one that exists.
+// node records a node that exists, and returns its events.
 func (c *Course) node(s *live.Snapshot, n *live.Node) []Event {
 	r := c.records[n.Key()]
 	var out []Event
@@ -155,7 +155,7 @@ func (c *Course) node(s *live.Snapshot, n *live.Node) []Event {
 	return out
 }
 
-// first is a time that does not change any more. What happened before the course has none.
+// first returns a time that is set only once; zero if the node existed before the course began.
 func (r *Record) first(known, now time.Time) time.Time {
 	if r.Before {
 		return time.Time{}
@@ -177,9 +177,9 @@ func (r *Record) event(at time.Time, what What) Event {
 	return Event{At: at, What: what, Key: r.Key, Title: r.Title, Wave: r.Wave, Phase: r.Phase, Parent: r.Parent.Name}
 }
 
-// settled reports whether one is healthy and has nothing to do, and so has everything below it.
+// settled reports whether a node and everything below it is healthy and has nothing to do.
 func settled(n *live.Node) bool {
-	// One that stays out of sync, as with drift that nobody heals, is done when Argo CD has looked at what its sync did.
+	// An OutOfSync Application counts as done once Argo CD has compared it after its last successful sync.
 	op := n.Operation
 	done := n.Set || n.Sync == argo.Synced || op != nil && op.Phase == argo.PhaseSucceeded && n.Compared.After(op.Finished)
 	if !n.Settled() || n.Health != health.Healthy || !done {
@@ -188,7 +188,7 @@ func settled(n *live.Node) bool {
 	return !slices.ContainsFunc(n.Children, func(child *live.Node) bool { return !settled(child) })
 }
 
-// wavesOf notes what has happened to the waves of one.
+// wavesOf records the waves of a node, and returns their events.
 func (c *Course) wavesOf(s *live.Snapshot, n *live.Node) []Event {
 	if n.Set {
 		return nil // its Applications come at once

@@ -16,8 +16,8 @@ import (
 type Pool struct {
 	Cache bucket.Cache // nil is none
 	Now   func() time.Time
-	Asked func(operation string, err error) // after each request; nil is nobody
-	Local string                            // endpoint where all of them are, for everybody; "" is where each is
+	Asked func(operation string, err error) // called after each request; nil is not called
+	Local string                            // endpoint of all buckets, without credentials; "" uses each bucket's own
 
 	mu   sync.Mutex
 	open map[string]*bucket.Reader
@@ -41,7 +41,7 @@ func (b *Pool) Reader(ctx context.Context, a triggerfile.Access) (*bucket.Reader
 		inner = bucket.Observe(store, b.Asked)
 	}
 	r := &bucket.Reader{Store: bucket.Coalesce(inner), Bucket: a.Bucket, ID: store.ID(), Cache: b.Cache, Limits: bucket.DefaultLimits}
-	// Who names ever new buckets does not fill the memory; those that are needed are opened again.
+	// An application with ever new buckets must not fill the memory. Dropped buckets are opened again when needed.
 	if b.open == nil || len(b.open) >= maxOpenBuckets {
 		b.open = map[string]*bucket.Reader{}
 	}

@@ -12,7 +12,7 @@ import (
 	"github.com/argosy-cd/argosy/internal/bucket/disk"
 )
 
-// Cache says where what was read from buckets is kept.
+// Cache configures the cache of bucket content.
 type Cache struct {
 	// Dir is a directory, or "none" for no cache; "" is the user's cache directory, and no cache if that cannot be used.
 	Dir      string
@@ -20,7 +20,7 @@ type Cache struct {
 	Now      func() time.Time
 	// Getenv returns a variable of the user's environment.
 	Getenv func(string) string
-	// Note is told what a user should know.
+	// Note is called with notes for the user.
 	Note func(line string)
 }
 

@@ -1,5 +1,5 @@
-// Package hook is the s3 plugin as commands of Argo CD's own plugin server: they run in the application's directory, and read what Argo CD
-// tells them from the environment.
+// Package hook is the s3 plugin as commands of Argo CD's own plugin server: they run in the application's directory, and read Argo CD's
+// variables from the environment.
 //
 // The answer is all or nothing.
 package hook
@@ -55,7 +55,7 @@ func Dir(arg string) string {
 	return arg
 }
 
-// Config is what a trigger file is read with.
+// Config configures how a trigger file is read.
 type Config struct {
 	Dir    string // of the application
 	Policy *policy.Policy
@@ -113,7 +113,7 @@ func readTrigger(root *os.Root, name string) ([]byte, error) {
 // Close closes the directory.
 func (s *Source) Close() error { return s.root.Close() }
 
-// Call is what Argo CD has told.
+// Call returns the call of Argo CD.
 func (s *Source) Call() argo.Call { return s.config.App }
 
 // Fetch reads all sources.
@@ -147,14 +147,14 @@ func (s *Source) Objects(ctx context.Context, argocd string, admins []string) (o
 		return nil, nil, err
 	}
 	objects = manifest.Objects(docs)
-	// Without a project nobody has asked but the user.
+	// Without a project, the user runs the command, and no policy applies.
 	if call := s.config.App; call.Project != "" {
 		warnings, err = s.config.Policy.Answer(policy.ParentOf(call, argocd, admins), call.Namespace, objects)
 	}
 	return objects, warnings, err
 }
 
-// render gives up when its time is over. What does not come to an end is left behind.
+// render returns at the end of ctx. A rendering that does not end runs on in the background.
 func render(ctx context.Context, c s3source.Config, fetched []s3source.Fetched) ([]manifest.Document, error) {
 	type result struct {
 		docs []manifest.Document

@@ -28,8 +28,8 @@ func (f filter) keeps(name string) bool {
 	return (len(f.include) == 0 || slices.ContainsFunc(f.include, matches)) && !slices.ContainsFunc(f.exclude, matches)
 }
 
-// parsePattern translates a pattern to a regular expression, which takes linear time whatever it is. What can never match a
-// name, as people write it for other programs, is refused: a file that was to be left out would be deployed.
+// parsePattern translates a pattern to a regular expression, which takes linear time whatever it is. A pattern that can never match a name,
+// such as one for other programs, is refused: otherwise a file that it should exclude would be deployed.
 func parsePattern(text string) (pattern, error) {
 	switch {
 	case strings.HasPrefix(text, "/") || strings.HasPrefix(text, "./"):

@@ -43,7 +43,7 @@ type File struct {
 	Sources []Source `field:"sources" doc:"several sources, read in order; access fields, bucket and version of the file are their defaults"`
 }
 
-// Access says where a bucket is and who reads it.
+// Access has the location of a bucket and the identity that reads it.
 type Access struct {
 	Bucket         string `field:"bucket" doc:"name of the bucket"`
 	Region         string `field:"region" doc:"region of the bucket; default: that of the process (AWS_REGION)"`
@@ -53,7 +53,7 @@ type Access struct {
 	Anonymous      bool   `field:"anonymous" doc:"read a public bucket without credentials"`
 }
 
-// Source is one place in a bucket and what to make of it.
+// Source is a path in a bucket, and how to render it.
 type Source struct {
 	Access
 	Path    string   `field:"path" doc:"directory in the bucket, or key of one archive, chart or manifest; / is the whole bucket. ${version} stands for version"`
@@ -155,7 +155,7 @@ var (
 	regionPattern  = regexp.MustCompile(`^[a-z0-9-]{1,40}$`)
 )
 
-// check completes a source and returns what is wrong with it.
+// check completes a source and returns its errors.
 func (s *Source) check(doc *strict.Document) []error {
 	var errs []error
 	bad := func(name, format string, args ...any) {
@@ -248,7 +248,7 @@ func (s *Source) checkFilter(bad func(string, string, ...any)) {
 	}
 }
 
-// checkPath expands and normalizes the path and returns what is wrong with it.
+// checkPath expands and normalizes the path and returns its error, "" if there is none.
 func (s *Source) checkPath() string {
 	if s.Path == "" {
 		return "must be set; / is the whole bucket"
@@ -286,7 +286,7 @@ func (s *Source) checkPath() string {
 	return ""
 }
 
-// CheckEndpoint returns what is wrong with an endpoint, "" for nothing. It may not hold credentials, which would end in messages.
+// CheckEndpoint returns the error of an endpoint, "" if there is none. It must not have credentials: they would appear in messages.
 func CheckEndpoint(endpoint string) string {
 	if endpoint == "" {
 		return ""

@@ -2,10 +2,10 @@ package scmtest
 
 import "strings"
 
-// Case is a generator that a server is asked for.
+// Case is a generator with questions to a server.
 type Case struct {
 	Name string
-	// Provider is that of the server.
+	// Provider is the provider of the server.
 	Provider string
 	// Generator is an entry of spec.generators as YAML. $API is the server's address.
 	Generator string

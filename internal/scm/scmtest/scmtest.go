@@ -16,7 +16,7 @@ import (
 	"testing"
 )
 
-// Token is what every server wants to see.
+// Token is the token that every server requires.
 const Token = "s3cr3t-token-of-the-test"
 
 // Organization owns all repositories, and Project is theirs where there is one.
@@ -52,7 +52,7 @@ type Pull struct {
 	WithoutMergeAttempt bool // Azure DevOps has no commit of it
 }
 
-// World is what servers know.
+// World is the content of the servers.
 type World struct {
 	Repos []Repo
 	Pulls []Pull
@@ -96,7 +96,7 @@ func NewWorld() World {
 	}
 }
 
-// Server is a running server. Before is asked before each request, and answers it itself if it returns true.
+// Server is a running server. Before is called before each request; if it returns true, it has answered the request.
 type Server struct {
 	*httptest.Server
 	World World
@@ -106,7 +106,7 @@ type Server struct {
 	before   func(w http.ResponseWriter, r *http.Request) bool
 }
 
-// Before sets what is asked before each request.
+// Before sets a function that is called before each request, and that returns true if it has answered the request.
 func (s *Server) Before(f func(w http.ResponseWriter, r *http.Request) bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -128,7 +128,7 @@ func New(tb testing.TB, provider string) *Server {
 	return start(tb, provider, httptest.NewServer)
 }
 
-// NewTLS starts the server of a provider with a certificate of its own, which nobody trusts.
+// NewTLS starts the server of a provider with a self-signed certificate.
 func NewTLS(tb testing.TB, provider string) *Server {
 	tb.Helper()
 	return start(tb, provider, httptest.NewTLSServer)

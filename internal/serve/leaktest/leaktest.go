@@ -38,7 +38,7 @@ func Left() []string {
 	}
 }
 
-// ours are the stacks with a function of ours, of whoever started it, without this one.
+// ours returns the stacks with a function of ours, also as the creator, without the current one.
 func ours(stacks []string) []string {
 	return slices.DeleteFunc(stacks, func(stack string) bool {
 		return !strings.Contains(stack, module) || strings.Contains(stack, module+"internal/serve/leaktest.Left(")

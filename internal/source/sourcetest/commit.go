@@ -11,8 +11,8 @@ import (
 	"testing"
 )
 
-// What the commit of every repository says besides its files. With all of it fixed, a repository's files alone decide the commit's hash, so
-// that a case may use ARGOCD_APP_REVISION.
+// The metadata of every repository's commit. With all of it fixed, a repository's files alone decide the commit's hash, so that a case may
+// use ARGOCD_APP_REVISION.
 const (
 	author  = "argosy <argosy@example.com>"
 	date    = "1700000000 +0000"

@@ -36,7 +36,7 @@ type Case struct {
 	UpstreamErr string
 }
 
-// Settings are what Argo CD knows besides the Application and its repositories.
+// Settings are Argo CD's inputs besides the Application and its repositories.
 type Settings struct {
 	// BuildOptions is kustomize.buildOptions of argocd-cm.
 	BuildOptions string `json:"kustomize.buildOptions"`

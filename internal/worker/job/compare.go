@@ -29,7 +29,7 @@ type headOfPair struct {
 // compared is the answer for a pair.
 type compared struct {
 	Sum [2]string `json:"sum"`
-	// Problem is why it is not known, and Open which commit could not be opened, from 1; 0 is none.
+	// Problem is why it is unknown, and Open the number of the commit that could not be opened, from 1; 0 is none.
 	Problem string `json:"problem,omitempty"`
 	Open    int    `json:"open,omitempty"`
 }
@@ -86,7 +86,7 @@ func decodeCompared(m worker.Message, pairs int, failed []error) ([]appsetplugin
 	return out, nil
 }
 
-// compareHost answers what a comparison asks for.
+// compareHost answers the questions of a comparison.
 type compareHost struct {
 	open   appsetplugin.Commits
 	views  map[int]*tree.View

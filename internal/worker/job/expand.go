@@ -32,7 +32,7 @@ type expanded struct {
 	Sets     int      `json:"sets"`
 	Rendered int      `json:"rendered"`
 	Warnings []string `json:"warnings,omitempty"`
-	// Reads are those of sets, and Read says for each object which it has; 0 is none.
+	// Reads are the reads of sets, and Read has for each object the number of its reads; 0 is none.
 	Reads [][]appset.Read `json:"reads,omitempty"`
 	Read  []int           `json:"read,omitempty"`
 }
@@ -41,7 +41,7 @@ type expanded struct {
 const (
 	maxTrees = 200
 	maxAsked = 2_000
-	// maxWarnings bounds the warnings, and maxWarningTexts their bytes. maxFailureTexts is for those that go with an error, as a question.
+	// maxWarnings bounds the warnings, and maxWarningTexts their bytes. maxFailureTexts is for warnings beside an error, in a question.
 	maxWarnings     = 1000
 	maxWarningTexts = 256 << 10
 	maxFailureTexts = 32 << 10
@@ -53,7 +53,7 @@ const (
 // errTrees says that one job reads too many repositories.
 var errTrees = fmt.Errorf("one application reads more than %d repositories", maxTrees)
 
-// question is the head of what an expansion asks for.
+// question is the head of a question of an expansion.
 type question struct {
 	URL      string `json:"url,omitempty"`
 	Revision string `json:"revision,omitempty"`

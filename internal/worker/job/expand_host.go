@@ -91,7 +91,7 @@ func decodeExpanded(m worker.Message) (*appset.Expanded, error) {
 	return out, nil
 }
 
-// expandHost answers what the expansion of sets asks for.
+// expandHost answers the questions of an expansion.
 type expandHost struct {
 	archive  appsetplugin.Archive
 	engine   appset.Engine // nil if the worker has it: then it must not be asked for templates

@@ -98,7 +98,7 @@ func encodeExpanded(out *appset.Expanded) (worker.Message, error) {
 	return newAnswer(head, data)
 }
 
-// remote is, in a worker, what its host knows.
+// remote asks the host for clusters, APIs and repositories, in a worker.
 type remote struct{ host *worker.Host }
 
 func (r *remote) ask(kind string, head, answer any) (worker.Message, error) {
@@ -207,5 +207,5 @@ type remoteCommit struct {
 	commit string
 }
 
-// Commit is what its revision stood for.
+// Commit is the commit of its revision.
 func (t *remoteCommit) Commit() string { return t.commit }

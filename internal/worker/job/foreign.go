@@ -16,8 +16,8 @@ import (
 	"github.com/argosy-cd/argosy/internal/worker"
 )
 
-// Foreign renders sources that are not the user's own in workers, for commands that people run. Workers are started for the first of them.
-// One that reaches a limit makes its source unknown; all other sources are rendered. It is safe for concurrent use.
+// Foreign renders sources that are not the user's own in workers, for commands that people run. Workers start with the first of them. A
+// source whose rendering reaches a limit is unknown; all other sources are rendered. It is safe for concurrent use.
 type Foreign struct {
 	// Workers says how workers are started.
 	Workers worker.Config
@@ -33,7 +33,7 @@ type Foreign struct {
 	numbers numbers
 }
 
-// Sum renders in the workers of a Foreign, and bounds the sum of what it has rendered: its owner keeps all of it.
+// Sum renders in the workers of a Foreign, and bounds the total size of its results: its owner keeps all of them.
 type Sum struct {
 	foreign *Foreign
 	size    atomic.Int64
@@ -48,7 +48,7 @@ func NewForeign(args []string, note func(line string)) *Foreign {
 	if container := worker.ContainerMemory(); container > 0 {
 		memory = max(worker.MinMemory, min(memory, container*3/10))
 	}
-	// nobody else waits
+	// no other user waits
 	return &Foreign{Workers: worker.Config{Args: args, Workers: 2, Memory: memory, GCPercent: 300, Long: time.Hour}, Note: note}
 }
 
@@ -121,7 +121,7 @@ func (f *Foreign) explain(err error, limit time.Duration) error {
 
 func (f *Foreign) memory() int64 { return cmp.Or(f.Workers.Memory, worker.DefaultMemory) }
 
-// name is what a source is called.
+// name is the name of a source in messages.
 func name(r source.Request) string {
 	url := giturl.Redact(manifest.String(r.Spec, "repoURL"))
 	if chart := manifest.String(r.Spec, "chart"); chart != "" {
@@ -154,7 +154,7 @@ func (f *Foreign) open(ctx context.Context) *worker.Pool {
 	return nil
 }
 
-// Close ends the workers. The next source starts others.
+// Close ends the workers. The next source starts new ones.
 func (f *Foreign) Close() {
 	f.mu.Lock()
 	pool := f.pool

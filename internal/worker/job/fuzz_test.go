@@ -22,6 +22,7 @@ import (
 	"github.com/argosy-cd/argosy/internal/argo"
 	"github.com/argosy-cd/argosy/internal/bucket"
 	"github.com/argosy-cd/argosy/internal/cmp/client"
+	"github.com/argosy-cd/argosy/internal/giturl"
 	"github.com/argosy-cd/argosy/internal/manifest"
 	"github.com/argosy-cd/argosy/internal/s3source"
 	"github.com/argosy-cd/argosy/internal/s3source/triggerfile"
@@ -386,7 +387,7 @@ func fetchedOf(list []triggerfile.Source, object string) []s3source.Fetched {
 func comparisonOf(one, other string) appsetplugin.Comparison {
 	content := func(commit string) appsetplugin.Content {
 		return appsetplugin.Content{
-			URL: "https://git.example.com/x", Key: argo.RepositoryKey("https://git.example.com/x"), Commit: commit,
+			URL: "https://git.example.com/x", Key: giturl.Canonical("https://git.example.com/x"), Commit: commit,
 			Application: source.Application{Name: "a", Namespace: "n", Project: "default"},
 			Sources:     []map[string]any{{"repoURL": "https://git.example.com/x", "path": "apps/web", "targetRevision": commit}},
 		}

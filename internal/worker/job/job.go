@@ -1,8 +1,8 @@
-// Package job is the work that depends on what strangers wrote, done by workers: documents, templates and charts become objects there, and
-// nothing is decided. For plugins, these are the authors of applications; for commands that people run, the authors of what is fetched.
+// Package job is the work on untrusted input, done by workers: documents, templates and charts become objects there, and nothing is
+// decided. For plugins, these are the authors of applications; for commands that people run, the authors of what is fetched.
 //
-// The host gives a worker what it needs, and answers what it asks for in the middle: clusters, Git repositories, the repository that Argo
-// CD sent. Each answer passes the checks of the host, as if the host itself had asked. What comes back is data, read within limits.
+// The host sends a worker its input, and answers its questions during the job: clusters, Git repositories, the repository that Argo CD
+// sent. Each answer passes the checks of the host, as if the host itself had asked. Results are data, read within limits.
 package job
 
 import (
@@ -19,7 +19,7 @@ import (
 // Workers do the work. It is an evaluator of the appset plugin.
 type Workers struct{ Pool *worker.Pool }
 
-// Handlers are what a worker can do.
+// Handlers are the handlers of all jobs.
 func Handlers() map[string]worker.Handler {
 	return map[string]worker.Handler{
 		"expand": expand, "compare": small(compare), "sources": small(sources), "render": render,

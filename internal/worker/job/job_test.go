@@ -23,6 +23,7 @@ import (
 	"github.com/argosy-cd/argosy/internal/archive"
 	"github.com/argosy-cd/argosy/internal/argo"
 	"github.com/argosy-cd/argosy/internal/cmp/client"
+	"github.com/argosy-cd/argosy/internal/giturl"
 	"github.com/argosy-cd/argosy/internal/source"
 	"github.com/argosy-cd/argosy/internal/tree"
 	"github.com/argosy-cd/argosy/internal/worker"
@@ -218,7 +219,7 @@ func TestCompare(t *testing.T) {
 			dir = "nothing"
 		}
 		return appsetplugin.Content{
-			URL: "https://git.example.com/x", Key: argo.RepositoryKey("https://git.example.com/x"), Commit: commit,
+			URL: "https://git.example.com/x", Key: giturl.Canonical("https://git.example.com/x"), Commit: commit,
 			Application: source.Application{Name: "a", Namespace: "n", Project: "default"},
 			Sources:     []map[string]any{{"repoURL": "https://git.example.com/x", "path": dir, "targetRevision": commit}},
 		}

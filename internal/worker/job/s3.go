@@ -55,8 +55,7 @@ func (s *S3) answer(_ context.Context, kind string, m worker.Message) (worker.Me
 	return readArchive(s.Archive, m)
 }
 
-// Sources reads the trigger file of an application: what its sources are called, and where they are. How they are rendered stays in the
-// file.
+// Sources reads the trigger file of an application, and returns its name and the places of its sources, without how they are rendered.
 func (w Workers) Sources(ctx context.Context, s *S3) (file string, list []triggerfile.Source, err error) {
 	m, err := worker.NewMessage(ofS3{Call: s.Call, Dir: s.Dir})
 	if err != nil {
@@ -78,7 +77,7 @@ func (w Workers) Sources(ctx context.Context, s *S3) (file string, list []trigge
 	return t.File, list, err
 }
 
-// Render makes objects of what was fetched for the sources.
+// Render renders the fetched sources.
 func (w Workers) Render(ctx context.Context, s *S3, fetched []s3source.Fetched) ([]manifest.Object, error) {
 	head := ofS3{Call: s.Call, Dir: s.Dir, File: s.file}
 	blobs := [][]byte{s.text}

@@ -19,7 +19,7 @@ type ofSource struct {
 	Remote bool `json:"remote"`
 	// Named says that the host has other names for files.
 	Named bool `json:"named"`
-	// Repositories are that of the source, with "" as its name, and those that it refers to.
+	// Repositories are the repository of the source, with "" as its name, and those that it refers to.
 	Repositories []repository `json:"repositories"`
 }
 
@@ -29,13 +29,13 @@ type repository struct {
 	Name    string `json:"name"`
 	Err     string `json:"err,omitempty"`
 	Missing string `json:"missing,omitempty"`
-	// Tree is what the host calls its view, which the worker asks for; 0 is none.
+	// Tree is the number of its view at the host; 0 is none.
 	Tree int `json:"tree,omitempty"`
 	// Whole says that its files are sent with it.
 	Whole bool `json:"whole,omitempty"`
 }
 
-// rendered is the head of what a source becomes. Its blobs are the documents, and then the values of missing charts.
+// rendered is the head of a rendered source. Its blobs are the documents, and then the values of missing charts.
 type rendered struct {
 	Kind      source.Kind         `json:"kind"`
 	Verdict   source.Verdict      `json:"verdict"`
@@ -54,7 +54,7 @@ type foundProblem struct {
 	Values    bool              `json:"values,omitempty"` // there is a blob with them
 }
 
-// newSourceJob returns what a worker needs to render a source.
+// newSourceJob returns the message to render a source, and the host that answers its questions.
 func newSourceJob(ctx context.Context, r source.Request, numbers *numbers) (worker.Message, *sourceHost, error) {
 	host := &sourceHost{request: r, numbers: numbers, views: map[int]*tree.View{}}
 	head := ofSource{Request: r, Remote: r.Remote != nil, Named: r.URL != nil}
@@ -102,7 +102,7 @@ func asError(text string) error {
 	return errors.New(text)
 }
 
-// numbers are what views are called, from 1, in all jobs. So a worker that has listed one need not ask again.
+// numbers numbers views, from 1, across all jobs, so that a worker need not list a view again.
 type numbers struct {
 	mu    sync.Mutex
 	known map[*tree.View]int
@@ -120,7 +120,7 @@ func (n *numbers) of(view *tree.View) int {
 	return n.known[view]
 }
 
-// sourceHost answers what the rendering of a source asks for.
+// sourceHost answers the questions of a source's rendering.
 type sourceHost struct {
 	request source.Request
 	numbers *numbers
@@ -137,7 +137,7 @@ func (h *sourceHost) number(view *tree.View) int {
 	return n
 }
 
-// ofChart is a chart that is asked for.
+// ofChart is a requested chart.
 type ofChart struct{ Repository, Name, Version string }
 
 func (h *sourceHost) answer(ctx context.Context, kind string, m worker.Message) (worker.Message, error) {
@@ -194,7 +194,7 @@ func costOfRendered(m worker.Message) (int64, error) {
 	return total, nil
 }
 
-// decodeRendered reads what a source has become, which costOfRendered has accepted.
+// decodeRendered decodes a rendered source that costOfRendered has accepted.
 func decodeRendered(m worker.Message) (*source.Result, error) {
 	var head rendered
 	if err := m.Decode(&head); err != nil || len(m.Blobs) == 0 || head.Verdict < source.Known || head.Verdict > source.Broken {
@@ -281,7 +281,7 @@ func (l *listed) add(number int, view *tree.View) {
 // maxListed bounds the files of all views that a worker keeps.
 const maxListed = 200_000
 
-// remoteSource is, in a worker, what its host has for a source.
+// remoteSource asks the host for the files of a source, in a worker.
 type remoteSource struct {
 	remote
 	listed *listed
@@ -331,7 +331,7 @@ func (r *remoteSource) request(m worker.Message) (source.Request, error) {
 	return out, nil
 }
 
-// view is a view of the host. Its content is asked for, file by file.
+// view returns a view of the host. Its files are requested one by one.
 func (r *remoteSource) view(number int) (*tree.View, error) {
 	if known := r.listed.views[number]; known != nil {
 		return known.Fresh(), nil
@@ -354,7 +354,7 @@ func (r *remoteSource) view(number int) (*tree.View, error) {
 	return view.Fresh(), nil
 }
 
-// url is what the host calls a file.
+// url is the host's name of a file.
 func (r *remoteSource) url(name string) string {
 	m, err := r.host.Ask("url", worker.Message{Head: []byte("null"), Blobs: [][]byte{[]byte(name)}})
 	if err != nil || len(m.Blobs) != 1 {

@@ -27,7 +27,7 @@ const (
 	maxDepth = 1000
 	// maxMemory bounds the bytes that it takes in memory.
 	maxMemory = 512 << 20
-	// mostTimes is how many times more bytes a value may take in memory than as it is sent: it is a map with an empty key.
+	// mostTimes is the largest ratio of a value's bytes in memory to its sent bytes: that of a map with an empty key.
 	mostTimes = 100
 )
 
@@ -126,8 +126,8 @@ func encodeObjects(list []map[string]any) ([]byte, error) {
 	return data, nil
 }
 
-// memory checks one value, which must be all there is, and returns the bytes that it takes when it is read. Nothing is made room for before
-// that.
+// memory checks the encoding of one value, without anything behind it, and returns the bytes of the decoded value. It allocates none of
+// them.
 func memory(data []byte) (int64, error) {
 	r := &reader{data: data}
 	size := r.skip(0)
@@ -279,7 +279,7 @@ func isNumber(text string) bool {
 	return err == nil
 }
 
-// length reads the length of something whose elements have so many bytes at least: it is no longer than what is there.
+// length reads a length. It refuses a length whose elements, of at least so many bytes, exceed the rest of the data.
 func (r *reader) length(least int) int {
 	if len(r.data) > 0 && r.data[0] < 0x80 && int(r.data[0]) <= (len(r.data)-1)/least { // almost always
 		n := int(r.data[0])

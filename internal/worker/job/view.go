@@ -84,7 +84,7 @@ func (l listing) view(names []string, read func(ctx context.Context, name string
 	return tree.NewView(all, read).Without(l.Absent), nil
 }
 
-// ofTree is what a worker asks for of a repository.
+// ofTree is a worker's question about a repository.
 type ofTree struct {
 	URL    string `json:"url,omitempty"`
 	Commit string `json:"commit,omitempty"`

@@ -1,5 +1,5 @@
-// Package local is an S3 server in this process, on loopback, for demonstrations and tests. What is in it is in memory, and gone
-// with it. It does not check credentials: whoever is on this machine may read and write.
+// Package local is an S3 server in this process, on loopback, for demonstrations and tests. Its content is in memory only. It does not
+// check credentials: every process on this machine may read and write.
 package local
 
 import (
@@ -13,7 +13,7 @@ import (
 	"github.com/johannesboyne/gofakes3/backend/s3mem"
 )
 
-// Config says what a server has.
+// Config configures a server.
 type Config struct {
 	Buckets []string
 	// Versions says that the buckets keep versions.

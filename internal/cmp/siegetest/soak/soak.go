@@ -44,7 +44,7 @@ func phases(all []siegetest.Attack) []phase {
 	}
 }
 
-// siege lets all phases run. The one with kills has as much time as all others.
+// siege runs all phases, in rounds. The phase with kills gets as much time as all others together.
 func (s *soak) siege(ctx context.Context, all []phase) error {
 	parts := 0
 	for i, p := range all {
@@ -83,7 +83,7 @@ type soak struct {
 
 	mu      sync.Mutex
 	program *siegetest.Program
-	// kills counts those that we did. While killing, nobody may conclude anything from an error.
+	// kills counts our own kills. While killing is set, errors prove nothing.
 	kills, workerKills int
 	killing            bool
 	number             int
@@ -95,7 +95,7 @@ type soak struct {
 	peaks              siegetest.Peaks
 }
 
-// result is what honest requests got in a phase.
+// result has the times of honest requests in a phase.
 type result struct {
 	phase   phase
 	took    []time.Duration
@@ -116,7 +116,7 @@ func (s *soak) start(ctx context.Context) error {
 	return nil
 }
 
-// stop ends the sidecar, and keeps what it has to tell.
+// stop ends the sidecar, after a last look at its metrics.
 func (s *soak) stop() {
 	s.look()
 	if err := s.program.Stop(); err != nil {
@@ -177,7 +177,7 @@ func (s *soak) next() int {
 	return s.number
 }
 
-// state is what may explain an error of an honest request.
+// state is recorded to explain an error of an honest request.
 type state struct {
 	kills, workerKills int
 	killing            bool
@@ -264,7 +264,7 @@ func (s *soak) attacker(ctx context.Context, r *result, random *rand.Rand) {
 	}
 }
 
-// patience is how long a request may take before it counts as one that does not end.
+// patience is the time after which a request counts as hanging.
 func (s *soak) patience() time.Duration { return s.timeout + 30*time.Second }
 
 // attack sends a hostile request. The client goes away when its patience, or the phase, ends.
