@@ -299,9 +299,9 @@ func TestEventBridge(t *testing.T) {
 	w.post("/eventbridge", event("1", start), known, 204, "eventbridge duplicate", "")
 	w.post("/eventbridge", event("2", start.Add(-24*time.Hour)), known, 204, "eventbridge accepted", "b/a b")
 	w.post("/eventbridge", event("3", start.Add(-26*time.Hour)), known, 403,
-		"eventbridge replay: too old, or from the future: it is of 2026-01-01T01:04:05Z", "")
+		"eventbridge replay: too old, or from the future: it was sent at 2026-01-01T01:04:05Z", "")
 	w.post("/eventbridge", event("4", start.Add(time.Hour)), known, 403,
-		"eventbridge replay: too old, or from the future: it is of 2026-01-02T04:04:05Z", "")
+		"eventbridge replay: too old, or from the future: it was sent at 2026-01-02T04:04:05Z", "")
 	w.post("/eventbridge", record, known, 400,
 		"eventbridge malformed: not a notification of S3: source must be aws.s3, and id and time must be set", "")
 }

@@ -248,6 +248,9 @@ func withoutOwn(spec map[string]any) map[string]any {
 	return out
 }
 
+// noEntry matches the error of a value that uses a parameter that is not there.
+var noEntry = regexp.MustCompile(`generators\[\d+\]\.\w+\.values\.[^:]+: .*map has no entry for key`)
+
 var ruleOwnValues = Rule{
 	Rule: plan.Rule{
 		Name: "values-use-own-parameter", Kind: plan.Advice, Severity: plan.Warning,
@@ -257,7 +260,7 @@ var ruleOwnValues = Rule{
 	},
 	Family: Templates, Until: versions.ValuesKeptForOwn.Since,
 	instead: func(f plan.Finding) bool {
-		return f.Rule == plan.RuleSetBroken && strings.Contains(f.Message, ".values.")
+		return f.Rule == plan.RuleSetBroken && noEntry.MatchString(f.Message)
 	},
 	Why: "Before 3.4.4 the whole second generator is rendered before it runs " +
 		"(applicationset/generators/generator_spec_processor.go, read in 3.2.11 and 3.4.12).",

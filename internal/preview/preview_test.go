@@ -143,7 +143,7 @@ func TestRequestCheck(t *testing.T) {
 		"inputs":        {request: preview.Request{Inputs: true}, format: report.JSON},
 		"two things": {
 			request: preview.Request{AssignWaves: true, Since: diff},
-			want:    "--diff, --assign-waves, --inputs and --write-paths do not go together",
+			want:    "--diff, --assign-waves, --inputs and --write-paths exclude each other",
 		},
 		"a picture of objects": {
 			request: preview.Request{Resources: true}, format: report.DOT, want: "--resources requires -o table, json or yaml",

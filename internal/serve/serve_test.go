@@ -110,7 +110,7 @@ func TestListenRefuses(t *testing.T) {
 		want  string
 		usage bool
 	}{
-		{Config{Address: "127.0.0.1:0", Cert: empty}, "--tls-cert and --tls-key go together", true},
+		{Config{Address: "127.0.0.1:0", Cert: empty}, "--tls-cert and --tls-key require each other", true},
 		{Config{Address: "127.0.0.1:0", Cert: empty, Key: empty}, "loading the certificate: ", false},
 		{Config{Address: "127.0.0.1:none"}, "listening on 127.0.0.1:none: ", false},
 	} {
