@@ -79,7 +79,7 @@ repository is refreshed every --interval, to find new commits.
 	flags.StringVar(&opts.Listen, "listen", "127.0.0.1:8089", "`ADDRESS` for health and metrics, or none")
 	flags.IntVar(&opts.Parallel, "parallel", 0,
 		"number of requests answered at once; others wait. Each plugin has half as many extra places for projects with no running "+
-			"request. Default and maximum: half of --workers; without workers, four per processor")
+			"request. Default and maximum: half of --workers, or all of up to three; without workers, four per processor")
 	flags.Int64Var(&opts.MaxUpload, "max-repository", 1024, "refuse repositories larger than this, packed, in `MIB`")
 	flags.DurationVar(&opts.Grace, "grace", 25*time.Second, "time for running requests to finish when the sidecar stops")
 	option.RegisterLog(flags, &opts.log)

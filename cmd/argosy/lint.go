@@ -41,7 +41,7 @@ A comment on the line of a finding, or above it, silences a rule there. It needs
 
   # argosy:ignore sync-by-hand this one is synced by the release pipeline
 
-The file ` + lint.ConfigName + ` in the top directory gives rules other severities, or turns them off. --write-baseline
+The file ` + lint.ConfigName + ` in the working directory or above it gives rules other severities, or turns them off. --write-baseline
 writes the findings to a file, and --baseline leaves them out. --diff shows what is new since a revision.
 
 --fix changes your files where one small change cures a finding, and reports the rest. --list marks the rules that
@@ -53,7 +53,7 @@ A rule that lacks something, such as Argo CD's settings or a chart, is listed on
 is 3 if a finding is as severe as --fail-on, or if something unknown may hide Applications; with --strict, if
 anything is unknown.`,
 		Example: `  argosy lint
-  argosy lint --diff main -o github
+  argosy lint --diff main... -o github
   argosy lint --explain retry-for-ever`,
 		RunE: func(cmd *cobra.Command, args []string) error { return runLint(cmd.Context(), std, opts, args) },
 	}

@@ -26,7 +26,7 @@ func newS3PushCommand(std stdio) *cobra.Command {
 		Use:   "push DIR s3://BUCKET/PATH",
 		Short: "Publish a directory, so that readers see the old state or the new one",
 		Long: `Publish a directory in a bucket. Only files that changed are uploaded, and what was uploaded is verified. An
-index of all files and their digests, ` + bucket.IndexName + `, is written last: readers see the old state or the new one and nothing
+index of all files and their digests, ` + bucket.IndexName + `, switches readers: they see the old state or the new one and nothing
 between, even if the push is interrupted.
 
 Standard output is the digest of the content, to pin it in a trigger file (digest:). Files of the bucket that are not in the
