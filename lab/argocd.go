@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -14,6 +15,7 @@ import (
 
 	"golang.org/x/crypto/bcrypt"
 	"golang.org/x/sync/errgroup"
+	"sigs.k8s.io/yaml"
 )
 
 // startArgoCD installs the CRDs and settings, starts the servers and makes an account with a token.
@@ -131,9 +133,13 @@ func (l *Lab) installArgoCD(ctx context.Context, password string) error {
 	if err != nil {
 		return err
 	}
-	settings := map[string]string{
-		"accounts.lab": "apiKey", "timeout.reconciliation": l.cfg.Reconcile.String(), "timeout.reconciliation.jitter": "0s",
+	settings, err := l.defaultSettings()
+	if err != nil {
+		return err
 	}
+	maps.Copy(settings, map[string]string{
+		"accounts.lab": "apiKey", "timeout.reconciliation": l.cfg.Reconcile.String(), "timeout.reconciliation.jitter": "0s",
+	})
 	maps.Copy(settings, l.cfg.Settings)
 	label := map[string]string{"app.kubernetes.io/part-of": "argocd"}
 	object := func(kind, name string, more map[string]any) string {
@@ -170,6 +176,30 @@ spec:
   destinations: [{namespace: '*', server: '*'}]
   clusterResourceWhitelist: [{group: '*', kind: '*'}]
 `)
+}
+
+// defaultSettings are those that every installation of Argo CD begins with: kinds that it does not watch, and changes that it ignores.
+func (l *Lab) defaultSettings() (map[string]string, error) {
+	const name = "manifests/base/config/argocd-cm.yaml"
+	files, err := l.Tools.Files("argocd", name)
+	if err != nil {
+		return nil, err
+	}
+	if len(files) == 0 {
+		return nil, errors.New("Argo CD's files have no " + name)
+	}
+	data, err := os.ReadFile(files[0])
+	if err != nil {
+		return nil, err
+	}
+	var config struct{ Data map[string]string }
+	if err := yaml.Unmarshal(data, &config); err != nil {
+		return nil, fmt.Errorf("reading %s: %w", name, err)
+	}
+	if config.Data == nil {
+		return nil, fmt.Errorf("%s has no data", name)
+	}
+	return config.Data, nil
 }
 
 // login gets a token for the account "lab", which RBAC makes an administrator.

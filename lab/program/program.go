@@ -31,8 +31,8 @@ type component struct {
 	programs []binary
 	// stamped is the module whose version the programs report as Kubernetes does. "" is none: they report what their module has.
 	stamped string
-	// files are copied from the folders of modules: module → glob below it.
-	files map[string]string
+	// files are copied from the folders of modules: module → patterns below it.
+	files map[string][]string
 }
 
 var components = []component{
@@ -44,11 +44,11 @@ var components = []component{
 	}},
 	{
 		name: "argocd", programs: []binary{{"argocd", "github.com/argoproj/argo-cd/v3/cmd"}},
-		files: map[string]string{"github.com/argoproj/argo-cd/v3": "manifests/crds/*-crd.yaml"},
+		files: map[string][]string{"github.com/argoproj/argo-cd/v3": {"manifests/crds/*-crd.yaml", "manifests/base/config/argocd-cm.yaml"}},
 	},
 	{
 		name: "kwok", programs: []binary{{"kwok", "sigs.k8s.io/kwok/cmd/kwok"}},
-		files: map[string]string{"sigs.k8s.io/kwok": "kustomize/stage/*/*/*.yaml"},
+		files: map[string][]string{"sigs.k8s.io/kwok": {"kustomize/stage/*/*/*.yaml"}},
 	},
 	{name: "versitygw", programs: []binary{{"versitygw", "github.com/versity/versitygw/cmd/versitygw"}}},
 	{name: "helm", programs: []binary{{"helm", "helm.sh/helm/v3/cmd/helm"}}},
@@ -153,6 +153,9 @@ func (c component) build(ctx context.Context, log io.Writer, source, cache, prog
 	if c.stamped != "" {
 		fmt.Fprintln(sum, stampVariables)
 	}
+	if len(c.files) > 0 {
+		fmt.Fprintln(sum, c.files)
+	}
 	for _, name := range []string{"go.mod", "go.sum"} {
 		data, err := os.ReadFile(filepath.Join(module, name))
 		if err != nil {
@@ -190,9 +193,11 @@ func (c component) build(ctx context.Context, log io.Writer, source, cache, prog
 		}
 		fmt.Fprintf(log, "%s built %s in %s\n", progress, p.name, time.Since(start).Round(time.Second))
 	}
-	for mod, pattern := range c.files {
-		if err := copyModuleFiles(ctx, module, mod, pattern, filepath.Join(temp, "files")); err != nil {
-			return "", err
+	for mod, patterns := range c.files {
+		for _, pattern := range patterns {
+			if err := copyModuleFiles(ctx, module, mod, pattern, filepath.Join(temp, "files")); err != nil {
+				return "", err
+			}
 		}
 	}
 	return dir, os.Rename(temp, dir)
