@@ -51,8 +51,10 @@ var ruleSyncOption = Rule{
 					option = strings.TrimSpace(option)
 					name, value, _ := strings.Cut(option, "=")
 					if values, ok := syncOptions[name]; option != "" && (!ok || !slices.Contains(values, value)) {
+						near := nearest(name, manifest.Keys(syncOptions))
 						p.about(item, []string{"metadata", "annotations", argo.SyncOptionsAnnotation},
-							"Argo CD knows no sync option %q%s", option, didYouMean(nearest(name, manifest.Keys(syncOptions))))
+							"Argo CD knows no sync option %q%s", option, didYouMean(near))
+						p.meant(near)
 					}
 				}
 			}

@@ -248,8 +248,8 @@ func withoutOwn(spec map[string]any) map[string]any {
 	return out
 }
 
-// noEntry matches the error of a value that uses a parameter that is not there.
-var noEntry = regexp.MustCompile(`generators\[\d+\]\.\w+\.values\.[^:]+: .*map has no entry for key`)
+// noEntry matches the error of a value that uses a parameter that is not there, with and without missingkey=error.
+var noEntry = regexp.MustCompile(`generators\[\d+\]\.\w+\.values\.[^:]+: .*(map has no entry for key|missing or null|untyped nil)`)
 
 var ruleOwnValues = Rule{
 	Rule: plan.Rule{

@@ -104,7 +104,7 @@ func TestRootsAmong(t *testing.T) {
 	configMap := "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: x}\n"
 	for name, c := range map[string]struct {
 		files      memory
-		candidates string // name=path
+		candidates string // name=path, with / in front if it has no namespace
 		want       string
 	}{
 		"a tree": {memory{"apps/a.yaml": application("a", "a", "0"), "a/x.yaml": configMap}, "root=apps a=a", "root"},
@@ -124,6 +124,10 @@ func TestRootsAmong(t *testing.T) {
 		"of several clusters": {memory{
 			"dev/a.yaml": application("a", "a", "0"), "prod/a.yaml": application("a", "a", "0"), "a/x.yaml": configMap,
 		}, "root=dev root=prod root=dev a=a", "root root"},
+		"of several clusters, one without a namespace": {memory{
+			"dev/a.yaml": application("a", "a", "0"), "prod/more.yaml": application("more", "more", "0"),
+			"more/b.yaml": application("b", "a", "0"), "a/x.yaml": configMap,
+		}, "root=dev /root=prod more=more a=a", "root root"},
 		"deployed by the second of several clusters": {memory{
 			"dev/a.yaml": application("a", "a", "0"), "prod/mid.yaml": application("mid", "more", "0"),
 			"more/b.yaml": application("b", "a", "0"), "a/x.yaml": configMap,
@@ -142,7 +146,12 @@ func TestRootsAmong(t *testing.T) {
 			var docs []manifest.Document
 			for _, c := range strings.Fields(c.candidates) {
 				name, path, _ := strings.Cut(c, "=")
-				docs = append(docs, document(t, application(name, path, "0")))
+				name, bare := strings.CutPrefix(name, "/")
+				d := document(t, application(name, path, "0"))
+				if bare {
+					delete(manifest.Map(d.Object, "metadata"), "namespace")
+				}
+				docs = append(docs, d)
 			}
 			roots, err := RootsAmong(docs, func(docs []manifest.Document) (*Plan, error) {
 				return New(t.Context(), config(c.files), docs...)

@@ -49,13 +49,22 @@ type among struct {
 
 // apart puts candidates of the same name that differ into several lists, and leaves out those that do not.
 func apart(candidates []manifest.Document) [][]manifest.Document {
+	identity := func(o manifest.Object) deployed {
+		return deployed{manifest.String(o, "kind"), manifest.String(o, "metadata", "namespace"), manifest.String(o, "metadata", "name")}
+	}
+	anywhere := map[deployed]bool{} // without a namespace, so one may be in that of any other
+	for _, d := range candidates {
+		if id := identity(d.Object); id.namespace == "" {
+			anywhere[id] = true
+		}
+	}
 	var lists [][]manifest.Document
 	alike := map[deployed][]manifest.Object{}
 next:
 	for _, d := range candidates {
-		id := deployed{
-			manifest.String(d.Object, "kind"), manifest.String(d.Object, "metadata", "namespace"),
-			manifest.String(d.Object, "metadata", "name"),
+		id := identity(d.Object)
+		if bare := (deployed{id.kind, "", id.name}); anywhere[bare] {
+			id = bare
 		}
 		for _, o := range alike[id] {
 			if reflect.DeepEqual(o, d.Object) {

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/argosy-cd/argosy/internal/bucket"
+	"github.com/argosy-cd/argosy/internal/flight"
 	"github.com/argosy-cd/argosy/internal/gitremote"
 	"github.com/argosy-cd/argosy/internal/kube"
 	"github.com/argosy-cd/argosy/internal/metrics"
@@ -189,6 +190,10 @@ func (r *Refresher) observe(e refresh.Event) {
 	}
 	r.requests.Add(1, e.Why, string(e.Kind), result)
 	fields := []any{"application", e.App.String(), "kind", string(e.Kind), "why", e.Why, "what", e.What}
+	if panicked := new(flight.PanicError); errors.As(e.Err, &panicked) {
+		r.cfg.Log.Error("panic", append(fields, "error", e.Err.Error(), "stack", string(panicked.Stack))...)
+		return
+	}
 	if e.Err != nil {
 		r.cfg.Log.Warn("not refreshed", append(fields, "error", e.Err.Error())...)
 		return

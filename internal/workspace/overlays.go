@@ -4,7 +4,6 @@ import (
 	"context"
 	"maps"
 	"path"
-	"path/filepath"
 	"reflect"
 	"slices"
 	"strings"
@@ -82,20 +81,47 @@ func (o overlays) above(file string) []string {
 	return slices.Sorted(maps.Keys(top))
 }
 
-// patched returns the Applications and sets of a Kustomization in a local repository at top, or those of its files if it cannot be
-// rendered. An unpatched object keeps the position in its file.
-func (r *Repositories) patched(ctx context.Context, top, dir string, files []manifest.Document) []manifest.Document {
-	docs, err := directory(ctx, r, input.Near(filepath.Join(top, dir)), source.Application{})
+// deployed is an Application or a set in a file that a Kustomization deploys.
+type deployed struct {
+	manifest.Document
+	once bool // no other applied Kustomization deploys the file
+}
+
+// patched adds the Applications and sets of a Kustomization to out, or those of its files if it cannot be rendered. An object keeps the
+// position in its file if it is not changed, or if only this Kustomization changes it.
+func (r *Repositories) patched(ctx context.Context, dir string, files []deployed, out *candidates) {
+	docs, err := directory(ctx, r, input.Near(dir), source.Application{})
 	if err != nil {
 		r.cfg.Note("Applications are taken from the files of a Kustomization, without its patches: " +
 			words.Printable(words.OneLine(err.Error(), 300)))
-		return files
-	}
-	docs = slices.DeleteFunc(docs, func(d manifest.Document) bool { return !deploys(d) })
-	for i, d := range docs {
-		if same := slices.IndexFunc(files, func(f manifest.Document) bool { return reflect.DeepEqual(f.Object, d.Object) }); same >= 0 {
-			docs[i] = files[same]
+		for _, f := range files {
+			out.docs = append(out.docs, f.Document)
 		}
+		return
 	}
-	return docs
+	for _, d := range docs {
+		if !deploys(d) {
+			continue
+		}
+		if f := slices.IndexFunc(files, func(f deployed) bool { return reflect.DeepEqual(f.Object, d.Object) }); f >= 0 {
+			d = files[f].Document
+		} else if at, ok := origin(files, d.Object); ok {
+			d.Position = at
+			out.changed[at] = input.Near(dir)
+		}
+		out.docs = append(out.docs, d)
+	}
+}
+
+// origin is the position of the only object of a kind and name, if only one Kustomization deploys it.
+func origin(files []deployed, o manifest.Object) (manifest.Position, bool) {
+	same := func(f deployed) bool {
+		return manifest.Group(f.Object) == manifest.Group(o) && manifest.String(f.Object, "kind") == manifest.String(o, "kind") &&
+			manifest.String(f.Object, "metadata", "name") == manifest.String(o, "metadata", "name")
+	}
+	first := slices.IndexFunc(files, same)
+	if first < 0 || !files[first].once || slices.ContainsFunc(files[first+1:], same) {
+		return manifest.Position{}, false
+	}
+	return files[first].Position, true
 }

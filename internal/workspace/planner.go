@@ -165,8 +165,8 @@ func (r *Repositories) has(ctx context.Context, name string) (bool, error) {
 // found are all roots that are in the repositories, none if there is no root.
 func (p *Planner) found(ctx context.Context, repos *Repositories) ([]manifest.Document, error) {
 	candidates, err := repos.applications(ctx)
-	if err != nil || len(candidates) == 0 {
+	if err != nil || len(candidates.docs) == 0 {
 		return nil, err
 	}
-	return p.among(ctx, repos, candidates)
+	return p.among(ctx, repos, candidates.docs)
 }

@@ -169,7 +169,7 @@ func (p *Planner) find(ctx context.Context) ([]manifest.Document, error) {
 	if err != nil {
 		return nil, err
 	}
-	if len(candidates) == 0 {
+	if len(candidates.docs) == 0 {
 		var urls []string
 		for _, l := range repos.local {
 			urls = append(urls, giturl.Redact(l.URL))
@@ -178,7 +178,7 @@ func (p *Planner) find(ctx context.Context) ([]manifest.Document, error) {
 			"or the URL of a repository as its Applications do, --repo URL=PATH",
 			strings.Join(slices.Compact(slices.Sorted(slices.Values(urls))), ", "))
 	}
-	roots, err := p.among(ctx, repos, candidates)
+	roots, err := p.among(ctx, repos, candidates.docs)
 	switch {
 	case err != nil:
 		return nil, err
@@ -190,8 +190,8 @@ func (p *Planner) find(ctx context.Context) ([]manifest.Document, error) {
 	}
 	lines := []string{"there are several roots; name one, or plan all of them with --all:"}
 	for rest := roots; len(rest) > 0; {
-		argument, names := rootArgument(rest[0]), []string{}
-		for len(rest) > 0 && rootArgument(rest[0]) == argument { // one argument plans all of them
+		argument, names := candidates.argument(rest[0]), []string{}
+		for len(rest) > 0 && candidates.argument(rest[0]) == argument { // one argument plans all of them
 			names = append(names, manifest.String(rest[0].Object, "kind")+" "+manifest.String(rest[0].Object, "metadata", "name"))
 			rest = rest[1:]
 		}
@@ -200,8 +200,18 @@ func (p *Planner) find(ctx context.Context) ([]manifest.Document, error) {
 	return nil, errors.New(strings.Join(lines, "\n"))
 }
 
-// rootArgument is the argument that names a root: its file, or the directory of the Kustomization that makes it.
-func rootArgument(d manifest.Document) string {
+// candidates are Applications and sets in local repositories.
+type candidates struct {
+	docs []manifest.Document
+	// changed are the positions of objects that a Kustomization changes, with the directory of that.
+	changed map[manifest.Position]string
+}
+
+// argument is the argument that names a root: its file, or the directory of the Kustomization that makes or changes it.
+func (c candidates) argument(d manifest.Document) string {
+	if dir, ok := c.changed[d.Position]; ok {
+		return dir
+	}
 	name, built := strings.CutSuffix(d.File, manifest.Built)
 	if built {
 		name = filepath.Dir(name)
@@ -210,11 +220,11 @@ func rootArgument(d manifest.Document) string {
 }
 
 // noteRoots says which roots were found.
-func (r *Repositories) noteRoots(roots, candidates []manifest.Document) {
+func (r *Repositories) noteRoots(roots []manifest.Document, among candidates) {
 	for _, d := range roots {
 		r.cfg.Note(fmt.Sprintf("found the root %s %s in %s, one of %d Applications and sets in the repository",
 			manifest.String(d.Object, "kind"), words.Printable(manifest.String(d.Object, "metadata", "name")),
-			words.Printable(rootArgument(d)), len(candidates)))
+			words.Printable(among.argument(d)), len(among.docs)))
 	}
 }
 
@@ -230,17 +240,17 @@ func (p *Planner) among(ctx context.Context, repos *Repositories, candidates []m
 
 // applications returns all Applications and sets in manifests of the local repositories, the Applications only if one of their sources is
 // in one of them. Other files, such as templates, have none.
-func (r *Repositories) applications(ctx context.Context) ([]manifest.Document, error) {
+func (r *Repositories) applications(ctx context.Context) (candidates, error) {
+	out := candidates{changed: map[manifest.Position]string{}}
 	if err := r.ready(ctx); err != nil {
-		return nil, err
+		return out, err
 	}
 	if len(r.local) == 0 {
-		return nil, errors.New("there is no local repository to look for a root in; name the file of the root, or a repository with --repo")
+		return out, errors.New("there is no local repository to look for a root in; name the file of the root, or a repository with --repo")
 	}
 	ours := func(url string) bool {
 		return slices.ContainsFunc(r.local, func(l gitsource.Local) bool { return giturl.Key(l.URL) == giturl.Key(url) })
 	}
-	var out []manifest.Document
 	var charts []string       // with Applications in templates
 	seen := map[string]bool{} // a repository can be there under several URLs, or in another
 	for _, l := range r.local {
@@ -249,14 +259,14 @@ func (r *Repositories) applications(ctx context.Context) ([]manifest.Document, e
 		}
 		t, err := r.source.Tree(ctx, l.URL, "HEAD")
 		if err != nil {
-			return nil, err
+			return out, err
 		}
 		files, err := t.Manifests(ctx)
 		if err != nil {
-			return nil, err
+			return out, err
 		}
 		users := newOverlays(files)
-		under := map[string][]manifest.Document{} // by applied Kustomization: the documents of its files
+		under := map[string][]deployed{} // by applied Kustomization: the documents of its files
 		for _, f := range files {
 			name := input.Near(filepath.Join(l.Path, f.Name))
 			if seen[name] || !mentions(f.Data) || users.patches[f.Name] {
@@ -269,15 +279,17 @@ func (r *Repositories) applications(ctx context.Context) ([]manifest.Document, e
 			}
 			above := users.above(f.Name)
 			for _, dir := range above {
-				under[dir] = append(under[dir], docs...)
+				for _, d := range docs {
+					under[dir] = append(under[dir], deployed{d, len(above) == 1})
+				}
 			}
 			if len(above) == 0 {
-				out = append(out, docs...)
+				out.docs = append(out.docs, docs...)
 			}
 		}
 		for _, dir := range slices.Sorted(maps.Keys(under)) {
 			if len(under[dir]) > 0 {
-				out = append(out, r.patched(ctx, l.Path, dir, under[dir])...)
+				r.patched(ctx, filepath.Join(l.Path, dir), under[dir], &out)
 			}
 		}
 	}
@@ -285,9 +297,10 @@ func (r *Repositories) applications(ctx context.Context) ([]manifest.Document, e
 		r.cfg.Note("templates of charts have Applications, too, but are not searched for a root; plan such a chart by its directory: " +
 			words.Printable(words.Some(charts)))
 	}
-	return slices.DeleteFunc(out, func(d manifest.Document) bool {
+	out.docs = slices.DeleteFunc(out.docs, func(d manifest.Document) bool {
 		return argo.IsApplication(d.Object) && !slices.ContainsFunc(argo.Repositories(d.Object), ours)
-	}), nil
+	})
+	return out, nil
 }
 
 // inFile returns the Applications and sets of a file, or the chart to which the file belongs as a template.

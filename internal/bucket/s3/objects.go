@@ -197,9 +197,12 @@ func (s *Store) Sum(ctx context.Context, key string) (string, error) {
 
 // Delete deletes objects one by one, several at a time: deletion in bulk needs checksums that not all servers have.
 func (s *Store) Delete(ctx context.Context, keys ...string) error {
-	errs := make([]error, len(keys)) // one does not stop the others
+	errs := make([]error, len(keys)) // neither an error nor a panic of one stops the others
 	err := flight.Each(ctx, 16, len(keys), func(ctx context.Context, i int) error {
-		if _, err := s.client.DeleteObject(ctx, &s3.DeleteObjectInput{Bucket: &s.bucket, Key: &keys[i]}); err != nil {
+		_, err := flight.Safely(func() (*s3.DeleteObjectOutput, error) {
+			return s.client.DeleteObject(ctx, &s3.DeleteObjectInput{Bucket: &s.bucket, Key: &keys[i]})
+		})
+		if err != nil {
 			errs[i] = s.explain(ctx, "deleting "+s.url(keys[i]), "s3:DeleteObject on it", err)
 		}
 		return nil
