@@ -2,10 +2,15 @@ package conformance
 
 import (
 	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/argoproj/argo-cd/v3/util/settings"
 
+	"github.com/argosy-cd/argosy/internal/manifest"
 	ours "github.com/argosy-cd/argosy/internal/settings"
 )
 
@@ -43,6 +48,34 @@ func TestExcludes(t *testing.T) {
 		cluster := d.pick("", "https://kubernetes.default.svc", "https://a.example.com:6443", "https://a/path").(string)
 		if got, want := s.Excludes(group, kind, cluster), theirs.IsExcludedResource(group, kind, cluster); got != want {
 			t.Fatalf("%q %s at %q: %v, Argo CD says %v\n%+v", group, kind, cluster, got, want, theirs)
+		}
+	}
+}
+
+// TestCustomized compares which kinds argocd-cm customizes in the manifests of Argo CD with what is taken for granted.
+func TestCustomized(t *testing.T) {
+	dir := strings.TrimSpace(string(run(t, ".", "go", "list", "-m", "-f", "{{.Dir}}", "github.com/argoproj/argo-cd/v3")))
+	data, err := os.ReadFile(filepath.Join(dir, "manifests", "base", "config", "argocd-cm.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	read, err := ours.Parse("argocd-cm.yaml", data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	kinds := append(manifest.Keys(read.Health), "Secret", "apps/Deployment", "cert-manager.io/Certificate", "argoproj.io/ApplicationSet")
+	if len(kinds) < 8 {
+		t.Errorf("argocd-cm customizes few kinds: %s", kinds)
+	}
+	var unknown *ours.Settings
+	for _, name := range slices.DeleteFunc(kinds, func(k string) bool { return k == "*/*" }) {
+		group, kind, both := strings.Cut(name, "/")
+		o := manifest.Object{"apiVersion": group + "/v1", "kind": kind}
+		if !both {
+			o = manifest.Object{"apiVersion": "v1", "kind": group}
+		}
+		if got, want := unknown.Customize(o), read.Customize(o); got != want {
+			t.Errorf("%s: %t, Argo CD's manifests say %t", name, got, want)
 		}
 	}
 }

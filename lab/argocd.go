@@ -186,7 +186,7 @@ func (l *Lab) defaultSettings() (map[string]string, error) {
 		return nil, err
 	}
 	if len(files) == 0 {
-		return nil, errors.New("Argo CD's files have no " + name)
+		return nil, errors.New("the files of Argo CD have no " + name)
 	}
 	data, err := os.ReadFile(files[0])
 	if err != nil {

@@ -14,7 +14,8 @@ import (
 // customizationsPrefix starts the keys of argocd-cm that say how kinds of objects are treated.
 const customizationsPrefix = "resource.customizations."
 
-// Customizations are health checks by "group/Kind", or "Kind" for the core group; * stands for any characters.
+// Customizations are health checks by "group/Kind", or "Kind" for the core group; * stands for any characters. A kind that is customized
+// in another way has an empty script.
 type Customizations map[string]Script
 
 // FromData reads the data of argocd-cm. Errors start with the key; the customizations are never nil and have all that is right.
@@ -45,7 +46,18 @@ func (c Customizations) add(key string, v any) error {
 	}
 	rest, ok := strings.CutPrefix(key, customizationsPrefix)
 	kind, name, both := strings.Cut(rest, ".")
-	if !ok || !both || kind != "health" && kind != "useOpenLibs" {
+	if !ok || !both {
+		return nil
+	}
+	if slices.Contains([]string{"actions", "ignoreDifferences", "ignoreResourceUpdates", "knownTypeFields"}, kind) {
+		name, err := groupKind(name)
+		if err == nil {
+			s := c[name]
+			c[name] = s
+		}
+		return err
+	}
+	if kind != "health" && kind != "useOpenLibs" {
 		return nil
 	}
 	text, ok := v.(string)
@@ -115,6 +127,21 @@ func (c Customizations) addOlder(v any) error {
 	return errors.Join(errs...)
 }
 
+// Names reports whether the settings customize an object's kind in any way, not by a pattern.
+func (c Customizations) Names(o manifest.Object) bool {
+	_, ok := c[Kind(o)]
+	return ok
+}
+
+// Kind is an object's "group/Kind", or "Kind".
+func Kind(o manifest.Object) string {
+	kind := manifest.String(o, "kind")
+	if group := manifest.Group(o); group != "" {
+		return group + "/" + kind
+	}
+	return kind
+}
+
 // Covers returns the key of the script for an object, "" if there is none.
 func (c Customizations) Covers(o manifest.Object) (string, error) {
 	key, _, err := c.find(o)
@@ -123,10 +150,7 @@ func (c Customizations) Covers(o manifest.Object) (string, error) {
 
 // find returns the script for an object: by its kind, or by the one pattern that matches.
 func (c Customizations) find(o manifest.Object) (string, Script, error) {
-	key := manifest.String(o, "kind")
-	if group := manifest.Group(o); group != "" {
-		key = group + "/" + key
-	}
+	key := Kind(o)
 	if s := c[key]; s.Health != "" {
 		return key, s, nil
 	}

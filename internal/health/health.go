@@ -65,10 +65,7 @@ var bundled string
 
 // Bundled reports whether a version of Argo CD has a script of its own for an object, which is not here.
 func Bundled(o manifest.Object, version versions.Version) bool {
-	name := manifest.String(o, "kind")
-	if group := manifest.Group(o); group != "" {
-		name = group + "/" + name
-	}
+	name := Kind(o)
 	return slices.ContainsFunc(BundledKinds(version), func(pattern string) bool {
 		// A folder cannot have the name *.
 		return pattern == name || strings.Contains(pattern, "_") && wildcard(strings.ReplaceAll(pattern, "_", "*"), name)

@@ -137,6 +137,7 @@ data:
 	for text, want := range map[string]string{
 		"resource.customizations.health.a_b_c: x":        `resource.customizations.health.a_b_c: "a_b_c" must be GROUP_KIND or KIND`,
 		"resource.customizations.health.a_b: 1":          "resource.customizations.health.a_b: must be a string, it is a number",
+		"resource.customizations.actions.a_b_c: x":       `resource.customizations.actions.a_b_c: "a_b_c" must be GROUP_KIND or KIND`,
 		"resource.customizations.useOpenLibs.a_b: maybe": "resource.customizations.useOpenLibs.a_b: must be true or false",
 		"resource.customizations: '[]'":                  "resource.customizations: must be an object as YAML, it is a list",
 		"resource.customizations: 'a/B: 1'":              "resource.customizations: a/B must be an object, it is a number",
@@ -238,7 +239,7 @@ resource.customizations.useOpenLibs.k_L: must be true or false`
 	if err == nil || err.Error() != want {
 		t.Errorf("%v", err)
 	}
-	if got := strings.Join(manifest.Keys(c), " "); got != "c/D g/H k/L" {
+	if got := strings.Join(manifest.Keys(c), " "); got != "c/D g/H k/L x" {
 		t.Errorf("got %s", got)
 	}
 	if err := c.Check(); err == nil || !strings.HasPrefix(err.Error(), "health check g/H: <string> at EOF: syntax error") ||

@@ -56,22 +56,23 @@ func TestIsTrigger(t *testing.T) {
 
 // TestGatesItself: with a health check that copies status.health, an Application that deploys itself waits for what is missing before 3.4.
 func TestGatesItself(t *testing.T) {
-	deployment := &plan.Item{Kind: "Deployment", Name: "d", Phase: plan.Sync, Wave: 2, Waits: true}
+	deployment := &plan.Item{Kind: "Deployment", Name: "d", Phase: plan.Sync, Wave: 2, Waits: true, Counts: true}
 	for name, c := range map[string]struct {
 		version versions.Version
 		later   *plan.Item
 		want    int
 	}{
-		"3.3":                     {3, deployment, 1},
-		"3.4":                     {4, deployment, 0},
-		"a bundled check":         {3, &plan.Item{Kind: "Certificate", Phase: plan.Sync, Wave: 2, Waits: true, Bundled: true}, 0},
-		"no check":                {3, &plan.Item{Kind: "ConfigMap", Phase: plan.Sync, Wave: 2}, 0},
-		"a hook is no part of it": {3, &plan.Item{Kind: "Job", Phase: plan.PostSync, Waits: true, Hook: true}, 0},
+		"3.3":                         {3, deployment, 1},
+		"3.4":                         {4, deployment, 0},
+		"a bundled check":             {3, &plan.Item{Kind: "Certificate", Phase: plan.Sync, Wave: 2, Waits: true}, 0},
+		"no check":                    {3, &plan.Item{Kind: "ConfigMap", Phase: plan.Sync, Wave: 2}, 0},
+		"a kind that argocd-cm names": {3, &plan.Item{Kind: "ConfigMap", Phase: plan.Sync, Wave: 2, Counts: true}, 1},
+		"a hook is no part of it":     {3, &plan.Item{Kind: "Job", Phase: plan.PostSync, Waits: true, Counts: true, Hook: true}, 0},
 		"an Application": {3, &plan.Item{
-			Kind: "Application", Phase: plan.Sync, Wave: 2, Waits: true,
+			Kind: "Application", Phase: plan.Sync, Wave: 2, Waits: true, Counts: true,
 			Application: &plan.Application{},
 		}, 0},
-		"in its own wave, not later": {3, &plan.Item{Kind: "Deployment", Phase: plan.Sync, Wave: 1, Waits: true}, 0},
+		"in its own wave, not later": {3, &plan.Item{Kind: "Deployment", Phase: plan.Sync, Wave: 1, Waits: true, Counts: true}, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			ref := argo.Ref{Namespace: "argocd", Name: "root"}

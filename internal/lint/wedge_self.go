@@ -16,8 +16,9 @@ var ruleGatesItself = Rule{
 	},
 	Family: Wedges,
 	Why: "A wave is done when all of its objects are healthy. The installed health check was run on an Application with a running sync. " +
-		"One that copies status.health waits, too, before Argo CD 3.4: objects of later waves with a health check in Go or in argocd-cm " +
-		"are missing, so the health of the Application is Missing (setApplicationHealth in controller/health.go, read in 3.2.11).",
+		"One that copies status.health waits, too, before Argo CD 3.4: objects of later waves are missing, and those with a health check " +
+		"in Go, or of a kind that argocd-cm customizes in any way, count, so the health of the Application is Missing " +
+		"(setApplicationHealth in controller/health.go, read in 3.2.11).",
 	check: func(p *pass) {
 		for _, app := range p.applications() {
 			for _, item := range app.Items {
@@ -36,10 +37,10 @@ var ruleGatesItself = Rule{
 	},
 }
 
-// missingLater is an object behind an item that makes its Application Missing, before Argo CD 3.4, as long as it does not exist.
+// missingLater is an object behind an item that counts while it is missing.
 func missingLater(app *plan.Application, item *plan.Item) *plan.Item {
 	for _, other := range app.Items {
-		if other.Waits && !other.Bundled && !other.Hook && other.Application == nil && other.Children == nil &&
+		if other.Counts && !other.Hook && other.Application == nil &&
 			order.Compare(other.Phase, other.Wave, item.Phase, item.Wave) > 0 {
 			return other
 		}

@@ -86,7 +86,7 @@ func (l *loader) gates() {
 	for _, app := range l.plan.Applications {
 		for _, item := range app.Items {
 			item.Waits, item.Why = l.gate(item)
-			item.Bundled = item.Waits && item.Why == bundledCheck
+			item.Counts = health.BuiltIn(item.Object) || l.plan.Settings.Customize(item.Object)
 			item.InDoubt = item.Why == settingsUnknown || item.Why == rolloutUnknown
 			item.Awaits = item.Waits && item.Children != nil && !item.Broken
 			if app.Applied {
@@ -96,11 +96,10 @@ func (l *loader) gates() {
 	}
 }
 
-// missingCounts reports whether an Application that was never synced is not Healthy. Before Argo CD 3.4 a missing object counts only if its
-// kind has a health check in Argo CD's code, or in its settings.
+// missingCounts reports whether an Application that was never synced is not Healthy.
 func (l *loader) missingCounts(app *Application) bool {
 	return l.plan.Version.Has(versions.MissingNotCounted) || len(app.Items) == 0 || slices.ContainsFunc(app.Items, func(i *Item) bool {
-		return i.Waits && !i.Bundled
+		return i.Counts && !i.Hook && i.Application == nil
 	})
 }
 
@@ -193,9 +192,6 @@ func (l *loader) knowsItself() bool {
 	return err == nil && ok && h.Status == health.Healthy
 }
 
-// bundledCheck is the reason to wait for an object with a health script of Argo CD's own.
-const bundledCheck = "health check of Argo CD's own"
-
 // settingsUnknown is the reason why it is unknown whether a wave waits for an Application.
 const settingsUnknown = "Argo CD's settings are not known"
 
@@ -217,7 +213,7 @@ func (l *loader) gate(item *Item) (bool, string) {
 	case health.BuiltIn(o):
 		return true, "built-in health check"
 	case health.Bundled(o, l.plan.Version):
-		return true, bundledCheck
+		return true, "health check of Argo CD's own"
 	}
 	return false, fmt.Sprintf("Argo CD has no health check for %s", item.Kind)
 }

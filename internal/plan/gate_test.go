@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -53,7 +54,7 @@ func TestGates(t *testing.T) {
 		"without settings":       {application("x", "b", "0"), nil, nil, false, "Argo CD's settings are not known"},
 		"Deployment":             {object("apps/v1 Deployment"), map[string]any{}, nil, true, "built-in health check"},
 		"ConfigMap":              {object("v1 ConfigMap"), map[string]any{}, nil, false, "Argo CD has no health check for ConfigMap"},
-		"Certificate":            {object("cert-manager.io/v1 Certificate"), map[string]any{}, nil, true, bundledCheck},
+		"Certificate":            {object("cert-manager.io/v1 Certificate"), map[string]any{}, nil, true, "health check of Argo CD's own"},
 		"with a check of a user": {object("v1 ConfigMap"), map[string]any{"resource.customizations.health.ConfigMap": healthy}, nil, true, "health check ConfigMap"},
 		"set":                    {plain, map[string]any{app: copies}, nil, false, setHealthy},
 		"set, looked into":       {plain, map[string]any{set: looks}, nil, true, "health check argoproj.io/ApplicationSet"},
@@ -84,9 +85,6 @@ func TestGates(t *testing.T) {
 			item := p.Root.Items[0]
 			if item.Name != "x" || item.Waits != c.waits || item.Why != c.why {
 				t.Errorf("%s: %t, %q; want %t, %q", item.Name, item.Waits, item.Why, c.waits, c.why)
-			}
-			if item.Bundled != (c.why == bundledCheck) {
-				t.Error("bundled:", item.Bundled)
 			}
 		})
 	}
@@ -120,19 +118,76 @@ func TestHealthCheckNotices(t *testing.T) {
 	}
 }
 
+// TestCounts: which objects make their Application Missing before Argo CD 3.4, by the settings.
+func TestCounts(t *testing.T) {
+	const ignored = "resource.customizations.ignoreResourceUpdates."
+	values, ok, err := settings.FromValues(map[string]any{"configs": map[string]any{"cm": map[string]any{"timeout.reconciliation": "60s"}}})
+	if !ok || err != nil {
+		t.Fatal(err)
+	}
+	for name, c := range map[string]struct {
+		settings *settings.Settings
+		want     string
+	}{
+		"argocd-cm that names no kind": {customized(t, map[string]any{ignored + "all": "{}", "resource.customizations.health.v*/Secret": "return {}"}), "Deployment"},
+		"argocd-cm that names kinds": {
+			customized(t, map[string]any{ignored + "ConfigMap": "{}", "resource.customizations.actions.cert-manager.io_Certificate": "{}"}),
+			"Certificate ConfigMap Deployment",
+		},
+		"combined":    {customized(t, map[string]any{"resource.customizations": "Secret: {ignoreDifferences: ''}"}), "Deployment Secret"},
+		"values":      {values, "ConfigMap Deployment"},
+		"not known":   {nil, "ConfigMap Deployment"},
+		"of operator": {operated(t), "Deployment"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			files := memory{}
+			for kind, version := range map[string]string{"Deployment": "apps/v1", "ConfigMap": "v1", "Secret": "v1", "Certificate": "cert-manager.io/v1"} {
+				files["root/"+kind+".yaml"] = "{apiVersion: " + version + ", kind: " + kind + ", metadata: {name: x}}\n"
+			}
+			cfg := config(files)
+			cfg.ExistsAll, cfg.Settings = true, c.settings
+			p, err := New(t.Context(), cfg, document(t, application("root", "root", "0")))
+			if err != nil {
+				t.Fatal(err)
+			}
+			var got []string
+			for _, item := range p.Root.Items {
+				if item.Counts {
+					got = append(got, item.Kind)
+				}
+			}
+			slices.Sort(got)
+			if strings.Join(got, " ") != c.want {
+				t.Errorf("got %s, want %s", got, c.want)
+			}
+		})
+	}
+}
+
+func operated(t *testing.T) *settings.Settings {
+	t.Helper()
+	s, ok, err := settings.FromObject(manifest.Object{"apiVersion": "argoproj.io/v1beta1", "kind": "ArgoCD", "spec": map[string]any{}})
+	if !ok || err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
 // TestByHand: whether the waves behind an Application wait until somebody syncs it, by the version and by what it deploys.
 func TestByHand(t *testing.T) {
 	settings := customized(t, map[string]any{
-		"resource.customizations.health.argoproj.io_Application": "return {status = obj.status.health.status}",
+		"resource.customizations.health.argoproj.io_Application":  "return {status = obj.status.health.status}",
+		"resource.customizations.ignoreResourceUpdates.ConfigMap": "{}",
 	})
 	for name, c := range map[string]struct {
 		version versions.Version
 		deploys string
 		want    string
 	}{
-		"3.3, no check": {3, "v1, kind: ConfigMap", "begin at once"},
+		"3.3, no check": {3, "v1, kind: Secret", "begin at once"},
+		"3.3, named":    {3, "v1, kind: ConfigMap", "wait until somebody syncs by hand"},
 		"3.3, a check":  {3, "apps/v1, kind: Deployment", "wait until somebody syncs by hand"},
-		"3.4, no check": {4, "v1, kind: ConfigMap", "wait until somebody syncs by hand"},
+		"3.4, no check": {4, "v1, kind: Secret", "wait until somebody syncs by hand"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			cfg := config(memory{

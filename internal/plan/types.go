@@ -160,8 +160,9 @@ type Item struct {
 	Unchecked bool
 	// Forbidden says why its project does not allow it, so that no sync of its Application begins; "" if it does.
 	Forbidden string
-	// Bundled says that its health check is a script of Argo CD's own.
-	Bundled bool
+	// Counts says that its Application is Missing while it does not exist: before Argo CD 3.4, if its kind has a health check in Argo CD's
+	// code, or if argocd-cm customizes its kind in any way.
+	Counts bool
 	// Awaits says that it is an ApplicationSet with a health check that waits for its Applications.
 	Awaits bool
 	// Rollout says that it is an ApplicationSet with RollingSync: whether it is Progressing during one depends on

@@ -3,7 +3,8 @@
 //
 // It reads only the settings that change what Argo CD deploys and when: health checks, excluded resources, options of Kustomize and
 // schemes of value files. A setting that is wrong is an error and does not hide the others: all functions return what is right together
-// with the error. Defaults of the chart and of the operator are not here, except that neither sets options of Kustomize.
+// with the error. Defaults of the chart and of the operator are not here, except that neither sets options of Kustomize, and that the
+// chart customizes the same kinds as the manifests of Argo CD.
 package settings
 
 import (
@@ -47,8 +48,25 @@ type Settings struct {
 	SyncTimeout string
 	// Partial says that value files, which were not read, may have more settings.
 	Partial bool
+	// Values says that they are values of the chart, which adds its defaults.
+	Values bool
 	// Origin says where the settings were found, for messages: "argocd-cm at apps/argocd/cm.yaml:1".
 	Origin string
+}
+
+// customized are the kinds that argocd-cm names in the manifests of Argo CD, by patterns of changes that are ignored.
+var customized = []string{
+	"ConfigMap", "Endpoints", "apps/ReplicaSet", "argoproj.io/Application", "argoproj.io/Rollout", "autoscaling/HorizontalPodAutoscaler",
+	"discovery.k8s.io/EndpointSlice",
+}
+
+// Customize reports whether argocd-cm customizes an object's kind in any way. It takes the defaults for granted if the settings are not
+// known, or are values of the chart.
+func (s *Settings) Customize(o manifest.Object) bool {
+	if s != nil && s.Health.Names(o) {
+		return true
+	}
+	return (s == nil || s.Values) && slices.Contains(customized, health.Kind(o))
 }
 
 // Keys of argocd-cm.

@@ -181,7 +181,7 @@ func (s *simulation) aggregate(a *app) health.Status {
 		switch {
 		case x.itself():
 			continue
-		case h == health.Missing && !x.applied && (s.lenient || !x.checked || x.Bundled):
+		case h == health.Missing && !x.applied && (s.lenient || !x.Counts):
 			continue
 		case x.Application != nil && (h == health.Missing || h == health.Unknown):
 			continue

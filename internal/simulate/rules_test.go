@@ -47,7 +47,7 @@ func TestKindMissing(t *testing.T) {
 	build := func(provider bool) (*plan.Plan, *plan.Item) {
 		tr := &tree{}
 		user := named("Widget", "w", 1)
-		user.Waits, user.Requires = false, []plan.Thing{widget}
+		user.Waits, user.Counts, user.Requires = false, false, []plan.Thing{widget}
 		crd := named("CustomResourceDefinition", "widgets", 0)
 		crd.Provides = []plan.Thing{widget}
 		x, y := tr.app("x", object("ConfigMap", 0), user), tr.app("y", object("Deployment", 0))
@@ -147,21 +147,21 @@ func TestItself(t *testing.T) {
 		"root: its sync waits for Application root")
 }
 
-// TestMissingCounts: what is not there yet makes an Application Missing before 3.4, unless its check is a script of Argo CD's own.
+// TestMissingCounts: what is not there yet makes an Application Missing before 3.4, if it counts.
 func TestMissingCounts(t *testing.T) {
 	for _, c := range []struct {
 		version versions.Version
-		bundled bool
+		counts  bool
 		want    health.Status
 	}{
-		{versions.Oldest, false, health.Missing},
-		{versions.Oldest, true, health.Healthy},
+		{versions.Oldest, true, health.Missing},
+		{versions.Oldest, false, health.Healthy},
 		{4, false, health.Healthy},
 		{4, true, health.Healthy},
 	} {
 		tr := &tree{}
 		later := named("Certificate", "c", 1)
-		later.Bundled = c.bundled
+		later.Counts = c.counts
 		hook := &plan.Item{Kind: "Job", Name: "j", Phase: plan.Sync, Hook: true, Waits: true}
 		x := tr.app("x", hook, object("ConfigMap", 0), later)
 		p := tr.plan(x)

@@ -35,7 +35,7 @@ func (t *tree) plan(root *plan.Application) *plan.Plan {
 }
 
 func object(kind string, wave int) *plan.Item {
-	return &plan.Item{Kind: kind, Name: strings.ToLower(kind), Phase: plan.Sync, Wave: wave, Waits: kind != "ConfigMap"}
+	return &plan.Item{Kind: kind, Name: strings.ToLower(kind), Phase: plan.Sync, Wave: wave, Waits: kind != "ConfigMap", Counts: kind != "ConfigMap"}
 }
 
 func child(a *plan.Application, wave int) *plan.Item {

@@ -167,7 +167,7 @@ func TestRulesOfSyncs(t *testing.T) {
 				"one-nocrd/cm.yaml":    inWave(configMap("one-nocrd-first", "1"), 0),
 				"one-nocrd/thing.yaml": inWave(thing("none.rules.example.com", "one-nocrd-thing"), 1),
 			},
-			phase: "Running", message: "one or more synchronization tasks are not valid", health: "Healthy",
+			phase: "Running", message: "one or more synchronization tasks are not valid", health: "Missing",
 			absent: []string{"ConfigMap/one-nocrd-first", "Namespace/one-nocrd"},
 		},
 		{ // The same without the dry run: the waves before it are applied.
@@ -232,9 +232,17 @@ func TestRulesOfSyncs(t *testing.T) {
 			name: "one-missnone", never: []string{"one-missnone"},
 			files: map[string]string{
 				"one-missnone/a.yaml": inWave(deployment("one-missnone-gate", false), 0),
-				"one-missnone/b.yaml": inWave(configMap("one-missnone-later", "1"), 1),
+				"one-missnone/b.yaml": inWave("apiVersion: v1\nkind: Secret\nmetadata: {name: one-missnone-later}\n", 1),
 			},
-			phase: "Running", message: stuck + "one-missnone-gate", health: "Progressing", absent: []string{"ConfigMap/one-missnone-later"},
+			phase: "Running", message: stuck + "one-missnone-gate", health: "Progressing", absent: []string{"Secret/one-missnone-later"},
+		},
+		{ // Missing: a kind without any check, which argocd-cm customizes.
+			name: "one-missmap", never: []string{"one-missmap"},
+			files: map[string]string{
+				"one-missmap/a.yaml": inWave(deployment("one-missmap-gate", false), 0),
+				"one-missmap/b.yaml": inWave(configMap("one-missmap-later", "1"), 1),
+			},
+			phase: "Running", message: stuck + "one-missmap-gate", health: "Missing", absent: []string{"ConfigMap/one-missmap-later"},
 		},
 		{ // A Degraded object beside one that is Progressing: the sync goes on.
 			name: "one-degraded", never: []string{"one-degraded"},
@@ -325,6 +333,7 @@ func (k *kit) children(passed ...string) []rule {
 			r.name + "-next/definition.yaml": definition(group),
 			r.name + "-thing/thing.yaml":     thing(group, "thing"),
 			"child/cm.yaml":                  configMap("child", "1"),
+			"secret/secret.yaml":             strings.NewReplacer("ConfigMap", "Secret", "data:", "stringData:").Replace(configMap("child", "1")),
 		}
 		if slices.Contains(passed, short) {
 			r.phase, r.there = "Succeeded", []string{application + "/" + next}
@@ -340,8 +349,10 @@ func (k *kit) children(passed ...string) []rule {
 		"https://git.example.com/other", 1)}})
 	add("nodest", name("nodest"), "child", rule{before: []string{strings.Replace(project(name("nodest"), ""), "namespace: '*'",
 		"namespace: other", 1)}})
-	add("nokind", name("nokind"), "child", rule{before: []string{project(name("nokind"),
-		"clusterResourceWhitelist: [{group: '*', kind: '*'}], namespaceResourceBlacklist: [{group: '', kind: ConfigMap}]")}})
+	for short, path := range map[string]string{"nokind": "secret", "nomap": "child"} {
+		add(short, name(short), path, rule{before: []string{project(name(short), "clusterResourceWhitelist: [{group: '*', kind: '*'}], "+
+			"namespaceResourceBlacklist: [{group: '', kind: ConfigMap}, {group: '', kind: Secret}]")}})
+	}
 	add("nopath", "default", "none", rule{})
 	add("later", "default", name("later")+"-thing", rule{}) // the next wave has its CRD
 	return rules
@@ -359,8 +370,8 @@ func (k *kit) state(name string) string {
 }
 
 // TestRulesOfChildren: Applications that cannot be deployed, with a health check of Applications that copies status.health. The next wave
-// waits for an Application that is Unknown, and does not wait for one that is Healthy although nothing of it could be deployed. If the next
-// wave has what is missing, that helps.
+// waits for an Application that is Unknown, and does not wait for one that is Healthy although nothing of it could be deployed: a missing
+// Secret does not count, a missing ConfigMap does, because argocd-cm names its kind. If the next wave has what is missing, that helps.
 func TestRulesOfChildren(t *testing.T) {
 	k := newKit(t, "kids")
 	rules := k.children("nokind", "nopath", "later")
@@ -372,6 +383,7 @@ func TestRulesOfChildren(t *testing.T) {
 		"kids-nosource-child":  "Unknown Unknown InvalidSpecError",
 		"kids-nodest-child":    "Unknown Unknown InvalidSpecError",
 		"kids-nokind-child":    "OutOfSync Healthy",
+		"kids-nomap-child":     "OutOfSync Missing",
 		"kids-nopath-child":    "Unknown Healthy ComparisonError",
 	} {
 		if got := k.state(name); got != want {

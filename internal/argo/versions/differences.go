@@ -49,7 +49,8 @@ var (
 	MissingNotCounted = Difference{
 		"missing-not-counted", 4, "health",
 		"an Application whose objects are not all there yet is as healthy as those that are; it is Missing only if none are",
-		"an object that is not there makes its Application Missing if it has a health check in Go or in argocd-cm",
+		"an object that is not there makes its Application Missing if its kind has a health check in Go, or if argocd-cm customizes " +
+			"its kind in any way, as it does by default for ConfigMaps",
 	}
 	PruneOfApplication = Difference{
 		"prune-of-application", 4, "sync",
