@@ -38,8 +38,8 @@ func IsPath(repoURL string) bool {
 	return scpPattern.FindStringSubmatch(repoURL) == nil
 }
 
-// Redact returns a URL without user, password, query and fragment, for messages. Where a password may end is not always clear: what may be
-// a part of one is left out, though it may be a host.
+// Redact returns a URL without user, password, query and fragment, for messages; the revision in the query of a Kustomization's resource
+// stays. Where a password may end is not always clear: what may be a part of one is left out, though it may be a host.
 func Redact(repoURL string) string {
 	scheme, rest, ok := strings.Cut(repoURL, "://")
 	if !ok {
@@ -56,18 +56,22 @@ func Redact(repoURL string) string {
 	if before, behind, ok := cutLast(rest, "@"); ok && !hostPattern.MatchString(before) {
 		rest = behind
 	}
+	revision := ""
 	if i := strings.IndexAny(rest, "?#"); i >= 0 {
+		revision = revisionPattern.FindString(rest[i:])
 		rest = rest[:i]
 	}
 	if !strings.Contains(rest, "/") {
 		rest += "/"
 	}
-	return scheme + "://" + rest + digest
+	return scheme + "://" + rest + revision + digest
 }
 
 var (
 	// digestPattern matches the digest of an OCI artifact.
 	digestPattern = regexp.MustCompile(`@sha256:[0-9a-f]{64}$`)
+	// revisionPattern matches a query that begins with a revision, such as ?ref=v1.2.
+	revisionPattern = regexp.MustCompile(`^\?(ref|version)=[A-Za-z0-9._/-]{1,100}`)
 	// hostPattern matches a host with a path: it has a dot and no port, which could be the beginning of a password.
 	hostPattern = regexp.MustCompile(`^[A-Za-z0-9-]+(\.[A-Za-z0-9-]+)+/`)
 	// schemePattern matches where a URL begins in a text.

@@ -77,6 +77,9 @@ func TestRedact(t *testing.T) {
 		"git:pw@host:x.git":                  "host:x.git",
 		"https://host/x":                     "https://host/x",
 		"https://[::1]:80/x":                 "https://[::1]:80/x",
+		"https://host/x//y?ref=v1&token=s":   "https://host/x//y?ref=v1",
+		"https://host/x?token=s&ref=v1":      "https://host/x",
+		"https://u:p?ref=s@host/x":           "https://host/x",
 	} {
 		if got := Redact(url); got != want {
 			t.Errorf("%s: got %s, want %s", url, got, want)

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -13,6 +12,7 @@ import (
 	"sigs.k8s.io/kustomize/api/resmap"
 	"sigs.k8s.io/kustomize/api/types"
 
+	"github.com/argosy-cd/argosy/internal/giturl"
 	"github.com/argosy-cd/argosy/internal/manifest"
 	"github.com/argosy-cd/argosy/internal/tree"
 )
@@ -72,7 +72,7 @@ func (l *localCheck) error(a at, format string, args ...any) error {
 	if a.field != "" {
 		s = a.field + ": " + s
 	}
-	return l.position(a).Errorf("%s", userinfo.ReplaceAllString(s, "$1$2"))
+	return l.position(a).Errorf("%s", giturl.RedactText(s))
 }
 
 // position is where a field, or an entry of it, is written. A file that cannot be read has no lines.
@@ -107,9 +107,6 @@ func lineOf(data []byte, field, entry string) int {
 	}
 	return at
 }
-
-// userinfo is a user with a password in a URL, or alone where it may be a token.
-var userinfo = regexp.MustCompile(`(?i)(https?://)[^/\s"'@]*@|(://)[^/\s"'@:]*:[^/\s"'@]*@`)
 
 // directory checks the Kustomization in a directory, and those that it refers to, and returns its name. plugins is the field that loads
 // plugins from it.

@@ -20,7 +20,7 @@ import (
 
 func TestKustomizeErrors(t *testing.T) {
 	remote := func(field, ref string) string {
-		return fmt.Sprintf("kustomization.yaml: %s: %q is remote; only files in the source are read", field, ref)
+		return fmt.Sprintf("kustomization.yaml: %s: %q is remote; only files in the source are read", field, strings.Replace(ref, "ssh://git@", "ssh://", 1))
 	}
 	var cases []errorCase
 	add := func(name, kustomization, want string, more ...string) {
