@@ -68,7 +68,7 @@ func runAppRender(ctx context.Context, std stdio, opts appRenderOptions, arg str
 		return err
 	}
 	defer v.Planner.Close() //nolint:errcheck // only read from
-	app := preview.Application{Preview: v, Name: arg, Similar: cli.Similar}
+	app := preview.Application{Preview: v, Name: arg}
 	if opts.diff != "" {
 		return app.Compare(ctx, opts.diff)
 	}

@@ -105,7 +105,7 @@ func runLint(ctx context.Context, std stdio, opts lintOptions, args []string) er
 		rule, ok := lint.Find(opts.explain)
 		if !ok {
 			text := fmt.Sprintf("there is no rule %q", opts.explain)
-			if names := cli.Similar(opts.explain, ruleNames()); len(names) > 0 {
+			if names := words.Similar(opts.explain, ruleNames()); len(names) > 0 {
 				text += "; did you mean " + words.Some(names) + "?"
 			}
 			return usagef("%s", text)

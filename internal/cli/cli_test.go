@@ -3,7 +3,6 @@ package cli_test
 import (
 	"errors"
 	"fmt"
-	"slices"
 	"testing"
 	"time"
 
@@ -85,12 +84,6 @@ func TestLine(t *testing.T) {
 	}
 	if got := cli.Line(cmd, make([]string, 3000), nil, nil); got != "" {
 		t.Errorf("too long: %d bytes", len(got))
-	}
-}
-
-func TestSimilar(t *testing.T) {
-	if got := cli.Similar("pln", []string{"plan", "lint", "plan", "simulate"}); !slices.Equal(got, []string{"plan"}) {
-		t.Errorf("got %v", got)
 	}
 }
 

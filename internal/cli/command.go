@@ -5,7 +5,6 @@
 package cli
 
 import (
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -91,19 +90,8 @@ func didYouMean(group *cobra.Command, typed []string) string {
 			names = append(names, cmd.Name())
 		}
 	}
-	if names = Similar(typed[0], names); len(names) == 0 {
+	if names = words.Similar(typed[0], names); len(names) == 0 {
 		return ""
 	}
 	return "; did you mean " + words.Some(names) + "?"
-}
-
-// Similar returns those of names that are close to one that was typed, as cobra does for commands.
-func Similar(typed string, names []string) []string {
-	list := &cobra.Command{SuggestionsMinimumDistance: 2}
-	for _, name := range names {
-		list.AddCommand(&cobra.Command{Use: name, Run: func(*cobra.Command, []string) {}})
-	}
-	out := list.SuggestionsFor(typed)
-	slices.Sort(out)
-	return slices.Compact(out)
 }

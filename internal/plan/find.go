@@ -55,8 +55,6 @@ func (p *Plan) Only(file string) (*Application, error) {
 // NotFound says that plans have no Application of a name.
 type NotFound struct {
 	Plans []*Plan
-	// Similar returns those of names that are close to the one that was typed.
-	Similar func(typed string, names []string) []string
 	// Allowed reports whether an Application or a set may be unknown.
 	Allowed func(name string) bool
 }
@@ -78,7 +76,7 @@ func (n NotFound) Err(name string) error {
 	}
 	_, short, _ := strings.Cut(name, "/")
 	text := fmt.Sprintf("there is no Application %q", name)
-	if similar := n.Similar(cmp.Or(short, name), names); len(similar) > 0 {
+	if similar := words.Similar(cmp.Or(short, name), names); len(similar) > 0 {
 		text += "; did you mean " + words.Some(similar) + "?"
 	}
 	if len(hiding) > 0 {

@@ -21,8 +21,6 @@ type Application struct {
 	Preview
 	// Name is the name of the Application, or of a file with the only root, an Application.
 	Name string
-	// Similar returns the names that are close to a typed one.
-	Similar func(typed string, names []string) []string
 }
 
 // IsFile reports whether an argument is a file, and not the name of an Application.
@@ -63,7 +61,7 @@ func (v Application) find(plans ...*plan.Plan) (*plan.Application, error) {
 	if IsFile(v.Name) {
 		return nil, fmt.Errorf("%s: there is no Application in it", v.Name)
 	}
-	return nil, plan.NotFound{Plans: plans, Similar: v.Similar, Allowed: v.Verdict.Allowed}.Err(v.Name)
+	return nil, plan.NotFound{Plans: plans, Allowed: v.Verdict.Allowed}.Err(v.Name)
 }
 
 // judge prints the problems of an Application, with the side of a comparison in front. The error is problem.ErrFound if the manifests are

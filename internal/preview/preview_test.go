@@ -324,7 +324,7 @@ func TestRender(t *testing.T) {
 			v, out, talk := open(t, dir, roots...)
 			v.Format, v.Verdict.Allow = report.Name, c.allow
 			err := preview.Application{
-				Preview: v, Name: c.app, Similar: func(string, []string) []string { return nil },
+				Preview: v, Name: c.app,
 			}.Render(t.Context())
 			switch {
 			case c.fail != "":

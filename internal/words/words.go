@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -169,6 +170,19 @@ func Nearest(typed string, names []string, limit int) string {
 		}
 	}
 	return best
+}
+
+// Similar returns the names that begin with a typed one, or differ from it in two characters at most, ignoring case: sorted, each once.
+func Similar(typed string, names []string) []string {
+	var out []string
+	typed = strings.ToLower(typed)
+	for _, n := range names {
+		if lower := strings.ToLower(n); strings.HasPrefix(lower, typed) || distance(typed, lower) <= 2 {
+			out = append(out, n)
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
 }
 
 // distance is how many characters must be inserted, removed or replaced to make one text of another.

@@ -63,3 +63,14 @@ func TestShell(t *testing.T) {
 		}
 	}
 }
+
+func TestSimilar(t *testing.T) {
+	names := []string{"plan", "lint", "plan", "simulate", "Planner"}
+	for typed, want := range map[string]string{
+		"pln": "plan", "PLAN": "Planner plan", "sim": "simulate", "limt": "lint", "x": "", "simulatexxx": "",
+	} {
+		if got := strings.Join(words.Similar(typed, names), " "); got != want {
+			t.Errorf("%s: got %q, want %q", typed, got, want)
+		}
+	}
+}
