@@ -30,5 +30,6 @@ See docs/board.md.`,
 		},
 	}
 	opts.Register(cmd.Flags())
+	opts.Complete(std, cmd)
 	return cmd
 }

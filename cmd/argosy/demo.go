@@ -60,7 +60,8 @@ with the boot. The exit code is 3 if the boot does not end, or if the plan is br
 	}
 	flags := cmd.Flags()
 	flags.Float64Var(&opts.Speed, "speed", 20, "speed, as a multiple of a real boot")
-	flags.StringSliceVar(&opts.Fail, "fail", nil, "`NAMES` of Applications whose workloads become Degraded")
+	flags.StringSliceVar(&opts.Fail, "fail", nil,
+		"`NAMES` of Applications whose workloads become Degraded, with * for any characters")
 	flags.DurationVar(&opts.Repair, "repair-after", 0,
 		"repair the Applications of --fail this long after they became Degraded (simulated time)")
 	flags.StringVar(&opts.Listen, "listen", "", "`ADDRESS` of the page that shows the boot, on loopback; default: 127.0.0.1:0 on a terminal")

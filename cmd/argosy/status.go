@@ -45,5 +45,6 @@ See docs/live.md.`,
 	opts.Register(flags)
 	flags.BoolVarP(&opts.watch, "watch", "w", false, "print the status again at each change; with -o json one line for each state")
 	flags.VarP(&opts.output, "output", "o", "output format, "+opts.output.Usage())
+	opts.CompleteApplication(std, cmd)
 	return cmd
 }

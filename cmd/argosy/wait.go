@@ -65,5 +65,6 @@ See docs/live.md.`,
 	opts.Register(flags)
 	flags.StringArrayVar(&opts.goals, "for", []string{"healthy"}, "`STATE` to wait for: healthy, synced or revision=SHA; repeatable")
 	flags.DurationVar(&opts.timeout, "timeout", 10*time.Minute, "give up after this time, with exit code 3")
+	opts.CompleteApplication(std, cmd)
 	return cmd
 }

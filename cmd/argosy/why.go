@@ -42,5 +42,6 @@ Applications cannot be watched. 1: the cluster cannot be read. See docs/live.md.
 	}
 	opts.Register(cmd.Flags())
 	cmd.Flags().VarP(&opts.output, "output", "o", "output format, "+opts.output.Usage())
+	opts.CompleteApplication(std, cmd)
 	return cmd
 }

@@ -92,6 +92,9 @@ func Run(ctx context.Context, c Config) (p *plan.Plan, err error) {
 	for _, name := range c.Fail {
 		faults = append(faults, simulate.Fault{App: name, Kind: simulate.Fail, Mended: c.Repair})
 	}
+	if faults, err = simulate.Match(p, faults); err != nil {
+		return nil, err
+	}
 	sim, err := board.FromSimulation(board.Checked{Plan: p}, simulate.DefaultModel(), faults...)
 	if err != nil {
 		return nil, problem.Usage(err)

@@ -175,6 +175,11 @@ func TestRunErrors(t *testing.T) {
 		}, "no plugins"},
 		"nothing to write to": {func(d *testDemo) { d.Screen.Out = closedPipe() }, "writing: io: read/write on closed pipe"},
 		"no end":              {func(d *testDemo) { d.Fail = []string{"red"} }, problem.ErrFound.Error()},
+		"no end by a pattern": {func(d *testDemo) { d.Fail = []string{"r?d"} }, problem.ErrFound.Error()},
+		"a pattern of a name that is there": {
+			func(d *testDemo) { d.Fail = []string{"r?d", "red"} },
+			`"red" is in --fail, --never and --degrade more than once`,
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := newTestDemo(t)

@@ -49,6 +49,11 @@ func (o *Board) Register(flags *pflag.FlagSet) {
 	flags.StringVar(&o.request.UI, "argocd-ui", "", "`URL` of Argo CD's own page, for links; default: that of --argocd")
 }
 
+// Complete completes names of Applications in the flags.
+func (o *Board) Complete(std cli.Std, cmd *cobra.Command) {
+	o.plan.CompleteNames(std, cmd, Arguments, map[string]string{"allow-unknown": "", "fail": "", "never": ""})
+}
+
 // Serve serves the page until the context ends. Ready is called with its URL.
 func (o *Board) Serve(std cli.Std, cmd *cobra.Command, roots []string, ready func(url string)) error {
 	ctx, serving := cmd.Context(), o.server.Config(0)

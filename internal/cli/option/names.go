@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/argosy-cd/argosy/internal/cli"
+	"github.com/argosy-cd/argosy/internal/follow"
 	"github.com/argosy-cd/argosy/internal/report"
 )
 
@@ -28,6 +29,26 @@ func (o *Plan) Names(ctx context.Context, std cli.Std, roots []string) []string 
 // CompleteNames completes names of Applications in flags, each with a suffix. roots returns the roots from the arguments or from a flag.
 func (o *Plan) CompleteNames(std cli.Std, cmd *cobra.Command, roots func(args []string) []string, flags map[string]string) {
 	cli.CompleteNames(cmd, flags, func(ctx context.Context, args []string) []string { return o.Names(ctx, std, roots(args)) })
+}
+
+// CompleteApplication completes the Application of a live cluster, or of a recording, that is the argument of a command.
+func (o *Live) CompleteApplication(std cli.Std, cmd *cobra.Command) {
+	cli.CompleteArgument(cmd, func(ctx context.Context) []string {
+		std := std
+		std.In, std.Err = bytes.NewReader(nil), io.Discard
+		cfg, done, err := o.Follow(std, cmd)
+		if err != nil {
+			return nil
+		}
+		defer done()
+		cfg.Patience = 0
+		b, err := follow.Open(ctx, cfg)
+		if err != nil {
+			return nil
+		}
+		defer b.Close() //nolint:errcheck // nothing is recorded
+		return b.Names()
+	})
 }
 
 // Arguments returns the roots of a command that takes them as arguments.
