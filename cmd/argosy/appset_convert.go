@@ -66,7 +66,7 @@ See docs/convert.md, also for a running cluster.`,
 	flags.Var(&opts.source, "source", "source of the Applications: `"+opts.source.Usage()+"`")
 	flags.StringVar(&opts.Trigger, "trigger-url", convert.DefaultTrigger, "`URL` of the server of trigger repositories")
 	flags.DurationVar(&opts.Every, "every", convert.DefaultEvery, "schedule of sets without requeueAfterSeconds")
-	flags.StringVar(&opts.Project, "project", convert.DefaultProject, "`PROJECT` of the Applications")
+	flags.StringVar(&opts.Project, "project", argo.DefaultProject, "`PROJECT` of the Applications")
 	flags.StringVarP(&opts.Namespace, "namespace", "n", argo.DefaultNamespace, "namespace that sets without one are in")
 	flags.BoolVar(&opts.GoTemplate, "go-template", false, "rewrite sets to Go templates, if that is proven to change no Application")
 	flags.BoolVarP(&opts.Recursive, "recursive", "R", false, "read subdirectories, too")

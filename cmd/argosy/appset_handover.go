@@ -75,7 +75,7 @@ generators that ask APIs read as in "argosy appset generate". See docs/convert.m
 	flags.Var(&opts.source, "source", "source of the new Application: `"+opts.source.Usage()+"`")
 	flags.StringVar(&opts.Options.Trigger, "trigger-url", convert.DefaultTrigger, "`URL` of the server of trigger repositories")
 	flags.DurationVar(&opts.Options.Every, "every", convert.DefaultEvery, "schedule of a set without requeueAfterSeconds")
-	flags.StringVar(&opts.Options.Project, "project", convert.DefaultProject, "`PROJECT` of the new Application")
+	flags.StringVar(&opts.Options.Project, "project", argo.DefaultProject, "`PROJECT` of the new Application")
 	flags.StringArrayVar(&opts.repos, "repo", nil, "answer Git generators for a URL from a local directory, `URL=PATH[@REV]`; repeatable")
 	option.RegisterAsking(flags, &opts.asking)
 	flags.Var(&opts.version, "argocd-version", option.Usage("argocd-version"))

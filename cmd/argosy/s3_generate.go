@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/argosy-cd/argosy/internal/argo"
 	"github.com/argosy-cd/argosy/internal/cli"
 	"github.com/argosy-cd/argosy/internal/cli/option"
 	"github.com/argosy-cd/argosy/internal/kube"
@@ -90,7 +91,7 @@ that changes while it is read, is an error, and nothing is printed.
 	}
 	opts.Register(cmd)
 	cmd.Flags().VarP(&opts.output, "output", "o", "output format, "+opts.output.Usage())
-	cmd.Flags().StringSliceVar(&opts.admins, "admin-projects", []string{"default"}, option.Usage("admin-projects"))
+	cmd.Flags().StringSliceVar(&opts.admins, "admin-projects", []string{argo.DefaultProject}, option.Usage("admin-projects"))
 	cmd.Flags().StringVar(&opts.namespace, "argocd-namespace", "", option.Usage("argocd-namespace"))
 	return cmd
 }

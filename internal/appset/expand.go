@@ -212,7 +212,7 @@ func (s Set) deploy(app manifest.Object, out *Expanded) {
 			annotations[argo.SyncWaveAnnotation] = s.Wave
 		}
 	}
-	if s.keepsApplications() {
+	if argo.KeepsApplications(s.Spec) {
 		options, _ := annotations[argo.SyncOptionsAnnotation].(string)
 		for _, option := range []string{"Prune=", "Delete="} {
 			if !strings.Contains(options, option) {
@@ -224,13 +224,4 @@ func (s Set) deploy(app manifest.Object, out *Expanded) {
 	if len(annotations) > 0 {
 		metadata(app)["annotations"] = annotations
 	}
-}
-
-// keepsApplications reports whether the set's Applications are not to be deleted, neither when their parameters go nor with the set.
-func (s Set) keepsApplications() bool {
-	switch manifest.String(s.Spec, "syncPolicy", "applicationsSync") {
-	case "create-only", "create-update":
-		return true
-	}
-	return false
 }

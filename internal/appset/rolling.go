@@ -338,8 +338,8 @@ func maxUpdate(v any, of int) (most int, valid bool) {
 
 // setAutomated turns automated sync on, if it is not, or off, if it is.
 func setAutomated(app manifest.Object, on bool) {
-	automated, ok := manifest.Map(app, "spec", "syncPolicy")["automated"].(map[string]any)
-	if is := ok && automated["enabled"] != false; is == on {
+	automated, is := argo.Automated(app)
+	if is == on {
 		return
 	}
 	if !on {

@@ -40,6 +40,8 @@ const (
 	DefaultNamespace = "argocd"
 	// InClusterServer is the URL of Argo CD's own cluster.
 	InClusterServer = "https://kubernetes.default.svc"
+	// InClusterName is its name, unless a Secret for InClusterServer gives it another.
+	InClusterName = "in-cluster"
 )
 
 // Sync states of an Application and of its objects.

@@ -84,7 +84,7 @@ func (b *boot) forbids(p argo.Project, apps []*plan.Application) (text, unclear 
 		server, name := manifest.String(to, "server"), manifest.String(to, "name")
 		here := generator.ClusterList(nil).Local(name, server)
 		if here {
-			server, name = argo.InClusterServer, generator.InClusterName
+			server, name = argo.InClusterServer, argo.InClusterName
 		}
 		switch allowed := p.AllowsDestination(server, name, manifest.String(to, "namespace")); {
 		case allowed && (here || !p.ScopedClusters()):

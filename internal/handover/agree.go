@@ -244,8 +244,7 @@ func undisturbed(ctx context.Context, c Config, what string, o manifest.Object) 
 	if err != nil {
 		return err
 	}
-	automated := manifest.Map(owner, "spec", "syncPolicy", "automated")
-	if automated == nil || automated["enabled"] == false {
+	if _, on := argo.Automated(owner); !on {
 		return nil
 	}
 	return fmt.Errorf("%s is deployed by Application %s, which would undo this: turn off its automated sync first, and "+

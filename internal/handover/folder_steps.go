@@ -245,13 +245,13 @@ func (f *folder) deleteProbe(ctx context.Context) error {
 
 // isSynced reports whether the root is as it was, apart from the plugin, and has synced if it does that by itself.
 func (f *folder) isSynced() (bool, string) {
-	automated := manifest.Map(f.root, "spec", "syncPolicy", "automated")
+	_, automated := argo.Automated(f.root)
 	switch {
 	case f.root == nil:
 		return false, "it is gone"
 	case f.begun:
 		return false, "its automated sync is off"
-	case automated == nil || automated["enabled"] == false:
+	case !automated:
 		return true, ""
 	}
 	return isSynced(f.root)

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/argosy-cd/argosy/internal/amend"
+	"github.com/argosy-cd/argosy/internal/argo"
 	"github.com/argosy-cd/argosy/internal/manifest"
 	"github.com/argosy-cd/argosy/internal/strict"
 )
@@ -78,7 +79,7 @@ const retryLimit = 5
 func likelyFinalizer(name string) string {
 	same := strings.NewReplacer("resources", "resource", "finalizers", "finalizer", "-", "", ".", "", "/", "")
 	plain := func(s string) string { return same.Replace(strings.ToLower(s)) }
-	for _, known := range knownFinalizers {
+	for _, known := range argo.ResourcesFinalizers() {
 		if name != known && plain(name) == plain(known) {
 			return known
 		}

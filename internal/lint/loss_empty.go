@@ -1,7 +1,7 @@
 package lint
 
 import (
-	"github.com/argosy-cd/argosy/internal/manifest"
+	"github.com/argosy-cd/argosy/internal/argo"
 	"github.com/argosy-cd/argosy/internal/plan"
 )
 
@@ -31,5 +31,6 @@ var ruleAllowEmpty = Rule{
 
 // automated is the policy of automated syncs.
 func automated(app *plan.Application) map[string]any {
-	return manifest.Map(app.Object, "spec", "syncPolicy", "automated")
+	settings, _ := argo.Automated(app.Object)
+	return settings
 }

@@ -1,7 +1,6 @@
 package lint
 
 import (
-	"slices"
 	"strings"
 
 	"github.com/argosy-cd/argosy/internal/argo"
@@ -10,9 +9,6 @@ import (
 )
 
 const argoFinalizers = "argocd.argoproj.io"
-
-// knownFinalizers are those of Applications that Argo CD knows.
-var knownFinalizers = []string{argo.ResourcesFinalizer, argo.ResourcesFinalizer + "/foreground", argo.ResourcesFinalizer + "/background"}
 
 var ruleFinalizerUnknown = Rule{
 	Rule: plan.Rule{
@@ -30,7 +26,7 @@ var ruleFinalizerUnknown = Rule{
 		for _, app := range p.applications() {
 			for _, f := range finalizers(app) {
 				hook := strings.HasPrefix(f, "post-delete-finalizer.") || strings.HasPrefix(f, "pre-delete-finalizer.")
-				if strings.Contains(f, argoFinalizers) && !hook && !slices.Contains(knownFinalizers, f) {
+				if strings.Contains(f, argoFinalizers) && !hook && !argo.IsResourcesFinalizer(f) {
 					p.find(app, []string{"metadata", "finalizers"}, "Argo CD does not know the finalizer %s, and never removes it", f)
 					p.meant(likelyFinalizer(f))
 				}

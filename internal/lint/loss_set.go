@@ -122,7 +122,7 @@ var rulePreserve = Rule{
 			}
 			list, _ := manifest.Map(template, "metadata")["finalizers"].([]any)
 			for i, v := range list {
-				if f, _ := v.(string); s.preserves() && strings.HasPrefix(f, argo.ResourcesFinalizer) {
+				if s.preserves() && argo.IsResourcesFinalizer(v) {
 					p.set(s, []string{"template", "metadata", "finalizers", strict.Index(i)},
 						"the template has the finalizer that %s is to leave out, so a deletion also deletes what was deployed",
 						preserveField)

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/argosy-cd/argosy/internal/argo"
 	"github.com/argosy-cd/argosy/internal/manifest"
 	"github.com/argosy-cd/argosy/internal/strict"
 )
@@ -75,11 +76,7 @@ func (s set) has(kinds ...string) *generatorNode {
 
 // deletes reports whether the Applications of a set are deleted if their parameters go, and with them what they have deployed.
 func (s set) deletes() bool {
-	switch manifest.String(s.spec, "syncPolicy", "applicationsSync") {
-	case "create-only", "create-update":
-		return false
-	}
-	return !s.preserves()
+	return !argo.KeepsApplications(s.spec) && !s.preserves()
 }
 
 // preserves reports whether what the Applications of a set have deployed stays if they go.

@@ -166,10 +166,8 @@ func newApplication(o manifest.Object) *Application {
 	if len(phases) > 0 {
 		a.Phase = phases[0]
 	}
-	if automated, ok := manifest.Map(spec, "syncPolicy")["automated"].(map[string]any); ok {
-		a.Automated = automated["enabled"] != false
-		a.Prune, a.SelfHeal = automated["prune"] == true, automated["selfHeal"] == true
-	}
+	automated, on := argo.Automated(o)
+	a.Automated, a.Prune, a.SelfHeal = on, automated["prune"] == true, automated["selfHeal"] == true
 	for i, source := range argo.Deployed(o) {
 		if i == 0 {
 			a.Repository = shared(giturl.Redact(manifest.String(source, "repoURL")))

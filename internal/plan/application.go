@@ -26,9 +26,7 @@ func (l *loader) newApplication(d manifest.Document, origin string) *Application
 	app.Namespace = cmp.Or(app.Namespace, l.cfg.Namespace)
 	app.Destination = newDestination(manifest.Map(o, "spec"))
 	app.Needs = argo.Dependencies(o)
-	automated, _ := manifest.Map(o, "spec", "syncPolicy")["automated"].(map[string]any)
-	enabled, stated := automated["enabled"].(bool)
-	app.Automated = automated != nil && (enabled || !stated)
+	_, app.Automated = argo.Automated(o)
 	app.Retry = newRetry(manifest.Map(o, "spec", "syncPolicy", "retry"))
 	return app
 }

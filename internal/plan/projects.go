@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/argosy-cd/argosy/internal/appset/generator"
 	"github.com/argosy-cd/argosy/internal/argo"
 	"github.com/argosy-cd/argosy/internal/manifest"
 )
@@ -118,7 +117,7 @@ func (p *prerequisites) cluster(app *Application) (server, name string, known bo
 			return c.Server, c.Name, true
 		}
 	}
-	return server, generator.InClusterName, server == argo.InClusterServer
+	return server, argo.InClusterName, server == argo.InClusterServer
 }
 
 // forbidden says why the project does not permit an item, if the scope of its kind is known; "" if it does.

@@ -2,7 +2,6 @@ package plan
 
 import (
 	"slices"
-	"strings"
 
 	"github.com/argosy-cd/argosy/internal/argo"
 	"github.com/argosy-cd/argosy/internal/argo/order"
@@ -33,10 +32,10 @@ func (r removal) deletes(app *described, seen ...argo.Ref) bool {
 			return r.removes(by.app, app.app.Object, seen)
 		}
 		if now, still := r.is.sets[by]; still {
-			return !keepsApplications(now.item.Object)
+			return !argo.KeepsApplications(manifest.Map(now.item.Object, "spec"))
 		}
 		// Applications are owned by their set. A finalizer lets the controller release them first.
-		released := keepsApplications(set.item.Object) && len(finalizersOf(set.item.Object)) > 0
+		released := argo.KeepsApplications(manifest.Map(set.item.Object, "spec")) && len(finalizersOf(set.item.Object)) > 0
 		return !released && r.removes(by.app, set.item.Object, seen)
 	})
 }
@@ -56,8 +55,7 @@ func (r removal) removes(ref argo.Ref, o manifest.Object, seen []argo.Ref) bool 
 // prunes reports whether the automated sync of an Application deletes an object that is not in its manifests any more. An object that
 // waits for a confirmation is not deleted by the sync alone.
 func (a *Application) prunes(o manifest.Object, v versions.Version) bool {
-	automated := manifest.Map(a.Object, "spec", "syncPolicy", "automated")
-	if prune, _ := automated["prune"].(bool); !a.Automated || !prune {
+	if automated, on := argo.Automated(a.Object); !on || automated["prune"] != true {
 		return false
 	}
 	for _, option := range []string{"Prune=false", "Prune=confirm"} {
@@ -69,18 +67,9 @@ func (a *Application) prunes(o manifest.Object, v versions.Version) bool {
 	return true
 }
 
-// keepsApplications reports whether the controller never deletes Applications of a set.
-func keepsApplications(set manifest.Object) bool {
-	sync := manifest.String(set, "spec", "syncPolicy", "applicationsSync")
-	return sync == "create-only" || sync == "create-update"
-}
-
 // cascades reports whether the objects of an Application are deleted with it.
 func cascades(app manifest.Object) bool {
-	return slices.ContainsFunc(finalizersOf(app), func(f any) bool {
-		text, _ := f.(string)
-		return strings.HasPrefix(text, argo.ResourcesFinalizer)
-	})
+	return slices.ContainsFunc(finalizersOf(app), argo.IsResourcesFinalizer)
 }
 
 func finalizersOf(o manifest.Object) []any {

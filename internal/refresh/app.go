@@ -101,11 +101,8 @@ func NewApp(o manifest.Object) App {
 			a.Failed = true
 		}
 	}
-	if automated, ok := manifest.Map(o, "spec", "syncPolicy")["automated"].(map[string]any); ok {
-		heals, _ := automated["selfHeal"].(bool)
-		enabled, set := automated["enabled"].(bool)
-		a.SyncsOnce = !heals && (enabled || !set)
-	}
+	automated, on := argo.Automated(o)
+	a.SyncsOnce = on && automated["selfHeal"] != true
 	return a
 }
 

@@ -22,7 +22,9 @@ type Comparison struct {
 }
 
 // Renderers are the names of the renderers of sets.
-func Renderers() [2]string { return [2]string{"controller", "plugin"} }
+func Renderers() [2]string {
+	return [2]string{string(plan.SetsByController), string(plan.SetsByPlugin)}
+}
 
 // Write prints the boots side by side, as a table, JSON or SVG.
 func (c *Comparison) Write(w io.Writer, f Format) error {

@@ -84,7 +84,7 @@ func describeDestination(spec map[string]any) string {
 		cluster = manifest.String(spec, "destination", "server")
 	}
 	if cluster == argo.InClusterServer {
-		cluster = "in-cluster"
+		cluster = argo.InClusterName
 	}
 	return cluster + "/" + words.OrDash(manifest.String(spec, "destination", "namespace"))
 }

@@ -3,6 +3,7 @@ package source
 import (
 	"cmp"
 
+	"github.com/argosy-cd/argosy/internal/argo"
 	"github.com/argosy-cd/argosy/internal/manifest"
 )
 
@@ -12,7 +13,7 @@ func (j *job) environment() func(string) string {
 	variables := map[string]func() string{
 		"ARGOCD_APP_NAME":                   func() string { return j.Name },
 		"ARGOCD_APP_NAMESPACE":              func() string { return j.Namespace },
-		"ARGOCD_APP_PROJECT_NAME":           func() string { return cmp.Or(j.Project, "default") },
+		"ARGOCD_APP_PROJECT_NAME":           func() string { return cmp.Or(j.Project, argo.DefaultProject) },
 		"ARGOCD_APP_REVISION":               j.revision,
 		"ARGOCD_APP_REVISION_SHORT":         func() string { return short(7) },
 		"ARGOCD_APP_REVISION_SHORT_8":       func() string { return short(8) },

@@ -24,7 +24,6 @@ import (
 const (
 	DefaultTrigger = "http://appset-repo.argocd"
 	DefaultEvery   = 3 * time.Minute // the requeue time of the applicationset-controller
-	DefaultProject = "default"
 )
 
 // Options say what the Applications look like. The zero value of each field is its default.
@@ -49,7 +48,7 @@ func (o Options) withDefaults() Options {
 		o.Every = DefaultEvery
 	}
 	if o.Project == "" {
-		o.Project = DefaultProject
+		o.Project = argo.DefaultProject
 	}
 	if o.Namespace == "" {
 		o.Namespace = argo.DefaultNamespace

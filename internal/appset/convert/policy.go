@@ -29,13 +29,9 @@ func (p *policy) ignore(rule map[string]any) {
 // policyOf reads the fields of a set that are about Applications that are there. See applicationset/utils/policy.go of Argo CD 3.2.
 func policyOf(set manifest.Object) *policy {
 	spec := manifest.Map(set, "spec")
-	p := &policy{updates: true, deletes: true}
-	switch name := manifest.String(spec, "syncPolicy", "applicationsSync"); name {
-	case "create-only":
-		p.updates, p.deletes = false, false
-	case "create-update":
-		p.deletes = false
-	case "create-delete":
+	p := &policy{updates: true, deletes: !argo.KeepsApplications(spec)}
+	switch manifest.String(spec, "syncPolicy", "applicationsSync") {
+	case "create-only", "create-delete":
 		p.updates = false
 	}
 	if !p.updates {
@@ -43,7 +39,7 @@ func policyOf(set manifest.Object) *policy {
 		p.warn("spec.syncPolicy.applicationsSync: the spec of existing Applications is left alone, but labels and annotations of the " +
 			"template are still updated")
 	}
-	if !p.deletes && !slices.ContainsFunc(finalizersOf(set), isResources) {
+	if !p.deletes && !slices.ContainsFunc(finalizersOf(set), argo.IsResourcesFinalizer) {
 		p.warn("spec.syncPolicy.applicationsSync: deleting the set deletes its Applications, because the set has no finalizer; " +
 			"deleting the new Application leaves them")
 	}
@@ -96,7 +92,7 @@ func (p *policy) finalizers(set []any) []any {
 	var out []any
 	has := false
 	for _, f := range set {
-		if isResources(f) {
+		if argo.IsResourcesFinalizer(f) {
 			if !p.deletes {
 				continue
 			}
@@ -108,12 +104,6 @@ func (p *policy) finalizers(set []any) []any {
 		out = append(out, argo.ResourcesFinalizer)
 	}
 	return out
-}
-
-// isResources reports whether a finalizer is Argo CD's for deployed resources, in one of its variants.
-func isResources(v any) bool {
-	s, _ := v.(string)
-	return s == argo.ResourcesFinalizer || strings.HasPrefix(s, argo.ResourcesFinalizer+"/")
 }
 
 // Updates reports whether the applicationset-controller updates Applications of a set that are there.

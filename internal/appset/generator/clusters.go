@@ -57,18 +57,15 @@ func (l ClusterList) Server(cluster string) string {
 }
 
 func (l ClusterList) localName(name string) bool {
-	return name == InClusterName || slices.ContainsFunc(l, func(c Cluster) bool { return c.Name == name && l.localServer(c.Server) })
+	return name == argo.InClusterName || slices.ContainsFunc(l, func(c Cluster) bool { return c.Name == name && l.localServer(c.Server) })
 }
 
 func (l ClusterList) localServer(server string) bool {
 	server = trimSlash(server)
 	return server == argo.InClusterServer || slices.ContainsFunc(l, func(c Cluster) bool {
-		return c.Name == InClusterName && trimSlash(c.Server) == server
+		return c.Name == argo.InClusterName && trimSlash(c.Server) == server
 	})
 }
-
-// InClusterName is the name of Argo CD's own cluster, unless a Secret for argo.InClusterServer gives it another.
-const InClusterName = "in-cluster"
 
 // clusters gives one set for each cluster that matches the selector, or, with flatList, one set with all of them. The
 // local cluster without a Secret has no labels, so any selector excludes it.
@@ -136,7 +133,7 @@ func (r *run) clustersOf(known []Cluster, selected selector, all bool) []listed 
 			matching[c.Name] = c
 		}
 	}
-	local := listed{Cluster{Name: InClusterName, Server: argo.InClusterServer}, true}
+	local := listed{Cluster{Name: argo.InClusterName, Server: argo.InClusterServer}, true}
 	var out []listed
 	if r.Version.Has(versions.ClustersFromSecrets) {
 		// The order is random in Argo CD, so the order of the Secrets is as good.
@@ -153,7 +150,7 @@ func (r *run) clustersOf(known []Cluster, selected selector, all bool) []listed 
 	}
 	// A Secret with the name of the local cluster stands for it, too.
 	if !slices.ContainsFunc(known, func(c Cluster) bool { return trimSlash(c.Server) == argo.InClusterServer }) {
-		if _, ok := matching[InClusterName]; ok {
+		if _, ok := matching[argo.InClusterName]; ok {
 			known = append(slices.Clip(known), local.Cluster)
 		} else if all {
 			out = append(out, local)

@@ -86,7 +86,7 @@ func (r *run) decisions(d *Decision, known []Cluster, values map[string]string) 
 		return nil, errors.New("there is no object of the kind in its ConfigMap that it selects")
 	}
 	if !slices.ContainsFunc(known, func(c Cluster) bool { return c.Server == argo.InClusterServer }) {
-		known = append(slices.Clip(known), Cluster{Name: InClusterName, Server: argo.InClusterServer})
+		known = append(slices.Clip(known), Cluster{Name: argo.InClusterName, Server: argo.InClusterServer})
 	}
 	matchKey, listKey := d.ConfigMap["matchKey"], d.ConfigMap["statusListKey"]
 	if matchKey == "" {

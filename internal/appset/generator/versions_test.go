@@ -81,7 +81,7 @@ func TestDecisionsPrinted(t *testing.T) {
 	}
 	spec := map[string]any{"clusterDecisionResource": map[string]any{"configMapRef": "x", "name": "x"}}
 	for _, v := range versions.All() {
-		apis := decided{"name": InClusterName, "score": int64(1234567), "ok": true}
+		apis := decided{"name": argo.InClusterName, "score": int64(1234567), "ok": true}
 		results, _, err := Run(context.Background(), Config{Engine: engine, APIs: apis, Version: v}, "spec.generators[0]", spec)
 		if v == 2 {
 			if err == nil {

@@ -3,6 +3,7 @@ package option
 import (
 	"github.com/spf13/pflag"
 
+	"github.com/argosy-cd/argosy/internal/argo"
 	"github.com/argosy-cd/argosy/internal/cli"
 	"github.com/argosy-cd/argosy/internal/kube"
 	"github.com/argosy-cd/argosy/internal/sidecar"
@@ -19,7 +20,7 @@ type AppSetPlugin struct {
 // Register adds the flags.
 func (o *AppSetPlugin) Register(flags *pflag.FlagSet) {
 	o.Engine.Register(flags)
-	flags.StringSliceVar(&o.admins, "admin-projects", []string{"default"}, Usage("admin-projects"))
+	flags.StringSliceVar(&o.admins, "admin-projects", []string{argo.DefaultProject}, Usage("admin-projects"))
 	o.Cluster.Register(flags)
 	o.APIs.Register(flags)
 }

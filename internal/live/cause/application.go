@@ -53,7 +53,7 @@ func (e *engine) deletion(n *live.Node, path []string) {
 	if d, ok := n.Condition("DeletionError"); ok {
 		c.Detail = plain(d.Message)
 	}
-	if slices.ContainsFunc(n.Finalizers, func(f string) bool { return strings.HasPrefix(f, argo.ResourcesFinalizer) }) {
+	if slices.ContainsFunc(n.Finalizers, func(f string) bool { return argo.IsResourcesFinalizer(f) }) {
 		c.Fix = "wait until the objects of the Application are deleted: Argo CD then removes the finalizer"
 	}
 	e.add(c)
