@@ -14,8 +14,8 @@ import (
 	"github.com/argosy-cd/argosy/lab"
 )
 
-// refused is an object that the API server refuses.
-const refused = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: Not_A_Name}\n"
+// refused is an object that the API server refuses. While it is missing, it does not count: argocd-cm does not customize its kind.
+const refused = "apiVersion: v1\nkind: Secret\nmetadata: {name: Not_A_Name}\n"
 
 // byPlugin lets the plugin appset render the root.
 var byPlugin = map[string]string{"root.yaml": strings.Replace(exampleApp("root", "apps", "", "plugin: {name: appset}"), "metadata:\n",
