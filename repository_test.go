@@ -209,13 +209,42 @@ func TestPureLogic(t *testing.T) {
 	}
 }
 
-// mayWait are files of logic that have a timer, each for a reason.
+// mayWait are files of logic that have a timer or something else of the machine's clock, each for a reason.
 var mayWait = map[string]string{
-	"internal/health/lua.go":      "a script is stopped while it runs",
-	"internal/bucket/snapshot.go": "a listing that has moved is read again after a wait",
+	"internal/argo/window/window.go": "sync windows have time zones, whose rules are the machine's",
+	"internal/health/lua.go":         "a script is stopped while it runs",
+	"internal/bucket/snapshot.go":    "a listing that has moved is read again after a wait",
 }
 
-var clock = regexp.MustCompile(`\btime\.(Now|Since|Until|Sleep|After|AfterFunc|NewTimer|NewTicker|Tick)\(`)
+// clock are the names in package time that depend on the machine.
+var clock = []string{
+	"Now", "Since", "Until", "Sleep", "After", "AfterFunc", "NewTimer", "NewTicker", "Tick", "Local", "LoadLocation",
+}
+
+// inspect visits the syntax of a package's files that are not tests.
+func inspect(t *testing.T, dir string, visit func(file string, n ast.Node)) {
+	t.Helper()
+	for file, data := range sources(t, dir) {
+		f, err := parser.ParseFile(token.NewFileSet(), file, data, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ast.Inspect(f, func(n ast.Node) bool {
+			visit(filepath.ToSlash(file), n)
+			return true
+		})
+	}
+}
+
+// selects returns the name after the dot if n is a name of a package, "" otherwise.
+func selects(n ast.Node, pkg string) string {
+	if s, ok := n.(*ast.SelectorExpr); ok {
+		if from, ok := s.X.(*ast.Ident); ok && from.Name == pkg {
+			return s.Sel.Name
+		}
+	}
+	return ""
+}
 
 // TestNoClock checks that data and logic get the time, and do not take it.
 func TestNoClock(t *testing.T) {
@@ -224,18 +253,69 @@ func TestNoClock(t *testing.T) {
 		if layer := layers[dir]; layer != "data" && layer != "logic" {
 			continue
 		}
-		for file, data := range sources(t, dir) {
-			if !clock.Match(data) {
-				continue
+		inspect(t, dir, func(file string, n ast.Node) {
+			if !slices.Contains(clock, selects(n, "time")) {
+				return
 			}
-			if found[filepath.ToSlash(file)] = true; mayWait[filepath.ToSlash(file)] == "" {
+			if found[file] = true; mayWait[file] == "" {
 				t.Errorf("%s has a clock: pass the time in", file)
 			}
-		}
+		})
 	}
 	for file := range mayWait {
 		if !found[file] {
 			t.Errorf("%s has no clock any more", file)
+		}
+	}
+}
+
+// holdsContext are the types that keep a context, by their package: each is the state of one call, and goes with it.
+var holdsContext = map[string]string{
+	"internal/appset generation":         "the rendering of a set",
+	"internal/appset/generator run":      "an entry of spec.generators",
+	"internal/appset/template budget":    "the executions of an Engine, which is made for a rendering",
+	"internal/appset/template execution": "an execution of a template",
+	"internal/cmp stoppable":             "the body of a request",
+	"internal/flight call":               "a call that several callers share",
+	"internal/gitremote endingFile":      "a file of a fetch",
+	"internal/gitremote cappedReader":    "an answer of a fetch",
+	"internal/gitremote walk":            "a walk through a commit",
+	"internal/live/cause engine":         "a question",
+	"internal/plan loader":               "a plan that is being made",
+	"internal/refresh view":              "a check of what Applications read",
+	"internal/render localCheck":         "the check of a Kustomization",
+	"internal/render disk":               "a build",
+	"internal/source job":                "a request for documents",
+	"internal/worker talk":               "a job",
+}
+
+// TestContexts checks that a context is passed on, and kept only for as long as the call that it belongs to.
+func TestContexts(t *testing.T) {
+	found := map[string]bool{}
+	for dir := range packages(t) {
+		inspect(t, dir, func(_ string, n ast.Node) {
+			spec, ok := n.(*ast.TypeSpec)
+			if !ok {
+				return
+			}
+			fields, ok := spec.Type.(*ast.StructType)
+			if !ok {
+				return
+			}
+			name := dir + " " + spec.Name.Name
+			for _, field := range fields.Fields.List {
+				if selects(field.Type, "context") != "Context" {
+					continue
+				}
+				if found[name] = true; holdsContext[name] == "" {
+					t.Errorf("%s keeps a context: pass it on, or say in holdsContext of which call it is the state", name)
+				}
+			}
+		})
+	}
+	for name := range holdsContext {
+		if !found[name] {
+			t.Errorf("%s keeps no context any more", name)
 		}
 	}
 }
@@ -262,6 +342,30 @@ func TestDependencies(t *testing.T) {
 		if !strings.Contains(string(contributing), "`"+m[1]+"`") {
 			t.Errorf("CONTRIBUTING.md: no reason for %s", m[1])
 		}
+	}
+}
+
+var inBrackets = regexp.MustCompile("[(,] ?`([a-z0-9]+[^`]*)`")
+
+// TestHandWritten checks that what CONTRIBUTING says we wrote ourselves is there.
+func TestHandWritten(t *testing.T) {
+	contributing, err := os.ReadFile("CONTRIBUTING.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, table, _ := strings.Cut(string(contributing), "\n| ours | why |\n")
+	table, _, _ = strings.Cut(table, "\n\n")
+	rows := strings.Split(table, "\n")
+	for _, row := range rows {
+		thing, _, _ := strings.Cut(strings.TrimPrefix(row, "| "), " | ")
+		for _, m := range inBrackets.FindAllStringSubmatch(thing, -1) {
+			if _, err := os.Stat(filepath.Join("internal", filepath.FromSlash(m[1]))); err != nil {
+				t.Errorf("CONTRIBUTING.md: %s: %v", thing, err)
+			}
+		}
+	}
+	if len(rows) < 40 {
+		t.Errorf("only %d rows were found", len(rows))
 	}
 }
 

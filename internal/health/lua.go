@@ -196,7 +196,7 @@ func osTime(now func() time.Time) lua.LGFunction {
 			return missing
 		}
 		date := time.Date(field("year", -1), time.Month(field("month", -1)), field("day", -1), field("hour", 12), field("min", 0),
-			field("sec", 0), 0, time.Local)
+			field("sec", 0), 0, time.UTC) // the zone of Argo CD's image
 		l.Push(lua.LNumber(date.Unix()))
 		return 1
 	}
@@ -204,16 +204,16 @@ func osTime(now func() time.Time) lua.LGFunction {
 
 func osDate(now func() time.Time) lua.LGFunction {
 	return func(l *lua.LState) int {
-		t := clockOf(now)
+		t := clockOf(now).UTC()
 		format := "%c"
 		if l.GetTop() >= 1 {
 			format = l.CheckString(1)
 		}
 		if l.GetTop() >= 2 {
-			t = time.Unix(l.CheckInt64(2), 0)
+			t = time.Unix(l.CheckInt64(2), 0).UTC()
 		}
 		if strings.HasPrefix(format, "!") {
-			t, format = t.UTC(), format[1:]
+			format = format[1:]
 		}
 		if strings.HasPrefix(format, "*t") {
 			table := l.NewTable()
