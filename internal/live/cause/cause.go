@@ -11,8 +11,10 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync"
 	"time"
 
+	"github.com/argosy-cd/argosy/internal/argo/versions"
 	"github.com/argosy-cd/argosy/internal/giturl"
 	"github.com/argosy-cd/argosy/internal/health"
 	"github.com/argosy-cd/argosy/internal/live"
@@ -30,6 +32,8 @@ type Cluster interface {
 	Events(ctx context.Context, key live.Key) ([]manifest.Object, error)
 	// Checks returns the health checks of Argo CD's settings.
 	Checks(ctx context.Context) (health.Customizations, error)
+	// Version returns the version of Argo CD, 0 if it is not known.
+	Version(ctx context.Context) versions.Version
 }
 
 // ErrNoKind says that the cluster does not know a kind.
@@ -150,14 +154,20 @@ func (r *Report) Good() bool {
 	return true
 }
 
-// ExplainAt explains why some Applications are not healthy and synced. Sync windows are evaluated at the time now: that of the last event
-// for a recording, a later one for a live cluster. With a nil cluster, no objects are read.
+// ExplainAt explains why some Applications are not healthy and synced. Sync windows and health checks are evaluated at the time now: that of
+// the last event for a recording, a later one for a live cluster. With a nil cluster, no objects are read.
 func ExplainAt(ctx context.Context, now time.Time, s *live.Snapshot, cluster Cluster, asked ...*live.Node) *Report {
 	e := &engine{
 		now: now,
 		ctx: ctx, snapshot: s, cluster: cluster, report: &Report{Asked: asked}, visited: map[*live.Node]bool{}, unseen: map[string]bool{},
 		lists: map[live.Key][]manifest.Object{}, healthy: map[live.Key]bool{}, left: maxRequests,
 	}
+	e.version = sync.OnceValue(func() versions.Version {
+		if cluster == nil {
+			return 0
+		}
+		return cluster.Version(ctx)
+	})
 	for _, source := range s.Sources {
 		if source.Lost != "" {
 			e.blind(source.Name, errors.New(source.Lost))
@@ -224,6 +234,7 @@ type engine struct {
 	cluster  Cluster
 	checks   health.Customizations
 	err      error
+	version  func() versions.Version // of Argo CD; read when it is needed first
 	report   *Report
 	visited  map[*live.Node]bool
 	unseen   map[string]bool

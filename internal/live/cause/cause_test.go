@@ -13,6 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/argosy-cd/argosy/internal/argo/versions"
 	"github.com/argosy-cd/argosy/internal/health"
 	"github.com/argosy-cd/argosy/internal/live"
 	"github.com/argosy-cd/argosy/internal/live/cause"
@@ -100,6 +101,8 @@ func (blind) List(context.Context, string, string, string) ([]manifest.Object, e
 func (blind) Events(context.Context, live.Key) ([]manifest.Object, error) { return nil, errForbidden }
 
 func (blind) Checks(context.Context) (health.Customizations, error) { return nil, errForbidden }
+
+func (blind) Version(context.Context) versions.Version { return 0 }
 
 // TestBlind: without rights nothing is taken for healthy, and the report says what was not looked at.
 func TestBlind(t *testing.T) {

@@ -113,7 +113,7 @@ func isApplication(k live.Key) bool {
 	return k.Group == argo.Group && (k.Kind == argo.KindApplication || k.Kind == argo.KindApplicationSet)
 }
 
-// hasHealth reports whether Argo CD has a health check for an object, of any version.
+// hasHealth reports whether Argo CD has a health check for an object.
 func (e *engine) hasHealth(r live.Resource) bool {
 	version := r.Version
 	if r.Group != "" {
@@ -121,7 +121,7 @@ func (e *engine) hasHealth(r live.Resource) bool {
 	}
 	o := manifest.Object{"apiVersion": version, "kind": r.Kind}
 	key, _ := e.checks.Covers(o)
-	return key != "" || health.BuiltIn(o) || health.Bundled(o, 0)
+	return key != "" || health.BuiltIn(o) || health.Bundled(o, e.version())
 }
 
 // may reports whether one more request may be made.
@@ -214,7 +214,7 @@ func (e *engine) object(n *live.Node, path []string, key live.Key) {
 		e.stuck(n, path, o)
 		return
 	}
-	h, checked, err := health.Evaluate(o, e.checks, health.Limits{})
+	h, checked, err := health.Evaluate(o, e.checks, health.Limits{Now: func() time.Time { return e.now }, Version: e.version()})
 	if err != nil {
 		e.blind("health of "+key.String(), err)
 	}
