@@ -20,6 +20,7 @@ import (
 	"github.com/argosy-cd/argosy/internal/bucket"
 	"github.com/argosy-cd/argosy/internal/retry"
 	"github.com/argosy-cd/argosy/internal/trigger"
+	"github.com/argosy-cd/argosy/internal/turnstile"
 )
 
 // Kind is how Argo CD refreshes.
@@ -108,7 +109,7 @@ type Controller struct {
 	look chan struct{} // for RunLooks
 
 	looks sync.WaitGroup // that run
-	slots *slots
+	slots *turnstile.Turnstile
 
 	mu     sync.Mutex
 	apps   map[argo.Ref]*entry
