@@ -199,14 +199,14 @@ func (s *Snapshot) addMissing(parent *Node) {
 	}
 }
 
-// unseen is why an Application or a set cannot be watched, "" if it can. Package kube names the sources.
+// unseen is why an Application or a set cannot be watched, "" if it can.
 func (s *Snapshot) unseen(k Key) string {
 	reason, listed := "", false
 	for _, source := range s.Sources {
-		switch kind, where, _ := strings.Cut(source.Name, " "); {
-		case kind == k.Kind && where == k.Namespace+"/"+k.Name && source.Lost != "": // it alone
+		switch {
+		case source.Scope == Scope{k.Kind, k.Namespace, k.Name} && source.Lost != "": // it alone
 			return Lacking(source.Lost)
-		case kind != k.Kind+"s" || where != "in all namespaces" && where != "in namespace "+k.Namespace:
+		case source.Kind != k.Kind || source.Name != "" || source.Namespace != "" && source.Namespace != k.Namespace:
 		case source.Listed:
 			listed = true
 		case source.Lost != "":

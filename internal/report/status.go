@@ -160,7 +160,7 @@ func Unseen(s *live.Snapshot) []string {
 	var out []string
 	for _, source := range s.Sources {
 		if source.Lost != "" {
-			out = append(out, fmt.Sprintf("%s: %s", source.Name, live.Lacking(source.Lost)))
+			out = append(out, fmt.Sprintf("%s: %s", source, live.Lacking(source.Lost)))
 		}
 	}
 	return out
@@ -174,7 +174,7 @@ func StatusObject(s *live.Snapshot, roots []*live.Node) map[string]any {
 	}
 	for _, source := range s.Sources {
 		if source.Lost != "" {
-			unknown = append(unknown, map[string]any{"what": source.Name, "why": live.Lacking(source.Lost)})
+			unknown = append(unknown, map[string]any{"what": source.String(), "why": live.Lacking(source.Lost)})
 		}
 	}
 	return map[string]any{"at": moment(s.At), "applications": apps, "unknown": unknown}

@@ -99,7 +99,7 @@ func title(snap *live.Snapshot) string {
 func stale(snap *live.Snapshot) string {
 	for _, source := range snap.Sources {
 		if source.Listed && source.Lost != "" {
-			return source.Name + ": " + live.Lacking(source.Lost)
+			return source.String() + ": " + live.Lacking(source.Lost)
 		}
 	}
 	return ""

@@ -170,7 +170,7 @@ func ExplainAt(ctx context.Context, now time.Time, s *live.Snapshot, cluster Clu
 	})
 	for _, source := range s.Sources {
 		if source.Lost != "" {
-			e.blind(source.Name, errors.New(source.Lost))
+			e.blind(source.String(), errors.New(source.Lost))
 			e.report.Blind = true
 		}
 	}

@@ -122,7 +122,7 @@ func TestBlind(t *testing.T) {
 // TestLost: a source that cannot be watched is named, and nothing is called healthy.
 func TestLost(t *testing.T) {
 	m := live.New("argocd")
-	m.Apply(live.Event{At: noon, What: live.Lost, Source: "Applications in all namespaces", Reason: "connection refused"})
+	m.Apply(live.Event{At: noon, What: live.Lost, Source: live.Scope{Kind: "Application"}, Reason: "connection refused"})
 	s := m.Snapshot()
 	r := cause.ExplainAt(t.Context(), s.At, s, cause.Recorded{})
 	if len(r.Unseen) == 0 || r.Unseen[0] != "Applications in all namespaces: connection refused" || r.Good() {
