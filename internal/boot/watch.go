@@ -89,7 +89,7 @@ func (w *watched) look(ctx context.Context, s *live.Snapshot) (bool, error) {
 func (w *watched) watches(s *live.Snapshot) {
 	var names []string
 	for _, source := range s.Stale() {
-		names = append(names, fmt.Sprintf("%s: %s", source, live.Lacking(source.Lost)))
+		names = append(names, fmt.Sprintf("%s: %s", source, live.Brief(source.Lost)))
 	}
 	switch text := strings.Join(names, "; "); text {
 	case w.lost:

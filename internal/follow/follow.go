@@ -126,8 +126,8 @@ func (b *Boot) readable() error {
 		if s.Listed && s.Kind == argo.KindApplication {
 			return nil
 		}
-		if s.Lost != "" {
-			lost = append(lost, fmt.Errorf("watching %s: %s", s, s.Lost))
+		if s.Lost != nil {
+			lost = append(lost, fmt.Errorf("watching %s: %w", s, s.Lost))
 		}
 	}
 	return errors.Join(lost...)

@@ -2,6 +2,7 @@ package kube
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"sync"
 	"time"
@@ -48,7 +49,11 @@ func (c *Client) Live(ctx context.Context, w LiveWatch) {
 		}
 	}
 	lost := func(source live.Scope, err error) {
-		tell(live.Event{What: live.Lost, Source: source, Reason: strings.TrimPrefix(err.Error(), "watching "+source.String()+": ")})
+		e := live.Event{What: live.Lost, Source: source, Reason: strings.TrimPrefix(err.Error(), "watching "+source.String()+": ")}
+		if lacks := (*live.NoRightError)(nil); errors.As(err, &lacks) {
+			e.Lacks = &lacks.Right
+		}
+		tell(e)
 	}
 	var group sync.WaitGroup
 	for _, kind := range kinds {

@@ -85,7 +85,9 @@ func TestLive(t *testing.T) {
 		})
 	}()
 	<-ready
-	if err := <-failed; !errors.Is(err, kube.ErrForbidden) {
+	lacks := (*live.NoRightError)(nil)
+	if err := <-failed; !errors.Is(err, kube.ErrForbidden) || !errors.As(err, &lacks) ||
+		lacks.Right != (live.Right{Verb: "list", Group: "argoproj.io", Resource: "applications"}) {
 		t.Error(err)
 	}
 	m := live.New("argocd")
@@ -100,7 +102,11 @@ func TestLive(t *testing.T) {
 				t.Error("fields that nobody needs are kept")
 			}
 		default:
-			got = append(got, strings.TrimSpace(fmt.Sprintf("%s %s %s", e.What, e.Source, live.Lacking(e.Reason))))
+			line := fmt.Sprintf("%s %s", e.What, e.Source)
+			if e.Lacks != nil {
+				line += " " + live.Brief(live.Refusal(e.Reason, e.Lacks))
+			}
+			got = append(got, line)
 		}
 		if e.What == live.Gone {
 			break

@@ -13,7 +13,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"regexp"
 	"time"
 
 	"github.com/argosy-cd/argosy/internal/argo"
@@ -41,6 +40,8 @@ type Event struct {
 	Source Scope `json:"-"`
 	// Reason is why a source is lost.
 	Reason string `json:"reason,omitempty"`
+	// Lacks is the right that is missing, nil if that is not the reason.
+	Lacks *Right `json:"lacks,omitempty"`
 }
 
 // Key names an object.
@@ -64,27 +65,6 @@ func KeyOf(o manifest.Object) Key {
 // isArgo reports whether k is an Application or an ApplicationSet.
 func (k Key) isArgo() bool {
 	return k.Group == argo.Group && (k.Kind == argo.KindApplication || k.Kind == argo.KindApplicationSet)
-}
-
-var forbidden = regexp.MustCompile(`cannot (\w+) resource "([^"]+)" in API group "([^"]*)"(?: in the namespace "([^"]*)")?`)
-
-// NoRight begins the reason why something could not be read if it is a right that is missing.
-const NoRight = "no right to "
-
-// Lacking is the reason why something could not be read: in short, if it is a right that is missing.
-func Lacking(reason string) string {
-	m := forbidden.FindStringSubmatch(reason)
-	if m == nil {
-		return reason
-	}
-	resource, where := m[2], " in all namespaces"
-	if m[3] != "" {
-		resource += "." + m[3]
-	}
-	if m[4] != "" {
-		where = " in namespace " + m[4]
-	}
-	return fmt.Sprintf(NoRight+"%s %s%s", m[1], resource, where)
 }
 
 // maxLine bounds one event of a recording. An API server takes objects of 3 MiB.
@@ -142,6 +122,9 @@ func Read(name string, r io.Reader, next func(Event)) error {
 		e := r.Event
 		if e.Source = parseScope(r.Text); r.Scope != nil {
 			e.Source = *r.Scope
+		}
+		if e.Lacks == nil { // an older recording
+			e.Lacks = Lacking(e.Reason)
 		}
 		if err := e.check(); err != nil {
 			return fmt.Errorf("%s:%d: %w", name, number, err)

@@ -245,12 +245,13 @@ func TestSources(t *testing.T) {
 	}
 	f.event(live.Event{What: live.Lost, Source: live.Scope{Kind: "Application"}, Reason: "forbidden"})
 	s := f.model.Snapshot()
-	if diff := cmp.Diff([]live.Source{{Scope: live.Scope{Kind: "Application"}, Lost: "forbidden", Since: noon.Add(time.Second)}}, s.Sources); diff != "" {
-		t.Error(diff)
+	if got := s.Sources[0]; len(s.Sources) != 1 || got.Kind != "Application" || got.Lost.Error() != "forbidden" ||
+		!got.Since.Equal(noon.Add(time.Second)) {
+		t.Errorf("%+v", s.Sources)
 	}
 	f.event(live.Event{What: live.Listed, Source: live.Scope{Kind: "Application"}})
 	f.event(live.Event{What: live.Lost, Source: live.Scope{Kind: "Application"}, Reason: "connection refused"})
-	if got := f.model.Snapshot().Sources[0]; !got.Listed || got.Lost == "" {
+	if got := f.model.Snapshot().Sources[0]; !got.Listed || got.Lost == nil {
 		t.Errorf("it is known as it was: %+v", got)
 	}
 }
@@ -316,7 +317,7 @@ func TestUnseen(t *testing.T) {
 	forbidden := `applications.argoproj.io is forbidden: User "x" cannot list resource "applications" in API group "argoproj.io" at the cluster scope`
 	f := newFeed(t)
 	f.seen(app("root", "0", "", children))
-	f.event(live.Event{What: live.Lost, Source: live.Scope{Kind: "Application"}, Reason: forbidden})
+	f.event(live.Event{What: live.Lost, Source: live.Scope{Kind: "Application"}, Reason: forbidden, Lacks: live.Lacking(forbidden)})
 	f.event(live.Event{What: live.Listed, Source: live.Scope{Kind: "Application", Namespace: "argocd"}})
 	f.event(live.Event{What: live.Lost, Source: live.Scope{Kind: "Application", Namespace: "argocd", Name: "large"}, Reason: "it has more than 4 MiB"})
 	f.event(live.Event{What: live.Listed, Source: live.Scope{Kind: "ApplicationSet"}})

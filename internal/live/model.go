@@ -17,10 +17,10 @@ const maxObjects = 50_000
 // Source is a part of the cluster that is watched, and its state.
 type Source struct {
 	Scope
-	// Listed says that the source was listed, Lost why it is not watched; "" if it is. A source that was listed and then lost keeps its
+	// Listed says that the source was listed, Lost why it is not watched; nil if it is. A source that was listed and then lost keeps its
 	// last state.
 	Listed bool
-	Lost   string
+	Lost   error
 	Since  time.Time
 }
 
@@ -65,10 +65,10 @@ func (m *Model) Apply(e Event) {
 		m.sources[e.Source] = Source{Scope: e.Source, Listed: true, Since: e.At}
 	case Lost:
 		s := m.sources[e.Source]
-		if s.Lost == "" {
+		if s.Lost == nil {
 			s.Since = e.At
 		}
-		s.Scope, s.Lost = e.Source, e.Reason
+		s.Scope, s.Lost = e.Source, Refusal(e.Reason, e.Lacks)
 		m.sources[e.Source] = s
 	}
 	m.last = nil
@@ -92,7 +92,7 @@ func (m *Model) seen(key Key, e Event) {
 	}
 	if _, known := m.objects[key]; !known && len(m.objects) >= maxObjects {
 		source := Scope{Name: "objects"}
-		m.sources[source] = Source{Scope: source, Lost: fmt.Sprintf("there are more than %d of them", maxObjects), Since: e.At}
+		m.sources[source] = Source{Scope: source, Lost: fmt.Errorf("there are more than %d of them", maxObjects), Since: e.At}
 		return
 	}
 	m.objects[key] = e.Object

@@ -9,6 +9,20 @@ import (
 	"github.com/argosy-cd/argosy/internal/live"
 )
 
+// TestOldReason: an older recording has a missing right only in the words of the API server.
+func TestOldReason(t *testing.T) {
+	const said = `applications.argoproj.io is forbidden: User \"x\" cannot list resource \"applications\" in API group \"argoproj.io\" in the namespace \"a\"`
+	const old = `{"at":"2026-03-01T12:00:00Z","what":"lost","source":"Applications in namespace a","reason":"` + said + `"}` + "\n"
+	m := live.New("argocd")
+	if err := live.Read("x", strings.NewReader(old), m.Apply); err != nil {
+		t.Fatal(err)
+	}
+	s := m.Snapshot().Sources[0]
+	if got, want := live.Brief(s.Lost), "no right to list applications.argoproj.io in namespace a"; got != want || !strings.Contains(s.Lost.Error(), `User "x"`) {
+		t.Errorf("%s, want %s; all of it is %v", got, want, s.Lost)
+	}
+}
+
 // TestScope: a recording has a source in words and in fields. One with words only is read, too.
 func TestScope(t *testing.T) {
 	for text, want := range map[string]live.Scope{

@@ -204,13 +204,13 @@ func (s *Snapshot) unseen(k Key) string {
 	reason, listed := "", false
 	for _, source := range s.Sources {
 		switch {
-		case source.Scope == Scope{k.Kind, k.Namespace, k.Name} && source.Lost != "": // it alone
-			return Lacking(source.Lost)
+		case source.Scope == Scope{k.Kind, k.Namespace, k.Name} && source.Lost != nil: // it alone
+			return Brief(source.Lost)
 		case source.Kind != k.Kind || source.Name != "" || source.Namespace != "" && source.Namespace != k.Namespace:
 		case source.Listed:
 			listed = true
-		case source.Lost != "":
-			reason = Lacking(source.Lost)
+		case source.Lost != nil:
+			reason = Brief(source.Lost)
 		}
 	}
 	if listed {
@@ -363,12 +363,12 @@ func (s *Snapshot) Title(n *Node) string {
 
 // Stale returns the sources whose watch was lost: their state may be out of date.
 func (s *Snapshot) Stale() []Source {
-	return slices.DeleteFunc(slices.Clone(s.Sources), func(x Source) bool { return !x.Listed || x.Lost == "" })
+	return slices.DeleteFunc(slices.Clone(s.Sources), func(x Source) bool { return !x.Listed || x.Lost == nil })
 }
 
 // Unwatched returns the sources that were never watched, each with its reason. Their Applications are unknown.
 func (s *Snapshot) Unwatched() []Source {
-	return slices.DeleteFunc(slices.Clone(s.Sources), func(x Source) bool { return x.Listed || x.Lost == "" })
+	return slices.DeleteFunc(slices.Clone(s.Sources), func(x Source) bool { return x.Listed || x.Lost == nil })
 }
 
 // Namespace is Argo CD's.

@@ -134,9 +134,26 @@ type Report struct {
 	// Causes are in order, the most likely one first.
 	Causes []Cause
 	// Unseen lists what could not be read, each with its reason.
-	Unseen []string
+	Unseen []Unseen
 	// Blind says that some Applications or sets cannot be watched, so there may be others that are not healthy.
 	Blind bool
+}
+
+// Unseen is something that could not be read.
+type Unseen struct {
+	// Text names it with the reason.
+	Text string
+	// Lacks is the right that is missing, nil if that is not the reason.
+	Lacks *live.Right
+}
+
+// NotRead returns the texts of what could not be read.
+func (r *Report) NotRead() []string {
+	out := make([]string, len(r.Unseen))
+	for i, u := range r.Unseen {
+		out[i] = u.Text
+	}
+	return out
 }
 
 // Good reports whether all requested Applications are healthy and synced, and all of them are watched.
@@ -169,8 +186,8 @@ func ExplainAt(ctx context.Context, now time.Time, s *live.Snapshot, cluster Clu
 		return cluster.Version(ctx)
 	})
 	for _, source := range s.Sources {
-		if source.Lost != "" {
-			e.blind(source.String(), errors.New(source.Lost))
+		if source.Lost != nil {
+			e.blind(source.String(), source.Lost)
 			e.report.Blind = true
 		}
 	}
@@ -262,14 +279,14 @@ func (e *engine) step(n *live.Node) string {
 
 // blind says that something could not be looked at.
 func (e *engine) blind(what string, err error) {
-	line := live.Lacking(err.Error())
-	if line == err.Error() { // a right that is missing is missing for all objects of a kind
-		line = fmt.Sprintf("%s: %s", what, line)
+	u := Unseen{Text: fmt.Sprintf("%s: %v", what, err)}
+	if lacks := (*live.NoRightError)(nil); errors.As(err, &lacks) { // it is missing for all objects of a kind
+		u = Unseen{lacks.Error(), &lacks.Right}
 	}
-	line = words.Shorten(line, 300)
-	if !e.unseen[line] {
-		e.unseen[line] = true
-		e.report.Unseen = append(e.report.Unseen, line)
+	u.Text = words.Shorten(u.Text, 300)
+	if !e.unseen[u.Text] {
+		e.unseen[u.Text] = true
+		e.report.Unseen = append(e.report.Unseen, u)
 	}
 }
 
