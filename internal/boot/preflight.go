@@ -139,7 +139,7 @@ func (b *boot) addHealthCheck(ctx context.Context) error {
 		"data": map[string]any{health.ApplicationKey: health.ApplicationScript},
 	}, kube.Apply{Additions: true})
 	if err == nil {
-		b.say("fixed", map[string]any{"check": "health-check"}, "wrote %s to %s", health.ApplicationKey, settings.ConfigMap)
+		b.say(eventFixed, map[string]any{"check": "health-check"}, "wrote %s to %s", health.ApplicationKey, settings.ConfigMap)
 	}
 	return err
 }

@@ -246,7 +246,7 @@ func (s *Snapshot) waits(n *Node) []Wait {
 		if key.Namespace == "" && key.isArgo() {
 			key.Namespace = n.Namespace
 		}
-		out = append(out, Wait{Reason: Reason(op.Waits.For), Object: r.Key, Node: s.byKey[key]})
+		out = append(out, Wait{Reason: op.Waits.For, Object: r.Key, Node: s.byKey[key]})
 	}
 	if len(out) > 0 || op.Running() {
 		return out

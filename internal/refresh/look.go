@@ -133,7 +133,7 @@ func (c *Controller) lookAt(ctx context.Context, only *hints) bool {
 func (c *Controller) reportLooks(f *failures) {
 	for _, text := range slices.Sorted(maps.Keys(f.by)) {
 		f := f.by[text]
-		c.cfg.Observe(Event{App: f.app, Why: "look", What: fmt.Sprintf("for %d applications", f.times), Err: f.err})
+		c.cfg.Observe(Event{App: f.app, Why: OfLook, What: fmt.Sprintf("for %d applications", f.times), Err: f.err})
 	}
 }
 
