@@ -13,11 +13,11 @@ import (
 	"github.com/argosy-cd/argosy/internal/giturl"
 	"github.com/argosy-cd/argosy/internal/health"
 	"github.com/argosy-cd/argosy/internal/kube"
-	"github.com/argosy-cd/argosy/internal/lint"
 	"github.com/argosy-cd/argosy/internal/live"
 	"github.com/argosy-cd/argosy/internal/manifest"
 	"github.com/argosy-cd/argosy/internal/settings"
 	"github.com/argosy-cd/argosy/internal/source"
+	"github.com/argosy-cd/argosy/internal/trigger/triggerurl"
 	"github.com/argosy-cd/argosy/internal/words"
 )
 
@@ -243,7 +243,7 @@ func (b *boot) checkTriggers(ctx context.Context) {
 	urls := map[string]string{} // without passwords
 	for _, app := range b.found.Plan.Applications {
 		for _, s := range app.Sources {
-			if lint.IsTrigger(s.Repository) {
+			if triggerurl.Is(s.Repository) {
 				urls[giturl.Redact(s.Repository)] = s.Repository
 			}
 		}

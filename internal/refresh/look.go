@@ -12,6 +12,7 @@ import (
 	"github.com/argosy-cd/argosy/internal/policy"
 	"github.com/argosy-cd/argosy/internal/s3source"
 	"github.com/argosy-cd/argosy/internal/s3source/triggerfile"
+	"github.com/argosy-cd/argosy/internal/trigger/triggerurl"
 )
 
 // Place is one source of an Application that reads from S3.
@@ -79,7 +80,7 @@ func (c *Controller) startLooks(ctx context.Context) (next time.Time) {
 	now := c.cfg.Now()
 	only, next := c.hints.take(now)
 	all := false
-	if clock, err := c.cfg.Triggers.Clocks.Open(intervalClock); err == nil && !c.cfg.Hinted {
+	if clock, err := c.cfg.Triggers.Clocks.Open(triggerurl.Interval); err == nil && !c.cfg.Hinted {
 		n, _ := clock.Tick()
 		all = n > c.polled
 		c.polled = max(n, c.polled)
