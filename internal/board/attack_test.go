@@ -254,7 +254,8 @@ func TestRestricted(t *testing.T) {
 	}, Unseen: []cause.Unseen{
 		{Text: "no right to list pods in namespace secret", Lacks: &live.Right{Verb: "list", Resource: "pods", Namespace: "secret"}},
 		{Text: "no right to list pods in namespace b", Lacks: &live.Right{Verb: "list", Resource: "pods", Namespace: "b"}},
-		{Text: "Deployment b/secret: timeout"}, {Text: "Pod b/x: timeout"},
+		{Text: "Deployment b/secret: timeout"},
+		{Text: "Pod b/x: timeout"},
 	}}
 	got := restricted(&live.Snapshot{Roots: []*live.Node{root}}, r, func(key string) bool { return key == "argocd/root" })
 	var texts []string

@@ -130,7 +130,9 @@ func (s *Server) handler(ctx context.Context) http.Handler {
 	serve.Probes{Metrics: http.NotFoundHandler()}.Handle(mux)
 	mux.HandleFunc("GET /", s.asset)
 	mux.Handle("GET /api/scene", s.allowed(&s.requests, s.scene))
-	mux.Handle("GET /api/events", s.allowed(&s.streams, func(w http.ResponseWriter, r *http.Request, who Viewer) { s.events(ctx, w, r, who) }))
+	mux.Handle("GET /api/events", s.allowed(&s.streams, func(w http.ResponseWriter, r *http.Request, who Viewer) {
+		s.events(ctx, w, r, who)
+	}))
 	mux.Handle("GET /api/why", s.allowed(&s.questions, s.why))
 	mux.Handle("GET /api/app", s.allowed(&s.questions, s.app))
 	mux.Handle("POST /api/simulate", s.allowed(&s.requests, s.simulate))

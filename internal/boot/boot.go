@@ -251,8 +251,8 @@ func (b *boot) stop(text string) error {
 			names = append(names, c.Name)
 		}
 	}
-	b.say(eventDone, map[string]any{"result": "refused"}, "stopped, these checks are not ok: %s; %s. Repair them, or boot anyway with --force",
-		strings.Join(names, ", "), text)
+	b.say(eventDone, map[string]any{"result": "refused"},
+		"stopped, these checks are not ok: %s; %s. Repair them, or boot anyway with --force", strings.Join(names, ", "), text)
 	return errStopped
 }
 

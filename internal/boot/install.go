@@ -65,7 +65,8 @@ func (b *boot) install(ctx context.Context) error {
 			return err
 		}
 	}
-	b.say(eventInstalled, map[string]any{"workloads": int64(len(workloads))}, "%s of Argo CD ready", words.Count(len(workloads), "workload"))
+	b.say(eventInstalled, map[string]any{"workloads": int64(len(workloads))}, "%s of Argo CD ready",
+		words.Count(len(workloads), "workload"))
 	return nil
 }
 

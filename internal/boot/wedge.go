@@ -134,8 +134,8 @@ func (w *watched) startAgain(ctx context.Context, s *live.Snapshot, n *live.Node
 		return w.endAgain(ctx, s, n, known)
 	case op.Running() || n.Requested || n.Sync == argo.Synced:
 		known.done = true
-		w.say(eventRestarted, map[string]any{"namespace": n.Namespace, "name": n.Name, "by": "argocd"}, "Argo CD syncs %s to %s", s.Title(n),
-			cause.Short(n.Revisions))
+		w.say(eventRestarted, map[string]any{"namespace": n.Namespace, "name": n.Name, "by": "argocd"}, "Argo CD syncs %s to %s",
+			s.Title(n), cause.Short(n.Revisions))
 		return nil
 	case w.Follow.Now().Sub(known.ended) < restart:
 		return nil

@@ -171,8 +171,8 @@ func (r *Report) Good() bool {
 	return true
 }
 
-// ExplainAt explains why some Applications are not healthy and synced. Sync windows and health checks are evaluated at the time now: that of
-// the last event for a recording, a later one for a live cluster. With a nil cluster, no objects are read.
+// ExplainAt explains why some Applications are not healthy and synced. Sync windows and health checks are evaluated at the time now: that
+// of the last event for a recording, a later one for a live cluster. With a nil cluster, no objects are read.
 func ExplainAt(ctx context.Context, now time.Time, s *live.Snapshot, cluster Cluster, asked ...*live.Node) *Report {
 	e := &engine{
 		now: now,

@@ -1,6 +1,7 @@
 package triggerurl
 
 import (
+	"errors"
 	"testing"
 	"time"
 )
@@ -23,7 +24,7 @@ func TestPath(t *testing.T) {
 		"", ".git", "appset", "/appset.git", "appset.git/", "../appset.git", "team/appset.git", "every/10m/.git", "every/10m/x", "every/x.git",
 		"every/10m/a/b.git", "every/10m/../x.git", "every/10m/%2e.git", "s3/bucket.git", "s3/bucket/.git", "s3//a.git", "s3/bucket/a",
 	} {
-		if _, err := Parse(path); err != ErrNone {
+		if _, err := Parse(path); !errors.Is(err, ErrNone) {
 			t.Errorf("%q: %v", path, err)
 		}
 	}
