@@ -95,6 +95,7 @@
 //	internal/refresher         edge     Applications that are followed, and refreshes that are asked for
 //	internal/argocd            edge     the Argo CD API server as an engine for ApplicationSets
 //	internal/trigger           edge     repositories that make Argo CD refresh: clocks, buckets, files
+//	internal/trigger/triggerurl data    the URLs of trigger repositories: which there are, how they are written
 //	internal/gitserver         edge     read-only Git over smart HTTP, from repositories that are computed
 //	internal/reposerver        edge     argosy repo: trigger repositories over HTTP
 //	internal/sidecar           edge     argosy cmp: the plugins beside a repo-server

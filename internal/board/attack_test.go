@@ -251,8 +251,11 @@ func TestRestricted(t *testing.T) {
 		{App: root, Text: "secret-b has failed.", Fix: "look", Command: []string{"argosy", "why", "secret-b"}},
 		{App: root, Text: "not-secret is a Secret", Detail: "secrets of secret.example.com"},
 		{App: root.Children[0], Text: "it is broken"},
-	}, Unseen: []string{
-		"no right to list pods in namespace secret", "no right to list pods in namespace b", "Deployment b/secret: timeout", "Pod b/x: timeout",
+	}, Unseen: []cause.Unseen{
+		{Text: "no right to list pods in namespace secret", Lacks: &live.Right{Verb: "list", Resource: "pods", Namespace: "secret"}},
+		{Text: "no right to list pods in namespace b", Lacks: &live.Right{Verb: "list", Resource: "pods", Namespace: "b"}},
+		{Text: "Deployment b/secret: timeout"},
+		{Text: "Pod b/x: timeout"},
 	}}
 	got := restricted(&live.Snapshot{Roots: []*live.Node{root}}, r, func(key string) bool { return key == "argocd/root" })
 	var texts []string
@@ -261,7 +264,7 @@ func TestRestricted(t *testing.T) {
 	}
 	want := []string{"its sync waits||", "it waits for " + scene.Hidden + "||", "not-secret is a Secret|secrets of secret.example.com|"}
 	unseen := []string{"no right to list pods", "some objects could not be read", "causes of " + scene.Hidden}
-	if diff := cmp.Diff(want, texts) + cmp.Diff(unseen, got.Unseen); diff != "" {
+	if diff := cmp.Diff(want, texts) + cmp.Diff(unseen, got.NotRead()); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
 	}
 }

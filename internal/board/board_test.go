@@ -66,7 +66,6 @@ func serveBoard(t *testing.T, cfg Config) (*Server, *httptest.Server) {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
-	s.ends = ctx
 	published := make(chan struct{}, 100)
 	ended := make(chan struct{})
 	go func() {
@@ -74,7 +73,7 @@ func serveBoard(t *testing.T, cfg Config) (*Server, *httptest.Server) {
 		_ = cfg.Source.Run(ctx, func(x *scene.Scene) { s.store.publish(x); published <- struct{}{} })
 	}()
 	<-published
-	server := httptest.NewServer(s.Handler())
+	server := httptest.NewServer(s.handler(ctx))
 	t.Cleanup(func() { cancel(); server.Close(); <-ended })
 	return s, server
 }

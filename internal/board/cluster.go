@@ -142,22 +142,22 @@ func restricted(snap *live.Snapshot, r *cause.Report, visible func(string) bool)
 		}
 		out.Causes = append(out.Causes, x)
 	}
-	for _, line := range r.Unseen {
-		if line = discreet(line); !slices.Contains(out.Unseen, line) {
-			out.Unseen = append(out.Unseen, line)
+	for _, u := range r.Unseen {
+		if u := (cause.Unseen{Text: discreet(u)}); !slices.Contains(out.Unseen, u) {
+			out.Unseen = append(out.Unseen, u)
 		}
 	}
 	if hidden {
-		out.Unseen = append(out.Unseen, "causes of "+scene.Hidden)
+		out.Unseen = append(out.Unseen, cause.Unseen{Text: "causes of " + scene.Hidden})
 	}
 	return out
 }
 
 // discreet says that something could not be looked at, without naming it: a right that is missing without its namespace, all else in
 // general.
-func discreet(line string) string {
-	if kind, _, _ := strings.Cut(line, " in "); strings.HasPrefix(line, live.NoRight) {
-		return kind
+func discreet(u cause.Unseen) string {
+	if u.Lacks != nil {
+		return live.NoRight + u.Lacks.Anywhere()
 	}
 	return "some objects could not be read"
 }
@@ -207,7 +207,7 @@ func (c *cluster) App(ctx context.Context, key string) (*Detail, error) {
 		o, err := c.objects.Get(ctx, n.Key())
 		switch {
 		case err != nil:
-			d.Note = "its spec cannot be read: " + live.Lacking(err.Error())
+			d.Note = "its spec cannot be read: " + live.Brief(err)
 		case o != nil:
 			d.Spec = specOf(o)
 		}

@@ -52,7 +52,6 @@ type Server struct {
 	assets map[string]asset
 	// streams and questions bound what runs at once.
 	streams, requests, questions turnstile.Turnstile
-	ends                         context.Context
 }
 
 type asset struct {
@@ -108,8 +107,7 @@ func New(cfg Config) (*Server, error) {
 func (s *Server) Run(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	s.ends = ctx
-	server, err := serve.Listen(ctx, s.cfg.Config, s.Handler())
+	server, err := serve.Listen(ctx, s.cfg.Config, s.handler(ctx))
 	if err != nil {
 		return err
 	}
@@ -126,16 +124,15 @@ func (s *Server) Run(ctx context.Context) error {
 	return errors.Join(<-failed, err)
 }
 
-// Handler answers requests.
-func (s *Server) Handler() http.Handler {
-	if s.ends == nil {
-		s.ends = context.Background()
-	}
+// handler answers requests. Streams end with the context.
+func (s *Server) handler(ctx context.Context) http.Handler {
 	mux := http.NewServeMux()
 	serve.Probes{Metrics: http.NotFoundHandler()}.Handle(mux)
 	mux.HandleFunc("GET /", s.asset)
 	mux.Handle("GET /api/scene", s.allowed(&s.requests, s.scene))
-	mux.Handle("GET /api/events", s.allowed(&s.streams, s.events))
+	mux.Handle("GET /api/events", s.allowed(&s.streams, func(w http.ResponseWriter, r *http.Request, who Viewer) {
+		s.events(ctx, w, r, who)
+	}))
 	mux.Handle("GET /api/why", s.allowed(&s.questions, s.why))
 	mux.Handle("GET /api/app", s.allowed(&s.questions, s.app))
 	mux.Handle("POST /api/simulate", s.allowed(&s.requests, s.simulate))

@@ -1,6 +1,7 @@
 package board
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -28,7 +29,8 @@ type stream struct {
 	seen   *scene.Scene // last one sent, for a viewer with restricted access
 }
 
-func (s *Server) events(w http.ResponseWriter, r *http.Request, who Viewer) {
+// events sends a stream until the request or the context ends.
+func (s *Server) events(ctx context.Context, w http.ResponseWriter, r *http.Request, who Viewer) {
 	control := http.NewResponseController(w)
 	if err := control.SetReadDeadline(time.Time{}); err != nil {
 		http.Error(w, "this connection does not support a stream of events", http.StatusInternalServerError)
@@ -46,10 +48,10 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request, who Viewer) {
 	if number, ok := s.store.parse(last); ok && who.Visible == nil {
 		st.number = number
 	}
-	st.run()
+	st.run(ctx)
 }
 
-func (st *stream) run() {
+func (st *stream) run(ctx context.Context) {
 	checked := st.cfg.Now()
 	for {
 		current, number, changed := st.store.current()
@@ -61,12 +63,12 @@ func (st *stream) run() {
 		case <-st.r.Context().Done():
 			pause.Stop()
 			return
-		case <-st.ends.Done():
+		case <-ctx.Done():
 			pause.Stop()
 			return
 		case <-changed:
 			pause.Stop()
-			retry.Wait(st.ends, time.After(collect))
+			retry.Wait(ctx, time.After(collect))
 		case <-pause.C:
 			now := int64(0)
 			if current, _, _ = st.store.current(); current != nil {

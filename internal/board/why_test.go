@@ -139,8 +139,8 @@ func TestWhyOne(t *testing.T) {
 			"apiVersion": argo.APIVersion, "kind": argo.KindApplication, "metadata": map[string]any{"namespace": "argocd", "name": "web"},
 			"status": map[string]any{"health": map[string]any{"status": "Healthy"}, "sync": map[string]any{"status": "Synced", "revision": "x"}},
 		}},
-		{What: live.Listed, Source: "Applications in namespace argocd"},
-		{What: live.Lost, Source: "Applications in all namespaces", Reason: "you may not"},
+		{What: live.Listed, Source: live.Scope{Kind: "Application", Namespace: "argocd"}},
+		{What: live.Lost, Source: live.Scope{Kind: "Application"}, Reason: "you may not"},
 	} {
 		e.At = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 		model.Apply(e)

@@ -103,7 +103,7 @@ func Run(ctx context.Context, c Config) (err error) {
 	case ctx.Err() != nil:
 		return errors.New("interrupted: the cluster is left as it is; argosy boot goes on from there")
 	case limited.Err() != nil:
-		b.say("done", map[string]any{"result": "timeout"}, "not done after %s (--timeout): %v", c.Timeout, err)
+		b.say(eventDone, map[string]any{"result": "timeout"}, "not done after %s (--timeout): %v", c.Timeout, err)
 		return errStopped
 	}
 	return cmp.Or(err, b.screen.Err())
@@ -148,7 +148,7 @@ func (b *boot) run(ctx context.Context) (err error) {
 		if err := b.apply(ctx); err != nil {
 			return err
 		}
-		b.say("done", map[string]any{"result": "dry-run"}, "nothing was changed")
+		b.say(eventDone, map[string]any{"result": "dry-run"}, "nothing was changed")
 		return nil
 	}
 	b.course = course.New(b.roots...)
@@ -183,7 +183,7 @@ func (b *boot) unrecorded(err, failed error) error {
 	if err == nil {
 		return failed
 	}
-	b.say("error", map[string]any{"text": failed.Error()}, "error: %v", failed)
+	b.say(eventError, map[string]any{"text": failed.Error()}, "error: %v", failed)
 	return err
 }
 
@@ -251,8 +251,8 @@ func (b *boot) stop(text string) error {
 			names = append(names, c.Name)
 		}
 	}
-	b.say("done", map[string]any{"result": "refused"}, "stopped, these checks are not ok: %s; %s. Repair them, or boot anyway with --force",
-		strings.Join(names, ", "), text)
+	b.say(eventDone, map[string]any{"result": "refused"},
+		"stopped, these checks are not ok: %s; %s. Repair them, or boot anyway with --force", strings.Join(names, ", "), text)
 	return errStopped
 }
 
@@ -262,7 +262,7 @@ func (b *boot) absent() error {
 	if b.facts.servedErr != nil {
 		text = "it is not known whether Argo CD is installed"
 	}
-	b.say("done", map[string]any{"result": "refused"}, "stopped: %s", text)
+	b.say(eventDone, map[string]any{"result": "refused"}, "stopped: %s", text)
 	return errStopped
 }
 
@@ -288,7 +288,7 @@ func (b *boot) apply(ctx context.Context) error {
 		if b.DryRun {
 			text = fmt.Sprintf("%s would be %s", key, result)
 		}
-		b.say("applied", map[string]any{
+		b.say(eventApplied, map[string]any{
 			"kind": key.Kind, "namespace": cmp.Or(key.Namespace, b.client.Namespace), "name": key.Name, "result": result,
 			"dryRun": b.DryRun,
 		}, "%s", text)

@@ -29,7 +29,7 @@ func (w *watched) compared(c *course.Comparison) {
 			}
 			times = append(times, o)
 		}
-		w.say("compared", map[string]any{
+		w.say(eventCompared, map[string]any{
 			"planned": int64(c.Planned), "real": int64(c.Real), "absent": report.Texts(c.Absent), "unplanned": report.Texts(c.Unplanned),
 			"order": report.Texts(c.Order), "times": times,
 		}, "")
@@ -87,7 +87,7 @@ func (w *watched) learn(c *course.Comparison) error {
 		}
 	}
 	if len(times) == 0 {
-		w.say("learnt", map[string]any{"applications": int64(0)}, "no times were measured, so %s is not written", w.Learn)
+		w.say(eventLearnt, map[string]any{"applications": int64(0)}, "no times were measured, so %s is not written", w.Learn)
 		return nil
 	}
 	data, err := manifest.Marshal(map[string]any{"applications": times})
@@ -95,7 +95,7 @@ func (w *watched) learn(c *course.Comparison) error {
 		err = edit.Write(w.Learn, data)
 	}
 	if err == nil {
-		w.say("learnt", map[string]any{"applications": int64(len(times)), "file": w.Learn},
+		w.say(eventLearnt, map[string]any{"applications": int64(len(times)), "file": w.Learn},
 			"%s: the times of %s, for argosy simulate --model", w.Learn, words.Count(len(times), "Application"))
 	}
 	return err

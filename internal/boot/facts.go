@@ -135,7 +135,7 @@ func (b *boot) isThere(ctx context.Context, t plan.Thing) bool {
 // blind notes the first reason why things like this one could not be looked at.
 func (b *boot) blind(t plan.Thing, err error) {
 	if err != nil && b.unseen[t.What] == "" {
-		b.unseen[t.What] = live.Lacking(err.Error())
+		b.unseen[t.What] = live.Brief(err)
 	}
 }
 
@@ -281,7 +281,7 @@ func (b *boot) controllers() Check {
 	case len(absent) == 0:
 		c.Verdict, c.Text = OK, "application-controller and repo-server are ready"
 	case b.facts.workloadsErr != nil:
-		c.Text = "Argo CD's workloads cannot be read: " + live.Lacking(b.facts.workloadsErr.Error())
+		c.Text = "Argo CD's workloads cannot be read: " + live.Brief(b.facts.workloadsErr)
 	default:
 		c.Text = fmt.Sprintf("namespace %s has %s with the label %s; set --namespace if Argo CD is in another one", b.client.Namespace,
 			strings.Join(absent, " and "), partOf)

@@ -55,7 +55,7 @@ func (b *boot) install(ctx context.Context) error {
 			workloads = append(workloads, key)
 		}
 	}
-	b.say("installed", map[string]any{
+	b.say(eventInstalled, map[string]any{
 		"created": int64(counts[kube.Created]), "changed": int64(counts[kube.Changed]), "unchanged": int64(counts[kube.Unchanged]),
 		"leftToArgoCD": int64(counts[left]),
 	}, "installed %s: %d created, %d changed, %d unchanged, %d left to Argo CD, which deploys them", words.Count(len(objects), "object"),
@@ -65,7 +65,8 @@ func (b *boot) install(ctx context.Context) error {
 			return err
 		}
 	}
-	b.say("installed", map[string]any{"workloads": int64(len(workloads))}, "%s of Argo CD ready", words.Count(len(workloads), "workload"))
+	b.say(eventInstalled, map[string]any{"workloads": int64(len(workloads))}, "%s of Argo CD ready",
+		words.Count(len(workloads), "workload"))
 	return nil
 }
 
@@ -137,7 +138,7 @@ func (b *boot) await(ctx context.Context, key live.Key, holds func(manifest.Obje
 		}
 		if !told {
 			told = true
-			b.say("waiting", map[string]any{"kind": key.Kind, "namespace": key.Namespace, "name": key.Name}, "waiting for %s", key)
+			b.say(eventWaiting, map[string]any{"kind": key.Kind, "namespace": key.Namespace, "name": key.Name}, "waiting for %s", key)
 		}
 		if !retry.Wait(ctx, time.After(poll)) {
 			if unread != nil {

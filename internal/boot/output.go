@@ -7,6 +7,7 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"github.com/argosy-cd/argosy/internal/argo/order"
 	"github.com/argosy-cd/argosy/internal/live"
 	"github.com/argosy-cd/argosy/internal/live/course"
 	"github.com/argosy-cd/argosy/internal/report"
@@ -34,10 +35,32 @@ func newOutput(c Config) *output {
 	return o
 }
 
+// event is the name of an event, for programs. Those of the course have the names that package course gives them.
+type event string
+
+// Events.
+const (
+	eventPreflight event = "preflight"
+	eventFixed     event = "fixed"
+	eventInstalled event = "installed"
+	eventWaiting   event = "waiting"
+	eventApplied   event = "applied"
+	eventStale     event = "stale"
+	eventUnwedged  event = "unwedged"
+	eventRestarted event = "restarted"
+	eventLost      event = "lost"
+	eventWatching  event = "watching"
+	eventBlocked   event = "blocked"
+	eventCompared  event = "compared"
+	eventLearnt    event = "learnt"
+	eventError     event = "error"
+	eventDone      event = "done"
+)
+
 // say prints an event: its fields for programs, a sentence for people; "" is none for people.
-func (o *output) say(event string, fields map[string]any, format string, args ...any) {
+func (o *output) say(name event, fields map[string]any, format string, args ...any) {
 	if o.json {
-		line := map[string]any{"at": o.now().UTC().Format(time.RFC3339Nano), "event": event}
+		line := map[string]any{"at": o.now().UTC().Format(time.RFC3339Nano), "event": string(name)}
 		for k, v := range fields {
 			line[k] = v
 		}
@@ -72,7 +95,7 @@ func (o *output) checked() {
 			if c.Fix != "" {
 				fields["fix"] = c.Fix
 			}
-			o.say("preflight", fields, "")
+			o.say(eventPreflight, fields, "")
 		}
 		return
 	}
@@ -94,7 +117,7 @@ func (o *output) checked() {
 func (o *output) happened(e course.Event) {
 	fields := map[string]any{"kind": e.Key.Kind, "namespace": e.Key.Namespace, "name": e.Key.Name}
 	phase := ""
-	if e.Phase != "Sync" && e.Phase != "" {
+	if e.Phase != order.Sync && e.Phase != "" {
 		phase = e.Phase + " "
 	}
 	switch e.What {
@@ -104,7 +127,7 @@ func (o *output) happened(e course.Event) {
 		if e.What == course.WaveFinished {
 			text = fmt.Sprintf("%s %s %swave %d is done", screen.Healthy, e.Title, phase, e.Wave)
 		}
-		o.say(string(e.What), fields, "%s", text)
+		o.say(event(e.What), fields, "%s", text)
 		return
 	}
 	if e.Parent != "" {
@@ -117,7 +140,7 @@ func (o *output) happened(e course.Event) {
 	if text != "" {
 		text = fmt.Sprintf(text, e.Title)
 	}
-	o.say(string(e.What), fields, "%s", text)
+	o.say(event(e.What), fields, "%s", text)
 }
 
 // draw shows where the boot stands below the lines.

@@ -13,11 +13,11 @@ import (
 	"github.com/argosy-cd/argosy/internal/giturl"
 	"github.com/argosy-cd/argosy/internal/health"
 	"github.com/argosy-cd/argosy/internal/kube"
-	"github.com/argosy-cd/argosy/internal/lint"
 	"github.com/argosy-cd/argosy/internal/live"
 	"github.com/argosy-cd/argosy/internal/manifest"
 	"github.com/argosy-cd/argosy/internal/settings"
 	"github.com/argosy-cd/argosy/internal/source"
+	"github.com/argosy-cd/argosy/internal/trigger/triggerurl"
 	"github.com/argosy-cd/argosy/internal/words"
 )
 
@@ -62,7 +62,7 @@ func (b *boot) checkHealth(ctx context.Context) {
 	f := b.facts
 	switch {
 	case f.settings == nil && f.settingsErr != nil:
-		b.check(Check{Name: name, Verdict: Unknown, Text: "Argo CD's settings cannot be read: " + live.Lacking(f.settingsErr.Error())})
+		b.check(Check{Name: name, Verdict: Unknown, Text: "Argo CD's settings cannot be read: " + live.Brief(f.settingsErr)})
 		return
 	case f.settings == nil:
 		b.check(Check{
@@ -139,7 +139,7 @@ func (b *boot) addHealthCheck(ctx context.Context) error {
 		"data": map[string]any{health.ApplicationKey: health.ApplicationScript},
 	}, kube.Apply{Additions: true})
 	if err == nil {
-		b.say("fixed", map[string]any{"check": "health-check"}, "wrote %s to %s", health.ApplicationKey, settings.ConfigMap)
+		b.say(eventFixed, map[string]any{"check": "health-check"}, "wrote %s to %s", health.ApplicationKey, settings.ConfigMap)
 	}
 	return err
 }
@@ -190,7 +190,7 @@ func (b *boot) checkPlugins(ctx context.Context) {
 		case rendered != "":
 			c.Verdict, c.Text = OK, fmt.Sprintf("Argo CD has rendered the Application %s with it", rendered)
 		case err != nil:
-			c.Text = notRendered + ", and the repo-server's Pods cannot be read: " + live.Lacking(err.Error())
+			c.Text = notRendered + ", and the repo-server's Pods cannot be read: " + live.Brief(err)
 		default:
 			c.Verdict, c.Text, c.Fix = sidecars(pods, name)
 		}
@@ -243,7 +243,7 @@ func (b *boot) checkTriggers(ctx context.Context) {
 	urls := map[string]string{} // without passwords
 	for _, app := range b.found.Plan.Applications {
 		for _, s := range app.Sources {
-			if lint.IsTrigger(s.Repository) {
+			if triggerurl.Is(s.Repository) {
 				urls[giturl.Redact(s.Repository)] = s.Repository
 			}
 		}
@@ -274,7 +274,7 @@ func (b *boot) trigger(ctx context.Context, shown, address string) Check {
 	service, err := b.lookup.Get(ctx, live.Key{Kind: "Service", Namespace: namespace, Name: parts[0]})
 	switch {
 	case err != nil:
-		c.Text += "; its Service cannot be read: " + live.Lacking(err.Error())
+		c.Text += "; its Service cannot be read: " + live.Brief(err)
 	case service == nil:
 		c.Verdict, c.Text = Failed, fmt.Sprintf("there is no Service %s in namespace %s", parts[0], namespace)
 		c.Fix = "install argosy repo: docs/repo.md"

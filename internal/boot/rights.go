@@ -9,7 +9,6 @@ import (
 
 	"github.com/argosy-cd/argosy/internal/appset/generator"
 	"github.com/argosy-cd/argosy/internal/argo"
-	"github.com/argosy-cd/argosy/internal/kube"
 	"github.com/argosy-cd/argosy/internal/live"
 	"github.com/argosy-cd/argosy/internal/manifest"
 	"github.com/argosy-cd/argosy/internal/plan"
@@ -45,7 +44,7 @@ func (b *boot) checkProjects(ctx context.Context) {
 		}
 		o, err := b.project(ctx, project)
 		if err != nil {
-			text := fmt.Sprintf("AppProject %s cannot be read: %s", project, live.Lacking(err.Error()))
+			text := fmt.Sprintf("AppProject %s cannot be read: %s", project, live.Brief(err))
 			b.check(Check{Name: name, Verdict: Unknown, Text: text})
 			return
 		}
@@ -103,11 +102,11 @@ func (b *boot) checkRights(ctx context.Context) {
 	c := Check{Name: "permissions", Verdict: OK, Text: "all rights for the boot are there"}
 	defer func() { b.check(c) }()
 	const role = "grant the ClusterRole argosy-boot: docs/live.md"
-	lacking := func(rights ...kube.Right) (*kube.Right, bool) {
+	lacking := func(rights ...live.Right) (*live.Right, bool) {
 		for _, r := range rights {
 			ok, err := b.client.May(ctx, r)
 			if err != nil {
-				c.Verdict, c.Text = Unknown, live.Lacking(err.Error())
+				c.Verdict, c.Text = Unknown, live.Brief(err)
 				return nil, false
 			}
 			if !ok {
@@ -116,11 +115,11 @@ func (b *boot) checkRights(ctx context.Context) {
 		}
 		return nil, true
 	}
-	var rights, wide []kube.Right
+	var rights, wide []live.Right
 	for _, resource := range []string{"applications", "applicationsets"} {
 		for _, verb := range []string{"list", "watch"} {
-			rights = append(rights, kube.Right{Verb: verb, Group: argo.Group, Resource: resource, Namespace: b.client.Namespace})
-			wide = append(wide, kube.Right{Verb: verb, Group: argo.Group, Resource: resource})
+			rights = append(rights, live.Right{Verb: verb, Group: argo.Group, Resource: resource, Namespace: b.client.Namespace})
+			wide = append(wide, live.Right{Verb: verb, Group: argo.Group, Resource: resource})
 		}
 	}
 	for _, d := range b.found.Roots {
@@ -129,7 +128,7 @@ func (b *boot) checkRights(ctx context.Context) {
 		if err != nil {
 			continue // applying it says so
 		}
-		r := kube.Right{Group: key.Group, Resource: resource, Name: key.Name}
+		r := live.Right{Group: key.Group, Resource: resource, Name: key.Name}
 		if namespaced {
 			r.Namespace = cmp.Or(key.Namespace, b.client.Namespace)
 		}
@@ -145,12 +144,12 @@ func (b *boot) checkRights(ctx context.Context) {
 	}
 	if b.Fix {
 		for _, verb := range []string{"get", "patch"} {
-			rights = append(rights, kube.Right{Verb: verb, Resource: "configmaps", Namespace: b.client.Namespace, Name: settings.ConfigMap})
+			rights = append(rights, live.Right{Verb: verb, Resource: "configmaps", Namespace: b.client.Namespace, Name: settings.ConfigMap})
 		}
 	}
 	if b.Unwedge {
 		for _, verb := range []string{"get", "patch"} {
-			rights = append(rights, kube.Right{Verb: verb, Group: argo.Group, Resource: "applications", Namespace: b.client.Namespace})
+			rights = append(rights, live.Right{Verb: verb, Group: argo.Group, Resource: "applications", Namespace: b.client.Namespace})
 		}
 	}
 	r, ok := lacking(rights...)
@@ -158,11 +157,11 @@ func (b *boot) checkRights(ctx context.Context) {
 		return
 	}
 	if r != nil {
-		c.Verdict, c.Text, c.Fix = Failed, "no right to "+r.String(), role
+		c.Verdict, c.Text, c.Fix = Failed, (&live.NoRightError{Right: *r}).Error(), role
 		return
 	}
 	if r, ok = lacking(wide...); ok && r != nil {
 		c.Verdict, c.Fix = Unknown, role
-		c.Text = fmt.Sprintf("no right to %s: Applications in other namespaces are not followed", r)
+		c.Text = fmt.Sprintf("%s: Applications in other namespaces are not followed", &live.NoRightError{Right: *r})
 	}
 }

@@ -89,15 +89,15 @@ func (w *watched) look(ctx context.Context, s *live.Snapshot) (bool, error) {
 func (w *watched) watches(s *live.Snapshot) {
 	var names []string
 	for _, source := range s.Stale() {
-		names = append(names, fmt.Sprintf("%s: %s", source.Name, live.Lacking(source.Lost)))
+		names = append(names, fmt.Sprintf("%s: %s", source, live.Brief(source.Lost)))
 	}
 	switch text := strings.Join(names, "; "); text {
 	case w.lost:
 		return
 	case "":
-		w.say("watching", nil, "the watch is back")
+		w.say(eventWatching, nil, "the watch is back")
 	default:
-		w.say("lost", map[string]any{"watches": report.Texts(names)}, "the watch is lost and is retried; the state may be outdated: %s",
+		w.say(eventLost, map[string]any{"watches": report.Texts(names)}, "the watch is lost and is retried; the state may be outdated: %s",
 			text)
 	}
 	w.lost = strings.Join(names, "; ")
@@ -155,7 +155,7 @@ func (w *watched) blocked(ctx context.Context, s *live.Snapshot, roots []*live.N
 	if len(c.Command) > 0 {
 		text += "; command: " + words.Shell(c.Command)
 	}
-	w.say("blocked", map[string]any{"why": report.WhyObject(r)}, "%s", text)
+	w.say(eventBlocked, map[string]any{"why": report.WhyObject(r)}, "%s", text)
 }
 
 // done says that the boot is.
@@ -189,7 +189,7 @@ func (w *watched) ended(ctx context.Context) error {
 	if len(roots) > 0 {
 		r := w.follow.Explain(context.WithoutCancel(ctx), s, roots...)
 		if w.json {
-			w.say("blocked", map[string]any{"why": report.WhyObject(r)}, "")
+			w.say(eventBlocked, map[string]any{"why": report.WhyObject(r)}, "")
 		} else {
 			w.screen.Line("")
 			if err := report.Why(w.Follow.Out, report.Text, s, r, w.Follow.Now()); err != nil {
@@ -213,6 +213,6 @@ func (w *watched) finish(result, text string) error {
 			return err
 		}
 	}
-	w.say("done", map[string]any{"result": result, "seconds": w.Follow.Now().Sub(w.began).Seconds()}, "%s", text)
+	w.say(eventDone, map[string]any{"result": result, "seconds": w.Follow.Now().Sub(w.began).Seconds()}, "%s", text)
 	return nil
 }

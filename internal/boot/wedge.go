@@ -57,10 +57,10 @@ func (w *watched) unwedgeOne(ctx context.Context, s *live.Snapshot, n *live.Node
 	text := fmt.Sprintf("%s the sync of %s still deploys an old revision (%s; the source is at %s)", screen.Degraded, title,
 		cause.Short(n.Operation.Revisions), cause.Short(n.Revisions))
 	if !w.Unwedge {
-		w.say("stale", fields, "%s; fix: argosy boot --unwedge, or argocd app terminate-op %s", text, title)
+		w.say(eventStale, fields, "%s; fix: argosy boot --unwedge, or argocd app terminate-op %s", text, title)
 		return nil
 	}
-	w.say("stale", fields, "%s", text)
+	w.say(eventStale, fields, "%s", text)
 	ok, err := w.terminate(ctx, n)
 	if err != nil {
 		delete(w.wedges, n.Key())
@@ -68,7 +68,7 @@ func (w *watched) unwedgeOne(ctx context.Context, s *live.Snapshot, n *live.Node
 	}
 	if ok {
 		known.ended = w.Follow.Now()
-		w.say("unwedged", fields, "ended the sync of %s", title)
+		w.say(eventUnwedged, fields, "ended the sync of %s", title)
 	}
 	return nil
 }
@@ -134,8 +134,8 @@ func (w *watched) startAgain(ctx context.Context, s *live.Snapshot, n *live.Node
 		return w.endAgain(ctx, s, n, known)
 	case op.Running() || n.Requested || n.Sync == argo.Synced:
 		known.done = true
-		w.say("restarted", map[string]any{"namespace": n.Namespace, "name": n.Name, "by": "argocd"}, "Argo CD syncs %s to %s", s.Title(n),
-			cause.Short(n.Revisions))
+		w.say(eventRestarted, map[string]any{"namespace": n.Namespace, "name": n.Name, "by": "argocd"}, "Argo CD syncs %s to %s",
+			s.Title(n), cause.Short(n.Revisions))
 		return nil
 	case w.Follow.Now().Sub(known.ended) < restart:
 		return nil
@@ -151,7 +151,7 @@ func (w *watched) startAgain(ctx context.Context, s *live.Snapshot, n *live.Node
 	}
 	if ok {
 		known.done = true
-		w.say("restarted", map[string]any{"namespace": n.Namespace, "name": n.Name, "by": "argosy"}, "started a sync of %s", s.Title(n))
+		w.say(eventRestarted, map[string]any{"namespace": n.Namespace, "name": n.Name, "by": "argosy"}, "started a sync of %s", s.Title(n))
 	}
 	return nil
 }
@@ -173,7 +173,7 @@ func (w *watched) endAgain(ctx context.Context, s *live.Snapshot, n *live.Node, 
 	if ok {
 		known.ended = w.Follow.Now()
 		fields := map[string]any{"namespace": n.Namespace, "name": n.Name, "revisions": n.Revisions, "syncs": n.Operation.Revisions}
-		w.say("unwedged", fields, "the sync of %s went on; ended it again", s.Title(n))
+		w.say(eventUnwedged, fields, "the sync of %s went on; ended it again", s.Title(n))
 	}
 	return nil
 }

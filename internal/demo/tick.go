@@ -14,6 +14,7 @@ import (
 	"github.com/argosy-cd/argosy/internal/bucket"
 	"github.com/argosy-cd/argosy/internal/manifest"
 	"github.com/argosy-cd/argosy/internal/screen"
+	"github.com/argosy-cd/argosy/internal/trigger/triggerurl"
 	"github.com/argosy-cd/argosy/internal/words"
 )
 
@@ -28,7 +29,7 @@ func (v *show) clocks() []string {
 		}
 	}
 	if out == nil {
-		out = []string{v.stage.git + "/appset.git"}
+		out = []string{v.stage.git + "/" + triggerurl.Interval}
 	}
 	return out
 }

@@ -12,6 +12,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/argosy-cd/argosy/internal/argo"
 	"github.com/argosy-cd/argosy/internal/kube"
 	"github.com/argosy-cd/argosy/internal/live"
 	"github.com/argosy-cd/argosy/internal/live/cause"
@@ -122,11 +123,11 @@ func (b *Boot) opened(ctx context.Context, ready <-chan struct{}, failed <-chan 
 func (b *Boot) readable() error {
 	var lost []error
 	for _, s := range b.model.Snapshot().Sources {
-		if s.Listed && strings.HasPrefix(s.Name, "Applications ") {
+		if s.Listed && s.Kind == argo.KindApplication {
 			return nil
 		}
-		if s.Lost != "" {
-			lost = append(lost, fmt.Errorf("watching %s: %s", s.Name, s.Lost))
+		if s.Lost != nil {
+			lost = append(lost, fmt.Errorf("watching %s: %w", s, s.Lost))
 		}
 	}
 	return errors.Join(lost...)

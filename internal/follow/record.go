@@ -141,9 +141,10 @@ func (r *recorder) Checks(ctx context.Context) (health.Customizations, error) {
 			kept[key] = value
 		}
 	}
-	r.seen(manifest.Object{
-		"apiVersion": "v1", "kind": "ConfigMap", "data": kept,
-		"metadata": map[string]any{"namespace": r.namespace, "name": settings.ConfigMap},
-	})
+	meta := map[string]any{"namespace": r.namespace, "name": settings.ConfigMap}
+	if v := r.Version(ctx); v != 0 {
+		meta["labels"] = map[string]any{cause.VersionLabel: v.String()}
+	}
+	r.seen(manifest.Object{"apiVersion": "v1", "kind": "ConfigMap", "data": kept, "metadata": meta})
 	return checks, nil
 }

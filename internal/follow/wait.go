@@ -26,7 +26,7 @@ func (b *Boot) Wait(ctx context.Context, root string, goals []live.Goal, timeout
 	defer cancel()
 	told, said := time.Time{}, ""
 	for _, source := range b.model.Snapshot().Unwatched() {
-		fmt.Fprintln(b.cfg.Err, words.Harmless(fmt.Sprintf("note: not watched: %s: %s", source.Name, live.Lacking(source.Lost))))
+		fmt.Fprintln(b.cfg.Err, words.Harmless(fmt.Sprintf("note: not watched: %s: %s", source, live.Brief(source.Lost))))
 	}
 	for {
 		changed := b.model.Changed()
@@ -61,8 +61,8 @@ func (b *Boot) Wait(ctx context.Context, root string, goals []live.Goal, timeout
 // left says what is not reached yet, "" if all goals are. While a watch is lost, no goal counts as reached: the state may be stale.
 func (b *Boot) left(s *live.Snapshot, root string, goals []live.Goal) (string, error) {
 	if lost := s.Stale(); len(lost) > 0 && b.cfg.Client != nil {
-		return fmt.Sprintf("the watch of %s is lost and is retried; the state may be outdated: %s", lost[0].Name,
-			live.Lacking(lost[0].Lost)), nil
+		return fmt.Sprintf("the watch of %s is lost and is retried; the state may be outdated: %s", lost[0],
+			live.Brief(lost[0].Lost)), nil
 	}
 	n, err := s.Find(root)
 	if err != nil {

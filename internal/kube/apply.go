@@ -147,25 +147,8 @@ func (c *Client) ServerVersion(ctx context.Context) (string, error) {
 	return v.GitVersion, nil
 }
 
-// Right is something that a user may do, or not.
-type Right struct{ Verb, Group, Resource, Namespace, Name string }
-
-func (r Right) String() string {
-	resource := r.Resource
-	if r.Group != "" {
-		resource += "." + r.Group
-	}
-	if r.Name != "" {
-		resource += " " + r.Name
-	}
-	if r.Namespace == "" {
-		return r.Verb + " " + resource + " in all namespaces"
-	}
-	return fmt.Sprintf("%s %s in namespace %s", r.Verb, resource, r.Namespace)
-}
-
 // May asks the API server whether the user has a right.
-func (c *Client) May(ctx context.Context, r Right) (bool, error) {
+func (c *Client) May(ctx context.Context, r live.Right) (bool, error) {
 	review := map[string]any{
 		"apiVersion": "authorization.k8s.io/v1", "kind": "SelfSubjectAccessReview",
 		"spec": map[string]any{"resourceAttributes": map[string]any{

@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/argosy-cd/argosy/internal/argo"
+	"github.com/argosy-cd/argosy/internal/live"
 	"github.com/argosy-cd/argosy/internal/manifest"
 )
 
@@ -46,11 +47,11 @@ func TestKnown(t *testing.T) {
 	}
 	var told []string
 	f := &following{
-		client: c, what: "ApplicationSets", resource: resourceOf(argo.KindApplicationSet), optional: true, patterns: []string{"*"},
+		client: c, kind: argo.KindApplicationSet, resource: resourceOf(argo.KindApplicationSet), optional: true, patterns: []string{"*"},
 		seen:   func(o manifest.Object) { told = append(told, "seen "+refOf(o).String()) },
 		gone:   func(r argo.Ref) { told = append(told, "gone "+r.String()) },
-		failed: func(source string, _ error) { told = append(told, "failed "+source) },
-		unread: func(name string, err error) { told = append(told, "unread "+name+": "+err.Error()) },
+		failed: func(source live.Scope, _ error) { told = append(told, "failed "+source.String()) },
+		unread: func(one live.Scope, err error) { told = append(told, "unread "+one.String()+": "+err.Error()) },
 	}
 	object := func(namespace, name, rest string) string {
 		return fmt.Sprintf(`{"metadata": {"namespace": %q, "name": %q}%s}`, namespace, name, rest)

@@ -26,6 +26,7 @@ import (
 	"github.com/argosy-cd/argosy/internal/appset/generator"
 	"github.com/argosy-cd/argosy/internal/appsetplugin"
 	"github.com/argosy-cd/argosy/internal/argo"
+	"github.com/argosy-cd/argosy/internal/live"
 	"github.com/argosy-cd/argosy/internal/manifest"
 	"github.com/argosy-cd/argosy/internal/words"
 )
@@ -372,13 +373,13 @@ func (c *Client) wanted(ctx context.Context, apps []argo.Ref, l listing, found f
 	return nil
 }
 
-// ErrForbidden says that the service account lacks a right.
+// ErrForbidden says that the service account lacks a right. The error is a live.NoRightError, too, if the API server names the right.
 var ErrForbidden = errors.New("forbidden")
 
 func explain(doing string, err error) error {
 	said := &answer{err}
 	if apierrors.IsForbidden(err) || apierrors.IsUnauthorized(err) {
-		return fmt.Errorf("%s: %w: %s", doing, ErrForbidden, said.Error())
+		return fmt.Errorf("%s: %w: %w", doing, ErrForbidden, live.Refusal(said.Error(), live.Lacking(said.Error())))
 	}
 	return fmt.Errorf("%s: %w", doing, said)
 }

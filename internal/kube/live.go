@@ -2,6 +2,7 @@ package kube
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"sync"
 	"time"
@@ -47,15 +48,19 @@ func (c *Client) Live(ctx context.Context, w LiveWatch) {
 			w.Ready()
 		}
 	}
-	lost := func(source string, err error) {
-		tell(live.Event{What: live.Lost, Source: source, Reason: strings.TrimPrefix(err.Error(), "watching "+source+": ")})
+	lost := func(source live.Scope, err error) {
+		e := live.Event{What: live.Lost, Source: source, Reason: strings.TrimPrefix(err.Error(), "watching "+source.String()+": ")}
+		if lacks := (*live.NoRightError)(nil); errors.As(err, &lacks) {
+			e.Lacks = &lacks.Right
+		}
+		tell(e)
 	}
 	var group sync.WaitGroup
 	for _, kind := range kinds {
 		f := &following{
-			client: c, what: kind + "s", resource: resourceOf(kind), optional: kind == argo.KindApplicationSet,
+			client: c, kind: kind, resource: resourceOf(kind), optional: kind == argo.KindApplicationSet,
 			kept: kept{fields: live.Fields(), light: live.LightFields(), limit: maxLive}, synced: synced,
-			failed: func(source string, err error) { lost(source, err); w.Failed(err) }, unread: lost,
+			failed: func(source live.Scope, err error) { lost(source, err); w.Failed(err) }, unread: lost,
 		}
 		f.seen = func(o manifest.Object) {
 			// The items of a list do not name their kind.

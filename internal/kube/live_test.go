@@ -85,7 +85,9 @@ func TestLive(t *testing.T) {
 		})
 	}()
 	<-ready
-	if err := <-failed; !errors.Is(err, kube.ErrForbidden) {
+	lacks := (*live.NoRightError)(nil)
+	if err := <-failed; !errors.Is(err, kube.ErrForbidden) || !errors.As(err, &lacks) ||
+		lacks.Right != (live.Right{Verb: "list", Group: "argoproj.io", Resource: "applications"}) {
 		t.Error(err)
 	}
 	m := live.New("argocd")
@@ -100,7 +102,11 @@ func TestLive(t *testing.T) {
 				t.Error("fields that nobody needs are kept")
 			}
 		default:
-			got = append(got, strings.TrimSpace(fmt.Sprintf("%s %s %s", e.What, e.Source, live.Lacking(e.Reason))))
+			line := fmt.Sprintf("%s %s", e.What, e.Source)
+			if e.Lacks != nil {
+				line += " " + live.Brief(live.Refusal(e.Reason, e.Lacks))
+			}
+			got = append(got, line)
 		}
 		if e.What == live.Gone {
 			break
@@ -137,6 +143,9 @@ func TestLookup(t *testing.T) {
 		"/apis/example.com/v1alpha1/namespaces/apps/gadgets/g": "forbidden",
 		"/api/v1/namespaces/apps/events?involvedObject.kind=Pod,involvedObject.name=a": `{"apiVersion": "v1", "kind": "EventList", "metadata": {},
 			"items": [{"apiVersion": "v1", "kind": "Event", "metadata": {"name": "e"}, "reason": "Failed"}]}`,
+		"/api/v1/namespaces/argocd/pods": `{"apiVersion": "v1", "kind": "PodList", "metadata": {}, "items": [{"apiVersion": "v1", "kind": "Pod",
+			"metadata": {"name": "argocd-application-controller-0"},
+			"spec": {"containers": [{"image": "mesh:1.2"}, {"image": "quay.io/argoproj/argocd:v3.3.9"}]}}]}`,
 		"/api/v1/namespaces/argocd/configmaps/argocd-cm": `{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "argocd-cm"},
 			"data": {"resource.customizations.health.example.com_Widget": "return {}"}}`,
 	})
@@ -174,6 +183,12 @@ func TestLookup(t *testing.T) {
 	}
 	if checks, err := l.Checks(t.Context()); err != nil || checks["example.com/Widget"].Health == "" {
 		t.Error(checks, err)
+	}
+	if v := l.Version(t.Context()); v != 3 {
+		t.Errorf("Argo CD %d", v)
+	}
+	if v := (&kube.Lookup{Client: serving(t, answers{})}).Version(t.Context()); v != 0 {
+		t.Errorf("Argo CD %d, and nobody knows", v)
 	}
 }
 

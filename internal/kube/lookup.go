@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/argosy-cd/argosy/internal/argo/versions"
 	"github.com/argosy-cd/argosy/internal/flight"
 	"github.com/argosy-cd/argosy/internal/health"
 	"github.com/argosy-cd/argosy/internal/live"
@@ -113,6 +114,23 @@ func (l *Lookup) Checks(ctx context.Context) (health.Customizations, error) {
 		return nil, err
 	}
 	return s.Health, nil // a check that is wrong does not hide the others
+}
+
+// controllers is the label of the Pods that assess the health of objects.
+const controllers = "app.kubernetes.io/name=argocd-application-controller"
+
+// Version implements cause.Cluster: by the image of the application-controller's Pods.
+func (l *Lookup) Version(ctx context.Context) versions.Version {
+	pods, _ := l.Labelled(ctx, "", "Pod", l.Client.Namespace, controllers) // without the right to list them, it is not known
+	for _, pod := range pods {
+		workload := manifest.Object{
+			"apiVersion": "apps/v1", "kind": "StatefulSet", "spec": map[string]any{"template": map[string]any{"spec": pod["spec"]}},
+		}
+		if v, _, ok := versions.Nearest(settings.VersionOf(workload)); ok {
+			return v
+		}
+	}
+	return 0
 }
 
 // rediscover is how long a kind counts as missing before its group is read again: a boot adds kinds.

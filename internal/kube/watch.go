@@ -51,10 +51,10 @@ var watching = retry.Backoff{First: 500 * time.Millisecond, Last: 15 * time.Seco
 // name.
 func (c *Client) Watch(ctx context.Context, namespaces []string, w Watcher) {
 	f := &following{
-		client: c, what: "Applications", resource: applications, kept: kept{fields: refresh.Fields()},
+		client: c, kind: argo.KindApplication, resource: applications, kept: kept{fields: refresh.Fields()},
 		seen: func(o manifest.Object) { w.Seen(refresh.NewApp(o)) }, gone: w.Gone, listed: w.Listed, synced: w.Synced,
-		failed: func(_ string, err error) { w.Failed(err) },
-		unread: func(name string, err error) { w.Failed(fmt.Errorf("not following %s: %w", name, err)) },
+		failed: func(_ live.Scope, err error) { w.Failed(err) },
+		unread: func(one live.Scope, err error) { w.Failed(fmt.Errorf("not following %s: %w", one, err)) },
 	}
 	f.follow(ctx, namespaces)
 }
@@ -62,7 +62,7 @@ func (c *Client) Watch(ctx context.Context, namespaces []string, w Watcher) {
 // following is a resource that is watched.
 type following struct {
 	client   *Client
-	what     string // for messages: Applications
+	kind     string
 	resource schema.GroupVersionResource
 	kept     kept
 	// optional says that the resource may not exist, which is the same as none of it.
@@ -74,7 +74,7 @@ type following struct {
 	listed func(namespace string)
 	synced func()
 	// failed is called with a source that cannot be watched, unread with an object of it that cannot be read: the others are followed.
-	failed, unread func(name string, err error)
+	failed, unread func(source live.Scope, err error)
 
 	patterns []string
 	once     sync.Once
@@ -168,7 +168,7 @@ func (f *following) all(ctx context.Context, namespaces []string) {
 
 // one follows a namespace until the context ends or it is forbidden.
 func (f *following) one(ctx context.Context, namespace string, listed func()) error {
-	doing := "watching " + f.source(namespace)
+	doing := "watching " + f.source(namespace).String()
 	for failures := 1; ctx.Err() == nil; failures++ {
 		version, err := f.list(ctx, namespace)
 		if f.optional && apierrors.IsNotFound(err) {
@@ -199,12 +199,9 @@ func (f *following) one(ctx context.Context, namespace string, listed func()) er
 	return ctx.Err()
 }
 
-// source names what is watched in a namespace.
-func (f *following) source(namespace string) string {
-	if namespace == metav1.NamespaceAll {
-		return f.what + " in all namespaces"
-	}
-	return f.what + " in namespace " + namespace
+// source is what is watched in a namespace; "" is all namespaces.
+func (f *following) source(namespace string) live.Scope {
+	return live.Scope{Kind: f.kind, Namespace: namespace}
 }
 
 // list reports all Applications, and the known ones that are gone.
@@ -227,13 +224,13 @@ func (f *following) tell(o manifest.Object, large error) argo.Ref {
 	if !serves(f.patterns, ref.Namespace) {
 		return ref
 	}
-	name := strings.TrimSuffix(f.what, "s") + " " + ref.String()
+	one := live.Scope{Kind: f.kind, Namespace: ref.Namespace, Name: ref.Name}
 	switch {
 	case large != nil && (f.kept.light == nil || errors.Is(large, errLarge)):
 		if f.note(ref, false) {
 			f.gone(ref) // before the failure: gone ends the failures of an object
 		}
-		f.unread(name, large)
+		f.unread(one, large)
 		return ref
 	case large != nil:
 		o[live.CutField] = large.Error()
@@ -241,7 +238,7 @@ func (f *following) tell(o manifest.Object, large error) argo.Ref {
 	f.note(ref, true)
 	// An Application is untrusted input: a panic must not end the process.
 	if _, err := flight.Safely(func() (any, error) { f.seen(o); return nil, nil }); err != nil {
-		f.unread(name, err)
+		f.unread(one, err)
 	}
 	return ref
 }

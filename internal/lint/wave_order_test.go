@@ -37,23 +37,6 @@ func TestGap(t *testing.T) {
 	}
 }
 
-func TestIsTrigger(t *testing.T) {
-	for url, want := range map[string]bool{
-		"http://appset-repo.argocd/anything":         true,
-		"https://git.example.com/appset.git":         true,
-		"https://git.example.com/every/10m/team.git": true,
-		"https://git.example.com/s3/bucket/a/b.git":  true,
-		"https://git.example.com/team/appset.git":    false,
-		"https://git.example.com/every/day/team.git": false,
-		"git@git.example.com:appset.git":             false,
-		"":                                           false,
-	} {
-		if got := IsTrigger(url); got != want {
-			t.Errorf("%s: got %t", url, got)
-		}
-	}
-}
-
 // TestGatesItself: with a health check that copies status.health, an Application that deploys itself waits for what is missing before 3.4.
 func TestGatesItself(t *testing.T) {
 	deployment := &plan.Item{Kind: "Deployment", Name: "d", Phase: plan.Sync, Wave: 2, Waits: true, Counts: true}

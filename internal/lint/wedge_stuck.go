@@ -1,8 +1,6 @@
 package lint
 
 import (
-	"net/url"
-	"regexp"
 	"strings"
 
 	plugin "github.com/argosy-cd/argosy/internal/appsetplugin"
@@ -10,6 +8,7 @@ import (
 	"github.com/argosy-cd/argosy/internal/manifest"
 	"github.com/argosy-cd/argosy/internal/plan"
 	"github.com/argosy-cd/argosy/internal/source"
+	"github.com/argosy-cd/argosy/internal/trigger/triggerurl"
 	"github.com/argosy-cd/argosy/internal/words"
 )
 
@@ -96,7 +95,7 @@ var ruleTriggerPaths = Rule{
 			}
 			for _, s := range app.Sources {
 				pins := plugin.Pins(s.Spec) // pinned-by-paths says so
-				if (s.Kind == source.AppSet || s.Kind == source.S3 || IsTrigger(s.Repository)) && !pins {
+				if (s.Kind == source.AppSet || s.Kind == source.S3 || triggerurl.Is(s.Repository)) && !pins {
 					p.find(app, fieldPaths, "its source is rendered from more than its directory (%s); a commit outside of %q does not "+
 						"reach it",
 						s.Kind, paths)
@@ -105,19 +104,6 @@ var ruleTriggerPaths = Rule{
 			}
 		}
 	},
-}
-
-// triggerPath matches the paths of trigger repositories.
-var triggerPath = regexp.MustCompile(`^/(appset|every/[0-9hms]+/[^/]+|s3/.+?)(\.git)?/?$`)
-
-// IsTrigger reports whether a repository is one that argosy repo serves: by its Service, or by its path.
-func IsTrigger(repository string) bool {
-	u, err := url.Parse(repository)
-	if err != nil || u.Scheme != "http" && u.Scheme != "https" {
-		return false
-	}
-	service, _, _ := strings.Cut(u.Hostname(), ".")
-	return service == "appset-repo" || triggerPath.MatchString(u.Path)
 }
 
 var ruleHardRefresh = Rule{
@@ -137,7 +123,7 @@ var ruleHardRefresh = Rule{
 				continue
 			}
 			for _, s := range app.Sources {
-				if from := elsewhere(s); from != "" && !IsTrigger(s.Repository) {
+				if from := elsewhere(s); from != "" && !triggerurl.Is(s.Repository) {
 					p.find(app, []string{"spec", "syncPolicy", "automated"}, "it reads %s, and its repository has no commit for a change "+
 						"there; without selfHeal a hard refresh deploys nothing", from)
 					break

@@ -13,7 +13,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"regexp"
 	"time"
 
 	"github.com/argosy-cd/argosy/internal/argo"
@@ -37,10 +36,12 @@ type Event struct {
 	What What      `json:"what"`
 	// Object is the seen object, or the identity of a deleted one. An Application may have only Fields.
 	Object manifest.Object `json:"object,omitempty"`
-	// Source is the listed or lost source, such as "Applications in all namespaces".
-	Source string `json:"source,omitempty"`
+	// Source is the listed or lost source.
+	Source Scope `json:"-"`
 	// Reason is why a source is lost.
 	Reason string `json:"reason,omitempty"`
+	// Lacks is the right that is missing, nil if that is not the reason.
+	Lacks *Right `json:"lacks,omitempty"`
 }
 
 // Key names an object.
@@ -66,33 +67,24 @@ func (k Key) isArgo() bool {
 	return k.Group == argo.Group && (k.Kind == argo.KindApplication || k.Kind == argo.KindApplicationSet)
 }
 
-var forbidden = regexp.MustCompile(`cannot (\w+) resource "([^"]+)" in API group "([^"]*)"(?: in the namespace "([^"]*)")?`)
-
-// NoRight begins the reason why something could not be read if it is a right that is missing.
-const NoRight = "no right to "
-
-// Lacking is the reason why something could not be read: in short, if it is a right that is missing.
-func Lacking(reason string) string {
-	m := forbidden.FindStringSubmatch(reason)
-	if m == nil {
-		return reason
-	}
-	resource, where := m[2], " in all namespaces"
-	if m[3] != "" {
-		resource += "." + m[3]
-	}
-	if m[4] != "" {
-		where = " in namespace " + m[4]
-	}
-	return fmt.Sprintf(NoRight+"%s %s%s", m[1], resource, where)
-}
-
 // maxLine bounds one event of a recording. An API server takes objects of 3 MiB.
 const maxLine = 8 << 20
 
+// recorded is an event in a recording.
+type recorded struct {
+	Event
+	// Text names the source in words. Older recordings have only that.
+	Text  string `json:"source,omitempty"`
+	Scope *Scope `json:"scope,omitempty"`
+}
+
 // Write appends an event to a recording: a line of JSON.
 func Write(w io.Writer, e Event) error {
-	line, err := json.Marshal(e)
+	r := recorded{Event: e}
+	if e.Source != (Scope{}) {
+		r.Text, r.Scope = e.Source.String(), &e.Source
+	}
+	line, err := json.Marshal(r)
 	if err == nil {
 		_, err = w.Write(append(line, '\n'))
 	}
@@ -121,11 +113,18 @@ func Read(name string, r io.Reader, next func(Event)) error {
 		if len(bytes.TrimSpace(lines.Bytes())) == 0 {
 			continue
 		}
-		var e Event
-		if err := json.Unmarshal(lines.Bytes(), &e); err != nil && !complete && number > 1 {
+		var r recorded
+		if err := json.Unmarshal(lines.Bytes(), &r); err != nil && !complete && number > 1 {
 			return nil
 		} else if err != nil {
 			return fmt.Errorf("%s:%d: not an event of a recording: %w", name, number, err)
+		}
+		e := r.Event
+		if e.Source = parseScope(r.Text); r.Scope != nil {
+			e.Source = *r.Scope
+		}
+		if e.Lacks == nil { // an older recording
+			e.Lacks = Lacking(e.Reason)
 		}
 		if err := e.check(); err != nil {
 			return fmt.Errorf("%s:%d: %w", name, number, err)
@@ -147,7 +146,7 @@ func (e Event) check() error {
 			return errors.New("object: kind and metadata.name must be set")
 		}
 	case Listed, Lost:
-		if e.Source == "" {
+		if e.Source.Kind == "" && e.Source.Name == "" {
 			return errors.New("source must be set")
 		}
 	default:

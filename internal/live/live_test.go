@@ -237,20 +237,21 @@ func TestWaits(t *testing.T) {
 func TestSources(t *testing.T) {
 	f := newFeed(t)
 	changed := f.model.Changed()
-	f.event(live.Event{What: live.Lost, Source: "Applications", Reason: "forbidden"})
+	f.event(live.Event{What: live.Lost, Source: live.Scope{Kind: "Application"}, Reason: "forbidden"})
 	select {
 	case <-changed:
 	default:
 		t.Error("the change was not told")
 	}
-	f.event(live.Event{What: live.Lost, Source: "Applications", Reason: "forbidden"})
+	f.event(live.Event{What: live.Lost, Source: live.Scope{Kind: "Application"}, Reason: "forbidden"})
 	s := f.model.Snapshot()
-	if diff := cmp.Diff([]live.Source{{Name: "Applications", Lost: "forbidden", Since: noon.Add(time.Second)}}, s.Sources); diff != "" {
-		t.Error(diff)
+	if got := s.Sources[0]; len(s.Sources) != 1 || got.Kind != "Application" || got.Lost.Error() != "forbidden" ||
+		!got.Since.Equal(noon.Add(time.Second)) {
+		t.Errorf("%+v", s.Sources)
 	}
-	f.event(live.Event{What: live.Listed, Source: "Applications"})
-	f.event(live.Event{What: live.Lost, Source: "Applications", Reason: "connection refused"})
-	if got := f.model.Snapshot().Sources[0]; !got.Listed || got.Lost == "" {
+	f.event(live.Event{What: live.Listed, Source: live.Scope{Kind: "Application"}})
+	f.event(live.Event{What: live.Lost, Source: live.Scope{Kind: "Application"}, Reason: "connection refused"})
+	if got := f.model.Snapshot().Sources[0]; !got.Listed || got.Lost == nil {
 		t.Errorf("it is known as it was: %+v", got)
 	}
 }
@@ -258,13 +259,13 @@ func TestSources(t *testing.T) {
 // TestFound: an Application that could not be read is known again when it can be, or is gone.
 func TestFound(t *testing.T) {
 	f := newFeed(t)
-	lost := live.Event{What: live.Lost, Source: "Application argocd/x", Reason: "it has more than 4 MiB"}
-	f.event(live.Event{What: live.Lost, Source: "Applications in all namespaces", Reason: "forbidden"})
+	lost := live.Event{What: live.Lost, Source: live.Scope{Kind: "Application", Namespace: "argocd", Name: "x"}, Reason: "it has more than 4 MiB"}
+	f.event(live.Event{What: live.Lost, Source: live.Scope{Kind: "Application"}, Reason: "forbidden"})
 	names := func(want ...string) {
 		t.Helper()
 		var got []string
 		for _, s := range f.model.Snapshot().Sources {
-			got = append(got, s.Name)
+			got = append(got, s.String())
 		}
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Error(diff)
@@ -316,10 +317,10 @@ func TestUnseen(t *testing.T) {
 	forbidden := `applications.argoproj.io is forbidden: User "x" cannot list resource "applications" in API group "argoproj.io" at the cluster scope`
 	f := newFeed(t)
 	f.seen(app("root", "0", "", children))
-	f.event(live.Event{What: live.Lost, Source: "Applications in all namespaces", Reason: forbidden})
-	f.event(live.Event{What: live.Listed, Source: "Applications in namespace argocd"})
-	f.event(live.Event{What: live.Lost, Source: "Application argocd/large", Reason: "it has more than 4 MiB"})
-	f.event(live.Event{What: live.Listed, Source: "ApplicationSets in all namespaces"})
+	f.event(live.Event{What: live.Lost, Source: live.Scope{Kind: "Application"}, Reason: forbidden, Lacks: live.Lacking(forbidden)})
+	f.event(live.Event{What: live.Listed, Source: live.Scope{Kind: "Application", Namespace: "argocd"}})
+	f.event(live.Event{What: live.Lost, Source: live.Scope{Kind: "Application", Namespace: "argocd", Name: "large"}, Reason: "it has more than 4 MiB"})
+	f.event(live.Event{What: live.Listed, Source: live.Scope{Kind: "ApplicationSet"}})
 	f.want("root wave 0: Healthy, Synced", "  large wave 0: cannot be watched: it has more than 4 MiB",
 		"  team/x wave 0: cannot be watched: no right to list applications.argoproj.io in all namespaces",
 		"  yes-it wave 0: not created; wave root!", "  ApplicationSet z wave 0: not created; wave root!")
@@ -379,8 +380,8 @@ func TestGoals(t *testing.T) {
 func TestRecording(t *testing.T) {
 	events := []live.Event{
 		{At: noon, What: live.Seen, Object: object(t, app("x", "0", "", healthy))},
-		{At: noon, What: live.Listed, Source: "Applications"},
-		{At: noon, What: live.Lost, Source: "Applications", Reason: "gone away"},
+		{At: noon, What: live.Listed, Source: live.Scope{Kind: "Application"}},
+		{At: noon, What: live.Lost, Source: live.Scope{Kind: "Application"}, Reason: "gone away"},
 		{At: noon, What: live.Gone, Object: object(t, app("x", "0", "", ""))},
 	}
 	var b bytes.Buffer
@@ -472,7 +473,7 @@ func thousands(apps int) *live.Model {
 func BenchmarkSnapshot(b *testing.B) {
 	m := thousands(2000)
 	for b.Loop() {
-		m.Apply(live.Event{At: noon, What: live.Listed, Source: "Applications"})
+		m.Apply(live.Event{At: noon, What: live.Listed, Source: live.Scope{Kind: "Application"}})
 		_ = m.Snapshot()
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -13,13 +14,13 @@ import (
 // maxObjects bounds the objects beside Applications and sets that a model keeps.
 const maxObjects = 50_000
 
-// Source is a part of the cluster that is watched.
+// Source is a part of the cluster that is watched, and its state.
 type Source struct {
-	Name string
-	// Listed says that the source was listed, Lost why it is not watched; "" if it is. A source that was listed and then lost keeps its
+	Scope
+	// Listed says that the source was listed, Lost why it is not watched; nil if it is. A source that was listed and then lost keeps its
 	// last state.
 	Listed bool
-	Lost   string
+	Lost   error
 	Since  time.Time
 }
 
@@ -31,7 +32,7 @@ type Model struct {
 	at      time.Time
 	apps    map[Key]*Application
 	objects map[Key]manifest.Object
-	sources map[string]Source
+	sources map[Scope]Source
 	last    *Snapshot // nil after a change
 	changed chan struct{}
 }
@@ -39,7 +40,7 @@ type Model struct {
 // New returns a model of the Argo CD in a namespace.
 func New(namespace string) *Model {
 	return &Model{
-		namespace: namespace, apps: map[Key]*Application{}, objects: map[Key]manifest.Object{}, sources: map[string]Source{},
+		namespace: namespace, apps: map[Key]*Application{}, objects: map[Key]manifest.Object{}, sources: map[Scope]Source{},
 		changed: make(chan struct{}),
 	}
 }
@@ -61,13 +62,13 @@ func (m *Model) Apply(e Event) {
 		delete(m.objects, key)
 		m.found(key)
 	case Listed:
-		m.sources[e.Source] = Source{Name: e.Source, Listed: true, Since: e.At}
+		m.sources[e.Source] = Source{Scope: e.Source, Listed: true, Since: e.At}
 	case Lost:
 		s := m.sources[e.Source]
-		if s.Lost == "" {
+		if s.Lost == nil {
 			s.Since = e.At
 		}
-		s.Name, s.Lost = e.Source, e.Reason
+		s.Scope, s.Lost = e.Source, Refusal(e.Reason, e.Lacks)
 		m.sources[e.Source] = s
 	}
 	m.last = nil
@@ -78,7 +79,7 @@ func (m *Model) Apply(e Event) {
 // found removes the lost source of a single Application or set: it can be read again, or is gone.
 func (m *Model) found(key Key) {
 	if key.isArgo() {
-		delete(m.sources, key.String())
+		delete(m.sources, Scope{key.Kind, key.Namespace, key.Name})
 	}
 }
 
@@ -90,8 +91,8 @@ func (m *Model) seen(key Key, e Event) {
 		return
 	}
 	if _, known := m.objects[key]; !known && len(m.objects) >= maxObjects {
-		const source = "objects"
-		m.sources[source] = Source{Name: source, Lost: fmt.Sprintf("there are more than %d of them", maxObjects), Since: e.At}
+		source := Scope{Name: "objects"}
+		m.sources[source] = Source{Scope: source, Lost: fmt.Errorf("there are more than %d of them", maxObjects), Since: e.At}
 		return
 	}
 	m.objects[key] = e.Object
@@ -109,10 +110,7 @@ func (m *Model) Snapshot() *Snapshot {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.last == nil {
-		var sources []Source
-		for _, name := range slices.Sorted(maps.Keys(m.sources)) {
-			sources = append(sources, m.sources[name])
-		}
+		sources := slices.SortedFunc(maps.Values(m.sources), func(a, b Source) int { return strings.Compare(a.String(), b.String()) })
 		m.last = newSnapshot(m.namespace, m.at, m.apps, sources)
 	}
 	return m.last

@@ -47,8 +47,8 @@ func (r Result) Failed() bool {
 
 // Awaited is the object that a sync's message waits for.
 type Awaited struct {
-	// For is "health", "hook" or "deletion".
-	For               string
+	// For is ForHealth, ForHook or ForDeletion.
+	For               Reason
 	Group, Kind, Name string
 	More              int // others
 }
@@ -126,8 +126,8 @@ func newOperation(state map[string]any) *Operation {
 	if m := waiting.FindStringSubmatch(o.Message); m != nil && o.Running() {
 		more, _ := strconv.Atoi(m[5])
 		o.Waits = &Awaited{
-			For: map[string]string{
-				"completion of hook": "hook", "healthy state of": "health", "deletion of": "deletion", "deletion of hook": "deletion",
+			For: map[string]Reason{
+				"completion of hook": ForHook, "healthy state of": ForHealth, "deletion of": ForDeletion, "deletion of hook": ForDeletion,
 			}[m[1]],
 			Group: m[2], Kind: m[3], Name: m[4], More: more,
 		}
@@ -145,7 +145,7 @@ func (o *Operation) awaited() []Result {
 	}
 	var out []Result
 	for _, r := range o.Results {
-		if named(r) || o.Waits.For != "deletion" && r.Phase == argo.PhaseRunning && (r.Hook != "") == (o.Waits.For == "hook") {
+		if named(r) || o.Waits.For != ForDeletion && r.Phase == argo.PhaseRunning && (r.Hook != "") == (o.Waits.For == ForHook) {
 			out = append(out, r)
 		}
 	}

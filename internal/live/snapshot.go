@@ -199,18 +199,18 @@ func (s *Snapshot) addMissing(parent *Node) {
 	}
 }
 
-// unseen is why an Application or a set cannot be watched, "" if it can. Package kube names the sources.
+// unseen is why an Application or a set cannot be watched, "" if it can.
 func (s *Snapshot) unseen(k Key) string {
 	reason, listed := "", false
 	for _, source := range s.Sources {
-		switch kind, where, _ := strings.Cut(source.Name, " "); {
-		case kind == k.Kind && where == k.Namespace+"/"+k.Name && source.Lost != "": // it alone
-			return Lacking(source.Lost)
-		case kind != k.Kind+"s" || where != "in all namespaces" && where != "in namespace "+k.Namespace:
+		switch {
+		case source.Scope == Scope{k.Kind, k.Namespace, k.Name} && source.Lost != nil: // it alone
+			return Brief(source.Lost)
+		case source.Kind != k.Kind || source.Name != "" || source.Namespace != "" && source.Namespace != k.Namespace:
 		case source.Listed:
 			listed = true
-		case source.Lost != "":
-			reason = Lacking(source.Lost)
+		case source.Lost != nil:
+			reason = Brief(source.Lost)
 		}
 	}
 	if listed {
@@ -246,7 +246,7 @@ func (s *Snapshot) waits(n *Node) []Wait {
 		if key.Namespace == "" && key.isArgo() {
 			key.Namespace = n.Namespace
 		}
-		out = append(out, Wait{Reason: Reason(op.Waits.For), Object: r.Key, Node: s.byKey[key]})
+		out = append(out, Wait{Reason: op.Waits.For, Object: r.Key, Node: s.byKey[key]})
 	}
 	if len(out) > 0 || op.Running() {
 		return out
@@ -363,12 +363,12 @@ func (s *Snapshot) Title(n *Node) string {
 
 // Stale returns the sources whose watch was lost: their state may be out of date.
 func (s *Snapshot) Stale() []Source {
-	return slices.DeleteFunc(slices.Clone(s.Sources), func(x Source) bool { return !x.Listed || x.Lost == "" })
+	return slices.DeleteFunc(slices.Clone(s.Sources), func(x Source) bool { return !x.Listed || x.Lost == nil })
 }
 
 // Unwatched returns the sources that were never watched, each with its reason. Their Applications are unknown.
 func (s *Snapshot) Unwatched() []Source {
-	return slices.DeleteFunc(slices.Clone(s.Sources), func(x Source) bool { return x.Listed || x.Lost == "" })
+	return slices.DeleteFunc(slices.Clone(s.Sources), func(x Source) bool { return x.Listed || x.Lost == nil })
 }
 
 // Namespace is Argo CD's.

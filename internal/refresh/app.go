@@ -3,7 +3,6 @@ package refresh
 import (
 	"net/url"
 	"path"
-	"regexp"
 	"strings"
 	"time"
 
@@ -11,6 +10,7 @@ import (
 	"github.com/argosy-cd/argosy/internal/bucket"
 	"github.com/argosy-cd/argosy/internal/manifest"
 	"github.com/argosy-cd/argosy/internal/trigger"
+	"github.com/argosy-cd/argosy/internal/trigger/triggerurl"
 )
 
 // App has the relevant fields of an Application.
@@ -124,20 +124,14 @@ type Triggers struct {
 // DefaultHosts are the names of the Service appset-repo in Argo CD's namespace. One of the same name in a tenant's namespace is not
 // trusted.
 func DefaultHosts(namespace string) []string {
-	const service = "appset-repo"
-	full := service + "." + namespace
-	return []string{service, full, full + ".svc", full + ".svc.cluster.local"}
+	full := triggerurl.Service + "." + namespace
+	return []string{triggerurl.Service, full, full + ".svc", full + ".svc.cluster.local"}
 }
-
-// intervalClock ticks at the interval of everything that has no schedule of its own.
-const intervalClock = "appset.git"
-
-var commitPattern = regexp.MustCompile(`^[0-9a-f]{40}$`)
 
 // repository returns the path of a trigger repository, "" for any other.
 func (t Triggers) repository(s Source) string {
 	u, err := url.Parse(s.URL)
-	if err != nil || commitPattern.MatchString(s.Target) {
+	if err != nil || argo.IsCommit(s.Target) {
 		return "" // a commit never changes
 	}
 	for _, pattern := range t.Hosts {
@@ -152,27 +146,25 @@ func (t Triggers) repository(s Source) string {
 
 // clock returns the clock of a source. Known says that its commits are the source's revisions.
 func (t Triggers) clock(s Source) (c *trigger.Clock, known bool) {
-	if p := t.repository(s); p != "" && !strings.HasPrefix(p, bucketPath) {
+	if p := t.repository(s); p != "" && !strings.HasPrefix(p, triggerurl.BucketPrefix) {
 		if c, err := t.Clocks.Open(p); err == nil {
 			return c, true
 		}
 	}
 	if argo.IsPlugin(s.Plugin, argo.PluginAppSet) {
-		if c, err := t.Clocks.Open(intervalClock); err == nil {
+		if c, err := t.Clocks.Open(triggerurl.Interval); err == nil {
 			return c, false
 		}
 	}
 	return nil, false
 }
 
-const bucketPath = "s3/"
-
 // bucket returns the bucket's URL of a bucket repository.
 func (t Triggers) bucket(s Source) (bucket.URL, bool) {
-	rest, ok := strings.CutPrefix(t.repository(s), bucketPath)
-	if !ok {
+	p, err := triggerurl.Parse(t.repository(s))
+	if err != nil || p.Place == "" {
 		return bucket.URL{}, false
 	}
-	u, err := bucket.ParseURL("s3://" + strings.TrimSuffix(rest, ".git"))
+	u, err := bucket.ParseURL("s3://" + p.Place)
 	return u, err == nil && u.Path != ""
 }

@@ -3,12 +3,14 @@ package refresh
 import (
 	"context"
 	"fmt"
+	"math"
 	"sync"
 	"time"
 
 	"github.com/argosy-cd/argosy/internal/argo"
 	"github.com/argosy-cd/argosy/internal/flight"
 	"github.com/argosy-cd/argosy/internal/retry"
+	"github.com/argosy-cd/argosy/internal/turnstile"
 )
 
 // Looks go to hosts that tenants name, and some of these never answer. So projects do not wait for each other: each has its own batch of
@@ -68,6 +70,11 @@ func (f *failures) add(app argo.Ref, err error) {
 	one.times++
 }
 
+// newSlots returns the slots of looks: in all and by host. Every look may wait for one: a project has at most perProject that do.
+func newSlots() *turnstile.Turnstile {
+	return &turnstile.Turnstile{All: looking, Each: perHost, Queue: math.MaxInt, QueueEach: math.MaxInt}
+}
+
 // begin reports whether the looks of a project may begin. If earlier ones still run, the hints are kept until these have ended; a tick
 // comes again.
 func (c *Controller) begin(project string, only *hints) bool {
@@ -83,11 +90,14 @@ func (c *Controller) begin(project string, only *hints) bool {
 
 func (c *Controller) run(v *view, project string, b *batch) {
 	_ = flight.Each(v.ctx, perProject, len(b.tasks), func(_ context.Context, i int) error {
-		if t := b.tasks[i]; c.slots.take(v.ctx, t.host) {
-			defer c.slots.free(t.host)
-			if _, err := flight.Safely(func() (any, error) { c.do(v, t); return nil, nil }); err != nil { // a panic
-				t.fail(err)
-			}
+		t := b.tasks[i]
+		leave, err := c.slots.Enter(v.ctx, t.host)
+		if err != nil {
+			return nil // the context has ended
+		}
+		defer leave()
+		if _, err := flight.Safely(func() (any, error) { c.do(v, t); return nil, nil }); err != nil { // a panic
+			t.fail(err)
 		}
 		return nil
 	})
@@ -141,43 +151,4 @@ func (c *Controller) resume(needed map[string]bool) {
 			delete(c.silent, key)
 		}
 	}
-}
-
-// slots count looks that run, in all and by host.
-type slots struct {
-	mu    sync.Mutex
-	freed sync.Cond
-	all   int
-	hosts map[string]int
-}
-
-func newSlots() *slots {
-	s := &slots{hosts: map[string]int{}}
-	s.freed.L = &s.mu
-	return s
-}
-
-// take waits for a slot. It reports false when the context has ended; looks that run end with it, too, and free theirs.
-func (s *slots) take(ctx context.Context, host string) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for ctx.Err() == nil && (s.all >= looking || s.hosts[host] >= perHost) {
-		s.freed.Wait()
-	}
-	if ctx.Err() != nil {
-		return false
-	}
-	s.all++
-	s.hosts[host]++
-	return true
-}
-
-func (s *slots) free(host string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.all--
-	if s.hosts[host]--; s.hosts[host] == 0 {
-		delete(s.hosts, host)
-	}
-	s.freed.Broadcast()
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/argosy-cd/argosy/internal/policy"
 	"github.com/argosy-cd/argosy/internal/s3source"
 	"github.com/argosy-cd/argosy/internal/s3source/triggerfile"
+	"github.com/argosy-cd/argosy/internal/trigger/triggerurl"
 )
 
 // Place is one source of an Application that reads from S3.
@@ -79,7 +80,7 @@ func (c *Controller) startLooks(ctx context.Context) (next time.Time) {
 	now := c.cfg.Now()
 	only, next := c.hints.take(now)
 	all := false
-	if clock, err := c.cfg.Triggers.Clocks.Open(intervalClock); err == nil && !c.cfg.Hinted {
+	if clock, err := c.cfg.Triggers.Clocks.Open(triggerurl.Interval); err == nil && !c.cfg.Hinted {
 		n, _ := clock.Tick()
 		all = n > c.polled
 		c.polled = max(n, c.polled)
@@ -133,7 +134,7 @@ func (c *Controller) lookAt(ctx context.Context, only *hints) bool {
 func (c *Controller) reportLooks(f *failures) {
 	for _, text := range slices.Sorted(maps.Keys(f.by)) {
 		f := f.by[text]
-		c.cfg.Observe(Event{App: f.app, Why: "look", What: fmt.Sprintf("for %d applications", f.times), Err: f.err})
+		c.cfg.Observe(Event{App: f.app, Why: OfLook, What: fmt.Sprintf("for %d applications", f.times), Err: f.err})
 	}
 }
 

@@ -20,6 +20,7 @@ import (
 	"github.com/argosy-cd/argosy/internal/bucket"
 	"github.com/argosy-cd/argosy/internal/retry"
 	"github.com/argosy-cd/argosy/internal/trigger"
+	"github.com/argosy-cd/argosy/internal/turnstile"
 )
 
 // Kind is how Argo CD refreshes.
@@ -53,12 +54,24 @@ type Warning struct {
 	At                  time.Time
 }
 
+// Why is the trigger of an Event, in logs and metrics.
+type Why string
+
+// Triggers of refreshes, and other sources of Events.
+const (
+	ByClock  Why = "clock"
+	ByS3     Why = "s3"     // content that a plugin has read from S3
+	ByBucket Why = "bucket" // the content of a bucket repository
+	OfLook   Why = "look"   // a look at S3 that failed
+	OfEvent  Why = "event"  // an Event in the cluster that was not written
+)
+
 // Event is something that was done, or that has failed.
 type Event struct {
 	App  argo.Ref
 	Kind Kind
-	Why  string // clock, s3 or bucket; look for a look at S3 that failed, event for an Event that was not written
-	What string // tick or content, or how many others failed in the same way
+	Why  Why
+	What string // in words: the tick or the content, or how many others failed in the same way
 	Late time.Duration
 	Warn string
 	Err  error
@@ -108,7 +121,7 @@ type Controller struct {
 	look chan struct{} // for RunLooks
 
 	looks sync.WaitGroup // that run
-	slots *slots
+	slots *turnstile.Turnstile
 
 	mu     sync.Mutex
 	apps   map[argo.Ref]*entry
@@ -218,7 +231,7 @@ func offset(ref argo.Ref, window time.Duration) time.Duration {
 
 // reason is why an application is worth a look.
 type reason struct {
-	why   string // clock, bucket, s3
+	why   Why    // ByClock, ByBucket, ByS3
 	place string // the clock, or the source
 	where string // the content is
 	id    string // of the content
@@ -259,7 +272,7 @@ func (c *Controller) pace(clock *trigger.Clock) (wait, window time.Duration) {
 func (c *Controller) ticked(e *entry, d drive, source int) (reason, bool) {
 	n, at := d.clock.Tick()
 	wait, window := c.pace(d.clock)
-	r := reason{why: "clock", place: d.clock.Name(), tick: n, kind: Soft, due: at, at: at.Add(wait)}
+	r := reason{why: ByClock, place: d.clock.Name(), tick: n, kind: Soft, due: at, at: at.Add(wait)}
 	if last, ok := e.ticks[r.place]; ok && last >= n {
 		return r, false
 	}
@@ -283,9 +296,9 @@ func (c *Controller) ticked(e *entry, d drive, source int) (reason, bool) {
 // changed returns the reason for a refresh until the application has seen the new content.
 func (c *Controller) changed(e *entry, place string) (reason, bool) {
 	f := e.found[place]
-	r := reason{why: "s3", place: place, where: f.where, id: f.id, kind: Hard, due: f.at, at: f.at}
+	r := reason{why: ByS3, place: place, where: f.where, id: f.id, kind: Hard, due: f.at, at: f.at}
 	if f.source >= 0 {
-		r.why, r.kind = "bucket", Soft
+		r.why, r.kind = ByBucket, Soft
 		if e.app.revision(f.source) == f.id {
 			return r, false
 		}

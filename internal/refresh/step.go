@@ -151,7 +151,7 @@ func (c *Controller) collect(now time.Time) (requests []request, next time.Time)
 // passed reports whether a reason needs no request now, and handles it.
 func (c *Controller) passed(e *entry, r reason, now time.Time) bool {
 	switch {
-	case e.app.Pending && r.why == "clock":
+	case e.app.Pending && r.why == ByClock:
 		// The pending refresh will be answered after the tick.
 		e.ticks[r.place] = r.tick
 		return true
@@ -200,7 +200,7 @@ func (c *Controller) settle(r request, now time.Time, res result) time.Time {
 	e.failed = 0
 	// Refused ones wait as if they were asked for: the next tick is soon enough.
 	for _, x := range r.reasons {
-		if x.why == "clock" {
+		if x.why == ByClock {
 			e.ticks[x.place] = x.tick
 			continue
 		}
@@ -243,13 +243,13 @@ func (c *Controller) report(r request, now time.Time, res result) {
 		c.cfg.Observe(event)
 	}
 	if res.warned != nil {
-		c.cfg.Observe(Event{App: r.app.Ref, Why: "event", Err: res.warned})
+		c.cfg.Observe(Event{App: r.app.Ref, Why: OfEvent, Err: res.warned})
 	}
 }
 
 // what describes a reason in words.
 func (r reason) what() string {
-	if r.why == "clock" {
+	if r.why == ByClock {
 		return fmt.Sprintf("%s tick %d", r.place, r.tick)
 	}
 	return fmt.Sprintf("%s is %.12s", r.where, r.id)

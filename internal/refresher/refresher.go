@@ -188,8 +188,8 @@ func (r *Refresher) observe(e refresh.Event) {
 	if e.Err != nil {
 		result = "error"
 	}
-	r.requests.Add(1, e.Why, string(e.Kind), result)
-	fields := []any{"application", e.App.String(), "kind", string(e.Kind), "why", e.Why, "what", e.What}
+	r.requests.Add(1, string(e.Why), string(e.Kind), result)
+	fields := []any{"application", e.App.String(), "kind", string(e.Kind), "why", string(e.Why), "what", e.What}
 	if panicked := new(flight.PanicError); errors.As(e.Err, &panicked) {
 		r.cfg.Log.Error("panic", append(fields, "error", e.Err.Error(), "stack", string(panicked.Stack))...)
 		return
@@ -198,7 +198,7 @@ func (r *Refresher) observe(e refresh.Event) {
 		r.cfg.Log.Warn("not refreshed", append(fields, "error", e.Err.Error())...)
 		return
 	}
-	r.late.Observe(e.Late.Seconds(), e.Why)
+	r.late.Observe(e.Late.Seconds(), string(e.Why))
 	r.cfg.Log.Info("refresh", append(fields, "late", e.Late.Round(time.Millisecond).String())...)
 	if e.Warn != "" {
 		r.cfg.Log.Warn("not deployed", "application", e.App.String(), "warning", e.Warn)

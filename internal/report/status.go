@@ -159,8 +159,8 @@ func trouble(n *live.Node) string {
 func Unseen(s *live.Snapshot) []string {
 	var out []string
 	for _, source := range s.Sources {
-		if source.Lost != "" {
-			out = append(out, fmt.Sprintf("%s: %s", source.Name, live.Lacking(source.Lost)))
+		if source.Lost != nil {
+			out = append(out, fmt.Sprintf("%s: %s", source, live.Brief(source.Lost)))
 		}
 	}
 	return out
@@ -173,8 +173,8 @@ func StatusObject(s *live.Snapshot, roots []*live.Node) map[string]any {
 		root.All(func(n *live.Node) { apps = append(apps, nodeObject(n)) })
 	}
 	for _, source := range s.Sources {
-		if source.Lost != "" {
-			unknown = append(unknown, map[string]any{"what": source.Name, "why": live.Lacking(source.Lost)})
+		if source.Lost != nil {
+			unknown = append(unknown, map[string]any{"what": source.String(), "why": live.Brief(source.Lost)})
 		}
 	}
 	return map[string]any{"at": moment(s.At), "applications": apps, "unknown": unknown}

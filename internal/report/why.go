@@ -79,11 +79,11 @@ func whyText(w io.Writer, s *live.Snapshot, r *cause.Report, now time.Time) erro
 			line("  $ " + words.Shell(c.Command))
 		}
 	}
-	if len(r.Unseen) > 0 {
+	if len(r.NotRead()) > 0 {
 		fmt.Fprintln(out, "\nNOT READ")
-		for i, line := range r.Unseen {
+		for i, line := range r.NotRead() {
 			if i == maxCauses {
-				fmt.Fprintf(out, "  and %d more; -o json has all\n", len(r.Unseen)-maxCauses)
+				fmt.Fprintf(out, "  and %d more; -o json has all\n", len(r.NotRead())-maxCauses)
 				break
 			}
 			fmt.Fprintln(out, "  "+words.Harmless(line))
@@ -129,8 +129,8 @@ func whyMarkdown(w io.Writer, s *live.Snapshot, r *cause.Report, now time.Time) 
 		}
 		c.add(b.String())
 	}
-	if len(r.Unseen) > 0 {
-		c.add(fmt.Sprintf("\nNot read: %s\n", codes(r.Unseen[:min(len(r.Unseen), 20)])))
+	if len(r.NotRead()) > 0 {
+		c.add(fmt.Sprintf("\nNot read: %s\n", codes(r.NotRead()[:min(len(r.NotRead()), 20)])))
 	}
 	if c.cut > 0 {
 		c.WriteString(last)
@@ -163,5 +163,5 @@ func WhyObject(r *cause.Report) map[string]any {
 		}
 		causes = append(causes, o)
 	}
-	return map[string]any{"good": r.Good(), "asked": asked, "causes": causes, "notLookedAt": Texts(r.Unseen)}
+	return map[string]any{"good": r.Good(), "asked": asked, "causes": causes, "notLookedAt": Texts(r.NotRead())}
 }

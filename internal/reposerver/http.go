@@ -15,6 +15,7 @@ import (
 
 	"github.com/argosy-cd/argosy/internal/metrics"
 	"github.com/argosy-cd/argosy/internal/serve"
+	"github.com/argosy-cd/argosy/internal/trigger/triggerurl"
 )
 
 // repoMetrics are the metrics of the server at /metrics.
@@ -39,9 +40,9 @@ func newMetrics(s *Server) *repoMetrics {
 // describe returns the class of a request for metrics; there are few classes.
 func describe(r *http.Request) (repository, operation string) {
 	switch {
-	case strings.HasPrefix(r.URL.Path, "/s3/"):
+	case strings.HasPrefix(r.URL.Path, "/"+triggerurl.BucketPrefix):
 		repository = "bucket"
-	case strings.HasPrefix(r.URL.Path, "/every/") || strings.HasPrefix(r.URL.Path, "/appset.git/"):
+	case strings.HasPrefix(r.URL.Path, "/"+triggerurl.ClockPrefix) || strings.HasPrefix(r.URL.Path, "/"+triggerurl.Interval+"/"):
 		repository = "clock"
 	default:
 		return "none", "other"

@@ -20,6 +20,7 @@ import (
 	"github.com/argosy-cd/argosy/internal/s3source/triggerfile"
 	"github.com/argosy-cd/argosy/internal/serve"
 	"github.com/argosy-cd/argosy/internal/trigger"
+	"github.com/argosy-cd/argosy/internal/trigger/triggerurl"
 	"github.com/argosy-cd/argosy/internal/turnstile"
 )
 
@@ -71,7 +72,7 @@ func New(cfg Config) (*Server, error) {
 	for _, turns := range []*turnstile.Turnstile{&s.clockTurns, &s.bucketTurns} {
 		turns.All, turns.Each, turns.Queue, turns.QueueEach = maxAtOnce, maxAtOnceEach, maxQueue, maxQueueEach
 	}
-	if _, err := s.clocks.Open("appset.git"); err != nil {
+	if _, err := s.clocks.Open(triggerurl.Interval); err != nil {
 		return nil, problem.Usage(err)
 	}
 	p, err := cfg.Policy.Current()
@@ -182,7 +183,7 @@ func (s *Server) turn(r *http.Request) (leave func(), err error) {
 
 // repository returns the repository at a path.
 func (s *Server) repository(ctx context.Context, path string) (gitserver.Repository, error) {
-	if !strings.HasPrefix(path, bucketPrefix) {
+	if !strings.HasPrefix(path, triggerurl.BucketPrefix) {
 		c, err := s.clocks.Open(path)
 		if err != nil {
 			return nil, err
@@ -207,14 +208,14 @@ func (s *Server) repository(ctx context.Context, path string) (gitserver.Reposit
 	return servedBucket{b, func() { s.settle(path, b) }}, nil
 }
 
-// bucketPrefix is the prefix of the paths of bucket repositories.
-const bucketPrefix = "s3/"
-
 // allowed returns the bucket and the directory of a path, if the policy allows to serve them now.
 func (s *Server) allowed(path string) (bucket.URL, error) {
-	name, ok := strings.CutSuffix(strings.TrimPrefix(path, bucketPrefix), ".git")
-	url, err := bucket.ParseURL("s3://" + name)
-	if !ok || err != nil || url.Path == "" {
+	at, err := triggerurl.Parse(path)
+	if err != nil {
+		return bucket.URL{}, gitserver.ErrNotFound
+	}
+	url, err := bucket.ParseURL("s3://" + at.Place)
+	if err != nil {
 		return url, gitserver.ErrNotFound
 	}
 	p, err := s.cfg.Policy.Current()

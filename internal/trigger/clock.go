@@ -8,18 +8,18 @@ package trigger
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"hash/fnv"
 	"iter"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/argosy-cd/argosy/internal/gitserver"
-	"github.com/argosy-cd/argosy/internal/words"
+	"github.com/argosy-cd/argosy/internal/trigger/triggerurl"
 )
 
 const (
@@ -28,9 +28,6 @@ const (
 	recent = 4096
 	// kept is how many commits a clock remembers between requests. The history of one is at most some hundred.
 	kept = 1024
-	// Intervals outside of these are mistakes.
-	minInterval = time.Second
-	maxInterval = 366 * 24 * time.Hour
 )
 
 // emptyTree is the tree of every commit.
@@ -54,11 +51,8 @@ type Clock struct {
 // NewClock returns a clock. With spread, its ticks are moved by a part of the interval that comes from its name, so that a
 // hundred clocks do not tick at once.
 func NewClock(name string, interval time.Duration, spread bool, now func() time.Time) (*Clock, error) {
-	if interval < minInterval || interval > maxInterval {
-		return nil, fmt.Errorf("the interval must be %s to %s, it is %s", minInterval, maxInterval, interval)
-	}
-	if interval%time.Second != 0 {
-		return nil, fmt.Errorf("the interval must be whole seconds, it is %s", interval)
+	if err := triggerurl.CheckInterval(interval); err != nil {
+		return nil, err
 	}
 	c := &Clock{name: name, interval: interval, now: now, hashes: map[int64]gitserver.Hash{}, ticks: map[gitserver.Hash]int64{}}
 	if spread {
@@ -187,8 +181,6 @@ type Clocks struct {
 // maxClocks bounds the cached clocks; others are created again.
 const maxClocks = 1000
 
-var namePattern = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$`)
-
 // Open returns the clock at a path.
 func (c *Clocks) Open(path string) (*Clock, error) {
 	c.mu.Lock()
@@ -222,25 +214,19 @@ func (c *Clocks) All() iter.Seq2[string, *Clock] {
 }
 
 func (c *Clocks) parse(path string) (*Clock, error) {
-	name, ok := strings.CutSuffix(path, ".git")
-	if !ok {
+	p, err := triggerurl.Parse(path)
+	if errors.Is(err, triggerurl.ErrNone) {
 		return nil, gitserver.ErrNotFound
 	}
-	if name == "appset" {
-		return NewClock(name, c.Interval, false, c.Now)
-	}
-	parts := strings.Split(name, "/")
-	if len(parts) != 3 || parts[0] != "every" || !namePattern.MatchString(parts[2]) {
-		return nil, gitserver.ErrNotFound
-	}
-	interval, err := time.ParseDuration(parts[1])
-	if err != nil {
-		return nil, &gitserver.NotFoundError{Reason: fmt.Sprintf("%q in its path is not a duration; it must be one such as 90s, 10m or "+
-			"1h30m", words.Shorten(parts[1], 40))}
-	}
-	x, err := NewClock(name, interval, true, c.Now)
 	if err != nil {
 		return nil, &gitserver.NotFoundError{Reason: err.Error()}
 	}
-	return x, nil
+	name := strings.TrimSuffix(path, ".git")
+	switch {
+	case p.Place != "":
+		return nil, gitserver.ErrNotFound
+	case p.Name == "":
+		return NewClock(name, c.Interval, false, c.Now)
+	}
+	return NewClock(name, p.Every, true, c.Now)
 }

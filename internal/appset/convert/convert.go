@@ -18,11 +18,12 @@ import (
 	"github.com/argosy-cd/argosy/internal/giturl"
 	"github.com/argosy-cd/argosy/internal/manifest"
 	"github.com/argosy-cd/argosy/internal/problem"
+	"github.com/argosy-cd/argosy/internal/trigger/triggerurl"
 )
 
 // Defaults of Options.
 const (
-	DefaultTrigger = "http://appset-repo.argocd"
+	DefaultTrigger = "http://" + triggerurl.Service + ".argocd"
 	DefaultEvery   = 3 * time.Minute // the requeue time of the applicationset-controller
 )
 
@@ -168,26 +169,14 @@ func (o Options) source(set manifest.Object) (map[string]any, []string, error) {
 		return nil, nil, fmt.Errorf("%q is not the URL of a server of trigger repositories, such as %s", o.Trigger, DefaultTrigger)
 	}
 	name := manifest.String(set, "metadata", "name")
-	if len(name) > 100 { // trigger repositories have shorter names
-		name = strings.TrimRight(name[:100], ".-")
+	if len(name) > triggerurl.MaxName {
+		name = strings.TrimRight(name[:triggerurl.MaxName], ".-")
 	}
 	return map[string]any{
-		"repoURL":        strings.TrimRight(o.Trigger, "/") + "/every/" + clock(every) + "/" + name + ".git",
+		"repoURL":        strings.TrimRight(o.Trigger, "/") + "/" + triggerurl.Path{Every: every, Name: name}.String(),
 		"targetRevision": "main",
 		"path":           ".",
 	}, nil, nil
-}
-
-// clock writes a duration as people do: 10m, not 10m0s.
-func clock(d time.Duration) string {
-	s := d.String()
-	if strings.HasSuffix(s, "m0s") {
-		s = strings.TrimSuffix(s, "0s")
-	}
-	if strings.HasSuffix(s, "h0m") {
-		s = strings.TrimSuffix(s, "0m")
-	}
-	return s
 }
 
 // requeue returns the shortest requeueAfterSeconds of generators, at any depth; 0 is none.

@@ -98,8 +98,8 @@ func title(snap *live.Snapshot) string {
 // stale is why a source of Applications is not watched any more, "" if all are, or if some never were.
 func stale(snap *live.Snapshot) string {
 	for _, source := range snap.Sources {
-		if source.Listed && source.Lost != "" {
-			return source.Name + ": " + live.Lacking(source.Lost)
+		if source.Listed && source.Lost != nil {
+			return source.String() + ": " + live.Brief(source.Lost)
 		}
 	}
 	return ""

@@ -250,7 +250,7 @@ func (e *engine) failure(n *live.Node, path []string, r live.Result) {
 		// Its pods say more, if they are still there.
 		c.Kind, c.Text = Hook, fmt.Sprintf("%s failed", title)
 		before := len(e.report.Causes)
-		e.object(n, path, r.Key)
+		e.object(n, way{path: path}, r.Key)
 		if len(e.report.Causes) > before {
 			return
 		}
@@ -258,7 +258,7 @@ func (e *engine) failure(n *live.Node, path []string, r live.Result) {
 		c.Kind, c.Text = SyncError, fmt.Sprintf("%s cannot be applied", title)
 	default:
 		before := len(e.report.Causes)
-		e.object(n, path, r.Key)
+		e.object(n, way{path: path}, r.Key)
 		if len(e.report.Causes) > before {
 			return
 		}

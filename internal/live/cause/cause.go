@@ -11,8 +11,10 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync"
 	"time"
 
+	"github.com/argosy-cd/argosy/internal/argo/versions"
 	"github.com/argosy-cd/argosy/internal/giturl"
 	"github.com/argosy-cd/argosy/internal/health"
 	"github.com/argosy-cd/argosy/internal/live"
@@ -30,6 +32,8 @@ type Cluster interface {
 	Events(ctx context.Context, key live.Key) ([]manifest.Object, error)
 	// Checks returns the health checks of Argo CD's settings.
 	Checks(ctx context.Context) (health.Customizations, error)
+	// Version returns the version of Argo CD, 0 if it is not known.
+	Version(ctx context.Context) versions.Version
 }
 
 // ErrNoKind says that the cluster does not know a kind.
@@ -130,9 +134,26 @@ type Report struct {
 	// Causes are in order, the most likely one first.
 	Causes []Cause
 	// Unseen lists what could not be read, each with its reason.
-	Unseen []string
+	Unseen []Unseen
 	// Blind says that some Applications or sets cannot be watched, so there may be others that are not healthy.
 	Blind bool
+}
+
+// Unseen is something that could not be read.
+type Unseen struct {
+	// Text names it with the reason.
+	Text string
+	// Lacks is the right that is missing, nil if that is not the reason.
+	Lacks *live.Right
+}
+
+// NotRead returns the texts of what could not be read.
+func (r *Report) NotRead() []string {
+	out := make([]string, len(r.Unseen))
+	for i, u := range r.Unseen {
+		out[i] = u.Text
+	}
+	return out
 }
 
 // Good reports whether all requested Applications are healthy and synced, and all of them are watched.
@@ -150,17 +171,23 @@ func (r *Report) Good() bool {
 	return true
 }
 
-// ExplainAt explains why some Applications are not healthy and synced. Sync windows are evaluated at the time now: that of the last event
-// for a recording, a later one for a live cluster. With a nil cluster, no objects are read.
+// ExplainAt explains why some Applications are not healthy and synced. Sync windows and health checks are evaluated at the time now: that
+// of the last event for a recording, a later one for a live cluster. With a nil cluster, no objects are read.
 func ExplainAt(ctx context.Context, now time.Time, s *live.Snapshot, cluster Cluster, asked ...*live.Node) *Report {
 	e := &engine{
 		now: now,
 		ctx: ctx, snapshot: s, cluster: cluster, report: &Report{Asked: asked}, visited: map[*live.Node]bool{}, unseen: map[string]bool{},
 		lists: map[live.Key][]manifest.Object{}, healthy: map[live.Key]bool{}, left: maxRequests,
 	}
+	e.version = sync.OnceValue(func() versions.Version {
+		if cluster == nil {
+			return 0
+		}
+		return cluster.Version(ctx)
+	})
 	for _, source := range s.Sources {
-		if source.Lost != "" {
-			e.blind(source.Name, errors.New(source.Lost))
+		if source.Lost != nil {
+			e.blind(source.String(), source.Lost)
 			e.report.Blind = true
 		}
 	}
@@ -224,6 +251,7 @@ type engine struct {
 	cluster  Cluster
 	checks   health.Customizations
 	err      error
+	version  func() versions.Version // of Argo CD; read when it is needed first
 	report   *Report
 	visited  map[*live.Node]bool
 	unseen   map[string]bool
@@ -251,14 +279,14 @@ func (e *engine) step(n *live.Node) string {
 
 // blind says that something could not be looked at.
 func (e *engine) blind(what string, err error) {
-	line := live.Lacking(err.Error())
-	if line == err.Error() { // a right that is missing is missing for all objects of a kind
-		line = fmt.Sprintf("%s: %s", what, line)
+	u := Unseen{Text: fmt.Sprintf("%s: %v", what, err)}
+	if lacks := (*live.NoRightError)(nil); errors.As(err, &lacks) { // it is missing for all objects of a kind
+		u = Unseen{lacks.Error(), &lacks.Right}
 	}
-	line = words.Shorten(line, 300)
-	if !e.unseen[line] {
-		e.unseen[line] = true
-		e.report.Unseen = append(e.report.Unseen, line)
+	u.Text = words.Shorten(u.Text, 300)
+	if !e.unseen[u.Text] {
+		e.unseen[u.Text] = true
+		e.report.Unseen = append(e.report.Unseen, u)
 	}
 }
 

@@ -3,7 +3,6 @@ package cause_test
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -13,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/argosy-cd/argosy/internal/argo/versions"
 	"github.com/argosy-cd/argosy/internal/health"
 	"github.com/argosy-cd/argosy/internal/live"
 	"github.com/argosy-cd/argosy/internal/live/cause"
@@ -54,7 +54,7 @@ func print(r *cause.Report) string {
 			}
 		}
 	}
-	for _, line := range r.Unseen {
+	for _, line := range r.NotRead() {
 		fmt.Fprintf(&b, "not looked at: %s\n", line)
 	}
 	return b.String()
@@ -90,7 +90,8 @@ func TestCases(t *testing.T) {
 // blind is a cluster that may not be looked at.
 type blind struct{}
 
-var errForbidden = errors.New(`forbidden: pods is forbidden: User "x" cannot list resource "pods" in API group "" in the namespace "apps"`)
+var errForbidden = live.Refusal(`forbidden: pods is forbidden: User "x" cannot list resource "pods" in API group "" in the namespace "apps"`,
+	&live.Right{Verb: "list", Resource: "pods", Namespace: "apps"})
 
 func (blind) Get(context.Context, live.Key) (manifest.Object, error) { return nil, errForbidden }
 func (blind) List(context.Context, string, string, string) ([]manifest.Object, error) {
@@ -100,6 +101,8 @@ func (blind) List(context.Context, string, string, string) ([]manifest.Object, e
 func (blind) Events(context.Context, live.Key) ([]manifest.Object, error) { return nil, errForbidden }
 
 func (blind) Checks(context.Context) (health.Customizations, error) { return nil, errForbidden }
+
+func (blind) Version(context.Context) versions.Version { return 0 }
 
 // TestBlind: without rights nothing is taken for healthy, and the report says what was not looked at.
 func TestBlind(t *testing.T) {
@@ -111,7 +114,7 @@ func TestBlind(t *testing.T) {
 		}
 	}
 	r := cause.ExplainAt(t.Context(), s.At, s, blind{}, s.Roots...)
-	if want := "no right to list pods in namespace apps"; len(r.Unseen) != 1 || r.Unseen[0] != want {
+	if want := "no right to list pods in namespace apps"; len(r.Unseen) != 1 || r.Unseen[0].Text != want {
 		t.Errorf("%q, want %q", r.Unseen, want)
 	}
 }
@@ -119,10 +122,10 @@ func TestBlind(t *testing.T) {
 // TestLost: a source that cannot be watched is named, and nothing is called healthy.
 func TestLost(t *testing.T) {
 	m := live.New("argocd")
-	m.Apply(live.Event{At: noon, What: live.Lost, Source: "Applications in all namespaces", Reason: "connection refused"})
+	m.Apply(live.Event{At: noon, What: live.Lost, Source: live.Scope{Kind: "Application"}, Reason: "connection refused"})
 	s := m.Snapshot()
 	r := cause.ExplainAt(t.Context(), s.At, s, cause.Recorded{})
-	if len(r.Unseen) == 0 || r.Unseen[0] != "Applications in all namespaces: connection refused" || r.Good() {
+	if len(r.Unseen) == 0 || r.Unseen[0].Text != "Applications in all namespaces: connection refused" || r.Good() {
 		t.Error(r.Unseen, r.Good())
 	}
 }
@@ -164,7 +167,7 @@ func TestRequests(t *testing.T) {
 	if cluster.requests > 400 {
 		t.Errorf("%d requests", cluster.requests)
 	}
-	text := strings.Join(r.Unseen, "\n")
+	text := strings.Join(r.NotRead(), "\n")
 	for _, want := range []string{"more objects: the limit of 400 requests is reached; argosy why APP", "objects of a0: 40 of 100 were read"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("no %q in\n%s", want, text)

@@ -34,15 +34,24 @@ func (e *engine) objects(n *live.Node, path []string) {
 			others = append(others, r.Key)
 		}
 	}
-	e.look(n, path, others, func(n *live.Node, path []string, key live.Key) {
+	e.look(n, path, others, func(n *live.Node, at way, key live.Key) {
 		if o, err := e.lookup(key); err == nil && manifest.String(o, "metadata", "deletionTimestamp") != "" {
-			e.stuck(n, path, o)
+			e.stuck(n, at.path, o)
 		}
 	})
 }
 
+// way leads to an object.
+type way struct {
+	path []string
+	hook string // the type of the hook on it; "" is none
+}
+
+// to is the way to an object that the last one owns.
+func (w way) to(key live.Key) way { return way{append(slices.Clone(w.path), key.String()), w.hook} }
+
 // look calls do for objects, up to a limit.
-func (e *engine) look(n *live.Node, path []string, keys []live.Key, do func(n *live.Node, path []string, key live.Key)) {
+func (e *engine) look(n *live.Node, path []string, keys []live.Key, do func(n *live.Node, at way, key live.Key)) {
 	if len(keys) == 0 || e.cluster == nil {
 		return
 	}
@@ -55,11 +64,11 @@ func (e *engine) look(n *live.Node, path []string, keys []live.Key, do func(n *l
 			e.blind("objects of "+e.snapshot.Title(n), fmt.Errorf("%d of %d were read", maxObjects, len(keys)))
 			return
 		}
-		step := key.String()
-		if hook := hookOf(n, key); hook != "" {
+		step, hook := key.String(), hookOf(n, key)
+		if hook != "" {
 			step = hook + " hook " + step
 		}
-		do(n, append(slices.Clone(path), step), key)
+		do(n, way{append(slices.Clone(path), step), hook}, key)
 	}
 }
 
@@ -113,7 +122,7 @@ func isApplication(k live.Key) bool {
 	return k.Group == argo.Group && (k.Kind == argo.KindApplication || k.Kind == argo.KindApplicationSet)
 }
 
-// hasHealth reports whether Argo CD has a health check for an object, of any version.
+// hasHealth reports whether Argo CD has a health check for an object.
 func (e *engine) hasHealth(r live.Resource) bool {
 	version := r.Version
 	if r.Group != "" {
@@ -121,7 +130,7 @@ func (e *engine) hasHealth(r live.Resource) bool {
 	}
 	o := manifest.Object{"apiVersion": version, "kind": r.Kind}
 	key, _ := e.checks.Covers(o)
-	return key != "" || health.BuiltIn(o) || health.Bundled(o, 0)
+	return key != "" || health.BuiltIn(o) || health.Bundled(o, e.version())
 }
 
 // may reports whether one more request may be made.
@@ -184,7 +193,8 @@ func (e *engine) events(key live.Key) []event {
 }
 
 // object explains an unhealthy object. A healthy one adds no cause.
-func (e *engine) object(n *live.Node, path []string, key live.Key) {
+func (e *engine) object(n *live.Node, at way, key live.Key) {
+	path := at.path
 	if key.Namespace == "" { // a message of Argo CD has none
 		key.Namespace = n.Destination
 	}
@@ -214,7 +224,7 @@ func (e *engine) object(n *live.Node, path []string, key live.Key) {
 		e.stuck(n, path, o)
 		return
 	}
-	h, checked, err := health.Evaluate(o, e.checks, health.Limits{})
+	h, checked, err := health.Evaluate(o, e.checks, health.Limits{Now: func() time.Time { return e.now }, Version: e.version()})
 	if err != nil {
 		e.blind("health of "+key.String(), err)
 	}
@@ -223,7 +233,7 @@ func (e *engine) object(n *live.Node, path []string, key live.Key) {
 		return
 	}
 	before := len(e.report.Causes)
-	e.inside(n, path, o)
+	e.inside(n, at, o)
 	if len(e.report.Causes) > before {
 		return
 	}
@@ -243,14 +253,14 @@ func (e *engine) lookup(key live.Key) (manifest.Object, error) {
 }
 
 // inside explains the dependents of an object: replica sets, pods, volumes.
-func (e *engine) inside(n *live.Node, path []string, o manifest.Object) {
+func (e *engine) inside(n *live.Node, at way, o manifest.Object) {
 	switch manifest.Group(o) + "/" + manifest.String(o, "kind") {
 	case "apps/Deployment", "apps/StatefulSet", "apps/DaemonSet", "apps/ReplicaSet", "batch/Job":
-		e.workload(n, path, o)
+		e.workload(n, at, o)
 	case "/Pod":
-		e.pod(n, path, o)
+		e.pod(n, at, o)
 	case "/PersistentVolumeClaim":
-		e.claim(n, path, o)
+		e.claim(n, at.path, o)
 	}
 }
 
@@ -357,8 +367,12 @@ func hookOf(n *live.Node, key live.Key) string {
 	if !n.Operation.Running() {
 		return ""
 	}
+	in := func(k live.Key) live.Key {
+		k.Namespace = cmp.Or(k.Namespace, n.Destination) // a message of Argo CD has none
+		return k
+	}
 	for _, r := range n.Operation.Results {
-		if r.Kind == key.Kind && r.Name == key.Name && r.Hook != "" {
+		if r.Hook != "" && in(r.Key) == in(key) {
 			return r.Hook
 		}
 	}

@@ -17,8 +17,8 @@ import (
 const maxPods = 5
 
 // workload explains an object that has pods.
-func (e *engine) workload(n *live.Node, path []string, o manifest.Object) {
-	key := live.KeyOf(o)
+func (e *engine) workload(n *live.Node, at way, o manifest.Object) {
+	key, path := live.KeyOf(o), at.path
 	if e.refused(n, path, o) {
 		return
 	}
@@ -38,9 +38,9 @@ func (e *engine) workload(n *live.Node, path []string, o manifest.Object) {
 	}
 	looked := 0
 	for _, owner := range owners {
-		at := path
+		above := at
 		if live.KeyOf(owner) != key {
-			at = append(slices.Clone(path), live.KeyOf(owner).String())
+			above = at.to(live.KeyOf(owner))
 		}
 		for _, pod := range owned(e.list("", "Pod", key.Namespace), owner) {
 			if ready(pod) {
@@ -49,7 +49,7 @@ func (e *engine) workload(n *live.Node, path []string, o manifest.Object) {
 			if looked++; looked > maxPods {
 				return
 			}
-			e.pod(n, append(slices.Clone(at), live.KeyOf(pod).String()), pod)
+			e.pod(n, above.to(live.KeyOf(pod)), pod)
 		}
 	}
 	if looked == 0 && key.Kind != "Deployment" {
@@ -109,8 +109,8 @@ func ready(pod manifest.Object) bool {
 }
 
 // pod explains a pod that is not ready.
-func (e *engine) pod(n *live.Node, path []string, o manifest.Object) {
-	key := live.KeyOf(o)
+func (e *engine) pod(n *live.Node, at way, o manifest.Object) {
+	key, path := live.KeyOf(o), at.path
 	if manifest.String(o, "metadata", "deletionTimestamp") != "" {
 		e.stuck(n, path, o)
 		return
@@ -139,22 +139,12 @@ func (e *engine) pod(n *live.Node, path []string, o manifest.Object) {
 	if phase := manifest.String(o, "status", "phase"); phase != "Running" && phase != "" {
 		c.Text = fmt.Sprintf("%s is %s", key, phase)
 	}
-	if hook := hookAbove(path); hook != "" {
-		c.Kind, c.Text = Hook, fmt.Sprintf("the %s hook has not ended: %s", hook, c.Text)
+	if at.hook != "" {
+		c.Kind, c.Text = Hook, fmt.Sprintf("the %s hook has not ended: %s", at.hook, c.Text)
 		c.Fix, c.Command = "read its log with this command, or end the sync", kubectlLogs(key, "")
 		c.Since = n.Operation.Started
 	}
 	e.add(c)
-}
-
-// hookAbove is the type of the hook on the way to an object, "" if there is none.
-func hookAbove(path []string) string {
-	for _, step := range path {
-		if hook, _, ok := strings.Cut(step, " hook "); ok {
-			return hook
-		}
-	}
-	return ""
 }
 
 func unscheduledFix(message string) string {

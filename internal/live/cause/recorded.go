@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/argosy-cd/argosy/internal/argo/versions"
 	"github.com/argosy-cd/argosy/internal/health"
 	"github.com/argosy-cd/argosy/internal/live"
 	"github.com/argosy-cd/argosy/internal/manifest"
@@ -72,4 +73,18 @@ func (r Recorded) Checks(context.Context) (health.Customizations, error) {
 		}
 	}
 	return nil, errors.New("no ConfigMap argocd-cm was recorded")
+}
+
+// VersionLabel is a label of the recorded ConfigMap argocd-cm: the version of Argo CD.
+const VersionLabel = "app.kubernetes.io/version"
+
+// Version implements Cluster.
+func (r Recorded) Version(context.Context) versions.Version {
+	for _, o := range r {
+		if k := live.KeyOf(o); k.Group == "" && k.Kind == "ConfigMap" && k.Name == settings.ConfigMap {
+			v, _, _ := versions.Nearest(manifest.String(o, "metadata", "labels", VersionLabel))
+			return v
+		}
+	}
+	return 0
 }
