@@ -62,7 +62,7 @@ func (b *boot) gather(ctx context.Context) facts {
 		f.settings, _, f.settingsErr = settings.FromObject(o)
 	}
 	if f.settings != nil {
-		key, err := f.settings.Health.Covers(sample(""))
+		key, err := f.settings.Health.OfApplications()
 		f.hasCheck = key != "" && err == nil
 	}
 	return f

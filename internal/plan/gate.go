@@ -60,14 +60,12 @@ func (l *loader) settings(app *Application, at manifest.Position, s *settings.Se
 		return
 	}
 	l.found = s
-	if key, _ := s.Health.Covers(anApplication); key != "" {
+	if key, _ := s.Health.OfApplications(); key != "" {
 		l.find(RuleHealthCheckDeployed, app,
 			"it deploys the health check of Applications (%s), without which no wave waits for Applications; apply it before the "+
 				"root at the first boot", s.Origin)
 	}
 }
-
-var anApplication = manifest.Object{"apiVersion": argo.APIVersion, "kind": argo.KindApplication}
 
 // checks are the health checks that are known.
 func (l *loader) checks() health.Customizations {
@@ -79,10 +77,9 @@ func (l *loader) checks() health.Customizations {
 
 // gates sets for each item whether the next wave waits for it.
 func (l *loader) gates() {
-	l.plan.SyncAware = l.notices(argo.OutOfSync, argo.PhaseRunning, "")
-	l.plan.SeesBroken = l.notices(argo.SyncUnknown, "", argo.ComparisonError)
-	l.plan.KnowsItself = l.knowsItself()
-	l.seesSets = sync.OnceValue(l.looksInto)
+	trial := l.trial()
+	l.plan.SyncAware, l.plan.SeesBroken, l.plan.KnowsItself = trial.SyncAware(), trial.SeesBroken(), trial.KnowsItself()
+	l.seesSets = sync.OnceValue(trial.SeesSets)
 	for _, app := range l.plan.Applications {
 		for _, item := range app.Items {
 			item.Waits, item.Why = l.gate(item)
@@ -153,43 +150,9 @@ func (l *loader) advise() {
 	}
 }
 
-// notices asks the health check whether it sees more in an Application than that it calls itself healthy.
-func (l *loader) notices(sync, phase, condition string) bool {
-	status := map[string]any{
-		"health": map[string]any{"status": string(health.Healthy)},
-		"sync":   map[string]any{"status": sync, "comparedTo": map[string]any{}},
-	}
-	if phase != "" {
-		status["operationState"] = map[string]any{"phase": phase}
-	}
-	if condition != "" {
-		status["conditions"] = []any{map[string]any{"type": condition, "message": "x"}}
-	}
-	o := manifest.Object{
-		"apiVersion": argo.APIVersion, "kind": argo.KindApplication, "metadata": map[string]any{"name": "x"},
-		"spec": map[string]any{}, "status": status,
-	}
-	h, ok, err := health.Evaluate(o, l.checks(), health.Limits{Version: l.plan.Version})
-	return err == nil && ok && h.Status != health.Healthy
-}
-
-// knowsItself asks the health check whether it lets the sync of an Application that deploys itself go on.
-func (l *loader) knowsItself() bool {
-	const name = "x"
-	o := manifest.Object{
-		"apiVersion": argo.APIVersion, "kind": argo.KindApplication, "spec": map[string]any{},
-		"metadata": map[string]any{
-			"name": name, "namespace": l.cfg.Namespace, "annotations": map[string]any{argo.TrackingAnnotation: fmt.Sprintf("%s:%s/%s:%s/%s",
-				name, argo.Group, argo.KindApplication, l.cfg.Namespace, name)},
-		},
-		"status": map[string]any{
-			"controllerNamespace": l.cfg.Namespace, "health": map[string]any{"status": string(health.Progressing)},
-			"operationState": map[string]any{"phase": argo.PhaseRunning},
-			"sync":           map[string]any{"status": argo.OutOfSync, "comparedTo": map[string]any{}},
-		},
-	}
-	h, ok, err := health.Evaluate(o, l.checks(), health.Limits{})
-	return err == nil && ok && h.Status == health.Healthy
+// trial tries the health checks that are known.
+func (l *loader) trial() health.Trial {
+	return health.Trial{Checks: l.checks(), Limits: health.Limits{Version: l.plan.Version}, Namespace: l.cfg.Namespace}
 }
 
 // settingsUnknown is the reason why it is unknown whether a wave waits for an Application.

@@ -5,7 +5,6 @@ import (
 
 	"github.com/argosy-cd/argosy/internal/appset"
 	"github.com/argosy-cd/argosy/internal/argo"
-	"github.com/argosy-cd/argosy/internal/health"
 	"github.com/argosy-cd/argosy/internal/manifest"
 	"github.com/argosy-cd/argosy/internal/settings"
 )
@@ -86,27 +85,6 @@ func (l *loader) setGate(item *Item) (bool, string) {
 		return false, "the applicationset-controller ignores RollingSync without --enable-progressive-syncs, and " + setHealthy
 	}
 	return true, "it is Progressing until the last step of its RollingSync is healthy, except for a moment after it was created"
-}
-
-// looksInto asks the health check of sets in the settings whether it sees a set's Applications.
-func (l *loader) looksInto() bool {
-	status := map[string]any{
-		"conditions": []any{
-			map[string]any{"type": argo.ErrorOccurred, "status": "False"},
-			map[string]any{"type": "ParametersGenerated", "status": "True"},
-			map[string]any{"type": "ResourcesUpToDate", "status": "True"},
-		},
-		"resources": []any{map[string]any{
-			"group": argo.Group, "kind": argo.KindApplication, "version": "v1alpha1", "namespace": argo.DefaultNamespace, "name": "x",
-			"status": argo.OutOfSync, "health": map[string]any{"status": string(health.Progressing)},
-		}},
-	}
-	o := manifest.Object{
-		"apiVersion": argo.APIVersion, "kind": argo.KindApplicationSet, "metadata": map[string]any{"name": "x"},
-		"spec": map[string]any{}, "status": status,
-	}
-	h, ok, err := health.Evaluate(o, l.checks(), health.Limits{})
-	return err == nil && ok && h.Status != health.Healthy
 }
 
 // rollouts says which sets have a RollingSync that does not hold back the waves behind them.
