@@ -8,6 +8,7 @@ import (
 	"github.com/argosy-cd/argosy/internal/health"
 	"github.com/argosy-cd/argosy/internal/manifest"
 	"github.com/argosy-cd/argosy/internal/plan"
+	"github.com/argosy-cd/argosy/internal/settings"
 )
 
 // installCheck is the cure of a health check of Applications that is not good enough.
@@ -42,10 +43,13 @@ func (p *pass) trial() health.Trial {
 func (p *pass) script(format string, args ...any) {
 	p.find(p.Root, nil, format, args...)
 	f := &p.found[len(p.found)-1]
+	if p.Settings.Kind != settings.InConfigMap {
+		return
+	}
 	for _, app := range p.Applications {
 		for _, item := range app.Items {
 			_, has := manifest.Map(item.Object, "data")[health.ApplicationKey]
-			if has && item.Kind == "ConfigMap" && strings.HasPrefix(p.Settings.Origin, item.Name) && item.Position.File != "" {
+			if has && item.Kind == "ConfigMap" && item.Name == p.Settings.Name && item.Position.File != "" {
 				f.Subject, f.Position, f.Origin, f.Field = app.Name, item.Position, app.Origin, []string{"data", health.ApplicationKey}
 				return
 			}

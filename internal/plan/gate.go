@@ -56,7 +56,7 @@ func (l *loader) settings(app *Application, at manifest.Position, s *settings.Se
 	for _, e := range problem.All(err) {
 		l.findAt(RuleSettingsBroken, app, at, "%v", e)
 	}
-	if s == nil || l.found != nil && (l.found.Origin == s.Origin || !strings.HasPrefix(s.Origin, settings.ConfigMap)) {
+	if s == nil || l.found != nil && (s.Kind != settings.InConfigMap || l.found.Kind == settings.InConfigMap) {
 		return
 	}
 	l.found = s
@@ -82,9 +82,10 @@ func (l *loader) gates() {
 	l.seesSets = sync.OnceValue(trial.SeesSets)
 	for _, app := range l.plan.Applications {
 		for _, item := range app.Items {
-			item.Waits, item.Why = l.gate(item)
+			var h hold
+			h, item.Why = l.gate(item)
+			item.Waits, item.InDoubt = h == holds, h == mayHold
 			item.Counts = health.BuiltIn(item.Object) || l.plan.Settings.Customize(item.Object)
-			item.InDoubt = item.Why == settingsUnknown || item.Why == rolloutUnknown
 			item.Awaits = item.Waits && item.Children != nil && !item.Broken
 			if app.Applied {
 				item.Waits, item.InDoubt, item.Why = false, false, "it is applied by hand"
@@ -155,10 +156,19 @@ func (l *loader) trial() health.Trial {
 	return health.Trial{Checks: l.checks(), Limits: health.Limits{Version: l.plan.Version}, Namespace: l.cfg.Namespace}
 }
 
-// settingsUnknown is the reason why it is unknown whether a wave waits for an Application.
+// hold says whether the next wave waits for an item.
+type hold int
+
+const (
+	passes  hold = iota // it does not
+	holds               // it does
+	mayHold             // that is not known
+)
+
 const settingsUnknown = "Argo CD's settings are not known"
 
-func (l *loader) gate(item *Item) (bool, string) {
+// gate reports whether the next wave waits for an item, and why.
+func (l *loader) gate(item *Item) (hold, string) {
 	o := item.Object
 	if argo.IsApplicationSet(o) {
 		return l.setGate(item)
@@ -166,17 +176,17 @@ func (l *loader) gate(item *Item) (bool, string) {
 	key, err := l.checks().Covers(o)
 	switch {
 	case err != nil:
-		return false, err.Error()
+		return passes, err.Error()
 	case key != "":
-		return true, "health check " + key
+		return holds, "health check " + key
 	case argo.IsApplication(o) && (l.plan.Settings == nil || l.plan.Settings.Partial):
-		return false, settingsUnknown
+		return mayHold, settingsUnknown
 	case argo.IsApplication(o):
-		return false, "Argo CD's settings have no health check for Applications"
+		return passes, "Argo CD's settings have no health check for Applications"
 	case health.BuiltIn(o):
-		return true, "built-in health check"
+		return holds, "built-in health check"
 	case health.Bundled(o, l.plan.Version):
-		return true, "health check of Argo CD's own"
+		return holds, "health check of Argo CD's own"
 	}
-	return false, fmt.Sprintf("Argo CD has no health check for %s", item.Kind)
+	return passes, fmt.Sprintf("Argo CD has no health check for %s", item.Kind)
 }
