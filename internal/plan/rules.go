@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/argosy-cd/argosy/internal/appset/generator"
 	"github.com/argosy-cd/argosy/internal/argo"
 	"github.com/argosy-cd/argosy/internal/manifest"
 )
@@ -341,6 +342,9 @@ type Finding struct {
 	Message string
 	// Field is the path of the field that it is about, in the object at Position. Nil is the object.
 	Field []string
+	// Err is the error that it reports, and Topic the topic of the warning. They are zero for other findings.
+	Err   error
+	Topic generator.Topic
 	// Meant is the probably intended name. "" is unknown.
 	Meant string
 }
