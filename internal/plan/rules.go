@@ -342,6 +342,9 @@ type Finding struct {
 	Message string
 	// Field is the path of the field that it is about, in the object at Position. Nil is the object.
 	Field []string
+	// Lacks is the part of the message that says what the plan lacks and who needs it, without the effect on a cluster that does not have
+	// it. It is "" for other findings.
+	Lacks string
 	// Err is the error that it reports, and Topic the topic of the warning. They are zero for other findings.
 	Err   error
 	Topic generator.Topic
