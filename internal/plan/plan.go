@@ -198,7 +198,8 @@ func (l *loader) problems(app *Application, list []found) {
 		if f.Topic = p.topic; p.field != "" {
 			f.Field = append([]string{"spec", "source"}, strings.Split(p.field, ".")...)
 		} else if p.at.File != "" && !strings.Contains(p.at.File, "://") {
-			f.Position = manifest.Position{Repository: p.at.Repository, File: p.at.File, Line: p.at.Line} // a line, not a document
+			f.Position = p.at
+			f.Position.Number, f.Position.Item = 0, "" // a line, not a document
 		}
 		l.note(f)
 	}

@@ -357,7 +357,7 @@ type findingKey struct{ rule, subject, file, message string }
 
 // key is the same for findings that say the same about the same.
 func (f Finding) key() findingKey {
-	return findingKey{f.Rule.Name, f.Subject, f.Position.File, f.Message}
+	return findingKey{f.Rule.Name, f.Subject, f.Position.Name(), f.Message}
 }
 
 // sortFindings puts the worst first, and findings of one rule together.
